@@ -1,0 +1,101 @@
+# The two commands of README.md, `make run` and `make test`, and short names for the rest. Meson does the work.
+
+PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
+SOURCES = $(shell find src include tests examples bench -name '*.[ch]' -not -path 'tests/fixtures/*' 2>/dev/null)
+SANITIZERS := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+FUZZ_SECONDS ?= 20
+
+.NOTPARALLEL:
+.PHONY: all run test check format-check test-gcc test-limits test-clang test-nojson test-sanitized test-cli fuzz bench install \
+	format clean deps deps-test
+
+comma := ,
+
+heading = @printf '\n=== %s ===\n' '$(1)'
+configure = @[ -f $(1)/build.ninja ] || CC=$(2) meson setup $(1) $(3)
+
+all:
+	@[ -f build/build.ninja ] || meson setup build -Dtests=disabled
+	meson compile -C build
+
+deps:
+	@tools/install-deps.sh run
+
+deps-test:
+	@tools/install-deps.sh test
+
+run: deps all
+	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
+	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
+
+test: deps-test check format-check test-gcc test-limits test-nojson test-clang test-sanitized test-cli
+
+check:
+	$(call heading,layers)
+	$(PYTHON) -B tools/check-layers.py .
+
+format-check:
+	$(call heading,format)
+	@clang-format-14 --dry-run -Werror $(SOURCES)
+
+test-gcc:
+	$(call heading,gcc with -Werror: build and tests)
+	$(call configure,build-gcc,gcc,-Dwerror=true -Dtests=enabled)
+	meson compile -C build-gcc
+	meson test -C build-gcc --no-rebuild --print-errorlogs
+
+test-limits: test-gcc
+	$(call heading,ceilings)
+	$(PYTHON) -B tools/check-limits.py . --objects build-gcc
+
+test-nojson:
+	$(call heading,gcc with -Werror without optional libraries: build)
+	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled)
+	meson compile -C build-nojson
+
+test-clang:
+	$(call heading,clang with -Werror: build and tests)
+	$(call configure,build-clang,clang-14,-Dwerror=true -Dtests=enabled)
+	meson compile -C build-clang
+	meson test -C build-clang --no-rebuild --print-errorlogs
+
+test-sanitized:
+	$(call heading,address and undefined behaviour sanitizers: build and tests)
+	$(call configure,build-sanitized,gcc,-Db_sanitize=address$(comma)undefined -Dtests=enabled)
+	meson compile -C build-sanitized
+	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
+
+test-cli: test-gcc
+	$(call heading,the command and the tools)
+	WATTLE='$(CURDIR)/build-gcc/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build-gcc' \
+		WATTLE_NVML_LIBRARY='$(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1' \
+		WATTLE_SHARED_DATA='$(abspath ../shared/data)' \
+		$(PYTHON) -B -m pytest -q -p no:cacheprovider tests/cli
+
+fuzz:
+	@tools/install-deps.sh fuzz
+	$(call configure,build-fuzz,clang-14,-Dfuzz=true -Db_sanitize=address$(comma)undefined -Db_lundef=false -Dtests=disabled)
+	meson compile -C build-fuzz
+	@set -e; for target in build-fuzz/tests/fuzz/fuzz_*; do \
+		[ -x "$$target" ] && [ -f "$$target" ] || continue; \
+		name=$${target##*/fuzz_}; \
+		printf '\n=== fuzz: %s, %s s ===\n' "$$name" '$(FUZZ_SECONDS)'; \
+		mkdir -p "build-fuzz/corpus/$$name"; \
+		"$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build-fuzz/ \
+			"build-fuzz/corpus/$$name" "tests/fuzz/corpus/$$name"; \
+	done
+
+bench: deps all
+	@set -e; for script in bench/bench_*.py; do \
+		printf '\n=== %s ===\n' "$$script"; \
+		WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B "$$script"; \
+	done
+
+install: all
+	meson install -C build
+
+format:
+	clang-format-14 -i $(SOURCES)
+
+clean:
+	rm -rf build build-gcc build-nojson build-clang build-sanitized build-fuzz

@@ -1,0 +1,47 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage: tools/install-deps.sh run|test|fuzz
+# Installs from Debian's packages what building (run), testing (test) or fuzzing (fuzz) needs and is not there yet.
+set -eu
+
+run='gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev'
+test="$run g++ clang-14 clang-format-14 binutils libcmocka-dev pmccabe python3-pytest"
+fuzz="$run clang-14 libclang-rt-14-dev"
+
+case ${1-} in
+run) wanted=$run ;;
+test) wanted=$test ;;
+fuzz) wanted=$fuzz ;;
+*)
+	echo "usage: $0 run|test|fuzz" >&2
+	exit 2
+	;;
+esac
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+	echo "$0: not a Debian system; these packages or their like are needed: $wanted" >&2
+	exit 0
+fi
+
+missing=
+for package in $wanted; do
+	state=$(dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null || true)
+	case $state in
+	installed*) ;;
+	*) missing="$missing $package" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+as_root=
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "$0: as root, run: apt-get install$missing" >&2
+		exit 1
+	fi
+	as_root=sudo
+fi
+echo "installing:$missing"
+$as_root apt-get update -q
+# shellcheck disable=SC2086 # the list is meant to be split
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing
