@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+
+void wtl_io_free(struct wtl_io *io)
+{
+	if (io)
+		io->ops->free(io);
+}
+
+int wtl_io_file_open(struct wtl_io *io, const char *path)
+{
+	return io->ops->file_open(io, path);
+}
+
+ssize_t wtl_io_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	return io->ops->file_read(io, file, buf, size);
+}
+
+void wtl_io_file_close(struct wtl_io *io, int file)
+{
+	if (file >= 0)
+		io->ops->file_close(io, file);
+}
+
+ssize_t wtl_io_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	return io->ops->link_read(io, path, buf, size);
+}
+
+int wtl_io_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	return io->ops->dir_read(io, path, names);
+}
+
+int64_t wtl_io_mono_ns(struct wtl_io *io)
+{
+	return io->ops->clock_ns(io, WTL_CLOCK_MONO);
+}
+
+int64_t wtl_io_boot_ns(struct wtl_io *io)
+{
+	return io->ops->clock_ns(io, WTL_CLOCK_BOOT);
+}
+
+int64_t wtl_io_real_ns(struct wtl_io *io)
+{
+	return io->ops->clock_ns(io, WTL_CLOCK_REAL);
+}
+
+ssize_t wtl_io_slurp(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	int file;
+	ssize_t len;
+
+	if (size == 0)
+		return -EINVAL;
+	file = wtl_io_file_open(io, path);
+	if (file < 0)
+		return file;
+	len = wtl_io_file_read(io, file, buf, size - 1);
+	wtl_io_file_close(io, file);
+	if (len >= 0)
+		buf[len] = '\0';
+	return len;
+}
+
+int wtl_io_read_line(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	char text[4096];
+	ssize_t len = wtl_io_slurp(io, path, text, sizeof(text));
+	const char *end;
+
+	if (len < 0)
+		return (int)len;
+	end = memchr(text, '\n', (size_t)len);
+	wtl_text_clean(buf, size, text, end ? (size_t)(end - text) : (size_t)len);
+	return 0;
+}
+
+int wtl_io_read_u64(struct wtl_io *io, const char *path, uint64_t *ret)
+{
+	char text[64];
+	ssize_t len = wtl_io_slurp(io, path, text, sizeof(text));
+
+	if (len == -EFBIG)
+		return -EINVAL;
+	if (len < 0)
+		return (int)len;
+	return wtl_num_u64(text, (size_t)len, ret);
+}
+
+bool wtl_io_exists(struct wtl_io *io, const char *path)
+{
+	int file = wtl_io_file_open(io, path);
+
+	wtl_io_file_close(io, file);
+	/* What is closed to us is there. */
+	return file >= 0 || file == -EACCES || file == -EPERM;
+}

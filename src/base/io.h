@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_BASE_IO_H
+#define WTL_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wtl_buf;
+struct wtl_err;
+
+/*
+ * Everything outside the program: files below a root, perf counters, foreign libraries, clocks and
+ * waiting. A struct wtl_io is one way to reach it: the real machine (or a directory standing for
+ * it), a tape being replayed, or a wrapper that records, or that makes calls fail. Functions return
+ * 0 or more, or a negative errno; handles are small non-negative numbers of that wtl_io.
+ *
+ * A wtl_io may be used by several threads at once for reads of different handles; open and close
+ * are the caller's to serialise.
+ */
+struct wtl_io;
+
+enum wtl_clock {
+	WTL_CLOCK_MONO, /* CLOCK_MONOTONIC: stands still in suspend */
+	WTL_CLOCK_BOOT, /* CLOCK_BOOTTIME: runs on in suspend */
+	WTL_CLOCK_REAL, /* CLOCK_REALTIME: UTC, may step */
+};
+
+/* A hardware counter of the perf system: PMU type, event code and CPU; whole machine, no sampling. */
+struct wtl_perf_event {
+	uint32_t type;
+	uint64_t config;
+	int cpu;
+};
+
+/*
+ * A call into a foreign library, in a form that can be kept on a tape and answered from one: plain
+ * words, and memory that the call fills (or fills and reads: what it reads is part of the tape's
+ * key, so unused bytes must be zero).
+ */
+struct wtl_lib_arg {
+	uint64_t word; /* a number or an opaque handle */
+	void *memory;  /* not NULL: a pointer to `size` bytes is passed instead */
+	size_t size;
+};
+
+/* Calls `function` with its true type; returns what it returns. */
+typedef int wtl_lib_thunk(void *function, const struct wtl_lib_arg args[]);
+
+struct wtl_lib_function {
+	const char *symbol; /* the versioned name, resolved by dlsym */
+	wtl_lib_thunk *thunk;
+	unsigned n_args; /* at most WTL_LIB_ARGS_MAX */
+};
+
+enum { WTL_LIB_ARGS_MAX = 8 };
+
+/* How wtl_io_out_write() treats what is there already. */
+enum wtl_out_mode { WTL_OUT_REPLACE, WTL_OUT_APPEND };
+
+struct wtl_io_ops {
+	/* Paths are absolute as on the machine ("/sys/class/powercap") and lie below the root. */
+	int (*file_open)(struct wtl_io *io, const char *path);
+	/* The whole content from its start, at most `size` bytes; -EFBIG when there is more. */
+	ssize_t (*file_read)(struct wtl_io *io, int file, void *buf, size_t size);
+	void (*file_close)(struct wtl_io *io, int file);
+	/* The target's text, NUL-terminated; its length, -ENAMETOOLONG when it does not fit. */
+	ssize_t (*link_read)(struct wtl_io *io, const char *path, char *buf, size_t size);
+	/* Appends the entries' names, sorted, each ended by a NUL; names that begin with '.' are
+	 * left out. Returns their number. */
+	int (*dir_read)(struct wtl_io *io, const char *path, struct wtl_buf *names);
+
+	int (*perf_open)(struct wtl_io *io, const struct wtl_perf_event *event);
+	int (*perf_read)(struct wtl_io *io, int file, uint64_t *ret_value);
+	void (*perf_close)(struct wtl_io *io, int file);
+
+	/* Loads the first of names[] (ended by NULL) that can be loaded and looks up every function.
+	 * The table must live as long as the handle. A missing symbol is no error. */
+	int (*lib_open)(struct wtl_io *io, const char *const names[],
+			const struct wtl_lib_function functions[], size_t n_functions,
+			struct wtl_err *err);
+	bool (*lib_has)(struct wtl_io *io, int lib, size_t function);
+	/* Returns 0 and the function's own answer in *ret_answer, or -ENOSYS when it is missing. */
+	int (*lib_call)(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+			int *ret_answer);
+	void (*lib_close)(struct wtl_io *io, int lib);
+
+	int64_t (*clock_ns)(struct wtl_io *io, enum wtl_clock clock);
+	/* Sleeps until the monotonic time; -EINTR on a signal, -WTL_ETAPE_END when a tape is over. A
+	 * replayed tape does not sleep: it steps to its next frame. */
+	int (*wait_until)(struct wtl_io *io, int64_t t_mono_ns);
+
+	/* Writes a file of the user's, by the user's own path (not below the root). Replacing is all
+	 * or nothing for regular files; appending is one write where the system allows it. */
+	int (*out_write)(struct wtl_io *io, const char *path, const void *data, size_t len,
+			 enum wtl_out_mode mode);
+
+	void (*free)(struct wtl_io *io);
+};
+
+struct wtl_io {
+	const struct wtl_io_ops *ops;
+};
+
+/* The log callback's twin in the environment that every part of the library is given. */
+struct wtl_env {
+	struct wtl_io *io;
+	const struct wtl_log *log; /* may be NULL */
+};
+
+/*
+ * The real machine; root is NULL or "/" for the machine itself, else a directory that stands for
+ * it. In such a directory, symbolic links cannot lead out, a file whose content is "!errno NAME"
+ * fails with that errno when opened or read, perf counters are the files
+ * wattle-perf/TYPE-CONFIGHEX-CPU holding a decimal count, and libraries are loaded only by a path
+ * (a name with a '/', taken as it is): this machine's own have no say there.
+ */
+int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
+
+/* Replays a tape (see docs/tape.md). Fails with -WTL_EFORMAT and the line for a bad tape. */
+int wtl_io_replay_new(const char *path, struct wtl_io **ret_io, struct wtl_err *err);
+
+/*
+ * Passes everything on to `inner`, which it then owns (not when this fails), and writes what came
+ * back to a tape, which replaces a file of that path.
+ */
+int wtl_io_record_new(struct wtl_io *inner, const char *path, struct wtl_io **ret_io,
+		      struct wtl_err *err);
+
+/*
+ * Writes what is still in the recorder's buffer. Returns 0, or the first error that writing the
+ * tape met (nothing is written after it; measuring goes on). -EINVAL for another kind of wtl_io.
+ */
+int wtl_io_record_error(struct wtl_io *io);
+
+/*
+ * Passes calls on to `inner`, which it then owns (not when this fails), but makes some fail. spec
+ * is "OP:N[:ERRNO][:always]" with OP one of open, read, link, dir, perf, lib, write or any: the
+ * N-th such call (from 1) fails with ERRNO (default EIO), with ":always" every later one too.
+ * perf and lib count opens and reads or calls; waiting, clocks and closing never fail.
+ */
+int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
+		     struct wtl_err *err);
+
+void wtl_io_free(struct wtl_io *io); /* NULL is fine */
+
+/* Thin callers of the table above. */
+int wtl_io_file_open(struct wtl_io *io, const char *path);
+ssize_t wtl_io_file_read(struct wtl_io *io, int file, void *buf, size_t size);
+void wtl_io_file_close(struct wtl_io *io, int file); /* a negative handle is fine */
+ssize_t wtl_io_link_read(struct wtl_io *io, const char *path, char *buf, size_t size);
+int wtl_io_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names);
+int64_t wtl_io_mono_ns(struct wtl_io *io);
+int64_t wtl_io_boot_ns(struct wtl_io *io);
+int64_t wtl_io_real_ns(struct wtl_io *io);
+
+/* Opens, reads whole and closes. Returns the length; text is NUL-terminated within size. */
+ssize_t wtl_io_slurp(struct wtl_io *io, const char *path, char *buf, size_t size);
+
+/* A file's first line, cleaned for printing (wtl_text_clean). 0 or a negative errno. */
+int wtl_io_read_line(struct wtl_io *io, const char *path, char *buf, size_t size);
+
+/* A file that holds one unsigned decimal number. -EINVAL or -ERANGE for rubbish. */
+int wtl_io_read_u64(struct wtl_io *io, const char *path, uint64_t *ret);
+
+bool wtl_io_exists(struct wtl_io *io, const char *path); /* a file or directory */
+
+#endif

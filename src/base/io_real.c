@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/below.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/outfile.h"
+#include "base/text.h"
+
+enum {
+	LIBS_MAX = 8,
+	ATTRIBUTE_MAX = 1024, /* a first answer shorter than this is all there is */
+};
+
+struct real_lib {
+	void *loaded; /* NULL: a free place */
+	const struct wtl_lib_function *functions;
+	void **found; /* one a function, NULL where missing */
+	size_t n;
+};
+
+struct real {
+	struct wtl_io io;
+	int root; /* a descriptor, or -1 for the machine itself */
+	struct real_lib libs[LIBS_MAX];
+};
+
+static struct real *real_of(struct wtl_io *io)
+{
+	return (struct real *)io;
+}
+
+static int path_open(const struct real *real, const char *path, int flags)
+{
+	int fd;
+
+	if (real->root >= 0)
+		return wtl_below_open(real->root, path, flags);
+	if (path[0] != '/')
+		return -EINVAL;
+	fd = open(path, flags | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
+}
+
+/* The error that a file of a root stands for ("!errno EACCES"), negative, or 0. */
+static int errno_written(const char *text, size_t len)
+{
+	static const char mark[] = "!errno ";
+	size_t skip = sizeof(mark) - 1;
+	int code;
+
+	if (len <= skip || memcmp(text, mark, skip) != 0)
+		return 0;
+	code = wtl_err_from_name(text + skip, wtl_text_trimmed(text + skip, len - skip));
+	return code ? -code : -EIO;
+}
+
+static int real_file_open(struct wtl_io *io, const char *path)
+{
+	const struct real *real = real_of(io);
+	/* Not blocking: a FIFO in a root must not hang the program. */
+	int fd = path_open(real, path, O_RDONLY | O_NOCTTY | O_NONBLOCK);
+	char start[48];
+	ssize_t len;
+	int rc;
+
+	if (fd < 0 || real->root < 0)
+		return fd;
+	len = pread(fd, start, sizeof(start), 0);
+	rc = len > 0 ? errno_written(start, (size_t)len) : 0;
+	if (rc == 0)
+		return fd;
+	close(fd);
+	return rc;
+}
+
+static ssize_t pread_retried(int fd, void *buf, size_t size, size_t offset)
+{
+	ssize_t n;
+
+	do
+		n = pread(fd, buf, size, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t real_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	const struct real *real = real_of(io);
+	size_t len = 0;
+	char more;
+	ssize_t n;
+
+	for (;;) {
+		bool full = len == size;
+
+		n = full ? pread_retried(file, &more, 1, len)
+			 : pread_retried(file, (char *)buf + len, size - len, len);
+		if (n < 0)
+			return n;
+		if (n == 0)
+			break;
+		if (full)
+			return -EFBIG;
+		len += (size_t)n;
+		/* An attribute comes whole; asking it for more would make the kernel read the
+		 * hardware a second time. */
+		if (len < ATTRIBUTE_MAX && len < size)
+			break;
+	}
+	if (real->root >= 0) {
+		int rc = errno_written(buf, len);
+
+		if (rc < 0)
+			return rc;
+	}
+	return (ssize_t)len;
+}
+
+static void real_file_close(struct wtl_io *io, int file)
+{
+	(void)io;
+	if (file >= 0)
+		close(file);
+}
+
+static ssize_t real_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	int fd = path_open(real_of(io), path, O_PATH | O_NOFOLLOW);
+	ssize_t len;
+
+	if (fd < 0)
+		return fd;
+	len = readlinkat(fd, "", buf, size);
+	if (len < 0)
+		/* An empty name answers so for what is no link. */
+		len = errno == ENOENT ? -EINVAL : -errno;
+	close(fd);
+	if (len < 0)
+		return len;
+	if ((size_t)len >= size)
+		return -ENAMETOOLONG;
+	buf[len] = '\0';
+	return len;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const char *const *a = left, *const *b = right;
+
+	return strcmp(*a, *b);
+}
+
+/* Sorts the n names from offset `from` on, through a copy of their bytes. */
+static int names_sort(struct wtl_buf *names, size_t from, size_t n)
+{
+	size_t bytes = names->len - from;
+	const char **places = calloc(n, sizeof(*places));
+	char *copy = malloc(bytes), *to = names->data + from;
+
+	if (!places || !copy) {
+		free(places);
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, to, bytes);
+	for (size_t i = 0, at = 0; i < n; i++) {
+		places[i] = copy + at;
+		at += strlen(copy + at) + 1;
+	}
+	qsort(places, n, sizeof(*places), compare_names);
+	for (size_t i = 0; i < n; i++)
+		to = stpcpy(to, places[i]) + 1;
+	free(places);
+	free(copy);
+	return 0;
+}
+
+/* Appends the names of the open directory. Returns how many, or a negative errno. */
+static int names_add(int fd, struct wtl_buf *names)
+{
+	char entries[16384] __attribute__((aligned(8)));
+	int n = 0;
+
+	for (;;) {
+		ssize_t len = getdents64(fd, entries, sizeof(entries));
+
+		if (len < 0)
+			return -errno;
+		if (len == 0)
+			return n;
+		for (ssize_t at = 0; at < len;) {
+			const struct dirent64 *entry = (const void *)(entries + at);
+
+			at += entry->d_reclen;
+			if (entry->d_name[0] == '.')
+				continue;
+			if (wtl_buf_add(names, entry->d_name, strlen(entry->d_name) + 1) < 0)
+				return names->error;
+			n++;
+		}
+	}
+}
+
+static int real_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	struct real *real = real_of(io);
+	int fd = path_open(real, path, O_RDONLY | O_DIRECTORY);
+	size_t from = names->len;
+	int n, rc = 0;
+
+	if (fd < 0)
+		return fd;
+	n = names_add(fd, names);
+	close(fd);
+	if (n > 1)
+		rc = names_sort(names, from, (size_t)n);
+	return rc < 0 ? rc : n;
+}
+
+static int real_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+{
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.size = sizeof(attr),
+		.config = event->config,
+	};
+	long fd;
+
+	if (real_of(io)->root >= 0) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "/wattle-perf/%" PRIu32 "-%" PRIx64 "-%d", event->type,
+			 event->config, event->cpu);
+		return real_file_open(io, path);
+	}
+	fd = syscall(SYS_perf_event_open, &attr, (pid_t)-1, event->cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd >= 0 ? (int)fd : -errno;
+}
+
+static int real_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
+{
+	uint64_t value;
+	ssize_t len;
+
+	if (real_of(io)->root >= 0) {
+		char text[64];
+
+		len = real_file_read(io, file, text, sizeof(text));
+		return len < 0 ? (int)len : wtl_num_u64(text, (size_t)len, ret_value);
+	}
+	do
+		len = read(file, &value, sizeof(value));
+	while (len < 0 && errno == EINTR);
+	if (len < 0)
+		return -errno;
+	/* An event in error state reads as end of file. */
+	if (len != sizeof(value))
+		return -EIO;
+	*ret_value = value;
+	return 0;
+}
+
+/* In a directory that stands for a machine, this machine's libraries have no say. */
+static bool lib_allowed(const struct real *real, const char *name)
+{
+	return real->root < 0 || strchr(name, '/');
+}
+
+static void *lib_load(const struct real *real, const char *const names[], int *ret_code,
+		      struct wtl_err *err)
+{
+	*ret_code = wtl_err_set(err, WTL_EABSENT, "dlopen", names[0],
+				"not loaded: the root directory stands for another machine");
+	for (size_t i = 0; names[i]; i++) {
+		const char *why;
+		void *loaded;
+
+		if (!lib_allowed(real, names[i]))
+			continue;
+		loaded = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+		if (loaded)
+			return loaded;
+		why = dlerror();
+		/* A library that is there but does not load is worth more words than one that is
+		 * not there: its reason is kept. */
+		if (*ret_code == -WTL_ELIBRARY)
+			continue;
+		if (why && strstr(why, strerror(ENOENT)))
+			*ret_code = wtl_err_set(err, WTL_EABSENT, "dlopen", names[i], "%s", why);
+		else
+			*ret_code = wtl_err_set(err, WTL_ELIBRARY, "dlopen", names[i], "%s",
+						why ? why : "cannot be loaded");
+	}
+	return NULL;
+}
+
+static int real_lib_open(struct wtl_io *io, const char *const names[],
+			 const struct wtl_lib_function functions[], size_t n_functions,
+			 struct wtl_err *err)
+{
+	struct real *real = real_of(io);
+	struct real_lib *lib = NULL;
+	void *loaded;
+	int rc;
+
+	for (size_t i = 0; i < LIBS_MAX && !lib; i++)
+		if (!real->libs[i].loaded)
+			lib = &real->libs[i];
+	if (!lib || !names[0])
+		return wtl_err_set(err, lib ? EINVAL : EMFILE, "dlopen", names[0],
+				   lib ? "no library named" : "too many libraries");
+	loaded = lib_load(real, names, &rc, err);
+	if (!loaded)
+		return rc;
+	lib->found = calloc(n_functions ? n_functions : 1, sizeof(lib->found[0]));
+	if (!lib->found) {
+		dlclose(loaded);
+		return wtl_err_set(err, ENOMEM, "dlopen", names[0], "out of memory");
+	}
+	for (size_t i = 0; i < n_functions; i++)
+		lib->found[i] = dlsym(loaded, functions[i].symbol);
+	lib->loaded = loaded;
+	lib->functions = functions;
+	lib->n = n_functions;
+	return (int)(lib - real->libs);
+}
+
+static struct real_lib *lib_at(struct wtl_io *io, int lib)
+{
+	struct real *real = real_of(io);
+
+	if (lib < 0 || lib >= LIBS_MAX || !real->libs[lib].loaded)
+		return NULL;
+	return &real->libs[lib];
+}
+
+static bool real_lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	const struct real_lib *at = lib_at(io, lib);
+
+	return at && function < at->n && at->found[function];
+}
+
+static int real_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+			 int *ret_answer)
+{
+	const struct real_lib *at = lib_at(io, lib);
+
+	if (!at || function >= at->n)
+		return -EINVAL;
+	if (!at->found[function])
+		return -ENOSYS;
+	*ret_answer = at->functions[function].thunk(at->found[function], args);
+	return 0;
+}
+
+static void real_lib_close(struct wtl_io *io, int lib)
+{
+	struct real_lib *at = lib_at(io, lib);
+
+	if (!at)
+		return;
+	dlclose(at->loaded);
+	free(at->found);
+	*at = (struct real_lib){0};
+}
+
+static int64_t real_clock_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	static const clockid_t ids[] = {
+		[WTL_CLOCK_MONO] = CLOCK_MONOTONIC,
+		[WTL_CLOCK_BOOT] = CLOCK_BOOTTIME,
+		[WTL_CLOCK_REAL] = CLOCK_REALTIME,
+	};
+	struct timespec now;
+
+	(void)io;
+	if (clock_gettime(ids[clock], &now) < 0)
+		return 0;
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int real_wait_until(struct wtl_io *io, int64_t t_mono_ns)
+{
+	struct timespec until = {
+		.tv_sec = t_mono_ns > 0 ? t_mono_ns / 1000000000 : 0,
+		.tv_nsec = t_mono_ns > 0 ? t_mono_ns % 1000000000 : 0,
+	};
+
+	(void)io;
+	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+static int real_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
+			  enum wtl_out_mode mode)
+{
+	(void)io;
+	return wtl_outfile_write(path, data, len, mode);
+}
+
+static void real_free(struct wtl_io *io)
+{
+	struct real *real = real_of(io);
+
+	for (int i = 0; i < LIBS_MAX; i++)
+		real_lib_close(io, i);
+	if (real->root >= 0)
+		close(real->root);
+	free(real);
+}
+
+static const struct wtl_io_ops real_ops = {
+	.file_open = real_file_open,
+	.file_read = real_file_read,
+	.file_close = real_file_close,
+	.link_read = real_link_read,
+	.dir_read = real_dir_read,
+	.perf_open = real_perf_open,
+	.perf_read = real_perf_read,
+	.perf_close = real_file_close,
+	.lib_open = real_lib_open,
+	.lib_has = real_lib_has,
+	.lib_call = real_lib_call,
+	.lib_close = real_lib_close,
+	.clock_ns = real_clock_ns,
+	.wait_until = real_wait_until,
+	.out_write = real_out_write,
+	.free = real_free,
+};
+
+/* Leaves real->root at -1 when the root is the machine's own. */
+static int root_open(struct real *real, const char *root, struct wtl_err *err)
+{
+	struct stat here, machine;
+	int code;
+
+	real->root = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (real->root < 0 || fstat(real->root, &here) < 0 || stat("/", &machine) < 0) {
+		code = errno;
+		return wtl_err_set(err, code, "root", root,
+				   "%s: the root must be a directory that holds sys and proc",
+				   wtl_err_text(code));
+	}
+	if (here.st_dev == machine.st_dev && here.st_ino == machine.st_ino) {
+		close(real->root);
+		real->root = -1;
+	}
+	return 0;
+}
+
+int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err)
+{
+	struct real *real = calloc(1, sizeof(*real));
+	int rc = 0;
+
+	if (!real)
+		return wtl_err_set(err, ENOMEM, "io", NULL, "out of memory");
+	real->io.ops = &real_ops;
+	real->root = -1;
+	if (root)
+		rc = root_open(real, root, err);
+	if (rc < 0) {
+		real_free(&real->io);
+		return rc;
+	}
+	*ret_io = &real->io;
+	return 0;
+}

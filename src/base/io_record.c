@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/tape.h"
+
+enum {
+	LIBS_MAX = 64,
+	HANDLES_MAX = 1 << 20,
+	PENDING_MAX = 64 << 10, /* bytes kept before they are written */
+};
+
+/* What the inner handle of that number stands for, as it is written on the tape; NULL: closed. */
+struct handle {
+	char *name;
+	bool read; /* has a record */
+};
+
+struct handles {
+	struct handle *at;
+	size_t n;
+};
+
+struct record_lib {
+	const struct wtl_lib_function *functions;
+	size_t n;
+};
+
+struct record {
+	struct wtl_io io;
+	struct wtl_io *inner;
+	int fd;
+	int error; /* the first one, negative; then nothing more is written */
+	int64_t frame_mono_ns;
+	struct handles files;
+	struct handles perfs;
+	struct record_lib libs[LIBS_MAX];
+	struct wtl_buf line;
+	size_t pending;
+	off_t written;	      /* whole lines */
+	pthread_mutex_t lock; /* over everything above but inner */
+	char buffer[PENDING_MAX];
+};
+
+static struct record *record_of(struct wtl_io *io)
+{
+	return (struct record *)io;
+}
+
+static void fail(struct record *record, int code)
+{
+	if (record->error == 0)
+		record->error = code;
+}
+
+/* Writes whole lines. A tape that ends within a line could not be replayed. */
+static void write_out(struct record *record, const char *data, size_t len)
+{
+	size_t done = 0;
+
+	while (done < len && record->error == 0) {
+		ssize_t n = write(record->fd, data + done, len - done);
+
+		if (n > 0)
+			done += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			fail(record, n < 0 ? -errno : -EIO);
+	}
+	if (done == len)
+		record->written += (off_t)len;
+	else if (done > 0 && ftruncate(record->fd, record->written) < 0)
+		fail(record, -errno);
+}
+
+static void flush(struct record *record)
+{
+	write_out(record, record->buffer, record->pending);
+	record->pending = 0;
+}
+
+/* The line in record->line is done. */
+static void line_write(struct record *record)
+{
+	const struct wtl_buf *line = &record->line;
+
+	if (line->error || line->len > WTL_TAPE_LINE_MAX) {
+		fail(record, line->error ? line->error : -EFBIG);
+		return;
+	}
+	if (line->len > PENDING_MAX - record->pending)
+		flush(record);
+	if (line->len > PENDING_MAX) {
+		write_out(record, line->data, line->len);
+		return;
+	}
+	memcpy(record->buffer + record->pending, line->data, line->len);
+	record->pending += line->len;
+}
+
+static void frame_write(struct record *record, int code)
+{
+	struct wtl_tape_frame frame = {
+		.mono_ns = wtl_io_mono_ns(record->inner),
+		.boot_ns = wtl_io_boot_ns(record->inner),
+		.real_ns = wtl_io_real_ns(record->inner),
+		.code = code,
+	};
+
+	record->frame_mono_ns = frame.mono_ns;
+	wtl_buf_clear(&record->line);
+	wtl_tape_put_frame(&record->line, &frame);
+	line_write(record);
+	flush(record);
+}
+
+/* Takes the lock and begins a line: the time, the letter, the name. line_end() gives it back. */
+static struct record *line_begin(struct wtl_io *io, char letter)
+{
+	struct record *record = record_of(io);
+	int64_t since = wtl_io_mono_ns(record->inner);
+
+	pthread_mutex_lock(&record->lock);
+	since -= record->frame_mono_ns;
+	wtl_buf_clear(&record->line);
+	wtl_buf_printf(&record->line, "+%" PRId64 " %c ", since > 0 ? since : 0, letter);
+	return record;
+}
+
+static void line_end(struct record *record)
+{
+	wtl_buf_putc(&record->line, '\n');
+	line_write(record);
+	pthread_mutex_unlock(&record->lock);
+}
+
+static void line_path(struct record *record, const char *path)
+{
+	wtl_tape_put_quoted(&record->line, path, strlen(path));
+	wtl_buf_putc(&record->line, ' ');
+}
+
+/* Remembers what an inner handle stands for; the handle's older name is forgotten. */
+static void handle_set(struct record *record, struct handles *handles, int file, const char *name)
+{
+	size_t n = handles->n;
+	struct handle *at;
+
+	if (file >= HANDLES_MAX) {
+		fail(record, -EMFILE);
+		return;
+	}
+	if ((size_t)file >= n) {
+		for (n = n ? n : 64; n <= (size_t)file;)
+			n *= 2;
+		at = realloc(handles->at, n * sizeof(*at));
+		if (!at) {
+			fail(record, -ENOMEM);
+			return;
+		}
+		memset(at + handles->n, 0, (n - handles->n) * sizeof(*at));
+		handles->at = at;
+		handles->n = n;
+	}
+	at = &handles->at[file];
+	free(at->name);
+	*at = (struct handle){.name = strdup(name)};
+	if (!at->name)
+		fail(record, -ENOMEM);
+}
+
+static struct handle *handle_at(const struct handles *handles, int file)
+{
+	if (file < 0 || (size_t)file >= handles->n || !handles->at[file].name)
+		return NULL;
+	return &handles->at[file];
+}
+
+static int record_file_open(struct wtl_io *io, const char *path)
+{
+	struct record *record = record_of(io);
+	int rc = wtl_io_file_open(record->inner, path);
+
+	if (rc >= 0) {
+		pthread_mutex_lock(&record->lock);
+		handle_set(record, &record->files, rc, path);
+		pthread_mutex_unlock(&record->lock);
+		return rc;
+	}
+	line_begin(io, 'O');
+	line_path(record, path);
+	wtl_tape_put_error(&record->line, rc);
+	line_end(record);
+	return rc;
+}
+
+static ssize_t record_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	ssize_t rc = wtl_io_file_read(record_of(io)->inner, file, buf, size);
+	struct record *record = line_begin(io, 'R');
+	struct handle *handle = handle_at(&record->files, file);
+
+	if (!handle) {
+		pthread_mutex_unlock(&record->lock);
+		return rc;
+	}
+	handle->read = true;
+	line_path(record, handle->name);
+	if (rc >= 0)
+		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
+	else
+		wtl_tape_put_error(&record->line, (int)rc);
+	line_end(record);
+	return rc;
+}
+
+/* An opening without a read leaves no other trace. */
+static void file_forget(struct wtl_io *io, int file)
+{
+	struct record *record = line_begin(io, 'O');
+	struct handle *handle = handle_at(&record->files, file);
+
+	if (handle && !handle->read) {
+		line_path(record, handle->name);
+		wtl_buf_puts(&record->line, "ok\n");
+		line_write(record);
+	}
+	if (handle) {
+		free(handle->name);
+		*handle = (struct handle){0};
+	}
+	pthread_mutex_unlock(&record->lock);
+}
+
+static void record_file_close(struct wtl_io *io, int file)
+{
+	file_forget(io, file);
+	wtl_io_file_close(record_of(io)->inner, file);
+}
+
+static ssize_t record_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	ssize_t rc = wtl_io_link_read(record_of(io)->inner, path, buf, size);
+	struct record *record = line_begin(io, 'L');
+
+	line_path(record, path);
+	if (rc >= 0)
+		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
+	else
+		wtl_tape_put_error(&record->line, (int)rc);
+	line_end(record);
+	return rc;
+}
+
+static int record_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	size_t from = names->len;
+	int rc = wtl_io_dir_read(record_of(io)->inner, path, names);
+	struct record *record = line_begin(io, 'D');
+
+	line_path(record, path);
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	for (size_t at = from; rc >= 0 && at < names->len;) {
+		size_t len = strlen(names->data + at);
+
+		wtl_tape_put_quoted(&record->line, names->data + at, len);
+		wtl_buf_putc(&record->line, ' ');
+		at += len + 1;
+	}
+	line_end(record);
+	return rc;
+}
+
+static int record_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+{
+	int rc = record_of(io)->inner->ops->perf_open(record_of(io)->inner, event);
+	struct record *record = line_begin(io, 'P');
+
+	if (rc < 0) {
+		wtl_tape_put_perf(&record->line, event);
+		wtl_buf_puts(&record->line, " open ");
+		wtl_tape_put_error(&record->line, rc);
+		line_end(record);
+		return rc;
+	}
+	wtl_buf_clear(&record->line);
+	if (wtl_tape_put_perf(&record->line, event) == 0)
+		handle_set(record, &record->perfs, rc, record->line.data);
+	pthread_mutex_unlock(&record->lock);
+	return rc;
+}
+
+static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
+{
+	int rc = record_of(io)->inner->ops->perf_read(record_of(io)->inner, file, ret_value);
+	struct record *record = line_begin(io, 'P');
+	struct handle *handle = handle_at(&record->perfs, file);
+
+	if (!handle) {
+		pthread_mutex_unlock(&record->lock);
+		return rc;
+	}
+	handle->read = true;
+	wtl_buf_puts(&record->line, handle->name);
+	wtl_buf_putc(&record->line, ' ');
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	else
+		wtl_buf_printf(&record->line, "%" PRIu64, *ret_value);
+	line_end(record);
+	return rc;
+}
+
+static void perf_forget(struct wtl_io *io, int file)
+{
+	struct record *record = line_begin(io, 'P');
+	struct handle *handle = handle_at(&record->perfs, file);
+
+	if (handle && !handle->read) {
+		wtl_buf_puts(&record->line, handle->name);
+		wtl_buf_puts(&record->line, " open ok\n");
+		line_write(record);
+	}
+	if (handle) {
+		free(handle->name);
+		*handle = (struct handle){0};
+	}
+	pthread_mutex_unlock(&record->lock);
+}
+
+static void record_perf_close(struct wtl_io *io, int file)
+{
+	struct wtl_io *inner = record_of(io)->inner;
+
+	perf_forget(io, file);
+	inner->ops->perf_close(inner, file);
+}
+
+static int record_lib_open(struct wtl_io *io, const char *const names[],
+			   const struct wtl_lib_function functions[], size_t n_functions,
+			   struct wtl_err *err)
+{
+	struct wtl_io *inner = record_of(io)->inner;
+	int rc = inner->ops->lib_open(inner, names, functions, n_functions, err);
+	struct record *record;
+
+	if (!names[0])
+		return rc;
+	record = line_begin(io, 'H');
+	line_path(record, names[0]);
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	for (size_t i = 0; rc >= 0 && i < n_functions; i++) {
+		if (!inner->ops->lib_has(inner, rc, i))
+			continue;
+		wtl_tape_put_quoted(&record->line, functions[i].symbol,
+				    strlen(functions[i].symbol));
+		wtl_buf_putc(&record->line, ' ');
+	}
+	if (rc >= 0 && rc < LIBS_MAX)
+		record->libs[rc] = (struct record_lib){functions, n_functions};
+	line_end(record);
+	return rc;
+}
+
+static bool record_lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	struct wtl_io *inner = record_of(io)->inner;
+
+	return inner->ops->lib_has(inner, lib, function);
+}
+
+static void outs_put(struct wtl_buf *line, const struct wtl_lib_function *function,
+		     const struct wtl_lib_arg args[])
+{
+	for (unsigned i = 0; i < function->n_args && i < WTL_LIB_ARGS_MAX; i++) {
+		if (!args[i].memory)
+			continue;
+		wtl_buf_puts(line, " [");
+		wtl_tape_put_hex(line, args[i].memory, args[i].size);
+		wtl_buf_putc(line, ']');
+	}
+}
+
+static int record_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+			   int *ret_answer)
+{
+	struct record *record = record_of(io);
+	const struct record_lib *at = lib >= 0 && lib < LIBS_MAX ? &record->libs[lib] : NULL;
+	struct wtl_buf key;
+	int rc;
+
+	if (!at || function >= at->n)
+		return record->inner->ops->lib_call(record->inner, lib, function, args, ret_answer);
+	/* The call overwrites what it was asked; no lock is held in it, for it can take long. */
+	wtl_buf_init(&key, WTL_TAPE_LINE_MAX);
+	wtl_tape_put_call(&key, &at->functions[function], args);
+	rc = record->inner->ops->lib_call(record->inner, lib, function, args, ret_answer);
+	if (rc != -ENOSYS) {
+		line_begin(io, 'S');
+		if (key.error)
+			record->line.error = key.error;
+		wtl_buf_puts(&record->line, wtl_buf_str(&key));
+		wtl_buf_puts(&record->line, " = ");
+		if (rc < 0) {
+			wtl_tape_put_error(&record->line, rc);
+		} else {
+			wtl_buf_printf(&record->line, "%d", *ret_answer);
+			outs_put(&record->line, &at->functions[function], args);
+		}
+		line_end(record);
+	}
+	wtl_buf_done(&key);
+	return rc;
+}
+
+static void record_lib_close(struct wtl_io *io, int lib)
+{
+	struct record *record = record_of(io);
+
+	record->inner->ops->lib_close(record->inner, lib);
+	if (lib >= 0 && lib < LIBS_MAX)
+		record->libs[lib] = (struct record_lib){0};
+}
+
+static int64_t record_clock_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	struct wtl_io *inner = record_of(io)->inner;
+
+	return inner->ops->clock_ns(inner, clock);
+}
+
+static int record_wait_until(struct wtl_io *io, int64_t t_mono_ns)
+{
+	struct record *record = record_of(io);
+	int rc;
+
+	/* What is there is safe before a long sleep. */
+	pthread_mutex_lock(&record->lock);
+	flush(record);
+	pthread_mutex_unlock(&record->lock);
+	rc = record->inner->ops->wait_until(record->inner, t_mono_ns);
+	if (rc == -WTL_ETAPE_END)
+		return rc;
+	pthread_mutex_lock(&record->lock);
+	frame_write(record, rc);
+	pthread_mutex_unlock(&record->lock);
+	return rc;
+}
+
+static int record_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
+			    enum wtl_out_mode mode)
+{
+	struct wtl_io *inner = record_of(io)->inner;
+
+	return inner->ops->out_write(inner, path, data, len, mode);
+}
+
+static void handles_done(struct handles *handles)
+{
+	for (size_t i = 0; i < handles->n; i++)
+		free(handles->at[i].name);
+	free(handles->at);
+}
+
+static void record_free(struct wtl_io *io)
+{
+	struct record *record = record_of(io);
+
+	for (size_t i = 0; i < record->files.n; i++)
+		file_forget(io, (int)i);
+	for (size_t i = 0; i < record->perfs.n; i++)
+		perf_forget(io, (int)i);
+	flush(record);
+	close(record->fd);
+	wtl_io_free(record->inner);
+	handles_done(&record->files);
+	handles_done(&record->perfs);
+	wtl_buf_done(&record->line);
+	pthread_mutex_destroy(&record->lock);
+	free(record);
+}
+
+static const struct wtl_io_ops record_ops = {
+	.file_open = record_file_open,
+	.file_read = record_file_read,
+	.file_close = record_file_close,
+	.link_read = record_link_read,
+	.dir_read = record_dir_read,
+	.perf_open = record_perf_open,
+	.perf_read = record_perf_read,
+	.perf_close = record_perf_close,
+	.lib_open = record_lib_open,
+	.lib_has = record_lib_has,
+	.lib_call = record_lib_call,
+	.lib_close = record_lib_close,
+	.clock_ns = record_clock_ns,
+	.wait_until = record_wait_until,
+	.out_write = record_out_write,
+	.free = record_free,
+};
+
+int wtl_io_record_error(struct wtl_io *io)
+{
+	struct record *record = record_of(io);
+	int error;
+
+	if (io->ops != &record_ops)
+		return -EINVAL;
+	pthread_mutex_lock(&record->lock);
+	flush(record);
+	error = record->error;
+	pthread_mutex_unlock(&record->lock);
+	return error;
+}
+
+int wtl_io_record_new(struct wtl_io *inner, const char *path, struct wtl_io **ret_io,
+		      struct wtl_err *err)
+{
+	struct record *record = calloc(1, sizeof(*record));
+	int code;
+
+	if (!record)
+		return wtl_err_set(err, ENOMEM, "tape", path, "out of memory");
+	record->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (record->fd < 0) {
+		code = errno;
+		free(record);
+		return wtl_err_set(err, code, "tape", path, "cannot write the tape: %s",
+				   wtl_err_text(code));
+	}
+	record->io.ops = &record_ops;
+	record->inner = inner;
+	/* A little more than a tape may have, to tell a line that is too long. */
+	wtl_buf_init(&record->line, WTL_TAPE_LINE_MAX + 64);
+	pthread_mutex_init(&record->lock, NULL);
+	write_out(record, WTL_TAPE_HEADER, strlen(WTL_TAPE_HEADER));
+	frame_write(record, 0);
+	*ret_io = &record->io;
+	return 0;
+}

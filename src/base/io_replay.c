@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/outfile.h"
+#include "base/tape.h"
+
+enum {
+	LIBS_MAX = 8,
+	HANDLES_MAX = 1 << 20,
+};
+
+/* An open file or counter. */
+struct handle {
+	bool used;
+	struct wtl_tape_key *key; /* NULL for a directory that was opened like a file */
+};
+
+struct replay_lib {
+	bool used;
+	const struct wtl_lib_function *functions;
+	size_t n;
+	bool *has;
+};
+
+struct replay {
+	struct wtl_io io;
+	struct wtl_tape *tape;
+	uint32_t frame;
+	int64_t now_ns; /* monotonic; never goes back */
+	struct handle *handles;
+	int n_handles;
+	int all_used; /* the handles below this number */
+	struct replay_lib libs[LIBS_MAX];
+	struct wtl_buf key;
+	pthread_mutex_t lock; /* over everything above */
+};
+
+static struct replay *replay_of(struct wtl_io *io)
+{
+	return (struct replay *)io;
+}
+
+static struct replay *lock(struct wtl_io *io)
+{
+	struct replay *replay = replay_of(io);
+
+	pthread_mutex_lock(&replay->lock);
+	return replay;
+}
+
+static void unlock(struct replay *replay)
+{
+	pthread_mutex_unlock(&replay->lock);
+}
+
+static const struct wtl_tape_frame *frame_now(const struct replay *replay)
+{
+	return wtl_tape_frame(replay->tape, replay->frame);
+}
+
+/* Virtual time is at least there when an answer comes. */
+static void time_pass(struct replay *replay, const struct wtl_tape_record *record, bool fresh)
+{
+	int64_t then = frame_now(replay)->mono_ns + record->offset_ns;
+
+	if (fresh && then > replay->now_ns)
+		replay->now_ns = then;
+}
+
+static const struct wtl_tape_record *key_read(struct replay *replay, struct wtl_tape_key *key)
+{
+	const struct wtl_tape_record *record;
+	bool fresh;
+
+	if (!key)
+		return NULL;
+	record = wtl_tape_read(replay->tape, key, replay->frame, &fresh);
+	if (record)
+		time_pass(replay, record, fresh);
+	return record;
+}
+
+static const struct wtl_tape_record *path_read(struct replay *replay, enum wtl_tape_class class,
+					       const char *path)
+{
+	return key_read(replay, wtl_tape_find(replay->tape, class, path, strlen(path)));
+}
+
+/* A free handle, or a negative errno. */
+static int handle_new(struct replay *replay, struct wtl_tape_key *key)
+{
+	struct handle *handles;
+	int i, n;
+
+	for (i = replay->all_used; i < replay->n_handles; i++)
+		if (!replay->handles[i].used)
+			break;
+	if (i == replay->n_handles) {
+		n = i < 16 ? 16 : i * 2;
+		if (n > HANDLES_MAX)
+			return -EMFILE;
+		handles = realloc(replay->handles, (size_t)n * sizeof(*handles));
+		if (!handles)
+			return -ENOMEM;
+		memset(handles + i, 0, (size_t)(n - i) * sizeof(*handles));
+		replay->handles = handles;
+		replay->n_handles = n;
+	}
+	replay->handles[i] = (struct handle){.used = true, .key = key};
+	replay->all_used = i + 1;
+	return i;
+}
+
+static struct handle *handle_at(const struct replay *replay, int file)
+{
+	if (file < 0 || file >= replay->n_handles || !replay->handles[file].used)
+		return NULL;
+	return &replay->handles[file];
+}
+
+/* Opens what the key is about; `otherwise` when the tape knows nothing of it. */
+static int key_open(struct replay *replay, struct wtl_tape_key *key, int otherwise)
+{
+	const struct wtl_tape_record *record;
+	bool fresh;
+
+	if (!key)
+		return otherwise < 0 ? otherwise : handle_new(replay, NULL);
+	record = wtl_tape_open(replay->tape, key, replay->frame, &fresh);
+	if (!record)
+		return -ENOENT;
+	time_pass(replay, record, fresh);
+	if (record->kind == WTL_TAPE_OPEN && record->code < 0)
+		return record->code;
+	return handle_new(replay, key);
+}
+
+static int replay_file_open(struct wtl_io *io, const char *path)
+{
+	struct replay *replay = lock(io);
+	size_t len = strlen(path);
+	/* A directory can be opened too. */
+	bool dir = wtl_tape_find(replay->tape, WTL_TAPE_DIR, path, len);
+	int rc = key_open(replay, wtl_tape_find(replay->tape, WTL_TAPE_FILE, path, len),
+			  dir ? 0 : -ENOENT);
+
+	unlock(replay);
+	return rc;
+}
+
+static ssize_t replay_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	struct replay *replay = lock(io);
+	const struct handle *handle = handle_at(replay, file);
+	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
+	ssize_t rc;
+
+	if (!handle)
+		rc = -EBADF;
+	else if (!record)
+		rc = handle->key ? -ENOENT : -EISDIR;
+	else if (record->code < 0)
+		rc = record->code;
+	else if (record->data_len > size)
+		rc = -EFBIG;
+	else
+		rc = (ssize_t)record->data_len;
+	if (rc > 0)
+		memcpy(buf, wtl_tape_data(replay->tape, record), (size_t)rc);
+	unlock(replay);
+	return rc;
+}
+
+static void replay_file_close(struct wtl_io *io, int file)
+{
+	struct replay *replay = lock(io);
+	struct handle *handle = handle_at(replay, file);
+
+	if (handle)
+		*handle = (struct handle){0};
+	if (handle && file < replay->all_used)
+		replay->all_used = file;
+	unlock(replay);
+}
+
+static ssize_t replay_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = path_read(replay, WTL_TAPE_LINK, path);
+	ssize_t rc;
+
+	if (!record || record->code < 0) {
+		rc = record ? record->code : -ENOENT;
+	} else if (record->data_len >= size) {
+		rc = -ENAMETOOLONG;
+	} else {
+		rc = (ssize_t)record->data_len;
+		memcpy(buf, wtl_tape_data(replay->tape, record), record->data_len);
+		buf[rc] = '\0';
+	}
+	unlock(replay);
+	return rc;
+}
+
+static int replay_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = path_read(replay, WTL_TAPE_DIR, path);
+	int rc = -ENOENT;
+
+	if (record && record->code < 0) {
+		rc = record->code;
+	} else if (record) {
+		const char *data = wtl_tape_data(replay->tape, record);
+
+		rc = wtl_buf_add(names, data, record->data_len);
+		for (size_t i = 0; rc >= 0 && i < record->data_len; i++)
+			rc += data[i] == '\0';
+	}
+	unlock(replay);
+	return rc;
+}
+
+static int replay_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+{
+	struct replay *replay = lock(io);
+	int rc;
+
+	wtl_buf_clear(&replay->key);
+	rc = wtl_tape_put_perf(&replay->key, event);
+	if (rc == 0)
+		rc = key_open(replay,
+			      wtl_tape_find(replay->tape, WTL_TAPE_PERF, replay->key.data,
+					    replay->key.len),
+			      -ENOENT);
+	unlock(replay);
+	return rc;
+}
+
+static int replay_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
+{
+	struct replay *replay = lock(io);
+	const struct handle *handle = handle_at(replay, file);
+	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
+	int rc = handle ? -ENOENT : -EBADF;
+
+	if (record)
+		rc = record->code;
+	if (rc == 0)
+		*ret_value = record->value;
+	unlock(replay);
+	return rc;
+}
+
+/* Whether the record's list of symbols has this one. */
+static bool symbol_listed(const struct replay *replay, const struct wtl_tape_record *record,
+			  const char *symbol)
+{
+	const char *at = wtl_tape_data(replay->tape, record);
+	const char *end = at + record->data_len;
+
+	for (; at < end; at += strlen(at) + 1)
+		if (strcmp(at, symbol) == 0)
+			return true;
+	return false;
+}
+
+static const struct wtl_tape_record *lib_record(struct replay *replay, struct wtl_tape_key *key)
+{
+	const struct wtl_tape_record *record;
+	bool fresh;
+
+	record = wtl_tape_open(replay->tape, key, replay->frame, &fresh);
+	if (record)
+		time_pass(replay, record, fresh);
+	return record;
+}
+
+/*
+ * The library by one of its names; else any one with some of the functions, for a tape that was
+ * recorded with the library at another path.
+ */
+static const struct wtl_tape_record *lib_find(struct replay *replay, const char *const names[],
+					      const struct wtl_lib_function functions[], size_t n)
+{
+	struct wtl_tape_key *keys = (struct wtl_tape_key *)(void *)replay->tape->keys.data;
+
+	for (size_t i = 0; names[i]; i++) {
+		struct wtl_tape_key *key =
+			wtl_tape_find(replay->tape, WTL_TAPE_LIB, names[i], strlen(names[i]));
+
+		if (key)
+			return lib_record(replay, key);
+	}
+	for (size_t i = 0; i < replay->tape->n_keys; i++) {
+		const struct wtl_tape_record *record = wtl_tape_key_first(replay->tape, &keys[i]);
+
+		if (replay->tape->bytes.data[record->key_at] != WTL_TAPE_LIB)
+			continue;
+		for (size_t j = 0; j < n; j++)
+			if (symbol_listed(replay, record, functions[j].symbol))
+				return lib_record(replay, &keys[i]);
+	}
+	return NULL;
+}
+
+static int lib_make(struct replay *replay, const struct wtl_tape_record *record,
+		    const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
+{
+	int i;
+
+	for (i = 0; i < LIBS_MAX; i++)
+		if (!replay->libs[i].used)
+			break;
+	if (i == LIBS_MAX)
+		return wtl_err_set(err, EMFILE, "tape", NULL, "too many libraries");
+	replay->libs[i].has = calloc(n ? n : 1, sizeof(bool));
+	if (!replay->libs[i].has)
+		return wtl_err_set(err, ENOMEM, "tape", NULL, "out of memory");
+	for (size_t j = 0; j < n; j++)
+		replay->libs[i].has[j] = symbol_listed(replay, record, functions[j].symbol);
+	replay->libs[i].used = true;
+	replay->libs[i].functions = functions;
+	replay->libs[i].n = n;
+	return i;
+}
+
+static int replay_lib_open(struct wtl_io *io, const char *const names[],
+			   const struct wtl_lib_function functions[], size_t n_functions,
+			   struct wtl_err *err)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = lib_find(replay, names, functions, n_functions);
+	int rc;
+
+	if (!record)
+		rc = wtl_err_set(err, WTL_EABSENT, "tape", names[0],
+				 "the tape knows no such library");
+	else if (record->code < 0)
+		rc = wtl_err_set(err, record->code, "tape", names[0],
+				 "could not be loaded when the tape was recorded: %s",
+				 wtl_err_text(record->code));
+	else
+		rc = lib_make(replay, record, functions, n_functions, err);
+	unlock(replay);
+	return rc;
+}
+
+static struct replay_lib *lib_at(struct replay *replay, int lib)
+{
+	if (lib < 0 || lib >= LIBS_MAX || !replay->libs[lib].used)
+		return NULL;
+	return &replay->libs[lib];
+}
+
+static bool replay_lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	struct replay *replay = lock(io);
+	const struct replay_lib *at = lib_at(replay, lib);
+	bool has = at && function < at->n && at->has[function];
+
+	unlock(replay);
+	return has;
+}
+
+/* Fills the memory arguments as the record says; those it does not name stay as they are. */
+static void outs_fill(const struct replay *replay, const struct wtl_tape_record *record,
+		      struct wtl_lib_arg args[], unsigned n)
+{
+	const char *at = wtl_tape_data(replay->tape, record);
+	const char *end = at + record->data_len;
+
+	for (unsigned i = 0; i < n && at < end; i++) {
+		uint32_t len;
+
+		if (!args[i].memory)
+			continue;
+		memcpy(&len, at, sizeof(len));
+		at += sizeof(len);
+		memset(args[i].memory, 0, args[i].size);
+		memcpy(args[i].memory, at, len < args[i].size ? len : args[i].size);
+		at += len;
+	}
+}
+
+static int lib_call(struct replay *replay, const struct wtl_lib_function *function,
+		    struct wtl_lib_arg args[], int *ret_answer)
+{
+	const struct wtl_tape_record *record;
+	int rc;
+
+	wtl_buf_clear(&replay->key);
+	rc = wtl_tape_put_call(&replay->key, function, args);
+	if (rc < 0)
+		return rc;
+	record = key_read(replay, wtl_tape_find(replay->tape, WTL_TAPE_CALL, replay->key.data,
+						replay->key.len));
+	if (!record)
+		return -ENOENT;
+	if (record->code < 0)
+		return record->code;
+	outs_fill(replay, record, args, function->n_args);
+	*ret_answer = (int)(int64_t)record->value;
+	return 0;
+}
+
+static int replay_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+			   int *ret_answer)
+{
+	struct replay *replay = lock(io);
+	const struct replay_lib *at = lib_at(replay, lib);
+	int rc;
+
+	if (!at || function >= at->n)
+		rc = -EINVAL;
+	else if (!at->has[function])
+		rc = -ENOSYS;
+	else
+		rc = lib_call(replay, &at->functions[function], args, ret_answer);
+	unlock(replay);
+	return rc;
+}
+
+static void replay_lib_close(struct wtl_io *io, int lib)
+{
+	struct replay *replay = lock(io);
+	struct replay_lib *at = lib_at(replay, lib);
+
+	if (at) {
+		free(at->has);
+		*at = (struct replay_lib){0};
+	}
+	unlock(replay);
+}
+
+static int64_t replay_clock_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_frame *frame = frame_now(replay);
+	int64_t now = replay->now_ns, since = now - frame->mono_ns;
+
+	switch (clock) {
+	case WTL_CLOCK_BOOT:
+		now = frame->boot_ns + since;
+		break;
+	case WTL_CLOCK_REAL:
+		now = frame->real_ns + since;
+		break;
+	case WTL_CLOCK_MONO:
+	default:
+		break;
+	}
+	unlock(replay);
+	return now;
+}
+
+static int replay_wait_until(struct wtl_io *io, int64_t t_mono_ns)
+{
+	struct replay *replay = lock(io);
+	int rc = -WTL_ETAPE_END;
+
+	(void)t_mono_ns;
+	if (replay->frame + 1 < replay->tape->n_frames) {
+		replay->frame++;
+		if (frame_now(replay)->mono_ns > replay->now_ns)
+			replay->now_ns = frame_now(replay)->mono_ns;
+		rc = frame_now(replay)->code;
+	}
+	unlock(replay);
+	return rc;
+}
+
+static int replay_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
+			    enum wtl_out_mode mode)
+{
+	(void)io;
+	return wtl_outfile_write(path, data, len, mode);
+}
+
+static void replay_free(struct wtl_io *io)
+{
+	struct replay *replay = replay_of(io);
+
+	for (size_t i = 0; i < LIBS_MAX; i++)
+		free(replay->libs[i].has);
+	free(replay->handles);
+	wtl_buf_done(&replay->key);
+	wtl_tape_free(replay->tape);
+	pthread_mutex_destroy(&replay->lock);
+	free(replay);
+}
+
+static const struct wtl_io_ops replay_ops = {
+	.file_open = replay_file_open,
+	.file_read = replay_file_read,
+	.file_close = replay_file_close,
+	.link_read = replay_link_read,
+	.dir_read = replay_dir_read,
+	.perf_open = replay_perf_open,
+	.perf_read = replay_perf_read,
+	.perf_close = replay_file_close,
+	.lib_open = replay_lib_open,
+	.lib_has = replay_lib_has,
+	.lib_call = replay_lib_call,
+	.lib_close = replay_lib_close,
+	.clock_ns = replay_clock_ns,
+	.wait_until = replay_wait_until,
+	.out_write = replay_out_write,
+	.free = replay_free,
+};
+
+int wtl_io_replay_tape(struct wtl_tape *tape, struct wtl_io **ret_io, struct wtl_err *err)
+{
+	struct replay *replay = calloc(1, sizeof(*replay));
+
+	if (!replay) {
+		wtl_tape_free(tape);
+		return wtl_err_set(err, ENOMEM, "tape", NULL, "out of memory");
+	}
+	replay->io.ops = &replay_ops;
+	replay->tape = tape;
+	replay->now_ns = frame_now(replay)->mono_ns;
+	/* A call's key is at most twice its memory and some. */
+	wtl_buf_init(&replay->key, 4 * WTL_TAPE_LINE_MAX);
+	pthread_mutex_init(&replay->lock, NULL);
+	*ret_io = &replay->io;
+	return 0;
+}
+
+int wtl_io_replay_new(const char *path, struct wtl_io **ret_io, struct wtl_err *err)
+{
+	struct wtl_tape *tape;
+	int rc = wtl_tape_load(path, &tape, err);
+
+	return rc < 0 ? rc : wtl_io_replay_tape(tape, ret_io, err);
+}

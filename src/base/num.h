@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_BASE_NUM_H
+#define WTL_BASE_NUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Exact number reading, the same in every locale. White space around the number is allowed (sysfs
+ * ends its values with a newline); anything else besides the number is -EINVAL, a number that does
+ * not fit is -ERANGE. *ret is set only on success. `text` need not end with a NUL.
+ */
+int wtl_num_u64(const char *text, size_t len, uint64_t *ret);
+int wtl_num_i64(const char *text, size_t len, int64_t *ret);
+int wtl_num_hex(const char *text, size_t len, uint64_t *ret); /* with or without 0x */
+
+/*
+ * A non-negative decimal such as "56.04" times 10^decimals, exactly: (…, 3) gives 56040. More
+ * fraction digits than `decimals` are -EINVAL unless they are zeros; no exponent, no sign.
+ */
+int wtl_num_fixed(const char *text, size_t len, unsigned decimals, uint64_t *ret);
+
+enum { WTL_NUM_DOUBLE_MAX = 255 };
+
+/*
+ * A decimal with optional sign, fraction and exponent as the nearest double. No "inf", "nan" or
+ * hexadecimal; longer than WTL_NUM_DOUBLE_MAX characters is -EINVAL; too large, or too small to be
+ * told from 0, is -ERANGE.
+ */
+int wtl_num_double(const char *text, size_t len, double *ret);
+
+/*
+ * A kernel CPU list such as "0,32-35\n" into at most `max` numbers, in order. Returns how many,
+ * -EINVAL for rubbish, -ERANGE for more than `max` or a number above 1 << 20.
+ */
+int wtl_num_cpu_list(const char *text, size_t len, int cpus[], size_t max);
+
+#endif

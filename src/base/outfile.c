@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return -EIO;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* Network file systems report a full disk only here. */
+static int close_checked(int fd, int rc)
+{
+	if (close(fd) < 0 && errno != EINTR && rc == 0)
+		return -errno;
+	return rc;
+}
+
+/* Opens a fresh file in the directory of path and leaves its name in temp. */
+static int temp_open(const char *path, mode_t mode, char *temp, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	int dir_len = slash ? (int)(slash + 1 - path) : 0;
+
+	for (unsigned i = 0; i < 1000; i++) {
+		int len = snprintf(temp, size, "%.*s.wattle-%ld-%u.tmp", dir_len, path,
+				   (long)getpid(), i);
+		int fd;
+
+		if (len < 0 || (size_t)len >= size)
+			return -ENAMETOOLONG;
+		fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+		if (fd >= 0 || errno != EEXIST)
+			return fd >= 0 ? fd : -errno;
+	}
+	return -EEXIST;
+}
+
+/* old is NULL when there is no file yet. */
+static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old)
+{
+	char temp[PATH_MAX];
+	int fd = temp_open(path, old ? 0600 : 0666, temp, sizeof(temp));
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = write_all(fd, data, len);
+	if (rc == 0 && old) {
+		/* Only root may give files away; without that the writer owns the new file. */
+		int not_given = fchown(fd, old->st_uid, old->st_gid);
+		mode_t kept = not_given ? 0777 : 07777;
+
+		if (fchmod(fd, old->st_mode & kept) < 0)
+			rc = -errno;
+	}
+	if (rc == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
+		rc = -errno;
+	rc = close_checked(fd, rc);
+	if (rc == 0 && rename(temp, path) < 0)
+		rc = -errno;
+	if (rc < 0)
+		unlink(temp);
+	return rc;
+}
+
+/* Names of descriptors of this process: a rename would leave the open file behind. */
+static bool is_descriptor(const char *path)
+{
+	return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0 ||
+	       wtl_text_starts(path, "/dev/fd/") || wtl_text_starts(path, "/proc/self/fd/");
+}
+
+static int write_direct(const char *path, const void *data, size_t len)
+{
+	/* O_APPEND, for a /dev/stdout that is a file with something in it. */
+	int fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	return close_checked(fd, write_all(fd, data, len));
+}
+
+static int replace(const char *path, const void *data, size_t len)
+{
+	struct stat old;
+	char *target;
+	int rc;
+
+	if (is_descriptor(path))
+		return write_direct(path, data, len);
+	if (stat(path, &old) < 0) {
+		if (errno != ENOENT)
+			return -errno;
+		return replace_regular(path, data, len, NULL);
+	}
+	if (!S_ISREG(old.st_mode))
+		return write_direct(path, data, len);
+
+	/* A symbolic link stays one: its target is what is replaced. */
+	target = realpath(path, NULL);
+	if (!target)
+		return -errno;
+	rc = replace_regular(target, data, len, &old);
+	free(target);
+	return rc;
+}
+
+static int append(const char *path, const void *data, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+	struct stat old;
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &old) < 0)
+		return close_checked(fd, -errno);
+	rc = write_all(fd, data, len);
+	if (rc < 0 && S_ISREG(old.st_mode)) {
+		struct stat now;
+
+		/* More than we wrote: somebody else appended, and that is not ours to cut. */
+		if (fstat(fd, &now) == 0 && now.st_size > old.st_size &&
+		    (uint64_t)(now.st_size - old.st_size) < len && ftruncate(fd, old.st_size) < 0)
+			rc = -errno;
+	}
+	return close_checked(fd, rc);
+}
+
+int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode mode)
+{
+	if (mode == WTL_OUT_APPEND)
+		return append(path, data, len);
+	return replace(path, data, len);
+}

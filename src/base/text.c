@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+/* Characters that move or hide text on a terminal although they are valid UTF-8. */
+static bool is_invisible(uint32_t point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
+	       (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
+	       (point >= 0xfff9 && point <= 0xfffb) || (point >= 0xe0000 && point <= 0xe007f);
+}
+
+/* The length of the printable UTF-8 character that text begins with, or 0. */
+static size_t printable_len(const char *text, size_t len)
+{
+	static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+	unsigned char first = (unsigned char)text[0];
+	uint32_t point = first;
+	size_t n = 1;
+
+	if (first >= 0xf0)
+		n = 4;
+	else if (first >= 0xe0)
+		n = 3;
+	else if (first >= 0xc0)
+		n = 2;
+	else if (first >= 0x80)
+		return 0;
+	if (n > len || first > 0xf4)
+		return 0;
+	if (n > 1)
+		point = first & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (!is_continuation(text[i]))
+			return 0;
+		point = point << 6 | ((unsigned char)text[i] & 0x3f);
+	}
+	if (point < smallest[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ||
+	    is_invisible(point))
+		return 0;
+	return n;
+}
+
+char *wtl_text_copy(char *dst, size_t size, const char *src)
+{
+	size_t len = src ? strlen(src) : 0;
+
+	if (size == 0)
+		return dst;
+	if (len >= size) {
+		len = size - 1;
+		/* Never half a character. */
+		while (len > 0 && is_continuation(src[len]))
+			len--;
+	}
+	if (len > 0)
+		memmove(dst, src, len);
+	dst[len] = '\0';
+	return dst;
+}
+
+char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len)
+{
+	size_t used = 0;
+
+	if (size == 0)
+		return dst;
+	len = wtl_text_trimmed(src, len);
+	while (len > 0 && is_space(src[0])) {
+		src++;
+		len--;
+	}
+	for (size_t at = 0; at < len;) {
+		size_t n = printable_len(src + at, len - at);
+
+		if (used + (n ? n : 1) >= size)
+			break;
+		if (n)
+			memcpy(dst + used, src + at, n);
+		else
+			dst[used] = '?';
+		used += n ? n : 1;
+		at += n ? n : 1;
+	}
+	dst[used] = '\0';
+	return dst;
+}
+
+size_t wtl_text_trimmed(const char *text, size_t len)
+{
+	while (len > 0 && is_space(text[len - 1]))
+		len--;
+	return len;
+}
+
+bool wtl_text_starts(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool wtl_text_ends(const char *text, const char *suffix)
+{
+	size_t len = strlen(text), end = strlen(suffix);
+
+	return len >= end && memcmp(text + len - end, suffix, end) == 0;
+}
+
+int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len)
+{
+	for (size_t at = 0; at < len && !buf->error;) {
+		size_t n = printable_len(text + at, len - at);
+
+		if (text[at] == '\n')
+			wtl_buf_puts(buf, "\\n");
+		else if (text[at] == '\t')
+			wtl_buf_puts(buf, "\\t");
+		else if (text[at] == '\\')
+			wtl_buf_puts(buf, "\\\\");
+		else if (n)
+			wtl_buf_add(buf, text + at, n);
+		else
+			wtl_buf_printf(buf, "\\x%02x", (unsigned)(unsigned char)text[at]);
+		at += n ? n : 1;
+	}
+	return buf->error;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+/* Decodes what follows a backslash. Returns the characters used, 0 for a bad escape. */
+static size_t escape_decode(const char *text, size_t len, char *ret_c)
+{
+	int high, low;
+
+	if (len == 0)
+		return 0;
+	switch (text[0]) {
+	case 'n':
+		*ret_c = '\n';
+		return 1;
+	case 't':
+		*ret_c = '\t';
+		return 1;
+	case '\\':
+		*ret_c = '\\';
+		return 1;
+	case 'x':
+		if (len < 3)
+			return 0;
+		high = hex_digit(text[1]);
+		low = hex_digit(text[2]);
+		if (high < 0 || low < 0)
+			return 0;
+		*ret_c = (char)(high * 16 + low);
+		return 3;
+	default:
+		return 0;
+	}
+}
+
+int wtl_text_unescape(struct wtl_buf *buf, const char *text, size_t len)
+{
+	size_t at = 0;
+
+	while (at < len) {
+		const char *mark = memchr(text + at, '\\', len - at);
+		size_t plain = mark ? (size_t)(mark - (text + at)) : len - at;
+		size_t n;
+		char c;
+
+		wtl_buf_add(buf, text + at, plain);
+		at += plain;
+		if (at == len)
+			break;
+		n = escape_decode(text + at + 1, len - at - 1, &c);
+		if (n == 0)
+			return -EINVAL;
+		wtl_buf_putc(buf, c);
+		at += 1 + n;
+	}
+	return buf->error;
+}

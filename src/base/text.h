@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_BASE_TEXT_H
+#define WTL_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wtl_buf;
+
+/* Copies with a NUL, cut to size; returns dst. A NULL src is "". */
+char *wtl_text_copy(char *dst, size_t size, const char *src);
+
+/* Like wtl_text_copy for `len` bytes from outside: control characters and bytes that are not UTF-8
+ * become '?', and white space at both ends is dropped. */
+char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
+
+/* The length of text without white space at its end. */
+size_t wtl_text_trimmed(const char *text, size_t len);
+
+bool wtl_text_starts(const char *text, const char *prefix);
+bool wtl_text_ends(const char *text, const char *suffix);
+
+/* For terminals and logs: printable UTF-8 as it is, everything else as \n, \t, \\ or \xNN. */
+int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len);
+
+/* Undoes wtl_text_escape. -EINVAL for a bad escape, else 0 or the buffer's error. */
+int wtl_text_unescape(struct wtl_buf *buf, const char *text, size_t len);
+
+#endif

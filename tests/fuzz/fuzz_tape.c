@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/tape.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(int good)
+{
+	if (!good)
+		abort();
+}
+
+static int thunk(void *function, const struct wtl_lib_arg args[])
+{
+	(void)function;
+	(void)args;
+	return 0;
+}
+
+static const struct wtl_lib_function functions[] = {
+	{"nvmlInit_v2", thunk, 0},
+	{"nvmlDeviceGetPowerUsage", thunk, 2},
+	{"f", thunk, 2},
+};
+
+static const char *const names[] = {"libnvidia-ml.so.1", NULL};
+
+static void lib_ask(struct wtl_io *io)
+{
+	int lib = io->ops->lib_open(io, names, functions, 3, NULL);
+	unsigned char memory[8] = {1, 2}, more[4] = {0};
+	struct wtl_lib_arg args[] = {
+		{.memory = memory, .size = sizeof(memory)},
+		{.memory = more, .size = sizeof(more)},
+	};
+	int answer;
+
+	for (size_t i = 0; i < 4 && lib >= 0; i++) {
+		io->ops->lib_call(io, lib, i, args, &answer);
+		args[0] = (struct wtl_lib_arg){.word = 0xff01};
+	}
+	io->ops->lib_close(io, lib);
+}
+
+static void files_ask(struct wtl_io *io, struct wtl_buf *list)
+{
+	static const char *const paths[] = {"/a", "/b", "/l", "/d", ""};
+	char buf[32];
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		ssize_t len = wtl_io_slurp(io, paths[i], buf, sizeof(buf));
+
+		check(len < (ssize_t)sizeof(buf));
+		len = wtl_io_link_read(io, paths[i], buf, sizeof(buf));
+		check(len < 0 || strlen(buf) == (size_t)len);
+		wtl_buf_clear(list);
+		wtl_io_dir_read(io, paths[i], list);
+	}
+}
+
+static void perf_ask(struct wtl_io *io)
+{
+	const struct wtl_perf_event event = {9, 2, 0};
+	int file = io->ops->perf_open(io, &event);
+	uint64_t value;
+
+	if (file < 0)
+		return;
+	io->ops->perf_read(io, file, &value);
+	io->ops->perf_close(io, file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wtl_err err = {0};
+	struct wtl_tape *tape;
+	struct wtl_io *io;
+	struct wtl_buf list;
+	int64_t before = 0;
+	int rc = wtl_tape_parse((const char *)data, size, &tape, &err);
+
+	if (rc < 0) {
+		check(rc == -WTL_EFORMAT && strncmp(err.text, "line ", 5) == 0);
+		return 0;
+	}
+	check(wtl_io_replay_tape(tape, &io, NULL) == 0);
+	wtl_buf_init(&list, 1 << 16);
+	do {
+		files_ask(io, &list);
+		perf_ask(io);
+		lib_ask(io);
+		check(wtl_io_mono_ns(io) >= before);
+		before = wtl_io_mono_ns(io);
+	} while (io->ops->wait_until(io, 0) != -WTL_ETAPE_END);
+	wtl_buf_done(&list);
+	wtl_io_free(io);
+	return 0;
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include "unit.h"
+
+struct fixture {
+	char *dir;
+	struct wtl_io *io;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fixture->dir = unit_tmpdir();
+	unit_write(fixture->dir, "/a", "1");
+	unit_write(fixture->dir, "/d/x", "");
+	unit_write(fixture->dir, "/wattle-perf/1-2-3", "4");
+	unit_symlink(fixture->dir, "/l", "a");
+	*state = fixture;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+
+	wtl_io_free(fixture->io);
+	unit_rmtree(fixture->dir);
+	free(fixture);
+	return 0;
+}
+
+static struct wtl_io *faulty(struct fixture *fixture, const char *spec)
+{
+	struct wtl_io *real;
+
+	wtl_io_free(fixture->io);
+	fixture->io = NULL;
+	assert_int_equal(wtl_io_real_new(fixture->dir, &real, NULL), 0);
+	assert_int_equal(wtl_io_fault_new(real, spec, &fixture->io, NULL), 0);
+	return fixture->io;
+}
+
+static int lib_open(struct wtl_io *io, struct wtl_err *err)
+{
+	const char *const names[] = {"/nonexistent/lib.so", NULL};
+
+	return io->ops->lib_open(io, names, NULL, 0, err);
+}
+
+static int perf_read(struct wtl_io *io)
+{
+	const struct wtl_perf_event event = {1, 2, 3};
+	uint64_t value = 0;
+	int file = io->ops->perf_open(io, &event), rc;
+
+	if (file < 0)
+		return file;
+	rc = io->ops->perf_read(io, file, &value);
+	io->ops->perf_close(io, file);
+	return rc < 0 ? rc : (int)value;
+}
+
+static int out(struct wtl_io *io)
+{
+	return io->ops->out_write(io, "/dev/null", "x", 1, WTL_OUT_REPLACE);
+}
+
+static void test_nth(void **state)
+{
+	struct wtl_io *io = faulty(*state, "read:2");
+	char buf[8];
+
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), 1);
+	assert_int_equal(wtl_io_slurp(io, "/none", buf, sizeof(buf)), -ENOENT);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), -EIO);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), 1);
+	io = faulty(*state, "read:2:ENODEV:always");
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), 1);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), -ENODEV);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), -ENODEV);
+	io = faulty(*state, "read:1:always");
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), -EIO);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), -EIO);
+}
+
+/* Each name makes its own kind of call fail, and no other. */
+static void test_each_kind(void **state)
+{
+	static const char *const names[] = {"open", "read", "link", "dir", "perf", "lib", "write"};
+	struct wtl_buf list;
+	char spec[32], buf[8];
+
+	wtl_buf_init(&list, 100);
+	for (size_t i = 0; i < UNIT_COUNT(names); i++) {
+		struct wtl_io *io;
+		struct wtl_err err = {0};
+		ssize_t got[UNIT_COUNT(names)];
+
+		snprintf(spec, sizeof(spec), "%s:1:EBUSY:always", names[i]);
+		io = faulty(*state, spec);
+		got[0] = wtl_io_file_open(io, "/a");
+		if (got[0] < 0) {
+			got[1] = 1;
+		} else {
+			got[1] = wtl_io_file_read(io, (int)got[0], buf, sizeof(buf));
+			wtl_io_file_close(io, (int)got[0]);
+		}
+		got[2] = wtl_io_link_read(io, "/l", buf, sizeof(buf));
+		got[3] = wtl_io_dir_read(io, "/d", &list);
+		got[4] = perf_read(io);
+		got[5] = lib_open(io, &err);
+		got[6] = out(io);
+		for (size_t j = 0; j < UNIT_COUNT(names); j++) {
+			if (i == j)
+				assert_int_equal(got[j], -EBUSY);
+			else
+				assert_true(j == 5 ? got[j] == -WTL_EABSENT : got[j] >= 0);
+		}
+		if (i == 5)
+			assert_string_equal(err.path, "/nonexistent/lib.so");
+		assert_true(wtl_io_mono_ns(io) > 0);
+		assert_int_equal(io->ops->wait_until(io, 0), 0);
+	}
+	wtl_buf_done(&list);
+}
+
+static void test_perf_counts_both(void **state)
+{
+	struct wtl_io *io = faulty(*state, "perf:2");
+
+	assert_int_equal(perf_read(io), -EIO);
+	assert_int_equal(perf_read(io), 4);
+}
+
+static void test_any(void **state)
+{
+	struct wtl_io *io = faulty(*state, "any:3:EMFILE");
+	char buf[8];
+
+	assert_int_equal(wtl_io_link_read(io, "/l", buf, sizeof(buf)), 1);
+	assert_int_equal(out(io), 0);
+	assert_int_equal(wtl_io_file_open(io, "/a"), -EMFILE);
+	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), 1);
+}
+
+static int thunk_abs(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(int))function)((int)args[0].word);
+}
+
+static void test_lib_calls(void **state)
+{
+	static const char *const names[] = {"libc.so.6", NULL};
+	static const struct wtl_lib_function functions[] = {{"abs", thunk_abs, 1}};
+	struct wtl_lib_arg args[] = {{.word = 7}};
+	struct wtl_io *real, *io;
+	int answer = 0, lib;
+
+	(void)state;
+	assert_int_equal(wtl_io_real_new(NULL, &real, NULL), 0);
+	assert_int_equal(wtl_io_fault_new(real, "lib:2:ETIME", &io, NULL), 0);
+	lib = io->ops->lib_open(io, names, functions, 1, NULL);
+	assert_true(lib >= 0);
+	assert_true(io->ops->lib_has(io, lib, 0));
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -ETIME);
+	assert_int_equal(answer, 0);
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_int_equal(answer, 7);
+	io->ops->lib_close(io, lib);
+	wtl_io_free(io);
+}
+
+static void test_bad_specs(void **state)
+{
+	static const char *const specs[] = {
+		"",
+		"read",
+		"read:",
+		"read:0",
+		"read:x",
+		"read:-1",
+		"reads:1",
+		"Read:1",
+		"read:1:",
+		"read:1:EFOO",
+		":1",
+		"read:1:5",
+		"read:1:EIO:",
+		"read:1:EIO:ever",
+		"read:1:always:EIO",
+		"a:b:c:d",
+		"read:1:EIO:always:",
+		"read:99999999999999999999",
+	};
+	struct fixture *fixture = *state;
+	struct wtl_io *real, *io = NULL;
+
+	assert_int_equal(wtl_io_real_new(fixture->dir, &real, NULL), 0);
+	for (size_t i = 0; i < UNIT_COUNT(specs); i++) {
+		struct wtl_err err = {0};
+
+		if (wtl_io_fault_new(real, specs[i], &io, &err) != -EINVAL)
+			fail_msg("\"%s\" is taken", specs[i]);
+		assert_string_equal(err.source, "fault");
+		assert_non_null(strstr(err.text, "OP:N"));
+		assert_true(strlen(err.text) < sizeof(err.text) - 1);
+	}
+	assert_null(io);
+	wtl_io_free(real);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_nth), TEST(test_each_kind), TEST(test_perf_counts_both),
+		TEST(test_any), TEST(test_lib_calls), TEST(test_bad_specs),
+	};
+
+	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/io.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/tape.h"
+
+#include "unit.h"
+
+/* Never called: struct inner answers for the library. */
+static int thunk_fill(void *function, const struct wtl_lib_arg args[])
+{
+	(void)function;
+	(void)args;
+	return -1;
+}
+
+static const struct wtl_lib_function functions[] = {
+	{"fake_fill", thunk_fill, 3},
+	{"fake_missing", thunk_fill, 3},
+};
+
+static const char *const lib_names[] = {"libfake.so.1", NULL};
+
+/* An inner wtl_io for the recorder: a real one below a root, with a library and a clock of ours. */
+struct inner {
+	struct wtl_io io;
+	struct wtl_io_ops ops;
+	struct wtl_io *real;
+	int64_t now_ns;
+	unsigned calls;
+	int wait_code;
+};
+
+static int inner_lib_open(struct wtl_io *io, const char *const names[],
+			  const struct wtl_lib_function table[], size_t n, struct wtl_err *err)
+{
+	(void)io;
+	(void)table;
+	(void)n;
+	if (strcmp(names[0], "libfake.so.1") == 0)
+		return 0;
+	return wtl_err_set(err, WTL_EABSENT, "fake", names[0], "none");
+}
+
+static bool inner_lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	(void)io;
+	return lib == 0 && function == 0;
+}
+
+static int inner_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+			  int *ret_answer)
+{
+	struct inner *inner = (struct inner *)io;
+
+	if (!inner_lib_has(io, lib, function))
+		return -ENOSYS;
+	inner->calls++;
+	if (args[0].word == 13)
+		return -EIO;
+	*ret_answer = (int)args[0].word - 2;
+	memset(args[1].memory, (int)inner->calls, 3);
+	*(uint32_t *)args[2].memory += 5;
+	return 0;
+}
+
+static void inner_lib_close(struct wtl_io *io, int lib)
+{
+	(void)io;
+	(void)lib;
+}
+
+static int64_t inner_clock_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	struct inner *inner = (struct inner *)io;
+
+	/* Boot time runs ahead of monotonic time: the machine once slept. */
+	switch (clock) {
+	case WTL_CLOCK_BOOT:
+		return inner->now_ns + 5000;
+	case WTL_CLOCK_REAL:
+		return inner->now_ns + 1700000000000000000;
+	case WTL_CLOCK_MONO:
+	default:
+		return inner->now_ns += 10;
+	}
+}
+
+static int inner_wait_until(struct wtl_io *io, int64_t t_mono_ns)
+{
+	struct inner *inner = (struct inner *)io;
+	int rc = inner->wait_code;
+
+	inner->wait_code = 0;
+	if (rc == 0)
+		inner->now_ns = t_mono_ns;
+	return rc;
+}
+
+static int inner_file_open(struct wtl_io *io, const char *path)
+{
+	return wtl_io_file_open(((struct inner *)io)->real, path);
+}
+
+static ssize_t inner_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	return wtl_io_file_read(((struct inner *)io)->real, file, buf, size);
+}
+
+static void inner_file_close(struct wtl_io *io, int file)
+{
+	wtl_io_file_close(((struct inner *)io)->real, file);
+}
+
+static ssize_t inner_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	return wtl_io_link_read(((struct inner *)io)->real, path, buf, size);
+}
+
+static int inner_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	return wtl_io_dir_read(((struct inner *)io)->real, path, names);
+}
+
+static int inner_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+{
+	struct wtl_io *real = ((struct inner *)io)->real;
+
+	return real->ops->perf_open(real, event);
+}
+
+static int inner_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
+{
+	struct wtl_io *real = ((struct inner *)io)->real;
+
+	return real->ops->perf_read(real, file, ret_value);
+}
+
+static int inner_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
+			   enum wtl_out_mode mode)
+{
+	struct wtl_io *real = ((struct inner *)io)->real;
+
+	return real->ops->out_write(real, path, data, len, mode);
+}
+
+static void inner_free(struct wtl_io *io)
+{
+	wtl_io_free(((struct inner *)io)->real);
+	free(io);
+}
+
+static const struct wtl_io_ops inner_ops = {
+	.file_open = inner_file_open,
+	.file_read = inner_file_read,
+	.file_close = inner_file_close,
+	.link_read = inner_link_read,
+	.dir_read = inner_dir_read,
+	.perf_open = inner_perf_open,
+	.perf_read = inner_perf_read,
+	.perf_close = inner_file_close,
+	.lib_open = inner_lib_open,
+	.lib_has = inner_lib_has,
+	.lib_call = inner_lib_call,
+	.lib_close = inner_lib_close,
+	.clock_ns = inner_clock_ns,
+	.wait_until = inner_wait_until,
+	.out_write = inner_out_write,
+	.free = inner_free,
+};
+
+static struct inner *inner_new(const char *root)
+{
+	struct inner *inner = calloc(1, sizeof(*inner));
+
+	assert_non_null(inner);
+	inner->io.ops = &inner_ops;
+	inner->now_ns = 1000000;
+	assert_int_equal(wtl_io_real_new(root, &inner->real, NULL), 0);
+	return inner;
+}
+
+/* What one session saw, as text: recorded and replayed it must be the same. */
+static void say_file(struct wtl_buf *seen, const char *name, ssize_t rc, const char *data)
+{
+	wtl_buf_printf(seen, "%s %zd ", name, rc);
+	if (rc > 0)
+		wtl_tape_put_quoted(seen, data, (size_t)rc);
+	wtl_buf_putc(seen, '\n');
+}
+
+static void say_slurp(struct wtl_buf *seen, struct wtl_io *io, const char *path)
+{
+	char buf[512];
+	int file = wtl_io_file_open(io, path);
+
+	if (file < 0) {
+		wtl_buf_printf(seen, "open %s %d\n", path, file);
+		return;
+	}
+	say_file(seen, path, wtl_io_file_read(io, file, buf, sizeof(buf)), buf);
+	wtl_io_file_close(io, file);
+}
+
+static void say_call(struct wtl_buf *seen, struct wtl_io *io, int lib, uint64_t word)
+{
+	unsigned char filled[8] = {0};
+	uint32_t both = (uint32_t)word * 3;
+	struct wtl_lib_arg args[] = {
+		{.word = word},
+		{.memory = filled, .size = sizeof(filled)},
+		{.memory = &both, .size = sizeof(both)},
+	};
+	int answer = -99, rc = io->ops->lib_call(io, lib, 0, args, &answer);
+
+	wtl_buf_printf(seen, "call %d %d %d %d %u\n", rc, answer, filled[0], filled[3], both);
+}
+
+static void say_perf(struct wtl_buf *seen, struct wtl_io *io, int perf)
+{
+	uint64_t value = 1;
+	int rc = io->ops->perf_read(io, perf, &value);
+
+	wtl_buf_printf(seen, "perf %d %llu\n", rc, (unsigned long long)value);
+}
+
+struct session {
+	struct wtl_io *io;
+	struct wtl_buf *seen;
+	const char *dir; /* where to change files; NULL on replay */
+	int held;
+	int perf;
+	int lib;
+};
+
+static void change(const struct session *session, const char *path, const char *text)
+{
+	if (session->dir)
+		unit_write(session->dir, path, text);
+}
+
+static void session_open(struct session *session)
+{
+	const struct wtl_perf_event event = {.type = 9, .config = 2, .cpu = 0};
+	const struct wtl_perf_event denied = {.type = 9, .config = 2, .cpu = 1};
+	const char *const none[] = {"libnone.so", NULL};
+	struct wtl_io *io = session->io;
+	struct wtl_buf *seen = session->seen;
+	struct wtl_buf names;
+	char link[32];
+	int rc;
+
+	wtl_buf_init(&names, 1000);
+	rc = wtl_io_dir_read(io, "/sys", &names);
+	say_file(seen, "dir", rc < 0 ? rc : (ssize_t)names.len, names.data);
+	wtl_buf_printf(seen, "nodir %d\n", wtl_io_dir_read(io, "/none", &names));
+	wtl_buf_printf(seen, "empty %d\n", wtl_io_dir_read(io, "/sys/empty", &names));
+	wtl_buf_done(&names);
+	say_file(seen, "link", wtl_io_link_read(io, "/sys/link", link, sizeof(link)), link);
+	say_file(seen, "nolink", wtl_io_link_read(io, "/sys/a", link, sizeof(link)), link);
+	wtl_buf_printf(seen, "exists %d %d %d\n", wtl_io_exists(io, "/sys/a"),
+		       wtl_io_exists(io, "/none"), wtl_io_exists(io, "/sys"));
+	session->held = wtl_io_file_open(io, "/sys/a");
+	session->perf = io->ops->perf_open(io, &event);
+	wtl_buf_printf(seen, "denied %d\n", io->ops->perf_open(io, &denied));
+	session->lib = io->ops->lib_open(io, lib_names, functions, 2, NULL);
+	wtl_buf_printf(seen, "none %d\n", io->ops->lib_open(io, none, functions, 2, NULL));
+	wtl_buf_printf(seen, "has %d %d\n", io->ops->lib_has(io, session->lib, 0),
+		       io->ops->lib_has(io, session->lib, 1));
+	assert_true(session->held >= 0 && session->perf >= 0 && session->lib >= 0);
+}
+
+static void session_tick(struct session *session)
+{
+	struct wtl_io *io = session->io;
+	char buf[512];
+
+	say_file(session->seen, "held", wtl_io_file_read(io, session->held, buf, sizeof(buf)), buf);
+	say_slurp(session->seen, io, "/sys/quote \" and\nline");
+	say_slurp(session->seen, io, "/sys/comes");
+	say_slurp(session->seen, io, "/sys/denied");
+	say_perf(session->seen, io, session->perf);
+	say_call(session->seen, io, session->lib, 7);
+	say_call(session->seen, io, session->lib, 1);
+	say_call(session->seen, io, session->lib, 13);
+}
+
+static void session_times(struct session *session)
+{
+	long long mono = wtl_io_mono_ns(session->io);
+
+	/* On tape time passes only with records; here each look at the clock lets 10 ns pass. */
+	wtl_buf_printf(session->seen, "times %lld %lld %lld\n", mono / 1000000,
+		       (long long)wtl_io_boot_ns(session->io) / 1000000,
+		       (long long)wtl_io_real_ns(session->io) / 1000000);
+}
+
+static void session_run(struct session *session)
+{
+	session_open(session);
+	session_times(session);
+	session_tick(session);
+	change(session, "/sys/a", "200\n");
+	change(session, "/sys/comes", "here");
+	change(session, "/wattle-perf/9-2-0", "18446744073709551615\n");
+	wtl_buf_printf(session->seen, "wait %d\n",
+		       session->io->ops->wait_until(session->io, 50000000));
+	session_times(session);
+	session_tick(session);
+	/* Read twice in a frame, with different answers. */
+	change(session, "/sys/a", "300\n");
+	session_tick(session);
+	change(session, "/sys/a", "!errno ENODEV\n");
+	change(session, "/sys/comes", "!errno ENOENT\n");
+	wtl_buf_printf(session->seen, "wait %d\n",
+		       session->io->ops->wait_until(session->io, 80000000));
+	session_times(session);
+	session_tick(session);
+	wtl_io_file_close(session->io, session->held);
+	session->io->ops->perf_close(session->io, session->perf);
+	session->io->ops->lib_close(session->io, session->lib);
+}
+
+static void root_make(const char *dir)
+{
+	unit_write(dir, "/sys/a", "100\n");
+	unit_write(dir, "/sys/empty/.hidden", "");
+	unit_write(dir, "/sys/denied", "!errno EACCES\n");
+	unit_write(dir, "/sys/quote \" and\nline", "\"\\ \t\001\377\n\n");
+	unit_symlink(dir, "/sys/link", "../a \"place\"");
+	unit_write(dir, "/wattle-perf/9-2-0", "42\n");
+	unit_write(dir, "/wattle-perf/9-2-1", "!errno EACCES\n");
+}
+
+static void test_records_and_replays(void **state)
+{
+	char *dir = unit_tmpdir(), *other = unit_tmpdir(), *tape = unit_path(other, "tape");
+	char *again = unit_path(other, "again"), *text, *text_again;
+	struct wtl_buf live, replayed;
+	struct session session = {.dir = dir, .seen = &live};
+	struct wtl_io *io;
+
+	(void)state;
+	wtl_buf_init(&live, 1 << 16);
+	wtl_buf_init(&replayed, 1 << 16);
+	root_make(dir);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, tape, &session.io, NULL), 0);
+	session_run(&session);
+	assert_int_equal(wtl_io_record_error(session.io), 0);
+	wtl_io_free(session.io);
+	unit_rmtree(dir);
+
+	assert_int_equal(wtl_io_replay_new(tape, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_error(io), -EINVAL);
+	/* Recorded again from the replay, the tape tells the same. */
+	assert_int_equal(wtl_io_record_new(io, again, &io, NULL), 0);
+	session = (struct session){.io = io, .seen = &replayed};
+	session_run(&session);
+	assert_string_equal(wtl_buf_str(&live), wtl_buf_str(&replayed));
+	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	wtl_io_free(io);
+	text = unit_read(other, "tape");
+	text_again = unit_read(other, "again");
+	assert_string_equal(text, text_again);
+	assert_non_null(strstr(text, " R \"/sys/a\" \"200\\n\"\n"));
+	assert_non_null(strstr(text, " O \"/none\" ENOENT\n"));
+	assert_non_null(strstr(text, " P 9 2 0 42\n"));
+	assert_non_null(strstr(text, " P 9 2 1 open EACCES\n"));
+	assert_non_null(strstr(text, " H \"libfake.so.1\" \"fake_fill\""));
+	assert_non_null(strstr(text, " S fake_fill 7 [8:] [4:15] = 5 [010101] [1a]\n"));
+	assert_non_null(strstr(text, " S fake_fill d [8:] [4:27] = EIO\n"));
+	free(text);
+	free(text_again);
+	free(tape);
+	free(again);
+	wtl_buf_done(&live);
+	wtl_buf_done(&replayed);
+	unit_rmtree(other);
+}
+
+static void slurp_is(struct wtl_io *io, const char *path, const char *expected)
+{
+	char buf[64];
+	ssize_t rc = wtl_io_slurp(io, path, buf, sizeof(buf));
+
+	if (rc < 0)
+		fail_msg("%s gives %zd, not \"%s\"", path, rc, expected);
+	assert_string_equal(buf, expected);
+}
+
+static void slurp_fails(struct wtl_io *io, const char *path, int code)
+{
+	char buf[64];
+
+	assert_int_equal(wtl_io_slurp(io, path, buf, sizeof(buf)), code);
+}
+
+static void test_interrupted_wait(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	struct inner *inner = inner_new(dir);
+	struct wtl_io *io;
+
+	(void)state;
+	assert_int_equal(wtl_io_record_new(&inner->io, path, &io, NULL), 0);
+	inner->wait_code = -EINTR;
+	assert_int_equal(io->ops->wait_until(io, 5000000), -EINTR);
+	assert_int_equal(io->ops->wait_until(io, 5000000), 0);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	assert_int_equal(io->ops->wait_until(io, 0), -EINTR);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_true(wtl_io_mono_ns(io) >= 5000000);
+	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* A tape that cannot be written is told once and disturbs nothing else. */
+static void test_full_disk(void **state)
+{
+	char *dir = unit_tmpdir(), *none = unit_path(dir, "none/tape");
+	struct inner *inner = inner_new(dir);
+	struct wtl_io *io;
+	struct wtl_err err;
+
+	(void)state;
+	unit_write(dir, "/a", "1");
+	assert_int_equal(wtl_io_record_new(&inner->io, none, &io, &err), -ENOENT);
+	assert_string_equal(err.path, none);
+	assert_int_equal(wtl_io_record_new(&inner->io, "/dev/full", &io, &err), 0);
+	slurp_is(io, "/a", "1");
+	assert_int_equal(io->ops->wait_until(io, 2000000), 0);
+	slurp_is(io, "/a", "1");
+	slurp_fails(io, "/b", -ENOENT);
+	assert_int_equal(wtl_io_record_error(io), -ENOSPC);
+	assert_int_equal(wtl_io_record_error(io), -ENOSPC);
+	wtl_io_free(io);
+	free(none);
+	unit_rmtree(dir);
+}
+
+/* What is left of a tape on a full disk ends with a line and can be replayed. */
+static void test_cut_tape(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape"), *text;
+	struct rlimit before, limit;
+	struct wtl_io *io;
+
+	(void)state;
+	unit_write(dir, "/a", "1");
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	slurp_is(io, "/a", "1");
+	assert_int_equal(wtl_io_record_error(io), 0);
+	text = unit_read(dir, "tape");
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){strlen(text) + 5, before.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	slurp_is(io, "/a", "1");
+	assert_int_equal(wtl_io_record_error(io), -EFBIG);
+	slurp_is(io, "/a", "1");
+	wtl_io_free(io);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	free(text);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	slurp_is(io, "/a", "1");
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* An answer that no line can hold is left out, told, and still reaches the caller. */
+static void test_huge_answer(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	const size_t size = 600000;
+	char *data = malloc(size);
+	struct wtl_io *io;
+
+	(void)state;
+	assert_non_null(data);
+	memset(data, 1, size);
+	unit_write_bytes(dir, "/binary", data, size);
+	memset(data, 'a', size);
+	unit_write_bytes(dir, "/text", data, size);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	data = realloc(data, size + 1);
+	assert_non_null(data);
+	assert_int_equal(wtl_io_slurp(io, "/text", data, size + 1), size);
+	assert_int_equal(wtl_io_record_error(io), 0);
+	assert_int_equal(wtl_io_slurp(io, "/binary", data, size + 1), size);
+	assert_int_equal(wtl_io_record_error(io), -EFBIG);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	assert_int_equal(wtl_io_slurp(io, "/text", data, size + 1), size);
+	assert_int_equal(data[size - 1], 'a');
+	wtl_io_free(io);
+	free(data);
+	free(path);
+	unit_rmtree(dir);
+}
+
+struct reader {
+	struct wtl_io *io;
+	int file;
+	unsigned good;
+};
+
+static void *reader_run(void *context)
+{
+	struct reader *reader = context;
+	char buf[8];
+
+	for (int i = 0; i < 500; i++)
+		reader->good += wtl_io_file_read(reader->io, reader->file, buf, sizeof(buf)) == 1;
+	return NULL;
+}
+
+static void readers_run(struct wtl_io *io)
+{
+	struct reader readers[4];
+	pthread_t threads[4];
+	char path[16];
+
+	for (int i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		readers[i] = (struct reader){.io = io, .file = wtl_io_file_open(io, path)};
+		assert_true(readers[i].file >= 0);
+	}
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, reader_run, &readers[i]), 0);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(readers[i].good, 500);
+	}
+}
+
+static void test_threads(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	struct wtl_io *io, *real;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "/%d", i);
+		unit_write(dir, name, "x");
+	}
+	assert_int_equal(wtl_io_real_new(dir, &real, NULL), 0);
+	assert_int_equal(wtl_io_record_new(real, path, &io, NULL), 0);
+	readers_run(io);
+	assert_int_equal(wtl_io_record_error(io), 0);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	readers_run(io);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_records_and_replays), cmocka_unit_test(test_interrupted_wait),
+		cmocka_unit_test(test_full_disk),	    cmocka_unit_test(test_cut_tape),
+		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_threads),
+	};
+
+	return cmocka_run_group_tests_name("record", tests, NULL, NULL);
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/tape.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+
+#include "unit.h"
+
+#define START "wattle-tape 1\n@ 1000 2000 1700000000000000000\n"
+
+/* Never called: on a tape there is no function. */
+static int thunk_fill(void *function, const struct wtl_lib_arg args[])
+{
+	(void)function;
+	(void)args;
+	return -1;
+}
+
+static const struct wtl_lib_function functions[] = {
+	{"fake_fill", thunk_fill, 3},
+	{"fake_missing", thunk_fill, 3},
+};
+
+static struct wtl_io *replay(const char *text)
+{
+	struct wtl_tape *tape;
+	struct wtl_io *io;
+	struct wtl_err err = {0};
+
+	if (wtl_tape_parse(text, strlen(text), &tape, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(wtl_io_replay_tape(tape, &io, NULL), 0);
+	return io;
+}
+
+static void slurp_is(struct wtl_io *io, const char *path, const char *expected)
+{
+	char buf[64];
+	ssize_t rc = wtl_io_slurp(io, path, buf, sizeof(buf));
+
+	if (rc < 0)
+		fail_msg("%s gives %zd, not \"%s\"", path, rc, expected);
+	assert_string_equal(buf, expected);
+}
+
+static void slurp_fails(struct wtl_io *io, const char *path, int code)
+{
+	char buf[64];
+
+	assert_int_equal(wtl_io_slurp(io, path, buf, sizeof(buf)), code);
+}
+
+static void test_more_or_fewer_reads(void **state)
+{
+	struct wtl_io *io = replay(START "+10 R \"/a\" \"1\"\n"
+					 "+20 R \"/a\" \"2\"\n"
+					 "@ 2000 3000 4000\n"
+					 "R \"/b\" \"late\"\n"
+					 "@ 3000 4000 5000\n"
+					 "+5 R \"/a\" \"3\"\n"
+					 "+6 R \"/a\" EIO\n");
+
+	(void)state;
+	slurp_is(io, "/b", "late");
+	slurp_fails(io, "/c", -ENOENT);
+	slurp_is(io, "/a", "1");
+	slurp_is(io, "/a", "2");
+	/* More often than recorded: the last one stays. */
+	slurp_is(io, "/a", "2");
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	slurp_is(io, "/a", "2");
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	slurp_is(io, "/b", "late");
+	slurp_is(io, "/a", "3");
+	slurp_fails(io, "/a", -EIO);
+	slurp_fails(io, "/a", -EIO);
+	wtl_io_free(io);
+
+	/* Less often: what a frame has left over does not come in the next. */
+	io = replay(START "R \"/a\" \"1\"\nR \"/a\" \"2\"\n@ 2000 3000 4000\nR \"/a\" \"3\"\n");
+	slurp_is(io, "/a", "1");
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	slurp_is(io, "/a", "3");
+	wtl_io_free(io);
+}
+
+static void test_opens(void **state)
+{
+	struct wtl_io *io = replay(START "O \"/a\" ENOENT\nR \"/a\" \"1\"\nO \"/a\" EMFILE\n"
+					 "O \"/dir\" ok\nD \"/listed\" \"x\" \"y\"\n"
+					 "@ 2000 3000 4000\n"
+					 "@ 3000 4000 5000\n"
+					 "R \"/a\" \"2\"\n");
+	struct wtl_buf names;
+
+	(void)state;
+	slurp_fails(io, "/a", -ENOENT);
+	slurp_is(io, "/a", "1");
+	slurp_fails(io, "/a", -EMFILE);
+	assert_true(wtl_io_exists(io, "/dir"));
+	slurp_fails(io, "/dir", -ENOENT);
+	assert_true(wtl_io_exists(io, "/listed"));
+	slurp_fails(io, "/listed", -EISDIR);
+	assert_false(wtl_io_exists(io, "/unlisted"));
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	slurp_fails(io, "/a", -EMFILE);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	slurp_is(io, "/a", "2");
+	wtl_buf_init(&names, 100);
+	assert_int_equal(wtl_io_dir_read(io, "/listed", &names), 2);
+	assert_memory_equal(names.data, "x\0y\0", 4);
+	wtl_buf_done(&names);
+	wtl_io_free(io);
+}
+
+static void times_are(struct wtl_io *io, int64_t mono, int64_t boot, int64_t real)
+{
+	assert_true(wtl_io_mono_ns(io) == mono);
+	assert_true(wtl_io_boot_ns(io) == boot);
+	assert_true(wtl_io_real_ns(io) == real);
+}
+
+static void test_clock(void **state)
+{
+	struct wtl_io *io = replay("wattle-tape 1\n"
+				   "# by hand\n"
+				   "\n"
+				   "@ 1000 2000 9000\r\n"
+				   "+10 R \"/a\" \"1\"\r\n"
+				   "\t+700 R \"/a\" \"2\" \n"
+				   "@ 1500 8000 9500\n"
+				   "+100 R \"/a\" \"3\"\n"
+				   "@ 1800 8300 9800 EINTR\n"
+				   "@ 90000 99000 99800\n"
+				   "+600 R \"/late\" \"1\"\n");
+
+	(void)state;
+	times_are(io, 1000, 2000, 9000);
+	/* What another frame answers takes no time in this one. */
+	slurp_is(io, "/late", "1");
+	times_are(io, 1000, 2000, 9000);
+	slurp_is(io, "/a", "1");
+	times_are(io, 1010, 2010, 9010);
+	slurp_is(io, "/a", "2");
+	times_are(io, 1700, 2700, 9700);
+	slurp_is(io, "/a", "2");
+	times_are(io, 1700, 2700, 9700);
+	/* The monotonic clock never goes back, whatever was edited; the others follow it. */
+	assert_int_equal(io->ops->wait_until(io, 123456789), 0);
+	times_are(io, 1700, 8200, 9700);
+	slurp_is(io, "/a", "3");
+	times_are(io, 1700, 8200, 9700);
+	assert_int_equal(io->ops->wait_until(io, 0), -EINTR);
+	times_are(io, 1800, 8300, 9800);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	times_are(io, 90000, 99000, 99800);
+	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	times_are(io, 90000, 99000, 99800);
+	wtl_io_free(io);
+}
+
+static void test_libraries(void **state)
+{
+	static const char *const elsewhere[] = {"/opt/libother.so", NULL};
+	static const struct wtl_lib_function unknown[] = {{"unheard_of", thunk_fill, 3}};
+	struct wtl_io *io = replay(START "H \"libfake.so.1\" \"fake_fill\" \"more\"\n"
+					 "H \"libbad.so\" WTL_ELIBRARY\n"
+					 "S fake_fill 0x00AB [8:0100] [04:] = -3 [FF00]\n"
+					 "S fake_fill 1 [8:] [4:] = 0 [] [0102030405060708]\n");
+	static const char *const broken[] = {"libbad.so", NULL};
+	unsigned char filled[8] = {1}, both[4] = {0};
+	struct wtl_lib_arg args[] = {
+		{.word = 0xab},
+		{.memory = filled, .size = 8},
+		{.memory = both, .size = 4},
+	};
+	struct wtl_err err;
+	int lib, answer = 0;
+
+	(void)state;
+	assert_int_equal(io->ops->lib_open(io, broken, functions, 2, &err), -WTL_ELIBRARY);
+	assert_int_equal(io->ops->lib_open(io, elsewhere, unknown, 1, &err), -WTL_EABSENT);
+	/* The same library under another name is known by its functions. */
+	lib = io->ops->lib_open(io, elsewhere, functions, 2, &err);
+	assert_true(lib >= 0);
+	assert_true(io->ops->lib_has(io, lib, 0));
+	assert_false(io->ops->lib_has(io, lib, 1));
+	assert_int_equal(io->ops->lib_call(io, lib, 1, args, &answer), -ENOSYS);
+	assert_int_equal(io->ops->lib_call(io, lib, 2, args, &answer), -EINVAL);
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_int_equal(answer, -3);
+	assert_memory_equal(filled, "\xff\0\0\0\0\0\0\0", 8);
+	/* What the call reads is part of the question. */
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -ENOENT);
+	args[0].word = 1;
+	memset(filled, 0, sizeof(filled));
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_int_equal(answer, 0);
+	/* Never more than there is room for. */
+	assert_memory_equal(both, "\1\2\3\4", 4);
+	io->ops->lib_close(io, lib);
+	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -EINVAL);
+	wtl_io_free(io);
+}
+
+static void test_bad_handles(void **state)
+{
+	struct wtl_io *io = replay(
+		START
+		"R \"/a\" \"long content\"\nR \"/a\" \"four\"\nP 1 2 3 4\nL \"/l\" \"abc\"\n");
+	const struct wtl_perf_event event = {1, 2, 3}, other = {1, 2, -1};
+	uint64_t value = 0;
+	char buf[4];
+	int file;
+
+	(void)state;
+	assert_int_equal(wtl_io_file_read(io, 0, buf, sizeof(buf)), -EBADF);
+	assert_int_equal(wtl_io_file_read(io, -1, buf, sizeof(buf)), -EBADF);
+	assert_int_equal(wtl_io_file_read(io, 99, buf, sizeof(buf)), -EBADF);
+	assert_int_equal(io->ops->perf_read(io, 0, &value), -EBADF);
+	file = wtl_io_file_open(io, "/a");
+	assert_int_equal(wtl_io_file_read(io, file, buf, sizeof(buf)), -EFBIG);
+	assert_int_equal(wtl_io_file_read(io, file, buf, 3), -EFBIG);
+	assert_int_equal(wtl_io_file_read(io, file, buf, 4), 4);
+	wtl_io_file_close(io, file);
+	wtl_io_file_close(io, file);
+	assert_int_equal(wtl_io_file_read(io, file, buf, sizeof(buf)), -EBADF);
+	file = io->ops->perf_open(io, &event);
+	assert_int_equal(io->ops->perf_read(io, file, &value), 0);
+	assert_int_equal(value, 4);
+	assert_int_equal(io->ops->perf_open(io, &other), -ENOENT);
+	assert_int_equal(wtl_io_link_read(io, "/l", buf, 4), 3);
+	assert_int_equal(wtl_io_link_read(io, "/l", buf, 3), -ENAMETOOLONG);
+	for (int i = 0; i < 100; i++)
+		assert_true(wtl_io_file_open(io, "/a") >= 0);
+	wtl_io_free(io);
+}
+
+struct rubbish {
+	const char *text;
+	const char *line;
+};
+
+static void test_rubbish(void **state)
+{
+	static const struct rubbish cases[] = {
+		{"", "line 1:"},
+		{"wattle-tape 2\n", "line 1:"},
+		{"wattle-tape 1 x\n", "line 1:"},
+		{"#!/bin/sh\n", "line 1:"},
+		{"\x7f"
+		 "ELF",
+		 "line 1:"},
+		{"wattle-tape 1\n", "line 1:"},
+		{"wattle-tape 1\nR \"/a\" \"1\"\n", "line 2: a frame"},
+		{"wattle-tape 1\n@ 1 2\n", "line 2:"},
+		{"wattle-tape 1\n@ 1 2 x\n", "line 2:"},
+		{"wattle-tape 1\n@ 1 2 -3\n", "line 2:"},
+		{"wattle-tape 1\n@ 1 2 9223372036854775807\n", "line 2:"},
+		{"wattle-tape 1\n@ 1 2 3 EFOO\n", "line 2:"},
+		{"wattle-tape 1\n@ 1 2 3 EIO 4\n", "line 2:"},
+		{START "@ 999 2000 3000\n", "line 3: the monotonic"},
+		{START "\n\nQ \"/a\"\n", "line 5: unknown"},
+		{START "R\n", "line 3:"},
+		{START "R /a \"1\"\n", "line 3:"},
+		{START "R \"/a\"\n", "line 3:"},
+		{START "R \"/a\" \"1\n", "line 3: a quote"},
+		{START "R \"/a\" \"\\q\"\n", "line 3: a backslash"},
+		{START "R \"/a\\x00b\" \"1\"\n", "line 3: a name"},
+		{START "R \"/a\" \"1\" \"2\"\n", "line 3: more"},
+		{START "R \"/a\" \"1\" # remark\n", "line 3: more"},
+		{START "R \"/a\" EFOO\n", "line 3: the name"},
+		{START "R \"/a\" E#0\n", "line 3: the name"},
+		{START "R \"/a\" E#99999999999\n", "line 3: the name"},
+		{START "RR \"/a\" \"1\"\n", "line 3: a record"},
+		{START "\"R\" \"/a\" \"1\"\n", "line 3: a record"},
+		{START "+x R \"/a\" \"1\"\n", "line 3: an offset"},
+		{START "+-1 R \"/a\" \"1\"\n", "line 3: an offset"},
+		{START "+9223372036854775807 R \"/a\" \"1\"\n", "line 3: an offset"},
+		{START "+1\n", "line 3: a record"},
+		{START "O \"/a\" fine\n", "line 3:"},
+		{START "O \"/a\"\n", "line 3:"},
+		{START "L \"/a\" \"\\x00\"\n", "line 3: a name"},
+		{START "D \"/a\" \"b\" EIO\n@ 1 1 1\n", "line 4:"},
+		{START "D \"/a\" EIO \"b\"\n", "line 3: more"},
+		{START "P 1 2 3\n", "line 3:"},
+		{START "P x 2 3 4\n", "line 3:"},
+		{START "P 4294967296 2 3 4\n", "line 3:"},
+		{START "P 1 xyz 3 4\n", "line 3:"},
+		{START "P 1 2 99999999999 4\n", "line 3:"},
+		{START "P 1 2 3 -4\n", "line 3:"},
+		{START "P 1 2 3 open\n", "line 3:"},
+		{START "S\n", "line 3:"},
+		{START "S f 1\n", "line 3:"},
+		{START "S f 1 =\n", "line 3:"},
+		{START "S f xyz = 0\n", "line 3:"},
+		{START "S f [ = 0\n", "line 3:"},
+		{START "S f [] = 0\n", "line 3:"},
+		{START "S f [4] = 0\n", "line 3:"},
+		{START "S f [4: = 0\n", "line 3:"},
+		{START "S f [:00] = 0\n", "line 3:"},
+		{START "S f [1:0102] = 0\n", "line 3: a memory"},
+		{START "S f [4:0] = 0\n", "line 3: an odd"},
+		{START "S f [4:0g] = 0\n", "line 3: not a hex"},
+		{START "S f [99999999999:] = 0\n", "line 3:"},
+		{START "S f 1 2 3 4 5 6 7 8 9 = 0\n", "line 3: more than"},
+		{START "S f = 99999999999\n", "line 3: an answer"},
+		{START "S f = 0 x\n", "line 3: after"},
+		{START "S f = 0 [1\n", "line 3: after"},
+		{START "S f = 0 [] [] [] [] [] [] [] [] []\n", "line 3: after"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct wtl_tape *tape = NULL;
+		struct wtl_err err = {0};
+		int rc = wtl_tape_parse(cases[i].text, strlen(cases[i].text), &tape, &err);
+
+		if (rc != -WTL_EFORMAT || strncmp(err.text, cases[i].line, strlen(cases[i].line)))
+			fail_msg("\"%s\" gives %d, \"%s\"", cases[i].text, rc, err.text);
+		assert_null(tape);
+	}
+}
+
+static void test_bounds(void **state)
+{
+	struct wtl_buf text;
+	struct wtl_tape *tape;
+	struct wtl_err err;
+
+	(void)state;
+	assert_int_equal(wtl_tape_parse(START "# a\0b\n", sizeof(START) + 5, &tape, &err),
+			 -WTL_EFORMAT);
+	wtl_buf_init(&text, 1 << 25);
+	wtl_buf_puts(&text, START "R \"/a\" \"");
+	while (text.len < WTL_TAPE_LINE_MAX)
+		wtl_buf_puts(&text, "0123456789abcdef0123456789abcdef");
+	wtl_buf_puts(&text, "0123456789abcdef0123456789abcdef0123456789abcdef\"\n");
+	assert_int_equal(wtl_tape_parse(text.data, text.len, &tape, &err), -WTL_EFORMAT);
+	assert_string_equal(err.text, "line 3: longer than 1048576 bytes");
+	wtl_buf_clear(&text);
+	wtl_buf_puts(&text, START);
+	for (unsigned i = 0; i <= WTL_TAPE_RECORDS_MAX; i++)
+		wtl_buf_puts(&text, "S f = 0\n");
+	assert_int_equal(wtl_tape_parse(text.data, text.len, &tape, &err), -WTL_EFORMAT);
+	assert_string_equal(err.text, "line 2097155: the tape holds too much");
+	wtl_buf_done(&text);
+}
+
+static void test_files(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	struct wtl_io *io = NULL;
+	struct wtl_err err = {0};
+
+	(void)state;
+	assert_int_equal(wtl_io_replay_new(path, &io, &err), -ENOENT);
+	assert_string_equal(err.path, path);
+	unit_write(dir, "tape", START "nonsense\n");
+	assert_int_equal(wtl_io_replay_new(path, &io, &err), -WTL_EFORMAT);
+	assert_string_equal(err.path, path);
+	assert_int_equal(wtl_io_replay_new(dir, &io, &err), -EISDIR);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), -WTL_EFORMAT);
+	assert_null(io);
+	unit_write(dir, "tape", START "R \"/a\" \"no newline at the end\"");
+	assert_int_equal(wtl_io_replay_new(path, &io, &err), 0);
+	slurp_is(io, "/a", "no newline at the end");
+	assert_int_equal(io->ops->out_write(io, path, "out", 3, WTL_OUT_REPLACE), 0);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_more_or_fewer_reads),
+		cmocka_unit_test(test_opens),
+		cmocka_unit_test(test_clock),
+		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_bad_handles),
+		cmocka_unit_test(test_rubbish),
+		cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests_name("tape", tests, NULL, NULL);
+}

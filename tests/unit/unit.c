@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *unit_tmpdir(void)
+{
+	const char *base = getenv("TMPDIR");
+	char *dir;
+
+	if (asprintf(&dir, "%s/wattle-unit-XXXXXX", base ? base : "/tmp") < 0)
+		fail_msg("out of memory");
+	if (!mkdtemp(dir))
+		fail_msg("%s: %s", dir, strerror(errno));
+	return dir;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void unit_rmtree(char *dir)
+{
+	if (!dir)
+		return;
+	if (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0)
+		fail_msg("%s cannot be removed: %s", dir, strerror(errno));
+	free(dir);
+}
+
+char *unit_path(const char *dir, const char *path)
+{
+	char *whole;
+
+	if (asprintf(&whole, "%s/%s", dir, path[0] == '/' ? path + 1 : path) < 0)
+		fail_msg("out of memory");
+	return whole;
+}
+
+/* Makes the directories above whole, from its at-th character on. */
+static void parents_make(char *whole, size_t at)
+{
+	for (char *slash = strchr(whole + at, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(whole, 0777) < 0 && errno != EEXIST)
+			fail_msg("%s: %s", whole, strerror(errno));
+		*slash = '/';
+	}
+}
+
+void unit_write_bytes(const char *dir, const char *path, const void *data, size_t len)
+{
+	char *whole = unit_path(dir, path);
+	int fd;
+
+	parents_make(whole, strlen(dir) + 1);
+	fd = open(whole, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, data, len) != (ssize_t)len || close(fd) < 0)
+		fail_msg("%s: %s", whole, strerror(errno));
+	free(whole);
+}
+
+void unit_write(const char *dir, const char *path, const char *text)
+{
+	unit_write_bytes(dir, path, text, strlen(text));
+}
+
+void unit_symlink(const char *dir, const char *path, const char *target)
+{
+	char *whole = unit_path(dir, path);
+
+	parents_make(whole, strlen(dir) + 1);
+	if (symlink(target, whole) < 0)
+		fail_msg("%s: %s", whole, strerror(errno));
+	free(whole);
+}
+
+char *unit_read(const char *dir, const char *path)
+{
+	char *whole = unit_path(dir, path), *text = NULL;
+	FILE *file = fopen(whole, "re");
+	size_t size = 0;
+	ssize_t len;
+
+	free(whole);
+	if (!file)
+		return NULL;
+	/* To the first NUL, which no text has. */
+	len = getdelim(&text, &size, '\0', file);
+	fclose(file);
+	if (len >= 0)
+		return text;
+	free(text);
+	return strdup("");
+}
+
+unsigned unit_entries(const char *dir, const char *path)
+{
+	char *whole = unit_path(dir, path);
+	DIR *stream = opendir(whole);
+	const struct dirent *entry;
+	unsigned n = 0;
+
+	if (!stream)
+		fail_msg("%s: %s", whole, strerror(errno));
+	free(whole);
+	while ((entry = readdir(stream)))
+		n += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(stream);
+	return n;
+}
