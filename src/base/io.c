@@ -64,8 +64,10 @@ ssize_t wtl_io_slurp(struct wtl_io *io, const char *path, char *buf, size_t size
 	file = wtl_io_file_open(io, path);
 	if (file < 0)
 		return file;
-	len = wtl_io_file_read(io, file, buf, size - 1);
+	len = wtl_io_file_read(io, file, buf, size);
 	wtl_io_file_close(io, file);
+	if (len == (ssize_t)size)
+		return -EFBIG;
 	if (len >= 0)
 		buf[len] = '\0';
 	return len;

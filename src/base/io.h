@@ -62,7 +62,7 @@ enum wtl_out_mode { WTL_OUT_REPLACE, WTL_OUT_APPEND };
 struct wtl_io_ops {
 	/* Paths are absolute as on the machine ("/sys/class/powercap") and lie below the root. */
 	int (*file_open)(struct wtl_io *io, const char *path);
-	/* The whole content from its start, at most `size` bytes; -EFBIG when there is more. */
+	/* The content from its start, at most `size` bytes: a full buffer may not be all of it. */
 	ssize_t (*file_read)(struct wtl_io *io, int file, void *buf, size_t size);
 	void (*file_close)(struct wtl_io *io, int file);
 	/* The target's text, NUL-terminated; its length, -ENAMETOOLONG when it does not fit. */
@@ -155,7 +155,8 @@ int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
 int64_t wtl_io_real_ns(struct wtl_io *io);
 
-/* Opens, reads whole and closes. Returns the length; text is NUL-terminated within size. */
+/* Opens, reads whole and closes. Returns the length; text is NUL-terminated within size, and -EFBIG
+ * when it does not fit. */
 ssize_t wtl_io_slurp(struct wtl_io *io, const char *path, char *buf, size_t size);
 
 /* A file's first line, cleaned for printing (wtl_text_clean). 0 or a negative errno. */

@@ -104,24 +104,16 @@ static ssize_t real_file_read(struct wtl_io *io, int file, void *buf, size_t siz
 {
 	const struct real *real = real_of(io);
 	size_t len = 0;
-	char more;
-	ssize_t n;
 
-	for (;;) {
-		bool full = len == size;
+	while (len < size) {
+		ssize_t n = pread_retried(file, (char *)buf + len, size - len, len);
 
-		n = full ? pread_retried(file, &more, 1, len)
-			 : pread_retried(file, (char *)buf + len, size - len, len);
 		if (n < 0)
 			return n;
-		if (n == 0)
-			break;
-		if (full)
-			return -EFBIG;
 		len += (size_t)n;
 		/* An attribute comes whole; asking it for more would make the kernel read the
 		 * hardware a second time. */
-		if (len < ATTRIBUTE_MAX && len < size)
+		if (n == 0 || len < ATTRIBUTE_MAX)
 			break;
 	}
 	if (real->root >= 0) {

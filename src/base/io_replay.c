@@ -168,10 +168,8 @@ static ssize_t replay_file_read(struct wtl_io *io, int file, void *buf, size_t s
 		rc = handle->key ? -ENOENT : -EISDIR;
 	else if (record->code < 0)
 		rc = record->code;
-	else if (record->data_len > size)
-		rc = -EFBIG;
 	else
-		rc = (ssize_t)record->data_len;
+		rc = (ssize_t)(record->data_len < size ? record->data_len : size);
 	if (rc > 0)
 		memcpy(buf, wtl_tape_data(replay->tape, record), (size_t)rc);
 	unlock(replay);

@@ -80,8 +80,10 @@ static ssize_t mem_file_read(struct wtl_io *io, int file, void *buf, size_t size
 	rc = content_error(at);
 	if (rc < 0)
 		return rc;
-	memcpy(buf, at->bytes, at->len < size ? at->len : size);
-	return at->len > size ? -EFBIG : (ssize_t)at->len;
+	if (size > at->len)
+		size = at->len;
+	memcpy(buf, at->bytes, size);
+	return (ssize_t)size;
 }
 
 static void mem_file_close(struct wtl_io *io, int file)

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/account.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#define SPAN_UPDATES 10
+
+/* A counter that stands still for longer rests; it is not that slow. Judgement: so many times the
+ * period that its source declares, or the slowest sensor's where none is declared. */
+#define REST_UPDATES 16
+#define REST_NS	     WTL_COUNTER_SLACK_NS
+
+/* What is assumed of a power sensor that says nothing of itself (judgement). */
+#define UPDATE_DEFAULT_NS (100 * WTL_NS_PER_MS)
+
+static bool is_counter(const struct wtl_account *account)
+{
+	return account->channel->quantity == WTL_QUANTITY_ENERGY;
+}
+
+static void init_integral(struct wtl_integral *integral, const struct wtl_channel *channel)
+{
+	const struct wtl_sensor_class plain = {
+		.name = "power",
+		.kind = WTL_SENSOR_ESTIMATE,
+		.update_ns = channel->update_ns ? channel->update_ns : UPDATE_DEFAULT_NS,
+		.window_ns = channel->update_ns ? channel->update_ns : UPDATE_DEFAULT_NS,
+		.coverage_permille = 1000,
+	};
+
+	wtl_integral_init(integral, channel->class ? channel->class : &plain, WTL_STAMP_POLL, 0);
+}
+
+void wtl_account_init(struct wtl_account *account, const struct wtl_channel *channel,
+		      struct wtl_integral *integral)
+{
+	const struct wtl_counter_spec spec = {
+		.range = channel->range, .unit = channel->unit, .max_uw = channel->max_uw};
+
+	memset(account, 0, sizeof(*account));
+	account->channel = channel;
+	account->last_ok.t_mono_ns = -1;
+	if (is_counter(account)) {
+		wtl_counter_init(&account->counter, &spec);
+	} else {
+		account->integral = integral;
+		init_integral(integral, channel);
+	}
+}
+
+static uint64_t total_uj(const struct wtl_account *account, int64_t t_ns)
+{
+	return is_counter(account) ? wtl_counter_uj(&account->counter)
+				   : wtl_integral_total_uj(account->integral, t_ns);
+}
+
+uint64_t wtl_account_uj(const struct wtl_account *account)
+{
+	return account->last_ok.t_mono_ns < 0 ? 0 : total_uj(account, account->last_ok.t_mono_ns);
+}
+
+uint64_t wtl_account_breaks(const struct wtl_account *account)
+{
+	return is_counter(account) ? account->counter.gaps : account->integral->gaps;
+}
+
+int64_t wtl_account_update_ns(const struct wtl_account *account)
+{
+	return account->update_seen_ns ? account->update_seen_ns : account->channel->update_ns;
+}
+
+/*
+ * A counter that stands still for a sample and then moves shows how often it is updated. Once that
+ * was seen, changes without a standstill count too: the mean over all of them is right even where
+ * the samples beat with the updates.
+ */
+static void watch_updates(struct wtl_account *account, const struct wtl_reading *reading)
+{
+	int64_t declared_ns = account->channel->update_ns, seen_ns = account->update_seen_ns;
+	int64_t period_ns = reading->t_mono_ns - account->change_ns;
+	bool is_rest = period_ns > (declared_ns ? REST_UPDATES * declared_ns : REST_NS);
+
+	if (reading->value == account->last_ok.value) {
+		account->stood_still = true;
+		return;
+	}
+	if (account->change_ns && !is_rest && (account->stood_still || seen_ns))
+		account->update_seen_ns = seen_ns ? seen_ns + (period_ns - seen_ns) / 8 : period_ns;
+	account->stood_still = false;
+	account->change_ns = reading->t_mono_ns;
+}
+
+static int64_t span_needed_ns(const struct wtl_account *account)
+{
+	int64_t needed_ns = SPAN_UPDATES * wtl_account_update_ns(account);
+
+	return needed_ns > WTL_POWER_MIN_NS ? needed_ns : WTL_POWER_MIN_NS;
+}
+
+static void start_span(struct wtl_account *account, int64_t t_ns)
+{
+	account->span_ns = t_ns;
+	account->span_uj = total_uj(account, t_ns);
+}
+
+static bool end_span(struct wtl_account *account, int64_t t_ns)
+{
+	uint64_t energy_uj = total_uj(account, t_ns);
+
+	if (t_ns - account->span_ns < span_needed_ns(account))
+		return false;
+	account->span_uw = wtl_power_uw(energy_uj - account->span_uj, t_ns - account->span_ns);
+	account->spans++;
+	account->span_uj = energy_uj;
+	account->span_ns = t_ns;
+	return true;
+}
+
+/* 1, or 0 where the time before this reading is not measured; -ERANGE for a value that cannot be. */
+static int take_power(struct wtl_account *account, const struct wtl_reading *reading)
+{
+	uint64_t gaps = account->integral->gaps;
+	int rc = wtl_integral_add(account->integral, reading->t_mono_ns,
+				  wtl_unit_convert(account->channel->unit, reading->value));
+
+	return rc < 0 ? rc : account->integral->gaps == gaps;
+}
+
+static int take_count(struct wtl_account *account, const struct wtl_reading *reading)
+{
+	bool has_base = account->counter.has_base;
+	enum wtl_step step =
+		wtl_counter_feed(&account->counter, reading->t_mono_ns, reading->value);
+
+	if (step == WTL_STEP_BAD)
+		return -ERANGE;
+	if (has_base)
+		watch_updates(account, reading);
+	return has_base && (step == WTL_STEP_OK || step == WTL_STEP_WRAPPED);
+}
+
+bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *reading)
+{
+	int rc;
+
+	account->status = reading->status;
+	account->error = reading->error;
+	if (reading->status != WATTLE_STATUS_OK || reading->t_mono_ns <= account->last_ok.t_mono_ns)
+		return false;
+	if (reading->anew)
+		wtl_account_break(account);
+	rc = is_counter(account) ? take_count(account, reading) : take_power(account, reading);
+	if (rc < 0) {
+		account->status = WATTLE_STATUS_FAILED;
+		account->error = rc;
+		return false;
+	}
+	account->last_ok = *reading;
+	account->samples++;
+	if (account->samples == 1 || rc == 0) {
+		start_span(account, reading->t_mono_ns);
+		return false;
+	}
+	return end_span(account, reading->t_mono_ns);
+}
+
+void wtl_account_break(struct wtl_account *account)
+{
+	/* The integral sees the hole in its samples, or, where monotonic time stood still, none. */
+	if (is_counter(account))
+		wtl_counter_break(&account->counter);
+	account->stood_still = false;
+	account->change_ns = 0;
+}
+
+static void mark_counter(const struct wtl_account *account, struct wtl_mark *mark)
+{
+	mark->from_ns = account->last_ok.t_mono_ns;
+	mark->half_ns = account->last_ok.half_ns;
+	mark->energy_uj = wtl_counter_uj(&account->counter);
+	mark->gap_ns = account->counter.gap_ns;
+	mark->resets = account->counter.resets;
+	mark->samples = account->samples;
+	mark->valid = true;
+}
+
+static void mark_integral(const struct wtl_account *account, int64_t t_ns, struct wtl_mark *mark)
+{
+	if (wtl_integral_mark(account->integral, t_ns, &mark->integral) < 0)
+		return;
+	mark->from_ns = t_ns;
+	mark->samples = account->samples;
+	mark->valid = true;
+}
+
+void wtl_account_mark(const struct wtl_account *account, int64_t t_ns, int64_t fresh_ns,
+		      struct wtl_mark *ret_mark)
+{
+	memset(ret_mark, 0, sizeof(*ret_mark));
+	ret_mark->t_ns = t_ns;
+	if (account->last_ok.t_mono_ns < 0)
+		return;
+	if (!is_counter(account))
+		mark_integral(account, t_ns, ret_mark);
+	else if (account->last_ok.t_mono_ns >= fresh_ns)
+		mark_counter(account, ret_mark);
+}
+
+void wtl_account_settle_mark(const struct wtl_account *account, struct wtl_mark *mark)
+{
+	if (mark->valid || account->last_ok.t_mono_ns < mark->t_ns)
+		return;
+	if (is_counter(account))
+		mark_counter(account, mark);
+	else
+		mark_integral(account, account->last_ok.t_mono_ns, mark);
+}
+
+/* A missing stretch at an edge of the window; one update of the sensor is within its quantisation. */
+static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns)
+{
+	int64_t update_ns = wtl_account_update_ns(account);
+
+	return missing_ns > (update_ns > WTL_NS_PER_MS ? update_ns : WTL_NS_PER_MS) ? missing_ns
+										    : 0;
+}
+
+/*
+ * How much earlier than the window the readings ended, beyond how much earlier they began: a source
+ * that is read first, before slow ones, is early by the same at both edges.
+ */
+static int64_t end_missing_ns(const struct wtl_account *account, const struct wtl_mark *mark,
+			      int64_t t_ns)
+{
+	int64_t begin_ns = mark->t_ns - mark->from_ns, end_ns = t_ns - account->counter.last_ns;
+
+	return end_ns - (begin_ns > 0 ? begin_ns : 0);
+}
+
+/* Less than one update of a sensor that has shown no power yet: 0 J says nothing. */
+static bool is_unseen(const struct wtl_account *account, const struct wtl_figure *figure)
+{
+	return account->spans == 0 && figure->energy_uj == 0 && figure->measured_ns > 0 &&
+	       figure->measured_ns < wtl_account_update_ns(account);
+}
+
+/*
+ * What was drawn at the edges, as far as it is known: the window may have missed the only update, so
+ * its own mean is not enough. Where nothing has been seen yet it is bounded by what the part can draw.
+ */
+static uint64_t edge_power_uw(const struct wtl_account *account, const struct wtl_figure *figure)
+{
+	uint64_t mean_uw = wtl_power_uw(figure->energy_uj, figure->measured_ns);
+
+	if (is_unseen(account, figure))
+		return account->channel->max_uw;
+	return mean_uw > account->span_uw ? mean_uw : account->span_uw;
+}
+
+static void budget_counter(const struct wtl_account *account, const struct wtl_mark *mark,
+			   int64_t missing_ns, struct wtl_figure *figure)
+{
+	uint64_t power_uw = edge_power_uw(account, figure);
+	/* What is missing but too little to be called a gap. */
+	int64_t rest_ns = edge_gap_ns(account, missing_ns) ? 0 : missing_ns;
+	double end_half_ns = hypot((double)account->last_ok.half_ns, (double)rest_ns);
+
+	figure->budget.quantisation_uj =
+		wtl_budget_quantisation_uj(power_uw, wtl_account_update_ns(account));
+	figure->budget.edge_uj = wtl_budget_edge_uj(power_uw, mark->half_ns, (int64_t)end_half_ns);
+}
+
+/* false: neither the energy nor a bound of it is known. */
+static bool since_counter(const struct wtl_account *account, const struct wtl_mark *mark,
+			  int64_t t_ns, struct wtl_figure *figure)
+{
+	const struct wtl_counter *counter = &account->counter;
+	int64_t missing_ns = end_missing_ns(account, mark, t_ns);
+
+	figure->energy_uj = wtl_counter_uj(counter) - mark->energy_uj;
+	figure->gap_ns = counter->gap_ns - mark->gap_ns;
+	figure->measured_ns = counter->last_ns - mark->from_ns - figure->gap_ns;
+	figure->resets = counter->resets - mark->resets;
+	/* What lies before the first good reading, and after the last, was not measured either. */
+	figure->gap_ns += edge_gap_ns(account, mark->from_ns - mark->t_ns);
+	figure->gap_ns += edge_gap_ns(account, missing_ns);
+	budget_counter(account, mark, missing_ns, figure);
+	return !is_unseen(account, figure) || account->channel->max_uw > 0;
+}
+
+static bool since_integral(const struct wtl_account *account, const struct wtl_mark *mark,
+			   int64_t t_ns, struct wtl_figure *figure)
+{
+	struct wtl_integral_mark end;
+	struct wtl_integral_energy energy;
+
+	if (wtl_integral_mark(account->integral, t_ns, &end) < 0 ||
+	    wtl_integral_between(account->integral, &mark->integral, &end, &energy) < 0)
+		return false;
+	figure->energy_uj = energy.energy_uj;
+	figure->measured_ns = energy.covered_ns;
+	figure->gap_ns = energy.uncovered_ns;
+	figure->gap_ns += edge_gap_ns(account, mark->from_ns - mark->t_ns);
+	figure->budget.sampling_uj = energy.sampling_uj;
+	figure->budget.integration_uj = energy.interpolation_uj;
+	figure->budget.edge_uj = hypot(energy.edge_uj, hypot(energy.lag_uj, energy.tail_uj));
+	return true;
+}
+
+void wtl_account_since(const struct wtl_account *account, const struct wtl_mark *mark, int64_t t_ns,
+		       struct wtl_figure *ret_figure)
+{
+	struct wtl_figure *figure = ret_figure;
+	const struct wtl_channel *channel = account->channel;
+	bool known;
+
+	memset(figure, 0, sizeof(*figure));
+	if (!mark->valid)
+		return;
+	figure->samples = account->samples - mark->samples;
+	if (is_counter(account))
+		known = since_counter(account, mark, t_ns, figure);
+	else
+		known = figure->samples > 0 && since_integral(account, mark, t_ns, figure);
+	/* No time takes no energy; otherwise there is a figure only for what was measured. */
+	figure->has_energy = known && (figure->measured_ns > 0 || t_ns <= mark->t_ns);
+	figure->budget.gain_uj = wtl_budget_gain_uj(figure->energy_uj, channel->gain_ppm,
+						    channel->offset_uw, figure->measured_ns);
+}

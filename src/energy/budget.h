@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_ENERGY_BUDGET_H
+#define WTL_ENERGY_BUDGET_H
+
+#include <stdint.h>
+
+/*
+ * The uncertainty of one domain's energy over a window: named standard uncertainties (k = 1) in µJ.
+ * Terms and defaults: facts/carbon-and-ml.md 5.5 and docs/uncertainty.md, which says which are
+ * judgement.
+ */
+struct wtl_budget {
+	double gain_uj;		/* the sensor's scale, and its zero over time */
+	double quantisation_uj; /* the sensor's update period at both edges */
+	double edge_uj;		/* the time that a read itself takes, at both edges */
+	double sampling_uj;	/* part-time sensors: what they did not see */
+	double integration_uj;	/* lag and interpolation of power samples */
+	double disagreement_uj; /* two sources differ by more than they may */
+};
+
+/* The terms in quadrature. */
+double wtl_budget_combined_uj(const struct wtl_budget *budget);
+
+/*
+ * Adds a part to a total. Gains of one source are taken as fully correlated (two packages share the
+ * maker's error) and add linearly; everything else is independent and adds in quadrature. `sum` is a
+ * budget whose gain_uj and disagreement_uj collect linearly; make one per source and combine the sources' sums in
+ * quadrature.
+ */
+void wtl_budget_add(struct wtl_budget *sum, const struct wtl_budget *part);
+
+/*
+ * Both edges of a window of a sensor that updates every update_ns, at uniform phase:
+ * power × update / sqrt(6) (variance of the difference of two independent uniform phases, 2/12).
+ */
+double wtl_budget_quantisation_uj(uint64_t mean_uw, int64_t update_ns);
+
+/* A read at each edge that lasted 2 × half_ns and sampled somewhere within. */
+double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_half_ns);
+
+/* Gain (relative, ppm) and zero (power) over the measured time. */
+double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm, uint32_t offset_uw,
+			  int64_t measured_ns);
+
+#endif
