@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/text.h"
+#include "energy/catalog.h"
+#include "energy/units.h"
+#include "sensors/hwmon_read.h"
+#include "sensors/source.h"
+
+enum {
+	VENDOR_AMD = 0x1002,
+	DEVICE_MI300A = 0x74a0, /* an APU without the voltage that gives the others away */
+};
+
+/* No GPU of one socket or slot comes near: MI355X draws 1400 W. */
+#define MAX_UW UINT64_C(3000000000)
+
+/* Judgement, marked so in facts/carbon-and-ml.md 5.5. */
+#define GAIN_PPM 50000
+
+/* Best first. amdgpu has the average on most GPUs, the present value on newer ones. */
+static const struct {
+	const char *file;
+	enum wtl_quantity quantity;
+} sensors[] = {
+	{"energy1_input", WTL_QUANTITY_ENERGY},
+	{"power1_average", WTL_QUANTITY_POWER},
+	{"power1_input", WTL_QUANTITY_POWER},
+};
+
+enum { N_SENSORS = sizeof(sensors) / sizeof(sensors[0]) };
+
+struct amdgpu {
+	size_t n;
+	unsigned n_apus;
+	struct wtl_hwmon_read gpus[WTL_HWMON_GPUS_MAX];
+};
+
+/*
+ * An APU shares its package with the CPU. amdgpu shows the voltage "vddnb" of the north bridge for
+ * APUs only (hwmon_attributes_visible() in drivers/gpu/drm/amd/pm/amdgpu_pm.c), except for MI300A.
+ * Labels are constants of the driver: reading one wakes nothing.
+ */
+static bool is_apu(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu)
+{
+	char path[128];
+	char label[16];
+
+	if (gpu->id == DEVICE_MI300A)
+		return true;
+	snprintf(path, sizeof(path), "%s/in1_label", gpu->hwmon);
+	return wtl_io_read_line(io, path, label, sizeof(label)) == 0 && strcmp(label, "vddnb") == 0;
+}
+
+/* The product's name, which boards for servers and workstations carry, or the PCI id. */
+static void name_device(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu, bool apu,
+			struct wtl_channel *channel)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/product_name", gpu->device);
+	if (!apu && wtl_io_read_line(io, path, channel->device, sizeof(channel->device)) == 0 &&
+	    channel->device[0])
+		return;
+	snprintf(channel->device, sizeof(channel->device), "AMD %s %04x at %s%s",
+		 apu ? "APU" : "GPU", gpu->id & 0xffff, gpu->address, apu ? ", with the CPU" : "");
+}
+
+/* Does another source measure CPU packages? */
+static bool has_packages(const struct wtl_catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->n_channels; i++)
+		if (catalog->channels[i].kind == WATTLE_KIND_CPU &&
+		    catalog->channels[i].source != catalog->source)
+			return true;
+	return false;
+}
+
+/*
+ * What a GPU's figure stands for. The driver gives an APU's socket power, CPU included
+ * (CurrentSocketPower and the like in its metrics tables): a second opinion on the package where
+ * something measures that, and the only measurement of it where nothing does.
+ */
+static void place(const struct wtl_catalog *catalog, const unsigned *apu,
+		  struct wtl_channel *channel)
+{
+	channel->kind = WATTLE_KIND_GPU;
+	channel->in_total = true;
+	if (apu && !has_packages(catalog)) {
+		channel->kind = WATTLE_KIND_CPU;
+		snprintf(channel->domain, sizeof(channel->domain), "package-%u", *apu);
+		return;
+	}
+	snprintf(channel->domain, sizeof(channel->domain), "gpu-%u",
+		 wtl_catalog_count(catalog, WATTLE_KIND_GPU));
+	if (apu) {
+		channel->in_total = false;
+		snprintf(channel->inside, sizeof(channel->inside), "package-%u", *apu);
+	}
+}
+
+/* Adds the channel of sensor i, or returns the errno of its trial read as a positive number. */
+static int try_sensor(struct amdgpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
+		      size_t i, struct wtl_channel *channel, struct wtl_catalog *catalog)
+{
+	struct wtl_hwmon_read *read = &state->gpus[state->n];
+	char path[128];
+	int rc;
+
+	snprintf(path, sizeof(path), "%s/%s", gpu->hwmon, sensors[i].file);
+	rc = wtl_hwmon_read_open(read, io, gpu->device, path, NULL);
+	if (rc < 0 && !wtl_hwmon_error_passes(rc)) {
+		wtl_hwmon_read_close(read);
+		return -rc;
+	}
+	channel->quantity = sensors[i].quantity;
+	channel->method = sensors[i].quantity == WTL_QUANTITY_ENERGY ? WATTLE_METHOD_COUNTER
+								     : WATTLE_METHOD_INTEGRATED;
+	rc = wtl_catalog_add(catalog, channel);
+	if (rc < 0) {
+		wtl_hwmon_read_close(read);
+		return rc;
+	}
+	state->n++;
+	return read->asleep ? wtl_hwmon_miss_asleep(catalog, channel, gpu->device) : 0;
+}
+
+static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
+		    struct wtl_catalog *catalog)
+{
+	struct wtl_channel channel = {
+		.unit = WTL_UNIT_MICRO, .max_uw = MAX_UW, .gain_ppm = GAIN_PPM};
+	bool apu = is_apu(io, gpu);
+	unsigned number = state->n_apus;
+	char path[128] = "";
+	int error = ENOENT;
+
+	name_device(io, gpu, apu, &channel);
+	place(catalog, apu ? &number : NULL, &channel);
+	state->n_apus += apu;
+	for (size_t i = 0; i < N_SENSORS; i++) {
+		if (!gpu->hwmon[0] || !wtl_hwmon_dir_has(io, gpu->hwmon, sensors[i].file))
+			continue;
+		error = try_sensor(state, io, gpu, i, &channel, catalog);
+		if (error <= 0)
+			return error;
+		snprintf(path, sizeof(path), "%s/%s", gpu->hwmon, sensors[i].file);
+	}
+	if (path[0])
+		return wtl_hwmon_miss(catalog, &channel, path, -error);
+	if (apu)
+		return 0; /* a part of the package */
+	return wtl_catalog_missf(catalog, WATTLE_KIND_GPU, channel.domain, WATTLE_STATUS_ABSENT, "",
+				 "the kernel driver shows no power sensor for %s", channel.device);
+}
+
+static int amdgpu_open(void *state_, const struct wtl_env *env,
+		       const struct wtl_source_options *options, struct wtl_catalog *catalog)
+{
+	struct amdgpu *state = state_;
+	struct wtl_hwmon_gpu gpus[WTL_HWMON_GPUS_MAX];
+	size_t n = wtl_hwmon_gpus(env->io, VENDOR_AMD, gpus, WTL_HWMON_GPUS_MAX);
+
+	(void)options;
+	for (size_t i = 0; i < n; i++) {
+		int rc = open_gpu(state, env->io, &gpus[i], catalog);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void amdgpu_read(void *state_, struct wtl_reading readings[])
+{
+	struct amdgpu *state = state_;
+	int64_t t_ns;
+
+	if (state->n == 0)
+		return;
+	t_ns = wtl_io_mono_ns(state->gpus[0].io);
+	for (size_t i = 0; i < state->n; i++)
+		wtl_hwmon_read_get(&state->gpus[i], &t_ns, &readings[i]);
+}
+
+static void amdgpu_close(void *state_)
+{
+	struct amdgpu *state = state_;
+
+	for (size_t i = 0; i < state->n; i++)
+		wtl_hwmon_read_close(&state->gpus[i]);
+	state->n = 0;
+}
+
+const struct wtl_source_ops wtl_source_amdgpu = {
+	.name = "amdgpu",
+	.doc = "AMD GPUs: the board's power as its firmware tells it to the amdgpu driver",
+	.state_size = sizeof(struct amdgpu),
+	.open = amdgpu_open,
+	.read = amdgpu_read,
+	.close = amdgpu_close,
+};

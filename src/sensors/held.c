@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "sensors/source.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/num.h"
+
+static void held_fail(struct wtl_held_file *held, int error)
+{
+	wtl_io_file_close(held->io, held->file);
+	held->file = -1;
+	held->error = error;
+	held->retry_ns = wtl_io_mono_ns(held->io) + WTL_REPROBE_NS;
+}
+
+int wtl_held_file_open(struct wtl_held_file *held, struct wtl_io *io, const char *path)
+{
+	size_t len = strlen(path);
+	int file;
+
+	*held = (struct wtl_held_file){.io = io, .file = -1};
+	if (len >= sizeof(held->path)) {
+		/* An empty path never opens: what is cut off could name something else. */
+		held_fail(held, -ENAMETOOLONG);
+		return -ENAMETOOLONG;
+	}
+	memcpy(held->path, path, len + 1);
+	file = wtl_io_file_open(io, held->path);
+	if (file < 0) {
+		held_fail(held, file);
+		return file;
+	}
+	held->file = file;
+	return 0;
+}
+
+void wtl_held_file_close(struct wtl_held_file *held)
+{
+	if (!held || !held->io)
+		return;
+	wtl_io_file_close(held->io, held->file);
+	held->file = -1;
+	held->io = NULL;
+}
+
+/* The content, however long ago it failed last. Its length, or a negative errno. */
+static ssize_t held_text(struct wtl_held_file *held, char *text, size_t size)
+{
+	ssize_t len;
+
+	if (!held->io)
+		return -EBADF;
+	if (held->file < 0) {
+		int file;
+
+		if (wtl_io_mono_ns(held->io) < held->retry_ns || !held->path[0])
+			return held->error;
+		file = wtl_io_file_open(held->io, held->path);
+		if (file < 0) {
+			held_fail(held, file);
+			return file;
+		}
+		held->file = file;
+	}
+	len = wtl_io_file_read(held->io, held->file, text, size);
+	if (len == (ssize_t)size)
+		len = -EFBIG;
+	if (len < 0)
+		held_fail(held, (int)len);
+	return len;
+}
+
+int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret)
+{
+	char text[64];
+	ssize_t len = held_text(held, text, sizeof(text));
+	int rc;
+
+	if (len < 0)
+		return (int)len;
+	rc = wtl_num_u64(text, (size_t)len, ret);
+	if (rc < 0)
+		held_fail(held, rc);
+	else
+		held->error = 0;
+	return rc;
+}
+
+int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret)
+{
+	char text[64];
+	ssize_t len = held_text(held, text, sizeof(text));
+	int rc;
+
+	if (len < 0)
+		return (int)len;
+	rc = wtl_num_i64(text, (size_t)len, ret);
+	if (rc < 0)
+		held_fail(held, rc);
+	else
+		held->error = 0;
+	return rc;
+}
+
+enum wattle_status wtl_status_from_error(int error)
+{
+	switch (error) {
+	case 0:
+		return WATTLE_STATUS_OK;
+	case -EACCES:
+	case -EPERM:
+		return WATTLE_STATUS_DENIED;
+	case -ENOENT:
+	case -ENODEV:
+	case -ENXIO:
+		return WATTLE_STATUS_GONE;
+	default:
+		return WATTLE_STATUS_FAILED;
+	}
+}
+
+void wtl_reading_set(struct wtl_reading *reading, int64_t t0_ns, int64_t t1_ns, int error,
+		     uint64_t value)
+{
+	int64_t took_ns = t1_ns > t0_ns ? t1_ns - t0_ns : 0;
+
+	*reading = (struct wtl_reading){
+		.t_mono_ns = t0_ns + took_ns / 2,
+		.half_ns = (took_ns + 1) / 2,
+		.value = error ? 0 : value,
+		.status = wtl_status_from_error(error),
+		.error = error,
+	};
+}
+
+void wtl_held_file_reading(struct wtl_held_file *held, int64_t *t_ns, struct wtl_reading *reading)
+{
+	int64_t before_ns = *t_ns;
+	uint64_t value = 0;
+	int rc = wtl_held_file_u64(held, &value);
+
+	if (held->io)
+		*t_ns = wtl_io_mono_ns(held->io);
+	wtl_reading_set(reading, before_ns, *t_ns, rc, value);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "energy/catalog.h"
+#include "energy/units.h"
+#include "sensors/cpu_tdp.h"
+#include "sensors/model_curve.h"
+#include "sensors/source.h"
+
+/* Judgement: 50 %, facts/carbon-and-ml.md 5.5. */
+#define GAIN_PPM 500000
+
+/* The power of a logical CPU of a processor that no table knows (CodeCarbon 3.2.9). */
+#define MW_PER_CPU 4000
+
+/*
+ * Utilisation is taken over stretches of a second: /proc/stat counts in steps of 10 ms, and the
+ * square root would make much of the noise in shorter ones.
+ */
+#define STRETCH_NS WTL_NS_PER_S
+
+enum { CPUS_MAX = 1024, PACKAGES_MAX = 64, STAT_SIZE = 512 };
+
+struct model {
+	struct wtl_io *io;
+	int stat; /* the held /proc/stat, < 0: not open */
+	int64_t retry_ns;
+	unsigned n_packages; /* channels for CPUs; 0: they are measured */
+	bool has_dram;	     /* a channel for memory */
+	uint64_t tdp_mw;     /* of one package */
+	uint64_t dram_mw;
+	unsigned n_cpus;
+	bool started;	  /* the members below mean something */
+	int64_t start_ns; /* of this stretch */
+	int64_t start_idle_ns;
+	uint64_t done_uj; /* of the stretches before, one package */
+	uint64_t cpu_uj;  /* what the last reading said */
+	uint64_t dram_uj;
+	int64_t dram_ns; /* when that was */
+	int cpus[CPUS_MAX];
+};
+
+/* ---- Reading ---- */
+
+static int read_idle(struct model *state, int64_t *ret_idle_ns)
+{
+	char text[STAT_SIZE];
+	ssize_t len;
+	int rc;
+
+	if (state->stat < 0) {
+		int64_t now_ns = wtl_io_mono_ns(state->io);
+
+		if (now_ns < state->retry_ns)
+			return -ENODEV;
+		state->retry_ns = now_ns + WTL_REPROBE_NS;
+		state->stat = wtl_io_file_open(state->io, "/proc/stat");
+		if (state->stat < 0)
+			return state->stat;
+	}
+	memset(text, 0, sizeof(text));
+	len = wtl_io_file_read(state->io, state->stat, text, sizeof(text));
+	rc = len < 0 ? (int)len : wtl_model_parse_stat(text, (size_t)len, ret_idle_ns);
+	if (rc < 0 && rc != -EINVAL) {
+		wtl_io_file_close(state->io, state->stat);
+		state->stat = -1;
+	}
+	return rc;
+}
+
+/* The CPUs that are online now: those that are not count as busy otherwise. */
+static void count_cpus(struct model *state)
+{
+	char text[1024];
+	ssize_t len = wtl_io_slurp(state->io, "/sys/devices/system/cpu/online", text, sizeof(text));
+	int n = len < 0 ? (int)len : wtl_num_cpu_list(text, (size_t)len, state->cpus, CPUS_MAX);
+
+	if (n > 0)
+		state->n_cpus = (unsigned)n;
+}
+
+static void start_stretch(struct model *state, int64_t now_ns, int64_t idle_ns)
+{
+	state->started = true;
+	state->start_ns = now_ns;
+	state->start_idle_ns = idle_ns;
+	state->done_uj = state->cpu_uj;
+}
+
+/*
+ * Moves one package's energy on. Energy within a stretch is wall × P(busy / wall), which rises with
+ * both, although the utilisation changes until the stretch is over; where the 10 ms steps make busy
+ * time fall, the sum waits.
+ */
+static void advance(struct model *state, int64_t now_ns, int64_t idle_ns)
+{
+	int64_t wall_ns = now_ns - state->start_ns;
+	int64_t idle = idle_ns - state->start_idle_ns;
+	int64_t all_ns;
+	uint64_t busy_ns = 0;
+	uint64_t uj;
+
+	if (__builtin_mul_overflow(wall_ns, (int64_t)state->n_cpus, &all_ns) || wall_ns < 0) {
+		start_stretch(state, now_ns, idle_ns);
+		return;
+	}
+	if (idle < all_ns)
+		busy_ns = (uint64_t)(all_ns - (idle > 0 ? idle : 0));
+	uj = wtl_add_sat(state->done_uj,
+			 wtl_model_cpu_uj(state->tdp_mw, busy_ns, wall_ns, state->n_cpus));
+	if (uj > state->cpu_uj)
+		state->cpu_uj = uj;
+	if (wall_ns >= STRETCH_NS) {
+		count_cpus(state);
+		start_stretch(state, now_ns, idle_ns);
+	}
+}
+
+static void read_cpus(struct model *state, struct wtl_reading readings[])
+{
+	int64_t before_ns = wtl_io_mono_ns(state->io);
+	int64_t idle_ns = 0;
+	int rc = read_idle(state, &idle_ns);
+	int64_t after_ns = wtl_io_mono_ns(state->io);
+	int64_t middle_ns = before_ns + (after_ns - before_ns) / 2;
+
+	if (rc == 0 && !state->started)
+		start_stretch(state, middle_ns, idle_ns);
+	else if (rc == 0)
+		advance(state, middle_ns, idle_ns);
+	for (unsigned i = 0; i < state->n_packages; i++)
+		wtl_reading_set(&readings[i], before_ns, after_ns, rc, state->cpu_uj);
+}
+
+static void read_dram(struct model *state, struct wtl_reading *reading)
+{
+	int64_t now_ns = wtl_io_mono_ns(state->io);
+
+	state->dram_uj = wtl_add_sat(state->dram_uj,
+				     wtl_energy_uj(state->dram_mw * 1000, now_ns - state->dram_ns));
+	state->dram_ns = now_ns;
+	wtl_reading_set(reading, now_ns, now_ns, 0, state->dram_uj);
+}
+
+static void model_read(void *state_, struct wtl_reading readings[])
+{
+	struct model *state = state_;
+
+	if (state->n_packages > 0)
+		read_cpus(state, readings);
+	if (state->has_dram)
+		read_dram(state, &readings[state->n_packages]);
+}
+
+/* ---- Finding out what to model ---- */
+
+static struct wtl_channel channel_of(enum wattle_kind kind, const char *name, unsigned number)
+{
+	struct wtl_channel channel = {.kind = kind,
+				      .in_total = true,
+				      .quantity = WTL_QUANTITY_ENERGY,
+				      .method = WATTLE_METHOD_MODELLED,
+				      .unit = WTL_UNIT_MICRO,
+				      .gain_ppm = GAIN_PPM};
+
+	snprintf(channel.domain, sizeof(channel.domain), "%s-%u", name, number);
+	return channel;
+}
+
+/* Is there a channel for something that contains the CPUs, or the memory too? */
+static bool has_cpus(const struct wtl_catalog *catalog)
+{
+	return wtl_catalog_has(catalog, WATTLE_KIND_CPU) ||
+	       wtl_catalog_has(catalog, WATTLE_KIND_SOC) ||
+	       wtl_catalog_has(catalog, WATTLE_KIND_MODULE);
+}
+
+static bool has_dram(const struct wtl_catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->n_channels; i++)
+		if (catalog->channels[i].kind == WATTLE_KIND_DRAM ||
+		    (catalog->channels[i].kind == WATTLE_KIND_MODULE &&
+		     catalog->channels[i].in_total))
+			return true;
+	return false;
+}
+
+/*
+ * The design power of one package. A virtual machine has a part of one, whatever its topology says:
+ * no more than 4 W a CPU.
+ */
+static void find_tdp(struct model *state, const struct wtl_machine *machine, char device[64])
+{
+	uint64_t by_cpus_mw = (uint64_t)machine->n_cpus * MW_PER_CPU / state->n_packages;
+	uint32_t tdp_mw = 0;
+
+	if (wtl_cpu_tdp_find(machine->cpu_model, &tdp_mw, NULL) == 0 &&
+	    (!machine->is_vm || tdp_mw <= by_cpus_mw)) {
+		state->tdp_mw = tdp_mw;
+		snprintf(device, 64, "modelled from TDP %u W of %.32s", tdp_mw / 1000,
+			 machine->cpu_model);
+		return;
+	}
+	state->tdp_mw = by_cpus_mw ? by_cpus_mw : MW_PER_CPU;
+	snprintf(device, 64, "modelled from 4 W for each of %u CPUs", machine->n_cpus);
+}
+
+static int open_cpus(struct model *state, const struct wtl_machine *machine,
+		     struct wtl_catalog *catalog)
+{
+	unsigned n = machine->is_vm ? 1 : machine->n_packages;
+	char device[64];
+	int64_t idle_ns = 0;
+	int rc = read_idle(state, &idle_ns);
+
+	if (rc < 0)
+		return wtl_catalog_missf(
+			catalog, WATTLE_KIND_CPU, "package-0", WATTLE_STATUS_FAILED, "",
+			"there is nothing to model from: /proc/stat cannot be read");
+	state->n_packages = n > PACKAGES_MAX ? PACKAGES_MAX : n;
+	state->n_cpus = machine->n_cpus;
+	find_tdp(state, machine, device);
+	for (unsigned i = 0; i < state->n_packages; i++) {
+		struct wtl_channel channel = channel_of(WATTLE_KIND_CPU, "package", i);
+
+		channel.max_uw = 2000 * state->tdp_mw;
+		wtl_text_copy(channel.device, sizeof(channel.device), device);
+		rc = wtl_catalog_add(catalog, &channel);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int open_dram(struct model *state, const struct wtl_machine *machine,
+		     struct wtl_catalog *catalog)
+{
+	struct wtl_channel channel = channel_of(WATTLE_KIND_DRAM, "dram", 0);
+	bool is_arm = strcmp(machine->vendor, "ARM") == 0;
+	uint64_t gib = (machine->memory_bytes + (1u << 29)) >> 30;
+	int rc;
+
+	state->dram_mw = wtl_model_dram_mw(machine->memory_bytes, machine->is_vm, is_arm);
+	if (state->dram_mw == 0)
+		return 0;
+	channel.max_uw = 2000 * state->dram_mw;
+	if (machine->is_vm)
+		snprintf(channel.device, sizeof(channel.device),
+			 "modelled from %llu GiB at 0.375 W each", (unsigned long long)gib);
+	else
+		snprintf(channel.device, sizeof(channel.device),
+			 "modelled from %llu GiB, about %u modules", (unsigned long long)gib,
+			 wtl_model_dimms(machine->memory_bytes));
+	rc = wtl_catalog_add(catalog, &channel);
+	if (rc < 0)
+		return rc;
+	state->has_dram = true;
+	state->dram_ns = wtl_io_mono_ns(state->io);
+	return 0;
+}
+
+static int model_open(void *state_, const struct wtl_env *env,
+		      const struct wtl_source_options *options, struct wtl_catalog *catalog)
+{
+	struct model *state = state_;
+	bool needs_cpus = !has_cpus(catalog);
+	bool needs_dram = !has_dram(catalog);
+	int rc = 0;
+
+	*state = (struct model){.io = env->io, .stat = -1};
+	if (!needs_cpus && !needs_dram)
+		return 0;
+	if (needs_cpus)
+		rc = open_cpus(state, options->machine, catalog);
+	if (rc >= 0 && needs_dram)
+		rc = open_dram(state, options->machine, catalog);
+	return rc < 0 ? rc : 0;
+}
+
+static void model_close(void *state_)
+{
+	struct model *state = state_;
+
+	if (state->io)
+		wtl_io_file_close(state->io, state->stat);
+	state->stat = -1;
+	state->n_packages = 0;
+	state->has_dram = false;
+}
+
+const struct wtl_source_ops wtl_source_model = {
+	.name = "model",
+	.doc = "no sensor: CPU load with a table of design powers, and memory size; +-50 %",
+	.state_size = sizeof(struct model),
+	.open = model_open,
+	.read = model_read,
+	.close = model_close,
+};

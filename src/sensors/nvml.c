@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * NVIDIA GPUs through NVML: reading what nvml_probe.c found, and getting over a driver or a GPU
+ * that goes away and comes back.
+ *
+ * Readings carry the time of the call. NVML stamps fields with a time of its own, but on which
+ * clock is documented nowhere, so it is not used.
+ */
+#include "sensors/nvml.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "energy/units.h"
+
+/* Power sensors update every 20 to 100 ms (facts/carbon-and-ml.md 5.1): asking more often than that
+ * costs without telling more. Not 50 ms, so that ticks on a grid of whole ms are due or not whatever
+ * their jitter, and a tape's replay asks what was asked. */
+#define POWER_PERIOD_NS (47500 * (WTL_NS_PER_MS / 1000))
+
+#define SLEEP_CHECK_NS (1 * WTL_NS_PER_S)
+#define LOST_RETRY_NS  (1 * WTL_NS_PER_S)
+#define DENIED_WAIT_NS (1 * WTL_NS_PER_S)
+#define REFUSE_WAIT_NS (60 * WTL_NS_PER_S) /* "not supported" of what was: hardly ever changes */
+#define INIT_WAIT_NS   (1 * WTL_NS_PER_S)
+#define INIT_WAIT_MAX  (60 * WTL_NS_PER_S)
+
+/* ---- Calls ---- */
+
+int wtl_nvml_call(struct wtl_nvml *nvml, enum wtl_nvml_function function, struct wtl_lib_arg args[])
+{
+	int answer = WTL_NVML_UNKNOWN;
+	int rc = nvml->io->ops->lib_call(nvml->io, nvml->lib, function, args, &answer);
+
+	if (rc == -ENOSYS)
+		return WTL_NVML_FUNCTION_NOT_FOUND;
+	if (rc < 0)
+		return rc;
+	return answer < 0 ? WTL_NVML_UNKNOWN : answer;
+}
+
+int wtl_nvml_handle_by_text(struct wtl_nvml *nvml, enum wtl_nvml_function function,
+			    const char *text, uint64_t *ret_handle)
+{
+	char copy[WTL_NVML_UUID_SIZE] = "";
+	uint64_t handle = 0;
+	struct wtl_lib_arg args[] = {
+		{.memory = copy, .size = sizeof(copy)},
+		{.memory = &handle, .size = sizeof(handle)},
+	};
+	int code;
+
+	wtl_text_copy(copy, sizeof(copy), text);
+	code = wtl_nvml_call(nvml, function, args);
+	if (code != WTL_NVML_OK)
+		return code;
+	if (!handle)
+		return WTL_NVML_GPU_NOT_FOUND;
+	*ret_handle = handle;
+	return WTL_NVML_OK;
+}
+
+int wtl_nvml_device_text(struct wtl_nvml *nvml, enum wtl_nvml_function function, uint64_t handle,
+			 char *text, size_t size)
+{
+	char answer[WTL_NVML_UUID_SIZE] = "";
+	struct wtl_lib_arg args[] = {
+		{.word = handle},
+		{.memory = answer, .size = sizeof(answer)},
+		{.word = sizeof(answer)},
+	};
+	int code = wtl_nvml_call(nvml, function, args);
+
+	text[0] = '\0';
+	if (code == WTL_NVML_OK)
+		wtl_text_clean(text, size, answer, strnlen(answer, sizeof(answer)));
+	return code;
+}
+
+/* ---- Going and coming back ---- */
+
+static void lose(struct wtl_nvml_gpu *gpu, int64_t now_ns)
+{
+	gpu->handle = 0;
+	gpu->retry_ns = now_ns + LOST_RETRY_NS;
+}
+
+/* Every handle is void: NVML has to be initialised anew. */
+static void lose_all(struct wtl_nvml *nvml, int64_t now_ns)
+{
+	nvml->broken = true;
+	nvml->init_ns = now_ns + nvml->init_wait_ns;
+	for (size_t i = 0; i < nvml->n_gpus; i++)
+		lose(&nvml->gpus[i], now_ns);
+}
+
+static bool is_any_left(const struct wtl_nvml *nvml)
+{
+	for (size_t i = 0; i < nvml->n_gpus; i++)
+		if (nvml->gpus[i].handle)
+			return true;
+	return false;
+}
+
+static bool recover(struct wtl_nvml *nvml, int64_t now_ns)
+{
+	if (!nvml->broken)
+		return true;
+	if (now_ns < nvml->init_ns)
+		return false;
+	if (nvml->up)
+		wtl_nvml_call(nvml, WTL_NVML_SHUTDOWN, NULL);
+	nvml->up = wtl_nvml_call(nvml, WTL_NVML_INIT, NULL) == WTL_NVML_OK;
+	nvml->broken = !nvml->up;
+	nvml->init_wait_ns *= 2;
+	if (nvml->init_wait_ns > INIT_WAIT_MAX)
+		nvml->init_wait_ns = INIT_WAIT_MAX;
+	nvml->init_ns = now_ns + nvml->init_wait_ns;
+	return nvml->up;
+}
+
+/* Is the GPU behind the handle the one that was lost? Another card may sit in its slot. */
+static int check_uuid(struct wtl_nvml *nvml, const struct wtl_nvml_gpu *gpu, uint64_t handle)
+{
+	char uuid[WTL_NVML_UUID_SIZE];
+	int code = wtl_nvml_device_text(nvml, WTL_NVML_UUID, handle, uuid, sizeof(uuid));
+
+	if (code == WTL_NVML_OK && gpu->uuid[0] && strcmp(uuid, gpu->uuid) != 0)
+		return WTL_NVML_GPU_NOT_FOUND;
+	return code;
+}
+
+/* Looks for a lost GPU, now and then. Does it have a handle again? */
+static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
+{
+	int64_t now_ns = *t_ns;
+	uint64_t handle = 0;
+	int code;
+
+	if (now_ns < gpu->retry_ns)
+		return false;
+	gpu->retry_ns = now_ns + LOST_RETRY_NS;
+	if (!recover(nvml, now_ns))
+		return false;
+	if (gpu->bus_id[0])
+		code = wtl_nvml_handle_by_text(nvml, WTL_NVML_BY_BUS_ID, gpu->bus_id, &handle);
+	else
+		code = wtl_nvml_handle_by_text(nvml, WTL_NVML_BY_UUID, gpu->uuid, &handle);
+	if (code == WTL_NVML_OK)
+		code = check_uuid(nvml, gpu, handle);
+	if (code == WTL_NVML_OK) {
+		gpu->handle = handle;
+		nvml->init_wait_ns = INIT_WAIT_NS;
+		for (size_t i = 0; i < gpu->n_channels; i++)
+			gpu->channels[i].next_ns = 0;
+		*t_ns = wtl_io_mono_ns(nvml->io); /* the search is not a part of the reading */
+		return true;
+	}
+	/* While other GPUs work, NVML is left as it is for their sake. */
+	if (code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_DRIVER_NOT_LOADED ||
+	    !is_any_left(nvml))
+		lose_all(nvml, now_ns);
+	return false;
+}
+
+/* Asks the kernel, not the GPU. What cannot be told counts as awake. */
+static bool is_asleep(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t now_ns)
+{
+	char state[32];
+	ssize_t len;
+
+	if (gpu->power_file < 0)
+		return false;
+	if (now_ns < gpu->power_next_ns)
+		return gpu->asleep;
+	gpu->power_next_ns = now_ns + SLEEP_CHECK_NS;
+	len = wtl_io_file_read(nvml->io, gpu->power_file, state, sizeof(state));
+	gpu->asleep = len >= (ssize_t)strlen("suspend") &&
+		      strncmp(state, "suspend", strlen("suspend")) == 0;
+	return gpu->asleep;
+}
+
+/* ---- Reading ---- */
+
+static void set_all(struct wtl_nvml_gpu *gpu, int64_t now_ns, enum wattle_status status, int error)
+{
+	for (size_t i = 0; i < gpu->n_channels; i++)
+		gpu->channels[i].last =
+			(struct wtl_reading){.t_mono_ns = now_ns, .status = status, .error = error};
+}
+
+static int error_of(int code)
+{
+	switch (wtl_nvml_status(code)) {
+	case WATTLE_STATUS_OK:
+		return 0;
+	case WATTLE_STATUS_DENIED:
+		return -EACCES;
+	case WATTLE_STATUS_GONE:
+		return -ENODEV;
+	case WATTLE_STATUS_ABSENT:
+		return -EOPNOTSUPP;
+	case WATTLE_STATUS_FAILED:
+	case WATTLE_STATUS_STALE:
+	case WATTLE_STATUS_GAP:
+	case WATTLE_STATUS_ASLEEP:
+		break;
+	}
+	return code == WTL_NVML_TIMEOUT ? -ETIMEDOUT : -WTL_ELIBRARY;
+}
+
+/* One channel's answer. Whether the GPU itself is still there is seen to by its_fate(). */
+static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns, int code,
+		 uint64_t value)
+{
+	int error = code < 0 ? code : error_of(code);
+
+	wtl_reading_set(&channel->last, t0_ns, t1_ns, error, value);
+	channel->next_ns = 0;
+	switch (wtl_nvml_status(code)) {
+	case WATTLE_STATUS_OK:
+		if (channel->quantity == WTL_QUANTITY_POWER)
+			channel->next_ns = t0_ns + POWER_PERIOD_NS;
+		break;
+	case WATTLE_STATUS_DENIED:
+		channel->next_ns = t1_ns + DENIED_WAIT_NS;
+		break;
+	case WATTLE_STATUS_ABSENT: /* it was there once, or there would be no channel */
+		channel->last.status = WATTLE_STATUS_GONE;
+		channel->next_ns = t1_ns + REFUSE_WAIT_NS;
+		break;
+	case WATTLE_STATUS_GONE:
+	case WATTLE_STATUS_FAILED:
+	case WATTLE_STATUS_STALE:
+	case WATTLE_STATUS_GAP:
+	case WATTLE_STATUS_ASLEEP:
+		break;
+	}
+}
+
+/* Draws the conclusions from a code that concerns the whole GPU or driver. Is the GPU left? */
+static bool its_fate(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int code, int64_t now_ns)
+{
+	if (code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_DRIVER_NOT_LOADED)
+		lose_all(nvml, now_ns);
+	else if (code > 0 && wtl_nvml_status(code) == WATTLE_STATUS_GONE)
+		lose(gpu, now_ns);
+	else
+		return true;
+	return false;
+}
+
+static bool is_due(const struct wtl_nvml_channel *channel, int64_t now_ns)
+{
+	return now_ns >= channel->next_ns;
+}
+
+/* All that is due and a field, with one call. Is the GPU left? */
+static bool read_fields(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
+{
+	struct wtl_nvml_field fields[WTL_NVML_CHANNELS_MAX] = {0};
+	struct wtl_nvml_channel *asked[WTL_NVML_CHANNELS_MAX];
+	struct wtl_lib_arg args[3] = {{.word = gpu->handle}, {.memory = NULL}, {.memory = fields}};
+	int64_t before_ns = *t_ns;
+	size_t n = 0;
+	int whole;
+
+	for (size_t i = 0; i < gpu->n_channels; i++) {
+		struct wtl_nvml_channel *channel = &gpu->channels[i];
+
+		if (channel->via != WTL_NVML_VIA_FIELD || !is_due(channel, before_ns))
+			continue;
+		fields[n].field = channel->field;
+		fields[n].scope = channel->scope;
+		asked[n++] = channel;
+	}
+	if (!n)
+		return true;
+	args[1].word = n;
+	args[2].size = n * sizeof(fields[0]);
+	whole = wtl_nvml_call(nvml, WTL_NVML_FIELD_VALUES, args);
+	*t_ns = wtl_io_mono_ns(nvml->io);
+	for (size_t i = 0; i < n; i++) {
+		int code = whole != WTL_NVML_OK ? whole : wtl_nvml_field_code(&fields[i]);
+		uint64_t value = 0;
+
+		if (code == WTL_NVML_OK && !wtl_nvml_field_u64(&fields[i], &value))
+			code = WTL_NVML_UNKNOWN;
+		take(asked[i], before_ns, *t_ns, code, value);
+		if (!its_fate(nvml, gpu, code, *t_ns))
+			return false;
+	}
+	return true;
+}
+
+/* A channel that has a function of its own. Is the GPU left? */
+static bool read_function(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu,
+			  struct wtl_nvml_channel *channel, int64_t *t_ns)
+{
+	bool is_energy = channel->via == WTL_NVML_VIA_TOTAL_ENERGY;
+	uint64_t energy_mj = 0;
+	uint32_t power_mw = 0;
+	struct wtl_lib_arg args[] = {
+		{.word = gpu->handle},
+		{.memory = is_energy ? (void *)&energy_mj : (void *)&power_mw,
+		 .size = is_energy ? sizeof(energy_mj) : sizeof(power_mw)},
+	};
+	int64_t before_ns = *t_ns;
+	int code =
+		wtl_nvml_call(nvml, is_energy ? WTL_NVML_TOTAL_ENERGY : WTL_NVML_POWER_USAGE, args);
+
+	*t_ns = wtl_io_mono_ns(nvml->io);
+	take(channel, before_ns, *t_ns, code, is_energy ? energy_mj : power_mw);
+	return its_fate(nvml, gpu, code, *t_ns);
+}
+
+static bool read_functions(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
+{
+	for (size_t i = 0; i < gpu->n_channels; i++) {
+		struct wtl_nvml_channel *channel = &gpu->channels[i];
+
+		if (channel->via == WTL_NVML_VIA_FIELD || !is_due(channel, *t_ns))
+			continue;
+		if (!read_function(nvml, gpu, channel, t_ns))
+			return false;
+	}
+	return true;
+}
+
+static void read_gpu(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
+{
+	if (is_asleep(nvml, gpu, *t_ns))
+		set_all(gpu, *t_ns, WATTLE_STATUS_ASLEEP, 0);
+	else if (!gpu->handle && !find_again(nvml, gpu, t_ns))
+		set_all(gpu, *t_ns, WATTLE_STATUS_GONE, -ENODEV);
+	else if (!read_fields(nvml, gpu, t_ns) || !read_functions(nvml, gpu, t_ns))
+		set_all(gpu, *t_ns, WATTLE_STATUS_GONE, -ENODEV);
+}
+
+static void nvml_read(void *state, struct wtl_reading readings[])
+{
+	struct wtl_nvml *nvml = state;
+	int64_t t_ns = wtl_io_mono_ns(nvml->io);
+
+	for (size_t i = 0; i < nvml->n_gpus; i++) {
+		struct wtl_nvml_gpu *gpu = &nvml->gpus[i];
+
+		if (!gpu->n_channels)
+			continue;
+		read_gpu(nvml, gpu, &t_ns);
+		for (size_t k = 0; k < gpu->n_channels; k++)
+			*readings++ = gpu->channels[k].last;
+	}
+}
+
+/* ---- Opening and closing ---- */
+
+static int nvml_open(void *state, const struct wtl_env *env,
+		     const struct wtl_source_options *options, struct wtl_catalog *catalog)
+{
+	struct wtl_nvml *nvml = state;
+
+	nvml->io = env->io;
+	nvml->log = env->log;
+	nvml->lib = -1;
+	nvml->init_wait_ns = INIT_WAIT_NS;
+	return wtl_nvml_find(nvml, options, catalog);
+}
+
+static void nvml_close(void *state)
+{
+	struct wtl_nvml *nvml = state;
+
+	if (!nvml->io)
+		return;
+	for (size_t i = 0; i < nvml->n_gpus; i++)
+		wtl_io_file_close(nvml->io, nvml->gpus[i].power_file);
+	if (nvml->up)
+		wtl_nvml_call(nvml, WTL_NVML_SHUTDOWN, NULL);
+	if (nvml->lib >= 0)
+		nvml->io->ops->lib_close(nvml->io, nvml->lib);
+	free(nvml->gpus);
+	*nvml = (struct wtl_nvml){0};
+}
+
+const struct wtl_source_ops wtl_source_nvml = {
+	.name = "nvml",
+	.doc = "NVIDIA GPUs, memory included: the driver's energy counter and power readings",
+	.state_size = sizeof(struct wtl_nvml),
+	.open = nvml_open,
+	.read = nvml_read,
+	.close = nvml_close,
+};

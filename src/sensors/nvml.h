@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SENSORS_NVML_H
+#define WTL_SENSORS_NVML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+#include "energy/catalog.h"
+#include "sensors/nvml_abi.h"
+#include "sensors/source.h"
+
+/* The state of the NVML source, shared by nvml.c (opening, reading, recovery), nvml_find.c (which
+ * GPUs there are) and nvml_probe.c (what each of them can measure). */
+
+enum {
+	WTL_NVML_CHANNELS_MAX = 4, /* energy, power, the memory's power, the module's power */
+	WTL_NVML_GPUS_MAX = 256,
+	WTL_NVML_BUS_ID_SIZE = 32,
+	WTL_NVML_UUID_SIZE = 96,
+};
+
+enum wtl_nvml_via { WTL_NVML_VIA_FIELD, WTL_NVML_VIA_TOTAL_ENERGY, WTL_NVML_VIA_POWER_USAGE };
+
+struct wtl_nvml_channel {
+	enum wtl_nvml_via via;
+	uint32_t field;
+	uint32_t scope;
+	enum wtl_quantity quantity;
+	int64_t next_ns; /* not to be asked before: the last reading stands until then */
+	struct wtl_reading last;
+};
+
+struct wtl_nvml_gpu {
+	uint64_t handle;		   /* 0: none, never to be passed on */
+	char bus_id[WTL_NVML_BUS_ID_SIZE]; /* as sysfs or NVML writes it; "" if not known */
+	char uuid[WTL_NVML_UUID_SIZE];
+	int power_file; /* its runtime_status, held open; < 0: none */
+	bool asleep;
+	int64_t power_next_ns;
+	int64_t retry_ns; /* without a handle: not to be looked for before */
+	struct wtl_nvml_channel channels[WTL_NVML_CHANNELS_MAX];
+	size_t n_channels;
+};
+
+struct wtl_nvml {
+	struct wtl_io *io;
+	const struct wtl_log *log;
+	int lib;		   /* < 0: not loaded */
+	bool up;		   /* nvmlInit was answered with OK, and no nvmlShutdown since */
+	bool broken;		   /* it must be initialised anew before any other call */
+	int64_t init_ns;	   /* not to be tried before */
+	int64_t init_wait_ns;	   /* doubles with each attempt in vain */
+	int driver_major;	   /* 550; 0: not known */
+	struct wtl_nvml_gpu *gpus; /* those with channels, in their order */
+	size_t n_gpus;
+};
+
+/* ---- nvml.c ---- */
+
+/* A function's answer (enum wtl_nvml_code; FUNCTION_NOT_FOUND for a missing symbol), or a negative
+ * errno when the call itself failed. */
+int wtl_nvml_call(struct wtl_nvml *nvml, enum wtl_nvml_function function,
+		  struct wtl_lib_arg args[]);
+
+/* A handle by its bus id or UUID. Never OK with a handle of 0. */
+int wtl_nvml_handle_by_text(struct wtl_nvml *nvml, enum wtl_nvml_function function,
+			    const char *text, uint64_t *ret_handle);
+
+/* A string of a device, cleaned; "" when it is not answered. Returns the code. */
+int wtl_nvml_device_text(struct wtl_nvml *nvml, enum wtl_nvml_function function, uint64_t handle,
+			 char *text, size_t size);
+
+/* ---- nvml_abi.c ---- */
+
+/* What a code (or negative errno) means for a domain: ABSENT is a figure that does not exist, GONE a
+ * device that went away. */
+enum wattle_status wtl_nvml_status(int code);
+
+/* The same where the GPU as a whole is concerned: what exists is not ABSENT but FAILED. */
+enum wattle_status wtl_nvml_gpu_status(int code);
+
+const char *wtl_nvml_reason(int code); /* "the GPU is lost": no full stop */
+const char *wtl_nvml_remedy(int code); /* "" where there is none */
+
+/* ---- nvml_find.c ---- */
+
+/*
+ * Loads the library, unless every GPU sleeps, and finds the GPUs; what cannot be used becomes a
+ * miss. 0 or -ENOMEM or -E2BIG.
+ */
+int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *options,
+		  struct wtl_catalog *catalog);
+
+/* ---- nvml_probe.c ---- */
+
+/*
+ * Finds out what the GPU with this handle can measure and adds its channels to the catalog as
+ * gpu-`number`, or a miss. gpu has its handle; name is the maker's. 0 or -ENOMEM or -E2BIG.
+ */
+int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned number,
+		   struct wtl_catalog *catalog);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include "sensors/source.h"
+
+const struct wtl_source_ops *const wtl_sources[] = {
+	&wtl_source_rapl_perf, &wtl_source_rapl_powercap, &wtl_source_nvml,
+	&wtl_source_amdgpu,    &wtl_source_intel_gpu,	  &wtl_source_hwmon,
+	&wtl_source_battery,   &wtl_source_model,	  NULL,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_TESTS_FAKE_ABI_H
+#define WTL_TESTS_FAKE_ABI_H
+
+#include <stdint.h>
+
+/*
+ * NVML's binary interface as the fake serves it. On purpose not shared with src/sensors/nvml_abi.h:
+ * a mistake in one of them shows when the two meet (and when pynvml meets the fake).
+ */
+
+enum fake_return {
+	FAKE_OK = 0,
+	FAKE_UNINITIALIZED = 1,
+	FAKE_INVALID_ARGUMENT = 2,
+	FAKE_NOT_SUPPORTED = 3,
+	FAKE_NO_PERMISSION = 4,
+	FAKE_NOT_FOUND = 6,
+	FAKE_INSUFFICIENT_SIZE = 7,
+	FAKE_DRIVER_NOT_LOADED = 9,
+	FAKE_FUNCTION_NOT_FOUND = 13,
+	FAKE_GPU_IS_LOST = 15,
+	FAKE_VERSION_MISMATCH = 25,
+	FAKE_UNKNOWN = 999,
+};
+
+struct fake_pci {
+	char bus_id_legacy[16];
+	uint32_t domain, bus, device, pci_device, pci_subsystem;
+	char bus_id[32];
+};
+
+struct fake_field {
+	uint32_t field;
+	uint32_t scope;
+	int64_t timestamp_us;
+	int64_t latency_us;
+	uint32_t value_type; /* 1: 32 bits, 3: 64 bits, unsigned */
+	uint32_t answer;
+	union {
+		uint32_t u32;
+		uint64_t u64;
+	} value;
+};
+
+struct fake_memory {
+	uint64_t total, free, used;
+};
+
+struct fake_memory_v2 {
+	uint32_t version;
+	uint64_t total, reserved, free, used;
+};
+
+struct fake_utilization {
+	uint32_t gpu, memory;
+};
+
+struct fake_process_v1 {
+	uint32_t pid;
+	uint64_t used;
+};
+
+struct fake_process {
+	uint32_t pid;
+	uint64_t used;
+	uint32_t gpu_instance, compute_instance;
+};
+
+/* What drivers 535.43 up to 535.86 wrote from the _v3 functions. */
+struct fake_process_535 {
+	struct fake_process process;
+	uint64_t used_protected;
+};
+
+struct fake_process_sample {
+	uint32_t pid;
+	uint64_t timestamp_us;
+	uint32_t sm, memory, encoder, decoder;
+};
+
+struct fake_processes_utilization {
+	uint32_t version, count;
+	uint64_t last_seen_us;
+	struct fake_process_use *samples;
+};
+
+struct fake_process_use {
+	uint64_t timestamp_us;
+	uint32_t pid, sm, memory, encoder, decoder, jpeg, ofa;
+};
+
+struct fake_sample {
+	uint64_t timestamp_us;
+	union {
+		uint32_t u32;
+		uint64_t u64;
+	} value;
+};
+
+struct fake_power_value {
+	uint32_t version;
+	uint8_t scope;
+	uint32_t power_mw;
+};
+
+struct fake_temperature {
+	uint32_t version, sensor;
+	int32_t celsius;
+};
+
+_Static_assert(sizeof(struct fake_pci) == 68, "nvmlPciInfo_t");
+_Static_assert(sizeof(struct fake_field) == 40, "nvmlFieldValue_t");
+_Static_assert(sizeof(struct fake_memory_v2) == 40, "nvmlMemory_v2_t");
+_Static_assert(sizeof(struct fake_process_v1) == 16, "nvmlProcessInfo_v1_t");
+_Static_assert(sizeof(struct fake_process) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct fake_process_535) == 32, "nvmlProcessInfo_t of 535.43");
+_Static_assert(sizeof(struct fake_process_sample) == 32, "nvmlProcessUtilizationSample_t");
+_Static_assert(sizeof(struct fake_process_use) == 40, "nvmlProcessUtilizationInfo_v1_t");
+_Static_assert(sizeof(struct fake_processes_utilization) == 24, "nvmlProcessesUtilizationInfo_t");
+_Static_assert(sizeof(struct fake_sample) == 16, "nvmlSample_t");
+_Static_assert(sizeof(struct fake_power_value) == 12, "nvmlPowerValue_v2_t");
+_Static_assert(sizeof(struct fake_temperature) == 12, "nvmlTemperature_v1_t");
+
+#endif

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+/* The NVML source against the fake library (tests/fake) and roots with and without NVIDIA GPUs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "energy/sensor_class.h"
+#include "nvml_bench.h"
+#include "sensors/nvml_abi.h"
+#include "unit.h"
+
+/* ---- GPUs of all ages ---- */
+
+static void test_a100(void **state)
+{
+	const struct wtl_channel *energy, *power;
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "a100");
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	assert_int_equal(nv.bench.catalog.n_misses, 0);
+	energy = nv_channel(&nv, 0);
+	assert_int_equal(energy->kind, WATTLE_KIND_GPU);
+	assert_int_equal(energy->quantity, WTL_QUANTITY_ENERGY);
+	assert_int_equal(energy->method, WATTLE_METHOD_COUNTER);
+	assert_true(energy->in_total);
+	assert_string_equal(energy->inside, "");
+	assert_string_equal(energy->device, "NVIDIA A100-SXM4-80GB");
+	assert_string_equal(energy->source, "nvml");
+	assert_int_equal(energy->unit.num, 1000);
+	assert_int_equal(energy->unit.den, 1);
+	assert_int_equal(energy->range, 0);
+	assert_int_equal(energy->gain_ppm, 50000);
+	assert_null(energy->class);
+	power = nv_channel(&nv, 1);
+	assert_int_equal(power->quantity, WTL_QUANTITY_POWER);
+	assert_int_equal(power->method, WATTLE_METHOD_INTEGRATED);
+	assert_true(power->in_total);
+	assert_string_equal(power->class->name, "ga100-instant 25/100");
+	assert_int_equal(power->update_ns, power->class->update_ns);
+
+	nv_at(&nv, 1); /* 62.5 W */
+	nv_check_ok(&nv.bench.readings[0], 123456789 + 62500);
+	nv_check_ok(&nv.bench.readings[1], 62500);
+	assert_int_equal(nv.bench.readings[0].t_mono_ns, BENCH_START_NS + S(1));
+	nv_at(&nv, 2.05); /* the counter still shows 2.0, the sensor the window before that */
+	nv_check_ok(&nv.bench.readings[0], 123456789 + 125000);
+	nv_check_ok(&nv.bench.readings[1], 62500);
+	nv_at(&nv, 10); /* 8 s of 300 W */
+	nv_check_ok(&nv.bench.readings[0], 123456789 + 125000 + 8 * 300000);
+	nv_check_ok(&nv.bench.readings[1], 300000);
+	nv_at(&nv, 22); /* the ramp from 300 to 100 W is 2000 J */
+	nv_check_ok(&nv.bench.readings[0], 123456789 + 125000 + 3000000 + 2000000);
+	nv_done(&nv);
+}
+
+static void test_pascal(void **state)
+{
+	const struct wtl_channel *power;
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "pascal");
+	nv_check_domains(&nv, "gpu-0");
+	power = nv_channel(&nv, 0);
+	assert_int_equal(power->quantity, WTL_QUANTITY_POWER);
+	assert_int_equal(power->method, WATTLE_METHOD_INTEGRATED);
+	assert_true(power->in_total);
+	assert_string_equal(power->class->name, "pascal-draw 10/20");
+	assert_int_equal(power->update_ns, 20 * WTL_NS_PER_MS);
+	assert_int_equal(nv.bench.catalog.n_misses, 0);
+	nv_at(&nv, 1);
+	nv_check_ok(&nv.bench.readings[0], 32000);
+	nv_at(&nv, 3);
+	nv_check_ok(&nv.bench.readings[0], 180000);
+	/* What the driver refused at the start is not asked for again. */
+	assert_int_equal(nv.calls("nvmlDeviceGetFieldValues"), 1);
+	assert_int_equal(nv.calls("nvmlDeviceGetTotalEnergyConsumption"), 1);
+	nv_done(&nv);
+}
+
+static void test_h100(void **state)
+{
+	const struct wtl_channel *memory;
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "h100");
+	nv_check_domains(&nv, "gpu-0 gpu-0 gpu-0-memory");
+	assert_string_equal(nv_channel(&nv, 1)->class->name, "hopper-instant 25/100");
+	memory = nv_channel(&nv, 2);
+	assert_int_equal(memory->kind, WATTLE_KIND_GPU_MEMORY);
+	assert_string_equal(memory->inside, "gpu-0");
+	assert_false(memory->in_total);
+	assert_string_equal(memory->class->name, "hopper-average 1000/100");
+	nv_at(&nv, 2);
+	nv_check_ok(&nv.bench.readings[0], 5000000 + 154000);
+	nv_check_ok(&nv.bench.readings[1], 77000);
+	nv_check_ok(&nv.bench.readings[2], 32340); /* 42 % */
+	nv_at(&nv, 8); /* 0.1 s of 680/120 W, 40 % duty: the 25 ms see 120 W */
+	nv_check_ok(&nv.bench.readings[1], 120000);
+	nv_check_ok(&nv.bench.readings[2], 344 * 420);
+	nv_done(&nv);
+}
+
+static void test_gh200(void **state)
+{
+	const struct wtl_channel *module;
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "gh200");
+	nv_check_domains(&nv, "gpu-0-module");
+	module = nv_channel(&nv, 0);
+	assert_int_equal(module->kind, WATTLE_KIND_MODULE);
+	assert_false(module->in_total);
+	assert_string_equal(module->inside, "");
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ABSENT, "gpu-0-module", NULL);
+	assert_int_equal(nv.calls("nvmlDeviceGetPowerUsage"), 0);
+	nv_at(&nv, 5);
+	nv_check_ok(&nv.bench.readings[0], 250000);
+	nv_done(&nv);
+}
+
+static void test_gb200(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "gb200");
+	nv_check_domains(&nv, "gpu-0 gpu-0 gpu-0-memory gpu-0-module");
+	assert_int_equal(nv.bench.catalog.n_misses, 0);
+	nv_at(&nv, 4);
+	nv_check_ok(&nv.bench.readings[0], 4 * 250000);
+	nv_check_ok(&nv.bench.readings[1], 250000);
+	nv_check_ok(&nv.bench.readings[2], 50000);
+	nv_check_ok(&nv.bench.readings[3], 467000);
+	nv_done(&nv);
+}
+
+static void test_no_fields(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "no-fields");
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	assert_string_equal(nv_channel(&nv, 1)->class->name, "volta-draw 10/20");
+	nv_at(&nv, 2);
+	nv_check_ok(&nv.bench.readings[0], 99000 + 90000);
+	nv_check_ok(&nv.bench.readings[1], 45000);
+	nv_done(&nv);
+}
+
+static void test_stride_and_mig(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "stride535");
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	assert_string_equal(nv_channel(&nv, 1)->class->name, "ga10x-instant 100/100");
+	nv_at(&nv, 1);
+	nv_check_ok(&nv.bench.readings[0], 25000);
+	nv_done(&nv);
+	nv_start(&nv, "mig");
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	nv_at(&nv, 1);
+	nv_check_ok(&nv.bench.readings[0], 100000);
+	nv_done(&nv);
+}
+
+/* ---- What cannot be had ---- */
+
+static void test_not_supported(void **state)
+{
+	const struct wtl_miss *miss;
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "not-supported");
+	nv_check_domains(&nv, "");
+	miss = nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ABSENT, "GRID A100-4C", "on its host");
+	assert_int_equal(miss->kind, WATTLE_KIND_GPU);
+	nv_at(&nv, 1); /* nothing to read */
+	nv_done(&nv);
+}
+
+static void test_no_permission(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_start(&nv, "no-permission");
+	nv_check_domains(&nv, "");
+	assert_true(nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_DENIED, "permission", "/dev/nvidia")
+			    ->in_total);
+	nv_done(&nv);
+}
+
+static void test_init_fails(void **state)
+{
+	static const struct {
+		const char *script;
+		enum wattle_status status;
+		const char *reason, *remedy;
+	} cases[] = {
+		{"mismatch", WATTLE_STATUS_FAILED, "versions", "reboot"},
+		{"not-loaded", WATTLE_STATUS_FAILED, "not loaded", "modprobe nvidia"},
+		{"init-denied", WATTLE_STATUS_DENIED, "permission", "/dev/nvidiactl"},
+	};
+	struct nv nv;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		/* One miss for each GPU of the bus, … */
+		nv_start_on(&nv, "nvidia-server", cases[i].script);
+		nv_check_domains(&nv, "");
+		assert_int_equal(nv.bench.catalog.n_misses, 2);
+		nv_check_miss(&nv, "gpu-0", cases[i].status, cases[i].reason, cases[i].remedy);
+		nv_check_miss(&nv, "gpu-1", cases[i].status, "0000:ca:00.0", cases[i].remedy);
+		nv_at(&nv, 1);
+		nv_done(&nv);
+		/* … or one in all where no bus is to be seen. */
+		nv_start(&nv, cases[i].script);
+		assert_int_equal(nv.bench.catalog.n_misses, 1);
+		nv_check_miss(&nv, "", cases[i].status, cases[i].reason, cases[i].remedy);
+		nv_done(&nv);
+	}
+}
+
+static void test_no_gpu(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	/* A driver without a GPU, and a library without a driver on a bus without GPUs. */
+	nv_start(&nv, "empty");
+	nv_check_miss(&nv, "", WATTLE_STATUS_ABSENT, "no NVIDIA GPU", NULL);
+	nv_done(&nv);
+	nv_start_on(&nv, "intel-gpu", "not-loaded");
+	assert_false(nv_check_miss(&nv, "", WATTLE_STATUS_ABSENT, "no NVIDIA GPU", NULL)->in_total);
+	nv_done(&nv);
+	/* No library either: with a root, the loader's own rules do not apply. */
+	memset(&nv, 0, sizeof(nv));
+	bench_root(&nv.bench, "vm-nothing");
+	nv_prepare(&nv, "a100");
+	assert_int_equal(nv_open(&nv, NULL), 0);
+	assert_int_equal(nv.bench.catalog.n_misses, 1);
+	nv_check_miss(&nv, "", WATTLE_STATUS_ABSENT, "no NVIDIA GPU", NULL);
+	nv_done(&nv);
+}
+
+static void test_no_library(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	memset(&nv, 0, sizeof(nv));
+	bench_root(&nv.bench, "nvidia-server");
+	nv_prepare(&nv, "a100");
+	assert_int_equal(nv_open(&nv, NULL), 0);
+	assert_int_equal(nv.bench.catalog.n_misses, 2);
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_FAILED, "0000:17:00.0", "--gpus all");
+	nv_done(&nv);
+
+	memset(&nv, 0, sizeof(nv));
+	bench_root(&nv.bench, "vm-nothing");
+	nv_prepare(&nv, "a100");
+	assert_int_equal(nv_open(&nv, "/nonexistent/libnvidia-ml.so.1"), 0);
+	nv_check_miss(&nv, "", WATTLE_STATUS_FAILED, "/nonexistent", "path");
+	nv_done(&nv);
+
+	memset(&nv, 0, sizeof(nv));
+	bench_root(&nv.bench, "nvidia-server");
+	nv_prepare(&nv, "a100");
+	assert_int_equal(nv_open(&nv, ""), 0);
+	assert_int_equal(nv.lib_opens, 0);
+	nv_check_miss(&nv, "gpu-1", WATTLE_STATUS_ABSENT, "switched off", NULL);
+	nv_done(&nv);
+}
+
+static void add_pci(struct nv *nv, const char *id, const char *state, const char *driver)
+{
+	char path[128], target[64];
+
+	snprintf(path, sizeof(path), PCI "%s/vendor", id);
+	bench_write(&nv->bench, path, "0x10de\n");
+	snprintf(path, sizeof(path), PCI "%s/class", id);
+	bench_write(&nv->bench, path, "0x030000\n");
+	snprintf(path, sizeof(path), PCI "%s/power/runtime_status", id);
+	bench_write(&nv->bench, path, state);
+	snprintf(path, sizeof(path), PCI "%s/driver", id);
+	snprintf(target, sizeof(target), "../../drivers/%s", driver);
+	bench_link(&nv->bench, path, target);
+}
+
+static void test_other_drivers(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "a100");
+	add_pci(&nv, "0000:17:00.0", "active\n", "nvidia");
+	add_pci(&nv, "0000:41:00.0", "active\n", "vfio-pci");
+	add_pci(&nv, "0000:61:00.0", "active\n", "nouveau");
+	add_pci(&nv, "0000:81:00.0", "active\n", "nvidia");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	assert_int_equal(nv.bench.catalog.n_misses, 3);
+	nv_check_miss(&nv, "gpu-1", WATTLE_STATUS_FAILED, "vfio-pci", "virtual machine");
+	nv_check_miss(&nv, "gpu-2", WATTLE_STATUS_FAILED, "nouveau", "NVIDIA's own driver");
+	nv_check_miss(&nv, "gpu-3", WATTLE_STATUS_FAILED, "0000:81:00.0", "dmesg");
+	nv_done(&nv);
+	/* The same bus seen from a container: the host's other GPUs are not ours to report. */
+	nv_empty(&nv, "a100");
+	add_pci(&nv, "0000:17:00.0", "active\n", "nvidia");
+	add_pci(&nv, "0000:81:00.0", "active\n", "nvidia");
+	bench_write(&nv.bench, "/.dockerenv", "");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-0 gpu-0");
+	assert_int_equal(nv.bench.catalog.n_misses, 0);
+	nv_done(&nv);
+}
+
+/* GPUs of another source keep their numbers. */
+static void test_numbers_go_on(void **state)
+{
+	struct wtl_channel other = {.domain = "gpu-0",
+				    .kind = WATTLE_KIND_GPU,
+				    .unit = WTL_UNIT_MICRO,
+				    .quantity = WTL_QUANTITY_POWER};
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "lost-at-start");
+	nv.bench.catalog.source = "other";
+	assert_int_equal(wtl_catalog_add(&nv.bench.catalog, &other), 0);
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-0 gpu-2 gpu-2");
+	nv_check_miss(&nv, "gpu-1", WATTLE_STATUS_GONE, "lost", "reset");
+	nv_done(&nv);
+}
+
+/* ---- Sleep ---- */
+
+static void test_asleep(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_start_on(&nv, "nvidia-laptop", "asleep");
+	assert_int_equal(nv.lib_opens, 0); /* loading NVML alone can wake it */
+	nv_check_domains(&nv, "");
+	assert_int_equal(nv.bench.catalog.n_misses, 1); /* the audio function is no GPU */
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
+		      "/0000:01:00.0/power/control");
+	nv_at(&nv, 1);
+	nv_done(&nv);
+}
+
+static void test_one_of_two_asleep(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "asleep");
+	add_pci(&nv, "0000:01:00.0", "suspended\n", "nvidia");
+	add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-1 gpu-1");
+	assert_string_equal(nv_channel(&nv, 0)->device, "NVIDIA GeForce RTX 4090");
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "suspended", "power/control");
+	for (int i = 1; i < 30; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_ok(&nv.bench.readings[0], 4000 + (uint64_t)i * 2100);
+	}
+	assert_int_equal(nv.touched(0), 0);
+	assert_true(nv.touched(1) > 0);
+	assert_int_equal(nv.calls("nvmlDeviceGetHandleByIndex_v2"), 0);
+	assert_int_equal(nv.calls("nvmlDeviceGetHandleByUUID"), 0);
+	nv_done(&nv);
+}
+
+static void test_falls_asleep(void **state)
+{
+	const char *status = PCI "0000:01:00.0/power/runtime_status";
+	unsigned long touched;
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "asleep");
+	add_pci(&nv, "0000:01:00.0", "active\n", "nvidia");
+	add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-0 gpu-0 gpu-1 gpu-1");
+	nv_at(&nv, 1);
+	nv_check_ok(&nv.bench.readings[0], 3000 + 5000);
+	bench_write(&nv.bench, status, "suspended\n");
+	nv_at(&nv, 2); /* the kernel is asked at most once a second */
+	touched = nv.touched(0);
+	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	nv_check_status(&nv.bench.readings[1], WATTLE_STATUS_ASLEEP);
+	nv_check_ok(&nv.bench.readings[2], 4000 + 42000);
+	for (int i = 21; i < 50; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	}
+	assert_int_equal(nv.touched(0), touched);
+	bench_write(&nv.bench, status, "active\n");
+	nv_at(&nv, 6);
+	nv_check_ok(&nv.bench.readings[0], 3000 + 30000);
+	nv_check_ok(&nv.bench.readings[1], 5000);
+	nv_done(&nv);
+}
+
+/* ---- The binary interface ---- */
+
+static void test_field_types(void **state)
+{
+	struct wtl_nvml_field field = {.type = WTL_NVML_VALUE_U64, .value.u64 = UINT64_MAX};
+	uint64_t value = 0;
+
+	(void)state;
+	assert_true(wtl_nvml_field_u64(&field, &value));
+	assert_true(value == UINT64_MAX);
+	field.type = WTL_NVML_VALUE_ULONG;
+	assert_true(wtl_nvml_field_u64(&field, &value));
+	field.type = WTL_NVML_VALUE_U32; /* the other half may hold anything */
+	assert_true(wtl_nvml_field_u64(&field, &value));
+	assert_int_equal(value, UINT32_MAX);
+	field.type = WTL_NVML_VALUE_U16;
+	assert_true(wtl_nvml_field_u64(&field, &value));
+	assert_int_equal(value, UINT16_MAX);
+	value = 7;
+	field.type = WTL_NVML_VALUE_I64; /* -1 */
+	assert_false(wtl_nvml_field_u64(&field, &value));
+	field.type = WTL_NVML_VALUE_I32;
+	assert_false(wtl_nvml_field_u64(&field, &value));
+	field.type = WTL_NVML_VALUE_DOUBLE;
+	assert_false(wtl_nvml_field_u64(&field, &value));
+	field.type = 7;
+	assert_false(wtl_nvml_field_u64(&field, &value));
+	assert_int_equal(value, 7);
+	field.type = WTL_NVML_VALUE_I32;
+	field.value.i32 = 81;
+	assert_true(wtl_nvml_field_u64(&field, &value));
+	assert_int_equal(value, 81);
+	field.code = 0x80000000;
+	assert_int_equal(wtl_nvml_field_code(&field), WTL_NVML_UNKNOWN);
+	field.code = WTL_NVML_GPU_IS_LOST;
+	assert_int_equal(wtl_nvml_field_code(&field), WTL_NVML_GPU_IS_LOST);
+}
+
+static void test_function_table(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < WTL_NVML_FUNCTIONS; i++) {
+		assert_non_null(wtl_nvml_functions[i].symbol);
+		assert_non_null(wtl_nvml_functions[i].thunk);
+		assert_true(wtl_nvml_functions[i].n_args <= WTL_LIB_ARGS_MAX);
+		assert_int_equal(strncmp(wtl_nvml_functions[i].symbol, "nvml", 4), 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a100),	       cmocka_unit_test(test_pascal),
+		cmocka_unit_test(test_h100),	       cmocka_unit_test(test_gh200),
+		cmocka_unit_test(test_gb200),	       cmocka_unit_test(test_no_fields),
+		cmocka_unit_test(test_stride_and_mig), cmocka_unit_test(test_not_supported),
+		cmocka_unit_test(test_no_permission),  cmocka_unit_test(test_init_fails),
+		cmocka_unit_test(test_no_gpu),	       cmocka_unit_test(test_no_library),
+		cmocka_unit_test(test_other_drivers),  cmocka_unit_test(test_numbers_go_on),
+		cmocka_unit_test(test_asleep),	       cmocka_unit_test(test_one_of_two_asleep),
+		cmocka_unit_test(test_falls_asleep),   cmocka_unit_test(test_field_types),
+		cmocka_unit_test(test_function_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
