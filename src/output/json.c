@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/report.h"
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "output/format.h"
+#include "output/tree.h"
+#include "output/words.h"
+
+/* docs/format-json.md describes every key. */
+
+enum { MICRO = 6, NANO = 9 };
+
+static uint64_t positive(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void put_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_utc_ns)
+{
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, 64);
+	if (wtl_format_utc(&text, t_utc_ns) < 0 && !tree->error)
+		tree->error = text.error;
+	wtl_tree_text(tree, to, key, wtl_buf_str(&text));
+	wtl_buf_done(&text);
+}
+
+static void put_command(struct wtl_tree *tree, json_t *to, char *const command[])
+{
+	json_t *words;
+
+	if (!command) {
+		wtl_tree_null(tree, to, "command");
+		return;
+	}
+	words = wtl_tree_array(tree, to, "command");
+	for (size_t i = 0; command[i]; i++)
+		wtl_tree_text(tree, words, NULL, command[i]);
+}
+
+static void put_flags(struct wtl_tree *tree, json_t *to, uint32_t flags)
+{
+	json_t *words = wtl_tree_array(tree, to, "flags");
+	const char *word;
+
+	for (size_t i = 0; (word = wtl_words_flag(flags, i)); i++)
+		wtl_tree_text(tree, words, NULL, word);
+}
+
+/* What a total and a domain have in common. */
+static void put_figures(struct wtl_tree *tree, json_t *to, const struct wattle_energy *energy)
+{
+	if (!energy->has_energy)
+		return;
+	wtl_tree_fixed(tree, to, "energy_j", energy->energy_uj, MICRO);
+	wtl_tree_fixed(tree, to, "uncertainty_j", energy->uncertainty_uj, MICRO);
+	if (energy->has_power) {
+		wtl_tree_fixed(tree, to, "mean_w", energy->mean_uw, MICRO);
+		wtl_tree_fixed(tree, to, "max_w", energy->max_uw, MICRO);
+	}
+	wtl_tree_fixed(tree, to, "measured_s", positive(energy->measured_ns), NANO);
+	wtl_tree_fixed(tree, to, "gap_s", positive(energy->gap_ns), NANO);
+	wtl_tree_count(tree, to, "samples", energy->samples);
+	put_flags(tree, to, energy->flags);
+}
+
+static void put_total(struct wtl_tree *tree, json_t *to, const struct wattle_energy *total)
+{
+	json_t *object = wtl_tree_object(tree, to, "total");
+
+	if (total->has_energy || total->status != WATTLE_STATUS_OK)
+		wtl_tree_text(tree, object, "status", wattle_status_name(total->status));
+	if (total->has_energy)
+		wtl_tree_text(tree, object, "method", wattle_method_name(total->method));
+	put_figures(tree, object, total);
+	wtl_tree_text(tree, object, "reason", wtl_words_total_reason(total));
+}
+
+static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domain)
+{
+	const struct wattle_domain *about = &domain->domain;
+	json_t *object = wtl_tree_object(tree, to, NULL);
+
+	wtl_tree_text(tree, object, "name", about->name ? about->name : "");
+	wtl_tree_text(tree, object, "kind", wattle_kind_name(about->kind));
+	if (about->inside && about->inside[0])
+		wtl_tree_text(tree, object, "inside", about->inside);
+	else
+		wtl_tree_null(tree, object, "inside");
+	wtl_tree_bool(tree, object, "in_total", about->in_total);
+	wtl_tree_text(tree, object, "device", about->device);
+	wtl_tree_text(tree, object, "source", about->source);
+	wtl_tree_text(tree, object, "sensor", about->sensor);
+	wtl_tree_text(tree, object, "check", about->check);
+	if (wtl_words_method(domain) != WATTLE_METHOD_NONE)
+		wtl_tree_text(tree, object, "method", wattle_method_name(wtl_words_method(domain)));
+	wtl_tree_text(tree, object, "status", wattle_status_name(wtl_words_status(domain)));
+	put_figures(tree, object, &domain->energy);
+	if (about->update_ns > 0)
+		wtl_tree_fixed(tree, object, "update_s", (uint64_t)about->update_ns, NANO);
+	wtl_tree_text(tree, object, "reason", wtl_words_reason(domain));
+	wtl_tree_text(tree, object, "remedy", about->remedy);
+}
+
+static void put_domains(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domains,
+			size_t n)
+{
+	json_t *array = wtl_tree_array(tree, to, "domains");
+
+	for (size_t i = 0; i < n; i++)
+		put_domain(tree, array, &domains[i]);
+}
+
+static void put_ledgers(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	json_t *array = wtl_tree_array(tree, to, "ledger");
+
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const struct wtl_ledger *ledger = &report->domains[i].ledger;
+		json_t *object;
+
+		if (!report->domains[i].energy.has_energy)
+			continue;
+		object = wtl_tree_object(tree, array, NULL);
+		wtl_tree_text(tree, object, "domain", report->domains[i].domain.name);
+		if (wtl_words_attributed(ledger)) {
+			wtl_tree_fixed(tree, object, "live_j", ledger->live_uj, MICRO);
+			wtl_tree_fixed(tree, object, "exited_j", ledger->exited_uj, MICRO);
+			wtl_tree_fixed(tree, object, "kernel_j", ledger->kernel_uj, MICRO);
+			wtl_tree_fixed(tree, object, "idle_j", ledger->idle_uj, MICRO);
+		}
+		wtl_tree_fixed(tree, object, "unattributed_j", ledger->unattributed_uj, MICRO);
+		wtl_tree_fixed(tree, object, "total_j", ledger->total_uj, MICRO);
+		if (!wtl_words_attributed(ledger))
+			wtl_tree_text(tree, object, "reason", wtl_words_not_attributed);
+	}
+}
+
+static void put_command_energy(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	json_t *object;
+
+	if (!report->command)
+		return;
+	object = wtl_tree_object(tree, to, "command_energy");
+	if (report->command_cpu_ns >= 0)
+		wtl_tree_fixed(tree, object, "cpu_s", positive(report->command_cpu_ns), NANO);
+	if (report->command_rss_bytes)
+		wtl_tree_count(tree, object, "max_rss_bytes", report->command_rss_bytes);
+	wtl_tree_text(tree, object, "reason", wtl_words_not_attributed);
+}
+
+static void put_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	const struct wtl_report_carbon *carbon = &report->carbon;
+	json_t *object = wtl_tree_object(tree, to, "carbon");
+	bool has = report->window.total.has_energy;
+
+	if (has) {
+		wtl_tree_fixed(tree, object, "gco2e", carbon->emitted_ug, MICRO);
+		wtl_tree_fixed(tree, object, "gco2e_uncertainty", carbon->uncertainty_ug, MICRO);
+	}
+	wtl_tree_fixed(tree, object, "intensity_g_per_kwh", carbon->carbon.intensity_mg_per_kwh, 3);
+	wtl_tree_text(tree, object, "location", carbon->carbon.location);
+	wtl_tree_bool(tree, object, "location_is_default", carbon->is_default);
+	if (carbon->carbon.dataset[0])
+		wtl_tree_text(tree, object, "dataset", carbon->carbon.dataset);
+	if (carbon->carbon.year)
+		wtl_tree_count(tree, object, "year", carbon->carbon.year);
+	if (carbon->pue_milli)
+		wtl_tree_fixed(tree, object, "pue", carbon->pue_milli, 3);
+	if (carbon->pue_milli && has)
+		wtl_tree_fixed(tree, object, "gco2e_with_pue", wtl_words_with_pue(carbon), MICRO);
+	if (!has)
+		wtl_tree_text(tree, object, "reason",
+			      wtl_words_total_reason(&report->window.total));
+}
+
+static void put_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_self *self)
+{
+	json_t *object = wtl_tree_object(tree, to, "self");
+
+	wtl_tree_fixed(tree, object, "cpu_s", positive(self->cpu_ns), NANO);
+	wtl_tree_count(tree, object, "max_rss_bytes", self->max_rss_bytes);
+	if (self->has_energy) {
+		wtl_tree_text(tree, object, "method", wattle_method_name(WATTLE_METHOD_MODELLED));
+		wtl_tree_fixed(tree, object, "energy_j", self->energy_uj, MICRO);
+		wtl_tree_fixed(tree, object, "uncertainty_j", self->uncertainty_uj, MICRO);
+	} else {
+		wtl_tree_text(tree, object, "reason", "the processor's power is not known");
+	}
+	wtl_tree_count(tree, object, "ticks", self->ticks);
+	wtl_tree_count(tree, object, "late_ticks", self->late_ticks);
+}
+
+static void put_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	json_t *array = wtl_tree_array(tree, to, "notes");
+
+	for (size_t i = 0; i < report->n_notes; i++)
+		wtl_tree_text(tree, array, NULL, report->notes[i]);
+}
+
+static int put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	int rc = wtl_ledgers_check(report);
+
+	if (rc < 0)
+		return rc;
+	wtl_tree_text(tree, to, "schema", "wattle.report/1");
+	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
+	put_command(tree, to, report->command);
+	if (report->has_exit)
+		wtl_tree_integer(tree, to, "exit_status", report->exit_status);
+	if (report->exit_signal > 0)
+		wtl_tree_integer(tree, to, "exit_signal", report->exit_signal);
+	wtl_tree_bool(tree, to, "interrupted", report->interrupted);
+	put_utc(tree, to, "start_utc", report->window.begin_utc_ns);
+	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
+	put_total(tree, to, &report->window.total);
+	put_domains(tree, to, report->domains, report->n_domains);
+	put_ledgers(tree, to, report);
+	put_command_energy(tree, to, report);
+	put_carbon(tree, to, report);
+	put_self(tree, to, &report->self);
+	put_notes(tree, to, report);
+	return 0;
+}
+
+static void put_statistics(struct wtl_tree *tree, json_t *to, const char *key,
+			   const struct wtl_statistics *of, unsigned decimals)
+{
+	json_t *object = wtl_tree_object(tree, to, key);
+
+	wtl_tree_count(tree, object, "n", of->n);
+	if (of->n == 0) {
+		wtl_tree_text(tree, object, "reason", "no run has a figure");
+		return;
+	}
+	wtl_tree_double(tree, object, "mean", of->mean, decimals);
+	if (of->n >= 2) {
+		wtl_tree_double(tree, object, "sd", of->sd, decimals);
+		wtl_tree_double(tree, object, "ci95", of->ci95, decimals);
+	} else {
+		wtl_tree_text(tree, object, "reason", "one run has no spread");
+	}
+	wtl_tree_double(tree, object, "min", of->min, decimals);
+	wtl_tree_double(tree, object, "max", of->max, decimals);
+}
+
+static void put_all_statistics(struct wtl_tree *tree, json_t *to, const struct wtl_series *series)
+{
+	json_t *object = wtl_tree_object(tree, to, "statistics");
+	json_t *array;
+
+	wtl_tree_count(tree, object, "runs", series->n_reports);
+	put_statistics(tree, object, "duration_s", &series->duration_s, NANO);
+	put_statistics(tree, object, "energy_j", &series->energy_j, MICRO);
+	put_statistics(tree, object, "gco2e", &series->emitted_g, NANO);
+	array = wtl_tree_array(tree, object, "domains");
+	if (!series->domain_j || series->n_reports == 0)
+		return;
+	for (size_t i = 0; i < series->reports[0].n_domains; i++) {
+		json_t *domain = wtl_tree_object(tree, array, NULL);
+
+		wtl_tree_text(tree, domain, "name", series->reports[0].domains[i].domain.name);
+		put_statistics(tree, domain, "energy_j", &series->domain_j[i], MICRO);
+	}
+}
+
+static int json_report(struct wtl_buf *buf, const struct wtl_report *report,
+		       const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+	int rc;
+
+	wtl_tree_init(&tree);
+	rc = put_report(&tree, tree.root, report);
+	if (rc == 0)
+		rc = wtl_tree_write(&tree, buf, style->append);
+	wtl_tree_done(&tree);
+	return rc;
+}
+
+static int json_series(struct wtl_buf *buf, const struct wtl_series *series,
+		       const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+	json_t *runs;
+	int rc = 0;
+
+	wtl_tree_init(&tree);
+	wtl_tree_text(&tree, tree.root, "schema", "wattle.series/1");
+	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	runs = wtl_tree_array(&tree, tree.root, "runs");
+	for (size_t i = 0; rc == 0 && i < series->n_reports; i++)
+		rc = put_report(&tree, wtl_tree_object(&tree, runs, NULL), &series->reports[i]);
+	put_all_statistics(&tree, tree.root, series);
+	if (series->until > 0) {
+		wtl_tree_double(&tree, tree.root, "until", series->until, MICRO);
+		wtl_tree_bool(&tree, tree.root, "converged", series->converged);
+	}
+	if (rc == 0)
+		rc = wtl_tree_write(&tree, buf, style->append);
+	wtl_tree_done(&tree);
+	return rc;
+}
+
+static void put_machine(struct wtl_tree *tree, json_t *to, const struct wtl_doctor *doctor)
+{
+	json_t *object = wtl_tree_object(tree, to, "machine");
+
+	wtl_tree_text(tree, object, "cpu_model", doctor->cpu_model);
+	wtl_tree_text(tree, object, "product", doctor->product);
+	wtl_tree_text(tree, object, "kernel", doctor->kernel);
+	if (doctor->n_cpus)
+		wtl_tree_count(tree, object, "cpus", doctor->n_cpus);
+	if (doctor->n_packages)
+		wtl_tree_count(tree, object, "packages", doctor->n_packages);
+	if (doctor->memory_bytes)
+		wtl_tree_count(tree, object, "memory_bytes", doctor->memory_bytes);
+	wtl_tree_bool(tree, object, "is_vm", doctor->is_vm);
+	wtl_tree_bool(tree, object, "is_container", doctor->is_container);
+}
+
+static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		       const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+	json_t *sources;
+	int rc;
+
+	wtl_tree_init(&tree);
+	wtl_tree_text(&tree, tree.root, "schema", "wattle.doctor/1");
+	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	put_utc(&tree, tree.root, "t_utc", doctor->t_utc_ns);
+	wtl_tree_text(&tree, tree.root, "summary", doctor->summary);
+	put_machine(&tree, tree.root, doctor);
+	put_domains(&tree, tree.root, doctor->domains, doctor->n_domains);
+	sources = wtl_tree_array(&tree, tree.root, "sources");
+	for (size_t i = 0; i < doctor->n_sources; i++) {
+		json_t *object = wtl_tree_object(&tree, sources, NULL);
+
+		wtl_tree_text(&tree, object, "source", doctor->sources[i].source);
+		wtl_tree_text(&tree, object, "status",
+			      wattle_status_name(doctor->sources[i].status));
+		wtl_tree_text(&tree, object, "reason", doctor->sources[i].reason);
+		wtl_tree_text(&tree, object, "remedy", doctor->sources[i].remedy);
+	}
+	rc = wtl_tree_write(&tree, buf, style->append);
+	wtl_tree_done(&tree);
+	return rc;
+}
+
+const struct wtl_output_ops wtl_output_json = {
+	.name = "json",
+	.doc = "typed, exact to the microjoule; one line a report when appended to a file",
+	.report = json_report,
+	.series = json_series,
+	.doctor = json_doctor,
+};

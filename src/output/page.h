@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_OUTPUT_PAGE_H
+#define WTL_OUTPUT_PAGE_H
+
+#include <stdint.h>
+
+#include "output/report.h"
+
+struct wtl_buf;
+struct wtl_grid;
+
+/* The parts of the text format. All append and return 0 or the buffer's error. */
+
+/* "wattle: COMMAND" on one line, or the words for no command. */
+int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
+		     const struct wtl_output_style *style);
+
+/* "  energy   ": the label of a line of the head. */
+void wtl_page_label(struct wtl_buf *buf, const char *label);
+
+/* A paragraph below the table. The bullet of what casts doubt on a figure is that of its row. */
+enum wtl_page_bullet {
+	WTL_PAGE_MODEL,	 /* ~ */
+	WTL_PAGE_DOUBT,	 /* ! */
+	WTL_PAGE_REMEDY, /* → */
+	WTL_PAGE_NOTE,	 /* - */
+};
+int wtl_page_remark(struct wtl_buf *buf, enum wtl_page_bullet bullet, const char *escaped,
+		    const struct wtl_output_style *style);
+
+/* Does the total lack a domain that exists but has no figure? */
+bool wtl_page_lacks(const struct wtl_report_domain *domain);
+
+/* The name of domain i as a grid's cell, indented below the domains it lies inside. */
+void wtl_page_name(struct wtl_grid *grid, const struct wtl_report_domain *domains, size_t n,
+		   size_t i, const char *mark, const struct wtl_output_style *style);
+
+/* "denied: energy_uj is readable by root only" as the last cell of a row. */
+void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain,
+			const struct wtl_output_style *style);
+
+/*
+ * The domains in the order of the page, those inside others after them: visit() is called for each
+ * whose outermost domain is (beside: is not) in the total.
+ */
+void wtl_page_walk(const struct wtl_report_domain *domains, size_t n, bool beside,
+		   void (*visit)(void *context, size_t i), void *context);
+
+enum wtl_page_beside { WTL_PAGE_NONE, WTL_PAGE_NO_FIGURES, WTL_PAGE_OPINIONS };
+/* What there is beside the total, for its heading. */
+enum wtl_page_beside wtl_page_beside(const struct wtl_report_domain *domains, size_t n);
+
+/* Is any energy of the total modelled; is all of it? */
+enum wtl_page_modelled { WTL_PAGE_MEASURED, WTL_PAGE_PARTLY, WTL_PAGE_MODELLED };
+enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n);
+
+/* Is there energy that the total should have and has not: a domain without a figure, or a gap? */
+bool wtl_page_incomplete(const struct wtl_report *report);
+
+/* The table of domains, and the remarks on them and the report's notes. */
+int wtl_page_domains(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style);
+int wtl_page_remarks(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style);
+
+/* The carbon line of the head: what, where, whose figures. */
+int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		    uint64_t emitted_ug, uint64_t uncertainty_ug,
+		    const struct wtl_output_style *style);
+
+/* How a run ended, if not well: "exit status 3", "killed by SIGKILL". False: well. */
+bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report);
+
+int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
+		    const struct wtl_output_style *style);
+int wtl_page_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		    const struct wtl_output_style *style);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "output/format.h"
+#include "output/layout.h"
+#include "output/page.h"
+#include "output/words.h"
+
+enum { COMMAND_MAX = 1 << 23, LABEL_COLUMNS = 10 };
+
+int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
+		     const struct wtl_output_style *style)
+{
+	size_t start = buf->len;
+	struct wtl_buf command;
+
+	wtl_buf_init(&command, COMMAND_MAX);
+	wtl_format_command(&command, report->command);
+	wtl_buf_puts(buf, prefix);
+	if (report->command)
+		wtl_layout_text(buf, wtl_buf_str(&command), style);
+	else
+		wtl_buf_puts(buf, "this machine");
+	wtl_layout_close(&command, buf);
+	wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
+	return wtl_buf_putc(buf, '\n');
+}
+
+void wtl_page_label(struct wtl_buf *buf, const char *label)
+{
+	wtl_buf_printf(buf, "  %-*s", LABEL_COLUMNS - 2, label);
+}
+
+bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
+{
+	const char *name = wtl_words_signal(report->exit_signal);
+
+	if (report->exit_signal > 0 && name)
+		wtl_buf_printf(buf, "killed by %s", name);
+	else if (report->exit_signal > 0)
+		wtl_buf_printf(buf, "killed by signal %d", report->exit_signal);
+	else if (report->has_exit && report->exit_status != 0)
+		wtl_buf_printf(buf, "exit status %d", report->exit_status);
+	else
+		return false;
+	return true;
+}
+
+int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		    uint64_t emitted_ug, uint64_t uncertainty_ug,
+		    const struct wtl_output_style *style)
+{
+	const struct wattle_carbon *grid = &carbon->carbon;
+	uint64_t intensity = grid->intensity_mg_per_kwh;
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, COMMAND_MAX);
+	wtl_format_measure(&line, emitted_ug, uncertainty_ug, WTL_FORMAT_G, style->ascii);
+	wtl_buf_puts(&line, " CO2e at ");
+	wtl_format_rounded(&line, intensity, wtl_format_last_digit(intensity, 0), 3);
+	wtl_buf_puts(&line, " g/kWh (");
+	if (carbon->is_default) {
+		wtl_buf_puts(&line, "world average");
+	} else {
+		wtl_layout_text(&line, grid->location, style);
+	}
+	if (grid->dataset[0] && (carbon->is_default || grid->year)) {
+		wtl_buf_puts(&line, ", ");
+		wtl_layout_text(&line, grid->dataset, style);
+	}
+	if (grid->year)
+		wtl_buf_printf(&line, ", %" PRIu32, grid->year);
+	wtl_buf_putc(&line, ')');
+	wtl_page_label(buf, "carbon");
+	wtl_layout_wrap(buf, wtl_buf_str(&line), LABEL_COLUMNS, LABEL_COLUMNS);
+	wtl_layout_close(&line, buf);
+
+	if (carbon->pue_milli == 0)
+		return buf->error;
+	wtl_page_label(buf, "");
+	wtl_format_measure(buf, wtl_format_share(emitted_ug, carbon->pue_milli, 1000),
+			   wtl_format_share(uncertainty_ug, carbon->pue_milli, 1000), WTL_FORMAT_G,
+			   style->ascii);
+	wtl_buf_puts(buf, " with PUE ");
+	wtl_format_fixed(buf, carbon->pue_milli, 3);
+	while (buf->len > 0 && strchr("0.", buf->data[buf->len - 1])) {
+		bool was_point = buf->data[buf->len - 1] == '.';
+
+		wtl_layout_truncate(buf, buf->len - 1);
+		if (was_point)
+			break;
+	}
+	return wtl_buf_puts(buf, ", which is not in the energies\n");
+}
+
+/* What the reader must know even if the rest of the page stays unread. */
+static void put_caveats(struct wtl_buf *buf, const struct wtl_report *report)
+{
+	static const char *const words[] = {
+		[WTL_PAGE_MEASURED] = "",
+		[WTL_PAGE_PARTLY] = "~ partly modelled",
+		[WTL_PAGE_MODELLED] = "~ modelled, not measured",
+	};
+	enum wtl_page_modelled modelled = wtl_page_modelled(report->domains, report->n_domains);
+	bool incomplete = wtl_page_incomplete(report);
+
+	if (modelled == WTL_PAGE_MEASURED && !incomplete)
+		return;
+	wtl_buf_printf(buf, "  (%s%s%s)", words[modelled],
+		       modelled != WTL_PAGE_MEASURED && incomplete ? ", " : "",
+		       incomplete ? "! incomplete" : "");
+}
+
+static void put_energy(struct wtl_buf *buf, const struct wtl_report *report,
+		       const struct wtl_output_style *style)
+{
+	const struct wattle_energy *total = &report->window.total;
+	enum wtl_page_modelled modelled = wtl_page_modelled(report->domains, report->n_domains);
+
+	wtl_page_label(buf, "energy");
+	if (!total->has_energy) {
+		wtl_buf_printf(buf, "not known: %s\n", wtl_words_total_reason(total));
+		return;
+	}
+	wtl_layout_tone(buf, WTL_TONE_STRONG, style);
+	if (modelled != WTL_PAGE_MEASURED)
+		wtl_buf_puts(buf, "~ ");
+	wtl_format_measure(buf, total->energy_uj, total->uncertainty_uj, WTL_FORMAT_J,
+			   style->ascii);
+	wtl_layout_tone_end(buf, WTL_TONE_STRONG, style);
+	wtl_buf_puts(buf, "  =  ");
+	wtl_format_measure(buf, wtl_format_uwh(total->energy_uj),
+			   wtl_format_uwh(total->uncertainty_uj), WTL_FORMAT_WH, style->ascii);
+	put_caveats(buf, report);
+	wtl_buf_putc(buf, '\n');
+	if (!total->has_power)
+		return;
+	wtl_page_label(buf, "power");
+	wtl_format_measure(
+		buf, total->mean_uw,
+		wtl_format_share(total->mean_uw, total->uncertainty_uj, total->energy_uj),
+		WTL_FORMAT_W, style->ascii);
+	wtl_buf_puts(buf, " mean\n");
+}
+
+static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style)
+{
+	wtl_page_label(buf, "time");
+	wtl_format_duration(buf, report->window.duration_ns, style->ascii);
+	if (report->command && report->command_cpu_ns >= 0) {
+		wtl_buf_puts(buf, ", CPU time ");
+		wtl_format_duration(buf, report->command_cpu_ns, style->ascii);
+	}
+	if (report->command_rss_bytes) {
+		wtl_buf_puts(buf, ", peak memory ");
+		wtl_format_bytes(buf, report->command_rss_bytes);
+	}
+	wtl_buf_putc(buf, '\n');
+	if (style->verbose) {
+		wtl_page_label(buf, "began");
+		wtl_format_utc(buf, report->window.begin_utc_ns);
+		wtl_buf_putc(buf, '\n');
+	}
+}
+
+static void put_end(struct wtl_buf *buf, const struct wtl_report *report)
+{
+	size_t start = buf->len;
+
+	wtl_page_label(buf, "ended");
+	if (wtl_page_end(buf, report))
+		wtl_buf_puts(buf, report->interrupted ? ", measurement interrupted\n" : "\n");
+	else if (report->interrupted)
+		wtl_buf_puts(buf, "interrupted: the figures are those of what ran\n");
+	else
+		wtl_layout_truncate(buf, start);
+}
+
+static void put_self(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style)
+{
+	const struct wtl_report_self *self = &report->self;
+
+	wtl_layout_tone(buf, WTL_TONE_FAINT, style);
+	wtl_buf_puts(buf, "wattle itself: ");
+	wtl_format_duration(buf, self->cpu_ns, style->ascii);
+	wtl_buf_puts(buf, " of CPU");
+	if (self->max_rss_bytes) {
+		wtl_buf_puts(buf, ", ");
+		wtl_format_bytes(buf, self->max_rss_bytes);
+	}
+	if (self->has_energy) {
+		wtl_buf_puts(buf, ", ~ ");
+		wtl_format_measure(buf, self->energy_uj, self->uncertainty_uj, WTL_FORMAT_J,
+				   style->ascii);
+	}
+	wtl_buf_printf(buf, ", %" PRIu64 " samples", self->ticks);
+	if (self->late_ticks)
+		wtl_buf_printf(buf, " (%" PRIu64 " late)", self->late_ticks);
+	wtl_layout_tone_end(buf, WTL_TONE_FAINT, style);
+	wtl_buf_putc(buf, '\n');
+}
+
+static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
+		       const struct wtl_output_style *style)
+{
+	const struct wtl_report_carbon *carbon = &report->carbon;
+
+	if (style->append)
+		wtl_buf_putc(buf, '\n');
+	wtl_page_command(buf, report, "wattle: ", style);
+	wtl_buf_putc(buf, '\n');
+	put_energy(buf, report, style);
+	put_time(buf, report, style);
+	if (report->window.total.has_energy)
+		wtl_page_carbon(buf, carbon, carbon->emitted_ug, carbon->uncertainty_ug, style);
+	put_end(buf, report);
+	wtl_buf_putc(buf, '\n');
+	wtl_page_domains(buf, report, style);
+	wtl_page_remarks(buf, report, style);
+	wtl_buf_putc(buf, '\n');
+	put_self(buf, report, style);
+	return buf->error;
+}
+
+static int text_series(struct wtl_buf *buf, const struct wtl_series *series,
+		       const struct wtl_output_style *style)
+{
+	if (style->append)
+		wtl_buf_putc(buf, '\n');
+	return wtl_page_series(buf, series, style);
+}
+
+static int text_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		       const struct wtl_output_style *style)
+{
+	if (style->append)
+		wtl_buf_putc(buf, '\n');
+	return wtl_page_doctor(buf, doctor, style);
+}
+
+const struct wtl_output_ops wtl_output_text = {
+	.name = "text",
+	.doc = "a page for people",
+	.report = text_report,
+	.series = text_series,
+	.doctor = text_doctor,
+};
