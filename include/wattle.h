@@ -249,7 +249,7 @@ struct wattle_carbon {
 	uint32_t year; /* of the intensity; 0 for a number given by the caller */
 	uint32_t uncertainty_ppm; /* standard, relative, of the intensity */
 	char location[40];
-	char dataset[64];
+	char dataset[96];
 };
 
 /*

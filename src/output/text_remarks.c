@@ -17,8 +17,7 @@ struct trait {
 
 bool wtl_page_lacks(const struct wtl_report_domain *domain)
 {
-	return domain->domain.in_total && !domain->energy.has_energy &&
-	       domain->domain.status != WATTLE_STATUS_ABSENT;
+	return domain->domain.in_total && !domain->energy.has_energy;
 }
 
 static bool lacks_figure(const struct wtl_report_domain *domain, const void *what)

@@ -17,6 +17,8 @@ enum {
 
 /* No GPU of one socket or slot comes near: MI355X draws 1400 W. */
 #define MAX_UW UINT64_C(3000000000)
+/* Nobody says how often the sensors are updated (judgement); a counter shows it while it is read. */
+#define UPDATE_NS (100 * WTL_NS_PER_MS)
 
 /* Judgement, marked so in facts/carbon-and-ml.md 5.5. */
 #define GAIN_PPM 50000
@@ -132,7 +134,7 @@ static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hw
 		    struct wtl_catalog *catalog)
 {
 	struct wtl_channel channel = {
-		.unit = WTL_UNIT_MICRO, .max_uw = MAX_UW, .gain_ppm = GAIN_PPM};
+		.unit = WTL_UNIT_MICRO, .max_uw = MAX_UW, .update_ns = UPDATE_NS, .gain_ppm = GAIN_PPM};
 	bool apu = is_apu(io, gpu);
 	unsigned number = state->n_apus;
 	char path[128] = "";

@@ -15,6 +15,8 @@
 #include "sensors/source.h"
 
 #define CLASS_DIR "/sys/class/hwmon"
+/* Of chips that say nothing of it (judgement). */
+#define UPDATE_UNKNOWN_NS (100 * WTL_NS_PER_MS)
 
 enum { DRAFTS_MAX = 1024, NAMES_MAX = 1 << 20, INTERVAL_MAX_MS = 3600000 };
 
@@ -142,6 +144,8 @@ static int add_draft(struct scan *scan, const struct chip *chip, struct draft *d
 	channel->unit = WTL_UNIT_MICRO;
 	channel->max_uw = wtl_hwmon_max_uw(channel->kind);
 	channel->update_ns = update_ns ? update_ns : draft->rule->update_ns;
+	if (channel->update_ns == 0)
+		channel->update_ns = UPDATE_UNKNOWN_NS;
 	channel->gain_ppm = draft->rule->gain_ppm;
 	channel->offset_uw = draft->rule->offset_uw;
 	snprintf(channel->device, sizeof(channel->device), "%s%s%.29s",

@@ -13,6 +13,8 @@ enum { VENDOR_INTEL = 0x8086 };
 
 /* No Intel card draws as much: Data Center GPU Max 1550 is a 600 W part. */
 #define MAX_UW UINT64_C(2000000000)
+/* Not documented (judgement); what is seen while reading takes its place. */
+#define UPDATE_NS (100 * WTL_NS_PER_MS)
 
 /* Judgement, marked so in facts/carbon-and-ml.md 5.5. */
 #define GAIN_PPM 50000
@@ -71,6 +73,7 @@ static int open_gpu(struct intel_gpu *state, struct wtl_io *io, const struct wtl
 				      .method = WATTLE_METHOD_COUNTER,
 				      .unit = WTL_UNIT_MICRO,
 				      .max_uw = MAX_UW,
+				      .update_ns = UPDATE_NS,
 				      .gain_ppm = GAIN_PPM};
 	struct wtl_hwmon_read *read = &state->gpus[state->n];
 	bool package = false;

@@ -175,9 +175,14 @@ static struct wtl_channel channel_of(enum wattle_kind kind, const char *name, un
 /* Is there a channel for something that contains the CPUs, or the memory too? */
 static bool has_cpus(const struct wtl_catalog *catalog)
 {
-	return wtl_catalog_has(catalog, WATTLE_KIND_CPU) ||
-	       wtl_catalog_has(catalog, WATTLE_KIND_SOC) ||
-	       wtl_catalog_has(catalog, WATTLE_KIND_MODULE);
+	for (size_t i = 0; i < catalog->n_channels; i++) {
+		enum wattle_kind kind = catalog->channels[i].kind;
+
+		if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_SOC ||
+		    (kind == WATTLE_KIND_MODULE && catalog->channels[i].in_total))
+			return true;
+	}
+	return false;
 }
 
 static bool has_dram(const struct wtl_catalog *catalog)

@@ -10,6 +10,8 @@
 
 /* NVML's counter shows something new about ten times a second (facts/carbon-and-ml.md 5.2). */
 #define COUNTER_UPDATE_NS (100 * WTL_NS_PER_MS)
+/* No GPU board draws more (judgement; the largest of 2026 are rated 1.4 kW). */
+#define MAX_UW UINT64_C(3000000000)
 
 /* Relative standard uncertainty of an uncalibrated card (facts/carbon-and-ml.md 5.5). */
 #define GAIN_PPM 50000
@@ -200,6 +202,7 @@ static int add_energy(struct probe *probe)
 		.in_total = true,
 		.method = WATTLE_METHOD_COUNTER,
 		.update_ns = COUNTER_UPDATE_NS,
+		.max_uw = MAX_UW,
 	};
 	struct wtl_nvml_channel how = {
 		.field = WTL_NVML_FIELD_ENERGY,

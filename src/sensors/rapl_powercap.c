@@ -20,7 +20,7 @@
 
 #define CLASS "/sys/class/powercap"
 
-/* chmod and chgrp last until the next boot; see doctor's documentation for a udev rule. */
+/* chmod and chgrp last until the next boot; docs/permissions.md has a udev rule. */
 #define REMEDY_DENIED                                              \
 	"sudo chgrp $(id -gn) /sys/class/powercap/*/energy_uj && " \
 	"sudo chmod g+r /sys/class/powercap/*/energy_uj (until the next boot), or run as root"

@@ -155,7 +155,8 @@ static void what_cannot_be_read_is_explained(void **state)
 	assert_string_equal(miss->reason, "power1_average is not readable by this user");
 	assert_string_equal(
 		miss->remedy,
-		"sudo chmod a+r /sys/class/drm/card0/device/hwmon/hwmon1/power1_average");
+		"sudo chgrp $(id -gn) /sys/class/drm/card0/device/hwmon/hwmon1/power1_average && "
+		"sudo chmod g+r /sys/class/drm/card0/device/hwmon/hwmon1/power1_average (until the next boot)");
 	miss = bench_miss(&bench, "gpu-1");
 	assert_int_equal(miss->status, WATTLE_STATUS_ABSENT);
 	assert_non_null(strstr(miss->reason, "AMD GPU 7480 at 0000:05:00.0"));

@@ -395,7 +395,7 @@ static void only_what_is_missing(void **state)
 		{WATTLE_KIND_GPU, true, "other package-0 dram-0"},
 		{WATTLE_KIND_PLATFORM, false, "other package-0 dram-0"},
 		{WATTLE_KIND_MODULE, true, "other"},
-		{WATTLE_KIND_MODULE, false, "other dram-0"},
+		{WATTLE_KIND_MODULE, false, "other package-0 dram-0"},
 	};
 
 	(void)state;
