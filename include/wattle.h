@@ -126,7 +126,7 @@ struct wattle_options {
 	/* How many windows can be open at once; 0 means 64. */
 	uint32_t max_windows;
 	/* The library's remarks, one line each; NULL for none. Called from within calls only, or from
-	 * the sampling thread. */
+	 * the sampling thread; it must not call the meter. */
 	void (*log)(void *context, enum wattle_log_level level, const char *text);
 	void *log_context;
 };
@@ -189,7 +189,7 @@ enum {
 
 /* The energy of one domain (or of the machine) over a window. */
 struct wattle_energy {
-	enum wattle_status status; /* OK or GAP: there is a figure */
+	enum wattle_status status; /* of the domain now; GAP: it is well, but gap_ns is not 0 */
 	enum wattle_method method;
 	int has_energy; /* 0: not known, and the figures below mean nothing */
 	int has_power; /* 0: the window is too short to speak of power */

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `wattle run` costs the command that it measures: time, memory, slow-down, and its own CPU time.
+
+Each figure is the median of pairs taken in turn, since the machine's own noise is larger than what is measured.
+Prints the targets of the issue beside them, and never fails for being slow.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build"))
+WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
+ROOT = REPO / "tests" / "fixtures" / "roots" / "xeon-2s-dram"
+GPUS = REPO / "tests" / "fake" / "scripts" / "eight-gpus.nvml"
+PAIRS = int(os.environ.get("PAIRS", "151"))
+LONG_PAIRS = int(os.environ.get("LONG_PAIRS", "15"))
+
+# Counts in Python's C loop, without touching memory: as steady as a CPU-bound command gets.
+SPIN = "n=0\nfor n in range(30000000): pass"
+
+
+def machines():
+    """Options for this machine as it is, and for one with counters and eight GPUs."""
+    nvml = str(BUILD / "tests" / "fake" / "libnvidia-ml.so.1")
+    yield "this machine", [], {}
+    yield "2 packages, 2 DRAMs, 8 GPUs", ["--root", str(ROOT), "--nvml", nvml], {"WATTLE_FAKE_NVML": str(GPUS)}
+
+
+def spent(args, env):
+    """Wall time, CPU time of the process and what it waited for (s), and its highest resident memory (KiB)."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(args, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{args}: exit status {process.returncode}")
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def pairs(n, without, with_wattle, env):
+    """Both in turn, and which one goes first changes each time."""
+    plain, measured = [], []
+    for i in range(n):
+        order = [(without, plain), (with_wattle, measured)]
+        for args, results in order if i % 2 else reversed(order):
+            results.append(spent(args, env))
+    return plain, measured
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def high_water(options, env):
+    """VmHWM of wattle itself while it measures, in KiB: the rusage of wait4 is that of its biggest child too."""
+    process = subprocess.Popen(
+        [WATTLE, "run", *options, "--", "sleep", "1"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    highest = 0
+    while process.poll() is None:
+        try:
+            for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    highest = max(highest, int(line.split()[1]))
+        except OSError:
+            pass
+        time.sleep(0.02)
+    return highest
+
+
+def bench_start(name, options, env):
+    true = shutil.which("true")
+    plain, measured = pairs(PAIRS, [true], [WATTLE, "run", *options, "--", true], env)
+    without = median([p[0] for p in plain])
+    added = median([m[0] - p[0] for m, p in zip(measured, plain)])
+    print(f"{name}: wattle run -- true")
+    print(f"  true alone            {without * 1e3:8.2f} ms")
+    print(f"  added by wattle       {added * 1e3:8.2f} ms   {added / without:6.2f} x true    target: 5 ms")
+    print(f"  resident memory       {high_water(options, env) / 1024:8.2f} MiB                   target: 6 MB")
+
+
+def bench_spin(name, options, env):
+    spin = [sys.executable, "-S", "-E", "-c", SPIN]
+    for interval, target in (("100", ""), ("1", "target: 0.25 % and 2 %")):
+        command = [WATTLE, "run", "-i", interval, *options, "--", *spin]
+        plain, measured = pairs(LONG_PAIRS, spin, command, env)
+        wall = median([p[0] for p in plain])
+        slower = median([m[0] / p[0] - 1 for m, p in zip(measured, plain)])
+        own = median([(m[1] - p[1]) / m[0] for m, p in zip(measured, plain)])
+        spread = statistics.quantiles([p[0] / wall - 1 for p in plain], n=4)
+        print(f"{name}: a CPU-bound command of {wall:.2f} s, a sample every {interval} ms   {target}")
+        print(f"  slower by             {slower * 100:8.3f} %   (quartiles of the command alone: "
+              f"{spread[0] * 100:+.2f} to {spread[2] * 100:+.2f} %)")
+        share, bare = own_share(options, env, interval, spin), bare_share(interval, spin)
+        print(f"  wattle's CPU time     {share * 100:8.3f} % of a core "
+              f"(by the difference of the pairs: {own * 100:.3f} %)")
+        print(f"  waking up alone       {bare * 100:8.3f} % of a core: wattle's is {share / bare:.2f} x that", flush=True)
+
+
+def bare_share(interval, spin):
+    """CPU time of a program that does nothing but wake up as often, while the command runs beside it."""
+    beside = subprocess.Popen(spin)
+    count = 700 // int(interval)
+    out = subprocess.run(
+        [BUILD / "bench" / "bench_wakeups", str(1000 * int(interval)), str(max(count, 5))],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    beside.wait()
+    return float(out)
+
+
+def own_share(options, env, interval, spin):
+    """wattle's own CPU time, as its report tells it, over the time that passed."""
+    args = [WATTLE, "run", "-i", interval, "-f", "json", *options, "--", *spin]
+    report = json.loads(subprocess.run(args, env=env, capture_output=True, text=True, check=True).stdout)
+    return report["self"]["cpu_s"] / report["duration_s"]
+
+
+def main():
+    if not os.access(WATTLE, os.X_OK):
+        sys.exit(f"{WATTLE} is not built")
+    for name, options, changes in machines():
+        env = {**os.environ, **changes}
+        bench_start(name, options, env)
+        bench_spin(name, options, env)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "energy/carbon.h"
+#include "meter/meter.h"
+
+enum { WINDOWS_DEFAULT = 64, WINDOWS_MAX = 65536 };
+
+const char *wattle_version(void)
+{
+	return WATTLE_VERSION;
+}
+
+const char *wattle_strerror(int code)
+{
+	switch (code < 0 && code > INT_MIN ? -code : code) {
+	case WATTLE_E_NO_WINDOW:
+		return "no such window is open";
+	case WATTLE_E_WINDOW_OPEN:
+		return "a window of that name is open already";
+	case WATTLE_E_TOO_MANY:
+		return "too many windows are open";
+	default:
+		return wtl_err_text(code);
+	}
+}
+
+static void forward_log(void *context, enum wtl_log_level level, const char *text)
+{
+	static const enum wattle_log_level levels[] = {
+		[WTL_LOG_WARNING] = WATTLE_LOG_WARNING,
+		[WTL_LOG_INFO] = WATTLE_LOG_INFO,
+		[WTL_LOG_DEBUG] = WATTLE_LOG_DEBUG,
+	};
+	const struct wattle_options *options = context;
+
+	options->log(options->log_context, levels[level], text);
+}
+
+static int init_lock(struct wattle_meter *meter)
+{
+	pthread_condattr_t attributes;
+
+	if (pthread_condattr_init(&attributes) != 0)
+		return -ENOMEM;
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&meter->stop_changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return -pthread_mutex_init(&meter->lock, NULL);
+}
+
+static int build(struct wattle_meter *meter, struct wtl_err *err)
+{
+	const struct wtl_source_options options = {
+		.nvml_path = meter->options.nvml_path,
+		.machine = &meter->machine,
+	};
+	uint32_t n_windows = meter->options.max_windows;
+	int rc;
+
+	if (n_windows > WINDOWS_MAX)
+		return wtl_err_set(err, EINVAL, "meter", NULL, "max_windows is above %d",
+				   WINDOWS_MAX);
+	rc = wtl_machine_read(meter->env.io, &meter->machine);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "meter", NULL, "%s", wtl_err_text(rc));
+	rc = wtl_meter_open_sensors(meter, &options, err);
+	if (rc < 0)
+		return rc;
+	rc = wtl_meter_open_lines(meter);
+	if (rc == 0)
+		rc = wtl_meter_open_windows(meter, n_windows ? n_windows : WINDOWS_DEFAULT);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "meter", NULL, "%s", wtl_err_text(rc));
+	wtl_meter_sample(meter);
+	meter->options.nvml_path = NULL; /* the caller's memory: not needed any more */
+	return 0;
+}
+
+int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
+		  struct wattle_meter **ret_meter, struct wtl_err *err)
+{
+	struct wattle_meter *meter = calloc(1, sizeof(*meter));
+	int rc;
+
+	if (!meter || init_lock(meter) < 0) {
+		free(meter);
+		wtl_io_free(env->io);
+		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
+	}
+	meter->env = *env;
+	meter->options = *options;
+	if (options->log) {
+		meter->log = (struct wtl_log){.line = forward_log, .context = &meter->options};
+		meter->env.log = &meter->log;
+	}
+	wtl_catalog_init(&meter->catalog);
+	rc = build(meter, err);
+	if (rc < 0) {
+		wattle_meter_close(meter);
+		return rc;
+	}
+	*ret_meter = meter;
+	return 0;
+}
+
+/* Takes in what a caller compiled against an older or newer header handed over. */
+static int copy_options(const struct wattle_options *from, struct wattle_options *to)
+{
+	memset(to, 0, sizeof(*to));
+	if (!from)
+		return 0;
+	if (from->size < sizeof(from->size) || from->size > 4096)
+		return -EINVAL;
+	/* What this version does not know must not be wanted either. */
+	for (size_t i = sizeof(*to); i < from->size; i++)
+		if (((const char *)from)[i])
+			return -E2BIG;
+	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
+	return 0;
+}
+
+static int check_options(const struct wattle_options *options, struct wtl_err *err)
+{
+	if (options->tape && options->root)
+		return wtl_err_set(err, EINVAL, "meter", NULL, "tape and root exclude each other");
+	if (options->tape && options->interval_ms)
+		return wtl_err_set(err, EINVAL, "meter", NULL,
+				   "a tape has times of its own: interval_ms must be 0, and "
+				   "wattle_meter_tick() goes on to the next");
+	return 0;
+}
+
+static int open_io(const struct wattle_options *options, struct wtl_io **ret_io,
+		   struct wtl_err *err)
+{
+	if (options->tape)
+		return wtl_io_replay_new(options->tape, ret_io, err);
+	return wtl_io_real_new(options->root, ret_io, err);
+}
+
+static void hand_over(const struct wtl_err *err, struct wattle_error *reterr)
+{
+	if (!reterr)
+		return;
+	reterr->code = err->code;
+	wtl_text_copy(reterr->source, sizeof(reterr->source), err->source);
+	wtl_text_copy(reterr->path, sizeof(reterr->path), err->path);
+	wtl_text_copy(reterr->text, sizeof(reterr->text), err->text);
+}
+
+static int open_meter(const struct wattle_options *options, struct wattle_meter **ret_meter,
+		      struct wtl_err *err)
+{
+	struct wattle_meter *meter = NULL;
+	struct wattle_options own;
+	struct wtl_env env = {.log = NULL};
+	int rc = copy_options(options, &own);
+
+	if (rc < 0)
+		return wtl_err_set(err, rc, "meter", NULL,
+				   rc == -E2BIG
+					   ? "the options ask for what this version does not know"
+					   : "options.size must be sizeof(struct wattle_options)");
+	rc = check_options(&own, err);
+	if (rc == 0)
+		rc = open_io(&own, &env.io, err);
+	if (rc == 0)
+		rc = wtl_meter_new(&env, &own, &meter, err);
+	if (rc < 0)
+		return rc;
+	meter->is_tape = own.tape != NULL;
+	meter->interval_ns = (int64_t)own.interval_ms * WTL_NS_PER_MS;
+	rc = own.interval_ms ? wtl_meter_start_sampler(meter) : 0;
+	if (rc < 0) {
+		wattle_meter_close(meter);
+		return wtl_err_set(err, rc, "meter", NULL, "cannot start the sampling thread: %s",
+				   wtl_err_text(rc));
+	}
+	*ret_meter = meter;
+	return 0;
+}
+
+int wattle_meter_open(const struct wattle_options *options, struct wattle_meter **ret_meter,
+		      struct wattle_error *reterr)
+{
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	if (!ret_meter)
+		return -EINVAL;
+	rc = open_meter(options, ret_meter, &err);
+	if (rc < 0)
+		hand_over(&err, reterr);
+	return rc;
+}
+
+void wattle_meter_close(struct wattle_meter *meter)
+{
+	bool io_unused;
+
+	if (!meter)
+		return;
+	wtl_meter_stop_sampler(meter);
+	io_unused = wtl_meter_close_sensors(meter);
+	if (io_unused)
+		wtl_io_free(meter->env.io);
+	wtl_meter_close_windows(meter);
+	wtl_catalog_done(&meter->catalog);
+	free(meter->readings);
+	free(meter->accounts);
+	free(meter->integrals);
+	free(meter->lines);
+	pthread_cond_destroy(&meter->stop_changed);
+	pthread_mutex_destroy(&meter->lock);
+	free(meter);
+}
+
+int wattle_meter_tick(struct wattle_meter *meter)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&meter->lock);
+	if (meter->is_tape)
+		rc = meter->env.io->ops->wait_until(meter->env.io, INT64_MAX);
+	if (rc == 0)
+		wtl_meter_sample(meter);
+	pthread_mutex_unlock(&meter->lock);
+	return rc == -WTL_ETAPE_END ? -ENODATA : rc;
+}
+
+size_t wattle_meter_domains(const struct wattle_meter *meter)
+{
+	return meter->n_lines;
+}
+
+int wattle_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain)
+{
+	if (i >= meter->n_lines)
+		return -ERANGE;
+	pthread_mutex_lock(&meter->lock);
+	*ret_domain = meter->lines[i].info;
+	pthread_mutex_unlock(&meter->lock);
+	return 0;
+}
+
+int wattle_meter_find(const struct wattle_meter *meter, const char *name)
+{
+	for (size_t i = 0; name && i < meter->n_lines; i++)
+		if (strcmp(meter->lines[i].domain.name, name) == 0)
+			return (int)i;
+	return -ENOENT;
+}
+
+int wattle_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self)
+{
+	pthread_mutex_lock(&meter->lock);
+	*ret_self = meter->self;
+	pthread_mutex_unlock(&meter->lock);
+	return 0;
+}
+
+int wattle_carbon_find(const char *location, struct wattle_carbon *ret_carbon)
+{
+	struct wtl_carbon_intensity found;
+	int rc = wtl_carbon_find(location, &found);
+
+	if (rc < 0)
+		return rc;
+	memset(ret_carbon, 0, sizeof(*ret_carbon));
+	ret_carbon->intensity_mg_per_kwh = found.intensity_mg_per_kwh;
+	ret_carbon->year = (uint32_t)found.year;
+	ret_carbon->uncertainty_ppm = (uint32_t)(found.rel_uncertainty * 1e6 + 0.5);
+	wtl_text_copy(ret_carbon->location, sizeof(ret_carbon->location), found.location);
+	wtl_text_copy(ret_carbon->dataset, sizeof(ret_carbon->dataset), found.dataset);
+	return 0;
+}
+
+uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_t energy_uj)
+{
+	uint64_t intensity = carbon->intensity_mg_per_kwh;
+
+	return wtl_carbon_co2e_ug(energy_uj,
+				  intensity < UINT32_MAX ? (uint32_t)intensity : UINT32_MAX);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "meter/meter.h"
+
+/* Two sources of one domain may differ by this (facts/rapl-and-processes.md 3, gpu-and-nvml.md 3.3),
+ * once they have been compared for long enough. */
+#define TOLERANCE_RAPL	0.01
+#define TOLERANCE_POWER 0.10
+#define COMPARE_MIN_NS	(5 * WTL_NS_PER_S)
+/* Then the comparison begins anew, so that long agreement does not cover up what begins now. */
+#define COMPARE_MAX_NS (60 * WTL_NS_PER_S)
+/* Their readings belong together when they are no further apart. */
+#define TOGETHER_NS (10 * WTL_NS_PER_MS)
+#define UPDATES_MIN 10
+
+static const char *or_null(const char *text)
+{
+	return text && text[0] ? text : NULL;
+}
+
+/* In words for people, where the source had nothing to say. */
+static const char *trouble(const struct wtl_account *account)
+{
+	switch (account->status) {
+	case WATTLE_STATUS_OK:
+	case WATTLE_STATUS_GAP:
+		return NULL;
+	case WATTLE_STATUS_ASLEEP:
+		return "it is suspended, and reading it would wake it";
+	case WATTLE_STATUS_STALE:
+		return "its source answers late";
+	case WATTLE_STATUS_DENIED:
+	case WATTLE_STATUS_GONE:
+	case WATTLE_STATUS_FAILED:
+	case WATTLE_STATUS_ABSENT:
+		break;
+	}
+	return account->error ? wtl_err_text(account->error) : NULL;
+}
+
+/* What a source said when it was opened holds as long as the status is the same. */
+static bool miss_holds(const struct wtl_line *line)
+{
+	const struct wtl_miss *miss = line->domain.miss;
+
+	return miss && (!line->account || line->info.method == WATTLE_METHOD_MODELLED ||
+			line->account->status == miss->status);
+}
+
+void wtl_line_explain(struct wtl_line *line)
+{
+	bool holds = miss_holds(line);
+
+	line->info.remedy = holds ? or_null(line->domain.miss->remedy) : NULL;
+	if (holds)
+		line->info.reason = or_null(line->domain.miss->reason);
+	else
+		line->info.reason = line->account ? trouble(line->account) : NULL;
+}
+
+static void describe(struct wattle_meter *meter, struct wtl_line *line)
+{
+	const struct wtl_domain *domain = &line->domain;
+	const struct wtl_channel *channels = meter->catalog.channels;
+	struct wattle_domain *info = &line->info;
+
+	info->name = domain->name;
+	info->inside = or_null(domain->inside);
+	info->kind = domain->kind;
+	info->in_total = domain->in_total;
+	info->status = domain->miss ? domain->miss->status : WATTLE_STATUS_ABSENT;
+	if (domain->check >= 0)
+		info->check = channels[domain->check].source;
+	if (domain->primary < 0) {
+		wtl_line_explain(line);
+		return;
+	}
+	info->status = WATTLE_STATUS_OK;
+	info->source = channels[domain->primary].source;
+	info->method = channels[domain->primary].method;
+	info->device = or_null(channels[domain->primary].device);
+	info->update_ns = channels[domain->primary].update_ns;
+	if (channels[domain->primary].class)
+		info->sensor = channels[domain->primary].class->name;
+	wtl_line_explain(line);
+}
+
+/* A source none of whose channels is the best one for its domain only confirms others. */
+static void find_checks(struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_sensors; i++) {
+		struct wtl_sensor *sensor = &meter->sensors[i];
+
+		sensor->is_check = true;
+		for (size_t k = 0; k < meter->n_lines; k++) {
+			int primary = meter->lines[k].domain.primary;
+
+			if (primary >= 0 && (size_t)primary >= sensor->first &&
+			    (size_t)primary < sensor->first + sensor->n)
+				sensor->is_check = false;
+		}
+	}
+}
+
+static int open_accounts(struct wattle_meter *meter)
+{
+	const struct wtl_catalog *catalog = &meter->catalog;
+	size_t n_power = 0;
+
+	for (size_t i = 0; i < catalog->n_channels; i++)
+		n_power += catalog->channels[i].quantity == WTL_QUANTITY_POWER;
+	meter->accounts = calloc(catalog->n_channels + 1, sizeof(*meter->accounts));
+	meter->integrals = calloc(n_power + 1, sizeof(*meter->integrals));
+	if (!meter->accounts || !meter->integrals)
+		return -ENOMEM;
+	n_power = 0;
+	for (size_t i = 0; i < catalog->n_channels; i++) {
+		const struct wtl_channel *channel = &catalog->channels[i];
+		bool power = channel->quantity == WTL_QUANTITY_POWER;
+
+		wtl_account_init(&meter->accounts[i], channel,
+				 power ? &meter->integrals[n_power++] : NULL);
+	}
+	return 0;
+}
+
+int wtl_meter_open_lines(struct wattle_meter *meter)
+{
+	struct wtl_domain *domains;
+	int rc = wtl_domains_resolve(&meter->catalog, &domains, &meter->n_lines);
+
+	if (rc < 0)
+		return rc;
+	meter->lines = calloc(meter->n_lines + 1, sizeof(*meter->lines));
+	rc = meter->lines ? open_accounts(meter) : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < meter->n_lines; i++) {
+		struct wtl_line *line = &meter->lines[i];
+
+		line->domain = domains[i];
+		if (line->domain.primary >= 0)
+			line->account = &meter->accounts[line->domain.primary];
+		if (line->domain.check >= 0)
+			line->check = &meter->accounts[line->domain.check];
+		describe(meter, line);
+	}
+	free(domains);
+	if (rc == 0)
+		find_checks(meter);
+	return rc;
+}
+
+static double tolerance(const struct wtl_line *line)
+{
+	bool is_power = line->check->channel->quantity == WTL_QUANTITY_POWER;
+
+	return line->domain.kind == WATTLE_KIND_GPU || is_power ? TOLERANCE_POWER : TOLERANCE_RAPL;
+}
+
+/* How far apart two honest sources can be: an update of each at either end. */
+static double edges_uj(const struct wtl_line *line, double mean_uw)
+{
+	int64_t update_ns =
+		wtl_account_update_ns(line->account) + wtl_account_update_ns(line->check);
+
+	return 2.0 * mean_uw * (double)update_ns / 1e9;
+}
+
+/* Were both read in the sample just taken? */
+static bool read_together(const struct wtl_account *a, const struct wtl_account *b)
+{
+	int64_t apart_ns = a->last_ok.t_mono_ns - b->last_ok.t_mono_ns;
+
+	return a->status == WATTLE_STATUS_OK && b->status == WATTLE_STATUS_OK && a->samples &&
+	       b->samples && apart_ns <= TOGETHER_NS && apart_ns >= -TOGETHER_NS;
+}
+
+static void start_comparing(struct wtl_line *line, uint64_t breaks)
+{
+	line->comparing = true;
+	line->compare_breaks = breaks;
+	line->compare_from_uj = wtl_account_uj(line->account);
+	line->check_from_uj = wtl_account_uj(line->check);
+	line->compare_from_ns = line->account->last_ok.t_mono_ns;
+}
+
+void wtl_line_compare(struct wtl_line *line)
+{
+	const struct wtl_account *account = line->account, *check = line->check;
+	double apart_uj, allowed_uj;
+	uint64_t breaks;
+
+	if (!account || !check || !read_together(account, check))
+		return;
+	breaks = wtl_account_breaks(account) + wtl_account_breaks(check);
+	if (!line->comparing || breaks != line->compare_breaks) {
+		start_comparing(line, breaks);
+		return;
+	}
+	line->compared_uj = wtl_account_uj(account) - line->compare_from_uj;
+	line->checked_uj = wtl_account_uj(check) - line->check_from_uj;
+	line->compared_ns = account->last_ok.t_mono_ns - line->compare_from_ns;
+	if (line->compared_ns < COMPARE_MIN_NS)
+		return;
+	apart_uj = fabs((double)line->compared_uj - (double)line->checked_uj);
+	allowed_uj = tolerance(line) * (double)line->compared_uj +
+		     edges_uj(line, (double)line->compared_uj * 1e9 / (double)line->compared_ns);
+	line->disagrees = apart_uj > allowed_uj;
+	line->disagreement =
+		line->disagrees && line->compared_uj ? apart_uj / (double)line->compared_uj : 0.0;
+	if (line->compared_ns >= COMPARE_MAX_NS)
+		start_comparing(line, breaks);
+}
+
+/*
+ * Time of the window that was neither measured nor noticed as a gap: the last answer came early, as
+ * from a slow source whose readings are taken when they come. One update of the sensor is within its
+ * quantisation, and a few milliseconds may be other sources' reads.
+ */
+static int64_t missing_ns(const struct wtl_line *line, const struct wtl_figure *figure,
+			  int64_t duration_ns)
+{
+	int64_t update_ns = wtl_account_update_ns(line->account);
+	int64_t passed_ns = figure->measured_ns + figure->gap_ns;
+	int64_t least_ns = duration_ns / 50;
+
+	if (least_ns < update_ns)
+		least_ns = update_ns;
+	if (least_ns < WTL_NS_PER_MS)
+		least_ns = WTL_NS_PER_MS;
+	return duration_ns - passed_ns > least_ns ? duration_ns - passed_ns : 0;
+}
+
+/* A window of few updates may have seen none of them: what is uncertain is the power around it. */
+static void widen_short(const struct wtl_account *account, const struct wtl_figure *figure,
+			struct wtl_budget *budget)
+{
+	int64_t update_ns = wtl_account_update_ns(account);
+	double usual_uj = wtl_budget_quantisation_uj(account->span_uw, update_ns);
+
+	if (account->channel->quantity == WTL_QUANTITY_ENERGY &&
+	    figure->measured_ns < UPDATES_MIN * update_ns && budget->quantisation_uj < usual_uj)
+		budget->quantisation_uj = usual_uj;
+}
+
+static enum wattle_status figure_status(const struct wtl_account *account,
+					const struct wtl_figure *figure)
+{
+	if (account->status != WATTLE_STATUS_OK)
+		return account->status;
+	return figure->gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
+}
+
+static uint32_t figure_flags(const struct wtl_line *line, const struct wtl_figure *figure)
+{
+	int64_t update_ns = wtl_account_update_ns(line->account);
+	uint32_t flags = 0;
+
+	if (update_ns && figure->measured_ns < UPDATES_MIN * update_ns)
+		flags |= WATTLE_ENERGY_SHORT;
+	if (line->disagrees)
+		flags |= WATTLE_ENERGY_DISAGREES;
+	if (figure->resets)
+		flags |= WATTLE_ENERGY_RESET;
+	return flags;
+}
+
+static uint64_t round_uj(double value_uj)
+{
+	return value_uj < 1.8e19 ? (uint64_t)(value_uj + 0.5) : UINT64_MAX;
+}
+
+void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, int64_t t_ns,
+		     struct wattle_energy *ret_energy, struct wtl_budget *ret_budget)
+{
+	struct wattle_energy *energy = ret_energy;
+	struct wtl_figure figure;
+
+	memset(energy, 0, sizeof(*energy));
+	memset(ret_budget, 0, sizeof(*ret_budget));
+	energy->status = line->info.status;
+	if (!line->account)
+		return;
+	wtl_account_since(line->account, mark, t_ns, &figure);
+	energy->status = line->account->status;
+	energy->gap_ns = t_ns - mark->t_ns;
+	if (!figure.has_energy)
+		return;
+	figure.gap_ns += missing_ns(line, &figure, t_ns - mark->t_ns);
+	energy->gap_ns = figure.gap_ns;
+	/* Nothing was measured: that is not an energy of 0. */
+	if (figure.measured_ns <= 0)
+		return;
+	widen_short(line->account, &figure, &figure.budget);
+	/* Either source may be the right one: uniform between the two. */
+	figure.budget.disagreement_uj = line->disagreement * (double)figure.energy_uj / sqrt(3.0);
+	energy->status = figure_status(line->account, &figure);
+	energy->method = line->info.method;
+	energy->has_energy = 1;
+	energy->energy_uj = figure.energy_uj;
+	energy->uncertainty_uj = round_uj(2.0 * wtl_budget_combined_uj(&figure.budget));
+	energy->measured_ns = figure.measured_ns;
+	energy->samples = figure.samples;
+	energy->flags = figure_flags(line, &figure);
+	if (figure.measured_ns >= WTL_POWER_MIN_NS) {
+		energy->has_power = 1;
+		energy->mean_uw = wtl_power_uw(figure.energy_uj, figure.measured_ns);
+	}
+	*ret_budget = figure.budget;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_METER_METER_H
+#define WTL_METER_METER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "energy/account.h"
+#include "energy/catalog.h"
+#include "energy/domain.h"
+#include "sensors/source.h"
+
+struct wtl_worker;
+
+/* One opened source. */
+struct wtl_sensor {
+	const struct wtl_source_ops *ops;
+	void *state;
+	size_t first, n;	      /* its channels in the catalog */
+	struct wtl_reading *readings; /* n of the meter's */
+	bool is_check;		      /* gives no domain its figure: read now and then only */
+	int64_t next_ns;	      /* a check: not to be read before */
+	unsigned slow_reads;	      /* in a row */
+	struct wtl_worker *worker;    /* not NULL: it is read on a thread of its own */
+};
+
+/* A domain at run time. */
+struct wtl_line {
+	struct wtl_domain domain;
+	struct wtl_account *account; /* NULL: no figure */
+	struct wtl_account *check;   /* NULL: no second source */
+	struct wattle_domain info;   /* as handed out; status is brought up to date */
+	int64_t span_from_ns;	     /* where the account's last complete stretch of power began */
+	/* Both sources over the same stretch, from the first time both were read or since a break. */
+	bool comparing;
+	uint64_t compare_breaks;
+	uint64_t compare_from_uj, check_from_uj; /* accounts at the start */
+	uint64_t compared_uj, checked_uj;	 /* passed since */
+	int64_t compare_from_ns, compared_ns;
+	bool disagrees;
+	double disagreement; /* |checked - compared| / compared, beyond what both may differ */
+};
+
+struct wtl_window {
+	struct wtl_window *next,
+		*previous; /* of the open ones, newest first; or of the free ones */
+	bool stacked;	   /* by push: its name may repeat */
+	char name[64];
+	int64_t begin_utc_ns, begin_mono_ns;
+	struct wtl_mark *marks; /* one a line */
+	int64_t sampled_ns;	/* when the begin's sample began */
+	uint64_t *max_uw;	/* one a line: the highest span since the begin; 0: none yet */
+	uint64_t total_max_uw;
+};
+
+struct wattle_meter {
+	pthread_mutex_t lock;
+	struct wtl_env env;
+	struct wtl_log log;
+	struct wtl_machine machine;
+	struct wtl_catalog catalog;
+	struct wtl_sensor *sensors;
+	size_t n_sensors;
+	struct wtl_reading *readings;	/* one a channel */
+	struct wtl_account *accounts;	/* one a channel */
+	struct wtl_integral *integrals; /* one a power channel */
+	struct wtl_line *lines;
+	size_t n_lines;
+	struct wtl_window *windows;
+	size_t n_windows;
+	struct wtl_window *open_windows, *free_windows;
+	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
+	bool was_ticked;
+	struct wattle_self self;
+
+	pthread_t sampler;
+	bool has_sampler;
+	pthread_cond_t stop_changed;
+	bool stop;
+	int64_t interval_ns;
+	bool is_tape; /* a tick goes on to its next frame */
+
+	struct wattle_options options; /* the caller's, for the log callback */
+};
+
+/*
+ * Opens a meter on an environment. env->io becomes the meter's (freed by wattle_meter_close), also
+ * on failure. nvml_path as in wattle_options; max_windows 0 means the default. No thread is started.
+ */
+int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
+		  struct wattle_meter **ret_meter, struct wtl_err *err);
+
+/* The parts of the meter; all with the lock held. */
+int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_options *options,
+			   struct wtl_err *err); /* sensor.c */
+/* false: a source is stuck in a read, and the environment must outlive it. */
+bool wtl_meter_close_sensors(struct wattle_meter *meter);
+void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns);
+int wtl_meter_open_lines(struct wattle_meter *meter); /* line.c */
+void wtl_line_explain(struct wtl_line *line);	      /* reason and remedy, as of its status */
+void wtl_line_compare(struct wtl_line *line);
+void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, int64_t t_ns,
+		     struct wattle_energy *ret_energy, struct wtl_budget *ret_budget);
+int64_t wtl_meter_sample(struct wattle_meter *meter); /* tick.c: returns when the sample began */
+int wtl_meter_open_windows(struct wattle_meter *meter, size_t n); /* window.c */
+void wtl_meter_close_windows(struct wattle_meter *meter);
+int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
+void wtl_meter_stop_sampler(struct wattle_meter *meter);
+
+/* A thread that leaves the program's signals to others. 0 or a negative errno. */
+int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument); /* thread.c */
+
+/* A thread that reads one source (worker.c): a request, and a mailbox for one answer. */
+struct wtl_worker *wtl_worker_new(const struct wtl_source_ops *ops, void *state, size_t n);
+/* Ends the thread; NULL is fine. false: it is stuck in a read and was left behind, so its state (and
+ * what that uses) must not be freed. */
+bool wtl_worker_free(struct wtl_worker *worker);
+/* Takes the newest answer into readings[] if there is one since the last call, and asks for the
+ * next. Returns whether there was one. Never waits for the device. */
+bool wtl_worker_exchange(struct wtl_worker *worker, struct wtl_reading readings[]);
+
+#endif

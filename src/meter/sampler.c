@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+#include "meter/meter.h"
+
+static struct timespec timespec_of(int64_t t_ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(t_ns / WTL_NS_PER_S),
+				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
+}
+
+/* Samples on an absolute timer: no drift. Misses are skipped and counted, never made up for. */
+static void *sample(void *argument)
+{
+	struct wattle_meter *meter = argument;
+	int64_t due_ns = wtl_io_mono_ns(meter->env.io) + meter->interval_ns;
+
+	pthread_mutex_lock(&meter->lock);
+	while (!meter->stop) {
+		struct timespec until = timespec_of(due_ns);
+		int64_t began_ns, behind;
+
+		if (pthread_cond_timedwait(&meter->stop_changed, &meter->lock, &until) != ETIMEDOUT)
+			continue;
+		began_ns = wtl_meter_sample(meter);
+		if (began_ns - due_ns > meter->interval_ns / 2)
+			meter->self.late_ticks++;
+		behind = (began_ns - due_ns) / meter->interval_ns;
+		due_ns += (1 + (behind > 0 ? behind : 0)) * meter->interval_ns;
+	}
+	pthread_mutex_unlock(&meter->lock);
+	return NULL;
+}
+
+int wtl_meter_start_sampler(struct wattle_meter *meter)
+{
+	int rc = wtl_thread_start(&meter->sampler, sample, meter);
+
+	meter->has_sampler = rc == 0;
+	return rc;
+}
+
+void wtl_meter_stop_sampler(struct wattle_meter *meter)
+{
+	if (!meter->has_sampler)
+		return;
+	pthread_mutex_lock(&meter->lock);
+	meter->stop = true;
+	pthread_cond_signal(&meter->stop_changed);
+	pthread_mutex_unlock(&meter->lock);
+	pthread_join(meter->sampler, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "meter/meter.h"
+
+/* A source that takes longer than this, so many times in a row, gets a thread of its own. */
+#define SLOW_READ_NS (20 * WTL_NS_PER_MS)
+#define SLOW_READS   3
+/* A source that only confirms another is read this often. */
+#define CHECK_PERIOD_NS WTL_NS_PER_S
+/* An answer older than this is stale. */
+#define STALE_AFTER_NS WTL_NS_PER_S
+
+static int open_source(struct wattle_meter *meter, struct wtl_sensor *sensor,
+		       const struct wtl_source_options *options, struct wtl_err *err)
+{
+	struct wtl_catalog *catalog = &meter->catalog;
+	int rc;
+
+	sensor->state = calloc(1, sensor->ops->state_size ? sensor->ops->state_size : 1);
+	if (!sensor->state)
+		return wtl_err_set(err, ENOMEM, sensor->ops->name, NULL, "out of memory");
+	catalog->source = sensor->ops->name;
+	catalog->rank = (unsigned)(sensor - meter->sensors);
+	sensor->first = catalog->n_channels;
+	rc = sensor->ops->open(sensor->state, &meter->env, options, catalog);
+	if (rc < 0)
+		return wtl_err_set(err, rc, sensor->ops->name, NULL, "%s", wtl_err_text(rc));
+	sensor->n = catalog->n_channels - sensor->first;
+	wtl_log_line(meter->env.log, WTL_LOG_DEBUG, "%s: %zu channels", sensor->ops->name,
+		     sensor->n);
+	return 0;
+}
+
+int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_options *options,
+			   struct wtl_err *err)
+{
+	size_t n = 0;
+
+	while (wtl_sources[n])
+		n++;
+	meter->sensors = calloc(n, sizeof(*meter->sensors));
+	if (!meter->sensors)
+		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		int rc;
+
+		meter->sensors[i].ops = wtl_sources[i];
+		meter->n_sensors = i + 1;
+		rc = open_source(meter, &meter->sensors[i], options, err);
+		if (rc < 0)
+			return rc;
+	}
+	meter->readings = calloc(meter->catalog.n_channels + 1, sizeof(*meter->readings));
+	if (!meter->readings)
+		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		meter->sensors[i].readings = meter->readings + meter->sensors[i].first;
+	return 0;
+}
+
+bool wtl_meter_close_sensors(struct wattle_meter *meter)
+{
+	bool all_ended = true;
+
+	for (size_t i = 0; i < meter->n_sensors; i++) {
+		struct wtl_sensor *sensor = &meter->sensors[i];
+
+		if (!wtl_worker_free(sensor->worker)) {
+			all_ended = false;
+			continue;
+		}
+		if (sensor->state)
+			sensor->ops->close(sensor->state);
+		free(sensor->state);
+	}
+	free(meter->sensors);
+	return all_ended;
+}
+
+static void read_worker(struct wtl_sensor *sensor, int64_t now_ns)
+{
+	if (wtl_worker_exchange(sensor->worker, sensor->readings))
+		return;
+	for (size_t i = 0; i < sensor->n; i++)
+		if (sensor->readings[i].status == WATTLE_STATUS_OK &&
+		    now_ns - sensor->readings[i].t_mono_ns > STALE_AFTER_NS)
+			sensor->readings[i].status = WATTLE_STATUS_STALE;
+}
+
+void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+{
+	int64_t took_ns;
+
+	if (sensor->n == 0 || (sensor->is_check && now_ns < sensor->next_ns))
+		return;
+	sensor->next_ns = now_ns + CHECK_PERIOD_NS;
+	if (sensor->worker) {
+		read_worker(sensor, now_ns);
+		return;
+	}
+	sensor->ops->read(sensor->state, sensor->readings);
+	took_ns = wtl_io_mono_ns(meter->env.io) - now_ns;
+	sensor->slow_reads = took_ns > SLOW_READ_NS ? sensor->slow_reads + 1 : 0;
+	if (sensor->slow_reads < SLOW_READS)
+		return;
+	/* Without a thread it stays slow; it is tried again with the next slow read. */
+	sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
+	if (sensor->worker)
+		wtl_log_line(meter->env.log, WTL_LOG_INFO,
+			     "%s answers slowly (%lld ms): it is read on a thread of its own",
+			     sensor->ops->name, (long long)(took_ns / WTL_NS_PER_MS));
+}

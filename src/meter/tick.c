@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#include "meter/meter.h"
+
+/* Between two readings of clocks that should move alike. */
+#define SLEPT_MIN_NS (100 * WTL_NS_PER_MS)
+
+static void notice_sleep(struct wattle_meter *meter, int64_t now_ns)
+{
+	int64_t asleep_ns = wtl_io_boot_ns(meter->env.io) - now_ns;
+
+	if (meter->was_ticked && asleep_ns - meter->asleep_ns > SLEPT_MIN_NS) {
+		for (size_t i = 0; i < meter->catalog.n_channels; i++)
+			wtl_account_break(&meter->accounts[i]);
+		wtl_log_line(meter->env.log, WTL_LOG_INFO,
+			     "the machine slept: what its counters did meanwhile is not counted");
+	}
+	meter->asleep_ns = asleep_ns;
+	meter->was_ticked = true;
+}
+
+/* The line's stretch of power counts for the windows that it lies in. */
+static void raise_max(struct wattle_meter *meter, size_t line)
+{
+	uint64_t power_uw = meter->lines[line].account->span_uw;
+
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		if (w->marks[line].valid &&
+		    w->marks[line].from_ns <= meter->lines[line].span_from_ns &&
+		    power_uw > w->max_uw[line])
+			w->max_uw[line] = power_uw;
+}
+
+/* The same for the total: each domain's newest stretch. */
+static void raise_total_max(struct wattle_meter *meter)
+{
+	int64_t from_ns = INT64_MAX;
+	uint64_t total_uw = 0;
+
+	for (size_t i = 0; i < meter->n_lines; i++) {
+		const struct wtl_line *line = &meter->lines[i];
+
+		if (!line->domain.in_total || !line->account ||
+		    line->account->status != WATTLE_STATUS_OK)
+			continue;
+		if (line->account->spans == 0)
+			return;
+		total_uw = wtl_add_sat(total_uw, line->account->span_uw);
+		if (line->span_from_ns < from_ns)
+			from_ns = line->span_from_ns;
+	}
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		if (w->sampled_ns <= from_ns && total_uw > w->total_max_uw)
+			w->total_max_uw = total_uw;
+}
+
+static void settle_marks(struct wattle_meter *meter, size_t line)
+{
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		wtl_account_settle_mark(meter->lines[line].account, &w->marks[line]);
+}
+
+/* Returns true when a stretch of power was completed; span_from_ns is then its begin. */
+static bool feed_account(struct wtl_line *line, const struct wtl_reading *reading)
+{
+	int64_t from_ns = line->account->span_ns;
+
+	if (!wtl_account_feed(line->account, reading))
+		return false;
+	line->span_from_ns = from_ns;
+	return true;
+}
+
+static void feed_lines(struct wattle_meter *meter)
+{
+	bool spanned = false;
+
+	for (size_t i = 0; i < meter->n_lines; i++) {
+		struct wtl_line *line = &meter->lines[i];
+		int primary = line->domain.primary, check = line->domain.check;
+
+		if (check >= 0)
+			wtl_account_feed(line->check, &meter->readings[check]);
+		if (primary < 0)
+			continue;
+		if (feed_account(line, &meter->readings[primary])) {
+			raise_max(meter, i);
+			spanned = true;
+		}
+		settle_marks(meter, i);
+		line->info.status = line->account->status;
+		wtl_line_explain(line);
+		line->info.update_ns = wtl_account_update_ns(line->account);
+		wtl_line_compare(line);
+	}
+	if (spanned && meter->open_windows)
+		raise_total_max(meter);
+}
+
+int64_t wtl_meter_sample(struct wattle_meter *meter)
+{
+	int64_t begin_ns = wtl_io_mono_ns(meter->env.io);
+	int64_t now_ns = begin_ns;
+
+	notice_sleep(meter, begin_ns);
+	for (size_t i = 0; i < meter->n_sensors; i++) {
+		wtl_sensor_read(meter, &meter->sensors[i], now_ns);
+		now_ns = wtl_io_mono_ns(meter->env.io);
+	}
+	feed_lines(meter);
+	meter->self.ticks++;
+	meter->self.tick_sum_ns += now_ns - begin_ns;
+	if (now_ns - begin_ns > meter->self.tick_max_ns)
+		meter->self.tick_max_ns = now_ns - begin_ns;
+	return begin_ns;
+}

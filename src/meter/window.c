@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meter/meter.h"
+
+int wtl_meter_open_windows(struct wattle_meter *meter, size_t n)
+{
+	meter->windows = calloc(n, sizeof(*meter->windows));
+	if (!meter->windows)
+		return -ENOMEM;
+	meter->n_windows = n;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_window *window = &meter->windows[i];
+
+		window->marks = calloc(meter->n_lines + 1, sizeof(*window->marks));
+		window->max_uw = calloc(meter->n_lines + 1, sizeof(*window->max_uw));
+		if (!window->marks || !window->max_uw)
+			return -ENOMEM;
+		window->next = meter->free_windows;
+		meter->free_windows = window;
+	}
+	return 0;
+}
+
+void wtl_meter_close_windows(struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_windows; i++) {
+		free(meter->windows[i].marks);
+		free(meter->windows[i].max_uw);
+	}
+	free(meter->windows);
+}
+
+static struct wtl_window *find_named(struct wattle_meter *meter, const char *name)
+{
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		if (!w->stacked && strcmp(w->name, name) == 0)
+			return w;
+	return NULL;
+}
+
+static struct wtl_window *find_top(struct wattle_meter *meter)
+{
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		if (w->stacked)
+			return w;
+	return NULL;
+}
+
+/* From the free ones to the open ones. */
+static void enlist(struct wattle_meter *meter, struct wtl_window *window)
+{
+	meter->free_windows = window->next;
+	window->previous = NULL;
+	window->next = meter->open_windows;
+	if (window->next)
+		window->next->previous = window;
+	meter->open_windows = window;
+}
+
+static void forget(struct wattle_meter *meter, struct wtl_window *window)
+{
+	if (window->previous)
+		window->previous->next = window->next;
+	else
+		meter->open_windows = window->next;
+	if (window->next)
+		window->next->previous = window->previous;
+	window->next = meter->free_windows;
+	meter->free_windows = window;
+}
+
+static bool name_is_good(const char *name)
+{
+	return name && name[0] && strlen(name) < sizeof(((struct wtl_window *)0)->name);
+}
+
+static int begin(struct wattle_meter *meter, const char *name, bool stacked)
+{
+	struct wtl_window *window = meter->free_windows;
+	int64_t fresh_ns, now_ns;
+
+	if (!window)
+		return -WATTLE_E_TOO_MANY;
+	fresh_ns = wtl_meter_sample(meter);
+	now_ns = wtl_io_mono_ns(meter->env.io);
+	window->stacked = stacked;
+	memcpy(window->name, name, strlen(name) + 1);
+	window->begin_mono_ns = now_ns;
+	window->begin_utc_ns = wtl_io_real_ns(meter->env.io);
+	window->sampled_ns = fresh_ns;
+	window->total_max_uw = 0;
+	memset(window->max_uw, 0, meter->n_lines * sizeof(*window->max_uw));
+	for (size_t i = 0; i < meter->n_lines; i++)
+		if (meter->lines[i].account)
+			wtl_account_mark(meter->lines[i].account, now_ns, fresh_ns,
+					 &window->marks[i]);
+	enlist(meter, window);
+	return 0;
+}
+
+/* What the total is made of: one budget per source, since a source's gain is common to its parts. */
+struct totals {
+	struct wattle_energy energy;
+	const char *sources[16];
+	struct wtl_budget budgets[16];
+	size_t n;
+};
+
+static struct wtl_budget *budget_of(struct totals *totals, const char *source)
+{
+	size_t last = sizeof(totals->sources) / sizeof(totals->sources[0]) - 1;
+
+	for (size_t i = 0; i < totals->n; i++)
+		if (totals->sources[i] == source || i == last)
+			return &totals->budgets[i];
+	totals->sources[totals->n] = source;
+	return &totals->budgets[totals->n++];
+}
+
+static void add_to_total(struct totals *totals, const struct wtl_line *line,
+			 const struct wattle_energy *energy, const struct wtl_budget *budget)
+{
+	struct wattle_energy *total = &totals->energy;
+
+	if (!line->domain.in_total)
+		return;
+	/* A part that could not be read is missing in the total, too. */
+	if (energy->gap_ns > total->gap_ns)
+		total->gap_ns = energy->gap_ns;
+	if (!energy->has_energy)
+		return;
+	if (!total->has_energy)
+		total->method = energy->method;
+	else if (total->method != energy->method)
+		total->method = WATTLE_METHOD_MIXED;
+	total->has_energy = 1;
+	total->energy_uj = wtl_add_sat(total->energy_uj, energy->energy_uj);
+	if (energy->samples > total->samples)
+		total->samples = energy->samples;
+	total->flags |= energy->flags;
+	wtl_budget_add(budget_of(totals, line->info.source), budget);
+}
+
+static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t max_uw,
+			 struct wattle_energy *ret)
+{
+	struct wattle_energy *total = &totals->energy;
+	double variance = 0.0;
+
+	for (size_t i = 0; i < totals->n; i++) {
+		double part = wtl_budget_combined_uj(&totals->budgets[i]);
+
+		variance += part * part;
+	}
+	total->status = !total->has_energy  ? WATTLE_STATUS_ABSENT
+			: total->gap_ns > 0 ? WATTLE_STATUS_GAP
+					    : WATTLE_STATUS_OK;
+	total->uncertainty_uj = (uint64_t)fmin(2.0 * sqrt(variance) + 0.5, 1.8e19);
+	total->measured_ns = duration_ns;
+	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS) {
+		total->has_power = 1;
+		total->mean_uw = wtl_power_uw(total->energy_uj, duration_ns);
+		total->max_uw = max_uw > total->mean_uw ? max_uw : total->mean_uw;
+	}
+	*ret = *total;
+}
+
+/* The window up to now, a sample having just been taken. */
+static void tell(struct wattle_meter *meter, const struct wtl_window *window,
+		 struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+		 size_t n_energies)
+{
+	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
+	struct totals totals = {.n = 0};
+
+	for (size_t i = 0; i < meter->n_lines; i++) {
+		struct wattle_energy energy;
+		struct wtl_budget budget;
+
+		wtl_line_energy(&meter->lines[i], &window->marks[i], now_ns, &energy, &budget);
+		if (energy.has_power) {
+			energy.max_uw = energy.mean_uw;
+			if (window->max_uw[i] > energy.mean_uw)
+				energy.max_uw = window->max_uw[i];
+		}
+		add_to_total(&totals, &meter->lines[i], &energy, &budget);
+		if (ret_energies && i < n_energies)
+			ret_energies[i] = energy;
+	}
+	if (!ret_window)
+		return;
+	memset(ret_window, 0, sizeof(*ret_window));
+	ret_window->begin_utc_ns = window->begin_utc_ns;
+	ret_window->begin_mono_ns = window->begin_mono_ns;
+	ret_window->duration_ns = now_ns - window->begin_mono_ns;
+	finish_total(&totals, ret_window->duration_ns, window->total_max_uw, &ret_window->total);
+}
+
+int wattle_window_begin(struct wattle_meter *meter, const char *name)
+{
+	int rc;
+
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	rc = find_named(meter, name) ? -WATTLE_E_WINDOW_OPEN : begin(meter, name, false);
+	pthread_mutex_unlock(&meter->lock);
+	return rc;
+}
+
+int wattle_window_push(struct wattle_meter *meter, const char *name)
+{
+	int rc;
+
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	rc = begin(meter, name, true);
+	pthread_mutex_unlock(&meter->lock);
+	return rc;
+}
+
+/* Tells of a window (NULL: there is none), and closes it if asked to. Takes over the lock. */
+static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window, bool close,
+			   struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+			   size_t n_energies)
+{
+	if (window) {
+		wtl_meter_sample(meter);
+		tell(meter, window, ret_window, ret_energies, n_energies);
+		if (close)
+			forget(meter, window);
+	}
+	pthread_mutex_unlock(&meter->lock);
+	return window ? 0 : -WATTLE_E_NO_WINDOW;
+}
+
+int wattle_window_end(struct wattle_meter *meter, const char *name,
+		      struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+		      size_t n_energies)
+{
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	return tell_and_unlock(meter, find_named(meter, name), true, ret_window, ret_energies,
+			       n_energies);
+}
+
+int wattle_window_read(struct wattle_meter *meter, const char *name,
+		       struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+		       size_t n_energies)
+{
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	return tell_and_unlock(meter, find_named(meter, name), false, ret_window, ret_energies,
+			       n_energies);
+}
+
+int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
+		      struct wattle_energy *ret_energies, size_t n_energies)
+{
+	pthread_mutex_lock(&meter->lock);
+	return tell_and_unlock(meter, find_top(meter), true, ret_window, ret_energies, n_energies);
+}
+
+int wattle_window_cancel(struct wattle_meter *meter, const char *name)
+{
+	struct wtl_window *window;
+
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	window = find_named(meter, name);
+	if (window)
+		forget(meter, window);
+	pthread_mutex_unlock(&meter->lock);
+	return window ? 0 : -WATTLE_E_NO_WINDOW;
+}

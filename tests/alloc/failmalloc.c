@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Counts allocations, and makes chosen ones fail. Linked before libc, or with LD_PRELOAD into a
+ * program as it is shipped:
+ *
+ *	WATTLE_TEST_FAIL_ALLOC=N         the N-th allocation (from 1) returns NULL
+ *	WATTLE_TEST_FAIL_ALLOC=N:always  and every later one
+ *	WATTLE_TEST_ALLOC_LOG=FILE       at exit, "COUNT FAILED" is written there
+ *
+ * Programs that the process starts are not concerned.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SHIM_API __attribute__((visibility("default")))
+
+/* glibc's own, under names that nothing stands before. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+SHIM_API unsigned long wattle_test_allocations(void);
+SHIM_API unsigned long wattle_test_failures(void);
+
+static atomic_ulong count, failures;
+static unsigned long fail_at;
+static bool fail_always;
+static char log_path[4096];
+
+unsigned long wattle_test_allocations(void)
+{
+	return atomic_load(&count);
+}
+
+unsigned long wattle_test_failures(void)
+{
+	return atomic_load(&failures);
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	const char *fail = getenv("WATTLE_TEST_FAIL_ALLOC");
+	const char *path = getenv("WATTLE_TEST_ALLOC_LOG");
+
+	if (path && strlen(path) < sizeof(log_path))
+		memcpy(log_path, path, strlen(path) + 1);
+	if (fail) {
+		char *end;
+
+		fail_always = strstr(fail, ":always") != NULL;
+		fail_at = strtoul(fail, &end, 10);
+	}
+	if (!path && !fail)
+		return;
+	unsetenv("LD_PRELOAD");
+	unsetenv("WATTLE_TEST_FAIL_ALLOC");
+	unsetenv("WATTLE_TEST_ALLOC_LOG");
+	/* What ran before main() is the loader's, and not the same everywhere. */
+	atomic_store(&count, 0);
+}
+
+__attribute__((destructor)) static void finish(void)
+{
+	char text[64];
+	int fd, len;
+
+	if (!log_path[0])
+		return;
+	len = snprintf(text, sizeof(text), "%lu %lu\n", atomic_load(&count),
+		       atomic_load(&failures));
+	fd = open(log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, text, (size_t)len) != len)
+		_exit(99);
+	close(fd);
+}
+
+static bool may_pass(void)
+{
+	unsigned long n = atomic_fetch_add(&count, 1) + 1;
+
+	if (fail_at == 0 || (fail_always ? n < fail_at : n != fail_at))
+		return true;
+	atomic_fetch_add(&failures, 1);
+	errno = ENOMEM;
+	return false;
+}
+
+SHIM_API void *malloc(size_t size)
+{
+	return may_pass() ? __libc_malloc(size) : NULL;
+}
+
+SHIM_API void *calloc(size_t n, size_t size)
+{
+	return may_pass() ? __libc_calloc(n, size) : NULL;
+}
+
+SHIM_API void *realloc(void *memory, size_t size)
+{
+	return may_pass() ? __libc_realloc(memory, size) : NULL;
+}
+
+SHIM_API void *reallocarray(void *memory, size_t n, size_t size)
+{
+	if (size && n > SIZE_MAX / size) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return realloc(memory, n * size);
+}
+
+SHIM_API void *aligned_alloc(size_t alignment, size_t size)
+{
+	return may_pass() ? __libc_memalign(alignment, size) : NULL;
+}
+
+SHIM_API void *memalign(size_t alignment, size_t size)
+{
+	return may_pass() ? __libc_memalign(alignment, size) : NULL;
+}
+
+SHIM_API int posix_memalign(void **ret_memory, size_t alignment, size_t size)
+{
+	void *memory = may_pass() ? __libc_memalign(alignment, size) : NULL;
+
+	if (!memory)
+		return ENOMEM;
+	*ret_memory = memory;
+	return 0;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* The library as a user has it: the public header and libwattle.so, nothing else. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <wattle.h>
+
+static char *root_path(const char *name)
+{
+	const char *roots = getenv("WATTLE_ROOTS");
+	char *path = NULL;
+
+	assert_non_null(roots);
+	assert_true(asprintf(&path, "%s/%s", roots, name) > 0);
+	return path;
+}
+
+static struct wattle_meter *open_root(const char *name, uint32_t interval_ms)
+{
+	char *root = root_path(name);
+	const struct wattle_options options = {
+		.size = sizeof(options), .root = root, .nvml_path = "", .interval_ms = interval_ms};
+	struct wattle_meter *meter = NULL;
+	struct wattle_error error;
+
+	if (wattle_meter_open(&options, &meter, &error) < 0)
+		fail_msg("%s: %s", error.source, error.text);
+	/* Nothing of the caller's is kept. */
+	memset(root, 'x', strlen(root));
+	free(root);
+	return meter;
+}
+
+static void test_version(void **state)
+{
+	char text[32];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%d.%d.%d", WATTLE_VERSION_MAJOR, WATTLE_VERSION_MINOR,
+		 WATTLE_VERSION_PATCH);
+	assert_string_equal(wattle_version(), text);
+}
+
+static void test_words(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WATTLE_KINDS; i++)
+		assert_non_null(wattle_kind_name((enum wattle_kind)i));
+	assert_string_equal(wattle_kind_name(WATTLE_KIND_GPU_MEMORY), "gpu-memory");
+	assert_null(wattle_kind_name((enum wattle_kind)WATTLE_KINDS));
+	assert_null(wattle_kind_name((enum wattle_kind) - 1));
+	assert_string_equal(wattle_method_name(WATTLE_METHOD_COUNTER), "counter");
+	assert_string_equal(wattle_method_name(WATTLE_METHOD_MIXED), "mixed");
+	assert_null(wattle_method_name((enum wattle_method)99));
+	assert_string_equal(wattle_status_name(WATTLE_STATUS_OK), "ok");
+	assert_string_equal(wattle_status_name(WATTLE_STATUS_ABSENT), "absent");
+	assert_null(wattle_status_name((enum wattle_status)99));
+}
+
+static void test_strerror(void **state)
+{
+	static const int codes[] = {WATTLE_E_NO_WINDOW,
+				    WATTLE_E_WINDOW_OPEN,
+				    WATTLE_E_TOO_MANY,
+				    EINVAL,
+				    ENOENT,
+				    ERANGE,
+				    E2BIG,
+				    ENODATA};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		const char *text = wattle_strerror(-codes[i]);
+
+		assert_true(text && text[0]);
+		assert_string_equal(wattle_strerror(codes[i]), text);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(wattle_strerror(-codes[k]), text);
+	}
+	assert_non_null(wattle_strerror(0));
+	assert_non_null(wattle_strerror(INT32_MIN));
+	assert_non_null(wattle_strerror(-123456));
+}
+
+/* Callers compiled against other versions of the header. */
+static void test_option_sizes(void **state)
+{
+	struct {
+		struct wattle_options options;
+		char newer[64];
+	} wide = {.options = {.nvml_path = ""}};
+	char *root = root_path("vm-nothing");
+	struct wattle_meter *meter = (void *)7;
+	struct wattle_error error;
+
+	(void)state;
+	wide.options.root = root;
+	wide.options.size = sizeof(wide);
+	assert_return_code(wattle_meter_open(&wide.options, &meter, &error), 0);
+	assert_int_equal(wattle_meter_domains(meter), 2);
+	wattle_meter_close(meter);
+
+	meter = (void *)7;
+	wide.newer[63] = 1;
+	assert_int_equal(wattle_meter_open(&wide.options, &meter, &error), -E2BIG);
+	assert_int_equal(error.code, -E2BIG);
+	assert_ptr_equal(meter, (void *)7);
+
+	/* An older one, which knew the root only. */
+	wide.options.size = offsetof(struct wattle_options, nvml_path);
+	assert_return_code(wattle_meter_open(&wide.options, &meter, &error), 0);
+	assert_int_equal(wattle_meter_domains(meter), 2);
+	wattle_meter_close(meter);
+
+	wide.options.size = 0;
+	assert_int_equal(wattle_meter_open(&wide.options, &meter, &error), -EINVAL);
+	assert_non_null(strstr(error.text, "size"));
+	wide.options.size = 1 << 20;
+	assert_int_equal(wattle_meter_open(&wide.options, &meter, &error), -EINVAL);
+	free(root);
+}
+
+static void test_open_errors(void **state)
+{
+	struct wattle_options options = {.size = sizeof(options), .root = "/nowhere/at/all"};
+	struct wattle_meter *meter = (void *)7;
+	struct wattle_error error;
+
+	(void)state;
+	assert_int_equal(wattle_meter_open(&options, NULL, &error), -EINVAL);
+	assert_int_equal(wattle_meter_open(&options, &meter, NULL), -ENOENT);
+	assert_int_equal(wattle_meter_open(&options, &meter, &error), -ENOENT);
+	assert_int_equal(error.code, -ENOENT);
+	assert_string_equal(error.source, "root");
+	assert_string_equal(error.path, "/nowhere/at/all");
+	assert_true(error.text[0] && !strchr(error.text, '\n'));
+	options.root = NULL;
+	options.tape = "/nowhere/at/all";
+	assert_int_equal(wattle_meter_open(&options, &meter, &error), -ENOENT);
+	options.interval_ms = 100;
+	assert_int_equal(wattle_meter_open(&options, &meter, &error), -EINVAL);
+	options.interval_ms = 0;
+	options.root = "/";
+	assert_int_equal(wattle_meter_open(&options, &meter, &error), -EINVAL);
+	assert_ptr_equal(meter, (void *)7);
+	wattle_meter_close(NULL);
+}
+
+/* This machine, whatever it is. */
+static void test_this_machine(void **state)
+{
+	struct wattle_meter *meter = NULL;
+	struct wattle_error error;
+
+	(void)state;
+	if (wattle_meter_open(NULL, &meter, &error) < 0)
+		fail_msg("%s: %s", error.source, error.text);
+	assert_return_code(wattle_meter_tick(meter), 0);
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		struct wattle_domain domain;
+
+		assert_return_code(wattle_meter_domain(meter, i, &domain), 0);
+		assert_true(domain.source || domain.reason);
+	}
+	wattle_meter_close(meter);
+}
+
+static void test_domains(void **state)
+{
+	struct wattle_meter *meter = open_root("client-psys", 0);
+	struct wattle_domain domain = {.name = "untouched"};
+	size_t n = wattle_meter_domains(meter);
+
+	(void)state;
+	assert_int_equal(n, 5);
+	assert_int_equal(wattle_meter_domain(meter, n, &domain), -ERANGE);
+	assert_int_equal(wattle_meter_domain(meter, SIZE_MAX, &domain), -ERANGE);
+	assert_string_equal(domain.name, "untouched");
+	assert_int_equal(wattle_meter_find(meter, "package"), -ENOENT);
+	assert_int_equal(wattle_meter_find(meter, NULL), -ENOENT);
+	assert_return_code(
+		wattle_meter_domain(meter, (size_t)wattle_meter_find(meter, "psys-0"), &domain), 0);
+	assert_int_equal(domain.kind, WATTLE_KIND_PLATFORM);
+	assert_int_equal(domain.in_total, 0);
+	assert_string_equal(domain.source, "rapl-perf");
+	assert_int_equal(domain.method, WATTLE_METHOD_COUNTER);
+	assert_int_equal(domain.status, WATTLE_STATUS_OK);
+	wattle_meter_close(meter);
+}
+
+static void test_two_meters(void **state)
+{
+	struct wattle_meter *one = open_root("client-psys", 0);
+	struct wattle_meter *two = open_root("vm-nothing", 0);
+
+	(void)state;
+	assert_return_code(wattle_window_begin(one, "w"), 0);
+	assert_int_equal(wattle_window_end(two, "w", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	wattle_meter_close(one);
+	assert_return_code(wattle_window_begin(two, "w"), 0);
+	wattle_meter_close(two);
+}
+
+static void nap_ms(long ms)
+{
+	struct timespec time = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static uint64_t ticks_of(struct wattle_meter *meter)
+{
+	struct wattle_self self;
+
+	assert_return_code(wattle_meter_self(meter, &self), 0);
+	return self.ticks;
+}
+
+static volatile sig_atomic_t handled;
+
+static void handle(int number)
+{
+	(void)number;
+	handled++;
+}
+
+static void test_sampler(void **state)
+{
+	struct wattle_meter *meter = open_root("xeon-2s-dram", 1);
+	sigset_t mine, before;
+
+	(void)state;
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	/* It samples; how soon does not matter. */
+	for (int i = 0; i < 4000 && ticks_of(meter) < 10; i++)
+		nap_ms(5);
+	assert_true(ticks_of(meter) >= 10);
+	assert_return_code(wattle_window_end(meter, "w", NULL, NULL, 0), 0);
+
+	/* The program's signals are not for the meter's thread. */
+	assert_ptr_not_equal(signal(SIGUSR1, handle), SIG_ERR);
+	sigemptyset(&mine);
+	sigaddset(&mine, SIGUSR1);
+	assert_return_code(sigprocmask(SIG_BLOCK, &mine, &before), errno);
+	assert_return_code(kill(getpid(), SIGUSR1), errno);
+	for (uint64_t from = ticks_of(meter); ticks_of(meter) < from + 3;)
+		nap_ms(1);
+	assert_int_equal(handled, 0);
+	assert_return_code(sigprocmask(SIG_SETMASK, &before, NULL), errno);
+	assert_int_equal(handled, 1);
+	signal(SIGUSR1, SIG_DFL);
+	wattle_meter_close(meter);
+}
+
+/* An interval of an hour does not hold up the end. */
+static void test_sampler_stops(void **state)
+{
+	struct wattle_meter *meter = open_root("xeon-2s-dram", 3600000);
+
+	(void)state;
+	assert_int_equal(ticks_of(meter), 1);
+	wattle_meter_close(meter);
+}
+
+static unsigned lines;
+
+static void count_line(void *context, enum wattle_log_level level, const char *text)
+{
+	assert_ptr_equal(context, &lines);
+	assert_true(level <= WATTLE_LOG_DEBUG);
+	assert_true(text[0] && !strchr(text, '\n'));
+	lines++;
+}
+
+static void test_log(void **state)
+{
+	char *root = root_path("xeon-2s-dram");
+	const struct wattle_options options = {.size = sizeof(options),
+					       .root = root,
+					       .nvml_path = "",
+					       .log = count_line,
+					       .log_context = &lines};
+	struct wattle_meter *meter;
+
+	(void)state;
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	assert_true(lines > 0);
+	wattle_meter_close(meter);
+	free(root);
+}
+
+static void test_carbon(void **state)
+{
+	struct wattle_carbon world, france, number, cloud, untouched = {.year = 7};
+
+	(void)state;
+	assert_return_code(wattle_carbon_find(NULL, &world), 0);
+	assert_true(world.intensity_mg_per_kwh > 300000 && world.intensity_mg_per_kwh < 600000);
+	assert_true(world.year >= 2020 && world.dataset[0] && world.location[0]);
+	assert_true(world.uncertainty_ppm > 0);
+	assert_return_code(wattle_carbon_find("FRA", &france), 0);
+	assert_true(france.intensity_mg_per_kwh < world.intensity_mg_per_kwh / 4);
+	assert_return_code(wattle_carbon_find("gcp:europe-west9", &cloud), 0);
+	assert_true(cloud.intensity_mg_per_kwh < 100000);
+	assert_return_code(wattle_carbon_find("475.5", &number), 0);
+	assert_int_equal(number.intensity_mg_per_kwh, 475500);
+	assert_int_equal(number.year, 0);
+	assert_int_equal(wattle_carbon_find("XYZ", &untouched), -ENOENT);
+	assert_int_equal(wattle_carbon_find("gcp:moon-east1", &untouched), -ENOENT);
+	assert_int_equal(wattle_carbon_find("", &untouched), -EINVAL);
+	assert_int_equal(wattle_carbon_find("-3", &untouched), -EINVAL);
+	assert_int_equal(untouched.year, 7);
+	/* 1 kWh */
+	assert_int_equal(wattle_carbon_ug(&number, UINT64_C(3600000000000)), 475500000);
+	assert_int_equal(wattle_carbon_ug(&number, 0), 0);
+	/* No wrap at either end. */
+	assert_true(wattle_carbon_ug(&number, UINT64_MAX) > UINT64_C(1000000000000000));
+	number.intensity_mg_per_kwh = UINT64_C(1) << 33;
+	assert_true(wattle_carbon_ug(&number, UINT64_C(3600000000000)) >= UINT64_C(4294967295000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_version),	    cmocka_unit_test(test_words),
+		cmocka_unit_test(test_strerror),    cmocka_unit_test(test_option_sizes),
+		cmocka_unit_test(test_open_errors), cmocka_unit_test(test_this_machine),
+		cmocka_unit_test(test_domains),	    cmocka_unit_test(test_two_meters),
+		cmocka_unit_test(test_sampler),	    cmocka_unit_test(test_sampler_stops),
+		cmocka_unit_test(test_log),	    cmocka_unit_test(test_carbon),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <wattle.h>
+
+#include "base/err.h"
+#include "energy/units.h"
+#include "meter_bench.h"
+#include "unit.h"
+
+#define MS	 WTL_NS_PER_MS
+#define S	 WTL_NS_PER_S
+#define ZONES	 "sys/devices/virtual/powercap/intel-rapl/"
+#define PACKAGE0 ZONES "intel-rapl:0/energy_uj"
+#define PACKAGE1 ZONES "intel-rapl:1/energy_uj"
+#define DRAM0	 ZONES "intel-rapl:0/intel-rapl:0:0/energy_uj"
+#define RANGE	 UINT64_C(262143328850)
+
+/* Domains in order: name, "<" what it lies in, source, "/" what it is compared with, status, "+" if it
+ * is in the total. Without NVML. */
+static const struct {
+	const char *root, *domains;
+} expected[] = {
+	{"amd-apu", "package-0 rapl-powercap ok +\n"
+		    "gpu-0<package-0 amdgpu ok\n"
+		    "core-0 - absent\n"
+		    "dram-0 model ok +\n"},
+	{"amd-energy-hwmon", "package-0 hwmon ok +\n"
+			     "dram-0 model ok +\n"},
+	{"amd-epyc", "package-0 rapl-perf/rapl-powercap ok +\n"
+		     "package-1 rapl-perf/rapl-powercap ok +\n"
+		     "core-0 - absent\n"
+		     "core-1 - absent\n"
+		     "dram-0 model ok +\n"},
+	{"amd-gpu", "package-0 rapl-perf/rapl-powercap ok +\n"
+		    "core-0 - absent\n"
+		    "dram-0 model ok +\n"
+		    "gpu-0 amdgpu ok +\n"
+		    "gpu-1 amdgpu asleep +\n"},
+	{"arm-server", "package-0 hwmon ok +\n"
+		       "dram-0 model ok +\n"
+		       "soc-0 hwmon ok +\n"
+		       "board-0 hwmon ok\n"
+		       "board-1 hwmon ok\n"
+		       "board-2 hwmon ok\n"},
+	{"client-psys", "package-0 rapl-perf/rapl-powercap ok +\n"
+			"core-0<package-0 rapl-perf/rapl-powercap ok\n"
+			"uncore-0<package-0 rapl-perf/rapl-powercap ok\n"
+			"dram-0 rapl-perf/rapl-powercap ok +\n"
+			"psys-0 rapl-perf/rapl-powercap ok\n"},
+	{"container-masked", "package-0 model ok +\n"
+			     "core-0 - denied\n"
+			     "dram-0 model ok +\n"},
+	{"eacces", "package-0 model ok +\n"
+		   "core-0 - denied\n"
+		   "dram-0 model ok +\n"},
+	{"grace", "dram-0 model ok +\n"
+		  "gpu-0 - absent +\n"
+		  "module-0 hwmon ok\n"
+		  "soc-0<module-0 hwmon ok\n"
+		  "package-0<soc-0 hwmon ok +\n"
+		  "uncore-0<soc-0 hwmon ok +\n"},
+	{"hex-zones", "package-0 rapl-powercap ok +\n"
+		      "package-1 rapl-powercap ok +\n"
+		      "package-2 rapl-powercap ok +\n"
+		      "package-3 rapl-powercap ok +\n"
+		      "package-4 rapl-powercap ok +\n"
+		      "package-5 rapl-powercap ok +\n"
+		      "package-6 rapl-powercap ok +\n"
+		      "package-7 rapl-powercap ok +\n"
+		      "package-8 rapl-powercap ok +\n"
+		      "package-9 rapl-powercap ok +\n"
+		      "package-10 rapl-powercap ok +\n"
+		      "dram-0 model ok +\n"},
+	{"intel-gpu", "package-0 rapl-powercap ok +\n"
+		      "core-0<package-0 rapl-powercap ok\n"
+		      "uncore-0<package-0 rapl-powercap ok\n"
+		      "dram-0 model ok +\n"
+		      "gpu-0 intel-gpu ok +\n"
+		      "gpu-1 intel-gpu ok +\n"},
+	{"jetson", "dram-0 model ok +\n"
+		   "board-0 hwmon ok\n"
+		   "soc-0<board-0 hwmon ok +\n"
+		   "soc-1<board-0 hwmon ok +\n"},
+	{"laptop-battery", "package-0 rapl-powercap ok +\n"
+			   "core-0<package-0 rapl-powercap ok\n"
+			   "uncore-0<package-0 rapl-powercap ok\n"
+			   "dram-0 model ok +\n"
+			   "battery-0 battery ok\n"
+			   "battery-1 battery ok\n"},
+	{"nvidia-laptop", "package-0 rapl-powercap ok +\n"
+			  "core-0<package-0 rapl-powercap ok\n"
+			  "uncore-0<package-0 rapl-powercap ok\n"
+			  "dram-0 model ok +\n"
+			  "gpu-0 - asleep +\n"},
+	{"nvidia-server", "package-0 rapl-powercap ok +\n"
+			  "package-1 rapl-powercap ok +\n"
+			  "dram-0 rapl-powercap ok +\n"
+			  "dram-1 rapl-powercap ok +\n"
+			  "gpu-0 - absent +\n"
+			  "gpu-1 - absent +\n"},
+	{"rubbish", "intel-rapl:5 - failed\n"
+		    "intel-rapl:c - failed\n"
+		    "intel-rapl:d - failed\n"
+		    "package-0 - failed +\n"
+		    "package-1 - failed +\n"
+		    "package-2 - failed +\n"
+		    "package-3 - failed +\n"
+		    "package-4 rapl-powercap ok +\n"
+		    "package-6 - failed +\n"
+		    "package-7 rapl-powercap ok +\n"
+		    "package-8 - failed +\n"
+		    "package-9 - failed +\n"
+		    "package-10 - failed +\n"
+		    "package-11 - failed +\n"
+		    "package-14 - failed +\n"
+		    "battery-0 battery failed\n"
+		    "board-0 - failed\n"
+		    "board-1 - failed\n"
+		    "board-2 - failed\n"
+		    "board-3 hwmon ok\n"},
+	{"vm-nothing", "package-0 model ok +\n"
+		       "dram-0 model ok +\n"},
+	{"xeon-2s-dram", "package-0 rapl-perf/rapl-powercap ok +\n"
+			 "package-1 rapl-perf/rapl-powercap ok +\n"
+			 "dram-0 rapl-perf/rapl-powercap ok +\n"
+			 "dram-1 rapl-perf/rapl-powercap ok +\n"},
+	{"xeon-multidie", "package-0-die-0 rapl-perf/rapl-powercap ok +\n"
+			  "package-0-die-1 rapl-perf/rapl-powercap ok +\n"
+			  "package-1-die-0 rapl-perf/rapl-powercap ok +\n"
+			  "package-1-die-1 rapl-perf/rapl-powercap ok +\n"
+			  "dram-0-die-0 rapl-perf/rapl-powercap ok +\n"
+			  "dram-0-die-1 rapl-perf/rapl-powercap ok +\n"
+			  "dram-1-die-0 rapl-perf/rapl-powercap ok +\n"
+			  "dram-1-die-1 rapl-perf/rapl-powercap ok +\n"},
+	{"xeon-spr-psys", "package-0 rapl-powercap ok +\n"
+			  "package-1 rapl-powercap ok +\n"
+			  "dram-0 rapl-powercap ok +\n"
+			  "dram-1 rapl-powercap ok +\n"
+			  "psys-0 rapl-powercap ok\n"
+			  "psys-1 rapl-powercap ok\n"},
+	{"zero-counters", "package-0 model ok +\n"
+			  "dram-0 model ok +\n"},
+};
+
+static void list_domains(struct wattle_meter *meter, char *text, size_t size)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		struct wattle_domain d;
+
+		assert_return_code(wattle_meter_domain(meter, i, &d), 0);
+		len += (size_t)snprintf(text + len, size - len, "%s%s%s %s%s%s %s%s\n", d.name,
+					d.inside ? "<" : "", d.inside ? d.inside : "",
+					d.source ? d.source : "-", d.check ? "/" : "",
+					d.check ? d.check : "", wattle_status_name(d.status),
+					d.in_total ? " +" : "");
+		assert_true(len < size);
+	}
+}
+
+static void test_roots(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(expected); i++) {
+		struct meter_bench bench;
+		char text[4096] = "";
+
+		meter_bench_root(&bench, expected[i].root);
+		meter_bench_open(&bench);
+		list_domains(bench.meter, text, sizeof(text));
+		if (strcmp(text, expected[i].domains) != 0)
+			fail_msg("%s:\n%sinstead of\n%s", expected[i].root, text,
+				 expected[i].domains);
+		meter_bench_done(&bench);
+	}
+}
+
+/* What has no figure says why; what is modelled says why it is not measured. */
+static void test_reasons(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(expected); i++) {
+		struct meter_bench bench;
+
+		meter_bench_root(&bench, expected[i].root);
+		meter_bench_open(&bench);
+		for (size_t k = 0; k < wattle_meter_domains(bench.meter); k++) {
+			struct wattle_domain d;
+
+			wattle_meter_domain(bench.meter, k, &d);
+			if (!d.source && !d.reason)
+				fail_msg("%s: %s is not measured, and does not say why",
+					 expected[i].root, d.name);
+			assert_int_equal(d.source == NULL, d.method == WATTLE_METHOD_NONE);
+			assert_int_equal(meter_bench_find(&bench, d.name), k);
+		}
+		meter_bench_done(&bench);
+	}
+}
+
+/* A machine that is an empty directory opens too. */
+static void test_empty_root(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_window window;
+
+	(void)state;
+	meter_bench_copy(&bench, "");
+	meter_bench_open(&bench);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	meter_bench_tick(&bench, S);
+	assert_return_code(wattle_window_end(bench.meter, "w", &window, NULL, 0), 0);
+	assert_int_equal(window.duration_ns, S);
+	for (size_t i = 0; i < wattle_meter_domains(bench.meter); i++) {
+		struct wattle_domain d;
+
+		wattle_meter_domain(bench.meter, i, &d);
+		assert_true(d.reason || d.method == WATTLE_METHOD_MODELLED);
+	}
+	meter_bench_done(&bench);
+}
+
+static void start_server(struct meter_bench *bench)
+{
+	meter_bench_copy(bench, "nvidia-server");
+	meter_bench_write(bench, PACKAGE0, "1000000\n");
+	meter_bench_write(bench, PACKAGE1, "2000000\n");
+	meter_bench_write(bench, DRAM0, "3000000\n");
+	meter_bench_open(bench);
+	assert_return_code(wattle_window_begin(bench->meter, "w"), 0);
+}
+
+static void test_exact_energy(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e, energies[8];
+	struct wattle_window window;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "1000001\n");
+	meter_bench_tick(&bench, 100 * MS);
+	meter_bench_write(&bench, PACKAGE0, "11000007\n");
+	meter_bench_write(&bench, DRAM0, "3000100\n");
+	meter_bench_pass(&bench, 900 * MS);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.energy_uj, 10000007);
+	assert_int_equal(e.measured_ns, S);
+	assert_int_equal(e.gap_ns, 0);
+	assert_int_equal(e.mean_uw, 10000007);
+	assert_int_equal(e.status, WATTLE_STATUS_OK);
+	assert_int_equal(e.method, WATTLE_METHOD_COUNTER);
+	assert_true(e.uncertainty_uj > 0);
+	assert_return_code(wattle_window_end(bench.meter, "w", &window, energies, 8), 0);
+	assert_int_equal(energies[meter_bench_find(&bench, "dram-0")].energy_uj, 100);
+	assert_int_equal(energies[meter_bench_find(&bench, "package-1")].energy_uj, 0);
+	assert_int_equal(window.total.energy_uj, 10000107);
+	assert_int_equal(window.total.method, WATTLE_METHOD_COUNTER);
+	assert_int_equal(window.duration_ns, S);
+	assert_int_equal(window.begin_mono_ns, METER_BENCH_START_NS);
+	assert_int_equal(window.begin_utc_ns - window.begin_mono_ns,
+			 INT64_C(1700000000) * WTL_NS_PER_S);
+	meter_bench_done(&bench);
+}
+
+/* A perf counter of 2^-32 J: every 2^32 counts are a joule, to the microjoule, however read. */
+static void test_perf_units(void **state)
+{
+	struct meter_bench bench;
+	uint64_t count = 535152286236672;
+
+	(void)state;
+	meter_bench_copy(&bench, "xeon-2s-dram");
+	meter_bench_open(&bench);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	for (int i = 0; i < 64; i++) {
+		count += UINT64_C(1) << 26; /* 1/64 J: no whole number of µJ */
+		meter_bench_write(&bench, "wattle-perf/18-2-0", "%llu\n",
+				  (unsigned long long)count);
+		meter_bench_tick(&bench, 10 * MS);
+	}
+	assert_int_equal(meter_bench_energy(&bench, "w", "package-0").energy_uj, 1000000);
+	meter_bench_done(&bench);
+}
+
+static void test_wrap(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e;
+
+	(void)state;
+	meter_bench_copy(&bench, "nvidia-server");
+	meter_bench_write(&bench, PACKAGE0, "%llu\n", (unsigned long long)(RANGE - 1000));
+	meter_bench_open(&bench);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	meter_bench_write(&bench, PACKAGE0, "500\n");
+	meter_bench_tick(&bench, 100 * MS);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	/* The highest value is one unit (61 µJ) below the range. */
+	assert_int_equal(e.energy_uj, 1000 + 61 + 500);
+	assert_int_equal(e.flags & WATTLE_ENERGY_RESET, 0);
+	assert_int_equal(e.gap_ns, 0);
+	meter_bench_done(&bench);
+}
+
+/* A counter that jumps back by more than could have been used began anew: a gap, no number. */
+static void test_reset(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "2000000\n");
+	meter_bench_tick(&bench, 100 * MS);
+	meter_bench_write(&bench, PACKAGE0, "10\n");
+	meter_bench_tick(&bench, 100 * MS);
+	meter_bench_write(&bench, PACKAGE0, "1000010\n");
+	meter_bench_tick(&bench, 100 * MS);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.energy_uj, 2000000);
+	assert_int_equal(e.status, WATTLE_STATUS_GAP);
+	assert_int_equal(e.gap_ns, 100 * MS);
+	assert_int_equal(e.measured_ns, 200 * MS);
+	assert_true(e.flags & WATTLE_ENERGY_RESET);
+	assert_int_equal(e.mean_uw, 10000000);
+	meter_bench_done(&bench);
+}
+
+/* A zone that goes and comes back: the counter went on meanwhile, so nothing is lost. */
+static void test_comes_back(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_window window;
+	struct wattle_energy e;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "2000000\n");
+	meter_bench_tick(&bench, 100 * MS);
+	meter_bench_write(&bench, PACKAGE0, "!errno ENODEV\n");
+	meter_bench_tick(&bench, 900 * MS);
+	assert_int_equal(meter_bench_domain(&bench, "package-0").status, WATTLE_STATUS_GONE);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.status, WATTLE_STATUS_GONE);
+	assert_int_equal(e.energy_uj, 1000000);
+	assert_int_equal(e.measured_ns, 100 * MS);
+	assert_int_equal(e.gap_ns, 900 * MS);
+	assert_return_code(wattle_window_read(bench.meter, "w", &window, NULL, 0), 0);
+	assert_int_equal(window.total.status, WATTLE_STATUS_GAP);
+
+	meter_bench_write(&bench, PACKAGE0, "5000000\n");
+	meter_bench_tick(&bench, 1100 * MS);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.status, WATTLE_STATUS_OK);
+	assert_int_equal(e.energy_uj, 4000000);
+	assert_int_equal(e.measured_ns, 2100 * MS);
+	assert_int_equal(e.gap_ns, 0);
+	meter_bench_done(&bench);
+}
+
+static void test_denied_midway(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_domain domain;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "!errno EACCES\n");
+	meter_bench_tick(&bench, 100 * MS);
+	domain = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(domain.status, WATTLE_STATUS_DENIED);
+	assert_non_null(domain.reason);
+	meter_bench_write(&bench, PACKAGE0, "rubbish\n");
+	meter_bench_tick(&bench, 1500 * MS);
+	domain = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(domain.status, WATTLE_STATUS_FAILED);
+	assert_non_null(domain.reason);
+	meter_bench_write(&bench, PACKAGE0, "2000000\n");
+	meter_bench_tick(&bench, 1500 * MS);
+	domain = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(domain.status, WATTLE_STATUS_OK);
+	assert_null(domain.reason);
+	meter_bench_done(&bench);
+}
+
+/* Nothing was read in the whole window: no figure, and not one of 0 either. */
+static void test_never_read(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_window window;
+	struct wattle_energy e;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "!errno EIO\n");
+	meter_bench_tick(&bench, 100 * MS);
+	assert_return_code(wattle_window_begin(bench.meter, "late"), 0);
+	meter_bench_tick(&bench, 500 * MS);
+	e = meter_bench_energy(&bench, "late", "package-0");
+	assert_int_equal(e.has_energy, 0);
+	assert_int_equal(e.status, WATTLE_STATUS_FAILED);
+	assert_int_equal(e.gap_ns, 500 * MS);
+	/* And the window whose only reading was its first: */
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.gap_ns, 600 * MS);
+	assert_return_code(wattle_window_read(bench.meter, "late", &window, NULL, 0), 0);
+	assert_int_equal(window.total.status, WATTLE_STATUS_GAP);
+	assert_int_equal(window.total.gap_ns, 500 * MS);
+	assert_int_equal(window.total.has_energy, 1);
+	assert_int_equal(e.has_energy, 0);
+	assert_int_equal(e.has_power, 0);
+	/* It comes back: the figure begins there, and what lies before is a gap. */
+	meter_bench_write(&bench, PACKAGE0, "7000000\n");
+	meter_bench_tick(&bench, 1000 * MS);
+	meter_bench_write(&bench, PACKAGE0, "8000000\n");
+	meter_bench_tick(&bench, 500 * MS);
+	e = meter_bench_energy(&bench, "late", "package-0");
+	assert_int_equal(e.energy_uj, 1000000);
+	assert_int_equal(e.measured_ns, 500 * MS);
+	assert_int_equal(e.gap_ns, 1500 * MS);
+	assert_int_equal(e.status, WATTLE_STATUS_GAP);
+	meter_bench_done(&bench);
+}
+
+static void test_suspend(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e;
+
+	(void)state;
+	start_server(&bench);
+	meter_bench_write(&bench, PACKAGE0, "2000000\n");
+	meter_bench_tick(&bench, 100 * MS);
+	bench.asleep_ns += 3600 * S;
+	meter_bench_write(&bench, PACKAGE0, "90000000\n");
+	meter_bench_tick(&bench, 100 * MS);
+	assert_non_null(strstr(bench.log, "slept"));
+	meter_bench_write(&bench, PACKAGE0, "91000000\n");
+	meter_bench_tick(&bench, 100 * MS);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_int_equal(e.energy_uj, 2000000);
+	assert_int_equal(e.status, WATTLE_STATUS_GAP);
+	assert_int_equal(e.gap_ns, 100 * MS);
+	assert_int_equal(e.measured_ns, 200 * MS);
+	meter_bench_done(&bench);
+}
+
+/* The clocks' small disagreements are not sleep. */
+static void test_no_suspend(void **state)
+{
+	struct meter_bench bench;
+
+	(void)state;
+	start_server(&bench);
+	for (int i = 0; i < 1000; i++) {
+		bench.asleep_ns += 1 * MS;
+		meter_bench_tick(&bench, 10 * MS);
+	}
+	assert_null(strstr(bench.log, "slept"));
+	assert_int_equal(meter_bench_energy(&bench, "w", "package-0").gap_ns, 0);
+	meter_bench_done(&bench);
+}
+
+/* Package-0 by perf and by powercap; both move by what is given. */
+static void move_both(struct meter_bench *bench, double perf_j, double powercap_j)
+{
+	static const double counts_per_j = 4294967296.0;
+
+	meter_bench_write(bench, "wattle-perf/18-2-0", "%llu\n",
+			  (unsigned long long)(535152286236672.0 + perf_j * counts_per_j));
+	meter_bench_write(bench, PACKAGE0, "%llu\n",
+			  (unsigned long long)(124599532281 + powercap_j * 1e6) % (RANGE + 61));
+}
+
+static uint32_t flags_after(struct meter_bench *bench, int from_s, int to_s, double ratio)
+{
+	for (int i = from_s; i < to_s; i++) {
+		double joule = 100.0 * (i + 1);
+
+		move_both(bench, joule, joule * ratio);
+		meter_bench_tick(bench, S);
+	}
+	return meter_bench_energy(bench, "w", "package-0").flags;
+}
+
+static void start_comparison(struct meter_bench *bench)
+{
+	meter_bench_copy(bench, "xeon-2s-dram");
+	move_both(bench, 0.0, 0.0);
+	meter_bench_open(bench);
+	assert_return_code(wattle_window_begin(bench->meter, "w"), 0);
+}
+
+static void test_disagreement(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy early, late;
+
+	(void)state;
+	start_comparison(&bench);
+	assert_int_equal(flags_after(&bench, 0, 4, 1.2) & WATTLE_ENERGY_DISAGREES, 0);
+	early = meter_bench_energy(&bench, "w", "package-0");
+	assert_true(flags_after(&bench, 4, 7, 1.2) & WATTLE_ENERGY_DISAGREES);
+	late = meter_bench_energy(&bench, "w", "package-0");
+	/* 20 % apart, either may be right: k = 2 times 0.2 / sqrt(3) is 23 %. */
+	assert_true(late.uncertainty_uj > late.energy_uj * 23 / 100);
+	assert_true(late.uncertainty_uj < late.energy_uj * 30 / 100);
+	assert_true((double)early.uncertainty_uj / (double)early.energy_uj < 0.1);
+	meter_bench_done(&bench);
+}
+
+static void test_agreement(void **state)
+{
+	struct meter_bench bench;
+
+	(void)state;
+	start_comparison(&bench);
+	assert_int_equal(flags_after(&bench, 0, 20, 1.003) & WATTLE_ENERGY_DISAGREES, 0);
+	meter_bench_done(&bench);
+}
+
+/* What held for hours does not cover up what begins now. */
+static void test_late_disagreement(void **state)
+{
+	struct meter_bench bench;
+
+	(void)state;
+	start_comparison(&bench);
+	assert_int_equal(flags_after(&bench, 0, 7200, 1.0) & WATTLE_ENERGY_DISAGREES, 0);
+	for (int i = 0; i < 150; i++) {
+		/* The second source stands still from now on. */
+		move_both(&bench, 720000.0 + 100.0 * (i + 1), 720000.0);
+		meter_bench_tick(&bench, S);
+	}
+	assert_true(meter_bench_energy(&bench, "w", "package-0").flags & WATTLE_ENERGY_DISAGREES);
+	meter_bench_done(&bench);
+}
+
+/* A source that takes 30 ms gets a thread of its own after three reads in a row. */
+static void start_slow(struct meter_bench *bench)
+{
+	meter_bench_copy(bench, "laptop-battery");
+	bench->slow = "power_supply/BAT0";
+	bench->slow_ns = 30 * MS;
+	meter_bench_open(bench);
+	for (int i = 0; i < 4 && !strstr(bench->log, "thread of its own"); i++)
+		meter_bench_tick(bench, 100 * MS);
+	assert_non_null(strstr(bench->log, "battery answers slowly"));
+}
+
+static void test_slow_source(void **state)
+{
+	struct meter_bench bench;
+	unsigned done;
+	int64_t before_ns;
+
+	(void)state;
+	start_slow(&bench);
+	done = bench.slow_reads_done;
+	bench.stuck = true;
+	before_ns = meter_bench_now(&bench);
+	for (int i = 0; i < 5; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	meter_bench_await_begun(&bench, done + 1);
+	assert_int_equal(bench.blocked_owner, 0);
+	assert_int_equal(meter_bench_now(&bench), before_ns + 500 * MS);
+	/* It answers at last: its power is there again. */
+	meter_bench_tick(&bench, 1100 * MS);
+	assert_int_equal(meter_bench_domain(&bench, "battery-0").status, WATTLE_STATUS_STALE);
+	assert_non_null(meter_bench_domain(&bench, "battery-0").reason);
+	assert_int_equal(meter_bench_domain(&bench, "package-0").status, WATTLE_STATUS_OK);
+	meter_bench_release(&bench);
+	meter_bench_await_done(&bench, done + 1);
+	for (int i = 0; i < 20; i++) {
+		struct timespec moment = {.tv_nsec = 5000000};
+
+		meter_bench_tick(&bench, 10 * MS);
+		if (meter_bench_domain(&bench, "battery-0").status == WATTLE_STATUS_OK)
+			break;
+		nanosleep(&moment, NULL);
+	}
+	assert_int_equal(meter_bench_domain(&bench, "battery-0").status, WATTLE_STATUS_OK);
+	meter_bench_done(&bench);
+}
+
+/* A slow counter's energy is that between its answers; what is missing at the edges is a gap. */
+static void test_slow_counter(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e;
+	unsigned done;
+
+	(void)state;
+	meter_bench_copy(&bench, "nvidia-server");
+	bench.slow = "intel-rapl";
+	bench.slow_ns = 30 * MS;
+	meter_bench_write(&bench, PACKAGE0, "1000000\n");
+	meter_bench_open(&bench);
+	for (int i = 0; i < 4; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	assert_non_null(strstr(bench.log, "rapl-powercap answers slowly"));
+	done = bench.slow_reads_done;
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	meter_bench_await_done(&bench, done / 4 * 4 + 4);
+	/* The caller never ticks: the only answer is from the window's begin. */
+	meter_bench_pass(&bench, 60 * S);
+	e = meter_bench_energy(&bench, "w", "package-0");
+	assert_true(!e.has_energy || e.gap_ns > 59 * S);
+	assert_true(!e.has_power);
+	meter_bench_done(&bench);
+}
+
+/* The battery's power is sampled: its energy is power times time. */
+static void test_integrated(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy e;
+
+	(void)state;
+	meter_bench_copy(&bench, "laptop-battery");
+	meter_bench_open(&bench);
+	for (int i = 0; i < 100; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	for (int i = 0; i < 200; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	e = meter_bench_energy(&bench, "w", "battery-0");
+	assert_int_equal(e.method, WATTLE_METHOD_INTEGRATED);
+	assert_int_equal(e.measured_ns, 20 * S);
+	/* 7.42 W */
+	assert_in_range(e.energy_uj, 7400000 * 20, 7440000 * 20);
+	assert_in_range(e.mean_uw, 7400000, 7440000);
+	meter_bench_done(&bench);
+}
+
+static void test_self(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_self self;
+
+	(void)state;
+	meter_bench_root(&bench, "xeon-2s-dram");
+	bench.clock_step_ns = 1000;
+	meter_bench_open(&bench);
+	for (int i = 0; i < 9; i++)
+		meter_bench_tick(&bench, S);
+	assert_return_code(wattle_meter_self(bench.meter, &self), 0);
+	assert_int_equal(self.ticks, 10);
+	assert_int_equal(self.late_ticks, 0);
+	assert_true(self.tick_max_ns >= 1000);
+	assert_true(self.tick_sum_ns >= self.tick_max_ns && self.tick_sum_ns < S);
+	meter_bench_done(&bench);
+}
+
+static void test_too_many_windows_wanted(void **state)
+{
+	struct meter_bench bench;
+	const struct wtl_env env = {.io = &bench.io};
+	struct wtl_err err = {.code = 0};
+	struct wattle_meter *meter = (void *)1;
+
+	(void)state;
+	meter_bench_root(&bench, "vm-nothing");
+	assert_return_code(wtl_io_real_new(bench.root, &bench.real, &err), 0);
+	bench.options = (struct wattle_options){.nvml_path = "", .max_windows = 65537};
+	assert_int_equal(wtl_meter_new(&env, &bench.options, &meter, &err), -EINVAL);
+	assert_ptr_equal(meter, (void *)1);
+	assert_non_null(strstr(err.text, "max_windows"));
+	assert_true(bench.freed);
+	meter_bench_done(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_roots),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_empty_root),
+		cmocka_unit_test(test_exact_energy),
+		cmocka_unit_test(test_perf_units),
+		cmocka_unit_test(test_wrap),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_comes_back),
+		cmocka_unit_test(test_denied_midway),
+		cmocka_unit_test(test_never_read),
+		cmocka_unit_test(test_suspend),
+		cmocka_unit_test(test_no_suspend),
+		cmocka_unit_test(test_disagreement),
+		cmocka_unit_test(test_agreement),
+		cmocka_unit_test(test_late_disagreement),
+		cmocka_unit_test(test_slow_source),
+		cmocka_unit_test(test_slow_counter),
+		cmocka_unit_test(test_integrated),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_too_many_windows_wanted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
