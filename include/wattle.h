@@ -45,12 +45,12 @@ WATTLE_API const char *wattle_version(void);
 
 /* What a domain is a part of. */
 enum wattle_kind {
-	WATTLE_KIND_CPU, /* a CPU package (or one die of it) */
-	WATTLE_KIND_CORE, /* the cores of a package */
+	WATTLE_KIND_CPU,    /* a CPU package (or one die of it) */
+	WATTLE_KIND_CORE,   /* the cores of a package */
 	WATTLE_KIND_UNCORE, /* the integrated GPU or other uncore part of a package */
 	WATTLE_KIND_DRAM,
 	WATTLE_KIND_PLATFORM, /* psys: what the board's maker wired to it, more than the package */
-	WATTLE_KIND_GPU, /* a GPU board with its memory */
+	WATTLE_KIND_GPU,      /* a GPU board with its memory */
 	WATTLE_KIND_GPU_MEMORY,
 	WATTLE_KIND_MODULE, /* a module that holds a CPU and GPUs (Grace Hopper) */
 	WATTLE_KIND_SOC,
@@ -61,23 +61,23 @@ enum wattle_kind {
 
 /* How a figure came about. */
 enum wattle_method {
-	WATTLE_METHOD_NONE, /* there is no figure */
-	WATTLE_METHOD_COUNTER, /* the difference of a hardware energy counter */
+	WATTLE_METHOD_NONE,	  /* there is no figure */
+	WATTLE_METHOD_COUNTER,	  /* the difference of a hardware energy counter */
 	WATTLE_METHOD_INTEGRATED, /* power samples over time */
-	WATTLE_METHOD_MODELLED, /* computed from activity and a table: a guess with wide bounds */
-	WATTLE_METHOD_MIXED /* a total of figures with different methods */
+	WATTLE_METHOD_MODELLED,	  /* computed from activity and a table: a guess with wide bounds */
+	WATTLE_METHOD_MIXED	  /* a total of figures with different methods */
 };
 
 /* The state of a domain, or of its figure over a window. */
 enum wattle_status {
 	WATTLE_STATUS_OK,
-	WATTLE_STATUS_STALE, /* the last answer is old: the device answers late */
-	WATTLE_STATUS_GAP, /* a stretch of the window could not be measured: see gap_ns */
+	WATTLE_STATUS_STALE,  /* the last answer is old: the device answers late */
+	WATTLE_STATUS_GAP,    /* a stretch of the window could not be measured: see gap_ns */
 	WATTLE_STATUS_DENIED, /* more privilege is needed */
-	WATTLE_STATUS_GONE, /* it was there and is no more */
+	WATTLE_STATUS_GONE,   /* it was there and is no more */
 	WATTLE_STATUS_FAILED, /* reading it fails */
 	WATTLE_STATUS_ASLEEP, /* it is suspended, and reading would wake it */
-	WATTLE_STATUS_ABSENT /* the machine does not have it */
+	WATTLE_STATUS_ABSENT  /* the machine does not have it */
 };
 
 /* Stable lower-case words for the above ("gpu-memory", "counter", "ok"); NULL for other numbers. */
@@ -87,17 +87,17 @@ WATTLE_API const char *wattle_status_name(enum wattle_status status);
 
 /* Beside negative errno values. */
 enum {
-	WATTLE_E_NO_WINDOW = 4101, /* no window of that name is open */
+	WATTLE_E_NO_WINDOW = 4101,   /* no window of that name is open */
 	WATTLE_E_WINDOW_OPEN = 4102, /* a window of that name is open already */
-	WATTLE_E_TOO_MANY = 4103 /* more windows are open than the meter holds */
+	WATTLE_E_TOO_MANY = 4103     /* more windows are open than the meter holds */
 };
 
 /* What failed, for people. code is the value that the function returned. */
 struct wattle_error {
 	int code;
 	char source[24]; /* the part that failed, such as "rapl-powercap" */
-	char path[160]; /* where, or "" */
-	char text[256]; /* one line: why, and what to do about it */
+	char path[160];	 /* where, or "" */
+	char text[256];	 /* one line: why, and what to do about it */
 };
 
 /* The words for any code that a function of this library returned. Static. */
@@ -153,19 +153,20 @@ WATTLE_API int wattle_meter_tick(struct wattle_meter *meter);
 /* One domain. The strings belong to the meter and stay until it is closed; those that are not known
  * are NULL. */
 struct wattle_domain {
-	const char *name; /* "package-0", "gpu-1" */
+	const char *name;   /* "package-0", "gpu-1" */
 	const char *inside; /* the domain that this one is a part of: never add both */
 	const char *device; /* the maker's name of the part */
 	const char *source; /* "rapl-perf", "nvml", … */
-	const char *sensor; /* how a power sensor averages, such as "ga100-draw 25/100": it sees 25 ms of
+	const char *
+		sensor; /* how a power sensor averages, such as "ga100-draw 25/100": it sees 25 ms of
 			       each 100 ms */
-	const char *check; /* the second source that this one is compared with */
+	const char *check;  /* the second source that this one is compared with */
 	const char *reason; /* why there is no (measured) figure */
 	const char *remedy; /* what would change that: a command, a permission, a setting */
 	enum wattle_kind kind;
 	enum wattle_method method;
 	enum wattle_status status;
-	int in_total; /* 1: the machine's total is the sum of these domains */
+	int in_total;	   /* 1: the machine's total is the sum of these domains */
 	int64_t update_ns; /* how often the sensor has something new; 0: not known */
 };
 
@@ -182,31 +183,31 @@ WATTLE_API int wattle_meter_find(const struct wattle_meter *meter, const char *n
 /* ---- Windows ---- */
 
 enum {
-	WATTLE_ENERGY_SHORT = 1, /* fewer than 10 updates of the sensor: mind the uncertainty */
+	WATTLE_ENERGY_SHORT = 1,     /* fewer than 10 updates of the sensor: mind the uncertainty */
 	WATTLE_ENERGY_DISAGREES = 2, /* two sources of this domain differ by more than they may */
-	WATTLE_ENERGY_RESET = 4 /* the counter started anew within the window */
+	WATTLE_ENERGY_RESET = 4	     /* the counter started anew within the window */
 };
 
 /* The energy of one domain (or of the machine) over a window. */
 struct wattle_energy {
 	enum wattle_status status; /* of the domain now; GAP: it is well, but gap_ns is not 0 */
 	enum wattle_method method;
-	int has_energy; /* 0: not known, and the figures below mean nothing */
-	int has_power; /* 0: the window is too short to speak of power */
-	uint64_t energy_uj; /* what was measured; a gap is not filled in */
+	int has_energy;		 /* 0: not known, and the figures below mean nothing */
+	int has_power;		 /* 0: the window is too short to speak of power */
+	uint64_t energy_uj;	 /* what was measured; a gap is not filled in */
 	uint64_t uncertainty_uj; /* expanded uncertainty, coverage factor k = 2 */
-	uint64_t mean_uw; /* over the measured time */
-	uint64_t max_uw; /* the highest mean between two samples */
-	int64_t measured_ns; /* what energy_uj covers */
-	int64_t gap_ns; /* what it does not */
-	uint32_t flags; /* WATTLE_ENERGY_… */
+	uint64_t mean_uw;	 /* over the measured time */
+	uint64_t max_uw;	 /* the highest mean between two samples */
+	int64_t measured_ns;	 /* what energy_uj covers */
+	int64_t gap_ns;		 /* what it does not */
+	uint32_t flags;		 /* WATTLE_ENERGY_… */
 	uint32_t samples;
 };
 
 struct wattle_window {
 	int64_t begin_utc_ns; /* UTC, since 1970 */
 	int64_t begin_mono_ns;
-	int64_t duration_ns; /* monotonic time: suspend is not in it */
+	int64_t duration_ns;	    /* monotonic time: suspend is not in it */
 	struct wattle_energy total; /* the sum of the in_total domains that have a figure */
 };
 
@@ -246,7 +247,7 @@ WATTLE_API int wattle_window_pop(struct wattle_meter *meter, struct wattle_windo
 
 struct wattle_carbon {
 	uint64_t intensity_mg_per_kwh;
-	uint32_t year; /* of the intensity; 0 for a number given by the caller */
+	uint32_t year;		  /* of the intensity; 0 for a number given by the caller */
 	uint32_t uncertainty_ppm; /* standard, relative, of the intensity */
 	char location[40];
 	char dataset[96];
@@ -264,7 +265,7 @@ WATTLE_API uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_
 /* ---- The cost of measuring ---- */
 
 struct wattle_self {
-	uint64_t ticks; /* samples taken */
+	uint64_t ticks;	     /* samples taken */
 	uint64_t late_ticks; /* by more than half an interval (with the meter's own thread) */
 	int64_t tick_max_ns; /* the longest sample */
 	int64_t tick_sum_ns; /* all samples together, wall time */

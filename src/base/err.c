@@ -21,6 +21,7 @@ static const struct error_word words[] = {
 	{WTL_EFORMAT, "WTL_EFORMAT", "Content is not in the expected format"},
 	{WTL_ELIBRARY, "WTL_ELIBRARY", "The library reported an error"},
 	{WTL_ETAPE_END, "WTL_ETAPE_END", "End of the tape"},
+	{WTL_EFROZEN, "WTL_EFROZEN", "the counter stands still"},
 	{EPERM, "EPERM", "Operation not permitted"},
 	{ENOENT, "ENOENT", "No such file or directory"},
 	{ESRCH, "ESRCH", "No such process"},

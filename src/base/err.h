@@ -8,6 +8,7 @@ enum {
 	WTL_EFORMAT = 4002,   /* a file's content is not what its format says */
 	WTL_ELIBRARY = 4003,  /* a foreign library answered with an error of its own */
 	WTL_ETAPE_END = 4004, /* a replayed tape holds nothing more */
+	WTL_EFROZEN = 4005,   /* a counter stands still that should be moving */
 };
 
 /*

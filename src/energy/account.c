@@ -5,12 +5,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/err.h"
+
 #define SPAN_UPDATES 10
 
 /* A counter that stands still for longer rests; it is not that slow. Judgement: so many times the
  * period that its source declares, or the slowest sensor's where none is declared. */
 #define REST_UPDATES 16
 #define REST_NS	     WTL_COUNTER_SLACK_NS
+
+/* A part that always draws something, and whose counter does not move for so long, has no counter any
+ * more. Judgement: frozen counters have been reported for AMD GPUs (facts/carbon-and-ml.md 5.2). */
+#define FROZEN_UPDATES 32
+#define FROZEN_NS      (2 * WTL_NS_PER_S)
 
 /* What is assumed of a power sensor that says nothing of itself (judgement). */
 #define UPDATE_DEFAULT_NS (100 * WTL_NS_PER_MS)
@@ -92,6 +99,41 @@ static void watch_updates(struct wtl_account *account, const struct wtl_reading 
 	account->change_ns = reading->t_mono_ns;
 }
 
+static bool always_draws(const struct wtl_channel *channel)
+{
+	switch (channel->kind) {
+	case WATTLE_KIND_CPU:
+	case WATTLE_KIND_DRAM:
+	case WATTLE_KIND_PLATFORM:
+	case WATTLE_KIND_GPU:
+	case WATTLE_KIND_MODULE:
+	case WATTLE_KIND_SOC:
+	case WATTLE_KIND_BOARD:
+		return channel->method == WATTLE_METHOD_COUNTER;
+	case WATTLE_KIND_CORE:
+	case WATTLE_KIND_UNCORE:
+	case WATTLE_KIND_GPU_MEMORY:
+	case WATTLE_KIND_BATTERY:
+	case WATTLE_KINDS:
+		break;
+	}
+	return false;
+}
+
+/* Follows since when the counter shows its present value. */
+static void watch_frozen(struct wtl_account *account, const struct wtl_reading *reading,
+			 bool has_base)
+{
+	int64_t most_ns = FROZEN_UPDATES * account->channel->update_ns;
+
+	if (!has_base || reading->value != account->last_ok.value)
+		account->still_ns = reading->t_mono_ns;
+	if (most_ns < FROZEN_NS)
+		most_ns = FROZEN_NS;
+	account->is_frozen =
+		always_draws(account->channel) && reading->t_mono_ns - account->still_ns > most_ns;
+}
+
 static int64_t span_needed_ns(const struct wtl_account *account)
 {
 	int64_t needed_ns = SPAN_UPDATES * wtl_account_update_ns(account);
@@ -136,8 +178,9 @@ static int take_count(struct wtl_account *account, const struct wtl_reading *rea
 
 	if (step == WTL_STEP_BAD)
 		return -ERANGE;
-	if (has_base)
+	if (has_base && account->channel->method == WATTLE_METHOD_COUNTER)
 		watch_updates(account, reading);
+	watch_frozen(account, reading, has_base);
 	return has_base && (step == WTL_STEP_OK || step == WTL_STEP_WRAPPED);
 }
 
@@ -159,6 +202,10 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 	}
 	account->last_ok = *reading;
 	account->samples++;
+	if (account->is_frozen) {
+		account->status = WATTLE_STATUS_FAILED;
+		account->error = -WTL_EFROZEN;
+	}
 	if (account->samples == 1 || rc == 0) {
 		start_span(account, reading->t_mono_ns);
 		return false;
@@ -227,6 +274,12 @@ static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns
 										    : 0;
 }
 
+/* The newest reading that says something of the energy. */
+static int64_t last_count_ns(const struct wtl_account *account)
+{
+	return account->is_frozen ? account->still_ns : account->counter.last_ns;
+}
+
 /*
  * How much earlier than the window the readings ended, beyond how much earlier they began: a source
  * that is read first, before slow ones, is early by the same at both edges.
@@ -234,7 +287,7 @@ static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns
 static int64_t end_missing_ns(const struct wtl_account *account, const struct wtl_mark *mark,
 			      int64_t t_ns)
 {
-	int64_t begin_ns = mark->t_ns - mark->from_ns, end_ns = t_ns - account->counter.last_ns;
+	int64_t begin_ns = mark->t_ns - mark->from_ns, end_ns = t_ns - last_count_ns(account);
 
 	return end_ns - (begin_ns > 0 ? begin_ns : 0);
 }
@@ -268,7 +321,8 @@ static void budget_counter(const struct wtl_account *account, const struct wtl_m
 	double end_half_ns = hypot((double)account->last_ok.half_ns, (double)rest_ns);
 
 	figure->budget.quantisation_uj =
-		wtl_budget_quantisation_uj(power_uw, wtl_account_update_ns(account));
+		hypot(wtl_budget_quantisation_uj(power_uw, wtl_account_update_ns(account)),
+		      wtl_budget_count_uj(&account->channel->unit));
 	figure->budget.edge_uj = wtl_budget_edge_uj(power_uw, mark->half_ns, (int64_t)end_half_ns);
 }
 
@@ -281,11 +335,16 @@ static bool since_counter(const struct wtl_account *account, const struct wtl_ma
 
 	figure->energy_uj = wtl_counter_uj(counter) - mark->energy_uj;
 	figure->gap_ns = counter->gap_ns - mark->gap_ns;
-	figure->measured_ns = counter->last_ns - mark->from_ns - figure->gap_ns;
+	figure->measured_ns = last_count_ns(account) - mark->from_ns - figure->gap_ns;
 	figure->resets = counter->resets - mark->resets;
 	/* What lies before the first good reading, and after the last, was not measured either. */
 	figure->gap_ns += edge_gap_ns(account, mark->from_ns - mark->t_ns);
 	figure->gap_ns += edge_gap_ns(account, missing_ns);
+	/* A counter that was frozen before the window began has measured less than nothing. */
+	if (figure->measured_ns < 0) {
+		figure->measured_ns = 0;
+		figure->gap_ns = t_ns - mark->t_ns;
+	}
 	budget_counter(account, mark, missing_ns, figure);
 	return !is_unseen(account, figure) || account->channel->max_uw > 0;
 }

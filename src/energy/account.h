@@ -31,6 +31,10 @@ struct wtl_account {
 	int error;
 	uint32_t samples; /* good readings with a time of their own */
 
+	/* A counter that no longer counts. */
+	int64_t still_ns; /* since when it shows its present value */
+	bool is_frozen;
+
 	/* Power between samples, over stretches long enough for this sensor. */
 	uint64_t span_uj;
 	int64_t span_ns;

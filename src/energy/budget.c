@@ -30,6 +30,11 @@ double wtl_budget_quantisation_uj(uint64_t mean_uw, int64_t update_ns)
 	return (double)mean_uw * (double)update_ns / 1e9 / sqrt(6.0);
 }
 
+double wtl_budget_count_uj(const struct wtl_unit *unit)
+{
+	return (double)unit->num / (double)unit->den / sqrt(6.0);
+}
+
 double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_half_ns)
 {
 	/* A uniform moment within ±half has a standard deviation of half / sqrt(3). */

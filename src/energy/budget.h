@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "energy/units.h"
+
 /*
  * The uncertainty of one domain's energy over a window: named standard uncertainties (k = 1) in µJ.
  * Terms and defaults: facts/carbon-and-ml.md 5.5 and docs/uncertainty.md, which says which are
@@ -34,6 +36,9 @@ void wtl_budget_add(struct wtl_budget *sum, const struct wtl_budget *part);
  * power × update / sqrt(6) (variance of the difference of two independent uniform phases, 2/12).
  */
 double wtl_budget_quantisation_uj(uint64_t mean_uw, int64_t update_ns);
+
+/* The counter's own resolution: one count at both edges, uniform. */
+double wtl_budget_count_uj(const struct wtl_unit *unit);
 
 /* A read at each edge that lasted 2 × half_ns and sampled somewhere within. */
 double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_half_ns);

@@ -8,7 +8,7 @@
 struct wtl_statistics {
 	size_t n;
 	double mean;
-	double sd; /* sample standard deviation (n - 1); 0 for n < 2 */
+	double sd;   /* sample standard deviation (n - 1); 0 for n < 2 */
 	double ci95; /* half-width of the 95 % confidence interval of the mean, Student's t with n - 1
 			degrees of freedom; 0 for n < 2 */
 	double min, max;

@@ -34,8 +34,9 @@ static const char *trouble(const struct wtl_account *account)
 		return "it is suspended, and reading it would wake it";
 	case WATTLE_STATUS_STALE:
 		return "its source answers late";
-	case WATTLE_STATUS_DENIED:
 	case WATTLE_STATUS_GONE:
+		return "it was there when the measurement began, and is no more";
+	case WATTLE_STATUS_DENIED:
 	case WATTLE_STATUS_FAILED:
 	case WATTLE_STATUS_ABSENT:
 		break;
@@ -57,6 +58,11 @@ void wtl_line_explain(struct wtl_line *line)
 	bool holds = miss_holds(line);
 
 	line->info.remedy = holds ? or_null(line->domain.miss->remedy) : NULL;
+	if (!holds && line->account && line->account->status == WATTLE_STATUS_GONE &&
+	    line->domain.kind == WATTLE_KIND_GPU)
+		line->info.remedy =
+			"look for its driver's messages: dmesg | grep -i -e nvrm -e xid "
+			"-e amdgpu -e i915 -e xe";
 	if (holds)
 		line->info.reason = or_null(line->domain.miss->reason);
 	else
@@ -156,9 +162,10 @@ int wtl_meter_open_lines(struct wattle_meter *meter)
 
 static double tolerance(const struct wtl_line *line)
 {
-	bool is_power = line->check->channel->quantity == WTL_QUANTITY_POWER;
+	bool counters = line->account->channel->quantity == WTL_QUANTITY_ENERGY &&
+			line->check->channel->quantity == WTL_QUANTITY_ENERGY;
 
-	return line->domain.kind == WATTLE_KIND_GPU || is_power ? TOLERANCE_POWER : TOLERANCE_RAPL;
+	return counters && line->domain.kind != WATTLE_KIND_GPU ? TOLERANCE_RAPL : TOLERANCE_POWER;
 }
 
 /* How far apart two honest sources can be: an update of each at either end. */
@@ -216,37 +223,6 @@ void wtl_line_compare(struct wtl_line *line)
 		start_comparing(line, breaks);
 }
 
-/*
- * Time of the window that was neither measured nor noticed as a gap: the last answer came early, as
- * from a slow source whose readings are taken when they come. One update of the sensor is within its
- * quantisation, and a few milliseconds may be other sources' reads.
- */
-static int64_t missing_ns(const struct wtl_line *line, const struct wtl_figure *figure,
-			  int64_t duration_ns)
-{
-	int64_t update_ns = wtl_account_update_ns(line->account);
-	int64_t passed_ns = figure->measured_ns + figure->gap_ns;
-	int64_t least_ns = duration_ns / 50;
-
-	if (least_ns < update_ns)
-		least_ns = update_ns;
-	if (least_ns < WTL_NS_PER_MS)
-		least_ns = WTL_NS_PER_MS;
-	return duration_ns - passed_ns > least_ns ? duration_ns - passed_ns : 0;
-}
-
-/* A window of few updates may have seen none of them: what is uncertain is the power around it. */
-static void widen_short(const struct wtl_account *account, const struct wtl_figure *figure,
-			struct wtl_budget *budget)
-{
-	int64_t update_ns = wtl_account_update_ns(account);
-	double usual_uj = wtl_budget_quantisation_uj(account->span_uw, update_ns);
-
-	if (account->channel->quantity == WTL_QUANTITY_ENERGY &&
-	    figure->measured_ns < UPDATES_MIN * update_ns && budget->quantisation_uj < usual_uj)
-		budget->quantisation_uj = usual_uj;
-}
-
 static enum wattle_status figure_status(const struct wtl_account *account,
 					const struct wtl_figure *figure)
 {
@@ -290,12 +266,10 @@ void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, i
 	energy->gap_ns = t_ns - mark->t_ns;
 	if (!figure.has_energy)
 		return;
-	figure.gap_ns += missing_ns(line, &figure, t_ns - mark->t_ns);
 	energy->gap_ns = figure.gap_ns;
 	/* Nothing was measured: that is not an energy of 0. */
 	if (figure.measured_ns <= 0)
 		return;
-	widen_short(line->account, &figure, &figure.budget);
 	/* Either source may be the right one: uniform between the two. */
 	figure.budget.disagreement_uj = line->disagreement * (double)figure.energy_uj / sqrt(3.0);
 	energy->status = figure_status(line->account, &figure);

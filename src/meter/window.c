@@ -106,6 +106,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 /* What the total is made of: one budget per source, since a source's gain is common to its parts. */
 struct totals {
 	struct wattle_energy energy;
+	uint64_t mean_uw; /* each part over the time that it was measured */
 	const char *sources[16];
 	struct wtl_budget budgets[16];
 	size_t n;
@@ -134,6 +135,7 @@ static void add_to_total(struct totals *totals, const struct wtl_line *line,
 		total->gap_ns = energy->gap_ns;
 	if (!energy->has_energy)
 		return;
+	totals->mean_uw = wtl_add_sat(totals->mean_uw, energy->mean_uw);
 	if (!total->has_energy)
 		total->method = energy->method;
 	else if (total->method != energy->method)
@@ -161,10 +163,11 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 			: total->gap_ns > 0 ? WATTLE_STATUS_GAP
 					    : WATTLE_STATUS_OK;
 	total->uncertainty_uj = (uint64_t)fmin(2.0 * sqrt(variance) + 0.5, 1.8e19);
-	total->measured_ns = duration_ns;
+	total->measured_ns = duration_ns - total->gap_ns;
 	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS) {
 		total->has_power = 1;
-		total->mean_uw = wtl_power_uw(total->energy_uj, duration_ns);
+		total->mean_uw = total->gap_ns > 0 ? totals->mean_uw
+						   : wtl_power_uw(total->energy_uj, duration_ns);
 		total->max_uw = max_uw > total->mean_uw ? max_uw : total->mean_uw;
 	}
 	*ret = *total;

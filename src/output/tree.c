@@ -17,6 +17,7 @@ enum { TEXT_MAX = 1 << 23, JSON_MAX = 1 << 28 };
  * becomes U+FFFD), and wtl_tree_write() takes its quotes away.
  */
 #define MARK	    "\xef\xb7\x90"
+#define MARK_QUOTED "\"\\uFDD0" /* as jansson writes it */
 #define REPLACEMENT "\xef\xbf\xbd"
 
 void wtl_tree_init(struct wtl_tree *tree)
@@ -138,7 +139,7 @@ static int dump(const char *chunk, size_t size, void *buf)
 /* Moves the numbers out of their quotes, in place: what follows only gets shorter. */
 static void unquote_numbers(struct wtl_buf *json)
 {
-	static const char quoted[] = "\"" MARK;
+	static const char quoted[] = MARK_QUOTED;
 	const size_t n = sizeof(quoted) - 1;
 	char *to = json->data, *end = json->data + json->len;
 
@@ -161,7 +162,9 @@ int wtl_tree_write(const struct wtl_tree *tree, struct wtl_buf *buf, bool one_li
 	if (tree->error)
 		return buf->error ? buf->error : (buf->error = tree->error);
 	wtl_buf_init(&json, JSON_MAX);
-	if (json_dump_callback(tree->root, dump, &json, one_line ? JSON_COMPACT : JSON_INDENT(2)) <
+	/* ASCII alone: what could move a terminal's cursor or turn its text around is escaped. */
+	if (json_dump_callback(tree->root, dump, &json,
+			       JSON_ENSURE_ASCII | (one_line ? JSON_COMPACT : JSON_INDENT(2))) <
 		    0 &&
 	    !json.error)
 		json.error = -ENOMEM;

@@ -133,8 +133,10 @@ static int try_sensor(struct amdgpu *state, struct wtl_io *io, const struct wtl_
 static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
 		    struct wtl_catalog *catalog)
 {
-	struct wtl_channel channel = {
-		.unit = WTL_UNIT_MICRO, .max_uw = MAX_UW, .update_ns = UPDATE_NS, .gain_ppm = GAIN_PPM};
+	struct wtl_channel channel = {.unit = WTL_UNIT_MICRO,
+				      .max_uw = MAX_UW,
+				      .update_ns = UPDATE_NS,
+				      .gain_ppm = GAIN_PPM};
 	bool apu = is_apu(io, gpu);
 	unsigned number = state->n_apus;
 	char path[128] = "";

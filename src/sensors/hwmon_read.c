@@ -147,7 +147,7 @@ int wtl_hwmon_miss(struct wtl_catalog *catalog, const struct wtl_channel *channe
 	miss_init(&miss, channel, status);
 	if (status == WATTLE_STATUS_DENIED) {
 		snprintf(miss.reason, sizeof(miss.reason), "%s is not readable by this user", base);
-		snprintf(miss.remedy, sizeof(miss.remedy), 
+		snprintf(miss.remedy, sizeof(miss.remedy),
 			 "sudo chgrp $(id -gn) %s && sudo chmod g+r %s (until the next boot)", path,
 			 path);
 	} else {

@@ -14,7 +14,7 @@
 enum {
 	CPUS_MAX = 8192, /* what Linux can be built for on x86-64 and arm64 */
 	PACKAGES_MAX = 256,
-	CPUINFO_FIRST = 8192, /* holds that of any one CPU */
+	CPUINFO_FIRST = 8192,	/* holds that of any one CPU */
 	CPUINFO_PER_CPU = 4096, /* new kernels write some 2.5 KB a CPU */
 	CPUINFO_MAX = 64 << 20,
 };

@@ -138,7 +138,9 @@ static int miss_asleep(struct finding *finding, const struct pci_gpu *gpu)
 	snprintf(reason, sizeof(reason),
 		 "the NVIDIA GPU at %s is suspended, and reading it would wake it", gpu->id);
 	snprintf(remedy, sizeof(remedy),
-		 "use the GPU, or as root: echo on > " PCI_DIR "/%s/power/control", gpu->id);
+		 "it is measured once it is in use; to keep it awake: "
+		 "echo on | sudo tee " PCI_DIR "/%s/power/control",
+		 gpu->id);
 	return miss_gpu(finding, WATTLE_STATUS_ASLEEP, remedy, reason);
 }
 

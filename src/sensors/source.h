@@ -14,16 +14,16 @@
 
 /* Where we run, from the root's files; each is false or "" where it cannot be told. */
 struct wtl_machine {
-	bool is_vm; /* the hypervisor flag, or DMI says so */
-	bool is_container; /* /.dockerenv, /run/.containerenv, or the cgroup of process 1 */
+	bool is_vm;	    /* the hypervisor flag, or DMI says so */
+	bool is_container;  /* /.dockerenv, /run/.containerenv, or the cgroup of process 1 */
 	char cpu_model[96]; /* "model name" of the first CPU */
-	char vendor[32]; /* "GenuineIntel", "AuthenticAMD", "ARM" … */
-	char product[96]; /* DMI: maker and product */
+	char vendor[32];    /* "GenuineIntel", "AuthenticAMD", "ARM" … */
+	char product[96];   /* DMI: maker and product */
 	char kernel[64];
-	unsigned n_cpus; /* online logical CPUs, at least 1 */
-	unsigned n_packages; /* at least 1 */
+	unsigned n_cpus;       /* online logical CPUs, at least 1 */
+	unsigned n_packages;   /* at least 1 */
 	uint64_t memory_bytes; /* 0: not known */
-	int perf_paranoid; /* kernel.perf_event_paranoid; INT_MIN: not known */
+	int perf_paranoid;     /* kernel.perf_event_paranoid; INT_MIN: not known */
 	uint64_t capabilities; /* effective set of this process; 0 may also mean not known */
 };
 
@@ -36,13 +36,13 @@ int wtl_machine_read(struct wtl_io *io, struct wtl_machine *ret_machine);
  * them, best first.
  */
 struct wtl_source_options {
-	const char *nvml_path; /* NULL: by the loader's rules; "": none */
+	const char *nvml_path;		   /* NULL: by the loader's rules; "": none */
 	const struct wtl_machine *machine; /* where all this happens; read once for all sources */
 };
 
 struct wtl_source_ops {
 	const char *name; /* "rapl-powercap": stable, appears in every output */
-	const char *doc; /* one line: what its numbers contain */
+	const char *doc;  /* one line: what its numbers contain */
 	size_t state_size;
 
 	/*
@@ -74,8 +74,8 @@ extern const struct wtl_source_ops *const wtl_sources[];
 struct wtl_held_file {
 	struct wtl_io *io;
 	char path[192];
-	int file; /* < 0: not open */
-	int error; /* the last failure, negative errno, or 0 */
+	int file;	  /* < 0: not open */
+	int error;	  /* the last failure, negative errno, or 0 */
 	int64_t retry_ns; /* monotonic: not to be tried before */
 };
 

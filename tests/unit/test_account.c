@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "account_bench.h"
 
+#include "base/err.h"
+
 /* ---- Counters ---- */
 
 static void test_nothing_read(void **state)
@@ -58,6 +60,64 @@ static void test_zero_of_a_sensor_is_in_the_budget(void **state)
 	m = mark(&b);
 	good(&b, 11 * S, 1000 * J);
 	assert_near(since(&b, &m).budget.gain_uj, hypot(30e6, 20e6), 1);
+}
+
+/* A package that draws nothing for two seconds has lost its counter: no joule is claimed for that time,
+ * and none is lost when it moves again. */
+static void test_frozen(void **state)
+{
+	struct bench b;
+	struct wtl_figure figure;
+	struct wtl_mark m, late;
+
+	(void)state;
+	init(&b, counter_channel());
+	good(&b, S, 0);
+	m = mark(&b);
+	good(&b, 2 * S, 100 * J);
+	good(&b, 4 * S, 100 * J);
+	assert_int_equal(b.account.status, WATTLE_STATUS_OK);
+	good(&b, 5 * S, 100 * J);
+	assert_int_equal(b.account.status, WATTLE_STATUS_FAILED);
+	assert_int_equal(b.account.error, -WTL_EFROZEN);
+	figure = since(&b, &m);
+	assert_true(figure.has_energy);
+	assert_int_equal(figure.energy_uj, 100 * J);
+	assert_int_equal(figure.measured_ns, S);
+	assert_true(figure.gap_ns >= 3 * S && figure.gap_ns < 3 * S + MS);
+	/* A window within the standstill has no figure. */
+	late = mark(&b);
+	good(&b, 6 * S, 100 * J);
+	figure = since(&b, &late);
+	assert_false(figure.has_energy);
+	assert_true(figure.gap_ns > S / 2);
+	good(&b, 7 * S, 600 * J);
+	assert_int_equal(b.account.status, WATTLE_STATUS_OK);
+	expect_figure(since(&b, &m), 600 * J, 6 * S, 0);
+}
+
+/* Cores may rest, and a slow counter is given its time. */
+static void test_not_frozen(void **state)
+{
+	struct wtl_channel core = counter_channel(), slow = counter_channel(),
+			   model = counter_channel();
+	struct wtl_channel channels[3];
+
+	(void)state;
+	core.kind = WATTLE_KIND_CORE;
+	slow.update_ns = S;
+	model.method = WATTLE_METHOD_MODELLED;
+	channels[0] = core;
+	channels[1] = slow;
+	channels[2] = model;
+	for (int i = 0; i < 3; i++) {
+		struct bench b;
+
+		init(&b, channels[i]);
+		for (int t = 1; t <= 20; t++)
+			good(&b, t * S, 7);
+		assert_int_equal(b.account.status, WATTLE_STATUS_OK);
+	}
 }
 
 /* A mark during a failure waits for the first good reading; what lay before is a gap. */
@@ -633,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_read),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_zero_of_a_sensor_is_in_the_budget),
+		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_not_frozen),
 		cmocka_unit_test(test_late_first_reading),
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_failed_reads_lose_nothing),

@@ -343,7 +343,9 @@ static void denied(void **state)
 	assert_int_equal(miss->status, WATTLE_STATUS_DENIED);
 	assert_int_equal(miss->kind, WATTLE_KIND_CPU);
 	assert_true(miss->in_total);
-	assert_string_equal(miss->remedy, "sudo chgrp $(id -gn) /sys/class/hwmon/hwmon0/energy9_input && "
+	assert_string_equal(
+		miss->remedy,
+		"sudo chgrp $(id -gn) /sys/class/hwmon/hwmon0/energy9_input && "
 		"sudo chmod g+r /sys/class/hwmon/hwmon0/energy9_input (until the next boot)");
 	bench_done(&bench);
 }

@@ -397,8 +397,8 @@ int main(void)
 		cmocka_unit_test(rubbish_is_not_known),	   cmocka_unit_test(memory_has_a_unit),
 		cmocka_unit_test(virtual_machines_by_dmi), cmocka_unit_test(containers),
 		cmocka_unit_test(cpuinfo_may_be_large),	   cmocka_unit_test(packages_from_topology),
-		cmocka_unit_test(packages_by_their_lists),
-		cmocka_unit_test(package_of_a_cpu),	   cmocka_unit_test(suspended_devices),
+		cmocka_unit_test(packages_by_their_lists), cmocka_unit_test(package_of_a_cpu),
+		cmocka_unit_test(suspended_devices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -460,6 +460,8 @@ static void test_no_suspend(void **state)
 	(void)state;
 	start_server(&bench);
 	for (int i = 0; i < 1000; i++) {
+		if (i % 100 == 0)
+			meter_bench_write(&bench, PACKAGE0, "%d\n", 80000000 + i);
 		bench.asleep_ns += 1 * MS;
 		meter_bench_tick(&bench, 10 * MS);
 	}
