@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_APP_H
+#define WTL_CLI_APP_H
+
+#include <argp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "meter/meter.h"
+#include "output/report.h"
+
+/* Exit codes (DESIGN 8). */
+enum {
+	WTL_EXIT_DONE = 0,
+	WTL_EXIT_FAILED = 1,
+	WTL_EXIT_USAGE = 2,
+	WTL_EXIT_NO_SOURCE = 3,
+	WTL_EXIT_WATTLE_FAILED = 125, /* run: wattle itself */
+	WTL_EXIT_CANNOT_RUN = 126,
+	WTL_EXIT_NOT_FOUND = 127,
+};
+
+/* What options that several commands share say. */
+struct wtl_settings {
+	const char *root, *tape, *tape_record, *nvml_path, *fault;
+	int64_t interval_ns;
+	bool jitter;
+	const struct wtl_output_ops *output;
+	const char *output_path; /* NULL: standard output */
+	bool append;
+	bool no_color, ascii, quiet, verbose;
+	const char *location;
+	struct wattle_carbon carbon;
+	uint32_t pue_milli; /* 0: not given */
+	/* run */
+	unsigned repeat, repeat_max;
+	double until;	/* 0: not given */
+	char **command; /* NULL: none */
+};
+
+/* The signals as wattle found them at its start: the command shall find them the same. */
+struct wtl_inherited {
+	sigset_t blocked, ignored;
+};
+
+struct wtl_app {
+	const struct wtl_command *command;
+	struct wtl_inherited inherited;
+	struct wtl_settings settings;
+	bool complained; /* an error line is out already */
+	int next_word;	 /* while options are parsed: the word that comes next */
+	bool wants_help;
+	bool helped; /* the help command has printed something */
+};
+
+/* A subcommand: one const struct in a file of its own. Help, man page and completion are made from
+ * it. */
+struct wtl_command {
+	const char *name;
+	const char *summary;	 /* one line, no full stop */
+	const char *synopsis;	 /* after "wattle NAME" */
+	const char *description; /* paragraphs divided by an empty line */
+	const char *examples;	 /* "command\n    what it does" blocks divided by an empty line */
+	const char *exit_status; /* lines "CODE  meaning" */
+	const struct argp_option *options;	 /* its own */
+	const struct argp_option *const *shared; /* groups of options.h, ended by NULL */
+	bool takes_command; /* the first word that is no option begins the user's command */
+	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
+	/* An option of its own, or key ARGP_KEY_ARG for a word. 0; ARGP_ERR_UNKNOWN; or another error
+	 * after wtl_complain(). */
+	int (*option)(struct wtl_app *app, int key, char *argument);
+	int (*run)(struct wtl_app *app); /* returns the exit code */
+};
+
+extern const struct wtl_command wtl_command_run;
+extern const struct wtl_command wtl_command_doctor;
+extern const struct wtl_command wtl_command_help;
+
+/* All of them, ended by NULL. */
+extern const struct wtl_command *const wtl_commands[];
+const struct wtl_command *wtl_command_find(const char *name);
+
+/* One line on standard error: "wattle: NAME: text". Returns EINVAL, for option functions. */
+int wtl_complain(struct wtl_app *app, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The same for an error of the library: source, path and text. */
+void wtl_complain_err(struct wtl_app *app, const struct wtl_err *err);
+/* A remark, unless --quiet. */
+void wtl_remark(const struct wtl_app *app, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* options.c: the shared groups, and parsing. */
+extern const struct argp_option wtl_options_machine[];	/* --root, --tape, … */
+extern const struct argp_option wtl_options_sampling[]; /* --interval, --jitter */
+extern const struct argp_option wtl_options_output[];	/* --format, -o, … */
+extern const struct argp_option wtl_options_carbon[];	/* --location, --pue */
+extern const struct argp_option wtl_options_general[];	/* --quiet, --verbose, --help */
+/* Returns 0 to go on, or an exit code + 1 to stop with. */
+int wtl_options_parse(struct wtl_app *app, int argc, char **argv);
+int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,
+		      uint64_t most, uint64_t *ret);
+
+/* help.c */
+void wtl_help_overview(void);
+void wtl_help_command(const struct wtl_command *command);
+int wtl_help_man(const char *name);
+int wtl_help_completion(const char *shell);
+
+/* machine.c: the environment that the settings ask for, and a meter on it. The meter owns the io. */
+int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io);
+/* Closes it, and says so where a tape could not be written whole. */
+void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
+
+/* sink.c: writes the finished text where the settings say. On failure it says so, and
+ * `rescue` (may be NULL) is written to standard error instead. 0 or negative errno. */
+int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text,
+		   int (*rescue)(struct wtl_buf *buf, const void *what), const void *what);
+void wtl_sink_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style);
+/* Finds out before any work whether the output can be written. */
+int wtl_sink_check(struct wtl_app *app);
+
+/* child.c */
+struct wtl_child {
+	int pid;
+	bool ended;
+	int wait_status;
+	int64_t cpu_ns;
+	uint64_t max_rss_bytes;
+};
+
+/* Before wattle changes any signal. */
+void wtl_inherited_read(struct wtl_inherited *ret_inherited);
+/* Starts the command in wattle's own process group, on its terminal. 0 or negative errno;
+ * -WTL_EABSENT: the file is there, but not the interpreter that its first line names. */
+int wtl_child_start(struct wtl_child *child, char *const argv[],
+		    const struct wtl_inherited *inherited);
+/* Takes note if it ended; never waits. */
+void wtl_child_poll(struct wtl_child *child);
+int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
+
+/* loop.c: sampling until the command ends. */
+struct wtl_loop {
+	int epoll, timer, signals;
+	sigset_t watched;
+	int64_t interval_ns;
+	bool jitter;
+	uint64_t random;
+	int64_t due_ns;
+	uint64_t late_ticks;
+	unsigned interrupts; /* signals seen that ask for an end */
+	unsigned ctrl_c;     /* SIGINT among them */
+	int last_signal;     /* the latest of them */
+};
+
+int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
+		  const struct wtl_inherited *inherited);
+void wtl_loop_done(struct wtl_loop *loop);
+/* Samples until the child ends (0), or the user insists (-EINTR). */
+int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		 struct wtl_child *child);
+/* Whether the user asked for an end, also while nothing ran. */
+bool wtl_loop_interrupted(struct wtl_loop *loop);
+/* Nothing runs any more, and the report is to be written: only Ctrl-\ still ends wattle, for a
+ * report that nobody takes. */
+void wtl_loop_finish(struct wtl_loop *loop);
+
+/* describe.c: a finished window as a report. */
+struct wtl_description {
+	struct wtl_report_domain *domains;
+	struct wattle_energy *energies;
+	size_t n_domains;
+	char notes_text[8][512];
+	const char *notes[8];
+	size_t n_notes;
+};
+
+int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
+void wtl_description_done(struct wtl_description *description);
+void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
+void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
+			 struct wtl_report_carbon *ret_carbon);
+void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/app.h"
+
+extern char **environ;
+
+void wtl_inherited_read(struct wtl_inherited *ret_inherited)
+{
+	struct sigaction action;
+
+	sigemptyset(&ret_inherited->blocked);
+	sigemptyset(&ret_inherited->ignored);
+	sigprocmask(SIG_BLOCK, NULL, &ret_inherited->blocked);
+	for (int i = 1; i < SIGRTMIN; i++)
+		if (sigaction(i, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+			sigaddset(&ret_inherited->ignored, i);
+}
+
+static int spawn(struct wtl_child *child, const char *file, char *const argv[],
+		 const struct wtl_inherited *inherited)
+{
+	posix_spawnattr_t attributes;
+	sigset_t defaults;
+	int error = posix_spawnattr_init(&attributes);
+
+	if (error)
+		return -error;
+	/* What wattle changed for itself is put back: the blocked signals, and SIGPIPE. An ignored
+	 * SIGCHLD is not, as with timeout(1). */
+	sigemptyset(&defaults);
+	if (!sigismember(&inherited->ignored, SIGPIPE))
+		sigaddset(&defaults, SIGPIPE);
+	posix_spawnattr_setsigmask(&attributes, &inherited->blocked);
+	posix_spawnattr_setsigdefault(&attributes, &defaults);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	error = posix_spawnp(&child->pid, file, NULL, &attributes, argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return -error;
+}
+
+static bool is_runnable(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* Where the name was found: the first file in PATH that may be run, as execvp() looks for it. */
+static int find_in_path(const char *name, char *ret_path, size_t size)
+{
+	const char *at = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return snprintf(ret_path, size, "%s", name) < (int)size ? 0 : -ENAMETOOLONG;
+	for (at = at ? at : "/bin:/usr/bin";; at++) {
+		int len = (int)strcspn(at, ":");
+
+		if (snprintf(ret_path, size, "%.*s/%s", len ? len : 1, len ? at : ".", name) <
+			    (int)size &&
+		    is_runnable(ret_path))
+			return 0;
+		at += len;
+		if (!*at)
+			return -ENOENT;
+	}
+}
+
+/* A script without a #! line is run by the shell, as execvp() would. */
+static int spawn_script(struct wtl_child *child, char *const argv[],
+			const struct wtl_inherited *inherited)
+{
+	char path[PATH_MAX];
+	char **shell_argv;
+	size_t n = 0;
+	int rc = find_in_path(argv[0], path, sizeof(path));
+
+	if (rc < 0)
+		return rc;
+	while (argv[n])
+		n++;
+	shell_argv = calloc(n + 2, sizeof(*shell_argv));
+	if (!shell_argv)
+		return -ENOMEM;
+	shell_argv[0] = (char[]){"sh"};
+	shell_argv[1] = path;
+	memcpy(shell_argv + 2, argv + 1, (n - 1) * sizeof(*argv));
+	rc = spawn(child, "/bin/sh", shell_argv, inherited);
+	free(shell_argv);
+	return rc;
+}
+
+int wtl_child_start(struct wtl_child *child, char *const argv[],
+		    const struct wtl_inherited *inherited)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	memset(child, 0, sizeof(*child));
+	rc = spawn(child, argv[0], argv, inherited);
+	if (rc == -ENOEXEC)
+		return spawn_script(child, argv, inherited);
+	if (rc == -ENOENT && find_in_path(argv[0], path, sizeof(path)) == 0 && is_runnable(path))
+		return -WTL_EABSENT;
+	return rc;
+}
+
+static int64_t to_ns(struct timeval time)
+{
+	return (int64_t)time.tv_sec * WTL_NS_PER_S + (int64_t)time.tv_usec * 1000;
+}
+
+void wtl_child_poll(struct wtl_child *child)
+{
+	struct rusage usage;
+
+	if (child->ended || wait4(child->pid, &child->wait_status, WNOHANG, &usage) != child->pid)
+		return;
+	child->ended = true;
+	child->cpu_ns = to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
+	child->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+int wtl_child_exit_code(const struct wtl_child *child)
+{
+	if (WIFSIGNALED(child->wait_status))
+		return 128 + WTERMSIG(child->wait_status);
+	return WEXITSTATUS(child->wait_status);
+}

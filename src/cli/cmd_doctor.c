@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "cli/app.h"
+#include "energy/units.h"
+
+#define WINDOW	   "doctor"
+#define OUTPUT_MAX (16u << 20)
+/* Long enough for ten updates of the slowest common sensor (100 ms). */
+#define LOOK_NS WTL_NS_PER_S
+
+static const struct argp_option *const shared[] = {
+	wtl_options_output,
+	wtl_options_machine,
+	wtl_options_general,
+	NULL,
+};
+
+static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
+		 struct wtl_description *description)
+{
+	int64_t due_ns = wtl_io_mono_ns(io), end_ns = due_ns + LOOK_NS;
+	int rc = 0;
+
+	wattle_window_begin(meter, WINDOW);
+	while (rc == 0 && (due_ns < end_ns || app->settings.tape)) {
+		due_ns += app->settings.interval_ns;
+		rc = io->ops->wait_until(io, due_ns);
+		if (rc == 0)
+			wattle_meter_tick(meter);
+	}
+	wattle_window_end(meter, WINDOW, NULL, description->energies, description->n_domains);
+	wtl_description_fill(description, meter);
+}
+
+/* Sources that offer nothing at all, with what they said. */
+static size_t list_sources(const struct wattle_meter *meter, struct wtl_doctor_source *sources)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < meter->catalog.n_misses; i++) {
+		const struct wtl_miss *miss = &meter->catalog.misses[i];
+
+		if (miss->domain[0])
+			continue;
+		sources[n++] = (struct wtl_doctor_source){
+			.source = miss->source,
+			.reason = miss->reason,
+			.remedy = miss->remedy[0] ? miss->remedy : NULL,
+			.status = miss->status,
+		};
+	}
+	return n;
+}
+
+static size_t count_measured(const struct wtl_description *description)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < description->n_domains; i++)
+		n += description->domains[i].energy.has_energy &&
+		     description->domains[i].domain.method != WATTLE_METHOD_MODELLED;
+	return n;
+}
+
+static const char *or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
+			const struct wtl_description *description)
+{
+	struct wtl_doctor_source *sources = calloc(meter->catalog.n_misses + 1, sizeof(*sources));
+	struct wtl_output_style style;
+	const struct wtl_machine *machine = &meter->machine;
+	struct wtl_buf text;
+	char summary[128];
+	int rc;
+
+	if (!sources) {
+		free(sources);
+		wtl_complain(app, "out of memory");
+		return -1;
+	}
+	snprintf(summary, sizeof(summary), "%zu of %zu domains are measured.",
+		 count_measured(description), description->n_domains);
+
+	const struct wtl_doctor doctor = {
+		.cpu_model = or_null(machine->cpu_model),
+		.product = or_null(machine->product),
+		.kernel = or_null(machine->kernel),
+		.n_cpus = machine->n_cpus,
+		.n_packages = machine->n_packages,
+		.memory_bytes = machine->memory_bytes,
+		.is_vm = machine->is_vm,
+		.is_container = machine->is_container,
+		.t_utc_ns = wtl_io_real_ns(io),
+		.domains = description->domains,
+		.n_domains = description->n_domains,
+		.sources = sources,
+		.n_sources = list_sources(meter, sources),
+		.summary = summary,
+	};
+
+	wtl_sink_style(&app->settings, &style);
+	wtl_buf_init(&text, OUTPUT_MAX);
+	rc = app->settings.output->doctor(&text, &doctor, &style);
+	if (rc < 0 && !text.error)
+		text.error = rc;
+	rc = wtl_sink_write(app, io, &text, NULL, NULL);
+	wtl_buf_done(&text);
+	free(sources);
+	return rc;
+}
+
+static int run(struct wtl_app *app)
+{
+	struct wtl_description description = {.n_domains = 0};
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	int code = WTL_EXIT_FAILED;
+
+	if (wtl_sink_check(app) < 0 || wtl_open_meter(app, &meter, &io) < 0)
+		return code;
+	if (wtl_description_init(&description, meter) < 0) {
+		wtl_complain(app, "out of memory");
+	} else {
+		look(app, meter, io, &description);
+		if (write_doctor(app, meter, io, &description) == 0)
+			code = count_measured(&description) ? WTL_EXIT_DONE : WTL_EXIT_NO_SOURCE;
+	}
+	wtl_description_done(&description);
+	wtl_close_meter(app, meter, io);
+	return code;
+}
+
+const struct wtl_command wtl_command_doctor = {
+	.name = "doctor",
+	.summary = "Tell what this machine can measure, and what keeps the rest from it",
+	.synopsis = "[OPTION...]",
+	.description =
+		"Looks at every source of energy figures for a second and lists each domain with what "
+		"it draws, or with the reason why it cannot be measured and the exact command, "
+		"permission or setting that would change that. Changes nothing, and wakes no device.",
+	.examples = "wattle doctor\n"
+		    "    the state of this machine\n\n"
+		    "wattle doctor -f json\n"
+		    "    the same for a program\n\n"
+		    "wattle doctor --tape-record machine.tape\n"
+		    "    also keep every raw reading, for a bug report",
+	.exit_status = "0\tat least one domain is measured\n"
+		       "1\twattle failed\n"
+		       "2\tthe options were wrong\n"
+		       "3\tno domain is measured: there are models at best",
+	.options = NULL,
+	.shared = shared,
+	.usage_exit = WTL_EXIT_USAGE,
+	.run = run,
+};

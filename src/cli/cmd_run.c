@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "cli/app.h"
+
+#define WINDOW	       "run"
+#define OUTPUT_MAX     (256u << 20)
+#define REPEAT_MAX     1000
+#define UNTIL_MAX_RUNS 100 /* unless --max-repeat says otherwise */
+#define UNTIL_MIN_RUNS 3
+
+enum { KEY_UNTIL = 0x200, KEY_MAX_REPEAT };
+
+static const struct argp_option options[] = {
+	{"repeat", 'r', "N", 0, "Run the command N times (1 to 1000) and tell mean and spread", 1},
+	{"until", KEY_UNTIL, "REL", 0,
+	 "Repeat until the 95 % interval of the mean energy is within REL of it, such as 0.02 or 2%",
+	 1},
+	{"max-repeat", KEY_MAX_REPEAT, "N", 0, "With --until: at most N times (default 100)", 1},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {
+	wtl_options_sampling, wtl_options_output,  wtl_options_carbon,
+	wtl_options_machine,  wtl_options_general, NULL,
+};
+
+/* One finished run. */
+struct outcome {
+	struct wtl_report report;
+	struct wtl_description description;
+};
+
+struct session {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_loop loop;
+	struct outcome *outcomes;
+	size_t n, size;
+};
+
+static int set_until(struct wtl_app *app, const char *text)
+{
+	size_t len = strlen(text);
+	bool percent = len > 0 && text[len - 1] == '%';
+	double value;
+
+	if (wtl_num_double(text, len - percent, &value) < 0 || !(value > 0.0))
+		return wtl_complain(app, "--until takes a part such as 0.02 or 2%%, not '%s'",
+				    text);
+	if (percent)
+		value /= 100.0;
+	if (value < 1e-4 || value > 1.0)
+		return wtl_complain(app, "--until takes 0.01%% to 100%%, not '%s'", text);
+	app->settings.until = value;
+	return 0;
+}
+
+static int set_count(struct wtl_app *app, const char *name, const char *text, unsigned *ret)
+{
+	uint64_t value;
+	int rc = wtl_option_number(app, name, text, 1, REPEAT_MAX, &value);
+
+	if (rc == 0)
+		*ret = (unsigned)value;
+	return rc;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	switch (key) {
+	case 'r':
+		return set_count(app, "repeat", argument, &app->settings.repeat);
+	case KEY_MAX_REPEAT:
+		return set_count(app, "max-repeat", argument, &app->settings.repeat_max);
+	case KEY_UNTIL:
+		return set_until(app, argument);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+
+	if (settings->tape && settings->command)
+		return wtl_complain(app, "a tape replays a machine: it takes no command");
+	if (settings->tape && (settings->repeat || settings->until > 0.0))
+		return wtl_complain(app, "a tape is the same every time: --repeat has no use");
+	if (!settings->tape && !settings->command)
+		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
+	if (settings->repeat_max && settings->until <= 0.0)
+		return wtl_complain(app, "--max-repeat bounds --until, which is not given");
+	if (settings->repeat && settings->until > 0.0)
+		return wtl_complain(app,
+				    "--repeat and --until exclude each other: use --max-repeat");
+	return 0;
+}
+
+static void report_window(struct session *session, struct outcome *outcome)
+{
+	struct wtl_description *description = &outcome->description;
+	struct wtl_report *report = &outcome->report;
+
+	wattle_window_end(session->meter, WINDOW, &report->window, description->energies,
+			  description->n_domains);
+	wtl_description_fill(description, session->meter);
+	report->domains = description->domains;
+	report->n_domains = description->n_domains;
+	report->notes = description->notes;
+	report->n_notes = description->n_notes;
+	wtl_describe_carbon(&session->app->settings, &report->window.total, &report->carbon);
+	wtl_describe_self(session->meter, &report->self);
+	report->self.late_ticks = session->loop.late_ticks;
+}
+
+/* Why it could not be started, as a shell would tell it. */
+static int complain_of_start(struct wtl_app *app, int rc)
+{
+	const char *name = app->settings.command[0];
+
+	if (rc == -WTL_EABSENT) {
+		wtl_complain(app, "cannot run '%s': the interpreter that it names is missing",
+			     name);
+		return WTL_EXIT_CANNOT_RUN;
+	}
+	if (rc == -ENOENT) {
+		wtl_complain(app, "cannot run '%s': there is no such command", name);
+		return WTL_EXIT_NOT_FOUND;
+	}
+	wtl_complain(app, "cannot run '%s': %s", name, wtl_err_text(rc));
+	return WTL_EXIT_CANNOT_RUN;
+}
+
+/* A frame of its own for the last sample, and one more: replaying takes a sample of every frame, and
+ * then the last one, so that it finds them where this run did. */
+static void end_tape(struct session *session)
+{
+	session->io->ops->wait_until(session->io, wtl_io_mono_ns(session->io));
+	wattle_meter_tick(session->meter);
+}
+
+/* Returns 0, or the exit code to stop with: the command could not be started. */
+static int run_once(struct session *session, struct outcome *outcome)
+{
+	char **command = session->app->settings.command;
+	struct wtl_report *report = &outcome->report;
+	struct wtl_child child;
+	int rc;
+
+	wattle_window_begin(session->meter, WINDOW);
+	rc = wtl_child_start(&child, command, &session->app->inherited);
+	if (rc < 0) {
+		wattle_window_cancel(session->meter, WINDOW);
+		return complain_of_start(session->app, rc);
+	}
+	if (wtl_loop_run(&session->loop, session->meter, session->io, &child) < 0)
+		wtl_remark(session->app, "'%s' (process %d) does not end, and is left to itself",
+			   command[0], child.pid);
+	if (session->app->settings.tape_record)
+		end_tape(session);
+	report->command = command;
+	report->interrupted = session->loop.interrupts > 0;
+	report->has_exit = child.ended;
+	report->command_cpu_ns = -1;
+	if (child.ended) {
+		report->exit_status = wtl_child_exit_code(&child);
+		report->exit_signal =
+			WIFSIGNALED(child.wait_status) ? WTERMSIG(child.wait_status) : 0;
+		report->command_cpu_ns = child.cpu_ns;
+		report->command_rss_bytes = child.max_rss_bytes;
+	}
+	report_window(session, outcome);
+	return 0;
+}
+
+static int run_tape(struct session *session, struct outcome *outcome)
+{
+	struct wtl_io *io = session->io;
+
+	wattle_window_begin(session->meter, WINDOW);
+	while (io->ops->wait_until(io, INT64_MAX) == 0)
+		wattle_meter_tick(session->meter);
+	outcome->report.command_cpu_ns = -1;
+	report_window(session, outcome);
+	return 0;
+}
+
+static struct outcome *add_outcome(struct session *session)
+{
+	struct outcome *outcome;
+
+	if (session->n == session->size) {
+		size_t size = session->size ? 2 * session->size : 4;
+		struct outcome *grown = realloc(session->outcomes, size * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		session->outcomes = grown;
+		session->size = size;
+	}
+	outcome = &session->outcomes[session->n];
+	memset(outcome, 0, sizeof(*outcome));
+	if (wtl_description_init(&outcome->description, session->meter) < 0)
+		return NULL;
+	session->n++;
+	return outcome;
+}
+
+static void drop_last(struct session *session)
+{
+	wtl_description_done(&session->outcomes[--session->n].description);
+}
+
+static void energy_statistics(const struct session *session, struct wtl_statistics *ret)
+{
+	double values[REPEAT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < session->n; i++) {
+		const struct wattle_energy *total = &session->outcomes[i].report.window.total;
+
+		if (total->has_energy)
+			values[n++] = (double)total->energy_uj / 1e6;
+	}
+	wtl_statistics_of(values, n, ret);
+}
+
+static bool has_converged(const struct session *session)
+{
+	struct wtl_statistics energy;
+
+	energy_statistics(session, &energy);
+	return session->n >= UNTIL_MIN_RUNS && energy.n == session->n && energy.mean > 0.0 &&
+	       energy.ci95 <= session->app->settings.until * energy.mean;
+}
+
+static bool goes_on(struct session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	unsigned most = settings->repeat_max ? settings->repeat_max : UNTIL_MAX_RUNS;
+
+	if (wtl_loop_interrupted(&session->loop))
+		return false;
+	if (settings->until > 0.0)
+		return session->n < most && !has_converged(session);
+	return session->n < settings->repeat;
+}
+
+/* Returns 0 or the exit code to stop with; then the runs before it still count. */
+static int run_all(struct session *session)
+{
+	int stop = 0;
+
+	do {
+		struct outcome *outcome = add_outcome(session);
+
+		if (!outcome) {
+			wtl_complain(session->app, "out of memory after %zu runs", session->n);
+			return WTL_EXIT_WATTLE_FAILED;
+		}
+		stop = session->app->settings.tape ? run_tape(session, outcome)
+						   : run_once(session, outcome);
+		if (stop)
+			drop_last(session);
+	} while (!stop && goes_on(session));
+	return stop;
+}
+
+/* Of one domain (or, i past the end, of nothing) over all runs. */
+static void domain_statistics(const struct session *session, size_t i, struct wtl_statistics *ret)
+{
+	double values[REPEAT_MAX];
+	size_t n = 0;
+
+	for (size_t k = 0; k < session->n; k++) {
+		const struct wattle_energy *energy = &session->outcomes[k].report.domains[i].energy;
+
+		if (energy->has_energy)
+			values[n++] = (double)energy->energy_uj / 1e6;
+	}
+	wtl_statistics_of(values, n, ret);
+}
+
+static void scalar_statistics(const struct session *session, struct wtl_series *series)
+{
+	double seconds[REPEAT_MAX], grams[REPEAT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < session->n; i++) {
+		const struct wtl_report *report = &session->outcomes[i].report;
+
+		seconds[i] = (double)report->window.duration_ns / 1e9;
+		if (report->window.total.has_energy)
+			grams[n++] = (double)report->carbon.emitted_ug / 1e6;
+	}
+	wtl_statistics_of(seconds, session->n, &series->duration_s);
+	wtl_statistics_of(grams, n, &series->emitted_g);
+	energy_statistics(session, &series->energy_j);
+}
+
+static int format_series(const struct session *session, struct wtl_buf *buf,
+			 const struct wtl_output_ops *output, const struct wtl_output_style *style)
+{
+	size_t n_domains = session->outcomes[0].report.n_domains;
+	struct wtl_report *reports = calloc(session->n, sizeof(*reports));
+	struct wtl_statistics *domain_j = calloc(n_domains + 1, sizeof(*domain_j));
+	struct wtl_series series = {
+		.reports = reports,
+		.n_reports = session->n,
+		.until = session->app->settings.until,
+		.converged = session->app->settings.until > 0.0 && has_converged(session),
+		.domain_j = domain_j,
+	};
+	int rc = reports && domain_j ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < session->n; i++)
+		reports[i] = session->outcomes[i].report;
+	for (size_t i = 0; rc == 0 && i < n_domains; i++)
+		domain_statistics(session, i, &domain_j[i]);
+	if (rc == 0) {
+		scalar_statistics(session, &series);
+		rc = output->series(buf, &series, style);
+	}
+	free(reports);
+	free(domain_j);
+	return rc;
+}
+
+static int format_result(const struct session *session, struct wtl_buf *buf,
+			 const struct wtl_output_ops *output, const struct wtl_output_style *style)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+
+	/* The notes lie within the outcomes, which have moved since they were made. */
+	for (size_t i = 0; i < session->n; i++) {
+		struct wtl_description *description = &session->outcomes[i].description;
+
+		for (size_t k = 0; k < description->n_notes; k++)
+			description->notes[k] = description->notes_text[k];
+		session->outcomes[i].report.notes = description->notes;
+	}
+	if (settings->repeat || settings->until > 0.0)
+		return format_series(session, buf, output, style);
+	return output->report(buf, &session->outcomes[0].report, style);
+}
+
+static int rescue(struct wtl_buf *buf, const void *what)
+{
+	const struct wtl_output_style plain = {.ascii = true};
+
+	return format_result(what, buf, &wtl_output_text, &plain);
+}
+
+static int write_result(struct session *session)
+{
+	struct wtl_output_style style;
+	struct wtl_buf text;
+	int rc;
+
+	wtl_sink_style(&session->app->settings, &style);
+	wtl_buf_init(&text, OUTPUT_MAX);
+	rc = format_result(session, &text, session->app->settings.output, &style);
+	if (rc < 0 && !text.error)
+		text.error = rc;
+	rc = wtl_sink_write(session->app, session->io, &text, rescue, session);
+	wtl_buf_done(&text);
+	return rc;
+}
+
+static int first_failure(const struct session *session)
+{
+	for (size_t i = 0; i < session->n; i++) {
+		const struct wtl_report *report = &session->outcomes[i].report;
+
+		if (report->interrupted && !report->has_exit)
+			return 128 + session->loop.last_signal;
+		if (report->exit_status)
+			return report->exit_status;
+	}
+	return WTL_EXIT_DONE;
+}
+
+static int measure(struct session *session)
+{
+	int stop = run_all(session);
+
+	wtl_loop_finish(&session->loop);
+	if (session->n > 0 && write_result(session) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
+	return stop ? stop : first_failure(session);
+}
+
+static void end_session(struct session *session)
+{
+	for (size_t i = 0; i < session->n; i++)
+		wtl_description_done(&session->outcomes[i].description);
+	free(session->outcomes);
+	wtl_loop_done(&session->loop);
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session session = {.app = app};
+	int code, rc;
+
+	if (check_settings(app) || wtl_sink_check(app) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
+	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
+	rc = wtl_loop_init(&session.loop, &app->settings, &app->inherited);
+	if (rc < 0) {
+		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(rc));
+		code = WTL_EXIT_WATTLE_FAILED;
+	} else {
+		code = measure(&session);
+		end_session(&session);
+	}
+	wtl_close_meter(app, session.meter, session.io);
+	return code;
+}
+
+const struct wtl_command wtl_command_run = {
+	.name = "run",
+	.summary = "Measure what a command costs",
+	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...]",
+	.description =
+		"Runs COMMAND and tells what the machine used meanwhile: joules, watt hours and CO2 "
+		"equivalent, for each part that can be told apart, each with its source, its method and "
+		"its uncertainty (plus or minus, at k = 2).\n\n"
+		"The figures are those of the whole machine while the command ran. The command keeps "
+		"the terminal, and wattle's exit status is its exit status. Signals sent to wattle are "
+		"passed on; Ctrl-C ends the command, and the report of what ran is still printed. The "
+		"report goes to standard output after the command has ended: use -o to keep both apart.",
+	.examples = "wattle run -- sleep 2\n"
+		    "    what two seconds of this machine cost\n\n"
+		    "wattle run --location FRA -- python train.py\n"
+		    "    with the carbon intensity of France\n\n"
+		    "wattle run --repeat 10 -f json -o cost.json -- make -j8\n"
+		    "    ten runs, their mean and spread, as JSON\n\n"
+		    "wattle run --until 2% -- ./benchmark\n"
+		    "    as many runs as the mean needs to be known within 2 %\n\n"
+		    "wattle run -f csv --append -o costs.csv -- ./nightly.sh\n"
+		    "    one more line in a table",
+	.exit_status = "N\tthe command's own exit status, or 128 + N when signal N ended it (of "
+		       "several runs: the first that is not 0)\n"
+		       "125\twattle itself failed, or its options were wrong\n"
+		       "126\tthe command could not be run\n"
+		       "127\tthe command was not found",
+	.options = options,
+	.shared = shared,
+	.takes_command = true,
+	.usage_exit = WTL_EXIT_WATTLE_FAILED,
+	.option = option,
+	.run = run,
+};

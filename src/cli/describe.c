@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/app.h"
+#include "sensors/cpu_tdp.h"
+
+/* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
+#define WATT_PER_CPU_UW UINT64_C(4000000)
+#define MODEL_GAIN	0.5
+
+int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter)
+{
+	memset(description, 0, sizeof(*description));
+	description->n_domains = wattle_meter_domains(meter);
+	description->domains = calloc(description->n_domains + 1, sizeof(*description->domains));
+	description->energies = calloc(description->n_domains + 1, sizeof(*description->energies));
+	if (description->domains && description->energies)
+		return 0;
+	wtl_description_done(description);
+	return -ENOMEM;
+}
+
+void wtl_description_done(struct wtl_description *description)
+{
+	free(description->domains);
+	free(description->energies);
+	memset(description, 0, sizeof(*description));
+}
+
+static void note(struct wtl_description *description, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void note(struct wtl_description *description, const char *format, ...)
+{
+	size_t most = sizeof(description->notes) / sizeof(description->notes[0]);
+	char *text;
+	va_list args;
+
+	if (description->n_notes == most)
+		return;
+	text = description->notes_text[description->n_notes];
+	va_start(args, format);
+	vsnprintf(text, sizeof(description->notes_text[0]), format, args);
+	va_end(args);
+	description->notes[description->n_notes++] = text;
+}
+
+static void note_unmeasured(struct wtl_description *description)
+{
+	const struct wattle_domain *why = NULL;
+	size_t measured = 0;
+
+	for (size_t i = 0; i < description->n_domains; i++) {
+		const struct wtl_report_domain *line = &description->domains[i];
+		bool figure = line->energy.has_energy;
+
+		measured += figure && line->domain.method != WATTLE_METHOD_MODELLED;
+		if (!why && line->domain.reason &&
+		    (!figure || line->domain.method == WATTLE_METHOD_MODELLED))
+			why = &line->domain;
+	}
+	if (measured)
+		return;
+	note(description, "Nothing here is measured%s%s%s%s.", why ? ": " : "",
+	     why ? why->reason : "", why && why->remedy ? ". To change that: " : "",
+	     why && why->remedy ? why->remedy : "");
+}
+
+void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < description->n_domains; i++) {
+		struct wtl_report_domain *line = &description->domains[i];
+
+		memset(line, 0, sizeof(*line));
+		wattle_meter_domain(meter, i, &line->domain);
+		line->energy = description->energies[i];
+		/* No consumer is known to this version: all of it is unattributed. */
+		line->ledger.unattributed_uj = line->energy.energy_uj;
+		line->ledger.total_uj = line->energy.energy_uj;
+	}
+	description->n_notes = 0;
+	note_unmeasured(description);
+}
+
+void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
+			 struct wtl_report_carbon *ret_carbon)
+{
+	struct wtl_report_carbon *carbon = ret_carbon;
+	double energy, intensity;
+
+	memset(carbon, 0, sizeof(*carbon));
+	carbon->carbon = settings->carbon;
+	carbon->is_default = !settings->location;
+	carbon->pue_milli = settings->pue_milli;
+	if (!total->has_energy || total->energy_uj == 0)
+		return;
+	carbon->emitted_ug = wattle_carbon_ug(&settings->carbon, total->energy_uj);
+	energy = (double)total->uncertainty_uj / (double)total->energy_uj;
+	intensity = 2.0 * settings->carbon.uncertainty_ppm / 1e6;
+	carbon->uncertainty_ug =
+		(uint64_t)(hypot(energy, intensity) * (double)carbon->emitted_ug + 0.5);
+}
+
+/* What this machine draws at full load, by the table, for each logical CPU. */
+static uint64_t cpu_uw(const struct wtl_machine *machine)
+{
+	const char *matched;
+	uint32_t tdp_mw;
+
+	if (machine->is_vm || machine->n_cpus == 0 ||
+	    wtl_cpu_tdp_find(machine->cpu_model, &tdp_mw, &matched) < 0)
+		return WATT_PER_CPU_UW;
+	return UINT64_C(1000) * tdp_mw * machine->n_packages / machine->n_cpus;
+}
+
+/* Not ru_maxrss, which a program inherits from whoever started it. */
+static uint64_t peak_memory_bytes(void)
+{
+	FILE *status = fopen("/proc/self/status", "re");
+	char line[256];
+	unsigned long long kib = 0;
+
+	while (status && kib == 0 && fgets(line, sizeof(line), status))
+		if (sscanf(line, "VmHWM: %llu kB", &kib) != 1)
+			kib = 0;
+	if (status)
+		fclose(status);
+	return kib * 1024;
+}
+
+void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self)
+{
+	struct wattle_self self;
+	struct rusage usage;
+
+	memset(ret_self, 0, sizeof(*ret_self));
+	wattle_meter_self(meter, &self);
+	ret_self->ticks = self.ticks;
+	ret_self->late_ticks = self.late_ticks;
+	if (getrusage(RUSAGE_SELF, &usage) < 0)
+		return;
+	ret_self->cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
+			   (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
+	ret_self->max_rss_bytes = peak_memory_bytes();
+	ret_self->energy_uj = wtl_energy_uj(cpu_uw(&meter->machine), ret_self->cpu_ns);
+	ret_self->has_energy = ret_self->energy_uj > 0;
+	ret_self->uncertainty_uj = (uint64_t)(2.0 * MODEL_GAIN * (double)ret_self->energy_uj + 0.5);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "cli/app.h"
+
+/* After so many Ctrl-C the command is left to itself. */
+#define CTRL_C_MAX 3
+
+/* Those that a user sends to wattle meaning the command. Ctrl-Z and its like are left alone: they stop
+ * wattle and the command together, as for any job. */
+static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+
+/* What wattle was told to ignore (nohup, a shell's background jobs) it goes on ignoring: a blocked
+ * signal would arrive all the same. */
+static void watched_signals(sigset_t *set, const struct wtl_inherited *inherited)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGCHLD);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		if (!sigismember(&inherited->ignored, forwarded[i]))
+			sigaddset(set, forwarded[i]);
+}
+
+static bool asks_for_end(uint32_t signal)
+{
+	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+static int watch(int epoll, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
+		  const struct wtl_inherited *inherited)
+{
+	memset(loop, 0, sizeof(*loop));
+	loop->interval_ns = settings->interval_ns;
+	loop->jitter = settings->jitter;
+	loop->random = 0x9e3779b97f4a7c15u;
+	watched_signals(&loop->watched, inherited);
+	/* An inherited "ignore" would make the command's end invisible. */
+	signal(SIGCHLD, SIG_DFL);
+	sigprocmask(SIG_BLOCK, &loop->watched, NULL);
+	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	loop->signals = signalfd(-1, &loop->watched, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (loop->epoll < 0 || loop->timer < 0 || loop->signals < 0 ||
+	    watch(loop->epoll, loop->timer) < 0 || watch(loop->epoll, loop->signals) < 0) {
+		int error = errno;
+
+		wtl_loop_done(loop);
+		return -error;
+	}
+	return 0;
+}
+
+void wtl_loop_done(struct wtl_loop *loop)
+{
+	if (loop->epoll >= 0)
+		close(loop->epoll);
+	if (loop->timer >= 0)
+		close(loop->timer);
+	if (loop->signals >= 0)
+		close(loop->signals);
+}
+
+/* xorshift64*: only to be out of step with the workload. */
+static int64_t jittered(struct wtl_loop *loop)
+{
+	uint64_t half = (uint64_t)loop->interval_ns / 4;
+
+	if (!loop->jitter || half == 0)
+		return loop->interval_ns;
+	loop->random ^= loop->random >> 12;
+	loop->random ^= loop->random << 25;
+	loop->random ^= loop->random >> 27;
+	return loop->interval_ns - (int64_t)half + (int64_t)(loop->random % (2 * half));
+}
+
+static void arm(struct wtl_loop *loop)
+{
+	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(loop->due_ns / WTL_NS_PER_S),
+					       .tv_nsec = (long)(loop->due_ns % WTL_NS_PER_S)}};
+
+	timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* A sample that was missed is not made up for. */
+static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io)
+{
+	int64_t now_ns;
+
+	io->ops->wait_until(io, loop->due_ns);
+	now_ns = wtl_io_mono_ns(io);
+	if (now_ns - loop->due_ns > loop->interval_ns / 2)
+		loop->late_ticks++;
+	wattle_meter_tick(meter);
+	do
+		loop->due_ns += jittered(loop);
+	while (loop->due_ns <= now_ns);
+	arm(loop);
+}
+
+/* The terminal sends its signals to the command as well; those sent by kill() to wattle are meant for
+ * the command. */
+static void forward(const struct signalfd_siginfo *info, struct wtl_child *child)
+{
+	if (info->ssi_code != SI_KERNEL && child && !child->ended)
+		kill(child->pid, (int)info->ssi_signo);
+}
+
+/* child is NULL while nothing runs. */
+static void take_signals(struct wtl_loop *loop, struct wtl_child *child)
+{
+	struct signalfd_siginfo info;
+
+	while (read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		if (asks_for_end(info.ssi_signo)) {
+			loop->interrupts++;
+			loop->ctrl_c += info.ssi_signo == SIGINT;
+			loop->last_signal = (int)info.ssi_signo;
+		}
+		forward(&info, child);
+	}
+	if (child)
+		wtl_child_poll(child);
+}
+
+bool wtl_loop_interrupted(struct wtl_loop *loop)
+{
+	take_signals(loop, NULL);
+	return loop->interrupts > 0;
+}
+
+void wtl_loop_finish(struct wtl_loop *loop)
+{
+	sigset_t quit;
+
+	take_signals(loop, NULL);
+	sigemptyset(&quit);
+	if (sigismember(&loop->watched, SIGQUIT))
+		sigaddset(&quit, SIGQUIT);
+	sigprocmask(SIG_UNBLOCK, &quit, NULL);
+}
+
+int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		 struct wtl_child *child)
+{
+	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
+	arm(loop);
+	wtl_child_poll(child);
+	while (!child->ended && loop->ctrl_c < CTRL_C_MAX) {
+		struct epoll_event events[2];
+		int n = epoll_wait(loop->epoll, events, 2, -1);
+
+		for (int i = 0; i < n; i++) {
+			if (events[i].data.fd == loop->signals)
+				take_signals(loop, child);
+			else
+				tick(loop, meter, io);
+		}
+	}
+	return child->ended ? 0 : -EINTR;
+}

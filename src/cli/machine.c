@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+
+#include "cli/app.h"
+
+typedef int wrapper(struct wtl_io *inner, const char *how, struct wtl_io **ret_io,
+		    struct wtl_err *err);
+
+static int wrap(wrapper *new, const char *how, struct wtl_io **io, struct wtl_err *err)
+{
+	struct wtl_io *inner = *io;
+	int rc = new (inner, how, io, err);
+
+	if (rc < 0)
+		wtl_io_free(inner);
+	return rc;
+}
+
+/* Innermost is the machine, its root or a tape; then faults; a recorder sees it all. */
+static int open_io(const struct wtl_settings *settings, struct wtl_io **ret_io, struct wtl_err *err)
+{
+	struct wtl_io *io;
+	int rc = settings->tape ? wtl_io_replay_new(settings->tape, &io, err)
+				: wtl_io_real_new(settings->root, &io, err);
+
+	if (rc == 0 && settings->fault)
+		rc = wrap(wtl_io_fault_new, settings->fault, &io, err);
+	if (rc == 0 && settings->tape_record)
+		rc = wrap(wtl_io_record_new, settings->tape_record, &io, err);
+	if (rc == 0)
+		*ret_io = io;
+	return rc;
+}
+
+static void log_line(void *context, enum wattle_log_level level, const char *text)
+{
+	const struct wtl_app *app = context;
+
+	if (level == WATTLE_LOG_DEBUG && !app->settings.verbose)
+		return;
+	wtl_remark(app, "%s", text);
+}
+
+int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
+{
+	const struct wattle_options options = {
+		.size = sizeof(options),
+		.nvml_path = app->settings.nvml_path,
+		.max_windows = 4,
+		.log = log_line,
+		.log_context = app,
+	};
+	struct wtl_env env = {.log = NULL};
+	struct wtl_err err = {.code = 0};
+	int rc = open_io(&app->settings, &env.io, &err);
+
+	if (rc == 0)
+		rc = wtl_meter_new(&env, &options, ret_meter, &err);
+	if (rc < 0) {
+		wtl_complain_err(app, &err);
+		return rc;
+	}
+	*ret_io = env.io;
+	return 0;
+}
+
+void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io)
+{
+	int rc = app->settings.tape_record ? wtl_io_record_error(io) : 0;
+
+	if (rc < 0)
+		wtl_complain(app, "the tape '%s' is not whole: %s", app->settings.tape_record,
+			     wtl_err_text(rc));
+	wattle_meter_close(meter);
+}

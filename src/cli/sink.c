@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/app.h"
+
+/* The report that could not be written where it should go: at most this much of it. */
+#define RESCUE_MAX (1u << 20)
+
+static bool locale_is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && value[0])
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+static bool has_content(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0);
+}
+
+void wtl_sink_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style)
+{
+	const char *term = getenv("TERM");
+	const char *no_color = getenv("NO_COLOR");
+	bool terminal = !settings->output_path && isatty(STDOUT_FILENO) == 1;
+
+	memset(ret_style, 0, sizeof(*ret_style));
+	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
+			   !(no_color && no_color[0]);
+	ret_style->ascii = settings->ascii || (terminal && !locale_is_utf8());
+	/* An appended table has its header at the top of the file. */
+	ret_style->append = settings->append && (settings->output != &wtl_output_csv ||
+						 has_content(settings->output_path));
+	ret_style->verbose = settings->verbose;
+}
+
+/* A file can be made in the folder of path: tried, because permission bits do not tell of read-only
+ * file systems, or of those like /proc. */
+static int check_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int len = slash ? (int)(slash + 1 - path) : 0, fd;
+	char probe[PATH_MAX];
+
+	if (slash && !slash[1])
+		return -EISDIR;
+	if (snprintf(probe, sizeof(probe), "%.*s.wattle-%ld-probe.tmp", len, path,
+		     (long)getpid()) >= (int)sizeof(probe))
+		return -ENAMETOOLONG;
+	fd = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	unlink(probe);
+	return 0;
+}
+
+/* Appending follows a link that leads nowhere yet. */
+static int check_append(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	if (lstat(path, &status) < 0)
+		return check_folder(path);
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+	return fd < 0 ? -errno : close(fd);
+}
+
+static int check_path(const char *path, bool append)
+{
+	struct stat status;
+	char *target;
+	int rc;
+
+	if (!path[0])
+		return -ENOENT;
+	if (stat(path, &status) < 0)
+		return errno != ENOENT ? -errno : append ? check_append(path) : check_folder(path);
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	if (access(path, W_OK) < 0)
+		return -errno;
+	if (append || !S_ISREG(status.st_mode))
+		return 0;
+	target = realpath(path, NULL);
+	if (!target)
+		return -errno;
+	rc = check_folder(target);
+	free(target);
+	return rc;
+}
+
+int wtl_sink_check(struct wtl_app *app)
+{
+	const char *path = app->settings.output_path;
+	int rc = path ? check_path(path, app->settings.append) : 0;
+
+	if (rc < 0)
+		wtl_complain(app, "cannot write '%s': %s; nothing was run", path, strerror(-rc));
+	return rc;
+}
+
+static int write_all(int fd, const char *data, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(fd, data, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		data += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
+		     const struct wtl_buf *text)
+{
+	if (text->error)
+		return text->error;
+	if (!settings->output_path)
+		return write_all(STDOUT_FILENO, wtl_buf_str(text), text->len);
+	return io->ops->out_write(io, settings->output_path, wtl_buf_str(text), text->len,
+				  settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
+}
+
+int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text,
+		   int (*rescue)(struct wtl_buf *buf, const void *what), const void *what)
+{
+	const char *path = app->settings.output_path;
+	struct wtl_buf plain;
+	int rc = write_out(&app->settings, io, text);
+
+	if (rc == 0)
+		return 0;
+	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", path ? "'" : "",
+		     path ? path : "standard output", path ? "'" : "", wtl_err_text(rc),
+		     rescue ? "; here it is instead:" : "");
+	if (!rescue)
+		return rc;
+	wtl_buf_init(&plain, RESCUE_MAX);
+	if (rescue(&plain, what) == 0)
+		write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
+	wtl_buf_done(&plain);
+	return rc;
+}

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""wattle run on the fake NVML: what it finds is what the script says was drawn, or says why not."""
+
+import pytest
+
+from conftest import ROOTS, SCRIPTS, check_sums, domain
+
+NOTHING = ("--root", ROOTS / "vm-nothing")
+
+TWO = """\
+driver 550.54.15
+gpu NVIDIA A100-PCIE-40GB
+  bus 00000000:17:00.0
+  cc 8.0
+  power 0 const 100
+  counter-start 1000
+  {first}
+  sensor counter gpu 20
+  sensor instant gpu 20
+  sensor usage gpu 20
+gpu NVIDIA A100-PCIE-40GB
+  bus 00000000:ca:00.0
+  cc 8.0
+  power 0 const 200
+  counter-start 1000
+  sensor counter gpu 20
+  sensor instant gpu 20
+  sensor usage gpu 20
+"""
+
+
+def measure(gpus, *options, seconds="1"):
+    result = gpus.run(*NOTHING, "-f", "json", *options, "--", "sleep", seconds)
+    assert result.code == 0, result
+    report = result.json
+    check_sums(report)
+    return report
+
+
+def agrees(line, watts, edge_s):
+    """The figure is the script's power over the time that was measured, but for the counter's
+    updates at both edges."""
+    truth = watts * float(line["measured_s"])
+    assert abs(float(line["energy_j"]) - truth) <= 2 * watts * edge_s + 0.001, line
+    assert line["uncertainty_j"] > 0
+
+
+def test_counters_of_two_gpus(gpus):
+    report = measure(gpus(text=TWO.format(first="")))
+    for name, watts in (("gpu-0", 100), ("gpu-1", 200)):
+        line = domain(report, name)
+        assert (line["source"], line["method"], line["status"]) == ("nvml", "counter", "ok")
+        assert line["in_total"] is True
+        agrees(line, watts, 0.02)
+
+
+def test_a_lost_gpu_is_a_marked_gap_and_the_other_goes_on(gpus):
+    report = measure(gpus(text=TWO.format(first="lost from 0.5 until -")), "-i", "20", seconds="1.2")
+    lost, other = domain(report, "gpu-0"), domain(report, "gpu-1")
+    assert lost["status"] in ("gap", "gone", "failed")
+    assert lost["reason"]
+    assert lost["gap_s"] > 0
+    assert float(lost["energy_j"]) <= 100 * float(report["duration_s"])
+    agrees(lost, 100, 0.04)
+    assert other["status"] == "ok"
+    agrees(other, 200, 0.02)
+    assert report["total"]["status"] == "gap"
+
+
+def test_a_gpu_that_comes_back_after_a_reset(gpus):
+    text = TWO.format(first="counter-reset 0.6\n  lost from 0.3 until 0.6")
+    report = measure(gpus(text=text), "-i", "20", seconds="2.2")
+    line = domain(report, "gpu-0")
+    assert line["status"] == "gap"
+    assert line["gap_s"] > 0
+    agrees(line, 100, 0.1)
+    assert domain(report, "gpu-1")["status"] == "ok"
+
+
+def test_a_counter_that_begins_anew_is_told(gpus):
+    report = measure(gpus(text=TWO.format(first="counter-reset 0.6")), "-i", "20", seconds="1.2")
+    line = domain(report, "gpu-0")
+    assert "reset" in line["flags"]
+    assert line["status"] == "gap" and line["gap_s"] > 0
+    assert line["energy_j"] <= 100 * report["duration_s"] + 4
+    agrees(line, 100, 0.1)
+
+
+def test_power_samples_where_there_is_no_counter(gpus):
+    report = measure(gpus("pascal"), "-i", "10")
+    line = domain(report, "gpu-0")
+    assert (line["method"], line["source"]) == ("integrated", "nvml")
+    agrees(line, 32, 0.05)
+
+
+def test_grace_hopper_shows_the_module_but_adds_it_nowhere(gpus):
+    report = measure(gpus("gh200"))
+    module = domain(report, "gpu-0-module")
+    assert module["in_total"] is False
+    assert "energy_j" in module
+    line = domain(report, "gpu-0")
+    assert "energy_j" not in line and line["reason"]
+    assert all(d["method"] == "modelled" for d in report["domains"]
+               if d["in_total"] and "energy_j" in d)
+
+
+@pytest.mark.parametrize("script,status", [("no-permission", "denied"), ("not-supported", "absent")])
+def test_gpus_that_refuse_have_a_reason(gpus, script, status):
+    report = measure(gpus(script), seconds="0.1")
+    line = domain(report, "gpu-0")
+    assert "energy_j" not in line
+    assert line["status"] in (status, "failed")
+    assert line["reason"] and (status != "denied" or line["remedy"])
+
+
+def test_slow_answers_hold_nothing_up(gpus):
+    report = measure(gpus("slow"), "-i", "10")
+    line = domain(report, "gpu-0")
+    agrees(line, 40, 0.3)
+    assert report["self"]["ticks"] > 2
+
+
+@pytest.mark.parametrize("script", sorted(p.stem for p in SCRIPTS.glob("*.nvml")))
+def test_every_script_gives_a_report(gpus, script):
+    report = measure(gpus(script), seconds="0.2")
+    for line in report["domains"]:
+        assert "energy_j" in line or line["reason"]
+    text = gpus(script).run(*NOTHING, "-v", "--", "true")
+    assert text.code == 0
+    assert "\x1b" not in text.out
+
+
+def test_without_nvml_by_request(gpus):
+    report = measure(gpus("a100"), "--nvml", "", seconds="0.1")
+    assert not [d for d in report["domains"] if d["kind"] == "gpu"]
+
+
+@pytest.mark.parametrize("library", ["/no/such/library.so", "/etc/passwd"])
+def test_a_library_that_cannot_be_loaded_is_a_reason_not_an_error(gpus, library):
+    report = measure(gpus("a100"), "--nvml", library, seconds="0.1")
+    assert report["exit_status"] == 0

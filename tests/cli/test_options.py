@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: MIT
+"""Options: what is wrong with them is one line; help, man pages and completion tell the same."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import clean_env, run_wattle
+
+COMMANDS = ["run", "doctor", "help"]
+USAGE = {"run": 125, "doctor": 2, "help": 2}
+HUGE = "99999999999999999999"
+
+
+def refused(*args, says):
+    result = run_wattle(*args)
+    assert result.code == USAGE[args[0]], result
+    assert result.out == ""
+    line = result.complaint()
+    assert line.startswith(f"wattle: {args[0]}: ")
+    for word in says:
+        assert word in line, line
+    return line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", ["--nonsense", "--nonsense=1", "-Z", "-qZ", "--=", "-é", "---"])
+def test_unknown_options(command, option):
+    refused(command, option, says=[f"unknown option '{option}'", f"see 'wattle {command} --help'"])
+
+
+def test_an_unknown_option_in_the_middle_is_the_one_named():
+    refused("run", "-f", "json", "--nope", "-q", "--", "true", says=["'--nope'"])
+    refused("run", "--interval=5", "-vZv", "--", "true", says=["'-vZv'"])
+
+
+@pytest.mark.parametrize("words", [["--format"], ["-f"], ["-qf"], ["--form"], ["-q", "--format"]])
+def test_a_value_that_is_missing(words):
+    refused("run", *words, says=["--format needs a value: FORMAT"])
+
+
+def test_a_value_that_is_too_much():
+    refused("run", "--quiet=3", "--", "true", says=["--quiet takes no value"])
+
+
+def test_an_abbreviation_that_means_one_option_is_fine():
+    assert run_wattle("run", "--form", "csv", "--loc=FRA", "--", "true").code == 0
+
+
+@pytest.mark.parametrize("option,form", [("interval", "1 to 60000"), ("repeat", "1 to 1000"),
+                                         ("max-repeat", "1 to 1000")])
+@pytest.mark.parametrize("value", ["0", "-1", "+1", "1e3", "1.5", HUGE, "-" + HUGE, "", " ",
+                                   "5x", "0x10", "nan", "60001", "１"])
+def test_whole_numbers(option, form, value):
+    refused("run", f"--{option}={value}", "--", "true", says=[f"--{option}", form, f"not '{value}'"])
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "0.99", "10.1", HUGE, "", "x", "1,5", "nan", "inf", "1.5x"])
+def test_pue(value):
+    refused("run", f"--pue={value}", "--", "true", says=["--pue", "1 to 10", f"not '{value}'"])
+
+
+@pytest.mark.parametrize("value", ["0", "-0.1", "101%", "1.1", HUGE, "", "%", "x", "nan", "inf", "1e-9",
+                                   "2%%", "%2"])
+def test_until(value):
+    refused("run", f"--until={value}", "--", "true", says=["--until", f"not '{value}'"])
+
+
+@pytest.mark.parametrize("value", ["", "xml", "JSON", "json,csv", "text "])
+def test_format(value):
+    for command in ("run", "doctor"):
+        refused(command, f"--format={value}", says=["--format takes text, json or csv", f"'{value}'"])
+
+
+@pytest.mark.parametrize("value", ["", "XXX", "France", "FRA ", "gcp:", "gcp:nowhere", "-5", "10001", "nan",
+                                   "1e3x", HUGE, "56,04"])
+def test_location(value):
+    refused("run", f"--location={value}", "--", "true", says=["--location", f"'{value}'", "FRA"])
+
+
+@pytest.mark.parametrize("value", ["FRA", "USA", "DEU", "world", "gcp:europe-west9", "0", "56.04", "10000"])
+def test_locations_that_are_known(value):
+    report = run_wattle("run", "--location", value, "-f", "json", "--", "true")
+    assert report.code == 0, report
+    assert report.json["carbon"]["intensity_g_per_kwh"] >= 0
+
+
+def test_options_that_do_not_go_together():
+    refused("run", "--append", "--", "true", says=["--append needs -o FILE"])
+    refused("run", "--max-repeat", "5", "--", "true", says=["--max-repeat", "--until"])
+    refused("run", "--repeat", "5", "--until", "2%", "--", "true", says=["--repeat", "--until"])
+    refused("doctor", "--tape", "/dev/null", "--root", "/", says=["--tape", "--root"])
+
+
+def test_a_root_that_is_none():
+    for path in ("/no/such/root", "/etc/passwd"):
+        for command, code in (("run", 125), ("doctor", 1)):
+            result = run_wattle(command, "--root", path, *(["--", "true"] if command == "run" else []))
+            assert result.code == code
+            assert path in result.complaint()
+
+
+def test_words_that_are_too_much():
+    refused("doctor", "what", says=["'what'", "one word too many"])
+    refused("help", "what", says=["there is no command 'what'"])
+    refused("help", "--man", "what", says=["'what'"])
+    refused("help", "--man", "wattle-what", says=["'wattle-what'"])
+    refused("help", "--completion", "fish", says=["'fish'", "bash"])
+
+
+def test_commands():
+    result = run_wattle("measure")
+    assert (result.code, result.out) == (2, "")
+    assert result.complaint() == "wattle: there is no command 'measure': see 'wattle --help'"
+    result = run_wattle()
+    assert result.code == 2
+    assert "Usage: wattle COMMAND" in result.out
+    for word in ("--help", "-h", "help"):
+        result = run_wattle(word)
+        assert (result.code, result.err) == (0, "")
+        for command in COMMANDS:
+            assert f"\n  {command} " in result.out
+    for word in ("--version", "-V"):
+        result = run_wattle(word)
+        assert result.code == 0
+        assert re.fullmatch(r"wattle \d+\.\d+\.\d+\n", result.out)
+
+
+def test_a_long_word_does_not_hide_the_advice():
+    word = "n" * 5000
+    result = run_wattle("run", "--format", word, "--", "true")
+    assert "--format takes" in result.complaint()
+
+
+# ---- Help ----
+
+def help_options(command):
+    """name -> (letter, argument, text) as --help tells it."""
+    text = run_wattle(command, "--help").out
+    options = {}
+    part = re.search(r"\nOptions:\n(.*?)(?:\n\n[A-Z]|\Z)", text, re.S).group(1)
+    for entry in re.split(r"\n(?=  (?:-\w, |    )--)", "\n" + part)[1:]:
+        head, doc = re.match(r"  (?:-(\w), |    )(--\S+)(.*)", entry, re.S).group(2, 3)
+        letter = re.match(r"  -(\w), ", entry)
+        name, _, argument = head[2:].partition("=")
+        options[name] = (letter and letter.group(1), argument, " ".join(doc.split()))
+    return options
+
+
+def unroff(text):
+    return text.replace("\\-", "-").replace("\\&", "").replace("\\e", "\\")
+
+
+def man_options(command):
+    """The same as the man page tells it."""
+    page = run_wattle("help", "--man", f"wattle-{command}").out
+    part = page.split(".SH OPTIONS\n")[1].split(".SH ")[0]
+    options = {}
+    for entry in part.split(".TP\n")[1:]:
+        head, doc = entry.split("\n", 1)
+        head = unroff(re.sub(r"\\f[BRI]", "", head))
+        match = re.fullmatch(r"\.B (?:-(\w), )?--([\w-]+)(?:=(.*))?", head)
+        assert match, head
+        options[match.group(2)] = (match.group(1), match.group(3) or "", " ".join(unroff(doc).split()))
+    return options
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_and_man_page_tell_the_same(command):
+    told = help_options(command)
+    assert told == man_options(command)
+    assert {"help", "quiet", "verbose"} <= set(told)
+    for name, (_, _, doc) in told.items():
+        assert doc and not doc.endswith("."), name
+    assert run_wattle("help", command).out == run_wattle(command, "--help").out
+    assert run_wattle(command, "-h").out == run_wattle(command, "--help").out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_of_help_is_known(command):
+    """With a value where it takes one, none where it does not."""
+    for name, (letter, argument, _) in help_options(command).items():
+        if name == "help":
+            continue
+        without = run_wattle(command, f"--{name}", "--nonsense")
+        assert f"unknown option '--{name}'" not in without.err
+        if argument:
+            assert f"--{name} needs a value" in run_wattle(command, f"--{name}").err
+        else:
+            assert f"--{name} takes no value" in run_wattle(command, f"--{name}=x").err
+        if letter:
+            assert f"unknown option '-{letter}'" not in run_wattle(command, f"-{letter}", "--nonsense").err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal(command):
+    for line in run_wattle(command, "--help").out.splitlines():
+        assert len(line) <= 80, line
+        assert line == line.rstrip()
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not there")
+@pytest.mark.parametrize("page", ["wattle", "wattle-run", "wattle-doctor", "wattle-help"])
+def test_man_pages_have_no_mistakes(page):
+    roff = run_wattle("help", "--man", page).out
+    done = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-rF0"], input=roff.encode(), check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.stderr == b""
+    shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout.decode())
+    for section in ("NAME", "SYNOPSIS", "DESCRIPTION"):
+        assert f"\n{section}\n" in "\n" + shown
+    assert f"{page}" in shown.replace("‐", "-")
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="man is not there")
+@pytest.mark.parametrize("page", ["wattle", "wattle-run", "wattle-doctor"])
+def test_man_shows_them_without_a_warning(page, tmp_path):
+    path = tmp_path / f"{page}.1"
+    path.write_text(run_wattle("help", "--man", page).out)
+    done = subprocess.run(["man", "--warnings", "-l", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=clean_env(MANWIDTH="80", MANPAGER="cat"), check=False)
+    if b"NAME" not in done.stdout:
+        pytest.skip("this man shows no pages (a minimized system)")
+    assert done.returncode == 0
+    assert done.stderr == b""
+
+
+# ---- Completion ----
+
+def complete(*words):
+    """What bash offers for the last of the words."""
+    script = run_wattle("help", "--completion", "bash").out
+    quoted = " ".join(f"'{w}'" for w in words)
+    code = f"""set -u
+{script}
+COMP_WORDS=({quoted}); COMP_CWORD=$(({len(words)} - 1)); COMP_LINE="${{COMP_WORDS[*]}}"; COMP_POINT=${{#COMP_LINE}}
+_wattle
+for word in ${{COMPREPLY[@]+"${{COMPREPLY[@]}}"}}; do echo "$word"; done
+"""
+    done = subprocess.run(["bash", "--norc", "--noprofile", "-c", code], stdout=subprocess.PIPE, check=True,
+                          stderr=subprocess.PIPE, text=True)
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion():
+    assert complete("wattle", "ru") == ["run"]
+    assert set(COMMANDS) <= set(complete("wattle", ""))
+    assert complete("wattle", "run", "--fo") == ["--format="]
+    assert complete("wattle", "run", "--nonsense") == []
+    assert complete("wattle", "doctor", "--rep") == []
+    assert complete("wattle", "run", "--", "--fo") == []
+    assert complete("wattle", "what", "--fo") == []
+    for command in COMMANDS:
+        offered = {word.strip("-=") for word in complete("wattle", command, "--")}
+        assert offered == set(help_options(command))
