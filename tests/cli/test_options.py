@@ -179,19 +179,20 @@ def test_help_and_man_page_tell_the_same(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_of_help_is_known(command):
+def test_every_option_of_help_is_known(command, tmp_path):
     """With a value where it takes one, none where it does not."""
     for name, (letter, argument, _) in help_options(command).items():
         if name == "help":
             continue
-        without = run_wattle(command, f"--{name}", "--nonsense")
+        without = run_wattle(command, f"--{name}", "--nonsense", cwd=tmp_path)
         assert f"unknown option '--{name}'" not in without.err
         if argument:
             assert f"--{name} needs a value" in run_wattle(command, f"--{name}").err
         else:
             assert f"--{name} takes no value" in run_wattle(command, f"--{name}=x").err
         if letter:
-            assert f"unknown option '-{letter}'" not in run_wattle(command, f"-{letter}", "--nonsense").err
+            assert f"unknown option '-{letter}'" not in run_wattle(command, f"-{letter}", "--nonsense",
+                                                                         cwd=tmp_path).err
 
 
 @pytest.mark.parametrize("command", COMMANDS)
