@@ -6,8 +6,8 @@ SANITIZERS := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_s
 FUZZ_SECONDS ?= 20
 
 .NOTPARALLEL:
-.PHONY: all run test check format-check test-gcc test-limits test-clang test-nojson test-sanitized test-cli fuzz bench install \
-	format clean deps deps-test
+.PHONY: all run test check format-check test-gcc test-limits test-clang test-nojson test-sanitized test-threads test-cli \
+	fuzz bench install format clean deps deps-test
 
 comma := ,
 
@@ -28,7 +28,7 @@ run: deps all
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-test: deps-test check format-check test-gcc test-limits test-nojson test-clang test-sanitized test-cli
+test: deps-test check format-check test-gcc test-limits test-nojson test-clang test-sanitized test-threads test-cli
 
 check:
 	$(call heading,layers)
@@ -65,6 +65,16 @@ test-sanitized:
 	meson compile -C build-sanitized
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
+# Only the tests that have threads.
+THREADED := api meter record stuck window
+
+test-threads:
+	$(call heading,thread sanitizer: build and the tests with threads)
+	$(call configure,build-threads,gcc,-Db_sanitize=thread -Dtests=enabled)
+	meson compile -C build-threads $(addprefix test_,$(THREADED)) nvidia-ml
+	TSAN_OPTIONS=halt_on_error=1 meson test -C build-threads --no-rebuild --print-errorlogs \
+		--timeout-multiplier 4 $(THREADED)
+
 test-cli: test-gcc
 	$(call heading,the command and the tools)
 	WATTLE='$(CURDIR)/build-gcc/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build-gcc' \
@@ -90,6 +100,9 @@ bench: deps all
 		printf '\n=== %s ===\n' "$$script"; \
 		WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B "$$script"; \
 	done
+	$(call heading,bench/bench_integrate: energy from power samples beside a physical meter)
+	@if [ -d ../shared/data/gpu-power ]; then build/bench/bench_integrate ../shared/data; \
+	else echo 'skipped: the traces are not there (../shared/data/gpu-power)'; fi
 
 install: all
 	meson install -C build
@@ -98,4 +111,4 @@ format:
 	clang-format-14 -i $(SOURCES)
 
 clean:
-	rm -rf build build-gcc build-nojson build-clang build-sanitized build-fuzz
+	rm -rf build build-gcc build-nojson build-clang build-sanitized build-threads build-fuzz

@@ -36,23 +36,63 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 	wtl_description_fill(description, meter);
 }
 
-/* Sources that offer nothing at all, with what they said. */
-static size_t list_sources(const struct wattle_meter *meter, struct wtl_doctor_source *sources)
+static bool is_measured(const struct wattle_meter *meter, const char *domain)
+{
+	int i = wattle_meter_find(meter, domain);
+
+	return i >= 0 && meter->lines[i].info.source &&
+	       meter->lines[i].info.method != WATTLE_METHOD_MODELLED;
+}
+
+/* Is it told with its domain already? */
+static bool is_shown(const struct wtl_miss *miss, const struct wtl_description *description)
+{
+	for (size_t i = 0; i < description->n_domains; i++) {
+		const struct wattle_domain *domain = &description->domains[i].domain;
+
+		if (strcmp(domain->name, miss->domain) == 0)
+			return domain->reason && strcmp(domain->reason, miss->reason) == 0;
+	}
+	return false;
+}
+
+static bool is_listed(const struct wtl_doctor_source *sources, size_t n,
+		      const struct wtl_miss *miss)
+{
+	for (size_t i = 0; i < n; i++)
+		if (sources[i].source == miss->source &&
+		    strcmp(sources[i].remedy, miss->remedy) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Sources that offer nothing at all, with what they said, and once each what a second source of an
+ * unmeasured domain would need: it may be the easier one.
+ */
+static size_t list_sources(const struct wattle_meter *meter,
+			   const struct wtl_description *description,
+			   struct wtl_doctor_source *sources)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < meter->catalog.n_misses; i++) {
 		const struct wtl_miss *miss = &meter->catalog.misses[i];
 
-		if (miss->domain[0])
+		if (miss->domain[0] &&
+		    (!miss->remedy[0] || is_shown(miss, description) ||
+		     is_measured(meter, miss->domain) || is_listed(sources, n, miss)))
 			continue;
 		sources[n++] = (struct wtl_doctor_source){
 			.source = miss->source,
 			.reason = miss->reason,
-			.remedy = miss->remedy[0] ? miss->remedy : NULL,
+			.remedy = miss->remedy,
 			.status = miss->status,
 		};
 	}
+	for (size_t i = 0; i < n; i++)
+		if (!sources[i].remedy[0])
+			sources[i].remedy = NULL;
 	return n;
 }
 
@@ -102,7 +142,7 @@ static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct 
 		.domains = description->domains,
 		.n_domains = description->n_domains,
 		.sources = sources,
-		.n_sources = list_sources(meter, sources),
+		.n_sources = list_sources(meter, description, sources),
 		.summary = summary,
 	};
 

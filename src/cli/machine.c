@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 
 #include "cli/app.h"
 
@@ -42,6 +43,17 @@ static void log_line(void *context, enum wattle_log_level level, const char *tex
 	wtl_remark(app, "%s", text);
 }
 
+/* With capabilities from its file, the command must not load code of its caller's choice. */
+static int check_library(struct wtl_app *app)
+{
+	const char *path = app->settings.nvml_path;
+
+	if (!path || !path[0] || !getauxval(AT_SECURE))
+		return 0;
+	wtl_complain(app, "--nvml takes no library here: this wattle has more privileges than you");
+	return -EPERM;
+}
+
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
 {
 	const struct wattle_options options = {
@@ -53,8 +65,11 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 	};
 	struct wtl_env env = {.log = NULL};
 	struct wtl_err err = {.code = 0};
-	int rc = open_io(&app->settings, &env.io, &err);
+	int rc = check_library(app);
 
+	if (rc < 0)
+		return rc;
+	rc = open_io(&app->settings, &env.io, &err);
 	if (rc == 0)
 		rc = wtl_meter_new(&env, &options, ret_meter, &err);
 	if (rc < 0) {

@@ -12,7 +12,7 @@
 
 #define MS WTL_NS_PER_MS
 
-int __lsan_is_turned_off(void);
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
 
 int __lsan_is_turned_off(void)
 {
