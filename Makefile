@@ -100,9 +100,6 @@ bench: deps all
 		printf '\n=== %s ===\n' "$$script"; \
 		WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B "$$script"; \
 	done
-	$(call heading,bench/bench_integrate: energy from power samples beside a physical meter)
-	@if [ -d ../shared/data/gpu-power ]; then build/bench/bench_integrate ../shared/data; \
-	else echo 'skipped: the traces are not there (../shared/data/gpu-power)'; fi
 
 install: all
 	meson install -C build
