@@ -11,7 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel's */
+enum {
+	LINKS_MAX = 40, /* as the kernel's */
+	TRIES_MAX = 16,
+};
 
 struct walk {
 	int root;
@@ -125,15 +128,18 @@ int wtl_below_open(int root, const char *path, int flags)
 		.flags = (unsigned)(flags | O_CLOEXEC),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd;
+	int fd, tries = 0;
 
 	if (path[0] != '/')
 		return -EINVAL;
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	/* The kernel gives up on ".." when anything on the machine is renamed meanwhile. */
+	do
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < TRIES_MAX);
 	if (fd >= 0)
 		return fd;
 	/* An old kernel, or a container's filter that does not know the call. */
-	if (errno == ENOSYS || errno == EPERM)
+	if (errno == ENOSYS || errno == EPERM || errno == EAGAIN)
 		return wtl_below_walk(root, path, flags);
 	return -errno;
 }

@@ -56,7 +56,7 @@ struct wtl_lib_function {
 
 enum { WTL_LIB_ARGS_MAX = 8 };
 
-/* How wtl_io_out_write() treats what is there already. */
+/* How out_write() treats what is there already. */
 enum wtl_out_mode { WTL_OUT_REPLACE, WTL_OUT_APPEND };
 
 struct wtl_io_ops {

@@ -46,7 +46,8 @@ struct record {
 	struct record_lib libs[LIBS_MAX];
 	struct wtl_buf line;
 	size_t pending;
-	off_t written;	      /* whole lines */
+	off_t written; /* whole lines */
+	size_t records, frames;
 	pthread_mutex_t lock; /* over everything above but inner */
 	char buffer[PENDING_MAX];
 };
@@ -87,12 +88,22 @@ static void flush(struct record *record)
 	record->pending = 0;
 }
 
-/* The line in record->line is done. */
-static void line_write(struct record *record)
+/* Whether the tape with this line can still be replayed. */
+static bool line_fits(const struct record *record)
+{
+	size_t tape = (size_t)record->written + record->pending;
+
+	return record->line.len <= WTL_TAPE_LINE_MAX && record->line.len <= WTL_TAPE_MAX - tape &&
+	       record->records <= WTL_TAPE_RECORDS_MAX && record->frames <= WTL_TAPE_FRAMES_MAX;
+}
+
+/* The line in record->line is done; `count` is of its kind. */
+static void line_write(struct record *record, size_t *count)
 {
 	const struct wtl_buf *line = &record->line;
 
-	if (line->error || line->len > WTL_TAPE_LINE_MAX) {
+	++*count;
+	if (line->error || !line_fits(record)) {
 		fail(record, line->error ? line->error : -EFBIG);
 		return;
 	}
@@ -118,7 +129,7 @@ static void frame_write(struct record *record, int code)
 	record->frame_mono_ns = frame.mono_ns;
 	wtl_buf_clear(&record->line);
 	wtl_tape_put_frame(&record->line, &frame);
-	line_write(record);
+	line_write(record, &record->frames);
 	flush(record);
 }
 
@@ -138,7 +149,7 @@ static struct record *line_begin(struct wtl_io *io, char letter)
 static void line_end(struct record *record)
 {
 	wtl_buf_putc(&record->line, '\n');
-	line_write(record);
+	line_write(record, &record->records);
 	pthread_mutex_unlock(&record->lock);
 }
 
@@ -148,14 +159,15 @@ static void line_path(struct record *record, const char *path)
 	wtl_buf_putc(&record->line, ' ');
 }
 
-/* Remembers what an inner handle stands for; the handle's older name is forgotten. */
-static void handle_set(struct record *record, struct handles *handles, int file, const char *name)
+/* Remembers that an inner handle stands for what record->line holds, and forgets its older name. */
+static void handle_set(struct record *record, struct handles *handles, int file)
 {
+	const struct wtl_buf *line = &record->line;
 	size_t n = handles->n;
 	struct handle *at;
 
-	if (file >= HANDLES_MAX) {
-		fail(record, -EMFILE);
+	if (line->error || file >= HANDLES_MAX) {
+		fail(record, line->error ? line->error : -EMFILE);
 		return;
 	}
 	if ((size_t)file >= n) {
@@ -172,7 +184,7 @@ static void handle_set(struct record *record, struct handles *handles, int file,
 	}
 	at = &handles->at[file];
 	free(at->name);
-	*at = (struct handle){.name = strdup(name)};
+	*at = (struct handle){.name = strdup(line->data)};
 	if (!at->name)
 		fail(record, -ENOMEM);
 }
@@ -184,54 +196,31 @@ static struct handle *handle_at(const struct handles *handles, int file)
 	return &handles->at[file];
 }
 
-static int record_file_open(struct wtl_io *io, const char *path)
+/* Begins the line of a read; false, without the lock, for what no handle is known of. */
+static bool read_begin(struct wtl_io *io, struct handles *handles, int file, char letter)
 {
-	struct record *record = record_of(io);
-	int rc = wtl_io_file_open(record->inner, path);
-
-	if (rc >= 0) {
-		pthread_mutex_lock(&record->lock);
-		handle_set(record, &record->files, rc, path);
-		pthread_mutex_unlock(&record->lock);
-		return rc;
-	}
-	line_begin(io, 'O');
-	line_path(record, path);
-	wtl_tape_put_error(&record->line, rc);
-	line_end(record);
-	return rc;
-}
-
-static ssize_t record_file_read(struct wtl_io *io, int file, void *buf, size_t size)
-{
-	ssize_t rc = wtl_io_file_read(record_of(io)->inner, file, buf, size);
-	struct record *record = line_begin(io, 'R');
-	struct handle *handle = handle_at(&record->files, file);
+	struct record *record = line_begin(io, letter);
+	struct handle *handle = handle_at(handles, file);
 
 	if (!handle) {
 		pthread_mutex_unlock(&record->lock);
-		return rc;
+		return false;
 	}
 	handle->read = true;
-	line_path(record, handle->name);
-	if (rc >= 0)
-		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
-	else
-		wtl_tape_put_error(&record->line, (int)rc);
-	line_end(record);
-	return rc;
+	wtl_buf_puts(&record->line, handle->name);
+	return true;
 }
 
 /* An opening without a read leaves no other trace. */
-static void file_forget(struct wtl_io *io, int file)
+static void handle_forget(struct wtl_io *io, struct handles *handles, int file, char letter,
+			  const char *opened)
 {
-	struct record *record = line_begin(io, 'O');
-	struct handle *handle = handle_at(&record->files, file);
+	struct record *record = line_begin(io, letter);
+	struct handle *handle = handle_at(handles, file);
 
 	if (handle && !handle->read) {
-		line_path(record, handle->name);
-		wtl_buf_puts(&record->line, "ok\n");
-		line_write(record);
+		wtl_buf_printf(&record->line, "%s %s\n", handle->name, opened);
+		line_write(record, &record->records);
 	}
 	if (handle) {
 		free(handle->name);
@@ -240,9 +229,53 @@ static void file_forget(struct wtl_io *io, int file)
 	pthread_mutex_unlock(&record->lock);
 }
 
+static void file_forget(struct record *record, int file)
+{
+	handle_forget(&record->io, &record->files, file, 'O', "ok");
+}
+
+static void perf_forget(struct record *record, int file)
+{
+	handle_forget(&record->io, &record->perfs, file, 'P', "open ok");
+}
+
+static int record_file_open(struct wtl_io *io, const char *path)
+{
+	int rc = wtl_io_file_open(record_of(io)->inner, path);
+	struct record *record = line_begin(io, 'O');
+
+	if (rc >= 0) {
+		wtl_buf_clear(&record->line);
+		wtl_tape_put_quoted(&record->line, path, strlen(path));
+		handle_set(record, &record->files, rc);
+		pthread_mutex_unlock(&record->lock);
+		return rc;
+	}
+	line_path(record, path);
+	wtl_tape_put_error(&record->line, rc);
+	line_end(record);
+	return rc;
+}
+
+static ssize_t record_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	struct record *record = record_of(io);
+	ssize_t rc = wtl_io_file_read(record->inner, file, buf, size);
+
+	if (!read_begin(io, &record->files, file, 'R'))
+		return rc;
+	wtl_buf_putc(&record->line, ' ');
+	if (rc >= 0)
+		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
+	else
+		wtl_tape_put_error(&record->line, (int)rc);
+	line_end(record);
+	return rc;
+}
+
 static void record_file_close(struct wtl_io *io, int file)
 {
-	file_forget(io, file);
+	file_forget(record_of(io), file);
 	wtl_io_file_close(record_of(io)->inner, file);
 }
 
@@ -285,32 +318,27 @@ static int record_perf_open(struct wtl_io *io, const struct wtl_perf_event *even
 	int rc = record_of(io)->inner->ops->perf_open(record_of(io)->inner, event);
 	struct record *record = line_begin(io, 'P');
 
-	if (rc < 0) {
+	if (rc >= 0) {
+		wtl_buf_clear(&record->line);
 		wtl_tape_put_perf(&record->line, event);
-		wtl_buf_puts(&record->line, " open ");
-		wtl_tape_put_error(&record->line, rc);
-		line_end(record);
+		handle_set(record, &record->perfs, rc);
+		pthread_mutex_unlock(&record->lock);
 		return rc;
 	}
-	wtl_buf_clear(&record->line);
-	if (wtl_tape_put_perf(&record->line, event) == 0)
-		handle_set(record, &record->perfs, rc, record->line.data);
-	pthread_mutex_unlock(&record->lock);
+	wtl_tape_put_perf(&record->line, event);
+	wtl_buf_puts(&record->line, " open ");
+	wtl_tape_put_error(&record->line, rc);
+	line_end(record);
 	return rc;
 }
 
 static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
-	int rc = record_of(io)->inner->ops->perf_read(record_of(io)->inner, file, ret_value);
-	struct record *record = line_begin(io, 'P');
-	struct handle *handle = handle_at(&record->perfs, file);
+	struct record *record = record_of(io);
+	int rc = record->inner->ops->perf_read(record->inner, file, ret_value);
 
-	if (!handle) {
-		pthread_mutex_unlock(&record->lock);
+	if (!read_begin(io, &record->perfs, file, 'P'))
 		return rc;
-	}
-	handle->read = true;
-	wtl_buf_puts(&record->line, handle->name);
 	wtl_buf_putc(&record->line, ' ');
 	if (rc < 0)
 		wtl_tape_put_error(&record->line, rc);
@@ -320,28 +348,11 @@ static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return rc;
 }
 
-static void perf_forget(struct wtl_io *io, int file)
-{
-	struct record *record = line_begin(io, 'P');
-	struct handle *handle = handle_at(&record->perfs, file);
-
-	if (handle && !handle->read) {
-		wtl_buf_puts(&record->line, handle->name);
-		wtl_buf_puts(&record->line, " open ok\n");
-		line_write(record);
-	}
-	if (handle) {
-		free(handle->name);
-		*handle = (struct handle){0};
-	}
-	pthread_mutex_unlock(&record->lock);
-}
-
 static void record_perf_close(struct wtl_io *io, int file)
 {
 	struct wtl_io *inner = record_of(io)->inner;
 
-	perf_forget(io, file);
+	perf_forget(record_of(io), file);
 	inner->ops->perf_close(inner, file);
 }
 
@@ -477,9 +488,9 @@ static void record_free(struct wtl_io *io)
 	struct record *record = record_of(io);
 
 	for (size_t i = 0; i < record->files.n; i++)
-		file_forget(io, (int)i);
+		file_forget(record, (int)i);
 	for (size_t i = 0; i < record->perfs.n; i++)
-		perf_forget(io, (int)i);
+		perf_forget(record, (int)i);
 	flush(record);
 	close(record->fd);
 	wtl_io_free(record->inner);

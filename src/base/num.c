@@ -93,7 +93,7 @@ int wtl_num_i64(const char *text, size_t len, int64_t *ret)
 	return 0;
 }
 
-static int hex_digit(char c)
+int wtl_num_hex_digit(char c)
 {
 	if (is_digit(c))
 		return c - '0';
@@ -116,7 +116,7 @@ int wtl_num_hex(const char *text, size_t len, uint64_t *ret)
 	if (cursor.at == cursor.end)
 		return -EINVAL;
 	for (; cursor.at < cursor.end; cursor.at++) {
-		int digit = hex_digit(cursor.at[0]);
+		int digit = wtl_num_hex_digit(cursor.at[0]);
 
 		if (digit < 0)
 			return -EINVAL;

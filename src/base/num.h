@@ -14,6 +14,9 @@ int wtl_num_u64(const char *text, size_t len, uint64_t *ret);
 int wtl_num_i64(const char *text, size_t len, int64_t *ret);
 int wtl_num_hex(const char *text, size_t len, uint64_t *ret); /* with or without 0x */
 
+/* The value of a hexadecimal digit in either case, else -1. */
+int wtl_num_hex_digit(char c);
+
 /*
  * A non-negative decimal such as "56.04" times 10^decimals, exactly: (…, 3) gives 56040. More
  * fraction digits than `decimals` are -EINVAL unless they are zeros; no exponent, no sign.

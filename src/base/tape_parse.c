@@ -290,15 +290,6 @@ static int parse_perf(struct parser *parser, struct wtl_tape_record *record)
 	return error_parse(parser, &token, &record->code);
 }
 
-static int nibble(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Hexadecimal bytes into the scratch buffer. */
 static int hex_parse(struct parser *parser, const char *text, size_t len)
 {
@@ -306,7 +297,7 @@ static int hex_parse(struct parser *parser, const char *text, size_t len)
 	if (len % 2)
 		return bad(parser, "an odd number of hexadecimal digits");
 	for (size_t i = 0; i < len; i += 2) {
-		int high = nibble(text[i]), low = nibble(text[i + 1]);
+		int high = wtl_num_hex_digit(text[i]), low = wtl_num_hex_digit(text[i + 1]);
 
 		if (high < 0 || low < 0)
 			return bad(parser, "not a hexadecimal digit");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 
 static bool is_space(char c)
 {
@@ -114,13 +115,6 @@ bool wtl_text_starts(const char *text, const char *prefix)
 	return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-bool wtl_text_ends(const char *text, const char *suffix)
-{
-	size_t len = strlen(text), end = strlen(suffix);
-
-	return len >= end && memcmp(text + len - end, suffix, end) == 0;
-}
-
 int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len)
 {
 	for (size_t at = 0; at < len && !buf->error;) {
@@ -139,17 +133,6 @@ int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len)
 		at += n ? n : 1;
 	}
 	return buf->error;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* Decodes what follows a backslash. Returns the characters used, 0 for a bad escape. */
@@ -172,8 +155,8 @@ static size_t escape_decode(const char *text, size_t len, char *ret_c)
 	case 'x':
 		if (len < 3)
 			return 0;
-		high = hex_digit(text[1]);
-		low = hex_digit(text[2]);
+		high = wtl_num_hex_digit(text[1]);
+		low = wtl_num_hex_digit(text[2]);
 		if (high < 0 || low < 0)
 			return 0;
 		*ret_c = (char)(high * 16 + low);

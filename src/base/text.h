@@ -18,7 +18,6 @@ char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
 size_t wtl_text_trimmed(const char *text, size_t len);
 
 bool wtl_text_starts(const char *text, const char *prefix);
-bool wtl_text_ends(const char *text, const char *suffix);
 
 /* For terminals and logs: printable UTF-8 as it is, everything else as \n, \t, \\ or \xNN. */
 int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len);

@@ -8,10 +8,12 @@
 
 static void held_fail(struct wtl_held_file *held, int error)
 {
+	bool is_first = held->error == 0;
+
 	wtl_io_file_close(held->io, held->file);
 	held->file = -1;
 	held->error = error;
-	held->retry_ns = wtl_io_mono_ns(held->io) + WTL_REPROBE_NS;
+	held->retry_ns = is_first ? INT64_MIN : wtl_io_mono_ns(held->io) + WTL_REPROBE_NS;
 }
 
 int wtl_held_file_open(struct wtl_held_file *held, struct wtl_io *io, const char *path)

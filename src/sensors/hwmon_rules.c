@@ -35,6 +35,16 @@ static const struct wtl_hwmon_rule rules[] = {
 	/* Documentation/hwmon/amd_energy.rst: counters of cores and of sockets, every 1 ms. */
 	{"amd_energy", "Esocket#", WTL_HWMON_PART, PACKAGE, NULL, GAIN, 0, 1 * MS},
 	{"amd_energy", "*", IGNORED},
+	/* Its successor outside the kernel's tree, readable by everyone. */
+	{"zenergy", "Esocket#", WTL_HWMON_PART, PACKAGE, NULL, GAIN, 0, 1 * MS},
+	{"zenergy", "*", IGNORED},
+
+	/* drivers/platform/x86/amd/hsmp/hwmon.c: a socket's power, one hwmon a socket. */
+	{"amd_hsmp_hwmon", "*", WTL_HWMON_PART, PACKAGE, NULL, ORDINARY},
+
+	/* drivers/acpi/fan_hwmon.c: what the firmware's table says that a fan draws at its level;
+	 * each read runs ACPI code. */
+	{"acpi_fan", "*", IGNORED},
 
 	/* drivers/hwmon/xgene-hwmon.c: the cores, and the rest of the chip. */
 	{"apm_xgene", "CPU power", WTL_HWMON_PART, PACKAGE, NULL, ORDINARY},

@@ -290,6 +290,23 @@ static void product_read(struct wtl_io *io, struct wtl_machine *machine)
 		machine->is_vm = true;
 }
 
+/*
+ * Are processes numbered apart from the machine's? The machine's own namespace has a fixed number
+ * (PROC_PID_INIT_INO in include/linux/proc_ns.h). WSL runs every distribution in one of its own.
+ */
+static bool has_own_pids(struct wtl_io *io)
+{
+	static const char kind[] = "pid:[", machines[] = "4026531836]";
+	char target[64], release[64] = "";
+
+	if (wtl_io_link_read(io, "/proc/self/ns/pid", target, sizeof(target)) < 0 ||
+	    !wtl_text_starts(target, kind) || !isdigit((unsigned char)target[strlen(kind)]) ||
+	    strcmp(target + strlen(kind), machines) == 0)
+		return false;
+	wtl_io_read_line(io, "/proc/sys/kernel/osrelease", release, sizeof(release));
+	return strstr(release, "icrosoft") == NULL;
+}
+
 static bool is_container(struct wtl_io *io)
 {
 	static const char *const makers[] = {
@@ -300,8 +317,10 @@ static bool is_container(struct wtl_io *io)
 
 	if (wtl_io_exists(io, "/.dockerenv") || wtl_io_exists(io, "/run/.containerenv"))
 		return true;
-	return wtl_io_slurp(io, "/proc/1/cgroup", cgroup, sizeof(cgroup)) > 0 &&
-	       contains(cgroup, makers);
+	if (wtl_io_slurp(io, "/proc/1/cgroup", cgroup, sizeof(cgroup)) > 0 &&
+	    contains(cgroup, makers))
+		return true;
+	return has_own_pids(io);
 }
 
 static uint64_t memory_bytes(struct wtl_io *io)

@@ -15,6 +15,9 @@
 /* Judgement: 50 %, facts/carbon-and-ml.md 5.5. */
 #define GAIN_PPM 500000
 
+/* /proc/stat counts in hundredths of a second (USER_HZ). */
+#define TICK_NS (10 * WTL_NS_PER_MS)
+
 /* The power of a logical CPU of a processor that no table knows (CodeCarbon 3.2.9). */
 #define MW_PER_CPU 4000
 
@@ -234,6 +237,7 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 		struct wtl_channel channel = channel_of(WATTLE_KIND_CPU, "package", i);
 
 		channel.max_uw = 2000 * state->tdp_mw;
+		channel.update_ns = TICK_NS;
 		wtl_text_copy(channel.device, sizeof(channel.device), device);
 		rc = wtl_catalog_add(catalog, &channel);
 		if (rc < 0)

@@ -18,10 +18,12 @@
 #include "base/num.h"
 #include "base/text.h"
 
-#define PCI_DIR "/sys/bus/pci/devices"
+#define PCI_DIR	 "/sys/bus/pci/devices"
+#define PCI_LIST "/proc/bus/pci/devices"
 
 enum {
 	PCI_NAMES_MAX = 1 << 20,
+	PCI_LIST_SIZE = 1 << 20, /* some 200 bytes a device */
 	VENDOR_NVIDIA = 0x10de,
 	CLASS_DISPLAY = 0x03, /* VGA, 3D and other display controllers; audio functions are 0x04 */
 };
@@ -76,6 +78,21 @@ static void look_at(struct wtl_io *io, struct pci_gpu *gpu, const char *id)
 	wtl_text_clean(gpu->driver, sizeof(gpu->driver), base, strlen(base));
 }
 
+/*
+ * Does the one file about all of the bus say that there is no NVIDIA device? Its lines begin with
+ * "0108\t10de2330\t": place, vendor and model. It saves the opening of hundreds of files; where it
+ * cannot be read, nothing is said.
+ */
+static bool is_ruled_out(struct wtl_io *io)
+{
+	char *text = malloc(PCI_LIST_SIZE);
+	ssize_t len = text ? wtl_io_slurp(io, PCI_LIST, text, PCI_LIST_SIZE) : -ENOMEM;
+	bool is_out = len > 0 && strchr(text, '\t') && !strstr(text, "\t10de");
+
+	free(text);
+	return is_out;
+}
+
 static int pci_scan(struct finding *finding)
 {
 	struct wtl_io *io = finding->nvml->io;
@@ -83,6 +100,9 @@ static int pci_scan(struct finding *finding)
 	const char *id;
 	int n;
 
+	finding->pci_known = is_ruled_out(io);
+	if (finding->pci_known)
+		return 0;
 	wtl_buf_init(&names, PCI_NAMES_MAX);
 	n = wtl_io_dir_read(io, PCI_DIR, &names);
 	finding->pci_known = n > 0;
@@ -136,9 +156,11 @@ static int miss_asleep(struct finding *finding, const struct pci_gpu *gpu)
 	char reason[200], remedy[240];
 
 	snprintf(reason, sizeof(reason),
-		 "the NVIDIA GPU at %s is suspended, and reading it would wake it", gpu->id);
+		 "the NVIDIA GPU at %s is suspended, and reading it would wake it: it is not "
+		 "measured",
+		 gpu->id);
 	snprintf(remedy, sizeof(remedy),
-		 "it is measured once it is in use; to keep it awake: "
+		 "start wattle while the GPU is in use, or keep it awake: "
 		 "echo on | sudo tee " PCI_DIR "/%s/power/control",
 		 gpu->id);
 	return miss_gpu(finding, WATTLE_STATUS_ASLEEP, remedy, reason);
@@ -339,7 +361,8 @@ static int find_by_bus_id(struct finding *finding)
 			continue;
 		}
 		if (is_foreign(gpu)) {
-			rc = miss_foreign(finding, gpu);
+			/* Has no number with NVML: find_rest() gives it one after all others. */
+			gpu->found = false;
 			continue;
 		}
 		code = wtl_nvml_handle_by_text(finding->nvml, WTL_NVML_BY_BUS_ID, gpu->id, &handle);

@@ -223,13 +223,20 @@ static int add_energy(struct probe *probe)
 /* Instant before average power: an average over a second loses short loads. */
 static bool power_field(struct probe *probe, uint32_t scope, struct wtl_nvml_channel *how)
 {
+	static const uint32_t fields[] = {WTL_NVML_FIELD_POWER_INSTANT,
+					  WTL_NVML_FIELD_POWER_AVERAGE};
+	/* Beside a counter it is only compared with it, over long times: better by the average,
+	 * which misses nothing, than by an instant that may be a quarter of the time. */
+	bool average_first = scope == WTL_NVML_SCOPE_GPU && probe->gpu->n_channels > 0;
+
 	how->scope = scope;
 	how->via = WTL_NVML_VIA_FIELD;
-	how->field = WTL_NVML_FIELD_POWER_INSTANT;
-	if (field_works(probe, how->field, scope))
-		return true;
-	how->field = WTL_NVML_FIELD_POWER_AVERAGE;
-	return field_works(probe, how->field, scope);
+	for (unsigned i = 0; i < 2; i++) {
+		how->field = fields[average_first ? 1 - i : i];
+		if (field_works(probe, how->field, scope))
+			return true;
+	}
+	return false;
 }
 
 static int add_power(struct probe *probe, struct wtl_channel *channel,

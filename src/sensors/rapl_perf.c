@@ -53,7 +53,7 @@ struct counter {
 	char pmu[PMU_NAME_SIZE];
 	bool draws_always; /* at 0 it would be no counter: such a part cannot draw nothing */
 	int file;	   /* < 0: not open */
-	int error;	   /* the last failure */
+	int error;	   /* of the last read, negative errno, or 0 */
 	bool anew;	   /* opened again, and not read since */
 	int64_t retry_ns;
 	int64_t opened_ns;
@@ -168,6 +168,22 @@ static int counter_open(struct wtl_io *io, struct counter *counter)
 	return 0;
 }
 
+/* Through a new descriptor, which counts from 0. */
+static int counter_reopen(struct wtl_io *io, struct counter *counter, uint64_t *ret_value)
+{
+	int rc;
+
+	counter_find_cpu(io, counter);
+	rc = counter_open(io, counter);
+	if (rc < 0)
+		return rc;
+	counter->anew = true;
+	rc = io->ops->perf_read(io, counter->file, ret_value);
+	if (rc < 0)
+		counter_fail(io, counter, rc);
+	return rc;
+}
+
 static int counter_value(struct wtl_io *io, struct counter *counter, int64_t now_ns,
 			 uint64_t *ret_value)
 {
@@ -176,19 +192,24 @@ static int counter_value(struct wtl_io *io, struct counter *counter, int64_t now
 	if (counter->file < 0) {
 		if (now_ns < counter->retry_ns)
 			return counter->error;
-		counter_find_cpu(io, counter);
-		rc = counter_open(io, counter);
-		if (rc < 0)
-			return rc;
-		counter->anew = true;
+		return counter_reopen(io, counter, ret_value);
 	}
 	rc = io->ops->perf_read(io, counter->file, ret_value);
-	if (rc < 0)
-		counter_fail(io, counter, rc);
-	else if (*ret_value == 0 && counter->draws_always &&
-		 now_ns - counter->opened_ns >= ZERO_MAX_NS)
-		rc = -ENODATA;
-	return rc;
+	if (rc < 0) {
+		bool is_first = counter->error == 0;
+
+		/* The sum so far is the descriptor's: it is not given up for one failure. */
+		counter->error = rc;
+		if (is_first)
+			return rc;
+		io->ops->perf_close(io, counter->file);
+		counter->file = -1;
+		return counter_reopen(io, counter, ret_value);
+	}
+	counter->error = 0;
+	if (*ret_value == 0 && counter->draws_always && now_ns - counter->opened_ns >= ZERO_MAX_NS)
+		return -ENODATA;
+	return 0;
 }
 
 /* ---- Finding them ---- */

@@ -24,6 +24,8 @@
 #define REMEDY_DENIED                                              \
 	"sudo chgrp $(id -gn) /sys/class/powercap/*/energy_uj && " \
 	"sudo chmod g+r /sys/class/powercap/*/energy_uj (until the next boot), or run as root"
+#define REMEDY_DENIED_INSIDE \
+	"start the container with --cap-add PERFMON (for perf), or measure on its host"
 #define REMEDY_MASKED                                               \
 	"start the container with --cap-add PERFMON (for perf) or " \
 	"--security-opt systempaths=unconfined, or measure on its host"
@@ -186,8 +188,11 @@ static int zone_try(const struct scan *scan, const char *id, uint64_t max_uj, ch
 static int zone_miss(const struct scan *scan, const struct wtl_rapl_part *part,
 		     enum wattle_status status, const char *reason)
 {
-	return wtl_rapl_miss(scan->catalog, part, status,
-			     status == WATTLE_STATUS_DENIED ? REMEDY_DENIED : NULL, reason);
+	const char *remedy = NULL;
+
+	if (status == WATTLE_STATUS_DENIED)
+		remedy = scan->machine->is_container ? REMEDY_DENIED_INSIDE : REMEDY_DENIED;
+	return wtl_rapl_miss(scan->catalog, part, status, remedy, reason);
 }
 
 static int zone_add(const struct scan *scan, const char *id, const struct wtl_channel *channel)

@@ -15,7 +15,7 @@
 /* Where we run, from the root's files; each is false or "" where it cannot be told. */
 struct wtl_machine {
 	bool is_vm;	    /* the hypervisor flag, or DMI says so */
-	bool is_container;  /* /.dockerenv, /run/.containerenv, or the cgroup of process 1 */
+	bool is_container;  /* /.dockerenv and the like, cgroup of process 1, PID namespace */
 	char cpu_model[96]; /* "model name" of the first CPU */
 	char vendor[32];    /* "GenuineIntel", "AuthenticAMD", "ARM" … */
 	char product[96];   /* DMI: maker and product */
@@ -67,7 +67,7 @@ extern const struct wtl_source_ops *const wtl_sources[];
 
 /*
  * A file that is read again and again: its descriptor is held open; after a failure it is closed and
- * opened anew, but no more often than once in WTL_REPROBE_NS.
+ * opened anew by the next read, and after further failures in a row once in WTL_REPROBE_NS.
  */
 #define WTL_REPROBE_NS (WTL_NS_PER_S)
 
@@ -75,7 +75,7 @@ struct wtl_held_file {
 	struct wtl_io *io;
 	char path[192];
 	int file;	  /* < 0: not open */
-	int error;	  /* the last failure, negative errno, or 0 */
+	int error;	  /* of the last read, negative errno, or 0 */
 	int64_t retry_ns; /* monotonic: not to be tried before */
 };
 

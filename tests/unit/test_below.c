@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,12 +157,60 @@ static void test_walk_bounds(void **state)
 	fails(wtl_below_walk, fixture->root, "/g", O_RDONLY, -ENAMETOOLONG);
 }
 
+/*
+ * The kernel gives up on a ".." below a root when anything is renamed meanwhile, anywhere on the
+ * machine: that must not look like a missing file.
+ */
+struct renamer {
+	char *here, *there;
+	atomic_bool stop;
+};
+
+static void *rename_on(void *argument)
+{
+	struct renamer *renamer = argument;
+
+	while (!atomic_load(&renamer->stop)) {
+		if (rename(renamer->here, renamer->there) < 0 ||
+		    rename(renamer->there, renamer->here) < 0)
+			return argument;
+	}
+	return NULL;
+}
+
+static void test_renames_meanwhile(void **state)
+{
+	struct fixture *fixture = *state;
+	struct renamer renamer = {
+		.here = unit_path(fixture->outside, "secret"),
+		.there = unit_path(fixture->outside, "moved"),
+	};
+	int failed = 0;
+	pthread_t thread;
+	void *result;
+
+	assert_int_equal(pthread_create(&thread, NULL, rename_on, &renamer), 0);
+	for (int i = 0; i < 50000; i++) {
+		int fd = wtl_below_open(fixture->root, "/a/../a/../a/up", O_RDONLY);
+
+		failed += fd < 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	atomic_store(&renamer.stop, true);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_null(result);
+	assert_int_equal(failed, 0);
+	free(renamer.here);
+	free(renamer.there);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(test_open), TEST(test_walk),
-					   TEST(test_walk_bounds)};
+	const struct CMUnitTest tests[] = {TEST(test_open), TEST(test_walk), TEST(test_walk_bounds),
+					   TEST(test_renames_meanwhile)};
 
 	return cmocka_run_group_tests_name("below", tests, NULL, NULL);
 }

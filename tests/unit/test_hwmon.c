@@ -98,6 +98,10 @@ static void rules(void **state)
 	} cases[] = {
 		{"amd_energy", "Esocket1", WTL_HWMON_PART, WATTLE_KIND_CPU, 1},
 		{"amd_energy", "Ecore007", WTL_HWMON_IGNORE, WATTLE_KIND_BOARD, -1},
+		{"zenergy", "Esocket0", WTL_HWMON_PART, WATTLE_KIND_CPU, 0},
+		{"zenergy", "Ecore015", WTL_HWMON_IGNORE, WATTLE_KIND_BOARD, -1},
+		{"amd_hsmp_hwmon", "", WTL_HWMON_PART, WATTLE_KIND_CPU, -1},
+		{"acpi_fan", "", WTL_HWMON_IGNORE, WATTLE_KIND_BOARD, -1},
 		{"apm_xgene", "CPU power", WTL_HWMON_PART, WATTLE_KIND_CPU, -1},
 		{"apm_xgene", "IO power", WTL_HWMON_PART, WATTLE_KIND_SOC, -1},
 		{"smpro_hwmon", "power1 CORE VRD", WTL_HWMON_PART, WATTLE_KIND_CPU, -1},

@@ -226,6 +226,37 @@ static void virtual_machines_by_dmi(void **state)
 	bench_done(&bench);
 }
 
+/* Pods and containerd leave no file, and the cgroup namespace hides the group's name. */
+static void containers_by_pid_namespace(void **state)
+{
+	static const struct {
+		const char *target, *kernel;
+		bool is_container;
+	} cases[] = {
+		{"pid:[4026531836]", "6.1.0-18-amd64\n", false}, /* the machine's own */
+		{"pid:[4026532750]", "6.1.0-18-amd64\n", true},
+		/* WSL gives each distribution a namespace, and is no container to its user. */
+		{"pid:[4026532301]", "5.15.153.1-microsoft-standard-WSL2\n", false},
+		{"pid:[x]", "6.1.0\n", false},
+		{"", "6.1.0\n", false},
+	};
+	struct wtl_machine machine;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench bench;
+
+		bench_copy(&bench, "");
+		bench_write(&bench, "/proc/1/cgroup", "0::/\n");
+		bench_write(&bench, "/proc/sys/kernel/osrelease", cases[i].kernel);
+		if (cases[i].target[0])
+			bench_link(&bench, "/proc/self/ns/pid", cases[i].target);
+		assert_int_equal(wtl_machine_read(&bench.io, &machine), 0);
+		assert_int_equal(machine.is_container, cases[i].is_container);
+		bench_done(&bench);
+	}
+}
+
 static void containers(void **state)
 {
 	static const struct {
@@ -393,11 +424,17 @@ static void suspended_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(known_machines),	   cmocka_unit_test(nothing_is_known),
-		cmocka_unit_test(rubbish_is_not_known),	   cmocka_unit_test(memory_has_a_unit),
-		cmocka_unit_test(virtual_machines_by_dmi), cmocka_unit_test(containers),
-		cmocka_unit_test(cpuinfo_may_be_large),	   cmocka_unit_test(packages_from_topology),
-		cmocka_unit_test(packages_by_their_lists), cmocka_unit_test(package_of_a_cpu),
+		cmocka_unit_test(known_machines),
+		cmocka_unit_test(nothing_is_known),
+		cmocka_unit_test(rubbish_is_not_known),
+		cmocka_unit_test(memory_has_a_unit),
+		cmocka_unit_test(virtual_machines_by_dmi),
+		cmocka_unit_test(containers),
+		cmocka_unit_test(containers_by_pid_namespace),
+		cmocka_unit_test(cpuinfo_may_be_large),
+		cmocka_unit_test(packages_from_topology),
+		cmocka_unit_test(packages_by_their_lists),
+		cmocka_unit_test(package_of_a_cpu),
 		cmocka_unit_test(suspended_devices),
 	};
 

@@ -87,7 +87,8 @@ static void test_h100(void **state)
 	(void)state;
 	nv_start(&nv, "h100");
 	nv_check_domains(&nv, "gpu-0 gpu-0 gpu-0-memory");
-	assert_string_equal(nv_channel(&nv, 1)->class->name, "hopper-instant 25/100");
+	/* Beside the counter, the one that misses nothing. */
+	assert_string_equal(nv_channel(&nv, 1)->class->name, "hopper-average 1000/100");
 	memory = nv_channel(&nv, 2);
 	assert_int_equal(memory->kind, WATTLE_KIND_GPU_MEMORY);
 	assert_string_equal(memory->inside, "gpu-0");
@@ -97,8 +98,8 @@ static void test_h100(void **state)
 	nv_check_ok(&nv.bench.readings[0], 5000000 + 154000);
 	nv_check_ok(&nv.bench.readings[1], 77000);
 	nv_check_ok(&nv.bench.readings[2], 32340); /* 42 % */
-	nv_at(&nv, 8); /* 0.1 s of 680/120 W, 40 % duty: the 25 ms see 120 W */
-	nv_check_ok(&nv.bench.readings[1], 120000);
+	nv_at(&nv, 8); /* 0.1 s of 680/120 W, 40 % duty: the instant's 25 ms would see 120 W */
+	nv_check_ok(&nv.bench.readings[1], 344000);
 	nv_check_ok(&nv.bench.readings[2], 344 * 420);
 	nv_done(&nv);
 }
@@ -159,7 +160,7 @@ static void test_stride_and_mig(void **state)
 	(void)state;
 	nv_start(&nv, "stride535");
 	nv_check_domains(&nv, "gpu-0 gpu-0");
-	assert_string_equal(nv_channel(&nv, 1)->class->name, "ga10x-instant 100/100");
+	assert_string_equal(nv_channel(&nv, 1)->class->name, "ga10x-average 1000/100");
 	nv_at(&nv, 1);
 	nv_check_ok(&nv.bench.readings[0], 25000);
 	nv_done(&nv);
@@ -355,6 +356,9 @@ static void test_asleep(void **state)
 	assert_int_equal(nv.bench.catalog.n_misses, 1); /* the audio function is no GPU */
 	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
 		      "/0000:01:00.0/power/control");
+	/* A GPU without a channel stays unmeasured, whatever happens to it later. */
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "not measured",
+		      "start wattle while the GPU is in use");
 	nv_at(&nv, 1);
 	nv_done(&nv);
 }
@@ -379,6 +383,66 @@ static void test_one_of_two_asleep(void **state)
 	assert_true(nv.touched(1) > 0);
 	assert_int_equal(nv.calls("nvmlDeviceGetHandleByIndex_v2"), 0);
 	assert_int_equal(nv.calls("nvmlDeviceGetHandleByUUID"), 0);
+	nv_done(&nv);
+}
+
+/* A server has hundreds of PCI devices: one file tells that none of them matters. */
+static void test_one_look_at_the_bus(void **state)
+{
+	static const struct {
+		const char *devices;
+		bool looks;
+	} cases[] = {
+		{"0008\t80862020\t0\t               0\n0208\t15b31017\t22\t        ff00000c\n",
+		 false},
+		{"0008\t80862020\t0\t               0\n4100\t10de2330\t1d\t        ff00000c\n",
+		 true},
+		{"", true}, /* tells nothing */
+		{NULL, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned opens;
+		struct nv nv;
+
+		nv_empty(&nv, "asleep");
+		for (int k = 0; k < 20; k++) {
+			char path[96];
+
+			snprintf(path, sizeof(path), PCI "0000:00:%02x.0/vendor", (unsigned)k);
+			bench_write(&nv.bench, path, "0x8086\n");
+		}
+		if (cases[i].devices)
+			bench_write(&nv.bench, "/proc/bus/pci/devices", cases[i].devices);
+		if (cases[i].looks)
+			add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
+		opens = nv.bench.opens;
+		assert_int_equal(nv_open(&nv, ""), 0);
+		if (cases[i].looks)
+			nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ABSENT, "0000:41:00.0", NULL);
+		else
+			nv_check_miss(&nv, "", WATTLE_STATUS_ABSENT, "NVML", NULL);
+		assert_int_equal(nv.bench.opens - opens > 20, cases[i].looks);
+		nv_done(&nv);
+	}
+}
+
+/* NVML, and nvidia-smi with it, numbers only the GPUs of its own driver. */
+static void test_foreign_gpus_take_no_number(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "asleep");
+	add_pci(&nv, "0000:00:08.0", "active\n", "vfio-pci");
+	add_pci(&nv, "0000:01:00.0", "suspended\n", "nvidia");
+	add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-1 gpu-1");
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
+		      "power/control");
+	nv_check_miss(&nv, "gpu-2", WATTLE_STATUS_FAILED, "driven by vfio-pci", "virtual machine");
 	nv_done(&nv);
 }
 
@@ -466,15 +530,26 @@ static void test_function_table(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a100),	       cmocka_unit_test(test_pascal),
-		cmocka_unit_test(test_h100),	       cmocka_unit_test(test_gh200),
-		cmocka_unit_test(test_gb200),	       cmocka_unit_test(test_no_fields),
-		cmocka_unit_test(test_stride_and_mig), cmocka_unit_test(test_not_supported),
-		cmocka_unit_test(test_no_permission),  cmocka_unit_test(test_init_fails),
-		cmocka_unit_test(test_no_gpu),	       cmocka_unit_test(test_no_library),
-		cmocka_unit_test(test_other_drivers),  cmocka_unit_test(test_numbers_go_on),
-		cmocka_unit_test(test_asleep),	       cmocka_unit_test(test_one_of_two_asleep),
-		cmocka_unit_test(test_falls_asleep),   cmocka_unit_test(test_field_types),
+		cmocka_unit_test(test_a100),
+		cmocka_unit_test(test_pascal),
+		cmocka_unit_test(test_h100),
+		cmocka_unit_test(test_gh200),
+		cmocka_unit_test(test_gb200),
+		cmocka_unit_test(test_no_fields),
+		cmocka_unit_test(test_stride_and_mig),
+		cmocka_unit_test(test_not_supported),
+		cmocka_unit_test(test_no_permission),
+		cmocka_unit_test(test_init_fails),
+		cmocka_unit_test(test_no_gpu),
+		cmocka_unit_test(test_no_library),
+		cmocka_unit_test(test_other_drivers),
+		cmocka_unit_test(test_numbers_go_on),
+		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_one_of_two_asleep),
+		cmocka_unit_test(test_falls_asleep),
+		cmocka_unit_test(test_foreign_gpus_take_no_number),
+		cmocka_unit_test(test_one_look_at_the_bus),
+		cmocka_unit_test(test_field_types),
 		cmocka_unit_test(test_function_table),
 	};
 

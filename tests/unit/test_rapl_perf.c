@@ -529,11 +529,16 @@ static void a_counter_fails_and_comes_back(void **state)
 		unsigned opens, reads;
 
 		bench_write(&bench, "/wattle-perf/18-2-0", faults[i].content);
-		bench_read(&bench, WTL_NS_PER_MS);
-		assert_int_equal(bench_reading(&bench, "package-0")->status, faults[i].status);
-		assert_int_equal(bench_reading(&bench, "package-0")->error, faults[i].error);
-		assert_int_equal(bench_reading(&bench, "package-0")->value, 0);
-		assert_int_equal(bench_reading(&bench, "package-1")->status, WATTLE_STATUS_OK);
+		for (int k = 0; k < 2; k++) {
+			bench_read(&bench, WTL_NS_PER_MS);
+			assert_int_equal(bench_reading(&bench, "package-0")->status,
+					 faults[i].status);
+			assert_int_equal(bench_reading(&bench, "package-0")->error,
+					 faults[i].error);
+			assert_int_equal(bench_reading(&bench, "package-0")->value, 0);
+			assert_int_equal(bench_reading(&bench, "package-1")->status,
+					 WATTLE_STATUS_OK);
+		}
 		/* Left alone for a second. */
 		bench_write(&bench, "/wattle-perf/18-2-0", "77\n");
 		opens = bench.opens;
@@ -554,6 +559,30 @@ static void a_counter_fails_and_comes_back(void **state)
 	bench_done(&bench);
 }
 
+/* The descriptor holds the sum so far: giving it up for one failed read would lose that. */
+static void one_failed_read_loses_no_energy(void **state)
+{
+	struct bench bench;
+	unsigned opens;
+
+	(void)state;
+	bench_copy(&bench, "xeon-2s-dram");
+	bench_open(&bench, &wtl_source_rapl_perf);
+	opens = bench.opens;
+	for (int i = 0; i < 3; i++) {
+		bench_write(&bench, "/wattle-perf/18-2-0", "!errno EIO\n");
+		bench_read(&bench, WTL_NS_PER_MS);
+		assert_int_equal(bench_reading(&bench, "package-0")->error, -EIO);
+		bench_write(&bench, "/wattle-perf/18-2-0", "99\n");
+		bench_read(&bench, WTL_NS_PER_MS);
+		assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_OK);
+		assert_int_equal(bench_reading(&bench, "package-0")->value, 99);
+		assert_false(bench_reading(&bench, "package-0")->anew);
+	}
+	assert_int_equal(bench.opens, opens);
+	bench_done(&bench);
+}
+
 /* When the lead CPU has gone, the kernel names another one of that package. */
 static void another_cpu_leads(void **state)
 {
@@ -568,8 +597,10 @@ static void another_cpu_leads(void **state)
 	put_cpu(&bench, 33, 1, 0);
 	bench_write(&bench, POWER "/cpumask", "0,33\n");
 	bench_write(&bench, "/wattle-perf/18-2-33", "12\n");
-	bench_read(&bench, WTL_REPROBE_NS);
+	/* The second failure in a row gives the old CPU up, and the new one is asked at once. */
+	bench_read(&bench, WTL_NS_PER_MS);
 	assert_int_equal(bench_reading(&bench, "package-1")->status, WATTLE_STATUS_OK);
+	assert_true(bench_reading(&bench, "package-1")->anew);
 	assert_int_equal(bench_reading(&bench, "package-1")->value, 12);
 	/* With the whole package gone, the old CPU is asked in vain. */
 	bench_write(&bench, "/wattle-perf/18-2-33", "!errno ENODEV");
@@ -621,6 +652,7 @@ int main(void)
 		cmocka_unit_test(an_event_without_a_counter),
 		cmocka_unit_test(counters_at_zero_are_no_counters),
 		cmocka_unit_test(a_counter_fails_and_comes_back),
+		cmocka_unit_test(one_failed_read_loses_no_energy),
 		cmocka_unit_test(another_cpu_leads),
 		cmocka_unit_test(reading_opens_nothing),
 	};

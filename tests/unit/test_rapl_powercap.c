@@ -291,6 +291,21 @@ static void denied(void **state)
 	bench_done(&bench);
 }
 
+/* There, /sys is read-only, and root may be nobody outside. */
+static void denied_in_a_container(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	bench_copy(&bench, "eacces");
+	bench_write(&bench, "/.dockerenv", "");
+	bench_open(&bench, &wtl_source_rapl_powercap);
+	assert_int_equal(bench_miss(&bench, "package-0")->status, WATTLE_STATUS_DENIED);
+	assert_non_null(strstr(bench_miss(&bench, "package-0")->remedy, "measure on its host"));
+	assert_null(strstr(bench_miss(&bench, "package-0")->remedy, "run as root"));
+	bench_done(&bench);
+}
+
 /* However many zones are copies of it. */
 static void each_part_is_missed_once(void **state)
 {
@@ -673,6 +688,7 @@ int main(void)
 		cmocka_unit_test(names_decide),
 		cmocka_unit_test(mmio_only_where_nothing_else_is),
 		cmocka_unit_test(denied),
+		cmocka_unit_test(denied_in_a_container),
 		cmocka_unit_test(each_part_is_missed_once),
 		cmocka_unit_test(denied_in_part),
 		cmocka_unit_test(nothing_there),

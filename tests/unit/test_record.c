@@ -513,6 +513,55 @@ static void test_huge_answer(void **state)
 	unit_rmtree(dir);
 }
 
+/* A recording goes no further than a tape that can be replayed. */
+static void test_largest_tape(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape"), *data = malloc(1000001);
+	const unsigned fit = WTL_TAPE_MAX / 1000000;
+	struct wtl_io *io;
+
+	(void)state;
+	assert_non_null(data);
+	memset(data, 'a', 1000000);
+	unit_write_bytes(dir, "/a", data, 1000000);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	for (unsigned i = 0; i < fit; i++)
+		assert_int_equal(wtl_io_slurp(io, "/a", data, 1000001), 1000000);
+	assert_int_equal(wtl_io_record_error(io), 0);
+	assert_int_equal(wtl_io_slurp(io, "/a", data, 1000001), 1000000);
+	assert_int_equal(wtl_io_record_error(io), -EFBIG);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	wtl_io_free(io);
+	free(data);
+	free(path);
+	unit_rmtree(dir);
+}
+
+static void test_most_records(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	static const struct wtl_lib_function brief[] = {{"f", thunk_fill, 1}};
+	struct wtl_lib_arg args[] = {{.word = 13}};
+	struct wtl_io *io;
+	int lib, answer;
+
+	(void)state;
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	lib = io->ops->lib_open(io, lib_names, brief, 1, NULL);
+	assert_int_equal(lib, 0);
+	for (unsigned i = 1; i < WTL_TAPE_RECORDS_MAX; i++)
+		io->ops->lib_call(io, lib, 0, args, &answer);
+	assert_int_equal(wtl_io_record_error(io), 0);
+	io->ops->lib_call(io, lib, 0, args, &answer);
+	assert_int_equal(wtl_io_record_error(io), -EFBIG);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
 struct reader {
 	struct wtl_io *io;
 	int file;
@@ -578,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_records_and_replays), cmocka_unit_test(test_interrupted_wait),
 		cmocka_unit_test(test_full_disk),	    cmocka_unit_test(test_cut_tape),
 		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_largest_tape),	    cmocka_unit_test(test_most_records),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

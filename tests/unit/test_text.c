@@ -83,10 +83,6 @@ static void test_small_ones(void **state)
 	assert_true(wtl_text_starts("package-0", "package-"));
 	assert_true(wtl_text_starts("package-0", ""));
 	assert_false(wtl_text_starts("pack", "package"));
-	assert_true(wtl_text_ends("energy-cores.scale", ".scale"));
-	assert_true(wtl_text_ends("x", ""));
-	assert_false(wtl_text_ends("le", ".scale"));
-	assert_false(wtl_text_ends("scale.", ".scale"));
 }
 
 static void escape_is(const char *text, size_t len, const char *expected)
