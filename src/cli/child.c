@@ -36,11 +36,13 @@ static int spawn(struct wtl_child *child, const char *file, char *const argv[],
 
 	if (error)
 		return -error;
-	/* What wattle changed for itself is put back: the blocked signals, and SIGPIPE. An ignored
-	 * SIGCHLD is not, as with timeout(1). */
+	/* What wattle changed for itself is put back: the blocked signals, SIGPIPE and SIGXFSZ. An
+	 * ignored SIGCHLD is not, as with timeout(1). */
 	sigemptyset(&defaults);
 	if (!sigismember(&inherited->ignored, SIGPIPE))
 		sigaddset(&defaults, SIGPIPE);
+	if (!sigismember(&inherited->ignored, SIGXFSZ))
+		sigaddset(&defaults, SIGXFSZ);
 	posix_spawnattr_setsigmask(&attributes, &inherited->blocked);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

@@ -92,19 +92,20 @@ void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattl
 			 struct wtl_report_carbon *ret_carbon)
 {
 	struct wtl_report_carbon *carbon = ret_carbon;
-	double energy, intensity;
+	double energy_ug, intensity_ug;
 
 	memset(carbon, 0, sizeof(*carbon));
 	carbon->carbon = settings->carbon;
 	carbon->is_default = !settings->location;
 	carbon->pue_milli = settings->pue_milli;
-	if (!total->has_energy || total->energy_uj == 0)
+	if (!total->has_energy)
 		return;
 	carbon->emitted_ug = wattle_carbon_ug(&settings->carbon, total->energy_uj);
-	energy = (double)total->uncertainty_uj / (double)total->energy_uj;
-	intensity = 2.0 * settings->carbon.uncertainty_ppm / 1e6;
-	carbon->uncertainty_ug =
-		(uint64_t)(hypot(energy, intensity) * (double)carbon->emitted_ug + 0.5);
+	/* From the energy's own ±: an energy of 0 has one too. */
+	energy_ug = (double)total->uncertainty_uj * settings->carbon.intensity_mg_per_kwh / 3.6e9;
+	intensity_ug = 2.0 * settings->carbon.uncertainty_ppm / 1e6 * (double)carbon->emitted_ug;
+	/* Upwards: less than half a microgram is 0 +/- 1, not nothing. */
+	carbon->uncertainty_ug = (uint64_t)ceil(hypot(energy_ug, intensity_ug));
 }
 
 /* What this machine draws at full load, by the table, for each logical CPU. */

@@ -169,8 +169,10 @@ static void man_lines(const char *text)
 
 static void man_command(const struct wtl_command *command)
 {
-	printf(".TH WATTLE\\-%s 1 \"\" \"wattle %s\" \"wattle manual\"\n", command->name,
-	       wattle_version());
+	fputs(".TH WATTLE\\-", stdout);
+	for (const char *c = command->name; *c; c++)
+		putchar(toupper((unsigned char)*c));
+	printf(" 1 \"\" \"wattle %s\" \"wattle manual\"\n", wattle_version());
 	printf(".SH NAME\nwattle\\-%s \\- ", command->name);
 	print_roff(command->summary);
 	printf("\n.SH SYNOPSIS\n.B wattle %s\n", command->name);
@@ -193,18 +195,38 @@ static void man_command(const struct wtl_command *command)
 	puts(".SH SEE ALSO\n.BR wattle (1)");
 }
 
+/* The help command has no page: this one names what it does. */
+static bool has_page(const struct wtl_command *command)
+{
+	return command != &wtl_command_help;
+}
+
 static void man_overview(void)
 {
+	const char *before = "";
+
 	printf(".TH WATTLE 1 \"\" \"wattle %s\" \"wattle manual\"\n", wattle_version());
 	puts(".SH NAME\nwattle \\- the energy meter for computers\n"
-	     ".SH SYNOPSIS\n.B wattle\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n.SH DESCRIPTION\n"
+	     ".SH SYNOPSIS\n.B wattle\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n.br\n"
+	     ".B wattle \\-\\-help\n|\n.B \\-\\-version\n.SH DESCRIPTION\n"
 	     "Measures the energy that a machine, a program and its parts use. Every figure comes "
 	     "with its source, its method and its uncertainty.\n.SH COMMANDS");
 	for (size_t i = 0; wtl_commands[i]; i++) {
-		printf(".TP\n.BR wattle\\-%s (1)\n", wtl_commands[i]->name);
+		printf(has_page(wtl_commands[i]) ? ".TP\n.BR wattle\\-%s (1)\n"
+						 : ".TP\n.B wattle %s\n",
+		       wtl_commands[i]->name);
 		print_roff(wtl_commands[i]->summary);
 		puts(".");
 	}
+	puts(".SH OPTIONS\n.TP\n.B \\-h, \\-\\-help\nShow what commands there are\n"
+	     ".TP\n.B \\-V, \\-\\-version\nShow the version\n.SH SEE ALSO");
+	for (size_t i = 0; wtl_commands[i]; i++) {
+		if (!has_page(wtl_commands[i]))
+			continue;
+		printf("%s.BR wattle\\-%s (1)", before, wtl_commands[i]->name);
+		before = ",\n";
+	}
+	putchar('\n');
 }
 
 int wtl_help_man(const char *name)
@@ -227,25 +249,78 @@ static void complete_options(const struct argp_option *options)
 		printf(" --%s%s", option->name, option->arg ? "=" : "");
 }
 
-int wtl_help_completion(const char *shell)
+/* The spellings of the options whose value is called `value` (any: NULL), each with a blank or bar
+ * behind it; or a pattern that nothing matches. */
+static void complete_spellings(const struct argp_option *options, const char *value)
 {
-	if (strcmp(shell, "bash") != 0)
-		return -ENOENT;
-	fputs("# bash completion for wattle; made by 'wattle help --completion bash'\n"
-	      "_wattle()\n{\n"
-	      "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words= i\n"
-	      "\tCOMPREPLY=()\n"
-	      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\twords=\"--help --version",
-	      stdout);
+	for (const struct argp_option *option = options; option && option->name; option++) {
+		if (!option->arg || (value && strcmp(option->arg, value) != 0))
+			continue;
+		if (option->key > 0 && option->key < 0x80 && isprint(option->key))
+			printf(value ? "-%c | " : "-%c ", option->key);
+		printf(value ? "--%s | " : "--%s ", option->name);
+	}
+}
+
+static void complete_values(const char *value)
+{
+	for (size_t i = 0; wtl_commands[i]; i++) {
+		const struct wtl_command *command = wtl_commands[i];
+		bool seen = false;
+
+		/* Groups are shared: the first command that has one speaks for all. */
+		complete_spellings(command->options, value);
+		for (size_t g = 0; command->shared && command->shared[g]; g++, seen = false) {
+			for (size_t k = 0; k < i; k++)
+				for (size_t h = 0;
+				     wtl_commands[k]->shared && wtl_commands[k]->shared[h]; h++)
+					seen |= wtl_commands[k]->shared[h] == command->shared[g];
+			if (!seen)
+				complete_spellings(command->shared[g], value);
+		}
+	}
+}
+
+static const char completion_head[] =
+	"# bash completion for wattle; made by 'wattle help --completion bash'\n"
+	"_wattle()\n{\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal words= commands= takes= command=0 i word\n"
+	"\tCOMPREPLY=()\n";
+
+/* Bash cuts --option=value in three. */
+static const char completion_scan[] =
+	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+	"\t\tCOMPREPLY=($(compgen -W \"--help --version $commands\" -- \"$cur\"))\n"
+	"\t\treturn\n\tfi\n"
+	"\tfor ((i = 2; i <= COMP_CWORD; i++)); do\n"
+	"\t\tword=${COMP_WORDS[i]}\n"
+	"\t\tif [ \"$word\" = -- ] && [ \"$i\" -lt \"$COMP_CWORD\" ]; then\n"
+	"\t\t\tcommand=$((i + 1))\n\t\t\tbreak\n\t\tfi\n"
+	"\t\tif [ -n \"$word\" ] && [[ $takes == *\" $word \"* ]]; then\n"
+	"\t\t\t[ \"${COMP_WORDS[i+1]-}\" = = ] && i=$((i + 1))\n"
+	"\t\t\ti=$((i + 1))\n"
+	"\t\telif [[ $word != -* ]]; then\n"
+	"\t\t\tcommand=$i\n\t\t\tbreak\n\t\tfi\n\tdone\n"
+	"\tif [ \"$command\" -gt 0 ]; then\n"
+	"\t\tcase ${COMP_WORDS[1]} in\n"
+	"\t\trun)\n"
+	"\t\t\tif declare -F _command_offset >/dev/null; then\n"
+	"\t\t\t\t_command_offset \"$command\"\n"
+	"\t\t\telif [ \"$command\" -eq \"$COMP_CWORD\" ]; then\n"
+	"\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
+	"\t\t\telse\n\t\t\t\tcompopt -o default 2>/dev/null\n\t\t\tfi ;;\n"
+	"\t\thelp) COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\")) ;;\n"
+	"\t\tesac\n\t\treturn\n\tfi\n"
+	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
+	"\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n";
+
+static void complete_commands(void)
+{
+	fputs("\tcommands=\"", stdout);
 	for (size_t i = 0; wtl_commands[i]; i++)
-		printf(" %s", wtl_commands[i]->name);
-	fputs("\"\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n\t\treturn\n\tfi\n"
-	      "\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-	      "\t\tif [ \"${COMP_WORDS[i]}\" = -- ]; then\n"
-	      "\t\t\tdeclare -F _command_offset >/dev/null && _command_offset $((i + 1))\n"
-	      "\t\t\treturn\n\t\tfi\n\tdone\n"
-	      "\tcase ${COMP_WORDS[1]} in\n",
-	      stdout);
+		printf("%s%s", i ? " " : "", wtl_commands[i]->name);
+	puts("\"\n\tcase ${COMP_WORDS[1]} in");
 	for (size_t i = 0; wtl_commands[i]; i++) {
 		printf("\t%s) words=\"", wtl_commands[i]->name);
 		complete_options(wtl_commands[i]->options);
@@ -253,11 +328,33 @@ int wtl_help_completion(const char *shell)
 			complete_options(wtl_commands[i]->shared[g]);
 		puts("\" ;;");
 	}
-	puts("\tesac\n"
-	     "\tif [[ $cur == -* ]]; then\n"
+	fputs("\tesac\n\ttakes=\" ", stdout);
+	complete_values(NULL);
+	puts("\"");
+}
+
+int wtl_help_completion(const char *shell)
+{
+	if (strcmp(shell, "bash") != 0)
+		return -ENOENT;
+	fputs(completion_head, stdout);
+	complete_commands();
+	fputs(completion_scan, stdout);
+	fputs("\tcase $prev in\n\t", stdout);
+	complete_values("FORMAT");
+	puts("'') COMPREPLY=($(compgen -W \"text json csv\" -- \"$cur\")) ;;");
+	fputs("\t", stdout);
+	complete_values("DIR");
+	puts("'') COMPREPLY=($(compgen -d -- \"$cur\")) ;;");
+	fputs("\t", stdout);
+	complete_values("FILE");
+	complete_values("PATH");
+	puts("'') compopt -o default 2>/dev/null ;;\n"
+	     "\t*)\n"
+	     "\t\t[[ $takes == *\" $prev \"* ]] && return\n"
 	     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-	     "\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null\n"
-	     "\telse\n\t\tcompopt -o default 2>/dev/null\n\tfi\n}\n"
+	     "\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n"
+	     "\tesac\n}\n"
 	     "complete -F _wattle wattle");
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/auxv.h>
 
 #include "cli/app.h"
@@ -54,6 +55,19 @@ static int check_library(struct wtl_app *app)
 	return -EPERM;
 }
 
+/* Who names a library wants its GPUs. A GPU that the machine lists has a row of its own to say it. */
+static void remark_library(const struct wtl_app *app, const struct wattle_meter *meter)
+{
+	const char *path = app->settings.nvml_path;
+
+	for (size_t i = 0; path && path[0] && i < meter->catalog.n_misses; i++) {
+		const struct wtl_miss *miss = &meter->catalog.misses[i];
+
+		if (strcmp(miss->source, "nvml") == 0 && !miss->domain[0])
+			wtl_remark(app, "--nvml gives nothing: %s", miss->reason);
+	}
+}
+
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
 {
 	const struct wattle_options options = {
@@ -76,6 +90,7 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 		wtl_complain_err(app, &err);
 		return rc;
 	}
+	remark_library(app, *ret_meter);
 	*ret_io = env.io;
 	return 0;
 }

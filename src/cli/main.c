@@ -112,8 +112,10 @@ int main(int argc, char **argv)
 
 	hold_standard_descriptors();
 	wtl_inherited_read(&app.inherited);
-	/* A reader that went away is an error to report, not a reason to die unheard. */
+	/* A reader that went away, or a file that may not grow, is an error to report, not a reason
+	 * to die unheard. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (!word) {
 		wtl_help_overview();
 		return close_output(&app, WTL_EXIT_USAGE);

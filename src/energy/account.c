@@ -78,27 +78,6 @@ int64_t wtl_account_update_ns(const struct wtl_account *account)
 	return account->update_seen_ns ? account->update_seen_ns : account->channel->update_ns;
 }
 
-/*
- * A counter that stands still for a sample and then moves shows how often it is updated. Once that
- * was seen, changes without a standstill count too: the mean over all of them is right even where
- * the samples beat with the updates.
- */
-static void watch_updates(struct wtl_account *account, const struct wtl_reading *reading)
-{
-	int64_t declared_ns = account->channel->update_ns, seen_ns = account->update_seen_ns;
-	int64_t period_ns = reading->t_mono_ns - account->change_ns;
-	bool is_rest = period_ns > (declared_ns ? REST_UPDATES * declared_ns : REST_NS);
-
-	if (reading->value == account->last_ok.value) {
-		account->stood_still = true;
-		return;
-	}
-	if (account->change_ns && !is_rest && (account->stood_still || seen_ns))
-		account->update_seen_ns = seen_ns ? seen_ns + (period_ns - seen_ns) / 8 : period_ns;
-	account->stood_still = false;
-	account->change_ns = reading->t_mono_ns;
-}
-
 static bool always_draws(const struct wtl_channel *channel)
 {
 	switch (channel->kind) {
@@ -120,18 +99,69 @@ static bool always_draws(const struct wtl_channel *channel)
 	return false;
 }
 
+/* A standstill longer than this means that the counter of such a part is gone. */
+static int64_t frozen_after_ns(const struct wtl_channel *channel)
+{
+	int64_t most_ns = FROZEN_UPDATES * channel->update_ns;
+
+	return most_ns > FROZEN_NS ? most_ns : FROZEN_NS;
+}
+
+/* A longer time between two values is no update period: the part drew nothing. */
+static int64_t rest_after_ns(const struct wtl_channel *channel)
+{
+	if (always_draws(channel))
+		return frozen_after_ns(channel);
+	return channel->update_ns ? REST_UPDATES * channel->update_ns : REST_NS;
+}
+
+/*
+ * A counter that stands still for a sample and then moves shows how often it is updated. Once that
+ * was seen, changes without a standstill count too: the mean over all of them is right even where
+ * the samples beat with the updates.
+ */
+static void watch_updates(struct wtl_account *account, const struct wtl_reading *reading)
+{
+	int64_t seen_ns = account->update_seen_ns;
+	int64_t period_ns = reading->t_mono_ns - account->change_ns;
+	bool is_rest = period_ns > rest_after_ns(account->channel);
+
+	account->is_catching_up = false;
+	if (reading->value == account->last_ok.value) {
+		account->stood_still = true;
+		return;
+	}
+	if (account->change_ns && !is_rest && (account->stood_still || seen_ns))
+		account->update_seen_ns = seen_ns ? seen_ns + (period_ns - seen_ns) / 8 : period_ns;
+	account->is_catching_up = account->stood_still && (is_rest || !seen_ns);
+	account->stood_still = false;
+	account->change_ns = reading->t_mono_ns;
+}
+
 /* Follows since when the counter shows its present value. */
 static void watch_frozen(struct wtl_account *account, const struct wtl_reading *reading,
 			 bool has_base)
 {
-	int64_t most_ns = FROZEN_UPDATES * account->channel->update_ns;
+	const struct wtl_channel *channel = account->channel;
 
 	if (!has_base || reading->value != account->last_ok.value)
 		account->still_ns = reading->t_mono_ns;
-	if (most_ns < FROZEN_NS)
-		most_ns = FROZEN_NS;
-	account->is_frozen =
-		always_draws(account->channel) && reading->t_mono_ns - account->still_ns > most_ns;
+	account->is_frozen = always_draws(channel) &&
+			     reading->t_mono_ns - account->still_ns > frozen_after_ns(channel);
+}
+
+/* How long the counter has been frozen, up to its newest reading. */
+static int64_t frozen_ns(const struct wtl_account *account)
+{
+	return account->is_frozen ? account->counter.last_ns - account->still_ns : 0;
+}
+
+/* Without a certain step at its end, nothing is known of a standstill. */
+static void lose_standstill(struct wtl_account *account, int64_t standstill_ns)
+{
+	account->lost_ns += standstill_ns;
+	account->still_ns = account->counter.last_ns;
+	account->is_frozen = false;
 }
 
 static int64_t span_needed_ns(const struct wtl_account *account)
@@ -141,22 +171,43 @@ static int64_t span_needed_ns(const struct wtl_account *account)
 	return needed_ns > WTL_POWER_MIN_NS ? needed_ns : WTL_POWER_MIN_NS;
 }
 
+/* Up to when the energy is final; a power sensor's newest stretch is a guess. */
+static int64_t told_ns(const struct wtl_account *account, int64_t t_ns)
+{
+	return is_counter(account) ? t_ns : t_ns - wtl_integral_settle_ns(account->integral);
+}
+
+static uint64_t told_uj(const struct wtl_account *account, int64_t t_ns)
+{
+	struct wtl_integral_mark mark;
+
+	if (is_counter(account))
+		return wtl_counter_uj(&account->counter);
+	if (wtl_integral_mark(account->integral, t_ns, &mark) < 0)
+		return account->span_uj;
+	return wtl_integral_mark_uj(&mark);
+}
+
 static void start_span(struct wtl_account *account, int64_t t_ns)
 {
-	account->span_ns = t_ns;
-	account->span_uj = total_uj(account, t_ns);
+	account->span_ns = told_ns(account, t_ns);
+	account->span_uj = told_uj(account, account->span_ns);
 }
 
 static bool end_span(struct wtl_account *account, int64_t t_ns)
 {
-	uint64_t energy_uj = total_uj(account, t_ns);
+	int64_t end_ns = told_ns(account, t_ns);
+	uint64_t energy_uj;
 
-	if (t_ns - account->span_ns < span_needed_ns(account))
+	if (end_ns - account->span_ns < span_needed_ns(account))
 		return false;
-	account->span_uw = wtl_power_uw(energy_uj - account->span_uj, t_ns - account->span_ns);
+	energy_uj = told_uj(account, end_ns);
+	account->span_uw = energy_uj > account->span_uj ? wtl_power_uw(energy_uj - account->span_uj,
+								       end_ns - account->span_ns)
+							: 0;
 	account->spans++;
 	account->span_uj = energy_uj;
-	account->span_ns = t_ns;
+	account->span_ns = end_ns;
 	return true;
 }
 
@@ -173,15 +224,19 @@ static int take_power(struct wtl_account *account, const struct wtl_reading *rea
 static int take_count(struct wtl_account *account, const struct wtl_reading *reading)
 {
 	bool has_base = account->counter.has_base;
+	int64_t standstill_ns = frozen_ns(account);
 	enum wtl_step step =
 		wtl_counter_feed(&account->counter, reading->t_mono_ns, reading->value);
+	bool is_certain = has_base && (step == WTL_STEP_OK || step == WTL_STEP_WRAPPED);
 
+	if (!is_certain)
+		lose_standstill(account, standstill_ns);
 	if (step == WTL_STEP_BAD)
 		return -ERANGE;
 	if (has_base && account->channel->method == WATTLE_METHOD_COUNTER)
 		watch_updates(account, reading);
-	watch_frozen(account, reading, has_base);
-	return has_base && (step == WTL_STEP_OK || step == WTL_STEP_WRAPPED);
+	watch_frozen(account, reading, is_certain);
+	return is_certain;
 }
 
 bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *reading)
@@ -206,7 +261,7 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 		account->status = WATTLE_STATUS_FAILED;
 		account->error = -WTL_EFROZEN;
 	}
-	if (account->samples == 1 || rc == 0) {
+	if (account->samples == 1 || rc == 0 || account->is_catching_up) {
 		start_span(account, reading->t_mono_ns);
 		return false;
 	}
@@ -222,12 +277,18 @@ void wtl_account_break(struct wtl_account *account)
 	account->change_ns = 0;
 }
 
+/* Time up to the newest reading of which the counter says nothing. */
+static int64_t unknown_ns(const struct wtl_account *account)
+{
+	return account->counter.gap_ns + account->lost_ns + frozen_ns(account);
+}
+
 static void mark_counter(const struct wtl_account *account, struct wtl_mark *mark)
 {
 	mark->from_ns = account->last_ok.t_mono_ns;
 	mark->half_ns = account->last_ok.half_ns;
 	mark->energy_uj = wtl_counter_uj(&account->counter);
-	mark->gap_ns = account->counter.gap_ns;
+	mark->gap_ns = unknown_ns(account);
 	mark->resets = account->counter.resets;
 	mark->samples = account->samples;
 	mark->valid = true;
@@ -274,12 +335,6 @@ static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns
 										    : 0;
 }
 
-/* The newest reading that says something of the energy. */
-static int64_t last_count_ns(const struct wtl_account *account)
-{
-	return account->is_frozen ? account->still_ns : account->counter.last_ns;
-}
-
 /*
  * How much earlier than the window the readings ended, beyond how much earlier they began: a source
  * that is read first, before slow ones, is early by the same at both edges.
@@ -287,7 +342,7 @@ static int64_t last_count_ns(const struct wtl_account *account)
 static int64_t end_missing_ns(const struct wtl_account *account, const struct wtl_mark *mark,
 			      int64_t t_ns)
 {
-	int64_t begin_ns = mark->t_ns - mark->from_ns, end_ns = t_ns - last_count_ns(account);
+	int64_t begin_ns = mark->t_ns - mark->from_ns, end_ns = t_ns - account->counter.last_ns;
 
 	return end_ns - (begin_ns > 0 ? begin_ns : 0);
 }
@@ -326,25 +381,29 @@ static void budget_counter(const struct wtl_account *account, const struct wtl_m
 	figure->budget.edge_uj = wtl_budget_edge_uj(power_uw, mark->half_ns, (int64_t)end_half_ns);
 }
 
+static int64_t clamp_ns(int64_t ns, int64_t most_ns)
+{
+	return ns < 0 ? 0 : ns > most_ns ? most_ns : ns;
+}
+
 /* false: neither the energy nor a bound of it is known. */
 static bool since_counter(const struct wtl_account *account, const struct wtl_mark *mark,
 			  int64_t t_ns, struct wtl_figure *figure)
 {
 	const struct wtl_counter *counter = &account->counter;
 	int64_t missing_ns = end_missing_ns(account, mark, t_ns);
+	int64_t read_ns = counter->last_ns - mark->from_ns;
 
 	figure->energy_uj = wtl_counter_uj(counter) - mark->energy_uj;
-	figure->gap_ns = counter->gap_ns - mark->gap_ns;
-	figure->measured_ns = last_count_ns(account) - mark->from_ns - figure->gap_ns;
 	figure->resets = counter->resets - mark->resets;
+	/* A standstill may have begun before the mark, or have ended well since. */
+	figure->gap_ns = clamp_ns(unknown_ns(account) - mark->gap_ns, read_ns);
+	figure->measured_ns = read_ns - figure->gap_ns;
 	/* What lies before the first good reading, and after the last, was not measured either. */
 	figure->gap_ns += edge_gap_ns(account, mark->from_ns - mark->t_ns);
 	figure->gap_ns += edge_gap_ns(account, missing_ns);
-	/* A counter that was frozen before the window began has measured less than nothing. */
-	if (figure->measured_ns < 0) {
-		figure->measured_ns = 0;
-		figure->gap_ns = t_ns - mark->t_ns;
-	}
+	/* The readings may have begun before the window. */
+	figure->gap_ns = clamp_ns(figure->gap_ns, t_ns - mark->t_ns);
 	budget_counter(account, mark, missing_ns, figure);
 	return !is_unseen(account, figure) || account->channel->max_uw > 0;
 }

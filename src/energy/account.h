@@ -34,8 +34,10 @@ struct wtl_account {
 	/* A counter that no longer counts. */
 	int64_t still_ns; /* since when it shows its present value */
 	bool is_frozen;
+	int64_t lost_ns; /* standstills of that kind that did not end in a certain step */
 
-	/* Power between samples, over stretches long enough for this sensor. */
+	/* Power between samples, over stretches long enough for this sensor; of a power sensor only
+	 * what is settled, which is some time before its newest reading. */
 	uint64_t span_uj;
 	int64_t span_ns;
 	uint64_t span_uw; /* of the last complete stretch */
@@ -44,6 +46,7 @@ struct wtl_account {
 	/* The sensor's update period, seen by watching a counter stand still between updates. */
 	int64_t change_ns; /* when the value last changed */
 	bool stood_still;
+	bool is_catching_up;	/* the newest step holds more than the time since the one before */
 	int64_t update_seen_ns; /* smoothed; 0: not seen */
 };
 

@@ -438,6 +438,11 @@ int wtl_integral_mark(const struct wtl_integral *in, int64_t t_ns,
 	return 0;
 }
 
+uint64_t wtl_integral_mark_uj(const struct wtl_integral_mark *mark)
+{
+	return (uint64_t)(mark->sums.energy / RAW_PER_UJ);
+}
+
 /* Restlessness known now counts for what the ring holds of the window, even where it was not yet. */
 static double sampling_uj(const struct wtl_integral *in, int64_t length_ns,
 			  const struct wtl_integral_sums *a, const struct wtl_integral_sums *b)
@@ -468,22 +473,43 @@ static double interpolation_uj(const struct wtl_integral *in, int64_t length_ns,
 	return sqrt(fmax(b->interpolation_uj2 - a->interpolation_uj2, jump2));
 }
 
+/*
+ * What is not known of the newest stretch is the same for both ends as long as no reading came in
+ * between: only the part of it that lies in the window counts.
+ */
+static void charge_edges(const struct wtl_integral *in, const struct wtl_integral_mark *a,
+			 const struct wtl_integral_mark *b, bool is_fresh,
+			 struct wtl_integral_energy *energy)
+{
+	double length = seconds(b->t_ns - a->t_ns), half_window = seconds(in->class.window_ns) / 2;
+
+	energy->edge_uj = hypot(a->edge_uj, b->edge_uj);
+	energy->tail_uj = hypot(a->tail_uj, b->tail_uj);
+	if (!is_fresh)
+		return;
+	energy->tail_uj = fabs(b->tail_uj - a->tail_uj);
+	/* Their power is what an averaging window left for its second half. */
+	if (!a->settled && !b->settled && length < half_window)
+		energy->edge_uj *= length / half_window;
+}
+
 int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integral_mark *begin,
 			 const struct wtl_integral_mark *end,
 			 struct wtl_integral_energy *ret_energy)
 {
 	struct wtl_integral_mark a = *begin;
 	struct wtl_integral_mark b = *end;
+	bool is_fresh;
 	uint64_t a_uj;
 	uint64_t b_uj;
 
 	if (b.t_ns < a.t_ns || !in->count)
 		return -EINVAL;
 	/* Fails only where the ring has moved on; then the mark stands as it was taken. */
-	(void)wtl_integral_mark(in, begin->t_ns, &a);
+	is_fresh = wtl_integral_mark(in, begin->t_ns, &a) == 0;
 	(void)wtl_integral_mark(in, end->t_ns, &b);
-	a_uj = (uint64_t)(a.sums.energy / RAW_PER_UJ);
-	b_uj = (uint64_t)(b.sums.energy / RAW_PER_UJ);
+	a_uj = wtl_integral_mark_uj(&a);
+	b_uj = wtl_integral_mark_uj(&b);
 
 	memset(ret_energy, 0, sizeof(*ret_energy));
 	ret_energy->energy_uj = b_uj > a_uj ? b_uj - a_uj : 0;
@@ -495,16 +521,9 @@ int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integra
 	ret_energy->sampling_uj = sampling_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
 	ret_energy->interpolation_uj =
 		interpolation_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
-	ret_energy->edge_uj = hypot(a.edge_uj, b.edge_uj);
 	ret_energy->lag_uj = fabs(b.level_uw - a.level_uw) * seconds(in->class.latency_sd_ns);
-	ret_energy->tail_uj = b.settled && a.settled ? 0 : hypot(b.tail_uj, a.tail_uj);
+	charge_edges(in, &a, &b, is_fresh, ret_energy);
 	return 0;
-}
-
-double wtl_integral_combined_uj(const struct wtl_integral_energy *e)
-{
-	return sqrt(square(e->sampling_uj) + square(e->interpolation_uj) + square(e->edge_uj) +
-		    square(e->lag_uj) + square(e->tail_uj));
 }
 
 uint64_t wtl_integral_total_uj(struct wtl_integral *in, int64_t t_ns)
@@ -512,7 +531,7 @@ uint64_t wtl_integral_total_uj(struct wtl_integral *in, int64_t t_ns)
 	struct wtl_integral_mark mark;
 
 	if (wtl_integral_mark(in, t_ns, &mark) == 0) {
-		uint64_t now_uj = (uint64_t)(mark.sums.energy / RAW_PER_UJ);
+		uint64_t now_uj = wtl_integral_mark_uj(&mark);
 
 		if (now_uj > in->total_uj)
 			in->total_uj = now_uj;

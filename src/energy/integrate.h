@@ -119,6 +119,9 @@ int wtl_integral_add(struct wtl_integral *integral, int64_t t_ns, uint64_t power
 int wtl_integral_mark(const struct wtl_integral *integral, int64_t t_ns,
 		      struct wtl_integral_mark *ret_mark);
 
+/* Energy from the first sample to the mark, as it was taken. */
+uint64_t wtl_integral_mark_uj(const struct wtl_integral_mark *mark);
+
 /*
  * Energy between two marks. Both are worked out afresh where the ring still holds their times, so
  * calling it again later (a delay and two update periods after the end) gives the settled value.
@@ -128,9 +131,6 @@ int wtl_integral_mark(const struct wtl_integral *integral, int64_t t_ns,
 int wtl_integral_between(const struct wtl_integral *integral, const struct wtl_integral_mark *begin,
 			 const struct wtl_integral_mark *end,
 			 struct wtl_integral_energy *ret_energy);
-
-/* All uncertainty terms in quadrature. */
-double wtl_integral_combined_uj(const struct wtl_integral_energy *energy);
 
 /*
  * Running total since the first sample. Never falls: where a later reading shows that the newest,

@@ -9,9 +9,10 @@
 
 /* Two sources of one domain may differ by this (facts/rapl-and-processes.md 3, gpu-and-nvml.md 3.3),
  * once they have been compared for long enough. */
-#define TOLERANCE_RAPL	0.01
-#define TOLERANCE_POWER 0.10
-#define COMPARE_MIN_NS	(5 * WTL_NS_PER_S)
+#define TOLERANCE_RAPL	  0.01
+#define TOLERANCE_POWER	  0.10
+#define COMPARE_MIN_NS	  (5 * WTL_NS_PER_S)
+#define COMPARE_PERIOD_NS WTL_NS_PER_S
 /* Then the comparison begins anew, so that long agreement does not cover up what begins now. */
 #define COMPARE_MAX_NS (60 * WTL_NS_PER_S)
 /* Their readings belong together when they are no further apart. */
@@ -67,6 +68,8 @@ void wtl_line_explain(struct wtl_line *line)
 		line->info.reason = or_null(line->domain.miss->reason);
 	else
 		line->info.reason = line->account ? trouble(line->account) : NULL;
+	if (!line->info.reason && line->info.method == WATTLE_METHOD_MODELLED)
+		line->info.reason = "no source here measures it";
 }
 
 static void describe(struct wattle_meter *meter, struct wtl_line *line)
@@ -160,21 +163,26 @@ int wtl_meter_open_lines(struct wattle_meter *meter)
 	return rc;
 }
 
+/* A part-time sensor may have missed all that differs: what it does not see is allowed for, too. */
 static double tolerance(const struct wtl_line *line)
 {
-	bool counters = line->account->channel->quantity == WTL_QUANTITY_ENERGY &&
-			line->check->channel->quantity == WTL_QUANTITY_ENERGY;
+	const struct wtl_channel *own = line->account->channel, *other = line->check->channel;
+	bool counters =
+		own->quantity == WTL_QUANTITY_ENERGY && other->quantity == WTL_QUANTITY_ENERGY;
+	double unseen = other->class ? 1.0 - other->class->coverage_permille / 1000.0 : 0.0;
 
-	return counters && line->domain.kind != WATTLE_KIND_GPU ? TOLERANCE_RAPL : TOLERANCE_POWER;
+	if (counters && line->domain.kind != WATTLE_KIND_GPU)
+		return TOLERANCE_RAPL;
+	return TOLERANCE_POWER + unseen;
 }
 
-/* How far apart two honest sources can be: an update of each at either end. */
-static double edges_uj(const struct wtl_line *line, double mean_uw)
+/* What a figure may be off by beside the gain, which the tolerance is for: k = 2. */
+static double allowance_uj(const struct wtl_figure *figure)
 {
-	int64_t update_ns =
-		wtl_account_update_ns(line->account) + wtl_account_update_ns(line->check);
+	struct wtl_budget budget = figure->budget;
 
-	return 2.0 * mean_uw * (double)update_ns / 1e9;
+	budget.gain_uj = 0.0;
+	return 2.0 * wtl_budget_combined_uj(&budget);
 }
 
 /* Were both read in the sample just taken? */
@@ -188,47 +196,59 @@ static bool read_together(const struct wtl_account *a, const struct wtl_account 
 
 static void start_comparing(struct wtl_line *line, uint64_t breaks)
 {
+	int64_t t_ns = line->account->last_ok.t_mono_ns;
+	int64_t check_ns = line->check->last_ok.t_mono_ns;
+
 	line->comparing = true;
 	line->compare_breaks = breaks;
-	line->compare_from_uj = wtl_account_uj(line->account);
-	line->check_from_uj = wtl_account_uj(line->check);
-	line->compare_from_ns = line->account->last_ok.t_mono_ns;
+	line->compare_next_ns = t_ns + COMPARE_MIN_NS;
+	wtl_account_mark(line->account, t_ns, t_ns, &line->compare_mark);
+	wtl_account_mark(line->check, check_ns, check_ns, &line->check_mark);
+}
+
+/* Both since the marks. */
+static void judge(struct wtl_line *line, const struct wtl_figure *own,
+		  const struct wtl_figure *other)
+{
+	double energy_uj = (double)own->energy_uj;
+	double apart_uj = fabs(energy_uj - (double)other->energy_uj);
+	double allowed_uj =
+		tolerance(line) * energy_uj + hypot(allowance_uj(own), allowance_uj(other));
+
+	line->disagrees = apart_uj > allowed_uj;
+	line->disagreement = line->disagrees && energy_uj > 0.0 ? apart_uj / energy_uj : 0.0;
 }
 
 void wtl_line_compare(struct wtl_line *line)
 {
-	const struct wtl_account *account = line->account, *check = line->check;
-	double apart_uj, allowed_uj;
+	struct wtl_figure own, other;
 	uint64_t breaks;
+	int64_t t_ns;
 
-	if (!account || !check || !read_together(account, check))
+	if (!line->account || !line->check || !read_together(line->account, line->check))
 		return;
-	breaks = wtl_account_breaks(account) + wtl_account_breaks(check);
+	t_ns = line->account->last_ok.t_mono_ns;
+	breaks = wtl_account_breaks(line->account) + wtl_account_breaks(line->check);
 	if (!line->comparing || breaks != line->compare_breaks) {
 		start_comparing(line, breaks);
 		return;
 	}
-	line->compared_uj = wtl_account_uj(account) - line->compare_from_uj;
-	line->checked_uj = wtl_account_uj(check) - line->check_from_uj;
-	line->compared_ns = account->last_ok.t_mono_ns - line->compare_from_ns;
-	if (line->compared_ns < COMPARE_MIN_NS)
+	if (t_ns < line->compare_next_ns)
 		return;
-	apart_uj = fabs((double)line->compared_uj - (double)line->checked_uj);
-	allowed_uj = tolerance(line) * (double)line->compared_uj +
-		     edges_uj(line, (double)line->compared_uj * 1e9 / (double)line->compared_ns);
-	line->disagrees = apart_uj > allowed_uj;
-	line->disagreement =
-		line->disagrees && line->compared_uj ? apart_uj / (double)line->compared_uj : 0.0;
-	if (line->compared_ns >= COMPARE_MAX_NS)
+	line->compare_next_ns = t_ns + COMPARE_PERIOD_NS;
+	wtl_account_since(line->account, &line->compare_mark, t_ns, &own);
+	wtl_account_since(line->check, &line->check_mark, line->check->last_ok.t_mono_ns, &other);
+	if (own.has_energy && other.has_energy)
+		judge(line, &own, &other);
+	if (t_ns - line->compare_mark.t_ns >= COMPARE_MAX_NS)
 		start_comparing(line, breaks);
 }
 
-static enum wattle_status figure_status(const struct wtl_account *account,
-					const struct wtl_figure *figure)
+static enum wattle_status window_status(const struct wtl_account *account, int64_t gap_ns)
 {
 	if (account->status != WATTLE_STATUS_OK)
 		return account->status;
-	return figure->gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
+	return gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
 }
 
 static uint32_t figure_flags(const struct wtl_line *line, const struct wtl_figure *figure)
@@ -262,17 +282,13 @@ void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, i
 	if (!line->account)
 		return;
 	wtl_account_since(line->account, mark, t_ns, &figure);
-	energy->status = line->account->status;
-	energy->gap_ns = t_ns - mark->t_ns;
-	if (!figure.has_energy)
-		return;
-	energy->gap_ns = figure.gap_ns;
+	energy->gap_ns = figure.has_energy ? figure.gap_ns : t_ns - mark->t_ns;
+	energy->status = window_status(line->account, energy->gap_ns);
 	/* Nothing was measured: that is not an energy of 0. */
-	if (figure.measured_ns <= 0)
+	if (!figure.has_energy || figure.measured_ns <= 0)
 		return;
 	/* Either source may be the right one: uniform between the two. */
 	figure.budget.disagreement_uj = line->disagreement * (double)figure.energy_uj / sqrt(3.0);
-	energy->status = figure_status(line->account, &figure);
 	energy->method = line->info.method;
 	energy->has_energy = 1;
 	energy->energy_uj = figure.energy_uj;

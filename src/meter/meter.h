@@ -26,8 +26,9 @@ struct wtl_sensor {
 	struct wtl_reading *readings; /* n of the meter's */
 	bool is_check;		      /* gives no domain its figure: read now and then only */
 	int64_t next_ns;	      /* a check: not to be read before */
-	unsigned slow_reads;	      /* in a row */
-	struct wtl_worker *worker;    /* not NULL: it is read on a thread of its own */
+	unsigned slow_reads;	      /* since slow_since_ns */
+	int64_t slow_since_ns;
+	struct wtl_worker *worker; /* not NULL: it is read on a thread of its own */
 };
 
 /* A domain at run time. */
@@ -40,9 +41,8 @@ struct wtl_line {
 	/* Both sources over the same stretch, from the first time both were read or since a break. */
 	bool comparing;
 	uint64_t compare_breaks;
-	uint64_t compare_from_uj, check_from_uj; /* accounts at the start */
-	uint64_t compared_uj, checked_uj;	 /* passed since */
-	int64_t compare_from_ns, compared_ns;
+	struct wtl_mark compare_mark, check_mark;
+	int64_t compare_next_ns;
 	bool disagrees;
 	double disagreement; /* |checked - compared| / compared, beyond what both may differ */
 };

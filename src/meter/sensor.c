@@ -6,9 +6,11 @@
 #include "base/err.h"
 #include "meter/meter.h"
 
-/* A source that takes longer than this, so many times in a row, gets a thread of its own. */
-#define SLOW_READ_NS (20 * WTL_NS_PER_MS)
-#define SLOW_READS   3
+/* A source that takes longer than this, so many times in a minute, gets a thread of its own: some
+ * drivers keep their answer for a second and are slow only when it is old. */
+#define SLOW_READ_NS   (20 * WTL_NS_PER_MS)
+#define SLOW_READS     3
+#define SLOW_PERIOD_NS (60 * WTL_NS_PER_S)
 /* A source that only confirms another is read this often. */
 #define CHECK_PERIOD_NS WTL_NS_PER_S
 /* An answer older than this is stale. */
@@ -104,8 +106,13 @@ void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int6
 	}
 	sensor->ops->read(sensor->state, sensor->readings);
 	took_ns = wtl_io_mono_ns(meter->env.io) - now_ns;
-	sensor->slow_reads = took_ns > SLOW_READ_NS ? sensor->slow_reads + 1 : 0;
-	if (sensor->slow_reads < SLOW_READS)
+	if (took_ns <= SLOW_READ_NS)
+		return;
+	if (now_ns - sensor->slow_since_ns > SLOW_PERIOD_NS) {
+		sensor->slow_since_ns = now_ns;
+		sensor->slow_reads = 0;
+	}
+	if (++sensor->slow_reads < SLOW_READS)
 		return;
 	/* Without a thread it stays slow; it is tried again with the next slow read. */
 	sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);

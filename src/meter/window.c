@@ -107,6 +107,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 struct totals {
 	struct wattle_energy energy;
 	uint64_t mean_uw; /* each part over the time that it was measured */
+	bool lacks_power; /* of a part that was measured for too short a time */
 	const char *sources[16];
 	struct wtl_budget budgets[16];
 	size_t n;
@@ -133,9 +134,12 @@ static void add_to_total(struct totals *totals, const struct wtl_line *line,
 	/* A part that could not be read is missing in the total, too. */
 	if (energy->gap_ns > total->gap_ns)
 		total->gap_ns = energy->gap_ns;
+	if (!energy->has_energy || energy->gap_ns > 0)
+		total->flags |= WATTLE_ENERGY_INCOMPLETE;
 	if (!energy->has_energy)
 		return;
 	totals->mean_uw = wtl_add_sat(totals->mean_uw, energy->mean_uw);
+	totals->lacks_power |= !energy->has_power;
 	if (!total->has_energy)
 		total->method = energy->method;
 	else if (total->method != energy->method)
@@ -164,7 +168,8 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 					    : WATTLE_STATUS_OK;
 	total->uncertainty_uj = (uint64_t)fmin(2.0 * sqrt(variance) + 0.5, 1.8e19);
 	total->measured_ns = duration_ns - total->gap_ns;
-	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS) {
+	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS &&
+	    (total->gap_ns == 0 || !totals->lacks_power)) {
 		total->has_power = 1;
 		total->mean_uw = total->gap_ns > 0 ? totals->mean_uw
 						   : wtl_power_uw(total->energy_uj, duration_ns);

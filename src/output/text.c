@@ -65,8 +65,10 @@ int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 	wtl_buf_puts(&line, " g/kWh (");
 	if (carbon->is_default) {
 		wtl_buf_puts(&line, "world average");
-	} else {
+	} else if (grid->year) {
 		wtl_layout_text(&line, grid->location, style);
+	} else {
+		wtl_buf_puts(&line, "as given");
 	}
 	if (grid->dataset[0] && (carbon->is_default || grid->year)) {
 		wtl_buf_puts(&line, ", ");

@@ -134,6 +134,11 @@ static void remark_gap(struct wtl_buf *buf, const struct wtl_report_domain *doma
 	wtl_layout_close(&line, buf);
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a && b && strcmp(a, b) == 0;
+}
+
 static void remark_disagreement(struct wtl_buf *buf, const struct wtl_report_domain *domain,
 				const struct wtl_output_style *style)
 {
@@ -142,10 +147,13 @@ static void remark_disagreement(struct wtl_buf *buf, const struct wtl_report_dom
 	wtl_buf_init(&line, REMARK_MAX);
 	wtl_layout_text(&line, domain->domain.name, style);
 	wtl_buf_puts(&line, ": ");
-	wtl_layout_text(&line, domain->domain.source ? domain->domain.source : "its source", style);
-	wtl_buf_puts(&line, " and ");
-	wtl_layout_text(&line, domain->domain.check ? domain->domain.check : "another source",
-			style);
+	if (is_same(domain->domain.source, domain->domain.check)) {
+		wtl_buf_puts(&line, "its counter and its power");
+	} else {
+		wtl_layout_text(&line, domain->domain.source, style);
+		wtl_buf_puts(&line, " and ");
+		wtl_layout_text(&line, domain->domain.check, style);
+	}
 	wtl_buf_puts(&line, " disagree by more than they may: one of them is wrong");
 	wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
 	wtl_layout_close(&line, buf);

@@ -85,7 +85,7 @@ static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigne
 
 /* Name, mean, ± interval, unit, sd, least, greatest. */
 static void add_statistics(struct wtl_grid *grid, const char *name, const struct wtl_statistics *of,
-			   enum wtl_format_quantity quantity, const char *unit,
+			   enum wtl_format_quantity quantity, const char *unit, bool modelled,
 			   const struct wtl_output_style *style)
 {
 	uint64_t mean = wtl_format_micro(of->mean), spread = wtl_format_micro(of->ci95);
@@ -99,6 +99,8 @@ static void add_statistics(struct wtl_grid *grid, const char *name, const struct
 		wtl_grid_cell(grid, "-");
 		return;
 	}
+	if (modelled)
+		wtl_buf_putc(&grid->rows, '~');
 	add_cell(grid, of->mean, last, scale);
 	if (spread > 0) {
 		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
@@ -120,6 +122,8 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			   const struct wtl_output_style *style)
 {
 	const struct wtl_report *first = &series->reports[0];
+	enum wattle_method method = first->window.total.method;
+	bool modelled = method == WATTLE_METHOD_MODELLED || method == WATTLE_METHOD_MIXED;
 	struct wtl_grid grid;
 
 	wtl_grid_init(&grid, "lrulrrrr");
@@ -132,8 +136,8 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 	wtl_grid_cell(&grid, "");
 	wtl_grid_cell(&grid, "least");
 	wtl_grid_cell(&grid, "most");
-	add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", style);
-	add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, style);
+	add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false, style);
+	add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled, style);
 	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
 		struct wtl_buf name;
 
@@ -142,10 +146,10 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 		wtl_buf_init(&name, NAME_MAX_BYTES);
 		wtl_buf_printf(&name, "  %s", first->domains[i].domain.name);
 		add_statistics(&grid, wtl_buf_str(&name), &series->domain_j[i], WTL_FORMAT_J, NULL,
-			       style);
+			       first->domains[i].domain.method == WATTLE_METHOD_MODELLED, style);
 		wtl_layout_close(&name, buf);
 	}
-	add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, style);
+	add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, modelled, style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
 }

@@ -38,6 +38,7 @@ const char *wtl_words_flag(uint32_t flags, size_t i)
 		{WATTLE_ENERGY_SHORT, "short"},
 		{WATTLE_ENERGY_DISAGREES, "disagrees"},
 		{WATTLE_ENERGY_RESET, "reset"},
+		{WATTLE_ENERGY_INCOMPLETE, "incomplete"},
 	};
 
 	for (size_t word = 0; word < sizeof(words) / sizeof(words[0]); word++) {

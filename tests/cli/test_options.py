@@ -261,6 +261,45 @@ def test_completion():
         assert offered == set(help_options(command))
 
 
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_of_values():
+    formats = ["text", "json", "csv"]
+    assert complete("wattle", "run", "-f", "") == formats
+    assert complete("wattle", "run", "--format", "j") == ["json"]
+    # Bash gives --format=j as three words.
+    assert complete("wattle", "run", "--format", "=") == formats
+    assert complete("wattle", "doctor", "-q", "--format", "=", "c") == ["csv"]
+    assert complete("wattle", "run", "--location", "") == []
+    assert complete("wattle", "run", "--root", "/et") == ["/etc"]
+    assert complete("wattle", "help", "") == COMMANDS
+    assert complete("wattle", "help", "doc") == ["doctor"]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_of_the_command():
+    for before in ([], ["--"], ["-q"], ["-f", "json"], ["--format", "=", "json"], ["-o", "run", "--"]):
+        assert "seq" in complete("wattle", "run", *before, "se"), before
+    assert complete("wattle", "run", "ls", "--fo") == []
+    assert complete("wattle", "doctor", "se") == []
+
+
+def test_the_overview_names_only_pages_that_there_are():
+    page = run_wattle("help", "--man", "wattle").out
+    named = set(re.findall(r"wattle\\-(\w+) \(1\)", page))
+    assert named == {"run", "doctor"}
+    for command in named:
+        assert f".TH WATTLE\\-{command.upper()} 1 " in run_wattle("help", "--man", f"wattle-{command}").out
+
+
+def test_a_library_that_cannot_be_loaded_is_told(tmp_path):
+    for path in ("/nonexistent.so", "/etc/passwd"):
+        done = run_wattle("run", "--nvml", path, "--", "true")
+        assert done.code == 0
+        assert any("--nvml gives nothing" in line and path in line for line in done.err.splitlines()), done.err
+    assert "nvml" not in run_wattle("run", "--nvml", "", "--", "true").err
+    assert "nvml" not in run_wattle("run", "-q", "--nvml", "/nonexistent.so", "--", "true").err
+
+
 def privileged(tmp_path):
     """A copy of the command with a capability from its file, run by somebody else than root."""
     if os.geteuid() != 0 or not shutil.which("setcap") or not shutil.which("setpriv"):

@@ -287,6 +287,22 @@ def test_carbon_follows_location_and_pue_changes_no_energy():
     assert "year" not in number
 
 
+def test_an_energy_of_zero_has_uncertain_carbon():
+    """Counters that have not moved yet: DRAM's 0 J has a plus or minus, and so have its grams."""
+    root = str(ROOTS / "xeon-2s-dram")
+    report = run_wattle("run", "--root", root, "--nvml", "", "-f", "json", "--location", "56.04", "--", "true").json
+    total, carbon = report["total"], report["carbon"]
+    assert total["energy_j"] == 0 and total["uncertainty_j"] > 0 and carbon["gco2e"] == 0
+    exact = total["uncertainty_j"] * Decimal("56.04") / 3600000
+    assert exact <= carbon["gco2e_uncertainty"] <= exact + Decimal("0.000001")
+
+
+def test_less_than_a_microgram_is_not_nothing():
+    report = run_wattle("run", "--nvml", "", "--root", str(ROOTS / "vm-nothing"), "-f", "json", "--location", "0.001",
+                        "--", "true").json
+    assert report["total"]["energy_j"] > 0 and report["carbon"]["gco2e_uncertainty"] == Decimal("0.000001")
+
+
 def test_carbon_is_energy_times_intensity(machine):
     xeon = machine("nvidia-server")
     report = xeon.measure("add", xeon.zone("intel-rapl:0"), 36_000_000, "add",

@@ -358,6 +358,12 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+double power_trace_combined_uj(const struct wtl_integral_energy *e)
+{
+	return hypot(e->sampling_uj,
+		     hypot(e->interpolation_uj, hypot(e->edge_uj, hypot(e->lag_uj, e->tail_uj))));
+}
+
 static void summarise(const struct power_trace *trace, const struct power_fit *fit,
 		      const struct window *windows, unsigned n, double *room,
 		      struct power_score *ret)
@@ -371,7 +377,7 @@ static void summarise(const struct power_trace *trace, const struct power_fit *f
 		double s = (double)(w->to_ns - w->from_ns) * 1e-9;
 		double truth = power_trace_true_j(trace, w->from_ns, w->to_ns);
 		double is = ((double)w->energy.energy_uj * 1e-6 - fit->offset_w * s) / fit->gain;
-		double sd = hypot(wtl_integral_combined_uj(&w->energy) * 1e-6 / fit->gain,
+		double sd = hypot(power_trace_combined_uj(&w->energy) * 1e-6 / fit->gain,
 				  fit->residual_w * s);
 
 		error[i] = fabs(is - truth) / truth;

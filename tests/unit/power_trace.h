@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "energy/integrate.h"
 #include "energy/sensor_class.h"
 
 /*
@@ -77,5 +78,8 @@ double power_trace_true_j(const struct power_trace *trace, int64_t from_ns, int6
 int power_trace_score(const struct power_trace *trace, const struct power_fit *fit,
 		      const struct wtl_sensor_class *class, unsigned windows, uint64_t seed,
 		      int64_t poll_ms, int settled, struct power_score *ret);
+
+/* All uncertainty terms of an integral in quadrature. */
+double power_trace_combined_uj(const struct wtl_integral_energy *energy);
 
 #endif

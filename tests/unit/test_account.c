@@ -96,6 +96,62 @@ static void test_frozen(void **state)
 	expect_figure(since(&b, &m), 600 * J, 6 * S, 0);
 }
 
+/* A standstill that ends in a reset was not measured, and stays a gap when the counter runs again. */
+static void test_frozen_then_reset(void **state)
+{
+	struct bench b;
+	struct wtl_mark m, late;
+
+	(void)state;
+	init(&b, counter_channel());
+	good(&b, S, 5000 * J);
+	m = mark(&b);
+	good(&b, 2 * S, 5100 * J);
+	for (int t = 3; t <= 12; t++)
+		good(&b, t * S, 5100 * J);
+	assert_int_equal(b.account.error, -WTL_EFROZEN);
+	late = mark(&b);
+	good(&b, 13 * S, 0);
+	good(&b, 14 * S, 100 * J);
+	expect_figure(since(&b, &m), 200 * J, 2 * S, 11 * S);
+	assert_int_equal(since(&b, &m).resets, 1);
+	/* Of a window that began within it, only what lies in the window. */
+	expect_figure(since(&b, &late), 100 * J, S, S);
+	/* Slept, or opened anew, while it stood still: the same. */
+	for (int t = 15; t <= 20; t++)
+		good(&b, t * S, 100 * J);
+	wtl_account_break(&b.account);
+	good(&b, 21 * S, 100 * J);
+	good(&b, 22 * S, 150 * J);
+	expect_figure(since(&b, &m), 250 * J, 3 * S, 18 * S);
+	/* And rubbish while it stands still. */
+	for (int t = 23; t <= 30; t++)
+		good(&b, t * S, 150 * J);
+	good(&b, 31 * S, b.channel.range);
+	good(&b, 32 * S, 150 * J);
+	good(&b, 33 * S, 160 * J);
+	expect_figure(since(&b, &m), 260 * J, 4 * S, 28 * S);
+}
+
+/* A slow source held up the beginning: the gap is still no longer than the window. */
+static void test_gap_within_the_window(void **state)
+{
+	struct bench b;
+	struct wtl_figure figure;
+	struct wtl_mark m;
+
+	(void)state;
+	init(&b, counter_channel());
+	good(&b, 10 * S, 5000 * J);
+	b.now_ns += S;
+	m = mark(&b);
+	good(&b, 11 * S + 100 * MS, 0);
+	figure = since(&b, &m);
+	assert_false(figure.has_energy);
+	assert_int_equal(figure.gap_ns, b.now_ns - m.t_ns);
+	assert_int_equal(figure.measured_ns, 0);
+}
+
 /* Cores may rest, and a slow counter is given its time. */
 static void test_not_frozen(void **state)
 {
@@ -563,6 +619,30 @@ static void test_update_period_seen(void **state)
 	assert_near(watch(unknown, 100 * MS, 60 * MS, 2000), 100 * MS, 25 * MS);
 }
 
+/* An emulated package counter that is said to move each millisecond, and moves once a second: what came
+ * at once was not drawn at once, and the uncertainty knows. */
+static void test_slower_than_declared(void **state)
+{
+	struct wtl_channel channel = counter_channel();
+	struct bench b;
+	struct wtl_mark m;
+	struct wtl_figure figure;
+
+	(void)state;
+	init(&b, channel);
+	for (int i = 0; i < 600; i++) {
+		if (good(&b, S + i * 50 * MS, (uint64_t)(i / 20) * 100 * J))
+			assert_true(b.account.span_uw <= 110 * W);
+		if (i == 307)
+			m = mark(&b);
+	}
+	assert_int_equal(b.account.span_uw, 100 * W);
+	assert_int_equal(wtl_account_update_ns(&b.account), S);
+	figure = since(&b, &m);
+	/* 100 W x 1 s / sqrt(6) */
+	assert_near(figure.budget.quantisation_uj, 40.8e6, 1.5e6);
+}
+
 /* An idle graphics unit's counter rests for minutes: that is no update period, neither for the
  * uncertainty of what follows, nor for the time before power is stated again. */
 static void test_rest_is_no_period(void **state)
@@ -694,7 +774,9 @@ int main(void)
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_zero_of_a_sensor_is_in_the_budget),
 		cmocka_unit_test(test_frozen),
+		cmocka_unit_test(test_frozen_then_reset),
 		cmocka_unit_test(test_not_frozen),
+		cmocka_unit_test(test_gap_within_the_window),
 		cmocka_unit_test(test_late_first_reading),
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_failed_reads_lose_nothing),
@@ -715,6 +797,7 @@ int main(void)
 		cmocka_unit_test(test_span_at_least_10_updates),
 		cmocka_unit_test(test_no_span_across_a_gap),
 		cmocka_unit_test(test_update_period_seen),
+		cmocka_unit_test(test_slower_than_declared),
 		cmocka_unit_test(test_rest_is_no_period),
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_adjoining_windows),

@@ -208,6 +208,32 @@ static void test_power_class(void **state)
 	assert_int_equal(wtl_account_update_ns(&b.account), 0);
 }
 
+/* The highest power is none that no reading comes near: what the newest stretch was guessed to hold, and
+ * later turned out to hold, is not taken for a burst. */
+static void test_power_span_of_slow_sensors(void **state)
+{
+	const struct wtl_sensor_class *class;
+
+	(void)state;
+	for (unsigned row = 0; (class = wtl_sensor_class_row(row)) != NULL; row++) {
+		struct wtl_channel channel = power_channel();
+		uint64_t seed = row + 1, power_uw = 100 * W;
+		struct bench b;
+
+		channel.unit = WTL_UNIT_MICRO;
+		channel.class = class;
+		channel.update_ns = class->update_ns;
+		init(&b, channel);
+		for (int i = 0; i < 20000; i++) {
+			if (next(&seed) % 30 == 0)
+				power_uw = next(&seed) % 20 * 10 * W;
+			good(&b, S + i * 20 * MS, power_uw);
+			assert_in_range(b.account.span_uw, 0, 190 * W * 11 / 10);
+		}
+		assert_true(b.account.spans > 10);
+	}
+}
+
 /* In one state of the sensor, windows that meet add up to the microjoule. */
 static void test_adjoining_power_windows(void **state)
 {
@@ -246,6 +272,7 @@ int main(void)
 		cmocka_unit_test(test_power_sleep),
 		cmocka_unit_test(test_power_no_span_across_a_gap),
 		cmocka_unit_test(test_power_class),
+		cmocka_unit_test(test_power_span_of_slow_sensors),
 		cmocka_unit_test(test_adjoining_power_windows),
 	};
 

@@ -419,6 +419,12 @@ static void test_never_read(void **state)
 	/* It comes back: the figure begins there, and what lies before is a gap. */
 	meter_bench_write(&bench, PACKAGE0, "7000000\n");
 	meter_bench_tick(&bench, 1000 * MS);
+	/* The domain is well again, but the window holds no measured time: not "ok". */
+	e = meter_bench_energy(&bench, "late", "package-0");
+	assert_int_equal(meter_bench_domain(&bench, "package-0").status, WATTLE_STATUS_OK);
+	assert_int_equal(e.has_energy, 0);
+	assert_int_equal(e.gap_ns, 1500 * MS);
+	assert_int_equal(e.status, WATTLE_STATUS_GAP);
 	meter_bench_write(&bench, PACKAGE0, "8000000\n");
 	meter_bench_tick(&bench, 500 * MS);
 	e = meter_bench_energy(&bench, "late", "package-0");
@@ -537,8 +543,8 @@ static void test_late_disagreement(void **state)
 	start_comparison(&bench);
 	assert_int_equal(flags_after(&bench, 0, 7200, 1.0) & WATTLE_ENERGY_DISAGREES, 0);
 	for (int i = 0; i < 150; i++) {
-		/* The second source stands still from now on. */
-		move_both(&bench, 720000.0 + 100.0 * (i + 1), 720000.0);
+		/* The second source shows half from now on. */
+		move_both(&bench, 720000.0 + 100.0 * (i + 1), 720000.0 + 50.0 * (i + 1));
 		meter_bench_tick(&bench, S);
 	}
 	assert_true(meter_bench_energy(&bench, "w", "package-0").flags & WATTLE_ENERGY_DISAGREES);

@@ -870,7 +870,8 @@ static void test_words(void **state)
 	assert_null(wtl_words_signal(4711));
 	assert_string_equal(wtl_words_flag(WATTLE_ENERGY_RESET | WATTLE_ENERGY_SHORT, 1), "reset");
 	assert_null(wtl_words_flag(0, 0));
-	assert_null(wtl_words_flag(~UINT32_C(7), 0));
+	assert_string_equal(wtl_words_flag(UINT32_MAX, 3), "incomplete");
+	assert_null(wtl_words_flag(~UINT32_C(15), 0));
 }
 
 static void test_command(void **state)

@@ -399,6 +399,109 @@ static void test_any_order(void **state)
 	meter_bench_done(&bench);
 }
 
+/* ---- What must hold of every figure, whatever happens ---- */
+
+static const char *const zones[] = {PACKAGE0, ZONES "intel-rapl:1/energy_uj",
+				    ZONES "intel-rapl:0/intel-rapl:0:0/energy_uj",
+				    ZONES "intel-rapl:1/intel-rapl:1:0/energy_uj"};
+
+static void check_power(const struct wattle_energy *e)
+{
+	if (!e->has_power)
+		return;
+	assert_int_equal(e->has_energy, 1);
+	assert_true(e->max_uw >= e->mean_uw);
+	/* No power without energy, and none of energy. */
+	assert_int_equal(e->mean_uw > 0, e->energy_uj > 10000);
+}
+
+static void check_window(struct meter_bench *bench, const struct wattle_window *w,
+			 const struct wattle_energy *energies)
+{
+	uint64_t sum_uj = 0, linear_uj = 0;
+	int64_t gap_ns = 0;
+
+	for (size_t i = 0; i < UNIT_COUNT(zones); i++) {
+		const struct wattle_energy *e = &energies[i];
+		struct wattle_domain domain;
+		int64_t apart_ns; /* what is too little to be a gap, at either end */
+
+		assert_return_code(wattle_meter_domain(bench->meter, i, &domain), 0);
+		apart_ns = domain.update_ns > MS ? domain.update_ns : MS;
+		assert_in_range(e->gap_ns, 0, w->duration_ns);
+		assert_int_equal(e->has_energy, e->measured_ns > 0);
+		assert_true(e->has_energy || e->energy_uj == 0);
+		if (e->has_energy)
+			assert_in_range(e->measured_ns + e->gap_ns + 2 * apart_ns, w->duration_ns,
+					w->duration_ns + 4 * apart_ns);
+		if (e->gap_ns > 0)
+			assert_int_not_equal(e->status, WATTLE_STATUS_OK);
+		check_power(e);
+		sum_uj += e->energy_uj;
+		linear_uj += e->uncertainty_uj + 1;
+		gap_ns = e->gap_ns > gap_ns ? e->gap_ns : gap_ns;
+	}
+	assert_int_equal(w->total.energy_uj, sum_uj);
+	assert_true(w->total.uncertainty_uj <= linear_uj);
+	assert_int_equal(w->total.gap_ns, gap_ns);
+	assert_true(w->total.measured_ns >= 0);
+	check_power(&w->total);
+}
+
+/* One of the zones, at random: consumes, rests, starts anew, fails. */
+static void live(struct meter_bench *bench, uint64_t counters[], bool failed[], unsigned random)
+{
+	size_t zone = random % UNIT_COUNT(zones);
+	unsigned what = random / 4 % 32;
+
+	counters[zone] += what < 24 ? random % 3000000 : 0;
+	if (what == 24)
+		counters[zone] = 0;
+	if (what == 25 || what == 26)
+		failed[zone] = !failed[zone];
+	if (failed[zone])
+		meter_bench_write(bench, zones[zone], "!errno EIO\n");
+	else
+		meter_bench_write(bench, zones[zone], "%llu\n", (unsigned long long)counters[zone]);
+	if (what == 27)
+		bench->asleep_ns += S;
+}
+
+static void test_invariants(void **state)
+{
+	enum { STEPS = 1500, OPEN = 5 };
+	static const int64_t waits_ns[] = {MS / 2, MS, 5 * MS, 15 * MS, 100 * MS, 3 * S};
+	struct meter_bench bench;
+	uint64_t counters[4] = {5000000000, 5000000000, 5000000000, 5000000000};
+	bool failed[4] = {false};
+	bool is_open[OPEN] = {false};
+	unsigned random = 7;
+
+	(void)state;
+	start(&bench);
+	bench.clock_step_ns = 1000;
+	for (int i = 0; i < STEPS; i++) {
+		unsigned k = (random = random * 1103515245u + 12345u) >> 8;
+		char name[2] = {(char)('a' + k % OPEN), '\0'};
+		struct wattle_energy energies[8];
+		struct wattle_window w;
+
+		live(&bench, counters, failed, k / 7);
+		meter_bench_pass(&bench, waits_ns[k / 16 % UNIT_COUNT(waits_ns)]);
+		if (!is_open[k % OPEN]) {
+			is_open[k % OPEN] = true;
+			assert_return_code(wattle_window_begin(bench.meter, name), 0);
+			continue;
+		}
+		is_open[k % OPEN] = k / 64 % 4 != 0;
+		assert_return_code((is_open[k % OPEN] ? wattle_window_read : wattle_window_end)(
+					   bench.meter, name, &w, energies, 8),
+				   0);
+		check_window(&bench, &w, energies);
+	}
+	meter_bench_done(&bench);
+}
+
 struct hammer {
 	struct wattle_meter *meter;
 	int number;
@@ -484,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_short_uncertainty),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_invariants),
 		cmocka_unit_test(test_threads),
 	};
 
