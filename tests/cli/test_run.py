@@ -468,6 +468,35 @@ def test_full_disk(form):
         rescued(run_wattle("run", *XEON, "-f", form, "--", "true", stdout=full), "standard output")
 
 
+def test_file_size_limit_is_an_error_not_a_death(tmp_path):
+    """The kernel's signal for it would end wattle before it said anything."""
+    name = tmp_path / "report"
+    result = run_wattle("run", *XEON, "-f", "json", "-o", name, "--", "true",
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    assert result.code == 125
+    assert result.err.startswith(f"wattle: run: cannot write the result to '{name}': ")
+    assert "package-0" in result.err
+    assert not name.exists()
+    # The command is still subject to the signal.
+    result = run_wattle("run", *XEON, "--", "sh", "-c", f"exec head -c 1000 /dev/zero > {tmp_path}/own",
+                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    assert result.code == 128 + signal.SIGXFSZ
+
+
+def test_total_says_that_it_is_incomplete():
+    whole = run_wattle("run", *XEON, "--nvml", "", "-f", "json", "--", "true").json
+    assert "incomplete" not in whole["total"]["flags"]
+    part = run_wattle("run", "--root", ROOTS / "rubbish", "--nvml", "", "-f", "json", "--", "true").json
+    assert any(d["in_total"] and "energy_j" not in d for d in part["domains"])
+    assert "incomplete" in part["total"]["flags"]
+
+
+def test_modelled_figures_say_why():
+    report = run_wattle("run", "--root", ROOTS / "amd-epyc", "--nvml", "", "-f", "json", "--", "sleep", "0.1").json
+    modelled = [d for d in report["domains"] if d.get("method") == "modelled"]
+    assert modelled and all(d["reason"] for d in modelled)
+
+
 def test_file_that_outgrows_its_limit(tmp_path):
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
