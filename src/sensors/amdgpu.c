@@ -33,13 +33,12 @@ static const struct {
 	{"power1_input", WTL_QUANTITY_POWER},
 };
 
-enum { N_SENSORS = sizeof(sensors) / sizeof(sensors[0]) };
-
 struct amdgpu {
-	size_t n;
+	struct wtl_hwmon_gpu_reads reads; /* first: what the shared functions know */
 	unsigned n_apus;
-	struct wtl_hwmon_read gpus[WTL_HWMON_GPUS_MAX];
 };
+
+enum { N_SENSORS = sizeof(sensors) / sizeof(sensors[0]) };
 
 /*
  * An APU shares its package with the CPU. amdgpu shows the voltage "vddnb" of the north bridge for
@@ -105,10 +104,11 @@ static void place(const struct wtl_catalog *catalog, const unsigned *apu,
 }
 
 /* Adds the channel of sensor i, or returns the errno of its trial read as a positive number. */
-static int try_sensor(struct amdgpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
-		      size_t i, struct wtl_channel *channel, struct wtl_catalog *catalog)
+static int try_sensor(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
+		      const struct wtl_hwmon_gpu *gpu, size_t i, struct wtl_channel *channel,
+		      struct wtl_catalog *catalog)
 {
-	struct wtl_hwmon_read *read = &state->gpus[state->n];
+	struct wtl_hwmon_read *read = &reads->at[reads->n];
 	char path[128];
 	int rc;
 
@@ -126,13 +126,14 @@ static int try_sensor(struct amdgpu *state, struct wtl_io *io, const struct wtl_
 		wtl_hwmon_read_close(read);
 		return rc;
 	}
-	state->n++;
+	reads->n++;
 	return read->asleep ? wtl_hwmon_miss_asleep(catalog, channel, gpu->device) : 0;
 }
 
-static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
-		    struct wtl_catalog *catalog)
+static int open_gpu(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
+		    const struct wtl_hwmon_gpu *gpu, struct wtl_catalog *catalog)
 {
+	struct amdgpu *state = (struct amdgpu *)reads;
 	struct wtl_channel channel = {.unit = WTL_UNIT_MICRO,
 				      .max_uw = MAX_UW,
 				      .update_ns = UPDATE_NS,
@@ -148,7 +149,7 @@ static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hw
 	for (size_t i = 0; i < N_SENSORS; i++) {
 		if (!gpu->hwmon[0] || !wtl_hwmon_dir_has(io, gpu->hwmon, sensors[i].file))
 			continue;
-		error = try_sensor(state, io, gpu, i, &channel, catalog);
+		error = try_sensor(reads, io, gpu, i, &channel, catalog);
 		if (error <= 0)
 			return error;
 		snprintf(path, sizeof(path), "%s/%s", gpu->hwmon, sensors[i].file);
@@ -161,42 +162,11 @@ static int open_gpu(struct amdgpu *state, struct wtl_io *io, const struct wtl_hw
 				 "the kernel driver shows no power sensor for %s", channel.device);
 }
 
-static int amdgpu_open(void *state_, const struct wtl_env *env,
+static int amdgpu_open(void *state, const struct wtl_env *env,
 		       const struct wtl_source_options *options, struct wtl_catalog *catalog)
 {
-	struct amdgpu *state = state_;
-	struct wtl_hwmon_gpu gpus[WTL_HWMON_GPUS_MAX];
-	size_t n = wtl_hwmon_gpus(env->io, VENDOR_AMD, gpus, WTL_HWMON_GPUS_MAX);
-
 	(void)options;
-	for (size_t i = 0; i < n; i++) {
-		int rc = open_gpu(state, env->io, &gpus[i], catalog);
-
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static void amdgpu_read(void *state_, struct wtl_reading readings[])
-{
-	struct amdgpu *state = state_;
-	int64_t t_ns;
-
-	if (state->n == 0)
-		return;
-	t_ns = wtl_io_mono_ns(state->gpus[0].io);
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_get(&state->gpus[i], &t_ns, &readings[i]);
-}
-
-static void amdgpu_close(void *state_)
-{
-	struct amdgpu *state = state_;
-
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_close(&state->gpus[i]);
-	state->n = 0;
+	return wtl_hwmon_gpus_open(state, env->io, VENDOR_AMD, open_gpu, catalog);
 }
 
 const struct wtl_source_ops wtl_source_amdgpu = {
@@ -204,6 +174,6 @@ const struct wtl_source_ops wtl_source_amdgpu = {
 	.doc = "AMD GPUs: the board's power as its firmware tells it to the amdgpu driver",
 	.state_size = sizeof(struct amdgpu),
 	.open = amdgpu_open,
-	.read = amdgpu_read,
-	.close = amdgpu_close,
+	.read = wtl_hwmon_gpus_read,
+	.close = wtl_hwmon_gpus_close,
 };

@@ -401,21 +401,15 @@ static int hwmon_open(void *state_, const struct wtl_env *env,
 static void hwmon_read(void *state_, struct wtl_reading readings[])
 {
 	struct hwmon *state = state_;
-	int64_t t_ns;
 
-	if (state->n == 0)
-		return;
-	t_ns = wtl_io_mono_ns(state->inputs[0].io);
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_get(&state->inputs[i], &t_ns, &readings[i]);
+	wtl_hwmon_read_all(state->inputs, state->n, readings);
 }
 
 static void hwmon_close(void *state_)
 {
 	struct hwmon *state = state_;
 
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_close(&state->inputs[i]);
+	wtl_hwmon_close_all(state->inputs, state->n);
 	free(state->inputs);
 	state->inputs = NULL;
 	state->n = 0;

@@ -123,6 +123,20 @@ void wtl_hwmon_read_get(struct wtl_hwmon_read *read, int64_t *t_ns, struct wtl_r
 	}
 }
 
+void wtl_hwmon_read_all(struct wtl_hwmon_read reads[], size_t n, struct wtl_reading readings[])
+{
+	int64_t t_ns = n > 0 ? wtl_io_mono_ns(reads[0].io) : 0;
+
+	for (size_t i = 0; i < n; i++)
+		wtl_hwmon_read_get(&reads[i], &t_ns, &readings[i]);
+}
+
+void wtl_hwmon_close_all(struct wtl_hwmon_read reads[], size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		wtl_hwmon_read_close(&reads[i]);
+}
+
 bool wtl_hwmon_error_passes(int error)
 {
 	return error == -EAGAIN || error == -EBUSY || error == -ETIMEDOUT || error == -EINTR;
@@ -301,4 +315,31 @@ size_t wtl_hwmon_gpus(struct wtl_io *io, uint32_t vendor, struct wtl_hwmon_gpu g
 	for (size_t i = 0; i < n_cards && n < max; i++)
 		n += describe(io, vendor, cards[i], &gpus[n]);
 	return n;
+}
+
+int wtl_hwmon_gpus_open(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io, uint32_t vendor,
+			wtl_hwmon_gpu_open *open_gpu, struct wtl_catalog *catalog)
+{
+	struct wtl_hwmon_gpu gpus[WTL_HWMON_GPUS_MAX];
+	size_t n = wtl_hwmon_gpus(io, vendor, gpus, WTL_HWMON_GPUS_MAX);
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc >= 0; i++)
+		rc = open_gpu(reads, io, &gpus[i], catalog);
+	return rc < 0 ? rc : 0;
+}
+
+void wtl_hwmon_gpus_read(void *reads_, struct wtl_reading readings[])
+{
+	struct wtl_hwmon_gpu_reads *reads = reads_;
+
+	wtl_hwmon_read_all(reads->at, reads->n, readings);
+}
+
+void wtl_hwmon_gpus_close(void *reads_)
+{
+	struct wtl_hwmon_gpu_reads *reads = reads_;
+
+	wtl_hwmon_close_all(reads->at, reads->n);
+	reads->n = 0;
 }

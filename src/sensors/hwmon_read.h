@@ -41,6 +41,10 @@ void wtl_hwmon_read_close(struct wtl_hwmon_read *read); /* a zeroed struct is fi
 /* Fills a reading: OK, ASLEEP, or what the error means. *t_ns is the time before, then after. */
 void wtl_hwmon_read_get(struct wtl_hwmon_read *read, int64_t *t_ns, struct wtl_reading *reading);
 
+/* All sensors of a source, in order. */
+void wtl_hwmon_read_all(struct wtl_hwmon_read reads[], size_t n, struct wtl_reading readings[]);
+void wtl_hwmon_close_all(struct wtl_hwmon_read reads[], size_t n);
+
 /* Is it worth keeping a channel although its first read failed like that? */
 bool wtl_hwmon_error_passes(int error);
 
@@ -68,6 +72,22 @@ struct wtl_hwmon_gpu {
 	char address[24]; /* on the PCI bus: "0000:03:00.0", "" if not known */
 	uint32_t id;	  /* PCI device id, 0 if not known */
 };
+
+/* The state of a source with one sensor a GPU; read and close fit struct wtl_source_ops. */
+struct wtl_hwmon_gpu_reads {
+	struct wtl_hwmon_read at[WTL_HWMON_GPUS_MAX];
+	size_t n;
+};
+
+/* Adds a GPU's channel and sensor, or its miss. 0 or a negative errno. */
+typedef int wtl_hwmon_gpu_open(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
+			       const struct wtl_hwmon_gpu *gpu, struct wtl_catalog *catalog);
+
+/* Opens all GPUs of a vendor. */
+int wtl_hwmon_gpus_open(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io, uint32_t vendor,
+			wtl_hwmon_gpu_open *open_gpu, struct wtl_catalog *catalog);
+void wtl_hwmon_gpus_read(void *reads, struct wtl_reading readings[]);
+void wtl_hwmon_gpus_close(void *reads);
 
 /* Finds the GPUs with that PCI vendor, in the order of the card numbers. Returns how many. */
 size_t wtl_hwmon_gpus(struct wtl_io *io, uint32_t vendor, struct wtl_hwmon_gpu gpus[], size_t max);

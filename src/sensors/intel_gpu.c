@@ -19,11 +19,6 @@ enum { VENDOR_INTEL = 0x8086 };
 /* Judgement, marked so in facts/carbon-and-ml.md 5.5. */
 #define GAIN_PPM 50000
 
-struct intel_gpu {
-	size_t n;
-	struct wtl_hwmon_read gpus[WTL_HWMON_GPUS_MAX];
-};
-
 /* Integrated graphics is always this function of the first bus, and a part of the CPU package. */
 static bool is_integrated(const struct wtl_hwmon_gpu *gpu)
 {
@@ -64,8 +59,8 @@ static const char *find_counter(struct wtl_io *io, const struct wtl_hwmon_gpu *g
 	return package[0] ? path : NULL;
 }
 
-static int open_gpu(struct intel_gpu *state, struct wtl_io *io, const struct wtl_hwmon_gpu *gpu,
-		    struct wtl_catalog *catalog)
+static int open_gpu(struct wtl_hwmon_gpu_reads *state, struct wtl_io *io,
+		    const struct wtl_hwmon_gpu *gpu, struct wtl_catalog *catalog)
 {
 	struct wtl_channel channel = {.kind = WATTLE_KIND_GPU,
 				      .in_total = true,
@@ -75,7 +70,7 @@ static int open_gpu(struct intel_gpu *state, struct wtl_io *io, const struct wtl
 				      .max_uw = MAX_UW,
 				      .update_ns = UPDATE_NS,
 				      .gain_ppm = GAIN_PPM};
-	struct wtl_hwmon_read *read = &state->gpus[state->n];
+	struct wtl_hwmon_read *read = &state->at[state->n];
 	bool package = false;
 	char path[128];
 	int rc;
@@ -105,49 +100,18 @@ static int open_gpu(struct intel_gpu *state, struct wtl_io *io, const struct wtl
 	return read->asleep ? wtl_hwmon_miss_asleep(catalog, &channel, gpu->device) : 0;
 }
 
-static int intel_gpu_open(void *state_, const struct wtl_env *env,
+static int intel_gpu_open(void *state, const struct wtl_env *env,
 			  const struct wtl_source_options *options, struct wtl_catalog *catalog)
 {
-	struct intel_gpu *state = state_;
-	struct wtl_hwmon_gpu gpus[WTL_HWMON_GPUS_MAX];
-	size_t n = wtl_hwmon_gpus(env->io, VENDOR_INTEL, gpus, WTL_HWMON_GPUS_MAX);
-
 	(void)options;
-	for (size_t i = 0; i < n; i++) {
-		int rc = open_gpu(state, env->io, &gpus[i], catalog);
-
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static void intel_gpu_read(void *state_, struct wtl_reading readings[])
-{
-	struct intel_gpu *state = state_;
-	int64_t t_ns;
-
-	if (state->n == 0)
-		return;
-	t_ns = wtl_io_mono_ns(state->gpus[0].io);
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_get(&state->gpus[i], &t_ns, &readings[i]);
-}
-
-static void intel_gpu_close(void *state_)
-{
-	struct intel_gpu *state = state_;
-
-	for (size_t i = 0; i < state->n; i++)
-		wtl_hwmon_read_close(&state->gpus[i]);
-	state->n = 0;
+	return wtl_hwmon_gpus_open(state, env->io, VENDOR_INTEL, open_gpu, catalog);
 }
 
 const struct wtl_source_ops wtl_source_intel_gpu = {
 	.name = "intel-gpu",
 	.doc = "Intel graphics cards: the card's energy counter, by the i915 and xe drivers",
-	.state_size = sizeof(struct intel_gpu),
+	.state_size = sizeof(struct wtl_hwmon_gpu_reads),
 	.open = intel_gpu_open,
-	.read = intel_gpu_read,
-	.close = intel_gpu_close,
+	.read = wtl_hwmon_gpus_read,
+	.close = wtl_hwmon_gpus_close,
 };
