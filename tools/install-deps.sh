@@ -5,7 +5,7 @@
 set -eu
 
 run='gcc libc6-dev make meson ninja-build pkg-config python3 libjansson-dev'
-test="$run g++ clang-14 clang-format-14 binutils libcmocka-dev pmccabe python3-pytest"
+test="$run g++ clang-14 clang-format-14 binutils libcmocka-dev pmccabe python3-pytest groff man-db libcap2-bin"
 fuzz="$run clang-14 libclang-rt-14-dev"
 
 case ${1-} in

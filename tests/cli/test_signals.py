@@ -29,6 +29,18 @@ while True: time.sleep(0.05)
 """
 
 
+def child_of(pid):
+    """The only child of a process, by /proc alone."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            return int(stat.parent.name)
+    raise AssertionError(f"process {pid} has no child")
+
+
 def lines(path):
     return path.read_text().split() if path.exists() else []
 
@@ -86,8 +98,7 @@ def test_the_third_interrupt_reports_and_leaves(tmp_path):
     process = start_wattle("run", *XEON, "-f", "json", "-o", tmp_path / "report", "--", *PYTHON,
                            COUNTER, log)
     wait_for(lambda: "ready" in lines(log), "the command")
-    child = int(subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, check=True,
-                               text=True).stdout)
+    child = child_of(process.pid)
     for n in range(1, 4):
         process.send_signal(signal.SIGINT)
         wait_for(lambda: lines(log).count("SIGINT") >= n or process.poll() is not None, "SIGINT")

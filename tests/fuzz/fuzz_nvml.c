@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What NVML answers: every call into the library takes its return code, and what it writes, from the
+ * input, as a library of another version or a broken driver would. Nothing is assumed of the answers
+ * but their sizes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "energy/catalog.h"
+#include "energy/reading.h"
+#include "memio.h"
+#include "sensors/source.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { READS = 8 };
+
+struct machine {
+	struct memio memio; /* first: its io is the machine's */
+	struct wtl_io_ops ops;
+	const struct wtl_lib_function *functions;
+	const uint8_t *data;
+	size_t size;
+};
+
+static void check(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static unsigned next_byte(struct machine *machine)
+{
+	if (machine->size == 0)
+		return 0;
+	machine->size--;
+	return *machine->data++;
+}
+
+static int lib_open(struct wtl_io *io, const char *const names[],
+		    const struct wtl_lib_function functions[], size_t n_functions,
+		    struct wtl_err *err)
+{
+	(void)names;
+	(void)n_functions;
+	(void)err;
+	((struct machine *)io)->functions = functions;
+	return 0;
+}
+
+static bool lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	(void)lib;
+	(void)function;
+	return next_byte((struct machine *)io) % 16 != 15;
+}
+
+static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+		    int *ret_answer)
+{
+	struct machine *machine = (struct machine *)io;
+	unsigned byte = next_byte(machine);
+
+	(void)lib;
+	if (byte == 255)
+		return -ENOSYS;
+	/* Half of all calls succeed. */
+	*ret_answer = byte < 128 ? 0 : (int)(byte - 128);
+	for (unsigned i = 0; i < machine->functions[function].n_args; i++) {
+		uint8_t *to = args[i].memory;
+
+		/* Runs of one byte: an input need not be as long as all structures. */
+		for (size_t k = 0; to && k < args[i].size;) {
+			size_t run = 1 + next_byte(machine) % 64;
+			unsigned value = next_byte(machine);
+
+			for (; run > 0 && k < args[i].size; run--)
+				to[k++] = (uint8_t)value;
+		}
+	}
+	return 0;
+}
+
+static void lib_close(struct wtl_io *io, int lib)
+{
+	(void)io;
+	(void)lib;
+}
+
+static void check_text(const char *text, size_t size)
+{
+	size_t len = strnlen(text, size);
+
+	check(len < size);
+	for (size_t i = 0; i < len; i++)
+		check(!iscntrl((unsigned char)text[i]));
+}
+
+static void check_catalog(const struct wtl_catalog *catalog)
+{
+	for (size_t i = 0; i < catalog->n_channels; i++) {
+		check_text(catalog->channels[i].domain, sizeof(catalog->channels[i].domain));
+		check_text(catalog->channels[i].device, sizeof(catalog->channels[i].device));
+		check(catalog->channels[i].unit.den != 0);
+	}
+	for (size_t i = 0; i < catalog->n_misses; i++) {
+		check_text(catalog->misses[i].reason, sizeof(catalog->misses[i].reason));
+		check_text(catalog->misses[i].remedy, sizeof(catalog->misses[i].remedy));
+		check(catalog->misses[i].reason[0] != '\0');
+	}
+}
+
+static void read_all(struct machine *machine, void *state, size_t n)
+{
+	struct wtl_reading *readings = calloc(n + 1, sizeof(*readings));
+
+	check(readings != NULL);
+	for (int i = 0; i < READS; i++) {
+		machine->memio.now_ns += 700 * WTL_NS_PER_MS;
+		wtl_source_nvml.read(state, readings);
+		for (size_t k = 0; k < n; k++)
+			check((readings[k].status == WATTLE_STATUS_OK) == (readings[k].error == 0));
+	}
+	free(readings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct machine machine = {.data = data, .size = size};
+	const struct wtl_machine facts = {.n_cpus = 1, .n_packages = 1};
+	const struct wtl_source_options options = {.machine = &facts};
+	const struct wtl_env env = {.io = &machine.memio.io};
+	struct wtl_catalog catalog;
+	void *state = calloc(1, wtl_source_nvml.state_size);
+
+	check(state != NULL);
+	memio_init(&machine.memio);
+	machine.ops = *machine.memio.io.ops;
+	machine.ops.lib_open = lib_open;
+	machine.ops.lib_has = lib_has;
+	machine.ops.lib_call = lib_call;
+	machine.ops.lib_close = lib_close;
+	machine.memio.io.ops = &machine.ops;
+	wtl_catalog_init(&catalog);
+	catalog.source = wtl_source_nvml.name;
+	check(wtl_source_nvml.open(state, &env, &options, &catalog) == 0);
+	check(catalog.n_channels + catalog.n_misses > 0);
+	check_catalog(&catalog);
+	read_all(&machine, state, catalog.n_channels);
+	wtl_source_nvml.close(state);
+	free(state);
+	wtl_catalog_done(&catalog);
+	memio_done(&machine.memio);
+	return 0;
+}
