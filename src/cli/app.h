@@ -115,11 +115,18 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 /* Closes it, and says so where a tape could not be written whole. */
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
 
-/* sink.c: writes the finished text where the settings say. On failure it says so, and
- * `rescue` (may be NULL) is written to standard error instead. 0 or negative errno. */
-int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text,
-		   int (*rescue)(struct wtl_buf *buf, const void *what), const void *what);
-void wtl_sink_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style);
+/* sink.c: what a command has to tell, and how it is put into a format. */
+struct wtl_result {
+	int (*format)(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+		      const struct wtl_output_style *style);
+	const void *what;
+	size_t max;		  /* bytes */
+	bool cannot_be_had_again; /* so it goes to standard error when it cannot be written */
+};
+
+/* Writes a result in the format and to the place that the settings say; says so where that fails.
+ * 0 or negative errno. */
+int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result);
 /* Finds out before any work whether the output can be written. */
 int wtl_sink_check(struct wtl_app *app);
 

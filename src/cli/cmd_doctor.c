@@ -111,13 +111,17 @@ static const char *or_null(const char *text)
 	return text[0] ? text : NULL;
 }
 
+static int format_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+			 const struct wtl_output_style *style)
+{
+	return output->doctor(buf, what, style);
+}
+
 static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
 			const struct wtl_description *description)
 {
 	struct wtl_doctor_source *sources = calloc(meter->catalog.n_misses + 1, sizeof(*sources));
-	struct wtl_output_style style;
 	const struct wtl_machine *machine = &meter->machine;
-	struct wtl_buf text;
 	char summary[128];
 	int rc;
 
@@ -146,13 +150,10 @@ static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct 
 		.summary = summary,
 	};
 
-	wtl_sink_style(&app->settings, &style);
-	wtl_buf_init(&text, OUTPUT_MAX);
-	rc = app->settings.output->doctor(&text, &doctor, &style);
-	if (rc < 0 && !text.error)
-		text.error = rc;
-	rc = wtl_sink_write(app, io, &text, NULL, NULL);
-	wtl_buf_done(&text);
+	const struct wtl_result result = {
+		.format = format_doctor, .what = &doctor, .max = OUTPUT_MAX};
+
+	rc = wtl_sink_write(app, io, &result);
 	free(sources);
 	return rc;
 }

@@ -335,9 +335,10 @@ static int format_series(const struct session *session, struct wtl_buf *buf,
 	return rc;
 }
 
-static int format_result(const struct session *session, struct wtl_buf *buf,
-			 const struct wtl_output_ops *output, const struct wtl_output_style *style)
+static int format_result(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+			 const struct wtl_output_style *style)
 {
+	const struct session *session = what;
 	const struct wtl_settings *settings = &session->app->settings;
 
 	/* The notes lie within the outcomes, which have moved since they were made. */
@@ -351,29 +352,6 @@ static int format_result(const struct session *session, struct wtl_buf *buf,
 	if (settings->repeat || settings->until > 0.0)
 		return format_series(session, buf, output, style);
 	return output->report(buf, &session->outcomes[0].report, style);
-}
-
-static int rescue(struct wtl_buf *buf, const void *what)
-{
-	const struct wtl_output_style plain = {.ascii = true};
-
-	return format_result(what, buf, &wtl_output_text, &plain);
-}
-
-static int write_result(struct session *session)
-{
-	struct wtl_output_style style;
-	struct wtl_buf text;
-	int rc;
-
-	wtl_sink_style(&session->app->settings, &style);
-	wtl_buf_init(&text, OUTPUT_MAX);
-	rc = format_result(session, &text, session->app->settings.output, &style);
-	if (rc < 0 && !text.error)
-		text.error = rc;
-	rc = wtl_sink_write(session->app, session->io, &text, rescue, session);
-	wtl_buf_done(&text);
-	return rc;
 }
 
 static int first_failure(const struct session *session)
@@ -391,10 +369,14 @@ static int first_failure(const struct session *session)
 
 static int measure(struct session *session)
 {
+	const struct wtl_result result = {.format = format_result,
+					  .what = session,
+					  .max = OUTPUT_MAX,
+					  .cannot_be_had_again = true};
 	int stop = run_all(session);
 
 	wtl_loop_finish(&session->loop);
-	if (session->n > 0 && write_result(session) < 0)
+	if (session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	return stop ? stop : first_failure(session);
 }

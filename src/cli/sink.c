@@ -34,7 +34,7 @@ static bool has_content(const char *path)
 	return stat(path, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0);
 }
 
-void wtl_sink_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style)
+static void find_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style)
 {
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR");
@@ -143,23 +143,37 @@ static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
 				  settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
 
-int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text,
-		   int (*rescue)(struct wtl_buf *buf, const void *what), const void *what)
+static void write_rescued(const struct wtl_result *result)
+{
+	const struct wtl_output_style style = {.ascii = true};
+	struct wtl_buf plain;
+
+	wtl_buf_init(&plain, RESCUE_MAX);
+	if (result->format(&plain, result->what, &wtl_output_text, &style) == 0)
+		write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
+	wtl_buf_done(&plain);
+}
+
+int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result)
 {
 	const char *path = app->settings.output_path;
-	struct wtl_buf plain;
-	int rc = write_out(&app->settings, io, text);
+	struct wtl_output_style style;
+	struct wtl_buf text;
+	int rc;
 
+	find_style(&app->settings, &style);
+	wtl_buf_init(&text, result->max);
+	rc = result->format(&text, result->what, app->settings.output, &style);
+	if (rc < 0 && !text.error)
+		text.error = rc;
+	rc = write_out(&app->settings, io, &text);
+	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
 	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", path ? "'" : "",
 		     path ? path : "standard output", path ? "'" : "", wtl_err_text(rc),
-		     rescue ? "; here it is instead:" : "");
-	if (!rescue)
-		return rc;
-	wtl_buf_init(&plain, RESCUE_MAX);
-	if (rescue(&plain, what) == 0)
-		write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
-	wtl_buf_done(&plain);
+		     result->cannot_be_had_again ? "; here it is instead:" : "");
+	if (result->cannot_be_had_again)
+		write_rescued(result);
 	return rc;
 }
