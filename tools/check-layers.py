@@ -12,17 +12,19 @@ import sys
 from pathlib import Path
 
 BELOW = {"base", "energy"}
+DRIVERS = BELOW | {"nvml"}
 WING = BELOW
 MAY_INCLUDE = {
     "base": set(),
     "energy": {"base"},
-    "sensors": WING,
-    "workload": WING,
+    "nvml": BELOW,
+    "sensors": DRIVERS,
+    "workload": DRIVERS,
     "record": WING,
     "output": WING,
     "profile": WING,
     "neural": WING,
-    "meter": WING | {"sensors", "workload", "record"},
+    "meter": DRIVERS | {"sensors", "workload", "record"},
     "cli": None,
 }
 FORBIDDEN = (

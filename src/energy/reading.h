@@ -20,4 +20,7 @@ struct wtl_reading {
 	int error; /* negative errno or -WTL_E…, with a status that is not OK */
 };
 
+/* The status that a negative errno stands for; 0 is OK. */
+enum wattle_status wtl_status_from_error(int error);
+
 #endif

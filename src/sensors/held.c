@@ -105,23 +105,6 @@ int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret)
 	return rc;
 }
 
-enum wattle_status wtl_status_from_error(int error)
-{
-	switch (error) {
-	case 0:
-		return WATTLE_STATUS_OK;
-	case -EACCES:
-	case -EPERM:
-		return WATTLE_STATUS_DENIED;
-	case -ENOENT:
-	case -ENODEV:
-	case -ENXIO:
-		return WATTLE_STATUS_GONE;
-	default:
-		return WATTLE_STATUS_FAILED;
-	}
-}
-
 void wtl_reading_set(struct wtl_reading *reading, int64_t t0_ns, int64_t t1_ns, int error,
 		     uint64_t value)
 {

@@ -29,58 +29,6 @@
 #define INIT_WAIT_NS   (1 * WTL_NS_PER_S)
 #define INIT_WAIT_MAX  (60 * WTL_NS_PER_S)
 
-/* ---- Calls ---- */
-
-int wtl_nvml_call(struct wtl_nvml *nvml, enum wtl_nvml_function function, struct wtl_lib_arg args[])
-{
-	int answer = WTL_NVML_UNKNOWN;
-	int rc = nvml->io->ops->lib_call(nvml->io, nvml->lib, function, args, &answer);
-
-	if (rc == -ENOSYS)
-		return WTL_NVML_FUNCTION_NOT_FOUND;
-	if (rc < 0)
-		return rc;
-	return answer < 0 ? WTL_NVML_UNKNOWN : answer;
-}
-
-int wtl_nvml_handle_by_text(struct wtl_nvml *nvml, enum wtl_nvml_function function,
-			    const char *text, uint64_t *ret_handle)
-{
-	char copy[WTL_NVML_UUID_SIZE] = "";
-	uint64_t handle = 0;
-	struct wtl_lib_arg args[] = {
-		{.memory = copy, .size = sizeof(copy)},
-		{.memory = &handle, .size = sizeof(handle)},
-	};
-	int code;
-
-	wtl_text_copy(copy, sizeof(copy), text);
-	code = wtl_nvml_call(nvml, function, args);
-	if (code != WTL_NVML_OK)
-		return code;
-	if (!handle)
-		return WTL_NVML_GPU_NOT_FOUND;
-	*ret_handle = handle;
-	return WTL_NVML_OK;
-}
-
-int wtl_nvml_device_text(struct wtl_nvml *nvml, enum wtl_nvml_function function, uint64_t handle,
-			 char *text, size_t size)
-{
-	char answer[WTL_NVML_UUID_SIZE] = "";
-	struct wtl_lib_arg args[] = {
-		{.word = handle},
-		{.memory = answer, .size = sizeof(answer)},
-		{.word = sizeof(answer)},
-	};
-	int code = wtl_nvml_call(nvml, function, args);
-
-	text[0] = '\0';
-	if (code == WTL_NVML_OK)
-		wtl_text_clean(text, size, answer, strnlen(answer, sizeof(answer)));
-	return code;
-}
-
 /* ---- Going and coming back ---- */
 
 static void lose(struct wtl_nvml_gpu *gpu, int64_t now_ns)
@@ -112,22 +60,20 @@ static bool recover(struct wtl_nvml *nvml, int64_t now_ns)
 		return true;
 	if (now_ns < nvml->init_ns)
 		return false;
-	if (nvml->up)
-		wtl_nvml_call(nvml, WTL_NVML_SHUTDOWN, NULL);
-	nvml->up = wtl_nvml_call(nvml, WTL_NVML_INIT, NULL) == WTL_NVML_OK;
-	nvml->broken = !nvml->up;
+	wtl_nvml_lib_stop(&nvml->lib);
+	nvml->broken = wtl_nvml_lib_start(&nvml->lib) != WTL_NVML_OK;
 	nvml->init_wait_ns *= 2;
 	if (nvml->init_wait_ns > INIT_WAIT_MAX)
 		nvml->init_wait_ns = INIT_WAIT_MAX;
 	nvml->init_ns = now_ns + nvml->init_wait_ns;
-	return nvml->up;
+	return !nvml->broken;
 }
 
 /* Is the GPU behind the handle the one that was lost? Another card may sit in its slot. */
 static int check_uuid(struct wtl_nvml *nvml, const struct wtl_nvml_gpu *gpu, uint64_t handle)
 {
 	char uuid[WTL_NVML_UUID_SIZE];
-	int code = wtl_nvml_device_text(nvml, WTL_NVML_UUID, handle, uuid, sizeof(uuid));
+	int code = wtl_nvml_device_text(&nvml->lib, WTL_NVML_UUID, handle, uuid, sizeof(uuid));
 
 	if (code == WTL_NVML_OK && gpu->uuid[0] && strcmp(uuid, gpu->uuid) != 0)
 		return WTL_NVML_GPU_NOT_FOUND;
@@ -147,9 +93,10 @@ static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t 
 	if (!recover(nvml, now_ns))
 		return false;
 	if (gpu->bus_id[0])
-		code = wtl_nvml_handle_by_text(nvml, WTL_NVML_BY_BUS_ID, gpu->bus_id, &handle);
+		code = wtl_nvml_handle_by_text(&nvml->lib, WTL_NVML_BY_BUS_ID, gpu->bus_id,
+					       &handle);
 	else
-		code = wtl_nvml_handle_by_text(nvml, WTL_NVML_BY_UUID, gpu->uuid, &handle);
+		code = wtl_nvml_handle_by_text(&nvml->lib, WTL_NVML_BY_UUID, gpu->uuid, &handle);
 	if (code == WTL_NVML_OK)
 		code = check_uuid(nvml, gpu, handle);
 	if (code == WTL_NVML_OK) {
@@ -282,7 +229,7 @@ static bool read_fields(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t
 		return true;
 	args[1].word = n;
 	args[2].size = n * sizeof(fields[0]);
-	whole = wtl_nvml_call(nvml, WTL_NVML_FIELD_VALUES, args);
+	whole = wtl_nvml_call(&nvml->lib, WTL_NVML_FIELD_VALUES, args);
 	*t_ns = wtl_io_mono_ns(nvml->io);
 	for (size_t i = 0; i < n; i++) {
 		int code = whole != WTL_NVML_OK ? whole : wtl_nvml_field_code(&fields[i]);
@@ -310,8 +257,8 @@ static bool read_function(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu,
 		 .size = is_energy ? sizeof(energy_mj) : sizeof(power_mw)},
 	};
 	int64_t before_ns = *t_ns;
-	int code =
-		wtl_nvml_call(nvml, is_energy ? WTL_NVML_TOTAL_ENERGY : WTL_NVML_POWER_USAGE, args);
+	int code = wtl_nvml_call(&nvml->lib,
+				 is_energy ? WTL_NVML_TOTAL_ENERGY : WTL_NVML_POWER_USAGE, args);
 
 	*t_ns = wtl_io_mono_ns(nvml->io);
 	take(channel, before_ns, *t_ns, code, is_energy ? energy_mj : power_mw);
@@ -366,7 +313,7 @@ static int nvml_open(void *state, const struct wtl_env *env,
 
 	nvml->io = env->io;
 	nvml->log = env->log;
-	nvml->lib = -1;
+	wtl_nvml_lib_init(&nvml->lib, env->io);
 	nvml->init_wait_ns = INIT_WAIT_NS;
 	return wtl_nvml_find(nvml, options, catalog);
 }
@@ -379,10 +326,7 @@ static void nvml_close(void *state)
 		return;
 	for (size_t i = 0; i < nvml->n_gpus; i++)
 		wtl_io_file_close(nvml->io, nvml->gpus[i].power_file);
-	if (nvml->up)
-		wtl_nvml_call(nvml, WTL_NVML_SHUTDOWN, NULL);
-	if (nvml->lib >= 0)
-		nvml->io->ops->lib_close(nvml->io, nvml->lib);
+	wtl_nvml_lib_close(&nvml->lib);
 	free(nvml->gpus);
 	*nvml = (struct wtl_nvml){0};
 }

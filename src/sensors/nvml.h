@@ -6,9 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/io.h"
 #include "energy/catalog.h"
-#include "sensors/nvml_abi.h"
+#include "nvml/library.h"
 #include "sensors/source.h"
 
 /* The state of the NVML source, shared by nvml.c (opening, reading, recovery), nvml_find.c (which
@@ -17,8 +16,6 @@
 enum {
 	WTL_NVML_CHANNELS_MAX = 4, /* energy, power, the memory's power, the module's power */
 	WTL_NVML_GPUS_MAX = 256,
-	WTL_NVML_BUS_ID_SIZE = 32,
-	WTL_NVML_UUID_SIZE = 96,
 };
 
 enum wtl_nvml_via { WTL_NVML_VIA_FIELD, WTL_NVML_VIA_TOTAL_ENERGY, WTL_NVML_VIA_POWER_USAGE };
@@ -45,44 +42,15 @@ struct wtl_nvml_gpu {
 };
 
 struct wtl_nvml {
+	struct wtl_nvml_lib lib;
 	struct wtl_io *io;
 	const struct wtl_log *log;
-	int lib;		   /* < 0: not loaded */
-	bool up;		   /* nvmlInit was answered with OK, and no nvmlShutdown since */
 	bool broken;		   /* it must be initialised anew before any other call */
 	int64_t init_ns;	   /* not to be tried before */
 	int64_t init_wait_ns;	   /* doubles with each attempt in vain */
-	int driver_major;	   /* 550; 0: not known */
 	struct wtl_nvml_gpu *gpus; /* those with channels, in their order */
 	size_t n_gpus;
 };
-
-/* ---- nvml.c ---- */
-
-/* A function's answer (enum wtl_nvml_code; FUNCTION_NOT_FOUND for a missing symbol), or a negative
- * errno when the call itself failed. */
-int wtl_nvml_call(struct wtl_nvml *nvml, enum wtl_nvml_function function,
-		  struct wtl_lib_arg args[]);
-
-/* A handle by its bus id or UUID. Never OK with a handle of 0. */
-int wtl_nvml_handle_by_text(struct wtl_nvml *nvml, enum wtl_nvml_function function,
-			    const char *text, uint64_t *ret_handle);
-
-/* A string of a device, cleaned; "" when it is not answered. Returns the code. */
-int wtl_nvml_device_text(struct wtl_nvml *nvml, enum wtl_nvml_function function, uint64_t handle,
-			 char *text, size_t size);
-
-/* ---- nvml_abi.c ---- */
-
-/* What a code (or negative errno) means for a domain: ABSENT is a figure that does not exist, GONE a
- * device that went away. */
-enum wattle_status wtl_nvml_status(int code);
-
-/* The same where the GPU as a whole is concerned: what exists is not ABSENT but FAILED. */
-enum wattle_status wtl_nvml_gpu_status(int code);
-
-const char *wtl_nvml_reason(int code); /* "the GPU is lost": no full stop */
-const char *wtl_nvml_remedy(int code); /* "" where there is none */
 
 /* ---- nvml_find.c ---- */
 

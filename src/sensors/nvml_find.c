@@ -219,20 +219,17 @@ static int miss_all(struct finding *finding, enum wattle_status status, const ch
 /* 1: ready. 0: not, and there is a miss. Negative: no memory. */
 static int load(struct finding *finding, const char *path)
 {
-	static const char *const usual[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
-	const char *const given[] = {path, NULL};
-	struct wtl_nvml *nvml = finding->nvml;
 	struct wtl_err err = {0};
 	bool absent;
+	int rc;
 
 	if (path && !path[0])
 		return miss_all(finding, WATTLE_STATUS_ABSENT, "NVML is switched off by request",
 				"");
-	nvml->lib = nvml->io->ops->lib_open(nvml->io, path ? given : usual, wtl_nvml_functions,
-					    WTL_NVML_FUNCTIONS, &err);
-	if (nvml->lib >= 0)
+	rc = wtl_nvml_lib_load(&finding->nvml->lib, path, &err);
+	if (rc == 0)
 		return 1;
-	absent = nvml->lib == -WTL_EABSENT || nvml->lib == -ENOENT;
+	absent = rc == -WTL_EABSENT || rc == -ENOENT;
 	if (!path && absent && !finding->n_pci)
 		return miss_all(finding, WATTLE_STATUS_ABSENT, "there is no NVIDIA GPU", "");
 	if (path || !absent)
@@ -255,24 +252,12 @@ static int miss_code(struct finding *finding, int code)
 
 static int start(struct finding *finding)
 {
-	struct wtl_nvml *nvml = finding->nvml;
-	char version[80] = "";
-	struct wtl_lib_arg args[] = {
-		{.memory = version, .size = sizeof(version)},
-		{.word = sizeof(version)},
-	};
-	int code = wtl_nvml_call(nvml, WTL_NVML_INIT, NULL);
-	uint64_t major;
+	struct wtl_nvml_lib *lib = &finding->nvml->lib;
+	int code = wtl_nvml_lib_start(lib);
 
 	if (code != WTL_NVML_OK)
 		return miss_code(finding, code);
-	nvml->up = true;
-	if (wtl_nvml_call(nvml, WTL_NVML_DRIVER_VERSION, args) == WTL_NVML_OK) {
-		version[sizeof(version) - 1] = '\0';
-		if (wtl_num_u64(version, strcspn(version, "."), &major) == 0 && major < 100000)
-			nvml->driver_major = (int)major;
-	}
-	wtl_log_line(nvml->log, WTL_LOG_DEBUG, "nvml: driver %s", version);
+	wtl_log_line(finding->nvml->log, WTL_LOG_DEBUG, "nvml: driver %s", lib->driver);
 	return 1;
 }
 
@@ -305,10 +290,10 @@ static int take(struct finding *finding, uint64_t handle, const char *bus_id)
 	*gpu = (struct wtl_nvml_gpu){.handle = handle, .power_file = -1};
 	if (bus_id)
 		wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), bus_id);
-	else if (wtl_nvml_call(nvml, WTL_NVML_PCI_INFO, args) == WTL_NVML_OK)
+	else if (wtl_nvml_call(&nvml->lib, WTL_NVML_PCI_INFO, args) == WTL_NVML_OK)
 		wtl_text_clean(gpu->bus_id, sizeof(gpu->bus_id), pci.bus_id,
 			       strnlen(pci.bus_id, sizeof(pci.bus_id)));
-	wtl_nvml_device_text(nvml, WTL_NVML_UUID, handle, gpu->uuid, sizeof(gpu->uuid));
+	wtl_nvml_device_text(&nvml->lib, WTL_NVML_UUID, handle, gpu->uuid, sizeof(gpu->uuid));
 	if (gpu->bus_id[0]) {
 		mark_found(finding, gpu->bus_id);
 		power_open(nvml, gpu, finding);
@@ -328,7 +313,7 @@ static int find_by_index(struct finding *finding, uint32_t count)
 			{.word = i},
 			{.memory = &handle, .size = sizeof(handle)},
 		};
-		int code = wtl_nvml_call(nvml, WTL_NVML_BY_INDEX, args);
+		int code = wtl_nvml_call(&nvml->lib, WTL_NVML_BY_INDEX, args);
 		char reason[200];
 
 		if (code == WTL_NVML_OK && handle) {
@@ -365,7 +350,8 @@ static int find_by_bus_id(struct finding *finding)
 			gpu->found = false;
 			continue;
 		}
-		code = wtl_nvml_handle_by_text(finding->nvml, WTL_NVML_BY_BUS_ID, gpu->id, &handle);
+		code = wtl_nvml_handle_by_text(&finding->nvml->lib, WTL_NVML_BY_BUS_ID, gpu->id,
+					       &handle);
 		if (code == WTL_NVML_OK) {
 			rc = take(finding, handle, gpu->id);
 			continue;
@@ -417,7 +403,7 @@ static int find_all(struct finding *finding)
 	if (finding->n_asleep)
 		count = (uint32_t)finding->n_pci;
 	else
-		code = wtl_nvml_call(nvml, WTL_NVML_COUNT, args);
+		code = wtl_nvml_call(&nvml->lib, WTL_NVML_COUNT, args);
 	if (code != WTL_NVML_OK)
 		return miss_code(finding, code);
 	if (!count && !finding->n_pci)

@@ -89,12 +89,12 @@ static enum wtl_gpu_arch read_arch(struct wtl_nvml *nvml, uint64_t handle)
 	};
 	enum wtl_gpu_arch arch;
 
-	if (wtl_nvml_call(nvml, WTL_NVML_CAPABILITY, capability) == WTL_NVML_OK) {
+	if (wtl_nvml_call(&nvml->lib, WTL_NVML_CAPABILITY, capability) == WTL_NVML_OK) {
 		arch = wtl_gpu_arch_from_capability(major, minor);
 		if (arch != WTL_GPU_ARCH_UNKNOWN)
 			return arch;
 	}
-	if (wtl_nvml_call(nvml, WTL_NVML_ARCHITECTURE, architecture) == WTL_NVML_OK)
+	if (wtl_nvml_call(&nvml->lib, WTL_NVML_ARCHITECTURE, architecture) == WTL_NVML_OK)
 		return arch_from_number(number);
 	return WTL_GPU_ARCH_UNKNOWN;
 }
@@ -123,7 +123,7 @@ static void ask_fields(struct probe *probe)
 			probe->fields[i].field = wanted[i].field;
 			probe->fields[i].scope = wanted[i].scope;
 		}
-		probe->fields_code = wtl_nvml_call(probe->nvml, WTL_NVML_FIELD_VALUES, args);
+		probe->fields_code = wtl_nvml_call(&probe->nvml->lib, WTL_NVML_FIELD_VALUES, args);
 		if (probe->fields_code == WTL_NVML_OK ? !any_transient(probe->fields)
 						      : !is_transient(probe->fields_code))
 			return;
@@ -169,7 +169,7 @@ static bool function_works(struct probe *probe, enum wtl_nvml_function function)
 								   : sizeof(uint32_t)},
 		};
 
-		code = wtl_nvml_call(probe->nvml, function, args);
+		code = wtl_nvml_call(&probe->nvml->lib, function, args);
 		if (code == WTL_NVML_OK)
 			return value > 0 || function == WTL_NVML_TOTAL_ENERGY;
 	}
@@ -248,7 +248,7 @@ static int add_power(struct probe *probe, struct wtl_channel *channel,
 		field = how->field == WTL_NVML_FIELD_POWER_INSTANT ? WTL_POWER_INSTANT
 								   : WTL_POWER_AVERAGE;
 	channel->method = WATTLE_METHOD_INTEGRATED;
-	channel->class = wtl_sensor_class_find(probe->arch, probe->nvml->driver_major, field);
+	channel->class = wtl_sensor_class_find(probe->arch, probe->nvml->lib.driver_major, field);
 	channel->update_ns = channel->class->update_ns;
 	return add(probe, channel, how);
 }
@@ -322,7 +322,8 @@ int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned num
 	int rc;
 
 	snprintf(probe.domain, sizeof(probe.domain), "gpu-%u", number);
-	wtl_nvml_device_text(nvml, WTL_NVML_NAME, gpu->handle, probe.device, sizeof(probe.device));
+	wtl_nvml_device_text(&nvml->lib, WTL_NVML_NAME, gpu->handle, probe.device,
+			     sizeof(probe.device));
 	if (!probe.device[0])
 		wtl_text_copy(probe.device, sizeof(probe.device), "NVIDIA GPU");
 	probe.arch = read_arch(nvml, gpu->handle);

@@ -94,7 +94,6 @@ int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret);
  */
 void wtl_reading_set(struct wtl_reading *reading, int64_t t0_ns, int64_t t1_ns, int error,
 		     uint64_t value);
-enum wattle_status wtl_status_from_error(int error);
 
 /* Reads one held number into a reading, with its times; *t_ns is the time before, then after. */
 void wtl_held_file_reading(struct wtl_held_file *held, int64_t *t_ns, struct wtl_reading *reading);

@@ -5,7 +5,7 @@
 
 #include "energy/sensor_class.h"
 #include "nvml_bench.h"
-#include "sensors/nvml_abi.h"
+#include "nvml/abi.h"
 #include "unit.h"
 
 /* ---- GPUs of all ages ---- */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_SENSORS_NVML_ABI_H
-#define WTL_SENSORS_NVML_ABI_H
+#ifndef WTL_NVML_ABI_H
+#define WTL_NVML_ABI_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <wattle.h>
 
 #include "base/io.h"
 
@@ -124,5 +126,15 @@ int wtl_nvml_field_code(const struct wtl_nvml_field *field);
 
 /* A field's value as a count; false for a type or a sign that no counter or power has. */
 bool wtl_nvml_field_u64(const struct wtl_nvml_field *field, uint64_t *ret_value);
+
+/* What a code (or negative errno) means for a domain: ABSENT is a figure that does not exist, GONE a
+ * device that went away. */
+enum wattle_status wtl_nvml_status(int code);
+
+/* The same where the GPU as a whole is concerned: what exists is not ABSENT but FAILED. */
+enum wattle_status wtl_nvml_gpu_status(int code);
+
+const char *wtl_nvml_reason(int code); /* "the GPU is lost": no full stop */
+const char *wtl_nvml_remedy(int code); /* "" where there is none */
 
 #endif

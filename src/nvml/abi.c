@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "sensors/nvml_abi.h"
+#include "nvml/abi.h"
 
 #include "base/err.h"
-#include "sensors/nvml.h"
+#include "energy/reading.h"
 
 /* Calls by the functions' true types: a handle is a pointer to an unknown struct. */
 
