@@ -86,10 +86,31 @@ struct wtl_io_ops {
 			int *ret_answer);
 	void (*lib_close)(struct wtl_io *io, int lib);
 
+	/*
+	 * The CPU time of processes so far, nanoseconds, their ended threads included: cpu_ns[i] for
+	 * pids[i], or a negative errno (-ESRCH: there is no such process). Needs no privilege. 0, or
+	 * -EOPNOTSUPP where this machine cannot tell.
+	 */
+	int (*process_cpu)(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n);
+
+	/*
+	 * What the kernel tells of every task that ends (taskstats): needs CAP_NET_ADMIN in the first
+	 * user, PID and network namespace. open returns a handle; -EPERM, or -EOPNOTSUPP. read takes
+	 * one datagram as it came and never waits: its length, 0 when there is none, -ENOBUFS once
+	 * after some were lost.
+	 */
+	int (*exits_open)(struct wtl_io *io);
+	ssize_t (*exits_read)(struct wtl_io *io, int file, void *buf, size_t size);
+	void (*exits_close)(struct wtl_io *io, int file);
+
 	int64_t (*clock_ns)(struct wtl_io *io, enum wtl_clock clock);
 	/* Sleeps until the monotonic time; -EINTR on a signal, -WTL_ETAPE_END when a tape is over. A
 	 * replayed tape does not sleep: it steps to its next frame. */
 	int (*wait_until)(struct wtl_io *io, int64_t t_mono_ns);
+
+	/* Writes one of the machine's own files below the root (a power limit), which must exist. A
+	 * tape answers what was answered, and changes nothing. */
+	int (*file_write)(struct wtl_io *io, const char *path, const void *data, size_t len);
 
 	/* Writes a file of the user's, by the user's own path (not below the root). Replacing is all
 	 * or nothing for regular files; appending is one write where the system allows it. */

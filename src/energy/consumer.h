@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_ENERGY_CONSUMER_H
+#define WTL_ENERGY_CONSUMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Words for whoever energy is attributed to. A consumer is a process, known by (pid, start), or a
+ * row that stands for several that ended.
+ */
+
+enum wtl_consumer_state {
+	WTL_CONSUMER_LIVE,
+	WTL_CONSUMER_EXITED, /* it ended; its account stays */
+	WTL_CONSUMER_KERNEL, /* a kernel thread */
+	WTL_CONSUMER_FOLDED, /* ended processes in one row: n_processes of them */
+};
+
+/* Where a control group says that a process belongs; each "" where it does not say. */
+struct wtl_group {
+	char cgroup[256]; /* the path, v2 or the most telling v1 one */
+	char unit[96];	  /* systemd: "ssh.service", "session-3.scope" */
+	char container[80]; /* "docker/3f1c…" (12 digits), "podman/…", "containerd/…", "lxc/NAME" */
+	char pod[64];	    /* Kubernetes pod UID */
+	char job[64];	    /* "slurm/123", "slurm/123_4" */
+};
+
+/* What is known of a consumer beside its energy. Strings are cleaned for printing. */
+struct wtl_consumer {
+	enum wtl_consumer_state state;
+	int pid;	  /* 0 for a folded row */
+	int parent;	  /* its parent's pid; 0: none or not known */
+	int64_t start_ns; /* since boot; 0: not known */
+	uint32_t uid;	  /* UINT32_MAX: not known */
+	uint32_t n_processes;
+	bool is_in_tree;   /* descends from the command that is followed */
+	bool is_readable;  /* false: the system does not let us see more than its CPU time */
+	char name[32];	   /* comm */
+	char command[256]; /* arguments, or "" */
+	const struct wtl_group *group; /* NULL: not known */
+	int64_t cpu_ns;		       /* CPU time within the attribution */
+	uint32_t cpu_ppm;	       /* of one CPU, over the last interval */
+	uint32_t n_threads;	       /* 0: not known */
+	/* Memory, bytes; UINT64_MAX: not known. */
+	uint64_t rss_bytes, pss_bytes, uss_bytes;
+	uint64_t gpu_memory_bytes;
+	uint32_t gpu_ppm; /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
+};
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_ENERGY_GPU_H
+#define WTL_ENERGY_GPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+/*
+ * What a GPU tells of itself beside its energy, as plain data: filled by sensors/gpu_*.c, shown by
+ * `wattle query` and `wattle top`. What is not known is marked so per value, with the answer that
+ * stood in its place, so that "not supported" and "no permission" can be told apart.
+ */
+
+/* One value: a number in the unit that its name says. */
+struct wtl_gpu_value {
+	enum wattle_status status; /* OK: value means something; ABSENT: not supported; DENIED, GONE
+				      (lost), FAILED */
+	uint64_t value;
+};
+
+enum wtl_gpu_number {
+	WTL_GPU_POWER_UW, /* what nvidia-smi calls power.draw */
+	WTL_GPU_POWER_AVERAGE_UW,
+	WTL_GPU_POWER_INSTANT_UW,
+	WTL_GPU_MEMORY_POWER_AVERAGE_UW,
+	WTL_GPU_MEMORY_POWER_INSTANT_UW,
+	WTL_GPU_MODULE_POWER_AVERAGE_UW,
+	WTL_GPU_MODULE_POWER_INSTANT_UW,
+	WTL_GPU_ENERGY_UJ, /* the counter, since the driver was loaded */
+	WTL_GPU_LIMIT_UW,  /* in force */
+	WTL_GPU_LIMIT_REQUESTED_UW,
+	WTL_GPU_LIMIT_DEFAULT_UW,
+	WTL_GPU_LIMIT_MIN_UW,
+	WTL_GPU_LIMIT_MAX_UW,
+	WTL_GPU_USE_PERCENT,
+	WTL_GPU_MEMORY_USE_PERCENT, /* of the memory's bandwidth */
+	WTL_GPU_ENCODER_PERCENT,
+	WTL_GPU_DECODER_PERCENT,
+	WTL_GPU_JPEG_PERCENT,
+	WTL_GPU_OFA_PERCENT,
+	WTL_GPU_MEMORY_TOTAL_BYTES,
+	WTL_GPU_MEMORY_RESERVED_BYTES,
+	WTL_GPU_MEMORY_USED_BYTES,
+	WTL_GPU_MEMORY_FREE_BYTES,
+	WTL_GPU_TEMPERATURE_C,
+	WTL_GPU_MEMORY_TEMPERATURE_C,
+	WTL_GPU_CLOCK_GRAPHICS_MHZ,
+	WTL_GPU_CLOCK_SM_MHZ,
+	WTL_GPU_CLOCK_MEMORY_MHZ,
+	WTL_GPU_CLOCK_VIDEO_MHZ,
+	WTL_GPU_CLOCK_GRAPHICS_MAX_MHZ,
+	WTL_GPU_CLOCK_SM_MAX_MHZ,
+	WTL_GPU_CLOCK_MEMORY_MAX_MHZ,
+	WTL_GPU_CLOCK_VIDEO_MAX_MHZ,
+	WTL_GPU_FAN_PERCENT,
+	WTL_GPU_PSTATE,		/* 0 is the fastest */
+	WTL_GPU_THROTTLE,	/* enum wtl_gpu_throttle bits in force */
+	WTL_GPU_THROTTLE_KNOWN, /* bits that this GPU can show */
+	WTL_GPU_PCIE_GEN,
+	WTL_GPU_PCIE_GEN_MAX,
+	WTL_GPU_PCIE_WIDTH,
+	WTL_GPU_PCIE_WIDTH_MAX,
+	WTL_GPU_PCIE_TX_BYTES_PER_S,
+	WTL_GPU_PCIE_RX_BYTES_PER_S,
+	WTL_GPU_PERSISTENCE,  /* 0 or 1 */
+	WTL_GPU_COMPUTE_MODE, /* 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process */
+	WTL_GPU_DISPLAY_ACTIVE,
+	WTL_GPU_DISPLAY_ATTACHED,
+	WTL_GPU_MIG_MODE,
+	WTL_GPU_MIG_PENDING,
+	WTL_GPU_ECC_MODE,
+	WTL_GPU_ECC_CORRECTED_VOLATILE,
+	WTL_GPU_ECC_UNCORRECTED_VOLATILE,
+	WTL_GPU_ECC_CORRECTED_AGGREGATE,
+	WTL_GPU_ECC_UNCORRECTED_AGGREGATE,
+	WTL_GPU_NUMBERS
+};
+
+/* Why clocks are held down; the numbers are NVML's. */
+enum wtl_gpu_throttle {
+	WTL_THROTTLE_IDLE = 0x1,
+	WTL_THROTTLE_APPLICATION_CLOCKS = 0x2,
+	WTL_THROTTLE_SW_POWER_CAP = 0x4,
+	WTL_THROTTLE_HW_SLOWDOWN = 0x8,
+	WTL_THROTTLE_SYNC_BOOST = 0x10,
+	WTL_THROTTLE_SW_THERMAL = 0x20,
+	WTL_THROTTLE_HW_THERMAL = 0x40,
+	WTL_THROTTLE_HW_POWER_BRAKE = 0x80,
+	WTL_THROTTLE_DISPLAY_CLOCKS = 0x100,
+};
+
+enum wtl_gpu_process_type {
+	WTL_GPU_PROCESS_COMPUTE = 1,
+	WTL_GPU_PROCESS_GRAPHICS = 2,
+	WTL_GPU_PROCESS_MPS = 4,
+};
+
+struct wtl_gpu_process {
+	int pid;			     /* as the driver counts: the first PID namespace's */
+	unsigned types;			     /* enum wtl_gpu_process_type, added */
+	uint64_t memory_bytes;		     /* UINT64_MAX: not known */
+	uint32_t instance, compute_instance; /* MIG; UINT32_MAX: none */
+	bool has_use;			     /* the percentages below mean something */
+	uint32_t sm_percent, memory_percent, encoder_percent, decoder_percent;
+	char name[128]; /* the command's path, or "" where it is not visible here */
+};
+
+struct wtl_gpu {
+	unsigned index;	 /* NVML's for NVIDIA, after those for others */
+	char domain[32]; /* "gpu-0": the energy domain, "" if it has none */
+	char vendor[16]; /* "nvidia", "amd", "intel" */
+	char name[96], uuid[96], serial[32], bus_id[32], vbios[32], driver[80], pci_device_id[16],
+		pci_subsystem_id[16], compute_capability[16];
+	uint32_t pci_domain, pci_bus, pci_device;
+	enum wattle_status status; /* OK, ASLEEP, GONE (lost), DENIED, FAILED */
+	struct wtl_gpu_value numbers[WTL_GPU_NUMBERS];
+	struct wtl_gpu_process *processes; /* of whoever filled the struct */
+	size_t n_processes;
+	enum wattle_status processes_status;
+};
+
+#endif
