@@ -39,6 +39,32 @@ int wtl_io_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
 	return io->ops->dir_read(io, path, names);
 }
 
+int wtl_io_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	return io->ops->process_cpu(io, pids, cpu_ns, n);
+}
+
+int wtl_io_exits_open(struct wtl_io *io)
+{
+	return io->ops->exits_open(io);
+}
+
+ssize_t wtl_io_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	return io->ops->exits_read(io, file, buf, size);
+}
+
+void wtl_io_exits_close(struct wtl_io *io, int file)
+{
+	if (file >= 0)
+		io->ops->exits_close(io, file);
+}
+
+int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	return io->ops->file_write(io, path, data, len);
+}
+
 int64_t wtl_io_mono_ns(struct wtl_io *io)
 {
 	return io->ops->clock_ns(io, WTL_CLOCK_MONO);

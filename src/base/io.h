@@ -56,6 +56,8 @@ struct wtl_lib_function {
 
 enum { WTL_LIB_ARGS_MAX = 8 };
 
+enum { WTL_EXIT_MAX = 8192 }; /* bytes of an exit's datagram; today's kernels need 1.2 kB */
+
 /* How out_write() treats what is there already. */
 enum wtl_out_mode { WTL_OUT_REPLACE, WTL_OUT_APPEND };
 
@@ -96,8 +98,9 @@ struct wtl_io_ops {
 	/*
 	 * What the kernel tells of every task that ends (taskstats): needs CAP_NET_ADMIN in the first
 	 * user, PID and network namespace. open returns a handle; -EPERM, or -EOPNOTSUPP. read takes
-	 * one datagram as it came and never waits: its length, 0 when there is none, -ENOBUFS once
-	 * after some were lost.
+	 * one datagram as it came and never waits: its length (cut to size; WTL_EXIT_MAX holds all),
+	 * 0 when there is none, -ENOBUFS once after some were lost. One reader at a time. A tape tells
+	 * all listeners together of each once.
 	 */
 	int (*exits_open)(struct wtl_io *io);
 	ssize_t (*exits_read)(struct wtl_io *io, int file, void *buf, size_t size);
@@ -108,8 +111,9 @@ struct wtl_io_ops {
 	 * replayed tape does not sleep: it steps to its next frame. */
 	int (*wait_until)(struct wtl_io *io, int64_t t_mono_ns);
 
-	/* Writes one of the machine's own files below the root (a power limit), which must exist. A
-	 * tape answers what was answered, and changes nothing. */
+	/* Writes one of the machine's own files below the root (a power limit), which must exist, in
+	 * one piece; -EIO when only a part was taken. A tape answers what was answered, and changes
+	 * nothing. */
 	int (*file_write)(struct wtl_io *io, const char *path, const void *data, size_t len);
 
 	/* Writes a file of the user's, by the user's own path (not below the root). Replacing is all
@@ -135,7 +139,10 @@ struct wtl_env {
  * it. In such a directory, symbolic links cannot lead out, a file whose content is "!errno NAME"
  * fails with that errno when opened or read, perf counters are the files
  * wattle-perf/TYPE-CONFIGHEX-CPU holding a decimal count, and libraries are loaded only by a path
- * (a name with a '/', taken as it is): this machine's own have no say there.
+ * (a name with a '/', taken as it is): this machine's own have no say there. The CPU time of a
+ * process is the file wattle-cpu/PID, in nanoseconds (no such directory: this machine cannot tell);
+ * exits are the lines of the file wattle-exits, one datagram each as wtl_sparse_put() writes it, or
+ * "!errno NAME"; lines may be added while it is read.
  */
 int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
 
@@ -157,9 +164,10 @@ int wtl_io_record_error(struct wtl_io *io);
 
 /*
  * Passes calls on to `inner`, which it then owns (not when this fails), but makes some fail. spec
- * is "OP:N[:ERRNO][:always]" with OP one of open, read, link, dir, perf, lib, write or any: the
- * N-th such call (from 1) fails with ERRNO (default EIO), with ":always" every later one too.
- * perf and lib count opens and reads or calls; waiting, clocks and closing never fail.
+ * is "OP:N[:ERRNO][:always]" with OP one of open, read, link, dir, perf, lib, cpu, exits, write
+ * or any: the N-th such call (from 1) fails with ERRNO (default EIO), with ":always" every later one
+ * too. perf, lib and exits count opens and reads or calls, write counts both kinds of file; waiting,
+ * clocks and closing never fail.
  */
 int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
 		     struct wtl_err *err);
@@ -172,6 +180,11 @@ ssize_t wtl_io_file_read(struct wtl_io *io, int file, void *buf, size_t size);
 void wtl_io_file_close(struct wtl_io *io, int file); /* a negative handle is fine */
 ssize_t wtl_io_link_read(struct wtl_io *io, const char *path, char *buf, size_t size);
 int wtl_io_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names);
+int wtl_io_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n);
+int wtl_io_exits_open(struct wtl_io *io);
+ssize_t wtl_io_exits_read(struct wtl_io *io, int file, void *buf, size_t size);
+void wtl_io_exits_close(struct wtl_io *io, int file); /* a negative handle is fine */
+int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
 int64_t wtl_io_real_ns(struct wtl_io *io);

@@ -9,11 +9,12 @@
 #include "base/err.h"
 #include "base/num.h"
 
-enum op { OP_OPEN, OP_READ, OP_LINK, OP_DIR, OP_PERF, OP_LIB, OP_WRITE, OP_ANY };
+enum op { OP_OPEN, OP_READ, OP_LINK, OP_DIR, OP_PERF, OP_LIB, OP_CPU, OP_EXITS, OP_WRITE, OP_ANY };
 
 static const char *const op_names[] = {
-	[OP_OPEN] = "open", [OP_READ] = "read", [OP_LINK] = "link",   [OP_DIR] = "dir",
-	[OP_PERF] = "perf", [OP_LIB] = "lib",	[OP_WRITE] = "write", [OP_ANY] = "any",
+	[OP_OPEN] = "open",   [OP_READ] = "read", [OP_LINK] = "link", [OP_DIR] = "dir",
+	[OP_PERF] = "perf",   [OP_LIB] = "lib",	  [OP_CPU] = "cpu",   [OP_EXITS] = "exits",
+	[OP_WRITE] = "write", [OP_ANY] = "any",
 };
 
 struct fault {
@@ -129,6 +130,32 @@ static void fault_lib_close(struct wtl_io *io, int lib)
 	inner_of(io)->ops->lib_close(inner_of(io), lib);
 }
 
+static int fault_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	int rc = fault_count(io, OP_CPU);
+
+	return rc < 0 ? rc : wtl_io_process_cpu(inner_of(io), pids, cpu_ns, n);
+}
+
+static int fault_exits_open(struct wtl_io *io)
+{
+	int rc = fault_count(io, OP_EXITS);
+
+	return rc < 0 ? rc : wtl_io_exits_open(inner_of(io));
+}
+
+static ssize_t fault_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	int rc = fault_count(io, OP_EXITS);
+
+	return rc < 0 ? rc : wtl_io_exits_read(inner_of(io), file, buf, size);
+}
+
+static void fault_exits_close(struct wtl_io *io, int file)
+{
+	wtl_io_exits_close(inner_of(io), file);
+}
+
 static int64_t fault_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	return inner_of(io)->ops->clock_ns(inner_of(io), clock);
@@ -137,6 +164,13 @@ static int64_t fault_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 static int fault_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 {
 	return inner_of(io)->ops->wait_until(inner_of(io), t_mono_ns);
+}
+
+static int fault_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	int rc = fault_count(io, OP_WRITE);
+
+	return rc < 0 ? rc : wtl_io_file_write(inner_of(io), path, data, len);
 }
 
 static int fault_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
@@ -166,8 +200,13 @@ static const struct wtl_io_ops fault_ops = {
 	.lib_has = fault_lib_has,
 	.lib_call = fault_lib_call,
 	.lib_close = fault_lib_close,
+	.process_cpu = fault_process_cpu,
+	.exits_open = fault_exits_open,
+	.exits_read = fault_exits_read,
+	.exits_close = fault_exits_close,
 	.clock_ns = fault_clock_ns,
 	.wait_until = fault_wait_until,
+	.file_write = fault_file_write,
 	.out_write = fault_out_write,
 	.free = fault_free,
 };
@@ -204,7 +243,7 @@ static int spec_parse(struct fault *fault, const char *spec, struct wtl_err *err
 	if (op_parse(part, len, &fault->op) < 0)
 		return wtl_err_set(err, EINVAL, "fault", NULL,
 				   "\"%.40s\": OP:N[:ERRNO][:always] needs an OP of open, read, "
-				   "link, dir, perf, lib, write or any",
+				   "link, dir, perf, lib, cpu, exits, write or any",
 				   spec);
 	if (!part_next(&at, &part, &len) || wtl_num_u64(part, len, &fault->at) < 0 ||
 	    fault->at == 0)

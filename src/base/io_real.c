@@ -19,13 +19,20 @@
 #include "base/below.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/exits.h"
 #include "base/num.h"
 #include "base/outfile.h"
+#include "base/sparse.h"
 #include "base/text.h"
+
+#define CPU_DIR "/wattle-cpu" /* of a root */
 
 enum {
 	LIBS_MAX = 8,
-	ATTRIBUTE_MAX = 1024, /* a first answer shorter than this is all there is */
+	EXITS_MAX = 4,
+	EXIT_LINE_MAX = 16384, /* in the file that stands for the kernel's datagrams */
+	ATTRIBUTE_MAX = 1024,  /* a first answer shorter than this is all there is */
+	PID_MAX = 1 << 22,     /* the kernel's own limit */
 };
 
 struct real_lib {
@@ -35,9 +42,18 @@ struct real_lib {
 	size_t n;
 };
 
+/* One listener to exits: the kernel's socket, or below a root a file. */
+struct real_exits {
+	bool used;
+	struct wtl_exits kernel;
+	int file;
+	size_t at; /* in the file: the first line that was not read */
+};
+
 struct real {
 	struct wtl_io io;
 	int root; /* a descriptor, or -1 for the machine itself */
+	struct real_exits exits[EXITS_MAX];
 	struct real_lib libs[LIBS_MAX];
 };
 
@@ -374,6 +390,131 @@ static void real_lib_close(struct wtl_io *io, int lib)
 	*at = (struct real_lib){0};
 }
 
+/* The clock that counts the CPU time of a process: the kernel's own numbering, see
+ * clock_getcpuclockid(3), which would ask the kernel once more whether there is such a process. */
+static int64_t pid_cpu_ns(int pid)
+{
+	clockid_t clock = (clockid_t)(~(unsigned)pid << 3 | 2);
+	struct timespec time;
+
+	/* 0 would be ourselves. */
+	if (pid <= 0 || pid > PID_MAX)
+		return -ESRCH;
+	if (clock_gettime(clock, &time) < 0)
+		return errno == EINVAL ? -ESRCH : -errno;
+	return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+static int64_t file_cpu_ns(struct wtl_io *io, int pid)
+{
+	char path[32];
+	uint64_t value;
+	int rc;
+
+	snprintf(path, sizeof(path), CPU_DIR "/%d", pid);
+	rc = wtl_io_read_u64(io, path, &value);
+	if (rc < 0)
+		return rc == -ENOENT ? -ESRCH : rc;
+	return value <= INT64_MAX ? (int64_t)value : -ERANGE;
+}
+
+static int real_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	if (real_of(io)->root < 0) {
+		for (size_t i = 0; i < n; i++)
+			cpu_ns[i] = pid_cpu_ns(pids[i]);
+		return 0;
+	}
+	if (!wtl_io_exists(io, CPU_DIR))
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < n; i++)
+		cpu_ns[i] = file_cpu_ns(io, pids[i]);
+	return 0;
+}
+
+static int real_exits_open(struct wtl_io *io)
+{
+	struct real *real = real_of(io);
+	struct real_exits *exits = NULL;
+	int rc;
+
+	for (size_t i = 0; i < EXITS_MAX && !exits; i++)
+		if (!real->exits[i].used)
+			exits = &real->exits[i];
+	if (!exits)
+		return -EMFILE;
+	exits->at = 0;
+	if (real->root < 0) {
+		rc = wtl_exits_open(&exits->kernel);
+	} else {
+		rc = real_file_open(io, "/wattle-exits");
+		exits->file = rc;
+		rc = rc == -ENOENT ? -EOPNOTSUPP : rc;
+	}
+	if (rc < 0)
+		return rc;
+	exits->used = true;
+	return (int)(exits - real->exits);
+}
+
+static struct real_exits *exits_at(struct wtl_io *io, int file)
+{
+	struct real *real = real_of(io);
+
+	if (file < 0 || file >= EXITS_MAX || !real->exits[file].used)
+		return NULL;
+	return &real->exits[file];
+}
+
+/* The next line of the file; one that is not finished has not come yet. */
+static ssize_t exits_line(struct real_exits *exits, void *buf, size_t size)
+{
+	for (;;) {
+		char text[EXIT_LINE_MAX];
+		ssize_t n = pread_retried(exits->file, text, sizeof(text), exits->at);
+		const char *end = n > 0 ? memchr(text, '\n', (size_t)n) : NULL;
+		size_t len;
+		int rc;
+
+		if (n == (ssize_t)sizeof(text) && !end) {
+			exits->at += sizeof(text);
+			return -EMSGSIZE;
+		}
+		if (!end)
+			return n < 0 ? n : 0;
+		len = wtl_text_trimmed(text, (size_t)(end - text));
+		exits->at += (size_t)(end - text) + 1;
+		if (len == 0)
+			continue;
+		rc = errno_written(text, len);
+		return rc < 0 ? rc : wtl_sparse_parse(text, len, buf, size);
+	}
+}
+
+static ssize_t real_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	struct real_exits *exits = exits_at(io, file);
+
+	if (!exits)
+		return -EBADF;
+	if (real_of(io)->root >= 0)
+		return exits_line(exits, buf, size);
+	return wtl_exits_read(&exits->kernel, buf, size);
+}
+
+static void real_exits_close(struct wtl_io *io, int file)
+{
+	struct real_exits *exits = exits_at(io, file);
+
+	if (!exits)
+		return;
+	if (real_of(io)->root >= 0)
+		close(exits->file);
+	else
+		wtl_exits_close(&exits->kernel);
+	exits->used = false;
+}
+
 static int64_t real_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	static const clockid_t ids[] = {
@@ -402,6 +543,53 @@ static int real_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	return -clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
 }
 
+static ssize_t write_retried(int fd, const void *data, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = write(fd, data, len);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+static int file_write(const struct real *real, int fd, const void *data, size_t len)
+{
+	char start[48];
+	ssize_t n;
+	int rc;
+
+	if (real->root >= 0) {
+		n = pread_retried(fd, start, sizeof(start), 0);
+		rc = n > 0 ? errno_written(start, (size_t)n) : 0;
+		if (rc < 0)
+			return rc;
+	}
+	n = write_retried(fd, data, len);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n != len)
+		return -EIO;
+	/* An attribute of the kernel holds the new value only, so must what stands for it. */
+	if (real->root >= 0 && ftruncate(fd, (off_t)len) < 0)
+		return -errno;
+	return 0;
+}
+
+static int real_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	const struct real *real = real_of(io);
+	/* Below a root it is also read, to see whether it stands for an error. */
+	int access = real->root >= 0 ? O_RDWR : O_WRONLY;
+	int fd = path_open(real, path, access | O_NOCTTY | O_NONBLOCK), rc;
+
+	if (fd < 0)
+		return fd;
+	rc = file_write(real, fd, data, len);
+	close(fd);
+	return rc;
+}
+
 static int real_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
 			  enum wtl_out_mode mode)
 {
@@ -415,6 +603,8 @@ static void real_free(struct wtl_io *io)
 
 	for (int i = 0; i < LIBS_MAX; i++)
 		real_lib_close(io, i);
+	for (int i = 0; i < EXITS_MAX; i++)
+		real_exits_close(io, i);
 	if (real->root >= 0)
 		close(real->root);
 	free(real);
@@ -433,8 +623,13 @@ static const struct wtl_io_ops real_ops = {
 	.lib_has = real_lib_has,
 	.lib_call = real_lib_call,
 	.lib_close = real_lib_close,
+	.process_cpu = real_process_cpu,
+	.exits_open = real_exits_open,
+	.exits_read = real_exits_read,
+	.exits_close = real_exits_close,
 	.clock_ns = real_clock_ns,
 	.wait_until = real_wait_until,
+	.file_write = real_file_write,
 	.out_write = real_out_write,
 	.free = real_free,
 };

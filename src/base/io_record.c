@@ -11,12 +11,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/sparse.h"
 #include "base/tape.h"
+#include "base/tape_cpu.h"
 
 enum {
 	LIBS_MAX = 64,
 	HANDLES_MAX = 1 << 20,
 	PENDING_MAX = 64 << 10, /* bytes kept before they are written */
+	CPU_LINE_MAX = 32 << 10,
 };
 
 /* What the inner handle of that number stands for, as it is written on the tape; NULL: closed. */
@@ -44,6 +47,7 @@ struct record {
 	struct handles files;
 	struct handles perfs;
 	struct record_lib libs[LIBS_MAX];
+	struct wtl_tape_cpu cpu;
 	struct wtl_buf line;
 	size_t pending;
 	off_t written; /* whole lines */
@@ -157,6 +161,14 @@ static void line_path(struct record *record, const char *path)
 {
 	wtl_tape_put_quoted(&record->line, path, strlen(path));
 	wtl_buf_putc(&record->line, ' ');
+}
+
+static void put_done(struct record *record, int rc)
+{
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	else
+		wtl_buf_puts(&record->line, "ok");
 }
 
 /* Remembers that an inner handle stands for what record->line holds, and forgets its older name. */
@@ -443,6 +455,90 @@ static void record_lib_close(struct wtl_io *io, int lib)
 		record->libs[lib] = (struct record_lib){0};
 }
 
+/* Puts what has changed for a process; *ask is what the line says already. */
+static void cpu_entry(struct record *record, int pid, int64_t cpu_ns, uint32_t *ask)
+{
+	struct wtl_buf *line = &record->line;
+	uint32_t its_ask;
+	int rc;
+
+	/* What can be no process needs no words: a replay knows it too. */
+	if (pid <= 0 || record->error < 0)
+		return;
+	rc = wtl_tape_cpu_note(&record->cpu, pid, cpu_ns, (uint32_t)record->frames, &its_ask);
+	if (rc < 0)
+		fail(record, rc);
+	if (rc <= 0)
+		return;
+	if (its_ask != *ask)
+		wtl_buf_printf(line, "*%" PRIu32 " ", its_ask);
+	*ask = its_ask;
+	wtl_buf_printf(line, "%d=", pid);
+	if (cpu_ns < 0)
+		wtl_tape_put_error(line, (int)cpu_ns);
+	else
+		wtl_buf_printf(line, "%" PRId64, cpu_ns);
+	wtl_buf_putc(line, ' ');
+	record->records++;
+}
+
+static int record_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	int rc = wtl_io_process_cpu(record_of(io)->inner, pids, cpu_ns, n);
+	struct record *record = line_begin(io, 'C');
+	size_t begun = record->line.len;
+	uint32_t ask = 1;
+
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		if (record->line.len > CPU_LINE_MAX) {
+			wtl_buf_putc(&record->line, '\n');
+			line_write(record, &record->records);
+			record->line.len = begun;
+			wtl_buf_puts(&record->line, WTL_TAPE_CPU_MORE " ");
+			ask = 1;
+		}
+		cpu_entry(record, pids[i], cpu_ns[i], &ask);
+	}
+	line_end(record);
+	return rc;
+}
+
+static int record_exits_open(struct wtl_io *io)
+{
+	int rc = wtl_io_exits_open(record_of(io)->inner);
+	struct record *record = line_begin(io, 'X');
+
+	wtl_buf_puts(&record->line, WTL_TAPE_EXITS_OPEN " ");
+	put_done(record, rc);
+	line_end(record);
+	return rc;
+}
+
+static ssize_t record_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	ssize_t rc = wtl_io_exits_read(record_of(io)->inner, file, buf, size);
+	struct record *record = line_begin(io, 'X');
+
+	if (rc < 0) {
+		wtl_tape_put_error(&record->line, (int)rc);
+	} else if (rc == 0) {
+		wtl_buf_puts(&record->line, "none");
+	} else {
+		wtl_buf_putc(&record->line, '[');
+		wtl_sparse_put(&record->line, buf, (size_t)rc);
+		wtl_buf_putc(&record->line, ']');
+	}
+	line_end(record);
+	return rc;
+}
+
+static void record_exits_close(struct wtl_io *io, int file)
+{
+	wtl_io_exits_close(record_of(io)->inner, file);
+}
+
 static int64_t record_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	struct wtl_io *inner = record_of(io)->inner;
@@ -465,6 +561,19 @@ static int record_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	pthread_mutex_lock(&record->lock);
 	frame_write(record, rc);
 	pthread_mutex_unlock(&record->lock);
+	return rc;
+}
+
+static int record_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	int rc = wtl_io_file_write(record_of(io)->inner, path, data, len);
+	struct record *record = line_begin(io, 'W');
+
+	line_path(record, path);
+	wtl_tape_put_quoted(&record->line, data, len);
+	wtl_buf_putc(&record->line, ' ');
+	put_done(record, rc);
+	line_end(record);
 	return rc;
 }
 
@@ -496,6 +605,7 @@ static void record_free(struct wtl_io *io)
 	wtl_io_free(record->inner);
 	handles_done(&record->files);
 	handles_done(&record->perfs);
+	wtl_tape_cpu_done(&record->cpu);
 	wtl_buf_done(&record->line);
 	pthread_mutex_destroy(&record->lock);
 	free(record);
@@ -514,8 +624,13 @@ static const struct wtl_io_ops record_ops = {
 	.lib_has = record_lib_has,
 	.lib_call = record_lib_call,
 	.lib_close = record_lib_close,
+	.process_cpu = record_process_cpu,
+	.exits_open = record_exits_open,
+	.exits_read = record_exits_read,
+	.exits_close = record_exits_close,
 	.clock_ns = record_clock_ns,
 	.wait_until = record_wait_until,
+	.file_write = record_file_write,
 	.out_write = record_out_write,
 	.free = record_free,
 };

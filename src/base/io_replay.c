@@ -155,6 +155,17 @@ static int replay_file_open(struct wtl_io *io, const char *path)
 	return rc;
 }
 
+/* The record's data, cut to size. Returns its length. */
+static ssize_t data_copy(const struct replay *replay, const struct wtl_tape_record *record,
+			 void *buf, size_t size)
+{
+	size_t len = record->data_len < size ? record->data_len : size;
+
+	if (len > 0)
+		memcpy(buf, wtl_tape_data(replay->tape, record), len);
+	return (ssize_t)len;
+}
+
 static ssize_t replay_file_read(struct wtl_io *io, int file, void *buf, size_t size)
 {
 	struct replay *replay = lock(io);
@@ -169,9 +180,7 @@ static ssize_t replay_file_read(struct wtl_io *io, int file, void *buf, size_t s
 	else if (record->code < 0)
 		rc = record->code;
 	else
-		rc = (ssize_t)(record->data_len < size ? record->data_len : size);
-	if (rc > 0)
-		memcpy(buf, wtl_tape_data(replay->tape, record), (size_t)rc);
+		rc = data_copy(replay, record, buf, size);
 	unlock(replay);
 	return rc;
 }
@@ -438,6 +447,63 @@ static void replay_lib_close(struct wtl_io *io, int lib)
 	unlock(replay);
 }
 
+static int replay_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = path_read(replay, WTL_TAPE_CPU, "");
+	/* An old tape knows nothing of CPU times. */
+	int rc = record ? record->code : -EOPNOTSUPP;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		record = wtl_tape_cpu(replay->tape, pids[i], replay->frame);
+		if (!record)
+			cpu_ns[i] = -ESRCH;
+		else
+			cpu_ns[i] = record->code < 0 ? record->code : (int64_t)record->value;
+	}
+	unlock(replay);
+	return rc;
+}
+
+static int replay_exits_open(struct wtl_io *io)
+{
+	struct replay *replay = lock(io);
+	struct wtl_tape_key *key = wtl_tape_find(replay->tape, WTL_TAPE_EXITS, "", 0);
+	const struct wtl_tape_record *record =
+		path_read(replay, WTL_TAPE_EXITS, WTL_TAPE_EXITS_OPEN);
+	int rc;
+
+	if (record && record->code < 0) {
+		rc = record->code;
+	} else if (!record && !key) {
+		rc = -EOPNOTSUPP;
+	} else {
+		/* What ended before is not told. */
+		if (key)
+			wtl_tape_skip(replay->tape, key, replay->frame);
+		rc = handle_new(replay, key);
+	}
+	unlock(replay);
+	return rc;
+}
+
+static ssize_t replay_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	struct replay *replay = lock(io);
+	const struct handle *handle = handle_at(replay, file);
+	const struct wtl_tape_record *record = NULL;
+	ssize_t rc = handle ? 0 : -EBADF;
+
+	if (handle && handle->key)
+		record = wtl_tape_exit(replay->tape, handle->key, replay->frame);
+	if (record) {
+		time_pass(replay, record, record->frame == replay->frame);
+		rc = record->code < 0 ? record->code : data_copy(replay, record, buf, size);
+	}
+	unlock(replay);
+	return rc;
+}
+
 static int64_t replay_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	struct replay *replay = lock(io);
@@ -475,6 +541,24 @@ static int replay_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	return rc;
 }
 
+static int replay_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = path_read(replay, WTL_TAPE_WRITE, path);
+	int rc;
+
+	(void)data;
+	(void)len;
+	if (record)
+		rc = record->code;
+	else
+		/* A file that was only read: nobody knows what writing it would have done. */
+		rc = wtl_tape_find(replay->tape, WTL_TAPE_FILE, path, strlen(path)) ? -EROFS
+										    : -ENOENT;
+	unlock(replay);
+	return rc;
+}
+
 static int replay_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
 			    enum wtl_out_mode mode)
 {
@@ -508,8 +592,13 @@ static const struct wtl_io_ops replay_ops = {
 	.lib_has = replay_lib_has,
 	.lib_call = replay_lib_call,
 	.lib_close = replay_lib_close,
+	.process_cpu = replay_process_cpu,
+	.exits_open = replay_exits_open,
+	.exits_read = replay_exits_read,
+	.exits_close = replay_file_close,
 	.clock_ns = replay_clock_ns,
 	.wait_until = replay_wait_until,
+	.file_write = replay_file_write,
 	.out_write = replay_out_write,
 	.free = replay_free,
 };

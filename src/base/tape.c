@@ -218,8 +218,7 @@ static const struct wtl_tape_record *elsewhere(const struct wtl_tape *tape,
 	return NULL;
 }
 
-/* Lets the cursor pass what earlier frames did not use up. */
-static void cursor_advance(const struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame)
+void wtl_tape_skip(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame)
 {
 	while (key->cursor < key->n && key_record(tape, key, key->cursor)->frame < frame)
 		key->cursor++;
@@ -231,7 +230,7 @@ const struct wtl_tape_record *wtl_tape_read(struct wtl_tape *tape, struct wtl_ta
 	uint32_t i;
 
 	*ret_fresh = false;
-	cursor_advance(tape, key, frame);
+	wtl_tape_skip(tape, key, frame);
 	for (i = key->cursor; i < key->n; i++) {
 		const struct wtl_tape_record *record = key_record(tape, key, i);
 
@@ -252,7 +251,7 @@ const struct wtl_tape_record *wtl_tape_open(struct wtl_tape *tape, struct wtl_ta
 	const struct wtl_tape_record *record;
 
 	*ret_fresh = false;
-	cursor_advance(tape, key, frame);
+	wtl_tape_skip(tape, key, frame);
 	if (key->cursor == key->n)
 		return elsewhere(tape, key, key->cursor, true);
 	record = key_record(tape, key, key->cursor);
@@ -263,4 +262,40 @@ const struct wtl_tape_record *wtl_tape_open(struct wtl_tape *tape, struct wtl_ta
 		*ret_fresh = true;
 	}
 	return record;
+}
+
+const struct wtl_tape_record *wtl_tape_cpu(struct wtl_tape *tape, int pid, uint32_t frame)
+{
+	struct wtl_tape_key *key =
+		wtl_tape_find(tape, WTL_TAPE_CPU, (const char *)&pid, sizeof(pid));
+
+	if (!key)
+		return NULL;
+	if (key->asks_frame != frame)
+		key->asks = 0;
+	key->asks_frame = frame;
+	key->asks++;
+	for (; key->cursor < key->n; key->cursor++) {
+		const struct wtl_tape_record *record = key_record(tape, key, key->cursor);
+
+		if (record->frame > frame || (record->frame == frame && record->ask > key->asks))
+			break;
+	}
+	return key_record(tape, key, key->cursor > 0 ? key->cursor - 1 : 0);
+}
+
+const struct wtl_tape_record *wtl_tape_exit(struct wtl_tape *tape, struct wtl_tape_key *key,
+					    uint32_t frame)
+{
+	while (key->cursor < key->n) {
+		const struct wtl_tape_record *record = key_record(tape, key, key->cursor);
+
+		if (record->frame > frame)
+			return NULL;
+		key->cursor++;
+		/* That an earlier frame had none left is no matter. */
+		if (record->frame == frame || record->code < 0 || record->data_len > 0)
+			return record;
+	}
+	return NULL;
 }

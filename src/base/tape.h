@@ -32,7 +32,16 @@ enum wtl_tape_class {
 	WTL_TAPE_PERF = 'P',
 	WTL_TAPE_LIB = 'H',
 	WTL_TAPE_CALL = 'S',
+	WTL_TAPE_WRITE = 'W',
+	/* The key goes on with the PID (an int); with nothing: what the whole question was answered;
+	 * with WTL_TAPE_CPU_MORE: a line that goes on with the question before. */
+	WTL_TAPE_CPU = 'C',
+	/* The datagrams' key has no more bytes; that of opening goes on with WTL_TAPE_EXITS_OPEN. */
+	WTL_TAPE_EXITS = 'X',
 };
+
+#define WTL_TAPE_CPU_MORE   "&"
+#define WTL_TAPE_EXITS_OPEN "open"
 
 enum wtl_tape_kind {
 	WTL_TAPE_OPEN, /* of a file, a perf counter or a library */
@@ -48,12 +57,15 @@ struct wtl_tape_frame {
 
 /*
  * data: a file's content, a link's target, names each ended by a NUL (directory entries, symbols),
- * or what a library call left in its memory arguments: for each a uint32_t length and the bytes.
+ * what a library call left in its memory arguments (for each a uint32_t length and the bytes), a
+ * datagram (none: there was none), or what was written to a file.
  */
 struct wtl_tape_record {
 	int64_t offset_ns; /* since the frame's start */
-	uint64_t value;	   /* a counter's value, or a library's answer (as int64_t) */
+	uint64_t value; /* a counter's value, a library's answer (as int64_t), or CPU time in ns */
 	uint32_t frame;
+	uint32_t
+		ask; /* CPU time: the answer to which question for the process in its frame, from 1 */
 	uint32_t key_at, key_len;
 	uint32_t data_at, data_len;
 	int code; /* 0 or a negative errno */
@@ -65,6 +77,8 @@ struct wtl_tape_key {
 	uint32_t first; /* into the tape's order */
 	uint32_t n;
 	uint32_t cursor; /* of n: the first one not used up */
+	uint32_t asks;	 /* CPU time: questions in that frame so far */
+	uint32_t asks_frame;
 };
 
 /* All of a tape, in memory. */
@@ -109,6 +123,21 @@ const struct wtl_tape_record *wtl_tape_read(struct wtl_tape *tape, struct wtl_ta
 /* The same for an open; a read that comes next in the frame says that opening succeeds. */
 const struct wtl_tape_record *wtl_tape_open(struct wtl_tape *tape, struct wtl_tape_key *key,
 					    uint32_t frame, bool *ret_fresh);
+
+/*
+ * The CPU time of a process, for the next question in a frame. As a tape holds changes only, that is
+ * the latest record up to the same question in the recording, else the first later one; NULL when
+ * the recording never asked for the process.
+ */
+const struct wtl_tape_record *wtl_tape_cpu(struct wtl_tape *tape, int pid, uint32_t frame);
+
+/* The next exit (a datagram, an error, or that there was none at this place), each once: one that
+ * an earlier frame left over is not lost. NULL when there is none, or none yet. */
+const struct wtl_tape_record *wtl_tape_exit(struct wtl_tape *tape, struct wtl_tape_key *key,
+					    uint32_t frame);
+
+/* Passes over what belongs to earlier frames. */
+void wtl_tape_skip(struct wtl_tape *tape, struct wtl_tape_key *key, uint32_t frame);
 
 /* A replay of a parsed tape, which it then owns (also when it fails). */
 int wtl_io_replay_tape(struct wtl_tape *tape, struct wtl_io **ret_io, struct wtl_err *err);

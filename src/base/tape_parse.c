@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/sparse.h"
 #include "base/text.h"
 
 struct token {
@@ -194,15 +195,20 @@ static int parse_content(struct parser *parser, struct wtl_tape_record *record, 
 }
 
 /* "ok" or an error. */
-static int parse_opened(struct parser *parser, struct wtl_tape_record *record)
+static int parse_done(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
 	int rc = token_need(parser, &token, false, "ok or the name of an error");
 
 	if (rc < 0)
 		return rc;
-	record->kind = WTL_TAPE_OPEN;
 	return token_is(&token, "ok") ? 0 : error_parse(parser, &token, &record->code);
+}
+
+static int parse_opened(struct parser *parser, struct wtl_tape_record *record)
+{
+	record->kind = WTL_TAPE_OPEN;
+	return parse_done(parser, record);
 }
 
 static int parse_file_read(struct parser *parser, struct wtl_tape_record *record)
@@ -397,6 +403,139 @@ static int parse_call(struct parser *parser, struct wtl_tape_record *record)
 	return parse_outs(parser);
 }
 
+static int parse_file_write(struct parser *parser, struct wtl_tape_record *record)
+{
+	struct token token;
+	int rc = key_quoted(parser, record, WTL_TAPE_WRITE, "a quoted path");
+
+	if (rc == 0)
+		rc = token_need(parser, &token, true, "what was written, quoted,");
+	if (rc == 0)
+		rc = text_add(parser, &token, true);
+	return rc < 0 ? rc : parse_done(parser, record);
+}
+
+static int key_bytes(struct parser *parser, struct wtl_tape_record *record,
+		     enum wtl_tape_class class, const void *key, size_t len)
+{
+	int rc = key_begin(parser, record, class);
+
+	if (rc < 0)
+		return rc;
+	if (wtl_buf_add(&parser->tape->bytes, key, len) < 0)
+		return no_room(parser, parser->tape->bytes.error);
+	key_end(parser, record);
+	return 0;
+}
+
+static int record_add(struct parser *parser, struct wtl_tape_record *record)
+{
+	struct wtl_tape *tape = parser->tape;
+
+	record->data_len = (uint32_t)tape->bytes.len - record->data_at;
+	if (wtl_buf_add(&tape->records, record, sizeof(*record)) < 0)
+		return no_room(parser, tape->records.error);
+	tape->n_records++;
+	return 0;
+}
+
+/* "PID=NS" or "PID=ERRNO", a record of its own with the time and frame of `line`. */
+static int parse_cpu_entry(struct parser *parser, const struct wtl_tape_record *line,
+			   const struct token *token, uint32_t ask)
+{
+	struct wtl_tape_record record = *line;
+	const char *equals = token->quoted ? NULL : memchr(token->text, '=', token->len);
+	struct token value;
+	uint64_t number;
+	int pid, rc;
+
+	if (!equals || wtl_num_u64(token->text, (size_t)(equals - token->text), &number) < 0 ||
+	    number == 0 || number > INT_MAX)
+		return bad(parser, "PID=NANOSECONDS or PID=ERRNO expected");
+	pid = (int)number;
+	rc = key_bytes(parser, &record, WTL_TAPE_CPU, &pid, sizeof(pid));
+	if (rc < 0)
+		return rc;
+	record.ask = ask;
+	value.quoted = false;
+	value.text = equals + 1;
+	value.len = token->len - (size_t)(value.text - token->text);
+	if (wtl_num_u64(value.text, value.len, &record.value) < 0 || record.value > INT64_MAX)
+		rc = error_parse(parser, &value, &record.code);
+	return rc < 0 ? rc : record_add(parser, &record);
+}
+
+/* The entries of a line, the first of which has been read. */
+static int parse_cpu_entries(struct parser *parser, const struct wtl_tape_record *line,
+			     struct token *token)
+{
+	uint64_t ask = 1;
+	int rc = 1;
+
+	while (rc > 0) {
+		if (!token->quoted && token->text[0] == '*') {
+			if (wtl_num_u64(token->text + 1, token->len - 1, &ask) < 0 || ask == 0 ||
+			    ask > UINT32_MAX)
+				return bad(parser, "* and a number from 1 on expected");
+			rc = 0;
+		} else {
+			rc = parse_cpu_entry(parser, line, token, (uint32_t)ask);
+		}
+		if (rc == 0)
+			rc = token_next(parser, token);
+	}
+	return rc;
+}
+
+/* The question for CPU times: what the processes were told becomes records before `record`. */
+static int parse_cpu(struct parser *parser, struct wtl_tape_record *record)
+{
+	struct token token;
+	int rc = token_next(parser, &token);
+	bool more = rc > 0 && token_is(&token, WTL_TAPE_CPU_MORE);
+
+	if (more)
+		rc = token_next(parser, &token);
+	if (rc > 0 && (token.quoted || token.text[0] == '*' || memchr(token.text, '=', token.len)))
+		rc = parse_cpu_entries(parser, record, &token);
+	else if (rc > 0)
+		rc = error_parse(parser, &token, &record->code);
+	if (rc < 0)
+		return rc;
+	return key_bytes(parser, record, WTL_TAPE_CPU, WTL_TAPE_CPU_MORE, more ? 1 : 0);
+}
+
+/* "open" with ok or an error, or what a read gave: "none", "[BYTES]" or an error. */
+static int parse_exits(struct parser *parser, struct wtl_tape_record *record)
+{
+	struct wtl_buf *bytes = &parser->tape->bytes;
+	struct token token;
+	int rc = token_need(parser, &token, false, "open, none, [BYTES] or the name of an error");
+	bool open = rc == 0 && token_is(&token, WTL_TAPE_EXITS_OPEN);
+	ssize_t len;
+
+	if (rc == 0)
+		rc = key_bytes(parser, record, WTL_TAPE_EXITS, WTL_TAPE_EXITS_OPEN,
+			       open ? strlen(WTL_TAPE_EXITS_OPEN) : 0);
+	if (rc < 0 || token_is(&token, "none"))
+		return rc;
+	if (open)
+		return parse_done(parser, record);
+	if (token.text[0] != '[')
+		return error_parse(parser, &token, &record->code);
+	if (wtl_buf_reserve(bytes, WTL_EXIT_MAX) < 0)
+		return no_room(parser, bytes->error);
+	len = token.len < 2 || token.text[token.len - 1] != ']'
+		      ? -EINVAL
+		      : wtl_sparse_parse(token.text + 1, token.len - 2, bytes->data + bytes->len,
+					 WTL_EXIT_MAX);
+	if (len <= 0)
+		return bad(parser, "a datagram is 1 to %d bytes, [BYTES]", WTL_EXIT_MAX);
+	bytes->len += (size_t)len;
+	bytes->data[bytes->len] = '\0';
+	return 0;
+}
+
 static int parse_frame(struct parser *parser)
 {
 	struct wtl_tape *tape = parser->tape;
@@ -445,6 +584,12 @@ static int parse_op(struct parser *parser, char op, struct wtl_tape_record *reco
 		return parse_lib(parser, record);
 	case 'S':
 		return parse_call(parser, record);
+	case 'C':
+		return parse_cpu(parser, record);
+	case 'X':
+		return parse_exits(parser, record);
+	case 'W':
+		return parse_file_write(parser, record);
 	default:
 		return bad(parser, "unknown record '%c'", op);
 	}
@@ -469,16 +614,10 @@ static int parse_record(struct parser *parser, struct token *token)
 			return rc;
 	}
 	if (token->quoted || token->len != 1)
-		return bad(parser, "a record is one of R O L D P H S");
+		return bad(parser, "a record is one of R O L D P H S C X W");
 	record.frame = (uint32_t)tape->n_frames - 1;
 	rc = parse_op(parser, token->text[0], &record);
-	if (rc < 0)
-		return rc;
-	record.data_len = (uint32_t)tape->bytes.len - record.data_at;
-	if (wtl_buf_add(&tape->records, &record, sizeof(record)) < 0)
-		return no_room(parser, tape->records.error);
-	tape->n_records++;
-	return 0;
+	return rc < 0 ? rc : record_add(parser, &record);
 }
 
 static int parse_line(struct parser *parser, const char *line, size_t len)

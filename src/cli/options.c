@@ -33,7 +33,7 @@ const struct argp_option wtl_options_machine[] = {
 	{"nvml", KEY_NVML, "PATH", 0,
 	 "The NVIDIA management library to load; an empty PATH for none", 20},
 	{"fault", KEY_FAULT, "OP:N[:ERRNO][:always]", 0,
-	 "For tests: make the N-th open, read, link, dir, perf, lib or write fail", 20},
+	 "For tests: make the N-th open, read, link, dir, perf, lib, cpu, exits or write fail", 20},
 	{0},
 };
 

@@ -29,7 +29,7 @@ static int note_handle(struct meter_bench *bench, const char *path, int handle)
 	return handle;
 }
 
-static int pass_file_open(struct wtl_io *io, const char *path)
+static int bench_file_open(struct wtl_io *io, const char *path)
 {
 	struct meter_bench *bench = bench_of(io);
 
@@ -51,7 +51,7 @@ static void be_slow(struct meter_bench *bench, int handle)
 	pthread_mutex_unlock(&bench->lock);
 }
 
-static ssize_t pass_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+static ssize_t bench_file_read(struct wtl_io *io, int file, void *buf, size_t size)
 {
 	struct meter_bench *bench = bench_of(io);
 	ssize_t len;
@@ -65,77 +65,11 @@ static ssize_t pass_file_read(struct wtl_io *io, int file, void *buf, size_t siz
 	return len;
 }
 
-static void pass_file_close(struct wtl_io *io, int file)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	bench->real->ops->file_close(bench->real, file);
-}
-
-static ssize_t pass_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->link_read(bench->real, path, buf, size);
-}
-
-static int pass_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->dir_read(bench->real, path, names);
-}
-
-static int pass_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+static int bench_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
 	struct meter_bench *bench = bench_of(io);
 
 	return note_handle(bench, "perf", bench->real->ops->perf_open(bench->real, event));
-}
-
-static int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->perf_read(bench->real, file, ret_value);
-}
-
-static void pass_perf_close(struct wtl_io *io, int file)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	bench->real->ops->perf_close(bench->real, file);
-}
-
-static int pass_lib_open(struct wtl_io *io, const char *const names[],
-			 const struct wtl_lib_function functions[], size_t n_functions,
-			 struct wtl_err *err)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->lib_open(bench->real, names, functions, n_functions, err);
-}
-
-static bool pass_lib_has(struct wtl_io *io, int lib, size_t function)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->lib_has(bench->real, lib, function);
-}
-
-static int pass_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
-			 int *ret_answer)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	return bench->real->ops->lib_call(bench->real, lib, function, args, ret_answer);
-}
-
-static void pass_lib_close(struct wtl_io *io, int lib)
-{
-	struct meter_bench *bench = bench_of(io);
-
-	bench->real->ops->lib_close(bench->real, lib);
 }
 
 static int64_t bench_clock(struct wtl_io *io, enum wtl_clock clock)
@@ -165,19 +99,24 @@ static void bench_free(struct wtl_io *io)
 
 /* Waiting and output are no business of a meter: a call crashes the test. */
 static const struct wtl_io_ops bench_ops = {
-	.file_open = pass_file_open,
-	.file_read = pass_file_read,
+	.file_open = bench_file_open,
+	.file_read = bench_file_read,
 	.file_close = pass_file_close,
 	.link_read = pass_link_read,
 	.dir_read = pass_dir_read,
-	.perf_open = pass_perf_open,
+	.perf_open = bench_perf_open,
 	.perf_read = pass_perf_read,
 	.perf_close = pass_perf_close,
 	.lib_open = pass_lib_open,
 	.lib_has = pass_lib_has,
 	.lib_call = pass_lib_call,
 	.lib_close = pass_lib_close,
+	.process_cpu = pass_process_cpu,
+	.exits_open = pass_exits_open,
+	.exits_read = pass_exits_read,
+	.exits_close = pass_exits_close,
 	.clock_ns = bench_clock,
+	.file_write = pass_file_write,
 	.free = bench_free,
 };
 

@@ -12,6 +12,8 @@
 #include "base/io.h"
 #include "meter/meter.h"
 
+#include "pass_io.h"
+
 /*
  * A meter under test on a root (one of tests/fixtures/roots, or a copy that the test changes), with
  * clocks that move only when told to: nothing sleeps. Files and counters whose path holds `slow`
@@ -19,8 +21,13 @@
  * running cmocka test by itself.
  */
 struct meter_bench {
-	struct wtl_io io; /* passes on to `real` */
-	struct wtl_io *real;
+	union {
+		struct pass_io pass;
+		struct {
+			struct wtl_io io; /* passes on to `real` */
+			struct wtl_io *real;
+		};
+	};
 	char root[256];
 	char *copy; /* to be removed, or NULL */
 

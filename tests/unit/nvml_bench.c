@@ -25,8 +25,8 @@ const char *nv_library(void)
 	return path;
 }
 
-static int pass_lib_open(struct wtl_io *io, const char *const names[],
-			 const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
+static int nv_lib_open(struct wtl_io *io, const char *const names[],
+		       const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
 {
 	struct nv *nv = nv_of(io);
 	struct wtl_io *real = nv->bench.real;
@@ -45,8 +45,8 @@ static int pass_lib_open(struct wtl_io *io, const char *const names[],
 	return lib;
 }
 
-static int pass_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
-			 int *answer)
+static int nv_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+		       int *answer)
 {
 	struct nv *nv = nv_of(io);
 	struct wtl_io *real = nv->bench.real;
@@ -57,7 +57,7 @@ static int pass_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl
 	return rc;
 }
 
-static void pass_lib_close(struct wtl_io *io, int lib)
+static void nv_lib_close(struct wtl_io *io, int lib)
 {
 	struct nv *nv = nv_of(io);
 
@@ -66,7 +66,7 @@ static void pass_lib_close(struct wtl_io *io, int lib)
 	nv->bench.real->ops->lib_close(nv->bench.real, lib);
 }
 
-static int64_t pass_clock(struct wtl_io *io, enum wtl_clock clock)
+static int64_t nv_clock(struct wtl_io *io, enum wtl_clock clock)
 {
 	struct nv *nv = nv_of(io);
 
@@ -90,10 +90,10 @@ void nv_prepare(struct nv *nv, const char *script)
 	char path[512];
 
 	nv->ops = *nv->bench.io.ops;
-	nv->ops.lib_open = pass_lib_open;
-	nv->ops.lib_call = pass_lib_call;
-	nv->ops.lib_close = pass_lib_close;
-	nv->ops.clock_ns = pass_clock;
+	nv->ops.lib_open = nv_lib_open;
+	nv->ops.lib_call = nv_lib_call;
+	nv->ops.lib_close = nv_lib_close;
+	nv->ops.clock_ns = nv_clock;
 	nv->bench.io.ops = &nv->ops;
 	snprintf(nv->dir, sizeof(nv->dir), "/tmp/wattle-nvml-XXXXXX");
 	assert_non_null(mkdtemp(nv->dir));

@@ -27,14 +27,14 @@ static int opened(struct bench *bench, int handle)
 	return handle;
 }
 
-static int pass_file_open(struct wtl_io *io, const char *path)
+static int bench_file_open(struct wtl_io *io, const char *path)
 {
 	struct bench *bench = bench_of(io);
 
 	return opened(bench, bench->real->ops->file_open(bench->real, path));
 }
 
-static ssize_t pass_file_read(struct wtl_io *io, int file, void *buf, size_t size)
+static ssize_t bench_file_read(struct wtl_io *io, int file, void *buf, size_t size)
 {
 	struct bench *bench = bench_of(io);
 
@@ -42,7 +42,7 @@ static ssize_t pass_file_read(struct wtl_io *io, int file, void *buf, size_t siz
 	return bench->real->ops->file_read(bench->real, file, buf, size);
 }
 
-static void pass_file_close(struct wtl_io *io, int file)
+static void bench_file_close(struct wtl_io *io, int file)
 {
 	struct bench *bench = bench_of(io);
 
@@ -51,28 +51,14 @@ static void pass_file_close(struct wtl_io *io, int file)
 	bench->real->ops->file_close(bench->real, file);
 }
 
-static ssize_t pass_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
-{
-	struct bench *bench = bench_of(io);
-
-	return bench->real->ops->link_read(bench->real, path, buf, size);
-}
-
-static int pass_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
-{
-	struct bench *bench = bench_of(io);
-
-	return bench->real->ops->dir_read(bench->real, path, names);
-}
-
-static int pass_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+static int bench_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
 	struct bench *bench = bench_of(io);
 
 	return opened(bench, bench->real->ops->perf_open(bench->real, event));
 }
 
-static int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
+static int bench_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
 	struct bench *bench = bench_of(io);
 
@@ -80,7 +66,7 @@ static int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return bench->real->ops->perf_read(bench->real, file, ret_value);
 }
 
-static void pass_perf_close(struct wtl_io *io, int file)
+static void bench_perf_close(struct wtl_io *io, int file)
 {
 	struct bench *bench = bench_of(io);
 
@@ -101,15 +87,20 @@ static int64_t bench_clock(struct wtl_io *io, enum wtl_clock clock)
 
 /* Libraries, waiting and output are not for such sources: a call crashes the test. */
 static const struct wtl_io_ops bench_ops = {
-	.file_open = pass_file_open,
-	.file_read = pass_file_read,
-	.file_close = pass_file_close,
+	.file_open = bench_file_open,
+	.file_read = bench_file_read,
+	.file_close = bench_file_close,
 	.link_read = pass_link_read,
 	.dir_read = pass_dir_read,
-	.perf_open = pass_perf_open,
-	.perf_read = pass_perf_read,
-	.perf_close = pass_perf_close,
+	.perf_open = bench_perf_open,
+	.perf_read = bench_perf_read,
+	.perf_close = bench_perf_close,
+	.process_cpu = pass_process_cpu,
+	.exits_open = pass_exits_open,
+	.exits_read = pass_exits_read,
+	.exits_close = pass_exits_close,
 	.clock_ns = bench_clock,
+	.file_write = pass_file_write,
 };
 
 static void start(struct bench *bench)

@@ -9,14 +9,21 @@
 #include "energy/catalog.h"
 #include "sensors/source.h"
 
+#include "pass_io.h"
+
 /*
  * A source under test: a root directory (one of tests/fixtures/roots, or a copy of it that a test
  * changes), a clock that moves only when told to, and counts of what the source asked for.
  * Everything fails the running cmocka test by itself.
  */
 struct bench {
-	struct wtl_io io; /* passes on to `real` */
-	struct wtl_io *real;
+	union {
+		struct pass_io pass;
+		struct {
+			struct wtl_io io; /* passes on to `real` */
+			struct wtl_io *real;
+		};
+	};
 	int64_t now_ns;		       /* the answer of every clock */
 	int64_t step_ns;	       /* added after each question for the time */
 	unsigned opens, reads, closes; /* of files and perf counters */

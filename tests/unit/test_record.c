@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/tape.h"
 
+#include "pass_io.h"
 #include "unit.h"
 
 /* Never called: struct inner answers for the library. */
@@ -32,9 +33,7 @@ static const char *const lib_names[] = {"libfake.so.1", NULL};
 
 /* An inner wtl_io for the recorder: a real one below a root, with a library and a clock of ours. */
 struct inner {
-	struct wtl_io io;
-	struct wtl_io_ops ops;
-	struct wtl_io *real;
+	struct pass_io pass;
 	int64_t now_ns;
 	unsigned calls;
 	int wait_code;
@@ -106,75 +105,33 @@ static int inner_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	return rc;
 }
 
-static int inner_file_open(struct wtl_io *io, const char *path)
-{
-	return wtl_io_file_open(((struct inner *)io)->real, path);
-}
-
-static ssize_t inner_file_read(struct wtl_io *io, int file, void *buf, size_t size)
-{
-	return wtl_io_file_read(((struct inner *)io)->real, file, buf, size);
-}
-
-static void inner_file_close(struct wtl_io *io, int file)
-{
-	wtl_io_file_close(((struct inner *)io)->real, file);
-}
-
-static ssize_t inner_link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
-{
-	return wtl_io_link_read(((struct inner *)io)->real, path, buf, size);
-}
-
-static int inner_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
-{
-	return wtl_io_dir_read(((struct inner *)io)->real, path, names);
-}
-
-static int inner_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
-{
-	struct wtl_io *real = ((struct inner *)io)->real;
-
-	return real->ops->perf_open(real, event);
-}
-
-static int inner_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
-{
-	struct wtl_io *real = ((struct inner *)io)->real;
-
-	return real->ops->perf_read(real, file, ret_value);
-}
-
-static int inner_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
-			   enum wtl_out_mode mode)
-{
-	struct wtl_io *real = ((struct inner *)io)->real;
-
-	return real->ops->out_write(real, path, data, len, mode);
-}
-
 static void inner_free(struct wtl_io *io)
 {
-	wtl_io_free(((struct inner *)io)->real);
+	wtl_io_free(((struct pass_io *)io)->real);
 	free(io);
 }
 
 static const struct wtl_io_ops inner_ops = {
-	.file_open = inner_file_open,
-	.file_read = inner_file_read,
-	.file_close = inner_file_close,
-	.link_read = inner_link_read,
-	.dir_read = inner_dir_read,
-	.perf_open = inner_perf_open,
-	.perf_read = inner_perf_read,
-	.perf_close = inner_file_close,
+	.file_open = pass_file_open,
+	.file_read = pass_file_read,
+	.file_close = pass_file_close,
+	.link_read = pass_link_read,
+	.dir_read = pass_dir_read,
+	.perf_open = pass_perf_open,
+	.perf_read = pass_perf_read,
+	.perf_close = pass_perf_close,
 	.lib_open = inner_lib_open,
 	.lib_has = inner_lib_has,
 	.lib_call = inner_lib_call,
 	.lib_close = inner_lib_close,
+	.process_cpu = pass_process_cpu,
+	.exits_open = pass_exits_open,
+	.exits_read = pass_exits_read,
+	.exits_close = pass_exits_close,
 	.clock_ns = inner_clock_ns,
 	.wait_until = inner_wait_until,
-	.out_write = inner_out_write,
+	.file_write = pass_file_write,
+	.out_write = pass_out_write,
 	.free = inner_free,
 };
 
@@ -183,11 +140,13 @@ static struct inner *inner_new(const char *root)
 	struct inner *inner = calloc(1, sizeof(*inner));
 
 	assert_non_null(inner);
-	inner->io.ops = &inner_ops;
+	inner->pass.io.ops = &inner_ops;
 	inner->now_ns = 1000000;
-	assert_int_equal(wtl_io_real_new(root, &inner->real, NULL), 0);
+	assert_int_equal(wtl_io_real_new(root, &inner->pass.real, NULL), 0);
 	return inner;
 }
+
+#define EXITS "54(4)0201\n01\n"
 
 /* What one session saw, as text: recorded and replayed it must be the same. */
 static void say_file(struct wtl_buf *seen, const char *name, ssize_t rc, const char *data)
@@ -233,6 +192,29 @@ static void say_perf(struct wtl_buf *seen, struct wtl_io *io, int perf)
 	wtl_buf_printf(seen, "perf %d %llu\n", rc, (unsigned long long)value);
 }
 
+static void say_cpu(struct wtl_buf *seen, struct wtl_io *io)
+{
+	const int pids[] = {1, 20, 300, 0};
+	int64_t cpu_ns[UNIT_COUNT(pids)] = {0};
+	int rc = wtl_io_process_cpu(io, pids, cpu_ns, UNIT_COUNT(pids));
+
+	wtl_buf_printf(seen, "cpu %d", rc);
+	for (size_t i = 0; i < UNIT_COUNT(pids) && rc == 0; i++)
+		wtl_buf_printf(seen, " %lld", (long long)cpu_ns[i]);
+	wtl_buf_putc(seen, '\n');
+}
+
+static void say_exits(struct wtl_buf *seen, struct wtl_io *io, int file)
+{
+	char buf[64];
+	ssize_t rc;
+
+	do {
+		rc = wtl_io_exits_read(io, file, buf, sizeof(buf));
+		say_file(seen, "exit", rc, buf);
+	} while (rc > 0);
+}
+
 struct session {
 	struct wtl_io *io;
 	struct wtl_buf *seen;
@@ -240,6 +222,7 @@ struct session {
 	int held;
 	int perf;
 	int lib;
+	int exits;
 };
 
 static void change(const struct session *session, const char *path, const char *text)
@@ -276,6 +259,8 @@ static void session_open(struct session *session)
 	wtl_buf_printf(seen, "none %d\n", io->ops->lib_open(io, none, functions, 2, NULL));
 	wtl_buf_printf(seen, "has %d %d\n", io->ops->lib_has(io, session->lib, 0),
 		       io->ops->lib_has(io, session->lib, 1));
+	session->exits = wtl_io_exits_open(io);
+	assert_true(session->exits >= 0);
 	assert_true(session->held >= 0 && session->perf >= 0 && session->lib >= 0);
 }
 
@@ -292,6 +277,11 @@ static void session_tick(struct session *session)
 	say_call(session->seen, io, session->lib, 7);
 	say_call(session->seen, io, session->lib, 1);
 	say_call(session->seen, io, session->lib, 13);
+	say_cpu(session->seen, io);
+	say_exits(session->seen, io, session->exits);
+	wtl_buf_printf(session->seen, "write %d\n", wtl_io_file_write(io, "/sys/limit", "2\n", 2));
+	wtl_buf_printf(session->seen, "denied %d\n",
+		       wtl_io_file_write(io, "/sys/denied", "2\"", 2));
 }
 
 static void session_times(struct session *session)
@@ -311,6 +301,7 @@ static void session_run(struct session *session)
 	session_tick(session);
 	change(session, "/sys/a", "200\n");
 	change(session, "/sys/comes", "here");
+	change(session, "/wattle-cpu/20", "2200");
 	change(session, "/wattle-perf/9-2-0", "18446744073709551615\n");
 	wtl_buf_printf(session->seen, "wait %d\n",
 		       session->io->ops->wait_until(session->io, 50000000));
@@ -318,20 +309,30 @@ static void session_run(struct session *session)
 	session_tick(session);
 	/* Read twice in a frame, with different answers. */
 	change(session, "/sys/a", "300\n");
+	change(session, "/wattle-cpu/1", "1300");
+	change(session, "/wattle-cpu/300", "1");
+	change(session, "/wattle-exits", EXITS "0a(10)0b\n!errno ENOBUFS\n0c\n");
 	session_tick(session);
 	change(session, "/sys/a", "!errno ENODEV\n");
 	change(session, "/sys/comes", "!errno ENOENT\n");
+	change(session, "/sys/limit", "!errno EBUSY\n");
+	change(session, "/wattle-cpu/20", "!errno ESRCH\n");
 	wtl_buf_printf(session->seen, "wait %d\n",
 		       session->io->ops->wait_until(session->io, 80000000));
 	session_times(session);
 	session_tick(session);
 	wtl_io_file_close(session->io, session->held);
 	session->io->ops->perf_close(session->io, session->perf);
+	wtl_io_exits_close(session->io, session->exits);
 	session->io->ops->lib_close(session->io, session->lib);
 }
 
 static void root_make(const char *dir)
 {
+	unit_write(dir, "/sys/limit", "1\n");
+	unit_write(dir, "/wattle-cpu/1", "1200");
+	unit_write(dir, "/wattle-cpu/20", "2100");
+	unit_write(dir, "/wattle-exits", EXITS);
 	unit_write(dir, "/sys/a", "100\n");
 	unit_write(dir, "/sys/empty/.hidden", "");
 	unit_write(dir, "/sys/denied", "!errno EACCES\n");
@@ -353,7 +354,7 @@ static void test_records_and_replays(void **state)
 	wtl_buf_init(&live, 1 << 16);
 	wtl_buf_init(&replayed, 1 << 16);
 	root_make(dir);
-	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, tape, &session.io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, tape, &session.io, NULL), 0);
 	session_run(&session);
 	assert_int_equal(wtl_io_record_error(session.io), 0);
 	wtl_io_free(session.io);
@@ -379,6 +380,16 @@ static void test_records_and_replays(void **state)
 	assert_non_null(strstr(text, " H \"libfake.so.1\" \"fake_fill\""));
 	assert_non_null(strstr(text, " S fake_fill 7 [8:] [4:15] = 5 [010101] [1a]\n"));
 	assert_non_null(strstr(text, " S fake_fill d [8:] [4:27] = EIO\n"));
+	assert_non_null(strstr(text, " C 1=1200 20=2100 300=ESRCH \n"));
+	assert_non_null(strstr(text, " C 20=2200 \n"));
+	assert_non_null(strstr(text, " C *2 1=1300 300=1 \n"));
+	assert_non_null(strstr(text, " C 20=ESRCH \n"));
+	assert_non_null(strstr(text, " X open ok\n"));
+	assert_non_null(strstr(text, " X [54(4)0201]\n"));
+	assert_non_null(strstr(text, " X ENOBUFS\n"));
+	assert_non_null(strstr(text, " W \"/sys/limit\" \"2\\n\" ok\n"));
+	assert_non_null(strstr(text, " W \"/sys/limit\" \"2\\n\" EBUSY\n"));
+	assert_non_null(strstr(text, " W \"/sys/denied\" \"2\\x22\" EACCES\n"));
 	free(text);
 	free(text_again);
 	free(tape);
@@ -412,7 +423,7 @@ static void test_interrupted_wait(void **state)
 	struct wtl_io *io;
 
 	(void)state;
-	assert_int_equal(wtl_io_record_new(&inner->io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner->pass.io, path, &io, NULL), 0);
 	inner->wait_code = -EINTR;
 	assert_int_equal(io->ops->wait_until(io, 5000000), -EINTR);
 	assert_int_equal(io->ops->wait_until(io, 5000000), 0);
@@ -437,9 +448,9 @@ static void test_full_disk(void **state)
 
 	(void)state;
 	unit_write(dir, "/a", "1");
-	assert_int_equal(wtl_io_record_new(&inner->io, none, &io, &err), -ENOENT);
+	assert_int_equal(wtl_io_record_new(&inner->pass.io, none, &io, &err), -ENOENT);
 	assert_string_equal(err.path, none);
-	assert_int_equal(wtl_io_record_new(&inner->io, "/dev/full", &io, &err), 0);
+	assert_int_equal(wtl_io_record_new(&inner->pass.io, "/dev/full", &io, &err), 0);
 	slurp_is(io, "/a", "1");
 	assert_int_equal(io->ops->wait_until(io, 2000000), 0);
 	slurp_is(io, "/a", "1");
@@ -460,7 +471,7 @@ static void test_cut_tape(void **state)
 
 	(void)state;
 	unit_write(dir, "/a", "1");
-	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, path, &io, NULL), 0);
 	slurp_is(io, "/a", "1");
 	assert_int_equal(wtl_io_record_error(io), 0);
 	text = unit_read(dir, "tape");
@@ -496,7 +507,7 @@ static void test_huge_answer(void **state)
 	unit_write_bytes(dir, "/binary", data, size);
 	memset(data, 'a', size);
 	unit_write_bytes(dir, "/text", data, size);
-	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, path, &io, NULL), 0);
 	data = realloc(data, size + 1);
 	assert_non_null(data);
 	assert_int_equal(wtl_io_slurp(io, "/text", data, size + 1), size);
@@ -524,7 +535,7 @@ static void test_largest_tape(void **state)
 	assert_non_null(data);
 	memset(data, 'a', 1000000);
 	unit_write_bytes(dir, "/a", data, 1000000);
-	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, path, &io, NULL), 0);
 	for (unsigned i = 0; i < fit; i++)
 		assert_int_equal(wtl_io_slurp(io, "/a", data, 1000001), 1000000);
 	assert_int_equal(wtl_io_record_error(io), 0);
@@ -547,7 +558,7 @@ static void test_most_records(void **state)
 	int lib, answer;
 
 	(void)state;
-	assert_int_equal(wtl_io_record_new(&inner_new(dir)->io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, path, &io, NULL), 0);
 	lib = io->ops->lib_open(io, lib_names, brief, 1, NULL);
 	assert_int_equal(lib, 0);
 	for (unsigned i = 1; i < WTL_TAPE_RECORDS_MAX; i++)
@@ -558,6 +569,112 @@ static void test_most_records(void **state)
 	wtl_io_free(io);
 	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
 	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
+enum { MANY = 10000 };
+
+/* Asks for many processes. Returns whether each has what all are expected to have. */
+static bool many_are(struct wtl_io *io, const int pids[], size_t n, int64_t expected)
+{
+	static int64_t cpu_ns[MANY];
+
+	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, n), 0);
+	for (size_t i = 0; i < n; i++)
+		if (cpu_ns[i] != expected + pids[i] / 100 * 100)
+			return false;
+	return true;
+}
+
+/* An answer for many processes: most of it never changes. */
+static int many_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	(void)io;
+	for (size_t i = 0; i < n; i++)
+		cpu_ns[i] = INT64_C(123456789000) + pids[i] / 100 * 100;
+	return 0;
+}
+
+static void test_many_processes(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape"), *text;
+	struct inner *inner = inner_new(dir);
+	struct wtl_io_ops ops = inner_ops;
+	int *pids = calloc(MANY, sizeof(*pids));
+	struct wtl_io *io;
+	size_t first;
+
+	(void)state;
+	assert_non_null(pids);
+	for (int i = 0; i < MANY; i++)
+		pids[i] = 4000000 + i;
+	ops.process_cpu = many_process_cpu;
+	inner->pass.io.ops = &ops;
+	assert_int_equal(wtl_io_record_new(&inner->pass.io, path, &io, NULL), 0);
+	assert_true(many_are(io, pids, MANY, 123456789000));
+	assert_int_equal(wtl_io_record_error(io), 0);
+	text = unit_read(dir, "tape");
+	first = strlen(text);
+	assert_non_null(strstr(text, " C & "));
+	free(text);
+	/* Each later tick costs its line alone. */
+	for (int i = 1; i <= 100; i++) {
+		assert_int_equal(io->ops->wait_until(io, i * 1000000000L), 0);
+		assert_true(many_are(io, pids, MANY, 123456789000));
+	}
+	assert_int_equal(wtl_io_record_error(io), 0);
+	wtl_io_free(io);
+	text = unit_read(dir, "tape");
+	assert_true(strlen(text) - first < 100 * 100);
+	free(text);
+
+	/* Asked in another order, and in parts. */
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	for (int i = 0; i < MANY / 2; i++) {
+		int swap = pids[i];
+
+		pids[i] = pids[MANY - 1 - i];
+		pids[MANY - 1 - i] = swap;
+	}
+	assert_true(many_are(io, pids, 10, 123456789000));
+	assert_true(many_are(io, pids + 10, MANY - 10, 123456789000));
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_true(many_are(io, pids, MANY, 123456789000));
+	wtl_io_free(io);
+	free(pids);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* A call that cannot be answered, in between. */
+static void test_cpu_fails(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	const int pid = 1;
+	int64_t cpu_ns = 0;
+	struct wtl_io *io;
+
+	(void)state;
+	assert_int_equal(wtl_io_fault_new(&inner_new(dir)->pass.io, "cpu:2:EBUSY", &io, NULL), 0);
+	assert_int_equal(wtl_io_record_new(io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_exits_open(io), -EOPNOTSUPP);
+	for (int replay = 0; replay < 2; replay++) {
+		if (replay)
+			assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+		else
+			unit_write(dir, "/wattle-cpu/1", "5");
+		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), 0);
+		assert_int_equal(cpu_ns, 5);
+		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), -EBUSY);
+		assert_int_equal(io->ops->wait_until(io, 10000000), 0);
+		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), 0);
+		assert_int_equal(cpu_ns, 5);
+		if (replay)
+			assert_int_equal(wtl_io_exits_open(io), -EOPNOTSUPP);
+		wtl_io_free(io);
+	}
 	free(path);
 	unit_rmtree(dir);
 }
@@ -627,6 +744,7 @@ int main(void)
 		cmocka_unit_test(test_records_and_replays), cmocka_unit_test(test_interrupted_wait),
 		cmocka_unit_test(test_full_disk),	    cmocka_unit_test(test_cut_tape),
 		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_many_processes),	    cmocka_unit_test(test_cpu_fails),
 		cmocka_unit_test(test_largest_tape),	    cmocka_unit_test(test_most_records),
 	};
 
