@@ -18,6 +18,10 @@
  * more. Judgement: frozen counters have been reported for AMD GPUs (facts/carbon-and-ml.md 5.2). */
 #define FROZEN_UPDATES 32
 #define FROZEN_NS      (2 * WTL_NS_PER_S)
+/* Of a part whose source says how often its counter moves, the same is clear sooner (judgement): so that
+ * a short window is not 0 either. */
+#define STILL_UPDATES 8
+#define STILL_NS      WTL_POWER_MIN_NS
 
 /* What is assumed of a power sensor that says nothing of itself (judgement). */
 #define UPDATE_DEFAULT_NS (100 * WTL_NS_PER_MS)
@@ -99,12 +103,38 @@ static bool always_draws(const struct wtl_channel *channel)
 	return false;
 }
 
-/* A standstill longer than this means that the counter of such a part is gone. */
+/* Of these, what has a counter of its own that moves with every update. */
+static bool is_chip(const struct wtl_channel *channel)
+{
+	return always_draws(channel) &&
+	       (channel->kind == WATTLE_KIND_CPU || channel->kind == WATTLE_KIND_GPU);
+}
+
+static int64_t longer_ns(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+/* A standstill longer than this means that the counter of such a part is gone, whatever it did before. */
 static int64_t frozen_after_ns(const struct wtl_channel *channel)
 {
-	int64_t most_ns = FROZEN_UPDATES * channel->update_ns;
+	return longer_ns(FROZEN_UPDATES * channel->update_ns, FROZEN_NS);
+}
 
-	return most_ns > FROZEN_NS ? most_ns : FROZEN_NS;
+/*
+ * The same by what is known of this one. Counters of memory, boards and platforms may stand for want of
+ * a sensor, or move by a joule at a time; emulated ones are said to move each millisecond and move once
+ * a second, which shows as soon as they do.
+ */
+static int64_t still_after_ns(const struct wtl_account *account)
+{
+	const struct wtl_channel *channel = account->channel;
+	int64_t most_ns = frozen_after_ns(channel);
+	int64_t pace_ns = longer_ns(channel->update_ns, account->rest_seen_ns);
+
+	if (!is_chip(channel) || !channel->update_ns || pace_ns >= most_ns / STILL_UPDATES)
+		return most_ns;
+	return longer_ns(STILL_UPDATES * pace_ns, STILL_NS);
 }
 
 /* A longer time between two values is no update period: the part drew nothing. */
@@ -126,28 +156,36 @@ static void watch_updates(struct wtl_account *account, const struct wtl_reading 
 	int64_t period_ns = reading->t_mono_ns - account->change_ns;
 	bool is_rest = period_ns > rest_after_ns(account->channel);
 
-	account->is_catching_up = false;
+	account->is_catching_up = account->has_slept;
+	if (account->has_slept) {
+		account->stood_still = false;
+		account->change_ns = 0;
+	}
 	if (reading->value == account->last_ok.value) {
 		account->stood_still = true;
 		return;
 	}
 	if (account->change_ns && !is_rest && (account->stood_still || seen_ns))
 		account->update_seen_ns = seen_ns ? seen_ns + (period_ns - seen_ns) / 8 : period_ns;
-	account->is_catching_up = account->stood_still && (is_rest || !seen_ns);
+	if (account->stood_still && (is_rest || !seen_ns))
+		account->is_catching_up = true;
 	account->stood_still = false;
 	account->change_ns = reading->t_mono_ns;
 }
 
-/* Follows since when the counter shows its present value. */
+/* Follows since when the counter shows its present value, the time asleep left out. */
 static void watch_frozen(struct wtl_account *account, const struct wtl_reading *reading,
 			 bool has_base)
 {
-	const struct wtl_channel *channel = account->channel;
-
+	if (has_base && account->has_slept)
+		account->still_ns += reading->t_mono_ns - account->last_ok.t_mono_ns;
+	else if (has_base && reading->value != account->last_ok.value)
+		account->rest_seen_ns = longer_ns(account->rest_seen_ns,
+						  account->last_ok.t_mono_ns - account->still_ns);
 	if (!has_base || reading->value != account->last_ok.value)
 		account->still_ns = reading->t_mono_ns;
-	account->is_frozen = always_draws(channel) &&
-			     reading->t_mono_ns - account->still_ns > frozen_after_ns(channel);
+	account->is_frozen = always_draws(account->channel) &&
+			     reading->t_mono_ns - account->still_ns > still_after_ns(account);
 }
 
 /* How long the counter has been frozen, up to its newest reading. */
@@ -245,6 +283,8 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 
 	account->status = reading->status;
 	account->error = reading->error;
+	if (reading->status == WATTLE_STATUS_ASLEEP)
+		account->has_slept = true;
 	if (reading->status != WATTLE_STATUS_OK || reading->t_mono_ns <= account->last_ok.t_mono_ns)
 		return false;
 	if (reading->anew)
@@ -256,6 +296,7 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 		return false;
 	}
 	account->last_ok = *reading;
+	account->has_slept = false;
 	account->samples++;
 	if (account->is_frozen) {
 		account->status = WATTLE_STATUS_FAILED;
@@ -347,11 +388,17 @@ static int64_t end_missing_ns(const struct wtl_account *account, const struct wt
 	return end_ns - (begin_ns > 0 ? begin_ns : 0);
 }
 
-/* Less than one update of a sensor that has shown no power yet: 0 J says nothing. */
+/* Not a step of a counter that should have made some: 0 J may lack all of the window. */
+static bool is_all_edge(const struct wtl_account *account, const struct wtl_figure *figure)
+{
+	return figure->energy_uj == 0 && figure->measured_ns > 0 &&
+	       (is_chip(account->channel) || figure->measured_ns < wtl_account_update_ns(account));
+}
+
+/* The same of a sensor that has shown no power yet: 0 J says nothing. */
 static bool is_unseen(const struct wtl_account *account, const struct wtl_figure *figure)
 {
-	return account->spans == 0 && figure->energy_uj == 0 && figure->measured_ns > 0 &&
-	       figure->measured_ns < wtl_account_update_ns(account);
+	return account->spans == 0 && is_all_edge(account, figure);
 }
 
 /*
@@ -374,10 +421,12 @@ static void budget_counter(const struct wtl_account *account, const struct wtl_m
 	/* What is missing but too little to be called a gap. */
 	int64_t rest_ns = edge_gap_ns(account, missing_ns) ? 0 : missing_ns;
 	double end_half_ns = hypot((double)account->last_ok.half_ns, (double)rest_ns);
+	int64_t update_ns = wtl_account_update_ns(account);
 
-	figure->budget.quantisation_uj =
-		hypot(wtl_budget_quantisation_uj(power_uw, wtl_account_update_ns(account)),
-		      wtl_budget_count_uj(&account->channel->unit));
+	if (is_all_edge(account, figure))
+		update_ns = longer_ns(update_ns, figure->measured_ns);
+	figure->budget.quantisation_uj = hypot(wtl_budget_quantisation_uj(power_uw, update_ns),
+					       wtl_budget_count_uj(&account->channel->unit));
 	figure->budget.edge_uj = wtl_budget_edge_uj(power_uw, mark->half_ns, (int64_t)end_half_ns);
 }
 

@@ -32,7 +32,9 @@ struct wtl_account {
 	uint32_t samples; /* good readings with a time of their own */
 
 	/* A counter that no longer counts. */
-	int64_t still_ns; /* since when it shows its present value */
+	int64_t still_ns;     /* since when it shows its present value, the time asleep left out */
+	int64_t rest_seen_ns; /* the longest standstill that ended in a step */
+	bool has_slept;	      /* since the newest good reading: it may well stand still */
 	bool is_frozen;
 	int64_t lost_ns; /* standstills of that kind that did not end in a certain step */
 

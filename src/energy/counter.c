@@ -5,7 +5,7 @@
 
 typedef unsigned __int128 u128;
 
-/* The most and the least counts that can have passed in dt_ns. */
+/* The most counts that can have passed in dt_ns. */
 static u128 counts_most(const struct wtl_counter_spec *spec, int64_t dt_ns)
 {
 	if (spec->max_uw == 0)
@@ -16,32 +16,21 @@ static u128 counts_most(const struct wtl_counter_spec *spec, int64_t dt_ns)
 			       wtl_energy_uj(spec->max_uw, dt_ns + WTL_COUNTER_SLACK_NS));
 }
 
-static u128 counts_least(const struct wtl_counter_spec *spec, int64_t dt_ns)
-{
-	return wtl_unit_counts(spec->unit,
-			       wtl_energy_uj(spec->min_uw, dt_ns - WTL_COUNTER_SLACK_NS));
-}
-
 static enum wtl_step step_wrapping(const struct wtl_counter_spec *spec, uint64_t prev, uint64_t cur,
 				   int64_t dt_ns, uint64_t *ret_counts)
 {
 	bool back = cur < prev;
 	u128 passed = back ? spec->range - prev + cur : cur - prev;
-	u128 least = counts_least(spec, dt_ns);
 	u128 most = counts_most(spec, dt_ns);
-	u128 wraps = 0;
 
 	if (prev >= spec->range || cur >= spec->range)
 		return WTL_STEP_BAD;
-	if (passed < least)
-		wraps = (least - passed + spec->range - 1) / spec->range;
-	passed += wraps * spec->range;
-	if (passed > most || passed > UINT64_MAX)
+	if (passed > most)
 		return WTL_STEP_RESET;
 	if (spec->max_uw && passed + spec->range <= most)
 		return WTL_STEP_AMBIGUOUS;
 	*ret_counts = (uint64_t)passed;
-	return back || wraps ? WTL_STEP_WRAPPED : WTL_STEP_OK;
+	return back ? WTL_STEP_WRAPPED : WTL_STEP_OK;
 }
 
 enum wtl_step wtl_counter_step(const struct wtl_counter_spec *spec, uint64_t prev, uint64_t cur,

@@ -9,9 +9,9 @@
 
 /* What must be known of a counter to take a difference. */
 struct wtl_counter_spec {
-	uint64_t range;		 /* it wraps to 0 after range - 1; 0: it does not wrap */
-	struct wtl_unit unit;	 /* µJ per count */
-	uint64_t min_uw, max_uw; /* bounds of the power; 0: not known */
+	uint64_t range;	      /* it wraps to 0 after range - 1; 0: it does not wrap */
+	struct wtl_unit unit; /* µJ per count */
+	uint64_t max_uw;      /* it never draws more; 0: not known */
 };
 
 /*
@@ -26,7 +26,7 @@ struct wtl_counter_spec {
 
 enum wtl_step {
 	WTL_STEP_OK,	    /* the difference is certain */
-	WTL_STEP_WRAPPED,   /* certain, and the counter wrapped once or more */
+	WTL_STEP_WRAPPED,   /* certain, and the counter wrapped once */
 	WTL_STEP_RESET,	    /* it started anew: the energy between the two is not known */
 	WTL_STEP_AMBIGUOUS, /* it may have wrapped one time more or less: not known either */
 	WTL_STEP_BAD,	    /* a value is outside the range, or time goes back: not known */
@@ -38,8 +38,8 @@ enum wtl_step {
  *
  * With a range, every number of wraps k is possible for which the energy of
  *	cur - prev + k × range
- * lies between min_uw × (dt_ns - WTL_COUNTER_SLACK_NS) and max_uw × (dt_ns + WTL_COUNTER_SLACK_NS):
- * exactly one is a certain difference, none a reset, several ambiguous. Without max_uw the least k is taken. Without a range
+ * is at least 0 and at most max_uw × (dt_ns + WTL_COUNTER_SLACK_NS): exactly one is a certain
+ * difference, none a reset, several ambiguous. Without max_uw the least k is taken. Without a range
  * a step back, or one that is too large, is a reset. *ret_counts is set for OK and WRAPPED only.
  */
 enum wtl_step wtl_counter_step(const struct wtl_counter_spec *spec, uint64_t prev, uint64_t cur,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * NVIDIA GPUs through NVML: reading what nvml_probe.c found, and getting over a driver or a GPU
- * that goes away and comes back.
+ * that goes away and comes back, or that sleeps. All of a GPU that sleeps is left alone, and NVML is
+ * loaded when the first one wakes: the only reading that allocates.
  *
  * Readings carry the time of the call. NVML stamps fields with a time of its own, but on which
  * clock is documented nowhere, so it is not used.
@@ -23,6 +24,9 @@
 #define POWER_PERIOD_NS (47500 * (WTL_NS_PER_MS / 1000))
 
 #define SLEEP_CHECK_NS (1 * WTL_NS_PER_S)
+/* What a GPU draws between waking and its first reading is lost: so it is looked for more often. Less
+ * than 100 ms for the same reason as above. */
+#define WAKE_CHECK_NS  (95 * WTL_NS_PER_MS)
 #define LOST_RETRY_NS  (1 * WTL_NS_PER_S)
 #define DENIED_WAIT_NS (1 * WTL_NS_PER_S)
 #define REFUSE_WAIT_NS (60 * WTL_NS_PER_S) /* "not supported" of what was: hardly ever changes */
@@ -54,14 +58,25 @@ static bool is_any_left(const struct wtl_nvml *nvml)
 	return false;
 }
 
+/* The library is not loaded yet where every GPU slept when the meter opened. */
+static int start_anew(struct wtl_nvml *nvml)
+{
+	int rc = 0;
+
+	wtl_nvml_lib_stop(&nvml->lib);
+	if (nvml->lib.handle < 0)
+		rc = wtl_nvml_lib_load(&nvml->lib, nvml->path, NULL);
+	return rc < 0 ? rc : wtl_nvml_lib_start(&nvml->lib);
+}
+
 static bool recover(struct wtl_nvml *nvml, int64_t now_ns)
 {
 	if (!nvml->broken)
 		return true;
 	if (now_ns < nvml->init_ns)
 		return false;
-	wtl_nvml_lib_stop(&nvml->lib);
-	nvml->broken = wtl_nvml_lib_start(&nvml->lib) != WTL_NVML_OK;
+	nvml->trouble = start_anew(nvml);
+	nvml->broken = nvml->trouble != WTL_NVML_OK;
 	nvml->init_wait_ns *= 2;
 	if (nvml->init_wait_ns > INIT_WAIT_MAX)
 		nvml->init_wait_ns = INIT_WAIT_MAX;
@@ -70,17 +85,30 @@ static bool recover(struct wtl_nvml *nvml, int64_t now_ns)
 }
 
 /* Is the GPU behind the handle the one that was lost? Another card may sit in its slot. */
-static int check_uuid(struct wtl_nvml *nvml, const struct wtl_nvml_gpu *gpu, uint64_t handle)
+static int check_uuid(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, uint64_t handle)
 {
 	char uuid[WTL_NVML_UUID_SIZE];
 	int code = wtl_nvml_device_text(&nvml->lib, WTL_NVML_UUID, handle, uuid, sizeof(uuid));
 
 	if (code == WTL_NVML_OK && gpu->uuid[0] && strcmp(uuid, gpu->uuid) != 0)
 		return WTL_NVML_GPU_NOT_FOUND;
+	if (code == WTL_NVML_OK && gpu->is_late)
+		wtl_text_copy(gpu->uuid, sizeof(gpu->uuid), uuid);
 	return code;
 }
 
-/* Looks for a lost GPU, now and then. Does it have a handle again? */
+static void take_back(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, uint64_t handle)
+{
+	gpu->handle = handle;
+	nvml->init_wait_ns = INIT_WAIT_NS;
+	if (gpu->is_late)
+		wtl_nvml_probe_late(nvml, gpu);
+	gpu->is_late = false;
+	for (size_t i = 0; i < gpu->n_channels; i++)
+		gpu->channels[i].next_ns = 0;
+}
+
+/* Looks for a GPU that was lost, or that woke up, now and then. Does it have a handle (again)? */
 static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
 {
 	int64_t now_ns = *t_ns;
@@ -90,8 +118,11 @@ static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t 
 	if (now_ns < gpu->retry_ns)
 		return false;
 	gpu->retry_ns = now_ns + LOST_RETRY_NS;
-	if (!recover(nvml, now_ns))
+	if (!recover(nvml, now_ns)) {
+		if (nvml->trouble != WTL_NVML_OK)
+			gpu->trouble = nvml->trouble;
 		return false;
+	}
 	if (gpu->bus_id[0])
 		code = wtl_nvml_handle_by_text(&nvml->lib, WTL_NVML_BY_BUS_ID, gpu->bus_id,
 					       &handle);
@@ -99,11 +130,9 @@ static bool find_again(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t 
 		code = wtl_nvml_handle_by_text(&nvml->lib, WTL_NVML_BY_UUID, gpu->uuid, &handle);
 	if (code == WTL_NVML_OK)
 		code = check_uuid(nvml, gpu, handle);
+	gpu->trouble = code;
 	if (code == WTL_NVML_OK) {
-		gpu->handle = handle;
-		nvml->init_wait_ns = INIT_WAIT_NS;
-		for (size_t i = 0; i < gpu->n_channels; i++)
-			gpu->channels[i].next_ns = 0;
+		take_back(nvml, gpu, handle);
 		*t_ns = wtl_io_mono_ns(nvml->io); /* the search is not a part of the reading */
 		return true;
 	}
@@ -124,10 +153,10 @@ static bool is_asleep(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t n
 		return false;
 	if (now_ns < gpu->power_next_ns)
 		return gpu->asleep;
-	gpu->power_next_ns = now_ns + SLEEP_CHECK_NS;
 	len = wtl_io_file_read(nvml->io, gpu->power_file, state, sizeof(state));
 	gpu->asleep = len >= (ssize_t)strlen("suspend") &&
 		      strncmp(state, "suspend", strlen("suspend")) == 0;
+	gpu->power_next_ns = now_ns + (gpu->asleep ? WAKE_CHECK_NS : SLEEP_CHECK_NS);
 	return gpu->asleep;
 }
 
@@ -160,6 +189,19 @@ static int error_of(int code)
 	return code == WTL_NVML_TIMEOUT ? -ETIMEDOUT : -WTL_ELIBRARY;
 }
 
+/* There is no handle for a GPU that is awake: it was lost, or could never be had. */
+static void set_missing(struct wtl_nvml_gpu *gpu, int64_t now_ns)
+{
+	int code = gpu->trouble ? gpu->trouble : WTL_NVML_UNINITIALIZED;
+
+	if (!gpu->is_late)
+		set_all(gpu, now_ns, WATTLE_STATUS_GONE, -ENODEV);
+	else if (code < 0) /* not a word of the GPU: it is the library that is not there */
+		set_all(gpu, now_ns, WATTLE_STATUS_FAILED, code);
+	else
+		set_all(gpu, now_ns, wtl_nvml_gpu_status(code), error_of(code));
+}
+
 /* One channel's answer. Whether the GPU itself is still there is seen to by its_fate(). */
 static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns, int code,
 		 uint64_t value)
@@ -167,6 +209,8 @@ static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns,
 	int error = code < 0 ? code : error_of(code);
 
 	wtl_reading_set(&channel->last, t0_ns, t1_ns, error, value);
+	if (code == WTL_NVML_OK)
+		channel->answered = true;
 	channel->next_ns = 0;
 	switch (wtl_nvml_status(code)) {
 	case WATTLE_STATUS_OK:
@@ -176,8 +220,9 @@ static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns,
 	case WATTLE_STATUS_DENIED:
 		channel->next_ns = t1_ns + DENIED_WAIT_NS;
 		break;
-	case WATTLE_STATUS_ABSENT: /* it was there once, or there would be no channel */
-		channel->last.status = WATTLE_STATUS_GONE;
+	case WATTLE_STATUS_ABSENT:
+		channel->last.status =
+			channel->answered ? WATTLE_STATUS_GONE : WATTLE_STATUS_ABSENT;
 		channel->next_ns = t1_ns + REFUSE_WAIT_NS;
 		break;
 	case WATTLE_STATUS_GONE:
@@ -283,7 +328,7 @@ static void read_gpu(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t
 	if (is_asleep(nvml, gpu, *t_ns))
 		set_all(gpu, *t_ns, WATTLE_STATUS_ASLEEP, 0);
 	else if (!gpu->handle && !find_again(nvml, gpu, t_ns))
-		set_all(gpu, *t_ns, WATTLE_STATUS_GONE, -ENODEV);
+		set_missing(gpu, *t_ns);
 	else if (!read_fields(nvml, gpu, t_ns) || !read_functions(nvml, gpu, t_ns))
 		set_all(gpu, *t_ns, WATTLE_STATUS_GONE, -ENODEV);
 }
@@ -328,6 +373,7 @@ static void nvml_close(void *state)
 		wtl_io_file_close(nvml->io, nvml->gpus[i].power_file);
 	wtl_nvml_lib_close(&nvml->lib);
 	free(nvml->gpus);
+	free(nvml->path);
 	*nvml = (struct wtl_nvml){0};
 }
 

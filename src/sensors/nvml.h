@@ -25,6 +25,7 @@ struct wtl_nvml_channel {
 	uint32_t field;
 	uint32_t scope;
 	enum wtl_quantity quantity;
+	bool answered;	 /* it has given a figure at least once */
 	int64_t next_ns; /* not to be asked before: the last reading stands until then */
 	struct wtl_reading last;
 };
@@ -35,6 +36,8 @@ struct wtl_nvml_gpu {
 	char uuid[WTL_NVML_UUID_SIZE];
 	int power_file; /* its runtime_status, held open; < 0: none */
 	bool asleep;
+	bool is_late; /* it has slept so far: its channel is declared, and nothing was asked */
+	int trouble;  /* is_late: why the last look for it was in vain, a code or negative errno */
 	int64_t power_next_ns;
 	int64_t retry_ns; /* without a handle: not to be looked for before */
 	struct wtl_nvml_channel channels[WTL_NVML_CHANNELS_MAX];
@@ -45,7 +48,9 @@ struct wtl_nvml {
 	struct wtl_nvml_lib lib;
 	struct wtl_io *io;
 	const struct wtl_log *log;
+	char *path;		   /* of the library, to be loaded when a GPU wakes; NULL: usual */
 	bool broken;		   /* it must be initialised anew before any other call */
+	int trouble;		   /* why that was in vain, a code or negative errno */
 	int64_t init_ns;	   /* not to be tried before */
 	int64_t init_wait_ns;	   /* doubles with each attempt in vain */
 	struct wtl_nvml_gpu *gpus; /* those with channels, in their order */
@@ -56,7 +61,7 @@ struct wtl_nvml {
 
 /*
  * Loads the library, unless every GPU sleeps, and finds the GPUs; what cannot be used becomes a
- * miss. 0 or -ENOMEM or -E2BIG.
+ * miss. GPUs that sleep are declared. 0 or -ENOMEM or -E2BIG.
  */
 int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *options,
 		  struct wtl_catalog *catalog);
@@ -69,5 +74,17 @@ int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *option
  */
 int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned number,
 		   struct wtl_catalog *catalog);
+
+/*
+ * Adds the channel of a GPU that sleeps, unasked: an energy counter. Only Turing and later can be
+ * suspended while the driver holds them (runtime D3), and all since Volta have the counter. device
+ * is what it is called. 0 or -ENOMEM or -E2BIG.
+ */
+int wtl_nvml_declare(struct wtl_nvml_gpu *gpu, unsigned number, const char *device,
+		     struct wtl_catalog *catalog);
+
+/* A declared GPU is awake, and has a handle: finds out by which call its counter answers. Nothing
+ * is allocated. */
+void wtl_nvml_probe_late(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu);
 
 #endif

@@ -32,6 +32,7 @@ enum {
 struct pci_gpu {
 	char id[WTL_NVML_BUS_ID_SIZE]; /* "0000:17:00.0" */
 	char driver[32];	       /* "" if none or not known */
+	uint16_t device;	       /* 0x25a0 */
 	bool asleep;
 	bool found; /* NVML has it, or it is accounted for otherwise */
 };
@@ -42,8 +43,9 @@ struct finding {
 	bool is_container;
 	struct pci_gpu *pci;
 	size_t n_pci;
-	bool pci_known; /* there is a PCI bus to look at */
-	size_t n_asleep;
+	bool pci_known;	 /* there is a PCI bus to look at */
+	size_t n_asleep; /* of those that are NVIDIA's driver's */
+	size_t n_foreign;
 	unsigned number;     /* of the next GPU */
 	unsigned n_nameless; /* GPUs that NVML counts but does not give a handle for */
 };
@@ -68,6 +70,7 @@ static void look_at(struct wtl_io *io, struct pci_gpu *gpu, const char *id)
 	const char *base;
 
 	wtl_text_copy(gpu->id, sizeof(gpu->id), id);
+	gpu->device = (uint16_t)read_hex(io, id, "device");
 	snprintf(path, sizeof(path), PCI_DIR "/%s", gpu->id);
 	gpu->asleep = wtl_device_suspended(io, path);
 	snprintf(path, sizeof(path), PCI_DIR "/%s/driver", gpu->id);
@@ -76,6 +79,12 @@ static void look_at(struct wtl_io *io, struct pci_gpu *gpu, const char *id)
 	base = strrchr(target, '/');
 	base = base ? base + 1 : target;
 	wtl_text_clean(gpu->driver, sizeof(gpu->driver), base, strlen(base));
+}
+
+/* A GPU on the bus that another driver holds: NVML cannot say anything about it. */
+static bool is_foreign(const struct pci_gpu *gpu)
+{
+	return gpu->driver[0] && strncmp(gpu->driver, "nvidia", strlen("nvidia")) != 0;
 }
 
 /*
@@ -96,6 +105,7 @@ static bool is_ruled_out(struct wtl_io *io)
 static int pci_scan(struct finding *finding)
 {
 	struct wtl_io *io = finding->nvml->io;
+	struct pci_gpu *gpu;
 	struct wtl_buf names;
 	const char *id;
 	int n;
@@ -119,8 +129,10 @@ static int pci_scan(struct finding *finding)
 		    read_hex(io, id, "vendor") != VENDOR_NVIDIA ||
 		    read_hex(io, id, "class") >> 16 != CLASS_DISPLAY)
 			continue;
-		look_at(io, &finding->pci[finding->n_pci], id);
-		finding->n_asleep += finding->pci[finding->n_pci++].asleep;
+		gpu = &finding->pci[finding->n_pci++];
+		look_at(io, gpu, id);
+		finding->n_foreign += is_foreign(gpu);
+		finding->n_asleep += gpu->asleep && !is_foreign(gpu);
 	}
 	wtl_buf_done(&names);
 	return n == -ENOMEM ? n : 0;
@@ -151,27 +163,6 @@ static int miss_gpu(struct finding *finding, enum wattle_status status, const ch
 				 reason);
 }
 
-static int miss_asleep(struct finding *finding, const struct pci_gpu *gpu)
-{
-	char reason[200], remedy[240];
-
-	snprintf(reason, sizeof(reason),
-		 "the NVIDIA GPU at %s is suspended, and reading it would wake it: it is not "
-		 "measured",
-		 gpu->id);
-	snprintf(remedy, sizeof(remedy),
-		 "start wattle while the GPU is in use, or keep it awake: "
-		 "echo on | sudo tee " PCI_DIR "/%s/power/control",
-		 gpu->id);
-	return miss_gpu(finding, WATTLE_STATUS_ASLEEP, remedy, reason);
-}
-
-/* A GPU on the bus that another driver holds: NVML cannot say anything about it. */
-static bool is_foreign(const struct pci_gpu *gpu)
-{
-	return gpu->driver[0] && strncmp(gpu->driver, "nvidia", strlen("nvidia")) != 0;
-}
-
 static int miss_foreign(struct finding *finding, const struct pci_gpu *gpu)
 {
 	char reason[200];
@@ -185,7 +176,7 @@ static int miss_foreign(struct finding *finding, const struct pci_gpu *gpu)
 			reason);
 }
 
-/* The same trouble for all GPUs that are awake: one miss each, or one in all if none is known. */
+/* The same trouble for all GPUs of NVML: one miss each, or one in all if none is known. */
 static int miss_all(struct finding *finding, enum wattle_status status, const char *reason,
 		    const char *remedy)
 {
@@ -195,9 +186,7 @@ static int miss_all(struct finding *finding, enum wattle_status status, const ch
 		const struct pci_gpu *gpu = &finding->pci[i];
 		char text[200];
 
-		if (gpu->asleep) {
-			rc = miss_asleep(finding, gpu);
-		} else if (is_foreign(gpu)) {
+		if (is_foreign(gpu)) {
 			rc = miss_foreign(finding, gpu);
 		} else {
 			snprintf(text, sizeof(text), "the NVIDIA GPU at %s: %s", gpu->id, reason);
@@ -223,9 +212,6 @@ static int load(struct finding *finding, const char *path)
 	bool absent;
 	int rc;
 
-	if (path && !path[0])
-		return miss_all(finding, WATTLE_STATUS_ABSENT, "NVML is switched off by request",
-				"");
 	rc = wtl_nvml_lib_load(&finding->nvml->lib, path, &err);
 	if (rc == 0)
 		return 1;
@@ -277,6 +263,43 @@ static void power_open(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu,
 		gpu->power_file = wtl_io_file_open(nvml->io, path);
 		return;
 	}
+}
+
+/* Room for as many GPUs. */
+static int reserve(struct wtl_nvml *nvml, size_t n)
+{
+	if (n)
+		nvml->gpus = calloc(n, sizeof(nvml->gpus[0]));
+	return n && !nvml->gpus ? -ENOMEM : 0;
+}
+
+/*
+ * A GPU that sleeps: a channel, and a miss that says so for as long as it does. It is not asked
+ * anything, and so is declared only where NVIDIA's driver is known to hold it and its sleep can be
+ * followed.
+ */
+static int take_asleep(struct finding *finding, const struct pci_gpu *pci)
+{
+	struct wtl_nvml_gpu *gpu = &finding->nvml->gpus[finding->nvml->n_gpus];
+	char device[64], reason[200], remedy[240];
+	int rc = 0;
+
+	*gpu = (struct wtl_nvml_gpu){.asleep = true, .is_late = true};
+	wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), pci->id);
+	power_open(finding->nvml, gpu, finding);
+	finding->nvml->n_gpus++;
+	snprintf(device, sizeof(device), "NVIDIA GPU %04x at %s", pci->device, pci->id);
+	if (pci->driver[0] && gpu->power_file >= 0)
+		rc = wtl_nvml_declare(gpu, finding->number, device, finding->catalog);
+	if (rc < 0)
+		return rc;
+	snprintf(reason, sizeof(reason),
+		 "the NVIDIA GPU at %s is suspended, and reading it would wake it", pci->id);
+	snprintf(remedy, sizeof(remedy), "%s: echo on | sudo tee " PCI_DIR "/%s/power/control",
+		 gpu->n_channels ? "it is measured once it is in use; to keep it awake"
+				 : "start wattle while it is in use, or keep it awake",
+		 pci->id);
+	return miss_gpu(finding, WATTLE_STATUS_ASLEEP, remedy, reason);
 }
 
 /* A GPU with a handle: identity, then what it can measure. */
@@ -341,13 +364,13 @@ static int find_by_bus_id(struct finding *finding)
 		int code;
 
 		gpu->found = true;
-		if (gpu->asleep) {
-			rc = miss_asleep(finding, gpu);
-			continue;
-		}
 		if (is_foreign(gpu)) {
 			/* Has no number with NVML: find_rest() gives it one after all others. */
 			gpu->found = false;
+			continue;
+		}
+		if (gpu->asleep) {
+			rc = take_asleep(finding, gpu);
 			continue;
 		}
 		code = wtl_nvml_handle_by_text(&finding->nvml->lib, WTL_NVML_BY_BUS_ID, gpu->id,
@@ -410,13 +433,38 @@ static int find_all(struct finding *finding)
 		return miss_all(finding, WATTLE_STATUS_ABSENT, "there is no NVIDIA GPU", "");
 	if (count > WTL_NVML_GPUS_MAX)
 		count = WTL_NVML_GPUS_MAX;
-	if (count) {
-		nvml->gpus = calloc(count, sizeof(nvml->gpus[0]));
-		if (!nvml->gpus)
-			return -ENOMEM;
-	}
-	rc = finding->n_asleep ? find_by_bus_id(finding) : find_by_index(finding, count);
+	rc = reserve(nvml, count);
+	if (rc == 0)
+		rc = finding->n_asleep ? find_by_bus_id(finding) : find_by_index(finding, count);
 	return rc < 0 ? rc : find_rest(finding);
+}
+
+/* Every GPU of NVML sleeps: it is not loaded before one of them wakes. */
+static int find_asleep(struct finding *finding)
+{
+	int rc = reserve(finding->nvml, finding->n_pci);
+
+	finding->nvml->broken = true;
+	if (rc == 0)
+		rc = find_by_bus_id(finding);
+	return rc < 0 ? rc : find_rest(finding);
+}
+
+static int find(struct finding *finding, const char *path)
+{
+	int rc = pci_scan(finding);
+
+	if (rc < 0)
+		return rc;
+	if (path && !path[0])
+		return miss_all(finding, WATTLE_STATUS_ABSENT, "NVML is switched off by request",
+				"");
+	if (finding->n_asleep && finding->n_asleep + finding->n_foreign == finding->n_pci)
+		return find_asleep(finding);
+	rc = load(finding, path);
+	if (rc > 0)
+		rc = start(finding);
+	return rc > 0 ? find_all(finding) : rc;
 }
 
 int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *options,
@@ -427,15 +475,12 @@ int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *option
 	int rc;
 
 	finding.number = wtl_catalog_count(catalog, WATTLE_KIND_GPU);
-	rc = pci_scan(&finding);
-	if (rc == 0 && finding.n_pci && finding.n_asleep == finding.n_pci)
-		rc = miss_all(&finding, WATTLE_STATUS_ASLEEP, "", ""); /* nothing is loaded */
-	else if (rc == 0)
-		rc = load(&finding, options->nvml_path);
-	if (rc > 0)
-		rc = start(&finding);
-	if (rc > 0)
-		rc = find_all(&finding);
+	if (options->nvml_path) {
+		nvml->path = strdup(options->nvml_path);
+		if (!nvml->path)
+			return -ENOMEM;
+	}
+	rc = find(&finding, options->nvml_path);
 	free(finding.pci);
 	return rc;
 }

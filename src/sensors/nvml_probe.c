@@ -191,11 +191,24 @@ static int add(struct probe *probe, struct wtl_channel *channel, const struct wt
 	rc = wtl_catalog_add(probe->catalog, channel);
 	if (rc < 0)
 		return rc;
-	gpu->channels[gpu->n_channels++] = *how;
+	gpu->channels[gpu->n_channels] = *how;
+	gpu->channels[gpu->n_channels++].answered = !gpu->is_late;
 	return 0;
 }
 
-static int add_energy(struct probe *probe)
+/* By which call the counter answers; false: by none. */
+static bool energy_works(struct probe *probe, enum wtl_nvml_via *ret_via)
+{
+	if (field_works(probe, WTL_NVML_FIELD_ENERGY, WTL_NVML_SCOPE_GPU))
+		*ret_via = WTL_NVML_VIA_FIELD;
+	else if (function_works(probe, WTL_NVML_TOTAL_ENERGY))
+		*ret_via = WTL_NVML_VIA_TOTAL_ENERGY;
+	else
+		return false;
+	return true;
+}
+
+static int add_energy(struct probe *probe, enum wtl_nvml_via via)
 {
 	struct wtl_channel channel = {
 		.kind = WATTLE_KIND_GPU,
@@ -204,18 +217,13 @@ static int add_energy(struct probe *probe)
 		.update_ns = COUNTER_UPDATE_NS,
 		.max_uw = MAX_UW,
 	};
-	struct wtl_nvml_channel how = {
+	const struct wtl_nvml_channel how = {
+		.via = via,
 		.field = WTL_NVML_FIELD_ENERGY,
 		.scope = WTL_NVML_SCOPE_GPU,
 		.quantity = WTL_QUANTITY_ENERGY,
 	};
 
-	if (field_works(probe, how.field, how.scope))
-		how.via = WTL_NVML_VIA_FIELD;
-	else if (function_works(probe, WTL_NVML_TOTAL_ENERGY))
-		how.via = WTL_NVML_VIA_TOTAL_ENERGY;
-	else
-		return 0;
 	wtl_text_copy(channel.domain, sizeof(channel.domain), probe->domain);
 	return add(probe, &channel, &how);
 }
@@ -318,8 +326,9 @@ int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned num
 {
 	struct probe probe = {.nvml = nvml, .gpu = gpu, .catalog = catalog};
 	struct wtl_nvml_channel module = {.quantity = WTL_QUANTITY_POWER};
+	enum wtl_nvml_via via;
 	bool has_module;
-	int rc;
+	int rc = 0;
 
 	snprintf(probe.domain, sizeof(probe.domain), "gpu-%u", number);
 	wtl_nvml_device_text(&nvml->lib, WTL_NVML_NAME, gpu->handle, probe.device,
@@ -330,7 +339,8 @@ int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned num
 	ask_fields(&probe);
 	has_module = power_field(&probe, WTL_NVML_SCOPE_MODULE, &module);
 
-	rc = add_energy(&probe);
+	if (energy_works(&probe, &via))
+		rc = add_energy(&probe, via);
 	if (rc == 0)
 		rc = add_gpu_power(&probe, has_module);
 	if (rc == 0 && !gpu->n_channels)
@@ -340,4 +350,25 @@ int wtl_nvml_probe(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, unsigned num
 	if (rc == 0 && has_module)
 		rc = add_module_power(&probe, &module);
 	return rc;
+}
+
+/* ---- GPUs that sleep ---- */
+
+int wtl_nvml_declare(struct wtl_nvml_gpu *gpu, unsigned number, const char *device,
+		     struct wtl_catalog *catalog)
+{
+	struct probe probe = {.gpu = gpu, .catalog = catalog};
+
+	snprintf(probe.domain, sizeof(probe.domain), "gpu-%u", number);
+	wtl_text_copy(probe.device, sizeof(probe.device), device);
+	return add_energy(&probe, WTL_NVML_VIA_FIELD);
+}
+
+void wtl_nvml_probe_late(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu)
+{
+	struct probe probe = {.nvml = nvml, .gpu = gpu};
+
+	ask_fields(&probe);
+	/* Where neither answers, reading the field tells why. */
+	(void)energy_works(&probe, &gpu->channels[0].via);
 }

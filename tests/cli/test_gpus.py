@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """wattle run on the fake NVML: what it finds is what the script says was drawn, or says why not."""
 
+from decimal import Decimal
+
 import pytest
 
 from conftest import ROOTS, SCRIPTS, check_sums, domain
@@ -139,3 +141,67 @@ def test_without_nvml_by_request(gpus):
 def test_a_library_that_cannot_be_loaded_is_a_reason_not_an_error(gpus, library):
     report = measure(gpus("a100"), "--nvml", library, seconds="0.1")
     assert report["exit_status"] == 0
+
+
+STATE = "sys/bus/pci/devices/0000:01:00.0/power/runtime_status"
+
+
+def sleeper(machine, gpus, *steps, nvml=None):
+    """Runs the steps on the laptop whose GPU sleeps at first; each is a state or a time in seconds."""
+    laptop = machine("nvidia-laptop")
+    moves = [x for step in steps
+             for x in (("write", laptop.path / STATE, step) if isinstance(step, str)
+                       else ("sleep", step))]
+    options = ("--nvml", nvml) if nvml else gpus("laptop").options
+    report = laptop.measure(*moves, options=(*options, "-i", "20"), env=gpus("laptop").env)
+    return report, domain(report, "gpu-0")
+
+
+def test_a_gpu_that_wakes_is_measured_from_then_on(machine, gpus):
+    report, line = sleeper(machine, gpus, 0.3, "active", 1.5)
+    assert (line["source"], line["method"], line["status"]) == ("nvml", "counter", "gap")
+    agrees(line, 30, 0.1)
+    assert line["measured_s"] > 0
+    assert line["gap_s"] >= Decimal("0.2")
+    assert "incomplete" in report["total"]["flags"]
+
+
+def test_a_gpu_that_sleeps_again_keeps_what_was_measured(machine, gpus):
+    """The kernel is asked once a second whether it sleeps."""
+    _, line = sleeper(machine, gpus, "active", 1.0, "suspended", 1.5)
+    assert line["status"] == "asleep"
+    assert "suspended" in line["reason"] and "power/control" in line["remedy"]
+    agrees(line, 30, 0.1)
+    assert line["gap_s"] > 0
+
+
+def test_a_gpu_that_wakes_again_has_lost_nothing(machine, gpus):
+    _, line = sleeper(machine, gpus, "active", 1.0, "suspended", 1.5, "active", 1.0)
+    assert line["status"] in ("ok", "gap")  # a gap before it was first looked at
+    assert line["flags"] == []
+    assert line["measured_s"] > 2
+    agrees(line, 30, 0.1)
+
+
+def test_a_gpu_that_sleeps_all_the_time_is_absent_with_its_reason(machine, gpus):
+    report, line = sleeper(machine, gpus, 0.3)
+    assert line["status"] == "asleep" and "energy_j" not in line
+    assert "0000:01:00.0 is suspended" in line["reason"]
+    assert "measured once it is in use" in line["remedy"]
+    assert "incomplete" in report["total"]["flags"]
+
+
+@pytest.mark.parametrize("steps,status", [((0.1,), "asleep"), (("active", 0.5), "failed")])
+def test_no_library_is_looked_for_while_all_gpus_sleep(machine, gpus, steps, status):
+    _, line = sleeper(machine, gpus, *steps, nvml="/no/such/libnvidia-ml.so.1")
+    assert line["status"] == status
+    assert line["reason"] and "energy_j" not in line
+
+
+def test_a_gpu_whose_counter_stands_still_is_not_at_0_joule(gpus):
+    text = TWO.format(first="").replace("power 0 const 100", "power 0 const 0")
+    report = measure(gpus(text=text), "-i", "20", seconds="1.5")
+    line = domain(report, "gpu-0")
+    assert line["status"] == "failed" and "energy_j" not in line
+    assert line["reason"] == "the counter stands still"
+    agrees(domain(report, "gpu-1"), 200, 0.02)

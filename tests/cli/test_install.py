@@ -127,7 +127,7 @@ def test_example(installed, tmp_path, standard):
     assert total > 0 and "modelled" in out
     # One whose counters stand still.
     so_far, total, out = check_example(
-        program, installed[1], "xeon-2s-dram", {"package-0": "rapl-perf", "dram-1": "rapl-perf"}
+        program, installed[1], "xeon-2s-dram", {"dram-0": "rapl-perf", "dram-1": "rapl-perf"}
     )
     assert total == 0 and so_far == [0, 0, 0] and ", counter" in out
 

@@ -266,7 +266,7 @@ def test_keys_carry_their_units_and_times_fit():
     report = run_wattle("run", *XEON, "-f", "json", "--", "sleep", "0.2").json
     assert Decimal("0.2") <= report["duration_s"] < 60
     assert report["start_utc"].endswith("Z")
-    for line in (report["total"], *report["domains"]):
+    for line in (report["total"], *(d for d in report["domains"] if d["kind"] == "dram")):
         assert line["measured_s"] + line["gap_s"] <= report["duration_s"] + Decimal("0.05")
         assert line["method"] == "counter"
         assert -line["energy_j"].as_tuple().exponent == 6
@@ -570,7 +570,7 @@ def test_a_thousand_samples_a_second(gpus):
     check_sums(report)
     ticks = report["self"]["ticks"]
     assert 2 <= ticks <= report["duration_s"] * 1000 + 10
-    assert domain(report, "package-0")["samples"] <= ticks
+    assert domain(report, "dram-0")["samples"] <= ticks
 
 
 def test_jitter_measures_the_same(machine):

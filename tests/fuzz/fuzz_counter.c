@@ -30,13 +30,12 @@ static uint64_t u64(const uint8_t *data)
 	return value;
 }
 
-/* The range, both bounds, and a unit: a fraction, or one that machines have. */
+/* The range, the bound, and a unit: a fraction, or one that machines have. Eight bytes between are not
+ * used. */
 static struct wtl_counter_spec read_spec(const uint8_t *data)
 {
-	struct wtl_counter_spec spec = {.range = u64(data),
-					.min_uw = u64(data + 8),
-					.max_uw = u64(data + 16),
-					.unit = WTL_UNIT_MICRO};
+	struct wtl_counter_spec spec = {
+		.range = u64(data), .max_uw = u64(data + 16), .unit = WTL_UNIT_MICRO};
 
 	if (data[24] & 1)
 		spec.unit = WTL_UNIT_MILLI;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "account_bench.h"
 
-#include "base/err.h"
-
 /* ---- Counters ---- */
 
 static void test_nothing_read(void **state)
@@ -62,77 +60,6 @@ static void test_zero_of_a_sensor_is_in_the_budget(void **state)
 	assert_near(since(&b, &m).budget.gain_uj, hypot(30e6, 20e6), 1);
 }
 
-/* A package that draws nothing for two seconds has lost its counter: no joule is claimed for that time,
- * and none is lost when it moves again. */
-static void test_frozen(void **state)
-{
-	struct bench b;
-	struct wtl_figure figure;
-	struct wtl_mark m, late;
-
-	(void)state;
-	init(&b, counter_channel());
-	good(&b, S, 0);
-	m = mark(&b);
-	good(&b, 2 * S, 100 * J);
-	good(&b, 4 * S, 100 * J);
-	assert_int_equal(b.account.status, WATTLE_STATUS_OK);
-	good(&b, 5 * S, 100 * J);
-	assert_int_equal(b.account.status, WATTLE_STATUS_FAILED);
-	assert_int_equal(b.account.error, -WTL_EFROZEN);
-	figure = since(&b, &m);
-	assert_true(figure.has_energy);
-	assert_int_equal(figure.energy_uj, 100 * J);
-	assert_int_equal(figure.measured_ns, S);
-	assert_true(figure.gap_ns >= 3 * S && figure.gap_ns < 3 * S + MS);
-	/* A window within the standstill has no figure. */
-	late = mark(&b);
-	good(&b, 6 * S, 100 * J);
-	figure = since(&b, &late);
-	assert_false(figure.has_energy);
-	assert_true(figure.gap_ns > S / 2);
-	good(&b, 7 * S, 600 * J);
-	assert_int_equal(b.account.status, WATTLE_STATUS_OK);
-	expect_figure(since(&b, &m), 600 * J, 6 * S, 0);
-}
-
-/* A standstill that ends in a reset was not measured, and stays a gap when the counter runs again. */
-static void test_frozen_then_reset(void **state)
-{
-	struct bench b;
-	struct wtl_mark m, late;
-
-	(void)state;
-	init(&b, counter_channel());
-	good(&b, S, 5000 * J);
-	m = mark(&b);
-	good(&b, 2 * S, 5100 * J);
-	for (int t = 3; t <= 12; t++)
-		good(&b, t * S, 5100 * J);
-	assert_int_equal(b.account.error, -WTL_EFROZEN);
-	late = mark(&b);
-	good(&b, 13 * S, 0);
-	good(&b, 14 * S, 100 * J);
-	expect_figure(since(&b, &m), 200 * J, 2 * S, 11 * S);
-	assert_int_equal(since(&b, &m).resets, 1);
-	/* Of a window that began within it, only what lies in the window. */
-	expect_figure(since(&b, &late), 100 * J, S, S);
-	/* Slept, or opened anew, while it stood still: the same. */
-	for (int t = 15; t <= 20; t++)
-		good(&b, t * S, 100 * J);
-	wtl_account_break(&b.account);
-	good(&b, 21 * S, 100 * J);
-	good(&b, 22 * S, 150 * J);
-	expect_figure(since(&b, &m), 250 * J, 3 * S, 18 * S);
-	/* And rubbish while it stands still. */
-	for (int t = 23; t <= 30; t++)
-		good(&b, t * S, 150 * J);
-	good(&b, 31 * S, b.channel.range);
-	good(&b, 32 * S, 150 * J);
-	good(&b, 33 * S, 160 * J);
-	expect_figure(since(&b, &m), 260 * J, 4 * S, 28 * S);
-}
-
 /* A slow source held up the beginning: the gap is still no longer than the window. */
 static void test_gap_within_the_window(void **state)
 {
@@ -150,30 +77,6 @@ static void test_gap_within_the_window(void **state)
 	assert_false(figure.has_energy);
 	assert_int_equal(figure.gap_ns, b.now_ns - m.t_ns);
 	assert_int_equal(figure.measured_ns, 0);
-}
-
-/* Cores may rest, and a slow counter is given its time. */
-static void test_not_frozen(void **state)
-{
-	struct wtl_channel core = counter_channel(), slow = counter_channel(),
-			   model = counter_channel();
-	struct wtl_channel channels[3];
-
-	(void)state;
-	core.kind = WATTLE_KIND_CORE;
-	slow.update_ns = S;
-	model.method = WATTLE_METHOD_MODELLED;
-	channels[0] = core;
-	channels[1] = slow;
-	channels[2] = model;
-	for (int i = 0; i < 3; i++) {
-		struct bench b;
-
-		init(&b, channels[i]);
-		for (int t = 1; t <= 20; t++)
-			good(&b, t * S, 7);
-		assert_int_equal(b.account.status, WATTLE_STATUS_OK);
-	}
 }
 
 /* A mark during a failure waits for the first good reading; what lay before is a gap. */
@@ -773,9 +676,6 @@ int main(void)
 		cmocka_unit_test(test_nothing_read),
 		cmocka_unit_test(test_window),
 		cmocka_unit_test(test_zero_of_a_sensor_is_in_the_budget),
-		cmocka_unit_test(test_frozen),
-		cmocka_unit_test(test_frozen_then_reset),
-		cmocka_unit_test(test_not_frozen),
 		cmocka_unit_test(test_gap_within_the_window),
 		cmocka_unit_test(test_late_first_reading),
 		cmocka_unit_test(test_denied),

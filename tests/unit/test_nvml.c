@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The NVML source against the fake library (tests/fake) and roots with and without NVIDIA GPUs. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,6 +292,8 @@ static void add_pci(struct nv *nv, const char *id, const char *state, const char
 	bench_write(&nv->bench, path, "0x030000\n");
 	snprintf(path, sizeof(path), PCI "%s/power/runtime_status", id);
 	bench_write(&nv->bench, path, state);
+	if (!driver)
+		return;
 	snprintf(path, sizeof(path), PCI "%s/driver", id);
 	snprintf(target, sizeof(target), "../../drivers/%s", driver);
 	bench_link(&nv->bench, path, target);
@@ -345,21 +348,209 @@ static void test_numbers_go_on(void **state)
 
 /* ---- Sleep ---- */
 
+#define LAPTOP_STATE PCI "0000:01:00.0/power/runtime_status"
+
+/* The laptop with its GPU asleep, as a copy that may be changed. */
+static void laptop(struct nv *nv, const char *script)
+{
+	memset(nv, 0, sizeof(*nv));
+	bench_copy(&nv->bench, "nvidia-laptop");
+	nv_prepare(nv, script);
+}
+
 static void test_asleep(void **state)
 {
+	const struct wtl_channel *energy;
+	unsigned before;
 	struct nv nv;
 
 	(void)state;
 	nv_start_on(&nv, "nvidia-laptop", "asleep");
-	assert_int_equal(nv.lib_opens, 0); /* loading NVML alone can wake it */
-	nv_check_domains(&nv, "");
-	assert_int_equal(nv.bench.catalog.n_misses, 1); /* the audio function is no GPU */
-	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
+	nv_check_domains(&nv, "gpu-0"); /* the audio function is no GPU */
+	energy = nv_channel(&nv, 0);
+	assert_int_equal(energy->kind, WATTLE_KIND_GPU);
+	assert_int_equal(energy->quantity, WTL_QUANTITY_ENERGY);
+	assert_int_equal(energy->method, WATTLE_METHOD_COUNTER);
+	assert_true(energy->in_total);
+	assert_string_equal(energy->device, "NVIDIA GPU 25a0 at 0000:01:00.0");
+	assert_int_equal(energy->unit.num, 1000);
+	assert_int_equal(energy->range, 0); /* what begins anew is a reset, and no wrap */
+	assert_true(energy->max_uw > 0 && energy->update_ns > 0);
+	assert_int_equal(nv.bench.catalog.n_misses, 1);
+	assert_true(nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
+				  "measured once it is in use")
+			    ->in_total);
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "would wake it",
 		      "/0000:01:00.0/power/control");
-	/* A GPU without a channel stays unmeasured, whatever happens to it later. */
-	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "not measured",
-		      "start wattle while the GPU is in use");
+	before = nv.bench.reads;
+	for (int i = 1; i <= 500; i++) {
+		nv_at(&nv, i * 0.01);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	}
+	/* Looked at ten times a second, whatever the interval. */
+	assert_in_range(nv.bench.reads - before, 45, 55);
+	assert_int_equal(nv.lib_opens, 0); /* loading NVML alone can wake it */
+	nv_done(&nv);
+}
+
+static void test_wakes(void **state)
+{
+	unsigned long touched;
+	struct nv nv;
+
+	(void)state;
+	laptop(&nv, "laptop");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
 	nv_at(&nv, 1);
+	bench_write(&nv.bench, LAPTOP_STATE, "resuming\n");
+	nv_at(&nv, 1.05); /* too early to look again */
+	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	nv_at(&nv, 1.1);
+	nv_check_ok(&nv.bench.readings[0], 700000 + 33000);
+	assert_int_equal(nv.lib_opens, 1);
+	assert_int_equal(nv.calls("nvmlDeviceGetHandleByIndex_v2"), 0);
+	assert_int_equal(nv.calls("nvmlDeviceGetUUID"), 1);
+	for (int i = 12; i < 40; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_ok(&nv.bench.readings[0], 700000 + (uint64_t)i * 3000);
+	}
+
+	bench_write(&nv.bench, LAPTOP_STATE, "suspended\n");
+	nv_at(&nv, 5);
+	touched = nv.calls("*");
+	for (int i = 50; i < 100; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	}
+	assert_int_equal(nv.calls("*"), touched);
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	nv_at(&nv, 10); /* and on it goes, by the same handle */
+	nv_check_ok(&nv.bench.readings[0], 700000 + 300000);
+	assert_int_equal(nv.calls("*"), touched + 1);
+	assert_int_equal(nv.calls("nvmlInit_v2"), 1);
+	/* Its counter began anew while it slept once more: for the account to see. */
+	bench_write(&nv.bench, LAPTOP_STATE, "suspended\n");
+	nv_at(&nv, 15);
+	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	nv_at(&nv, 21);
+	nv_check_ok(&nv.bench.readings[0], 30000);
+	assert_false(nv.bench.readings[0].anew);
+	nv_done(&nv);
+}
+
+/* The library, or the driver, is not there when the GPU wakes: it is looked for less and less often, and
+ * nothing is said of the GPU that is not known. */
+static void test_wakes_to_no_library(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	laptop(&nv, "laptop");
+	assert_int_equal(nv_open(&nv, "/nonexistent/libnvidia-ml.so.1"), 0);
+	nv_check_domains(&nv, "gpu-0");
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	for (int i = 1; i <= 6000; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_FAILED);
+		assert_true(nv.bench.readings[0].error < 0);
+	}
+	assert_in_range(nv.lib_opens, 10, 20);
+	bench_write(&nv.bench, LAPTOP_STATE, "suspended\n");
+	nv_at(&nv, 602);
+	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	nv_done(&nv);
+}
+
+static void test_wakes_to_no_driver(void **state)
+{
+	static const struct {
+		const char *script;
+		enum wattle_status status;
+	} cases[] = {
+		{"not-loaded", WATTLE_STATUS_FAILED},
+		{"init-denied", WATTLE_STATUS_DENIED},
+		{"empty", WATTLE_STATUS_GONE}, /* NVML does not know it */
+	};
+	struct nv nv;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		laptop(&nv, cases[i].script);
+		assert_int_equal(nv_open(&nv, nv_library()), 0);
+		bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+		for (int k = 1; k <= 6000; k++) {
+			nv_at(&nv, k * 0.1);
+			nv_check_status(&nv.bench.readings[0], cases[i].status);
+			assert_true(nv.bench.readings[0].error < 0);
+		}
+		assert_int_equal(nv.lib_opens, 1);
+		assert_in_range(nv.calls("nvmlInit_v2"), 10, 20);
+		nv.faulty = true; /* an NVML that never came up is not shut down */
+		nv_done(&nv);
+	}
+}
+
+/* What was declared is not there: absent, never 0, and hardly asked for again. */
+static void test_wakes_without_a_counter(void **state)
+{
+	unsigned long before = 0;
+	struct nv nv;
+
+	(void)state;
+	laptop(&nv, "laptop-power-only");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	for (int i = 1; i < 500; i++) {
+		nv_at(&nv, i * 0.1);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ABSENT);
+		assert_int_equal(nv.bench.readings[0].error, -EOPNOTSUPP);
+		if (i == 1)
+			before = nv.calls("*");
+	}
+	assert_int_equal(nv.calls("*"), before);
+	nv_done(&nv);
+}
+
+/* A driver without fields, whose counter has a function of its own. */
+static void test_wakes_to_an_old_driver(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "no-fields");
+	add_pci(&nv, "0000:17:00.0", "suspended\n", "nvidia");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	nv_check_domains(&nv, "gpu-0");
+	bench_write(&nv.bench, PCI "0000:17:00.0/power/runtime_status", "active\n");
+	nv_at(&nv, 2);
+	nv_check_ok(&nv.bench.readings[0], 99000 + 90000);
+	nv_done(&nv);
+}
+
+/* Nothing is declared of a sleeping GPU that NVML could not measure, or whose sleep cannot be followed. */
+static void test_asleep_and_not_ours(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	nv_empty(&nv, "asleep");
+	add_pci(&nv, "0000:01:00.0", "suspended\n", "nouveau");
+	add_pci(&nv, "0000:02:00.0", "suspended\n", NULL);
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	assert_int_equal(nv.lib_opens, 0);
+	nv_check_domains(&nv, "");
+	assert_int_equal(nv.bench.catalog.n_misses, 2);
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:02:00.0 is suspended",
+		      "start wattle while it is in use");
+	nv_check_miss(&nv, "gpu-1", WATTLE_STATUS_FAILED, "driven by nouveau", "own driver");
+	nv_at(&nv, 1);
+	nv_done(&nv);
+
+	laptop(&nv, "asleep");
+	assert_int_equal(nv_open(&nv, ""), 0);
+	nv_check_domains(&nv, "");
+	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ABSENT, "switched off", NULL);
 	nv_done(&nv);
 }
 
@@ -372,17 +563,23 @@ static void test_one_of_two_asleep(void **state)
 	add_pci(&nv, "0000:01:00.0", "suspended\n", "nvidia");
 	add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
 	assert_int_equal(nv_open(&nv, nv_library()), 0);
-	nv_check_domains(&nv, "gpu-1 gpu-1");
-	assert_string_equal(nv_channel(&nv, 0)->device, "NVIDIA GeForce RTX 4090");
+	nv_check_domains(&nv, "gpu-0 gpu-1 gpu-1");
+	assert_string_equal(nv_channel(&nv, 1)->device, "NVIDIA GeForce RTX 4090");
 	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "suspended", "power/control");
 	for (int i = 1; i < 30; i++) {
 		nv_at(&nv, i * 0.1);
-		nv_check_ok(&nv.bench.readings[0], 4000 + (uint64_t)i * 2100);
+		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+		nv_check_ok(&nv.bench.readings[1], 4000 + (uint64_t)i * 2100);
 	}
 	assert_int_equal(nv.touched(0), 0);
 	assert_true(nv.touched(1) > 0);
 	assert_int_equal(nv.calls("nvmlDeviceGetHandleByIndex_v2"), 0);
 	assert_int_equal(nv.calls("nvmlDeviceGetHandleByUUID"), 0);
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	nv_at(&nv, 3);
+	nv_check_ok(&nv.bench.readings[0], 3000 + 15000);
+	nv_check_ok(&nv.bench.readings[1], 4000 + 63000);
+	assert_int_equal(nv.calls("nvmlInit_v2"), 1);
 	nv_done(&nv);
 }
 
@@ -439,7 +636,7 @@ static void test_foreign_gpus_take_no_number(void **state)
 	add_pci(&nv, "0000:01:00.0", "suspended\n", "nvidia");
 	add_pci(&nv, "0000:41:00.0", "active\n", "nvidia");
 	assert_int_equal(nv_open(&nv, nv_library()), 0);
-	nv_check_domains(&nv, "gpu-1 gpu-1");
+	nv_check_domains(&nv, "gpu-0 gpu-1 gpu-1");
 	nv_check_miss(&nv, "gpu-0", WATTLE_STATUS_ASLEEP, "0000:01:00.0 is suspended",
 		      "power/control");
 	nv_check_miss(&nv, "gpu-2", WATTLE_STATUS_FAILED, "driven by vfio-pci", "virtual machine");
@@ -545,6 +742,12 @@ int main(void)
 		cmocka_unit_test(test_other_drivers),
 		cmocka_unit_test(test_numbers_go_on),
 		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_wakes),
+		cmocka_unit_test(test_wakes_to_no_library),
+		cmocka_unit_test(test_wakes_to_no_driver),
+		cmocka_unit_test(test_wakes_without_a_counter),
+		cmocka_unit_test(test_wakes_to_an_old_driver),
+		cmocka_unit_test(test_asleep_and_not_ours),
 		cmocka_unit_test(test_one_of_two_asleep),
 		cmocka_unit_test(test_falls_asleep),
 		cmocka_unit_test(test_foreign_gpus_take_no_number),

@@ -279,6 +279,64 @@ static void test_few_files(void **state)
 
 /* ---- Tapes ---- */
 
+/* A GPU that wakes while a tape is recorded does so again when it is replayed. */
+static void play_waking(struct nv *nv, struct wtl_reading kept[3])
+{
+	struct wtl_io *io = nv->bench.real;
+
+	assert_int_equal(nv_open(nv, nv_library()), 0);
+	nv_check_domains(nv, "gpu-0");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(io->ops->wait_until(io, wtl_io_mono_ns(io) + 100 * WTL_NS_PER_MS),
+				 0);
+		if (!nv->taped && i == 1)
+			bench_write(&nv->bench, PCI "0000:01:00.0/power/runtime_status",
+				    "active\n");
+		if (!nv->taped)
+			nv_set_time(nv, S(1 + i));
+		bench_read(&nv->bench, 0);
+		kept[i] = nv->bench.readings[0];
+	}
+}
+
+static void test_tape_of_waking(void **state)
+{
+	struct wtl_reading live[3] = {0}, again[3] = {0};
+	char *dir = unit_tmpdir();
+	char *path = unit_path(dir, "tape");
+	struct wtl_io *recorder;
+	struct wtl_err err;
+	struct nv nv;
+
+	(void)state;
+	memset(&nv, 0, sizeof(nv));
+	bench_copy(&nv.bench, "nvidia-laptop");
+	nv_prepare(&nv, "laptop");
+	nv.real_clock = true;
+	assert_int_equal(wtl_io_record_new(nv.bench.real, path, &recorder, &err), 0);
+	nv.bench.real = recorder;
+	play_waking(&nv, live);
+	nv_done(&nv);
+	nv_check_status(&live[0], WATTLE_STATUS_ASLEEP);
+	nv_check_ok(&live[2], 700000 + 3 * 30000);
+
+	memset(&nv, 0, sizeof(nv));
+	bench_root(&nv.bench, "vm-nothing");
+	nv_prepare(&nv, "empty");
+	wtl_io_free(nv.bench.real);
+	nv.real_clock = nv.taped = true;
+	if (wtl_io_replay_new(path, &nv.bench.real, &err) < 0)
+		fail_msg("%s", err.text);
+	play_waking(&nv, again);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(live[i].status, again[i].status);
+		assert_int_equal(live[i].value, again[i].value);
+	}
+	nv_done(&nv);
+	free(path);
+	unit_rmtree(dir);
+}
+
 static void play(struct nv *nv, struct wtl_reading kept[3][4])
 {
 	struct wtl_io *io = nv->bench.real;
@@ -457,6 +515,7 @@ static void test_zero_is_unknown(void **state)
 static bool faulty_run(const char *root, const char *script, const char *op, unsigned n,
 		       const char *how)
 {
+	bool wakes = strcmp(root, "nvidia-laptop") == 0;
 	char spec[64];
 	unsigned good = 0;
 	struct wtl_io *fault;
@@ -464,7 +523,7 @@ static bool faulty_run(const char *root, const char *script, const char *op, uns
 	int rc;
 
 	memset(&nv, 0, sizeof(nv));
-	bench_root(&nv.bench, root);
+	bench_copy(&nv.bench, root);
 	nv.faulty = true;
 	nv_prepare(&nv, script);
 	snprintf(spec, sizeof(spec), "%s:%u:%s", op, n, how);
@@ -473,6 +532,8 @@ static bool faulty_run(const char *root, const char *script, const char *op, uns
 	rc = nv_open(&nv, nv_library());
 	assert_true(rc == 0 || rc == -ENOMEM);
 	for (int i = 1; i <= 5; i++) {
+		if (wakes && i == 2)
+			bench_write(&nv.bench, PCI "0000:01:00.0/power/runtime_status", "active\n");
 		nv_at(&nv, i);
 		for (size_t k = 0; k < nv.bench.catalog.n_channels; k++) {
 			const struct wtl_reading *reading = &nv.bench.readings[k];
@@ -486,26 +547,30 @@ static bool faulty_run(const char *root, const char *script, const char *op, uns
 	if (rc == 0 && !nv.bench.catalog.n_channels)
 		assert_true(nv.bench.catalog.n_misses > 0);
 	nv_done(&nv);
-	return good == 5 * 4;
+	return good == (wakes ? 4 : 5 * 4);
+}
+
+static void fail_each(const char *root, const char *script, const char *op)
+{
+	unsigned clean = 0;
+
+	for (unsigned n = 1; n < 300 && clean < 3; n++) {
+		bool good = faulty_run(root, script, op, n, "EIO");
+
+		(void)faulty_run(root, script, op, n, "EIO:always");
+		clean = good ? clean + 1 : 0;
+	}
+	/* Behind the last call nothing is left to fail. */
+	assert_true(clean >= 3);
 }
 
 static void test_faults(void **state)
 {
-	static const char *const ops[] = {"lib", "any"};
-	unsigned clean;
-
 	(void)state;
-	for (size_t i = 0; i < UNIT_COUNT(ops); i++) {
-		clean = 0;
-		for (unsigned n = 1; n < 300 && clean < 3; n++) {
-			bool good = faulty_run("nvidia-server", "two", ops[i], n, "EIO");
-
-			(void)faulty_run("nvidia-server", "two", ops[i], n, "EIO:always");
-			clean = good ? clean + 1 : 0;
-		}
-		/* Behind the last call nothing is left to fail. */
-		assert_true(clean >= 3);
-	}
+	fail_each("nvidia-server", "two", "lib");
+	fail_each("nvidia-server", "two", "any");
+	fail_each("nvidia-laptop", "laptop", "lib");
+	fail_each("nvidia-laptop", "laptop", "any");
 }
 
 int main(void)
@@ -528,6 +593,7 @@ int main(void)
 		cmocka_unit_test(test_other_card),
 		cmocka_unit_test(test_few_files),
 		cmocka_unit_test(test_tape),
+		cmocka_unit_test(test_tape_of_waking),
 		cmocka_unit_test(test_faults),
 	};
 
