@@ -16,7 +16,11 @@
  * known, or better known, after the interval, and everything still adds up (DESIGN 5).
  *
  * Consumers are slots, numbers below the capacity, that whoever follows the consumers hands out and
- * takes back. Nothing here allocates after wtl_attribution_new().
+ * takes back. Accounts of slots that were never named cost address space but no memory. Nothing here
+ * allocates but _new() and _grow().
+ *
+ * Fractions of a unit go to whoever the rounding of that interval favours: over many intervals to
+ * all alike, and nobody gets more than one unit too much or too little in one.
  */
 
 /* Slots that are always there. */
@@ -32,7 +36,8 @@ struct wtl_share {
 	int64_t share_ns;
 };
 
-/* Use within one interval, in any unit. Slots are distinct; entries with weight 0 are fine. */
+/* Use within one interval, in any unit. Slots are distinct; entries with weight 0 are fine. A slot
+ * beyond the capacity counts as WTL_SLOT_UNSEEN. */
 struct wtl_use {
 	uint32_t slot;
 	uint64_t weight;
@@ -40,11 +45,12 @@ struct wtl_use {
 
 struct wtl_attribution;
 
-/* n_domains accounts for each of up to capacity slots (at least WTL_SLOTS_FIXED). NULL: no memory. */
+/* n_domains accounts for each of capacity slots (at least WTL_SLOTS_FIXED). NULL: no memory. */
 struct wtl_attribution *wtl_attribution_new(size_t n_domains, size_t capacity);
 void wtl_attribution_free(struct wtl_attribution *attribution); /* NULL is fine */
 
-/* Room for more slots; existing accounts stay. 0 or -ENOMEM (then nothing has changed). */
+/* Room for capacity slots, if that is more; existing accounts stay. 0 or -ENOMEM (then nothing has
+ * changed). */
 int wtl_attribution_grow(struct wtl_attribution *attribution, size_t capacity);
 
 /* All accounts of all slots are 0 again. */
@@ -64,9 +70,13 @@ void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uin
  */
 void wtl_attribution_settle(struct wtl_attribution *attribution, size_t domain, uint64_t total_uj);
 
-/* Moves all of one slot's accounts to another: the slot is then empty. */
+/* Moves all of one slot's accounts to another: the slot is then empty. Both are below the capacity. */
 void wtl_attribution_fold(struct wtl_attribution *attribution, uint32_t from, uint32_t into);
 
+/* Slots from this number on were never named: their accounts are 0. */
+uint32_t wtl_attribution_slots(const struct wtl_attribution *attribution);
+
+/* 0 for a slot beyond the capacity. */
 struct wtl_share wtl_attribution_share(const struct wtl_attribution *attribution, uint32_t slot,
 				       size_t domain);
 /* The sum over all slots. */

@@ -7,17 +7,27 @@
 #include <stdint.h>
 
 /*
- * A domain's idle power: what it draws at (nearly) no use. Learned as a low quantile of the power
- * over intervals in which the machine was nearly idle; known once enough of them were seen.
+ * A domain's idle power: what it draws at (nearly) no use. Learned as the 10 % quantile of the power
+ * over stretches in which the machine was nearly idle; known once enough of them were seen.
+ *
+ * A low quantile, because even an idle machine has moments with more to do than others, and what
+ * they add is not idle power. Its price is a bias: where power only scatters about its mean with a
+ * standard deviation s from stretch to stretch, it lies 1.28 s below the mean. That is why short
+ * intervals are first put together to stretches of at least 1 s, whose s is small (that of a mean
+ * over 1 s), and why the uncertainty is never less than the distance from the 10 % to the 50 %
+ * quantile, which for symmetric noise is that bias.
+ *
+ * The constants are judgement: 10 %, 1 s, 3 s until it is known, 60 s for what an earlier session
+ * saw, one hour until old stretches count half, and the limits of use.
  */
 struct wtl_baseline {
 	bool is_known;
 	uint64_t idle_uw;
-	uint64_t
-		uncertainty_uw; /* standard: how far idle intervals spread; without the sensor's gain,
-				    which is the same for idle and busy */
-	int64_t t_utc_ns;	/* when it was last learned */
-	int64_t seen_ns;	/* idle time that it rests on */
+	uint64_t uncertainty_uw; /* standard: how far idle stretches spread, at least 1/128 of
+				    idle_uw; without the sensor's gain, which is the same for idle and
+				    busy */
+	int64_t t_utc_ns;	 /* when it was last learned */
+	int64_t seen_ns;	 /* idle time that it rests on, the old counted less */
 };
 
 struct wtl_baseline_learner;
@@ -25,15 +35,27 @@ struct wtl_baseline_learner;
 struct wtl_baseline_learner *wtl_baseline_learner_new(void);	      /* NULL: no memory */
 void wtl_baseline_learner_free(struct wtl_baseline_learner *learner); /* NULL is fine */
 
-/* What an earlier session learned; from then on new intervals replace it step by step. */
+/*
+ * Up to how much use a machine with that many CPUs counts as nearly idle: 3 % of the whole, but no
+ * more than a fifth of one CPU. (On 128 CPUs, 3 % are four busy threads, and one already doubles
+ * what the cores draw.)
+ */
+uint32_t wtl_baseline_use_max_ppm(unsigned n_cpus);
+
+/* Intervals with more use than this are not idle. Before it is set: 30000 (3 %). */
+void wtl_baseline_learner_limit(struct wtl_baseline_learner *learner, uint32_t use_max_ppm);
+
+/* What an earlier session learned, unless it is not known; counts as much as 60 s of idle time at the
+ * most, so that new intervals replace it step by step. */
 void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 				const struct wtl_baseline *known);
 
-/* One interval: energy over duration_ns (shorter than 200 ms is ignored), with `use_ppm` parts per
+/* One interval: energy over duration_ns (shorter than 20 ms is ignored), with `use_ppm` parts per
  * million of the capacity used. Allocates nothing. */
 void wtl_baseline_learner_add(struct wtl_baseline_learner *learner, uint64_t energy_uj,
 			      int64_t duration_ns, uint32_t use_ppm, int64_t t_utc_ns);
 
+/* is_known after 3 s of idle time; before that only seen_ns is set. */
 void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 			      struct wtl_baseline *ret_baseline);
 
@@ -42,7 +64,9 @@ void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 enum { WTL_BASELINE_LINE_MAX = 256 };
 
 /* "package-0 rapl-perf 74050000 310000 2026-11-21T10:55:45Z 12000000000\n": domain, source, idle_uw,
- * uncertainty_uw, when, seen_ns. Returns the length; never more than the line's maximum. */
+ * uncertainty_uw, when, seen_ns. Returns the length; never more than the line's maximum. -EINVAL for
+ * what could not be read back: a name that is not one word of 1 to 31 ASCII characters, or figures
+ * out of range. */
 int wtl_baseline_print(char line[WTL_BASELINE_LINE_MAX], const char *domain, const char *source,
 		       const struct wtl_baseline *baseline);
 

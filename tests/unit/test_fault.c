@@ -25,6 +25,8 @@ static int setup(void **state)
 	unit_write(fixture->dir, "/a", "1");
 	unit_write(fixture->dir, "/d/x", "");
 	unit_write(fixture->dir, "/wattle-perf/1-2-3", "4");
+	unit_write(fixture->dir, "/wattle-cpu/5", "6");
+	unit_write(fixture->dir, "/wattle-exits", "0708\n");
 	unit_symlink(fixture->dir, "/l", "a");
 	*state = fixture;
 	return 0;
@@ -71,6 +73,28 @@ static int perf_read(struct wtl_io *io)
 	return rc < 0 ? rc : (int)value;
 }
 
+static int64_t cpu(struct wtl_io *io)
+{
+	const int pid = 5;
+	int64_t cpu_ns = -1;
+	int rc = wtl_io_process_cpu(io, &pid, &cpu_ns, 1);
+
+	return rc < 0 ? rc : cpu_ns;
+}
+
+static ssize_t exits_read(struct wtl_io *io)
+{
+	char buf[8];
+	int file = wtl_io_exits_open(io);
+	ssize_t rc;
+
+	if (file < 0)
+		return file;
+	rc = wtl_io_exits_read(io, file, buf, sizeof(buf));
+	wtl_io_exits_close(io, file);
+	return rc;
+}
+
 static int out(struct wtl_io *io)
 {
 	return io->ops->out_write(io, "/dev/null", "x", 1, WTL_OUT_REPLACE);
@@ -97,7 +121,8 @@ static void test_nth(void **state)
 /* Each name makes its own kind of call fail, and no other. */
 static void test_each_kind(void **state)
 {
-	static const char *const names[] = {"open", "read", "link", "dir", "perf", "lib", "write"};
+	static const char *const names[] = {"open", "read", "link",  "dir",  "perf",
+					    "lib",  "cpu",  "exits", "write"};
 	struct wtl_buf list;
 	char spec[32], buf[8];
 
@@ -120,7 +145,9 @@ static void test_each_kind(void **state)
 		got[3] = wtl_io_dir_read(io, "/d", &list);
 		got[4] = perf_read(io);
 		got[5] = lib_open(io, &err);
-		got[6] = out(io);
+		got[6] = cpu(io);
+		got[7] = exits_read(io);
+		got[8] = out(io);
 		for (size_t j = 0; j < UNIT_COUNT(names); j++) {
 			if (i == j)
 				assert_int_equal(got[j], -EBUSY);
@@ -133,6 +160,35 @@ static void test_each_kind(void **state)
 		assert_int_equal(io->ops->wait_until(io, 0), 0);
 	}
 	wtl_buf_done(&list);
+}
+
+static void test_exits_count_both(void **state)
+{
+	struct wtl_io *io = faulty(*state, "exits:2:ENOBUFS");
+
+	assert_int_equal(exits_read(io), -ENOBUFS);
+	assert_int_equal(exits_read(io), 2);
+	io = faulty(*state, "exits:1:EPERM:always");
+	assert_int_equal(exits_read(io), -EPERM);
+	assert_int_equal(exits_read(io), -EPERM);
+}
+
+/* A limit that is set, and a report, are both written. */
+static void test_write_counts_both(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wtl_io *io = faulty(fixture, "write:2");
+	char *text;
+
+	assert_int_equal(out(io), 0);
+	assert_int_equal(wtl_io_file_write(io, "/a", "9", 1), -EIO);
+	text = unit_read(fixture->dir, "/a");
+	assert_string_equal(text, "1");
+	free(text);
+	assert_int_equal(wtl_io_file_write(io, "/a", "9", 1), 0);
+	text = unit_read(fixture->dir, "/a");
+	assert_string_equal(text, "9");
+	free(text);
 }
 
 static void test_perf_counts_both(void **state)
@@ -152,6 +208,11 @@ static void test_any(void **state)
 	assert_int_equal(out(io), 0);
 	assert_int_equal(wtl_io_file_open(io, "/a"), -EMFILE);
 	assert_int_equal(wtl_io_slurp(io, "/a", buf, sizeof(buf)), 1);
+	io = faulty(*state, "any:2");
+	assert_int_equal(cpu(io), 6);
+	assert_int_equal(cpu(io), -EIO);
+	io = faulty(*state, "any:2");
+	assert_int_equal(exits_read(io), -EIO);
 }
 
 static int thunk_abs(void *function, const struct wtl_lib_arg args[])
@@ -225,8 +286,9 @@ static void test_bad_specs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_nth), TEST(test_each_kind), TEST(test_perf_counts_both),
-		TEST(test_any), TEST(test_lib_calls), TEST(test_bad_specs),
+		TEST(test_nth),	      TEST(test_each_kind),	   TEST(test_perf_counts_both),
+		TEST(test_any),	      TEST(test_exits_count_both), TEST(test_write_counts_both),
+		TEST(test_lib_calls), TEST(test_bad_specs),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

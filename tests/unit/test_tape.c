@@ -209,6 +209,160 @@ static void test_libraries(void **state)
 	wtl_io_free(io);
 }
 
+static void cpu_is(struct wtl_io *io, int pid, int64_t expected)
+{
+	int64_t cpu_ns = -1;
+
+	assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), 0);
+	if (cpu_ns != expected)
+		fail_msg("%d has %lld, not %lld", pid, (long long)cpu_ns, (long long)expected);
+}
+
+static void test_cpu(void **state)
+{
+	struct wtl_io *io = replay(START "+10 C 1=100 2=200 9=ESRCH\n"
+					 "+20 C & 3=300 4=9223372036854775807\n"
+					 "@ 2000 3000 4000\n"
+					 "+10 C 2=210\n"
+					 "+20 C *2 1=120 *3 2=230\n"
+					 "@ 3000 4000 5000\n"
+					 "+10 C\n"
+					 "+20 C 8=800\n"
+					 "@ 4000 5000 6000\n"
+					 "C EOPNOTSUPP\n");
+	const int pids[] = {4, -7, 3, 77, 2, 1, 9, 0};
+	int64_t cpu_ns[UNIT_COUNT(pids)];
+
+	(void)state;
+	/* In any order, all at once or in parts. */
+	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, UNIT_COUNT(pids)), 0);
+	assert_true(cpu_ns[0] == INT64_MAX && cpu_ns[2] == 300);
+	assert_true(cpu_ns[4] == 200 && cpu_ns[5] == 100);
+	/* Never asked for when it was recorded, no process, and gone. */
+	assert_true(cpu_ns[1] == -ESRCH && cpu_ns[3] == -ESRCH && cpu_ns[7] == -ESRCH);
+	assert_int_equal(cpu_ns[6], -ESRCH);
+	assert_true(wtl_io_mono_ns(io) == 1010);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	/* What the second and third questions for it were told. */
+	cpu_is(io, 1, 100);
+	cpu_is(io, 2, 210);
+	cpu_is(io, 1, 120);
+	cpu_is(io, 1, 120);
+	cpu_is(io, 2, 210);
+	cpu_is(io, 2, 230);
+	cpu_is(io, 3, 300);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	cpu_is(io, 2, 230);
+	/* Known later only. */
+	cpu_is(io, 8, 800);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, 1), -EOPNOTSUPP);
+	wtl_io_free(io);
+
+	/* A frame that asked less often leaves nothing behind. */
+	io = replay(START "C 1=1\nC *2 1=2\n@ 2000 3000 4000\nC\n");
+	cpu_is(io, 1, 1);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	cpu_is(io, 1, 2);
+	wtl_io_free(io);
+
+	io = replay(START "R \"/a\" \"1\"\n");
+	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, 1), -EOPNOTSUPP);
+	assert_int_equal(wtl_io_exits_open(io), -EOPNOTSUPP);
+	assert_int_equal(wtl_io_file_write(io, "/b", "1", 1), -ENOENT);
+	wtl_io_free(io);
+}
+
+static void exit_is(struct wtl_io *io, int file, ssize_t expected, unsigned char first)
+{
+	unsigned char buf[8] = {0};
+
+	assert_int_equal(wtl_io_exits_read(io, file, buf, sizeof(buf)), expected);
+	assert_int_equal(buf[0], first);
+}
+
+static void test_exits(void **state)
+{
+	const char *tape = START "X open EPERM\n"
+				 "@ 2000 3000 4000\n"
+				 "X [01]\n"
+				 "@ 3000 4000 5000\n"
+				 "+5 X open ok\n"
+				 "+10 X [02(2)]\n"
+				 "+20 X none\n"
+				 "+30 X ENOBUFS\n"
+				 "+40 X [03(100)]\n"
+				 "+50 X none\n"
+				 "@ 4000 5000 6000\n"
+				 "X none\n"
+				 "@ 5000 6000 7000\n"
+				 "+10 X [04]\n";
+	struct wtl_io *io = replay(tape);
+	int file;
+
+	(void)state;
+	assert_int_equal(wtl_io_exits_open(io), -EPERM);
+	io->ops->wait_until(io, 0);
+	io->ops->wait_until(io, 0);
+	file = wtl_io_exits_open(io);
+	assert_true(file >= 0);
+	/* What ended before is not told. */
+	exit_is(io, file, 3, 2);
+	assert_true(wtl_io_mono_ns(io) == 3010);
+	exit_is(io, file, 0, 0);
+	exit_is(io, file, -ENOBUFS, 0);
+	exit_is(io, file, 8, 3);
+	exit_is(io, file, 0, 0);
+	exit_is(io, file, 0, 0);
+	/* Each once, and none before its time. */
+	io->ops->wait_until(io, 0);
+	exit_is(io, file, 0, 0);
+	io->ops->wait_until(io, 0);
+	exit_is(io, file, 1, 4);
+	assert_true(wtl_io_mono_ns(io) == 5010);
+	exit_is(io, file, 0, 0);
+	wtl_io_exits_close(io, file);
+	exit_is(io, file, -EBADF, 0);
+	wtl_io_free(io);
+
+	/* A program that looks less often misses nothing. */
+	io = replay(START "X open ok\nX [01]\nX none\n@ 2000 3000 4000\nX none\n"
+			  "@ 3000 4000 5000\nX [02]\nX none\n");
+	file = wtl_io_exits_open(io);
+	io->ops->wait_until(io, 0);
+	io->ops->wait_until(io, 0);
+	exit_is(io, file, 1, 1);
+	exit_is(io, file, 1, 2);
+	exit_is(io, file, 0, 0);
+	wtl_io_free(io);
+
+	/* Written by hand: without opening, and with nothing else. */
+	io = replay(START "X [05]\n");
+	exit_is(io, wtl_io_exits_open(io), 1, 5);
+	wtl_io_free(io);
+	io = replay(START "X open ok\n");
+	exit_is(io, wtl_io_exits_open(io), 0, 0);
+	exit_is(io, -1, -EBADF, 0);
+	wtl_io_free(io);
+}
+
+static void test_writes(void **state)
+{
+	struct wtl_io *io = replay(START "R \"/limit\" \"300\"\nR \"/other\" \"1\"\n"
+					 "W \"/limit\" \"250\\n\" ok\n"
+					 "W \"/limit\" \"9\\x00\" EINVAL\n");
+
+	(void)state;
+	assert_int_equal(wtl_io_file_write(io, "/limit", "250\n", 4), 0);
+	assert_int_equal(wtl_io_file_write(io, "/limit", "100\n", 4), -EINVAL);
+	assert_int_equal(wtl_io_file_write(io, "/limit", "100\n", 4), -EINVAL);
+	assert_int_equal(wtl_io_file_write(io, "/other", "2", 1), -EROFS);
+	assert_int_equal(wtl_io_file_write(io, "/none", "2", 1), -ENOENT);
+	/* A tape is not changed by it. */
+	slurp_is(io, "/limit", "300");
+	wtl_io_free(io);
+}
+
 static void test_bad_handles(void **state)
 {
 	struct wtl_io *io = replay(
@@ -313,6 +467,44 @@ static void test_rubbish(void **state)
 		{START "S f = 99999999999\n", "line 3: an answer"},
 		{START "S f = 0 x\n", "line 3: after"},
 		{START "S f = 0 [1\n", "line 3: after"},
+		{START "C 1\n", "line 3: the name"},
+		{START "C 1=\n", "line 3: the name"},
+		{START "C =1\n", "line 3: PID="},
+		{START "C 0=1\n", "line 3: PID="},
+		{START "C -1=1\n", "line 3: PID="},
+		{START "C x=1\n", "line 3: PID="},
+		{START "C 2147483648=1\n", "line 3: PID="},
+		{START "C 1=-1\n", "line 3: the name"},
+		{START "C 1=9223372036854775808\n", "line 3: the name"},
+		{START "C 1=EFOO\n", "line 3: the name"},
+		{START "C 1=2=3\n", "line 3: the name"},
+		{START "C 1=2 3\n", "line 3: PID="},
+		{START "C 1=2 EIO\n", "line 3: PID="},
+		{START "C 1=2 \"3=4\"\n", "line 3: PID="},
+		{START "C \"1=2\"\n", "line 3: PID="},
+		{START "C 1=\"2\"\n", "line 3: the name"},
+		{START "C * 1=2\n", "line 3: * and"},
+		{START "C *0 1=2\n", "line 3: * and"},
+		{START "C *4294967296 1=2\n", "line 3: * and"},
+		{START "C EIO 1=2\n", "line 3: more"},
+		{START "C 1=2 & 3=4\n", "line 3: PID="},
+		{START "X\n", "line 3: open"},
+		{START "X open\n", "line 3: ok"},
+		{START "X open no\n", "line 3: the name"},
+		{START "X 01\n", "line 3: the name"},
+		{START "X []\n", "line 3: a datagram"},
+		{START "X [\n", "line 3: a datagram"},
+		{START "X [01\n", "line 3: a datagram"},
+		{START "X [0]\n", "line 3: a datagram"},
+		{START "X [(8193)]\n", "line 3: a datagram"},
+		{START "X \"01\"\n", "line 3: open"},
+		{START "X [01] [02]\n", "line 3: more"},
+		{START "X none none\n", "line 3: more"},
+		{START "W\n", "line 3: a quoted"},
+		{START "W \"/a\" ok\n", "line 3: what was"},
+		{START "W \"/a\" \"1\"\n", "line 3: ok"},
+		{START "W \"/a\" \"1\" fine\n", "line 3: the name"},
+		{START "W \"/a\\x00\" \"1\" ok\n", "line 3: a name"},
 		{START "S f = 0 [] [] [] [] [] [] [] [] []\n", "line 3: after"},
 	};
 
@@ -384,6 +576,9 @@ int main(void)
 		cmocka_unit_test(test_opens),
 		cmocka_unit_test(test_clock),
 		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_exits),
+		cmocka_unit_test(test_writes),
 		cmocka_unit_test(test_bad_handles),
 		cmocka_unit_test(test_rubbish),
 		cmocka_unit_test(test_bounds),

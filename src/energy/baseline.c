@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/baseline.h"
+
+#include <stdlib.h>
+
+#include "energy/units.h"
+
+/*
+ * A histogram of power, each stretch weighted by its time. From 2^9 µW (so that 1 mW is well inside)
+ * every octave has 128 bins of equal width: 0.4 to 0.8 % of the power. A bin keeps energy and time,
+ * so that its power is the mean of what fell into it.
+ */
+enum {
+	FIRST_OCTAVE = 9,
+	OCTAVES = 28, /* up to 2^37 µW = 137 kW */
+	BINS_BITS = 7,
+	BINS = OCTAVES << BINS_BITS,
+};
+
+#define INTERVAL_MIN_NS (20 * WTL_NS_PER_MS) /* less is all edges: counters update every ms */
+#define INTERVAL_MAX_NS (60 * WTL_NS_PER_S)  /* a longer one tells no more about idle power */
+#define STRETCH_NS	WTL_NS_PER_S
+#define KNOWN_NS	(3 * WTL_NS_PER_S)
+#define START_MAX_NS	(60 * WTL_NS_PER_S)
+#define MEMORY_NS	(3600 * WTL_NS_PER_S)
+#define USE_MAX_PPM	UINT32_C(30000)
+#define USE_MAX_CPU_PPM UINT32_C(200000)
+#define POWER_MAX_UW	((UINT64_C(1) << (FIRST_OCTAVE + OCTAVES)) - 1)
+
+/* In percent of the time. */
+enum { IDLE_QUANTILE = 10, MIDDLE_QUANTILE = 50 };
+
+struct amount {
+	uint64_t energy_uj;
+	int64_t duration_ns;
+};
+
+struct wtl_baseline_learner {
+	uint32_t use_max_ppm;
+	int64_t t_utc_ns;
+	int64_t entered_ns;    /* the time of all bins */
+	struct amount stretch; /* idle intervals that are not a stretch yet */
+	struct amount bins[BINS];
+};
+
+struct wtl_baseline_learner *wtl_baseline_learner_new(void)
+{
+	struct wtl_baseline_learner *learner = calloc(1, sizeof(*learner));
+
+	if (learner)
+		learner->use_max_ppm = USE_MAX_PPM;
+	return learner;
+}
+
+void wtl_baseline_learner_free(struct wtl_baseline_learner *learner)
+{
+	free(learner);
+}
+
+uint32_t wtl_baseline_use_max_ppm(unsigned n_cpus)
+{
+	uint32_t fifth_ppm = USE_MAX_CPU_PPM / (n_cpus ? n_cpus : 1);
+
+	return fifth_ppm < USE_MAX_PPM ? fifth_ppm : USE_MAX_PPM;
+}
+
+void wtl_baseline_learner_limit(struct wtl_baseline_learner *learner, uint32_t use_max_ppm)
+{
+	learner->use_max_ppm = use_max_ppm;
+}
+
+static unsigned bin_of(uint64_t power_uw)
+{
+	unsigned octave;
+
+	if (power_uw < UINT64_C(1) << FIRST_OCTAVE)
+		return 0;
+	octave = 63U - (unsigned)__builtin_clzll(power_uw);
+	return ((octave - FIRST_OCTAVE) << BINS_BITS) +
+	       (unsigned)(power_uw >> (octave - BINS_BITS) & ((1U << BINS_BITS) - 1));
+}
+
+/* Bins that have all but faded go, as their energy is no longer exact enough for a mean. */
+static void halve(struct wtl_baseline_learner *learner)
+{
+	learner->entered_ns = 0;
+	for (size_t i = 0; i < BINS; i++) {
+		struct amount *bin = &learner->bins[i];
+
+		bin->energy_uj /= 2;
+		bin->duration_ns /= 2;
+		if (bin->duration_ns < WTL_NS_PER_MS)
+			*bin = (struct amount){0};
+		learner->entered_ns += bin->duration_ns;
+	}
+}
+
+static uint64_t least_uncertainty_uw(uint64_t idle_uw)
+{
+	return (idle_uw >> BINS_BITS) + 1;
+}
+
+static uint64_t bounded(uint64_t power_uw)
+{
+	return power_uw < POWER_MAX_UW ? power_uw : POWER_MAX_UW;
+}
+
+static void enter(struct wtl_baseline_learner *learner, uint64_t power_uw, int64_t duration_ns)
+{
+	struct amount *bin = &learner->bins[bin_of(power_uw)];
+
+	bin->energy_uj += wtl_energy_uj(power_uw, duration_ns);
+	bin->duration_ns += duration_ns;
+	learner->entered_ns += duration_ns;
+	if (learner->entered_ns > MEMORY_NS)
+		halve(learner);
+}
+
+void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
+				const struct wtl_baseline *known)
+{
+	uint64_t idle_uw, middle_uw;
+	int64_t seen_ns;
+
+	if (!known->is_known)
+		return;
+	seen_ns = known->seen_ns < START_MAX_NS ? known->seen_ns : START_MAX_NS;
+	seen_ns = seen_ns > KNOWN_NS ? seen_ns : KNOWN_NS;
+	idle_uw = bounded(known->idle_uw);
+	middle_uw = bounded(wtl_add_sat(idle_uw, known->uncertainty_uw));
+	/* Spread so that both quantiles come out as they were; but the least uncertainty of all is
+	 * added again when asked, and must not raise the idle power from session to session. */
+	if (middle_uw - idle_uw <= least_uncertainty_uw(idle_uw) ||
+	    bin_of(middle_uw) == bin_of(idle_uw))
+		middle_uw = idle_uw;
+	enter(learner, idle_uw, seen_ns / 100 * 40);
+	enter(learner, middle_uw, seen_ns - seen_ns / 100 * 40);
+	if (learner->t_utc_ns < known->t_utc_ns)
+		learner->t_utc_ns = known->t_utc_ns;
+}
+
+void wtl_baseline_learner_add(struct wtl_baseline_learner *learner, uint64_t energy_uj,
+			      int64_t duration_ns, uint32_t use_ppm, int64_t t_utc_ns)
+{
+	struct amount *stretch = &learner->stretch;
+	uint64_t power_uw;
+
+	if (duration_ns < INTERVAL_MIN_NS || use_ppm > learner->use_max_ppm)
+		return;
+	power_uw = bounded(wtl_power_uw(energy_uj, duration_ns));
+	if (duration_ns > INTERVAL_MAX_NS)
+		duration_ns = INTERVAL_MAX_NS;
+	stretch->energy_uj += wtl_energy_uj(power_uw, duration_ns);
+	stretch->duration_ns += duration_ns;
+	learner->t_utc_ns = t_utc_ns;
+	if (stretch->duration_ns < STRETCH_NS)
+		return;
+	enter(learner, bounded(wtl_power_uw(stretch->energy_uj, stretch->duration_ns)),
+	      stretch->duration_ns);
+	*stretch = (struct amount){0};
+}
+
+static uint64_t quantile_uw(const struct wtl_baseline_learner *learner, int percent)
+{
+	int64_t below_ns = learner->entered_ns / 100 * percent;
+	int64_t seen_ns = 0;
+
+	for (size_t i = 0; i < BINS; i++) {
+		const struct amount *bin = &learner->bins[i];
+
+		seen_ns += bin->duration_ns;
+		if (bin->duration_ns > 0 && seen_ns >= below_ns)
+			return wtl_power_uw(bin->energy_uj, bin->duration_ns);
+	}
+	return 0;
+}
+
+void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
+			      struct wtl_baseline *ret_baseline)
+{
+	struct wtl_baseline baseline = {.seen_ns =
+						learner->entered_ns + learner->stretch.duration_ns};
+	uint64_t spread_uw, least_uw;
+
+	/* What is not a stretch yet is less than 1 s, so the rest can answer. */
+	if (baseline.seen_ns >= KNOWN_NS) {
+		baseline.is_known = true;
+		baseline.idle_uw = quantile_uw(learner, IDLE_QUANTILE);
+		spread_uw = quantile_uw(learner, MIDDLE_QUANTILE) - baseline.idle_uw;
+		least_uw = least_uncertainty_uw(baseline.idle_uw);
+		baseline.uncertainty_uw = spread_uw > least_uw ? spread_uw : least_uw;
+		baseline.t_utc_ns = learner->t_utc_ns;
+	}
+	*ret_baseline = baseline;
+}
