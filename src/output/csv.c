@@ -17,11 +17,12 @@ static const char report_head[] =
 	"start_utc,run,command,exit_status,duration_s,domain,kind,inside,in_total,source,method,"
 	"status,energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s,flags,live_j,exited_j,kernel_j,"
 	"idle_j,unattributed_j,gco2e,gco2e_uncertainty,intensity_g_per_kwh,location,dataset,year,"
-	"pue,gco2e_with_pue,reason\n";
+	"pue,gco2e_with_pue,command_dynamic_j,command_full_j,command_cpu_s,command_processes,idle_w,"
+	"reason\n";
 
 static const char doctor_head[] =
 	"t_utc,domain,kind,inside,in_total,source,check,method,status,mean_w,update_s,device,"
-	"reason,remedy\n";
+	"idle_w,way,is_used,reason,remedy\n";
 
 /* ---- Cells: each ends with its comma ---- */
 
@@ -149,15 +150,30 @@ static void put_figures(struct wtl_buf *buf, enum wattle_status status,
 	flags(buf, has ? energy->flags : 0);
 }
 
-static void put_ledger(struct wtl_buf *buf, const struct wtl_ledger *ledger)
+static void put_ledger(struct wtl_buf *buf, const struct wtl_report *report,
+		       const struct wtl_report_domain *domain)
 {
-	bool attributed = wtl_words_attributed(ledger);
+	const struct wtl_ledger *ledger = &domain->ledger;
+	bool has = domain->energy.has_energy;
+	bool attributed = has && wtl_words_attributed(report, domain);
 
 	fixed(buf, attributed, ledger->live_uj, 6);
 	fixed(buf, attributed, ledger->exited_uj, 6);
 	fixed(buf, attributed, ledger->kernel_uj, 6);
-	fixed(buf, attributed, ledger->idle_uj, 6);
-	fixed(buf, true, ledger->unattributed_uj, 6);
+	fixed(buf, has && ledger->has_idle, ledger->idle_uj, 6);
+	fixed(buf, has, ledger->unattributed_uj, 6);
+}
+
+/* command_dynamic_j to command_processes */
+static void put_command(struct wtl_buf *buf, const struct wtl_report *report)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	bool has = attribution->is_known && attribution->has_command;
+
+	fixed(buf, has && attribution->command.has_dynamic, attribution->command.dynamic_uj, 6);
+	fixed(buf, has, attribution->command.full_uj, 6);
+	seconds(buf, report->command && report->command_cpu_ns >= 0, report->command_cpu_ns);
+	fixed(buf, has, attribution->command_processes, 0);
 }
 
 /* gco2e to gco2e_with_pue */
@@ -187,11 +203,9 @@ static void put_domain(struct wtl_buf *buf, const struct wtl_report *report, siz
 	text(buf, domain->domain.source);
 	method(buf, wtl_words_method(domain));
 	put_figures(buf, wtl_words_status(domain), &domain->energy);
-	if (domain->energy.has_energy)
-		put_ledger(buf, &domain->ledger);
-	else
-		empty(buf, 5);
-	empty(buf, 8);
+	put_ledger(buf, report, domain);
+	empty(buf, 12);
+	fixed(buf, domain->idle.is_known, domain->idle.idle_uw, 6);
 	last_text(buf, wtl_words_reason(domain));
 }
 
@@ -205,6 +219,8 @@ static void put_total(struct wtl_buf *buf, const struct wtl_report *report, size
 	put_figures(buf, total->status, total);
 	empty(buf, 5);
 	put_carbon(buf, report);
+	put_command(buf, report);
+	empty(buf, 1);
 	last_text(buf, wtl_words_total_reason(total));
 }
 
@@ -267,8 +283,21 @@ static void put_looked_at(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	fixed(buf, energy->has_energy && energy->has_power, energy->mean_uw, 6);
 	seconds(buf, about->update_ns > 0, about->update_ns);
 	text(buf, about->device);
+	fixed(buf, domain->idle.is_known, domain->idle.idle_uw, 6);
+	empty(buf, 2);
 	text(buf, wtl_words_reason(domain));
 	last_text(buf, about->remedy);
+}
+
+static void put_way(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		    const struct wtl_doctor_way *way)
+{
+	utc(buf, doctor->t_utc_ns);
+	empty(buf, 12);
+	text(buf, way->way);
+	text(buf, way->is_used ? "true" : "false");
+	text(buf, way->reason);
+	last_text(buf, way->remedy);
 }
 
 static int csv_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
@@ -286,10 +315,12 @@ static int csv_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		text(buf, source->source);
 		empty(buf, 2);
 		text(buf, wattle_status_name(source->status));
-		empty(buf, 3);
+		empty(buf, 6);
 		text(buf, source->reason);
 		last_text(buf, source->remedy);
 	}
+	for (size_t i = 0; i < doctor->n_ways; i++)
+		put_way(buf, doctor, &doctor->ways[i]);
 	return buf->error;
 }
 

@@ -157,6 +157,54 @@ int wtl_format_measure(struct wtl_buf *buf, uint64_t micro, uint64_t uncertainty
 	return wtl_buf_puts(buf, wtl_format_unit(quantity, scale, ascii));
 }
 
+uint64_t wtl_format_round(uint64_t micro, unsigned last_digit)
+{
+	uint64_t step = power_of_ten(last_digit);
+	uint64_t rest = micro % step, rounded = micro - rest;
+
+	if (rest >= step - rest && rest > 0 && rounded <= UINT64_MAX - step)
+		rounded += step;
+	return rounded;
+}
+
+/* The part that went up (down) by the most: it costs the least to send it the other way. n: none. */
+static size_t nearest_to_middle(const uint64_t parts[], const uint64_t rounded[], size_t n, bool up)
+{
+	uint64_t most = 0;
+	size_t found = n;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t by = up ? rounded[i] - parts[i] : parts[i] - rounded[i];
+
+		if ((up ? rounded[i] > parts[i] : rounded[i] < parts[i]) && by > most) {
+			most = by;
+			found = i;
+		}
+	}
+	return found;
+}
+
+void wtl_format_apportion(const uint64_t parts[], size_t n, unsigned last_digit, uint64_t whole,
+			  uint64_t ret_rounded[])
+{
+	uint64_t step = power_of_ten(last_digit);
+	unsigned __int128 sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		ret_rounded[i] = wtl_format_round(parts[i], last_digit);
+		sum += ret_rounded[i];
+	}
+	while (sum != whole) {
+		bool up = sum > whole;
+		size_t i = nearest_to_middle(parts, ret_rounded, n, up);
+
+		if (i == n)
+			return; /* whole is not the parts' sum */
+		ret_rounded[i] = up ? ret_rounded[i] - step : ret_rounded[i] + step;
+		sum = up ? sum - step : sum + step;
+	}
+}
+
 uint64_t wtl_format_uwh(uint64_t energy_uj)
 {
 	return energy_uj / 3600 + (energy_uj % 3600 >= 1800);
@@ -214,6 +262,21 @@ int wtl_format_duration(struct wtl_buf *buf, int64_t duration_ns, bool ascii)
 				      seconds / 3600, seconds % 3600 / 60, seconds % 60);
 	return wtl_buf_printf(buf, "%" PRIu64 " d %" PRIu64 " h %02" PRIu64 " min", seconds / 86400,
 			      seconds % 86400 / 3600, seconds % 3600 / 60);
+}
+
+int wtl_format_age(struct wtl_buf *buf, int64_t age_ns)
+{
+	static const struct {
+		int64_t seconds;
+		const char *unit;
+	} units[] = {{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+	int64_t seconds = age_ns > 0 ? age_ns / WTL_NS_PER_S : 0;
+	size_t i = 0;
+
+	/* From two of a unit on: 90 min says more than 1 h. */
+	while (i < 3 && seconds < 2 * units[i].seconds)
+		i++;
+	return wtl_buf_printf(buf, "%" PRId64 " %s", seconds / units[i].seconds, units[i].unit);
 }
 
 int wtl_format_period(struct wtl_buf *buf, int64_t period_ns, bool ascii)

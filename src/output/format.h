@@ -58,11 +58,25 @@ uint64_t wtl_format_uwh(uint64_t energy_uj);
 /* value × part / whole, rounded down; 0 for whole = 0. Saturates. */
 uint64_t wtl_format_share(uint64_t value, uint64_t part, uint64_t whole);
 
+/* The nearest multiple of 10^last_digit that fits. */
+uint64_t wtl_format_round(uint64_t micro, unsigned last_digit);
+
+/*
+ * Rounds parts so that as printed they add up to `whole`, which is their sum, rounded (up or down):
+ * each to the nearest multiple of 10^last_digit, but for those nearest to the middle that have to go
+ * the other way to close the sum.
+ */
+void wtl_format_apportion(const uint64_t parts[], size_t n, unsigned last_digit, uint64_t whole,
+			  uint64_t ret_rounded[]);
+
 /* A finite value × 10^6 as an integer, cut to 64 bits; 0 for what is negative or not a number. */
 uint64_t wtl_format_micro(double value);
 
 /* "412 ms", "12.00 s", "3 min 12.4 s", "2 h 03 min 12 s". Below 0 is 0. */
 int wtl_format_duration(struct wtl_buf *buf, int64_t duration_ns, bool ascii);
+
+/* How long ago, in its largest whole unit: "8 s", "15 min", "3 h", "12 d". Below 0 is 0. */
+int wtl_format_age(struct wtl_buf *buf, int64_t age_ns);
 
 /* A period that someone chose: "1 ms", "20 s"; what is not round as a duration. */
 int wtl_format_period(struct wtl_buf *buf, int64_t period_ns, bool ascii);

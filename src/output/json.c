@@ -5,19 +5,18 @@
 
 #include "base/buf.h"
 #include "output/format.h"
+#include "output/json_parts.h"
 #include "output/tree.h"
 #include "output/words.h"
 
-/* docs/format-json.md describes every key. */
-
-enum { MICRO = 6, NANO = 9 };
+enum { MICRO = WTL_JSON_MICRO, NANO = WTL_JSON_NANO };
 
 static uint64_t positive(int64_t ns)
 {
 	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void put_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_utc_ns)
+void wtl_json_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_utc_ns)
 {
 	struct wtl_buf text;
 
@@ -79,7 +78,8 @@ static void put_total(struct wtl_tree *tree, json_t *to, const struct wattle_ene
 	wtl_tree_text(tree, object, "reason", wtl_words_total_reason(total));
 }
 
-static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domain)
+static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domain,
+		       int64_t t_utc_ns)
 {
 	const struct wattle_domain *about = &domain->domain;
 	json_t *object = wtl_tree_object(tree, to, NULL);
@@ -99,58 +99,22 @@ static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_repor
 		wtl_tree_text(tree, object, "method", wattle_method_name(wtl_words_method(domain)));
 	wtl_tree_text(tree, object, "status", wattle_status_name(wtl_words_status(domain)));
 	put_figures(tree, object, &domain->energy);
+	wtl_json_idle(tree, object, domain, t_utc_ns);
+	wtl_tree_text(tree, object, "weight", domain->weight);
 	if (about->update_ns > 0)
 		wtl_tree_fixed(tree, object, "update_s", (uint64_t)about->update_ns, NANO);
 	wtl_tree_text(tree, object, "reason", wtl_words_reason(domain));
 	wtl_tree_text(tree, object, "remedy", about->remedy);
 }
 
+/* As seen at t_utc_ns. */
 static void put_domains(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domains,
-			size_t n)
+			size_t n, int64_t t_utc_ns)
 {
 	json_t *array = wtl_tree_array(tree, to, "domains");
 
 	for (size_t i = 0; i < n; i++)
-		put_domain(tree, array, &domains[i]);
-}
-
-static void put_ledgers(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
-{
-	json_t *array = wtl_tree_array(tree, to, "ledger");
-
-	for (size_t i = 0; i < report->n_domains; i++) {
-		const struct wtl_ledger *ledger = &report->domains[i].ledger;
-		json_t *object;
-
-		if (!report->domains[i].energy.has_energy)
-			continue;
-		object = wtl_tree_object(tree, array, NULL);
-		wtl_tree_text(tree, object, "domain", report->domains[i].domain.name);
-		if (wtl_words_attributed(ledger)) {
-			wtl_tree_fixed(tree, object, "live_j", ledger->live_uj, MICRO);
-			wtl_tree_fixed(tree, object, "exited_j", ledger->exited_uj, MICRO);
-			wtl_tree_fixed(tree, object, "kernel_j", ledger->kernel_uj, MICRO);
-			wtl_tree_fixed(tree, object, "idle_j", ledger->idle_uj, MICRO);
-		}
-		wtl_tree_fixed(tree, object, "unattributed_j", ledger->unattributed_uj, MICRO);
-		wtl_tree_fixed(tree, object, "total_j", ledger->total_uj, MICRO);
-		if (!wtl_words_attributed(ledger))
-			wtl_tree_text(tree, object, "reason", wtl_words_not_attributed);
-	}
-}
-
-static void put_command_energy(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
-{
-	json_t *object;
-
-	if (!report->command)
-		return;
-	object = wtl_tree_object(tree, to, "command_energy");
-	if (report->command_cpu_ns >= 0)
-		wtl_tree_fixed(tree, object, "cpu_s", positive(report->command_cpu_ns), NANO);
-	if (report->command_rss_bytes)
-		wtl_tree_count(tree, object, "max_rss_bytes", report->command_rss_bytes);
-	wtl_tree_text(tree, object, "reason", wtl_words_not_attributed);
+		put_domain(tree, array, &domains[i], t_utc_ns);
 }
 
 static void put_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
@@ -218,12 +182,13 @@ static int put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report
 	if (report->exit_signal > 0)
 		wtl_tree_integer(tree, to, "exit_signal", report->exit_signal);
 	wtl_tree_bool(tree, to, "interrupted", report->interrupted);
-	put_utc(tree, to, "start_utc", report->window.begin_utc_ns);
+	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
 	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
 	put_total(tree, to, &report->window.total);
-	put_domains(tree, to, report->domains, report->n_domains);
-	put_ledgers(tree, to, report);
-	put_command_energy(tree, to, report);
+	put_domains(tree, to, report->domains, report->n_domains,
+		    wtl_words_end_utc_ns(&report->window));
+	wtl_json_ledgers(tree, to, report);
+	wtl_json_attribution(tree, to, report);
 	put_carbon(tree, to, report);
 	put_self(tree, to, &report->self);
 	put_notes(tree, to, report);
@@ -260,6 +225,11 @@ static void put_all_statistics(struct wtl_tree *tree, json_t *to, const struct w
 	put_statistics(tree, object, "duration_s", &series->duration_s, NANO);
 	put_statistics(tree, object, "energy_j", &series->energy_j, MICRO);
 	put_statistics(tree, object, "gco2e", &series->emitted_g, NANO);
+	if (series->n_reports > 0 && series->reports[0].command) {
+		put_statistics(tree, object, "command_dynamic_j", &series->command_dynamic_j,
+			       MICRO);
+		put_statistics(tree, object, "command_full_j", &series->command_full_j, MICRO);
+	}
 	array = wtl_tree_array(tree, object, "domains");
 	if (!series->domain_j || series->n_reports == 0)
 		return;
@@ -326,6 +296,20 @@ static void put_machine(struct wtl_tree *tree, json_t *to, const struct wtl_doct
 	wtl_tree_bool(tree, object, "is_container", doctor->is_container);
 }
 
+static void put_ways(struct wtl_tree *tree, json_t *to, const struct wtl_doctor *doctor)
+{
+	json_t *ways = wtl_tree_array(tree, to, "ways");
+
+	for (size_t i = 0; i < doctor->n_ways; i++) {
+		json_t *object = wtl_tree_object(tree, ways, NULL);
+
+		wtl_tree_text(tree, object, "way", doctor->ways[i].way);
+		wtl_tree_bool(tree, object, "is_used", doctor->ways[i].is_used);
+		wtl_tree_text(tree, object, "reason", doctor->ways[i].reason);
+		wtl_tree_text(tree, object, "remedy", doctor->ways[i].remedy);
+	}
+}
+
 static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		       const struct wtl_output_style *style)
 {
@@ -336,10 +320,10 @@ static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_tree_init(&tree);
 	wtl_tree_text(&tree, tree.root, "schema", "wattle.doctor/1");
 	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
-	put_utc(&tree, tree.root, "t_utc", doctor->t_utc_ns);
+	wtl_json_utc(&tree, tree.root, "t_utc", doctor->t_utc_ns);
 	wtl_tree_text(&tree, tree.root, "summary", doctor->summary);
 	put_machine(&tree, tree.root, doctor);
-	put_domains(&tree, tree.root, doctor->domains, doctor->n_domains);
+	put_domains(&tree, tree.root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
 	sources = wtl_tree_array(&tree, tree.root, "sources");
 	for (size_t i = 0; i < doctor->n_sources; i++) {
 		json_t *object = wtl_tree_object(&tree, sources, NULL);
@@ -350,6 +334,7 @@ static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		wtl_tree_text(&tree, object, "reason", doctor->sources[i].reason);
 		wtl_tree_text(&tree, object, "remedy", doctor->sources[i].remedy);
 	}
+	put_ways(&tree, tree.root, doctor);
 	rc = wtl_tree_write(&tree, buf, style->append);
 	wtl_tree_done(&tree);
 	return rc;

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "output/format.h"
 
-enum { ROW = '\x01', RUN_ON = '\x02', GAP = 2 };
+enum { ROW = '\x01', RUN_ON = '\x02', GAP = 2, CUT_LEAST = 8 };
 
 struct range {
 	uint32_t first, last;
@@ -154,6 +154,14 @@ int wtl_layout_tone_end(struct wtl_buf *buf, enum wtl_tone tone,
 	return style->color && tone != WTL_TONE_PLAIN ? wtl_buf_puts(buf, "\033[0m") : buf->error;
 }
 
+void wtl_layout_keep(struct wtl_buf *buf, size_t start)
+{
+	for (size_t i = start; i < buf->len; i++) {
+		if (buf->data[i] == ' ')
+			buf->data[i] = WTL_LAYOUT_NO_BREAK;
+	}
+}
+
 int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent)
 {
 	bool first = true;
@@ -169,7 +177,8 @@ int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t
 			wtl_buf_putc(buf, ' ');
 			column++;
 		}
-		wtl_buf_add(buf, text, len);
+		for (size_t i = 0; i < len; i++)
+			wtl_buf_putc(buf, text[i] == WTL_LAYOUT_NO_BREAK ? ' ' : text[i]);
 		column += columns;
 		text += len;
 		text += strspn(text, " ");
@@ -249,6 +258,23 @@ static size_t grid_gap(const struct wtl_grid *grid, size_t column)
 	return grid->align[column] == 'u' ? 1 : GAP;
 }
 
+/* Column 'c' takes what the others leave of the page. */
+static void fit(const struct wtl_grid *grid, size_t width[WTL_GRID_COLUMNS])
+{
+	size_t all = 0, cut = WTL_GRID_COLUMNS;
+
+	for (size_t i = 0; grid->align[i]; i++) {
+		width[i] = grid->width[i];
+		all += grid_gap(grid, i) + width[i];
+		if (grid->align[i] == 'c')
+			cut = i;
+	}
+	if (cut == WTL_GRID_COLUMNS || all <= WTL_LAYOUT_WIDTH)
+		return;
+	all -= width[cut];
+	width[cut] = all + CUT_LEAST < WTL_LAYOUT_WIDTH ? WTL_LAYOUT_WIDTH - all : CUT_LEAST;
+}
+
 static void pad(struct wtl_buf *buf, size_t *owed)
 {
 	wtl_buf_printf(buf, "%*s", (int)*owed, "");
@@ -257,10 +283,12 @@ static void pad(struct wtl_buf *buf, size_t *owed)
 
 /* Blanks are owed until something follows them, so that no line ends in blanks. */
 static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, const char *at,
-			      const char *end)
+			      const char *end, const struct wtl_output_style *style)
 {
+	size_t width[WTL_GRID_COLUMNS] = {0};
 	size_t owed = 0, column = 0, left = 0;
 
+	fit(grid, width);
 	for (; at < end && *at != ROW; at += strlen(at) + 1, column++) {
 		size_t gap = grid_gap(grid, column);
 		size_t columns;
@@ -273,15 +301,22 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 		}
 		columns = wtl_layout_columns(at, strlen(at));
 		owed += gap;
+		if (columns > width[column])
+			columns = width[column];
 		if (grid->align[column] == 'r')
-			owed += grid->width[column] - columns;
+			owed += width[column] - columns;
 		if (columns > 0) {
+			size_t start;
+
 			pad(buf, &owed);
+			start = buf->len;
 			wtl_buf_puts(buf, at);
+			wtl_layout_cut(buf, start, columns, style);
+			columns = wtl_layout_columns(wtl_buf_str(buf) + start, buf->len - start);
 		}
 		if (grid->align[column] != 'r')
-			owed += grid->width[column] - columns;
-		left += gap + grid->width[column];
+			owed += width[column] - columns;
+		left += gap + width[column];
 	}
 	wtl_buf_putc(buf, '\n');
 	return at;
@@ -299,7 +334,7 @@ int wtl_grid_render(const struct wtl_grid *grid, struct wtl_buf *buf,
 		enum wtl_tone tone = (enum wtl_tone)(at[1] - '0');
 
 		wtl_layout_tone(buf, tone, style);
-		at = render_row(grid, buf, at + 2, end);
+		at = render_row(grid, buf, at + 2, end, style);
 		if (style->color && tone != WTL_TONE_PLAIN && !buf->error) {
 			/* The tone ends before the line does. */
 			wtl_layout_truncate(buf, buf->len - 1);

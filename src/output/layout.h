@@ -36,6 +36,12 @@ int wtl_layout_tone(struct wtl_buf *buf, enum wtl_tone tone, const struct wtl_ou
 int wtl_layout_tone_end(struct wtl_buf *buf, enum wtl_tone tone,
 			const struct wtl_output_style *style);
 
+/* A blank at which wtl_layout_wrap() does not break. Escaped text never has it. */
+#define WTL_LAYOUT_NO_BREAK '\x1f'
+
+/* Makes every blank since `start` such a blank. */
+void wtl_layout_keep(struct wtl_buf *buf, size_t start);
+
 /* Escaped text as a paragraph, wrapped at the width: further lines are indented. `column` is where
  * the first line stands now. Ends the line. */
 int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent);
@@ -52,8 +58,9 @@ int wtl_layout_close(struct wtl_buf *line, struct wtl_buf *buf);
  */
 struct wtl_grid {
 	struct wtl_buf rows;
-	const char *
-		align; /* one a column: 'l' left, 'r' right, 'u' left and close to the one before */
+	const char
+		*align; /* one a column: 'l' left, 'r' right, 'u' left and close to the one before,
+			  'c' left, and cut where the table is wider than the page: one at most */
 	size_t width[WTL_GRID_COLUMNS];
 	size_t at;    /* the column of the next cell */
 	size_t start; /* where it starts in rows */

@@ -2,6 +2,8 @@
 #ifndef WTL_OUTPUT_PAGE_H
 #define WTL_OUTPUT_PAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "output/report.h"
@@ -14,6 +16,8 @@ struct wtl_grid;
 /* "wattle: COMMAND" on one line, or the words for no command. */
 int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
 		     const struct wtl_output_style *style);
+
+enum { WTL_PAGE_LABEL_COLUMNS = 10 };
 
 /* "  energy   ": the label of a line of the head. */
 void wtl_page_label(struct wtl_buf *buf, const char *label);
@@ -62,6 +66,22 @@ int wtl_page_domains(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style);
 int wtl_page_remarks(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style);
+
+/* The lines of the head that tell what the command used, and what the machine draws at idle (as
+ * learned by t_utc_ns). Nothing where that is not known. */
+int wtl_page_command_energy(struct wtl_buf *buf, const struct wtl_report *report,
+			    const struct wtl_output_style *style);
+/* Does the command's line tell its CPU time? */
+bool wtl_page_tells_cpu(const struct wtl_report *report);
+int wtl_page_idle(struct wtl_buf *buf, const struct wtl_report_domain *domains, size_t n,
+		  int64_t t_utc_ns, const struct wtl_output_style *style);
+
+/* The table of accounts and that of processes, each after an empty line; nothing where there is
+ * nothing to tell. The report's ledgers have been checked. */
+int wtl_page_ledger(struct wtl_buf *buf, const struct wtl_report *report,
+		    const struct wtl_output_style *style);
+int wtl_page_processes(struct wtl_buf *buf, const struct wtl_report *report,
+		       const struct wtl_output_style *style);
 
 /* The carbon line of the head: what, where, whose figures. */
 int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,

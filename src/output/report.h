@@ -8,6 +8,8 @@
 
 #include <wattle.h>
 
+#include "energy/baseline.h"
+#include "energy/consumer.h"
 #include "energy/ledger.h"
 #include "energy/statistics.h"
 
@@ -23,6 +25,40 @@ struct wtl_report_domain {
 	struct wattle_domain domain;
 	struct wattle_energy energy; /* has_energy: there is a figure */
 	struct wtl_ledger ledger;    /* with a figure */
+	struct wtl_baseline idle;    /* is_known: the domain's idle baseline */
+	const char *weight; /* how its energy is divided ("cpu-time", "sm-use"); NULL: it is not */
+};
+
+/* What was attributed to a consumer or to several together. */
+struct wtl_report_share {
+	bool has_dynamic; /* false: no idle baseline is known yet; full_uj is */
+	uint64_t full_uj, dynamic_uj;
+	uint64_t uncertainty_uj; /* k = 2, of the dynamic part, else of the full one */
+};
+
+/* A consumer: one process, or a row that stands for several that ended. */
+struct wtl_report_process {
+	const struct wtl_consumer *consumer;
+	int64_t start_utc_ns;		  /* 0: not known */
+	const char *user;		  /* a name, or the number; NULL: not known */
+	struct wtl_report_share all, gpu; /* all: every counted domain; gpu: of it, the GPUs */
+};
+
+/* Who used the counted energy. */
+struct wtl_report_attribution {
+	bool is_known; /* false: no process could be followed, and reason says why */
+	const char *reason;
+	/* The command with its descendants (also those that were adopted by others). */
+	bool has_command;
+	struct wtl_report_share command, command_gpu;
+	int64_t command_cpu_ns; /* of those seen; < 0: not known */
+	uint64_t command_processes;
+	/* The consumers with the most energy, largest first, and all others together. */
+	const struct wtl_report_process *processes;
+	size_t n_processes;
+	struct wtl_report_share others;
+	uint64_t n_others;
+	int64_t others_cpu_ns;
 };
 
 struct wtl_report_carbon {
@@ -54,6 +90,7 @@ struct wtl_report {
 	size_t n_domains;
 	int64_t command_cpu_ns;	    /* the command and its waited-for descendants; < 0: not known */
 	uint64_t command_rss_bytes; /* the largest of them; 0: not known */
+	struct wtl_report_attribution attribution;
 	struct wtl_report_carbon carbon;
 	struct wtl_report_self self;
 	const char *const *notes; /* whole sentences for the reader: why nothing is measured, … */
@@ -68,11 +105,21 @@ struct wtl_series {
 	bool converged; /* it was reached */
 	struct wtl_statistics duration_s, energy_j, emitted_g;
 	const struct wtl_statistics *domain_j; /* n_domains of them; n = 0: not known */
+	/* Of the command alone; n = 0: not known in every run. */
+	struct wtl_statistics command_dynamic_j, command_full_j;
 };
 
 struct wtl_doctor_source {
 	const char *source, *reason, *remedy; /* remedy may be NULL */
 	enum wattle_status status;
+};
+
+/* One of the ways to follow processes, for wattle doctor. */
+struct wtl_doctor_way {
+	const char *way; /* "CPU clocks", "exit records" */
+	bool is_used;
+	const char *reason; /* why not, or what it gives */
+	const char *remedy; /* NULL: none */
 };
 
 /* What a machine can measure. */
@@ -86,6 +133,8 @@ struct wtl_doctor {
 	size_t n_domains;
 	const struct wtl_doctor_source *sources; /* that offer nothing, with the reason */
 	size_t n_sources;
+	const struct wtl_doctor_way *ways; /* how processes are followed */
+	size_t n_ways;
 	const char *summary; /* one sentence */
 };
 

@@ -10,7 +10,7 @@
 #include "output/page.h"
 #include "output/words.h"
 
-enum { COMMAND_MAX = 1 << 23, LABEL_COLUMNS = 10 };
+enum { COMMAND_MAX = 1 << 23 };
 
 int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
 		     const struct wtl_output_style *style)
@@ -32,7 +32,7 @@ int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const
 
 void wtl_page_label(struct wtl_buf *buf, const char *label)
 {
-	wtl_buf_printf(buf, "  %-*s", LABEL_COLUMNS - 2, label);
+	wtl_buf_printf(buf, "  %-*s", WTL_PAGE_LABEL_COLUMNS - 2, label);
 }
 
 bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
@@ -78,7 +78,7 @@ int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 		wtl_buf_printf(&line, ", %" PRIu32, grid->year);
 	wtl_buf_putc(&line, ')');
 	wtl_page_label(buf, "carbon");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), LABEL_COLUMNS, LABEL_COLUMNS);
+	wtl_layout_wrap(buf, wtl_buf_str(&line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
 	wtl_layout_close(&line, buf);
 
 	if (carbon->pue_milli == 0)
@@ -154,7 +154,7 @@ static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
 {
 	wtl_page_label(buf, "time");
 	wtl_format_duration(buf, report->window.duration_ns, style->ascii);
-	if (report->command && report->command_cpu_ns >= 0) {
+	if (report->command && report->command_cpu_ns >= 0 && !wtl_page_tells_cpu(report)) {
 		wtl_buf_puts(buf, ", CPU time ");
 		wtl_format_duration(buf, report->command_cpu_ns, style->ascii);
 	}
@@ -212,18 +212,26 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 		       const struct wtl_output_style *style)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
+	int rc = wtl_ledgers_check(report);
 
+	if (rc < 0)
+		return rc;
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
 	wtl_page_command(buf, report, "wattle: ", style);
 	wtl_buf_putc(buf, '\n');
 	put_energy(buf, report, style);
+	wtl_page_command_energy(buf, report, style);
+	wtl_page_idle(buf, report->domains, report->n_domains,
+		      wtl_words_end_utc_ns(&report->window), style);
 	put_time(buf, report, style);
 	if (report->window.total.has_energy)
 		wtl_page_carbon(buf, carbon, carbon->emitted_ug, carbon->uncertainty_ug, style);
 	put_end(buf, report);
 	wtl_buf_putc(buf, '\n');
 	wtl_page_domains(buf, report, style);
+	wtl_page_ledger(buf, report, style);
+	wtl_page_processes(buf, report, style);
 	wtl_page_remarks(buf, report, style);
 	wtl_buf_putc(buf, '\n');
 	put_self(buf, report, style);
@@ -233,6 +241,12 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 static int text_series(struct wtl_buf *buf, const struct wtl_series *series,
 		       const struct wtl_output_style *style)
 {
+	for (size_t i = 0; i < series->n_reports; i++) {
+		int rc = wtl_ledgers_check(&series->reports[i]);
+
+		if (rc < 0)
+			return rc;
+	}
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
 	return wtl_page_series(buf, series, style);

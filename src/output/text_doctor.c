@@ -50,7 +50,7 @@ static void put_machine(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	if (doctor->is_container)
 		wtl_buf_puts(&line, doctor->is_vm ? ", in a container" : "; in a container");
 	wtl_page_label(buf, "machine");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), 10, 10);
+	wtl_layout_wrap(buf, wtl_buf_str(&line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
 	wtl_page_label(buf, "looked");
 	wtl_format_utc(buf, doctor->t_utc_ns);
 	wtl_buf_putc(buf, '\n');
@@ -153,6 +153,33 @@ static void put_domains(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_grid_done(grid);
 }
 
+static void put_ways(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		     const struct wtl_output_style *style)
+{
+	struct page page = {.doctor = doctor, .style = style};
+
+	if (doctor->n_ways == 0)
+		return;
+	wtl_buf_puts(buf, "\nHow processes are followed:\n");
+	wtl_grid_init(&page.grid, "ll");
+	for (size_t i = 0; i < doctor->n_ways; i++) {
+		const struct wtl_doctor_way *way = &doctor->ways[i];
+
+		wtl_grid_begin(&page.grid, WTL_TONE_PLAIN);
+		wtl_buf_puts(&page.grid.rows, "  ");
+		wtl_layout_text(&page.grid.rows, way->way, style);
+		wtl_grid_next(&page.grid);
+		wtl_grid_run_on(&page.grid);
+		wtl_buf_puts(&page.grid.rows, way->is_used ? "yes" : "no");
+		wtl_buf_puts(&page.grid.rows, way->reason ? ": " : "");
+		wtl_layout_text(&page.grid.rows, way->reason, style);
+		wtl_grid_next(&page.grid);
+		add_below(&page, "→ ", way->remedy);
+	}
+	wtl_grid_render(&page.grid, buf, style);
+	wtl_grid_done(&page.grid);
+}
+
 static void put_sources(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 			const struct wtl_output_style *style)
 {
@@ -190,8 +217,10 @@ int wtl_page_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_layout_text(&summary, doctor->summary, style);
 	wtl_buf_puts(buf, "wattle doctor\n\n");
 	put_machine(buf, doctor, style);
+	wtl_page_idle(buf, doctor->domains, doctor->n_domains, doctor->t_utc_ns, style);
 	wtl_buf_putc(buf, '\n');
 	put_domains(buf, doctor, style);
+	put_ways(buf, doctor, style);
 	put_sources(buf, doctor, style);
 	if (summary.len > 0) {
 		wtl_buf_putc(buf, '\n');

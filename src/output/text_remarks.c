@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "output/format.h"
 #include "output/layout.h"
+#include "output/words.h"
 
 enum { NAMES_MAX = 6, REMARK_MAX = 1 << 20 };
 
@@ -134,6 +135,93 @@ static void remark_gap(struct wtl_buf *buf, const struct wtl_report_domain *doma
 	wtl_layout_close(&line, buf);
 }
 
+/* Is domain i the first that has the trait? Each is told once. */
+static bool is_first(const struct wtl_report *report, size_t i, struct trait trait)
+{
+	for (size_t before = 0; before < i; before++) {
+		if (trait.has(&report->domains[before], trait.what))
+			return false;
+	}
+	return trait.has(&report->domains[i], trait.what);
+}
+
+static bool in_notes(const struct wtl_report *report, const char *text)
+{
+	for (size_t i = 0; i < report->n_notes; i++) {
+		if (report->notes[i] && strstr(report->notes[i], text))
+			return true;
+	}
+	return false;
+}
+
+/* Was it divided among processes without a baseline, so that idle energy is in their figures? */
+static bool lacks_baseline(const struct wtl_report_domain *domain, const void *what)
+{
+	(void)what;
+	return domain->domain.in_total && domain->energy.has_energy && domain->weight &&
+	       !domain->ledger.has_idle;
+}
+
+static bool is_guessed_by(const struct wtl_report_domain *domain, const void *what)
+{
+	return domain->energy.has_energy && domain->weight && strstr(domain->weight, "guess") &&
+	       strcmp(domain->weight, what) == 0;
+}
+
+/* Where nothing better is known, what processes use of a domain is a guess (DESIGN 5). */
+static void remark_guesses(struct wtl_buf *buf, const struct wtl_report *report,
+			   const struct wtl_output_style *style)
+{
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const char *weight = report->domains[i].weight;
+		struct trait trait = {is_guessed_by, weight};
+		struct wtl_buf after;
+
+		if (!weight || !is_first(report, i, trait))
+			continue;
+		wtl_buf_init(&after, REMARK_MAX);
+		wtl_buf_printf(&after, ": divided among processes by %s", weight);
+		remark_names(buf, report, "", trait, wtl_buf_str(&after), style);
+		wtl_layout_close(&after, buf);
+	}
+}
+
+static void note_reason(struct wtl_buf *buf, const struct wtl_report *report,
+			const struct wtl_output_style *style)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	struct wtl_buf line;
+
+	if (attribution->is_known || !attribution->reason || in_notes(report, attribution->reason))
+		return;
+	wtl_buf_init(&line, REMARK_MAX);
+	wtl_buf_puts(&line, "energy of processes is not known: ");
+	wtl_layout_text(&line, attribution->reason, style);
+	wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
+	wtl_layout_close(&line, buf);
+}
+
+/* Returns whether it said that a baseline is missing; a note of the report may say so already. */
+static bool note_no_idle(struct wtl_buf *buf, const struct wtl_report *report,
+			 const struct wtl_output_style *style)
+{
+	struct wtl_buf line;
+	bool is_missing;
+
+	if (!report->attribution.is_known || in_notes(report, "idle baseline"))
+		return false;
+	wtl_buf_init(&line, REMARK_MAX);
+	wtl_buf_printf(&line, "%s yet for ", wtl_words_no_idle);
+	is_missing = add_names(&line, report, (struct trait){lacks_baseline, NULL}, style) > 0;
+	if (is_missing) {
+		wtl_buf_puts(&line, ": who used that energy is billed in full, "
+				    "idle power included");
+		wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
+	}
+	wtl_layout_close(&line, buf);
+	return is_missing;
+}
+
 static bool is_same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
@@ -179,25 +267,6 @@ static void remark_figures(struct wtl_buf *buf, const struct wtl_report *report,
 	if (report->window.total.has_energy)
 		remark_names(buf, report, "the total lacks ", (struct trait){lacks_figure, NULL},
 			     "", style);
-}
-
-static bool in_notes(const struct wtl_report *report, const char *text)
-{
-	for (size_t i = 0; i < report->n_notes; i++) {
-		if (report->notes[i] && strstr(report->notes[i], text))
-			return true;
-	}
-	return false;
-}
-
-/* Is domain i the first that has the trait? Each is told once. */
-static bool is_first(const struct wtl_report *report, size_t i, struct trait trait)
-{
-	for (size_t before = 0; before < i; before++) {
-		if (trait.has(&report->domains[before], trait.what))
-			return false;
-	}
-	return trait.has(&report->domains[i], trait.what);
 }
 
 static void remark_remedy(struct wtl_buf *buf, const struct wtl_report *report, const char *remedy,
@@ -281,6 +350,10 @@ static void put_details(struct wtl_buf *buf, const struct wtl_report_domain *dom
 		wtl_buf_puts(&line, "; compared with ");
 		wtl_layout_text(&line, about->check, style);
 	}
+	if (domain->weight) {
+		wtl_buf_puts(&line, "; weight ");
+		wtl_layout_text(&line, domain->weight, style);
+	}
 	wtl_buf_puts(buf, "  ");
 	wtl_layout_wrap(buf, wtl_buf_str(&line), 2, 4);
 	wtl_layout_close(&line, buf);
@@ -304,14 +377,22 @@ static void put_notes(struct wtl_buf *buf, const struct wtl_report *report,
 int wtl_page_remarks(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style)
 {
+	bool lacks_idle;
 	size_t start;
 
 	wtl_buf_putc(buf, '\n');
 	start = buf->len;
 	remark_models(buf, report, style);
 	remark_figures(buf, report, style);
+	remark_guesses(buf, report, style);
+	note_reason(buf, report, style);
+	lacks_idle = note_no_idle(buf, report, style);
 	put_notes(buf, report, style);
 	remark_remedies(buf, report, style);
+	if (lacks_idle)
+		wtl_page_remark(buf, WTL_PAGE_REMEDY,
+				"wattle run --idle-first 10 measures an idle baseline first",
+				style);
 	if (style->verbose) {
 		for (size_t i = 0; i < report->n_domains; i++)
 			put_details(buf, &report->domains[i], style);

@@ -9,11 +9,70 @@
 
 enum { NAME_MAX_BYTES = 1 << 16 };
 
-static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *report,
-		    unsigned scale, const struct wtl_output_style *style)
+/* What a column of the runs tells of the command: the same of all. */
+enum of_command { NOTHING, FULL, DYNAMIC };
+
+static enum of_command of_command(const struct wtl_series *series)
 {
+	enum of_command best = NOTHING;
+
+	for (size_t i = 0; i < series->n_reports; i++) {
+		const struct wtl_report_attribution *attribution = &series->reports[i].attribution;
+
+		if (!attribution->is_known || !attribution->has_command)
+			continue;
+		if (!attribution->command.has_dynamic)
+			return FULL;
+		best = DYNAMIC;
+	}
+	return best;
+}
+
+/* A figure and its ±, in two cells. */
+static void add_measure(struct wtl_grid *grid, uint64_t energy_uj, uint64_t uncertainty_uj,
+			bool modelled, unsigned scale, const struct wtl_output_style *style)
+{
+	unsigned last = wtl_format_last_digit(energy_uj, uncertainty_uj);
+
+	if (modelled)
+		wtl_buf_putc(&grid->rows, '~');
+	wtl_format_rounded(&grid->rows, energy_uj, last, scale);
+	wtl_grid_next(grid);
+	if (uncertainty_uj > 0) {
+		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
+		wtl_format_rounded_up(&grid->rows, uncertainty_uj, last, scale);
+	}
+	wtl_grid_next(grid);
+}
+
+static void add_nothing(struct wtl_grid *grid)
+{
+	wtl_grid_cell(grid, "-");
+	wtl_grid_cell(grid, "");
+}
+
+/* Where another run has no dynamic part, this one's is not told; its ± would not be that of full. */
+static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
+			enum of_command what, bool modelled, unsigned scale,
+			const struct wtl_output_style *style)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	const struct wtl_report_share *share = &attribution->command;
+
+	if (!attribution->is_known || !attribution->has_command)
+		add_nothing(grid);
+	else if (what == DYNAMIC)
+		add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled, scale, style);
+	else
+		add_measure(grid, share->full_uj, share->has_dynamic ? 0 : share->uncertainty_uj,
+			    modelled, scale, style);
+}
+
+static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *report,
+		    enum of_command what, unsigned scale, const struct wtl_output_style *style)
+{
+	bool modelled = wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
 	const struct wattle_energy *total = &report->window.total;
-	unsigned last = wtl_format_last_digit(total->energy_uj, total->uncertainty_uj);
 	int64_t duration_ns = report->window.duration_ns;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
@@ -21,20 +80,12 @@ static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *re
 	wtl_grid_next(grid);
 	wtl_format_rounded(&grid->rows, duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0, 3, 6);
 	wtl_grid_next(grid);
-	if (total->has_energy) {
-		if (wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED)
-			wtl_buf_putc(&grid->rows, '~');
-		wtl_format_rounded(&grid->rows, total->energy_uj, last, scale);
-		wtl_grid_next(grid);
-		if (total->uncertainty_uj > 0) {
-			wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-			wtl_format_rounded_up(&grid->rows, total->uncertainty_uj, last, scale);
-		}
-	} else {
-		wtl_buf_putc(&grid->rows, '-');
-		wtl_grid_next(grid);
-	}
-	wtl_grid_next(grid);
+	if (total->has_energy)
+		add_measure(grid, total->energy_uj, total->uncertainty_uj, modelled, scale, style);
+	else
+		add_nothing(grid);
+	if (what != NOTHING)
+		add_command(grid, report, what, modelled, scale, style);
 	if (!wtl_page_end(&grid->rows, report))
 		wtl_buf_puts(&grid->rows, report->has_exit ? "ok" : "-");
 	if (report->interrupted)
@@ -45,6 +96,7 @@ static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *re
 static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
 		     const struct wtl_output_style *style)
 {
+	enum of_command what = of_command(series);
 	uint64_t largest = 0;
 	struct wtl_grid grid;
 	unsigned scale;
@@ -56,26 +108,25 @@ static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
 			largest = total->energy_uj;
 	}
 	scale = wtl_format_scale(largest);
-	wtl_grid_init(&grid, "rrrul");
+	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul");
 	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
 	wtl_grid_cell(&grid, "run");
 	wtl_grid_cell(&grid, "time [s]");
 	wtl_grid_cell(&grid, "energy");
 	wtl_buf_printf(&grid.rows, "[%s]", wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
 	wtl_grid_next(&grid);
+	if (what != NOTHING) {
+		wtl_grid_cell(&grid, "command");
+		wtl_buf_printf(&grid.rows, "%s [%s]", what == DYNAMIC ? "dynamic" : "full",
+			       wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
+		wtl_grid_next(&grid);
+	}
 	wtl_grid_cell(&grid, "end");
 	for (size_t i = 0; i < series->n_reports; i++)
-		add_run(&grid, i, &series->reports[i], scale, style);
+		add_run(&grid, i, &series->reports[i], what, scale, style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
 }
-
-struct row {
-	const char *name;
-	const struct wtl_statistics *statistics;
-	const char *unit; /* NULL: joules with the prefix that fits */
-	bool is_strong;
-};
 
 static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
 {
@@ -149,6 +200,12 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			       first->domains[i].domain.method == WATTLE_METHOD_MODELLED, style);
 		wtl_layout_close(&name, buf);
 	}
+	if (series->command_dynamic_j.n > 0)
+		add_statistics(&grid, "command, dynamic", &series->command_dynamic_j, WTL_FORMAT_J,
+			       NULL, modelled, style);
+	if (series->command_full_j.n > 0)
+		add_statistics(&grid, "command, full", &series->command_full_j, WTL_FORMAT_J, NULL,
+			       modelled, style);
 	add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, modelled, style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
@@ -206,5 +263,7 @@ int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
 	put_until(buf, series, style);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
 	wtl_page_domains(buf, last, style);
+	wtl_page_ledger(buf, last, style);
+	wtl_page_processes(buf, last, style);
 	return wtl_page_remarks(buf, last, style);
 }

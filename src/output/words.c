@@ -6,7 +6,7 @@
 
 #include "output/format.h"
 
-const char wtl_words_not_attributed[] = "energy is not attributed to processes";
+const char wtl_words_no_idle[] = "no idle baseline has been seen";
 
 const char *wtl_words_signal(int number)
 {
@@ -78,22 +78,203 @@ const char *wtl_words_total_reason(const struct wattle_energy *total)
 	return total->has_power ? NULL : "too short to speak of power";
 }
 
+static bool is_counted(const struct wtl_report_domain *domain)
+{
+	return domain->domain.in_total && domain->energy.has_energy;
+}
+
+static bool add(uint64_t *sum, uint64_t more)
+{
+	return !__builtin_add_overflow(*sum, more, sum);
+}
+
+bool wtl_words_ledger(const struct wtl_report *report, struct wtl_ledger *ret_ledger)
+{
+	struct wtl_ledger sum = {.has_idle = true};
+
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const struct wtl_ledger *ledger = &report->domains[i].ledger;
+
+		if (!is_counted(&report->domains[i]))
+			continue;
+		/* The accounts of a closed ledger are not more than its total. */
+		if (!add(&sum.total_uj, ledger->total_uj))
+			return false;
+		sum.has_idle = sum.has_idle && ledger->has_idle;
+		sum.live_uj += ledger->live_uj;
+		sum.exited_uj += ledger->exited_uj;
+		sum.kernel_uj += ledger->kernel_uj;
+		sum.idle_uj += ledger->idle_uj;
+		sum.unattributed_uj += ledger->unattributed_uj;
+	}
+	*ret_ledger = sum;
+	return true;
+}
+
+bool wtl_words_processes_uj(const struct wtl_report *report, uint64_t *ret_full_uj)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	uint64_t sum = attribution->others.full_uj;
+
+	for (size_t i = 0; i < attribution->n_processes; i++) {
+		if (!add(&sum, attribution->processes[i].all.full_uj))
+			return false;
+	}
+	*ret_full_uj = sum;
+	return true;
+}
+
+/* The dynamic parts of all consumers; only where each has one. */
+static bool dynamic_uj(const struct wtl_report_attribution *attribution, uint64_t *ret_dynamic_uj)
+{
+	uint64_t sum = attribution->others.has_dynamic ? attribution->others.dynamic_uj : 0;
+
+	for (size_t i = 0; i < attribution->n_processes; i++) {
+		const struct wtl_report_share *all = &attribution->processes[i].all;
+
+		if (all->has_dynamic && !add(&sum, all->dynamic_uj))
+			return false;
+	}
+	*ret_dynamic_uj = sum;
+	return true;
+}
+
+/* A part of something: its GPU energy, or a row of the machine's. */
+static bool is_within(const struct wtl_report_share *part, uint64_t whole_uj)
+{
+	return part->full_uj <= whole_uj &&
+	       (!part->has_dynamic || part->dynamic_uj <= part->full_uj);
+}
+
+static bool is_attribution_sound(const struct wtl_report *report)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	uint64_t full_uj, all_dynamic_uj, for_processes_uj;
+	struct wtl_ledger ledger;
+
+	if (!wtl_words_ledger(report, &ledger) || !wtl_words_processes_uj(report, &full_uj) ||
+	    !dynamic_uj(attribution, &all_dynamic_uj))
+		return false;
+	/* What is unattributed is no process's, nor the idle energy that came with it. */
+	for_processes_uj = ledger.total_uj - ledger.unattributed_uj;
+	if (full_uj > for_processes_uj ||
+	    (ledger.has_idle && all_dynamic_uj > for_processes_uj - ledger.idle_uj))
+		return false;
+	if (!is_within(&attribution->others, full_uj) ||
+	    !is_within(&attribution->command, for_processes_uj) ||
+	    !is_within(&attribution->command_gpu, attribution->command.full_uj))
+		return false;
+	for (size_t i = 0; i < attribution->n_processes; i++) {
+		const struct wtl_report_process *process = &attribution->processes[i];
+
+		if (!is_within(&process->all, full_uj) ||
+		    !is_within(&process->gpu, process->all.full_uj))
+			return false;
+	}
+	return true;
+}
+
 int wtl_ledgers_check(const struct wtl_report *report)
 {
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const struct wtl_report_domain *domain = &report->domains[i];
+		const struct wtl_ledger *ledger = &domain->ledger;
 
 		if (domain->energy.has_energy &&
-		    (!wtl_ledger_closed(&domain->ledger) ||
-		     domain->ledger.total_uj != domain->energy.energy_uj))
+		    (!wtl_ledger_closed(ledger) || ledger->total_uj != domain->energy.energy_uj ||
+		     (ledger->idle_uj > 0 && !ledger->has_idle)))
 			return -EPROTO;
 	}
-	return 0;
+	return !report->attribution.is_known || is_attribution_sound(report) ? 0 : -EPROTO;
 }
 
-bool wtl_words_attributed(const struct wtl_ledger *ledger)
+bool wtl_words_attributed(const struct wtl_report *report, const struct wtl_report_domain *domain)
 {
-	return ledger->live_uj || ledger->exited_uj || ledger->kernel_uj || ledger->idle_uj;
+	const struct wtl_ledger *ledger = &domain->ledger;
+
+	return ledger->live_uj || ledger->exited_uj || ledger->kernel_uj ||
+	       (report->attribution.is_known && domain->weight);
+}
+
+const char *wtl_words_not_attributed(const struct wtl_report *report)
+{
+	const char *reason = report->attribution.reason;
+
+	return reason && reason[0] ? reason : "energy is not attributed to processes";
+}
+
+const char *wtl_words_unattributed_reason(const struct wtl_report *report,
+					  const struct wtl_report_domain *domain)
+{
+	if (wtl_words_attributed(report, domain))
+		return NULL;
+	return report->attribution.is_known ? "nothing says who uses this domain"
+					    : wtl_words_not_attributed(report);
+}
+
+bool wtl_words_has_gpu(const struct wtl_report *report)
+{
+	for (size_t i = 0; i < report->n_domains; i++) {
+		if (report->domains[i].domain.kind == WATTLE_KIND_GPU &&
+		    is_counted(&report->domains[i]))
+			return true;
+	}
+	return false;
+}
+
+const char *wtl_words_state(enum wtl_consumer_state state)
+{
+	switch (state) {
+	case WTL_CONSUMER_LIVE:
+		return "live";
+	case WTL_CONSUMER_EXITED:
+		return "exited";
+	case WTL_CONSUMER_KERNEL:
+		return "kernel";
+	case WTL_CONSUMER_FOLDED:
+		break;
+	}
+	return "folded";
+}
+
+const char *wtl_words_consumer(const struct wtl_consumer *consumer)
+{
+	if (consumer->command[0])
+		return consumer->command;
+	if (consumer->name[0])
+		return consumer->name;
+	return consumer->state == WTL_CONSUMER_FOLDED ? "ended processes" : "name not known";
+}
+
+uint64_t wtl_words_processes(const struct wtl_consumer *consumer)
+{
+	return consumer->n_processes > 0 ? consumer->n_processes : 1;
+}
+
+uint64_t wtl_words_idle_uncertainty_uw(const struct wtl_baseline *idle)
+{
+	return wtl_format_share(idle->uncertainty_uw, 2, 1);
+}
+
+bool wtl_words_idle_age(const struct wtl_baseline *idle, int64_t t_utc_ns, int64_t *ret_age_ns)
+{
+	int64_t age_ns;
+
+	if (idle->t_utc_ns <= 0 || __builtin_sub_overflow(t_utc_ns, idle->t_utc_ns, &age_ns) ||
+	    age_ns < 0)
+		return false;
+	*ret_age_ns = age_ns;
+	return true;
+}
+
+int64_t wtl_words_end_utc_ns(const struct wattle_window *window)
+{
+	int64_t end_ns;
+
+	/* A duration is never negative. */
+	if (__builtin_add_overflow(window->begin_utc_ns, window->duration_ns, &end_ns))
+		return INT64_MAX;
+	return end_ns;
 }
 
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon)

@@ -8,6 +8,8 @@
 
 #include <wattle.h>
 
+#include "energy/baseline.h"
+#include "energy/consumer.h"
 #include "energy/ledger.h"
 #include "output/report.h"
 
@@ -30,12 +32,50 @@ const char *wtl_words_reason(const struct wtl_report_domain *domain);
 /* The reason why a total has no energy, or no power; NULL when it has both. */
 const char *wtl_words_total_reason(const struct wattle_energy *total);
 
-/* Do the domains' accounts add up to their figures, to the microjoule? 0 or -EPROTO: print nothing. */
+/*
+ * 0, or -EPROTO: print nothing. Do the domains' accounts add up to their figures, to the microjoule?
+ * Is what was billed to processes not more than the accounts of the counted domains have for them?
+ */
 int wtl_ledgers_check(const struct wtl_report *report);
 
-/* Has any of the energy been attributed? Otherwise only unattributed_uj is known. */
-bool wtl_words_attributed(const struct wtl_ledger *ledger);
-extern const char wtl_words_not_attributed[];
+/* The ledgers of all counted domains with a figure, added up; has_idle: each of them has a baseline.
+ * false: it does not fit in 64 bits. */
+bool wtl_words_ledger(const struct wtl_report *report, struct wtl_ledger *ret_ledger);
+
+/* What all consumers, shown or among the others, have of the counted energy (full). The rest of it
+ * belongs to no process. false: it does not fit in 64 bits. */
+bool wtl_words_processes_uj(const struct wtl_report *report, uint64_t *ret_full_uj);
+
+/* Has the domain's energy been divided among processes? Otherwise its ledger's live, exited and
+ * kernel accounts are not known, and the second call says why. */
+bool wtl_words_attributed(const struct wtl_report *report, const struct wtl_report_domain *domain);
+const char *wtl_words_unattributed_reason(const struct wtl_report *report,
+					  const struct wtl_report_domain *domain);
+
+/* Why nothing is attributed on this machine. */
+const char *wtl_words_not_attributed(const struct wtl_report *report);
+extern const char wtl_words_no_idle[];
+
+/* Has any GPU that counts a figure? */
+bool wtl_words_has_gpu(const struct wtl_report *report);
+
+/* "live", "exited", "kernel", "folded". Static. */
+const char *wtl_words_state(enum wtl_consumer_state state);
+
+/* What a consumer is called: its command, its name, or what it stands for. Raw. */
+const char *wtl_words_consumer(const struct wtl_consumer *consumer);
+
+/* How many processes a row stands for: 1 at least. */
+uint64_t wtl_words_processes(const struct wtl_consumer *consumer);
+
+/* ± of an idle baseline, k = 2. */
+uint64_t wtl_words_idle_uncertainty_uw(const struct wtl_baseline *idle);
+
+/* How long before t_utc_ns it was last learned. False: not known, or not before (the clock was set). */
+bool wtl_words_idle_age(const struct wtl_baseline *idle, int64_t t_utc_ns, int64_t *ret_age_ns);
+
+/* When a window ended; it saturates. */
+int64_t wtl_words_end_utc_ns(const struct wattle_window *window);
 
 /* Micrograms of CO2e with the power usage effectiveness. */
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon);

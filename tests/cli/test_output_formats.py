@@ -14,8 +14,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-REPORTS = ["server", "vm", "denied", "partly"]
-DOCTORS = ["doctor-server", "doctor-vm", "doctor-denied"]
+REPORTS = ["server", "vm", "denied", "partly",
+           "used", "used-full", "used-vm", "used-folded", "used-hostile", "used-unknown"]
+DOCTORS = ["doctor-server", "doctor-vm", "doctor-denied", "doctor-used"]
 MICRO = Decimal("0.000001")
 
 
@@ -63,6 +64,18 @@ def test_appended_json_is_one_line_with_the_same_content(name):
 def test_every_json_key_is_documented():
     used = {key for name in REPORTS + ["series"] + DOCTORS for key in keys_of(load_json(f"{name}.json"))}
     assert used - documented("format-json.md") == set()
+
+
+def test_processes_add_up_to_the_total():
+    told = 0
+    for report in reports():
+        if "processes" in report:
+            rows = report["processes"] + [report["others"], report["no_process"]]
+            assert sum(row["full_j"] for row in rows) == report["total"]["energy_j"]
+            told += 1
+        else:
+            assert report["processes_reason"]
+    assert told >= 5
 
 
 def test_schemas():
@@ -145,8 +158,14 @@ def test_csv_is_plain():
             assert not any(cell[:1] in ("=", "+", "-", "@") for cell in row)
 
 
+def figures_of(path):
+    """The numbers of a page, without words that were cut (ASCII has a longer mark) or escaped."""
+    text = re.sub(r"\\x[0-9a-f]{2}", "", path.read_text(encoding="utf-8"))
+    return re.findall(r"[0-9.]+", re.sub(r"\S*(\.\.\.|…)", "", text))
+
+
 def test_ascii_pages_hold_the_same_figures():
     for file in GOLDEN.glob("*.ascii.txt"):
         other = GOLDEN / file.name.replace(".ascii", "")
-        numbers = [re.findall(r"[0-9.]+", path.read_text(encoding="utf-8")) for path in (file, other)]
+        numbers = [figures_of(path) for path in (file, other)]
         assert file.read_bytes().isascii() and numbers[0] == numbers[1]
