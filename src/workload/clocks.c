@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* What the machine's CPUs did, and what each live process did. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "energy/units.h"
+#include "workload/procfs.h"
+#include "workload/state.h"
+
+enum { STAT_FIRST = 16384, STAT_MAX = 1 << 20, LISTED_MIN = 8 };
+
+int wtl_clocks_open(struct wtl_workload *workload)
+{
+	workload->has_clocks = true;
+	workload->stat_size = STAT_FIRST;
+	workload->stat_text = malloc(STAT_FIRST);
+	workload->stat = wtl_io_file_open(workload->io, "/proc/stat");
+	return workload->stat_text ? 0 : -ENOMEM;
+}
+
+void wtl_clocks_close(struct wtl_workload *workload)
+{
+	wtl_io_file_close(workload->io, workload->stat);
+	free(workload->stat_text);
+}
+
+/* The CPUs' lines, however many they are. */
+static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *ret_machine)
+{
+	for (;;) {
+		ssize_t len = wtl_io_file_read(workload->io, workload->stat, workload->stat_text,
+					       workload->stat_size);
+		char *more;
+		int rc;
+
+		if (len < 0)
+			return (int)len;
+		rc = wtl_proc_parse_machine(workload->stat_text, (size_t)len, ret_machine);
+		if (rc != -EAGAIN || (size_t)len < workload->stat_size ||
+		    workload->stat_size >= STAT_MAX)
+			return rc;
+		more = realloc(workload->stat_text, 2 * workload->stat_size);
+		if (!more)
+			return -ENOMEM;
+		workload->stat_text = more;
+		workload->stat_size *= 2;
+	}
+}
+
+void wtl_clocks_read_machine(struct wtl_workload *workload)
+{
+	struct wtl_proc_machine machine;
+
+	if (workload->stat >= 0 && machine_read(workload, &machine) == 0)
+		wtl_busy_look(&workload->busy, &machine, workload->look.t_mono_ns,
+			      workload->t_boot_ns);
+	else
+		wtl_busy_lost(&workload->busy);
+	workload->look.capacity_ns = workload->n_looks > 1 ? workload->busy.capacity_ns : 0;
+}
+
+/* In 10 ms ticks, for machines without better clocks. */
+static int64_t ticks_read(struct wtl_workload *workload, int pid)
+{
+	struct wtl_proc_stat stat;
+	char path[48];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	len = wtl_io_slurp(workload->io, path, workload->text, sizeof(workload->text));
+	if (len == -ENOENT)
+		return -ESRCH;
+	if (len < 0)
+		return len;
+	if (wtl_proc_parse_stat(workload->text, (size_t)len, &stat) < 0 ||
+	    stat.cpu_ticks > INT64_MAX / WTL_PROC_TICK_NS)
+		return -EINVAL;
+	return (int64_t)stat.cpu_ticks * WTL_PROC_TICK_NS;
+}
+
+/* 0, or negative: no answer for anyone. */
+static int ask(struct wtl_workload *workload, const int pids[], int64_t clocks[], size_t n)
+{
+	int rc = -EOPNOTSUPP;
+
+	if (n == 0)
+		return 0;
+	if (workload->has_clocks && workload->io->ops->process_cpu)
+		rc = wtl_io_process_cpu(workload->io, pids, clocks, n);
+	if (rc == -EOPNOTSUPP || rc == -ENOSYS)
+		workload->has_clocks = false;
+	else
+		return rc;
+	for (size_t i = 0; i < n; i++)
+		clocks[i] = ticks_read(workload, pids[i]);
+	return 0;
+}
+
+int wtl_clocks_ask(struct wtl_workload *workload, const int pids[], int64_t clocks[], size_t n)
+{
+	int rc = ask(workload, pids, clocks, n);
+
+	for (size_t i = 0; i < n && rc < 0; i++)
+		clocks[i] = -ESRCH;
+	return rc;
+}
+
+/* The slot of whoever has the number now, where that is in doubt. WTL_NO_SLOT: there is none for it. */
+static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns)
+{
+	struct wtl_place *place = &workload->roster.places[slot];
+	/* Two ways to learn a clock may differ by as much. */
+	int64_t slack_ns = workload->has_clocks ? WTL_NS_PER_MS : 2 * WTL_PROC_TICK_NS;
+	/* A process's clock never steps back: this is another one, whatever can be read. */
+	bool is_other = clock_ns + slack_ns < place->clock_ns;
+	int64_t taken;
+
+	if (place->is_stale && !is_other && place->has_stat)
+		is_other = wtl_names_read_stat(workload, slot) == 1;
+	place->is_stale = false;
+	if (!is_other)
+		return slot;
+	taken = wtl_workload_replace(workload, slot);
+	return taken >= 0 ? (uint32_t)taken : WTL_NO_SLOT;
+}
+
+/* Bills what a process did since the last look, by its clock's answer. */
+static void judge(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns)
+{
+	struct wtl_place *place = &workload->roster.places[slot];
+	int64_t capacity_ns = workload->look.capacity_ns;
+
+	if (clock_ns == -ESRCH)
+		wtl_workload_end(workload, slot);
+	if (clock_ns < 0)
+		return;
+	if (place->needs_base || workload->n_looks == 1) {
+		place->needs_base = false;
+		place->clock_ns = clock_ns;
+		return;
+	}
+	slot = owner(workload, slot, clock_ns);
+	if (slot == WTL_NO_SLOT)
+		return;
+	place = &workload->roster.places[slot];
+	/* Whoever we come upon late did not do all of it since the last look. */
+	if (place->clock_ns == 0 && capacity_ns > 0 && clock_ns > capacity_ns)
+		place->clock_ns = clock_ns - capacity_ns;
+	if (clock_ns > place->clock_ns) {
+		wtl_roster_use(&workload->roster, slot, clock_ns - place->clock_ns);
+		wtl_busy_bill(&workload->busy, clock_ns - place->clock_ns);
+		place->clock_ns = clock_ns;
+	}
+}
+
+/* The first time: numbers that /proc lists and that mean nobody to the clocks are another PID
+ * namespace's. */
+static bool numbers_differ(const struct wtl_roster *roster)
+{
+	uint32_t n_gone = 0;
+
+	for (uint32_t i = 0; i < roster->n_live; i++)
+		n_gone += roster->clocks[i] == -ESRCH;
+	return roster->n_live >= LISTED_MIN && n_gone > roster->n_live / 2;
+}
+
+void wtl_clocks_read(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int rc = ask(workload, roster->pids, roster->clocks, roster->n_live);
+
+	workload->clocks_failed = rc < 0;
+	if (rc < 0)
+		return;
+	if (workload->n_looks == 1 && workload->has_clocks && numbers_differ(roster)) {
+		workload->has_clocks = false;
+		ask(workload, roster->pids, roster->clocks, roster->n_live);
+	}
+	/* From the end: whoever leaves the list is replaced by one who had a turn. */
+	for (uint32_t i = roster->n_live; i-- > 0;)
+		judge(workload, roster->slots[i], roster->clocks[i]);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* Which ways are in use, and what more privilege would add: for `wattle doctor`. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "workload/procfs.h"
+#include "workload/state.h"
+
+enum { MOUNTS_MAX = 256 * 1024 };
+
+static const char remedy_exits[] =
+	"sudo setcap cap_net_admin+ep \"$(command -v wattle)\" (beside the capabilities it has; see "
+	"docs/processes.md), or run as root";
+static const char remedy_namespaces[] =
+	"run in the host's PID and network namespace (Kubernetes: hostPID and hostNetwork; docker: "
+	"--pid=host --network=host), with CAP_NET_ADMIN";
+static const char remedy_pids[] = "run in the host's PID namespace (Kubernetes: hostPID; docker: "
+				  "--pid=host)";
+static const char remedy_own_proc[] =
+	"mount /proc of the PID namespace that wattle runs in, or run wattle in the one of /proc";
+static const char remedy_hidepid[] =
+	"run as root, or join the group that /proc's mount option gid= names";
+
+static void way_set(struct wtl_workload *workload, enum wtl_workload_way_id id, const char *way,
+		    bool is_used, const char *remedy, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+static void way_set(struct wtl_workload *workload, enum wtl_workload_way_id id, const char *way,
+		    bool is_used, const char *remedy, const char *format, ...)
+{
+	struct wtl_workload_way *at = &workload->means.ways[id];
+	va_list args;
+
+	at->way = way;
+	at->is_used = is_used;
+	at->remedy = is_used ? NULL : remedy;
+	va_start(args, format);
+	vsnprintf(at->reason, sizeof(at->reason), format, args);
+	va_end(args);
+}
+
+/* What the mounts say: are loadavg and stat an emulation's (lxcfs), does /proc hide processes? */
+static void mounts_read(struct wtl_workload *workload)
+{
+	char *text = malloc(MOUNTS_MAX);
+	ssize_t len = text ? wtl_io_slurp(workload->io, "/proc/self/mountinfo", text, MOUNTS_MAX)
+			   : -ENOMEM;
+	char option[32];
+
+	if (len > 0) {
+		if (wtl_proc_is_mounted(text, (size_t)len, "/proc/loadavg")) {
+			wtl_io_file_close(workload->io, workload->find.loadavg);
+			workload->find.loadavg = -1;
+		}
+		if (wtl_proc_is_mounted(text, (size_t)len, "/proc/stat")) {
+			wtl_io_file_close(workload->io, workload->stat);
+			workload->stat = -1;
+		}
+		/* The option does not hold for everyone; a file of process 1 does tell. */
+		if (wtl_proc_mount_option(text, (size_t)len, "/proc", "hidepid=", option,
+					  sizeof(option)) &&
+		    strcmp(option, "0") != 0 && strcmp(option, "off") != 0)
+			workload->find.is_closed =
+				wtl_io_slurp(workload->io, "/proc/1/stat", workload->text,
+					     sizeof(workload->text)) < 0;
+	}
+	free(text);
+}
+
+/* Does /proc number processes as the system calls do? Sets is_own, too: is it a namespace apart from
+ * the machine's first one? */
+static bool numbers_agree(struct wtl_workload *workload, bool *ret_is_own)
+{
+	/* PROC_PID_INIT_INO in include/linux/proc_ns.h. */
+	static const char first[] = "pid:[4026531836]";
+	struct wtl_proc_status status;
+	char target[64];
+	ssize_t len = wtl_io_slurp(workload->io, "/proc/self/status", workload->text,
+				   sizeof(workload->text));
+
+	*ret_is_own =
+		wtl_io_link_read(workload->io, "/proc/self/ns/pid", target, sizeof(target)) > 0 &&
+		strcmp(target, first) != 0;
+	/* One number for each namespace from that of /proc to one's own. */
+	return len <= 0 || wtl_proc_parse_status(workload->text, (size_t)len, &status) < 0 ||
+	       status.n_numbers <= 1;
+}
+
+void wtl_means_open(struct wtl_workload *workload)
+{
+	mounts_read(workload);
+	if (!numbers_agree(workload, &workload->has_own_pids)) {
+		workload->numbers_differ = true;
+		workload->has_clocks = false;
+	}
+}
+
+static void ways_of_ended(struct wtl_workload *workload)
+{
+	bool has_exits = workload->exits >= 0;
+	int error = workload->exits_error;
+
+	if (has_exits)
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", true, NULL,
+			"the CPU time of every process that ends, however short it lived");
+	else if (error == -ECANCELED)
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL,
+			"not asked for");
+	else if (error == -EOPNOTSUPP || error == -ENOSYS || error == -ENOENT)
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL,
+			"the kernel has no taskstats, or this machine is a directory");
+	else
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false,
+			workload->has_own_pids ? remedy_namespaces : remedy_exits,
+			"%s: processes that live and end between two looks are not seen one by one",
+			wtl_err_text(error));
+	way_set(workload, WTL_WAY_PARENTS, "child times", true, NULL, "%s",
+		has_exits ? "what parents are told of their children completes the exit records"
+			  : "parents' child times and control groups' totals stand in for exit "
+			    "records");
+}
+
+static void ways_of_living(struct wtl_workload *workload)
+{
+	if (workload->has_clocks)
+		way_set(workload, WTL_WAY_CPU_CLOCKS, "CPU clocks", true, NULL,
+			"CPU time of each process to the nanosecond");
+	else if (workload->numbers_differ)
+		way_set(workload, WTL_WAY_CPU_CLOCKS, "CPU clocks", false, remedy_own_proc,
+			"/proc numbers processes as another PID namespace does: CPU time in steps "
+			"of 10 ms");
+	else
+		way_set(workload, WTL_WAY_CPU_CLOCKS, "CPU clocks", false, NULL,
+			"not offered here: CPU time in steps of 10 ms");
+	if (workload->find.loadavg >= 0 && workload->has_clocks)
+		way_set(workload, WTL_WAY_NEWEST_PID, "newest number", true, NULL,
+			"new processes are found without listing /proc");
+	else
+		way_set(workload, WTL_WAY_NEWEST_PID, "newest number", false, NULL,
+			"/proc/loadavg does not tell it here: /proc is listed at each look");
+}
+
+static void ways_of_machine(struct wtl_workload *workload)
+{
+	if (workload->stat >= 0)
+		way_set(workload, WTL_WAY_BUSY_TIME, "busy time", true, NULL,
+			"what no process accounts for is shown as unattributed%s",
+			workload->busy.has_interrupts
+				? ", interrupts apart"
+				: "; the kernel does not count interrupts apart");
+	else
+		way_set(workload, WTL_WAY_BUSY_TIME, "busy time", false, NULL,
+			"the machine's /proc/stat cannot be read (an emulation is mounted over it?): "
+			"use that nobody accounts for is not seen");
+	if (workload->find.is_closed)
+		way_set(workload, WTL_WAY_VISIBLE, "all processes", false, remedy_hidepid,
+			"/proc is mounted with hidepid: other users' processes have CPU time but no "
+			"names");
+	else if (workload->has_own_pids)
+		way_set(workload, WTL_WAY_VISIBLE, "all processes", false, remedy_pids,
+			"this is a PID namespace of its own (a container): the use of all others is "
+			"one sum, unattributed");
+	else
+		way_set(workload, WTL_WAY_VISIBLE, "all processes", true, NULL,
+			"every process of the machine");
+}
+
+void wtl_means_update(struct wtl_workload *workload)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	struct wtl_workload_means *means = &workload->means;
+
+	ways_of_living(workload);
+	ways_of_ended(workload);
+	ways_of_machine(workload);
+	means->n_live = roster->n_live;
+	means->n_unreadable = 0;
+	for (uint32_t i = 0; i < roster->n_live; i++)
+		means->n_unreadable += !roster->consumers[roster->slots[i]].is_readable;
+}
+
+const struct wtl_workload_means *wtl_workload_means(const struct wtl_workload *workload)
+{
+	return &workload->means;
+}

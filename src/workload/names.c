@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/* Who the processes are: names, parents, users, groups. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "workload/procfs.h"
+#include "workload/state.h"
+
+enum {
+	PARENTS_MAX = 32, /* generations looked up at once */
+	TURN_PART = 16,	  /* a 16th of all is considered at each look */
+	AGAIN_MAX = 4,	  /* and so many at most are read again */
+	READS_EARLY = 2,  /* a second look comes soon: most new processes become another program */
+};
+
+static ssize_t process_read(struct wtl_workload *workload, int pid, const char *file)
+{
+	char path[64];
+	int handle;
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	handle = wtl_io_file_open(workload->io, path);
+	if (handle < 0)
+		return handle;
+	/* The start of a longer file is enough. */
+	len = wtl_io_file_read(workload->io, handle, workload->text, sizeof(workload->text));
+	wtl_io_file_close(workload->io, handle);
+	return len;
+}
+
+/* With hidepid=invisible, what is closed looks as if it was not there. */
+static void mark_denied(const struct wtl_workload *workload, struct wtl_consumer *consumer,
+			ssize_t rc)
+{
+	if (rc == -EACCES || rc == -EPERM || (rc == -ENOENT && workload->find.is_closed))
+		consumer->is_readable = false;
+}
+
+int wtl_names_parse_stat(struct wtl_workload *workload, uint32_t slot,
+			 struct wtl_proc_stat *ret_stat)
+{
+	struct wtl_consumer *consumer = &workload->roster.consumers[slot];
+	ssize_t len = process_read(workload, consumer->pid, "stat");
+
+	if (len < 0) {
+		mark_denied(workload, consumer, len);
+		return (int)len;
+	}
+	return wtl_proc_parse_stat(workload->text, (size_t)len, ret_stat);
+}
+
+/* What stat says; the first time also what never changes. */
+static int stat_apply(struct wtl_workload *workload, uint32_t slot,
+		      const struct wtl_proc_stat *stat)
+{
+	struct wtl_place *place = &workload->roster.places[slot];
+	struct wtl_consumer *consumer = &workload->roster.consumers[slot];
+
+	if (place->has_stat && place->start_ticks != stat->start_ticks)
+		return 1;
+	memcpy(consumer->name, stat->name, sizeof(consumer->name));
+	consumer->parent = stat->parent;
+	consumer->n_threads = stat->n_threads;
+	if (place->has_stat)
+		return 0;
+	place->has_stat = true;
+	place->start_ticks = stat->start_ticks;
+	place->child_ticks = stat->child_ticks;
+	place->is_kernel = stat->is_kernel;
+	if (stat->start_ticks <= INT64_MAX / WTL_PROC_TICK_NS)
+		consumer->start_ns = (int64_t)stat->start_ticks * WTL_PROC_TICK_NS;
+	if (stat->is_kernel)
+		consumer->state = WTL_CONSUMER_KERNEL;
+	return 0;
+}
+
+/* Membership in the tree comes from the parent at birth; so the oldest unknown ancestor goes first. */
+static void inherit(struct wtl_workload *workload, uint32_t slot, unsigned depth)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int parent = roster->consumers[slot].parent;
+	uint32_t from = wtl_roster_find(roster, parent);
+
+	if (!workload->follows_tree)
+		return;
+	if (parent > 0 && parent == workload->options.subreaper_pid)
+		roster->consumers[slot].is_in_tree = true;
+	if (from == WTL_NO_SLOT || from == slot)
+		return;
+	if (!roster->places[from].has_stat && depth < PARENTS_MAX) {
+		struct wtl_proc_stat stat;
+
+		if (wtl_names_parse_stat(workload, from, &stat) == 0 &&
+		    stat_apply(workload, from, &stat) == 0)
+			inherit(workload, from, depth + 1);
+	}
+	if (roster->consumers[from].is_in_tree)
+		roster->consumers[slot].is_in_tree = true;
+}
+
+int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot)
+{
+	bool is_first = !workload->roster.places[slot].has_stat;
+	struct wtl_proc_stat stat;
+	int rc = wtl_names_parse_stat(workload, slot, &stat);
+
+	if (rc == 0)
+		rc = stat_apply(workload, slot, &stat);
+	if (rc == 0 && is_first)
+		inherit(workload, slot, 0);
+	return rc;
+}
+
+static void group_read(struct wtl_workload *workload, struct wtl_consumer *consumer)
+{
+	ssize_t len = process_read(workload, consumer->pid, "cgroup");
+	struct wtl_group group;
+
+	if (len > 0 && wtl_group_parse(workload->text, (size_t)len, &group) == 0)
+		consumer->group = wtl_groups_intern(workload->groups, &group);
+}
+
+int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
+{
+	struct wtl_place *place = &workload->roster.places[slot];
+	struct wtl_consumer *consumer = &workload->roster.consumers[slot];
+	struct wtl_proc_status status;
+	int rc = wtl_names_read_stat(workload, slot);
+	ssize_t len;
+
+	place->look_read = workload->n_looks;
+	place->n_reads++;
+	if (rc != 0)
+		return rc;
+	/* What can be read now could not be read before, perhaps: another user's program. */
+	consumer->is_readable = true;
+	len = process_read(workload, consumer->pid, "status");
+	if (len > 0 && wtl_proc_parse_status(workload->text, (size_t)len, &status) == 0) {
+		consumer->uid = status.uid;
+		if (consumer->pss_bytes == UINT64_MAX)
+			consumer->rss_bytes = place->is_kernel ? 0 : status.rss_bytes;
+	}
+	mark_denied(workload, consumer, len);
+	if (!place->is_kernel) {
+		len = process_read(workload, consumer->pid, "cmdline");
+		/* Empty for one that has ended: what is known stays. */
+		if (len > 0)
+			wtl_proc_clean_command(consumer->command, sizeof(consumer->command),
+					       workload->text, (size_t)len);
+		mark_denied(workload, consumer, len);
+	}
+	group_read(workload, consumer);
+	return 0;
+}
+
+/* Reads one; a number that another process has now gets its own slot. */
+static void turn_read(struct wtl_workload *workload, uint32_t slot)
+{
+	int64_t clock_ns = workload->roster.places[slot].clock_ns, taken;
+
+	if (wtl_names_read_all(workload, slot) != 1)
+		return;
+	taken = wtl_workload_replace(workload, slot);
+	/* Up to there it is billed, to the one that we took it for. */
+	if (taken >= 0)
+		workload->roster.places[taken].clock_ns = clock_ns;
+}
+
+void wtl_names_read_born(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	/* The mass of the first look can wait, unless it matters who descends from whom. */
+	if (workload->n_looks == 1)
+		return;
+	for (uint32_t i = 0; i < roster->n_born; i++) {
+		uint32_t slot = roster->born[i];
+
+		if (roster->places[slot].live != WTL_NOT_LIVE && !roster->places[slot].has_stat)
+			wtl_names_read_stat(workload, slot);
+	}
+}
+
+static bool is_due(const struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_place *place = &workload->roster.places[slot];
+
+	if (place->kind != WTL_PLACE_PROCESS || place->live == WTL_NOT_LIVE)
+		return false;
+	return place->n_reads < READS_EARLY && place->look_read < workload->n_looks;
+}
+
+/* Those whose names were never read, as they come. Returns what is left of the budget. */
+static uint32_t unread_read(struct wtl_workload *workload, uint32_t left)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	for (uint32_t i = 0; i < roster->n_live; i++) {
+		if (left == 0)
+			return 0;
+		if (roster->places[roster->slots[i]].n_reads > 0)
+			continue;
+		turn_read(workload, roster->slots[i]);
+		left--;
+	}
+	workload->has_unread = false;
+	return left;
+}
+
+/* Whoever ran since it was read may be another program by now, or another process. */
+static void turn_go(struct wtl_workload *workload, uint32_t left)
+{
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t steps = roster->n_live / TURN_PART + 1;
+
+	for (; steps > 0 && left > 0 && roster->n_live > 0; steps--) {
+		const struct wtl_place *place;
+		uint32_t slot;
+
+		if (workload->turn >= roster->n_live)
+			workload->turn = 0;
+		slot = roster->slots[workload->turn++];
+		place = &roster->places[slot];
+		if (place->look_used < place->look_read || place->look_read == workload->n_looks)
+			continue;
+		turn_read(workload, slot);
+		left--;
+	}
+}
+
+void wtl_names_read_some(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t left = workload->options.reads_per_look;
+
+	for (uint32_t i = 0; i < roster->n_used_now && left > 0; i++)
+		if (is_due(workload, roster->used[i])) {
+			turn_read(workload, roster->used[i]);
+			left--;
+		}
+	if (workload->has_unread)
+		left = unread_read(workload, left);
+	turn_go(workload, left < AGAIN_MAX ? left : AGAIN_MAX);
+}

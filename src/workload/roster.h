@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_WORKLOAD_ROSTER_H
+#define WTL_WORKLOAD_ROSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "energy/attribution.h"
+#include "energy/consumer.h"
+#include "workload/workload.h"
+
+/*
+ * Slots and who has them: pure bookkeeping in memory. A live process is found by its pid and stands
+ * in the live list; one that ended keeps its slot until it is folded into a row.
+ */
+
+enum { WTL_NO_SLOT = UINT32_MAX, WTL_NOT_LIVE = UINT32_MAX };
+
+enum wtl_place_kind {
+	WTL_PLACE_FREE,
+	WTL_PLACE_FIXED,
+	WTL_PLACE_PROCESS, /* live or ended */
+	WTL_PLACE_ROW,	   /* stands for several */
+	WTL_PLACE_OUTSIDER,
+};
+
+/* What is known of a slot beside its consumer. */
+struct wtl_place {
+	enum wtl_place_kind kind;
+	uint32_t live; /* its index in the live list; WTL_NOT_LIVE */
+	uint32_t next_free;
+	uint32_t look_ended; /* when it left the live list; 0: it has not */
+	uint32_t look_read;  /* when its names were read last; 0: never */
+	uint32_t n_reads;    /* how often they were read */
+	uint32_t look_used;  /* the last look that saw it run; 0: none */
+	bool has_stat;	     /* parent and start are known, and who inherits what */
+	uint64_t weight_ns;  /* use in this look */
+	bool is_listed;	     /* in used[] */
+	bool needs_base;     /* the first answer of its clock counts from there */
+	bool is_kernel;
+	bool is_stale;	      /* its number may have been given to another process */
+	uint64_t start_ticks; /* 0: not known */
+	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
+	/* What its parent's child times are held against (short.c). */
+	uint64_t child_ticks;
+	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */
+	uint32_t look_child; /* the last look that knew of one */
+};
+
+struct wtl_roster {
+	uint32_t look; /* its number, from 1 */
+	struct wtl_consumer *consumers;
+	struct wtl_place *places;
+	uint32_t capacity, max;
+	uint32_t first_free, n_used; /* n_used: slots below it have been in use */
+	uint32_t n_taken;
+
+	/* Live processes; pids[i] has slot slots[i]; clocks[] is the batch's answers. */
+	int *pids;
+	uint32_t *slots;
+	int64_t *clocks;
+	uint32_t n_live;
+
+	/* pid to slot: open addressing; size is a power of two, pid 0 is a free place. */
+	struct wtl_roster_entry {
+		int pid;
+		uint32_t slot;
+	} * table;
+	size_t table_size;
+
+	/* Ended processes that keep their slots, oldest first. */
+	uint32_t *ended;
+	uint32_t n_ended;
+
+	uint32_t *used; /* slots with use in this look */
+	uint32_t n_used_now;
+
+	uint32_t *born; /* slots of processes that were added in this look */
+	uint32_t n_born;
+
+	struct wtl_use *uses;
+	struct wtl_fold *folds;
+	size_t n_folds;
+};
+
+int wtl_roster_init(struct wtl_roster *roster, uint32_t max);
+void wtl_roster_done(struct wtl_roster *roster);
+
+/* A slot with an empty consumer. -ENOSPC or -ENOMEM. */
+int64_t wtl_roster_add(struct wtl_roster *roster, enum wtl_place_kind kind);
+/* The same for a live process that is not there yet. */
+int64_t wtl_roster_add_process(struct wtl_roster *roster, int pid);
+/* Gives back a slot that is not live. */
+void wtl_roster_remove(struct wtl_roster *roster, uint32_t slot);
+
+/* WTL_NO_SLOT when it is not live. */
+uint32_t wtl_roster_find(const struct wtl_roster *roster, int pid);
+
+/* Out of the live list; the pid is still found until wtl_roster_forget(). */
+void wtl_roster_end(struct wtl_roster *roster, uint32_t slot);
+/* The pid is not found any more. */
+void wtl_roster_forget(struct wtl_roster *roster, uint32_t slot);
+
+/* Use in this look. */
+void wtl_roster_use(struct wtl_roster *roster, uint32_t slot, int64_t cpu_ns);
+
+/* Moves one slot's account to another and frees it, and notes it in folds[]. It must have no use in
+ * this look and not be in ended[]. */
+void wtl_roster_fold(struct wtl_roster *roster, uint32_t from, uint32_t into);
+
+/* A new look, with its number: no uses, no folds; what was shown for the last interval is 0. */
+void wtl_roster_begin(struct wtl_roster *roster, uint32_t look);
+
+#endif

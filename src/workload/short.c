@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who had the use that nobody accounts for. A parent is told the CPU time of each child that it
+ * waited for. What is more than we know of its children was used by those that came and went, and by
+ * the last stretch of those that we saw; with exit records, it is what the kernel used to take them
+ * apart after their record was written (kernel/exit.c: taskstats_exit() comes before exit_mm()), 2 % of
+ * a child of 5 ms. Without exit records, what is left is held against the totals of control groups
+ * without groups below them. Neither is ever billed beyond the machine's busy time.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "base/text.h"
+#include "workload/procfs.h"
+#include "workload/state.h"
+
+enum {
+	PARENTS_MAX = 256,		       /* asked in one look */
+	CHILD_SLACK_NS = 2 * WTL_PROC_TICK_NS, /* two times, each cut to a tick */
+	CHILD_WAIT_NS = 200000000,
+	UNIT_SLACK_NS = 5000000, /* between the looks at clocks and at totals */
+	UNIT_DRIFT_NS = 1000000000,
+};
+
+/* Where version 2 of control groups is mounted. */
+static void cgroup_mount_find(struct wtl_workload *workload)
+{
+	static const char *const usual[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
+	char path[96];
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		/* Version 1 has no such file. */
+		snprintf(path, sizeof(path), "%s/cgroup.controllers", usual[i]);
+		if (!wtl_io_exists(workload->io, path))
+			continue;
+		wtl_text_copy(workload->cgroup_mount, sizeof(workload->cgroup_mount), usual[i]);
+		return;
+	}
+}
+
+void wtl_short_open(struct wtl_workload *workload)
+{
+	if (workload->exits < 0)
+		cgroup_mount_find(workload);
+}
+
+static void units_close(struct wtl_workload *workload)
+{
+	for (size_t i = 0; i < workload->n_units; i++)
+		wtl_io_file_close(workload->io, workload->units[i].file);
+	workload->n_units = 0;
+	workload->n_groups_seen = 0;
+}
+
+void wtl_short_close(struct wtl_workload *workload)
+{
+	units_close(workload);
+}
+
+void wtl_short_reset(struct wtl_workload *workload)
+{
+	for (size_t i = 0; i < workload->n_units; i++)
+		workload->units[i].has_base = false;
+}
+
+static int64_t child_ns(const struct wtl_place *place)
+{
+	return (int64_t)place->child_ticks * WTL_PROC_TICK_NS;
+}
+
+void wtl_short_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
+{
+	workload->roster.places[ancestor].children_ns += cpu_ns;
+	workload->roster.places[ancestor].look_child = workload->n_looks;
+}
+
+void wtl_short_child_ended(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	const struct wtl_place *place = &roster->places[slot];
+	uint32_t parent = wtl_roster_find(roster, roster->consumers[slot].parent);
+
+	if (parent != WTL_NO_SLOT)
+		wtl_short_child_used(workload, parent,
+				     place->clock_ns + child_ns(place) + place->children_ns);
+}
+
+/* Bills to a row as much as there is evidence for and nobody accounts for. Returns how much. */
+static int64_t row_bill(struct wtl_workload *workload, const struct wtl_row_key *key,
+			int64_t use_ns)
+{
+	int64_t room_ns = wtl_busy_room(&workload->busy);
+
+	if (use_ns > room_ns)
+		use_ns = room_ns;
+	if (use_ns <= 0)
+		return 0;
+	wtl_roster_use(&workload->roster, wtl_rows_slot(workload, key), use_ns);
+	wtl_busy_bill(&workload->busy, use_ns);
+	return use_ns;
+}
+
+static void parent_read(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_consumer *consumer = &workload->roster.consumers[slot];
+	struct wtl_place *place = &workload->roster.places[slot];
+	struct wtl_proc_stat stat;
+	struct wtl_row_key key;
+	int64_t more_ns, billed_ns;
+
+	if (wtl_names_parse_stat(workload, slot, &stat) < 0 ||
+	    stat.start_ticks != place->start_ticks || stat.child_ticks < place->child_ticks)
+		return;
+	more_ns = (int64_t)(stat.child_ticks - place->child_ticks) * WTL_PROC_TICK_NS -
+		  place->children_ns;
+	if (more_ns < -CHILD_SLACK_NS) {
+		/* It did not wait for those, or somebody else did. */
+		place->child_ticks = stat.child_ticks;
+		place->children_ns = 0;
+	}
+	/* Small differences add up until they mean something. */
+	if (more_ns <= CHILD_SLACK_NS)
+		return;
+	memset(&key, 0, sizeof(key));
+	key.kind = WTL_ROW_PARENT;
+	key.is_in_tree = consumer->is_in_tree;
+	key.uid = consumer->uid;
+	key.parent = consumer->pid;
+	key.parent_start = place->start_ticks;
+	key.group = consumer->group;
+	memcpy(key.name, consumer->name, sizeof(key.name));
+	/* May move the places. */
+	billed_ns = row_bill(workload, &key, more_ns);
+	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
+	 * for waits for some; much is use that is billed to somebody already. */
+	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
+}
+
+/* May it have been told of a child, as far as we know? With exit records we know of each. */
+static bool may_be_told(const struct wtl_workload *workload, const struct wtl_place *place)
+{
+	if (place->live == WTL_NOT_LIVE || !place->has_stat || place->is_kernel)
+		return false;
+	return workload->exits < 0 ||
+	       (place->look_child > 0 && place->look_child + 1 >= workload->n_looks);
+}
+
+/* Whoever waited for a child ran. */
+static void parents_read(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t n = roster->n_used_now, left = PARENTS_MAX;
+
+	for (uint32_t i = 0; i < n && left > 0; i++) {
+		uint32_t slot = roster->used[i];
+
+		if (!may_be_told(workload, &roster->places[slot]))
+			continue;
+		parent_read(workload, slot);
+		left--;
+	}
+}
+
+/* ---- Control groups ---- */
+
+static bool is_leaf(const struct wtl_groups *groups, const struct wtl_group *group)
+{
+	size_t len = strlen(group->cgroup);
+
+	if (len < 2)
+		return false;
+	for (size_t i = 0; i < wtl_groups_count(groups); i++) {
+		const struct wtl_group *other = wtl_groups_at(groups, i);
+
+		if (strncmp(other->cgroup, group->cgroup, len) == 0 && other->cgroup[len] == '/')
+			return false;
+	}
+	return true;
+}
+
+static void unit_open(struct wtl_workload *workload, const struct wtl_group *group)
+{
+	struct wtl_unit_use *unit = &workload->units[workload->n_units];
+	char path[600];
+	int len = snprintf(path, sizeof(path), "%s%s/cpu.stat", workload->cgroup_mount,
+			   group->cgroup);
+
+	if (len < 0 || (size_t)len >= sizeof(path))
+		return;
+	*unit = (struct wtl_unit_use){.group = group};
+	unit->file = wtl_io_file_open(workload->io, path);
+	if (unit->file >= 0)
+		workload->n_units++;
+}
+
+static int unit_compare(const void *left, const void *right)
+{
+	const struct wtl_unit_use *a = left, *b = right;
+
+	return ((uintptr_t)a->group > (uintptr_t)b->group) -
+	       ((uintptr_t)a->group < (uintptr_t)b->group);
+}
+
+/* When new groups have come up, those without groups below them are opened anew. */
+static void units_update(struct wtl_workload *workload)
+{
+	size_t n = wtl_groups_count(workload->groups), kept = 0;
+
+	if (n == workload->n_groups_seen || workload->cgroup_mount[0] == '\0')
+		return;
+	for (size_t i = 0; i < workload->n_units; i++) {
+		if (is_leaf(workload->groups, workload->units[i].group))
+			workload->units[kept++] = workload->units[i];
+		else
+			wtl_io_file_close(workload->io, workload->units[i].file);
+	}
+	workload->n_units = kept;
+	for (size_t i = workload->n_groups_seen; i < n && workload->n_units < WTL_UNITS_MAX; i++) {
+		const struct wtl_group *group = wtl_groups_at(workload->groups, i);
+
+		if (is_leaf(workload->groups, group))
+			unit_open(workload, group);
+	}
+	workload->n_groups_seen = n;
+	qsort(workload->units, workload->n_units, sizeof(workload->units[0]), unit_compare);
+}
+
+/* "usage_usec N" is the first line. */
+static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *unit,
+		      int64_t *ret_ns)
+{
+	static const char name[] = "usage_usec ";
+	char text[512];
+	ssize_t len = wtl_io_file_read(workload->io, unit->file, text, sizeof(text) - 1);
+	const char *end;
+	uint64_t usec;
+
+	if (len < 0)
+		return (int)len;
+	text[len] = '\0';
+	end = strchr(text, '\n');
+	if (!end || !wtl_text_starts(text, name) ||
+	    wtl_num_u64(text + sizeof(name) - 1, (size_t)(end - text) - (sizeof(name) - 1), &usec) <
+		    0 ||
+	    usec > INT64_MAX / 1000)
+		return -EINVAL;
+	*ret_ns = (int64_t)usec * 1000;
+	return 0;
+}
+
+/* What this look billed to members of known groups. */
+static void units_count(struct wtl_workload *workload)
+{
+	const struct wtl_roster *roster = &workload->roster;
+
+	for (uint32_t i = 0; i < roster->n_used_now; i++) {
+		uint32_t slot = roster->used[i];
+		const struct wtl_unit_use wanted = {.group = roster->consumers[slot].group};
+		struct wtl_unit_use *unit = bsearch(&wanted, workload->units, workload->n_units,
+						    sizeof(wanted), unit_compare);
+
+		if (unit)
+			unit->known_ns += (int64_t)roster->places[slot].weight_ns;
+	}
+}
+
+static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
+{
+	struct wtl_row_key key;
+	int64_t usage_ns = 0, more_ns;
+
+	if (unit_usage(workload, unit, &usage_ns) < 0)
+		return;
+	more_ns = usage_ns - unit->base_ns - unit->known_ns;
+	if (!unit->has_base || more_ns < -UNIT_DRIFT_NS) {
+		unit->has_base = true;
+		unit->base_ns = usage_ns;
+		unit->known_ns = 0;
+		return;
+	}
+	if (more_ns <= UNIT_SLACK_NS)
+		return;
+	unit->base_ns = usage_ns;
+	unit->known_ns = 0;
+	memset(&key, 0, sizeof(key));
+	key.kind = WTL_ROW_UNIT;
+	key.uid = UINT32_MAX;
+	key.group = unit->group;
+	row_bill(workload, &key, more_ns);
+}
+
+void wtl_short_read(struct wtl_workload *workload)
+{
+	bool has_unseen = wtl_busy_left(&workload->busy) > WTL_BUSY_SLACK_NS;
+
+	if (has_unseen || workload->exits >= 0)
+		parents_read(workload);
+	if (workload->exits >= 0)
+		return;
+	units_update(workload);
+	units_count(workload);
+	for (size_t i = 0; i < workload->n_units; i++)
+		if (has_unseen || !workload->units[i].has_base)
+			unit_read(workload, &workload->units[i]);
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_WORKLOAD_STATE_H
+#define WTL_WORKLOAD_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "workload/busy.h"
+#include "workload/groups.h"
+#include "workload/procfs.h"
+#include "workload/roster.h"
+#include "workload/taskstats.h"
+#include "workload/workload.h"
+
+/*
+ * The parts of a workload, for src/workload/ alone. A look goes through them in this order:
+ * rows.c (make room), find.c (who is new), clocks.c (what the machine did, and live ones),
+ * ended.c (ended ones), short.c (what others tell of them), names.c (who they are).
+ */
+
+enum {
+	WTL_PROBE_MAX = 4096, /* numbers that are looked up one by one rather than by listing */
+	WTL_EXITS_MAX = 512,  /* records of processes that nobody saw, taken together */
+	WTL_ROWS_MAX = 1024,
+	WTL_UNITS_MAX = 256,
+	WTL_TEXT_MAX = 8192, /* of one of a process's files */
+};
+
+struct wtl_finder {
+	int loadavg;	 /* kept open; < 0: the newest number is of no use here */
+	int newest;	 /* as of the last look; 0: not known, so list */
+	bool is_settled; /* nobody was being made when it was read */
+	int limit;	 /* numbers are below it */
+	bool is_closed;	 /* listing does not show everyone (hidepid) */
+	int sweep_at;
+	int64_t t_listed_ns;
+	uint32_t looks_since; /* the last full listing */
+	struct wtl_buf names;
+	int pids[WTL_PROBE_MAX];
+	int64_t answers[WTL_PROBE_MAX];
+};
+
+/* What folded consumers have in common. */
+struct wtl_row_key {
+	enum wtl_row_kind {
+		WTL_ROW_NAME = 1, /* ended processes of one name, user and group */
+		WTL_ROW_PARENT,	  /* a parent's children that nobody saw */
+		WTL_ROW_UNIT,	  /* a control group's that nobody saw */
+		WTL_ROW_KERNEL,	  /* ended kernel threads */
+		WTL_ROW_TREE,	  /* the tree's that nobody saw */
+		WTL_ROW_OTHERS,	  /* all that there is no row for any more */
+	} kind;
+	bool is_in_tree;
+	uint32_t uid;
+	int parent;
+	uint64_t parent_start;
+	const struct wtl_group *group;
+	char name[32];
+};
+
+struct wtl_rows {
+	struct wtl_row {
+		struct wtl_row_key key;
+		uint32_t slot;
+	} rows[WTL_ROWS_MAX];
+	uint32_t n;
+	uint16_t table[2 * WTL_ROWS_MAX]; /* index + 1, 0: free */
+};
+
+/* A leaf control group's total against what is billed to its members. */
+struct wtl_unit_use {
+	const struct wtl_group *group;
+	int file;
+	bool has_base;
+	int64_t base_ns, known_ns;
+};
+
+struct wtl_workload {
+	struct wtl_io *io;
+	struct wtl_workload_options options;
+	struct wtl_roster roster;
+	struct wtl_groups *groups;
+	struct wtl_workload_look look;
+	struct wtl_workload_means means;
+	uint32_t n_looks;
+	uint32_t look_replaced; /* the last one in which a number had a new owner */
+	int64_t t_boot_ns;
+	bool has_clocks;     /* process_cpu() answers */
+	bool clocks_failed;  /* not in this look */
+	bool no_memory;	     /* in this look */
+	bool has_own_pids;   /* a PID namespace apart from the first one */
+	bool numbers_differ; /* /proc is that of another one */
+	bool follows_tree;
+	bool has_unread;	    /* there may be live processes whose names were never read */
+	bool kernel_ended;	    /* a kernel thread did, and is to be folded */
+	uint32_t turn, memory_turn; /* where rotations stand */
+	struct wtl_finder find;
+	struct wtl_busy busy;
+	int stat; /* /proc/stat, kept open */
+	char *stat_text;
+	size_t stat_size;
+	int exits; /* < 0: no exit records */
+	int exits_error;
+	struct wtl_exit pending[WTL_EXITS_MAX];
+	int pending_pids[WTL_EXITS_MAX];
+	int64_t pending_clocks[WTL_EXITS_MAX];
+	uint32_t n_pending;
+	struct wtl_rows rows;
+	struct wtl_unit_use units[WTL_UNITS_MAX];
+	size_t n_units, n_groups_seen;
+	char cgroup_mount[256]; /* of version 2; "": none */
+	char text[WTL_TEXT_MAX];
+};
+
+/* ---- workload.c ---- */
+
+/* A new live process. needs_base: what it used so far is not this look's. Negative: no room. */
+int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base);
+/* A live process is no more; its pid is found until the look is over. */
+void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
+/* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
+int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
+
+/* ---- find.c ---- */
+
+void wtl_find_open(struct wtl_workload *workload);
+void wtl_find_close(struct wtl_workload *workload);
+void wtl_find_new(struct wtl_workload *workload);
+/* Is there a process of that number? Takes it up if so. WTL_NO_SLOT, or its slot. */
+uint32_t wtl_find_one(struct wtl_workload *workload, int pid);
+
+/* ---- clocks.c ---- */
+
+int wtl_clocks_open(struct wtl_workload *workload);
+void wtl_clocks_close(struct wtl_workload *workload);
+void wtl_clocks_read_machine(struct wtl_workload *workload);
+void wtl_clocks_read(struct wtl_workload *workload);
+/* The clocks of n pids. Negative: none could be read, and -ESRCH is in each place. */
+int wtl_clocks_ask(struct wtl_workload *workload, const int pids[], int64_t clocks[], size_t n);
+
+/* ---- ended.c ---- */
+
+void wtl_ended_open(struct wtl_workload *workload);
+void wtl_ended_close(struct wtl_workload *workload);
+void wtl_ended_read(struct wtl_workload *workload);
+
+/* ---- short.c ---- */
+
+void wtl_short_open(struct wtl_workload *workload);
+void wtl_short_close(struct wtl_workload *workload);
+void wtl_short_reset(struct wtl_workload *workload);
+/* A process ended: what its parent will be told of it. */
+void wtl_short_child_ended(struct wtl_workload *workload, uint32_t slot);
+/* The same for CPU time that we learn of later: `ancestor` is the nearest one that is followed. */
+void wtl_short_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns);
+/* Bills from what nobody accounts for to rows. */
+void wtl_short_read(struct wtl_workload *workload);
+
+/* ---- names.c ---- */
+
+/* What /proc/PID/stat says now, and nothing is changed. */
+int wtl_names_parse_stat(struct wtl_workload *workload, uint32_t slot,
+			 struct wtl_proc_stat *ret_stat);
+/* Parent, start and name. 0, 1 when the number is another process's now, or negative. */
+int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot);
+/* The same with user, arguments and group. */
+int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
+/* Those taken up in this look. */
+void wtl_names_read_born(struct wtl_workload *workload);
+/* A bounded number of others, most active first. */
+void wtl_names_read_some(struct wtl_workload *workload);
+
+/* ---- rows.c ---- */
+
+/* The row for that key, made if need be; WTL_SLOT_UNSEEN when there is no room for any. */
+uint32_t wtl_rows_slot(struct wtl_workload *workload, const struct wtl_row_key *key);
+/* Folds ended processes until there are no more than allowed. */
+void wtl_rows_fold_ended(struct wtl_workload *workload);
+/* Folds some to make room for at least one slot; false: there is nobody. */
+bool wtl_rows_make_room(struct wtl_workload *workload);
+void wtl_rows_reset(struct wtl_workload *workload);
+
+/* ---- means.c ---- */
+
+void wtl_means_open(struct wtl_workload *workload);
+void wtl_means_update(struct wtl_workload *workload);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/workload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "workload/state.h"
+
+enum {
+	SLOTS_DEFAULT = 65536,
+	SLOTS_MIN = 64,
+	EXITED_DEFAULT = 4096,
+	READS_DEFAULT = 256,
+	ROOM_PART = 16, /* of the slots are kept for rows */
+};
+
+static void options_set(struct wtl_workload_options *options,
+			const struct wtl_workload_options *given)
+{
+	if (given)
+		*options = *given;
+	if (options->max_slots == 0)
+		options->max_slots = SLOTS_DEFAULT;
+	if (options->max_slots < SLOTS_MIN)
+		options->max_slots = SLOTS_MIN;
+	if (options->max_exited == 0)
+		options->max_exited = EXITED_DEFAULT;
+	if (options->reads_per_look == 0)
+		options->reads_per_look = READS_DEFAULT;
+}
+
+int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_options *options,
+		     struct wtl_workload **ret_workload, struct wtl_err *err)
+{
+	struct wtl_workload *workload = calloc(1, sizeof(*workload));
+
+	if (!workload)
+		return wtl_err_set(err, ENOMEM, "workload", NULL, "out of memory");
+	workload->io = env->io;
+	workload->find.loadavg = workload->stat = workload->exits = -1;
+	options_set(&workload->options, options);
+	workload->groups = wtl_groups_new();
+	if (!workload->groups ||
+	    wtl_roster_init(&workload->roster, workload->options.max_slots) < 0 ||
+	    wtl_clocks_open(workload) < 0) {
+		wtl_workload_free(workload);
+		return wtl_err_set(err, ENOMEM, "workload", NULL, "out of memory");
+	}
+	wtl_find_open(workload);
+	wtl_ended_open(workload);
+	wtl_short_open(workload);
+	wtl_means_open(workload);
+	wtl_means_update(workload);
+	*ret_workload = workload;
+	return 0;
+}
+
+void wtl_workload_free(struct wtl_workload *workload)
+{
+	if (!workload)
+		return;
+	wtl_ended_close(workload);
+	wtl_short_close(workload);
+	wtl_find_close(workload);
+	wtl_clocks_close(workload);
+	wtl_roster_done(&workload->roster);
+	wtl_groups_free(workload->groups);
+	free(workload);
+}
+
+/* ---- Coming and going ---- */
+
+int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int64_t slot = -ENOSPC;
+
+	if (roster->n_taken < roster->max - roster->max / ROOM_PART || wtl_rows_make_room(workload))
+		slot = wtl_roster_add_process(roster, pid);
+	if (slot < 0) {
+		workload->means.n_unfollowed++;
+		workload->no_memory = workload->no_memory || slot == -ENOMEM;
+		return slot;
+	}
+	roster->places[slot].needs_base = needs_base;
+	workload->has_unread = true;
+	return slot;
+}
+
+void wtl_workload_end(struct wtl_workload *workload, uint32_t slot)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	wtl_short_child_ended(workload, slot);
+	wtl_roster_end(roster, slot);
+	if (roster->places[slot].is_kernel)
+		workload->kernel_ended = true;
+}
+
+int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot)
+{
+	int pid = workload->roster.consumers[slot].pid;
+
+	workload->means.n_reused++;
+	workload->look_replaced = workload->n_looks;
+	wtl_workload_end(workload, slot);
+	wtl_roster_forget(&workload->roster, slot);
+	return wtl_workload_take(workload, pid, false);
+}
+
+/* Numbers of those that ended are free again. */
+static void forget_ended(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	for (uint32_t i = roster->n_ended; i-- > 0;) {
+		if (roster->places[roster->ended[i]].look_ended != workload->n_looks)
+			break;
+		wtl_roster_forget(roster, roster->ended[i]);
+	}
+}
+
+/* ---- A look ---- */
+
+static void look_begin(struct wtl_workload *workload)
+{
+	int64_t t_mono_ns = wtl_io_mono_ns(workload->io);
+	struct wtl_workload_look *look = &workload->look;
+	int64_t duration_ns = t_mono_ns - look->t_mono_ns;
+
+	workload->n_looks++;
+	workload->no_memory = false;
+	workload->t_boot_ns = wtl_io_boot_ns(workload->io);
+	*look = (struct wtl_workload_look){
+		.t_mono_ns = t_mono_ns,
+		.duration_ns = workload->n_looks > 1 && duration_ns > 0 ? duration_ns : 0,
+	};
+	wtl_roster_begin(&workload->roster, workload->n_looks);
+	wtl_rows_fold_ended(workload);
+}
+
+/* What is left of the machine's busy time when everyone has been billed. */
+static void bill_rest(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	/* Without the live ones' clocks, what is left is theirs. */
+	if (workload->clocks_failed)
+		return;
+	wtl_roster_use(roster, WTL_SLOT_INTERRUPTS, wtl_busy_take_interrupts(&workload->busy));
+	wtl_roster_use(roster, WTL_SLOT_UNSEEN, wtl_busy_take_unseen(&workload->busy));
+}
+
+/* Growth may have moved the arrays. */
+static void look_point(struct wtl_workload *workload)
+{
+	workload->look.uses = workload->roster.uses;
+	workload->look.folds = workload->roster.folds;
+}
+
+static uint32_t share_ppm(uint64_t weight_ns, int64_t duration_ns)
+{
+	uint64_t ppm;
+
+	if (duration_ns <= 0)
+		return 0;
+	ppm = (uint64_t)((unsigned __int128)weight_ns * 1000000 / (uint64_t)duration_ns);
+	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
+}
+
+static void look_end(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+	struct wtl_workload_look *look = &workload->look;
+	uint64_t busy_ns = 0;
+
+	for (uint32_t i = 0; i < roster->n_used_now; i++) {
+		uint32_t slot = roster->used[i];
+		uint64_t weight_ns = roster->places[slot].weight_ns;
+
+		roster->uses[i] = (struct wtl_use){.slot = slot, .weight = weight_ns};
+		roster->consumers[slot].cpu_ppm = share_ppm(weight_ns, look->duration_ns);
+		busy_ns += weight_ns;
+	}
+	if (look->capacity_ns > 0 && busy_ns > (uint64_t)look->capacity_ns)
+		busy_ns = (uint64_t)look->capacity_ns;
+	look->busy_ns = (int64_t)busy_ns;
+	look->n_uses = roster->n_used_now;
+	look->n_folds = roster->n_folds;
+	look_point(workload);
+}
+
+int wtl_workload_tick(struct wtl_workload *workload)
+{
+	look_begin(workload);
+	wtl_find_new(workload);
+	wtl_clocks_read_machine(workload);
+	wtl_clocks_read(workload);
+	wtl_names_read_born(workload);
+	if (workload->exits >= 0)
+		wtl_ended_read(workload);
+	wtl_short_read(workload);
+	bill_rest(workload);
+	forget_ended(workload);
+	wtl_names_read_some(workload);
+	look_end(workload);
+	wtl_means_update(workload);
+	return workload->no_memory ? -ENOMEM : 0;
+}
+
+const struct wtl_workload_look *wtl_workload_look(const struct wtl_workload *workload)
+{
+	return &workload->look;
+}
+
+void wtl_workload_reset(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	wtl_roster_begin(roster, workload->n_looks);
+	for (uint32_t i = 0; i < roster->n_ended; i++)
+		wtl_roster_remove(roster, roster->ended[i]);
+	roster->n_ended = 0;
+	workload->kernel_ended = false;
+	wtl_rows_reset(workload);
+	wtl_short_reset(workload);
+	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
+		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER)
+			wtl_roster_remove(roster, slot);
+		else
+			roster->consumers[slot].cpu_ns = 0;
+	}
+	workload->look.n_uses = workload->look.n_folds = 0;
+	workload->look.busy_ns = 0;
+}
+
+/* ---- Answers ---- */
+
+size_t wtl_workload_capacity(const struct wtl_workload *workload)
+{
+	return workload->roster.capacity;
+}
+
+static bool is_consumer(const struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_roster *roster = &workload->roster;
+
+	return slot < roster->n_used && roster->places[slot].kind != WTL_PLACE_FREE &&
+	       roster->places[slot].kind != WTL_PLACE_FIXED;
+}
+
+const struct wtl_consumer *wtl_workload_consumer(const struct wtl_workload *workload, uint32_t slot)
+{
+	return is_consumer(workload, slot) ? &workload->roster.consumers[slot] : NULL;
+}
+
+uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot)
+{
+	while (slot < workload->roster.n_used && !is_consumer(workload, slot))
+		slot++;
+	return slot < workload->roster.n_used ? slot : workload->roster.capacity;
+}
+
+int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)
+{
+	uint32_t slot = wtl_roster_find(&workload->roster, pid);
+
+	return slot != WTL_NO_SLOT ? (int64_t)slot : -ESRCH;
+}
+
+int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int64_t slot;
+
+	for (uint32_t i = 0; i < roster->n_used; i++)
+		if (roster->places[i].kind == WTL_PLACE_OUTSIDER && roster->consumers[i].pid == pid)
+			return i;
+	slot = wtl_roster_add(roster, WTL_PLACE_OUTSIDER);
+	look_point(workload);
+	if (slot < 0)
+		return slot;
+	roster->consumers[slot].pid = pid;
+	roster->consumers[slot].is_readable = false;
+	wtl_text_clean(roster->consumers[slot].name, sizeof(roster->consumers[slot].name), name,
+		       strlen(name));
+	return slot;
+}
+
+void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t memory_bytes,
+			  uint32_t gpu_ppm)
+{
+	if (!is_consumer(workload, slot))
+		return;
+	workload->roster.consumers[slot].gpu_memory_bytes = memory_bytes;
+	workload->roster.consumers[slot].gpu_ppm = gpu_ppm;
+}
+
+/* ---- The tree ---- */
+
+/* Marks whoever has a marked parent, until nobody is left. */
+static void tree_spread(struct wtl_roster *roster)
+{
+	bool is_done = false;
+
+	while (!is_done) {
+		is_done = true;
+		for (uint32_t i = 0; i < roster->n_live; i++) {
+			struct wtl_consumer *consumer = &roster->consumers[roster->slots[i]];
+			uint32_t parent = wtl_roster_find(roster, consumer->parent);
+
+			if (consumer->is_in_tree || parent == WTL_NO_SLOT ||
+			    !roster->consumers[parent].is_in_tree)
+				continue;
+			consumer->is_in_tree = true;
+			is_done = false;
+		}
+	}
+}
+
+int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int64_t slot = wtl_roster_find(roster, pid);
+
+	if (slot == WTL_NO_SLOT) {
+		slot = wtl_find_one(workload, pid);
+		look_point(workload);
+	}
+	if (slot == WTL_NO_SLOT)
+		return -ESRCH;
+	workload->follows_tree = true;
+	roster->consumers[slot].is_in_tree = true;
+	for (uint32_t i = 0; i < roster->n_live; i++)
+		if (!roster->places[roster->slots[i]].has_stat)
+			wtl_names_read_stat(workload, roster->slots[i]);
+	tree_spread(roster);
+	return 0;
+}
+
+int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns)
+{
+	struct wtl_row_key key;
+	uint32_t slot;
+
+	memset(&key, 0, sizeof(key));
+	key.kind = WTL_ROW_TREE;
+	key.is_in_tree = true;
+	key.uid = UINT32_MAX;
+	slot = wtl_rows_slot(workload, &key);
+	look_point(workload);
+	if (slot == WTL_SLOT_UNSEEN)
+		return -ENOSPC;
+	workload->roster.consumers[slot].cpu_ns += add_cpu_ns;
+	return slot;
+}

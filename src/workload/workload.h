@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_WORKLOAD_WORKLOAD_H
+#define WTL_WORKLOAD_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+#include "energy/attribution.h"
+#include "energy/consumer.h"
+
+struct wtl_err;
+
+/*
+ * Who ran: follows every process of the machine by its CPU time. A consumer has a slot, the number
+ * that struct wtl_attribution knows it by. One thread at a time.
+ */
+struct wtl_workload;
+
+struct wtl_workload_options {
+	int subreaper_pid;	 /* whoever it adopts belongs to the followed tree; 0: none */
+	uint32_t max_slots;	 /* 0: 65536 */
+	uint32_t max_exited;	 /* ended processes with an account of their own; 0: 4096 */
+	uint32_t reads_per_look; /* processes whose names are read in one look; 0: 256 */
+	bool without_exits;	 /* as if there was no privilege for exit records */
+};
+
+/* One slot's account is to be moved to another's; the slot may have a new owner already. */
+struct wtl_fold {
+	uint32_t from, into;
+};
+
+/*
+ * What one look saw. Apply the folds in order (wtl_attribution_fold), after making room for
+ * wtl_workload_capacity() slots, and only then bill the uses. Uses are in nanoseconds of CPU time;
+ * slots are distinct, weights above 0. Valid until the next look or reset.
+ */
+struct wtl_workload_look {
+	int64_t t_mono_ns;
+	int64_t duration_ns; /* since the previous look; 0 at the first one, which has no uses */
+	int64_t capacity_ns; /* CPUs × duration; 0: not known */
+	int64_t busy_ns;     /* the sum of all uses, at most the capacity where that is known */
+	const struct wtl_use *uses;
+	size_t n_uses;
+	const struct wtl_fold *folds;
+	size_t n_folds;
+};
+
+/* 0 or -ENOMEM: whatever the machine does not let us see is no error (wtl_workload_means()). */
+int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_options *options,
+		     struct wtl_workload **ret_workload, struct wtl_err *err);
+void wtl_workload_free(struct wtl_workload *workload); /* NULL is fine */
+
+/*
+ * One look. 0, or -ENOMEM: somebody new could not be taken up (its use is unseen); the look is
+ * right all the same, and is to be billed.
+ */
+int wtl_workload_tick(struct wtl_workload *workload);
+const struct wtl_workload_look *wtl_workload_look(const struct wtl_workload *workload);
+
+/*
+ * All accounts begin anew: ended consumers and rows are forgotten, the CPU time of live ones
+ * restarts at 0. The last look is empty afterwards.
+ */
+void wtl_workload_reset(struct wtl_workload *workload);
+
+/* Slots are below this; it only grows, by wtl_workload_tick() and the functions that say so. */
+size_t wtl_workload_capacity(const struct wtl_workload *workload);
+
+/*
+ * Rows are FOLDED consumers with pid 0: ended processes by name ("cc1"), or "short-lived" ones that
+ * nobody saw, of a parent or a group (n_processes is 0, because nobody counted them), or "others".
+ * Ended kernel threads are one row, whose state is KERNEL.
+ *
+ * NULL for a slot that is not in use, and for the fixed ones. Valid until the next look or reset.
+ */
+const struct wtl_consumer *wtl_workload_consumer(const struct wtl_workload *workload,
+						 uint32_t slot);
+
+/* The next used slot from `slot` on, or the capacity: for (s = next(w, 0); s < capacity; s = next(w,
+ * s + 1)). */
+uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot);
+
+/* The slot of a live process, or -ESRCH. */
+int64_t wtl_workload_find(const struct wtl_workload *workload, int pid);
+
+/*
+ * The slot of a process that somebody else (a GPU's driver) knows by a number that means nothing
+ * here: not visible, so without CPU time. The same pid has the same slot until the next reset. May
+ * grow the capacity. -ENOSPC or -ENOMEM.
+ */
+int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name);
+
+/* What is known of a consumer's GPUs, for wtl_workload_consumer(). */
+void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t memory_bytes,
+			  uint32_t gpu_ppm);
+
+/*
+ * From now on this process and its descendants are in the tree: those that live, and all that are
+ * born, also when their parent ends first. May grow the capacity. 0, -ESRCH, -ENOSPC or -ENOMEM.
+ */
+int wtl_workload_follow_tree(struct wtl_workload *workload, int pid);
+
+/*
+ * Reads the memory of at most `budget` live processes: of those in slots[], or of all in turn where
+ * n is 0. PSS and USS where readable, else RSS alone. Slow (up to milliseconds a process): not for
+ * every look. Returns how many were read.
+ */
+unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t slots[], size_t n,
+				  unsigned budget);
+
+/*
+ * The slot of a row for those in the tree that nobody saw, for whoever learns of their CPU time in
+ * another way; n_processes and cpu_ns are 0 at first and cpu_ns grows by what is added here. May grow
+ * the capacity. -ENOSPC or -ENOMEM.
+ */
+int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns);
+
+/* ---- How it is done here, and what more privilege would add ---- */
+
+enum wtl_workload_way_id {
+	WTL_WAY_CPU_CLOCKS,   /* nanosecond clocks; else 10 ms ticks of /proc/PID/stat */
+	WTL_WAY_EXIT_RECORDS, /* of every process that ends */
+	WTL_WAY_PARENTS,    /* child times of parents and totals of control groups, without them */
+	WTL_WAY_NEWEST_PID, /* new processes found by number; else by listing /proc */
+	WTL_WAY_BUSY_TIME,  /* the machine's busy time, which shows what nobody accounts for */
+	WTL_WAY_VISIBLE,    /* other users' processes, and all of the machine's, can be seen */
+	WTL_WAYS
+};
+
+struct wtl_workload_way {
+	const char *way;  /* "exit records" */
+	bool is_used;	  /* false: reason says why not, remedy what to do (may be NULL) */
+	char reason[192]; /* else what it gives */
+	const char *remedy;
+};
+
+struct wtl_workload_means {
+	struct wtl_workload_way ways[WTL_WAYS];
+	uint64_t n_lost_exits; /* times that the kernel dropped exit records (ENOBUFS) */
+	uint64_t n_bad_exits;  /* records that could not be understood */
+	uint64_t n_found_late; /* processes that only a full listing found */
+	uint64_t n_unfollowed; /* processes for which there was no slot or memory */
+	uint64_t n_reused;     /* numbers that a new process took over between two looks */
+	uint32_t n_live;       /* processes followed now */
+	uint32_t n_unreadable; /* of those, whose names and memory are closed to us */
+};
+
+/* As of the last look; lives as long as the workload. */
+const struct wtl_workload_means *wtl_workload_means(const struct wtl_workload *workload);
+
+#endif

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: MIT */
+/* Who ran, look by look: live processes, names, trees, what the machine does beside them. */
+#include <errno.h>
+#include <string.h>
+
+#include "energy/units.h"
+#include "unit.h"
+#include "world.h"
+
+enum { MS = 1000000 };
+
+static int setup(void **state)
+{
+	static struct world world; /* large */
+
+	world_init(&world);
+	*state = &world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_done(*state);
+	return 0;
+}
+
+/* Three processes below init, a first look behind them. */
+static void start(struct world *world, int pids[3])
+{
+	for (int i = 0; i < 3; i++) {
+		pids[i] = world_fork(world, 1);
+		world_run(world, pids[i], 100 * (i + 1) * MS);
+	}
+	world->busy_ns = 0;
+	world_open(world, NULL);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+}
+
+static void test_first_look(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_look *look;
+	int pids[3];
+
+	start(world, pids);
+	look = wtl_workload_look(world->workload);
+	assert_int_equal(look->n_uses, 0);
+	assert_int_equal(look->n_folds, 0);
+	assert_int_equal(look->duration_ns, 0);
+	assert_int_equal(look->capacity_ns, 0);
+	assert_int_equal(look->busy_ns, 0);
+	assert_int_equal(look->t_mono_ns, world->mono_ns);
+	assert_int_equal(wtl_workload_means(world->workload)->n_live, 5);
+}
+
+static void test_uses(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_look *look;
+	int pids[3];
+
+	start(world, pids);
+	world_run(world, pids[0], 300 * MS);
+	world_run(world, pids[2], 123456789);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	look = wtl_workload_look(world->workload);
+	assert_int_equal(look->n_uses, 2);
+	assert_int_equal(world_pid_use(world, pids[0]), 300 * MS);
+	assert_int_equal(world_pid_use(world, pids[1]), 0);
+	assert_int_equal(world_pid_use(world, pids[2]), 123456789);
+	assert_int_equal(look->duration_ns, WTL_NS_PER_S);
+	assert_int_equal(look->capacity_ns, 2 * WTL_NS_PER_S);
+	assert_int_equal(look->busy_ns, 423456789);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ppm, 300000);
+	/* The next interval's share is its own. */
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ppm, 0);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 300 * MS);
+}
+
+static void test_no_second_cost(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+	unsigned opens, dirs, asks;
+
+	start(world, pids);
+	for (int i = 0; i < 5; i++)
+		world_look(world, WTL_NS_PER_S / 10);
+	opens = world->opens;
+	dirs = world->dir_reads;
+	asks = world->clock_asks;
+	for (int i = 0; i < 5; i++)
+		world_look(world, WTL_NS_PER_S / 10);
+	/* One question for everybody's time; a process's names now and then; nothing is listed. */
+	assert_int_equal(world->clock_asks, asks + 5);
+	assert_int_equal(world->dir_reads, dirs);
+	assert_true(world->opens <= opens + 5 * 4);
+}
+
+static void test_names(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_consumer *consumer;
+	int pid;
+
+	pid = world_fork(world, 1);
+	world_exec(world, pid, "a) (b R 1", "");
+	memcpy(world_at(world, pid)->command, "/bin/a\0-x\0\033[31mred\0\xff\0", 21);
+	world_at(world, pid)->command_len = 21;
+	world_at(world, pid)->uid = 1234;
+	world_at(world, pid)->n_threads = 7;
+	strcpy(world_at(world, pid)->cgroup, "/system.slice/ssh.service");
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	consumer = world_consumer(world, pid);
+	assert_int_equal(consumer->state, WTL_CONSUMER_LIVE);
+	assert_int_equal(consumer->pid, pid);
+	assert_int_equal(consumer->parent, 1);
+	assert_string_equal(consumer->name, "a) (b R 1");
+	assert_string_equal(consumer->command, "/bin/a -x ?[31mred ?");
+	assert_int_equal(consumer->uid, 1234);
+	assert_int_equal(consumer->n_threads, 7);
+	assert_int_equal(consumer->n_processes, 1);
+	assert_true(consumer->is_readable);
+	assert_int_equal(consumer->start_ns, world_at(world, pid)->start_ns);
+	assert_string_equal(consumer->group->unit, "ssh.service");
+	assert_int_equal(consumer->rss_bytes, 1000 * 1024);
+	assert_true(consumer->pss_bytes == UINT64_MAX);
+	assert_int_equal(world_consumer(world, 2)->state, WTL_CONSUMER_KERNEL);
+	/* Equal groups are one. */
+	assert_ptr_equal(world_consumer(world, 1)->group, world_consumer(world, 2)->group);
+}
+
+static void test_exec_shows(void **state)
+{
+	struct world *world = *state;
+	int pids[3], pid;
+
+	start(world, pids);
+	pid = world_fork(world, pids[0]);
+	world_run(world, pid, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, pid)->name, "init");
+	/* A child that becomes another program soon after is read again soon. */
+	world_exec(world, pid, "cc1", "cc1 -O2");
+	world_run(world, pid, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, pid)->name, "cc1");
+	assert_string_equal(world_consumer(world, pid)->command, "cc1 -O2");
+	/* And sooner or later whoever does so late. */
+	world_exec(world, pids[1], "late", "late");
+	world_run(world, pids[1], MS);
+	for (int i = 0; i < 10; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, pids[1])->name, "late");
+}
+
+static void test_reads_are_bounded(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.reads_per_look = 10};
+	int last = 0;
+	unsigned opens;
+
+	for (int i = 0; i < 100; i++)
+		last = world_fork(world, 1);
+	world_open(world, &options);
+	opens = world->opens;
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world->opens - opens <= 10 * 4);
+	assert_string_equal(world_consumer(world, last)->name, "");
+	/* Whoever runs comes first. */
+	world_run(world, last, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, last)->name, "init");
+	for (int i = 0; i < 12; i++)
+		world_look(world, WTL_NS_PER_S);
+	for (int pid = 1; pid <= last; pid++)
+		assert_true(world_consumer(world, pid)->name[0] != '\0');
+}
+
+static void test_unreadable(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	for (int i = 0; i < 3; i++)
+		pids[i] = world_fork(world, 1);
+	world_at(world, pids[1])->is_closed = true;
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, pids[1], 50 * MS);
+	world_run(world, pids[2], 60 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pids[1]), 50 * MS);
+	assert_int_equal(world_pid_use(world, pids[2]), 60 * MS);
+	assert_false(world_consumer(world, pids[1])->is_readable);
+	assert_string_equal(world_consumer(world, pids[1])->name, "");
+	assert_true(world_consumer(world, pids[1])->uid == UINT32_MAX);
+	assert_true(world_consumer(world, pids[2])->is_readable);
+	assert_int_equal(wtl_workload_means(world->workload)->n_unreadable, 1);
+}
+
+/* ---- Trees ---- */
+
+static void test_tree(void **state)
+{
+	struct world *world = *state;
+	int pids[3], child, grandchild, orphan, other;
+
+	start(world, pids);
+	child = world_fork(world, pids[0]);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, pids[0]), 0);
+	assert_true(world_consumer(world, pids[0])->is_in_tree);
+	assert_true(world_consumer(world, child)->is_in_tree);
+	assert_false(world_consumer(world, pids[1])->is_in_tree);
+	/* Those born later, and never lost when the parent ends. */
+	grandchild = world_fork(world, child);
+	other = world_fork(world, pids[1]);
+	world_look(world, WTL_NS_PER_S);
+	world_end(world, child);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_at(world, grandchild)->parent, 1);
+	assert_true(world_consumer(world, grandchild)->is_in_tree);
+	assert_false(world_consumer(world, other)->is_in_tree);
+	/* Two generations in one interval. */
+	child = world_fork(world, grandchild);
+	orphan = world_fork(world, child);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_consumer(world, child)->is_in_tree);
+	assert_true(world_consumer(world, orphan)->is_in_tree);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, 99999), -ESRCH);
+}
+
+/* The command is followed as soon as it is started, before a look sees it. */
+static void test_tree_of_new(void **state)
+{
+	struct world *world = *state;
+	int pids[3], command;
+
+	start(world, pids);
+	command = world_fork(world, pids[0]);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, command), 0);
+	world_run(world, command, 70 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, command), 70 * MS);
+	assert_true(world_consumer(world, command)->is_in_tree);
+	assert_false(world_consumer(world, pids[0])->is_in_tree);
+}
+
+static void test_tree_of_subreaper(void **state)
+{
+	struct world *world = *state;
+	struct wtl_workload_options options = {.subreaper_pid = world_fork(world, 1)};
+	int command, orphan, sibling;
+
+	command = world_fork(world, options.subreaper_pid);
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	sibling = world_fork(world, options.subreaper_pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_false(world_consumer(world, sibling)->is_in_tree);
+	wtl_workload_follow_tree(world->workload, command);
+	/* Its parent came and went between two looks; the subreaper adopted it. */
+	orphan = world_fork(world, options.subreaper_pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_consumer(world, orphan)->is_in_tree);
+	assert_false(world_consumer(world, options.subreaper_pid)->is_in_tree);
+}
+
+/* ---- The machine ---- */
+
+static void test_unseen(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world_run(world, pids[0], 100 * MS);
+	world_unseen(world, 400 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pids[0]), 100 * MS);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 360 * MS, 400 * MS);
+	/* What was held back is not lost, nor billed twice. */
+	for (int i = 0; i < 20; i++) {
+		world_unseen(world, 50 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 1330 * MS, 1400 * MS);
+}
+
+/* Columns cut to 10 ms are no use of anybody's. */
+static void test_no_phantoms(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	for (int i = 0; i < 500; i++) {
+		world_run(world, pids[i % 3], 7 * MS + i * 1009);
+		world_look(world, 93 * MS + i * 7919);
+	}
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+static void test_interrupts(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	world->irq_ns = 50 * MS;
+	start(world, pids);
+	world_run(world, pids[0], 500 * MS);
+	world_unseen(world, 300 * MS);
+	world->irq_ns += 100 * MS;
+	world->softirq_ns += 150 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_INTERRUPTS), 250 * MS);
+	assert_true(world_use(world, WTL_SLOT_UNSEEN) <= 50 * MS);
+	/* Never more than there was. */
+	world_run(world, pids[0], 1900 * MS);
+	world->softirq_ns += 1500 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_use(world, WTL_SLOT_INTERRUPTS) <= 110 * MS);
+	assert_true(wtl_workload_look(world->workload)->busy_ns <= 2 * WTL_NS_PER_S);
+}
+
+/* A kernel that does not count them apart: samples, which are nobody's. */
+static void test_sampled_interrupts(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world_unseen(world, 300 * MS);
+	world->softirq_ns += 200 * MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_INTERRUPTS), 0);
+	assert_true(world_use(world, WTL_SLOT_UNSEEN) > 250 * MS);
+}
+
+static void test_stolen(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world_unseen(world, WTL_NS_PER_S);
+	world->steal_ns += WTL_NS_PER_S;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+}
+
+static void test_hotplug_and_suspend(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world->n_cpus = 8;
+	world->idle_ns += 5000 * (int64_t)WTL_NS_PER_S;
+	world_run(world, pids[0], 10 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 8 * WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
+	/* A CPU's idle time may vanish with it. */
+	world->n_cpus = 4;
+	world->idle_ns -= 3000 * (int64_t)WTL_NS_PER_S;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+	world->idle_ns -= 10 * (int64_t)WTL_NS_PER_S;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+	/* An hour of sleep. */
+	world->boot_ns += 3600 * (int64_t)WTL_NS_PER_S;
+	world_unseen(world, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+	world_unseen(world, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 400 * MS, 500 * MS);
+}
+
+static void test_clock_stands_or_steps(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world_run(world, pids[0], 10 * MS);
+	world->busy_ns = 0;
+	world_look(world, 0);
+	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ppm, 0);
+	world->mono_ns -= WTL_NS_PER_S;
+	world_run(world, pids[0], 10 * MS);
+	world->busy_ns = 0;
+	world_look(world, 0);
+	assert_int_equal(wtl_workload_look(world->workload)->duration_ns, 0);
+	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
+}
+
+static void test_no_machine(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	world->no_stat = true;
+	start(world, pids);
+	world_run(world, pids[0], 10 * MS);
+	world_unseen(world, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
+	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
+	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 0);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].is_used);
+}
+
+static void test_many_cpus(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	/* More lines than fit the first buffer. */
+	world->n_cpus = 60;
+	start(world, pids);
+	world_run(world, pids[0], 10 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 60 * WTL_NS_PER_S);
+}
+
+/* /proc is gone, and comes back. */
+static void test_proc_vanishes(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world->no_proc = true;
+	world_run(world, pids[0], 10 * MS);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 10 * MS);
+	world->no_proc = false;
+	world_run(world, pids[0], 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 15 * MS);
+}
+
+/* ---- Accounts ---- */
+
+static void test_reset(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	start(world, pids);
+	world_run(world, pids[0], 10 * MS);
+	world_run(world, pids[1], 20 * MS);
+	world_child(world, pids[2], "cc1", 5 * MS);
+	assert_true(wtl_workload_outsider(world->workload, 77, "gpu thing") >= 0);
+	world_look(world, WTL_NS_PER_S);
+	assert_non_null(world_row(world, "cc1", NULL));
+	world_end(world, pids[1]);
+	world_look(world, WTL_NS_PER_S);
+	wtl_workload_reset(world->workload);
+	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
+	world->billed_ns = 0;
+	assert_int_equal(wtl_workload_look(world->workload)->n_uses, 0);
+	assert_null(world_row(world, "cc1", NULL));
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 0);
+	assert_string_equal(world_consumer(world, pids[0])->name, "init");
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1))
+		assert_true(wtl_workload_consumer(world->workload, slot)->pid <= world->newest &&
+			    wtl_workload_consumer(world->workload, slot)->state !=
+				    WTL_CONSUMER_EXITED);
+	/* What was used before is not counted, what comes is. */
+	world_run(world, pids[0], 3 * MS);
+	world_child(world, pids[2], "cc1", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 3 * MS);
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 5 * MS);
+}
+
+static void test_slots(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+	size_t capacity;
+	int64_t outsider;
+
+	start(world, pids);
+	capacity = wtl_workload_capacity(world->workload);
+	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED; slot++)
+		assert_null(wtl_workload_consumer(world->workload, slot));
+	assert_null(wtl_workload_consumer(world->workload, (uint32_t)capacity));
+	assert_null(wtl_workload_consumer(world->workload, UINT32_MAX));
+	assert_int_equal(wtl_workload_find(world->workload, 0), -ESRCH);
+	assert_int_equal(wtl_workload_find(world->workload, -5), -ESRCH);
+	assert_int_equal(wtl_workload_find(world->workload, 54321), -ESRCH);
+	outsider = wtl_workload_outsider(world->workload, 54321, "x\033y");
+	assert_true(outsider >= WTL_SLOTS_FIXED);
+	assert_int_equal(wtl_workload_outsider(world->workload, 54321, "x"), outsider);
+	assert_string_equal(wtl_workload_consumer(world->workload, (uint32_t)outsider)->name,
+			    "x?y");
+	assert_int_equal(wtl_workload_find(world->workload, 54321), -ESRCH);
+	wtl_workload_set_gpu(world->workload, (uint32_t)outsider, 4096, 500000);
+	wtl_workload_set_gpu(world->workload, WTL_SLOT_UNSEEN, 1, 1);
+	assert_int_equal(wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_ppm,
+			 500000);
+	assert_int_equal(
+		wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_memory_bytes, 4096);
+}
+
+static void test_tree_row(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_consumer *row;
+	int pids[3];
+	int64_t slot;
+
+	start(world, pids);
+	slot = wtl_workload_tree_row(world->workload, 5 * MS);
+	assert_true(slot >= WTL_SLOTS_FIXED);
+	assert_int_equal(wtl_workload_tree_row(world->workload, 2 * MS), slot);
+	row = wtl_workload_consumer(world->workload, (uint32_t)slot);
+	assert_int_equal(row->state, WTL_CONSUMER_FOLDED);
+	assert_int_equal(row->cpu_ns, 7 * MS);
+	assert_true(row->is_in_tree);
+	assert_int_equal(row->pid, 0);
+}
+
+static void test_memory(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+	uint32_t slots[2];
+
+	start(world, pids);
+	world_at(world, pids[0])->pss_kb = 600;
+	world_at(world, pids[1])->rss_kb = 2000;
+	/* Five processes, one of them the kernel's. */
+	assert_int_equal(wtl_workload_read_memory(world->workload, NULL, 0, 2), 2);
+	assert_int_equal(wtl_workload_read_memory(world->workload, NULL, 0, 2), 2);
+	assert_int_equal(world_consumer(world, pids[0])->pss_bytes, 600 * 1024);
+	assert_int_equal(world_consumer(world, pids[0])->uss_bytes, 12 * 1024);
+	assert_int_equal(world_consumer(world, pids[1])->rss_bytes, 2000 * 1024);
+	assert_true(world_consumer(world, pids[1])->pss_bytes == UINT64_MAX);
+	world_at(world, pids[1])->rss_kb = 3000;
+	world_at(world, pids[2])->rss_kb = 3000;
+	slots[0] = (uint32_t)wtl_workload_find(world->workload, pids[2]);
+	slots[1] = 1 << 20;
+	assert_int_equal(wtl_workload_read_memory(world->workload, slots, 2, 10), 1);
+	assert_int_equal(world_consumer(world, pids[2])->rss_bytes, 3000 * 1024);
+	assert_int_equal(world_consumer(world, pids[1])->rss_bytes, 2000 * 1024);
+	/* No more PSS than RSS is known once it cannot be read. */
+	world_at(world, pids[0])->pss_kb = 0;
+	wtl_workload_read_memory(world->workload, NULL, 0, 10);
+	assert_true(world_consumer(world, pids[0])->pss_bytes == UINT64_MAX);
+}
+
+/* ---- Without CPU clocks ---- */
+
+static void test_ticks(void **state)
+{
+	struct world *world = *state;
+	int pids[3], child;
+
+	world->no_clocks = true;
+	start(world, pids);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_CPU_CLOCKS].is_used);
+	world_run(world, pids[0], 205 * MS);
+	child = world_fork(world, pids[1]);
+	world_run(world, child, 31 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pids[0]), 200 * MS);
+	assert_int_equal(world_pid_use(world, child), 30 * MS);
+	world_end(world, pids[0]);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_find(world->workload, pids[0]), -ESRCH);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 205 * MS);
+}
+
+static void test_other_numbers(void **state)
+{
+	struct world *world = *state;
+	int pids[3];
+
+	/* /proc is that of the namespace around ours. */
+	world_put(world, "/proc/self/status", "Name:\tx\nTgid:\t900\nUid:\t0\nNSpid:\t900\t3\n");
+	start(world, pids);
+	world_run(world, pids[0], 20 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->clock_asks, 0);
+	assert_int_equal(world_pid_use(world, pids[0]), 20 * MS);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_CPU_CLOCKS].is_used);
+	assert_non_null(strstr(wtl_workload_means(world->workload)->ways[WTL_WAY_CPU_CLOCKS].reason,
+			       "namespace"));
+}
+
+static void test_means(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_means *means;
+	int pids[3];
+
+	world->exits_errno = EPERM;
+	start(world, pids);
+	means = wtl_workload_means(world->workload);
+	assert_false(means->ways[WTL_WAY_EXIT_RECORDS].is_used);
+	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].remedy, "cap_net_admin+ep"));
+	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].reason, "not permitted"));
+	assert_true(means->ways[WTL_WAY_PARENTS].is_used);
+	assert_true(means->ways[WTL_WAY_CPU_CLOCKS].is_used);
+	assert_true(means->ways[WTL_WAY_NEWEST_PID].is_used);
+	assert_true(means->ways[WTL_WAY_VISIBLE].is_used);
+	for (int i = 0; i < WTL_WAYS; i++) {
+		assert_non_null(means->ways[i].way);
+		assert_true(means->ways[i].reason[0] != '\0');
+		assert_true(!means->ways[i].is_used || means->ways[i].remedy == NULL);
+	}
+}
+
+static void test_means_of_container(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_means *means;
+	int pids[3];
+
+	world->exits_errno = EPERM;
+	world_put(world, "/proc/self/ns/pid", "pid:[4026532099]");
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw - proc proc rw\n"
+		  "21 20 0:9 /proc/loadavg /proc/loadavg rw - fuse.lxcfs lxcfs rw\n"
+		  "22 20 0:9 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n");
+	start(world, pids);
+	means = wtl_workload_means(world->workload);
+	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].remedy, "hostPID"));
+	assert_false(means->ways[WTL_WAY_VISIBLE].is_used);
+	assert_non_null(strstr(means->ways[WTL_WAY_VISIBLE].remedy, "hostPID"));
+	/* Emulated files are not believed. */
+	assert_false(means->ways[WTL_WAY_NEWEST_PID].is_used);
+	assert_false(means->ways[WTL_WAY_BUSY_TIME].is_used);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_first_look, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_uses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_second_cost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_shows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_new, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_subreaper, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unseen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_phantoms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interrupts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_interrupts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_stolen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hotplug_and_suspend, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_clock_stands_or_steps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_machine, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_cpus, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proc_vanishes, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slots, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ticks, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_other_numbers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_means, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_means_of_container, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,603 @@
+/* SPDX-License-Identifier: MIT */
+/* Those that end: exit records, what stands in for them, and the rows that ended ones are folded into. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "energy/units.h"
+#include "unit.h"
+#include "world.h"
+
+enum { MS = 1000000 };
+
+static int setup(void **state)
+{
+	static struct world world; /* large */
+
+	world_init(&world);
+	*state = &world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_done(*state);
+	return 0;
+}
+
+/* A shell, a first look behind it. */
+static int start(struct world *world)
+{
+	int shell = world_fork(world, 1);
+
+	world_exec(world, shell, "sh", "sh");
+	world_at(world, shell)->uid = 1000;
+	strcpy(world_at(world, shell)->cgroup, "/user.slice/session-3.scope");
+	world_open(world, NULL);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	return shell;
+}
+
+/* ---- With exit records ---- */
+
+static void test_short_lives(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world);
+	const struct wtl_consumer *row;
+
+	for (int i = 0; i < 100; i++)
+		world_child(world, shell, "cc1", 5 * MS + i);
+	world_child(world, shell, "ld", 7 * MS);
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "cc1", NULL);
+	assert_non_null(row);
+	assert_int_equal(row->n_processes, 100);
+	assert_int_equal(row->cpu_ns, 500 * MS + 4950);
+	assert_int_equal(row->state, WTL_CONSUMER_FOLDED);
+	assert_int_equal(row->uid, 1000);
+	assert_false(row->is_in_tree);
+	assert_string_equal(row->group->unit, "session-3.scope");
+	assert_int_equal(world_row(world, "ld", NULL)->cpu_ns, 7 * MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+	/* More of them go to the same row. */
+	world_child(world, shell, "cc1", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "cc1", NULL)->n_processes, 101);
+}
+
+/* Another user's, or another group's, is another row. */
+static void test_rows_apart(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), other = world_fork(world, 1), rows = 0;
+
+	world_look(world, WTL_NS_PER_S);
+	world_child(world, shell, "make", 5 * MS);
+	world_child(world, other, "make", 6 * MS);
+	world_look(world, WTL_NS_PER_S);
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1))
+		rows += strcmp(wtl_workload_consumer(world->workload, slot)->name, "make") == 0;
+	assert_int_equal(rows, 2);
+}
+
+static void test_last_stretch(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), child = world_fork(world, shell);
+	uint32_t slot;
+
+	world_run(world, child, 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	slot = (uint32_t)wtl_workload_find(world->workload, child);
+	world_run(world, child, 33 * MS);
+	world_end(world, child);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, slot), 33 * MS);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->state, WTL_CONSUMER_EXITED);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ns, 133 * MS);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->pid, child);
+	assert_int_equal(wtl_workload_find(world->workload, child), -ESRCH);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ppm, 0);
+}
+
+/* Ended and not waited for: its clock still answers, and nothing is billed twice. */
+static void test_zombies(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), known = world_fork(world, shell), fresh;
+
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, known, 10 * MS);
+	world_exit(world, known);
+	fresh = world_fork(world, shell);
+	world_run(world, fresh, 20 * MS);
+	world_exit(world, fresh);
+	for (int i = 0; i < 3; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 30 * MS);
+	world_reap(world, known);
+	world_reap(world, fresh);
+	for (int i = 0; i < 12; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 30 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 30 * MS);
+}
+
+static void test_threads(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), known = world_fork(world, shell), fresh;
+
+	world_look(world, WTL_NS_PER_S);
+	/* Threads end, their process lives on: its clock has them. */
+	world_thread(world, known, 10 * MS);
+	world_thread(world, known, 11 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, known), 21 * MS);
+	assert_int_equal(world->billed_ns, 21 * MS);
+	/* A process with threads came and went. */
+	fresh = world_fork(world, shell);
+	world_exec(world, fresh, "java", "java");
+	world_thread(world, fresh, 30 * MS);
+	world_run(world, fresh, 5 * MS);
+	world_end(world, fresh);
+	/* And the known one ends with all its threads. */
+	world_run(world, known, 4 * MS);
+	world_end(world, known);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "java", NULL)->cpu_ns, 35 * MS);
+	assert_int_equal(world_row(world, "java", NULL)->n_processes, 1);
+	assert_int_equal(world->billed_ns, 60 * MS);
+}
+
+/* Before Linux 5.19, a thread's record looks like a process's. */
+static void test_old_threads(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), known = world_fork(world, shell);
+
+	world->version = 8;
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 10; i++)
+		world_thread(world, known, 50 * MS);
+	world_child(world, shell, "cc1", 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, known), 500 * MS);
+	/* No more than the machine did, to its 10 ms; and the child is not lost. */
+	assert_in_range(world->billed_ns, 590 * MS, 630 * MS);
+}
+
+static void test_lost_records(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world);
+
+	world->loses = true;
+	for (int i = 0; i < 100; i++)
+		world_child(world, shell, "cc1", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world->workload)->n_lost_exits, 1);
+	assert_null(world_row(world, "cc1", NULL));
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 450 * MS, 500 * MS);
+}
+
+/* Records of those that ended before the first look are nobody's. */
+static void test_before_first(void **state)
+{
+	struct world *world = *state;
+
+	world_open(world, NULL);
+	world_child(world, 1, "early", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 0);
+	assert_null(world_row(world, "early", NULL));
+}
+
+/* A process that nobody saw although it was there: not all of its life was in this interval. */
+static void test_unknown_elder(void **state)
+{
+	struct world *world = *state;
+	int elder;
+
+	world->newest = 5000;
+	elder = world_fork(world, 1);
+	world_at(world, elder)->is_unlisted = true;
+	world->newest += 1000;
+	start(world);
+	world_run(world, elder, 1500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_find(world->workload, elder), -ESRCH);
+	world_run(world, elder, 10 * MS);
+	world_end(world, elder);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_true(world->billed_ns <= 1600 * MS);
+}
+
+/* What the kernel uses to take a process apart is in no record, but its parent is told. */
+static void test_teardown(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world);
+
+	world->teardown_ns = MS / 5;
+	for (int look = 0; look < 5; look++) {
+		world_run(world, shell, MS);
+		for (int i = 0; i < 100; i++)
+			world_child(world, shell, "cc1", 5 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 2500 * (int64_t)MS);
+	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 60 * MS, 100 * MS);
+	assert_in_range(world->billed_ns, 2565 * (uint64_t)MS, 2605 * (uint64_t)MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* A record of more than the machine can have done is of a process that was there before. */
+static void test_elder_with_threads(void **state)
+{
+	struct world *world = *state;
+	int elder;
+
+	world->newest = 5000;
+	elder = world_fork(world, 1);
+	world_at(world, elder)->is_unlisted = true;
+	world_at(world, elder)->n_threads = 8;
+	world->newest += 1000;
+	start(world);
+	world_at(world, elder)->cpu_ns = 3600 * (int64_t)WTL_NS_PER_S;
+	world_end(world, elder);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 2 * WTL_NS_PER_S);
+}
+
+static void test_tree_of_the_short(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world), make, cc, as;
+	const struct wtl_consumer *row;
+
+	assert_int_equal(wtl_workload_follow_tree(world->workload, shell), 0);
+	/* Three generations within one interval; the inner ones end first. */
+	make = world_fork(world, shell);
+	cc = world_fork(world, make);
+	as = world_fork(world, cc);
+	world_exec(world, as, "as", "as");
+	world_run(world, as, 3 * MS);
+	world_end(world, as);
+	world_end(world, cc);
+	world_end(world, make);
+	world_child(world, 1, "other", 4 * MS);
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "as", NULL);
+	assert_int_equal(row->cpu_ns, 3 * MS);
+	assert_true(row->is_in_tree);
+	assert_false(world_row(world, "other", NULL)->is_in_tree);
+	/* A parent that was born in the interval and lives. */
+	make = world_fork(world, shell);
+	world_child(world, make, "ld", 2 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_row(world, "ld", NULL)->is_in_tree);
+	assert_true(world_consumer(world, make)->is_in_tree);
+}
+
+static void test_tree_of_the_adopted(void **state)
+{
+	struct world *world = *state;
+	struct wtl_workload_options options = {.subreaper_pid = world_fork(world, 1)};
+	int command = world_fork(world, options.subreaper_pid);
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	wtl_workload_follow_tree(world->workload, command);
+	world_child(world, options.subreaper_pid, "orphan", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_row(world, "orphan", NULL)->is_in_tree);
+}
+
+static void test_kernel_threads(void **state)
+{
+	struct world *world = *state;
+	int kworker, seen;
+	const struct wtl_consumer *row;
+
+	start(world);
+	seen = world_fork(world, 2);
+	world_exec(world, seen, "kworker/0:1", "");
+	world_run(world, seen, 3 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_consumer(world, seen)->state, WTL_CONSUMER_KERNEL);
+	world_end(world, seen);
+	kworker = world_child(world, 2, "kworker/1:1", 2 * MS);
+	assert_true(kworker > 0);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	/* Once they have ended they are one row, and the kernel's. */
+	row = world_row(world, "kernel threads", NULL);
+	assert_int_equal(row->cpu_ns, 5 * MS);
+	assert_int_equal(row->n_processes, 2);
+	assert_int_equal(row->state, WTL_CONSUMER_KERNEL);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_KERNEL), 5 * MS);
+}
+
+/* ---- Without ---- */
+
+static void test_parents(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_consumer *row;
+	int shell, child;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	world_run(world, shell, MS);
+	for (int i = 0; i < 40; i++)
+		world_child(world, shell, "cc1", 10 * MS);
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "short-lived", NULL);
+	assert_non_null(row);
+	assert_int_equal(row->cpu_ns, 400 * MS);
+	assert_int_equal(row->parent, shell);
+	assert_string_equal(row->command, "children of sh");
+	assert_int_equal(row->uid, 1000);
+	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 0, 10 * MS);
+	/* A child that was seen is its own: only its last stretch is not. */
+	child = world_fork(world, shell);
+	world_run(world, child, 300 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, child), 300 * MS);
+	world_run(world, child, 100 * MS);
+	world_end(world, child);
+	world_run(world, shell, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 500 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 300 * MS);
+}
+
+/* What parents are told is never more than the machine did. */
+static void test_parents_exaggerate(void **state)
+{
+	struct world *world = *state;
+	int shell;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	world_run(world, shell, MS);
+	world_unseen(world, 200 * MS);
+	world_at(world, shell)->child_ns += 5000 * (int64_t)MS;
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world->billed_ns <= (uint64_t)241 * MS);
+}
+
+static void test_units(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_consumer *row;
+	int shell;
+
+	world->exits_errno = EPERM;
+	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
+		  "usage_usec 1000000\nuser_usec 1\n");
+	shell = start(world);
+	world_look(world, WTL_NS_PER_S);
+	/* The shell does not wait, so its child times say nothing. */
+	world_run(world, shell, 50 * MS);
+	world_unseen(world, 300 * MS);
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
+		  "usage_usec 1350000\nuser_usec 1\n");
+	world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "short-lived", NULL);
+	assert_non_null(row);
+	assert_in_range(row->cpu_ns, 290 * MS, 310 * MS);
+	assert_string_equal(row->group->unit, "session-3.scope");
+	assert_in_range(world->accounts[WTL_SLOT_UNSEEN], 0, 10 * MS);
+	/* A group that is gone, or writes rubbish. */
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat", "usage_usec x\n");
+	world_unseen(world, 300 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
+}
+
+/* A group with groups below it counts them, too: its total says nothing of its own. */
+static void test_inner_units(void **state)
+{
+	struct world *world = *state;
+	int shell, inner;
+
+	world->exits_errno = EPERM;
+	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
+		  "usage_usec 1000000\n");
+	shell = start(world);
+	world_look(world, WTL_NS_PER_S);
+	inner = world_fork(world, shell);
+	strcpy(world_at(world, inner)->cgroup, "/user.slice/session-3.scope/inner");
+	world_look(world, WTL_NS_PER_S);
+	world_unseen(world, 300 * MS);
+	world_put(world, "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat",
+		  "usage_usec 1300000\n");
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 300 * MS);
+}
+
+static void test_not_asked_for(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.without_exits = true};
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	assert_false(world->listens);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS].is_used);
+	assert_null(wtl_workload_means(world->workload)->ways[WTL_WAY_EXIT_RECORDS].remedy);
+}
+
+/* ---- Rows ---- */
+
+/* Beyond the allowed number, the smallest are folded, by name; the sum stays. */
+static void test_folding(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.max_exited = 80};
+	const struct wtl_consumer *row;
+	uint64_t ran_ns = 0;
+	int pids[200], large = 0;
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 200; i++) {
+		pids[i] = world_fork(world, 1);
+		world_exec(world, pids[i], i % 2 ? "odd" : "even", "");
+		world_run(world, pids[i], (i + 1) * MS / 4);
+		ran_ns += (uint64_t)(i + 1) * MS / 4;
+	}
+	world->n_cpus = 8;
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 200; i++)
+		world_end(world, pids[i]);
+	for (int i = 0; i < 3; i++)
+		world_look(world, WTL_NS_PER_S);
+	row = world_row(world, "odd", NULL);
+	assert_non_null(row);
+	assert_true(row->n_processes + world_row(world, "even", NULL)->n_processes >= 120);
+	assert_int_equal(world->billed_ns, ran_ns);
+	/* The largest have accounts of their own. */
+	for (uint32_t slot = wtl_workload_next(world->workload, 0);
+	     slot < wtl_workload_capacity(world->workload);
+	     slot = wtl_workload_next(world->workload, slot + 1)) {
+		const struct wtl_consumer *consumer = wtl_workload_consumer(world->workload, slot);
+
+		if (consumer->state == WTL_CONSUMER_EXITED) {
+			assert_true(consumer->pid > pids[119]);
+			large++;
+		}
+	}
+	assert_in_range(large, 60, 80);
+}
+
+/* However many names there are, rows are bounded. */
+static void test_many_names(void **state)
+{
+	struct world *world = *state;
+	const struct wtl_consumer *others;
+	int shell = start(world);
+
+	world->n_cpus = 60;
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "name-%d", i);
+		world_child(world, shell, name, MS);
+	}
+	world_look(world, WTL_NS_PER_S);
+	others = world_row(world, "others", NULL);
+	assert_non_null(others);
+	assert_true(others->n_processes > 1900);
+	assert_int_equal(world->billed_ns, (uint64_t)3000 * MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* ---- All of it, at random ---- */
+
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return *seed >> 8;
+}
+
+/* Whatever is born, runs and ends, each nanosecond is billed once, to somebody. */
+static void random_life(struct world *world, uint32_t seed,
+			const struct wtl_workload_options *options)
+{
+	int live[64], n_live = 0;
+	uint64_t ran_ns = 0;
+
+	world_open(world, options);
+	world_look(world, WTL_NS_PER_S);
+	for (int look = 0; look < 60; look++) {
+		for (unsigned i = next_random(&seed) % 40; i > 0; i--) {
+			unsigned what = next_random(&seed) % 8, who = next_random(&seed);
+			int64_t cpu_ns = next_random(&seed) % (3 * MS);
+
+			if (what < 3 && n_live < 64) {
+				int parent = n_live ? live[who % (unsigned)n_live] : 1;
+
+				live[n_live++] = world_fork(world, parent);
+			} else if (what < 5 && n_live > 0) {
+				world_run(world, live[who % (unsigned)n_live], cpu_ns);
+				ran_ns += (uint64_t)cpu_ns;
+			} else if (what == 5 && n_live > 0) {
+				int at = (int)(who % (unsigned)n_live);
+
+				world_end(world, live[at]);
+				live[at] = live[--n_live];
+			} else if (what == 6) {
+				world_child(world, n_live ? live[who % (unsigned)n_live] : 1, "x",
+					    cpu_ns);
+				ran_ns += (uint64_t)cpu_ns;
+			} else if (n_live > 0) {
+				world_thread(world, live[who % (unsigned)n_live], cpu_ns);
+				ran_ns += (uint64_t)cpu_ns;
+			}
+		}
+		world_look(world, WTL_NS_PER_S / 2);
+	}
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, ran_ns);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+	assert_int_equal(world->busy_sum_ns, ran_ns);
+}
+
+static void test_random_lives(void **state)
+{
+	const struct wtl_workload_options options[] = {
+		{.max_exited = 0},
+		{.max_exited = 10, .reads_per_look = 3},
+		{.max_slots = 128, .max_exited = 5},
+	};
+	struct world *world = *state;
+
+	for (uint32_t seed = 1; seed <= 30; seed++) {
+		random_life(world, seed, &options[seed % UNIT_COUNT(options)]);
+		world_done(world);
+		world_init(world);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_short_lives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rows_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_last_stretch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_zombies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_old_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lost_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_before_first, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_elder, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_teardown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_elder_with_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_the_short, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_the_adopted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_exaggerate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inner_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_asked_for, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_folding, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_random_lives, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: MIT */
+/* Who is new: by number, by listing, and when numbers are used again. */
+#include <errno.h>
+#include <string.h>
+
+#include "energy/units.h"
+#include "unit.h"
+#include "world.h"
+
+enum { MS = 1000000 };
+
+static int setup(void **state)
+{
+	static struct world world; /* large */
+
+	world_init(&world);
+	*state = &world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_done(*state);
+	return 0;
+}
+
+static void start(struct world *world)
+{
+	world_open(world, NULL);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+}
+
+static void test_by_number(void **state)
+{
+	struct world *world = *state;
+	unsigned dirs;
+	int pids[10];
+
+	start(world);
+	dirs = world->dir_reads;
+	for (int i = 0; i < 10; i++) {
+		pids[i] = world_fork(world, 1);
+		world->newest += i * 3; /* threads */
+		world_run(world, pids[i], (i + 1) * MS);
+	}
+	world_look(world, WTL_NS_PER_S / 2);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(world_pid_use(world, pids[i]), (i + 1) * MS);
+	assert_int_equal(world->dir_reads, dirs);
+	assert_int_equal(wtl_workload_means(world->workload)->n_found_late, 0);
+}
+
+/* Nobody was born: nobody is asked for but those that are known. */
+static void test_quiet(void **state)
+{
+	struct world *world = *state;
+	unsigned asked;
+
+	start(world);
+	world_look(world, WTL_NS_PER_S / 10);
+	asked = world->clocks_asked;
+	for (int i = 0; i < 5; i++)
+		world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(world->clocks_asked - asked, 5 * 2);
+}
+
+/* A process that was being made when the newest number was read answers one look later. */
+static void test_slow_birth(void **state)
+{
+	struct world *world = *state;
+	struct world_process *slow;
+	int pid;
+
+	start(world);
+	pid = world_fork(world, 1);
+	slow = world->of[pid];
+	world->of[pid] = NULL;
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(wtl_workload_find(world->workload, pid), -ESRCH);
+	world->of[pid] = slow;
+	world_run(world, pid, MS);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(world_pid_use(world, pid), MS);
+}
+
+static void test_wrap(void **state)
+{
+	struct world *world = *state;
+	int last = 0, first;
+	unsigned dirs;
+
+	world->newest = 2;
+	world->pid_max = 1000;
+	start(world);
+	world->newest = 990;
+	for (int i = 0; i < 9; i++)
+		last = world_fork(world, 1);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(last, 999);
+	dirs = world->dir_reads;
+	first = world_fork(world, 1);
+	world_run(world, first, 2 * MS);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(first, 300);
+	assert_int_equal(world_pid_use(world, first), 2 * MS);
+	assert_int_equal(world->dir_reads, dirs + 1);
+}
+
+static void test_great_step(void **state)
+{
+	struct world *world = *state;
+	unsigned dirs;
+	int pid;
+
+	start(world);
+	dirs = world->dir_reads;
+	world->newest += 5000;
+	pid = world_fork(world, 1);
+	world_run(world, pid, 2 * MS);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(world->dir_reads, dirs + 1);
+	assert_int_equal(world_pid_use(world, pid), 2 * MS);
+}
+
+static void test_no_loadavg(void **state)
+{
+	struct world *world = *state;
+	int pid;
+
+	world->no_loadavg = true;
+	start(world);
+	for (unsigned i = 0; i < 5; i++) {
+		pid = world_fork(world, 1);
+		world_run(world, pid, 2 * MS);
+		world_look(world, WTL_NS_PER_S / 10);
+		assert_int_equal(world_pid_use(world, pid), 2 * MS);
+		assert_int_equal(world->dir_reads, i + 2);
+	}
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
+}
+
+static void test_loadavg_stops(void **state)
+{
+	struct world *world = *state;
+	int pid;
+
+	start(world);
+	world->no_loadavg = true;
+	pid = world_fork(world, 1);
+	world_run(world, pid, 2 * MS);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(world_pid_use(world, pid), 2 * MS);
+	world->no_loadavg = false;
+	pid = world_fork(world, 1);
+	world_run(world, pid, 3 * MS);
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(world_pid_use(world, pid), 3 * MS);
+}
+
+/* Whoever got a number in another way is found by the listing in its turn, and what it used before
+ * was nobody's already. */
+static void test_late(void **state)
+{
+	struct world *world = *state;
+	int pid;
+
+	start(world);
+	world->newest += 300;
+	pid = world_fork(world, 1);
+	world->newest = 2;
+	world_run(world, pid, 500 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_find(world->workload, pid), -ESRCH);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 450 * MS, 500 * MS);
+	for (int i = 0; i < 12; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world->workload)->n_found_late, 1);
+	assert_int_equal(world_consumer(world, pid)->cpu_ns, 0);
+	world_run(world, pid, 20 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pid), 20 * MS);
+}
+
+/* A number that stands still while processes come is no newest number. */
+static void test_loadavg_lies(void **state)
+{
+	struct world *world = *state;
+	int next = 10;
+
+	start(world);
+	for (int look = 0; look < 30; look++) {
+		for (int i = 0; i < 10; i++) {
+			world->newest = next++;
+			world_fork(world, 1);
+		}
+		world->newest = 2;
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
+	assert_int_equal(wtl_workload_means(world->workload)->n_live, 302);
+}
+
+/* ---- Numbers used again ---- */
+
+static void take_over(struct world *world, int pid, int64_t cpu_ns)
+{
+	world_end(world, pid);
+	world->newest = pid - 1;
+	assert_int_equal(world_fork(world, 1), pid);
+	world_exec(world, pid, "second", "second");
+	world_run(world, pid, cpu_ns);
+}
+
+static void test_reused(void **state)
+{
+	struct world *world = *state;
+	int first;
+
+	world->newest = 500;
+	first = world_fork(world, 1);
+	world->exits_errno = EPERM;
+	world_run(world, first, 100 * MS);
+	world->busy_ns = 0;
+	start(world);
+	world_run(world, first, 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	/* Its clock stands lower than the first one's. */
+	take_over(world, first, 30 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 30 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 50 * MS);
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 1);
+	/* It stands higher, but the number was given out anew. */
+	world->newest = first - 3;
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 900 * MS);
+	world_exec(world, first, "third", "third");
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 900 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "third");
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
+}
+
+static void test_reused_with_records(void **state)
+{
+	struct world *world = *state;
+	int first;
+
+	world->newest = 500;
+	first = world_fork(world, 1);
+	start(world);
+	world_run(world, first, 50 * MS);
+	world->newest = 20000;
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, first, 5 * MS);
+	world_end(world, first);
+	world_pass(world, 500 * MS);
+	world->newest = first - 1;
+	world_fork(world, 1);
+	world_exec(world, first, "second", "second");
+	world_run(world, first, 70 * MS);
+	world_look(world, 500 * MS);
+	assert_int_equal(world_pid_use(world, first), 70 * MS);
+	/* The first one's last stretch is billed to a row of its name. */
+	assert_int_equal(world->billed_ns, 125 * MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Found on a later turn only: what was billed stays where it is, and nothing is billed twice. */
+static void test_reused_unnoticed(void **state)
+{
+	struct world *world = *state;
+	int first = world_fork(world, 1);
+
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, first, 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world->newest = first + 2000;
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 60 * MS);
+	world->newest = first + 2000;
+	for (int i = 0; i < 5; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_consumer(world, first)->cpu_ns, 0);
+	world_run(world, first, 7 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_consumer(world, first)->cpu_ns, 7 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 60 * MS);
+}
+
+/* ---- Who is asked, and who cannot be seen ---- */
+
+/* The thread that asks answers with the clock of its whole process. */
+static void test_own_thread(void **state)
+{
+	struct world *world = *state;
+
+	start(world);
+	world->newest += 5;
+	world->own_thread = world->newest;
+	world_look(world, WTL_NS_PER_S / 10);
+	assert_int_equal(wtl_workload_find(world->workload, world->own_thread), -ESRCH);
+	assert_int_equal(world->billed_ns, 0);
+}
+
+static void test_hidepid(void **state)
+{
+	struct world *world = *state;
+	int old = world_fork(world, 1), fresh;
+
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=2\n");
+	world_put(world, "/proc/sys/kernel/pid_max", "131072\n");
+	for (int pid = 1; pid <= old; pid++)
+		world_at(world, pid)->is_closed = world_at(world, pid)->is_unlisted = true;
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	fresh = world_fork(world, 1);
+	world_at(world, fresh)->is_closed = world_at(world, fresh)->is_unlisted = true;
+	world_run(world, fresh, 5 * MS);
+	world_run(world, old, 6 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, fresh), 5 * MS);
+	assert_int_equal(world_pid_use(world, old), 6 * MS);
+	assert_false(world_consumer(world, old)->is_readable);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
+	assert_non_null(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].remedy);
+}
+
+/* Everyone is listed, but closed. */
+static void test_hidepid_noaccess(void **state)
+{
+	struct world *world = *state;
+
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=noaccess\n");
+	world_at(world, 1)->is_closed = true;
+	start(world);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
+	assert_false(world_consumer(world, 1)->is_readable);
+	assert_true(world_consumer(world, 2)->is_readable);
+}
+
+/* The mount option does not hold for us. */
+static void test_hidepid_of_others(void **state)
+{
+	struct world *world = *state;
+
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=invisible\n");
+	start(world);
+	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].is_used);
+}
+
+/* Numbers of /proc that mean nobody to the clocks. */
+static void test_foreign_proc(void **state)
+{
+	struct world *world = *state;
+	int first = 0;
+
+	for (int i = 0; i < 20; i++) {
+		int pid = world_fork(world, 1);
+
+		first = first ? first : pid;
+	}
+	/* They are listed and have files, and no clock: as when the clocks are another namespace's. */
+	world->foreign = true;
+	start(world);
+	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_CPU_CLOCKS].is_used);
+	world_run(world, first, 40 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 40 * MS);
+}
+
+/* ---- Many ---- */
+
+static void test_many(void **state)
+{
+	struct world *world = *state;
+	struct wtl_workload_options options = {.reads_per_look = 100};
+	uint64_t sum = 0;
+	int last = 0;
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 50000; i++)
+		last = world_fork(world, 1);
+	world->n_cpus = 60;
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world->workload)->n_live, 50002);
+	assert_int_equal(wtl_workload_means(world->workload)->n_unfollowed, 0);
+	for (int pid = 3; pid <= last; pid += 7) {
+		world_run(world, pid, pid);
+		sum += (uint64_t)pid;
+	}
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, sum);
+	for (int pid = 3; pid <= last; pid++)
+		if (pid % 5)
+			world_end(world, pid);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3; i++)
+		world_look(world, WTL_NS_PER_S);
+	/* Ended ones are folded beyond 4096; nothing is lost by that. */
+	assert_int_equal(world->billed_ns, sum);
+	assert_true(wtl_workload_means(world->workload)->n_live < 10010);
+}
+
+/* More than there are slots for: the others are nobody's, and said so. */
+static void test_full(void **state)
+{
+	struct world *world = *state;
+	struct wtl_workload_options options = {.max_slots = 64};
+	int pids[100];
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 100; i++)
+		pids[i] = world_fork(world, 1);
+	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
+	assert_int_equal(wtl_workload_capacity(world->workload), 64);
+	assert_true(wtl_workload_means(world->workload)->n_unfollowed >= 45);
+	assert_int_equal(wtl_workload_find(world->workload, pids[99]), -ESRCH);
+	world_run(world, pids[0], 300 * MS);
+	world_run(world, pids[99], 300 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, pids[0]), 300 * MS);
+	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 300 * MS);
+	/* Those that end make room. */
+	for (int i = 0; i < 90; i++)
+		world_end(world, pids[i]);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 30; i++)
+		pids[i] = world_fork(world, 1);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 30; i++)
+		assert_true(wtl_workload_find(world->workload, pids[i]) >= 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_by_number, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_quiet, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_slow_birth, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrap, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_great_step, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_loadavg, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loadavg_stops, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_loadavg_lies, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_with_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_unnoticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_of_others, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_proc, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* A look that finds nobody new allocates nothing, whoever runs. Linked with tests/alloc/failmalloc.c,
+ * which counts. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "energy/units.h"
+#include "unit.h"
+#include "world.h"
+
+enum { MS = 1000000, LOOKS = 200, PROCESSES = 300 };
+
+unsigned long wattle_test_allocations(void);
+
+/* A sanitizer's own malloc() comes before the counting one. */
+static void need_counter(void)
+{
+	unsigned long before = wattle_test_allocations();
+	void *volatile memory = malloc(1);
+
+	free(memory);
+	if (wattle_test_allocations() == before) {
+		print_message("SKIPPED: allocations are not counted in this build\n");
+		skip();
+	}
+}
+
+static void test_looks(void **state)
+{
+	static struct world world; /* large */
+	unsigned long before;
+	int pids[PROCESSES];
+
+	(void)state;
+	need_counter();
+	world_init(&world);
+	for (int i = 0; i < PROCESSES; i++)
+		pids[i] = world_fork(&world, 1);
+	world_open(&world, NULL);
+	/* Names, groups and the listing's buffer. */
+	for (int i = 0; i < 20; i++)
+		world_look(&world, WTL_NS_PER_S);
+	before = wattle_test_allocations();
+	for (int i = 0; i < LOOKS; i++) {
+		world_run(&world, pids[i % PROCESSES], MS);
+		world_run(&world, pids[i * 7 % PROCESSES], MS);
+		if (i % 50 == 0)
+			world_unseen(&world, 100 * MS);
+		world_look(&world, WTL_NS_PER_S);
+		wtl_workload_read_memory(world.workload, NULL, 0, 5);
+	}
+	assert_int_equal(wattle_test_allocations(), before);
+	wtl_workload_reset(world.workload);
+	assert_int_equal(wattle_test_allocations(), before);
+	world_done(&world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_looks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
