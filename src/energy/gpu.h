@@ -19,6 +19,8 @@ struct wtl_gpu_value {
 	enum wattle_status status; /* OK: value means something; ABSENT: not supported; DENIED, GONE
 				      (lost), FAILED */
 	uint64_t value;
+	int code; /* the vendor's own answer where the status is not OK: NVML's, or a negative
+		     errno; 0: there is none */
 };
 
 enum wtl_gpu_number {
@@ -76,6 +78,56 @@ enum wtl_gpu_number {
 	WTL_GPU_ECC_UNCORRECTED_VOLATILE,
 	WTL_GPU_ECC_CORRECTED_AGGREGATE,
 	WTL_GPU_ECC_UNCORRECTED_AGGREGATE,
+	WTL_GPU_ECC_PENDING,
+	/* Kept apart by place, what nvidia-smi sums in the four above. */
+	WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE,
+	WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE,
+	WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE,
+	WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE,
+	WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE,
+	WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE,
+	WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE,
+	WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE,
+	WTL_GPU_REMAPPED_CORRECTABLE,
+	WTL_GPU_REMAPPED_UNCORRECTABLE,
+	WTL_GPU_REMAPPED_PENDING, /* 0 or 1, as the next */
+	WTL_GPU_REMAPPED_FAILURE,
+	WTL_GPU_REMAPPED_MAX, /* banks by how many rows they can still have remapped */
+	WTL_GPU_REMAPPED_HIGH,
+	WTL_GPU_REMAPPED_PARTIAL,
+	WTL_GPU_REMAPPED_LOW,
+	WTL_GPU_REMAPPED_NONE,
+	WTL_GPU_TEMPERATURE_MARGIN_C, /* to slowdown; an int64_t: may be negative */
+	/* Time that clocks were held down, since the driver was loaded. */
+	WTL_GPU_THROTTLED_SW_POWER_CAP_NS,
+	WTL_GPU_THROTTLED_SYNC_BOOST_NS,
+	WTL_GPU_THROTTLED_SW_THERMAL_NS,
+	WTL_GPU_THROTTLED_HW_THERMAL_NS,
+	WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS,
+	WTL_GPU_MODULE_LIMIT_UW,
+	WTL_GPU_MODULE_LIMIT_REQUESTED_UW,
+	WTL_GPU_MODULE_LIMIT_DEFAULT_UW,
+	WTL_GPU_MODULE_LIMIT_MIN_UW,
+	WTL_GPU_MODULE_LIMIT_MAX_UW,
+	WTL_GPU_PCIE_GEN_GPU_MAX, /* what the GPU could do in another slot */
+	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ,
+	WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ,
+	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ,
+	WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ,
+	WTL_GPU_ENCODER_SESSIONS,
+	WTL_GPU_ENCODER_FPS,
+	WTL_GPU_ENCODER_LATENCY_US,
+	WTL_GPU_ACCOUNTING_MODE, /* 0 or 1 */
+	WTL_GPU_ACCOUNTING_BUFFER,
+	WTL_GPU_GSP_MODE, /* 0 or 1, as the next */
+	WTL_GPU_GSP_DEFAULT,
+	WTL_GPU_ADDRESSING_MODE, /* 0 none, 1 HMM, 2 ATS */
+	WTL_GPU_C2C_MODE,	 /* 0 or 1 */
+	WTL_GPU_PROTECTED_TOTAL_BYTES,
+	WTL_GPU_PROTECTED_USED_BYTES,
+	WTL_GPU_PROTECTED_FREE_BYTES,
+	WTL_GPU_MODULE_ID,
+	WTL_GPU_PCI_CLASS, /* base class << 8 | subclass */
 	WTL_GPU_NUMBERS
 };
 
@@ -105,7 +157,18 @@ struct wtl_gpu_process {
 	uint32_t instance, compute_instance; /* MIG; UINT32_MAX: none */
 	bool has_use;			     /* the percentages below mean something */
 	uint32_t sm_percent, memory_percent, encoder_percent, decoder_percent;
-	char name[128]; /* the command's path, or "" where it is not visible here */
+	bool is_visible; /* pid means the same process here; else it is of another PID namespace */
+	char name[128];	 /* the command's path; "host pid 1234, not visible here"; "" not known */
+};
+
+/* A MIG instance: a part of a GPU that looks like a GPU to programs. */
+struct wtl_gpu_mig {
+	unsigned index;
+	uint32_t instance, compute_instance;
+	char profile[32]; /* "3g.40gb" */
+	char uuid[96];
+	uint64_t memory_total_bytes, memory_used_bytes; /* UINT64_MAX: not known */
+	uint32_t multiprocessors;			/* 0: not known */
 };
 
 struct wtl_gpu {
@@ -114,12 +177,17 @@ struct wtl_gpu {
 	char vendor[16]; /* "nvidia", "amd", "intel" */
 	char name[96], uuid[96], serial[32], bus_id[32], vbios[32], driver[80], pci_device_id[16],
 		pci_subsystem_id[16], compute_capability[16];
+	char inforom_image[24], inforom_oem[24], inforom_ecc[24], inforom_power[24];
 	uint32_t pci_domain, pci_bus, pci_device;
 	enum wattle_status status; /* OK, ASLEEP, GONE (lost), DENIED, FAILED */
+	int code;		   /* as in struct wtl_gpu_value; 0 where the status is OK */
+	char trouble[128];	   /* the status in words where it is not OK, no full stop; or "" */
 	struct wtl_gpu_value numbers[WTL_GPU_NUMBERS];
 	struct wtl_gpu_process *processes; /* of whoever filled the struct */
 	size_t n_processes;
 	enum wattle_status processes_status;
+	struct wtl_gpu_mig *migs; /* of whoever filled the struct */
+	size_t n_migs;
 };
 
 #endif

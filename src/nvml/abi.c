@@ -72,22 +72,201 @@ static int call_device_fields(void *function, const struct wtl_lib_arg args[])
 		handle_of(&args[0]), (int)args[1].word, args[2].memory);
 }
 
+static int call_pid_text(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(unsigned, char *, unsigned))function)(
+		(unsigned)args[0].word, args[1].memory, (unsigned)args[2].word);
+}
+
+static int call_device_number_text(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, char *, unsigned))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory,
+		(unsigned)args[3].word);
+}
+
+static int call_device_u32_u32(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned *, unsigned *))function)(handle_of(&args[0]),
+								   args[1].memory, args[2].memory);
+}
+
+static int call_device_3_u32(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned *, unsigned *, unsigned *))function)(
+		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory);
+}
+
+static int call_device_4_u32(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned *, unsigned *, unsigned *, unsigned *))function)(
+		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory,
+		args[4].memory);
+}
+
+static int call_device_number_u32(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, unsigned *))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
+}
+
+/* A struct of whatever type. */
+static int call_device_struct(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, void *))function)(handle_of(&args[0]), args[1].memory);
+}
+
+static int call_ecc_total(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, unsigned, unsigned long long *))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, (unsigned)args[2].word,
+		args[3].memory);
+}
+
+static int call_ecc_place(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, unsigned, unsigned, unsigned long long *))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, (unsigned)args[2].word,
+		(unsigned)args[3].word, args[4].memory);
+}
+
+static int call_device_list(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned *, void *))function)(handle_of(&args[0]), args[1].memory,
+							       args[2].memory);
+}
+
+static int call_uses(void *function, const struct wtl_lib_arg args[])
+{
+	struct wtl_nvml_uses *uses = args[1].memory;
+	int answer;
+
+	uses->uses = args[2].memory;
+	answer = ((int (*)(void *, struct wtl_nvml_uses *))function)(handle_of(&args[0]), uses);
+	uses->uses = NULL;
+	return answer;
+}
+
+static int call_samples(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, struct wtl_nvml_sample *, unsigned *,
+			 unsigned long long))function)(handle_of(&args[0]), args[1].memory,
+						       args[2].memory, args[3].word);
+}
+
+static int call_device_by_index(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, void **))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
+}
+
+static int call_device_set(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned))function)(handle_of(&args[0]), (unsigned)args[1].word);
+}
+
 const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_INIT] = {"nvmlInit_v2", call_plain, 0},
 	[WTL_NVML_SHUTDOWN] = {"nvmlShutdown", call_plain, 0},
 	[WTL_NVML_DRIVER_VERSION] = {"nvmlSystemGetDriverVersion", call_text, 2},
+	[WTL_NVML_NVML_VERSION] = {"nvmlSystemGetNVMLVersion", call_text, 2},
+	[WTL_NVML_CUDA_VERSION] = {"nvmlSystemGetCudaDriverVersion_v2", call_u32, 1},
+	[WTL_NVML_CUDA_VERSION_V1] = {"nvmlSystemGetCudaDriverVersion", call_u32, 1},
+	[WTL_NVML_PROCESS_NAME] = {"nvmlSystemGetProcessName", call_pid_text, 3},
 	[WTL_NVML_COUNT] = {"nvmlDeviceGetCount_v2", call_u32, 1},
 	[WTL_NVML_BY_INDEX] = {"nvmlDeviceGetHandleByIndex_v2", call_by_index, 2},
 	[WTL_NVML_BY_BUS_ID] = {"nvmlDeviceGetHandleByPciBusId_v2", call_by_text, 2},
 	[WTL_NVML_BY_UUID] = {"nvmlDeviceGetHandleByUUID", call_by_text, 2},
 	[WTL_NVML_NAME] = {"nvmlDeviceGetName", call_device_text, 3},
 	[WTL_NVML_UUID] = {"nvmlDeviceGetUUID", call_device_text, 3},
+	[WTL_NVML_SERIAL] = {"nvmlDeviceGetSerial", call_device_text, 3},
+	[WTL_NVML_VBIOS] = {"nvmlDeviceGetVbiosVersion", call_device_text, 3},
+	[WTL_NVML_INFOROM_IMAGE] = {"nvmlDeviceGetInforomImageVersion", call_device_text, 3},
+	[WTL_NVML_INFOROM] = {"nvmlDeviceGetInforomVersion", call_device_number_text, 4},
+	[WTL_NVML_INDEX] = {"nvmlDeviceGetIndex", call_device_u32, 2},
 	[WTL_NVML_PCI_INFO] = {"nvmlDeviceGetPciInfo_v3", call_device_pci, 2},
 	[WTL_NVML_ARCHITECTURE] = {"nvmlDeviceGetArchitecture", call_device_u32, 2},
 	[WTL_NVML_CAPABILITY] = {"nvmlDeviceGetCudaComputeCapability", call_device_i32_i32, 3},
 	[WTL_NVML_TOTAL_ENERGY] = {"nvmlDeviceGetTotalEnergyConsumption", call_device_u64, 2},
 	[WTL_NVML_POWER_USAGE] = {"nvmlDeviceGetPowerUsage", call_device_u32, 2},
 	[WTL_NVML_FIELD_VALUES] = {"nvmlDeviceGetFieldValues", call_device_fields, 3},
+	[WTL_NVML_LIMIT_ENFORCED] = {"nvmlDeviceGetEnforcedPowerLimit", call_device_u32, 2},
+	[WTL_NVML_LIMIT_REQUESTED] = {"nvmlDeviceGetPowerManagementLimit", call_device_u32, 2},
+	[WTL_NVML_LIMIT_DEFAULT] = {"nvmlDeviceGetPowerManagementDefaultLimit", call_device_u32, 2},
+	[WTL_NVML_PERSISTENCE] = {"nvmlDeviceGetPersistenceMode", call_device_u32, 2},
+	[WTL_NVML_PSTATE] = {"nvmlDeviceGetPerformanceState", call_device_u32, 2},
+	[WTL_NVML_FAN] = {"nvmlDeviceGetFanSpeed", call_device_u32, 2},
+	[WTL_NVML_COMPUTE_MODE] = {"nvmlDeviceGetComputeMode", call_device_u32, 2},
+	[WTL_NVML_DISPLAY_ACTIVE] = {"nvmlDeviceGetDisplayActive", call_device_u32, 2},
+	[WTL_NVML_DISPLAY_ATTACHED] = {"nvmlDeviceGetDisplayMode", call_device_u32, 2},
+	[WTL_NVML_PCIE_GEN] = {"nvmlDeviceGetCurrPcieLinkGeneration", call_device_u32, 2},
+	[WTL_NVML_PCIE_GEN_MAX] = {"nvmlDeviceGetMaxPcieLinkGeneration", call_device_u32, 2},
+	[WTL_NVML_PCIE_GEN_GPU_MAX] = {"nvmlDeviceGetGpuMaxPcieLinkGeneration", call_device_u32, 2},
+	[WTL_NVML_PCIE_WIDTH] = {"nvmlDeviceGetCurrPcieLinkWidth", call_device_u32, 2},
+	[WTL_NVML_PCIE_WIDTH_MAX] = {"nvmlDeviceGetMaxPcieLinkWidth", call_device_u32, 2},
+	[WTL_NVML_ACCOUNTING_MODE] = {"nvmlDeviceGetAccountingMode", call_device_u32, 2},
+	[WTL_NVML_ACCOUNTING_BUFFER] = {"nvmlDeviceGetAccountingBufferSize", call_device_u32, 2},
+	[WTL_NVML_MODULE_ID] = {"nvmlDeviceGetModuleId", call_device_u32, 2},
+	[WTL_NVML_C2C_MODE] = {"nvmlDeviceGetC2cModeInfoV", call_device_u32, 2},
+	[WTL_NVML_MIG_COUNT_MAX] = {"nvmlDeviceGetMaxMigDeviceCount", call_device_u32, 2},
+	[WTL_NVML_INSTANCE] = {"nvmlDeviceGetGpuInstanceId", call_device_u32, 2},
+	[WTL_NVML_COMPUTE_INSTANCE] = {"nvmlDeviceGetComputeInstanceId", call_device_u32, 2},
+	[WTL_NVML_LIMIT_RANGE] = {"nvmlDeviceGetPowerManagementLimitConstraints",
+				  call_device_u32_u32, 3},
+	[WTL_NVML_MIG_MODE] = {"nvmlDeviceGetMigMode", call_device_u32_u32, 3},
+	[WTL_NVML_ECC_MODE] = {"nvmlDeviceGetEccMode", call_device_u32_u32, 3},
+	[WTL_NVML_GSP_MODE] = {"nvmlDeviceGetGspFirmwareMode", call_device_u32_u32, 3},
+	[WTL_NVML_ENCODER_USE] = {"nvmlDeviceGetEncoderUtilization", call_device_u32_u32, 3},
+	[WTL_NVML_DECODER_USE] = {"nvmlDeviceGetDecoderUtilization", call_device_u32_u32, 3},
+	[WTL_NVML_JPEG_USE] = {"nvmlDeviceGetJpgUtilization", call_device_u32_u32, 3},
+	[WTL_NVML_OFA_USE] = {"nvmlDeviceGetOfaUtilization", call_device_u32_u32, 3},
+	[WTL_NVML_ENCODER_STATS] = {"nvmlDeviceGetEncoderStats", call_device_3_u32, 4},
+	[WTL_NVML_REMAPPED_ROWS] = {"nvmlDeviceGetRemappedRows", call_device_4_u32, 5},
+	[WTL_NVML_EVENT_REASONS] = {"nvmlDeviceGetCurrentClocksEventReasons", call_device_u64, 2},
+	[WTL_NVML_THROTTLE_REASONS] = {"nvmlDeviceGetCurrentClocksThrottleReasons", call_device_u64,
+				       2},
+	[WTL_NVML_EVENT_REASONS_KNOWN] = {"nvmlDeviceGetSupportedClocksEventReasons",
+					  call_device_u64, 2},
+	[WTL_NVML_THROTTLE_REASONS_KNOWN] = {"nvmlDeviceGetSupportedClocksThrottleReasons",
+					     call_device_u64, 2},
+	[WTL_NVML_CLOCK] = {"nvmlDeviceGetClockInfo", call_device_number_u32, 3},
+	[WTL_NVML_CLOCK_MAX] = {"nvmlDeviceGetMaxClockInfo", call_device_number_u32, 3},
+	[WTL_NVML_CLOCK_APPLICATION] = {"nvmlDeviceGetApplicationsClock", call_device_number_u32,
+					3},
+	[WTL_NVML_CLOCK_APPLICATION_DEFAULT] = {"nvmlDeviceGetDefaultApplicationsClock",
+						call_device_number_u32, 3},
+	[WTL_NVML_TEMPERATURE_V1] = {"nvmlDeviceGetTemperature", call_device_number_u32, 3},
+	[WTL_NVML_PCIE_THROUGHPUT] = {"nvmlDeviceGetPcieThroughput", call_device_number_u32, 3},
+	[WTL_NVML_TEMPERATURE] = {"nvmlDeviceGetTemperatureV", call_device_struct, 2},
+	[WTL_NVML_TEMPERATURE_MARGIN] = {"nvmlDeviceGetMarginTemperature", call_device_struct, 2},
+	[WTL_NVML_ADDRESSING_MODE] = {"nvmlDeviceGetAddressingMode", call_device_struct, 2},
+	[WTL_NVML_UTILIZATION] = {"nvmlDeviceGetUtilizationRates", call_device_struct, 2},
+	[WTL_NVML_MEMORY_V2] = {"nvmlDeviceGetMemoryInfo_v2", call_device_struct, 2},
+	[WTL_NVML_MEMORY] = {"nvmlDeviceGetMemoryInfo", call_device_struct, 2},
+	[WTL_NVML_PROTECTED_MEMORY] = {"nvmlDeviceGetConfComputeProtectedMemoryUsage",
+				       call_device_struct, 2},
+	[WTL_NVML_REMAPPER] = {"nvmlDeviceGetRowRemapperHistogram", call_device_struct, 2},
+	[WTL_NVML_ATTRIBUTES] = {"nvmlDeviceGetAttributes_v2", call_device_struct, 2},
+	[WTL_NVML_ECC_TOTAL] = {"nvmlDeviceGetTotalEccErrors", call_ecc_total, 4},
+	[WTL_NVML_ECC_PLACE] = {"nvmlDeviceGetMemoryErrorCounter", call_ecc_place, 5},
+	[WTL_NVML_COMPUTE_V3] = {"nvmlDeviceGetComputeRunningProcesses_v3", call_device_list, 3},
+	[WTL_NVML_COMPUTE_V2] = {"nvmlDeviceGetComputeRunningProcesses_v2", call_device_list, 3},
+	[WTL_NVML_COMPUTE_V1] = {"nvmlDeviceGetComputeRunningProcesses", call_device_list, 3},
+	[WTL_NVML_GRAPHICS_V3] = {"nvmlDeviceGetGraphicsRunningProcesses_v3", call_device_list, 3},
+	[WTL_NVML_GRAPHICS_V2] = {"nvmlDeviceGetGraphicsRunningProcesses_v2", call_device_list, 3},
+	[WTL_NVML_GRAPHICS_V1] = {"nvmlDeviceGetGraphicsRunningProcesses", call_device_list, 3},
+	[WTL_NVML_MPS_V3] = {"nvmlDeviceGetMPSComputeRunningProcesses_v3", call_device_list, 3},
+	[WTL_NVML_MPS_V2] = {"nvmlDeviceGetMPSComputeRunningProcesses_v2", call_device_list, 3},
+	[WTL_NVML_MPS_V1] = {"nvmlDeviceGetMPSComputeRunningProcesses", call_device_list, 3},
+	[WTL_NVML_USES] = {"nvmlDeviceGetProcessesUtilizationInfo", call_uses, 3},
+	[WTL_NVML_SAMPLES] = {"nvmlDeviceGetProcessUtilization", call_samples, 4},
+	[WTL_NVML_MIG_BY_INDEX] = {"nvmlDeviceGetMigDeviceHandleByIndex", call_device_by_index, 3},
+	[WTL_NVML_SET_PERSISTENCE] = {"nvmlDeviceSetPersistenceMode", call_device_set, 2},
+	[WTL_NVML_SET_LIMIT_V2] = {"nvmlDeviceSetPowerManagementLimit_v2", call_device_struct, 2},
+	[WTL_NVML_SET_LIMIT] = {"nvmlDeviceSetPowerManagementLimit", call_device_set, 2},
+	[WTL_NVML_CONF_COMPUTE] = {"nvmlDeviceGetConfComputeMemSizeInfo", call_device_struct, 2},
+	[WTL_NVML_PROCESS_DETAILS] = {"nvmlDeviceGetRunningProcessDetailList", call_device_struct,
+				      2},
 };
 
 int wtl_nvml_field_code(const struct wtl_nvml_field *field)
@@ -141,6 +320,7 @@ static const struct {
 	 "often: usermod -aG video USER)"},
 	{WTL_NVML_NOT_FOUND, WATTLE_STATUS_GONE, "NVML does not find the GPU",
 	 "look for the driver's messages: dmesg | grep -i -e nvrm -e xid"},
+	{WTL_NVML_INSUFFICIENT_SIZE, WATTLE_STATUS_FAILED, "there are more than can be listed", ""},
 	{WTL_NVML_INSUFFICIENT_POWER, WATTLE_STATUS_FAILED, "its power cables are not connected",
 	 "connect the GPU's power cables"},
 	{WTL_NVML_DRIVER_NOT_LOADED, WATTLE_STATUS_FAILED, "the NVIDIA kernel driver is not loaded",
@@ -164,6 +344,8 @@ static const struct {
 	 "reboot, or unload and load the nvidia modules (modprobe -r nvidia_uvm nvidia_drm "
 	 "nvidia_modeset nvidia; modprobe nvidia)"},
 	{WTL_NVML_NO_DATA, WATTLE_STATUS_FAILED, "the sensor has no data", ""},
+	{WTL_NVML_ARGUMENT_VERSION, WATTLE_STATUS_ABSENT,
+	 "the driver does not know this version of the question", ""},
 	{WTL_NVML_DEPRECATED, WATTLE_STATUS_ABSENT, "the driver gives this figure no more", ""},
 	{WTL_NVML_NOT_READY, WATTLE_STATUS_FAILED, "the GPU is not ready", ""},
 	{WTL_NVML_GPU_NOT_FOUND, WATTLE_STATUS_GONE, "NVML does not find the GPU",

@@ -23,6 +23,7 @@ enum wtl_nvml_code {
 	WTL_NVML_NOT_SUPPORTED = 3,
 	WTL_NVML_NO_PERMISSION = 4,
 	WTL_NVML_NOT_FOUND = 6,
+	WTL_NVML_INSUFFICIENT_SIZE = 7,	 /* more entries than there is room for */
 	WTL_NVML_INSUFFICIENT_POWER = 8, /* a board's power cables are not plugged in */
 	WTL_NVML_DRIVER_NOT_LOADED = 9,
 	WTL_NVML_TIMEOUT = 10,
@@ -33,17 +34,31 @@ enum wtl_nvml_code {
 	WTL_NVML_OPERATING_SYSTEM = 17, /* a cgroup keeps the device away */
 	WTL_NVML_VERSION_MISMATCH = 18, /* kernel module and library are of different versions */
 	WTL_NVML_NO_DATA = 21,
+	WTL_NVML_ARGUMENT_VERSION = 25, /* a struct's version is not known to this driver */
 	WTL_NVML_DEPRECATED = 26,
 	WTL_NVML_NOT_READY = 27,
 	WTL_NVML_GPU_NOT_FOUND = 28,
 	WTL_NVML_UNKNOWN = 999,
 };
 
-/* Field ids and scopes for field values. Power is in mW, energy in mJ. */
+/* Field ids and scopes for field values. Power is in mW, energy in mJ, time in ns. */
 enum wtl_nvml_field_id {
-	WTL_NVML_FIELD_ENERGY = 83,	    /* since the driver was loaded; Volta and later */
-	WTL_NVML_FIELD_POWER_AVERAGE = 185, /* driver 535 and later, as the next */
+	WTL_NVML_FIELD_THROTTLED_POWER = 74,
+	WTL_NVML_FIELD_THROTTLED_SYNC_BOOST = 76,
+	WTL_NVML_FIELD_MEMORY_TEMPERATURE = 82, /* °C */
+	WTL_NVML_FIELD_ENERGY = 83,		/* since the driver was loaded; Volta and later */
+	WTL_NVML_FIELD_POWER_AVERAGE = 185,	/* driver 535 and later, as the next */
 	WTL_NVML_FIELD_POWER_INSTANT = 186,
+	WTL_NVML_FIELD_LIMIT_MIN = 187,
+	WTL_NVML_FIELD_LIMIT_MAX = 188,
+	WTL_NVML_FIELD_LIMIT_DEFAULT = 189,
+	WTL_NVML_FIELD_LIMIT = 190, /* in force */
+	WTL_NVML_FIELD_LIMIT_REQUESTED = 192,
+	WTL_NVML_FIELD_PCIE_TX_BYTES = 197, /* counters that wrap */
+	WTL_NVML_FIELD_PCIE_RX_BYTES = 198,
+	WTL_NVML_FIELD_THROTTLED_SW_THERMAL = 269,
+	WTL_NVML_FIELD_THROTTLED_HW_THERMAL = 270,
+	WTL_NVML_FIELD_THROTTLED_POWER_BRAKE = 271,
 };
 
 enum wtl_nvml_scope {
@@ -90,6 +105,101 @@ struct wtl_nvml_pci {
 	char bus_id[32]; /* "00000000:17:00.0" */
 };
 
+struct wtl_nvml_memory {
+	uint64_t total, free, used; /* bytes; used holds what is reserved, too */
+};
+
+struct wtl_nvml_memory_v2 {
+	uint32_t version;
+	uint32_t unused;
+	uint64_t total, reserved, free, used;
+};
+
+struct wtl_nvml_utilization {
+	uint32_t gpu, memory; /* percent */
+};
+
+struct wtl_nvml_temperature {
+	uint32_t version;
+	uint32_t sensor; /* 0: the GPU */
+	int32_t celsius;
+};
+
+struct wtl_nvml_power_value {
+	uint32_t version;
+	uint8_t scope;
+	uint8_t unused[3];
+	uint32_t power_mw;
+};
+
+/* A struct of a version and one number: temperature margin, addressing mode. */
+struct wtl_nvml_versioned {
+	uint32_t version;
+	int32_t value;
+};
+
+/* Entries of the process lists: v1; v2 and v3; and what 535.43 up to 535.86 write from _v3. */
+struct wtl_nvml_process_v1 {
+	uint32_t pid;
+	uint32_t unused;
+	uint64_t used_bytes; /* UINT64_MAX: not available */
+};
+
+struct wtl_nvml_process {
+	uint32_t pid;
+	uint32_t unused;
+	uint64_t used_bytes;
+	uint32_t instance, compute_instance; /* UINT32_MAX outside MIG */
+};
+
+struct wtl_nvml_process_535 {
+	struct wtl_nvml_process process;
+	uint64_t protected_bytes;
+};
+
+/* What a process used of a GPU, percent, up to a moment (µs, UTC). */
+struct wtl_nvml_sample {
+	uint32_t pid;
+	uint32_t unused;
+	uint64_t t_us;
+	uint32_t sm, memory, encoder, decoder;
+};
+
+/* The same with more engines, since 550. */
+struct wtl_nvml_use {
+	uint64_t t_us;
+	uint32_t pid, sm, memory, encoder, decoder, jpeg, ofa;
+	uint32_t unused;
+};
+
+struct wtl_nvml_uses {
+	uint32_t version;
+	uint32_t count;
+	uint64_t last_seen_us;
+	struct wtl_nvml_use *uses;
+};
+
+struct wtl_nvml_attributes { /* of a MIG device */
+	uint32_t multiprocessors, copy_engines, decoders, encoders, jpegs, ofas;
+	uint32_t instance_slices, compute_slices;
+	uint64_t memory_mb;
+};
+
+/* A versioned struct says its size and version in its first word. */
+#define WTL_NVML_VERSION(type, number) ((uint32_t)(sizeof(type) | (uint32_t)(number) << 24))
+
+_Static_assert(sizeof(struct wtl_nvml_memory) == 24, "memory");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_memory_v2, 2) == 0x02000028, "memory, v2");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_temperature, 1) == 0x0100000c, "temperature");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_power_value, 2) == 0x0200000c, "power value");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_versioned, 1) == 0x01000008, "one number");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_uses, 1) == 0x01000018, "processes' use");
+_Static_assert(sizeof(struct wtl_nvml_process_v1) == 16, "process, v1");
+_Static_assert(sizeof(struct wtl_nvml_process) == 24, "process");
+_Static_assert(sizeof(struct wtl_nvml_process_535) == 32, "process of 535.43");
+_Static_assert(sizeof(struct wtl_nvml_sample) == 32, "process utilisation sample");
+_Static_assert(sizeof(struct wtl_nvml_use) == 40, "process utilisation");
+_Static_assert(sizeof(struct wtl_nvml_attributes) == 40, "MIG device's attributes");
 _Static_assert(sizeof(struct wtl_nvml_field) == 40, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, timestamp_us) == 8, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, type) == 24, "field value");
@@ -99,23 +209,127 @@ _Static_assert(sizeof(struct wtl_nvml_pci) == 68, "PCI info");
 _Static_assert(offsetof(struct wtl_nvml_pci, bus_id) == 36, "PCI info");
 _Static_assert(sizeof(unsigned long long) == sizeof(uint64_t), "energy");
 
-/* The functions, as indices of the table below. Arguments are given in order as wtl_lib_arg. */
+/*
+ * The functions, as indices of the table below. Arguments are given in order as wtl_lib_arg. Where
+ * NVML has older forms of a function, each has its own line, newest first: wtl_nvml_call_first()
+ * takes the first that the library has.
+ */
 enum wtl_nvml_function {
 	WTL_NVML_INIT,		 /* () */
 	WTL_NVML_SHUTDOWN,	 /* () */
 	WTL_NVML_DRIVER_VERSION, /* (text, length) */
-	WTL_NVML_COUNT,		 /* (u32 *) */
-	WTL_NVML_BY_INDEX,	 /* (u32, handle *) */
-	WTL_NVML_BY_BUS_ID,	 /* (text, handle *) */
-	WTL_NVML_BY_UUID,	 /* (text, handle *) */
-	WTL_NVML_NAME,		 /* (handle, text, length) */
-	WTL_NVML_UUID,		 /* (handle, text, length) */
-	WTL_NVML_PCI_INFO,	 /* (handle, struct wtl_nvml_pci *) */
-	WTL_NVML_ARCHITECTURE,	 /* (handle, u32 *) */
-	WTL_NVML_CAPABILITY,	 /* (handle, i32 *, i32 *) */
-	WTL_NVML_TOTAL_ENERGY,	 /* (handle, u64 *) */
-	WTL_NVML_POWER_USAGE,	 /* (handle, u32 *) */
-	WTL_NVML_FIELD_VALUES,	 /* (handle, count, struct wtl_nvml_field *) */
+	WTL_NVML_NVML_VERSION,	 /* (text, length) */
+	WTL_NVML_CUDA_VERSION,	 /* (i32 *): 12040 is 12.4 */
+	WTL_NVML_CUDA_VERSION_V1,
+	WTL_NVML_PROCESS_NAME, /* (pid, text, length) */
+	WTL_NVML_COUNT,	       /* (u32 *) */
+	WTL_NVML_BY_INDEX,     /* (u32, handle *) */
+	WTL_NVML_BY_BUS_ID,    /* (text, handle *) */
+	WTL_NVML_BY_UUID,      /* (text, handle *) */
+	WTL_NVML_NAME,	       /* (handle, text, length), as the next four */
+	WTL_NVML_UUID,
+	WTL_NVML_SERIAL,
+	WTL_NVML_VBIOS,
+	WTL_NVML_INFOROM_IMAGE,
+	WTL_NVML_INFOROM,      /* (handle, object 0 OEM, 1 ECC, 2 power, text, length) */
+	WTL_NVML_INDEX,	       /* (handle, u32 *) */
+	WTL_NVML_PCI_INFO,     /* (handle, struct wtl_nvml_pci *) */
+	WTL_NVML_ARCHITECTURE, /* (handle, u32 *) */
+	WTL_NVML_CAPABILITY,   /* (handle, i32 *, i32 *) */
+	WTL_NVML_TOTAL_ENERGY, /* (handle, u64 *) */
+	WTL_NVML_POWER_USAGE,  /* (handle, u32 *) */
+	WTL_NVML_FIELD_VALUES, /* (handle, count, struct wtl_nvml_field *) */
+
+	/* (handle, u32 *) */
+	WTL_NVML_LIMIT_ENFORCED, /* mW, as the next two */
+	WTL_NVML_LIMIT_REQUESTED,
+	WTL_NVML_LIMIT_DEFAULT,
+	WTL_NVML_PERSISTENCE,
+	WTL_NVML_PSTATE,
+	WTL_NVML_FAN, /* percent */
+	WTL_NVML_COMPUTE_MODE,
+	WTL_NVML_DISPLAY_ACTIVE,
+	WTL_NVML_DISPLAY_ATTACHED,
+	WTL_NVML_PCIE_GEN,
+	WTL_NVML_PCIE_GEN_MAX,
+	WTL_NVML_PCIE_GEN_GPU_MAX,
+	WTL_NVML_PCIE_WIDTH,
+	WTL_NVML_PCIE_WIDTH_MAX,
+	WTL_NVML_ACCOUNTING_MODE,
+	WTL_NVML_ACCOUNTING_BUFFER,
+	WTL_NVML_MODULE_ID,
+	WTL_NVML_C2C_MODE,
+	WTL_NVML_MIG_COUNT_MAX,
+	WTL_NVML_INSTANCE, /* of a MIG device, as the next */
+	WTL_NVML_COMPUTE_INSTANCE,
+
+	/* (handle, u32 *, u32 *) */
+	WTL_NVML_LIMIT_RANGE, /* least and greatest, mW */
+	WTL_NVML_MIG_MODE,    /* now and after a reset, as the next */
+	WTL_NVML_ECC_MODE,
+	WTL_NVML_GSP_MODE,    /* now and by default */
+	WTL_NVML_ENCODER_USE, /* percent and sampling period, as the next three */
+	WTL_NVML_DECODER_USE,
+	WTL_NVML_JPEG_USE,
+	WTL_NVML_OFA_USE,
+
+	WTL_NVML_ENCODER_STATS, /* (handle, u32 * sessions, u32 * fps, u32 * latency_us) */
+	WTL_NVML_REMAPPED_ROWS, /* (handle, u32 * corrected, u32 * uncorrected, u32 * pending,
+				   u32 * failed) */
+
+	/* (handle, u64 *): enum wtl_gpu_throttle */
+	WTL_NVML_EVENT_REASONS,
+	WTL_NVML_THROTTLE_REASONS, /* its name before 535 */
+	WTL_NVML_EVENT_REASONS_KNOWN,
+	WTL_NVML_THROTTLE_REASONS_KNOWN,
+
+	/* (handle, type, u32 *) */
+	WTL_NVML_CLOCK, /* 0 graphics, 1 SM, 2 memory, 3 video; MHz */
+	WTL_NVML_CLOCK_MAX,
+	WTL_NVML_CLOCK_APPLICATION,
+	WTL_NVML_CLOCK_APPLICATION_DEFAULT,
+	WTL_NVML_TEMPERATURE_V1,  /* sensor 0; °C */
+	WTL_NVML_PCIE_THROUGHPUT, /* 0 sent, 1 received; KB/s. Blocks for 20 ms */
+
+	/* (handle, struct *) */
+	WTL_NVML_TEMPERATURE,
+	WTL_NVML_TEMPERATURE_MARGIN, /* struct wtl_nvml_versioned, as the next */
+	WTL_NVML_ADDRESSING_MODE,
+	WTL_NVML_UTILIZATION,
+	WTL_NVML_MEMORY_V2,
+	WTL_NVML_MEMORY,
+	WTL_NVML_PROTECTED_MEMORY, /* struct wtl_nvml_memory */
+	WTL_NVML_REMAPPER,	   /* five u32: banks with max, high, partial, low, no rows left */
+	WTL_NVML_ATTRIBUTES,
+
+	WTL_NVML_ECC_TOTAL, /* (handle, 0 corrected 1 not, 0 volatile 1 aggregate, u64 *) */
+	WTL_NVML_ECC_PLACE, /* (handle, as above, 2 DRAM 7 SRAM, u64 *) */
+
+	/* (handle, u32 * count, entries): the lists of each kind, newest first */
+	WTL_NVML_COMPUTE_V3,
+	WTL_NVML_COMPUTE_V2,
+	WTL_NVML_COMPUTE_V1,
+	WTL_NVML_GRAPHICS_V3,
+	WTL_NVML_GRAPHICS_V2,
+	WTL_NVML_GRAPHICS_V1,
+	WTL_NVML_MPS_V3,
+	WTL_NVML_MPS_V2,
+	WTL_NVML_MPS_V1,
+
+	/* (handle, struct wtl_nvml_uses * without uses, struct wtl_nvml_use *): the call puts the
+	 * two together, so that a tape can hold both. */
+	WTL_NVML_USES,
+	WTL_NVML_SAMPLES,      /* (handle, struct wtl_nvml_sample *, u32 * count, last_seen_us) */
+	WTL_NVML_MIG_BY_INDEX, /* (handle, u32, handle *) */
+
+	/* What sets: root only. */
+	WTL_NVML_SET_PERSISTENCE, /* (handle, 0 or 1) */
+	WTL_NVML_SET_LIMIT_V2,	  /* (handle, struct wtl_nvml_power_value *) */
+	WTL_NVML_SET_LIMIT,	  /* (handle, mW) */
+
+	/* Never called: which of them there are tells the layout of the process lists. */
+	WTL_NVML_CONF_COMPUTE,
+	WTL_NVML_PROCESS_DETAILS,
 	WTL_NVML_FUNCTIONS
 };
 

@@ -78,6 +78,21 @@ int wtl_nvml_call(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,
 	return answer < 0 ? WTL_NVML_UNKNOWN : answer;
 }
 
+int wtl_nvml_call_first(struct wtl_nvml_lib *lib, const enum wtl_nvml_function functions[],
+			size_t n, struct wtl_lib_arg args[])
+{
+	int code = WTL_NVML_FUNCTION_NOT_FOUND;
+
+	for (size_t i = 0; i < n && code == WTL_NVML_FUNCTION_NOT_FOUND; i++)
+		code = wtl_nvml_call(lib, functions[i], args);
+	return code;
+}
+
+bool wtl_nvml_has(struct wtl_nvml_lib *lib, enum wtl_nvml_function function)
+{
+	return lib->handle >= 0 && lib->io->ops->lib_has(lib->io, lib->handle, function);
+}
+
 int wtl_nvml_handle_by_text(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,
 			    const char *text, uint64_t *ret_handle)
 {

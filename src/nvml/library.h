@@ -42,6 +42,12 @@ void wtl_nvml_lib_close(struct wtl_nvml_lib *lib); /* of a zeroed struct too */
 int wtl_nvml_call(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,
 		  struct wtl_lib_arg args[]);
 
+/* The first of functions[] that the library has: newest first. */
+int wtl_nvml_call_first(struct wtl_nvml_lib *lib, const enum wtl_nvml_function functions[],
+			size_t n, struct wtl_lib_arg args[]);
+
+bool wtl_nvml_has(struct wtl_nvml_lib *lib, enum wtl_nvml_function function);
+
 /* A handle by its bus id or UUID. Never OK with a handle of 0. */
 int wtl_nvml_handle_by_text(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,
 			    const char *text, uint64_t *ret_handle);

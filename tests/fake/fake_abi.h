@@ -109,6 +109,20 @@ struct fake_temperature {
 	int32_t celsius;
 };
 
+/* Margin temperature, addressing mode. */
+struct fake_versioned {
+	uint32_t version;
+	int32_t value;
+};
+
+struct fake_attributes {
+	uint32_t multiprocessors, copy_engines, decoders, encoders, jpegs, ofas;
+	uint32_t gpu_slices, compute_slices;
+	uint64_t memory_mb;
+};
+
+_Static_assert(sizeof(struct fake_versioned) == 8, "nvmlMarginTemperature_v1_t");
+_Static_assert(sizeof(struct fake_attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct fake_pci) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct fake_field) == 40, "nvmlFieldValue_t");
 _Static_assert(sizeof(struct fake_memory_v2) == 40, "nvmlMemory_v2_t");

@@ -4,8 +4,6 @@
 
 #include "fake_state.h"
 
-#define NOT_AVAILABLE UINT32_MAX
-
 FAKE_API int nvmlDeviceGetMemoryInfo(void *device, struct fake_memory *memory);
 FAKE_API int nvmlDeviceGetMemoryInfo_v2(void *device, struct fake_memory_v2 *memory);
 FAKE_API int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius);
@@ -69,7 +67,8 @@ FAKE_API int nvmlDeviceGetMemoryInfo(void *device, struct fake_memory *memory)
 	FAKE_ENTER_DEVICE(device);
 	memory->total = gpu->memory_total;
 	memory->used = memory_used(gpu) + gpu->memory_reserved; /* the old call counts both */
-	memory->free = memory->total - memory->used;
+	memory->free =
+		gpu->memory_free != UINT64_MAX ? gpu->memory_free : memory->total - memory->used;
 	return FAKE_OK;
 }
 
@@ -81,7 +80,9 @@ FAKE_API int nvmlDeviceGetMemoryInfo_v2(void *device, struct fake_memory_v2 *mem
 	memory->total = gpu->memory_total;
 	memory->reserved = gpu->memory_reserved;
 	memory->used = memory_used(gpu);
-	memory->free = memory->total - memory->used - memory->reserved;
+	memory->free = gpu->memory_free != UINT64_MAX
+			       ? gpu->memory_free
+			       : memory->total - memory->used - memory->reserved;
 	return FAKE_OK;
 }
 
@@ -180,10 +181,9 @@ FAKE_API int nvmlDeviceGetPerformanceState(void *device, int *pstate)
 FAKE_API int nvmlDeviceGetFanSpeed(void *device, unsigned *percent)
 {
 	FAKE_ENTER_DEVICE(device);
-	if (!gpu->fan)
-		return FAKE_NOT_SUPPORTED;
-	*percent = gpu->fan;
-	return FAKE_OK;
+	if (gpu->fan)
+		*percent = gpu->fan;
+	return gpu->fan ? FAKE_OK : FAKE_NOT_SUPPORTED;
 }
 
 FAKE_API int nvmlDeviceGetComputeMode(void *device, int *mode)
@@ -194,7 +194,6 @@ FAKE_API int nvmlDeviceGetComputeMode(void *device, int *mode)
 	return FAKE_OK;
 }
 
-/* MIG is a mode here, not a set of instances: enough for tools that must not ask then. */
 FAKE_API int nvmlDeviceGetMigMode(void *device, unsigned *current, unsigned *pending)
 {
 	FAKE_ENTER_DEVICE(device);
@@ -214,9 +213,10 @@ FAKE_API int nvmlDeviceGetMaxMigDeviceCount(void *device, unsigned *count)
 FAKE_API int nvmlDeviceGetMigDeviceHandleByIndex(void *device, unsigned index, void **handle)
 {
 	FAKE_ENTER_DEVICE(device);
-	(void)index;
-	(void)handle;
-	return gpu->mig < 0 ? FAKE_NOT_SUPPORTED : FAKE_NOT_FOUND;
+	if (gpu->mig < 0 || index >= gpu->n_migs)
+		return gpu->mig < 0 ? FAKE_NOT_SUPPORTED : FAKE_NOT_FOUND;
+	*handle = gpu->migs[index];
+	return FAKE_OK;
 }
 
 /* ---- Settings ---- */
@@ -303,8 +303,8 @@ static void put_process(void *infos, size_t i, size_t stride,
 	struct fake_process_535 entry = {
 		.process = {.pid = process->pid,
 			    .used = process->used_bytes,
-			    .gpu_instance = NOT_AVAILABLE,
-			    .compute_instance = NOT_AVAILABLE},
+			    .gpu_instance = process->instance,
+			    .compute_instance = process->compute_instance},
 		.used_protected = 0,
 	};
 

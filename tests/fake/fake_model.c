@@ -110,3 +110,11 @@ const struct fake_rule *fake_rule_find(struct fake_rules *rules, const char *fun
 	}
 	return found;
 }
+
+const char *fake_value(const struct fake_gpu *gpu, const char *key)
+{
+	for (size_t i = 0; i < gpu->n_values; i++)
+		if (strcmp(gpu->values[i].key, key) == 0)
+			return gpu->values[i].text;
+	return NULL;
+}

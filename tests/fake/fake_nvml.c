@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The fake's entry points: the system, finding devices, energy and power. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fake_state.h"
@@ -340,9 +341,18 @@ static uint32_t field_power(const struct fake_gpu *gpu, struct fake_field *field
 static uint32_t field_value(struct fake_gpu *gpu, struct fake_field *field, int64_t t_ns)
 {
 	int rule = fake_field_rule(gpu, field->field, field->scope, t_ns);
+	char key[FAKE_SYMBOL_SIZE];
+	const char *value;
 
 	if (rule)
 		return (uint32_t)rule;
+	snprintf(key, sizeof(key), "field:%u:%u", field->field, field->scope);
+	value = fake_value(gpu, key);
+	if (value) {
+		field->value_type = 3;
+		field->value.u64 = strtoull(value, NULL, 0);
+		return FAKE_OK;
+	}
 	if (field->scope >= FAKE_SCOPES)
 		return FAKE_INVALID_ARGUMENT;
 	switch (field->field) {

@@ -173,6 +173,7 @@ static int do_gpu(struct line *line)
 	gpu->limit_mw = gpu->limit_default_mw = gpu->limit_max_mw = 400000;
 	gpu->limit_min_mw = 100000;
 	gpu->memory_total = UINT64_C(80) << 30;
+	gpu->memory_free = UINT64_MAX;
 	line->gpu = gpu;
 	return 0;
 }
@@ -441,6 +442,7 @@ static int do_process(struct line *line)
 		return fail(line, "too many processes");
 	memset(process, 0, sizeof(*process));
 	process->until_ns = FAKE_FOREVER;
+	process->instance = process->compute_instance = UINT32_MAX;
 	process->type = line->word[2][0];
 	if (!strchr("CGM", process->type))
 		return fail(line, "process: the type is C, G or M");
@@ -461,10 +463,10 @@ static int do_process(struct line *line)
 static int do_memory(struct line *line)
 {
 	uint64_t *fields[] = {&line->gpu->memory_total, &line->gpu->memory_reserved,
-			      &line->gpu->memory_used};
+			      &line->gpu->memory_used, &line->gpu->memory_free};
 	int64_t mib;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i + 1 < line->n; i++) {
 		if (number(line, i + 1, 1, &mib) < 0)
 			return -1;
 		*fields[i] = (uint64_t)mib << 20;
@@ -538,6 +540,84 @@ static int do_mig(struct line *line)
 	return 0;
 }
 
+/* value KEY TEXT */
+static int do_value(struct line *line)
+{
+	struct fake_gpu *gpu = line->gpu;
+	struct fake_value *value = &gpu->values[gpu->n_values];
+	const char *text = line->rest + strlen(line->word[1]);
+
+	if (gpu->n_values == FAKE_VALUES_MAX)
+		return fail(line, "too many values");
+	gpu->n_values++;
+	copy(value->key, sizeof(value->key), line->word[1]);
+	copy(value->text, sizeof(value->text), text + strspn(text, " \t"));
+	return 0;
+}
+
+static int do_process_name(struct line *line)
+{
+	struct fake_script *script = line->script;
+	struct fake_name *name = &script->names[script->n_names];
+
+	if (script->n_names == FAKE_NAMES_MAX)
+		return fail(line, "too many names");
+	if (unsigned32(line, 1, 1, &name->pid) < 0)
+		return -1;
+	copy(name->name, sizeof(name->name), line->word[2]);
+	script->n_names++;
+	return 0;
+}
+
+/* process-instance PID INSTANCE COMPUTE-INSTANCE: of a process that has a line already */
+static int do_process_instance(struct line *line)
+{
+	uint32_t pid;
+
+	if (unsigned32(line, 1, 1, &pid) < 0)
+		return -1;
+	for (size_t i = 0; i < line->gpu->n_processes; i++) {
+		struct fake_process_spec *process = &line->gpu->processes[i];
+
+		if (process->pid == pid && process->instance == UINT32_MAX)
+			return unsigned32(line, 2, 1, &process->instance) ||
+			       unsigned32(line, 3, 1, &process->compute_instance);
+	}
+	return fail(line, "process-instance: there is no process %u", pid);
+}
+
+/* mig-device PROFILE UUID INSTANCE COMPUTE-INSTANCE TOTAL USED MULTIPROCESSORS */
+static int do_mig_device(struct line *line)
+{
+	struct fake_gpu *gpu = line->gpu;
+	struct fake_gpu *mig = calloc(1, sizeof(*mig));
+	static const struct {
+		const char *key;
+		int word;
+	} values[] = {{"nvmlDeviceGetGpuInstanceId", 3},
+		      {"nvmlDeviceGetComputeInstanceId", 4},
+		      {"nvmlDeviceGetAttributes_v2", 7}};
+	uint32_t total, used;
+
+	if (!mig || gpu->n_migs == FAKE_MIGS_MAX)
+		return fail(line, "too many MIG devices");
+	gpu->migs[gpu->n_migs++] = mig;
+	snprintf(mig->name, sizeof(mig->name), "%.60s MIG %.20s", gpu->name, line->word[1]);
+	copy(mig->uuid, sizeof(mig->uuid), line->word[2]);
+	if (unsigned32(line, 5, 1, &total) || unsigned32(line, 6, 1, &used))
+		return -1;
+	mig->memory_total = (uint64_t)total << 20;
+	mig->memory_used = (uint64_t)used << 20;
+	mig->memory_free = UINT64_MAX;
+	mig->mig = -1;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		copy(mig->values[i].key, sizeof(mig->values[i].key), values[i].key);
+		copy(mig->values[i].text, sizeof(mig->values[i].text), line->word[values[i].word]);
+		mig->n_values++;
+	}
+	return 0;
+}
+
 static const struct command commands[] = {
 	{"driver", 1, 1, false, do_driver},
 	{"nvml", 1, 1, false, do_nvml},
@@ -565,7 +645,11 @@ static const struct command commands[] = {
 	{"counter-gain", 1, 1, true, do_counter_gain},
 	{"counter-reset", 1, 1, true, do_counter_reset},
 	{"process", 3, 9, true, do_process},
-	{"memory", 3, 3, true, do_memory},
+	{"process-name", 2, 2, false, do_process_name},
+	{"process-instance", 3, 3, true, do_process_instance},
+	{"mig-device", 7, 7, true, do_mig_device},
+	{"value", 2, WORDS_MAX, true, do_value},
+	{"memory", 3, 4, true, do_memory},
 	{"limit", 4, 4, true, do_limit},
 	{"temperature", 1, 2, true, do_temperature},
 	{"utilization", 4, 4, true, do_utilization},

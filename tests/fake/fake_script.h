@@ -17,6 +17,9 @@ enum {
 	FAKE_RESETS_MAX = 8,
 	FAKE_MISSING_MAX = 64,
 	FAKE_SYMBOL_SIZE = 64,
+	FAKE_VALUES_MAX = 128,
+	FAKE_MIGS_MAX = 8,
+	FAKE_NAMES_MAX = 64,
 };
 
 #define FAKE_FOREVER INT64_MAX
@@ -68,6 +71,14 @@ struct fake_process_spec {
 	uint64_t used_bytes; /* UINT64_MAX: not available */
 	uint32_t sm, memory, encoder, decoder;
 	int64_t from_ns, until_ns;
+	uint32_t instance, compute_instance; /* MIG; UINT32_MAX: none */
+};
+
+/* What a function answers for a GPU where the script says it in so many words: "FUNCTION",
+ * "FUNCTION:ARGUMENT…" or "field:ID:SCOPE", and a number, several, or a text. */
+struct fake_value {
+	char key[FAKE_SYMBOL_SIZE];
+	char text[FAKE_SYMBOL_SIZE];
 };
 
 struct fake_gpu {
@@ -87,6 +98,7 @@ struct fake_gpu {
 	struct fake_process_spec processes[FAKE_PROCESSES_MAX];
 	size_t n_processes;
 	uint64_t memory_total, memory_reserved, memory_used;
+	uint64_t memory_free; /* UINT64_MAX: the rest */
 	uint32_t limit_mw, limit_default_mw, limit_min_mw, limit_max_mw;
 	uint32_t temperature, memory_temperature;
 	uint32_t util_gpu, util_memory, util_encoder, util_decoder;
@@ -97,7 +109,17 @@ struct fake_gpu {
 	int persistence; /* 0, 1 */
 	int mig;	 /* -1: not supported */
 	struct fake_rules rules;
+	struct fake_value values[FAKE_VALUES_MAX];
+	size_t n_values;
+	struct fake_gpu *migs[FAKE_MIGS_MAX]; /* devices of their own: name, uuid, memory, values */
+	size_t n_migs;
 	uint64_t calls; /* made with this GPU's handle */
+};
+
+/* What nvmlSystemGetProcessName() knows. */
+struct fake_name {
+	uint32_t pid;
+	char name[FAKE_SYMBOL_SIZE];
 };
 
 struct fake_script {
@@ -109,6 +131,8 @@ struct fake_script {
 	char clock_path[256]; /* "": CLOCK_MONOTONIC since the load */
 	char missing[FAKE_MISSING_MAX][FAKE_SYMBOL_SIZE];
 	size_t n_missing;
+	struct fake_name names[FAKE_NAMES_MAX];
+	size_t n_names;
 	struct fake_gpu gpus[FAKE_GPUS_MAX];
 	size_t n_gpus;
 	struct fake_rules rules;
@@ -127,6 +151,9 @@ __int128 fake_energy_pj(const struct fake_gpu *gpu, enum fake_scope scope, int64
 uint64_t fake_counter_mj(const struct fake_gpu *gpu, enum fake_scope scope, int64_t t_ns);
 uint32_t fake_power_mw(const struct fake_gpu *gpu, const struct fake_sensor_spec *sensor,
 		       enum fake_scope scope, int64_t t_ns);
+
+/* A GPU's value by its key, or NULL. */
+const char *fake_value(const struct fake_gpu *gpu, const char *key);
 
 /* The first rule in force; counts the call for rules that name single calls. NULL for none. */
 const struct fake_rule *fake_rule_find(struct fake_rules *rules, const char *function,

@@ -138,6 +138,9 @@ __attribute__((constructor)) static void load(void)
 
 __attribute__((destructor)) static void unload(void)
 {
+	for (size_t i = 0; i < fake_script.n_gpus; i++)
+		for (size_t j = 0; j < fake_script.gpus[i].n_migs; j++)
+			free(fake_script.gpus[i].migs[j]);
 	if (clock_file >= 0)
 		close(clock_file);
 }

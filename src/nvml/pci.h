@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_NVML_PCI_H
+#define WTL_NVML_PCI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "nvml/library.h"
+
+struct wtl_io;
+
+/* NVIDIA's GPUs on the PCI bus, which can be looked at without waking any. */
+
+#define WTL_NVML_PCI_DIR "/sys/bus/pci/devices"
+
+struct wtl_nvml_pci_gpu {
+	char id[WTL_NVML_BUS_ID_SIZE]; /* "0000:17:00.0" */
+	char driver[32];	       /* "" if none or not known */
+	bool asleep;
+};
+
+/*
+ * Fills up to max GPUs, by their address. How many, or -ENOMEM; *ret_known: there is a PCI bus to
+ * look at (a container may hide it).
+ */
+int wtl_nvml_pci_gpus(struct wtl_io *io, struct wtl_nvml_pci_gpu gpus[], size_t max,
+		      bool *ret_known);
+
+/* Does it sleep now? */
+bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id);
+
+/* Another driver than NVIDIA's holds it: NVML cannot say anything about it. */
+bool wtl_nvml_pci_is_foreign(const struct wtl_nvml_pci_gpu *gpu);
+
+/* NVML writes the domain with 8 digits and capital letters, sysfs with 4 and small ones. */
+bool wtl_nvml_same_bus_id(const char *a, const char *b);
+
+#endif

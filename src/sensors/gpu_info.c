@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+#include "sensors/gpu_info.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "sensors/gpu_backend.h"
+#include "sensors/gpu_nvml.h"
+
+static const struct wtl_gpu_backend *const backends[] = {
+	&wtl_gpu_nvml, /* first: its state tells the versions */
+	&wtl_gpu_amdgpu,
+	&wtl_gpu_intel,
+};
+
+enum { N_BACKENDS = sizeof(backends) / sizeof(backends[0]) };
+
+struct wtl_gpu_reader {
+	struct wtl_gpu_list list;
+	void *states[N_BACKENDS];
+	size_t first[N_BACKENDS + 1]; /* rows of each back end */
+	bool was_read;
+};
+
+/* ---- Rows ---- */
+
+struct wtl_gpu *wtl_gpu_list_add(struct wtl_gpu_list *list, const char *vendor)
+{
+	struct wtl_gpu *grown, *gpu;
+
+	if (list->n == WTL_GPUS_MAX)
+		return NULL;
+	grown = realloc(list->at, (list->n + 1) * sizeof(list->at[0]));
+	if (!grown)
+		return NULL;
+	list->at = grown;
+	gpu = &grown[list->n];
+	*gpu = (struct wtl_gpu){.index = (unsigned)list->n,
+				.processes_status = WATTLE_STATUS_ABSENT};
+	list->n++;
+	wtl_text_copy(gpu->vendor, sizeof(gpu->vendor), vendor);
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
+	return gpu;
+}
+
+void wtl_gpu_list_name(struct wtl_gpu_list *list, struct wtl_gpu *gpu)
+{
+	snprintf(gpu->domain, sizeof(gpu->domain), "gpu-%u", list->n_domains++);
+}
+
+void wtl_gpu_set(struct wtl_gpu *gpu, enum wtl_gpu_number number, uint64_t value)
+{
+	gpu->numbers[number] = (struct wtl_gpu_value){.status = WATTLE_STATUS_OK, .value = value};
+}
+
+void wtl_gpu_unset(struct wtl_gpu *gpu, enum wtl_gpu_number number, enum wattle_status status,
+		   int code)
+{
+	gpu->numbers[number] = (struct wtl_gpu_value){.status = status, .code = code};
+}
+
+void wtl_gpu_fail(struct wtl_gpu *gpu, enum wattle_status status, int code, const char *trouble)
+{
+	gpu->status = status;
+	gpu->code = code;
+	wtl_text_copy(gpu->trouble, sizeof(gpu->trouble), trouble);
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		wtl_gpu_unset(gpu, (enum wtl_gpu_number)i, status, code);
+	gpu->processes = NULL;
+	gpu->n_processes = 0;
+	gpu->processes_status = status;
+	gpu->migs = NULL;
+	gpu->n_migs = 0;
+}
+
+void wtl_gpu_recover(struct wtl_gpu *gpu)
+{
+	gpu->status = WATTLE_STATUS_OK;
+	gpu->code = 0;
+	gpu->trouble[0] = '\0';
+}
+
+void wtl_gpu_set_address(struct wtl_gpu *gpu, const char *address)
+{
+	static const size_t ends[] = {4, 7, 10, 12}; /* of the parts of "0000:17:00.0" */
+	uint64_t part[4];
+	size_t begin = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		if (strlen(address) != 12 ||
+		    wtl_num_hex(address + begin, ends[i] - begin, &part[i]) < 0) {
+			wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), address);
+			return;
+		}
+		begin = ends[i] + 1;
+	}
+	gpu->pci_domain = (uint32_t)part[0];
+	gpu->pci_bus = (uint32_t)part[1];
+	gpu->pci_device = (uint32_t)part[2];
+	snprintf(gpu->bus_id, sizeof(gpu->bus_id), "%08X:%02X:%02X.%X", gpu->pci_domain,
+		 gpu->pci_bus, gpu->pci_device, (unsigned)part[3]);
+}
+
+/* ---- The reader ---- */
+
+int wtl_gpu_reader_new(const struct wtl_env *env, const struct wtl_source_options *options,
+		       struct wtl_gpu_reader **ret_reader, struct wtl_err *err)
+{
+	struct wtl_gpu_reader *reader = calloc(1, sizeof(*reader));
+	int rc = reader ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < N_BACKENDS && rc == 0; i++) {
+		reader->states[i] = calloc(1, backends[i]->state_size);
+		reader->first[i] = reader->list.n;
+		rc = reader->states[i]
+			     ? backends[i]->open(reader->states[i], env, options, &reader->list)
+			     : -ENOMEM;
+		reader->first[i + 1] = reader->list.n;
+	}
+	if (rc < 0) {
+		wtl_gpu_reader_free(reader);
+		return wtl_err_set(err, rc, "gpu", NULL, "%s", wtl_err_text(rc));
+	}
+	*ret_reader = reader;
+	return 0;
+}
+
+void wtl_gpu_reader_free(struct wtl_gpu_reader *reader)
+{
+	if (!reader)
+		return;
+	for (size_t i = 0; i < N_BACKENDS; i++) {
+		if (reader->states[i])
+			backends[i]->close(reader->states[i]);
+		free(reader->states[i]);
+	}
+	free(reader->list.at);
+	free(reader);
+}
+
+void wtl_gpu_reader_read(struct wtl_gpu_reader *reader, unsigned what)
+{
+	for (size_t i = 0; i < N_BACKENDS; i++)
+		if (reader->first[i] < reader->first[i + 1])
+			backends[i]->read(reader->states[i], what, &reader->list);
+	reader->was_read |= (what & WTL_GPU_READ_NUMBERS) != 0;
+}
+
+const struct wtl_gpu *wtl_gpu_reader_gpus(const struct wtl_gpu_reader *reader, size_t *ret_n)
+{
+	*ret_n = reader->list.n;
+	return reader->list.at;
+}
+
+/* ---- Setting ---- */
+
+/* The back end of a row that can be set, or a negative errno. */
+static int settable(struct wtl_gpu_reader *reader, size_t gpu, struct wtl_err *err)
+{
+	const struct wtl_gpu *row;
+	size_t i = 0;
+
+	if (gpu >= reader->list.n)
+		return wtl_err_set(err, EINVAL, "gpu", NULL, "there is no GPU %zu", gpu);
+	if (!reader->was_read)
+		wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS);
+	row = &reader->list.at[gpu];
+	if (row->status != WATTLE_STATUS_OK)
+		return wtl_err_set(err, ENODEV, "gpu", row->bus_id, "GPU %u cannot be set: %s",
+				   row->index, row->trouble);
+	while (gpu >= reader->first[i + 1])
+		i++;
+	return (int)i;
+}
+
+/* Is it within what the GPU allows? Where it does not tell, the driver decides. */
+static int check_range(const struct wtl_gpu *gpu, uint64_t limit_uw, struct wtl_err *err)
+{
+	const struct wtl_gpu_value *least = &gpu->numbers[WTL_GPU_LIMIT_MIN_UW];
+	const struct wtl_gpu_value *most = &gpu->numbers[WTL_GPU_LIMIT_MAX_UW];
+	double min_w = least->status == WATTLE_STATUS_OK ? (double)least->value / 1e6 : 0;
+
+	if (most->status != WATTLE_STATUS_OK ||
+	    (limit_uw <= most->value &&
+	     (least->status != WATTLE_STATUS_OK || limit_uw >= least->value)))
+		return 0;
+	return wtl_err_set(err, ERANGE, "gpu", gpu->bus_id,
+			   "GPU %u allows a power limit from %.2f to %.2f W, not %.2f W",
+			   gpu->index, min_w, (double)most->value / 1e6, (double)limit_uw / 1e6);
+}
+
+int wtl_gpu_reader_set_limit(struct wtl_gpu_reader *reader, size_t gpu, uint64_t limit_uw,
+			     struct wtl_err *err)
+{
+	int i = settable(reader, gpu, err);
+	const struct wtl_gpu *row;
+	int rc;
+
+	if (i < 0)
+		return i;
+	row = &reader->list.at[gpu];
+	if (row->numbers[WTL_GPU_LIMIT_UW].status == WATTLE_STATUS_ABSENT ||
+	    !backends[i]->set_limit)
+		return wtl_err_set(err, EOPNOTSUPP, "gpu", row->bus_id,
+				   "GPU %u has no power limit that could be set", row->index);
+	rc = check_range(row, limit_uw, err);
+	if (rc < 0)
+		return rc;
+	return backends[i]->set_limit(reader->states[i], row, gpu, limit_uw, err);
+}
+
+int wtl_gpu_reader_set_persistence(struct wtl_gpu_reader *reader, size_t gpu, bool on,
+				   struct wtl_err *err)
+{
+	int i = settable(reader, gpu, err);
+	const struct wtl_gpu *row;
+
+	if (i < 0)
+		return i;
+	row = &reader->list.at[gpu];
+	if (!backends[i]->set_persistence)
+		return wtl_err_set(err, EOPNOTSUPP, "gpu", row->bus_id,
+				   "GPU %u has no persistence mode", row->index);
+	return backends[i]->set_persistence(reader->states[i], row, gpu, on, err);
+}
+
+/* ---- NVIDIA's versions ---- */
+
+const char *wtl_gpu_reader_driver_version(const struct wtl_gpu_reader *reader)
+{
+	const struct wtl_gpus_nvml *nvml = reader->states[0];
+
+	return nvml->lib.driver;
+}
+
+const char *wtl_gpu_reader_cuda_version(const struct wtl_gpu_reader *reader)
+{
+	const struct wtl_gpus_nvml *nvml = reader->states[0];
+
+	return nvml->cuda;
+}
+
+const char *wtl_gpu_reader_nvml_version(const struct wtl_gpu_reader *reader)
+{
+	const struct wtl_gpus_nvml *nvml = reader->states[0];
+
+	return nvml->version;
+}
+
+const char *wtl_gpu_reader_trouble(const struct wtl_gpu_reader *reader)
+{
+	const struct wtl_gpus_nvml *nvml = reader->states[0];
+
+	return nvml->trouble;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SENSORS_GPU_NVML_H
+#define WTL_SENSORS_GPU_NVML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "energy/gpu.h"
+#include "nvml/library.h"
+#include "nvml/processes.h"
+
+/*
+ * NVIDIA's back end: gpu_nvml.c (which GPUs there are, sleep, loss and return, setting),
+ * gpu_nvml_identity.c (what never changes) and gpu_nvml_read.c (what does).
+ */
+
+struct wtl_gpu_nvml_use {
+	struct wtl_nvml_process_use use;
+	int64_t t_ns; /* when it was read */
+};
+
+struct wtl_gpu_nvml_gpu {
+	size_t row;
+	uint64_t handle;		   /* 0: none */
+	char bus_id[WTL_NVML_BUS_ID_SIZE]; /* as sysfs writes it; else NVML; or "" */
+	char uuid[WTL_NVML_UUID_SIZE];
+	int index;	 /* NVML's, < 0: it was found on the bus */
+	bool is_on_bus;	 /* bus_id is a directory of sysfs: sleep shows */
+	bool is_foreign; /* another driver has it, and that is that */
+	int64_t retry_ns;
+
+	/* Numbers that were refused for good are left alone until then, by enum wtl_gpu_number. */
+	int64_t refused_ns[WTL_GPU_NUMBERS];
+
+	bool has_pcie;
+	uint64_t pcie_tx, pcie_rx;
+	int64_t pcie_ns;
+
+	struct wtl_nvml_process_list processes;
+	struct wtl_nvml_use_list uses;
+	struct wtl_gpu_nvml_use *held; /* WTL_NVML_USES_MAX */
+	size_t n_held;
+	struct wtl_gpu_mig *migs;
+	size_t n_migs;
+};
+
+struct wtl_gpus_nvml {
+	struct wtl_io *io;
+	struct wtl_nvml_lib lib;
+	const char *path; /* of the library, as in the options; our copy */
+	char *path_copy;
+	struct wtl_gpu_nvml_gpu *gpus;
+	size_t n_gpus;
+	bool pids_are_ours;
+	int64_t start_ns; /* not to be started before */
+	char cuda[16], version[80];
+	char trouble[160];
+};
+
+/* ---- gpu_nvml_identity.c ---- */
+
+void wtl_gpu_nvml_versions(struct wtl_gpus_nvml *nvml);
+
+/* Everything that does not change while a driver is loaded. */
+void wtl_gpu_nvml_identify(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			   struct wtl_gpu *gpu);
+
+/* The MIG devices, if any. 0 or -ENOMEM. */
+int wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			   struct wtl_gpu *gpu);
+
+/* ---- gpu_nvml_read.c ---- */
+
+/* All numbers (but PCIe throughput), or the latter. Return the code that says that the GPU or the
+ * driver is gone, else WTL_NVML_OK. */
+int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			      struct wtl_gpu *gpu);
+int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			   struct wtl_gpu *gpu);
+
+/* Does this code mean that the GPU or the driver is gone, for every further call? */
+bool wtl_gpu_nvml_is_gone(int code);
+
+#endif

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/* The numbers of one NVIDIA GPU: one batched call for what has a field id, one call each for the
+ * rest. What each function gives is in nvml/abi.h. */
+#include <string.h>
+
+#include "energy/units.h"
+#include "sensors/gpu_backend.h"
+#include "sensors/gpu_nvml.h"
+
+/* What is refused as a matter of principle may change with a mode (MIG, ECC), but not often. */
+#define REFUSED_NS (60 * WTL_NS_PER_S)
+/* Two readings of a byte counter that are closer give no rate. */
+#define RATE_MIN_NS (10 * WTL_NS_PER_MS)
+
+#define NONE WTL_GPU_NUMBERS /* a word that nobody wants */
+
+struct read {
+	struct wtl_nvml_lib *lib;
+	struct wtl_gpu_nvml_gpu *own;
+	struct wtl_gpu *gpu;
+	int64_t now_ns;
+	int gone; /* the code that ends it all, or 0 */
+};
+
+bool wtl_gpu_nvml_is_gone(int code)
+{
+	return code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_GPU_IS_LOST ||
+	       code == WTL_NVML_RESET_REQUIRED || code == WTL_NVML_DRIVER_NOT_LOADED ||
+	       code == WTL_NVML_GPU_NOT_FOUND;
+}
+
+static bool is_refusal(int code)
+{
+	return code == WTL_NVML_NOT_SUPPORTED || code == WTL_NVML_FUNCTION_NOT_FOUND ||
+	       code == WTL_NVML_DEPRECATED || code == WTL_NVML_INVALID_ARGUMENT ||
+	       code == WTL_NVML_ARGUMENT_VERSION;
+}
+
+static void refuse(struct read *read, enum wtl_gpu_number number, int code)
+{
+	wtl_gpu_unset(read->gpu, number, wtl_nvml_status(code), code);
+	read->own->refused_ns[number] = is_refusal(code) ? read->now_ns + REFUSED_NS : 0;
+}
+
+/* Is it worth asking? Not where the GPU is gone, nor where the last answer stands for a while. */
+static bool is_due(const struct read *read, enum wtl_gpu_number number)
+{
+	return !read->gone && read->now_ns >= read->own->refused_ns[number];
+}
+
+static int call(struct read *read, enum wtl_nvml_function function, struct wtl_lib_arg args[])
+{
+	int code = wtl_nvml_call(read->lib, function, args);
+
+	if (wtl_gpu_nvml_is_gone(code))
+		read->gone = code;
+	return code;
+}
+
+static void put(struct read *read, enum wtl_gpu_number number, int code, uint64_t value)
+{
+	if (number == NONE)
+		return;
+	if (code != WTL_NVML_OK) {
+		refuse(read, number, code);
+		return;
+	}
+	wtl_gpu_set(read->gpu, number, value);
+	read->own->refused_ns[number] = 0;
+}
+
+/* ---- Functions that give one or more 32-bit numbers ---- */
+
+enum { WORDS_MAX = 5, ANY = -1 };
+
+static const struct {
+	enum wtl_nvml_function function;
+	int type; /* the argument before the numbers, or ANY: there is none */
+	unsigned n;
+	unsigned factor;
+	enum wtl_gpu_number to[WORDS_MAX];
+} words[] = {
+	{WTL_NVML_LIMIT_ENFORCED, ANY, 1, 1000, {WTL_GPU_LIMIT_UW}},
+	{WTL_NVML_LIMIT_REQUESTED, ANY, 1, 1000, {WTL_GPU_LIMIT_REQUESTED_UW}},
+	{WTL_NVML_LIMIT_DEFAULT, ANY, 1, 1000, {WTL_GPU_LIMIT_DEFAULT_UW}},
+	{WTL_NVML_LIMIT_RANGE, ANY, 2, 1000, {WTL_GPU_LIMIT_MIN_UW, WTL_GPU_LIMIT_MAX_UW}},
+	{WTL_NVML_POWER_USAGE, ANY, 1, 1000, {WTL_GPU_POWER_UW}},
+	{WTL_NVML_ENCODER_USE, ANY, 2, 1, {WTL_GPU_ENCODER_PERCENT, NONE}},
+	{WTL_NVML_DECODER_USE, ANY, 2, 1, {WTL_GPU_DECODER_PERCENT, NONE}},
+	{WTL_NVML_JPEG_USE, ANY, 2, 1, {WTL_GPU_JPEG_PERCENT, NONE}},
+	{WTL_NVML_OFA_USE, ANY, 2, 1, {WTL_GPU_OFA_PERCENT, NONE}},
+	{WTL_NVML_CLOCK, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_MHZ}},
+	{WTL_NVML_CLOCK, 1, 1, 1, {WTL_GPU_CLOCK_SM_MHZ}},
+	{WTL_NVML_CLOCK, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_MHZ}},
+	{WTL_NVML_CLOCK, 3, 1, 1, {WTL_GPU_CLOCK_VIDEO_MHZ}},
+	{WTL_NVML_CLOCK_MAX, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_MAX_MHZ}},
+	{WTL_NVML_CLOCK_MAX, 1, 1, 1, {WTL_GPU_CLOCK_SM_MAX_MHZ}},
+	{WTL_NVML_CLOCK_MAX, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_MAX_MHZ}},
+	{WTL_NVML_CLOCK_MAX, 3, 1, 1, {WTL_GPU_CLOCK_VIDEO_MAX_MHZ}},
+	{WTL_NVML_CLOCK_APPLICATION, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ}},
+	{WTL_NVML_CLOCK_APPLICATION, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ}},
+	{WTL_NVML_CLOCK_APPLICATION_DEFAULT,
+	 0,
+	 1,
+	 1,
+	 {WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ}},
+	{WTL_NVML_CLOCK_APPLICATION_DEFAULT,
+	 2,
+	 1,
+	 1,
+	 {WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ}},
+	{WTL_NVML_FAN, ANY, 1, 1, {WTL_GPU_FAN_PERCENT}},
+	{WTL_NVML_PSTATE, ANY, 1, 1, {WTL_GPU_PSTATE}},
+	{WTL_NVML_PCIE_GEN, ANY, 1, 1, {WTL_GPU_PCIE_GEN}},
+	{WTL_NVML_PCIE_GEN_MAX, ANY, 1, 1, {WTL_GPU_PCIE_GEN_MAX}},
+	{WTL_NVML_PCIE_GEN_GPU_MAX, ANY, 1, 1, {WTL_GPU_PCIE_GEN_GPU_MAX}},
+	{WTL_NVML_PCIE_WIDTH, ANY, 1, 1, {WTL_GPU_PCIE_WIDTH}},
+	{WTL_NVML_PCIE_WIDTH_MAX, ANY, 1, 1, {WTL_GPU_PCIE_WIDTH_MAX}},
+	{WTL_NVML_PERSISTENCE, ANY, 1, 1, {WTL_GPU_PERSISTENCE}},
+	{WTL_NVML_COMPUTE_MODE, ANY, 1, 1, {WTL_GPU_COMPUTE_MODE}},
+	{WTL_NVML_DISPLAY_ACTIVE, ANY, 1, 1, {WTL_GPU_DISPLAY_ACTIVE}},
+	{WTL_NVML_DISPLAY_ATTACHED, ANY, 1, 1, {WTL_GPU_DISPLAY_ATTACHED}},
+	{WTL_NVML_ACCOUNTING_MODE, ANY, 1, 1, {WTL_GPU_ACCOUNTING_MODE}},
+	{WTL_NVML_ACCOUNTING_BUFFER, ANY, 1, 1, {WTL_GPU_ACCOUNTING_BUFFER}},
+	{WTL_NVML_MODULE_ID, ANY, 1, 1, {WTL_GPU_MODULE_ID}},
+	{WTL_NVML_C2C_MODE, ANY, 1, 1, {WTL_GPU_C2C_MODE}},
+	{WTL_NVML_MIG_MODE, ANY, 2, 1, {WTL_GPU_MIG_MODE, WTL_GPU_MIG_PENDING}},
+	{WTL_NVML_ECC_MODE, ANY, 2, 1, {WTL_GPU_ECC_MODE, WTL_GPU_ECC_PENDING}},
+	{WTL_NVML_GSP_MODE, ANY, 2, 1, {WTL_GPU_GSP_MODE, WTL_GPU_GSP_DEFAULT}},
+	{WTL_NVML_ENCODER_STATS,
+	 ANY,
+	 3,
+	 1,
+	 {WTL_GPU_ENCODER_SESSIONS, WTL_GPU_ENCODER_FPS, WTL_GPU_ENCODER_LATENCY_US}},
+	{WTL_NVML_REMAPPED_ROWS,
+	 ANY,
+	 4,
+	 1,
+	 {WTL_GPU_REMAPPED_CORRECTABLE, WTL_GPU_REMAPPED_UNCORRECTABLE, WTL_GPU_REMAPPED_PENDING,
+	  WTL_GPU_REMAPPED_FAILURE}},
+};
+
+static void read_words(struct read *read, size_t i)
+{
+	uint32_t values[WORDS_MAX] = {0};
+	struct wtl_lib_arg args[2 + WORDS_MAX] = {{.word = read->own->handle}};
+	unsigned n = 1;
+	int code;
+
+	if (!is_due(read, words[i].to[0]))
+		return;
+	if (words[i].type != ANY)
+		args[n++].word = (uint64_t)words[i].type;
+	for (unsigned j = 0; j < words[i].n; j++)
+		args[n++] = (struct wtl_lib_arg){.memory = &values[j], .size = sizeof(values[j])};
+	code = call(read, words[i].function, args);
+	for (unsigned j = 0; j < words[i].n; j++)
+		put(read, words[i].to[j], code, (uint64_t)values[j] * words[i].factor);
+}
+
+/* ---- Structs of several 32-bit numbers ---- */
+
+static const struct {
+	enum wtl_nvml_function function;
+	unsigned n;
+	enum wtl_gpu_number to[WORDS_MAX];
+} structs[] = {
+	{WTL_NVML_UTILIZATION, 2, {WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USE_PERCENT}},
+	{WTL_NVML_REMAPPER,
+	 5,
+	 {WTL_GPU_REMAPPED_MAX, WTL_GPU_REMAPPED_HIGH, WTL_GPU_REMAPPED_PARTIAL,
+	  WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE}},
+};
+
+static void read_struct(struct read *read, size_t i)
+{
+	uint32_t values[WORDS_MAX] = {0};
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = values, .size = structs[i].n * sizeof(values[0])},
+	};
+	int code;
+
+	if (!is_due(read, structs[i].to[0]))
+		return;
+	code = call(read, structs[i].function, args);
+	for (unsigned j = 0; j < structs[i].n; j++)
+		put(read, structs[i].to[j], code, values[j]);
+}
+
+/* ---- 64-bit numbers ---- */
+
+static const struct {
+	enum wtl_nvml_function function, older; /* older 0 (nvmlInit): none */
+	unsigned n;				/* arguments before the number */
+	uint64_t in[3];
+	enum wtl_gpu_number to;
+} longs[] = {
+	{WTL_NVML_EVENT_REASONS, WTL_NVML_THROTTLE_REASONS, 0, {0}, WTL_GPU_THROTTLE},
+	{WTL_NVML_EVENT_REASONS_KNOWN,
+	 WTL_NVML_THROTTLE_REASONS_KNOWN,
+	 0,
+	 {0},
+	 WTL_GPU_THROTTLE_KNOWN},
+	{WTL_NVML_ECC_TOTAL, 0, 2, {0, 0}, WTL_GPU_ECC_CORRECTED_VOLATILE},
+	{WTL_NVML_ECC_TOTAL, 0, 2, {1, 0}, WTL_GPU_ECC_UNCORRECTED_VOLATILE},
+	{WTL_NVML_ECC_TOTAL, 0, 2, {0, 1}, WTL_GPU_ECC_CORRECTED_AGGREGATE},
+	{WTL_NVML_ECC_TOTAL, 0, 2, {1, 1}, WTL_GPU_ECC_UNCORRECTED_AGGREGATE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {0, 0, 2}, WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {1, 0, 2}, WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {0, 1, 2}, WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {1, 1, 2}, WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {0, 0, 7}, WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {1, 0, 7}, WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {0, 1, 7}, WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE},
+	{WTL_NVML_ECC_PLACE, 0, 3, {1, 1, 7}, WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE},
+};
+
+static void read_long(struct read *read, size_t i)
+{
+	uint64_t value = 0;
+	struct wtl_lib_arg args[5] = {{.word = read->own->handle}};
+	int code;
+
+	if (!is_due(read, longs[i].to))
+		return;
+	for (unsigned j = 0; j < longs[i].n; j++)
+		args[1 + j].word = longs[i].in[j];
+	args[1 + longs[i].n] = (struct wtl_lib_arg){.memory = &value, .size = sizeof(value)};
+	code = call(read, longs[i].function, args);
+	if (code == WTL_NVML_FUNCTION_NOT_FOUND && longs[i].older)
+		code = call(read, longs[i].older, args);
+	put(read, longs[i].to, code, value);
+}
+
+/* ---- Structs with a version ---- */
+
+static void read_memory(struct read *read)
+{
+	struct wtl_nvml_memory_v2 v2 = {.version = WTL_NVML_VERSION(struct wtl_nvml_memory_v2, 2)};
+	struct wtl_nvml_memory v1 = {0};
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = &v2, .size = sizeof(v2)},
+	};
+	int code, reserved;
+
+	if (!is_due(read, WTL_GPU_MEMORY_TOTAL_BYTES))
+		return;
+	code = reserved = call(read, WTL_NVML_MEMORY_V2, args);
+	if (code != WTL_NVML_OK) {
+		args[1] = (struct wtl_lib_arg){.memory = &v1, .size = sizeof(v1)};
+		code = call(read, WTL_NVML_MEMORY, args);
+		v2.total = v1.total;
+		v2.free = v1.free;
+		v2.used = v1.used;
+	}
+	put(read, WTL_GPU_MEMORY_TOTAL_BYTES, code, v2.total);
+	put(read, WTL_GPU_MEMORY_RESERVED_BYTES, reserved, v2.reserved);
+	put(read, WTL_GPU_MEMORY_USED_BYTES, code, v2.used);
+	put(read, WTL_GPU_MEMORY_FREE_BYTES, code, v2.free);
+}
+
+static void read_protected_memory(struct read *read)
+{
+	struct wtl_nvml_memory memory = {0};
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = &memory, .size = sizeof(memory)},
+	};
+	int code;
+
+	if (!is_due(read, WTL_GPU_PROTECTED_TOTAL_BYTES))
+		return;
+	code = call(read, WTL_NVML_PROTECTED_MEMORY, args);
+	put(read, WTL_GPU_PROTECTED_TOTAL_BYTES, code, memory.total);
+	put(read, WTL_GPU_PROTECTED_USED_BYTES, code, memory.used);
+	put(read, WTL_GPU_PROTECTED_FREE_BYTES, code, memory.free);
+}
+
+/* Below 0 °C a GPU is not; it would be taken for a very hot one. */
+static void read_temperature(struct read *read)
+{
+	struct wtl_nvml_temperature temperature = {
+		.version = WTL_NVML_VERSION(struct wtl_nvml_temperature, 1)};
+	uint32_t celsius = 0;
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = &temperature, .size = sizeof(temperature)},
+	};
+	struct wtl_lib_arg args_v1[] = {
+		{.word = read->own->handle},
+		{.word = 0},
+		{.memory = &celsius, .size = sizeof(celsius)},
+	};
+	int code;
+
+	if (!is_due(read, WTL_GPU_TEMPERATURE_C))
+		return;
+	code = call(read, WTL_NVML_TEMPERATURE, args);
+	if (code == WTL_NVML_OK && temperature.celsius < 0)
+		code = WTL_NVML_NO_DATA;
+	else if (code == WTL_NVML_OK)
+		celsius = (uint32_t)temperature.celsius;
+	else if (!read->gone)
+		code = call(read, WTL_NVML_TEMPERATURE_V1, args_v1);
+	put(read, WTL_GPU_TEMPERATURE_C, code, celsius);
+}
+
+static void read_versioned(struct read *read, enum wtl_nvml_function function,
+			   enum wtl_gpu_number to)
+{
+	struct wtl_nvml_versioned answer = {.version =
+						    WTL_NVML_VERSION(struct wtl_nvml_versioned, 1)};
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = &answer, .size = sizeof(answer)},
+	};
+
+	if (is_due(read, to)) {
+		int code = call(read, function, args);
+
+		put(read, to, code, (uint64_t)(int64_t)answer.value);
+	}
+}
+
+/* ---- Fields ---- */
+
+static const struct {
+	uint32_t field, scope;
+	uint32_t factor;
+	enum wtl_gpu_number to;
+} fields[] = {
+	{WTL_NVML_FIELD_POWER_AVERAGE, WTL_NVML_SCOPE_GPU, 1000, WTL_GPU_POWER_AVERAGE_UW},
+	{WTL_NVML_FIELD_POWER_INSTANT, WTL_NVML_SCOPE_GPU, 1000, WTL_GPU_POWER_INSTANT_UW},
+	{WTL_NVML_FIELD_POWER_AVERAGE, WTL_NVML_SCOPE_MEMORY, 1000,
+	 WTL_GPU_MEMORY_POWER_AVERAGE_UW},
+	{WTL_NVML_FIELD_POWER_INSTANT, WTL_NVML_SCOPE_MEMORY, 1000,
+	 WTL_GPU_MEMORY_POWER_INSTANT_UW},
+	{WTL_NVML_FIELD_POWER_AVERAGE, WTL_NVML_SCOPE_MODULE, 1000,
+	 WTL_GPU_MODULE_POWER_AVERAGE_UW},
+	{WTL_NVML_FIELD_POWER_INSTANT, WTL_NVML_SCOPE_MODULE, 1000,
+	 WTL_GPU_MODULE_POWER_INSTANT_UW},
+	{WTL_NVML_FIELD_ENERGY, WTL_NVML_SCOPE_GPU, 1000, WTL_GPU_ENERGY_UJ},
+	{WTL_NVML_FIELD_MEMORY_TEMPERATURE, 0, 1, WTL_GPU_MEMORY_TEMPERATURE_C},
+	{WTL_NVML_FIELD_LIMIT, WTL_NVML_SCOPE_MODULE, 1000, WTL_GPU_MODULE_LIMIT_UW},
+	{WTL_NVML_FIELD_LIMIT_REQUESTED, WTL_NVML_SCOPE_MODULE, 1000,
+	 WTL_GPU_MODULE_LIMIT_REQUESTED_UW},
+	{WTL_NVML_FIELD_LIMIT_DEFAULT, WTL_NVML_SCOPE_MODULE, 1000,
+	 WTL_GPU_MODULE_LIMIT_DEFAULT_UW},
+	{WTL_NVML_FIELD_LIMIT_MIN, WTL_NVML_SCOPE_MODULE, 1000, WTL_GPU_MODULE_LIMIT_MIN_UW},
+	{WTL_NVML_FIELD_LIMIT_MAX, WTL_NVML_SCOPE_MODULE, 1000, WTL_GPU_MODULE_LIMIT_MAX_UW},
+	{WTL_NVML_FIELD_THROTTLED_POWER, 0, 1, WTL_GPU_THROTTLED_SW_POWER_CAP_NS},
+	{WTL_NVML_FIELD_THROTTLED_SYNC_BOOST, 0, 1, WTL_GPU_THROTTLED_SYNC_BOOST_NS},
+	{WTL_NVML_FIELD_THROTTLED_SW_THERMAL, 0, 1, WTL_GPU_THROTTLED_SW_THERMAL_NS},
+	{WTL_NVML_FIELD_THROTTLED_HW_THERMAL, 0, 1, WTL_GPU_THROTTLED_HW_THERMAL_NS},
+	{WTL_NVML_FIELD_THROTTLED_POWER_BRAKE, 0, 1, WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS},
+};
+
+enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
+
+static int ask_fields(struct read *read, struct wtl_nvml_field asked[], size_t n)
+{
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.word = n},
+		{.memory = asked, .size = n * sizeof(asked[0])},
+	};
+
+	return call(read, WTL_NVML_FIELD_VALUES, args);
+}
+
+static void put_field(struct read *read, const struct wtl_nvml_field *field, size_t i, int code)
+{
+	uint64_t value = 0;
+
+	if (code == WTL_NVML_OK)
+		code = wtl_nvml_field_code(field);
+	if (wtl_gpu_nvml_is_gone(code))
+		read->gone = code;
+	if (code == WTL_NVML_OK && (!wtl_nvml_field_u64(field, &value) ||
+				    __builtin_mul_overflow(value, fields[i].factor, &value)))
+		code = WTL_NVML_NO_DATA;
+	put(read, fields[i].to, code, value);
+}
+
+static void read_fields(struct read *read)
+{
+	struct wtl_nvml_field asked[N_FIELDS] = {0};
+	size_t of[N_FIELDS], n = 0;
+	int code;
+
+	for (size_t i = 0; i < N_FIELDS; i++) {
+		if (!is_due(read, fields[i].to))
+			continue;
+		asked[n] =
+			(struct wtl_nvml_field){.field = fields[i].field, .scope = fields[i].scope};
+		of[n++] = i;
+	}
+	if (!n)
+		return;
+	code = ask_fields(read, asked, n);
+	for (size_t i = 0; i < n; i++)
+		put_field(read, &asked[i], of[i], code);
+}
+
+/* Drivers without fields have the counter by a function of its own. */
+static void read_energy(struct read *read)
+{
+	uint64_t energy_mj = 0;
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = &energy_mj, .size = sizeof(energy_mj)},
+	};
+
+	int code;
+
+	if (read->gone || !read->own->refused_ns[WTL_GPU_ENERGY_UJ])
+		return;
+	code = call(read, WTL_NVML_TOTAL_ENERGY, args);
+	if (code == WTL_NVML_OK)
+		wtl_gpu_set(read->gpu, WTL_GPU_ENERGY_UJ, energy_mj * 1000);
+	else
+		wtl_gpu_unset(read->gpu, WTL_GPU_ENERGY_UJ, wtl_nvml_status(code), code);
+}
+
+/* What nvidia-smi shows as power.draw: nvmlDeviceGetPowerUsage, else what fields there are. */
+static void complete_power(struct read *read)
+{
+	static const enum wtl_gpu_number others[] = {WTL_GPU_POWER_AVERAGE_UW,
+						     WTL_GPU_POWER_INSTANT_UW};
+
+	if (!read->own->refused_ns[WTL_GPU_POWER_UW])
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		read->gpu->numbers[WTL_GPU_POWER_UW] = read->gpu->numbers[others[i]];
+		if (read->gpu->numbers[others[i]].status == WATTLE_STATUS_OK)
+			return;
+	}
+}
+
+int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			      struct wtl_gpu *gpu)
+{
+	struct read read = {
+		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
+
+	read_fields(&read);
+	read_energy(&read);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		read_words(&read, i);
+	for (size_t i = 0; i < sizeof(structs) / sizeof(structs[0]); i++)
+		read_struct(&read, i);
+	for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
+		read_long(&read, i);
+	read_memory(&read);
+	read_protected_memory(&read);
+	read_temperature(&read);
+	read_versioned(&read, WTL_NVML_TEMPERATURE_MARGIN, WTL_GPU_TEMPERATURE_MARGIN_C);
+	read_versioned(&read, WTL_NVML_ADDRESSING_MODE, WTL_GPU_ADDRESSING_MODE);
+	complete_power(&read);
+	return read.gone;
+}
+
+/* ---- PCIe throughput ---- */
+
+/* Without counters: the driver measures for 20 ms, for each direction. */
+static void measure_pcie(struct read *read)
+{
+	static const enum wtl_gpu_number to[] = {WTL_GPU_PCIE_TX_BYTES_PER_S,
+						 WTL_GPU_PCIE_RX_BYTES_PER_S};
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint32_t kbs = 0;
+		struct wtl_lib_arg args[] = {
+			{.word = read->own->handle},
+			{.word = i},
+			{.memory = &kbs, .size = sizeof(kbs)},
+		};
+
+		if (is_due(read, to[i])) {
+			int code = call(read, WTL_NVML_PCIE_THROUGHPUT, args);
+
+			put(read, to[i], code, (uint64_t)kbs * 1000);
+		}
+	}
+}
+
+static uint64_t rate(uint64_t now, uint64_t before, bool is_u32, int64_t ns)
+{
+	uint64_t bytes = is_u32 ? (uint32_t)(now - before) : now - before;
+
+	return (uint64_t)((unsigned __int128)bytes * WTL_NS_PER_S / (uint64_t)ns);
+}
+
+int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			   struct wtl_gpu *gpu)
+{
+	struct read read = {
+		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
+	struct wtl_nvml_field asked[] = {{.field = WTL_NVML_FIELD_PCIE_TX_BYTES},
+					 {.field = WTL_NVML_FIELD_PCIE_RX_BYTES}};
+	bool is_u32 = false, has;
+	uint64_t tx = 0, rx = 0;
+	int64_t since_ns = read.now_ns - own->pcie_ns;
+
+	if (own->has_pcie && since_ns < RATE_MIN_NS)
+		return WTL_NVML_OK;
+	has = ask_fields(&read, asked, 2) == WTL_NVML_OK &&
+	      wtl_nvml_field_code(&asked[0]) == WTL_NVML_OK &&
+	      wtl_nvml_field_code(&asked[1]) == WTL_NVML_OK && wtl_nvml_field_u64(&asked[0], &tx) &&
+	      wtl_nvml_field_u64(&asked[1], &rx);
+	is_u32 = asked[0].type == WTL_NVML_VALUE_U32;
+	if (has && own->has_pcie && (is_u32 || (tx >= own->pcie_tx && rx >= own->pcie_rx))) {
+		wtl_gpu_set(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S,
+			    rate(tx, own->pcie_tx, is_u32, since_ns));
+		wtl_gpu_set(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S,
+			    rate(rx, own->pcie_rx, is_u32, since_ns));
+	} else {
+		measure_pcie(&read);
+	}
+	own->has_pcie = has;
+	own->pcie_tx = tx;
+	own->pcie_rx = rx;
+	own->pcie_ns = read.now_ns;
+	return read.gone;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/gpu_smooth.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int wtl_gpu_smooth_init(struct wtl_gpu_smooth *smooth)
+{
+	*smooth = (struct wtl_gpu_smooth){0};
+	smooth->at = calloc(WTL_GPU_SMOOTH_MAX, sizeof(smooth->at[0]));
+	return smooth->at ? 0 : -ENOMEM;
+}
+
+void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth)
+{
+	free(smooth->at);
+	*smooth = (struct wtl_gpu_smooth){0};
+}
+
+static struct wtl_gpu_smooth_one *find(struct wtl_gpu_smooth *smooth, int pid)
+{
+	for (size_t i = 0; i < smooth->n; i++)
+		if (smooth->at[i].pid == pid)
+			return &smooth->at[i];
+	return NULL;
+}
+
+void wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns)
+{
+	struct wtl_gpu_smooth_one *one = find(smooth, pid);
+
+	if (!one) {
+		if (smooth->n == WTL_GPU_SMOOTH_MAX)
+			return;
+		one = &smooth->at[smooth->n++];
+		*one = (struct wtl_gpu_smooth_one){.pid = pid, .ppm = ppm};
+	}
+	one->sample_ppm = ppm;
+	one->sample_ns = now_ns;
+}
+
+void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns)
+{
+	int64_t dt_ns = smooth->t_ns && now_ns > smooth->t_ns ? now_ns - smooth->t_ns : 0;
+
+	for (size_t i = 0; i < smooth->n; i++) {
+		struct wtl_gpu_smooth_one *one = &smooth->at[i];
+		int64_t x = now_ns - one->sample_ns <= WTL_GPU_SAMPLE_NS ? one->sample_ppm : 0;
+		__int128 rise = (__int128)(x - (int64_t)one->ppm) * dt_ns;
+
+		one->ppm = (uint32_t)((int64_t)one->ppm +
+				      (int64_t)(rise / (WTL_GPU_SMOOTH_NS + dt_ns)));
+	}
+	smooth->t_ns = now_ns;
+}
+
+uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid)
+{
+	struct wtl_gpu_smooth_one *one = find(smooth, pid);
+
+	if (!one)
+		return 0;
+	one->is_kept = true;
+	return one->ppm;
+}
+
+void wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < smooth->n; i++) {
+		if (!smooth->at[i].is_kept)
+			continue;
+		smooth->at[kept] = smooth->at[i];
+		smooth->at[kept++].is_kept = false;
+	}
+	smooth->n = kept;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_WORKLOAD_GPU_SMOOTH_H
+#define WTL_WORKLOAD_GPU_SMOOTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The use of one GPU by process, smoothed: samples jump ("99 and nothing", then "19 and 79", seconds
+ * apart, for two processes that share fairly). An exponential average with a time constant of 4 s,
+ * in the form that is stable for any step: v += (x - v)·dt / (4 s + dt).
+ */
+
+#define WTL_GPU_SMOOTH_NS (4 * INT64_C(1000000000))
+/* A sample stands until the next one of its process, but not longer: then it did nothing. Drivers
+ * have a new one every second or sooner. */
+#define WTL_GPU_SAMPLE_NS (3 * INT64_C(500000000))
+
+enum { WTL_GPU_SMOOTH_MAX = 1024 };
+
+struct wtl_gpu_smooth_one {
+	int pid;
+	uint32_t sample_ppm; /* the last one */
+	int64_t sample_ns;   /* when it came */
+	uint32_t ppm;	     /* smoothed */
+	bool is_kept;
+};
+
+struct wtl_gpu_smooth {
+	struct wtl_gpu_smooth_one *at; /* WTL_GPU_SMOOTH_MAX */
+	size_t n;
+	int64_t t_ns; /* of the last step; 0: none yet */
+};
+
+int wtl_gpu_smooth_init(struct wtl_gpu_smooth *smooth); /* 0 or -ENOMEM */
+void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth);
+
+/* A new sample. A process that is seen for the first time starts with it. */
+void wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);
+
+/* Time passes. */
+void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns);
+
+/* Forgets all processes that were not asked for by _get() since the last _forget(). */
+uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid);
+void wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth);
+
+#endif

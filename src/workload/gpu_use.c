@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include "workload/gpu_use.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "energy/units.h"
+#include "nvml/drm.h"
+#include "nvml/library.h"
+#include "nvml/pci.h"
+#include "nvml/processes.h"
+#include "workload/gpu_smooth.h"
+
+#define RETRY_NS (1 * WTL_NS_PER_S)
+
+/* What a percent of the SMs weighs against one of a video engine: the engines of fixed function draw
+ * little (judgement). */
+enum { SM_WEIGHT = 8, PPM_PER_PERCENT = 10000 };
+
+/* One GPU, and what it takes to ask for it. */
+struct one {
+	bool is_nvidia;
+	char address[24];	       /* as sysfs writes it, or "" */
+	char uuid[WTL_NVML_UUID_SIZE]; /* NVIDIA */
+	uint64_t handle;
+	int64_t retry_ns;
+	struct wtl_nvml_process_list list;
+	struct wtl_nvml_use_list uses;
+	struct wtl_gpu_smooth weights;
+	struct wtl_gpu_use_process *processes; /* WTL_GPU_USE_PROCESSES_MAX */
+};
+
+struct wtl_gpu_use {
+	struct wtl_io *io;
+	struct wtl_nvml_lib lib;
+	char *nvml_path;
+	bool pids_are_ours;
+	int64_t start_ns; /* NVML is not to be started before */
+	int code;	  /* its last answer to that */
+	struct wtl_drm_scan *scan;
+	const struct wtl_drm_use *drm;
+	size_t n_drm;
+	struct wtl_gpu_use_gpu *gpus;
+	struct one *ones;
+	size_t n;
+};
+
+const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method)
+{
+	static const char *const names[] = {
+		[WTL_GPU_USE_NONE] = NULL,
+		[WTL_GPU_USE_SAMPLES] = "sm-use",
+		[WTL_GPU_USE_FDINFO] = "fdinfo",
+		[WTL_GPU_USE_MEMORY] = "memory (a guess)",
+	};
+
+	return names[method];
+}
+
+/* ---- Opening ---- */
+
+/* "00000000:17:00.0" is "0000:17:00.0" in sysfs. */
+static void sysfs_address(char *dst, size_t size, const char *bus_id)
+{
+	size_t len = strlen(bus_id);
+
+	wtl_text_copy(dst, size,
+		      len == 16 && wtl_text_starts(bus_id, "0000") ? bus_id + 4 : bus_id);
+	for (; *dst; dst++)
+		*dst = (char)tolower((unsigned char)*dst);
+}
+
+static int add(struct wtl_gpu_use *use, const struct wtl_gpu *gpu)
+{
+	struct one *one = &use->ones[use->n];
+
+	wtl_text_copy(use->gpus[use->n].domain, sizeof(use->gpus[0].domain), gpu->domain);
+	one->is_nvidia = strcmp(gpu->vendor, "nvidia") == 0;
+	sysfs_address(one->address, sizeof(one->address), gpu->bus_id);
+	wtl_text_copy(one->uuid, sizeof(one->uuid), gpu->uuid);
+	use->n++;
+	one->processes = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(one->processes[0]));
+	if (!one->processes)
+		return -ENOMEM;
+	if (one->is_nvidia)
+		return wtl_gpu_smooth_init(&one->weights);
+	if (!use->scan)
+		use->scan = wtl_drm_scan_new(use->io);
+	return use->scan ? 0 : -ENOMEM;
+}
+
+int wtl_gpu_use_new(const struct wtl_env *env, const char *nvml_path, const struct wtl_gpu gpus[],
+		    size_t n_gpus, struct wtl_gpu_use **ret_use, struct wtl_err *err)
+{
+	struct wtl_gpu_use *use = calloc(1, sizeof(*use));
+	int rc = use ? 0 : -ENOMEM;
+
+	if (use) {
+		use->io = env->io;
+		use->code = WTL_NVML_UNINITIALIZED;
+		wtl_nvml_lib_init(&use->lib, env->io);
+		use->gpus = calloc(n_gpus ? n_gpus : 1, sizeof(use->gpus[0]));
+		use->ones = calloc(n_gpus ? n_gpus : 1, sizeof(use->ones[0]));
+		use->nvml_path = nvml_path ? strdup(nvml_path) : NULL;
+		if (!use->gpus || !use->ones || (nvml_path && !use->nvml_path))
+			rc = -ENOMEM;
+	}
+	for (size_t i = 0; i < n_gpus && rc == 0; i++)
+		if (gpus[i].domain[0])
+			rc = add(use, &gpus[i]);
+	if (rc < 0) {
+		wtl_gpu_use_free(use);
+		return wtl_err_set(err, rc, "gpu-use", NULL, "%s", wtl_err_text(rc));
+	}
+	use->pids_are_ours = wtl_nvml_pids_are_ours(env->io);
+	*ret_use = use;
+	return 0;
+}
+
+void wtl_gpu_use_free(struct wtl_gpu_use *use)
+{
+	if (!use)
+		return;
+	for (size_t i = 0; i < use->n; i++) {
+		wtl_nvml_process_list_done(&use->ones[i].list);
+		wtl_nvml_use_list_done(&use->ones[i].uses);
+		wtl_gpu_smooth_done(&use->ones[i].weights);
+		free(use->ones[i].processes);
+	}
+	wtl_drm_scan_free(use->scan);
+	wtl_nvml_lib_close(&use->lib);
+	free(use->nvml_path);
+	free(use->gpus);
+	free(use->ones);
+	free(use);
+}
+
+/* ---- Results ---- */
+
+static void none(struct wtl_gpu_use_gpu *gpu, const char *reason)
+{
+	gpu->method = WTL_GPU_USE_NONE;
+	gpu->n_processes = 0;
+	wtl_text_copy(gpu->reason, sizeof(gpu->reason), reason);
+}
+
+/* The entry of a process: one each, however many instances it has. NULL: there are too many. */
+static struct wtl_gpu_use_process *entry(struct wtl_gpu_use_gpu *gpu, struct one *one, int pid)
+{
+	struct wtl_gpu_use_process *made;
+
+	for (size_t i = 0; i < gpu->n_processes; i++)
+		if (one->processes[i].pid == pid)
+			return &one->processes[i];
+	if (gpu->n_processes == WTL_GPU_USE_PROCESSES_MAX)
+		return NULL;
+	made = &one->processes[gpu->n_processes++];
+	*made = (struct wtl_gpu_use_process){
+		.pid = pid, .use_ppm = UINT32_MAX, .memory_bytes = UINT64_MAX};
+	return made;
+}
+
+static void add_memory(struct wtl_gpu_use_process *process, uint64_t bytes)
+{
+	if (bytes == UINT64_MAX)
+		return;
+	if (process->memory_bytes == UINT64_MAX)
+		process->memory_bytes = 0;
+	if (__builtin_add_overflow(process->memory_bytes, bytes, &process->memory_bytes))
+		process->memory_bytes = UINT64_MAX;
+}
+
+static uint32_t ppm(uint64_t weight)
+{
+	uint64_t value = weight / SM_WEIGHT;
+
+	return value < 1000000 ? (uint32_t)value : 1000000;
+}
+
+/* ---- NVIDIA ---- */
+
+static bool start(struct wtl_gpu_use *use, int64_t now_ns)
+{
+	if (use->lib.up)
+		return true;
+	if (now_ns < use->start_ns)
+		return false;
+	use->start_ns = now_ns + RETRY_NS;
+	for (size_t i = 0; i < use->n; i++)
+		use->ones[i].handle = 0;
+	if (use->lib.handle < 0 && wtl_nvml_lib_load(&use->lib, use->nvml_path, NULL) < 0) {
+		use->code = WTL_NVML_LIBRARY_NOT_FOUND;
+		return false;
+	}
+	use->code = wtl_nvml_lib_start(&use->lib);
+	return use->code == WTL_NVML_OK;
+}
+
+static int connect(struct wtl_gpu_use *use, struct one *one, int64_t now_ns)
+{
+	const char *text = one->address[0] ? one->address : one->uuid;
+
+	if (one->handle)
+		return WTL_NVML_OK;
+	if (now_ns < one->retry_ns || !text[0])
+		return WTL_NVML_GPU_NOT_FOUND;
+	one->retry_ns = now_ns + RETRY_NS;
+	return wtl_nvml_handle_by_text(&use->lib,
+				       one->address[0] ? WTL_NVML_BY_BUS_ID : WTL_NVML_BY_UUID,
+				       text, &one->handle);
+}
+
+static void lose(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
+{
+	none(gpu, wtl_nvml_reason(code));
+	if (code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_DRIVER_NOT_LOADED)
+		wtl_nvml_lib_stop(&use->lib);
+	if (wtl_nvml_status(code) == WATTLE_STATUS_GONE)
+		one->handle = 0;
+}
+
+static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu)
+{
+	gpu->n_processes = 0;
+	for (size_t i = 0; i < one->list.n; i++) {
+		struct wtl_gpu_use_process *process = entry(gpu, one, one->list.at[i].pid);
+		char path[32];
+
+		if (!process)
+			break;
+		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
+		process->is_visible = use->pids_are_ours && wtl_io_exists(use->io, path);
+		add_memory(process, one->list.at[i].memory_bytes);
+	}
+}
+
+static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t now_ns)
+{
+	gpu->method = WTL_GPU_USE_SAMPLES;
+	gpu->reason[0] = '\0';
+	for (size_t i = 0; i < one->uses.n; i++) {
+		const struct wtl_nvml_process_use *sample = &one->uses.at[i];
+
+		wtl_gpu_smooth_sample(&one->weights, sample->pid,
+				      (SM_WEIGHT * sample->sm + sample->encoder + sample->decoder) *
+					      PPM_PER_PERCENT,
+				      now_ns);
+	}
+	wtl_gpu_smooth_step(&one->weights, now_ns);
+	/* Who is not in the list any more has ended: its last sample is nobody's. */
+	for (size_t i = 0; i < gpu->n_processes; i++) {
+		struct wtl_gpu_use_process *process = &one->processes[i];
+
+		process->weight = wtl_gpu_smooth_get(&one->weights, process->pid);
+		process->use_ppm = ppm(process->weight);
+	}
+	wtl_gpu_smooth_forget(&one->weights);
+}
+
+static void weigh_memory(struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
+{
+	bool any = gpu->n_processes == 0;
+
+	for (size_t i = 0; i < gpu->n_processes; i++) {
+		if (one->processes[i].memory_bytes == UINT64_MAX)
+			continue;
+		one->processes[i].weight = one->processes[i].memory_bytes >> 10;
+		any = true;
+	}
+	if (!any) {
+		none(gpu, "the driver tells neither the use nor the memory of processes");
+		return;
+	}
+	gpu->method = WTL_GPU_USE_MEMORY;
+	snprintf(gpu->reason, sizeof(gpu->reason), "samples of processes' use: %s",
+		 wtl_nvml_reason(code));
+}
+
+static void tick_nvidia(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu,
+			int64_t now_ns)
+{
+	int code;
+
+	if (one->address[0] && wtl_nvml_pci_asleep(use->io, one->address)) {
+		none(gpu, "the GPU is suspended");
+		return;
+	}
+	if (use->nvml_path && !use->nvml_path[0]) {
+		none(gpu, "NVML is switched off by request");
+		return;
+	}
+	if (!start(use, now_ns)) {
+		none(gpu, wtl_nvml_reason(use->code));
+		return;
+	}
+	code = connect(use, one, now_ns);
+	if (code == WTL_NVML_OK)
+		code = wtl_nvml_process_list_read(&one->list, &use->lib, one->handle);
+	if (code != WTL_NVML_OK) {
+		lose(use, one, gpu, code);
+		return;
+	}
+	list_processes(use, one, gpu);
+	code = wtl_nvml_use_list_read(&one->uses, &use->lib, one->handle);
+	if (code == WTL_NVML_OK)
+		weigh_samples(one, gpu, now_ns);
+	else if (wtl_nvml_status(code) == WATTLE_STATUS_GONE)
+		lose(use, one, gpu, code);
+	else
+		weigh_memory(one, gpu, code);
+}
+
+/* ---- AMD and Intel ---- */
+
+static void tick_drm(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu)
+{
+	gpu->method = WTL_GPU_USE_FDINFO;
+	gpu->n_processes = 0;
+	gpu->reason[0] = '\0';
+	if (wtl_drm_scan_hidden(use->scan))
+		wtl_text_copy(gpu->reason, sizeof(gpu->reason),
+			      "other users' processes are not seen without privilege");
+	for (size_t i = 0; i < use->n_drm; i++) {
+		const struct wtl_drm_use *drm = &use->drm[i];
+		struct wtl_gpu_use_process *process;
+
+		if (strcmp(drm->pdev, one->address) != 0)
+			continue;
+		process = entry(gpu, one, drm->pid);
+		if (!process)
+			break;
+		process->is_visible = true;
+		process->memory_bytes = drm->memory_bytes;
+		process->weight = drm->render_ns * SM_WEIGHT + drm->media_ns;
+		if (drm->interval_ns > 0)
+			process->use_ppm = ppm((uint64_t)((unsigned __int128)process->weight *
+							  1000000 / (uint64_t)drm->interval_ns));
+	}
+}
+
+void wtl_gpu_use_tick(struct wtl_gpu_use *use, int64_t now_ns)
+{
+	if (use->scan)
+		use->drm = wtl_drm_scan_read(use->scan, now_ns, &use->n_drm);
+	for (size_t i = 0; i < use->n; i++) {
+		if (use->ones[i].is_nvidia)
+			tick_nvidia(use, &use->ones[i], &use->gpus[i], now_ns);
+		else
+			tick_drm(use, &use->ones[i], &use->gpus[i]);
+		use->gpus[i].processes = use->ones[i].processes;
+	}
+}
+
+const struct wtl_gpu_use_gpu *wtl_gpu_use_gpus(const struct wtl_gpu_use *use, size_t *ret_n)
+{
+	*ret_n = use->n;
+	return use->gpus;
+}

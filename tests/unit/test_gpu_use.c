@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT */
+/* Who uses the GPUs, as weights. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#include "nvml/abi.h"
+#include "nvml_bench.h"
+#include "pass_io.h"
+#include "workload/gpu_smooth.h"
+#include "workload/gpu_use.h"
+
+#define SECOND INT64_C(1000000000)
+
+struct watch {
+	struct nv nv;
+	struct wtl_gpu gpus[3];
+	struct wtl_gpu_use *use;
+};
+
+static void describe(struct wtl_gpu *gpu, const char *vendor, const char *domain,
+		     const char *bus_id, const char *uuid)
+{
+	memset(gpu, 0, sizeof(*gpu));
+	snprintf(gpu->vendor, sizeof(gpu->vendor), "%s", vendor);
+	snprintf(gpu->domain, sizeof(gpu->domain), "%s", domain);
+	snprintf(gpu->bus_id, sizeof(gpu->bus_id), "%s", bus_id);
+	snprintf(gpu->uuid, sizeof(gpu->uuid), "%s", uuid);
+}
+
+static void watch_open(struct watch *watch, const char *path, size_t n)
+{
+	const struct wtl_env env = {.io = &watch->nv.bench.io};
+
+	watch->nv.ops.lib_has = pass_lib_has;
+	assert_int_equal(wtl_gpu_use_new(&env, path, watch->gpus, n, &watch->use, NULL), 0);
+}
+
+/* One NVIDIA GPU at the fake's usual place, by a script of the test's own. */
+static void start_own(struct watch *watch, const char *text)
+{
+	char path[160];
+
+	nv_empty(&watch->nv, "a100");
+	snprintf(path, sizeof(path), "%.120s/own.nvml", watch->nv.bench.root);
+	unit_write(watch->nv.bench.root, "own.nvml", text);
+	setenv("WATTLE_FAKE_NVML", path, 1);
+	describe(&watch->gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
+	watch_open(watch, nv_library(), 1);
+}
+
+static void done(struct watch *watch)
+{
+	wtl_gpu_use_free(watch->use);
+	nv_done(&watch->nv);
+}
+
+static const struct wtl_gpu_use_gpu *tick(struct watch *watch, double seconds)
+{
+	size_t n;
+
+	nv_set_time(&watch->nv, S(seconds));
+	wtl_gpu_use_tick(watch->use, watch->nv.bench.now_ns);
+	return wtl_gpu_use_gpus(watch->use, &n);
+}
+
+#define ONE_GPU "gpu Fake\n  power 0 const 100\n"
+
+/* ---- Smoothing ---- */
+
+static void smoothing(void **state)
+{
+	struct wtl_gpu_smooth smooth;
+
+	(void)state;
+	assert_int_equal(wtl_gpu_smooth_init(&smooth), 0);
+	wtl_gpu_smooth_sample(&smooth, 7, 800000, SECOND);
+	wtl_gpu_smooth_step(&smooth, SECOND);
+	/* The first sample is taken as it is. */
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 800000);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 8), 0);
+
+	/* A second later it is 0: a fifth of the way (1 / (4 + 1)). */
+	wtl_gpu_smooth_sample(&smooth, 7, 0, 2 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 2 * SECOND);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 640000);
+
+	/* A sample stands for 1.5 s, and then there was nothing. */
+	wtl_gpu_smooth_sample(&smooth, 7, 640000, 3 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 3 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 4 * SECOND);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 640000);
+	wtl_gpu_smooth_step(&smooth, 5 * SECOND);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 512000);
+
+	/* However long nobody looked, it never goes below 0. */
+	wtl_gpu_smooth_step(&smooth, 100000 * SECOND);
+	assert_true(wtl_gpu_smooth_get(&smooth, 7) < 100);
+
+	wtl_gpu_smooth_forget(&smooth);
+	assert_int_equal(smooth.n, 1);
+	wtl_gpu_smooth_forget(&smooth);
+	assert_int_equal(smooth.n, 0);
+	wtl_gpu_smooth_done(&smooth);
+	wtl_gpu_smooth_done(&smooth);
+}
+
+static void smoothing_is_bounded(void **state)
+{
+	struct wtl_gpu_smooth smooth;
+
+	(void)state;
+	assert_int_equal(wtl_gpu_smooth_init(&smooth), 0);
+	for (int pid = 1; pid < 3000; pid++)
+		wtl_gpu_smooth_sample(&smooth, pid, 1000, SECOND);
+	assert_int_equal(smooth.n, WTL_GPU_SMOOTH_MAX);
+	wtl_gpu_smooth_done(&smooth);
+}
+
+/* ---- NVIDIA ---- */
+
+static void by_samples(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100 60 20 0 0\nprocess 8 C 50 20 5 10 30\n"
+				  "process 9 G 10\n");
+	unit_write(watch.nv.bench.root, "proc/7/stat", "7 (x) S\n");
+	gpu = tick(&watch, 2.5);
+	assert_string_equal(gpu->domain, "gpu-0");
+	assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+	assert_string_equal(wtl_gpu_use_method_name(gpu->method), "sm-use");
+	assert_string_equal(gpu->reason, "");
+	assert_int_equal(gpu->n_processes, 3);
+	assert_int_equal(gpu->processes[0].pid, 7);
+	assert_int_equal(gpu->processes[0].weight, 60 * 8 * 10000);
+	assert_int_equal(gpu->processes[0].use_ppm, 600000);
+	assert_true(gpu->processes[0].is_visible);
+	assert_int_equal(gpu->processes[1].weight, (20 * 8 + 40) * 10000);
+	assert_false(gpu->processes[1].is_visible);
+	assert_int_equal(gpu->processes[1].memory_bytes, 50 << 20);
+	assert_int_equal(gpu->processes[2].weight, 0);
+	assert_int_equal(gpu->processes[2].use_ppm, 0);
+	/* The same again: nothing drifts. */
+	gpu = tick(&watch, 3.5);
+	assert_int_equal(gpu->processes[0].weight, 60 * 8 * 10000);
+	done(&watch);
+}
+
+/* NOT_FOUND: everybody is idle, which is not "not known". */
+static void all_idle(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+	assert_int_equal(gpu->n_processes, 1);
+	assert_int_equal(gpu->processes[0].weight, 0);
+	done(&watch);
+}
+
+/* A process that ended takes nothing with it, and a new one with its number begins anew. */
+static void ended_processes_are_forgotten(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100 90 0 0 0 0 3\nprocess 8 C 100 10 0 0 0\n"
+				  "process 7 C 100 10 0 0 0 6 -\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->n_processes, 2);
+	gpu = tick(&watch, 3.5);
+	assert_int_equal(gpu->n_processes, 1);
+	assert_int_equal(gpu->processes[0].pid, 8);
+	gpu = tick(&watch, 7.5);
+	assert_int_equal(gpu->n_processes, 2);
+	assert_int_equal(gpu->processes[1].pid, 7);
+	assert_int_equal(gpu->processes[1].use_ppm, 100000);
+	done(&watch);
+}
+
+static void by_the_old_function(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, "missing nvmlDeviceGetProcessesUtilizationInfo\n" ONE_GPU
+			  "process 7 C 100 60 20 0 0\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+	assert_int_equal(gpu->processes[0].use_ppm, 600000);
+	done(&watch);
+}
+
+/* Two processes with moments of their own: none of their samples is lost or counted twice. */
+static int two_clocks(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	struct wtl_nvml_uses *uses;
+	struct wtl_nvml_use *at;
+	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;
+
+	if (function != WTL_NVML_USES)
+		return 0;
+	uses = args[1].memory;
+	at = args[2].memory;
+	/* 7 is 700 ms behind 8. */
+	at[0] = (struct wtl_nvml_use){.t_us = now_us - 700000, .pid = 7, .sm = 30};
+	at[1] = (struct wtl_nvml_use){.t_us = now_us, .pid = 8, .sm = 40};
+	at[2] = (struct wtl_nvml_use){.t_us = now_us, .pid = 9, .sm = 101};
+	at[3] = (struct wtl_nvml_use){.t_us = now_us - 60000000, .pid = 10, .sm = 50};
+	uses->count = 4;
+	assert_true(!uses->last_seen_us || uses->last_seen_us < at[0].t_us);
+	*answer = WTL_NVML_OK;
+	return 0;
+}
+
+static void samples_of_different_moments(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100\nprocess 8 C 100\nprocess 9 C 100\n"
+				  "process 10 C 100\n");
+	watch.nv.twist = two_clocks;
+	for (int i = 100; i < 110; i++) {
+		gpu = tick(&watch, i);
+		assert_int_equal(gpu->processes[0].use_ppm, 300000);
+		assert_int_equal(gpu->processes[1].use_ppm, 400000);
+		/* Above 100 % is rubbish; a minute ago is not now. */
+		assert_int_equal(gpu->processes[2].use_ppm, 0);
+		assert_int_equal(gpu->processes[3].use_ppm, 0);
+	}
+	done(&watch);
+}
+
+static void by_memory_under_mig(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "  mig on\nprocess 7 C 100\nprocess-instance 7 1 0\n"
+				  "process 7 C 50\nprocess-instance 7 2 0\nprocess 8 C 30\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+	assert_non_null(strstr(wtl_gpu_use_method_name(gpu->method), "guess"));
+	assert_non_null(strstr(gpu->reason, "not supported"));
+	/* Both instances of a process are one entry. */
+	assert_int_equal(gpu->n_processes, 2);
+	assert_int_equal(gpu->processes[0].weight, 150 << 10);
+	assert_int_equal(gpu->processes[0].use_ppm, UINT32_MAX);
+	assert_int_equal(gpu->processes[1].weight, 30 << 10);
+	done(&watch);
+}
+
+static void nothing_is_known(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "  mig on\nprocess 7 C -\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_NONE);
+	assert_int_equal(gpu->n_processes, 0);
+	assert_null(wtl_gpu_use_method_name(gpu->method));
+	assert_true(gpu->reason[0] != '\0');
+	done(&watch);
+
+	start_own(&watch, ONE_GPU "  answer nvmlDeviceGetComputeRunningProcesses_v3 NO_PERMISSION\n"
+				  "process 7 C 10 50 0 0 0\n");
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_NONE);
+	assert_non_null(strstr(gpu->reason, "permission"));
+	done(&watch);
+}
+
+static void lost_and_back(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "  lost from 3 until 6\nprocess 7 C 100 60 0 0 0\n");
+	assert_int_equal(tick(&watch, 2.5)->method, WTL_GPU_USE_SAMPLES);
+	gpu = tick(&watch, 3.5);
+	assert_int_equal(gpu->method, WTL_GPU_USE_NONE);
+	assert_non_null(strstr(gpu->reason, "lost"));
+	assert_int_equal(tick(&watch, 7.5)->method, WTL_GPU_USE_SAMPLES);
+	done(&watch);
+}
+
+static void driver_away(void **state)
+{
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch,
+		  "answer * DRIVER_NOT_LOADED until 3\n" ONE_GPU "process 7 C 100 60 0 0 0\n");
+	assert_non_null(strstr(tick(&watch, 1)->reason, "not loaded"));
+	assert_int_equal(tick(&watch, 4.5)->method, WTL_GPU_USE_SAMPLES);
+	done(&watch);
+
+	nv_empty(&watch.nv, "a100");
+	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
+	watch_open(&watch, "/nowhere/libnvidia-ml.so.1", 1);
+	assert_int_equal(tick(&watch, 1)->method, WTL_GPU_USE_NONE);
+	done(&watch);
+
+	nv_empty(&watch.nv, "a100");
+	watch_open(&watch, "", 1);
+	assert_non_null(strstr(tick(&watch, 1)->reason, "switched off"));
+	assert_int_equal(watch.nv.lib_opens, 0);
+	done(&watch);
+}
+
+static void asleep(void **state)
+{
+	struct watch watch;
+
+	(void)state;
+	nv_empty(&watch.nv, "a100");
+	bench_write(&watch.nv.bench, PCI "0000:17:00.0/power/runtime_status", "suspended\n");
+	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
+	watch_open(&watch, nv_library(), 1);
+	assert_non_null(strstr(tick(&watch, 1)->reason, "suspended"));
+	assert_int_equal(watch.nv.lib_opens, 0);
+	done(&watch);
+}
+
+/* Numbers of processes mean others in a PID namespace of one's own: nobody here is to be billed. */
+static void in_a_container(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	nv_empty(&watch.nv, "h100");
+	unit_symlink(watch.nv.bench.root, "proc/self/ns/pid", "pid:[4026532448]");
+	unit_write(watch.nv.bench.root, "proc/1001/stat", "1001 (x) S\n");
+	describe(&watch.gpus[0], "nvidia", "gpu-0", "00000000:1B:00.0", "");
+	watch_open(&watch, nv_library(), 1);
+	gpu = tick(&watch, 2.5);
+	assert_int_equal(gpu->processes[0].pid, 1001);
+	assert_false(gpu->processes[0].is_visible);
+	assert_int_equal(gpu->processes[0].use_ppm, 600000);
+	done(&watch);
+}
+
+/* ---- AMD and Intel ---- */
+
+static void put_client(struct watch *watch, int pid, const char *pdev, int client,
+		       unsigned long long gfx, unsigned long long enc)
+{
+	char path[64], text[256];
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/7", pid);
+	snprintf(text, sizeof(text),
+		 "drm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-engine-gfx:\t%llu ns\n"
+		 "drm-engine-enc:\t%llu ns\n",
+		 pdev, client, gfx, enc);
+	bench_write(&watch->nv.bench, path, text);
+}
+
+/* Another user's process. */
+static int hide_fds_of_22(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	return strcmp(path, "/proc/22/fd") == 0 ? -EACCES : pass_dir_read(io, path, names);
+}
+
+static void by_fdinfo(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpus;
+	struct watch watch;
+
+	(void)state;
+	nv_empty(&watch.nv, "a100");
+	describe(&watch.gpus[0], "amd", "gpu-0", "00000000:09:00.0", "");
+	describe(&watch.gpus[1], "intel", "", "00000000:00:02.0", "");
+	describe(&watch.gpus[2], "intel", "gpu-1", "00000000:C3:00.0", "");
+	bench_link(&watch.nv.bench, "/proc/20/fd/7", "/dev/dri/renderD128");
+	bench_link(&watch.nv.bench, "/proc/21/fd/7", "/dev/dri/renderD129");
+	bench_write(&watch.nv.bench, "/proc/22/comm", "other\n");
+	watch.nv.ops.dir_read = hide_fds_of_22;
+	put_client(&watch, 20, "0000:09:00.0", 1, 5, 5);
+	put_client(&watch, 21, "0000:c3:00.0", 1, 5, 5);
+	watch_open(&watch, NULL, 3);
+	gpus = tick(&watch, 1);
+	assert_int_equal(gpus[0].method, WTL_GPU_USE_FDINFO);
+	assert_int_equal(gpus[0].processes[0].weight, 0);
+	assert_int_equal(gpus[0].processes[0].use_ppm, UINT32_MAX);
+	put_client(&watch, 20, "0000:09:00.0", 1, 5 + SECOND / 2, 5 + SECOND / 10);
+	gpus = tick(&watch, 2);
+	assert_int_equal(gpus[0].n_processes, 1);
+	assert_int_equal(gpus[0].processes[0].pid, 20);
+	assert_true(gpus[0].processes[0].is_visible);
+	assert_int_equal(gpus[0].processes[0].weight, SECOND / 2 * 8 + SECOND / 10);
+	assert_int_equal(gpus[0].processes[0].use_ppm, 512500);
+	assert_non_null(strstr(gpus[0].reason, "other users"));
+	/* The one without a domain is left out. */
+	assert_string_equal(gpus[1].domain, "gpu-1");
+	assert_int_equal(gpus[1].processes[0].pid, 21);
+	assert_int_equal(gpus[1].processes[0].weight, 0);
+	assert_int_equal(watch.nv.lib_opens, 0);
+	done(&watch);
+}
+
+static void no_gpus(void **state)
+{
+	struct watch watch;
+	size_t n;
+
+	(void)state;
+	nv_empty(&watch.nv, "a100");
+	watch_open(&watch, NULL, 0);
+	tick(&watch, 1);
+	wtl_gpu_use_gpus(watch.use, &n);
+	assert_int_equal(n, 0);
+	done(&watch);
+	wtl_gpu_use_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(smoothing),
+		cmocka_unit_test(smoothing_is_bounded),
+		cmocka_unit_test(by_samples),
+		cmocka_unit_test(all_idle),
+		cmocka_unit_test(ended_processes_are_forgotten),
+		cmocka_unit_test(by_the_old_function),
+		cmocka_unit_test(samples_of_different_moments),
+		cmocka_unit_test(by_memory_under_mig),
+		cmocka_unit_test(nothing_is_known),
+		cmocka_unit_test(lost_and_back),
+		cmocka_unit_test(driver_away),
+		cmocka_unit_test(asleep),
+		cmocka_unit_test(in_a_container),
+		cmocka_unit_test(by_fdinfo),
+		cmocka_unit_test(no_gpus),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
