@@ -52,7 +52,7 @@ test-limits: test-gcc
 
 test-nojson:
 	$(call heading,gcc with -Werror without optional libraries: build)
-	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled)
+	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled -Dxml=disabled)
 	meson compile -C build-nojson
 
 test-clang:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -77,6 +78,29 @@ static void perf_ask(struct wtl_io *io)
 	io->ops->perf_close(io, file);
 }
 
+static void processes_ask(struct wtl_io *io)
+{
+	const int pids[] = {5, 1, 0, 77, 1234, 1, -1};
+	int64_t cpu_ns[sizeof(pids) / sizeof(pids[0])];
+	int rc = wtl_io_process_cpu(io, pids, cpu_ns, sizeof(pids) / sizeof(pids[0]));
+
+	check(rc <= 0);
+	check(rc < 0 || (cpu_ns[2] == -ESRCH && cpu_ns[6] == -ESRCH));
+}
+
+static void exits_ask(struct wtl_io *io, int exits)
+{
+	unsigned char buf[16];
+	ssize_t len;
+
+	for (int i = 0; i < 8; i++) {
+		len = wtl_io_exits_read(io, exits, buf, sizeof(buf));
+		check(len <= (ssize_t)sizeof(buf) && (exits >= 0 || len == -EBADF));
+	}
+	check(wtl_io_file_write(io, "/a", "1", 1) <= 0);
+	check(wtl_io_file_write(io, "/w", "1", 1) <= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wtl_err err = {0};
@@ -84,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct wtl_io *io;
 	struct wtl_buf list;
 	int64_t before = 0;
-	int rc = wtl_tape_parse((const char *)data, size, &tape, &err);
+	int exits, rc = wtl_tape_parse((const char *)data, size, &tape, &err);
 
 	if (rc < 0) {
 		check(rc == -WTL_EFORMAT && strncmp(err.text, "line ", 5) == 0);
@@ -92,13 +116,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	check(wtl_io_replay_tape(tape, &io, NULL) == 0);
 	wtl_buf_init(&list, 1 << 16);
+	exits = wtl_io_exits_open(io);
 	do {
 		files_ask(io, &list);
 		perf_ask(io);
 		lib_ask(io);
+		processes_ask(io);
+		exits_ask(io, exits);
 		check(wtl_io_mono_ns(io) >= before);
 		before = wtl_io_mono_ns(io);
 	} while (io->ops->wait_until(io, 0) != -WTL_ETAPE_END);
+	wtl_io_exits_close(io, exits);
 	wtl_buf_done(&list);
 	wtl_io_free(io);
 	return 0;

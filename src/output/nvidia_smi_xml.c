@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/nvidia_smi_xml.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "energy/units.h"
+#include "output/nvidia_smi.h"
+#include "output/nvidia_smi_field.h"
+
+enum { VALUE_MAX = 4096 };
+
+/* Text without control characters. XML cannot hold U+FFFE and U+FFFF either. */
+static void put_escaped(struct wtl_buf *buf, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '&')
+			wtl_buf_puts(buf, "&amp;");
+		else if (*text == '<')
+			wtl_buf_puts(buf, "&lt;");
+		else if (*text == '>')
+			wtl_buf_puts(buf, "&gt;");
+		else if (*text == '"')
+			wtl_buf_puts(buf, "&quot;");
+		else if (strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
+			 strncmp(text, "\xef\xbf\xbf", 3) == 0) {
+			wtl_buf_putc(buf, '?');
+			text += 2;
+		} else
+			wtl_buf_putc(buf, *text);
+	}
+}
+
+static void put_indent(struct wtl_buf *buf, size_t depth)
+{
+	while (depth-- > 0)
+		wtl_buf_putc(buf, '\t');
+}
+
+static void put_leaf(struct wtl_buf *buf, size_t depth, const char *name, size_t name_len,
+		     const char *value)
+{
+	put_indent(buf, depth);
+	wtl_buf_printf(buf, "<%.*s>", (int)name_len, name);
+	put_escaped(buf, value);
+	wtl_buf_printf(buf, "</%.*s>\n", (int)name_len, name);
+}
+
+static void put_text(struct wtl_buf *buf, size_t depth, const char *name, const char *text)
+{
+	char clean[VALUE_MAX];
+
+	wtl_text_clean(clean, sizeof(clean), text, strlen(text));
+	put_leaf(buf, depth, name, strlen(name), clean[0] ? clean : "N/A");
+}
+
+static void put_number(struct wtl_buf *buf, size_t depth, const char *name, uint64_t value,
+		       bool known, const char *suffix)
+{
+	char text[64] = "N/A";
+
+	if (known)
+		snprintf(text, sizeof(text), "%llu%s", (unsigned long long)value, suffix);
+	put_leaf(buf, depth, name, strlen(name), text);
+}
+
+/* A value that could not be made is no value of the document's either. */
+static void end_value(struct wtl_buf *buf, struct wtl_buf *value)
+{
+	if (value->error && !buf->error)
+		buf->error = value->error;
+	wtl_buf_done(value);
+}
+
+static void put_tag(struct wtl_buf *buf, size_t depth, const char *slash, const char *name,
+		    size_t len)
+{
+	put_indent(buf, depth);
+	wtl_buf_printf(buf, "<%s%.*s>\n", slash, (int)len, name);
+}
+
+static void put_migs(struct wtl_buf *buf, size_t depth, const struct wtl_gpu *gpu)
+{
+	if (gpu->n_migs == 0) {
+		put_text(buf, depth, "mig_devices", "None");
+		return;
+	}
+	put_tag(buf, depth, "", "mig_devices", 11);
+	for (size_t i = 0; i < gpu->n_migs; i++) {
+		const struct wtl_gpu_mig *mig = &gpu->migs[i];
+		bool knows_used = mig->memory_used_bytes != UINT64_MAX;
+
+		put_tag(buf, depth + 1, "", "mig_device", 10);
+		put_number(buf, depth + 2, "index", mig->index, true, "");
+		put_number(buf, depth + 2, "gpu_instance_id", mig->instance,
+			   mig->instance != UINT32_MAX, "");
+		put_number(buf, depth + 2, "compute_instance_id", mig->compute_instance,
+			   mig->compute_instance != UINT32_MAX, "");
+		put_tag(buf, depth + 2, "", "fb_memory_usage", 15);
+		put_number(buf, depth + 3, "total", wtl_smi_to_mib(mig->memory_total_bytes),
+			   mig->memory_total_bytes != UINT64_MAX, " MiB");
+		put_number(buf, depth + 3, "used", wtl_smi_to_mib(mig->memory_used_bytes),
+			   knows_used, " MiB");
+		put_tag(buf, depth + 2, "/", "fb_memory_usage", 15);
+		put_tag(buf, depth + 1, "/", "mig_device", 10);
+	}
+	put_tag(buf, depth, "/", "mig_devices", 11);
+}
+
+static void put_processes(struct wtl_buf *buf, size_t depth, const struct wtl_gpu *gpu)
+{
+	put_tag(buf, depth, "", "processes", 9);
+	for (size_t i = 0; i < gpu->n_processes; i++) {
+		const struct wtl_gpu_process *process = &gpu->processes[i];
+
+		put_tag(buf, depth + 1, "", "process_info", 12);
+		put_number(buf, depth + 2, "gpu_instance_id", process->instance,
+			   process->instance != UINT32_MAX, "");
+		put_number(buf, depth + 2, "compute_instance_id", process->compute_instance,
+			   process->compute_instance != UINT32_MAX, "");
+		put_number(buf, depth + 2, "pid", (uint64_t)process->pid, process->pid > 0, "");
+		put_text(buf, depth + 2, "type", wtl_smi_process_type(process));
+		put_text(buf, depth + 2, "process_name", wtl_smi_process_program(process));
+		put_number(buf, depth + 2, "used_memory", wtl_smi_to_mib(process->memory_bytes),
+			   process->memory_bytes != UINT64_MAX, " MiB");
+		put_tag(buf, depth + 1, "/", "process_info", 12);
+	}
+	put_tag(buf, depth, "/", "processes", 9);
+}
+
+static void put_field(struct wtl_buf *buf, size_t depth, const char *name,
+		      const struct wtl_smi_element *element, const struct wtl_smi_row *row)
+{
+	const struct wtl_smi_field *field =
+		wtl_smi_field_find(&wtl_smi_query_gpu, element->field, strlen(element->field));
+	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_ABSENT);
+	struct wtl_buf value;
+
+	wtl_buf_init(&value, VALUE_MAX);
+	if (field)
+		answer = field->kind->print(&value, row, field);
+	if (answer.status != WATTLE_STATUS_OK) {
+		const char *words = wtl_smi_unknown(answer);
+
+		wtl_buf_puts(&value, words ? words : "N/A");
+	} else if (element->suffix) {
+		wtl_buf_puts(&value, element->suffix);
+	} else if (field->unit) {
+		wtl_buf_printf(&value, " %s", field->unit);
+	}
+	put_leaf(buf, depth, name, strlen(name), wtl_buf_str(&value));
+	end_value(buf, &value);
+}
+
+static size_t shared_folders(const char *a, const char *b)
+{
+	size_t shared = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			shared = i + 1;
+	return shared;
+}
+
+static size_t count_folders(const char *path, size_t from)
+{
+	size_t n = 0;
+
+	for (const char *at = path + from; (at = strchr(at, '/')); at++)
+		n++;
+	return n;
+}
+
+/* Closes the folders of `from` that `to` is not in, and opens those that only `to` is in. */
+static void walk(struct wtl_buf *buf, size_t depth, const char *from, const char *to)
+{
+	size_t shared = shared_folders(from, to), open = count_folders(from, 0);
+	size_t keep = open - count_folders(from, shared);
+	const char *end = strrchr(from, '/');
+
+	for (; open > keep; open--) {
+		const char *begin = end;
+
+		while (begin > from && begin[-1] != '/')
+			begin--;
+		put_tag(buf, depth + open - 1, "/", begin, (size_t)(end - begin));
+		end = begin > from ? begin - 1 : begin;
+	}
+	for (const char *at = to + shared, *slash; (slash = strchr(at, '/')); at = slash + 1)
+		put_tag(buf, depth + open++, "", at, (size_t)(slash - at));
+}
+
+static void put_gpu(struct wtl_buf *buf, const struct wtl_smi_row *row)
+{
+	const struct wtl_smi_element *element;
+	const char *before = "";
+
+	for (element = wtl_smi_elements; element->path; element++) {
+		const char *name = strrchr(element->path, '/');
+		size_t depth = 2 + count_folders(element->path, 0);
+
+		walk(buf, 2, before, element->path);
+		before = element->path;
+		name = name ? name + 1 : element->path;
+		if (strcmp(element->field, "*mig") == 0)
+			put_migs(buf, depth, row->gpu);
+		else if (strcmp(element->field, "*processes") == 0)
+			put_processes(buf, depth, row->gpu);
+		else if (element->field[0] == '=')
+			put_text(buf, depth, name, element->field + 1);
+		else
+			put_field(buf, depth, name, element, row);
+	}
+	walk(buf, 2, before, "");
+}
+
+/* As asctime() has it: "Mon Oct 13 00:25:36 2025". */
+static void put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns)
+{
+	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
+	struct tm tm;
+	char text[64];
+
+	if (!localtime_r(&seconds, &tm) || !asctime_r(&tm, text)) {
+		buf->error = -EOVERFLOW;
+		return;
+	}
+	text[strcspn(text, "\n")] = '\0';
+	put_text(buf, 1, "timestamp", text);
+}
+
+static void put_id(struct wtl_buf *buf, const struct wtl_smi_row *row)
+{
+	const struct wtl_smi_field *field =
+		wtl_smi_field_find(&wtl_smi_query_gpu, "pci.bus_id", 10);
+
+	struct wtl_buf id;
+
+	wtl_buf_init(&id, VALUE_MAX);
+	if (field->kind->print(&id, row, field).status != WATTLE_STATUS_OK)
+		wtl_buf_puts(&id, "N/A");
+	wtl_buf_puts(buf, "\t<gpu id=\"");
+	put_escaped(buf, wtl_buf_str(&id));
+	wtl_buf_puts(buf, "\">\n");
+	end_value(buf, &id);
+}
+
+int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look)
+{
+	wtl_buf_puts(buf, "<?xml version=\"1.0\" ?>\n"
+			  "<!DOCTYPE nvidia_smi_log SYSTEM \"nvsmi_device_v12.dtd\">\n"
+			  "<nvidia_smi_log>\n");
+	put_timestamp(buf, look->t_utc_ns);
+	put_text(buf, 1, "driver_version", look->driver);
+	put_text(buf, 1, "cuda_version", look->cuda);
+	put_number(buf, 1, "attached_gpus", look->n_attached, true, "");
+	for (size_t i = 0; i < look->n_gpus; i++) {
+		struct wtl_smi_row row = {.look = look, .gpu = &look->gpus[i]};
+
+		put_id(buf, &row);
+		put_gpu(buf, &row);
+		wtl_buf_puts(buf, "\t</gpu>\n");
+	}
+	wtl_buf_puts(buf, "</nvidia_smi_log>\n");
+	return buf->error;
+}
