@@ -209,7 +209,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 	if (!meter)
 		return;
 	wtl_meter_stop_sampler(meter);
-	io_unused = wtl_meter_close_sensors(meter);
+	io_unused = wtl_meter_close_sensors(meter) && !meter->io_lent;
 	if (io_unused)
 		wtl_io_free(meter->env.io);
 	wtl_meter_close_windows(meter);

@@ -85,6 +85,7 @@ struct wattle_meter {
 	bool stop;
 	int64_t interval_ns;
 	bool is_tape; /* a tick goes on to its next frame */
+	bool io_lent; /* somebody beside the meter never gives the io back: it is not freed */
 
 	struct wattle_options options; /* the caller's, for the log callback */
 };
@@ -95,6 +96,10 @@ struct wattle_meter {
  */
 int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
 		  struct wattle_meter **ret_meter, struct wtl_err *err);
+
+/* wattle_window_read() as of the last sample: takes none. */
+int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		    struct wattle_energy *ret_energies, size_t n_energies);
 
 /* The parts of the meter; all with the lock held. */
 int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_options *options,

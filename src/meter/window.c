@@ -270,6 +270,21 @@ int wattle_window_read(struct wattle_meter *meter, const char *name,
 			       n_energies);
 }
 
+int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		    struct wattle_energy *ret_energies, size_t n_energies)
+{
+	struct wtl_window *window;
+
+	if (!name_is_good(name))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	window = find_named(meter, name);
+	if (window)
+		tell(meter, window, ret_window, ret_energies, n_energies);
+	pthread_mutex_unlock(&meter->lock);
+	return window ? 0 : -WATTLE_E_NO_WINDOW;
+}
+
 int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
 		      struct wattle_energy *ret_energies, size_t n_energies)
 {

@@ -240,7 +240,7 @@ void wtl_names_read_some(struct wtl_workload *workload)
 			turn_read(workload, roster->used[i]);
 			left--;
 		}
-	if (workload->has_unread)
+	if (workload->has_unread && !workload->options.names_on_use)
 		left = unread_read(workload, left);
 	turn_go(workload, left < AGAIN_MAX ? left : AGAIN_MAX);
 }

@@ -23,6 +23,7 @@ struct wtl_workload_options {
 	uint32_t max_slots;	 /* 0: 65536 */
 	uint32_t max_exited;	 /* ended processes with an account of their own; 0: 4096 */
 	uint32_t reads_per_look; /* processes whose names are read in one look; 0: 256 */
+	bool names_on_use;	 /* those of processes that do nothing are not read */
 	bool without_exits;	 /* as if there was no privilege for exit records */
 };
 

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+#include "meter/consumers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "energy/attribution.h"
+#include "energy/units.h"
+#include "meter/consumers_state.h"
+#include "meter/meter.h"
+
+/* ---- Opening ---- */
+
+static enum wtl_divided how_divided(const struct wattle_domain *domain)
+{
+	switch (domain->kind) {
+	case WATTLE_KIND_CPU:
+	case WATTLE_KIND_CORE:
+	case WATTLE_KIND_DRAM:
+	case WATTLE_KIND_SOC:
+		return WTL_DIVIDED_BY_CPU;
+	case WATTLE_KIND_GPU:
+	case WATTLE_KIND_GPU_MEMORY:
+		return WTL_DIVIDED_BY_GPU;
+	case WATTLE_KIND_UNCORE:
+	case WATTLE_KIND_PLATFORM:
+	case WATTLE_KIND_MODULE:
+	case WATTLE_KIND_BATTERY:
+	case WATTLE_KIND_BOARD:
+	case WATTLE_KINDS:
+		break;
+	}
+	return WTL_DIVIDED_NOT;
+}
+
+static int open_domains(struct wtl_consumers *consumers)
+{
+	const struct wtl_machine *machine = &consumers->meter->machine;
+	size_t n = wattle_meter_domains(consumers->meter);
+
+	consumers->domains = calloc(n + 1, sizeof(*consumers->domains));
+	consumers->scratch = calloc(n + 1, sizeof(*consumers->scratch));
+	if (!consumers->domains || !consumers->scratch)
+		return -ENOMEM;
+	consumers->n_domains = n;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_divided_domain *divided = &consumers->domains[i];
+		struct wattle_domain domain;
+
+		wattle_meter_domain(consumers->meter, i, &domain);
+		divided->name = domain.name;
+		divided->in_total = domain.in_total;
+		divided->by = how_divided(&domain);
+		divided->gpu = -1;
+		divided->learner = wtl_baseline_learner_new();
+		if (!divided->learner)
+			return -ENOMEM;
+		if (divided->by == WTL_DIVIDED_BY_CPU)
+			wtl_baseline_learner_limit(divided->learner,
+						   wtl_baseline_use_max_ppm(machine->n_cpus));
+	}
+	return 0;
+}
+
+int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
+		      const struct wtl_consumers_options *options,
+		      struct wtl_consumers **ret_consumers, struct wtl_err *err)
+{
+	const struct wtl_workload_options workload = {
+		.subreaper_pid = options->subreaper_pid,
+		.max_exited = (uint32_t)options->max_exited,
+		.names_on_use = options->names_on_use,
+	};
+	struct wtl_env env = {.io = io, .log = meter->env.log};
+	struct wtl_consumers *consumers = calloc(1, sizeof(*consumers));
+	int rc = consumers ? 0 : -ENOMEM;
+
+	if (rc == 0) {
+		consumers->meter = meter;
+		consumers->io = io;
+		rc = open_domains(consumers);
+	}
+	if (rc == 0)
+		rc = wtl_workload_new(&env, &workload, &consumers->workload, err);
+	if (rc == 0) {
+		consumers->attribution = wtl_attribution_new(
+			consumers->n_domains, wtl_workload_capacity(consumers->workload));
+		rc = consumers->attribution ? 0 : -ENOMEM;
+	}
+	if (rc == 0)
+		rc = wtl_consumers_open_gpus(consumers, &env, options, err);
+	if (rc < 0) {
+		wtl_consumers_free(consumers);
+		return wtl_err_set(err, rc, "processes", NULL, "cannot be followed: %s",
+				   wtl_err_text(rc));
+	}
+	*ret_consumers = consumers;
+	return 0;
+}
+
+bool wtl_consumers_free(struct wtl_consumers *consumers)
+{
+	bool is_quiet;
+
+	if (!consumers)
+		return true;
+	is_quiet = wtl_consumers_close_gpus(consumers);
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		wtl_baseline_learner_free(consumers->domains[i].learner);
+	wtl_attribution_free(consumers->attribution);
+	wtl_workload_free(consumers->workload);
+	free(consumers->domains);
+	free(consumers->scratch);
+	free(consumers->recents);
+	free(consumers);
+	return is_quiet;
+}
+
+/* ---- Billing ---- */
+
+static bool make_room(struct wtl_consumers *consumers)
+{
+	size_t capacity = wtl_workload_capacity(consumers->workload);
+	struct wtl_recent *recents;
+
+	if (wtl_attribution_grow(consumers->attribution, capacity) < 0)
+		return false;
+	if (capacity <= consumers->n_recents)
+		return true;
+	recents = realloc(consumers->recents, capacity * sizeof(*recents));
+	if (!recents)
+		return false;
+	memset(recents + consumers->n_recents, 0,
+	       (capacity - consumers->n_recents) * sizeof(*recents));
+	consumers->recents = recents;
+	consumers->n_recents = capacity;
+	return true;
+}
+
+static void take_look(struct wtl_consumers *consumers)
+{
+	const struct wtl_workload_look *look;
+
+	wtl_workload_tick(consumers->workload);
+	/* Without room, slots beyond it count as unseen. */
+	make_room(consumers);
+	look = wtl_workload_look(consumers->workload);
+	for (size_t i = 0; i < look->n_folds; i++) {
+		const struct wtl_fold *fold = &look->folds[i];
+
+		wtl_attribution_fold(consumers->attribution, fold->from, fold->into);
+		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
+	}
+	wtl_consumers_look_at_gpus(consumers);
+	make_room(consumers);
+}
+
+void wtl_consumers_begin(struct wtl_consumers *consumers)
+{
+	take_look(consumers);
+	wtl_workload_reset(consumers->workload);
+	wtl_consumers_reset_gpus(consumers);
+	wtl_attribution_reset(consumers->attribution);
+	make_room(consumers);
+	for (size_t i = 0; i < consumers->n_domains; i++) {
+		consumers->domains[i].billed_uj = 0;
+		consumers->domains[i].billed_ns = 0;
+		consumers->domains[i].gain = 0.0;
+	}
+}
+
+int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
+{
+	int rc = wtl_workload_follow_tree(consumers->workload, pid);
+
+	make_room(consumers);
+	return rc;
+}
+
+void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
+			       unsigned budget)
+{
+	wtl_workload_read_memory(consumers->workload, slots, n, budget);
+}
+
+/* One domain's energy over the interval, and who used it. */
+struct bill {
+	uint64_t energy_uj;
+	int64_t duration_ns;
+	const struct wtl_use *uses;
+	size_t n_uses;
+	uint32_t use_ppm; /* of the capacity */
+};
+
+static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
+
+/* Everybody's part of the interval's power, for those who watch. */
+static void note_recent(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
+			const struct bill *bill)
+{
+	enum wtl_part part = domain->by == WTL_DIVIDED_BY_GPU ? WTL_PART_GPU : WTL_PART_CPU;
+	struct wtl_baseline baseline;
+	double full_uw, dynamic_uw, sum = 0.0;
+
+	if (!domain->in_total || bill->duration_ns < WTL_POWER_MIN_NS)
+		return;
+	wtl_baseline_learner_get(domain->learner, &baseline);
+	full_uw = (double)wtl_power_uw(bill->energy_uj, bill->duration_ns);
+	dynamic_uw = full_uw > (double)baseline.idle_uw ? full_uw - (double)baseline.idle_uw : 0.0;
+	for (size_t i = 0; i < bill->n_uses; i++)
+		sum += (double)bill->uses[i].weight;
+	for (size_t i = 0; i < bill->n_uses && sum > 0.0; i++) {
+		const struct wtl_use *use = &bill->uses[i];
+		double share = (double)use->weight / sum;
+		struct wtl_recent *recent;
+
+		if (use->slot >= consumers->n_recents)
+			continue;
+		recent = &consumers->recents[use->slot];
+		if (recent->interval != consumers->interval)
+			*recent = (struct wtl_recent){.interval = consumers->interval};
+		recent->lacks_baseline |= !baseline.is_known;
+		recent->full_uw[part] += (uint64_t)(share * full_uw);
+		recent->dynamic_uw[part] += (uint64_t)(share * dynamic_uw);
+		recent->full_uw[WTL_PART_ALL] += (uint64_t)(share * full_uw);
+		recent->dynamic_uw[WTL_PART_ALL] += (uint64_t)(share * dynamic_uw);
+	}
+}
+
+/* All of it where it is not known, so that nothing is learned from it. */
+static uint32_t cpu_use_ppm(const struct wtl_workload_look *look)
+{
+	if (look->capacity_ns <= 0)
+		return 1000000;
+	return (uint32_t)(1e6 * (double)look->busy_ns / (double)look->capacity_ns);
+}
+
+static void divide(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
+		   struct bill *bill)
+{
+	const struct wtl_workload_look *look = wtl_workload_look(consumers->workload);
+
+	switch (domain->by) {
+	case WTL_DIVIDED_BY_CPU:
+		bill->uses = look->uses;
+		bill->n_uses = look->n_uses;
+		bill->use_ppm = cpu_use_ppm(look);
+		return;
+	case WTL_DIVIDED_BY_GPU:
+		bill->n_uses =
+			wtl_consumers_gpu_uses(consumers, domain, &bill->uses, &bill->use_ppm);
+		return;
+	case WTL_DIVIDED_NOT:
+		break;
+	}
+	/* Whatever it is, with the processors at rest it is at rest, too. */
+	bill->uses = &unseen_alone;
+	bill->n_uses = 1;
+	bill->use_ppm = cpu_use_ppm(look);
+}
+
+static void bill_domain(struct wtl_consumers *consumers, size_t i,
+			const struct wattle_energy *energy, int64_t t_utc_ns)
+{
+	struct wtl_divided_domain *domain = &consumers->domains[i];
+	struct bill bill = {.n_uses = 0};
+
+	if (!energy->has_energy)
+		return;
+	divide(consumers, domain, &bill);
+	if (energy->measured_ns > domain->billed_ns)
+		bill.duration_ns = energy->measured_ns - domain->billed_ns;
+	if (energy->energy_uj > domain->billed_uj)
+		bill.energy_uj = energy->energy_uj - domain->billed_uj;
+	note_recent(consumers, domain, &bill);
+	wtl_attribution_add(consumers->attribution, i, bill.energy_uj, bill.duration_ns, bill.uses,
+			    bill.n_uses);
+	/* The newest stretch of sampled power is an estimate, and may have been too high. */
+	if (energy->energy_uj < domain->billed_uj)
+		wtl_attribution_settle(consumers->attribution, i, energy->energy_uj);
+	else
+		wtl_baseline_learner_add(domain->learner, bill.energy_uj, bill.duration_ns,
+					 bill.use_ppm, t_utc_ns);
+	domain->billed_uj = energy->energy_uj;
+	domain->billed_ns += bill.duration_ns;
+	if (energy->energy_uj > 0)
+		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
+}
+
+void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
+			int64_t t_utc_ns)
+{
+	take_look(consumers);
+	consumers->interval++;
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		bill_domain(consumers, i, &energies[i], t_utc_ns);
+}
+
+/* ---- Idle baselines ---- */
+
+int wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
+			   struct wtl_baseline *ret_baseline)
+{
+	if (domain >= consumers->n_domains)
+		return -ERANGE;
+	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
+	return 0;
+}
+
+void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
+				const struct wtl_baseline *baseline)
+{
+	if (domain < consumers->n_domains)
+		wtl_baseline_learner_start(consumers->domains[domain].learner, baseline);
+}

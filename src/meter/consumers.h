@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_METER_CONSUMERS_H
+#define WTL_METER_CONSUMERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/io.h"
+#include "energy/baseline.h"
+#include "energy/consumer.h"
+#include "energy/ledger.h"
+#include "workload/workload.h"
+
+struct wtl_err;
+
+/*
+ * Who used the energy of a window: follows the machine's processes beside a meter and bills the
+ * window's energies to them (DESIGN 5). CPU packages, cores, DRAM and SoCs are billed by CPU time,
+ * GPUs by their processes' use of them; the energy of any other domain is idle or unattributed.
+ *
+ *	wtl_consumers_begin(consumers);
+ *	wattle_window_begin(meter, "run");
+ *	… about once a second:
+ *	wattle_window_read(meter, "run", &window, energies, n);
+ *	wtl_consumers_bill(consumers, energies, window.begin_utc_ns + window.duration_ns);
+ *	… and at last the same with wattle_window_end().
+ *
+ * The accounts of a domain then add up to its energies[] to the microjoule. One thread at a time.
+ */
+struct wtl_consumers;
+
+struct wtl_consumers_options {
+	const char *nvml_path; /* as in struct wattle_options */
+	int subreaper_pid;     /* processes that this one adopts belong to the command; 0: none */
+	size_t max_exited;     /* ended processes with an account of their own; 0: 4096 */
+	bool names_on_use;     /* names of processes that use nothing are not read: it takes time */
+	bool without_threads;  /* GPUs' drivers are waited for: on a tape, which has one order */
+};
+
+/* The domains are the meter's, in its order; both must outlive the consumers. 0, -ENOMEM, … */
+int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
+		      const struct wtl_consumers_options *options,
+		      struct wtl_consumers **ret_consumers, struct wtl_err *err);
+/* NULL is fine. false: a driver's answer is still waited for in a thread that is left behind, and the
+ * io must outlive it. */
+bool wtl_consumers_free(struct wtl_consumers *consumers);
+
+/* A window is about to begin: all accounts are 0. */
+void wtl_consumers_begin(struct wtl_consumers *consumers);
+
+/* From now on this process, its descendants and whom the subreaper adopts are "the command". 0, or
+ * -ESRCH and the like: it has ended already, say. */
+int wtl_consumers_follow(struct wtl_consumers *consumers, int pid);
+
+/* Bills what was used since the last call. energies are the window's so far, one a domain. */
+void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
+			int64_t t_utc_ns);
+
+/* Reads the memory of the processes in slots[], or (n is 0) of all in turn, `budget` at most: slow. */
+void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
+			       unsigned budget);
+
+/* ---- Idle baselines ---- */
+
+/* Learned in this or an earlier session. -ERANGE past the last domain. */
+int wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
+			   struct wtl_baseline *ret_baseline);
+/* What an earlier session learned, before any billing. */
+void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
+				const struct wtl_baseline *baseline);
+
+/* ---- Reading the accounts ---- */
+
+/* Which energies of a consumer: of all counted domains, or of a part of them. */
+enum wtl_part { WTL_PART_ALL, WTL_PART_CPU /* and DRAM */, WTL_PART_GPU, WTL_PARTS };
+
+struct wtl_consumer_energy {
+	bool has_dynamic; /* an idle baseline is known for every domain that was billed */
+	uint64_t full_uj, dynamic_uj;
+	uint64_t uncertainty_uj; /* of the dynamic part, else of the full one: k = 2 */
+};
+
+/* Slots go from 0 to wtl_consumers_slots() - 1; NULL for one that is not in use, or is no process. */
+size_t wtl_consumers_slots(const struct wtl_consumers *consumers);
+const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot);
+
+/* Since the window's begin, in counted domains: in_total ones (domain < 0), or one domain. */
+void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
+			  struct wtl_consumer_energy *ret_energy);
+void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
+				 struct wtl_consumer_energy *ret_energy);
+/* The same over the last billed interval, as power; has_dynamic as above. false: not billed yet. */
+struct wtl_consumer_power {
+	bool has_dynamic;
+	uint64_t full_uw, dynamic_uw;
+};
+bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
+			 struct wtl_consumer_power *ret_power);
+
+/* The command: all consumers with is_in_tree together. */
+struct wtl_command_account {
+	struct wtl_consumer_energy all, cpu, gpu;
+	int64_t cpu_ns;
+	uint64_t n_processes;
+};
+void wtl_consumers_command(const struct wtl_consumers *consumers,
+			   struct wtl_command_account *ret_account);
+
+/* Closed (wtl_ledger_closed()) and with the total of the last billed energies. */
+void wtl_consumers_ledger(const struct wtl_consumers *consumers, size_t domain,
+			  struct wtl_ledger *ret_ledger);
+
+/* How processes are followed, and what more privilege would add. */
+const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers);
+
+/* How a domain is divided: "cpu-time", "sm-use", "fdinfo", "memory (a guess)", or NULL: it is not. */
+const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t domain);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* GPUs' energy is divided by who uses them: their drivers know pids, the accounts slots. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meter/consumers_state.h"
+#include "meter/meter.h"
+#include "sensors/gpu_info.h"
+
+#define ALL_PPM 1000000
+
+/* Those listed, and those listed the last time. */
+enum { USES_MAX = 2 * WTL_GPU_USE_PROCESSES_MAX };
+
+static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
+
+/* gpu-0-memory lies in gpu-0, and is used by the same processes. */
+static bool is_of_gpu(const char *domain, const char *gpu)
+{
+	size_t len = strlen(gpu);
+
+	return strncmp(domain, gpu, len) == 0 && (domain[len] == '\0' || domain[len] == '-');
+}
+
+static void match_domains(struct wtl_consumers *consumers)
+{
+	size_t n;
+	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
+
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		for (size_t k = 0; k < n; k++)
+			if (consumers->domains[i].by == WTL_DIVIDED_BY_GPU &&
+			    is_of_gpu(consumers->domains[i].name, gpus[k].domain))
+				consumers->domains[i].gpu = (int)k;
+}
+
+static bool has_gpus(const struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		if (consumers->domains[i].by == WTL_DIVIDED_BY_GPU)
+			return true;
+	return false;
+}
+
+/* Which GPUs there are is asked once. */
+static int open_use(const struct wtl_consumers *consumers, const struct wtl_env *env,
+		    const char *nvml_path, struct wtl_gpu_use **ret_use, struct wtl_err *err)
+{
+	const struct wtl_source_options how = {.nvml_path = nvml_path,
+					       .machine = &consumers->meter->machine};
+	const struct wtl_gpu *gpus;
+	struct wtl_gpu_reader *reader;
+	size_t n;
+	int rc = wtl_gpu_reader_new(env, &how, &reader, err);
+
+	if (rc < 0)
+		return rc;
+	gpus = wtl_gpu_reader_gpus(reader, &n);
+	rc = wtl_gpu_use_new(env, nvml_path, gpus, n, ret_use, err);
+	wtl_gpu_reader_free(reader);
+	return rc;
+}
+
+static int open_divisions(struct wtl_consumers *consumers)
+{
+	size_t n;
+
+	wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
+	consumers->gpu_slots =
+		calloc(n * WTL_GPU_USE_PROCESSES_MAX + 1, sizeof(*consumers->gpu_slots));
+	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
+	if (!consumers->gpu_slots || !consumers->gpu_divisions)
+		return -ENOMEM;
+	consumers->n_gpus = n;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
+
+		division->uses = calloc(USES_MAX, sizeof(*division->uses));
+		division->seen = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->seen));
+		division->before = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->before));
+		if (!division->uses || !division->seen || !division->before)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,
+			    const struct wtl_consumers_options *options, struct wtl_err *err)
+{
+	struct wtl_gpu_use *use;
+	int rc;
+
+	if (!has_gpus(consumers))
+		return 0;
+	rc = open_use(consumers, env, options->nvml_path, &use, err);
+	if (rc == 0)
+		rc = wtl_gpu_watch_new(env->io, use, !options->without_threads,
+				       &consumers->gpu_watch);
+	if (rc == 0)
+		rc = open_divisions(consumers);
+	if (rc == 0)
+		match_domains(consumers);
+	return rc;
+}
+
+bool wtl_consumers_close_gpus(struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < consumers->n_gpus; i++) {
+		free(consumers->gpu_divisions[i].uses);
+		free(consumers->gpu_divisions[i].seen);
+		free(consumers->gpu_divisions[i].before);
+	}
+	free(consumers->gpu_divisions);
+	free(consumers->gpu_slots);
+	return wtl_gpu_watch_free(consumers->gpu_watch);
+}
+
+/* The account of a GPU's process: one that has ended meanwhile is nobody that can be seen. */
+static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_use_process *process)
+{
+	char name[32];
+	int64_t slot;
+
+	if (process->is_visible) {
+		slot = wtl_workload_find(consumers->workload, process->pid);
+	} else {
+		snprintf(name, sizeof(name), "host pid %d", process->pid);
+		slot = wtl_workload_outsider(consumers->workload, process->pid, name);
+	}
+	return slot < 0 ? WTL_SLOT_UNSEEN : (uint32_t)slot;
+}
+
+/* A process may be on several GPUs: its figures are their sums. */
+static void note_process(struct wtl_consumers *consumers, uint32_t slot,
+			 const struct wtl_gpu_use_process *process)
+{
+	const struct wtl_consumer *consumer = wtl_workload_consumer(consumers->workload, slot);
+	uint64_t memory_bytes = process->memory_bytes;
+	uint32_t use_ppm = process->use_ppm;
+
+	if (!consumer)
+		return;
+	if (consumer->gpu_memory_bytes != UINT64_MAX)
+		memory_bytes = memory_bytes == UINT64_MAX
+				       ? consumer->gpu_memory_bytes
+				       : memory_bytes + consumer->gpu_memory_bytes;
+	if (consumer->gpu_ppm != UINT32_MAX)
+		use_ppm = use_ppm == UINT32_MAX ? consumer->gpu_ppm : use_ppm + consumer->gpu_ppm;
+	wtl_workload_set_gpu(consumers->workload, slot, memory_bytes, use_ppm);
+	consumers->gpu_slots[consumers->n_gpu_slots++] = slot;
+}
+
+static void forget_figures(struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < consumers->n_gpu_slots; i++)
+		if (wtl_workload_consumer(consumers->workload, consumers->gpu_slots[i]))
+			wtl_workload_set_gpu(consumers->workload, consumers->gpu_slots[i],
+					     UINT64_MAX, UINT32_MAX);
+	consumers->n_gpu_slots = 0;
+}
+
+/* ---- Who used a GPU since the last look ---- */
+
+static const struct wtl_gpu_seen *find_seen(const struct wtl_gpu_seen seen[], size_t n, int pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (seen[i].pid == pid)
+			return &seen[i];
+	return NULL;
+}
+
+static void add_use(struct wtl_gpu_division *division, uint32_t slot, uint64_t weight)
+{
+	size_t i = 0;
+
+	while (i < division->n_uses && division->uses[i].slot != slot)
+		i++;
+	if (i == division->n_uses)
+		division->uses[division->n_uses++] = (struct wtl_use){.slot = slot};
+	division->uses[i].weight += weight;
+}
+
+/* The newest list, and nobody has used anything yet. Returns the length of the one before. */
+static size_t begin_list(struct wtl_gpu_division *division)
+{
+	struct wtl_gpu_seen *before = division->seen;
+	size_t n_before = division->n_seen;
+
+	division->seen = division->before;
+	division->before = before;
+	division->n_seen = 0;
+	division->n_uses = 0;
+	division->use_ppm = 0;
+	return n_before;
+}
+
+static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division *division,
+		       const struct wtl_gpu_use_gpu *gpu)
+{
+	size_t n_before = begin_list(division);
+	uint64_t use_ppm = 0;
+
+	for (size_t i = 0; i < gpu->n_processes; i++) {
+		const struct wtl_gpu_use_process *process = &gpu->processes[i];
+		const struct wtl_gpu_seen *before =
+			find_seen(division->before, n_before, process->pid);
+		uint32_t slot = slot_of(consumers, process);
+
+		/* Listed when its driver was asked, and ended since. */
+		if (slot == WTL_SLOT_UNSEEN && before)
+			slot = before->slot;
+		note_process(consumers, slot, process);
+		add_use(division, slot, process->weight);
+		use_ppm += process->use_ppm == UINT32_MAX ? ALL_PPM : process->use_ppm;
+		division->seen[division->n_seen++] = (struct wtl_gpu_seen){
+			.pid = process->pid, .slot = slot, .weight = process->weight};
+	}
+	division->use_ppm = use_ppm < ALL_PPM ? (uint32_t)use_ppm : ALL_PPM;
+	/* Who is not listed any more ended somewhere in between: on average half way. */
+	for (size_t i = 0; i < n_before; i++) {
+		const struct wtl_gpu_seen *ended = &division->before[i];
+
+		if (!find_seen(division->seen, division->n_seen, ended->pid))
+			add_use(division, ended->slot, ended->weight / 2);
+	}
+}
+
+void wtl_consumers_look_at_gpus(struct wtl_consumers *consumers)
+{
+	const struct wtl_gpu_use_gpu *gpus;
+
+	if (!consumers->gpu_watch)
+		return;
+	wtl_gpu_watch_exchange(consumers->gpu_watch);
+	forget_figures(consumers);
+	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &consumers->n_gpus);
+	for (size_t i = 0; i < consumers->n_gpus; i++)
+		divide_gpu(consumers, &consumers->gpu_divisions[i], &gpus[i]);
+}
+
+void wtl_consumers_fold_gpus(struct wtl_consumers *consumers, uint32_t from, uint32_t into)
+{
+	for (size_t i = 0; i < consumers->n_gpus; i++) {
+		struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
+
+		for (size_t k = 0; k < division->n_seen; k++)
+			if (division->seen[k].slot == from)
+				division->seen[k].slot = into;
+	}
+}
+
+void wtl_consumers_reset_gpus(struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < consumers->n_gpus; i++) {
+		struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
+		size_t kept = 0;
+
+		for (size_t k = 0; k < division->n_seen; k++)
+			if (wtl_workload_consumer(consumers->workload, division->seen[k].slot))
+				division->seen[kept++] = division->seen[k];
+		division->n_seen = kept;
+	}
+}
+
+static const struct wtl_gpu_use_gpu *gpu_of(const struct wtl_consumers *consumers,
+					    const struct wtl_divided_domain *domain)
+{
+	size_t n;
+	const struct wtl_gpu_use_gpu *gpus;
+
+	if (!consumers->gpu_watch || domain->gpu < 0)
+		return NULL;
+	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
+	return (size_t)domain->gpu < n ? &gpus[domain->gpu] : NULL;
+}
+
+size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
+			      const struct wtl_divided_domain *domain,
+			      const struct wtl_use **ret_uses, uint32_t *ret_use_ppm)
+{
+	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
+	const struct wtl_gpu_division *division;
+
+	*ret_uses = &unseen_alone;
+	*ret_use_ppm = ALL_PPM;
+	if (!gpu || gpu->method == WTL_GPU_USE_NONE)
+		return 1;
+	division = &consumers->gpu_divisions[domain->gpu];
+	*ret_uses = division->uses;
+	*ret_use_ppm = division->use_ppm;
+	return division->n_uses;
+}
+
+bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,
+				const struct wtl_divided_domain *domain)
+{
+	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
+
+	return gpu && gpu->method == WTL_GPU_USE_MEMORY;
+}
+
+const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
+				     const struct wtl_divided_domain *domain)
+{
+	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
+
+	return gpu ? wtl_gpu_use_method_name(gpu->method) : NULL;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* What the accounts of consumers say. */
+#include <math.h>
+#include <string.h>
+
+#include "meter/consumers_state.h"
+
+/*
+ * How much the energy for a unit of a weight differs from one consumer to another, relative standard
+ * deviation (judgement). A second of CPU time draws 1 to 1.6 times as much, by how much of it are
+ * vector instructions: evenly spread, that is 0.13 (bench_attribution.py shows what it covers). SM use
+ * says nothing of how full the SMs are; memory says next to nothing.
+ */
+#define SPREAD_CPU_TIME	  0.13
+#define SPREAD_GPU_USE	  0.20
+#define SPREAD_GPU_MEMORY 0.50
+
+/* Standard uncertainties of a consumer's energy, by what causes them. */
+struct doubts {
+	double gain_uj; /* added up as they are: sensors of one kind err alike */
+	double idle_uj, weight_uj;
+};
+
+static double spread_of(const struct wtl_consumers *consumers,
+			const struct wtl_divided_domain *domain)
+{
+	if (domain->by != WTL_DIVIDED_BY_GPU)
+		return SPREAD_CPU_TIME;
+	return wtl_consumers_gpu_is_guess(consumers, domain) ? SPREAD_GPU_MEMORY : SPREAD_GPU_USE;
+}
+
+/*
+ * Of a consumer with the share s of all use, relative and standard: whoever has it all is right
+ * whatever the weights. With spread r of each, the error of s is s·(own - mean of all), whose standard
+ * deviation is r·sqrt((1 - s)² + sum of the others' shares²): at most r·sqrt(2)·(1 - s), when there is
+ * one other.
+ */
+static double weight_uncertainty(const struct wtl_consumers *consumers, size_t i,
+				 const struct wtl_share *share)
+{
+	int64_t used_ns =
+		wtl_attribution_total(consumers->attribution, i).share_ns -
+		wtl_attribution_share(consumers->attribution, WTL_SLOT_NOBODY, i).share_ns;
+	double others =
+		used_ns > 0 ? 1.0 - fmin(1.0, (double)share->share_ns / (double)used_ns) : 1.0;
+
+	return sqrt(2.0) * others * spread_of(consumers, &consumers->domains[i]);
+}
+
+static void add_share(const struct wtl_consumers *consumers, size_t i,
+		      const struct wtl_share *share, struct wtl_consumer_energy *energy,
+		      struct doubts *doubts)
+{
+	const struct wtl_divided_domain *domain = &consumers->domains[i];
+	struct wtl_baseline baseline;
+	double own_uj;
+	uint64_t idle_uj;
+
+	if (share->full_uj == 0)
+		return;
+	wtl_baseline_learner_get(domain->learner, &baseline);
+	idle_uj = baseline.is_known ? wtl_share_idle_uj(share, baseline.idle_uw) : 0;
+	energy->full_uj += share->full_uj;
+	energy->dynamic_uj += share->full_uj - idle_uj;
+	energy->has_dynamic &= baseline.is_known;
+	own_uj = (double)(share->full_uj - idle_uj);
+	doubts->gain_uj += domain->gain * own_uj;
+	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
+	doubts->weight_uj += weight_uncertainty(consumers, i, share) * own_uj;
+}
+
+static uint64_t expanded_uj(const struct doubts *doubts)
+{
+	double sum = doubts->gain_uj * doubts->gain_uj + doubts->idle_uj * doubts->idle_uj +
+		     doubts->weight_uj * doubts->weight_uj;
+
+	return (uint64_t)(2.0 * sqrt(sum) + 0.5);
+}
+
+static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part part)
+{
+	bool is_gpu = domain->by == WTL_DIVIDED_BY_GPU;
+
+	return domain->in_total &&
+	       (part == WTL_PART_ALL || (part == WTL_PART_GPU ? is_gpu : !is_gpu));
+}
+
+/* From shares[], one a domain. */
+static void energy_of(const struct wtl_consumers *consumers, const struct wtl_share shares[],
+		      enum wtl_part part, struct wtl_consumer_energy *ret_energy)
+{
+	struct wtl_consumer_energy energy = {.has_dynamic = true};
+	struct doubts doubts = {.gain_uj = 0.0};
+
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		if (is_of_part(&consumers->domains[i], part))
+			add_share(consumers, i, &shares[i], &energy, &doubts);
+	energy.uncertainty_uj = expanded_uj(&doubts);
+	*ret_energy = energy;
+}
+
+size_t wtl_consumers_slots(const struct wtl_consumers *consumers)
+{
+	return wtl_workload_capacity(consumers->workload);
+}
+
+const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot)
+{
+	if (slot >= wtl_workload_capacity(consumers->workload))
+		return NULL;
+	return wtl_workload_consumer(consumers->workload, (uint32_t)slot);
+}
+
+void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
+			  struct wtl_consumer_energy *ret_energy)
+{
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		consumers->scratch[i] =
+			wtl_attribution_share(consumers->attribution, (uint32_t)slot, i);
+	energy_of(consumers, consumers->scratch, part, ret_energy);
+}
+
+void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
+				 struct wtl_consumer_energy *ret_energy)
+{
+	struct wtl_share share =
+		wtl_attribution_share(consumers->attribution, (uint32_t)slot, domain);
+	struct wtl_consumer_energy energy = {.has_dynamic = true};
+	struct doubts doubts = {.gain_uj = 0.0};
+
+	add_share(consumers, domain, &share, &energy, &doubts);
+	energy.uncertainty_uj = expanded_uj(&doubts);
+	*ret_energy = energy;
+}
+
+bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
+			 struct wtl_consumer_power *ret_power)
+{
+	const struct wtl_recent *recent;
+
+	if (consumers->interval == 0 || slot >= consumers->n_recents)
+		return false;
+	recent = &consumers->recents[slot];
+	*ret_power = (struct wtl_consumer_power){.has_dynamic = true};
+	if (recent->interval != consumers->interval)
+		return true; /* it did nothing */
+	ret_power->has_dynamic = !recent->lacks_baseline;
+	ret_power->full_uw = recent->full_uw[part];
+	ret_power->dynamic_uw = recent->dynamic_uw[part];
+	return true;
+}
+
+static void add_slot(const struct wtl_consumers *consumers, uint32_t slot)
+{
+	for (size_t i = 0; i < consumers->n_domains; i++) {
+		struct wtl_share share = wtl_attribution_share(consumers->attribution, slot, i);
+
+		consumers->scratch[i].full_uj += share.full_uj;
+		consumers->scratch[i].share_ns += share.share_ns;
+	}
+}
+
+void wtl_consumers_command(const struct wtl_consumers *consumers,
+			   struct wtl_command_account *ret_account)
+{
+	const struct wtl_workload *workload = consumers->workload;
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+
+	*ret_account = (struct wtl_command_account){.cpu_ns = 0};
+	memset(consumers->scratch, 0, consumers->n_domains * sizeof(*consumers->scratch));
+	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
+	     slot = wtl_workload_next(workload, slot + 1)) {
+		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
+
+		if (!consumer->is_in_tree)
+			continue;
+		ret_account->cpu_ns += consumer->cpu_ns;
+		ret_account->n_processes += consumer->n_processes;
+		add_slot(consumers, slot);
+	}
+	energy_of(consumers, consumers->scratch, WTL_PART_ALL, &ret_account->all);
+	energy_of(consumers, consumers->scratch, WTL_PART_CPU, &ret_account->cpu);
+	energy_of(consumers, consumers->scratch, WTL_PART_GPU, &ret_account->gpu);
+}
+
+static enum wtl_ledger_account account_of(void *context, uint32_t slot)
+{
+	const struct wtl_consumer *consumer = wtl_workload_consumer(context, slot);
+
+	if (!consumer)
+		return WTL_LEDGER_UNATTRIBUTED;
+	switch (consumer->state) {
+	case WTL_CONSUMER_LIVE:
+		return WTL_LEDGER_LIVE;
+	case WTL_CONSUMER_EXITED:
+	case WTL_CONSUMER_FOLDED:
+		return WTL_LEDGER_EXITED;
+	case WTL_CONSUMER_KERNEL:
+		break;
+	}
+	return WTL_LEDGER_KERNEL;
+}
+
+void wtl_consumers_ledger(const struct wtl_consumers *consumers, size_t domain,
+			  struct wtl_ledger *ret_ledger)
+{
+	struct wtl_baseline baseline;
+
+	wtl_baseline_learner_get(consumers->domains[domain].learner, &baseline);
+	wtl_ledger_of(consumers->attribution, domain, account_of, consumers->workload, &baseline,
+		      ret_ledger);
+}
+
+const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers)
+{
+	return wtl_workload_means(consumers->workload);
+}
+
+const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t domain)
+{
+	const struct wtl_divided_domain *divided = &consumers->domains[domain];
+
+	switch (divided->by) {
+	case WTL_DIVIDED_BY_CPU:
+		return "cpu-time";
+	case WTL_DIVIDED_BY_GPU:
+		return wtl_consumers_gpu_weight(consumers, divided);
+	case WTL_DIVIDED_NOT:
+		break;
+	}
+	return NULL;
+}

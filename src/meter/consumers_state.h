@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_METER_CONSUMERS_STATE_H
+#define WTL_METER_CONSUMERS_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/attribution.h"
+#include "energy/baseline.h"
+#include "meter/consumers.h"
+#include "meter/gpu_watch.h"
+#include "workload/workload.h"
+
+/* The state of struct wtl_consumers, shared by consumers.c (billing), consumers_gpu.c (GPUs) and
+ * consumers_read.c (what the accounts say). */
+
+/* How a domain's energy is divided among consumers. */
+enum wtl_divided {
+	WTL_DIVIDED_NOT, /* no use of it by processes can be told */
+	WTL_DIVIDED_BY_CPU,
+	WTL_DIVIDED_BY_GPU,
+};
+
+struct wtl_divided_domain {
+	const char *name; /* the meter's */
+	enum wtl_divided by;
+	bool in_total;
+	int gpu; /* its place in the GPU use; < 0: none */
+	struct wtl_baseline_learner *learner;
+	uint64_t billed_uj; /* since begin */
+	int64_t billed_ns;
+	double gain; /* relative standard uncertainty of the energy so far */
+};
+
+/* What a consumer drew over the last interval in which it was billed. */
+struct wtl_recent {
+	uint64_t interval; /* its number; the figures mean nothing unless it is the newest */
+	bool lacks_baseline;
+	uint64_t full_uw[WTL_PARTS], dynamic_uw[WTL_PARTS];
+};
+
+/* A process that was listed for a GPU, and its account. */
+struct wtl_gpu_seen {
+	int pid;
+	uint32_t slot;
+	uint64_t weight;
+};
+
+/* Who used a GPU since the look before. */
+struct wtl_gpu_division {
+	struct wtl_use *uses; /* by slots */
+	size_t n_uses;
+	uint32_t use_ppm;	   /* of its capacity */
+	struct wtl_gpu_seen *seen; /* the newest list */
+	size_t n_seen;
+	struct wtl_gpu_seen *before; /* room for the one before */
+};
+
+struct wtl_consumers {
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_workload *workload;
+	struct wtl_attribution *attribution;
+	struct wtl_divided_domain *domains;
+	struct wtl_share *scratch; /* one a domain */
+	size_t n_domains;
+	struct wtl_recent *recents; /* one a slot */
+	size_t n_recents;
+	uint64_t interval;
+
+	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs */
+	struct wtl_gpu_division *gpu_divisions; /* one a GPU */
+	size_t n_gpus;
+	uint32_t *gpu_slots; /* who was seen on any at the last look; may name one twice */
+	size_t n_gpu_slots;
+};
+
+/* ---- consumers_gpu.c ---- */
+
+int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,
+			    const struct wtl_consumers_options *options, struct wtl_err *err);
+/* false: a look is stuck, and uses the io for ever. */
+bool wtl_consumers_close_gpus(struct wtl_consumers *consumers);
+
+/* Looks at the GPUs' processes; one slot's account was moved to another's before; all accounts have
+ * begun anew. */
+void wtl_consumers_look_at_gpus(struct wtl_consumers *consumers);
+void wtl_consumers_fold_gpus(struct wtl_consumers *consumers, uint32_t from, uint32_t into);
+void wtl_consumers_reset_gpus(struct wtl_consumers *consumers);
+
+/* Who used a GPU's domain between the last two looks, and how much of its capacity. */
+size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
+			      const struct wtl_divided_domain *domain,
+			      const struct wtl_use **ret_uses, uint32_t *ret_use_ppm);
+
+/* Only the processes' memory on it is known: its division is a guess. */
+bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,
+				const struct wtl_divided_domain *domain);
+const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
+				     const struct wtl_divided_domain *domain);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at GPUs' processes beside the tick. What a stuck look uses is left behind by design, so leaks are
+ * not looked for in this program. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "meter/gpu_watch.h"
+#include "nvml_bench.h"
+#include "pass_io.h"
+#include "unit.h"
+
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+
+int __lsan_is_turned_off(void)
+{
+	return 1;
+}
+
+#define ONE_GPU	 "gpu Fake\n  power 0 const 100\n  process 7 C 100 60 20 0 0\n"
+#define LIST	 "nvmlDeviceGetComputeRunningProcesses_v3"
+#define FOR_EVER "100000000"
+
+struct fixture {
+	struct nv nv;
+	struct wtl_gpu_watch *watch;
+};
+
+/* n GPUs (0 or 1) on the fake, by a script of the test's own. */
+static void start(struct fixture *f, const char *script, size_t n, bool in_thread)
+{
+	struct wtl_gpu gpu = {.vendor = "nvidia", .domain = "gpu-0", .bus_id = "00000000:17:00.0"};
+	struct wtl_env env = {.io = &f->nv.bench.io};
+	struct wtl_gpu_use *use;
+	char path[160];
+
+	nv_empty(&f->nv, "a100");
+	snprintf(path, sizeof(path), "%.120s/own.nvml", f->nv.bench.root);
+	unit_write(f->nv.bench.root, "own.nvml", script);
+	setenv("WATTLE_FAKE_NVML", path, 1);
+	f->nv.ops.lib_has = pass_lib_has;
+	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), &gpu, n, &use, NULL), 0);
+	assert_int_equal(wtl_gpu_watch_new(env.io, use, in_thread, &f->watch), 0);
+	nv_set_time(&f->nv, S(2.5));
+}
+
+static void finish(struct fixture *f)
+{
+	assert_true(wtl_gpu_watch_free(f->watch));
+	nv_done(&f->nv);
+}
+
+static const struct wtl_gpu_use_gpu *first(const struct fixture *f)
+{
+	size_t n;
+	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(f->watch, &n);
+
+	assert_int_equal(n, 1);
+	return gpus;
+}
+
+static void check_answer(const struct fixture *f)
+{
+	const struct wtl_gpu_use_gpu *gpu = first(f);
+
+	assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+	assert_int_equal(gpu->n_processes, 1);
+	assert_int_equal(gpu->processes[0].pid, 7);
+	assert_int_equal(gpu->processes[0].use_ppm, 600000);
+	assert_string_equal(gpu->domain, "gpu-0");
+}
+
+static void test_by_the_caller(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, 1, false);
+	/* Before the first exchange, names alone are known. */
+	assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
+	assert_int_equal(first(&f)->n_processes, 0);
+	assert_string_equal(first(&f)->domain, "gpu-0");
+	wtl_gpu_watch_exchange(f.watch);
+	check_answer(&f);
+	finish(&f);
+}
+
+/* Until the answer is there, at most a few seconds; drivers may be slow to start. */
+static void exchange_until_known(struct fixture *f)
+{
+	const struct timespec moment = {.tv_nsec = 10000000};
+
+	for (int i = 0; i < 1000 && first(f)->method == WTL_GPU_USE_NONE; i++) {
+		wtl_gpu_watch_exchange(f->watch);
+		nanosleep(&moment, NULL);
+	}
+}
+
+static void test_in_a_thread(void **state)
+{
+	struct fixture f;
+	size_t n;
+
+	(void)state;
+	start(&f, ONE_GPU, 1, true);
+	assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
+	exchange_until_known(&f);
+	check_answer(&f);
+	/* An answer is a copy: it stays as it is until the next exchange. */
+	nv_set_time(&f.nv, S(100));
+	check_answer(&f);
+	wtl_gpu_watch_exchange(f.watch);
+	check_answer(&f);
+	assert_ptr_equal(wtl_gpu_watch_gpus(f.watch, &n), first(&f));
+	finish(&f);
+}
+
+/* The thread waits for a request: nobody looks at a GPU that nobody asks for. */
+static void test_looks_on_request_only(void **state)
+{
+	const struct timespec moment = {.tv_nsec = 50000000};
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, 1, true);
+	nanosleep(&moment, NULL);
+	assert_int_equal(f.nv.lib_opens, 0);
+	exchange_until_known(&f);
+	assert_int_equal(f.nv.lib_opens, 1);
+	finish(&f);
+}
+
+static int64_t real_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* Never asked, or asked and not waited for: closing is quiet. */
+static void test_closing(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, 1, true);
+	finish(&f);
+	start(&f, ONE_GPU, 1, true);
+	wtl_gpu_watch_exchange(f.watch);
+	finish(&f);
+	start(&f, ONE_GPU, 0, true);
+	wtl_gpu_watch_exchange(f.watch);
+	finish(&f);
+	assert_true(wtl_gpu_watch_free(NULL));
+}
+
+/* One that never answers: closing leaves all that it uses behind. */
+static void test_stuck_look(void **state)
+{
+	static struct fixture f; /* outlives the test, like the thread */
+	int64_t begin_ns;
+
+	(void)state;
+	start(&f, "delay " LIST " " FOR_EVER "\n" ONE_GPU, 1, true);
+	begin_ns = real_ns();
+	/* It is not waited for, however often one asks. */
+	for (int i = 0; i < 100; i++) {
+		wtl_gpu_watch_exchange(f.watch);
+		assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
+	}
+	assert_true(real_ns() - begin_ns < 15 * INT64_C(1000000000));
+	begin_ns = real_ns();
+	assert_false(wtl_gpu_watch_free(f.watch));
+	assert_true(real_ns() - begin_ns < 15 * INT64_C(1000000000));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_the_caller),
+		cmocka_unit_test(test_in_a_thread),
+		cmocka_unit_test(test_looks_on_request_only),
+		cmocka_unit_test(test_closing),
+		cmocka_unit_test(test_stuck_look),
+	};
+
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	/* The stuck look is still in the library: nothing may be taken apart. */
+	fflush(NULL);
+	_exit(failed);
+}
