@@ -149,7 +149,8 @@ sensor() {
 	device=$where
 	for folder in "$sensor" "$device"; do
 		copy_values "$device" "$folder" '[a-z]*[0-9]_input' 'power[0-9]*_average' \
-			'power[0-9]*_average_interval' 'power[0-9]*_cap' '[a-z]*[0-9]_max' \
+			'power[0-9]*_average_interval' 'power[0-9]*_cap*' '[a-z]*[0-9]_max' \
+			'pwm[0-9]' \
 			'power[0-9]*_accuracy' 'power[0-9]*_is_battery'
 	done
 	# ACPI power meters keep their attributes, and in old kernels the name, on the device.
@@ -181,8 +182,13 @@ function_of_pci() {
 	*) return 0 ;;
 	esac
 	link "sys/bus/pci/devices/${1##*/}"
-	copy_names "$1" vendor device class power/runtime_status power/control
-	copy_values "$1" "$1" gpu_busy_percent 'mem_info_vram_*'
+	copy_names "$1" vendor device subsystem_vendor subsystem_device class vbios_version \
+		power/runtime_status power/control
+	# The board's own number is nobody's business, but that there is one.
+	copy "$1/unique_id" 's/[0-9a-fA-F]/0/g'
+	copy_values "$1" "$1" gpu_busy_percent mem_busy_percent 'mem_info_vram_*' 'pp_dpm_[sm]clk' \
+		'current_link_*' 'max_link_*' 'tile*/gt*/freq*/*_freq' 'tile*/gt*/freq*/throttle/*' \
+		'drm/card*/gt_*_freq_mhz' 'drm/card*/gt/gt*/*'
 	link "$1/driver"
 	real "$1/driver"
 	[ -z "$where" ] || link "$where/${1##*/}"

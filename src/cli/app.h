@@ -13,6 +13,8 @@
 #include "meter/meter.h"
 #include "output/report.h"
 
+struct wtl_consumers;
+
 /* Exit codes (DESIGN 8). */
 enum {
 	WTL_EXIT_DONE = 0,
@@ -38,8 +40,13 @@ struct wtl_settings {
 	uint32_t pue_milli; /* 0: not given */
 	/* run */
 	unsigned repeat, repeat_max;
-	double until;	/* 0: not given */
-	char **command; /* NULL: none */
+	double until; /* 0: not given */
+	/* who used it */
+	bool no_processes;
+	unsigned top; /* processes to list */
+	const char *idle_file;
+	int64_t idle_first_ns; /* 0: not given */
+	char **command;	       /* NULL: none */
 };
 
 /* The signals as wattle found them at its start: the command shall find them the same. */
@@ -94,11 +101,12 @@ void wtl_remark(const struct wtl_app *app, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* options.c: the shared groups, and parsing. */
-extern const struct argp_option wtl_options_machine[];	/* --root, --tape, … */
-extern const struct argp_option wtl_options_sampling[]; /* --interval, --jitter */
-extern const struct argp_option wtl_options_output[];	/* --format, -o, … */
-extern const struct argp_option wtl_options_carbon[];	/* --location, --pue */
-extern const struct argp_option wtl_options_general[];	/* --quiet, --verbose, --help */
+extern const struct argp_option wtl_options_machine[];	 /* --root, --tape, … */
+extern const struct argp_option wtl_options_sampling[];	 /* --interval, --jitter */
+extern const struct argp_option wtl_options_output[];	 /* --format, -o, … */
+extern const struct argp_option wtl_options_carbon[];	 /* --location, --pue */
+extern const struct argp_option wtl_options_consumers[]; /* --top, --idle-first, … */
+extern const struct argp_option wtl_options_general[];	 /* --quiet, --verbose, --help */
 /* Returns 0 to go on, or an exit code + 1 to stop with. */
 int wtl_options_parse(struct wtl_app *app, int argc, char **argv);
 int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,
@@ -135,18 +143,21 @@ struct wtl_child {
 	int pid;
 	bool ended;
 	int wait_status;
-	int64_t cpu_ns;
+	int64_t cpu_ns; /* with those that it, or wattle in its place, waited for */
 	uint64_t max_rss_bytes;
 };
 
 /* Before wattle changes any signal. */
 void wtl_inherited_read(struct wtl_inherited *ret_inherited);
-/* Starts the command in wattle's own process group, on its terminal. 0 or negative errno;
+/* Starts the command in wattle's own process group, on its terminal; wattle becomes the parent of its
+ * descendants that lose theirs. 0 or negative errno;
  * -WTL_EABSENT: the file is there, but not the interpreter that its first line names. */
 int wtl_child_start(struct wtl_child *child, char *const argv[],
 		    const struct wtl_inherited *inherited);
-/* Takes note if it ended; never waits. */
+/* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
+ * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);
+void wtl_child_reap(struct wtl_child *child);
 int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
 
 /* loop.c: sampling until the command ends. */
@@ -158,9 +169,11 @@ struct wtl_loop {
 	uint64_t random;
 	int64_t due_ns;
 	uint64_t late_ticks;
-	unsigned interrupts; /* signals seen that ask for an end */
-	unsigned ctrl_c;     /* SIGINT among them */
-	int last_signal;     /* the latest of them */
+	unsigned interrupts;	       /* signals seen that ask for an end */
+	unsigned ctrl_c;	       /* SIGINT among them */
+	int last_signal;	       /* the latest of them */
+	void (*ticked)(void *context); /* called after each sample; NULL: nobody */
+	void *context;
 };
 
 int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
@@ -169,15 +182,55 @@ void wtl_loop_done(struct wtl_loop *loop);
 /* Samples until the child ends (0), or the user insists (-EINTR). */
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child);
+/* Samples for that long (0), or until the user wants an end (-EINTR). */
+int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		  int64_t duration_ns);
 /* Whether the user asked for an end, also while nothing ran. */
 bool wtl_loop_interrupted(struct wtl_loop *loop);
 /* Nothing runs any more, and the report is to be written: only Ctrl-\ still ends wattle, for a
  * report that nobody takes. */
 void wtl_loop_finish(struct wtl_loop *loop);
 
+/* billing.c: who uses what while a window of that name is open, looked at once a second. */
+struct wtl_billing {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	const char *window;
+	struct wtl_consumers *consumers; /* NULL: nobody is followed */
+	struct wattle_energy *energies;
+	int64_t begin_utc_ns, due_ns;
+	bool learns; /* what idle costs is kept by close() */
+};
+
+/* 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
+int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
+		     struct wtl_io *io, const char *window);
+void wtl_billing_close(struct wtl_billing *billing);
+void wtl_billing_begin(struct wtl_billing *billing); /* right before the window begins */
+void wtl_billing_look(void *billing);		     /* after each sample */
+void wtl_billing_look_now(struct wtl_billing *billing);
+/* What the window has used so far, or at its end. */
+void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
+		      const struct wattle_energy energies[]);
+/* Has the idle power of any domain been learned since begin()? */
+bool wtl_billing_learned_idle(const struct wtl_billing *billing);
+
+/* idle.c: idle baselines from one session to the next. Failures are remarks. false: there is no place
+ * to keep them, or something else is there. */
+bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter,
+		   struct wtl_consumers *consumers);
+void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *meter,
+		   const struct wtl_consumers *consumers);
+
 /* describe.c: a finished window as a report. */
+struct wtl_attributed;
+
 struct wtl_description {
 	struct wtl_report_domain *domains;
+	struct wtl_report_attribution attribution;
+	struct wtl_report_process *processes;
+	struct wtl_attributed *attributed; /* what processes[] points to */
 	struct wattle_energy *energies;
 	size_t n_domains;
 	char notes_text[8][512];
@@ -188,6 +241,10 @@ struct wtl_description {
 int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
 void wtl_description_done(struct wtl_description *description);
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
+/* attribute.c: who used it, the description having been filled. 0 or -ENOMEM: then nobody did. */
+int wtl_describe_attribution(struct wtl_description *description,
+			     const struct wtl_settings *settings,
+			     const struct wtl_consumers *consumers, struct wtl_io *io);
 void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon);
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);

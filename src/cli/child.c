@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -109,6 +110,8 @@ int wtl_child_start(struct wtl_child *child, char *const argv[],
 	int rc;
 
 	memset(child, 0, sizeof(*child));
+	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = spawn(child, argv[0], argv, inherited);
 	if (rc == -ENOEXEC)
 		return spawn_script(child, argv, inherited);
@@ -122,15 +125,42 @@ static int64_t to_ns(struct timeval time)
 	return (int64_t)time.tv_sec * WTL_NS_PER_S + (int64_t)time.tv_usec * 1000;
 }
 
-void wtl_child_poll(struct wtl_child *child)
+static void add_usage(struct wtl_child *child, const struct rusage *usage)
+{
+	uint64_t rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
+
+	child->cpu_ns += to_ns(usage->ru_utime) + to_ns(usage->ru_stime);
+	if (rss_bytes > child->max_rss_bytes)
+		child->max_rss_bytes = rss_bytes;
+}
+
+void wtl_child_reap(struct wtl_child *child)
 {
 	struct rusage usage;
+	int status;
+	pid_t pid;
 
-	if (child->ended || wait4(child->pid, &child->wait_status, WNOHANG, &usage) != child->pid)
+	/* Whoever else ended is a descendant that lost its parent: see wtl_child_start(). */
+	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+		add_usage(child, &usage);
+		if (pid != child->pid)
+			continue;
+		child->ended = true;
+		child->wait_status = status;
+	}
+}
+
+void wtl_child_poll(struct wtl_child *child)
+{
+	siginfo_t info = {.si_pid = 0};
+
+	if (child->ended)
 		return;
-	child->ended = true;
-	child->cpu_ns = to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
-	child->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    info.si_pid == child->pid)
+		child->ended = true;
+	else
+		wtl_child_reap(child);
 }
 
 int wtl_child_exit_code(const struct wtl_child *child)

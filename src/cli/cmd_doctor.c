@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "cli/app.h"
 #include "energy/units.h"
+#include "meter/consumers.h"
 
 #define WINDOW	   "doctor"
 #define OUTPUT_MAX (16u << 20)
@@ -20,11 +21,13 @@ static const struct argp_option *const shared[] = {
 };
 
 static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
-		 struct wtl_description *description)
+		 struct wtl_billing *billing, struct wtl_description *description)
 {
+	struct wattle_window window = {.duration_ns = 0};
 	int64_t due_ns = wtl_io_mono_ns(io), end_ns = due_ns + LOOK_NS;
 	int rc = 0;
 
+	wtl_billing_begin(billing);
 	wattle_window_begin(meter, WINDOW);
 	while (rc == 0 && (due_ns < end_ns || app->settings.tape)) {
 		due_ns += app->settings.interval_ns;
@@ -32,8 +35,25 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 		if (rc == 0)
 			wattle_meter_tick(meter);
 	}
-	wattle_window_end(meter, WINDOW, NULL, description->energies, description->n_domains);
+	wattle_window_end(meter, WINDOW, &window, description->energies, description->n_domains);
+	wtl_billing_bill(billing, &window, description->energies);
 	wtl_description_fill(description, meter);
+	for (size_t i = 0; i < description->n_domains; i++)
+		wtl_consumers_baseline(billing->consumers, i, &description->domains[i].idle);
+}
+
+static size_t list_ways(const struct wtl_consumers *consumers, struct wtl_doctor_way ways[WTL_WAYS])
+{
+	const struct wtl_workload_means *means = wtl_consumers_means(consumers);
+
+	for (size_t i = 0; i < WTL_WAYS; i++)
+		ways[i] = (struct wtl_doctor_way){
+			.way = means->ways[i].way,
+			.is_used = means->ways[i].is_used,
+			.reason = means->ways[i].reason,
+			.remedy = means->ways[i].remedy,
+		};
+	return WTL_WAYS;
 }
 
 static bool is_measured(const struct wattle_meter *meter, const char *domain)
@@ -117,16 +137,17 @@ static int format_doctor(struct wtl_buf *buf, const void *what, const struct wtl
 	return output->doctor(buf, what, style);
 }
 
-static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
+static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 			const struct wtl_description *description)
 {
+	struct wattle_meter *meter = billing->meter;
 	struct wtl_doctor_source *sources = calloc(meter->catalog.n_misses + 1, sizeof(*sources));
 	const struct wtl_machine *machine = &meter->machine;
+	struct wtl_doctor_way ways[WTL_WAYS];
 	char summary[128];
 	int rc;
 
 	if (!sources) {
-		free(sources);
 		wtl_complain(app, "out of memory");
 		return -1;
 	}
@@ -142,18 +163,20 @@ static int write_doctor(struct wtl_app *app, struct wattle_meter *meter, struct 
 		.memory_bytes = machine->memory_bytes,
 		.is_vm = machine->is_vm,
 		.is_container = machine->is_container,
-		.t_utc_ns = wtl_io_real_ns(io),
+		.t_utc_ns = wtl_io_real_ns(billing->io),
 		.domains = description->domains,
 		.n_domains = description->n_domains,
 		.sources = sources,
 		.n_sources = list_sources(meter, description, sources),
+		.ways = ways,
+		.n_ways = list_ways(billing->consumers, ways),
 		.summary = summary,
 	};
 
 	const struct wtl_result result = {
 		.format = format_doctor, .what = &doctor, .max = OUTPUT_MAX};
 
-	rc = wtl_sink_write(app, io, &result);
+	rc = wtl_sink_write(app, billing->io, &result);
 	free(sources);
 	return rc;
 }
@@ -163,6 +186,7 @@ static int run(struct wtl_app *app)
 	struct wtl_description description = {.n_domains = 0};
 	struct wattle_meter *meter;
 	struct wtl_io *io;
+	struct wtl_billing billing;
 	int code = WTL_EXIT_FAILED;
 
 	if (wtl_sink_check(app) < 0 || wtl_open_meter(app, &meter, &io) < 0)
@@ -170,9 +194,14 @@ static int run(struct wtl_app *app)
 	if (wtl_description_init(&description, meter) < 0) {
 		wtl_complain(app, "out of memory");
 	} else {
-		look(app, meter, io, &description);
-		if (write_doctor(app, meter, io, &description) == 0)
-			code = count_measured(&description) ? WTL_EXIT_DONE : WTL_EXIT_NO_SOURCE;
+		if (wtl_billing_open(&billing, app, meter, io, WINDOW) == 0) {
+			look(app, meter, io, &billing, &description);
+			if (write_doctor(app, &billing, &description) == 0)
+				code = count_measured(&description) ? WTL_EXIT_DONE
+								    : WTL_EXIT_NO_SOURCE;
+		}
+		billing.learns = false; /* it changes nothing */
+		wtl_billing_close(&billing);
 	}
 	wtl_description_done(&description);
 	wtl_close_meter(app, meter, io);
@@ -186,7 +215,9 @@ const struct wtl_command wtl_command_doctor = {
 	.description =
 		"Looks at every source of energy figures for a second and lists each domain with what "
 		"it draws, or with the reason why it cannot be measured and the exact command, "
-		"permission or setting that would change that. Changes nothing, and wakes no device.",
+		"permission or setting that would change that; then how processes are followed to find "
+		"out who used the energy, and what more privilege would add. Changes nothing, and wakes "
+		"no device.",
 	.examples = "wattle doctor\n"
 		    "    the state of this machine\n\n"
 		    "wattle doctor -f json\n"

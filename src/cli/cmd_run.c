@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
+#include "meter/consumers.h"
 
 #define WINDOW	       "run"
 #define OUTPUT_MAX     (256u << 20)
@@ -27,8 +28,13 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_option *const shared[] = {
-	wtl_options_sampling, wtl_options_output,  wtl_options_carbon,
-	wtl_options_machine,  wtl_options_general, NULL,
+	wtl_options_sampling,
+	wtl_options_output,
+	wtl_options_carbon,
+	wtl_options_consumers,
+	wtl_options_machine,
+	wtl_options_general,
+	NULL,
 };
 
 /* One finished run. */
@@ -42,6 +48,7 @@ struct session {
 	struct wattle_meter *meter;
 	struct wtl_io *io;
 	struct wtl_loop loop;
+	struct wtl_billing billing;
 	struct outcome *outcomes;
 	size_t n, size;
 };
@@ -87,16 +94,24 @@ static int option(struct wtl_app *app, int key, char *argument)
 	}
 }
 
-static int check_settings(struct wtl_app *app)
+/* What a tape, which is a machine of its own, cannot be asked for. */
+static int check_tape(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
 
-	if (settings->tape && settings->command)
+	if (settings->command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
-	if (settings->tape && (settings->repeat || settings->until > 0.0))
+	if (settings->idle_first_ns)
+		return wtl_complain(app, "a tape cannot wait: --idle-first has no use");
+	if (settings->repeat || settings->until > 0.0)
 		return wtl_complain(app, "a tape is the same every time: --repeat has no use");
-	if (!settings->tape && !settings->command)
-		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
+	return 0;
+}
+
+static int check_repeats(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+
 	if (settings->repeat_max && settings->until <= 0.0)
 		return wtl_complain(app, "--max-repeat bounds --until, which is not given");
 	if (settings->repeat && settings->until > 0.0)
@@ -105,14 +120,47 @@ static int check_settings(struct wtl_app *app)
 	return 0;
 }
 
+static int check_settings(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+
+	if (settings->tape && check_tape(app))
+		return EINVAL;
+	if (!settings->tape && !settings->command)
+		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
+	if (settings->no_processes && settings->idle_first_ns)
+		return wtl_complain(app,
+				    "--idle-first is for finding out who used the energy, which "
+				    "--no-processes rules out");
+	return check_repeats(app);
+}
+
+static void begin_window(struct session *session)
+{
+	wtl_billing_begin(&session->billing);
+	wattle_window_begin(session->meter, WINDOW);
+}
+
+static void end_window(struct session *session, struct outcome *outcome)
+{
+	struct wtl_description *description = &outcome->description;
+	struct wattle_window *window = &outcome->report.window;
+
+	wattle_window_end(session->meter, WINDOW, window, description->energies,
+			  description->n_domains);
+	wtl_billing_bill(&session->billing, window, description->energies);
+}
+
 static void report_window(struct session *session, struct outcome *outcome)
 {
 	struct wtl_description *description = &outcome->description;
 	struct wtl_report *report = &outcome->report;
 
-	wattle_window_end(session->meter, WINDOW, &report->window, description->energies,
-			  description->n_domains);
 	wtl_description_fill(description, session->meter);
+	if (session->billing.consumers)
+		wtl_describe_attribution(description, &session->app->settings,
+					 session->billing.consumers, session->io);
+	report->attribution = description->attribution;
 	report->domains = description->domains;
 	report->n_domains = description->n_domains;
 	report->notes = description->notes;
@@ -156,17 +204,21 @@ static int run_once(struct session *session, struct outcome *outcome)
 	struct wtl_child child;
 	int rc;
 
-	wattle_window_begin(session->meter, WINDOW);
+	begin_window(session);
 	rc = wtl_child_start(&child, command, &session->app->inherited);
 	if (rc < 0) {
 		wattle_window_cancel(session->meter, WINDOW);
 		return complain_of_start(session->app, rc);
 	}
+	if (session->billing.consumers)
+		wtl_consumers_follow(session->billing.consumers, child.pid);
 	if (wtl_loop_run(&session->loop, session->meter, session->io, &child) < 0)
 		wtl_remark(session->app, "'%s' (process %d) does not end, and is left to itself",
 			   command[0], child.pid);
 	if (session->app->settings.tape_record)
 		end_tape(session);
+	end_window(session, outcome);
+	wtl_child_reap(&child);
 	report->command = command;
 	report->interrupted = session->loop.interrupts > 0;
 	report->has_exit = child.ended;
@@ -186,9 +238,12 @@ static int run_tape(struct session *session, struct outcome *outcome)
 {
 	struct wtl_io *io = session->io;
 
-	wattle_window_begin(session->meter, WINDOW);
-	while (io->ops->wait_until(io, INT64_MAX) == 0)
+	begin_window(session);
+	while (io->ops->wait_until(io, INT64_MAX) == 0) {
 		wattle_meter_tick(session->meter);
+		wtl_billing_look(&session->billing);
+	}
+	end_window(session, outcome);
 	outcome->report.command_cpu_ns = -1;
 	report_window(session, outcome);
 	return 0;
@@ -290,6 +345,27 @@ static void domain_statistics(const struct session *session, size_t i, struct wt
 	wtl_statistics_of(values, n, ret);
 }
 
+/* Of the command alone, if it is known of every run. */
+static void command_statistics(const struct session *session, struct wtl_series *series)
+{
+	double full_j[REPEAT_MAX], dynamic_j[REPEAT_MAX];
+	size_t n_full = 0, n_dynamic = 0;
+
+	for (size_t i = 0; i < session->n; i++) {
+		const struct wtl_report_attribution *attribution =
+			&session->outcomes[i].report.attribution;
+
+		if (!attribution->is_known || !attribution->has_command)
+			continue;
+		full_j[n_full++] = (double)attribution->command.full_uj / 1e6;
+		if (attribution->command.has_dynamic)
+			dynamic_j[n_dynamic++] = (double)attribution->command.dynamic_uj / 1e6;
+	}
+	wtl_statistics_of(full_j, n_full == session->n ? n_full : 0, &series->command_full_j);
+	wtl_statistics_of(dynamic_j, n_dynamic == session->n ? n_dynamic : 0,
+			  &series->command_dynamic_j);
+}
+
 static void scalar_statistics(const struct session *session, struct wtl_series *series)
 {
 	double seconds[REPEAT_MAX], grams[REPEAT_MAX];
@@ -328,6 +404,7 @@ static int format_series(const struct session *session, struct wtl_buf *buf,
 		domain_statistics(session, i, &domain_j[i]);
 	if (rc == 0) {
 		scalar_statistics(session, &series);
+		command_statistics(session, &series);
 		rc = output->series(buf, &series, style);
 	}
 	free(reports);
@@ -367,14 +444,36 @@ static int first_failure(const struct session *session)
 	return WTL_EXIT_DONE;
 }
 
+/* 0, or the exit code to stop with. */
+static int watch_idle(struct session *session)
+{
+	int64_t duration_ns = session->app->settings.idle_first_ns;
+
+	if (!duration_ns || !session->billing.consumers)
+		return 0;
+	wtl_remark(session->app, "watching the idle machine for %lld s",
+		   (long long)(duration_ns / WTL_NS_PER_S));
+	begin_window(session);
+	if (wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns) < 0)
+		return 128 + session->loop.last_signal;
+	wtl_billing_look_now(&session->billing);
+	wattle_window_cancel(session->meter, WINDOW);
+	if (!wtl_billing_learned_idle(&session->billing))
+		wtl_remark(session->app, "the machine was not idle: nothing was learned of what it "
+					 "draws at rest");
+	return 0;
+}
+
 static int measure(struct session *session)
 {
 	const struct wtl_result result = {.format = format_result,
 					  .what = session,
 					  .max = OUTPUT_MAX,
 					  .cannot_be_had_again = true};
-	int stop = run_all(session);
+	int stop = watch_idle(session);
 
+	if (stop == 0)
+		stop = run_all(session);
 	wtl_loop_finish(&session->loop);
 	if (session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
@@ -392,18 +491,21 @@ static void end_session(struct session *session)
 static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app};
-	int code, rc;
+	int code = WTL_EXIT_WATTLE_FAILED, rc;
 
 	if (check_settings(app) || wtl_sink_check(app) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	rc = wtl_loop_init(&session.loop, &app->settings, &app->inherited);
+	session.loop.ticked = wtl_billing_look;
+	session.loop.context = &session.billing;
 	if (rc < 0) {
 		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(rc));
-		code = WTL_EXIT_WATTLE_FAILED;
 	} else {
-		code = measure(&session);
+		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) == 0)
+			code = measure(&session);
+		wtl_billing_close(&session.billing);
 		end_session(&session);
 	}
 	wtl_close_meter(app, session.meter, session.io);
@@ -415,15 +517,23 @@ const struct wtl_command wtl_command_run = {
 	.summary = "Measure what a command costs",
 	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.description =
-		"Runs COMMAND and tells what the machine used meanwhile: joules, watt hours and CO2 "
-		"equivalent, for each part that can be told apart, each with its source, its method and "
-		"its uncertainty (plus or minus, at k = 2).\n\n"
-		"The figures are those of the whole machine while the command ran. The command keeps "
-		"the terminal, and wattle's exit status is its exit status. Signals sent to wattle are "
-		"passed on; Ctrl-C ends the command, and the report of what ran is still printed. The "
-		"report goes to standard output after the command has ended: use -o to keep both apart.",
+		"Runs COMMAND and tells what it used, with all its descendants, and what the machine "
+		"used meanwhile: joules, watt hours and CO2 equivalent, for each part that can be told "
+		"apart, each with its source, its method and its uncertainty (plus or minus, at k = 2).\n\n"
+		"The first figures are those of the whole machine while the command ran. Below them "
+		"stand the command's own, where the energy went, and the processes that used most. "
+		"Dynamic is what is above the machine's idle power, full has a part of the idle power, "
+		"too. Idle power is learned while the machine rests, and kept; --idle-first measures "
+		"it now.\n\n"
+		"The command keeps the terminal, and wattle's exit status is its exit status. Signals "
+		"sent to wattle are passed on; Ctrl-C ends the command, and the report of what ran is "
+		"still printed. The report goes to standard output after the command has ended: use -o "
+		"to keep both apart.",
 	.examples = "wattle run -- sleep 2\n"
 		    "    what two seconds of this machine cost\n\n"
+		    "wattle run --idle-first 10 -- make -j8\n"
+		    "    first learn what the machine draws at rest: then it is known what the\n"
+		    "    command itself used\n\n"
 		    "wattle run --location FRA -- python train.py\n"
 		    "    with the carbon intensity of France\n\n"
 		    "wattle run --repeat 10 -f json -o cost.json -- make -j8\n"

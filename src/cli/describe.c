@@ -30,6 +30,8 @@ void wtl_description_done(struct wtl_description *description)
 {
 	free(description->domains);
 	free(description->energies);
+	free(description->processes);
+	free(description->attributed);
 	memset(description, 0, sizeof(*description));
 }
 
@@ -80,7 +82,7 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 		memset(line, 0, sizeof(*line));
 		wattle_meter_domain(meter, i, &line->domain);
 		line->energy = description->energies[i];
-		/* No consumer is known to this version: all of it is unattributed. */
+		/* Unless somebody is known to have used it. */
 		line->ledger.unattributed_uj = line->energy.energy_uj;
 		line->ledger.total_uj = line->energy.energy_uj;
 	}

@@ -104,6 +104,8 @@ static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 	if (now_ns - loop->due_ns > loop->interval_ns / 2)
 		loop->late_ticks++;
 	wattle_meter_tick(meter);
+	if (loop->ticked)
+		loop->ticked(loop->context);
 	do
 		loop->due_ns += jittered(loop);
 	while (loop->due_ns <= now_ns);
@@ -154,22 +156,39 @@ void wtl_loop_finish(struct wtl_loop *loop)
 	sigprocmask(SIG_UNBLOCK, &quit, NULL);
 }
 
+static void take_events(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+			struct wtl_child *child)
+{
+	struct epoll_event events[2];
+	int n = epoll_wait(loop->epoll, events, 2, -1);
+
+	for (int i = 0; i < n; i++) {
+		if (events[i].data.fd == loop->signals)
+			take_signals(loop, child);
+		else
+			tick(loop, meter, io);
+	}
+}
+
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child)
 {
 	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
 	arm(loop);
 	wtl_child_poll(child);
-	while (!child->ended && loop->ctrl_c < CTRL_C_MAX) {
-		struct epoll_event events[2];
-		int n = epoll_wait(loop->epoll, events, 2, -1);
-
-		for (int i = 0; i < n; i++) {
-			if (events[i].data.fd == loop->signals)
-				take_signals(loop, child);
-			else
-				tick(loop, meter, io);
-		}
-	}
+	while (!child->ended && loop->ctrl_c < CTRL_C_MAX)
+		take_events(loop, meter, io, child);
 	return child->ended ? 0 : -EINTR;
+}
+
+int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		  int64_t duration_ns)
+{
+	int64_t end_ns = wtl_io_mono_ns(io) + duration_ns;
+
+	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
+	arm(loop);
+	while (loop->interrupts == 0 && wtl_io_mono_ns(io) < end_ns)
+		take_events(loop, meter, io, NULL);
+	return loop->interrupts ? -EINTR : 0;
 }

@@ -21,9 +21,14 @@ enum {
 	KEY_ASCII,
 	KEY_LOCATION,
 	KEY_PUE,
+	KEY_TOP,
+	KEY_NO_PROCESSES,
+	KEY_IDLE_FIRST,
+	KEY_IDLE_FILE,
 };
 
 enum { INTERVAL_DEFAULT_MS = 100, INTERVAL_MAX_MS = 60000 };
+enum { TOP_DEFAULT = 10, TOP_MAX = 65536, IDLE_FIRST_MAX_S = 3600 };
 
 const struct argp_option wtl_options_machine[] = {
 	{"root", KEY_ROOT, "DIR", 0, "Read DIR/sys and DIR/proc instead of this machine's", 20},
@@ -64,6 +69,20 @@ const struct argp_option wtl_options_carbon[] = {
 	 "Power usage effectiveness of the data centre (1 to 10): shown beside, never in, the "
 	 "energies",
 	 12},
+	{0},
+};
+
+const struct argp_option wtl_options_consumers[] = {
+	{"top", KEY_TOP, "N", 0, "List the N processes that used most (default 10)", 13},
+	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 13},
+	{"idle-first", KEY_IDLE_FIRST, "SECONDS", 0,
+	 "Before anything else, watch the idle machine for so long (3 to 3600) and learn what it "
+	 "draws: leave it alone meanwhile",
+	 13},
+	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
+	 "Where the idle power of this machine is kept between runs (default: "
+	 "$XDG_STATE_HOME/wattle/idle or ~/.local/state/wattle/idle)",
+	 13},
 	{0},
 };
 
@@ -127,6 +146,26 @@ static int set_interval(struct wtl_app *app, const char *text)
 	return rc;
 }
 
+static int set_top(struct wtl_app *app, const char *text)
+{
+	uint64_t value;
+	int rc = wtl_option_number(app, "top", text, 0, TOP_MAX, &value);
+
+	if (rc == 0)
+		app->settings.top = (unsigned)value;
+	return rc;
+}
+
+static int set_idle_first(struct wtl_app *app, const char *text)
+{
+	uint64_t value;
+	int rc = wtl_option_number(app, "idle-first", text, 3, IDLE_FIRST_MAX_S, &value);
+
+	if (rc == 0)
+		app->settings.idle_first_ns = (int64_t)value * WTL_NS_PER_S;
+	return rc;
+}
+
 static int set_flag(bool *flag)
 {
 	*flag = true;
@@ -164,6 +203,12 @@ static int shared_option(struct wtl_app *app, int key, char *argument)
 		return set_format(app, argument);
 	case 'o':
 		return set_text(&settings->output_path, argument);
+	case KEY_TOP:
+		return set_top(app, argument);
+	case KEY_IDLE_FIRST:
+		return set_idle_first(app, argument);
+	case KEY_IDLE_FILE:
+		return set_text(&settings->idle_file, argument);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -182,6 +227,8 @@ static int shared_flag(struct wtl_app *app, int key)
 		return set_flag(&settings->no_color);
 	case KEY_ASCII:
 		return set_flag(&settings->ascii);
+	case KEY_NO_PROCESSES:
+		return set_flag(&settings->no_processes);
 	case 'q':
 		return set_flag(&settings->quiet);
 	case 'v':
@@ -306,6 +353,7 @@ int wtl_options_parse(struct wtl_app *app, int argc, char **argv)
 
 	app->next_word = 1;
 	app->settings.interval_ns = INTERVAL_DEFAULT_MS * WTL_NS_PER_MS;
+	app->settings.top = TOP_DEFAULT;
 	app->settings.output = &wtl_output_text;
 	collect(app->command, table, 63);
 	if (wattle_carbon_find(NULL, &app->settings.carbon) < 0)

@@ -166,6 +166,8 @@ def figures_of(path):
 
 def test_ascii_pages_hold_the_same_figures():
     for file in GOLDEN.glob("*.ascii.txt"):
+        if file.name == "query.ascii.txt":  # of wattle query, which has no such pair
+            continue
         other = GOLDEN / file.name.replace(".ascii", "")
         numbers = [figures_of(path) for path in (file, other)]
         assert file.read_bytes().isascii() and numbers[0] == numbers[1]

@@ -119,7 +119,7 @@ static void amd_cards(void **state)
 	assert_int_equal(gpus[0].pci_bus, 9);
 	assert_string_equal(gpus[0].pci_device_id, "0x744C1002");
 	assert_string_equal(gpus[0].pci_subsystem_id, "0xE4711DA2");
-	assert_string_equal(gpus[0].uuid, "fbc36f1c0ad7b2c8");
+	assert_string_equal(gpus[0].uuid, "0000000000000000");
 	assert_string_equal(gpus[0].vbios, "113-D70401-00");
 	check(&gpus[0], WTL_GPU_POWER_UW, 87000000);
 	check(&gpus[0], WTL_GPU_POWER_AVERAGE_UW, 87000000);

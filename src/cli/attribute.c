@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Who used it, as a part of a report. */
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/app.h"
+#include "meter/consumers.h"
+
+/* What a report says of one consumer, which may be gone when it is printed. */
+struct wtl_attributed {
+	struct wtl_consumer consumer;
+	struct wtl_group group;
+	char user[40];
+};
+
+/* A slot on its way into the list. */
+struct ranked {
+	uint32_t slot;
+	uint64_t full_uj;
+};
+
+static int by_energy(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->full_uj != y->full_uj)
+		return x->full_uj < y->full_uj ? 1 : -1;
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+/* Names are this machine's own: another's users are numbers. */
+static void name_user(const struct wtl_settings *settings, uint32_t uid, char *name, size_t size)
+{
+	bool is_here = !settings->root && !settings->tape;
+	const struct passwd *user = is_here ? getpwuid(uid) : NULL;
+
+	if (user)
+		wtl_text_clean(name, size, user->pw_name, strlen(user->pw_name));
+	else
+		snprintf(name, size, "%u", uid);
+}
+
+static struct wtl_report_share to_share(const struct wtl_consumer_energy *energy)
+{
+	return (struct wtl_report_share){
+		.has_dynamic = energy->has_dynamic,
+		.full_uj = energy->full_uj,
+		.dynamic_uj = energy->has_dynamic ? energy->dynamic_uj : 0,
+		.uncertainty_uj = energy->uncertainty_uj,
+	};
+}
+
+static struct wtl_report_share share_of(const struct wtl_consumers *consumers, uint32_t slot,
+					enum wtl_part part)
+{
+	struct wtl_consumer_energy energy;
+
+	wtl_consumers_energy(consumers, slot, part, &energy);
+	return to_share(&energy);
+}
+
+static void add_other(struct wtl_report_attribution *attribution,
+		      const struct wtl_consumer *consumer, const struct wtl_report_share *share)
+{
+	struct wtl_report_share *others = &attribution->others;
+
+	others->has_dynamic =
+		(attribution->n_others == 0 || others->has_dynamic) && share->has_dynamic;
+	others->full_uj += share->full_uj;
+	others->dynamic_uj += share->dynamic_uj;
+	others->uncertainty_uj += share->uncertainty_uj;
+	attribution->n_others += consumer->n_processes;
+	attribution->others_cpu_ns += consumer->cpu_ns;
+}
+
+static void list(struct wtl_description *description, const struct wtl_settings *settings,
+		 const struct wtl_consumers *consumers, uint32_t slot, int64_t boot_utc_ns)
+{
+	struct wtl_report_attribution *attribution = &description->attribution;
+	size_t i = attribution->n_processes++;
+	struct wtl_attributed *kept = &description->attributed[i];
+	struct wtl_report_process *process = &description->processes[i];
+
+	kept->consumer = *wtl_consumers_get(consumers, slot);
+	if (kept->consumer.group) {
+		kept->group = *kept->consumer.group;
+		kept->consumer.group = &kept->group;
+	}
+	process->consumer = &kept->consumer;
+	if (kept->consumer.start_ns > 0)
+		process->start_utc_ns = boot_utc_ns + kept->consumer.start_ns;
+	if (kept->consumer.uid != UINT32_MAX) {
+		name_user(settings, kept->consumer.uid, kept->user, sizeof(kept->user));
+		process->user = kept->user;
+	}
+	process->all = share_of(consumers, slot, WTL_PART_ALL);
+	process->gpu = share_of(consumers, slot, WTL_PART_GPU);
+}
+
+/* All consumers that were billed anything, those with the most first. */
+static size_t rank(const struct wtl_consumers *consumers, struct ranked *ranked)
+{
+	size_t n = 0;
+
+	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
+		struct wtl_consumer_energy energy;
+
+		if (!wtl_consumers_get(consumers, slot))
+			continue;
+		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
+		if (energy.full_uj > 0)
+			ranked[n++] =
+				(struct ranked){.slot = (uint32_t)slot, .full_uj = energy.full_uj};
+	}
+	if (n > 0)
+		qsort(ranked, n, sizeof(*ranked), by_energy);
+	return n;
+}
+
+static void describe_command(struct wtl_report_attribution *attribution,
+			     const struct wtl_consumers *consumers)
+{
+	struct wtl_command_account account;
+
+	wtl_consumers_command(consumers, &account);
+	attribution->has_command = account.n_processes > 0;
+	attribution->command = to_share(&account.all);
+	attribution->command_gpu = to_share(&account.gpu);
+	attribution->command_cpu_ns = account.cpu_ns;
+	attribution->command_processes = account.n_processes;
+}
+
+static void describe_domains(struct wtl_description *description,
+			     const struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < description->n_domains; i++) {
+		struct wtl_report_domain *line = &description->domains[i];
+
+		if (!line->energy.has_energy)
+			continue;
+		wtl_consumers_ledger(consumers, i, &line->ledger);
+		wtl_consumers_baseline(consumers, i, &line->idle);
+		line->weight = wtl_consumers_weight(consumers, i);
+	}
+}
+
+int wtl_describe_attribution(struct wtl_description *description,
+			     const struct wtl_settings *settings,
+			     const struct wtl_consumers *consumers, struct wtl_io *io)
+{
+	struct wtl_report_attribution *attribution = &description->attribution;
+	int64_t boot_utc_ns = wtl_io_real_ns(io) - wtl_io_boot_ns(io);
+	struct ranked *ranked = calloc(wtl_consumers_slots(consumers) + 1, sizeof(*ranked));
+	size_t n;
+
+	description->attributed = calloc(settings->top + 1, sizeof(*description->attributed));
+	description->processes = calloc(settings->top + 1, sizeof(*description->processes));
+	if (!ranked || !description->attributed || !description->processes) {
+		free(ranked);
+		return -ENOMEM;
+	}
+	n = rank(consumers, ranked);
+	attribution->is_known = n > 0;
+	attribution->reason = n > 0 ? NULL : "no process was seen to use anything";
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_report_share share = share_of(consumers, ranked[i].slot, WTL_PART_ALL);
+
+		if (i < settings->top)
+			list(description, settings, consumers, ranked[i].slot, boot_utc_ns);
+		else
+			add_other(attribution, wtl_consumers_get(consumers, ranked[i].slot),
+				  &share);
+	}
+	free(ranked);
+	attribution->processes = description->processes;
+	describe_command(attribution, consumers);
+	describe_domains(description, consumers);
+	return 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The idle baselines of this machine, kept from one session to the next in a small text file (its
+ * format: docs/attribution.md). It can always be done without: what is wrong with it is a remark.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/app.h"
+#include "meter/consumers.h"
+
+#define HEAD	 "wattle-idle/1\n"
+#define FILE_MAX (1u << 20)
+
+/* Where it lies: 0, or -ENOENT where neither option nor environment names a place. */
+static int find_path(const struct wtl_settings *settings, char *path, size_t size)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int len;
+
+	if (settings->idle_file && !settings->idle_file[0])
+		return -ENOENT; /* nowhere, by request */
+	if (settings->idle_file)
+		len = snprintf(path, size, "%s", settings->idle_file);
+	else if (settings->root || settings->tape)
+		return -ENOENT; /* that machine is not this one */
+	else if (state && state[0] == '/')
+		len = snprintf(path, size, "%s/wattle/idle", state);
+	else if (home && home[0] == '/')
+		len = snprintf(path, size, "%s/.local/state/wattle/idle", home);
+	else if (geteuid() == 0)
+		len = snprintf(path, size, "/var/lib/wattle/idle");
+	else
+		return -ENOENT;
+	return len < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+/* Baselines belong to a machine, not to a home directory that several share. */
+static void put_machine(struct wtl_buf *buf, const struct wattle_meter *meter)
+{
+	wtl_buf_printf(buf, "machine %u %s\n", meter->machine.n_cpus, meter->machine.cpu_model);
+}
+
+static void take_line(const char *line, size_t len, struct wattle_meter *meter,
+		      struct wtl_consumers *consumers)
+{
+	char name[32], source[32];
+	struct wtl_baseline baseline;
+	struct wattle_domain domain;
+	int i;
+
+	if (wtl_baseline_parse(line, len, name, source, &baseline) < 0)
+		return;
+	i = wattle_meter_find(meter, name);
+	if (i < 0 || wattle_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
+	    strcmp(domain.source, source) != 0)
+		return;
+	wtl_consumers_set_baseline(consumers, (size_t)i, &baseline);
+}
+
+static ssize_t read_file(const char *path, char *text)
+{
+	FILE *file = fopen(path, "re");
+	ssize_t len;
+
+	if (!file)
+		return -errno;
+	/* A directory can be opened, but not read. */
+	len = (ssize_t)fread(text, 1, FILE_MAX, file);
+	if (ferror(file))
+		len = -EISDIR;
+	fclose(file);
+	return len == FILE_MAX ? -EFBIG : len;
+}
+
+static void take_lines(char *text, size_t len, struct wattle_meter *meter,
+		       struct wtl_consumers *consumers)
+{
+	for (char *at = text, *end = text + len; at < end;) {
+		char *newline = memchr(at, '\n', (size_t)(end - at));
+		char *next = newline ? newline + 1 : end;
+
+		take_line(at, (size_t)(next - at), meter, consumers);
+		at = next;
+	}
+}
+
+static bool starts_with(const char *text, ssize_t len, const char *start, size_t start_len)
+{
+	return len >= (ssize_t)start_len && memcmp(text, start, start_len) == 0;
+}
+
+/* text of len bytes; false: it is none of our files. */
+static bool take_file(struct wtl_app *app, const char *path, char *text, ssize_t len,
+		      struct wattle_meter *meter, struct wtl_consumers *consumers)
+{
+	struct wtl_buf head;
+	bool is_ours = len == 0 || starts_with(text, len, HEAD, sizeof(HEAD) - 1);
+
+	wtl_buf_init(&head, 1024);
+	wtl_buf_puts(&head, HEAD);
+	put_machine(&head, meter);
+	if (!is_ours)
+		wtl_remark(app, "'%s' is not a file of idle baselines, and is left alone", path);
+	else if (starts_with(text, len, wtl_buf_str(&head), head.len))
+		take_lines(text + head.len, (size_t)len - head.len, meter, consumers);
+	else if (len > 0)
+		wtl_remark(app,
+			   "the idle baselines in '%s' are another machine's: this one's will "
+			   "replace them",
+			   path);
+	wtl_buf_done(&head);
+	return is_ours;
+}
+
+bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_consumers *consumers)
+{
+	char path[PATH_MAX];
+	char *text;
+	ssize_t len;
+	bool may_be_kept;
+
+	if (find_path(&app->settings, path, sizeof(path)) < 0)
+		return false;
+	text = malloc(FILE_MAX);
+	len = text ? read_file(path, text) : -ENOMEM;
+	if (len >= 0) {
+		may_be_kept = take_file(app, path, text, len, meter, consumers);
+	} else {
+		may_be_kept = len == -ENOENT;
+		if (!may_be_kept)
+			wtl_remark(app, "the idle baselines in '%s' cannot be read: %s", path,
+				   wtl_err_text((int)len));
+	}
+	free(text);
+	return may_be_kept;
+}
+
+/* Makes the directory of a file, and that one's, as far as they are missing. */
+static void make_parents(const char *path)
+{
+	char dir[PATH_MAX];
+
+	for (size_t i = 1; path[i] && i < sizeof(dir); i++) {
+		if (path[i] != '/')
+			continue;
+		memcpy(dir, path, i);
+		dir[i] = '\0';
+		mkdir(dir, 0755);
+	}
+}
+
+void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *meter,
+		   const struct wtl_consumers *consumers)
+{
+	char path[PATH_MAX], line[WTL_BASELINE_LINE_MAX];
+	struct wtl_buf text;
+	size_t n = 0;
+	int rc;
+
+	if (find_path(&app->settings, path, sizeof(path)) < 0)
+		return;
+	wtl_buf_init(&text, FILE_MAX);
+	wtl_buf_puts(&text, HEAD);
+	put_machine(&text, meter);
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		struct wtl_baseline baseline;
+		struct wattle_domain domain;
+
+		if (wattle_meter_domain(meter, i, &domain) < 0 || !domain.source ||
+		    wtl_consumers_baseline(consumers, i, &baseline) < 0 || !baseline.is_known)
+			continue;
+		wtl_buf_add(
+			&text, line,
+			(size_t)wtl_baseline_print(line, domain.name, domain.source, &baseline));
+		n++;
+	}
+	if (n > 0 && !text.error) {
+		make_parents(path);
+		rc = io->ops->out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
+		if (rc < 0)
+			wtl_remark(app, "the idle baselines cannot be kept in '%s': %s", path,
+				   wtl_err_text(rc));
+	}
+	wtl_buf_done(&text);
+}

@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: MIT
+"""`wattle run` finding out who used it: idle baselines between runs, descendants, and options that are wrong."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOTS, TIMEOUT, clean_env, command_path, finish, parse_json, run_wattle, start_wattle
+from test_ledger import ALL, NOBODY, check_ledger, idle_file, idle_text
+
+XEON = ROOTS / "xeon-2s-dram"
+
+
+def run_json(*options, command=("true",), code=0, env=None):
+    result = run_wattle("run", "-i", "20", "-f", "json", *ALL, *options, "--", *command, env=env)
+    assert result.code == code, result
+    if "processes" in result.json:
+        check_ledger(result.json)
+    return result
+
+
+def python(*lines):
+    return (sys.executable, "-S", "-E", "-c", "\n".join(lines))
+
+
+@pytest.fixture(name="open_folder")
+def folder_for_everybody():
+    with tempfile.TemporaryDirectory() as name:
+        os.chmod(name, 0o755)
+        yield Path(name)
+
+
+def as_nobody(*options, command=("true",)):
+    """Runs without privilege."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv to give privilege up")
+    done = subprocess.run([*NOBODY, command_path(), "run", *options, "--", *command], capture_output=True, text=True,
+                          env=clean_env(HOME=None), cwd="/", timeout=TIMEOUT, check=False)
+    if done.returncode in (126, 127):
+        pytest.skip("others cannot run this build")
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def attributed(report):
+    if "processes" not in report:
+        pytest.skip("this machine has no energy that could be attributed")
+    return report["command_energy"]
+
+
+# ---- The file of idle baselines ----
+
+def learn(path, *, code=0, env=None, options=()):
+    """A run on a machine that is idle and whose file is that; a domain that draws 1 J in 1 s becomes known after 3 s, so
+    nothing is learned here but what the file says."""
+    return run_json("--root", XEON, "--idle-file", path, *options, command=("sleep", "0.05"), code=code, env=env)
+
+
+def idle_watts(report):
+    return {domain["name"]: float(domain["idle_w"]) for domain in report["domains"] if "idle_w" in domain}
+
+
+def test_file_is_used_and_kept(tmp_path):
+    path = idle_file(XEON, tmp_path / "idle", ("40", "30", "5", "4"))
+    first = learn(path)
+    assert first.err == ""
+    watts = idle_watts(first.json)
+    assert watts["dram-0"] == pytest.approx(5, rel=0.02) and watts["dram-1"] == pytest.approx(4, rel=0.02)
+    assert path.read_text().startswith("wattle-idle/1\nmachine ")
+    assert idle_watts(learn(path).json) == pytest.approx(watts, rel=0.02)
+    ages = [domain["idle_age_s"] for domain in first.json["domains"] if "idle_age_s" in domain]
+    assert ages and all(age > 0 for age in ages)
+
+
+def only_remark(result, *words):
+    assert result.complaint()
+    for word in words:
+        assert word in result.err, result.err
+    assert "processes" in result.json or result.json["processes_reason"]
+    return result.err
+
+
+def test_file_is_a_directory(tmp_path):
+    only_remark(learn(tmp_path), str(tmp_path), "irectory")
+
+
+def test_file_in_a_missing_directory(tmp_path):
+    assert learn(tmp_path / "a" / "b" / "idle").err == ""
+
+
+def test_file_cannot_be_read(open_folder):
+    path = idle_file(XEON, open_folder / "idle")
+    path.chmod(0)
+    done = as_nobody("--root", XEON, "--idle-file", path, "-f", "json")
+    assert parse_json(done.stdout)["domains"]
+    assert done.stderr.count("\n") == 1 and "cannot be read" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("content", [
+    b"my thesis\n", b"\0\0\0\0", b"wattle-idle/2\nmachine 1 x\n", b"wattle-idle", b"\xff" * 5000],
+    ids=["text", "nul", "newer", "cut", "bytes"])
+def test_file_of_something_else(tmp_path, content):
+    """It may be anything that a user named by mistake: it stays as it is."""
+    path = tmp_path / "idle"
+    path.write_bytes(content)
+    result = learn(path)
+    only_remark(result, "is not a file of idle baselines")
+    assert path.read_bytes() == content
+    assert idle_watts(result.json) == {}
+
+
+def test_file_of_another_machine(tmp_path):
+    path = idle_file(XEON, tmp_path / "idle")
+    path.write_text(re.sub("(?m)^machine .*$", "machine 3 Elbrus", path.read_text()))
+    result = learn(path)
+    only_remark(result, "another machine")
+    assert idle_watts(result.json) == {}
+
+
+@pytest.mark.parametrize("line", ["dram-0", "dram-0 rapl-perf", "dram-0 rapl-perf x y z", "dram-0 rapl-perf -5 0 2026-11-21T10:00:00Z 1",
+                                  "dram-0 rapl-perf 99999999999999999999999 1 2026-11-21T10:00:00Z 1", "\x1b[2J", "a" * 5000,
+                                  "nowhere-7 rapl-perf 5000000 1000 2026-11-21T10:00:00Z 30000000000",
+                                  "dram-0 hwmon 5000000 1000 2026-11-21T10:00:00Z 30000000000"])
+def test_file_with_bad_lines(tmp_path, line):
+    """They are passed over, and the others count."""
+    path = idle_file(XEON, tmp_path / "idle", ("7",))
+    lines = [text for text in path.read_text().splitlines() if not text.startswith("dram-0")]
+    path.write_text("\n".join([*lines[:3], line, *lines[3:]]) + "\n")
+    result = learn(path)
+    assert result.err == ""
+    watts = idle_watts(result.json)
+    assert "dram-0" not in watts and "dram-1" in watts
+
+
+def test_huge_file(tmp_path):
+    path = tmp_path / "idle"
+    path.write_text(idle_file(XEON, tmp_path / "good").read_text() + "x" * (3 << 20))
+    size = path.stat().st_size
+    only_remark(learn(path), str(path))
+    assert path.stat().st_size == size
+
+
+def test_cannot_be_kept(open_folder):
+    """What was known is to be written back, and cannot be: one remark, and the report is whole."""
+    idle_file(XEON, open_folder / "idle").chmod(0o644)
+    done = as_nobody("--root", XEON, "--idle-file", open_folder / "idle", "-f", "json")
+    assert idle_watts(parse_json(done.stdout))
+    assert done.stderr.count("\n") == 1 and "cannot be kept" in done.stderr, done.stderr
+
+
+def test_no_file(tmp_path):
+    env = {"XDG_STATE_HOME": tmp_path}
+    result = run_wattle("run", "--idle-file", "", "-f", "json", "--", "true", env=env)
+    assert (result.code, result.err) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("state, home, where", [("state", "home", "state/wattle/idle"), ("relative", "home", "home/.local/state/wattle/idle"),
+                                                (None, "home", "home/.local/state/wattle/idle")])
+def test_where_it_is_kept(tmp_path, state, home, where):
+    """By the rules of XDG; found out by putting something there that is not to be overwritten."""
+    path = tmp_path / where
+    path.parent.mkdir(parents=True)
+    path.write_text("mine\n")
+    env = {"XDG_STATE_HOME": state if state == "relative" else state and tmp_path / state, "HOME": tmp_path / home}
+    result = run_wattle("run", "-f", "json", "--", "true", env=env)
+    assert result.code == 0
+    assert str(path) in result.complaint()
+    assert path.read_text() == "mine\n"
+
+
+def test_nothing_is_kept_for_another_root(tmp_path):
+    env = {"XDG_STATE_HOME": tmp_path}
+    assert run_wattle("run", "--root", XEON, "--", "true", env=env).code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- Watching first ----
+
+@pytest.mark.parametrize("known", [False, True], ids=["unknown", "known"])
+def test_idle_first_on_a_busy_machine(tmp_path, known):
+    """Says so, also when an earlier run knew better, and measures all the same."""
+    path = tmp_path / "idle"
+    if known:
+        sample = run_wattle("run", "-f", "json", "--", "true").json
+        path.write_text(idle_text(os.cpu_count(), Path("/proc/cpuinfo").read_text(), sample["domains"]))
+    spinners = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        result = run_wattle("run", "-f", "json", "--idle-first", "3", "--idle-file", path, *ALL, "--", "true")
+    finally:
+        for spinner in spinners:
+            spinner.kill()
+            spinner.wait()
+    assert result.code == 0, result
+    assert "watching the idle machine for 3 s" in result.err
+    if "processes" in result.json:
+        assert "was not idle" in result.err
+        check_ledger(result.json)
+        assert known == bool(idle_watts(result.json))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
+def test_idle_first_is_interrupted(tmp_path, number):
+    started = tmp_path / "started"
+    process = start_wattle("run", "--root", XEON, "--idle-first", "60", "--idle-file", tmp_path / "idle", "--", "touch", started)
+    line = process.stderr.readline().decode()
+    assert "watching the idle machine" in line
+    process.send_signal(number)
+    result = finish(process)
+    assert result.code == 128 + number
+    assert result.out == "" and not started.exists()
+
+
+def test_idle_first_learns(tmp_path):
+    """The root's machine stands still, so it is idle, and draws nothing."""
+    path = tmp_path / "idle"
+    result = run_json("--root", ROOTS / "vm-nothing", "--idle-first", "4", "--idle-file", path, command=("sleep", "0.1"))
+    if path.exists():
+        assert path.read_text().startswith("wattle-idle/1\n")
+        assert idle_watts(result.json)
+        assert idle_watts(run_json("--root", ROOTS / "vm-nothing", "--idle-file", path).json) == \
+            pytest.approx(idle_watts(result.json), rel=0.02)
+    else:
+        assert "was not idle" in result.err
+
+
+# ---- Options ----
+
+@pytest.mark.parametrize("options, words", [
+    (["--top", "-1"], "--top"), (["--top", "many"], "--top"), (["--top", "65537"], "--top"), (["--top", ""], "--top"),
+    (["--idle-first", "2"], "--idle-first"), (["--idle-first", "3601"], "--idle-first"), (["--idle-first", "x"], "--idle-first"),
+    (["--idle-first", "1e1"], "--idle-first"),
+    (["--no-processes", "--idle-first", "3"], "--no-processes"), (["--tape", "x", "--idle-first", "3"], "")])
+def test_wrong_options(tmp_path, options, words):
+    command = [] if "--tape" in options else ["--", "touch", tmp_path / "started"]
+    result = run_wattle("run", *options, *command)
+    assert result.code == 125, result
+    assert words in result.err and result.out == ""
+    assert not (tmp_path / "started").exists()
+
+
+def test_top_zero():
+    report = run_wattle("run", "--top", "0", "-f", "json", "--", "sleep", "0.1").json
+    if "processes" in report:
+        assert report["processes"] == [] and report["others"]["n_processes"] > 0
+    text = run_wattle("run", "--top", "0", "--", "sleep", "0.1")
+    assert text.code == 0 and "Traceback" not in text.out
+
+
+def test_no_processes(tmp_path):
+    path = tmp_path / "idle"
+    path.write_text("mine")  # is not even looked at
+    result = run_wattle("run", "--no-processes", "--idle-file", path, "-f", "json", "--", "true")
+    assert result.code == 0 and result.err == ""
+    assert "processes" not in result.json and result.json["processes_reason"]
+
+
+# ---- The command and its descendants ----
+
+# Whoever lives holds the pipe open; a child that is nobody's any more can be waited for in no other way.
+ALL_ENDED = "r, w = os.pipe()\ndef wait_for_all():\n os.close(w)\n os.read(r, 1)"
+BURN = "import time\ndef burn(s):\n while time.process_time() < s: pass"
+
+
+def test_daemon_is_in_the_command(tmp_path):
+    """Forks twice and lets its parents end: init would adopt it, were it not for wattle."""
+    out = tmp_path / "pid"
+    report = run_json(command=python(
+        "import os, sys, time", BURN, ALL_ENDED,
+        "if os.fork() == 0:",
+        " os.setsid()",
+        " if os.fork() == 0:",
+        f"  open({str(out)!r}, 'w').write(str(os.getpid()))",
+        "  burn(0.3); os._exit(0)",
+        " os._exit(0)",
+        "os.wait()",
+        "wait_for_all()")).json
+    energy = attributed(report)
+    pid = int(out.read_text())
+    row = [process for process in report["processes"] if process.get("pid") == pid]
+    if row:  # else it ended between two looks
+        assert row[0]["in_command"] and float(row[0]["cpu_s"]) >= 0.29
+    assert float(energy["attributed_cpu_s"]) >= 0.29
+
+
+def test_orphans_of_orphans():
+    """A tree whose inner nodes all end at once."""
+    report = run_json(command=python(
+        "import os, time", BURN, ALL_ENDED,
+        "for i in range(4):",
+        " if os.fork() == 0:",
+        "  for k in range(3):",
+        "   if os.fork() == 0: burn(0.08); os._exit(0)",
+        "  os._exit(0)",
+        "wait_for_all()")).json
+    energy = attributed(report)
+    assert float(energy["attributed_cpu_s"]) >= 12 * 0.08 * 0.97
+
+
+def test_killed_command():
+    result = run_json(command=("sh", "-c", "kill -KILL $$"), code=128 + 9)
+    report = result.json
+    assert report["exit_status"] == 137 and report["exit_signal"] == 9
+    if "processes" in report:
+        assert report["command_energy"]["processes"] >= 1
+
+
+def test_command_that_cannot_run():
+    assert run_wattle("run", "--", "/no/such/command").code == 127
+
+
+CHILDREN = ("sh", "-c", "i=0; while [ $i -lt 10000 ]; do /bin/true; i=$((i+1)); done")
+
+
+def test_ten_thousand_children():
+    """Each of them is counted, where there are exit records, and the kernel's own account of the command and those it
+    waited for is what they are billed for."""
+    report = run_json(command=CHILDREN).json
+    energy = attributed(report)
+    named = [process for process in report["processes"] if process["in_command"] and process["name"] == "true"]
+    if named:  # else there are no exit records
+        assert energy["processes"] >= 9900
+    assert float(energy["attributed_cpu_s"]) == pytest.approx(float(energy["cpu_s"]), rel=0.2, abs=0.1)
+
+
+def test_ten_thousand_children_without_privilege(open_folder):
+    done = as_nobody("-q", "-f", "json", *ALL, command=CHILDREN)
+    report = parse_json(done.stdout)
+    check_ledger(report)
+    energy = attributed(report)
+    missing_s = float(energy["cpu_s"]) - float(energy["attributed_cpu_s"])
+    unseen_j = sum(float(line["unattributed_j"]) for line in report["ledger"])
+    # They are their parent's short-lived children; or nobody's, and then the shortfall shows.
+    assert missing_s < 0.05 * float(energy["cpu_s"]) + 0.1 or unseen_j > 0

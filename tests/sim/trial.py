@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""wattle on a simulated machine: runs it in a scenario and holds what it says against the truth.
+
+For tests/cli/test_sim.py and bench/bench_attribution.py.
+"""
+
+import json
+import os
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+SPREAD = 128  # of a baseline: what wattle states at least, 1/128 of it
+
+
+class Trial:
+    """truth and report of one run, numbers as decimals."""
+
+    def __init__(self, truth, report):
+        self.truth, self.report = truth, report
+
+    def rows_of(self, worker):
+        """The processes of the report that are this worker's: its own, its children, and rows that stand for those."""
+        pids = set(worker["pids"])
+        for row in self.report.get("processes", []):
+            if row.get("pid") in pids or row.get("parent") in pids or \
+                    ("pid" not in row and row["name"] == worker["name"]):
+                yield row
+
+    def scores(self):
+        for worker in self.truth["workers"]:
+            if worker["pid"] > 0:
+                yield Score(worker, list(self.rows_of(worker)))
+
+    def unattributed_j(self):
+        return sum(line["unattributed_j"] for line in self.report["ledger"])
+
+
+class Score:
+    """One worker."""
+
+    def __init__(self, worker, rows):
+        self.name = worker["name"]
+        self.rows = rows
+        self.true_j, self.true_cpu_s, self.true_gpu_j = (float(worker[key]) for key in ("dynamic_j", "cpu_s", "gpu_j"))
+        self.dynamic_j = float(sum(row["dynamic_j"] for row in rows))
+        self.cpu_s = self.sum("cpu_s")
+        self.gpu_j = self.sum("gpu_dynamic_j")
+        self.uncertainty_j = self.sum("uncertainty_j")
+
+    def sum(self, key):
+        return float(sum(row.get(key, 0) for row in self.rows))
+
+    @property
+    def error(self):
+        return self.dynamic_j / self.true_j - 1
+
+    @property
+    def gpu_error(self):
+        return self.gpu_j / self.true_gpu_j - 1
+
+    @property
+    def stated(self):
+        """The uncertainty (k = 2), as a part of the truth."""
+        return self.uncertainty_j / self.true_j
+
+    @property
+    def is_covered(self):
+        return abs(self.dynamic_j - self.true_j) <= self.uncertainty_j
+
+
+def idle_file(path, watts):
+    """Baselines for wattle, by domain; each with a standard uncertainty of 1/128."""
+    model = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+                  if line.startswith("model name")), "")
+    lines = ["wattle-idle/1", f"machine {os.cpu_count()} {model}"]
+    for domain, idle_w in watts.items():
+        idle_uw = round(float(idle_w) * 1e6)
+        source = "nvml" if domain.startswith("gpu") else "rapl-powercap"
+        lines.append(f"{domain} {source} {idle_uw} {idle_uw // SPREAD} 2026-11-21T00:00:00Z 60000000000")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(0o644)
+    return path
+
+
+def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), timeout=180):
+    """A Trial. The workers are started by wattle and it ends with them; or they run beside it and it measures so many
+    seconds. None: this machine cannot have the simulated one (no mount namespaces)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text, report = folder / "given.sim", folder / "report.json"
+    text.write_text(scenario, encoding="utf-8")
+    idle = idle_file(folder / "idle", watts)
+    with open(report, "w", encoding="utf-8") as out:
+        done = subprocess.run(
+            [Path(build) / "tests" / "sim" / "sim", *([] if seconds else ["--by-tool"]), text, folder / "machine", "--", *before,
+             wattle, "run", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", "--",
+             *(["sleep", str(seconds)] if seconds else ["sh", "-c", "exec $SIM_LAUNCH"])],
+            stdout=out, stderr=subprocess.PIPE, text=True, timeout=timeout, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr)
+    truth = json.loads((folder / "machine" / "truth.json").read_text(encoding="utf-8"), parse_float=Decimal)
+    if truth["tool_status"] == 126:
+        return None
+    if truth["tool_status"] != 0:
+        raise RuntimeError(f"wattle: status {truth['tool_status']}\n{done.stderr}")
+    return Trial(truth, json.loads(report.read_text(encoding="utf-8"), parse_float=Decimal))
