@@ -10,6 +10,8 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "cli/limit.h"
+#include "cli/query.h"
 #include "meter/meter.h"
 #include "output/report.h"
 
@@ -47,6 +49,8 @@ struct wtl_settings {
 	const char *idle_file;
 	int64_t idle_first_ns; /* 0: not given */
 	char **command;	       /* NULL: none */
+	struct wtl_query_settings query;
+	struct wtl_limit_settings limit;
 };
 
 /* The signals as wattle found them at its start: the command shall find them the same. */
@@ -85,6 +89,8 @@ struct wtl_command {
 
 extern const struct wtl_command wtl_command_run;
 extern const struct wtl_command wtl_command_doctor;
+extern const struct wtl_command wtl_command_query;
+extern const struct wtl_command wtl_command_limit;
 extern const struct wtl_command wtl_command_help;
 
 /* All of them, ended by NULL. */

@@ -14,6 +14,8 @@
 const struct wtl_command *const wtl_commands[] = {
 	&wtl_command_run,
 	&wtl_command_doctor,
+	&wtl_command_query,
+	&wtl_command_limit,
 	&wtl_command_help,
 	NULL,
 };

@@ -1,0 +1,655 @@
+# SPDX-License-Identifier: MIT
+"""wattle query: nvidia-smi's formats to the letter, wattle's own, and every way to ask wrongly."""
+
+import os
+import re
+import signal
+import stat
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOTS, SCRIPTS, fake_library, finish, parse_json, run_wattle, start_wattle
+
+NOTHING = ("--root", ROOTS / "vm-nothing")
+STAMP = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}(?=, |$)")
+
+TWO = """\
+driver 550.54.15
+cuda 12040
+gpu NVIDIA A100-PCIE-40GB
+  uuid GPU-aaaaaaaa-0000-0000-0000-000000000001
+  bus 00000000:17:00.0
+  serial 1320000000001
+  power 0 const 100
+  counter-start 1000
+  memory 40960 600 0
+  temperature 31
+  utilization 50 10 0 0
+  {first}
+  sensor counter gpu 20
+  sensor usage gpu 20
+gpu NVIDIA A100-PCIE-40GB
+  uuid GPU-aaaaaaaa-0000-0000-0000-000000000002
+  bus 00000000:CA:00.0
+  power 0 const 200
+  counter-start 1000
+  sensor counter gpu 20
+  sensor usage gpu 20
+"""
+
+
+@pytest.fixture(name="query")
+def queries(gpus):
+    """query("--query-gpu=…", script="a100" or text="…"): wattle query on the fake NVML."""
+    def run(*args, script=None, text=None, env=None, root=NOTHING, **options):
+        if script is None and text is None:
+            text = TWO.format(first="")
+        fake = gpus(script, text)
+        return run_wattle("query", *root, *fake.options, *args,
+                          env={**fake.env, "TZ": "UTC0", **(env or {})}, **options)
+    return run
+
+
+def unstamped(text):
+    """The lines without their time stamp."""
+    return [STAMP.sub("", line) for line in text.splitlines()]
+
+
+# ---- Real outputs ----
+
+def captures():
+    """The folder of captured outputs of nvidia-smi, or None."""
+    data = os.environ.get("WATTLE_SHARED_DATA")
+    folder = Path(data) if data else Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
+    return folder / "nvidia-smi" if (folder / "nvidia-smi").is_dir() else None
+
+
+CAPTURES = {
+    "rtx2080s": "nvidia-geforce-rtx-2080-super__595.71.05.txt",
+    "h100": "nvidia-h100-80gb-hbm3__590.48.01.txt",
+    "h100-mig": "nvidia-h100-mig__590.48.01.txt",
+    "l40s": "nvidia-l40s__595.80.txt",
+}
+ALL = [(name, phase) for name in CAPTURES for phase in ("idle", "load")]
+
+# What wattle has no source for: NVML's structs of the fabric, the platform, single SRAM errors.
+UNSERVED = re.compile(
+    r"pcie\.link\.gen\.hostmax$|inforom\.checksum_validation$|gpu_recovery_action$|edpp_multiplier$|"
+    r"fabric\.|platform\.(slot_number|tray_index|host_id|peer_type|gpu_fabric_guid)$|"
+    r"remapped_rows\.(un)?correctable_inactive$|ecc\.errors\.uncorrected\.\w+\.sram\.")
+
+
+def sections(name):
+    """{title: (command, lines)} of a capture; skips the test where it is not there."""
+    folder = captures()
+    if not folder:
+        pytest.skip("the captured outputs (shared/data/nvidia-smi) are not here")
+    found, title, command = {}, None, None
+    bar = False
+    for line in (folder / CAPTURES[name]).read_text(encoding="utf-8").splitlines():
+        if line.startswith("####"):
+            bar = not bar
+        elif bar and " :: " in line:
+            title = line[2:]
+            found[title] = [None, []]
+        elif bar and line.startswith("# $ ") and title:
+            found[title][0] = line[4:].split()
+        elif not bar and title:
+            found[title][1].append(line)
+    for entry in found.values():
+        while entry[1] and not entry[1][-1]:
+            entry[1].pop()
+    return found
+
+
+def section(name, begin):
+    matches = [v for k, v in sections(name).items() if k.startswith(begin)]
+    assert len(matches) == 1, begin
+    return matches[0]
+
+
+@pytest.fixture(name="bus")
+def bus_root(tmp_path):
+    """bus("00000000:00:09.0", "0x030200"): a root whose sysfs has the device's class."""
+    def make(bus_id, pci_class):
+        device = tmp_path / "bus" / "sys/bus/pci/devices" / bus_id[4:].lower()
+        device.mkdir(parents=True)
+        (device / "class").write_text(pci_class + "\n", encoding="ascii")
+        (device / "vendor").write_text("0x10de\n", encoding="ascii")
+        (tmp_path / "bus/proc").mkdir()
+        return ("--root", tmp_path / "bus")
+    return make
+
+
+@pytest.mark.parametrize("name,phase", ALL)
+def test_csv_of_a_real_gpu_to_the_letter(query, bus, name, phase):
+    command, (head, row) = section(name, phase + " :: query-gpu")
+    fields = command[1].split("=", 1)[1].split(",")
+    real = dict(zip(fields, row.split(", ")))
+    base, sub = (int(real[f"pci.{which}Class"], 16) for which in ("base", "sub"))
+    root = bus(real["pci.bus_id"], f"0x{base:02x}{sub:02x}00")
+    result = query(*command[1:], script=f"capture-{name}-{phase}", root=root)
+    assert result.code == 0 and not result.err, result
+    lines = result.out.splitlines()
+    assert len(lines) == 2 and lines[0] == head
+    ours = dict(zip(fields, lines[1].split(", ")))
+    assert len(ours) == len(fields) == len(lines[1].split(", "))
+    assert STAMP.match(ours.pop("timestamp")) and STAMP.match(real.pop("timestamp"))
+    wrong = {k: (v, ours[k]) for k, v in real.items() if v != ours[k] and not UNSERVED.match(k)}
+    assert not wrong
+    # An unserved field never says anything else than that it is not known.
+    assert {ours[k] for k in ours if UNSERVED.match(k)} <= {"[N/A]", "N/A"}
+
+
+@pytest.mark.parametrize("name,phase", ALL)
+def test_compute_apps_of_a_real_gpu_to_the_letter(query, name, phase):
+    command, lines = section(name, phase + " :: query-compute-apps")
+    result = query(*command[1:], script=f"capture-{name}-{phase}")
+    assert result.code == 0, result
+    assert unstamped(result.out) == [STAMP.sub("", line) for line in lines]
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_list_of_a_real_machine_to_the_letter(query, name):
+    _, lines = section(name, "capabilities :: list (-L)")
+    assert query("-L", script=f"capture-{name}-load").out.splitlines() == lines
+
+
+@pytest.mark.parametrize("name,phase", ALL)
+def test_monitors_have_the_real_columns(query, name, phase):
+    """Their values were taken at other moments than the CSV's that the script is made from."""
+    for monitor in ("dmon", "pmon"):
+        _, lines = section(name, f"{phase} :: {monitor}")
+        result = query(monitor, "-c", "1", "-d", "1.2", script=f"capture-{name}-{phase}")
+        ours = result.out.splitlines()
+        assert ours[:2] == lines[:2]
+        real = lines[2:]
+        assert {len(line) for line in ours[2:]} == {len(line) for line in real}
+        dashes = [{i for i, word in enumerate(line.split()) if word == "-"} for line in (ours[2], real[0])]
+        if monitor == "dmon":
+            assert dashes[0] == dashes[1]
+
+
+def test_pmon_of_a_real_gpu_to_the_letter(query):
+    for name in ("h100", "h100-mig"):
+        _, lines = section(name, "load :: pmon")
+        result = query("pmon", "-c", "1", "-d", "1.2", script=f"capture-{name}-load")
+        assert result.out.splitlines() == lines[:len(result.out.splitlines())]
+
+
+def test_every_field_of_every_driver_is_taken(query):
+    for name in CAPTURES:
+        _, lines = section(name, "capabilities :: help-query-gpu")
+        titles = [line for line in lines if re.fullmatch(r'"[\w.]+"( or "[\w.]+")*', line)]
+        fields = re.findall(r'"([\w.]+)"', " ".join(titles))
+        assert len(fields) > 180
+        result = query("--query-gpu=" + ",".join(fields), "--format=csv")
+        assert result.code == 0, result
+
+
+# ---- CSV ----
+
+def test_header_units_and_nothing_else(query):
+    result = query("--query-gpu=index,gpu_name,power.draw,memory.total", "--format=csv")
+    assert result.out == ("index, name, power.draw [W], memory.total [MiB]\n"
+                          "0, NVIDIA A100-PCIE-40GB, 100.00 W, 40960 MiB\n"
+                          "1, NVIDIA A100-PCIE-40GB, 200.00 W, 81920 MiB\n")
+    assert query("--query-gpu=index,power.draw", "--format=csv,noheader").out == "0, 100.00 W\n1, 200.00 W\n"
+    assert query("--query-gpu=index,power.draw", "--format=noheader,nounits,csv").out == "0, 100.00\n1, 200.00\n"
+    assert query("--query-gpu", "index", "--format", "csv,nounits").out == "index\n0\n1\n"
+    assert query("--query-gpu=index,power.draw", "-i", "1").out == "index, power.draw [W]\n1, 200.00 W\n"
+
+
+def test_timestamp_is_local_time(query):
+    words = ("--query-gpu=timestamp", "--format=csv,noheader", "-i", "0")
+    utc = query(*words).out
+    assert STAMP.fullmatch(utc.strip())
+    east = query(*words, env={"TZ": "UTC-9"}).out
+    hours = (int(east[11:13]) - int(utc[11:13])) % 24
+    assert hours in (9, 10)  # the hour may have turned in between
+
+
+@pytest.mark.parametrize("spelling", [("-lms", "20"), ("-lms=20",), ("--loop-ms=20",), ("--loop-ms", "20"),
+                                      ("-l", "0.02"), ("--loop=0.02",)])
+def test_loops(query, spelling):
+    result = query("--query-gpu=index", "--format=csv", *spelling, "-c", "3")
+    assert result.code == 0, result
+    assert result.out == "index\n" + "0\n1\n" * 3  # one header
+
+
+def test_a_loop_goes_on_until_it_is_ended(gpus):
+    fake = gpus(text=TWO.format(first=""))
+    process = start_wattle("query", *NOTHING, *fake.options, "--query-gpu=index", "--format=csv,noheader",
+                           "-lms", "20", env=fake.env)
+    assert process.stdout.read(8) == b"0\n1\n0\n1\n"  # each row is out at once
+    process.send_signal(signal.SIGINT)
+    assert finish(process).code == -signal.SIGINT
+
+
+def test_file(query, tmp_path):
+    path = tmp_path / "out.csv"
+    path.write_text("old\n", encoding="ascii")
+    result = query("--query-gpu=index", "--format=csv", "-f", path, "-lms", "10", "-c", "2")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert path.read_text(encoding="ascii") == "index\n0\n1\n0\n1\n"
+    result = query("--query-gpu=index", "-f", tmp_path / "no/such/folder")
+    assert result.code == 1 and "cannot write" in result.complaint()
+
+
+@pytest.mark.parametrize("field", ["bogus", "POWER.DRAW", "", "index ,, name", "pid", "\x1b[2J"])
+def test_a_field_that_there_is_not(query, field):
+    result = query(f"--query-gpu=index,{field}", "--format=csv")
+    assert result.code == 2
+    assert re.fullmatch(r'Field ".*" is not a valid field to query\.\n', result.out), result
+    assert "\x1b" not in result.out and not result.err
+    assert query("--query-gpu=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
+
+
+@pytest.mark.parametrize("words", [
+    ("--query-gpu=index", "--format=noheader"),
+    ("--query-gpu=index", "--format=csv,bogus"),
+    ("--query-gpu=index", "--format=text"),
+    ("--query-gpu=index", "--query-compute-apps=pid"),
+    ("--query-gpu=index", "-L"),
+    ("--query-accounted-apps=pid", "--format=csv"),
+    ("--format=csv",),
+    ("--format=yaml",),
+    ("-q",),
+    ("-L", "-x"),
+    ("dmon", "-x"),
+    ("dmon", "pmon"),
+    ("dmon", "-s", "pz"),
+    ("pmon", "-s", "p"),
+    ("dmon", "-o", "X"),
+    ("dmon", "-l", "1"),
+    ("-s", "p"),
+    ("-d", "1"),
+    ("bogus",),
+    ("-lms",),
+    ("-lms", "0"),
+    ("-lms", "x"),
+    ("-l", "0"),
+    ("-l", "-1"),
+    ("-c", "0"),
+    ("--no-such-option",),
+])
+def test_bad_usage(query, words):
+    result = query(*words)
+    assert result.code == 2 and not result.out, result
+    assert result.complaint().startswith("wattle: query: ")
+
+
+def test_no_such_gpu(query):
+    result = query("--query-gpu=index", "-i", "7")
+    assert result.code == 3 and "there is no GPU '7'" in result.complaint()
+    for name in ("GPU-aaaaaaaa-0000-0000-0000-000000000002", "00000000:CA:00.0", "0000:ca:00.0", "ca:00.0"):
+        assert query("--query-gpu=index", "--format=csv,noheader", "-i", name).out == "1\n"
+    assert query("--query-gpu=index", "--format=csv,noheader", "-i=0,1").out == "0\n1\n"
+
+
+@pytest.mark.parametrize("words", [("--query-gpu=index",), ("--query-compute-apps=pid",), ("-L",), ("dmon",), ("pmon",)])
+def test_no_gpu_at_all(words):
+    result = run_wattle("query", *NOTHING, "--nvml", "", *words)
+    assert (result.code, result.out) == (3, "No devices were found\n"), result
+
+
+def test_no_gpu_is_no_failure_for_the_rest():
+    assert run_wattle("query", *NOTHING, "--nvml", "").code == 0
+    report = run_wattle("query", *NOTHING, "--nvml", "", "--format", "json").json
+    assert report["gpus"] == [] and report["domains"]
+    tree = ET.fromstring(run_wattle("query", *NOTHING, "--nvml", "", "-x").out)
+    assert tree.find("attached_gpus").text == "0" and tree.find("gpu") is None
+
+
+def test_a_lost_gpu_keeps_its_row(query):
+    result = query("--query-gpu=index,name,power.draw,temperature.gpu", "--format=csv,noheader",
+                   text=TWO.format(first="lost from 0 until -"))
+    lost, other = result.out.splitlines()
+    assert lost.startswith("0, ") and lost.endswith("[GPU is lost], [GPU is lost]"), lost
+    assert other.startswith("1, NVIDIA A100-PCIE-40GB, 200.00 W, ")
+
+
+def test_no_permission_has_its_word(query):
+    result = query("--query-gpu=index,power.draw", "--format=csv,noheader", script="no-permission")
+    assert result.out == "0, [Insufficient Permissions]\n"
+
+
+@pytest.mark.parametrize("root", ["amd-gpu", "intel-gpu"])
+def test_gpus_of_other_makers(root):
+    result = run_wattle("query", "--root", ROOTS / root, "--nvml", "", "--query-gpu=index,name,pci.bus_id,power.draw,"
+                        "temperature.gpu,uuid,compute_cap,power.management", "--format=csv,noheader")
+    assert result.code == 0, result
+    for line in result.out.splitlines():
+        index, name, bus, power, _, uuid, cap, management = line.split(", ")
+        assert index.isdigit() and name and re.fullmatch(r"[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d", bus)
+        # Counters of a root stand still: that is no power.
+        assert power in ("[N/A]", "[Unknown Error]") or power.endswith(" W")
+        assert cap == management == "[N/A]" and uuid
+
+
+# ---- wattle's own fields ----
+
+def test_energy_fields(query):
+    rows = [line.split(", ") for line in query(
+        "--query-gpu=energy.total,energy.window,energy.window.uncertainty,power.mean,power.uncertainty,total.power.draw",
+        "--format=csv,noheader,nounits", "-i", "0", "-lms", "300", "-c", "3").out.splitlines()]
+    assert len(rows) == 3
+    for row in rows:
+        total, window, _, mean, uncertainty, machine = map(float, row)
+        assert total >= 1000 and window > 0 and 0 < mean <= 110 and uncertainty > 0 and machine >= mean
+    assert [float(row[0]) for row in rows] == sorted(float(row[0]) for row in rows)
+    assert [float(row[1]) for row in rows] == sorted(float(row[1]) for row in rows)
+
+
+def test_domains(query):
+    result = query("--query-domain=name,kind,method,in_total,power.draw,energy.window", "--format=csv")
+    head, *rows = result.out.splitlines()
+    assert head == "name, kind, method, in_total, power.draw [W], energy.window [J]"
+    found = {row.split(", ")[0]: row.split(", ") for row in rows}
+    assert found["package-0"][1:4] == ["cpu", "modelled", "Yes"]
+    assert found["gpu-1"][2] == "counter" and abs(float(found["gpu-1"][4].split()[0]) - 200) < 20
+
+
+TAPE = ROOTS.parent / "tapes" / "server.tape"
+
+
+def test_domains_of_a_tape():
+    """A tape has its own clock; it is the same every time, and may end before the loop does."""
+    words = ("query", "--tape", TAPE, "--query-domain=name,power.draw", "--format=csv,noheader")
+    once = run_wattle(*words)
+    assert once.code == 0 and once.out == run_wattle(*words).out
+    assert re.match(r"package-0, \d+\.\d\d W\n", once.out)
+    result = run_wattle(*words, "-l", "1", "-c", "1000")
+    assert result.code == 0, result
+    assert result.out.startswith(once.out)
+    assert 2 * len(once.out.splitlines()) < len(result.out.splitlines()) < 1000
+
+
+def test_help_pages(query):
+    page = query("--help-query-gpu").out
+    for text in ('"power.draw" [W]\n', '"name" or "gpu_name"\n', '"energy.total" [J]\n'):
+        assert text in page
+    assert '"used_gpu_memory" or "used_memory" [MiB]\n' in query("--help-query-compute-apps").out
+    assert '"power.draw" or "power.mean" [W]\n' in query("--help-query-domain").out
+
+
+# ---- Other forms ----
+
+def test_xml(query):
+    result = query("-q", "-x", script="capture-h100-load")
+    assert result.code == 0 and not result.err, result
+    assert result.out.startswith('<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">\n')
+    gpu = ET.fromstring(result.out).find("gpu")
+    assert gpu.get("id") == "00000000:00:09.0"
+    for path, text in (("product_name", "NVIDIA H100 80GB HBM3"), ("gpu_power_readings/power_draw", "631.95 W"),
+                       ("gpu_power_readings/instant_power_draw", "625.68 W"), ("temperature/gpu_temp", "59 C"),
+                       ("fb_memory_usage/used", "19818 MiB"), ("utilization/gpu_util", "100 %"),
+                       ("pci/pci_gpu_link_info/link_widths/current_link_width", "16x"),
+                       ("pci/tx_util", "3092 KB/s"), ("mig_devices", "None"), ("fan_speed", "N/A"),
+                       ("applications_clocks/graphics_clock", "Requested functionality has been deprecated")):
+        assert gpu.find(path).text == text, path
+    names = [p.find("process_name").text for p in gpu.iter("process_info")]
+    assert names == ["/root/tools/memhog", "/root/tools/memhog", "./gpu_burn"]
+
+
+def test_xml_matches_the_captured_text_form(query):
+    """The captures hold -q as text, which has the same values under other titles."""
+    _, lines = section("h100", "load :: query (-q)")
+    shown = dict(re.split(r"\s+: ", line.strip(), maxsplit=1) for line in lines if " : " in line)
+    gpu = ET.fromstring(query("-x", script="capture-h100-load").out).find("gpu")
+    for title, path in (("Product Name", "product_name"), ("VBIOS Version", "vbios_version"), ("Bus Id", "pci/pci_bus_id"),
+                        ("Device Id", "pci/pci_device_id"), ("Image Version", "inforom_version/img_version"),
+                        ("Performance State", "performance_state"), ("Compute Mode", "compute_mode"),
+                        ("Accounting Mode Buffer Size", "accounting_mode_buffer_size"),
+                        ("Addressing Mode", "addressing_mode"), ("GPU C2C Mode", "c2c_mode"), ("Fan Speed", "fan_speed"),
+                        ("GPU T.Limit Temp", "temperature/gpu_temp_tlimit"), ("Display Mode", "display_mode"),
+                        ("Tx Throughput", "pci/tx_util"), ("Rx Throughput", "pci/rx_util")):
+        assert gpu.find(path).text == shown[title], title
+
+
+def test_xml_of_mig(query):
+    gpu = ET.fromstring(query("-x", script="capture-h100-mig-load").out).find("gpu")
+    migs = gpu.findall("mig_devices/mig_device")
+    assert [m.find("gpu_instance_id").text for m in migs] == ["2", "3", "9", "10"]
+    assert migs[0].find("fb_memory_usage/used").text == "11091 MiB"
+
+
+def test_monitor_options(query):
+    result = query("dmon", "-s", "pt", "-c", "2", "-d", "0.02", "-o", "DT", "-i", "1")
+    head, units, *rows = result.out.splitlines()
+    assert head.split() == ["#Date", "Time", "gpu", "pwr", "gtemp", "mtemp", "rxpci", "txpci"]
+    assert units.split() == ["#YYYYMMDD", "HH:MM:SS", "Idx", "W", "C", "C", "MB/s", "MB/s"]
+    assert len(rows) == 2
+    for row in rows:
+        assert re.match(r" \d{8}   \d\d:\d\d:\d\d    1    200 ", row), row
+
+
+def test_lines(query):
+    result = query(text=TWO.format(first="process 4321 C 2566"))
+    first, second, rest = result.out.splitlines()
+    assert first.startswith("[0] NVIDIA A100-PCIE-40GB |  31°C,  50 %, 100 / ")
+    assert " MiB | " in first and "4321(2566M)" in first
+    assert second.startswith("[1] NVIDIA A100-PCIE-40GB | ") and second.endswith("|")
+    assert rest.startswith("package-0 ~ ") and "gpu" not in rest
+    assert "°" not in query("--ascii").out
+
+
+def test_colours_are_for_terminals(gpus, terminal, wattle):
+    fake = gpus(text=TWO.format(first=""))
+    words = (wattle, "query", *NOTHING, *fake.options)
+    assert b"\x1b[" in terminal(*words, env=fake.env).finish().out_bytes
+    assert b"\x1b[" not in terminal(*words, "--no-color", env=fake.env).finish().out_bytes
+    assert b"\x1b[" not in terminal(*words, env={**fake.env, "NO_COLOR": "1"}).finish().out_bytes
+    assert "\x1b[" not in run_wattle(*words[1:], env=fake.env).out
+
+
+def test_hostile_names(query):
+    text = TWO.format(first="").replace("gpu NVIDIA A100-PCIE-40GB", "gpu evil\x1b[2J\x07<&\">", 1)
+    for words in ((), ("-L",), ("-x",), ("--query-gpu=name",), ("--format", "json")):
+        result = query(*words, text=text)
+        assert result.code == 0 and "\x1b" not in result.out and "\x07" not in result.out, result
+    assert ET.fromstring(query("-x", text=text).out).find("gpu/product_name").text.startswith("evil")
+
+
+def test_json(query):
+    report = query("--format", "json").json
+    assert report["schema"] == "wattle.query/1" and report["attached_gpus"] == 2
+    first, second = report["gpus"]
+    assert (first["power_w"], second["power_w"]) == (100, 200)
+    assert first["temperature_c"] == 31 and first["status"] == "ok"
+    assert first["unknown"]["fan_percent"] == "not supported"
+    assert not set(first["unknown"]) & set(first)
+    assert first["processes"] == []
+    names = {d["name"] for d in report["domains"]}
+    assert {"package-0", "gpu-0", "gpu-1"} <= names
+    assert "mean_w" in first and first["mean_uncertainty_w"] > 0
+
+
+def test_json_lines(query):
+    lines = query("--format", "json", "-lms", "20", "-c", "3").out.splitlines()
+    assert len(lines) == 3
+    times = [parse_json(line)["t_utc"] for line in lines]
+    assert times == sorted(times) and len(set(times)) == 3
+
+
+def test_json_of_a_lost_gpu(query):
+    gpu = query("--format", "json", text=TWO.format(first="lost from 0 until -")).json["gpus"][0]
+    assert gpu["status"] == "gone" and gpu["reason"]
+    assert "power_w" not in gpu and "unknown" not in gpu
+
+
+@pytest.mark.parametrize("script", sorted(p.stem for p in SCRIPTS.glob("*.nvml")))
+def test_every_script_in_every_form(query, script):
+    for words in ((), ("-x",), ("--format", "json"), ("--query-gpu=index,name,power.draw,energy.total", "--format=csv"),
+                  ("dmon", "-c", "1")):
+        result = query(*words, script=script)
+        assert result.code in (0, 3), result
+        if words == ("--format", "json"):
+            assert result.json["schema"] == "wattle.query/1"
+        if words == ("-x",):
+            ET.fromstring(result.out)
+
+
+def test_a_sleeping_gpu_is_not_woken(gpus):
+    """The root of a laptop whose GPU is suspended: nothing but its row."""
+    fake = gpus("asleep")
+    result = run_wattle("query", "--root", ROOTS / "nvidia-laptop", *fake.options,
+                        "--query-gpu=index,power.draw", "--format=csv,noheader", env=fake.env)
+    assert result.code in (0, 3), result
+    for line in result.out.splitlines():
+        assert line.endswith("[N/A]") or line.endswith(" W") or line == "No devices were found"
+
+
+@pytest.mark.parametrize("fault", ["lib:3", "lib:10:EIO:always", "open:5", "read:2:EIO:always", "write:1:ENOSPC"])
+def test_faults(query, fault, tmp_path):
+    path = tmp_path / "out"
+    result = query("--query-gpu=index,power.draw,memory.used", "--format=csv", "-f", path, "--fault", fault)
+    assert result.code in (0, 1, 3), result
+    assert result.code == 0 or result.err or "No devices" in result.out
+    if result.code == 0:
+        assert path.read_text(encoding="utf-8").startswith("index, power.draw [W]")
+
+
+def test_the_files_are_private_enough(query, tmp_path):
+    path = tmp_path / "out.csv"
+    query("--query-gpu=index", "-f", path)
+    assert not stat.S_IMODE(path.stat().st_mode) & 0o022
+
+
+def test_library_is_needed():
+    """The fake must be there, or every test above would be about nothing."""
+    assert fake_library()
+
+
+# ---- Tapes, pipes, full disks ----
+
+@pytest.mark.parametrize("words", [
+    ("--query-gpu=timestamp,index,power.draw,memory.used,energy.total,clocks.sm", "--format=csv", "-lms", "20", "-c", "3"),
+    ("--query-compute-apps=timestamp,pid,process_name,used_memory", "--format=csv"),
+    ("--query-domain=name,power.draw,energy.window", "--format=csv"),
+    ("-x",),
+    ("-L",),
+    ("dmon", "-c", "2", "-d", "0.02", "-o", "DT"),
+])
+def test_a_tape_tells_the_same(query, tmp_path, words):
+    """A bug report with a tape shows what its sender saw, to the letter."""
+    tape = tmp_path / "query.tape"
+    live = query(*words, "--tape-record", tape, script="h100")
+    assert live.code == 0, live
+    again = run_wattle("query", "--tape", tape, *words, env={"TZ": "UTC0"})
+    assert again.code == 0, again
+    assert again.out == live.out
+
+
+def test_a_reader_that_goes_away(gpus):
+    fake = gpus(text=TWO.format(first=""))
+    process = start_wattle("query", *NOTHING, *fake.options, "--query-gpu=index", "--format=csv", "-lms", "10",
+                           env=fake.env)
+    assert process.stdout.readline() == b"index\n"
+    process.stdout.close()
+    assert process.wait(timeout=60) == 1
+    assert b"cannot write the result to standard output" in process.stderr.read()
+    process.stderr.close()
+
+
+def test_a_full_disk(query):
+    result = query("--query-gpu=index", "-lms", "10", "-f", "/dev/full")
+    assert result.code == 1 and "No space left" in result.err, result
+
+
+def test_closed_output(query):
+    for words in (("--query-gpu=index",), ("--help-query-gpu",), ("--query-gpu=bogus",)):
+        with open("/dev/full", "wb") as full:
+            result = query(*words, stdout=full)
+        assert result.code in (1, 2) and "cannot write" in result.err, (words, result)
+
+
+# ---- Options in nvidia-smi's spellings, as scripts have them ----
+
+@pytest.mark.parametrize("line", [
+    "--query-gpu=index,name --format=csv,noheader,nounits -lms 200 -c 1",
+    "--query-gpu=index,name --format=csv,noheader,nounits --loop-ms=200 -c 1",
+    "-i 0,1 --query-gpu=index,name --format=csv,noheader,nounits",
+    "--id=0,1 --query-gpu=index,gpu_name --format=csv,noheader",
+    "--format=csv,noheader --query-gpu=index,name",
+    "--query-gpu index,name --format csv,noheader",
+])
+def test_spellings(query, line):
+    result = query(*line.split())
+    assert result.out == "0, NVIDIA A100-PCIE-40GB\n1, NVIDIA A100-PCIE-40GB\n", result
+
+
+# ---- pmon and compute-apps: who is there ----
+
+PROCESSES = """\
+gpu NVIDIA A100-PCIE-40GB
+  uuid GPU-aaaaaaaa-0000-0000-0000-000000000001
+  bus 00000000:17:00.0
+  power 0 const 100
+  sensor usage gpu 20
+process-name 30 /usr/lib/xorg/Xorg
+  process 30 G 100
+process-name 20 /opt/app/a-program-with-a-long-name
+  process 20 C 200 40 20 0 0
+process-name 10 python3
+  process 10 C 300 0 0 5 7
+"""
+
+
+def test_processes(query):
+    apps = query("--query-compute-apps=pid,name,used_memory", "--format=csv", text=PROCESSES).out.splitlines()
+    assert apps[0] == "pid, process_name, used_gpu_memory [MiB]"
+    assert sorted(apps[1:]) == ["10, python3, 300 MiB", "20, /opt/app/a-program-with-a-long-name, 200 MiB"]
+    rows = query("pmon", "-c", "1", "-d", "1.2", "-s", "um", text=PROCESSES).out.splitlines()[2:]
+    assert [row.split() for row in rows] == [
+        ["0", "10", "C", "0", "0", "5", "7", "-", "-", "300", "-", "python3"],
+        ["0", "20", "C", "40", "20", "-", "-", "-", "-", "200", "-", "a-program-with-"],
+        ["0", "30", "G", "-", "-", "-", "-", "-", "-", "100", "-", "Xorg"],
+    ]
+
+
+def test_processes_in_json(query):
+    gpu = query("--format", "json", "-lms", "1100", "-c", "2", text=PROCESSES).out.splitlines()[1]
+    found = {p["pid"]: p for p in parse_json(gpu)["gpus"][0]["processes"]}
+    assert found[20]["types"] == ["compute"] and found[30]["types"] == ["graphics"]
+    assert found[20]["memory_bytes"] == 200 << 20
+    assert (found[20]["sm_percent"], found[10]["encoder_percent"]) == (40, 5)
+
+
+def test_own_process_has_its_user(gpus):
+    """A process of this machine: found in /proc, with its owner's name or number."""
+    fake = gpus(text=PROCESSES.replace("process 10 C", f"process {os.getpid()} C"))
+    report = run_wattle("query", *fake.options, "--format", "json", env=fake.env).json
+    mine = [p for p in report["gpus"][0]["processes"] if p["pid"] == os.getpid()]
+    if mine and mine[0]["visible"]:  # not in a container with a PID namespace of its own
+        import pwd
+        assert mine[0]["user"] == pwd.getpwuid(os.getuid()).pw_name
+
+
+# ---- Out of memory ----
+
+@pytest.mark.parametrize("words", [("-x",), ("pmon", "-c", "1", "-d", "0.01"), ("--format", "json"), (),
+                                   ("--query-gpu=index,name,cpu.power.draw", "-lms", "1", "-c", "1")])
+def test_each_allocation_that_writing_takes(gpus, words, tmp_path):
+    """From the sample on: the output is whole, or there is none and a word on standard error."""
+    build = os.environ.get("WATTLE_BUILD_ROOT")
+    shim = Path(build or ".") / "tests/alloc/libfailmalloc.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the shim")
+    fake = gpus("capture-h100-load")
+    log = tmp_path / "log"
+
+    def run(**env):
+        return run_wattle("query", *NOTHING, *fake.options, *words,
+                          env={**fake.env, "LD_PRELOAD": shim, "WATTLE_TEST_ALLOC_LOG": log, **env})
+    whole = run()
+    total = int(log.read_text(encoding="ascii").split()[0])
+    if whole.code or total < 20:
+        pytest.skip("the shim does not go with this build")
+    for n in range(total - 15, total + 1):
+        result = run(WATTLE_TEST_FAIL_ALLOC=n)
+        assert result.code >= 0, (n, result)
+        if result.code == 0 and len(result.out.splitlines()) != len(whole.out.splitlines()):
+            assert result.err, (n, result)
