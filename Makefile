@@ -52,7 +52,7 @@ test-limits: test-gcc
 
 test-nojson:
 	$(call heading,gcc with -Werror without optional libraries: build)
-	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled -Dxml=disabled)
+	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled -Dxml=disabled -Dterminal=disabled)
 	meson compile -C build-nojson
 
 test-clang:
@@ -68,7 +68,7 @@ test-sanitized:
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
 # Only the tests that have threads.
-THREADED := api meter record stuck window
+THREADED := api gpu_watch io_real meter record stuck top_collect window
 
 test-threads:
 	$(call heading,thread sanitizer: build and the tests with threads)

@@ -12,6 +12,7 @@
 #include "base/io.h"
 #include "cli/limit.h"
 #include "cli/query.h"
+#include "cli/top.h"
 #include "meter/meter.h"
 #include "output/report.h"
 
@@ -51,6 +52,7 @@ struct wtl_settings {
 	char **command;	       /* NULL: none */
 	struct wtl_query_settings query;
 	struct wtl_limit_settings limit;
+	struct wtl_top_settings screen; /* top's own */
 };
 
 /* The signals as wattle found them at its start: the command shall find them the same. */
@@ -89,6 +91,7 @@ struct wtl_command {
 
 extern const struct wtl_command wtl_command_run;
 extern const struct wtl_command wtl_command_doctor;
+extern const struct wtl_command wtl_command_top;
 extern const struct wtl_command wtl_command_query;
 extern const struct wtl_command wtl_command_limit;
 extern const struct wtl_command wtl_command_help;

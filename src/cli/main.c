@@ -13,6 +13,7 @@
 
 const struct wtl_command *const wtl_commands[] = {
 	&wtl_command_run,
+	&wtl_command_top,
 	&wtl_command_doctor,
 	&wtl_command_query,
 	&wtl_command_limit,

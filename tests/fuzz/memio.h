@@ -11,8 +11,10 @@
 /*
  * A machine in memory, for fuzz targets: a table of paths and their bytes behind a struct wtl_io,
  * much faster than directories. As in a root directory, a content of "!errno NAME" fails with that
- * errno, and perf counters are the files /wattle-perf/TYPE-CONFIGHEX-CPU. Directories exist by the
- * files in them. There are no foreign libraries. Running out of memory or places aborts.
+ * errno, perf counters are the files /wattle-perf/TYPE-CONFIGHEX-CPU, the CPU times of processes the
+ * files /wattle-cpu/PID, and exits the lines of /wattle-exits (for one listener at a time).
+ * Directories exist by the files in them. There are no foreign libraries. Running out of memory or
+ * places aborts.
  */
 enum { MEMIO_FILES_MAX = 128 };
 
@@ -28,6 +30,8 @@ struct memio {
 	struct memio_file files[MEMIO_FILES_MAX];
 	size_t n_files;
 	int open_now;	 /* handles that are not closed: must be 0 at the end */
+	int exits;	 /* the handle that the listener to exits has; < 0: none */
+	size_t exits_at; /* where in the file the next line begins */
 	int64_t now_ns;	 /* monotonic and boot time; set it to let time pass */
 	int64_t real_ns; /* UTC at monotonic 0 */
 };

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/app.h"
+#include "cli/screen.h"
+#include "cli/top_session.h"
+
+enum { ROWS_DEFAULT = 20, ROWS_MAX = 900, REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
+
+enum {
+	KEY_ONCE = 0x200,
+	KEY_ROWS,
+	KEY_READ_ONLY,
+	KEY_FILTER,
+	KEY_SORT,
+	KEY_CONFIG,
+	KEY_NO_COLOR,
+	KEY_ASCII,
+	KEY_NO_PROCESSES,
+	KEY_IDLE_FILE,
+};
+
+static const struct argp_option options[] = {
+	{"once", KEY_ONCE, 0, 0, "Print one picture as plain text and end", 1},
+	{"rows", KEY_ROWS, "N", 0, "With --once: at most N processes (default 20)", 1},
+	{"interval", 'i', "MS", 0, "Take a sample every MS milliseconds (1 to 60000; default 100)",
+	 1},
+	{"redraw", 'd', "MS", 0, "Draw every MS milliseconds (50 to 10000; default 200)", 1},
+	{"filter", KEY_FILTER, "EXPRESSION", 0,
+	 "Show only such processes, as in 'gpu_w>10 && user==bob'", 1},
+	{"sort", KEY_SORT, "FIELD", 0, "Sort by a field such as w (default), gpu_w, j, cpu or mem",
+	 1},
+	{"read-only", KEY_READ_ONLY, 0, 0, "Send no signals to processes", 1},
+	{"config", KEY_CONFIG, "FILE", 0,
+	 "Where the set-up is kept (default: $XDG_CONFIG_HOME/wattle/top.conf or "
+	 "~/.config/wattle/top.conf)",
+	 2},
+	{"no-color", KEY_NO_COLOR, 0, 0, "No colours (as NO_COLOR in the environment)", 2},
+	{"ascii", KEY_ASCII, 0, 0, "No characters beyond ASCII", 2},
+	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 2},
+	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
+	 "Where the idle power of this machine is kept between runs (as of wattle run)", 2},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {
+	wtl_options_carbon,
+	wtl_options_machine,
+	wtl_options_general,
+	NULL,
+};
+
+static int set_number(struct wtl_app *app, const char *name, const char *text, uint64_t least,
+		      uint64_t most, unsigned *ret)
+{
+	uint64_t value;
+	int rc = wtl_option_number(app, name, text, least, most, &value);
+
+	if (rc == 0)
+		*ret = (unsigned)value;
+	return rc;
+}
+
+static int check_filter(struct wtl_app *app, const char *text)
+{
+	struct wtl_filter filter;
+	struct wtl_filter_error error;
+
+	if (wtl_filter_parse(&filter, text, &error) < 0)
+		return wtl_complain(app, "--filter: at character %d of '%s': %s",
+				    error.position + 1, text, error.text);
+	app->settings.screen.filter = text;
+	return 0;
+}
+
+static int check_sort(struct wtl_app *app, const char *text)
+{
+	if (wtl_field_find(text, strlen(text)) == WTL_FIELDS)
+		return wtl_complain(app, "--sort: there is no field '%s'", text);
+	app->settings.screen.sort = text;
+	return 0;
+}
+
+static int set_flag(bool *flag)
+{
+	*flag = true;
+	return 0;
+}
+
+static int set_text(const char **setting, const char *text)
+{
+	*setting = text;
+	return 0;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_settings *settings = &app->settings;
+
+	switch (key) {
+	case KEY_ONCE:
+		return set_flag(&settings->screen.once);
+	case KEY_ROWS:
+		return set_number(app, "rows", argument, 0, ROWS_MAX, &settings->screen.rows);
+	case 'd':
+		return set_number(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
+				  &settings->screen.redraw_ms);
+	case KEY_READ_ONLY:
+		return set_flag(&settings->screen.read_only);
+	case KEY_FILTER:
+		return check_filter(app, argument);
+	case KEY_SORT:
+		return check_sort(app, argument);
+	case KEY_CONFIG:
+		return set_text(&settings->screen.config, argument);
+	case KEY_NO_COLOR:
+		return set_flag(&settings->no_color);
+	case KEY_ASCII:
+		return set_flag(&settings->ascii);
+	case KEY_NO_PROCESSES:
+		return set_flag(&settings->no_processes);
+	case KEY_IDLE_FILE:
+		return set_text(&settings->idle_file, argument);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool is_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const char *value = getenv(names[i]);
+
+		if (value && value[0])
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
+	}
+	return false;
+}
+
+/* What options and environment say goes before the configuration, and is not kept in it. */
+static void apply_settings(struct wtl_top_session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	const char *no_color = getenv("NO_COLOR");
+	struct wtl_top_ui *ui = &session->ui;
+	struct wtl_filter_error error;
+
+	wtl_top_config_load(session);
+	wtl_filter_parse(&ui->filter,
+			 settings->screen.filter ? settings->screen.filter : ui->config.filter,
+			 &error);
+	if (settings->screen.sort)
+		ui->config.sort =
+			wtl_field_find(settings->screen.sort, strlen(settings->screen.sort));
+	if (settings->screen.redraw_ms)
+		ui->config.redraw_ms = settings->screen.redraw_ms;
+	ui->no_color = settings->no_color || (no_color && no_color[0]);
+	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !is_utf8());
+	if (settings->tape || settings->root) {
+		ui->no_kill = true;
+		ui->no_kill_why = "These are another machine's processes";
+	} else if (settings->screen.read_only) {
+		ui->no_kill = true;
+		ui->no_kill_why = "Read-only: no signals are sent";
+	}
+}
+
+static int check_together(struct wtl_app *app)
+{
+	if (!app->settings.screen.once && app->settings.screen.rows)
+		return wtl_complain(app, "--rows is for --once");
+	if (!app->settings.screen.once && !wtl_screen_is_built())
+		return wtl_complain(app,
+				    "this wattle was built without ncurses: only --once works");
+	return 0;
+}
+
+static int run(struct wtl_app *app)
+{
+	struct wtl_top_collector *collector;
+	struct wtl_top_session session = {.app = app};
+	int code;
+
+	if (check_together(app))
+		return WTL_EXIT_USAGE;
+	if (!app->settings.screen.rows)
+		app->settings.screen.rows = ROWS_DEFAULT;
+	collector = malloc(sizeof(*collector));
+	if (!collector || wtl_top_collector_init(collector, app) < 0) {
+		free(collector);
+		wtl_complain(app, "out of memory");
+		return WTL_EXIT_FAILED;
+	}
+	session.collector = collector;
+	wtl_top_ui_init(&session.ui);
+	wtl_top_rows_init(&session.rows);
+	wtl_canvas_init(&session.canvas);
+	apply_settings(&session);
+	code = app->settings.screen.once ? wtl_top_once(&session) : wtl_top_live(&session);
+	wtl_top_ui_done(&session.ui);
+	wtl_top_rows_done(&session.rows);
+	wtl_canvas_done(&session.canvas);
+	/* Something that does not answer still uses it. */
+	if (wtl_top_collector_done(collector))
+		free(collector);
+	return code;
+}
+
+const struct wtl_command wtl_command_top = {
+	.name = "top",
+	.summary = "Show live what draws power, and who",
+	.synopsis = "[OPTION...]",
+	.description =
+		"Shows the power of CPU packages, DRAM and GPUs together, with curves over time, limits and "
+		"idle baselines, the joules, watt hours and CO2 equivalent since the start, and the "
+		"processes with what each of them draws.\n\n"
+		"Keys are those of htop: F1 or h shows them all. The picture can be sorted, filtered by "
+		"an expression, searched, shown as a tree or in groups (user, container, pod, systemd "
+		"unit, batch job); F9 sends a signal after asking. Clicks on headers sort, the wheel "
+		"scrolls. What is chosen in the set-up window (F2) is kept.\n\n"
+		"A process's watts are its dynamic share: what the machine draws above its idle baseline, "
+		"divided by CPU time and GPU use. As long as no idle baseline is known, they are full "
+		"shares, and the picture says so.",
+	.examples = "wattle top\n"
+		    "    the live picture; q ends it\n\n"
+		    "wattle top --filter 'gpu_w > 10 && user == bob'\n"
+		    "    only bob's processes that work on a GPU\n\n"
+		    "wattle top --once --rows 5\n"
+		    "    one picture as text, with the five largest\n\n"
+		    "wattle top --tape server.tape\n"
+		    "    a recorded machine, as fast as it was recorded",
+	.exit_status =
+		"0\tthe user has quit, or the picture was printed\n"
+		"1\twattle failed, or standard output is no terminal (without --once)\n"
+		"2\tits options were wrong\n"
+		"N\t128 + the number of the signal that ended it; 129 as well when the terminal went "
+		"away",
+	.options = options,
+	.shared = shared,
+	.usage_exit = WTL_EXIT_USAGE,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_TOP_COLLECT_H
+#define WTL_CLI_TOP_COLLECT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/io.h"
+#include "cli/app.h"
+#include "cli/top_view.h"
+#include "meter/consumers.h"
+#include "sensors/gpu_info.h"
+#include "sensors/source.h"
+
+/*
+ * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. Whoever
+ * shows the views never waits for either.
+ */
+
+/* ---- Domains (top_sample.c) ---- */
+
+struct wtl_top_moment {
+	uint64_t energy_uj;
+	int64_t measured_ns, gap_ns;
+	bool is_known;
+};
+
+enum { WTL_TOP_MOMENTS = 256 };
+
+struct wtl_top_sampler {
+	struct wattle_meter *meter;
+	struct wattle_energy *energies; /* of the window, one a domain */
+	struct wattle_window window;
+	struct wtl_top_moment *moments; /* rings: WTL_TOP_MOMENTS for each domain */
+	uint64_t n_moments;
+	struct wtl_top_curve **curves;
+	uint32_t *values;
+	int64_t begin_ns; /* where the first bin begins; 0: not begun */
+	size_t n;
+};
+
+/* Fills the view's domains and begins the window. 0 or -ENOMEM. */
+int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *meter,
+			 struct wtl_top_view *view);
+void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
+/* After a sample of the meter: the window so far, powers and curves. */
+void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			  int64_t now_ns);
+
+/* ---- Processes (top_people.c) ---- */
+
+struct wtl_top_people {
+	struct wtl_consumers *consumers; /* NULL: nobody is followed */
+	bool is_here;			 /* users have this machine's names */
+	struct {
+		uint32_t uid;
+		char name[32];
+	} users[64];
+	size_t n_users;
+	const struct wtl_group **pointers; /* where the view's groups came from */
+	size_t size_pointers;
+	int *table; /* from a pointer's hash to its group */
+	size_t size_table;
+	size_t memory_slot; /* whose memory is read next, of those that do something */
+	unsigned memory_reads;
+};
+
+int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
+			struct wtl_consumers *consumers);
+void wtl_top_people_done(struct wtl_top_people *people);
+/* Of those that do something, and of others in turn: as many as may be asked once a second. */
+void wtl_top_people_read_memory(struct wtl_top_people *people);
+/* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
+int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);
+
+/* ---- GPUs (top_gpus.c) ---- */
+
+struct wtl_top_gpus {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	bool has_thread, stop, is_over;
+	struct wtl_io *own_io; /* the thread's */
+	struct wtl_env env;
+	struct wtl_source_options options;
+	struct wtl_gpu_reader *reader;
+	struct wtl_gpu *gpus; /* the newest, behind the lock */
+	size_t n;
+	int64_t answered_ns;
+	unsigned n_reads;
+};
+
+/* Starts asking, in a thread where the machine is a real one. 0 or negative errno. */
+int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *settings,
+		      struct wattle_meter *meter);
+/* false: the driver does not answer, and the thread was left behind with all that it uses. */
+bool wtl_top_gpus_done(struct wtl_top_gpus *gpus);
+void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
+
+/* ---- The machine beside its energy (top_machine.c) ---- */
+
+enum { WTL_TOP_SENSORS = 8 };
+
+struct wtl_top_machine_reader {
+	struct wtl_io *io;
+	uint64_t busy, all; /* of /proc/stat */
+	char temperatures[WTL_TOP_SENSORS][96];
+	size_t n_temperatures;
+	uint64_t throttle_start;
+	bool has_throttle_start;
+	unsigned n_cpus;
+	int64_t self_cpu_ns, self_wall_ns;
+	uint64_t self_energy_uj;
+};
+
+void wtl_top_machine_init(struct wtl_top_machine_reader *reader, struct wtl_io *io,
+			  const struct wattle_meter *meter, struct wtl_top_view *view);
+void wtl_top_machine_take(struct wtl_top_machine_reader *reader, struct wtl_top_view *view);
+/* Limits of CPU packages, by powercap. */
+void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
+void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_meter *meter,
+		       struct wtl_top_view *view);
+
+/* ---- All together (top_collect.c) ---- */
+
+enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
+
+struct wtl_top_collector {
+	struct wtl_app *app;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	bool has_thread, stop, is_over;
+	enum wtl_top_state state;
+
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_consumers *consumers;
+	bool learns; /* what is learned of idle may be kept */
+	struct wtl_top_sampler sampler;
+	struct wtl_top_people people;
+	struct wtl_top_gpus gpus;
+	struct wtl_top_machine_reader machine;
+	int64_t bill_due_ns, slow_due_ns, publish_due_ns;
+
+	struct wtl_top_view master; /* the thread's */
+	struct wtl_top_view views[3];
+	unsigned back, ready,
+		front; /* which of the views: the thread's, the newest, the reader's */
+	bool is_fresh;
+};
+
+int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app);
+/* false: something does not answer; the memory must stay, and the process should end. */
+bool wtl_top_collector_done(struct wtl_top_collector *collector);
+
+/* Opens the meter and begins, in this thread. 0, or negative after wtl_complain(). */
+int wtl_top_collector_open(struct wtl_top_collector *collector);
+/* One sample, and all that is due, in this thread. -WTL_ETAPE_END: the tape is over. */
+int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns);
+/* Bills and publishes now. */
+void wtl_top_collector_finish(struct wtl_top_collector *collector);
+
+/* Does all of this in a thread of its own from now on. */
+int wtl_top_collector_start(struct wtl_top_collector *collector);
+/* Waits at most so long for it to have opened. */
+enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
+
+/* The newest view; stays as it is until the next call. */
+const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
+
+#endif

@@ -1,0 +1,519 @@
+# SPDX-License-Identifier: MIT
+"""wattle top: driven in tmux (keys in, screen out), and on terminals that go away."""
+
+import fcntl
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOTS, TIMEOUT, clean_env, command_path, run_wattle, wait_for
+
+TAPES = Path(__file__).resolve().parents[1] / "fixtures" / "tapes"
+XEON = ("--root", str(ROOTS / "xeon-2s-dram"), "--nvml", "")
+SLEEPER = "import sys, time; time.sleep(1000)"
+
+
+class Screen:
+    """A tmux server of its own with one window."""
+
+    def __init__(self, tmp_path, *command, rows=30, columns=100, env=None):
+        self.socket = str(tmp_path / "tmux")
+        script = tmp_path / "window.sh"
+        words = " ".join("'" + str(c).replace("'", "'\\''") + "'" for c in command)
+        script.write_text(f"echo BEFORE\n{words}\necho ENDED $?\nexec sleep 1000\n")
+        folders = {"XDG_CONFIG_HOME": tmp_path / "config", "XDG_STATE_HOME": tmp_path / "state"}
+        self.env = clean_env(**{**folders, "TERM": "xterm-256color", **(env or {})})
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows), "sh", str(script))
+
+    def tmux(self, *args):
+        done = subprocess.run(("tmux", "-S", self.socket, *args), env=self.env, capture_output=True, check=True,
+                              timeout=TIMEOUT)
+        return done.stdout.decode()
+
+    def keys(self, *keys):
+        self.tmux("send-keys", "-t", "0", *keys)
+        return self
+
+    def text(self):
+        return self.tmux("capture-pane", "-p", "-t", "0")
+
+    def wait(self, pattern):
+        try:
+            return wait_for(lambda: re.search(pattern, self.text()), pattern)
+        except AssertionError as error:
+            raise AssertionError(f"{error}:\n{self.text()}") from None
+
+    def wait_without(self, pattern):
+        wait_for(lambda: not re.search(pattern, self.text()), f"no {pattern}")
+        return self
+
+    def resize(self, rows, columns):
+        self.tmux("resize-window", "-t", "0", "-x", str(columns), "-y", str(rows))
+        return self
+
+    def close(self):
+        subprocess.run(("tmux", "-S", self.socket, "kill-server"), env=self.env, capture_output=True, check=False,
+                       timeout=TIMEOUT)
+
+
+@pytest.fixture(name="screen")
+def screens(tmp_path):
+    """screen(options...): wattle top in tmux."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    opened = []
+
+    def start(*options, folder=tmp_path, command=None, **how):
+        folder.mkdir(exist_ok=True)
+        opened.append(Screen(folder, *(command or (command_path(), "top", *options)), **how))
+        return opened[-1]
+    yield start
+    for one in opened:
+        one.close()
+
+
+@pytest.fixture(name="sleeper")
+def sleepers():
+    """sleeper(word): a process that does nothing, with the word in its command."""
+    running = []
+
+    def start(word):
+        running.append(subprocess.Popen((sys.executable, "-S", "-E", "-c", SLEEPER, word)))
+        return running[-1]
+    yield start
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+# ---- The screen ----
+
+def test_shows_and_gives_the_terminal_back(screen):
+    top = screen(*XEON)
+    top.wait(r"DOMAIN +POWER")
+    text = top.text()
+    assert "package-0" in text and "dram-1" in text and "F10Quit" in text and "BEFORE" not in text
+    assert re.search(r"wattle \d+\.\d % \d+\.\dM", text), text
+    top.keys("q")
+    top.wait("ENDED 0")
+    assert "BEFORE" in top.text() and "DOMAIN" not in top.text()
+
+
+def test_own_process_is_listed(screen):
+    top = screen("--filter", "command ~ 'wattle top' || command ~ '/wattle'")
+    top.wait(r"PID USER")
+    top.wait(r"\d+ \S+ +\d+\.\d\d .*wattle")
+    top.keys("F10")
+    top.wait("ENDED 0")
+
+
+def test_help_and_lists(screen):
+    top = screen(*XEON, rows=40)
+    top.wait("DOMAIN")
+    top.keys("h")
+    top.wait("Help")
+    top.wait("FIELD OPERATOR VALUE")
+    top.keys("q")
+    top.wait_without("FIELD OPERATOR VALUE")
+    top.keys("F6")
+    top.wait("Sort by")
+    top.keys("Down", "Enter")
+    top.wait(r"processes by CPU W|processes by GPU W")
+    top.keys("g", "Down", "Enter")
+    top.wait("in groups by user")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+def test_filter_is_typed(screen, sleeper):
+    process = sleeper("wattle-filtered-process")
+    top = screen(columns=170)
+    top.wait("PID USER")
+    top.keys("\\", "user == ")
+    top.wait(r"at 9: a value is missing")
+    top.keys("C-u", f"pid = {process.pid}", "Enter")
+    top.wait(r"1 process by W where pid = \d+")
+    top.wait("wattle-filtered-process")
+    top.keys("Enter")
+    top.wait(r"Details")
+    top.wait(rf"process +{process.pid}   parent {os.getpid()}   live")
+    top.keys("Escape")
+    top.wait_without("Details")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+def test_search(screen, sleeper):
+    sleeper("wattle-needle-in-a-haystack")
+    top = screen("--sort", "pid", columns=160)
+    top.wait("PID USER")
+    top.wait(r"\d+ processes")
+    top.keys("/", "needle-in-a-hay", "Enter")
+    top.wait("wattle-needle-in-a-haystack")
+    top.keys("/", "C-u", "there is no such process", "Enter")
+    top.wait("'there is no such process' is in none of these rows")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+def test_resizing(screen):
+    top = screen(*XEON)
+    top.wait("DOMAIN")
+    for rows, columns in ((5, 20), (60, 200), (1, 1), (2, 10), (24, 80), (3, 300), (80, 12)):
+        top.resize(rows, columns)
+        time.sleep(0.05)
+    top.resize(5, 20)
+    top.wait("F10Quit")
+    assert "DOMAIN" not in top.text()
+    top.resize(40, 120)
+    top.wait("DOMAIN +POWER.*LIMIT W +ENERGY +Wh")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+def test_job_control(screen):
+    top = screen(command=("bash", "--norc", "-i"), rows=40)
+    top.keys("PS1='ready> '", "Enter")
+    top.wait("ready> ")
+    top.keys(f"{command_path()} top " + " ".join(f"'{word}'" for word in XEON), "Enter")
+    top.wait("DOMAIN")
+    top.keys("C-z")
+    top.wait("Stopped")
+    assert "DOMAIN" not in top.text()
+    top.keys("echo 'on the '$((6 * 7))", "Enter")
+    top.wait("on the 42")
+    top.keys("fg", "Enter")
+    top.wait("DOMAIN")
+    top.keys("h")
+    top.wait("FIELD OPERATOR VALUE")
+    top.keys("q")  # by itself: the terminal forgets what was typed just before Ctrl-Z
+    top.wait_without("FIELD OPERATOR VALUE")
+    top.keys("C-z")
+    top.wait("Stopped")
+    top.keys("fg", "Enter")
+    top.wait("DOMAIN")
+    top.keys("q")
+    top.wait_without("DOMAIN")
+    top.wait("ready> ")
+
+
+def test_tape_live(screen):
+    top = screen("--tape", str(TAPES / "vm.tape"))
+    top.wait("tape")
+    top.wait("end of the tape")
+    top.keys("k")
+    top.wait("Choose a process|another machine's processes")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+# ---- Signals to processes ----
+
+def start_kill(screen, process, *options):
+    top = screen("--filter", f"pid = {process.pid}", *options)
+    top.wait(rf"(?m)^ +{process.pid} ")
+    top.keys("Home", "F9")
+    return top
+
+
+def test_kill(screen, sleeper):
+    process = sleeper("wattle-dummy")
+    top = start_kill(screen, process)
+    top.wait("15 SIGTERM")
+    top.keys("Enter")
+    top.wait(rf"Send SIGTERM to {process.pid} ")
+    top.keys("n")
+    top.wait_without("Send SIGTERM")
+    assert process.poll() is None
+    top.keys("k", "Down", "Down", "Enter")
+    top.wait(rf"Send SIGKILL to {process.pid} ")
+    top.keys("y")
+    assert process.wait(TIMEOUT) == -signal.SIGKILL
+    top.wait(rf"SIGKILL sent to {process.pid}")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
+def test_kill_of_one_that_has_ended(screen, sleeper):
+    process = sleeper("wattle-dummy")
+    top = start_kill(screen, process)
+    top.keys("Enter")
+    top.wait("Send SIGTERM")
+    process.kill()
+    process.wait()
+    top.keys("y")
+    top.wait(rf"SIGTERM not sent to {process.pid}: No such process")
+
+
+def test_read_only(screen, sleeper):
+    process = sleeper("wattle-dummy")
+    top = start_kill(screen, process, "--read-only")
+    top.wait("Read-only: no signals are sent")
+    top.keys("Enter", "y")
+    assert process.poll() is None
+
+
+def test_another_machine_is_not_killed(screen):
+    top = screen(*XEON)
+    top.wait("DOMAIN")
+    top.keys("k")
+    top.wait("These are another machine's processes")
+
+
+# ---- The configuration ----
+
+def test_setup_is_kept(screen, tmp_path):
+    config = tmp_path / "config" / "wattle" / "top.conf"
+    top = screen(*XEON)
+    top.wait("DOMAIN")
+    top.keys("F2")
+    top.wait(r"\[ \] Processes as a tree")
+    top.keys("Space")
+    top.wait(r"\[x\] Processes as a tree")
+    top.keys("Down", "Down", "Enter", "Escape")
+    top.wait("Kept in")
+    top.wait_without("core-0")
+    top.keys("q")
+    top.wait("ENDED 0")
+    text = config.read_text()
+    assert "\ntree = yes\n" in text and "\nparts = no\n" in text
+    assert [p.name for p in config.parent.iterdir()] == ["top.conf"]
+    # A newer wattle's line survives, and is told of once.
+    config.write_text(text + "sparkle = much\n")
+    top.close()
+    top = screen(*XEON, folder=tmp_path / "again", env={"XDG_CONFIG_HOME": tmp_path / "config"})
+    top.wait("DOMAIN")
+    top.keys("F2")
+    top.wait(r"\[x\] Processes as a tree")
+    top.keys("Escape")
+    top.wait("Kept in")
+    top.keys("q")
+    top.wait("ENDED 0")
+    assert top.text().count("sparkle") == 1
+    assert config.read_text().endswith("\nsparkle = much\n")
+
+
+def test_setup_that_cannot_be_kept(screen, tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    top = screen(*XEON, "--config", str(tmp_path / "file" / "top.conf"))
+    top.wait("DOMAIN")
+    top.keys("F2", "Escape")
+    top.wait("The set-up cannot be kept: Not a directory")
+
+
+def test_bad_configuration_is_a_remark(tmp_path):
+    config = tmp_path / "top.conf"
+    config.write_bytes(b"sort = \x1b[2Jnonsense\nwindow = 1min\n")
+    result = run_wattle("top", "--once", "--config", config, *XEON)
+    assert result.code == 0
+    assert f"{config}: line 1 is no good" in result.err and "\x1b" not in result.err
+
+
+# ---- Terminals ----
+
+def set_size(terminal, rows, columns):
+    fcntl.ioctl(terminal.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+
+def start_on(terminal, tmp_path, *options, **env):
+    return terminal(command_path(), "top", *XEON, *options, env={"XDG_CONFIG_HOME": tmp_path, **env})
+
+
+def test_terminal_without_a_size(terminal, tmp_path):
+    top = start_on(terminal, tmp_path)  # a new pseudo-terminal has 0 rows of 0
+    top.expect("package-0").expect("Quit")
+    top.send(b"q")
+    result = top.finish()
+    assert result.code == 0
+    assert result.out_bytes.rstrip().endswith(b"\x1b[?1l\x1b>") or b"\x1b[?1049l" in result.out_bytes
+
+
+def test_terminal_that_goes_away(terminal, tmp_path):
+    top = start_on(terminal, tmp_path).expect("package-0")
+    os.close(top.fd)
+    _, status = os.waitpid(top.pid, 0)
+    top.status = os.waitstatus_to_exitcode(status)
+    top.fd = os.open("/dev/null", os.O_RDONLY)
+    assert top.status == 128 + signal.SIGHUP
+
+
+@pytest.mark.parametrize("number", (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP))
+def test_ended_by_a_signal(terminal, tmp_path, number):
+    top = start_on(terminal, tmp_path).expect("package-0")
+    os.kill(top.pid, number)
+    result = top.finish()
+    assert result.code == 128 + number
+    assert b"\x1b[?1049l" in result.out_bytes
+
+
+def test_interrupt_is_an_end(terminal, tmp_path):
+    top = start_on(terminal, tmp_path).expect("package-0")
+    top.send(b"\x03")
+    assert top.finish().code == 0
+
+
+@pytest.mark.parametrize("number", (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS))
+def test_crash_gives_the_terminal_back(terminal, tmp_path, number):
+    top = start_on(terminal, tmp_path)
+    before = termios.tcgetattr(top.fd)[3]
+    top.expect("package-0")
+    assert termios.tcgetattr(top.fd)[3] != before
+    os.kill(top.pid, number)
+    wait_for(lambda: not top.pump(0.05) or b"\x1b[?1049l" in top.seen, "the other screen")
+    assert b"\x1b[?1000l" in top.seen and b"\x1b[?1049l" in top.seen
+    result = top.finish()
+    assert result.code == -number
+
+
+def colours(data):
+    return re.findall(rb"\x1b\[[0-9;]*(?:3[1-7]|38;5;\d+)m", data)
+
+
+@pytest.mark.parametrize("options, env, wanted", (
+    ((), {}, True),
+    (("--no-color",), {}, False),
+    ((), {"NO_COLOR": "1"}, False),
+    ((), {"NO_COLOR": ""}, True),
+))
+def test_colours(terminal, tmp_path, options, env, wanted):
+    top = start_on(terminal, tmp_path, *options, TERM="xterm-256color", **env).expect("package-0").expect("Quit")
+    top.send(b"q")
+    assert bool(colours(top.finish().out_bytes)) == wanted
+
+
+@pytest.mark.parametrize("options, env", ((("--ascii",), {}), ((), {"LANG": "C"})))
+def test_ascii(terminal, tmp_path, options, env):
+    top = start_on(terminal, tmp_path, *options, **env).expect("package-0").expect("Quit")
+    top.send(b"h")
+    top.expect("Help")
+    top.send(b"qq")
+    assert max(top.finish().out_bytes) < 0x80
+
+
+def test_unknown_terminal(terminal, tmp_path):
+    result = start_on(terminal, tmp_path, TERM="no-such-terminal").finish()
+    assert result.code == 1
+    assert b"TERM=no-such-terminal" in result.out_bytes
+
+
+def test_no_terminal():
+    result = run_wattle("top", *XEON)
+    assert result.code == 1 and "--once" in result.err and not result.out
+
+
+def test_names_never_steer_the_terminal(terminal, tmp_path):
+    name = "evil\x1b]0;owned\x07\x1b[2J\u009b31m-end"
+    process = subprocess.Popen((sys.executable, "-S", "-E", "-c", SLEEPER, name))
+    try:
+        top = terminal(command_path(), "top", "--filter", f"pid = {process.pid}",
+                       env={"XDG_CONFIG_HOME": tmp_path, "COLUMNS": "200", "LINES": "40"})
+        top.expect("-end")
+        top.send(b"\r")
+        top.expect("Details")
+        top.send(b"qq")
+        seen = top.finish().out_bytes
+    finally:
+        process.kill()
+        process.wait()
+    assert b"]0;owned\x07" not in seen and b"\x1b]0" not in seen and "\u009b31m".encode() not in seen
+
+
+def test_mouse(terminal, tmp_path):
+    top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
+    assert b"\x1b[?1000h" in top.seen or b"\x1b[?1006" in top.seen
+    top.send(b"\x1b[<0;2;24M\x1b[<0;2;24m")  # on F1Help, in the last of 24 rows
+    top.expect("Help \x1b").expect("Filter")
+    top.send(b"qq")
+    assert top.finish().code == 0
+
+
+# ---- Once ----
+
+def test_once_is_plain_text():
+    result = run_wattle("top", "--once", *XEON, "--no-processes")
+    assert result.code == 0 and not result.err
+    assert "\x1b" not in result.out
+    for word in ("wattle top", "package-0", "package-1", "dram-0", "--no-processes"):
+        assert word in result.out, result.out
+    assert "F10" not in result.out
+
+
+def test_once_of_a_tape():
+    result = run_wattle("top", "--once", "--tape", TAPES / "server.tape", "--location", "FRA")
+    assert result.code == 0, result.err
+    assert re.search(r"package-0 +\d+\.\d W", result.out), result.out
+    assert re.search(r"gpu-0 +\d+\.\d W", result.out), result.out
+    # The same total as wattle run tells, from the same tape.
+    total = run_wattle("run", "-f", "json", "--tape", TAPES / "server.tape").json["total"]["energy_j"]
+    shown = Decimal(re.search(r"(\d\.\d{3}) kJ", result.out.splitlines()[0]).group(1))
+    assert abs(shown * 1000 - total) < 2
+
+
+def test_once_lists_processes(sleeper):
+    process = sleeper("wattle-once")
+    result = run_wattle("top", "--once", "--filter", f"pid = {process.pid}", env={"COLUMNS": "150"})
+    assert result.code == 0
+    assert re.search(rf"(?m)^ +{process.pid} .* {SLEEPER[:20]}", result.out), result.out
+    assert "1 process by W where" in result.out
+
+
+@pytest.mark.parametrize("columns", ("20", "80", "300", "0", "x", "99999999999999999999"))
+def test_once_in_any_width(columns):
+    result = run_wattle("top", "--once", *XEON, env={"COLUMNS": columns})
+    assert result.code == 0
+    width = int(columns) if columns in ("20", "80", "300") else 100
+    assert max(len(line) for line in result.out.splitlines()) <= width
+
+
+def test_once_rows():
+    result = run_wattle("top", "--once", "--rows", "1", "--sort", "pid")
+    rows = result.out[result.out.index("PID USER"):].splitlines()[1:-1]
+    few = len([row for row in rows if row.strip()])
+    result = run_wattle("top", "--once", "--rows", "100", "--sort", "pid")
+    rows = result.out[result.out.index("PID USER"):].splitlines()[1:-1]
+    assert few < len([row for row in rows if row.strip()]), result.out
+
+
+@pytest.mark.parametrize("script, says", (
+    ("a100", r"gpu-0 +\d+\.\d W"),
+    ("lost-at-start", "lost"),
+    ("asleep", "gpu-0"),
+    ("no-permission", "gpu-0"),
+))
+def test_gpus(gpus, script, says):
+    fake = gpus(script)
+    result = run_wattle("top", "--once", *fake.options, "--root", ROOTS / "xeon-2s-dram", env={**fake.env, "COLUMNS": "180"})
+    assert result.code == 0, result.err
+    assert re.search(says, result.out), result.out
+
+
+# ---- Options ----
+
+@pytest.mark.parametrize("options, says", (
+    (("--filter", "cpu_w > 3J"), "at character 10 of 'cpu_w > 3J': cpu_w is in watts, not in J"),
+    (("--sort", "beauty"), "there is no field 'beauty'"),
+    (("--redraw", "1"), "--redraw takes a whole number from 50 to 10000"),
+    (("--rows", "3"), "--rows is for --once"),
+    (("word",), "one word too many"),
+    (("--tape", "/nowhere/x.tape"), "/nowhere/x.tape"),
+))
+def test_bad_options(options, says):
+    result = run_wattle("top", *options)
+    assert result.code in (1, 2) and says in result.err, result.err
+
+
+def test_full_disk():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run((command_path(), "top", "--once", *XEON), stdout=full, stderr=subprocess.PIPE,
+                              env=clean_env(), timeout=TIMEOUT, check=False)
+    assert done.returncode == 1 and b"cannot write to standard output" in done.stderr

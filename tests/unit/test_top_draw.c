@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/top_draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "energy/units.h"
+#include "top_bench.h"
+
+#include "unit.h"
+
+/* ---- Golden frames: look at each of them before committing ---- */
+
+static const struct frame {
+	const char *name;
+	void (*machine)(struct wtl_top_view *view);
+	int rows, columns;
+	const char *keys; /* typed before */
+	bool ascii, styles;
+} frames[] = {
+	{"server-20x5.txt", top_bench_server, 5, 20, "", false, false},
+	{"server-40x12.txt", top_bench_server, 12, 40, "", false, false},
+	{"server-80x24.txt", top_bench_server, 24, 80, "", false, false},
+	{"server-80x24-ascii.txt", top_bench_server, 24, 80, "t", true, false},
+	{"server-120x40.txt", top_bench_server, 40, 120, "", false, true},
+	{"server-200x60.txt", top_bench_server, 60, 200, "xK", false, false},
+	{"server-tree.txt", top_bench_server, 40, 120, "tv", false, false},
+	{"server-groups.txt", top_bench_server, 40, 120, "g<down><enter><home><enter>", false,
+	 false},
+	{"server-full.txt", top_bench_server, 24, 100, "dE", false, false},
+	{"server-details.txt", top_bench_server, 30, 100, "<home><enter>", false, false},
+	{"server-help.txt", top_bench_server, 34, 90, "?", false, false},
+	{"server-setup.txt", top_bench_server, 30, 90, "S<down><down>", false, true},
+	{"server-sort.txt", top_bench_server, 30, 90, "<F6>", false, false},
+	{"server-kill.txt", top_bench_server, 24, 80, "<home>k", false, false},
+	{"server-confirm.txt", top_bench_server, 24, 80, "<home>k<enter>", false, true},
+	{"server-filter.txt", top_bench_server, 24, 80, "\\user == bob && cpu_w >", false, false},
+	{"server-filtered.txt", top_bench_server, 24, 80, "\\user == bob && cpu_w > 9<enter>",
+	 false, false},
+	{"laptop-80x24.txt", top_bench_laptop, 24, 80, "", false, false},
+	{"denied-80x24.txt", top_bench_denied, 24, 80, "", false, false},
+	{"denied-20x5.txt", top_bench_denied, 5, 20, "", false, false},
+};
+
+static void eight_gpus(struct wtl_top_view *view)
+{
+	top_bench_gpus(view, 8);
+}
+
+static void test_golden(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(frames); i++) {
+		const struct frame *frame = &frames[i];
+		struct top_bench bench;
+
+		top_bench_init(&bench, frame->machine);
+		bench.canvas.ascii = frame->ascii;
+		top_bench_draw(&bench, frame->rows, frame->columns);
+		top_bench_type(&bench, frame->keys);
+		bench.ui.message[0] = '\0';
+		top_bench_draw(&bench, frame->rows, frame->columns);
+		top_bench_golden(frame->name, &bench.canvas, frame->styles);
+		top_bench_done(&bench);
+	}
+}
+
+static void test_golden_eight_gpus(void **state)
+{
+	static const int sizes[][2] = {{24, 80}, {50, 160}};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
+		struct top_bench bench;
+
+		top_bench_init(&bench, eight_gpus);
+		top_bench_draw(&bench, sizes[i][0], sizes[i][1]);
+		snprintf(name, sizeof(name), "eight-gpus-%dx%d.txt", sizes[i][1], sizes[i][0]);
+		top_bench_golden(name, &bench.canvas, false);
+		top_bench_done(&bench);
+	}
+}
+
+/* ---- What holds at every size ---- */
+
+/* Every cell can be shown: no control characters, halves of wide characters in pairs. */
+static void check_cells(const struct wtl_canvas *canvas)
+{
+	for (int row = 0; row < canvas->rows; row++) {
+		for (int column = 0; column < canvas->columns; column++) {
+			const struct wtl_cell *cell = wtl_canvas_cell(canvas, row, column);
+
+			assert_true(cell->point >= 0x20 && cell->point != 0x7f);
+			assert_true(cell->point < 0x80 || cell->point >= 0xa0);
+			assert_true(cell->style < WTL_STYLES);
+			if (canvas->ascii)
+				assert_true(cell->point < 0x7f);
+			if (cell->width == 2)
+				assert_int_equal(wtl_canvas_cell(canvas, row, column + 1)->width,
+						 0);
+			if (cell->width == 0)
+				assert_int_equal(wtl_canvas_cell(canvas, row, column - 1)->width,
+						 2);
+		}
+	}
+}
+
+static void test_all_sizes(void **state)
+{
+	static void (*const machines[])(struct wtl_top_view *) = {
+		top_bench_server, top_bench_laptop, top_bench_denied, eight_gpus};
+	static const char *const states[] = {
+		"",   "h",	 "S",  "<F6>",		 "k", "k<enter>",
+		"\\", "<enter>", "tv", "g<down><enter>", "/", "\\user ="};
+
+	(void)state;
+	for (size_t m = 0; m < UNIT_COUNT(machines); m++) {
+		for (size_t s = 0; s < UNIT_COUNT(states); s++) {
+			struct top_bench bench;
+
+			top_bench_init(&bench, machines[m]);
+			bench.canvas.ascii = s % 2;
+			top_bench_type(&bench, states[s]);
+			for (int rows = 0; rows < 60; rows += 1 + rows / 8) {
+				for (int columns = 0; columns < 210; columns += 1 + columns / 9) {
+					top_bench_draw(&bench, rows, columns);
+					check_cells(&bench.canvas);
+				}
+			}
+			top_bench_done(&bench);
+		}
+	}
+}
+
+static void test_large(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 200, 500);
+	check_cells(&bench.canvas);
+	top_bench_draw(&bench, 1000, 1000);
+	check_cells(&bench.canvas);
+	top_bench_done(&bench);
+}
+
+/* The same twice, and nothing left over from what was there before. */
+static void test_deterministic(void **state)
+{
+	struct top_bench bench;
+	struct wtl_buf first, second;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	wtl_buf_init(&first, 1 << 20);
+	wtl_buf_init(&second, 1 << 20);
+	top_bench_draw(&bench, 30, 100);
+	wtl_canvas_dump(&bench.canvas, &first);
+	top_bench_type(&bench, "?");
+	top_bench_draw(&bench, 50, 200);
+	top_bench_type(&bench, "q");
+	top_bench_draw(&bench, 30, 100);
+	wtl_canvas_dump(&bench.canvas, &second);
+	assert_string_equal(wtl_buf_str(&first), wtl_buf_str(&second));
+	wtl_buf_done(&first);
+	wtl_buf_done(&second);
+	top_bench_done(&bench);
+}
+
+/* ---- Single things ---- */
+
+static bool shows(struct top_bench *bench, const char *text)
+{
+	struct wtl_buf buf;
+	bool found;
+
+	wtl_buf_init(&buf, 4 << 20);
+	assert_int_equal(wtl_canvas_dump(&bench->canvas, &buf), 0);
+	found = strstr(wtl_buf_str(&buf), text) != NULL;
+	wtl_buf_done(&buf);
+	return found;
+}
+
+static void draw_at(struct top_bench *bench, int rows, int columns, int64_t later_ns)
+{
+	struct wtl_top_picture picture = {.canvas = &bench->canvas,
+					  .view = &bench->view,
+					  .rows = &bench->rows,
+					  .ui = &bench->ui,
+					  .now_ns = bench->view.t_mono_ns + later_ns};
+
+	top_bench_draw(bench, rows, columns);
+	wtl_top_draw(&picture);
+}
+
+static void test_stuck(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	draw_at(&bench, 30, 120, WTL_NS_PER_S);
+	assert_false(shows(&bench, "Nothing new"));
+	assert_false(shows(&bench, "no answer"));
+	draw_at(&bench, 30, 120, 7 * WTL_NS_PER_S);
+	assert_true(shows(&bench, "Nothing new for 7 s"));
+	/* One GPU of a meter that goes on. */
+	bench.view.gpu_answered_ns[0] -= 4 * WTL_NS_PER_S;
+	draw_at(&bench, 30, 120, 0);
+	assert_true(shows(&bench, "stuck: no answer for 4 s"));
+	assert_false(shows(&bench, "Nothing new"));
+	/* A slow interval is no trouble; neither is a tape's end, or a picture that was stopped. */
+	bench.view.interval_ns = 60 * WTL_NS_PER_S;
+	draw_at(&bench, 30, 120, 70 * WTL_NS_PER_S);
+	assert_false(shows(&bench, "Nothing new"));
+	bench.view.interval_ns = WTL_NS_PER_MS;
+	bench.view.is_over = true;
+	draw_at(&bench, 30, 120, 70 * WTL_NS_PER_S);
+	assert_false(shows(&bench, "Nothing new"));
+	assert_true(shows(&bench, "end of the tape"));
+	bench.view.is_over = false;
+	bench.ui.is_paused = true;
+	draw_at(&bench, 30, 120, 70 * WTL_NS_PER_S);
+	assert_false(shows(&bench, "Nothing new"));
+	assert_true(shows(&bench, "paused"));
+	top_bench_done(&bench);
+}
+
+static void test_before_anything_is_known(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_denied);
+	wtl_top_view_done(&bench.view);
+	draw_at(&bench, 24, 80, 100 * WTL_NS_PER_S);
+	assert_true(shows(&bench, "wattle top"));
+	assert_false(shows(&bench, "Nothing new"));
+	assert_false(shows(&bench, "no power"));
+	top_bench_done(&bench);
+}
+
+static void test_statuses(void **state)
+{
+	static const struct {
+		enum wattle_status status;
+		const char *says;
+	} cases[] = {{WATTLE_STATUS_GONE, "lost: it has fallen off the bus"},
+		     {WATTLE_STATUS_ASLEEP, "asleep, and left alone"},
+		     {WATTLE_STATUS_DENIED, "more privilege"},
+		     {WATTLE_STATUS_FAILED, "reading it fails"},
+		     {WATTLE_STATUS_STALE, "answers late"},
+		     {WATTLE_STATUS_ABSENT, "tells nothing"}};
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		bench.view.gpus[0].status = cases[i].status;
+		top_bench_draw(&bench, 30, 160);
+		if (!shows(&bench, cases[i].says))
+			fail_msg("'%s' is not shown", cases[i].says);
+	}
+	/* A GPU without an energy domain has a row of its own. */
+	bench.view.gpus[0].status = WATTLE_STATUS_GONE;
+	for (size_t i = 0; i < bench.view.n_domains; i++)
+		bench.view.domains[i].gpu = -1;
+	top_bench_draw(&bench, 30, 160);
+	assert_true(shows(&bench, "gpu-0          NVIDIA A100-SXM4-80GB  lost: it has fallen off"));
+	top_bench_done(&bench);
+}
+
+static void test_remarks(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_domain *domain;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	domain = &bench.view.domains[0];
+	domain->flags = WATTLE_ENERGY_DISAGREES;
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "two sources disagree"));
+	domain->flags = 0;
+	domain->gap_ns = 65 * WTL_NS_PER_S;
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "not measured for 0:01:05"));
+	domain->gap_ns = 0;
+	domain->method = WATTLE_METHOD_MODELLED;
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "modelled, not measured"));
+	assert_true(shows(&bench, "~104.2 W"));
+	top_bench_done(&bench);
+}
+
+static void test_throttling(void **state)
+{
+	struct top_bench bench;
+	struct wtl_gpu_value *reasons;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	reasons = &bench.view.gpus[0].numbers[WTL_GPU_THROTTLE];
+	reasons->value = WTL_THROTTLE_SW_POWER_CAP | WTL_THROTTLE_HW_THERMAL;
+	top_bench_draw(&bench, 30, 160);
+	assert_true(shows(&bench, "too hot (hw)")); /* the graver one */
+	reasons->value = WTL_THROTTLE_IDLE | WTL_THROTTLE_DISPLAY_CLOCKS;
+	top_bench_draw(&bench, 30, 160);
+	assert_false(shows(&bench, "too hot"));
+	assert_false(shows(&bench, "power cap"));
+	top_bench_done(&bench);
+}
+
+/* Unknown is absent: no zeros are made up. */
+static void test_gpu_without_numbers(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	for (unsigned i = 0; i < WTL_GPU_NUMBERS; i++)
+		bench.view.gpus[0].numbers[i] =
+			(struct wtl_gpu_value){.status = WATTLE_STATUS_ABSENT};
+	top_bench_draw(&bench, 30, 160);
+	assert_false(shows(&bench, "use "));
+	assert_false(shows(&bench, "MHz"));
+	assert_false(shows(&bench, "PCIe"));
+	top_bench_done(&bench);
+}
+
+static int count_cells(const struct wtl_canvas *canvas, enum wtl_style style, int from_row,
+		       int to_row)
+{
+	int n = 0;
+
+	for (int row = from_row; row < to_row; row++)
+		for (int column = 0; column < canvas->columns; column++)
+			n += wtl_canvas_cell(canvas, row, column)->style == style;
+	return n;
+}
+
+/* A gap is a column without dots; 0 W is one with. */
+static void test_curve_gap_and_zero(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_curve *curve = &bench.view.total.power;
+	struct wtl_top_clock *clock = &bench.view.clock;
+	uint32_t value = 0;
+	int dots = 0;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.view.total.idle.is_known = false;
+	wtl_top_curve_clear(curve);
+	memset(clock, 0, sizeof(*clock));
+	clock->bin_ns = 100 * WTL_NS_PER_MS;
+	for (unsigned i = 0; i < 200; i++) {
+		value = i < 100 ? WTL_TOP_GAP : 0;
+		wtl_top_curves_add(clock, &curve, &value, 1);
+	}
+	top_bench_draw(&bench, 40, 120);
+	for (int row = 0; row < 40; row++)
+		for (int column = 0; column < 120; column++) {
+			uint32_t point = wtl_canvas_cell(&bench.canvas, row, column)->point;
+
+			if (point > 0x2800 && point <= 0x28ff) {
+				dots++;
+				assert_true(column >= 60); /* the right half */
+			}
+		}
+	assert_in_range(dots, 50, 60);
+	top_bench_done(&bench);
+}
+
+/* Time goes on without a change in what was: no dot of the past moves by anything but whole columns. */
+static void test_curve_does_not_shimmer(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_curve *curve = &bench.view.total.power;
+	uint32_t before[120], after[120];
+	unsigned same = 0;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	for (unsigned i = 0; i < 500; i++) {
+		uint32_t value = 1000 * (i * 7919 % 400);
+
+		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+	}
+	for (unsigned step = 0; step < 40; step++) {
+		uint32_t value = 100000;
+		int row = 25;
+
+		top_bench_draw(&bench, 40, 120);
+		for (int column = 0; column < 120; column++)
+			before[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
+		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+		top_bench_draw(&bench, 40, 120);
+		for (int column = 0; column < 120; column++)
+			after[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
+		same += memcmp(before + 10, after + 10, 90 * sizeof(before[0])) == 0 ||
+			memcmp(before + 11, after + 10, 90 * sizeof(before[0])) == 0;
+	}
+	/* A step of half a cell is the only other one. */
+	assert_true(same >= 15);
+	top_bench_done(&bench);
+}
+
+static void test_levels(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 120);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_LIMIT, 14, 28) > 30);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_IDLE, 14, 28) > 30);
+	top_bench_done(&bench);
+}
+
+static void test_windows(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	for (unsigned i = 0; i < WTL_TOP_WINDOWS; i++) {
+		bench.ui.config.window = i;
+		top_bench_draw(&bench, 40, 120);
+		assert_true(shows(&bench, wtl_top_window_name(i)));
+		check_cells(&bench.canvas);
+	}
+	top_bench_done(&bench);
+}
+
+/* Every header's column is where its figures are, and can be clicked. */
+static void test_places(void **state)
+{
+	struct top_bench bench;
+	const struct wtl_top_places *places = &bench.ui.places;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 120);
+	assert_int_equal(places->keys_row, 39);
+	assert_int_equal(places->n_keys, 10);
+	assert_true(places->header_row > 0);
+	assert_int_equal(places->first_row, places->header_row + 1);
+	assert_int_equal(places->first_row + places->n_rows, 39);
+	assert_int_equal(places->columns[places->n_columns - 1].field, WTL_FIELD_COMMAND);
+	for (int i = 1; i < places->n_columns; i++)
+		assert_true(places->columns[i].from >= places->columns[i - 1].to);
+	top_bench_draw(&bench, 3, 120);
+	assert_int_equal(places->header_row, -1);
+	assert_int_equal(places->keys_row, -1);
+	top_bench_done(&bench);
+}
+
+/* With little room one power stands for both. */
+static void test_narrow_columns(void **state)
+{
+	struct top_bench bench;
+	bool has_sum = false, has_cpu = false;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 12, 34);
+	for (int i = 0; i < bench.ui.places.n_columns; i++) {
+		has_sum |= bench.ui.places.columns[i].field == WTL_FIELD_POWER;
+		has_cpu |= bench.ui.places.columns[i].field == WTL_FIELD_CPU_POWER;
+	}
+	assert_true(has_sum);
+	assert_false(has_cpu);
+	top_bench_done(&bench);
+}
+
+static void test_still(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_picture picture = {.canvas = &bench.canvas,
+					  .view = &bench.view,
+					  .rows = &bench.rows,
+					  .ui = &bench.ui,
+					  .is_still = true};
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 100);
+	picture.now_ns = bench.view.t_mono_ns;
+	wtl_top_draw(&picture);
+	assert_int_equal(count_cells(&bench.canvas, WTL_STYLE_SELECTED, 0, 40), 0);
+	assert_false(shows(&bench, "F10Quit"));
+	assert_true(shows(&bench, "package-0"));
+	assert_true(shows(&bench, "train.py"));
+	top_bench_done(&bench);
+}
+
+static void test_pue(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.view.pue_milli = 1500;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, "1.40 g CO2e FRA (2.10 g with PUE)  90.12 kJ"));
+	top_bench_done(&bench);
+}
+
+static void test_no_control_in_names(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "evil?[2J?]0;owned??31m tail"));
+	assert_false(shows(&bench, "\x1b"));
+	top_bench_done(&bench);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_golden),
+		cmocka_unit_test(test_golden_eight_gpus),
+		cmocka_unit_test(test_all_sizes),
+		cmocka_unit_test(test_large),
+		cmocka_unit_test(test_deterministic),
+		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_before_anything_is_known),
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_remarks),
+		cmocka_unit_test(test_throttling),
+		cmocka_unit_test(test_gpu_without_numbers),
+		cmocka_unit_test(test_curve_gap_and_zero),
+		cmocka_unit_test(test_curve_does_not_shimmer),
+		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_narrow_columns),
+		cmocka_unit_test(test_still),
+		cmocka_unit_test(test_pue),
+		cmocka_unit_test(test_no_control_in_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
