@@ -10,8 +10,8 @@ import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
-COMMANDS = ["run", "doctor", "help"]
-USAGE = {"run": 125, "doctor": 2, "help": 2}
+COMMANDS = ["run", "top", "doctor", "query", "limit", "help"]
+USAGE = {"run": 125, "top": 2, "doctor": 2, "query": 2, "limit": 125, "help": 2}
 HUGE = "99999999999999999999"
 
 
@@ -204,7 +204,7 @@ def test_help_fits_a_terminal(command):
 
 
 @pytest.mark.skipif(not shutil.which("groff"), reason="groff is not there")
-@pytest.mark.parametrize("page", ["wattle", "wattle-run", "wattle-doctor", "wattle-help"])
+@pytest.mark.parametrize("page", ["wattle", *(f"wattle-{command}" for command in COMMANDS)])
 def test_man_pages_have_no_mistakes(page):
     roff = run_wattle("help", "--man", page).out
     done = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-rF0"], input=roff.encode(), check=True,
@@ -217,7 +217,7 @@ def test_man_pages_have_no_mistakes(page):
 
 
 @pytest.mark.skipif(not shutil.which("man"), reason="man is not there")
-@pytest.mark.parametrize("page", ["wattle", "wattle-run", "wattle-doctor"])
+@pytest.mark.parametrize("page", ["wattle", *(f"wattle-{command}" for command in COMMANDS)])
 def test_man_shows_them_without_a_warning(page, tmp_path):
     path = tmp_path / f"{page}.1"
     path.write_text(run_wattle("help", "--man", page).out)
@@ -286,7 +286,7 @@ def test_completion_of_the_command():
 def test_the_overview_names_only_pages_that_there_are():
     page = run_wattle("help", "--man", "wattle").out
     named = set(re.findall(r"wattle\\-(\w+) \(1\)", page))
-    assert named == {"run", "doctor"}
+    assert named == set(COMMANDS) - {"help"}
     for command in named:
         assert f".TH WATTLE\\-{command.upper()} 1 " in run_wattle("help", "--man", f"wattle-{command}").out
 
