@@ -16,8 +16,9 @@ struct wtl_err;
  * it), a tape being replayed, or a wrapper that records, or that makes calls fail. Functions return
  * 0 or more, or a negative errno; handles are small non-negative numbers of that wtl_io.
  *
- * A wtl_io may be used by several threads at once for reads of different handles; open and close
- * are the caller's to serialise.
+ * A wtl_io may be used by several threads at once, each with handles of its own. Libraries they may
+ * open and close at will: that takes a lock, which a call into a library does not. exits_open and
+ * exits_close are the caller's to serialise; wtl_io_free() comes after all else.
  */
 struct wtl_io;
 

@@ -35,8 +35,10 @@ enum {
 	PID_MAX = 1 << 22,     /* the kernel's own limit */
 };
 
+/* A place is taken and given back under the lock. Between the two, its user alone looks at it. */
 struct real_lib {
-	void *loaded; /* NULL: a free place */
+	bool used;
+	void *loaded; /* NULL: not (yet) */
 	const struct wtl_lib_function *functions;
 	void **found; /* one a function, NULL where missing */
 	size_t n;
@@ -54,6 +56,7 @@ struct real {
 	struct wtl_io io;
 	int root; /* a descriptor, or -1 for the machine itself */
 	struct real_exits exits[EXITS_MAX];
+	pthread_mutex_t libs_lock; /* over `used` of libs[] */
 	struct real_lib libs[LIBS_MAX];
 };
 
@@ -319,34 +322,69 @@ static void *lib_load(const struct real *real, const char *const names[], int *r
 	return NULL;
 }
 
+static struct real_lib *lib_place_take(struct real *real)
+{
+	struct real_lib *lib = NULL;
+
+	pthread_mutex_lock(&real->libs_lock);
+	for (size_t i = 0; i < LIBS_MAX && !lib; i++)
+		if (!real->libs[i].used)
+			lib = &real->libs[i];
+	if (lib)
+		lib->used = true;
+	pthread_mutex_unlock(&real->libs_lock);
+	return lib;
+}
+
+static void lib_place_give_back(struct real *real, struct real_lib *lib)
+{
+	pthread_mutex_lock(&real->libs_lock);
+	lib->used = false;
+	pthread_mutex_unlock(&real->libs_lock);
+}
+
+static int lib_fill(const struct real *real, struct real_lib *lib, const char *const names[],
+		    const struct wtl_lib_function functions[], size_t n_functions,
+		    struct wtl_err *err)
+{
+	int rc;
+	void *loaded = lib_load(real, names, &rc, err);
+	void **found;
+
+	if (!loaded)
+		return rc;
+	found = calloc(n_functions ? n_functions : 1, sizeof(found[0]));
+	if (!found) {
+		dlclose(loaded);
+		return wtl_err_set(err, ENOMEM, "dlopen", names[0], "out of memory");
+	}
+	for (size_t i = 0; i < n_functions; i++)
+		found[i] = dlsym(loaded, functions[i].symbol);
+	lib->loaded = loaded;
+	lib->functions = functions;
+	lib->found = found;
+	lib->n = n_functions;
+	return 0;
+}
+
 static int real_lib_open(struct wtl_io *io, const char *const names[],
 			 const struct wtl_lib_function functions[], size_t n_functions,
 			 struct wtl_err *err)
 {
 	struct real *real = real_of(io);
-	struct real_lib *lib = NULL;
-	void *loaded;
+	struct real_lib *lib;
 	int rc;
 
-	for (size_t i = 0; i < LIBS_MAX && !lib; i++)
-		if (!real->libs[i].loaded)
-			lib = &real->libs[i];
-	if (!lib || !names[0])
-		return wtl_err_set(err, lib ? EINVAL : EMFILE, "dlopen", names[0],
-				   lib ? "no library named" : "too many libraries");
-	loaded = lib_load(real, names, &rc, err);
-	if (!loaded)
+	if (!names[0])
+		return wtl_err_set(err, EINVAL, "dlopen", NULL, "no library named");
+	lib = lib_place_take(real);
+	if (!lib)
+		return wtl_err_set(err, EMFILE, "dlopen", names[0], "too many libraries");
+	rc = lib_fill(real, lib, names, functions, n_functions, err);
+	if (rc < 0) {
+		lib_place_give_back(real, lib);
 		return rc;
-	lib->found = calloc(n_functions ? n_functions : 1, sizeof(lib->found[0]));
-	if (!lib->found) {
-		dlclose(loaded);
-		return wtl_err_set(err, ENOMEM, "dlopen", names[0], "out of memory");
 	}
-	for (size_t i = 0; i < n_functions; i++)
-		lib->found[i] = dlsym(loaded, functions[i].symbol);
-	lib->loaded = loaded;
-	lib->functions = functions;
-	lib->n = n_functions;
 	return (int)(lib - real->libs);
 }
 
@@ -387,7 +425,9 @@ static void real_lib_close(struct wtl_io *io, int lib)
 		return;
 	dlclose(at->loaded);
 	free(at->found);
-	*at = (struct real_lib){0};
+	at->loaded = NULL;
+	at->found = NULL;
+	lib_place_give_back(real_of(io), at);
 }
 
 /* The clock that counts the CPU time of a process: the kernel's own numbering, see
@@ -607,6 +647,7 @@ static void real_free(struct wtl_io *io)
 		real_exits_close(io, i);
 	if (real->root >= 0)
 		close(real->root);
+	pthread_mutex_destroy(&real->libs_lock);
 	free(real);
 }
 
@@ -663,6 +704,7 @@ int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *er
 		return wtl_err_set(err, ENOMEM, "io", NULL, "out of memory");
 	real->io.ops = &real_ops;
 	real->root = -1;
+	pthread_mutex_init(&real->libs_lock, NULL);
 	if (root)
 		rc = root_open(real, root, err);
 	if (rc < 0) {

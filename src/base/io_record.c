@@ -450,9 +450,10 @@ static void record_lib_close(struct wtl_io *io, int lib)
 {
 	struct record *record = record_of(io);
 
-	record->inner->ops->lib_close(record->inner, lib);
+	/* First: another thread may be given the place as soon as it is free. */
 	if (lib >= 0 && lib < LIBS_MAX)
 		record->libs[lib] = (struct record_lib){0};
+	record->inner->ops->lib_close(record->inner, lib);
 }
 
 /* Puts what has changed for a process; *ask is what the line says already. */

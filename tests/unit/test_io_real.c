@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,6 +336,71 @@ static void test_lib_failures(void **state)
 	free(path);
 }
 
+/* A thread that opens, calls and closes all the time, with its own table of one function. */
+struct lib_user {
+	struct wtl_io *io;
+	struct wtl_lib_function function;
+	int expected; /* the function's answer */
+	pthread_barrier_t *start;
+	unsigned wrong; /* calls that did not answer so */
+	unsigned open;	/* opened with success */
+};
+
+static void *use_libs(void *user_)
+{
+	static const char *const libc[] = {"libc.so.6", NULL};
+	static const char *const none[] = {"libwattle-none.so.9", NULL};
+	struct lib_user *user = user_;
+	const struct wtl_io_ops *ops = user->io->ops;
+
+	pthread_barrier_wait(user->start);
+	for (int i = 0; i < 300; i++) {
+		int libs[3], answer = -1;
+
+		/* Places are taken and given back, whether or not there is such a library. */
+		user->wrong +=
+			ops->lib_open(user->io, none, &user->function, 1, NULL) != -WTL_EABSENT;
+		for (int k = 0; k < 3; k++)
+			libs[k] = ops->lib_open(user->io, libc, &user->function, 1, NULL);
+		for (int k = 0; k < 3; k++) {
+			if (ops->lib_call(user->io, libs[k], 0, NULL, &answer) < 0 ||
+			    answer != user->expected)
+				user->wrong++;
+			user->open += libs[k] >= 0;
+			ops->lib_close(user->io, libs[k]);
+		}
+	}
+	return NULL;
+}
+
+static void test_lib_threads(void **state)
+{
+	pthread_barrier_t start;
+	pthread_t threads[2];
+	struct wtl_io *io;
+	struct lib_user users[2] = {
+		{.function = {"getpid", thunk_getpid, 0}, .expected = getpid()},
+		{.function = {"getppid", thunk_getpid, 0}, .expected = getppid()},
+	};
+
+	(void)state;
+	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
+	assert_int_equal(pthread_barrier_init(&start, NULL, 2), 0);
+	for (int i = 0; i < 2; i++) {
+		users[i].io = io;
+		users[i].start = &start;
+		assert_int_equal(pthread_create(&threads[i], NULL, use_libs, &users[i]), 0);
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(users[i].wrong, 0);
+		assert_int_equal(users[i].open, 900);
+	}
+	pthread_barrier_destroy(&start);
+	wtl_io_free(io);
+}
+
 static void test_clocks(void **state)
 {
 	struct fixture *fixture = *state;
@@ -502,22 +568,12 @@ static void test_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_files),
-		TEST(test_helpers),
-		TEST(test_links_stay_inside),
-		TEST(test_link_read),
-		TEST(test_dir_read),
-		TEST(test_errno_files),
-		TEST(test_hostile_files),
-		TEST(test_perf_files),
-		TEST(test_lib),
-		TEST(test_lib_failures),
-		TEST(test_clocks),
-		TEST(test_roots),
-		TEST(test_replace),
-		TEST(test_write_fails_whole),
-		TEST(test_append),
-		TEST(test_devices),
+		TEST(test_files),	  TEST(test_helpers),	  TEST(test_links_stay_inside),
+		TEST(test_link_read),	  TEST(test_dir_read),	  TEST(test_errno_files),
+		TEST(test_hostile_files), TEST(test_perf_files),  TEST(test_lib),
+		TEST(test_lib_failures),  TEST(test_lib_threads), TEST(test_clocks),
+		TEST(test_roots),	  TEST(test_replace),	  TEST(test_write_fails_whole),
+		TEST(test_append),	  TEST(test_devices),
 	};
 
 	return cmocka_run_group_tests_name("io_real", tests, NULL, NULL);
