@@ -20,6 +20,8 @@
 #include "base/err.h"
 #include "meter/meter.h"
 
+#include "pass_io.h"
+
 enum { BATCH = 500, BATCHES_MAX = 1001, FILES = 4 };
 
 static const char *const files[FILES] = {"18-2-0", "18-2-32", "18-3-0", "18-3-32"};
@@ -34,110 +36,61 @@ static int64_t now_ns(void)
 
 /* The real machine, but that time spent in the foreign library is added up. */
 struct timed_io {
-	struct wtl_io io;
-	struct wtl_io *real;
-	struct wtl_io_ops ops;
+	struct pass_io pass;
 	int64_t lib_ns;
-	uint64_t lib_calls;
 };
-
-static struct wtl_io *real_of(struct wtl_io *io)
-{
-	return ((struct timed_io *)io)->real;
-}
-
-static int file_open(struct wtl_io *io, const char *path)
-{
-	return real_of(io)->ops->file_open(real_of(io), path);
-}
-
-static ssize_t file_read(struct wtl_io *io, int file, void *buf, size_t size)
-{
-	return real_of(io)->ops->file_read(real_of(io), file, buf, size);
-}
-
-static void file_close(struct wtl_io *io, int file)
-{
-	real_of(io)->ops->file_close(real_of(io), file);
-}
-
-static ssize_t link_read(struct wtl_io *io, const char *path, char *buf, size_t size)
-{
-	return real_of(io)->ops->link_read(real_of(io), path, buf, size);
-}
-
-static int dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
-{
-	return real_of(io)->ops->dir_read(real_of(io), path, names);
-}
-
-static int perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
-{
-	return real_of(io)->ops->perf_open(real_of(io), event);
-}
-
-static int perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
-{
-	return real_of(io)->ops->perf_read(real_of(io), file, ret_value);
-}
-
-static void perf_close(struct wtl_io *io, int file)
-{
-	real_of(io)->ops->perf_close(real_of(io), file);
-}
-
-static int lib_open(struct wtl_io *io, const char *const names[],
-		    const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
-{
-	return real_of(io)->ops->lib_open(real_of(io), names, functions, n, err);
-}
-
-static bool lib_has(struct wtl_io *io, int lib, size_t function)
-{
-	return real_of(io)->ops->lib_has(real_of(io), lib, function);
-}
 
 static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
 		    int *ret_answer)
 {
 	struct timed_io *timed = (struct timed_io *)io;
 	int64_t begin_ns = now_ns();
-	int rc = timed->real->ops->lib_call(timed->real, lib, function, args, ret_answer);
+	int rc = pass_lib_call(io, lib, function, args, ret_answer);
 
 	timed->lib_ns += now_ns() - begin_ns;
-	timed->lib_calls++;
 	return rc;
-}
-
-static void lib_close(struct wtl_io *io, int lib)
-{
-	real_of(io)->ops->lib_close(real_of(io), lib);
 }
 
 static int64_t clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
-	return real_of(io)->ops->clock_ns(real_of(io), clock);
+	struct wtl_io *real = ((struct pass_io *)io)->real;
+
+	return real->ops->clock_ns(real, clock);
+}
+
+static int wait_until(struct wtl_io *io, int64_t t_mono_ns)
+{
+	struct wtl_io *real = ((struct pass_io *)io)->real;
+
+	return real->ops->wait_until(real, t_mono_ns);
 }
 
 static void io_free(struct wtl_io *io)
 {
-	wtl_io_free(real_of(io));
+	wtl_io_free(((struct pass_io *)io)->real);
 }
 
 static const struct wtl_io_ops timed_ops = {
-	.file_open = file_open,
-	.file_read = file_read,
-	.file_close = file_close,
-	.link_read = link_read,
-	.dir_read = dir_read,
-	.perf_open = perf_open,
-	.perf_read = perf_read,
-	.perf_close = perf_close,
-	.lib_open = lib_open,
-	.lib_has = lib_has,
+	.file_open = pass_file_open,
+	.file_read = pass_file_read,
+	.file_close = pass_file_close,
+	.link_read = pass_link_read,
+	.dir_read = pass_dir_read,
+	.perf_open = pass_perf_open,
+	.perf_read = pass_perf_read,
+	.perf_close = pass_perf_close,
+	.lib_open = pass_lib_open,
+	.lib_has = pass_lib_has,
 	.lib_call = lib_call,
-	.lib_close = lib_close,
+	.lib_close = pass_lib_close,
+	.process_cpu = pass_process_cpu,
+	.exits_open = pass_exits_open,
+	.exits_read = pass_exits_read,
+	.exits_close = pass_exits_close,
 	.clock_ns = clock_ns,
+	.wait_until = wait_until,
+	.file_write = pass_file_write,
+	.out_write = pass_out_write,
 	.free = io_free,
 };
 
@@ -165,13 +118,13 @@ struct bench {
 
 static void open_bench(struct bench *bench, const char *root, const char *nvml, uint32_t windows)
 {
-	const struct wtl_env env = {.io = &bench->timed.io};
+	const struct wtl_env env = {.io = &bench->timed.pass.io};
 	const struct wattle_options options = {
 		.size = sizeof(options), .nvml_path = nvml, .max_windows = windows};
 	struct wtl_err err = {.code = 0};
 
-	bench->timed.io.ops = &timed_ops;
-	if (wtl_io_real_new(root, &bench->timed.real, &err) < 0 ||
+	bench->timed.pass.io.ops = &timed_ops;
+	if (wtl_io_real_new(root, &bench->timed.pass.real, &err) < 0 ||
 	    wtl_meter_new(&env, &options, &bench->meter, &err) < 0) {
 		fprintf(stderr, "%s: %s\n", err.source, err.text);
 		exit(EXIT_FAILURE);

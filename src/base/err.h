@@ -4,11 +4,12 @@
 
 /* Codes below zero are negative errno values, or these. */
 enum {
-	WTL_EABSENT = 4001,   /* the machine has no such thing */
-	WTL_EFORMAT = 4002,   /* a file's content is not what its format says */
-	WTL_ELIBRARY = 4003,  /* a foreign library answered with an error of its own */
-	WTL_ETAPE_END = 4004, /* a replayed tape holds nothing more */
-	WTL_EFROZEN = 4005,   /* a counter stands still that should be moving */
+	WTL_EABSENT = 4001,    /* the machine has no such thing */
+	WTL_EFORMAT = 4002,    /* a file's content is not what its format says */
+	WTL_ELIBRARY = 4003,   /* a foreign library answered with an error of its own */
+	WTL_ETAPE_END = 4004,  /* a replayed tape holds nothing more */
+	WTL_EFROZEN = 4005,    /* a counter stands still that should be moving */
+	WTL_ENOCOUNTER = 4006, /* a GPU woke up that has not the counter it was taken to have */
 };
 
 /*

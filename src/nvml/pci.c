@@ -48,7 +48,8 @@ static void look_at(struct wtl_io *io, struct wtl_nvml_pci_gpu *gpu, const char 
 	char path[128], target[256];
 	const char *base;
 
-	*gpu = (struct wtl_nvml_pci_gpu){.asleep = wtl_nvml_pci_asleep(io, id)};
+	*gpu = (struct wtl_nvml_pci_gpu){.device = (uint16_t)read_hex(io, id, "device")};
+	gpu->asleep = wtl_nvml_pci_asleep(io, id);
 	wtl_text_copy(gpu->id, sizeof(gpu->id), id);
 	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/driver", gpu->id);
 	if (wtl_io_link_read(io, path, target, sizeof(target)) < 0)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "nvml/library.h"
 
@@ -16,6 +17,7 @@ struct wtl_io;
 struct wtl_nvml_pci_gpu {
 	char id[WTL_NVML_BUS_ID_SIZE]; /* "0000:17:00.0" */
 	char driver[32];	       /* "" if none or not known */
+	uint16_t device;	       /* 0x25a0; 0 if not known */
 	bool asleep;
 };
 

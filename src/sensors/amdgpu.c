@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "sensors/amdgpu.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +42,7 @@ struct amdgpu {
 
 enum { N_SENSORS = sizeof(sensors) / sizeof(sensors[0]) };
 
-/*
- * An APU shares its package with the CPU. amdgpu shows the voltage "vddnb" of the north bridge for
- * APUs only (hwmon_attributes_visible() in drivers/gpu/drm/amd/pm/amdgpu_pm.c), except for MI300A.
- * Labels are constants of the driver: reading one wakes nothing.
- */
-static bool is_apu(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu)
+bool wtl_amdgpu_is_apu(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu)
 {
 	char path[128];
 	char label[16];
@@ -53,7 +50,8 @@ static bool is_apu(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu)
 	if (gpu->id == DEVICE_MI300A)
 		return true;
 	snprintf(path, sizeof(path), "%s/in1_label", gpu->hwmon);
-	return wtl_io_read_line(io, path, label, sizeof(label)) == 0 && strcmp(label, "vddnb") == 0;
+	return gpu->hwmon[0] && wtl_io_read_line(io, path, label, sizeof(label)) == 0 &&
+	       strcmp(label, "vddnb") == 0;
 }
 
 /* The product's name, which boards for servers and workstations carry, or the PCI id. */
@@ -138,7 +136,7 @@ static int open_gpu(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
 				      .max_uw = MAX_UW,
 				      .update_ns = UPDATE_NS,
 				      .gain_ppm = GAIN_PPM};
-	bool apu = is_apu(io, gpu);
+	bool apu = wtl_amdgpu_is_apu(io, gpu);
 	unsigned number = state->n_apus;
 	char path[128] = "";
 	int error = ENOENT;

@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/text.h"
+#include "sensors/amdgpu.h"
 #include "sensors/gpu_sysfs.h"
 
 enum {
 	VENDOR_AMD = 0x1002,
-	DEVICE_MI300A = 0x74a0,
 	TEMPERATURES = 3, /* edge, junction, mem */
 };
 
@@ -37,19 +37,10 @@ static const struct {
 	{"freq2_input", 1, 1000000, WTL_GPU_CLOCK_MEMORY_MHZ, true},
 };
 
-static bool is_apu(struct wtl_io *io, const struct wtl_hwmon_gpu *where)
-{
-	char label[16];
-
-	/* As in sensors/amdgpu.c, which says why. */
-	wtl_gpu_sysfs_text(io, where->hwmon, "in1_label", label, sizeof(label));
-	return where->id == DEVICE_MI300A || strcmp(label, "vddnb") == 0;
-}
-
 /* An APU that shows no power has no domain: it is a part of the CPU's package. */
 static bool has_domain(struct wtl_io *io, const struct wtl_hwmon_gpu *where)
 {
-	return !is_apu(io, where) ||
+	return !wtl_amdgpu_is_apu(io, where) ||
 	       (where->hwmon[0] && (wtl_hwmon_dir_has(io, where->hwmon, "power1_average") ||
 				    wtl_hwmon_dir_has(io, where->hwmon, "power1_input")));
 }
@@ -62,7 +53,8 @@ static void identify(struct wtl_gpus_sysfs *gpus, struct wtl_gpu_sysfs_gpu *own,
 	wtl_gpu_sysfs_text(gpus->io, device, "product_name", gpu->name, sizeof(gpu->name));
 	if (!gpu->name[0])
 		snprintf(gpu->name, sizeof(gpu->name), "AMD %s %04x",
-			 is_apu(gpus->io, &own->where) ? "APU" : "GPU", own->where.id & 0xffff);
+			 wtl_amdgpu_is_apu(gpus->io, &own->where) ? "APU" : "GPU",
+			 own->where.id & 0xffff);
 	wtl_gpu_sysfs_text(gpus->io, device, "unique_id", gpu->uuid, sizeof(gpu->uuid));
 	wtl_gpu_sysfs_text(gpus->io, device, "serial_number", gpu->serial, sizeof(gpu->serial));
 	wtl_gpu_sysfs_text(gpus->io, device, "vbios_version", gpu->vbios, sizeof(gpu->vbios));

@@ -27,7 +27,21 @@
  */
 #define STRETCH_NS WTL_NS_PER_S
 
-enum { CPUS_MAX = 1024, PACKAGES_MAX = 64, STAT_SIZE = 512 };
+/*
+ * The kernel makes all of /proc/stat for each read, which costs more than all else here: who samples
+ * faster than it ticks has it read once a tick. In between the machine is taken to idle on as it did.
+ * A little less than a tick, so that samples every 10 ms read each time, whatever their jitter.
+ */
+#define READ_NS (TICK_NS - TICK_NS / 20)
+
+enum {
+	CPUS_MAX = 1024,
+	PACKAGES_MAX = 64,
+	STAT_SIZE = 512,
+	/* So many samples in a row make fast sampling. Not fewer: the end of a slow measurement is
+	 * up to three close together, and a tape tells the time of those only that read something. */
+	FAST_MIN = 8,
+};
 
 struct model {
 	struct wtl_io *io;
@@ -41,6 +55,12 @@ struct model {
 	bool started;	  /* the members below mean something */
 	int64_t start_ns; /* of this stretch */
 	int64_t start_idle_ns;
+	int64_t asked_ns; /* the last sample; so many in a row came less than READ_NS after another */
+	unsigned n_fast;
+	int64_t read_ns; /* the last reading of /proc/stat, and what it said */
+	int64_t read_idle_ns;
+	int64_t pace_ns; /* how the machine idles: the CPUs' idle time in that time; 0: unknown */
+	int64_t pace_idle_ns;
 	uint64_t done_uj; /* of the stretches before, one package */
 	uint64_t cpu_uj;  /* what the last reading said */
 	uint64_t dram_uj;
@@ -95,6 +115,13 @@ static void start_stretch(struct model *state, int64_t now_ns, int64_t idle_ns)
 	state->done_uj = state->cpu_uj;
 }
 
+static int64_t within(int64_t value, int64_t most)
+{
+	if (value < 0)
+		return 0;
+	return value < most ? value : most;
+}
+
 /*
  * Moves one package's energy on. Energy within a stretch is wall × P(busy / wall), which rises with
  * both, although the utilisation changes until the stretch is over; where the 10 ms steps make busy
@@ -103,39 +130,87 @@ static void start_stretch(struct model *state, int64_t now_ns, int64_t idle_ns)
 static void advance(struct model *state, int64_t now_ns, int64_t idle_ns)
 {
 	int64_t wall_ns = now_ns - state->start_ns;
-	int64_t idle = idle_ns - state->start_idle_ns;
 	int64_t all_ns;
-	uint64_t busy_ns = 0;
+	uint64_t busy_ns;
 	uint64_t uj;
 
 	if (__builtin_mul_overflow(wall_ns, (int64_t)state->n_cpus, &all_ns) || wall_ns < 0) {
 		start_stretch(state, now_ns, idle_ns);
 		return;
 	}
-	if (idle < all_ns)
-		busy_ns = (uint64_t)(all_ns - (idle > 0 ? idle : 0));
+	busy_ns = (uint64_t)(all_ns - within(idle_ns - state->start_idle_ns, all_ns));
 	uj = wtl_add_sat(state->done_uj,
 			 wtl_model_cpu_uj(state->tdp_mw, busy_ns, wall_ns, state->n_cpus));
 	if (uj > state->cpu_uj)
 		state->cpu_uj = uj;
+}
+
+/* Takes in what /proc/stat said. */
+static void take_idle(struct model *state, int64_t now_ns, int64_t idle_ns)
+{
+	int64_t wall_ns;
+
+	state->read_ns = now_ns;
+	state->read_idle_ns = idle_ns;
+	if (!state->started) {
+		start_stretch(state, now_ns, idle_ns);
+		return;
+	}
+	advance(state, now_ns, idle_ns);
+	wall_ns = now_ns - state->start_ns;
+	if (wall_ns >= READ_NS) {
+		state->pace_ns = wall_ns;
+		state->pace_idle_ns =
+			within(idle_ns - state->start_idle_ns, wall_ns * (int64_t)state->n_cpus);
+	}
 	if (wall_ns >= STRETCH_NS) {
 		count_cpus(state);
 		start_stretch(state, now_ns, idle_ns);
 	}
 }
 
+static void count_fast(struct model *state, int64_t now_ns)
+{
+	if (now_ns - state->asked_ns >= READ_NS)
+		state->n_fast = 0;
+	else if (state->n_fast < FAST_MIN)
+		state->n_fast++;
+	state->asked_ns = now_ns;
+}
+
+/* Is it too early to read again, and known how the machine idles? */
+static bool is_fresh(const struct model *state, int64_t now_ns)
+{
+	return state->n_fast == FAST_MIN && state->pace_ns > 0 && now_ns >= state->read_ns &&
+	       now_ns - state->read_ns < READ_NS;
+}
+
+static int64_t guess_idle_ns(const struct model *state, int64_t now_ns)
+{
+	__int128 since = (__int128)state->pace_idle_ns * (now_ns - state->read_ns);
+	int64_t idle_ns;
+
+	if (__builtin_add_overflow(state->read_idle_ns, since / state->pace_ns, &idle_ns))
+		idle_ns = INT64_MAX;
+	return idle_ns;
+}
+
 static void read_cpus(struct model *state, struct wtl_reading readings[])
 {
 	int64_t before_ns = wtl_io_mono_ns(state->io);
+	int64_t after_ns = before_ns;
 	int64_t idle_ns = 0;
-	int rc = read_idle(state, &idle_ns);
-	int64_t after_ns = wtl_io_mono_ns(state->io);
-	int64_t middle_ns = before_ns + (after_ns - before_ns) / 2;
+	int rc = 0;
 
-	if (rc == 0 && !state->started)
-		start_stretch(state, middle_ns, idle_ns);
-	else if (rc == 0)
-		advance(state, middle_ns, idle_ns);
+	count_fast(state, before_ns);
+	if (is_fresh(state, before_ns)) {
+		advance(state, before_ns, guess_idle_ns(state, before_ns));
+	} else {
+		rc = read_idle(state, &idle_ns);
+		after_ns = wtl_io_mono_ns(state->io);
+		if (rc == 0)
+			take_idle(state, before_ns + (after_ns - before_ns) / 2, idle_ns);
+	}
 	for (unsigned i = 0; i < state->n_packages; i++)
 		wtl_reading_set(&readings[i], before_ns, after_ns, rc, state->cpu_uj);
 }

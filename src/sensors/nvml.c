@@ -221,8 +221,11 @@ static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns,
 		channel->next_ns = t1_ns + DENIED_WAIT_NS;
 		break;
 	case WATTLE_STATUS_ABSENT:
-		channel->last.status =
-			channel->answered ? WATTLE_STATUS_GONE : WATTLE_STATUS_ABSENT;
+		channel->last.status = WATTLE_STATUS_GONE;
+		if (!channel->answered) { /* it was declared, for a GPU that slept */
+			channel->last.status = WATTLE_STATUS_ABSENT;
+			channel->last.error = -WTL_ENOCOUNTER;
+		}
 		channel->next_ns = t1_ns + REFUSE_WAIT_NS;
 		break;
 	case WATTLE_STATUS_GONE:

@@ -10,38 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "base/num.h"
 #include "base/text.h"
-
-#define PCI_DIR	 "/sys/bus/pci/devices"
-#define PCI_LIST "/proc/bus/pci/devices"
-
-enum {
-	PCI_NAMES_MAX = 1 << 20,
-	PCI_LIST_SIZE = 1 << 20, /* some 200 bytes a device */
-	VENDOR_NVIDIA = 0x10de,
-	CLASS_DISPLAY = 0x03, /* VGA, 3D and other display controllers; audio functions are 0x04 */
-};
-
-/* One NVIDIA GPU on the PCI bus. */
-struct pci_gpu {
-	char id[WTL_NVML_BUS_ID_SIZE]; /* "0000:17:00.0" */
-	char driver[32];	       /* "" if none or not known */
-	uint16_t device;	       /* 0x25a0 */
-	bool asleep;
-	bool found; /* NVML has it, or it is accounted for otherwise */
-};
+#include "nvml/pci.h"
 
 struct finding {
 	struct wtl_nvml *nvml;
 	struct wtl_catalog *catalog;
 	bool is_container;
-	struct pci_gpu *pci;
+	struct wtl_nvml_pci_gpu *pci;
+	bool is_found[WTL_NVML_GPUS_MAX]; /* NVML has it, or it is accounted for otherwise */
 	size_t n_pci;
 	bool pci_known;	 /* there is a PCI bus to look at */
 	size_t n_asleep; /* of those that are NVIDIA's driver's */
@@ -52,103 +32,32 @@ struct finding {
 
 /* ---- The PCI bus ---- */
 
-static uint64_t read_hex(struct wtl_io *io, const char *id, const char *name)
-{
-	char path[128], text[32];
-	uint64_t value = 0;
-
-	snprintf(path, sizeof(path), PCI_DIR "/%s/%s", id, name);
-	if (wtl_io_read_line(io, path, text, sizeof(text)) < 0 ||
-	    wtl_num_hex(text, strlen(text), &value) < 0)
-		return 0;
-	return value;
-}
-
-static void look_at(struct wtl_io *io, struct pci_gpu *gpu, const char *id)
-{
-	char path[128], target[256];
-	const char *base;
-
-	wtl_text_copy(gpu->id, sizeof(gpu->id), id);
-	gpu->device = (uint16_t)read_hex(io, id, "device");
-	snprintf(path, sizeof(path), PCI_DIR "/%s", gpu->id);
-	gpu->asleep = wtl_device_suspended(io, path);
-	snprintf(path, sizeof(path), PCI_DIR "/%s/driver", gpu->id);
-	if (wtl_io_link_read(io, path, target, sizeof(target)) < 0)
-		return;
-	base = strrchr(target, '/');
-	base = base ? base + 1 : target;
-	wtl_text_clean(gpu->driver, sizeof(gpu->driver), base, strlen(base));
-}
-
-/* A GPU on the bus that another driver holds: NVML cannot say anything about it. */
-static bool is_foreign(const struct pci_gpu *gpu)
-{
-	return gpu->driver[0] && strncmp(gpu->driver, "nvidia", strlen("nvidia")) != 0;
-}
-
-/*
- * Does the one file about all of the bus say that there is no NVIDIA device? Its lines begin with
- * "0108\t10de2330\t": place, vendor and model. It saves the opening of hundreds of files; where it
- * cannot be read, nothing is said.
- */
-static bool is_ruled_out(struct wtl_io *io)
-{
-	char *text = malloc(PCI_LIST_SIZE);
-	ssize_t len = text ? wtl_io_slurp(io, PCI_LIST, text, PCI_LIST_SIZE) : -ENOMEM;
-	bool is_out = len > 0 && strchr(text, '\t') && !strstr(text, "\t10de");
-
-	free(text);
-	return is_out;
-}
-
 static int pci_scan(struct finding *finding)
 {
-	struct wtl_io *io = finding->nvml->io;
-	struct pci_gpu *gpu;
-	struct wtl_buf names;
-	const char *id;
 	int n;
 
-	finding->pci_known = is_ruled_out(io);
-	if (finding->pci_known)
-		return 0;
-	wtl_buf_init(&names, PCI_NAMES_MAX);
-	n = wtl_io_dir_read(io, PCI_DIR, &names);
-	finding->pci_known = n > 0;
-	if (n > 0) {
-		finding->pci = calloc((size_t)n, sizeof(finding->pci[0]));
-		if (!finding->pci) {
-			wtl_buf_done(&names);
-			return -ENOMEM;
-		}
-	}
-	id = wtl_buf_str(&names);
-	for (int i = 0; i < n && finding->n_pci < WTL_NVML_GPUS_MAX; i++, id += strlen(id) + 1) {
-		if (strlen(id) >= WTL_NVML_BUS_ID_SIZE ||
-		    read_hex(io, id, "vendor") != VENDOR_NVIDIA ||
-		    read_hex(io, id, "class") >> 16 != CLASS_DISPLAY)
-			continue;
-		gpu = &finding->pci[finding->n_pci++];
-		look_at(io, gpu, id);
-		finding->n_foreign += is_foreign(gpu);
-		finding->n_asleep += gpu->asleep && !is_foreign(gpu);
-	}
-	wtl_buf_done(&names);
-	return n == -ENOMEM ? n : 0;
-}
+	finding->pci = calloc(WTL_NVML_GPUS_MAX, sizeof(finding->pci[0]));
+	if (!finding->pci)
+		return -ENOMEM;
+	n = wtl_nvml_pci_gpus(finding->nvml->io, finding->pci, WTL_NVML_GPUS_MAX,
+			      &finding->pci_known);
+	if (n < 0)
+		return n;
+	finding->n_pci = (size_t)n;
+	for (size_t i = 0; i < finding->n_pci; i++) {
+		bool is_foreign = wtl_nvml_pci_is_foreign(&finding->pci[i]);
 
-/* NVML writes the domain with 8 digits and capital letters, sysfs with 4 and small ones. */
-static bool same_bus_id(const char *a, const char *b)
-{
-	return strcasecmp(a + strspn(a, "0"), b + strspn(b, "0")) == 0;
+		finding->n_foreign += is_foreign;
+		finding->n_asleep += finding->pci[i].asleep && !is_foreign;
+	}
+	return 0;
 }
 
 static void mark_found(struct finding *finding, const char *bus_id)
 {
 	for (size_t i = 0; i < finding->n_pci; i++)
-		if (same_bus_id(finding->pci[i].id, bus_id))
-			finding->pci[i].found = true;
+		if (wtl_nvml_same_bus_id(finding->pci[i].id, bus_id))
+			finding->is_found[i] = true;
 }
 
 /* ---- Misses ---- */
@@ -163,7 +72,7 @@ static int miss_gpu(struct finding *finding, enum wattle_status status, const ch
 				 reason);
 }
 
-static int miss_foreign(struct finding *finding, const struct pci_gpu *gpu)
+static int miss_foreign(struct finding *finding, const struct wtl_nvml_pci_gpu *gpu)
 {
 	char reason[200];
 
@@ -183,10 +92,10 @@ static int miss_all(struct finding *finding, enum wattle_status status, const ch
 	int rc = 0;
 
 	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
-		const struct pci_gpu *gpu = &finding->pci[i];
+		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
 		char text[200];
 
-		if (is_foreign(gpu)) {
+		if (wtl_nvml_pci_is_foreign(gpu)) {
 			rc = miss_foreign(finding, gpu);
 		} else {
 			snprintf(text, sizeof(text), "the NVIDIA GPU at %s: %s", gpu->id, reason);
@@ -256,10 +165,11 @@ static void power_open(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu,
 	for (size_t i = 0; i < finding->n_pci; i++) {
 		char path[128];
 
-		if (!same_bus_id(finding->pci[i].id, gpu->bus_id))
+		if (!wtl_nvml_same_bus_id(finding->pci[i].id, gpu->bus_id))
 			continue;
 		wtl_text_copy(gpu->bus_id, sizeof(gpu->bus_id), finding->pci[i].id);
-		snprintf(path, sizeof(path), PCI_DIR "/%s/power/runtime_status", gpu->bus_id);
+		snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/power/runtime_status",
+			 gpu->bus_id);
 		gpu->power_file = wtl_io_file_open(nvml->io, path);
 		return;
 	}
@@ -278,7 +188,7 @@ static int reserve(struct wtl_nvml *nvml, size_t n)
  * anything, and so is declared only where NVIDIA's driver is known to hold it and its sleep can be
  * followed.
  */
-static int take_asleep(struct finding *finding, const struct pci_gpu *pci)
+static int take_asleep(struct finding *finding, const struct wtl_nvml_pci_gpu *pci)
 {
 	struct wtl_nvml_gpu *gpu = &finding->nvml->gpus[finding->nvml->n_gpus];
 	char device[64], reason[200], remedy[240];
@@ -295,7 +205,8 @@ static int take_asleep(struct finding *finding, const struct pci_gpu *pci)
 		return rc;
 	snprintf(reason, sizeof(reason),
 		 "the NVIDIA GPU at %s is suspended, and reading it would wake it", pci->id);
-	snprintf(remedy, sizeof(remedy), "%s: echo on | sudo tee " PCI_DIR "/%s/power/control",
+	snprintf(remedy, sizeof(remedy),
+		 "%s: echo on | sudo tee " WTL_NVML_PCI_DIR "/%s/power/control",
 		 gpu->n_channels ? "it is measured once it is in use; to keep it awake"
 				 : "start wattle while it is in use, or keep it awake",
 		 pci->id);
@@ -358,15 +269,15 @@ static int find_by_bus_id(struct finding *finding)
 	int rc = 0;
 
 	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
-		struct pci_gpu *gpu = &finding->pci[i];
+		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
 		uint64_t handle = 0;
 		char reason[200];
 		int code;
 
-		gpu->found = true;
-		if (is_foreign(gpu)) {
+		finding->is_found[i] = true;
+		if (wtl_nvml_pci_is_foreign(gpu)) {
 			/* Has no number with NVML: find_rest() gives it one after all others. */
-			gpu->found = false;
+			finding->is_found[i] = false;
 			continue;
 		}
 		if (gpu->asleep) {
@@ -392,12 +303,12 @@ static int find_rest(struct finding *finding)
 	int rc = 0;
 
 	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
-		const struct pci_gpu *gpu = &finding->pci[i];
+		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
 		char reason[200];
 
-		if (gpu->found)
+		if (finding->is_found[i])
 			continue;
-		if (is_foreign(gpu)) {
+		if (wtl_nvml_pci_is_foreign(gpu)) {
 			rc = miss_foreign(finding, gpu);
 			continue;
 		}

@@ -155,7 +155,7 @@ def test_filter_is_typed(screen, sleeper):
 
 def test_search(screen, sleeper):
     sleeper("wattle-needle-in-a-haystack")
-    top = screen("--sort", "pid", columns=160)
+    top = screen("--sort", "pid", columns=240)
     top.wait("PID USER")
     top.wait(r"\d+ processes")
     top.keys("/", "needle-in-a-hay", "Enter")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of --fault: any text is either refused with one line, or makes exactly such calls fail. */
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,40 @@
 #include "memio.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A call is made to fail, or answers as it should. */
+static void check(int64_t rc, int64_t expected)
+{
+	if (rc >= 0 && rc != expected)
+		abort();
+}
+
+/* All of them twice: an exit is told once, and may have been taken by nobody. */
+static void call_others(struct wtl_io *io)
+{
+	static const int pids[] = {7, 8};
+	uint8_t exit_bytes[8];
+	int64_t cpu_ns[2];
+	int exits, rc;
+
+	for (int i = 0; i < 2; i++) {
+		rc = wtl_io_process_cpu(io, pids, cpu_ns, 2);
+		check(rc, 0);
+		if (rc == 0 && (cpu_ns[0] != 500 || cpu_ns[1] != -ESRCH))
+			abort();
+		check(wtl_io_file_write(io, "/n", "42\n", 3), 0);
+		if (wtl_io_file_write(io, "/none", "1", 1) >= 0)
+			abort();
+		exits = wtl_io_exits_open(io);
+		if (exits < 0)
+			continue;
+		rc = (int)wtl_io_exits_read(io, exits, exit_bytes, sizeof(exit_bytes));
+		check(rc, 3);
+		if (rc == 3 && memcmp(exit_bytes, "\x54\0\x1f", 3) != 0)
+			abort();
+		wtl_io_exits_close(io, exits);
+	}
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -24,6 +59,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	spec[size] = '\0';
 	memio_init(&memio);
 	memio_puts(&memio, "/n", "42\n");
+	memio_puts(&memio, "/wattle-cpu/7", "500\n");
+	memio_puts(&memio, "/wattle-exits", "\n54(1)1f\nunfinished");
 	if (wtl_io_fault_new(&memio.io, spec, &io, &err) < 0) {
 		if (!err.text[0] || strchr(err.text, '\n'))
 			abort();
@@ -34,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (rc > 0 || (rc == 0 && value != 42))
 				abort();
 		}
+		call_others(io);
 		wtl_io_free(io);
 	}
 	memio_done(&memio);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/sparse.h"
 #include "base/text.h"
 
 static struct memio *memio_of(struct wtl_io *io)
@@ -215,6 +216,85 @@ static void mem_lib_close(struct wtl_io *io, int lib)
 	(void)lib;
 }
 
+#define CPU_DIR "/wattle-cpu/"
+
+static int64_t cpu_ns_of(struct memio *memio, int pid)
+{
+	char path[32];
+	const struct memio_file *file;
+	uint64_t value;
+	int rc;
+
+	snprintf(path, sizeof(path), CPU_DIR "%d", pid);
+	file = find(memio, path);
+	if (!file || !file->bytes)
+		return -ESRCH;
+	rc = content_error(file);
+	if (rc == 0)
+		rc = wtl_num_u64(file->bytes, file->len, &value);
+	if (rc < 0)
+		return rc;
+	return value <= INT64_MAX ? (int64_t)value : -ERANGE;
+}
+
+static int mem_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
+{
+	struct memio *memio = memio_of(io);
+	bool can_tell = false;
+
+	for (size_t i = 0; i < memio->n_files && !can_tell; i++)
+		can_tell = memio->files[i].bytes && wtl_text_starts(memio->files[i].path, CPU_DIR);
+	if (!can_tell)
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < n; i++)
+		cpu_ns[i] = cpu_ns_of(memio, pids[i]);
+	return 0;
+}
+
+static int mem_exits_open(struct wtl_io *io)
+{
+	struct memio *memio = memio_of(io);
+
+	if (memio->exits >= 0)
+		return -EMFILE;
+	memio->exits = mem_file_open(io, "/wattle-exits");
+	memio->exits_at = 0;
+	return memio->exits == -ENOENT ? -EOPNOTSUPP : memio->exits;
+}
+
+static ssize_t mem_exits_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	struct memio *memio = memio_of(io);
+	const struct memio_file *at;
+
+	if (file < 0 || file != memio->exits)
+		abort();
+	at = &memio->files[file];
+	while (at->bytes && memio->exits_at < at->len) {
+		const char *line = at->bytes + memio->exits_at;
+		const char *end = memchr(line, '\n', at->len - memio->exits_at);
+		size_t len;
+
+		if (!end) /* it has not come yet */
+			break;
+		len = wtl_text_trimmed(line, (size_t)(end - line));
+		memio->exits_at += (size_t)(end - line) + 1;
+		if (len > 0)
+			return wtl_sparse_parse(line, len, buf, size);
+	}
+	return 0;
+}
+
+static void mem_exits_close(struct wtl_io *io, int file)
+{
+	struct memio *memio = memio_of(io);
+
+	if (file < 0 || file != memio->exits)
+		abort();
+	memio->exits = -1;
+	mem_file_close(io, file);
+}
+
 static int64_t mem_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	const struct memio *memio = memio_of(io);
@@ -228,6 +308,20 @@ static int mem_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 
 	if (t_mono_ns > memio->now_ns)
 		memio->now_ns = t_mono_ns;
+	return 0;
+}
+
+static int mem_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
+{
+	const struct memio_file *file = find(memio_of(io), path);
+	int rc;
+
+	if (!file || !file->bytes || file->is_link)
+		return -ENOENT;
+	rc = content_error(file);
+	if (rc < 0)
+		return rc;
+	memio_put(memio_of(io), path, data, len);
 	return 0;
 }
 
@@ -257,8 +351,13 @@ static const struct wtl_io_ops memio_ops = {
 	.lib_has = mem_lib_has,
 	.lib_call = mem_lib_call,
 	.lib_close = mem_lib_close,
+	.process_cpu = mem_process_cpu,
+	.exits_open = mem_exits_open,
+	.exits_read = mem_exits_read,
+	.exits_close = mem_exits_close,
 	.clock_ns = mem_clock_ns,
 	.wait_until = mem_wait_until,
+	.file_write = mem_file_write,
 	.out_write = mem_out_write,
 	.free = mem_free,
 };
@@ -267,6 +366,7 @@ void memio_init(struct memio *memio)
 {
 	*memio = (struct memio){
 		.io = {.ops = &memio_ops},
+		.exits = -1,
 		.now_ns = INT64_C(1000000000),
 		.real_ns = INT64_C(1735689600000000000),
 	};

@@ -243,6 +243,147 @@ static void fast_reads_of_an_idle_machine(void **state)
 	bench_done(&bench);
 }
 
+/* Samples every millisecond read the ticks once in ten, and each has a figure of its own. */
+static void ticks_are_read_once(void **state)
+{
+	struct bench bench;
+	uint64_t first, last;
+	int64_t idle_ms = 1000000;
+	unsigned reads;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	set_idle(&bench, idle_ms, "");
+	bench_open(&bench, &wtl_source_model);
+	/* Half of a CPU of four is busy: 20 % + 80 % × √⅛ of 16 W. */
+	for (int i = 0; i < 10; i++) {
+		set_idle(&bench, idle_ms += 350, "");
+		bench_read(&bench, SECOND / 10);
+	}
+	for (int i = 0; i < 7; i++)
+		bench_read(&bench, 0);
+	reads = bench.reads;
+	first = last = bench_reading(&bench, "package-0")->value;
+	for (int i = 1; i <= 900; i++) {
+		const struct wtl_reading *reading;
+
+		if (i % 20 == 0)
+			set_idle(&bench, idle_ms += 70, "");
+		bench_read(&bench, SECOND / 1000);
+		reading = bench_reading(&bench, "package-0");
+		assert_int_equal(reading->status, WATTLE_STATUS_OK);
+		assert_int_equal(reading->t_mono_ns, bench.now_ns);
+		assert_true(reading->value >= last);
+		last = reading->value;
+	}
+	/* One more for the list of CPUs, once a second. */
+	assert_int_equal(bench.reads - reads, 90 + 1);
+	/* 0.9 s of 7.725 W; idle time that comes in steps of 70 ms makes up to 5 %. */
+	assert_in_range(last - first, 6950000, 7300000);
+	bench_done(&bench);
+}
+
+/* Samples on a grid of 10 ms read each time, however they jitter. */
+static void samples_every_tick_read_each(void **state)
+{
+	struct bench bench;
+	unsigned reads;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	set_idle(&bench, 1000000, "");
+	bench_open(&bench, &wtl_source_model);
+	bench_read(&bench, SECOND);
+	bench_read(&bench, SECOND / 10);
+	reads = bench.reads;
+	for (int i = 0; i < 50; i++)
+		bench_read(&bench, SECOND / 100 + (i % 2 ? 200000 : -200000));
+	assert_int_equal(bench.reads - reads, 50);
+	bench_done(&bench);
+}
+
+/* A few samples close together, between slow ones, each read. */
+static void a_few_close_samples_read(void **state)
+{
+	struct bench bench;
+	unsigned reads;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	set_idle(&bench, 1000000, "");
+	bench_open(&bench, &wtl_source_model);
+	bench_read(&bench, SECOND / 10);
+	reads = bench.reads;
+	for (int i = 0; i < 8; i++) {
+		bench_read(&bench, SECOND / 10);
+		for (int k = 0; k < 7; k++)
+			bench_read(&bench, SECOND / 10000);
+	}
+	assert_int_equal(bench.reads - reads, 8 * 8);
+	bench_done(&bench);
+}
+
+/* What is not known to go on as it did is read. */
+static void no_guess_without_a_pace(void **state)
+{
+	struct bench bench;
+	unsigned reads;
+	uint64_t value;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	set_idle(&bench, 1000000, "");
+	bench_open(&bench, &wtl_source_model);
+	reads = bench.reads;
+	for (int i = 0; i < 20; i++) /* all within a tick */
+		bench_read(&bench, SECOND / 10000);
+	assert_int_equal(bench.reads - reads, 20);
+	bench_read(&bench, SECOND / 110); /* now it is known */
+	bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench.reads - reads, 21);
+	value = bench_reading(&bench, "package-0")->value;
+	/* A failure is seen by the next read, and told each time until it is over. */
+	bench_write(&bench, "/proc/stat", "nothing");
+	bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_OK);
+	bench_read(&bench, SECOND / 110);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_FAILED);
+		bench_read(&bench, SECOND / 1000);
+	}
+	assert_int_equal(bench.reads - reads, 25);
+	set_idle(&bench, 1000100, "");
+	bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_OK);
+	assert_true(bench_reading(&bench, "package-0")->value > value);
+	bench_done(&bench);
+}
+
+/* The most idle time that there can be: what is guessed beyond it does not wrap. */
+static void the_last_idle_time(void **state)
+{
+	struct bench bench;
+	unsigned reads;
+	uint64_t value;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	bench_write(&bench, "/proc/stat", "cpu  1 2 3 922337203284 1\n");
+	bench_open(&bench, &wtl_source_model);
+	bench_read(&bench, 0);
+	bench_write(&bench, "/proc/stat", "cpu  1 2 3 922337203684 1\n");
+	bench_read(&bench, SECOND);
+	for (int i = 0; i < 7; i++)
+		bench_read(&bench, 0);
+	reads = bench.reads;
+	value = bench_reading(&bench, "package-0")->value;
+	/* 8 ms idle would be past the end: 4.78 ms are not, and the rest counts as busy. */
+	bench_read(&bench, SECOND / 500);
+	assert_int_equal(bench.reads, reads);
+	assert_in_range(bench_reading(&bench, "package-0")->value - value, 22000, 23000);
+	bench_done(&bench);
+}
+
 /* The energy of a stretch does not depend on how often it was read. */
 static void slow_and_fast_reads_agree(void **state)
 {
@@ -479,6 +620,11 @@ int main(void)
 		cmocka_unit_test(stat_line),
 		cmocka_unit_test(virtual_machine),
 		cmocka_unit_test(fast_reads_of_an_idle_machine),
+		cmocka_unit_test(ticks_are_read_once),
+		cmocka_unit_test(samples_every_tick_read_each),
+		cmocka_unit_test(a_few_close_samples_read),
+		cmocka_unit_test(no_guess_without_a_pace),
+		cmocka_unit_test(the_last_idle_time),
 		cmocka_unit_test(slow_and_fast_reads_agree),
 		cmocka_unit_test(no_time_no_energy_and_steps_back),
 		cmocka_unit_test(long_stat_and_broken_stat),

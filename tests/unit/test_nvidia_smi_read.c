@@ -228,8 +228,7 @@ static void test_csv_bad_times(void **state)
 					    "2026-07-03 22:10:46.109",
 					    "2026/07/03",
 					    "1026/07/03 22:10:46.109",
-					    "2026/07/03 22:10:46.109 "
-					    "and more of it all",
+					    "2026/07/03 22:10:46.109 and so on",
 					    "yesterday"};
 
 	(void)state;

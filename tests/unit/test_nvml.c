@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "energy/sensor_class.h"
 #include "nvml_bench.h"
 #include "nvml/abi.h"
@@ -504,11 +505,44 @@ static void test_wakes_without_a_counter(void **state)
 	for (int i = 1; i < 500; i++) {
 		nv_at(&nv, i * 0.1);
 		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ABSENT);
-		assert_int_equal(nv.bench.readings[0].error, -EOPNOTSUPP);
+		assert_int_equal(nv.bench.readings[0].error, -WTL_ENOCOUNTER);
 		if (i == 1)
 			before = nv.calls("*");
 	}
 	assert_int_equal(nv.calls("*"), before);
+	/* These are the words in a report: they say what to do. */
+	assert_non_null(strstr(wtl_err_text(nv.bench.readings[0].error),
+			       "no energy counter: start wattle while it is awake"));
+	nv_done(&nv);
+}
+
+static int refuse_fields(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	(void)nv;
+	(void)answer;
+	if (function == WTL_NVML_FIELD_VALUES) {
+		struct wtl_nvml_field *field = args[2].memory;
+
+		field->code = WTL_NVML_NOT_SUPPORTED;
+	}
+	return 0;
+}
+
+/* The same refusal of what has answered before is a loss, not a lack. */
+static void test_wakes_and_loses_its_counter(void **state)
+{
+	struct nv nv;
+
+	(void)state;
+	laptop(&nv, "laptop");
+	assert_int_equal(nv_open(&nv, nv_library()), 0);
+	bench_write(&nv.bench, LAPTOP_STATE, "active\n");
+	nv_at(&nv, 1);
+	assert_int_equal(nv.bench.readings[0].status, WATTLE_STATUS_OK);
+	nv.twist = refuse_fields;
+	nv_at(&nv, 2);
+	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_GONE);
+	assert_int_equal(nv.bench.readings[0].error, -EOPNOTSUPP);
 	nv_done(&nv);
 }
 
@@ -746,6 +780,7 @@ int main(void)
 		cmocka_unit_test(test_wakes_to_no_library),
 		cmocka_unit_test(test_wakes_to_no_driver),
 		cmocka_unit_test(test_wakes_without_a_counter),
+		cmocka_unit_test(test_wakes_and_loses_its_counter),
 		cmocka_unit_test(test_wakes_to_an_old_driver),
 		cmocka_unit_test(test_asleep_and_not_ours),
 		cmocka_unit_test(test_one_of_two_asleep),
