@@ -325,8 +325,9 @@ int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
 {
 	struct wtl_roster *roster = &workload->roster;
 	int64_t slot = wtl_roster_find(roster, pid);
+	bool is_new = slot == WTL_NO_SLOT;
 
-	if (slot == WTL_NO_SLOT) {
+	if (is_new) {
 		slot = wtl_find_one(workload, pid);
 		look_point(workload);
 	}
@@ -334,6 +335,8 @@ int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
 		return -ESRCH;
 	workload->follows_tree = true;
 	roster->consumers[slot].is_in_tree = true;
+	if (is_new) /* nobody known descends from it: they were all born before */
+		return 0;
 	for (uint32_t i = 0; i < roster->n_live; i++)
 		if (!roster->places[roster->slots[i]].has_stat)
 			wtl_names_read_stat(workload, roster->slots[i]);
