@@ -37,6 +37,11 @@ def folder_for_everybody():
         yield Path(name)
 
 
+def open_root(folder):
+    """A copy for everybody: this checkout may be closed to others."""
+    return shutil.copytree(XEON, folder / "root", symlinks=True)
+
+
 def as_nobody(*options, command=("true",)):
     """Runs without privilege."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
@@ -98,7 +103,7 @@ def test_file_in_a_missing_directory(tmp_path):
 def test_file_cannot_be_read(open_folder):
     path = idle_file(XEON, open_folder / "idle")
     path.chmod(0)
-    done = as_nobody("--root", XEON, "--idle-file", path, "-f", "json")
+    done = as_nobody("--root", open_root(open_folder), "--idle-file", path, "-f", "json")
     assert parse_json(done.stdout)["domains"]
     assert done.stderr.count("\n") == 1 and "cannot be read" in done.stderr, done.stderr
 
@@ -150,7 +155,7 @@ def test_huge_file(tmp_path):
 def test_cannot_be_kept(open_folder):
     """What was known is to be written back, and cannot be: one remark, and the report is whole."""
     idle_file(XEON, open_folder / "idle").chmod(0o644)
-    done = as_nobody("--root", XEON, "--idle-file", open_folder / "idle", "-f", "json")
+    done = as_nobody("--root", open_root(open_folder), "--idle-file", open_folder / "idle", "-f", "json")
     assert idle_watts(parse_json(done.stdout))
     assert done.stderr.count("\n") == 1 and "cannot be kept" in done.stderr, done.stderr
 
