@@ -122,8 +122,10 @@ static int unshare_mounts(void)
 	FILE *file;
 
 	if (unshare(CLONE_NEWNS) == 0)
-		return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ? sim_complain("/")
-									     : 0;
+		/* In a bare chroot / is no mount. */
+		return mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0
+			       ? sim_complain("a mount namespace of its own for /")
+			       : 0;
 	if (errno != EPERM || unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return sim_complain("a mount namespace");
 	const struct {
