@@ -163,6 +163,9 @@ void wtl_inherited_read(struct wtl_inherited *ret_inherited);
  * -WTL_EABSENT: the file is there, but not the interpreter that its first line names. */
 int wtl_child_start(struct wtl_child *child, char *const argv[],
 		    const struct wtl_inherited *inherited);
+/* Says why it could not be started (wtl_child_start()'s code), and returns the exit code that a shell
+ * would have for that. */
+int wtl_child_complain(struct wtl_app *app, int rc);
 /* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
  * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);

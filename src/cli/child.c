@@ -169,3 +169,20 @@ int wtl_child_exit_code(const struct wtl_child *child)
 		return 128 + WTERMSIG(child->wait_status);
 	return WEXITSTATUS(child->wait_status);
 }
+
+int wtl_child_complain(struct wtl_app *app, int rc)
+{
+	const char *name = app->settings.command[0];
+
+	if (rc == -WTL_EABSENT) {
+		wtl_complain(app, "cannot run '%s': the interpreter that it names is missing",
+			     name);
+		return WTL_EXIT_CANNOT_RUN;
+	}
+	if (rc == -ENOENT) {
+		wtl_complain(app, "cannot run '%s': there is no such command", name);
+		return WTL_EXIT_NOT_FOUND;
+	}
+	wtl_complain(app, "cannot run '%s': %s", name, wtl_err_text(rc));
+	return WTL_EXIT_CANNOT_RUN;
+}

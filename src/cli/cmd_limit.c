@@ -341,20 +341,6 @@ static void watch(void *context)
 	}
 }
 
-static int complain_of_start(struct wtl_app *app, int rc)
-{
-	const char *name = app->settings.command[0];
-
-	if (rc == -ENOENT) {
-		wtl_complain(app, "cannot run '%s': there is no such command", name);
-		return WTL_EXIT_NOT_FOUND;
-	}
-	wtl_complain(app, "cannot run '%s': %s", name,
-		     rc == -WTL_EABSENT ? "the interpreter that it names is missing"
-					: wtl_err_text(rc));
-	return WTL_EXIT_CANNOT_RUN;
-}
-
 static int run_command(struct session *session, struct wtl_loop *loop)
 {
 	struct wtl_app *app = session->app;
@@ -362,7 +348,7 @@ static int run_command(struct session *session, struct wtl_loop *loop)
 	int rc = wtl_child_start(&child, app->settings.command, &app->inherited);
 
 	if (rc < 0)
-		return complain_of_start(app, rc);
+		return wtl_child_complain(app, rc);
 	loop->ticked = watch;
 	loop->context = session;
 	rc = wtl_loop_run(loop, session->meter, session->io, &child);

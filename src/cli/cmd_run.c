@@ -170,24 +170,6 @@ static void report_window(struct session *session, struct outcome *outcome)
 	report->self.late_ticks = session->loop.late_ticks;
 }
 
-/* Why it could not be started, as a shell would tell it. */
-static int complain_of_start(struct wtl_app *app, int rc)
-{
-	const char *name = app->settings.command[0];
-
-	if (rc == -WTL_EABSENT) {
-		wtl_complain(app, "cannot run '%s': the interpreter that it names is missing",
-			     name);
-		return WTL_EXIT_CANNOT_RUN;
-	}
-	if (rc == -ENOENT) {
-		wtl_complain(app, "cannot run '%s': there is no such command", name);
-		return WTL_EXIT_NOT_FOUND;
-	}
-	wtl_complain(app, "cannot run '%s': %s", name, wtl_err_text(rc));
-	return WTL_EXIT_CANNOT_RUN;
-}
-
 /* A frame of its own for the last sample, and one more: replaying takes a sample of every frame, and
  * then the last one, so that it finds them where this run did. */
 static void end_tape(struct session *session)
@@ -208,7 +190,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	rc = wtl_child_start(&child, command, &session->app->inherited);
 	if (rc < 0) {
 		wattle_window_cancel(session->meter, WINDOW);
-		return complain_of_start(session->app, rc);
+		return wtl_child_complain(session->app, rc);
 	}
 	if (session->billing.consumers)
 		wtl_consumers_follow(session->billing.consumers, child.pid);
