@@ -144,6 +144,8 @@ struct wtl_result {
 /* Writes a result in the format and to the place that the settings say; says so where that fails.
  * 0 or negative errno. */
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result);
+/* Does the environment say that the terminal takes UTF-8? */
+bool wtl_locale_is_utf8(void);
 /* Finds out before any work whether the output can be written. */
 int wtl_sink_check(struct wtl_app *app);
 

@@ -129,19 +129,6 @@ static int option(struct wtl_app *app, int key, char *argument)
 	}
 }
 
-static bool is_utf8(void)
-{
-	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const char *value = getenv(names[i]);
-
-		if (value && value[0])
-			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
-	}
-	return false;
-}
-
 /* What options and environment say goes before the configuration, and is not kept in it. */
 static void apply_settings(struct wtl_top_session *session)
 {
@@ -160,7 +147,7 @@ static void apply_settings(struct wtl_top_session *session)
 	if (settings->screen.redraw_ms)
 		ui->config.redraw_ms = settings->screen.redraw_ms;
 	ui->no_color = settings->no_color || (no_color && no_color[0]);
-	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !is_utf8());
+	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
 	if (settings->tape || settings->root) {
 		ui->no_kill = true;
 		ui->no_kill_why = "These are another machine's processes";
