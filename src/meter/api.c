@@ -56,7 +56,8 @@ static int init_lock(struct wattle_meter *meter)
 	return -pthread_mutex_init(&meter->lock, NULL);
 }
 
-static int build(struct wattle_meter *meter, struct wtl_err *err)
+static int build(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
+		 struct wtl_err *err)
 {
 	const struct wtl_source_options options = {
 		.nvml_path = meter->options.nvml_path,
@@ -71,7 +72,7 @@ static int build(struct wattle_meter *meter, struct wtl_err *err)
 	rc = wtl_machine_read(meter->env.io, &meter->machine);
 	if (rc < 0)
 		return wtl_err_set(err, rc, "meter", NULL, "%s", wtl_err_text(rc));
-	rc = wtl_meter_open_sensors(meter, &options, err);
+	rc = wtl_meter_open_sensors(meter, sources, &options, err);
 	if (rc < 0)
 		return rc;
 	rc = wtl_meter_open_lines(meter);
@@ -84,8 +85,9 @@ static int build(struct wattle_meter *meter, struct wtl_err *err)
 	return 0;
 }
 
-int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
-		  struct wattle_meter **ret_meter, struct wtl_err *err)
+int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *options,
+		       const struct wtl_source_ops *const sources[],
+		       struct wattle_meter **ret_meter, struct wtl_err *err)
 {
 	struct wattle_meter *meter = calloc(1, sizeof(*meter));
 	int rc;
@@ -102,13 +104,19 @@ int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *option
 		meter->env.log = &meter->log;
 	}
 	wtl_catalog_init(&meter->catalog);
-	rc = build(meter, err);
+	rc = build(meter, sources, err);
 	if (rc < 0) {
 		wattle_meter_close(meter);
 		return rc;
 	}
 	*ret_meter = meter;
 	return 0;
+}
+
+int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
+		  struct wattle_meter **ret_meter, struct wtl_err *err)
+{
+	return wtl_meter_new_from(env, options, wtl_sources, ret_meter, err);
 }
 
 /* Takes in what a caller compiled against an older or newer header handed over. */

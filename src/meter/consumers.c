@@ -10,6 +10,7 @@
 #include "energy/units.h"
 #include "meter/consumers_state.h"
 #include "meter/meter.h"
+#include "meter/observer.h"
 
 /* ---- Opening ---- */
 
@@ -35,9 +36,27 @@ static enum wtl_divided how_divided(const struct wattle_domain *domain)
 	return WTL_DIVIDED_NOT;
 }
 
+/* How a domain's idle power becomes known. -ENOMEM. */
+static int open_learner(struct wtl_consumers *consumers, size_t i)
+{
+	const struct wattle_meter *meter = consumers->meter;
+	struct wtl_divided_domain *divided = &consumers->domains[i];
+	int primary = meter->lines[i].domain.primary;
+	uint64_t model_uw = primary >= 0 ? meter->catalog.channels[primary].idle_uw : 0;
+
+	divided->learner = wtl_baseline_learner_new();
+	if (!divided->learner)
+		return -ENOMEM;
+	if (divided->by == WTL_DIVIDED_BY_CPU)
+		wtl_baseline_learner_limit(divided->learner,
+					   wtl_baseline_use_max_ppm(meter->machine.n_cpus));
+	if (model_uw > 0)
+		wtl_baseline_learner_model(divided->learner, model_uw);
+	return 0;
+}
+
 static int open_domains(struct wtl_consumers *consumers)
 {
-	const struct wtl_machine *machine = &consumers->meter->machine;
 	size_t n = wattle_meter_domains(consumers->meter);
 
 	consumers->domains = calloc(n + 1, sizeof(*consumers->domains));
@@ -54,14 +73,53 @@ static int open_domains(struct wtl_consumers *consumers)
 		divided->in_total = domain.in_total;
 		divided->by = how_divided(&domain);
 		divided->gpu = -1;
-		divided->learner = wtl_baseline_learner_new();
-		if (!divided->learner)
+		if (open_learner(consumers, i) < 0)
 			return -ENOMEM;
-		if (divided->by == WTL_DIVIDED_BY_CPU)
-			wtl_baseline_learner_limit(divided->learner,
-						   wtl_baseline_use_max_ppm(machine->n_cpus));
 	}
 	return 0;
+}
+
+static int open_attribution(struct wtl_consumers *consumers)
+{
+	consumers->attribution = wtl_attribution_new(consumers->n_domains,
+						     wtl_workload_capacity(consumers->workload));
+	return consumers->attribution ? 0 : -ENOMEM;
+}
+
+/* Takes over the consumers: they are handed out, or freed. */
+static int finish_opening(struct wtl_consumers *consumers, int rc,
+			  struct wtl_consumers **ret_consumers, struct wtl_err *err)
+{
+	if (rc == 0) {
+		*ret_consumers = consumers;
+		return 0;
+	}
+	wtl_consumers_free(consumers);
+	return wtl_err_set(err, rc, "processes", NULL, "cannot be followed: %s", wtl_err_text(rc));
+}
+
+int wtl_consumers_new_told(struct wattle_meter *meter, const char *const gpu_domains[],
+			   size_t n_gpus, struct wtl_consumers **ret_consumers, struct wtl_err *err)
+{
+	struct wtl_consumers *consumers = calloc(1, sizeof(*consumers));
+	int rc = consumers ? 0 : -ENOMEM;
+
+	if (rc == 0) {
+		consumers->meter = meter;
+		rc = open_domains(consumers);
+	}
+	if (rc == 0)
+		rc = wtl_workload_new_told(&consumers->workload, err);
+	if (rc == 0)
+		rc = open_attribution(consumers);
+	if (rc == 0)
+		rc = wtl_consumers_open_told_gpus(consumers, gpu_domains, n_gpus);
+	return finish_opening(consumers, rc, ret_consumers, err);
+}
+
+struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers)
+{
+	return consumers->workload;
 }
 
 int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
@@ -84,20 +142,11 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 	}
 	if (rc == 0)
 		rc = wtl_workload_new(&env, &workload, &consumers->workload, err);
-	if (rc == 0) {
-		consumers->attribution = wtl_attribution_new(
-			consumers->n_domains, wtl_workload_capacity(consumers->workload));
-		rc = consumers->attribution ? 0 : -ENOMEM;
-	}
+	if (rc == 0)
+		rc = open_attribution(consumers);
 	if (rc == 0)
 		rc = wtl_consumers_open_gpus(consumers, &env, options, err);
-	if (rc < 0) {
-		wtl_consumers_free(consumers);
-		return wtl_err_set(err, rc, "processes", NULL, "cannot be followed: %s",
-				   wtl_err_text(rc));
-	}
-	*ret_consumers = consumers;
-	return 0;
+	return finish_opening(consumers, rc, ret_consumers, err);
 }
 
 bool wtl_consumers_free(struct wtl_consumers *consumers)
@@ -139,6 +188,23 @@ static bool make_room(struct wtl_consumers *consumers)
 	return true;
 }
 
+static void tell_observer(const struct wtl_consumers *consumers, enum wtl_look_event event,
+			  int64_t t_utc_ns)
+{
+	if (consumers->observer)
+		consumers->observer->looked(consumers->observer->context, event, t_utc_ns);
+}
+
+void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer)
+{
+	consumers->observer = observer;
+}
+
+const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *consumers)
+{
+	return wtl_workload_look(consumers->workload);
+}
+
 static void take_look(struct wtl_consumers *consumers)
 {
 	const struct wtl_workload_look *look;
@@ -155,6 +221,7 @@ static void take_look(struct wtl_consumers *consumers)
 	}
 	wtl_consumers_look_at_gpus(consumers);
 	make_room(consumers);
+	tell_observer(consumers, WTL_LOOK_TAKEN, 0);
 }
 
 void wtl_consumers_begin(struct wtl_consumers *consumers)
@@ -169,6 +236,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 		consumers->domains[i].billed_ns = 0;
 		consumers->domains[i].gain = 0.0;
 	}
+	tell_observer(consumers, WTL_LOOK_RESET, 0);
 }
 
 int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
@@ -296,6 +364,7 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
 	consumers->interval++;
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
+	tell_observer(consumers, WTL_LOOK_BILLED, t_utc_ns);
 }
 
 /* ---- Idle baselines ---- */

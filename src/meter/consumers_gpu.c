@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "meter/consumers_state.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
@@ -24,15 +25,13 @@ static bool is_of_gpu(const char *domain, const char *gpu)
 	return strncmp(domain, gpu, len) == 0 && (domain[len] == '\0' || domain[len] == '-');
 }
 
-static void match_domains(struct wtl_consumers *consumers)
+void wtl_consumers_match_gpus(struct wtl_consumers *consumers)
 {
-	size_t n;
-	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
-
 	for (size_t i = 0; i < consumers->n_domains; i++)
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < consumers->n_gpus; k++)
 			if (consumers->domains[i].by == WTL_DIVIDED_BY_GPU &&
-			    is_of_gpu(consumers->domains[i].name, gpus[k].domain))
+			    is_of_gpu(consumers->domains[i].name,
+				      consumers->gpu_divisions[k].domain))
 				consumers->domains[i].gpu = (int)k;
 }
 
@@ -66,8 +65,8 @@ static int open_use(const struct wtl_consumers *consumers, const struct wtl_env 
 static int open_divisions(struct wtl_consumers *consumers)
 {
 	size_t n;
+	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
 
-	wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
 	consumers->gpu_slots =
 		calloc(n * WTL_GPU_USE_PROCESSES_MAX + 1, sizeof(*consumers->gpu_slots));
 	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
@@ -77,7 +76,8 @@ static int open_divisions(struct wtl_consumers *consumers)
 	for (size_t i = 0; i < n; i++) {
 		struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
-		division->uses = calloc(USES_MAX, sizeof(*division->uses));
+		memcpy(division->domain, gpus[i].domain, sizeof(division->domain));
+		division->uses = division->room = calloc(USES_MAX, sizeof(*division->room));
 		division->seen = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->seen));
 		division->before = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->before));
 		if (!division->uses || !division->seen || !division->before)
@@ -101,14 +101,14 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 	if (rc == 0)
 		rc = open_divisions(consumers);
 	if (rc == 0)
-		match_domains(consumers);
+		wtl_consumers_match_gpus(consumers);
 	return rc;
 }
 
 bool wtl_consumers_close_gpus(struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < consumers->n_gpus; i++) {
-		free(consumers->gpu_divisions[i].uses);
+		free(consumers->gpu_divisions[i].room);
 		free(consumers->gpu_divisions[i].seen);
 		free(consumers->gpu_divisions[i].before);
 	}
@@ -175,11 +175,11 @@ static void add_use(struct wtl_gpu_division *division, uint32_t slot, uint64_t w
 {
 	size_t i = 0;
 
-	while (i < division->n_uses && division->uses[i].slot != slot)
+	while (i < division->n_uses && division->room[i].slot != slot)
 		i++;
 	if (i == division->n_uses)
-		division->uses[division->n_uses++] = (struct wtl_use){.slot = slot};
-	division->uses[i].weight += weight;
+		division->room[division->n_uses++] = (struct wtl_use){.slot = slot};
+	division->room[i].weight += weight;
 }
 
 /* The newest list, and nobody has used anything yet. Returns the length of the one before. */
@@ -201,6 +201,9 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 {
 	size_t n_before = begin_list(division);
 	uint64_t use_ppm = 0;
+
+	division->weight = wtl_gpu_use_method_name(gpu->method);
+	division->is_guess = gpu->method == WTL_GPU_USE_MEMORY;
 
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		const struct wtl_gpu_use_process *process = &gpu->processes[i];
@@ -264,30 +267,24 @@ void wtl_consumers_reset_gpus(struct wtl_consumers *consumers)
 	}
 }
 
-static const struct wtl_gpu_use_gpu *gpu_of(const struct wtl_consumers *consumers,
-					    const struct wtl_divided_domain *domain)
+static const struct wtl_gpu_division *division_of(const struct wtl_consumers *consumers,
+						  const struct wtl_divided_domain *domain)
 {
-	size_t n;
-	const struct wtl_gpu_use_gpu *gpus;
-
-	if (!consumers->gpu_watch || domain->gpu < 0)
+	if (domain->gpu < 0 || (size_t)domain->gpu >= consumers->n_gpus)
 		return NULL;
-	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
-	return (size_t)domain->gpu < n ? &gpus[domain->gpu] : NULL;
+	return &consumers->gpu_divisions[domain->gpu];
 }
 
 size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 			      const struct wtl_divided_domain *domain,
 			      const struct wtl_use **ret_uses, uint32_t *ret_use_ppm)
 {
-	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
-	const struct wtl_gpu_division *division;
+	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
 	*ret_uses = &unseen_alone;
 	*ret_use_ppm = ALL_PPM;
-	if (!gpu || gpu->method == WTL_GPU_USE_NONE)
+	if (!division || !division->weight)
 		return 1;
-	division = &consumers->gpu_divisions[domain->gpu];
 	*ret_uses = division->uses;
 	*ret_use_ppm = division->use_ppm;
 	return division->n_uses;
@@ -296,15 +293,63 @@ size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 bool wtl_consumers_gpu_is_guess(const struct wtl_consumers *consumers,
 				const struct wtl_divided_domain *domain)
 {
-	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
+	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
-	return gpu && gpu->method == WTL_GPU_USE_MEMORY;
+	return division && division->is_guess;
 }
 
 const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 				     const struct wtl_divided_domain *domain)
 {
-	const struct wtl_gpu_use_gpu *gpu = gpu_of(consumers, domain);
+	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
-	return gpu ? wtl_gpu_use_method_name(gpu->method) : NULL;
+	return division ? division->weight : NULL;
+}
+
+/* ---- Observed, and told ---- */
+
+int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *const domains[],
+				 size_t n)
+{
+	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
+	if (!consumers->gpu_divisions)
+		return -ENOMEM;
+	consumers->n_gpus = n;
+	for (size_t i = 0; i < n; i++)
+		wtl_text_copy(consumers->gpu_divisions[i].domain,
+			      sizeof(consumers->gpu_divisions[i].domain), domains[i]);
+	wtl_consumers_match_gpus(consumers);
+	return 0;
+}
+
+void wtl_consumers_tell_gpu(struct wtl_consumers *consumers, size_t i,
+			    const struct wtl_gpu_look *gpu)
+{
+	struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
+
+	division->weight = gpu->weight;
+	division->is_guess = gpu->is_guess;
+	division->use_ppm = gpu->use_ppm;
+	division->uses = gpu->uses;
+	division->n_uses = gpu->n_uses;
+}
+
+size_t wtl_consumers_gpus(const struct wtl_consumers *consumers)
+{
+	return consumers->n_gpus;
+}
+
+void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
+		       struct wtl_gpu_look *ret_gpu)
+{
+	const struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
+
+	*ret_gpu = (struct wtl_gpu_look){
+		.domain = division->domain,
+		.weight = division->weight,
+		.is_guess = division->is_guess,
+		.use_ppm = division->use_ppm,
+		.uses = division->uses,
+		.n_uses = division->n_uses,
+	};
 }

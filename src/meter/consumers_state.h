@@ -10,8 +10,10 @@
 
 #include "energy/attribution.h"
 #include "energy/baseline.h"
+#include "energy/catalog.h"
 #include "meter/consumers.h"
 #include "meter/gpu_watch.h"
+#include "meter/observer.h"
 #include "workload/workload.h"
 
 /* The state of struct wtl_consumers, shared by consumers.c (billing), consumers_gpu.c (GPUs) and
@@ -51,12 +53,16 @@ struct wtl_gpu_seen {
 
 /* Who used a GPU since the look before. */
 struct wtl_gpu_division {
-	struct wtl_use *uses; /* by slots */
+	const struct wtl_use *uses; /* by slots */
 	size_t n_uses;
 	uint32_t use_ppm;	   /* of its capacity */
+	char domain[WTL_NAME_SIZE];
+	const char *weight; /* how it is divided; NULL: not known */
+	bool is_guess;
 	struct wtl_gpu_seen *seen; /* the newest list */
 	size_t n_seen;
 	struct wtl_gpu_seen *before; /* room for the one before */
+	struct wtl_use *room;	     /* for uses; NULL where they are told */
 };
 
 struct wtl_consumers {
@@ -70,8 +76,9 @@ struct wtl_consumers {
 	struct wtl_recent *recents; /* one a slot */
 	size_t n_recents;
 	uint64_t interval;
+	const struct wtl_observer *observer; /* or NULL */
 
-	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs */
+	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are told */
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */
 	size_t n_gpus;
 	uint32_t *gpu_slots; /* who was seen on any at the last look; may name one twice */
@@ -80,6 +87,10 @@ struct wtl_consumers {
 
 /* ---- consumers_gpu.c ---- */
 
+/* The GPUs' domains are known: the matching ones of the meter are divided by their use. */
+void wtl_consumers_match_gpus(struct wtl_consumers *consumers);
+int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *const domains[],
+				 size_t n);
 int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,
 			    const struct wtl_consumers_options *options, struct wtl_err *err);
 /* false: a look is stuck, and uses the io for ever. */

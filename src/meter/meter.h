@@ -16,6 +16,8 @@
 #include "energy/domain.h"
 #include "sensors/source.h"
 
+struct wtl_observer;
+struct wtl_sample;
 struct wtl_worker;
 
 /* One opened source. */
@@ -77,6 +79,8 @@ struct wattle_meter {
 	struct wtl_window *open_windows, *free_windows;
 	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
 	bool was_ticked;
+	const struct wtl_observer *observer; /* or NULL */
+	int64_t sampled_ns, read_ns;	     /* when the newest sample began and ended */
 	struct wattle_self self;
 
 	pthread_t sampler;
@@ -96,13 +100,18 @@ struct wattle_meter {
  */
 int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
 		  struct wattle_meter **ret_meter, struct wtl_err *err);
+/* The same with other sources than this machine's: a list that is ended by NULL, best first. */
+int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *options,
+		       const struct wtl_source_ops *const sources[],
+		       struct wattle_meter **ret_meter, struct wtl_err *err);
 
 /* wattle_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
 		    struct wattle_energy *ret_energies, size_t n_energies);
 
 /* The parts of the meter; all with the lock held. */
-int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_options *options,
+int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
+			   const struct wtl_source_options *options,
 			   struct wtl_err *err); /* sensor.c */
 /* false: a source is stuck in a read, and the environment must outlive it. */
 bool wtl_meter_close_sensors(struct wattle_meter *meter);

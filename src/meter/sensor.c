@@ -37,12 +37,12 @@ static int open_source(struct wattle_meter *meter, struct wtl_sensor *sensor,
 	return 0;
 }
 
-int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_options *options,
-			   struct wtl_err *err)
+int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
+			   const struct wtl_source_options *options, struct wtl_err *err)
 {
 	size_t n = 0;
 
-	while (wtl_sources[n])
+	while (sources[n])
 		n++;
 	meter->sensors = calloc(n, sizeof(*meter->sensors));
 	if (!meter->sensors)
@@ -50,7 +50,7 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 	for (size_t i = 0; i < n; i++) {
 		int rc;
 
-		meter->sensors[i].ops = wtl_sources[i];
+		meter->sensors[i].ops = sources[i];
 		meter->n_sensors = i + 1;
 		rc = open_source(meter, &meter->sensors[i], options, err);
 		if (rc < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "meter/meter.h"
+#include "meter/observer.h"
 
 /* Between two readings of clocks that should move alike. */
 #define SLEPT_MIN_NS (100 * WTL_NS_PER_MS)
@@ -96,6 +97,28 @@ static void feed_lines(struct wattle_meter *meter)
 		raise_total_max(meter);
 }
 
+static void tell_observer(const struct wattle_meter *meter)
+{
+	const struct wtl_sample sample = {
+		.begin_ns = meter->sampled_ns,
+		.end_ns = meter->read_ns,
+		.asleep_ns = meter->asleep_ns,
+		.readings = meter->readings,
+		.n = meter->catalog.n_channels,
+	};
+
+	if (meter->observer)
+		meter->observer->sampled(meter->observer->context, &sample);
+}
+
+void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer)
+{
+	pthread_mutex_lock(&meter->lock);
+	meter->observer = observer;
+	tell_observer(meter);
+	pthread_mutex_unlock(&meter->lock);
+}
+
 int64_t wtl_meter_sample(struct wattle_meter *meter)
 {
 	int64_t begin_ns = wtl_io_mono_ns(meter->env.io);
@@ -106,6 +129,9 @@ int64_t wtl_meter_sample(struct wattle_meter *meter)
 		wtl_sensor_read(meter, &meter->sensors[i], now_ns);
 		now_ns = wtl_io_mono_ns(meter->env.io);
 	}
+	meter->sampled_ns = begin_ns;
+	meter->read_ns = now_ns;
+	tell_observer(meter);
 	feed_lines(meter);
 	meter->self.ticks++;
 	meter->self.tick_sum_ns += now_ns - begin_ns;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "meter/meter.h"
+#include "meter/observer.h"
 
 int wtl_meter_open_windows(struct wattle_meter *meter, size_t n)
 {
@@ -79,6 +80,21 @@ static bool name_is_good(const char *name)
 	return name && name[0] && strlen(name) < sizeof(((struct wtl_window *)0)->name);
 }
 
+static void tell_observer(const struct wattle_meter *meter, enum wtl_window_event event,
+			  const struct wtl_window *window, int64_t t_mono_ns)
+{
+	const struct wtl_window_note note = {
+		.event = event,
+		.name = window->name,
+		.is_stacked = window->stacked,
+		.t_mono_ns = t_mono_ns,
+		.t_utc_ns = event == WTL_WINDOW_BEGINS ? window->begin_utc_ns : 0,
+	};
+
+	if (meter->observer)
+		meter->observer->window(meter->observer->context, &note);
+}
+
 static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 {
 	struct wtl_window *window = meter->free_windows;
@@ -100,6 +116,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 			wtl_account_mark(meter->lines[i].account, now_ns, fresh_ns,
 					 &window->marks[i]);
 	enlist(meter, window);
+	tell_observer(meter, WTL_WINDOW_BEGINS, window, now_ns);
 	return 0;
 }
 
@@ -178,10 +195,10 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 	*ret = *total;
 }
 
-/* The window up to now, a sample having just been taken. */
-static void tell(struct wattle_meter *meter, const struct wtl_window *window,
-		 struct wattle_window *ret_window, struct wattle_energy *ret_energies,
-		 size_t n_energies)
+/* The window up to now, a sample having just been taken. Returns what it takes for now. */
+static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
+		    struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+		    size_t n_energies)
 {
 	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
 	struct totals totals = {.n = 0};
@@ -201,12 +218,13 @@ static void tell(struct wattle_meter *meter, const struct wtl_window *window,
 			ret_energies[i] = energy;
 	}
 	if (!ret_window)
-		return;
+		return now_ns;
 	memset(ret_window, 0, sizeof(*ret_window));
 	ret_window->begin_utc_ns = window->begin_utc_ns;
 	ret_window->begin_mono_ns = window->begin_mono_ns;
 	ret_window->duration_ns = now_ns - window->begin_mono_ns;
 	finish_total(&totals, ret_window->duration_ns, window->total_max_uw, &ret_window->total);
+	return now_ns;
 }
 
 int wattle_window_begin(struct wattle_meter *meter, const char *name)
@@ -238,11 +256,15 @@ static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window
 			   struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 			   size_t n_energies)
 {
+	int64_t now_ns;
+
 	if (window) {
 		wtl_meter_sample(meter);
-		tell(meter, window, ret_window, ret_energies, n_energies);
-		if (close)
+		now_ns = tell(meter, window, ret_window, ret_energies, n_energies);
+		if (close) {
+			tell_observer(meter, WTL_WINDOW_ENDS, window, now_ns);
 			forget(meter, window);
+		}
 	}
 	pthread_mutex_unlock(&meter->lock);
 	return window ? 0 : -WATTLE_E_NO_WINDOW;
@@ -300,8 +322,10 @@ int wattle_window_cancel(struct wattle_meter *meter, const char *name)
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	window = find_named(meter, name);
-	if (window)
+	if (window) {
+		tell_observer(meter, WTL_WINDOW_CANCELLED, window, 0);
 		forget(meter, window);
+	}
 	pthread_mutex_unlock(&meter->lock);
 	return window ? 0 : -WATTLE_E_NO_WINDOW;
 }

@@ -86,6 +86,7 @@ struct wtl_workload {
 	struct wtl_workload_look look;
 	struct wtl_workload_means means;
 	uint32_t n_looks;
+	bool is_told; /* it asks nobody (told.c) */
 	uint32_t look_replaced; /* the last one in which a number had a new owner */
 	int64_t t_boot_ns;
 	bool has_clocks;     /* process_cpu() answers */

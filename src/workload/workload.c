@@ -195,6 +195,8 @@ static void look_end(struct wtl_workload *workload)
 
 int wtl_workload_tick(struct wtl_workload *workload)
 {
+	if (workload->is_told)
+		return 0;
 	look_begin(workload);
 	wtl_find_new(workload);
 	wtl_clocks_read_machine(workload);
@@ -220,6 +222,10 @@ void wtl_workload_reset(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;
 
+	workload->look.n_uses = workload->look.n_folds = 0;
+	workload->look.busy_ns = 0;
+	if (workload->is_told)
+		return;
 	wtl_roster_begin(roster, workload->n_looks);
 	for (uint32_t i = 0; i < roster->n_ended; i++)
 		wtl_roster_remove(roster, roster->ended[i]);
@@ -233,8 +239,6 @@ void wtl_workload_reset(struct wtl_workload *workload)
 		else
 			roster->consumers[slot].cpu_ns = 0;
 	}
-	workload->look.n_uses = workload->look.n_folds = 0;
-	workload->look.busy_ns = 0;
 }
 
 /* ---- Answers ---- */

@@ -118,6 +118,25 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t 
  */
 int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns);
 
+/* ---- Told, not looked for ---- */
+
+enum { WTL_TOLD_SLOTS_MAX = 1 << 20 };
+
+/*
+ * A workload that knows what it is told, and asks nobody: for what was recorded. wtl_workload_tick()
+ * changes nothing, wtl_workload_reset() only empties the look; GPUs' processes and memory are told with
+ * the consumers. 0 or -ENOMEM.
+ */
+int wtl_workload_new_told(struct wtl_workload **ret_workload, struct wtl_err *err);
+
+/* The slot's consumer, to be filled in; not in use before, it is as for a new process. NULL: no memory,
+ * a fixed slot, or one beyond WTL_TOLD_SLOTS_MAX. Valid until the next one is told. */
+struct wtl_consumer *wtl_workload_tell_consumer(struct wtl_workload *workload, uint32_t slot);
+void wtl_workload_tell_nobody(struct wtl_workload *workload, uint32_t slot);
+
+/* The next look. Its uses and folds are borrowed until the one after it. */
+void wtl_workload_tell_look(struct wtl_workload *workload, const struct wtl_workload_look *look);
+
 /* ---- How it is done here, and what more privilege would add ---- */
 
 enum wtl_workload_way_id {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_METER_OBSERVER_H
+#define WTL_METER_OBSERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "energy/reading.h"
+#include "workload/workload.h"
+
+struct wattle_meter;
+struct wtl_consumers;
+struct wtl_err;
+
+/*
+ * Somebody who is told of all that a meter and its consumers go by, in the order in which they go by it:
+ * with that, all that they have said can be computed again by the same code (src/replay/).
+ */
+
+/* All channels' readings, as the accounts are fed with them. */
+struct wtl_sample {
+	int64_t begin_ns, end_ns; /* monotonic */
+	int64_t asleep_ns;	  /* CLOCK_BOOTTIME - CLOCK_MONOTONIC */
+	const struct wtl_reading *readings;
+	size_t n;
+};
+
+enum wtl_window_event { WTL_WINDOW_BEGINS, WTL_WINDOW_ENDS, WTL_WINDOW_CANCELLED };
+
+struct wtl_window_note {
+	enum wtl_window_event event;
+	const char *name;
+	bool is_stacked;
+	int64_t t_mono_ns; /* when the window begins or ends; 0 where it is cancelled */
+	int64_t t_utc_ns;  /* of a begin */
+};
+
+/* Who used a GPU since the look before. */
+struct wtl_gpu_look {
+	const char *domain;
+	const char *weight; /* how it is divided; NULL: it is not */
+	bool is_guess;
+	uint32_t use_ppm; /* of its capacity */
+	const struct wtl_use *uses;
+	size_t n_uses;
+};
+
+enum wtl_look_event {
+	WTL_LOOK_TAKEN, /* its uses are about to be billed, or forgotten: the next event says which */
+	WTL_LOOK_BILLED, /* with a window's energies as of t_utc_ns */
+	WTL_LOOK_RESET,	 /* all accounts are 0 from now on */
+};
+
+struct wtl_observer {
+	void *context;
+	/* The meter is locked: it must not be called. */
+	void (*sampled)(void *context, const struct wtl_sample *sample);
+	void (*window)(void *context, const struct wtl_window_note *note);
+	/* t_utc_ns: WTL_LOOK_BILLED only. Asks the consumers for the rest. */
+	void (*looked)(void *context, enum wtl_look_event event, int64_t t_utc_ns);
+};
+
+/* From now on (NULL: nobody). The newest sample is told at once, as the state to begin with: to be called
+ * right after the meter was opened. The observer is the caller's. */
+void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer);
+void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer);
+
+/* The look that the newest event is about, and its GPUs, in an order that never changes. */
+const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *consumers);
+size_t wtl_consumers_gpus(const struct wtl_consumers *consumers);
+void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
+		       struct wtl_gpu_look *ret_gpu);
+
+/* ---- The other way: told what was observed ---- */
+
+/* Consumers that ask nobody: who ran is told to their workload (wtl_workload_tell_…), and before a look
+ * that has GPUs, who used those. 0 or -ENOMEM. */
+int wtl_consumers_new_told(struct wattle_meter *meter, const char *const gpu_domains[],
+			   size_t n_gpus, struct wtl_consumers **ret_consumers,
+			   struct wtl_err *err);
+struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
+/* .domain is as it was. weight and uses are borrowed until the next one is told. */
+void wtl_consumers_tell_gpu(struct wtl_consumers *consumers, size_t i,
+			    const struct wtl_gpu_look *gpu);
+
+#endif
