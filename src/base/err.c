@@ -22,9 +22,7 @@ static const struct error_word words[] = {
 	{WTL_ELIBRARY, "WTL_ELIBRARY", "The library reported an error"},
 	{WTL_ETAPE_END, "WTL_ETAPE_END", "End of the tape"},
 	{WTL_EFROZEN, "WTL_EFROZEN", "the counter stands still"},
-	{WTL_ENOCOUNTER, "WTL_ENOCOUNTER",
-	 "this GPU has no energy counter: start wattle while it is awake, then its power readings "
-	 "are used"},
+	{WTL_ENOCOUNTER, "WTL_ENOCOUNTER", "this GPU has no energy counter"},
 	{EPERM, "EPERM", "Operation not permitted"},
 	{ENOENT, "ENOENT", "No such file or directory"},
 	{ESRCH, "ESRCH", "No such process"},

@@ -65,6 +65,11 @@ int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, siz
 	return io->ops->file_write(io, path, data, len);
 }
 
+int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size)
+{
+	return io->ops->note ? io->ops->note(io, name, text, size) : 1;
+}
+
 int64_t wtl_io_mono_ns(struct wtl_io *io)
 {
 	return io->ops->clock_ns(io, WTL_CLOCK_MONO);
@@ -78,6 +83,11 @@ int64_t wtl_io_boot_ns(struct wtl_io *io)
 int64_t wtl_io_real_ns(struct wtl_io *io)
 {
 	return io->ops->clock_ns(io, WTL_CLOCK_REAL);
+}
+
+int wtl_io_out_check(struct wtl_io *io)
+{
+	return io->ops->out_check ? io->ops->out_check(io) : 0;
 }
 
 ssize_t wtl_io_slurp(struct wtl_io *io, const char *path, char *buf, size_t size)

@@ -28,11 +28,23 @@ enum wtl_clock {
 	WTL_CLOCK_REAL, /* CLOCK_REALTIME: UTC, may step */
 };
 
-/* A hardware counter of the perf system: PMU type, event code and CPU; whole machine, no sampling. */
+/*
+ * A hardware counter of the perf system, no sampling: PMU type and event code, and of whom. That is the
+ * whole machine as a CPU tells it, or a task (thread) on whatever CPU it runs, together with those that
+ * it starts from then on (in its process; before Linux 5.13 without those).
+ */
 struct wtl_perf_event {
 	uint32_t type;
 	uint64_t config;
 	int cpu;
+	int task; /* its number: cpu means nothing then; 0: the machine */
+};
+
+/* What was counted for a task since its counter was opened. */
+struct wtl_perf_count {
+	uint64_t count;
+	int64_t enabled_ns; /* the tasks' CPU time in which it was to be counted */
+	int64_t running_ns; /* of that, in which it was: there are few counters, and many take turns */
 };
 
 /*
@@ -75,7 +87,9 @@ struct wtl_io_ops {
 	int (*dir_read)(struct wtl_io *io, const char *path, struct wtl_buf *names);
 
 	int (*perf_open)(struct wtl_io *io, const struct wtl_perf_event *event);
-	int (*perf_read)(struct wtl_io *io, int file, uint64_t *ret_value);
+	int (*perf_read)(struct wtl_io *io, int file, uint64_t *ret_value); /* of the machine */
+	/* Of a task; what it did until it ended can still be read when it has. */
+	int (*perf_count)(struct wtl_io *io, int file, struct wtl_perf_count *ret_count);
 	void (*perf_close)(struct wtl_io *io, int file);
 
 	/* Loads the first of names[] (ended by NULL) that can be loaded and looks up every function.
@@ -107,6 +121,16 @@ struct wtl_io_ops {
 	ssize_t (*exits_read)(struct wtl_io *io, int file, void *buf, size_t size);
 	void (*exits_close)(struct wtl_io *io, int file);
 
+	/*
+	 * What only the one who measures knows, and a tape must keep to be the same measurement again:
+	 * which process is the command, say. text is a line of less than `size` bytes. 1: it is as text
+	 * says; the machine takes the caller's word, a tape being replayed puts the next note of that
+	 * name in its frame there. 0: the tape has none (left), and text is as it was.
+	 */
+	int (*note)(struct wtl_io *io, const char *name, char *text, size_t size);
+
+	/* While a tape is recorded, the clocks are the tape's, as a replay will show them: they stand
+	 * still between two answers. */
 	int64_t (*clock_ns)(struct wtl_io *io, enum wtl_clock clock);
 	/* Sleeps until the monotonic time; -EINTR on a signal, -WTL_ETAPE_END when a tape is over. A
 	 * replayed tape does not sleep: it steps to its next frame. */
@@ -121,6 +145,9 @@ struct wtl_io_ops {
 	 * or nothing for regular files; appending is one write where the system allows it. */
 	int (*out_write)(struct wtl_io *io, const char *path, const void *data, size_t len,
 			 enum wtl_out_mode mode);
+	/* Somebody else (a database) is about to write to a file of the user's: 0, or the negative errno
+	 * that this is to fail with. NULL: it never is. From any thread. */
+	int (*out_check)(struct wtl_io *io);
 
 	void (*free)(struct wtl_io *io);
 };
@@ -139,7 +166,8 @@ struct wtl_env {
  * The real machine; root is NULL or "/" for the machine itself, else a directory that stands for
  * it. In such a directory, symbolic links cannot lead out, a file whose content is "!errno NAME"
  * fails with that errno when opened or read, perf counters are the files
- * wattle-perf/TYPE-CONFIGHEX-CPU holding a decimal count, and libraries are loaded only by a path
+ * wattle-perf/TYPE-CONFIGHEX-CPU holding a decimal count, or wattle-perf/TYPE-CONFIGHEX-taskNUMBER
+ * holding the three numbers of struct wtl_perf_count; libraries are loaded only by a path
  * (a name with a '/', taken as it is): this machine's own have no say there. The CPU time of a
  * process is the file wattle-cpu/PID, in nanoseconds (no such directory: this machine cannot tell);
  * exits are the lines of the file wattle-exits, one datagram each as wtl_sparse_put() writes it, or
@@ -167,8 +195,8 @@ int wtl_io_record_error(struct wtl_io *io);
  * Passes calls on to `inner`, which it then owns (not when this fails), but makes some fail. spec
  * is "OP:N[:ERRNO][:always]" with OP one of open, read, link, dir, perf, lib, cpu, exits, write
  * or any: the N-th such call (from 1) fails with ERRNO (default EIO), with ":always" every later one
- * too. perf, lib and exits count opens and reads or calls, write counts both kinds of file; waiting,
- * clocks and closing never fail.
+ * too. perf, lib and exits count opens and reads or calls, write counts both kinds of file and what
+ * out_check is asked; waiting, clocks and closing never fail.
  */
 int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
 		     struct wtl_err *err);
@@ -186,6 +214,8 @@ int wtl_io_exits_open(struct wtl_io *io);
 ssize_t wtl_io_exits_read(struct wtl_io *io, int file, void *buf, size_t size);
 void wtl_io_exits_close(struct wtl_io *io, int file); /* a negative handle is fine */
 int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len);
+int wtl_io_out_check(struct wtl_io *io);
+int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
 int64_t wtl_io_real_ns(struct wtl_io *io);

@@ -93,6 +93,13 @@ static int fault_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return rc < 0 ? rc : inner_of(io)->ops->perf_read(inner_of(io), file, ret_value);
 }
 
+static int fault_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	int rc = fault_count(io, OP_PERF);
+
+	return rc < 0 ? rc : inner_of(io)->ops->perf_count(inner_of(io), file, ret_count);
+}
+
 static void fault_perf_close(struct wtl_io *io, int file)
 {
 	inner_of(io)->ops->perf_close(inner_of(io), file);
@@ -166,6 +173,11 @@ static int fault_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	return inner_of(io)->ops->wait_until(inner_of(io), t_mono_ns);
 }
 
+static int fault_note(struct wtl_io *io, const char *name, char *text, size_t size)
+{
+	return wtl_io_note(inner_of(io), name, text, size);
+}
+
 static int fault_file_write(struct wtl_io *io, const char *path, const void *data, size_t len)
 {
 	int rc = fault_count(io, OP_WRITE);
@@ -179,6 +191,13 @@ static int fault_out_write(struct wtl_io *io, const char *path, const void *data
 	int rc = fault_count(io, OP_WRITE);
 
 	return rc < 0 ? rc : inner_of(io)->ops->out_write(inner_of(io), path, data, len, mode);
+}
+
+static int fault_out_check(struct wtl_io *io)
+{
+	int rc = fault_count(io, OP_WRITE);
+
+	return rc < 0 ? rc : wtl_io_out_check(inner_of(io));
 }
 
 static void fault_free(struct wtl_io *io)
@@ -195,6 +214,7 @@ static const struct wtl_io_ops fault_ops = {
 	.dir_read = fault_dir_read,
 	.perf_open = fault_perf_open,
 	.perf_read = fault_perf_read,
+	.perf_count = fault_perf_count,
 	.perf_close = fault_perf_close,
 	.lib_open = fault_lib_open,
 	.lib_has = fault_lib_has,
@@ -206,8 +226,10 @@ static const struct wtl_io_ops fault_ops = {
 	.exits_close = fault_exits_close,
 	.clock_ns = fault_clock_ns,
 	.wait_until = fault_wait_until,
+	.note = fault_note,
 	.file_write = fault_file_write,
 	.out_write = fault_out_write,
+	.out_check = fault_out_check,
 	.free = fault_free,
 };
 

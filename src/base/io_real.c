@@ -6,13 +6,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include "base/exits.h"
 #include "base/num.h"
 #include "base/outfile.h"
+#include "base/perf.h"
 #include "base/sparse.h"
 #include "base/text.h"
 
@@ -245,47 +244,58 @@ static int real_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *na
 	return rc < 0 ? rc : n;
 }
 
+/* "COUNT ENABLED RUNNING" */
+static int count_parse(const char *text, size_t len, struct wtl_perf_count *ret_count)
+{
+	uint64_t numbers[3];
+
+	len = wtl_text_trimmed(text, len);
+	for (size_t i = 0; i < 3; i++) {
+		const char *space = i < 2 ? memchr(text, ' ', len) : NULL;
+		size_t part = space ? (size_t)(space - text) : len;
+
+		if (wtl_num_u64(text, part, &numbers[i]) < 0 || (i < 2 && !space) ||
+		    (i > 0 && numbers[i] > INT64_MAX))
+			return -EINVAL;
+		text += part + (space != NULL);
+		len -= part + (space != NULL);
+	}
+	*ret_count = (struct wtl_perf_count){numbers[0], (int64_t)numbers[1], (int64_t)numbers[2]};
+	return 0;
+}
+
 static int real_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
-	struct perf_event_attr attr = {
-		.type = event->type,
-		.size = sizeof(attr),
-		.config = event->config,
-	};
-	long fd;
+	bool is_task = event->task > 0;
+	char path[64];
 
-	if (real_of(io)->root >= 0) {
-		char path[64];
-
-		snprintf(path, sizeof(path), "/wattle-perf/%" PRIu32 "-%" PRIx64 "-%d", event->type,
-			 event->config, event->cpu);
-		return real_file_open(io, path);
-	}
-	fd = syscall(SYS_perf_event_open, &attr, (pid_t)-1, event->cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	return fd >= 0 ? (int)fd : -errno;
+	if (real_of(io)->root < 0)
+		return wtl_perf_open(event);
+	snprintf(path, sizeof(path), "/wattle-perf/%" PRIu32 "-%" PRIx64 "-%s%d", event->type,
+		 event->config, is_task ? "task" : "", is_task ? event->task : event->cpu);
+	return real_file_open(io, path);
 }
 
 static int real_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
-	uint64_t value;
+	char text[64];
 	ssize_t len;
 
-	if (real_of(io)->root >= 0) {
-		char text[64];
+	if (real_of(io)->root < 0)
+		return wtl_perf_read(file, ret_value);
+	len = real_file_read(io, file, text, sizeof(text));
+	return len < 0 ? (int)len : wtl_num_u64(text, (size_t)len, ret_value);
+}
 
-		len = real_file_read(io, file, text, sizeof(text));
-		return len < 0 ? (int)len : wtl_num_u64(text, (size_t)len, ret_value);
-	}
-	do
-		len = read(file, &value, sizeof(value));
-	while (len < 0 && errno == EINTR);
-	if (len < 0)
-		return -errno;
-	/* An event in error state reads as end of file. */
-	if (len != sizeof(value))
-		return -EIO;
-	*ret_value = value;
-	return 0;
+static int real_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	char text[96];
+	ssize_t len;
+
+	if (real_of(io)->root < 0)
+		return wtl_perf_count(file, ret_count);
+	len = real_file_read(io, file, text, sizeof(text));
+	return len < 0 ? (int)len : count_parse(text, (size_t)len, ret_count);
 }
 
 /* In a directory that stands for a machine, this machine's libraries have no say. */
@@ -659,6 +669,7 @@ static const struct wtl_io_ops real_ops = {
 	.dir_read = real_dir_read,
 	.perf_open = real_perf_open,
 	.perf_read = real_perf_read,
+	.perf_count = real_perf_count,
 	.perf_close = real_file_close,
 	.lib_open = real_lib_open,
 	.lib_has = real_lib_has,

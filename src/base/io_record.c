@@ -43,7 +43,9 @@ struct record {
 	struct wtl_io *inner;
 	int fd;
 	int error; /* the first one, negative; then nothing more is written */
-	int64_t frame_mono_ns;
+	struct wtl_tape_frame frame;
+	int64_t line_ns; /* monotonic, of the line in the making */
+	int64_t now_ns;	 /* of the last one: the clock that is shown, as a replay has no other */
 	struct handles files;
 	struct handles perfs;
 	struct record_lib libs[LIBS_MAX];
@@ -107,6 +109,7 @@ static void line_write(struct record *record, size_t *count)
 	const struct wtl_buf *line = &record->line;
 
 	++*count;
+	record->now_ns = record->line_ns;
 	if (line->error || !line_fits(record)) {
 		fail(record, line->error ? line->error : -EFBIG);
 		return;
@@ -130,7 +133,8 @@ static void frame_write(struct record *record, int code)
 		.code = code,
 	};
 
-	record->frame_mono_ns = frame.mono_ns;
+	record->frame = frame;
+	record->line_ns = frame.mono_ns > record->now_ns ? frame.mono_ns : record->now_ns;
 	wtl_buf_clear(&record->line);
 	wtl_tape_put_frame(&record->line, &frame);
 	line_write(record, &record->frames);
@@ -141,12 +145,14 @@ static void frame_write(struct record *record, int code)
 static struct record *line_begin(struct wtl_io *io, char letter)
 {
 	struct record *record = record_of(io);
-	int64_t since = wtl_io_mono_ns(record->inner);
+	int64_t now_ns = wtl_io_mono_ns(record->inner);
 
 	pthread_mutex_lock(&record->lock);
-	since -= record->frame_mono_ns;
+	/* Two threads may get here in another order than they asked in. */
+	record->line_ns = now_ns > record->now_ns ? now_ns : record->now_ns;
 	wtl_buf_clear(&record->line);
-	wtl_buf_printf(&record->line, "+%" PRId64 " %c ", since > 0 ? since : 0, letter);
+	wtl_buf_printf(&record->line, "+%" PRId64 " %c ", record->line_ns - record->frame.mono_ns,
+		       letter);
 	return record;
 }
 
@@ -360,6 +366,23 @@ static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return rc;
 }
 
+static int record_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	struct record *record = record_of(io);
+	int rc = record->inner->ops->perf_count(record->inner, file, ret_count);
+
+	if (!read_begin(io, &record->perfs, file, 'P'))
+		return rc;
+	wtl_buf_putc(&record->line, ' ');
+	if (rc < 0)
+		wtl_tape_put_error(&record->line, rc);
+	else
+		wtl_buf_printf(&record->line, "%" PRIu64 " %" PRId64 " %" PRId64, ret_count->count,
+			       ret_count->enabled_ns, ret_count->running_ns);
+	line_end(record);
+	return rc;
+}
+
 static void record_perf_close(struct wtl_io *io, int file)
 {
 	struct wtl_io *inner = record_of(io)->inner;
@@ -540,11 +563,29 @@ static void record_exits_close(struct wtl_io *io, int file)
 	wtl_io_exits_close(record_of(io)->inner, file);
 }
 
+static int record_note(struct wtl_io *io, const char *name, char *text, size_t size)
+{
+	int rc = wtl_io_note(record_of(io)->inner, name, text, size);
+	struct record *record;
+
+	if (rc != 1)
+		return rc;
+	record = line_begin(io, 'N');
+	line_path(record, name);
+	wtl_tape_put_quoted(&record->line, text, strlen(text));
+	line_end(record);
+	return rc;
+}
+
 static int64_t record_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
-	struct wtl_io *inner = record_of(io)->inner;
+	struct record *record = record_of(io);
+	int64_t now_ns;
 
-	return inner->ops->clock_ns(inner, clock);
+	pthread_mutex_lock(&record->lock);
+	now_ns = wtl_tape_clock_ns(&record->frame, clock, record->now_ns);
+	pthread_mutex_unlock(&record->lock);
+	return now_ns;
 }
 
 static int record_wait_until(struct wtl_io *io, int64_t t_mono_ns)
@@ -586,6 +627,11 @@ static int record_out_write(struct wtl_io *io, const char *path, const void *dat
 	return inner->ops->out_write(inner, path, data, len, mode);
 }
 
+static int record_out_check(struct wtl_io *io)
+{
+	return wtl_io_out_check(record_of(io)->inner);
+}
+
 static void handles_done(struct handles *handles)
 {
 	for (size_t i = 0; i < handles->n; i++)
@@ -620,6 +666,7 @@ static const struct wtl_io_ops record_ops = {
 	.dir_read = record_dir_read,
 	.perf_open = record_perf_open,
 	.perf_read = record_perf_read,
+	.perf_count = record_perf_count,
 	.perf_close = record_perf_close,
 	.lib_open = record_lib_open,
 	.lib_has = record_lib_has,
@@ -629,10 +676,12 @@ static const struct wtl_io_ops record_ops = {
 	.exits_open = record_exits_open,
 	.exits_read = record_exits_read,
 	.exits_close = record_exits_close,
+	.note = record_note,
 	.clock_ns = record_clock_ns,
 	.wait_until = record_wait_until,
 	.file_write = record_file_write,
 	.out_write = record_out_write,
+	.out_check = record_out_check,
 	.free = record_free,
 };
 

@@ -266,6 +266,22 @@ static int replay_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return rc;
 }
 
+static int replay_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	struct replay *replay = lock(io);
+	const struct handle *handle = handle_at(replay, file);
+	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
+	int rc = handle ? -ENOENT : -EBADF;
+
+	if (record)
+		rc = record->code;
+	if (rc == 0 &&
+	    data_copy(replay, record, ret_count, sizeof(*ret_count)) != (ssize_t)sizeof(*ret_count))
+		rc = -EINVAL;
+	unlock(replay);
+	return rc;
+}
+
 /* Whether the record's list of symbols has this one. */
 static bool symbol_listed(const struct replay *replay, const struct wtl_tape_record *record,
 			  const char *symbol)
@@ -504,23 +520,30 @@ static ssize_t replay_exits_read(struct wtl_io *io, int file, void *buf, size_t 
 	return rc;
 }
 
+static int replay_note(struct wtl_io *io, const char *name, char *text, size_t size)
+{
+	struct replay *replay = lock(io);
+	struct wtl_tape_key *key = wtl_tape_find(replay->tape, WTL_TAPE_NOTE, name, strlen(name));
+	const struct wtl_tape_record *record = NULL;
+	bool fresh = false;
+	int rc = 0;
+
+	if (key)
+		record = wtl_tape_read(replay->tape, key, replay->frame, &fresh);
+	if (fresh && record->code == 0 && record->data_len < size) {
+		time_pass(replay, record, fresh);
+		text[data_copy(replay, record, text, size)] = '\0';
+		rc = 1;
+	}
+	unlock(replay);
+	return rc;
+}
+
 static int64_t replay_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	struct replay *replay = lock(io);
-	const struct wtl_tape_frame *frame = frame_now(replay);
-	int64_t now = replay->now_ns, since = now - frame->mono_ns;
+	int64_t now = wtl_tape_clock_ns(frame_now(replay), clock, replay->now_ns);
 
-	switch (clock) {
-	case WTL_CLOCK_BOOT:
-		now = frame->boot_ns + since;
-		break;
-	case WTL_CLOCK_REAL:
-		now = frame->real_ns + since;
-		break;
-	case WTL_CLOCK_MONO:
-	default:
-		break;
-	}
 	unlock(replay);
 	return now;
 }
@@ -587,6 +610,7 @@ static const struct wtl_io_ops replay_ops = {
 	.dir_read = replay_dir_read,
 	.perf_open = replay_perf_open,
 	.perf_read = replay_perf_read,
+	.perf_count = replay_perf_count,
 	.perf_close = replay_file_close,
 	.lib_open = replay_lib_open,
 	.lib_has = replay_lib_has,
@@ -596,6 +620,7 @@ static const struct wtl_io_ops replay_ops = {
 	.exits_open = replay_exits_open,
 	.exits_read = replay_exits_read,
 	.exits_close = replay_file_close,
+	.note = replay_note,
 	.clock_ns = replay_clock_ns,
 	.wait_until = replay_wait_until,
 	.file_write = replay_file_write,

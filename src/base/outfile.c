@@ -59,16 +59,10 @@ static int temp_open(const char *path, mode_t mode, char *temp, size_t size)
 	return -EEXIST;
 }
 
-/* old is NULL when there is no file yet. */
-static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old)
+/* Gives the temporary file the rights of the old one (NULL: there is none) and its place; or throws it
+ * away, with rc < 0. */
+static int temp_finish(int fd, const char *temp, const char *path, const struct stat *old, int rc)
 {
-	char temp[PATH_MAX];
-	int fd = temp_open(path, old ? 0600 : 0666, temp, sizeof(temp));
-	int rc;
-
-	if (fd < 0)
-		return fd;
-	rc = write_all(fd, data, len);
 	if (rc == 0 && old) {
 		/* Only root may give files away; without that the writer owns the new file. */
 		int not_given = fchown(fd, old->st_uid, old->st_gid);
@@ -85,6 +79,17 @@ static int replace_regular(const char *path, const void *data, size_t len, const
 	if (rc < 0)
 		unlink(temp);
 	return rc;
+}
+
+/* old is NULL when there is no file yet. */
+static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old)
+{
+	char temp[PATH_MAX];
+	int fd = temp_open(path, old ? 0600 : 0666, temp, sizeof(temp));
+
+	if (fd < 0)
+		return fd;
+	return temp_finish(fd, temp, path, old, write_all(fd, data, len));
 }
 
 /* Names of descriptors of this process: a rename would leave the open file behind. */
@@ -156,4 +161,68 @@ int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_o
 	if (mode == WTL_OUT_APPEND)
 		return append(path, data, len);
 	return replace(path, data, len);
+}
+
+/* ---- Piece by piece ---- */
+
+static int open_direct(struct wtl_outstream *stream, const char *path)
+{
+	stream->fd = path ? open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC)
+			  : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	return stream->fd < 0 ? -errno : 0;
+}
+
+/* A symbolic link stays one: its target is what is replaced. */
+static int open_temp(struct wtl_outstream *stream, const char *path)
+{
+	char temp[PATH_MAX];
+
+	stream->target = stream->has_old ? realpath(path, NULL) : strdup(path);
+	if (!stream->target)
+		return -errno;
+	stream->fd = temp_open(stream->target, stream->has_old ? 0600 : 0666, temp, sizeof(temp));
+	if (stream->fd < 0)
+		return stream->fd;
+	stream->temp = strdup(temp);
+	if (stream->temp)
+		return 0;
+	close(stream->fd);
+	unlink(temp);
+	return -ENOMEM;
+}
+
+int wtl_outstream_open(struct wtl_outstream *stream, const char *path)
+{
+	int rc;
+
+	*stream = (struct wtl_outstream){.fd = -1};
+	if (!path || is_descriptor(path))
+		return open_direct(stream, path);
+	stream->has_old = stat(path, &stream->old) == 0;
+	if (!stream->has_old && errno != ENOENT)
+		return -errno;
+	if (stream->has_old && !S_ISREG(stream->old.st_mode))
+		return open_direct(stream, path);
+	rc = open_temp(stream, path);
+	if (rc < 0)
+		free(stream->target);
+	return rc;
+}
+
+int wtl_outstream_write(struct wtl_outstream *stream, const void *data, size_t len)
+{
+	return write_all(stream->fd, data, len);
+}
+
+int wtl_outstream_close(struct wtl_outstream *stream, bool keep)
+{
+	int rc;
+
+	if (!stream->target)
+		return close_checked(stream->fd, 0);
+	rc = temp_finish(stream->fd, stream->temp, stream->target,
+			 stream->has_old ? &stream->old : NULL, keep ? 0 : -ECANCELED);
+	free(stream->target);
+	free(stream->temp);
+	return keep ? rc : 0;
 }

@@ -2,7 +2,9 @@
 #ifndef WTL_BASE_OUTFILE_H
 #define WTL_BASE_OUTFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "base/io.h"
 
@@ -12,5 +14,20 @@
  * and /dev/stdout are written directly. A failed append to a regular file is taken back.
  */
 int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode mode);
+
+/* The same for what comes piece by piece: nothing replaces the old file before the end. */
+struct wtl_outstream {
+	int fd;
+	char *target; /* to be replaced by the temporary file; NULL: it is written directly */
+	char *temp;
+	bool has_old;
+	struct stat old;
+};
+
+/* path NULL: standard output. 0 or negative errno, then there is nothing to close. */
+int wtl_outstream_open(struct wtl_outstream *stream, const char *path);
+int wtl_outstream_write(struct wtl_outstream *stream, const void *data, size_t len);
+/* keep false: the old file stays as it was. 0 or negative errno. */
+int wtl_outstream_close(struct wtl_outstream *stream, bool keep);
 
 #endif

@@ -144,6 +144,22 @@ const struct wtl_tape_frame *wtl_tape_frame(const struct wtl_tape *tape, size_t 
 	return (const struct wtl_tape_frame *)(const void *)tape->frames.data + frame;
 }
 
+int64_t wtl_tape_clock_ns(const struct wtl_tape_frame *frame, enum wtl_clock clock,
+			  int64_t t_mono_ns)
+{
+	int64_t since = t_mono_ns - frame->mono_ns;
+
+	switch (clock) {
+	case WTL_CLOCK_BOOT:
+		return frame->boot_ns + since;
+	case WTL_CLOCK_REAL:
+		return frame->real_ns + since;
+	case WTL_CLOCK_MONO:
+		break;
+	}
+	return t_mono_ns;
+}
+
 const char *wtl_tape_data(const struct wtl_tape *tape, const struct wtl_tape_record *record)
 {
 	return tape->bytes.data + record->data_at;

@@ -33,6 +33,7 @@ enum wtl_tape_class {
 	WTL_TAPE_LIB = 'H',
 	WTL_TAPE_CALL = 'S',
 	WTL_TAPE_WRITE = 'W',
+	WTL_TAPE_NOTE = 'N',
 	/* The key goes on with the PID (an int); with nothing: what the whole question was answered;
 	 * with WTL_TAPE_CPU_MORE: a line that goes on with the question before. */
 	WTL_TAPE_CPU = 'C',
@@ -42,6 +43,7 @@ enum wtl_tape_class {
 
 #define WTL_TAPE_CPU_MORE   "&"
 #define WTL_TAPE_EXITS_OPEN "open"
+#define WTL_TAPE_PERF_TASK  "task=" /* a counter of a task, not of a CPU */
 
 enum wtl_tape_kind {
 	WTL_TAPE_OPEN, /* of a file, a perf counter or a library */
@@ -58,7 +60,8 @@ struct wtl_tape_frame {
 /*
  * data: a file's content, a link's target, names each ended by a NUL (directory entries, symbols),
  * what a library call left in its memory arguments (for each a uint32_t length and the bytes), a
- * datagram (none: there was none), or what was written to a file.
+ * datagram (none: there was none), what was written to a file, a note's text, or
+ * of a counter of a task its struct wtl_perf_count.
  */
 struct wtl_tape_record {
 	int64_t offset_ns; /* since the frame's start */
@@ -103,6 +106,10 @@ int wtl_tape_load(const char *path, struct wtl_tape **ret_tape, struct wtl_err *
 void wtl_tape_free(struct wtl_tape *tape);
 
 const struct wtl_tape_frame *wtl_tape_frame(const struct wtl_tape *tape, size_t frame);
+
+/* What a clock shows in a frame at that monotonic time. */
+int64_t wtl_tape_clock_ns(const struct wtl_tape_frame *frame, enum wtl_clock clock,
+			  int64_t t_mono_ns);
 
 /* NULL when the tape knows nothing about the key. */
 struct wtl_tape_key *wtl_tape_find(struct wtl_tape *tape, enum wtl_tape_class class,

@@ -250,26 +250,51 @@ static int parse_lib(struct parser *parser, struct wtl_tape_record *record)
 static int parse_event(struct parser *parser, struct wtl_perf_event *ret)
 {
 	struct token type, config, cpu;
+	const size_t skip = strlen(WTL_TAPE_PERF_TASK);
 	uint64_t type_number;
-	int64_t cpu_number;
+	int64_t number;
+	bool is_task;
 	int rc = token_need(parser, &type, false, "an event type");
 
 	if (rc == 0)
 		rc = token_need(parser, &config, false, "an event code");
 	if (rc == 0)
-		rc = token_need(parser, &cpu, false, "a CPU");
+		rc = token_need(parser, &cpu, false, "a CPU or task=NUMBER");
 	if (rc < 0)
 		return rc;
 	if (wtl_num_u64(type.text, type.len, &type_number) < 0 || type_number > UINT32_MAX)
 		return bad(parser, "an event type is a decimal number");
 	if (wtl_num_hex(config.text, config.len, &ret->config) < 0)
 		return bad(parser, "an event code is a hexadecimal number");
-	if (wtl_num_i64(cpu.text, cpu.len, &cpu_number) < 0 || cpu_number < INT_MIN ||
-	    cpu_number > INT_MAX)
-		return bad(parser, "a CPU is a decimal number");
+	is_task = cpu.len > skip && memcmp(cpu.text, WTL_TAPE_PERF_TASK, skip) == 0;
+	if (is_task)
+		cpu = (struct token){cpu.text + skip, cpu.len - skip, false};
+	if (wtl_num_i64(cpu.text, cpu.len, &number) < 0 || number > INT_MAX ||
+	    number < (is_task ? 1 : INT_MIN))
+		return bad(parser, "a CPU or a task is a decimal number");
 	ret->type = (uint32_t)type_number;
-	ret->cpu = (int)cpu_number;
+	ret->cpu = is_task ? -1 : (int)number;
+	ret->task = is_task ? (int)number : 0;
 	return 0;
+}
+
+/* What follows the first number of a task's counter: two times. */
+static int parse_count(struct parser *parser, const struct wtl_tape_record *record)
+{
+	struct wtl_perf_count count = {.count = record->value};
+	int64_t *times[] = {&count.enabled_ns, &count.running_ns};
+	struct wtl_buf *bytes = &parser->tape->bytes;
+	struct token token;
+
+	for (size_t i = 0; i < 2; i++) {
+		int rc = token_need(parser, &token, false, "COUNT ENABLED RUNNING");
+
+		if (rc < 0)
+			return rc;
+		if (wtl_num_i64(token.text, token.len, times[i]) < 0 || *times[i] < 0)
+			return bad(parser, "a time is a number of nanoseconds");
+	}
+	return wtl_buf_add(bytes, &count, sizeof(count)) < 0 ? no_room(parser, bytes->error) : 0;
 }
 
 static int parse_perf(struct parser *parser, struct wtl_tape_record *record)
@@ -292,7 +317,7 @@ static int parse_perf(struct parser *parser, struct wtl_tape_record *record)
 	if (token_is(&token, "open"))
 		return parse_opened(parser, record);
 	if (wtl_num_u64(token.text, token.len, &record->value) == 0)
-		return 0;
+		return event.task > 0 ? parse_count(parser, record) : 0;
 	return error_parse(parser, &token, &record->code);
 }
 
@@ -566,6 +591,13 @@ static int parse_frame(struct parser *parser)
 	return 0;
 }
 
+static int parse_note(struct parser *parser, struct wtl_tape_record *record)
+{
+	int rc = key_quoted(parser, record, WTL_TAPE_NOTE, "a quoted name");
+
+	return rc < 0 ? rc : parse_content(parser, record, false);
+}
+
 static int parse_op(struct parser *parser, char op, struct wtl_tape_record *record)
 {
 	record->kind = WTL_TAPE_READ;
@@ -590,6 +622,8 @@ static int parse_op(struct parser *parser, char op, struct wtl_tape_record *reco
 		return parse_exits(parser, record);
 	case 'W':
 		return parse_file_write(parser, record);
+	case 'N':
+		return parse_note(parser, record);
 	default:
 		return bad(parser, "unknown record '%c'", op);
 	}
@@ -614,7 +648,7 @@ static int parse_record(struct parser *parser, struct token *token)
 			return rc;
 	}
 	if (token->quoted || token->len != 1)
-		return bad(parser, "a record is one of R O L D P H S C X W");
+		return bad(parser, "a record is one of R O L D P H S C X W N");
 	record.frame = (uint32_t)tape->n_frames - 1;
 	rc = parse_op(parser, token->text[0], &record);
 	return rc < 0 ? rc : record_add(parser, &record);

@@ -87,6 +87,9 @@ int wtl_tape_put_call(struct wtl_buf *buf, const struct wtl_lib_function *functi
 
 int wtl_tape_put_perf(struct wtl_buf *buf, const struct wtl_perf_event *event)
 {
-	return wtl_buf_printf(buf, "%" PRIu32 " %" PRIx64 " %d", event->type, event->config,
-			      event->cpu);
+	bool is_task = event->task > 0;
+
+	return wtl_buf_printf(buf, "%" PRIu32 " %" PRIx64 " %s%d", event->type, event->config,
+			      is_task ? WTL_TAPE_PERF_TASK : "",
+			      is_task ? event->task : event->cpu);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct wtl_buf;
 
@@ -21,6 +22,9 @@ bool wtl_text_starts(const char *text, const char *prefix);
 
 /* For terminals and logs: printable UTF-8 as it is, everything else as \n, \t, \\ or \xNN. */
 int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len);
+
+/* The columns that a character takes on a terminal: 0, 1 or 2. Never asks the locale. */
+unsigned wtl_point_width(uint32_t point);
 
 /* Undoes wtl_text_escape. -EINVAL for a bad escape, else 0 or the buffer's error. */
 int wtl_text_unescape(struct wtl_buf *buf, const char *text, size_t len);

@@ -68,13 +68,26 @@ static void files_ask(struct wtl_io *io, struct wtl_buf *list)
 
 static void perf_ask(struct wtl_io *io)
 {
-	const struct wtl_perf_event event = {9, 2, 0};
+	const struct wtl_perf_event event = {9, 2, 0, 0};
 	int file = io->ops->perf_open(io, &event);
 	uint64_t value;
 
 	if (file < 0)
 		return;
 	io->ops->perf_read(io, file, &value);
+	io->ops->perf_close(io, file);
+}
+
+static void tasks_ask(struct wtl_io *io)
+{
+	const struct wtl_perf_event event = {0, 1, -1, 77};
+	struct wtl_perf_count count = {.count = 5};
+	int file = io->ops->perf_open(io, &event), rc;
+
+	if (file < 0)
+		return;
+	rc = io->ops->perf_count(io, file, &count);
+	check(rc <= 0 && (rc < 0 || (count.enabled_ns >= 0 && count.running_ns >= 0)));
 	io->ops->perf_close(io, file);
 }
 
@@ -101,6 +114,19 @@ static void exits_ask(struct wtl_io *io, int exits)
 	check(wtl_io_file_write(io, "/w", "1", 1) <= 0);
 }
 
+static void notes_ask(struct wtl_io *io)
+{
+	static const char *const notes[] = {"command", "idle", ""};
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+		char text[16] = "mine";
+		int rc = wtl_io_note(io, notes[i], text, sizeof(text));
+
+		check(rc == 0 || rc == 1);
+		check(memchr(text, '\0', sizeof(text)) && (rc || strcmp(text, "mine") == 0));
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct wtl_err err = {0};
@@ -120,9 +146,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	do {
 		files_ask(io, &list);
 		perf_ask(io);
+		tasks_ask(io);
 		lib_ask(io);
 		processes_ask(io);
 		exits_ask(io, exits);
+		notes_ask(io);
 		check(wtl_io_mono_ns(io) >= before);
 		before = wtl_io_mono_ns(io);
 	} while (io->ops->wait_until(io, 0) != -WTL_ETAPE_END);

@@ -168,8 +168,8 @@ static int mem_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/wattle-perf/%" PRIu32 "-%" PRIx64 "-%d", event->type,
-		 event->config, event->cpu);
+	snprintf(path, sizeof(path), "/wattle-perf/%" PRIu32 "-%" PRIx64 "-%s%d", event->type,
+		 event->config, event->task ? "task" : "", event->task ? event->task : event->cpu);
 	return mem_file_open(io, path);
 }
 
@@ -179,6 +179,18 @@ static int mem_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	ssize_t len = mem_file_read(io, file, text, sizeof(text));
 
 	return len < 0 ? (int)len : wtl_num_u64(text, (size_t)len, ret_value);
+}
+
+/* The same number for all three. */
+static int mem_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	uint64_t value;
+	int rc = mem_perf_read(io, file, &value);
+
+	if (rc == 0)
+		*ret_count = (struct wtl_perf_count){value, (int64_t)(value >> 1),
+						     (int64_t)(value >> 2)};
+	return rc;
 }
 
 static int mem_lib_open(struct wtl_io *io, const char *const names[],
@@ -346,6 +358,7 @@ static const struct wtl_io_ops memio_ops = {
 	.dir_read = mem_dir_read,
 	.perf_open = mem_perf_open,
 	.perf_read = mem_perf_read,
+	.perf_count = mem_perf_count,
 	.perf_close = mem_file_close,
 	.lib_open = mem_lib_open,
 	.lib_has = mem_lib_has,

@@ -43,6 +43,11 @@ int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	return real_of(io)->ops->perf_read(real_of(io), file, ret_value);
 }
 
+int pass_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	return real_of(io)->ops->perf_count(real_of(io), file, ret_count);
+}
+
 void pass_perf_close(struct wtl_io *io, int file)
 {
 	real_of(io)->ops->perf_close(real_of(io), file);

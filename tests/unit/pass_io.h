@@ -22,6 +22,7 @@ void pass_file_close(struct wtl_io *io, int file);
 ssize_t pass_link_read(struct wtl_io *io, const char *path, char *buf, size_t size);
 int pass_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names);
 int pass_perf_open(struct wtl_io *io, const struct wtl_perf_event *event);
+int pass_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count);
 int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value);
 void pass_perf_close(struct wtl_io *io, int file);
 int pass_lib_open(struct wtl_io *io, const char *const names[],

@@ -25,6 +25,7 @@ static int setup(void **state)
 	unit_write(fixture->dir, "/a", "1");
 	unit_write(fixture->dir, "/d/x", "");
 	unit_write(fixture->dir, "/wattle-perf/1-2-3", "4");
+	unit_write(fixture->dir, "/wattle-perf/1-2-task7", "5 6 7");
 	unit_write(fixture->dir, "/wattle-cpu/5", "6");
 	unit_write(fixture->dir, "/wattle-exits", "0708\n");
 	unit_symlink(fixture->dir, "/l", "a");
@@ -62,7 +63,7 @@ static int lib_open(struct wtl_io *io, struct wtl_err *err)
 
 static int perf_read(struct wtl_io *io)
 {
-	const struct wtl_perf_event event = {1, 2, 3};
+	const struct wtl_perf_event event = {1, 2, 3, 0};
 	uint64_t value = 0;
 	int file = io->ops->perf_open(io, &event), rc;
 
@@ -71,6 +72,19 @@ static int perf_read(struct wtl_io *io)
 	rc = io->ops->perf_read(io, file, &value);
 	io->ops->perf_close(io, file);
 	return rc < 0 ? rc : (int)value;
+}
+
+static int64_t task_count(struct wtl_io *io)
+{
+	const struct wtl_perf_event event = {1, 2, -1, 7};
+	struct wtl_perf_count count = {.count = 0};
+	int file = io->ops->perf_open(io, &event), rc;
+
+	if (file < 0)
+		return file;
+	rc = io->ops->perf_count(io, file, &count);
+	io->ops->perf_close(io, file);
+	return rc < 0 ? rc : (int64_t)count.count;
 }
 
 static int64_t cpu(struct wtl_io *io)
@@ -98,6 +112,23 @@ static ssize_t exits_read(struct wtl_io *io)
 static int out(struct wtl_io *io)
 {
 	return io->ops->out_write(io, "/dev/null", "x", 1, WTL_OUT_REPLACE);
+}
+
+/* What a database asks before it writes counts like writing. */
+static void test_out_check(void **state)
+{
+	struct wtl_io *io = faulty(*state, "write:3:ENOSPC");
+
+	assert_int_equal(wtl_io_out_check(io), 0);
+	assert_int_equal(out(io), 0);
+	assert_int_equal(wtl_io_out_check(io), -ENOSPC);
+	assert_int_equal(wtl_io_out_check(io), 0);
+	io = faulty(*state, "write:2:always");
+	assert_int_equal(wtl_io_out_check(io), 0);
+	assert_int_equal(wtl_io_out_check(io), -EIO);
+	assert_int_equal(wtl_io_out_check(io), -EIO);
+	io = faulty(*state, "read:1:always");
+	assert_int_equal(wtl_io_out_check(io), 0);
 }
 
 static void test_nth(void **state)
@@ -197,6 +228,12 @@ static void test_perf_counts_both(void **state)
 
 	assert_int_equal(perf_read(io), -EIO);
 	assert_int_equal(perf_read(io), 4);
+	assert_int_equal(task_count(io), 5);
+	io = faulty(*state, "perf:2");
+	assert_int_equal(task_count(io), -EIO);
+	io = faulty(*state, "perf:1:EACCES");
+	assert_int_equal(task_count(io), -EACCES);
+	assert_int_equal(task_count(io), 5);
 }
 
 static void test_any(void **state)
@@ -288,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_nth),	      TEST(test_each_kind),	   TEST(test_perf_counts_both),
 		TEST(test_any),	      TEST(test_exits_count_both), TEST(test_write_counts_both),
-		TEST(test_lib_calls), TEST(test_bad_specs),
+		TEST(test_lib_calls), TEST(test_bad_specs),	   TEST(test_out_check),
 	};
 
 	return cmocka_run_group_tests_name("fault", tests, NULL, NULL);

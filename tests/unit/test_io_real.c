@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -271,6 +272,104 @@ static void test_perf_files(void **state)
 	assert_true(value == UINT64_MAX);
 	io->ops->perf_close(io, file);
 	assert_int_equal(io->ops->perf_open(io, &(struct wtl_perf_event){.type = 1}), -ENOENT);
+}
+
+static void count_is(struct wtl_io *io, const char *content, int expected)
+{
+	const struct wtl_perf_event event = {.type = 0, .config = 0x1b, .cpu = 3, .task = 4711};
+	struct wtl_perf_count count = {.count = 77};
+	int file = io->ops->perf_open(io, &event), rc;
+
+	assert_true(file >= 0);
+	rc = io->ops->perf_count(io, file, &count);
+	io->ops->perf_close(io, file);
+	if (rc != expected)
+		fail_msg("\"%s\" gives %d, not %d", content, rc, expected);
+	if (rc < 0)
+		assert_int_equal(count.count, 77);
+}
+
+/* A counter of a task is a file with three numbers. */
+static void test_count_files(void **state)
+{
+	static const struct {
+		const char *content;
+		int rc;
+	} cases[] = {
+		{"18446744073709551615 9223372036854775807 5\n", 0},
+		{"1 2 3", 0},
+		{"1 2", -EINVAL},
+		{"1 2 3 4", -EINVAL},
+		{"1  2 3", -EINVAL},
+		{"1 2 9223372036854775808", -EINVAL},
+		{"1 -2 3", -EINVAL},
+		{"", -EINVAL},
+	};
+	struct fixture *fixture = *state;
+	const struct wtl_perf_event event = {.config = 0x1b, .task = 4711};
+	struct wtl_perf_count count;
+	int file;
+
+	assert_int_equal(fixture->io->ops->perf_open(fixture->io, &event), -ENOENT);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", cases[i].content);
+		count_is(fixture->io, cases[i].content, cases[i].rc);
+	}
+	unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", "70 60 50\n");
+	file = fixture->io->ops->perf_open(fixture->io, &event);
+	assert_int_equal(fixture->io->ops->perf_count(fixture->io, file, &count), 0);
+	assert_int_equal(count.count, 70);
+	assert_int_equal(count.enabled_ns, 60);
+	assert_int_equal(count.running_ns, 50);
+	unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", "!errno EIO\n");
+	assert_int_equal(fixture->io->ops->perf_count(fixture->io, file, &count), -EIO);
+	fixture->io->ops->perf_close(fixture->io, file);
+}
+
+static void *spin(void *nothing)
+{
+	struct timespec cpu;
+
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	while (cpu.tv_sec == 0 && cpu.tv_nsec < 20000000);
+	return nothing;
+}
+
+/* The kernel's own, by an event that every machine has: the CPU time of a thread, and of the one that it
+ * starts. */
+static void test_real_task(void **state)
+{
+	/* PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK */
+	const struct wtl_perf_event event = {.type = 1, .config = 1, .cpu = -1, .task = getpid()};
+	const struct wtl_perf_event nobody = {.type = 1, .config = 1, .cpu = -1, .task = 1 << 22};
+	struct wtl_perf_count before, after;
+	struct wtl_io *io;
+	pthread_t thread;
+	uint64_t value;
+	int file;
+
+	(void)state;
+	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
+	file = io->ops->perf_open(io, &event);
+	if (file < 0) {
+		print_message("SKIPPED: perf_event_open: %s\n", strerror(-file));
+		wtl_io_free(io);
+		skip();
+	}
+	assert_int_equal(io->ops->perf_open(io, &nobody), -ESRCH);
+	assert_int_equal(io->ops->perf_count(io, file, &before), 0);
+	assert_true(before.running_ns <= before.enabled_ns);
+	assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(io->ops->perf_count(io, file, &after), 0);
+	/* Nothing else is counted for so long by this thread alone, which waits. */
+	assert_true(after.running_ns - before.running_ns > 15000000);
+	assert_in_range(after.count - before.count, 15000000, 10000000000);
+	/* Not read as a counter of the machine. */
+	assert_true(io->ops->perf_read(io, file, &value) < 0);
+	io->ops->perf_close(io, file);
+	wtl_io_free(io);
 }
 
 static int thunk_getpid(void *function, const struct wtl_lib_arg args[])
@@ -568,12 +667,25 @@ static void test_devices(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_files),	  TEST(test_helpers),	  TEST(test_links_stay_inside),
-		TEST(test_link_read),	  TEST(test_dir_read),	  TEST(test_errno_files),
-		TEST(test_hostile_files), TEST(test_perf_files),  TEST(test_lib),
-		TEST(test_lib_failures),  TEST(test_lib_threads), TEST(test_clocks),
-		TEST(test_roots),	  TEST(test_replace),	  TEST(test_write_fails_whole),
-		TEST(test_append),	  TEST(test_devices),
+		TEST(test_files),
+		TEST(test_helpers),
+		TEST(test_links_stay_inside),
+		TEST(test_link_read),
+		TEST(test_dir_read),
+		TEST(test_errno_files),
+		TEST(test_hostile_files),
+		TEST(test_perf_files),
+		TEST(test_count_files),
+		cmocka_unit_test(test_real_task),
+		TEST(test_lib),
+		TEST(test_lib_failures),
+		TEST(test_lib_threads),
+		TEST(test_clocks),
+		TEST(test_roots),
+		TEST(test_replace),
+		TEST(test_write_fails_whole),
+		TEST(test_append),
+		TEST(test_devices),
 	};
 
 	return cmocka_run_group_tests_name("io_real", tests, NULL, NULL);

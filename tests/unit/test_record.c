@@ -119,6 +119,7 @@ static const struct wtl_io_ops inner_ops = {
 	.dir_read = pass_dir_read,
 	.perf_open = pass_perf_open,
 	.perf_read = pass_perf_read,
+	.perf_count = pass_perf_count,
 	.perf_close = pass_perf_close,
 	.lib_open = inner_lib_open,
 	.lib_has = inner_lib_has,
@@ -192,6 +193,15 @@ static void say_perf(struct wtl_buf *seen, struct wtl_io *io, int perf)
 	wtl_buf_printf(seen, "perf %d %llu\n", rc, (unsigned long long)value);
 }
 
+static void say_count(struct wtl_buf *seen, struct wtl_io *io, int file)
+{
+	struct wtl_perf_count count = {.count = 1};
+	int rc = io->ops->perf_count(io, file, &count);
+
+	wtl_buf_printf(seen, "count %d %llu %lld %lld\n", rc, (unsigned long long)count.count,
+		       (long long)count.enabled_ns, (long long)count.running_ns);
+}
+
 static void say_cpu(struct wtl_buf *seen, struct wtl_io *io)
 {
 	const int pids[] = {1, 20, 300, 0};
@@ -220,7 +230,7 @@ struct session {
 	struct wtl_buf *seen;
 	const char *dir; /* where to change files; NULL on replay */
 	int held;
-	int perf;
+	int perf, task;
 	int lib;
 	int exits;
 };
@@ -235,6 +245,9 @@ static void session_open(struct session *session)
 {
 	const struct wtl_perf_event event = {.type = 9, .config = 2, .cpu = 0};
 	const struct wtl_perf_event denied = {.type = 9, .config = 2, .cpu = 1};
+	const struct wtl_perf_event task = {.type = 0, .config = 1, .cpu = -1, .task = 20};
+	const struct wtl_perf_event unread = {.type = 0, .config = 1, .cpu = -1, .task = 21};
+	const struct wtl_perf_event gone = {.type = 0, .config = 1, .cpu = -1, .task = 22};
 	const char *const none[] = {"libnone.so", NULL};
 	struct wtl_io *io = session->io;
 	struct wtl_buf *seen = session->seen;
@@ -255,6 +268,10 @@ static void session_open(struct session *session)
 	session->held = wtl_io_file_open(io, "/sys/a");
 	session->perf = io->ops->perf_open(io, &event);
 	wtl_buf_printf(seen, "denied %d\n", io->ops->perf_open(io, &denied));
+	session->task = io->ops->perf_open(io, &task);
+	rc = io->ops->perf_open(io, &unread);
+	io->ops->perf_close(io, rc);
+	wtl_buf_printf(seen, "tasks %d %d\n", rc >= 0, io->ops->perf_open(io, &gone));
 	session->lib = io->ops->lib_open(io, lib_names, functions, 2, NULL);
 	wtl_buf_printf(seen, "none %d\n", io->ops->lib_open(io, none, functions, 2, NULL));
 	wtl_buf_printf(seen, "has %d %d\n", io->ops->lib_has(io, session->lib, 0),
@@ -274,6 +291,7 @@ static void session_tick(struct session *session)
 	say_slurp(session->seen, io, "/sys/comes");
 	say_slurp(session->seen, io, "/sys/denied");
 	say_perf(session->seen, io, session->perf);
+	say_count(session->seen, io, session->task);
 	say_call(session->seen, io, session->lib, 7);
 	say_call(session->seen, io, session->lib, 1);
 	say_call(session->seen, io, session->lib, 13);
@@ -284,29 +302,49 @@ static void session_tick(struct session *session)
 		       wtl_io_file_write(io, "/sys/denied", "2\"", 2));
 }
 
+/* To the nanosecond: the inner clock goes on at each look, but what is shown is the tape's. */
 static void session_times(struct session *session)
 {
 	long long mono = wtl_io_mono_ns(session->io);
 
-	/* On tape time passes only with records; here each look at the clock lets 10 ns pass. */
-	wtl_buf_printf(session->seen, "times %lld %lld %lld\n", mono / 1000000,
-		       (long long)wtl_io_boot_ns(session->io) / 1000000,
-		       (long long)wtl_io_real_ns(session->io) / 1000000);
+	wtl_buf_printf(session->seen, "times %lld %lld %lld\n", mono,
+		       (long long)wtl_io_boot_ns(session->io),
+		       (long long)wtl_io_real_ns(session->io));
+	assert_int_equal(wtl_io_mono_ns(session->io), mono);
+}
+
+/* Only the live session knows the words; a replay has them from the tape. */
+static void session_note(struct session *session, const char *name, const char *words)
+{
+	char text[32];
+	int rc;
+
+	snprintf(text, sizeof(text), "%s", session->dir ? words : "?");
+	rc = wtl_io_note(session->io, name, text, sizeof(text));
+	wtl_buf_printf(session->seen, "note %d %s %s\n", rc, name, text);
 }
 
 static void session_run(struct session *session)
 {
+	session_times(session);
 	session_open(session);
+	session_note(session, "command", "4711");
 	session_times(session);
 	session_tick(session);
+	session_note(session, "idle", "a \"b\"\n\t\\");
+	session_times(session);
+	session_note(session, "idle", "");
 	change(session, "/sys/a", "200\n");
 	change(session, "/sys/comes", "here");
 	change(session, "/wattle-cpu/20", "2200");
 	change(session, "/wattle-perf/9-2-0", "18446744073709551615\n");
+	change(session, "/wattle-perf/0-1-task20", "18446744073709551615 9223372036854775807 8\n");
 	wtl_buf_printf(session->seen, "wait %d\n",
 		       session->io->ops->wait_until(session->io, 50000000));
 	session_times(session);
+	session_note(session, "command", "4712");
 	session_tick(session);
+	session_times(session);
 	/* Read twice in a frame, with different answers. */
 	change(session, "/sys/a", "300\n");
 	change(session, "/wattle-cpu/1", "1300");
@@ -317,12 +355,14 @@ static void session_run(struct session *session)
 	change(session, "/sys/comes", "!errno ENOENT\n");
 	change(session, "/sys/limit", "!errno EBUSY\n");
 	change(session, "/wattle-cpu/20", "!errno ESRCH\n");
+	change(session, "/wattle-perf/0-1-task20", "!errno EIO\n");
 	wtl_buf_printf(session->seen, "wait %d\n",
 		       session->io->ops->wait_until(session->io, 80000000));
 	session_times(session);
 	session_tick(session);
 	wtl_io_file_close(session->io, session->held);
 	session->io->ops->perf_close(session->io, session->perf);
+	session->io->ops->perf_close(session->io, session->task);
 	wtl_io_exits_close(session->io, session->exits);
 	session->io->ops->lib_close(session->io, session->lib);
 }
@@ -340,6 +380,8 @@ static void root_make(const char *dir)
 	unit_symlink(dir, "/sys/link", "../a \"place\"");
 	unit_write(dir, "/wattle-perf/9-2-0", "42\n");
 	unit_write(dir, "/wattle-perf/9-2-1", "!errno EACCES\n");
+	unit_write(dir, "/wattle-perf/0-1-task20", "300 200 100\n");
+	unit_write(dir, "/wattle-perf/0-1-task21", "1 1 1\n");
 }
 
 static void test_records_and_replays(void **state)
@@ -377,6 +419,10 @@ static void test_records_and_replays(void **state)
 	assert_non_null(strstr(text, " O \"/none\" ENOENT\n"));
 	assert_non_null(strstr(text, " P 9 2 0 42\n"));
 	assert_non_null(strstr(text, " P 9 2 1 open EACCES\n"));
+	assert_non_null(strstr(text, " P 0 1 task=20 300 200 100\n"));
+	assert_non_null(strstr(text, " P 0 1 task=20 EIO\n"));
+	assert_non_null(strstr(text, " P 0 1 task=21 open ok\n"));
+	assert_non_null(strstr(text, " P 0 1 task=22 open ENOENT\n"));
 	assert_non_null(strstr(text, " H \"libfake.so.1\" \"fake_fill\""));
 	assert_non_null(strstr(text, " S fake_fill 7 [8:] [4:15] = 5 [010101] [1a]\n"));
 	assert_non_null(strstr(text, " S fake_fill d [8:] [4:27] = EIO\n"));
@@ -389,6 +435,8 @@ static void test_records_and_replays(void **state)
 	assert_non_null(strstr(text, " X ENOBUFS\n"));
 	assert_non_null(strstr(text, " W \"/sys/limit\" \"2\\n\" ok\n"));
 	assert_non_null(strstr(text, " W \"/sys/limit\" \"2\\n\" EBUSY\n"));
+	assert_non_null(strstr(text, " N \"command\" \"4711\"\n"));
+	assert_non_null(strstr(text, " N \"idle\" \"a \\x22b\\x22\\n\\t\\\\\"\n"));
 	assert_non_null(strstr(text, " W \"/sys/denied\" \"2\\x22\" EACCES\n"));
 	free(text);
 	free(text_again);
@@ -679,6 +727,26 @@ static void test_cpu_fails(void **state)
 	unit_rmtree(dir);
 }
 
+/* Whether a database may write is for the machine to say, and nothing for a tape. */
+static void test_out_check(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "tape");
+	struct wtl_io *io;
+
+	(void)state;
+	assert_int_equal(wtl_io_fault_new(&inner_new(dir)->pass.io, "write:2:EDQUOT", &io, NULL),
+			 0);
+	assert_int_equal(wtl_io_record_new(io, path, &io, NULL), 0);
+	assert_int_equal(wtl_io_out_check(io), 0);
+	assert_int_equal(wtl_io_out_check(io), -EDQUOT);
+	wtl_io_free(io);
+	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
+	assert_int_equal(wtl_io_out_check(io), 0);
+	wtl_io_free(io);
+	free(path);
+	unit_rmtree(dir);
+}
+
 struct reader {
 	struct wtl_io *io;
 	int file;
@@ -745,7 +813,8 @@ int main(void)
 		cmocka_unit_test(test_full_disk),	    cmocka_unit_test(test_cut_tape),
 		cmocka_unit_test(test_huge_answer),	    cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_many_processes),	    cmocka_unit_test(test_cpu_fails),
-		cmocka_unit_test(test_largest_tape),	    cmocka_unit_test(test_most_records),
+		cmocka_unit_test(test_out_check),	    cmocka_unit_test(test_largest_tape),
+		cmocka_unit_test(test_most_records),
 	};
 
 	return cmocka_run_group_tests_name("record", tests, NULL, NULL);

@@ -363,12 +363,82 @@ static void test_writes(void **state)
 	wtl_io_free(io);
 }
 
+static void note_is(struct wtl_io *io, const char *name, int rc, const char *expected)
+{
+	char text[8] = "mine";
+
+	assert_int_equal(wtl_io_note(io, name, text, sizeof(text)), rc);
+	assert_string_equal(text, rc ? expected : "mine");
+}
+
+/* Each once and in its frame; what was not asked for there is over. */
+static void test_notes(void **state)
+{
+	struct wtl_io *io =
+		replay(START "N \"a\" \"1\"\n+9 N \"a\" \"2\"\nN \"b\" \"\"\n"
+			     "N \"long\" \"12345678\"\nN \"failed\" EIO\n"
+			     "@ 2000 3000 4000\nN \"a\" \"3\"\nN \"later\" \"4\"\n"
+			     "@ 3000 4000 5000\nN \"a\" \"1234567\"\n@ 4000 5000 6000\n");
+
+	(void)state;
+	note_is(io, "a", 1, "1");
+	note_is(io, "later", 0, NULL);
+	note_is(io, "b", 1, "");
+	note_is(io, "b", 0, NULL);
+	note_is(io, "long", 0, NULL);
+	note_is(io, "failed", 0, NULL);
+	note_is(io, "none", 0, NULL);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	note_is(io, "later", 1, "4");
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	note_is(io, "a", 1, "1234567");
+	note_is(io, "a", 0, NULL);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	note_is(io, "a", 0, NULL);
+	wtl_io_free(io);
+}
+
+static void count_is(struct wtl_io *io, int file, uint64_t count, int64_t enabled, int64_t running)
+{
+	struct wtl_perf_count found;
+
+	assert_int_equal(io->ops->perf_count(io, file, &found), 0);
+	assert_true(found.count == count);
+	assert_true(found.enabled_ns == enabled && found.running_ns == running);
+}
+
+/* A counter of a task has three numbers; one of a CPU that is called alike has nothing to do with it. */
+static void test_task_counters(void **state)
+{
+	struct wtl_io *io =
+		replay(START "P 0 1 task=4711 18446744073709551615 9223372036854775807 0\n"
+			     "P 0 1 task=4711 open EMFILE\nP 0 1 4711 5\nP 0 1 task=5 open EACCES\n"
+			     "@ 2000 3000 4000\nP 0 1 task=4711 7 6 5\nP 0 1 task=4711 EIO\n");
+	const struct wtl_perf_event event = {0, 1, 99, 4711}, cpu = {0, 1, 4711, 0};
+	const struct wtl_perf_event denied = {0, 1, -1, 5}, other = {0, 1, -1, 6};
+	struct wtl_perf_count count;
+	int file = io->ops->perf_open(io, &event), machine = io->ops->perf_open(io, &cpu);
+
+	(void)state;
+	assert_true(file >= 0 && machine >= 0);
+	assert_int_equal(io->ops->perf_open(io, &denied), -EACCES);
+	assert_int_equal(io->ops->perf_open(io, &other), -ENOENT);
+	count_is(io, file, UINT64_MAX, INT64_MAX, 0);
+	assert_int_equal(io->ops->perf_open(io, &event), -EMFILE);
+	assert_int_equal(io->ops->perf_count(io, machine, &count), -EINVAL);
+	assert_int_equal(io->ops->perf_count(io, 99, &count), -EBADF);
+	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	count_is(io, file, 7, 6, 5);
+	assert_int_equal(io->ops->perf_count(io, file, &count), -EIO);
+	wtl_io_free(io);
+}
+
 static void test_bad_handles(void **state)
 {
 	struct wtl_io *io = replay(
 		START
 		"R \"/a\" \"long content\"\nR \"/a\" \"four\"\nP 1 2 3 4\nL \"/l\" \"abc\"\n");
-	const struct wtl_perf_event event = {1, 2, 3}, other = {1, 2, -1};
+	const struct wtl_perf_event event = {1, 2, 3, 0}, other = {1, 2, -1, 0};
 	uint64_t value = 0;
 	char buf[4];
 	int file;
@@ -444,6 +514,16 @@ static void test_rubbish(void **state)
 		{START "D \"/a\" \"b\" EIO\n@ 1 1 1\n", "line 4:"},
 		{START "D \"/a\" EIO \"b\"\n", "line 3: more"},
 		{START "P 1 2 3\n", "line 3:"},
+		{START "P 1 2 task=\n", "line 3:"},
+		{START "P 1 2 task=0 1 2 3\n", "line 3: a CPU or a task"},
+		{START "P 1 2 task=-4 1 2 3\n", "line 3: a CPU or a task"},
+		{START "P 1 2 task=2147483648 1 2 3\n", "line 3: a CPU or a task"},
+		{START "P 1 2 task=4 1\n", "line 3: COUNT"},
+		{START "P 1 2 task=4 1 2\n", "line 3: COUNT"},
+		{START "P 1 2 task=4 1 2 -3\n", "line 3: a time"},
+		{START "P 1 2 task=4 1 2 9223372036854775808\n", "line 3: a time"},
+		{START "P 1 2 task=4 1 2 3 4\n", "line 3: more"},
+		{START "P 1 2 3 4 5\n", "line 3: more"},
 		{START "P x 2 3 4\n", "line 3:"},
 		{START "P 4294967296 2 3 4\n", "line 3:"},
 		{START "P 1 xyz 3 4\n", "line 3:"},
@@ -505,6 +585,11 @@ static void test_rubbish(void **state)
 		{START "W \"/a\" \"1\"\n", "line 3: ok"},
 		{START "W \"/a\" \"1\" fine\n", "line 3: the name"},
 		{START "W \"/a\\x00\" \"1\" ok\n", "line 3: a name"},
+		{START "N\n", "line 3: a quoted"},
+		{START "N \"a\"\n", "line 3: a quoted"},
+		{START "N a \"1\"\n", "line 3: a quoted"},
+		{START "N \"a\" \"1\" \"2\"\n", "line 3: more"},
+		{START "N \"a\" \"\\x00\"\n", "line 3: "},
 		{START "S f = 0 [] [] [] [] [] [] [] [] []\n", "line 3: after"},
 	};
 
@@ -579,6 +664,8 @@ int main(void)
 		cmocka_unit_test(test_cpu),
 		cmocka_unit_test(test_exits),
 		cmocka_unit_test(test_writes),
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_task_counters),
 		cmocka_unit_test(test_bad_handles),
 		cmocka_unit_test(test_rubbish),
 		cmocka_unit_test(test_bounds),

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mark.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "base/text.h"
+
+static const struct {
+	const char *word;
+	int has_name;
+} verbs[] = {
+	[WTL_MARK_BEGIN] = {"begin", 1},
+	[WTL_MARK_END] = {"end", 1},
+	[WTL_MARK_STATUS] = {"status", 0},
+	[WTL_MARK_STOP] = {"stop", 0},
+};
+
+enum { N_VERBS = sizeof(verbs) / sizeof(verbs[0]) };
+
+static int find_verb(const char *text, size_t len)
+{
+	for (int i = 0; i < N_VERBS; i++)
+		if (strlen(verbs[i].word) == len && memcmp(verbs[i].word, text, len) == 0)
+			return i;
+	return -EINVAL;
+}
+
+/* What is kept of a name must be told from what is kept of others: it is not cut. */
+static int take_name(char name[WTL_MARK_NAME_SIZE], const char *text, size_t len)
+{
+	if (len >= WTL_MARK_NAME_SIZE)
+		return -ENAMETOOLONG;
+	wtl_text_clean(name, WTL_MARK_NAME_SIZE, text, len);
+	return name[0] ? 0 : -ENOENT;
+}
+
+int wtl_mark_parse(const char *text, size_t len, struct wtl_mark_message *ret_mark)
+{
+	const char *space = memchr(text, ' ', len);
+	size_t word = space ? (size_t)(space - text) : len;
+	struct wtl_mark_message mark = {.name = ""};
+	int verb = find_verb(text, word), rc;
+
+	if (verb < 0)
+		return verb;
+	mark.verb = (enum wtl_mark_verb)verb;
+	if (verbs[verb].has_name) {
+		rc = space ? take_name(mark.name, space + 1, len - word - 1) : -ENOENT;
+		if (rc < 0)
+			return rc;
+	} else if (space) {
+		return -EINVAL;
+	}
+	*ret_mark = mark;
+	return 0;
+}
+
+int wtl_mark_print(char text[WTL_MARK_MESSAGE_MAX], enum wtl_mark_verb verb, const char *name)
+{
+	char clean[WTL_MARK_NAME_SIZE];
+	int rc;
+
+	if (!verbs[verb].has_name) {
+		snprintf(text, WTL_MARK_MESSAGE_MAX, "%s", verbs[verb].word);
+		return 0;
+	}
+	rc = name ? take_name(clean, name, strlen(name)) : -ENOENT;
+	if (rc == 0)
+		snprintf(text, WTL_MARK_MESSAGE_MAX, "%s %s", verbs[verb].word, clean);
+	return rc;
+}
+
+const char *wtl_mark_strerror(int error)
+{
+	switch (error < 0 ? -error : error) {
+	case ENAMETOOLONG:
+		return "a window's name has at most 63 bytes";
+	case ENOENT:
+		return "a window needs a name";
+	case EINVAL:
+		return "this is no message that a recording understands";
+	default:
+		return wtl_err_text(error);
+	}
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int wtl_mark_connect(const char *path, int timeout_ms)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	const struct timespec pause = {.tv_nsec = 1000000};
+	int64_t end_ms = now_ms() + timeout_ms;
+	int fd, error = 0;
+
+	if (!path[0])
+		return -ENOENT;
+	if (strlen(path) >= sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	wtl_text_copy(address.sun_path, sizeof(address.sun_path), path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return -errno;
+	/* EAGAIN: as many wait as may. */
+	while (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0) {
+		error = errno;
+		if (error != EINTR && (error != EAGAIN || now_ms() >= end_ms)) {
+			close(fd);
+			return error == EAGAIN ? -ETIMEDOUT : -error;
+		}
+		nanosleep(&pause, NULL);
+	}
+	return fd;
+}
+
+/* Until the descriptor can be read or written: 0 or -ETIMEDOUT. */
+static int wait_for(int fd, short events, int64_t end_ms)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = events};
+	int n;
+
+	do {
+		int64_t left_ms = end_ms < 0 ? -1 : end_ms - now_ms();
+
+		if (end_ms >= 0 && left_ms < 0)
+			left_ms = 0;
+		n = poll(&poll_fd, 1, (int)(left_ms > INT_MAX ? INT_MAX : left_ms));
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n > 0 ? 0 : -ETIMEDOUT;
+}
+
+int wtl_mark_ask(int fd, const char *message, char *answer, size_t size, int timeout_ms)
+{
+	int64_t end_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+	ssize_t n;
+	int rc = wait_for(fd, POLLOUT, end_ms);
+
+	if (rc < 0)
+		return rc;
+	if (send(fd, message, strlen(message), MSG_NOSIGNAL) < 0)
+		return errno == EPIPE ? -ECONNRESET : -errno;
+	rc = wait_for(fd, POLLIN, end_ms);
+	if (rc < 0)
+		return rc;
+	n = recv(fd, answer, size - 1, 0);
+	if (n < 0)
+		return -errno;
+	if (n == 0)
+		return -ECONNRESET;
+	answer[n] = '\0';
+	return (int)n;
+}
+
+int wtl_mark_read_answer(const char *answer, const char **ret_text)
+{
+	const char *colon = strchr(answer, ':');
+	uint64_t code;
+
+	if (strncmp(answer, "ok", 2) == 0 && (answer[2] == '\0' || answer[2] == '\n')) {
+		*ret_text = answer + 2 + (answer[2] == '\n');
+		return 0;
+	}
+	if (strncmp(answer, "error ", 6) != 0 || !colon ||
+	    wtl_num_u64(answer + 6, (size_t)(colon - answer) - 6, &code) < 0 || code == 0 ||
+	    code > 65535)
+		return -EPROTO;
+	*ret_text = colon + 1 + (colon[1] == ' ');
+	return -(int)code;
+}

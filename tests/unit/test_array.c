@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/array.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "unit.h"
+
+static void test_grows(void **state)
+{
+	int *numbers = NULL;
+	size_t room = 0, moves = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 100000; i++) {
+		size_t before = room;
+
+		assert_return_code(wtl_array_reserve(&numbers, &room, i + 1, sizeof(*numbers)), 0);
+		assert_true(room > i);
+		assert_true(room <= i + 1 + (i + 1) / 8);
+		moves += room != before;
+		numbers[i] = (int)i;
+	}
+	/* Not one move an element, but one an eighth. */
+	assert_in_range(moves, 50, 150);
+	for (size_t i = 0; i < 100000; i++)
+		assert_int_equal(numbers[i], i);
+	free(numbers);
+}
+
+static void test_enough(void **state)
+{
+	char *bytes = NULL, *before;
+	size_t room = 0;
+
+	(void)state;
+	assert_return_code(wtl_array_reserve(&bytes, &room, 0, 1), 0);
+	assert_null(bytes);
+	assert_return_code(wtl_array_reserve(&bytes, &room, 80, 1), 0);
+	assert_int_equal(room, 90);
+	before = bytes;
+	assert_return_code(wtl_array_reserve(&bytes, &room, 90, 1), 0);
+	assert_ptr_equal(bytes, before);
+	assert_int_equal(room, 90);
+	free(bytes);
+}
+
+/* What there is stays as it is. */
+static void test_too_much(void **state)
+{
+	uint64_t *numbers = NULL;
+	size_t room = 0;
+
+	(void)state;
+	assert_return_code(wtl_array_reserve(&numbers, &room, 1, sizeof(*numbers)), 0);
+	numbers[0] = 7;
+	assert_int_equal(wtl_array_reserve(&numbers, &room, SIZE_MAX, sizeof(*numbers)), -ENOMEM);
+	assert_int_equal(wtl_array_reserve(&numbers, &room, SIZE_MAX / 8, sizeof(*numbers)),
+			 -ENOMEM);
+	assert_int_equal(room, 1);
+	assert_int_equal(numbers[0], 7);
+	free(numbers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grows),
+		cmocka_unit_test(test_enough),
+		cmocka_unit_test(test_too_much),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
