@@ -283,6 +283,8 @@ bool wtl_account_feed(struct wtl_account *account, const struct wtl_reading *rea
 
 	account->status = reading->status;
 	account->error = reading->error;
+	account->reason = reading->reason;
+	account->remedy = reading->remedy;
 	if (reading->status == WATTLE_STATUS_ASLEEP)
 		account->has_slept = true;
 	if (reading->status != WATTLE_STATUS_OK || reading->t_mono_ns <= account->last_ok.t_mono_ns)

@@ -29,7 +29,8 @@ struct wtl_account {
 	enum wattle_status status;  /* of the newest reading, good or not; FAILED for a good one
 				      whose value cannot be */
 	int error;
-	uint32_t samples; /* good readings with a time of their own */
+	const char *reason, *remedy; /* that reading's */
+	uint32_t samples;	     /* good readings with a time of their own */
 
 	/* A counter that no longer counts. */
 	int64_t still_ns;     /* since when it shows its present value, the time asleep left out */

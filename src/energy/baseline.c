@@ -8,13 +8,14 @@
 /*
  * A histogram of power, each stretch weighted by its time. From 2^9 µW (so that 1 mW is well inside)
  * every octave has 128 bins of equal width: 0.4 to 0.8 % of the power. A bin keeps energy and time,
- * so that its power is the mean of what fell into it.
+ * so that its power is the mean of what fell into it. An octave takes memory when something falls
+ * into it: idle power is in one or two of the 28.
  */
 enum {
 	FIRST_OCTAVE = 9,
 	OCTAVES = 28, /* up to 2^37 µW = 137 kW */
 	BINS_BITS = 7,
-	BINS = OCTAVES << BINS_BITS,
+	BINS = 1 << BINS_BITS, /* of one octave */
 };
 
 #define INTERVAL_MIN_NS (20 * WTL_NS_PER_MS) /* less is all edges: counters update every ms */
@@ -30,6 +31,8 @@ enum {
 /* In percent of the time. */
 enum { IDLE_QUANTILE = 10, MIDDLE_QUANTILE = 50 };
 
+enum { MODEL_UNCERTAINTY = 2 }; /* a model's idle power is known to one part in so many */
+
 struct amount {
 	uint64_t energy_uj;
 	int64_t duration_ns;
@@ -37,10 +40,13 @@ struct amount {
 
 struct wtl_baseline_learner {
 	uint32_t use_max_ppm;
+	bool is_modelled;
+	uint64_t model_uw;
+	struct wtl_baseline fixed; /* is_known: it is what it is */
 	int64_t t_utc_ns;
-	int64_t entered_ns;    /* the time of all bins */
-	struct amount stretch; /* idle intervals that are not a stretch yet */
-	struct amount bins[BINS];
+	int64_t entered_ns;		 /* the time of all bins */
+	struct amount stretch;		 /* idle intervals that are not a stretch yet */
+	struct amount *octaves[OCTAVES]; /* BINS each; NULL: nothing fell into it */
 };
 
 struct wtl_baseline_learner *wtl_baseline_learner_new(void)
@@ -54,6 +60,10 @@ struct wtl_baseline_learner *wtl_baseline_learner_new(void)
 
 void wtl_baseline_learner_free(struct wtl_baseline_learner *learner)
 {
+	if (!learner)
+		return;
+	for (size_t i = 0; i < OCTAVES; i++)
+		free(learner->octaves[i]);
 	free(learner);
 }
 
@@ -69,6 +79,7 @@ void wtl_baseline_learner_limit(struct wtl_baseline_learner *learner, uint32_t u
 	learner->use_max_ppm = use_max_ppm;
 }
 
+/* Counted through all octaves. */
 static unsigned bin_of(uint64_t power_uw)
 {
 	unsigned octave;
@@ -77,21 +88,23 @@ static unsigned bin_of(uint64_t power_uw)
 		return 0;
 	octave = 63U - (unsigned)__builtin_clzll(power_uw);
 	return ((octave - FIRST_OCTAVE) << BINS_BITS) +
-	       (unsigned)(power_uw >> (octave - BINS_BITS) & ((1U << BINS_BITS) - 1));
+	       (unsigned)(power_uw >> (octave - BINS_BITS) & (BINS - 1));
 }
 
 /* Bins that have all but faded go, as their energy is no longer exact enough for a mean. */
 static void halve(struct wtl_baseline_learner *learner)
 {
 	learner->entered_ns = 0;
-	for (size_t i = 0; i < BINS; i++) {
-		struct amount *bin = &learner->bins[i];
+	for (size_t i = 0; i < OCTAVES; i++) {
+		for (size_t k = 0; learner->octaves[i] && k < BINS; k++) {
+			struct amount *bin = &learner->octaves[i][k];
 
-		bin->energy_uj /= 2;
-		bin->duration_ns /= 2;
-		if (bin->duration_ns < WTL_NS_PER_MS)
-			*bin = (struct amount){0};
-		learner->entered_ns += bin->duration_ns;
+			bin->energy_uj /= 2;
+			bin->duration_ns /= 2;
+			if (bin->duration_ns < WTL_NS_PER_MS)
+				*bin = (struct amount){0};
+			learner->entered_ns += bin->duration_ns;
+		}
 	}
 }
 
@@ -107,8 +120,15 @@ static uint64_t bounded(uint64_t power_uw)
 
 static void enter(struct wtl_baseline_learner *learner, uint64_t power_uw, int64_t duration_ns)
 {
-	struct amount *bin = &learner->bins[bin_of(power_uw)];
+	unsigned number = bin_of(power_uw);
+	struct amount **octave = &learner->octaves[number >> BINS_BITS];
+	struct amount *bin;
 
+	if (!*octave)
+		*octave = calloc(BINS, sizeof(**octave));
+	if (!*octave)
+		return;
+	bin = &(*octave)[number & (BINS - 1)];
 	bin->energy_uj += wtl_energy_uj(power_uw, duration_ns);
 	bin->duration_ns += duration_ns;
 	learner->entered_ns += duration_ns;
@@ -122,7 +142,7 @@ void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 	uint64_t idle_uw, middle_uw;
 	int64_t seen_ns;
 
-	if (!known->is_known)
+	if (!known->is_known || learner->is_modelled)
 		return;
 	seen_ns = known->seen_ns < START_MAX_NS ? known->seen_ns : START_MAX_NS;
 	seen_ns = seen_ns > KNOWN_NS ? seen_ns : KNOWN_NS;
@@ -139,13 +159,25 @@ void wtl_baseline_learner_start(struct wtl_baseline_learner *learner,
 		learner->t_utc_ns = known->t_utc_ns;
 }
 
+void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t idle_uw)
+{
+	learner->is_modelled = true;
+	learner->model_uw = idle_uw;
+}
+
+void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,
+			      const struct wtl_baseline *known)
+{
+	learner->fixed = *known;
+}
+
 void wtl_baseline_learner_add(struct wtl_baseline_learner *learner, uint64_t energy_uj,
 			      int64_t duration_ns, uint32_t use_ppm, int64_t t_utc_ns)
 {
 	struct amount *stretch = &learner->stretch;
 	uint64_t power_uw;
 
-	if (duration_ns < INTERVAL_MIN_NS || use_ppm > learner->use_max_ppm)
+	if (learner->is_modelled || duration_ns < INTERVAL_MIN_NS || use_ppm > learner->use_max_ppm)
 		return;
 	power_uw = bounded(wtl_power_uw(energy_uj, duration_ns));
 	if (duration_ns > INTERVAL_MAX_NS)
@@ -165,12 +197,14 @@ static uint64_t quantile_uw(const struct wtl_baseline_learner *learner, int perc
 	int64_t below_ns = learner->entered_ns / 100 * percent;
 	int64_t seen_ns = 0;
 
-	for (size_t i = 0; i < BINS; i++) {
-		const struct amount *bin = &learner->bins[i];
+	for (size_t i = 0; i < OCTAVES; i++) {
+		for (size_t k = 0; learner->octaves[i] && k < BINS; k++) {
+			const struct amount *bin = &learner->octaves[i][k];
 
-		seen_ns += bin->duration_ns;
-		if (bin->duration_ns > 0 && seen_ns >= below_ns)
-			return wtl_power_uw(bin->energy_uj, bin->duration_ns);
+			seen_ns += bin->duration_ns;
+			if (bin->duration_ns > 0 && seen_ns >= below_ns)
+				return wtl_power_uw(bin->energy_uj, bin->duration_ns);
+		}
 	}
 	return 0;
 }
@@ -182,6 +216,19 @@ void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 						learner->entered_ns + learner->stretch.duration_ns};
 	uint64_t spread_uw, least_uw;
 
+	if (learner->fixed.is_known) {
+		*ret_baseline = learner->fixed;
+		return;
+	}
+	if (learner->is_modelled) {
+		*ret_baseline = (struct wtl_baseline){
+			.is_known = true,
+			.is_modelled = true,
+			.idle_uw = learner->model_uw,
+			.uncertainty_uw = learner->model_uw / MODEL_UNCERTAINTY,
+		};
+		return;
+	}
 	/* What is not a stretch yet is less than 1 s, so the rest can answer. */
 	if (baseline.seen_ns >= KNOWN_NS) {
 		baseline.is_known = true;

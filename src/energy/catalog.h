@@ -41,6 +41,7 @@ struct wtl_channel {
 	uint32_t
 		gain_ppm; /* standard uncertainty of the sensor's gain (facts/carbon-and-ml.md 5.5) */
 	uint32_t offset_uw; /* standard uncertainty of its zero, as power */
+	uint64_t idle_uw;   /* of a model: what it gives at no use; 0: it does not say */
 	const struct wtl_sensor_class
 		*class; /* for power: how the sensor averages; NULL: unknown */
 	/* Set by the registry. */

@@ -41,8 +41,9 @@ struct wtl_consumer {
 	char command[256]; /* arguments, or "" */
 	const struct wtl_group *group; /* NULL: not known */
 	int64_t cpu_ns;		       /* CPU time within the attribution */
-	uint32_t cpu_ppm;	       /* of one CPU, over the last interval */
-	uint32_t n_threads;	       /* 0: not known */
+	int64_t counted_ns; /* of cpu_ns, weighed by what the hardware counted in it (--weight) */
+	uint32_t cpu_ppm;   /* of one CPU, over the last interval */
+	uint32_t n_threads; /* 0: not known */
 	/* Memory, bytes; UINT64_MAX: not known. */
 	uint64_t rss_bytes, pss_bytes, uss_bytes;
 	uint64_t gpu_memory_bytes;

@@ -188,6 +188,7 @@ struct wtl_gpu {
 	enum wattle_status processes_status;
 	struct wtl_gpu_mig *migs; /* of whoever filled the struct */
 	size_t n_migs;
+	bool lacks_migs; /* it has instances, and there was no memory to list them */
 };
 
 #endif

@@ -18,6 +18,9 @@ struct wtl_reading {
 	bool anew; /* a counter that started from 0 since the last good reading: no difference to it */
 	enum wattle_status status;
 	int error; /* negative errno or -WTL_E…, with a status that is not OK */
+	/* Then also why, in full words, and what to do about it: static, or NULL where the error says
+	 * all that is known. */
+	const char *reason, *remedy;
 };
 
 /* The status that a negative errno stands for; 0 is OK. */

@@ -65,6 +65,9 @@ void wtl_drm_scan_free(struct wtl_drm_scan *scan);	  /* NULL is fine */
 const struct wtl_drm_use *wtl_drm_scan_read(struct wtl_drm_scan *scan, int64_t now_ns,
 					    size_t *ret_n);
 
+/* There was no room for all that uses the GPUs: what was read is not all of it. */
+bool wtl_drm_scan_is_cut(const struct wtl_drm_scan *scan);
+
 /* How many processes would not let themselves be looked at. */
 size_t wtl_drm_scan_hidden(const struct wtl_drm_scan *scan);
 

@@ -36,6 +36,8 @@ struct wtl_drm_scan {
 	size_t n_uses, uses_room;
 	int64_t look_ns;
 	size_t hidden;
+	bool is_cut;	   /* the newest look had no room for all clients */
+	bool has_lost_use; /* there was none for all uses of them */
 	struct wtl_buf processes, descriptors;
 };
 
@@ -101,14 +103,18 @@ static struct client *find_fd(struct wtl_drm_scan *scan, int pid, unsigned fd)
 static void add(struct wtl_drm_scan *scan, int pid, unsigned fd, const struct wtl_drm_fdinfo *info,
 		int64_t now_ns)
 {
-	if (scan->n == WTL_DRM_CLIENTS_MAX)
+	if (scan->n == WTL_DRM_CLIENTS_MAX) {
+		scan->is_cut = true;
 		return;
+	}
 	if (scan->n == scan->room) {
 		size_t room = scan->room ? scan->room * 2 : CLIENTS_FIRST;
 		void *grown = realloc(scan->clients, room * sizeof(scan->clients[0]));
 
-		if (!grown)
+		if (!grown) {
+			scan->is_cut = true;
 			return;
+		}
 		scan->clients = grown;
 		scan->room = room;
 	}
@@ -150,6 +156,7 @@ static void look_at_process(struct wtl_drm_scan *scan, int pid, int64_t now_ns)
 	wtl_buf_clear(&scan->descriptors);
 	n = wtl_io_dir_read(scan->io, path, &scan->descriptors);
 	scan->hidden += n == -EACCES || n == -EPERM;
+	scan->is_cut |= n == -ENOMEM;
 	name = wtl_buf_str(&scan->descriptors);
 	for (int i = 0; i < n; i++, name += strlen(name) + 1)
 		look_at_fd(scan, pid, name, now_ns);
@@ -164,8 +171,10 @@ static void look(struct wtl_drm_scan *scan, int64_t now_ns)
 	for (size_t i = 0; i < scan->n; i++)
 		scan->clients[i].is_seen = false;
 	scan->hidden = 0;
+	scan->is_cut = false;
 	wtl_buf_clear(&scan->processes);
 	n = wtl_io_dir_read(scan->io, "/proc", &scan->processes);
+	scan->is_cut |= n == -ENOMEM;
 	name = wtl_buf_str(&scan->processes);
 	for (int i = 0; i < n; i++, name += strlen(name) + 1) {
 		uint64_t pid;
@@ -192,8 +201,10 @@ static struct wtl_drm_use *use_of(struct wtl_drm_scan *scan, const struct client
 		size_t room = scan->uses_room ? scan->uses_room * 2 : CLIENTS_FIRST;
 		void *grown = realloc(scan->uses, room * sizeof(scan->uses[0]));
 
-		if (!grown)
+		if (!grown) {
+			scan->has_lost_use = true;
 			return NULL;
+		}
 		scan->uses = grown;
 		scan->uses_room = room;
 	}
@@ -240,6 +251,7 @@ const struct wtl_drm_use *wtl_drm_scan_read(struct wtl_drm_scan *scan, int64_t n
 	size_t kept = 0;
 
 	scan->n_uses = 0;
+	scan->has_lost_use = false;
 	if (now_ns >= scan->look_ns) {
 		look(scan, now_ns);
 		scan->look_ns = now_ns + LOOK_NS;
@@ -252,6 +264,11 @@ const struct wtl_drm_use *wtl_drm_scan_read(struct wtl_drm_scan *scan, int64_t n
 	scan->n = kept;
 	*ret_n = scan->n_uses;
 	return scan->uses;
+}
+
+bool wtl_drm_scan_is_cut(const struct wtl_drm_scan *scan)
+{
+	return scan->is_cut || scan->has_lost_use;
 }
 
 size_t wtl_drm_scan_hidden(const struct wtl_drm_scan *scan)

@@ -26,6 +26,26 @@ int wtl_nvml_lib_load(struct wtl_nvml_lib *lib, const char *path, struct wtl_err
 	return 0;
 }
 
+/* Not there at all; with a path that was named, that is the caller's to know. */
+static bool is_not_installed(int rc, const char *path)
+{
+	return !path && (rc == -WTL_EABSENT || rc == -ENOENT);
+}
+
+const char *wtl_nvml_load_reason(int rc, const char *path)
+{
+	return is_not_installed(rc, path) ? "libnvidia-ml.so.1 is not installed"
+					  : "the NVML library cannot be loaded";
+}
+
+const char *wtl_nvml_load_remedy(int rc, const char *path)
+{
+	if (is_not_installed(rc, path))
+		return "install NVIDIA's driver with its libraries (Debian: apt install "
+		       "nvidia-driver); a container needs --gpus all";
+	return path ? "check the path of the NVML library" : "";
+}
+
 int wtl_nvml_lib_start(struct wtl_nvml_lib *lib)
 {
 	struct wtl_lib_arg args[] = {

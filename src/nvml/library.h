@@ -32,6 +32,10 @@ void wtl_nvml_lib_init(struct wtl_nvml_lib *lib, struct wtl_io *io);
 /* path NULL: by the loader's rules. 0, or a negative errno with err. */
 int wtl_nvml_lib_load(struct wtl_nvml_lib *lib, const char *path, struct wtl_err *err);
 
+/* Why that failed, and what to do about it, in full words; static. */
+const char *wtl_nvml_load_reason(int rc, const char *path);
+const char *wtl_nvml_load_remedy(int rc, const char *path);
+
 /* nvmlInit, and the driver's version. Its answer, as wtl_nvml_call(). */
 int wtl_nvml_lib_start(struct wtl_nvml_lib *lib);
 void wtl_nvml_lib_stop(struct wtl_nvml_lib *lib);  /* if it is up */

@@ -34,13 +34,21 @@ static uint64_t read_hex(struct wtl_io *io, const char *id, const char *name)
 	return value;
 }
 
+bool wtl_pci_is_suspended(struct wtl_io *io, const char *device_dir)
+{
+	char path[256], state[32];
+	int len = snprintf(path, sizeof(path), "%s/power/runtime_status", device_dir);
+
+	return len < (int)sizeof(path) && wtl_io_read_line(io, path, state, sizeof(state)) == 0 &&
+	       (strcmp(state, "suspended") == 0 || strcmp(state, "suspending") == 0);
+}
+
 bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id)
 {
-	char path[128], text[32];
+	char path[128];
 
-	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s/power/runtime_status", id);
-	return wtl_io_read_line(io, path, text, sizeof(text)) == 0 &&
-	       (strcmp(text, "suspended") == 0 || strcmp(text, "suspending") == 0);
+	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s", id);
+	return wtl_pci_is_suspended(io, path);
 }
 
 static void look_at(struct wtl_io *io, struct wtl_nvml_pci_gpu *gpu, const char *id)

@@ -28,7 +28,10 @@ struct wtl_nvml_pci_gpu {
 int wtl_nvml_pci_gpus(struct wtl_io *io, struct wtl_nvml_pci_gpu gpus[], size_t max,
 		      bool *ret_known);
 
-/* Does it sleep now? */
+/* Is a device on the bus (its directory under /sys) suspended? Reading this does not wake it. */
+bool wtl_pci_is_suspended(struct wtl_io *io, const char *device_dir);
+
+/* The same of a GPU, by its address. */
 bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id);
 
 /* Another driver than NVIDIA's holds it: NVML cannot say anything about it. */

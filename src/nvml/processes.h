@@ -50,10 +50,10 @@ struct wtl_nvml_process_use {
  * the last answer.
  */
 struct wtl_nvml_use_list {
-	struct wtl_nvml_process_use *at; /* the new ones of the last read */
+	struct wtl_nvml_process_use *at; /* the new ones of the last read; room for `room` */
 	size_t n;
 	struct wtl_nvml_process_use *before; /* the newest of each process so far, bounded */
-	size_t n_before;
+	size_t n_before, room_before;
 	uint64_t asked_us; /* of the last question: last_seen */
 	void *raw;
 	uint32_t room; /* samples that are asked for at once */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "nvml/processes.h"
 
 enum {
@@ -16,19 +17,23 @@ enum {
  * over nobody knows how long. */
 #define STALE_US UINT64_C(2000000)
 
-static int ensure(struct wtl_nvml_use_list *list)
+/* For that many samples, in place of what there is. */
+static int make_room(struct wtl_nvml_use_list *list, uint32_t room)
 {
-	size_t raw = ROOM_MAX * sizeof(struct wtl_nvml_use);
+	void *raw = malloc(room * sizeof(struct wtl_nvml_use));
+	void *at = malloc(room * sizeof(list->at[0]));
 
-	if (!list->room)
-		list->room = ROOM_FIRST;
-	if (!list->raw)
-		list->raw = malloc(raw);
-	if (!list->at)
-		list->at = calloc(ROOM_MAX, sizeof(list->at[0]));
-	if (!list->before)
-		list->before = calloc(ROOM_MAX, sizeof(list->before[0]));
-	return list->raw && list->at && list->before ? 0 : -ENOMEM;
+	if (!raw || !at) {
+		free(raw);
+		free(at);
+		return -ENOMEM;
+	}
+	free(list->raw);
+	free(list->at);
+	list->raw = raw;
+	list->at = at;
+	list->room = room;
+	return 0;
 }
 
 /* The newer function: all engines. The entries go from the front of raw to the front of at. */
@@ -87,7 +92,7 @@ static int ask(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib, uint64_
 {
 	int code;
 
-	memset(list->raw, 0, ROOM_MAX * sizeof(struct wtl_nvml_use));
+	memset(list->raw, 0, list->room * sizeof(struct wtl_nvml_use));
 	code = ask_uses(list, lib, handle);
 	if (code == WTL_NVML_FUNCTION_NOT_FOUND || code == WTL_NVML_ARGUMENT_VERSION)
 		code = ask_samples(list, lib, handle);
@@ -114,7 +119,9 @@ static bool is_new(struct wtl_nvml_use_list *list, const struct wtl_nvml_process
 	}
 	if (use->t_us <= list->asked_us)
 		return false;
-	if (list->n_before < ROOM_MAX)
+	if (list->n_before < ROOM_MAX &&
+	    wtl_array_reserve(&list->before, &list->room_before, list->n_before + 1,
+			      sizeof(list->before[0])) == 0)
 		list->before[list->n_before++] = *use;
 	return true;
 }
@@ -164,11 +171,12 @@ int wtl_nvml_use_list_read(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *
 	int code;
 
 	list->n = 0;
-	if (ensure(list) < 0)
+	if (!list->room && make_room(list, ROOM_FIRST) < 0)
 		return -ENOMEM;
 	code = ask(list, lib, handle);
 	if (code == WTL_NVML_INSUFFICIENT_SIZE && list->room < ROOM_MAX) {
-		list->room = ROOM_MAX;
+		if (make_room(list, ROOM_MAX) < 0)
+			return -ENOMEM;
 		code = ask(list, lib, handle);
 	}
 	if (code == WTL_NVML_NOT_FOUND) /* nobody did anything */

@@ -77,6 +77,7 @@ void wtl_gpu_fail(struct wtl_gpu *gpu, enum wattle_status status, int code, cons
 	gpu->processes_status = status;
 	gpu->migs = NULL;
 	gpu->n_migs = 0;
+	gpu->lacks_migs = false;
 }
 
 void wtl_gpu_recover(struct wtl_gpu *gpu)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -347,20 +348,21 @@ static void hold_uses(struct wtl_gpu_nvml_gpu *own, int64_t now_ns)
 		if (!is_anew && now_ns - own->held[i].t_ns <= USE_STAYS_NS)
 			own->held[kept++] = own->held[i];
 	}
-	for (size_t i = 0; i < own->uses.n && kept < WTL_NVML_USES_MAX; i++)
-		own->held[kept++] = (struct wtl_gpu_nvml_use){own->uses.at[i], now_ns};
+	own->has_lost_use = false;
+	for (size_t i = 0; i < own->uses.n; i++)
+		if (kept < WTL_NVML_USES_MAX &&
+		    wtl_array_reserve(&own->held, &own->room_held, kept + 1,
+				      sizeof(own->held[0])) == 0)
+			own->held[kept++] = (struct wtl_gpu_nvml_use){own->uses.at[i], now_ns};
+		else
+			own->has_lost_use = true;
 	own->n_held = kept;
 }
 
 static int read_uses(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own)
 {
-	int code;
+	int code = wtl_nvml_use_list_read(&own->uses, &nvml->lib, own->handle);
 
-	if (!own->held)
-		own->held = calloc(WTL_NVML_USES_MAX, sizeof(own->held[0]));
-	if (!own->held)
-		return -ENOMEM;
-	code = wtl_nvml_use_list_read(&own->uses, &nvml->lib, own->handle);
 	hold_uses(own, wtl_io_mono_ns(nvml->io));
 	return code;
 }
@@ -368,7 +370,8 @@ static int read_uses(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own)
 static void add_use(const struct wtl_gpu_nvml_gpu *own, bool all_idle,
 		    struct wtl_gpu_process *process)
 {
-	process->has_use = all_idle;
+	/* Who is not among the uses did nothing, unless there was no room for all of them. */
+	process->has_use = all_idle && !own->has_lost_use;
 	for (size_t i = 0; i < own->n_held; i++) {
 		const struct wtl_nvml_process_use *use = &own->held[i].use;
 
@@ -391,7 +394,7 @@ static int read_processes(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *o
 
 	gpu->processes = own->processes.at;
 	gpu->n_processes = own->processes.n;
-	gpu->processes_status = wtl_nvml_status(code);
+	gpu->processes_status = wtl_gpu_nvml_part_status(code);
 	if (wtl_gpu_nvml_is_gone(code))
 		return code;
 	if (what & WTL_GPU_READ_USE)
@@ -439,8 +442,8 @@ static int read_awake(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, 
 
 	if (what & WTL_GPU_READ_NUMBERS) {
 		code = wtl_gpu_nvml_read_numbers(nvml, own, gpu);
-		if (code == WTL_NVML_OK && wtl_gpu_nvml_read_migs(nvml, own, gpu) < 0)
-			gpu->n_migs = 0;
+		if (code == WTL_NVML_OK)
+			wtl_gpu_nvml_read_migs(nvml, own, gpu);
 		read_bus(nvml, own, gpu);
 	}
 	if (code == WTL_NVML_OK && (what & WTL_GPU_READ_PCIE))

@@ -39,8 +39,9 @@ struct wtl_gpu_nvml_gpu {
 
 	struct wtl_nvml_process_list processes;
 	struct wtl_nvml_use_list uses;
-	struct wtl_gpu_nvml_use *held; /* WTL_NVML_USES_MAX */
-	size_t n_held;
+	struct wtl_gpu_nvml_use *held;
+	size_t n_held, room_held;
+	bool has_lost_use; /* there was no room to hold all of them */
 	struct wtl_gpu_mig *migs;
 	size_t n_migs;
 };
@@ -66,9 +67,9 @@ void wtl_gpu_nvml_versions(struct wtl_gpus_nvml *nvml);
 void wtl_gpu_nvml_identify(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			   struct wtl_gpu *gpu);
 
-/* The MIG devices, if any. 0 or -ENOMEM. */
-int wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
-			   struct wtl_gpu *gpu);
+/* The MIG devices, if any. */
+void wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			    struct wtl_gpu *gpu);
 
 /* ---- gpu_nvml_read.c ---- */
 
@@ -81,5 +82,8 @@ int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *
 
 /* Does this code mean that the GPU or the driver is gone, for every further call? */
 bool wtl_gpu_nvml_is_gone(int code);
+
+/* The status of a number or list that could not be had, of a GPU that is there. */
+enum wattle_status wtl_gpu_nvml_part_status(int code);
 
 #endif

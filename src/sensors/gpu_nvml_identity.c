@@ -168,19 +168,22 @@ static void read_mig(struct wtl_nvml_lib *lib, uint64_t handle, struct wtl_gpu_m
 	}
 }
 
-int wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
-			   struct wtl_gpu *gpu)
+void wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			    struct wtl_gpu *gpu)
 {
 	const struct wtl_gpu_value *mode = &gpu->numbers[WTL_GPU_MIG_MODE];
 	uint32_t max = 0;
 
 	own->n_migs = 0;
+	gpu->lacks_migs = false;
 	if (mode->status == WATTLE_STATUS_OK && mode->value == 1)
 		call_u32(&nvml->lib, WTL_NVML_MIG_COUNT_MAX, own->handle, &max);
 	if (max && !own->migs)
 		own->migs = calloc(MIGS_MAX, sizeof(own->migs[0]));
-	if (max && !own->migs)
-		return -ENOMEM;
+	if (max && !own->migs) {
+		gpu->lacks_migs = true;
+		max = 0;
+	}
 	for (uint32_t i = 0; i < max && i < MIGS_MAX; i++) {
 		uint64_t handle = 0;
 		struct wtl_lib_arg args[] = {
@@ -197,5 +200,4 @@ int wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *
 	}
 	gpu->migs = own->n_migs ? own->migs : NULL;
 	gpu->n_migs = own->n_migs;
-	return 0;
 }

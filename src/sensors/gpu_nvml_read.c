@@ -36,9 +36,18 @@ static bool is_refusal(int code)
 	       code == WTL_NVML_ARGUMENT_VERSION;
 }
 
+enum wattle_status wtl_gpu_nvml_part_status(int code)
+{
+	enum wattle_status status = wtl_nvml_status(code);
+
+	/* A call that a tape does not have, say. */
+	return status == WATTLE_STATUS_GONE && !wtl_gpu_nvml_is_gone(code) ? WATTLE_STATUS_ABSENT
+									   : status;
+}
+
 static void refuse(struct read *read, enum wtl_gpu_number number, int code)
 {
-	wtl_gpu_unset(read->gpu, number, wtl_nvml_status(code), code);
+	wtl_gpu_unset(read->gpu, number, wtl_gpu_nvml_part_status(code), code);
 	read->own->refused_ns[number] = is_refusal(code) ? read->now_ns + REFUSED_NS : 0;
 }
 
@@ -421,7 +430,7 @@ static void read_energy(struct read *read)
 	if (code == WTL_NVML_OK)
 		wtl_gpu_set(read->gpu, WTL_GPU_ENERGY_UJ, energy_mj * 1000);
 	else
-		wtl_gpu_unset(read->gpu, WTL_GPU_ENERGY_UJ, wtl_nvml_status(code), code);
+		wtl_gpu_unset(read->gpu, WTL_GPU_ENERGY_UJ, wtl_gpu_nvml_part_status(code), code);
 }
 
 /* What nvidia-smi shows as power.draw: nvmlDeviceGetPowerUsage, else what fields there are. */

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "energy/reading.h"
 #include "energy/units.h"
+#include "nvml/pci.h"
 #include "nvml/processes.h"
 #include "sensors/gpu_info.h"
 
@@ -214,7 +215,7 @@ int wtl_gpu_sysfs_open(struct wtl_gpus_sysfs *gpus, struct wtl_io *io, uint32_t 
 			wtl_gpu_list_name(list, gpu);
 		identify_bus(io, &found[i], gpu);
 		identify_driver(io, &found[i], gpu);
-		if (wtl_device_suspended(io, found[i].device)) {
+		if (wtl_pci_is_suspended(io, found[i].device)) {
 			fall_asleep(gpu);
 			continue;
 		}
@@ -250,32 +251,42 @@ static void put_process(struct wtl_gpus_sysfs *gpus, const struct wtl_drm_use *u
 	wtl_process_program(gpus->io, use->pid, process->name, sizeof(process->name));
 }
 
+/* The processes of one GPU among all uses. */
+static void take_processes(struct wtl_gpus_sysfs *gpus, struct wtl_gpu_sysfs_gpu *own,
+			   const struct wtl_drm_use uses[], size_t n, struct wtl_gpu *gpu)
+{
+	if (!own->processes)
+		own->processes = calloc(PROCESSES_MAX, sizeof(own->processes[0]));
+	gpu->processes = own->processes;
+	gpu->n_processes = 0;
+	gpu->processes_status = own->processes && !wtl_drm_scan_is_cut(gpus->scan)
+					? WATTLE_STATUS_OK
+					: WATTLE_STATUS_FAILED;
+	for (size_t i = 0; own->processes && i < n && gpu->n_processes < PROCESSES_MAX; i++)
+		if (strcmp(uses[i].pdev, own->where.address) == 0)
+			put_process(gpus, &uses[i], &own->processes[gpu->n_processes++]);
+	/* Those of others are not to be seen without privilege. */
+	if (gpu->processes_status == WATTLE_STATUS_OK && !gpu->n_processes &&
+	    wtl_drm_scan_hidden(gpus->scan))
+		gpu->processes_status = WATTLE_STATUS_DENIED;
+}
+
 static void read_processes(struct wtl_gpus_sysfs *gpus, struct wtl_gpu_list *list)
 {
-	size_t n;
-	const struct wtl_drm_use *uses;
+	const struct wtl_drm_use *uses = NULL;
+	size_t n = 0;
 
 	if (!gpus->scan)
 		gpus->scan = wtl_drm_scan_new(gpus->io);
-	if (!gpus->scan)
-		return;
-	uses = wtl_drm_scan_read(gpus->scan, wtl_io_mono_ns(gpus->io), &n);
+	if (gpus->scan)
+		uses = wtl_drm_scan_read(gpus->scan, wtl_io_mono_ns(gpus->io), &n);
 	for (size_t i = 0; i < gpus->n; i++) {
-		struct wtl_gpu_sysfs_gpu *own = &gpus->at[i];
-		struct wtl_gpu *gpu = &list->at[own->row];
+		struct wtl_gpu *gpu = &list->at[gpus->at[i].row];
 
-		if (!own->processes)
-			own->processes = calloc(PROCESSES_MAX, sizeof(own->processes[0]));
-		gpu->processes = own->processes;
-		gpu->n_processes = 0;
-		gpu->processes_status = own->processes ? WATTLE_STATUS_OK : WATTLE_STATUS_FAILED;
-		for (size_t j = 0; own->processes && j < n && gpu->n_processes < PROCESSES_MAX; j++)
-			if (strcmp(uses[j].pdev, own->where.address) == 0)
-				put_process(gpus, &uses[j], &own->processes[gpu->n_processes++]);
-		/* Those of others are not to be seen without privilege. */
-		if (gpu->processes_status == WATTLE_STATUS_OK && !gpu->n_processes &&
-		    wtl_drm_scan_hidden(gpus->scan))
-			gpu->processes_status = WATTLE_STATUS_DENIED;
+		if (gpus->scan)
+			take_processes(gpus, &gpus->at[i], uses, n, gpu);
+		else
+			gpu->processes_status = WATTLE_STATUS_FAILED;
 	}
 }
 
@@ -289,7 +300,7 @@ void wtl_gpu_sysfs_read(struct wtl_gpus_sysfs *gpus, unsigned what,
 		struct wtl_gpu_sysfs_gpu *own = &gpus->at[i];
 		struct wtl_gpu *gpu = &list->at[own->row];
 
-		if (wtl_device_suspended(gpus->io, own->where.device)) {
+		if (wtl_pci_is_suspended(gpus->io, own->where.device)) {
 			fall_asleep(gpu);
 			continue;
 		}

@@ -404,14 +404,3 @@ bool wtl_machine_package(struct wtl_io *io, int cpu, unsigned *ret_package, unsi
 	*ret_die = (unsigned)die;
 	return true;
 }
-
-bool wtl_device_suspended(struct wtl_io *io, const char *device_dir)
-{
-	char path[256], state[16];
-	int len = snprintf(path, sizeof(path), "%s/power/runtime_status", device_dir);
-
-	if (len < 0 || (size_t)len >= sizeof(path) ||
-	    wtl_io_read_line(io, path, state, sizeof(state)) < 0)
-		return false;
-	return strcmp(state, "suspended") == 0 || strcmp(state, "suspending") == 0;
-}

@@ -29,10 +29,13 @@
 
 /*
  * The kernel makes all of /proc/stat for each read, which costs more than all else here: who samples
- * faster than it ticks has it read once a tick. In between the machine is taken to idle on as it did.
- * A little less than a tick, so that samples every 10 ms read each time, whatever their jitter.
+ * faster than it ticks has it read every other tick. In between the machine is taken to idle on as it
+ * did, but for a moment that somebody asks about: there it is read again if it may have ticked. (Not
+ * more seldom: what a guess was wrong about is in the power of the 100 ms around it.) A little less
+ * than ticks, so that samples every 10 ms read each time, whatever their jitter.
  */
-#define READ_NS (TICK_NS - TICK_NS / 20)
+#define READ_NS	     (TICK_NS - TICK_NS / 20)
+#define READ_FAST_NS (READ_NS + TICK_NS)
 
 enum {
 	CPUS_MAX = 1024,
@@ -57,7 +60,8 @@ struct model {
 	int64_t start_idle_ns;
 	int64_t asked_ns; /* the last sample; so many in a row came less than READ_NS after another */
 	unsigned n_fast;
-	int64_t read_ns; /* the last reading of /proc/stat, and what it said */
+	bool is_asked_for; /* the next sample: see struct wtl_source_ops */
+	int64_t read_ns;   /* the last reading of /proc/stat, and what it said */
 	int64_t read_idle_ns;
 	int64_t pace_ns; /* how the machine idles: the CPUs' idle time in that time; 0: unknown */
 	int64_t pace_idle_ns;
@@ -181,8 +185,10 @@ static void count_fast(struct model *state, int64_t now_ns)
 /* Is it too early to read again, and known how the machine idles? */
 static bool is_fresh(const struct model *state, int64_t now_ns)
 {
+	int64_t fresh_ns = state->is_asked_for ? READ_NS : READ_FAST_NS;
+
 	return state->n_fast == FAST_MIN && state->pace_ns > 0 && now_ns >= state->read_ns &&
-	       now_ns - state->read_ns < READ_NS;
+	       now_ns - state->read_ns < fresh_ns;
 }
 
 static int64_t guess_idle_ns(const struct model *state, int64_t now_ns)
@@ -195,7 +201,8 @@ static int64_t guess_idle_ns(const struct model *state, int64_t now_ns)
 	return idle_ns;
 }
 
-static void read_cpus(struct model *state, struct wtl_reading readings[])
+/* Returns the time afterwards. */
+static int64_t read_cpus(struct model *state, struct wtl_reading readings[])
 {
 	int64_t before_ns = wtl_io_mono_ns(state->io);
 	int64_t after_ns = before_ns;
@@ -213,12 +220,11 @@ static void read_cpus(struct model *state, struct wtl_reading readings[])
 	}
 	for (unsigned i = 0; i < state->n_packages; i++)
 		wtl_reading_set(&readings[i], before_ns, after_ns, rc, state->cpu_uj);
+	return after_ns;
 }
 
-static void read_dram(struct model *state, struct wtl_reading *reading)
+static void read_dram(struct model *state, int64_t now_ns, struct wtl_reading *reading)
 {
-	int64_t now_ns = wtl_io_mono_ns(state->io);
-
 	state->dram_uj = wtl_add_sat(state->dram_uj,
 				     wtl_energy_uj(state->dram_mw * 1000, now_ns - state->dram_ns));
 	state->dram_ns = now_ns;
@@ -228,11 +234,19 @@ static void read_dram(struct model *state, struct wtl_reading *reading)
 static void model_read(void *state_, struct wtl_reading readings[])
 {
 	struct model *state = state_;
+	int64_t now_ns =
+		state->n_packages > 0 ? read_cpus(state, readings) : wtl_io_mono_ns(state->io);
 
-	if (state->n_packages > 0)
-		read_cpus(state, readings);
 	if (state->has_dram)
-		read_dram(state, &readings[state->n_packages]);
+		read_dram(state, now_ns, &readings[state->n_packages]);
+	state->is_asked_for = false;
+}
+
+static void model_ask_for(void *state_)
+{
+	struct model *state = state_;
+
+	state->is_asked_for = true;
 }
 
 /* ---- Finding out what to model ---- */
@@ -312,7 +326,8 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 		struct wtl_channel channel = channel_of(WATTLE_KIND_CPU, "package", i);
 
 		channel.max_uw = 2000 * state->tdp_mw;
-		channel.update_ns = TICK_NS;
+		channel.idle_uw = wtl_model_cpu_idle_uw(state->tdp_mw);
+		channel.update_ns = TICK_NS; /* at a window's ends; between, see READ_FAST_NS */
 		wtl_text_copy(channel.device, sizeof(channel.device), device);
 		rc = wtl_catalog_add(catalog, &channel);
 		if (rc < 0)
@@ -333,6 +348,7 @@ static int open_dram(struct model *state, const struct wtl_machine *machine,
 	if (state->dram_mw == 0)
 		return 0;
 	channel.max_uw = 2000 * state->dram_mw;
+	channel.idle_uw = 1000 * state->dram_mw; /* whatever is done with it */
 	if (machine->is_vm)
 		snprintf(channel.device, sizeof(channel.device),
 			 "modelled from %llu GiB at 0.375 W each", (unsigned long long)gib);
@@ -383,5 +399,6 @@ const struct wtl_source_ops wtl_source_model = {
 	.state_size = sizeof(struct model),
 	.open = model_open,
 	.read = model_read,
+	.ask_for = model_ask_for,
 	.close = model_close,
 };

@@ -46,6 +46,11 @@ uint64_t wtl_model_cpu_uj(uint64_t tdp_mw, uint64_t busy_ns, int64_t wall_ns, un
 	return uj > UINT64_MAX ? UINT64_MAX : (uint64_t)uj;
 }
 
+uint64_t wtl_model_cpu_idle_uw(uint64_t tdp_mw)
+{
+	return tdp_mw * IDLE_PERMILLE;
+}
+
 /*
  * What is installed, in GiB: MemTotal lacks what the kernel and the firmware keep (1 to 4 %), so it
  * is rounded up to a multiple of a sixteenth of its size, which is taken as a power of two.

@@ -26,6 +26,9 @@
  */
 uint64_t wtl_model_cpu_uj(uint64_t tdp_mw, uint64_t busy_ns, int64_t wall_ns, unsigned n_cpus);
 
+/* That at no use. */
+uint64_t wtl_model_cpu_idle_uw(uint64_t tdp_mw);
+
 /*
  * DRAM power of a machine, in mW: the number of DIMMs that its memory size suggests, 5 W each (1.5 W
  * with ARM processors, which have soldered low-power memory more often), the 5th to 8th counted 90 %,

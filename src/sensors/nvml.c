@@ -162,11 +162,30 @@ static bool is_asleep(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t n
 
 /* ---- Reading ---- */
 
-static void set_all(struct wtl_nvml_gpu *gpu, int64_t now_ns, enum wattle_status status, int error)
+static void set_all(struct wtl_nvml_gpu *gpu, const struct wtl_reading *reading)
 {
 	for (size_t i = 0; i < gpu->n_channels; i++)
-		gpu->channels[i].last =
-			(struct wtl_reading){.t_mono_ns = now_ns, .status = status, .error = error};
+		gpu->channels[i].last = *reading;
+}
+
+static void set_gone(struct wtl_nvml_gpu *gpu, int64_t now_ns)
+{
+	set_all(gpu, &(struct wtl_reading){
+			     .t_mono_ns = now_ns, .status = WATTLE_STATUS_GONE, .error = -ENODEV});
+}
+
+static const char *or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+/* In the words of NVML's code, where it is one. */
+static void explain(struct wtl_reading *reading, int code)
+{
+	if (code <= WTL_NVML_OK)
+		return;
+	reading->reason = or_null(wtl_nvml_reason(code));
+	reading->remedy = or_null(wtl_nvml_remedy(code));
 }
 
 static int error_of(int code)
@@ -190,16 +209,26 @@ static int error_of(int code)
 }
 
 /* There is no handle for a GPU that is awake: it was lost, or could never be had. */
-static void set_missing(struct wtl_nvml_gpu *gpu, int64_t now_ns)
+static void set_missing(const struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t now_ns)
 {
 	int code = gpu->trouble ? gpu->trouble : WTL_NVML_UNINITIALIZED;
+	struct wtl_reading reading = {.t_mono_ns = now_ns};
 
-	if (!gpu->is_late)
-		set_all(gpu, now_ns, WATTLE_STATUS_GONE, -ENODEV);
-	else if (code < 0) /* not a word of the GPU: it is the library that is not there */
-		set_all(gpu, now_ns, WATTLE_STATUS_FAILED, code);
-	else
-		set_all(gpu, now_ns, wtl_nvml_gpu_status(code), error_of(code));
+	if (!gpu->is_late) {
+		set_gone(gpu, now_ns);
+		return;
+	}
+	if (code < 0) { /* not a word of the GPU: it is the library that is not there */
+		reading.status = WATTLE_STATUS_FAILED;
+		reading.error = code;
+		reading.reason = wtl_nvml_load_reason(code, nvml->path);
+		reading.remedy = or_null(wtl_nvml_load_remedy(code, nvml->path));
+	} else {
+		reading.status = wtl_nvml_gpu_status(code);
+		reading.error = error_of(code);
+		explain(&reading, code);
+	}
+	set_all(gpu, &reading);
 }
 
 /* One channel's answer. Whether the GPU itself is still there is seen to by its_fate(). */
@@ -209,6 +238,7 @@ static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns,
 	int error = code < 0 ? code : error_of(code);
 
 	wtl_reading_set(&channel->last, t0_ns, t1_ns, error, value);
+	explain(&channel->last, code);
 	if (code == WTL_NVML_OK)
 		channel->answered = true;
 	channel->next_ns = 0;
@@ -225,6 +255,9 @@ static void take(struct wtl_nvml_channel *channel, int64_t t0_ns, int64_t t1_ns,
 		if (!channel->answered) { /* it was declared, for a GPU that slept */
 			channel->last.status = WATTLE_STATUS_ABSENT;
 			channel->last.error = -WTL_ENOCOUNTER;
+			channel->last.reason = "this GPU has no energy counter";
+			channel->last.remedy = "start wattle while it is awake: then its power "
+					       "readings are used";
 		}
 		channel->next_ns = t1_ns + REFUSE_WAIT_NS;
 		break;
@@ -329,11 +362,12 @@ static bool read_functions(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int6
 static void read_gpu(struct wtl_nvml *nvml, struct wtl_nvml_gpu *gpu, int64_t *t_ns)
 {
 	if (is_asleep(nvml, gpu, *t_ns))
-		set_all(gpu, *t_ns, WATTLE_STATUS_ASLEEP, 0);
+		set_all(gpu,
+			&(struct wtl_reading){.t_mono_ns = *t_ns, .status = WATTLE_STATUS_ASLEEP});
 	else if (!gpu->handle && !find_again(nvml, gpu, t_ns))
-		set_missing(gpu, *t_ns);
+		set_missing(nvml, gpu, *t_ns);
 	else if (!read_fields(nvml, gpu, t_ns) || !read_functions(nvml, gpu, t_ns))
-		set_all(gpu, *t_ns, WATTLE_STATUS_GONE, -ENODEV);
+		set_gone(gpu, *t_ns);
 }
 
 static void nvml_read(void *state, struct wtl_reading readings[])

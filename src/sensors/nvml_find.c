@@ -129,11 +129,10 @@ static int load(struct finding *finding, const char *path)
 		return miss_all(finding, WATTLE_STATUS_ABSENT, "there is no NVIDIA GPU", "");
 	if (path || !absent)
 		return miss_all(finding, WATTLE_STATUS_FAILED,
-				err.text[0] ? err.text : "NVML cannot be loaded",
-				path ? "check the path of the NVML library" : "");
-	return miss_all(finding, WATTLE_STATUS_FAILED, "libnvidia-ml.so.1 is not installed",
-			"install NVIDIA's driver with its libraries (Debian: apt install "
-			"nvidia-driver); a container needs --gpus all");
+				err.text[0] ? err.text : wtl_nvml_load_reason(rc, path),
+				wtl_nvml_load_remedy(rc, path));
+	return miss_all(finding, WATTLE_STATUS_FAILED, wtl_nvml_load_reason(rc, path),
+			wtl_nvml_load_remedy(rc, path));
 }
 
 static int miss_code(struct finding *finding, int code)

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/remedy.h"
 #include "base/text.h"
 #include "sensors/rapl.h"
 
@@ -275,8 +276,8 @@ static int miss_denied(const struct scan *scan, const struct wtl_rapl_part *part
 		snprintf(remedy, sizeof(remedy), "start the container with --cap-add PERFMON");
 	else
 		snprintf(remedy, sizeof(remedy),
-			 "sudo setcap cap_perfmon+ep $(command -v wattle), "
-			 "or sudo sysctl kernel.perf_event_paranoid=0 (it is %s)",
+			 WTL_REMEDY_SETCAP
+			 ", or sudo sysctl kernel.perf_event_paranoid=0 (it is %s)",
 			 level);
 	return wtl_rapl_miss(scan->catalog, part, WATTLE_STATUS_DENIED, remedy, reason);
 }

@@ -44,6 +44,7 @@ struct wtl_source_ops {
 	const char *name; /* "rapl-powercap": stable, appears in every output */
 	const char *doc;  /* one line: what its numbers contain */
 	size_t state_size;
+	bool answers_at_once; /* however long its reads seem to take: no thread is for it */
 
 	/*
 	 * Finds what there is and adds channels and misses to the catalog. Has no effect on the
@@ -58,6 +59,10 @@ struct wtl_source_ops {
 	 * logs nothing. A channel that failed is tried again now and then (wtl_held_file does it).
 	 */
 	void (*read)(void *state, struct wtl_reading readings[]);
+
+	/* NULL, or: somebody asks about the moment of the next read(), say a window begins or ends. A
+	 * source that guesses between its readings does not then. */
+	void (*ask_for)(void *state);
 
 	void (*close)(void *state); /* of a half-opened state too */
 };
@@ -102,9 +107,6 @@ void wtl_held_file_reading(struct wtl_held_file *held, int64_t *t_ns, struct wtl
 
 /* The package (and die) of a CPU; false where the topology is not there. */
 bool wtl_machine_package(struct wtl_io *io, int cpu, unsigned *ret_package, unsigned *ret_die);
-
-/* Is a PCI device (its directory under /sys) suspended? Reading this does not wake it. */
-bool wtl_device_suspended(struct wtl_io *io, const char *device_dir);
 
 extern const struct wtl_source_ops wtl_source_rapl_perf;
 extern const struct wtl_source_ops wtl_source_rapl_powercap;

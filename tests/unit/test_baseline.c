@@ -554,6 +554,32 @@ static void test_long_line(void **state)
 	free(line);
 }
 
+/* A model gives its own: at once, for good, and whatever an earlier session says it learned. */
+static void test_modelled(void **state)
+{
+	const struct wtl_baseline kept = {.is_known = true,
+					  .idle_uw = 7 * WATT,
+					  .t_utc_ns = T_UTC_NS,
+					  .seen_ns = 40 * WTL_NS_PER_S};
+	struct wtl_baseline_learner *learner = wtl_baseline_learner_new();
+	struct wtl_baseline baseline;
+
+	(void)state;
+	assert_non_null(learner);
+	wtl_baseline_learner_model(learner, 20 * WATT);
+	for (int i = 0; i < 2; i++) {
+		baseline = learned(learner);
+		assert_true(baseline.is_known && baseline.is_modelled);
+		assert_int_equal(baseline.idle_uw, 20 * WATT);
+		assert_int_equal(baseline.uncertainty_uw, 10 * WATT);
+		assert_int_equal(baseline.t_utc_ns, 0);
+		assert_int_equal(baseline.seen_ns, 0);
+		wtl_baseline_learner_start(learner, &kept);
+		wtl_baseline_learner_add(learner, 9 * WATT * 10, 10 * WTL_NS_PER_S, 1000, T_UTC_NS);
+	}
+	wtl_baseline_learner_free(learner);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,7 +592,7 @@ int main(void)
 		cmocka_unit_test(test_ageing),	       cmocka_unit_test(test_same_every_time),
 		cmocka_unit_test(test_line),	       cmocka_unit_test(test_dates),
 		cmocka_unit_test(test_unprintable),    cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_long_line),      cmocka_unit_test(test_modelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,7 @@
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "sensors/gpu_info.h"
+#include "sensors/gpu_nvml.h"
 
 struct reading {
 	struct nv nv;
@@ -350,6 +351,35 @@ static void long_entries(void **state)
 		assert_int_equal(gpu->processes[i].instance, UINT32_MAX);
 		assert_true(gpu->processes[i].memory_bytes < UINT64_C(1) << 40);
 	}
+	done(&reading);
+}
+
+static int no_such_call(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	(void)nv;
+	(void)args;
+	(void)answer;
+	return function == WTL_NVML_PSTATE || function == WTL_NVML_COMPUTE_V3 ? -ENOENT : 0;
+}
+
+/* A tape does not have every call: the number is not there, which does not make the GPU one that is
+ * gone. */
+static void calls_that_a_tape_has_not(void **state)
+{
+	struct reading reading;
+	const struct wtl_gpu *gpu;
+
+	(void)state;
+	start(&reading, "h100");
+	reading.nv.twist = no_such_call;
+	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	assert_int_equal(gpu->status, WATTLE_STATUS_OK);
+	check_not(gpu, WTL_GPU_PSTATE, WATTLE_STATUS_ABSENT, -ENOENT);
+	check(gpu, WTL_GPU_TEMPERATURE_C, 31);
+	assert_int_equal(gpu->processes_status, WATTLE_STATUS_ABSENT);
+	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_GPU_IS_LOST), WATTLE_STATUS_GONE);
+	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_NOT_FOUND), WATTLE_STATUS_ABSENT);
+	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_NO_PERMISSION), WATTLE_STATUS_DENIED);
 	done(&reading);
 }
 
@@ -826,6 +856,7 @@ int main(void)
 		cmocka_unit_test(old_names_and_structs),
 		cmocka_unit_test(oldest_process_lists),
 		cmocka_unit_test(long_entries),
+		cmocka_unit_test(calls_that_a_tape_has_not),
 		cmocka_unit_test(many_processes),
 		cmocka_unit_test(names_of_processes),
 		cmocka_unit_test(use_of_processes),

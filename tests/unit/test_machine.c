@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "nvml/pci.h"
 #include "source_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -410,14 +411,14 @@ static void suspended_devices(void **state)
 	bench_copy(&bench, "");
 	for (size_t i = 0; i < COUNT(cases); i++) {
 		bench_write(&bench, "/sys/devices/gpu/power/runtime_status", cases[i].status);
-		assert_int_equal(wtl_device_suspended(&bench.io, "/sys/devices/gpu"),
+		assert_int_equal(wtl_pci_is_suspended(&bench.io, "/sys/devices/gpu"),
 				 cases[i].suspended);
 	}
-	assert_false(wtl_device_suspended(&bench.io, "/sys/devices/none"));
+	assert_false(wtl_pci_is_suspended(&bench.io, "/sys/devices/none"));
 	memset(path, 'x', sizeof(path) - 1);
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
-	assert_false(wtl_device_suspended(&bench.io, path));
+	assert_false(wtl_pci_is_suspended(&bench.io, path));
 	bench_done(&bench);
 }
 

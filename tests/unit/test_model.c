@@ -190,8 +190,11 @@ static void virtual_machine(void **state)
 	assert_int_equal(channel->gain_ppm, 500000);
 	assert_int_equal(channel->range, 0);
 	assert_string_equal(channel->device, "modelled from 4 W for each of 4 CPUs");
+	/* At no use, by the same curve as below. */
+	assert_int_equal(channel->idle_uw, 3200000);
 	channel = bench_channel(&bench, "dram-0");
 	assert_int_equal(channel->kind, WATTLE_KIND_DRAM);
+	assert_int_equal(channel->idle_uw, 3000000);
 	assert_string_equal(channel->device, "modelled from 8 GiB at 0.375 W each");
 
 	bench_read(&bench, SECOND);
@@ -243,8 +246,8 @@ static void fast_reads_of_an_idle_machine(void **state)
 	bench_done(&bench);
 }
 
-/* Samples every millisecond read the ticks once in ten, and each has a figure of its own. */
-static void ticks_are_read_once(void **state)
+/* Samples every millisecond read the ticks once in twenty, and each has a figure of its own. */
+static void fast_samples_read_every_other_tick(void **state)
 {
 	struct bench bench;
 	uint64_t first, last;
@@ -277,9 +280,50 @@ static void ticks_are_read_once(void **state)
 		last = reading->value;
 	}
 	/* One more for the list of CPUs, once a second. */
-	assert_int_equal(bench.reads - reads, 90 + 1);
+	assert_int_equal(bench.reads - reads, 45 + 1);
 	/* 0.9 s of 7.725 W; idle time that comes in steps of 70 ms makes up to 5 %. */
 	assert_in_range(last - first, 6950000, 7300000);
+	bench_done(&bench);
+}
+
+/* A moment that somebody asks about is not guessed, unless it is too early for another tick. */
+static void moments_asked_for_are_read(void **state)
+{
+	struct bench bench;
+	int64_t idle_ms = 1000000;
+	uint64_t before, asked;
+	unsigned reads;
+
+	(void)state;
+	bench_copy(&bench, "vm-nothing");
+	set_idle(&bench, idle_ms, "");
+	bench_open(&bench, &wtl_source_model);
+	bench_read(&bench, SECOND);
+	set_idle(&bench, idle_ms += 100 * 4, ""); /* idle */
+	bench_read(&bench, SECOND / 10);
+	for (int i = 0; i < 8; i++)
+		bench_read(&bench, 0);
+	reads = bench.reads;
+	/* Busy from here on, which nobody has read. */
+	for (int i = 0; i < 15; i++)
+		bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench.reads, reads);
+	before = bench_reading(&bench, "package-0")->value;
+	bench.ops->ask_for(bench.state);
+	bench_read(&bench, 0);
+	assert_int_equal(bench.reads - reads, 1);
+	asked = bench_reading(&bench, "package-0")->value;
+	assert_true(asked > before);
+	/* The next one is a sample like others; asked again, it is too early. */
+	bench_read(&bench, SECOND / 1000);
+	bench.ops->ask_for(bench.state);
+	bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench.reads - reads, 1);
+	for (int i = 0; i < 16; i++)
+		bench_read(&bench, SECOND / 1000);
+	assert_int_equal(bench.reads - reads, 1);
+	bench_read(&bench, 2 * SECOND / 1000);
+	assert_int_equal(bench.reads - reads, 2);
 	bench_done(&bench);
 }
 
@@ -346,7 +390,8 @@ static void no_guess_without_a_pace(void **state)
 	bench_write(&bench, "/proc/stat", "nothing");
 	bench_read(&bench, SECOND / 1000);
 	assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_OK);
-	bench_read(&bench, SECOND / 110);
+	for (int i = 0; i < 2; i++)
+		bench_read(&bench, SECOND / 110);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(bench_reading(&bench, "package-0")->status, WATTLE_STATUS_FAILED);
 		bench_read(&bench, SECOND / 1000);
@@ -620,7 +665,8 @@ int main(void)
 		cmocka_unit_test(stat_line),
 		cmocka_unit_test(virtual_machine),
 		cmocka_unit_test(fast_reads_of_an_idle_machine),
-		cmocka_unit_test(ticks_are_read_once),
+		cmocka_unit_test(fast_samples_read_every_other_tick),
+		cmocka_unit_test(moments_asked_for_are_read),
 		cmocka_unit_test(samples_every_tick_read_each),
 		cmocka_unit_test(a_few_close_samples_read),
 		cmocka_unit_test(no_guess_without_a_pace),

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "energy/sensor_class.h"
+#include "nvml/library.h"
 #include "nvml_bench.h"
 #include "nvml/abi.h"
 #include "unit.h"
@@ -456,11 +457,26 @@ static void test_wakes_to_no_library(void **state)
 		nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_FAILED);
 		assert_true(nv.bench.readings[0].error < 0);
 	}
+	assert_string_equal(nv.bench.readings[0].reason, "the NVML library cannot be loaded");
+	assert_string_equal(nv.bench.readings[0].remedy, "check the path of the NVML library");
 	assert_in_range(nv.lib_opens, 10, 20);
 	bench_write(&nv.bench, LAPTOP_STATE, "suspended\n");
 	nv_at(&nv, 602);
 	nv_check_status(&nv.bench.readings[0], WATTLE_STATUS_ASLEEP);
+	assert_null(nv.bench.readings[0].reason);
 	nv_done(&nv);
+}
+
+static void test_words_for_loading(void **state)
+{
+	(void)state;
+	assert_string_equal(wtl_nvml_load_reason(-WTL_EABSENT, NULL),
+			    "libnvidia-ml.so.1 is not installed");
+	assert_non_null(strstr(wtl_nvml_load_remedy(-ENOENT, NULL), "--gpus all"));
+	assert_string_equal(wtl_nvml_load_reason(-EIO, NULL), "the NVML library cannot be loaded");
+	assert_string_equal(wtl_nvml_load_remedy(-EIO, NULL), "");
+	assert_string_equal(wtl_nvml_load_reason(-ENOENT, "/x.so"),
+			    "the NVML library cannot be loaded");
 }
 
 static void test_wakes_to_no_driver(void **state)
@@ -468,10 +484,12 @@ static void test_wakes_to_no_driver(void **state)
 	static const struct {
 		const char *script;
 		enum wattle_status status;
+		const char *reason, *remedy;
 	} cases[] = {
-		{"not-loaded", WATTLE_STATUS_FAILED},
-		{"init-denied", WATTLE_STATUS_DENIED},
-		{"empty", WATTLE_STATUS_GONE}, /* NVML does not know it */
+		{"not-loaded", WATTLE_STATUS_FAILED, "kernel driver is not loaded",
+		 "modprobe nvidia"},
+		{"init-denied", WATTLE_STATUS_DENIED, "denies permission", "ls -l /dev/nvidia*"},
+		{"empty", WATTLE_STATUS_GONE, "does not find the GPU", "dmesg"},
 	};
 	struct nv nv;
 
@@ -485,6 +503,8 @@ static void test_wakes_to_no_driver(void **state)
 			nv_check_status(&nv.bench.readings[0], cases[i].status);
 			assert_true(nv.bench.readings[0].error < 0);
 		}
+		assert_non_null(strstr(nv.bench.readings[0].reason, cases[i].reason));
+		assert_non_null(strstr(nv.bench.readings[0].remedy, cases[i].remedy));
 		assert_int_equal(nv.lib_opens, 1);
 		assert_in_range(nv.calls("nvmlInit_v2"), 10, 20);
 		nv.faulty = true; /* an NVML that never came up is not shut down */
@@ -511,8 +531,8 @@ static void test_wakes_without_a_counter(void **state)
 	}
 	assert_int_equal(nv.calls("*"), before);
 	/* These are the words in a report: they say what to do. */
-	assert_non_null(strstr(wtl_err_text(nv.bench.readings[0].error),
-			       "no energy counter: start wattle while it is awake"));
+	assert_string_equal(nv.bench.readings[0].reason, "this GPU has no energy counter");
+	assert_non_null(strstr(nv.bench.readings[0].remedy, "start wattle while it is awake"));
 	nv_done(&nv);
 }
 
@@ -778,6 +798,7 @@ int main(void)
 		cmocka_unit_test(test_asleep),
 		cmocka_unit_test(test_wakes),
 		cmocka_unit_test(test_wakes_to_no_library),
+		cmocka_unit_test(test_words_for_loading),
 		cmocka_unit_test(test_wakes_to_no_driver),
 		cmocka_unit_test(test_wakes_without_a_counter),
 		cmocka_unit_test(test_wakes_and_loses_its_counter),

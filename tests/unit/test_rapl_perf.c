@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/remedy.h"
 #include "source_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -267,8 +268,7 @@ static void denied(void **state)
 		assert_int_equal(miss->kind, WATTLE_KIND_CPU);
 		assert_true(miss->in_total);
 		assert_non_null(strstr(miss->reason, cases[i].reason));
-		assert_non_null(
-			strstr(miss->remedy, "sudo setcap cap_perfmon+ep $(command -v wattle)"));
+		assert_non_null(strstr(miss->remedy, WTL_REMEDY_SETCAP));
 		assert_non_null(strstr(miss->remedy, "kernel.perf_event_paranoid=0"));
 		bench_read(&bench, 0);
 		bench_done(&bench);
