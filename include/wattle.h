@@ -244,6 +244,18 @@ WATTLE_API int wattle_window_push(struct wattle_meter *meter, const char *name);
 WATTLE_API int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
 				 struct wattle_energy *ret_energies, size_t n_energies);
 
+/*
+ * Marks for a recording that another process makes (`wattle record`, `wattle run --record`): the window
+ * is the recording's, and its figures stand there. socket is where the recording listens: what it starts
+ * finds it in its environment, as WATTLE_MARK, which is for the caller to look up (this library reads
+ * no environment). Names are as above, of this process and of any other.
+ * 0, or with the reason in *reterr (which may be NULL): -ENOENT (socket is NULL, or nobody listens
+ * there), -ECONNREFUSED, -ECONNRESET (the recording ended), -ETIMEDOUT (after 10 s), or what
+ * wattle_window_begin() and wattle_window_end() return.
+ */
+WATTLE_API int wattle_mark_begin(const char *socket, const char *name, struct wattle_error *reterr);
+WATTLE_API int wattle_mark_end(const char *socket, const char *name, struct wattle_error *reterr);
+
 /* ---- Carbon ---- */
 
 struct wattle_carbon {

@@ -130,6 +130,7 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 		.subreaper_pid = options->subreaper_pid,
 		.max_exited = (uint32_t)options->max_exited,
 		.names_on_use = options->names_on_use,
+		.weight = options->weight,
 	};
 	struct wtl_env env = {.io = io, .log = meter->env.log};
 	struct wtl_consumers *consumers = calloc(1, sizeof(*consumers));
@@ -329,6 +330,14 @@ static void divide(struct wtl_consumers *consumers, const struct wtl_divided_dom
 	bill->use_ppm = cpu_use_ppm(look);
 }
 
+void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
+			       const struct wattle_energy *energy)
+{
+	domain->billed_uj = energy->energy_uj;
+	if (energy->energy_uj > 0)
+		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
+}
+
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy, int64_t t_utc_ns)
 {
@@ -351,10 +360,8 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	else
 		wtl_baseline_learner_add(domain->learner, bill.energy_uj, bill.duration_ns,
 					 bill.use_ppm, t_utc_ns);
-	domain->billed_uj = energy->energy_uj;
 	domain->billed_ns += bill.duration_ns;
-	if (energy->energy_uj > 0)
-		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
+	wtl_consumers_note_billed(domain, energy);
 }
 
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
@@ -383,4 +390,11 @@ void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 {
 	if (domain < consumers->n_domains)
 		wtl_baseline_learner_start(consumers->domains[domain].learner, baseline);
+}
+
+void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
+				const struct wtl_baseline *baseline)
+{
+	if (domain < consumers->n_domains)
+		wtl_baseline_learner_fix(consumers->domains[domain].learner, baseline);
 }

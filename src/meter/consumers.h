@@ -18,8 +18,9 @@ struct wtl_err;
 
 /*
  * Who used the energy of a window: follows the machine's processes beside a meter and bills the
- * window's energies to them (DESIGN 5). CPU packages, cores, DRAM and SoCs are billed by CPU time,
- * GPUs by their processes' use of them; the energy of any other domain is idle or unattributed.
+ * window's energies to them (DESIGN 5). CPU packages, cores, DRAM and SoCs are billed by CPU time, or by
+ * what the hardware counted in it, GPUs by their processes' use of them; the energy of any other domain
+ * is idle or unattributed.
  *
  *	wtl_consumers_begin(consumers);
  *	wattle_window_begin(meter, "run");
@@ -38,6 +39,7 @@ struct wtl_consumers_options {
 	size_t max_exited;     /* ended processes with an account of their own; 0: 4096 */
 	bool names_on_use;     /* names of processes that use nothing are not read: it takes time */
 	bool without_threads;  /* GPUs' drivers are waited for: on a tape, which has one order */
+	enum wtl_weight weight; /* of the use of processors */
 };
 
 /* The domains are the meter's, in its order; both must outlive the consumers. 0, -ENOMEM, … */
@@ -72,6 +74,10 @@ int wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);
 
+/* Taken as it is said, whatever is seen. */
+void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
+				const struct wtl_baseline *baseline);
+
 /* ---- Reading the accounts ---- */
 
 /* Which energies of a consumer: of all counted domains, or of a part of them. */
@@ -92,6 +98,9 @@ void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, en
 			  struct wtl_consumer_energy *ret_energy);
 void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
 				 struct wtl_consumer_energy *ret_energy);
+/* A slot's account in a domain; fixed slots too. */
+struct wtl_share wtl_consumers_share(const struct wtl_consumers *consumers, uint32_t slot,
+				     size_t domain);
 /* The same over the last billed interval, as power; has_dynamic as above. false: not billed yet. */
 struct wtl_consumer_power {
 	bool has_dynamic;
@@ -116,7 +125,8 @@ void wtl_consumers_ledger(const struct wtl_consumers *consumers, size_t domain,
 /* How processes are followed, and what more privilege would add. */
 const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers);
 
-/* How a domain is divided: "cpu-time", "sm-use", "fdinfo", "memory (a guess)", or NULL: it is not. */
+/* How a domain is divided: "cpu-time", "instructions", "cycles", "sm-use", "fdinfo", "memory (a guess)",
+ * or NULL: it is not. */
 const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t domain);
 
 #endif

@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "meter/consumers_state.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 #define ALL_PPM 1000000
-
-/* Those listed, and those listed the last time. */
-enum { USES_MAX = 2 * WTL_GPU_USE_PROCESSES_MAX };
 
 static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
 
@@ -67,22 +65,12 @@ static int open_divisions(struct wtl_consumers *consumers)
 	size_t n;
 	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
 
-	consumers->gpu_slots =
-		calloc(n * WTL_GPU_USE_PROCESSES_MAX + 1, sizeof(*consumers->gpu_slots));
 	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
-	if (!consumers->gpu_slots || !consumers->gpu_divisions)
+	if (!consumers->gpu_divisions)
 		return -ENOMEM;
 	consumers->n_gpus = n;
-	for (size_t i = 0; i < n; i++) {
-		struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
-
-		memcpy(division->domain, gpus[i].domain, sizeof(division->domain));
-		division->uses = division->room = calloc(USES_MAX, sizeof(*division->room));
-		division->seen = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->seen));
-		division->before = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(*division->before));
-		if (!division->uses || !division->seen || !division->before)
-			return -ENOMEM;
-	}
+	for (size_t i = 0; i < n; i++)
+		memcpy(consumers->gpu_divisions[i].domain, gpus[i].domain, sizeof(gpus[i].domain));
 	return 0;
 }
 
@@ -186,25 +174,46 @@ static void add_use(struct wtl_gpu_division *division, uint32_t slot, uint64_t w
 static size_t begin_list(struct wtl_gpu_division *division)
 {
 	struct wtl_gpu_seen *before = division->seen;
-	size_t n_before = division->n_seen;
+	size_t n_before = division->n_seen, size_before = division->size_seen;
 
 	division->seen = division->before;
+	division->size_seen = division->size_before;
 	division->before = before;
+	division->size_before = size_before;
 	division->n_seen = 0;
 	division->n_uses = 0;
 	division->use_ppm = 0;
 	return n_before;
 }
 
+/* For all that are listed now or were before, and for nobody. */
+static bool reserve(struct wtl_consumers *consumers, struct wtl_gpu_division *division, size_t n,
+		    size_t n_before)
+{
+	if (wtl_array_reserve(&division->room, &division->size_room, n + n_before + 1,
+			      sizeof(*division->room)) < 0 ||
+	    wtl_array_reserve(&division->seen, &division->size_seen, n, sizeof(*division->seen)) <
+		    0 ||
+	    wtl_array_reserve(&consumers->gpu_slots, &consumers->size_gpu_slots,
+			      consumers->n_gpu_slots + n, sizeof(*consumers->gpu_slots)) < 0)
+		return false;
+	division->uses = division->room;
+	return true;
+}
+
+/* Without memory it is not known who used it. */
 static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division *division,
 		       const struct wtl_gpu_use_gpu *gpu)
 {
 	size_t n_before = begin_list(division);
 	uint64_t use_ppm = 0;
 
+	division->weight = NULL;
+	division->is_guess = false;
+	if (!reserve(consumers, division, gpu->n_processes, n_before))
+		return;
 	division->weight = wtl_gpu_use_method_name(gpu->method);
 	division->is_guess = gpu->method == WTL_GPU_USE_MEMORY;
-
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		const struct wtl_gpu_use_process *process = &gpu->processes[i];
 		const struct wtl_gpu_seen *before =
@@ -219,6 +228,10 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 		use_ppm += process->use_ppm == UINT32_MAX ? ALL_PPM : process->use_ppm;
 		division->seen[division->n_seen++] = (struct wtl_gpu_seen){
 			.pid = process->pid, .slot = slot, .weight = process->weight};
+	}
+	if (gpu->unseen_weight > 0) {
+		add_use(division, WTL_SLOT_UNSEEN, gpu->unseen_weight);
+		use_ppm = ALL_PPM;
 	}
 	division->use_ppm = use_ppm < ALL_PPM ? (uint32_t)use_ppm : ALL_PPM;
 	/* Who is not listed any more ended somewhere in between: on average half way. */

@@ -7,44 +7,79 @@
 
 /*
  * How much the energy for a unit of a weight differs from one consumer to another, relative standard
- * deviation (judgement). A second of CPU time draws 1 to 1.6 times as much, by how much of it are
- * vector instructions: evenly spread, that is 0.13 (bench_attribution.py shows what it covers). SM use
- * says nothing of how full the SMs are; memory says next to nothing.
+ * deviation; all judgement (docs/attribution.md). A second of CPU time draws 1 to 1.6 times as much, by
+ * how much of it are vector instructions. With k = 2 and weight_uncertainty() below, 0.6 / (2·sqrt(2))
+ * covers a program that draws most beside others that draw least, however small its part. Cycles know the
+ * clock as well, instructions how busy the core was; neither knows which instructions, nor what memory had
+ * to do. SM use says nothing of how full the SMs are; memory says next to nothing.
  */
-#define SPREAD_CPU_TIME	  0.13
-#define SPREAD_GPU_USE	  0.20
-#define SPREAD_GPU_MEMORY 0.50
+#define SPREAD_CPU_TIME	    0.22
+#define SPREAD_CYCLES	    0.15
+#define SPREAD_INSTRUCTIONS 0.10
+#define SPREAD_GPU_USE	    0.20
+#define SPREAD_GPU_MEMORY   0.50
 
 /* Standard uncertainties of a consumer's energy, by what causes them. */
 struct doubts {
 	double gain_uj; /* added up as they are: sensors of one kind err alike */
 	double idle_uj, weight_uj;
+	double counted; /* the part of its CPU time that the hardware counted */
 };
 
+/* How much of some CPU time the hardware counted. */
+static double counted_part(int64_t counted_ns, int64_t cpu_ns)
+{
+	return cpu_ns > 0 ? fmin(1.0, (double)counted_ns / (double)cpu_ns) : 0.0;
+}
+
+/* Of a consumer with that part of its CPU time counted. */
+static double cpu_spread(const struct wtl_consumers *consumers, double counted)
+{
+	switch (wtl_workload_weight(consumers->workload)) {
+	case WTL_WEIGHT_INSTRUCTIONS:
+		return SPREAD_CPU_TIME + counted * (SPREAD_INSTRUCTIONS - SPREAD_CPU_TIME);
+	case WTL_WEIGHT_CYCLES:
+		return SPREAD_CPU_TIME + counted * (SPREAD_CYCLES - SPREAD_CPU_TIME);
+	case WTL_WEIGHT_CPU_TIME:
+	case WTL_WEIGHTS:
+		break;
+	}
+	return SPREAD_CPU_TIME;
+}
+
 static double spread_of(const struct wtl_consumers *consumers,
-			const struct wtl_divided_domain *domain)
+			const struct wtl_divided_domain *domain, double counted)
 {
 	if (domain->by != WTL_DIVIDED_BY_GPU)
-		return SPREAD_CPU_TIME;
+		return cpu_spread(consumers, counted);
 	return wtl_consumers_gpu_is_guess(consumers, domain) ? SPREAD_GPU_MEMORY : SPREAD_GPU_USE;
 }
 
+/* What all who used the domain are billed for like own_uj: above idle, where that is known. */
+static double all_used_uj(const struct wtl_consumers *consumers, size_t i,
+			  const struct wtl_baseline *baseline)
+{
+	struct wtl_share all = wtl_attribution_total(consumers->attribution, i);
+	struct wtl_share nobody = wtl_attribution_share(consumers->attribution, WTL_SLOT_NOBODY, i);
+
+	all.full_uj -= nobody.full_uj;
+	all.share_ns -= nobody.share_ns;
+	if (baseline->is_known)
+		all.full_uj -= wtl_share_idle_uj(&all, baseline->idle_uw);
+	return (double)all.full_uj;
+}
+
 /*
- * Of a consumer with the share s of all use, relative and standard: whoever has it all is right
+ * Of a consumer with the part s of what all used, relative and standard: whoever has it all is right
  * whatever the weights. With spread r of each, the error of s is s·(own - mean of all), whose standard
  * deviation is r·sqrt((1 - s)² + sum of the others' shares²): at most r·sqrt(2)·(1 - s), when there is
  * one other.
  */
-static double weight_uncertainty(const struct wtl_consumers *consumers, size_t i,
-				 const struct wtl_share *share)
+static double weight_uncertainty(double own_uj, double all_uj, double spread)
 {
-	int64_t used_ns =
-		wtl_attribution_total(consumers->attribution, i).share_ns -
-		wtl_attribution_share(consumers->attribution, WTL_SLOT_NOBODY, i).share_ns;
-	double others =
-		used_ns > 0 ? 1.0 - fmin(1.0, (double)share->share_ns / (double)used_ns) : 1.0;
+	double others = all_uj > 0.0 ? 1.0 - fmin(1.0, own_uj / all_uj) : 1.0;
 
-	return sqrt(2.0) * others * spread_of(consumers, &consumers->domains[i]);
+	return sqrt(2.0) * others * spread;
 }
 
 static void add_share(const struct wtl_consumers *consumers, size_t i,
@@ -66,7 +101,9 @@ static void add_share(const struct wtl_consumers *consumers, size_t i,
 	own_uj = (double)(share->full_uj - idle_uj);
 	doubts->gain_uj += domain->gain * own_uj;
 	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
-	doubts->weight_uj += weight_uncertainty(consumers, i, share) * own_uj;
+	doubts->weight_uj += weight_uncertainty(own_uj, all_used_uj(consumers, i, &baseline),
+						spread_of(consumers, domain, doubts->counted)) *
+			     own_uj;
 }
 
 static uint64_t expanded_uj(const struct doubts *doubts)
@@ -74,7 +111,7 @@ static uint64_t expanded_uj(const struct doubts *doubts)
 	double sum = doubts->gain_uj * doubts->gain_uj + doubts->idle_uj * doubts->idle_uj +
 		     doubts->weight_uj * doubts->weight_uj;
 
-	return (uint64_t)(2.0 * sqrt(sum) + 0.5);
+	return (uint64_t)fmin(2.0 * sqrt(sum) + 0.5, 1.8e19);
 }
 
 static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part part)
@@ -87,10 +124,10 @@ static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part pa
 
 /* From shares[], one a domain. */
 static void energy_of(const struct wtl_consumers *consumers, const struct wtl_share shares[],
-		      enum wtl_part part, struct wtl_consumer_energy *ret_energy)
+		      enum wtl_part part, double counted, struct wtl_consumer_energy *ret_energy)
 {
 	struct wtl_consumer_energy energy = {.has_dynamic = true};
-	struct doubts doubts = {.gain_uj = 0.0};
+	struct doubts doubts = {.counted = counted};
 
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (is_of_part(&consumers->domains[i], part))
@@ -111,13 +148,20 @@ const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consume
 	return wtl_workload_consumer(consumers->workload, (uint32_t)slot);
 }
 
+static double slot_counted(const struct wtl_consumers *consumers, size_t slot)
+{
+	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+
+	return consumer ? counted_part(consumer->counted_ns, consumer->cpu_ns) : 0.0;
+}
+
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_consumer_energy *ret_energy)
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		consumers->scratch[i] =
 			wtl_attribution_share(consumers->attribution, (uint32_t)slot, i);
-	energy_of(consumers, consumers->scratch, part, ret_energy);
+	energy_of(consumers, consumers->scratch, part, slot_counted(consumers, slot), ret_energy);
 }
 
 void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
@@ -126,11 +170,17 @@ void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t s
 	struct wtl_share share =
 		wtl_attribution_share(consumers->attribution, (uint32_t)slot, domain);
 	struct wtl_consumer_energy energy = {.has_dynamic = true};
-	struct doubts doubts = {.gain_uj = 0.0};
+	struct doubts doubts = {.counted = slot_counted(consumers, slot)};
 
 	add_share(consumers, domain, &share, &energy, &doubts);
 	energy.uncertainty_uj = expanded_uj(&doubts);
 	*ret_energy = energy;
+}
+
+struct wtl_share wtl_consumers_share(const struct wtl_consumers *consumers, uint32_t slot,
+				     size_t domain)
+{
+	return wtl_attribution_share(consumers->attribution, slot, domain);
 }
 
 bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
@@ -165,6 +215,8 @@ void wtl_consumers_command(const struct wtl_consumers *consumers,
 {
 	const struct wtl_workload *workload = consumers->workload;
 	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+	int64_t counted_ns = 0;
+	double counted;
 
 	*ret_account = (struct wtl_command_account){.cpu_ns = 0};
 	memset(consumers->scratch, 0, consumers->n_domains * sizeof(*consumers->scratch));
@@ -175,12 +227,14 @@ void wtl_consumers_command(const struct wtl_consumers *consumers,
 		if (!consumer->is_in_tree)
 			continue;
 		ret_account->cpu_ns += consumer->cpu_ns;
+		counted_ns += consumer->counted_ns;
 		ret_account->n_processes += consumer->n_processes;
 		add_slot(consumers, slot);
 	}
-	energy_of(consumers, consumers->scratch, WTL_PART_ALL, &ret_account->all);
-	energy_of(consumers, consumers->scratch, WTL_PART_CPU, &ret_account->cpu);
-	energy_of(consumers, consumers->scratch, WTL_PART_GPU, &ret_account->gpu);
+	counted = counted_part(counted_ns, ret_account->cpu_ns);
+	energy_of(consumers, consumers->scratch, WTL_PART_ALL, counted, &ret_account->all);
+	energy_of(consumers, consumers->scratch, WTL_PART_CPU, counted, &ret_account->cpu);
+	energy_of(consumers, consumers->scratch, WTL_PART_GPU, counted, &ret_account->gpu);
 }
 
 static enum wtl_ledger_account account_of(void *context, uint32_t slot)
@@ -222,7 +276,7 @@ const char *wtl_consumers_weight(const struct wtl_consumers *consumers, size_t d
 
 	switch (divided->by) {
 	case WTL_DIVIDED_BY_CPU:
-		return "cpu-time";
+		return wtl_weight_name(wtl_workload_weight(consumers->workload));
 	case WTL_DIVIDED_BY_GPU:
 		return wtl_consumers_gpu_weight(consumers, divided);
 	case WTL_DIVIDED_NOT:

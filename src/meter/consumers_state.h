@@ -55,14 +55,16 @@ struct wtl_gpu_seen {
 struct wtl_gpu_division {
 	const struct wtl_use *uses; /* by slots */
 	size_t n_uses;
-	uint32_t use_ppm;	   /* of its capacity */
+	uint32_t use_ppm; /* of its capacity */
 	char domain[WTL_NAME_SIZE];
 	const char *weight; /* how it is divided; NULL: not known */
 	bool is_guess;
 	struct wtl_gpu_seen *seen; /* the newest list */
-	size_t n_seen;
+	size_t n_seen, size_seen;
 	struct wtl_gpu_seen *before; /* room for the one before */
-	struct wtl_use *room;	     /* for uses; NULL where they are told */
+	size_t size_before;
+	struct wtl_use *room; /* for uses; NULL where they are told */
+	size_t size_room;
 };
 
 struct wtl_consumers {
@@ -82,8 +84,12 @@ struct wtl_consumers {
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */
 	size_t n_gpus;
 	uint32_t *gpu_slots; /* who was seen on any at the last look; may name one twice */
-	size_t n_gpu_slots;
+	size_t n_gpu_slots, size_gpu_slots;
 };
+
+/* All of that energy is billed now. */
+void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
+			       const struct wattle_energy *energy);
 
 /* ---- consumers_gpu.c ---- */
 

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
+#include "base/text.h"
 #include "energy/units.h"
 #include "meter/meter.h"
 
@@ -20,7 +22,8 @@
 /* One answer: a copy of what the use says. */
 struct answer {
 	struct wtl_gpu_use_gpu *gpus;
-	struct wtl_gpu_use_process *processes; /* WTL_GPU_USE_PROCESSES_MAX for each GPU */
+	struct wtl_gpu_use_process *processes; /* of all GPUs, one after the other */
+	size_t room;
 };
 
 struct wtl_gpu_watch {
@@ -41,13 +44,10 @@ struct wtl_gpu_watch {
 static int answer_init(struct answer *answer, const struct wtl_gpu_use_gpu gpus[], size_t n)
 {
 	answer->gpus = calloc(n + 1, sizeof(*answer->gpus));
-	answer->processes = calloc(n * WTL_GPU_USE_PROCESSES_MAX + 1, sizeof(*answer->processes));
-	if (!answer->gpus || !answer->processes)
+	if (!answer->gpus)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		memcpy(answer->gpus[i].domain, gpus[i].domain, sizeof(gpus[i].domain));
-		answer->gpus[i].processes = answer->processes + i * WTL_GPU_USE_PROCESSES_MAX;
-	}
 	return 0;
 }
 
@@ -57,15 +57,33 @@ static void answer_done(struct answer *answer)
 	free(answer->processes);
 }
 
+/* Without memory for it, the GPUs have no method. */
 static void answer_copy(struct answer *to, const struct wtl_gpu_use_gpu from[], size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct wtl_gpu_use_process *processes =
-			to->processes + i * WTL_GPU_USE_PROCESSES_MAX;
+	size_t n_processes = 0;
+	bool has_room;
 
-		to->gpus[i] = from[i];
-		to->gpus[i].processes = processes;
-		memcpy(processes, from[i].processes, from[i].n_processes * sizeof(*processes));
+	for (size_t i = 0; i < n; i++)
+		n_processes += from[i].n_processes;
+	has_room = wtl_array_reserve(&to->processes, &to->room, n_processes,
+				     sizeof(to->processes[0])) == 0;
+	n_processes = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_gpu_use_gpu *gpu = &to->gpus[i];
+
+		*gpu = from[i];
+		gpu->processes = NULL;
+		if (!has_room) {
+			gpu->method = WTL_GPU_USE_NONE;
+			gpu->n_processes = 0;
+			gpu->unseen_weight = 0;
+			wtl_text_copy(gpu->reason, sizeof(gpu->reason), "out of memory");
+		} else if (gpu->n_processes > 0) {
+			gpu->processes = to->processes + n_processes;
+			memcpy(to->processes + n_processes, from[i].processes,
+			       from[i].n_processes * sizeof(to->processes[0]));
+			n_processes += gpu->n_processes;
+		}
 	}
 }
 

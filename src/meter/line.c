@@ -42,7 +42,19 @@ static const char *trouble(const struct wtl_account *account)
 	case WATTLE_STATUS_ABSENT:
 		break;
 	}
+	if (account->reason)
+		return account->reason;
 	return account->error ? wtl_err_text(account->error) : NULL;
+}
+
+static const char *remedy(const struct wtl_line *line)
+{
+	const struct wtl_account *account = line->account;
+
+	if (account->status == WATTLE_STATUS_GONE && line->domain.kind == WATTLE_KIND_GPU)
+		return "look for its driver's messages: dmesg | grep -i -e nvrm -e xid -e amdgpu "
+		       "-e i915 -e xe";
+	return account->status != WATTLE_STATUS_OK ? or_null(account->remedy) : NULL;
 }
 
 /* What a source said when it was opened holds as long as the status is the same. */
@@ -59,11 +71,8 @@ void wtl_line_explain(struct wtl_line *line)
 	bool holds = miss_holds(line);
 
 	line->info.remedy = holds ? or_null(line->domain.miss->remedy) : NULL;
-	if (!holds && line->account && line->account->status == WATTLE_STATUS_GONE &&
-	    line->domain.kind == WATTLE_KIND_GPU)
-		line->info.remedy =
-			"look for its driver's messages: dmesg | grep -i -e nvrm -e xid "
-			"-e amdgpu -e i915 -e xe";
+	if (!holds && line->account)
+		line->info.remedy = remedy(line);
 	if (holds)
 		line->info.reason = or_null(line->domain.miss->reason);
 	else

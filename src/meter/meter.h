@@ -115,13 +115,16 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 			   struct wtl_err *err); /* sensor.c */
 /* false: a source is stuck in a read, and the environment must outlive it. */
 bool wtl_meter_close_sensors(struct wattle_meter *meter);
-void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns);
+/* Returns the time afterwards: now_ns where nothing was to be read. */
+int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns);
 int wtl_meter_open_lines(struct wattle_meter *meter); /* line.c */
 void wtl_line_explain(struct wtl_line *line);	      /* reason and remedy, as of its status */
 void wtl_line_compare(struct wtl_line *line);
 void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, int64_t t_ns,
 		     struct wattle_energy *ret_energy, struct wtl_budget *ret_budget);
-int64_t wtl_meter_sample(struct wattle_meter *meter); /* tick.c: returns when the sample began */
+/* tick.c: both return when the sample began; the second is for a moment that somebody asks about. */
+int64_t wtl_meter_sample(struct wattle_meter *meter);
+int64_t wtl_meter_sample_asked(struct wattle_meter *meter);
 int wtl_meter_open_windows(struct wattle_meter *meter, size_t n); /* window.c */
 void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */

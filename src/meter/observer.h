@@ -61,8 +61,11 @@ struct wtl_observer {
 	void (*looked)(void *context, enum wtl_look_event event, int64_t t_utc_ns);
 };
 
-/* From now on (NULL: nobody). The newest sample is told at once, as the state to begin with: to be called
- * right after the meter was opened. The observer is the caller's. */
+/*
+ * From now on; NULL: nobody. Times of samples and readings are then whole microseconds. The newest sample
+ * is told at once, as the state to begin with: to be called right after the meter was opened. The
+ * observer is the caller's.
+ */
 void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer);
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer);
 
@@ -83,5 +86,12 @@ struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
 void wtl_consumers_tell_gpu(struct wtl_consumers *consumers, size_t i,
 			    const struct wtl_gpu_look *gpu);
+
+/* Instead of looks: what a slot was billed in a domain altogether, and the window's energies of which all
+ * that was. */
+void wtl_consumers_tell_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
+				const struct wtl_share *share);
+void wtl_consumers_tell_billed(struct wtl_consumers *consumers,
+			       const struct wattle_energy energies[]);
 
 #endif

@@ -93,21 +93,10 @@ static void read_worker(struct wtl_sensor *sensor, int64_t now_ns)
 			sensor->readings[i].status = WATTLE_STATUS_STALE;
 }
 
-void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+/* Has it been slow too often? */
+static void judge_speed(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns,
+			int64_t took_ns)
 {
-	int64_t took_ns;
-
-	if (sensor->n == 0 || (sensor->is_check && now_ns < sensor->next_ns))
-		return;
-	sensor->next_ns = now_ns + CHECK_PERIOD_NS;
-	if (sensor->worker) {
-		read_worker(sensor, now_ns);
-		return;
-	}
-	sensor->ops->read(sensor->state, sensor->readings);
-	took_ns = wtl_io_mono_ns(meter->env.io) - now_ns;
-	if (took_ns <= SLOW_READ_NS)
-		return;
 	if (now_ns - sensor->slow_since_ns > SLOW_PERIOD_NS) {
 		sensor->slow_since_ns = now_ns;
 		sensor->slow_reads = 0;
@@ -120,4 +109,22 @@ void wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int6
 		wtl_log_line(meter->env.log, WTL_LOG_INFO,
 			     "%s answers slowly (%lld ms): it is read on a thread of its own",
 			     sensor->ops->name, (long long)(took_ns / WTL_NS_PER_MS));
+}
+
+int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+{
+	int64_t after_ns;
+
+	if (sensor->n == 0 || (sensor->is_check && now_ns < sensor->next_ns))
+		return now_ns;
+	sensor->next_ns = now_ns + CHECK_PERIOD_NS;
+	if (sensor->worker) {
+		read_worker(sensor, now_ns);
+		return now_ns;
+	}
+	sensor->ops->read(sensor->state, sensor->readings);
+	after_ns = wtl_io_mono_ns(meter->env.io);
+	if (after_ns - now_ns > SLOW_READ_NS && !sensor->ops->answers_at_once)
+		judge_speed(meter, sensor, now_ns, after_ns - now_ns);
+	return after_ns;
 }

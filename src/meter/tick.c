@@ -119,15 +119,35 @@ void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *ob
 	pthread_mutex_unlock(&meter->lock);
 }
 
+static int64_t whole_us(int64_t t_ns)
+{
+	return t_ns - t_ns % 1000;
+}
+
+/* Who keeps readings keeps their times to the microsecond: the rest is noise, and would be most of what is
+ * kept. The accounts go by the same. */
+static void coarsen(struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->catalog.n_channels; i++) {
+		struct wtl_reading *reading = &meter->readings[i];
+
+		reading->t_mono_ns = whole_us(reading->t_mono_ns);
+		reading->half_ns = whole_us(reading->half_ns + 999);
+	}
+}
+
 int64_t wtl_meter_sample(struct wattle_meter *meter)
 {
 	int64_t begin_ns = wtl_io_mono_ns(meter->env.io);
 	int64_t now_ns = begin_ns;
 
 	notice_sleep(meter, begin_ns);
-	for (size_t i = 0; i < meter->n_sensors; i++) {
-		wtl_sensor_read(meter, &meter->sensors[i], now_ns);
-		now_ns = wtl_io_mono_ns(meter->env.io);
+	for (size_t i = 0; i < meter->n_sensors; i++)
+		now_ns = wtl_sensor_read(meter, &meter->sensors[i], now_ns);
+	if (meter->observer) {
+		begin_ns = whole_us(begin_ns);
+		now_ns = whole_us(now_ns);
+		coarsen(meter);
 	}
 	meter->sampled_ns = begin_ns;
 	meter->read_ns = now_ns;
@@ -138,4 +158,15 @@ int64_t wtl_meter_sample(struct wattle_meter *meter)
 	if (now_ns - begin_ns > meter->self.tick_max_ns)
 		meter->self.tick_max_ns = now_ns - begin_ns;
 	return begin_ns;
+}
+
+int64_t wtl_meter_sample_asked(struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_sensors; i++) {
+		struct wtl_sensor *sensor = &meter->sensors[i];
+
+		if (sensor->ops->ask_for && sensor->n > 0 && !sensor->worker)
+			sensor->ops->ask_for(sensor->state);
+	}
+	return wtl_meter_sample(meter);
 }

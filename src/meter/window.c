@@ -102,7 +102,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 
 	if (!window)
 		return -WATTLE_E_TOO_MANY;
-	fresh_ns = wtl_meter_sample(meter);
+	fresh_ns = wtl_meter_sample_asked(meter);
 	now_ns = wtl_io_mono_ns(meter->env.io);
 	window->stacked = stacked;
 	memcpy(window->name, name, strlen(name) + 1);
@@ -259,7 +259,7 @@ static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window
 	int64_t now_ns;
 
 	if (window) {
-		wtl_meter_sample(meter);
+		wtl_meter_sample_asked(meter);
 		now_ns = tell(meter, window, ret_window, ret_energies, n_energies);
 		if (close) {
 			tell_observer(meter, WTL_WINDOW_ENDS, window, now_ns);

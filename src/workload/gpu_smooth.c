@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/gpu_smooth.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
-int wtl_gpu_smooth_init(struct wtl_gpu_smooth *smooth)
-{
-	*smooth = (struct wtl_gpu_smooth){0};
-	smooth->at = calloc(WTL_GPU_SMOOTH_MAX, sizeof(smooth->at[0]));
-	return smooth->at ? 0 : -ENOMEM;
-}
+#include "base/array.h"
 
 void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth)
 {
@@ -25,18 +19,21 @@ static struct wtl_gpu_smooth_one *find(struct wtl_gpu_smooth *smooth, int pid)
 	return NULL;
 }
 
-void wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns)
+bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns)
 {
 	struct wtl_gpu_smooth_one *one = find(smooth, pid);
 
 	if (!one) {
-		if (smooth->n == WTL_GPU_SMOOTH_MAX)
-			return;
+		if (smooth->n == WTL_GPU_SMOOTH_MAX ||
+		    wtl_array_reserve(&smooth->at, &smooth->room, smooth->n + 1,
+				      sizeof(smooth->at[0])) < 0)
+			return false;
 		one = &smooth->at[smooth->n++];
 		*one = (struct wtl_gpu_smooth_one){.pid = pid, .ppm = ppm};
 	}
 	one->sample_ppm = ppm;
 	one->sample_ns = now_ns;
+	return true;
 }
 
 void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns)

@@ -28,16 +28,16 @@ struct wtl_gpu_smooth_one {
 };
 
 struct wtl_gpu_smooth {
-	struct wtl_gpu_smooth_one *at; /* WTL_GPU_SMOOTH_MAX */
-	size_t n;
+	struct wtl_gpu_smooth_one *at;
+	size_t n, room;
 	int64_t t_ns; /* of the last step; 0: none yet */
 };
 
-int wtl_gpu_smooth_init(struct wtl_gpu_smooth *smooth); /* 0 or -ENOMEM */
-void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth);
+void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth); /* a zeroed one is empty */
 
-/* A new sample. A process that is seen for the first time starts with it. */
-void wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);
+/* A new sample. A process that is seen for the first time starts with it (unless there are
+ * WTL_GPU_SMOOTH_MAX, or no memory: false, and it has none). */
+bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);
 
 /* Time passes. */
 void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "energy/units.h"
@@ -30,9 +31,11 @@ struct one {
 	uint64_t handle;
 	int64_t retry_ns;
 	struct wtl_nvml_process_list list;
+	size_t n_entered; /* of the list: there was no room for the others */
 	struct wtl_nvml_use_list uses;
 	struct wtl_gpu_smooth weights;
-	struct wtl_gpu_use_process *processes; /* WTL_GPU_USE_PROCESSES_MAX */
+	struct wtl_gpu_use_process *processes;
+	size_t room;
 };
 
 struct wtl_gpu_use {
@@ -50,16 +53,24 @@ struct wtl_gpu_use {
 	size_t n;
 };
 
+static const char *const method_names[] = {
+	[WTL_GPU_USE_NONE] = NULL,
+	[WTL_GPU_USE_SAMPLES] = "sm-use",
+	[WTL_GPU_USE_FDINFO] = "fdinfo",
+	[WTL_GPU_USE_MEMORY] = "memory (a guess)",
+};
+
 const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method)
 {
-	static const char *const names[] = {
-		[WTL_GPU_USE_NONE] = NULL,
-		[WTL_GPU_USE_SAMPLES] = "sm-use",
-		[WTL_GPU_USE_FDINFO] = "fdinfo",
-		[WTL_GPU_USE_MEMORY] = "memory (a guess)",
-	};
+	return method_names[method];
+}
 
-	return names[method];
+enum wtl_gpu_use_method wtl_gpu_use_method_find(const char *name)
+{
+	for (int i = WTL_GPU_USE_MEMORY; name && i > WTL_GPU_USE_NONE; i--)
+		if (strcmp(name, method_names[i]) == 0)
+			return (enum wtl_gpu_use_method)i;
+	return WTL_GPU_USE_NONE;
 }
 
 /* ---- Opening ---- */
@@ -84,11 +95,8 @@ static int add(struct wtl_gpu_use *use, const struct wtl_gpu *gpu)
 	sysfs_address(one->address, sizeof(one->address), gpu->bus_id);
 	wtl_text_copy(one->uuid, sizeof(one->uuid), gpu->uuid);
 	use->n++;
-	one->processes = calloc(WTL_GPU_USE_PROCESSES_MAX, sizeof(one->processes[0]));
-	if (!one->processes)
-		return -ENOMEM;
 	if (one->is_nvidia)
-		return wtl_gpu_smooth_init(&one->weights);
+		return 0;
 	if (!use->scan)
 		use->scan = wtl_drm_scan_new(use->io);
 	return use->scan ? 0 : -ENOMEM;
@@ -146,10 +154,12 @@ static void none(struct wtl_gpu_use_gpu *gpu, const char *reason)
 {
 	gpu->method = WTL_GPU_USE_NONE;
 	gpu->n_processes = 0;
+	gpu->unseen_weight = 0;
 	wtl_text_copy(gpu->reason, sizeof(gpu->reason), reason);
 }
 
-/* The entry of a process: one each, however many instances it has. NULL: there are too many. */
+/* The entry of a process: one each, however many instances it has. NULL: there are too many, or no
+ * memory for one more. */
 static struct wtl_gpu_use_process *entry(struct wtl_gpu_use_gpu *gpu, struct one *one, int pid)
 {
 	struct wtl_gpu_use_process *made;
@@ -157,7 +167,9 @@ static struct wtl_gpu_use_process *entry(struct wtl_gpu_use_gpu *gpu, struct one
 	for (size_t i = 0; i < gpu->n_processes; i++)
 		if (one->processes[i].pid == pid)
 			return &one->processes[i];
-	if (gpu->n_processes == WTL_GPU_USE_PROCESSES_MAX)
+	if (gpu->n_processes == WTL_GPU_USE_PROCESSES_MAX ||
+	    wtl_array_reserve(&one->processes, &one->room, gpu->n_processes + 1,
+			      sizeof(one->processes[0])) < 0)
 		return NULL;
 	made = &one->processes[gpu->n_processes++];
 	*made = (struct wtl_gpu_use_process){
@@ -227,12 +239,16 @@ static void lose(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gp
 static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu)
 {
 	gpu->n_processes = 0;
+	gpu->unseen_weight = 0;
+	one->n_entered = one->list.n;
 	for (size_t i = 0; i < one->list.n; i++) {
 		struct wtl_gpu_use_process *process = entry(gpu, one, one->list.at[i].pid);
 		char path[32];
 
-		if (!process)
+		if (!process) {
+			one->n_entered = i;
 			break;
+		}
 		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
 		process->is_visible = use->pids_are_ours && wtl_io_exists(use->io, path);
 		add_memory(process, one->list.at[i].memory_bytes);
@@ -246,10 +262,11 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 	for (size_t i = 0; i < one->uses.n; i++) {
 		const struct wtl_nvml_process_use *sample = &one->uses.at[i];
 
-		wtl_gpu_smooth_sample(&one->weights, sample->pid,
-				      (SM_WEIGHT * sample->sm + sample->encoder + sample->decoder) *
-					      PPM_PER_PERCENT,
-				      now_ns);
+		uint32_t weight = (SM_WEIGHT * sample->sm + sample->encoder + sample->decoder) *
+				  PPM_PER_PERCENT;
+
+		if (!wtl_gpu_smooth_sample(&one->weights, sample->pid, weight, now_ns))
+			gpu->unseen_weight += weight;
 	}
 	wtl_gpu_smooth_step(&one->weights, now_ns);
 	/* Who is not in the list any more has ended: its last sample is nobody's. */
@@ -259,6 +276,8 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 		process->weight = wtl_gpu_smooth_get(&one->weights, process->pid);
 		process->use_ppm = ppm(process->weight);
 	}
+	for (size_t i = one->n_entered; i < one->list.n; i++)
+		gpu->unseen_weight += wtl_gpu_smooth_get(&one->weights, one->list.at[i].pid);
 	wtl_gpu_smooth_forget(&one->weights);
 }
 
@@ -272,6 +291,9 @@ static void weigh_memory(struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
 		one->processes[i].weight = one->processes[i].memory_bytes >> 10;
 		any = true;
 	}
+	for (size_t i = one->n_entered; i < one->list.n; i++)
+		if (one->list.at[i].memory_bytes != UINT64_MAX)
+			gpu->unseen_weight += one->list.at[i].memory_bytes >> 10;
 	if (!any) {
 		none(gpu, "the driver tells neither the use nor the memory of processes");
 		return;
@@ -321,22 +343,30 @@ static void tick_drm(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_us
 {
 	gpu->method = WTL_GPU_USE_FDINFO;
 	gpu->n_processes = 0;
+	gpu->unseen_weight = 0;
 	gpu->reason[0] = '\0';
+	if (wtl_drm_scan_is_cut(use->scan)) {
+		none(gpu, "there is no room for all its clients");
+		return;
+	}
 	if (wtl_drm_scan_hidden(use->scan))
 		wtl_text_copy(gpu->reason, sizeof(gpu->reason),
 			      "other users' processes are not seen without privilege");
 	for (size_t i = 0; i < use->n_drm; i++) {
 		const struct wtl_drm_use *drm = &use->drm[i];
+		uint64_t weight = drm->render_ns * SM_WEIGHT + drm->media_ns;
 		struct wtl_gpu_use_process *process;
 
 		if (strcmp(drm->pdev, one->address) != 0)
 			continue;
 		process = entry(gpu, one, drm->pid);
-		if (!process)
-			break;
+		if (!process) {
+			gpu->unseen_weight += weight;
+			continue;
+		}
 		process->is_visible = true;
 		process->memory_bytes = drm->memory_bytes;
-		process->weight = drm->render_ns * SM_WEIGHT + drm->media_ns;
+		process->weight = weight;
 		if (drm->interval_ns > 0)
 			process->use_ppm = ppm((uint64_t)((unsigned __int128)process->weight *
 							  1000000 / (uint64_t)drm->interval_ns));

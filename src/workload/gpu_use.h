@@ -28,6 +28,9 @@ enum wtl_gpu_use_method {
 /* "sm-use", "fdinfo", "memory (a guess)"; NULL for WTL_GPU_USE_NONE. */
 const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method);
 
+/* The other way: WTL_GPU_USE_NONE for NULL and unknown names. */
+enum wtl_gpu_use_method wtl_gpu_use_method_find(const char *name);
+
 struct wtl_gpu_use_process {
 	int pid;	       /* is_visible: here; else as the first PID namespace counts */
 	bool is_visible;       /* false: no process here is to be billed for it */
@@ -42,9 +45,10 @@ struct wtl_gpu_use_gpu {
 	char reason[128]; /* why there is no method, or what it misses; or "" */
 	const struct wtl_gpu_use_process *processes; /* each pid once */
 	size_t n_processes;
+	uint64_t unseen_weight; /* of processes that there was no room for: nobody's by name */
 };
 
-enum { WTL_GPU_USE_PROCESSES_MAX = 1024 }; /* for each GPU: those beyond are left out */
+enum { WTL_GPU_USE_PROCESSES_MAX = 1024 }; /* for each GPU */
 
 struct wtl_gpu_use;
 

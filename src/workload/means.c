@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/remedy.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
 
 enum { MOUNTS_MAX = 256 * 1024 };
 
-static const char remedy_exits[] =
-	"sudo setcap cap_net_admin+ep \"$(command -v wattle)\" (beside the capabilities it has; see "
-	"docs/processes.md), or run as root";
+static const char remedy_exits[] = WTL_REMEDY_SETCAP " (see docs/processes.md), or run as root";
 static const char remedy_namespaces[] =
 	"run in the host's PID and network namespace (Kubernetes: hostPID and hostNetwork; docker: "
 	"--pid=host --network=host), with CAP_NET_ADMIN";
@@ -22,6 +21,10 @@ static const char remedy_pids[] = "run in the host's PID namespace (Kubernetes: 
 				  "--pid=host)";
 static const char remedy_own_proc[] =
 	"mount /proc of the PID namespace that wattle runs in, or run wattle in the one of /proc";
+static const char remedy_counters[] = WTL_REMEDY_SETCAP ", or run as root";
+static const char remedy_container[] = "start the container with --cap-add PERFMON";
+static const char remedy_pmu[] =
+	"in a virtual machine: have it given a PMU (QEMU: -cpu host,pmu=on)";
 static const char remedy_hidepid[] =
 	"run as root, or join the group that /proc's mount option gid= names";
 
@@ -112,7 +115,7 @@ static void ways_of_ended(struct wtl_workload *workload)
 			"not asked for");
 	else if (error == -EOPNOTSUPP || error == -ENOSYS || error == -ENOENT)
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL,
-			"the kernel has no taskstats, or this machine is a directory");
+			"the kernel has no taskstats, or this machine is a directory or a tape");
 	else
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false,
 			workload->has_own_pids ? remedy_namespaces : remedy_exits,
@@ -169,6 +172,71 @@ static void ways_of_machine(struct wtl_workload *workload)
 			"every process of the machine");
 }
 
+static void way_without_counters(struct wtl_workload *workload, int error)
+{
+	const char *remedy = NULL;
+
+	switch (-error) {
+	case EACCES:
+	case EPERM:
+		remedy = workload->has_own_pids ? remedy_container : remedy_counters;
+		break;
+	case EXDEV:
+		way_set(workload, WTL_WAY_COUNTERS, "counters", false, remedy_own_proc,
+			"/proc numbers processes as another PID namespace does");
+		return;
+	case ENOENT:
+	case ENODEV:
+	case ENOSYS:
+	case EOPNOTSUPP:
+		way_set(workload, WTL_WAY_COUNTERS, "counters", false, remedy_pmu,
+			"the processors' counters are not offered here (as in most virtual "
+			"machines), or this tape lacks them: CPU time is the only weight");
+		return;
+	default:
+		break;
+	}
+	way_set(workload, WTL_WAY_COUNTERS, "counters", false, remedy,
+		"perf_event_open: %s: CPU time is the only weight", wtl_err_text(error));
+}
+
+static void ways_of_counters(struct wtl_workload *workload)
+{
+	const struct wtl_offer *offer = &workload->offer;
+	bool has_instructions = offer->errors[WTL_WEIGHT_INSTRUCTIONS] == 0;
+	bool has_cycles = offer->errors[WTL_WEIGHT_CYCLES] == 0;
+
+	if (workload->counters_error < 0)
+		way_without_counters(workload, workload->counters_error);
+	else if (!offer->is_known)
+		way_set(workload, WTL_WAY_COUNTERS, "counters", workload->counters != NULL, NULL,
+			"%s", workload->counters ? "the work of each process" : "not asked for");
+	else if (!has_instructions && !has_cycles)
+		way_without_counters(workload, offer->errors[WTL_WEIGHT_INSTRUCTIONS]);
+	else
+		way_set(workload, WTL_WAY_COUNTERS, "counters", true, NULL,
+			"--weight can be %s%s%s%s", has_instructions ? "instructions" : "",
+			has_instructions && has_cycles ? " or " : "", has_cycles ? "cycles" : "",
+			offer->is_for_all ? "" : ", for your own processes only");
+}
+
+/* A directory or a tape that has no processes: nobody was asked, and nothing answered. */
+static void ways_of_nobody(struct wtl_workload *workload)
+{
+	static const struct {
+		enum wtl_workload_way_id id;
+		const char *way;
+	} ways[] = {
+		{WTL_WAY_CPU_CLOCKS, "CPU clocks"},    {WTL_WAY_PARENTS, "child times"},
+		{WTL_WAY_NEWEST_PID, "newest number"}, {WTL_WAY_VISIBLE, "all processes"},
+		{WTL_WAY_COUNTERS, "counters"},
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		way_set(workload, ways[i].id, ways[i].way, false, NULL,
+			"/proc shows no processes here");
+}
+
 void wtl_means_update(struct wtl_workload *workload)
 {
 	const struct wtl_roster *roster = &workload->roster;
@@ -177,6 +245,9 @@ void wtl_means_update(struct wtl_workload *workload)
 	ways_of_living(workload);
 	ways_of_ended(workload);
 	ways_of_machine(workload);
+	ways_of_counters(workload);
+	if (workload->n_looks > 0 && roster->n_live == 0)
+		ways_of_nobody(workload);
 	means->n_live = roster->n_live;
 	means->n_unreadable = 0;
 	for (uint32_t i = 0; i < roster->n_live; i++)

@@ -245,6 +245,7 @@ void wtl_roster_fold(struct wtl_roster *roster, uint32_t from, uint32_t into)
 
 	roster->folds[roster->n_folds++] = (struct wtl_fold){.from = from, .into = into};
 	row->cpu_ns += roster->consumers[from].cpu_ns;
+	row->counted_ns += roster->consumers[from].counted_ns;
 	row->n_processes += roster->consumers[from].n_processes;
 	wtl_roster_remove(roster, from);
 }

@@ -35,11 +35,13 @@ struct wtl_place {
 	uint32_t n_reads;    /* how often they were read */
 	uint32_t look_used;  /* the last look that saw it run; 0: none */
 	bool has_stat;	     /* parent and start are known, and who inherits what */
-	uint64_t weight_ns;  /* use in this look */
+	uint64_t weight_ns;  /* use in this look; in the end, what it weighs (counters.c) */
 	bool is_listed;	     /* in used[] */
 	bool needs_base;     /* the first answer of its clock counts from there */
 	bool is_kernel;
 	bool is_stale;	      /* its number may have been given to another process */
+	bool is_uncountable;  /* the hardware's counters are not to be had for it (counters.c) */
+	bool is_weighed;      /* by its own counters, in this look */
 	uint64_t start_ticks; /* 0: not known */
 	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
 	/* What its parent's child times are held against (short.c). */

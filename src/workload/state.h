@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "workload/busy.h"
+#include "workload/counters.h"
 #include "workload/groups.h"
 #include "workload/procfs.h"
 #include "workload/roster.h"
@@ -18,7 +19,8 @@
 /*
  * The parts of a workload, for src/workload/ alone. A look goes through them in this order:
  * rows.c (make room), find.c (who is new), clocks.c (what the machine did, and live ones),
- * ended.c (ended ones), short.c (what others tell of them), names.c (who they are).
+ * ended.c (ended ones), short.c (what others tell of them), names.c (who they are), counters.c (what
+ * their use weighs).
  */
 
 enum {
@@ -86,7 +88,8 @@ struct wtl_workload {
 	struct wtl_workload_look look;
 	struct wtl_workload_means means;
 	uint32_t n_looks;
-	bool is_told; /* it asks nobody (told.c) */
+	bool is_told;		/* it asks nobody (told.c) */
+	bool has_told_look;	/* that no tick has taken */
 	uint32_t look_replaced; /* the last one in which a number had a new owner */
 	int64_t t_boot_ns;
 	bool has_clocks;     /* process_cpu() answers */
@@ -109,6 +112,14 @@ struct wtl_workload {
 	int pending_pids[WTL_EXITS_MAX];
 	int64_t pending_clocks[WTL_EXITS_MAX];
 	uint32_t n_pending;
+	enum wtl_weight weight; /* what uses were weighed by so far */
+	int counters_error;	/* why there are no counters, though they were asked for */
+	struct wtl_offer {
+		bool is_known;
+		int errors[WTL_WEIGHTS]; /* 0: can be had */
+		bool is_for_all;	 /* for other users' processes as well */
+	} offer;
+	struct wtl_counters *counters;
 	struct wtl_rows rows;
 	struct wtl_unit_use units[WTL_UNITS_MAX];
 	size_t n_units, n_groups_seen;
@@ -124,6 +135,10 @@ int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_bas
 void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
+
+/* ---- told.c ---- */
+
+void wtl_told_tick(struct wtl_workload *workload);
 
 /* ---- find.c ---- */
 
@@ -173,6 +188,18 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
 void wtl_names_read_born(struct wtl_workload *workload);
 /* A bounded number of others, most active first. */
 void wtl_names_read_some(struct wtl_workload *workload);
+
+/* ---- counters.c ---- */
+
+/* 0 or -ENOMEM; does nothing where CPU time is the weight, or counters are not to be had. */
+int wtl_counters_open(struct wtl_workload *workload);
+void wtl_counters_close(struct wtl_workload *workload);
+/* Finds out what there is, for offer. */
+void wtl_counters_probe(struct wtl_workload *workload);
+/* Changes the weight of this look's uses; their sum stays. */
+void wtl_counters_weigh(struct wtl_workload *workload);
+/* From now on counts those that used much in this look. */
+void wtl_counters_follow(struct wtl_workload *workload);
 
 /* ---- rows.c ---- */
 

@@ -53,6 +53,10 @@ int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_option
 	wtl_ended_open(workload);
 	wtl_short_open(workload);
 	wtl_means_open(workload);
+	if (wtl_counters_open(workload) < 0) {
+		wtl_workload_free(workload);
+		return wtl_err_set(err, ENOMEM, "workload", NULL, "out of memory");
+	}
 	wtl_means_update(workload);
 	*ret_workload = workload;
 	return 0;
@@ -62,6 +66,7 @@ void wtl_workload_free(struct wtl_workload *workload)
 {
 	if (!workload)
 		return;
+	wtl_counters_close(workload);
 	wtl_ended_close(workload);
 	wtl_short_close(workload);
 	wtl_find_close(workload);
@@ -181,10 +186,15 @@ static void look_end(struct wtl_workload *workload)
 		uint32_t slot = roster->used[i];
 		uint64_t weight_ns = roster->places[slot].weight_ns;
 
-		roster->uses[i] = (struct wtl_use){.slot = slot, .weight = weight_ns};
 		roster->consumers[slot].cpu_ppm = share_ppm(weight_ns, look->duration_ns);
 		busy_ns += weight_ns;
 	}
+	wtl_counters_weigh(workload);
+	for (uint32_t i = 0; i < roster->n_used_now; i++)
+		roster->uses[i] =
+			(struct wtl_use){.slot = roster->used[i],
+					 .weight = roster->places[roster->used[i]].weight_ns};
+	wtl_counters_follow(workload);
 	if (look->capacity_ns > 0 && busy_ns > (uint64_t)look->capacity_ns)
 		busy_ns = (uint64_t)look->capacity_ns;
 	look->busy_ns = (int64_t)busy_ns;
@@ -195,8 +205,10 @@ static void look_end(struct wtl_workload *workload)
 
 int wtl_workload_tick(struct wtl_workload *workload)
 {
-	if (workload->is_told)
+	if (workload->is_told) {
+		wtl_told_tick(workload);
 		return 0;
+	}
 	look_begin(workload);
 	wtl_find_new(workload);
 	wtl_clocks_read_machine(workload);
@@ -237,7 +249,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER)
 			wtl_roster_remove(roster, slot);
 		else
-			roster->consumers[slot].cpu_ns = 0;
+			roster->consumers[slot].cpu_ns = roster->consumers[slot].counted_ns = 0;
 	}
 }
 
@@ -301,6 +313,22 @@ void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t
 		return;
 	workload->roster.consumers[slot].gpu_memory_bytes = memory_bytes;
 	workload->roster.consumers[slot].gpu_ppm = gpu_ppm;
+}
+
+enum wtl_weight wtl_workload_weight(const struct wtl_workload *workload)
+{
+	return workload->weight;
+}
+
+int wtl_workload_weight_error(const struct wtl_workload *workload)
+{
+	return workload->counters_error;
+}
+
+void wtl_workload_probe_weights(struct wtl_workload *workload)
+{
+	wtl_counters_probe(workload);
+	wtl_means_update(workload);
 }
 
 /* ---- The tree ---- */

@@ -18,7 +18,14 @@ struct wtl_err;
  */
 struct wtl_workload;
 
+/* What a use of the processors weighs: the CPU time, or the work that the hardware counted in it. */
+enum wtl_weight { WTL_WEIGHT_CPU_TIME, WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES, WTL_WEIGHTS };
+
+const char *wtl_weight_name(enum wtl_weight weight); /* "cpu-time" */
+int wtl_weight_find(const char *name);		     /* or -EINVAL */
+
 struct wtl_workload_options {
+	enum wtl_weight weight;	 /* CPU time all the same where the hardware does not tell */
 	int subreaper_pid;	 /* whoever it adopts belongs to the followed tree; 0: none */
 	uint32_t max_slots;	 /* 0: 65536 */
 	uint32_t max_exited;	 /* ended processes with an account of their own; 0: 4096 */
@@ -34,8 +41,9 @@ struct wtl_fold {
 
 /*
  * What one look saw. Apply the folds in order (wtl_attribution_fold), after making room for
- * wtl_workload_capacity() slots, and only then bill the uses. Uses are in nanoseconds of CPU time;
- * slots are distinct, weights above 0. Valid until the next look or reset.
+ * wtl_workload_capacity() slots, and only then bill the uses. Uses are in nanoseconds of CPU time, or
+ * by another weight in as many nanoseconds as all of that was together; slots are distinct, weights
+ * above 0. Valid until the next look or reset.
  */
 struct wtl_workload_look {
 	int64_t t_mono_ns;
@@ -118,13 +126,22 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t 
  */
 int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns);
 
+/* What uses have been weighed by so far: what was asked for since the hardware has told of anybody. */
+enum wtl_weight wtl_workload_weight(const struct wtl_workload *workload);
+/* 0, or the errno (negative) for which what was asked for is not to be had: the way WTL_WAY_COUNTERS
+ * has reason and remedy. */
+int wtl_workload_weight_error(const struct wtl_workload *workload);
+/* Finds out which weights there are, for the way WTL_WAY_COUNTERS. */
+void wtl_workload_probe_weights(struct wtl_workload *workload);
+
 /* ---- Told, not looked for ---- */
 
-enum { WTL_TOLD_SLOTS_MAX = 1 << 20 };
+/* As many as one that looks for itself has at the most (max_slots). */
+enum { WTL_TOLD_SLOTS_MAX = 65536 };
 
 /*
  * A workload that knows what it is told, and asks nobody: for what was recorded. wtl_workload_tick()
- * changes nothing, wtl_workload_reset() only empties the look; GPUs' processes and memory are told with
+ * takes the look it was told, once; wtl_workload_reset() only empties the look; GPUs' processes and memory are told with
  * the consumers. 0 or -ENOMEM.
  */
 int wtl_workload_new_told(struct wtl_workload **ret_workload, struct wtl_err *err);
@@ -137,6 +154,8 @@ void wtl_workload_tell_nobody(struct wtl_workload *workload, uint32_t slot);
 /* The next look. Its uses and folds are borrowed until the one after it. */
 void wtl_workload_tell_look(struct wtl_workload *workload, const struct wtl_workload_look *look);
 
+void wtl_workload_tell_weight(struct wtl_workload *workload, enum wtl_weight weight);
+
 /* ---- How it is done here, and what more privilege would add ---- */
 
 enum wtl_workload_way_id {
@@ -146,6 +165,7 @@ enum wtl_workload_way_id {
 	WTL_WAY_NEWEST_PID, /* new processes found by number; else by listing /proc */
 	WTL_WAY_BUSY_TIME,  /* the machine's busy time, which shows what nobody accounts for */
 	WTL_WAY_VISIBLE,    /* other users' processes, and all of the machine's, can be seen */
+	WTL_WAY_COUNTERS, /* weights beside CPU time: told where one is asked for, or was probed */
 	WTL_WAYS
 };
 

@@ -23,16 +23,23 @@
 
 #define SHIM_API __attribute__((visibility("default")))
 
+/* From now on: the n-th allocation fails, and every later one if `always`; 0: none. */
+SHIM_API void wattle_test_fail_alloc(unsigned long n, bool always);
+
 /* glibc's own, under names that nothing stands before. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *memory, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *memory);
 
 SHIM_API unsigned long wattle_test_allocations(void);
 SHIM_API unsigned long wattle_test_failures(void);
+/* Blocks that were not freed, as far as they came from here. */
+SHIM_API long wattle_test_blocks(void);
 
 static atomic_ulong count, failures;
+static atomic_long blocks;
 static unsigned long fail_at;
 static bool fail_always;
 static char log_path[4096];
@@ -45,6 +52,17 @@ unsigned long wattle_test_allocations(void)
 unsigned long wattle_test_failures(void)
 {
 	return atomic_load(&failures);
+}
+
+long wattle_test_blocks(void)
+{
+	return atomic_load(&blocks);
+}
+
+void wattle_test_fail_alloc(unsigned long n, bool always)
+{
+	fail_always = always;
+	fail_at = n ? atomic_load(&count) + n : 0;
 }
 
 __attribute__((constructor)) static void start(void)
@@ -95,19 +113,37 @@ static bool may_pass(void)
 	return false;
 }
 
+static void *counted(void *memory)
+{
+	atomic_fetch_add(&blocks, memory != NULL);
+	return memory;
+}
+
 SHIM_API void *malloc(size_t size)
 {
-	return may_pass() ? __libc_malloc(size) : NULL;
+	return may_pass() ? counted(__libc_malloc(size)) : NULL;
 }
 
 SHIM_API void *calloc(size_t n, size_t size)
 {
-	return may_pass() ? __libc_calloc(n, size) : NULL;
+	return may_pass() ? counted(__libc_calloc(n, size)) : NULL;
 }
 
 SHIM_API void *realloc(void *memory, size_t size)
 {
-	return may_pass() ? __libc_realloc(memory, size) : NULL;
+	void *grown;
+
+	if (!may_pass())
+		return NULL;
+	grown = __libc_realloc(memory, size);
+	atomic_fetch_add(&blocks, (grown && !memory) - (memory && !grown && size == 0));
+	return grown;
+}
+
+SHIM_API void free(void *memory)
+{
+	atomic_fetch_sub(&blocks, memory != NULL);
+	__libc_free(memory);
 }
 
 SHIM_API void *reallocarray(void *memory, size_t n, size_t size)
@@ -121,17 +157,17 @@ SHIM_API void *reallocarray(void *memory, size_t n, size_t size)
 
 SHIM_API void *aligned_alloc(size_t alignment, size_t size)
 {
-	return may_pass() ? __libc_memalign(alignment, size) : NULL;
+	return may_pass() ? counted(__libc_memalign(alignment, size)) : NULL;
 }
 
 SHIM_API void *memalign(size_t alignment, size_t size)
 {
-	return may_pass() ? __libc_memalign(alignment, size) : NULL;
+	return may_pass() ? counted(__libc_memalign(alignment, size)) : NULL;
 }
 
 SHIM_API int posix_memalign(void **ret_memory, size_t alignment, size_t size)
 {
-	void *memory = may_pass() ? __libc_memalign(alignment, size) : NULL;
+	void *memory = may_pass() ? counted(__libc_memalign(alignment, size)) : NULL;
 
 	if (!memory)
 		return ENOMEM;

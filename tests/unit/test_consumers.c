@@ -10,7 +10,9 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter_bench.h"
+#include "nvml/abi.h"
 #include "unit.h"
+#include "workload/gpu_use.h"
 #include "world.h"
 
 #define MS  WTL_NS_PER_MS
@@ -29,20 +31,26 @@ struct fixture {
 	int64_t t_utc_ns;
 };
 
-static void start(struct fixture *f, const char *root)
+static void start_by(struct fixture *f, const char *root, enum wtl_weight weight)
 {
-	const struct wtl_consumers_options options = {.nvml_path = ""};
+	const struct wtl_consumers_options options = {.nvml_path = "", .weight = weight};
 
 	meter_bench_root(&f->bench, root);
 	f->bench.nvml = "";
 	meter_bench_open(&f->bench);
 	world_init(&f->world);
+	f->world.has_pmu = true;
 	memset(f->energies, 0, sizeof(f->energies));
 	f->n = wattle_meter_domains(f->bench.meter);
 	assert_in_range(f->n, 1, DOMAINS_MAX);
 	f->t_utc_ns = UTC;
 	assert_int_equal(
 		wtl_consumers_new(f->bench.meter, &f->world.io, &options, &f->consumers, NULL), 0);
+}
+
+static void start(struct fixture *f, const char *root)
+{
+	start_by(f, root, WTL_WEIGHT_CPU_TIME);
 }
 
 static void begin(struct fixture *f)
@@ -173,6 +181,114 @@ static void test_one_busy_thread(void **state)
 	finish(&f);
 }
 
+/* ---- A vector worker: 1.6 times the watts, and 1.5 times the instructions ---- */
+
+struct pair {
+	struct wtl_consumer_energy scalar, vector;
+	struct wtl_command_account command; /* the vector worker */
+};
+
+/* Both busy for 10 s: 20 and 32 W. */
+static struct pair run_pair(enum wtl_weight weight, const char *name)
+{
+	struct fixture f;
+	struct pair pair;
+	int scalar, vector;
+
+	start_by(&f, "xeon-2s-dram", weight);
+	f.world.n_cpus = 128;
+	scalar = world_fork(&f.world, 1);
+	vector = world_fork(&f.world, 1);
+	world_at(&f.world, scalar)->per_us = 2000;
+	world_at(&f.world, vector)->per_us = 3000;
+	begin(&f);
+	watch_idle(&f, 5);
+	world_run(&f.world, scalar, S);
+	world_run(&f.world, vector, S);
+	world_pass(&f.world, S);
+	begin(&f);
+	wtl_consumers_follow(f.consumers, vector);
+	for (int i = 0; i < 10; i++) {
+		world_run(&f.world, scalar, S);
+		world_run(&f.world, vector, S);
+		use(&f, "package-0", 74.05 + 52.0, S);
+		bill(&f, S);
+	}
+	assert_string_equal(wtl_consumers_weight(f.consumers, find(&f, "package-0")), name);
+	assert_string_equal(wtl_consumers_weight(f.consumers, find(&f, "dram-0")), name);
+	pair.scalar = energy_of(&f, scalar, WTL_PART_CPU);
+	pair.vector = energy_of(&f, vector, WTL_PART_CPU);
+	wtl_consumers_command(f.consumers, &pair.command);
+	finish(&f);
+	return pair;
+}
+
+static void is_about(uint64_t energy_uj, double joules)
+{
+	assert_in_range(energy_uj, (joules - 1.0) * 1e6, (joules + 1.0) * 1e6);
+}
+
+/* The ± covers 200 and 320 J by any weight, and is less where more is known. */
+static void check_covered(const struct pair *pair)
+{
+	assert_true(pair->scalar.dynamic_uj - 200000000 <= pair->scalar.uncertainty_uj);
+	assert_true(320000000 - pair->vector.dynamic_uj <= pair->vector.uncertainty_uj);
+	assert_int_equal(pair->command.all.dynamic_uj, pair->vector.dynamic_uj);
+	assert_int_equal(pair->command.all.uncertainty_uj, pair->vector.uncertainty_uj);
+	assert_int_equal(pair->command.cpu_ns, 10 * S);
+}
+
+static void test_weights(void **state)
+{
+	struct pair by_time, by_cycles, by_instructions;
+
+	(void)state;
+	by_time = run_pair(WTL_WEIGHT_CPU_TIME, "cpu-time");
+	is_about(by_time.scalar.dynamic_uj, 260);
+	is_about(by_time.vector.dynamic_uj, 260);
+	check_covered(&by_time);
+	by_instructions = run_pair(WTL_WEIGHT_INSTRUCTIONS, "instructions");
+	is_about(by_instructions.scalar.dynamic_uj, 208);
+	is_about(by_instructions.vector.dynamic_uj, 312);
+	check_covered(&by_instructions);
+	/* The world's count is of whatever is asked for. */
+	by_cycles = run_pair(WTL_WEIGHT_CYCLES, "cycles");
+	is_about(by_cycles.vector.dynamic_uj, 312);
+	check_covered(&by_cycles);
+	assert_true(by_instructions.vector.uncertainty_uj < by_cycles.vector.uncertainty_uj);
+	assert_true(by_cycles.vector.uncertainty_uj < by_time.vector.uncertainty_uj * 312 / 260);
+}
+
+/* Not counted by half: sure by half. */
+static void test_partly_counted(void **state)
+{
+	const struct pair whole = run_pair(WTL_WEIGHT_INSTRUCTIONS, "instructions");
+	struct fixture f;
+	struct wtl_consumer_energy energy;
+	int pids[2];
+
+	(void)state;
+	start_by(&f, "xeon-2s-dram", WTL_WEIGHT_INSTRUCTIONS);
+	f.world.n_cpus = 128;
+	for (int i = 0; i < 2; i++) {
+		pids[i] = world_fork(&f.world, 1);
+		world_at(&f.world, pids[i])->per_us = 1000;
+	}
+	begin(&f);
+	watch_idle(&f, 5);
+	begin(&f);
+	for (int i = 0; i < 2; i++) {
+		world_run(&f.world, pids[0], S);
+		world_run(&f.world, pids[1], S);
+		use(&f, "package-0", 74.05 + 52.0, S);
+		bill(&f, S);
+	}
+	energy = energy_of(&f, pids[0], WTL_PART_CPU);
+	assert_true((double)energy.uncertainty_uj / (double)energy.dynamic_uj >
+		    1.2 * (double)whole.scalar.uncertainty_uj / (double)whole.scalar.dynamic_uj);
+	finish(&f);
+}
+
 /* ---- Without a baseline ---- */
 
 static void test_no_baseline(void **state)
@@ -197,6 +313,76 @@ static void test_no_baseline(void **state)
 	assert_int_equal(ledger.live_uj, 50000000);
 	/* One that did nothing was billed nothing, which is known. */
 	assert_int_equal(energy_of(&f, 1, WTL_PART_ALL).full_uj, 0);
+	finish(&f);
+}
+
+/* A machine without sensors: its models say what they give at no use, from the first bill on. */
+static void test_modelled_baselines(void **state)
+{
+	const struct wtl_baseline kept = {
+		.is_known = true, .idle_uw = 5000000, .t_utc_ns = UTC, .seen_ns = 60 * S};
+	struct fixture f;
+	struct wtl_consumer_energy energy;
+	struct wtl_consumer_power power;
+	struct wtl_baseline idle;
+	int pid;
+
+	(void)state;
+	start(&f, "vm-nothing");
+	wtl_consumers_set_baseline(f.consumers, find(&f, "package-0"), &kept);
+	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle), 0);
+	assert_true(idle.is_known && idle.is_modelled);
+	assert_int_equal(idle.idle_uw, 3200000);
+	f.world.n_cpus = 4;
+	pid = world_fork(&f.world, 1);
+	begin(&f);
+	/* One of four CPUs: 20 % and 80 % × √¼ of 16 W; DRAM 3 W, whatever is done. */
+	world_run(&f.world, pid, S);
+	use(&f, "package-0", 9.6, S);
+	use(&f, "dram-0", 3.0, S);
+	bill(&f, S);
+	energy = energy_of(&f, pid, WTL_PART_ALL);
+	assert_true(energy.has_dynamic);
+	assert_int_equal(energy.full_uj, 12600000);
+	assert_int_equal(energy.dynamic_uj, 6400000);
+	assert_true(energy.uncertainty_uj > 0);
+	assert_true(wtl_consumers_power(f.consumers, slot_of(&f, pid), WTL_PART_ALL, &power));
+	assert_true(power.has_dynamic);
+	assert_in_range(power.dynamic_uw, 6399990, 6400000);
+	assert_int_equal(ledger_of(&f, "dram-0").idle_uj, 3000000);
+	assert_int_equal(ledger_of(&f, "package-0").idle_uj, 3200000);
+	finish(&f);
+}
+
+/* Packages with counters, and DRAM that is modelled: dynamic as soon as the packages' idle power is
+ * known. */
+static void test_modelled_beside_measured(void **state)
+{
+	const struct wtl_baseline known = {
+		.is_known = true, .idle_uw = 40000000, .t_utc_ns = UTC, .seen_ns = 60 * S};
+	struct fixture f;
+	struct wtl_consumer_energy energy;
+	struct wtl_baseline idle;
+	int pid;
+
+	(void)state;
+	start(&f, "amd-epyc");
+	pid = world_fork(&f.world, 1);
+	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "dram-0"), &idle), 0);
+	assert_true(idle.is_known && idle.is_modelled);
+	wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle);
+	assert_false(idle.is_known || idle.is_modelled);
+	for (int i = 0; i < 2; i++) {
+		begin(&f);
+		world_run(&f.world, pid, S);
+		use(&f, "package-0", 90, S);
+		use(&f, "dram-0", 20, S);
+		bill(&f, S);
+		energy = energy_of(&f, pid, WTL_PART_ALL);
+		assert_int_equal(energy.has_dynamic, i);
+		wtl_consumers_set_baseline(f.consumers, find(&f, "package-0"), &known);
+	}
+	assert_in_range(energy.dynamic_uj, 49500000, 50500000);
 	finish(&f);
 }
 
@@ -490,6 +676,7 @@ struct gpu_fixture {
 	struct wtl_io_ops ops;
 	const struct wtl_io_ops *world_ops;
 	char dir[64], clock[96], script[96];
+	unsigned n_many; /* processes on the GPU; 0: those of the script */
 };
 
 static struct fixture *fixture_of(struct wtl_io *io)
@@ -513,9 +700,30 @@ static bool gpu_lib_has(struct wtl_io *io, int lib, size_t function)
 	return libs_of(io)->ops->lib_has(libs_of(io), lib, function);
 }
 
+/* So many compute processes, of 1 MiB each. */
+static int list_many(unsigned n, struct wtl_lib_arg args[], int *ret_answer)
+{
+	struct wtl_nvml_process *process = args[2].memory;
+	uint32_t *count = args[1].memory;
+	size_t room = args[2].size / sizeof(*process);
+
+	*count = n;
+	*ret_answer = room < n ? WTL_NVML_INSUFFICIENT_SIZE : WTL_NVML_OK;
+	for (unsigned i = 0; i < n && room >= n; i++)
+		process[i] = (struct wtl_nvml_process){.pid = 1000000 + i,
+						       .used_bytes = 1 << 20,
+						       .instance = UINT32_MAX,
+						       .compute_instance = UINT32_MAX};
+	return 0;
+}
+
 static int gpu_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
 			int *ret_answer)
 {
+	const struct gpu_fixture *g = (const struct gpu_fixture *)fixture_of(io);
+
+	if (g->n_many > 0 && function == WTL_NVML_COMPUTE_V3)
+		return list_many(g->n_many, args, ret_answer);
 	return libs_of(io)->ops->lib_call(libs_of(io), lib, function, args, ret_answer);
 }
 
@@ -548,6 +756,7 @@ static void start_gpu(struct gpu_fixture *g, const char *processes)
 	char text[1024];
 
 	assert_non_null(options.nvml_path);
+	g->n_many = 0;
 	snprintf(g->dir, sizeof(g->dir), "/tmp/wattle-gpus-XXXXXX");
 	assert_non_null(mkdtemp(g->dir));
 	snprintf(g->clock, sizeof(g->clock), "%s/clock", g->dir);
@@ -792,6 +1001,26 @@ static void test_gpu_by_memory(void **state)
 	finish_gpu(&g);
 }
 
+/* More processes than a look has room for: what the rest of them have is unattributed, not the others'. */
+static void test_gpu_with_too_many_users(void **state)
+{
+	enum { BEYOND = 256, N = WTL_GPU_USE_PROCESSES_MAX + BEYOND };
+	struct gpu_fixture g;
+	struct wtl_ledger ledger;
+
+	(void)state;
+	start_gpu(&g, "  mig on\n");
+	g.n_many = N;
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, N, 3.5);
+	/* A joule each. */
+	ledger = ledger_of(&g.f, "gpu-0");
+	assert_int_equal(ledger.unattributed_uj, BEYOND * 1000000);
+	assert_int_equal(ledger.live_uj, WTL_GPU_USE_PROCESSES_MAX * 1000000);
+	finish_gpu(&g);
+}
+
 /* Nothing is known of its processes: nobody is billed. */
 static void test_gpu_without_processes(void **state)
 {
@@ -813,7 +1042,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_busy_thread),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_partly_counted),
 		cmocka_unit_test(test_no_baseline),
+		cmocka_unit_test(test_modelled_baselines),
+		cmocka_unit_test(test_modelled_beside_measured),
 		cmocka_unit_test(test_baseline_of_an_earlier_session),
 		cmocka_unit_test(test_baseline_learned_late),
 		cmocka_unit_test(test_accounts),
@@ -830,6 +1063,7 @@ int main(void)
 		cmocka_unit_test(test_gpu_idle_and_used),
 		cmocka_unit_test(test_gpu_outsiders),
 		cmocka_unit_test(test_gpu_by_memory),
+		cmocka_unit_test(test_gpu_with_too_many_users),
 		cmocka_unit_test(test_gpu_without_processes),
 	};
 

@@ -73,10 +73,9 @@ static const struct wtl_gpu_use_gpu *tick(struct watch *watch, double seconds)
 
 static void smoothing(void **state)
 {
-	struct wtl_gpu_smooth smooth;
+	struct wtl_gpu_smooth smooth = {.n = 0};
 
 	(void)state;
-	assert_int_equal(wtl_gpu_smooth_init(&smooth), 0);
 	wtl_gpu_smooth_sample(&smooth, 7, 800000, SECOND);
 	wtl_gpu_smooth_step(&smooth, SECOND);
 	/* The first sample is taken as it is. */
@@ -110,10 +109,9 @@ static void smoothing(void **state)
 
 static void smoothing_is_bounded(void **state)
 {
-	struct wtl_gpu_smooth smooth;
+	struct wtl_gpu_smooth smooth = {.n = 0};
 
 	(void)state;
-	assert_int_equal(wtl_gpu_smooth_init(&smooth), 0);
 	for (int pid = 1; pid < 3000; pid++)
 		wtl_gpu_smooth_sample(&smooth, pid, 1000, SECOND);
 	assert_int_equal(smooth.n, WTL_GPU_SMOOTH_MAX);
@@ -261,6 +259,74 @@ static void by_memory_under_mig(void **state)
 	assert_int_equal(gpu->processes[0].weight, 150 << 10);
 	assert_int_equal(gpu->processes[0].use_ppm, UINT32_MAX);
 	assert_int_equal(gpu->processes[1].weight, 30 << 10);
+	done(&watch);
+}
+
+enum { BEYOND = 6, MANY = WTL_GPU_USE_PROCESSES_MAX + BEYOND };
+
+/* More compute processes than there is room for, of 2 MiB each. */
+static int list_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	struct wtl_nvml_process *process;
+	uint32_t room;
+
+	(void)nv;
+	if (function != WTL_NVML_COMPUTE_V3)
+		return 0;
+	process = args[2].memory;
+	room = (uint32_t)(args[2].size / sizeof(*process));
+	*(uint32_t *)args[1].memory = MANY;
+	*answer = room < MANY ? WTL_NVML_INSUFFICIENT_SIZE : WTL_NVML_OK;
+	for (uint32_t i = 0; i < MANY && room >= MANY; i++)
+		process[i] = (struct wtl_nvml_process){.pid = 1000 + i,
+						       .used_bytes = 2 << 20,
+						       .instance = UINT32_MAX,
+						       .compute_instance = UINT32_MAX};
+	return 0;
+}
+
+/* The same, and the first and the last one use the GPU. */
+static int use_by_many(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;
+	struct wtl_nvml_use *use;
+
+	if (function != WTL_NVML_USES)
+		return list_many(nv, function, args, answer);
+	use = args[2].memory;
+	use[0] = (struct wtl_nvml_use){.t_us = now_us, .pid = 1000, .sm = 30};
+	use[1] = (struct wtl_nvml_use){.t_us = now_us, .pid = 1000 + MANY - 1, .sm = 50};
+	((struct wtl_nvml_uses *)args[1].memory)->count = 2;
+	*answer = WTL_NVML_OK;
+	return 0;
+}
+
+/* What those beyond have is nobody's, and not the others'. */
+static void too_many(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU);
+	watch.nv.twist = use_by_many;
+	for (int k = 0; k < 2; k++) {
+		gpu = tick(&watch, 2.5 + k);
+		assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+		assert_int_equal(gpu->n_processes, WTL_GPU_USE_PROCESSES_MAX);
+		assert_int_equal(gpu->processes[0].use_ppm, 300000);
+		assert_int_equal(gpu->unseen_weight, gpu->processes[0].weight / 3 * 5);
+	}
+	done(&watch);
+
+	start_own(&watch, ONE_GPU "  mig on\n");
+	watch.nv.twist = list_many;
+	for (int k = 0; k < 2; k++) {
+		gpu = tick(&watch, 2.5 + k);
+		assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+		assert_int_equal(gpu->processes[0].weight, 2 << 10);
+		assert_int_equal(gpu->unseen_weight, BEYOND * (2 << 10));
+	}
 	done(&watch);
 }
 
@@ -442,6 +508,7 @@ int main(void)
 		cmocka_unit_test(by_the_old_function),
 		cmocka_unit_test(samples_of_different_moments),
 		cmocka_unit_test(by_memory_under_mig),
+		cmocka_unit_test(too_many),
 		cmocka_unit_test(nothing_is_known),
 		cmocka_unit_test(lost_and_back),
 		cmocka_unit_test(driver_away),

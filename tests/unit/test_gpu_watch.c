@@ -117,6 +117,53 @@ static void test_in_a_thread(void **state)
 	finish(&f);
 }
 
+/* Each GPU's processes are its own, however many the others have, and at the next look as well. */
+static void test_many_processes(void **state)
+{
+	enum { MANY = 60 };
+	static const char *const buses[] = {"00000000:17:00.0", "00000000:ca:00.0"};
+	struct wtl_gpu gpus[2] = {{.vendor = "nvidia", .domain = "gpu-0"},
+				  {.vendor = "nvidia", .domain = "gpu-1"}};
+	struct wtl_env env;
+	struct wtl_gpu_use *use;
+	struct fixture f;
+	char script[4096], path[160];
+	size_t len = 0, n;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		snprintf(gpus[i].bus_id, sizeof(gpus[i].bus_id), "%s", buses[i]);
+		len += (size_t)snprintf(script + len, sizeof(script) - len,
+					"gpu Fake\n  bus %s\n  power 0 const 100\n", buses[i]);
+		for (int k = 0; k < (i == 0 ? MANY : 2); k++)
+			len += (size_t)snprintf(script + len, sizeof(script) - len,
+						"  process %d C 100 1 0 0 0\n", 100 * i + k + 1);
+	}
+	nv_empty(&f.nv, "a100");
+	env = (struct wtl_env){.io = &f.nv.bench.io};
+	snprintf(path, sizeof(path), "%.120s/own.nvml", f.nv.bench.root);
+	unit_write(f.nv.bench.root, "own.nvml", script);
+	setenv("WATTLE_FAKE_NVML", path, 1);
+	f.nv.ops.lib_has = pass_lib_has;
+	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), gpus, 2, &use, NULL), 0);
+	assert_int_equal(wtl_gpu_watch_new(env.io, use, false, &f.watch), 0);
+	for (int look = 0; look < 3; look++) {
+		const struct wtl_gpu_use_gpu *seen;
+
+		nv_set_time(&f.nv, S(2.5 + look));
+		wtl_gpu_watch_exchange(f.watch);
+		seen = wtl_gpu_watch_gpus(f.watch, &n);
+		assert_int_equal(n, 2);
+		assert_int_equal(seen[0].n_processes, MANY);
+		assert_int_equal(seen[1].n_processes, 2);
+		for (int k = 0; k < MANY; k++)
+			assert_int_equal(seen[0].processes[k].pid, k + 1);
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(seen[1].processes[k].pid, 100 + k + 1);
+	}
+	finish(&f);
+}
+
 /* The thread waits for a request: nobody looks at a GPU that nobody asks for. */
 static void test_looks_on_request_only(void **state)
 {
@@ -180,11 +227,9 @@ static void test_stuck_look(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_the_caller),
-		cmocka_unit_test(test_in_a_thread),
-		cmocka_unit_test(test_looks_on_request_only),
-		cmocka_unit_test(test_closing),
-		cmocka_unit_test(test_stuck_look),
+		cmocka_unit_test(test_by_the_caller),  cmocka_unit_test(test_in_a_thread),
+		cmocka_unit_test(test_many_processes), cmocka_unit_test(test_looks_on_request_only),
+		cmocka_unit_test(test_closing),	       cmocka_unit_test(test_stuck_look),
 	};
 
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

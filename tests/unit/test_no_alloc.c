@@ -7,8 +7,11 @@
 
 #include <wattle.h>
 
+#include "energy/baseline.h"
 #include "energy/units.h"
 #include "meter_bench.h"
+#include "record/writer.h"
+#include "replay/recorder.h"
 #include "unit.h"
 
 enum { TICKS = 10000, WINDOWS = 1000 };
@@ -116,12 +119,74 @@ static void test_failures(void **state)
 	meter_bench_done(&bench);
 }
 
+/* Idle power that stays within a factor of two takes memory once. */
+static void test_learning(void **state)
+{
+	struct wtl_baseline_learner *learner;
+	struct wtl_baseline baseline;
+	unsigned long before, taken[3];
+
+	(void)state;
+	need_counter();
+	learner = wtl_baseline_learner_new();
+	assert_non_null(learner);
+	for (int octave = 0; octave < 3; octave++) {
+		before = wattle_test_allocations();
+		for (uint64_t i = 0; i < 100; i++)
+			wtl_baseline_learner_add(learner, (UINT64_C(1) << (23 + octave % 2)) + i,
+						 WTL_NS_PER_S, 0, 0);
+		taken[octave] = wattle_test_allocations() - before;
+	}
+	assert_int_equal(taken[0], 1);
+	assert_int_equal(taken[1], 1);
+	assert_int_equal(taken[2], 0);
+	wtl_baseline_learner_get(learner, &baseline);
+	assert_in_range(baseline.idle_uw, 8388608, 8388708);
+	wtl_baseline_learner_free(learner);
+}
+
+/* Neither does whoever writes it all down; the thread that has the disk is waited for. */
+static void test_recorded(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "test.wattle");
+	const struct wtl_recorder_options options = {.path = path,
+						     .interval_ns = 10 * WTL_NS_PER_MS};
+	struct wtl_recorder *recorder = NULL;
+	struct meter_bench bench;
+	unsigned long counted = 0;
+
+	(void)state;
+	need_counter();
+	if (!HAVE_RECORDINGS)
+		skip();
+	open_big(&bench);
+	assert_int_equal(wtl_recorder_new(bench.meter, NULL, &options, &recorder, NULL), 0);
+	for (int second = 0; second < 5; second++) {
+		unsigned long before;
+
+		wtl_writer_wait(wtl_recorder_writer(recorder));
+		before = wattle_test_allocations();
+		for (int i = 0; i < 100; i++) {
+			bench.now_ns += 10 * WTL_NS_PER_MS;
+			wattle_meter_tick(bench.meter);
+		}
+		if (second > 0)
+			counted += wattle_test_allocations() - before;
+		assert_int_equal(wtl_recorder_commit(recorder, NULL), 0);
+	}
+	assert_int_equal(counted, 0);
+	assert_int_equal(wtl_recorder_end(recorder, NULL), 0);
+	meter_bench_done(&bench);
+	unit_rmtree(dir);
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ticks),
-		cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_ticks),	 cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_failures), cmocka_unit_test(test_learning),
+		cmocka_unit_test(test_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -360,6 +360,46 @@ static void test_cancel(void **state)
 	meter_bench_done(&bench);
 }
 
+/* A modelled domain that is sampled a thousand times a second is guessed between two readings, but not
+ * where a window begins or ends: its energy is as if only those had been read. */
+static void test_model_between_fast_samples(void **state)
+{
+	struct wattle_energy energies[8], of[2];
+
+	(void)state;
+	for (int fast = 0; fast < 2; fast++) {
+		struct meter_bench bench;
+		size_t package;
+
+		meter_bench_copy(&bench, "vm-nothing");
+		meter_bench_write(&bench, "proc/stat", "cpu 0 0 0 100000 0\n");
+		meter_bench_open(&bench);
+		package = meter_bench_find(&bench, "package-0");
+		meter_bench_write(&bench, "proc/stat", "cpu 0 0 0 100200 0\n");
+		meter_bench_tick(&bench, 500 * MS);
+		/* Four CPUs idle for 15 ms, ... */
+		for (int i = 1; i <= 15; i++) {
+			meter_bench_write(&bench, "proc/stat", "cpu 0 0 0 %d 0\n",
+					  100200 + (4 * i + 9) / 10);
+			fast ? meter_bench_tick(&bench, MS) : meter_bench_pass(&bench, MS);
+		}
+		assert_return_code(wattle_window_begin(bench.meter, "busy"), 0);
+		/* ... and busy for 50. */
+		for (int i = 1; i < 50; i++)
+			fast ? meter_bench_tick(&bench, MS) : meter_bench_pass(&bench, MS);
+		meter_bench_pass(&bench, MS);
+		assert_return_code(wattle_window_end(bench.meter, "busy", NULL, energies, 8), 0);
+		of[fast] = energies[package];
+		assert_true(of[fast].has_energy);
+		assert_int_equal(of[fast].gap_ns, 0);
+		assert_int_equal(of[fast].measured_ns, 50 * MS);
+		meter_bench_done(&bench);
+	}
+	/* More than 50 ms of 3.2 W idle. */
+	assert_true(of[0].energy_uj > 200000);
+	assert_int_equal(of[1].energy_uj, of[0].energy_uj);
+}
+
 /* Any order of beginnings and ends, against a model: which are open, and since which count. */
 static void test_any_order(void **state)
 {
@@ -589,6 +629,7 @@ int main(void)
 		cmocka_unit_test(test_any_order),
 		cmocka_unit_test(test_invariants),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_model_between_fast_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

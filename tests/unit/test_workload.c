@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/remedy.h"
 #include "energy/units.h"
 #include "unit.h"
 #include "world.h"
@@ -613,7 +614,7 @@ static void test_means(void **state)
 	start(world, pids);
 	means = wtl_workload_means(world->workload);
 	assert_false(means->ways[WTL_WAY_EXIT_RECORDS].is_used);
-	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].remedy, "cap_net_admin+ep"));
+	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].remedy, WTL_REMEDY_SETCAP));
 	assert_non_null(strstr(means->ways[WTL_WAY_EXIT_RECORDS].reason, "not permitted"));
 	assert_true(means->ways[WTL_WAY_PARENTS].is_used);
 	assert_true(means->ways[WTL_WAY_CPU_CLOCKS].is_used);
@@ -648,6 +649,26 @@ static void test_means_of_container(void **state)
 	assert_false(means->ways[WTL_WAY_BUSY_TIME].is_used);
 }
 
+/* A tape without processes, or an empty directory. */
+static void test_means_of_nobody(void **state)
+{
+	static const enum wtl_workload_way_id ids[] = {WTL_WAY_CPU_CLOCKS, WTL_WAY_PARENTS,
+						       WTL_WAY_NEWEST_PID, WTL_WAY_VISIBLE};
+	struct world *world = *state;
+	const struct wtl_workload_means *means;
+
+	world->no_proc = true;
+	world_open(world, NULL);
+	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_PARENTS].is_used);
+	world_look(world, WTL_NS_PER_S);
+	means = wtl_workload_means(world->workload);
+	assert_int_equal(means->n_live, 0);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		assert_false(means->ways[ids[i]].is_used);
+		assert_non_null(strstr(means->ways[ids[i]].reason, "no processes"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -679,6 +700,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_other_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_means, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_means_of_container, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_means_of_nobody, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/perf_event.h>
 #include <linux/taskstats.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -184,6 +185,8 @@ static ssize_t world_link_read(struct wtl_io *io, const char *path, char *buf, s
 
 	if (fails(world))
 		return -world->fail_errno;
+	if (strcmp(path, "/proc/self") == 0 && world->has_pmu)
+		return snprintf(buf, size, "1");
 	if (strcmp(path, "/proc/thread-self") == 0 && world->own_thread)
 		return snprintf(buf, size, "1/task/%d", world->own_thread);
 	if (strcmp(path, "/proc/self/ns/pid") == 0) {
@@ -195,16 +198,35 @@ static ssize_t world_link_read(struct wtl_io *io, const char *path, char *buf, s
 	return -ENOENT;
 }
 
+/* /proc/PID/task: the first thread has the process's number, others one that is nobody's. */
+static int list_tasks(const struct world *world, int pid, struct wtl_buf *names)
+{
+	const struct world_process *process = pid < WORLD_PIDS ? world->of[pid] : NULL;
+
+	if (!process || process->is_unlisted)
+		return -ENOENT;
+	for (unsigned i = 0; i < process->n_threads; i++) {
+		char name[16];
+		int len = snprintf(name, sizeof(name), "%d", (int)i * WORLD_PIDS + pid);
+
+		if (wtl_buf_add(names, name, (size_t)len + 1) < 0)
+			return names->error;
+	}
+	return (int)process->n_threads;
+}
+
 static int world_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
 {
 	struct world *world = world_of(io);
-	int n = 0;
+	int n = 0, of;
 
 	world->dir_reads++;
 	if (fails(world))
 		return -world->fail_errno;
 	if (world->no_proc)
 		return -ENOENT;
+	if (sscanf(path, "/proc/%d/task", &of) == 1)
+		return list_tasks(world, of, names);
 	assert_string_equal(path, "/proc");
 	for (int pid = 1; pid < WORLD_PIDS; pid++) {
 		char name[16];
@@ -242,6 +264,96 @@ static int world_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns
 			cpu_ns[i] = 77;
 	}
 	return 0;
+}
+
+/* ---- Counters ---- */
+
+static struct wtl_perf_count count_of(const struct world *world,
+				      const struct world_process *process, unsigned n_threads)
+{
+	unsigned part = world->running_part ? world->running_part : 1;
+
+	return (struct wtl_perf_count){
+		.count = process->count / n_threads / part,
+		.enabled_ns = process->cpu_ns / n_threads,
+		.running_ns = process->cpu_ns / n_threads / part,
+	};
+}
+
+static int world_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
+{
+	struct world *world = world_of(io);
+	int pid = event->task % WORLD_PIDS;
+	size_t i = 0;
+
+	assert_true(event->task > 0);
+	assert_int_equal(event->type, PERF_TYPE_HARDWARE);
+	if (fails(world))
+		return -world->fail_errno;
+	if (!world->has_pmu)
+		return world->pmu_errno ? -world->pmu_errno : -ENOENT;
+	if (!world->of[pid] || world->of[pid]->is_zombie)
+		return -ESRCH;
+	if (world->of[pid]->is_closed)
+		return -EACCES;
+	if (world->max_counters && world->counters_now >= (int)world->max_counters)
+		return -EMFILE;
+	while (world->counters[i].is_used)
+		assert_true(++i < UNIT_COUNT(world->counters));
+	world->counters[i] = (struct world_counter){
+		.is_used = true, .pid = pid, .n_threads = world->of[pid]->n_threads};
+	world->event = event->config;
+	world->open_now++;
+	world->counters_now++;
+	if (world->counters_now > world->counters_most)
+		world->counters_most = world->counters_now;
+	return (int)i;
+}
+
+static int world_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
+{
+	struct world *world = world_of(io);
+	struct world_counter *counter = &world->counters[file];
+
+	assert_true(counter->is_used);
+	if (fails(world))
+		return -world->fail_errno;
+	if (counter->pid && world->of[counter->pid])
+		counter->last = count_of(world, world->of[counter->pid], counter->n_threads);
+	*ret_count = counter->last;
+	return 0;
+}
+
+static void world_perf_close(struct wtl_io *io, int file)
+{
+	struct world *world = world_of(io);
+
+	assert_true(world->counters[file].is_used);
+	world->counters[file].is_used = false;
+	world->open_now--;
+	world->counters_now--;
+}
+
+/* What a process did until it ended can still be read. */
+static void counters_keep(struct world *world, int pid)
+{
+	for (size_t i = 0; i < UNIT_COUNT(world->counters); i++) {
+		struct world_counter *counter = &world->counters[i];
+
+		if (!counter->is_used || counter->pid != pid)
+			continue;
+		counter->last = count_of(world, world->of[pid], counter->n_threads);
+		counter->pid = 0;
+	}
+}
+
+unsigned world_counted(const struct world *world, int pid)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < UNIT_COUNT(world->counters); i++)
+		n += world->counters[i].is_used && world->counters[i].pid == pid;
+	return n;
 }
 
 static int world_exits_open(struct wtl_io *io)
@@ -373,6 +485,9 @@ static const struct wtl_io_ops world_ops = {
 	.file_close = world_file_close,
 	.link_read = world_link_read,
 	.dir_read = world_dir_read,
+	.perf_open = world_perf_open,
+	.perf_count = world_perf_count,
+	.perf_close = world_perf_close,
 	.process_cpu = world_process_cpu,
 	.exits_open = world_exits_open,
 	.exits_read = world_exits_read,
@@ -467,7 +582,10 @@ void world_exec(struct world *world, int pid, const char *name, const char *comm
 
 void world_run(struct world *world, int pid, int64_t cpu_ns)
 {
-	world_at(world, pid)->cpu_ns += cpu_ns;
+	struct world_process *process = world_at(world, pid);
+
+	process->cpu_ns += cpu_ns;
+	process->count += (uint64_t)(cpu_ns / 1000) * process->per_us;
 	world->busy_ns += cpu_ns;
 }
 
@@ -508,6 +626,7 @@ void world_reap(struct world *world, int pid)
 	assert_true(process->is_zombie);
 	if (process->parent > 0)
 		world_at(world, process->parent)->child_ns += process->cpu_ns + process->child_ns;
+	counters_keep(world, pid);
 	free(process);
 	world->of[pid] = NULL;
 }
@@ -573,7 +692,8 @@ static void check_accounts(const struct world *world)
 		const struct wtl_consumer *consumer = wtl_workload_consumer(world->workload, slot);
 
 		assert_non_null(consumer);
-		assert_int_equal(consumer->cpu_ns, world->accounts[slot]);
+		if (wtl_workload_weight(world->workload) == WTL_WEIGHT_CPU_TIME)
+			assert_int_equal(consumer->cpu_ns, world->accounts[slot]);
 		sum += world->accounts[slot];
 	}
 	assert_int_equal(sum, world->billed_ns);

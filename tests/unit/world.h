@@ -32,6 +32,16 @@ struct world_process {
 	size_t command_len;
 	char cgroup[160];
 	uint64_t rss_kb, pss_kb; /* pss 0: no smaps_rollup */
+	uint64_t per_us;	 /* instructions in each µs of CPU time from now on */
+	uint64_t count;		 /* so far */
+};
+
+/* A counter of one of its threads, to each of which the same part is due. */
+struct world_counter {
+	bool is_used;
+	int pid;
+	unsigned n_threads;
+	struct wtl_perf_count last; /* of one that is gone */
 };
 
 struct world {
@@ -80,6 +90,15 @@ struct world {
 	bool fail_always, has_failed;
 	bool fails_clocks;
 
+	/* The processors' counters. */
+	bool has_pmu;
+	int pmu_errno;	       /* why there are none */
+	unsigned running_part; /* they count for one of so many nanoseconds; 0: for all */
+	unsigned max_counters; /* then there is no descriptor any more; 0: no limit */
+	int counters_now, counters_most;
+	uint64_t event; /* the code that was asked for last */
+	struct world_counter counters[512];
+
 	/* What was billed, by the rules of struct wtl_workload_look. */
 	uint64_t *accounts;
 	size_t n_accounts;
@@ -97,6 +116,8 @@ void world_put(struct world *world, const char *path, const char *text);
 int world_fork(struct world *world, int parent);
 void world_exec(struct world *world, int pid, const char *name, const char *command);
 void world_run(struct world *world, int pid, int64_t cpu_ns);
+/* The counters that are held open for a process. */
+unsigned world_counted(const struct world *world, int pid);
 void world_unseen(struct world *world, int64_t cpu_ns); /* busy, and nobody's */
 /* A thread of it ended after that much CPU time: a record, and no process ends. */
 void world_thread(struct world *world, int pid, int64_t cpu_ns);
