@@ -25,6 +25,10 @@ LONG_PAIRS = int(os.environ.get("LONG_PAIRS", "15"))
 
 # Counts in Python's C loop, without touching memory: as steady as a CPU-bound command gets.
 SPIN = "n=0\nfor n in range(30000000): pass"
+# The same for so many seconds. Two lengths, so that starting and reporting, which do not grow with it, can be taken off.
+SPIN_FOR = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
+SHORT_S, LONG_S = 1, 5
+SHARES = int(os.environ.get("SHARES", "5"))
 
 
 def machines():
@@ -95,23 +99,36 @@ def bench_spin(name, options, env):
         plain, measured = pairs(LONG_PAIRS, spin, command, env)
         wall = median([p[0] for p in plain])
         slower = median([m[0] / p[0] - 1 for m, p in zip(measured, plain)])
-        own = median([(m[1] - p[1]) / m[0] for m, p in zip(measured, plain)])
         spread = statistics.quantiles([p[0] / wall - 1 for p in plain], n=4)
         print(f"{name}: a CPU-bound command of {wall:.2f} s, a sample every {interval} ms   {target}")
         print(f"  slower by             {slower * 100:8.3f} %   (quartiles of the command alone: "
               f"{spread[0] * 100:+.2f} to {spread[2] * 100:+.2f} %)")
-        share, bare = own_share(options, env, interval, spin), bare_share(interval, spin)
-        print(f"  wattle's CPU time     {share * 100:8.3f} % of a core "
-              f"(by the difference of the pairs: {own * 100:.3f} %)")
-        print(f"  waking up alone       {bare * 100:8.3f} % of a core: wattle's is {share / bare:.2f} x that", flush=True)
+        bench_share(interval, options, env, "target: 2 %" if interval == "1" else "")
 
 
-def bare_share(interval, spin):
-    """CPU time of a program that does nothing but wake up as often, while the command runs beside it."""
-    beside = subprocess.Popen(spin)
-    count = 700 // int(interval)
+def bench_share(interval, options, env, target):
+    """wattle's CPU time per time while it samples, beside that of a program that only wakes up as often."""
+    shares, bares = [], []
+    for _ in range(SHARES):
+        short, long = (own_time(options, env, interval, seconds) for seconds in (SHORT_S, LONG_S))
+        shares.append((long[0] - short[0]) / (long[1] - short[1]))
+        bares.append(bare_share(interval))
+    share, bare = median(shares), median(bares)
+    ratio, more = median([s / b for s, b in zip(shares, bares)]), median([s - b for s, b in zip(shares, bares)])
+    print(f"  wattle's CPU time     {share * 100:8.3f} % of a core, start and report taken off   {target}")
+    print(f"  waking up alone       {bare * 100:8.3f} % of a core: wattle's is {ratio:.2f} x that, {more * 100:.3f} % more",
+          flush=True)
+
+
+def spin_for(seconds):
+    return [sys.executable, "-S", "-E", "-c", SPIN_FOR, str(seconds)]
+
+
+def bare_share(interval):
+    """CPU time of a program that does nothing but wake up as often, while a command runs beside it."""
+    beside = subprocess.Popen(spin_for(LONG_S))
     out = subprocess.run(
-        [BUILD / "bench" / "bench_wakeups", str(1000 * int(interval)), str(max(count, 5))],
+        [BUILD / "bench" / "bench_wakeups", str(1000 * int(interval)), str((LONG_S * 1000 - 500) // int(interval))],
         capture_output=True,
         text=True,
         check=True,
@@ -120,11 +137,11 @@ def bare_share(interval, spin):
     return float(out)
 
 
-def own_share(options, env, interval, spin):
-    """wattle's own CPU time, as its report tells it, over the time that passed."""
-    args = [WATTLE, "run", "-i", interval, "-f", "json", *options, "--", *spin]
+def own_time(options, env, interval, seconds):
+    """wattle's own CPU time beside such a command, as its report tells it, and the time that passed."""
+    args = [WATTLE, "run", "-i", interval, "-f", "json", *options, "--", *spin_for(seconds)]
     report = json.loads(subprocess.run(args, env=env, capture_output=True, text=True, check=True).stdout)
-    return report["self"]["cpu_s"] / report["duration_s"]
+    return report["self"]["cpu_s"], report["duration_s"]
 
 
 def main():

@@ -26,6 +26,8 @@ struct sim_slot {
 struct sim_board {
 	atomic_int_least64_t t0_mono_ns; /* the scenario's 0; 0: not yet */
 	atomic_int done;		 /* all have ended */
+	atomic_uint pmu_mhz;
+	atomic_uint ipc_milli[SIM_WORKERS_MAX]; /* instructions a cycle, in thousandths */
 	struct sim_slot slots[SIM_WORKERS_MAX];
 };
 

@@ -144,14 +144,33 @@ static int unshare_mounts(void)
 	return 0;
 }
 
-static int enter_gpu(const struct sim_stage *stage, const char *fake_dir)
+/* Puts a path first in a list of the environment. */
+static int put_first(const char *list, const char *path)
 {
-	const char *before = getenv("LD_LIBRARY_PATH");
+	const char *before = getenv(list);
+	char text[2 * SIM_PATH_SIZE];
+
+	snprintf(text, sizeof(text), "%s%s%s", path, before && *before ? ":" : "",
+		 before ? before : "");
+	return setenv(list, text, 1);
+}
+
+static int enter_pmu(const struct sim_stage *stage, const char *program_dir)
+{
 	char text[SIM_PATH_SIZE];
 
-	snprintf(text, sizeof(text), "%s%s%s", fake_dir, before && *before ? ":" : "",
-		 before ? before : "");
-	if (setenv("LD_LIBRARY_PATH", text, 1) < 0)
+	sim_path(text, "%s/sim-pmu.so", program_dir);
+	if (put_first("LD_PRELOAD", text) < 0)
+		return -1;
+	return setenv("SIM_BOARD", stage->dir, 1);
+}
+
+static int enter_gpu(const struct sim_stage *stage, const char *program_dir)
+{
+	char text[SIM_PATH_SIZE];
+
+	sim_path(text, "%s/../fake", program_dir);
+	if (put_first("LD_LIBRARY_PATH", text) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%s/gpu.nvml", stage->dir);
 	if (setenv("WATTLE_FAKE_NVML", text, 1) < 0)
@@ -160,7 +179,7 @@ static int enter_gpu(const struct sim_stage *stage, const char *fake_dir)
 	return setenv("WATTLE_FAKE_NVML_CLOCK", text, 1);
 }
 
-int sim_stage_enter(const struct sim_stage *stage, const char *fake_dir)
+int sim_stage_enter(const struct sim_stage *stage, const char *program_dir)
 {
 	char tree[SIM_PATH_SIZE];
 
@@ -173,7 +192,9 @@ int sim_stage_enter(const struct sim_stage *stage, const char *fake_dir)
 		return sim_complain(tree);
 	if (build_tree(stage, tree) < 0 || bind(tree, "/sys") < 0)
 		return -1;
+	if (stage->scenario->pmu_mhz > 0 && enter_pmu(stage, program_dir) < 0)
+		return -1;
 	if (stage->scenario->has_gpu)
-		return enter_gpu(stage, fake_dir);
+		return enter_gpu(stage, program_dir);
 	return 0;
 }

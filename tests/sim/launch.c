@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SCENARIO_MAX = 256 * 1024, ARGS_MAX = 9, /* with the NULL */ ARG_SIZE = 24 };
+enum {
+	SCENARIO_MAX = 256 * 1024,
+	ARGS_MAX = 9,
+	/* with the NULL */ NUMBERS_MAX = 5,
+	ARG_SIZE = 24
+};
 
 int sim_scenario_load(const char *path, struct sim_scenario *ret_scenario)
 {
@@ -49,7 +55,7 @@ static int64_t own_cpu_ns(void)
 {
 	struct timespec cpu;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	return cpu.tv_sec * INT64_C(1000000000) + cpu.tv_nsec;
 }
 
@@ -63,14 +69,18 @@ static void burn_until(int64_t cpu_end_ns, int64_t stop_mono_ns)
 			x = x * UINT64_C(6364136223846793005) + 1;
 }
 
-int sim_work(char *const args[])
-{
-	uint64_t duty_ppm = strtoull(args[1], NULL, 10);
-	uint64_t random = strtoull(args[2], NULL, 10) * UINT64_C(0x9e3779b97f4a7c15) | 1;
-	int64_t start_ns = strtoll(args[3], NULL, 10), stop_ns = strtoll(args[4], NULL, 10);
+struct job {
+	uint64_t duty_ppm, seed;
+	int64_t start_ns, stop_ns;
+};
 
-	prctl(PR_SET_NAME, args[0]);
-	sim_sleep_until(start_ns < stop_ns ? start_ns : stop_ns);
+static void work(const struct job *job)
+{
+	uint64_t random = job->seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+	uint64_t duty_ppm = job->duty_ppm;
+	int64_t stop_ns = job->stop_ns;
+
+	sim_sleep_until(job->start_ns < stop_ns ? job->start_ns : stop_ns);
 	if (duty_ppm == 0)
 		sim_sleep_until(stop_ns);
 	for (int64_t now_ns = sim_mono_ns(); now_ns < stop_ns;) {
@@ -85,6 +95,34 @@ int sim_work(char *const args[])
 		else
 			now_ns = sim_mono_ns();
 	}
+}
+
+static void *work_thread(void *argument)
+{
+	work(argument);
+	return NULL;
+}
+
+int sim_work(char *const args[])
+{
+	unsigned n = (unsigned)strtoul(args[5], NULL, 10);
+	struct job jobs[SIM_THREADS_MAX];
+	pthread_t threads[SIM_THREADS_MAX];
+
+	prctl(PR_SET_NAME, args[0]);
+	for (unsigned i = 0; i < n && i < SIM_THREADS_MAX; i++) {
+		jobs[i] = (struct job){
+			.duty_ppm = strtoull(args[1], NULL, 10),
+			.seed = strtoull(args[2], NULL, 10) + UINT64_C(1000003) * i,
+			.start_ns = strtoll(args[3], NULL, 10),
+			.stop_ns = strtoll(args[4], NULL, 10),
+		};
+		if (i > 0 && pthread_create(&threads[i], NULL, work_thread, &jobs[i]) != 0)
+			return 1;
+	}
+	work(&jobs[0]);
+	for (unsigned i = 1; i < n && i < SIM_THREADS_MAX; i++)
+		pthread_join(threads[i], NULL);
 	return 0;
 }
 
@@ -144,9 +182,10 @@ static void run_worker(const struct sim_scenario *scenario, size_t i, const char
 	const struct sim_worker *worker = &scenario->workers[i];
 	int64_t stop_ns =
 		worker->stop_ns < scenario->duration_ns ? worker->stop_ns : scenario->duration_ns;
-	char number[4][ARG_SIZE], name[SIM_NAME_SIZE], path[4096], program[] = "sim";
+	char number[NUMBERS_MAX][ARG_SIZE], name[SIM_NAME_SIZE], path[4096], program[] = "sim";
 	char work[] = "worker", storm[] = "storm";
 	char *args[ARGS_MAX] = {program, worker->children ? storm : work, name};
+	size_t n_numbers = NUMBERS_MAX;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	stay_on_socket(scenario, worker->socket);
@@ -158,13 +197,15 @@ static void run_worker(const struct sim_scenario *scenario, size_t i, const char
 		snprintf(number[2], ARG_SIZE, "%" PRId64, worker->child_ns);
 		snprintf(number[3], ARG_SIZE, "%" PRId64, t0_ns + worker->start_ns);
 		args[3] = path;
+		n_numbers = 4;
 	} else {
 		snprintf(number[0], ARG_SIZE, "%" PRIu32, worker->duty_ppm);
 		snprintf(number[1], ARG_SIZE, "%" PRIu64, scenario->seed * 1000 + i);
 		snprintf(number[2], ARG_SIZE, "%" PRId64, t0_ns + worker->start_ns);
 		snprintf(number[3], ARG_SIZE, "%" PRId64, t0_ns + stop_ns);
+		snprintf(number[4], ARG_SIZE, "%u", worker->threads);
 	}
-	for (size_t n = 0; n < 4; n++)
+	for (size_t n = 0; n < n_numbers; n++)
 		args[(worker->children ? 4 : 3) + n] = number[n];
 	execv("/proc/self/exe", args);
 	_exit(127);

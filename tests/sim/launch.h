@@ -11,8 +11,8 @@
 /* "sim launch DIR": starts the workers at their time and waits for all of them. */
 int sim_launch(const char *dir);
 
-/* "sim worker NAME DUTY_PPM SEED START STOP": busy for a part of the time, START and STOP being
- * CLOCK_MONOTONIC. */
+/* "sim worker NAME DUTY_PPM SEED START STOP THREADS": each thread is busy for a part of the time, START and
+ * STOP being CLOCK_MONOTONIC. */
 int sim_work(char *const args[]);
 
 /* "sim storm NAME DIR SLOT CHILDREN CHILD_NS START": one short-lived child after the other. */

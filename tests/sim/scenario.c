@@ -130,6 +130,8 @@ static struct sim_worker *parse_task(struct line *line, struct sim_scenario *sce
 	worker->start_ns = option_ns(line, "start", 0);
 	worker->stop_ns = FOR_EVER;
 	worker->duty_ppm = 1000000;
+	worker->threads = 1;
+	worker->ipc_milli = (uint32_t)option(line, "ipc", 3, 10000, 1000);
 	scenario->n_workers++;
 	return worker;
 }
@@ -140,6 +142,9 @@ static void parse_worker(struct line *line, struct sim_scenario *scenario)
 
 	worker->duty_ppm = (uint32_t)option(line, "duty", 6, 1000000, 1000000);
 	worker->stop_ns = option_ns(line, "stop", FOR_EVER);
+	worker->threads = (unsigned)option(line, "threads", 0, SIM_THREADS_MAX, 1);
+	if (worker->threads == 0)
+		fail(line, "a worker without threads", worker->name);
 	if (worker->stop_ns < worker->start_ns)
 		fail(line, "it stops before it starts", worker->name);
 }
@@ -152,6 +157,13 @@ static void parse_storm(struct line *line, struct sim_scenario *scenario)
 	worker->child_ns = (int64_t)option(line, "ms", 6, 10000 * (uint64_t)NS_PER_MS, 5000000);
 	if (worker->children == 0)
 		fail(line, "a storm without children", worker->name);
+}
+
+static void parse_pmu(struct line *line, struct sim_scenario *scenario)
+{
+	scenario->pmu_mhz = (unsigned)option(line, "mhz", 0, 10000, 3000);
+	if (scenario->pmu_mhz == 0)
+		fail(line, "no clock at all", "pmu");
 }
 
 static void parse_gpu(struct line *line, struct sim_scenario *scenario)
@@ -225,8 +237,8 @@ static void parse_line(struct line *line, struct sim_scenario *scenario)
 		const char *key;
 		void (*parse)(struct line *line, struct sim_scenario *scenario);
 	} statements[] = {
-		{"socket", parse_socket}, {"worker", parse_worker},   {"storm", parse_storm},
-		{"gpu", parse_gpu},	  {"gpu-use", parse_gpu_use},
+		{"socket", parse_socket}, {"worker", parse_worker}, {"storm", parse_storm},
+		{"pmu", parse_pmu},	  {"gpu", parse_gpu},	    {"gpu-use", parse_gpu_use},
 	};
 	bool is_known = parse_setting(line, scenario);
 

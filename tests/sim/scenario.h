@@ -9,7 +9,13 @@
 /* What a simulated machine is and what runs on it: README.md has the text form. Power is mW, time ns
  * since the start. */
 
-enum { SIM_SOCKETS_MAX = 8, SIM_WORKERS_MAX = 64, SIM_GPU_USES_MAX = 16, SIM_NAME_SIZE = 16 };
+enum {
+	SIM_SOCKETS_MAX = 8,
+	SIM_WORKERS_MAX = 64,
+	SIM_GPU_USES_MAX = 16,
+	SIM_NAME_SIZE = 16,
+	SIM_THREADS_MAX = 64
+};
 
 struct sim_worker {
 	char name[SIM_NAME_SIZE];
@@ -18,8 +24,10 @@ struct sim_worker {
 	uint32_t duty_ppm;
 	unsigned socket;
 	int64_t start_ns, stop_ns;
-	unsigned children; /* > 0: a storm of that many, one after the other */
-	int64_t child_ns;  /* CPU time of each */
+	unsigned threads;
+	uint32_t ipc_milli; /* instructions per cycle, in thousandths */
+	unsigned children;  /* > 0: a storm of that many, one after the other */
+	int64_t child_ns;   /* CPU time of each */
 };
 
 struct sim_gpu_use {
@@ -45,6 +53,7 @@ struct sim_scenario {
 	size_t n_sockets;
 	struct sim_worker workers[SIM_WORKERS_MAX];
 	size_t n_workers;
+	unsigned pmu_mhz; /* the clock that the processors' counters tell; 0: there are none */
 	bool has_gpu;
 	uint64_t gpu_idle_mw, gpu_full_mw; /* at 0 and 100 % of the SMs */
 	unsigned gpu_memory_mib;

@@ -3,7 +3,9 @@
 """Compare what a tool says of a simulated machine with the truth.
 
     score.py TRUTH.json --wattle REPORT.json   what `wattle run --format json` wrote
-    score.py TRUTH.json --csv FILE             lines "pid,joules", or "name,joules" with a worker's name
+    score.py TRUTH.json --csv FILE             lines "pid,joules", or "name,joules" with a worker's name;
+                                               "@command,joules" of all that --by-tool started; and of the machine
+                                               "@domains,package-0+package-1,joules" in "@window,START_NS,END_NS" (UTC)
 
 Prints one line a worker, then the sums. --max-error PERCENT exits 1 if a worker is further off (those without a figure
 count as 100 % off), or if wattle's ledger does not add up. Exit 2: a file cannot be read.
@@ -31,6 +33,7 @@ class Claim:
         self.by_key = {}
         self.gpu_by_key = {}
         self.domains_j = {}
+        self.groups_j = []  # (names, joules): of several domains together
         self.window_ns = None
         self.command_j = None
         self.broken = []
@@ -66,10 +69,28 @@ def wattle_claim(report, full):
     return claim
 
 
+def csv_special(claim, row):
+    """A line that is not about one process."""
+    if row[0] == "@command":
+        claim.command_j = Decimal(row[1])
+    elif row[0] == "@window":
+        claim.window_ns = (int(row[1]), int(row[2]))
+    elif row[0] == "@domains":
+        claim.groups_j.append((row[1].split("+"), Decimal(row[2])))
+    else:
+        raise ValueError(f"{row[0]}: no such line")
+
+
 def csv_claim(path):
     claim = Claim()
     with open(path, encoding="utf-8", newline="") as file:
         for number, row in enumerate(csv.reader(file), 1):
+            if row and row[0].startswith("@"):
+                try:
+                    csv_special(claim, row)
+                except (ArithmeticError, IndexError, ValueError) as error:
+                    raise SystemExit(f"score.py: {path}:{number}: {error}") from None
+                continue
             if len(row) < 2 or row[0].startswith("#"):
                 continue
             try:
@@ -90,10 +111,12 @@ def claimed(table, worker):
     return sum(found, Decimal(0)) if found else None
 
 
-def trace_energy(path, window_ns):
-    """The true energy of all domains in a window, between the rows of the trace."""
+def trace_energy(path, window_ns, names=None):
+    """The true energy of these domains, or all, in a window, between the rows of the trace."""
     with open(path, encoding="utf-8", newline="") as file:
-        rows = [[Decimal(value) for value in row] for row in list(csv.reader(file))[1:]]
+        head, *rows = csv.reader(file)
+    columns = [0] + [i for i, name in enumerate(head) if i > 0 and (names is None or name.removesuffix("_uj") in names)]
+    rows = [[Decimal(row[i]) for i in columns] for row in rows]
 
     def at(t_ns):
         for before, after in zip(rows, rows[1:]):
@@ -131,7 +154,8 @@ def score(truth, claim, trace):
         value = claimed(claim.gpu_by_key, worker)
         if worker["gpu_j"] > 0 and claim.gpu_by_key:
             gpu.append((worker["name"] + " gpu", None, worker["gpu_j"], value, percent(value, worker["gpu_j"])))
-    tail = [("all workers", *sums, percent(sums[2], sums[1]))] if rows else []
+    whole = sums[2] if claim.by_key else None
+    tail = [("all workers", *sums[:2], whole, percent(whole, sums[1]))] if rows else []
     if truth.get("by_tool") and claim.command_j is not None:
         tail.append(("the command", sums[0], sums[1], claim.command_j, percent(claim.command_j, sums[1])))
     # Other domains of the tool's (a modelled one, say) are none of this machine's.
@@ -140,6 +164,10 @@ def score(truth, claim, trace):
         total = sum(claim.domains_j[name] for name in names)
         energy = trace_energy(trace, claim.window_ns) if trace and claim.window_ns else None
         tail.append(("machine", None, energy, total, percent(total, energy) if energy else None))
+    for group, joules in claim.groups_j:
+        known = trace and claim.window_ns and set(group) <= set(names)
+        energy = trace_energy(trace, claim.window_ns, group) if known else None
+        tail.append(("+".join(group), None, energy, joules, percent(joules, energy) if energy else None))
     return rows + gpu, tail
 
 

@@ -163,7 +163,7 @@ static pid_t start_launcher(const struct sim *sim)
 
 static pid_t start_tool(const struct sim *sim, char *const args[])
 {
-	char self[PATH_MAX] = "", launch[2 * PATH_MAX], fake[PATH_MAX + 16];
+	char self[PATH_MAX] = "", launch[2 * PATH_MAX];
 	pid_t pid = fork();
 
 	if (pid != 0)
@@ -173,8 +173,7 @@ static pid_t start_tool(const struct sim *sim, char *const args[])
 		_exit(127);
 	snprintf(launch, sizeof(launch), "%s launch %s", self, sim->stage.dir);
 	setenv("SIM_LAUNCH", launch, 1);
-	snprintf(fake, sizeof(fake), "%s/../fake", dirname(self));
-	if (sim_stage_enter(&sim->stage, fake) < 0)
+	if (sim_stage_enter(&sim->stage, dirname(self)) < 0)
 		_exit(126);
 	execvp(args[0], args);
 	perror(args[0]);
@@ -242,6 +241,9 @@ static int start(struct sim *sim, char *const tool[])
 	sim->board = sim_board_open(sim->stage.dir, true);
 	if (!sim->trace || !sim->board)
 		return -1;
+	atomic_store(&sim->board->pmu_mhz, sim->scenario.pmu_mhz);
+	for (size_t i = 0; i < sim->scenario.n_workers; i++)
+		atomic_store(&sim->board->ipc_milli[i], sim->scenario.workers[i].ipc_milli);
 	sim_model_init(&sim->model, &sim->scenario);
 	sim_trace_head(sim->trace, &sim->model);
 	others_open(sim);
@@ -313,7 +315,7 @@ int main(int argc, char *argv[])
 
 	if (strcmp(role, "launch") == 0 && argc == 3)
 		return sim_launch(argv[2]);
-	if (strcmp(role, "worker") == 0 && argc == 7)
+	if (strcmp(role, "worker") == 0 && argc == 8)
 		return sim_work(argv + 2);
 	if (strcmp(role, "storm") == 0 && argc == 8)
 		return sim_storm(argv + 2);

@@ -26,8 +26,8 @@ int sim_stage_gpu(struct sim_stage *stage, const struct sim_board *board);
 /* Shows the model's energy and time. */
 void sim_stage_show(struct sim_stage *stage, const struct sim_model *model);
 
-/* This process and its children from now on see the simulated /sys, and the fake libnvidia-ml of
- * that directory. */
-int sim_stage_enter(const struct sim_stage *stage, const char *fake_dir);
+/* This process and its children from now on see the simulated /sys, and what stands for the GPU's library
+ * and the processors' counters; program_dir is where this program is. */
+int sim_stage_enter(const struct sim_stage *stage, const char *program_dir);
 
 #endif

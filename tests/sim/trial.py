@@ -83,7 +83,7 @@ def idle_file(path, watts):
     return path
 
 
-def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), timeout=180):
+def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), options=(), timeout=180):
     """A Trial. The workers are started by wattle and it ends with them; or they run beside it and it measures so many
     seconds. None: this machine cannot have the simulated one (no mount namespaces)."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), time
     with open(report, "w", encoding="utf-8") as out:
         done = subprocess.run(
             [Path(build) / "tests" / "sim" / "sim", *([] if seconds else ["--by-tool"]), text, folder / "machine", "--", *before,
-             wattle, "run", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", "--",
+             wattle, "run", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", *options, "--",
              *(["sleep", str(seconds)] if seconds else ["sh", "-c", "exec $SIM_LAUNCH"])],
             stdout=out, stderr=subprocess.PIPE, text=True, timeout=timeout, check=False)
     if done.returncode != 0:

@@ -55,8 +55,9 @@ static const char everything[] =
 	"\n"
 	"socket idle=74.05 dram=4.5\n"
 	"\tsocket idle=69.86\n"
-	"worker alone watts=37.8 dram=1.5 duty=0.25 socket=1 start=2 stop=8.5\n"
-	"storm storm-1 watts=20 children=300 ms=5.5 start=3\n"
+	"pmu mhz=2400\n"
+	"worker alone watts=37.8 dram=1.5 duty=0.25 socket=1 start=2 stop=8.5 ipc=1.25 threads=3\n"
+	"storm storm-1 watts=20 children=300 ms=5.5 start=3 ipc=0.5\n"
 	"gpu idle=60 full=260.5 memory=40960\n"
 	"gpu-use alone sm=40 memory=2048\n"
 	"gpu-use storm-1 start=4 stop=5\n";
@@ -83,6 +84,11 @@ static void test_everything(void **state)
 	assert_int_equal(scenario.workers[0].start_ns, 2 * NS_PER_S);
 	assert_int_equal(scenario.workers[0].stop_ns, 8500000000);
 	assert_int_equal(scenario.workers[0].children, 0);
+	assert_int_equal(scenario.pmu_mhz, 2400);
+	assert_int_equal(scenario.workers[0].ipc_milli, 1250);
+	assert_int_equal(scenario.workers[0].threads, 3);
+	assert_int_equal(scenario.workers[1].ipc_milli, 500);
+	assert_int_equal(scenario.workers[1].threads, 1);
 	assert_int_equal(scenario.workers[1].children, 300);
 	assert_int_equal(scenario.workers[1].child_ns, 5500000);
 	assert_int_equal(scenario.gpu_idle_mw, 60000);
@@ -97,6 +103,10 @@ static void test_everything(void **state)
 	assert_true(sim_scenario_on_gpu(&scenario, 0) && sim_scenario_on_gpu(&scenario, 1));
 	scenario = parsed("socket\nworker a\n");
 	assert_false(sim_scenario_on_gpu(&scenario, 0));
+	assert_int_equal(scenario.pmu_mhz, 0);
+	assert_int_equal(scenario.workers[0].ipc_milli, 1000);
+	assert_int_equal(scenario.workers[0].threads, 1);
+	assert_int_equal(parsed("socket\npmu\n").pmu_mhz, 3000);
 }
 
 /* The number of the line, and a word about it. */
@@ -118,6 +128,11 @@ static void test_bad_scenarios(void **state)
 		{2, "socket\nworker a watts=2000000\n", "range"},
 		{2, "socket\nworker a duty=1.5\n", "range"},
 		{2, "socket\nworker a colour=red\n", "colour"},
+		{2, "socket\nworker a threads=0\n", "threads"},
+		{2, "socket\nworker a threads=65\n", "range"},
+		{2, "socket\nworker a ipc=11\n", "range"},
+		{2, "socket\npmu mhz=0\n", "clock"},
+		{2, "socket\nstorm a threads=2\n", "threads"},
 		{2, "socket\nworker a stray\n", "stray"},
 		{2, "socket\nworker a socket=1\n", "socket"},
 		{2, "socket\nworker a start=3 stop=2\n", "stops"},
