@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "record/reader.h"
+
+enum { LINE_SIZE = 320, STRUCTURE_LINES_MAX = 20, ROW_LINES_MAX = 20 };
+
+struct check {
+	struct wtl_store_reader *reader;
+	void (*line)(void *context, const char *text);
+	void *context;
+	int n_lines;
+	const struct wtl_table *table;
+	size_t n_rows; /* of the table, that are damaged */
+};
+
+static void tell(struct check *check, const char *text)
+{
+	char clean[LINE_SIZE];
+
+	check->n_lines++;
+	check->line(check->context, wtl_text_clean(clean, sizeof(clean), text, strlen(text)));
+}
+
+/* ---- SQLite's own structure ---- */
+
+static void check_structure(struct check *check)
+{
+	sqlite3_stmt *stmt;
+	char line[LINE_SIZE];
+	int n = 0, rc;
+
+	snprintf(line, sizeof(line), "PRAGMA main.quick_check(%d)", STRUCTURE_LINES_MAX);
+	rc = sqlite3_prepare_v2(check->reader->db, line, -1, &stmt, NULL);
+	while (rc == SQLITE_OK && n < STRUCTURE_LINES_MAX && sqlite3_step(stmt) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(stmt, 0);
+
+		if (!text || strcmp(text, "ok") == 0)
+			continue;
+		/* "*** in database main ***\n" comes before what is wrong. */
+		if (strncmp(text, "*** ", 4) == 0 && strchr(text, '\n'))
+			text = strchr(text, '\n') + 1;
+		snprintf(line, sizeof(line), "structure: %s", text);
+		line[strcspn(line, "\n")] = '\0';
+		tell(check, line);
+		n++;
+	}
+	sqlite3_finalize(stmt);
+}
+
+/* ---- Tables ---- */
+
+static int row_is_fine(void *context, const void *row)
+{
+	(void)context;
+	(void)row;
+	return 0;
+}
+
+static int row_is_damaged(void *context, int64_t key, bool is_page)
+{
+	struct check *check = context;
+	const char *name = check->table->fields[0].name;
+	char line[LINE_SIZE];
+
+	if (++check->n_rows > ROW_LINES_MAX)
+		return 0;
+	if (check->table->fields[0].kind == WTL_FIELD_TEXT)
+		snprintf(line, sizeof(line), "table %s: %s", check->table->name,
+			 is_page ? "rows cannot be reached" : "a row is damaged");
+	else
+		snprintf(line, sizeof(line), "table %s: %s %lld%s", check->table->name, name,
+			 (long long)key,
+			 is_page ? ": rows from here on cannot be reached" : " is damaged");
+	tell(check, line);
+	return 0;
+}
+
+static int check_table(struct check *check, const struct wtl_table *table)
+{
+	const struct wtl_scan scan = {
+		.row = row_is_fine,
+		.damaged = row_is_damaged,
+		.context = check,
+	};
+	char line[LINE_SIZE];
+	int rc;
+
+	check->table = table;
+	check->n_rows = 0;
+	rc = wtl_reader_scan(check->reader, table, &scan);
+	if (rc < 0 && rc != -ENOMEM) {
+		snprintf(line, sizeof(line), "table %s: it cannot be read", table->name);
+		tell(check, line);
+	}
+	if (check->n_rows > ROW_LINES_MAX) {
+		snprintf(line, sizeof(line), "table %s: and %zu more", table->name,
+			 check->n_rows - ROW_LINES_MAX);
+		tell(check, line);
+	}
+	return rc == -ENOMEM ? rc : 0;
+}
+
+/* ---- Series ---- */
+
+static int check_period(struct check *check, size_t period)
+{
+	struct wtl_store_reader *reader = check->reader;
+	struct wtl_err err = {.text = ""};
+	const int64_t *values;
+	size_t n;
+
+	for (uint32_t series = 0; series < reader->n_series; series++) {
+		int rc = wtl_store_values(reader, series, period, &values, &n, &err);
+
+		if (rc == -ENOMEM)
+			return rc;
+		if (rc < 0)
+			tell(check, err.text);
+		/* It is the same for all series. */
+		if (reader->periods[period].is_lost || reader->period_error)
+			break;
+	}
+	return 0;
+}
+
+int wtl_store_check(const char *path, void (*line)(void *context, const char *text), void *context,
+		    struct wtl_err *err)
+{
+	struct check check = {.line = line, .context = context};
+	const struct wtl_table *table;
+	int rc = wtl_store_open(path, &check.reader, err);
+
+	if (rc < 0)
+		return rc;
+	check_structure(&check);
+	/* Parts and chunks are looked at as what they stand for. */
+	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
+		if (table != &wtl_table_part && table != &wtl_table_chunk)
+			rc = check_table(&check, table);
+	for (size_t i = 0; rc == 0 && i < check.reader->n_periods; i++)
+		rc = check_period(&check, i);
+	wtl_store_close(check.reader);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "record", path, "out of memory");
+	return check.n_lines;
+}

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/code.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+/* All arithmetic is modulo 2^64. */
+
+enum how { HOW_VALUES, HOW_DIFFERENCES, HOW_SECOND, HOWS };
+
+enum { LAYOUT_PLANES = 4, HEAD_MAX = 2 + 3 * WTL_VARINT_MAX };
+
+static uint64_t zigzag(uint64_t x)
+{
+	return x << 1 ^ (x >> 63 ? UINT64_MAX : 0);
+}
+
+static uint64_t unzigzag(uint64_t z)
+{
+	return z >> 1 ^ (z & 1 ? UINT64_MAX : 0);
+}
+
+/* ---- Varints ---- */
+
+static unsigned varint_len(uint64_t value)
+{
+	return (70u - (unsigned)__builtin_clzll(value | 1)) / 7;
+}
+
+static uint8_t *varint_write(uint8_t *to, uint64_t value)
+{
+	while (value >= 0x80) {
+		*to++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*to++ = (uint8_t)value;
+	return to;
+}
+
+int wtl_varint_put(struct wtl_buf *buf, uint64_t value)
+{
+	uint8_t bytes[WTL_VARINT_MAX];
+
+	return wtl_buf_add(buf, bytes, (size_t)(varint_write(bytes, value) - bytes));
+}
+
+static inline __attribute__((always_inline)) int varint_read(const uint8_t **at, const uint8_t *end,
+							     uint64_t *ret_value)
+{
+	const uint8_t *from = *at;
+	uint64_t value = 0;
+
+	for (unsigned shift = 0; from < end && shift < 64; shift += 7) {
+		uint8_t byte = *from++;
+
+		if (shift == 63 && byte > 1)
+			return -EBADMSG;
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80) {
+			*at = from;
+			*ret_value = value;
+			return 0;
+		}
+	}
+	return -EBADMSG;
+}
+
+int wtl_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
+{
+	return varint_read(at, end, ret_value);
+}
+
+/* ---- Encoding ---- */
+
+/* What is told of value i; i > 0 unless the values themselves are. */
+static inline uint64_t told(enum how how, const int64_t values[], size_t i)
+{
+	uint64_t here = (uint64_t)values[i], difference;
+
+	if (how == HOW_VALUES)
+		return here;
+	difference = here - (uint64_t)values[i - 1];
+	if (how == HOW_DIFFERENCES || i == 1)
+		return difference;
+	return difference - ((uint64_t)values[i - 1] - (uint64_t)values[i - 2]);
+}
+
+static size_t first_told(enum how how)
+{
+	return how == HOW_VALUES ? 0 : 1;
+}
+
+static uint64_t greatest_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+/* The greatest divisor of all that is told, as signed numbers. */
+static uint64_t find_step(enum how how, const int64_t values[], size_t n)
+{
+	uint64_t step = 0;
+
+	for (size_t i = first_told(how); i < n && step != 1; i++) {
+		uint64_t x = told(how, values, i);
+		uint64_t size = x >> 63 ? 0 - x : x;
+
+		if (step == 0 || size % step != 0)
+			step = greatest_divisor(step, size);
+	}
+	return step ? step : 1;
+}
+
+/* Exact: step divides x, both as signed numbers. */
+static inline uint64_t divided(uint64_t x, uint64_t step)
+{
+	return step == 1 ? x : (uint64_t)((int64_t)x / (int64_t)step);
+}
+
+static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uint64_t step,
+							       const int64_t values[], size_t n)
+{
+	size_t len = 0, run = 0;
+
+	for (size_t i = first_told(how); i < n; i++) {
+		uint64_t x = told(how, values, i);
+
+		if (x == 0) {
+			run++;
+			continue;
+		}
+		if (run)
+			len += 1 + varint_len(run - 1);
+		run = 0;
+		len += varint_len(zigzag(divided(x, step)));
+	}
+	return run ? len + 1 + varint_len(run - 1) : len;
+}
+
+static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, enum how how,
+								   uint64_t step,
+								   const int64_t values[], size_t n)
+{
+	size_t run = 0;
+
+	for (size_t i = first_told(how); i < n; i++) {
+		uint64_t x = told(how, values, i);
+
+		if (x == 0) {
+			run++;
+			continue;
+		}
+		if (run) {
+			*to++ = 0;
+			to = varint_write(to, run - 1);
+			run = 0;
+		}
+		to = varint_write(to, zigzag(divided(x, step)));
+	}
+	if (run) {
+		*to++ = 0;
+		to = varint_write(to, run - 1);
+	}
+	return to;
+}
+
+struct plan {
+	enum how how;
+	uint64_t step;
+	size_t len; /* of the tokens */
+};
+
+static struct plan find_plan(const int64_t values[], size_t n)
+{
+	uint64_t step = find_step(HOW_VALUES, values, n);
+	struct plan plans[HOWS] = {{.how = HOW_VALUES, .step = step}}, best;
+
+	plans[0].len = tokens_len(HOW_VALUES, step, values, n);
+	step = find_step(HOW_DIFFERENCES, values, n);
+	plans[1] =
+		(struct plan){HOW_DIFFERENCES, step, tokens_len(HOW_DIFFERENCES, step, values, n)};
+	/* What divides differences divides those of them, unless they wrap around. */
+	if (step > 1)
+		step = find_step(HOW_SECOND, values, n);
+	plans[2] = (struct plan){HOW_SECOND, step, tokens_len(HOW_SECOND, step, values, n)};
+	/* These two tell the first value before the tokens. */
+	plans[1].len += varint_len(zigzag((uint64_t)values[0]));
+	plans[2].len += varint_len(zigzag((uint64_t)values[0]));
+	best = plans[0];
+	for (size_t i = 1; i < HOWS; i++)
+		if (plans[i].len < best.len)
+			best = plans[i];
+	return best;
+}
+
+static uint8_t *head_write(uint8_t *to, const struct plan *plan, unsigned layout,
+			   const int64_t values[], size_t n)
+{
+	*to++ = (uint8_t)(plan->how | layout);
+	to = varint_write(to, n);
+	if (n > 0)
+		to = varint_write(to, plan->step);
+	if (n > 0 && plan->how != HOW_VALUES)
+		to = varint_write(to, zigzag((uint64_t)values[0]));
+	return to;
+}
+
+static int find_plan_for(struct wtl_buf *buf, const int64_t values[], size_t n,
+			 struct plan *ret_plan)
+{
+	*ret_plan = (struct plan){.how = HOW_VALUES, .step = 1};
+	if (n > WTL_CODE_VALUES_MAX)
+		return -E2BIG;
+	if (n > 0)
+		*ret_plan = find_plan(values, n);
+	return buf->error;
+}
+
+static void end_at(struct wtl_buf *buf, const uint8_t *end)
+{
+	buf->len = (size_t)((const char *)end - buf->data);
+	buf->data[buf->len] = '\0';
+}
+
+int wtl_code_put(struct wtl_buf *buf, const int64_t values[], size_t n)
+{
+	struct plan plan;
+	uint8_t *to;
+	int rc = find_plan_for(buf, values, n, &plan);
+
+	if (rc < 0)
+		return rc;
+	if (wtl_buf_reserve(buf, plan.len + HEAD_MAX) < 0)
+		return buf->error;
+	to = (uint8_t *)buf->data + buf->len;
+	to = head_write(to, &plan, 0, values, n);
+	if (plan.how == HOW_VALUES)
+		to = tokens_write(to, HOW_VALUES, plan.step, values, n);
+	else if (plan.how == HOW_DIFFERENCES)
+		to = tokens_write(to, HOW_DIFFERENCES, plan.step, values, n);
+	else
+		to = tokens_write(to, HOW_SECOND, plan.step, values, n);
+	end_at(buf, to);
+	return 0;
+}
+
+int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n)
+{
+	struct plan plan;
+	uint64_t all = 0;
+	unsigned width = 0;
+	size_t first, n_told;
+	uint8_t *to;
+	int rc = find_plan_for(buf, values, n, &plan);
+
+	if (rc < 0)
+		return rc;
+	first = n ? first_told(plan.how) : 0;
+	n_told = n - first;
+	for (size_t i = first; i < n; i++)
+		all |= zigzag(divided(told(plan.how, values, i), plan.step));
+	while (width < 8 && all >> 8 * width)
+		width++;
+	if (wtl_buf_reserve(buf, n_told * width + HEAD_MAX) < 0)
+		return buf->error;
+	to = (uint8_t *)buf->data + buf->len;
+	to = head_write(to, &plan, LAYOUT_PLANES, values, n);
+	if (n > 0)
+		*to++ = (uint8_t)width;
+	for (size_t i = first; i < n; i++) {
+		uint64_t x = zigzag(divided(told(plan.how, values, i), plan.step));
+
+		for (unsigned k = 0; k < width; k++)
+			to[k * n_told + i - first] = (uint8_t)(x >> 8 * k);
+	}
+	end_at(buf, to + n_told * width);
+	return 0;
+}
+
+/* ---- Decoding ---- */
+
+struct head {
+	enum how how;
+	bool has_planes;
+	size_t n;
+	uint64_t step, first;
+	const uint8_t *at, *end; /* the tokens */
+};
+
+static int head_read(const uint8_t *bytes, size_t len, struct head *head)
+{
+	uint64_t n, first = 0, step = 1;
+
+	head->at = bytes;
+	head->end = bytes + len;
+	if (len == 0 || (bytes[0] & ~LAYOUT_PLANES) >= HOWS)
+		return -EBADMSG;
+	head->how = (enum how)(bytes[0] & ~LAYOUT_PLANES);
+	head->has_planes = bytes[0] & LAYOUT_PLANES;
+	head->at++;
+	if (varint_read(&head->at, head->end, &n) < 0 || n > WTL_CODE_VALUES_MAX)
+		return -EBADMSG;
+	if (n > 0 && (varint_read(&head->at, head->end, &step) < 0 || step == 0))
+		return -EBADMSG;
+	if (n > 0 && head->how != HOW_VALUES && varint_read(&head->at, head->end, &first) < 0)
+		return -EBADMSG;
+	head->n = (size_t)n;
+	head->step = step;
+	head->first = unzigzag(first);
+	return 0;
+}
+
+int64_t wtl_code_count(const uint8_t *bytes, size_t len)
+{
+	struct head head;
+
+	return head_read(bytes, len, &head) < 0 ? -EBADMSG : (int64_t)head.n;
+}
+
+/* Where reading stands. */
+struct place {
+	const uint8_t *at;
+	size_t i;
+	uint64_t value, difference;
+};
+
+static inline __attribute__((always_inline)) void take(enum how how, struct place *place,
+						       uint64_t told_here, int64_t values[])
+{
+	if (how == HOW_VALUES) {
+		place->value = told_here;
+	} else if (how == HOW_DIFFERENCES) {
+		place->value += told_here;
+	} else {
+		place->difference += told_here;
+		place->value += place->difference;
+	}
+	values[place->i++] = (int64_t)place->value;
+}
+
+/* So many values of which nothing is told. */
+static inline __attribute__((always_inline)) int take_run(enum how how, struct place *place,
+							  const uint8_t *end, int64_t values[],
+							  size_t n)
+{
+	uint64_t more, difference = how == HOW_SECOND ? place->difference : 0;
+	size_t stop;
+
+	if (varint_read(&place->at, end, &more) < 0 || more >= n - place->i)
+		return -EBADMSG;
+	if (how == HOW_VALUES)
+		place->value = 0;
+	for (stop = place->i + (size_t)more + 1; place->i < stop; place->i++) {
+		place->value += difference;
+		values[place->i] = (int64_t)place->value;
+	}
+	return 0;
+}
+
+#define BYTES(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Eight tokens of one byte each, none of them a run's. The bytes of a word without any highest bit have a
+ * zero if taking one from each borrows. */
+static inline bool are_eight(uint64_t word)
+{
+	return !((word | (word - BYTES(1))) & BYTES(0x80));
+}
+
+static inline __attribute__((always_inline)) int tokens_read(enum how how, const struct head *head,
+							     int64_t values[])
+{
+	struct place place = {.at = head->at, .i = first_told(how), .value = head->first};
+	const uint8_t *const end = head->end;
+	const uint64_t step = head->step;
+	const size_t n = head->n;
+
+	while (place.i < n) {
+		uint64_t word = BYTES(0xff), token;
+
+		if (end - place.at >= 8) {
+			memcpy(&word, place.at, 8);
+			word = le64toh(word);
+		}
+		if (are_eight(word) && n - place.i >= 8) {
+			for (unsigned k = 0; k < 64; k += 8)
+				take(how, &place, unzigzag(word >> k & 0x7f) * step, values);
+			place.at += 8;
+			continue;
+		}
+		if ((word & 0x8080) != 0x8080) {
+			/* One byte or two, as it comes: no branch could be foretold. */
+			uint64_t is_two = word >> 7 & 1;
+
+			token = (word & 0x7f) | (word >> 1 & 0x3f80 & (0 - is_two));
+			place.at += 1 + is_two;
+		} else if (varint_read(&place.at, end, &token) < 0) {
+			return -EBADMSG;
+		}
+		if (token != 0)
+			take(how, &place, unzigzag(token) * step, values);
+		else if (take_run(how, &place, end, values, n) < 0)
+			return -EBADMSG;
+	}
+	return place.at == end ? 0 : -EBADMSG;
+}
+
+static inline __attribute__((always_inline)) void planes_read(enum how how, const struct head *head,
+							      const uint8_t *planes, unsigned width,
+							      int64_t values[])
+{
+	struct place place = {.i = first_told(how), .value = head->first};
+	const uint64_t step = head->step;
+	const size_t n = head->n - place.i;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t x = 0;
+
+		for (unsigned k = 0; k < width; k++)
+			x |= (uint64_t)planes[k * n + i] << 8 * k;
+		take(how, &place, unzigzag(x) * step, values);
+	}
+}
+
+/* Most blocks have one plane or two, and the compiler knows what to do about them. */
+static inline __attribute__((always_inline)) int all_planes_read(enum how how,
+								 const struct head *head,
+								 int64_t values[])
+{
+	const uint8_t *at = head->at;
+	size_t n_told = head->n - first_told(how);
+	unsigned width;
+
+	if (at == head->end || *at > 8)
+		return -EBADMSG;
+	width = *at++;
+	if ((size_t)(head->end - at) != n_told * width)
+		return -EBADMSG;
+	if (width == 1)
+		planes_read(how, head, at, 1, values);
+	else if (width == 2)
+		planes_read(how, head, at, 2, values);
+	else
+		planes_read(how, head, at, width, values);
+	return 0;
+}
+
+static inline __attribute__((always_inline)) int told_read(enum how how, const struct head *head,
+							   int64_t values[])
+{
+	return head->has_planes ? all_planes_read(how, head, values)
+				: tokens_read(how, head, values);
+}
+
+int wtl_code_get(const uint8_t *bytes, size_t len, int64_t values[], size_t n)
+{
+	struct head head;
+
+	if (head_read(bytes, len, &head) < 0 || head.n != n)
+		return -EBADMSG;
+	if (n == 0)
+		return head.at == head.end ? 0 : -EBADMSG;
+	if (head.how == HOW_VALUES)
+		return told_read(HOW_VALUES, &head, values);
+	values[0] = (int64_t)head.first;
+	if (head.how == HOW_DIFFERENCES)
+		return told_read(HOW_DIFFERENCES, &head, values);
+	return told_read(HOW_SECOND, &head, values);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/database.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int wtl_database_errno(sqlite3 *db, int code)
+{
+	int system = db ? sqlite3_system_errno(db) : 0;
+
+	switch (code & 0xff) {
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_FULL:
+		return -ENOSPC;
+	case SQLITE_CANTOPEN:
+	case SQLITE_READONLY:
+		return system ? -system : -EACCES;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+	case SQLITE_TOOBIG:
+	case SQLITE_ERROR: /* a table or a column is not there */
+		return -EBADMSG;
+	default:
+		return system ? -system : -EIO;
+	}
+}
+
+char *wtl_database_path(const char *path)
+{
+	char *whole;
+
+	return asprintf(&whole, "%s%s", path[0] == '/' ? "" : "./", path) < 0 ? NULL : whole;
+}
+
+const char *wtl_database_path_shown(const char *path)
+{
+	return path[0] == '/' ? path : path + 2;
+}
+
+static int wal_open(const char *path, int flags)
+{
+	char *wal;
+	int fd;
+
+	if (asprintf(&wal, "%s-wal", path) < 0)
+		return -ENOMEM;
+	fd = open(wal, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		fd = -errno;
+	free(wal);
+	return fd;
+}
+
+int wtl_database_lock(const char *path)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = wal_open(path, O_RDWR), rc;
+
+	if (fd < 0)
+		return fd;
+	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
+		rc = errno == EACCES ? -EAGAIN : -errno;
+		close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+bool wtl_database_is_locked(const char *path)
+{
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int fd = wal_open(path, O_RDONLY);
+	bool is_locked;
+
+	if (fd < 0)
+		return false;
+	is_locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	close(fd);
+	return is_locked;
+}

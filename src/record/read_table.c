@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "record/database.h"
+#include "record/reader.h"
+
+/* ---- Rows, and the way around those that cannot be read ---- */
+
+enum { STEPS_MAX = 4096 };
+
+struct cursor {
+	struct wtl_rows rows;
+	void *row;
+	bool has_key; /* a number, so that reading can go on behind a damaged page */
+	int64_t next;
+};
+
+static int cursor_open(struct cursor *cursor, sqlite3 *db, const struct wtl_table *table)
+{
+	char rest[128], order[64] = "";
+	int rc;
+
+	*cursor = (struct cursor){.next = 0};
+	cursor->has_key = table->n_keys == 1 && table->fields[0].kind != WTL_FIELD_TEXT;
+	for (size_t i = 0; i < table->n_keys; i++)
+		snprintf(order + 2 * i, sizeof(order) - 2 * i, i ? ",%zu" : "%zu", i + 1);
+	if (cursor->has_key)
+		snprintf(rest, sizeof(rest), " WHERE %s >= ? ORDER BY 1", table->fields[0].name);
+	else
+		snprintf(rest, sizeof(rest), " ORDER BY %s", order);
+	rc = wtl_rows_prepare(&cursor->rows, db, table, rest);
+	if (rc)
+		return wtl_database_errno(db, rc);
+	cursor->row = malloc(table->size);
+	return cursor->row ? 0 : -ENOMEM;
+}
+
+static void cursor_done(struct cursor *cursor)
+{
+	wtl_rows_done(&cursor->rows);
+	free(cursor->row);
+}
+
+/* All rows from cursor->next on as far as they can be reached. SQLite's code, or in *ret_ended what a
+ * callback returned. */
+static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
+		   const struct wtl_scan *scan, int *ret_ended)
+{
+	sqlite3_stmt *stmt = cursor->rows.stmt;
+	int rc;
+
+	if (cursor->has_key)
+		sqlite3_bind_int64(stmt, 1, cursor->next);
+	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+		int64_t key = sqlite3_column_int64(stmt, 0);
+
+		if (wtl_row_get(&cursor->rows, &reader->crc, cursor->row) == 0) {
+			*ret_ended = scan->row(scan->context, cursor->row);
+		} else {
+			reader->is_damaged = true;
+			if (scan->damaged)
+				*ret_ended = scan->damaged(scan->context, key, false);
+		}
+		if (*ret_ended || key == INT64_MAX)
+			return SQLITE_DONE;
+		/* Rows out of order are damage as well, and could go round for ever. */
+		if (cursor->has_key && key < cursor->next)
+			return SQLITE_CORRUPT;
+		cursor->next = key + 1;
+	}
+	return rc;
+}
+
+static bool is_damage(int code)
+{
+	code &= 0xff;
+	return code == SQLITE_CORRUPT || code == SQLITE_IOERR || code == SQLITE_NOTADB ||
+	       code == SQLITE_TOOBIG;
+}
+
+int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *table,
+		    const struct wtl_scan *scan)
+{
+	struct cursor cursor;
+	int64_t step = 1;
+	int ended = cursor_open(&cursor, reader->db, table);
+
+	for (int i = 0; ended == 0 && i < STEPS_MAX; i++) {
+		int64_t before = cursor.next;
+		int rc = scan_on(reader, &cursor, scan, &ended);
+
+		sqlite3_reset(cursor.rows.stmt);
+		if (rc == SQLITE_DONE || ended)
+			break;
+		if (!is_damage(rc)) {
+			ended = wtl_database_errno(reader->db, rc);
+			break;
+		}
+		reader->is_damaged = true;
+		if (cursor.next != before)
+			step = 1;
+		if (step == 1 && scan->damaged)
+			ended = scan->damaged(scan->context, cursor.next, true);
+		/* Other pages may be sound: it tries further and further behind. */
+		if (!cursor.has_key || cursor.next > INT64_MAX / 2 - step)
+			break;
+		cursor.next += step;
+		step *= 2;
+	}
+	cursor_done(&cursor);
+	return ended;
+}
+
+/* ---- The tables ---- */
+
+struct each {
+	struct wtl_store_reader *reader;
+	void *context;
+	union {
+		int (*domain)(void *, uint32_t, const struct wtl_stored_domain *);
+		int (*channel)(void *, uint32_t, const struct wtl_channel *);
+		int (*miss)(void *, uint32_t, const struct wtl_miss *);
+		int (*consumer)(void *, const struct wtl_stored_consumer *);
+		int (*window)(void *, const struct wtl_stored_window *);
+		int (*gap)(void *, const struct wtl_stored_gap *);
+		int (*account)(void *, const struct wtl_stored_account *);
+		int (*baseline)(void *, const struct wtl_stored_baseline *);
+	} row;
+	/* Of windows. */
+	struct wtl_rows energy_rows;
+	struct wattle_energy *energies;
+	size_t energies_room;
+};
+
+static int each(struct each *each, const struct wtl_table *table, int (*row)(void *, const void *))
+{
+	const struct wtl_scan scan = {.row = row, .context = each};
+
+	return wtl_reader_scan(each->reader, table, &scan);
+}
+
+static int domain_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_domain *row = at;
+
+	return each->row.domain(each->context, row->id, &row->domain);
+}
+
+int wtl_store_each_domain(struct wtl_store_reader *reader,
+			  int (*row)(void *, uint32_t, const struct wtl_stored_domain *),
+			  void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.domain = row};
+
+	return each(&all, &wtl_table_domain, domain_row);
+}
+
+static int channel_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_channel *row = at;
+	struct wtl_sensor_class class = row->class;
+	struct wtl_channel channel = row->channel;
+
+	class.name = row->class_name;
+	channel.source = row->source;
+	channel.class = row->has_class ? &class : NULL;
+	return each->row.channel(each->context, row->id, &channel);
+}
+
+int wtl_store_each_channel(struct wtl_store_reader *reader,
+			   int (*row)(void *, uint32_t, const struct wtl_channel *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.channel = row};
+
+	return each(&all, &wtl_table_channel, channel_row);
+}
+
+static int miss_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_miss *row = at;
+	struct wtl_miss miss = row->miss;
+
+	miss.source = row->source;
+	return each->row.miss(each->context, row->id, &miss);
+}
+
+int wtl_store_each_miss(struct wtl_store_reader *reader,
+			int (*row)(void *, uint32_t, const struct wtl_miss *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.miss = row};
+
+	return each(&all, &wtl_table_miss, miss_row);
+}
+
+static int consumer_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_consumer *row = at;
+	struct wtl_stored_consumer stored = row->stored;
+
+	stored.consumer.group = row->has_group ? &stored.group : NULL;
+	return each->row.consumer(each->context, &stored);
+}
+
+int wtl_store_each_consumer(struct wtl_store_reader *reader,
+			    int (*row)(void *, const struct wtl_stored_consumer *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.consumer = row};
+
+	return each(&all, &wtl_table_consumer, consumer_row);
+}
+
+/* A window's total and domains; of those that are damaged, nothing is known. */
+static int read_energies(struct each *each, struct wtl_stored_window *window)
+{
+	sqlite3_stmt *stmt = each->energy_rows.stmt;
+	struct wtl_row_energy row;
+	int rc = 0;
+
+	sqlite3_bind_int64(stmt, 1, window->id);
+	while (rc == 0 && sqlite3_step(stmt) == SQLITE_ROW) {
+		size_t domain;
+
+		if (wtl_row_get(&each->energy_rows, &each->reader->crc, &row) < 0 ||
+		    row.domain < -1 || row.domain >= WTL_CATALOG_MAX) {
+			each->reader->is_damaged = true;
+			continue;
+		}
+		if (row.domain == -1) {
+			window->total = row.energy;
+			continue;
+		}
+		domain = (size_t)row.domain;
+		rc = wtl_array_reserve(&each->energies, &each->energies_room, domain + 1,
+				       sizeof(each->energies[0]));
+		for (; rc == 0 && window->n_energies <= domain; window->n_energies++)
+			each->energies[window->n_energies] =
+				(struct wattle_energy){.status = WATTLE_STATUS_FAILED};
+		if (rc == 0)
+			each->energies[domain] = row.energy;
+	}
+	sqlite3_reset(stmt);
+	window->energies = each->energies;
+	return rc;
+}
+
+static int window_row(void *context, const void *at)
+{
+	struct each *each = context;
+	const struct wtl_row_window *row = at;
+	struct wtl_stored_window window = row->stored;
+	int rc;
+
+	window.total = (struct wattle_energy){.status = WATTLE_STATUS_FAILED};
+	rc = read_energies(each, &window);
+	return rc < 0 ? rc : each->row.window(each->context, &window);
+}
+
+int wtl_store_each_window(struct wtl_store_reader *reader,
+			  int (*row)(void *, const struct wtl_stored_window *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.window = row};
+	int rc = wtl_rows_prepare(&all.energy_rows, reader->db, &wtl_table_energy,
+				  " WHERE window = ? ORDER BY domain");
+
+	rc = rc ? wtl_database_errno(reader->db, rc) : each(&all, &wtl_table_window, window_row);
+	wtl_rows_done(&all.energy_rows);
+	free(all.energies);
+	return rc;
+}
+
+static int gap_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_gap *row = at;
+
+	return each->row.gap(each->context, &row->gap);
+}
+
+int wtl_store_each_gap(struct wtl_store_reader *reader,
+		       int (*row)(void *, const struct wtl_stored_gap *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.gap = row};
+
+	return each(&all, &wtl_table_gap, gap_row);
+}
+
+static int account_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_account *row = at;
+
+	return each->row.account(each->context, &row->account);
+}
+
+int wtl_store_each_account(struct wtl_store_reader *reader,
+			   int (*row)(void *, const struct wtl_stored_account *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.account = row};
+
+	return each(&all, &wtl_table_account, account_row);
+}
+
+static int baseline_row(void *context, const void *at)
+{
+	const struct each *each = context;
+	const struct wtl_row_baseline *row = at;
+
+	return each->row.baseline(each->context, &row->stored);
+}
+
+int wtl_store_each_baseline(struct wtl_store_reader *reader,
+			    int (*row)(void *, const struct wtl_stored_baseline *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.baseline = row};
+
+	return each(&all, &wtl_table_baseline, baseline_row);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "record/code.h"
+#include "record/database.h"
+#include "record/reader.h"
+
+enum { BLOCK_BYTES_MAX = 128 << 20 };
+
+void wtl_reader_forget_period(struct wtl_store_reader *reader)
+{
+	for (size_t i = 0; i < reader->n_parts; i++)
+		free(reader->parts[i].data);
+	reader->n_parts = 0;
+	reader->n_counts = 0;
+	reader->period = SIZE_MAX;
+	reader->period_error = 0;
+}
+
+/* ---- Words ---- */
+
+static int complain(struct wtl_store_reader *reader, size_t period, int64_t series, int code,
+		    const char *what, struct wtl_err *err)
+{
+	const struct wtl_read_period *at = &reader->periods[period];
+	char begin[WTL_READ_TIME_SIZE], end[WTL_READ_TIME_SIZE];
+
+	/* What SQLite had no memory for looks as if it was not there. */
+	if (code == -ENOMEM || sqlite3_errcode(reader->db) == SQLITE_NOMEM) {
+		reader->period = SIZE_MAX; /* it may be read once there is memory */
+		code = -ENOMEM;
+	}
+	if (code == -ENOMEM)
+		return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
+				   "out of memory");
+	reader->is_damaged = true;
+	wtl_read_time(at->times.begin_utc_ns, begin);
+	wtl_read_time(at->times.end_utc_ns, end);
+	return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
+			   "%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,
+			   series >= 0 ? "series " : "",
+			   series >= 0 ? wtl_store_series_name(reader, (size_t)series) : "", what);
+}
+
+/* ---- A period as parts ---- */
+
+static int add_part(struct wtl_store_reader *reader, const struct wtl_row_part *row)
+{
+	struct wtl_read_part part = {.len = row->data.len};
+
+	if (wtl_array_reserve(&reader->parts, &reader->parts_room, reader->n_parts + 1,
+			      sizeof(reader->parts[0])) < 0)
+		return -ENOMEM;
+	part.data = malloc(part.len + 1);
+	if (!part.data)
+		return -ENOMEM;
+	if (part.len > 0)
+		memcpy(part.data, row->data.data, part.len);
+	reader->parts[reader->n_parts++] = part;
+	return 0;
+}
+
+static int load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period)
+{
+	int64_t first = period->id * WTL_PARTS_MAX;
+	struct wtl_row_part row;
+	struct wtl_rows rows;
+	int code, rc = 0;
+
+	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_part,
+				" WHERE id >= ? AND id < ? ORDER BY id");
+	if (code == SQLITE_OK) {
+		sqlite3_bind_int64(rows.stmt, 1, first);
+		sqlite3_bind_int64(rows.stmt, 2, first + period->parts);
+		while (rc == 0 && (code = sqlite3_step(rows.stmt)) == SQLITE_ROW) {
+			rc = wtl_row_get(&rows, &reader->crc, &row);
+			if (rc == 0 && row.id != first + (int64_t)reader->n_parts)
+				rc = -EBADMSG;
+			if (rc == 0)
+				rc = add_part(reader, &row);
+		}
+	}
+	if (rc == 0 && code != SQLITE_DONE)
+		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
+	if (rc == 0 && reader->n_parts != period->parts)
+		rc = -EBADMSG;
+	wtl_rows_done(&rows);
+	return rc;
+}
+
+/* The block of a series in a part; 0: it has none. */
+static int find_block(const struct wtl_read_part *part, uint32_t series, const uint8_t **ret_block,
+		      size_t *ret_len)
+{
+	const uint8_t *at = part->data, *end = at + part->len;
+	uint64_t number = 0, more, len;
+
+	while (at < end) {
+		if (wtl_varint_get(&at, end, &more) < 0 || wtl_varint_get(&at, end, &len) < 0 ||
+		    len > (uint64_t)(end - at) || more > WTL_STORE_SERIES_MAX)
+			return -EBADMSG;
+		number += more;
+		if (number == series) {
+			*ret_block = at;
+			*ret_len = (size_t)len;
+			return 1;
+		}
+		if (number > series)
+			return 0;
+		at += len;
+	}
+	return 0;
+}
+
+static int room_for(struct wtl_series_values *values, size_t n)
+{
+	return wtl_array_reserve(&values->values, &values->room, n, sizeof(values->values[0]));
+}
+
+static int values_of_parts(struct wtl_store_reader *reader, uint32_t series, size_t *ret_n)
+{
+	struct wtl_series_values *values = &reader->series[series];
+	size_t n = 0;
+
+	for (size_t i = 0; i < reader->n_parts; i++) {
+		const uint8_t *block;
+		int64_t count;
+		size_t len;
+		int rc = find_block(&reader->parts[i], series, &block, &len);
+
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			continue;
+		count = wtl_code_count(block, len);
+		if (count <= 0 || n + (size_t)count > WTL_CODE_VALUES_MAX)
+			return -EBADMSG;
+		if (room_for(values, n + (size_t)count) < 0)
+			return -ENOMEM;
+		if (wtl_code_get(block, len, values->values + n, (size_t)count) < 0)
+			return -EBADMSG;
+		n += (size_t)count;
+	}
+	*ret_n = n;
+	return 0;
+}
+
+/* ---- A period as chunks ---- */
+
+static int decode_counts(struct wtl_store_reader *reader, const struct wtl_bytes *bytes)
+{
+	int64_t n;
+
+	if (bytes->len == 0)
+		return 0;
+	n = wtl_code_count(bytes->data, bytes->len);
+	if (n < 0 || n > WTL_STORE_SERIES_MAX)
+		return -EBADMSG;
+	if (wtl_array_reserve(&reader->counts, &reader->counts_room, (size_t)n + 1,
+			      sizeof(reader->counts[0])) < 0)
+		return -ENOMEM;
+	if (wtl_code_get(bytes->data, bytes->len, reader->counts, (size_t)n) < 0)
+		return -EBADMSG;
+	reader->n_counts = (size_t)n;
+	return 0;
+}
+
+static int load_counts(struct wtl_store_reader *reader, const struct wtl_read_period *period)
+{
+	struct wtl_row_period row;
+	struct wtl_rows rows;
+	int code, rc = -EBADMSG;
+
+	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_period, " WHERE id = ?");
+	if (code == SQLITE_OK) {
+		sqlite3_bind_int64(rows.stmt, 1, period->id);
+		if (sqlite3_step(rows.stmt) == SQLITE_ROW)
+			rc = wtl_row_get(&rows, &reader->crc, &row);
+		if (rc == 0)
+			rc = decode_counts(reader, &row.counts);
+	}
+	wtl_rows_done(&rows);
+	return rc;
+}
+
+static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *chunk,
+		  const uint8_t **ret_block)
+{
+	size_t len;
+
+	if (chunk->packed == WTL_PACKED_NOT) {
+		*ret_block = chunk->data.data;
+		return chunk->data.len == chunk->size ? 0 : -EBADMSG;
+	}
+	if (chunk->size > BLOCK_BYTES_MAX)
+		return -EBADMSG;
+	if (wtl_array_reserve(&reader->block, &reader->block_room, chunk->size + 1u, 1) < 0)
+		return -ENOMEM;
+	len = ZSTD_decompressDCtx(reader->zstd, reader->block, chunk->size, chunk->data.data,
+				  chunk->data.len);
+	*ret_block = reader->block;
+	return !ZSTD_isError(len) && len == chunk->size ? 0 : -EBADMSG;
+}
+
+static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t n)
+{
+	struct wtl_series_values *values = &reader->series[series];
+	struct wtl_row_chunk chunk;
+	const uint8_t *block = NULL;
+	int rc = wtl_row_get(&reader->chunk_rows, &reader->crc, &chunk);
+
+	if (rc == 0)
+		rc = chunk.n == n ? unpack(reader, &chunk, &block) : -EBADMSG;
+	/* A block tells how many values it has, before room is made for them. */
+	if (rc == 0 && wtl_code_count(block, chunk.size) != (int64_t)n)
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = room_for(values, n);
+	return rc < 0 ? rc : wtl_code_get(block, chunk.size, values->values, n);
+}
+
+static int values_of_chunk(struct wtl_store_reader *reader, int64_t period_id, uint32_t series,
+			   size_t *ret_n)
+{
+	struct wtl_rows *rows = &reader->chunk_rows;
+	int64_t n = series < reader->n_counts ? reader->counts[series] : 0;
+	int code = SQLITE_OK, rc;
+
+	if (n < 0 || n > WTL_CODE_VALUES_MAX)
+		return -EBADMSG;
+	*ret_n = (size_t)n;
+	if (n == 0)
+		return 0;
+	if (!rows->stmt)
+		code = wtl_rows_prepare(rows, reader->db, &wtl_table_chunk, " WHERE id = ?");
+	if (code != SQLITE_OK)
+		return wtl_database_errno(reader->db, code);
+	sqlite3_bind_int64(rows->stmt, 1, period_id * WTL_STORE_SERIES_MAX + series);
+	code = sqlite3_step(rows->stmt);
+	if (code == SQLITE_ROW)
+		rc = decode_chunk(reader, series, (size_t)n);
+	else
+		rc = code == SQLITE_NOMEM ? -ENOMEM : -EBADMSG; /* damaged, or not there */
+	sqlite3_reset(rows->stmt);
+	return rc;
+}
+
+/* ---- Both ---- */
+
+static int load_period(struct wtl_store_reader *reader, size_t i)
+{
+	const struct wtl_read_period *period = &reader->periods[i];
+
+	if (reader->period == i)
+		return reader->period_error;
+	wtl_reader_forget_period(reader);
+	reader->period = i;
+	reader->period_error =
+		period->parts > 0 ? load_parts(reader, period) : load_counts(reader, period);
+	return reader->period_error;
+}
+
+int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t period,
+		     const int64_t **ret_values, size_t *ret_n, struct wtl_err *err)
+{
+	const struct wtl_read_period *at;
+	size_t n = 0;
+	int rc;
+
+	if (period >= reader->n_periods || series >= reader->n_series)
+		return wtl_err_set(err, ERANGE, "record", wtl_database_path_shown(reader->path),
+				   "there is no such period or series");
+	at = &reader->periods[period];
+	if (at->is_lost)
+		return complain(reader, period, -1, -EBADMSG, "all of it is missing", err);
+	rc = load_period(reader, period);
+	if (rc < 0)
+		return complain(reader, period, -1, rc, "damaged", err);
+	rc = at->parts > 0 ? values_of_parts(reader, series, &n)
+			   : values_of_chunk(reader, at->id, series, &n);
+	if (rc < 0)
+		return complain(reader, period, series, rc, " is damaged", err);
+	*ret_values = n > 0 ? reader->series[series].values : NULL;
+	*ret_n = n;
+	return 0;
+}

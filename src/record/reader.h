@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_RECORD_READER_H
+#define WTL_RECORD_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "record/crc.h"
+#include "record/names.h"
+#include "record/store.h"
+#include "record/table.h"
+
+/* The parts of a reader, for read.c (opening), read_table.c (rows), read_values.c (series) and check.c. */
+
+struct wtl_fact {
+	char *key, *value;
+};
+
+/* A period, or a hole where some are missing. */
+struct wtl_read_period {
+	struct wtl_store_period times;
+	int64_t id; /* of a hole: the first that is missing */
+	uint32_t parts;
+	bool is_lost;
+};
+
+/* One part of the period whose parts are in memory. */
+struct wtl_read_part {
+	uint8_t *data;
+	size_t len;
+};
+
+struct wtl_series_values {
+	int64_t *values;
+	size_t room;
+};
+
+struct wtl_store_reader {
+	char *path;
+	sqlite3 *db;
+	struct wtl_crc crc;
+	struct wtl_row_recording recording;
+	bool is_live, is_damaged;
+	struct wtl_names names;
+	struct wtl_fact *facts;
+	size_t n_facts, facts_room;
+	struct wtl_read_period *periods;
+	size_t n_periods, periods_room;
+	/* Of the period that was asked for last. */
+	size_t period; /* SIZE_MAX: none yet */
+	int period_error;
+	int64_t *counts; /* of chunks: values by series */
+	size_t n_counts, counts_room;
+	struct wtl_read_part *parts;
+	size_t n_parts, parts_room;
+	/* By series. */
+	struct wtl_series_values *series;
+	size_t n_series;
+	uint8_t *block; /* unpacked */
+	size_t block_room;
+	struct wtl_rows chunk_rows;
+	struct ZSTD_DCtx_s *zstd;
+};
+
+/*
+ * Calls back for each row that is sound, in the order of the key; what cannot be read is passed over, and
+ * told to `damaged` (may be NULL) with the row's key, or with is_page set, the key from which on rows cannot
+ * be reached. Ends with what a callback returned if that is not 0; else 0, -ENOMEM, -EIO or -EBADMSG where
+ * there is no such table.
+ */
+struct wtl_scan {
+	int (*row)(void *context, const void *row);
+	int (*damaged)(void *context, int64_t key, bool is_page);
+	void *context;
+};
+int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *table,
+		    const struct wtl_scan *scan);
+
+/* Frees what is known of the period. */
+void wtl_reader_forget_period(struct wtl_store_reader *reader);
+
+/* "2026-11-21T10:55:45Z" */
+enum { WTL_READ_TIME_SIZE = 40 };
+void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE]);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_RECORD_STORE_H
+#define WTL_RECORD_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/io.h"
+#include "energy/baseline.h"
+#include "energy/catalog.h"
+#include "energy/consumer.h"
+
+struct wtl_err;
+
+/*
+ * A recording as a file: one SQLite database (docs/recording.md) with series of integers, which hold
+ * whatever is sampled, and plain tables for whatever is named. What the series mean is for
+ * src/replay/; this layer keeps them, and gives back what was put, to the bit.
+ *
+ * A recording is cut into *periods* of a minute or so. Within a period every series has its own
+ * values, in the order in which they were put; all that lies between two commits is in one period.
+ * A ring drops whole periods, oldest first.
+ */
+
+enum { WTL_STORE_SERIES_MAX = 65536, WTL_STORE_NAME_SIZE = 96 };
+
+/* ---- Rows of the plain tables ---- */
+
+/* The domain as it is shown (wattle_meter_domain()), and the channels that it is read from. */
+struct wtl_stored_domain {
+	char name[WTL_NAME_SIZE], inside[WTL_NAME_SIZE];
+	char source[WTL_NAME_SIZE], device[64], reason[200], remedy[240];
+	enum wattle_kind kind;
+	enum wattle_method method;
+	enum wattle_status status;
+	bool in_total;
+	int32_t primary, check; /* channels, or -1 */
+};
+
+/* Who had a slot from one look to another (numbers of looks, from 0; last_look -1: still has). */
+struct wtl_stored_consumer {
+	uint32_t id; /* from 1, never used twice */
+	uint32_t slot;
+	int64_t first_look, last_look;
+	char user[33];
+	struct wtl_consumer consumer; /* group points to .group, or is NULL */
+	struct wtl_group group;
+};
+
+/* A named window, or (id 1, name "") the recording itself. Figures are as of its end, or of the newest
+ * commit while it is open. */
+struct wtl_stored_window {
+	uint32_t id; /* from 1 */
+	char name[64];
+	bool is_stacked, is_open;
+	int32_t pid; /* of whoever marked it from outside; 0: from within */
+	int64_t begin_utc_ns, begin_mono_ns, duration_ns;
+	struct wattle_energy total;
+	const struct wattle_energy *energies; /* one a domain */
+	size_t n_energies;
+};
+
+enum wtl_gap_kind {
+	WTL_GAP_SUSPEND,    /* the machine slept */
+	WTL_GAP_CLOCK_STEP, /* UTC was set: nothing is missing, but it does not rise evenly */
+	WTL_GAP_CHANNEL,    /* a channel could not be read */
+	WTL_GAP_OVERRUN,    /* values came faster than they could be written; they are missing */
+	WTL_GAP_EXITS,	    /* the kernel dropped exit records */
+};
+
+struct wtl_stored_gap {
+	enum wtl_gap_kind kind;
+	int64_t begin_mono_ns, duration_ns;
+	char subject[WTL_NAME_SIZE]; /* the channel's domain, or "" */
+	char text[200];
+};
+
+/* What a consumer has been billed for in a domain (struct wtl_share). */
+struct wtl_stored_account {
+	uint32_t domain, consumer; /* consumer 0: unseen, see slot */
+	uint32_t slot; /* a fixed one of energy/attribution.h where consumer is 0; else 0 */
+	uint64_t full_uj;
+	int64_t share_ns;
+};
+
+struct wtl_stored_baseline {
+	uint32_t domain;
+	struct wtl_baseline baseline;
+};
+
+/* ---- Writing ---- */
+
+struct wtl_store_writer;
+
+struct wtl_store_options {
+	uint64_t max_bytes;	    /* a ring of about that size, at least 256 KiB; 0: no limit */
+	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */
+	int64_t period_ns;	    /* 0: a minute */
+	uint32_t values_per_commit; /* room for so many values a series between two commits */
+	struct wtl_io *io;	    /* asked before every write to the disk whether it is to fail */
+};
+
+/*
+ * Creates the file, which must not exist (-EEXIST), and holds it against other writers. A thread of its
+ * own does all writing. 0 or negative with the reason in err.
+ */
+int wtl_store_create(const char *path, const struct wtl_store_options *options,
+		     struct wtl_store_writer **ret_writer, struct wtl_err *err);
+
+/* The number of the series of that name, made if need be. -ENOMEM, -E2BIG. Not for hot paths. */
+int64_t wtl_store_series(struct wtl_store_writer *writer, const char *name);
+
+/*
+ * Appends. Allocates nothing while no more than values_per_commit are put between two commits; past
+ * that the buffer grows. false: no memory, and the value is lost (all of this commit's values are
+ * then dropped together, and the gap noted).
+ */
+bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value);
+
+/* Rows: replace those of the same key (fact: key; domain, channel, miss: number; consumer, window:
+ * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM. */
+int wtl_store_fact(struct wtl_store_writer *writer, const char *key, const char *value);
+int wtl_store_domain(struct wtl_store_writer *writer, uint32_t i, const struct wtl_stored_domain *);
+int wtl_store_channel(struct wtl_store_writer *writer, uint32_t i, const struct wtl_channel *);
+int wtl_store_miss(struct wtl_store_writer *writer, uint32_t i, const struct wtl_miss *);
+int wtl_store_consumer(struct wtl_store_writer *writer, const struct wtl_stored_consumer *);
+/* Nobody has that consumer's slot any more, from that look on. */
+int wtl_store_consumer_end(struct wtl_store_writer *writer, uint32_t id, int64_t last_look);
+int wtl_store_window(struct wtl_store_writer *writer, const struct wtl_stored_window *);
+int wtl_store_gap(struct wtl_store_writer *writer, const struct wtl_stored_gap *);
+int wtl_store_account(struct wtl_store_writer *writer, const struct wtl_stored_account *);
+int wtl_store_baseline(struct wtl_store_writer *writer, const struct wtl_stored_baseline *);
+
+/*
+ * Hands all that was put since the last commit to the writing thread, as one transaction, with the
+ * times at which the stretch ended; never waits for the disk: where the thread is still busy, the
+ * stretch grows. Returns 1 where a new period begins with what is put next (its writer then tells anew
+ * what only differences are put of, since the periods before it may be dropped or damaged), 0 where the
+ * period goes on, or the error that stopped the recording (err says what): nothing is
+ * written from then on, and what was committed before stays readable.
+ */
+int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t t_utc_ns,
+		     struct wtl_err *err);
+
+/* Does what is left, waits for it, notes that the recording was ended properly (wtl_store_is_whole())
+ * and frees the writer. NULL is fine. */
+int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err);
+
+/* ---- Reading ---- */
+
+struct wtl_store_reader;
+
+/*
+ * Opens for reading, also while another process writes: what is seen is the newest commit as of the
+ * opening. Refuses, with a line that says so: what is no recording, one of a newer version, an encrypted
+ * one. An older version is understood. A damaged one opens if its tables can be read at all.
+ */
+int wtl_store_open(const char *path, struct wtl_store_reader **ret_reader, struct wtl_err *err);
+void wtl_store_close(struct wtl_store_reader *reader); /* NULL is fine */
+
+/* false: the recording was cut off, or is being written. */
+bool wtl_store_is_whole(const struct wtl_store_reader *reader);
+bool wtl_store_is_live(const struct wtl_store_reader *reader); /* a writer holds it now */
+
+/* Something was met, so far, that could not be read, and was passed over. */
+bool wtl_store_is_damaged(const struct wtl_store_reader *reader);
+
+/* A period by its place from 0, oldest first; also a stretch where periods are missing, of which no
+ * series can be read (-EBADMSG). */
+struct wtl_store_period {
+	int64_t begin_mono_ns, end_mono_ns, begin_utc_ns, end_utc_ns;
+};
+size_t wtl_store_periods(const struct wtl_store_reader *reader);
+int wtl_store_period(const struct wtl_store_reader *reader, size_t i,
+		     struct wtl_store_period *ret_period);
+
+/* The series of that name: its number, or -ENOENT. */
+int64_t wtl_store_find(const struct wtl_store_reader *reader, const char *name);
+size_t wtl_store_n_series(const struct wtl_store_reader *reader);
+const char *wtl_store_series_name(const struct wtl_store_reader *reader, size_t series);
+
+/*
+ * A series' values in a period: borrowed until the next call for the same series, NULL for none.
+ * -EBADMSG: they are damaged (err says which), and the rest of the recording can still be read.
+ */
+int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t period,
+		     const int64_t **ret_values, size_t *ret_n, struct wtl_err *err);
+
+/* Tables: calls back for each row, in order of its key; strings and groups live as long as the call. A
+ * callback that returns other than 0 ends it with that. */
+const char *wtl_store_get_fact(struct wtl_store_reader *reader, const char *key); /* NULL: none */
+int wtl_store_each_domain(struct wtl_store_reader *,
+			  int (*row)(void *, uint32_t, const struct wtl_stored_domain *), void *);
+int wtl_store_each_channel(struct wtl_store_reader *,
+			   int (*row)(void *, uint32_t, const struct wtl_channel *), void *);
+int wtl_store_each_miss(struct wtl_store_reader *,
+			int (*row)(void *, uint32_t, const struct wtl_miss *), void *);
+int wtl_store_each_consumer(struct wtl_store_reader *,
+			    int (*row)(void *, const struct wtl_stored_consumer *), void *);
+int wtl_store_each_window(struct wtl_store_reader *,
+			  int (*row)(void *, const struct wtl_stored_window *), void *);
+int wtl_store_each_gap(struct wtl_store_reader *, int (*row)(void *, const struct wtl_stored_gap *),
+		       void *);
+int wtl_store_each_account(struct wtl_store_reader *,
+			   int (*row)(void *, const struct wtl_stored_account *), void *);
+int wtl_store_each_baseline(struct wtl_store_reader *,
+			    int (*row)(void *, const struct wtl_stored_baseline *), void *);
+
+/*
+ * Reads everything, and names what is lost or damaged: a line each (table, series, period and its times).
+ * Returns the number of lines, or negative when it cannot even be opened.
+ */
+int wtl_store_check(const char *path, void (*line)(void *context, const char *text), void *context,
+		    struct wtl_err *err);
+
+#endif

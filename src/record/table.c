@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/table.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* ---- SQL ---- */
+
+static bool has_rowid(const struct wtl_table *table)
+{
+	return table->n_keys == 1 && table->fields[0].kind != WTL_FIELD_TEXT;
+}
+
+static const char *sql_type(const struct wtl_field *field)
+{
+	switch (field->kind) {
+	case WTL_FIELD_TEXT:
+		return "TEXT";
+	case WTL_FIELD_BYTES:
+		return "BLOB";
+	case WTL_FIELD_BOOL:
+	case WTL_FIELD_I32:
+	case WTL_FIELD_U32:
+	case WTL_FIELD_I64:
+	case WTL_FIELD_U64:
+		break;
+	}
+	return "INTEGER";
+}
+
+int wtl_table_create_sql(const struct wtl_table *table, struct wtl_buf *sql)
+{
+	wtl_buf_printf(sql, "CREATE TABLE %s(", table->name);
+	for (size_t i = 0; i < table->n_fields; i++)
+		wtl_buf_printf(sql, "%s %s%s, ", table->fields[i].name, sql_type(&table->fields[i]),
+			       i == 0 && has_rowid(table) ? " PRIMARY KEY" : "");
+	wtl_buf_puts(sql, "crc INTEGER");
+	if (table->more)
+		wtl_buf_printf(sql, ", %s", table->more);
+	if (has_rowid(table))
+		return wtl_buf_puts(sql, ")");
+	wtl_buf_puts(sql, ", PRIMARY KEY(");
+	for (size_t i = 0; i < table->n_keys; i++)
+		wtl_buf_printf(sql, "%s%s", i ? ", " : "", table->fields[i].name);
+	return wtl_buf_puts(sql, ")) WITHOUT ROWID");
+}
+
+int wtl_table_insert_sql(const struct wtl_table *table, struct wtl_buf *sql)
+{
+	wtl_buf_printf(sql, "INSERT OR REPLACE INTO %s(", table->name);
+	for (size_t i = 0; i < table->n_fields; i++)
+		wtl_buf_printf(sql, "%s, ", table->fields[i].name);
+	wtl_buf_puts(sql, "crc) VALUES(");
+	for (size_t i = 0; i < table->n_fields; i++)
+		wtl_buf_puts(sql, "?, ");
+	return wtl_buf_puts(sql, "?)");
+}
+
+int wtl_rows_prepare(struct wtl_rows *rows, sqlite3 *db, const struct wtl_table *table,
+		     const char *rest)
+{
+	struct wtl_buf sql;
+	int rc;
+
+	*rows = (struct wtl_rows){.table = table};
+	wtl_buf_init(&sql, 8192);
+	wtl_buf_puts(&sql, "SELECT ");
+	for (size_t i = 0; i < table->n_fields; i++) {
+		const char *name = table->fields[i].name;
+		bool is_there = sqlite3_table_column_metadata(db, "main", table->name, name, NULL,
+							      NULL, NULL, NULL, NULL) == SQLITE_OK;
+
+		wtl_buf_printf(&sql, "%s, ", is_there ? name : "NULL");
+		rows->present |= (uint64_t)is_there << i;
+	}
+	wtl_buf_printf(&sql, "crc FROM main.%s%s", table->name, rest);
+	rc = sql.error ? SQLITE_NOMEM
+		       : sqlite3_prepare_v2(db, wtl_buf_str(&sql), -1, &rows->stmt, NULL);
+	wtl_buf_done(&sql);
+	return rc;
+}
+
+void wtl_rows_done(struct wtl_rows *rows)
+{
+	sqlite3_finalize(rows->stmt);
+	*rows = (struct wtl_rows){0};
+}
+
+/* ---- Checksums ---- */
+
+static uint32_t add_number(const struct wtl_crc *crc, uint32_t sum, int64_t number)
+{
+	uint64_t bytes = htole64((uint64_t)number);
+
+	return wtl_crc_add(crc, sum, &bytes, sizeof(bytes));
+}
+
+static uint32_t add_bytes(const struct wtl_crc *crc, uint32_t sum, const void *data, size_t len)
+{
+	sum = add_number(crc, sum, (int64_t)len);
+	return wtl_crc_add(crc, sum, data, len);
+}
+
+static uint32_t add_null(const struct wtl_crc *crc, uint32_t sum)
+{
+	return wtl_crc_add(crc, sum, "", 1);
+}
+
+/* ---- Writing a row ---- */
+
+/* false: it is not known. */
+static bool number_of(const struct wtl_field *field, const void *at, int64_t *ret_number)
+{
+	uint64_t u64 = 0;
+	int32_t i32 = 0;
+
+	switch (field->kind) {
+	case WTL_FIELD_BOOL:
+		*ret_number = *(const bool *)at;
+		return true;
+	case WTL_FIELD_I32:
+		memcpy(&i32, at, sizeof(i32));
+		*ret_number = i32;
+		return !field->is_optional || i32 != INT32_MAX;
+	case WTL_FIELD_U32:
+		*ret_number = *(const uint32_t *)at;
+		return !field->is_optional || *ret_number != UINT32_MAX;
+	case WTL_FIELD_I64:
+	case WTL_FIELD_U64:
+	case WTL_FIELD_TEXT:
+	case WTL_FIELD_BYTES:
+		break;
+	}
+	memcpy(&u64, at, sizeof(u64));
+	*ret_number = (int64_t)u64;
+	return !field->is_optional ||
+	       u64 != (field->kind == WTL_FIELD_U64 ? UINT64_MAX : (uint64_t)INT64_MAX);
+}
+
+static int bind_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
+		      const struct wtl_crc *crc, const void *at, uint32_t *sum)
+{
+	const struct wtl_bytes *bytes = at;
+	int64_t number;
+	size_t len;
+
+	if (field->kind == WTL_FIELD_TEXT) {
+		len = strnlen(at, field->size);
+		*sum = add_bytes(crc, *sum, at, len);
+		return sqlite3_bind_text64(stmt, column, at, len, SQLITE_STATIC, SQLITE_UTF8);
+	}
+	if (field->kind == WTL_FIELD_BYTES) {
+		*sum = add_bytes(crc, *sum, bytes->data, bytes->len);
+		return sqlite3_bind_blob64(stmt, column, bytes->len ? bytes->data : "", bytes->len,
+					   SQLITE_STATIC);
+	}
+	if (!number_of(field, at, &number)) {
+		*sum = add_null(crc, *sum);
+		return sqlite3_bind_null(stmt, column);
+	}
+	*sum = add_number(crc, *sum, number);
+	return sqlite3_bind_int64(stmt, column, number);
+}
+
+int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const struct wtl_crc *crc,
+		 const void *row)
+{
+	uint32_t sum = 0;
+	int rc = SQLITE_OK;
+
+	for (size_t i = 0; rc == SQLITE_OK && i < table->n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+
+		rc = bind_field(stmt, (int)i + 1, field, crc, (const char *)row + field->offset,
+				&sum);
+	}
+	return rc ? rc : sqlite3_bind_int64(stmt, (int)table->n_fields + 1, sum);
+}
+
+/* ---- Reading a row ---- */
+
+static int set_number(const struct wtl_field *field, void *at, int64_t number)
+{
+	uint32_t u32 = (uint32_t)number;
+
+	switch (field->kind) {
+	case WTL_FIELD_BOOL:
+		*(bool *)at = number != 0;
+		return number >> 1 ? -EBADMSG : 0;
+	case WTL_FIELD_I32:
+		memcpy(at, &u32, sizeof(u32));
+		return number < INT32_MIN || number > INT32_MAX ? -EBADMSG : 0;
+	case WTL_FIELD_U32:
+		memcpy(at, &u32, sizeof(u32));
+		return number < 0 || number > UINT32_MAX || (field->size && number >= field->size)
+			       ? -EBADMSG
+			       : 0;
+	case WTL_FIELD_I64:
+	case WTL_FIELD_U64:
+	case WTL_FIELD_TEXT:
+	case WTL_FIELD_BYTES:
+		break;
+	}
+	memcpy(at, &number, sizeof(number));
+	return 0;
+}
+
+/* What a field has where the table says nothing. */
+static int set_nothing(const struct wtl_field *field, void *at)
+{
+	int64_t unknown = 0;
+
+	if (field->kind == WTL_FIELD_TEXT) {
+		*(char *)at = '\0';
+		return 0;
+	}
+	if (field->kind == WTL_FIELD_BYTES) {
+		*(struct wtl_bytes *)at = (struct wtl_bytes){0};
+		return 0;
+	}
+	if (field->is_optional && field->kind == WTL_FIELD_I32)
+		unknown = INT32_MAX;
+	else if (field->is_optional && field->kind == WTL_FIELD_U32)
+		unknown = UINT32_MAX;
+	else if (field->is_optional)
+		unknown = field->kind == WTL_FIELD_U64 ? -1 : INT64_MAX;
+	return set_number(field, at, unknown);
+}
+
+static int get_text(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
+		    const struct wtl_crc *crc, char *at, uint32_t *sum)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
+
+	*sum = add_bytes(crc, *sum, text, text ? len : 0);
+	wtl_text_clean(at, field->size, text ? text : "", text ? len : 0);
+	return 0;
+}
+
+static int get_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
+		     const struct wtl_crc *crc, char *at, uint32_t *sum)
+{
+	int type = sqlite3_column_type(stmt, column);
+	struct wtl_bytes bytes;
+	int64_t number;
+
+	if (type == SQLITE_NULL) {
+		*sum = add_null(crc, *sum);
+		return set_nothing(field, at);
+	}
+	if (field->kind == WTL_FIELD_TEXT)
+		return get_text(stmt, column, field, crc, at, sum);
+	if (field->kind == WTL_FIELD_BYTES && type == SQLITE_BLOB) {
+		bytes.data = sqlite3_column_blob(stmt, column);
+		bytes.len = (size_t)sqlite3_column_bytes(stmt, column);
+		*sum = add_bytes(crc, *sum, bytes.data, bytes.len);
+		memcpy(at, &bytes, sizeof(bytes));
+		return 0;
+	}
+	if (type != SQLITE_INTEGER || field->kind == WTL_FIELD_BYTES) {
+		set_nothing(field, at);
+		return -EBADMSG;
+	}
+	number = sqlite3_column_int64(stmt, column);
+	*sum = add_number(crc, *sum, number);
+	return set_number(field, at, number);
+}
+
+int wtl_row_get(const struct wtl_rows *rows, const struct wtl_crc *crc, void *row)
+{
+	const struct wtl_table *table = rows->table;
+	int n_fields = (int)table->n_fields, rc = 0;
+	uint32_t sum = 0;
+
+	memset(row, 0, table->size);
+	for (int i = 0; i < n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+		char *at = (char *)row + field->offset;
+		int bad;
+
+		if (rows->present >> i & 1)
+			bad = get_field(rows->stmt, i, field, crc, at, &sum);
+		else
+			bad = set_nothing(field, at);
+		rc = rc ? rc : bad;
+	}
+	if (rc == 0 && (sqlite3_column_type(rows->stmt, n_fields) != SQLITE_INTEGER ||
+			sqlite3_column_int64(rows->stmt, n_fields) != sum))
+		rc = -EBADMSG;
+	return rc;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "record/database.h"
+#include "record/vfs.h"
+#include "record/writer.h"
+
+enum { BUSY_MS = 10000, TIDY_BUSY_MS = 500, SQL_MAX = 65536 };
+
+/* ---- Statements ---- */
+
+int wtl_file_run(struct wtl_file *file, const char *sql)
+{
+	return sqlite3_exec(file->db, sql, NULL, NULL, NULL);
+}
+
+int wtl_file_run_with(struct wtl_file *file, const char *sql, int64_t first, int64_t second)
+{
+	sqlite3_stmt *stmt;
+	int rc = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, first);
+	sqlite3_bind_int64(stmt, 2, second);
+	while (sqlite3_step(stmt) == SQLITE_ROW)
+		;
+	return sqlite3_finalize(stmt);
+}
+
+int wtl_file_number(struct wtl_file *file, const char *sql, int64_t *ret_number)
+{
+	sqlite3_stmt *stmt;
+	int rc = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
+
+	if (rc)
+		return rc;
+	*ret_number = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
+	return sqlite3_finalize(stmt);
+}
+
+static int insert_of(struct wtl_file *file, const struct wtl_table *table, sqlite3_stmt **ret_stmt)
+{
+	struct wtl_buf sql;
+	size_t i = 0;
+	int rc;
+
+	while (i < WTL_STATEMENTS_MAX - 1 && file->inserts[i].table &&
+	       file->inserts[i].table != table)
+		i++;
+	*ret_stmt = file->inserts[i].stmt;
+	if (file->inserts[i].table)
+		return SQLITE_OK;
+	wtl_buf_init(&sql, SQL_MAX);
+	rc = SQLITE_NOMEM;
+	if (wtl_table_insert_sql(table, &sql) == 0)
+		rc = sqlite3_prepare_v3(file->db, wtl_buf_str(&sql), -1, SQLITE_PREPARE_PERSISTENT,
+					ret_stmt, NULL);
+	wtl_buf_done(&sql);
+	if (rc)
+		return rc;
+	file->inserts[i].table = table;
+	file->inserts[i].stmt = *ret_stmt;
+	return SQLITE_OK;
+}
+
+int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const void *row)
+{
+	sqlite3_stmt *stmt;
+	int rc = insert_of(file, table, &stmt);
+
+	if (rc == SQLITE_OK)
+		rc = wtl_row_bind(stmt, table, &file->crc, row);
+	if (rc)
+		return rc;
+	sqlite3_step(stmt);
+	return sqlite3_reset(stmt);
+}
+
+int wtl_file_begin(struct wtl_file *file)
+{
+	return wtl_file_run(file, "BEGIN IMMEDIATE");
+}
+
+int wtl_file_commit(struct wtl_file *file, int so_far)
+{
+	int has_moved = 0;
+
+	if (so_far == SQLITE_OK)
+		so_far = wtl_file_run(file, "COMMIT");
+	if (so_far != SQLITE_OK) {
+		if (!sqlite3_get_autocommit(file->db))
+			wtl_file_run(file, "ROLLBACK");
+		return so_far;
+	}
+	/* Else it would go on being written where nobody can ever find it. */
+	sqlite3_file_control(file->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+	return has_moved ? SQLITE_READONLY_DBMOVED : SQLITE_OK;
+}
+
+/* ---- Words ---- */
+
+static int code_of(struct wtl_file *file, int code)
+{
+	if ((code & 0xff) == SQLITE_IOERR && wtl_vfs_error(file->vfs))
+		return wtl_vfs_error(file->vfs);
+	return wtl_database_errno(file->db, code);
+}
+
+int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
+{
+	const char *path = wtl_database_path_shown(file->path);
+	int rc = code_of(file, code);
+
+	if (code == SQLITE_READONLY_DBMOVED)
+		return wtl_err_set(err, ENOENT, "record", path,
+				   "the recording stopped: its file was moved or removed");
+	if (rc == -EBUSY)
+		return wtl_err_set(err, rc, "record", path,
+				   "the recording stopped: another program holds the file locked");
+	return wtl_err_set(err, rc, "record", path, "the recording stopped: %s",
+			   rc == -EBADMSG ? "another program has changed the file"
+					  : wtl_err_text(rc));
+}
+
+static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
+{
+	const char *path = wtl_database_path_shown(file->path);
+
+	return wtl_err_set(err, code_of(file, code), "record", path,
+			   "no recording can be made there: %s", wtl_err_text(code_of(file, code)));
+}
+
+static int complain_exists(const char *path, struct wtl_err *err)
+{
+	if (wtl_database_is_locked(path))
+		return wtl_err_set(err, EEXIST, "record", path,
+				   "another recorder is writing this file right now");
+	return wtl_err_set(err, EEXIST, "record", path,
+			   "there is a file of that name already; a recording never replaces one");
+}
+
+/* ---- Creating ---- */
+
+static int make_file(const char *path, struct wtl_io *io, struct wtl_err *err)
+{
+	int rc = io ? wtl_io_out_check(io) : 0;
+	int fd = rc < 0 ? rc : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	if (rc == 0 && fd < 0)
+		rc = -errno;
+	if (rc == -EEXIST)
+		return complain_exists(path, err);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "record", path, "no recording can be made there: %s",
+				   wtl_err_text(rc));
+	close(fd);
+	return 0;
+}
+
+static int make_tables(struct wtl_file *file)
+{
+	const struct wtl_table *table;
+	struct wtl_buf sql;
+	int rc = SQLITE_NOMEM;
+
+	wtl_buf_init(&sql, SQL_MAX);
+	wtl_buf_printf(&sql,
+		       "PRAGMA page_size=%d;"
+		       "PRAGMA auto_vacuum=INCREMENTAL;"
+		       "PRAGMA synchronous=FULL;"
+		       "PRAGMA temp_store=MEMORY;"
+		       "BEGIN IMMEDIATE;"
+		       "PRAGMA application_id=%d;"
+		       "PRAGMA user_version=%d;",
+		       WTL_PAGE_BYTES, WTL_APPLICATION_ID, WTL_FORMAT_VERSION);
+	for (size_t i = 0; (table = wtl_table_at(i)); i++) {
+		wtl_table_create_sql(table, &sql);
+		wtl_buf_putc(&sql, ';');
+	}
+	if (wtl_buf_puts(&sql, "COMMIT") == 0)
+		rc = wtl_file_run(file, wtl_buf_str(&sql));
+	wtl_buf_done(&sql);
+	return rc;
+}
+
+/* From here on, readers and the writer are in nobody's way. */
+static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
+{
+	sqlite3_stmt *stmt;
+	char sql[128];
+	bool is_wal;
+	int rc = sqlite3_prepare_v2(file->db, "PRAGMA journal_mode=WAL", -1, &stmt, NULL);
+
+	if (rc)
+		return rc;
+	is_wal = sqlite3_step(stmt) == SQLITE_ROW &&
+		 strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+	rc = sqlite3_finalize(stmt);
+	if (rc || !is_wal)
+		return rc ? rc : SQLITE_IOERR_LOCK;
+	snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
+		 (unsigned long long)(wal_bytes / WTL_PAGE_BYTES), (unsigned long long)wal_bytes);
+	return wtl_file_run(file, sql);
+}
+
+static int open_new(struct wtl_file *file, const struct wtl_row_recording *recording,
+		    uint64_t wal_bytes, struct wtl_err *err)
+{
+	int rc = sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+				 wtl_vfs_name(file->vfs));
+
+	if (rc == SQLITE_OK) {
+		sqlite3_extended_result_codes(file->db, 1);
+		sqlite3_busy_timeout(file->db, BUSY_MS);
+		rc = make_tables(file);
+	}
+	if (rc == SQLITE_OK)
+		rc = enter_wal(file, wal_bytes);
+	if (rc == SQLITE_OK)
+		rc = wtl_file_put(file, &wtl_table_recording, recording);
+	if (rc)
+		return complain_new(file, rc, err);
+	file->lock = wtl_database_lock(file->path);
+	if (file->lock < 0)
+		return wtl_err_set(err, file->lock, "record", file->path,
+				   "the file cannot be locked: %s", wtl_err_text(file->lock));
+	return 0;
+}
+
+static void remove_all(const char *path)
+{
+	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char *one;
+
+		if (asprintf(&one, "%s%s", path, ends[i]) < 0)
+			continue;
+		unlink(one);
+		free(one);
+	}
+}
+
+int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
+		    const struct wtl_row_recording *recording, uint64_t wal_bytes,
+		    struct wtl_err *err)
+{
+	int rc;
+
+	*file = (struct wtl_file){.lock = -1};
+	wtl_crc_init(&file->crc);
+	file->path = wtl_database_path(path);
+	file->vfs = wtl_vfs_new(io);
+	if (!file->path || !file->vfs) {
+		wtl_file_close(file, true);
+		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
+	}
+	rc = make_file(path, io, err);
+	if (rc == 0) {
+		rc = open_new(file, recording, wal_bytes, err);
+		if (rc < 0) {
+			/* Without memory, there is not even that. */
+			if (file->db)
+				sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+						  NULL);
+			remove_all(path);
+		}
+	}
+	if (rc < 0) {
+		wtl_file_close(file, false);
+		if (err)
+			snprintf(err->path, sizeof(err->path), "%s", path);
+	}
+	return rc;
+}
+
+/* ---- The end ---- */
+
+void wtl_file_tidy(struct wtl_file *file)
+{
+	/* Whoever is reading may keep it from happening; then the WAL stays beside the file. */
+	sqlite3_busy_timeout(file->db, TIDY_BUSY_MS);
+	wtl_file_run(file, "PRAGMA incremental_vacuum");
+	wtl_file_run(file, "PRAGMA journal_mode=DELETE");
+}
+
+void wtl_file_close(struct wtl_file *file, bool is_intact)
+{
+	for (size_t i = 0; i < WTL_STATEMENTS_MAX; i++)
+		sqlite3_finalize(file->inserts[i].stmt);
+	if (file->db && !is_intact)
+		sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_close(file->db);
+	wtl_vfs_free(file->vfs);
+	if (file->lock >= 0)
+		close(file->lock);
+	free(file->path);
+	*file = (struct wtl_file){.lock = -1};
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "record/code.h"
+#include "record/writer.h"
+
+/* ---- Blocks by series ---- */
+
+int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_buf *block,
+		   size_t n_values)
+{
+	if (wtl_array_reserve(&gather->blocks, &gather->blocks_room, series + 1u,
+			      sizeof(gather->blocks[0])) < 0 ||
+	    wtl_array_reserve(&gather->counts, &gather->counts_room, series + 1u,
+			      sizeof(gather->counts[0])) < 0)
+		return -ENOMEM;
+	for (; gather->n <= series; gather->n++) {
+		wtl_buf_init(&gather->blocks[gather->n], SIZE_MAX);
+		gather->counts[gather->n] = 0;
+	}
+	gather->counts[series] += (int64_t)n_values;
+	wtl_varint_put(&gather->blocks[series], block->len);
+	return wtl_buf_add(&gather->blocks[series], block->data, block->len);
+}
+
+void wtl_gather_clear(struct wtl_gather *gather)
+{
+	for (size_t i = 0; i < gather->n; i++) {
+		wtl_buf_clear(&gather->blocks[i]);
+		gather->counts[i] = 0;
+	}
+}
+
+void wtl_gather_done(struct wtl_gather *gather)
+{
+	for (size_t i = 0; i < gather->n; i++)
+		wtl_buf_done(&gather->blocks[i]);
+	free(gather->blocks);
+	free(gather->counts);
+	*gather = (struct wtl_gather){0};
+}
+
+/* ---- A commit ---- */
+
+/* The blocks of all series over the stretch, into writer->part and to the period's. */
+static int encode(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	uint32_t before = 0;
+
+	for (uint32_t i = 0; i < stretch->n_runs; i++) {
+		const struct wtl_run *run = &stretch->runs[i];
+		struct wtl_buf *block = &writer->block;
+
+		if (run->n == 0)
+			continue;
+		wtl_buf_clear(block);
+		if (wtl_code_put(block, run->values, run->n) < 0 ||
+		    wtl_gather_add(&writer->gather, i, block, run->n) < 0)
+			return SQLITE_NOMEM;
+		wtl_varint_put(&writer->part, i - before);
+		wtl_varint_put(&writer->part, block->len);
+		if (wtl_buf_add(&writer->part, block->data, block->len) < 0)
+			return SQLITE_NOMEM;
+		before = i;
+	}
+	return SQLITE_OK;
+}
+
+static int put_part(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	struct wtl_row_period *period = &writer->gather.period;
+	const struct wtl_row_part part = {
+		.id = period->id * WTL_PARTS_MAX + period->parts,
+		.end_mono_ns = stretch->end_mono_ns,
+		.end_utc_ns = stretch->end_utc_ns,
+		.data = {writer->part.data, writer->part.len},
+	};
+	int rc = SQLITE_OK;
+
+	if (writer->part.len > 0) {
+		rc = wtl_file_put(&writer->file, &wtl_table_part, &part);
+		period->parts++;
+	}
+	period->end_mono_ns = stretch->end_mono_ns;
+	period->end_utc_ns = stretch->end_utc_ns;
+	return rc ? rc : wtl_file_put(&writer->file, &wtl_table_period, period);
+}
+
+/* The consumer's row once more, with its end. */
+static int put_consumer_end(struct wtl_store_writer *writer, const struct wtl_row_consumer_end *end)
+{
+	struct wtl_file *file = &writer->file;
+	struct wtl_row_consumer row;
+	struct wtl_rows rows;
+	int rc = wtl_rows_prepare(&rows, file->db, &wtl_table_consumer, " WHERE id = ?");
+	bool has = false;
+
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(rows.stmt, 1, end->id);
+		has = sqlite3_step(rows.stmt) == SQLITE_ROW &&
+		      wtl_row_get(&rows, &file->crc, &row) == 0;
+		rc = sqlite3_reset(rows.stmt);
+	}
+	wtl_rows_done(&rows);
+	if (rc || !has)
+		return rc;
+	row.stored.last_look = end->last_look;
+	row.end_period = writer->next_period - 1;
+	return wtl_file_put(file, &wtl_table_consumer, &row);
+}
+
+static int put_row(struct wtl_store_writer *writer, const struct wtl_pending *pending)
+{
+	struct wtl_row_consumer *consumer = pending->row;
+
+	if (pending->table == &wtl_table_consumer_end)
+		return put_consumer_end(writer, pending->row);
+	if (pending->table == &wtl_table_consumer && consumer->stored.last_look >= 0)
+		consumer->end_period = writer->next_period - 1;
+	return wtl_file_put(&writer->file, pending->table, pending->row);
+}
+
+static void begin_period(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	writer->gather.period = (struct wtl_row_period){
+		.id = writer->next_period++,
+		.begin_mono_ns = stretch->begin_mono_ns,
+		.begin_utc_ns = stretch->begin_utc_ns,
+	};
+}
+
+static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	struct wtl_file *file = &writer->file;
+	int rc = wtl_file_begin(file);
+
+	wtl_buf_clear(&writer->part);
+	if (stretch->is_lost)
+		writer->next_period++; /* what is missing is missed by its number */
+	else if (writer->gather.period.id == 0)
+		begin_period(writer, stretch);
+	for (size_t i = 0; rc == SQLITE_OK && i < stretch->n_rows; i++)
+		rc = put_row(writer, &stretch->rows[i]);
+	if (rc == SQLITE_OK && stretch->is_lost)
+		rc = wtl_file_put(file, &wtl_table_gap, &stretch->gap);
+	else if (rc == SQLITE_OK)
+		rc = encode(writer, stretch);
+	if (rc == SQLITE_OK && !stretch->is_lost)
+		rc = put_part(writer, stretch);
+	rc = wtl_file_commit(file, rc);
+	writer->now_mono_ns = stretch->end_mono_ns;
+	if (rc == SQLITE_OK && stretch->ends_period)
+		rc = wtl_merge_begin(writer);
+	return rc ? rc : wtl_ring_trim(writer, false);
+}
+
+/* ---- The thread ---- */
+
+/* Under the lock. */
+static void stop(struct wtl_store_writer *writer, int code)
+{
+	writer->error = wtl_file_complain(&writer->file, code, &writer->err);
+	writer->has_merge = false;
+}
+
+/* Under the lock, which it gives up meanwhile. */
+static void do_stretch(struct wtl_store_writer *writer)
+{
+	struct wtl_stretch *stretch = writer->full;
+	bool ends_period = stretch->ends_period;
+	int rc = SQLITE_OK;
+
+	pthread_mutex_unlock(&writer->lock);
+	if (!writer->error)
+		rc = write_stretch(writer, stretch);
+	wtl_stretch_clear(stretch, wtl_writer_room(writer));
+	pthread_mutex_lock(&writer->lock);
+	writer->full = NULL;
+	writer->has_merge = writer->merge.is_active;
+	if (rc)
+		stop(writer, rc);
+	else
+		writer->n_written++;
+	writer->period_bytes = ends_period ? 0 : writer->period_bytes + writer->part.len;
+}
+
+static void do_merge(struct wtl_store_writer *writer)
+{
+	int rc;
+
+	pthread_mutex_unlock(&writer->lock);
+	rc = wtl_merge_step(writer);
+	pthread_mutex_lock(&writer->lock);
+	writer->has_merge = writer->merge.is_active;
+	if (rc)
+		stop(writer, rc);
+}
+
+/* All is written: what is left of the present period, and that it is whole. */
+static int finish(struct wtl_store_writer *writer)
+{
+	struct wtl_row_recording *recording = &writer->recording;
+	int rc = wtl_merge_begin(writer);
+
+	while (rc == SQLITE_OK && writer->merge.is_active)
+		rc = wtl_merge_step(writer);
+	if (rc)
+		return rc;
+	rc = wtl_file_begin(&writer->file);
+	if (rc == SQLITE_OK)
+		rc = wtl_file_number(&writer->file, "SELECT min(id) FROM period",
+				     &recording->first_period);
+	recording->is_whole = true;
+	recording->last_period = writer->next_period - 1;
+	recording->end_mono_ns = writer->last_mono_ns;
+	recording->end_utc_ns = writer->last_utc_ns;
+	if (rc == SQLITE_OK)
+		rc = wtl_file_put(&writer->file, &wtl_table_recording, &writer->recording);
+	rc = wtl_file_commit(&writer->file, rc);
+	if (rc == SQLITE_OK)
+		wtl_file_tidy(&writer->file);
+	return rc;
+}
+
+void *wtl_writer_run(void *context)
+{
+	struct wtl_store_writer *writer = context;
+	int rc;
+
+	pthread_mutex_lock(&writer->lock);
+	for (;;) {
+		if (writer->full)
+			do_stretch(writer);
+		else if (writer->has_merge)
+			do_merge(writer);
+		else if (writer->is_ending)
+			break;
+		else
+			pthread_cond_wait(&writer->changed, &writer->lock);
+		pthread_cond_broadcast(&writer->changed);
+	}
+	rc = writer->error ? SQLITE_OK : finish(writer);
+	if (rc)
+		stop(writer, rc);
+	pthread_mutex_unlock(&writer->lock);
+	wtl_file_close(&writer->file, !writer->error);
+	return NULL;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_RECORD_WRITER_H
+#define WTL_RECORD_WRITER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "record/crc.h"
+#include "record/names.h"
+#include "record/store.h"
+#include "record/table.h"
+
+struct wtl_vfs;
+
+/* The parts of a writer, for write.c (what callers do), write_file.c (the database), write_thread.c
+ * (a commit), write_merge.c (a period's end) and write_ring.c (what is dropped). */
+
+enum {
+	WTL_PAGE_BYTES = 4096,
+	WTL_STATEMENTS_MAX = 16,
+};
+
+/* ---- A stretch: what was put between two commits ---- */
+
+struct wtl_run {
+	int64_t *values;
+	size_t n, room;
+};
+
+struct wtl_pending {
+	const struct wtl_table *table;
+	void *row;
+};
+
+struct wtl_stretch {
+	struct wtl_run *runs; /* by series */
+	size_t n_runs, runs_room;
+	struct wtl_pending *rows; /* in order */
+	size_t n_rows, rows_room;
+	size_t grown_bytes;	/* of runs beyond what is kept ready */
+	bool is_lost;		/* memory ran out: the values are not written */
+	struct wtl_row_gap gap; /* that says so */
+	bool ends_period;
+	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns, end_utc_ns;
+};
+
+/* ---- The database ---- */
+
+struct wtl_file {
+	char *path;
+	struct wtl_vfs *vfs;
+	sqlite3 *db;
+	int lock; /* a descriptor, or -1 */
+	struct wtl_crc crc;
+	struct {
+		const struct wtl_table *table;
+		sqlite3_stmt *stmt;
+	} inserts[WTL_STATEMENTS_MAX];
+};
+
+/* Creates the file, which must not be there, with its tables. 0, or negative with the reason; then
+ * nothing of it is left. */
+int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
+		    const struct wtl_row_recording *recording, uint64_t wal_bytes,
+		    struct wtl_err *err);
+
+/* These return SQLite's codes. */
+int wtl_file_run(struct wtl_file *file, const char *sql);
+int wtl_file_run_with(struct wtl_file *file, const char *sql, int64_t first, int64_t second);
+int wtl_file_number(struct wtl_file *file, const char *sql, int64_t *ret_number); /* 0 for no row */
+int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const void *row);
+int wtl_file_begin(struct wtl_file *file);
+int wtl_file_commit(struct wtl_file *file, int so_far); /* rolls back where so_far is not 0 */
+
+/* Says what a code means for the recording. Returns the negative errno. */
+int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err);
+
+/* Makes it one file again, as well as that is possible now. */
+void wtl_file_tidy(struct wtl_file *file);
+/* is_intact false: what is in the WAL is left there. */
+void wtl_file_close(struct wtl_file *file, bool is_intact);
+
+/* ---- The blocks of a period, by series ---- */
+
+struct wtl_gather {
+	struct wtl_buf *blocks; /* each with its length before it */
+	int64_t *counts;	/* of values */
+	size_t n, blocks_room, counts_room;
+	struct wtl_row_period period;
+};
+
+int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_buf *block,
+		   size_t n_values); /* 0 or -ENOMEM */
+void wtl_gather_clear(struct wtl_gather *gather);
+void wtl_gather_done(struct wtl_gather *gather);
+
+/* A period whose parts are being made chunks. */
+struct wtl_merge {
+	bool is_active;
+	size_t next; /* series */
+	struct wtl_gather gather;
+	struct wtl_row_chunk *chunks; /* data.data is set when they are written */
+	size_t n_chunks, chunks_room;
+	struct wtl_buf data; /* of all chunks */
+	struct wtl_buf block;
+	int64_t *values;
+	size_t values_room;
+	struct ZSTD_CCtx_s *zstd;
+};
+
+/* ---- The writer ---- */
+
+struct wtl_store_writer {
+	struct wtl_store_options options;
+	/* The caller's. */
+	struct wtl_names names;
+	struct wtl_stretch *front;
+	uint32_t n_gaps;
+	bool is_stopped;
+	int64_t period_begin_ns, last_mono_ns, last_utc_ns;
+	bool has_begun;			     /* the three above mean something */
+	int64_t asked_mono_ns, asked_utc_ns; /* of the newest commit, which may have been put off */
+	uint64_t period_values;
+	uint32_t period_commits;
+	/* Both sides', under the lock. */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct wtl_stretch
+		*full; /* to be written; NULL: the thread has nothing to do with stretches */
+	bool has_merge, is_ending;
+	int error; /* the recording has stopped */
+	struct wtl_err err;
+	uint64_t period_bytes;	     /* of the present period's parts */
+	uint64_t n_taken, n_written; /* stretches, since it was created */
+	/* The thread's. */
+	pthread_t thread;
+	struct wtl_stretch stretches[2];
+	struct wtl_file file;
+	struct wtl_gather gather;
+	struct wtl_buf part, block;
+	struct wtl_merge merge;
+	struct wtl_row_recording recording;
+	int64_t next_period; /* gather.period.id 0: it begins with the next values */
+	int64_t now_mono_ns; /* of the newest commit */
+};
+
+size_t wtl_writer_room(const struct wtl_store_writer *writer); /* values ready in a run */
+
+/* The thread. */
+void *wtl_writer_run(void *writer);
+/* Until all that was committed is written, and no period is being merged. */
+void wtl_writer_wait(struct wtl_store_writer *writer);
+
+void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room);
+void wtl_stretch_done(struct wtl_stretch *stretch);
+
+/* Takes over the present period's blocks. 0 or SQLite's code. */
+int wtl_merge_begin(struct wtl_store_writer *writer);
+/* Goes on by one series, or writes all of them; is_active false: it is done. */
+int wtl_merge_step(struct wtl_store_writer *writer);
+void wtl_merge_done(struct wtl_merge *merge);
+
+/* Bytes of the database and of the WAL that a ring can have, and of a period's parts. */
+uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options);
+uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options);
+/* Drops what is too old, or too much. 0 or SQLite's code. */
+int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings whose writing fails, or whose writer is killed: what was committed is there. */
+#include "unit.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "energy/units.h"
+#include "record/writer.h"
+#include "store_bench.h"
+
+static int setup(void **state)
+{
+	struct store_bench *bench = malloc(sizeof(*bench));
+
+	store_bench_init(bench);
+	*state = bench;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	store_bench_done(*state);
+	free(*state);
+	return 0;
+}
+
+/* ---- Writes that fail ---- */
+
+/* Counts what is asked, and fails the one of that number, or all from then on. */
+struct faulty_io {
+	struct wtl_io io;
+	const struct store_bench *bench;
+	unsigned n, fails_at;
+	bool always;
+	int error;
+};
+
+static int faulty_check(struct wtl_io *io)
+{
+	struct faulty_io *own = (struct faulty_io *)io;
+	unsigned n = __atomic_add_fetch(&own->n, 1, __ATOMIC_RELAXED);
+
+	return n == own->fails_at || (own->always && n > own->fails_at) ? own->error : 0;
+}
+
+static int64_t faulty_clock(struct wtl_io *io, enum wtl_clock clock)
+{
+	const struct faulty_io *own = (const struct faulty_io *)io;
+
+	return own->bench->now_ns + (clock == WTL_CLOCK_REAL ? 1763712000 * WTL_NS_PER_S : 0);
+}
+
+static const struct wtl_io_ops faulty_ops = {
+	.clock_ns = faulty_clock,
+	.out_check = faulty_check,
+};
+
+static void remove_file(const struct store_bench *bench, const char *end)
+{
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s%s", bench->path, end);
+	unlink(path);
+}
+
+static void remove_files(const struct store_bench *bench)
+{
+	remove_file(bench, "");
+	remove_file(bench, "-wal");
+	remove_file(bench, "-shm");
+	remove_file(bench, "-journal");
+	assert_int_equal(unit_entries(bench->dir, ""), 0);
+}
+
+static void expect_error(int rc, const struct wtl_err *err, int wanted)
+{
+	assert_int_equal(rc, wanted);
+	assert_int_equal(err->code, wanted);
+	assert_string_equal(err->source, "record");
+	assert_non_null(strstr(err->text, wanted == -ENOSPC ? "No space left" : "Input/output"));
+}
+
+/* Thirteen seconds, of which ten are merged. Returns what failed first; *ret_safe: so many values were
+ * committed before. */
+static int record_all(struct store_bench *bench, int wanted, uint64_t *ret_safe)
+{
+	struct wtl_err err = {.code = 0};
+	int rc = 0, ended;
+
+	for (int i = 0; i < 13; i++) {
+		int more = store_bench_second(bench, 50, &err);
+
+		if (more < 0) {
+			expect_error(more, &err, wanted);
+			rc = more;
+			continue;
+		}
+		assert_int_equal(rc, 0); /* it does not begin again */
+		wtl_writer_wait(bench->writer);
+		if (!bench->writer->error)
+			*ret_safe = bench->n_put;
+	}
+	err.code = 0;
+	ended = wtl_store_end(bench->writer, &err);
+	bench->writer = NULL;
+	if (ended < 0)
+		expect_error(ended, &err, wanted);
+	assert_true(rc == 0 || ended == rc);
+	return ended;
+}
+
+static void expect_safe(struct store_bench *bench, uint64_t safe, int error)
+{
+	struct wtl_store_reader *reader = store_bench_open(bench);
+	uint64_t n = store_bench_verify(reader, NULL);
+
+	assert_true(n >= safe && n <= bench->n_put);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_false(wtl_store_is_live(reader));
+	/* Where the very last sync fails, it may be there all the same. */
+	assert_true(error < 0 || wtl_store_is_whole(reader));
+	if (wtl_store_is_whole(reader))
+		assert_int_equal(n, bench->n_put);
+	wtl_store_close(reader);
+}
+
+/* Fails every write in turn, until one run has none that would have failed. */
+static void fail_each(struct store_bench *bench, bool always, int error)
+{
+	struct faulty_io io = {.io.ops = &faulty_ops, .bench = bench};
+	unsigned failed_runs = 0;
+
+	io.always = always;
+	io.error = error;
+	bench->options.io = &io.io;
+	do {
+		struct wtl_err err = {.code = 0};
+		uint64_t safe = 0;
+		int rc;
+
+		io.n = 0;
+		io.fails_at++;
+		rc = store_bench_try_create(bench, &err);
+		if (rc < 0) {
+			expect_error(rc, &err, error);
+			assert_string_equal(err.path, bench->path);
+			assert_int_equal(unit_entries(bench->dir, ""), 0);
+		} else {
+			rc = record_all(bench, error, &safe);
+			expect_safe(bench, safe, rc);
+		}
+		failed_runs += rc < 0;
+		remove_files(bench);
+	} while (io.n >= io.fails_at);
+	/* Every commit has some writes that must not fail; tidying up has some that may. */
+	assert_in_range(failed_runs, 50, io.fails_at - 1);
+}
+
+static void test_each_write_fails_once(void **state)
+{
+	fail_each(*state, false, -EIO);
+}
+
+static void test_disk_is_full_from_each_write_on(void **state)
+{
+	fail_each(*state, true, -ENOSPC);
+}
+
+/* The same by what the command's --fault gives. */
+static void test_fault_option(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_io *real, *io;
+	struct wtl_err err = {.text = ""};
+	int rc = 0;
+
+	assert_int_equal(wtl_io_real_new(NULL, &real, NULL), 0);
+	assert_int_equal(wtl_io_fault_new(real, "write:60:ENOSPC:always", &io, NULL), 0);
+	bench->options.io = io;
+	store_bench_create(bench);
+	for (int i = 0; i < 60 && rc >= 0; i++) {
+		rc = store_bench_second(bench, 10, &err);
+		wtl_writer_wait(bench->writer);
+	}
+	expect_error(rc, &err, -ENOSPC);
+	assert_int_equal(wtl_store_end(bench->writer, NULL), -ENOSPC);
+	bench->writer = NULL;
+	expect_safe(bench, 10, -ENOSPC);
+	wtl_io_free(io);
+}
+
+/* A limit that the kernel knows: no file can be larger. Its signal is nobody's but ours. */
+static void test_file_size_limit(void **state)
+{
+	struct store_bench *bench = *state;
+	const struct rlimit little = {300000, RLIM_INFINITY};
+	struct wtl_err err = {.text = ""};
+	int status, rc = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		setrlimit(RLIMIT_FSIZE, &little);
+		store_bench_create(bench);
+		for (int i = 0; i < 1000 && rc >= 0; i++) {
+			rc = store_bench_second(bench, 500, &err);
+			wtl_writer_wait(bench->writer);
+		}
+		_exit(rc == -EFBIG && strstr(err.text, "File too large") ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	bench->n_put = 500 * 1000;
+	expect_safe(bench, 500, -EFBIG);
+}
+
+static void test_file_is_removed(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
+	int rc = 0;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 1, 10);
+	remove_files(bench);
+	for (int i = 0; i < 3 && rc >= 0; i++) {
+		rc = store_bench_second(bench, 10, &err);
+		wtl_writer_wait(bench->writer);
+	}
+	assert_int_equal(rc, -ENOENT);
+	assert_non_null(strstr(err.text, "moved or removed"));
+}
+
+static void test_where_nothing_can_be_made(void **state)
+{
+	static const struct {
+		const char *path;
+		int error;
+	} bad[] = {
+		{"/nowhere/r.wattle", -ENOENT},
+		{"/proc/r.wattle", -ENOENT},
+		{"/dev/null/r.wattle", -ENOTDIR},
+		{"/", -EEXIST},
+	};
+	struct store_bench *bench = *state;
+
+	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
+		struct wtl_store_writer *writer = NULL;
+		struct wtl_err err = {.text = ""};
+
+		assert_int_equal(wtl_store_create(bad[i].path, &bench->options, &writer, &err),
+				 bad[i].error);
+		assert_string_equal(err.path, bad[i].path);
+		assert_true(err.text[0]);
+		assert_null(writer);
+	}
+}
+
+/* ---- A writer that is killed ---- */
+
+enum { KILLS = 100, STRETCHES_MAX = 1 << 20 };
+
+/* What the child tells before it dies. */
+struct shared {
+	volatile uint64_t is_created, put, taken, safe;
+	volatile uint64_t at[STRETCHES_MAX]; /* values put when stretch i was taken */
+};
+
+static void record_until_killed(struct store_bench *bench, struct shared *shared)
+{
+	bench->options.period_ns = 2 * WTL_NS_PER_S;
+	store_bench_create(bench);
+	shared->is_created = 1;
+	for (;;) {
+		uint64_t taken, written;
+
+		shared->put = bench->n_put + 7;
+		if (store_bench_second(bench, 7, NULL) < 0)
+			_exit(1);
+		pthread_mutex_lock(&bench->writer->lock);
+		taken = bench->writer->n_taken;
+		written = bench->writer->n_written;
+		pthread_mutex_unlock(&bench->writer->lock);
+		if (taken >= STRETCHES_MAX)
+			_exit(2);
+		if (taken > shared->taken)
+			shared->at[taken] = bench->n_put;
+		else
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+		shared->taken = taken;
+		shared->safe = shared->at[written];
+	}
+}
+
+static bool was_a_commit(const struct shared *shared, uint64_t n)
+{
+	bool was = n == 0 || n == shared->put;
+
+	for (uint64_t i = 1; !was && i <= shared->taken; i++)
+		was = shared->at[i] == n;
+	return was;
+}
+
+/* A moment: some commits, and some time after the last of them. */
+static void wait_for(const struct shared *shared, pid_t pid, uint64_t random)
+{
+	const struct timespec little = {.tv_nsec = 20000},
+			      delay = {.tv_nsec = (long)(random >> 20) % 3000000};
+	uint64_t commits = random % 20;
+
+	while (shared->taken < commits && kill(pid, 0) == 0)
+		nanosleep(&little, NULL);
+	nanosleep(&delay, NULL);
+}
+
+static void kill_once(struct store_bench *bench, struct shared *shared, uint64_t random)
+{
+	struct wtl_store_reader *reader = NULL;
+	struct wtl_err err = {.text = ""};
+	pid_t pid;
+	int status;
+	uint64_t n;
+
+	memset(shared, 0, sizeof(*shared));
+	pid = fork();
+	if (pid == 0)
+		record_until_killed(bench, shared);
+	wait_for(shared, pid, random);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	if (wtl_store_open(bench->path, &reader, &err) < 0) {
+		if (shared->is_created)
+			fail_msg("%s", err.text);
+		return;
+	}
+	assert_false(wtl_store_is_whole(reader));
+	assert_false(wtl_store_is_live(reader));
+	n = store_bench_verify(reader, NULL);
+	if (n < shared->safe || n > shared->put || !was_a_commit(shared, n))
+		fail_msg("%llu values are there; %llu were put, %llu written",
+			 (unsigned long long)n, (unsigned long long)shared->put,
+			 (unsigned long long)shared->safe);
+	wtl_store_close(reader);
+}
+
+static void test_killed(void **state)
+{
+	struct store_bench *bench = *state;
+	struct shared *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+				     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t random = 4711, longest = 0;
+
+	assert_true(shared != MAP_FAILED);
+	for (int i = 0; i < KILLS; i++) {
+		random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+		kill_once(bench, shared, random >> 20);
+		longest = shared->taken > longest ? shared->taken : longest;
+		remove_files(bench);
+	}
+	/* They got so far that periods were over: one has 2 commits. */
+	assert_true(longest >= 19);
+	munmap(shared, sizeof(*shared));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_each_write_fails_once),
+		TEST(test_disk_is_full_from_each_write_on),
+		TEST(test_fault_option),
+		TEST(test_file_size_limit),
+		TEST(test_file_is_removed),
+		TEST(test_where_nothing_can_be_made),
+		TEST(test_killed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
