@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading recordings that `wattle record` wrote (libwattle-recording): what was measured, and who used
+ * it, computed from the recorded readings by the code that measures live.
+ *
+ *	struct wattle_recording *recording;
+ *	struct wattle_recording_step step;
+ *
+ *	if (wattle_recording_open("night.wattle", &recording, &error) < 0)
+ *		… error.text says why …
+ *	while (wattle_recording_next(recording, 1000000000, &step, energies, n, &error) > 0)
+ *		… a second of the recording: step.t_utc_ns, energies[i].mean_uw …
+ *	wattle_recording_close(recording);
+ *
+ * Words, units and manners are those of wattle.h. One thread at a time uses a recording.
+ */
+#ifndef WATTLE_RECORDING_H
+#define WATTLE_RECORDING_H
+
+#include <wattle.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct wattle_recording;
+
+/* Opens a recording, also one that is still being written: what there is of it now. 0, or negative with
+ * the reason in *reterr (which may be NULL). */
+WATTLE_API int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
+				     struct wattle_error *reterr);
+WATTLE_API void wattle_recording_close(struct wattle_recording *recording); /* NULL is fine */
+
+/* A word about it: "host", "command", "cpu", "kernel", "wattle" (docs/recording.md lists them). NULL:
+ * it does not say. Until the recording is closed. */
+WATTLE_API const char *wattle_recording_fact(struct wattle_recording *recording, const char *key);
+
+/* 1: it was ended properly; 0: it was cut off, or is being written. */
+WATTLE_API int wattle_recording_is_whole(const struct wattle_recording *recording);
+
+/* As wattle_meter_domains() and wattle_meter_domain(). */
+WATTLE_API size_t wattle_recording_domains(const struct wattle_recording *recording);
+WATTLE_API int wattle_recording_domain(struct wattle_recording *recording, size_t i,
+				       struct wattle_domain *ret_domain);
+
+/* A stretch of the recording. */
+struct wattle_recording_step {
+	int64_t begin_utc_ns, begin_mono_ns;
+	int64_t duration_ns;
+	struct wattle_energy total; /* of the in_total domains */
+	int is_lost;		    /* 1: a part of it is damaged: the text says which */
+	char text[256];
+};
+
+/*
+ * Goes on by at least interval_ns (at least one sample; 0: by one sample) and tells the energies of that
+ * stretch, n_energies domains at the most. Returns 1; 0 at the recording's end; or negative.
+ */
+WATTLE_API int wattle_recording_next(struct wattle_recording *recording, int64_t interval_ns,
+				     struct wattle_recording_step *ret_step,
+				     struct wattle_energy *ret_energies, size_t n_energies,
+				     struct wattle_error *reterr);
+
+/* A window that a program marked; or, with the number 0, the recording's own, as far as it was read. */
+struct wattle_recording_window {
+	char name[64];
+	int is_open; /* 1: it has not ended where the recording stands */
+	int pid;     /* of whoever marked it from outside; 0: none */
+	struct wattle_window window;
+};
+
+/* The i-th window that has ended so far. -ERANGE past the last. */
+WATTLE_API int wattle_recording_window(struct wattle_recording *recording, size_t i,
+				       struct wattle_recording_window *ret_window,
+				       struct wattle_energy *ret_energies, size_t n_energies);
+
+/* Who used the energy so far. */
+struct wattle_recording_consumer {
+	int pid;	      /* 0: a row that stands for several */
+	int64_t start_utc_ns; /* 0: not known */
+	char name[32], command[256], user[40], cgroup[256], container[80];
+	uint64_t processes; /* how many it stands for */
+	int is_in_command;  /* 1: the recorded command, or a descendant */
+	int has_dynamic;    /* 0: no idle baseline is known */
+	uint64_t full_uj, dynamic_uj, uncertainty_uj;
+	int64_t cpu_ns;
+};
+
+/* Slots go from 0 to wattle_recording_consumers() - 1; -ENOENT for one that nobody has. */
+WATTLE_API size_t wattle_recording_consumers(const struct wattle_recording *recording);
+WATTLE_API int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
+					 struct wattle_recording_consumer *ret_consumer);
+
+/* A domain's ledger so far: the parts add up to total_uj, exactly. */
+struct wattle_recording_ledger {
+	uint64_t live_uj, exited_uj, kernel_uj, idle_uj, unattributed_uj, total_uj;
+};
+WATTLE_API int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
+				       struct wattle_recording_ledger *ret_ledger);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

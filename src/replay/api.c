@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/* Implements wattle-recording.h on a player. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wattle-recording.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "meter/consumers.h"
+#include "meter/meter.h"
+#include "replay/player.h"
+
+#define STEP "step"
+
+struct ended {
+	struct wattle_recording_window window;
+	struct wattle_energy *energies; /* one a domain */
+};
+
+struct wattle_recording {
+	struct wtl_player *player;
+	struct ended *ended;
+	size_t n_ended, ended_room;
+};
+
+static int hand_over(const struct wtl_err *err, struct wattle_error *reterr, int rc)
+{
+	if (!reterr)
+		return rc;
+	reterr->code = rc;
+	wtl_text_copy(reterr->source, sizeof(reterr->source), err->source);
+	wtl_text_copy(reterr->path, sizeof(reterr->path), err->path);
+	wtl_text_copy(reterr->text, sizeof(reterr->text), err->text);
+	return rc;
+}
+
+int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
+			  struct wattle_error *reterr)
+{
+	struct wtl_err err = {.code = 0};
+	struct wattle_recording *recording;
+	int rc;
+
+	if (!path || !ret_recording)
+		return -EINVAL;
+	recording = calloc(1, sizeof(*recording));
+	if (!recording)
+		return hand_over(&err, reterr,
+				 wtl_err_set(&err, ENOMEM, "recording", path, "out of memory"));
+	rc = wtl_player_open(path, NULL, &recording->player, &err);
+	if (rc < 0) {
+		free(recording);
+		return hand_over(&err, reterr, rc);
+	}
+	*ret_recording = recording;
+	return 0;
+}
+
+void wattle_recording_close(struct wattle_recording *recording)
+{
+	if (!recording)
+		return;
+	for (size_t i = 0; i < recording->n_ended; i++)
+		free(recording->ended[i].energies);
+	free(recording->ended);
+	wtl_player_close(recording->player);
+	free(recording);
+}
+
+const char *wattle_recording_fact(struct wattle_recording *recording, const char *key)
+{
+	return wtl_store_get_fact(wtl_player_reader(recording->player), key);
+}
+
+int wattle_recording_is_whole(const struct wattle_recording *recording)
+{
+	return wtl_store_is_whole(wtl_player_reader(recording->player));
+}
+
+size_t wattle_recording_domains(const struct wattle_recording *recording)
+{
+	return wattle_meter_domains(wtl_player_meter(recording->player));
+}
+
+int wattle_recording_domain(struct wattle_recording *recording, size_t i,
+			    struct wattle_domain *ret_domain)
+{
+	return wattle_meter_domain(wtl_player_meter(recording->player), i, ret_domain);
+}
+
+/* ---- Going on ---- */
+
+static int keep_window(struct wattle_recording *recording, const struct wtl_played *played)
+{
+	size_t n_domains = wattle_recording_domains(recording);
+	struct ended *ended;
+
+	if (wtl_array_reserve(&recording->ended, &recording->ended_room, recording->n_ended + 1,
+			      sizeof(*recording->ended)) < 0)
+		return -ENOMEM;
+	ended = &recording->ended[recording->n_ended];
+	*ended = (struct ended){.window = {.pid = played->window_pid, .window = played->window}};
+	memcpy(ended->window.name, played->window_name, sizeof(ended->window.name));
+	ended->energies = calloc(n_domains + 1, sizeof(*ended->energies));
+	if (!ended->energies)
+		return -ENOMEM;
+	memcpy(ended->energies, played->energies, n_domains * sizeof(*ended->energies));
+	recording->n_ended++;
+	return 0;
+}
+
+static int take_played(struct wattle_recording *recording, const struct wtl_played *played,
+		       struct wattle_recording_step *step)
+{
+	if (played->kind == WTL_PLAYED_ENDED)
+		return keep_window(recording, played);
+	if (played->kind == WTL_PLAYED_LOST) {
+		step->is_lost = 1;
+		wtl_text_copy(step->text, sizeof(step->text), played->text);
+	}
+	return 0;
+}
+
+static bool is_sample(const struct wtl_played *played)
+{
+	return played->kind == WTL_PLAYED_SAMPLE || played->kind == WTL_PLAYED_BEGUN ||
+	       played->kind == WTL_PLAYED_ENDED;
+}
+
+/* Until the first sample at least that much later. 1, or 0 at the end (some samples may have come), or
+ * negative. */
+static int go_on(struct wattle_recording *recording, int64_t until_ns,
+		 struct wattle_recording_step *step, unsigned *samples, struct wtl_err *err)
+{
+	struct wtl_played played;
+	int rc;
+
+	while ((rc = wtl_player_step(recording->player, &played, err)) > 0) {
+		rc = take_played(recording, &played, step);
+		if (rc < 0)
+			return wtl_err_set(err, rc, "recording", NULL, "out of memory");
+		if (!is_sample(&played))
+			continue;
+		++*samples;
+		if (played.t_mono_ns >= until_ns)
+			return 1;
+	}
+	return rc;
+}
+
+/* The end of time, if that is before. */
+static int64_t later_ns(int64_t t_ns, int64_t by_ns)
+{
+	return by_ns < INT64_MAX - t_ns ? t_ns + by_ns : INT64_MAX;
+}
+
+int wattle_recording_next(struct wattle_recording *recording, int64_t interval_ns,
+			  struct wattle_recording_step *ret_step,
+			  struct wattle_energy *ret_energies, size_t n_energies,
+			  struct wattle_error *reterr)
+{
+	struct wattle_meter *meter = wtl_player_meter(recording->player);
+	struct wattle_recording_step step = {.is_lost = 0};
+	struct wattle_window window;
+	struct wtl_err err = {.code = 0};
+	unsigned samples = 0;
+	int64_t begin_ns = wtl_player_mono(recording->player);
+	int rc;
+
+	wtl_player_sample_again(recording->player);
+	rc = wattle_window_begin(meter, STEP);
+	if (rc < 0)
+		return hand_over(&err, reterr, rc);
+	rc = go_on(recording, later_ns(begin_ns, interval_ns > 0 ? interval_ns : 1), &step,
+		   &samples, &err);
+	if (rc < 0 || samples == 0) {
+		wattle_window_cancel(meter, STEP);
+		return rc < 0 ? hand_over(&err, reterr, rc) : 0;
+	}
+	wtl_window_look(meter, STEP, &window, ret_energies, n_energies);
+	wattle_window_cancel(meter, STEP);
+	/* What is left at the end may be no time at all. */
+	if (rc == 0 && window.duration_ns <= 0)
+		return 0;
+	step.begin_mono_ns = window.begin_mono_ns;
+	step.begin_utc_ns = wtl_player_utc(recording->player, window.begin_mono_ns);
+	step.duration_ns = window.duration_ns;
+	step.total = window.total;
+	if (ret_step)
+		*ret_step = step;
+	return 1;
+}
+
+/* ---- What there is so far ---- */
+
+int wattle_recording_window(struct wattle_recording *recording, size_t i,
+			    struct wattle_recording_window *ret_window,
+			    struct wattle_energy *ret_energies, size_t n_energies)
+{
+	size_t n_domains = wattle_recording_domains(recording);
+
+	if (i >= recording->n_ended)
+		return -ERANGE;
+	*ret_window = recording->ended[i].window;
+	if (ret_energies)
+		memcpy(ret_energies, recording->ended[i].energies,
+		       (n_energies < n_domains ? n_energies : n_domains) * sizeof(*ret_energies));
+	return 0;
+}
+
+size_t wattle_recording_consumers(const struct wattle_recording *recording)
+{
+	return wtl_consumers_slots(wtl_player_consumers(recording->player));
+}
+
+int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
+			      struct wattle_recording_consumer *ret_consumer)
+{
+	struct wtl_player *player = recording->player;
+	const struct wtl_consumer *consumer = wtl_consumers_get(wtl_player_consumers(player), slot);
+	struct wattle_recording_consumer own = {.pid = 0};
+	struct wtl_consumer_energy energy;
+
+	if (!consumer)
+		return -ENOENT;
+	wtl_consumers_energy(wtl_player_consumers(player), slot, WTL_PART_ALL, &energy);
+	own.pid = consumer->pid;
+	if (consumer->start_ns > 0)
+		own.start_utc_ns = wtl_player_boot_utc(player) + consumer->start_ns;
+	wtl_text_copy(own.name, sizeof(own.name), consumer->name);
+	wtl_text_copy(own.command, sizeof(own.command), consumer->command);
+	if (consumer->uid != UINT32_MAX)
+		wtl_text_copy(own.user, sizeof(own.user), wtl_player_user(player, consumer->uid));
+	if (consumer->group) {
+		wtl_text_copy(own.cgroup, sizeof(own.cgroup), consumer->group->cgroup);
+		wtl_text_copy(own.container, sizeof(own.container), consumer->group->container);
+	}
+	own.processes = consumer->n_processes;
+	own.is_in_command = consumer->is_in_tree;
+	own.has_dynamic = energy.has_dynamic;
+	own.full_uj = energy.full_uj;
+	own.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0;
+	own.uncertainty_uj = energy.uncertainty_uj;
+	own.cpu_ns = consumer->cpu_ns;
+	*ret_consumer = own;
+	return 0;
+}
+
+int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
+			    struct wattle_recording_ledger *ret_ledger)
+{
+	struct wtl_ledger ledger;
+
+	if (domain >= wattle_recording_domains(recording))
+		return -ERANGE;
+	wtl_consumers_ledger(wtl_player_consumers(recording->player), domain, &ledger);
+	*ret_ledger = (struct wattle_recording_ledger){
+		.live_uj = ledger.live_uj,
+		.exited_uj = ledger.exited_uj,
+		.kernel_uj = ledger.kernel_uj,
+		.idle_uj = ledger.idle_uj,
+		.unattributed_uj = ledger.unattributed_uj,
+		.total_uj = ledger.total_uj,
+	};
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPLAY_FORMAT_H
+#define WTL_REPLAY_FORMAT_H
+
+#include <stdint.h>
+
+/*
+ * What a recording's series mean (docs/recording.md). Times are nanoseconds; those of samples are whole
+ * microseconds. A series that has "N" in its name is one of many: channel or GPU number N.
+ */
+
+/* "op": what happened, in order. The other series hold the arguments, one value (or several) for each
+ * op of their kind. */
+enum wtl_op {
+	WTL_OP_SAMPLE, /* sample.… and ch.N.… */
+	WTL_OP_BEGIN,  /* of a window, with the sample before it: window.… */
+	WTL_OP_END,
+	WTL_OP_CANCEL,
+	WTL_OP_LOOK,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
+	WTL_OP_BILLED,	/* bill.utc */
+	WTL_OP_RESET,	/* change.… */
+	WTL_OP_SECOND,	/* second.…: clocks, and wattle's own cost */
+	WTL_OP_DEVICES, /* device.…: what GPUs tell beside energy */
+	WTL_OPS
+};
+
+/* A series that is one of many: prefix, number, name. */
+#define WTL_SERIES_FORMAT  "%s.%zu.%s"
+#define WTL_SERIES_CHANNEL "ch"
+#define WTL_SERIES_GPU	   "gpu"
+
+#define WTL_SERIES_OP "op"
+
+/* A sample's begin (CLOCK_MONOTONIC), how long it took, and CLOCK_BOOTTIME - CLOCK_MONOTONIC. */
+#define WTL_SERIES_SAMPLE_MONO	 "sample.mono"
+#define WTL_SERIES_SAMPLE_TOOK	 "sample.took"
+#define WTL_SERIES_SAMPLE_ASLEEP "sample.asleep"
+
+/* "ch.N.…". For each sample of channel N: 0, the reading is the one of the sample before; else its time from the
+ * sample's begin, and 1 more unless it is before that. The rest is there for new readings only. */
+#define WTL_SERIES_CHANNEL_AT	 "at"
+#define WTL_SERIES_CHANNEL_VALUE "value"
+#define WTL_SERIES_CHANNEL_HALF	 "half"
+#define WTL_SERIES_CHANNEL_STATE "state" /* enum wattle_status, + 16 for a counter begun anew */
+#define WTL_SERIES_CHANNEL_ERROR "error" /* where the status is not OK */
+
+enum { WTL_STATE_ANEW = 16 };
+
+#define WTL_SERIES_WINDOW_ID   "window.id"   /* in the table of windows */
+#define WTL_SERIES_WINDOW_MONO "window.mono" /* of a begin or an end */
+#define WTL_SERIES_WINDOW_UTC  "window.utc"  /* of a begin */
+
+#define WTL_SERIES_LOOK_MONO	 "look.mono"
+#define WTL_SERIES_LOOK_DURATION "look.duration"
+#define WTL_SERIES_LOOK_CAPACITY "look.capacity"
+#define WTL_SERIES_LOOK_BUSY	 "look.busy"
+#define WTL_SERIES_LOOK_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
+#define WTL_SERIES_LOOK_USES	 "look.uses"   /* how many */
+#define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this look */
+#define WTL_SERIES_USE_WEIGHT	 "use.weight"
+#define WTL_SERIES_LOOK_FOLDS	 "look.folds"
+#define WTL_SERIES_FOLD_FROM	 "fold.from"
+#define WTL_SERIES_FOLD_INTO	 "fold.into"
+#define WTL_SERIES_BILL_UTC	 "bill.utc"
+
+/* "gpu.N.…" */
+#define WTL_SERIES_GPU_WEIGHT "weight" /* enum wtl_gpu_use_method */
+#define WTL_SERIES_GPU_USE    "use"    /* parts per million of its capacity */
+#define WTL_SERIES_GPU_USES   "uses"   /* how many */
+#define WTL_SERIES_GPU_SLOT   "slot"
+#define WTL_SERIES_GPU_SHARE  "share"
+
+/* What became different about consumers since the last LOOK or RESET: how many changes, and for each
+ * the slot (as the difference to the change before), which number, and by how much. */
+#define WTL_SERIES_CHANGES	"change.count"
+#define WTL_SERIES_CHANGE_SLOT	"change.slot"
+#define WTL_SERIES_CHANGE_FIELD "change.field"
+#define WTL_SERIES_CHANGE_BY	"change.by"
+
+enum wtl_change {
+	WTL_CHANGE_OWNER, /* BY is the consumer's id in the table, all numbers are 0; 0: nobody has it */
+	WTL_CHANGE_STATE,   /* enum wtl_consumer_state */
+	WTL_CHANGE_CPU,	    /* nanoseconds */
+	WTL_CHANGE_COUNTED, /* of them, weighed by what the hardware counted */
+	WTL_CHANGE_FLAGS,   /* 1: of the command, 2: readable */
+	WTL_CHANGE_PARENT,
+	WTL_CHANGE_PROCESSES,
+	WTL_CHANGE_THREADS,
+	/* Bytes, or parts per million; -1: not known. */
+	WTL_CHANGE_RSS,
+	WTL_CHANGE_PSS,
+	WTL_CHANGE_USS,
+	WTL_CHANGE_GPU_MEMORY,
+	WTL_CHANGE_GPU_USE,
+	WTL_CHANGES
+};
+
+#define WTL_SERIES_SECOND_MONO "second.mono"
+#define WTL_SERIES_SECOND_UTC  "second.utc"
+#define WTL_SERIES_SECOND_CPU  "second.cpu" /* wattle's own, nanoseconds */
+#define WTL_SERIES_SECOND_RSS  "second.rss" /* bytes */
+
+/* What devices tell beside energy, where it is known: how many values, and for each the device (of the facts
+ * device.N.…, or -1: the machine and its processors), enum wtl_device_number, and the value. */
+#define WTL_SERIES_DEVICES	 "device.count"
+#define WTL_SERIES_DEVICE_GPU	 "device.gpu"
+#define WTL_SERIES_DEVICE_NUMBER "device.number"
+#define WTL_SERIES_DEVICE_VALUE	 "device.value"
+
+enum wtl_device_number {
+	WTL_DEVICE_TEMPERATURE_C,
+	WTL_DEVICE_MEMORY_TEMPERATURE_C,
+	WTL_DEVICE_CLOCK_MHZ, /* of a GPU's SMs, or the processors' highest */
+	WTL_DEVICE_MEMORY_CLOCK_MHZ,
+	WTL_DEVICE_USE_PERCENT,
+	WTL_DEVICE_MEMORY_USED_BYTES,
+	WTL_DEVICE_MEMORY_TOTAL_BYTES,
+	WTL_DEVICE_LIMIT_UW,
+	WTL_DEVICE_THROTTLE, /* enum wtl_gpu_throttle */
+	WTL_DEVICE_FAN_PERCENT,
+	WTL_DEVICE_THROTTLED, /* times that processors were held down by heat, since the begin */
+	WTL_DEVICE_NUMBERS
+};
+
+struct wtl_device_value {
+	int32_t gpu;
+	enum wtl_device_number number;
+	int64_t value;
+};
+
+/* ---- Facts ---- */
+
+#define WTL_FACT_VERSION    "wattle" /* that wrote it */
+#define WTL_FACT_CPUS	    "cpus"
+#define WTL_FACT_PACKAGES   "packages"
+#define WTL_FACT_CPU_MODEL  "cpu"
+#define WTL_FACT_VENDOR	    "cpu-vendor"
+#define WTL_FACT_PRODUCT    "product"
+#define WTL_FACT_KERNEL	    "kernel"
+#define WTL_FACT_MEMORY	    "memory-bytes"
+#define WTL_FACT_VM	    "virtual-machine"
+#define WTL_FACT_CONTAINER  "container"
+#define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
+#define WTL_FACT_GPUS	    "gpus"
+#define WTL_FACT_WEIGHT	    "cpu-weight"
+#define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
+#define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */
+/* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */
+#define WTL_FACT_DEVICE_DOMAIN "device.%zu.domain"
+#define WTL_FACT_DEVICE_NAME   "device.%zu.name"
+/* What the recording was asked to follow: a process, a container, a unit. */
+#define WTL_FACT_FOLLOW_PID	  "follow.pid"
+#define WTL_FACT_FOLLOW_CONTAINER "follow.container"
+#define WTL_FACT_FOLLOW_UNIT	  "follow.unit"
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPLAY_PLAYER_H
+#define WTL_REPLAY_PLAYER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/baseline.h"
+#include "record/store.h"
+
+struct wtl_consumers;
+struct wtl_err;
+struct wtl_player;
+struct wtl_reading;
+
+/*
+ * Goes by a recording again: a meter and consumers that are fed with what was recorded, through the
+ * very code that runs live. One step at a time, so that whoever steps can look at both in between.
+ */
+struct wtl_player_policy {
+	/* Idle power as it is to be taken, instead of what was known and learned; may be NULL. Returns
+	 * false for a domain that goes by the recording. */
+	bool (*idle)(void *context, const char *domain, struct wtl_baseline *ret_baseline);
+	void *context;
+	bool forgets_idle; /* what an earlier session had learned is not used */
+	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
+};
+
+/* policy may be NULL. 0, or negative with the reason in err. */
+int wtl_player_open(const char *path, const struct wtl_player_policy *policy,
+		    struct wtl_player **ret_player, struct wtl_err *err);
+void wtl_player_close(struct wtl_player *player); /* NULL is fine */
+
+/* All of these are the player's, and go with it. */
+struct wattle_meter *wtl_player_meter(struct wtl_player *player);
+struct wtl_consumers *wtl_player_consumers(struct wtl_player *player);
+struct wtl_store_reader *wtl_player_reader(struct wtl_player *player);
+
+enum wtl_played_kind {
+	WTL_PLAYED_SAMPLE,
+	WTL_PLAYED_BEGUN, /* a window */
+	WTL_PLAYED_ENDED, /* its figures are in the event */
+	WTL_PLAYED_CANCELLED,
+	WTL_PLAYED_BILLED,  /* as of the main window's figures, which are in the event */
+	WTL_PLAYED_RESET,   /* all accounts are 0 */
+	WTL_PLAYED_SECOND,  /* wattle's own cost so far */
+	WTL_PLAYED_DEVICES, /* devices[] */
+	WTL_PLAYED_LOST,    /* a stretch could not be read: text says which */
+};
+
+/* What a device told beside energy: gpu -1 for the processors; number is enum wtl_device_number. */
+struct wtl_played_device {
+	int32_t gpu;
+	uint32_t number;
+	int64_t value;
+};
+
+struct wtl_played {
+	enum wtl_played_kind kind;
+	int64_t t_mono_ns, t_utc_ns;
+	uint32_t window_id;
+	char window_name[64];
+	int32_t window_pid; /* of whoever marked it from outside; 0: none */
+	bool is_cut;	    /* BEGUN: it began before what there is of the recording */
+	struct wattle_window window;
+	const struct wattle_energy *energies; /* one a domain; until the next step */
+	int64_t self_cpu_ns, self_rss_bytes;
+	const struct wtl_played_device *devices;
+	size_t n_devices;
+	char text[256];
+};
+
+/* One step. 1: *ret_played says what happened; 0: that was all; negative: no memory and the like. */
+int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err);
+
+/*
+ * Forgets what was billed so far, and goes on as if it began here, whatever windows and resets were
+ * recorded: for a part of the recording. 0 or negative.
+ */
+int wtl_player_begin_here(struct wtl_player *player);
+
+/*
+ * Goes to the end of a recording without going by it, where that was ended properly and what it says of
+ * its end adds up: everything below is then as after the last step. 1, with wattle's own cost; 0: it has
+ * to be gone by, and opened anew for that; or negative. For a player that took no step, and with no policy
+ * but only_summary.
+ */
+int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
+		       struct wtl_err *err);
+
+/* The readings of the newest sample, one a channel of the meter's catalog. */
+const struct wtl_reading *wtl_player_readings(const struct wtl_player *player);
+
+/* The window that energy is billed by, in the table; 0: it is none of the recording's. */
+uint32_t wtl_player_main_window(const struct wtl_player *player);
+
+/* A window that is open, as of the newest sample; energies has room for one a domain. 0, or -ENOENT. */
+int wtl_player_window(const struct wtl_player *player, uint32_t id,
+		      struct wattle_window *ret_window, struct wattle_energy energies[]);
+
+/* The newest sample is the meter's next one once more: a window that is begun now begins with it. */
+void wtl_player_sample_again(struct wtl_player *player);
+
+/* UTC at a monotonic time of the recording, as far as it is known. */
+int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns);
+
+/* Where it stands; and when the machine was started. */
+int64_t wtl_player_mono(const struct wtl_player *player);
+int64_t wtl_player_boot_utc(const struct wtl_player *player);
+
+/* The window that energy is billed by: its newest figures that were billed, so that ledgers are closed
+ * with them. false: nothing was. */
+bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,
+		       const struct wattle_energy **ret_energies);
+
+/* The user's name of a uid, as recorded; "" where it is not known. */
+const char *wtl_player_user(const struct wtl_player *player, uint32_t uid);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay/player_io.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct wtl_player_io *own(struct wtl_io *io)
+{
+	return (struct wtl_player_io *)io;
+}
+
+static int no_file(struct wtl_io *io, const char *path)
+{
+	(void)io;
+	(void)path;
+	return -ENOENT;
+}
+
+static ssize_t no_read(struct wtl_io *io, int file, void *buf, size_t size)
+{
+	(void)io;
+	(void)file;
+	(void)buf;
+	(void)size;
+	return -EBADF;
+}
+
+static void no_close(struct wtl_io *io, int file)
+{
+	(void)io;
+	(void)file;
+}
+
+static ssize_t no_link(struct wtl_io *io, const char *path, char *buf, size_t size)
+{
+	(void)io;
+	(void)path;
+	(void)buf;
+	(void)size;
+	return -ENOENT;
+}
+
+static int no_dir(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	(void)io;
+	(void)path;
+	(void)names;
+	return -ENOENT;
+}
+
+static int64_t clock_ns(struct wtl_io *io, enum wtl_clock clock)
+{
+	const struct wtl_player_io *player = own(io);
+
+	switch (clock) {
+	case WTL_CLOCK_MONO:
+		return player->mono_ns;
+	case WTL_CLOCK_BOOT:
+		return player->mono_ns + player->asleep_ns;
+	case WTL_CLOCK_REAL:
+		return player->utc_ns;
+	}
+	return 0;
+}
+
+/* It is the player's. */
+static void no_free(struct wtl_io *io)
+{
+	(void)io;
+}
+
+/* The meter, its consumers and this source ask for no more than this. */
+static const struct wtl_io_ops ops = {
+	.file_open = no_file,
+	.file_read = no_read,
+	.file_close = no_close,
+	.link_read = no_link,
+	.dir_read = no_dir,
+	.clock_ns = clock_ns,
+	.free = no_free,
+};
+
+void wtl_player_io_init(struct wtl_player_io *io)
+{
+	*io = (struct wtl_player_io){.io = {.ops = &ops}};
+}
+
+static int open_source(void *state, const struct wtl_env *env,
+		       const struct wtl_source_options *options, struct wtl_catalog *catalog)
+{
+	struct wtl_player_io **player = state;
+	int rc = 0;
+
+	(void)options;
+	*player = own(env->io);
+	for (size_t i = 0; rc >= 0 && i < (*player)->n_channels; i++) {
+		catalog->source = (*player)->channels[i].source;
+		catalog->rank = (*player)->channels[i].rank;
+		rc = wtl_catalog_add(catalog, &(*player)->channels[i]);
+	}
+	for (size_t i = 0; rc >= 0 && i < (*player)->n_misses; i++) {
+		catalog->source = (*player)->misses[i].source;
+		rc = wtl_catalog_miss(catalog, &(*player)->misses[i]);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static void read_source(void *state, struct wtl_reading readings[])
+{
+	struct wtl_player_io *player = *(struct wtl_player_io **)state;
+
+	memcpy(readings, player->readings, player->n_channels * sizeof(*readings));
+	player->mono_ns = player->after_ns;
+}
+
+static void close_source(void *state)
+{
+	(void)state;
+}
+
+static const struct wtl_source_ops source = {
+	.name = "recording",
+	.doc = "what was recorded",
+	.state_size = sizeof(struct wtl_player_io *),
+	.answers_at_once = true,
+	.open = open_source,
+	.read = read_source,
+	.close = close_source,
+};
+
+const struct wtl_source_ops *const wtl_player_sources[] = {&source, NULL};

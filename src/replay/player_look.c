@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/* Who ran, as it was recorded. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "energy/attribution.h"
+#include "replay/player_state.h"
+#include "replay/shadow.h"
+#include "workload/gpu_use.h"
+#include "workload/workload.h"
+
+static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
+
+/* A slot that was put as the difference to the one before. */
+static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
+{
+	int64_t step;
+	int rc = wtl_player_next(cursor, &step);
+
+	if (rc < 0)
+		return rc;
+	if (step > UINT32_MAX || step < -(int64_t)UINT32_MAX || *slot + step < 0 ||
+	    *slot + step >= WTL_TOLD_SLOTS_MAX)
+		return -EBADMSG;
+	*slot += step;
+	return 0;
+}
+
+static int take_uses(struct wtl_player *player, struct wtl_workload_look *look)
+{
+	int64_t slot = 0, weight = 0;
+	size_t n = 0;
+	int rc = wtl_player_count(player, WTL_CURSOR_LOOK_USES, &n);
+
+	if (rc == 0)
+		rc = wtl_array_reserve(&player->uses, &player->uses_room, n,
+				       sizeof(struct wtl_use));
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = take_slot(&player->cursors[WTL_CURSOR_USE_SLOT], &slot);
+		if (rc == 0)
+			rc = wtl_player_take(player, WTL_CURSOR_USE_WEIGHT, &weight);
+		if (rc == 0)
+			player->uses[i] = (struct wtl_use){.slot = (uint32_t)slot,
+							   .weight = (uint64_t)weight};
+	}
+	look->uses = player->uses;
+	look->n_uses = n;
+	return rc;
+}
+
+/* Accounts are moved between slots that are there, whoever has them. */
+static int have_slots(struct wtl_player *player, uint32_t slot)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+
+	if (slot < wtl_workload_capacity(workload))
+		return 0;
+	if (!wtl_workload_tell_consumer(workload, slot))
+		return -ENOMEM;
+	wtl_workload_tell_nobody(workload, slot);
+	return 0;
+}
+
+static int take_folds(struct wtl_player *player, struct wtl_workload_look *look)
+{
+	int64_t from = 0, into = 0;
+	size_t n = 0;
+	int rc = wtl_player_count(player, WTL_CURSOR_LOOK_FOLDS, &n);
+
+	if (rc == 0)
+		rc = wtl_array_reserve(&player->folds, &player->folds_room, n,
+				       sizeof(struct wtl_fold));
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = wtl_player_take(player, WTL_CURSOR_FOLD_FROM, &from);
+		if (rc == 0)
+			rc = wtl_player_take(player, WTL_CURSOR_FOLD_INTO, &into);
+		if (rc == 0 && (from < 0 || from >= WTL_TOLD_SLOTS_MAX || into < 0 ||
+				into >= WTL_TOLD_SLOTS_MAX))
+			rc = -EBADMSG;
+		if (rc == 0)
+			rc = have_slots(player, (uint32_t)(from > into ? from : into));
+		if (rc == 0)
+			player->folds[i] =
+				(struct wtl_fold){.from = (uint32_t)from, .into = (uint32_t)into};
+	}
+	look->folds = player->folds;
+	look->n_folds = n;
+	return rc;
+}
+
+/* Who used it, and how much: n pairs of slot and share. */
+static int take_shares(struct wtl_gpu_cursors *gpu, size_t n)
+{
+	int64_t slot = 0, share = 0;
+	int rc;
+
+	if (n > gpu->slot.n - gpu->slot.at)
+		return -EBADMSG;
+	rc = wtl_array_reserve(&gpu->told, &gpu->room, n, sizeof(*gpu->told));
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = wtl_player_next(&gpu->slot, &slot);
+		if (rc == 0)
+			rc = wtl_player_next(&gpu->share, &share);
+		if (rc == 0)
+			gpu->told[i] =
+				(struct wtl_use){.slot = (uint32_t)slot, .weight = (uint64_t)share};
+	}
+	return rc;
+}
+
+static int tell_gpu(struct wtl_player *player, size_t i)
+{
+	struct wtl_gpu_cursors *gpu = &player->gpus[i];
+	struct wtl_gpu_look look = {.domain = gpu->domain};
+	int64_t weight, use, n;
+	int rc;
+
+	if (wtl_player_next(&gpu->weight, &weight) < 0 || wtl_player_next(&gpu->use, &use) < 0 ||
+	    wtl_player_next(&gpu->uses, &n) < 0 || weight < WTL_GPU_USE_NONE ||
+	    weight > WTL_GPU_USE_MEMORY || n < 0)
+		return -EBADMSG;
+	rc = take_shares(gpu, (size_t)n);
+	if (rc < 0) {
+		/* What was told before has moved. */
+		wtl_consumers_tell_gpu(player->consumers, i, &look);
+		return rc;
+	}
+	look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
+	look.is_guess = weight == WTL_GPU_USE_MEMORY;
+	look.use_ppm = (uint32_t)use;
+	look.uses = gpu->told;
+	look.n_uses = (size_t)n;
+	if (player->lost_before && look.weight) {
+		look.uses = &unseen_alone;
+		look.n_uses = 1;
+	}
+	wtl_consumers_tell_gpu(player->consumers, i, &look);
+	return 0;
+}
+
+/* ---- What became different about consumers ---- */
+
+static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	const struct wtl_played_consumer *who;
+	struct wtl_consumer *consumer;
+
+	if (id == 0) {
+		wtl_workload_tell_nobody(workload, slot);
+		return 0;
+	}
+	consumer = wtl_workload_tell_consumer(workload, slot);
+	if (!consumer)
+		return -ENOMEM;
+	*consumer = (struct wtl_consumer){.uid = UINT32_MAX};
+	/* The row is missing in a recording that was cut off: what is left are the numbers. */
+	who = wtl_player_find_consumer(player, id);
+	if (who)
+		*consumer = who->consumer;
+	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
+		wtl_shadow_set_number(consumer, i, 0);
+	consumer->cpu_ppm = 0;
+	return 0;
+}
+
+static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
+{
+	__int128 ppm = (__int128)part_ns * 1000000 / whole_ns;
+
+	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
+}
+
+static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_t by,
+		 int64_t duration_ns)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	struct wtl_consumer *consumer;
+
+	if (field < 0 || field >= WTL_CHANGES || slot < WTL_SLOTS_FIXED)
+		return -EBADMSG;
+	if (field == WTL_CHANGE_OWNER)
+		return set_owner(player, slot, by);
+	if (!wtl_workload_consumer(workload, slot))
+		return -EBADMSG;
+	consumer = wtl_workload_tell_consumer(workload, slot);
+	wtl_shadow_set_number(
+		consumer, (enum wtl_change)field,
+		(int64_t)((uint64_t)wtl_shadow_number(consumer, (enum wtl_change)field) +
+			  (uint64_t)by));
+	if (field == WTL_CHANGE_CPU && duration_ns > 0 && by > 0)
+		consumer->cpu_ppm = part_ppm(by, duration_ns);
+	return 0;
+}
+
+static int note_told(struct wtl_player *player, uint32_t slot)
+{
+	size_t before = player->told_room;
+
+	if (wtl_array_reserve(&player->told, &player->told_room, slot + 1u,
+			      sizeof(player->told[0])) < 0)
+		return -ENOMEM;
+	if (player->told_room > before)
+		memset(player->told + before, 0,
+		       (player->told_room - before) * sizeof(player->told[0]));
+	player->told[slot] = player->n_lists;
+	return 0;
+}
+
+/* A period's first list names everybody: who is not in it is not there. */
+static void forget_untold(struct wtl_player *player)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+
+	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
+	     slot = wtl_workload_next(workload, slot + 1))
+		if (slot >= player->told_room || player->told[slot] != player->n_lists)
+			wtl_workload_tell_nobody(workload, slot);
+	player->is_first_list = false;
+}
+
+static void rest_all(struct wtl_player *player)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+
+	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
+	     slot = wtl_workload_next(workload, slot + 1))
+		wtl_workload_tell_consumer(workload, slot)->cpu_ppm = 0;
+}
+
+int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
+{
+	int64_t slot = 0, field = 0, by = 0;
+	size_t n = 0;
+	int rc = wtl_player_count(player, WTL_CURSOR_CHANGES, &n);
+
+	player->n_lists++;
+	rest_all(player);
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		rc = take_slot(&player->cursors[WTL_CURSOR_CHANGE_SLOT], &slot);
+		if (rc == 0)
+			rc = wtl_player_take(player, WTL_CURSOR_CHANGE_FIELD, &field);
+		if (rc == 0)
+			rc = wtl_player_take(player, WTL_CURSOR_CHANGE_BY, &by);
+		if (rc == 0)
+			rc = note_told(player, (uint32_t)slot);
+		if (rc == 0)
+			rc = apply(player, (uint32_t)slot, field, by, duration_ns);
+	}
+	if (rc == 0 && player->is_first_list)
+		forget_untold(player);
+	return rc;
+}
+
+static int tell_weight(struct wtl_player *player)
+{
+	int64_t weight = WTL_WEIGHT_CPU_TIME;
+	int rc = wtl_player_take(player, WTL_CURSOR_LOOK_WEIGHT, &weight);
+
+	if (rc == 0 && (weight < 0 || weight >= WTL_WEIGHTS))
+		rc = -EBADMSG;
+	if (rc == 0)
+		wtl_workload_tell_weight(wtl_consumers_workload(player->consumers),
+					 (enum wtl_weight)weight);
+	return rc;
+}
+
+/* The busy time is at most the capacity, where that is known. */
+static bool is_good(const struct wtl_workload_look *look)
+{
+	return wtl_player_is_mono(look->t_mono_ns) && wtl_player_is_mono(look->duration_ns) &&
+	       look->capacity_ns >= 0 && look->busy_ns >= 0 &&
+	       (look->capacity_ns == 0 || look->busy_ns <= look->capacity_ns);
+}
+
+int wtl_player_tell_look(struct wtl_player *player)
+{
+	struct wtl_workload_look look = {.n_uses = 0};
+	int rc = wtl_player_take(player, WTL_CURSOR_LOOK_MONO, &look.t_mono_ns);
+
+	if (rc == 0)
+		rc = wtl_player_take(player, WTL_CURSOR_LOOK_DURATION, &look.duration_ns);
+	if (rc == 0)
+		rc = wtl_player_take(player, WTL_CURSOR_LOOK_CAPACITY, &look.capacity_ns);
+	if (rc == 0)
+		rc = wtl_player_take(player, WTL_CURSOR_LOOK_BUSY, &look.busy_ns);
+	if (rc == 0 && !is_good(&look))
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = tell_weight(player);
+	if (rc == 0)
+		rc = take_uses(player, &look);
+	if (rc == 0)
+		rc = take_folds(player, &look);
+	for (size_t i = 0; rc == 0 && i < player->n_gpus; i++)
+		rc = tell_gpu(player, i);
+	if (rc == 0)
+		rc = wtl_player_tell_changes(player, look.duration_ns);
+	if (rc < 0)
+		return rc;
+	if (player->lost_before) {
+		look.uses = &unseen_alone;
+		look.n_uses = 1;
+		player->lost_before = false;
+	}
+	wtl_workload_tell_look(wtl_consumers_workload(player->consumers), &look);
+	return 0;
+}

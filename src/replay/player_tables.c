@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/* What a player begins with: the recording's plain tables. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "replay/player_state.h"
+
+enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
+
+/* The same text once, since sources are told apart by where their names are. */
+static const char *intern_source(struct wtl_player *player, const char *name)
+{
+	for (size_t i = 0; i < player->n_sources; i++)
+		if (strcmp(player->sources[i], name) == 0)
+			return player->sources[i];
+	if (player->n_sources == SOURCES_MAX)
+		return player->sources[SOURCES_MAX - 1];
+	snprintf(player->sources[player->n_sources], sizeof(player->sources[0]), "%s", name);
+	return player->sources[player->n_sources++];
+}
+
+/* A sensor's own times: some days are more than any has, and can be multiplied. */
+static bool is_span(int64_t span_ns)
+{
+	return span_ns >= 0 && span_ns <= INT64_C(1) << 50;
+}
+
+static int add_channel(void *context, uint32_t i, const struct wtl_channel *channel)
+{
+	struct wtl_player *player = context;
+
+	if (i != player->n_channels || i >= WTL_CATALOG_MAX || !is_span(channel->update_ns))
+		return -EBADMSG;
+	if (wtl_array_reserve(&player->channels, &player->channels_room, i + 1u,
+			      sizeof(player->channels[0])) < 0)
+		return -ENOMEM;
+	player->channels[i] = *channel;
+	player->channels[i].source = intern_source(player, channel->source);
+	player->n_channels++;
+	return 0;
+}
+
+/* A class is the table's of this program where it has it, so that names last. */
+static int copy_class(void *context, uint32_t i, const struct wtl_channel *channel)
+{
+	struct wtl_player *player = context;
+	const struct wtl_sensor_class *known = channel->class;
+	const struct wtl_sensor_class *row;
+
+	if (!known || i >= player->n_channels)
+		return 0;
+	if (!is_span(known->window_ns) || !is_span(known->update_ns) ||
+	    !is_span(known->latency_ns) || !is_span(known->latency_sd_ns))
+		return -EBADMSG;
+	player->classes[i] = *known;
+	player->classes[i].name = "recorded";
+	for (unsigned k = 0; (row = wtl_sensor_class_row(k)); k++)
+		if (known->name && strcmp(row->name, known->name) == 0)
+			player->classes[i].name = row->name;
+	player->channels[i].class = &player->classes[i];
+	return 0;
+}
+
+static int add_miss(void *context, uint32_t i, const struct wtl_miss *miss)
+{
+	struct wtl_player *player = context;
+
+	if (i >= WTL_CATALOG_MAX)
+		return -EBADMSG;
+	if (wtl_array_reserve(&player->misses, &player->misses_room, player->n_misses + 1,
+			      sizeof(player->misses[0])) < 0)
+		return -ENOMEM;
+	player->misses[player->n_misses] = *miss;
+	player->misses[player->n_misses++].source = intern_source(player, miss->source);
+	return 0;
+}
+
+/* Each user once: there are far fewer than processes. */
+static int add_user(struct wtl_player *player, const struct wtl_stored_consumer *stored)
+{
+	struct wtl_played_user *user;
+
+	if (!stored->user[0] || wtl_player_user(player, stored->consumer.uid)[0])
+		return 0;
+	if (wtl_array_reserve(&player->users, &player->users_room, player->n_users + 1,
+			      sizeof(player->users[0])) < 0)
+		return -ENOMEM;
+	user = &player->users[player->n_users++];
+	user->uid = stored->consumer.uid;
+	memcpy(user->name, stored->user, sizeof(user->name));
+	return 0;
+}
+
+struct wtl_played_consumer *wtl_player_find_consumer(const struct wtl_player *player, int64_t id)
+{
+	size_t from = 0, to = player->n_who;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (player->who[middle]->id < id)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < player->n_who && player->who[from]->id == id ? player->who[from] : NULL;
+}
+
+static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
+{
+	struct wtl_player *player = context;
+	struct wtl_played_consumer *own;
+
+	if (stored->id == 0 || (player->n_who && stored->id <= player->who[player->n_who - 1]->id))
+		return -EBADMSG;
+	if (player->policy.only_summary && stored->last_look >= 0)
+		return 0;
+	if (add_user(player, stored) < 0 ||
+	    wtl_array_reserve(&player->who, &player->who_room, player->n_who + 1,
+			      sizeof(player->who[0])) < 0)
+		return -ENOMEM;
+	own = malloc(sizeof(*own));
+	if (!own)
+		return -ENOMEM;
+	player->who[player->n_who++] = own;
+	own->id = stored->id;
+	own->slot = stored->slot;
+	own->is_there = stored->last_look < 0;
+	own->consumer = stored->consumer;
+	if (stored->consumer.group) {
+		own->group = *stored->consumer.group;
+		own->consumer.group = &own->group;
+	}
+	return 0;
+}
+
+/* -EBADMSG for rows that are not in order. */
+static int add_window(void *context, const struct wtl_stored_window *stored)
+{
+	struct wtl_player *player = context;
+	struct wtl_played_window *own;
+
+	if (stored->id == 0 ||
+	    (player->n_windows && stored->id <= player->windows[player->n_windows - 1].id) ||
+	    !wtl_player_is_mono(stored->begin_mono_ns) ||
+	    !wtl_player_is_mono(stored->duration_ns) || !wtl_player_is_utc(stored->begin_utc_ns))
+		return -EBADMSG;
+	if (wtl_array_reserve(&player->windows, &player->windows_room, player->n_windows + 1,
+			      sizeof(player->windows[0])) < 0)
+		return -ENOMEM;
+	own = &player->windows[player->n_windows++];
+	*own = (struct wtl_played_window){
+		.id = stored->id,
+		.pid = stored->pid,
+		.begin_mono_ns = stored->begin_mono_ns,
+		.begin_utc_ns = stored->begin_utc_ns,
+		.end_mono_ns =
+			stored->is_open ? INT64_MAX : stored->begin_mono_ns + stored->duration_ns,
+	};
+	memcpy(own->name, stored->name, sizeof(own->name));
+	snprintf(own->told_name, sizeof(own->told_name), "w%u", stored->id);
+	return 0;
+}
+
+static int read_gpus(struct wtl_player *player)
+{
+	const char *text = wtl_store_get_fact(player->reader, WTL_FACT_GPUS);
+	uint64_t n = 0;
+
+	if (text && (wtl_num_u64(text, strlen(text), &n) < 0 || n > GPUS_MAX))
+		return -EBADMSG;
+	player->gpus = calloc(n + 1, sizeof(*player->gpus));
+	if (!player->gpus)
+		return -ENOMEM;
+	player->n_gpus = n;
+	for (size_t i = 0; i < n; i++) {
+		char key[WTL_STORE_NAME_SIZE];
+		const char *domain;
+
+		snprintf(key, sizeof(key), WTL_FACT_GPU_DOMAIN, i);
+		domain = wtl_store_get_fact(player->reader, key);
+		if (domain)
+			snprintf(player->gpus[i].domain, sizeof(player->gpus[i].domain), "%s",
+				 domain);
+	}
+	return 0;
+}
+
+static int add_domain(void *context, uint32_t i, const struct wtl_stored_domain *domain)
+{
+	struct wtl_player *player = context;
+
+	if (i != player->n_domains || i >= WTL_CATALOG_MAX)
+		return -EBADMSG;
+	if (wtl_array_reserve(&player->domains, &player->domains_room, i + 1u,
+			      sizeof(player->domains[0])) < 0)
+		return -ENOMEM;
+	player->domains[player->n_domains++] = *domain;
+	return 0;
+}
+
+int wtl_player_keep_domains(struct wtl_player *player)
+{
+	return wtl_store_each_domain(player->reader, add_domain, player);
+}
+
+int wtl_player_read_tables(struct wtl_player *player, struct wtl_err *err)
+{
+	struct wtl_store_reader *reader = player->reader;
+	int rc;
+
+	player->sources = calloc(SOURCES_MAX, sizeof(player->sources[0]));
+	rc = player->sources ? wtl_store_each_channel(reader, add_channel, player) : -ENOMEM;
+	if (rc == 0) {
+		player->classes = calloc(player->n_channels + 1, sizeof(player->classes[0]));
+		rc = player->classes ? wtl_store_each_channel(reader, copy_class, player) : -ENOMEM;
+	}
+	if (rc == 0)
+		rc = wtl_store_each_miss(reader, add_miss, player);
+	if (rc == 0)
+		rc = wtl_store_each_consumer(reader, add_consumer, player);
+	if (rc == 0)
+		rc = wtl_store_each_window(reader, add_window, player);
+	if (rc == 0)
+		rc = read_gpus(player);
+	if (rc < 0)
+		return wtl_err_set(err, rc, "recording", NULL,
+				   rc == -EBADMSG ? "its tables are damaged: wattle report --check "
+						    "says where"
+						  : "its tables cannot be read: %s",
+				   wtl_err_text(rc));
+	return 0;
+}
+
+void wtl_player_free_tables(struct wtl_player *player)
+{
+	for (size_t i = 0; i < player->n_who; i++)
+		free(player->who[i]);
+	for (size_t i = 0; i < player->n_gpus; i++)
+		free(player->gpus[i].told);
+	free(player->who);
+	free(player->users);
+	free(player->domains);
+	free(player->gpus);
+	free(player->windows);
+	free(player->misses);
+	free(player->classes);
+	free(player->channels);
+	free(player->sources);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPLAY_RECORDER_H
+#define WTL_REPLAY_RECORDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "record/store.h"
+#include "replay/format.h"
+
+struct wtl_consumers;
+struct wtl_err;
+struct wtl_recorder;
+
+/*
+ * Writes all that a meter and its consumers go by to a recording, from which a player (player.h) goes
+ * by it again. All from one thread, the meter's sampling included.
+ */
+struct wtl_recorder_options {
+	const char *path;
+	struct wtl_store_options store;
+	int64_t interval_ns; /* of the samples: room for them, where store does not say how much */
+	/* A user's name, "" where there is none. */
+	void (*user)(void *context, uint32_t uid, char name[33]);
+	void *user_context;
+	/* The highest resident memory of this program so far, bytes. */
+	uint64_t (*peak_memory)(void);
+};
+
+/*
+ * Creates the recording. To be called right after the meter was opened, and the consumers (NULL: nobody
+ * is followed), which must know the baselines that they begin with; both go on without it after
+ * wtl_recorder_end(). 0, or negative with the reason.
+ */
+int wtl_recorder_new(struct wattle_meter *meter, struct wtl_consumers *consumers,
+		     const struct wtl_recorder_options *options, struct wtl_recorder **ret_recorder,
+		     struct wtl_err *err);
+
+/* A word about the recording: the command, the host (docs/recording.md lists them). */
+void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const char *value);
+
+/*
+ * About once a second: writes what came since. 0, or the error that stopped the recording: said once,
+ * later calls return 0 and nothing is recorded.
+ */
+int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err);
+
+/* The figures of a window by its name, the newest one of that name: what the table of windows tells. */
+void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool is_open,
+			 const struct wattle_window *window, const struct wattle_energy energies[]);
+
+/* Who marked the newest window of that name from outside. */
+void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int pid);
+
+/* What devices tell beside energy, about once a second. */
+void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
+			  size_t n);
+
+void wtl_recorder_gap(struct wtl_recorder *recorder, const struct wtl_stored_gap *gap);
+
+/* What it writes to, until the end; for tests, which wait for the disk. */
+struct wtl_store_writer *wtl_recorder_writer(struct wtl_recorder *recorder);
+
+/* Writes the accounts and what is left, and frees. NULL is fine. The same error as from commit. */
+int wtl_recorder_end(struct wtl_recorder *recorder, struct wtl_err *err);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPLAY_RECORDER_GAP_H
+#define WTL_REPLAY_RECORDER_GAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "energy/reading.h"
+
+struct wtl_channel;
+struct wtl_stored_gap;
+
+/*
+ * A stretch in which a channel could not be read, or slept: from its last good reading to the next one.
+ * Failures that are less than a second apart are one gap, so that a channel that comes and goes does
+ * not fill the recording.
+ */
+struct wtl_channel_gap {
+	bool was_good, is_failing;
+	int64_t good_ns;	  /* when it was read last */
+	int64_t begin_ns, end_ns; /* of the gap that is open or might go on; begin 0: none */
+	struct wtl_reading first; /* why it began */
+	unsigned n;		  /* failures in it */
+};
+
+/* The next reading, of a sample at t_ns. true: *ret_gap is over, and to be kept. Zeroed at first. */
+bool wtl_channel_gap_follow(struct wtl_channel_gap *gap, const struct wtl_channel *channel,
+			    const struct wtl_reading *reading, int64_t t_ns,
+			    struct wtl_stored_gap *ret_gap);
+/* No more readings: the gap that is open, if there is one. */
+bool wtl_channel_gap_finish(struct wtl_channel_gap *gap, const struct wtl_channel *channel,
+			    int64_t t_ns, struct wtl_stored_gap *ret_gap);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay/shadow.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "meter/consumers.h"
+
+enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
+
+/* Where a number stands in a consumer, and as what. */
+struct field {
+	enum kind { FLAGS, STATE, INT, UNSIGNED, PPM, WIDE } kind;
+	size_t offset;
+};
+
+static const struct field fields[WTL_CHANGES] = {
+	[WTL_CHANGE_STATE] = {STATE, offsetof(struct wtl_consumer, state)},
+	[WTL_CHANGE_CPU] = {WIDE, offsetof(struct wtl_consumer, cpu_ns)},
+	[WTL_CHANGE_COUNTED] = {WIDE, offsetof(struct wtl_consumer, counted_ns)},
+	[WTL_CHANGE_FLAGS] = {FLAGS, 0},
+	[WTL_CHANGE_PARENT] = {INT, offsetof(struct wtl_consumer, parent)},
+	[WTL_CHANGE_PROCESSES] = {UNSIGNED, offsetof(struct wtl_consumer, n_processes)},
+	[WTL_CHANGE_THREADS] = {UNSIGNED, offsetof(struct wtl_consumer, n_threads)},
+	[WTL_CHANGE_RSS] = {WIDE, offsetof(struct wtl_consumer, rss_bytes)},
+	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes)},
+	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes)},
+	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes)},
+	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm)},
+};
+
+static bool is_number(enum wtl_change which)
+{
+	return which > WTL_CHANGE_OWNER && which < WTL_CHANGES;
+}
+
+int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change which)
+{
+	const char *at = (const char *)consumer + fields[which].offset;
+	uint32_t narrow = 0;
+	int64_t wide = 0;
+
+	if (!is_number(which))
+		return 0;
+	switch (fields[which].kind) {
+	case FLAGS:
+		return (consumer->is_in_tree ? FLAG_IN_TREE : 0) |
+		       (consumer->is_readable ? FLAG_READABLE : 0);
+	case STATE:
+		return consumer->state;
+	case WIDE:
+		memcpy(&wide, at, sizeof(wide));
+		return wide;
+	case INT:
+	case UNSIGNED:
+	case PPM:
+		break;
+	}
+	memcpy(&narrow, at, sizeof(narrow));
+	if (fields[which].kind == PPM && narrow == UINT32_MAX)
+		return -1;
+	return fields[which].kind == INT ? (int64_t)(int32_t)narrow : (int64_t)narrow;
+}
+
+void wtl_shadow_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value)
+{
+	char *at = (char *)consumer + fields[which].offset;
+	uint32_t narrow = (uint32_t)value;
+
+	if (!is_number(which))
+		return;
+	switch (fields[which].kind) {
+	case FLAGS:
+		consumer->is_in_tree = value & FLAG_IN_TREE;
+		consumer->is_readable = value & FLAG_READABLE;
+		return;
+	case STATE:
+		if (value >= 0 && value <= WTL_CONSUMER_FOLDED)
+			consumer->state = (enum wtl_consumer_state)value;
+		return;
+	case WIDE:
+		memcpy(at, &value, sizeof(value));
+		return;
+	case INT:
+	case UNSIGNED:
+	case PPM:
+		memcpy(at, &narrow, sizeof(narrow));
+		return;
+	}
+}
+
+int wtl_shadow_init(struct wtl_shadow *shadow, struct wtl_store_writer *writer)
+{
+	const struct {
+		const char *name;
+		uint32_t *id;
+	} series[] = {
+		{WTL_SERIES_CHANGES, &shadow->count},
+		{WTL_SERIES_CHANGE_SLOT, &shadow->slot},
+		{WTL_SERIES_CHANGE_FIELD, &shadow->field},
+		{WTL_SERIES_CHANGE_BY, &shadow->by},
+	};
+
+	*shadow = (struct wtl_shadow){.writer = writer};
+	for (size_t i = 0; i < sizeof(series) / sizeof(series[0]); i++) {
+		int64_t id = wtl_store_series(writer, series[i].name);
+
+		if (id < 0)
+			return (int)id;
+		*series[i].id = (uint32_t)id;
+	}
+	return 0;
+}
+
+void wtl_shadow_done(struct wtl_shadow *shadow)
+{
+	free(shadow->slots);
+}
+
+static void put_change(struct wtl_shadow *shadow, uint32_t slot, enum wtl_change field, int64_t by)
+{
+	wtl_store_put(shadow->writer, shadow->slot, (int64_t)slot - shadow->last_slot);
+	wtl_store_put(shadow->writer, shadow->field, field);
+	wtl_store_put(shadow->writer, shadow->by, by);
+	shadow->last_slot = slot;
+	shadow->n_changes++;
+}
+
+/* FNV-1a, up to the NUL. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return hash * UINT64_C(0x100000001b3);
+}
+
+static uint64_t hash_words(const struct wtl_consumer *consumer)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ consumer->uid;
+
+	hash = hash_text(hash, consumer->name);
+	hash = hash_text(hash, consumer->command);
+	hash ^= (uint64_t)consumer->start_ns * UINT64_C(0x9e3779b97f4a7c15);
+	/* Groups are kept once each, so that a pointer stands for one. */
+	return hash ^ (uint64_t)(uintptr_t)consumer->group;
+}
+
+/* Rows have no pid: they are known by what they are called. */
+static bool is_same_owner(const struct wtl_shadow_slot *slot, const struct wtl_consumer *consumer,
+			  uint64_t words)
+{
+	if (slot->id == 0 || slot->pid != consumer->pid)
+		return false;
+	if (consumer->pid == 0)
+		return slot->words == words;
+	return slot->start_ns == consumer->start_ns || slot->start_ns == 0;
+}
+
+static int store_row(struct wtl_shadow *shadow, uint32_t slot, const struct wtl_consumer *consumer,
+		     int64_t last_look)
+{
+	const struct wtl_shadow_slot *own = &shadow->slots[slot];
+	struct wtl_stored_consumer row = {
+		.id = own->id,
+		.slot = slot,
+		.first_look = own->first_look,
+		.last_look = last_look,
+		.consumer = *consumer,
+	};
+
+	if (consumer->group) {
+		row.group = *consumer->group;
+		row.consumer.group = &row.group;
+	}
+	if (shadow->user && consumer->uid != UINT32_MAX)
+		shadow->user(shadow->user_context, consumer->uid, row.user);
+	return wtl_store_consumer(shadow->writer, &row);
+}
+
+static void end_one(struct wtl_shadow *shadow, uint32_t slot, int64_t look)
+{
+	if (shadow->slots[slot].id)
+		wtl_store_consumer_end(shadow->writer, shadow->slots[slot].id, look);
+}
+
+static int follow_one(struct wtl_shadow *shadow, uint32_t slot, const struct wtl_consumer *consumer,
+		      int64_t look)
+{
+	struct wtl_shadow_slot *own = &shadow->slots[slot];
+	uint64_t words = hash_words(consumer);
+	bool is_same = is_same_owner(own, consumer, words);
+
+	if (!is_same) {
+		end_one(shadow, slot, look);
+		*own = (struct wtl_shadow_slot){
+			.id = ++shadow->n_ids, .pid = consumer->pid, .first_look = look};
+	}
+	if (!own->is_told) {
+		own->is_told = true;
+		memset(own->numbers, 0, sizeof(own->numbers));
+		put_change(shadow, slot, WTL_CHANGE_OWNER, own->id);
+	}
+	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++) {
+		int64_t number = wtl_shadow_number(consumer, i);
+
+		if (number == own->numbers[i])
+			continue;
+		put_change(shadow, slot, i, number - own->numbers[i]);
+		own->numbers[i] = number;
+	}
+	if (is_same && words == own->words)
+		return 0;
+	own->words = words;
+	own->start_ns = consumer->start_ns;
+	return store_row(shadow, slot, consumer, -1);
+}
+
+void wtl_shadow_begin_anew(struct wtl_shadow *shadow)
+{
+	for (size_t i = 0; i < shadow->n_slots; i++)
+		shadow->slots[i].is_told = false;
+}
+
+static int make_room(struct wtl_shadow *shadow, size_t n)
+{
+	struct wtl_shadow_slot *slots;
+
+	if (n <= shadow->n_slots)
+		return 0;
+	slots = realloc(shadow->slots, n * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	memset(slots + shadow->n_slots, 0, (n - shadow->n_slots) * sizeof(*slots));
+	shadow->slots = slots;
+	shadow->n_slots = n;
+	return 0;
+}
+
+int wtl_shadow_follow(struct wtl_shadow *shadow, const struct wtl_consumers *consumers,
+		      int64_t look)
+{
+	size_t n = wtl_consumers_slots(consumers);
+	int rc = make_room(shadow, n);
+
+	shadow->n_changes = 0;
+	shadow->last_slot = 0;
+	for (size_t i = 0; rc == 0 && i < n; i++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
+
+		if (consumer) {
+			rc = follow_one(shadow, (uint32_t)i, consumer, look);
+		} else if (shadow->slots[i].id) {
+			end_one(shadow, (uint32_t)i, look);
+			shadow->slots[i].id = 0;
+			put_change(shadow, (uint32_t)i, WTL_CHANGE_OWNER, 0);
+		}
+	}
+	wtl_store_put(shadow->writer, shadow->count, shadow->n_changes);
+	return rc;
+}
+
+void wtl_shadow_finish(struct wtl_shadow *shadow, const struct wtl_consumers *consumers)
+{
+	for (size_t i = 0; i < shadow->n_slots; i++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
+
+		if (consumer && shadow->slots[i].id)
+			store_row(shadow, (uint32_t)i, consumer, -1);
+	}
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a recording from what it says of it, instead of going by all of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "energy/attribution.h"
+#include "meter/consumers.h"
+#include "meter/meter.h"
+#include "meter/observer.h"
+#include "replay/player_state.h"
+#include "workload/gpu_use.h"
+
+/* What is gathered before anything is told to the player: it may not add up. */
+struct summary {
+	struct wtl_player *player;
+	size_t n_domains;
+	struct wtl_stored_account *accounts;
+	size_t n_accounts, accounts_room;
+	struct wtl_share *sums; /* one a domain */
+	/* The newest window that ended, and whose energies are the sums. */
+	struct wtl_stored_window window;
+	struct wattle_energy *energies;
+	bool has_window, has_open, repeats;
+};
+
+/* Whose it is: one who is there, or one of the fixed slots; else -EBADMSG. */
+static int64_t slot_of(const struct wtl_player *player, const struct wtl_stored_account *account)
+{
+	const struct wtl_played_consumer *who;
+
+	if (account->consumer == 0)
+		return account->slot < WTL_SLOTS_FIXED ? (int64_t)account->slot : -EBADMSG;
+	who = wtl_player_find_consumer(player, account->consumer);
+	return who && who->is_there ? (int64_t)who->slot : -EBADMSG;
+}
+
+static int add_account(void *context, const struct wtl_stored_account *account)
+{
+	struct summary *summary = context;
+	struct wtl_share *sum;
+
+	if (account->domain >= summary->n_domains || slot_of(summary->player, account) < 0)
+		return -EBADMSG;
+	sum = &summary->sums[account->domain];
+	if (!wtl_player_is_mono(account->share_ns) ||
+	    !wtl_player_is_mono(sum->share_ns + account->share_ns))
+		return -EBADMSG;
+	if (wtl_array_reserve(&summary->accounts, &summary->accounts_room, summary->n_accounts + 1,
+			      sizeof(*account)) < 0)
+		return -ENOMEM;
+	summary->accounts[summary->n_accounts++] = *account;
+	sum->full_uj += account->full_uj;
+	sum->share_ns += account->share_ns;
+	return 0;
+}
+
+static bool is_sum(const struct summary *summary, const struct wtl_stored_window *window)
+{
+	if (window->n_energies != summary->n_domains)
+		return false;
+	for (size_t i = 0; i < summary->n_domains; i++) {
+		const struct wattle_energy *energy = &window->energies[i];
+
+		if (summary->sums[i].full_uj != (energy->has_energy ? energy->energy_uj : 0))
+			return false;
+	}
+	return true;
+}
+
+static int look_at_window(void *context, const struct wtl_stored_window *window)
+{
+	struct summary *summary = context;
+
+	summary->has_open |= window->is_open || window->n_energies != summary->n_domains;
+	if (window->is_open || !is_sum(summary, window))
+		return 0;
+	summary->window = *window;
+	memcpy(summary->energies, window->energies,
+	       summary->n_domains * sizeof(*summary->energies));
+	summary->has_window = true;
+	return 0;
+}
+
+/* Where a command was repeated, each run has accounts of its own, and those before are gone. */
+static int look_for_repeats(void *context, const struct wtl_stored_window *window)
+{
+	struct summary *summary = context;
+
+	summary->repeats |=
+		window->id != summary->window.id && strcmp(window->name, summary->window.name) == 0;
+	return 0;
+}
+
+static int gather(struct summary *summary)
+{
+	struct wtl_store_reader *reader = summary->player->reader;
+	int rc;
+
+	summary->sums = calloc(summary->n_domains + 1, sizeof(*summary->sums));
+	summary->energies = calloc(summary->n_domains + 1, sizeof(*summary->energies));
+	if (!summary->sums || !summary->energies)
+		return -ENOMEM;
+	rc = wtl_store_each_account(reader, add_account, summary);
+	if (rc == 0)
+		rc = wtl_store_each_window(reader, look_at_window, summary);
+	if (rc == 0)
+		rc = wtl_store_each_window(reader, look_for_repeats, summary);
+	if (rc == 0)
+		rc = wtl_player_keep_domains(summary->player);
+	return rc;
+}
+
+static bool adds_up(const struct summary *summary)
+{
+	return summary->n_accounts > 0 && summary->has_window && !summary->has_open &&
+	       !summary->repeats && summary->player->n_domains == summary->n_domains;
+}
+
+/* ---- Telling it ---- */
+
+static const char *or_null(const char *text)
+{
+	return text[0] ? text : NULL;
+}
+
+static void tell_update(struct wtl_player *player, size_t i, struct wattle_domain *info)
+{
+	char key[WTL_STORE_NAME_SIZE];
+	const char *text;
+	int64_t update_ns;
+
+	snprintf(key, sizeof(key), WTL_FACT_UPDATE, i);
+	text = wtl_store_get_fact(player->reader, key);
+	if (text && wtl_num_i64(text, strlen(text), &update_ns) == 0 && update_ns > 0)
+		info->update_ns = update_ns;
+}
+
+static void tell_domains(struct wtl_player *player)
+{
+	for (size_t i = 0; i < player->n_domains; i++) {
+		struct wattle_domain *info = &player->meter->lines[i].info;
+
+		info->status = player->domains[i].status;
+		info->reason = or_null(player->domains[i].reason);
+		info->remedy = or_null(player->domains[i].remedy);
+		tell_update(player, i, info);
+	}
+}
+
+static int tell_consumers(struct wtl_player *player)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+
+	for (size_t i = 0; i < player->n_who; i++) {
+		struct wtl_consumer *consumer;
+
+		if (!player->who[i]->is_there)
+			continue;
+		if (player->who[i]->slot >= WTL_TOLD_SLOTS_MAX)
+			return -EBADMSG;
+		consumer = wtl_workload_tell_consumer(workload, player->who[i]->slot);
+		if (!consumer)
+			return -ENOMEM;
+		*consumer = player->who[i]->consumer;
+	}
+	return 0;
+}
+
+static int fix_baseline(void *context, const struct wtl_stored_baseline *stored)
+{
+	struct wtl_player *player = context;
+
+	wtl_consumers_fix_baseline(player->consumers, stored->domain, &stored->baseline);
+	return 0;
+}
+
+/* The newest value of a series, if any. */
+static int last_value(struct wtl_player *player, int64_t series, int64_t *ret_value,
+		      struct wtl_err *err)
+{
+	const int64_t *values;
+	size_t n;
+
+	if (series < 0)
+		return 0;
+	for (size_t period = wtl_store_periods(player->reader); period-- > 0;) {
+		int rc = wtl_store_values(player->reader, (uint32_t)series, period, &values, &n,
+					  err);
+
+		if (rc < 0)
+			return rc;
+		if (n > 0) {
+			*ret_value = values[n - 1];
+			return 1;
+		}
+	}
+	return 0;
+}
+
+static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
+{
+	for (size_t i = 0; i < player->n_gpus; i++) {
+		struct wtl_gpu_look look = {.domain = player->gpus[i].domain};
+		int64_t weight = WTL_GPU_USE_NONE;
+		int rc = last_value(player, player->gpus[i].weight.series, &weight, err);
+
+		if (rc < 0)
+			return rc;
+		if (weight < WTL_GPU_USE_NONE || weight > WTL_GPU_USE_MEMORY)
+			return -EBADMSG;
+		look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
+		look.is_guess = weight == WTL_GPU_USE_MEMORY;
+		wtl_consumers_tell_gpu(player->consumers, i, &look);
+	}
+	return 0;
+}
+
+static int tell_clocks(struct wtl_player *player, struct wtl_played *second, struct wtl_err *err)
+{
+	const struct {
+		enum wtl_cursor_id id;
+		int64_t *value;
+	} wanted[] = {
+		{WTL_CURSOR_SECOND_MONO, &second->t_mono_ns},
+		{WTL_CURSOR_SECOND_UTC, &second->t_utc_ns},
+		{WTL_CURSOR_SECOND_CPU, &second->self_cpu_ns},
+		{WTL_CURSOR_SECOND_RSS, &second->self_rss_bytes},
+		{WTL_CURSOR_SAMPLE_ASLEEP, &player->io.asleep_ns},
+	};
+
+	*second = (struct wtl_played){.kind = WTL_PLAYED_SECOND};
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		int rc = last_value(player, player->cursors[wanted[i].id].series, wanted[i].value,
+				    err);
+
+		if (rc <= 0)
+			return rc < 0 ? rc : -EBADMSG;
+	}
+	player->utc_offset_ns = second->t_utc_ns - second->t_mono_ns;
+	return 0;
+}
+
+static void tell_billed(struct summary *summary)
+{
+	struct wtl_player *player = summary->player;
+
+	for (size_t i = 0; i < summary->n_accounts; i++) {
+		const struct wtl_stored_account *account = &summary->accounts[i];
+		const struct wtl_share share = {account->full_uj, account->share_ns};
+
+		wtl_consumers_tell_account(player->consumers, (uint32_t)slot_of(player, account),
+					   account->domain, &share);
+	}
+	wtl_consumers_tell_billed(player->consumers, summary->energies);
+	memcpy(player->billed, summary->energies, summary->n_domains * sizeof(*player->billed));
+	player->billed_window = (struct wattle_window){
+		.begin_utc_ns = summary->window.begin_utc_ns,
+		.begin_mono_ns = summary->window.begin_mono_ns,
+		.duration_ns = summary->window.duration_ns,
+		.total = summary->window.total,
+	};
+	player->main_window = summary->window.id;
+	player->was_billed = true;
+}
+
+static int tell_all(struct summary *summary, struct wtl_played *second, struct wtl_err *err)
+{
+	struct wtl_player *player = summary->player;
+	int rc = tell_consumers(player);
+
+	if (rc == 0)
+		rc = tell_gpus(player, err);
+	if (rc == 0)
+		rc = tell_clocks(player, second, err);
+	if (rc == 0)
+		rc = wtl_store_each_baseline(player->reader, fix_baseline, player);
+	if (rc < 0)
+		return rc;
+	tell_domains(player);
+	tell_billed(summary);
+	return 0;
+}
+
+int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
+		       struct wtl_err *err)
+{
+	struct summary summary = {.player = player,
+				  .n_domains = wattle_meter_domains(player->meter)};
+	int rc = 0;
+
+	if (wtl_store_is_whole(player->reader)) {
+		rc = gather(&summary);
+		if (rc == 0 && adds_up(&summary)) {
+			rc = tell_all(&summary, ret_second, err);
+			rc = rc < 0 ? rc : 1;
+		}
+	}
+	free(summary.accounts);
+	free(summary.sums);
+	free(summary.energies);
+	if (rc == -ENOMEM)
+		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
+	/* What does not add up may still be there to be gone by. */
+	return rc < 0 ? 0 : rc;
+}

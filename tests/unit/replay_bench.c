@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+#include "replay_bench.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "record/writer.h"
+#include "unit.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+/* Counters of 2^-32 J. */
+static const char *const package_files[] = {"/wattle-perf/18-2-0", "/wattle-perf/18-2-32"};
+
+/* ---- The world's libraries are the meter's, and it has no bus, as in a container ---- */
+
+static struct replay_bench *bench_of(struct wtl_io *io)
+{
+	return (struct replay_bench *)((char *)io - offsetof(struct replay_bench, world));
+}
+
+static struct wtl_io *libs_of(struct wtl_io *io)
+{
+	return bench_of(io)->bench.pass.real;
+}
+
+static int lib_open(struct wtl_io *io, const char *const names[],
+		    const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
+{
+	return libs_of(io)->ops->lib_open(libs_of(io), names, functions, n, err);
+}
+
+static bool lib_has(struct wtl_io *io, int lib, size_t function)
+{
+	return libs_of(io)->ops->lib_has(libs_of(io), lib, function);
+}
+
+static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+		    int *ret_answer)
+{
+	return libs_of(io)->ops->lib_call(libs_of(io), lib, function, args, ret_answer);
+}
+
+static void lib_close(struct wtl_io *io, int lib)
+{
+	libs_of(io)->ops->lib_close(libs_of(io), lib);
+}
+
+static int dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
+{
+	return strcmp(path, "/proc") == 0 ? bench_of(io)->plain_ops->dir_read(io, path, names)
+					  : -ENOENT;
+}
+
+static void open_world(struct replay_bench *f)
+{
+	world_init(&f->world);
+	f->plain_ops = f->world.io.ops;
+	f->world_ops = *f->plain_ops;
+	f->world_ops.dir_read = dir_read;
+	f->world_ops.lib_open = lib_open;
+	f->world_ops.lib_has = lib_has;
+	f->world_ops.lib_call = lib_call;
+	f->world_ops.lib_close = lib_close;
+	f->world.io.ops = &f->world_ops;
+}
+
+/* ---- Opening ---- */
+
+/* The fake's time is the bench's. */
+static void set_gpu_time(struct replay_bench *f)
+{
+	char text[32];
+
+	if (!f->has_gpus)
+		return;
+	snprintf(text, sizeof(text), "%020lld\n",
+		 (long long)(f->bench.now_ns - METER_BENCH_START_NS));
+	unit_write(f->dir, "clock", text);
+}
+
+static void set_script(struct replay_bench *f, const char *script)
+{
+	const char *scripts = getenv("WATTLE_FAKE_SCRIPTS");
+	char path[512];
+
+	assert_non_null(scripts);
+	f->bench.nvml = getenv("WATTLE_NVML_LIBRARY");
+	assert_non_null(f->bench.nvml);
+	f->has_gpus = true;
+	set_gpu_time(f);
+	snprintf(path, sizeof(path), "%s/clock", f->dir);
+	setenv("WATTLE_FAKE_NVML_CLOCK", path, 1);
+	snprintf(path, sizeof(path), "%s/%s.nvml", scripts, script);
+	if (strchr(script, '\n')) {
+		unit_write(f->dir, "script", script);
+		snprintf(path, sizeof(path), "%s/script", f->dir);
+	}
+	setenv("WATTLE_FAKE_NVML", path, 1);
+}
+
+void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *setup)
+{
+	struct wtl_consumers_options how = {
+		.nvml_path = "", .max_exited = 4, .without_threads = true, .weight = setup->weight};
+	struct wtl_recorder_options options = {.store = setup->store, .interval_ns = 100 * MS};
+	struct wtl_err err = {.code = 0};
+
+	/* Hundreds of commits, each safe against a power cut, are slow on a disk. */
+	if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0)
+		setenv("TMPDIR", "/dev/shm", 0);
+	memset(f, 0, sizeof(*f));
+	f->dir = unit_tmpdir();
+	meter_bench_copy(&f->bench, setup->root);
+	f->bench.nvml = "";
+	f->bench.clock_step_ns = 1234;
+	if (setup->script)
+		set_script(f, setup->script);
+	how.nvml_path = f->bench.nvml;
+	meter_bench_open(&f->bench);
+	open_world(f);
+	f->world.has_pmu = setup->weight != WTL_WEIGHT_CPU_TIME;
+	assert_int_equal(wtl_consumers_new(f->bench.meter,
+					   setup->is_quiet ? f->bench.meter->env.io : &f->world.io,
+					   &how, &f->consumers, NULL),
+			 0);
+	options.path = f->path = unit_path(f->dir, "test.wattle");
+	assert_in_range(wattle_meter_domains(f->bench.meter), 1, REPLAY_DOMAINS_MAX);
+	if (wtl_recorder_new(f->bench.meter, f->consumers, &options, &f->recorder, &err) < 0)
+		fail_msg("%s", err.text);
+	for (int i = 0; i < 2; i++)
+		f->package_counts[i] = UINT64_C(1) << 40;
+}
+
+void replay_bench_start(struct replay_bench *f, int64_t period_ns)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram",
+					   .store = {.period_ns = period_ns}};
+
+	replay_bench_start_on(f, &setup);
+}
+
+void replay_bench_stop(struct replay_bench *f)
+{
+	struct wtl_err err = {.code = 0};
+
+	if (wtl_recorder_end(f->recorder, &err) < 0)
+		fail_msg("%s", err.text);
+	f->recorder = NULL;
+}
+
+void replay_bench_finish(struct replay_bench *f)
+{
+	if (f->recorder)
+		replay_bench_stop(f);
+	wtl_consumers_free(f->consumers);
+	world_done(&f->world);
+	meter_bench_done(&f->bench);
+	unit_rmtree(f->dir);
+	free(f->path);
+	unsetenv("WATTLE_FAKE_NVML");
+	unsetenv("WATTLE_FAKE_NVML_CLOCK");
+}
+
+/* ---- Everything that can be asked, as text ---- */
+
+static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
+			  const struct wtl_consumers *consumers,
+			  const struct wattle_energy energies[])
+{
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		const struct wattle_energy *e = &energies[i];
+		struct wattle_domain domain;
+		struct wtl_baseline idle;
+		struct wtl_ledger l;
+
+		wattle_meter_domain(meter, i, &domain);
+		wtl_buf_printf(text,
+			       "%s %s %s: %d/%d %d %" PRIu64 " +- %" PRIu64 " uJ, %" PRIu64
+			       " to %" PRIu64 " uW, %" PRId64 " and %" PRId64
+			       " ns, flags %u, %u samples\n",
+			       domain.name, domain.source ? domain.source : "-",
+			       domain.reason ? domain.reason : "", e->status, domain.status,
+			       e->has_energy, e->energy_uj, e->uncertainty_uj, e->mean_uw,
+			       e->max_uw, e->measured_ns, e->gap_ns, e->flags, e->samples);
+		wtl_consumers_baseline(consumers, i, &idle);
+		wtl_consumers_ledger(consumers, i, &l);
+		assert_true(wtl_ledger_closed(&l));
+		wtl_buf_printf(text,
+			       "  live %" PRIu64 " exited %" PRIu64 " kernel %" PRIu64
+			       " idle %" PRIu64 " unattributed %" PRIu64 " of %" PRIu64
+			       ", idle %d %" PRIu64 " uW\n",
+			       l.live_uj, l.exited_uj, l.kernel_uj, l.idle_uj, l.unattributed_uj,
+			       l.total_uj, idle.is_known, idle.idle_uw);
+	}
+}
+
+static void print_consumers(struct wtl_buf *text, const struct wtl_consumers *consumers)
+{
+	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
+		const struct wtl_consumer *c = wtl_consumers_get(consumers, slot);
+		struct wtl_consumer_energy e;
+		struct wtl_consumer_power p = {.full_uw = 0};
+
+		if (!c)
+			continue;
+		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &e);
+		wtl_consumers_power(consumers, slot, WTL_PART_ALL, &p);
+		wtl_buf_printf(
+			text,
+			"slot %zu: %d %d of %d at %" PRId64 ", %s [%s] of %u in %s, %u "
+			"processes, %d %d, cpu %" PRId64 " counted %" PRId64 " %u, memory %" PRIu64
+			" %" PRIu64 " %" PRIu64 ", gpu %" PRIu64 " %u, threads %u, full %" PRIu64
+			" dynamic %" PRIu64 " +- %" PRIu64 ", %" PRIu64 " uW\n",
+			slot, c->state, c->pid, c->parent, c->start_ns, c->name, c->command, c->uid,
+			c->group ? c->group->cgroup : "-", c->n_processes, c->is_in_tree,
+			c->is_readable, c->cpu_ns, c->counted_ns, c->cpu_ppm, c->rss_bytes,
+			c->pss_bytes, c->uss_bytes, c->gpu_memory_bytes, c->gpu_ppm, c->n_threads,
+			e.full_uj, e.dynamic_uj, e.uncertainty_uj, p.full_uw);
+	}
+}
+
+static char *print_all(struct wattle_meter *meter, const struct wtl_consumers *consumers,
+		       const struct wattle_energy energies[])
+{
+	struct wtl_buf text;
+	char *copy;
+
+	wtl_buf_init(&text, TEXT_MAX);
+	print_domains(&text, meter, consumers, energies);
+	print_consumers(&text, consumers);
+	copy = strdup(wtl_buf_str(&text));
+	wtl_buf_done(&text);
+	assert_non_null(copy);
+	return copy;
+}
+
+char *replay_bench_print_live(struct replay_bench *f)
+{
+	return print_all(f->bench.meter, f->consumers, f->energies);
+}
+
+struct wtl_player *replay_bench_play(const char *path, unsigned counts[WTL_PLAYED_LOST + 1])
+{
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_player_open(path, NULL, &player, &err);
+
+	if (rc < 0)
+		fail_msg("%s", err.text);
+	memset(counts, 0, (WTL_PLAYED_LOST + 1) * sizeof(*counts));
+	while ((rc = wtl_player_step(player, &played, &err)) > 0)
+		counts[played.kind]++;
+	if (rc < 0)
+		fail_msg("%s", err.text);
+	return player;
+}
+
+char *replay_bench_print_played(struct wtl_player *player)
+{
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+
+	assert_true(wtl_player_billed(player, &window, &energies));
+	return print_all(wtl_player_meter(player), wtl_player_consumers(player), energies);
+}
+
+void replay_bench_check_same(char *live, char *played)
+{
+	assert_string_equal(live, played);
+	free(live);
+	free(played);
+}
+
+/* ---- What goes on ---- */
+
+static void put_counters(struct replay_bench *f)
+{
+	for (int i = 0; i < 2; i++)
+		meter_bench_write(&f->bench, package_files[i], "%" PRIu64 "\n",
+				  f->package_counts[i]);
+	if (f->first_fails)
+		meter_bench_write(&f->bench, package_files[0], "!errno EIO");
+}
+
+void replay_bench_pass(struct replay_bench *f)
+{
+	for (int i = 0; i < 2; i++)
+		f->package_counts[i] += (JOULES + (uint64_t)i) << 32;
+	put_counters(f);
+	set_gpu_time(f);
+	meter_bench_tick(&f->bench, 100 * MS);
+	world_pass(&f->world, 100 * MS);
+}
+
+void replay_bench_bill(struct replay_bench *f)
+{
+	struct wtl_err err = {.code = 0};
+
+	assert_int_equal(
+		wtl_window_look(f->bench.meter, "run", &f->window, f->energies, REPLAY_DOMAINS_MAX),
+		0);
+	wtl_consumers_bill(f->consumers, f->energies,
+			   f->window.begin_utc_ns + f->window.duration_ns);
+	wtl_consumers_read_memory(f->consumers, NULL, 0, 3);
+	wtl_recorder_window(f->recorder, "run", true, &f->window, f->energies);
+	if (wtl_recorder_commit(f->recorder, &err) < 0)
+		fail_msg("%s", err.text);
+	/* The disk is slower than this world's seconds. */
+	wtl_writer_wait(wtl_recorder_writer(f->recorder));
+}
+
+void replay_bench_begin(struct replay_bench *f)
+{
+	put_counters(f);
+	wtl_consumers_begin(f->consumers);
+	assert_int_equal(wattle_window_begin(f->bench.meter, "run"), 0);
+}
+
+void replay_bench_end(struct replay_bench *f)
+{
+	assert_int_equal(wattle_window_end(f->bench.meter, "run", &f->window, f->energies,
+					   REPLAY_DOMAINS_MAX),
+			 0);
+	wtl_consumers_bill(f->consumers, f->energies,
+			   f->window.begin_utc_ns + f->window.duration_ns);
+	wtl_recorder_window(f->recorder, "run", false, &f->window, f->energies);
+}
+
+void replay_bench_live_for(struct replay_bench *f, int seconds)
+{
+	int worker = world_fork(&f->world, 1), shell = world_fork(&f->world, 1);
+
+	world_exec(&f->world, worker, "worker", "./worker --fast");
+	world_at(&f->world, worker)->rss_kb = 5000;
+	world_at(&f->world, worker)->uid = 1000;
+	snprintf(world_at(&f->world, worker)->cgroup, sizeof(world_at(&f->world, worker)->cgroup),
+		 "0::/system.slice/worker.service\n");
+	wtl_consumers_follow(f->consumers, shell);
+	for (int i = 0; i < seconds; i++) {
+		for (int k = 0; k < 10; k++) {
+			world_run(&f->world, worker, 37 * MS + i);
+			if (k % 3 == 0)
+				world_child(&f->world, shell, i % 2 ? "cc1" : "as", 11 * MS + k);
+			replay_bench_pass(f);
+		}
+		world_at(&f->world, worker)->rss_kb += 100;
+		if (i == seconds / 2) {
+			world_end(&f->world, worker);
+			worker = world_fork(&f->world, shell);
+			world_exec(&f->world, worker, "second", "./second");
+		}
+		replay_bench_bill(f);
+	}
+}
+
+void replay_bench_check(struct replay_bench *f)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player = replay_bench_play(f->path, counts);
+
+	assert_int_equal(counts[WTL_PLAYED_LOST], 0);
+	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
+	wtl_player_close(player);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_TESTS_REPLAY_BENCH_H
+#define WTL_TESTS_REPLAY_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "meter_bench.h"
+#include "replay/player.h"
+#include "replay/recorder.h"
+#include "world.h"
+
+#define MS WTL_NS_PER_MS
+#define S  WTL_NS_PER_S
+
+enum { REPLAY_DOMAINS_MAX = 64 };
+
+/* What the first package uses in a tenth of a second; the second 1 J more. */
+#define JOULES UINT64_C(7)
+
+/*
+ * A machine with sensors and processes, measured and recorded, and the recording played again. Everything
+ * fails the running cmocka test by itself.
+ */
+struct replay_setup {
+	const char *root;
+	bool is_quiet; /* only the processes that the root has, which are next to none */
+	const char *
+		script; /* of tests/fake/scripts, without its ending; or a text; NULL: no such GPUs */
+	enum wtl_weight weight;
+	struct wtl_store_options store;
+};
+
+struct replay_bench {
+	struct meter_bench bench;
+	struct world world;
+	const struct wtl_io_ops *plain_ops; /* the world's own */
+	struct wtl_io_ops world_ops;	    /* with the meter's libraries, and no bus */
+	struct wtl_consumers *consumers;
+	struct wtl_recorder *recorder;
+	struct wattle_energy energies[REPLAY_DOMAINS_MAX];
+	struct wattle_window window;
+	char *dir, *path;
+	bool has_gpus;
+	uint64_t package_counts[2];
+	bool first_fails; /* the first package cannot be read */
+};
+
+/* Two sockets with DRAM, and processes; or as the setup says. The recorder is there. */
+void replay_bench_start(struct replay_bench *f, int64_t period_ns);
+void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *setup);
+void replay_bench_stop(struct replay_bench *f);
+void replay_bench_finish(struct replay_bench *f);
+
+/* A tenth of a second: counters move, and a sample. */
+void replay_bench_pass(struct replay_bench *f);
+/* The window "run", of which everything is billed; bill commits, too, and waits for the disk. */
+void replay_bench_begin(struct replay_bench *f);
+void replay_bench_bill(struct replay_bench *f);
+void replay_bench_end(struct replay_bench *f);
+/* Some seconds in which processes come, run and go, with names and memory that are learned late. */
+void replay_bench_live_for(struct replay_bench *f, int seconds);
+
+/* Everything that can be asked, as text (free()); every ledger is closed. */
+char *replay_bench_print_live(struct replay_bench *f);
+char *replay_bench_print_played(struct wtl_player *player);
+
+/* Plays it to its end; counts[] is how often each kind of step came. */
+struct wtl_player *replay_bench_play(const char *path, unsigned counts[WTL_PLAYED_LOST + 1]);
+/* Live and played are the same. Frees both. */
+void replay_bench_check_same(char *live, char *played);
+/* Plays all of it for that. */
+void replay_bench_check(struct replay_bench *f);
+
+#endif

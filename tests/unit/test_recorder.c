@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recorder keeps beside the figures: windows by name, gaps of channels, what devices tell. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "energy/catalog.h"
+#include "energy/units.h"
+#include "meter/observer.h"
+#include "meter_bench.h"
+#include "record/store.h"
+#include "replay/player.h"
+#include "replay/recorder.h"
+#include "replay/recorder_gap.h"
+#include "replay/recorder_windows.h"
+#include "unit.h"
+
+#define MS WTL_NS_PER_MS
+#define S  WTL_NS_PER_S
+
+/* ---- Windows ---- */
+
+static struct wtl_known_window *add(struct wtl_known_windows *windows, const char *name)
+{
+	const struct wtl_window_note note = {
+		.event = WTL_WINDOW_BEGINS, .name = name, .t_mono_ns = 5, .t_utc_ns = 7};
+
+	return wtl_known_windows_add(windows, &note);
+}
+
+static void test_windows(void **state)
+{
+	static struct wtl_known_windows windows;
+	struct wtl_known_window *main, *first, *second;
+
+	(void)state;
+	memset(&windows, 0, sizeof(windows));
+	assert_null(wtl_known_windows_find(&windows, "x"));
+	assert_null(wtl_known_windows_find(&windows, ""));
+	main = add(&windows, "run");
+	assert_int_equal(main->id, 1);
+	assert_int_equal(main->begin_mono_ns, 5);
+	assert_int_equal(main->begin_utc_ns, 7);
+	first = add(&windows, "x");
+	first->is_open = false;
+	second = add(&windows, "x");
+	assert_ptr_equal(wtl_known_windows_find(&windows, "x"), second);
+	assert_ptr_equal(wtl_known_windows_find_open(&windows, "x", false), second);
+	assert_null(wtl_known_windows_find_open(&windows, "x", true));
+	second->is_open = false;
+	assert_null(wtl_known_windows_find_open(&windows, "x", false));
+	assert_ptr_equal(wtl_known_windows_find(&windows, "x"), second);
+}
+
+/* However many come and go, those that are open are known. */
+static void test_many_windows(void **state)
+{
+	static struct wtl_known_windows windows;
+	struct wtl_known_window *outer, *late;
+
+	(void)state;
+	memset(&windows, 0, sizeof(windows));
+	outer = add(&windows, "outer");
+	for (int i = 0; i < 3 * WTL_KNOWN_WINDOWS; i++)
+		add(&windows, "inner")->is_open = false;
+	late = wtl_known_windows_find(&windows, "inner");
+	assert_int_equal(late->id, 1 + 3 * WTL_KNOWN_WINDOWS);
+	assert_ptr_equal(wtl_known_windows_find(&windows, "outer"), outer);
+	assert_int_equal(outer->id, 1);
+	assert_true(outer->is_open);
+	/* With too many open ones, it is the oldest that is not. */
+	for (int i = 0; i < WTL_KNOWN_WINDOWS; i++)
+		add(&windows, "open");
+	assert_null(wtl_known_windows_find(&windows, "outer"));
+	assert_non_null(wtl_known_windows_find_open(&windows, "open", false));
+}
+
+/* ---- Gaps ---- */
+
+static const struct wtl_channel channel = {.domain = "gpu-0", .source = "nvml"};
+
+struct gaps {
+	struct wtl_channel_gap gap;
+	struct wtl_stored_gap last;
+	unsigned n;
+};
+
+static void reads(struct gaps *gaps, int64_t t_ns, enum wattle_status status, int error)
+{
+	const struct wtl_reading reading = {.status = status, .error = error};
+
+	gaps->n += wtl_channel_gap_follow(&gaps->gap, &channel, &reading, t_ns, &gaps->last);
+}
+
+static void test_gap(void **state)
+{
+	struct gaps gaps = {.n = 0};
+
+	(void)state;
+	/* It never answered: that is no gap. */
+	reads(&gaps, 1 * S, WATTLE_STATUS_FAILED, -EIO);
+	reads(&gaps, 2 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 4 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 5 * S, WATTLE_STATUS_STALE, 0);
+	reads(&gaps, 6 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 9 * S, WATTLE_STATUS_OK, 0);
+	assert_int_equal(gaps.n, 0);
+	reads(&gaps, 10 * S, WATTLE_STATUS_FAILED, -EIO);
+	reads(&gaps, 11 * S, WATTLE_STATUS_GONE, -ENODEV);
+	reads(&gaps, 12 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 12 * S + 500 * MS, WATTLE_STATUS_OK, 0);
+	assert_int_equal(gaps.n, 0); /* it may go on */
+	reads(&gaps, 13 * S, WATTLE_STATUS_OK, 0);
+	assert_int_equal(gaps.n, 1);
+	assert_int_equal(gaps.last.kind, WTL_GAP_CHANNEL);
+	assert_int_equal(gaps.last.begin_mono_ns, 9 * S);
+	assert_int_equal(gaps.last.duration_ns, 3 * S);
+	assert_string_equal(gaps.last.subject, "gpu-0");
+	assert_string_equal(gaps.last.text, "nvml: failed: Input/output error");
+	reads(&gaps, 20 * S, WATTLE_STATUS_OK, 0);
+	assert_int_equal(gaps.n, 1);
+	assert_false(wtl_channel_gap_finish(&gaps.gap, &channel, 21 * S, &gaps.last));
+}
+
+/* Every other read fails: one gap, not thousands. */
+static void test_a_channel_that_comes_and_goes(void **state)
+{
+	struct gaps gaps = {.n = 0};
+
+	(void)state;
+	for (int i = 0; i <= 1000; i++)
+		reads(&gaps, S + i * MS, i % 2 ? WATTLE_STATUS_FAILED : WATTLE_STATUS_OK,
+		      i % 2 ? -EAGAIN : 0);
+	assert_int_equal(gaps.n, 0);
+	reads(&gaps, 10 * S, WATTLE_STATUS_OK, 0);
+	assert_int_equal(gaps.n, 1);
+	assert_int_equal(gaps.last.begin_mono_ns, S);
+	assert_int_equal(gaps.last.duration_ns, S);
+	assert_non_null(strstr(gaps.last.text, "(500 times)"));
+}
+
+static void test_a_gap_at_the_end(void **state)
+{
+	struct gaps gaps = {.n = 0};
+
+	(void)state;
+	reads(&gaps, 1 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 2 * S, WATTLE_STATUS_ASLEEP, 0);
+	assert_true(wtl_channel_gap_finish(&gaps.gap, &channel, 9 * S, &gaps.last));
+	assert_int_equal(gaps.last.begin_mono_ns, 1 * S);
+	assert_int_equal(gaps.last.duration_ns, 8 * S);
+	assert_string_equal(gaps.last.text, "nvml: asleep: it gave no value");
+	/* And one that was over, but not for long enough. */
+	memset(&gaps, 0, sizeof(gaps));
+	reads(&gaps, 1 * S, WATTLE_STATUS_OK, 0);
+	reads(&gaps, 2 * S, WATTLE_STATUS_FAILED, -EIO);
+	reads(&gaps, 3 * S, WATTLE_STATUS_OK, 0);
+	assert_true(wtl_channel_gap_finish(&gaps.gap, &channel, 3 * S + 1, &gaps.last));
+	assert_int_equal(gaps.last.duration_ns, 2 * S);
+}
+
+/* ---- A recorder ---- */
+
+#define PACKAGE0 "sys/devices/virtual/powercap/intel-rapl/intel-rapl:0/energy_uj"
+
+struct fixture {
+	struct meter_bench bench;
+	struct wtl_recorder *recorder;
+	char *dir, *path;
+};
+
+static void start(struct fixture *f)
+{
+	struct wtl_recorder_options options = {.interval_ns = 100 * MS};
+	struct wtl_err err = {.code = 0};
+
+	memset(f, 0, sizeof(*f));
+	meter_bench_copy(&f->bench, "nvidia-server");
+	f->bench.nvml = "";
+	meter_bench_write(&f->bench, PACKAGE0, "1000000\n");
+	meter_bench_open(&f->bench);
+	f->dir = unit_tmpdir();
+	options.path = f->path = unit_path(f->dir, "test.wattle");
+	if (wtl_recorder_new(f->bench.meter, NULL, &options, &f->recorder, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void stop(struct fixture *f)
+{
+	assert_int_equal(wtl_recorder_end(f->recorder, NULL), 0);
+	f->recorder = NULL;
+}
+
+static void finish(struct fixture *f)
+{
+	meter_bench_done(&f->bench);
+	unit_rmtree(f->dir);
+	free(f->path);
+}
+
+static void test_devices(void **state)
+{
+	static const struct wtl_device_value first[] = {
+		{-1, WTL_DEVICE_TEMPERATURE_C, 61},
+		{0, WTL_DEVICE_MEMORY_USED_BYTES, INT64_C(80) << 30},
+		{1, WTL_DEVICE_THROTTLE, 0x44},
+	};
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct fixture f;
+	unsigned n = 0;
+
+	(void)state;
+	start(&f);
+	meter_bench_tick(&f.bench, S);
+	wtl_recorder_devices(f.recorder, first, 3);
+	wtl_recorder_commit(f.recorder, NULL);
+	meter_bench_tick(&f.bench, S);
+	wtl_recorder_devices(f.recorder, NULL, 0);
+	stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0) {
+		if (played.kind != WTL_PLAYED_DEVICES)
+			continue;
+		assert_int_equal(played.n_devices, n++ == 0 ? 3 : 0);
+		for (size_t i = 0; i < played.n_devices; i++) {
+			assert_int_equal(played.devices[i].gpu, first[i].gpu);
+			assert_int_equal(played.devices[i].number, first[i].number);
+			assert_int_equal(played.devices[i].value, first[i].value);
+		}
+	}
+	assert_int_equal(n, 2);
+	wtl_player_close(player);
+	finish(&f);
+}
+
+struct rows {
+	struct wtl_stored_window windows[8];
+	size_t n;
+	struct wtl_stored_gap gaps[8];
+	size_t n_gaps;
+};
+
+static int take_window(void *context, const struct wtl_stored_window *row)
+{
+	struct rows *rows = context;
+
+	rows->windows[rows->n++] = *row;
+	return 0;
+}
+
+static int take_gap(void *context, const struct wtl_stored_gap *row)
+{
+	struct rows *rows = context;
+
+	rows->gaps[rows->n_gaps++] = *row;
+	return 0;
+}
+
+static void read_rows(const struct fixture *f, struct rows *rows)
+{
+	struct wtl_store_reader *reader;
+
+	memset(rows, 0, sizeof(*rows));
+	assert_int_equal(wtl_store_open(f->path, &reader, NULL), 0);
+	assert_int_equal(wtl_store_each_window(reader, take_window, rows), 0);
+	assert_int_equal(wtl_store_each_gap(reader, take_gap, rows), 0);
+	wtl_store_close(reader);
+}
+
+/* A window that was marked has its marker; one that stays open its figures so far. */
+static void test_marked(void **state)
+{
+	struct wattle_energy energies[8];
+	struct wattle_window window;
+	struct fixture f;
+	struct rows rows;
+
+	(void)state;
+	start(&f);
+	assert_int_equal(wattle_window_begin(f.bench.meter, "a"), 0);
+	wtl_recorder_marked_by(f.recorder, "a", 77);
+	assert_int_equal(wattle_window_begin(f.bench.meter, "b"), 0);
+	wtl_recorder_marked_by(f.recorder, "b", 78);
+	wtl_recorder_marked_by(f.recorder, "nobody", 79);
+	meter_bench_write(&f.bench, PACKAGE0, "3000000\n");
+	meter_bench_tick(&f.bench, S);
+	assert_int_equal(wattle_window_end(f.bench.meter, "a", &window, energies, 8), 0);
+	wtl_recorder_window(f.recorder, "a", false, &window, energies);
+	assert_int_equal(wtl_window_look(f.bench.meter, "b", &window, energies, 8), 0);
+	wtl_recorder_window(f.recorder, "b", true, &window, energies);
+	stop(&f);
+	read_rows(&f, &rows);
+	assert_int_equal(rows.n, 2);
+	assert_string_equal(rows.windows[0].name, "a");
+	assert_int_equal(rows.windows[0].pid, 77);
+	assert_false(rows.windows[0].is_open);
+	assert_int_equal(rows.windows[0].duration_ns, S);
+	assert_int_equal(rows.windows[1].pid, 78);
+	assert_true(rows.windows[1].is_open);
+	assert_int_equal(rows.windows[1].duration_ns, S);
+	finish(&f);
+}
+
+static void test_a_channel_fails(void **state)
+{
+	struct fixture f;
+	struct rows rows;
+
+	(void)state;
+	start(&f);
+	meter_bench_tick(&f.bench, S);
+	meter_bench_write(&f.bench, PACKAGE0, "!errno EIO\n");
+	meter_bench_tick(&f.bench, S);
+	meter_bench_tick(&f.bench, S);
+	meter_bench_write(&f.bench, PACKAGE0, "4000000\n");
+	for (int i = 0; i < 3; i++)
+		meter_bench_tick(&f.bench, S);
+	stop(&f);
+	read_rows(&f, &rows);
+	assert_int_equal(rows.n_gaps, 1);
+	assert_int_equal(rows.gaps[0].kind, WTL_GAP_CHANNEL);
+	assert_string_equal(rows.gaps[0].subject, "package-0");
+	assert_int_equal(rows.gaps[0].duration_ns, 3 * S);
+	finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_many_windows),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_a_channel_that_comes_and_goes),
+		cmocka_unit_test(test_a_gap_at_the_end),
+		cmocka_unit_test(test_devices),
+		cmocka_unit_test(test_marked),
+		cmocka_unit_test(test_a_channel_fails),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recording says when it is replayed is what was said live: to the microjoule, and in every figure. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "meter/observer.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+/* ---- Tests ---- */
+
+static void test_same_to_the_microjoule(void **state)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 8);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	player = replay_bench_play(f.path, counts);
+	assert_int_equal(counts[WTL_PLAYED_BEGUN], 1);
+	assert_int_equal(counts[WTL_PLAYED_ENDED], 1);
+	assert_int_equal(counts[WTL_PLAYED_SAMPLE], 80);
+	assert_int_equal(counts[WTL_PLAYED_BILLED], 9);
+	assert_int_equal(counts[WTL_PLAYED_LOST], 0);
+	replay_bench_check_same(replay_bench_print_live(&f), replay_bench_print_played(player));
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* Every period stands for itself, and all of them together are the same again. */
+static void test_many_periods(void **state)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 9);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	player = replay_bench_play(f.path, counts);
+	assert_in_range(wtl_store_periods(wtl_player_reader(player)), 3, 9);
+	replay_bench_check_same(replay_bench_print_live(&f), replay_bench_print_played(player));
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* The accounts begin anew in between, as with wattle run --repeat or --idle-first. */
+static void test_resets(void **state)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	for (int i = 0; i < 50; i++) {
+		replay_bench_pass(&f);
+		if (i % 10 == 9)
+			replay_bench_bill(&f);
+	}
+	assert_int_equal(wattle_window_cancel(f.bench.meter, "run"), 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 3);
+	replay_bench_end(&f);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 4);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	player = replay_bench_play(f.path, counts);
+	assert_int_equal(counts[WTL_PLAYED_BEGUN], 3);
+	assert_int_equal(counts[WTL_PLAYED_CANCELLED], 1);
+	replay_bench_check_same(replay_bench_print_live(&f), replay_bench_print_played(player));
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* Suspend, a sensor that fails and comes back, a counter that starts anew. */
+static void test_troubles(void **state)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 3 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 2);
+	f.bench.asleep_ns += 3600 * S;
+	replay_bench_live_for(&f, 2);
+	f.first_fails = true;
+	for (int i = 0; i < 12; i++)
+		replay_bench_pass(&f);
+	replay_bench_bill(&f);
+	f.first_fails = false;
+	f.package_counts[1] = 17;
+	replay_bench_live_for(&f, 2);
+	f.bench.utc_ns += 5 * S;
+	replay_bench_live_for(&f, 3);
+	f.bench.utc_ns -= 3600 * S;
+	replay_bench_live_for(&f, 2);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	player = replay_bench_play(f.path, counts);
+	replay_bench_check_same(replay_bench_print_live(&f), replay_bench_print_played(player));
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* Uses that weigh what the hardware counted. */
+static void test_weights(void **state)
+{
+	static const enum wtl_weight weights[] = {WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(weights); i++) {
+		const struct replay_setup setup = {.root = "xeon-2s-dram",
+						   .weight = weights[i],
+						   .store = {.period_ns = 2 * S}};
+		struct replay_bench f;
+		int fast, slow;
+
+		replay_bench_start_on(&f, &setup);
+		fast = world_fork(&f.world, 1);
+		slow = world_fork(&f.world, 1);
+		world_at(&f.world, fast)->per_us = 3000;
+		world_at(&f.world, slow)->per_us = 1000;
+		replay_bench_begin(&f);
+		for (int k = 0; k < 60; k++) {
+			world_run(&f.world, fast, 40 * MS);
+			world_run(&f.world, slow, 40 * MS);
+			replay_bench_pass(&f);
+			if (k % 10 == 9)
+				replay_bench_bill(&f);
+		}
+		replay_bench_end(&f);
+		assert_int_equal(wtl_workload_weight(wtl_consumers_workload(f.consumers)),
+				 weights[i]);
+		replay_bench_stop(&f);
+		replay_bench_check(&f);
+		replay_bench_finish(&f);
+	}
+}
+
+/* All machines of the fixtures, whatever their sensors. */
+static void test_every_root(void **state)
+{
+	static const char *const roots[] = {
+		"amd-epyc",  "client-psys", "laptop-battery", "arm-server",    "jetson",  "amd-gpu",
+		"intel-gpu", "vm-nothing",  "eacces",	      "zero-counters", "rubbish", "grace"};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(roots); i++) {
+		unsigned counts[WTL_PLAYED_LOST + 1];
+		struct wtl_player *player;
+		const struct replay_setup setup = {.root = roots[i], .is_quiet = true};
+		struct replay_bench f;
+
+		replay_bench_start_on(&f, &setup);
+		wtl_consumers_begin(f.consumers);
+		assert_int_equal(wattle_window_begin(f.bench.meter, "run"), 0);
+		for (int k = 0; k < 40; k++) {
+			meter_bench_tick(&f.bench, 97 * MS);
+			world_pass(&f.world, 97 * MS);
+			if (k % 10 == 0)
+				replay_bench_bill(&f);
+		}
+		replay_bench_end(&f);
+		replay_bench_stop(&f);
+		player = replay_bench_play(f.path, counts);
+		replay_bench_check_same(replay_bench_print_live(&f),
+					replay_bench_print_played(player));
+		wtl_player_close(player);
+		replay_bench_finish(&f);
+	}
+}
+
+/* Windows of any name nest and overlap; each has the figures that it had. */
+static void test_windows(void **state)
+{
+	struct wattle_energy inner[REPLAY_DOMAINS_MAX], pushed[REPLAY_DOMAINS_MAX];
+	struct wattle_window inner_window, pushed_window;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct replay_bench f;
+	unsigned seen = 0;
+	size_t n;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	n = wattle_meter_domains(f.bench.meter);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 1);
+	assert_int_equal(wattle_window_begin(f.bench.meter, "inner"), 0);
+	replay_bench_pass(&f);
+	assert_int_equal(wattle_window_push(f.bench.meter, "step"), 0);
+	assert_int_equal(wattle_window_push(f.bench.meter, "step"), 0);
+	replay_bench_pass(&f);
+	replay_bench_pass(&f);
+	assert_int_equal(wattle_window_pop(f.bench.meter, &pushed_window, pushed, n), 0);
+	assert_int_equal(wattle_window_end(f.bench.meter, "inner", &inner_window, inner, n), 0);
+	replay_bench_pass(&f);
+	assert_int_equal(wattle_window_pop(f.bench.meter, NULL, NULL, 0), 0);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0) {
+		if (played.kind != WTL_PLAYED_ENDED)
+			continue;
+		seen++;
+		if (seen == 1) {
+			assert_string_equal(played.window_name, "step");
+			assert_memory_equal(&played.window, &pushed_window, sizeof(pushed_window));
+			assert_memory_equal(played.energies, pushed, n * sizeof(*pushed));
+		}
+		if (seen == 2) {
+			assert_string_equal(played.window_name, "inner");
+			assert_memory_equal(&played.window, &inner_window, sizeof(inner_window));
+			assert_memory_equal(played.energies, inner, n * sizeof(*inner));
+		}
+	}
+	assert_int_equal(seen, 4);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* A part of a recording has a ledger of its own, which is closed. */
+static void test_a_part(void **state)
+{
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_ledger ledger;
+	struct replay_bench f;
+	unsigned billed = 0;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 6);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+	while (billed < 5 && wtl_player_step(player, &played, NULL) > 0)
+		if (played.kind == WTL_PLAYED_BILLED && ++billed == 2)
+			assert_int_equal(wtl_player_begin_here(player), 0);
+	assert_true(wtl_player_billed(player, &window, &energies));
+	assert_in_range(window.duration_ns, 2900 * MS, 3100 * MS);
+	wtl_consumers_ledger(wtl_player_consumers(player), 0, &ledger);
+	assert_true(wtl_ledger_closed(&ledger));
+	assert_int_equal(ledger.total_uj, energies[0].energy_uj);
+	assert_in_range(energies[0].energy_uj, 29 * JOULES * 1000000, 31 * JOULES * 1000000);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+/* Idle power as somebody says it is. */
+static bool say_idle(void *context, const char *domain, struct wtl_baseline *ret_baseline)
+{
+	if (strcmp(domain, context) != 0)
+		return false;
+	*ret_baseline = (struct wtl_baseline){.is_known = true, .idle_uw = 20000000};
+	return true;
+}
+
+static void test_a_policy(void **state)
+{
+	char domain[] = "package-0";
+	const struct wtl_player_policy policy = {.idle = say_idle, .context = domain};
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_baseline idle;
+	struct wtl_ledger ledger;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 5);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, &policy, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0)
+		continue;
+	wtl_consumers_baseline(wtl_player_consumers(player), 0, &idle);
+	assert_int_equal(idle.idle_uw, 20000000);
+	wtl_consumers_ledger(wtl_player_consumers(player), 0, &ledger);
+	assert_true(wtl_ledger_closed(&ledger));
+	assert_in_range(ledger.idle_uj, 99000000, 101000000);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_to_the_microjoule),
+		cmocka_unit_test(test_many_periods),
+		cmocka_unit_test(test_resets),
+		cmocka_unit_test(test_troubles),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_every_root),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_a_part),
+		cmocka_unit_test(test_a_policy),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recordings that are played, and made, while memory runs out: each allocation fails in turn. Linked
+ * with tests/alloc/failmalloc.c.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <wattle-recording.h>
+
+#include "base/err.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+unsigned long wattle_test_allocations(void);
+unsigned long wattle_test_failures(void);
+long wattle_test_blocks(void);
+void wattle_test_fail_alloc(unsigned long n, bool always);
+
+/* Every one of the first, then one in so many: there are thousands, most in loops. */
+enum { EVERY = 400, PART = 40 };
+
+/* A sanitizer's own malloc() comes before the failing one. */
+static void need_shim(void)
+{
+	unsigned long before = wattle_test_allocations();
+	void *volatile memory = malloc(1);
+
+	free(memory);
+	if (wattle_test_allocations() == before) {
+		print_message("SKIPPED: allocations cannot be made to fail in this build\n");
+		skip();
+	}
+}
+
+/* Returns what was met: 0 for the end, or an error, which is told. */
+static int play_all(const char *path)
+{
+	struct wtl_err err = {.code = 0};
+	struct wtl_player *player = NULL;
+	struct wtl_played played;
+	int rc = wtl_player_open(path, NULL, &player, &err);
+
+	if (rc == 0)
+		while ((rc = wtl_player_step(player, &played, &err)) > 0)
+			continue;
+	else
+		assert_null(player);
+	if (rc < 0)
+		assert_true(err.text[0] != '\0');
+	wtl_player_close(player);
+	return rc;
+}
+
+static int summarize(const char *path)
+{
+	const struct wtl_player_policy policy = {.only_summary = true};
+	struct wtl_err err = {.code = 0};
+	struct wtl_player *player = NULL;
+	struct wtl_played played;
+	int rc = wtl_player_open(path, &policy, &player, &err);
+
+	if (rc == 0)
+		rc = wtl_player_summary(player, &played, &err);
+	if (rc < 0)
+		assert_true(err.text[0] != '\0');
+	wtl_player_close(player);
+	return rc < 0 ? rc : 0;
+}
+
+static int read_all(const char *path)
+{
+	struct wattle_recording *recording = NULL;
+	struct wattle_recording_step step;
+	struct wattle_error error = {.code = 0};
+	int rc = wattle_recording_open(path, &recording, &error);
+
+	if (rc == 0)
+		while ((rc = wattle_recording_next(recording, S, &step, NULL, 0, &error)) > 0)
+			continue;
+	if (rc < 0)
+		assert_true(error.text[0] != '\0' && error.code == rc);
+	wattle_recording_close(recording);
+	return rc;
+}
+
+/* One allocation fails. Returns how many blocks stay. */
+static long check_one(const char *path, int (*try)(const char *path), unsigned long n, bool always)
+{
+	long before = wattle_test_blocks();
+	int rc;
+
+	wattle_test_fail_alloc(n, always);
+	rc = try(path);
+	wattle_test_fail_alloc(0, false);
+	if (rc != 0 && rc != -ENOMEM)
+		fail_msg("allocation %lu: %d", n, rc);
+	return wattle_test_blocks() - before;
+}
+
+/* A lack of memory is an error that says so, or was got over; and nothing stays, but what a library keeps
+ * for good, once. */
+static void check_all(const char *path, int (*try)(const char *path), bool always)
+{
+	unsigned long failures, n = 0;
+
+	assert_int_equal(try(path), 0);
+	do {
+		n += n < EVERY ? 1 : n / PART;
+		failures = wattle_test_failures();
+		if (check_one(path, try, n, always) != 0 && check_one(path, try, n, always) != 0)
+			fail_msg("allocation %lu: %ld blocks stay", n,
+				 check_one(path, try, n, always));
+	} while (wattle_test_failures() > failures);
+	assert_true(n > EVERY / 4);
+}
+
+static void record(struct replay_bench *f)
+{
+	replay_bench_start(f, 2 * S);
+	replay_bench_begin(f);
+	replay_bench_live_for(f, 3);
+	assert_int_equal(wattle_window_begin(f->bench.meter, "inner"), 0);
+	replay_bench_live_for(f, 2);
+	assert_int_equal(wattle_window_end(f->bench.meter, "inner", NULL, NULL, 0), 0);
+	replay_bench_end(f);
+	replay_bench_stop(f);
+}
+
+static void check_recording(int (*try)(const char *path))
+{
+	struct replay_bench f;
+
+	need_shim();
+	record(&f);
+	check_all(f.path, try, false);
+	check_all(f.path, try, true);
+	replay_bench_finish(&f);
+}
+
+static void test_player(void **state)
+{
+	(void)state;
+	check_recording(play_all);
+}
+
+static void test_summary(void **state)
+{
+	(void)state;
+	check_recording(summarize);
+}
+
+static void test_api(void **state)
+{
+	(void)state;
+	check_recording(read_all);
+}
+
+/* ---- Written ---- */
+
+/* What was recorded in spite of it can be played; what was not is an error. */
+static void test_recorder(void **state)
+{
+	unsigned long failures, n = 0;
+	unsigned played = 0, refused = 0;
+
+	(void)state;
+	need_shim();
+	do {
+		struct wtl_recorder_options options = {.interval_ns = 100 * MS};
+		struct wtl_recorder *recorder = NULL;
+		struct wtl_err err = {.code = 0};
+		struct replay_bench f;
+		char path[512];
+		int rc;
+
+		n += n < 100 ? 3 : n / 10;
+		replay_bench_start(&f, 0);
+		replay_bench_stop(&f);
+		snprintf(path, sizeof(path), "%s/again.wattle", f.dir);
+		options.path = path;
+		failures = wattle_test_failures();
+		wattle_test_fail_alloc(n, true);
+		rc = wtl_recorder_new(f.bench.meter, f.consumers, &options, &recorder, &err);
+		for (int i = 0; rc == 0 && i < 20; i++) {
+			meter_bench_tick(&f.bench, 100 * MS);
+			if (i % 10 == 9)
+				rc = wtl_recorder_commit(recorder, &err);
+		}
+		wattle_test_fail_alloc(0, false);
+		if (rc < 0)
+			assert_true(err.text[0] != '\0');
+		if (recorder && wtl_recorder_end(recorder, &err) == 0 && rc == 0) {
+			assert_int_equal(play_all(path), 0);
+			played++;
+		} else {
+			refused++;
+		}
+		replay_bench_finish(&f);
+	} while (wattle_test_failures() > failures);
+	assert_true(played > 0 && refused > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_player),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_api),
+		cmocka_unit_test(test_recorder),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

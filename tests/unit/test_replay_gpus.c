@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* GPUs that are measured, used, lost and found again are the same when they are replayed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "meter/observer.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+/* Counted in the order in which the world makes processes. */
+static void world_first_pids(int *first, int *second)
+{
+	struct world world;
+
+	world_init(&world);
+	*first = world_fork(&world, 1);
+	*second = world_fork(&world, 1);
+	world_done(&world);
+}
+
+/* Seconds in which processors work for processes that are on the GPUs. */
+static void live(struct replay_bench *f, int first, int second, int seconds)
+{
+	for (int i = 0; i < 10 * seconds; i++) {
+		world_run(&f->world, first, 30 * MS);
+		world_run(&f->world, second, 10 * MS);
+		replay_bench_pass(f);
+		if (i % 10 == 9)
+			replay_bench_bill(f);
+	}
+}
+
+static void check_script(const char *root, const char *script, int seconds)
+{
+	const struct replay_setup setup = {
+		.root = root, .script = script, .store = {.period_ns = 3 * S}};
+	struct replay_bench f;
+	int first, second;
+
+	replay_bench_start_on(&f, &setup);
+	first = world_fork(&f.world, 1);
+	second = world_fork(&f.world, 1);
+	assert_true(meter_bench_find(&f.bench, "gpu-0") > 0);
+	replay_bench_begin(&f);
+	live(&f, first, second, seconds);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	replay_bench_check(&f);
+	replay_bench_finish(&f);
+}
+
+static void test_eight(void **state)
+{
+	(void)state;
+	check_script("xeon-2s-dram", "eight-gpus", 6);
+}
+
+static void test_mig(void **state)
+{
+	(void)state;
+	check_script("xeon-2s-dram", "mig", 6);
+}
+
+/* It falls off the bus, and is back with a counter that begins anew. */
+static void test_lost(void **state)
+{
+	(void)state;
+	check_script("xeon-2s-dram", "lost", 9);
+}
+
+static void test_reload(void **state)
+{
+	(void)state;
+	check_script("xeon-2s-dram", "reload", 9);
+}
+
+static void test_asleep(void **state)
+{
+	(void)state;
+	check_script("nvidia-laptop", "asleep", 6);
+}
+
+/* Power alone, which is integrated, and is corrected after the fact. */
+static void test_power_only(void **state)
+{
+	(void)state;
+	check_script("xeon-2s-dram", "laptop-power-only", 8);
+}
+
+/* ---- Who used them ---- */
+
+/* "head" is of the GPU; one and other are what is told of two processes. */
+static void check_users(const char *head, const char *one, const char *other)
+{
+	struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
+	struct wtl_consumer_energy energy;
+	struct replay_bench f;
+	char script[512];
+	int first, second;
+
+	world_first_pids(&first, &second);
+	snprintf(script, sizeof(script),
+		 "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n%s"
+		 "process %d C %s\nprocess %d C %s\n",
+		 head, first, one, second, other);
+	setup.script = script;
+	replay_bench_start_on(&f, &setup);
+	assert_int_equal(world_fork(&f.world, 1), first);
+	assert_int_equal(world_fork(&f.world, 1), second);
+	replay_bench_begin(&f);
+	live(&f, first, second, 7);
+	replay_bench_end(&f);
+	/* Somebody was billed for it, so that there is something to be the same. */
+	wtl_consumers_energy(f.consumers,
+			     (size_t)wtl_workload_find(wtl_consumers_workload(f.consumers), first),
+			     WTL_PART_GPU, &energy);
+	assert_true(energy.full_uj > 0);
+	replay_bench_stop(&f);
+	replay_bench_check(&f);
+	replay_bench_finish(&f);
+}
+
+static void test_users(void **state)
+{
+	(void)state;
+	check_users("", "100 60 0 0 0", "50 20 0 0 0 2 5");
+}
+
+/* Only memory is told: a guess. */
+static void test_guess(void **state)
+{
+	(void)state;
+	check_users("  mig on\n", "100", "300");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_eight),  cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_lost),   cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_asleep), cmocka_unit_test(test_power_only),
+		cmocka_unit_test(test_users),  cmocka_unit_test(test_guess),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

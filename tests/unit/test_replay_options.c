@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* What the options of wattle report say: moments, policies, a command's words. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "cli/replay.h"
+#include "energy/units.h"
+#include "output/format.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define NS	     WTL_NS_PER_S
+#define T14	     (INT64_C(1795269600) * NS) /* 2026-11-21T14:00Z */
+
+/* ---- Moments ---- */
+
+static void test_since_the_begin(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ns;
+	} good[] = {
+		{"0", 0},
+		{"90", 90 * NS},
+		{"+90", 90 * NS},
+		{"+90s", 90 * NS},
+		{"1.5", 3 * NS / 2},
+		{"250ms", NS / 4},
+		{"+1h30m", 5400 * NS},
+		{"1.5min", 90 * NS},
+		{"2h", 7200 * NS},
+		{"1d2h3m4s5ms", (86400 + 7200 + 180 + 4) * NS + 5 * NS / 1000},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(good); i++) {
+		struct wtl_when when;
+		int64_t since_ns;
+
+		assert_int_equal(wtl_when_parse(good[i].text, &when), 0);
+		assert_int_equal(when.kind, WTL_WHEN_SINCE);
+		assert_int_equal(wtl_when_since_ns(&when, T14, 77, &since_ns), 0);
+		assert_int_equal(since_ns, good[i].ns);
+	}
+}
+
+static void test_no_moments(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"+",
+		"-5",
+		"now",
+		"1x",
+		"1h30",
+		"30 m",
+		"++5",
+		"5m+",
+		"1e3",
+		"h",
+		"1.2.3",
+		"99999999999999999d",
+		"25:00",
+		"14:61",
+		"14:00Z",
+		"2026-11-31",
+		"2026-11-21 14:00 CET",
+		"0.0000000001",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		struct wtl_when when = {.ns = 42};
+
+		assert_int_equal(wtl_when_parse(bad[i], &when), -EINVAL);
+		assert_int_equal(when.ns, 42);
+	}
+}
+
+static int64_t since(const char *text, const char *zone, int64_t begin_utc_ns, int64_t after_ns)
+{
+	struct wtl_when when;
+	int64_t since_ns = INT64_MIN;
+
+	setenv("TZ", zone, 1);
+	tzset();
+	assert_int_equal(wtl_when_parse(text, &when), 0);
+	assert_int_equal(wtl_when_since_ns(&when, begin_utc_ns, after_ns, &since_ns), 0);
+	return since_ns;
+}
+
+static void test_times_of_the_day(void **state)
+{
+	(void)state;
+	/* With a zone they are the same everywhere. */
+	assert_int_equal(since("2026-11-21T14:30Z", "UTC", T14, 0), 1800 * NS);
+	assert_int_equal(since("2026-11-21T14:30Z", "XXX-5", T14, 0), 1800 * NS);
+	assert_int_equal(since("2026-11-21T15:30+01:00", "XXX-5", T14, 0), 1800 * NS);
+	assert_int_equal(since("2026-11-21T13:00Z", "UTC", T14, 0), -3600 * NS);
+	/* Without one they are this machine's. */
+	assert_int_equal(since("2026-11-21 14:30", "UTC", T14, 0), 1800 * NS);
+	assert_int_equal(since("2026-11-21 19:30", "XXX-5", T14, 0), 1800 * NS);
+	assert_int_equal(since("2026-11-22", "UTC", T14, 0), 36000 * NS);
+}
+
+static void test_a_clock_is_the_next_one(void **state)
+{
+	(void)state;
+	assert_int_equal(since("14:30", "UTC", T14, 0), 1800 * NS);
+	assert_int_equal(since("19:30", "XXX-5", T14, 0), 1800 * NS);
+	assert_int_equal(since("13:30", "UTC", T14, 0), (86400 - 1800) * NS);
+	/* The minute in which it began. */
+	assert_int_equal(since("14:00", "UTC", T14 + 20 * NS, 0), -20 * NS);
+	/* --to 01:00 after --from 23:00. */
+	assert_int_equal(since("01:00", "UTC", T14, 9 * 3600 * NS), 11 * 3600 * NS);
+}
+
+/* ---- Policies ---- */
+
+/* main.c's, which is not linked here. */
+int wtl_complain(struct wtl_app *app, const char *format, ...)
+{
+	assert_non_null(format);
+	app->complained = true;
+	return EINVAL;
+}
+
+static int parse(const char *text, struct wtl_policy *policy)
+{
+	struct wtl_app app = {.complained = false};
+	int rc = wtl_policy_parse(&app, text, policy);
+
+	assert_int_equal(app.complained, rc != 0);
+	return rc;
+}
+
+static void test_policies(void **state)
+{
+	struct wtl_player_policy how;
+	struct wtl_baseline idle;
+	struct wtl_policy policy;
+
+	(void)state;
+	assert_int_equal(parse(NULL, &policy), 0);
+	assert_false(policy.is_given);
+	how = wtl_policy_of_player(&policy);
+	assert_false(how.forgets_idle);
+	assert_false(how.idle(how.context, "package-0", &idle));
+
+	assert_int_equal(parse("idle=learned,weight=cycles", &policy), 0);
+	assert_true(policy.is_given && policy.weight == WTL_WEIGHT_CYCLES);
+	assert_true(wtl_policy_of_player(&policy).forgets_idle);
+
+	assert_int_equal(parse("idle=none", &policy), 0);
+	how = wtl_policy_of_player(&policy);
+	assert_true(how.idle(how.context, "package-0", &idle));
+	assert_true(idle.is_known && idle.is_given && idle.idle_uw == 0);
+
+	assert_int_equal(parse("idle=package-0:12.5,idle=dram-0:0", &policy), 0);
+	how = wtl_policy_of_player(&policy);
+	assert_false(how.forgets_idle);
+	assert_true(how.idle(how.context, "package-0", &idle));
+	assert_int_equal(idle.idle_uw, 12500000);
+	assert_true(how.idle(how.context, "dram-0", &idle));
+	assert_int_equal(idle.idle_uw, 0);
+	assert_false(how.idle(how.context, "package-1", &idle));
+	assert_int_equal(policy.n_given, 2);
+	assert_string_equal(policy.given_list[0], "package-0: 12.5 W");
+}
+
+static void test_no_policies(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"idle",
+		"idle=",
+		"idle=what",
+		"idle=package-0",
+		"idle=package-0:",
+		"idle=package-0:watts",
+		"idle=package-0:-1",
+		"idle=:5",
+		"idle=package-0:1.2345678",
+		"idle=package-0:1000000.1",
+		"idle=a-name-that-is-far-too-long-for-a-domain:5",
+		"weight=",
+		"weight=heavy",
+		"carbon=FRA",
+		"idle=none,",
+		",idle=none",
+		"idle=none,,idle=learned",
+	};
+	struct wtl_policy policy;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++)
+		assert_int_equal(parse(bad[i], &policy), EINVAL);
+}
+
+static void test_too_many_domains(void **state)
+{
+	struct wtl_policy policy;
+	struct wtl_buf text;
+
+	(void)state;
+	wtl_buf_init(&text, 1 << 16);
+	for (int i = 0; i < WTL_POLICY_DOMAINS; i++)
+		wtl_buf_printf(&text, "%sidle=gpu-%d:%d", i ? "," : "", i, i);
+	assert_int_equal(parse(wtl_buf_str(&text), &policy), 0);
+	assert_int_equal(policy.n_given, WTL_POLICY_DOMAINS);
+	wtl_buf_puts(&text, ",idle=gpu-99:1");
+	assert_int_equal(parse(wtl_buf_str(&text), &policy), EINVAL);
+	wtl_buf_done(&text);
+}
+
+/* ---- Words ---- */
+
+static void assert_same_words(char *const command[])
+{
+	struct wtl_buf text;
+	char **words;
+	size_t i;
+
+	wtl_buf_init(&text, 1 << 16);
+	wtl_format_command(&text, command);
+	words = wtl_command_words(wtl_buf_str(&text));
+	assert_non_null(words);
+	for (i = 0; command[i]; i++) {
+		assert_non_null(words[i]);
+		assert_string_equal(words[i], command[i]);
+	}
+	assert_null(words[i]);
+	free(words);
+	wtl_buf_done(&text);
+}
+
+static void test_words_come_back(void **state)
+{
+	(void)state;
+	assert_same_words((char *[]){(char[]){"true"}, NULL});
+	assert_same_words((char *[]){(char[]){"sh"}, (char[]){"-c"},
+				     (char[]){"for i in 1 2; do echo \"$i\"; done"}, NULL});
+	assert_same_words((char *[]){(char[]){"a b"}, (char[]){""}, (char[]){"it's"},
+				     (char[]){"it's $5"}, (char[]){"\"'\""}, (char[]){"\\"},
+				     (char[]){"  "}, (char[]){"a\nb"}, (char[]){"\xff"}, NULL});
+	assert_same_words((char *[]){NULL});
+}
+
+/* Whatever stands in a recording. */
+static void test_other_words(void **state)
+{
+	char **words = wtl_command_words("  one  'two three' \"open");
+
+	(void)state;
+	assert_string_equal(words[0], "one");
+	assert_string_equal(words[1], "two three");
+	assert_string_equal(words[2], "open");
+	assert_null(words[3]);
+	free(words);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_since_the_begin),
+		cmocka_unit_test(test_no_moments),
+		cmocka_unit_test(test_times_of_the_day),
+		cmocka_unit_test(test_a_clock_is_the_next_one),
+		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_no_policies),
+		cmocka_unit_test(test_too_many_domains),
+		cmocka_unit_test(test_words_come_back),
+		cmocka_unit_test(test_other_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+/* Several recordings: what they differ by, and repeated runs in a row. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/replay_several.h"
+#include "cli/replay_state.h"
+#include "energy/units.h"
+#include "unit.h"
+
+enum { DOMAINS = 3, RUNS_MAX = 4 };
+
+/* main.c's, which is not linked here: nothing is to be complained of. */
+int wtl_complain(struct wtl_app *app, const char *format, ...)
+{
+	fail_msg("%s: %s", app ? "complaint" : "?", format);
+	return EINVAL;
+}
+
+/* A recording that somebody has gone by, with domains that a test sets. */
+struct fake {
+	struct wtl_replay replay;
+	struct wtl_replay_run runs[RUNS_MAX];
+	struct wtl_report_domain domains[RUNS_MAX][DOMAINS];
+	struct wtl_recording_sensor sensors[DOMAINS];
+};
+
+static const char rapl[] = "rapl-perf", nvml[] = "nvml";
+
+static void set_energy(struct fake *fake, size_t run, size_t i, uint64_t energy_j,
+		       uint64_t uncertainty_j)
+{
+	struct wattle_energy *energy = &fake->domains[run][i].energy;
+	struct wattle_energy *total = &fake->runs[run].report.window.total;
+	int64_t duration_ns = 10 * WTL_NS_PER_S;
+
+	*energy = (struct wattle_energy){.has_energy = 1,
+					 .energy_uj = energy_j * WTL_UJ_PER_J,
+					 .uncertainty_uj = uncertainty_j * WTL_UJ_PER_J,
+					 .method = WATTLE_METHOD_COUNTER,
+					 .measured_ns = duration_ns};
+	if (!fake->domains[run][i].domain.in_total)
+		return;
+	total->has_energy = total->has_power = 1;
+	total->energy_uj += energy->energy_uj;
+	/* Of one source they add up. */
+	total->uncertainty_uj += energy->uncertainty_uj;
+	total->mean_uw = wtl_power_uw(total->energy_uj, duration_ns);
+}
+
+static struct fake *make(const char *path, const char *host, size_t n_runs)
+{
+	static const char *const names[DOMAINS] = {"package-0", "package-1", "psys-0"};
+	struct fake *fake = calloc(1, sizeof(*fake));
+
+	assert_non_null(fake);
+	fake->replay.runs = fake->runs;
+	fake->replay.n_runs = n_runs;
+	for (size_t k = 0; k < n_runs; k++) {
+		struct wtl_report *report = &fake->runs[k].report;
+
+		for (size_t i = 0; i < DOMAINS; i++)
+			fake->domains[k][i].domain = (struct wattle_domain){
+				.name = names[i], .source = rapl, .in_total = i < 2};
+		report->domains = fake->domains[k];
+		report->n_domains = DOMAINS;
+		report->window.duration_ns = (10 + (int64_t)k) * WTL_NS_PER_S;
+		report->window.begin_utc_ns = (1000 + 100 * (int64_t)k) * WTL_NS_PER_S;
+	}
+	for (size_t i = 0; i < DOMAINS; i++)
+		fake->sensors[i].gain_ppm = 10000;
+	fake->replay.recording = (struct wtl_recording){
+		.path = path, .host = host, .cpu_model = "Xeon", .sensors = fake->sensors};
+	return fake;
+}
+
+/* What wtl_replay_finish() does. */
+static struct wtl_replay *finish(struct fake *fake)
+{
+	fake->replay.recording.report = fake->runs[fake->replay.n_runs - 1].report;
+	return &fake->replay;
+}
+
+static const struct wtl_compared *find(const struct wtl_comparison_data *data, const char *what)
+{
+	for (size_t i = 0; i < data->comparison.n_rows; i++)
+		if (strcmp(data->rows[i].what, what) == 0)
+			return &data->rows[i];
+	fail_msg("there is no row %s", what);
+	return NULL;
+}
+
+/* Two packages of 1 % gain and nothing else: 500 +- 10 J each. */
+static struct fake *make_usual(const char *path, const char *host, uint64_t energy_j)
+{
+	struct fake *fake = make(path, host, 1);
+
+	set_energy(fake, 0, 0, energy_j, energy_j / 50);
+	set_energy(fake, 0, 1, energy_j, energy_j / 50);
+	finish(fake);
+	return fake;
+}
+
+static void test_same_sensors(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	(void)state;
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	value = &find(&data, "package-0")->values[1];
+	assert_true(value->has_difference && value->is_common);
+	assert_int_equal(value->difference.value, 100 * WTL_UJ_PER_J);
+	/* 1 % of the difference, k = 2. */
+	assert_int_equal(value->difference.uncertainty, 2 * WTL_UJ_PER_J);
+	assert_true(value->difference.is_significant);
+	/* The gains of one source err alike: 1 % of 200 J. */
+	value = &find(&data, "energy")->values[1];
+	assert_true(value->is_common);
+	assert_int_equal(value->difference.value, 200 * WTL_UJ_PER_J);
+	assert_int_equal(value->difference.uncertainty, 4 * WTL_UJ_PER_J);
+	value = &find(&data, "power")->values[1];
+	assert_true(value->is_common && value->difference.value == 20 * WTL_UJ_PER_J);
+	assert_in_range(value->difference.uncertainty, 399999, 400001);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+static void assert_independent(struct fake *one, struct fake *other)
+{
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	value = &find(&data, "package-0")->values[1];
+	assert_true(value->has_difference && !value->is_common);
+	/* 10 and 12 J in quadrature. */
+	assert_int_equal(value->difference.uncertainty, (uint64_t)ceil(sqrt(244.0) * 1e6));
+	assert_false(find(&data, "energy")->values[1].is_common);
+	assert_false(find(&data, "power")->values[1].is_common);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+static void test_other_sensors(void **state)
+{
+	struct fake *other = make_usual("b", "tea", 600);
+
+	(void)state;
+	assert_independent(make_usual("a", "tea", 500), make_usual("b", "coffee", 600));
+	assert_independent(make_usual("a", "", 500), make_usual("b", "", 600));
+	other->domains[0][0].domain.source = nvml;
+	assert_independent(make_usual("a", "tea", 500), finish(other) ? other : NULL);
+	other = make_usual("b", "tea", 600);
+	other->replay.recording.cpu_model = "EPYC";
+	assert_independent(make_usual("a", "tea", 500), other);
+	other = make_usual("b", "tea", 600);
+	other->domains[0][0].energy.method = WATTLE_METHOD_MODELLED;
+	assert_independent(make_usual("a", "tea", 500), finish(other) ? other : NULL);
+}
+
+/* A domain of only one of them, in either order. */
+static void test_domains_of_one_alone(void **state)
+{
+	struct fake *one = make("a", "tea", 1), *other = make_usual("b", "tea", 600);
+	struct wtl_replay *const orders[2][2] = {{&one->replay, &other->replay},
+						 {&other->replay, &one->replay}};
+
+	(void)state;
+	one->domains[0][0].domain.name = "gpu-0";
+	set_energy(one, 0, 0, 100, 10);
+	finish(one);
+	for (size_t i = 0; i < 2; i++) {
+		struct wtl_comparison_data data;
+		const struct wtl_compared *gpu, *package;
+
+		assert_int_equal(wtl_comparison_new(orders[i], 2, &data), 0);
+		gpu = find(&data, "gpu-0");
+		package = find(&data, "package-0");
+		assert_true(gpu->values[i].is_known && !gpu->values[1 - i].is_known);
+		assert_true(package->values[1 - i].is_known && !package->values[i].is_known);
+		for (size_t k = 0; k < 2; k++)
+			assert_false(gpu->values[k].has_difference ||
+				     package->values[k].has_difference);
+		/* The totals are of other domains: nothing is common. */
+		assert_true(find(&data, "energy")->values[1].has_difference);
+		assert_false(find(&data, "energy")->values[1].is_common);
+		wtl_comparison_free(&data);
+	}
+	free(one);
+	free(other);
+}
+
+static void test_commands(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct wtl_report_attribution *attribution =
+			&(i ? other : one)->runs[0].report.attribution;
+
+		attribution->is_known = attribution->has_command = true;
+		attribution->command = (struct wtl_report_share){.has_dynamic = i == 0,
+								 .full_uj = 300 + i,
+								 .dynamic_uj = 200,
+								 .uncertainty_uj = 30};
+	}
+	finish(one);
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	assert_int_equal(find(&data, "command, full")->values[1].difference.value, 1);
+	assert_true(find(&data, "command, dynamic")->values[0].is_known);
+	assert_false(find(&data, "command, dynamic")->values[1].is_known);
+	assert_false(find(&data, "command, dynamic")->values[1].has_difference);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* Of repeated runs the mean is compared, and what they scatter by is its error. */
+static void test_means_of_runs(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < 2; i++)
+			set_energy(other, k, i, 590 + 10 * k, 12);
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	value = &find(&data, "package-0")->values[1];
+	assert_int_equal(value->measured.value, 600 * WTL_UJ_PER_J);
+	/* 95 % of three: 4.303 × 10 / sqrt(3) = 24.84 J, and the gain of the last one's 610 J. */
+	assert_in_range(value->measured.uncertainty, 27500000, 27700000);
+	assert_true(value->has_difference && value->is_common);
+	value = &find(&data, "time")->values[1];
+	assert_int_equal(value->measured.value, 11000000);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+static void test_three_of_them(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
+	struct wtl_replay *const all[] = {&one->replay, &other->replay, &one->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared *energy;
+
+	(void)state;
+	assert_int_equal(wtl_comparison_new(all, 3, &data), 0);
+	energy = find(&data, "energy");
+	assert_false(energy->values[0].has_difference);
+	assert_true(energy->values[1].difference.value == 200 * WTL_UJ_PER_J);
+	assert_true(energy->values[2].has_difference && energy->values[2].difference.value == 0);
+	assert_int_equal(energy->values[2].difference.uncertainty, 0);
+	wtl_comparison_free(&data);
+	assert_true(wtl_comparison_new(all, 1, &data) < 0);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* ---- Runs ---- */
+
+static void test_runs_in_order(void **state)
+{
+	struct fake *one = make("a", "tea", 3), *other = make("b", "tea", 2);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	static const char *const paths[] = {"a", "b", "a", "b", "a"};
+	static const size_t numbers[] = {1, 1, 2, 2, 3};
+	struct wtl_runs runs;
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++)
+		set_energy(one, k, 0, 100 + k, 2);
+	for (size_t k = 0; k < 2; k++) {
+		set_energy(other, k, 0, 200, 2);
+		other->runs[k].report.window.begin_utc_ns += 50 * WTL_NS_PER_S;
+	}
+	assert_int_equal(wtl_runs_new(both, 2, &runs), 0);
+	assert_int_equal(runs.n_runs, 5);
+	assert_true(runs.has_files);
+	for (size_t i = 0; i < 5; i++) {
+		assert_string_equal(runs.runs[i].path, paths[i]);
+		assert_int_equal(runs.runs[i].number, numbers[i]);
+	}
+	assert_int_equal(runs.energy_j.n, 5);
+	assert_true(fabs(runs.energy_j.mean - (100 + 101 + 102 + 400) / 5.0) < 1e-9);
+	assert_true(fabs(runs.duration_s.max - 12.0) < 1e-9);
+	/* Not every run has a command. */
+	assert_int_equal(runs.command_full_j.n, 0);
+	wtl_runs_free(&runs);
+	free(one);
+	free(other);
+}
+
+/* What was not ended is no run. */
+static void test_unfinished_runs(void **state)
+{
+	struct fake *one = make("a", "tea", 2);
+	struct wtl_replay *const list[] = {&one->replay};
+	struct wtl_runs runs;
+
+	(void)state;
+	one->replay.is_unfinished = true;
+	assert_int_equal(wtl_replay_runs(&one->replay), 1);
+	assert_int_equal(wtl_runs_new(list, 1, &runs), 0);
+	assert_int_equal(runs.n_runs, 1);
+	assert_false(runs.has_files);
+	assert_int_equal(runs.energy_j.n, 0);
+	wtl_runs_free(&runs);
+	free(one);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_sensors),	     cmocka_unit_test(test_other_sensors),
+		cmocka_unit_test(test_domains_of_one_alone), cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_means_of_runs),	     cmocka_unit_test(test_three_of_them),
+		cmocka_unit_test(test_runs_in_order),	     cmocka_unit_test(test_unfinished_runs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

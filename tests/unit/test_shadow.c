@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* What a recording is told of consumers: differences, from which they can be had back. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "energy/attribution.h"
+#include "meter/consumers.h"
+#include "meter/observer.h"
+#include "meter_bench.h"
+#include "record/writer.h"
+#include "replay/shadow.h"
+#include "unit.h"
+#include "workload/workload.h"
+
+enum { ROWS_MAX = 32, FIRST = WTL_SLOTS_FIXED };
+
+/* ---- Numbers ---- */
+
+/* Which values a number can have; it comes back as it was put. */
+static void check_values(enum wtl_change which, const int64_t values[], size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_consumer consumer, other;
+
+		memset(&consumer, 0, sizeof(consumer));
+		memset(&other, 0, sizeof(other));
+		wtl_shadow_set_number(&consumer, which, values[i]);
+		if (wtl_shadow_number(&consumer, which) != values[i])
+			fail_msg("field %d: %lld became %lld", which, (long long)values[i],
+				 (long long)wtl_shadow_number(&consumer, which));
+		/* By differences that wrap around, too, and nothing else is touched. */
+		for (enum wtl_change k = 0; k < WTL_CHANGES; k++)
+			wtl_shadow_set_number(&other, k,
+					      (int64_t)((uint64_t)wtl_shadow_number(&other, k) +
+							((uint64_t)wtl_shadow_number(&consumer, k) -
+							 (uint64_t)wtl_shadow_number(&other, k))));
+		assert_memory_equal(&consumer, &other, sizeof(consumer));
+	}
+}
+
+static void test_numbers(void **state)
+{
+	static const int64_t wide[] = {0, 1, -1, INT64_MAX, INT64_MIN, INT64_C(1) << 40};
+	static const int64_t narrow[] = {0, 1, 4096, INT32_MAX, UINT32_MAX};
+	static const int64_t with_sign[] = {0, 1, -1, INT32_MAX, INT32_MIN};
+	static const int64_t ppm[] = {0, 1, 1000000, UINT32_MAX - 1, -1};
+	static const int64_t flags[] = {0, 1, 2, 3};
+	static const int64_t states[] = {WTL_CONSUMER_LIVE, WTL_CONSUMER_EXITED,
+					 WTL_CONSUMER_KERNEL, WTL_CONSUMER_FOLDED};
+	static const enum wtl_change wides[] = {
+		WTL_CHANGE_CPU, WTL_CHANGE_COUNTED, WTL_CHANGE_RSS,
+		WTL_CHANGE_PSS, WTL_CHANGE_USS,	    WTL_CHANGE_GPU_MEMORY,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(wides); i++)
+		check_values(wides[i], wide, UNIT_COUNT(wide));
+	check_values(WTL_CHANGE_PROCESSES, narrow, UNIT_COUNT(narrow));
+	check_values(WTL_CHANGE_THREADS, narrow, UNIT_COUNT(narrow));
+	check_values(WTL_CHANGE_PARENT, with_sign, UNIT_COUNT(with_sign));
+	check_values(WTL_CHANGE_GPU_USE, ppm, UNIT_COUNT(ppm));
+	check_values(WTL_CHANGE_FLAGS, flags, UNIT_COUNT(flags));
+	check_values(WTL_CHANGE_STATE, states, UNIT_COUNT(states));
+}
+
+/* Each number is a field of its own, and what a struct says unknown with is -1. */
+static void test_meanings(void **state)
+{
+	struct wtl_consumer c = {
+		.state = WTL_CONSUMER_KERNEL,
+		.cpu_ns = 11,
+		.counted_ns = 12,
+		.is_readable = true,
+		.parent = 13,
+		.n_processes = 14,
+		.n_threads = 15,
+		.rss_bytes = 16,
+		.pss_bytes = UINT64_MAX,
+		.uss_bytes = 18,
+		.gpu_memory_bytes = 19,
+		.gpu_ppm = UINT32_MAX,
+	};
+	static const int64_t expected[WTL_CHANGES] = {
+		[WTL_CHANGE_STATE] = WTL_CONSUMER_KERNEL,
+		[WTL_CHANGE_CPU] = 11,
+		[WTL_CHANGE_COUNTED] = 12,
+		[WTL_CHANGE_FLAGS] = 2,
+		[WTL_CHANGE_PARENT] = 13,
+		[WTL_CHANGE_PROCESSES] = 14,
+		[WTL_CHANGE_THREADS] = 15,
+		[WTL_CHANGE_RSS] = 16,
+		[WTL_CHANGE_PSS] = -1,
+		[WTL_CHANGE_USS] = 18,
+		[WTL_CHANGE_GPU_MEMORY] = 19,
+		[WTL_CHANGE_GPU_USE] = -1,
+	};
+
+	(void)state;
+	for (enum wtl_change i = WTL_CHANGE_OWNER; i < WTL_CHANGES; i++)
+		assert_int_equal(wtl_shadow_number(&c, i), expected[i]);
+	c.is_in_tree = true;
+	assert_int_equal(wtl_shadow_number(&c, WTL_CHANGE_FLAGS), 3);
+}
+
+/* A state that there is not, from a damaged recording. */
+static void test_no_state(void **state)
+{
+	struct wtl_consumer consumer = {.state = WTL_CONSUMER_EXITED};
+
+	(void)state;
+	wtl_shadow_set_number(&consumer, WTL_CHANGE_STATE, WTL_CONSUMER_FOLDED + 1);
+	assert_int_equal(consumer.state, WTL_CONSUMER_EXITED);
+	wtl_shadow_set_number(&consumer, WTL_CHANGE_STATE, -1);
+	assert_int_equal(consumer.state, WTL_CONSUMER_EXITED);
+	wtl_shadow_set_number(&consumer, WTL_CHANGES, 5);
+	assert_int_equal(wtl_shadow_number(&consumer, WTL_CHANGES), 0);
+}
+
+/* ---- Followed ---- */
+
+struct shadowed {
+	struct meter_bench bench;
+	struct wtl_consumers *consumers;
+	struct wtl_workload *workload;
+	struct wtl_store_writer *writer;
+	struct wtl_shadow shadow;
+	char *dir, *path;
+	int64_t n_looks;
+	/* Read back. */
+	struct wtl_store_reader *reader;
+	struct wtl_stored_consumer rows[ROWS_MAX];
+	size_t n_rows;
+	const int64_t *counts, *slots, *fields, *by;
+	size_t n_counts, n_changes;
+	size_t at, list; /* where the checks stand */
+	int64_t slot;
+};
+
+static void start(struct shadowed *s)
+{
+	const struct wtl_store_options options = {.values_per_commit = 100};
+	struct wtl_err err = {.code = 0};
+
+	memset(s, 0, sizeof(*s));
+	meter_bench_root(&s->bench, "vm-nothing");
+	meter_bench_open(&s->bench);
+	assert_int_equal(wtl_consumers_new_told(s->bench.meter, NULL, 0, &s->consumers, NULL), 0);
+	s->workload = wtl_consumers_workload(s->consumers);
+	s->dir = unit_tmpdir();
+	s->path = unit_path(s->dir, "r.wattle");
+	if (wtl_store_create(s->path, &options, &s->writer, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(wtl_shadow_init(&s->shadow, s->writer), 0);
+}
+
+static void look(struct shadowed *s)
+{
+	assert_int_equal(wtl_shadow_follow(&s->shadow, s->consumers, s->n_looks++), 0);
+}
+
+static int take_row(void *context, const struct wtl_stored_consumer *row)
+{
+	struct shadowed *s = context;
+
+	assert_true(s->n_rows < ROWS_MAX);
+	s->rows[s->n_rows] = *row;
+	if (row->consumer.group)
+		s->rows[s->n_rows].group = *row->consumer.group;
+	s->n_rows++;
+	return 0;
+}
+
+static size_t values(struct shadowed *s, const char *name, const int64_t **ret_values)
+{
+	int64_t series = wtl_store_find(s->reader, name);
+	size_t n;
+
+	assert_true(series >= 0);
+	assert_int_equal(wtl_store_values(s->reader, (uint32_t)series, 0, ret_values, &n, NULL), 0);
+	return n;
+}
+
+static void read_back(struct shadowed *s)
+{
+	struct wtl_err err = {.code = 0};
+
+	if (wtl_store_commit(s->writer, 1, 1, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(wtl_store_end(s->writer, &err), 0);
+	s->writer = NULL;
+	if (wtl_store_open(s->path, &s->reader, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(wtl_store_each_consumer(s->reader, take_row, s), 0);
+	s->n_counts = values(s, WTL_SERIES_CHANGES, &s->counts);
+	s->n_changes = values(s, WTL_SERIES_CHANGE_SLOT, &s->slots);
+	assert_int_equal(values(s, WTL_SERIES_CHANGE_FIELD, &s->fields), s->n_changes);
+	assert_int_equal(values(s, WTL_SERIES_CHANGE_BY, &s->by), s->n_changes);
+}
+
+static void finish(struct shadowed *s)
+{
+	assert_int_equal(s->list, s->n_counts);
+	assert_int_equal(s->at, s->n_changes);
+	wtl_store_close(s->reader);
+	wtl_shadow_done(&s->shadow);
+	wtl_consumers_free(s->consumers);
+	meter_bench_done(&s->bench);
+	unit_rmtree(s->dir);
+	free(s->path);
+}
+
+static void expect_list(struct shadowed *s, int64_t n)
+{
+	assert_true(s->list < s->n_counts);
+	assert_int_equal(s->counts[s->list++], n);
+	s->slot = 0;
+}
+
+static void expect(struct shadowed *s, int64_t slot, enum wtl_change field, int64_t by)
+{
+	assert_true(s->at < s->n_changes);
+	s->slot += s->slots[s->at];
+	assert_int_equal(s->slot, slot);
+	assert_int_equal(s->fields[s->at], field);
+	assert_int_equal(s->by[s->at], by);
+	s->at++;
+}
+
+/* One of whom nothing is told but a pid and CPU time. */
+static struct wtl_consumer *tell(struct shadowed *s, uint32_t slot, int pid, int64_t start_ns)
+{
+	struct wtl_consumer *consumer = wtl_workload_tell_consumer(s->workload, slot);
+
+	assert_non_null(consumer);
+	*consumer = (struct wtl_consumer){.pid = pid, .start_ns = start_ns, .uid = UINT32_MAX};
+	return consumer;
+}
+
+static void test_differences(void **state)
+{
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
+	tell(&s, FIRST + 4, 20, 6)->cpu_ns = 200;
+	look(&s);
+	look(&s);
+	wtl_workload_tell_consumer(s.workload, FIRST + 4)->cpu_ns = 250;
+	wtl_workload_tell_consumer(s.workload, FIRST)->rss_bytes = UINT64_MAX;
+	look(&s);
+	wtl_workload_tell_nobody(s.workload, FIRST);
+	look(&s);
+	look(&s);
+	read_back(&s);
+	expect_list(&s, 4);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
+	expect(&s, FIRST + 4, WTL_CHANGE_OWNER, 2);
+	expect(&s, FIRST + 4, WTL_CHANGE_CPU, 200);
+	expect_list(&s, 0);
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_RSS, -1);
+	expect(&s, FIRST + 4, WTL_CHANGE_CPU, 50);
+	expect_list(&s, 1);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 0);
+	expect_list(&s, 0);
+	assert_int_equal(s.n_rows, 2);
+	assert_int_equal(s.rows[0].id, 1);
+	assert_int_equal(s.rows[0].slot, FIRST);
+	assert_int_equal(s.rows[0].consumer.pid, 10);
+	assert_int_equal(s.rows[0].first_look, 0);
+	assert_int_equal(s.rows[0].last_look, 3);
+	assert_int_equal(s.rows[1].last_look, -1);
+	finish(&s);
+}
+
+/* Another process of the same number in the same place is another one. */
+static void test_reused_number(void **state)
+{
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
+	look(&s);
+	tell(&s, FIRST, 10, 9)->cpu_ns = 30;
+	look(&s);
+	tell(&s, FIRST, 11, 9)->cpu_ns = 30;
+	look(&s);
+	read_back(&s);
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
+	/* All of its numbers from 0. */
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 2);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 30);
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 3);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 30);
+	assert_int_equal(s.n_rows, 3);
+	assert_int_equal(s.rows[0].last_look, 1);
+	assert_int_equal(s.rows[1].last_look, 2);
+	assert_int_equal(s.rows[2].last_look, -1);
+	finish(&s);
+}
+
+/* Names, user, group and start become known later: the same one, with a row that says more. */
+static void test_learned_late(void **state)
+{
+	static const struct wtl_group group = {.cgroup = "/a.slice", .unit = "a.service"};
+	struct wtl_consumer *consumer;
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell(&s, FIRST, 10, 0);
+	look(&s);
+	consumer = wtl_workload_tell_consumer(s.workload, FIRST);
+	consumer->start_ns = 77;
+	consumer->uid = 1000;
+	consumer->group = &group;
+	snprintf(consumer->name, sizeof(consumer->name), "late");
+	snprintf(consumer->command, sizeof(consumer->command), "late --arguments");
+	look(&s);
+	read_back(&s);
+	expect_list(&s, 1);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect_list(&s, 0);
+	assert_int_equal(s.n_rows, 1);
+	assert_string_equal(s.rows[0].consumer.name, "late");
+	assert_string_equal(s.rows[0].consumer.command, "late --arguments");
+	assert_int_equal(s.rows[0].consumer.start_ns, 77);
+	assert_int_equal(s.rows[0].consumer.uid, 1000);
+	assert_string_equal(s.rows[0].group.cgroup, "/a.slice");
+	assert_string_equal(s.rows[0].group.unit, "a.service");
+	assert_int_equal(s.rows[0].first_look, 0);
+	finish(&s);
+}
+
+static void tell_row(struct shadowed *s, const char *name)
+{
+	struct wtl_consumer *consumer = tell(s, FIRST, 0, 0);
+
+	consumer->state = WTL_CONSUMER_FOLDED;
+	consumer->n_processes = 3;
+	snprintf(consumer->name, sizeof(consumer->name), "%s", name);
+}
+
+/* Rows that stand for several have no number: their name tells them apart. */
+static void test_rows(void **state)
+{
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell_row(&s, "cc1");
+	look(&s);
+	tell_row(&s, "cc1");
+	look(&s);
+	tell_row(&s, "as");
+	look(&s);
+	read_back(&s);
+	for (int i = 0; i < 2; i++) {
+		expect_list(&s, 3);
+		expect(&s, FIRST, WTL_CHANGE_OWNER, i + 1);
+		expect(&s, FIRST, WTL_CHANGE_STATE, WTL_CONSUMER_FOLDED);
+		expect(&s, FIRST, WTL_CHANGE_PROCESSES, 3);
+		if (i == 0)
+			expect_list(&s, 0);
+	}
+	assert_int_equal(s.n_rows, 2);
+	assert_string_equal(s.rows[0].consumer.name, "cc1");
+	assert_string_equal(s.rows[1].consumer.name, "as");
+	finish(&s);
+}
+
+/* A period tells everybody once more, from 0, by the same numbers in the table. */
+static void test_anew(void **state)
+{
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
+	tell(&s, FIRST + 1, 11, 5)->cpu_ns = 7;
+	look(&s);
+	wtl_shadow_begin_anew(&s.shadow);
+	wtl_workload_tell_nobody(s.workload, FIRST + 1);
+	wtl_workload_tell_consumer(s.workload, FIRST)->cpu_ns = 130;
+	look(&s);
+	look(&s);
+	read_back(&s);
+	expect_list(&s, 4);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
+	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 2);
+	expect(&s, FIRST + 1, WTL_CHANGE_CPU, 7);
+	expect_list(&s, 3);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 130);
+	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 0);
+	expect_list(&s, 0);
+	finish(&s);
+}
+
+/* At the end, the rows tell of everybody who is there as they are then. */
+static void test_finish(void **state)
+{
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
+	look(&s);
+	wtl_workload_tell_consumer(s.workload, FIRST)->cpu_ns = 400;
+	look(&s);
+	wtl_shadow_finish(&s.shadow, s.consumers);
+	read_back(&s);
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 100);
+	expect_list(&s, 1);
+	expect(&s, FIRST, WTL_CHANGE_CPU, 300);
+	assert_int_equal(s.n_rows, 1);
+	assert_int_equal(s.rows[0].consumer.cpu_ns, 400);
+	finish(&s);
+}
+
+/* Who a user is, is asked for those whose number is known. */
+static void name_user(void *context, uint32_t uid, char name[33])
+{
+	++*(unsigned *)context;
+	snprintf(name, 33, "user%u", uid);
+}
+
+static void test_users(void **state)
+{
+	unsigned asked = 0;
+	struct shadowed s;
+
+	(void)state;
+	start(&s);
+	s.shadow.user = name_user;
+	s.shadow.user_context = &asked;
+	tell(&s, FIRST, 10, 5)->uid = 1000;
+	tell(&s, FIRST + 1, 11, 5);
+	look(&s);
+	look(&s);
+	assert_int_equal(asked, 1);
+	read_back(&s);
+	expect_list(&s, 2);
+	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
+	expect(&s, FIRST + 1, WTL_CHANGE_OWNER, 2);
+	expect_list(&s, 0);
+	assert_string_equal(s.rows[0].user, "user1000");
+	assert_string_equal(s.rows[1].user, "");
+	finish(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_numbers),	      cmocka_unit_test(test_meanings),
+		cmocka_unit_test(test_no_state),      cmocka_unit_test(test_differences),
+		cmocka_unit_test(test_reused_number), cmocka_unit_test(test_learned_late),
+		cmocka_unit_test(test_rows),	      cmocka_unit_test(test_anew),
+		cmocka_unit_test(test_finish),	      cmocka_unit_test(test_users),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

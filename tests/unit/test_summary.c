@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* The end of a recording from what it says of it is the end of going by it; and parts make the whole. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "meter/observer.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+static const struct wtl_player_policy only_summary = {.only_summary = true};
+
+/* The player at the end, or NULL: the recording has to be gone by. */
+static struct wtl_player *summary_of(const char *path, struct wtl_played *second)
+{
+	struct wtl_player *player;
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	if (wtl_player_open(path, &only_summary, &player, &err) < 0)
+		fail_msg("%s", err.text);
+	rc = wtl_player_summary(player, second, &err);
+	if (rc > 0)
+		return player;
+	assert_int_equal(rc, 0);
+	wtl_player_close(player);
+	return NULL;
+}
+
+static void check(struct replay_bench *f)
+{
+	unsigned counts[WTL_PLAYED_LOST + 1];
+	struct wtl_player *player, *played;
+	struct wtl_played second;
+	struct wattle_window window, other;
+	const struct wattle_energy *energies;
+
+	replay_bench_stop(f);
+	player = summary_of(f->path, &second);
+	assert_non_null(player);
+	assert_int_equal(second.kind, WTL_PLAYED_SECOND);
+	assert_true(second.self_cpu_ns > 0 && second.self_rss_bytes > 0);
+	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
+	played = replay_bench_play(f->path, counts);
+	assert_true(wtl_player_billed(player, &window, &energies));
+	assert_true(wtl_player_billed(played, &other, &energies));
+	assert_memory_equal(&window, &other, sizeof(window));
+	assert_int_equal(wtl_player_boot_utc(player), wtl_player_boot_utc(played));
+	assert_int_equal(wtl_player_main_window(player), wtl_player_main_window(played));
+	for (uint32_t uid = 0; uid < 2000; uid += 500)
+		assert_string_equal(wtl_player_user(player, uid), wtl_player_user(played, uid));
+	wtl_player_close(player);
+	wtl_player_close(played);
+}
+
+static void test_same_as_going_by_it(void **state)
+{
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 7);
+	replay_bench_end(&f);
+	check(&f);
+	replay_bench_finish(&f);
+}
+
+/* What has become of the domains is as it was at the end. */
+static void test_troubles(void **state)
+{
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 2);
+	f.bench.asleep_ns += 3600 * S;
+	f.package_counts[1] = 17;
+	replay_bench_live_for(&f, 2);
+	f.bench.utc_ns += 5 * S;
+	f.first_fails = true;
+	replay_bench_live_for(&f, 2);
+	replay_bench_end(&f);
+	check(&f);
+	replay_bench_finish(&f);
+}
+
+static void test_other_machines(void **state)
+{
+	static const struct replay_setup setups[] = {
+		{.root = "laptop-battery", .is_quiet = true},
+		{.root = "vm-nothing", .is_quiet = true},
+		{.root = "grace", .is_quiet = true},
+		{.root = "nvidia-server", .script = "two"},
+		{.root = "nvidia-server", .script = "disagree"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(setups); i++) {
+		struct replay_bench f;
+
+		replay_bench_start_on(&f, &setups[i]);
+		replay_bench_begin(&f);
+		for (int k = 0; k < 40; k++) {
+			replay_bench_pass(&f);
+			if (k % 10 == 9)
+				replay_bench_bill(&f);
+		}
+		replay_bench_end(&f);
+		check(&f);
+		replay_bench_finish(&f);
+	}
+}
+
+/* Runs before the last are not in it. */
+static void test_repeated_runs_have_to_be_gone_by(void **state)
+{
+	struct wtl_played second;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	for (int i = 0; i < 2; i++) {
+		replay_bench_begin(&f);
+		replay_bench_live_for(&f, 2);
+		replay_bench_end(&f);
+	}
+	replay_bench_stop(&f);
+	assert_null(summary_of(f.path, &second));
+	replay_bench_finish(&f);
+}
+
+static void test_what_was_cut_off_has_none(void **state)
+{
+	struct wtl_played second;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 3);
+	/* As it is while it is being written. */
+	assert_null(summary_of(f.path, &second));
+	replay_bench_end(&f);
+	replay_bench_finish(&f);
+}
+
+/* A window whose figures nobody told: the summary does not say it all. */
+static void test_a_window_without_figures(void **state)
+{
+	struct wtl_played second;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 1);
+	assert_int_equal(wattle_window_begin(f.bench.meter, "inner"), 0);
+	replay_bench_live_for(&f, 1);
+	assert_int_equal(wattle_window_end(f.bench.meter, "inner", NULL, NULL, 0), 0);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_null(summary_of(f.path, &second));
+	replay_bench_finish(&f);
+}
+
+/* ---- Parts ---- */
+
+struct part {
+	uint64_t energies_uj[REPLAY_DOMAINS_MAX];
+	uint64_t full_uj; /* of all consumers */
+	int64_t duration_ns;
+};
+
+/* From the look number `from` (0: the main window's begin) to the look number `to`. */
+static void play_part(const char *path, unsigned from, unsigned to, struct part *ret_part)
+{
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_err err = {.code = 0};
+	unsigned looks = 0;
+	bool has_begun = false;
+
+	assert_int_equal(wtl_player_open(path, NULL, &player, &err), 0);
+	while (wtl_player_step(player, &played, &err) > 0) {
+		looks += played.kind == WTL_PLAYED_BILLED;
+		if (has_begun && played.kind == WTL_PLAYED_BILLED && looks == to)
+			break;
+		if (!has_begun &&
+		    ((from == 0 && played.kind == WTL_PLAYED_BEGUN) ||
+		     (from > 0 && played.kind == WTL_PLAYED_BILLED && looks == from))) {
+			assert_int_equal(wtl_player_begin_here(player), 0);
+			has_begun = true;
+		}
+	}
+	assert_true(wtl_player_billed(player, &window, &energies));
+	*ret_part = (struct part){.duration_ns = window.duration_ns};
+	for (size_t i = 0; i < wattle_meter_domains(wtl_player_meter(player)); i++) {
+		struct wtl_ledger ledger;
+
+		if (energies[i].has_energy)
+			assert_int_equal(energies[i].gap_ns, 0);
+		ret_part->energies_uj[i] = energies[i].energy_uj;
+		wtl_consumers_ledger(wtl_player_consumers(player), i, &ledger);
+		assert_true(wtl_ledger_closed(&ledger));
+		assert_int_equal(ledger.total_uj,
+				 energies[i].has_energy ? energies[i].energy_uj : 0);
+	}
+	for (size_t i = 0; i < wtl_consumers_slots(wtl_player_consumers(player)); i++) {
+		struct wtl_consumer_energy energy;
+
+		if (!wtl_consumers_get(wtl_player_consumers(player), i))
+			continue;
+		wtl_consumers_energy(wtl_player_consumers(player), i, WTL_PART_ALL, &energy);
+		ret_part->full_uj += energy.full_uj;
+	}
+	wtl_player_close(player);
+}
+
+static void test_parts_that_meet_make_the_whole(void **state)
+{
+	struct part whole, first, second, third;
+	struct replay_bench f;
+
+	(void)state;
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 8);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	play_part(f.path, 0, 1000, &whole);
+	play_part(f.path, 0, 3, &first);
+	play_part(f.path, 3, 4, &second);
+	play_part(f.path, 4, 1000, &third);
+	for (size_t i = 0; i < REPLAY_DOMAINS_MAX; i++) {
+		uint64_t sum_uj =
+			first.energies_uj[i] + second.energies_uj[i] + third.energies_uj[i];
+
+		/* Each is rounded down to the microjoule. */
+		assert_in_range(whole.energies_uj[i] - sum_uj, 0, 2);
+	}
+	assert_in_range(whole.full_uj - first.full_uj - second.full_uj - third.full_uj + 8, 0, 16);
+	assert_true(first.duration_ns > 2 * S && second.duration_ns < 2 * S);
+	replay_bench_finish(&f);
+}
+
+/* ---- A window that is open ---- */
+
+static void test_open_windows_can_be_looked_at(void **state)
+{
+	struct wattle_energy energies[REPLAY_DOMAINS_MAX];
+	struct wattle_window window;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_err err = {.code = 0};
+	struct replay_bench f;
+	uint64_t newest_uj = 0;
+	uint32_t id = 0;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 3);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, &err), 0);
+	assert_true(wtl_player_window(player, 1, &window, energies) < 0);
+	while (wtl_player_step(player, &played, &err) > 0) {
+		if (played.kind == WTL_PLAYED_BEGUN)
+			id = played.window_id;
+		if (id == 0 || wtl_player_window(player, id, &window, energies) < 0)
+			continue;
+		assert_true(window.total.energy_uj >= newest_uj);
+		newest_uj = window.total.energy_uj;
+		assert_ptr_not_equal(wtl_player_readings(player), NULL);
+	}
+	assert_true(newest_uj > 0 && newest_uj <= f.window.total.energy_uj);
+	assert_true(wtl_player_window(player, id, &window, energies) < 0);
+	assert_true(wtl_player_window(player, 0, &window, energies) < 0);
+	assert_true(wtl_player_window(player, 99, &window, energies) < 0);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_same_as_going_by_it),
+		cmocka_unit_test(test_troubles),
+		cmocka_unit_test(test_other_machines),
+		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
+		cmocka_unit_test(test_what_was_cut_off_has_none),
+		cmocka_unit_test(test_a_window_without_figures),
+		cmocka_unit_test(test_parts_that_meet_make_the_whole),
+		cmocka_unit_test(test_open_windows_can_be_looked_at),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
