@@ -302,6 +302,8 @@ static void put_migs(struct wtl_tree *tree, json_t *to, const struct wtl_gpu *gp
 {
 	json_t *array = wtl_tree_array(tree, to, "mig_instances");
 
+	if (gpu->lacks_migs)
+		wtl_tree_text(tree, to, "mig_instances_reason", "out of memory");
 	for (size_t i = 0; i < gpu->n_migs; i++) {
 		const struct wtl_gpu_mig *mig = &gpu->migs[i];
 		json_t *object = wtl_tree_object(tree, array, NULL);

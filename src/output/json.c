@@ -27,7 +27,7 @@ void wtl_json_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_
 	wtl_buf_done(&text);
 }
 
-static void put_command(struct wtl_tree *tree, json_t *to, char *const command[])
+void wtl_json_command(struct wtl_tree *tree, json_t *to, char *const command[])
 {
 	json_t *words;
 
@@ -50,7 +50,7 @@ static void put_flags(struct wtl_tree *tree, json_t *to, uint32_t flags)
 }
 
 /* What a total and a domain have in common. */
-static void put_figures(struct wtl_tree *tree, json_t *to, const struct wattle_energy *energy)
+void wtl_json_figures(struct wtl_tree *tree, json_t *to, const struct wattle_energy *energy)
 {
 	if (!energy->has_energy)
 		return;
@@ -66,7 +66,7 @@ static void put_figures(struct wtl_tree *tree, json_t *to, const struct wattle_e
 	put_flags(tree, to, energy->flags);
 }
 
-static void put_total(struct wtl_tree *tree, json_t *to, const struct wattle_energy *total)
+void wtl_json_total(struct wtl_tree *tree, json_t *to, const struct wattle_energy *total)
 {
 	json_t *object = wtl_tree_object(tree, to, "total");
 
@@ -74,7 +74,7 @@ static void put_total(struct wtl_tree *tree, json_t *to, const struct wattle_ene
 		wtl_tree_text(tree, object, "status", wattle_status_name(total->status));
 	if (total->has_energy)
 		wtl_tree_text(tree, object, "method", wattle_method_name(total->method));
-	put_figures(tree, object, total);
+	wtl_json_figures(tree, object, total);
 	wtl_tree_text(tree, object, "reason", wtl_words_total_reason(total));
 }
 
@@ -98,7 +98,7 @@ static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_repor
 	if (wtl_words_method(domain) != WATTLE_METHOD_NONE)
 		wtl_tree_text(tree, object, "method", wattle_method_name(wtl_words_method(domain)));
 	wtl_tree_text(tree, object, "status", wattle_status_name(wtl_words_status(domain)));
-	put_figures(tree, object, &domain->energy);
+	wtl_json_figures(tree, object, &domain->energy);
 	wtl_json_idle(tree, object, domain, t_utc_ns);
 	wtl_tree_text(tree, object, "weight", domain->weight);
 	if (about->update_ns > 0)
@@ -108,8 +108,8 @@ static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_repor
 }
 
 /* As seen at t_utc_ns. */
-static void put_domains(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domains,
-			size_t n, int64_t t_utc_ns)
+void wtl_json_domains(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domains,
+		      size_t n, int64_t t_utc_ns)
 {
 	json_t *array = wtl_tree_array(tree, to, "domains");
 
@@ -117,7 +117,7 @@ static void put_domains(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 		put_domain(tree, array, &domains[i], t_utc_ns);
 }
 
-static void put_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
 	json_t *object = wtl_tree_object(tree, to, "carbon");
@@ -176,7 +176,7 @@ static int put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report
 		return rc;
 	wtl_tree_text(tree, to, "schema", "wattle.report/1");
 	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
-	put_command(tree, to, report->command);
+	wtl_json_command(tree, to, report->command);
 	if (report->has_exit)
 		wtl_tree_integer(tree, to, "exit_status", report->exit_status);
 	if (report->exit_signal > 0)
@@ -184,19 +184,19 @@ static int put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report
 	wtl_tree_bool(tree, to, "interrupted", report->interrupted);
 	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
 	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
-	put_total(tree, to, &report->window.total);
-	put_domains(tree, to, report->domains, report->n_domains,
-		    wtl_words_end_utc_ns(&report->window));
+	wtl_json_total(tree, to, &report->window.total);
+	wtl_json_domains(tree, to, report->domains, report->n_domains,
+			 wtl_words_end_utc_ns(&report->window));
 	wtl_json_ledgers(tree, to, report);
 	wtl_json_attribution(tree, to, report);
-	put_carbon(tree, to, report);
+	wtl_json_carbon(tree, to, report);
 	put_self(tree, to, &report->self);
 	put_notes(tree, to, report);
 	return 0;
 }
 
-static void put_statistics(struct wtl_tree *tree, json_t *to, const char *key,
-			   const struct wtl_statistics *of, unsigned decimals)
+void wtl_json_statistics(struct wtl_tree *tree, json_t *to, const char *key,
+			 const struct wtl_statistics *of, unsigned decimals)
 {
 	json_t *object = wtl_tree_object(tree, to, key);
 
@@ -222,13 +222,13 @@ static void put_all_statistics(struct wtl_tree *tree, json_t *to, const struct w
 	json_t *array;
 
 	wtl_tree_count(tree, object, "runs", series->n_reports);
-	put_statistics(tree, object, "duration_s", &series->duration_s, NANO);
-	put_statistics(tree, object, "energy_j", &series->energy_j, MICRO);
-	put_statistics(tree, object, "gco2e", &series->emitted_g, NANO);
+	wtl_json_statistics(tree, object, "duration_s", &series->duration_s, NANO);
+	wtl_json_statistics(tree, object, "energy_j", &series->energy_j, MICRO);
+	wtl_json_statistics(tree, object, "gco2e", &series->emitted_g, NANO);
 	if (series->n_reports > 0 && series->reports[0].command) {
-		put_statistics(tree, object, "command_dynamic_j", &series->command_dynamic_j,
-			       MICRO);
-		put_statistics(tree, object, "command_full_j", &series->command_full_j, MICRO);
+		wtl_json_statistics(tree, object, "command_dynamic_j", &series->command_dynamic_j,
+				    MICRO);
+		wtl_json_statistics(tree, object, "command_full_j", &series->command_full_j, MICRO);
 	}
 	array = wtl_tree_array(tree, object, "domains");
 	if (!series->domain_j || series->n_reports == 0)
@@ -237,7 +237,7 @@ static void put_all_statistics(struct wtl_tree *tree, json_t *to, const struct w
 		json_t *domain = wtl_tree_object(tree, array, NULL);
 
 		wtl_tree_text(tree, domain, "name", series->reports[0].domains[i].domain.name);
-		put_statistics(tree, domain, "energy_j", &series->domain_j[i], MICRO);
+		wtl_json_statistics(tree, domain, "energy_j", &series->domain_j[i], MICRO);
 	}
 }
 
@@ -323,7 +323,7 @@ static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_json_utc(&tree, tree.root, "t_utc", doctor->t_utc_ns);
 	wtl_tree_text(&tree, tree.root, "summary", doctor->summary);
 	put_machine(&tree, tree.root, doctor);
-	put_domains(&tree, tree.root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
+	wtl_json_domains(&tree, tree.root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
 	sources = wtl_tree_array(&tree, tree.root, "sources");
 	for (size_t i = 0; i < doctor->n_sources; i++) {
 		json_t *object = wtl_tree_object(&tree, sources, NULL);

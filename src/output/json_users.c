@@ -40,6 +40,10 @@ void wtl_json_idle(struct wtl_tree *tree, json_t *to, const struct wtl_report_do
 	}
 	wtl_tree_fixed(tree, to, "idle_w", idle->idle_uw, MICRO);
 	wtl_tree_fixed(tree, to, "idle_uncertainty_w", wtl_words_idle_uncertainty_uw(idle), MICRO);
+	wtl_tree_text(tree, to, "idle_method",
+		      idle->is_given	  ? "given"
+		      : idle->is_modelled ? "modelled"
+					  : "learned");
 	if (idle->t_utc_ns > 0)
 		wtl_json_utc(tree, to, "idle_t_utc", idle->t_utc_ns);
 	if (wtl_words_idle_age(idle, t_utc_ns, &age_ns))
@@ -78,7 +82,7 @@ void wtl_json_ledgers(struct wtl_tree *tree, json_t *to, const struct wtl_report
 }
 
 /* What has no baseline has no dynamic part; the ± is that of the best figure there is. */
-static void put_share(struct wtl_tree *tree, json_t *to, const struct wtl_report_share *share)
+void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_report_share *share)
 {
 	if (share->has_dynamic)
 		wtl_tree_fixed(tree, to, "dynamic_j", share->dynamic_uj, MICRO);
@@ -107,7 +111,7 @@ static void put_command(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 		return;
 	object = wtl_tree_object(tree, to, "command_energy");
 	if (has) {
-		put_share(tree, object, &attribution->command);
+		wtl_json_share(tree, object, &attribution->command);
 		put_gpu_share(tree, object, report, "gpu_dynamic_j", "gpu_full_j",
 			      &attribution->command_gpu);
 	}
@@ -167,7 +171,7 @@ static void put_process(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 
 	put_identity(tree, to, process);
 	put_seconds(tree, to, "cpu_s", consumer->cpu_ns);
-	put_share(tree, to, &process->all);
+	wtl_json_share(tree, to, &process->all);
 	put_gpu_share(tree, to, report, "gpu_dynamic_j", "gpu_j", &process->gpu);
 	put_bytes(tree, to, "pss_bytes", consumer->pss_bytes);
 	put_bytes(tree, to, "uss_bytes", consumer->uss_bytes);
@@ -203,6 +207,6 @@ void wtl_json_attribution(struct wtl_tree *tree, json_t *to, const struct wtl_re
 	others = wtl_tree_object(tree, to, "others");
 	wtl_tree_count(tree, others, "n_processes", attribution->n_others);
 	put_seconds(tree, others, "cpu_s", attribution->others_cpu_ns);
-	put_share(tree, others, &attribution->others);
+	wtl_json_share(tree, others, &attribution->others);
 	put_no_process(tree, to, report);
 }

@@ -9,50 +9,13 @@
 
 enum { ROW = '\x01', RUN_ON = '\x02', GAP = 2, CUT_LEAST = 8 };
 
-struct range {
-	uint32_t first, last;
-};
-
-static bool in_ranges(const struct range ranges[], size_t n, uint32_t point)
-{
-	for (size_t i = 0; i < n; i++) {
-		if (point >= ranges[i].first && point <= ranges[i].last)
-			return true;
-	}
-	return false;
-}
-
-/* The blocks of Unicode 15 with East Asian width W or F, and the common combining marks. */
-static unsigned point_columns(uint32_t point)
-{
-	static const struct range wide[] = {
-		{0x1100, 0x115f},   {0x231a, 0x231b},	{0x2e80, 0x303e},   {0x3041, 0x33ff},
-		{0x3400, 0x4dbf},   {0x4e00, 0xa4cf},	{0xa960, 0xa97c},   {0xac00, 0xd7a3},
-		{0xf900, 0xfaff},   {0xfe30, 0xfe6f},	{0xff01, 0xff60},   {0xffe0, 0xffe6},
-		{0x16fe0, 0x1b2ff}, {0x1f300, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f900, 0x1f9ff},
-		{0x20000, 0x3fffd},
-	};
-	static const struct range combining[] = {
-		{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd}, {0x0610, 0x061a},
-		{0x064b, 0x065f}, {0x093c, 0x093c}, {0x094d, 0x094d}, {0x0e31, 0x0e31},
-		{0x0e34, 0x0e3a}, {0x0e47, 0x0e4e}, {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff},
-		{0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f},
-	};
-
-	if (point < 0x300)
-		return 1;
-	if (in_ranges(combining, sizeof(combining) / sizeof(combining[0]), point))
-		return 0;
-	return in_ranges(wide, sizeof(wide) / sizeof(wide[0]), point) ? 2 : 1;
-}
-
 /* Steps over one character; a byte that is not UTF-8 takes one column. */
 static size_t step(const char *text, size_t len, unsigned *ret_columns)
 {
 	uint32_t point;
 	size_t n = wtl_format_utf8(text, len, &point);
 
-	*ret_columns = n ? point_columns(point) : 1;
+	*ret_columns = n ? wtl_point_width(point) : 1;
 	return n ? n : 1;
 }
 

@@ -116,6 +116,8 @@ int wtl_smi_rows(struct wtl_buf *buf, const struct wtl_smi_columns *columns,
 {
 	struct wtl_smi_row row = {.look = look};
 
+	if (columns->query == &wtl_smi_query_accounted)
+		return buf->error;
 	for (size_t i = 0; columns->query == &wtl_smi_query_domain && i < look->n_domains; i++) {
 		row.domain = &look->domains[i];
 		row.meter = look->domain_meters ? &look->domain_meters[i] : NULL;

@@ -63,8 +63,10 @@ struct wtl_smi_query {
 	const struct wtl_smi_field *fields;
 };
 
-extern const struct wtl_smi_query wtl_smi_query_gpu;	/* a row a GPU */
-extern const struct wtl_smi_query wtl_smi_query_apps;	/* a row a process that computes */
+extern const struct wtl_smi_query wtl_smi_query_gpu;  /* a row a GPU */
+extern const struct wtl_smi_query wtl_smi_query_apps; /* a row a process that computes */
+/* A row a process of the driver's accounts: none, as where accounting mode is off. */
+extern const struct wtl_smi_query wtl_smi_query_accounted;
 extern const struct wtl_smi_query wtl_smi_query_domain; /* a row an energy domain: wattle's own */
 
 /* By name or alias (`len` bytes), or NULL. */
@@ -99,6 +101,8 @@ int wtl_smi_help(struct wtl_buf *buf, const struct wtl_smi_query *query);
 
 /* -L */
 int wtl_smi_list(struct wtl_buf *buf, const struct wtl_look *look);
+/* -q: the same for people, with the titles of driver 590 */
+int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look);
 /* -q -x: one document in the shape of nvsmi_device_v12.dtd */
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look);
 

@@ -449,6 +449,22 @@ static const struct wtl_smi_field app_fields[] = {
 	{0},
 };
 
+/* Of the driver's accounts, which are never read: what there is to ask for. */
+static const struct wtl_smi_field accounted_fields[] = {
+	NONE("timestamp", NULL, NULL, NULL),
+	NONE("gpu_name", NULL, NULL, NULL),
+	NONE("gpu_bus_id", NULL, NULL, NULL),
+	NONE("gpu_serial", NULL, NULL, NULL),
+	NONE("gpu_uuid", NULL, NULL, NULL),
+	NONE("vgpu_instance", NULL, NULL, NULL),
+	NONE("pid", NULL, NULL, NULL),
+	NONE("gpu_utilization", "gpu_util", "%", NULL),
+	NONE("mem_utilization", "mem_util", "%", NULL),
+	NONE("max_memory_usage", NULL, "MiB", NULL),
+	NONE("time", NULL, "ms", NULL),
+	{0},
+};
+
 static const struct wtl_smi_field domain_fields[] = {
 	ROW("timestamp", NULL, NULL, KIND(timestamp), NULL,
 	    "When the domains were read, by the clock on the wall"),
@@ -491,6 +507,12 @@ const struct wtl_smi_query wtl_smi_query_apps = {
 	.option = "--query-compute-apps",
 	.about = "Each row is a process that computes on a GPU.",
 	.fields = app_fields,
+};
+
+const struct wtl_smi_query wtl_smi_query_accounted = {
+	.option = "--query-accounted-apps",
+	.about = "Each row is a process that the driver keeps an account of.",
+	.fields = accounted_fields,
 };
 
 const struct wtl_smi_query wtl_smi_query_domain = {

@@ -132,31 +132,42 @@ static void put_processes(struct wtl_buf *buf, size_t depth, const struct wtl_gp
 	put_tag(buf, depth, "/", "processes", 9);
 }
 
-static void put_field(struct wtl_buf *buf, size_t depth, const char *name,
-		      const struct wtl_smi_element *element, const struct wtl_smi_row *row)
+void wtl_smi_put_value(struct wtl_buf *buf, const struct wtl_smi_element *element,
+		       const struct wtl_smi_row *row)
 {
 	const struct wtl_smi_field *field =
 		wtl_smi_field_find(&wtl_smi_query_gpu, element->field, strlen(element->field));
 	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	struct wtl_buf value;
 
-	wtl_buf_init(&value, VALUE_MAX);
+	if (element->field[0] == '=') {
+		wtl_buf_puts(buf, element->field + 1);
+		return;
+	}
 	if (field)
-		answer = field->kind->print(&value, row, field);
+		answer = field->kind->print(buf, row, field);
 	if (answer.status != WATTLE_STATUS_OK) {
 		const char *words = wtl_smi_unknown(answer);
 
-		wtl_buf_puts(&value, words ? words : "N/A");
+		wtl_buf_puts(buf, words ? words : "N/A");
 	} else if (element->suffix) {
-		wtl_buf_puts(&value, element->suffix);
+		wtl_buf_puts(buf, element->suffix);
 	} else if (field->unit) {
-		wtl_buf_printf(&value, " %s", field->unit);
+		wtl_buf_printf(buf, " %s", field->unit);
 	}
+}
+
+static void put_field(struct wtl_buf *buf, size_t depth, const char *name,
+		      const struct wtl_smi_element *element, const struct wtl_smi_row *row)
+{
+	struct wtl_buf value;
+
+	wtl_buf_init(&value, VALUE_MAX);
+	wtl_smi_put_value(&value, element, row);
 	put_leaf(buf, depth, name, strlen(name), wtl_buf_str(&value));
 	end_value(buf, &value);
 }
 
-static size_t shared_folders(const char *a, const char *b)
+size_t wtl_smi_shared_folders(const char *a, const char *b)
 {
 	size_t shared = 0;
 
@@ -166,7 +177,7 @@ static size_t shared_folders(const char *a, const char *b)
 	return shared;
 }
 
-static size_t count_folders(const char *path, size_t from)
+size_t wtl_smi_count_folders(const char *path, size_t from)
 {
 	size_t n = 0;
 
@@ -178,8 +189,8 @@ static size_t count_folders(const char *path, size_t from)
 /* Closes the folders of `from` that `to` is not in, and opens those that only `to` is in. */
 static void walk(struct wtl_buf *buf, size_t depth, const char *from, const char *to)
 {
-	size_t shared = shared_folders(from, to), open = count_folders(from, 0);
-	size_t keep = open - count_folders(from, shared);
+	size_t shared = wtl_smi_shared_folders(from, to), open = wtl_smi_count_folders(from, 0);
+	size_t keep = open - wtl_smi_count_folders(from, shared);
 	const char *end = strrchr(from, '/');
 
 	for (; open > keep; open--) {
@@ -201,7 +212,7 @@ static void put_gpu(struct wtl_buf *buf, const struct wtl_smi_row *row)
 
 	for (element = wtl_smi_elements; element->path; element++) {
 		const char *name = strrchr(element->path, '/');
-		size_t depth = 2 + count_folders(element->path, 0);
+		size_t depth = 2 + wtl_smi_count_folders(element->path, 0);
 
 		walk(buf, 2, before, element->path);
 		before = element->path;
@@ -210,27 +221,33 @@ static void put_gpu(struct wtl_buf *buf, const struct wtl_smi_row *row)
 			put_migs(buf, depth, row->gpu);
 		else if (strcmp(element->field, "*processes") == 0)
 			put_processes(buf, depth, row->gpu);
-		else if (element->field[0] == '=')
-			put_text(buf, depth, name, element->field + 1);
 		else
 			put_field(buf, depth, name, element, row);
 	}
 	walk(buf, 2, before, "");
 }
 
-/* As asctime() has it: "Mon Oct 13 00:25:36 2025". */
-static void put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns)
+bool wtl_smi_time(int64_t t_utc_ns, char *text, size_t size)
 {
 	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
+	char made[64];
 	struct tm tm;
+
+	if (!localtime_r(&seconds, &tm) || !asctime_r(&tm, made))
+		return false;
+	made[strcspn(made, "\n")] = '\0';
+	wtl_text_copy(text, size, made);
+	return true;
+}
+
+static void put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns)
+{
 	char text[64];
 
-	if (!localtime_r(&seconds, &tm) || !asctime_r(&tm, text)) {
+	if (wtl_smi_time(t_utc_ns, text, sizeof(text)))
+		put_text(buf, 1, "timestamp", text);
+	else
 		buf->error = -EOVERFLOW;
-		return;
-	}
-	text[strcspn(text, "\n")] = '\0';
-	put_text(buf, 1, "timestamp", text);
 }
 
 static void put_id(struct wtl_buf *buf, const struct wtl_smi_row *row)

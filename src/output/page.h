@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "output/format.h"
 #include "output/report.h"
 
 struct wtl_buf;
@@ -18,6 +19,10 @@ int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const
 		     const struct wtl_output_style *style);
 
 enum { WTL_PAGE_LABEL_COLUMNS = 10 };
+
+/* The lines of the head that tell energy and power. */
+void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style);
 
 /* "  energy   ": the label of a line of the head. */
 void wtl_page_label(struct wtl_buf *buf, const char *label);
@@ -90,6 +95,12 @@ int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 
 /* How a run ended, if not well: "exit status 3", "killed by SIGKILL". False: well. */
 bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report);
+
+/* The table of statistics over runs: its heading, and a row; unit NULL: that of the quantity. */
+void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style);
+void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
+			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
+			     const char *unit, bool modelled, const struct wtl_output_style *style);
 
 int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
 		    const struct wtl_output_style *style);

@@ -117,8 +117,8 @@ static void put_caveats(struct wtl_buf *buf, const struct wtl_report *report)
 		       incomplete ? "! incomplete" : "");
 }
 
-static void put_energy(struct wtl_buf *buf, const struct wtl_report *report,
-		       const struct wtl_output_style *style)
+void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style)
 {
 	const struct wattle_energy *total = &report->window.total;
 	enum wtl_page_modelled modelled = wtl_page_modelled(report->domains, report->n_domains);
@@ -220,7 +220,7 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 		wtl_buf_putc(buf, '\n');
 	wtl_page_command(buf, report, "wattle: ", style);
 	wtl_buf_putc(buf, '\n');
-	put_energy(buf, report, style);
+	wtl_page_energy(buf, report, style);
 	wtl_page_command_energy(buf, report, style);
 	wtl_page_idle(buf, report->domains, report->n_domains,
 		      wtl_words_end_utc_ns(&report->window), style);

@@ -14,7 +14,7 @@ enum { BASELINES_MAX = 6, LINE_MAX_BYTES = 1 << 20 };
 
 /* All baselines of counted domains together. */
 struct idle {
-	size_t known;
+	size_t known, modelled;
 	uint64_t idle_uw, uncertainty_uw;
 	int64_t age_ns; /* of the oldest; < 0: not known */
 };
@@ -38,6 +38,7 @@ static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, in
 		if (!has_baseline(&domains[i]))
 			continue;
 		all.known++;
+		all.modelled += domains[i].idle.is_modelled;
 		if (__builtin_add_overflow(all.idle_uw, idle->idle_uw, &all.idle_uw))
 			all.idle_uw = UINT64_MAX;
 		variance += part_uw * part_uw;
@@ -64,6 +65,7 @@ static void add_baselines(struct wtl_buf *line, const struct wtl_report_domain *
 		if (all->known == 1)
 			continue;
 		wtl_buf_putc(line, WTL_LAYOUT_NO_BREAK);
+		wtl_buf_puts(line, domains[i].idle.is_modelled ? "~" : "");
 		wtl_format_rounded(line, domains[i].idle.idle_uw, last_digit, scale);
 	}
 	if (all->known > BASELINES_MAX)
@@ -80,8 +82,11 @@ int wtl_page_idle(struct wtl_buf *buf, const struct wtl_report_domain *domains, 
 	if (idle.known == 0)
 		return buf->error;
 	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_buf_puts(&line, idle.modelled > 0 ? "~ " : "");
 	wtl_format_measure(&line, idle.idle_uw, idle.uncertainty_uw, WTL_FORMAT_W, style->ascii);
 	add_baselines(&line, domains, n, &idle, style);
+	if (idle.modelled == idle.known)
+		wtl_buf_puts(&line, ", modelled");
 	if (idle.age_ns >= 0) {
 		size_t start;
 

@@ -168,6 +168,33 @@ static bool is_guessed_by(const struct wtl_report_domain *domain, const void *wh
 	       strcmp(domain->weight, what) == 0;
 }
 
+static bool is_counted(const struct wtl_report_domain *domain, const void *what)
+{
+	(void)what;
+	return domain->energy.has_energy && domain->weight &&
+	       (strcmp(domain->weight, "instructions") == 0 ||
+		strcmp(domain->weight, "cycles") == 0);
+}
+
+/* Another weight than usual: what the hardware counted of each process. */
+static void note_counted(struct wtl_buf *buf, const struct wtl_report *report,
+			 const struct wtl_output_style *style)
+{
+	const char *weight = NULL;
+	struct wtl_buf line;
+
+	for (size_t i = 0; i < report->n_domains && !weight; i++)
+		if (is_counted(&report->domains[i], NULL))
+			weight = report->domains[i].weight;
+	if (!weight)
+		return;
+	wtl_buf_init(&line, REMARK_MAX);
+	wtl_buf_printf(&line, "divided among processes by %s: ", weight);
+	add_names(&line, report, (struct trait){is_counted, NULL}, style);
+	wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
+	wtl_layout_close(&line, buf);
+}
+
 /* Where nothing better is known, what processes use of a domain is a guess (DESIGN 5). */
 static void remark_guesses(struct wtl_buf *buf, const struct wtl_report *report,
 			   const struct wtl_output_style *style)
@@ -386,6 +413,7 @@ int wtl_page_remarks(struct wtl_buf *buf, const struct wtl_report *report,
 	remark_figures(buf, report, style);
 	remark_guesses(buf, report, style);
 	note_reason(buf, report, style);
+	note_counted(buf, report, style);
 	lacks_idle = note_no_idle(buf, report, style);
 	put_notes(buf, report, style);
 	remark_remedies(buf, report, style);

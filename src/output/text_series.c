@@ -135,9 +135,9 @@ static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigne
 }
 
 /* Name, mean, ± interval, unit, sd, least, greatest. */
-static void add_statistics(struct wtl_grid *grid, const char *name, const struct wtl_statistics *of,
-			   enum wtl_format_quantity quantity, const char *unit, bool modelled,
-			   const struct wtl_output_style *style)
+void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
+			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
+			     const char *unit, bool modelled, const struct wtl_output_style *style)
 {
 	uint64_t mean = wtl_format_micro(of->mean), spread = wtl_format_micro(of->ci95);
 	unsigned scale = unit ? 6 : wtl_format_scale(mean);
@@ -169,6 +169,20 @@ static void add_statistics(struct wtl_grid *grid, const char *name, const struct
 	add_cell(grid, of->max, last, scale);
 }
 
+void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
+{
+	wtl_grid_init(grid, "lrulrrrr");
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(grid, "over the runs");
+	wtl_grid_cell(grid, "mean");
+	wtl_grid_cell(grid, style->ascii ? "+/- 95 %" : "± 95 %");
+	wtl_grid_cell(grid, "");
+	wtl_grid_cell(grid, "sd");
+	wtl_grid_cell(grid, "");
+	wtl_grid_cell(grid, "least");
+	wtl_grid_cell(grid, "most");
+}
+
 static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			   const struct wtl_output_style *style)
 {
@@ -177,18 +191,11 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 	bool modelled = method == WATTLE_METHOD_MODELLED || method == WATTLE_METHOD_MIXED;
 	struct wtl_grid grid;
 
-	wtl_grid_init(&grid, "lrulrrrr");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(&grid, "over the runs");
-	wtl_grid_cell(&grid, "mean");
-	wtl_grid_cell(&grid, style->ascii ? "+/- 95 %" : "± 95 %");
-	wtl_grid_cell(&grid, "");
-	wtl_grid_cell(&grid, "sd");
-	wtl_grid_cell(&grid, "");
-	wtl_grid_cell(&grid, "least");
-	wtl_grid_cell(&grid, "most");
-	add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false, style);
-	add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled, style);
+	wtl_page_begin_statistics(&grid, style);
+	wtl_page_add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false,
+				style);
+	wtl_page_add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled,
+				style);
 	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
 		struct wtl_buf name;
 
@@ -196,17 +203,19 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			continue;
 		wtl_buf_init(&name, NAME_MAX_BYTES);
 		wtl_buf_printf(&name, "  %s", first->domains[i].domain.name);
-		add_statistics(&grid, wtl_buf_str(&name), &series->domain_j[i], WTL_FORMAT_J, NULL,
-			       first->domains[i].domain.method == WATTLE_METHOD_MODELLED, style);
+		wtl_page_add_statistics(
+			&grid, wtl_buf_str(&name), &series->domain_j[i], WTL_FORMAT_J, NULL,
+			first->domains[i].domain.method == WATTLE_METHOD_MODELLED, style);
 		wtl_layout_close(&name, buf);
 	}
 	if (series->command_dynamic_j.n > 0)
-		add_statistics(&grid, "command, dynamic", &series->command_dynamic_j, WTL_FORMAT_J,
-			       NULL, modelled, style);
+		wtl_page_add_statistics(&grid, "command, dynamic", &series->command_dynamic_j,
+					WTL_FORMAT_J, NULL, modelled, style);
 	if (series->command_full_j.n > 0)
-		add_statistics(&grid, "command, full", &series->command_full_j, WTL_FORMAT_J, NULL,
-			       modelled, style);
-	add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, modelled, style);
+		wtl_page_add_statistics(&grid, "command, full", &series->command_full_j,
+					WTL_FORMAT_J, NULL, modelled, style);
+	wtl_page_add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, modelled,
+				style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
 }

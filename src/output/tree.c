@@ -71,15 +71,22 @@ void wtl_tree_text(struct wtl_tree *tree, json_t *to, const char *key, const cha
 	put_string(tree, to, key, &clean);
 }
 
-void wtl_tree_fixed(struct wtl_tree *tree, json_t *to, const char *key, uint64_t value,
-		    unsigned decimals)
+void wtl_tree_signed(struct wtl_tree *tree, json_t *to, const char *key, bool is_negative,
+		     uint64_t value, unsigned decimals)
 {
 	struct wtl_buf number;
 
 	wtl_buf_init(&number, 64);
 	wtl_buf_puts(&number, MARK);
+	wtl_buf_puts(&number, is_negative && value > 0 ? "-" : "");
 	wtl_format_fixed(&number, value, decimals);
 	put_string(tree, to, key, &number);
+}
+
+void wtl_tree_fixed(struct wtl_tree *tree, json_t *to, const char *key, uint64_t value,
+		    unsigned decimals)
+{
+	wtl_tree_signed(tree, to, key, false, value, decimals);
 }
 
 void wtl_tree_integer(struct wtl_tree *tree, json_t *to, const char *key, int64_t value)

@@ -28,6 +28,9 @@ void wtl_tree_text(struct wtl_tree *tree, json_t *to, const char *key, const cha
 /* value × 10^-decimals with all its digits, which a double would not keep */
 void wtl_tree_fixed(struct wtl_tree *tree, json_t *to, const char *key, uint64_t value,
 		    unsigned decimals);
+/* The same with a sign; 0 has none. */
+void wtl_tree_signed(struct wtl_tree *tree, json_t *to, const char *key, bool is_negative,
+		     uint64_t value, unsigned decimals);
 /* Beyond INT64_MAX, which no reader takes as an integer, it is cut. */
 void wtl_tree_count(struct wtl_tree *tree, json_t *to, const char *key, uint64_t value);
 void wtl_tree_integer(struct wtl_tree *tree, json_t *to, const char *key, int64_t value);

@@ -2,6 +2,7 @@
 #ifndef OUTPUT_MACHINES_H
 #define OUTPUT_MACHINES_H
 
+#include "base/remedy.h"
 #include "output/report.h"
 
 /* Machines made up by hand, for the output tests. */
@@ -292,7 +293,7 @@ static const struct wtl_report machine_vm = {
 			.reason =                                                                 \
 				"energy_uj is readable by root only, and perf_event_paranoid is " \
 				"4",                                                              \
-			.remedy = "sudo setcap cap_perfmon+ep $(command -v wattle)",              \
+			.remedy = WTL_REMEDY_SETCAP,                                              \
 			.kind = WATTLE_KIND_CPU,                                                  \
 			.status = WATTLE_STATUS_DENIED,                                           \
 			.in_total = 1                                                             \

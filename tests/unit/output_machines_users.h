@@ -284,7 +284,10 @@ static const struct wtl_report_domain used_vm_domains[] = {
 	{
 		MODELLED("package-0", WATTLE_KIND_CPU, 25.118, 30.14, 12.53, 15.2),
 		.ledger = LEDGER(0.05, 4.2, 0.1, 20.568, 0.2),
-		.idle = BASELINE(10.26, 0.16, 40),
+		.idle = {.is_known = true,
+			 .is_modelled = true,
+			 .idle_uw = W(10.26),
+			 .uncertainty_uw = W(5.13)},
 	},
 	{
 		MODELLED("dram-0", WATTLE_KIND_DRAM, 5.6, 5.6, 2.794, 2.794),
@@ -496,7 +499,7 @@ static const struct wtl_doctor_way used_ways[] = {
 	 .reason =
 		 "needs CAP_NET_ADMIN; without them, what short-lived processes used is known from "
 		 "their parents only",
-	 .remedy = "sudo setcap cap_net_admin,cap_perfmon+ep $(command -v wattle)"},
+	 .remedy = WTL_REMEDY_SETCAP},
 };
 
 static const struct wtl_doctor doctor_used = {

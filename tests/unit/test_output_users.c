@@ -410,6 +410,20 @@ static void test_idle_line(void **state)
 	page = page_of(&bench.report);
 	assert_line(page, ", seen 5 d ago\n");
 	free(page);
+	/* One of them is a model's, then all are. */
+	bench.domains[2].idle.is_modelled = true;
+	page = page_of(&bench.report);
+	assert_line(page, "\n  idle    ~ 213.5");
+	assert_line(page, "dram-0 ~8.2");
+	assert_no_line(page, "modelled,");
+	free(page);
+	for (size_t i = 0; i < COUNT(used_domains); i++) {
+		bench.domains[i].idle.is_modelled = true;
+		bench.domains[i].idle.t_utc_ns = 0;
+	}
+	page = page_of(&bench.report);
+	assert_line(page, "), modelled\n");
+	free(page);
 	/* A second opinion has no part in it. */
 	bench.domains[4].idle = bench.domains[0].idle;
 	page = page_of(&bench.report);
@@ -494,12 +508,14 @@ static void test_weights(void **state)
 
 	(void)state;
 	bench_init(&bench);
+	bench.domains[0].weight = "instructions";
 	bench.domains[2].weight = "memory (a guess)";
 	bench.domains[3].weight = "memory (a guess)";
 	page = output_text(&wtl_output_text, output_report, &bench.report,
 			   (struct wtl_output_style){.verbose = true});
 	assert_line(page, "\n! dram-0, gpu-0: divided among processes by memory (a guess)\n");
 	assert_line(page, "; weight cpu-time\n");
+	assert_line(page, "\n- divided among processes by instructions: package-0\n");
 	free(page);
 	page = page_of(&machine_used);
 	assert_no_line(page, "divided");

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "output/recording.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "output/format.h"
+#include "output/words.h"
+
+static const struct {
+	const char *name, *plural;
+} by_words[WTL_BYS] = {
+	[WTL_BY_PROCESS] = {"process", "processes"},
+	[WTL_BY_USER] = {"user", "users"},
+	[WTL_BY_COMMAND] = {"command", "commands"},
+	[WTL_BY_CONTAINER] = {"container", "containers"},
+	[WTL_BY_POD] = {"pod", "pods"},
+	[WTL_BY_UNIT] = {"unit", "units"},
+	[WTL_BY_JOB] = {"job", "jobs"},
+	[WTL_BY_CGROUP] = {"cgroup", "cgroups"},
+	[WTL_BY_WINDOW] = {"window", "windows"},
+};
+
+const char *wtl_by_name(enum wtl_by by)
+{
+	return by_words[by].name;
+}
+
+const char *wtl_by_plural(enum wtl_by by)
+{
+	return by_words[by].plural;
+}
+
+int wtl_by_find(const char *name)
+{
+	for (int i = 0; i < WTL_BYS; i++)
+		if (strcmp(by_words[i].name, name) == 0)
+			return i;
+	return -EINVAL;
+}
+
+const char *wtl_by_names(void)
+{
+	return "process, user, command, container, pod, unit, job, cgroup or window";
+}
+
+uint64_t wtl_run_rate_ng_per_s(const struct wtl_run *run)
+{
+	int64_t duration_ns = run->report.window.duration_ns;
+
+	/* 1e3 ng in a µg, 1e9 ns in a s. */
+	if (duration_ns <= 0)
+		return 0;
+	return (uint64_t)((unsigned __int128)run->report.carbon.emitted_ug * 1000 * 1000000000u /
+			  (uint64_t)duration_ns);
+}
+
+const struct wtl_recording_ops *wtl_recording_find(const char *name)
+{
+	static const struct wtl_recording_ops *const all[] = {
+		&wtl_recording_text,
+		&wtl_recording_csv,
+#if HAVE_JANSSON
+		&wtl_recording_json,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
+
+/* A grouping is the same consumers in other rows. */
+static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t processes_uj)
+{
+	uint64_t sum_uj = grouping->others.all.full_uj;
+
+	for (size_t i = 0; i < grouping->n_groups; i++) {
+		const struct wtl_report_share *all = &grouping->groups[i].all;
+
+		if (__builtin_add_overflow(sum_uj, all->full_uj, &sum_uj) ||
+		    (all->has_dynamic && all->dynamic_uj > all->full_uj))
+			return false;
+	}
+	return sum_uj == processes_uj;
+}
+
+int wtl_recording_check(const struct wtl_recording *recording)
+{
+	uint64_t processes_uj;
+	int rc = wtl_ledgers_check(&recording->report);
+
+	if (rc < 0)
+		return rc;
+	if (!wtl_words_processes_uj(&recording->report, &processes_uj))
+		return -EPROTO;
+	for (size_t i = 0; i < recording->n_groupings; i++)
+		if (!is_same_sum(&recording->groupings[i], processes_uj))
+			return -EPROTO;
+	return 0;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "output/cells.h"
+#include "output/format.h"
+#include "output/recording.h"
+#include "output/words.h"
+
+/* docs/report.md describes the columns. */
+
+enum { MICRO = 6, NANO = 9 };
+
+static const char group_head[] = "start_utc,duration_s,by,name,pid,user,processes,cpu_s,dynamic_j,"
+				 "full_j,uncertainty_j,gpu_j\n";
+static const char window_head[] =
+	"id,name,begin_utc,begin_mono_ns,duration_s,is_main,is_open,pid,domain,energy_j,"
+	"uncertainty_j,mean_w,max_w,measured_s,gap_s,flags,gco2e,gco2e_uncertainty\n";
+static const char comparison_head[] =
+	"what,unit,recording,file,value,uncertainty,difference,difference_uncertainty,ratio,"
+	"is_significant,is_same_sensor\n";
+static const char runs_head[] =
+	"file,run,start_utc,duration_s,energy_j,uncertainty_j,mean_w,command_dynamic_j,"
+	"command_full_j,gco2e,gco2e_uncertainty,gco2e_per_s\n";
+
+static void put_bool(struct wtl_buf *buf, bool value)
+{
+	wtl_cell_text(buf, value ? "true" : "false");
+}
+
+static void put_pid(struct wtl_buf *buf, int pid)
+{
+	wtl_cell_fixed(buf, pid > 0, (uint64_t)(pid > 0 ? pid : 0), 0);
+}
+
+/* ---- Groups ---- */
+
+/* start_utc to name */
+static void begin_group(struct wtl_buf *buf, const struct wtl_recording *recording, const char *by,
+			const char *name)
+{
+	wtl_cell_utc(buf, recording->report.window.begin_utc_ns);
+	wtl_cell_seconds(buf, true, recording->report.window.duration_ns);
+	wtl_cell_text(buf, by);
+	wtl_cell_text(buf, name);
+}
+
+/* processes to the end */
+static void end_group(struct wtl_buf *buf, uint64_t n_processes, int64_t cpu_ns,
+		      const struct wtl_report_share *all, const struct wtl_report_share *gpu)
+{
+	wtl_cell_fixed(buf, true, n_processes, 0);
+	wtl_cell_seconds(buf, cpu_ns >= 0, cpu_ns);
+	wtl_cell_fixed(buf, all->has_dynamic, all->dynamic_uj, MICRO);
+	wtl_cell_fixed(buf, true, all->full_uj, MICRO);
+	wtl_cell_fixed(buf, true, all->uncertainty_uj, MICRO);
+	wtl_format_fixed(buf, gpu->full_uj, MICRO);
+	wtl_buf_putc(buf, '\n');
+}
+
+/* What is nobody's, so that the rows add up to the total. */
+static void put_nobody(struct wtl_buf *buf, const struct wtl_recording *recording, const char *by)
+{
+	struct wtl_ledger ledger;
+	uint64_t processes_uj;
+
+	if (!wtl_words_ledger(&recording->report, &ledger) ||
+	    !wtl_words_processes_uj(&recording->report, &processes_uj))
+		return;
+	begin_group(buf, recording, by, "no process");
+	wtl_cell_empty(buf, 5);
+	wtl_cell_fixed(buf, true, ledger.total_uj - processes_uj, MICRO);
+	wtl_cell_empty(buf, 1);
+	wtl_buf_putc(buf, '\n');
+}
+
+static void put_processes(struct wtl_buf *buf, const struct wtl_recording *recording)
+{
+	const struct wtl_report_attribution *attribution = &recording->report.attribution;
+	static const struct wtl_report_share none;
+
+	for (size_t i = 0; i < attribution->n_processes; i++) {
+		const struct wtl_report_process *process = &attribution->processes[i];
+
+		begin_group(buf, recording, "process", wtl_words_consumer(process->consumer));
+		put_pid(buf, process->consumer->pid);
+		wtl_cell_text(buf, process->user);
+		end_group(buf, wtl_words_processes(process->consumer), process->consumer->cpu_ns,
+			  &process->all, &process->gpu);
+	}
+	if (attribution->n_others > 0) {
+		begin_group(buf, recording, "process", "others");
+		wtl_cell_empty(buf, 2);
+		end_group(buf, attribution->n_others, attribution->others_cpu_ns,
+			  &attribution->others, &none);
+	}
+	put_nobody(buf, recording, "process");
+}
+
+static void put_grouping(struct wtl_buf *buf, const struct wtl_recording *recording,
+			 const struct wtl_recording_grouping *grouping)
+{
+	const char *by = wtl_by_name(grouping->by);
+
+	for (size_t i = 0; i < grouping->n_groups; i++) {
+		const struct wtl_recording_group *group = &grouping->groups[i];
+
+		begin_group(buf, recording, by, group->name);
+		wtl_cell_empty(buf, 2);
+		end_group(buf, group->n_processes, group->cpu_ns, &group->all, &group->gpu);
+	}
+	if (grouping->n_others > 0) {
+		const struct wtl_recording_group *others = &grouping->others;
+
+		begin_group(buf, recording, by, "others");
+		wtl_cell_empty(buf, 2);
+		end_group(buf, others->n_processes, others->cpu_ns, &others->all, &others->gpu);
+	}
+	put_nobody(buf, recording, by);
+}
+
+/* ---- Windows ---- */
+
+static void put_window_row(struct wtl_buf *buf, const struct wtl_recording_window *window,
+			   const char *domain, const struct wattle_energy *energy)
+{
+	bool has = energy->has_energy, has_power = has && energy->has_power;
+
+	wtl_cell_fixed(buf, true, window->id, 0);
+	wtl_cell_text(buf, window->name);
+	wtl_cell_utc(buf, window->window.begin_utc_ns);
+	wtl_buf_printf(buf, "%" PRId64 ",", window->window.begin_mono_ns);
+	wtl_cell_seconds(buf, window->energies != NULL, window->window.duration_ns);
+	put_bool(buf, window->is_main);
+	put_bool(buf, window->is_open);
+	put_pid(buf, window->pid);
+	wtl_cell_text(buf, domain);
+	wtl_cell_fixed(buf, has, energy->energy_uj, MICRO);
+	wtl_cell_fixed(buf, has, energy->uncertainty_uj, MICRO);
+	wtl_cell_fixed(buf, has_power, energy->mean_uw, MICRO);
+	wtl_cell_fixed(buf, has_power, energy->max_uw, MICRO);
+	wtl_cell_seconds(buf, has, energy->measured_ns);
+	wtl_cell_seconds(buf, has, energy->gap_ns);
+	wtl_cell_flags(buf, has ? energy->flags : 0);
+}
+
+static void put_window(struct wtl_buf *buf, const struct wtl_recording *recording,
+		       const struct wtl_recording_window *window)
+{
+	for (size_t i = 0; window->energies && i < recording->report.n_domains; i++) {
+		put_window_row(buf, window, recording->report.domains[i].domain.name,
+			       &window->energies[i]);
+		wtl_buf_puts(buf, ",\n");
+	}
+	put_window_row(buf, window, "total", &window->window.total);
+	wtl_cell_fixed(buf, window->has_carbon, window->carbon.emitted_ug, MICRO);
+	if (window->has_carbon)
+		wtl_format_fixed(buf, window->carbon.uncertainty_ug, MICRO);
+	wtl_buf_putc(buf, '\n');
+}
+
+static int csv_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
+			 const struct wtl_output_style *style)
+{
+	int rc = wtl_recording_check(recording);
+
+	if (rc < 0)
+		return rc;
+	if (!recording->has_by)
+		return wtl_output_csv.report(buf, &recording->report, style);
+	if (!style->append)
+		wtl_buf_puts(buf, recording->by == WTL_BY_WINDOW ? window_head : group_head);
+	if (recording->by == WTL_BY_PROCESS)
+		put_processes(buf, recording);
+	for (size_t i = 0; recording->by == WTL_BY_WINDOW && i < recording->n_windows; i++)
+		put_window(buf, recording, &recording->windows[i]);
+	for (size_t i = 0; i < recording->n_groupings; i++)
+		put_grouping(buf, recording, &recording->groupings[i]);
+	return buf->error;
+}
+
+/* ---- Several of them ---- */
+
+static void put_ratio(struct wtl_buf *buf, const struct wtl_difference *difference)
+{
+	if (difference->has_ratio) {
+		wtl_buf_puts(buf, difference->is_negative ? "-" : "");
+		wtl_format_double(buf,
+				  difference->is_negative ? -difference->ratio : difference->ratio,
+				  MICRO);
+	}
+	wtl_buf_putc(buf, ',');
+}
+
+static void put_compared(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			 const struct wtl_compared *row, size_t i)
+{
+	static const char *const units[] = {
+		[WTL_COMPARED_S] = "s",
+		[WTL_COMPARED_J] = "J",
+		[WTL_COMPARED_W] = "W",
+		[WTL_COMPARED_G] = "gCO2e",
+	};
+	const struct wtl_compared_value *value = &row->values[i];
+	const struct wtl_difference *difference = &value->difference;
+	bool has = value->has_difference, is_sure = row->quantity != WTL_COMPARED_S;
+
+	wtl_cell_text(buf, row->what);
+	wtl_cell_text(buf, units[row->quantity]);
+	wtl_cell_fixed(buf, true, i + 1, 0);
+	wtl_cell_text(buf, comparison->recordings[i].path);
+	wtl_cell_fixed(buf, value->is_known, value->measured.value, MICRO);
+	wtl_cell_fixed(buf, value->is_known && is_sure, value->measured.uncertainty, MICRO);
+	if (has && difference->is_negative)
+		wtl_buf_putc(buf, '-');
+	wtl_cell_fixed(buf, has, difference->value, MICRO);
+	wtl_cell_fixed(buf, has && is_sure, difference->uncertainty, MICRO);
+	if (!has) {
+		wtl_cell_empty(buf, 2);
+		wtl_buf_putc(buf, '\n');
+		return;
+	}
+	put_ratio(buf, difference);
+	wtl_cell_text(buf, !is_sure ? "" : difference->is_significant ? "true" : "false");
+	wtl_cell_last(buf, !is_sure ? "" : value->is_common ? "true" : "false");
+}
+
+static int csv_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			  const struct wtl_output_style *style)
+{
+	for (size_t i = 0; i < comparison->n_recordings; i++) {
+		int rc = wtl_recording_check(&comparison->recordings[i]);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!style->append)
+		wtl_buf_puts(buf, comparison_head);
+	for (size_t i = 0; i < comparison->n_rows; i++)
+		for (size_t k = 0; k < comparison->n_recordings; k++)
+			put_compared(buf, comparison, &comparison->rows[i], k);
+	return buf->error;
+}
+
+static void put_run(struct wtl_buf *buf, const struct wtl_run *run)
+{
+	const struct wtl_report *report = &run->report;
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	const struct wattle_energy *total = &report->window.total;
+	bool has_command = attribution->is_known && attribution->has_command;
+
+	wtl_cell_text(buf, run->path);
+	wtl_cell_fixed(buf, true, run->number, 0);
+	wtl_cell_utc(buf, report->window.begin_utc_ns);
+	wtl_cell_seconds(buf, true, report->window.duration_ns);
+	wtl_cell_fixed(buf, total->has_energy, total->energy_uj, MICRO);
+	wtl_cell_fixed(buf, total->has_energy, total->uncertainty_uj, MICRO);
+	wtl_cell_fixed(buf, total->has_energy && total->has_power, total->mean_uw, MICRO);
+	wtl_cell_fixed(buf, has_command && attribution->command.has_dynamic,
+		       attribution->command.dynamic_uj, MICRO);
+	wtl_cell_fixed(buf, has_command, attribution->command.full_uj, MICRO);
+	wtl_cell_fixed(buf, total->has_energy, report->carbon.emitted_ug, MICRO);
+	wtl_cell_fixed(buf, total->has_energy, report->carbon.uncertainty_ug, MICRO);
+	if (total->has_energy)
+		wtl_format_fixed(buf, wtl_run_rate_ng_per_s(run), NANO);
+	wtl_buf_putc(buf, '\n');
+}
+
+static int csv_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
+		    const struct wtl_output_style *style)
+{
+	for (size_t i = 0; i < runs->n_runs; i++) {
+		int rc = wtl_ledgers_check(&runs->runs[i].report);
+
+		if (rc < 0)
+			return rc;
+	}
+	if (!style->append)
+		wtl_buf_puts(buf, runs_head);
+	for (size_t i = 0; i < runs->n_runs; i++)
+		put_run(buf, &runs->runs[i]);
+	return buf->error;
+}
+
+const struct wtl_recording_ops wtl_recording_csv = {
+	.name = "csv",
+	.recording = csv_recording,
+	.comparison = csv_comparison,
+	.runs = csv_runs,
+};

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "output/json_parts.h"
+#include "output/recording.h"
+#include "output/tree.h"
+#include "output/words.h"
+
+/* docs/report.md describes every key that is not of a report (docs/format-json.md). */
+
+enum { MICRO = WTL_JSON_MICRO, NANO = WTL_JSON_NANO, MILLI = 3 };
+
+static uint64_t positive(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+/* A text that is "" where nothing is known. */
+static void put_known(struct wtl_tree *tree, json_t *to, const char *key, const char *text)
+{
+	if (text[0])
+		wtl_tree_text(tree, to, key, text);
+}
+
+/* ---- One recording ---- */
+
+static void put_file(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+{
+	json_t *object = wtl_tree_object(tree, to, "recording");
+
+	wtl_tree_text(tree, object, "file", recording->path);
+	put_known(tree, object, "wattle", recording->version);
+	put_known(tree, object, "host", recording->host);
+	put_known(tree, object, "cpu", recording->cpu_model);
+	put_known(tree, object, "kernel", recording->kernel);
+	put_known(tree, object, "location", recording->location);
+	wtl_json_utc(tree, object, "begin_utc", recording->begin_utc_ns);
+	wtl_tree_integer(tree, object, "begin_mono_ns", recording->begin_mono_ns);
+	wtl_tree_fixed(tree, object, "span_s", positive(recording->span_ns), NANO);
+	if (recording->interval_ns > 0)
+		wtl_tree_fixed(tree, object, "interval_s", (uint64_t)recording->interval_ns, NANO);
+	wtl_tree_bool(tree, object, "is_whole", recording->is_whole);
+	wtl_tree_bool(tree, object, "is_live", recording->is_live);
+	wtl_tree_bool(tree, object, "is_part", recording->is_part);
+}
+
+static void put_policy(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+{
+	json_t *object = wtl_tree_object(tree, to, "policy");
+	json_t *given = NULL;
+
+	wtl_tree_text(tree, object, "idle", recording->policy.idle);
+	if (recording->policy.n_idle_given > 0)
+		given = wtl_tree_array(tree, object, "idle_given");
+	for (size_t i = 0; i < recording->policy.n_idle_given; i++)
+		wtl_tree_text(tree, given, NULL, recording->policy.idle_given[i]);
+}
+
+static void put_varying(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+{
+	const struct wtl_emission *emission = &recording->carbon.emission;
+	json_t *object;
+
+	if (!recording->carbon.is_varying)
+		return;
+	object = wtl_tree_object(tree, to, "intensity");
+	wtl_tree_text(tree, object, "file", recording->carbon.file);
+	if (emission->has_intensity) {
+		wtl_tree_fixed(tree, object, "min_g_per_kwh", emission->least_mg_per_kwh, MILLI);
+		wtl_tree_fixed(tree, object, "max_g_per_kwh", emission->greatest_mg_per_kwh, MILLI);
+	}
+	wtl_tree_fixed(tree, object, "known_s", positive(emission->known_ns), NANO);
+	wtl_tree_fixed(tree, object, "missing_s", positive(emission->missing_ns), NANO);
+	wtl_tree_fixed(tree, object, "missing_j", positive(emission->missing_uj), MICRO);
+	if (emission->missing_ns > 0)
+		wtl_tree_text(
+			tree, object, "reason",
+			"the file does not cover all of the time: what was used in the rest is "
+			"not in gco2e");
+}
+
+static void put_group(struct wtl_tree *tree, json_t *to, const struct wtl_recording_group *group)
+{
+	wtl_tree_count(tree, to, "n_processes", group->n_processes);
+	wtl_tree_fixed(tree, to, "cpu_s", positive(group->cpu_ns), NANO);
+	wtl_json_share(tree, to, &group->all);
+	if (group->gpu.full_uj > 0)
+		wtl_tree_fixed(tree, to, "gpu_j", group->gpu.full_uj, MICRO);
+}
+
+static void put_grouping(struct wtl_tree *tree, json_t *to,
+			 const struct wtl_recording_grouping *grouping)
+{
+	json_t *object = wtl_tree_object(tree, to, wtl_by_plural(grouping->by));
+	json_t *array = wtl_tree_array(tree, object, "groups"), *others;
+
+	for (size_t i = 0; i < grouping->n_groups; i++) {
+		json_t *group = wtl_tree_object(tree, array, NULL);
+
+		if (grouping->groups[i].name[0])
+			wtl_tree_text(tree, group, wtl_by_name(grouping->by),
+				      grouping->groups[i].name);
+		else
+			wtl_tree_null(tree, group, wtl_by_name(grouping->by));
+		put_group(tree, group, &grouping->groups[i]);
+	}
+	if (grouping->n_others == 0)
+		return;
+	others = wtl_tree_object(tree, object, "others");
+	wtl_tree_count(tree, others, "n_groups", grouping->n_others);
+	put_group(tree, others, &grouping->others);
+}
+
+static void put_window_domains(struct wtl_tree *tree, json_t *to,
+			       const struct wtl_recording *recording,
+			       const struct wtl_recording_window *window)
+{
+	json_t *array = wtl_tree_array(tree, to, "domains");
+
+	for (size_t i = 0; window->energies && i < recording->report.n_domains; i++) {
+		json_t *domain;
+
+		if (!window->energies[i].has_energy)
+			continue;
+		domain = wtl_tree_object(tree, array, NULL);
+		wtl_tree_text(tree, domain, "name", recording->report.domains[i].domain.name);
+		wtl_json_figures(tree, domain, &window->energies[i]);
+	}
+}
+
+static void put_window(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording,
+		       const struct wtl_recording_window *window)
+{
+	wtl_tree_count(tree, to, "id", window->id);
+	wtl_tree_text(tree, to, "name", window->name);
+	wtl_tree_bool(tree, to, "is_main", window->is_main);
+	wtl_tree_bool(tree, to, "is_open", window->is_open);
+	if (window->is_cut)
+		wtl_tree_bool(tree, to, "is_cut", true);
+	if (window->pid > 0)
+		wtl_tree_integer(tree, to, "pid", window->pid);
+	wtl_json_utc(tree, to, "begin_utc", window->window.begin_utc_ns);
+	wtl_tree_integer(tree, to, "begin_mono_ns", window->window.begin_mono_ns);
+	if (!window->energies) {
+		wtl_tree_text(tree, to, "reason", "its figures are not known");
+		return;
+	}
+	wtl_tree_fixed(tree, to, "duration_s", positive(window->window.duration_ns), NANO);
+	wtl_json_total(tree, to, &window->window.total);
+	if (window->has_carbon) {
+		wtl_tree_fixed(tree, to, "gco2e", window->carbon.emitted_ug, MICRO);
+		wtl_tree_fixed(tree, to, "gco2e_uncertainty", window->carbon.uncertainty_ug, MICRO);
+	}
+	put_window_domains(tree, to, recording, window);
+}
+
+static void put_gaps(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+{
+	json_t *array = wtl_tree_array(tree, to, "gaps");
+
+	for (size_t i = 0; i < recording->n_gaps; i++) {
+		const struct wtl_recording_gap *gap = &recording->gaps[i];
+		json_t *object = wtl_tree_object(tree, array, NULL);
+
+		wtl_tree_text(tree, object, "kind", gap->kind);
+		wtl_json_utc(tree, object, "begin_utc", gap->begin_utc_ns);
+		wtl_tree_double(tree, object, "duration_s", (double)gap->duration_ns / 1e9, NANO);
+		put_known(tree, object, "domain", gap->domain);
+		put_known(tree, object, "text", gap->text);
+	}
+}
+
+static void put_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_self *self)
+{
+	json_t *object = wtl_tree_object(tree, to, "self");
+
+	wtl_tree_fixed(tree, object, "cpu_s", positive(self->cpu_ns), NANO);
+	wtl_tree_count(tree, object, "max_rss_bytes", self->max_rss_bytes);
+	if (self->has_energy) {
+		wtl_tree_text(tree, object, "method", wattle_method_name(WATTLE_METHOD_MODELLED));
+		wtl_tree_fixed(tree, object, "energy_j", self->energy_uj, MICRO);
+		wtl_tree_fixed(tree, object, "uncertainty_j", self->uncertainty_uj, MICRO);
+	} else {
+		wtl_tree_text(tree, object, "reason", "the processor's power is not known");
+	}
+}
+
+static void put_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	json_t *array = wtl_tree_array(tree, to, "notes");
+
+	for (size_t i = 0; i < report->n_notes; i++)
+		wtl_tree_text(tree, array, NULL, report->notes[i]);
+}
+
+static int put_recording(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+{
+	const struct wtl_report *report = &recording->report;
+	json_t *object;
+	int rc = wtl_recording_check(recording);
+
+	if (rc < 0)
+		return rc;
+	wtl_tree_text(tree, to, "schema", "wattle.recording/1");
+	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
+	put_file(tree, to, recording);
+	put_policy(tree, to, recording);
+	wtl_json_command(tree, to, report->command);
+	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
+	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
+	wtl_json_total(tree, to, &report->window.total);
+	wtl_json_domains(tree, to, report->domains, report->n_domains,
+			 wtl_words_end_utc_ns(&report->window));
+	wtl_json_ledgers(tree, to, report);
+	wtl_json_attribution(tree, to, report);
+	object = wtl_tree_object(tree, to, "by");
+	for (size_t i = 0; i < recording->n_groupings; i++)
+		put_grouping(tree, object, &recording->groupings[i]);
+	object = wtl_tree_array(tree, to, "windows");
+	for (size_t i = 0; i < recording->n_windows; i++)
+		put_window(tree, wtl_tree_object(tree, object, NULL), recording,
+			   &recording->windows[i]);
+	put_gaps(tree, to, recording);
+	wtl_json_carbon(tree, to, report);
+	put_varying(tree, to, recording);
+	put_self(tree, to, &report->self);
+	put_notes(tree, to, report);
+	return 0;
+}
+
+static int finish(struct wtl_tree *tree, struct wtl_buf *buf, const struct wtl_output_style *style,
+		  int rc)
+{
+	if (rc == 0)
+		rc = wtl_tree_write(tree, buf, style->append);
+	wtl_tree_done(tree);
+	return rc;
+}
+
+static int json_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
+			  const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+
+	wtl_tree_init(&tree);
+	return finish(&tree, buf, style, put_recording(&tree, tree.root, recording));
+}
+
+/* ---- Several, side by side ---- */
+
+static const char *unit_of(enum wtl_compared_quantity quantity)
+{
+	switch (quantity) {
+	case WTL_COMPARED_S:
+		return "s";
+	case WTL_COMPARED_J:
+		return "j";
+	case WTL_COMPARED_W:
+		return "w";
+	case WTL_COMPARED_G:
+		break;
+	}
+	return "gco2e";
+}
+
+static void put_keyed(struct wtl_tree *tree, json_t *to, const char *name, const char *unit,
+		      bool is_negative, uint64_t value)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), "%s_%s", name, unit);
+	wtl_tree_signed(tree, to, key, is_negative, value, MICRO);
+}
+
+static void put_value(struct wtl_tree *tree, json_t *to, const struct wtl_compared *row,
+		      const struct wtl_compared_value *value)
+{
+	const char *unit = unit_of(row->quantity);
+
+	if (!value->is_known) {
+		wtl_tree_text(tree, to, "reason", "this recording has no such figure");
+		return;
+	}
+	put_keyed(tree, to, "value", unit, false, value->measured.value);
+	if (row->quantity != WTL_COMPARED_S)
+		put_keyed(tree, to, "uncertainty", unit, false, value->measured.uncertainty);
+	if (!value->has_difference)
+		return;
+	put_keyed(tree, to, "difference", unit, value->difference.is_negative,
+		  value->difference.value);
+	if (row->quantity == WTL_COMPARED_S) {
+		if (value->difference.has_ratio)
+			wtl_tree_double(tree, to, "ratio", value->difference.ratio, MICRO);
+		return;
+	}
+	put_keyed(tree, to, "difference_uncertainty", unit, false, value->difference.uncertainty);
+	if (value->difference.has_ratio)
+		wtl_tree_double(tree, to, "ratio", value->difference.ratio, MICRO);
+	wtl_tree_bool(tree, to, "is_significant", value->difference.is_significant);
+	wtl_tree_bool(tree, to, "is_same_sensor", value->is_common);
+}
+
+static int json_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			   const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+	json_t *array;
+	int rc = 0;
+
+	wtl_tree_init(&tree);
+	wtl_tree_text(&tree, tree.root, "schema", "wattle.comparison/1");
+	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	array = wtl_tree_array(&tree, tree.root, "comparison");
+	for (size_t i = 0; i < comparison->n_rows; i++) {
+		const struct wtl_compared *row = &comparison->rows[i];
+		json_t *object = wtl_tree_object(&tree, array, NULL), *values;
+
+		wtl_tree_text(&tree, object, "what", row->what);
+		wtl_tree_bool(&tree, object, "is_domain", row->is_domain);
+		values = wtl_tree_array(&tree, object, "values");
+		for (size_t k = 0; k < comparison->n_recordings; k++)
+			put_value(&tree, wtl_tree_object(&tree, values, NULL), row,
+				  &row->values[k]);
+	}
+	array = wtl_tree_array(&tree, tree.root, "recordings");
+	for (size_t i = 0; rc == 0 && i < comparison->n_recordings; i++)
+		rc = put_recording(&tree, wtl_tree_object(&tree, array, NULL),
+				   &comparison->recordings[i]);
+	return finish(&tree, buf, style, rc);
+}
+
+/* ---- Repeated runs ---- */
+
+static void put_run(struct wtl_tree *tree, json_t *to, const struct wtl_run *run)
+{
+	const struct wtl_report *report = &run->report;
+	const struct wtl_report_attribution *attribution = &report->attribution;
+
+	wtl_tree_text(tree, to, "file", run->path);
+	wtl_tree_count(tree, to, "run", run->number);
+	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
+	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
+	wtl_json_total(tree, to, &report->window.total);
+	wtl_json_domains(tree, to, report->domains, report->n_domains,
+			 wtl_words_end_utc_ns(&report->window));
+	wtl_json_ledgers(tree, to, report);
+	if (attribution->is_known && attribution->has_command)
+		wtl_json_share(tree, wtl_tree_object(tree, to, "command_energy"),
+			       &attribution->command);
+	wtl_json_carbon(tree, to, report);
+	if (report->window.total.has_energy)
+		wtl_tree_fixed(tree, to, "gco2e_per_s", wtl_run_rate_ng_per_s(run), NANO);
+}
+
+static int json_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
+		     const struct wtl_output_style *style)
+{
+	struct wtl_tree tree;
+	json_t *array, *object;
+	int rc = 0;
+
+	wtl_tree_init(&tree);
+	wtl_tree_text(&tree, tree.root, "schema", "wattle.runs/1");
+	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	array = wtl_tree_array(&tree, tree.root, "runs");
+	for (size_t i = 0; rc == 0 && i < runs->n_runs; i++) {
+		rc = wtl_ledgers_check(&runs->runs[i].report);
+		put_run(&tree, wtl_tree_object(&tree, array, NULL), &runs->runs[i]);
+	}
+	object = wtl_tree_object(&tree, tree.root, "statistics");
+	wtl_tree_count(&tree, object, "runs", runs->n_runs);
+	wtl_json_statistics(&tree, object, "duration_s", &runs->duration_s, NANO);
+	wtl_json_statistics(&tree, object, "energy_j", &runs->energy_j, MICRO);
+	wtl_json_statistics(&tree, object, "mean_w", &runs->power_w, MICRO);
+	wtl_json_statistics(&tree, object, "gco2e", &runs->emitted_g, NANO);
+	wtl_json_statistics(&tree, object, "command_dynamic_j", &runs->command_dynamic_j, MICRO);
+	wtl_json_statistics(&tree, object, "command_full_j", &runs->command_full_j, MICRO);
+	return finish(&tree, buf, style, rc);
+}
+
+const struct wtl_recording_ops wtl_recording_json = {
+	.name = "json",
+	.recording = json_recording,
+	.comparison = json_comparison,
+	.runs = json_runs,
+};

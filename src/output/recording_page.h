@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_OUTPUT_RECORDING_PAGE_H
+#define WTL_OUTPUT_RECORDING_PAGE_H
+
+#include "output/recording.h"
+
+/* The parts of the text format for recordings. All append and return 0 or the buffer's error. */
+
+/* "2026-11-21 14:57:37", in the time zone of this machine; and the zone's name. */
+int wtl_page_local(struct wtl_buf *buf, int64_t t_utc_ns);
+int wtl_page_local_clock(struct wtl_buf *buf, int64_t t_utc_ns);  /* "14:57:37" */
+int wtl_page_local_minute(struct wtl_buf *buf, int64_t t_utc_ns); /* "2026-11-21 14:57" */
+int wtl_page_zone(struct wtl_buf *buf, int64_t t_utc_ns);
+bool wtl_page_is_same_day(int64_t a_utc_ns, int64_t b_utc_ns);
+
+/* What recorded it, where, and what is not whole. */
+int wtl_page_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
+		       const struct wtl_output_style *style);
+
+/* Tables, each after an empty line; nothing where there is nothing to tell. */
+int wtl_page_grouping(struct wtl_buf *buf, const struct wtl_recording *recording,
+		      const struct wtl_recording_grouping *grouping,
+		      const struct wtl_output_style *style);
+int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
+		     const struct wtl_output_style *style);
+int wtl_page_gaps(struct wtl_buf *buf, const struct wtl_recording *recording,
+		  const struct wtl_output_style *style);
+
+int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			const struct wtl_output_style *style);
+int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
+		  const struct wtl_output_style *style);
+
+#endif

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* Text on a terminal: columns, cutting, wrapping, tables. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#include "base/buf.h"
+#include "output/layout.h"
+
+static const struct wtl_output_style plain = {.color = false};
+static const struct wtl_output_style ascii = {.ascii = true};
+static const struct wtl_output_style color = {.color = true};
+
+static void check_text(const char *text, const struct wtl_output_style *style, const char *expected)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 4096);
+	assert_int_equal(wtl_layout_text(&buf, text, style), 0);
+	assert_string_equal(wtl_buf_str(&buf), expected);
+	wtl_buf_done(&buf);
+}
+
+static void columns(void **state)
+{
+	(void)state;
+	assert_int_equal(wtl_layout_columns("", 0), 0);
+	assert_int_equal(wtl_layout_columns("abc", 3), 3);
+	assert_int_equal(wtl_layout_columns("µé", 4), 2);
+	assert_int_equal(wtl_layout_columns("漢字", 6), 4);
+	assert_int_equal(wtl_layout_columns("😀", 4), 2);
+	/* Bytes that are not UTF-8 take one each, and so does a character that is cut off. */
+	assert_int_equal(wtl_layout_columns("\xff\xfe", 2), 2);
+	assert_int_equal(wtl_layout_columns("漢", 2), 2);
+}
+
+static void text_from_outside(void **state)
+{
+	(void)state;
+	check_text(NULL, &plain, "");
+	check_text("", &plain, "");
+	check_text("a µ b", &plain, "a µ b");
+	check_text("a\033[31mb", &plain, "a\\x1b[31mb");
+	check_text("a\033[31mb", &ascii, "a\\x1b[31mb");
+}
+
+/* Nothing beyond ASCII is left: what has a common spelling gets it. */
+static void text_in_ascii(void **state)
+{
+	char all[0x100];
+
+	(void)state;
+	check_text("1 ± 2 µJ …", &ascii, "1 +/- 2 uJ ...");
+	check_text("a→b – c — d’e “f” 2×3", &ascii, "a->b - c - d'e \"f\" 2x3");
+	check_text("é", &ascii, "\\xc3\\xa9");
+	check_text("漢", &ascii, "\\xe6\\xbc\\xa2");
+	check_text("\xff", &ascii, "\\xff");
+	for (int i = 1; i < 0x100; i++)
+		all[i - 1] = (char)i;
+	all[0xff] = '\0';
+	for (size_t k = 0; k < 2; k++) {
+		struct wtl_buf buf;
+
+		wtl_buf_init(&buf, 4096);
+		assert_int_equal(wtl_layout_text(&buf, all, k ? &plain : &ascii), 0);
+		for (const char *at = wtl_buf_str(&buf); *at; at++)
+			assert_in_range(*at, ' ', '~');
+		wtl_buf_done(&buf);
+	}
+}
+
+static void check_cut(const char *text, size_t at_most, const struct wtl_output_style *style,
+		      const char *expected)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 4096);
+	wtl_buf_puts(&buf, "kept: ");
+	wtl_buf_puts(&buf, text);
+	assert_int_equal(wtl_layout_cut(&buf, 6, at_most, style), 0);
+	assert_memory_equal(wtl_buf_str(&buf), "kept: ", 6);
+	assert_string_equal(wtl_buf_str(&buf) + 6, expected);
+	assert_true(wtl_layout_columns(buf.data + 6, buf.len - 6) <= at_most);
+	wtl_buf_done(&buf);
+}
+
+static void cutting(void **state)
+{
+	(void)state;
+	check_cut("abcdef", 6, &plain, "abcdef");
+	check_cut("abcdef", 5, &plain, "abcd…");
+	check_cut("abcdef", 5, &ascii, "ab...");
+	check_cut("abcdef", 1, &plain, "…");
+	check_cut("abcdef", 3, &ascii, "...");
+	check_cut("", 1, &plain, "");
+	/* A wide character is not cut in two. */
+	check_cut("漢字漢", 6, &plain, "漢字漢");
+	check_cut("漢字漢", 5, &plain, "漢字…");
+	check_cut("漢字漢", 4, &plain, "漢…");
+	check_cut("漢字漢", 2, &plain, "…");
+}
+
+static void cutting_at_every_width(void **state)
+{
+	static const char text[] = "a漢é😀 b\xffµ字 the end";
+
+	(void)state;
+	for (size_t width = 3; width < 40; width++) {
+		for (size_t k = 0; k < 2; k++) {
+			struct wtl_buf buf;
+			size_t all = wtl_layout_columns(text, strlen(text));
+
+			wtl_buf_init(&buf, 4096);
+			wtl_buf_puts(&buf, text);
+			wtl_layout_cut(&buf, 0, width, k ? &plain : &ascii);
+			assert_true(wtl_layout_columns(buf.data, buf.len) <= width);
+			if (width >= all)
+				assert_string_equal(buf.data, text);
+			else
+				assert_string_equal(buf.data + buf.len - 3, k ? "…" : "...");
+			wtl_buf_done(&buf);
+		}
+	}
+}
+
+static void tones(void **state)
+{
+	static const char *const begins[] = {"", "\033[1m", "\033[2m", "\033[33m"};
+
+	(void)state;
+	for (int tone = WTL_TONE_PLAIN; tone <= WTL_TONE_WARN; tone++) {
+		struct wtl_buf buf;
+		char expected[32];
+
+		wtl_buf_init(&buf, 64);
+		wtl_layout_tone(&buf, (enum wtl_tone)tone, &color);
+		wtl_buf_puts(&buf, "x");
+		wtl_layout_tone_end(&buf, (enum wtl_tone)tone, &color);
+		snprintf(expected, sizeof(expected), "%sx%s", begins[tone], tone ? "\033[0m" : "");
+		assert_string_equal(wtl_buf_str(&buf), expected);
+		wtl_buf_clear(&buf);
+		wtl_layout_tone(&buf, (enum wtl_tone)tone, &plain);
+		wtl_layout_tone_end(&buf, (enum wtl_tone)tone, &plain);
+		assert_string_equal(wtl_buf_str(&buf), "");
+		wtl_buf_done(&buf);
+	}
+}
+
+/* No line is wider than the page unless a single word is, and no word is lost. */
+static void wrapping(void **state)
+{
+	static const char text[] =
+		"Every word of this paragraph must be there, in order, and none of its lines may be "
+		"wider than the page, which is of eighty columns; umlauts such as äöü and signs such "
+		"as ± take one column each, 漢字 take two, and all of that is counted.";
+	struct wtl_buf buf, joined;
+	char *line, *rest;
+	size_t n = 0;
+
+	(void)state;
+	wtl_buf_init(&buf, 4096);
+	wtl_buf_init(&joined, 4096);
+	assert_int_equal(wtl_layout_wrap(&buf, text, 20, 4), 0);
+	assert_int_equal(buf.data[buf.len - 1], '\n');
+	for (line = strtok_r(buf.data, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest), n++) {
+		size_t width = wtl_layout_columns(line, strlen(line));
+
+		assert_true(width + (n == 0 ? 20 : 0) <= WTL_LAYOUT_WIDTH);
+		assert_true(width == 0 || line[strlen(line) - 1] != ' ');
+		if (n > 0) {
+			assert_memory_equal(line, "    ", 4);
+			assert_int_not_equal(line[4], ' ');
+			wtl_buf_putc(&joined, ' ');
+		}
+		wtl_buf_puts(&joined, line + (n > 0 ? 4 : 0));
+	}
+	assert_true(n >= 3);
+	assert_string_equal(wtl_buf_str(&joined), text);
+	wtl_buf_done(&buf);
+	wtl_buf_done(&joined);
+}
+
+static void a_word_wider_than_the_page(void **state)
+{
+	char word[200];
+	struct wtl_buf buf;
+
+	(void)state;
+	memset(word, 'w', 120);
+	word[120] = '\0';
+	wtl_buf_init(&buf, 4096);
+	wtl_layout_wrap(&buf, word, 0, 2);
+	assert_int_equal(buf.len, 121);
+	wtl_buf_clear(&buf);
+	strcat(word, " next");
+	wtl_layout_wrap(&buf, word, 0, 2);
+	assert_string_equal(buf.data + 120, "\n  next\n");
+	wtl_buf_clear(&buf);
+	wtl_layout_wrap(&buf, "", 0, 2);
+	assert_string_equal(buf.data, "\n");
+	wtl_buf_done(&buf);
+}
+
+/* What was kept together stays on one line, and its blanks are blanks again. */
+static void kept_together(void **state)
+{
+	struct wtl_buf text, buf;
+
+	(void)state;
+	wtl_buf_init(&text, 256);
+	wtl_buf_init(&buf, 256);
+	wtl_buf_puts(&text, "one two ");
+	wtl_layout_keep(&text, text.len);
+	wtl_buf_puts(&text, "12 345 J");
+	wtl_layout_keep(&text, 8);
+	wtl_layout_wrap(&buf, wtl_buf_str(&text), 68, 2);
+	assert_string_equal(wtl_buf_str(&buf), "one two\n  12 345 J\n");
+	wtl_buf_done(&text);
+	wtl_buf_done(&buf);
+}
+
+static void taking_back(void **state)
+{
+	struct wtl_buf buf;
+
+	(void)state;
+	wtl_buf_init(&buf, 64);
+	wtl_layout_truncate(&buf, 0);
+	wtl_buf_puts(&buf, "abcdef");
+	wtl_layout_truncate(&buf, 6);
+	wtl_layout_truncate(&buf, 60);
+	assert_string_equal(wtl_buf_str(&buf), "abcdef");
+	wtl_layout_truncate(&buf, 2);
+	wtl_buf_puts(&buf, "x");
+	assert_string_equal(wtl_buf_str(&buf), "abx");
+	wtl_buf_done(&buf);
+}
+
+static void an_error_aside(void **state)
+{
+	struct wtl_buf line, buf;
+
+	(void)state;
+	wtl_buf_init(&line, 4);
+	wtl_buf_init(&buf, 64);
+	assert_int_equal(wtl_layout_close(&line, &buf), 0);
+	wtl_buf_init(&line, 4);
+	assert_true(wtl_buf_puts(&line, "too long for it") < 0);
+	assert_true(wtl_layout_close(&line, &buf) < 0);
+	assert_true(wtl_buf_puts(&buf, "x") < 0);
+	wtl_buf_done(&buf);
+}
+
+static void check_grid(struct wtl_grid *grid, const struct wtl_output_style *style,
+		       const char *expected)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 8192);
+	assert_int_equal(wtl_grid_render(grid, &buf, style), 0);
+	assert_string_equal(wtl_buf_str(&buf), expected);
+	wtl_buf_done(&buf);
+	wtl_grid_done(grid);
+}
+
+static void put_row(struct wtl_grid *grid, enum wtl_tone tone, const char *const cells[], size_t n)
+{
+	wtl_grid_begin(grid, tone);
+	for (size_t i = 0; i < n; i++)
+		wtl_grid_cell(grid, cells[i]);
+}
+
+static void tables(void **state)
+{
+	static const char *const first[] = {"name", "W", "J"},
+				 *const second[] = {"漢字", "12.5", ""}, *const third[] = {"x"};
+	struct wtl_grid grid;
+
+	(void)state;
+	wtl_grid_init(&grid, "lru");
+	check_grid(&grid, &plain, "");
+
+	wtl_grid_init(&grid, "lru");
+	put_row(&grid, WTL_TONE_STRONG, first, 3);
+	put_row(&grid, WTL_TONE_PLAIN, second, 3);
+	put_row(&grid, WTL_TONE_FAINT, third, 1);
+	check_grid(&grid, &plain, "name     W J\n漢字  12.5\nx\n");
+
+	/* A tone ends before its line does. */
+	wtl_grid_init(&grid, "lr");
+	put_row(&grid, WTL_TONE_WARN, first, 2);
+	put_row(&grid, WTL_TONE_PLAIN, second, 2);
+	check_grid(&grid, &color, "\033[33mname     W\033[0m\n漢字  12.5\n");
+}
+
+static void a_column_that_gives_way(void **state)
+{
+	char wide[200], expected[100];
+	const char *const cells[] = {"left", wide, "right"};
+	struct wtl_grid grid;
+
+	(void)state;
+	memset(wide, 'c', 150);
+	wide[150] = '\0';
+	wtl_grid_init(&grid, "lcr");
+	put_row(&grid, WTL_TONE_PLAIN, cells, 3);
+	/* 80 columns: "left", "right" and two gaps of two leave 67, of which three say "cut". */
+	snprintf(expected, sizeof(expected), "left  %.64s...  right\n", wide);
+	check_grid(&grid, &ascii, expected);
+}
+
+static void cells_that_run_on(void **state)
+{
+	static const char *const cells[] = {"key", "value"};
+	struct wtl_grid grid;
+
+	(void)state;
+	wtl_grid_init(&grid, "ll");
+	put_row(&grid, WTL_TONE_PLAIN, cells, 2);
+	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(&grid, "why");
+	wtl_grid_run_on(&grid);
+	wtl_grid_cell(&grid,
+		      "a reason that is told in so many words that it can never stand on one "
+		      "line of the page with the key before it");
+	check_grid(
+		&grid, &plain,
+		"key  value\n"
+		"why  a reason that is told in so many words that it can never stand on one line\n"
+		"     of the page with the key before it\n");
+}
+
+static void a_table_that_is_too_long(void **state)
+{
+	struct wtl_grid grid;
+	struct wtl_buf buf;
+	static char cell[4096];
+
+	(void)state;
+	memset(cell, 'x', sizeof(cell) - 1);
+	wtl_grid_init(&grid, "l");
+	for (int i = 0; i < 1100; i++)
+		put_row(&grid, WTL_TONE_PLAIN, (const char *const[]){cell}, 1);
+	wtl_buf_init(&buf, (size_t)1 << 26);
+	assert_true(wtl_grid_render(&grid, &buf, &plain) < 0);
+	wtl_buf_done(&buf);
+	wtl_grid_done(&grid);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns),
+		cmocka_unit_test(text_from_outside),
+		cmocka_unit_test(text_in_ascii),
+		cmocka_unit_test(cutting),
+		cmocka_unit_test(cutting_at_every_width),
+		cmocka_unit_test(tones),
+		cmocka_unit_test(wrapping),
+		cmocka_unit_test(a_word_wider_than_the_page),
+		cmocka_unit_test(kept_together),
+		cmocka_unit_test(taking_back),
+		cmocka_unit_test(an_error_aside),
+		cmocka_unit_test(tables),
+		cmocka_unit_test(a_column_that_gives_way),
+		cmocka_unit_test(cells_that_run_on),
+		cmocka_unit_test(a_table_that_is_too_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/plot_recording_keys.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/plot_recording.h"
+#include "energy/units.h"
+
+#include "unit.h"
+
+/* ---- Names ---- */
+
+static size_t key(struct wtl_plot_keys *keys, const char *name)
+{
+	size_t found = (size_t)-1;
+
+	assert_int_equal(wtl_plot_keys_find(keys, name, &found), 0);
+	assert_true(found < keys->n);
+	return found;
+}
+
+static void test_names(void **state)
+{
+	struct wtl_plot_keys keys = {.n = 0};
+	char name[32], longer[300];
+
+	(void)state;
+	assert_int_equal(wtl_plot_keys_largest(&keys), 0);
+	for (size_t i = 0; i < 5000; i++) {
+		snprintf(name, sizeof(name), "cc1 (%zu)", i);
+		assert_int_equal(key(&keys, name), i);
+	}
+	for (size_t i = 5000; i > 0; i--) {
+		snprintf(name, sizeof(name), "cc1 (%zu)", i - 1);
+		assert_int_equal(key(&keys, name), i - 1);
+		assert_string_equal(keys.list[i - 1].name, name);
+	}
+	assert_int_equal(key(&keys, ""), 5000);
+	assert_int_equal(key(&keys, ""), 5000);
+	/* What is cut is the same where that is. */
+	memset(longer, 'x', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(key(&keys, longer), 5001);
+	longer[200] = 'y';
+	assert_int_equal(key(&keys, longer), 5001);
+	wtl_plot_keys_done(&keys);
+	assert_int_equal(keys.n, 0);
+}
+
+/* Looks as they would be kept without any table. */
+static void test_against_the_plain_way(void **state)
+{
+	enum { KEYS = 97, LOOKS = 500 };
+	struct wtl_plot_keys keys = {.n = 0};
+	double sums[KEYS] = {0};
+	unsigned seed = 3;
+
+	(void)state;
+	for (size_t i = 0; i < KEYS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%zu", i * i);
+		assert_int_equal(key(&keys, name), i);
+	}
+	for (unsigned look = 0; look < LOOKS; look++) {
+		double now[KEYS] = {0};
+		size_t n_known = 0;
+
+		wtl_plot_keys_begin(&keys);
+		for (unsigned i = (unsigned)rand_r(&seed) % 200; i > 0; i--) {
+			size_t which = (size_t)rand_r(&seed) % KEYS;
+			double value = 1 + rand_r(&seed) % 9;
+
+			now[which] += value;
+			assert_int_equal(wtl_plot_keys_add(&keys, which, value), 0);
+		}
+		for (size_t i = 0; i < KEYS; i++) {
+			assert_true(keys.list[i].now == now[i]);
+			n_known += now[i] > 0;
+			sums[i] += now[i];
+			keys.list[i].sum += keys.list[i].now;
+		}
+		assert_int_equal(keys.n_touched, n_known);
+	}
+	for (size_t rank = 0; rank < KEYS; rank++) {
+		size_t best = wtl_plot_keys_largest(&keys);
+
+		assert_true(best < KEYS);
+		for (size_t i = 0; i < KEYS; i++)
+			assert_true(keys.list[i].shown != WTL_PLOT_NOT_SHOWN ||
+				    sums[i] <= sums[best]);
+		keys.list[best].shown = (int)rank;
+	}
+	assert_int_equal(wtl_plot_keys_largest(&keys), keys.n);
+	wtl_plot_keys_done(&keys);
+}
+
+/* ---- Times ---- */
+
+#define S   WTL_NS_PER_S
+#define UTC (INT64_C(1795248000) * S)
+
+static void test_times(void **state)
+{
+	struct wtl_plot_hole holes[] = {
+		{.at_mono_ns = 10 * S, .duration_ns = 100 * S, .is_suspend = true},
+		{.at_mono_ns = 15 * S, .duration_ns = 2 * S},
+		{.at_mono_ns = 20 * S, .duration_ns = 3600 * S, .is_suspend = true},
+	};
+	struct wtl_plot_times times = {
+		.holes = holes,
+		.n = 3,
+		.slept_ns = 3700 * S,
+		.begin_mono_ns = 5 * S,
+		.end_mono_ns = 30 * S,
+		.end_utc_ns = UTC,
+	};
+	int64_t before = INT64_MIN;
+
+	(void)state;
+	assert_int_equal(wtl_plot_times_utc(&times, 30 * S), UTC);
+	assert_int_equal(wtl_plot_times_utc(&times, 20 * S), UTC - 10 * S);
+	assert_int_equal(wtl_plot_times_utc(&times, 20 * S - 1), UTC - 3610 * S - 1);
+	assert_int_equal(wtl_plot_times_utc(&times, 10 * S), UTC - 3620 * S);
+	assert_int_equal(wtl_plot_times_utc(&times, 5 * S), UTC - 3725 * S);
+	for (int64_t t = 0; t < 40 * S; t += S / 4) {
+		int64_t now = wtl_plot_times_utc(&times, t);
+
+		assert_true(now > before);
+		before = now;
+	}
+}
+
+static void test_gaps(void **state)
+{
+	struct wtl_plot_sheet sheet;
+	struct wtl_plot_replay replay = {
+		.sheet = &sheet,
+		.times = {.end_mono_ns = 100 * S, .end_utc_ns = UTC},
+		.from_utc_ns = UTC - 100 * S,
+		.to_utc_ns = UTC,
+	};
+	const struct wtl_plot_gap *gaps;
+	size_t n;
+
+	(void)state;
+	wtl_plot_sheet_init(&sheet);
+	/* Out of order, within one another, before the picture, and twice. */
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 50 * S, 60 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 20 * S, 30 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 20 * S, 30 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 55 * S, 70 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 52 * S, 53 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, -60 * S, -50 * S), 0);
+	assert_int_equal(wtl_plot_times_lose(&replay.times, 80 * S, 80 * S), 0);
+	assert_int_equal(replay.times.n, 5);
+	assert_int_equal(wtl_plot_recorded_gaps(&replay, &gaps, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(gaps[0].from, UTC - 80 * S);
+	assert_int_equal(gaps[0].to, UTC - 70 * S);
+	assert_string_equal(gaps[0].name, "lost");
+	assert_int_equal(gaps[1].to, UTC - 40 * S);
+	assert_int_equal(gaps[2].from, UTC - 40 * S);
+	assert_int_equal(gaps[2].to, UTC - 30 * S);
+	wtl_plot_times_done(&replay.times);
+	wtl_plot_sheet_done(&sheet);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_against_the_plain_way),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_gaps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

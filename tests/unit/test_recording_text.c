@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings, comparisons and runs for people: what each kind of them has on its page, and has not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "output/layout.h"
+#include "output/recording_page.h"
+#include "output_bench.h"
+#include "recording_bench.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define J	     BENCH_J
+#define S	     BENCH_S
+
+static const struct wtl_output_style plain = {.color = false};
+static const struct wtl_output_style verbose = {.verbose = true};
+
+static void assert_has(const char *page, const char *text)
+{
+	if (!strstr(page, text)) {
+		fputs(page, stderr);
+		fail_msg("'%s' is not on the page", text);
+	}
+}
+
+static void assert_has_not(const char *page, const char *text)
+{
+	if (strstr(page, text))
+		fail_msg("'%s' is on the page:\n%s", text, page);
+}
+
+static int put_recording(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
+			 const struct wtl_output_style *style)
+{
+	return wtl_recording_find(ops->name)->recording(buf, what, style);
+}
+
+/* The page, which also keeps what holds for all pages. */
+static char *page_of(const struct wtl_recording *recording)
+{
+	output_check_page(put_recording, recording);
+	return recording_bench_text("text", recording, plain);
+}
+
+static void assert_on_page(const struct wtl_recording *recording, const char *text)
+{
+	char *page = page_of(recording);
+
+	assert_has(page, text);
+	free(page);
+}
+
+static void assert_not_on_page(const struct wtl_recording *recording, const char *text)
+{
+	char *page = page_of(recording);
+
+	assert_has_not(page, text);
+	free(page);
+}
+
+/* ---- Times ---- */
+
+static void assert_put(int (*put)(struct wtl_buf *buf, int64_t t_utc_ns), int64_t t_utc_ns,
+		       const char *wanted)
+{
+	struct wtl_buf buf;
+
+	wtl_buf_init(&buf, 256);
+	assert_int_equal(put(&buf, t_utc_ns), 0);
+	assert_string_equal(wtl_buf_str(&buf), wanted);
+	wtl_buf_done(&buf);
+}
+
+static void set_zone(const char *zone)
+{
+	setenv("TZ", zone, 1);
+	tzset();
+}
+
+static void test_times_in_this_zone(void **state)
+{
+	(void)state;
+	assert_put(wtl_page_local, BENCH_BEGIN_UTC_NS, "2026-11-21 14:00:00");
+	assert_put(wtl_page_local_clock, BENCH_BEGIN_UTC_NS + S(61), "14:01:01");
+	assert_put(wtl_page_local_minute, BENCH_BEGIN_UTC_NS + S(119), "2026-11-21 14:01");
+	assert_put(wtl_page_zone, BENCH_BEGIN_UTC_NS, "UTC");
+	/* Cut, not rounded: it is not yet the next second. */
+	assert_put(wtl_page_local_clock, BENCH_BEGIN_UTC_NS + 999999999, "14:00:00");
+	set_zone("IST-5:30");
+	assert_put(wtl_page_local, BENCH_BEGIN_UTC_NS, "2026-11-21 19:30:00");
+	assert_put(wtl_page_zone, BENCH_BEGIN_UTC_NS, "IST");
+	set_zone("EST5");
+	assert_put(wtl_page_local_minute, BENCH_BEGIN_UTC_NS, "2026-11-21 09:00");
+	set_zone("UTC");
+}
+
+static void test_days(void **state)
+{
+	const int64_t midnight_ns = BENCH_BEGIN_UTC_NS + 10 * S(3600);
+
+	(void)state;
+	assert_true(wtl_page_is_same_day(BENCH_BEGIN_UTC_NS, midnight_ns - 1));
+	assert_false(wtl_page_is_same_day(midnight_ns - 1, midnight_ns));
+	assert_false(wtl_page_is_same_day(BENCH_BEGIN_UTC_NS, BENCH_BEGIN_UTC_NS + S(86400)));
+	/* A day is that of the zone. */
+	set_zone("EST5");
+	assert_true(wtl_page_is_same_day(midnight_ns - 1, midnight_ns));
+	set_zone("UTC");
+}
+
+/* ---- The head ---- */
+
+static void test_head(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	page = page_of(&bench.recording);
+	assert_int_equal(strncmp(page, "wattle: night.wattle: make -j8\n\n", 32), 0);
+	assert_has(page, "  made    by wattle 0.1.0 on tea (Some CPU), every 100 ms\n");
+	assert_has(page, "  energy  420.0 ± 6.3 J");
+	assert_has(page, "  time    10.00 s, 2026-11-21 14:00:00 to 14:00:10 UTC\n");
+	assert_has(page, "at 56.04 g/kWh (FRA, 2023)");
+	assert_has_not(page, "  policy ");
+	free(page);
+}
+
+static void test_head_without_facts(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init_empty(&bench);
+	page = page_of(&bench.recording);
+	assert_int_equal(strncmp(page, "wattle: night.wattle: a machine\n", 32), 0);
+	assert_has(page, "  made    by wattle\n");
+	assert_has_not(page, "CO2e");
+	assert_has_not(page, "window");
+	free(page);
+	bench.recording.host = "tea";
+	assert_on_page(&bench.recording, "wattle: night.wattle: tea\n");
+}
+
+static void test_a_part(void **state)
+{
+	struct recording_bench bench;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.recording.span_ns = S(7384);
+	assert_not_on_page(&bench.recording, ", of 2 h");
+	bench.recording.is_part = true;
+	assert_on_page(&bench.recording, "14:00:10 UTC, of 2 h 03 min 04 s\n");
+	/* Over midnight both ends have their day. */
+	bench.recording.report.window.begin_utc_ns += 10 * S(3600) - S(5);
+	assert_on_page(&bench.recording, "2026-11-21 23:59:55 to 2026-11-22 00:00:05 UTC");
+}
+
+static void test_live_and_cut_off(void **state)
+{
+	static const char live[] = "it is being recorded: the figures are those so far";
+	static const char cut[] = "! the recording was cut off: the figures go to the last look";
+	struct recording_bench bench;
+
+	(void)state;
+	recording_bench_init(&bench);
+	assert_not_on_page(&bench.recording, live);
+	assert_not_on_page(&bench.recording, cut);
+	bench.recording.is_whole = false;
+	assert_on_page(&bench.recording, cut);
+	/* One that goes on is not whole, which is no fault. */
+	bench.recording.is_live = true;
+	assert_on_page(&bench.recording, live);
+	assert_not_on_page(&bench.recording, cut);
+}
+
+static void test_policies(void **state)
+{
+	static const char *const given[] = {"package-0: 12 W", "dram-0: \x1b[31m"};
+	static const struct {
+		const char *idle;
+		size_t n_given;
+		const char *wanted;
+	} policies[] = {
+		{"learned", 0, "  policy  idle power as learned within the recording alone\n"},
+		{"none", 0, "  policy  idle power taken as none\n"},
+		{"recorded", 1, "  policy  idle power given: package-0: 12 W\n"},
+		{"recorded", 2, "  policy  idle power given: package-0: 12 W, dram-0: \\x1b[31m\n"},
+		{"none", 1, "  policy  idle power taken as none, package-0: 12 W\n"},
+	};
+	struct recording_bench bench;
+
+	(void)state;
+	recording_bench_init(&bench);
+	for (size_t i = 0; i < COUNT(policies); i++) {
+		bench.recording.policy =
+			(struct wtl_recording_policy){policies[i].idle, given, policies[i].n_given};
+		assert_on_page(&bench.recording, policies[i].wanted);
+	}
+}
+
+static void test_an_intensity_that_varies(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_recording_carbon *carbon = &bench.recording.carbon;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	*carbon = (struct wtl_recording_carbon){
+		.is_varying = true,
+		.file = "grid\n.csv",
+		.emission = {.has_intensity = true,
+			     .least_mg_per_kwh = 12345,
+			     .greatest_mg_per_kwh = 312000,
+			     .known_ns = S(10)},
+	};
+	page = page_of(&bench.recording);
+	assert_has(page, "6.5 ± 1.3 mg CO2e at 56.04 g/kWh (12 to 312 over the time, grid\\n.csv)");
+	assert_has_not(page, "does not cover");
+	assert_has_not(page, "FRA");
+	free(page);
+	carbon->emission.missing_ns = S(4);
+	carbon->emission.missing_uj = 1234567;
+	assert_on_page(&bench.recording,
+		       "! grid\\n.csv does not cover 4.000 s of the time: 1.235 J "
+		       "are without emissions\n");
+	carbon->emission.missing_uj = -3;
+	assert_on_page(&bench.recording, "of the time: 0 J are without emissions\n");
+	carbon->emission = (struct wtl_emission){.missing_ns = S(10)};
+	assert_on_page(&bench.recording, "g/kWh (grid\\n.csv)");
+}
+
+/* ---- Groups ---- */
+
+/* The rest of the line that begins with these words, without leading blanks. */
+static char *line_of(const char *page, const char *begin)
+{
+	const char *at = page;
+	char *copy;
+
+	while (strncmp(at, begin, strlen(begin)) != 0) {
+		at = strchr(at, '\n');
+		if (!at)
+			fail_msg("no line begins with '%s':\n%s", begin, page);
+		at++;
+	}
+	at += strlen(begin);
+	at += strspn(at, " ");
+	copy = strndup(at, strcspn(at, "\n"));
+	assert_non_null(copy);
+	return copy;
+}
+
+static void assert_line(const char *page, const char *begin, const char *wanted)
+{
+	char *line = line_of(page, begin), *to = line;
+
+	/* Columns apart from their blanks. */
+	for (const char *from = line; *from; from++)
+		if (*from != ' ' || from[1] != ' ')
+			*to++ = *from;
+	*to = '\0';
+	assert_string_equal(line, wanted);
+	free(line);
+}
+
+static void test_groups_by_every_key(void **state)
+{
+	static const char *const nameless[WTL_BYS] = {
+		[WTL_BY_USER] = "not known", [WTL_BY_CONTAINER] = "in no container",
+		[WTL_BY_POD] = "in no pod",  [WTL_BY_UNIT] = "in no unit",
+		[WTL_BY_JOB] = "in no job",  [WTL_BY_PROCESS] = "- ",
+		[WTL_BY_COMMAND] = "- ",     [WTL_BY_CGROUP] = "- ",
+		[WTL_BY_WINDOW] = "- ",
+	};
+	struct recording_bench bench;
+
+	(void)state;
+	for (int by = 0; by < WTL_BYS; by++) {
+		char head[32], *page;
+
+		recording_bench_init(&bench);
+		bench.grouping.by = (enum wtl_by)by;
+		bench.groups[1].name = "";
+		page = page_of(&bench.recording);
+		snprintf(head, sizeof(head), "\n%s ", wtl_by_name((enum wtl_by)by));
+		assert_has(page, head);
+		assert_line(page, "ada", "1 10.00 250 ± 12 300.5 280.0");
+		assert_line(page, nameless[by], "8 6.50 50.0 ± 4.0 80.0 0.0");
+		free(page);
+	}
+}
+
+/* Asked for by one key, its rows add up to the total, and nothing else is told of processes. */
+static void test_one_key_alone(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.recording.has_by = true;
+	bench.recording.by = WTL_BY_USER;
+	page = page_of(&bench.recording);
+	assert_line(page, "others", "12 0.25 2.0 ± 0.5 4.5 0.0");
+	assert_line(page, "no process", "35.0");
+	assert_line(strstr(page, "\nno process") + 1, "total", "420.0");
+	assert_has_not(page, "process (* command)");
+	assert_has_not(page, "warm up");
+	free(page);
+}
+
+static void test_groups_without_a_baseline(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.groups[0].all.has_dynamic = false;
+	page = page_of(&bench.recording);
+	assert_line(page, "ada", "1 10.00 - 300.5 280.0");
+	assert_line(page, "bob", "8 6.50 50.0 ± 4.0 80.0 0.0");
+	free(page);
+	/* In none: the full energy has the ±. */
+	bench.groups[1].all.has_dynamic = false;
+	bench.grouping.others.all.has_dynamic = false;
+	bench.groups[0].gpu.full_uj = 0;
+	page = page_of(&bench.recording);
+	assert_line(page, "ada", "1 10.00 301 ± 12");
+	assert_line(page, "bob", "8 6.50 80.0 ± 4.0");
+	free(page);
+}
+
+/* Those beyond the tenth are others, unless all were asked for; their sum is kept. */
+static void test_many_groups(void **state)
+{
+	enum { MANY = 24 };
+	struct wtl_recording_group groups[MANY];
+	char names[MANY][16], *page;
+	struct recording_bench bench;
+	uint64_t left_uj = J(385);
+
+	(void)state;
+	recording_bench_init(&bench);
+	for (size_t i = 0; i < MANY; i++) {
+		uint64_t full_uj = i + 1 < MANY ? J(30) - i * J(1.2) : left_uj;
+
+		snprintf(names[i], sizeof(names[i]), "user-%02zu", i);
+		if (full_uj > left_uj)
+			full_uj = left_uj;
+		left_uj -= full_uj;
+		groups[i] = (struct wtl_recording_group){
+			.name = names[i],
+			.n_processes = 1,
+			.cpu_ns = S(1),
+			.all = {.full_uj = full_uj, .uncertainty_uj = J(0.5)}};
+	}
+	bench.grouping = (struct wtl_recording_grouping){
+		.by = WTL_BY_USER, .groups = groups, .n_groups = MANY, .others = {.name = ""}};
+	bench.recording.has_by = true;
+	bench.recording.by = WTL_BY_USER;
+	page = page_of(&bench.recording);
+	assert_has(page, "\nuser-09 ");
+	assert_has_not(page, "\nuser-10 ");
+	/* 385 J less the ten largest: 300 J - 1.2 × 45 J. */
+	assert_line(page, "others", "14 14.000 139.0 ± 7.0");
+	free(page);
+	page = recording_bench_text("text", &bench.recording, verbose);
+	assert_has(page, "\nuser-10 ");
+	free(page);
+}
+
+/* ---- Windows ---- */
+
+static void test_windows(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	page = page_of(&bench.recording);
+	assert_has(page, "\nwindow ");
+	assert_line(page, "warm up", "14:00:01 10.000 420.0 ± 6.3 42.00");
+	assert_line(page, "epoch (open)", "14:00:02 10.000 420.0 ± 6.3 42.00");
+	assert_line(page, "late (cut)", "14:00:03 -");
+	/* The measurement itself is the rest of the page. */
+	assert_has_not(page, "\nrecording  ");
+	free(page);
+	bench.recording.has_by = true;
+	bench.recording.by = WTL_BY_WINDOW;
+	bench.recording.n_groupings = 0;
+	assert_on_page(&bench.recording, "\nrecording     14:00:00");
+}
+
+static void test_windows_without_figures(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.windows[1].window.total.has_energy = 0;
+	bench.windows[2].window.total.has_power = 0;
+	bench.windows[2].name = "\x1b[31m\n=1";
+	page = page_of(&bench.recording);
+	assert_line(page, "warm up", "14:00:01 10.000 -");
+	assert_line(page, "\\x1b[31m\\n=1 (open)", "14:00:02 10.000 420.0 ± 6.3");
+	free(page);
+}
+
+static void test_many_windows(void **state)
+{
+	enum { MANY = 31 };
+	struct wtl_recording_window windows[MANY];
+	struct recording_bench bench;
+	char names[MANY][16], *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	for (size_t i = 0; i < MANY; i++) {
+		windows[i] = bench.windows[1];
+		snprintf(names[i], sizeof(names[i]), "epoch-%02zu", i);
+		windows[i].name = names[i];
+	}
+	bench.recording.windows = windows;
+	bench.recording.n_windows = MANY;
+	page = page_of(&bench.recording);
+	assert_has(page, "\nepoch-19 ");
+	assert_has_not(page, "\nepoch-20 ");
+	assert_has(page, "\nand 11 more (--verbose)\n");
+	free(page);
+	page = recording_bench_text("text", &bench.recording, verbose);
+	assert_has(page, "\nepoch-30 ");
+	assert_has_not(page, "more (--verbose)");
+	free(page);
+}
+
+/* ---- Gaps ---- */
+
+static void test_gaps_of_every_kind(void **state)
+{
+	static const char *const lines[BENCH_GAPS] = {
+		"! 2026-11-21 14:00:00: the machine slept (1 min 30.0 s)\n",
+		"! 2026-11-21 14:00:00: UTC was set back by 2.000 s\n",
+		"! 2026-11-21 14:00:00: gpu-0: it went away (1.500 s)\n",
+		"! 2026-11-21 14:00:00: overrun (250 ms)\n",
+		"! 2026-11-21 14:00:00: 12 exit records were lost\n",
+		"! 2026-11-21 14:00:00: damaged\n",
+	};
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	page = page_of(&bench.recording);
+	for (size_t i = 0; i < BENCH_GAPS; i++)
+		assert_has(page, lines[i]);
+	free(page);
+	bench.recording.n_gaps = 0;
+	assert_not_on_page(&bench.recording, "! 2026");
+}
+
+static void test_many_gaps(void **state)
+{
+	enum { MANY = 14 };
+	struct wtl_recording_gap gaps[MANY];
+	struct recording_bench bench;
+	char texts[MANY][16], *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	for (size_t i = 0; i < MANY; i++) {
+		snprintf(texts[i], sizeof(texts[i]), "lost %02zu", i);
+		gaps[i] = (struct wtl_recording_gap){"channel", BENCH_BEGIN_UTC_NS, S(1),
+						     "gpu\x1b-0", texts[i]};
+	}
+	bench.recording.gaps = gaps;
+	bench.recording.n_gaps = MANY;
+	page = page_of(&bench.recording);
+	assert_has(page, "gpu\\x1b-0: lost 09 (1.000 s)\n");
+	assert_has_not(page, "lost 10");
+	assert_has(page, "! and 4 more gaps (--verbose)\n");
+	free(page);
+	page = recording_bench_text("text", &bench.recording, verbose);
+	assert_has(page, "lost 13");
+	assert_has_not(page, "more gaps");
+	free(page);
+}
+
+/* ---- The end ---- */
+
+static void test_self(void **state)
+{
+	struct recording_bench bench;
+
+	(void)state;
+	recording_bench_init(&bench);
+	assert_on_page(&bench.recording, "\nrecording took 12.5 ms of CPU, 4 MiB\n");
+	bench.recording.report.self.has_energy = true;
+	bench.recording.report.self.energy_uj = J(0.05);
+	bench.recording.report.self.uncertainty_uj = J(0.025);
+	assert_on_page(&bench.recording, "4 MiB, ~ 50 ± 25 mJ\n");
+	bench.recording.report.self = (struct wtl_report_self){.cpu_ns = S(2)};
+	assert_on_page(&bench.recording, "\nrecording took 2.000 s of CPU\n");
+}
+
+/* Appended to a file, a page begins with an empty line. */
+static void test_appended(void **state)
+{
+	const struct wtl_output_style append = {.append = true};
+	struct recording_bench bench;
+	char *whole, *more;
+
+	(void)state;
+	recording_bench_init(&bench);
+	whole = recording_bench_text("text", &bench.recording, plain);
+	more = recording_bench_text("text", &bench.recording, append);
+	assert_int_equal(more[0], '\n');
+	assert_string_equal(more + 1, whole);
+	free(whole);
+	free(more);
+}
+
+/* ---- Several ---- */
+
+static void test_comparison(void **state)
+{
+	struct wtl_compared_value values[2][2] = {
+		{{.is_known = true, .measured = {.value = 420000000, .uncertainty = 6333333}},
+		 {.is_known = true,
+		  .measured = {.value = 421000000, .uncertainty = 6400000},
+		  .has_difference = true,
+		  .difference = {.value = 1000000,
+				 .uncertainty = 9000000,
+				 .has_ratio = true,
+				 .ratio = 0.0023809}}},
+		{{.is_known = false}, {.is_known = false}},
+	};
+	const struct wtl_compared rows[] = {
+		{"energy", false, WTL_COMPARED_J, values[0]},
+		{"gpu-7", true, WTL_COMPARED_J, values[1]},
+	};
+	struct recording_bench a, b;
+	struct wtl_recording both[2];
+	const struct wtl_comparison comparison = {
+		.recordings = both, .n_recordings = 2, .rows = rows, .n_rows = COUNT(rows)};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&a);
+	recording_bench_init_empty(&b);
+	both[0] = a.recording;
+	both[1] = b.recording;
+	both[1].path = "other\x1b.wattle";
+	page = comparison_bench_text("text", &comparison, plain);
+	assert_has(page, "wattle: 2 recordings side by side\n");
+	assert_has(page, "  [1] night.wattle, 2026-11-21 14:00:00, on tea: make -j8\n");
+	assert_has(page, "  [2] other\\x1b.wattle, 2026-11-21 14:00:00: the machine\n");
+	assert_line(page, "energy [J]",
+		    "420.0 ± 6.3 421.0 ± 6.4 +1.0 ± 9.0 +0.24 % within its error");
+	/* What neither knows has no row. */
+	assert_has_not(page, "gpu-7");
+	assert_has(page, "their errors are taken as independent");
+	free(page);
+	values[0][1].is_common = true;
+	values[0][1].difference.is_negative = true;
+	values[0][1].difference.is_significant = true;
+	values[0][1].difference.has_ratio = false;
+	values[1][1] = (struct wtl_compared_value){.is_known = true, .measured = {.value = J(5)}};
+	page = comparison_bench_text("text", &comparison, plain);
+	assert_line(page, "energy [J]", "420.0 ± 6.3 421.0 ± 6.4 -1.0 ± 9.0");
+	assert_line(page, "  gpu-7 [J]", "- 5.000");
+	assert_has(page, "What the same sensor of the same machine is\nwrong by");
+	free(page);
+}
+
+static void make_runs(struct wtl_run list[], size_t n, const struct wtl_report *report)
+{
+	for (size_t i = 0; i < n; i++) {
+		list[i] = (struct wtl_run){
+			.path = "/data/night.wattle", .number = i + 1, .report = *report};
+		list[i].report.window.begin_utc_ns += (int64_t)i * S(60);
+	}
+}
+
+static void test_runs(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[3];
+	struct wtl_runs runs = {
+		.runs = list,
+		.n_runs = 3,
+		.energy_j = {.n = 3, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
+	};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	make_runs(list, 3, &bench.recording.report);
+	list[1].report.window.total.has_energy = 0;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "wattle: 3 runs in night.wattle: make -j8\n");
+	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.5 654");
+	assert_line(page, "  2", "14:01:00 10.000 -");
+	/* As high as the greatest; one without a figure is blank. */
+	assert_has(page, "\n  time      ███\n");
+	assert_has(page, "\n  energy    █ █\n");
+	assert_has_not(page, "is in");
+	free(page);
+	runs.has_files = true;
+	list[2].report.window.begin_utc_ns += S(86400);
+	page = runs_bench_text("text", &runs, (struct wtl_output_style){.ascii = true});
+	assert_has(page, "wattle: 3 runs: make -j8\n");
+	assert_has(page, "  run 2 is in /data/night.wattle\n");
+	assert_has(page, "\n  energy    # #\n");
+	/* Not of one day: each has its own. */
+	assert_has(page, "2026-11-22 14:02");
+	free(page);
+}
+
+static void test_one_run_and_none(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[1];
+	struct wtl_runs runs = {.runs = list, .n_runs = 1};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	make_runs(list, 1, &bench.recording.report);
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "wattle: 1 run in night.wattle");
+	assert_has_not(page, "run by run");
+	free(page);
+	runs.n_runs = 0;
+	page = runs_bench_text("text", &runs, plain);
+	assert_string_equal(page, "wattle: no run ended\n");
+	free(page);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times_in_this_zone),
+		cmocka_unit_test(test_days),
+		cmocka_unit_test(test_head),
+		cmocka_unit_test(test_head_without_facts),
+		cmocka_unit_test(test_a_part),
+		cmocka_unit_test(test_live_and_cut_off),
+		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_an_intensity_that_varies),
+		cmocka_unit_test(test_groups_by_every_key),
+		cmocka_unit_test(test_one_key_alone),
+		cmocka_unit_test(test_groups_without_a_baseline),
+		cmocka_unit_test(test_many_groups),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_windows_without_figures),
+		cmocka_unit_test(test_many_windows),
+		cmocka_unit_test(test_gaps_of_every_kind),
+		cmocka_unit_test(test_many_gaps),
+		cmocka_unit_test(test_self),
+		cmocka_unit_test(test_appended),
+		cmocka_unit_test(test_comparison),
+		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_one_run_and_none),
+	};
+
+	/* Pages have local times. */
+	set_zone("UTC");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
