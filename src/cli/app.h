@@ -11,12 +11,16 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "cli/limit.h"
+#include "cli/plot.h"
 #include "cli/query.h"
+#include "cli/record.h"
 #include "cli/top.h"
 #include "meter/meter.h"
 #include "output/report.h"
+#include "workload/workload.h"
 
 struct wtl_consumers;
+struct wtl_gpu_reader;
 
 /* Exit codes (DESIGN 8). */
 enum {
@@ -46,12 +50,17 @@ struct wtl_settings {
 	double until; /* 0: not given */
 	/* who used it */
 	bool no_processes;
-	unsigned top; /* processes to list */
+	unsigned top;		/* processes to list */
+	enum wtl_weight weight; /* of the use of processors */
 	const char *idle_file;
 	int64_t idle_first_ns; /* 0: not given */
 	char **command;	       /* NULL: none */
 	struct wtl_query_settings query;
 	struct wtl_limit_settings limit;
+	struct wtl_plot_settings plot;
+	struct wtl_record_settings record;
+	struct wtl_mark_settings mark;
+	struct wtl_replay_settings replay;
 	struct wtl_top_settings screen; /* top's own */
 };
 
@@ -90,10 +99,15 @@ struct wtl_command {
 };
 
 extern const struct wtl_command wtl_command_run;
+extern const struct wtl_command wtl_command_record;
+extern const struct wtl_command wtl_command_mark;
+extern const struct wtl_command wtl_command_report;
+extern const struct wtl_command wtl_command_export;
 extern const struct wtl_command wtl_command_doctor;
 extern const struct wtl_command wtl_command_top;
 extern const struct wtl_command wtl_command_query;
 extern const struct wtl_command wtl_command_limit;
+extern const struct wtl_command wtl_command_plot;
 extern const struct wtl_command wtl_command_help;
 
 /* All of them, ended by NULL. */
@@ -118,8 +132,14 @@ extern const struct argp_option wtl_options_consumers[]; /* --top, --idle-first,
 extern const struct argp_option wtl_options_general[];	 /* --quiet, --verbose, --help */
 /* Returns 0 to go on, or an exit code + 1 to stop with. */
 int wtl_options_parse(struct wtl_app *app, int argc, char **argv);
+int wtl_option_idle_first(struct wtl_app *app, const char *text);
 int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,
 		      uint64_t most, uint64_t *ret);
+int wtl_option_unsigned(struct wtl_app *app, const char *option, const char *text, unsigned least,
+			unsigned most, unsigned *ret);
+int wtl_option_flag(bool *flag);			     /* sets it; 0 */
+int wtl_option_text(const char **setting, const char *text); /* sets it; 0 */
+int wtl_option_weight(struct wtl_app *app, const char *name);
 
 /* help.c */
 void wtl_help_overview(void);
@@ -127,7 +147,12 @@ void wtl_help_command(const struct wtl_command *command);
 int wtl_help_man(const char *name);
 int wtl_help_completion(const char *shell);
 
-/* machine.c: the environment that the settings ask for, and a meter on it. The meter owns the io. */
+/* machine.c: the environment that the settings ask for. What is wrong with it has been said. */
+int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io);
+void wtl_close_io(struct wtl_app *app, struct wtl_io *io); /* NULL is fine */
+/* What reads its GPUs: wtl_gpu_reader_free() before the io is closed. */
+int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader **ret_reader);
+/* A meter on that environment, which owns the io. */
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io);
 /* Closes it, and says so where a tape could not be written whole. */
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
@@ -175,6 +200,18 @@ void wtl_child_reap(struct wtl_child *child);
 int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
 
 /* loop.c: sampling until the command ends. */
+
+/* A descriptor that is served between samples, for a quarter of the time at the most. */
+struct wtl_guest {
+	int fd; /* it becomes readable when there is something to do */
+	void (*serve)(void *context);
+	void *context;
+	int64_t served_ns; /* since the last sample */
+	bool rests;	   /* until the next one */
+};
+
+enum { WTL_GUESTS = 2 };
+
 struct wtl_loop {
 	int epoll, timer, signals;
 	sigset_t watched;
@@ -188,15 +225,21 @@ struct wtl_loop {
 	int last_signal;	       /* the latest of them */
 	void (*ticked)(void *context); /* called after each sample; NULL: nobody */
 	void *context;
+	struct wtl_guest guests[WTL_GUESTS];
+	size_t n_guests;
+	bool stop; /* somebody within wattle wants the loop to end */
 };
 
 int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
 		  const struct wtl_inherited *inherited);
 void wtl_loop_done(struct wtl_loop *loop);
-/* Samples until the child ends (0), or the user insists (-EINTR). */
+/* Serves a descriptor from now on. The descriptor stays the caller's. 0 or negative errno. */
+int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), void *context);
+/* Samples (unless the meter is NULL) until the child ends or loop->stop is set (0), or the user
+ * insists (-EINTR). */
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child);
-/* Samples for that long (0), or until the user wants an end (-EINTR). */
+/* Samples for that long or until loop->stop is set (0), or until the user wants an end (-EINTR). */
 int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		  int64_t duration_ns);
 /* Whether the user asked for an end, also while nothing ran. */
@@ -217,6 +260,8 @@ struct wtl_billing {
 	bool learns; /* what idle costs is kept by close() */
 };
 
+/* Says why the weight that was asked for is not to be had, if so. */
+void wtl_remark_weight(const struct wtl_app *app, struct wtl_consumers *consumers);
 /* 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
 int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
 		     struct wtl_io *io, const char *window);
@@ -227,6 +272,10 @@ void wtl_billing_look_now(struct wtl_billing *billing);
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);
+/* Is there a domain whose idle power is learned? Models give theirs. */
+bool wtl_billing_can_learn_idle(const struct wtl_billing *billing);
+/* What --idle-first asks for. 0, or the exit code to stop with. */
+int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop);
 /* Has the idle power of any domain been learned since begin()? */
 bool wtl_billing_learned_idle(const struct wtl_billing *billing);
 
@@ -240,12 +289,20 @@ void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *
 /* describe.c: a finished window as a report. */
 struct wtl_attributed;
 
+/* Of another machine: what its users are called ("": not known), and when it was started. */
+struct wtl_naming {
+	const char *(*user)(void *context, uint32_t uid);
+	void *context;
+	int64_t boot_utc_ns;
+};
+
 struct wtl_description {
 	struct wtl_report_domain *domains;
 	struct wtl_report_attribution attribution;
 	struct wtl_report_process *processes;
 	struct wtl_attributed *attributed; /* what processes[] points to */
 	struct wattle_energy *energies;
+	const struct wtl_naming *naming; /* NULL: the settings' machine; borrowed */
 	size_t n_domains;
 	char notes_text[8][512];
 	const char *notes[8];
@@ -255,12 +312,18 @@ struct wtl_description {
 int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
 void wtl_description_done(struct wtl_description *description);
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
-/* attribute.c: who used it, the description having been filled. 0 or -ENOMEM: then nobody did. */
+/* attribute.c: who used it, the description having been filled; io may be NULL with a naming. 0 or
+ * -ENOMEM: then nobody did. */
 int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_settings *settings,
 			     const struct wtl_consumers *consumers, struct wtl_io *io);
 void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon);
+/* The highest resident memory of this process so far; 0: not known. */
+uint64_t wtl_peak_memory_bytes(void);
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);
+/* What CPU time of that machine costs. */
+void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,
+		       struct wtl_report_self *ret_self);
 
 #endif

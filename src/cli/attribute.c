@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Who used it, as a part of a report. */
 #include <errno.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/app.h"
+#include "cli/user.h"
 #include "meter/consumers.h"
 
 /* What a report says of one consumer, which may be gone when it is printed. */
@@ -30,18 +29,6 @@ static int by_energy(const void *a, const void *b)
 	if (x->full_uj != y->full_uj)
 		return x->full_uj < y->full_uj ? 1 : -1;
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
-}
-
-/* Names are this machine's own: another's users are numbers. */
-static void name_user(const struct wtl_settings *settings, uint32_t uid, char *name, size_t size)
-{
-	bool is_here = !settings->root && !settings->tape;
-	const struct passwd *user = is_here ? getpwuid(uid) : NULL;
-
-	if (user)
-		wtl_text_clean(name, size, user->pw_name, strlen(user->pw_name));
-	else
-		snprintf(name, size, "%u", uid);
 }
 
 static struct wtl_report_share to_share(const struct wtl_consumer_energy *energy)
@@ -77,6 +64,20 @@ static void add_other(struct wtl_report_attribution *attribution,
 	attribution->others_cpu_ns += consumer->cpu_ns;
 }
 
+static void name_user(const struct wtl_description *description,
+		      const struct wtl_settings *settings, uint32_t uid,
+		      struct wtl_attributed *kept)
+{
+	const struct wtl_naming *naming = description->naming;
+	const char *name = naming ? naming->user(naming->context, uid) : "";
+
+	if (name[0])
+		wtl_text_copy(kept->user, sizeof(kept->user), name);
+	else
+		wtl_user_name(!naming && !settings->root && !settings->tape, uid, kept->user,
+			      sizeof(kept->user));
+}
+
 static void list(struct wtl_description *description, const struct wtl_settings *settings,
 		 const struct wtl_consumers *consumers, uint32_t slot, int64_t boot_utc_ns)
 {
@@ -94,7 +95,7 @@ static void list(struct wtl_description *description, const struct wtl_settings 
 	if (kept->consumer.start_ns > 0)
 		process->start_utc_ns = boot_utc_ns + kept->consumer.start_ns;
 	if (kept->consumer.uid != UINT32_MAX) {
-		name_user(settings, kept->consumer.uid, kept->user, sizeof(kept->user));
+		name_user(description, settings, kept->consumer.uid, kept);
 		process->user = kept->user;
 	}
 	process->all = share_of(consumers, slot, WTL_PART_ALL);
@@ -153,7 +154,8 @@ int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_consumers *consumers, struct wtl_io *io)
 {
 	struct wtl_report_attribution *attribution = &description->attribution;
-	int64_t boot_utc_ns = wtl_io_real_ns(io) - wtl_io_boot_ns(io);
+	int64_t boot_utc_ns = description->naming ? description->naming->boot_utc_ns
+						  : wtl_io_real_ns(io) - wtl_io_boot_ns(io);
 	struct ranked *ranked = calloc(wtl_consumers_slots(consumers) + 1, sizeof(*ranked));
 	size_t n;
 

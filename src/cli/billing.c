@@ -1,24 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "cli/app.h"
 #include "meter/consumers.h"
+#include "meter/observer.h"
 
-/* Looking at every process has its price. */
-#define BILL_NS WTL_NS_PER_S
+/* Looking at every process has its price. Where processes are counted, those that are found need one look
+ * before the first that can weigh them: it shall be soon. */
+#define BILL_NS		WTL_NS_PER_S
+#define BILL_COUNTED_NS (WTL_NS_PER_S / 4)
+
+static int64_t bill_ns(const struct wtl_billing *billing)
+{
+	bool is_counted =
+		billing->app->settings.weight != WTL_WEIGHT_CPU_TIME &&
+		wtl_workload_weight_error(wtl_consumers_workload(billing->consumers)) == 0;
+
+	return is_counted ? BILL_COUNTED_NS : BILL_NS;
+}
+
+/* Who adopts the command's orphans: wattle itself, or the one that made this tape. 0: nobody. */
+static int subreaper(const struct wtl_settings *settings, struct wtl_io *io)
+{
+	bool is_here = !settings->tape && !settings->root;
+	char text[16];
+	uint64_t pid;
+
+	snprintf(text, sizeof(text), "%d", is_here ? (int)getpid() : 0);
+	if (wtl_io_note(io, "subreaper", text, sizeof(text)) != 1 ||
+	    wtl_num_u64(text, strlen(text), &pid) < 0 || pid > INT_MAX)
+		return 0;
+	return (int)pid;
+}
+
+void wtl_remark_weight(const struct wtl_app *app, struct wtl_consumers *consumers)
+{
+	const struct wtl_workload_way *way =
+		&wtl_consumers_means(consumers)->ways[WTL_WAY_COUNTERS];
+
+	if (wtl_workload_weight_error(wtl_consumers_workload(consumers)) == 0)
+		return;
+	wtl_remark(app, "--weight %s: %s%s%s", wtl_weight_name(app->settings.weight), way->reason,
+		   way->remedy ? "; " : "", way->remedy ? way->remedy : "");
+}
 
 int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
 		     struct wtl_io *io, const char *window)
 {
 	const struct wtl_settings *settings = &app->settings;
-	bool is_here = !settings->tape && !settings->root;
 	const struct wtl_consumers_options how = {
 		.nvml_path = settings->nvml_path,
 		.names_on_use = true,
-		.subreaper_pid = is_here ? getpid() : 0,
+		.weight = settings->weight,
+		.subreaper_pid = subreaper(settings, io),
 		.without_threads = settings->tape || settings->tape_record,
 	};
 	struct wtl_err err = {.code = 0};
@@ -34,6 +74,7 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 		wtl_complain_err(app, &err);
 		return rc;
 	}
+	wtl_remark_weight(app, billing->consumers);
 	/* What could not be read is not replaced. */
 	billing->learns = wtl_idle_load(app, meter, billing->consumers);
 	return 0;
@@ -54,7 +95,7 @@ void wtl_billing_begin(struct wtl_billing *billing)
 		return;
 	wtl_consumers_begin(billing->consumers);
 	billing->begin_utc_ns = wtl_io_real_ns(billing->io);
-	billing->due_ns = wtl_io_mono_ns(billing->io) + BILL_NS;
+	billing->due_ns = wtl_io_mono_ns(billing->io) + bill_ns(billing);
 }
 
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
@@ -85,8 +126,20 @@ void wtl_billing_look(void *context)
 	now_ns = wtl_io_mono_ns(billing->io);
 	if (now_ns < billing->due_ns)
 		return;
-	billing->due_ns = now_ns + BILL_NS;
+	billing->due_ns = now_ns + bill_ns(billing);
 	wtl_billing_look_now(billing);
+}
+
+bool wtl_billing_can_learn_idle(const struct wtl_billing *billing)
+{
+	struct wattle_domain domain;
+	struct wtl_baseline idle;
+
+	for (size_t i = 0; wattle_meter_domain(billing->meter, i, &domain) == 0; i++)
+		if (domain.source && wtl_consumers_baseline(billing->consumers, i, &idle) == 0 &&
+		    !idle.is_modelled)
+			return true;
+	return false;
 }
 
 bool wtl_billing_learned_idle(const struct wtl_billing *billing)
@@ -98,4 +151,29 @@ bool wtl_billing_learned_idle(const struct wtl_billing *billing)
 		    idle.t_utc_ns >= billing->begin_utc_ns)
 			return true;
 	return false;
+}
+
+int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop)
+{
+	int64_t duration_ns = billing->app->settings.idle_first_ns;
+
+	if (!duration_ns || !billing->consumers)
+		return 0;
+	if (!wtl_billing_can_learn_idle(billing)) {
+		wtl_remark(billing->app, "what this machine draws at rest is modelled: there is "
+					 "nothing to watch first");
+		return 0;
+	}
+	wtl_remark(billing->app, "watching the idle machine for %lld s",
+		   (long long)(duration_ns / WTL_NS_PER_S));
+	wtl_billing_begin(billing);
+	wattle_window_begin(billing->meter, billing->window);
+	if (wtl_loop_idle(loop, billing->meter, billing->io, duration_ns) < 0)
+		return 128 + loop->last_signal;
+	wtl_billing_look_now(billing);
+	wattle_window_cancel(billing->meter, billing->window);
+	if (!wtl_billing_learned_idle(billing))
+		wtl_remark(billing->app, "the machine was not idle: nothing was learned of what it "
+					 "draws at rest");
+	return 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "output/format.h"
 
 void wtl_canvas_init(struct wtl_canvas *canvas)

@@ -86,8 +86,6 @@ int wtl_canvas_dump(const struct wtl_canvas *canvas, struct wtl_buf *buf);
 /* The same with a letter for each cell's style; '.' is a plain one. */
 int wtl_canvas_dump_styles(const struct wtl_canvas *canvas, struct wtl_buf *buf);
 
-/* The columns that a character takes on a terminal: 0, 1 or 2. Never asks the locale. */
-unsigned wtl_point_width(uint32_t point);
 /* The columns of cleaned text. */
 int wtl_text_width(const char *text);
 /* Appends a code point as UTF-8. */

@@ -7,6 +7,7 @@
 #include "cli/app.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "meter/observer.h"
 
 #define WINDOW	   "doctor"
 #define OUTPUT_MAX (16u << 20)
@@ -37,6 +38,7 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 	}
 	wattle_window_end(meter, WINDOW, &window, description->energies, description->n_domains);
 	wtl_billing_bill(billing, &window, description->energies);
+	wtl_workload_probe_weights(wtl_consumers_workload(billing->consumers));
 	wtl_description_fill(description, meter);
 	for (size_t i = 0; i < description->n_domains; i++)
 		wtl_consumers_baseline(billing->consumers, i, &description->domains[i].idle);

@@ -112,7 +112,6 @@ static int check_settings(struct wtl_app *app)
 
 struct session {
 	struct wtl_app *app;
-	struct wattle_meter *meter;
 	struct wtl_io *io;
 	struct wtl_gpu_reader *reader;
 	size_t *chosen;
@@ -351,7 +350,7 @@ static int run_command(struct session *session, struct wtl_loop *loop)
 		return wtl_child_complain(app, rc);
 	loop->ticked = watch;
 	loop->context = session;
-	rc = wtl_loop_run(loop, session->meter, session->io, &child);
+	rc = wtl_loop_run(loop, NULL, session->io, &child);
 	if (rc < 0) {
 		wtl_remark(app, "'%s' (process %d) does not end, and is left to itself",
 			   app->settings.command[0], child.pid);
@@ -418,20 +417,14 @@ static int hold_and_run(struct session *session)
 static int open_machine(struct session *session)
 {
 	struct wtl_app *app = session->app;
-	struct wtl_source_options source = {.nvml_path = app->settings.nvml_path};
-	struct wtl_err err = {.code = 0};
 	const struct wtl_gpu *gpus;
 	const char *bad;
 	size_t n;
 	int rc;
 
-	if (wtl_open_meter(app, &session->meter, &session->io) < 0)
+	if (wtl_open_io(app, &session->io) < 0 ||
+	    wtl_open_gpus(app, session->io, &session->reader) < 0)
 		return exit_failed(app);
-	source.machine = &session->meter->machine;
-	if (wtl_gpu_reader_new(&session->meter->env, &source, &session->reader, &err) < 0) {
-		wtl_complain_err(app, &err);
-		return exit_failed(app);
-	}
 	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
 	gpus = wtl_gpu_reader_gpus(session->reader, &n);
 	session->chosen = calloc(n + 1, sizeof(*session->chosen));
@@ -513,8 +506,7 @@ static int run(struct wtl_app *app)
 	session->app = app;
 	code = run_session(session);
 	wtl_gpu_reader_free(session->reader);
-	if (session->meter)
-		wtl_close_meter(app, session->meter, session->io);
+	wtl_close_io(app, session->io);
 	free(session->chosen);
 	free(session);
 	return code;

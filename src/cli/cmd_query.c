@@ -39,7 +39,8 @@ static const struct argp_option options[] = {
 	 "A row a GPU with these fields, such as index,name,power.draw", 1},
 	{"query-compute-apps", KEY_QUERY_APPS, "FIELDS", 0,
 	 "A row a process that computes on a GPU", 1},
-	{"query-accounted-apps", KEY_QUERY_ACCOUNTED, "FIELDS", 0, "Not supported, and says so", 1},
+	{"query-accounted-apps", KEY_QUERY_ACCOUNTED, "FIELDS", 0,
+	 "The header, as nvidia-smi has it where accounting mode is off", 1},
 	{"query-domain", KEY_QUERY_DOMAIN, "FIELDS", 0,
 	 "wattle's own: a row an energy domain (CPU packages, DRAM, GPUs)", 1},
 	{"help-query-gpu", KEY_HELP_GPU, 0, 0, "Show the fields of --query-gpu", 1},
@@ -48,7 +49,7 @@ static const struct argp_option options[] = {
 	{"format", KEY_FORMAT, "FORMAT", 0,
 	 "text (default), json, or csv[,noheader][,nounits] for rows of fields", 2},
 	{"list-gpus", 'L', 0, 0, "A line a GPU with its UUID, MIG instances below it", 2},
-	{"query", 'q', 0, 0, "With -x, as nvidia-smi has it", 2},
+	{"query", 'q', 0, 0, "Everything as nvidia-smi's text; with -x: as its XML", 2},
 	{"xml-format", 'x', 0, 0, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)", 2},
 	{"id", 'i', "ID", 0,
 	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas", 3},
@@ -178,8 +179,7 @@ static int query_option(struct wtl_app *app, int key, const char *argument)
 	case KEY_QUERY_DOMAIN:
 		return set_query(app, &wtl_smi_query_domain, argument);
 	case KEY_QUERY_ACCOUNTED:
-		app->settings.query.accounted = true;
-		return 0;
+		return set_query(app, &wtl_smi_query_accounted, argument);
 	case KEY_HELP_GPU:
 		return set_help(app, &wtl_smi_query_gpu);
 	case KEY_HELP_APPS:
@@ -347,24 +347,19 @@ static int choose_json(struct session *session)
 static const char *contradiction(const struct wtl_query_settings *settings)
 {
 	const bool mon = settings->dmon || settings->pmon;
-	const int forms = settings->list + settings->xml + mon;
+	const int forms = settings->list + (settings->xml || settings->log) + mon;
 	const struct {
 		bool wrong;
 		const char *text;
 	} rules[] = {
 		{settings->wants_ms, "-lms needs a value: MS"},
-		{settings->accounted,
-		 "--query-accounted-apps is not supported: the driver's accounts hold no energy; see "
-		 "--query-compute-apps"},
-		{settings->query && forms > 0, "--query-... excludes -L, -x, dmon and pmon"},
-		{forms > 1, "only one of -L, -x, dmon and pmon"},
-		{settings->log && !settings->xml,
-		 "-q needs -x; everything for people and programs alike is --format json"},
+		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
+		{forms > 1, "only one of -L, -q (with or without -x), dmon and pmon"},
 		{!mon && (settings->columns || settings->delay_ns || settings->mon_options),
 		 "-s, -d and -o are for dmon and pmon"},
 		{mon && settings->loop_ns, "dmon and pmon take -d, not --loop"},
 		{settings->format && forms > 0 && strcmp(settings->format, "json") != 0,
-		 "-L, -x, dmon and pmon have no --format but json"},
+		 "-L, -q, -x, dmon and pmon have no --format but json"},
 	};
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
@@ -391,8 +386,10 @@ static int choose_form(struct session *session)
 		return choose_json(session);
 	if (settings->query)
 		return choose_csv(session);
-	if (settings->list || settings->xml) {
-		session->form = settings->list ? WTL_QUERY_LIST : WTL_QUERY_XML;
+	if (settings->list || settings->xml || settings->log) {
+		session->form = settings->list	? WTL_QUERY_LIST
+				: settings->xml ? WTL_QUERY_XML
+						: WTL_QUERY_LOG;
 		return 0;
 	}
 	return choose_plain(session);
@@ -423,6 +420,7 @@ static unsigned parts(const struct session *session)
 		return WTL_GPU_READ_NUMBERS | processes;
 	case WTL_QUERY_JSON:
 	case WTL_QUERY_XML:
+	case WTL_QUERY_LOG:
 		return WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes | WTL_GPU_READ_USE;
 	case WTL_QUERY_LIST:
 		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
@@ -434,6 +432,8 @@ static unsigned parts(const struct session *session)
 	case WTL_QUERY_CSV:
 		break;
 	}
+	if (session->columns.query == &wtl_smi_query_accounted)
+		return WTL_GPU_READ_NUMBERS; /* the mode is among them */
 	if (session->columns.query == &wtl_smi_query_gpu)
 		return WTL_GPU_READ_NUMBERS |
 		       (has_column(session, "pcie.tx") || has_column(session, "pcie.rx")
@@ -461,6 +461,8 @@ static int format_sample(struct wtl_buf *buf, const void *what, const struct wtl
 #endif
 	case WTL_QUERY_LIST:
 		return wtl_smi_list(buf, &session->look);
+	case WTL_QUERY_LOG:
+		return wtl_smi_log(buf, &session->look);
 	case WTL_QUERY_XML:
 		return wtl_smi_xml(buf, &session->look);
 	case WTL_QUERY_MON:
@@ -500,6 +502,27 @@ static bool has_devices(const struct session *session)
 	return false;
 }
 
+/* Where the driver keeps accounts, a header alone would say that there are none. */
+static bool has_accounts(const struct session *session)
+{
+	bool asks = session->form == WTL_QUERY_CSV &&
+		    session->columns.query == &wtl_smi_query_accounted;
+
+	for (size_t i = 0; asks && i < session->look.n_gpus; i++) {
+		const struct wtl_gpu *gpu = &session->look.gpus[i];
+		const struct wtl_gpu_value *mode = &gpu->numbers[WTL_GPU_ACCOUNTING_MODE];
+
+		if (mode->status != WATTLE_STATUS_OK || mode->value == 0)
+			continue;
+		wtl_complain(session->app,
+			     "GPU %u keeps accounts of processes, and wattle does not read those: "
+			     "they hold no energy; see --query-compute-apps",
+			     gpu->index);
+		return true;
+	}
+	return false;
+}
+
 /* What a process used, and the power of Intel's GPUs, is known from the second reading on. */
 static bool looks_twice(const struct session *session)
 {
@@ -528,18 +551,19 @@ static int64_t first_wait_ns(const struct session *session)
 								      : look_ns;
 }
 
-/* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, which has a
- * hold of its own on the library, has not said it. */
+/* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, if there is
+ * one (it has a hold of its own on the library), has not said it. */
 static void remark_trouble(const struct session *session)
 {
-	const struct wtl_catalog *catalog = &session->looker.meter->catalog;
+	const struct wattle_meter *meter = session->looker.meter;
 	bool named = session->app->settings.nvml_path != NULL;
 
 	if (!session->look.trouble[0] || session->form == WTL_QUERY_LINES ||
 	    session->form == WTL_QUERY_JSON)
 		return;
-	for (size_t i = 0; named && i < catalog->n_misses; i++)
-		if (strcmp(catalog->misses[i].source, "nvml") == 0 && !catalog->misses[i].domain[0])
+	for (size_t i = 0; named && meter && i < meter->catalog.n_misses; i++)
+		if (strcmp(meter->catalog.misses[i].source, "nvml") == 0 &&
+		    !meter->catalog.misses[i].domain[0])
 			return;
 	wtl_remark(session->app, "%s", session->look.trouble);
 }
@@ -560,7 +584,7 @@ static int take_samples(struct session *session)
 			remark_trouble(session);
 		if (n == 0 && !has_devices(session))
 			return WTL_EXIT_NO_SOURCE;
-		if (write_sample(session) < 0)
+		if (has_accounts(session) || write_sample(session) < 0)
 			return WTL_EXIT_FAILED;
 		if (over || (session->count ? n + 1 >= session->count : session->period_ns == 0))
 			return WTL_EXIT_DONE;

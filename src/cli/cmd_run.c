@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -8,6 +10,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
+#include "cli/recording.h"
 #include "meter/consumers.h"
 
 #define WINDOW	       "run"
@@ -16,7 +19,7 @@
 #define UNTIL_MAX_RUNS 100 /* unless --max-repeat says otherwise */
 #define UNTIL_MIN_RUNS 3
 
-enum { KEY_UNTIL = 0x200, KEY_MAX_REPEAT };
+enum { KEY_UNTIL = 0x200, KEY_MAX_REPEAT, KEY_RECORD };
 
 static const struct argp_option options[] = {
 	{"repeat", 'r', "N", 0, "Run the command N times (1 to 1000) and tell mean and spread", 1},
@@ -24,6 +27,8 @@ static const struct argp_option options[] = {
 	 "Repeat until the 95 % interval of the mean energy is within REL of it, such as 0.02 or 2%",
 	 1},
 	{"max-repeat", KEY_MAX_REPEAT, "N", 0, "With --until: at most N times (default 100)", 1},
+	{"record", KEY_RECORD, "FILE", 0,
+	 "Keep all that is measured in FILE, which must not exist yet: see wattle record", 1},
 	{0},
 };
 
@@ -49,6 +54,7 @@ struct session {
 	struct wtl_io *io;
 	struct wtl_loop loop;
 	struct wtl_billing billing;
+	struct wtl_recording recording;
 	struct outcome *outcomes;
 	size_t n, size;
 };
@@ -70,25 +76,20 @@ static int set_until(struct wtl_app *app, const char *text)
 	return 0;
 }
 
-static int set_count(struct wtl_app *app, const char *name, const char *text, unsigned *ret)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, name, text, 1, REPEAT_MAX, &value);
-
-	if (rc == 0)
-		*ret = (unsigned)value;
-	return rc;
-}
-
 static int option(struct wtl_app *app, int key, char *argument)
 {
 	switch (key) {
 	case 'r':
-		return set_count(app, "repeat", argument, &app->settings.repeat);
+		return wtl_option_unsigned(app, "repeat", argument, 1, REPEAT_MAX,
+					   &app->settings.repeat);
 	case KEY_MAX_REPEAT:
-		return set_count(app, "max-repeat", argument, &app->settings.repeat_max);
+		return wtl_option_unsigned(app, "max-repeat", argument, 1, REPEAT_MAX,
+					   &app->settings.repeat_max);
 	case KEY_UNTIL:
 		return set_until(app, argument);
+	case KEY_RECORD:
+		app->settings.record.path = argument;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -149,6 +150,15 @@ static void end_window(struct session *session, struct outcome *outcome)
 	wattle_window_end(session->meter, WINDOW, window, description->energies,
 			  description->n_domains);
 	wtl_billing_bill(&session->billing, window, description->energies);
+	wtl_recording_window(&session->recording, WINDOW, false, window, description->energies);
+}
+
+static void ticked(void *context)
+{
+	struct session *session = context;
+
+	wtl_billing_look(&session->billing);
+	wtl_recording_look(&session->recording);
 }
 
 static void report_window(struct session *session, struct outcome *outcome)
@@ -176,6 +186,21 @@ static void end_tape(struct session *session)
 {
 	session->io->ops->wait_until(session->io, wtl_io_mono_ns(session->io));
 	wattle_meter_tick(session->meter);
+	ticked(session);
+}
+
+/* The command, or whom the run that made this tape followed; pid is 0 on a tape. */
+static void follow(struct session *session, int pid)
+{
+	char text[16];
+	uint64_t told;
+
+	if (!session->billing.consumers)
+		return;
+	snprintf(text, sizeof(text), "%d", pid);
+	if (wtl_io_note(session->io, "command", text, sizeof(text)) == 1 &&
+	    wtl_num_u64(text, strlen(text), &told) == 0 && told > 0 && told <= INT_MAX)
+		wtl_consumers_follow(session->billing.consumers, (int)told);
 }
 
 /* Returns 0, or the exit code to stop with: the command could not be started. */
@@ -192,8 +217,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 		wattle_window_cancel(session->meter, WINDOW);
 		return wtl_child_complain(session->app, rc);
 	}
-	if (session->billing.consumers)
-		wtl_consumers_follow(session->billing.consumers, child.pid);
+	follow(session, child.pid);
 	if (wtl_loop_run(&session->loop, session->meter, session->io, &child) < 0)
 		wtl_remark(session->app, "'%s' (process %d) does not end, and is left to itself",
 			   command[0], child.pid);
@@ -221,9 +245,11 @@ static int run_tape(struct session *session, struct outcome *outcome)
 	struct wtl_io *io = session->io;
 
 	begin_window(session);
+	follow(session, 0);
 	while (io->ops->wait_until(io, INT64_MAX) == 0) {
 		wattle_meter_tick(session->meter);
-		wtl_billing_look(&session->billing);
+		ticked(session);
+		follow(session, 0);
 	}
 	end_window(session, outcome);
 	outcome->report.command_cpu_ns = -1;
@@ -426,38 +452,20 @@ static int first_failure(const struct session *session)
 	return WTL_EXIT_DONE;
 }
 
-/* 0, or the exit code to stop with. */
-static int watch_idle(struct session *session)
-{
-	int64_t duration_ns = session->app->settings.idle_first_ns;
-
-	if (!duration_ns || !session->billing.consumers)
-		return 0;
-	wtl_remark(session->app, "watching the idle machine for %lld s",
-		   (long long)(duration_ns / WTL_NS_PER_S));
-	begin_window(session);
-	if (wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns) < 0)
-		return 128 + session->loop.last_signal;
-	wtl_billing_look_now(&session->billing);
-	wattle_window_cancel(session->meter, WINDOW);
-	if (!wtl_billing_learned_idle(&session->billing))
-		wtl_remark(session->app, "the machine was not idle: nothing was learned of what it "
-					 "draws at rest");
-	return 0;
-}
-
 static int measure(struct session *session)
 {
 	const struct wtl_result result = {.format = format_result,
 					  .what = session,
 					  .max = OUTPUT_MAX,
 					  .cannot_be_had_again = true};
-	int stop = watch_idle(session);
+	int stop = wtl_billing_watch_idle(&session->billing, &session->loop), recorded;
 
 	if (stop == 0)
 		stop = run_all(session);
+	recorded = wtl_recording_close(&session->recording);
 	wtl_loop_finish(&session->loop);
-	if (session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0)
+	if ((session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0) ||
+	    recorded < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	return stop ? stop : first_failure(session);
 }
@@ -477,16 +485,23 @@ static int run(struct wtl_app *app)
 
 	if (check_settings(app) || wtl_sink_check(app) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
-	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
+	wtl_recording_listen(&session.recording, app, false);
+	if (wtl_open_meter(app, &session.meter, &session.io) < 0) {
+		wtl_recording_done(&session.recording, NULL);
 		return WTL_EXIT_WATTLE_FAILED;
+	}
 	rc = wtl_loop_init(&session.loop, &app->settings, &app->inherited);
-	session.loop.ticked = wtl_billing_look;
-	session.loop.context = &session.billing;
+	session.loop.ticked = ticked;
+	session.loop.context = &session;
 	if (rc < 0) {
 		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(rc));
+		wtl_recording_done(&session.recording, NULL);
 	} else {
-		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) == 0)
+		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) ==
+			    0 &&
+		    wtl_recording_open(&session.recording, &session.billing, &session.loop) == 0)
 			code = measure(&session);
+		wtl_recording_done(&session.recording, NULL);
 		wtl_billing_close(&session.billing);
 		end_session(&session);
 	}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/app.h"
 #include "cli/screen.h"
+#include "cli/top_play.h"
 #include "cli/top_session.h"
 
 enum { ROWS_DEFAULT = 20, ROWS_MAX = 900, REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
@@ -21,6 +23,10 @@ enum {
 	KEY_ASCII,
 	KEY_NO_PROCESSES,
 	KEY_IDLE_FILE,
+	KEY_WEIGHT,
+	KEY_REPLAY,
+	KEY_SPEED,
+	KEY_AT,
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +49,15 @@ static const struct argp_option options[] = {
 	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 2},
 	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
 	 "Where the idle power of this machine is kept between runs (as of wattle run)", 2},
+	{"replay", KEY_REPLAY, "FILE", 0, "Play a recording (wattle record) instead", 3},
+	{"speed", KEY_SPEED, "N", 0,
+	 "With --replay: N times as fast as it was (0.1 to 1000, or max; default 1)", 3},
+	{"at", KEY_AT, "TIME", 0,
+	 "With --replay: begin there (with --once: show that; default the end): as "
+	 "'2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z, or +90 or +1h30m since the begin",
+	 3},
+	{"weight", KEY_WEIGHT, "WEIGHT", 0,
+	 "What a use of the processors weighs: cpu-time (default), instructions or cycles", 2},
 	{0},
 };
 
@@ -52,17 +67,6 @@ static const struct argp_option *const shared[] = {
 	wtl_options_general,
 	NULL,
 };
-
-static int set_number(struct wtl_app *app, const char *name, const char *text, uint64_t least,
-		      uint64_t most, unsigned *ret)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, name, text, least, most, &value);
-
-	if (rc == 0)
-		*ret = (unsigned)value;
-	return rc;
-}
 
 static int check_filter(struct wtl_app *app, const char *text)
 {
@@ -84,16 +88,38 @@ static int check_sort(struct wtl_app *app, const char *text)
 	return 0;
 }
 
-static int set_flag(bool *flag)
+static int set_speed(struct wtl_app *app, const char *text)
 {
-	*flag = true;
+	if (wtl_play_parse_speed(text, &app->settings.screen.speed_milli) < 0)
+		return wtl_complain(
+			app, "--speed takes a number from 0.1 to 1000, or max, not '%s'", text);
 	return 0;
 }
 
-static int set_text(const char **setting, const char *text)
+static int set_place(struct wtl_app *app, const char *text)
 {
-	*setting = text;
+	if (wtl_when_parse(text, &app->settings.screen.at) < 0)
+		return wtl_complain(app, "--at takes %s, not '%s'", wtl_when_forms(), text);
 	return 0;
+}
+
+static int replay_option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_top_settings *screen = &app->settings.screen;
+
+	switch (key) {
+	case KEY_REPLAY:
+		return wtl_option_text(&screen->replay, argument);
+	case KEY_SPEED:
+		return set_speed(app, argument);
+	case KEY_AT:
+		return set_place(app, argument);
+	case 'i':
+		screen->has_interval = true;
+		return ARGP_ERR_UNKNOWN; /* it is for another to take */
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static int option(struct wtl_app *app, int key, char *argument)
@@ -102,30 +128,33 @@ static int option(struct wtl_app *app, int key, char *argument)
 
 	switch (key) {
 	case KEY_ONCE:
-		return set_flag(&settings->screen.once);
+		return wtl_option_flag(&settings->screen.once);
 	case KEY_ROWS:
-		return set_number(app, "rows", argument, 0, ROWS_MAX, &settings->screen.rows);
+		return wtl_option_unsigned(app, "rows", argument, 0, ROWS_MAX,
+					   &settings->screen.rows);
 	case 'd':
-		return set_number(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
-				  &settings->screen.redraw_ms);
+		return wtl_option_unsigned(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
+					   &settings->screen.redraw_ms);
 	case KEY_READ_ONLY:
-		return set_flag(&settings->screen.read_only);
+		return wtl_option_flag(&settings->screen.read_only);
 	case KEY_FILTER:
 		return check_filter(app, argument);
 	case KEY_SORT:
 		return check_sort(app, argument);
 	case KEY_CONFIG:
-		return set_text(&settings->screen.config, argument);
+		return wtl_option_text(&settings->screen.config, argument);
 	case KEY_NO_COLOR:
-		return set_flag(&settings->no_color);
+		return wtl_option_flag(&settings->no_color);
 	case KEY_ASCII:
-		return set_flag(&settings->ascii);
+		return wtl_option_flag(&settings->ascii);
 	case KEY_NO_PROCESSES:
-		return set_flag(&settings->no_processes);
+		return wtl_option_flag(&settings->no_processes);
 	case KEY_IDLE_FILE:
-		return set_text(&settings->idle_file, argument);
+		return wtl_option_text(&settings->idle_file, argument);
+	case KEY_WEIGHT:
+		return wtl_option_weight(app, argument);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return replay_option(app, key, argument);
 	}
 }
 
@@ -148,7 +177,11 @@ static void apply_settings(struct wtl_top_session *session)
 		ui->config.redraw_ms = settings->screen.redraw_ms;
 	ui->no_color = settings->no_color || (no_color && no_color[0]);
 	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
-	if (settings->tape || settings->root) {
+	ui->is_replay = settings->screen.replay != NULL;
+	if (ui->is_replay) {
+		ui->no_kill = true;
+		ui->no_kill_why = "These processes are of a recording";
+	} else if (settings->tape || settings->root) {
 		ui->no_kill = true;
 		ui->no_kill_why = "These are another machine's processes";
 	} else if (settings->screen.read_only) {
@@ -157,8 +190,42 @@ static void apply_settings(struct wtl_top_session *session)
 	}
 }
 
+/* A recording has its own machine, interval and baselines. */
+static int check_replay(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct {
+		bool is_given;
+		const char *name;
+	} others[] = {
+		{settings->tape, "--tape"},
+		{settings->root, "--root"},
+		{settings->tape_record, "--tape-record"},
+		{settings->nvml_path, "--nvml"},
+		{settings->fault, "--fault"},
+		{settings->screen.has_interval, "--interval"},
+		{settings->idle_file, "--idle-file"},
+		{settings->weight != WTL_WEIGHT_CPU_TIME, "--weight"},
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].is_given)
+			return wtl_complain(app,
+					    "--replay goes by the recording alone: %s is of no use",
+					    others[i].name);
+	if (settings->screen.once && settings->screen.speed_milli)
+		return wtl_complain(app, "--speed is not for --once");
+	return 0;
+}
+
 static int check_together(struct wtl_app *app)
 {
+	if (app->settings.screen.replay && check_replay(app))
+		return EINVAL;
+	if (!app->settings.screen.replay && app->settings.screen.speed_milli)
+		return wtl_complain(app, "--speed is for --replay");
+	if (!app->settings.screen.replay && app->settings.screen.at.kind != WTL_WHEN_NOT)
+		return wtl_complain(app, "--at is for --replay");
 	if (!app->settings.screen.once && app->settings.screen.rows)
 		return wtl_complain(app, "--rows is for --once");
 	if (!app->settings.screen.once && !wtl_screen_is_built())
@@ -212,13 +279,19 @@ const struct wtl_command wtl_command_top = {
 		"scrolls. What is chosen in the set-up window (F2) is kept.\n\n"
 		"A process's watts are its dynamic share: what the machine draws above its idle baseline, "
 		"divided by CPU time and GPU use. As long as no idle baseline is known, they are full "
-		"shares, and the picture says so.",
+		"shares, and the picture says so.\n\n"
+		"--replay plays a recording (wattle record) instead: the same picture, as fast as it was "
+		"or faster, with keys to stop, to seek (j l, J L, b e) and to change the speed (s f).",
 	.examples = "wattle top\n"
 		    "    the live picture; q ends it\n\n"
 		    "wattle top --filter 'gpu_w > 10 && user == bob'\n"
 		    "    only bob's processes that work on a GPU\n\n"
 		    "wattle top --once --rows 5\n"
 		    "    one picture as text, with the five largest\n\n"
+		    "wattle top --replay night.wattle --speed 10\n"
+		    "    a recording, ten times as fast as it was\n\n"
+		    "wattle top --once --replay night.wattle --at +1h30m\n"
+		    "    how it was 90 minutes after the begin\n\n"
 		    "wattle top --tape server.tape\n"
 		    "    a recorded machine, as fast as it was recorded",
 	.exit_status =

@@ -123,7 +123,7 @@ static uint64_t cpu_uw(const struct wtl_machine *machine)
 }
 
 /* Not ru_maxrss, which a program inherits from whoever started it. */
-static uint64_t peak_memory_bytes(void)
+uint64_t wtl_peak_memory_bytes(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");
 	char line[256];
@@ -135,6 +135,15 @@ static uint64_t peak_memory_bytes(void)
 	if (status)
 		fclose(status);
 	return kib * 1024;
+}
+
+void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,
+		       struct wtl_report_self *ret_self)
+{
+	ret_self->cpu_ns = cpu_ns;
+	ret_self->energy_uj = wtl_energy_uj(cpu_uw(&meter->machine), cpu_ns);
+	ret_self->has_energy = ret_self->energy_uj > 0;
+	ret_self->uncertainty_uj = (uint64_t)(2.0 * MODEL_GAIN * (double)ret_self->energy_uj + 0.5);
 }
 
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self)
@@ -150,8 +159,6 @@ void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_s
 		return;
 	ret_self->cpu_ns = (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
 			   (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
-	ret_self->max_rss_bytes = peak_memory_bytes();
-	ret_self->energy_uj = wtl_energy_uj(cpu_uw(&meter->machine), ret_self->cpu_ns);
-	ret_self->has_energy = ret_self->energy_uj > 0;
-	ret_self->uncertainty_uj = (uint64_t)(2.0 * MODEL_GAIN * (double)ret_self->energy_uj + 0.5);
+	ret_self->max_rss_bytes = wtl_peak_memory_bytes();
+	wtl_describe_cost(meter, ret_self->cpu_ns, ret_self);
 }

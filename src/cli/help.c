@@ -344,6 +344,9 @@ int wtl_help_completion(const char *shell)
 	complete_values("FORMAT");
 	puts("'') COMPREPLY=($(compgen -W \"text json csv\" -- \"$cur\")) ;;");
 	fputs("\t", stdout);
+	complete_values("WEIGHT");
+	puts("'') COMPREPLY=($(compgen -W \"cpu-time instructions cycles\" -- \"$cur\")) ;;");
+	fputs("\t", stdout);
 	complete_values("DIR");
 	puts("'') COMPREPLY=($(compgen -d -- \"$cur\")) ;;");
 	fputs("\t", stdout);

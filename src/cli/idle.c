@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "cli/app.h"
+#include "cli/user.h"
 #include "meter/consumers.h"
 
 #define HEAD	 "wattle-idle/1\n"
@@ -47,7 +47,8 @@ static void put_machine(struct wtl_buf *buf, const struct wattle_meter *meter)
 	wtl_buf_printf(buf, "machine %u %s\n", meter->machine.n_cpus, meter->machine.cpu_model);
 }
 
-static void take_line(const char *line, size_t len, struct wattle_meter *meter,
+/* Whether it is one of this machine's domains. */
+static bool take_line(const char *line, size_t len, struct wattle_meter *meter,
 		      struct wtl_consumers *consumers)
 {
 	char name[32], source[32];
@@ -56,12 +57,33 @@ static void take_line(const char *line, size_t len, struct wattle_meter *meter,
 	int i;
 
 	if (wtl_baseline_parse(line, len, name, source, &baseline) < 0)
-		return;
+		return false;
 	i = wattle_meter_find(meter, name);
 	if (i < 0 || wattle_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
 	    strcmp(domain.source, source) != 0)
-		return;
+		return false;
 	wtl_consumers_set_baseline(consumers, (size_t)i, &baseline);
+	return true;
+}
+
+/* So that a tape that is being recorded knows it as well. */
+static void note_line(struct wtl_io *io, const char *line, size_t len)
+{
+	char text[WTL_BASELINE_LINE_MAX];
+
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	snprintf(text, sizeof(text), "%.*s", (int)len, line);
+	wtl_io_note(io, "idle", text, sizeof(text));
+}
+
+/* What the run that made this tape knew. */
+static void take_notes(struct wattle_meter *meter, struct wtl_consumers *consumers)
+{
+	char text[WTL_BASELINE_LINE_MAX];
+
+	while (wtl_io_note(meter->env.io, "idle", text, sizeof(text)) == 1)
+		take_line(text, strlen(text), meter, consumers);
 }
 
 static ssize_t read_file(const char *path, char *text)
@@ -86,7 +108,8 @@ static void take_lines(char *text, size_t len, struct wattle_meter *meter,
 		char *newline = memchr(at, '\n', (size_t)(end - at));
 		char *next = newline ? newline + 1 : end;
 
-		take_line(at, (size_t)(next - at), meter, consumers);
+		if (take_line(at, (size_t)(next - at), meter, consumers))
+			note_line(meter->env.io, at, (size_t)(next - at));
 		at = next;
 	}
 }
@@ -126,8 +149,11 @@ bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_c
 	ssize_t len;
 	bool may_be_kept;
 
-	if (find_path(&app->settings, path, sizeof(path)) < 0)
+	if (find_path(&app->settings, path, sizeof(path)) < 0) {
+		if (app->settings.tape && !app->settings.idle_file)
+			take_notes(meter, consumers);
 		return false;
+	}
 	text = malloc(FILE_MAX);
 	len = text ? read_file(path, text) : -ENOMEM;
 	if (len >= 0) {
@@ -140,20 +166,6 @@ bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_c
 	}
 	free(text);
 	return may_be_kept;
-}
-
-/* Makes the directory of a file, and that one's, as far as they are missing. */
-static void make_parents(const char *path)
-{
-	char dir[PATH_MAX];
-
-	for (size_t i = 1; path[i] && i < sizeof(dir); i++) {
-		if (path[i] != '/')
-			continue;
-		memcpy(dir, path, i);
-		dir[i] = '\0';
-		mkdir(dir, 0755);
-	}
 }
 
 void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *meter,
@@ -176,13 +188,15 @@ void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *
 		if (wattle_meter_domain(meter, i, &domain) < 0 || !domain.source ||
 		    wtl_consumers_baseline(consumers, i, &baseline) < 0 || !baseline.is_known)
 			continue;
+		if (baseline.is_modelled)
+			continue; /* the next session's model says the same */
 		wtl_buf_add(
 			&text, line,
 			(size_t)wtl_baseline_print(line, domain.name, domain.source, &baseline));
 		n++;
 	}
 	if (n > 0 && !text.error) {
-		make_parents(path);
+		wtl_user_make_folder_of(path);
 		rc = io->ops->out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
 		if (rc < 0)
 			wtl_remark(app, "the idle baselines cannot be kept in '%s': %s", path,

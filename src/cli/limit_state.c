@@ -16,6 +16,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/limit.h"
+#include "cli/user.h"
 
 /* Files of this machine itself, also where --root or --tape stands for another. */
 
@@ -129,24 +130,9 @@ enum wtl_limit_owner wtl_limit_hold_owner(const struct wtl_limit_hold *hold)
 
 /* ---- The file ---- */
 
-static int make_folders(const char *folder)
-{
-	char path[PATH_MAX];
-
-	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(path, 0755) < 0 && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return mkdir(path, 0755) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 int wtl_limit_lock(const char *folder)
 {
-	int rc = make_folders(folder), fd;
+	int rc = wtl_user_make_folder(folder), fd;
 
 	if (rc < 0)
 		return rc;

@@ -5,12 +5,16 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/app.h"
 
 /* After so many Ctrl-C the command is left to itself. */
 #define CTRL_C_MAX 3
+
+/* Of the time between two samples, what guests may have. */
+#define GUEST_PART 4
 
 /* Those that a user sends to wattle meaning the command. Ctrl-Z and its like are left alone: they stop
  * wattle and the command together, as for any job. */
@@ -94,6 +98,61 @@ static void arm(struct wtl_loop *loop)
 	timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
+/* ---- Guests ---- */
+
+int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), void *context)
+{
+	int rc = loop->n_guests < WTL_GUESTS ? watch(loop->epoll, fd) : -ENOSPC;
+
+	if (rc == 0)
+		loop->guests[loop->n_guests++] =
+			(struct wtl_guest){.fd = fd, .serve = serve, .context = context};
+	return rc;
+}
+
+static void heed(const struct wtl_loop *loop, struct wtl_guest *guest, bool rests)
+{
+	struct epoll_event event = {.events = rests ? 0 : EPOLLIN, .data.fd = guest->fd};
+
+	if (guest->rests != rests)
+		epoll_ctl(loop->epoll, EPOLL_CTL_MOD, guest->fd, &event);
+	guest->rests = rests;
+}
+
+/* The machine's clock: a tape that is recorded has one that stands still. */
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
+}
+
+static void serve(struct wtl_loop *loop, int fd)
+{
+	for (size_t i = 0; i < loop->n_guests; i++) {
+		struct wtl_guest *guest = &loop->guests[i];
+		int64_t begin_ns = clock_ns();
+
+		if (guest->fd != fd)
+			continue;
+		guest->serve(guest->context);
+		guest->served_ns += clock_ns() - begin_ns;
+		if (guest->served_ns > loop->interval_ns / GUEST_PART)
+			heed(loop, guest, true);
+	}
+}
+
+static void welcome_guests(struct wtl_loop *loop)
+{
+	for (size_t i = 0; i < loop->n_guests; i++) {
+		loop->guests[i].served_ns = 0;
+		heed(loop, &loop->guests[i], false);
+	}
+}
+
+/* ---- Samples ---- */
+
 /* A sample that was missed is not made up for. */
 static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io)
 {
@@ -103,14 +162,18 @@ static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 	now_ns = wtl_io_mono_ns(io);
 	if (now_ns - loop->due_ns > loop->interval_ns / 2)
 		loop->late_ticks++;
-	wattle_meter_tick(meter);
+	if (meter)
+		wattle_meter_tick(meter);
 	if (loop->ticked)
 		loop->ticked(loop->context);
 	do
 		loop->due_ns += jittered(loop);
 	while (loop->due_ns <= now_ns);
 	arm(loop);
+	welcome_guests(loop);
 }
+
+/* ---- Signals ---- */
 
 /* The terminal sends its signals to the command as well; those sent by kill() to wattle are meant for
  * the command. */
@@ -159,14 +222,18 @@ void wtl_loop_finish(struct wtl_loop *loop)
 static void take_events(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 			struct wtl_child *child)
 {
-	struct epoll_event events[2];
-	int n = epoll_wait(loop->epoll, events, 2, -1);
+	struct epoll_event events[2 + WTL_GUESTS];
+	int n = epoll_wait(loop->epoll, events, 2 + WTL_GUESTS, -1);
 
+	/* Samples wait for nobody. */
+	for (int i = 0; i < n; i++)
+		if (events[i].data.fd == loop->timer)
+			tick(loop, meter, io);
 	for (int i = 0; i < n; i++) {
 		if (events[i].data.fd == loop->signals)
 			take_signals(loop, child);
-		else
-			tick(loop, meter, io);
+		else if (events[i].data.fd != loop->timer)
+			serve(loop, events[i].data.fd);
 	}
 }
 
@@ -176,9 +243,9 @@ int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
 	arm(loop);
 	wtl_child_poll(child);
-	while (!child->ended && loop->ctrl_c < CTRL_C_MAX)
+	while (!child->ended && !loop->stop && loop->ctrl_c < CTRL_C_MAX)
 		take_events(loop, meter, io, child);
-	return child->ended ? 0 : -EINTR;
+	return child->ended || loop->stop ? 0 : -EINTR;
 }
 
 int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
@@ -188,7 +255,7 @@ int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_
 
 	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
 	arm(loop);
-	while (loop->interrupts == 0 && wtl_io_mono_ns(io) < end_ns)
+	while (loop->interrupts == 0 && !loop->stop && wtl_io_mono_ns(io) < end_ns)
 		take_events(loop, meter, io, NULL);
 	return loop->interrupts ? -EINTR : 0;
 }

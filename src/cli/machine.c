@@ -5,6 +5,8 @@
 #include <sys/auxv.h>
 
 #include "cli/app.h"
+#include "cli/recording.h"
+#include "sensors/gpu_info.h"
 
 typedef int wrapper(struct wtl_io *inner, const char *how, struct wtl_io **ret_io,
 		    struct wtl_err *err);
@@ -68,24 +70,71 @@ static void remark_library(const struct wtl_app *app, const struct wattle_meter 
 	}
 }
 
-int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
+int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 {
-	const struct wattle_options options = {
-		.size = sizeof(options),
-		.nvml_path = app->settings.nvml_path,
-		.max_windows = 4,
-		.log = log_line,
-		.log_context = app,
-	};
-	struct wtl_env env = {.log = NULL};
 	struct wtl_err err = {.code = 0};
 	int rc = check_library(app);
 
 	if (rc < 0)
 		return rc;
-	rc = open_io(&app->settings, &env.io, &err);
-	if (rc == 0)
-		rc = wtl_meter_new(&env, &options, ret_meter, &err);
+	rc = open_io(&app->settings, ret_io, &err);
+	if (rc < 0)
+		wtl_complain_err(app, &err);
+	return rc;
+}
+
+/* Says so where a tape could not be written whole. */
+static void finish_tape(struct wtl_app *app, struct wtl_io *io)
+{
+	int rc = app->settings.tape_record ? wtl_io_record_error(io) : 0;
+
+	if (rc < 0)
+		wtl_complain(app, "the tape '%s' is not whole: %s", app->settings.tape_record,
+			     wtl_err_text(rc));
+}
+
+void wtl_close_io(struct wtl_app *app, struct wtl_io *io)
+{
+	if (!io)
+		return;
+	finish_tape(app, io);
+	wtl_io_free(io);
+}
+
+int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader **ret_reader)
+{
+	struct wtl_machine machine;
+	const struct wtl_source_options how = {.nvml_path = app->settings.nvml_path,
+					       .machine = &machine};
+	const struct wtl_env env = {.io = io};
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_machine_read(io, &machine);
+
+	if (rc < 0)
+		wtl_err_set(&err, rc, "machine", NULL, "%s", wtl_err_text(rc));
+	else
+		rc = wtl_gpu_reader_new(&env, &how, ret_reader, &err);
+	if (rc < 0)
+		wtl_complain_err(app, &err);
+	return rc;
+}
+
+int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
+{
+	const struct wattle_options options = {
+		.size = sizeof(options),
+		.nvml_path = app->settings.nvml_path,
+		.max_windows = app->settings.record.path ? WTL_RECORDED_WINDOWS_MAX : 4,
+		.log = log_line,
+		.log_context = app,
+	};
+	struct wtl_env env = {.log = NULL};
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_open_io(app, &env.io);
+
+	if (rc < 0)
+		return rc;
+	rc = wtl_meter_new(&env, &options, ret_meter, &err);
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;
@@ -97,10 +146,6 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io)
 {
-	int rc = app->settings.tape_record ? wtl_io_record_error(io) : 0;
-
-	if (rc < 0)
-		wtl_complain(app, "the tape '%s' is not whole: %s", app->settings.tape_record,
-			     wtl_err_text(rc));
+	finish_tape(app, io);
 	wattle_meter_close(meter);
 }

@@ -12,13 +12,9 @@
 #include "cli/app.h"
 
 const struct wtl_command *const wtl_commands[] = {
-	&wtl_command_run,
-	&wtl_command_top,
-	&wtl_command_doctor,
-	&wtl_command_query,
-	&wtl_command_limit,
-	&wtl_command_help,
-	NULL,
+	&wtl_command_run,   &wtl_command_record, &wtl_command_report, &wtl_command_export,
+	&wtl_command_mark,  &wtl_command_top,	 &wtl_command_plot,   &wtl_command_doctor,
+	&wtl_command_query, &wtl_command_limit,	 &wtl_command_help,   NULL,
 };
 
 const struct wtl_command *wtl_command_find(const char *name)

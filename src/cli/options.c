@@ -25,6 +25,7 @@ enum {
 	KEY_NO_PROCESSES,
 	KEY_IDLE_FIRST,
 	KEY_IDLE_FILE,
+	KEY_WEIGHT,
 };
 
 enum { INTERVAL_DEFAULT_MS = 100, INTERVAL_MAX_MS = 60000 };
@@ -83,6 +84,10 @@ const struct argp_option wtl_options_consumers[] = {
 	 "Where the idle power of this machine is kept between runs (default: "
 	 "$XDG_STATE_HOME/wattle/idle or ~/.local/state/wattle/idle)",
 	 13},
+	{"weight", KEY_WEIGHT, "WEIGHT", 0,
+	 "What a use of the processors weighs: cpu-time (default), or what the hardware counts of each "
+	 "process: instructions or cycles",
+	 13},
 	{0},
 };
 
@@ -119,8 +124,8 @@ static int set_format(struct wtl_app *app, const char *name)
 static int set_location(struct wtl_app *app, const char *location)
 {
 	if (wattle_carbon_find(location, &app->settings.carbon) < 0)
-		return wtl_complain(app, "--location: '%s' is not known; it takes %s", location,
-				    wtl_carbon_forms());
+		return wtl_complain(app, "--location takes %s, not '%s'", wtl_carbon_forms(),
+				    location);
 	app->settings.location = location;
 	return 0;
 }
@@ -146,17 +151,18 @@ static int set_interval(struct wtl_app *app, const char *text)
 	return rc;
 }
 
-static int set_top(struct wtl_app *app, const char *text)
+int wtl_option_unsigned(struct wtl_app *app, const char *option, const char *text, unsigned least,
+			unsigned most, unsigned *ret)
 {
 	uint64_t value;
-	int rc = wtl_option_number(app, "top", text, 0, TOP_MAX, &value);
+	int rc = wtl_option_number(app, option, text, least, most, &value);
 
 	if (rc == 0)
-		app->settings.top = (unsigned)value;
+		*ret = (unsigned)value;
 	return rc;
 }
 
-static int set_idle_first(struct wtl_app *app, const char *text)
+int wtl_option_idle_first(struct wtl_app *app, const char *text)
 {
 	uint64_t value;
 	int rc = wtl_option_number(app, "idle-first", text, 3, IDLE_FIRST_MAX_S, &value);
@@ -166,13 +172,24 @@ static int set_idle_first(struct wtl_app *app, const char *text)
 	return rc;
 }
 
-static int set_flag(bool *flag)
+int wtl_option_weight(struct wtl_app *app, const char *name)
+{
+	int weight = wtl_weight_find(name);
+
+	if (weight < 0)
+		return wtl_complain(
+			app, "--weight takes cpu-time, instructions or cycles, not '%s'", name);
+	app->settings.weight = (enum wtl_weight)weight;
+	return 0;
+}
+
+int wtl_option_flag(bool *flag)
 {
 	*flag = true;
 	return 0;
 }
 
-static int set_text(const char **setting, const char *text)
+int wtl_option_text(const char **setting, const char *text)
 {
 	*setting = text;
 	return 0;
@@ -184,15 +201,15 @@ static int shared_option(struct wtl_app *app, int key, char *argument)
 
 	switch (key) {
 	case KEY_ROOT:
-		return set_text(&settings->root, argument);
+		return wtl_option_text(&settings->root, argument);
 	case KEY_TAPE:
-		return set_text(&settings->tape, argument);
+		return wtl_option_text(&settings->tape, argument);
 	case KEY_TAPE_RECORD:
-		return set_text(&settings->tape_record, argument);
+		return wtl_option_text(&settings->tape_record, argument);
 	case KEY_NVML:
-		return set_text(&settings->nvml_path, argument);
+		return wtl_option_text(&settings->nvml_path, argument);
 	case KEY_FAULT:
-		return set_text(&settings->fault, argument);
+		return wtl_option_text(&settings->fault, argument);
 	case 'i':
 		return set_interval(app, argument);
 	case KEY_LOCATION:
@@ -202,13 +219,15 @@ static int shared_option(struct wtl_app *app, int key, char *argument)
 	case 'f':
 		return set_format(app, argument);
 	case 'o':
-		return set_text(&settings->output_path, argument);
+		return wtl_option_text(&settings->output_path, argument);
 	case KEY_TOP:
-		return set_top(app, argument);
+		return wtl_option_unsigned(app, "top", argument, 0, TOP_MAX, &settings->top);
 	case KEY_IDLE_FIRST:
-		return set_idle_first(app, argument);
+		return wtl_option_idle_first(app, argument);
 	case KEY_IDLE_FILE:
-		return set_text(&settings->idle_file, argument);
+		return wtl_option_text(&settings->idle_file, argument);
+	case KEY_WEIGHT:
+		return wtl_option_weight(app, argument);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -220,21 +239,21 @@ static int shared_flag(struct wtl_app *app, int key)
 
 	switch (key) {
 	case KEY_JITTER:
-		return set_flag(&settings->jitter);
+		return wtl_option_flag(&settings->jitter);
 	case KEY_APPEND:
-		return set_flag(&settings->append);
+		return wtl_option_flag(&settings->append);
 	case KEY_NO_COLOR:
-		return set_flag(&settings->no_color);
+		return wtl_option_flag(&settings->no_color);
 	case KEY_ASCII:
-		return set_flag(&settings->ascii);
+		return wtl_option_flag(&settings->ascii);
 	case KEY_NO_PROCESSES:
-		return set_flag(&settings->no_processes);
+		return wtl_option_flag(&settings->no_processes);
 	case 'q':
-		return set_flag(&settings->quiet);
+		return wtl_option_flag(&settings->quiet);
 	case 'v':
-		return set_flag(&settings->verbose);
+		return wtl_option_flag(&settings->verbose);
 	case 'h':
-		return set_flag(&app->wants_help);
+		return wtl_option_flag(&app->wants_help);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

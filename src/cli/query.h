@@ -19,6 +19,7 @@ enum wtl_query_form {
 	WTL_QUERY_CSV,
 	WTL_QUERY_LIST,
 	WTL_QUERY_XML,
+	WTL_QUERY_LOG,
 	WTL_QUERY_MON, /* dmon, pmon */
 };
 
@@ -26,7 +27,7 @@ enum wtl_query_form {
 struct wtl_query_settings {
 	const char *format, *fields, *ids, *columns, *mon_options;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
-	bool list, log, xml, dmon, pmon, accounted;
+	bool list, log, xml, dmon, pmon;
 	bool wants_ms;		   /* -lms is given, its number is to come */
 	int64_t loop_ns, delay_ns; /* 0: not given */
 	uint64_t count;		   /* 0: not given */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/num.h"
 #include "cli/app.h"
 #include "cli/query.h"
+#include "cli/user.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
 
@@ -61,21 +61,16 @@ static int begin_metering(struct wtl_looker *looker)
 int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *ids, unsigned what,
 		    bool asks_meter)
 {
-	struct wtl_source_options options = {.nvml_path = app->settings.nvml_path};
-	struct wtl_err err = {.code = 0};
-	int code;
+	int code, rc;
 
 	memset(looker, 0, sizeof(*looker));
 	looker->app = app;
 	looker->what = what;
 	looker->asks_meter = asks_meter;
-	if (wtl_open_meter(app, &looker->meter, &looker->io) < 0)
+	rc = asks_meter ? wtl_open_meter(app, &looker->meter, &looker->io)
+			: wtl_open_io(app, &looker->io);
+	if (rc < 0 || wtl_open_gpus(app, looker->io, &looker->reader) < 0)
 		return WTL_EXIT_FAILED;
-	options.machine = &looker->meter->machine;
-	if (wtl_gpu_reader_new(&looker->meter->env, &options, &looker->reader, &err) < 0) {
-		wtl_complain_err(app, &err);
-		return WTL_EXIT_FAILED;
-	}
 	code = choose(looker, ids);
 	return !code && asks_meter ? begin_metering(looker) : code;
 }
@@ -85,6 +80,8 @@ void wtl_looker_done(struct wtl_looker *looker)
 	wtl_gpu_reader_free(looker->reader);
 	if (looker->meter)
 		wtl_close_meter(looker->app, looker->meter, looker->io);
+	else
+		wtl_close_io(looker->app, looker->io);
 	free(looker->chosen);
 	free(looker->gpus);
 	free(looker->meters);
@@ -169,7 +166,6 @@ static const char *find_user(void *context, const struct wtl_gpu_process *proces
 	char path[64], text[4096];
 	const char *line;
 	uint64_t uid;
-	struct passwd *entry;
 
 	if (!process->is_visible)
 		return NULL;
@@ -182,12 +178,8 @@ static const char *find_user(void *context, const struct wtl_gpu_process *proces
 	line += strlen("\nUid:\t");
 	if (wtl_num_u64(line, strcspn(line, "\t\n"), &uid) < 0 || uid > UINT32_MAX)
 		return NULL;
-	entry = looker->app->settings.root || looker->app->settings.tape ? NULL
-									 : getpwuid((uid_t)uid);
-	if (entry)
-		snprintf(looker->user, sizeof(looker->user), "%s", entry->pw_name);
-	else
-		snprintf(looker->user, sizeof(looker->user), "%u", (unsigned)uid);
+	wtl_user_name(!looker->app->settings.root && !looker->app->settings.tape, (uint32_t)uid,
+		      looker->user, sizeof(looker->user));
 	return looker->user;
 }
 

@@ -280,7 +280,8 @@ int wtl_screen_show(struct wtl_screen *screen, const struct wtl_canvas *canvas, 
 	if (whole || screen->rows != canvas->rows || screen->columns != canvas->columns) {
 		rc = fit(screen, canvas);
 		erase();
-		clearok(curscr, whole);
+		/* A terminal of another size may have moved what it showed. */
+		clearok(curscr, TRUE);
 	}
 	for (int row = 0; rc == 0 && row < canvas->rows; row++)
 		show_row(screen, canvas, row);

@@ -3,12 +3,19 @@
 #define WTL_CLI_TOP_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/when.h"
 
 /* What the options of `wattle top` say. */
 struct wtl_top_settings {
 	bool once, read_only;
 	unsigned rows, redraw_ms; /* 0: not given */
 	const char *filter, *sort, *config;
+	bool has_interval;
+	const char *replay;   /* a recording to be played; NULL: what is there now is shown */
+	uint32_t speed_milli; /* 0: not given */
+	struct wtl_when at;   /* where it begins, or what is shown of it */
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/text.h"
+#include "cli/top_replay.h"
 #include "energy/units.h"
 
 /* Looking at every process has its price. */
@@ -15,8 +16,7 @@
 #define LEAVE_NS     WTL_NS_PER_S
 #define TAPE_STEP_NS (5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
-/* The screen's clock, also where a tape has another. */
-static int64_t clock_ns(void)
+int64_t wtl_top_screen_ns(void)
 {
 	struct timespec now;
 
@@ -55,6 +55,7 @@ static int open_consumers(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
 	const struct wtl_consumers_options options = {.nvml_path = settings->nvml_path,
+						      .weight = settings->weight,
 						      .without_threads = settings->tape ||
 									 settings->tape_record};
 	struct wtl_top_view *view = &collector->master;
@@ -72,6 +73,7 @@ static int open_consumers(struct wtl_top_collector *collector)
 		wtl_complain_err(collector->app, &err);
 		return rc;
 	}
+	wtl_remark_weight(collector->app, collector->consumers);
 	collector->learns = wtl_idle_load(collector->app, collector->meter, collector->consumers);
 	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
 		      "no process can be seen here");
@@ -114,12 +116,12 @@ static void take_slow(struct wtl_top_collector *collector)
 }
 
 /* Never waits: the reader has a view of its own, and so has this thread. */
-static void publish(struct wtl_top_collector *collector)
+void wtl_top_collector_publish(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *back = &collector->views[collector->back];
 	unsigned ready;
 
-	collector->master.t_mono_ns = clock_ns();
+	collector->master.t_mono_ns = wtl_top_screen_ns();
 	if (wtl_top_view_copy(back, &collector->master) < 0)
 		return;
 	pthread_mutex_lock(&collector->lock);
@@ -133,8 +135,11 @@ static void publish(struct wtl_top_collector *collector)
 int wtl_top_collector_open(struct wtl_top_collector *collector)
 {
 	struct wtl_top_view *view = &collector->master;
-	int rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
+	int rc;
 
+	if (collector->app->settings.screen.replay)
+		return wtl_top_replay_open(collector);
+	rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
 	if (rc < 0)
 		return rc;
 	fill_constants(collector);
@@ -158,7 +163,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	wtl_top_sampler_take(&collector->sampler, view, wtl_io_mono_ns(collector->io));
 	wtl_top_people_take(&collector->people, view);
 	take_slow(collector);
-	publish(collector);
+	wtl_top_collector_publish(collector);
 	return 0;
 }
 
@@ -176,7 +181,7 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 	}
 	if (now_ns >= collector->publish_due_ns) {
 		collector->publish_due_ns = now_ns + PUBLISH_NS;
-		publish(collector);
+		wtl_top_collector_publish(collector);
 	}
 }
 
@@ -199,7 +204,7 @@ void wtl_top_collector_finish(struct wtl_top_collector *collector)
 {
 	bill(collector);
 	take_slow(collector);
-	publish(collector);
+	wtl_top_collector_publish(collector);
 }
 
 /* Sleeps until a time of the screen's clock; false: it is time to stop. */
@@ -209,7 +214,7 @@ static bool sleep_until(struct wtl_top_collector *collector, int64_t t_ns)
 	bool stop;
 
 	pthread_mutex_lock(&collector->lock);
-	while (!collector->stop && clock_ns() < t_ns)
+	while (!collector->stop && wtl_top_screen_ns() < t_ns)
 		pthread_cond_timedwait(&collector->changed, &collector->lock, &until);
 	stop = collector->stop;
 	pthread_mutex_unlock(&collector->lock);
@@ -234,7 +239,7 @@ static void sample_machine(struct wtl_top_collector *collector)
 /* As fast as it was recorded. */
 static void sample_tape(struct wtl_top_collector *collector)
 {
-	int64_t tape_ns = wtl_io_mono_ns(collector->io), due_ns = clock_ns();
+	int64_t tape_ns = wtl_io_mono_ns(collector->io), due_ns = wtl_top_screen_ns();
 
 	while (wtl_top_collector_step(collector, INT64_MAX) == 0) {
 		int64_t now_ns = wtl_io_mono_ns(collector->io), step_ns = now_ns - tape_ns;
@@ -265,7 +270,9 @@ static void *collect(void *argument)
 	if (wtl_top_collector_open(collector) == 0) {
 		state = WTL_TOP_RUNNING;
 		set_state(collector, state, false);
-		if (collector->master.is_tape)
+		if (collector->replay)
+			state = wtl_top_replay_run(collector) < 0 ? WTL_TOP_FAILED : state;
+		else if (collector->master.is_tape)
 			sample_tape(collector);
 		else
 			sample_machine(collector);
@@ -284,7 +291,7 @@ int wtl_top_collector_start(struct wtl_top_collector *collector)
 
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns)
 {
-	struct timespec until = timespec_of(clock_ns() + timeout_ns);
+	struct timespec until = timespec_of(wtl_top_screen_ns() + timeout_ns);
 	enum wtl_top_state state;
 
 	pthread_mutex_lock(&collector->lock);
@@ -310,10 +317,27 @@ const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *coll
 	return &collector->views[collector->front];
 }
 
+void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play)
+{
+	pthread_mutex_lock(&collector->lock);
+	*ret_play = collector->play;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+void wtl_top_collector_order(struct wtl_top_collector *collector,
+			     const struct wtl_play_order *order)
+{
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_order(&collector->play, order, wtl_top_screen_ns());
+	collector->n_orders++;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+}
+
 /* Waits for the thread, but not for a device that never answers. */
 static bool stop_thread(struct wtl_top_collector *collector)
 {
-	struct timespec until = timespec_of(clock_ns() + LEAVE_NS);
+	struct timespec until = timespec_of(wtl_top_screen_ns() + LEAVE_NS);
 	bool is_over;
 
 	pthread_mutex_lock(&collector->lock);
@@ -344,6 +368,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	wtl_top_people_done(&collector->people);
 	wtl_top_sampler_done(&collector->sampler);
+	wtl_top_replay_done(collector);
 	if (collector->meter)
 		wtl_close_meter(collector->app, collector->meter, collector->io);
 	wtl_top_view_done(&collector->master);

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "cli/app.h"
+#include "cli/top_play.h"
 #include "cli/top_view.h"
 #include "meter/consumers.h"
 #include "sensors/gpu_info.h"
@@ -20,6 +21,9 @@
  * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. Whoever
  * shows the views never waits for either.
  */
+
+struct wtl_player;
+struct wtl_top_replay;
 
 /* ---- Domains (top_sample.c) ---- */
 
@@ -39,7 +43,9 @@ struct wtl_top_sampler {
 	uint64_t n_moments;
 	struct wtl_top_curve **curves;
 	uint32_t *values;
+	uint32_t *gaps;	  /* as many WTL_TOP_GAP as there are values */
 	int64_t begin_ns; /* where the first bin begins; 0: not begun */
+	bool has_missed;  /* the time since the newest moment was not recorded */
 	size_t n;
 };
 
@@ -51,11 +57,15 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);
 
+/* The energies alone, as of the meter's newest sample. */
+void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
+
 /* ---- Processes (top_people.c) ---- */
 
 struct wtl_top_people {
 	struct wtl_consumers *consumers; /* NULL: nobody is followed */
 	bool is_here;			 /* users have this machine's names */
+	const struct wtl_player *player; /* whose recording has the names; NULL: none */
 	struct {
 		uint32_t uid;
 		char name[32];
@@ -71,6 +81,8 @@ struct wtl_top_people {
 
 int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
 			struct wtl_consumers *consumers);
+/* For those that a recording tells of. */
+void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player);
 void wtl_top_people_done(struct wtl_top_people *people);
 /* Of those that do something, and of others in turn: as many as may be asked once a second. */
 void wtl_top_people_read_memory(struct wtl_top_people *people);
@@ -100,6 +112,8 @@ int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *sett
 /* false: the driver does not answer, and the thread was left behind with all that it uses. */
 bool wtl_top_gpus_done(struct wtl_top_gpus *gpus);
 void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
+/* GPUs and their energy domains become one row. */
+void wtl_top_gpus_join(struct wtl_top_view *view);
 
 /* ---- The machine beside its energy (top_machine.c) ---- */
 
@@ -146,6 +160,9 @@ struct wtl_top_collector {
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t bill_due_ns, slow_due_ns, publish_due_ns;
+	struct wtl_top_replay *replay; /* NULL: no recording is played */
+	struct wtl_play play;	       /* how it is; behind the lock */
+	unsigned n_orders;	       /* that were given; behind the lock */
 
 	struct wtl_top_view master; /* the thread's */
 	struct wtl_top_view views[3];
@@ -172,5 +189,15 @@ enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, i
 
 /* The newest view; stays as it is until the next call. */
 const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
+
+/* How a recording is played, and what the user wants of that. */
+void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play);
+void wtl_top_collector_order(struct wtl_top_collector *collector,
+			     const struct wtl_play_order *order);
+
+/* For those that make views: hands the master out. */
+void wtl_top_collector_publish(struct wtl_top_collector *collector);
+/* The screen's clock, also where what is shown has another. */
+int64_t wtl_top_screen_ns(void);
 
 #endif

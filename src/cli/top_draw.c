@@ -107,10 +107,11 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 				  carbon_text(view, carbon));
 	}
 	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
-			  view->is_over	  ? "end of the tape"
-			  : view->is_tape ? "tape"
-			  : view->is_root ? "another root"
-					  : view->machine.host);
+			  view->played.is_there ? view->machine.host
+			  : view->is_over	? "end of the tape"
+			  : view->is_tape	? "tape"
+			  : view->is_root	? "another root"
+						: view->machine.host);
 	put_left_of(picture, row, end, from, WTL_STYLE_TITLE, "wattle top");
 }
 
@@ -161,6 +162,10 @@ static void draw_machine(const struct wtl_top_picture *picture, int row)
 		add_piece(&line, WTL_STYLE_PLAIN, "%.1f GHz", machine->clock_mhz / 1e3);
 	if (machine->throttled)
 		add_piece(&line, WTL_STYLE_WARN, "held down by heat %u times", machine->throttled);
+	if (picture->view->played.cpu[0])
+		add_piece(&line, WTL_STYLE_FAINT, "%s", picture->view->played.cpu);
+	if (picture->view->played.kernel[0])
+		add_piece(&line, WTL_STYLE_FAINT, "kernel %s", picture->view->played.kernel);
 }
 
 /* ---- The last line: keys, or what is being typed; and wattle itself ---- */
@@ -169,6 +174,7 @@ static int self_width(const struct wtl_top_picture *picture, char text[SELF_MAX]
 {
 	const struct wtl_top_self *self = &picture->view->self;
 	char cpu[WTL_FIGURE_MAX], memory[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX];
+	const char *name = picture->view->played.is_there ? "recording took" : "wattle";
 	int room = picture->canvas->columns;
 
 	wtl_figure_percent(cpu, self->cpu_ppm);
@@ -176,7 +182,7 @@ static int self_width(const struct wtl_top_picture *picture, char text[SELF_MAX]
 	wtl_figure_watts(watts, self->power_uw);
 	text[0] = '\0';
 	if (room >= 60)
-		snprintf(text, SELF_MAX, "wattle %s %% %s%s%s%s", cpu, memory,
+		snprintf(text, SELF_MAX, "%s %s %% %s%s%s%s", name, cpu, memory,
 			 self->has_power ? " ~" : "", self->has_power ? watts : "",
 			 self->has_power ? " W" : "");
 	else if (room >= 30)
@@ -267,14 +273,15 @@ static void draw_last(const struct wtl_top_picture *picture, int row)
 /* ---- All of it ---- */
 
 /* In the place of everything else: measuring has stopped answering. */
-static void draw_stale(const struct wtl_top_picture *picture, int row)
+void wtl_top_draw_stale(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
 	int64_t age_ns = picture->now_ns - view->t_mono_ns, due_ns = STALE_NS;
 
 	if (view->interval_ns > due_ns / 2)
 		due_ns = 2 * view->interval_ns;
-	if (view->is_over || !view->t_mono_ns || age_ns < due_ns || picture->ui->is_paused)
+	if (view->is_over || view->played.is_there || !view->t_mono_ns || age_ns < due_ns ||
+	    picture->ui->is_paused)
 		return;
 	wtl_canvas_fill(picture->canvas, row, 0, picture->canvas->columns, ' ', WTL_STYLE_BAD);
 	wtl_canvas_printf(picture->canvas, row, 1, picture->canvas->columns - 1, WTL_STYLE_BAD,
@@ -317,6 +324,10 @@ static void draw_body(const struct wtl_top_picture *picture, int row, int rows)
 {
 	struct layout layout;
 
+	if (picture->view->played.is_there && rows > 1) {
+		wtl_top_draw_play(picture, row++);
+		rows--;
+	}
 	lay_out(picture, rows, &layout);
 	if (layout.machine)
 		draw_machine(picture, row++);
@@ -337,6 +348,7 @@ void wtl_top_draw(const struct wtl_top_picture *picture)
 	wtl_canvas_clear(canvas);
 	places->header_row = -1;
 	places->keys_row = -1;
+	places->play_row = -1;
 	places->n_rows = 0;
 	places->n_columns = 0;
 	places->list_n = 0;
@@ -347,7 +359,7 @@ void wtl_top_draw(const struct wtl_top_picture *picture)
 		draw_body(picture, 1, rows - 2);
 		draw_last(picture, rows - 1);
 	}
-	draw_stale(picture, rows >= 4 ? 1 : 0);
+	wtl_top_draw_stale(picture, rows >= 4 ? 1 : 0);
 	if (wtl_top_list_n(picture->ui) > 0)
 		wtl_top_draw_list(picture);
 	else if (picture->ui->mode == WTL_TOP_CONFIRM)

@@ -35,8 +35,16 @@ void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row
 		      int width); /* what it says beside its power */
 
 void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int height);
+/* One curve: of the view's total or of one of its domains. */
+void wtl_top_draw_curve(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			int row, int height, int column, int width);
+/* Over that row, where nothing new has come for a while. */
+void wtl_top_draw_stale(const struct wtl_top_picture *picture, int row);
 
 void wtl_top_draw_table(const struct wtl_top_picture *picture, int row, int height);
+
+/* Where the play of a recording stands (top_draw_play.c). */
+void wtl_top_draw_play(const struct wtl_top_picture *picture, int row);
 
 void wtl_top_draw_list(const struct wtl_top_picture *picture);
 void wtl_top_draw_details(const struct wtl_top_picture *picture);

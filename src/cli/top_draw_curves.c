@@ -353,6 +353,15 @@ static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
 	return n;
 }
 
+void wtl_top_draw_curve(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			int row, int height, int column, int width)
+{
+	const struct tile tile =
+		tile_of(domain, domain == &picture->view->total ? "total" : domain->name);
+
+	draw_tile(picture, &tile, row, height, column, width);
+}
+
 void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int height)
 {
 	const struct wtl_top_view *view = picture->view;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "base/num.h"
 #include "base/outfile.h"
 #include "cli/top_session.h"
+#include "cli/user.h"
 #include "energy/units.h"
 
 enum { FILE_MAX = 256 * 1024 };
@@ -73,20 +73,6 @@ void wtl_top_config_load(struct wtl_top_session *session)
 	free(text);
 }
 
-/* Makes the directories that a file lies in, as far as they are missing. */
-static void make_parents(const char *path)
-{
-	char dir[PATH_MAX];
-
-	for (size_t i = 1; path[i] && i < sizeof(dir); i++) {
-		if (path[i] != '/')
-			continue;
-		memcpy(dir, path, i);
-		dir[i] = '\0';
-		mkdir(dir, 0700);
-	}
-}
-
 int wtl_top_config_save(const struct wtl_top_session *session)
 {
 	struct wtl_buf text;
@@ -97,7 +83,7 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 	wtl_buf_init(&text, FILE_MAX);
 	rc = wtl_top_config_print(&session->ui.config, &text);
 	if (rc == 0) {
-		make_parents(session->config_path);
+		wtl_user_make_folder_of(session->config_path);
 		rc = wtl_outfile_write(session->config_path, wtl_buf_str(&text), text.len,
 				       WTL_OUT_REPLACE);
 	}

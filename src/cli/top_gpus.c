@@ -158,8 +158,7 @@ bool wtl_top_gpus_done(struct wtl_top_gpus *gpus)
 	return true;
 }
 
-/* GPU and energy domain are one row. */
-static void join_domains(struct wtl_top_view *view)
+void wtl_top_gpus_join(struct wtl_top_view *view)
 {
 	for (size_t i = 0; i < view->n_domains; i++) {
 		struct wtl_top_domain *domain = &view->domains[i];
@@ -191,5 +190,5 @@ void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view)
 		}
 	}
 	pthread_mutex_unlock(&gpus->lock);
-	join_domains(view);
+	wtl_top_gpus_join(view);
 }

@@ -37,6 +37,15 @@ static const char *const help[] = {
 	"         mem pss uss gpu_mem unit job pod container cgroup name command",
 };
 
+/* Before them, where a recording is played. */
+static const char *const play_help[] = {
+	"Space Z    stop the play; go on",
+	"j l J L    10 s back, 10 s on, 1 min back, 1 min on     b e  to begin, end",
+	"s f =      half as fast, twice as fast, as fast as it was",
+	"           A click on the bar goes there. + - and Enter open and close groups.",
+	"",
+};
+
 static const struct {
 	int number;
 	const char *name, *about;
@@ -48,7 +57,11 @@ static const struct {
 	{SIGUSR2, "SIGUSR2", "its own meaning"},
 };
 
-enum { N_SIGNALS = sizeof(signals) / sizeof(signals[0]), N_HELP = sizeof(help) / sizeof(help[0]) };
+enum {
+	N_SIGNALS = sizeof(signals) / sizeof(signals[0]),
+	N_HELP = sizeof(help) / sizeof(help[0]),
+	N_PLAY_HELP = sizeof(play_help) / sizeof(play_help[0]),
+};
 
 /* The set-up window: what the switches are, then these, then the columns. */
 enum { SETUP_GRAPH = WTL_SWITCHES, SETUP_WINDOW, SETUP_REDRAW, SETUP_COLUMNS };
@@ -67,7 +80,7 @@ int wtl_top_list_n(const struct wtl_top_ui *ui)
 {
 	switch (ui->mode) {
 	case WTL_TOP_HELP:
-		return N_HELP;
+		return ui->is_replay ? N_PLAY_HELP + N_HELP : N_HELP;
 	case WTL_TOP_SETUP:
 		return SETUP_N;
 	case WTL_TOP_SORT:
@@ -114,6 +127,14 @@ const char *wtl_top_list_title(const struct wtl_top_ui *ui)
 	return "";
 }
 
+static void help_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])
+{
+	int before = ui->is_replay ? N_PLAY_HELP : 0;
+
+	wtl_text_copy(text, WTL_TOP_LINE_MAX,
+		      entry < before ? play_help[entry] : help[entry - before]);
+}
+
 static void setup_text(const struct wtl_top_config *config, int entry, char text[WTL_TOP_LINE_MAX])
 {
 	const struct wtl_field_info *info;
@@ -149,7 +170,7 @@ void wtl_top_list_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP
 	if (entry < 0 || entry >= wtl_top_list_n(ui))
 		return;
 	if (ui->mode == WTL_TOP_HELP)
-		wtl_text_copy(text, WTL_TOP_LINE_MAX, help[entry]);
+		help_text(ui, entry, text);
 	else if (ui->mode == WTL_TOP_SETUP)
 		setup_text(&ui->config, entry, text);
 	else if (ui->mode == WTL_TOP_SORT)

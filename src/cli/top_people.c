@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/top_collect.h"
+#include "cli/user.h"
+#include "replay/player.h"
 
 /* PSS takes a third of a millisecond a process, and milliseconds of a large one. At first, though, there
  * is nothing to show. */
@@ -21,6 +21,13 @@ int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings
 	return 0;
 }
 
+void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player)
+{
+	memset(people, 0, sizeof(*people));
+	people->player = player;
+	people->consumers = wtl_player_consumers(player);
+}
+
 void wtl_top_people_done(struct wtl_top_people *people)
 {
 	free(people->pointers);
@@ -30,15 +37,14 @@ void wtl_top_people_done(struct wtl_top_people *people)
 
 /* ---- Users ---- */
 
-static void name_user(const struct wtl_top_people *people, uint32_t uid, char *name, size_t size)
+static void find_name(const struct wtl_top_people *people, uint32_t uid, char *name, size_t size)
 {
-	struct passwd entry, *found = NULL;
-	char text[1024];
+	const char *recorded = people->player ? wtl_player_user(people->player, uid) : "";
 
-	if (people->is_here && getpwuid_r(uid, &entry, text, sizeof(text), &found) == 0 && found)
-		wtl_text_clean(name, size, found->pw_name, strlen(found->pw_name));
+	if (recorded[0])
+		wtl_text_clean(name, size, recorded, strlen(recorded));
 	else
-		snprintf(name, size, "%u", uid);
+		wtl_user_name(people->is_here, uid, name, size);
 }
 
 /* Each is asked for once, or again where there are more users than places. */
@@ -55,7 +61,7 @@ static const char *user_name(struct wtl_top_people *people, uint32_t uid)
 	else
 		i = uid % max;
 	people->users[i].uid = uid;
-	name_user(people, uid, people->users[i].name, sizeof(people->users[i].name));
+	find_name(people, uid, people->users[i].name, sizeof(people->users[i].name));
 	return people->users[i].name;
 }
 

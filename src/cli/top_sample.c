@@ -34,8 +34,12 @@ static int reserve(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
 	sampler->moments = calloc((n + 1) * WTL_TOP_MOMENTS, sizeof(*sampler->moments));
 	sampler->curves = calloc(n + 1, sizeof(*sampler->curves));
 	sampler->values = calloc(n + 1, sizeof(*sampler->values));
-	if (!sampler->energies || !sampler->moments || !sampler->curves || !sampler->values)
+	sampler->gaps = calloc(n + 1, sizeof(*sampler->gaps));
+	if (!sampler->energies || !sampler->moments || !sampler->curves || !sampler->values ||
+	    !sampler->gaps)
 		return -ENOMEM;
+	for (size_t i = 0; i <= n; i++)
+		sampler->gaps[i] = WTL_TOP_GAP;
 	return wtl_top_view_reserve(view, n, 0, 0, 0);
 }
 
@@ -54,6 +58,7 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 		struct wtl_top_domain *domain = &view->domains[i];
 		struct wattle_domain info;
 
+		memset(domain, 0, sizeof(*domain));
 		wtl_top_curve_clear(&domain->power);
 		wattle_meter_domain(meter, i, &info);
 		describe(domain, &info);
@@ -70,6 +75,7 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 	free(sampler->moments);
 	free(sampler->curves);
 	free(sampler->values);
+	free(sampler->gaps);
 	memset(sampler, 0, sizeof(*sampler));
 }
 
@@ -245,7 +251,17 @@ static void add_bins(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 		missing = WTL_TOP_BINS;
 	}
 	for (; missing > 0; missing--)
-		wtl_top_curves_add(&view->clock, sampler->curves, sampler->values, sampler->n + 1);
+		wtl_top_curves_add(&view->clock, sampler->curves,
+				   sampler->has_missed && missing > 1 ? sampler->gaps
+								      : sampler->values,
+				   sampler->n + 1);
+	sampler->has_missed = false;
+}
+
+static void take_sums(const struct wtl_top_sampler *sampler, struct wtl_top_view *view)
+{
+	view->duration_ns = sampler->window.duration_ns;
+	view->emitted_ug = wattle_carbon_ug(&view->carbon, view->total.energy_uj);
 }
 
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
@@ -266,7 +282,17 @@ void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *
 		sum_mw += sampler->values[i];
 	}
 	sampler->values[sampler->n] = take_total(sampler, view, sum_mw, known);
-	view->duration_ns = sampler->window.duration_ns;
-	view->emitted_ug = wattle_carbon_ug(&view->carbon, view->total.energy_uj);
+	take_sums(sampler, view);
 	add_bins(sampler, view, now_ns);
+}
+
+void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
+{
+	if (wtl_window_look(sampler->meter, WINDOW, &sampler->window, sampler->energies,
+			    sampler->n) < 0)
+		return;
+	for (size_t i = 0; i < sampler->n; i++)
+		take_energy(&view->domains[i], &sampler->energies[i]);
+	take_energy(&view->total, &sampler->window.total);
+	take_sums(sampler, view);
 }

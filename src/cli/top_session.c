@@ -18,6 +18,7 @@
 #include "base/num.h"
 #include "cli/screen.h"
 #include "cli/top_draw.h"
+#include "cli/top_replay.h"
 #include "energy/units.h"
 
 /* Longer than this nobody waits for a first picture: it comes, and the figures later. */
@@ -35,6 +36,35 @@ static int64_t clock_ns(void)
 }
 
 /* ---- The picture ---- */
+
+static void draw_top(struct wtl_top_session *session, const struct wtl_top_picture *picture)
+{
+	(void)session;
+	wtl_top_draw(picture);
+}
+
+static enum wtl_top_wish input_top(struct wtl_top_session *session, const struct wtl_top_view *view,
+				   const struct wtl_input *input, int64_t now_ns)
+{
+	return wtl_top_ui_input(&session->ui, view, &session->rows, input, now_ns);
+}
+
+static int once_rows(struct wtl_top_session *session, const struct wtl_top_view *view, int columns);
+
+static const struct wtl_top_face *face_of(const struct wtl_top_session *session)
+{
+	static const struct wtl_top_face top = {
+		.draw = draw_top, .input = input_top, .once_rows = once_rows, .once_ns = ONCE_NS};
+
+	return session->face ? session->face : &top;
+}
+
+static int check(struct wtl_top_session *session, const struct wtl_top_view *view)
+{
+	const struct wtl_top_face *face = face_of(session);
+
+	return face->check ? face->check(session, view) : 0;
+}
 
 static int make_rows(struct wtl_top_session *session, const struct wtl_top_view *view)
 {
@@ -54,8 +84,9 @@ static void draw(struct wtl_top_session *session, const struct wtl_top_view *vie
 						.now_ns = clock_ns(),
 						.is_still = is_still};
 
+	wtl_top_collector_play(session->collector, &session->ui.play);
 	session->canvas.ascii = session->ui.ascii || session->ui.config.switches[WTL_SWITCH_ASCII];
-	wtl_top_draw(&picture);
+	face_of(session)->draw(session, &picture);
 }
 
 /* ---- Once ---- */
@@ -88,6 +119,7 @@ static int once_rows(struct wtl_top_session *session, const struct wtl_top_view 
 
 	session->canvas.columns = columns;
 	n = (n < 2 ? 2 : n) + (size_t)wtl_top_domains_height(&picture, WTL_TOP_ALL) + 5;
+	n += view->played.is_there;
 	return n < WTL_CANVAS_MAX ? (int)n : WTL_CANVAS_MAX;
 }
 
@@ -99,7 +131,7 @@ static int print_picture(struct wtl_top_session *session)
 	bool good;
 
 	make_rows(session, view);
-	rows = once_rows(session, view, columns);
+	rows = face_of(session)->once_rows(session, view, columns);
 	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
 		wtl_complain(session->app, "out of memory");
 		return WTL_EXIT_FAILED;
@@ -119,12 +151,20 @@ int wtl_top_once(struct wtl_top_session *session)
 {
 	struct wtl_top_collector *collector = session->collector;
 	int64_t interval_ns = session->app->settings.interval_ns, due_ns, end_ns;
+	int64_t once_ns = face_of(session)->once_ns;
 	bool is_tape = session->app->settings.tape != NULL;
+	int code;
 
 	if (wtl_top_collector_open(collector) < 0)
 		return WTL_EXIT_FAILED;
+	code = check(session, wtl_top_collector_view(collector));
+	if (code)
+		return code;
+	if (collector->replay)
+		return wtl_top_replay_once(collector) < 0 ? WTL_EXIT_FAILED
+							  : print_picture(session);
 	due_ns = wtl_io_mono_ns(collector->io);
-	end_ns = due_ns + (interval_ns > ONCE_NS ? interval_ns : ONCE_NS);
+	end_ns = due_ns + (interval_ns > once_ns ? interval_ns : once_ns);
 	while (is_tape || due_ns < end_ns) {
 		due_ns = is_tape ? INT64_MAX : due_ns + interval_ns;
 		if (wtl_top_collector_step(collector, due_ns) < 0)
@@ -245,6 +285,8 @@ static int grant(struct live *live, enum wtl_top_wish wish)
 		save(live);
 	else if (wish == WTL_TOP_WISH_SIGNAL)
 		send_signal(live);
+	else if (wish == WTL_TOP_WISH_PLAY)
+		wtl_top_collector_order(live->session->collector, &live->session->ui.order);
 	else if (wish == WTL_TOP_WISH_REDRAW)
 		live->whole = true;
 	return 0;
@@ -258,8 +300,7 @@ static int take_input(struct live *live)
 	int rc, end = 0;
 
 	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
-		end = grant(live, wtl_top_ui_input(&session->ui, live->view, &session->rows, &input,
-						   clock_ns()));
+		end = grant(live, face_of(session)->input(session, live->view, &input, clock_ns()));
 		/* The next key is about what this one has changed. */
 		make_rows(session, live->view);
 	}
@@ -379,6 +420,7 @@ int wtl_top_live(struct wtl_top_session *session)
 	const struct wtl_screen_options options = screen_options(session);
 	struct live live = {.session = session};
 	struct wtl_err err = {.code = 0};
+	enum wtl_top_state state;
 	int rc = watch_signals(&live);
 
 	if (rc == 0)
@@ -387,8 +429,14 @@ int wtl_top_live(struct wtl_top_session *session)
 		wtl_complain(session->app, "cannot begin: %s", strerror(-rc));
 		return WTL_EXIT_FAILED;
 	}
-	if (wtl_top_collector_wait(session->collector, OPEN_NS) == WTL_TOP_FAILED)
+	state = wtl_top_collector_wait(session->collector, OPEN_NS);
+	if (state == WTL_TOP_FAILED)
 		return WTL_EXIT_FAILED; /* which has been told */
+	if (state == WTL_TOP_RUNNING) {
+		rc = check(session, wtl_top_collector_view(session->collector));
+		if (rc)
+			return rc;
+	}
 	rc = wtl_screen_new(&options, &live.screen, &err);
 	if (rc < 0) {
 		wtl_complain_err(session->app, &err);

@@ -8,8 +8,25 @@
 #include "cli/top_collect.h"
 #include "cli/top_ui.h"
 
-/* A session of `wattle top`: collecting, showing, and what the user wishes. */
+struct wtl_top_picture;
+struct wtl_top_session;
+
+/* What a session shows, and what its keys do: wattle top, or another that is made of its parts. */
+struct wtl_top_face {
+	/* Once the domains are known: 0, or the exit code after a complaint. NULL: all is well. */
+	int (*check)(struct wtl_top_session *session, const struct wtl_top_view *view);
+	void (*draw)(struct wtl_top_session *session, const struct wtl_top_picture *picture);
+	enum wtl_top_wish (*input)(struct wtl_top_session *session, const struct wtl_top_view *view,
+				   const struct wtl_input *input, int64_t now_ns);
+	/* Of one picture: its height, and how long to look before it. */
+	int (*once_rows)(struct wtl_top_session *session, const struct wtl_top_view *view,
+			 int columns);
+	int64_t once_ns;
+};
+
+/* A session: collecting, showing, and what the user wishes. */
 struct wtl_top_session {
+	const struct wtl_top_face *face; /* NULL: that of wattle top */
 	struct wtl_app *app;
 	struct wtl_top_collector
 		*collector; /* may outlive the session: see wtl_top_collector_done() */

@@ -17,6 +17,7 @@ void wtl_top_ui_init(struct wtl_top_ui *ui)
 	ui->filter.root = -1;
 	ui->places.header_row = -1;
 	ui->places.keys_row = -1;
+	ui->places.play_row = -1;
 }
 
 void wtl_top_ui_done(struct wtl_top_ui *ui)
@@ -533,10 +534,53 @@ static enum wtl_top_wish other_letter(const struct turn *turn, uint32_t point)
 	return WTL_TOP_WISH_NOTHING;
 }
 
+/* ---- The play of a recording ---- */
+
+static bool play_letter(const struct turn *turn, uint32_t point)
+{
+	static const int64_t s = 1000000000;
+	static const struct {
+		char letter;
+		struct wtl_play_order order;
+	} letters[] = {
+		{' ', {WTL_PLAY_PAUSE, 0}},  {'Z', {WTL_PLAY_PAUSE, 0}},
+		{'j', {WTL_PLAY_SEEK, -10}}, {'l', {WTL_PLAY_SEEK, 10}},
+		{'J', {WTL_PLAY_SEEK, -60}}, {'L', {WTL_PLAY_SEEK, 60}},
+		{'b', {WTL_PLAY_GO_TO, 0}},  {'e', {WTL_PLAY_GO_TO, INT32_MAX}},
+		{'s', {WTL_PLAY_SLOWER, 0}}, {'f', {WTL_PLAY_FASTER, 0}},
+		{'=', {WTL_PLAY_NORMAL, 0}},
+	};
+
+	for (size_t i = 0; turn->ui->is_replay && i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((uint32_t)letters[i].letter == point) {
+			turn->ui->order = letters[i].order;
+			turn->ui->order.ns *= s;
+			return true;
+		}
+	return false;
+}
+
+/* A click on the bar. */
+static bool play_click(struct wtl_top_ui *ui, const struct wtl_input *input)
+{
+	const struct wtl_top_places *places = &ui->places;
+	int width = places->play_to - places->play_from;
+
+	if (!ui->is_replay || input->row != places->play_row || input->column < places->play_from ||
+	    input->column >= places->play_to)
+		return false;
+	ui->order = (struct wtl_play_order){.verb = WTL_PLAY_GO_TO,
+					    .ns = ui->play.length_ns / width *
+						  (input->column - places->play_from)};
+	return true;
+}
+
 static enum wtl_top_wish table_point(const struct turn *turn, uint32_t point)
 {
 	enum wtl_key key = key_for(point);
 
+	if (play_letter(turn, point))
+		return WTL_TOP_WISH_PLAY;
 	if (key != WTL_KEY_NONE)
 		return table_key(turn, key);
 	if (sort_letter(turn->ui, point) || show_letter(turn, point) || row_letter(turn, point))
@@ -550,6 +594,8 @@ static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *
 	const struct wtl_top_places *places = &ui->places;
 	int at = input->row - places->first_row;
 
+	if (play_click(ui, input))
+		return WTL_TOP_WISH_PLAY;
 	for (int i = 0; input->row == places->keys_row && i < places->n_keys; i++)
 		if (input->column >= places->keys[i].from && input->column < places->keys[i].to)
 			return table_key(turn, places->keys[i].key);

@@ -9,6 +9,7 @@
 #include "cli/screen.h"
 #include "cli/top_config.h"
 #include "cli/top_filter.h"
+#include "cli/top_play.h"
 #include "cli/top_rows.h"
 #include "cli/top_view.h"
 
@@ -35,6 +36,7 @@ enum wtl_top_wish {
 	WTL_TOP_WISH_SAVE,   /* the configuration */
 	WTL_TOP_WISH_SIGNAL, /* ui->victim */
 	WTL_TOP_WISH_REDRAW, /* the whole screen anew */
+	WTL_TOP_WISH_PLAY,   /* ui->order */
 };
 
 /* Where the picture's parts are: set by wtl_top_draw(), for the mouse. */
@@ -51,7 +53,8 @@ struct wtl_top_places {
 		enum wtl_key key;
 	} keys[10];
 	int n_keys;
-	int list_row, list_n; /* of an open list: the row of its first entry shown */
+	int list_row, list_n;		  /* of an open list: the row of its first entry shown */
+	int play_row, play_from, play_to; /* the bar that says where a recording stands; -1 */
 };
 
 struct wtl_top_victim {
@@ -69,6 +72,9 @@ struct wtl_top_ui {
 	const char *no_kill_why; /* a whole sentence, static */
 	bool no_color, ascii;	 /* whatever the configuration says */
 	bool is_paused, follows;
+	bool is_replay; /* a recording is played, as: */
+	struct wtl_play play;
+	struct wtl_play_order order;
 
 	int selected;	       /* row of the table */
 	uint64_t selected_key; /* 0: none */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void wtl_top_curve_clear(struct wtl_top_curve *curve)
 {
 	memset(curve, 0, sizeof(*curve));
@@ -106,33 +108,14 @@ void wtl_top_view_done(struct wtl_top_view *view)
 	wtl_top_view_init(view);
 }
 
-/* Grows *array to at least n; what is new is 0. */
-static int grow(void *array, size_t *size, size_t n, size_t element)
-{
-	void **memory = array;
-	size_t wanted = *size + *size / 2;
-	void *grown;
-
-	if (n <= *size)
-		return 0;
-	if (wanted < n)
-		wanted = n;
-	grown = reallocarray(*memory, wanted, element);
-	if (!grown)
-		return -ENOMEM;
-	memset((char *)grown + *size * element, 0, (wanted - *size) * element);
-	*memory = grown;
-	*size = wanted;
-	return 0;
-}
-
 static int grow_gpus(struct wtl_top_view *view, size_t n)
 {
 	size_t first = view->size_gpus, second = view->size_gpus;
 
 	/* size_gpus is what both have. */
-	if (grow(&view->gpus, &first, n, sizeof(*view->gpus)) < 0 ||
-	    grow(&view->gpu_answered_ns, &second, n, sizeof(*view->gpu_answered_ns)) < 0)
+	if (wtl_array_reserve(&view->gpus, &first, n, sizeof(*view->gpus)) < 0 ||
+	    wtl_array_reserve(&view->gpu_answered_ns, &second, n, sizeof(*view->gpu_answered_ns)) <
+		    0)
 		return -ENOMEM;
 	view->size_gpus = first;
 	return 0;
@@ -141,15 +124,17 @@ static int grow_gpus(struct wtl_top_view *view, size_t n)
 int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus, size_t processes,
 			 size_t groups)
 {
-	int rc = grow(&view->domains, &view->size_domains, domains, sizeof(*view->domains));
+	int rc = wtl_array_reserve(&view->domains, &view->size_domains, domains,
+				   sizeof(*view->domains));
 
 	if (rc == 0)
 		rc = grow_gpus(view, gpus);
 	if (rc == 0)
-		rc = grow(&view->processes, &view->size_processes, processes,
-			  sizeof(*view->processes));
+		rc = wtl_array_reserve(&view->processes, &view->size_processes, processes,
+				       sizeof(*view->processes));
 	if (rc == 0)
-		rc = grow(&view->groups, &view->size_groups, groups, sizeof(*view->groups));
+		rc = wtl_array_reserve(&view->groups, &view->size_groups, groups,
+				       sizeof(*view->groups));
 	return rc;
 }
 

@@ -112,6 +112,17 @@ struct wtl_top_self {
 	uint64_t power_uw; /* modelled */
 };
 
+/* What is shown is of a recording. */
+struct wtl_top_played {
+	bool is_there;
+	bool is_live;  /* it is being written */
+	bool is_whole; /* it was ended properly */
+	char cpu[96], kernel[64];
+	int64_t at_ns;	     /* since the recording's begin: what is shown is as of then */
+	int64_t zero_utc_ns; /* UTC of the begin, by the clock as it was then */
+	char note[160];	     /* what is missing around it; "": nothing */
+};
+
 struct wtl_top_view {
 	int64_t t_mono_ns;     /* when this was made; 0: nothing is known yet */
 	int64_t duration_ns;   /* since the start */
@@ -143,12 +154,13 @@ struct wtl_top_view {
 	uint64_t emitted_ug;
 	uint32_t pue_milli; /* power usage effectiveness × 1000; 0: not given. In no figure */
 	struct wtl_top_machine machine;
-	struct wtl_top_self self;
+	struct wtl_top_self self; /* of the recorder, if this is played */
+	struct wtl_top_played played;
 };
 
 void wtl_top_view_init(struct wtl_top_view *view);
 void wtl_top_view_done(struct wtl_top_view *view);
-/* Room for so many; contents stay. 0 or -ENOMEM. */
+/* Room for so many; contents stay, and what is new is not set. 0 or -ENOMEM. */
 int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus, size_t processes,
 			 size_t groups);
 /* Makes dst the same as src; the processes only if their generation differs. 0 or -ENOMEM. */

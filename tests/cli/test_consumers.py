@@ -204,6 +204,9 @@ def test_idle_first_on_a_busy_machine(tmp_path, known):
             spinner.kill()
             spinner.wait()
     assert result.code == 0, result
+    if all(domain.get("idle_method") == "modelled" for domain in result.json["domains"]):
+        assert "nothing to watch first" in result.err
+        return
     assert "watching the idle machine for 3 s" in result.err
     if "processes" in result.json:
         assert "was not idle" in result.err
@@ -223,17 +226,26 @@ def test_idle_first_is_interrupted(tmp_path, number):
     assert result.out == "" and not started.exists()
 
 
-def test_idle_first_learns(tmp_path):
-    """The root's machine stands still, so it is idle, and draws nothing."""
+def test_models_need_no_watching(tmp_path):
+    """They say what they give at no use: at once, from the first run on, and nothing of it is kept."""
     path = tmp_path / "idle"
-    result = run_json("--root", ROOTS / "vm-nothing", "--idle-first", "4", "--idle-file", path, command=("sleep", "0.1"))
-    if path.exists():
-        assert path.read_text().startswith("wattle-idle/1\n")
-        assert idle_watts(result.json)
-        assert idle_watts(run_json("--root", ROOTS / "vm-nothing", "--idle-file", path).json) == \
-            pytest.approx(idle_watts(result.json), rel=0.02)
-    else:
-        assert "was not idle" in result.err
+    result = run_json("--root", ROOTS / "vm-nothing", "--idle-first", "60", "--idle-file", path, command=("sleep", "0.1"))
+    assert "nothing to watch first" in result.err
+    assert idle_watts(result.json) == {"package-0": 3.2, "dram-0": 3.0}
+    assert {domain["idle_method"] for domain in result.json["domains"]} == {"modelled"}
+    assert not any("idle_age_s" in domain or "idle_t_utc" in domain for domain in result.json["domains"])
+    assert not path.exists()
+    check_ledger(result.json)
+    assert all("idle_j" in row for row in result.json["ledger"])
+
+
+def test_dynamic_from_the_first_run():
+    """On this machine, where it has no sensors."""
+    report = run_wattle("run", "--idle-file", "", "-f", "json", "--", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done").json
+    if not all(row["method"] == "modelled" for row in report["domains"] if row["in_total"]):
+        pytest.skip("this machine has sensors")
+    assert 0 < report["command_energy"]["dynamic_j"] <= report["command_energy"]["full_j"]
+    assert all("dynamic_j" in process for process in report["processes"])
 
 
 # ---- Options ----

@@ -58,7 +58,7 @@ def marks():
 def run_shown(command):
     """Runs a command line of a page in the repository's root."""
     words = shlex.split(command)
-    env = {}
+    env = {"TZ": "UTC"}
     while "=" in words[0]:
         key, value = words.pop(0).split("=", 1)
         env[key] = value
@@ -178,7 +178,8 @@ def remedies(root):
 def test_permissions_page_says_what_doctor_says(machine):
     page = " ".join((REPO / "docs" / "permissions.md").read_text(encoding="utf-8").split())
     perf = remedies(ROOTS / "eacces")
-    assert "sudo setcap cap_perfmon+ep" in perf and "sudo setcap cap_perfmon+ep" in page
+    setcap = "sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle)"
+    assert setcap in perf and setcap in page
     assert "sudo sysctl kernel.perf_event_paranoid=0" in perf and "sudo sysctl kernel.perf_event_paranoid=0" in page
     powercap = re.search(r"sudo chgrp .*?/energy_uj && sudo chmod .*?/energy_uj",
                          remedies(machine("eacces").without_perf().path))

@@ -195,7 +195,19 @@ def test_a_gpu_that_sleeps_all_the_time_is_absent_with_its_reason(machine, gpus)
 def test_no_library_is_looked_for_while_all_gpus_sleep(machine, gpus, steps, status):
     _, line = sleeper(machine, gpus, *steps, nvml="/no/such/libnvidia-ml.so.1")
     assert line["status"] == status
-    assert line["reason"] and "energy_j" not in line
+    assert line["reason"] and line["remedy"] and "energy_j" not in line
+    if status == "failed":
+        assert (line["reason"], line["remedy"]) == ("the NVML library cannot be loaded", "check the path of the NVML library")
+
+
+@pytest.mark.parametrize("script,status,reason,remedy", [
+    ("not-loaded", "failed", "driver is not loaded", "modprobe nvidia"), ("init-denied", "denied", "denies permission", "/dev/nvidia")])
+def test_a_gpu_that_wakes_in_vain_says_why_in_full(machine, gpus, script, status, reason, remedy):
+    laptop, fake = machine("nvidia-laptop"), gpus(script)
+    report = laptop.measure("write", laptop.path / STATE, "active", "sleep", 0.5, options=(*fake.options, "-i", "20"), env=fake.env)
+    line = domain(report, "gpu-0")
+    assert line["status"] == status
+    assert reason in line["reason"] and remedy in line["remedy"]
 
 
 def test_a_gpu_whose_counter_stands_still_is_not_at_0_joule(gpus):

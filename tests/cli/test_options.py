@@ -10,8 +10,9 @@ import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
-COMMANDS = ["run", "top", "doctor", "query", "limit", "help"]
-USAGE = {"run": 125, "top": 2, "doctor": 2, "query": 2, "limit": 125, "help": 2}
+COMMANDS = ["run", "record", "report", "export", "mark", "top", "plot", "doctor", "query", "limit", "help"]
+USAGE = {"run": 125, "record": 2, "report": 2, "export": 2, "mark": 2, "top": 2, "plot": 2, "doctor": 2, "query": 2, "limit": 125,
+         "help": 2}
 HUGE = "99999999999999999999"
 
 
@@ -185,14 +186,14 @@ def test_every_option_of_help_is_known(command, tmp_path):
     for name, (letter, argument, _) in help_options(command).items():
         if name == "help":
             continue
-        without = run_wattle(command, f"--{name}", "--nonsense", cwd=tmp_path)
+        without = run_wattle(command, f"--{name}", "--nonsense", "--more-nonsense", cwd=tmp_path)
         assert f"unknown option '--{name}'" not in without.err
         if argument:
             assert f"--{name} needs a value" in run_wattle(command, f"--{name}").err
         else:
             assert f"--{name} takes no value" in run_wattle(command, f"--{name}=x").err
         if letter:
-            assert f"unknown option '-{letter}'" not in run_wattle(command, f"-{letter}", "--nonsense",
+            assert f"unknown option '-{letter}'" not in run_wattle(command, f"-{letter}", "--nonsense", "--more-nonsense",
                                                                          cwd=tmp_path).err
 
 
@@ -269,6 +270,7 @@ def test_completion_of_values():
     # Bash gives --format=j as three words.
     assert complete("wattle", "run", "--format", "=") == formats
     assert complete("wattle", "doctor", "-q", "--format", "=", "c") == ["csv"]
+    assert complete("wattle", "run", "--weight", "c") == ["cpu-time", "cycles"]
     assert complete("wattle", "run", "--location", "") == []
     assert complete("wattle", "run", "--root", "/et") == ["/etc"]
     assert complete("wattle", "help", "") == COMMANDS

@@ -151,6 +151,28 @@ def test_compute_apps_of_a_real_gpu_to_the_letter(query, name, phase):
     assert unstamped(result.out) == [STAMP.sub("", line) for line in lines]
 
 
+@pytest.mark.parametrize("name,phase", ALL)
+def test_accounted_apps_of_a_real_gpu_to_the_letter(query, name, phase):
+    """Accounting mode is off: a header. Where it is on, an account is not denied."""
+    command, lines = section(name, phase + " :: query-accounted-apps")
+    result = query(*command[1:], script=f"capture-{name}-{phase}")
+    if name == "l40s":
+        assert len(lines) > 1 and (result.code, result.out) == (1, "")
+        return
+    assert result.code == 0 and not result.err, result
+    assert result.out.splitlines() == lines
+
+
+def test_accounts_that_there_are_are_not_denied(query):
+    words = ("--query-accounted-apps=pid,gpu_util,time", "--format=csv,nounits")
+    off = query(*words, script="h100")
+    assert (off.code, off.out) == (0, "pid, gpu_utilization [%], time [ms]\n")
+    on = query(*words, text=TWO.format(first="value nvmlDeviceGetAccountingMode 1"))
+    assert on.code == 1 and not on.out
+    assert "GPU 0 keeps accounts" in on.complaint()
+    assert query("--query-accounted-apps=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
+
+
 @pytest.mark.parametrize("name", CAPTURES)
 def test_list_of_a_real_machine_to_the_letter(query, name):
     _, lines = section(name, "capabilities :: list (-L)")
@@ -253,10 +275,11 @@ def test_a_field_that_there_is_not(query, field):
     ("--query-gpu=index", "--format=text"),
     ("--query-gpu=index", "--query-compute-apps=pid"),
     ("--query-gpu=index", "-L"),
-    ("--query-accounted-apps=pid", "--format=csv"),
+    ("--query-accounted-apps=pid", "-L"),
     ("--format=csv",),
     ("--format=yaml",),
-    ("-q",),
+    ("-q", "-L"),
+    ("-q", "--query-gpu=index"),
     ("-L", "-x"),
     ("dmon", "-x"),
     ("dmon", "pmon"),
@@ -355,6 +378,25 @@ def test_domains(query):
 TAPE = ROOTS.parent / "tapes" / "server.tape"
 
 
+def test_what_needs_no_meter_reads_no_meter(tmp_path, query):
+    """Columns of nvidia-smi's own are the GPU's; energies and domains are the meter's."""
+    for words, has_meter in ((("-L",), False), (("--query-gpu=name,power.draw", "--format=csv"), False),
+                             (("--query-domain=name,power.draw", "--format=csv"), True)):
+        tape = tmp_path / "tape"
+        result = query(*words, "--tape-record", tape, root=("--root", ROOTS / "nvidia-server"))
+        assert result.code == 0, result
+        assert ("/sys/class/powercap" in tape.read_text()) == has_meter, words
+        assert run_wattle("query", *words, "--tape", tape, env={"TZ": "UTC0"}).out == result.out
+
+
+def test_a_gpu_that_is_there_has_no_number_that_is_gone():
+    """The tape is of a time when less was asked."""
+    gpu = run_wattle("query", "--tape", TAPE, "--format", "json").json["gpus"][0]
+    assert gpu["status"] == "ok" and gpu["processes_status"] == "absent"
+    assert gpu["unknown"]["temperature_c"] == "not supported"
+    assert not any("gone" in why or "lost" in why for why in gpu["unknown"].values())
+
+
 def test_domains_of_a_tape():
     """A tape has its own clock; it is the same every time, and may end before the loop does."""
     words = ("query", "--tape", TAPE, "--query-domain=name,power.draw", "--format=csv,noheader")
@@ -409,6 +451,44 @@ def test_xml_matches_the_captured_text_form(query):
         assert gpu.find(path).text == shown[title], title
 
 
+def without_times(lines):
+    return [line for line in lines if not line.startswith("Timestamp")]
+
+
+# What wattle has no source for, and says so.
+UNSERVED_TITLES = re.compile(r"\s+(Product (Brand|Architecture)|GPU PDI|Minor Number|MultiGPU Board|Board (ID|Part Number)|GPU Part Number|"
+                             r"Virtualization Mode|GPU Recovery Action|GSP Firmware Version|Replay.*|Atomic Caps Outbound|"
+                             r"Sparse Operation Mode|SRAM .*|.*Repair Pending|Unrepairable Memory|Video|Graphics|EDPp Multiplier|EGM|"
+                             r"GPU .*T\.Limit Temp|GPU (Shutdown|Slowdown|Max Operating|Target) Temp.*|Memory Max Operating.*|"
+                             r"Average (FPS|Latency)|Active Sessions|Total|Used|Free|State|Status|CliqueId|ClusterUUID)\s+:")
+
+
+@pytest.mark.parametrize("name,phase", [("h100", "idle"), ("h100", "load")])
+def test_log_of_a_real_gpu(query, bus, name, phase):
+    """Title for title as its driver (590) wrote it; a value is that value or, for some titles, not known."""
+    _, lines = section(name, phase + " :: query (-q)")
+    result = query("-q", script=f"capture-{name}-{phase}", root=bus("00000000:00:09.0", "0x030200"))
+    assert result.code == 0 and not result.err, result
+    ours, theirs = without_times(result.out.rstrip("\n").split("\n")), without_times(lines)
+    # Under load these move between the questions of one capture, and the script has the other one's answers.
+    moves = re.compile(r"( +(?:Memory Current Temp|Average Power Draw|Instantaneous Power Draw) +: )[\d.]+( C| W)$")
+    if phase == "load":
+        ours, theirs = ([moves.sub(r"\1#\2", line) for line in lines] for lines in (ours, theirs))
+    assert [line.split(" : ")[0] for line in ours] == [line.split(" : ")[0] for line in theirs]
+    wrong = [(a, b) for a, b in zip(ours, theirs) if a != b and not (UNSERVED_TITLES.match(a) and a.endswith(": N/A"))]
+    assert not wrong
+    known = sum(a == b and " : " in a and not a.endswith("N/A") for a, b in zip(ours, theirs))
+    assert known > 100
+
+
+def test_log_of_mig_and_of_nobody(query):
+    shown = query("-q", script="capture-h100-mig-load").out
+    assert shown.count("    MIG Device\n") == 4 and "            Used                                       : 11091 MiB\n" in shown
+    nobody = query("-q")
+    assert nobody.code == 0 and nobody.out.count("\nGPU 0000") == 2
+    assert nobody.out.count("    Processes                                          : None\n") == 2
+
+
 def test_xml_of_mig(query):
     gpu = ET.fromstring(query("-x", script="capture-h100-mig-load").out).find("gpu")
     migs = gpu.findall("mig_devices/mig_device")
@@ -447,7 +527,7 @@ def test_colours_are_for_terminals(gpus, terminal, wattle):
 
 def test_hostile_names(query):
     text = TWO.format(first="").replace("gpu NVIDIA A100-PCIE-40GB", "gpu evil\x1b[2J\x07<&\">", 1)
-    for words in ((), ("-L",), ("-x",), ("--query-gpu=name",), ("--format", "json")):
+    for words in ((), ("-L",), ("-x",), ("-q",), ("--query-gpu=name",), ("--format", "json")):
         result = query(*words, text=text)
         assert result.code == 0 and "\x1b" not in result.out and "\x07" not in result.out, result
     assert ET.fromstring(query("-x", text=text).out).find("gpu/product_name").text.startswith("evil")

@@ -16,7 +16,7 @@ sys.path.insert(0, str(TOOLS))
 
 import mkdata  # noqa: E402
 
-LAYERS = ("base", "energy", "sensors", "workload", "record", "output", "profile", "neural", "meter", "cli")
+LAYERS = ("base", "energy", "sensors", "workload", "record", "output", "profile", "neural", "meter", "replay", "cli")
 WINGS = ("sensors", "workload", "record", "output", "profile", "neural")
 
 
@@ -51,7 +51,9 @@ def allowed(layer, other):
     if layer == other or layer == "cli":
         return True
     if layer == "meter":
-        return other in ("base", "energy", "sensors", "workload", "record")
+        return other in ("base", "energy", "sensors", "workload")
+    if layer == "replay":
+        return other in ("base", "energy", "sensors", "workload", "record", "meter")
     if layer in WINGS:
         return other in ("base", "energy")
     return layer == "energy" and other == "base"

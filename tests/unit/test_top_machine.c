@@ -129,6 +129,7 @@ static void add_domain(struct wtl_top_view *view, const char *name, enum wattle_
 
 	assert_int_equal(wtl_top_view_reserve(view, view->n_domains + 1, 0, 0, 0), 0);
 	domain = &view->domains[view->n_domains++];
+	memset(domain, 0, sizeof(*domain));
 	strcpy(domain->name, name);
 	domain->kind = kind;
 }

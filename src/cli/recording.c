@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "cli/user.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "output/format.h"
+
+/* Reading a process's memory takes up to milliseconds: so many a second, those that use most first and
+ * the others in turn. */
+enum { MEMORY_READS = 32, MEMORY_BUSY = 24, COMMAND_TEXT_MAX = 4096 };
+
+static void user_name(void *context, uint32_t uid, char name[33])
+{
+	const struct wtl_app *app = context;
+
+	wtl_user_name(!app->settings.root && !app->settings.tape, uid, name, 33);
+}
+
+static void complain(const struct wtl_recording *recording, const struct wtl_err *err)
+{
+	wtl_complain(recording->app, "%s: %s", err->path[0] ? err->path : recording->path,
+		     err->text[0] ? err->text : wtl_err_text(err->code));
+}
+
+/* ---- Beginning ---- */
+
+static void tell_command(struct wtl_recording *recording)
+{
+	char *const *command = recording->app->settings.command;
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, COMMAND_TEXT_MAX);
+	wtl_format_command(&text, command);
+	if (command)
+		wtl_recorder_fact(recording->recorder, "command", wtl_buf_str(&text));
+	wtl_buf_done(&text);
+}
+
+static void tell_host(struct wtl_recording *recording)
+{
+	const struct wtl_settings *settings = &recording->app->settings;
+	char host[65] = "", number[24];
+
+	/* A tape or a root is of another machine. */
+	if (!settings->tape && !settings->root && gethostname(host, sizeof(host) - 1) == 0)
+		wtl_recorder_fact(recording->recorder, "host", host);
+	snprintf(number, sizeof(number), "%lld", (long long)recording->app->settings.interval_ns);
+	wtl_recorder_fact(recording->recorder, "interval-ns", number);
+	if (recording->app->settings.location)
+		wtl_recorder_fact(recording->recorder, "location",
+				  recording->app->settings.location);
+	if (recording->app->settings.pue_milli) {
+		snprintf(number, sizeof(number), "%u", recording->app->settings.pue_milli);
+		wtl_recorder_fact(recording->recorder, "pue-milli", number);
+	}
+}
+
+void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app, bool can_stop)
+{
+	struct wtl_err err = {.code = 0};
+
+	*recording = (struct wtl_recording){
+		.app = app, .path = app->settings.record.path, .can_stop = can_stop};
+	recording->marks.asked = wtl_recording_asked;
+	recording->marks.context = recording;
+	if (!recording->path || app->settings.tape)
+		return;
+	if (wtl_mark_server_open(&recording->marks, &err) < 0)
+		wtl_remark(app, "no windows can be marked from outside: %s: %s", err.path,
+			   err.text);
+	else
+		setenv(WTL_MARK_VARIABLE, recording->marks.path, 1);
+}
+
+static int begin(struct wtl_recording *recording, struct wtl_err *err)
+{
+	const struct wtl_settings *settings = &recording->app->settings;
+	struct wtl_billing *billing = recording->billing;
+	const struct wtl_recorder_options options = {
+		.path = recording->path,
+		.store = {.max_bytes = settings->record.max_bytes,
+			  .max_age_ns = settings->record.max_age_ns,
+			  .values_per_commit =
+				  (uint32_t)(2 * WTL_NS_PER_S / settings->interval_ns) + 16,
+			  .io = billing->io},
+		.interval_ns = settings->interval_ns,
+		.peak_memory = wtl_peak_memory_bytes,
+		.user = user_name,
+		.user_context = recording->app,
+	};
+
+	recording->energies =
+		calloc(wattle_meter_domains(billing->meter) + 1, sizeof(*recording->energies));
+	if (!recording->energies)
+		return wtl_err_set(err, ENOMEM, "record", NULL, "out of memory");
+	return wtl_recorder_new(billing->meter, billing->consumers, &options, &recording->recorder,
+				err);
+}
+
+int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *billing,
+		       struct wtl_loop *loop)
+{
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	recording->billing = billing;
+	recording->loop = loop;
+	if (!recording->path)
+		return 0;
+	rc = begin(recording, &err);
+	if (rc < 0) {
+		complain(recording, &err);
+		return rc;
+	}
+	recording->begin_utc_ns = wtl_io_real_ns(billing->io);
+	recording->due_ns = wtl_io_mono_ns(billing->io) + WTL_NS_PER_S;
+	tell_host(recording);
+	tell_command(recording);
+	recording->devices = wtl_recording_devices_new(&recording->app->settings, billing->meter);
+	if (loop && recording->marks.path[0])
+		wtl_loop_watch(loop, recording->marks.epoll, wtl_mark_server_serve,
+			       &recording->marks);
+	return 0;
+}
+
+/* ---- Going on ---- */
+
+static void fail(struct wtl_recording *recording, const struct wtl_err *err)
+{
+	recording->has_failed = true;
+	complain(recording, err);
+	wtl_remark(recording->app, "what was recorded before can be read: wattle report %s",
+		   recording->path);
+	/* A command goes on, and its report as well. */
+	if (recording->loop && recording->can_stop && !recording->app->settings.command)
+		recording->loop->stop = true;
+}
+
+static bool has_memory(const struct wtl_consumer *consumer)
+{
+	return consumer && consumer->state == WTL_CONSUMER_LIVE && consumer->pid > 0;
+}
+
+/* Those that used most since the last look, most first. */
+static size_t list_busy(const struct wtl_consumers *consumers, uint32_t list[MEMORY_BUSY])
+{
+	uint32_t use_ppm[MEMORY_BUSY];
+	size_t n = 0, slots = wtl_consumers_slots(consumers);
+
+	for (size_t slot = 0; slot < slots; slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+		size_t at;
+
+		if (!has_memory(consumer) || consumer->cpu_ppm == 0 ||
+		    (n == MEMORY_BUSY && consumer->cpu_ppm <= use_ppm[n - 1]))
+			continue;
+		at = n < MEMORY_BUSY ? n++ : n - 1;
+		for (; at > 0 && use_ppm[at - 1] < consumer->cpu_ppm; at--) {
+			use_ppm[at] = use_ppm[at - 1];
+			list[at] = list[at - 1];
+		}
+		use_ppm[at] = consumer->cpu_ppm;
+		list[at] = (uint32_t)slot;
+	}
+	return n;
+}
+
+static bool is_listed(const uint32_t list[], size_t n, size_t slot)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == slot)
+			return true;
+	return false;
+}
+
+static void read_memory(struct wtl_recording *recording)
+{
+	struct wtl_consumers *consumers = recording->billing->consumers;
+	size_t slots = wtl_consumers_slots(consumers), n_busy, n;
+	uint32_t list[MEMORY_READS];
+
+	n = n_busy = list_busy(consumers, list);
+	for (size_t i = 0; i < slots && n < MEMORY_READS; i++) {
+		size_t slot = recording->memory_slot++ % slots;
+
+		if (has_memory(wtl_consumers_get(consumers, slot)) &&
+		    !is_listed(list, n_busy, slot))
+			list[n++] = (uint32_t)slot;
+	}
+	if (n > 0)
+		wtl_consumers_read_memory(consumers, list, n, (unsigned)n);
+}
+
+void wtl_recording_look(void *context)
+{
+	struct wtl_recording *recording = context;
+	struct wtl_billing *billing = recording->billing;
+	struct wattle_window window;
+	struct wtl_err err = {.code = 0};
+	int64_t now_ns;
+
+	if (!recording->recorder || recording->has_failed)
+		return;
+	now_ns = wtl_io_mono_ns(billing->io);
+	if (now_ns < recording->due_ns)
+		return;
+	recording->due_ns = now_ns + WTL_NS_PER_S;
+	if (billing->consumers)
+		read_memory(recording);
+	wtl_recording_devices_look(recording->devices, recording->recorder);
+	if (wtl_window_look(billing->meter, billing->window, &window, recording->energies,
+			    wattle_meter_domains(billing->meter)) == 0)
+		wtl_recorder_window(recording->recorder, billing->window, true, &window,
+				    recording->energies);
+	wtl_recording_look_at_marked(recording);
+	if (wtl_recorder_commit(recording->recorder, &err) < 0)
+		fail(recording, &err);
+}
+
+void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
+			  const struct wattle_window *window, const struct wattle_energy energies[])
+{
+	if (recording->recorder)
+		wtl_recorder_window(recording->recorder, name, is_open, window, energies);
+}
+
+/* ---- The end ---- */
+
+int wtl_recording_close(struct wtl_recording *recording)
+{
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	if (recording->recorder && !recording->has_failed)
+		wtl_recording_look_at_marked(recording);
+	recording->loop = NULL;
+	rc = wtl_recorder_end(recording->recorder, &err);
+	recording->recorder = NULL;
+	wtl_recording_devices_free(recording->devices);
+	recording->devices = NULL;
+	free(recording->energies);
+	recording->energies = NULL;
+	if (rc < 0 && !recording->has_failed)
+		fail(recording, &err);
+	return recording->has_failed ? -1 : 0;
+}
+
+void wtl_recording_discard(struct wtl_recording *recording)
+{
+	bool is_ours = recording->recorder != NULL;
+
+	if (wtl_recording_close(recording) == 0 && is_ours)
+		unlink(recording->path);
+}
+
+void wtl_recording_done(struct wtl_recording *recording, const char *told)
+{
+	struct wtl_buf answer;
+
+	wtl_recording_close(recording);
+	wtl_buf_init(&answer, WTL_MARK_ANSWER_MAX - 1);
+	if (recording->has_failed)
+		wtl_mark_refuse(&answer, EIO,
+				"the recording is not whole: see wattle report --check %s",
+				recording->path);
+	else
+		wtl_buf_printf(&answer, "ok%s%s", told ? "\ntold " : "", told ? told : "");
+	wtl_mark_server_answer(&recording->marks, wtl_buf_str(&answer));
+	wtl_buf_done(&answer);
+	wtl_mark_server_close(&recording->marks);
+}

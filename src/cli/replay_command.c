@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/replay.h"
+
+/* Copies one word without its quotes, which may stand anywhere in it. Returns what follows it. */
+static const char *take_word(const char *text, char **to)
+{
+	char quote = '\0';
+
+	for (; *text && (quote || *text != ' '); text++) {
+		if (quote ? *text == quote : *text == '\'' || *text == '"')
+			quote = quote ? '\0' : *text;
+		else
+			*(*to)++ = *text;
+	}
+	*(*to)++ = '\0';
+	return text + strspn(text, " ");
+}
+
+char **wtl_command_words(const char *text)
+{
+	/* No more words than blanks + 1, no more characters than there are. */
+	size_t len = strlen(text), n = 2;
+	char **words, *to;
+
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == ' ';
+	words = malloc(n * sizeof(*words) + len + n);
+	if (!words)
+		return NULL;
+	to = (char *)(words + n);
+	n = 0;
+	for (text += strspn(text, " "); *text;) {
+		words[n++] = to;
+		text = take_word(text, &to);
+	}
+	words[n] = NULL;
+	return words;
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* What was seen when a recording was gone by. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "cli/replay_state.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "output/format.h"
+
+/* ---- Which part ---- */
+
+/* The file goes at least as far as a window of it. */
+static int stretch(void *context, const struct wtl_stored_window *window)
+{
+	struct wtl_store_period *end = context;
+
+	if (window->begin_mono_ns + window->duration_ns > end->end_mono_ns) {
+		end->end_mono_ns = window->begin_mono_ns + window->duration_ns;
+		end->end_utc_ns = window->begin_utc_ns + window->duration_ns;
+	}
+	return 0;
+}
+
+static int read_span(struct wtl_replay *replay)
+{
+	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	size_t n = wtl_store_periods(reader);
+
+	if (n == 0 || wtl_store_period(reader, 0, &replay->begin) < 0 ||
+	    wtl_store_period(reader, n - 1, &replay->end) < 0)
+		return -ENODATA;
+	return wtl_store_each_window(reader, stretch, &replay->end);
+}
+
+static int64_t span_ns(const struct wtl_replay *replay, bool is_mono)
+{
+	return is_mono ? replay->end.end_mono_ns - replay->begin.begin_mono_ns
+		       : replay->end.end_utc_ns - replay->begin.begin_utc_ns;
+}
+
+static int set_bound(struct wtl_replay *replay, const struct wtl_when *when, int64_t after_ns,
+		     struct wtl_replay_bound *bound)
+{
+	bound->is_given = when->kind != WTL_WHEN_NOT;
+	bound->is_mono = when->kind == WTL_WHEN_SINCE;
+	bound->since_ns = INT64_MIN;
+	if (!bound->is_given)
+		return 0;
+	return wtl_when_since_ns(when, replay->begin.begin_utc_ns, after_ns, &bound->since_ns);
+}
+
+static int complain_of_range(struct wtl_replay *replay, const char *what)
+{
+	struct wtl_buf from, to;
+
+	wtl_buf_init(&from, 64);
+	wtl_buf_init(&to, 64);
+	wtl_format_utc(&from, replay->begin.begin_utc_ns);
+	wtl_format_utc(&to, replay->end.end_utc_ns);
+	wtl_complain(replay->app, "%s: %s: the recording goes from %s to %s", replay->path, what,
+		     wtl_buf_str(&from), wtl_buf_str(&to));
+	wtl_buf_done(&from);
+	wtl_buf_done(&to);
+	return -ERANGE;
+}
+
+int wtl_replay_find_part(struct wtl_replay *replay)
+{
+	const struct wtl_replay_settings *settings = &replay->app->settings.replay;
+	int rc = read_span(replay);
+
+	if (rc < 0 || !replay->is_part)
+		return rc;
+	rc = set_bound(replay, &settings->from, 0, &replay->from);
+	if (rc == 0)
+		rc = set_bound(replay, &settings->to,
+			       replay->from.is_given ? replay->from.since_ns : 0, &replay->to);
+	if (rc < 0)
+		return complain_of_range(replay, "there is no such time");
+	if (replay->from.is_given && replay->to.is_given &&
+	    replay->to.since_ns <= replay->from.since_ns) {
+		wtl_complain(replay->app, "--to is not after --from");
+		return -EINVAL;
+	}
+	if (replay->from.is_given && replay->from.since_ns > span_ns(replay, replay->from.is_mono))
+		return complain_of_range(replay, "--from is after its end");
+	if (replay->to.is_given && replay->to.since_ns <= 0)
+		return complain_of_range(replay, "--to is before its begin");
+	return 0;
+}
+
+/* ---- One run ---- */
+
+static const char *user_of(void *context, uint32_t uid)
+{
+	return wtl_player_user(context, uid);
+}
+
+static const char *fact(const struct wtl_replay *replay, const char *key)
+{
+	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
+
+	return text ? text : "";
+}
+
+/* Where it was, if that was said when it was recorded and is not said now. */
+static void take_place(struct wtl_replay *replay)
+{
+	const char *location = fact(replay, "location"), *pue = fact(replay, "pue-milli");
+	struct wtl_settings *settings = &replay->settings;
+	uint64_t pue_milli;
+
+	*settings = replay->app->settings;
+	if (!settings->location && location[0] &&
+	    wattle_carbon_find(location, &settings->carbon) == 0)
+		settings->location = location;
+	if (!settings->pue_milli && wtl_num_u64(pue, strlen(pue), &pue_milli) == 0 &&
+	    pue_milli >= 1000 && pue_milli <= 10000)
+		settings->pue_milli = (uint32_t)pue_milli;
+}
+
+static void tell_carbon(const struct wtl_replay *replay, const struct wtl_emission *emission,
+			const struct wattle_energy *total, struct wtl_report_carbon *ret_carbon)
+{
+	if (replay->emitter.intensity)
+		wtl_carbon_of_emission(&replay->settings, emission, total, ret_carbon);
+	else
+		wtl_describe_carbon(&replay->settings, total, ret_carbon);
+}
+
+int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
+			const struct wtl_emission *emission)
+{
+	struct wattle_meter *meter = wtl_player_meter(replay->player);
+	struct wtl_description *description = &run->description;
+	struct wtl_report *report = &run->report;
+	const struct wattle_energy *energies;
+
+	wtl_player_billed(replay->player, &report->window, &energies);
+	memcpy(description->energies, energies, replay->n_domains * sizeof(*energies));
+	wtl_description_fill(description, meter);
+	replay->naming = (struct wtl_naming){
+		.user = user_of,
+		.context = replay->player,
+		.boot_utc_ns = wtl_player_boot_utc(replay->player),
+	};
+	description->naming = &replay->naming;
+	if (replay->n_runs == 1) /* this is the first */
+		take_place(replay);
+	if (wtl_describe_attribution(description, &replay->app->settings,
+				     wtl_player_consumers(replay->player), NULL) < 0)
+		return -ENOMEM;
+	report->attribution = description->attribution;
+	/* Of those that were seen: nobody waits for them here. */
+	if (report->attribution.has_command)
+		report->command_cpu_ns = report->attribution.command_cpu_ns;
+	report->domains = description->domains;
+	report->n_domains = description->n_domains;
+	report->n_notes = description->n_notes;
+	run->emission = *emission;
+	tell_carbon(replay, emission, &report->window.total, &report->carbon);
+	return 0;
+}
+
+/* ---- All of it ---- */
+
+static void tell_facts(struct wtl_replay *replay)
+{
+	struct wtl_recording *recording = &replay->recording;
+	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	const char *interval = fact(replay, "interval-ns");
+
+	recording->path = replay->path;
+	recording->version = fact(replay, WTL_FACT_VERSION);
+	recording->host = fact(replay, "host");
+	recording->cpu_model = fact(replay, WTL_FACT_CPU_MODEL);
+	recording->kernel = fact(replay, WTL_FACT_KERNEL);
+	recording->location = fact(replay, "location");
+	wtl_num_i64(interval, strlen(interval), &recording->interval_ns);
+	recording->is_whole = wtl_store_is_whole(reader);
+	recording->is_live = wtl_store_is_live(reader);
+	recording->is_part = replay->is_part;
+	recording->begin_utc_ns = replay->begin.begin_utc_ns;
+	recording->begin_mono_ns = replay->begin.begin_mono_ns;
+	recording->span_ns = span_ns(replay, true);
+}
+
+static int tell_command(struct wtl_replay *replay)
+{
+	const char *text = fact(replay, "command");
+
+	if (!text[0])
+		return 0;
+	replay->command = wtl_command_words(text);
+	return replay->command ? 0 : -ENOMEM;
+}
+
+static void tell_runs(struct wtl_replay *replay)
+{
+	struct wtl_report_self self = {.cpu_ns = 0};
+
+	wtl_describe_cost(wtl_player_meter(replay->player), replay->second.self_cpu_ns, &self);
+	self.max_rss_bytes = (uint64_t)replay->second.self_rss_bytes;
+	for (size_t i = 0; i < replay->n_runs; i++) {
+		struct wtl_replay_run *run = &replay->runs[i];
+
+		/* The runs have moved since they were described. */
+		for (size_t k = 0; k < run->description.n_notes; k++)
+			run->description.notes[k] = run->description.notes_text[k];
+		run->report.notes = run->description.notes;
+		run->report.command = replay->command;
+		run->report.self = self;
+		run->report.self.ticks = run->report.window.total.samples;
+	}
+}
+
+static int tell_windows(struct wtl_replay *replay)
+{
+	replay->told_windows = calloc(replay->n_windows + 1, sizeof(*replay->told_windows));
+	if (!replay->told_windows)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->n_windows; i++) {
+		struct wtl_recording_window *told = &replay->told_windows[i];
+		const struct wtl_replay_window *window = &replay->windows[i];
+
+		*told = window->told;
+		told->name = window->name;
+		told->energies = window->has_energies ? window->energies : NULL;
+		told->has_carbon = told->energies && told->window.total.has_energy;
+		if (told->has_carbon)
+			tell_carbon(replay, &window->emission, &told->window.total, &told->carbon);
+	}
+	replay->recording.windows = replay->told_windows;
+	replay->recording.n_windows = replay->n_windows;
+	return 0;
+}
+
+static bool is_in_part(const struct wtl_replay *replay, const struct wtl_stored_gap *gap)
+{
+	const struct wattle_window *window = &replay->recording.report.window;
+	int64_t end_ns = window->begin_mono_ns + window->duration_ns;
+
+	return !replay->is_part || (gap->begin_mono_ns <= end_ns &&
+				    gap->begin_mono_ns + gap->duration_ns >= window->begin_mono_ns);
+}
+
+static int tell_gaps(struct wtl_replay *replay)
+{
+	int64_t offset_ns = replay->begin.begin_utc_ns - replay->begin.begin_mono_ns;
+	size_t n = 0;
+
+	replay->told_gaps = calloc(replay->n_gaps + 1, sizeof(*replay->told_gaps));
+	if (!replay->told_gaps)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->n_gaps; i++) {
+		const struct wtl_replay_gap *gap = &replay->gaps[i];
+
+		if (is_in_part(replay, &gap->stored))
+			replay->told_gaps[n++] = (struct wtl_recording_gap){
+				.kind = gap->kind,
+				.begin_utc_ns = gap->stored.begin_mono_ns + offset_ns,
+				.duration_ns = gap->stored.duration_ns,
+				.domain = gap->stored.subject,
+				.text = gap->stored.text,
+			};
+	}
+	replay->recording.gaps = replay->told_gaps;
+	replay->recording.n_gaps = n;
+	return 0;
+}
+
+static int tell_sensors(struct wtl_replay *replay)
+{
+	const struct wattle_meter *meter = wtl_player_meter(replay->player);
+
+	replay->sensors = calloc(replay->n_domains + 1, sizeof(*replay->sensors));
+	if (!replay->sensors)
+		return -ENOMEM;
+	for (size_t i = 0; i < replay->n_domains; i++) {
+		int primary = meter->lines[i].domain.primary;
+
+		if (primary < 0)
+			continue;
+		replay->sensors[i].gain_ppm = meter->catalog.channels[primary].gain_ppm;
+		replay->sensors[i].offset_uw = meter->catalog.channels[primary].offset_uw;
+	}
+	replay->recording.sensors = replay->sensors;
+	return 0;
+}
+
+/* Those that are empty are left out, unless they were asked for. */
+static int add_grouping(struct wtl_replay *replay, enum wtl_by by, bool is_asked)
+{
+	struct wtl_recording_grouping *grouping = &replay->groupings[replay->n_groupings];
+	int rc = wtl_grouping_new(replay->player, by, replay->app->settings.top, grouping);
+
+	if (rc < 0)
+		return rc;
+	if (!is_asked &&
+	    (grouping->n_groups == 0 || (grouping->n_groups == 1 && !grouping->groups[0].name[0])))
+		wtl_grouping_free(grouping);
+	else
+		replay->n_groupings++;
+	return 0;
+}
+
+static int tell_groupings(struct wtl_replay *replay)
+{
+	static const enum wtl_by usual[WTL_REPLAY_GROUPINGS] = {
+		WTL_BY_USER, WTL_BY_UNIT, WTL_BY_CONTAINER, WTL_BY_POD, WTL_BY_JOB};
+	int asked = replay->app->settings.replay.by - 1, rc = 0;
+
+	replay->recording.has_by = asked >= 0;
+	if (asked >= 0 && asked != WTL_BY_PROCESS && asked != WTL_BY_WINDOW)
+		rc = add_grouping(replay, (enum wtl_by)asked, true);
+	for (size_t i = 0; rc == 0 && asked < 0 && i < WTL_REPLAY_GROUPINGS; i++)
+		rc = add_grouping(replay, usual[i], false);
+	replay->recording.by = asked < 0 ? WTL_BYS : (enum wtl_by)asked;
+	replay->recording.groupings = replay->groupings;
+	replay->recording.n_groupings = replay->n_groupings;
+	return rc;
+}
+
+static void tell_policy(struct wtl_replay *replay)
+{
+	static const char *const idle[] = {
+		[WTL_IDLE_RECORDED] = "recorded",
+		[WTL_IDLE_LEARNED] = "learned",
+		[WTL_IDLE_NONE] = "none",
+	};
+	struct wtl_recording_policy *policy = &replay->recording.policy;
+
+	policy->idle = idle[replay->policy->idle];
+	policy->idle_given = replay->policy->given_list;
+	policy->n_idle_given = replay->policy->n_given;
+}
+
+/* Names that are in no domain of the recording are mistakes. */
+static int check_policy(const struct wtl_replay *replay)
+{
+	const struct wattle_meter *meter = wtl_player_meter(replay->player);
+
+	for (size_t i = 0; i < replay->policy->n_given; i++) {
+		if (wattle_meter_find(meter, replay->policy->given[i].domain) >= 0)
+			continue;
+		wtl_complain(replay->app, "--policy: %s has no domain '%s'", replay->path,
+			     replay->policy->given[i].domain);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int wtl_replay_finish(struct wtl_replay *replay)
+{
+	const struct wtl_replay_run *last;
+	int rc = check_policy(replay);
+
+	if (rc == 0)
+		rc = read_span(replay);
+	if (rc == 0)
+		rc = tell_command(replay);
+	if (rc < 0)
+		return rc;
+	tell_facts(replay);
+	tell_runs(replay);
+	last = &replay->runs[replay->n_runs - 1];
+	replay->recording.report = last->report;
+	replay->recording.carbon = (struct wtl_recording_carbon){
+		.is_varying = replay->emitter.intensity != NULL,
+		.file = replay->app->settings.replay.intensity_path,
+		.emission = last->emission,
+	};
+	tell_policy(replay);
+	rc = tell_windows(replay);
+	if (rc == 0)
+		rc = tell_gaps(replay);
+	if (rc == 0)
+		rc = tell_sensors(replay);
+	return rc < 0 ? rc : tell_groupings(replay);
+}
+
+void wtl_replay_free(struct wtl_replay *replay)
+{
+	if (!replay)
+		return;
+	for (size_t i = 0; i < replay->n_windows; i++)
+		free(replay->windows[i].energies);
+	for (size_t i = 0; i < replay->n_runs; i++)
+		wtl_description_done(&replay->runs[i].description);
+	for (size_t i = 0; i < replay->n_groupings; i++)
+		wtl_grouping_free(&replay->groupings[i]);
+	wtl_emitter_done(&replay->emitter);
+	free(replay->windows);
+	free(replay->gaps);
+	free(replay->runs);
+	free(replay->command);
+	free(replay->told_windows);
+	free(replay->told_gaps);
+	free(replay->sensors);
+	wtl_player_close(replay->player);
+	free(replay);
+}
+
+const struct wtl_recording *wtl_replay_recording(const struct wtl_replay *replay)
+{
+	return &replay->recording;
+}
+
+size_t wtl_replay_runs(const struct wtl_replay *replay)
+{
+	return replay->n_runs - replay->is_unfinished;
+}
+
+const struct wtl_report *wtl_replay_run(const struct wtl_replay *replay, size_t i)
+{
+	return &replay->runs[i].report;
+}
+
+int wtl_replay_add_file(struct wtl_app *app, const char *path)
+{
+	struct wtl_replay_settings *replay = &app->settings.replay;
+
+	if (replay->n_files == sizeof(replay->files) / sizeof(replay->files[0]))
+		return wtl_complain(app, "these are too many recordings");
+	replay->files[replay->n_files++] = path;
+	return 0;
+}

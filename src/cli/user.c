@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What wattle keeps for its user, and what users are called. */
+#include "cli/user.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+
+enum { ENTRY_SIZE = 4096 };
+
+/* Others have no business in there. */
+static int make_one(const char *folder)
+{
+	return mkdir(folder, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int wtl_user_make_folder(const char *folder)
+{
+	char path[PATH_MAX];
+	int rc = 0;
+
+	if (snprintf(path, sizeof(path), "%s", folder) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (!path[0])
+		return 0;
+	for (char *slash = strchr(path + 1, '/'); slash && rc == 0;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		rc = make_one(path);
+		*slash = '/';
+	}
+	return rc < 0 ? rc : make_one(path);
+}
+
+int wtl_user_make_folder_of(const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	char folder[PATH_MAX];
+
+	if (!slash || slash == file)
+		return 0;
+	if ((size_t)(slash - file) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	memcpy(folder, file, (size_t)(slash - file));
+	folder[slash - file] = '\0';
+	return wtl_user_make_folder(folder);
+}
+
+void wtl_user_name(bool is_here, uint32_t uid, char *name, size_t size)
+{
+	struct passwd entry, *found = NULL;
+	char text[ENTRY_SIZE];
+
+	if (is_here && getpwuid_r(uid, &entry, text, sizeof(text), &found) == 0 && found)
+		wtl_text_clean(name, size, found->pw_name, strlen(found->pw_name));
+	else
+		snprintf(name, size, "%u", uid);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli/when.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/date.h"
+#include "base/num.h"
+#include "energy/units.h"
+
+/* A hundred years. */
+#define LONGEST_NS UINT64_C(3155760000000000000)
+
+/* Whoever says 14:00 of a recording that began at 14:00:20 means that minute. */
+#define CLOCK_SLACK_NS (60 * WTL_NS_PER_S)
+
+enum { NANO = 9 };
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+	unsigned decimals; /* of a second that one is */
+};
+
+/* The unit at the begin of text: longer names first, so that ms is no m. */
+static const struct unit *find_unit(const char *text)
+{
+	static const struct unit units[] = {
+		{"ms", 1, 3},	{"min", 60, 0},	 {"m", 60, 0},
+		{"h", 3600, 0}, {"d", 86400, 0}, {"s", 1, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strncmp(text, units[i].name, strlen(units[i].name)) == 0)
+			return &units[i];
+	return NULL;
+}
+
+/* "90", "1h30m", "1.5min": numbers with units; a number alone is seconds. */
+static int parse_since(const char *text, int64_t *ret_ns)
+{
+	static const struct unit plain = {"", 1, 0};
+	uint64_t sum = 0, value;
+	bool is_first = true;
+
+	do {
+		size_t len = strspn(text, "0123456789.");
+		const struct unit *unit = find_unit(text + len);
+
+		if (!unit && is_first && text[len] == '\0')
+			unit = &plain;
+		if (len == 0 || !unit ||
+		    wtl_num_fixed(text, len, NANO - unit->decimals, &value) < 0 ||
+		    __builtin_mul_overflow(value, unit->factor, &value) ||
+		    __builtin_add_overflow(sum, value, &sum) || sum > LONGEST_NS)
+			return -EINVAL;
+		text += len + strlen(unit->name);
+		is_first = false;
+	} while (*text);
+	*ret_ns = (int64_t)sum;
+	return 0;
+}
+
+int wtl_when_parse(const char *text, struct wtl_when *ret_when)
+{
+	struct wtl_when when = {.kind = WTL_WHEN_SINCE};
+	struct wtl_date_text date;
+
+	if (wtl_date_parse(text, strlen(text), &date) == 0) {
+		when.kind = date.has_zone ? WTL_WHEN_UTC : WTL_WHEN_LOCAL;
+		when.ns = wtl_date_utc_ns(&date.date) - date.zone_s * WTL_NS_PER_S;
+	} else if (wtl_date_parse_clock(text, strlen(text), &when.ns) == 0) {
+		when.kind = WTL_WHEN_CLOCK;
+	} else if (parse_since(text + (text[0] == '+'), &when.ns) < 0) {
+		return -EINVAL;
+	}
+	*ret_when = when;
+	return 0;
+}
+
+const char *wtl_when_forms(void)
+{
+	return "a time such as '2026-11-21 14:00' or 14:00 (local) or 2026-11-21T14:00Z (UTC), or "
+	       "one since the begin such as +90 or +1h30m";
+}
+
+/* A clock on the wall as UTC: the zone's rules as of then. */
+static int64_t local_utc_ns(int64_t wall_ns)
+{
+	struct wtl_date date = wtl_date_of(wall_ns);
+	struct tm tm = {
+		.tm_year = (int)date.year - 1900,
+		.tm_mon = (int)date.month - 1,
+		.tm_mday = (int)date.day,
+		.tm_hour = (int)date.hour,
+		.tm_min = (int)date.minute,
+		.tm_sec = (int)date.second,
+		.tm_isdst = -1,
+	};
+
+	return mktime(&tm) * WTL_NS_PER_S + date.nanosecond;
+}
+
+/* Midnight on the wall of the day of that moment. */
+static int64_t midnight_ns(int64_t t_utc_ns)
+{
+	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
+	struct wtl_date date = {.year = 1970, .month = 1, .day = 1};
+	struct tm tm;
+
+	if (localtime_r(&seconds, &tm)) {
+		date.year = (unsigned)(tm.tm_year + 1900);
+		date.month = (unsigned)(tm.tm_mon + 1);
+		date.day = (unsigned)tm.tm_mday;
+	}
+	return wtl_date_is_valid(&date) ? wtl_date_utc_ns(&date) : 0;
+}
+
+static int64_t clock_utc_ns(int64_t clock_ns, int64_t after_utc_ns)
+{
+	int64_t wall_ns = midnight_ns(after_utc_ns) + clock_ns;
+	int64_t utc_ns = local_utc_ns(wall_ns);
+
+	if (utc_ns < after_utc_ns - CLOCK_SLACK_NS)
+		utc_ns = local_utc_ns(wall_ns + 86400 * WTL_NS_PER_S);
+	return utc_ns;
+}
+
+int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t after_ns,
+		      int64_t *ret_since_ns)
+{
+	int64_t utc_ns = 0;
+
+	switch (when->kind) {
+	case WTL_WHEN_NOT:
+	case WTL_WHEN_SINCE:
+		*ret_since_ns = when->ns;
+		return 0;
+	case WTL_WHEN_UTC:
+		utc_ns = when->ns;
+		break;
+	case WTL_WHEN_LOCAL:
+		utc_ns = local_utc_ns(when->ns);
+		break;
+	case WTL_WHEN_CLOCK:
+		utc_ns = clock_utc_ns(when->ns, begin_utc_ns + after_ns);
+		break;
+	}
+	return __builtin_sub_overflow(utc_ns, begin_utc_ns, ret_since_ns) ? -ERANGE : 0;
+}

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""wattle export: a recording as tables with stable columns, the same in every format."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from conftest import TIMEOUT, clean_env, command_path, parse_csv, parse_json, run_wattle
+
+WHATS = ("samples", "power", "processes", "windows", "gaps", "devices")
+COLUMNS = {
+    "samples": "t_utc,t_mono_ns,domain,source,status,count,energy_j,power_w",
+    "power": "t_utc,t_mono_ns,domain,in_total,status,energy_j,power_w,gap_s",
+    "processes": "run,pid,parent,start_utc,state,n_processes,name,command,uid,user,cgroup,unit,container,pod,job,in_command,cpu_s,"
+                 "dynamic_j,full_j,uncertainty_j,gpu_j,rss_bytes,pss_bytes,uss_bytes,gpu_memory_bytes",
+    "windows": "id,name,begin_utc,begin_mono_ns,duration_s,is_open,pid,domain,energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s",
+    "gaps": "kind,begin_utc,begin_mono_ns,duration_ns,domain,text",
+    "devices": "t_utc,t_mono_ns,device,quantity,value",
+}
+UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+WORK = "i=0; while [ $i -lt 5 ]; do head -c 10000000 /dev/zero | sha256sum >/dev/null; sleep 0.2; i=$((i+1)); done"
+
+
+class Place:
+    def __init__(self, path):
+        self.path = path
+        self.env = {"XDG_RUNTIME_DIR": str(path), "WATTLE_MARK": None, "XDG_STATE_HOME": str(path / "state")}
+
+    def run(self, *args, **options):
+        return run_wattle(*args, env=self.env, cwd=self.path, **options)
+
+    def good(self, *args, **options):
+        result = self.run(*args, **options)
+        assert result.code == 0 and result.err == "", result
+        return result
+
+    def rows(self, *args, name="a.wattle"):
+        return self.good("export", *args, name).csv
+
+
+@pytest.fixture(name="place", scope="module")
+def place_of_module(tmp_path_factory):
+    place = Place(tmp_path_factory.mktemp("export"))
+    report = place.run("run", "--record", "a.wattle", "-f", "json", "--top", "65536", "--", "sh", "-c", WORK)
+    assert report.code == 0, report
+    place.report = report.json
+    return place
+
+
+@pytest.mark.parametrize("what", WHATS)
+def test_columns_are_stable(place, what):
+    out = place.good("export", "--what", what, "a.wattle").out
+    assert out.splitlines()[0] == COLUMNS[what]
+    assert len(parse_csv(out)) == len(out.splitlines()) - 1
+
+
+def plain(value):
+    """A JSON value as its CSV cell."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return format(value, "f") if isinstance(value, Decimal) else str(value)
+
+
+@pytest.mark.parametrize("what", WHATS)
+def test_formats_say_the_same(place, what):
+    csv = place.rows("--what", what)
+    document = parse_json(place.good("export", "--what", what, "--to", "json", "a.wattle").out)
+    lines = [parse_json(line) for line in place.good("export", "--what", what, "--to", "ndjson", "a.wattle").out.splitlines()]
+    assert (document["schema"], document["what"]) == ("wattle.export/1", what)
+    assert document["rows"] == lines and len(lines) == len(csv)
+    for row, cells in zip(lines, csv):
+        known = {key: value for key, value in cells.items() if value}
+        assert list(row) == list(known)
+        for key, value in row.items():
+            # Text is escaped in another way, and formulas are disarmed.
+            if key not in ("name", "command", "cgroup", "text"):
+                assert plain(value) == known[key], key
+
+
+@pytest.mark.parametrize("what", WHATS)
+def test_times(place, what):
+    for row in place.rows("--what", what):
+        for key, value in row.items():
+            if key.endswith("_utc") and value:
+                assert UTC.fullmatch(value), value
+            if key.endswith("_ns") and value:
+                int(value)
+            if key.endswith("_j") or key.endswith("_w"):
+                assert not value or re.fullmatch(r"\d+\.\d{6}", value), (key, value)
+
+
+def test_power_is_what_was_measured(place):
+    rows = place.rows("--what", "power")
+    for domain in place.report["domains"]:
+        own = [row for row in rows if row["domain"] == domain["name"]]
+        if "energy_j" not in domain:
+            assert not own
+            continue
+        energies = [Decimal(row["energy_j"]) for row in own if row["energy_j"]]
+        assert energies == sorted(energies)
+        # From the first sample to the last: that is the measurement, and the moments around it.
+        assert energies[-1] >= domain["energy_j"] - Decimal("0.000002")
+        times = [int(row["t_mono_ns"]) for row in own]
+        assert times == sorted(set(times))
+        for before, row in zip(own, own[1:]):
+            if row["power_w"]:
+                watts = (Decimal(row["energy_j"]) - Decimal(before["energy_j"])) / (int(row["t_mono_ns"]) - int(before["t_mono_ns"])) * 10**9
+                assert abs(watts - Decimal(row["power_w"])) < max(Decimal(1), watts / 10)
+
+
+def test_samples_are_the_readings(place):
+    rows = place.rows("--what", "samples")
+    assert {row["status"] for row in rows} == {"ok"}
+    for row in rows:
+        assert bool(row["energy_j"]) != bool(row["power_w"])
+    names = {row["domain"] for row in rows}
+    assert {d["name"] for d in place.report["domains"] if "energy_j" in d} <= names
+
+
+def test_processes_are_the_reports(place):
+    rows = [row for row in place.rows("--what", "processes") if Decimal(row["full_j"]) > 0]
+    listed = place.report["processes"]
+    assert sorted(Decimal(row["full_j"]) for row in rows) == sorted(p["full_j"] for p in listed)
+    by_pid = {int(row["pid"]): row for row in rows if row["pid"]}
+    for process in listed:
+        if "pid" not in process:
+            continue
+        row = by_pid[process["pid"]]
+        assert Decimal(row["uncertainty_j"]) == process["uncertainty_j"]
+        assert row["user"] == process.get("user", "") and row["state"] == process["state"]
+        assert row["start_utc"] == process.get("start_utc", "")
+        assert Decimal(row["cpu_s"]) == process["cpu_s"]
+
+
+def test_windows_are_the_reports(place):
+    rows = {row["domain"]: row for row in place.rows("--what", "windows")}
+    assert Decimal(rows["total"]["energy_j"]) == place.report["total"]["energy_j"]
+    for domain in place.report["domains"]:
+        if "energy_j" in domain:
+            assert Decimal(rows[domain["name"]]["energy_j"]) == domain["energy_j"]
+            assert Decimal(rows[domain["name"]]["uncertainty_j"]) == domain["uncertainty_j"]
+
+
+def test_to_a_file(place):
+    out = place.good("export", "a.wattle").out_bytes
+    target = place.path / "out.csv"
+    target.write_text("what was there")
+    target.chmod(0o640)
+    link = place.path / "link.csv"
+    link.symlink_to("out.csv")
+    assert place.good("export", "-o", "link.csv", "a.wattle").out == ""
+    assert target.read_bytes() == out and link.is_symlink() and target.stat().st_mode & 0o777 == 0o640
+    assert not list(place.path.glob(".wattle-*"))
+    assert place.good("export", "-o", "/dev/stdout", "a.wattle").out_bytes == out
+
+
+def test_nothing_replaces_a_file_before_the_end(place):
+    """A disk that is full leaves the old one."""
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    result = place.run("export", "-o", "/dev/full", "a.wattle")
+    assert result.code == 1 and "cannot write the table to /dev/full" in result.complaint()
+    with open("/dev/full", "wb") as full:
+        result = place.run("export", "a.wattle", stdout=full)
+    assert result.code == 1 and "cannot write the table to standard output" in result.complaint()
+
+
+def test_closed_pipe(place):
+    """head has seen enough: no complaint."""
+    done = subprocess.run(["sh", "-c", f"{command_path()} export --to ndjson a.wattle | head -n 1"], cwd=place.path, timeout=TIMEOUT,
+                          env=clean_env(**place.env), capture_output=True, check=True)
+    assert done.stderr == b"" and json.loads(done.stdout)
+
+
+def test_hostile_names(place, tmp_path):
+    evil = tmp_path / "=HYPERLINK(\"x\"),\x1b[2J\n"
+    shutil.copy("/bin/sleep", evil)
+    place.good("record", "-q", "-o", "evil.wattle", "--", evil, "1.2")
+    rows = place.rows("--what", "processes", name="evil.wattle")
+    assert any("HYPERLINK" in row["command"] for row in rows)
+    for row in rows:
+        for value in row.values():
+            assert value[:1] not in ("=", "+", "@", "-") and "\x1b" not in value and "\n" not in value
+    for to in ("json", "ndjson"):
+        out = place.good("export", "--what", "processes", "--to", to, "evil.wattle").out_bytes
+        assert all(0x20 <= byte < 0x7f or byte == 0x0a for byte in out)
+        assert b"HYPERLINK" in out
+
+
+@pytest.mark.parametrize("options,words", [
+    ((), "which recording?"),
+    (("a", "b"), "one recording at a time"),
+    (("--to", "xml", "a"), "--to takes csv, json or ndjson, not 'xml'"),
+    (("--what", "all", "a"), "--what takes samples, power, processes, windows, gaps or devices, not 'all'"),
+])
+def test_bad_options(place, options, words):
+    result = place.run("export", *options)
+    assert result.code == 2 and words in result.complaint()
+
+
+def test_output_that_cannot_be(place):
+    result = place.run("export", "-o", "no/such/place", "a.wattle")
+    assert result.code == 1 and "cannot write the table to no/such/place" in result.complaint()
+    assert not Path(place.path / "no").exists()

@@ -1,0 +1,798 @@
+# SPDX-License-Identifier: MIT
+"""wattle record and wattle mark: what is recorded, in the foreground and behind it; marks from everywhere."""
+
+import errno
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_env, command_path, finish, run_wattle, start_wattle, wait_for
+
+WINDOW = "recording"
+
+
+class Place:
+    """A directory of a test's own for recordings, and one for their sockets, whose names must be short."""
+
+    def __init__(self, path, sockets):
+        self.path, self.runtime = path, sockets
+        self.sockets = sockets / "wattle"
+        self.env = {"XDG_RUNTIME_DIR": str(sockets), "WATTLE_MARK": None, "XDG_STATE_HOME": str(path / "state")}
+
+    def file(self, name="a.wattle"):
+        return self.path / name
+
+    def run(self, *args, env=None, **options):
+        return run_wattle(*args, env={**self.env, **(env or {})}, cwd=self.path, **options)
+
+    def start(self, *args, env=None, **options):
+        return start_wattle(*args, env={**self.env, **(env or {})}, cwd=self.path, **options)
+
+    def record(self, *args, name="a.wattle", **options):
+        return self.run("record", "-o", self.file(name), *args, **options)
+
+    def running(self, *args, name="a.wattle", **options):
+        """A recording in the foreground that has begun."""
+        process = self.start("record", "-o", self.file(name), *args, **options)
+        path = self.sockets / f"record-{process.pid}.sock"
+        wait_for(lambda: path.exists() or process.poll() is not None, "the socket")
+        wait_for(lambda: process.poll() is not None or str(self.file(name)) in self.run("mark", "list").out,
+                 "the recording to answer")
+        return process
+
+    def mark(self, *args, **options):
+        return self.run("mark", *args, **options)
+
+    def marked(self, *args, **options):
+        result = self.mark(*args, **options)
+        assert (result.code, result.out, result.err) == (0, "", ""), result
+
+    def rows(self, query, name="a.wattle"):
+        with sqlite3.connect(f"file:{self.file(name)}?mode=ro", uri=True) as database:
+            return database.execute(query).fetchall()
+
+    def fact(self, key, name="a.wattle"):
+        found = self.rows(f"SELECT value FROM fact WHERE key = '{key}'", name)
+        return found[0][0] if found else None
+
+    def windows(self, name="a.wattle"):
+        """name: (is_open, pid, duration in seconds), by the order of their begin."""
+        return [(n, bool(is_open), pid, ns / 1e9) for n, is_open, pid, ns in
+                self.rows("SELECT name, is_open, pid, duration_ns FROM window ORDER BY id", name)]
+
+    def is_whole(self, name="a.wattle"):
+        return self.rows("SELECT is_whole FROM recording", name) == [(1,)]
+
+    def check(self, name="a.wattle"):
+        assert self.rows("PRAGMA integrity_check", name) == [("ok",)]
+        assert self.is_whole(name)
+
+
+@pytest.fixture(name="place")
+def places(tmp_path):
+    if run_wattle("record", "--stop", "/no/such/file").code == 2:
+        pytest.skip("this wattle was built without recordings")
+    sockets = Path(tempfile.mkdtemp(prefix="wtl-", dir="/tmp"))
+    yield Place(tmp_path, sockets)
+    shutil.rmtree(sockets)
+
+
+def ended(process, code=0):
+    result = finish(process)
+    assert result.code == code, result
+    return result
+
+
+def stop(process, number=signal.SIGTERM):
+    process.send_signal(number)
+    return ended(process)
+
+
+# ---- What is recorded ----
+
+
+def test_a_command(place):
+    result = place.record("--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    assert result.code == 7
+    assert result.out == "out\n"
+    assert result.err.startswith("err\n")
+    assert "wattle: recorded " in result.err and f"wattle report {place.file()}" in result.err
+    place.check()
+    assert [w[:2] for w in place.windows()] == [(WINDOW, False)]
+    assert place.fact("command").startswith("sh -c 'echo out")
+    assert place.rows("SELECT count(*) FROM consumer WHERE is_in_tree") != [(0,)]
+    assert os.listdir(place.sockets) == []
+
+
+def test_a_command_that_dies(place):
+    assert place.record("--", "sh", "-c", "kill -9 $$").code == 137
+    place.check()
+
+
+@pytest.mark.parametrize("command,code", [("/no/such/command", 127), ("/etc", 126)])
+def test_a_command_that_cannot_run(place, command, code):
+    """Nothing was recorded: nothing is left that would be in the way of the next try."""
+    result = place.record("--", command)
+    assert result.code == code
+    assert command in result.complaint()
+    assert not place.file().exists()
+
+
+def test_a_time(place):
+    begin = time.monotonic()
+    assert place.record("--duration", "1").code == 0
+    assert time.monotonic() - begin >= 1.0
+    place.check()
+    assert place.windows()[0][3] >= 1.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_until_told_to_stop(place, number):
+    stop(place.running(), number)
+    place.check()
+
+
+def test_a_name_of_its_own(place):
+    result = place.run("record", "--", "true")
+    assert result.code == 0
+    names = [name for name in os.listdir(place.path) if name.endswith(".wattle")]
+    assert len(names) == 1
+    assert names[0].startswith("wattle-20") and names[0] in result.err
+
+
+def test_never_over_another_file(place):
+    place.file().write_text("precious")
+    for options in ((), ("--background",), ("--", "true"), ("--pid", os.getpid())):
+        result = place.record(*map(str, options))
+        assert result.code == 1, result
+        line = result.complaint()
+        assert str(place.file()) in line and "never replaces" in line
+        assert line.count("record:") == 1
+    assert place.file().read_text() == "precious"
+
+
+def test_two_recorders_on_one_file(place):
+    first = place.running()
+    result = place.record("--", "true")
+    assert result.code == 1
+    assert "another recorder is writing this file" in result.complaint()
+    stop(first)
+    place.check()
+
+
+def test_beside_a_report(place):
+    result = place.run("run", "-f", "json", "--record", place.file(), "--repeat", "2", "--", "sh", "-c",
+                       f"{command_path()} mark begin part; {command_path()} mark end part; exit 3")
+    assert result.code == 3, result
+    assert len(result.json["runs"]) == 2
+    place.check()
+    assert [w[:2] for w in place.windows()] == [("run", False), ("part", False)] * 2
+    assert place.fact("command").startswith("sh -c")
+
+
+def test_a_report_whose_recording_fails(place):
+    place.file().write_text("precious")
+    result = place.run("run", "--record", place.file(), "--", "touch", place.file("ran"))
+    assert result.code == 125
+    assert "never replaces" in result.complaint()
+    assert not place.file("ran").exists()
+
+
+# ---- A process, a container, a unit ----
+
+
+def test_a_process(place):
+    script = "import time\nwhile True: time.sleep(0.01)"
+    with subprocess.Popen([sys.executable, "-c", script]) as other:
+        process = place.running("--pid", str(other.pid))
+        other.kill()
+        other.wait()
+        ended(process)
+    place.check()
+    assert place.fact("follow.pid") == str(other.pid)
+    assert place.rows(f"SELECT is_in_tree FROM consumer WHERE pid = {other.pid}") == [(1,)]
+    assert place.rows(f"SELECT is_in_tree FROM consumer WHERE pid = {os.getpid()}") != [(1,)]
+
+
+def test_a_process_with_descendants(place):
+    """Also those that came before the recording, and those that come while it runs."""
+    script = "sleep 1000 & echo $!; read go; sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; kill $!"
+    with subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        before = int(other.stdout.readline())
+        process = place.running("--pid", str(other.pid))
+        other.communicate("go\n", timeout=60)
+        ended(process)
+    in_tree = dict(place.rows("SELECT pid, is_in_tree FROM consumer WHERE pid > 0"))
+    assert in_tree[other.pid] == 1
+    assert in_tree.get(before, 1) == 1
+    assert place.rows("SELECT count(*) FROM consumer WHERE is_in_tree")[0][0] >= 2
+
+
+def test_a_process_that_is_not_there(place):
+    result = place.record("--pid", "4194303")
+    assert result.code == 1
+    assert "no process 4194303" in result.complaint()
+    assert not place.file().exists()
+
+
+class Processes:
+    """Processes of a machine that is a directory."""
+
+    def __init__(self, machine):
+        self.machine, self.cpu = machine, {}
+
+    def add(self, pid, name, cgroup, parent=1):
+        self.machine.put(f"proc/{pid}/stat", f"{pid} ({name}) S {parent} 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 "
+                         f"{pid} 1000 100 18446744073709551615\n")
+        self.machine.put(f"proc/{pid}/status", f"Name:\t{name}\nPid:\t{pid}\nPPid:\t{parent}\nUid:\t1000\t1000\t1000\t1000\n"
+                         "VmRSS:\t    1000 kB\nThreads:\t1\n")
+        self.machine.put(f"proc/{pid}/cmdline", f"/bin/{name}\0")
+        self.machine.put(f"proc/{pid}/cgroup", f"0::{cgroup}\n")
+        self.machine.put(f"wattle-cpu/{pid}", "1000000000\n")
+        self.cpu[pid] = 1000000000
+
+    def work(self):
+        """All of them run for a while."""
+        for pid in self.cpu:
+            self.cpu[pid] += 50000000
+            path = self.machine.path / f"wattle-cpu/{pid}"
+            new = path.with_suffix(".new")
+            new.write_text(f"{self.cpu[pid]}\n")
+            new.rename(path)
+
+
+DOCKER = "3f1c0aa7b2d4" + "0" * 52
+
+
+@pytest.mark.parametrize("options,fact,members", [
+    (("--container", "3f1c0a"), ("container", "3f1c0a"), {101, 102, 104}),
+    (("--container", DOCKER), ("container", DOCKER), {101, 102, 104}),
+    (("--container", "web"), ("container", "web"), {101, 102, 104}),
+    (("--unit", "ssh"), ("unit", "ssh"), {103}),
+])
+def test_a_group(place, machine, options, fact, members):
+    root = machine("xeon-2s-dram")
+    processes = Processes(root)
+    processes.add(101, "nginx", f"/system.slice/docker-{DOCKER}.scope")
+    processes.add(102, "worker", f"/system.slice/docker-{DOCKER}.scope", parent=101)
+    processes.add(103, "sshd", "/system.slice/ssh.service")
+    root.put(f"var/lib/docker/containers/{DOCKER}/config.v2.json", '{"Name":"/web"}')
+    process = place.running("--root", root.path, *options)
+    processes.add(104, "late", f"/system.slice/docker-{DOCKER}.scope")
+    processes.add(105, "later", "/system.slice/cron.service")
+
+    def recorded(where):
+        return {pid for pid, in place.rows(f"SELECT pid FROM consumer WHERE {where}")}
+
+    def recorded_for(seconds):
+        processes.work()
+        return {101, 102, 103, 104, 105} <= recorded("pid") and place.windows()[0][3] > seconds
+    wait_for(lambda: recorded_for(0), "all to be recorded")
+    # Whoever is a member is marked with one look, and recorded so with the next.
+    wait_for(lambda end=place.windows()[0][3] + 2.5: recorded_for(end), "two more looks")
+    result = stop(process)
+    assert "nothing runs in" not in result.err
+    place.check()
+    assert place.fact(f"follow.{fact[0]}") == fact[1]
+    assert recorded("is_in_tree") == members
+
+
+def test_a_group_that_nobody_is_in(place):
+    """Whoever comes later would be followed: it is said, and it goes on."""
+    result = place.record("--unit", "no-such.service", "--duration", "1")
+    assert result.code == 0
+    assert "nothing runs in the unit 'no-such.service' now" in result.err
+    assert place.fact("follow.unit") == "no-such.service"
+
+
+# ---- Options ----
+
+
+@pytest.mark.parametrize("options,says", [
+    (["--pid", "1", "--unit", "a"], "exclude each other"),
+    (["--container", "a", "--", "true"], "exclude each other"),
+    (["--pid", "1", "--no-processes"], "--pid and --no-processes"),
+    (["--unit", "a", "--no-processes"], "--unit and --no-processes"),
+    (["--pid", "0"], "--pid takes a whole number"),
+    (["--pid", "x"], "--pid takes a whole number"),
+    (["--unit", ""], "--unit takes a name"),
+    (["--container", "x" * 80], "--container takes a name"),
+    (["--duration", "0"], "--duration takes a time"),
+    (["--duration", "1y"], "--duration takes a time"),
+    (["--duration", "367d"], "--duration takes a time"),
+    (["--duration", "99999999999999999999h"], "--duration takes a time"),
+    (["--duration", "5", "--", "true"], "without a command"),
+    (["--max-age", "x"], "--max-age takes a time"),
+    (["--max-size", "1k"], "--max-size takes a size"),
+    (["--max-size", "5X"], "--max-size takes a size"),
+    (["--max-size", "99999999999T"], "--max-size takes a size"),
+    (["--stop", "a", "b"], "--stop takes one recording"),
+    (["--stop", "--background"], "--stop and --background"),
+    (["--tape", "/dev/null", "--", "true"], "takes no command"),
+    (["--tape", "/dev/null", "--background"], "no use"),
+])
+def test_bad_options(place, options, says):
+    result = place.record(*options)
+    assert result.code == 2, result
+    assert result.out == ""
+    assert says in result.complaint()
+    assert not place.file().exists()
+
+
+@pytest.mark.parametrize("words,says", [
+    ([], "begin or end which window?"),
+    (["start", "x"], "it is 'begin NAME'"),
+    (["begin"], "which window?"),
+    (["begin", ""], "needs a name"),
+    (["begin", " \t"], "needs a name"),
+    (["end", "x" * 64], "at most 63 bytes"),
+    (["begin", "x", "y"], "one word too many"),
+    (["list", "x"], "takes nothing"),
+    (["list", "--file", "x"], "takes nothing"),
+])
+def test_bad_marks(place, words, says):
+    result = place.mark(*words)
+    assert result.code == 2
+    assert says in result.complaint()
+
+
+# ---- In the background ----
+
+
+def stopped(place, name="a.wattle", say=True):
+    result = place.run("record", "--stop", *([place.file(name)] if say else []))
+    assert result.code == 0, result
+    assert result.out == ""
+    assert "recorded" in result.complaint()
+    place.check(name)
+    return result
+
+
+def test_background(place):
+    result = place.record("--background")
+    assert result.code == 0, result
+    assert result.err == ""
+    lines = result.out.splitlines()
+    assert str(place.file()) in lines[0] and lines[1].startswith(f"wattle record --stop {place.file()}")
+    pid = int(lines[0].rsplit(" ", 1)[1])
+    # It has a session of its own and no terminal; its inputs and outputs go nowhere, but for errors.
+    assert os.getsid(pid) != os.getsid(0)
+    fds = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in (0, 1)}
+    assert fds == {"/dev/null"}
+    assert os.readlink(f"/proc/{pid}/fd/2") == f"{place.file()}.log"
+    assert os.readlink(f"/proc/{pid}/cwd") == str(place.path)
+    place.marked("begin", "x")
+    stopped(place, say=False)
+    assert not Path(f"/proc/{pid}/stat").exists() or wait_for(
+        lambda: not Path(f"/proc/{pid}/fd/0").exists(), "its end")
+    assert [w[:2] for w in place.windows()] == [(WINDOW, False), ("x", True)]
+    assert sorted(os.listdir(place.path)) == ["a.wattle", *(["state"] if place.file("state").exists() else [])]
+
+
+def test_background_quietly(place):
+    result = place.record("--background", "-q")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    result = place.run("record", "--stop", "-q")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    place.check()
+
+
+@pytest.mark.parametrize("options,code,says", [
+    (("-o", "/no/such/place/a.wattle"), 1, "/no/such/place/a.wattle"),
+    (("--pid", "4194303"), 1, "no process 4194303"),
+    (("--root", "/no/such/root"), 1, "/no/such/root"),
+    (("--", "/no/such/command"), 127, "/no/such/command"),
+])
+def test_background_that_cannot_begin(place, options, code, says):
+    """What goes wrong is said in the foreground."""
+    result = place.record("--background", *options)
+    assert result.code == code, result
+    assert result.out == ""
+    assert says in result.complaint()
+    assert not place.file().exists()
+    assert os.listdir(place.sockets) == []
+
+
+def test_background_with_a_command(place):
+    """It ends with the command, whose output goes where it was sent."""
+    with open(place.path / "out", "wb") as out:
+        result = place.record("--background", "--", "sh", "-c", "cat; read x; echo $? done; echo oops >&2",
+                              stdout=out, stderr=subprocess.STDOUT)
+    assert result.code == 0
+    wait_for(lambda: place.file().exists() and place.is_whole(), "the end")
+    place.check()
+    text = (place.path / "out").read_text()
+    assert "1 done\n" in text and "oops\n" in text
+    assert not Path(f"{place.file()}.log").exists()
+
+
+def test_errors_behind_the_foreground(place):
+    """They stand in the log beside the recording."""
+    result = place.record("--background", "--fault", "write:150:ENOSPC:always")
+    if result.code:
+        pytest.skip("the disk was full before it began")
+    log = Path(f"{place.file()}.log")
+    wait_for(lambda: log.exists() and b"\n" in log.read_bytes(), "the error")
+    assert "No space left" in log.read_text()
+    wait_for(lambda: os.listdir(place.sockets) == [], "its end")
+    assert place.run("record", "--stop").code == 1
+
+
+def test_stop_without_any(place):
+    result = place.run("record", "--stop")
+    assert result.code == 1
+    assert "no recording of this user is running" in result.complaint()
+    result = place.run("record", "--stop", place.file())
+    assert result.code == 1
+    assert str(place.file()) in result.complaint()
+    assert place.record("--", "true").code == 0
+    result = place.run("record", "--stop", place.file())
+    assert result.code == 1
+    assert "is not being recorded" in result.complaint()
+
+
+def test_stop_one_of_several(place):
+    first, second = place.running(name="a.wattle"), place.running(name="b.wattle")
+    result = place.run("record", "--stop")
+    assert result.code == 1
+    line = result.complaint()
+    assert "2 recordings are running" in line and "a.wattle" in line and "b.wattle" in line
+    assert "2 recordings are running" in place.mark("begin", "x").complaint()
+    place.marked("begin", "x", "--file", place.file("b.wattle"))
+    os.symlink("b.wattle", place.file("link"))
+    assert place.run("record", "--stop", "link").code == 0
+    ended(second)
+    place.check("b.wattle")
+    stopped(place, say=False)
+    ended(first)
+    assert [w[0] for w in place.windows("b.wattle")] == [WINDOW, "x"]
+
+
+def test_stop_leaves_the_command_alone(place):
+    """The recording is whole at once; wattle waits for the command, and ends as it does."""
+    go = place.path / "go"
+    process = place.running("--", "sh", "-c", f"until [ -e {go} ]; do sleep 0.02; done; exit 5")
+    stopped(place)
+    assert process.poll() is None
+    assert os.listdir(place.sockets) == []
+    go.touch()
+    ended(process, 5)
+    place.check()
+
+
+def test_stop_from_within(place):
+    result = place.record("--", "sh", "-c", f"{command_path()} record --stop && echo stopped")
+    assert result.code == 0, result
+    assert result.out == "stopped\n"
+    place.check()
+
+
+def test_stop_does_not_stop_a_run(place):
+    result = place.run("run", "-o", "/dev/null", "--record", place.file(), "--", command_path(), "record", "--stop")
+    assert result.code == 1
+    assert "is of 'wattle run'" in result.err
+    place.check()
+
+
+# ---- Marks ----
+
+
+def test_marks_by_hand(place):
+    process = place.running()
+    place.marked("begin", "outer")
+    place.marked("begin", "two words")
+    assert "'outer' is open already" in place.mark("begin", "outer").complaint()
+    listed = place.mark("list").out.splitlines()
+    assert listed[0].startswith(f"{place.file()} (process {process.pid}, for ")
+    assert listed[1:] == ["  outer", "  two words"]
+    place.marked("end", "outer")
+    place.marked("end", "two words")
+    result = place.mark("end", "outer")
+    assert result.code == 1
+    assert result.complaint() == "wattle: mark: no window 'outer' is open"
+    place.marked("begin", "outer")
+    stop(process)
+    place.check()
+    windows = place.windows()
+    assert [w[:2] for w in windows] == [(WINDOW, False), ("outer", False), ("two words", False), ("outer", True)]
+    assert all(w[2] > 0 and w[3] > 0 for w in windows[1:])
+    domains, = place.rows("SELECT count(*) FROM domain")[0]
+    counts = place.rows("SELECT count(*) FROM energy GROUP BY window")
+    assert len(counts) == 4 and all(n >= domains for n, in counts)
+
+
+def test_marks_from_a_script(place):
+    """Whatever it starts finds the recording, also where another one runs."""
+    other = place.running(name="b.wattle")
+    wattle = command_path()
+    result = place.record("--", "sh", "-c", f"""set -e
+        {wattle} mark begin all
+        for i in 1 2; do {wattle} mark begin part; sleep 0.05; {wattle} mark end part; done
+        {wattle} mark end all""")
+    assert result.code == 0, result
+    place.check()
+    windows = place.windows()
+    assert [w[0] for w in windows] == [WINDOW, "all", "part", "part"]
+    assert windows[1][3] >= 0.1 and all(w[3] >= 0.05 for w in windows[2:])
+    assert windows[1][3] >= windows[2][3] + windows[3][3]
+    stop(other)
+    assert len(place.windows("b.wattle")) == 1
+
+
+def test_marks_from_c(place):
+    program = Path(os.environ.get("WATTLE_BUILD_ROOT", "")) / "examples" / "example_mark"
+    if not program.is_file():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the examples")
+    result = place.record("--", program)
+    assert result.code == 0, result
+    assert [w[:2] for w in place.windows()] == [(WINDOW, False), *((f"round {i}", False) for i in (1, 2, 3))]
+    # Without a recording it does its work as well; with one that is over, it says so.
+    assert subprocess.run([program], env=clean_env(WATTLE_MARK=None), check=False).returncode == 0
+    done = subprocess.run([program], env=clean_env(WATTLE_MARK=place.sockets / "record-1.sock"), check=False,
+                          capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "no recording listens there any more\n"
+
+
+def test_the_main_window_is_not_for_others(place):
+    process = place.running()
+    assert "is the recording itself" in place.mark("begin", WINDOW).complaint()
+    assert "no window" in place.mark("end", WINDOW).complaint()
+    stop(process)
+    assert [w[:2] for w in place.windows()] == [(WINDOW, False)]
+
+
+def test_too_many_windows(place):
+    process = place.running()
+    opened = 0
+    with client(place, process) as mark:
+        while ask(mark, f"begin w{opened}") == "ok":
+            opened += 1
+            assert opened < 1000
+        assert "no room" in ask(mark, "begin one more")
+        assert ask(mark, "end w0") == "ok"
+        assert ask(mark, "begin one more") == "ok"
+    assert opened >= 50
+    assert len(place.mark("list").out.splitlines()) == opened + 1
+    stop(process)
+    place.check()
+    assert sum(1 for w in place.windows() if w[1]) == opened
+
+
+def test_more_windows_than_are_remembered(place):
+    """What began long ago still ends."""
+    process = place.running()
+    with client(place, process) as mark:
+        assert ask(mark, "begin outer") == "ok"
+        for i in range(600):
+            assert ask(mark, "begin inner") == "ok"
+            assert ask(mark, "end inner") == "ok"
+        assert ask(mark, "end outer") == "ok"
+    stop(process)
+    place.check()
+    windows = place.windows()
+    assert [w[:2] for w in windows] == [(WINDOW, False), ("outer", False), *([("inner", False)] * 600)]
+    assert windows[0][3] > windows[1][3] > sum(w[3] for w in windows[2:])
+
+
+def test_a_recording_that_was_killed(place):
+    process = place.running()
+    process.kill()
+    process.communicate()
+    assert len(os.listdir(place.sockets)) == 1
+    result = place.mark("begin", "x")
+    assert result.code == 1
+    assert "no recording of this user is running" in result.complaint()
+    assert os.listdir(place.sockets) == []  # what it left behind
+    result = place.mark("begin", "x", env={"WATTLE_MARK": place.sockets / f"record-{process.pid}.sock"})
+    assert result.code == 1
+    assert "has ended" in result.complaint()
+
+
+def test_sockets_are_the_users_own(place):
+    process = place.running()
+    sock = place.sockets / f"record-{process.pid}.sock"
+    assert (place.sockets.stat().st_mode & 0o777, sock.stat().st_mode & 0o777) == (0o700, 0o600)
+    stop(process)
+    place.sockets.chmod(0o777)
+    result = place.record("--", "sh", "-c", "echo mark=$WATTLE_MARK", name="b.wattle")
+    assert result.code == 0
+    assert result.out == "mark=\n"
+    assert "no windows can be marked" in result.err and "not this user's alone" in result.err
+    place.check("b.wattle")
+
+
+def test_another_user(place):
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    process = place.running()
+    sock = place.sockets / f"record-{process.pid}.sock"
+    for path in (place.runtime, place.sockets, sock):  # as if the modes did not keep them out
+        path.chmod(0o777)
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        try:
+            with client(place, process) as mark:
+                os._exit(0 if ask(mark, "begin theirs") == "" else 1)
+        except OSError:
+            os._exit(0)  # it was sent away
+    assert os.waitpid(child, 0)[1] == 0
+    place.sockets.chmod(0o700)
+    place.marked("begin", "mine")
+    stop(process)
+    assert [w[0] for w in place.windows()] == [WINDOW, "mine"]
+
+
+# ---- Clients that mean harm ----
+
+
+def client(place, process):
+    mark = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    mark.settimeout(60)
+    mark.connect(str(place.sockets / f"record-{process.pid}.sock"))
+    return mark
+
+
+def ask(mark, text):
+    mark.send(text if isinstance(text, bytes) else text.encode())
+    return mark.recv(65536).decode()
+
+
+RUBBISH = [b"\0", b"begin", b"begin ", b"x" * 60000, b"begin " + b"x" * 60000, b"\xff" * 100, b"stop now", b"status\n",
+           b"begin x\0y" * 5, b"end \x1b[31m", b"begin %n%s%d", b"begin ../../x", b"begin '; DROP TABLE window; --"]
+
+
+def test_rubbish(place):
+    process = place.running()
+    with client(place, process) as mark:
+        for text in RUBBISH:
+            answer = ask(mark, text)
+            assert answer == "ok" or answer.startswith("error "), answer
+            assert answer.isprintable(), answer
+    place.marked("begin", "fine")
+    stop(process)
+    place.check()
+    names = [w[0] for w in place.windows()]
+    assert names[0] == WINDOW and names[-1] == "fine"
+    assert all(name.isprintable() and len(name) < 64 for name in names)
+
+
+def test_floods(place):
+    """Samples go on, and others are served, while some do their worst."""
+    process = place.running("-i", "10")
+    end, floods, silent = threading.Event(), [], []
+
+    def flood(k):
+        while not end.is_set():
+            try:
+                with client(place, process) as mark:
+                    mark.setblocking(False)
+                    for i in range(1000):
+                        if end.is_set():
+                            return
+                        try:
+                            mark.send(RUBBISH[(i + k) % len(RUBBISH)])
+                        except OSError as error:
+                            if error.errno != errno.EAGAIN:
+                                break
+                            time.sleep(0.001)
+            except OSError:
+                time.sleep(0.001)
+
+    for k in range(2):
+        floods.append(threading.Thread(target=flood, args=(k,)))
+        floods[-1].start()
+    for _ in range(20):
+        try:
+            silent.append(client(place, process))
+        except OSError:
+            pass
+    try:
+        for i in range(5):
+            place.marked("begin", f"round {i}")
+            place.marked("end", f"round {i}")
+        time.sleep(1)
+    finally:
+        end.set()
+        for thread in floods:
+            thread.join()
+    for one in silent:
+        one.close()
+    stop(process)
+    place.check()
+    assert [w[0] for w in place.windows() if w[0].startswith("round")] == [f"round {i}" for i in range(5)]
+    assert place.windows()[0][3] >= 1.0
+
+
+def test_a_client_that_never_reads(place):
+    process = place.running()
+    with client(place, process) as mark:
+        mark.setblocking(False)
+        for _ in range(100000):
+            try:
+                mark.send(b"status")
+            except BlockingIOError:
+                time.sleep(0.0001)
+            except OSError:
+                break
+        else:
+            pytest.fail("it was never sent away")
+    place.marked("begin", "x")
+    stop(process)
+    place.check()
+
+
+# ---- The disk ----
+
+
+def test_every_write_fails_in_turn(place):
+    """One line says it, and what there is can be read; the command ends as ever."""
+    failed = begun = 0
+    for n in (1, 2, 5, 10, 20, 30, 45, 50, 55, 60, 65, 70, 80, 90, 100, 1000):
+        name = f"{n}.wattle"
+        result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "sh", "-c", f"touch {n}.ran; sleep 0.2",
+                              name=name)
+        assert result.code in (0, 1, 125), result
+        if result.code == 0:
+            place.check(name)
+            break
+        failed += 1
+        assert "No space left" in result.err, result
+        lines = [line for line in result.err.splitlines() if "No space left" in line]
+        assert len(lines) == 1, result
+        begun += (place.path / f"{n}.ran").exists()
+    else:
+        pytest.fail("it never succeeds")
+    assert failed > begun > 0
+
+
+def test_a_full_disk_stops_a_recording_of_the_machine(place):
+    """Nothing else is to be had from it."""
+    for n in (200, 150, 100, 60):
+        name = f"{n}.wattle"
+        process = place.start("record", "-o", place.file(name), "--fault", f"write:{n}:ENOSPC:always")
+        result = finish(process)
+        assert result.code == 1, result
+        assert "No space left" in result.err
+        if "wattle report" in result.err:
+            assert place.rows("SELECT is_whole FROM recording", name) == [(0,)]
+            return
+    pytest.fail("no recording had begun")
+
+
+# ---- Devices ----
+
+
+def test_devices(place, gpus):
+    fake = gpus("a100")
+    process = place.start("record", "-o", place.file(), *fake.options, "--duration", "3", env=fake.env)
+    ended(process)
+    place.check()
+    assert place.fact("device.0.domain") == "gpu-0"
+    assert "A100" in place.fact("device.0.name")
+
+
+def test_without_gpus(place):
+    assert place.record("--nvml", "", "--duration", "1").code == 0
+    assert place.fact("device.0.name") is None
+
+
+def test_a_tape(place):
+    tape = Path(__file__).resolve().parents[1] / "fixtures" / "tapes" / "server.tape"
+    result = place.record("--tape", tape)
+    assert result.code == 0, result
+    place.check()
+    assert os.listdir(place.runtime) == []

@@ -1,0 +1,564 @@
+# SPDX-License-Identifier: MIT
+"""wattle report: what a recording holds is what wattle run told live, to the microjoule; parts, groups, several, policies, faults."""
+
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import time
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+
+import pytest
+
+from conftest import check_sums, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
+from test_ledger import check_ledger, counted
+
+MICRO = Decimal("0.000001")
+# Some work, and marks: wattle record tells its children where.
+WORK = ("i=0; while [ $i -lt 6 ]; do head -c 20000000 /dev/zero | sha256sum >/dev/null; sleep 0.5; i=$((i+1)); done")
+MARKS = ("{w} mark begin outer; head -c 50000000 /dev/zero | sha256sum >/dev/null; {w} mark begin 'in ner'; sleep 0.3;"
+         " {w} mark end 'in ner'; {w} mark end outer; sleep 1.2")
+# What a live report and that of its recording have in common.
+SAME = ("start_utc", "duration_s", "total", "domains", "ledger", "processes", "others", "no_process", "carbon", "notes")
+GROUPS = ("user", "command", "container", "pod", "unit", "job", "cgroup")
+
+
+class Files:
+    """Where the recordings of these tests are, with state and sockets of their own."""
+
+    def __init__(self, path, sockets):
+        self.path = path
+        self.env = {"XDG_RUNTIME_DIR": str(sockets), "WATTLE_MARK": None, "XDG_STATE_HOME": str(path / "state"), "TZ": "UTC"}
+
+    def run(self, *args, env=None, **options):
+        return run_wattle(*args, env={**self.env, **(env or {})}, cwd=self.path, **options)
+
+    def good(self, *args, **options):
+        result = self.run(*args, **options)
+        assert result.code == 0, result
+        return result
+
+    def report(self, *args, **options):
+        return self.good("report", *args, **options)
+
+    def json(self, *args, **options):
+        report = self.report("-f", "json", *args, **options).json
+        if report["schema"] == "wattle.recording/1":
+            check_sums(report)
+            for grouping in report["by"].values():
+                check_grouping(report, grouping)
+        return report
+
+
+def check_grouping(report, grouping):
+    """The groups and what belongs to nobody make the total."""
+    parts = [group["full_j"] for group in grouping["groups"]]
+    parts += [grouping["others"]["full_j"]] if "others" in grouping else []
+    assert sum(parts) + report["no_process"]["full_j"] == report["total"]["energy_j"]
+    for group in grouping["groups"]:
+        assert group.get("dynamic_j", 0) <= group["full_j"]
+        assert group["n_processes"] >= 1
+    assert [g["full_j"] for g in grouping["groups"]] == sorted((g["full_j"] for g in grouping["groups"]), reverse=True)
+
+
+@pytest.fixture(name="files", scope="module")
+def files_of_module(tmp_path_factory):
+    sockets = tmp_path_factory.mktemp("s")
+    return Files(tmp_path_factory.mktemp("recordings"), sockets)
+
+
+@pytest.fixture(name="work", scope="module")
+def recorded_work(files):
+    """A recording of some seconds, and what wattle run told of it."""
+    live = files.good("run", "--record", "work.wattle", "-f", "json", "--top", "65536", "--", "sh", "-c", WORK)
+    return "work.wattle", live.json
+
+
+@pytest.fixture(name="marked", scope="module")
+def recorded_marks(files, wattle_command):
+    files.good("record", "-q", "-o", "marked.wattle", "--", "sh", "-c", MARKS.format(w=wattle_command))
+    return "marked.wattle"
+
+
+@pytest.fixture(name="wattle_command", scope="module")
+def wattle_path():
+    return command_path()
+
+
+# ---- The same as live ----
+
+def assert_same(live, recorded):
+    assert recorded["schema"] == "wattle.recording/1"
+    # Words are kept without what could move a terminal's cursor.
+    assert recorded["command"] == [re.sub(r"[\x00-\x1f]", "?", word) for word in live["command"]]
+    # A command that was cut behind a blank is kept without it.
+    for process in live.get("processes", []):
+        if "command" in process:
+            process["command"] = process["command"].strip()
+    for was, told in zip(live.get("processes", ()), recorded.get("processes", ())):
+        assert told == was
+    for key in SAME:
+        assert recorded.get(key) == live.get(key), key
+    for key in ("dynamic_j", "full_j", "uncertainty_j", "processes", "gpu_j"):
+        assert recorded["command_energy"].get(key) == live["command_energy"].get(key), key
+
+
+def test_this_machine(files, work):
+    path, live = work
+    recorded = files.json("--top", "65536", path)
+    assert_same(live, recorded)
+    check_ledger(recorded)
+    assert recorded["recording"]["is_whole"] and not recorded["recording"]["is_live"]
+
+
+def test_the_place_is_kept(files):
+    """Where the electricity came from, unless something else is said now."""
+    live = files.good("run", "--location", "FRA", "--pue", "1.3", "--record", "place.wattle", "-f", "json", "--", "sleep", "0.2").json
+    told = files.json("place.wattle")
+    assert told["carbon"] == live["carbon"] and told["carbon"]["location"] == "FRA" and told["recording"]["location"] == "FRA"
+    other = files.json("--location", "DEU", "--pue", "1.1", "place.wattle")["carbon"]
+    assert other["location"] == "DEU" and other["pue"] == Decimal("1.100")
+
+
+def test_summary_is_what_going_by_it_gives(files, work, marked):
+    for path in (work[0], marked):
+        for options in ((), ("-f", "json"), ("-f", "csv"), ("--by", "user"), ("--by", "process", "-f", "csv"),
+                        ("--by", "window", "-f", "csv"), ("--top", "3", "-v"), ("--location", "FRA", "--pue", "1.2")):
+            told = files.report(*options, path)
+            assert told.out_bytes == files.report("--replay", *options, path).out_bytes, options
+            assert told.out and told.err == ""
+
+
+@pytest.mark.parametrize("root", ["client-psys", "xeon-2s-dram", "amd-epyc", "grace", "laptop-battery", "vm-nothing", "eacces"])
+def test_other_machines(files, machine, root):
+    copy = machine(root)
+    name = f"{root}.wattle"
+    zone = copy.zone("intel-rapl:0")
+    steps = ["add", zone, 5000000, "sleep", 0.3, "add", zone, 2000000] if zone.exists() and not (copy.path / "wattle-perf").exists() else []
+    live = files.good("run", "--root", copy.path, "--record", name, "-f", "json", "--top", "65536", "--",
+                      *mover(*steps, "sleep", 1.3)).json
+    assert_same(live, files.json("--top", "65536", name))
+    assert_same(live, files.json("--replay", "--top", "65536", name))
+
+
+@pytest.mark.parametrize("script", ["a100", "two", "laptop-power-only", "disagree", "lost"])
+def test_gpus(files, gpus, script):
+    fake = gpus(script)
+    name = f"gpu-{script}.wattle"
+    live = files.good("run", *fake.options, "--record", name, "-f", "json", "--top", "65536", "--", "sleep", "2.2", env=fake.env).json
+    assert any(domain["kind"] == "gpu" for domain in live["domains"])
+    assert_same(live, files.json("--top", "65536", name))
+    assert files.report(name).out == files.report("--replay", name).out
+
+
+def test_repeated_runs_are_a_series(files):
+    live = files.good("run", "--repeat", "3", "--record", "series.wattle", "-f", "json", "--", "sh", "-c",
+                      "head -c 5000000 /dev/zero | sha256sum >/dev/null; sleep 0.2").json
+    series = files.report("-f", "json", "series.wattle").json
+    assert series["schema"] == "wattle.runs/1"
+    assert [run["run"] for run in series["runs"]] == [1, 2, 3]
+    for run, of in zip(series["runs"], live["runs"]):
+        for key in ("start_utc", "duration_s", "total", "domains", "ledger", "carbon"):
+            assert run[key] == of[key], key
+        rate = run["carbon"]["gco2e"] / run["duration_s"]
+        assert abs(run["gco2e_per_s"] - rate) < Decimal("0.00000001")
+    for key in ("duration_s", "energy_j", "gco2e", "command_full_j"):
+        assert series["statistics"][key] == live["statistics"][key], key
+    text = files.report("series.wattle").out
+    assert text.startswith("wattle: 3 runs in series.wattle: ") and "rate [" in text and "run by run" in text
+    rows = files.report("-f", "csv", "series.wattle").csv
+    assert [row["run"] for row in rows] == ["1", "2", "3"]
+    assert [Decimal(row["energy_j"]) for row in rows] == [run["total"]["energy_j"] for run in series["runs"]]
+    # Of several files, in the order in which they began.
+    both = files.report("--series", "-f", "json", "series.wattle", "series.wattle").json
+    assert [run["run"] for run in both["runs"]] == [1, 1, 2, 2, 3, 3]
+
+
+# ---- Parts ----
+
+def test_parts_make_the_whole(files, work):
+    path, live = work
+    parts = [files.json("--to", "+1", path), files.json("--from", "+1", "--to", "+2", path), files.json("--from", "+2", path)]
+    names = {d["name"] for d in live["domains"] if "energy_j" in d}
+    for name in names:
+        sums = [d["energy_j"] for part in parts for d in part["domains"] if d["name"] == name]
+        whole = [d["energy_j"] for d in live["domains"] if d["name"] == name][0]
+        assert abs(sum(sums) - whole) <= 4 * MICRO, name
+    for part in parts:
+        assert part["recording"]["is_part"] and part["duration_s"] < live["duration_s"]
+        assert part["total"]["gap_s"] == 0
+    assert abs(sum(part["duration_s"] for part in parts) - live["duration_s"]) < Decimal("0.2")
+
+
+def test_parts_by_the_clock(files, work):
+    path, live = work
+    begin = live["start_utc"]
+    assert files.json("--from", begin[:-1] + "Z", path)["duration_s"] > 1
+    # The same wall, by its name and by the zone of this machine.
+    at = begin[:19].replace("T", " ")
+    assert files.json("--to", "+2", path)["start_utc"] == files.json("--from", at, "--to", "+2", path)["start_utc"]
+    assert files.json("--from", begin[11:19], "--to", "+2", path)["start_utc"] == files.json("--to", "+2", path)["start_utc"]
+
+
+@pytest.mark.parametrize("options,words", [
+    (("--from", "+5", "--to", "+3"), "--to is not after --from"),
+    (("--from", "+3", "--to", "+3"), "--to is not after --from"),
+    (("--from", "+1h"), "--from is after its end: the recording goes from 20"),
+    (("--to", "2020-01-01"), "--to is before its begin: the recording goes from 20"),
+])
+def test_parts_that_are_not_there(files, work, options, words):
+    result = files.run("report", *options, work[0])
+    assert result.code == 1 and result.out == ""
+    assert words in result.complaint()
+
+
+@pytest.mark.parametrize("options,words", [
+    ((), "which recording?"),
+    (("--from", "noon", "x"), "--from takes a time such as"),
+    (("--to", "24:61", "x"), "--to takes a time such as"),
+    (("--by", "colour", "x"), "--by takes process, user, command, container, pod, unit, job, cgroup or window, not 'colour'"),
+    (("--policy", "idle=maybe", "x"), "--policy takes idle=recorded"),
+    (("--policy", "", "x"), "--policy takes idle=recorded"),
+    (("--series", "--from", "+1", "x"), "--series tells whole runs"),
+    (("--series", "--by", "user", "x"), "exclude each other"),
+    (("--intensity", "x", "--location", "FRA", "x"), "exclude each other"),
+    (("--top", "many", "x"), "--top takes a whole number"),
+    (("--frm", "+1", "x"), "unknown option"),
+])
+def test_bad_options(files, options, words):
+    result = files.run("report", *options)
+    assert result.code == 2 and result.out == ""
+    assert words in result.complaint()
+
+
+# ---- Groups and windows ----
+
+@pytest.mark.parametrize("by", GROUPS)
+def test_groups(files, work, by):
+    path, live = work
+    report = files.json("--by", by, "--top", "65536", path)
+    assert len(report["by"]) == 1
+    grouping = next(iter(report["by"].values()))
+    assert all(by in group for group in grouping["groups"]) and "others" not in grouping
+    assert sum(group["n_processes"] for group in grouping["groups"]) >= len(live["processes"])
+    rows = files.report("--by", by, "-f", "csv", path).csv
+    assert sum(Decimal(row["full_j"]) for row in rows) == report["total"]["energy_j"]
+    assert {row["by"] for row in rows} == {by}
+    text = files.report("--by", by, path).out
+    assert re.search(rf"^{by} +processes", text, re.MULTILINE) and "\ntotal" in text
+    few = files.json("--by", by, "--top", "1", path)
+    assert len(next(iter(few["by"].values()))["groups"]) == 1
+
+
+def test_groups_are_their_processes(files, work):
+    path, live = work
+    users = files.json("--top", "65536", path)["by"]["users"]["groups"]
+    for user in users:
+        own = [p for p in live["processes"] if p.get("user") == user["user"]]
+        if user["user"] is not None:
+            assert sum(p["full_j"] for p in own) == user["full_j"]
+            assert sum(p.get("dynamic_j", 0) for p in own) == user.get("dynamic_j", 0)
+
+
+def test_windows(files, marked):
+    report = files.json(marked)
+    windows = {window["name"]: window for window in report["windows"]}
+    assert set(windows) == {"recording", "outer", "in ner"}
+    assert windows["recording"]["is_main"] and not windows["outer"]["is_main"]
+    assert windows["recording"]["total"]["energy_j"] == report["total"]["energy_j"]
+    assert windows["in ner"]["total"]["energy_j"] <= windows["outer"]["total"]["energy_j"] < report["total"]["energy_j"]
+    for window in windows.values():
+        in_total = {d["name"] for d in report["domains"] if d["in_total"]}
+        assert sum(d["energy_j"] for d in window["domains"] if d["name"] in in_total) == window["total"]["energy_j"]
+        assert not window["is_open"] and window["gco2e"] >= 0
+    text = files.report(marked).out
+    assert re.search(r"^window +began +time", text, re.MULTILINE)
+    assert re.search(r"^in ner +\d\d:\d\d:\d\d +0\.\d+ ", text, re.MULTILINE)
+    assert not re.search(r"^recording +\d\d:", text, re.MULTILINE)
+    rows = files.report("--by", "window", "-f", "csv", marked).csv
+    totals = {row["name"]: Decimal(row["energy_j"]) for row in rows if row["domain"] == "total"}
+    assert totals == {name: window["total"]["energy_j"] for name, window in windows.items()}
+
+
+def test_windows_between(files, marked):
+    """A part tells the windows that lie in it, or reach into it."""
+    windows = {w["name"]: w for w in files.json(marked)["windows"]}
+    ends = {name: seconds(w["begin_utc"]) + float(w["duration_s"]) for name, w in windows.items()}
+    late = files.json("--from", "+1", marked)
+    names = [w["name"] for w in late["windows"]]
+    assert "recording" in names
+    for name, end in ends.items():
+        if end < seconds(late["start_utc"]) - 0.2:
+            assert name not in names
+    early = files.json("--to", "+1", marked)
+    assert [w["name"] for w in early["windows"]][0] == "recording" and early["windows"][0]["is_open"]
+
+
+def seconds(utc_text):
+    return datetime.fromisoformat(utc_text[:-1]).replace(tzinfo=timezone.utc).timestamp()
+
+
+# ---- Several ----
+
+def test_side_by_side(files, work, marked):
+    one, other = files.json(work[0]), files.json(marked)
+    both = files.report("-f", "json", work[0], marked).json
+    assert both["schema"] == "wattle.comparison/1"
+    assert [r["recording"]["file"] for r in both["recordings"]] == [work[0], marked]
+    rows = {row["what"]: row for row in both["comparison"]}
+    energy = rows["energy"]["values"]
+    assert [value["value_j"] for value in energy] == [one["total"]["energy_j"], other["total"]["energy_j"]]
+    assert energy[1]["difference_j"] == other["total"]["energy_j"] - one["total"]["energy_j"]
+    assert "difference_j" not in energy[0]
+    assert energy[1]["is_same_sensor"] is True
+    assert abs(rows["time"]["values"][1]["difference_s"] - (other["duration_s"] - one["duration_s"])) <= 2 * MICRO
+    for domain in one["domains"]:
+        assert rows[domain["name"]]["is_domain"]
+    for row in both["comparison"]:
+        for value in row["values"][1:]:
+            unit = next(key for key in value if key.startswith("value_"))[6:]
+            if f"difference_uncertainty_{unit}" in value:
+                # Never more than two independent errors would make.
+                apart = (value[f"uncertainty_{unit}"] ** 2 + row["values"][0][f"uncertainty_{unit}"] ** 2).sqrt()
+                assert value[f"difference_uncertainty_{unit}"] <= apart + 2 * MICRO
+                assert value["is_significant"] == (abs(value[f"difference_{unit}"]) > value[f"difference_uncertainty_{unit}"])
+    text = files.report(work[0], marked).out
+    assert text.startswith("wattle: 2 recordings side by side\n") and "difference" in text
+    csv = files.report("-f", "csv", work[0], marked).csv
+    assert {row["recording"] for row in csv} == {"1", "2"}
+    assert Decimal([r for r in csv if r["what"] == "energy" and r["recording"] == "2"][0]["difference"]) == energy[1]["difference_j"]
+
+
+def test_a_recording_beside_itself(files, work):
+    for row in files.report("-f", "json", work[0], work[0], work[0]).json["comparison"]:
+        for value in row["values"][1:]:
+            differences = [v for k, v in value.items() if k.startswith("difference_") and "uncertainty" not in k]
+            assert all(d == 0 for d in differences)
+            assert not value.get("is_significant")
+
+
+# ---- Policies ----
+
+def test_no_idle_power(files, work):
+    report = files.json("--policy", "idle=none", "--top", "65536", work[0])
+    check_ledger(report)
+    assert all(line["idle_j"] == 0 for line in counted(report))
+    for process in report["processes"]:
+        assert process["dynamic_j"] == process["full_j"]
+    assert report["policy"]["idle"] == "none"
+    assert all(d["idle_method"] == "given" and d["idle_w"] == 0 for d in report["domains"] if "energy_j" in d)
+
+
+def test_given_idle_power(files, work):
+    path, live = work
+    name = next(d["name"] for d in live["domains"] if d.get("energy_j") and d["in_total"])
+    low, high = (files.json("--policy", f"idle={name}:{watts}", "--top", "65536", path) for watts in ("0.5", "1"))
+    for report, watts in ((low, Decimal("0.5")), (high, Decimal(1))):
+        check_ledger(report)
+        domain = next(d for d in report["domains"] if d["name"] == name)
+        assert domain["idle_w"] == watts and domain["idle_method"] == "given"
+        idle = next(line["idle_j"] for line in report["ledger"] if line["domain"] == name)
+        assert 0 < idle <= watts * domain["measured_s"] + Decimal("0.001")
+        assert report["policy"]["idle_given"] == [f"{name}: {'0.5' if watts < 1 else '1'} W"]
+    assert "policy" in files.report("--policy", f"idle={name}:1", path).out
+    # What was measured stays what it was.
+    assert low["total"] == high["total"] == live["total"]
+
+
+def test_policies_that_cannot_be(files, work):
+    result = files.run("report", "--policy", "idle=gpu-77:5", work[0])
+    assert result.code == 1 and "has no domain 'gpu-77'" in result.complaint()
+    result = files.run("report", "--policy", "weight=instructions", work[0])
+    assert result.code == 1 and "weighed by cpu-time" in result.complaint()
+    assert files.json("--policy", "weight=cpu-time,idle=recorded", work[0])["total"] == work[1]["total"]
+
+
+# ---- Carbon ----
+
+def test_constant_intensity(files, work):
+    (files.path / "flat.csv").write_text("2000-01-01T00:00Z,56.04\n")
+    by_file = files.json("--intensity", "flat.csv", work[0])["carbon"]
+    by_number = files.json("--location", "56.04", work[0])["carbon"]
+    assert abs(by_file["gco2e"] - by_number["gco2e"]) <= MICRO
+    assert by_file["intensity_g_per_kwh"] == by_number["intensity_g_per_kwh"]
+    assert by_file["location"] == "time-varying" and by_file["dataset"] == "flat.csv"
+
+
+def utc(text, later_s):
+    at = datetime.fromisoformat(text[:-1]).replace(tzinfo=timezone.utc) + timedelta(seconds=later_s)
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def test_intensity_over_time(files, work):
+    path, live = work
+    begin = live["start_utc"]
+    steps = ((-10, "100"), (1, "300"), (2, ""), (2.5, "200"), (60, "200"))
+    (files.path / "grid.csv").write_text("time,g\n" + "".join(f"{utc(begin, at)},{value}\n" for at, value in steps))
+    report = files.json("--intensity", "grid.csv", path)
+    intensity, carbon = report["intensity"], report["carbon"]
+    assert (intensity["min_g_per_kwh"], intensity["max_g_per_kwh"]) == (100, 300)
+    assert abs(intensity["missing_s"] - Decimal("0.5")) < Decimal("0.2") and intensity["reason"]
+    assert abs(intensity["known_s"] + intensity["missing_s"] - live["duration_s"]) < Decimal("0.2")
+    known_j = live["total"]["energy_j"] - intensity["missing_j"]
+    assert 100 < carbon["intensity_g_per_kwh"] < 300
+    assert abs(carbon["gco2e"] - known_j * carbon["intensity_g_per_kwh"] / Decimal(3600000)) < Decimal("0.00001")
+    text = files.report("--intensity", "grid.csv", path).out
+    assert "(100 to 300 over the time, grid.csv)" in text and "grid.csv does not cover" in text
+
+
+@pytest.mark.parametrize("text,words", [
+    ("time,g\n2026-11-21T14:00Z,56\nlater,57\n", "line 3: this is no time"),
+    ("2026-11-21T14:00Z,lots\n", "line 1: the intensity is no number"),
+    ("", "it holds no line"),
+])
+def test_bad_intensity(files, work, text, words):
+    (files.path / "bad.csv").write_text(text)
+    result = files.run("report", "--intensity", "bad.csv", work[0])
+    assert result.code == 1 and words in result.complaint()
+    result = files.run("report", "--intensity", "nosuch.csv", work[0])
+    assert result.code == 1 and "cannot be read" in result.complaint()
+
+
+# ---- Recordings that are not as they should be ----
+
+def test_cut_off(files):
+    """kill -9: what was written is told, and that it is not all."""
+    process = start_wattle("record", "-q", "-o", "cut.wattle", env=files.env, cwd=files.path)
+    path = files.path / "cut.wattle"
+    wait_for(path.exists, "the recording")
+    time.sleep(3.5)
+    live = files.json("cut.wattle")
+    assert live["recording"]["is_live"] and not live["recording"]["is_whole"]
+    assert "it is being recorded" in files.report("cut.wattle").out
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    cut = files.json("cut.wattle")
+    assert not cut["recording"]["is_live"] and not cut["recording"]["is_whole"]
+    assert cut["duration_s"] >= live["duration_s"] >= 1
+    check_ledger(files.json("--top", "65536", "cut.wattle"))
+    assert "the recording was cut off" in files.report("cut.wattle").out
+    result = files.run("report", "--check", "cut.wattle")
+    assert result.code == 1 and result.out.startswith("cut.wattle: ")
+
+
+def put(files, name, content):
+    (files.path / name).write_bytes(content)
+    return name
+
+
+def one_line(files, name):
+    result = files.run("report", name)
+    assert result.code == 1 and result.out == "", result
+    line = result.complaint()
+    assert name in line
+    assert files.run("export", name).code == 1
+    return line
+
+
+def test_not_a_recording(files):
+    assert "not a recording" in one_line(files, put(files, "text", b"start_utc,run\n" * 100))
+    assert "not a recording" in one_line(files, put(files, "empty", b""))
+    noise = random.Random(1).randbytes(65536)
+    assert re.search("encrypted|not a recording", one_line(files, put(files, "noise", noise)))
+    assert "No such file" in one_line(files, "nosuch")
+    (files.path / "folder").mkdir(exist_ok=True)
+    one_line(files, "folder")
+    with sqlite3.connect(files.path / "other.db") as database:
+        database.execute("CREATE TABLE a(b)")
+    assert "not a recording" in one_line(files, "other.db")
+
+
+def test_of_a_newer_version(files, work):
+    shutil.copy(files.path / work[0], files.path / "newer.wattle")
+    with sqlite3.connect(files.path / "newer.wattle") as database:
+        database.execute("PRAGMA user_version = 99")
+    assert "newer" in one_line(files, "newer.wattle")
+
+
+def test_truncated(files, work):
+    """Every length is a clear line, or a report of what is there."""
+    whole = (files.path / work[0]).read_bytes()
+    for part in (100, 4096, len(whole) // 4, len(whole) // 2, len(whole) - 4096):
+        put(files, "short.wattle", whole[:part])
+        result = files.run("report", "--replay", "short.wattle")
+        assert result.code in (0, 1) and "Traceback" not in result.err
+        if result.code:
+            assert result.out == "" and "short.wattle" in result.err
+        check = files.run("report", "--check", "short.wattle")
+        assert check.code == 1 and (check.out or check.err)
+
+
+def test_damaged(files, work):
+    """Bytes here and there are not what they were: no report is wrong in its sums, and --check names it."""
+    whole = bytearray((files.path / work[0]).read_bytes())
+    dice = random.Random(7)
+    for i in range(12):
+        damaged = bytearray(whole)
+        at = dice.randrange(4096, len(damaged) - 64)
+        damaged[at:at + 64] = dice.randbytes(64)
+        put(files, "damaged.wattle", bytes(damaged))
+        result = files.run("report", "--replay", "-f", "json", "damaged.wattle")
+        assert result.code in (0, 1), result
+        if result.code == 0:
+            check_sums(result.json)
+        else:
+            assert result.out == "" and result.err
+        assert files.run("report", "--check", "damaged.wattle").code in (0, 1), i
+
+
+def test_check_of_a_good_one(files, work):
+    result = files.run("report", "--check", work[0])
+    assert (result.code, result.out, result.err) == (0, f"{work[0]}: nothing is damaged or missing\n", "")
+    result = files.run("report", "--check", work[0], "nosuch")
+    assert result.code == 1 and "No such file" in result.err and "nothing is damaged" in result.out
+
+
+# ---- Where it goes ----
+
+def test_to_a_file(files, work):
+    for name in ("a.json", "b.json"):
+        files.report("-f", "json", "-o", name, work[0])
+    assert (files.path / "a.json").read_bytes() == (files.path / "b.json").read_bytes()
+    files.report("-f", "json", "--append", "-o", "lines", work[0])
+    files.report("-f", "json", "--append", "-o", "lines", work[0])
+    lines = (files.path / "lines").read_text().splitlines()
+    assert len(lines) == 2 and parse_json(lines[0]) == parse_json(lines[1])
+    result = files.run("report", "-o", "no/such/folder", work[0])
+    assert result.code == 1 and "cannot write" in result.complaint()
+
+
+def test_text(files, work):
+    text = files.report(work[0]).out
+    assert text.startswith(f"wattle: {work[0]}: sh -c '") and max(map(len, text.splitlines())) <= 80
+    for words in ("\n  made    by wattle", "\n  energy ", "\n  command ", "\n  time ", " UTC\n", "where it went", "recording took"):
+        assert words in text, words
+    assert "\x1b" not in text
+    assert all(ord(c) < 128 for c in files.report("--ascii", work[0]).out)
+
+
+def test_csv_is_that_of_run(files, work):
+    rows = files.report("-f", "csv", work[0]).csv
+    total = [row for row in rows if row["domain"] == "total"][0]
+    assert Decimal(total["energy_j"]) == work[1]["total"]["energy_j"]
+    assert Decimal(total["command_full_j"]) == work[1]["command_energy"]["full_j"]
+
+
+def test_hostile_names(files, tmp_path):
+    """What a process is called does not get out of its cell, its string or its line."""
+    evil = tmp_path / "=1+1|cmd\n\x1b[31m\"'"
+    shutil.copy("/bin/sleep", evil)
+    files.good("record", "-q", "-o", "evil.wattle", "--", "sh", "-c", f'"$0" 1.3; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done', evil)
+    report = files.json("--by", "command", "--top", "65536", "evil.wattle")
+    names = [group["command"] for group in report["by"]["commands"]["groups"]]
+    assert names
+    for options in (("--by", "process"), ("--by", "command"), ("--by", "window"), ()):
+        text = files.report(*options, "evil.wattle").out
+        assert "\x1b" not in text
+        for row in files.report(*options, "-f", "csv", "--top", "65536", "evil.wattle").csv:
+            assert not any(value[:1] in ("=", "+", "@") for value in row.values())
+
+
+def test_parse_csv_is_strict():
+    assert parse_csv("a,b\n1,\"x,y\"\n") == [{"a": "1", "b": "x,y"}]
