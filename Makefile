@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 20
 
 .NOTPARALLEL:
 .PHONY: all run test check format-check test-gcc test-limits test-clang test-nojson test-sanitized test-threads test-cli \
-	valgrind fuzz bench install format clean deps deps-test
+	valgrind fuzz bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -52,7 +52,8 @@ test-limits: test-gcc
 
 test-nojson:
 	$(call heading,gcc with -Werror without optional libraries: build)
-	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled -Dxml=disabled -Dterminal=disabled)
+	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Djson=disabled -Dxml=disabled -Dterminal=disabled \
+		-Dplots=disabled -Drecordings=disabled)
 	meson compile -C build-nojson
 
 test-clang:
@@ -68,7 +69,7 @@ test-sanitized:
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
 # Only the tests that have threads.
-THREADED := api gpu_watch io_real meter record stuck top_collect window
+THREADED := api gpu_watch io_real meter record store store_faults store_live store_random stuck top_collect window
 
 test-threads:
 	$(call heading,thread sanitizer: build and the tests with threads)
@@ -78,12 +79,12 @@ test-threads:
 		--timeout-multiplier 4 $(THREADED)
 
 # Slow, and not part of `make test`. Memory that a stuck reader keeps, allocations that a shim counts, and openat2,
-# which valgrind 3.19 does not know, are not its business.
+# which valgrind 3.19 does not know, and what fontconfig loses (plot), are not its business.
 valgrind: test-gcc
 	$(call heading,valgrind: the unit tests)
 	meson test -C build-gcc --no-rebuild --print-errorlogs --timeout-multiplier 30 --no-suite fuzz \
 		--wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
-		$(filter-out stuck no_alloc below,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
+		$(filter-out stuck no_alloc below plot,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
 
 test-cli: test-gcc
 	$(call heading,the command and the tools)
@@ -106,10 +107,14 @@ fuzz:
 	done
 
 bench: deps all
-	@set -e; for script in bench/bench_*.py; do \
+	@set -e; for script in $(filter-out bench/bench_peers.py,$(wildcard bench/bench_*.py)); do \
 		printf '\n=== %s ===\n' "$$script"; \
 		WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B "$$script"; \
 	done
+
+# The others come from PyPI, into build/peers: see docs/peers.md.
+bench-peers: deps all
+	WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B bench/bench_peers.py
 
 install: all
 	meson install -C build

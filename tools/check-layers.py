@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "output": WING,
     "profile": WING,
     "neural": WING,
-    "meter": DRIVERS | {"sensors", "workload", "record"},
+    "meter": DRIVERS | {"sensors", "workload"},
+    "replay": BELOW | {"sensors", "workload", "record", "meter"},
     "cli": None,
 }
 FORBIDDEN = (

@@ -4,7 +4,7 @@
 # Installs from Debian's packages what building (run), testing (test) or fuzzing (fuzz) needs and is not there yet.
 set -eu
 
-run='gcc libc6-dev make meson ninja-build pkg-config python3 libexpat1-dev libjansson-dev libncurses-dev'
+run='gcc libc6-dev make meson ninja-build pkg-config python3 libcairo2-dev libexpat1-dev libjansson-dev libncurses-dev libsqlite3-dev libzstd-dev'
 test="$run g++ clang-14 clang-format-14 binutils libcmocka-dev pmccabe python3-pytest groff man-db libcap2-bin tmux"
 fuzz="$run clang-14 libclang-rt-14-dev"
 
