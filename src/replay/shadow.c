@@ -38,12 +38,13 @@ static bool is_number(enum wtl_change which)
 
 int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change which)
 {
-	const char *at = (const char *)consumer + fields[which].offset;
+	const char *at;
 	uint32_t narrow = 0;
 	int64_t wide = 0;
 
 	if (!is_number(which))
 		return 0;
+	at = (const char *)consumer + fields[which].offset;
 	switch (fields[which].kind) {
 	case FLAGS:
 		return (consumer->is_in_tree ? FLAG_IN_TREE : 0) |
@@ -66,11 +67,12 @@ int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change w
 
 void wtl_shadow_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value)
 {
-	char *at = (char *)consumer + fields[which].offset;
+	char *at;
 	uint32_t narrow = (uint32_t)value;
 
 	if (!is_number(which))
 		return;
+	at = (char *)consumer + fields[which].offset;
 	switch (fields[which].kind) {
 	case FLAGS:
 		consumer->is_in_tree = value & FLAG_IN_TREE;

@@ -129,7 +129,8 @@ CARBON = schema_of({"location": text, "location_is_default": boolean},
                    {"gco2e": number, "gco2e_uncertainty": number, "intensity_g_per_kwh": number, "dataset": text, "year": count,
                     "pue": number, "gco2e_with_pue": number, "reason": text})
 SELF = schema_of({"cpu_s": number, "max_rss_bytes": count},
-                 {"ticks": count, "late_ticks": count, "energy_j": number, "uncertainty_j": number, "method": one_of("modelled"), "reason": text})
+                 {"ticks": count, "late_ticks": count, "energy_j": number, "uncertainty_j": number, "method": one_of("modelled"),
+                  "reason": text})
 MEASURED = {"start_utc": utc, "duration_s": number, "total": fields(FIGURES), "domains": array(fields(DOMAIN)),
             "ledger": array(fields(ACCOUNT))}
 WHO = {"command_energy": fields(COMMAND), "processes": array(fields(PROCESS)), "others": fields(OTHERS),
@@ -181,7 +182,8 @@ COMPARED = schema_of({}, {**{f"{name}_{unit}": number for unit in UNITS for name
 COMPARISON = schema_of(
     {"schema": one_of("wattle.comparison/1"), "version": text, "recordings": array(fields(RECORDING)),
      "comparison": array(fields(schema_of({"what": text, "is_domain": boolean, "values": array(fields(COMPARED))})))})
-RUN = schema_of({"file": text, "run": count, **MEASURED}, {"command_energy": fields(COMMAND), "carbon": fields(CARBON), "gco2e_per_s": number})
+RUN = schema_of({"file": text, "run": count, **MEASURED},
+                {"command_energy": fields(COMMAND), "carbon": fields(CARBON), "gco2e_per_s": number})
 RUNS = schema_of({"schema": one_of("wattle.runs/1"), "version": text, "runs": array(fields(RUN)), "statistics": fields(STATISTICS)})
 SCHEMAS = {"wattle.report/1": REPORT, "wattle.series/1": SERIES, "wattle.doctor/1": DOCTOR, "wattle.recording/1": RECORDING,
            "wattle.comparison/1": COMPARISON, "wattle.runs/1": RUNS}
@@ -349,6 +351,8 @@ def check_report(report):
 def check_recording(report):
     check_report(report)
     assert sum(window["is_main"] for window in report["windows"]) <= 1 or report["recording"]["is_part"]
+    if not report["recording"]["is_part"]:
+        assert report["recording"]["span_s"] >= report["duration_s"], "the file is at least as long as what was measured"
     for window in report["windows"]:
         if "total" not in window:
             assert window["reason"]

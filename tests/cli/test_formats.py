@@ -430,8 +430,8 @@ def rejects(document):
 
 
 # What is said once only, and follows from nothing else in the document.
-FREE = ("uncertainty_j", "cpu_s", "attributed_cpu_s", "gco2e_uncertainty", "idle_w", "idle_uncertainty_w", "idle_age_s", "update_s", "max_w",
-        "duration_s", "span_s", "interval_s", "gco2e", "intensity_g_per_kwh", "dynamic_j", "gap_s", "measured_s", "known_s", "full_j")
+FREE = ("uncertainty_j", "cpu_s", "attributed_cpu_s", "gco2e_uncertainty", "idle_w", "idle_uncertainty_w", "idle_age_s", "update_s",
+        "max_w", "duration_s", "span_s", "interval_s", "gco2e", "intensity_g_per_kwh", "dynamic_j", "gap_s", "measured_s", "known_s", "full_j")
 
 
 def test_no_joule_can_be_changed(bench):
@@ -456,8 +456,8 @@ def test_no_key_can_be_missing(bench):
         for key in list(get_at(document, where)):
             changed = copy.deepcopy(document)
             del get_at(changed, where)[key]
-            known = {"cpu_s", "host", "wattle", "cpu", "kernel", "location", "interval_s", "ticks", "late_ticks", "reason", "notes", "carbon",
-                     "command_energy", "uncertainty_j", "dynamic_j", "no_process", "max_w", "mean_w", "name"}
+            known = {"cpu_s", "host", "wattle", "cpu", "kernel", "location", "interval_s", "ticks", "late_ticks", "reason", "notes",
+                     "carbon", "command_energy", "uncertainty_j", "dynamic_j", "no_process", "max_w", "mean_w", "name"}
             if key not in optional and key not in known:
                 assert rejects(changed), (where, key)
 
@@ -506,7 +506,8 @@ def test_changed_text_is_found(bench):
 
 @pytest.mark.parametrize("shown, error, exact, factor, good", [
     ("1.50", None, "1.504", "1", True), ("1.50", None, "1.506", "1", False), ("9450", "250", "9454", "1", True),
-    ("9450", "250", "9456", "1", False), ("1600", "330", "1605", "1", True), ("17", "17", "16.6", "1", True), ("17", None, "16.4", "1", False),
+    ("9450", "250", "9456", "1", False), ("1600", "330", "1605", "1", True), ("17", "17", "16.6", "1", True),
+    ("17", None, "16.4", "1", False),
     ("2.626", "0.068", "9452", "3600", True), ("0", None, "0.4", "1", True), ("0.00", None, "0.006", "1", False),
     ("540", "540", "535.1", "1", True)])
 def test_shown(shown, error, exact, factor, good):

@@ -13,6 +13,7 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 ROOTS = REPO / "tests" / "fixtures" / "roots"
 EXAMPLE = REPO / "examples" / "window.c"
+RECORDING_EXAMPLE = REPO / "examples" / "recording.c"
 
 
 def run(*args, **env):
@@ -36,19 +37,32 @@ def installed(tmp_path_factory):
     return prefix, libdir, pcs[0]
 
 
-def pkg_config(installed, *args):
+def pkg_config(installed, *args, package="wattle"):
     prefix, _, pc = installed
     return shlex.split(
-        run("pkg-config", f"--define-variable=prefix={prefix}", *args, "wattle", PKG_CONFIG_PATH=str(pc.parent))
+        run("pkg-config", f"--define-variable=prefix={prefix}", *args, package, PKG_CONFIG_PATH=str(pc.parent))
     )
 
 
-def compile(installed, tmp_path, source, *flags, compiler="cc"):
+def has_recordings(installed):
+    return (installed[1] / "libwattle-recording.so").exists()
+
+
+@pytest.fixture()
+def recordings(installed):
+    """The same, where recordings were built."""
+    if not has_recordings(installed):
+        pytest.skip("wattle was built without recordings")
+    return installed
+
+
+def compile(installed, tmp_path, source, *flags, compiler="cc", package="wattle"):
     program = tmp_path / source.stem
     # Out of the tree: what is not installed cannot be found.
     copy = tmp_path / source.name
     shutil.copy(source, copy)
-    words = pkg_config(installed, "--cflags", "--libs", *(["--static"] if "-static" in flags else []))
+    static = ["--static"] if "-static" in flags else []
+    words = pkg_config(installed, "--cflags", "--libs", *static, package=package)
     flags = [flag for flag in flags if flag != "-static"]
     run(compiler, "-Wall", "-Wextra", "-Werror", *flags, copy, *words, "-o", program)
     return program
@@ -69,7 +83,8 @@ def test_files(installed):
     # Test doubles and internal headers stay at home.
     names = {path.name for path in prefix.rglob("*")}
     assert not any(name.startswith(("libnvidia-ml", "libfailmalloc", "libwtl_", "example_")) for name in names)
-    assert [path.name for path in (prefix / "include").rglob("*.h")] == ["wattle.h"]
+    headers = {"wattle.h"} | ({"wattle-recording.h"} if has_recordings(installed) else set())
+    assert {path.name for path in (prefix / "include").rglob("*.h")} == headers
 
 
 def test_version(installed):
@@ -80,14 +95,22 @@ def test_version(installed):
     assert run(installed[0] / "bin" / "wattle", "--version").split()[-1] == version
 
 
-def test_exported_symbols(installed):
+def check_exported(installed, name, version, at_least):
     """The shared library shows the public names and no others, all of which the header declares."""
-    symbols = run("nm", "-D", "--defined-only", installed[1] / "libwattle.so").splitlines()
-    names = {line.split()[-1].split("@")[0] for line in symbols} - {"WATTLE_0"}
-    header = (installed[0] / "include" / "wattle.h").read_text()
+    symbols = run("nm", "-D", "--defined-only", installed[1] / f"lib{name}.so").splitlines()
+    names = {line.split()[-1].split("@")[0] for line in symbols} - {version}
+    header = (installed[0] / "include" / f"{name}.h").read_text()
     declared = set(re.findall(r"^WATTLE_API [^;(]*?(wattle_\w+)\(", header, re.M))
-    assert len(declared) >= 20
+    assert len(declared) >= at_least
     assert names == declared
+
+
+def test_exported_symbols(installed):
+    check_exported(installed, "wattle", "WATTLE_0", 20)
+
+
+def test_exported_symbols_of_recordings(recordings):
+    check_exported(recordings, "wattle-recording", "WATTLE_RECORDING_0", 11)
 
 
 def test_library_keeps_to_itself(installed):
@@ -143,6 +166,52 @@ def test_example_static(installed, tmp_path):
     run("cc", copy, f"-L{static}", *words, "-o", program)
     assert "libwattle" not in run("ldd", program)
     check_example(program, static, "vm-nothing", {"package-0": "model"})
+
+
+def record(installed, tmp_path):
+    """A short recording by the command as installed, of a machine whose counters stand still but for one step."""
+    root = tmp_path / "root"
+    shutil.copytree(ROOTS / "xeon-2s-dram", root)
+    path = tmp_path / "a.wattle"
+    counter = root / "wattle-perf" / "18-2-0"
+    move = f"sleep 0.3; echo {int(counter.read_text()) + 5 * 2**32} > {counter}; sleep 0.3"
+    run(
+        installed[0] / "bin" / "wattle", "record", "--root", root, "-o", path, "--", "sh", "-c", move,
+        LD_LIBRARY_PATH=str(installed[1]), XDG_STATE_HOME=str(tmp_path / "state"),
+    )
+    return path
+
+
+def test_recording_example(recordings, tmp_path):
+    """A table of powers, whose sum is what the counter moved by."""
+    path = record(recordings, tmp_path)
+    program = compile(recordings, tmp_path, RECORDING_EXAMPLE, "-std=c99", package="wattle-recording")
+    out = run(program, path, "0.2", LD_LIBRARY_PATH=str(recordings[1]))
+    header, *lines = out.splitlines()
+    assert header.split()[:2] == ["time", "[s]"]
+    column = header.split().index("package-0") - 2
+    assert lines, out
+    times = [float(line.split()[0]) for line in lines]
+    assert times == sorted(times)
+    watts = [float(re.findall(r"([\d.]+) W|-", line)[column] or 0) for line in lines]
+    assert max(watts) > 0, out
+    # Each line's power over its time, but for the last line, whose end is not told.
+    steps = [end - begin for begin, end in zip(times, times[1:])]
+    assert sum(w * s for w, s in zip(watts, steps)) == pytest.approx(5.0, rel=0.2), out
+
+
+def test_recording_example_says_what_went_wrong(recordings, tmp_path):
+    program = compile(recordings, tmp_path, RECORDING_EXAMPLE, package="wattle-recording")
+    for args, code in (([tmp_path / "none.wattle"], 1), ([], 2), ([tmp_path / "none.wattle", "-1"], 2)):
+        done = subprocess.run(
+            [program, *args],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LD_LIBRARY_PATH": str(recordings[1])},
+            timeout=60,
+        )
+        assert done.returncode == code and done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_header_from_cpp(installed, tmp_path):

@@ -105,11 +105,17 @@ static void set_script(struct replay_bench *f, const char *script)
 	setenv("WATTLE_FAKE_NVML", path, 1);
 }
 
+static uint64_t peak_memory(void)
+{
+	return 4096000;
+}
+
 void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *setup)
 {
 	struct wtl_consumers_options how = {
 		.nvml_path = "", .max_exited = 4, .without_threads = true, .weight = setup->weight};
-	struct wtl_recorder_options options = {.store = setup->store, .interval_ns = 100 * MS};
+	struct wtl_recorder_options options = {
+		.store = setup->store, .interval_ns = 100 * MS, .peak_memory = peak_memory};
 	struct wtl_err err = {.code = 0};
 
 	/* Hundreds of commits, each safe against a power cut, are slow on a disk. */
@@ -342,7 +348,7 @@ void replay_bench_live_for(struct replay_bench *f, int seconds)
 	world_at(&f->world, worker)->rss_kb = 5000;
 	world_at(&f->world, worker)->uid = 1000;
 	snprintf(world_at(&f->world, worker)->cgroup, sizeof(world_at(&f->world, worker)->cgroup),
-		 "0::/system.slice/worker.service\n");
+		 "/system.slice/worker.service");
 	wtl_consumers_follow(f->consumers, shell);
 	for (int i = 0; i < seconds; i++) {
 		for (int k = 0; k < 10; k++) {

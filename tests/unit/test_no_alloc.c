@@ -148,9 +148,8 @@ static void test_learning(void **state)
 /* Neither does whoever writes it all down; the thread that has the disk is waited for. */
 static void test_recorded(void **state)
 {
-	char *dir = unit_tmpdir(), *path = unit_path(dir, "test.wattle");
-	const struct wtl_recorder_options options = {.path = path,
-						     .interval_ns = 10 * WTL_NS_PER_MS};
+	struct wtl_recorder_options options = {.interval_ns = 10 * WTL_NS_PER_MS};
+	char *dir, *path;
 	struct wtl_recorder *recorder = NULL;
 	struct meter_bench bench;
 	unsigned long counted = 0;
@@ -159,6 +158,8 @@ static void test_recorded(void **state)
 	need_counter();
 	if (!HAVE_RECORDINGS)
 		skip();
+	dir = unit_tmpdir();
+	options.path = path = unit_path(dir, "test.wattle");
 	open_big(&bench);
 	assert_int_equal(wtl_recorder_new(bench.meter, NULL, &options, &recorder, NULL), 0);
 	for (int second = 0; second < 5; second++) {

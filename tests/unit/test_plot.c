@@ -16,7 +16,7 @@
 #include "unit.h"
 
 /* What fontconfig loses, whoever asks it for a font. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:libfontconfig";

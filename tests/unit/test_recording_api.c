@@ -264,10 +264,11 @@ static void test_consumers(void **state)
 		full_uj += consumer.full_uj;
 		assert_true(!consumer.has_dynamic || consumer.dynamic_uj <= consumer.full_uj);
 		in_command += (unsigned)consumer.is_in_command;
-		n++;printf("C %zu %d %s [%s] %s %d\n", i, consumer.pid, consumer.name, consumer.cgroup, consumer.command, consumer.is_in_command);
+		n++;
 		if (strcmp(consumer.name, "worker") != 0 || consumer.pid == 0)
 			continue;
-		workers += strcmp(consumer.cgroup, "/system.slice/worker.service") == 0;
+		workers++;
+		assert_string_equal(consumer.cgroup, "/system.slice/worker.service");
 		assert_true(consumer.cpu_ns > 0);
 	}
 	assert_int_equal(n, said("consumers"));
