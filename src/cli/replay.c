@@ -410,6 +410,14 @@ static int finish_rest(struct wtl_replay *replay)
 
 	if (replay->n_runs > 0 && !replay->unfinished)
 		return 0;
+	if (replay->is_part && !wtl_player_has_looks(replay->player)) {
+		wtl_complain(replay->app,
+			     "%s: parts go by the looks at who ran, and in it nobody was followed: "
+			     "only all of it can be told",
+			     replay->path);
+		return -ENODATA;
+	}
+	wtl_player_take_figures(replay->player);
 	if (!wtl_player_billed(replay->player, &window, &energies)) {
 		wtl_complain(
 			replay->app,
@@ -419,7 +427,7 @@ static int finish_rest(struct wtl_replay *replay)
 		return -ENODATA;
 	}
 	emission = main_emission(replay);
-	replay->is_unfinished = !replay->is_part;
+	replay->is_unfinished = !replay->is_part && wtl_player_has_looks(replay->player);
 	return finish_run(replay, &emission);
 }
 

@@ -152,8 +152,10 @@ int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 	description->naming = &replay->naming;
 	if (replay->n_runs == 1) /* this is the first */
 		take_place(replay);
-	if (wtl_describe_attribution(description, &replay->app->settings,
-				     wtl_player_consumers(replay->player), NULL) < 0)
+	if (!wtl_player_has_looks(replay->player))
+		description->attribution.reason = "processes were not followed (--no-processes)";
+	else if (wtl_describe_attribution(description, &replay->app->settings,
+					  wtl_player_consumers(replay->player), NULL) < 0)
 		return -ENOMEM;
 	report->attribution = description->attribution;
 	/* Of those that were seen: nobody waits for them here. */

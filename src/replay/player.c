@@ -349,6 +349,7 @@ static int play_look(struct wtl_player *player, struct wtl_played *played)
 	rc = wtl_player_tell_look(player);
 	if (rc < 0)
 		return rc;
+	player->has_looks = true;
 	player->cursors[WTL_CURSOR_OP].at++;
 	if (op == WTL_OP_BILLED)
 		return play_bill(player, played);
@@ -498,6 +499,24 @@ int wtl_player_begin_here(struct wtl_player *player)
 	       wattle_meter_domains(player->meter) * sizeof(*player->energies));
 	wtl_player_sample_again(player);
 	return wattle_window_begin(player->meter, own_window.told_name);
+}
+
+void wtl_player_take_figures(struct wtl_player *player)
+{
+	const struct wtl_played_window *main =
+		player->main_is_own ? &own_window
+				    : wtl_player_find_window(player, player->main_window);
+	size_t n = wattle_meter_domains(player->meter);
+
+	if (player->has_looks || !main)
+		return;
+	if (player->main_ended && !player->main_is_own)
+		player->billed_window = player->ended_window;
+	else if (wtl_window_look(player->meter, main->told_name, &player->billed_window,
+				 player->energies, n) < 0)
+		return;
+	memcpy(player->billed, player->energies, n * sizeof(*player->billed));
+	player->was_billed = true;
 }
 
 /* ---- Opening ---- */

@@ -116,6 +116,11 @@ int64_t wtl_player_boot_utc(const struct wtl_player *player);
 bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,
 		       const struct wattle_energy **ret_energies);
 
+/* false: nobody was followed when it was recorded, as far as it was played. */
+bool wtl_player_has_looks(const struct wtl_player *player);
+/* Of such a recording: the main window's figures as of now are what wtl_player_billed() tells. */
+void wtl_player_take_figures(struct wtl_player *player);
+
 /* The user's name of a uid, as recorded; "" where it is not known. */
 const char *wtl_player_user(const struct wtl_player *player, uint32_t uid);
 

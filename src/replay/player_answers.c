@@ -35,6 +35,11 @@ int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns)
 	return t_mono_ns + player->utc_offset_ns;
 }
 
+bool wtl_player_has_looks(const struct wtl_player *player)
+{
+	return player->has_looks;
+}
+
 bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,
 		       const struct wattle_energy **ret_energies)
 {

@@ -576,7 +576,10 @@ def check_text_head(page, report):
     for line in head.splitlines():
         if line.startswith("  energy  ") and "energy_j" in report["total"]:
             for value, error, unit in re.findall(number_ + r" ([numkMGµ]?(?:Wh|J))\b", line):
-                check_shown(value, error, report["total"]["energy_j"], scale(unit))
+                energy = report["total"]["energy_j"]
+                # Watt-hours come in whole microwatt-hours, whatever is shown of them.
+                energy = round(energy / scale("µWh")) * scale("µWh") if unit.endswith("Wh") else energy
+                check_shown(value, error, energy, scale(unit))
                 found += 1
         if line.startswith("  power   ") and "mean_w" in report["total"]:
             for value, error, unit in re.findall(number_ + r" ([numkMGµ]?W)\b", line):

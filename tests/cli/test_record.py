@@ -2,6 +2,7 @@
 """wattle record and wattle mark: what is recorded, in the foreground and behind it; marks from everywhere."""
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -796,3 +797,17 @@ def test_a_tape(place):
     assert result.code == 0, result
     place.check()
     assert os.listdir(place.runtime) == []
+
+
+def test_nobody_followed(tmp_path):
+    """Energies and windows are told all the same; a part is refused, since parts go by looks at who ran."""
+    path = tmp_path / "alone.wattle"
+    env = {"XDG_RUNTIME_DIR": tmp_path}
+    assert run_wattle("record", "--no-processes", "--duration", "1", "-o", path, env=env).code == 0
+    told = run_wattle("report", "-f", "json", path)
+    assert told.code == 0, told.err
+    report = json.loads(told.out)
+    assert report["total"]["energy_j"] > 0
+    assert "processes were not followed" in told.out
+    part = run_wattle("report", "--from", "+0.5", path)
+    assert part.code == 1 and "nobody was followed" in part.complaint()
