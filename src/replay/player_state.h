@@ -135,7 +135,7 @@ struct wtl_player {
 	struct wattle_energy *energies, *billed;
 	struct wattle_window billed_window;
 	bool was_billed;
-	bool has_looks; /* who ran was recorded */
+	bool has_looks;		/* who ran was recorded */
 	uint32_t main_window;	/* whose energy was billed live; 0: none */
 	int64_t bill_offset_ns; /* of the UTC of its bills to CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
