@@ -265,7 +265,7 @@ static void tell_billed(struct summary *summary)
 		.total = summary->window.total,
 	};
 	player->main_window = summary->window.id;
-	player->was_billed = true;
+	player->was_billed = player->has_looks = true;
 }
 
 static int tell_all(struct summary *summary, struct wtl_played *second, struct wtl_err *err)

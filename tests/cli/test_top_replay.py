@@ -13,10 +13,12 @@ from decimal import Decimal
 import pytest
 
 from conftest import command_path, finish, run_wattle, start_wattle, wait_for
-from test_top import SLEEPER, TAPES, screens, sleepers  # noqa: F401 pylint: disable=unused-import
+from test_top import TAPES, screens, sleepers  # noqa: F401 pylint: disable=unused-import
 
 WORD = "wattle-recorded-sleeper"
 SECONDS = 6
+# Names of processes that do nothing are not read.
+WORKER = "import time\nwhile 1: sum(range(400000)); time.sleep(.08)"
 
 
 @pytest.fixture(name="recording", scope="module")
@@ -24,7 +26,7 @@ def recordings(tmp_path_factory):
     """This machine for some seconds, with a process that can be known again."""
     folder = tmp_path_factory.mktemp("recording")
     path = folder / "here.wattle"
-    sleeper = subprocess.Popen((sys.executable, "-S", "-E", "-c", SLEEPER, WORD))
+    sleeper = subprocess.Popen((sys.executable, "-S", "-E", "-c", WORKER, WORD))
     try:
         result = run_wattle("record", "-o", path, "--duration", str(SECONDS), "--idle-file", folder / "idle")
     finally:

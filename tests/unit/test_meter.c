@@ -614,7 +614,9 @@ static void test_slow_counter(void **state)
 	for (int i = 0; i < 4; i++)
 		meter_bench_tick(&bench, 100 * MS);
 	assert_non_null(strstr(bench.log, "rapl-powercap answers slowly"));
+	pthread_mutex_lock(&bench.lock);
 	done = bench.slow_reads_done;
+	pthread_mutex_unlock(&bench.lock);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	meter_bench_await_done(&bench, done / 4 * 4 + 4);
 	/* The caller never ticks: the only answer is from the window's begin. */
