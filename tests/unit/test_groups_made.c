@@ -206,8 +206,8 @@ static void test_any_order(void **state)
 	enum { LINES = 5 };
 	static const char *const lines[LINES] = {
 		"12:cpuset:/\n",
-		"8:memory:/docker/"
-		"aaaabbbbccccddddeeeeffff0000111122223333444455556666777788889999\n",
+		("8:memory:/docker/"
+		 "aaaabbbbccccddddeeeeffff0000111122223333444455556666777788889999\n"),
 		"4:cpu,cpuacct:/slurm/uid_7/job_31\n",
 		"1:name=systemd:/system.slice/docker.service\n",
 		"0::/\n",
