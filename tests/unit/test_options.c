@@ -18,6 +18,9 @@ struct desk {
 
 /* main.c's, which is not linked here: these keep what is said. */
 static void say(struct wtl_app *app, const char *format, va_list args)
+	__attribute__((format(printf, 2, 0)));
+
+static void say(struct wtl_app *app, const char *format, va_list args)
 {
 	struct desk *desk = (struct desk *)app; /* its first member */
 	size_t len = strlen(desk->said);
