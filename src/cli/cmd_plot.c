@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
+#include "cli/fd.h"
 #include "cli/plot.h"
 #include "cli/screen.h"
 #include "cli/when.h"
@@ -292,21 +293,6 @@ static int check(struct wtl_app *app)
 	return find_format(app);
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Through an io, so that a write can be made to fail. */
 static int write_file(struct wtl_app *app, const struct wtl_buf *picture)
 {
@@ -347,7 +333,7 @@ static int draw(struct wtl_app *app, const struct wtl_plot_figure *figure)
 		wtl_complain(app, "%s", err.text);
 	else if (app->settings.output_path)
 		rc = write_file(app, &picture);
-	else if ((rc = write_all(STDOUT_FILENO, picture.data, picture.len)) < 0)
+	else if ((rc = wtl_fd_write_all(STDOUT_FILENO, picture.data, picture.len)) < 0)
 		wtl_complain(app, "cannot write to standard output: %s", wtl_err_text(rc));
 	wtl_buf_done(&picture);
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;

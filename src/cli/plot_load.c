@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "cli/app.h"
+#include "cli/fd.h"
 #include "cli/plot.h"
 #include "cli/plot_recording.h"
 #include "output/plot_report.h"
@@ -17,32 +18,16 @@ static bool is_standard_input(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-static int read_all(int fd, struct wtl_buf *buf)
-{
-	char piece[65536];
-	ssize_t n;
-
-	while ((n = read(fd, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (wtl_buf_add(buf, piece, (size_t)n) < 0)
-			return buf->error;
-	}
-	return 0;
-}
-
 static int read_file(const char *path, struct wtl_buf *buf)
 {
 	int fd, rc;
 
 	if (is_standard_input(path))
-		return read_all(STDIN_FILENO, buf);
+		return wtl_fd_read_all(STDIN_FILENO, buf);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return -errno;
-	rc = read_all(fd, buf);
+	rc = wtl_fd_read_all(fd, buf);
 	close(fd);
 	return rc;
 }

@@ -8,25 +8,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "cli/fd.h"
 #include "cli/replay.h"
 
 enum { FILE_MAX = 256 << 20 };
-
-static int read_all(int fd, struct wtl_buf *buf)
-{
-	char piece[65536];
-	ssize_t n;
-
-	while ((n = read(fd, piece, sizeof(piece))) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (wtl_buf_add(buf, piece, (size_t)n) < 0)
-			return buf->error;
-	}
-	return 0;
-}
 
 int wtl_intensity_load(struct wtl_app *app, struct wtl_intensity *ret_intensity)
 {
@@ -42,7 +27,7 @@ int wtl_intensity_load(struct wtl_app *app, struct wtl_intensity *ret_intensity)
 	rc = fd < 0 ? -errno : 0;
 	wtl_buf_init(&text, FILE_MAX);
 	if (rc == 0)
-		rc = read_all(fd, &text);
+		rc = wtl_fd_read_all(fd, &text);
 	if (fd >= 0)
 		close(fd);
 	if (rc < 0)

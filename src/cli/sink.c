@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "cli/app.h"
+#include "cli/fd.h"
 
 /* The report that could not be written where it should go: at most this much of it. */
 #define RESCUE_MAX (1u << 20)
@@ -117,28 +118,13 @@ int wtl_sink_check(struct wtl_app *app)
 	return rc;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
 		     const struct wtl_buf *text)
 {
 	if (text->error)
 		return text->error;
 	if (!settings->output_path)
-		return write_all(STDOUT_FILENO, wtl_buf_str(text), text->len);
+		return wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(text), text->len);
 	return io->ops->out_write(io, settings->output_path, wtl_buf_str(text), text->len,
 				  settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
@@ -150,7 +136,7 @@ static void write_rescued(const struct wtl_result *result)
 
 	wtl_buf_init(&plain, RESCUE_MAX);
 	if (result->format(&plain, result->what, &wtl_output_text, &style) == 0)
-		write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
+		wtl_fd_write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
 	wtl_buf_done(&plain);
 }
 
