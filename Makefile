@@ -86,13 +86,15 @@ valgrind: test-gcc
 		--wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 		$(filter-out stuck no_alloc below plot,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
 
-# Side by side: most of these tests wait.
+test-cli: export WATTLE = $(CURDIR)/build-gcc/wattle
+test-cli: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
+test-cli: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
+test-cli: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
 test-cli: test-gcc
-	$(call heading,the command and the tools)
-	WATTLE='$(CURDIR)/build-gcc/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build-gcc' \
-		WATTLE_NVML_LIBRARY='$(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1' \
-		WATTLE_SHARED_DATA='$(abspath ../shared/data)' \
-		$(PYTHON) -B -m pytest -q -n 4 -p no:cacheprovider tests/cli
+	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
+	$(PYTHON) -B -m pytest -q -p no:cacheprovider -n 4 -m 'not alone' tests/cli
+	$(call heading,the command and the tools: one by one)
+	$(PYTHON) -B -m pytest -q -p no:cacheprovider -m alone tests/cli
 
 fuzz:
 	@tools/install-deps.sh fuzz

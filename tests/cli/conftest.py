@@ -51,6 +51,10 @@ while steps:
 """
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "alone: holds wattle to work that has this machine's processors for itself")
+
+
 def command_path():
     path = os.environ.get("WATTLE")
     if not path:

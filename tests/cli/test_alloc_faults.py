@@ -104,10 +104,12 @@ def fail_each(shim, args, whole, always, log):
     total = int((log / "count").read_text().split()[0])
     assert 10 < total < AT_MOST
     with ThreadPoolExecutor(WORKERS) as pool:
-        # Some more than were counted, for the report's length varies: those pass clean.
-        failed = list(pool.map(once, range(1, total + 30)))
+        # Some more than were counted, for it varies with what else runs on this machine: the last ones pass clean.
+        failed = list(pool.map(once, range(1, total)))
+        while any(failed[-30:]):
+            assert len(failed) < AT_MOST, "it allocates more each time"
+            failed += pool.map(once, range(len(failed) + 1, len(failed) + 31))
     assert all(failed[: total * 9 // 10]), "an allocation that should have failed did not"
-    assert not failed[-1], "it allocates more each time"
 
 
 @pytest.mark.parametrize("always", [False, True], ids=["once", "always"])

@@ -336,6 +336,7 @@ def test_command_that_cannot_run():
 CHILDREN = ("sh", "-c", "i=0; while [ $i -lt 10000 ]; do /bin/true; i=$((i+1)); done")
 
 
+@pytest.mark.alone
 def test_ten_thousand_children():
     """Each of them is counted, where there are exit records, and the kernel's own account of the command and those it
     waited for is what they are billed for."""
@@ -347,6 +348,7 @@ def test_ten_thousand_children():
     assert float(energy["attributed_cpu_s"]) == pytest.approx(float(energy["cpu_s"]), rel=0.2, abs=0.1)
 
 
+@pytest.mark.alone
 def test_ten_thousand_children_without_privilege(open_folder):
     done = as_nobody("-q", "-f", "json", *ALL, command=CHILDREN)
     report = parse_json(done.stdout)

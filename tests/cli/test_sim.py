@@ -24,6 +24,8 @@ SCENARIOS = REPO / "tests" / "sim" / "scenarios"
 POWERCAP = Path("sys/devices/virtual/powercap/intel-rapl")
 TIMEOUT = 120
 
+pytestmark = pytest.mark.alone
+
 
 def sim_path():
     root = os.environ.get("WATTLE_BUILD_ROOT")
