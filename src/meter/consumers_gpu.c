@@ -213,7 +213,7 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 	if (!reserve(consumers, division, gpu->n_processes, n_before))
 		return;
 	division->weight = wtl_gpu_use_method_name(gpu->method);
-	division->is_guess = gpu->method == WTL_GPU_USE_MEMORY;
+	division->is_guess = wtl_gpu_use_method_is_guess(gpu->method);
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		const struct wtl_gpu_use_process *process = &gpu->processes[i];
 		const struct wtl_gpu_seen *before =

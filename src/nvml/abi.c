@@ -160,6 +160,66 @@ static int call_device_by_index(void *function, const struct wtl_lib_arg args[])
 		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
 }
 
+/* ---- GPM ---- */
+
+/* The entries were 98, then 210, 333 and 477, always with version 1: room for more than all of them, as a
+ * driver may look at as many as it knows. */
+enum { GPM_METRICS_MAX = 512, GPM_VERSION = 1 };
+
+struct gpm_entry {
+	uint32_t metric;
+	uint32_t code;
+	double value;
+	const char *names[3]; /* short, long, unit: filled in, not used */
+};
+
+struct gpm_request {
+	uint32_t version, count;
+	void *before, *after;
+	struct gpm_entry entries[GPM_METRICS_MAX];
+};
+
+_Static_assert(sizeof(struct gpm_entry) == 40, "GPM metric");
+_Static_assert(offsetof(struct gpm_request, entries) == 24, "GPM metrics");
+
+static int call_sample(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *))function)(handle_of(&args[0]));
+}
+
+static int call_sample_new(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void **))function)(args[0].memory);
+}
+
+static int call_device_number_sample(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, void *))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, handle_of(&args[2]));
+}
+
+static int call_gpm_metrics(void *function, const struct wtl_lib_arg args[])
+{
+	struct wtl_nvml_gpm_metric *metrics = args[2].memory;
+	size_t n = args[2].size / sizeof(metrics[0]);
+	struct gpm_request request = {
+		.version = GPM_VERSION,
+		.count = n < GPM_METRICS_MAX ? (uint32_t)n : GPM_METRICS_MAX,
+		.before = handle_of(&args[0]),
+		.after = handle_of(&args[1]),
+	};
+	int answer;
+
+	for (uint32_t i = 0; i < request.count; i++)
+		request.entries[i].metric = metrics[i].metric;
+	answer = ((int (*)(struct gpm_request *))function)(&request);
+	for (uint32_t i = 0; i < request.count; i++) {
+		metrics[i].code = request.entries[i].code;
+		metrics[i].value = request.entries[i].value;
+	}
+	return answer;
+}
+
 static int call_device_set(void *function, const struct wtl_lib_arg args[])
 {
 	return ((int (*)(void *, unsigned))function)(handle_of(&args[0]), (unsigned)args[1].word);
@@ -261,6 +321,11 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_USES] = {"nvmlDeviceGetProcessesUtilizationInfo", call_uses, 3},
 	[WTL_NVML_SAMPLES] = {"nvmlDeviceGetProcessUtilization", call_samples, 4},
 	[WTL_NVML_MIG_BY_INDEX] = {"nvmlDeviceGetMigDeviceHandleByIndex", call_device_by_index, 3},
+	[WTL_NVML_GPM_SUPPORT] = {"nvmlGpmQueryDeviceSupport", call_device_struct, 2},
+	[WTL_NVML_GPM_ALLOC] = {"nvmlGpmSampleAlloc", call_sample_new, 1},
+	[WTL_NVML_GPM_FREE] = {"nvmlGpmSampleFree", call_sample, 1},
+	[WTL_NVML_GPM_MIG_SAMPLE] = {"nvmlGpmMigSampleGet", call_device_number_sample, 3},
+	[WTL_NVML_GPM_METRICS] = {"nvmlGpmMetricsGet", call_gpm_metrics, 3},
 	[WTL_NVML_SET_PERSISTENCE] = {"nvmlDeviceSetPersistenceMode", call_device_set, 2},
 	[WTL_NVML_SET_LIMIT_V2] = {"nvmlDeviceSetPowerManagementLimit_v2", call_device_struct, 2},
 	[WTL_NVML_SET_LIMIT] = {"nvmlDeviceSetPowerManagementLimit", call_device_set, 2},

@@ -185,6 +185,25 @@ struct wtl_nvml_attributes { /* of a MIG device */
 	uint64_t memory_mb;
 };
 
+/* GPU performance monitoring (GPM): the version is a plain 1. */
+struct wtl_nvml_gpm_support {
+	uint32_t version;
+	uint32_t is_supported;
+};
+
+/* The metrics that wattle asks for: percent of an instance's own, mean of the time between two samples. */
+enum wtl_nvml_gpm_id {
+	WTL_NVML_GPM_GRAPHICS_USE = 1, /* of the time, anything ran */
+	WTL_NVML_GPM_SM_USE = 2,       /* of its SMs, were busy */
+};
+
+/* One metric, as wattle keeps it: the id goes in, the rest comes out. */
+struct wtl_nvml_gpm_metric {
+	uint32_t metric;
+	uint32_t code; /* enum wtl_nvml_code of this one value */
+	double value;
+};
+
 /* A versioned struct says its size and version in its first word. */
 #define WTL_NVML_VERSION(type, number) ((uint32_t)(sizeof(type) | (uint32_t)(number) << 24))
 
@@ -200,6 +219,8 @@ _Static_assert(sizeof(struct wtl_nvml_process_535) == 32, "process of 535.43");
 _Static_assert(sizeof(struct wtl_nvml_sample) == 32, "process utilisation sample");
 _Static_assert(sizeof(struct wtl_nvml_use) == 40, "process utilisation");
 _Static_assert(sizeof(struct wtl_nvml_attributes) == 40, "MIG device's attributes");
+_Static_assert(sizeof(struct wtl_nvml_gpm_support) == 8, "GPM support");
+_Static_assert(sizeof(struct wtl_nvml_gpm_metric) == 16, "GPM metric of our own");
 _Static_assert(sizeof(struct wtl_nvml_field) == 40, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, timestamp_us) == 8, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, type) == 24, "field value");
@@ -321,6 +342,15 @@ enum wtl_nvml_function {
 	WTL_NVML_USES,
 	WTL_NVML_SAMPLES,      /* (handle, struct wtl_nvml_sample *, u32 * count, last_seen_us) */
 	WTL_NVML_MIG_BY_INDEX, /* (handle, u32, handle *) */
+
+	/* GPM: Hopper and later. A sample is a buffer of the library's, by its handle. */
+	WTL_NVML_GPM_SUPPORT,	 /* (handle, struct wtl_nvml_gpm_support *) */
+	WTL_NVML_GPM_ALLOC,	 /* (sample *) */
+	WTL_NVML_GPM_FREE,	 /* (sample) */
+	WTL_NVML_GPM_MIG_SAMPLE, /* (handle, GPU instance, sample) */
+	/* (sample, a later sample, struct wtl_nvml_gpm_metric *, as many as its size says): the call puts
+	 * all of it into the library's struct. */
+	WTL_NVML_GPM_METRICS,
 
 	/* What sets: root only. */
 	WTL_NVML_SET_PERSISTENCE, /* (handle, 0 or 1) */

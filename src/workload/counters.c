@@ -218,17 +218,27 @@ static int threads_open(struct wtl_io *io, struct wtl_counters *counters, int pi
 	return rc;
 }
 
-static void process_open(struct wtl_workload *workload, uint32_t slot, int64_t used_ns)
+/* weight: of what it used in this look, as one of the rest. */
+static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t weight)
 {
 	struct wtl_counters *counters = workload->counters;
 	int pid = workload->roster.consumers[slot].pid, rc;
-	uint32_t before = counters->n_counters;
+	uint64_t used_ns = weight;
+	uint32_t before;
 
-	if (!make_room(workload->io, counters, used_ns))
+	if (counters->rest_weight > 0)
+		used_ns = (uint64_t)((unsigned __int128)weight * counters->rest_ns /
+				     counters->rest_weight);
+	if (!make_room(workload->io, counters, (int64_t)used_ns))
 		return;
 	before = counters->n_counters;
-	counters->counted[counters->n_counted++] =
-		(struct wtl_counted){.slot = slot, .pid = pid, .used_ns = used_ns};
+	counters->counted[counters->n_counted++] = (struct wtl_counted){
+		.slot = slot,
+		.pid = pid,
+		.used_ns = (int64_t)used_ns,
+		.before_ns = (int64_t)used_ns,
+		.before_weight = weight,
+	};
 	rc = threads_open(workload->io, counters, pid);
 	if (counters->n_counters > before)
 		return;
@@ -302,7 +312,7 @@ static uint32_t works_list(struct wtl_roster *roster, struct wtl_counters *count
 			if (covered_ns > counted->over_ns)
 				covered_ns = counted->over_ns;
 		}
-		if (counted->used_ns == 0 || counted->over_ns == 0)
+		if (counted->over_ns == 0)
 			continue;
 		roster->consumers[counted->slot].counted_ns += covered_ns;
 		counters->works[n++] = (struct wtl_work){
@@ -310,7 +320,13 @@ static uint32_t works_list(struct wtl_roster *roster, struct wtl_counters *count
 			.cpu_ns = counted->used_ns,
 			.count = counted->count,
 			.over_ns = counted->over_ns,
+			.before_ns = counted->before_ns,
+			.before_weight = counted->before_weight,
 		};
+		if (counted->used_ns > 0) {
+			counted->before_ns = 0;
+			counted->before_weight = 0;
+		}
 	}
 	return n;
 }
@@ -353,34 +369,57 @@ static void none_is_nothing(struct wtl_roster *roster)
 	}
 }
 
-void wtl_counters_weigh(struct wtl_workload *workload)
+/* Of all that was used in this look; whoever is in works[] and used nothing is only an example. */
+static void weigh(struct wtl_roster *roster, struct wtl_counters *counters, uint32_t n)
 {
-	struct wtl_counters *counters = workload->counters;
-	struct wtl_roster *roster = &workload->roster;
-	uint64_t rest_ns = 0, rest_weight;
-	uint32_t n;
+	uint64_t rest_ns = 0;
 
-	if (!counters)
-		return;
-	look_begin(roster, counters);
-	counters_read(workload->io, counters);
-	n = works_list(roster, counters);
-	if (n == 0)
-		return;
-	workload->weight = workload->options.weight;
 	for (uint32_t i = 0; i < roster->n_used_now; i++) {
 		roster->places[roster->used[i]].is_weighed = false;
 		rest_ns += roster->places[roster->used[i]].weight_ns;
 	}
 	for (uint32_t i = 0; i < n; i++) {
+		if (counters->works[i].cpu_ns == 0)
+			continue;
 		roster->places[counters->works[i].slot].is_weighed = true;
 		rest_ns -= (uint64_t)counters->works[i].cpu_ns;
 	}
-	rest_weight = wtl_weigh(counters->works, n, rest_ns);
+	counters->rest_ns = rest_ns;
+	counters->rest_weight = wtl_weigh(counters->works, n, rest_ns);
 	for (uint32_t i = 0; i < n; i++)
-		roster->places[counters->works[i].slot].weight_ns = counters->works[i].weight;
-	weigh_rest(roster, rest_ns, rest_weight);
+		if (counters->works[i].cpu_ns > 0)
+			roster->places[counters->works[i].slot].weight_ns =
+				counters->works[i].weight;
+	weigh_rest(roster, rest_ns, counters->rest_weight);
 	none_is_nothing(roster);
+}
+
+void wtl_counters_weigh(struct wtl_workload *workload)
+{
+	struct wtl_counters *counters = workload->counters;
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t n;
+
+	if (!counters)
+		return;
+	counters->rest_ns = counters->rest_weight = 0;
+	look_begin(roster, counters);
+	counters_read(workload->io, counters);
+	n = works_list(roster, counters);
+	if (n == 0 || roster->n_used_now == 0)
+		return;
+	workload->weight = workload->options.weight;
+	weigh(roster, counters, n);
+}
+
+void wtl_counters_reset(struct wtl_workload *workload)
+{
+	struct wtl_counters *counters = workload->counters;
+
+	for (uint32_t i = 0; counters && i < counters->n_counted; i++) {
+		counters->counted[i].before_ns = 0;
+		counters->counted[i].before_weight = 0;
+	}
 }
 
 static bool is_there(const struct wtl_roster *roster, const struct wtl_counted *counted)
@@ -426,7 +465,7 @@ void wtl_counters_follow(struct wtl_workload *workload)
 		    place->live == WTL_NOT_LIVE || place->is_kernel || place->is_uncountable ||
 		    is_counted(counters, slot))
 			continue;
-		process_open(workload, slot, (int64_t)place->weight_ns);
+		process_open(workload, slot, place->weight_ns);
 		left--;
 	}
 }

@@ -31,6 +31,9 @@ struct wtl_counters {
 		 * that was enough to tell. */
 		uint64_t count_now, count;
 		int64_t over_now_ns, over_ns;
+		/* Used in the look before it was counted (0: settled), and what that weighed. */
+		int64_t before_ns;
+		uint64_t before_weight;
 	} counted[WTL_COUNTED_MAX];
 	struct wtl_counter {
 		int file;
@@ -39,6 +42,8 @@ struct wtl_counters {
 	} counters[WTL_COUNTERS_MAX];
 	uint32_t n_counted, n_counters;
 	uint32_t max; /* counters that there are descriptors for */
+	/* In the newest look: what nobody counted, and what that weighs. */
+	uint64_t rest_ns, rest_weight;
 	struct wtl_buf names;
 	struct wtl_work works[WTL_COUNTED_MAX]; /* scratch */
 };

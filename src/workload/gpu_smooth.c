@@ -19,6 +19,15 @@ static struct wtl_gpu_smooth_one *find(struct wtl_gpu_smooth *smooth, int pid)
 	return NULL;
 }
 
+bool wtl_gpu_smooth_reserve(struct wtl_gpu_smooth *smooth, size_t n_more)
+{
+	size_t left = WTL_GPU_SMOOTH_MAX - smooth->n;
+
+	return wtl_array_reserve(&smooth->at, &smooth->room,
+				 smooth->n + (n_more < left ? n_more : left),
+				 sizeof(smooth->at[0])) == 0;
+}
+
 bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns)
 {
 	struct wtl_gpu_smooth_one *one = find(smooth, pid);

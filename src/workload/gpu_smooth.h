@@ -35,6 +35,9 @@ struct wtl_gpu_smooth {
 
 void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth); /* a zeroed one is empty */
 
+/* Makes sure of room for so many more processes (up to WTL_GPU_SMOOTH_MAX in all). False: no memory. */
+bool wtl_gpu_smooth_reserve(struct wtl_gpu_smooth *smooth, size_t n_more);
+
 /* A new sample. A process that is seen for the first time starts with it (unless there are
  * WTL_GPU_SMOOTH_MAX, or no memory: false, and it has none). */
 bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);

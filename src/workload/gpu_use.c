@@ -12,9 +12,11 @@
 #include "base/text.h"
 #include "energy/units.h"
 #include "nvml/drm.h"
+#include "nvml/instances.h"
 #include "nvml/library.h"
 #include "nvml/pci.h"
 #include "nvml/processes.h"
+#include "workload/gpu_instances.h"
 #include "workload/gpu_smooth.h"
 
 #define RETRY_NS (1 * WTL_NS_PER_S)
@@ -33,6 +35,7 @@ struct one {
 	struct wtl_nvml_process_list list;
 	size_t n_entered; /* of the list: there was no room for the others */
 	struct wtl_nvml_use_list uses;
+	struct wtl_nvml_instances instances; /* MIG */
 	struct wtl_gpu_smooth weights;
 	struct wtl_gpu_use_process *processes;
 	size_t room;
@@ -58,6 +61,8 @@ static const char *const method_names[] = {
 	[WTL_GPU_USE_SAMPLES] = "sm-use",
 	[WTL_GPU_USE_FDINFO] = "fdinfo",
 	[WTL_GPU_USE_MEMORY] = "memory (a guess)",
+	[WTL_GPU_USE_INSTANCES] = "instance-use",
+	[WTL_GPU_USE_INSTANCES_MEMORY] = "instance-use, memory (a guess)",
 };
 
 const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method)
@@ -67,10 +72,15 @@ const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method)
 
 enum wtl_gpu_use_method wtl_gpu_use_method_find(const char *name)
 {
-	for (int i = WTL_GPU_USE_MEMORY; name && i > WTL_GPU_USE_NONE; i--)
+	for (int i = WTL_GPU_USE_METHODS - 1; name && i > WTL_GPU_USE_NONE; i--)
 		if (strcmp(name, method_names[i]) == 0)
 			return (enum wtl_gpu_use_method)i;
 	return WTL_GPU_USE_NONE;
+}
+
+bool wtl_gpu_use_method_is_guess(enum wtl_gpu_use_method method)
+{
+	return method == WTL_GPU_USE_MEMORY || method == WTL_GPU_USE_INSTANCES_MEMORY;
 }
 
 /* ---- Opening ---- */
@@ -137,6 +147,7 @@ void wtl_gpu_use_free(struct wtl_gpu_use *use)
 	for (size_t i = 0; i < use->n; i++) {
 		wtl_nvml_process_list_done(&use->ones[i].list);
 		wtl_nvml_use_list_done(&use->ones[i].uses);
+		wtl_nvml_instances_done(&use->ones[i].instances, &use->lib);
 		wtl_gpu_smooth_done(&use->ones[i].weights);
 		free(use->ones[i].processes);
 	}
@@ -203,8 +214,11 @@ static bool start(struct wtl_gpu_use *use, int64_t now_ns)
 	if (now_ns < use->start_ns)
 		return false;
 	use->start_ns = now_ns + RETRY_NS;
-	for (size_t i = 0; i < use->n; i++)
+	for (size_t i = 0; i < use->n; i++) {
 		use->ones[i].handle = 0;
+		/* What the library lent went away with it. */
+		wtl_nvml_instances_done(&use->ones[i].instances, &use->lib);
+	}
 	if (use->lib.handle < 0 && wtl_nvml_lib_load(&use->lib, use->nvml_path, NULL) < 0) {
 		use->code = WTL_NVML_LIBRARY_NOT_FOUND;
 		return false;
@@ -230,6 +244,7 @@ static int connect(struct wtl_gpu_use *use, struct one *one, int64_t now_ns)
 static void lose(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
 {
 	none(gpu, wtl_nvml_reason(code));
+	wtl_nvml_instances_done(&one->instances, &use->lib);
 	if (code == WTL_NVML_UNINITIALIZED || code == WTL_NVML_DRIVER_NOT_LOADED)
 		wtl_nvml_lib_stop(&use->lib);
 	if (wtl_nvml_status(code) == WATTLE_STATUS_GONE)
@@ -281,7 +296,8 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 	wtl_gpu_smooth_forget(&one->weights);
 }
 
-static void weigh_memory(struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
+/* Where there are no samples, code says why. */
+static void weigh_memory(struct one *one, struct wtl_gpu_use_gpu *gpu, int code, const char *lack)
 {
 	bool any = gpu->n_processes == 0;
 
@@ -299,8 +315,31 @@ static void weigh_memory(struct one *one, struct wtl_gpu_use_gpu *gpu, int code)
 		return;
 	}
 	gpu->method = WTL_GPU_USE_MEMORY;
-	snprintf(gpu->reason, sizeof(gpu->reason), "samples of processes' use: %s",
-		 wtl_nvml_reason(code));
+	snprintf(gpu->reason, sizeof(gpu->reason), "samples of processes' use: %s%s%s",
+		 wtl_nvml_reason(code), lack ? "; of MIG's instances: " : "", lack ? lack : "");
+}
+
+/* Without samples of processes: by instances, if MIG divides it, else by memory. code says why. */
+static void weigh_otherwise(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu,
+			    int code, int64_t now_ns)
+{
+	struct wtl_nvml_instances *instances = &one->instances;
+	int answer = wtl_nvml_instances_read(instances, &use->lib, one->handle, now_ns);
+	const char *lack = NULL;
+	struct wtl_gpu_instances_sum sum;
+
+	if (answer == WTL_NVML_OK)
+		lack = wtl_gpu_instances_lack(instances, &one->list);
+	else if (instances->is_divided)
+		lack = wtl_nvml_reason(answer);
+	if (answer != WTL_NVML_OK || lack) {
+		weigh_memory(one, gpu, code, lack);
+		return;
+	}
+	wtl_gpu_instances_weigh(instances, &one->list, one->processes, gpu->n_processes, &sum);
+	gpu->unseen_weight = sum.unseen_weight;
+	gpu->method = sum.is_guess ? WTL_GPU_USE_INSTANCES_MEMORY : WTL_GPU_USE_INSTANCES;
+	gpu->reason[0] = '\0';
 }
 
 static void tick_nvidia(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu,
@@ -328,13 +367,16 @@ static void tick_nvidia(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu
 		return;
 	}
 	list_processes(use, one, gpu);
-	code = wtl_nvml_use_list_read(&one->uses, &use->lib, one->handle);
+	/* A sample is told once: what there is no room for would be missed until the next one. */
+	code = -ENOMEM;
+	if (wtl_gpu_smooth_reserve(&one->weights, one->list.n))
+		code = wtl_nvml_use_list_read(&one->uses, &use->lib, one->handle);
 	if (code == WTL_NVML_OK)
 		weigh_samples(one, gpu, now_ns);
 	else if (wtl_nvml_status(code) == WATTLE_STATUS_GONE)
 		lose(use, one, gpu, code);
 	else
-		weigh_memory(one, gpu, code);
+		weigh_otherwise(use, one, gpu, code, now_ns);
 }
 
 /* ---- AMD and Intel ---- */

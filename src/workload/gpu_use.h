@@ -23,10 +23,16 @@ enum wtl_gpu_use_method {
 	WTL_GPU_USE_SAMPLES, /* the driver's samples of SM use, smoothed over some 4 s */
 	WTL_GPU_USE_FDINFO,  /* the time that engines worked for each process */
 	WTL_GPU_USE_MEMORY,  /* a guess: by how much memory each holds */
+	/* MIG: by how busy each instance was and how large it is. Recordings hold these numbers. */
+	WTL_GPU_USE_INSTANCES,
+	WTL_GPU_USE_INSTANCES_MEMORY, /* and inside of an instance by memory: a guess */
+	WTL_GPU_USE_METHODS
 };
 
-/* "sm-use", "fdinfo", "memory (a guess)"; NULL for WTL_GPU_USE_NONE. */
+/* "sm-use", "fdinfo", "memory (a guess)", "instance-use", "instance-use, memory (a guess)"; NULL for
+ * WTL_GPU_USE_NONE. */
 const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method);
+bool wtl_gpu_use_method_is_guess(enum wtl_gpu_use_method method);
 
 /* The other way: WTL_GPU_USE_NONE for NULL and unknown names. */
 enum wtl_gpu_use_method wtl_gpu_use_method_find(const char *name);

@@ -113,9 +113,11 @@ static void ways_of_ended(struct wtl_workload *workload)
 	else if (error == -ECANCELED)
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL,
 			"not asked for");
-	else if (error == -EOPNOTSUPP || error == -ENOSYS || error == -ENOENT)
-		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL,
-			"the kernel has no taskstats, or this machine is a directory or a tape");
+	else if (error == -EOPNOTSUPP || error == -ENOSYS || error == -ENOENT || error == -ENODATA)
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false, NULL, "%s",
+			error == -ENOENT    ? "this machine is a directory, which has none"
+			: error == -ENODATA ? "the tape has none"
+					    : "the kernel has no taskstats");
 	else
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false,
 			workload->has_own_pids ? remedy_namespaces : remedy_exits,

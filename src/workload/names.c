@@ -67,7 +67,7 @@ static int stat_apply(struct wtl_workload *workload, uint32_t slot,
 		return 0;
 	place->has_stat = true;
 	place->start_ticks = stat->start_ticks;
-	place->child_ticks = stat->child_ticks;
+	place->child_ticks = stat->start_ticks < workload->begin_ticks ? stat->child_ticks : 0;
 	place->is_kernel = stat->is_kernel;
 	if (stat->start_ticks <= INT64_MAX / WTL_PROC_TICK_NS)
 		consumer->start_ns = (int64_t)stat->start_ticks * WTL_PROC_TICK_NS;

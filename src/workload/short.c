@@ -5,7 +5,8 @@
  * the last stretch of those that we saw; with exit records, it is what the kernel used to take them
  * apart after their record was written (kernel/exit.c: taskstats_exit() comes before exit_mm()), 2 % of
  * a child of 5 ms. Without exit records, what is left is held against the totals of control groups
- * without groups below them. Neither is ever billed beyond the machine's busy time.
+ * without groups below them. Neither is ever billed beyond the machine's busy time. What is missing of
+ * the tree when it has ended is known to whoever waits for its first process.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -89,9 +90,15 @@ void wtl_short_child_ended(struct wtl_workload *workload, uint32_t slot)
 				     place->clock_ns + child_ns(place) + place->children_ns);
 }
 
-/* Bills to a row as much as there is evidence for and nobody accounts for. Returns how much. */
-static int64_t row_bill(struct wtl_workload *workload, const struct wtl_row_key *key,
-			int64_t use_ns)
+static void row_bill(struct wtl_workload *workload, const struct wtl_row_key *key, int64_t use_ns)
+{
+	wtl_roster_use(&workload->roster, wtl_rows_slot(workload, key), use_ns);
+	wtl_busy_bill(&workload->busy, use_ns);
+}
+
+/* As much of it as nobody accounts for. Returns how much. */
+static int64_t row_bill_unseen(struct wtl_workload *workload, const struct wtl_row_key *key,
+			       int64_t use_ns)
 {
 	int64_t room_ns = wtl_busy_room(&workload->busy);
 
@@ -99,14 +106,29 @@ static int64_t row_bill(struct wtl_workload *workload, const struct wtl_row_key 
 		use_ns = room_ns;
 	if (use_ns <= 0)
 		return 0;
-	wtl_roster_use(&workload->roster, wtl_rows_slot(workload, key), use_ns);
-	wtl_busy_bill(&workload->busy, use_ns);
+	row_bill(workload, key, use_ns);
 	return use_ns;
+}
+
+static void children_key(struct wtl_workload *workload, uint32_t parent, struct wtl_row_key *key)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	const struct wtl_consumer *consumer = &roster->consumers[parent];
+
+	if (roster->places[parent].n_reads == 0)
+		wtl_names_read_all(workload, parent);
+	memset(key, 0, sizeof(*key));
+	key->kind = WTL_ROW_PARENT;
+	key->is_in_tree = consumer->is_in_tree;
+	key->uid = consumer->uid;
+	key->parent = consumer->pid;
+	key->parent_start = roster->places[parent].start_ticks;
+	key->group = consumer->group;
+	memcpy(key->name, consumer->name, sizeof(key->name));
 }
 
 static void parent_read(struct wtl_workload *workload, uint32_t slot)
 {
-	const struct wtl_consumer *consumer = &workload->roster.consumers[slot];
 	struct wtl_place *place = &workload->roster.places[slot];
 	struct wtl_proc_stat stat;
 	struct wtl_row_key key;
@@ -125,16 +147,9 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 	/* Small differences add up until they mean something. */
 	if (more_ns <= CHILD_SLACK_NS)
 		return;
-	memset(&key, 0, sizeof(key));
-	key.kind = WTL_ROW_PARENT;
-	key.is_in_tree = consumer->is_in_tree;
-	key.uid = consumer->uid;
-	key.parent = consumer->pid;
-	key.parent_start = place->start_ticks;
-	key.group = consumer->group;
-	memcpy(key.name, consumer->name, sizeof(key.name));
+	children_key(workload, slot, &key);
 	/* May move the places. */
-	billed_ns = row_bill(workload, &key, more_ns);
+	billed_ns = row_bill_unseen(workload, &key, more_ns);
 	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
 	 * for waits for some; much is use that is billed to somebody already. */
 	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
@@ -163,6 +178,38 @@ static void parents_read(struct wtl_workload *workload)
 		parent_read(workload, slot);
 		left--;
 	}
+}
+
+/* Those of the tree that have ended, as far as they are billed. */
+static int64_t tree_billed(const struct wtl_workload *workload)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	int64_t sum_ns = 0;
+
+	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
+		const struct wtl_consumer *consumer = &roster->consumers[slot];
+		bool is_live = roster->places[slot].live != WTL_NOT_LIVE &&
+			       consumer->pid != workload->tree_pid;
+
+		if (roster->places[slot].kind != WTL_PLACE_FREE && consumer->is_in_tree && !is_live)
+			sum_ns += consumer->cpu_ns;
+	}
+	return sum_ns;
+}
+
+/* Known to the microsecond, so the machine's busy time, cut to ticks, is not asked. */
+static void tree_end(struct wtl_workload *workload)
+{
+	uint32_t slot = wtl_roster_find(&workload->roster, workload->tree_pid);
+	int64_t more_ns = workload->tree_cpu_ns - tree_billed(workload);
+	struct wtl_row_key key;
+
+	workload->tree_cpu_ns = 0;
+	if (slot == WTL_NO_SLOT || more_ns <= 0)
+		return;
+	children_key(workload, slot, &key);
+	row_bill(workload, &key, more_ns);
+	workload->roster.places[slot].children_ns += more_ns;
 }
 
 /* ---- Control groups ---- */
@@ -290,7 +337,7 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	key.kind = WTL_ROW_UNIT;
 	key.uid = UINT32_MAX;
 	key.group = unit->group;
-	row_bill(workload, &key, more_ns);
+	row_bill_unseen(workload, &key, more_ns);
 }
 
 void wtl_short_read(struct wtl_workload *workload)
@@ -299,6 +346,8 @@ void wtl_short_read(struct wtl_workload *workload)
 
 	if (has_unseen || workload->exits >= 0)
 		parents_read(workload);
+	if (workload->tree_cpu_ns > 0)
+		tree_end(workload);
 	if (workload->exits >= 0)
 		return;
 	units_update(workload);

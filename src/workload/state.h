@@ -98,6 +98,9 @@ struct wtl_workload {
 	bool has_own_pids;   /* a PID namespace apart from the first one */
 	bool numbers_differ; /* /proc is that of another one */
 	bool follows_tree;
+	int tree_pid;		    /* whom wtl_workload_follow_tree() was given */
+	int64_t tree_cpu_ns;	    /* wtl_workload_tree_ended(), for the next look; 0: nothing */
+	uint64_t begin_ticks;	    /* what started later is known from birth */
 	bool has_unread;	    /* there may be live processes whose names were never read */
 	bool kernel_ended;	    /* a kernel thread did, and is to be folded */
 	uint32_t turn, memory_turn; /* where rotations stand */
@@ -198,6 +201,8 @@ void wtl_counters_close(struct wtl_workload *workload);
 void wtl_counters_probe(struct wtl_workload *workload);
 /* Changes the weight of this look's uses; their sum stays. */
 void wtl_counters_weigh(struct wtl_workload *workload);
+/* What was weighed so far is settled: no account has it any more. */
+void wtl_counters_reset(struct wtl_workload *workload);
 /* From now on counts those that used much in this look. */
 void wtl_counters_follow(struct wtl_workload *workload);
 

@@ -12,12 +12,18 @@
  * of its cpu_ns weighs count / over_ns. What nobody counted weighs as that of a typical consumer, the
  * median of those that were: whoever has most of the CPU time may well be the one that is unlike the
  * others. Weights are nanoseconds, and add up to all the CPU time.
+ *
+ * Whoever is counted from now on was weighed as a typical one until then: before_ns weighed
+ * before_weight. It is given what that was too little, or loses what it was too much, now; for as long
+ * a stretch as it ran now at the most, as others may run now than did then.
  */
 struct wtl_work {
-	uint32_t slot; /* whose it is: not looked at */
-	int64_t cpu_ns;
+	uint32_t slot;	/* whose it is: not looked at */
+	int64_t cpu_ns; /* 0: it only says what is typical */
 	uint64_t count;
 	int64_t over_ns; /* more than 0 */
+	int64_t before_ns;
+	uint64_t before_weight;
 	uint64_t weight; /* the answer */
 };
 

@@ -130,6 +130,11 @@ static void forget_ended(struct wtl_workload *workload)
 
 /* ---- A look ---- */
 
+static void begin_set(struct wtl_workload *workload)
+{
+	workload->begin_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
+}
+
 static void look_begin(struct wtl_workload *workload)
 {
 	int64_t t_mono_ns = wtl_io_mono_ns(workload->io);
@@ -143,6 +148,8 @@ static void look_begin(struct wtl_workload *workload)
 		.t_mono_ns = t_mono_ns,
 		.duration_ns = workload->n_looks > 1 && duration_ns > 0 ? duration_ns : 0,
 	};
+	if (workload->n_looks == 1)
+		begin_set(workload);
 	wtl_roster_begin(&workload->roster, workload->n_looks);
 	wtl_rows_fold_ended(workload);
 }
@@ -238,6 +245,8 @@ void wtl_workload_reset(struct wtl_workload *workload)
 	workload->look.busy_ns = 0;
 	if (workload->is_told)
 		return;
+	begin_set(workload);
+	workload->tree_cpu_ns = 0;
 	wtl_roster_begin(roster, workload->n_looks);
 	for (uint32_t i = 0; i < roster->n_ended; i++)
 		wtl_roster_remove(roster, roster->ended[i]);
@@ -245,6 +254,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 	workload->kernel_ended = false;
 	wtl_rows_reset(workload);
 	wtl_short_reset(workload);
+	wtl_counters_reset(workload);
 	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
 		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER)
 			wtl_roster_remove(roster, slot);
@@ -366,6 +376,7 @@ int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
 	if (slot == WTL_NO_SLOT)
 		return -ESRCH;
 	workload->follows_tree = true;
+	workload->tree_pid = pid;
 	roster->consumers[slot].is_in_tree = true;
 	if (is_new) /* nobody known descends from it: they were all born before */
 		return 0;
@@ -376,19 +387,7 @@ int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
 	return 0;
 }
 
-int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns)
+void wtl_workload_tree_ended(struct wtl_workload *workload, int64_t cpu_ns)
 {
-	struct wtl_row_key key;
-	uint32_t slot;
-
-	memset(&key, 0, sizeof(key));
-	key.kind = WTL_ROW_TREE;
-	key.is_in_tree = true;
-	key.uid = UINT32_MAX;
-	slot = wtl_rows_slot(workload, &key);
-	look_point(workload);
-	if (slot == WTL_SLOT_UNSEEN)
-		return -ENOSPC;
-	workload->roster.consumers[slot].cpu_ns += add_cpu_ns;
-	return slot;
+	workload->tree_cpu_ns = cpu_ns;
 }

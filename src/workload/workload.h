@@ -120,11 +120,11 @@ unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t 
 				  unsigned budget);
 
 /*
- * The slot of a row for those in the tree that nobody saw, for whoever learns of their CPU time in
- * another way; n_processes and cpu_ns are 0 at first and cpu_ns grows by what is added here. May grow
- * the capacity. -ENOSPC or -ENOMEM.
+ * The process that is followed has ended and has not been waited for yet; it and its descendants that
+ * were waited for used so much in all, as wait4() tells. What the next look does not find of that
+ * becomes the row of that process's children.
  */
-int64_t wtl_workload_tree_row(struct wtl_workload *workload, int64_t add_cpu_ns);
+void wtl_workload_tree_ended(struct wtl_workload *workload, int64_t cpu_ns);
 
 /* What uses have been weighed by so far: what was asked for since the hardware has told of anybody. */
 enum wtl_weight wtl_workload_weight(const struct wtl_workload *workload);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """wattle run on the fake NVML: what it finds is what the script says was drawn, or says why not."""
 
+import subprocess
 from decimal import Decimal
 
 import pytest
 
-from conftest import ROOTS, SCRIPTS, check_sums, domain
+from conftest import ROOTS, SCRIPTS, check_sums, domain, run_wattle
 
 NOTHING = ("--root", ROOTS / "vm-nothing")
 
@@ -217,3 +218,109 @@ def test_a_gpu_whose_counter_stands_still_is_not_at_0_joule(gpus):
     assert line["status"] == "failed" and "energy_j" not in line
     assert line["reason"] == "the counter stands still"
     agrees(domain(report, "gpu-1"), 200, 0.02)
+
+
+# ---- MIG: who used the instances ----
+
+MIG = """\
+driver 550.54.15
+gpu NVIDIA H100 80GB HBM3
+  bus 00000000:1b:00.0
+  cc 9.0
+  power 0 const 400
+  counter-start 1000
+  sensor counter gpu 20
+  sensor instant gpu 20
+  sensor usage gpu 20
+  mig on
+  {gpm}
+  mig-device 4g.40gb MIG-00000000-0000-0000-0000-000000000000 1 0 40448 9000 64
+  mig-device 2g.20gb MIG-00000001-0000-0000-0000-000000000001 2 0 20096 4000 32
+  mig-device 1g.10gb MIG-00000002-0000-0000-0000-000000000002 3 0 9984 9 16
+  instance-use 1 60 90
+  instance-use 2 30 50
+  instance-use 3 100 100
+"""
+
+
+@pytest.fixture
+def users():
+    """Four processes that sleep."""
+    sleepers = [subprocess.Popen(["sleep", "60"]) for _ in range(4)]
+    yield [sleeper.pid for sleeper in sleepers]
+    for sleeper in sleepers:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def mig(users, instances, gpm="gpm on"):
+    """Of 1000, 3000, ... MiB."""
+    text = MIG.format(gpm=gpm)
+    for i, (pid, instance) in enumerate(zip(users, instances)):
+        text += f"  process {pid} C {1000 + 2000 * i}\n  process-instance {pid} {instance} 0\n"
+    return text
+
+
+def gpu_joules(report, users):
+    by_pid = {process.get("pid"): process for process in report["processes"]}
+    return [float(by_pid[pid]["gpu_j"]) for pid in users]
+
+
+def check_ledger(report, name="gpu-0"):
+    line = next(line for line in report["ledger"] if line["domain"] == name)
+    assert sum(line.get(f"{part}_j", Decimal(0)) for part in ("live", "exited", "kernel", "idle", "unattributed")) == line["total_j"]
+    return line
+
+
+def test_processes_of_instances_by_activity_and_size(gpus, users):
+    """60 % of four slices, 30 % of two, and all of one where nobody is seen: 24 : 6 : 10."""
+    result = gpus(text=mig(users, [1, 2])).run(*NOTHING, "--top", "1000", "-f", "json", "--", "sleep", "2.6")
+    report = result.json
+    line, ledger = domain(report, "gpu-0"), check_ledger(report)
+    assert line["weight"] == "instance-use"
+    assert "guess" not in result.err
+    total = float(line["energy_j"])
+    assert gpu_joules(report, users[:2]) == pytest.approx([total * 0.6, total * 0.15], rel=0.02)
+    assert float(ledger["unattributed_j"]) == pytest.approx(total * 0.25, rel=0.02)
+
+
+def test_processes_that_share_an_instance_are_a_guess(gpus, users):
+    gpu = gpus(text=mig(users, [1, 1, 2, 3]))
+    report = gpu.run(*NOTHING, "--top", "1000", "-f", "json", "--", "sleep", "2.6").json
+    check_ledger(report)
+    assert domain(report, "gpu-0")["weight"] == "instance-use, memory (a guess)"
+    total = float(domain(report, "gpu-0")["energy_j"])
+    assert gpu_joules(report, users) == pytest.approx([total * 0.15, total * 0.45, total * 0.15, total * 0.25], rel=0.02)
+    text = gpu.run(*NOTHING, "--", "sleep", "1.3")
+    assert "gpu-0: divided among processes by instance-use, memory (a guess)" in text.out + text.err
+
+
+@pytest.mark.parametrize("gpm", ["gpm off", "gpm on\n  answer nvmlGpmMigSampleGet NO_PERMISSION",
+                                 "gpm on\n  answer nvmlGpmQueryDeviceSupport NOT_SUPPORTED"])
+def test_instances_that_cannot_be_asked(gpus, users, gpm):
+    report = gpus(text=mig(users, [1, 2], gpm)).run(*NOTHING, "--top", "1000", "-f", "json", "--", "sleep", "1.6").json
+    check_ledger(report)
+    assert domain(report, "gpu-0")["weight"] == "memory (a guess)"
+    total = float(domain(report, "gpu-0")["energy_j"])
+    assert gpu_joules(report, users[:2]) == pytest.approx([total * 0.25, total * 0.75], rel=0.02)
+
+
+def test_instances_on_a_tape_and_in_a_recording(gpus, users, tmp_path):
+    """What they answered is kept: the same energies to the microjoule."""
+    gpu, tape, recording = gpus(text=mig(users, [1, 1, 2])), tmp_path / "tape", tmp_path / "mig.wattle"
+    live = gpu.run(*NOTHING, "--top", "1000", "-f", "json", "--tape-record", tape, "--", "sleep", "2.6")
+    assert live.code == 0, live
+    again = run_wattle("run", "--tape", tape, "--top", "1000", "-f", "json")
+    assert again.code == 0, again
+    assert again.json["ledger"] == live.json["ledger"]
+    assert gpu_joules(again.json, users[:3]) == gpu_joules(live.json, users[:3])
+    assert domain(again.json, "gpu-0")["weight"] == "instance-use, memory (a guess)"
+    kept = run_wattle("record", *NOTHING, *gpu.options, "-o", recording, "--", "sleep", "2.6", env=gpu.env)
+    if "built without recordings" in kept.err:
+        pytest.skip("the tape is right; built without recordings")
+    assert kept.code == 0, kept
+    report = run_wattle("report", "--top", "1000", "-f", "json", recording)
+    assert report.code == 0, report
+    assert domain(report.json, "gpu-0")["weight"] == "instance-use, memory (a guess)"
+    check_ledger(report.json)
+    assert min(gpu_joules(report.json, users[:3])) > 0

@@ -20,6 +20,7 @@ enum fake_return {
 	FAKE_DRIVER_NOT_LOADED = 9,
 	FAKE_FUNCTION_NOT_FOUND = 13,
 	FAKE_GPU_IS_LOST = 15,
+	FAKE_NO_DATA = 21,
 	FAKE_VERSION_MISMATCH = 25,
 	FAKE_UNKNOWN = 999,
 };
@@ -121,6 +122,32 @@ struct fake_attributes {
 	uint64_t memory_mb;
 };
 
+struct fake_gpm_support {
+	uint32_t version; /* 1 */
+	uint32_t is_supported;
+};
+
+struct fake_gpm_metric {
+	uint32_t metric;
+	uint32_t answer;
+	double value;
+	struct {
+		const char *short_name, *long_name, *unit;
+	} info;
+};
+
+enum { FAKE_GPM_METRICS_MAX = 477 };
+
+struct fake_gpm_get {
+	uint32_t version; /* 1 */
+	uint32_t count;
+	void *sample1, *sample2;
+	struct fake_gpm_metric metrics[FAKE_GPM_METRICS_MAX];
+};
+
+_Static_assert(sizeof(struct fake_gpm_support) == 8, "nvmlGpmSupport_t");
+_Static_assert(sizeof(struct fake_gpm_metric) == 40, "nvmlGpmMetric_t");
+_Static_assert(sizeof(struct fake_gpm_get) == 24 + 477 * 40, "nvmlGpmMetricsGet_t of 615");
 _Static_assert(sizeof(struct fake_versioned) == 8, "nvmlMarginTemperature_v1_t");
 _Static_assert(sizeof(struct fake_attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct fake_pci) == 68, "nvmlPciInfo_t");

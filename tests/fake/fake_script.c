@@ -586,11 +586,46 @@ static int do_process_instance(struct line *line)
 	return fail(line, "process-instance: there is no process %u", pid);
 }
 
+static int do_gpm(struct line *line)
+{
+	line->gpu->has_gpm = strcmp(line->word[1], "on") == 0;
+	return 0;
+}
+
+/* instance-use INSTANCE SM GRAPHICS [FROM UNTIL] */
+static int do_instance_use(struct line *line)
+{
+	struct fake_gpu *gpu = line->gpu;
+	struct fake_instance_use *use = &gpu->instance_uses[gpu->n_instance_uses];
+
+	if (gpu->n_instance_uses == FAKE_INSTANCE_USES_MAX)
+		return fail(line, "too many uses of instances");
+	*use = (struct fake_instance_use){.until_ns = FAKE_FOREVER};
+	if (unsigned32(line, 1, 1, &use->instance) || unsigned32(line, 2, 1, &use->sm) ||
+	    unsigned32(line, 3, 1, &use->graphics))
+		return -1;
+	if (line->n > 4 && number(line, 4, 1e9, &use->from_ns) < 0)
+		return -1;
+	if (line->n > 5 && number(line, 5, 1e9, &use->until_ns) < 0)
+		return -1;
+	gpu->n_instance_uses++;
+	return 0;
+}
+
+/* Of "3g.40gb" and "1c.3g.40gb": 3. */
+static unsigned slices_of(const char *profile)
+{
+	const char *g = strchr(profile, 'g');
+
+	return g && g > profile ? (unsigned)strtoul(g - 1, NULL, 10) : 0;
+}
+
 /* mig-device PROFILE UUID INSTANCE COMPUTE-INSTANCE TOTAL USED MULTIPROCESSORS */
 static int do_mig_device(struct line *line)
 {
 	struct fake_gpu *gpu = line->gpu;
 	struct fake_gpu *mig = calloc(1, sizeof(*mig));
+	struct fake_value *slices;
 	static const struct {
 		const char *key;
 		int word;
@@ -615,6 +650,9 @@ static int do_mig_device(struct line *line)
 		copy(mig->values[i].text, sizeof(mig->values[i].text), line->word[values[i].word]);
 		mig->n_values++;
 	}
+	slices = &mig->values[mig->n_values++];
+	copy(slices->key, sizeof(slices->key), "slices");
+	snprintf(slices->text, sizeof(slices->text), "%u", slices_of(line->word[1]));
 	return 0;
 }
 
@@ -648,6 +686,8 @@ static const struct command commands[] = {
 	{"process-name", 2, 2, false, do_process_name},
 	{"process-instance", 3, 3, true, do_process_instance},
 	{"mig-device", 7, 7, true, do_mig_device},
+	{"gpm", 1, 1, true, do_gpm},
+	{"instance-use", 3, 5, true, do_instance_use},
 	{"value", 2, WORDS_MAX, true, do_value},
 	{"memory", 3, 4, true, do_memory},
 	{"limit", 4, 4, true, do_limit},

@@ -20,6 +20,7 @@ enum {
 	FAKE_VALUES_MAX = 128,
 	FAKE_MIGS_MAX = 8,
 	FAKE_NAMES_MAX = 64,
+	FAKE_INSTANCE_USES_MAX = 32,
 };
 
 #define FAKE_FOREVER INT64_MAX
@@ -81,6 +82,12 @@ struct fake_value {
 	char text[FAKE_SYMBOL_SIZE];
 };
 
+/* How busy a GPU instance is in a stretch of time, percent of its own SMs. Outside of all: 0. */
+struct fake_instance_use {
+	uint32_t instance, sm, graphics;
+	int64_t from_ns, until_ns;
+};
+
 struct fake_gpu {
 	unsigned index;
 	char name[96], uuid[96], bus_id[32], serial[32];
@@ -113,6 +120,9 @@ struct fake_gpu {
 	size_t n_values;
 	struct fake_gpu *migs[FAKE_MIGS_MAX]; /* devices of their own: name, uuid, memory, values */
 	size_t n_migs;
+	bool has_gpm;
+	struct fake_instance_use instance_uses[FAKE_INSTANCE_USES_MAX];
+	size_t n_instance_uses;
 	uint64_t calls; /* made with this GPU's handle */
 };
 

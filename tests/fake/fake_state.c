@@ -243,13 +243,11 @@ int fake_enter_device(const char *function, void *handle, struct fake_gpu **ret_
 	return enter(function, gpu);
 }
 
-int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_t t_ns)
+int fake_named_rule(struct fake_gpu *gpu, const char *name, int64_t t_ns)
 {
 	const struct fake_rule *rule;
-	char name[FAKE_SYMBOL_SIZE];
 	int answer;
 
-	snprintf(name, sizeof(name), "field:%u:%u", field, scope);
 	pthread_mutex_lock(&lock);
 	rule = fake_rule_find(&gpu->rules, name, t_ns);
 	if (!rule)
@@ -257,6 +255,14 @@ int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_
 	answer = rule ? rule->answer : 0;
 	pthread_mutex_unlock(&lock);
 	return answer;
+}
+
+int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_t t_ns)
+{
+	char name[FAKE_SYMBOL_SIZE];
+
+	snprintf(name, sizeof(name), "field:%u:%u", field, scope);
+	return fake_named_rule(gpu, name, t_ns);
 }
 
 int fake_copy(char *dst, unsigned length, const char *src)

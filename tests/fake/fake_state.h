@@ -31,7 +31,10 @@ int fake_enter_gpu(const char *function, struct fake_gpu *gpu);
 /* Copies a string out, or INSUFFICIENT_SIZE. */
 int fake_copy(char *dst, unsigned length, const char *src);
 
-/* The script's rule for a single field of a GPU ("field:186:2"), or 0. */
+/* The script's rule for a name of its own, such as "gpm:2", or 0. */
+int fake_named_rule(struct fake_gpu *gpu, const char *name, int64_t t_ns);
+
+/* The same for a single field of a GPU ("field:186:2"). */
 int fake_field_rule(struct fake_gpu *gpu, unsigned field, unsigned scope, int64_t t_ns);
 
 #define FAKE_ENTER()                                \

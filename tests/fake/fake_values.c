@@ -245,6 +245,9 @@ FAKE_API int nvmlDeviceGetAttributes_v2(void *device, struct fake_attributes *at
 		return FAKE_NOT_SUPPORTED;
 	memset(attributes, 0, sizeof(*attributes));
 	attributes->multiprocessors = (uint32_t)number_at(value, 0);
+	value = fake_value(gpu, "slices");
+	if (value)
+		attributes->gpu_slices = (uint32_t)number_at(value, 0);
 	attributes->memory_mb = gpu->memory_total >> 20;
 	return FAKE_OK;
 }

@@ -86,13 +86,17 @@ def idle_file(path, watts):
 def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), options=(), timeout=180):
     """A Trial. The workers are started by wattle and it ends with them; or they run beside it and it measures so many
     seconds. None: this machine cannot have the simulated one (no mount namespaces)."""
+    simulator = Path(build) / "tests" / "sim"
+    # The loader would only remark on it, and nobody would count.
+    if "\npmu" in scenario and not (simulator / "sim-pmu.so").exists():
+        raise RuntimeError(f"{simulator}/sim-pmu.so is not built")
     folder.mkdir(parents=True, exist_ok=True)
     text, report = folder / "given.sim", folder / "report.json"
     text.write_text(scenario, encoding="utf-8")
     idle = idle_file(folder / "idle", watts)
     with open(report, "w", encoding="utf-8") as out:
         done = subprocess.run(
-            [Path(build) / "tests" / "sim" / "sim", *([] if seconds else ["--by-tool"]), text, folder / "machine", "--", *before,
+            [simulator / "sim", *([] if seconds else ["--by-tool"]), text, folder / "machine", "--", *before,
              wattle, "run", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", *options, "--",
              *(["sleep", str(seconds)] if seconds else ["sh", "-c", "exec $SIM_LAUNCH"])],
             stdout=out, stderr=subprocess.PIPE, text=True, timeout=timeout, check=False)

@@ -60,7 +60,7 @@ static int64_t counted_ns(const struct world *world, int pid)
 	return world_consumer(world, pid)->counted_ns;
 }
 
-/* The first look in which they run finds them, the next one weighs them. */
+/* The first look in which they run finds them, the next one weighs them, and what they did before. */
 static void test_weighs(void **state)
 {
 	struct world *world = *state;
@@ -77,18 +77,71 @@ static void test_weighs(void **state)
 	assert_int_equal(wtl_workload_weight(world->workload), WTL_WEIGHT_CPU_TIME);
 	assert_int_equal(counted_ns(world, pids[0]), 0);
 
+	run_all(world, pids, 2, 400 * MS);
+	/* 640 and 960 ms of both looks together. */
+	assert_int_equal(world_pid_use(world, pids[0]), 240 * MS);
+	assert_int_equal(world_pid_use(world, pids[1]), 560 * MS);
+	assert_int_equal(wtl_workload_weight(world->workload), WTL_WEIGHT_INSTRUCTIONS);
 	run_all(world, pids, 2, 300 * MS);
 	assert_int_equal(world_pid_use(world, pids[0]), 240 * MS);
 	assert_int_equal(world_pid_use(world, pids[1]), 360 * MS);
-	assert_int_equal(wtl_workload_weight(world->workload), WTL_WEIGHT_INSTRUCTIONS);
 	/* CPU time stays what it is. */
 	look = wtl_workload_look(world->workload);
 	assert_int_equal(look->busy_ns, 600 * MS);
-	assert_int_equal(world_consumer(world, pids[1])->cpu_ns, 700 * MS);
+	assert_int_equal(world_consumer(world, pids[1])->cpu_ns, 1100 * MS);
 	assert_int_equal(world_consumer(world, pids[1])->cpu_ppm, 300000);
-	assert_int_equal(counted_ns(world, pids[1]), 300 * MS);
+	assert_int_equal(counted_ns(world, pids[1]), 700 * MS);
 	wtl_workload_reset(world->workload);
 	assert_int_equal(counted_ns(world, pids[1]), 0);
+}
+
+/* One that comes to others was weighed like them at first. The next look gives it half of what it lacked, as
+ * nobody else's debt is known. */
+static void test_comes_later(void **state)
+{
+	struct world *world = *state;
+	int pids[] = {worker(world, 1000), worker(world, 1000), worker(world, 1600)};
+	uint64_t sum = 0;
+
+	world_open(world, &by_instructions);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3; i++)
+		run_all(world, pids, 2, 100 * MS);
+	for (int i = 0; i < 2; i++) {
+		run_all(world, pids, 3, 100 * MS);
+		sum += world_pid_use(world, pids[2]);
+	}
+	/* By rate alone it would be 267 ms of twice 300, and is 233 if nothing is put right. */
+	assert_int_equal(sum, 250 * MS);
+	/* The debt is paid once. */
+	run_all(world, pids, 3, 100 * MS);
+	assert_in_range(world_pid_use(world, pids[2]), 133333332, 133333334);
+	/* And not at all when what was weighed then is no longer anybody's. */
+	pids[2] = worker(world, 1600);
+	run_all(world, pids, 3, 100 * MS);
+	wtl_workload_reset(world->workload);
+	run_all(world, pids, 3, 100 * MS);
+	assert_in_range(world_pid_use(world, pids[2]), 133333332, 133333334);
+}
+
+/* Who is idle now still says what is usual: one alone would make all others like itself. */
+static void test_idle_ones_are_examples(void **state)
+{
+	struct world *world = *state;
+	int pids[] = {worker(world, 1000), worker(world, 4000)}, tiny = worker(world, 1);
+
+	world_open(world, &by_instructions);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3; i++)
+		run_all(world, pids, 2, 100 * MS);
+	world_run(world, tiny, 4 * MS);
+	run_all(world, pids + 1, 1, 96 * MS);
+	/* 96 · 4 of 96 · 4 + 4 · 1. */
+	assert_in_range(world_pid_use(world, pids[1]), 98969070, 98969073);
+	assert_int_equal(world_pid_use(world, tiny), 100 * MS - world_pid_use(world, pids[1]));
+	/* A look in which nobody did anything. */
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_look(world->workload)->n_uses, 0);
 }
 
 /* Others are taken for typical: short ones, the kernel's, and whoever may not be counted. */
@@ -103,6 +156,7 @@ static void test_not_counted(void **state)
 	world_at(world, pids[3])->is_kernel = true;
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
+	run_all(world, pids, 4, 100 * MS);
 	run_all(world, pids, 4, 100 * MS);
 	before = world->calls;
 	run_all(world, pids, 4, 100 * MS);
@@ -151,6 +205,7 @@ static void test_threads(void **state)
 	run_all(world, pids, 2, 100 * MS);
 	assert_int_equal(world_counted(world, pids[0]), 5);
 	run_all(world, pids, 2, 100 * MS);
+	run_all(world, pids, 2, 100 * MS);
 	assert_in_range(world_pid_use(world, pids[0]), 50 * MS - 5, 50 * MS + 5);
 	/* Some of very many are a sample. */
 	run_all(world, &many, 1, 1000 * MS);
@@ -169,10 +224,10 @@ static void test_taking_turns(void **state)
 	world->running_part = 4;
 	world_open(world, &by_instructions);
 	world_look(world, WTL_NS_PER_S);
-	run_all(world, pids, 2, 100 * MS);
-	run_all(world, pids, 2, 100 * MS);
+	for (int i = 0; i < 3; i++)
+		run_all(world, pids, 2, 100 * MS);
 	assert_in_range(world_pid_use(world, pids[0]), 50 * MS - 10, 50 * MS + 10);
-	assert_int_equal(counted_ns(world, pids[0]), 100 * MS);
+	assert_int_equal(counted_ns(world, pids[0]), 200 * MS);
 }
 
 /* The last stretch of one that ended is weighed, too; then its descriptors are given back. */
@@ -430,6 +485,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(test_weighs),
+		WORLD_TEST(test_comes_later),
+		WORLD_TEST(test_idle_ones_are_examples),
 		WORLD_TEST(test_not_counted),
 		WORLD_TEST(test_none_is_nothing),
 		WORLD_TEST(test_threads),

@@ -759,6 +759,21 @@ static void sleeps_and_wakes(void **state)
 	done(&reading);
 }
 
+/* The GPU says what its domain does: it is the library that lacks, and not a part of it. */
+static void no_library(void **state)
+{
+	struct reading reading;
+
+	(void)state;
+	nv_empty(&reading.nv, "a100");
+	put_pci(&reading.nv, "0000:17:00.0", "active\n", "../drivers/nvidia");
+	reading_open(&reading, NULL);
+	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_FAILED);
+	assert_string_equal(gpu_at(&reading, 0)->trouble, "libnvidia-ml.so.1 is not installed");
+	assert_string_equal(wtl_gpu_reader_trouble(reading.reader), gpu_at(&reading, 0)->trouble);
+	done(&reading);
+}
+
 /* All sleep: nothing is even loaded, until one wakes. */
 static void all_asleep(void **state)
 {
@@ -871,6 +886,7 @@ int main(void)
 		cmocka_unit_test(driver_reload),
 		cmocka_unit_test(no_driver_at_all),
 		cmocka_unit_test(sleeps_and_wakes),
+		cmocka_unit_test(no_library),
 		cmocka_unit_test(all_asleep),
 		cmocka_unit_test(limits),
 		cmocka_unit_test(limits_need_root),

@@ -13,6 +13,7 @@
 
 #include "unit.h"
 
+#include "allocations.h"
 #include "base/err.h"
 #include "nvml/abi.h"
 #include "nvml_bench.h"
@@ -20,28 +21,12 @@
 #include "workload/gpu_smooth.h"
 #include "workload/gpu_use.h"
 
-unsigned long wattle_test_allocations(void);
-void wattle_test_fail_alloc(unsigned long n, bool always); /* the n-th from now */
-
 struct watch {
 	struct nv nv;
 	struct wtl_gpu gpus[2];
 	struct wtl_gpu_use *use;
 	struct wtl_gpu_use *before; /* has the library load its script, which takes memory too */
 };
-
-/* A sanitizer's own malloc() comes before the counting one. */
-static void need_counter(void)
-{
-	unsigned long before = wattle_test_allocations();
-	void *volatile memory = malloc(1);
-
-	free(memory);
-	if (wattle_test_allocations() == before) {
-		print_message("SKIPPED: allocations are not counted in this build\n");
-		skip();
-	}
-}
 
 static void describe(struct watch *watch)
 {
@@ -116,8 +101,11 @@ static bool check_accounted(const struct wtl_gpu_use_gpu *gpu, bool is_smoothed)
 	assert_true(gpu->n_processes <= 2);
 	for (size_t i = 0; i < gpu->n_processes; i++)
 		sum += gpu->processes[i].weight;
-	if (gpu->method == WTL_GPU_USE_SAMPLES)
-		assert_in_range(sum, is_smoothed ? 0 : WHOLE, WHOLE);
+	/* Both use it all the time: nothing is no answer, unless it says why. */
+	if (gpu->method == WTL_GPU_USE_SAMPLES && gpu->reason[0] == '\0')
+		assert_in_range(sum, is_smoothed ? 1 : WHOLE, WHOLE);
+	else if (gpu->method == WTL_GPU_USE_SAMPLES)
+		assert_in_range(sum, 0, WHOLE);
 	else
 		assert_int_equal(sum, 150 << 10);
 	return gpu->method == WTL_GPU_USE_SAMPLES && gpu->n_processes == 2;
@@ -154,6 +142,34 @@ static void each_allocation_of_a_look(void **state)
 		done(&watch);
 	}
 	assert_true(n_short > 0);
+}
+
+/* Looks between two samples: what the one that took a sample had no room for, the next ones know nothing of. */
+static void looks_between_samples(void **state)
+{
+	struct watch watch;
+
+	(void)state;
+	need_counter();
+	for (unsigned long n = 1; n < 40; n++) {
+		start(&watch, TWO_USERS);
+		for (int i = 0; i < 12; i++) {
+			const struct wtl_gpu_use_gpu *gpu;
+
+			wattle_test_fail_alloc(i < 3 ? (i ? 1 : n) : 0, i < 3);
+			gpu = tick(&watch, 2.5 + 0.25 * i);
+			wattle_test_fail_alloc(0, false);
+			check_accounted(gpu, true);
+		}
+		done(&watch);
+		start(&watch, TWO_USERS);
+		wattle_test_fail_alloc(n, false);
+		tick(&watch, 2.5);
+		wattle_test_fail_alloc(0, false);
+		for (int i = 1; i < 8; i++)
+			check_accounted(tick(&watch, 2.5 + 0.25 * i), true);
+		done(&watch);
+	}
 }
 
 /* From some allocation on there is none left, for several looks. */
@@ -206,6 +222,40 @@ static void each_allocation_under_mig(void **state)
 		assert_int_equal(gpu->unseen_weight, 0);
 		done(&watch);
 	}
+}
+
+/* The same with instances that can be asked: the library has no memory for a sample either. */
+static void each_allocation_with_instances(void **state)
+{
+	static const char script[] =
+		"gpu Fake\n  power 0 const 100\n  mig on\n  gpm on\n"
+		"mig-device 1g.10gb MIG-0 1 0 1 1 1\nmig-device 2g.20gb MIG-1 2 0 1 1 1\n"
+		"instance-use 1 50 50\ninstance-use 2 25 25\n"
+		"process 7 C 100\nprocess-instance 7 1 0\nprocess 8 C 50\nprocess-instance 8 2 0\n";
+	unsigned n_short = 0;
+	struct watch watch;
+
+	(void)state;
+	need_counter();
+	for (unsigned long n = 1; n < 40; n++) {
+		const struct wtl_gpu_use_gpu *gpu;
+
+		start(&watch, script);
+		wattle_test_fail_alloc(n, false);
+		check_accounted(tick(&watch, 2.5), false);
+		wattle_test_fail_alloc(0, false);
+		/* Nobody was sampled where there was no memory: a second later than the others. */
+		gpu = tick(&watch, 4.5);
+		n_short += gpu->method != WTL_GPU_USE_INSTANCES;
+		tick(&watch, 5.5);
+		gpu = tick(&watch, 6.5);
+		assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES);
+		assert_int_equal(gpu->n_processes, 2);
+		assert_int_equal(gpu->processes[0].weight, 500000);
+		assert_int_equal(gpu->processes[1].weight, 500000);
+		done(&watch);
+	}
+	assert_true(n_short > 0);
 }
 
 /* There was memory for those that are known: what more come have is nobody's by name. */
@@ -295,8 +345,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_allocation_of_a_look),
+		cmocka_unit_test(looks_between_samples),
 		cmocka_unit_test(no_memory_for_long),
 		cmocka_unit_test(each_allocation_under_mig),
+		cmocka_unit_test(each_allocation_with_instances),
 		cmocka_unit_test(no_memory_for_more),
 		cmocka_unit_test(opening),
 		cmocka_unit_test(smoothing),

@@ -324,7 +324,16 @@ static void intel_cards(void **state)
 	wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS);
 	check(&gpus[1], WTL_GPU_POWER_UW, 50000000);
 	check(&gpus[1], WTL_GPU_POWER_AVERAGE_UW, 50000000);
-	check(&gpus[2], WTL_GPU_POWER_UW, 0);
+	/* A GPU always draws something: what stands still tells nothing. */
+	check_not(&gpus[2], WTL_GPU_POWER_UW, WATTLE_STATUS_ABSENT);
+	bench.now_ns += 2 * SECOND;
+	wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS);
+	check_not(&gpus[1], WTL_GPU_POWER_UW, WATTLE_STATUS_ABSENT);
+	check_not(&gpus[1], WTL_GPU_POWER_AVERAGE_UW, WATTLE_STATUS_ABSENT);
+	bench_write(&bench, B580 "/hwmon/hwmon2/energy1_input", "30314886223\n");
+	bench.now_ns += 2 * SECOND;
+	wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS);
+	check(&gpus[1], WTL_GPU_POWER_UW, 25000000);
 
 	assert_int_equal(wtl_gpu_reader_set_limit(reader, 1, 100000000, &err), -EOPNOTSUPP);
 	wtl_gpu_reader_free(reader);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Who uses the GPUs, as weights. */
+#include <dlfcn.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -262,6 +264,253 @@ static void by_memory_under_mig(void **state)
 	done(&watch);
 }
 
+/* ---- MIG's instances ---- */
+
+static void start_script(struct watch *watch, const char *name, const char *bus_id)
+{
+	nv_empty(&watch->nv, name);
+	describe(&watch->gpus[0], "nvidia", "gpu-0", bus_id, "");
+	watch_open(watch, nv_library(), 1);
+}
+
+/* Nothing that the library lent is kept. */
+static void done_with_samples(struct watch *watch)
+{
+	int (*samples)(void) = (int (*)(void))dlsym(watch->nv.fake, "fake_nvml_samples");
+
+	wtl_gpu_use_free(watch->use);
+	assert_int_equal(samples(), 0);
+	nv_done(&watch->nv);
+}
+
+static const struct wtl_gpu_use_process *process(const struct wtl_gpu_use_gpu *gpu, int pid)
+{
+	size_t i = 0;
+
+	while (i < gpu->n_processes && gpu->processes[i].pid != pid)
+		i++;
+	assert_true(i < gpu->n_processes);
+	return &gpu->processes[i];
+}
+
+static void by_instances(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_script(&watch, "h100-mig", "00000000:1B:00.0");
+	/* It takes two samples. */
+	gpu = tick(&watch, 1);
+	assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+	assert_non_null(strstr(gpu->reason, "MIG's instances: the first sample"));
+	gpu = tick(&watch, 2);
+	assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES_MEMORY);
+	assert_string_equal(gpu->reason, "");
+	/* 80 % of three slices, by memory 2 : 1; 30 % of two; 10 % of one where nobody is seen. */
+	assert_int_equal(process(gpu, 1001)->weight, 1600000);
+	assert_int_equal(process(gpu, 1002)->weight, 800000);
+	assert_int_equal(process(gpu, 1003)->weight, 600000);
+	assert_int_equal(gpu->unseen_weight, 100000);
+	assert_int_equal(process(gpu, 1003)->use_ppm, 600000 / 7);
+	assert_int_equal(process(gpu, 1003)->memory_bytes, UINT64_C(4000) << 20);
+	/* Nothing is asked for too early, and nothing is forgotten. */
+	gpu = tick(&watch, 2.09);
+	assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES_MEMORY);
+	assert_int_equal(process(gpu, 1003)->weight, 600000);
+	assert_int_equal(watch.nv.calls("nvmlGpmMigSampleGet"), 2 * 4);
+	done_with_samples(&watch);
+}
+
+#define TWO_INSTANCES                                                   \
+	"  mig on\n  gpm on\nmig-device 1g.10gb MIG-0 1 0 10000 5 16\n" \
+	"mig-device 1c.3g.40gb MIG-1 2 0 40000 5 20\n"                  \
+	"mig-device 2c.3g.40gb MIG-2 2 1 40000 5 40\n"                  \
+	"process 7 C 100\nprocess-instance 7 1 0\n"                     \
+	"process 8 C 50\nprocess-instance 8 2 0\n"
+
+/* Shares follow activity: the mean since the look before, however short it was. */
+static void instances_change(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch,
+		  ONE_GPU TWO_INSTANCES "instance-use 1 90 90 0 3\ninstance-use 1 10 10 3 -\n"
+					"instance-use 2 20 50 3.5 4\n");
+	tick(&watch, 2);
+	gpu = tick(&watch, 3);
+	assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES);
+	assert_false(wtl_gpu_use_method_is_guess(gpu->method));
+	assert_int_equal(process(gpu, 7)->weight, 900000);
+	assert_int_equal(process(gpu, 8)->weight, 0);
+	gpu = tick(&watch, 4);
+	assert_int_equal(process(gpu, 7)->weight, 100000);
+	assert_int_equal(process(gpu, 8)->weight, 100000 * 3);
+	gpu = tick(&watch, 4.5);
+	assert_int_equal(process(gpu, 8)->weight, 0);
+	assert_int_equal(process(gpu, 7)->use_ppm, 100000 / 7);
+	done_with_samples(&watch);
+}
+
+static void instances_refused(void **state)
+{
+	static const struct {
+		const char *line, *reason;
+		unsigned long samples;
+	} cases[] = {
+		{"  gpm off\n", "instances: not supported", 0},
+		{"  answer nvmlGpmQueryDeviceSupport NOT_SUPPORTED\n", "instances: not supported",
+		 0},
+		{"  answer nvmlGpmMigSampleGet NO_PERMISSION\n", "denies permission", 1},
+		{"  answer nvmlGpmMigSampleGet NOT_SUPPORTED\n", "not supported", 1},
+		{"  answer nvmlDeviceGetAttributes_v2 NOT_SUPPORTED\n", "not supported", 0},
+	};
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[1024];
+
+		snprintf(text, sizeof(text), "%s%s%s",
+			 strstr(cases[i].line, "Attributes") ? cases[i].line : "",
+			 ONE_GPU TWO_INSTANCES, cases[i].line);
+		start_own(&watch, text);
+		for (int t = 1; t < 4; t++) {
+			gpu = tick(&watch, t);
+			assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+			assert_non_null(strstr(gpu->reason, cases[i].reason));
+			assert_int_equal(process(gpu, 7)->weight, 100 << 10);
+		}
+		/* What is refused as a matter of principle is not asked for again. */
+		assert_int_equal(watch.nv.calls("nvmlGpmMigSampleGet"), cases[i].samples);
+		done_with_samples(&watch);
+	}
+	start_own(&watch,
+		  "missing nvmlGpmQueryDeviceSupport nvmlGpmMigSampleGet\n" ONE_GPU TWO_INSTANCES);
+	gpu = tick(&watch, 1);
+	assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+	assert_non_null(strstr(gpu->reason, "too old"));
+	done_with_samples(&watch);
+	start_script(&watch, "a100-mig", "00000000:17:00.0");
+	tick(&watch, 1);
+	gpu = tick(&watch, 2);
+	assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+	assert_int_equal(process(gpu, 1001)->weight, 6000 << 10);
+	done_with_samples(&watch);
+}
+
+/* Metrics have answers of their own: whether anything ran is second best. */
+static void instances_metrics(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU TWO_INSTANCES "  answer gpm:2 NOT_SUPPORTED\n"
+						"  answer gpm:1 NO_DATA from 3 until 4.5\n"
+						"instance-use 1 20 60\n");
+	tick(&watch, 1);
+	gpu = tick(&watch, 2);
+	assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES);
+	assert_int_equal(process(gpu, 7)->weight, 600000);
+	gpu = tick(&watch, 3);
+	assert_int_equal(gpu->method, WTL_GPU_USE_MEMORY);
+	assert_non_null(strstr(gpu->reason, "no data"));
+	tick(&watch, 4);
+	tick(&watch, 5);
+	assert_int_equal(tick(&watch, 6)->method, WTL_GPU_USE_INSTANCES);
+	done_with_samples(&watch);
+}
+
+static double odd_percent;
+
+static int odd_metrics(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	struct wtl_nvml_gpm_metric *metrics;
+
+	(void)nv;
+	(void)answer;
+	if (function == WTL_NVML_GPM_METRICS) {
+		metrics = args[2].memory;
+		metrics[0].value = metrics[1].value = odd_percent;
+	}
+	return 0;
+}
+
+/* More than all is all; what is no number is no answer. */
+static void instances_odd_numbers(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU TWO_INSTANCES "instance-use 1 20 20\n");
+	watch.nv.twist = odd_metrics;
+	tick(&watch, 1);
+	odd_percent = 140.0;
+	gpu = tick(&watch, 2);
+	assert_int_equal(process(gpu, 7)->weight, 1000000);
+	assert_int_equal(process(gpu, 8)->weight, 3000000);
+	odd_percent = -1.0;
+	assert_int_equal(tick(&watch, 3)->method, WTL_GPU_USE_MEMORY);
+	odd_percent = nan("");
+	assert_int_equal(tick(&watch, 4)->method, WTL_GPU_USE_MEMORY);
+	done_with_samples(&watch);
+}
+
+/* They come and go, one call fails, the driver goes away: memory decides until it is known again. */
+static void instances_interrupted(void **state)
+{
+	static const char *const lines[] = {
+		"  answer nvmlDeviceGetMigDeviceHandleByIndex NOT_FOUND from 3 until 3.5\n",
+		"  answer nvmlGpmMigSampleGet UNKNOWN from 3 until 3.5\n",
+		"  answer nvmlDeviceGetMigMode GPU_IS_LOST from 3 until 3.5\n",
+		"answer nvmlGpmMetricsGet 20 from 3 until 3.5\n",
+		"  lost from 3 until 3.5\n",
+		"answer * DRIVER_NOT_LOADED from 3 until 3.5\n",
+	};
+	struct watch watch;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		const struct wtl_gpu_use_gpu *gpu;
+		char text[1024];
+
+		snprintf(text, sizeof(text), "%s%s%s", lines[i][0] == ' ' ? "" : lines[i],
+			 ONE_GPU TWO_INSTANCES "instance-use 1 20 20\n",
+			 lines[i][0] == ' ' ? lines[i] : "");
+		start_own(&watch, text);
+		tick(&watch, 1);
+		assert_int_equal(tick(&watch, 2)->method, WTL_GPU_USE_INSTANCES);
+		gpu = tick(&watch, 3);
+		assert_true(gpu->method == WTL_GPU_USE_MEMORY || gpu->method == WTL_GPU_USE_NONE);
+		assert_true(gpu->reason[0] != '\0');
+		for (int t = 5; t < 8; t++)
+			gpu = tick(&watch, t);
+		assert_int_equal(gpu->method, WTL_GPU_USE_INSTANCES);
+		assert_int_equal(process(gpu, 7)->weight, 200000);
+		done_with_samples(&watch);
+	}
+}
+
+static void method_names(void **state)
+{
+	(void)state;
+	for (int i = WTL_GPU_USE_NONE + 1; i < WTL_GPU_USE_METHODS; i++) {
+		const char *name = wtl_gpu_use_method_name((enum wtl_gpu_use_method)i);
+
+		assert_int_equal(wtl_gpu_use_method_find(name), i);
+		/* What says that it is a guess is one. */
+		assert_int_equal(strstr(name, "guess") != NULL,
+				 wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)i));
+	}
+	assert_int_equal(wtl_gpu_use_method_find(NULL), WTL_GPU_USE_NONE);
+	assert_int_equal(wtl_gpu_use_method_find("x"), WTL_GPU_USE_NONE);
+}
+
 enum { BEYOND = 6, MANY = WTL_GPU_USE_PROCESSES_MAX + BEYOND };
 
 /* More compute processes than there is room for, of 2 MiB each. */
@@ -508,6 +757,13 @@ int main(void)
 		cmocka_unit_test(by_the_old_function),
 		cmocka_unit_test(samples_of_different_moments),
 		cmocka_unit_test(by_memory_under_mig),
+		cmocka_unit_test(by_instances),
+		cmocka_unit_test(instances_change),
+		cmocka_unit_test(instances_refused),
+		cmocka_unit_test(instances_metrics),
+		cmocka_unit_test(instances_odd_numbers),
+		cmocka_unit_test(instances_interrupted),
+		cmocka_unit_test(method_names),
 		cmocka_unit_test(too_many),
 		cmocka_unit_test(nothing_is_known),
 		cmocka_unit_test(lost_and_back),

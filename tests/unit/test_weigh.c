@@ -59,6 +59,77 @@ static void test_rest_is_typical(void **state)
 	assert_int_equal(works[0].slot, 3);
 }
 
+/* What was weighed as usual before it was counted is put right: both looks together are by rate. */
+static void test_before(void **state)
+{
+	struct wtl_work works[] = {
+		{.slot = 1,
+		 .cpu_ns = 100,
+		 .count = 2,
+		 .over_ns = 1,
+		 .before_ns = 100,
+		 .before_weight = 100},
+		{.slot = 2,
+		 .cpu_ns = 100,
+		 .count = 3,
+		 .over_ns = 1,
+		 .before_ns = 100,
+		 .before_weight = 100},
+	};
+	struct wtl_work long_ago[] = {
+		{.slot = 1, .cpu_ns = 100, .count = 1, .over_ns = 1},
+		{.slot = 2,
+		 .cpu_ns = 10,
+		 .count = 3,
+		 .over_ns = 1,
+		 .before_ns = 1000,
+		 .before_weight = 1000},
+	};
+	struct wtl_work in_debt[] = {
+		{.slot = 1,
+		 .cpu_ns = 100,
+		 .count = 1,
+		 .over_ns = 1,
+		 .before_ns = 100,
+		 .before_weight = 100},
+		{.slot = 2, .cpu_ns = 100, .count = 9, .over_ns = 1},
+	};
+
+	(void)state;
+	wtl_weigh(works, 2, 0);
+	assert_int_equal(weight_of(works, 2, 1), 60); /* of 160 */
+	assert_int_equal(weight_of(works, 2, 2), 140);
+	/* For no longer a stretch than it ran now: 10 ns that were to be 30 and not 12 (130 / 110 of 10). */
+	wtl_weigh(long_ago, 2, 0);
+	assert_in_range(weight_of(long_ago, 2, 2), 110 * 49 / 149 - 1, 110 * 49 / 149 + 1);
+	assert_int_equal(sum_of(long_ago, 2), 110);
+	/* Nobody owes more than all it has. */
+	wtl_weigh(in_debt, 2, 0);
+	assert_int_equal(weight_of(in_debt, 2, 1), 0);
+	assert_int_equal(weight_of(in_debt, 2, 2), 200);
+}
+
+/* Whoever does nothing now says what is usual, and weighs nothing. */
+static void test_examples(void **state)
+{
+	struct wtl_work works[] = {
+		{.slot = 1,
+		 .cpu_ns = 0,
+		 .count = 10,
+		 .over_ns = 10,
+		 .before_ns = 7,
+		 .before_weight = 7},
+		{.slot = 2, .cpu_ns = 100, .count = 30, .over_ns = 10},
+	};
+
+	(void)state;
+	assert_int_equal(wtl_weigh(works, 2, 100), 50);
+	assert_int_equal(weight_of(works, 2, 1), 0);
+	assert_int_equal(weight_of(works, 2, 2), 150);
+	works[0].cpu_ns = works[1].cpu_ns = 0;
+	assert_int_equal(wtl_weigh(works, 2, 0), 0);
+}
+
 static void test_nobody_counted(void **state)
 {
 	struct wtl_work idle = {.cpu_ns = 9, .count = 1, .over_ns = 100};
@@ -100,7 +171,10 @@ static void test_sum_stays(void **state)
 				.cpu_ns = rand() % 4 ? rand() : rand() % 3,
 				.count = (uint64_t)rand() * (uint64_t)(rand() % 5),
 				.over_ns = rand() % 1000000 + 1,
+				.before_ns = rand() % 3 ? 0 : rand(),
 			};
+			if (works[i].before_ns > 0)
+				works[i].before_weight = (uint64_t)rand();
 			before += (uint64_t)works[i].cpu_ns;
 		}
 		rest = wtl_weigh(works, n, rest_ns);
@@ -118,6 +192,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_rate),
 		cmocka_unit_test(test_rest_is_typical),
+		cmocka_unit_test(test_before),
+		cmocka_unit_test(test_examples),
 		cmocka_unit_test(test_nobody_counted),
 		cmocka_unit_test(test_numbers_beyond_measure),
 		cmocka_unit_test(test_sum_stays),

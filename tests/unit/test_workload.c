@@ -518,24 +518,6 @@ static void test_slots(void **state)
 		wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_memory_bytes, 4096);
 }
 
-static void test_tree_row(void **state)
-{
-	struct world *world = *state;
-	const struct wtl_consumer *row;
-	int pids[3];
-	int64_t slot;
-
-	start(world, pids);
-	slot = wtl_workload_tree_row(world->workload, 5 * MS);
-	assert_true(slot >= WTL_SLOTS_FIXED);
-	assert_int_equal(wtl_workload_tree_row(world->workload, 2 * MS), slot);
-	row = wtl_workload_consumer(world->workload, (uint32_t)slot);
-	assert_int_equal(row->state, WTL_CONSUMER_FOLDED);
-	assert_int_equal(row->cpu_ns, 7 * MS);
-	assert_true(row->is_in_tree);
-	assert_int_equal(row->pid, 0);
-}
-
 static void test_memory(void **state)
 {
 	struct world *world = *state;
@@ -694,7 +676,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slots, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ticks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, setup, teardown),

@@ -359,6 +359,80 @@ static void test_parents(void **state)
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 300 * MS);
 }
 
+/* Whoever was born while we looked is known whole, whatever it waited for before its first look. */
+static void test_parents_of_the_new(void **state)
+{
+	struct world *world = *state;
+	int shell, script;
+
+	world->exits_errno = EPERM;
+	shell = start(world);
+	script = world_fork(world, shell);
+	world_run(world, script, MS);
+	for (int i = 0; i < 40; i++)
+		world_child(world, script, "cc1", 10 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_row(world, "short-lived", NULL)->cpu_ns, 400 * MS);
+	assert_int_equal(world_row(world, "short-lived", NULL)->parent, script);
+}
+
+/* What somebody older was told before the first look is not this measurement's. */
+static void test_parents_of_the_old(void **state)
+{
+	struct world *world = *state;
+	int elder = world_fork(world, 1);
+
+	world->exits_errno = EPERM;
+	world_at(world, elder)->child_ns = 5000 * (int64_t)MS;
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, elder, MS);
+	world_unseen(world, 300 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_null(world_row(world, "short-lived", NULL));
+}
+
+/* Who waits for the command knows what the whole of it used. */
+static void test_tree_ended(void **state, int exits_errno)
+{
+	struct world *world = *state;
+	int shell, command, orphan;
+
+	world->exits_errno = exits_errno;
+	shell = start(world);
+	command = world_fork(world, shell);
+	wtl_workload_follow_tree(world->workload, command);
+	world_run(world, command, 5 * MS);
+	for (int i = 0; i < 3; i++)
+		world_child(world, command, "cc1", 3 * MS);
+	orphan = world_fork(world, command);
+	world_run(world, orphan, 2 * MS);
+	world_exit(world, command);
+	wtl_workload_tree_ended(world->workload, 15 * MS);
+	world_look(world, WTL_NS_PER_S);
+	/* With the orphan, of which nobody has told. */
+	assert_int_equal(world->billed_ns, 17 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_FOLDED), 10 * MS);
+	assert_true(world_row(world, "short-lived", NULL)->is_in_tree);
+	assert_int_equal(world_row(world, "short-lived", NULL)->uid, 1000);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 17 * MS);
+	/* Less than is known already changes nothing. */
+	wtl_workload_tree_ended(world->workload, 14 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->billed_ns, 17 * MS);
+}
+
+static void test_tree_ended_with_records(void **state)
+{
+	test_tree_ended(state, 0);
+}
+
+static void test_tree_ended_without(void **state)
+{
+	test_tree_ended(state, EPERM);
+}
+
 /* What parents are told is never more than the machine did. */
 static void test_parents_exaggerate(void **state)
 {
@@ -590,6 +664,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree_of_the_adopted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_new, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_old, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_old, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_without, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_exaggerate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_units, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inner_units, setup, teardown),

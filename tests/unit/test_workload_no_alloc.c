@@ -2,28 +2,13 @@
 /* A look that finds nobody new allocates nothing, whoever runs. Linked with tests/alloc/failmalloc.c,
  * which counts. */
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "allocations.h"
 #include "energy/units.h"
 #include "unit.h"
 #include "world.h"
 
 enum { MS = 1000000, LOOKS = 200, PROCESSES = 300 };
-
-unsigned long wattle_test_allocations(void);
-
-/* A sanitizer's own malloc() comes before the counting one. */
-static void need_counter(void)
-{
-	unsigned long before = wattle_test_allocations();
-	void *volatile memory = malloc(1);
-
-	free(memory);
-	if (wattle_test_allocations() == before) {
-		print_message("SKIPPED: allocations are not counted in this build\n");
-		skip();
-	}
-}
 
 /* With counters of those that run, too. */
 static void test_counted_looks(void **state)
