@@ -112,7 +112,8 @@ struct wtl_io_ops {
 
 	/*
 	 * What the kernel tells of every task that ends (taskstats): needs CAP_NET_ADMIN in the first
-	 * user, PID and network namespace. open returns a handle; -EPERM, or -EOPNOTSUPP. read takes
+	 * user, PID and network namespace. open returns a handle; -EPERM; -EOPNOTSUPP, of
+	 * a directory that has none -ENOENT, of a tape -ENODATA. read takes
 	 * one datagram as it came and never waits: its length (cut to size; WTL_EXIT_MAX holds all),
 	 * 0 when there is none, -ENOBUFS once after some were lost. One reader at a time. A tape tells
 	 * all listeners together of each once.

@@ -499,7 +499,6 @@ static int real_exits_open(struct wtl_io *io)
 	} else {
 		rc = real_file_open(io, "/wattle-exits");
 		exits->file = rc;
-		rc = rc == -ENOENT ? -EOPNOTSUPP : rc;
 	}
 	if (rc < 0)
 		return rc;

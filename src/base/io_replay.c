@@ -492,7 +492,7 @@ static int replay_exits_open(struct wtl_io *io)
 	if (record && record->code < 0) {
 		rc = record->code;
 	} else if (!record && !key) {
-		rc = -EOPNOTSUPP;
+		rc = -ENODATA;
 	} else {
 		/* What ended before is not told. */
 		if (key)

@@ -160,6 +160,55 @@ int wtl_num_fixed(const char *text, size_t len, unsigned decimals, uint64_t *ret
 	return 0;
 }
 
+/* Takes the last character off, where it is that letter in either case. */
+static bool cursor_drop(struct cursor *cursor, char lower)
+{
+	if (cursor->at == cursor->end || (cursor->end[-1] | 0x20) != lower)
+		return false;
+	cursor->end--;
+	return true;
+}
+
+/* The unit at the cursor's end is taken off. 1: there is none. */
+static uint64_t unit_take(struct cursor *cursor)
+{
+	static const char letters[] = "kmgt";
+	struct cursor left = *cursor;
+	uint64_t unit = 1, step;
+
+	cursor_drop(&left, 'b');
+	step = cursor_drop(&left, 'i') ? 1024 : 1000;
+	for (size_t i = 0; letters[i]; i++) {
+		unit *= step;
+		if (cursor_drop(&left, letters[i])) {
+			*cursor = left;
+			return unit;
+		}
+	}
+	cursor_drop(cursor, 'b');
+	return 1;
+}
+
+int wtl_num_bytes(const char *text, size_t len, uint64_t *ret)
+{
+	struct cursor cursor = cursor_trimmed(text, len);
+	uint64_t unit = unit_take(&cursor), thousandths, bytes;
+	int rc = wtl_num_fixed(cursor.at, (size_t)(cursor.end - cursor.at), unit > 1 ? 3 : 0,
+			       &thousandths);
+
+	if (rc < 0)
+		return rc;
+	if (unit == 1) {
+		*ret = thousandths;
+		return 0;
+	}
+	if (__builtin_mul_overflow(thousandths / 1000, unit, &bytes) ||
+	    __builtin_add_overflow(bytes, thousandths % 1000 * unit / 1000, &bytes))
+		return -ERANGE;
+	*ret = bytes;
+	return 0;
+}
+
 /* Whether the cursor holds a plain decimal; says too whether it has a digit other than 0. */
 static bool is_decimal(struct cursor cursor, bool *ret_nonzero)
 {

@@ -23,6 +23,13 @@ int wtl_num_hex_digit(char c);
  */
 int wtl_num_fixed(const char *text, size_t len, unsigned decimals, uint64_t *ret);
 
+/*
+ * A size in bytes: a decimal of up to 3 fraction digits and a unit, with or without "B" behind it, in
+ * either case: k, M, G, T are powers of 1000; Ki, Mi, Gi, Ti of 1024. No unit: bytes, and no fraction. What
+ * a fraction leaves of a byte is dropped.
+ */
+int wtl_num_bytes(const char *text, size_t len, uint64_t *ret);
+
 enum { WTL_NUM_DOUBLE_MAX = 255 };
 
 /*

@@ -133,7 +133,7 @@ int wtl_store_check(const char *path, void (*line)(void *context, const char *te
 {
 	struct check check = {.line = line, .context = context};
 	const struct wtl_table *table;
-	int rc = wtl_store_open(path, &check.reader, err);
+	int rc = wtl_reader_open(path, true, &check.reader, err);
 
 	if (rc < 0)
 		return rc;

@@ -290,7 +290,7 @@ static int take_period(void *context, const void *at)
 	const struct wtl_row_period *row = at;
 	struct wtl_read_period period = {
 		.id = row->id,
-		.parts = row->parts,
+		.n_parts = row->parts,
 		.times = {row->begin_mono_ns, row->end_mono_ns, row->begin_utc_ns, row->end_utc_ns},
 	};
 	int64_t expected = next_id(reader, row->id);
@@ -366,7 +366,8 @@ static int check_kind(const struct wtl_store_reader *reader, struct wtl_err *err
 	return 0;
 }
 
-int wtl_store_open(const char *path, struct wtl_store_reader **ret_reader, struct wtl_err *err)
+int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_reader,
+		    struct wtl_err *err)
 {
 	struct wtl_store_reader *reader = calloc(1, sizeof(*reader));
 	int rc;
@@ -382,15 +383,25 @@ int wtl_store_open(const char *path, struct wtl_store_reader **ret_reader, struc
 		rc = open_database(reader, err);
 	if (rc == 0)
 		rc = read_tables(reader, err);
+	if (rc == 0) {
+		reader->is_live =
+			!reader->recording.is_whole && wtl_database_is_locked(reader->path);
+		if (reader->is_live && !holds && wtl_reader_let_go(reader) < 0)
+			rc = complain(reader, ENOMEM, err, "out of memory");
+	}
 	if (rc < 0) {
 		if (err)
 			wtl_text_clean(err->path, sizeof(err->path), path, strlen(path));
 		wtl_store_close(reader);
 		return rc;
 	}
-	reader->is_live = !reader->recording.is_whole && wtl_database_is_locked(reader->path);
 	*ret_reader = reader;
 	return 0;
+}
+
+int wtl_store_open(const char *path, struct wtl_store_reader **ret_reader, struct wtl_err *err)
+{
+	return wtl_reader_open(path, false, ret_reader, err);
 }
 
 void wtl_store_close(struct wtl_store_reader *reader)
@@ -399,7 +410,12 @@ void wtl_store_close(struct wtl_store_reader *reader)
 		return;
 	wtl_reader_forget_period(reader);
 	wtl_rows_done(&reader->chunk_rows);
+	sqlite3_close(reader->copies);
 	sqlite3_close(reader->db);
+	for (size_t i = 0; i < reader->n_periods; i++) {
+		wtl_read_parts_clear(&reader->periods[i].parts);
+		free(reader->periods[i].parts.list);
+	}
 	for (size_t i = 0; i < reader->n_facts; i++) {
 		free(reader->facts[i].key);
 		free(reader->facts[i].value);
@@ -410,7 +426,7 @@ void wtl_store_close(struct wtl_store_reader *reader)
 	free(reader->facts);
 	free(reader->periods);
 	free(reader->counts);
-	free(reader->parts);
+	free(reader->parts.list);
 	free(reader->series);
 	free(reader->block);
 	ZSTD_freeDCtx(reader->zstd);
@@ -433,6 +449,14 @@ bool wtl_store_is_live(const struct wtl_store_reader *reader)
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
 {
 	return reader->is_damaged;
+}
+
+bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
+{
+	const struct wtl_row_recording *recording = &reader->recording;
+	bool is_ring = recording->max_age_ns > 0 || recording->max_bytes > 0;
+
+	return is_ring && reader->n_periods > 0 && reader->periods[0].id > 1;
 }
 
 size_t wtl_store_periods(const struct wtl_store_reader *reader)

@@ -86,7 +86,8 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 {
 	struct cursor cursor;
 	int64_t step = 1;
-	int ended = cursor_open(&cursor, reader->db, table);
+	sqlite3 *db = wtl_reader_database(reader, table);
+	int ended = cursor_open(&cursor, db, table);
 
 	for (int i = 0; ended == 0 && i < STEPS_MAX; i++) {
 		int64_t before = cursor.next;
@@ -96,7 +97,7 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 		if (rc == SQLITE_DONE || ended)
 			break;
 		if (!is_damage(rc)) {
-			ended = wtl_database_errno(reader->db, rc);
+			ended = wtl_database_errno(db, rc);
 			break;
 		}
 		reader->is_damaged = true;
@@ -266,10 +267,11 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 			  int (*row)(void *, const struct wtl_stored_window *), void *context)
 {
 	struct each all = {.reader = reader, .context = context, .row.window = row};
-	int rc = wtl_rows_prepare(&all.energy_rows, reader->db, &wtl_table_energy,
+	sqlite3 *db = wtl_reader_database(reader, &wtl_table_energy);
+	int rc = wtl_rows_prepare(&all.energy_rows, db, &wtl_table_energy,
 				  " WHERE window = ? ORDER BY domain");
 
-	rc = rc ? wtl_database_errno(reader->db, rc) : each(&all, &wtl_table_window, window_row);
+	rc = rc ? wtl_database_errno(db, rc) : each(&all, &wtl_table_window, window_row);
 	wtl_rows_done(&all.energy_rows);
 	free(all.energies);
 	return rc;

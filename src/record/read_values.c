@@ -13,11 +13,16 @@
 
 enum { BLOCK_BYTES_MAX = 128 << 20 };
 
+void wtl_read_parts_clear(struct wtl_read_parts *parts)
+{
+	for (size_t i = 0; i < parts->n; i++)
+		free(parts->list[i].data);
+	parts->n = 0;
+}
+
 void wtl_reader_forget_period(struct wtl_store_reader *reader)
 {
-	for (size_t i = 0; i < reader->n_parts; i++)
-		free(reader->parts[i].data);
-	reader->n_parts = 0;
+	wtl_read_parts_clear(&reader->parts);
 	reader->n_counts = 0;
 	reader->period = SIZE_MAX;
 	reader->period_error = 0;
@@ -28,7 +33,7 @@ void wtl_reader_forget_period(struct wtl_store_reader *reader)
 static int complain(struct wtl_store_reader *reader, size_t period, int64_t series, int code,
 		    const char *what, struct wtl_err *err)
 {
-	const struct wtl_read_period *at = &reader->periods[period];
+	struct wtl_read_period *at = &reader->periods[period];
 	char begin[WTL_READ_TIME_SIZE], end[WTL_READ_TIME_SIZE];
 
 	/* What SQLite had no memory for looks as if it was not there. */
@@ -39,7 +44,13 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 	if (code == -ENOMEM)
 		return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
 				   "out of memory");
-	reader->is_damaged = true;
+	if (!at->is_lost && !at->is_copied && wtl_reader_has_dropped(reader, at->id)) {
+		at->is_dropped = true;
+		series = -1;
+		what = "the ring has dropped it since it was opened";
+	}
+	if (!at->is_dropped)
+		reader->is_damaged = true;
 	wtl_read_time(at->times.begin_utc_ns, begin);
 	wtl_read_time(at->times.end_utc_ns, end);
 	return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
@@ -50,23 +61,23 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 
 /* ---- A period as parts ---- */
 
-static int add_part(struct wtl_store_reader *reader, const struct wtl_row_part *row)
+static int add_part(struct wtl_read_parts *parts, const struct wtl_row_part *row)
 {
 	struct wtl_read_part part = {.len = row->data.len};
 
-	if (wtl_array_reserve(&reader->parts, &reader->parts_room, reader->n_parts + 1,
-			      sizeof(reader->parts[0])) < 0)
+	if (wtl_array_reserve(&parts->list, &parts->room, parts->n + 1, sizeof(parts->list[0])) < 0)
 		return -ENOMEM;
 	part.data = malloc(part.len + 1);
 	if (!part.data)
 		return -ENOMEM;
 	if (part.len > 0)
 		memcpy(part.data, row->data.data, part.len);
-	reader->parts[reader->n_parts++] = part;
+	parts->list[parts->n++] = part;
 	return 0;
 }
 
-static int load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period)
+int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,
+			  struct wtl_read_parts *parts)
 {
 	int64_t first = period->id * WTL_PARTS_MAX;
 	struct wtl_row_part row;
@@ -77,18 +88,18 @@ static int load_parts(struct wtl_store_reader *reader, const struct wtl_read_per
 				" WHERE id >= ? AND id < ? ORDER BY id");
 	if (code == SQLITE_OK) {
 		sqlite3_bind_int64(rows.stmt, 1, first);
-		sqlite3_bind_int64(rows.stmt, 2, first + period->parts);
+		sqlite3_bind_int64(rows.stmt, 2, first + period->n_parts);
 		while (rc == 0 && (code = sqlite3_step(rows.stmt)) == SQLITE_ROW) {
 			rc = wtl_row_get(&rows, &reader->crc, &row);
-			if (rc == 0 && row.id != first + (int64_t)reader->n_parts)
+			if (rc == 0 && row.id != first + (int64_t)parts->n)
 				rc = -EBADMSG;
 			if (rc == 0)
-				rc = add_part(reader, &row);
+				rc = add_part(parts, &row);
 		}
 	}
 	if (rc == 0 && code != SQLITE_DONE)
 		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
-	if (rc == 0 && reader->n_parts != period->parts)
+	if (rc == 0 && parts->n != period->n_parts)
 		rc = -EBADMSG;
 	wtl_rows_done(&rows);
 	return rc;
@@ -123,16 +134,17 @@ static int room_for(struct wtl_series_values *values, size_t n)
 	return wtl_array_reserve(&values->values, &values->room, n, sizeof(values->values[0]));
 }
 
-static int values_of_parts(struct wtl_store_reader *reader, uint32_t series, size_t *ret_n)
+static int values_of_parts(struct wtl_store_reader *reader, const struct wtl_read_parts *parts,
+			   uint32_t series, size_t *ret_n)
 {
 	struct wtl_series_values *values = &reader->series[series];
 	size_t n = 0;
 
-	for (size_t i = 0; i < reader->n_parts; i++) {
+	for (size_t i = 0; i < parts->n; i++) {
 		const uint8_t *block;
 		int64_t count;
 		size_t len;
-		int rc = find_block(&reader->parts[i], series, &block, &len);
+		int rc = find_block(&parts->list[i], series, &block, &len);
 
 		if (rc < 0)
 			return rc;
@@ -257,12 +269,15 @@ static int load_period(struct wtl_store_reader *reader, size_t i)
 {
 	const struct wtl_read_period *period = &reader->periods[i];
 
+	if (period->is_copied)
+		return period->error;
 	if (reader->period == i)
 		return reader->period_error;
 	wtl_reader_forget_period(reader);
 	reader->period = i;
-	reader->period_error =
-		period->parts > 0 ? load_parts(reader, period) : load_counts(reader, period);
+	reader->period_error = period->n_parts > 0
+				       ? wtl_reader_load_parts(reader, period, &reader->parts)
+				       : load_counts(reader, period);
 	return reader->period_error;
 }
 
@@ -282,8 +297,11 @@ int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t pe
 	rc = load_period(reader, period);
 	if (rc < 0)
 		return complain(reader, period, -1, rc, "damaged", err);
-	rc = at->parts > 0 ? values_of_parts(reader, series, &n)
-			   : values_of_chunk(reader, at->id, series, &n);
+	if (at->n_parts > 0)
+		rc = values_of_parts(reader, at->is_copied ? &at->parts : &reader->parts, series,
+				     &n);
+	else
+		rc = values_of_chunk(reader, at->id, series, &n);
 	if (rc < 0)
 		return complain(reader, period, series, rc, " is damaged", err);
 	*ret_values = n > 0 ? reader->series[series].values : NULL;

@@ -13,24 +13,34 @@
 #include "record/store.h"
 #include "record/table.h"
 
-/* The parts of a reader, for read.c (opening), read_table.c (rows), read_values.c (series) and check.c. */
+/* The parts of a reader, for read.c (opening), read_live.c (beside a writer), read_table.c (rows),
+ * read_values.c (series) and check.c. */
 
 struct wtl_fact {
 	char *key, *value;
+};
+
+struct wtl_read_part {
+	uint8_t *data;
+	size_t len;
+};
+
+struct wtl_read_parts {
+	struct wtl_read_part *list;
+	size_t n, room;
 };
 
 /* A period, or a hole where some are missing. */
 struct wtl_read_period {
 	struct wtl_store_period times;
 	int64_t id; /* of a hole: the first that is missing */
-	uint32_t parts;
+	uint32_t n_parts;
 	bool is_lost;
-};
-
-/* One part of the period whose parts are in memory. */
-struct wtl_read_part {
-	uint8_t *data;
-	size_t len;
+	bool is_dropped; /* by the ring, since the opening */
+	/* Its parts as of the opening, where a writer may go on with them. */
+	bool is_copied;
+	int error;
+	struct wtl_read_parts parts;
 };
 
 struct wtl_series_values {
@@ -41,6 +51,7 @@ struct wtl_series_values {
 struct wtl_store_reader {
 	char *path;
 	sqlite3 *db;
+	sqlite3 *copies; /* of tables, as of the opening; NULL: db holds that moment itself */
 	struct wtl_crc crc;
 	struct wtl_row_recording recording;
 	bool is_live, is_damaged;
@@ -54,8 +65,7 @@ struct wtl_store_reader {
 	int period_error;
 	int64_t *counts; /* of chunks: values by series */
 	size_t n_counts, counts_room;
-	struct wtl_read_part *parts;
-	size_t n_parts, parts_room;
+	struct wtl_read_parts parts;
 	/* By series. */
 	struct wtl_series_values *series;
 	size_t n_series;
@@ -78,6 +88,22 @@ struct wtl_scan {
 };
 int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *table,
 		    const struct wtl_scan *scan);
+
+/* The opening itself. A reader that holds the moment sees it in the file whatever the writer does
+ * meanwhile, and lets the writer's WAL grow: for a short look only. */
+int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_reader,
+		    struct wtl_err *err);
+
+/* Copies what a writer may change, and ends the transaction. 0 or -ENOMEM. */
+int wtl_reader_let_go(struct wtl_store_reader *reader);
+/* Where the rows of that table are. */
+sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table);
+bool wtl_reader_has_dropped(struct wtl_store_reader *reader, int64_t period);
+
+/* 0, -ENOMEM or -EBADMSG; *parts may have some even then. */
+int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,
+			  struct wtl_read_parts *parts);
+void wtl_read_parts_clear(struct wtl_read_parts *parts);
 
 /* Frees what is known of the period. */
 void wtl_reader_forget_period(struct wtl_store_reader *reader);

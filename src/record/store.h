@@ -22,7 +22,7 @@ struct wtl_err;
  *
  * A recording is cut into *periods* of a minute or so. Within a period every series has its own
  * values, in the order in which they were put; all that lies between two commits is in one period.
- * A ring drops whole periods, oldest first.
+ * A ring drops whole periods, oldest first, but never the newest two, and rows that are of no other time.
  */
 
 enum { WTL_STORE_SERIES_MAX = 65536, WTL_STORE_NAME_SIZE = 96 };
@@ -50,8 +50,8 @@ struct wtl_stored_consumer {
 	struct wtl_group group;
 };
 
-/* A named window, or (id 1, name "") the recording itself. Figures are as of its end, or of the newest
- * commit while it is open. */
+/* A named window. A ring keeps the first one (id 1), which is the recording's own. Figures are as of its
+ * end, or of the newest commit while it is open. */
 struct wtl_stored_window {
 	uint32_t id; /* from 1 */
 	char name[64];
@@ -78,7 +78,8 @@ struct wtl_stored_gap {
 	char text[200];
 };
 
-/* What a consumer has been billed for in a domain (struct wtl_share). */
+/* What a consumer has been billed for in a domain (struct wtl_share). A ring that drops anything drops all of
+ * these. */
 struct wtl_stored_account {
 	uint32_t domain, consumer; /* consumer 0: unseen, see slot */
 	uint32_t slot; /* a fixed one of energy/attribution.h where consumer is 0; else 0 */
@@ -96,7 +97,11 @@ struct wtl_stored_baseline {
 struct wtl_store_writer;
 
 struct wtl_store_options {
-	uint64_t max_bytes;	    /* a ring of about that size, at least 256 KiB; 0: no limit */
+	/* A ring of about that size, at least 256000; 0: no limit. The newest periods and whoever is in them stay
+	 * (wtl_store_is_over()). A transaction of another program that
+	 * stays open lets SQLite's -wal grow: at as much again, and at least 64 MiB, the recording stops
+	 * (-EBUSY). */
+	uint64_t max_bytes;
 	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */
 	int64_t period_ns;	    /* 0: a minute */
 	uint32_t values_per_commit; /* room for so many values a series between two commits */
@@ -145,8 +150,14 @@ int wtl_store_baseline(struct wtl_store_writer *writer, const struct wtl_stored_
 int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t t_utc_ns,
 		     struct wtl_err *err);
 
-/* Does what is left, waits for it, notes that the recording was ended properly (wtl_store_is_whole())
- * and frees the writer. NULL is fine. */
+/* A ring is, or was, larger than max_bytes, since what has to stay is. */
+bool wtl_store_is_over(const struct wtl_store_writer *writer);
+
+/*
+ * Does what is left, waits for it, notes that the recording was ended properly (wtl_store_is_whole())
+ * and frees the writer. NULL is fine. Returns 1 where all of that is so, but a file of SQLite's stays
+ * beside it, with the reason in err: somebody is reading, or the disk is full.
+ */
 int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err);
 
 /* ---- Reading ---- */
@@ -155,8 +166,11 @@ struct wtl_store_reader;
 
 /*
  * Opens for reading, also while another process writes: what is seen is the newest commit as of the
- * opening. Refuses, with a line that says so: what is no recording, one of a newer version, an encrypted
- * one. An older version is understood. A damaged one opens if its tables can be read at all.
+ * opening. It may stay open for as long as one likes: no transaction is held beside a writer. So a period
+ * that a ring drops meanwhile is lost (wtl_store_values() says so), and what the writer may still change,
+ * the tables and the newest period, is kept in memory. Refuses, with a line that says so: what is no
+ * recording, one of a newer version, an encrypted one. An older version is understood. A damaged one opens
+ * if its tables can be read at all.
  */
 int wtl_store_open(const char *path, struct wtl_store_reader **ret_reader, struct wtl_err *err);
 void wtl_store_close(struct wtl_store_reader *reader); /* NULL is fine */
@@ -167,6 +181,9 @@ bool wtl_store_is_live(const struct wtl_store_reader *reader); /* a writer holds
 
 /* Something was met, so far, that could not be read, and was passed over. */
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader);
+
+/* A ring has dropped periods: what was recorded goes on from the first one that there is. */
+bool wtl_store_has_dropped(const struct wtl_store_reader *reader);
 
 /* A period by its place from 0, oldest first; also a stretch where periods are missing, of which no
  * series can be read (-EBADMSG). */
@@ -184,7 +201,8 @@ const char *wtl_store_series_name(const struct wtl_store_reader *reader, size_t 
 
 /*
  * A series' values in a period: borrowed until the next call for the same series, NULL for none.
- * -EBADMSG: they are damaged (err says which), and the rest of the recording can still be read.
+ * -EBADMSG: they are damaged, or a ring has dropped the period since (err says which), and the rest of
+ * the recording can still be read.
  */
 int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t period,
 		     const int64_t **ret_values, size_t *ret_n, struct wtl_err *err);

@@ -138,6 +138,12 @@ int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	return -EOPNOTSUPP;
 }
 
+bool wtl_store_is_over(const struct wtl_store_writer *writer)
+{
+	(void)writer;
+	return false;
+}
+
 int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err)
 {
 	(void)writer;
@@ -163,6 +169,12 @@ bool wtl_store_is_live(const struct wtl_store_reader *reader)
 }
 
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
+{
+	(void)reader;
+	return false;
+}
+
+bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
 {
 	(void)reader;
 	return false;

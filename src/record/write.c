@@ -442,6 +442,11 @@ void wtl_writer_wait(struct wtl_store_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
+bool wtl_store_is_over(const struct wtl_store_writer *writer)
+{
+	return writer->is_over;
+}
+
 static bool has_something(const struct wtl_stretch *stretch)
 {
 	bool has = stretch->n_rows > 0;
@@ -465,8 +470,8 @@ int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err)
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 	pthread_join(writer->thread, NULL);
-	rc = writer->error;
-	if (rc < 0 && err)
+	rc = writer->error ? writer->error : writer->leaves_more;
+	if (rc && err)
 		*err = writer->err;
 	writer_free(writer);
 	return rc;

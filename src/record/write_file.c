@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -11,7 +12,12 @@
 #include "record/vfs.h"
 #include "record/writer.h"
 
-enum { BUSY_MS = 10000, TIDY_BUSY_MS = 500, SQL_MAX = 65536 };
+enum { BUSY_MS = 10000, SHORT_BUSY_MS = 500, SQL_MAX = 65536 };
+
+/* A recording's file, and those that SQLite makes of its name. */
+static const char *const file_ends[] = {"", "-wal", "-shm", "-journal"};
+
+enum { FILES = sizeof(file_ends) / sizeof(file_ends[0]) };
 
 /* ---- Statements ---- */
 
@@ -121,6 +127,10 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 	if (code == SQLITE_READONLY_DBMOVED)
 		return wtl_err_set(err, ENOENT, "record", path,
 				   "the recording stopped: its file was moved or removed");
+	if (code == SQLITE_BUSY_SNAPSHOT)
+		return wtl_err_set(err, rc, "record", path,
+				   "the recording stopped: another program has been reading the "
+				   "file for so long that it could not be kept small");
 	if (rc == -EBUSY)
 		return wtl_err_set(err, rc, "record", path,
 				   "the recording stopped: another program holds the file locked");
@@ -148,6 +158,28 @@ static int complain_exists(const char *path, struct wtl_err *err)
 
 /* ---- Creating ---- */
 
+/* SQLite would take files of those names for its own, and remove them: of a recording that was killed, or of
+ * somebody who calls his files like that. */
+static int check_beside(const char *path, struct wtl_err *err)
+{
+	for (size_t i = 1; i < FILES; i++) {
+		char *beside;
+		struct stat st;
+		bool has;
+
+		if (asprintf(&beside, "%s%s", path, file_ends[i]) < 0)
+			return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
+		has = lstat(beside, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
+		free(beside);
+		if (has)
+			return wtl_err_set(err, EEXIST, "record", path,
+					   "there is a file %s%s already, and SQLite would take it "
+					   "for its own; a recording never replaces one",
+					   path, file_ends[i]);
+	}
+	return 0;
+}
+
 static int make_file(const char *path, struct wtl_io *io, struct wtl_err *err)
 {
 	int rc = io ? wtl_io_out_check(io) : 0;
@@ -161,7 +193,10 @@ static int make_file(const char *path, struct wtl_io *io, struct wtl_err *err)
 		return wtl_err_set(err, rc, "record", path, "no recording can be made there: %s",
 				   wtl_err_text(rc));
 	close(fd);
-	return 0;
+	rc = check_beside(path, err);
+	if (rc < 0)
+		unlink(path);
+	return rc;
 }
 
 static int make_tables(struct wtl_file *file)
@@ -236,12 +271,10 @@ static int open_new(struct wtl_file *file, const struct wtl_row_recording *recor
 
 static void remove_all(const char *path)
 {
-	static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+	for (size_t i = 0; i < FILES; i++) {
 		char *one;
 
-		if (asprintf(&one, "%s%s", path, ends[i]) < 0)
+		if (asprintf(&one, "%s%s", path, file_ends[i]) < 0)
 			continue;
 		unlink(one);
 		free(one);
@@ -281,14 +314,73 @@ int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
 	return rc;
 }
 
+/* ---- The WAL ---- */
+
+int wtl_file_hold_wal(struct wtl_file *file, uint64_t bytes_max)
+{
+	struct stat st;
+	int rc = SQLITE_OK;
+
+	if (fstat(file->lock, &st) < 0 || (uint64_t)st.st_size <= bytes_max)
+		return SQLITE_OK;
+	/* Whoever kept it from being emptied may be gone, and others read for a moment only. */
+	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
+	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	sqlite3_busy_timeout(file->db, BUSY_MS);
+	return (rc & 0xff) == SQLITE_BUSY ? SQLITE_BUSY_SNAPSHOT : rc;
+}
+
 /* ---- The end ---- */
 
-void wtl_file_tidy(struct wtl_file *file)
+/* One file again. Whoever is reading may keep that from happening. */
+static int tidy(struct wtl_file *file)
 {
-	/* Whoever is reading may keep it from happening; then the WAL stays beside the file. */
-	sqlite3_busy_timeout(file->db, TIDY_BUSY_MS);
+	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
 	wtl_file_run(file, "PRAGMA incremental_vacuum");
-	wtl_file_run(file, "PRAGMA journal_mode=DELETE");
+	/* Then at least nothing is in the WAL alone. */
+	sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	return wtl_file_run(file, "PRAGMA journal_mode=DELETE");
+}
+
+/* What of SQLite's is beside the file, "" for nothing; and how much is in it. */
+static const char *find_beside(const char *path, struct stat *ret_stat)
+{
+	for (size_t i = 1; i < FILES; i++) {
+		char *beside;
+		int rc;
+
+		if (asprintf(&beside, "%s%s", path, file_ends[i]) < 0)
+			continue;
+		rc = stat(beside, ret_stat);
+		free(beside);
+		if (rc == 0)
+			return file_ends[i];
+	}
+	return "";
+}
+
+int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
+{
+	int rc = tidy(file), why = wtl_vfs_error(file->vfs);
+	struct stat st = {.st_size = 0};
+	char *path = file->path;
+	const char *beside, *shown = wtl_database_path_shown(path);
+	bool is_wal;
+
+	if (!why && rc)
+		why = code_of(file, rc);
+	file->path = NULL;
+	wtl_file_close(file, true);
+	beside = find_beside(path, &st);
+	is_wal = strcmp(beside, "-wal") == 0;
+	if (beside[0])
+		wtl_err_set(err, why ? why : -EBUSY, "record", shown,
+			    "all is recorded, but %s%s %s: %s", shown, beside,
+			    is_wal && st.st_size > 0 ? "has a part of it still" : "stays beside it",
+			    why && why != -EBUSY ? wtl_err_text(why)
+						 : "another program has it open");
+	free(path);
+	return beside[0] != '\0';
 }
 
 void wtl_file_close(struct wtl_file *file, bool is_intact)

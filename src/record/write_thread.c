@@ -219,10 +219,7 @@ static int finish(struct wtl_store_writer *writer)
 	recording->end_utc_ns = writer->last_utc_ns;
 	if (rc == SQLITE_OK)
 		rc = wtl_file_put(&writer->file, &wtl_table_recording, &writer->recording);
-	rc = wtl_file_commit(&writer->file, rc);
-	if (rc == SQLITE_OK)
-		wtl_file_tidy(&writer->file);
-	return rc;
+	return wtl_file_commit(&writer->file, rc);
 }
 
 void *wtl_writer_run(void *context)
@@ -246,6 +243,9 @@ void *wtl_writer_run(void *context)
 	if (rc)
 		stop(writer, rc);
 	pthread_mutex_unlock(&writer->lock);
-	wtl_file_close(&writer->file, !writer->error);
+	if (writer->error)
+		wtl_file_close(&writer->file, false);
+	else
+		writer->leaves_more = wtl_file_end(&writer->file, &writer->err);
 	return NULL;
 }

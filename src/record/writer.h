@@ -81,8 +81,11 @@ int wtl_file_commit(struct wtl_file *file, int so_far); /* rolls back where so_f
 /* Says what a code means for the recording. Returns the negative errno. */
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err);
 
-/* Makes it one file again, as well as that is possible now. */
-void wtl_file_tidy(struct wtl_file *file);
+/* SQLITE_BUSY_SNAPSHOT where the WAL is larger than that, and a reader keeps it from being emptied. */
+int wtl_file_hold_wal(struct wtl_file *file, uint64_t bytes_max);
+
+/* Makes it one file again, and closes it. 1 where a file of SQLite's stays beside it, with the reason. */
+int wtl_file_end(struct wtl_file *file, struct wtl_err *err);
 /* is_intact false: what is in the WAL is left there. */
 void wtl_file_close(struct wtl_file *file, bool is_intact);
 
@@ -134,7 +137,8 @@ struct wtl_store_writer {
 	struct wtl_stretch
 		*full; /* to be written; NULL: the thread has nothing to do with stretches */
 	bool has_merge, is_ending;
-	int error; /* the recording has stopped */
+	int error;	  /* the recording has stopped */
+	bool leaves_more; /* it is whole, but err says why it is not one file */
 	struct wtl_err err;
 	uint64_t period_bytes;	     /* of the present period's parts */
 	uint64_t n_taken, n_written; /* stretches, since it was created */
@@ -146,8 +150,9 @@ struct wtl_store_writer {
 	struct wtl_buf part, block;
 	struct wtl_merge merge;
 	struct wtl_row_recording recording;
-	int64_t next_period; /* gather.period.id 0: it begins with the next values */
-	int64_t now_mono_ns; /* of the newest commit */
+	int64_t next_period;  /* gather.period.id 0: it begins with the next values */
+	int64_t now_mono_ns;  /* of the newest commit */
+	_Atomic bool is_over; /* a ring could not be kept to its size */
 };
 
 size_t wtl_writer_room(const struct wtl_store_writer *writer); /* values ready in a run */
@@ -169,6 +174,8 @@ void wtl_merge_done(struct wtl_merge *merge);
 /* Bytes of the database and of the WAL that a ring can have, and of a period's parts. */
 uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options);
 uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options);
+/* What of the WAL a ring bears before it stops. */
+uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options);
 /* Drops what is too old, or too much. 0 or SQLite's code. */
 int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period);
 

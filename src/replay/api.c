@@ -27,15 +27,10 @@ struct wattle_recording {
 	size_t n_ended, ended_room;
 };
 
-static int hand_over(const struct wtl_err *err, struct wattle_error *reterr, int rc)
+static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 {
-	if (!reterr)
-		return rc;
-	reterr->code = rc;
-	wtl_text_copy(reterr->source, sizeof(reterr->source), err->source);
-	wtl_text_copy(reterr->path, sizeof(reterr->path), err->path);
-	wtl_text_copy(reterr->text, sizeof(reterr->text), err->text);
-	return rc;
+	wtl_err_hand_over(err, reterr);
+	return err->code;
 }
 
 int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
@@ -48,13 +43,14 @@ int wattle_recording_open(const char *path, struct wattle_recording **ret_record
 	if (!path || !ret_recording)
 		return -EINVAL;
 	recording = calloc(1, sizeof(*recording));
-	if (!recording)
-		return hand_over(&err, reterr,
-				 wtl_err_set(&err, ENOMEM, "recording", path, "out of memory"));
+	if (!recording) {
+		wtl_err_set(&err, ENOMEM, "recording", path, "out of memory");
+		return hand_over(&err, reterr);
+	}
 	rc = wtl_player_open(path, NULL, &recording->player, &err);
 	if (rc < 0) {
 		free(recording);
-		return hand_over(&err, reterr, rc);
+		return hand_over(&err, reterr);
 	}
 	*ret_recording = recording;
 	return 0;
@@ -173,13 +169,15 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 
 	wtl_player_sample_again(recording->player);
 	rc = wattle_window_begin(meter, STEP);
-	if (rc < 0)
-		return hand_over(&err, reterr, rc);
+	if (rc < 0) {
+		wtl_err_set(&err, rc, "recording", NULL, "%s", wattle_strerror(rc));
+		return hand_over(&err, reterr);
+	}
 	rc = go_on(recording, later_ns(begin_ns, interval_ns > 0 ? interval_ns : 1), &step,
 		   &samples, &err);
 	if (rc < 0 || samples == 0) {
 		wattle_window_cancel(meter, STEP);
-		return rc < 0 ? hand_over(&err, reterr, rc) : 0;
+		return rc < 0 ? hand_over(&err, reterr) : 0;
 	}
 	wtl_window_look(meter, STEP, &window, ret_energies, n_energies);
 	wattle_window_cancel(meter, STEP);

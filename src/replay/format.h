@@ -2,6 +2,7 @@
 #ifndef WTL_REPLAY_FORMAT_H
 #define WTL_REPLAY_FORMAT_H
 
+#include <inttypes.h>
 #include <stdint.h>
 
 /*
@@ -148,6 +149,15 @@ struct wtl_device_value {
 /* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */
 #define WTL_FACT_DEVICE_DOMAIN "device.%zu.domain"
 #define WTL_FACT_DEVICE_NAME   "device.%zu.name"
+/* Of the window with that id in the table, which is one run of a command: how that ended. The reason is there
+ * where the rest is not. */
+#define WTL_FACT_WINDOW		"window.%" PRIu32 ".%s"
+#define WTL_FACT_EXIT_STATUS	"exit_status" /* what a shell would say */
+#define WTL_FACT_EXIT_SIGNAL	"exit_signal" /* that ended it */
+#define WTL_FACT_EXIT_REASON	"exit_reason"
+#define WTL_FACT_INTERRUPTED	"interrupted" /* "1": wattle was */
+#define WTL_FACT_COMMAND_CPU	"cpu_ns"      /* of the command and what it waited for */
+#define WTL_FACT_COMMAND_MEMORY "max_rss_bytes"
 /* What the recording was asked to follow: a process, a container, a unit. */
 #define WTL_FACT_FOLLOW_PID	  "follow.pid"
 #define WTL_FACT_FOLLOW_CONTAINER "follow.container"

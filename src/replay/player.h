@@ -10,7 +10,9 @@
 
 #include "energy/baseline.h"
 #include "record/store.h"
+#include "replay/format.h"
 
+struct wtl_wall;
 struct wtl_consumers;
 struct wtl_err;
 struct wtl_player;
@@ -48,14 +50,7 @@ enum wtl_played_kind {
 	WTL_PLAYED_RESET,   /* all accounts are 0 */
 	WTL_PLAYED_SECOND,  /* wattle's own cost so far */
 	WTL_PLAYED_DEVICES, /* devices[] */
-	WTL_PLAYED_LOST,    /* a stretch could not be read: text says which */
-};
-
-/* What a device told beside energy: gpu -1 for the processors; number is enum wtl_device_number. */
-struct wtl_played_device {
-	int32_t gpu;
-	uint32_t number;
-	int64_t value;
+	WTL_PLAYED_LOST,    /* a stretch could not be read, from t_mono_ns on: text says which */
 };
 
 struct wtl_played {
@@ -68,8 +63,9 @@ struct wtl_played {
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
 	int64_t self_cpu_ns, self_rss_bytes;
-	const struct wtl_played_device *devices;
+	const struct wtl_device_value *devices; /* what devices told beside energy */
 	size_t n_devices;
+	int64_t lost_ns; /* how long the stretch is; 0: not known */
 	char text[256];
 };
 
@@ -104,8 +100,9 @@ int wtl_player_window(const struct wtl_player *player, uint32_t id,
 /* The newest sample is the meter's next one once more: a window that is begun now begins with it. */
 void wtl_player_sample_again(struct wtl_player *player);
 
-/* UTC at a monotonic time of the recording, as far as it is known. */
+/* UTC at a monotonic time of the recording, wherever the player stands; and the clock that tells it. */
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns);
+const struct wtl_wall *wtl_player_wall(const struct wtl_player *player);
 
 /* Where it stands; and when the machine was started. */
 int64_t wtl_player_mono(const struct wtl_player *player);
@@ -116,9 +113,12 @@ int64_t wtl_player_boot_utc(const struct wtl_player *player);
 bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,
 		       const struct wattle_energy **ret_energies);
 
-/* false: nobody was followed when it was recorded, as far as it was played. */
+/* false: nobody was followed when it was recorded. */
+bool wtl_player_follows(const struct wtl_player *player);
+/* As far as it was played: somebody was looked at. */
 bool wtl_player_has_looks(const struct wtl_player *player);
-/* Of such a recording: the main window's figures as of now are what wtl_player_billed() tells. */
+/* Where nobody was: what wtl_player_billed() tells are the main window's figures, as they were when it ended,
+ * or by the newest sample. */
 void wtl_player_take_figures(struct wtl_player *player);
 
 /* The user's name of a uid, as recorded; "" where it is not known. */

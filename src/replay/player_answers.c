@@ -32,7 +32,18 @@ int64_t wtl_player_boot_utc(const struct wtl_player *player)
 
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns)
 {
-	return t_mono_ns + player->utc_offset_ns;
+	return wtl_wall_utc(&player->wall, t_mono_ns);
+}
+
+const struct wtl_wall *wtl_player_wall(const struct wtl_player *player)
+{
+	return &player->wall;
+}
+
+/* What becomes different about consumers has series where there are any. */
+bool wtl_player_follows(const struct wtl_player *player)
+{
+	return player->cursors[WTL_SINGLE_CHANGES].series >= 0;
 }
 
 bool wtl_player_has_looks(const struct wtl_player *player)

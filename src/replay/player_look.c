@@ -10,6 +10,9 @@
 #include "workload/gpu_use.h"
 #include "workload/workload.h"
 
+/* Of a GPU that was busy all the time: nothing is learned of its idle power. */
+enum { USE_ALL_PPM = 1000000 };
+
 static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
 
 /* A slot that was put as the difference to the one before. */
@@ -27,28 +30,6 @@ static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 	return 0;
 }
 
-static int take_uses(struct wtl_player *player, struct wtl_workload_look *look)
-{
-	int64_t slot = 0, weight = 0;
-	size_t n = 0;
-	int rc = wtl_player_count(player, WTL_CURSOR_LOOK_USES, &n);
-
-	if (rc == 0)
-		rc = wtl_array_reserve(&player->uses, &player->uses_room, n,
-				       sizeof(struct wtl_use));
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		rc = take_slot(&player->cursors[WTL_CURSOR_USE_SLOT], &slot);
-		if (rc == 0)
-			rc = wtl_player_take(player, WTL_CURSOR_USE_WEIGHT, &weight);
-		if (rc == 0)
-			player->uses[i] = (struct wtl_use){.slot = (uint32_t)slot,
-							   .weight = (uint64_t)weight};
-	}
-	look->uses = player->uses;
-	look->n_uses = n;
-	return rc;
-}
-
 /* Accounts are moved between slots that are there, whoever has them. */
 static int have_slots(struct wtl_player *player, uint32_t slot)
 {
@@ -62,30 +43,59 @@ static int have_slots(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-static int take_folds(struct wtl_player *player, struct wtl_workload_look *look)
+/* One of a list, whose slot may be told as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
+typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
+
+static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
 {
-	int64_t from = 0, into = 0;
-	size_t n = 0;
-	int rc = wtl_player_count(player, WTL_CURSOR_LOOK_FOLDS, &n);
+	int64_t weight = 0;
+	int rc = take_slot(&player->cursors[WTL_SINGLE_USE_SLOT], slot);
 
 	if (rc == 0)
-		rc = wtl_array_reserve(&player->folds, &player->folds_room, n,
+		rc = wtl_player_take(player, WTL_SINGLE_USE_WEIGHT, &weight);
+	if (rc == 0)
+		rc = wtl_array_reserve(&player->uses, &player->uses_room, i + 1,
+				       sizeof(struct wtl_use));
+	if (rc == 0)
+		player->uses[i] =
+			(struct wtl_use){.slot = (uint32_t)*slot, .weight = (uint64_t)weight};
+	return rc;
+}
+
+static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
+{
+	int64_t from = 0, into = 0;
+	int rc = wtl_player_take(player, WTL_SINGLE_FOLD_FROM, &from);
+
+	(void)slot;
+	if (rc == 0)
+		rc = wtl_player_take(player, WTL_SINGLE_FOLD_INTO, &into);
+	if (rc == 0 &&
+	    (from < 0 || from >= WTL_TOLD_SLOTS_MAX || into < 0 || into >= WTL_TOLD_SLOTS_MAX))
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = have_slots(player, (uint32_t)(from > into ? from : into));
+	if (rc == 0)
+		rc = wtl_array_reserve(&player->folds, &player->folds_room, i + 1,
 				       sizeof(struct wtl_fold));
-	for (size_t i = 0; rc == 0 && i < n; i++) {
-		rc = wtl_player_take(player, WTL_CURSOR_FOLD_FROM, &from);
-		if (rc == 0)
-			rc = wtl_player_take(player, WTL_CURSOR_FOLD_INTO, &into);
-		if (rc == 0 && (from < 0 || from >= WTL_TOLD_SLOTS_MAX || into < 0 ||
-				into >= WTL_TOLD_SLOTS_MAX))
-			rc = -EBADMSG;
-		if (rc == 0)
-			rc = have_slots(player, (uint32_t)(from > into ? from : into));
-		if (rc == 0)
-			player->folds[i] =
-				(struct wtl_fold){.from = (uint32_t)from, .into = (uint32_t)into};
-	}
-	look->folds = player->folds;
-	look->n_folds = n;
+	if (rc < 0)
+		return rc;
+	player->folds[i] = (struct wtl_fold){.from = (uint32_t)from, .into = (uint32_t)into};
+	rc = wtl_player_fold_past(player, (uint32_t)from, (uint32_t)into);
+	if (rc == 0)
+		player->n_folded = i + 1;
+	return rc;
+}
+
+static int take_list(struct wtl_player *player, enum wtl_single count, take_one *one, size_t *ret_n)
+{
+	int64_t slot = 0;
+	size_t n = 0;
+	int rc = wtl_player_count(player, count, &n);
+
+	for (size_t i = 0; rc == 0 && i < n; i++)
+		rc = one(player, i, &slot);
+	*ret_n = n;
 	return rc;
 }
 
@@ -95,13 +105,13 @@ static int take_shares(struct wtl_gpu_cursors *gpu, size_t n)
 	int64_t slot = 0, share = 0;
 	int rc;
 
-	if (n > gpu->slot.n - gpu->slot.at)
+	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
 		return -EBADMSG;
 	rc = wtl_array_reserve(&gpu->told, &gpu->room, n, sizeof(*gpu->told));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		rc = wtl_player_next(&gpu->slot, &slot);
+		rc = wtl_player_next(&gpu->of[WTL_GPU_SLOT], &slot);
 		if (rc == 0)
-			rc = wtl_player_next(&gpu->share, &share);
+			rc = wtl_player_next(&gpu->of[WTL_GPU_SHARE], &share);
 		if (rc == 0)
 			gpu->told[i] =
 				(struct wtl_use){.slot = (uint32_t)slot, .weight = (uint64_t)share};
@@ -116,9 +126,10 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 	int64_t weight, use, n;
 	int rc;
 
-	if (wtl_player_next(&gpu->weight, &weight) < 0 || wtl_player_next(&gpu->use, &use) < 0 ||
-	    wtl_player_next(&gpu->uses, &n) < 0 || weight < WTL_GPU_USE_NONE ||
-	    weight > WTL_GPU_USE_MEMORY || n < 0)
+	if (wtl_player_next(&gpu->of[WTL_GPU_WEIGHT], &weight) < 0 ||
+	    wtl_player_next(&gpu->of[WTL_GPU_USE], &use) < 0 ||
+	    wtl_player_next(&gpu->of[WTL_GPU_USES], &n) < 0 || weight < WTL_GPU_USE_NONE ||
+	    weight >= WTL_GPU_USE_METHODS || n < 0)
 		return -EBADMSG;
 	rc = take_shares(gpu, (size_t)n);
 	if (rc < 0) {
@@ -127,13 +138,14 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 		return rc;
 	}
 	look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-	look.is_guess = weight == WTL_GPU_USE_MEMORY;
+	look.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
 	look.use_ppm = (uint32_t)use;
 	look.uses = gpu->told;
 	look.n_uses = (size_t)n;
 	if (player->lost_before && look.weight) {
 		look.uses = &unseen_alone;
 		look.n_uses = 1;
+		look.use_ppm = USE_ALL_PPM;
 	}
 	wtl_consumers_tell_gpu(player->consumers, i, &look);
 	return 0;
@@ -141,13 +153,45 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 
 /* ---- What became different about consumers ---- */
 
+static int note_told(struct wtl_player *player, uint32_t slot)
+{
+	int rc = wtl_player_reach_slot(player, slot);
+
+	if (rc == 0)
+		player->told[slot].list = player->n_lists;
+	return rc;
+}
+
+/* Owners change with folds, unless those are among what is missing. */
+static int note_owner(struct wtl_player *player, uint32_t slot, int64_t id)
+{
+	struct wtl_told_slot *told = &player->told[slot];
+	uint32_t before = told->owner;
+
+	told->owner = (uint32_t)id;
+	return (player->lost_before || player->is_forgetting) && before && before != told->owner
+		       ? wtl_player_note_stale(player, slot)
+		       : 0;
+}
+
 static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	const struct wtl_played_consumer *who;
 	struct wtl_consumer *consumer;
+	struct wtl_told_slot *told = &player->told[slot];
+	bool is_same = told->owner && told->owner == id;
+	int rc;
 
-	if (id == 0) {
+	if (id < 0 || id > UINT32_MAX)
+		return -EBADMSG;
+	told->retold_ns = is_same ? told->cpu_ns : 0;
+	told->cpu_ns = 0;
+	rc = note_owner(player, slot, id);
+	if (rc < 0)
+		return rc;
+	wtl_player_tell_past(player, slot, is_same);
+	if (id == 0 || told->is_over) {
 		wtl_workload_tell_nobody(workload, slot);
 		return 0;
 	}
@@ -161,6 +205,7 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 		*consumer = who->consumer;
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
 		wtl_shadow_set_number(consumer, i, 0);
+	wtl_player_take_off_past(player, slot, consumer);
 	consumer->cpu_ppm = 0;
 	return 0;
 }
@@ -172,16 +217,29 @@ static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
 	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
 }
 
+/* CPU time that is told with a change: a period tells everything again, from 0. */
+static int64_t used_since(struct wtl_told_slot *told, int64_t by_ns)
+{
+	uint64_t used_ns = (uint64_t)by_ns - (uint64_t)told->retold_ns;
+
+	told->cpu_ns = (int64_t)((uint64_t)told->cpu_ns + (uint64_t)by_ns);
+	told->retold_ns = 0;
+	return (int64_t)used_ns;
+}
+
 static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_t by,
 		 int64_t duration_ns)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	struct wtl_consumer *consumer;
+	int64_t used_ns = 0;
 
 	if (field < 0 || field >= WTL_CHANGES || slot < WTL_SLOTS_FIXED)
 		return -EBADMSG;
 	if (field == WTL_CHANGE_OWNER)
 		return set_owner(player, slot, by);
+	if (player->told[slot].is_over)
+		return 0;
 	if (!wtl_workload_consumer(workload, slot))
 		return -EBADMSG;
 	consumer = wtl_workload_tell_consumer(workload, slot);
@@ -189,36 +247,25 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 		consumer, (enum wtl_change)field,
 		(int64_t)((uint64_t)wtl_shadow_number(consumer, (enum wtl_change)field) +
 			  (uint64_t)by));
-	if (field == WTL_CHANGE_CPU && duration_ns > 0 && by > 0)
-		consumer->cpu_ppm = part_ppm(by, duration_ns);
-	return 0;
-}
-
-static int note_told(struct wtl_player *player, uint32_t slot)
-{
-	size_t before = player->told_room;
-
-	if (wtl_array_reserve(&player->told, &player->told_room, slot + 1u,
-			      sizeof(player->told[0])) < 0)
-		return -ENOMEM;
-	if (player->told_room > before)
-		memset(player->told + before, 0,
-		       (player->told_room - before) * sizeof(player->told[0]));
-	player->told[slot] = player->n_lists;
+	if (field == WTL_CHANGE_CPU)
+		used_ns = used_since(&player->told[slot], by);
+	if (duration_ns > 0 && used_ns > 0)
+		consumer->cpu_ppm = part_ppm(used_ns, duration_ns);
+	if (player->is_forgetting)
+		wtl_player_keep_number(player, slot, (enum wtl_change)field, by);
 	return 0;
 }
 
 /* A period's first list names everybody: who is not in it is not there. */
-static void forget_untold(struct wtl_player *player)
+static int forget_untold(struct wtl_player *player)
 {
-	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
-	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+	int rc = 0;
 
-	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
-	     slot = wtl_workload_next(workload, slot + 1))
-		if (slot >= player->told_room || player->told[slot] != player->n_lists)
-			wtl_workload_tell_nobody(workload, slot);
+	for (uint32_t slot = WTL_SLOTS_FIXED; rc == 0 && slot < player->told_room; slot++)
+		if (player->told[slot].owner && player->told[slot].list != player->n_lists)
+			rc = set_owner(player, slot, 0);
 	player->is_first_list = false;
+	return rc;
 }
 
 static void rest_all(struct wtl_player *player)
@@ -235,30 +282,30 @@ int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
 {
 	int64_t slot = 0, field = 0, by = 0;
 	size_t n = 0;
-	int rc = wtl_player_count(player, WTL_CURSOR_CHANGES, &n);
+	int rc = wtl_player_count(player, WTL_SINGLE_CHANGES, &n);
 
 	player->n_lists++;
 	rest_all(player);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
-		rc = take_slot(&player->cursors[WTL_CURSOR_CHANGE_SLOT], &slot);
+		rc = take_slot(&player->cursors[WTL_SINGLE_CHANGE_SLOT], &slot);
 		if (rc == 0)
-			rc = wtl_player_take(player, WTL_CURSOR_CHANGE_FIELD, &field);
+			rc = wtl_player_take(player, WTL_SINGLE_CHANGE_FIELD, &field);
 		if (rc == 0)
-			rc = wtl_player_take(player, WTL_CURSOR_CHANGE_BY, &by);
+			rc = wtl_player_take(player, WTL_SINGLE_CHANGE_BY, &by);
 		if (rc == 0)
 			rc = note_told(player, (uint32_t)slot);
 		if (rc == 0)
 			rc = apply(player, (uint32_t)slot, field, by, duration_ns);
 	}
 	if (rc == 0 && player->is_first_list)
-		forget_untold(player);
+		rc = forget_untold(player);
 	return rc;
 }
 
 static int tell_weight(struct wtl_player *player)
 {
 	int64_t weight = WTL_WEIGHT_CPU_TIME;
-	int rc = wtl_player_take(player, WTL_CURSOR_LOOK_WEIGHT, &weight);
+	int rc = wtl_player_take(player, WTL_SINGLE_LOOK_WEIGHT, &weight);
 
 	if (rc == 0 && (weight < 0 || weight >= WTL_WEIGHTS))
 		rc = -EBADMSG;
@@ -276,34 +323,53 @@ static bool is_good(const struct wtl_workload_look *look)
 	       (look->capacity_ns == 0 || look->busy_ns <= look->capacity_ns);
 }
 
-int wtl_player_tell_look(struct wtl_player *player)
+static int take_look(struct wtl_player *player, struct wtl_workload_look *look)
 {
-	struct wtl_workload_look look = {.n_uses = 0};
-	int rc = wtl_player_take(player, WTL_CURSOR_LOOK_MONO, &look.t_mono_ns);
+	int rc = wtl_player_take(player, WTL_SINGLE_LOOK_MONO, &look->t_mono_ns);
 
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_CURSOR_LOOK_DURATION, &look.duration_ns);
+		rc = wtl_player_take(player, WTL_SINGLE_LOOK_DURATION, &look->duration_ns);
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_CURSOR_LOOK_CAPACITY, &look.capacity_ns);
+		rc = wtl_player_take(player, WTL_SINGLE_LOOK_CAPACITY, &look->capacity_ns);
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_CURSOR_LOOK_BUSY, &look.busy_ns);
-	if (rc == 0 && !is_good(&look))
+		rc = wtl_player_take(player, WTL_SINGLE_LOOK_BUSY, &look->busy_ns);
+	if (rc == 0 && !is_good(look))
 		rc = -EBADMSG;
 	if (rc == 0)
 		rc = tell_weight(player);
 	if (rc == 0)
-		rc = take_uses(player, &look);
+		rc = take_list(player, WTL_SINGLE_LOOK_USES, take_use, &look->n_uses);
 	if (rc == 0)
-		rc = take_folds(player, &look);
+		rc = take_list(player, WTL_SINGLE_LOOK_FOLDS, take_fold, &look->n_folds);
+	look->uses = player->uses;
+	look->folds = player->folds;
+	return rc;
+}
+
+int wtl_player_tell_look(struct wtl_player *player)
+{
+	struct wtl_workload_look look = {.n_uses = 0};
+	int rc = take_look(player, &look);
+
 	for (size_t i = 0; rc == 0 && i < player->n_gpus; i++)
 		rc = tell_gpu(player, i);
 	if (rc == 0)
 		rc = wtl_player_tell_changes(player, look.duration_ns);
+	wtl_player_forget_folded(player);
 	if (rc < 0)
 		return rc;
+	/* What was before the first look that there is was nobody's. */
+	if (player->lost_before && !player->has_looks)
+		wtl_player_begin_counts(player);
+	if (player->n_stale > 0) {
+		rc = wtl_player_fold_stale(player, &look);
+		if (rc < 0)
+			return rc;
+	}
 	if (player->lost_before) {
 		look.uses = &unseen_alone;
 		look.n_uses = 1;
+		look.capacity_ns = look.busy_ns = 0; /* nothing is learned from it */
 		player->lost_before = false;
 	}
 	wtl_workload_tell_look(wtl_consumers_workload(player->consumers), &look);

@@ -12,9 +12,12 @@
 #include "replay/format.h"
 #include "replay/player.h"
 #include "replay/player_io.h"
+#include "replay/series.h"
+#include "replay/wall.h"
 
-/* The parts of a player, for player.c (stepping), player_tables.c (what it begins with), player_windows.c
- * and player_look.c (who ran). */
+/* The parts of a player: player_open.c and player_tables.c (what it begins with), player_values.c (what is read
+ * of the series), player.c (stepping), player_windows.c, player_look.c (who ran), player_past.c (what they
+ * used before), player_lost.c (what cannot be read). */
 
 /* Times beyond these are damaged ones; of others a few can be added. */
 #define WTL_PLAYER_MONO_MAX_NS (INT64_C(1) << 60) /* 36 years */
@@ -27,48 +30,12 @@ struct wtl_cursor {
 	size_t n, at;
 };
 
-/* The single series. */
-enum wtl_cursor_id {
-	WTL_CURSOR_OP,
-	WTL_CURSOR_SAMPLE_MONO,
-	WTL_CURSOR_SAMPLE_TOOK,
-	WTL_CURSOR_SAMPLE_ASLEEP,
-	WTL_CURSOR_WINDOW_ID,
-	WTL_CURSOR_WINDOW_MONO,
-	WTL_CURSOR_WINDOW_UTC,
-	WTL_CURSOR_LOOK_MONO,
-	WTL_CURSOR_LOOK_DURATION,
-	WTL_CURSOR_LOOK_CAPACITY,
-	WTL_CURSOR_LOOK_BUSY,
-	WTL_CURSOR_LOOK_WEIGHT,
-	WTL_CURSOR_LOOK_USES,
-	WTL_CURSOR_USE_SLOT,
-	WTL_CURSOR_USE_WEIGHT,
-	WTL_CURSOR_LOOK_FOLDS,
-	WTL_CURSOR_FOLD_FROM,
-	WTL_CURSOR_FOLD_INTO,
-	WTL_CURSOR_BILL_UTC,
-	WTL_CURSOR_CHANGES,
-	WTL_CURSOR_CHANGE_SLOT,
-	WTL_CURSOR_CHANGE_FIELD,
-	WTL_CURSOR_CHANGE_BY,
-	WTL_CURSOR_SECOND_MONO,
-	WTL_CURSOR_SECOND_UTC,
-	WTL_CURSOR_SECOND_CPU,
-	WTL_CURSOR_SECOND_RSS,
-	WTL_CURSOR_DEVICES,
-	WTL_CURSOR_DEVICE_GPU,
-	WTL_CURSOR_DEVICE_NUMBER,
-	WTL_CURSOR_DEVICE_VALUE,
-	WTL_CURSORS
-};
-
 struct wtl_channel_cursors {
-	struct wtl_cursor at, value, half, state, error;
+	struct wtl_cursor of[WTL_OF_CHANNEL];
 };
 
 struct wtl_gpu_cursors {
-	struct wtl_cursor weight, use, uses, slot, share;
+	struct wtl_cursor of[WTL_OF_GPU];
 	char domain[WTL_NAME_SIZE];
 	struct wtl_use *told;
 	size_t room;
@@ -82,6 +49,9 @@ struct wtl_played_window {
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns;
 	int32_t pid;
 };
+
+/* Of a consumer: CPU time, how much of it was counted, and processes. */
+enum { WTL_PAST_COUNTS = 3 };
 
 /* A consumer as the table tells of it. */
 struct wtl_played_consumer {
@@ -123,10 +93,10 @@ struct wtl_player {
 	/* Where it stands. */
 	size_t period; /* the next to be loaded */
 	bool has_period;
-	bool is_broken;	  /* something is missing before the next sample */
-	size_t caught_up; /* windows below this were held against the table since */
-	char lost_first[sizeof(((struct wtl_played *)0)->text)]; /* before the first sample */
-	struct wtl_cursor cursors[WTL_CURSORS];
+	bool is_broken;		      /* something is missing before the next sample */
+	size_t caught_up;	      /* windows below this were held against the table since */
+	struct wtl_played lost_first; /* before the first sample; without text: nothing */
+	struct wtl_cursor cursors[WTL_SINGLES];
 	struct wtl_channel_cursors *channel_cursors;
 	struct wtl_gpu_cursors *gpus;
 	size_t n_gpus;
@@ -135,22 +105,38 @@ struct wtl_player {
 	struct wattle_energy *energies, *billed;
 	struct wattle_window billed_window;
 	bool was_billed;
+	bool is_behind_dropped; /* a ring has dropped what was before, and nobody was looked at since */
 	bool has_looks;		/* who ran was recorded */
 	uint32_t main_window;	/* whose energy was billed live; 0: none */
 	int64_t bill_offset_ns; /* of the UTC of its bills to CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
 	struct wattle_window ended_window;
-	int64_t utc_offset_ns;
+	int64_t utc_offset_ns; /* as told newest */
+	struct wtl_wall wall;
 	struct wtl_use *uses;
 	size_t uses_room;
 	struct wtl_fold *folds;
-	size_t folds_room;
-	uint32_t *told; /* by slot: the list of changes that told of it last */
+	size_t folds_room, n_folded; /* of this look, so far */
+	struct wtl_told_slot {
+		uint32_t list;	   /* the list of changes that told of it last */
+		uint32_t owner;	   /* in the table of consumers; 0: nobody */
+		bool is_over;	   /* it had ended before accounts began: nothing is told of it */
+		int64_t cpu_ns;	   /* as told in this period; */
+		int64_t retold_ns; /* and in the one before, unless it was told in this one */
+		/* Before accounts began; and of it, what came with the folds of this look. */
+		int64_t past[WTL_PAST_COUNTS], folded[WTL_PAST_COUNTS];
+	} * told; /* by slot */
 	size_t told_room;
+	/* Slots that had another owner before something was lost: whose the account is now is not known. */
+	uint32_t *stale;
+	size_t n_stale, stale_room;
 	uint32_t n_lists;
 	bool is_first_list; /* in this period */
+	bool lost_reset;    /* accounts may have begun anew in what is missing */
+	bool *is_certain;   /* by domain: nothing happened to its counter in what is missing */
+	bool is_forgetting; /* a reset that is none of the accounts' */
 	bool lost_before;   /* what is billed next is nobody's: who ran is not known */
-	struct wtl_played_device *devices;
+	struct wtl_device_value *devices;
 	size_t devices_room;
 };
 
@@ -174,12 +160,21 @@ void wtl_player_free_tables(struct wtl_player *player);
 /* NULL: the table has none of that id. */
 struct wtl_played_consumer *wtl_player_find_consumer(const struct wtl_player *player, int64_t id);
 
-/* ---- player.c: values, one after the other. -EBADMSG where the series is over ---- */
+/* ---- player_values.c: values, one after the other. -EBADMSG where the series is over ---- */
+
+void wtl_player_find_series(struct wtl_player *player);
+/* The next period that can be read. 1; 0: there is none; a period that cannot be read is told. */
+int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
+			   struct wtl_err *err);
+/* What happens next, but for what has begun; -1: nothing in this period. */
+int64_t wtl_player_peek_op(const struct wtl_player *player);
+/* Sets the clocks and readings for the meter's next sample. 0 or -EBADMSG. */
+int wtl_player_take_sample(struct wtl_player *player);
 
 int wtl_player_next(struct wtl_cursor *cursor, int64_t *ret_value);
-int wtl_player_take(struct wtl_player *player, enum wtl_cursor_id id, int64_t *ret_value);
+int wtl_player_take(struct wtl_player *player, enum wtl_single id, int64_t *ret_value);
 /* A count that the series can have. */
-int wtl_player_count(struct wtl_player *player, enum wtl_cursor_id id, size_t *ret_n);
+int wtl_player_count(struct wtl_player *player, enum wtl_single id, size_t *ret_n);
 
 /* ---- player_windows.c ---- */
 
@@ -192,9 +187,50 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played);
 int wtl_player_cancel_window(struct wtl_player *player, struct wtl_played *played);
 
+/* Notes for those who begin, end and cancel windows that are not told of. */
+void wtl_player_note_begun(struct wtl_player *player, struct wtl_played_window *window,
+			   int64_t utc_offset_ns);
+void wtl_player_note_ended(struct wtl_player *player, struct wtl_played_window *window,
+			   const struct wattle_window *figures);
+void wtl_player_cancel(struct wtl_player *player, struct wtl_played_window *window);
+/* Before a window begins: where something is missing since accounts last began, and no window is open that they
+ * are of, they began anew in what is missing. */
+void wtl_player_begin_accounts(struct wtl_player *player);
+
+/* ---- player_lost.c ---- */
+
+/* What comes next does not follow what was before: the event says why. */
+void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text);
+/* The next sample is there, but the meter has not taken it: the newest one before began at from_ns. */
+void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
+/* The slot has another owner than before what is missing. 0 or -ENOMEM. */
+int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);
+/* Before all other folds of the look, the accounts of those go to what was not seen. 0 or -ENOMEM. */
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_look *look);
+
 /* Where something is missing, a window may have begun or ended in it. 1: one that has is told; 0: there is
  * none any more. */
 int wtl_player_catch_up(struct wtl_player *player, struct wtl_played *played);
+
+/* ---- player_past.c ---- */
+
+/* There is a told[] of the slot. 0 or -ENOMEM. */
+int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot);
+/* The slot's owner is told again, or another one. */
+void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same);
+/* A consumer that is told of from 0: its counts begin below that by what was before. */
+void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
+			      struct wtl_consumer *consumer);
+/* 0 or -ENOMEM. After a look's changes, wtl_player_forget_folded(). */
+int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into);
+void wtl_player_forget_folded(struct wtl_player *player);
+/* A count that changed by that much in a reset which is none here: it stays as it was. */
+void wtl_player_keep_number(struct wtl_player *player, uint32_t slot, enum wtl_change which,
+			    int64_t by);
+/* All accounts began live, too. */
+void wtl_player_forget_past(struct wtl_player *player);
+/* Accounts begin: who has ended is gone, and nobody has used anything. */
+void wtl_player_begin_counts(struct wtl_player *player);
 
 /* ---- player_look.c ---- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A player's windows: begun and ended as they were, and those whose begin or end is missing. */
+/* A player's windows, begun and ended as they were. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static int take_window(struct wtl_player *player, struct wtl_played_window **ret
 {
 	int64_t id;
 
-	if (wtl_player_take(player, WTL_CURSOR_WINDOW_ID, &id) < 0)
+	if (wtl_player_take(player, WTL_SINGLE_WINDOW_ID, &id) < 0)
 		return -EBADMSG;
 	*ret_window = wtl_player_find_window(player, id);
 	return 0;
@@ -37,7 +37,7 @@ static int take_window(struct wtl_player *player, struct wtl_played_window **ret
 /* When a window begins or ends: not before the sample that it is with. */
 static int take_mono(struct wtl_player *player, int64_t *ret_mono_ns)
 {
-	if (wtl_player_take(player, WTL_CURSOR_WINDOW_MONO, ret_mono_ns) < 0 ||
+	if (wtl_player_take(player, WTL_SINGLE_WINDOW_MONO, ret_mono_ns) < 0 ||
 	    !wtl_player_is_mono(*ret_mono_ns) || *ret_mono_ns < player->sampled_ns)
 		return -EBADMSG;
 	player->io.after_ns = *ret_mono_ns;
@@ -51,26 +51,54 @@ void wtl_player_tell_window(struct wtl_played *played, const struct wtl_played_w
 	snprintf(played->window_name, sizeof(played->window_name), "%s", window->name);
 }
 
+/* Where nobody was followed, accounts do not begin anew: a command that is repeated has the same name. */
+static bool is_next_run(const struct wtl_player *player, const struct wtl_played_window *window)
+{
+	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
+
+	return !wtl_player_follows(player) && player->main_ended && main &&
+	       strcmp(main->name, window->name) == 0;
+}
+
 /* The first one to begin is the one that energy is billed by. */
-static void note_begun(struct wtl_player *player, struct wtl_played_window *window,
-		       int64_t utc_offset_ns)
+void wtl_player_note_begun(struct wtl_player *player, struct wtl_played_window *window,
+			   int64_t utc_offset_ns)
 {
 	window->is_open = window->has_begun = true;
-	if (player->main_window)
+	if (player->main_window && !is_next_run(player, window))
 		return;
 	player->main_window = window->id;
 	player->main_ended = false;
 	player->bill_offset_ns = utc_offset_ns;
 }
 
-static void note_ended(struct wtl_player *player, struct wtl_played_window *window,
-		       const struct wattle_window *figures)
+void wtl_player_note_ended(struct wtl_player *player, struct wtl_played_window *window,
+			   const struct wattle_window *figures)
 {
 	window->is_open = false;
 	if (window->id != player->main_window)
 		return;
 	player->main_ended = true;
 	player->ended_window = *figures;
+	if (wtl_player_follows(player))
+		return;
+	player->billed_window = *figures;
+	memcpy(player->billed, player->energies,
+	       wattle_meter_domains(player->meter) * sizeof(*player->billed));
+	player->was_billed = true;
+}
+
+void wtl_player_begin_accounts(struct wtl_player *player)
+{
+	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
+
+	if (!player->lost_reset || player->main_is_own ||
+	    (main && main->is_open && main->end_mono_ns > player->sampled_ns))
+		return;
+	wtl_consumers_begin(player->consumers);
+	wtl_player_forget_past(player);
+	player->main_window = 0;
+	player->was_billed = player->lost_reset = false;
 }
 
 int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played)
@@ -79,7 +107,7 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 	int64_t mono_ns, utc_ns;
 
 	if (take_window(player, &window) < 0 || take_mono(player, &mono_ns) < 0 ||
-	    wtl_player_take(player, WTL_CURSOR_WINDOW_UTC, &utc_ns) < 0 ||
+	    wtl_player_take(player, WTL_SINGLE_WINDOW_UTC, &utc_ns) < 0 ||
 	    !wtl_player_is_utc(utc_ns))
 		return -EBADMSG;
 	player->io.utc_ns = utc_ns;
@@ -92,7 +120,8 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 		played->kind = WTL_PLAYED_SAMPLE;
 		return 0;
 	}
-	note_begun(player, window, player->utc_offset_ns);
+	wtl_player_begin_accounts(player);
+	wtl_player_note_begun(player, window, player->utc_offset_ns);
 	wtl_player_tell_window(played, window);
 	return 0;
 }
@@ -115,11 +144,14 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 	}
 	played->energies = player->energies;
 	wtl_player_tell_window(played, window);
-	note_ended(player, window, &played->window);
+	wtl_player_note_ended(player, window, &played->window);
+	/* Accounts do not begin anew before their window is over. */
+	if (window->id == player->main_window)
+		player->lost_reset = false;
 	return 0;
 }
 
-static void cancel(struct wtl_player *player, struct wtl_played_window *window)
+void wtl_player_cancel(struct wtl_player *player, struct wtl_played_window *window)
 {
 	wattle_window_cancel(player->meter, window->told_name);
 	window->is_open = false;
@@ -137,100 +169,7 @@ int wtl_player_cancel_window(struct wtl_player *player, struct wtl_played *playe
 	played->t_mono_ns = player->io.mono_ns;
 	if (!window || !window->is_open)
 		return 0;
-	cancel(player, window);
+	wtl_player_cancel(player, window);
 	wtl_player_tell_window(played, window);
 	return 0;
-}
-
-/* ---- What is missing ---- */
-
-struct sought {
-	const struct wtl_played_window *window;
-	struct wattle_window figures;
-	struct wattle_energy *energies;
-	size_t n_domains;
-	bool is_found;
-};
-
-static int seek(void *context, const struct wtl_stored_window *row)
-{
-	struct sought *sought = context;
-
-	if (row->id != sought->window->id)
-		return 0;
-	if (row->n_energies != sought->n_domains)
-		return 1;
-	sought->figures = (struct wattle_window){
-		.begin_utc_ns = row->begin_utc_ns,
-		.begin_mono_ns = row->begin_mono_ns,
-		.duration_ns = row->duration_ns,
-		.total = row->total,
-	};
-	memcpy(sought->energies, row->energies, row->n_energies * sizeof(*sought->energies));
-	sought->is_found = true;
-	return 1;
-}
-
-/* It ended, or was cancelled, in what is missing: the table has its figures. */
-static void end_late(struct wtl_player *player, struct wtl_played_window *window,
-		     struct wtl_played *played)
-{
-	struct sought sought = {
-		.window = window,
-		.energies = player->energies,
-		.n_domains = wattle_meter_domains(player->meter),
-	};
-
-	wtl_store_each_window(player->reader, seek, &sought);
-	if (sought.is_found) {
-		wattle_window_cancel(player->meter, window->told_name);
-		played->kind = WTL_PLAYED_ENDED;
-		played->window = sought.figures;
-		played->energies = player->energies;
-		note_ended(player, window, &sought.figures);
-	} else {
-		cancel(player, window);
-		played->kind = WTL_PLAYED_CANCELLED;
-	}
-	wtl_player_tell_window(played, window);
-}
-
-/* Accounts begin with a window: where the one before is over, they began anew in what is missing. */
-static int begin_late(struct wtl_player *player, struct wtl_played_window *window,
-		      struct wtl_played *played)
-{
-	player->io.mono_ns = player->sampled_ns;
-	player->io.utc_ns = wtl_player_utc(player, player->sampled_ns);
-	if (wattle_window_begin(player->meter, window->told_name) < 0)
-		return 0;
-	if (player->main_ended && !player->main_is_own) {
-		wtl_consumers_begin(player->consumers);
-		player->main_window = 0;
-		player->was_billed = false;
-	}
-	note_begun(player, window, window->begin_utc_ns - window->begin_mono_ns);
-	played->kind = WTL_PLAYED_BEGUN;
-	played->is_cut = true;
-	wtl_player_tell_window(played, window);
-	return 1;
-}
-
-int wtl_player_catch_up(struct wtl_player *player, struct wtl_played *played)
-{
-	int rc = 0;
-
-	while (rc == 0 && player->caught_up < player->n_windows) {
-		struct wtl_played_window *window = &player->windows[player->caught_up++];
-		bool is_over = window->end_mono_ns <= player->sampled_ns;
-
-		played->t_mono_ns = player->sampled_ns;
-		if (window->is_open && is_over) {
-			end_late(player, window, played);
-			rc = 1;
-		} else if (!window->has_begun && !is_over &&
-			   window->begin_mono_ns <= player->sampled_ns) {
-			rc = begin_late(player, window, played);
-		}
-	}
-	return rc;
 }

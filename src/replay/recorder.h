@@ -51,6 +51,10 @@ int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err);
 void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool is_open,
 			 const struct wattle_window *window, const struct wattle_energy energies[]);
 
+/* A word about the newest window of that name: the fact WTL_FACT_WINDOW. */
+void wtl_recorder_window_fact(struct wtl_recorder *recorder, const char *name, const char *key,
+			      const char *value);
+
 /* Who marked the newest window of that name from outside. */
 void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int pid);
 

@@ -207,14 +207,15 @@ static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
 	for (size_t i = 0; i < player->n_gpus; i++) {
 		struct wtl_gpu_look look = {.domain = player->gpus[i].domain};
 		int64_t weight = WTL_GPU_USE_NONE;
-		int rc = last_value(player, player->gpus[i].weight.series, &weight, err);
+		int rc =
+			last_value(player, player->gpus[i].of[WTL_GPU_WEIGHT].series, &weight, err);
 
 		if (rc < 0)
 			return rc;
-		if (weight < WTL_GPU_USE_NONE || weight > WTL_GPU_USE_MEMORY)
+		if (weight < WTL_GPU_USE_NONE || weight >= WTL_GPU_USE_METHODS)
 			return -EBADMSG;
 		look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-		look.is_guess = weight == WTL_GPU_USE_MEMORY;
+		look.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
 		wtl_consumers_tell_gpu(player->consumers, i, &look);
 	}
 	return 0;
@@ -223,14 +224,14 @@ static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
 static int tell_clocks(struct wtl_player *player, struct wtl_played *second, struct wtl_err *err)
 {
 	const struct {
-		enum wtl_cursor_id id;
+		enum wtl_single id;
 		int64_t *value;
 	} wanted[] = {
-		{WTL_CURSOR_SECOND_MONO, &second->t_mono_ns},
-		{WTL_CURSOR_SECOND_UTC, &second->t_utc_ns},
-		{WTL_CURSOR_SECOND_CPU, &second->self_cpu_ns},
-		{WTL_CURSOR_SECOND_RSS, &second->self_rss_bytes},
-		{WTL_CURSOR_SAMPLE_ASLEEP, &player->io.asleep_ns},
+		{WTL_SINGLE_SECOND_MONO, &second->t_mono_ns},
+		{WTL_SINGLE_SECOND_UTC, &second->t_utc_ns},
+		{WTL_SINGLE_SECOND_CPU, &second->self_cpu_ns},
+		{WTL_SINGLE_SECOND_RSS, &second->self_rss_bytes},
+		{WTL_SINGLE_SAMPLE_ASLEEP, &player->io.asleep_ns},
 	};
 
 	*second = (struct wtl_played){.kind = WTL_PLAYED_SECOND};
@@ -241,6 +242,9 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 		if (rc <= 0)
 			return rc < 0 ? rc : -EBADMSG;
 	}
+	if (!wtl_player_is_mono(second->t_mono_ns) || !wtl_player_is_utc(second->t_utc_ns) ||
+	    second->self_cpu_ns < 0 || second->self_rss_bytes < 0)
+		return -EBADMSG;
 	player->utc_offset_ns = second->t_utc_ns - second->t_mono_ns;
 	return 0;
 }
@@ -293,7 +297,8 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 				  .n_domains = wattle_meter_domains(player->meter)};
 	int rc = 0;
 
-	if (wtl_store_is_whole(player->reader)) {
+	/* It is of all that was recorded. */
+	if (wtl_store_is_whole(player->reader) && !wtl_store_has_dropped(player->reader)) {
 		rc = gather(&summary);
 		if (rc == 0 && adds_up(&summary)) {
 			rc = tell_all(&summary, ret_second, err);

@@ -164,6 +164,8 @@ class Oracle:
         self.uses_since = collections.Counter()
         self.n_looks = self.n_bills = 0
         self.looks = []
+        self.bills = []     # (when, how many looks there were)
+        self.moments = []   # each sample: when it began, and every counter behind it
         self.play()
 
     # ---- Values ----
@@ -207,6 +209,23 @@ class Oracle:
                 channel.base = None
             self.reading(number, channel, begin_ns)
         self.take_late_marks()
+        self.moments.append((begin_ns, [(counter.last_ns, counter.whole_uj()) for counter in self.channels]))
+
+    def part(self, from_ns, to_ns):
+        """What each domain used from the first sample that is no earlier than from_ns to the first no earlier than to_ns."""
+        first = next(i for i, (at_ns, _) in enumerate(self.moments) if at_ns >= from_ns)
+        last = next((i for i, (at_ns, _) in enumerate(self.moments) if at_ns >= to_ns), len(self.moments) - 1)
+        found = {}
+        for domain in self.domains:
+            if not self.primary(domain):
+                continue
+            number = domain["primary_channel"]
+            # A reading of before the part says nothing of where it begins.
+            begins = [state[number] for at_ns, state in self.moments[first:last + 1]
+                      if state[number][0] is not None and state[number][0] >= self.moments[first][0]]
+            if begins:
+                found[domain["name"]] = self.moments[last][1][number][1] - begins[0][1]
+        return found
 
     def reading(self, number, channel, begin_ns):
         at_ns = self.take(f"ch.{number}.at")
@@ -240,7 +259,7 @@ class Oracle:
 
     def begin(self):
         number, t_ns = self.take("window.id"), self.take("window.mono")
-        self.take("window.utc")
+        ahead_ns = self.take("window.utc") - t_ns
         marks = {}
         for domain in self.domains:
             counter = self.primary(domain)
@@ -252,6 +271,7 @@ class Oracle:
         self.marks[number] = marks
         if self.main is None:
             self.main, self.main_figures = number, None
+            self.main_ahead_ns, self.main_end_ns = ahead_ns, None
 
     def figures(self, number):
         return {domain: Figure(self.primary(self.domains[domain]), mark)
@@ -259,10 +279,11 @@ class Oracle:
 
     def end(self):
         number = self.take("window.id")
-        assert self.take("window.mono") >= self.sampled_ns
+        end_ns = self.take("window.mono")
+        assert end_ns >= self.sampled_ns
         self.windows[number] = self.figures(number)
         if number == self.main:
-            self.main_figures = self.windows[number]
+            self.main_figures, self.main_end_ns = self.windows[number], end_ns
         del self.marks[number]
 
     def cancel(self):
@@ -294,7 +315,7 @@ class Oracle:
         look["gpus"] = [self.gpu_look(number) for number in range(len(self.gpus))]
         for source, into in look["folds"]:
             self.fold(source, into)
-        self.changes()
+        look["changes"] = self.changes()
         self.n_looks += 1
         self.last_look = look
         self.looks.append(look)
@@ -324,13 +345,15 @@ class Oracle:
     def changes(self):
         count = self.take("change.count")
         slots = self.running(self.take("change.slot", count))
-        for slot, field, by in zip(slots, self.take("change.field", count), self.take("change.by", count)):
+        changes = list(zip(slots, self.take("change.field", count), self.take("change.by", count)))
+        for slot, field, by in changes:
             if field == OWNER:
                 self.owners.pop(slot, None)
                 if by:
                     self.owners[slot] = Consumer(by)
             else:
                 self.owners[slot].numbers[field] += by
+        return changes
 
     # ---- Bills ----
 
@@ -344,8 +367,9 @@ class Oracle:
         return [(UNSEEN, 1)]
 
     def bill(self):
-        self.take("bill.utc")
+        utc_ns = self.take("bill.utc")
         self.n_bills += 1
+        self.bills.append((self.main_end_ns or utc_ns - self.main_ahead_ns, self.n_looks))
         figures = self.main_figures if self.main_figures is not None else self.figures(self.main)
         for number, figure in figures.items():
             if figure.measured_ns > 0:
@@ -365,6 +389,49 @@ class Oracle:
             if weight:
                 part = Fraction(weight, whole or 1)
                 self.accounts[domain["id"], slot].add(energy_uj * part, time_ns * part)
+
+    def part_users(self, from_ns, to_ns):
+        """Slot -> (CPU time, processes that lived) from the first bill that is no earlier than from_ns to the first no earlier than
+        to_ns; from_ns None: from the recording's begin. For recordings whose accounts begin once."""
+        until = len(self.looks)
+        first = 0 if from_ns is None else next((n for at_ns, n in self.bills if at_ns >= from_ns), until)
+        last = next((n for at_ns, n in self.bills if at_ns >= to_ns), until)
+        there, used, lived = {}, collections.Counter(), collections.Counter()
+        for number, look in enumerate(self.looks[:last]):
+            if number == first:
+                # Those who had not ended, each one process; rows stand for who had.
+                used.clear()
+                lived = collections.Counter(slot for slot, one in there.items() if one["pid"] and one["state"] != EXITED)
+            folded = collections.Counter()
+            for source, into in look["folds"]:
+                folded[into] += there.pop(source, {"processes": 0})["processes"]
+                used[into] += used.pop(source, 0)
+                lived[into] += lived.pop(source, 0)
+            before = {slot: one["processes"] for slot, one in there.items()}
+            self.follow(look["changes"], there, used, lived, set(folded))
+            for slot, one in there.items():
+                if not one["pid"]:
+                    lived[slot] += one["processes"] - before.get(slot, 0) - folded[slot]
+            for slot, weight in look["uses"]:
+                used[slot] += weight
+        return {slot: (used[slot], lived[slot]) for slot in there}
+
+    def follow(self, changes, there, used, lived, kept):
+        pids = {row["id"]: row["pid"] for row in self.file.rows("consumer")}
+        for slot, field, by in changes:
+            if field == OWNER:
+                was = there.pop(slot, {"owner": 0})
+                if by != was["owner"] and slot not in kept:
+                    used.pop(slot, None)
+                    lived.pop(slot, None)
+                if by:
+                    there[slot] = {"owner": by, "pid": pids.get(by, 0), "state": LIVE, "processes": 0}
+                    if by != was["owner"] and there[slot]["pid"]:
+                        lived[slot] = 1
+            elif field == STATE:
+                there[slot]["state"] += by
+            elif field == PROCESSES:
+                there[slot]["processes"] += by
 
     def reset(self):
         self.accounts.clear()

@@ -183,7 +183,7 @@ class Case:
         there = self.there()
         expected = collections.Counter((row["pid"], STATES[row["state"]], full[number], row["cpu_ns"], row["n_processes"])
                                        for number, row in there.items() if full[number])
-        told = collections.Counter((process.get("pid", 0), process["state"], uj(process["full_j"]), ns(process["cpu_s"]),
+        told = collections.Counter((process.get("pid", 0), process["state"], uj(process["full_j"]), ns(process.get("cpu_s", 0)),
                                     process.get("n_processes", 1))
                                    for process in self.report["processes"] if process["full_j"])
         if any(row["state"] == FOLDED or row["pid"] == 0 for row in there.values()):
@@ -267,7 +267,7 @@ class Case:
         for grouping in self.report["by"].values():
             parts = [*grouping["groups"], *([grouping["others"]] if "others" in grouping else [])]
             assert sum(uj(part["full_j"]) for part in parts) == sum(uj(process["full_j"]) for process in self.report["processes"])
-            assert sum(ns(part["cpu_s"]) for part in parts) == sum(ns(process["cpu_s"]) for process in self.report["processes"])
+            assert sum(ns(part["cpu_s"]) for part in parts) == sum(ns(process.get("cpu_s", 0)) for process in self.report["processes"])
         users = {group["user"]: uj(group["full_j"]) for group in self.report["by"].get("users", {"groups": ()})["groups"]}
         expected = collections.Counter()
         for process in self.report["processes"]:
@@ -566,12 +566,95 @@ def test_parts_add_up(record, cut):
     assert abs(first["duration_s"] + second["duration_s"] - case.report["duration_s"]) < Decimal("0.2")
 
 
+@pytest.mark.parametrize("tape", TAPES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("bounds", [("0.5", "2.05"), ("2.05", "2.9"), ("1", "1000"), ("3.333", "6")])
+def test_parts_without_processes(record, tape, bounds):
+    """Cut at samples: to the microjoule what the readings between them say."""
+    path = record("--tape", tape, "--no-processes", oracle=False)
+    oracle = Oracle(path)
+    begin_ns = next(iter(oracle.file.rows("period")))["begin_mono_ns"]
+    expected = oracle.part(*(begin_ns + int(Decimal(bound) * NS) for bound in bounds))
+    report = report_of(path, "--from", f"+{bounds[0]}", "--to", f"+{bounds[1]}")
+    assert report["recording"]["is_part"] and "processes" not in report and report["processes_reason"]
+    told = {domain["name"]: uj(domain["energy_j"]) for domain in report["domains"] if "energy_j" in domain}
+    assert {name: told.get(name, 0) for name in expected} == expected
+    if any(expected.values()):
+        assert all(domain["uncertainty_j"] > 0 for domain in report["domains"] if domain.get("energy_j"))
+
+
 def test_parts_of_this_machine(record):
     case = record("--", "sh", "-c", "sleep 3.4")
     first, second = report_of(case.path, "--to", "+1.5"), report_of(case.path, "--from", "+1.5")
     for report in (first, second):
         for line in report["ledger"]:
             assert sum(line.get(f"{account}_j", 0) for account in LEDGER) == line["total_j"]
+
+
+# ---- Who ran in a part ----
+
+def part_begin_ns(oracle):
+    return next(iter(oracle.file.rows("period")))["begin_mono_ns"]
+
+
+def check_part_users(oracle, report, bounds):
+    """CPU time to the nanosecond, and who lived, of everybody who has energy."""
+    begin_ns = part_begin_ns(oracle)
+    from_ns, to_ns = (None if bound is None else begin_ns + int(Decimal(bound) * NS) for bound in bounds)
+    users = oracle.part_users(from_ns, math.inf if to_ns is None else to_ns).values()
+    # Time of nobody that was seen is a row of no process, and told as one.
+    expected = collections.Counter((cpu_ns, max(lived, 1)) for cpu_ns, lived in users)
+    told = collections.Counter((ns(process["cpu_s"]), process.get("n_processes", 1)) for process in report["processes"])
+    assert told and not told - expected, (told - expected, bounds)
+    # Who is not told has no energy, and next to no time.
+    assert sum(cpu_ns * n for (cpu_ns, _), n in (expected - told).items()) < 10 ** 6 * len(expected)
+    for grouping in report["by"].values():
+        rows = [*grouping["groups"], *([grouping["others"]] if "others" in grouping else [])]
+        assert sum(row["n_processes"] for row in rows) == sum(n * count for (_, n), count in told.items())
+    return sum(cpu_ns * n for (cpu_ns, _), n in told.items()), sum(n * count for (_, n), count in told.items())
+
+
+def check_parts(path, oracle, *cuts):
+    bounds = [None, *cuts, None]
+    whole = report_of(path, "--replay")
+    sums = []
+    for part in zip(bounds, bounds[1:]):
+        options = [word for option, bound in zip(("--from", "--to"), part) if bound is not None for word in (option, f"+{bound}")]
+        report = report_of(path, *options)
+        assert report["recording"]["is_part"]
+        sums.append((*check_part_users(oracle, report, part), ns(report["self"]["cpu_s"]), report))
+    cpu_ns, lived, self_ns, reports = zip(*sums)
+    assert sum(self_ns) == ns(whole["self"]["cpu_s"]) and all(0 < part < sum(self_ns) for part in self_ns)
+    whole_ns, processes = check_part_users(oracle, whole, (None, None))
+    assert abs(sum(cpu_ns) - whole_ns) < 10 ** 7
+    assert max(lived) <= processes <= sum(lived)
+    if "command_energy" in whole:
+        parts = [report.get("command_energy", {"attributed_cpu_s": 0, "processes": 0}) for report in reports]
+        assert sum(part["attributed_cpu_s"] for part in parts) == whole["command_energy"]["attributed_cpu_s"]
+        assert max(part["processes"] for part in parts) <= whole["command_energy"]["processes"] <= sum(part["processes"] for part in parts)
+    return reports
+
+
+@pytest.mark.parametrize("cuts", [("5",), ("3", "6.5", "9")], ids=str)
+def test_users_of_parts(record, cuts):
+    path = record("--tape", TAPES[0], oracle=False)
+    check_parts(path, Oracle(path), *cuts)
+
+
+def test_users_of_parts_of_this_machine(record):
+    """Processes that came and went before the part are not told of, nor counted in the rows that stand for them."""
+    path = record("--", "sh", "-c", f"{STORM}; {STORM}; sleep 1.3", oracle=False)
+    oracle = Oracle(path)
+    first, second, third = check_parts(path, oracle, "1.6", "3.2")
+    del first
+    assert second["command_energy"]["processes"] < 170 and third["command_energy"]["processes"] < 100
+
+
+def test_users_of_a_long_recording():
+    """In each period everything is told again, from 0."""
+    path = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
+    reports = check_parts(path, Oracle(path), "4", "8", "10")
+    busy = [(process["cpu_s"], report["duration_s"]) for report in reports for process in report["processes"] if process["name"] == "python3"]
+    assert len(busy) >= 2 and all(cpu_s <= duration_s * Decimal("1.01") for cpu_s, duration_s in busy), "one thread"
 
 
 # ---- Read while it is written, and cut off ----

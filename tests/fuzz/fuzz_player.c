@@ -197,6 +197,12 @@ static void make_summary(struct input *input)
 		stand.baselines[i] = (struct wtl_stored_baseline){
 			.domain = (uint32_t)number(input),
 			.baseline = {.is_known = true, .idle_uw = (uint64_t)number(input)}};
+	stand.n_gaps = below(input, 4);
+	for (size_t i = 0; i < stand.n_gaps; i++)
+		stand.gaps[i] = (struct wtl_stored_gap){
+			.kind = (enum wtl_gap_kind)below(input, WTL_GAP_EXITS + 1),
+			.begin_mono_ns = number(input),
+			.duration_ns = number(input)};
 }
 
 static size_t make_tables(struct input *input)

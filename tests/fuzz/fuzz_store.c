@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "record/reader.h"
 #include "record/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -111,17 +112,10 @@ static void take_line(void *context, const char *text)
 	++*(int *)context;
 }
 
-static void read_all(const char *path)
+static uint64_t read_everything(struct wtl_store_reader *reader)
 {
-	struct wtl_store_reader *reader = NULL;
-	struct wtl_err err = {.text = ""};
 	uint64_t sum = 0;
-	int lines = 0, rc;
 
-	if (wtl_store_open(path, &reader, &err) < 0) {
-		check(err.text[0] && !reader);
-		return;
-	}
 	wtl_store_get_fact(reader, "host");
 	wtl_store_each_domain(reader, see_domain, NULL);
 	wtl_store_each_channel(reader, see_channel, NULL);
@@ -132,6 +126,24 @@ static void read_all(const char *path)
 	wtl_store_each_account(reader, see_account, &sum);
 	wtl_store_each_baseline(reader, see_baseline, &sum);
 	read_values(reader, &sum);
+	return sum;
+}
+
+static void read_all(const char *path)
+{
+	struct wtl_store_reader *reader = NULL;
+	struct wtl_err err = {.text = ""};
+	uint64_t sum;
+	int lines = 0, rc;
+
+	if (wtl_store_open(path, &reader, &err) < 0) {
+		check(err.text[0] && !reader);
+		return;
+	}
+	sum = read_everything(reader);
+	/* Beside a writer it reads from copies: the same. */
+	if (wtl_reader_let_go(reader) == 0)
+		check(read_everything(reader) == sum || wtl_store_is_damaged(reader));
 	wtl_store_close(reader);
 	rc = wtl_store_check(path, take_line, &lines, &err);
 	check(rc < 0 || rc == lines);

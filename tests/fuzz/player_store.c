@@ -90,6 +90,12 @@ bool wtl_store_is_whole(const struct wtl_store_reader *reader)
 	return stand.is_whole;
 }
 
+bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
+{
+	(void)reader;
+	return false;
+}
+
 size_t wtl_store_periods(const struct wtl_store_reader *reader)
 {
 	(void)reader;
@@ -198,4 +204,10 @@ int wtl_store_each_baseline(struct wtl_store_reader *reader,
 			    int (*row)(void *, const struct wtl_stored_baseline *), void *context)
 {
 	EACH(baselines, n_baselines, row(context, one));
+}
+
+int wtl_store_each_gap(struct wtl_store_reader *reader,
+		       int (*row)(void *, const struct wtl_stored_gap *), void *context)
+{
+	EACH(gaps, n_gaps, row(context, one));
 }

@@ -60,6 +60,8 @@ struct stand_store {
 	size_t n_accounts;
 	struct wtl_stored_baseline baselines[STAND_ROWS];
 	size_t n_baselines;
+	struct wtl_stored_gap gaps[STAND_ROWS];
+	size_t n_gaps;
 };
 
 extern struct stand_store stand;

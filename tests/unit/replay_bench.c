@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "record/writer.h"
@@ -375,4 +377,46 @@ void replay_bench_check(struct replay_bench *f)
 	assert_int_equal(counts[WTL_PLAYED_LOST], 0);
 	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
 	wtl_player_close(player);
+}
+
+/* ---- Damage ---- */
+
+void replay_bench_sql(struct replay_bench *f, const char *sql)
+{
+	char *text = NULL;
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK)
+		fail_msg("%s: %s", sql, text);
+	assert_true(sqlite3_total_changes(db) > 0);
+	sqlite3_close(db);
+}
+
+size_t replay_bench_period(struct replay_bench *f, int64_t t_mono_ns,
+			   struct wtl_store_period *ret_period)
+{
+	struct wtl_store_reader *reader;
+	size_t i = 0, n;
+
+	assert_int_equal(wtl_store_open(f->path, &reader, NULL), 0);
+	n = wtl_store_periods(reader);
+	while (i < n && wtl_store_period(reader, i, ret_period) == 0 &&
+	       ret_period->end_mono_ns < t_mono_ns)
+		i++;
+	wtl_store_close(reader);
+	assert_in_range(i, 0, n - 1);
+	return i;
+}
+
+void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op)
+{
+	char sql[512];
+
+	snprintf(sql, sizeof(sql),
+		 "UPDATE chunk SET data = randomblob(length(data)) WHERE (id >> 16) = "
+		 "(SELECT id FROM period ORDER BY id LIMIT 1 OFFSET %zu)%s",
+		 period,
+		 only_op ? " AND (id & 65535) = (SELECT id FROM series WHERE name = 'op')" : "");
+	replay_bench_sql(f, sql);
 }

@@ -74,6 +74,14 @@ char *replay_bench_print_played(struct wtl_player *player);
 struct wtl_player *replay_bench_play(const char *path, unsigned counts[WTL_PLAYED_LOST + 1]);
 /* Live and played are the same. Frees both. */
 void replay_bench_check_same(char *live, char *played);
+/* Does something to the file that was ended: it has to change rows. */
+void replay_bench_sql(struct replay_bench *f, const char *sql);
+/* The period of that time: its place, and where it begins and ends. */
+size_t replay_bench_period(struct replay_bench *f, int64_t t_mono_ns,
+			   struct wtl_store_period *ret_period);
+/* All values of a period become noise, or those of the one series that tells what happened. */
+void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op);
+
 /* Plays all of it for that. */
 void replay_bench_check(struct replay_bench *f);
 

@@ -161,10 +161,36 @@ uint64_t store_bench_verify(struct wtl_store_reader *reader, uint64_t *lost)
 	for (size_t i = 0; i < wtl_store_periods(reader); i++) {
 		uint64_t n = verify_period(reader, i, &end, lost != NULL);
 
-		if (n == UINT64_MAX)
-			++*lost;
-		else
+		if (n != UINT64_MAX)
 			sum += n;
+		else if (lost)
+			++*lost;
 	}
 	return sum;
+}
+
+void store_bench_expect(const struct store_bench *bench, uint64_t n)
+{
+	struct wtl_store_reader *reader = store_bench_open(bench);
+
+	assert_int_equal(store_bench_verify(reader, NULL), n);
+	assert_false(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+}
+
+int store_bench_setup(void **state)
+{
+	struct store_bench *bench = malloc(sizeof(*bench));
+
+	assert_non_null(bench);
+	store_bench_init(bench);
+	*state = bench;
+	return 0;
+}
+
+int store_bench_teardown(void **state)
+{
+	store_bench_done(*state);
+	free(*state);
+	return 0;
 }

@@ -41,6 +41,16 @@ int64_t store_bench_value(size_t k, uint64_t i);
 
 struct wtl_store_reader *store_bench_open(const struct store_bench *bench);
 
+/* The file as it is now has so many values of each series, all as they were put, and no damage. */
+void store_bench_expect(const struct store_bench *bench, uint64_t n);
+
+/* A test whose state is a bench of its own. */
+int store_bench_setup(void **state);
+int store_bench_teardown(void **state);
+
+#define STORE_TEST(name) \
+	cmocka_unit_test_setup_teardown(name, store_bench_setup, store_bench_teardown)
+
 /* Reads all three series; each value must be as it was put, from first on (of the first period). Returns how
  * many there are, the same for all. Periods that are damaged are passed over, if `lost` is not NULL, and
  * counted. */

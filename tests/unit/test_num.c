@@ -230,6 +230,49 @@ static void test_double_round_trip(void **state)
 	assert_true(read > 10000);
 }
 
+static void bytes_are(const char *text, int rc, uint64_t expected)
+{
+	uint64_t got = 4711;
+
+	assert_int_equal(wtl_num_bytes(text, strlen(text), &got), rc);
+	assert_int_equal(got, rc < 0 ? 4711 : expected);
+}
+
+static void test_bytes(void **state)
+{
+	static const char *const bad[] = {
+		"",	"K",   "B",    "KiB",	"1X",	   "1KK",   "1iB",  "1 0K", "-1K", "1.5",
+		"1.5B", "1BK", "1KBB", "1KiBi", "1.0005M", "0x10K", "1e3K", "K1",   "1i"};
+
+	(void)state;
+	bytes_are("0", 0, 0);
+	bytes_are("4711", 0, 4711);
+	bytes_are("4711B", 0, 4711);
+	bytes_are("256k", 0, 256000);
+	bytes_are("256K", 0, 256000);
+	bytes_are("256kB", 0, 256000);
+	bytes_are("256KB", 0, 256000);
+	bytes_are("256KiB", 0, 262144);
+	bytes_are("256kib", 0, 262144);
+	bytes_are("256Ki", 0, 262144);
+	bytes_are("500M", 0, 500000000);
+	bytes_are("500m", 0, 500000000);
+	bytes_are("1MiB", 0, 1048576);
+	bytes_are(".5K", 0, 500);
+	bytes_are("1.5G", 0, 1500000000);
+	bytes_are("1.5GiB", 0, 1610612736);
+	bytes_are("0.001KiB", 0, 1);
+	bytes_are("2T", 0, 2000000000000);
+	bytes_are("2tib", 0, 2199023255552);
+	bytes_are(" 20 G\n", 0, 20000000000);
+	bytes_are("16777215TiB", 0, UINT64_C(16777215) << 40);
+	bytes_are("16777215.999TiB", 0, (UINT64_C(16777215) << 40) + UINT64_C(1098412116148));
+	bytes_are("16777216TiB", -ERANGE, 0);
+	bytes_are("18446744073709551616", -ERANGE, 0);
+	for (size_t i = 0; i < UNIT_COUNT(bad); i++)
+		bytes_are(bad[i], -EINVAL, 0);
+}
+
 static void list_is(const char *text, int rc, const int expected[])
 {
 	int got[8];
@@ -275,6 +318,7 @@ int main(void)
 		cmocka_unit_test(test_double_rubbish),
 		cmocka_unit_test(test_double_in_a_locale),
 		cmocka_unit_test(test_double_round_trip),
+		cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_cpu_list),
 	};
 

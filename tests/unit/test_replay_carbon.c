@@ -140,6 +140,36 @@ static void test_as_a_report(void **state)
 	assert_false(carbon.is_default);
 	wtl_carbon_of_emission(&settings, &emission, &nothing, &carbon);
 	assert_int_equal(carbon.uncertainty_ug, 0);
+	assert_null(carbon.reason);
+	assert_int_equal(carbon.missing_uj, 0);
+}
+
+static void test_what_is_not_known_is_not_0(void **state)
+{
+	const struct {
+		struct wtl_emission emission;
+		bool is_known;
+		uint64_t missing_uj;
+	} cases[] = {
+		{{.missing_ns = 5, .missing_uj = 7}, false, 7},
+		{{.missing_ns = 5}, false, 0}, /* no energy, of no known intensity */
+		{{.missing_ns = 5, .missing_uj = -7}, false, 0}, /* corrected downwards */
+		{{.known_ns = 5}, true, 0},			 /* no energy is 0 g */
+		{{.known_ns = 5, .energy_uj = 9, .missing_ns = 5, .missing_uj = 7}, true, 7},
+		{{.known_ns = 5, .missing_ns = 5, .missing_uj = 7}, false, 7},
+		{{.energy_uj = 9}, true, 0}, /* while the clock was set back */
+	};
+	const struct wtl_settings settings = {.replay = {.intensity_path = "grid.csv"}};
+	const struct wattle_energy total = {.has_energy = 1, .energy_uj = 16};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct wtl_report_carbon carbon;
+
+		wtl_carbon_of_emission(&settings, &cases[i].emission, &total, &carbon);
+		assert_int_equal(carbon.reason == NULL, cases[i].is_known);
+		assert_int_equal(carbon.missing_uj, cases[i].missing_uj);
+	}
 }
 
 /* ---- Groups ---- */
@@ -250,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_steps_within_it),
 		cmocka_unit_test(test_without_an_intensity_it_does_nothing),
 		cmocka_unit_test(test_as_a_report),
+		cmocka_unit_test(test_what_is_not_known_is_not_0),
 		cmocka_unit_test(test_every_grouping_holds_all),
 		cmocka_unit_test(test_what_is_in_a_group),
 	};

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-
 #include "base/err.h"
-#include "record/store.h"
+#include "record/writer.h"
 #include "replay_bench.h"
 #include "unit.h"
 
@@ -33,6 +31,7 @@ struct damage {
 	struct wtl_player *player;
 	unsigned counts[WTL_PLAYED_LOST + 1];
 	char lost[256];
+	int64_t lost_from_ns, lost_ns;
 };
 
 static struct told *window_of(struct damage *d, const char *name)
@@ -109,47 +108,6 @@ static void finish(struct damage *d)
 
 /* ---- What is done to it ---- */
 
-/* The period of that time: its place, and where it begins and ends. */
-static size_t period_of(struct damage *d, int64_t t_mono_ns, struct wtl_store_period *ret_period)
-{
-	struct wtl_store_reader *reader;
-	size_t i = 0, n;
-
-	assert_int_equal(wtl_store_open(d->f.path, &reader, NULL), 0);
-	n = wtl_store_periods(reader);
-	while (i < n && wtl_store_period(reader, i, ret_period) == 0 &&
-	       ret_period->end_mono_ns < t_mono_ns)
-		i++;
-	wtl_store_close(reader);
-	assert_in_range(i, 0, n - 1);
-	return i;
-}
-
-static void run_sql(struct damage *d, const char *sql)
-{
-	char *text = NULL;
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open(d->f.path, &db), SQLITE_OK);
-	if (sqlite3_exec(db, sql, NULL, NULL, &text) != SQLITE_OK)
-		fail_msg("%s: %s", sql, text);
-	assert_true(sqlite3_total_changes(db) > 0);
-	sqlite3_close(db);
-}
-
-/* All values of a period, or those of the one series that tells what happened. */
-static void spoil(struct damage *d, size_t period, bool only_op)
-{
-	char sql[512];
-
-	snprintf(sql, sizeof(sql),
-		 "UPDATE chunk SET data = randomblob(length(data)) WHERE (id >> 16) = "
-		 "(SELECT id FROM period ORDER BY id LIMIT 1 OFFSET %zu)%s",
-		 period,
-		 only_op ? " AND (id & 65535) = (SELECT id FROM series WHERE name = 'op')" : "");
-	run_sql(d, sql);
-}
-
 static void drop_before(struct damage *d, size_t period)
 {
 	char sql[512];
@@ -158,12 +116,12 @@ static void drop_before(struct damage *d, size_t period)
 		 "DELETE FROM chunk WHERE (id >> 16) < "
 		 "(SELECT id FROM period ORDER BY id LIMIT 1 OFFSET %zu)",
 		 period);
-	run_sql(d, sql);
+	replay_bench_sql(&d->f, sql);
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM period WHERE id < "
 		 "(SELECT id FROM period ORDER BY id LIMIT 1 OFFSET %zu)",
 		 period);
-	run_sql(d, sql);
+	replay_bench_sql(&d->f, sql);
 }
 
 /* ---- What is told of it ---- */
@@ -189,8 +147,11 @@ static void take(struct damage *d, const struct wtl_played *played)
 	struct told *told = NULL;
 
 	d->counts[played->kind]++;
-	if (played->kind == WTL_PLAYED_LOST)
+	if (played->kind == WTL_PLAYED_LOST) {
 		memcpy(d->lost, played->text, sizeof(d->lost));
+		d->lost_from_ns = played->t_mono_ns;
+		d->lost_ns = played->lost_ns;
+	}
 	for (size_t i = 0; i < d->n_windows; i++)
 		if (strcmp(d->windows[i].name, played->window_name) == 0)
 			told = &d->windows[i];
@@ -248,7 +209,7 @@ static const struct wtl_store_options short_periods = {.period_ns = 2 * S};
 static size_t victim_of(struct damage *d)
 {
 	struct wtl_store_period period;
-	size_t i = period_of(d, window_of(d, "within")->begin_ns, &period);
+	size_t i = replay_bench_period(&d->f, window_of(d, "within")->begin_ns, &period);
 
 	assert_true(window_of(d, "across")->begin_ns < period.begin_mono_ns);
 	assert_true(window_of(d, "after")->begin_ns > period.end_mono_ns);
@@ -278,6 +239,86 @@ static void check_around(struct damage *d)
 	check_ledgers(d);
 }
 
+/* ---- Accounts that begin anew where nothing can be read ---- */
+
+/* Seconds without a window. */
+static void idle_for(struct damage *d, int seconds)
+{
+	for (int i = 0; i < 10 * seconds; i++) {
+		replay_bench_pass(&d->f);
+		if (i % 10 == 9) {
+			assert_true(wtl_recorder_commit(d->f.recorder, NULL) >= 0);
+			wtl_writer_wait(wtl_recorder_writer(d->f.recorder));
+		}
+	}
+}
+
+static uint64_t attributed_uj(const struct wtl_consumers *consumers)
+{
+	struct wtl_ledger ledger;
+
+	wtl_consumers_ledger(consumers, 0, &ledger);
+	return ledger.total_uj - ledger.unattributed_uj;
+}
+
+enum repeat { REPEAT_ENDS, REPEAT_ENDS_THERE, REPEAT_IS_CANCELLED_THERE };
+
+/* Two runs, one after the other; `begins_there` tells whether the second one begins in what is lost. */
+static void check_repeat(enum repeat how, bool begins_there)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
+	struct damage *d = calloc(1, sizeof(*d));
+	struct wtl_store_period period;
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+	int64_t there_ns;
+
+	assert_non_null(d);
+	replay_bench_start_on(&d->f, &setup);
+	d->n_domains = wattle_meter_domains(d->f.bench.meter);
+	replay_bench_begin(&d->f);
+	replay_bench_live_for(&d->f, 5);
+	if (how == REPEAT_ENDS) {
+		replay_bench_end(&d->f);
+		idle_for(d, 4);
+	}
+	there_ns = d->f.bench.now_ns;
+	replay_bench_pass(&d->f);
+	if (how == REPEAT_ENDS_THERE)
+		replay_bench_end(&d->f);
+	else if (how == REPEAT_IS_CANCELLED_THERE)
+		assert_int_equal(wattle_window_cancel(d->f.bench.meter, "run"), 0);
+	wtl_consumers_begin(d->f.consumers);
+	if (!begins_there)
+		idle_for(d, 4);
+	assert_int_equal(wattle_window_begin(d->f.bench.meter, "run"), 0);
+	replay_bench_live_for(&d->f, 6);
+	replay_bench_end(&d->f);
+	replay_bench_stop(&d->f);
+	replay_bench_spoil(&d->f, replay_bench_period(&d->f, there_ns, &period), false);
+	play(d);
+	assert_int_equal(d->counts[WTL_PLAYED_LOST], 1);
+	check_ledgers(d);
+	assert_true(wtl_player_billed(d->player, &window, &energies));
+	if (!begins_there)
+		assert_int_equal(window.duration_ns, d->f.window.duration_ns);
+	assert_int_equal(energies[0].energy_uj,
+			 d->f.energies[0].energy_uj - (begins_there ? 11 * JOULES * 1000000 : 0));
+	assert_true(attributed_uj(wtl_player_consumers(d->player)) <=
+		    attributed_uj(d->f.consumers));
+	finish(d);
+}
+
+static void test_a_reset(void **state)
+{
+	(void)state;
+	for (int begins_there = 0; begins_there < 2; begins_there++) {
+		check_repeat(REPEAT_ENDS, begins_there);
+		check_repeat(REPEAT_ENDS_THERE, begins_there);
+		check_repeat(REPEAT_IS_CANCELLED_THERE, begins_there);
+	}
+}
+
 /* Nothing of two seconds can be read: energy goes on, but who used it is not known. */
 static void test_a_period(void **state)
 {
@@ -285,12 +326,16 @@ static void test_a_period(void **state)
 	uint64_t before_uj, victim_uj;
 	struct wattle_window window;
 	const struct wattle_energy *energies;
+	struct wtl_store_period period;
 
 	(void)state;
 	before_uj = unattributed_uj(d->f.consumers);
-	spoil(d, victim_of(d), false);
+	replay_bench_spoil(&d->f, victim_of(d), false);
+	replay_bench_period(&d->f, window_of(d, "within")->begin_ns, &period);
 	play(d);
 	check_around(d);
+	assert_int_equal(d->lost_from_ns, period.begin_mono_ns);
+	assert_int_equal(d->lost_ns, period.end_mono_ns - period.begin_mono_ns);
 	/* All energy is there; what cannot be told to be anybody's is no less than of those two seconds. */
 	assert_true(wtl_player_billed(d->player, &window, &energies));
 	assert_int_equal(energies[0].energy_uj, d->f.energies[0].energy_uj);
@@ -305,7 +350,7 @@ static void test_what_happened(void **state)
 	struct damage *d = record(&short_periods);
 
 	(void)state;
-	spoil(d, victim_of(d), true);
+	replay_bench_spoil(&d->f, victim_of(d), true);
 	play(d);
 	check_around(d);
 	assert_true(d->lost[0] != '\0');
@@ -319,10 +364,14 @@ static void test_first_period(void **state)
 	struct wtl_store_period period;
 
 	(void)state;
-	assert_true(period_of(d, window_of(d, "across")->begin_ns, &period) > 0);
-	spoil(d, 0, false);
+	assert_true(replay_bench_period(&d->f, window_of(d, "across")->begin_ns, &period) > 0);
+	assert_int_equal(replay_bench_period(&d->f, 0, &period), 0);
+	replay_bench_spoil(&d->f, 0, false);
 	play(d);
 	assert_int_equal(d->counts[WTL_PLAYED_LOST], 1);
+	assert_int_equal(d->lost_from_ns, period.begin_mono_ns);
+	assert_in_range(d->lost_ns, period.end_mono_ns - period.begin_mono_ns,
+			period.end_mono_ns - period.begin_mono_ns + S);
 	assert_false(window_of(d, "across")->is_cut);
 	assert_true(window_of(d, "across")->is_ended);
 	assert_int_equal(wtl_player_main_window(d->player), 1);
@@ -337,7 +386,7 @@ static void test_nothing_left(void **state)
 	struct wtl_err err = {.code = 0};
 
 	(void)state;
-	run_sql(d, "UPDATE chunk SET data = randomblob(length(data))");
+	replay_bench_sql(&d->f, "UPDATE chunk SET data = randomblob(length(data))");
 	assert_int_equal(wtl_player_open(d->f.path, NULL, &d->player, &err), -EBADMSG);
 	assert_non_null(strstr(err.text, "no sample that can be read"));
 	assert_string_equal(err.path, d->f.path);
@@ -356,7 +405,7 @@ static void test_no_sense(void **state)
 		 "DELETE FROM chunk WHERE id = (SELECT id FROM period ORDER BY id LIMIT 1 OFFSET "
 		 "%zu) * 65536 + (SELECT id FROM series WHERE name = 'look.uses')",
 		 victim_of(d));
-	run_sql(d, sql);
+	replay_bench_sql(&d->f, sql);
 	play(d);
 	assert_in_range(d->counts[WTL_PLAYED_LOST], 1, 1);
 	assert_true(window_of(d, "after")->is_ended);
@@ -391,9 +440,9 @@ static void test_missing(void **state)
 	size_t i;
 
 	(void)state;
-	i = period_of(d, window_of(d, "after")->begin_ns, &period);
+	i = replay_bench_period(&d->f, window_of(d, "after")->begin_ns, &period);
 	assert_true(victim_of(d) < i - 1);
-	period_of(d, period.begin_mono_ns - S, &period);
+	replay_bench_period(&d->f, period.begin_mono_ns - S, &period);
 	drop_before(d, i - 1);
 	play(d);
 	assert_int_equal(d->counts[WTL_PLAYED_LOST], 1);
@@ -424,7 +473,7 @@ int main(void)
 		cmocka_unit_test(test_a_period),     cmocka_unit_test(test_what_happened),
 		cmocka_unit_test(test_first_period), cmocka_unit_test(test_nothing_left),
 		cmocka_unit_test(test_no_sense),     cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_ring),	     cmocka_unit_test(test_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

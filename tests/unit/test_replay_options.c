@@ -37,6 +37,7 @@ static void test_since_the_begin(void **state)
 		{"+1h30m", 5400 * NS},
 		{"1.5min", 90 * NS},
 		{"2h", 7200 * NS},
+		{"+1w", 7 * 86400 * NS},
 		{"1d2h3m4s5ms", (86400 + 7200 + 180 + 4) * NS + 5 * NS / 1000},
 	};
 
@@ -50,6 +51,21 @@ static void test_since_the_begin(void **state)
 		assert_int_equal(wtl_when_since_ns(&when, T14, 77, &since_ns), 0);
 		assert_int_equal(since_ns, good[i].ns);
 	}
+}
+
+static void test_lengths(void **state)
+{
+	int64_t ns = 42;
+
+	(void)state;
+	assert_int_equal(wtl_when_parse_length("1w2d1h30m", &ns), 0);
+	assert_int_equal(ns, (9 * 86400 + 5400) * NS);
+	assert_int_equal(wtl_when_parse_length("90", &ns), 0);
+	assert_int_equal(ns, 90 * NS);
+	assert_int_equal(wtl_when_parse_length("+90", &ns), -EINVAL);
+	assert_int_equal(wtl_when_parse_length("", &ns), -EINVAL);
+	assert_int_equal(wtl_when_parse_length("14:00", &ns), -EINVAL);
+	assert_int_equal(ns, 90 * NS);
 }
 
 static void test_no_moments(void **state)
@@ -124,14 +140,6 @@ static void test_a_clock_is_the_next_one(void **state)
 }
 
 /* ---- Policies ---- */
-
-/* main.c's, which is not linked here. */
-int wtl_complain(struct wtl_app *app, const char *format, ...)
-{
-	assert_non_null(format);
-	app->complained = true;
-	return EINVAL;
-}
 
 static int parse(const char *text, struct wtl_policy *policy)
 {
@@ -267,10 +275,37 @@ static void test_other_words(void **state)
 	free(words);
 }
 
+/* ---- Gaps ---- */
+
+static void test_what_is_damaged(void **state)
+{
+	static const struct {
+		const char *lost, *told;
+	} all[] = {
+		{"2026-11-21T14:00:00Z to 2026-11-21T14:01:00Z (period 4): series op is damaged",
+		 "period 4: series op is damaged"},
+		{"the rest of period 4 is not what it should be",
+		 "the rest of period 4 is not what it should be"},
+		{"(period 4", "(period 4"},
+		{"", ""},
+	};
+	char text[200], shorter[12];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(all); i++) {
+		wtl_gap_damage(all[i].lost, text, sizeof(text));
+		assert_string_equal(text, all[i].told);
+	}
+	wtl_gap_damage(all[0].lost, shorter, sizeof(shorter));
+	assert_string_equal(shorter, "period 4: s");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_is_damaged),
 		cmocka_unit_test(test_since_the_begin),
+		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_no_moments),
 		cmocka_unit_test(test_times_of_the_day),
 		cmocka_unit_test(test_a_clock_is_the_next_one),

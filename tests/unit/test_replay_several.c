@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* Several recordings: what they differ by, and repeated runs in a row. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +11,6 @@
 #include "unit.h"
 
 enum { DOMAINS = 3, RUNS_MAX = 4 };
-
-/* main.c's, which is not linked here: nothing is to be complained of. */
-int wtl_complain(struct wtl_app *app, const char *format, ...)
-{
-	fail_msg("%s: %s", app ? "complaint" : "?", format);
-	return EINVAL;
-}
 
 /* A recording that somebody has gone by, with domains that a test sets. */
 struct fake {
@@ -231,15 +223,27 @@ static void test_commands(void **state)
 /* Of repeated runs the mean is compared, and what they scatter by is its error. */
 static void test_means_of_runs(void **state)
 {
+	static const char *const made_of_it[] = {"CO2e", "command, full", "command, dynamic"};
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
 	struct wtl_replay *const both[] = {&one->replay, &other->replay};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
 	(void)state;
-	for (size_t k = 0; k < 3; k++)
+	for (size_t k = 0; k < 3; k++) {
+		struct wtl_report *report = &other->runs[k].report;
+
 		for (size_t i = 0; i < 2; i++)
 			set_energy(other, k, i, 590 + 10 * k, 12);
+		/* A tenth of the energy, and a gram for 1000 J. */
+		report->carbon.emitted_ug = (590 + 10 * k) * 2 * 1000;
+		report->attribution.is_known = report->attribution.has_command = true;
+		report->attribution.command =
+			(struct wtl_report_share){.has_dynamic = true,
+						  .full_uj = (590 + 10 * k) * 2 * WTL_UJ_PER_J / 10,
+						  .dynamic_uj = (590 + 10 * k) * WTL_UJ_PER_J / 10,
+						  .uncertainty_uj = 1};
+	}
 	finish(other);
 	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
 	value = &find(&data, "package-0")->values[1];
@@ -247,9 +251,48 @@ static void test_means_of_runs(void **state)
 	/* 95 % of three: 4.303 × 10 / sqrt(3) = 24.84 J, and the gain of the last one's 610 J. */
 	assert_in_range(value->measured.uncertainty, 27500000, 27700000);
 	assert_true(value->has_difference && value->is_common);
+	/* What is made of the energy errs as it does: scattering alone is not all there is. */
+	for (size_t i = 0; i < sizeof(made_of_it) / sizeof(made_of_it[0]); i++) {
+		const struct wtl_compared_value *energy = &find(&data, "energy")->values[1];
+		double of_energy =
+			(double)energy->measured.uncertainty / (double)energy->measured.value;
+
+		value = &find(&data, made_of_it[i])->values[1];
+		assert_true(value->is_known);
+		assert_true(
+			fabs((double)value->measured.uncertainty / (double)value->measured.value -
+			     of_energy) < 1e-3);
+	}
 	value = &find(&data, "time")->values[1];
 	assert_int_equal(value->measured.value, 11000000);
 	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* One that was cut short says nothing of what a run takes, in a comparison or in a series. */
+static void test_interrupted_runs_do_not_count(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 4);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	struct wtl_runs runs;
+
+	(void)state;
+	for (size_t k = 0; k < 4; k++)
+		for (size_t i = 0; i < 2; i++)
+			set_energy(other, k, i, k < 3 ? 590 + 10 * k : 1, 12);
+	other->runs[3].report.interrupted = true;
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	assert_int_equal(find(&data, "package-0")->values[1].measured.value, 600 * WTL_UJ_PER_J);
+	assert_int_equal(find(&data, "time")->values[1].measured.value, 11000000);
+	wtl_comparison_free(&data);
+	assert_int_equal(wtl_runs_new(both + 1, 1, &runs), 0);
+	assert_int_equal(runs.n_runs, 4);
+	assert_int_equal(runs.energy_j.n, 3);
+	assert_true(fabs(runs.energy_j.min - 1180.0) < 1e-9);
+	wtl_runs_free(&runs);
 	free(one);
 	free(other);
 }
@@ -330,10 +373,15 @@ static void test_unfinished_runs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_sensors),	     cmocka_unit_test(test_other_sensors),
-		cmocka_unit_test(test_domains_of_one_alone), cmocka_unit_test(test_commands),
-		cmocka_unit_test(test_means_of_runs),	     cmocka_unit_test(test_three_of_them),
-		cmocka_unit_test(test_runs_in_order),	     cmocka_unit_test(test_unfinished_runs),
+		cmocka_unit_test(test_same_sensors),
+		cmocka_unit_test(test_other_sensors),
+		cmocka_unit_test(test_domains_of_one_alone),
+		cmocka_unit_test(test_commands),
+		cmocka_unit_test(test_means_of_runs),
+		cmocka_unit_test(test_interrupted_runs_do_not_count),
+		cmocka_unit_test(test_three_of_them),
+		cmocka_unit_test(test_runs_in_order),
+		cmocka_unit_test(test_unfinished_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

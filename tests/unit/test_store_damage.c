@@ -18,22 +18,6 @@
 #include "record/writer.h"
 #include "store_bench.h"
 
-static int setup(void **state)
-{
-	struct store_bench *bench = malloc(sizeof(*bench));
-
-	store_bench_init(bench);
-	*state = bench;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_bench_done(*state);
-	free(*state);
-	return 0;
-}
-
 /* ---- No recordings ---- */
 
 static void expect_refused(const struct store_bench *bench, int code, const char *words)
@@ -493,24 +477,22 @@ static void test_hostile_schema(void **state)
 	free(image.bytes);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_other_files),
-		TEST(test_unreadable),
-		TEST(test_other_databases),
-		TEST(test_fewer_columns),
-		TEST(test_whole_has_no_damage),
-		TEST(test_each_page),
-		TEST(test_flipped_bits),
-		TEST(test_cut),
-		TEST(test_a_chunk),
-		TEST(test_periods_are_missing),
-		TEST(test_rows),
-		TEST(test_parts),
-		TEST(test_hostile_schema),
+		STORE_TEST(test_other_files),
+		STORE_TEST(test_unreadable),
+		STORE_TEST(test_other_databases),
+		STORE_TEST(test_fewer_columns),
+		STORE_TEST(test_whole_has_no_damage),
+		STORE_TEST(test_each_page),
+		STORE_TEST(test_flipped_bits),
+		STORE_TEST(test_cut),
+		STORE_TEST(test_a_chunk),
+		STORE_TEST(test_periods_are_missing),
+		STORE_TEST(test_rows),
+		STORE_TEST(test_parts),
+		STORE_TEST(test_hostile_schema),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

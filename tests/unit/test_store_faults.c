@@ -19,22 +19,6 @@
 #include "record/writer.h"
 #include "store_bench.h"
 
-static int setup(void **state)
-{
-	struct store_bench *bench = malloc(sizeof(*bench));
-
-	store_bench_init(bench);
-	*state = bench;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_bench_done(*state);
-	free(*state);
-	return 0;
-}
-
 /* ---- Writes that fail ---- */
 
 /* Counts what is asked, and fails the one of that number, or all from then on. */
@@ -116,6 +100,14 @@ static int record_all(struct store_bench *bench, int wanted, uint64_t *ret_safe)
 	bench->writer = NULL;
 	if (ended < 0)
 		expect_error(ended, &err, wanted);
+	/* One file again, or it says which is beside it. */
+	if (ended == 0)
+		assert_int_equal(unit_entries(bench->dir, ""), 1);
+	if (ended > 0) {
+		assert_int_equal(err.code, wanted);
+		assert_non_null(strstr(err.text, "all is recorded, but "));
+		assert_true(unit_entries(bench->dir, "") > 1);
+	}
 	assert_true(rc == 0 || ended == rc);
 	return ended;
 }
@@ -139,7 +131,7 @@ static void expect_safe(struct store_bench *bench, uint64_t safe, int error)
 static void fail_each(struct store_bench *bench, bool always, int error)
 {
 	struct faulty_io io = {.io.ops = &faulty_ops, .bench = bench};
-	unsigned failed_runs = 0;
+	unsigned failed_runs = 0, said_runs = 0;
 
 	io.always = always;
 	io.error = error;
@@ -161,10 +153,12 @@ static void fail_each(struct store_bench *bench, bool always, int error)
 			expect_safe(bench, safe, rc);
 		}
 		failed_runs += rc < 0;
+		said_runs += rc > 0;
 		remove_files(bench);
 	} while (io.n >= io.fails_at);
 	/* Every commit has some writes that must not fail; tidying up has some that may. */
 	assert_in_range(failed_runs, 50, io.fails_at - 1);
+	assert_true(said_runs > 0 || !always);
 }
 
 static void test_each_write_fails_once(void **state)
@@ -264,6 +258,34 @@ static void test_where_nothing_can_be_made(void **state)
 		assert_true(err.text[0]);
 		assert_null(writer);
 	}
+}
+
+/* Other people's files of the names that SQLite would use: it would remove them. */
+static void test_names_that_are_taken(void **state)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+	struct store_bench *bench = *state;
+
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		struct wtl_err err = {.text = ""};
+		char name[64], *text;
+
+		snprintf(name, sizeof(name), "r.wattle%s", ends[i]);
+		unit_write(bench->dir, name, "precious");
+		assert_int_equal(store_bench_try_create(bench, &err), -EEXIST);
+		assert_string_equal(err.path, bench->path);
+		assert_non_null(strstr(err.text, ends[i]));
+		assert_int_equal(unit_entries(bench->dir, ""), i + 1);
+		text = unit_read(bench->dir, name);
+		assert_string_equal(text, "precious");
+		free(text);
+		unit_write(bench->dir, name, "");
+	}
+	/* Empty ones have nothing to lose. */
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 10);
+	store_bench_end(bench);
+	store_bench_expect(bench, 20);
 }
 
 /* ---- A writer that is killed ---- */
@@ -373,18 +395,17 @@ static void test_killed(void **state)
 	munmap(shared, sizeof(*shared));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_each_write_fails_once),
-		TEST(test_disk_is_full_from_each_write_on),
-		TEST(test_fault_option),
-		TEST(test_file_size_limit),
-		TEST(test_file_is_removed),
-		TEST(test_where_nothing_can_be_made),
-		TEST(test_killed),
+		STORE_TEST(test_each_write_fails_once),
+		STORE_TEST(test_disk_is_full_from_each_write_on),
+		STORE_TEST(test_fault_option),
+		STORE_TEST(test_file_size_limit),
+		STORE_TEST(test_file_is_removed),
+		STORE_TEST(test_where_nothing_can_be_made),
+		STORE_TEST(test_names_that_are_taken),
+		STORE_TEST(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,22 +17,6 @@
 
 enum { READERS = 3, PER_COMMIT = 20 };
 
-static int setup(void **state)
-{
-	struct store_bench *bench = malloc(sizeof(*bench));
-
-	store_bench_init(bench);
-	*state = bench;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	store_bench_done(*state);
-	free(*state);
-	return 0;
-}
-
 /* ---- Readers in threads ---- */
 
 struct watch {
@@ -131,22 +115,118 @@ static void test_readers_beside_the_writer(void **state)
 	store_bench_end(bench);
 }
 
-/* What a ring drops is still there for whoever opened it before. */
-static void test_held_while_a_ring_turns(void **state)
+/* What a ring drops is lost for whoever opened it before, who is told so; the newest is as it was then. */
+static void test_open_while_a_ring_turns(void **state)
 {
 	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
 	struct wtl_store_reader *reader;
+	const int64_t *values;
+	uint64_t lost = 0;
+	size_t n;
 
 	bench->options.max_age_ns = 20 * WTL_NS_PER_S;
 	store_bench_create(bench);
-	store_bench_seconds(bench, 12, PER_COMMIT);
+	store_bench_seconds(bench, 15, PER_COMMIT);
 	reader = store_bench_open(bench);
-	store_bench_seconds(bench, 100, PER_COMMIT);
-	assert_int_equal(store_bench_verify(reader, NULL), 12 * PER_COMMIT);
+	assert_int_equal(wtl_store_periods(reader), 3);
+	store_bench_seconds(bench, 1, PER_COMMIT);
+	assert_int_equal(store_bench_verify(reader, NULL), 15 * PER_COMMIT);
+	store_bench_seconds(bench, 99, PER_COMMIT);
+	assert_int_equal(store_bench_verify(reader, &lost), 2 * PER_COMMIT);
+	assert_int_equal(lost, 2);
+	assert_int_equal(wtl_store_values(reader, 1, 0, &values, &n, &err), -EBADMSG);
+	assert_non_null(strstr(err.text, "(period 1): the ring has dropped it since"));
+	assert_false(wtl_store_is_damaged(reader));
 	wtl_store_close(reader);
 	reader = store_bench_open(bench);
 	assert_in_range(store_bench_verify(reader, NULL), 20 * PER_COMMIT, 32 * PER_COMMIT);
 	wtl_store_close(reader);
+}
+
+/* ---- Tables beside a writer ---- */
+
+static void put_window(struct store_bench *bench, uint32_t id, bool is_open, uint64_t energy_uj)
+{
+	const struct wattle_energy energy = {.has_energy = 1, .energy_uj = energy_uj};
+	const struct wtl_stored_window window = {.id = id,
+						 .name = "w",
+						 .is_open = is_open,
+						 .total = energy,
+						 .energies = &energy,
+						 .n_energies = 1};
+
+	assert_int_equal(wtl_store_window(bench->writer, &window), 0);
+}
+
+static int add_window(void *context, const struct wtl_stored_window *row)
+{
+	char *text = context;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 256 - len, "%u%s=%llu/%llu ", row->id, row->is_open ? "+" : "",
+		 (unsigned long long)row->total.energy_uj,
+		 row->n_energies == 1 ? (unsigned long long)row->energies[0].energy_uj : 0);
+	return 0;
+}
+
+static int add_consumer(void *context, const struct wtl_stored_consumer *row)
+{
+	char *text = context;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 256 - len, "%u:%s:%lld:%s ", row->id, row->user,
+		 (long long)row->last_look, row->consumer.group ? row->group.unit : "-");
+	return 0;
+}
+
+static int add_account(void *context, const struct wtl_stored_account *row)
+{
+	char *text = context;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 256 - len, "%u=%llu ", row->consumer,
+		 (unsigned long long)row->full_uj);
+	return 0;
+}
+
+static void expect_tables(struct wtl_store_reader *reader, const char *wanted)
+{
+	char text[256] = "";
+
+	assert_int_equal(wtl_store_each_window(reader, add_window, text), 0);
+	assert_int_equal(wtl_store_each_consumer(reader, add_consumer, text), 0);
+	assert_int_equal(wtl_store_each_account(reader, add_account, text), 0);
+	assert_string_equal(text, wanted);
+}
+
+/* They stay as they were when the reader came, like the values that belong to them. */
+static void test_tables_of_one_moment(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_stored_consumer consumer = {.id = 1, .last_look = -1, .user = "jane"};
+	struct wtl_stored_account account = {.consumer = 1, .full_uj = UINT64_MAX};
+	struct wtl_store_reader *before, *after;
+
+	store_bench_create(bench);
+	snprintf(consumer.group.unit, sizeof(consumer.group.unit), "ssh.service");
+	consumer.consumer.group = &consumer.group;
+	wtl_store_consumer(bench->writer, &consumer);
+	wtl_store_account(bench->writer, &account);
+	put_window(bench, 1, true, 5);
+	store_bench_seconds(bench, 2, PER_COMMIT);
+	before = store_bench_open(bench);
+	wtl_store_consumer_end(bench->writer, 1, 7);
+	account.full_uj = 6;
+	wtl_store_account(bench->writer, &account);
+	put_window(bench, 1, false, 10);
+	put_window(bench, 2, true, 1);
+	store_bench_seconds(bench, 2, PER_COMMIT);
+	after = store_bench_open(bench);
+	expect_tables(before, "1+=5/5 1:jane:-1:ssh.service 1=18446744073709551615 ");
+	expect_tables(after, "1=10/10 2+=1/1 1:jane:7:ssh.service 1=6 ");
+	wtl_store_close(after);
+	wtl_store_close(before);
 }
 
 /* ---- Others that write ---- */
@@ -163,7 +243,6 @@ static sqlite3 *outsider(const struct store_bench *bench)
 static void test_locked_for_a_while(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_store_reader *reader;
 	sqlite3 *db;
 
 	store_bench_create(bench);
@@ -174,17 +253,13 @@ static void test_locked_for_a_while(void **state)
 		assert_true(store_bench_second(bench, PER_COMMIT, NULL) >= 0);
 	/* The first of them is with the thread, the others wait together. */
 	assert_int_equal(bench->writer->n_taken, 4);
-	reader = store_bench_open(bench);
-	assert_int_equal(store_bench_verify(reader, NULL), 3 * PER_COMMIT);
-	wtl_store_close(reader);
+	store_bench_expect(bench, 3 * PER_COMMIT);
 	assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_OK);
 	sqlite3_close(db);
 	wtl_writer_wait(bench->writer);
 	store_bench_seconds(bench, 1, PER_COMMIT);
 	store_bench_end(bench);
-	reader = store_bench_open(bench);
-	assert_int_equal(store_bench_verify(reader, NULL), 54 * PER_COMMIT);
-	wtl_store_close(reader);
+	store_bench_expect(bench, 54 * PER_COMMIT);
 }
 
 /* Somebody took a table away: the recording stops, once, and says why. */
@@ -220,7 +295,6 @@ static void test_changed_by_another(void **state)
 static void test_own_tables_of_others(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_store_reader *reader;
 	sqlite3 *db;
 
 	store_bench_create(bench);
@@ -234,20 +308,18 @@ static void test_own_tables_of_others(void **state)
 	sqlite3_close(db);
 	store_bench_seconds(bench, 12, PER_COMMIT);
 	store_bench_end(bench);
-	reader = store_bench_open(bench);
-	assert_int_equal(store_bench_verify(reader, NULL), 14 * PER_COMMIT);
-	assert_false(wtl_store_is_damaged(reader));
-	wtl_store_close(reader);
+	store_bench_expect(bench, 14 * PER_COMMIT);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_readers_beside_the_writer), TEST(test_held_while_a_ring_turns),
-		TEST(test_locked_for_a_while),	      TEST(test_changed_by_another),
-		TEST(test_own_tables_of_others),
+		STORE_TEST(test_readers_beside_the_writer),
+		STORE_TEST(test_open_while_a_ring_turns),
+		STORE_TEST(test_tables_of_one_moment),
+		STORE_TEST(test_locked_for_a_while),
+		STORE_TEST(test_changed_by_another),
+		STORE_TEST(test_own_tables_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

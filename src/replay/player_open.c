@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* What a player needs to begin: the meter, the consumers, and what was known of the machine. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "meter/consumers.h"
+#include "meter/meter.h"
+#include "replay/player_state.h"
+#include "replay/recorder_windows.h"
+
+/* Those that a recorder can tell apart, and some that the player and its user open. */
+enum { WINDOWS_OPEN_MAX = WTL_KNOWN_WINDOWS + 16 };
+
+static void tell_machine(struct wtl_player *player)
+{
+	const struct {
+		const char *key;
+		char *to;
+		size_t size;
+	} texts[] = {
+		{WTL_FACT_CPU_MODEL, player->meter->machine.cpu_model,
+		 sizeof(player->meter->machine.cpu_model)},
+		{WTL_FACT_VENDOR, player->meter->machine.vendor,
+		 sizeof(player->meter->machine.vendor)},
+		{WTL_FACT_PRODUCT, player->meter->machine.product,
+		 sizeof(player->meter->machine.product)},
+		{WTL_FACT_KERNEL, player->meter->machine.kernel,
+		 sizeof(player->meter->machine.kernel)},
+	};
+	const char *text = wtl_store_get_fact(player->reader, WTL_FACT_CPUS);
+	uint64_t value;
+
+	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 && value < 1 << 20)
+		player->meter->machine.n_cpus = (unsigned)value;
+	text = wtl_store_get_fact(player->reader, WTL_FACT_PACKAGES);
+	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 && value < 1 << 20)
+		player->meter->machine.n_packages = (unsigned)value;
+	text = wtl_store_get_fact(player->reader, WTL_FACT_MEMORY);
+	if (text && wtl_num_u64(text, strlen(text), &value) == 0)
+		player->meter->machine.memory_bytes = value;
+	text = wtl_store_get_fact(player->reader, WTL_FACT_VM);
+	player->meter->machine.is_vm = text && strcmp(text, "1") == 0;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		text = wtl_store_get_fact(player->reader, texts[i].key);
+		if (text)
+			snprintf(texts[i].to, texts[i].size, "%s", text);
+	}
+}
+
+/* The first sample is the meter's state to begin with. */
+static int open_meter(struct wtl_player *player, struct wtl_err *err)
+{
+	const struct wattle_options options = {.size = sizeof(options),
+					       .max_windows = WINDOWS_OPEN_MAX};
+	const struct wtl_env env = {.io = &player->io.io};
+	struct wtl_played lost;
+	int64_t op = -1;
+	int rc;
+
+	do {
+		rc = wtl_player_load_period(player, &lost, err);
+		if (rc > 0 && !player->has_period && !player->lost_first.text[0])
+			player->lost_first = lost;
+	} while (rc > 0 && (!player->has_period || wtl_player_peek_op(player) != WTL_OP_SAMPLE));
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		rc = wtl_player_take(player, WTL_SINGLE_OP, &op);
+	if (op != WTL_OP_SAMPLE || wtl_player_take_sample(player) < 0)
+		return wtl_err_set(err, EBADMSG, "recording", NULL,
+				   "it holds no sample that can be read");
+	player->is_broken = false;
+	player->lost_first.lost_ns = player->sampled_ns - player->lost_first.t_mono_ns;
+	return wtl_meter_new_from(&env, &options, wtl_player_sources, &player->meter, err);
+}
+
+static int open_consumers(struct wtl_player *player, struct wtl_err *err)
+{
+	const char **domains = calloc(player->n_gpus + 1, sizeof(*domains));
+	int rc;
+
+	if (!domains)
+		return wtl_err_set(err, ENOMEM, "recording", NULL, "out of memory");
+	for (size_t i = 0; i < player->n_gpus; i++)
+		domains[i] = player->gpus[i].domain;
+	rc = wtl_consumers_new_told(player->meter, domains, player->n_gpus, &player->consumers,
+				    err);
+	free(domains);
+	return rc;
+}
+
+/* Returns false where nothing was known when the recording began. */
+static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseline *ret_idle)
+{
+	char key[WTL_STORE_NAME_SIZE], domain[32], source[32];
+	const char *text;
+
+	if (player->policy.forgets_idle)
+		return false;
+	snprintf(key, sizeof(key), WTL_FACT_IDLE, i);
+	text = wtl_store_get_fact(player->reader, key);
+	return text && wtl_baseline_parse(text, strlen(text), domain, source, ret_idle) == 0;
+}
+
+static void tell_idle(struct wtl_player *player)
+{
+	for (size_t i = 0; i < wattle_meter_domains(player->meter); i++) {
+		struct wtl_baseline idle;
+		struct wattle_domain domain;
+
+		wattle_meter_domain(player->meter, i, &domain);
+		if (player->policy.idle &&
+		    player->policy.idle(player->policy.context, domain.name, &idle))
+			wtl_consumers_fix_baseline(player->consumers, i, &idle);
+		else if (recorded_idle(player, i, &idle))
+			wtl_consumers_set_baseline(player->consumers, i, &idle);
+	}
+}
+
+static int open_all(struct wtl_player *player, const char *path, struct wtl_err *err)
+{
+	size_t n_domains;
+	int rc = wtl_store_open(path, &player->reader, err);
+
+	if (rc == 0)
+		rc = wtl_player_read_tables(player, err);
+	if (rc < 0)
+		return rc;
+	if (wtl_wall_read(&player->wall, player->reader) < 0)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
+	player->channel_cursors = calloc(player->n_channels + 1, sizeof(*player->channel_cursors));
+	player->readings = calloc(player->n_channels + 1, sizeof(*player->readings));
+	if (!player->channel_cursors || !player->readings)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
+	wtl_player_io_init(&player->io);
+	player->io.readings = player->readings;
+	player->io.channels = player->channels;
+	player->io.n_channels = player->n_channels;
+	player->io.misses = player->misses;
+	player->io.n_misses = player->n_misses;
+	wtl_player_find_series(player);
+	player->is_behind_dropped =
+		wtl_player_follows(player) && wtl_store_has_dropped(player->reader);
+	rc = open_meter(player, err);
+	if (rc < 0)
+		return rc;
+	tell_machine(player);
+	n_domains = wattle_meter_domains(player->meter);
+	player->energies = calloc(n_domains + 1, sizeof(*player->energies));
+	player->billed = calloc(n_domains + 1, sizeof(*player->billed));
+	player->is_certain = calloc(n_domains + 1, sizeof(*player->is_certain));
+	if (!player->energies || !player->billed || !player->is_certain)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
+	rc = open_consumers(player, err);
+	if (rc == 0)
+		tell_idle(player);
+	return rc;
+}
+
+int wtl_player_open(const char *path, const struct wtl_player_policy *policy,
+		    struct wtl_player **ret_player, struct wtl_err *err)
+{
+	struct wtl_player *player = calloc(1, sizeof(*player));
+	int rc;
+
+	if (!player)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
+	if (policy)
+		player->policy = *policy;
+	rc = open_all(player, path, err);
+	if (rc < 0) {
+		if (err && !err->path[0])
+			snprintf(err->path, sizeof(err->path), "%s", path);
+		wtl_player_close(player);
+		return rc;
+	}
+	*ret_player = player;
+	return 0;
+}
+
+void wtl_player_close(struct wtl_player *player)
+{
+	if (!player)
+		return;
+	wtl_consumers_free(player->consumers);
+	wattle_meter_close(player->meter);
+	wtl_store_close(player->reader);
+	wtl_player_free_tables(player);
+	wtl_wall_done(&player->wall);
+	free(player->channel_cursors);
+	free(player->readings);
+	free(player->energies);
+	free(player->billed);
+	free(player->is_certain);
+	free(player->uses);
+	free(player->folds);
+	free(player->told);
+	free(player->stale);
+	free(player->devices);
+	free(player);
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What consumers had used before the accounts began. Their numbers were told live, since live accounts began;
+ * where those of a player begin later, what was before is taken off.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "replay/player_state.h"
+#include "replay/shadow.h"
+#include "workload/workload.h"
+
+/* Numbers that only count what happened since accounts began. */
+static const enum wtl_change counts[WTL_PAST_COUNTS] = {WTL_CHANGE_CPU, WTL_CHANGE_COUNTED,
+							WTL_CHANGE_PROCESSES};
+
+/* Damaged ones may be anything: they go round, as they do when changes are added up. */
+static int64_t sum(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t less(int64_t a, int64_t b)
+{
+	return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+static void change(struct wtl_consumer *consumer, enum wtl_change which, int64_t by)
+{
+	wtl_shadow_set_number(consumer, which, sum(wtl_shadow_number(consumer, which), by));
+}
+
+int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot)
+{
+	size_t before = player->told_room;
+
+	if (wtl_array_reserve(&player->told, &player->told_room, slot + 1u,
+			      sizeof(player->told[0])) < 0)
+		return -ENOMEM;
+	if (player->told_room > before)
+		memset(player->told + before, 0,
+		       (player->told_room - before) * sizeof(player->told[0]));
+	return 0;
+}
+
+void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same)
+{
+	struct wtl_told_slot *told = &player->told[slot];
+
+	if (is_same)
+		return;
+	/* What came with folds of this look, which are told before changes. */
+	memcpy(told->past, told->folded, sizeof(told->past));
+	told->is_over = false;
+}
+
+void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
+			      struct wtl_consumer *consumer)
+{
+	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
+		wtl_shadow_set_number(consumer, counts[i], less(0, player->told[slot].past[i]));
+}
+
+/* The account of one that is over is another's from now on, and with it what was before. */
+int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	int rc = wtl_player_reach_slot(player, from > into ? from : into);
+	struct wtl_told_slot *source, *target;
+	struct wtl_consumer *consumer;
+
+	if (rc < 0 || from == into)
+		return rc;
+	source = &player->told[from];
+	target = &player->told[into];
+	consumer = wtl_workload_consumer(workload, into)
+			   ? wtl_workload_tell_consumer(workload, into)
+			   : NULL;
+	for (size_t i = 0; i < WTL_PAST_COUNTS; i++) {
+		target->past[i] = sum(target->past[i], source->past[i]);
+		target->folded[i] = sum(target->folded[i], source->past[i]);
+		if (consumer)
+			change(consumer, counts[i], less(0, source->past[i]));
+	}
+	memset(source->past, 0, sizeof(source->past));
+	memset(source->folded, 0, sizeof(source->folded));
+	return 0;
+}
+
+void wtl_player_forget_folded(struct wtl_player *player)
+{
+	for (size_t i = 0; i < player->n_folded; i++)
+		memset(player->told[player->folds[i].into].folded, 0,
+		       sizeof(player->told[0].folded));
+	player->n_folded = 0;
+}
+
+void wtl_player_keep_number(struct wtl_player *player, uint32_t slot, enum wtl_change which,
+			    int64_t by)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+
+	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
+		if (counts[i] == which) {
+			player->told[slot].past[i] = sum(player->told[slot].past[i], by);
+			change(wtl_workload_tell_consumer(workload, slot), which, less(0, by));
+		}
+}
+
+void wtl_player_forget_past(struct wtl_player *player)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+
+	for (uint32_t slot = 0; slot < player->told_room; slot++) {
+		struct wtl_told_slot *told = &player->told[slot];
+		bool is_there = wtl_workload_consumer(workload, slot);
+
+		for (size_t i = 0; is_there && i < WTL_PAST_COUNTS; i++)
+			change(wtl_workload_tell_consumer(workload, slot), counts[i],
+			       told->past[i]);
+		memset(told->past, 0, sizeof(told->past));
+	}
+}
+
+static void begin_one(struct wtl_player *player, uint32_t slot)
+{
+	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	struct wtl_consumer *consumer = wtl_workload_tell_consumer(workload, slot);
+	struct wtl_told_slot *told = &player->told[slot];
+	bool is_process = consumer->pid > 0 && consumer->state != WTL_CONSUMER_EXITED;
+
+	for (size_t i = 0; i < WTL_PAST_COUNTS; i++) {
+		/* Who lives on is a process of what comes, too. */
+		if (counts[i] == WTL_CHANGE_PROCESSES && is_process)
+			continue;
+		told->past[i] = sum(told->past[i], wtl_shadow_number(consumer, counts[i]));
+		wtl_shadow_set_number(consumer, counts[i], 0);
+	}
+	told->is_over = consumer->state == WTL_CONSUMER_EXITED;
+	if (told->is_over)
+		wtl_workload_tell_nobody(workload, slot);
+}
+
+void wtl_player_begin_counts(struct wtl_player *player)
+{
+	const struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+
+	for (uint32_t slot = wtl_workload_next(workload, 0);
+	     slot < capacity && slot < player->told_room;
+	     slot = wtl_workload_next(workload, slot + 1))
+		if (player->told[slot].owner)
+			begin_one(player, slot);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPLAY_RECORDER_STATE_H
+#define WTL_REPLAY_RECORDER_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "energy/reading.h"
+#include "meter/observer.h"
+#include "record/store.h"
+#include "replay/recorder.h"
+#include "replay/recorder_gap.h"
+#include "replay/recorder_windows.h"
+#include "replay/series.h"
+#include "replay/shadow.h"
+
+/* The parts of a recorder: recorder_open.c, recorder_tell.c (its plain tables), and recorder.c (what it
+ * observes, and its end). */
+
+struct wtl_channel_series {
+	uint32_t of[WTL_OF_CHANNEL];
+	struct wtl_reading last;
+	struct wtl_channel_gap gap;
+};
+
+struct wtl_gpu_series {
+	uint32_t of[WTL_OF_GPU];
+};
+
+struct wtl_recorder {
+	struct wattle_meter *meter;
+	struct wtl_consumers *consumers; /* or NULL */
+	struct wtl_io *io;
+	struct wtl_store_writer *writer;
+	struct wtl_observer observer;
+	uint32_t series[WTL_SINGLE_CHANGES]; /* the shadow has the others */
+	struct wtl_channel_series *channels;
+	size_t n_channels;
+	struct wtl_gpu_series *gpus;
+	size_t n_gpus;
+	struct wtl_shadow shadow;
+	int64_t n_looks;
+	struct wtl_known_windows windows;
+	int64_t asleep_ns, utc_offset_ns;
+	bool has_clocks; /* the two above mean something */
+	int64_t sampled_ns;
+	/* As of the last look. */
+	uint64_t n_lost_exits;
+	int64_t looked_ns;
+	uint64_t (*peak_memory)(void);
+	bool is_stopped;
+};
+
+/* ---- recorder.c ---- */
+
+/* Is told of what the meter and its consumers do, from now on; or not any more. */
+void wtl_recorder_observe(struct wtl_recorder *recorder);
+void wtl_recorder_stop(struct wtl_recorder *recorder);
+void wtl_recorder_free(struct wtl_recorder *recorder);
+
+/* ---- recorder_tell.c ---- */
+
+/* What the machine is, and what is known when the recording begins. 0 or negative. */
+int wtl_recorder_tell_begin(struct wtl_recorder *recorder);
+/* Accounts, idle power and domains as they are at the end. */
+void wtl_recorder_tell_end(struct wtl_recorder *recorder);
+
+#endif

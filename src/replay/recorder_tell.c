@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* A recorder's facts and tables. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "meter/consumers.h"
+#include "meter/meter.h"
+#include "replay/format.h"
+#include "replay/recorder_state.h"
+
+/* ---- What the machine is ---- */
+
+static void fact_number(struct wtl_recorder *recorder, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, value);
+	wtl_store_fact(recorder->writer, key, text);
+}
+
+static void tell_machine(struct wtl_recorder *recorder)
+{
+	const struct wtl_machine *machine = &recorder->meter->machine;
+
+	wtl_store_fact(recorder->writer, WTL_FACT_VERSION, wattle_version());
+	wtl_store_fact(recorder->writer, WTL_FACT_CPU_MODEL, machine->cpu_model);
+	wtl_store_fact(recorder->writer, WTL_FACT_VENDOR, machine->vendor);
+	wtl_store_fact(recorder->writer, WTL_FACT_PRODUCT, machine->product);
+	wtl_store_fact(recorder->writer, WTL_FACT_KERNEL, machine->kernel);
+	fact_number(recorder, WTL_FACT_CPUS, machine->n_cpus);
+	fact_number(recorder, WTL_FACT_PACKAGES, machine->n_packages);
+	fact_number(recorder, WTL_FACT_MEMORY, machine->memory_bytes);
+	fact_number(recorder, WTL_FACT_VM, machine->is_vm);
+	fact_number(recorder, WTL_FACT_CONTAINER, machine->is_container);
+}
+
+static void copy_name(char *to, size_t size, const char *from)
+{
+	if (from)
+		wtl_text_copy(to, size, from);
+}
+
+static int tell_domain(struct wtl_recorder *recorder, size_t i)
+{
+	struct wtl_stored_domain row = {
+		.primary = recorder->meter->lines[i].domain.primary,
+		.check = recorder->meter->lines[i].domain.check,
+	};
+	struct wattle_domain domain;
+
+	wattle_meter_domain(recorder->meter, i, &domain);
+	copy_name(row.name, sizeof(row.name), domain.name);
+	copy_name(row.inside, sizeof(row.inside), domain.inside);
+	copy_name(row.source, sizeof(row.source), domain.source);
+	copy_name(row.device, sizeof(row.device), domain.device);
+	copy_name(row.reason, sizeof(row.reason), domain.reason);
+	copy_name(row.remedy, sizeof(row.remedy), domain.remedy);
+	row.kind = domain.kind;
+	row.method = domain.method;
+	row.status = domain.status;
+	row.in_total = domain.in_total;
+	return wtl_store_domain(recorder->writer, (uint32_t)i, &row);
+}
+
+/* What is known of idle power when the recording begins. */
+static void tell_idle(struct wtl_recorder *recorder, size_t i)
+{
+	struct wtl_baseline idle;
+	char key[WTL_STORE_NAME_SIZE], text[WTL_BASELINE_LINE_MAX];
+
+	if (!recorder->consumers || wtl_consumers_baseline(recorder->consumers, i, &idle) < 0 ||
+	    !idle.is_known)
+		return;
+	snprintf(key, sizeof(key), WTL_FACT_IDLE, i);
+	if (wtl_baseline_print(text, recorder->meter->lines[i].domain.name, "recorded", &idle) < 0)
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	wtl_store_fact(recorder->writer, key, text);
+}
+
+static void tell_users_of_gpus(struct wtl_recorder *recorder)
+{
+	fact_number(recorder, WTL_FACT_GPUS, recorder->n_gpus);
+	for (size_t i = 0; i < recorder->n_gpus; i++) {
+		struct wtl_gpu_look gpu;
+		char key[WTL_STORE_NAME_SIZE];
+
+		wtl_consumers_gpu(recorder->consumers, i, &gpu);
+		snprintf(key, sizeof(key), WTL_FACT_GPU_DOMAIN, i);
+		wtl_store_fact(recorder->writer, key, gpu.domain);
+	}
+}
+
+int wtl_recorder_tell_begin(struct wtl_recorder *recorder)
+{
+	const struct wtl_catalog *catalog = &recorder->meter->catalog;
+	int rc = 0;
+
+	tell_machine(recorder);
+	tell_users_of_gpus(recorder);
+	for (size_t i = 0; rc == 0 && i < catalog->n_misses; i++)
+		rc = wtl_store_miss(recorder->writer, (uint32_t)i, &catalog->misses[i]);
+	for (size_t i = 0; rc == 0 && i < wattle_meter_domains(recorder->meter); i++) {
+		rc = tell_domain(recorder, i);
+		tell_idle(recorder, i);
+	}
+	return rc;
+}
+
+/* ---- The end ---- */
+
+static void store_accounts(struct wtl_recorder *recorder, uint32_t slot, uint32_t consumer)
+{
+	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {
+		struct wtl_share share = wtl_consumers_share(recorder->consumers, slot, i);
+		const struct wtl_stored_account row = {
+			.domain = (uint32_t)i,
+			.consumer = consumer,
+			.slot = slot,
+			.full_uj = share.full_uj,
+			.share_ns = share.share_ns,
+		};
+
+		if (share.full_uj || share.share_ns)
+			wtl_store_account(recorder->writer, &row);
+	}
+}
+
+/* As it is now: it may have failed, and how often its sensor has something new has been seen. */
+static void store_domain(struct wtl_recorder *recorder, size_t i)
+{
+	char key[WTL_STORE_NAME_SIZE];
+
+	tell_domain(recorder, i);
+	snprintf(key, sizeof(key), WTL_FACT_UPDATE, i);
+	if (recorder->meter->lines[i].info.update_ns > 0)
+		fact_number(recorder, key, (uint64_t)recorder->meter->lines[i].info.update_ns);
+}
+
+void wtl_recorder_tell_end(struct wtl_recorder *recorder)
+{
+	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED; slot++)
+		store_accounts(recorder, slot, 0);
+	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->shadow.n_slots; slot++)
+		if (recorder->shadow.slots[slot].id)
+			store_accounts(recorder, slot, recorder->shadow.slots[slot].id);
+	wtl_shadow_finish(&recorder->shadow, recorder->consumers);
+	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {
+		struct wtl_stored_baseline row = {.domain = (uint32_t)i};
+
+		wtl_consumers_baseline(recorder->consumers, i, &row.baseline);
+		if (row.baseline.is_known)
+			wtl_store_baseline(recorder->writer, &row);
+		store_domain(recorder, i);
+	}
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Parts of a recording: who used what in them, and the clock on the wall. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/wall.h"
+#include "replay_bench.h"
+#include "unit.h"
+
+enum { PIDS_MAX = 4096, SECONDS = 4 };
+
+/* Each second everything is told again, from 0. */
+static const struct wtl_store_options short_periods = {.period_ns = S};
+
+struct part {
+	struct replay_bench f;
+	int64_t before_ns[PIDS_MAX]; /* CPU time by pid, when the part began */
+	bool was_there[PIDS_MAX];
+	struct wtl_player *player;
+	int64_t begin_ns;
+};
+
+static struct part *start(void)
+{
+	const struct replay_setup setup = {.root = "xeon-2s-dram", .store = short_periods};
+	struct part *p = calloc(1, sizeof(*p));
+
+	assert_non_null(p);
+	replay_bench_start_on(&p->f, &setup);
+	replay_bench_begin(&p->f);
+	replay_bench_live_for(&p->f, SECONDS);
+	return p;
+}
+
+static void end(struct part *p)
+{
+	replay_bench_live_for(&p->f, SECONDS);
+	replay_bench_end(&p->f);
+	replay_bench_stop(&p->f);
+	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
+}
+
+static void finish(struct part *p)
+{
+	wtl_player_close(p->player);
+	replay_bench_finish(&p->f);
+	free(p);
+}
+
+static void remember(struct part *p)
+{
+	for (size_t slot = 0; slot < wtl_consumers_slots(p->f.consumers); slot++) {
+		const struct wtl_consumer *one = wtl_consumers_get(p->f.consumers, slot);
+
+		if (!one || one->pid <= 0 || one->pid >= PIDS_MAX)
+			continue;
+		p->before_ns[one->pid] = one->cpu_ns;
+		p->was_there[one->pid] = one->state == WTL_CONSUMER_EXITED;
+	}
+}
+
+/* Plays until so many looks were billed, begins there, and goes on to the end. */
+static void play_part(struct part *p, unsigned n_bills)
+{
+	struct wtl_played played;
+	int rc;
+
+	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0) {
+		if (played.kind == WTL_PLAYED_BILLED && n_bills > 0 && --n_bills == 0)
+			assert_int_equal(wtl_player_begin_here(p->player), 0);
+		for (size_t slot = 0; slot < wtl_consumers_slots(wtl_player_consumers(p->player));
+		     slot++) {
+			const struct wtl_consumer *one =
+				wtl_consumers_get(wtl_player_consumers(p->player), slot);
+
+			/* Nobody has more than two threads here; children come in one go. */
+			assert_true(!one || one->cpu_ppm < 2000000);
+			assert_true(!one || one->cpu_ns >= 0);
+		}
+	}
+	assert_int_equal(rc, 0);
+}
+
+static void test_cpu_time_of_a_part(void **state)
+{
+	struct part *p = start();
+	const struct wtl_consumers *played;
+	int64_t live_ns = 0, told_ns = 0;
+	size_t n = 0;
+
+	(void)state;
+	remember(p);
+	for (size_t slot = 0; slot < wtl_consumers_slots(p->f.consumers); slot++) {
+		const struct wtl_consumer *one = wtl_consumers_get(p->f.consumers, slot);
+
+		live_ns -= one ? one->cpu_ns : 0;
+	}
+	end(p);
+	play_part(p, SECONDS);
+	played = wtl_player_consumers(p->player);
+	for (size_t slot = 0; slot < wtl_consumers_slots(p->f.consumers); slot++) {
+		const struct wtl_consumer *live = wtl_consumers_get(p->f.consumers, slot);
+		const struct wtl_consumer *told = wtl_consumers_get(played, slot);
+
+		live_ns += live ? live->cpu_ns : 0;
+		told_ns += told ? told->cpu_ns : 0;
+		if (!live || live->pid <= 0 || live->pid >= PIDS_MAX)
+			continue;
+		/* Who had ended before is none of the part. */
+		assert_true((told == NULL) == p->was_there[live->pid]);
+		if (!told)
+			continue;
+		assert_int_equal(told->pid, live->pid);
+		assert_int_equal(told->cpu_ns, live->cpu_ns - p->before_ns[live->pid]);
+		assert_int_equal(told->n_processes, 1);
+		n += told->cpu_ns > 0;
+	}
+	assert_true(n > 0);
+	assert_int_equal(told_ns, live_ns);
+	finish(p);
+}
+
+/* Rows stand for those that ended in the part, and for no others. */
+static void test_processes_of_a_part(void **state)
+{
+	struct part *p = start();
+	uint64_t before = 0, whole = 0, told = 0;
+
+	(void)state;
+	for (size_t slot = 0; slot < wtl_consumers_slots(p->f.consumers); slot++) {
+		const struct wtl_consumer *one = wtl_consumers_get(p->f.consumers, slot);
+
+		before += one && (one->pid <= 0 || one->state == WTL_CONSUMER_EXITED)
+				  ? one->n_processes
+				  : 0;
+	}
+	assert_true(before > 5);
+	end(p);
+	play_part(p, SECONDS);
+	for (size_t slot = 0; slot < wtl_consumers_slots(p->f.consumers); slot++) {
+		const struct wtl_consumer *live = wtl_consumers_get(p->f.consumers, slot);
+		const struct wtl_consumer *one =
+			wtl_consumers_get(wtl_player_consumers(p->player), slot);
+
+		whole += live ? live->n_processes : 0;
+		told += one ? one->n_processes : 0;
+	}
+	assert_int_equal(told, whole - before);
+	finish(p);
+}
+
+/* ---- The clock on the wall ---- */
+
+static int64_t utc_now(const struct part *p)
+{
+	return p->f.bench.now_ns + p->f.bench.utc_ns;
+}
+
+/* Set forward and back, while the machine slept as well: each moment has the time that was shown then. */
+static void check_wall(int64_t step_ns, int64_t asleep_ns)
+{
+	struct part *p = start();
+	int64_t mono_ns[2] = {p->f.bench.now_ns - S, 0}, utc_ns[2] = {utc_now(p) - S, 0}, found_ns;
+	const struct wtl_wall *wall;
+
+	p->f.bench.utc_ns += step_ns + asleep_ns;
+	p->f.bench.asleep_ns += asleep_ns;
+	replay_bench_live_for(&p->f, 2);
+	mono_ns[1] = p->f.bench.now_ns;
+	utc_ns[1] = utc_now(p);
+	end(p);
+	wall = wtl_player_wall(p->player);
+	for (size_t i = 0; i < 2; i++) {
+		assert_in_range(wtl_wall_utc(wall, mono_ns[i]) + 10 * MS, utc_ns[i],
+				utc_ns[i] + 20 * MS);
+		assert_true(wtl_wall_find(wall, utc_ns[i], &found_ns));
+		/* The clock that was set back shows it twice, and the first time counts. */
+		if (i == 0 || step_ns >= 0 || step_ns < -60 * S)
+			assert_in_range(found_ns + 10 * MS, mono_ns[i], mono_ns[i] + 20 * MS);
+		else
+			assert_true(found_ns < mono_ns[i] - S);
+	}
+	/* Wherever it stands, it says the same. */
+	assert_int_equal(wtl_player_utc(p->player, mono_ns[1]), wtl_wall_utc(wall, mono_ns[1]));
+	assert_false(wtl_wall_find(wall, utc_ns[0] - 86400 * S, &found_ns));
+	assert_true(wtl_wall_find(wall, utc_ns[1] + 86400 * S, &found_ns));
+	assert_true(found_ns > p->f.bench.now_ns);
+	if (step_ns + asleep_ns > 0) {
+		/* What it skipped is where it went on. */
+		assert_true(wtl_wall_find(wall, utc_ns[0] + (step_ns + asleep_ns) / 2, &found_ns));
+		assert_in_range(found_ns, mono_ns[0], mono_ns[0] + 3 * S);
+	}
+	finish(p);
+}
+
+static void test_wall(void **state)
+{
+	(void)state;
+	check_wall(0, 0);
+	check_wall(7200 * S, 0);
+	check_wall(-7200 * S, 0);
+	check_wall(-3 * S, 0);
+	check_wall(0, 3600 * S);
+	check_wall(7200 * S, 3600 * S);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpu_time_of_a_part),
+		cmocka_unit_test(test_processes_of_a_part),
+		cmocka_unit_test(test_wall),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
