@@ -8,6 +8,8 @@
 #include "output/format.h"
 #include "output/words.h"
 
+enum { MICRO = 6, NANO = 9 };
+
 void wtl_cell_empty(struct wtl_buf *buf, unsigned n)
 {
 	while (n-- > 0)
@@ -65,7 +67,7 @@ void wtl_cell_fixed(struct wtl_buf *buf, bool known, uint64_t value, unsigned de
 
 void wtl_cell_seconds(struct wtl_buf *buf, bool known, int64_t ns)
 {
-	wtl_cell_fixed(buf, known, ns > 0 ? (uint64_t)ns : 0, 9);
+	wtl_cell_fixed(buf, known, ns > 0 ? (uint64_t)ns : 0, NANO);
 }
 
 void wtl_cell_utc(struct wtl_buf *buf, int64_t t_utc_ns)
@@ -88,4 +90,22 @@ void wtl_cell_flags(struct wtl_buf *buf, uint32_t bits)
 void wtl_cell_method(struct wtl_buf *buf, enum wattle_method value)
 {
 	wtl_cell_text(buf, value != WATTLE_METHOD_NONE ? wattle_method_name(value) : NULL);
+}
+
+void wtl_cell_bool(struct wtl_buf *buf, bool value)
+{
+	wtl_buf_puts(buf, value ? "true," : "false,");
+}
+
+void wtl_cell_energy(struct wtl_buf *buf, const struct wattle_energy *energy)
+{
+	bool has = energy->has_energy, has_power = has && energy->has_power;
+
+	wtl_cell_fixed(buf, has, energy->energy_uj, MICRO);
+	wtl_cell_fixed(buf, has, energy->uncertainty_uj, MICRO);
+	wtl_cell_fixed(buf, has_power, energy->mean_uw, MICRO);
+	wtl_cell_fixed(buf, has_power, energy->max_uw, MICRO);
+	wtl_cell_seconds(buf, has, energy->measured_ns);
+	wtl_cell_seconds(buf, has, energy->gap_ns);
+	wtl_cell_flags(buf, has ? energy->flags : 0);
 }

@@ -28,5 +28,9 @@ void wtl_cell_seconds(struct wtl_buf *buf, bool known, int64_t ns);
 void wtl_cell_utc(struct wtl_buf *buf, int64_t t_utc_ns);
 void wtl_cell_flags(struct wtl_buf *buf, uint32_t bits);
 void wtl_cell_method(struct wtl_buf *buf, enum wattle_method value);
+void wtl_cell_bool(struct wtl_buf *buf, bool value);
+
+/* energy_j, uncertainty_j, mean_w, max_w, measured_s, gap_s, flags: empty without a figure. */
+void wtl_cell_energy(struct wtl_buf *buf, const struct wattle_energy *energy);
 
 #endif

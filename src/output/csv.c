@@ -47,17 +47,11 @@ static void put_run(struct wtl_buf *buf, const struct wtl_report *report, size_t
 static void put_figures(struct wtl_buf *buf, enum wattle_status status,
 			const struct wattle_energy *energy)
 {
-	bool has = energy->has_energy, has_power = has && energy->has_power;
-
 	/* A total without a figure has nothing to be ok about. */
-	wtl_cell_text(buf, has || status != WATTLE_STATUS_OK ? wattle_status_name(status) : NULL);
-	wtl_cell_fixed(buf, has, energy->energy_uj, 6);
-	wtl_cell_fixed(buf, has, energy->uncertainty_uj, 6);
-	wtl_cell_fixed(buf, has_power, energy->mean_uw, 6);
-	wtl_cell_fixed(buf, has_power, energy->max_uw, 6);
-	wtl_cell_seconds(buf, has, energy->measured_ns);
-	wtl_cell_seconds(buf, has, energy->gap_ns);
-	wtl_cell_flags(buf, has ? energy->flags : 0);
+	wtl_cell_text(buf, energy->has_energy || status != WATTLE_STATUS_OK
+				   ? wattle_status_name(status)
+				   : NULL);
+	wtl_cell_energy(buf, energy);
 }
 
 static void put_ledger(struct wtl_buf *buf, const struct wtl_report *report,
@@ -92,11 +86,11 @@ static void put_command(struct wtl_buf *buf, const struct wtl_report *report)
 static void put_carbon(struct wtl_buf *buf, const struct wtl_report *report)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
-	bool has = report->window.total.has_energy;
+	bool has = !wtl_words_not_all_emitted(carbon, &report->window.total);
 
 	wtl_cell_fixed(buf, has, carbon->emitted_ug, 6);
 	wtl_cell_fixed(buf, has, carbon->uncertainty_ug, 6);
-	wtl_cell_fixed(buf, true, carbon->carbon.intensity_mg_per_kwh, 3);
+	wtl_cell_fixed(buf, !carbon->reason, carbon->carbon.intensity_mg_per_kwh, 3);
 	wtl_cell_text(buf, carbon->carbon.location);
 	wtl_cell_text(buf, carbon->carbon.dataset);
 	wtl_cell_fixed(buf, carbon->carbon.year > 0, carbon->carbon.year, 0);
@@ -111,7 +105,7 @@ static void put_domain(struct wtl_buf *buf, const struct wtl_report *report, siz
 	wtl_cell_text(buf, domain->domain.name);
 	wtl_cell_text(buf, wattle_kind_name(domain->domain.kind));
 	wtl_cell_text(buf, domain->domain.inside);
-	wtl_cell_text(buf, domain->domain.in_total ? "true" : "false");
+	wtl_cell_bool(buf, domain->domain.in_total);
 	wtl_cell_text(buf, domain->domain.source);
 	wtl_cell_method(buf, wtl_words_method(domain));
 	put_figures(buf, wtl_words_status(domain), &domain->energy);
@@ -138,10 +132,6 @@ static void put_total(struct wtl_buf *buf, const struct wtl_report *report, size
 
 static int put_report(struct wtl_buf *buf, const struct wtl_report *report, size_t run)
 {
-	int rc = wtl_ledgers_check(report);
-
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; i < report->n_domains; i++)
 		put_domain(buf, report, run, &report->domains[i]);
 	put_total(buf, report, run);
@@ -163,13 +153,10 @@ static int csv_report(struct wtl_buf *buf, const struct wtl_report *report,
 static int csv_series(struct wtl_buf *buf, const struct wtl_series *series,
 		      const struct wtl_output_style *style)
 {
-	/* Before the first byte: a breach leaves no half of a file. */
-	for (size_t i = 0; i < series->n_reports; i++) {
-		int rc = wtl_ledgers_check(&series->reports[i]);
+	int rc = wtl_series_check(series);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (!style->append)
 		wtl_buf_puts(buf, report_head);
 	for (size_t i = 0; i < series->n_reports; i++)
@@ -187,7 +174,7 @@ static void put_looked_at(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_cell_text(buf, about->name);
 	wtl_cell_text(buf, wattle_kind_name(about->kind));
 	wtl_cell_text(buf, about->inside);
-	wtl_cell_text(buf, about->in_total ? "true" : "false");
+	wtl_cell_bool(buf, about->in_total);
 	wtl_cell_text(buf, about->source);
 	wtl_cell_text(buf, about->check);
 	wtl_cell_method(buf, wtl_words_method(domain));
@@ -207,7 +194,7 @@ static void put_way(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_cell_utc(buf, doctor->t_utc_ns);
 	wtl_cell_empty(buf, 12);
 	wtl_cell_text(buf, way->way);
-	wtl_cell_text(buf, way->is_used ? "true" : "false");
+	wtl_cell_bool(buf, way->is_used);
 	wtl_cell_text(buf, way->reason);
 	wtl_cell_last(buf, way->remedy);
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "energy/units.h"
 
 enum {
@@ -389,6 +390,31 @@ static void put_quoted(struct wtl_buf *buf, const char *word)
 			wtl_buf_putc(buf, *word);
 	}
 	wtl_buf_putc(buf, quote);
+}
+
+int wtl_format_xml(struct wtl_buf *buf, const char *clean)
+{
+	static const struct {
+		const char *text, *xml;
+	} escapes[] = {
+		{"&", "&amp;"},	  {"<", "&lt;"},	 {">", "&gt;"},
+		{"\"", "&quot;"}, {"\xef\xbf\xbe", "?"}, {"\xef\xbf\xbf", "?"},
+	};
+
+	while (*clean && !buf->error) {
+		size_t i = 0;
+
+		while (i < sizeof(escapes) / sizeof(escapes[0]) &&
+		       !wtl_text_starts(clean, escapes[i].text))
+			i++;
+		if (i < sizeof(escapes) / sizeof(escapes[0])) {
+			wtl_buf_puts(buf, escapes[i].xml);
+			clean += strlen(escapes[i].text);
+		} else {
+			wtl_buf_putc(buf, *clean++);
+		}
+	}
+	return buf->error;
 }
 
 int wtl_format_command(struct wtl_buf *buf, char *const command[])

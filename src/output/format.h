@@ -95,6 +95,10 @@ int wtl_format_utc(struct wtl_buf *buf, int64_t t_utc_ns);
 /* One character of UTF-8: its length and code point, or 0 for what is not UTF-8. */
 size_t wtl_format_utf8(const char *text, size_t len, uint32_t *ret_point);
 
+/* Text without control characters, as wtl_text_clean() makes it, within an XML element or attribute.
+ * U+FFFE and U+FFFF, which no XML may hold, become '?'. */
+int wtl_format_xml(struct wtl_buf *buf, const char *clean);
+
 /* A command as one would type it into a shell: words with anything unusual are in quotes,
  * without a backslash where it can be helped. Raw bytes. */
 int wtl_format_command(struct wtl_buf *buf, char *const command[]);

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <jansson.h>
 
-#include "base/buf.h"
-#include "output/format.h"
+#include "output/json_parts.h"
 #include "output/nvidia_smi.h"
-#include "output/tree.h"
 
 /* `wattle query --format json`: docs/query.md describes every key. */
 
-enum { MICRO = 6 };
+enum { MICRO = WTL_JSON_MICRO };
 
 enum shape { COUNT, SIGNED, MILLIONTHS, NANOSECONDS, FLAG, MODE, ADDRESSING, REASONS };
 
@@ -167,7 +165,7 @@ static void put_value(struct wtl_tree *tree, json_t *to, const struct number *nu
 		wtl_tree_fixed(tree, to, number->key, value, MICRO);
 		break;
 	case NANOSECONDS:
-		wtl_tree_fixed(tree, to, number->key, value, 9);
+		wtl_tree_fixed(tree, to, number->key, value, WTL_JSON_NANO);
 		break;
 	case FLAG:
 		wtl_tree_bool(tree, to, number->key, value != 0);
@@ -224,12 +222,6 @@ static void put_numbers(struct wtl_tree *tree, json_t *to, const struct wtl_gpu 
 	}
 }
 
-/* "" is not known: absent. */
-static void put_known(struct wtl_tree *tree, json_t *to, const char *key, const char *text)
-{
-	wtl_tree_text(tree, to, key, text && text[0] ? text : NULL);
-}
-
 static void put_identity(struct wtl_tree *tree, json_t *to, const struct wtl_gpu *gpu)
 {
 	wtl_tree_count(tree, to, "index", gpu->index);
@@ -239,19 +231,19 @@ static void put_identity(struct wtl_tree *tree, json_t *to, const struct wtl_gpu
 	if (gpu->status != WATTLE_STATUS_OK)
 		wtl_tree_text(tree, to, "reason",
 			      gpu->trouble[0] ? gpu->trouble : reason_of(gpu->status, gpu->code));
-	put_known(tree, to, "domain", gpu->domain);
-	put_known(tree, to, "uuid", gpu->uuid);
-	put_known(tree, to, "serial", gpu->serial);
-	put_known(tree, to, "bus_id", gpu->bus_id);
-	put_known(tree, to, "pci_device_id", gpu->pci_device_id);
-	put_known(tree, to, "pci_subsystem_id", gpu->pci_subsystem_id);
-	put_known(tree, to, "driver", gpu->driver);
-	put_known(tree, to, "vbios", gpu->vbios);
-	put_known(tree, to, "compute_capability", gpu->compute_capability);
-	put_known(tree, to, "inforom_image", gpu->inforom_image);
-	put_known(tree, to, "inforom_oem", gpu->inforom_oem);
-	put_known(tree, to, "inforom_ecc", gpu->inforom_ecc);
-	put_known(tree, to, "inforom_power", gpu->inforom_power);
+	wtl_json_known(tree, to, "domain", gpu->domain);
+	wtl_json_known(tree, to, "uuid", gpu->uuid);
+	wtl_json_known(tree, to, "serial", gpu->serial);
+	wtl_json_known(tree, to, "bus_id", gpu->bus_id);
+	wtl_json_known(tree, to, "pci_device_id", gpu->pci_device_id);
+	wtl_json_known(tree, to, "pci_subsystem_id", gpu->pci_subsystem_id);
+	wtl_json_known(tree, to, "driver", gpu->driver);
+	wtl_json_known(tree, to, "vbios", gpu->vbios);
+	wtl_json_known(tree, to, "compute_capability", gpu->compute_capability);
+	wtl_json_known(tree, to, "inforom_image", gpu->inforom_image);
+	wtl_json_known(tree, to, "inforom_oem", gpu->inforom_oem);
+	wtl_json_known(tree, to, "inforom_ecc", gpu->inforom_ecc);
+	wtl_json_known(tree, to, "inforom_power", gpu->inforom_power);
 }
 
 static void put_meter(struct wtl_tree *tree, json_t *to, const struct wtl_look_meter *meter)
@@ -274,7 +266,7 @@ static void put_process(struct wtl_tree *tree, json_t *to, const struct wtl_look
 
 	wtl_tree_integer(tree, object, "pid", process->pid);
 	wtl_tree_bool(tree, object, "visible", process->is_visible);
-	put_known(tree, object, "name", process->name);
+	wtl_json_known(tree, object, "name", process->name);
 	wtl_tree_text(tree, object, "user",
 		      look->user ? look->user(look->user_context, process) : NULL);
 	types = wtl_tree_array(tree, object, "types");
@@ -309,8 +301,8 @@ static void put_migs(struct wtl_tree *tree, json_t *to, const struct wtl_gpu *gp
 		json_t *object = wtl_tree_object(tree, array, NULL);
 
 		wtl_tree_count(tree, object, "index", mig->index);
-		put_known(tree, object, "profile", mig->profile);
-		put_known(tree, object, "uuid", mig->uuid);
+		wtl_json_known(tree, object, "profile", mig->profile);
+		wtl_json_known(tree, object, "uuid", mig->uuid);
 		if (mig->instance != UINT32_MAX)
 			wtl_tree_count(tree, object, "instance", mig->instance);
 		if (mig->compute_instance != UINT32_MAX)
@@ -344,15 +336,7 @@ static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_look 
 	const struct wattle_domain *domain = &look->domains[i].domain;
 	json_t *object = wtl_tree_object(tree, to, NULL);
 
-	wtl_tree_text(tree, object, "name", domain->name);
-	wtl_tree_text(tree, object, "kind", wattle_kind_name(domain->kind));
-	if (domain->inside && domain->inside[0])
-		wtl_tree_text(tree, object, "inside", domain->inside);
-	else
-		wtl_tree_null(tree, object, "inside");
-	wtl_tree_bool(tree, object, "in_total", domain->in_total);
-	wtl_tree_text(tree, object, "device", domain->device);
-	wtl_tree_text(tree, object, "source", domain->source);
+	wtl_json_about(tree, object, domain);
 	if (domain->method != WATTLE_METHOD_NONE)
 		wtl_tree_text(tree, object, "method", wattle_method_name(domain->method));
 	wtl_tree_text(tree, object, "status", wattle_status_name(domain->status));
@@ -363,20 +347,13 @@ static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_look 
 int wtl_look_json(struct wtl_buf *buf, const struct wtl_look *look, bool one_line)
 {
 	struct wtl_tree tree;
-	struct wtl_buf time;
 	json_t *array;
-	int rc;
 
-	wtl_tree_init(&tree);
-	wtl_tree_text(&tree, tree.root, "schema", "wattle.query/1");
-	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
-	wtl_buf_init(&time, 64);
-	wtl_format_utc(&time, look->t_utc_ns);
-	wtl_tree_text(&tree, tree.root, "t_utc", wtl_buf_str(&time));
-	wtl_buf_done(&time);
-	put_known(&tree, tree.root, "nvidia_driver", look->driver);
-	put_known(&tree, tree.root, "cuda", look->cuda);
-	put_known(&tree, tree.root, "reason", look->trouble);
+	wtl_json_begin(&tree, "wattle.query/1");
+	wtl_json_utc(&tree, tree.root, "t_utc", look->t_utc_ns);
+	wtl_json_known(&tree, tree.root, "nvidia_driver", look->driver);
+	wtl_json_known(&tree, tree.root, "cuda", look->cuda);
+	wtl_json_known(&tree, tree.root, "reason", look->trouble);
 	wtl_tree_count(&tree, tree.root, "attached_gpus", look->n_attached);
 	array = wtl_tree_array(&tree, tree.root, "gpus");
 	for (size_t i = 0; i < look->n_gpus; i++)
@@ -384,7 +361,5 @@ int wtl_look_json(struct wtl_buf *buf, const struct wtl_look *look, bool one_lin
 	array = wtl_tree_array(&tree, tree.root, "domains");
 	for (size_t i = 0; i < look->n_domains; i++)
 		put_domain(&tree, array, look, i);
-	rc = wtl_tree_write(&tree, buf, one_line);
-	wtl_tree_done(&tree);
-	return rc;
+	return wtl_json_end(&tree, buf, one_line);
 }

@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/text.h"
 #include "output/format.h"
+#include "output/layout.h"
 #include "output/nvidia_smi.h"
 #include "output/nvidia_smi_field.h"
 
 /* `wattle query` for people: a line a GPU, in the manner of gpustat, and one for the rest. */
 
-enum { NAME_MAX_BYTES = 512 };
+enum { NAME_MAX_BYTES = 4096 };
 
 /* As in gpustat: what is worth a look stands out. */
 #define CYAN	"\033[36m"
@@ -33,24 +33,24 @@ static void put_color(const struct page *page, const char *color)
 		wtl_buf_puts(page->buf, color);
 }
 
-static size_t escape_name(struct wtl_buf *name, const struct wtl_gpu *gpu)
+/* Returns its columns. */
+static size_t escape_name(struct wtl_buf *name, const struct wtl_gpu *gpu,
+			  const struct wtl_output_style *style)
 {
-	const char *text = gpu->name[0] ? gpu->name : "?";
-
 	wtl_buf_init(name, NAME_MAX_BYTES);
-	wtl_text_escape(name, text, strlen(text));
-	return name->len;
+	wtl_layout_text(name, gpu->name[0] ? gpu->name : "?", style);
+	return wtl_layout_columns(wtl_buf_str(name), name->len);
 }
 
-static size_t name_width(const struct wtl_look *look)
+static size_t name_width(const struct wtl_look *look, const struct wtl_output_style *style)
 {
 	size_t width = 0;
 
 	for (size_t i = 0; i < look->n_gpus; i++) {
 		struct wtl_buf name;
-		size_t len = escape_name(&name, &look->gpus[i]);
+		size_t columns = escape_name(&name, &look->gpus[i], style);
 
-		width = len > width ? len : width;
+		width = columns > width ? columns : width;
 		wtl_buf_done(&name);
 	}
 	return width;
@@ -123,7 +123,7 @@ static void put_memory(const struct page *page, const struct wtl_gpu *gpu)
 
 static void put_escaped(const struct page *page, const char *text)
 {
-	wtl_text_escape(page->buf, text, strlen(text));
+	wtl_layout_text(page->buf, text, page->style);
 }
 
 static void put_process(const struct page *page, const struct wtl_gpu_process *process)
@@ -156,16 +156,14 @@ static const char *status_words(const struct wtl_gpu *gpu)
 static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 {
 	struct wtl_buf name;
-	size_t len = escape_name(&name, gpu);
+	size_t columns = escape_name(&name, gpu, page->style);
 
 	put_color(page, CYAN);
 	wtl_buf_printf(page->buf, "[%u]", gpu->index);
 	put_color(page, PLAIN);
-	wtl_buf_printf(page->buf, " %s%*s |", wtl_buf_str(&name), (int)(page->name_width - len),
+	wtl_buf_printf(page->buf, " %s%*s |", wtl_buf_str(&name), (int)(page->name_width - columns),
 		       "");
-	if (name.error && !page->buf->error)
-		page->buf->error = name.error;
-	wtl_buf_done(&name);
+	wtl_layout_close(&name, page->buf);
 	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE) {
 		put_color(page, RED);
 		wtl_buf_putc(page->buf, ' ');
@@ -188,10 +186,30 @@ static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 	wtl_buf_putc(page->buf, '\n');
 }
 
-static bool is_gpu(const struct wattle_domain *domain)
+/* What the total has beside the GPUs, which have lines of their own. */
+static bool is_told(const struct wattle_domain *domain)
 {
-	return domain->kind == WATTLE_KIND_GPU || domain->kind == WATTLE_KIND_GPU_MEMORY ||
-	       domain->kind == WATTLE_KIND_MODULE;
+	return domain->in_total && domain->kind != WATTLE_KIND_GPU &&
+	       domain->kind != WATTLE_KIND_GPU_MEMORY;
+}
+
+static void put_domain(const struct page *page, const struct wattle_domain *domain,
+		       const struct wtl_look_meter *meter)
+{
+	put_escaped(page, domain->name);
+	if (!meter->has_power && domain->status != WATTLE_STATUS_OK) {
+		put_color(page, RED);
+		wtl_buf_printf(page->buf, " %s", wattle_status_name(domain->status));
+	} else if (!meter->has_power) {
+		put_color(page, MAGENTA);
+		wtl_buf_puts(page->buf, " - W");
+	} else {
+		put_color(page, MAGENTA);
+		wtl_buf_puts(page->buf, domain->method == WATTLE_METHOD_MODELLED ? " ~ " : " ");
+		wtl_format_fixed(page->buf, (meter->power_uw + 50000) / 100000, 1);
+		wtl_buf_puts(page->buf, " W");
+	}
+	put_color(page, PLAIN);
 }
 
 static void put_domains(const struct page *page)
@@ -199,31 +217,24 @@ static void put_domains(const struct page *page)
 	const struct wtl_look *look = page->look;
 	size_t shown = 0;
 
-	for (size_t i = 0; look->domain_meters && i < look->n_domains; i++) {
-		const struct wattle_domain *domain = &look->domains[i].domain;
-		const struct wtl_look_meter *meter = &look->domain_meters[i];
-
-		if (!meter->has_power || is_gpu(domain) || (domain->inside && domain->inside[0]))
+	if (!look->domain_meters)
+		return;
+	for (size_t i = 0; i < look->n_domains; i++) {
+		if (!is_told(&look->domains[i].domain))
 			continue;
 		wtl_buf_puts(page->buf, shown++ ? ", " : "");
-		put_escaped(page, domain->name);
-		put_color(page, MAGENTA);
-		wtl_buf_puts(page->buf, domain->method == WATTLE_METHOD_MODELLED ? " ~ " : " ");
-		wtl_format_fixed(page->buf, (meter->power_uw + 50000) / 100000, 1);
-		wtl_buf_puts(page->buf, " W");
-		put_color(page, PLAIN);
+		put_domain(page, &look->domains[i].domain, &look->domain_meters[i]);
 	}
-	if (look->domain_meters && !shown)
+	if (!shown)
 		wtl_buf_puts(page->buf, "no power of CPUs and memory: see wattle doctor");
-	if (look->domain_meters)
-		wtl_buf_putc(page->buf, '\n');
+	wtl_buf_putc(page->buf, '\n');
 }
 
 int wtl_look_lines(struct wtl_buf *buf, const struct wtl_look *look,
 		   const struct wtl_output_style *style)
 {
 	const struct page page = {
-		.buf = buf, .look = look, .style = style, .name_width = name_width(look)};
+		.buf = buf, .look = look, .style = style, .name_width = name_width(look, style)};
 
 	for (size_t i = 0; i < look->n_gpus; i++)
 		put_gpu(&page, &look->gpus[i]);

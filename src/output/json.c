@@ -6,14 +6,42 @@
 #include "base/buf.h"
 #include "output/format.h"
 #include "output/json_parts.h"
-#include "output/tree.h"
 #include "output/words.h"
 
 enum { MICRO = WTL_JSON_MICRO, NANO = WTL_JSON_NANO };
 
-static uint64_t positive(int64_t ns)
+static const char report_schema[] = "wattle.report/1";
+
+void wtl_json_schema(struct wtl_tree *tree, json_t *to, const char *schema)
 {
-	return ns > 0 ? (uint64_t)ns : 0;
+	wtl_tree_text(tree, to, "schema", schema);
+	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
+}
+
+void wtl_json_begin(struct wtl_tree *tree, const char *schema)
+{
+	wtl_tree_init(tree);
+	wtl_json_schema(tree, tree->root, schema);
+}
+
+int wtl_json_end(struct wtl_tree *tree, struct wtl_buf *buf, bool one_line)
+{
+	int rc = wtl_tree_write(tree, buf, one_line);
+
+	wtl_tree_done(tree);
+	return rc;
+}
+
+void wtl_json_known(struct wtl_tree *tree, json_t *to, const char *key, const char *text)
+{
+	if (text && text[0])
+		wtl_tree_text(tree, to, key, text);
+}
+
+void wtl_json_seconds(struct wtl_tree *tree, json_t *to, const char *key, int64_t ns)
+{
+	if (ns >= 0)
+		wtl_tree_fixed(tree, to, key, (uint64_t)ns, NANO);
 }
 
 void wtl_json_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_utc_ns)
@@ -27,7 +55,7 @@ void wtl_json_utc(struct wtl_tree *tree, json_t *to, const char *key, int64_t t_
 	wtl_buf_done(&text);
 }
 
-void wtl_json_command(struct wtl_tree *tree, json_t *to, char *const command[])
+static void put_command(struct wtl_tree *tree, json_t *to, char *const command[])
 {
 	json_t *words;
 
@@ -38,6 +66,16 @@ void wtl_json_command(struct wtl_tree *tree, json_t *to, char *const command[])
 	words = wtl_tree_array(tree, to, "command");
 	for (size_t i = 0; command[i]; i++)
 		wtl_tree_text(tree, words, NULL, command[i]);
+}
+
+void wtl_json_ran(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	put_command(tree, to, report->command);
+	if (report->has_exit)
+		wtl_tree_integer(tree, to, "exit_status", report->exit_status);
+	if (report->exit_signal > 0)
+		wtl_tree_integer(tree, to, "exit_signal", report->exit_signal);
+	wtl_tree_bool(tree, to, "interrupted", report->interrupted);
 }
 
 static void put_flags(struct wtl_tree *tree, json_t *to, uint32_t flags)
@@ -60,8 +98,8 @@ void wtl_json_figures(struct wtl_tree *tree, json_t *to, const struct wattle_ene
 		wtl_tree_fixed(tree, to, "mean_w", energy->mean_uw, MICRO);
 		wtl_tree_fixed(tree, to, "max_w", energy->max_uw, MICRO);
 	}
-	wtl_tree_fixed(tree, to, "measured_s", positive(energy->measured_ns), NANO);
-	wtl_tree_fixed(tree, to, "gap_s", positive(energy->gap_ns), NANO);
+	wtl_json_seconds(tree, to, "measured_s", energy->measured_ns);
+	wtl_json_seconds(tree, to, "gap_s", energy->gap_ns);
 	wtl_tree_count(tree, to, "samples", energy->samples);
 	put_flags(tree, to, energy->flags);
 }
@@ -78,21 +116,26 @@ void wtl_json_total(struct wtl_tree *tree, json_t *to, const struct wattle_energ
 	wtl_tree_text(tree, object, "reason", wtl_words_total_reason(total));
 }
 
+void wtl_json_about(struct wtl_tree *tree, json_t *to, const struct wattle_domain *domain)
+{
+	wtl_tree_text(tree, to, "name", domain->name ? domain->name : "");
+	wtl_tree_text(tree, to, "kind", wattle_kind_name(domain->kind));
+	if (domain->inside && domain->inside[0])
+		wtl_tree_text(tree, to, "inside", domain->inside);
+	else
+		wtl_tree_null(tree, to, "inside");
+	wtl_tree_bool(tree, to, "in_total", domain->in_total);
+	wtl_tree_text(tree, to, "device", domain->device);
+	wtl_tree_text(tree, to, "source", domain->source);
+}
+
 static void put_domain(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domain,
 		       int64_t t_utc_ns)
 {
 	const struct wattle_domain *about = &domain->domain;
 	json_t *object = wtl_tree_object(tree, to, NULL);
 
-	wtl_tree_text(tree, object, "name", about->name ? about->name : "");
-	wtl_tree_text(tree, object, "kind", wattle_kind_name(about->kind));
-	if (about->inside && about->inside[0])
-		wtl_tree_text(tree, object, "inside", about->inside);
-	else
-		wtl_tree_null(tree, object, "inside");
-	wtl_tree_bool(tree, object, "in_total", about->in_total);
-	wtl_tree_text(tree, object, "device", about->device);
-	wtl_tree_text(tree, object, "source", about->source);
+	wtl_json_about(tree, object, about);
 	wtl_tree_text(tree, object, "sensor", about->sensor);
 	wtl_tree_text(tree, object, "check", about->check);
 	if (wtl_words_method(domain) != WATTLE_METHOD_NONE)
@@ -121,13 +164,17 @@ void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report 
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
 	json_t *object = wtl_tree_object(tree, to, "carbon");
-	bool has = report->window.total.has_energy;
+	const char *reason = wtl_words_not_emitted(carbon, &report->window.total);
 
-	if (has) {
+	if (!reason) {
 		wtl_tree_fixed(tree, object, "gco2e", carbon->emitted_ug, MICRO);
 		wtl_tree_fixed(tree, object, "gco2e_uncertainty", carbon->uncertainty_ug, MICRO);
 	}
-	wtl_tree_fixed(tree, object, "intensity_g_per_kwh", carbon->carbon.intensity_mg_per_kwh, 3);
+	if (!reason && carbon->missing_uj > 0)
+		wtl_tree_fixed(tree, object, "missing_j", carbon->missing_uj, MICRO);
+	if (!carbon->reason)
+		wtl_tree_fixed(tree, object, "intensity_g_per_kwh",
+			       carbon->carbon.intensity_mg_per_kwh, 3);
 	wtl_tree_text(tree, object, "location", carbon->carbon.location);
 	wtl_tree_bool(tree, object, "location_is_default", carbon->is_default);
 	if (carbon->carbon.dataset[0])
@@ -136,19 +183,19 @@ void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report 
 		wtl_tree_count(tree, object, "year", carbon->carbon.year);
 	if (carbon->pue_milli)
 		wtl_tree_fixed(tree, object, "pue", carbon->pue_milli, 3);
-	if (carbon->pue_milli && has)
+	if (carbon->pue_milli && !reason)
 		wtl_tree_fixed(tree, object, "gco2e_with_pue", wtl_words_with_pue(carbon), MICRO);
-	if (!has)
-		wtl_tree_text(tree, object, "reason",
-			      wtl_words_total_reason(&report->window.total));
+	if (reason)
+		wtl_tree_text(tree, object, "reason", reason);
 }
 
-static void put_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_self *self)
+json_t *wtl_json_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_self *self)
 {
 	json_t *object = wtl_tree_object(tree, to, "self");
 
-	wtl_tree_fixed(tree, object, "cpu_s", positive(self->cpu_ns), NANO);
-	wtl_tree_count(tree, object, "max_rss_bytes", self->max_rss_bytes);
+	wtl_json_seconds(tree, object, "cpu_s", self->cpu_ns);
+	if (self->max_rss_bytes)
+		wtl_tree_count(tree, object, "max_rss_bytes", self->max_rss_bytes);
 	if (self->has_energy) {
 		wtl_tree_text(tree, object, "method", wattle_method_name(WATTLE_METHOD_MODELLED));
 		wtl_tree_fixed(tree, object, "energy_j", self->energy_uj, MICRO);
@@ -156,11 +203,10 @@ static void put_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_
 	} else {
 		wtl_tree_text(tree, object, "reason", "the processor's power is not known");
 	}
-	wtl_tree_count(tree, object, "ticks", self->ticks);
-	wtl_tree_count(tree, object, "late_ticks", self->late_ticks);
+	return object;
 }
 
-static void put_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+void wtl_json_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
 {
 	json_t *array = wtl_tree_array(tree, to, "notes");
 
@@ -168,31 +214,28 @@ static void put_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report
 		wtl_tree_text(tree, array, NULL, report->notes[i]);
 }
 
-static int put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+void wtl_json_measured(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
 {
-	int rc = wtl_ledgers_check(report);
-
-	if (rc < 0)
-		return rc;
-	wtl_tree_text(tree, to, "schema", "wattle.report/1");
-	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
-	wtl_json_command(tree, to, report->command);
-	if (report->has_exit)
-		wtl_tree_integer(tree, to, "exit_status", report->exit_status);
-	if (report->exit_signal > 0)
-		wtl_tree_integer(tree, to, "exit_signal", report->exit_signal);
-	wtl_tree_bool(tree, to, "interrupted", report->interrupted);
 	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
-	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
+	wtl_json_seconds(tree, to, "duration_s", report->window.duration_ns);
 	wtl_json_total(tree, to, &report->window.total);
 	wtl_json_domains(tree, to, report->domains, report->n_domains,
 			 wtl_words_end_utc_ns(&report->window));
 	wtl_json_ledgers(tree, to, report);
+}
+
+static void put_report(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+{
+	json_t *self;
+
+	wtl_json_ran(tree, to, report);
+	wtl_json_measured(tree, to, report);
 	wtl_json_attribution(tree, to, report);
 	wtl_json_carbon(tree, to, report);
-	put_self(tree, to, &report->self);
-	put_notes(tree, to, report);
-	return 0;
+	self = wtl_json_self(tree, to, &report->self);
+	wtl_tree_count(tree, self, "ticks", report->self.ticks);
+	wtl_tree_count(tree, self, "late_ticks", report->self.late_ticks);
+	wtl_json_notes(tree, to, report);
 }
 
 void wtl_json_statistics(struct wtl_tree *tree, json_t *to, const char *key,
@@ -221,7 +264,7 @@ static void put_all_statistics(struct wtl_tree *tree, json_t *to, const struct w
 	json_t *object = wtl_tree_object(tree, to, "statistics");
 	json_t *array;
 
-	wtl_tree_count(tree, object, "runs", series->n_reports);
+	wtl_tree_count(tree, object, "runs", series->duration_s.n);
 	wtl_json_statistics(tree, object, "duration_s", &series->duration_s, NANO);
 	wtl_json_statistics(tree, object, "energy_j", &series->energy_j, MICRO);
 	wtl_json_statistics(tree, object, "gco2e", &series->emitted_g, NANO);
@@ -245,14 +288,13 @@ static int json_report(struct wtl_buf *buf, const struct wtl_report *report,
 		       const struct wtl_output_style *style)
 {
 	struct wtl_tree tree;
-	int rc;
+	int rc = wtl_ledgers_check(report);
 
-	wtl_tree_init(&tree);
-	rc = put_report(&tree, tree.root, report);
-	if (rc == 0)
-		rc = wtl_tree_write(&tree, buf, style->append);
-	wtl_tree_done(&tree);
-	return rc;
+	if (rc < 0)
+		return rc;
+	wtl_json_begin(&tree, report_schema);
+	put_report(&tree, tree.root, report);
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 static int json_series(struct wtl_buf *buf, const struct wtl_series *series,
@@ -260,23 +302,24 @@ static int json_series(struct wtl_buf *buf, const struct wtl_series *series,
 {
 	struct wtl_tree tree;
 	json_t *runs;
-	int rc = 0;
+	int rc = wtl_series_check(series);
 
-	wtl_tree_init(&tree);
-	wtl_tree_text(&tree, tree.root, "schema", "wattle.series/1");
-	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	if (rc < 0)
+		return rc;
+	wtl_json_begin(&tree, "wattle.series/1");
 	runs = wtl_tree_array(&tree, tree.root, "runs");
-	for (size_t i = 0; rc == 0 && i < series->n_reports; i++)
-		rc = put_report(&tree, wtl_tree_object(&tree, runs, NULL), &series->reports[i]);
+	for (size_t i = 0; i < series->n_reports; i++) {
+		json_t *run = wtl_tree_object(&tree, runs, NULL);
+
+		wtl_json_schema(&tree, run, report_schema);
+		put_report(&tree, run, &series->reports[i]);
+	}
 	put_all_statistics(&tree, tree.root, series);
 	if (series->until > 0) {
 		wtl_tree_double(&tree, tree.root, "until", series->until, MICRO);
 		wtl_tree_bool(&tree, tree.root, "converged", series->converged);
 	}
-	if (rc == 0)
-		rc = wtl_tree_write(&tree, buf, style->append);
-	wtl_tree_done(&tree);
-	return rc;
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 static void put_machine(struct wtl_tree *tree, json_t *to, const struct wtl_doctor *doctor)
@@ -310,34 +353,34 @@ static void put_ways(struct wtl_tree *tree, json_t *to, const struct wtl_doctor 
 	}
 }
 
+static void put_sources(struct wtl_tree *tree, json_t *to, const struct wtl_doctor *doctor)
+{
+	json_t *sources = wtl_tree_array(tree, to, "sources");
+
+	for (size_t i = 0; i < doctor->n_sources; i++) {
+		const struct wtl_doctor_source *source = &doctor->sources[i];
+		json_t *object = wtl_tree_object(tree, sources, NULL);
+
+		wtl_tree_text(tree, object, "source", source->source);
+		wtl_tree_text(tree, object, "status", wattle_status_name(source->status));
+		wtl_tree_text(tree, object, "reason", source->reason);
+		wtl_tree_text(tree, object, "remedy", source->remedy);
+	}
+}
+
 static int json_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		       const struct wtl_output_style *style)
 {
 	struct wtl_tree tree;
-	json_t *sources;
-	int rc;
 
-	wtl_tree_init(&tree);
-	wtl_tree_text(&tree, tree.root, "schema", "wattle.doctor/1");
-	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	wtl_json_begin(&tree, "wattle.doctor/1");
 	wtl_json_utc(&tree, tree.root, "t_utc", doctor->t_utc_ns);
 	wtl_tree_text(&tree, tree.root, "summary", doctor->summary);
 	put_machine(&tree, tree.root, doctor);
 	wtl_json_domains(&tree, tree.root, doctor->domains, doctor->n_domains, doctor->t_utc_ns);
-	sources = wtl_tree_array(&tree, tree.root, "sources");
-	for (size_t i = 0; i < doctor->n_sources; i++) {
-		json_t *object = wtl_tree_object(&tree, sources, NULL);
-
-		wtl_tree_text(&tree, object, "source", doctor->sources[i].source);
-		wtl_tree_text(&tree, object, "status",
-			      wattle_status_name(doctor->sources[i].status));
-		wtl_tree_text(&tree, object, "reason", doctor->sources[i].reason);
-		wtl_tree_text(&tree, object, "remedy", doctor->sources[i].remedy);
-	}
+	put_sources(&tree, tree.root, doctor);
 	put_ways(&tree, tree.root, doctor);
-	rc = wtl_tree_write(&tree, buf, style->append);
-	wtl_tree_done(&tree);
-	return rc;
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 const struct wtl_output_ops wtl_output_json = {

@@ -1,30 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/json_parts.h"
 
-#include "output/tree.h"
 #include "output/words.h"
 
 /* Who used the energy: baselines, ledgers, the command, processes. */
 
-enum { MICRO = WTL_JSON_MICRO, NANO = WTL_JSON_NANO };
-
-static void put_seconds(struct wtl_tree *tree, json_t *to, const char *key, int64_t ns)
-{
-	if (ns >= 0)
-		wtl_tree_fixed(tree, to, key, (uint64_t)ns, NANO);
-}
+enum { MICRO = WTL_JSON_MICRO };
 
 static void put_bytes(struct wtl_tree *tree, json_t *to, const char *key, uint64_t bytes)
 {
 	if (bytes != UINT64_MAX)
 		wtl_tree_count(tree, to, key, bytes);
-}
-
-/* A text that is "" where nothing is known. */
-static void put_known(struct wtl_tree *tree, json_t *to, const char *key, const char *text)
-{
-	if (text[0])
-		wtl_tree_text(tree, to, key, text);
 }
 
 void wtl_json_idle(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domain,
@@ -47,7 +33,7 @@ void wtl_json_idle(struct wtl_tree *tree, json_t *to, const struct wtl_report_do
 	if (idle->t_utc_ns > 0)
 		wtl_json_utc(tree, to, "idle_t_utc", idle->t_utc_ns);
 	if (wtl_words_idle_age(idle, t_utc_ns, &age_ns))
-		put_seconds(tree, to, "idle_age_s", age_ns);
+		wtl_json_seconds(tree, to, "idle_age_s", age_ns);
 }
 
 static void put_ledger(struct wtl_tree *tree, json_t *to, const struct wtl_report *report,
@@ -116,9 +102,9 @@ static void put_command(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 			      &attribution->command_gpu);
 	}
 	if (report->command)
-		put_seconds(tree, object, "cpu_s", report->command_cpu_ns);
+		wtl_json_seconds(tree, object, "cpu_s", report->command_cpu_ns);
 	if (has) {
-		put_seconds(tree, object, "attributed_cpu_s", attribution->command_cpu_ns);
+		wtl_json_seconds(tree, object, "attributed_cpu_s", attribution->command_cpu_ns);
 		wtl_tree_count(tree, object, "processes", attribution->command_processes);
 	}
 	if (report->command_rss_bytes)
@@ -133,11 +119,11 @@ static void put_group(struct wtl_tree *tree, json_t *to, const struct wtl_group 
 {
 	if (!group)
 		return;
-	put_known(tree, to, "cgroup", group->cgroup);
-	put_known(tree, to, "unit", group->unit);
-	put_known(tree, to, "container", group->container);
-	put_known(tree, to, "pod", group->pod);
-	put_known(tree, to, "job", group->job);
+	wtl_json_known(tree, to, "cgroup", group->cgroup);
+	wtl_json_known(tree, to, "unit", group->unit);
+	wtl_json_known(tree, to, "container", group->container);
+	wtl_json_known(tree, to, "pod", group->pod);
+	wtl_json_known(tree, to, "job", group->job);
 }
 
 /* What a process is; a row that stands for several has no pid and no start of its own. */
@@ -155,8 +141,8 @@ static void put_identity(struct wtl_tree *tree, json_t *to,
 	wtl_tree_text(tree, to, "state", wtl_words_state(consumer->state));
 	if (consumer->state == WTL_CONSUMER_FOLDED)
 		wtl_tree_count(tree, to, "n_processes", wtl_words_processes(consumer));
-	put_known(tree, to, "name", consumer->name);
-	put_known(tree, to, "command", consumer->command);
+	wtl_json_known(tree, to, "name", consumer->name);
+	wtl_json_known(tree, to, "command", consumer->command);
 	wtl_tree_text(tree, to, "user", process->user);
 	if (consumer->uid != UINT32_MAX)
 		wtl_tree_count(tree, to, "uid", consumer->uid);
@@ -170,7 +156,7 @@ static void put_process(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 	const struct wtl_consumer *consumer = process->consumer;
 
 	put_identity(tree, to, process);
-	put_seconds(tree, to, "cpu_s", consumer->cpu_ns);
+	wtl_json_seconds(tree, to, "cpu_s", wtl_words_cpu_ns(consumer));
 	wtl_json_share(tree, to, &process->all);
 	put_gpu_share(tree, to, report, "gpu_dynamic_j", "gpu_j", &process->gpu);
 	put_bytes(tree, to, "pss_bytes", consumer->pss_bytes);
@@ -206,7 +192,7 @@ void wtl_json_attribution(struct wtl_tree *tree, json_t *to, const struct wtl_re
 			    &attribution->processes[i]);
 	others = wtl_tree_object(tree, to, "others");
 	wtl_tree_count(tree, others, "n_processes", attribution->n_others);
-	put_seconds(tree, others, "cpu_s", attribution->others_cpu_ns);
+	wtl_json_seconds(tree, others, "cpu_s", attribution->others_cpu_ns);
 	wtl_json_share(tree, others, &attribution->others);
 	put_no_process(tree, to, report);
 }

@@ -46,8 +46,10 @@ struct wtl_smi_kind {
 	/* Reads a value without its unit: 0 or -EINVAL. NULL: it is of no use to a reader. */
 	int (*read)(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 		    const char *text, size_t len);
+	/* Where arg is an enum wtl_gpu_number, else NULL: appends a known one. Negative: there is
+	 * nothing that stands for it. */
+	int (*put)(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field);
 	bool of_meter;		  /* the meter has to be asked */
-	bool of_number;		  /* arg is an enum wtl_gpu_number */
 	const char *const *words; /* of numbers that stand for words: from 0, ended by NULL */
 };
 

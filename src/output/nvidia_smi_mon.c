@@ -12,6 +12,8 @@
 
 /* The scrolling columns of `nvidia-smi dmon` and `pmon`: whole numbers, cut; "-" where not known. */
 
+enum { NAME_BYTES = 15 };
+
 enum scale { ONE, MILLION, MIB, MEGA_RATE, THERMAL, NEVER };
 
 struct column {
@@ -184,15 +186,15 @@ static void put_use(struct wtl_buf *buf, const struct wtl_gpu_process *process)
 	}
 }
 
-/* The program's name alone in 15 columns. */
+/* The program's name alone in 15 bytes, of which none is a part of a character. */
 static void put_command(struct wtl_buf *buf, const struct wtl_gpu_process *process)
 {
 	const char *program = wtl_smi_process_program(process), *slash = strrchr(program, '/');
 	const char *name = slash ? slash + 1 : program;
-	char clean[sizeof(process->name)];
+	char clean[NAME_BYTES + 1];
 
 	wtl_text_clean(clean, sizeof(clean), name, strlen(name));
-	wtl_buf_printf(buf, "    %-15.15s\n", clean[0] ? clean : "-");
+	wtl_buf_printf(buf, "    %-*s\n", NAME_BYTES, clean[0] ? clean : "-");
 }
 
 static void put_process(struct wtl_buf *buf, const struct wtl_smi_mon *mon,

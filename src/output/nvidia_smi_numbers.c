@@ -14,14 +14,17 @@ uint64_t wtl_smi_to_mib(uint64_t bytes)
 	return (bytes >> 20) + ((bytes & 0xfffff) != 0);
 }
 
-static struct wtl_smi_answer number(const struct wtl_smi_row *row, unsigned which, uint64_t *ret)
+static struct wtl_smi_answer print(struct wtl_buf *buf, const struct wtl_smi_row *row,
+				   const struct wtl_smi_field *field)
 {
-	const struct wtl_gpu_value *value = &row->gpu->numbers[which];
+	const struct wtl_gpu *gpu = row->gpu;
+	const struct wtl_gpu_value *value = &gpu->numbers[field->arg];
 
-	if (row->gpu->status != WATTLE_STATUS_OK && row->gpu->status != WATTLE_STATUS_STALE)
-		return (struct wtl_smi_answer){row->gpu->status, row->gpu->code};
-	if (value->status == WATTLE_STATUS_OK)
-		*ret = value->value;
+	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
+		return (struct wtl_smi_answer){gpu->status, gpu->code};
+	if (value->status == WATTLE_STATUS_OK && field->kind->put(buf, value->value, field) < 0 &&
+	    !buf->error)
+		return wtl_smi_answer(WATTLE_STATUS_FAILED);
 	return (struct wtl_smi_answer){value->status, value->code};
 }
 
@@ -33,15 +36,10 @@ static int set(const struct wtl_smi_target *target, const struct wtl_smi_field *
 	return 0;
 }
 
-static struct wtl_smi_answer print_number(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					  const struct wtl_smi_field *field)
+static int put_number(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "%llu", (unsigned long long)value);
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "%llu", (unsigned long long)value);
 }
 
 static int read_number(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -54,15 +52,10 @@ static int read_number(const struct wtl_smi_target *target, const struct wtl_smi
 	return set(target, field, value);
 }
 
-static struct wtl_smi_answer print_mib(struct wtl_buf *buf, const struct wtl_smi_row *row,
-				       const struct wtl_smi_field *field)
+static int put_mib(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "%llu", (unsigned long long)wtl_smi_to_mib(value));
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "%llu", (unsigned long long)wtl_smi_to_mib(value));
 }
 
 static int read_mib(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -75,15 +68,10 @@ static int read_mib(const struct wtl_smi_target *target, const struct wtl_smi_fi
 	return set(target, field, value << 20);
 }
 
-static struct wtl_smi_answer print_centi(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					 const struct wtl_smi_field *field)
+static int put_centi(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_format_fixed(buf, value / 10000 + (value % 10000 >= 5000), 2);
-	return answer;
+	(void)field;
+	return wtl_format_fixed(buf, value / 10000 + (value % 10000 >= 5000), 2);
 }
 
 static int read_centi(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -96,15 +84,10 @@ static int read_centi(const struct wtl_smi_target *target, const struct wtl_smi_
 	return set(target, field, value);
 }
 
-static struct wtl_smi_answer print_pstate(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					  const struct wtl_smi_field *field)
+static int put_pstate(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "P%llu", (unsigned long long)value);
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "P%llu", (unsigned long long)value);
 }
 
 static int read_pstate(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -115,15 +98,10 @@ static int read_pstate(const struct wtl_smi_target *target, const struct wtl_smi
 	return read_number(target, field, text + 1, len - 1);
 }
 
-static struct wtl_smi_answer print_mask(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					const struct wtl_smi_field *field)
+static int put_mask(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "0x%016llX", (unsigned long long)value);
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "0x%016llX", (unsigned long long)value);
 }
 
 static int read_mask(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -136,15 +114,10 @@ static int read_mask(const struct wtl_smi_target *target, const struct wtl_smi_f
 	return set(target, field, value);
 }
 
-static struct wtl_smi_answer print_signed(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					  const struct wtl_smi_field *field)
+static int put_signed(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "%lld", (long long)(int64_t)value);
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "%lld", (long long)(int64_t)value);
 }
 
 static int read_signed(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -157,15 +130,10 @@ static int read_signed(const struct wtl_smi_target *target, const struct wtl_smi
 	return set(target, field, (uint64_t)value);
 }
 
-static struct wtl_smi_answer print_thousand(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					    const struct wtl_smi_field *field)
+static int put_thousand(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "%llu", (unsigned long long)(value / 1000));
-	return answer;
+	(void)field;
+	return wtl_buf_printf(buf, "%llu", (unsigned long long)(value / 1000));
 }
 
 static int read_thousand(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -178,26 +146,15 @@ static int read_thousand(const struct wtl_smi_target *target, const struct wtl_s
 	return set(target, field, value * 1000);
 }
 
-static struct wtl_smi_answer print_milli_j(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					   const struct wtl_smi_field *field)
+static int put_milli_j(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_format_fixed(buf, value / 1000, 3);
-	return answer;
+	(void)field;
+	return wtl_format_fixed(buf, value / 1000, 3);
 }
 
-static struct wtl_smi_answer print_class(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					 const struct wtl_smi_field *field)
+static int put_class(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_printf(buf, "0x%X", (unsigned)(value >> field->arg2 & 0xff));
-	return answer;
+	return wtl_buf_printf(buf, "0x%X", (unsigned)(value >> field->arg2 & 0xff));
 }
 
 static int read_class(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -221,21 +178,14 @@ static const char *const addressing_words[] = {"None", "HMM", "ATS", NULL};
 static const char *const mode_words[] = {"Default", "Exclusive_Thread", "Prohibited",
 					 "Exclusive_Process", NULL};
 
-static struct wtl_smi_answer print_word(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					const struct wtl_smi_field *field)
+static int put_word(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
 	const char *const *words = field->kind->words;
-	uint64_t value = 0, n = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
 
-	if (answer.status != WATTLE_STATUS_OK)
-		return answer;
-	while (words[n])
-		n++;
-	if (value >= n)
-		return wtl_smi_answer(WATTLE_STATUS_FAILED);
-	wtl_buf_puts(buf, words[value]);
-	return answer;
+	for (; *words; words++)
+		if (value-- == 0)
+			return wtl_buf_puts(buf, *words);
+	return -EINVAL;
 }
 
 static int find_word(const char *text, size_t len, const char *const words[])
@@ -254,15 +204,9 @@ static int read_word(const struct wtl_smi_target *target, const struct wtl_smi_f
 	return word < 0 ? word : set(target, field, (uint64_t)word);
 }
 
-static struct wtl_smi_answer print_active(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					  const struct wtl_smi_field *field)
+static int put_active(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
-	uint64_t value = 0;
-	struct wtl_smi_answer answer = number(row, field->arg, &value);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		wtl_buf_puts(buf, active_words[(value & field->arg2) != 0]);
-	return answer;
+	return wtl_buf_puts(buf, active_words[(value & field->arg2) != 0]);
 }
 
 /* Bits that come one by one add up; an older driver's dump may lack some. */
@@ -278,32 +222,25 @@ static int read_active(const struct wtl_smi_target *target, const struct wtl_smi
 	return set(target, field, word ? value | field->arg2 : value & ~(uint64_t)field->arg2);
 }
 
-const struct wtl_smi_kind wtl_smi_number = {
-	.of_number = true, .print = print_number, .read = read_number};
-const struct wtl_smi_kind wtl_smi_mib = {.of_number = true, .print = print_mib, .read = read_mib};
-const struct wtl_smi_kind wtl_smi_centi = {
-	.of_number = true, .print = print_centi, .read = read_centi};
-const struct wtl_smi_kind wtl_smi_pstate = {
-	.of_number = true, .print = print_pstate, .read = read_pstate};
-const struct wtl_smi_kind wtl_smi_mask = {
-	.of_number = true, .print = print_mask, .read = read_mask};
+const struct wtl_smi_kind wtl_smi_number = {.print = print, .put = put_number, .read = read_number};
+const struct wtl_smi_kind wtl_smi_mib = {.print = print, .put = put_mib, .read = read_mib};
+const struct wtl_smi_kind wtl_smi_centi = {.print = print, .put = put_centi, .read = read_centi};
+const struct wtl_smi_kind wtl_smi_pstate = {.print = print, .put = put_pstate, .read = read_pstate};
+const struct wtl_smi_kind wtl_smi_mask = {.print = print, .put = put_mask, .read = read_mask};
 const struct wtl_smi_kind wtl_smi_enabled = {
-	.of_number = true, .print = print_word, .read = read_word, .words = enabled_words};
+	.print = print, .put = put_word, .read = read_word, .words = enabled_words};
 const struct wtl_smi_kind wtl_smi_yes = {
-	.of_number = true, .print = print_word, .read = read_word, .words = yes_words};
+	.print = print, .put = put_word, .read = read_word, .words = yes_words};
 const struct wtl_smi_kind wtl_smi_mode = {
-	.of_number = true, .print = print_word, .read = read_word, .words = mode_words};
-const struct wtl_smi_kind wtl_smi_active = {
-	.of_number = true, .print = print_active, .read = read_active};
-const struct wtl_smi_kind wtl_smi_signed = {
-	.of_number = true, .print = print_signed, .read = read_signed};
+	.print = print, .put = put_word, .read = read_word, .words = mode_words};
+const struct wtl_smi_kind wtl_smi_active = {.print = print, .put = put_active, .read = read_active};
+const struct wtl_smi_kind wtl_smi_signed = {.print = print, .put = put_signed, .read = read_signed};
 const struct wtl_smi_kind wtl_smi_micro = {
-	.of_number = true, .print = print_thousand, .read = read_thousand};
+	.print = print, .put = put_thousand, .read = read_thousand};
 const struct wtl_smi_kind wtl_smi_milli_j = {
-	.of_number = true, .print = print_milli_j, .read = read_centi};
-const struct wtl_smi_kind wtl_smi_class = {
-	.of_number = true, .print = print_class, .read = read_class};
+	.print = print, .put = put_milli_j, .read = read_centi};
+const struct wtl_smi_kind wtl_smi_class = {.print = print, .put = put_class, .read = read_class};
 const struct wtl_smi_kind wtl_smi_addressing = {
-	.of_number = true, .print = print_word, .read = read_word, .words = addressing_words};
+	.print = print, .put = put_word, .read = read_word, .words = addressing_words};
 const struct wtl_smi_kind wtl_smi_kilo = {
-	.of_number = true, .print = print_thousand, .read = read_thousand};
+	.print = print, .put = put_thousand, .read = read_thousand};

@@ -59,7 +59,7 @@ void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_sm
 		if (field->kind->read(target, field, text, len) < 0)
 			status = WATTLE_STATUS_FAILED;
 	}
-	if (status != WATTLE_STATUS_OK && field->kind->of_number)
+	if (status != WATTLE_STATUS_OK && field->kind->put)
 		set_status(&target->gpu->numbers[field->arg], status);
 }
 

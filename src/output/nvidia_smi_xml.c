@@ -9,31 +9,11 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "energy/units.h"
+#include "output/format.h"
 #include "output/nvidia_smi.h"
 #include "output/nvidia_smi_field.h"
 
 enum { VALUE_MAX = 4096 };
-
-/* Text without control characters. XML cannot hold U+FFFE and U+FFFF either. */
-static void put_escaped(struct wtl_buf *buf, const char *text)
-{
-	for (; *text; text++) {
-		if (*text == '&')
-			wtl_buf_puts(buf, "&amp;");
-		else if (*text == '<')
-			wtl_buf_puts(buf, "&lt;");
-		else if (*text == '>')
-			wtl_buf_puts(buf, "&gt;");
-		else if (*text == '"')
-			wtl_buf_puts(buf, "&quot;");
-		else if (strncmp(text, "\xef\xbf\xbe", 3) == 0 ||
-			 strncmp(text, "\xef\xbf\xbf", 3) == 0) {
-			wtl_buf_putc(buf, '?');
-			text += 2;
-		} else
-			wtl_buf_putc(buf, *text);
-	}
-}
 
 static void put_indent(struct wtl_buf *buf, size_t depth)
 {
@@ -46,7 +26,7 @@ static void put_leaf(struct wtl_buf *buf, size_t depth, const char *name, size_t
 {
 	put_indent(buf, depth);
 	wtl_buf_printf(buf, "<%.*s>", (int)name_len, name);
-	put_escaped(buf, value);
+	wtl_format_xml(buf, value);
 	wtl_buf_printf(buf, "</%.*s>\n", (int)name_len, name);
 }
 
@@ -261,7 +241,7 @@ static void put_id(struct wtl_buf *buf, const struct wtl_smi_row *row)
 	if (field->kind->print(&id, row, field).status != WATTLE_STATUS_OK)
 		wtl_buf_puts(&id, "N/A");
 	wtl_buf_puts(buf, "\t<gpu id=\"");
-	put_escaped(buf, wtl_buf_str(&id));
+	wtl_format_xml(buf, wtl_buf_str(&id));
 	wtl_buf_puts(buf, "\">\n");
 	end_value(buf, &id);
 }

@@ -14,8 +14,15 @@ struct wtl_grid;
 
 /* The parts of the text format. All append and return 0 or the buffer's error. */
 
-/* "wattle: COMMAND" on one line, or the words for no command. */
-int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
+/* A command as one would type it, escaped; without one: `otherwise`, escaped as well. */
+int wtl_page_words(struct wtl_buf *buf, char *const command[], const char *otherwise,
+		   const struct wtl_output_style *style);
+
+/* Cuts the title, which is what was appended since `start`, to the page, and ends it and a line. */
+int wtl_page_end_title(struct wtl_buf *buf, size_t start, const struct wtl_output_style *style);
+
+/* "wattle: COMMAND", or "this machine": the title of a report. */
+int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style);
 
 enum { WTL_PAGE_LABEL_COLUMNS = 10 };
@@ -24,8 +31,14 @@ enum { WTL_PAGE_LABEL_COLUMNS = 10 };
 void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style);
 
-/* "  energy   ": the label of a line of the head. */
+/* "  energy   ": the label of a line of the head; and all of such a line, which was built aside, is
+ * wrapped and then freed. */
 void wtl_page_label(struct wtl_buf *buf, const char *label);
+int wtl_page_line(struct wtl_buf *buf, const char *label, struct wtl_buf *line);
+
+/* "412 ms of CPU, 5.2 MiB, ~ 2.1 ± 0.4 J": what measuring took itself. */
+void wtl_page_own(struct wtl_buf *buf, const struct wtl_report_self *self,
+		  const struct wtl_output_style *style);
 
 /* A paragraph below the table. The bullet of what casts doubt on a figure is that of its row. */
 enum wtl_page_bullet {
@@ -62,6 +75,7 @@ enum wtl_page_beside wtl_page_beside(const struct wtl_report_domain *domains, si
 /* Is any energy of the total modelled; is all of it? */
 enum wtl_page_modelled { WTL_PAGE_MEASURED, WTL_PAGE_PARTLY, WTL_PAGE_MODELLED };
 enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n);
+bool wtl_page_is_modelled(const struct wtl_report *report); /* is any? */
 
 /* Is there energy that the total should have and has not: a domain without a figure, or a gap? */
 bool wtl_page_incomplete(const struct wtl_report *report);
@@ -88,13 +102,40 @@ int wtl_page_ledger(struct wtl_buf *buf, const struct wtl_report *report,
 int wtl_page_processes(struct wtl_buf *buf, const struct wtl_report *report,
 		       const struct wtl_output_style *style);
 
-/* The carbon line of the head: what, where, whose figures. */
-int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
-		    uint64_t emitted_ug, uint64_t uncertainty_ug,
+/* "~ 1.23 ± 0.04 g CO2e at 380 g/kWh (": where that is from is to follow. The ~ is the energy's. */
+int wtl_page_emitted(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style);
+/* The line after it: with PUE. Nothing where none was given. */
+int wtl_page_pue(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		 const struct wtl_output_style *style);
+/* Both for an intensity that does not change: what, where, whose figures. */
+int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report *report,
 		    const struct wtl_output_style *style);
 
 /* How a run ended, if not well: "exit status 3", "killed by SIGKILL". False: well. */
 bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report);
+/* That as a line of the head; nothing where it ended well. */
+int wtl_page_end_line(struct wtl_buf *buf, const struct wtl_report *report);
+/* ", CPU time 1.2 s, peak memory 5.1 MiB": what is known of the command beside energy. */
+void wtl_page_usage(struct wtl_buf *buf, const struct wtl_report *report,
+		    const struct wtl_output_style *style);
+
+/* Cells of a table. Heading: `before` and the unit in brackets. */
+void wtl_page_add_unit(struct wtl_grid *grid, const char *before, enum wtl_format_quantity quantity,
+		       unsigned scale, const struct wtl_output_style *style);
+/* Two cells: a figure and its ±, which is empty where it is 0; or "-" and nothing. */
+void wtl_page_add_measure(struct wtl_grid *grid, uint64_t micro, uint64_t uncertainty_micro,
+			  bool is_modelled, unsigned scale, const struct wtl_output_style *style);
+void wtl_page_add_nothing(struct wtl_grid *grid);
+void wtl_page_add_uncertainty(struct wtl_grid *grid, uint64_t micro, unsigned last_digit,
+			      unsigned scale, const struct wtl_output_style *style);
+/* To the millisecond, in seconds. */
+void wtl_page_add_seconds(struct wtl_grid *grid, int64_t duration_ns);
+/* The mean power in watts, or an empty cell. */
+void wtl_page_add_mean(struct wtl_grid *grid, const struct wattle_energy *energy);
+
+/* What the two kinds of ± on a page of runs are. */
+int wtl_page_legend(struct wtl_buf *buf, const struct wtl_output_style *style);
 
 /* The table of statistics over runs: its heading, and a row; unit NULL: that of the quantity. */
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style);

@@ -202,6 +202,28 @@ void wtl_plot_axis_values(const struct wtl_plot_panel *panel, double low, double
 	add_values(ret_axis, step);
 }
 
+/* As reports round, where millionths of the unit are fine enough for that. */
+static bool put_as_reports(const struct wtl_plot_axis *axis, double value, double half,
+			   char ret_text[WTL_PLOT_MEASURE_MAX])
+{
+	double scale = 6 + round(log10(axis->unit)), micro = value * 1e6, half_micro = half * 1e6;
+	bool is_decimal = scale >= 0 && scale <= 15 && pow(10, scale - 6) == axis->unit;
+	struct wtl_buf buf;
+	unsigned last;
+
+	if (!is_decimal || !(micro >= 0 && micro < 1e18) || !(half_micro >= 1 && half_micro < 1e18))
+		return false;
+	last = wtl_format_last_digit((uint64_t)llround(micro), (uint64_t)llround(half_micro));
+	wtl_buf_init(&buf, WTL_PLOT_MEASURE_MAX);
+	wtl_format_rounded(&buf, (uint64_t)llround(micro), last, (unsigned)scale);
+	wtl_buf_puts(&buf, " ± ");
+	wtl_format_rounded_up(&buf, (uint64_t)llround(half_micro), last, (unsigned)scale);
+	wtl_buf_printf(&buf, "%s%s", axis->symbol[0] ? " " : "", axis->symbol);
+	wtl_text_copy(ret_text, WTL_PLOT_MEASURE_MAX, wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return true;
+}
+
 void wtl_plot_axis_measure(const struct wtl_plot_axis *axis, double value, double half,
 			   char ret_text[WTL_PLOT_MEASURE_MAX])
 {
@@ -209,6 +231,8 @@ void wtl_plot_axis_measure(const struct wtl_plot_axis *axis, double value, doubl
 	double decimals = axis->decimals + 1;
 	char number[32], uncertainty[32] = "";
 
+	if (has_half && put_as_reports(axis, value, half, ret_text))
+		return;
 	value = cut(value, 0) / axis->unit;
 	half = has_half ? cut(half, 0) / axis->unit : 0;
 	if (has_half)

@@ -11,7 +11,7 @@ enum { NAME_GAP = 8, CAP = 3, FIGURE_GAP = 7, ROW_MAX = 34 };
 #define THICKNESS 0.62
 
 static const struct wtl_plot_lettering name_letters = {
-	.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK, .align = WTL_ALIGN_RIGHT};
+	.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK, .align = WTL_ALIGN_RIGHT, .keeps_end = true};
 static const struct wtl_plot_lettering figure_letters = {.size = WTL_SIZE_FAINT,
 							 .rgb = WTL_PLOT_INK};
 
@@ -102,7 +102,7 @@ static void draw_figure(const struct wtl_plot_frame *frame, const struct wtl_plo
 {
 	char text[WTL_PLOT_MEASURE_MAX];
 
-	wtl_plot_axis_measure(&frame->x, whole->y, (whole->high - whole->low) / 2, text);
+	wtl_plot_axis_measure(&frame->x, whole->y, whole->high - whole->y, text);
 	wtl_plot_text(frame->pen, x + FIGURE_GAP, y + 4,
 		      frame->box.right + frame->figures - x - FIGURE_GAP, &figure_letters, text);
 }

@@ -13,7 +13,8 @@
 
 enum { ENTRIES_MAX = 64, LEADER = 14, SAMPLE = 20, SAMPLE_GAP = 6, LINE = 14, PAD = 4 };
 
-static const struct wtl_plot_lettering name_letters = {.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK};
+static const struct wtl_plot_lettering name_letters = {
+	.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK, .keeps_end = true};
 static const struct wtl_plot_lettering faint_letters = {.size = WTL_SIZE_FAINT,
 							.rgb = WTL_PLOT_FAINT};
 
@@ -47,10 +48,13 @@ static const struct wtl_plot_point *last_known(const struct wtl_plot_series *ser
 
 static void add_entry(struct key *key, const struct entry *entry)
 {
-	if (key->n < ENTRIES_MAX)
+	if (key->n < ENTRIES_MAX) {
 		key->entries[key->n++] = *entry;
-	else
-		key->n_left_out++;
+		return;
+	}
+	if (key->panel->series[entry->series].is_rest)
+		key->entries[ENTRIES_MAX - 1] = *entry;
+	key->n_left_out++;
 }
 
 static void add_series(struct key *key, size_t s)
@@ -78,8 +82,7 @@ static void add_level(struct key *key, size_t s)
 	if (!level->is_known || !isfinite(level->y) || !last_known(series))
 		return;
 	if (key->frame) {
-		wtl_plot_axis_measure(&key->frame->y, level->y, (level->high - level->low) / 2,
-				      value);
+		wtl_plot_axis_measure(&key->frame->y, level->y, level->high - level->y, value);
 		entry.wanted = wtl_plot_frame_y(key->frame, level->y);
 	}
 	snprintf(entry.name, sizeof(entry.name), "%.48s%s%.32s %.70s", many ? series->name : "",
@@ -165,6 +168,9 @@ static void fit(struct key *key, double room)
 			return;
 	}
 	while (key->n > 1 && (double)key->n * (LINE + PAD) > room - (LINE + PAD)) {
+		/* The rest is often the largest of all: what it is has to be said. */
+		if (key->panel->series[key->entries[key->n - 1].series].is_rest)
+			key->entries[key->n - 2] = key->entries[key->n - 1];
 		key->n--;
 		key->n_left_out++;
 	}

@@ -41,6 +41,29 @@ static void path_add(struct path *path, double x, double y)
 	path->at[path->n++] = (struct wtl_plot_xy){x, y};
 }
 
+/* The lower end of a ±, which may be below the axis. */
+static double low_y(const struct wtl_plot_frame *frame, double low)
+{
+	return fmin(frame->box.bottom, wtl_plot_frame_y(frame, low));
+}
+
+static void draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_plot_point *point,
+			 double x, uint32_t rgb)
+{
+	const struct wtl_plot_stroke stroke = {.rgb = rgb, .alpha = 1, .width = 1.2};
+	double low, high;
+
+	if (!isfinite(point->low) || !isfinite(point->high))
+		return;
+	low = low_y(frame, point->low);
+	high = wtl_plot_frame_y(frame, point->high);
+	wtl_plot_segment(frame->pen, x, low, x, high, &stroke);
+	/* It does not end where only the axis does. */
+	if (point->low >= frame->y.low)
+		wtl_plot_segment(frame->pen, x - 3.5, low, x + 3.5, low, &stroke);
+	wtl_plot_segment(frame->pen, x - 3.5, high, x + 3.5, high, &stroke);
+}
+
 /* ---- Lines ---- */
 
 static void draw_line(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
@@ -91,7 +114,7 @@ static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_
 			at[n].y = wtl_plot_frame_y(frame, point->high);
 			n++;
 			at[most - n].x = at[n - 1].x;
-			at[most - n].y = wtl_plot_frame_y(frame, point->low);
+			at[most - n].y = low_y(frame, point->low);
 		}
 	}
 	/* The way back follows the way there. */
@@ -110,7 +133,12 @@ static void draw_band(const struct wtl_plot_frame *frame, const struct wtl_plot_
 
 		if (i < n && !isnan(point->y) && isfinite(point->low) && isfinite(point->high))
 			continue;
-		draw_band_part(frame, look, from, i);
+		/* One alone has no breadth, unless it is a step. */
+		if (i == from + 1 && !(from > 0 && frame->panel->marks == WTL_PLOT_STEP))
+			draw_whisker(frame, &frame->scratch[from],
+				     wtl_plot_frame_x(frame, frame->scratch[from].x), look->rgb);
+		else
+			draw_band_part(frame, look, from, i);
 		from = i + 1;
 	}
 }
@@ -124,8 +152,8 @@ static void draw_level(const struct wtl_plot_frame *frame, const struct wtl_plot
 
 	if (!level->is_known || !isfinite(level->y))
 		return;
-	box.top = wtl_plot_frame_y(frame, level->high);
-	box.bottom = wtl_plot_frame_y(frame, level->low);
+	box.top = fmax(box.top, wtl_plot_frame_y(frame, level->high));
+	box.bottom = low_y(frame, level->low);
 	if (level->low < level->high)
 		wtl_plot_box(frame->pen, &box,
 			     &(struct wtl_plot_fill){.rgb = look->rgb, .alpha = 0.16});
@@ -175,21 +203,6 @@ static void draw_lines(const struct wtl_plot_frame *frame)
 }
 
 /* ---- Points with whiskers ---- */
-
-static void draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_plot_point *point,
-			 double x, uint32_t rgb)
-{
-	const struct wtl_plot_stroke stroke = {.rgb = rgb, .alpha = 1, .width = 1.2};
-	double low, high;
-
-	if (!isfinite(point->low) || !isfinite(point->high))
-		return;
-	low = wtl_plot_frame_y(frame, point->low);
-	high = wtl_plot_frame_y(frame, point->high);
-	wtl_plot_segment(frame->pen, x, low, x, high, &stroke);
-	wtl_plot_segment(frame->pen, x - 3.5, low, x + 3.5, low, &stroke);
-	wtl_plot_segment(frame->pen, x - 3.5, high, x + 3.5, high, &stroke);
-}
 
 static void draw_points(const struct wtl_plot_frame *frame)
 {

@@ -5,7 +5,7 @@
 
 /* What stands around the curves: axes, grid, stretches without data. */
 
-enum { TICK = 4, TICK_GAP = 14, TITLE_GAP = 31 };
+enum { TICK = 4, TICK_GAP = 14, TITLE_GAP = 31, LABEL_GAP = 4 };
 
 static const struct wtl_plot_stroke grid = {.rgb = WTL_PLOT_GRID, .alpha = 1, .width = 0.8};
 static const struct wtl_plot_stroke edge = {.rgb = WTL_PLOT_INK, .alpha = 1, .width = 1};
@@ -43,16 +43,21 @@ static void draw_x_axis(const struct wtl_plot_frame *frame)
 	struct wtl_plot_pen *pen = frame->pen;
 	const struct wtl_plot_box *box = &frame->box;
 	struct wtl_plot_lettering title = tick_x;
+	double free_x = -HUGE_VAL;
 
 	for (size_t i = 0; i < frame->x.n; i++) {
 		const struct wtl_plot_tick *tick = &frame->x.ticks[i];
-		double x = on_x(frame, tick->at);
+		double x = on_x(frame, tick->at), half;
 
 		if (frame->panel->marks != WTL_PLOT_POINTS)
 			wtl_plot_segment(pen, x, box->top, x, box->bottom, &grid);
 		wtl_plot_segment(pen, x, box->bottom, x, box->bottom + TICK, &edge);
-		if (frame->has_x_labels)
-			pen->ops->text(pen, x, box->bottom + TICK_GAP + 2, &tick_x, tick->label);
+		half = pen->ops->width(pen, &tick_x, tick->label) / 2;
+		/* On a narrow paper, two may meet. */
+		if (!frame->has_x_labels || x - half < free_x)
+			continue;
+		pen->ops->text(pen, x, box->bottom + TICK_GAP + 2, &tick_x, tick->label);
+		free_x = x + half + LABEL_GAP;
 	}
 	if (frame->has_x_labels)
 		wtl_plot_text(pen, (box->left + box->right) / 2, box->bottom + TITLE_GAP + 2,
@@ -130,8 +135,8 @@ static void draw_title(const struct wtl_plot_frame *frame)
 void wtl_plot_panel_draw(const struct wtl_plot_frame *frame)
 {
 	const struct wtl_plot_box *box = &frame->box;
-	/* A point at the very edge is a whole one. */
-	const double over = frame->panel->marks == WTL_PLOT_POINTS ? 5 : 1;
+	/* A mark at the very edge is a whole one. */
+	const double over = frame->panel->marks == WTL_PLOT_STACK ? 1 : 5;
 	const struct wtl_plot_box inside = {box->left - over, box->top - over, box->right + over,
 					    box->bottom + over};
 

@@ -49,7 +49,8 @@ struct wtl_plot_lettering {
 	double size;
 	uint32_t rgb;
 	bool bold;
-	bool upwards; /* read from below */
+	bool upwards;	/* read from below */
+	bool keeps_end; /* cut in the middle: names that begin alike are told apart by their ends */
 	enum wtl_plot_align align;
 };
 

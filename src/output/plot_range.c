@@ -5,6 +5,7 @@
 
 struct span {
 	double low, high;
+	double lowest; /* of the values alone */
 };
 
 static void widen(struct span *span, double y)
@@ -56,6 +57,7 @@ static void widen_by_series(struct span *span, const struct wtl_plot_series *ser
 		if (!is_inside(point, from, to))
 			continue;
 		widen(span, point->y);
+		span->lowest = fmin(span->lowest, point->y);
 		if (series->has_range) {
 			widen(span, point->low);
 			widen(span, point->high);
@@ -117,7 +119,7 @@ static void widen_by_bars(struct span *span, const struct wtl_plot_panel *panel)
 bool wtl_plot_range_y(const struct wtl_plot_panel *panel, int64_t from, int64_t to, double *ret_low,
 		      double *ret_high)
 {
-	struct span span = {.low = HUGE_VAL, .high = -HUGE_VAL};
+	struct span span = {.low = HUGE_VAL, .high = -HUGE_VAL, .lowest = HUGE_VAL};
 
 	if (panel->marks == WTL_PLOT_STACK)
 		widen_by_stack(&span, panel, from, to);
@@ -126,6 +128,9 @@ bool wtl_plot_range_y(const struct wtl_plot_panel *panel, int64_t from, int64_t 
 	else
 		for (size_t s = 0; s < panel->n_series; s++)
 			widen_by_series(&span, &panel->series[s], from, to);
+	/* What is not below 0 itself is not shown there for its ±. */
+	if (span.low < 0 && span.lowest >= 0 && span.lowest <= span.high)
+		span.low = 0;
 	*ret_low = span.low;
 	*ret_high = span.high;
 	return span.low <= span.high;

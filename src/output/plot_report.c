@@ -176,6 +176,21 @@ static int add_documents(json_t *list, const char *text, size_t len, json_error_
 	return rc;
 }
 
+/* A name that is no UTF-8 is not kept. */
+static void name_file(json_t *list, const char *name)
+{
+	json_t *run;
+	size_t i;
+
+	json_array_foreach(list, i, run)
+	{
+		json_t *file = json_string(name);
+
+		if (file)
+			json_object_set_new(run, WTL_PLOT_JSON_FILE, file);
+	}
+}
+
 int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, const char *text,
 			 size_t len, struct wtl_err *err)
 {
@@ -183,6 +198,8 @@ int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, con
 	json_t *list = json_array();
 	int rc = list ? add_documents(list, text, len, &error) : -ENOMEM;
 
+	if (rc == 0)
+		name_file(list, name);
 	if (rc == 0 && json_array_extend(reports->list, list) < 0)
 		rc = -ENOMEM;
 	json_decref(list);
@@ -313,26 +330,30 @@ static const char *missing(const struct wtl_plot_chosen *chosen)
 
 /* ---- What every figure says ---- */
 
-/* "rapl-perf (counter), nvml (integrated)": of the domains that are shown. */
+static void add_source(struct wtl_buf *buf, const json_t *domain)
+{
+	const char *source = wtl_plot_json_text(domain, "source");
+	const char *method = wtl_plot_json_text(domain, "method");
+	char piece[128];
+
+	if (!source || !method)
+		return;
+	snprintf(piece, sizeof(piece), "%.60s (%.40s)", source, method);
+	if (!strstr(wtl_buf_str(buf), piece))
+		wtl_buf_printf(buf, "%s%s", buf->len ? ", " : "", piece);
+}
+
+/* "rapl-perf (counter), nvml (integrated)": of the domains that are shown, in any of the runs. */
 static const char *sources(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_buf buf;
 	const char *text;
 
 	wtl_buf_init(&buf, 400);
-	for (size_t i = 0; i < chosen->n_domains; i++) {
-		const json_t *domain = wtl_plot_json_domain(chosen->reports[0], chosen->domains[i]);
-		const char *source = wtl_plot_json_text(domain, "source");
-		const char *method = wtl_plot_json_text(domain, "method");
-		char piece[128];
-
-		if (!source || !method)
-			continue;
-		snprintf(piece, sizeof(piece), "%.60s (%.40s)", source, method);
-		if (strstr(wtl_buf_str(&buf), piece))
-			continue;
-		wtl_buf_printf(&buf, "%s%s", buf.len ? ", " : "", piece);
-	}
+	for (size_t run = 0; run < chosen->n && !buf.error; run++)
+		for (size_t i = 0; i < chosen->n_domains; i++)
+			add_source(&buf,
+				   wtl_plot_json_domain(chosen->reports[run], chosen->domains[i]));
 	text = wtl_plot_sheet_printf(chosen->sheet, "%s", wtl_buf_str(&buf));
 	wtl_buf_done(&buf);
 	return text;

@@ -8,15 +8,16 @@
 
 /* Energies as bars: a row a domain, a run or a consumer. */
 
-static const char *const notes[] = {"Whiskers: ± (k = 2)."};
-
 static struct wtl_plot_panel *make_panel(struct wtl_plot_sheet *sheet, const char *label,
 					 const char *const *categories, size_t n)
 {
 	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
 
-	if (!panel)
+	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
+
+	if (!panel || !notes)
 		return NULL;
+	notes[0] = "Whiskers: ± (k = 2).";
 	*panel = (struct wtl_plot_panel){.marks = WTL_PLOT_BARS,
 					 .x = WTL_PLOT_X_CATEGORY,
 					 .label = label,
@@ -128,7 +129,9 @@ int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen)
 			: wtl_plot_json_title(chosen->sheet, "Energy", chosen->reports[0]);
 	if (!chosen->sheet->figure.title)
 		return -ENOMEM;
-	return chosen->n > 1 ? runs_by_domain(chosen) : domains_of_one(chosen);
+	if (chosen->n == 1)
+		return domains_of_one(chosen);
+	return runs_by_domain(chosen) < 0 ? -ENOMEM : wtl_plot_report_files(chosen, false);
 }
 
 /* ---- Who used it ---- */
@@ -148,9 +151,10 @@ static const char *name_of(struct wtl_plot_sheet *sheet, const json_t *process, 
 
 	if (by != WTL_PLOT_BY_PROCESS) {
 		text = wtl_plot_json_text(process, keys[by]);
-		return text && text[0]
-			       ? wtl_plot_sheet_printf(sheet, "%s", text)
-			       : wtl_plot_sheet_printf(sheet, "in no %s that is known", keys[by]);
+		if (text && text[0])
+			return wtl_plot_sheet_printf(sheet, "%s", text);
+		return by == WTL_PLOT_BY_USER ? "not known"
+					      : wtl_plot_sheet_printf(sheet, "in no %s", keys[by]);
 	}
 	text = command && command[0] ? command : wtl_plot_json_text(process, "name");
 	if (!json_is_integer(pid))
@@ -220,11 +224,14 @@ static int draw_bars(struct wtl_plot_sheet *sheet, const struct bar *bars, size_
 	return one_series(sheet, panel, points, n);
 }
 
-static bool all_dynamic(const json_t *processes)
+/* Has everybody whose energy is known a part above idle, also those that are not named? */
+static bool all_dynamic(const json_t *processes, const json_t *others)
 {
 	const json_t *process;
 	size_t i;
 
+	if (wtl_plot_json_number(others, "full_j") > 0 && !json_object_get(others, "dynamic_j"))
+		return false;
 	json_array_foreach(processes, i, process)
 	{
 		if (!json_object_get(process, "dynamic_j"))
@@ -233,12 +240,20 @@ static bool all_dynamic(const json_t *processes)
 	return true;
 }
 
+/* The ± in a report is that of the part above idle, where there is one: it says nothing of all. */
+static double uncertainty_of(const json_t *share, bool dynamic)
+{
+	if (!dynamic && json_object_get(share, "dynamic_j"))
+		return WTL_PLOT_UNKNOWN;
+	return wtl_plot_json_number(share, "uncertainty_j");
+}
+
 int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 {
 	const json_t *report = chosen->reports[0], *process;
 	const json_t *processes = json_object_get(report, "processes");
 	const json_t *others = json_object_get(report, "others");
-	const bool dynamic = all_dynamic(processes);
+	const bool dynamic = all_dynamic(processes, others);
 	const char *key = dynamic ? "dynamic_j" : "full_j";
 	const enum wtl_plot_by by = chosen->wanted->by;
 	size_t n = 0, i;
@@ -250,8 +265,7 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 	{
 		const struct bar bar = {.name = name_of(chosen->sheet, process, by),
 					.energy_j = wtl_plot_json_number(process, key),
-					.uncertainty_j =
-						wtl_plot_json_number(process, "uncertainty_j")};
+					.uncertainty_j = uncertainty_of(process, dynamic)};
 
 		if (rc == 0)
 			rc = add_bar(bars, &n, &bar, by != WTL_PLOT_BY_PROCESS);
@@ -263,7 +277,7 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 	add_bar(bars, &n,
 		&(struct bar){.name = "not listed in the report",
 			      .energy_j = wtl_plot_json_number(others, key),
-			      .uncertainty_j = wtl_plot_json_number(others, "uncertainty_j")},
+			      .uncertainty_j = uncertainty_of(others, dynamic)},
 		false);
 	if (n == 0)
 		return -ENODATA;

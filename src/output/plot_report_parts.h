@@ -2,6 +2,8 @@
 #ifndef WTL_OUTPUT_PLOT_REPORT_PARTS_H
 #define WTL_OUTPUT_PLOT_REPORT_PARTS_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 
 #include "output/plot_report.h"
@@ -9,6 +11,9 @@
 /* What the files that plot reports share. docs/format-json.md describes every key. */
 
 enum { WTL_PLOT_DOMAINS_MAX = 64 };
+
+/* Put into each report: the name of the file that it is of. */
+#define WTL_PLOT_JSON_FILE " file"
 
 /* The reports that are wanted, and what they have in common. */
 struct wtl_plot_chosen {
@@ -33,6 +38,10 @@ const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
 				const json_t *report);
 /* The words of its command. NULL: no memory. */
 const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report);
+
+/* Adds notes that say which run is of which file, where there are several, and (if that is wanted and they
+ * differ) of which command. 0 or -ENOMEM. */
+int wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
 
 /* 0 or -ENOMEM, or -ENODATA. */
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen);

@@ -31,6 +31,16 @@ static size_t bytes_of(const char *text, size_t n)
 	return len;
 }
 
+/* The first n characters and a sign for the rest, which may stand before the last third of them. */
+static void put_cut(const char *clean, size_t n, bool keeps_end, char ret_text[WTL_PLOT_TEXT_MAX])
+{
+	size_t last = keeps_end ? n / 3 : 0;
+	size_t begin = bytes_of(clean, count_characters(clean) - last);
+
+	snprintf(ret_text, WTL_PLOT_TEXT_MAX, "%.*s…%s", (int)bytes_of(clean, n - last), clean,
+		 clean + begin);
+}
+
 /* Text from outside may be anything, and what draws it refuses what is not UTF-8. */
 double wtl_plot_fit(struct wtl_plot_pen *pen, const struct wtl_plot_lettering *lettering,
 		    const char *text, double width, char ret_text[WTL_PLOT_TEXT_MAX])
@@ -49,7 +59,7 @@ double wtl_plot_fit(struct wtl_plot_pen *pen, const struct wtl_plot_lettering *l
 	while (low < high) {
 		size_t middle = (low + high + 1) / 2;
 
-		snprintf(ret_text, WTL_PLOT_TEXT_MAX, "%.*s…", (int)bytes_of(clean, middle), clean);
+		put_cut(clean, middle, lettering->keeps_end, ret_text);
 		if (pen->ops->width(pen, lettering, ret_text) <= width)
 			low = middle;
 		else
@@ -57,7 +67,7 @@ double wtl_plot_fit(struct wtl_plot_pen *pen, const struct wtl_plot_lettering *l
 	}
 	ret_text[0] = '\0';
 	if (low > 0)
-		snprintf(ret_text, WTL_PLOT_TEXT_MAX, "%.*s…", (int)bytes_of(clean, low), clean);
+		put_cut(clean, low, lettering->keeps_end, ret_text);
 	return low > 0 ? pen->ops->width(pen, lettering, ret_text) : 0;
 }
 
@@ -77,20 +87,7 @@ void wtl_plot_escape(struct wtl_buf *buf, const char *text)
 	char clean[WTL_PLOT_TEXT_MAX];
 
 	wtl_text_clean(clean, sizeof(clean), text ? text : "", text ? strlen(text) : 0);
-	for (const char *c = clean; *c; c++)
-		switch (*c) {
-		case '<':
-			wtl_buf_puts(buf, "&lt;");
-			break;
-		case '>':
-			wtl_buf_puts(buf, "&gt;");
-			break;
-		case '&':
-			wtl_buf_puts(buf, "&amp;");
-			break;
-		default:
-			wtl_buf_putc(buf, *c);
-		}
+	wtl_format_xml(buf, clean);
 }
 
 void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc_ns)

@@ -44,15 +44,19 @@ const char *wtl_by_names(void)
 	return "process, user, command, container, pod, unit, job, cgroup or window";
 }
 
-uint64_t wtl_run_rate_ng_per_s(const struct wtl_run *run)
+bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)
 {
-	int64_t duration_ns = run->report.window.duration_ns;
+	const struct wattle_window *window = &run->report.window;
+	unsigned __int128 rate;
 
+	if (wtl_words_not_all_emitted(&run->report.carbon, &window->total) ||
+	    window->duration_ns <= 0)
+		return false;
 	/* 1e3 ng in a µg, 1e9 ns in a s. */
-	if (duration_ns <= 0)
-		return 0;
-	return (uint64_t)((unsigned __int128)run->report.carbon.emitted_ug * 1000 * 1000000000u /
-			  (uint64_t)duration_ns);
+	rate = (unsigned __int128)run->report.carbon.emitted_ug * 1000 * 1000000000u /
+	       (uint64_t)window->duration_ns;
+	*ret_ng_per_s = rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+	return true;
 }
 
 const struct wtl_recording_ops *wtl_recording_find(const char *name)
@@ -99,4 +103,22 @@ int wtl_recording_check(const struct wtl_recording *recording)
 		if (!is_same_sum(&recording->groupings[i], processes_uj))
 			return -EPROTO;
 	return 0;
+}
+
+int wtl_comparison_check(const struct wtl_comparison *comparison)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < comparison->n_recordings; i++)
+		rc = wtl_recording_check(&comparison->recordings[i]);
+	return rc;
+}
+
+int wtl_runs_check(const struct wtl_runs *runs)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < runs->n_runs; i++)
+		rc = wtl_ledgers_check(&runs->runs[i].report);
+	return rc;
 }

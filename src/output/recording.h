@@ -92,7 +92,7 @@ struct wtl_recording {
 	bool is_whole;				      /* it was ended properly */
 	bool is_live;				      /* it is being written now */
 	int64_t begin_utc_ns, begin_mono_ns, span_ns; /* of the whole file */
-	bool is_part;				      /* --from, --to */
+	bool is_part;				      /* --from, --to, or what a ring has left */
 	struct wtl_report report;
 	struct wtl_recording_carbon carbon;
 	struct wtl_recording_policy policy;
@@ -153,8 +153,8 @@ struct wtl_runs {
 		command_full_j;
 };
 
-/* Emissions over time, in nanograms CO2e a second; 0 where there is no time. */
-uint64_t wtl_run_rate_ng_per_s(const struct wtl_run *run);
+/* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */
+bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s);
 
 /* All append to the buffer and return 0 or a negative errno; -EPROTO: a ledger is not closed, print
  * nothing. */
@@ -176,5 +176,7 @@ const struct wtl_recording_ops *wtl_recording_find(const char *name);
 
 /* 0, or -EPROTO: the report's ledgers are closed, and each grouping holds what its consumers do. */
 int wtl_recording_check(const struct wtl_recording *recording);
+int wtl_comparison_check(const struct wtl_comparison *comparison); /* of all its recordings */
+int wtl_runs_check(const struct wtl_runs *runs);		   /* of all their reports */
 
 #endif

@@ -15,18 +15,13 @@ static const char group_head[] = "start_utc,duration_s,by,name,pid,user,processe
 				 "full_j,uncertainty_j,gpu_j\n";
 static const char window_head[] =
 	"id,name,begin_utc,begin_mono_ns,duration_s,is_main,is_open,pid,domain,energy_j,"
-	"uncertainty_j,mean_w,max_w,measured_s,gap_s,flags,gco2e,gco2e_uncertainty\n";
+	"uncertainty_j,mean_w,max_w,measured_s,gap_s,flags,gco2e,gco2e_uncertainty,is_cut\n";
 static const char comparison_head[] =
 	"what,unit,recording,file,value,uncertainty,difference,difference_uncertainty,ratio,"
 	"is_significant,is_same_sensor\n";
 static const char runs_head[] =
 	"file,run,start_utc,duration_s,energy_j,uncertainty_j,mean_w,command_dynamic_j,"
 	"command_full_j,gco2e,gco2e_uncertainty,gco2e_per_s\n";
-
-static void put_bool(struct wtl_buf *buf, bool value)
-{
-	wtl_cell_text(buf, value ? "true" : "false");
-}
 
 static void put_pid(struct wtl_buf *buf, int pid)
 {
@@ -45,7 +40,7 @@ static void begin_group(struct wtl_buf *buf, const struct wtl_recording *recordi
 	wtl_cell_text(buf, name);
 }
 
-/* processes to the end */
+/* processes to the end; gpu: NULL: not known */
 static void end_group(struct wtl_buf *buf, uint64_t n_processes, int64_t cpu_ns,
 		      const struct wtl_report_share *all, const struct wtl_report_share *gpu)
 {
@@ -54,7 +49,8 @@ static void end_group(struct wtl_buf *buf, uint64_t n_processes, int64_t cpu_ns,
 	wtl_cell_fixed(buf, all->has_dynamic, all->dynamic_uj, MICRO);
 	wtl_cell_fixed(buf, true, all->full_uj, MICRO);
 	wtl_cell_fixed(buf, true, all->uncertainty_uj, MICRO);
-	wtl_format_fixed(buf, gpu->full_uj, MICRO);
+	if (gpu)
+		wtl_format_fixed(buf, gpu->full_uj, MICRO);
 	wtl_buf_putc(buf, '\n');
 }
 
@@ -77,7 +73,6 @@ static void put_nobody(struct wtl_buf *buf, const struct wtl_recording *recordin
 static void put_processes(struct wtl_buf *buf, const struct wtl_recording *recording)
 {
 	const struct wtl_report_attribution *attribution = &recording->report.attribution;
-	static const struct wtl_report_share none;
 
 	for (size_t i = 0; i < attribution->n_processes; i++) {
 		const struct wtl_report_process *process = &attribution->processes[i];
@@ -85,16 +80,26 @@ static void put_processes(struct wtl_buf *buf, const struct wtl_recording *recor
 		begin_group(buf, recording, "process", wtl_words_consumer(process->consumer));
 		put_pid(buf, process->consumer->pid);
 		wtl_cell_text(buf, process->user);
-		end_group(buf, wtl_words_processes(process->consumer), process->consumer->cpu_ns,
-			  &process->all, &process->gpu);
+		end_group(buf, wtl_words_processes(process->consumer),
+			  wtl_words_cpu_ns(process->consumer), &process->all,
+			  wtl_words_has_gpu(&recording->report) ? &process->gpu : NULL);
 	}
 	if (attribution->n_others > 0) {
 		begin_group(buf, recording, "process", "others");
 		wtl_cell_empty(buf, 2);
 		end_group(buf, attribution->n_others, attribution->others_cpu_ns,
-			  &attribution->others, &none);
+			  &attribution->others, NULL);
 	}
 	put_nobody(buf, recording, "process");
+}
+
+static void put_group(struct wtl_buf *buf, const struct wtl_recording *recording, const char *by,
+		      const char *name, const struct wtl_recording_group *group)
+{
+	begin_group(buf, recording, by, name);
+	wtl_cell_empty(buf, 2);
+	end_group(buf, group->n_processes, group->cpu_ns, &group->all,
+		  wtl_words_has_gpu(&recording->report) ? &group->gpu : NULL);
 }
 
 static void put_grouping(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -102,20 +107,10 @@ static void put_grouping(struct wtl_buf *buf, const struct wtl_recording *record
 {
 	const char *by = wtl_by_name(grouping->by);
 
-	for (size_t i = 0; i < grouping->n_groups; i++) {
-		const struct wtl_recording_group *group = &grouping->groups[i];
-
-		begin_group(buf, recording, by, group->name);
-		wtl_cell_empty(buf, 2);
-		end_group(buf, group->n_processes, group->cpu_ns, &group->all, &group->gpu);
-	}
-	if (grouping->n_others > 0) {
-		const struct wtl_recording_group *others = &grouping->others;
-
-		begin_group(buf, recording, by, "others");
-		wtl_cell_empty(buf, 2);
-		end_group(buf, others->n_processes, others->cpu_ns, &others->all, &others->gpu);
-	}
+	for (size_t i = 0; i < grouping->n_groups; i++)
+		put_group(buf, recording, by, grouping->groups[i].name, &grouping->groups[i]);
+	if (grouping->n_others > 0)
+		put_group(buf, recording, by, "others", &grouping->others);
 	put_nobody(buf, recording, by);
 }
 
@@ -124,39 +119,39 @@ static void put_grouping(struct wtl_buf *buf, const struct wtl_recording *record
 static void put_window_row(struct wtl_buf *buf, const struct wtl_recording_window *window,
 			   const char *domain, const struct wattle_energy *energy)
 {
-	bool has = energy->has_energy, has_power = has && energy->has_power;
-
 	wtl_cell_fixed(buf, true, window->id, 0);
 	wtl_cell_text(buf, window->name);
 	wtl_cell_utc(buf, window->window.begin_utc_ns);
 	wtl_buf_printf(buf, "%" PRId64 ",", window->window.begin_mono_ns);
 	wtl_cell_seconds(buf, window->energies != NULL, window->window.duration_ns);
-	put_bool(buf, window->is_main);
-	put_bool(buf, window->is_open);
+	wtl_cell_bool(buf, window->is_main);
+	wtl_cell_bool(buf, window->is_open);
 	put_pid(buf, window->pid);
 	wtl_cell_text(buf, domain);
-	wtl_cell_fixed(buf, has, energy->energy_uj, MICRO);
-	wtl_cell_fixed(buf, has, energy->uncertainty_uj, MICRO);
-	wtl_cell_fixed(buf, has_power, energy->mean_uw, MICRO);
-	wtl_cell_fixed(buf, has_power, energy->max_uw, MICRO);
-	wtl_cell_seconds(buf, has, energy->measured_ns);
-	wtl_cell_seconds(buf, has, energy->gap_ns);
-	wtl_cell_flags(buf, has ? energy->flags : 0);
+	wtl_cell_energy(buf, energy);
+}
+
+static void end_window_row(struct wtl_buf *buf, const struct wtl_recording_window *window)
+{
+	wtl_cell_last(buf, window->is_cut ? "true" : "false");
 }
 
 static void put_window(struct wtl_buf *buf, const struct wtl_recording *recording,
 		       const struct wtl_recording_window *window)
 {
+	bool has_carbon = window->has_carbon &&
+			  !wtl_words_not_all_emitted(&window->carbon, &window->window.total);
+
 	for (size_t i = 0; window->energies && i < recording->report.n_domains; i++) {
 		put_window_row(buf, window, recording->report.domains[i].domain.name,
 			       &window->energies[i]);
-		wtl_buf_puts(buf, ",\n");
+		wtl_cell_empty(buf, 2);
+		end_window_row(buf, window);
 	}
 	put_window_row(buf, window, "total", &window->window.total);
-	wtl_cell_fixed(buf, window->has_carbon, window->carbon.emitted_ug, MICRO);
-	if (window->has_carbon)
-		wtl_format_fixed(buf, window->carbon.uncertainty_ug, MICRO);
-	wtl_buf_putc(buf, '\n');
+	wtl_cell_fixed(buf, has_carbon, window->carbon.emitted_ug, MICRO);
+	wtl_cell_fixed(buf, has_carbon, window->carbon.uncertainty_ug, MICRO);
+	end_window_row(buf, window);
 }
 
 static int csv_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -183,12 +178,8 @@ static int csv_recording(struct wtl_buf *buf, const struct wtl_recording *record
 
 static void put_ratio(struct wtl_buf *buf, const struct wtl_difference *difference)
 {
-	if (difference->has_ratio) {
-		wtl_buf_puts(buf, difference->is_negative ? "-" : "");
-		wtl_format_double(buf,
-				  difference->is_negative ? -difference->ratio : difference->ratio,
-				  MICRO);
-	}
+	if (difference->has_ratio)
+		wtl_format_double(buf, difference->ratio, MICRO);
 	wtl_buf_putc(buf, ',');
 }
 
@@ -228,12 +219,10 @@ static void put_compared(struct wtl_buf *buf, const struct wtl_comparison *compa
 static int csv_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			  const struct wtl_output_style *style)
 {
-	for (size_t i = 0; i < comparison->n_recordings; i++) {
-		int rc = wtl_recording_check(&comparison->recordings[i]);
+	int rc = wtl_comparison_check(comparison);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (!style->append)
 		wtl_buf_puts(buf, comparison_head);
 	for (size_t i = 0; i < comparison->n_rows; i++)
@@ -248,6 +237,8 @@ static void put_run(struct wtl_buf *buf, const struct wtl_run *run)
 	const struct wtl_report_attribution *attribution = &report->attribution;
 	const struct wattle_energy *total = &report->window.total;
 	bool has_command = attribution->is_known && attribution->has_command;
+	bool has_carbon = !wtl_words_not_all_emitted(&report->carbon, total);
+	uint64_t rate_ng_per_s;
 
 	wtl_cell_text(buf, run->path);
 	wtl_cell_fixed(buf, true, run->number, 0);
@@ -259,22 +250,20 @@ static void put_run(struct wtl_buf *buf, const struct wtl_run *run)
 	wtl_cell_fixed(buf, has_command && attribution->command.has_dynamic,
 		       attribution->command.dynamic_uj, MICRO);
 	wtl_cell_fixed(buf, has_command, attribution->command.full_uj, MICRO);
-	wtl_cell_fixed(buf, total->has_energy, report->carbon.emitted_ug, MICRO);
-	wtl_cell_fixed(buf, total->has_energy, report->carbon.uncertainty_ug, MICRO);
-	if (total->has_energy)
-		wtl_format_fixed(buf, wtl_run_rate_ng_per_s(run), NANO);
+	wtl_cell_fixed(buf, has_carbon, report->carbon.emitted_ug, MICRO);
+	wtl_cell_fixed(buf, has_carbon, report->carbon.uncertainty_ug, MICRO);
+	if (wtl_run_rate_ng_per_s(run, &rate_ng_per_s))
+		wtl_format_fixed(buf, rate_ng_per_s, NANO);
 	wtl_buf_putc(buf, '\n');
 }
 
 static int csv_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 		    const struct wtl_output_style *style)
 {
-	for (size_t i = 0; i < runs->n_runs; i++) {
-		int rc = wtl_ledgers_check(&runs->runs[i].report);
+	int rc = wtl_runs_check(runs);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (!style->append)
 		wtl_buf_puts(buf, runs_head);
 	for (size_t i = 0; i < runs->n_runs; i++)

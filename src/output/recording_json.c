@@ -4,24 +4,13 @@
 #include "base/buf.h"
 #include "output/json_parts.h"
 #include "output/recording.h"
-#include "output/tree.h"
 #include "output/words.h"
 
 /* docs/report.md describes every key that is not of a report (docs/format-json.md). */
 
 enum { MICRO = WTL_JSON_MICRO, NANO = WTL_JSON_NANO, MILLI = 3 };
 
-static uint64_t positive(int64_t ns)
-{
-	return ns > 0 ? (uint64_t)ns : 0;
-}
-
-/* A text that is "" where nothing is known. */
-static void put_known(struct wtl_tree *tree, json_t *to, const char *key, const char *text)
-{
-	if (text[0])
-		wtl_tree_text(tree, to, key, text);
-}
+static const char recording_schema[] = "wattle.recording/1";
 
 /* ---- One recording ---- */
 
@@ -30,14 +19,14 @@ static void put_file(struct wtl_tree *tree, json_t *to, const struct wtl_recordi
 	json_t *object = wtl_tree_object(tree, to, "recording");
 
 	wtl_tree_text(tree, object, "file", recording->path);
-	put_known(tree, object, "wattle", recording->version);
-	put_known(tree, object, "host", recording->host);
-	put_known(tree, object, "cpu", recording->cpu_model);
-	put_known(tree, object, "kernel", recording->kernel);
-	put_known(tree, object, "location", recording->location);
+	wtl_json_known(tree, object, "wattle", recording->version);
+	wtl_json_known(tree, object, "host", recording->host);
+	wtl_json_known(tree, object, "cpu", recording->cpu_model);
+	wtl_json_known(tree, object, "kernel", recording->kernel);
+	wtl_json_known(tree, object, "location", recording->location);
 	wtl_json_utc(tree, object, "begin_utc", recording->begin_utc_ns);
 	wtl_tree_integer(tree, object, "begin_mono_ns", recording->begin_mono_ns);
-	wtl_tree_fixed(tree, object, "span_s", positive(recording->span_ns), NANO);
+	wtl_json_seconds(tree, object, "span_s", recording->span_ns);
 	if (recording->interval_ns > 0)
 		wtl_tree_fixed(tree, object, "interval_s", (uint64_t)recording->interval_ns, NANO);
 	wtl_tree_bool(tree, object, "is_whole", recording->is_whole);
@@ -70,9 +59,10 @@ static void put_varying(struct wtl_tree *tree, json_t *to, const struct wtl_reco
 		wtl_tree_fixed(tree, object, "min_g_per_kwh", emission->least_mg_per_kwh, MILLI);
 		wtl_tree_fixed(tree, object, "max_g_per_kwh", emission->greatest_mg_per_kwh, MILLI);
 	}
-	wtl_tree_fixed(tree, object, "known_s", positive(emission->known_ns), NANO);
-	wtl_tree_fixed(tree, object, "missing_s", positive(emission->missing_ns), NANO);
-	wtl_tree_fixed(tree, object, "missing_j", positive(emission->missing_uj), MICRO);
+	wtl_json_seconds(tree, object, "known_s", emission->known_ns);
+	wtl_json_seconds(tree, object, "missing_s", emission->missing_ns);
+	wtl_tree_fixed(tree, object, "missing_j",
+		       emission->missing_uj > 0 ? (uint64_t)emission->missing_uj : 0, MICRO);
 	if (emission->missing_ns > 0)
 		wtl_tree_text(
 			tree, object, "reason",
@@ -83,7 +73,7 @@ static void put_varying(struct wtl_tree *tree, json_t *to, const struct wtl_reco
 static void put_group(struct wtl_tree *tree, json_t *to, const struct wtl_recording_group *group)
 {
 	wtl_tree_count(tree, to, "n_processes", group->n_processes);
-	wtl_tree_fixed(tree, to, "cpu_s", positive(group->cpu_ns), NANO);
+	wtl_json_seconds(tree, to, "cpu_s", group->cpu_ns);
 	wtl_json_share(tree, to, &group->all);
 	if (group->gpu.full_uj > 0)
 		wtl_tree_fixed(tree, to, "gpu_j", group->gpu.full_uj, MICRO);
@@ -129,6 +119,21 @@ static void put_window_domains(struct wtl_tree *tree, json_t *to,
 	}
 }
 
+static void put_window_carbon(struct wtl_tree *tree, json_t *to,
+			      const struct wtl_recording_window *window)
+{
+	const char *reason = wtl_words_not_all_emitted(&window->carbon, &window->window.total);
+
+	if (!window->has_carbon)
+		return;
+	if (reason) {
+		wtl_tree_text(tree, to, "gco2e_reason", reason);
+		return;
+	}
+	wtl_tree_fixed(tree, to, "gco2e", window->carbon.emitted_ug, MICRO);
+	wtl_tree_fixed(tree, to, "gco2e_uncertainty", window->carbon.uncertainty_ug, MICRO);
+}
+
 static void put_window(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording,
 		       const struct wtl_recording_window *window)
 {
@@ -146,13 +151,16 @@ static void put_window(struct wtl_tree *tree, json_t *to, const struct wtl_recor
 		wtl_tree_text(tree, to, "reason", "its figures are not known");
 		return;
 	}
-	wtl_tree_fixed(tree, to, "duration_s", positive(window->window.duration_ns), NANO);
+	wtl_json_seconds(tree, to, "duration_s", window->window.duration_ns);
 	wtl_json_total(tree, to, &window->window.total);
-	if (window->has_carbon) {
-		wtl_tree_fixed(tree, to, "gco2e", window->carbon.emitted_ug, MICRO);
-		wtl_tree_fixed(tree, to, "gco2e_uncertainty", window->carbon.uncertainty_ug, MICRO);
-	}
+	put_window_carbon(tree, to, window);
 	put_window_domains(tree, to, recording, window);
+}
+
+/* A clock may step by years: more digits than a double keeps. */
+static void put_signed_seconds(struct wtl_tree *tree, json_t *to, const char *key, int64_t ns)
+{
+	wtl_tree_signed(tree, to, key, ns < 0, ns < 0 ? -(uint64_t)ns : (uint64_t)ns, NANO);
 }
 
 static void put_gaps(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
@@ -165,54 +173,21 @@ static void put_gaps(struct wtl_tree *tree, json_t *to, const struct wtl_recordi
 
 		wtl_tree_text(tree, object, "kind", gap->kind);
 		wtl_json_utc(tree, object, "begin_utc", gap->begin_utc_ns);
-		wtl_tree_double(tree, object, "duration_s", (double)gap->duration_ns / 1e9, NANO);
-		put_known(tree, object, "domain", gap->domain);
-		put_known(tree, object, "text", gap->text);
+		put_signed_seconds(tree, object, "duration_s", gap->duration_ns);
+		wtl_json_known(tree, object, "domain", gap->domain);
+		wtl_json_known(tree, object, "text", gap->text);
 	}
 }
 
-static void put_self(struct wtl_tree *tree, json_t *to, const struct wtl_report_self *self)
-{
-	json_t *object = wtl_tree_object(tree, to, "self");
-
-	wtl_tree_fixed(tree, object, "cpu_s", positive(self->cpu_ns), NANO);
-	wtl_tree_count(tree, object, "max_rss_bytes", self->max_rss_bytes);
-	if (self->has_energy) {
-		wtl_tree_text(tree, object, "method", wattle_method_name(WATTLE_METHOD_MODELLED));
-		wtl_tree_fixed(tree, object, "energy_j", self->energy_uj, MICRO);
-		wtl_tree_fixed(tree, object, "uncertainty_j", self->uncertainty_uj, MICRO);
-	} else {
-		wtl_tree_text(tree, object, "reason", "the processor's power is not known");
-	}
-}
-
-static void put_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
-{
-	json_t *array = wtl_tree_array(tree, to, "notes");
-
-	for (size_t i = 0; i < report->n_notes; i++)
-		wtl_tree_text(tree, array, NULL, report->notes[i]);
-}
-
-static int put_recording(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
+static void put_recording(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
 {
 	const struct wtl_report *report = &recording->report;
 	json_t *object;
-	int rc = wtl_recording_check(recording);
 
-	if (rc < 0)
-		return rc;
-	wtl_tree_text(tree, to, "schema", "wattle.recording/1");
-	wtl_tree_text(tree, to, "version", WATTLE_VERSION);
 	put_file(tree, to, recording);
 	put_policy(tree, to, recording);
-	wtl_json_command(tree, to, report->command);
-	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
-	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
-	wtl_json_total(tree, to, &report->window.total);
-	wtl_json_domains(tree, to, report->domains, report->n_domains,
-			 wtl_words_end_utc_ns(&report->window));
-	wtl_json_ledgers(tree, to, report);
+	wtl_json_ran(tree, to, report);
+	wtl_json_measured(tree, to, report);
 	wtl_json_attribution(tree, to, report);
 	object = wtl_tree_object(tree, to, "by");
 	for (size_t i = 0; i < recording->n_groupings; i++)
@@ -224,27 +199,21 @@ static int put_recording(struct wtl_tree *tree, json_t *to, const struct wtl_rec
 	put_gaps(tree, to, recording);
 	wtl_json_carbon(tree, to, report);
 	put_varying(tree, to, recording);
-	put_self(tree, to, &report->self);
-	put_notes(tree, to, report);
-	return 0;
-}
-
-static int finish(struct wtl_tree *tree, struct wtl_buf *buf, const struct wtl_output_style *style,
-		  int rc)
-{
-	if (rc == 0)
-		rc = wtl_tree_write(tree, buf, style->append);
-	wtl_tree_done(tree);
-	return rc;
+	wtl_json_self(tree, to, &report->self);
+	wtl_json_notes(tree, to, report);
 }
 
 static int json_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
 			  const struct wtl_output_style *style)
 {
 	struct wtl_tree tree;
+	int rc = wtl_recording_check(recording);
 
-	wtl_tree_init(&tree);
-	return finish(&tree, buf, style, put_recording(&tree, tree.root, recording));
+	if (rc < 0)
+		return rc;
+	wtl_json_begin(&tree, recording_schema);
+	put_recording(&tree, tree.root, recording);
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 /* ---- Several, side by side ---- */
@@ -301,33 +270,40 @@ static void put_value(struct wtl_tree *tree, json_t *to, const struct wtl_compar
 	wtl_tree_bool(tree, to, "is_same_sensor", value->is_common);
 }
 
+static void put_compared(struct wtl_tree *tree, json_t *to, const struct wtl_compared *row,
+			 size_t n)
+{
+	json_t *values;
+
+	wtl_tree_text(tree, to, "what", row->what);
+	wtl_tree_bool(tree, to, "is_domain", row->is_domain);
+	values = wtl_tree_array(tree, to, "values");
+	for (size_t i = 0; i < n; i++)
+		put_value(tree, wtl_tree_object(tree, values, NULL), row, &row->values[i]);
+}
+
 static int json_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			   const struct wtl_output_style *style)
 {
 	struct wtl_tree tree;
 	json_t *array;
-	int rc = 0;
+	int rc = wtl_comparison_check(comparison);
 
-	wtl_tree_init(&tree);
-	wtl_tree_text(&tree, tree.root, "schema", "wattle.comparison/1");
-	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	if (rc < 0)
+		return rc;
+	wtl_json_begin(&tree, "wattle.comparison/1");
 	array = wtl_tree_array(&tree, tree.root, "comparison");
-	for (size_t i = 0; i < comparison->n_rows; i++) {
-		const struct wtl_compared *row = &comparison->rows[i];
-		json_t *object = wtl_tree_object(&tree, array, NULL), *values;
-
-		wtl_tree_text(&tree, object, "what", row->what);
-		wtl_tree_bool(&tree, object, "is_domain", row->is_domain);
-		values = wtl_tree_array(&tree, object, "values");
-		for (size_t k = 0; k < comparison->n_recordings; k++)
-			put_value(&tree, wtl_tree_object(&tree, values, NULL), row,
-				  &row->values[k]);
-	}
+	for (size_t i = 0; i < comparison->n_rows; i++)
+		put_compared(&tree, wtl_tree_object(&tree, array, NULL), &comparison->rows[i],
+			     comparison->n_recordings);
 	array = wtl_tree_array(&tree, tree.root, "recordings");
-	for (size_t i = 0; rc == 0 && i < comparison->n_recordings; i++)
-		rc = put_recording(&tree, wtl_tree_object(&tree, array, NULL),
-				   &comparison->recordings[i]);
-	return finish(&tree, buf, style, rc);
+	for (size_t i = 0; i < comparison->n_recordings; i++) {
+		json_t *object = wtl_tree_object(&tree, array, NULL);
+
+		wtl_json_schema(&tree, object, recording_schema);
+		put_recording(&tree, object, &comparison->recordings[i]);
+	}
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 /* ---- Repeated runs ---- */
@@ -336,21 +312,17 @@ static void put_run(struct wtl_tree *tree, json_t *to, const struct wtl_run *run
 {
 	const struct wtl_report *report = &run->report;
 	const struct wtl_report_attribution *attribution = &report->attribution;
+	uint64_t rate_ng_per_s;
 
 	wtl_tree_text(tree, to, "file", run->path);
 	wtl_tree_count(tree, to, "run", run->number);
-	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
-	wtl_tree_fixed(tree, to, "duration_s", positive(report->window.duration_ns), NANO);
-	wtl_json_total(tree, to, &report->window.total);
-	wtl_json_domains(tree, to, report->domains, report->n_domains,
-			 wtl_words_end_utc_ns(&report->window));
-	wtl_json_ledgers(tree, to, report);
+	wtl_json_measured(tree, to, report);
 	if (attribution->is_known && attribution->has_command)
 		wtl_json_share(tree, wtl_tree_object(tree, to, "command_energy"),
 			       &attribution->command);
 	wtl_json_carbon(tree, to, report);
-	if (report->window.total.has_energy)
-		wtl_tree_fixed(tree, to, "gco2e_per_s", wtl_run_rate_ng_per_s(run), NANO);
+	if (wtl_run_rate_ng_per_s(run, &rate_ng_per_s))
+		wtl_tree_fixed(tree, to, "gco2e_per_s", rate_ng_per_s, NANO);
 }
 
 static int json_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
@@ -358,25 +330,23 @@ static int json_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 {
 	struct wtl_tree tree;
 	json_t *array, *object;
-	int rc = 0;
+	int rc = wtl_runs_check(runs);
 
-	wtl_tree_init(&tree);
-	wtl_tree_text(&tree, tree.root, "schema", "wattle.runs/1");
-	wtl_tree_text(&tree, tree.root, "version", WATTLE_VERSION);
+	if (rc < 0)
+		return rc;
+	wtl_json_begin(&tree, "wattle.runs/1");
 	array = wtl_tree_array(&tree, tree.root, "runs");
-	for (size_t i = 0; rc == 0 && i < runs->n_runs; i++) {
-		rc = wtl_ledgers_check(&runs->runs[i].report);
+	for (size_t i = 0; i < runs->n_runs; i++)
 		put_run(&tree, wtl_tree_object(&tree, array, NULL), &runs->runs[i]);
-	}
 	object = wtl_tree_object(&tree, tree.root, "statistics");
-	wtl_tree_count(&tree, object, "runs", runs->n_runs);
+	wtl_tree_count(&tree, object, "runs", runs->duration_s.n);
 	wtl_json_statistics(&tree, object, "duration_s", &runs->duration_s, NANO);
 	wtl_json_statistics(&tree, object, "energy_j", &runs->energy_j, MICRO);
 	wtl_json_statistics(&tree, object, "mean_w", &runs->power_w, MICRO);
 	wtl_json_statistics(&tree, object, "gco2e", &runs->emitted_g, NANO);
 	wtl_json_statistics(&tree, object, "command_dynamic_j", &runs->command_dynamic_j, MICRO);
 	wtl_json_statistics(&tree, object, "command_full_j", &runs->command_full_j, MICRO);
-	return finish(&tree, buf, style, rc);
+	return wtl_json_end(&tree, buf, style->append);
 }
 
 const struct wtl_recording_ops wtl_recording_json = {

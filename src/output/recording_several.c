@@ -9,25 +9,15 @@
 #include "output/layout.h"
 #include "output/page.h"
 #include "output/recording_page.h"
+#include "output/words.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, SPARKS = 8, SPARKS_MAX = 60, UNIT = 6, MILLISECOND = 3 };
+enum { SPARKS = 8, SPARKS_MAX = 60, UNIT = 6, REMARK_SIZE = 192 };
 
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash && slash[1] ? slash + 1 : path;
-}
-
-static void put_command(struct wtl_buf *buf, const struct wtl_report *report,
-			const struct wtl_output_style *style)
-{
-	struct wtl_buf command;
-
-	wtl_buf_init(&command, LINE_MAX_BYTES);
-	wtl_format_command(&command, report->command);
-	wtl_layout_text(buf, report->command ? wtl_buf_str(&command) : "the machine", style);
-	wtl_layout_close(&command, buf);
 }
 
 /* ---- Side by side ---- */
@@ -60,14 +50,26 @@ static void put_list(struct wtl_buf *buf, const struct wtl_comparison *compariso
 		wtl_buf_puts(buf, recording->host[0] ? ", on " : "");
 		wtl_layout_text(buf, recording->host, style);
 		wtl_buf_puts(buf, ": ");
-		put_command(buf, &recording->report, style);
+		wtl_page_words(buf, recording->report.command, "the machine", style);
 		wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
 		wtl_buf_putc(buf, '\n');
 	}
 }
 
-static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *value, unsigned scale,
-		      const struct wtl_output_style *style)
+static bool is_modelled(const struct wtl_report *report, const struct wtl_compared *row)
+{
+	if (row->quantity == WTL_COMPARED_S)
+		return false;
+	if (!row->is_domain)
+		return wtl_page_is_modelled(report);
+	for (size_t i = 0; i < report->n_domains; i++)
+		if (strcmp(report->domains[i].domain.name, row->what) == 0)
+			return wtl_words_method(&report->domains[i]) == WATTLE_METHOD_MODELLED;
+	return false;
+}
+
+static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *value, bool modelled,
+		      unsigned scale, const struct wtl_output_style *style)
 {
 	const struct wtl_measured *measured = &value->measured;
 	unsigned last = wtl_format_last_digit(measured->value, measured->uncertainty);
@@ -76,6 +78,7 @@ static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *va
 		wtl_grid_cell(grid, "-");
 		return;
 	}
+	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, measured->value, last, scale);
 	if (measured->uncertainty > 0) {
 		wtl_buf_puts(&grid->rows, style->ascii ? " +/- " : " ± ");
@@ -98,11 +101,7 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 	wtl_buf_puts(&grid->rows, difference->is_negative ? "-" : "+");
 	wtl_format_rounded(&grid->rows, difference->value, last, scale);
 	wtl_grid_next(grid);
-	if (uncertainty > 0) {
-		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(&grid->rows, uncertainty, last, scale);
-	}
-	wtl_grid_next(grid);
+	wtl_page_add_uncertainty(grid, uncertainty, last, scale, style);
 	if (difference->has_ratio) {
 		wtl_buf_puts(&grid->rows, difference->is_negative ? "-" : "+");
 		wtl_format_percent(&grid->rows, fabs(difference->ratio));
@@ -112,7 +111,8 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 		      has_uncertainty && !difference->is_significant ? "within its error" : "");
 }
 
-static void add_compared(struct wtl_grid *grid, const struct wtl_compared *row, size_t i,
+static void add_compared(struct wtl_grid *grid, const struct wtl_comparison *comparison,
+			 const struct wtl_compared *row, size_t i,
 			 const struct wtl_output_style *style)
 {
 	const struct wtl_compared_value *first = &row->values[0], *other = &row->values[i];
@@ -128,8 +128,8 @@ static void add_compared(struct wtl_grid *grid, const struct wtl_compared *row, 
 			       ? "s"
 			       : wtl_format_unit(format_of(row->quantity), scale, style->ascii));
 	wtl_grid_next(grid);
-	add_value(grid, first, scale, style);
-	add_value(grid, other, scale, style);
+	add_value(grid, first, is_modelled(&comparison->recordings[0].report, row), scale, style);
+	add_value(grid, other, is_modelled(&comparison->recordings[i].report, row), scale, style);
 	add_difference(grid, other, scale, row->quantity != WTL_COMPARED_S, style);
 }
 
@@ -148,7 +148,7 @@ static void put_pair(struct wtl_buf *buf, const struct wtl_comparison *compariso
 	for (size_t k = 0; k < comparison->n_rows; k++)
 		if (comparison->rows[k].values[0].is_known ||
 		    comparison->rows[k].values[i].is_known)
-			add_compared(&grid, &comparison->rows[k], i, style);
+			add_compared(&grid, comparison, &comparison->rows[k], i, style);
 	wtl_buf_putc(buf, '\n');
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
@@ -163,6 +163,23 @@ static bool is_any_common(const struct wtl_comparison *comparison)
 	return false;
 }
 
+/* Whose emissions are in no row, and why. */
+static void put_unknown(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			const struct wtl_output_style *style)
+{
+	for (size_t i = 0; i < comparison->n_recordings; i++) {
+		const struct wtl_report *report = &comparison->recordings[i].report;
+		const char *reason =
+			wtl_words_not_all_emitted(&report->carbon, &report->window.total);
+		char text[REMARK_SIZE];
+
+		if (!reason || !report->window.total.has_energy)
+			continue;
+		snprintf(text, sizeof(text), "no CO2e of [%zu]: %s", i + 1, reason);
+		wtl_page_remark(buf, WTL_PAGE_DOUBT, text, style);
+	}
+}
+
 int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			const struct wtl_output_style *style)
 {
@@ -171,6 +188,7 @@ int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *compar
 	for (size_t i = 1; i < comparison->n_recordings; i++)
 		put_pair(buf, comparison, i, style);
 	wtl_buf_putc(buf, '\n');
+	put_unknown(buf, comparison, style);
 	return wtl_layout_wrap(
 		buf,
 		is_any_common(comparison)
@@ -199,22 +217,33 @@ static void begin_runs(struct wtl_grid *grid, const struct look *look,
 	wtl_grid_cell(grid, "began");
 	wtl_grid_cell(grid, "time [s]");
 	wtl_grid_cell(grid, "energy");
-	wtl_buf_printf(&grid->rows, "[%s]",
-		       wtl_format_unit(WTL_FORMAT_J, look->scale, style->ascii));
-	wtl_grid_next(grid);
+	wtl_page_add_unit(grid, "", WTL_FORMAT_J, look->scale, style);
 	wtl_grid_cell(grid, "mean [W]");
-	wtl_buf_printf(&grid->rows, "CO2e [%s]",
-		       wtl_format_unit(WTL_FORMAT_G, look->scale_g, style->ascii));
-	wtl_grid_next(grid);
+	wtl_page_add_unit(grid, "CO2e ", WTL_FORMAT_G, look->scale_g, style);
 	wtl_buf_printf(&grid->rows, "rate [%s/s]",
 		       wtl_format_unit(WTL_FORMAT_G, look->scale_rate, style->ascii));
 	wtl_grid_next(grid);
 }
 
-/* Micrograms per second. */
+/* Micrograms per second; 0 where it is not known. */
 static uint64_t rate_ug(const struct wtl_run *run)
 {
-	return (wtl_run_rate_ng_per_s(run) + 500) / 1000;
+	uint64_t rate_ng_per_s = 0;
+
+	wtl_run_rate_ng_per_s(run, &rate_ng_per_s);
+	return rate_ng_per_s / 1000 + (rate_ng_per_s % 1000 >= 500);
+}
+
+static void add_rate(struct wtl_grid *grid, const struct wtl_run *run, unsigned scale)
+{
+	uint64_t rate_ng_per_s;
+
+	if (wtl_run_rate_ng_per_s(run, &rate_ng_per_s))
+		wtl_format_rounded(&grid->rows, rate_ug(run),
+				   wtl_format_last_digit(rate_ug(run), 0), scale);
+	else
+		wtl_buf_putc(&grid->rows, '-');
+	wtl_grid_next(grid);
 }
 
 static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t number,
@@ -222,8 +251,6 @@ static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t num
 {
 	const struct wattle_energy *total = &run->report.window.total;
 	const struct wtl_report_carbon *carbon = &run->report.carbon;
-	int64_t duration_ns = run->report.window.duration_ns;
-	unsigned last = wtl_format_last_digit(total->energy_uj, total->uncertainty_uj);
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_buf_printf(&grid->rows, "%zu", number);
@@ -233,29 +260,22 @@ static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t num
 	else
 		wtl_page_local_minute(&grid->rows, run->report.window.begin_utc_ns);
 	wtl_grid_next(grid);
-	wtl_format_rounded(&grid->rows, duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0,
-			   MILLISECOND, UNIT);
-	wtl_grid_next(grid);
+	wtl_page_add_seconds(grid, run->report.window.duration_ns);
 	if (!total->has_energy) {
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	wtl_format_rounded(&grid->rows, total->energy_uj, last, look->scale);
+	wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj,
+			     wtl_page_is_modelled(&run->report), look->scale, style);
+	wtl_page_add_mean(grid, total);
+	/* Without its ± in the table: as the statistics below have it. */
+	if (wtl_words_not_all_emitted(carbon, total))
+		wtl_buf_putc(&grid->rows, '-');
+	else
+		wtl_format_rounded(&grid->rows, carbon->emitted_ug,
+				   wtl_format_last_digit(carbon->emitted_ug, 0), look->scale_g);
 	wtl_grid_next(grid);
-	wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-	wtl_format_rounded_up(&grid->rows, total->uncertainty_uj, last, look->scale);
-	wtl_grid_next(grid);
-	if (total->has_power)
-		wtl_format_rounded(&grid->rows, total->mean_uw,
-				   wtl_format_power_digit(total->mean_uw, 0), UNIT);
-	wtl_grid_next(grid);
-	wtl_format_rounded(&grid->rows, carbon->emitted_ug,
-			   wtl_format_last_digit(carbon->emitted_ug, carbon->uncertainty_ug),
-			   look->scale_g);
-	wtl_grid_next(grid);
-	wtl_format_rounded(&grid->rows, rate_ug(run), wtl_format_last_digit(rate_ug(run), 0),
-			   look->scale_rate);
-	wtl_grid_next(grid);
+	add_rate(grid, run, look->scale_rate);
 }
 
 /* ---- The time series in one line: as high as the greatest, from 0 ---- */
@@ -274,14 +294,18 @@ static double energy_of(const struct wtl_run *run)
 
 static double emitted_of(const struct wtl_run *run)
 {
-	return run->report.window.total.has_energy ? (double)run->report.carbon.emitted_ug
-						   : (double)NAN;
+	const struct wtl_report *report = &run->report;
+
+	return wtl_words_not_all_emitted(&report->carbon, &report->window.total)
+		       ? (double)NAN
+		       : (double)report->carbon.emitted_ug;
 }
 
 static double rate_of(const struct wtl_run *run)
 {
-	return run->report.window.total.has_energy ? (double)wtl_run_rate_ng_per_s(run)
-						   : (double)NAN;
+	uint64_t rate_ng_per_s;
+
+	return wtl_run_rate_ng_per_s(run, &rate_ng_per_s) ? (double)rate_ng_per_s : (double)NAN;
 }
 
 static void put_sparks(struct wtl_buf *buf, const struct wtl_runs *runs, const char *name,
@@ -290,10 +314,12 @@ static void put_sparks(struct wtl_buf *buf, const struct wtl_runs *runs, const c
 {
 	static const char *const bars[SPARKS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	static const char *const plain[SPARKS + 1] = {" ", ".", ":", "-", "=", "+", "*", "%", "#"};
-	double greatest = 0.0;
+	double greatest = (double)NAN;
 
 	for (size_t i = 0; i < runs->n_runs; i++)
 		greatest = fmax(greatest, value(&runs->runs[i]));
+	if (!isfinite(greatest))
+		return; /* nothing is known of any */
 	wtl_buf_printf(buf, "  %-10s", name);
 	for (size_t i = 0; i < runs->n_runs; i++) {
 		double part = greatest > 0.0 ? value(&runs->runs[i]) / greatest : 0.0;
@@ -318,6 +344,25 @@ static void put_series(struct wtl_buf *buf, const struct wtl_runs *runs,
 
 /* ---- The page of runs ---- */
 
+static bool is_same_words(char *const *a, char *const *b)
+{
+	if (!a || !b)
+		return a == b;
+	while (*a && *b && strcmp(*a, *b) == 0) {
+		a++;
+		b++;
+	}
+	return !*a && !*b;
+}
+
+static bool is_same_command(const struct wtl_runs *runs)
+{
+	for (size_t i = 1; i < runs->n_runs; i++)
+		if (!is_same_words(runs->runs[0].report.command, runs->runs[i].report.command))
+			return false;
+	return true;
+}
+
 static void put_title(struct wtl_buf *buf, const struct wtl_runs *runs,
 		      const struct wtl_output_style *style)
 {
@@ -329,9 +374,36 @@ static void put_title(struct wtl_buf *buf, const struct wtl_runs *runs,
 		wtl_layout_text(buf, base_name(runs->runs[0].path), style);
 	}
 	wtl_buf_puts(buf, ": ");
-	put_command(buf, &runs->runs[0].report, style);
-	wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
-	wtl_buf_puts(buf, "\n\n");
+	if (is_same_command(runs))
+		wtl_page_words(buf, runs->runs[0].report.command, "the machine", style);
+	else
+		wtl_buf_puts(buf, "different commands");
+	wtl_page_end_title(buf, start, style);
+}
+
+/* Where the runs are, and what each was where they are not all the same. */
+static void put_sources(struct wtl_buf *buf, const struct wtl_runs *runs,
+			const struct wtl_output_style *style)
+{
+	bool is_same = is_same_command(runs);
+
+	for (size_t i = 0; (runs->has_files || !is_same) && i < runs->n_runs; i++) {
+		size_t start;
+
+		wtl_buf_puts(buf, i == 0 ? "\n" : "");
+		start = buf->len;
+		wtl_buf_printf(buf, "  run %zu is", i + 1);
+		if (runs->has_files) {
+			wtl_buf_puts(buf, " in ");
+			wtl_layout_text(buf, runs->runs[i].path, style);
+		}
+		if (!is_same) {
+			wtl_buf_puts(buf, runs->has_files ? ": " : " ");
+			wtl_page_words(buf, runs->runs[i].report.command, "the machine", style);
+			wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
+		}
+		wtl_buf_putc(buf, '\n');
+	}
 }
 
 static void put_table(struct wtl_buf *buf, const struct wtl_runs *runs,
@@ -350,7 +422,8 @@ static void put_table(struct wtl_buf *buf, const struct wtl_runs *runs,
 			continue;
 		if (report->window.total.energy_uj > energy_uj)
 			energy_uj = report->window.total.energy_uj;
-		if (report->carbon.emitted_ug > emitted_ug)
+		if (!wtl_words_not_all_emitted(&report->carbon, &report->window.total) &&
+		    report->carbon.emitted_ug > emitted_ug)
 			emitted_ug = report->carbon.emitted_ug;
 		if (rate_ug(&runs->runs[i]) > ug_per_s)
 			ug_per_s = rate_ug(&runs->runs[i]);
@@ -368,8 +441,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_runs *runs,
 static void put_statistics(struct wtl_buf *buf, const struct wtl_runs *runs,
 			   const struct wtl_output_style *style)
 {
-	enum wattle_method method = runs->runs[0].report.window.total.method;
-	bool modelled = method == WATTLE_METHOD_MODELLED || method == WATTLE_METHOD_MIXED;
+	bool modelled = false;
 	const struct {
 		const char *name;
 		const struct wtl_statistics *of;
@@ -385,6 +457,8 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_runs *runs,
 	};
 	struct wtl_grid grid;
 
+	for (size_t i = 0; i < runs->n_runs; i++)
+		modelled |= wtl_page_is_modelled(&runs->runs[i].report);
 	wtl_page_begin_statistics(&grid, style);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].of->n > 0)
@@ -396,6 +470,31 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_runs *runs,
 	wtl_grid_done(&grid);
 }
 
+/* The runs whose emissions are not known: how many, and why the first one's are not. */
+static void put_not_emitted(struct wtl_buf *buf, const struct wtl_runs *runs,
+			    const struct wtl_output_style *style)
+{
+	const char *first = NULL;
+	char text[REMARK_SIZE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n_runs; i++) {
+		const struct wtl_report *report = &runs->runs[i].report;
+		const char *reason =
+			wtl_words_not_all_emitted(&report->carbon, &report->window.total);
+
+		if (!reason || !report->window.total.has_energy)
+			continue;
+		first = first ? first : reason;
+		n++;
+	}
+	if (n == 0)
+		return;
+	snprintf(text, sizeof(text), "no CO2e of %zu of %zu runs: %s", n, runs->n_runs, first);
+	wtl_buf_putc(buf, '\n');
+	wtl_page_remark(buf, WTL_PAGE_DOUBT, text, style);
+}
+
 int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 		  const struct wtl_output_style *style)
 {
@@ -403,20 +502,10 @@ int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
 	put_title(buf, runs, style);
 	put_table(buf, runs, style);
-	for (size_t i = 0; runs->has_files && i < runs->n_runs; i++) {
-		wtl_buf_printf(buf, "%s  run %zu is in ", i == 0 ? "\n" : "", i + 1);
-		wtl_layout_text(buf, runs->runs[i].path, style);
-		wtl_buf_putc(buf, '\n');
-	}
+	put_sources(buf, runs, style);
 	put_series(buf, runs, style);
 	put_statistics(buf, runs, style);
+	put_not_emitted(buf, runs, style);
 	wtl_buf_putc(buf, '\n');
-	return wtl_layout_wrap(
-		buf,
-		style->ascii
-			? "+/- of a run: its sensors' uncertainty (k = 2). +/- of a mean: 95 % "
-			  "interval over the runs, which does not see an error that all runs share."
-			: "± of a run: its sensors' uncertainty (k = 2). ± of a mean: 95 % interval "
-			  "over the runs, which does not see an error that all runs share.",
-		0, 0);
+	return wtl_page_legend(buf, style);
 }

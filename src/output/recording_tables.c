@@ -1,166 +1,54 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording's groups, windows and gaps as tables for people. */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "output/format.h"
 #include "output/layout.h"
 #include "output/page.h"
 #include "output/recording_page.h"
+#include "output/shares.h"
 #include "output/words.h"
 
-enum { ROWS_MAX = 10, WINDOWS_MAX = 20, LINE_MAX_BYTES = 1 << 20 };
+enum { WINDOWS_MAX = 20, GAPS_MAX = 10, LINE_MAX_BYTES = 1 << 20 };
 
 /* ---- Groups ---- */
 
-struct page {
-	const struct wtl_output_style *style;
-	struct wtl_grid grid;
-	unsigned scale, last_digit, cpu_last_digit;
-	bool has_dynamic, has_gpu;
-};
-
-static uint64_t cpu_us(int64_t cpu_ns)
+/* How many are worth a row. */
+static size_t plan(struct wtl_shares *table, const struct wtl_recording_grouping *grouping)
 {
-	return cpu_ns > 0 ? (uint64_t)cpu_ns / 1000 : 0;
-}
+	size_t most = table->style->verbose ? grouping->n_groups : WTL_SHARES_SHOWN, n = 0;
 
-static void add_energy(struct page *page, uint64_t energy_uj, unsigned last)
-{
-	wtl_format_rounded(&page->grid.rows, energy_uj,
-			   last > page->last_digit ? last : page->last_digit, page->scale);
-	wtl_grid_next(&page->grid);
-}
+	while (n < grouping->n_groups && n < most) {
+		const struct wtl_recording_group *next = &grouping->groups[n];
 
-static void add_uncertainty(struct page *page, uint64_t uncertainty_uj, unsigned last)
-{
-	if (uncertainty_uj > 0) {
-		wtl_buf_puts(&page->grid.rows, page->style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(&page->grid.rows, uncertainty_uj,
-				      last > page->last_digit ? last : page->last_digit,
-				      page->scale);
+		if (!wtl_shares_plan(table, &next->all, &next->gpu, next->cpu_ns))
+			break;
+		n++;
 	}
-	wtl_grid_next(&page->grid);
+	return n;
 }
 
-static void add_shares(struct page *page, const struct wtl_report_share *all,
-		       const struct wtl_report_share *gpu)
-{
-	uint64_t best_uj = all->has_dynamic ? all->dynamic_uj : all->full_uj;
-	unsigned last = wtl_format_last_digit(best_uj, all->uncertainty_uj);
-
-	if (page->has_dynamic && all->has_dynamic) {
-		add_energy(page, all->dynamic_uj, last);
-		add_uncertainty(page, all->uncertainty_uj, last);
-	} else if (page->has_dynamic) {
-		wtl_grid_cell(&page->grid, "-");
-		wtl_grid_cell(&page->grid, "");
-	}
-	add_energy(page, all->full_uj, page->has_dynamic ? 0 : last);
-	if (!page->has_dynamic)
-		add_uncertainty(page, all->uncertainty_uj, last);
-	if (page->has_gpu)
-		add_energy(page, gpu->full_uj, 0);
-}
-
-static void add_group(struct page *page, const char *name, const struct wtl_recording_group *group)
-{
-	struct wtl_grid *grid = &page->grid;
-
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_layout_text(&grid->rows, name, page->style);
-	wtl_grid_next(grid);
-	wtl_buf_printf(&grid->rows, "%" PRIu64, group->n_processes);
-	wtl_grid_next(grid);
-	wtl_format_rounded(&grid->rows, cpu_us(group->cpu_ns), page->cpu_last_digit, 6);
-	wtl_grid_next(grid);
-	add_shares(page, &group->all, &group->gpu);
-}
-
-static void add_head(struct page *page, enum wtl_by by)
-{
-	struct wtl_grid *grid = &page->grid;
-
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(grid, wtl_by_name(by));
-	wtl_grid_cell(grid, "processes");
-	wtl_grid_cell(grid, "CPU [s]");
-	wtl_grid_cell(grid, page->has_dynamic ? "dynamic" : "full");
-	wtl_buf_printf(&grid->rows, "[%s]",
-		       wtl_format_unit(WTL_FORMAT_J, page->scale, page->style->ascii));
-	wtl_grid_next(grid);
-	if (page->has_dynamic)
-		wtl_grid_cell(grid, "full");
-	if (page->has_gpu)
-		wtl_grid_cell(grid, "GPU");
-}
-
-static void add_to(struct wtl_recording_group *sum, const struct wtl_recording_group *more,
-		   bool is_first)
-{
-	sum->n_processes += more->n_processes;
-	sum->cpu_ns += more->cpu_ns;
-	sum->all.has_dynamic = (is_first || sum->all.has_dynamic) && more->all.has_dynamic;
-	sum->all.full_uj += more->all.full_uj;
-	sum->all.dynamic_uj += more->all.dynamic_uj;
-	sum->all.uncertainty_uj += more->all.uncertainty_uj;
-	sum->gpu.full_uj += more->gpu.full_uj;
-}
-
-/* Those that are not shown, in one row. */
-static void add_others(struct page *page, const struct wtl_recording_grouping *grouping,
-		       size_t n_shown)
+/* Those that are not shown, in one. Returns how many these are. */
+static size_t others_of(const struct wtl_recording_grouping *grouping, size_t n_shown,
+			struct wtl_recording_group *ret_others)
 {
 	struct wtl_recording_group others = grouping->others;
 	size_t n = grouping->n_others;
 
-	for (size_t i = n_shown; i < grouping->n_groups; i++)
-		add_to(&others, &grouping->groups[i], n++ == 0);
-	if (n > 0)
-		add_group(page, "others", &others);
-}
+	for (size_t i = n_shown; i < grouping->n_groups; i++, n++) {
+		const struct wtl_recording_group *more = &grouping->groups[i];
 
-/* A row with nothing but a sum, below the column of full energy. */
-static void add_sum(struct page *page, enum wtl_tone tone, const char *name, uint64_t full_uj)
-{
-	wtl_grid_begin(&page->grid, tone);
-	wtl_grid_cell(&page->grid, name);
-	for (int i = 0; i < (page->has_dynamic ? 4 : 2); i++)
-		wtl_grid_cell(&page->grid, "");
-	add_energy(page, full_uj, 0);
-}
-
-static void add_sums(struct page *page, const struct wtl_report *report)
-{
-	struct wtl_ledger ledger;
-	uint64_t processes_uj;
-
-	if (!wtl_words_ledger(report, &ledger) || !wtl_words_processes_uj(report, &processes_uj))
-		return;
-	if (processes_uj < ledger.total_uj)
-		add_sum(page, WTL_TONE_FAINT, "no process", ledger.total_uj - processes_uj);
-	add_sum(page, WTL_TONE_STRONG, "total", ledger.total_uj);
-}
-
-static size_t plan(struct page *page, const struct wtl_recording_grouping *grouping)
-{
-	size_t most = page->style->verbose ? grouping->n_groups : ROWS_MAX, n = 0;
-	uint64_t longest_us = 0;
-
-	for (size_t i = 0; i < grouping->n_groups && i < most; i++) {
-		const struct wtl_recording_group *group = &grouping->groups[i];
-
-		if (wtl_format_round(group->all.full_uj, page->last_digit) == 0)
-			break;
-		n = i + 1;
-		page->has_dynamic |= group->all.has_dynamic;
-		page->has_gpu |= group->gpu.full_uj > 0;
-		if (cpu_us(group->cpu_ns) > longest_us)
-			longest_us = cpu_us(group->cpu_ns);
+		wtl_shares_fold(&others.all, &more->all, n == 0);
+		wtl_shares_fold(&others.gpu, &more->gpu, n == 0);
+		others.cpu_ns = wtl_shares_add_cpu(others.cpu_ns, more->cpu_ns);
+		others.n_processes += more->n_processes;
 	}
-	page->cpu_last_digit = wtl_format_last_digit(longest_us, 0);
-	if (page->cpu_last_digit > 6)
-		page->cpu_last_digit = 6;
+	others.name = "others";
+	*ret_others = others;
 	return n;
 }
 
@@ -188,33 +76,93 @@ static const char *nameless(enum wtl_by by)
 	return "-";
 }
 
+static void add_head(struct wtl_shares *table, enum wtl_by by)
+{
+	wtl_grid_begin(&table->grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(&table->grid, wtl_by_name(by));
+	wtl_grid_cell(&table->grid, "processes");
+	wtl_shares_head(table);
+}
+
+static void add_group(struct wtl_shares *table, const char *name,
+		      const struct wtl_recording_group *group, uint64_t rounded_uj)
+{
+	struct wtl_grid *grid = &table->grid;
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_layout_text(&grid->rows, name, table->style);
+	wtl_grid_next(grid);
+	wtl_buf_printf(&grid->rows, "%" PRIu64, group->n_processes);
+	wtl_grid_next(grid);
+	wtl_shares_row(table, group->cpu_ns, &group->all, &group->gpu, rounded_uj);
+}
+
+static void add_sum(struct wtl_shares *table, enum wtl_tone tone, const char *name,
+		    uint64_t rounded_uj)
+{
+	wtl_grid_begin(&table->grid, tone);
+	wtl_grid_cell(&table->grid, name);
+	wtl_shares_sum(table, rounded_uj);
+}
+
+/* What there is to tell: the groups that are shown, the others, and what belongs to nobody, which add
+ * up to the total as printed. */
+struct groups {
+	const struct wtl_recording *recording;
+	const struct wtl_recording_grouping *grouping;
+	size_t n_shown;
+	uint64_t total_uj, processes_uj;
+};
+
+/* Both arrays have room for all of these. */
+static void add_groups(struct wtl_shares *table, const struct groups *all, uint64_t exact_uj[],
+		       uint64_t full_uj[])
+{
+	const struct wtl_recording_group *groups = all->grouping->groups;
+	struct wtl_recording_group others;
+	size_t n = all->n_shown, n_others = others_of(all->grouping, n, &others);
+	uint64_t whole_uj;
+
+	for (size_t i = 0; i < n; i++)
+		exact_uj[i] = groups[i].all.full_uj;
+	exact_uj[n] = others.all.full_uj;
+	exact_uj[n + 1] = all->total_uj - all->processes_uj;
+	whole_uj = wtl_shares_round(table, exact_uj, n + 2, all->total_uj, full_uj);
+	add_head(table, all->grouping->by);
+	for (size_t i = 0; i < n; i++)
+		add_group(table, groups[i].name[0] ? groups[i].name : nameless(all->grouping->by),
+			  &groups[i], full_uj[i]);
+	if (n_others > 0)
+		add_group(table, others.name, &others, full_uj[n]);
+	if (!all->recording->has_by)
+		return;
+	if (all->processes_uj < all->total_uj)
+		add_sum(table, WTL_TONE_FAINT, "no process", full_uj[n + 1]);
+	add_sum(table, WTL_TONE_STRONG, "total", whole_uj);
+}
+
 int wtl_page_grouping(struct wtl_buf *buf, const struct wtl_recording *recording,
 		      const struct wtl_recording_grouping *grouping,
 		      const struct wtl_output_style *style)
 {
-	struct page page = {.style = style};
+	struct groups groups = {.recording = recording, .grouping = grouping};
+	struct wtl_shares table;
 	struct wtl_ledger total;
-	size_t n;
+	uint64_t *full_uj;
 
-	if (!wtl_words_ledger(&recording->report, &total) || total.total_uj == 0)
+	if (!wtl_words_ledger(&recording->report, &total) || total.total_uj == 0 ||
+	    !wtl_words_processes_uj(&recording->report, &groups.processes_uj))
 		return buf->error;
-	page.scale = wtl_format_scale(total.total_uj);
-	page.last_digit = wtl_format_last_digit(total.total_uj, 0);
-	n = plan(&page, grouping);
-	wtl_grid_init(&page.grid, page.has_dynamic ? "crrrurr" : "crrrur");
-	add_head(&page, grouping->by);
-	for (size_t i = 0; i < n; i++) {
-		const char *name = grouping->groups[i].name;
-
-		add_group(&page, name[0] ? name : nameless(grouping->by), &grouping->groups[i]);
-	}
-	add_others(&page, grouping, n);
-	if (recording->has_by)
-		add_sums(&page, &recording->report);
-	wtl_buf_putc(buf, '\n');
-	wtl_grid_render(&page.grid, buf, style);
-	wtl_grid_done(&page.grid);
-	return buf->error;
+	groups.total_uj = total.total_uj;
+	wtl_shares_init(&table, total.total_uj, style);
+	groups.n_shown = plan(&table, grouping);
+	full_uj = calloc(groups.n_shown + 2, 2 * sizeof(*full_uj));
+	if (!full_uj)
+		return buf->error = -ENOMEM;
+	wtl_grid_init(&table.grid, table.has_dynamic ? "crrrurr" : "crrrur");
+	add_groups(&table, &groups, full_uj, full_uj + groups.n_shown + 2);
+	free(full_uj);
+	return wtl_shares_render(&table, buf);
 }
 
 /* ---- Windows ---- */
@@ -225,12 +173,24 @@ static bool is_worth_a_row(const struct wtl_recording *recording,
 	return !window->is_main || recording->has_by;
 }
 
-static void add_window(struct wtl_grid *grid, const struct wtl_recording_window *window,
-		       unsigned scale, const struct wtl_output_style *style)
+static bool is_modelled(const struct wtl_recording *recording,
+			const struct wtl_recording_window *window)
+{
+	for (size_t i = 0; i < recording->report.n_domains; i++) {
+		const struct wattle_energy *energy = &window->energies[i];
+
+		if (recording->report.domains[i].domain.in_total && energy->has_energy &&
+		    energy->method == WATTLE_METHOD_MODELLED)
+			return true;
+	}
+	return false;
+}
+
+static void add_window(struct wtl_grid *grid, const struct wtl_recording *recording,
+		       const struct wtl_recording_window *window, unsigned scale,
+		       const struct wtl_output_style *style)
 {
 	const struct wattle_energy *total = &window->window.total;
-	unsigned last = wtl_format_last_digit(total->energy_uj, total->uncertainty_uj);
-	int64_t duration_ns = window->window.duration_ns;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_layout_text(&grid->rows, window->name, style);
@@ -242,21 +202,14 @@ static void add_window(struct wtl_grid *grid, const struct wtl_recording_window 
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	wtl_format_rounded(&grid->rows, duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0, 3, 6);
-	wtl_grid_next(grid);
+	wtl_page_add_seconds(grid, window->window.duration_ns);
 	if (!total->has_energy) {
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	wtl_format_rounded(&grid->rows, total->energy_uj, last, scale);
-	wtl_grid_next(grid);
-	wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-	wtl_format_rounded_up(&grid->rows, total->uncertainty_uj, last, scale);
-	wtl_grid_next(grid);
-	if (total->has_power)
-		wtl_format_rounded(&grid->rows, total->mean_uw,
-				   wtl_format_power_digit(total->mean_uw, 0), 6);
-	wtl_grid_next(grid);
+	wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj,
+			     is_modelled(recording, window), scale, style);
+	wtl_page_add_mean(grid, total);
 }
 
 static void begin_windows(struct wtl_grid *grid, unsigned scale,
@@ -268,8 +221,7 @@ static void begin_windows(struct wtl_grid *grid, unsigned scale,
 	wtl_grid_cell(grid, "began");
 	wtl_grid_cell(grid, "time [s]");
 	wtl_grid_cell(grid, "energy");
-	wtl_buf_printf(&grid->rows, "[%s]", wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
-	wtl_grid_next(grid);
+	wtl_page_add_unit(grid, "", WTL_FORMAT_J, scale, style);
 	wtl_grid_cell(grid, "mean [W]");
 }
 
@@ -299,7 +251,7 @@ int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
 		if (!is_worth_a_row(recording, &recording->windows[i]))
 			continue;
 		if (n++ < most)
-			add_window(&grid, &recording->windows[i], scale, style);
+			add_window(&grid, recording, &recording->windows[i], scale, style);
 		else
 			n_left++;
 	}
@@ -313,6 +265,18 @@ int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
 
 /* ---- Gaps ---- */
 
+/* The text that was recorded has seconds only. */
+static void put_clock_step(struct wtl_buf *line, int64_t by_ns,
+			   const struct wtl_output_style *style)
+{
+	wtl_buf_printf(line, "UTC was set %s by ", by_ns < 0 ? "back" : "forward");
+	wtl_format_duration(line,
+			    by_ns == INT64_MIN ? INT64_MAX
+			    : by_ns < 0	       ? -by_ns
+					       : by_ns,
+			    style->ascii);
+}
+
 static void put_gap(struct wtl_buf *line, const struct wtl_recording_gap *gap,
 		    const struct wtl_output_style *style)
 {
@@ -321,6 +285,10 @@ static void put_gap(struct wtl_buf *line, const struct wtl_recording_gap *gap,
 	if (gap->domain[0]) {
 		wtl_layout_text(line, gap->domain, style);
 		wtl_buf_puts(line, ": ");
+	}
+	if (strcmp(gap->kind, "clock-step") == 0 && gap->duration_ns != 0) {
+		put_clock_step(line, gap->duration_ns, style);
+		return;
 	}
 	wtl_layout_text(line, gap->text[0] ? gap->text : gap->kind, style);
 	if (gap->duration_ns > 0) {
@@ -333,7 +301,7 @@ static void put_gap(struct wtl_buf *line, const struct wtl_recording_gap *gap,
 int wtl_page_gaps(struct wtl_buf *buf, const struct wtl_recording *recording,
 		  const struct wtl_output_style *style)
 {
-	size_t most = style->verbose ? SIZE_MAX : ROWS_MAX;
+	size_t most = style->verbose ? SIZE_MAX : GAPS_MAX;
 	struct wtl_buf line;
 
 	for (size_t i = 0; i < recording->n_gaps && i < most; i++) {

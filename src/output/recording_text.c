@@ -90,29 +90,13 @@ static void put_title(struct wtl_buf *buf, const struct wtl_recording *recording
 {
 	const struct wtl_report *report = &recording->report;
 	size_t start = buf->len;
-	struct wtl_buf command;
 
 	wtl_buf_puts(buf, "wattle: ");
 	wtl_layout_text(buf, recording->path, style);
 	wtl_buf_puts(buf, ": ");
-	wtl_buf_init(&command, LINE_MAX_BYTES);
-	wtl_format_command(&command, report->command);
-	if (report->command)
-		wtl_layout_text(buf, wtl_buf_str(&command), style);
-	else if (recording->host[0])
-		wtl_layout_text(buf, recording->host, style);
-	else
-		wtl_buf_puts(buf, "a machine");
-	wtl_layout_close(&command, buf);
-	wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
-	wtl_buf_puts(buf, "\n\n");
-}
-
-static void put_line(struct wtl_buf *buf, const char *label, struct wtl_buf *line)
-{
-	wtl_page_label(buf, label);
-	wtl_layout_wrap(buf, wtl_buf_str(line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
-	wtl_layout_close(line, buf);
+	wtl_page_words(buf, report->command, recording->host[0] ? recording->host : "a machine",
+		       style);
+	wtl_page_end_title(buf, start, style);
 }
 
 static void put_when(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -137,7 +121,8 @@ static void put_when(struct wtl_buf *buf, const struct wtl_recording *recording,
 		wtl_buf_puts(&line, ", of ");
 		wtl_format_duration(&line, recording->span_ns, style->ascii);
 	}
-	put_line(buf, "time", &line);
+	wtl_page_usage(&line, &recording->report, style);
+	wtl_page_line(buf, "time", &line);
 }
 
 int wtl_page_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -169,25 +154,28 @@ int wtl_page_recording(struct wtl_buf *buf, const struct wtl_recording *recordin
 		wtl_format_period(&line, recording->interval_ns, style->ascii);
 		wtl_layout_keep(&line, start);
 	}
-	put_line(buf, "made", &line);
+	wtl_page_line(buf, "made", &line);
 	return buf->error;
 }
 
-/* An intensity that changes: from where to where, and what the file does not say. */
+/* An intensity that changes: from where to where, or that the file does not say. */
 static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recording,
 			const struct wtl_output_style *style)
 {
 	const struct wtl_emission *emission = &recording->carbon.emission;
-	const struct wtl_report_carbon *carbon = &recording->report.carbon;
-	uint64_t mean = carbon->carbon.intensity_mg_per_kwh;
+	const struct wtl_report *report = &recording->report;
+	const char *reason = wtl_words_not_emitted(&report->carbon, &report->window.total);
 	struct wtl_buf line;
 
 	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_format_measure(&line, carbon->emitted_ug, carbon->uncertainty_ug, WTL_FORMAT_G,
-			   style->ascii);
-	wtl_buf_puts(&line, " CO2e at ");
-	wtl_format_rounded(&line, mean, wtl_format_last_digit(mean, 0), 3);
-	wtl_buf_puts(&line, " g/kWh (");
+	if (reason) {
+		wtl_buf_printf(&line, "not known: %s (", reason);
+		wtl_layout_text(&line, recording->carbon.file, style);
+		wtl_buf_putc(&line, ')');
+		wtl_page_line(buf, "carbon", &line);
+		return;
+	}
+	wtl_page_emitted(&line, report, style);
 	if (emission->has_intensity) {
 		wtl_format_rounded(&line, emission->least_mg_per_kwh, 3, 3);
 		wtl_buf_puts(&line, " to ");
@@ -196,7 +184,8 @@ static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recordi
 	}
 	wtl_layout_text(&line, recording->carbon.file, style);
 	wtl_buf_putc(&line, ')');
-	put_line(buf, "carbon", &line);
+	wtl_page_line(buf, "carbon", &line);
+	wtl_page_pue(buf, &report->carbon, style);
 }
 
 static void put_policy(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -217,14 +206,13 @@ static void put_policy(struct wtl_buf *buf, const struct wtl_recording *recordin
 		wtl_buf_puts(&line, i > 0 || line.len > strlen("idle power ") ? ", " : "given: ");
 		wtl_layout_text(&line, policy->idle_given[i], style);
 	}
-	put_line(buf, "policy", &line);
+	wtl_page_line(buf, "policy", &line);
 }
 
 static void put_head(struct wtl_buf *buf, const struct wtl_recording *recording,
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_report *report = &recording->report;
-	const struct wtl_report_carbon *carbon = &report->carbon;
 
 	put_title(buf, recording, style);
 	wtl_page_recording(buf, recording, style);
@@ -237,16 +225,11 @@ static void put_head(struct wtl_buf *buf, const struct wtl_recording *recording,
 	if (recording->carbon.is_varying)
 		put_varying(buf, recording, style);
 	else if (report->window.total.has_energy)
-		wtl_page_carbon(buf, carbon, carbon->emitted_ug, carbon->uncertainty_ug, style);
+		wtl_page_carbon(buf, report, style);
+	wtl_page_end_line(buf, report);
 }
 
 /* ---- What is to be known of the file ---- */
-
-static void remark(struct wtl_buf *buf, enum wtl_page_bullet bullet, const char *text,
-		   const struct wtl_output_style *style)
-{
-	wtl_page_remark(buf, bullet, text, style);
-}
 
 static void remark_on_file(struct wtl_buf *buf, const struct wtl_recording *recording,
 			   const struct wtl_output_style *style)
@@ -255,13 +238,15 @@ static void remark_on_file(struct wtl_buf *buf, const struct wtl_recording *reco
 	struct wtl_buf line;
 
 	if (recording->is_live)
-		remark(buf, WTL_PAGE_NOTE, "it is being recorded: the figures are those so far",
-		       style);
+		wtl_page_remark(buf, WTL_PAGE_NOTE,
+				"it is being recorded: the figures are those so far", style);
 	else if (!recording->is_whole)
-		remark(buf, WTL_PAGE_DOUBT,
-		       "the recording was cut off: the figures go to the last look that was written",
-		       style);
-	if (!recording->carbon.is_varying || emission->missing_ns <= 0)
+		wtl_page_remark(
+			buf, WTL_PAGE_DOUBT,
+			"the recording was cut off: the figures go to the last look that was written",
+			style);
+	if (!recording->carbon.is_varying || emission->missing_ns <= 0 ||
+	    recording->report.carbon.reason)
 		return;
 	wtl_buf_init(&line, LINE_MAX_BYTES);
 	wtl_layout_text(&line, recording->carbon.file, style);
@@ -296,17 +281,7 @@ static void put_self(struct wtl_buf *buf, const struct wtl_report_self *self,
 {
 	wtl_layout_tone(buf, WTL_TONE_FAINT, style);
 	wtl_buf_puts(buf, "recording took ");
-	wtl_format_duration(buf, self->cpu_ns, style->ascii);
-	wtl_buf_puts(buf, " of CPU");
-	if (self->max_rss_bytes) {
-		wtl_buf_puts(buf, ", ");
-		wtl_format_bytes(buf, self->max_rss_bytes);
-	}
-	if (self->has_energy) {
-		wtl_buf_puts(buf, ", ~ ");
-		wtl_format_measure(buf, self->energy_uj, self->uncertainty_uj, WTL_FORMAT_J,
-				   style->ascii);
-	}
+	wtl_page_own(buf, self, style);
 	wtl_layout_tone_end(buf, WTL_TONE_FAINT, style);
 	wtl_buf_putc(buf, '\n');
 }
@@ -342,12 +317,10 @@ static int text_recording(struct wtl_buf *buf, const struct wtl_recording *recor
 static int text_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			   const struct wtl_output_style *style)
 {
-	for (size_t i = 0; i < comparison->n_recordings; i++) {
-		int rc = wtl_recording_check(&comparison->recordings[i]);
+	int rc = wtl_comparison_check(comparison);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
 	return wtl_page_comparison(buf, comparison, style);
@@ -356,12 +329,10 @@ static int text_comparison(struct wtl_buf *buf, const struct wtl_comparison *com
 static int text_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 		     const struct wtl_output_style *style)
 {
-	for (size_t i = 0; i < runs->n_runs; i++) {
-		int rc = wtl_ledgers_check(&runs->runs[i].report);
+	int rc = wtl_runs_check(runs);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
 	return wtl_page_runs(buf, runs, style);

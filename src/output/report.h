@@ -65,7 +65,10 @@ struct wtl_report_carbon {
 	struct wattle_carbon carbon;
 	uint64_t emitted_ug;	 /* micrograms CO2e of the total, without PUE */
 	uint64_t uncertainty_ug; /* k = 2: energy and intensity together */
-	bool is_default;	 /* no location was given: world average */
+	const char *reason; /* NULL, or why neither of these nor the intensity is known; static */
+	uint64_t
+		missing_uj; /* what the total used while the intensity was not known: not in them */
+	bool is_default;    /* no location was given: world average */
 	uint32_t
 		pue_milli; /* power usage effectiveness × 1000, or 0: not given. Never in the energies */
 };
@@ -103,6 +106,7 @@ struct wtl_series {
 	size_t n_reports;
 	double until;	/* 0, or the relative half-width that was asked for */
 	bool converged; /* it was reached */
+	/* Of the runs that were not interrupted; every one of them has a duration. */
 	struct wtl_statistics duration_s, energy_j, emitted_g;
 	const struct wtl_statistics *domain_j; /* n_domains of them; n = 0: not known */
 	/* Of the command alone; n = 0: not known in every run. */

@@ -10,29 +10,16 @@
 #include "output/page.h"
 #include "output/words.h"
 
-enum { COMMAND_MAX = 1 << 23 };
+enum { LINE_MAX_BYTES = 1 << 23 };
 
-int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report, const char *prefix,
+int wtl_page_command(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style)
 {
 	size_t start = buf->len;
-	struct wtl_buf command;
 
-	wtl_buf_init(&command, COMMAND_MAX);
-	wtl_format_command(&command, report->command);
-	wtl_buf_puts(buf, prefix);
-	if (report->command)
-		wtl_layout_text(buf, wtl_buf_str(&command), style);
-	else
-		wtl_buf_puts(buf, "this machine");
-	wtl_layout_close(&command, buf);
-	wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
-	return wtl_buf_putc(buf, '\n');
-}
-
-void wtl_page_label(struct wtl_buf *buf, const char *label)
-{
-	wtl_buf_printf(buf, "  %-*s", WTL_PAGE_LABEL_COLUMNS - 2, label);
+	wtl_buf_puts(buf, "wattle: ");
+	wtl_page_words(buf, report->command, "this machine", style);
+	return wtl_page_end_title(buf, start, style);
 }
 
 bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
@@ -50,19 +37,36 @@ bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
 	return true;
 }
 
-int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
-		    uint64_t emitted_ug, uint64_t uncertainty_ug,
+int wtl_page_pue(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		 const struct wtl_output_style *style)
+{
+	if (carbon->pue_milli == 0)
+		return buf->error;
+	wtl_page_label(buf, "");
+	wtl_format_measure(buf, wtl_words_with_pue(carbon),
+			   wtl_format_share(carbon->uncertainty_ug, carbon->pue_milli, 1000),
+			   WTL_FORMAT_G, style->ascii);
+	wtl_buf_puts(buf, " with PUE ");
+	wtl_format_fixed(buf, carbon->pue_milli, 3);
+	while (buf->len > 0 && strchr("0.", buf->data[buf->len - 1])) {
+		bool was_point = buf->data[buf->len - 1] == '.';
+
+		wtl_layout_truncate(buf, buf->len - 1);
+		if (was_point)
+			break;
+	}
+	return wtl_buf_puts(buf, ", which is not in the energies\n");
+}
+
+int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report *report,
 		    const struct wtl_output_style *style)
 {
+	const struct wtl_report_carbon *carbon = &report->carbon;
 	const struct wattle_carbon *grid = &carbon->carbon;
-	uint64_t intensity = grid->intensity_mg_per_kwh;
 	struct wtl_buf line;
 
-	wtl_buf_init(&line, COMMAND_MAX);
-	wtl_format_measure(&line, emitted_ug, uncertainty_ug, WTL_FORMAT_G, style->ascii);
-	wtl_buf_puts(&line, " CO2e at ");
-	wtl_format_rounded(&line, intensity, wtl_format_last_digit(intensity, 0), 3);
-	wtl_buf_puts(&line, " g/kWh (");
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_page_emitted(&line, report, style);
 	if (carbon->is_default) {
 		wtl_buf_puts(&line, "world average");
 	} else if (grid->year) {
@@ -77,26 +81,8 @@ int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 	if (grid->year)
 		wtl_buf_printf(&line, ", %" PRIu32, grid->year);
 	wtl_buf_putc(&line, ')');
-	wtl_page_label(buf, "carbon");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
-	wtl_layout_close(&line, buf);
-
-	if (carbon->pue_milli == 0)
-		return buf->error;
-	wtl_page_label(buf, "");
-	wtl_format_measure(buf, wtl_format_share(emitted_ug, carbon->pue_milli, 1000),
-			   wtl_format_share(uncertainty_ug, carbon->pue_milli, 1000), WTL_FORMAT_G,
-			   style->ascii);
-	wtl_buf_puts(buf, " with PUE ");
-	wtl_format_fixed(buf, carbon->pue_milli, 3);
-	while (buf->len > 0 && strchr("0.", buf->data[buf->len - 1])) {
-		bool was_point = buf->data[buf->len - 1] == '.';
-
-		wtl_layout_truncate(buf, buf->len - 1);
-		if (was_point)
-			break;
-	}
-	return wtl_buf_puts(buf, ", which is not in the energies\n");
+	wtl_page_line(buf, "carbon", &line);
+	return wtl_page_pue(buf, carbon, style);
 }
 
 /* What the reader must know even if the rest of the page stays unread. */
@@ -121,7 +107,6 @@ void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style)
 {
 	const struct wattle_energy *total = &report->window.total;
-	enum wtl_page_modelled modelled = wtl_page_modelled(report->domains, report->n_domains);
 
 	wtl_page_label(buf, "energy");
 	if (!total->has_energy) {
@@ -129,7 +114,7 @@ void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
 		return;
 	}
 	wtl_layout_tone(buf, WTL_TONE_STRONG, style);
-	if (modelled != WTL_PAGE_MEASURED)
+	if (wtl_page_is_modelled(report))
 		wtl_buf_puts(buf, "~ ");
 	wtl_format_measure(buf, total->energy_uj, total->uncertainty_uj, WTL_FORMAT_J,
 			   style->ascii);
@@ -149,11 +134,9 @@ void wtl_page_energy(struct wtl_buf *buf, const struct wtl_report *report,
 	wtl_buf_puts(buf, " mean\n");
 }
 
-static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
-		     const struct wtl_output_style *style)
+void wtl_page_usage(struct wtl_buf *buf, const struct wtl_report *report,
+		    const struct wtl_output_style *style)
 {
-	wtl_page_label(buf, "time");
-	wtl_format_duration(buf, report->window.duration_ns, style->ascii);
 	if (report->command && report->command_cpu_ns >= 0 && !wtl_page_tells_cpu(report)) {
 		wtl_buf_puts(buf, ", CPU time ");
 		wtl_format_duration(buf, report->command_cpu_ns, style->ascii);
@@ -162,6 +145,14 @@ static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
 		wtl_buf_puts(buf, ", peak memory ");
 		wtl_format_bytes(buf, report->command_rss_bytes);
 	}
+}
+
+static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style)
+{
+	wtl_page_label(buf, "time");
+	wtl_format_duration(buf, report->window.duration_ns, style->ascii);
+	wtl_page_usage(buf, report, style);
 	wtl_buf_putc(buf, '\n');
 	if (style->verbose) {
 		wtl_page_label(buf, "began");
@@ -170,7 +161,7 @@ static void put_time(struct wtl_buf *buf, const struct wtl_report *report,
 	}
 }
 
-static void put_end(struct wtl_buf *buf, const struct wtl_report *report)
+int wtl_page_end_line(struct wtl_buf *buf, const struct wtl_report *report)
 {
 	size_t start = buf->len;
 
@@ -181,6 +172,7 @@ static void put_end(struct wtl_buf *buf, const struct wtl_report *report)
 		wtl_buf_puts(buf, "interrupted: the figures are those of what ran\n");
 	else
 		wtl_layout_truncate(buf, start);
+	return buf->error;
 }
 
 static void put_self(struct wtl_buf *buf, const struct wtl_report *report,
@@ -190,17 +182,7 @@ static void put_self(struct wtl_buf *buf, const struct wtl_report *report,
 
 	wtl_layout_tone(buf, WTL_TONE_FAINT, style);
 	wtl_buf_puts(buf, "wattle itself: ");
-	wtl_format_duration(buf, self->cpu_ns, style->ascii);
-	wtl_buf_puts(buf, " of CPU");
-	if (self->max_rss_bytes) {
-		wtl_buf_puts(buf, ", ");
-		wtl_format_bytes(buf, self->max_rss_bytes);
-	}
-	if (self->has_energy) {
-		wtl_buf_puts(buf, ", ~ ");
-		wtl_format_measure(buf, self->energy_uj, self->uncertainty_uj, WTL_FORMAT_J,
-				   style->ascii);
-	}
+	wtl_page_own(buf, self, style);
 	wtl_buf_printf(buf, ", %" PRIu64 " samples", self->ticks);
 	if (self->late_ticks)
 		wtl_buf_printf(buf, " (%" PRIu64 " late)", self->late_ticks);
@@ -211,23 +193,21 @@ static void put_self(struct wtl_buf *buf, const struct wtl_report *report,
 static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 		       const struct wtl_output_style *style)
 {
-	const struct wtl_report_carbon *carbon = &report->carbon;
 	int rc = wtl_ledgers_check(report);
 
 	if (rc < 0)
 		return rc;
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
-	wtl_page_command(buf, report, "wattle: ", style);
-	wtl_buf_putc(buf, '\n');
+	wtl_page_command(buf, report, style);
 	wtl_page_energy(buf, report, style);
 	wtl_page_command_energy(buf, report, style);
 	wtl_page_idle(buf, report->domains, report->n_domains,
 		      wtl_words_end_utc_ns(&report->window), style);
 	put_time(buf, report, style);
 	if (report->window.total.has_energy)
-		wtl_page_carbon(buf, carbon, carbon->emitted_ug, carbon->uncertainty_ug, style);
-	put_end(buf, report);
+		wtl_page_carbon(buf, report, style);
+	wtl_page_end_line(buf, report);
 	wtl_buf_putc(buf, '\n');
 	wtl_page_domains(buf, report, style);
 	wtl_page_ledger(buf, report, style);
@@ -241,12 +221,10 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 static int text_series(struct wtl_buf *buf, const struct wtl_series *series,
 		       const struct wtl_output_style *style)
 {
-	for (size_t i = 0; i < series->n_reports; i++) {
-		int rc = wtl_ledgers_check(&series->reports[i]);
+	int rc = wtl_series_check(series);
 
-		if (rc < 0)
-			return rc;
-	}
+	if (rc < 0)
+		return rc;
 	if (style->append)
 		wtl_buf_putc(buf, '\n');
 	return wtl_page_series(buf, series, style);

@@ -49,12 +49,10 @@ static void put_machine(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		wtl_buf_puts(&line, "; a virtual machine");
 	if (doctor->is_container)
 		wtl_buf_puts(&line, doctor->is_vm ? ", in a container" : "; in a container");
-	wtl_page_label(buf, "machine");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
+	wtl_page_line(buf, "machine", &line);
 	wtl_page_label(buf, "looked");
 	wtl_format_utc(buf, doctor->t_utc_ns);
 	wtl_buf_putc(buf, '\n');
-	wtl_layout_close(&line, buf);
 }
 
 static void add_power(struct page *page, const struct wattle_energy *energy)
@@ -73,11 +71,7 @@ static void add_power(struct page *page, const struct wattle_energy *energy)
 		wtl_buf_putc(cell, '~');
 	wtl_format_rounded(cell, energy->mean_uw, last, 6);
 	wtl_grid_next(&page->grid);
-	if (unc_uw > 0) {
-		wtl_buf_puts(cell, page->style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(cell, unc_uw, last, 6);
-	}
-	wtl_grid_next(&page->grid);
+	wtl_page_add_uncertainty(&page->grid, unc_uw, last, 6, page->style);
 }
 
 /* A line below a row: what would help, or why the figure is a model's. */
@@ -115,7 +109,7 @@ static void add_row(void *context, size_t i)
 		wtl_layout_text(&page->grid.rows, about->check, page->style);
 		wtl_grid_next(&page->grid);
 		add_below(page, "", page->style->verbose ? about->device : NULL);
-		add_below(page, "", about->reason);
+		add_below(page, "", wtl_words_reason(domain));
 	} else {
 		wtl_page_no_figure(&page->grid, domain, page->style);
 	}
@@ -153,6 +147,24 @@ static void put_domains(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_grid_done(grid);
 }
 
+/* "  NAME  WORD: REASON", and what would help below it. */
+static void add_answer(struct page *page, const char *name, const char *word, const char *reason,
+		       const char *remedy)
+{
+	struct wtl_grid *grid = &page->grid;
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_buf_puts(&grid->rows, "  ");
+	wtl_layout_text(&grid->rows, name, page->style);
+	wtl_grid_next(grid);
+	wtl_grid_run_on(grid);
+	wtl_buf_puts(&grid->rows, word ? word : "?");
+	wtl_buf_puts(&grid->rows, reason ? ": " : "");
+	wtl_layout_text(&grid->rows, reason, page->style);
+	wtl_grid_next(grid);
+	add_below(page, "→ ", remedy);
+}
+
 static void put_ways(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 		     const struct wtl_output_style *style)
 {
@@ -165,16 +177,7 @@ static void put_ways(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	for (size_t i = 0; i < doctor->n_ways; i++) {
 		const struct wtl_doctor_way *way = &doctor->ways[i];
 
-		wtl_grid_begin(&page.grid, WTL_TONE_PLAIN);
-		wtl_buf_puts(&page.grid.rows, "  ");
-		wtl_layout_text(&page.grid.rows, way->way, style);
-		wtl_grid_next(&page.grid);
-		wtl_grid_run_on(&page.grid);
-		wtl_buf_puts(&page.grid.rows, way->is_used ? "yes" : "no");
-		wtl_buf_puts(&page.grid.rows, way->reason ? ": " : "");
-		wtl_layout_text(&page.grid.rows, way->reason, style);
-		wtl_grid_next(&page.grid);
-		add_below(&page, "→ ", way->remedy);
+		add_answer(&page, way->way, way->is_used ? "yes" : "no", way->reason, way->remedy);
 	}
 	wtl_grid_render(&page.grid, buf, style);
 	wtl_grid_done(&page.grid);
@@ -191,18 +194,9 @@ static void put_sources(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_grid_init(&page.grid, "ll");
 	for (size_t i = 0; i < doctor->n_sources; i++) {
 		const struct wtl_doctor_source *source = &doctor->sources[i];
-		const char *status = wattle_status_name(source->status);
 
-		wtl_grid_begin(&page.grid, WTL_TONE_PLAIN);
-		wtl_buf_puts(&page.grid.rows, "  ");
-		wtl_layout_text(&page.grid.rows, source->source, style);
-		wtl_grid_next(&page.grid);
-		wtl_grid_run_on(&page.grid);
-		wtl_buf_puts(&page.grid.rows, status ? status : "?");
-		wtl_buf_puts(&page.grid.rows, source->reason ? ": " : "");
-		wtl_layout_text(&page.grid.rows, source->reason, style);
-		wtl_grid_next(&page.grid);
-		add_below(&page, "→ ", source->remedy);
+		add_answer(&page, source->source, wattle_status_name(source->status),
+			   source->reason, source->remedy);
 	}
 	wtl_grid_render(&page.grid, buf, style);
 	wtl_grid_done(&page.grid);

@@ -106,6 +106,11 @@ enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains
 	return modelled == figures ? WTL_PAGE_MODELLED : WTL_PAGE_PARTLY;
 }
 
+bool wtl_page_is_modelled(const struct wtl_report *report)
+{
+	return wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+}
+
 /* One unit for a column makes small figures long: four decimals of it are enough. */
 static unsigned energy_last_digit(uint64_t micro, uint64_t uncertainty_micro, unsigned scale)
 {
@@ -125,11 +130,8 @@ static void add_figures(struct page *page, const struct wattle_energy *energy, b
 		wtl_buf_putc(cell, '~');
 	wtl_format_rounded(cell, energy->energy_uj, last, page->scale);
 	wtl_grid_next(&page->grid);
-	if (energy->uncertainty_uj > 0) {
-		wtl_buf_puts(cell, page->style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(cell, energy->uncertainty_uj, last, page->scale);
-	}
-	wtl_grid_next(&page->grid);
+	wtl_page_add_uncertainty(&page->grid, energy->uncertainty_uj, last, page->scale,
+				 page->style);
 	if (!energy->has_power) {
 		wtl_grid_cell(&page->grid, "-");
 		wtl_grid_cell(&page->grid, "-");
@@ -176,9 +178,7 @@ static void add_head(struct page *page)
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_grid_cell(grid, "domain");
 	wtl_grid_cell(grid, "energy");
-	wtl_buf_printf(&grid->rows, "[%s]",
-		       wtl_format_unit(WTL_FORMAT_J, page->scale, page->style->ascii));
-	wtl_grid_next(grid);
+	wtl_page_add_unit(grid, "", WTL_FORMAT_J, page->scale, page->style);
 	wtl_grid_cell(grid, "mean [W]");
 	wtl_grid_cell(grid, "max [W]");
 	wtl_grid_cell(grid, "source");
@@ -211,8 +211,7 @@ static void add_total(struct page *page)
 	wtl_grid_begin(&page->grid, WTL_TONE_STRONG);
 	wtl_grid_cell(&page->grid,
 		      has_remark(total) || wtl_page_incomplete(report) ? "total !" : "total");
-	add_figures(page, total,
-		    wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED);
+	add_figures(page, total, wtl_page_is_modelled(report));
 	wtl_grid_cell(&page->grid, "");
 	wtl_grid_cell(&page->grid, method ? method : "?");
 }

@@ -48,6 +48,7 @@ static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, in
 	all.uncertainty_uw = wtl_format_micro(sqrt(variance) / 1e6);
 	return all;
 }
+
 /* "(package-0 74.1, package-1 69.9)", or the name alone where there is one. */
 static void add_baselines(struct wtl_buf *line, const struct wtl_report_domain *domains, size_t n,
 			  const struct idle *all, const struct wtl_output_style *style)
@@ -97,7 +98,5 @@ int wtl_page_idle(struct wtl_buf *buf, const struct wtl_report_domain *domains, 
 		wtl_buf_puts(&line, " ago");
 		wtl_layout_keep(&line, start);
 	}
-	wtl_page_label(buf, "idle");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
-	return wtl_layout_close(&line, buf);
+	return wtl_page_line(buf, "idle", &line);
 }

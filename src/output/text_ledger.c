@@ -43,9 +43,7 @@ static void add_head(struct page *page)
 	struct wtl_grid *grid = &page->grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_buf_printf(&grid->rows, "where it went [%s]",
-		       wtl_format_unit(WTL_FORMAT_J, page->scale, page->style->ascii));
-	wtl_grid_next(grid);
+	wtl_page_add_unit(grid, "where it went ", WTL_FORMAT_J, page->scale, page->style);
 	for (size_t i = 0; i < ACCOUNTS; i++) {
 		if (page->is_shown[i])
 			wtl_grid_cell(grid, names[i]);
@@ -92,8 +90,7 @@ static void add_row(struct page *page, const struct wtl_report *report,
 static void add_total(struct page *page, const struct wtl_report *report,
 		      const uint64_t sums_uj[ACCOUNTS], uint64_t rounded_uj)
 {
-	bool is_modelled =
-		wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+	bool is_modelled = wtl_page_is_modelled(report);
 
 	wtl_grid_begin(&page->grid, WTL_TONE_STRONG);
 	wtl_grid_cell(&page->grid, "total");

@@ -28,29 +28,6 @@ static enum of_command of_command(const struct wtl_series *series)
 	return best;
 }
 
-/* A figure and its ±, in two cells. */
-static void add_measure(struct wtl_grid *grid, uint64_t energy_uj, uint64_t uncertainty_uj,
-			bool modelled, unsigned scale, const struct wtl_output_style *style)
-{
-	unsigned last = wtl_format_last_digit(energy_uj, uncertainty_uj);
-
-	if (modelled)
-		wtl_buf_putc(&grid->rows, '~');
-	wtl_format_rounded(&grid->rows, energy_uj, last, scale);
-	wtl_grid_next(grid);
-	if (uncertainty_uj > 0) {
-		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(&grid->rows, uncertainty_uj, last, scale);
-	}
-	wtl_grid_next(grid);
-}
-
-static void add_nothing(struct wtl_grid *grid)
-{
-	wtl_grid_cell(grid, "-");
-	wtl_grid_cell(grid, "");
-}
-
 /* Where another run has no dynamic part, this one's is not told; its ± would not be that of full. */
 static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 			enum of_command what, bool modelled, unsigned scale,
@@ -60,36 +37,37 @@ static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 	const struct wtl_report_share *share = &attribution->command;
 
 	if (!attribution->is_known || !attribution->has_command)
-		add_nothing(grid);
+		wtl_page_add_nothing(grid);
 	else if (what == DYNAMIC)
-		add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled, scale, style);
+		wtl_page_add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled,
+				     scale, style);
 	else
-		add_measure(grid, share->full_uj, share->has_dynamic ? 0 : share->uncertainty_uj,
-			    modelled, scale, style);
+		wtl_page_add_measure(grid, share->full_uj,
+				     share->has_dynamic ? 0 : share->uncertainty_uj, modelled,
+				     scale, style);
 }
 
 static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *report,
 		    enum of_command what, unsigned scale, const struct wtl_output_style *style)
 {
-	bool modelled = wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+	bool modelled = wtl_page_is_modelled(report);
 	const struct wattle_energy *total = &report->window.total;
-	int64_t duration_ns = report->window.duration_ns;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_buf_printf(&grid->rows, "%zu", i + 1);
 	wtl_grid_next(grid);
-	wtl_format_rounded(&grid->rows, duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0, 3, 6);
-	wtl_grid_next(grid);
+	wtl_page_add_seconds(grid, report->window.duration_ns);
 	if (total->has_energy)
-		add_measure(grid, total->energy_uj, total->uncertainty_uj, modelled, scale, style);
+		wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj, modelled, scale,
+				     style);
 	else
-		add_nothing(grid);
+		wtl_page_add_nothing(grid);
 	if (what != NOTHING)
 		add_command(grid, report, what, modelled, scale, style);
-	if (!wtl_page_end(&grid->rows, report))
-		wtl_buf_puts(&grid->rows, report->has_exit ? "ok" : "-");
 	if (report->interrupted)
-		wtl_buf_puts(&grid->rows, ", interrupted");
+		wtl_buf_puts(&grid->rows, "interrupted");
+	else if (!wtl_page_end(&grid->rows, report))
+		wtl_buf_puts(&grid->rows, report->has_exit ? "ok" : "-");
 	wtl_grid_next(grid);
 }
 
@@ -113,13 +91,11 @@ static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
 	wtl_grid_cell(&grid, "run");
 	wtl_grid_cell(&grid, "time [s]");
 	wtl_grid_cell(&grid, "energy");
-	wtl_buf_printf(&grid.rows, "[%s]", wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
-	wtl_grid_next(&grid);
+	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale, style);
 	if (what != NOTHING) {
 		wtl_grid_cell(&grid, "command");
-		wtl_buf_printf(&grid.rows, "%s [%s]", what == DYNAMIC ? "dynamic" : "full",
-			       wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
-		wtl_grid_next(&grid);
+		wtl_page_add_unit(&grid, what == DYNAMIC ? "dynamic " : "full ", WTL_FORMAT_J,
+				  scale, style);
 	}
 	wtl_grid_cell(&grid, "end");
 	for (size_t i = 0; i < series->n_reports; i++)
@@ -153,11 +129,7 @@ void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 	if (modelled)
 		wtl_buf_putc(&grid->rows, '~');
 	add_cell(grid, of->mean, last, scale);
-	if (spread > 0) {
-		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(&grid->rows, spread, last, scale);
-	}
-	wtl_grid_next(grid);
+	wtl_page_add_uncertainty(grid, spread, last, scale, style);
 	wtl_grid_cell(grid, unit ? unit : wtl_format_unit(quantity, scale, style->ascii));
 	if (of->n < 2)
 		return;
@@ -183,14 +155,25 @@ void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_st
 	wtl_grid_cell(grid, "most");
 }
 
+/* In any run: a source may be lost, and a model take its place. */
+static bool is_domain_modelled(const struct wtl_series *series, size_t domain)
+{
+	for (size_t i = 0; i < series->n_reports; i++)
+		if (series->reports[i].domains[domain].energy.has_energy &&
+		    series->reports[i].domains[domain].energy.method == WATTLE_METHOD_MODELLED)
+			return true;
+	return false;
+}
+
 static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			   const struct wtl_output_style *style)
 {
 	const struct wtl_report *first = &series->reports[0];
-	enum wattle_method method = first->window.total.method;
-	bool modelled = method == WATTLE_METHOD_MODELLED || method == WATTLE_METHOD_MIXED;
+	bool modelled = false;
 	struct wtl_grid grid;
 
+	for (size_t i = 0; i < series->n_reports; i++)
+		modelled |= wtl_page_is_modelled(&series->reports[i]);
 	wtl_page_begin_statistics(&grid, style);
 	wtl_page_add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false,
 				style);
@@ -203,9 +186,8 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			continue;
 		wtl_buf_init(&name, NAME_MAX_BYTES);
 		wtl_buf_printf(&name, "  %s", first->domains[i].domain.name);
-		wtl_page_add_statistics(
-			&grid, wtl_buf_str(&name), &series->domain_j[i], WTL_FORMAT_J, NULL,
-			first->domains[i].domain.method == WATTLE_METHOD_MODELLED, style);
+		wtl_page_add_statistics(&grid, wtl_buf_str(&name), &series->domain_j[i],
+					WTL_FORMAT_J, NULL, is_domain_modelled(series, i), style);
 		wtl_layout_close(&name, buf);
 	}
 	if (series->command_dynamic_j.n > 0)
@@ -218,6 +200,18 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 				style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
+}
+
+int wtl_page_legend(struct wtl_buf *buf, const struct wtl_output_style *style)
+{
+	return wtl_layout_wrap(
+		buf,
+		style->ascii
+			? "+/- of a run: its sensors' uncertainty (k = 2). +/- of a mean: 95 % "
+			  "interval over the runs, which does not see an error that all runs share."
+			: "± of a run: its sensors' uncertainty (k = 2). ± of a mean: 95 % interval "
+			  "over the runs, which does not see an error that all runs share.",
+		0, 0);
 }
 
 static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
@@ -235,7 +229,7 @@ static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
 						 : ": the mean is good to ± ");
 		wtl_format_percent(&line, energy->ci95 / energy->mean);
 	}
-	wtl_buf_printf(&line, " after %zu runs, ", series->n_reports);
+	wtl_buf_printf(&line, " after %zu runs, ", series->duration_s.n);
 	wtl_format_percent(&line, series->until);
 	wtl_buf_puts(&line, " was asked for.");
 	if (series->converged) {
@@ -247,6 +241,21 @@ static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
 	wtl_layout_close(&line, buf);
 }
 
+static void put_interrupted(struct wtl_buf *buf, const struct wtl_series *series)
+{
+	size_t n = series->duration_s.n;
+
+	if (n == series->n_reports)
+		return;
+	if (n == 0)
+		wtl_buf_puts(buf, "A run was interrupted: none is whole.\n");
+	else
+		wtl_buf_printf(buf,
+			       "A run was interrupted: mean and spread are those of the %zu that "
+			       "%s not.\n",
+			       n, n == 1 ? "was" : "were");
+}
+
 int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
 		    const struct wtl_output_style *style)
 {
@@ -255,20 +264,13 @@ int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
 	if (series->n_reports == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
 	last = &series->reports[series->n_reports - 1];
-	wtl_page_command(buf, last, "wattle: ", style);
-	wtl_buf_putc(buf, '\n');
+	wtl_page_command(buf, last, style);
 	put_runs(buf, series, style);
 	wtl_buf_putc(buf, '\n');
 	put_statistics(buf, series, style);
 	wtl_buf_putc(buf, '\n');
-	wtl_layout_wrap(
-		buf,
-		style->ascii
-			? "+/- of a run: its sensors' uncertainty (k = 2). +/- of a mean: 95 % "
-			  "interval over the runs, which does not see an error that all runs share."
-			: "± of a run: its sensors' uncertainty (k = 2). ± of a mean: 95 % interval "
-			  "over the runs, which does not see an error that all runs share.",
-		0, 0);
+	wtl_page_legend(buf, style);
+	put_interrupted(buf, series);
 	put_until(buf, series, style);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
 	wtl_page_domains(buf, last, style);

@@ -4,15 +4,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "output/format.h"
 #include "output/layout.h"
+#include "output/shares.h"
 #include "output/words.h"
 
 /* Who used it: the command's line of the head, and the table of processes. */
 
-enum { LINE_MAX_BYTES = 1 << 20, SHOWN_MAX = 10, USER_COLUMNS = 10, WHOLE_SECONDS = 6 };
+enum { LINE_MAX_BYTES = 1 << 20, USER_COLUMNS = 10, NAME_WHOLE_BYTES = 30 };
 
 /* ---- The command ---- */
 
@@ -37,12 +39,6 @@ static void add_share(struct wtl_buf *line, const struct wtl_report_share *share
 	wtl_buf_printf(line, " %s full", wtl_format_unit(WTL_FORMAT_J, scale, style->ascii));
 }
 
-static void put_line(struct wtl_buf *buf, const char *label, const struct wtl_buf *line)
-{
-	wtl_page_label(buf, label);
-	wtl_layout_wrap(buf, wtl_buf_str(line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
-}
-
 static bool has_line(const struct wtl_report_attribution *attribution)
 {
 	return attribution->is_known && attribution->has_command;
@@ -62,7 +58,7 @@ int wtl_page_command_energy(struct wtl_buf *buf, const struct wtl_report *report
 	if (!has_line(attribution))
 		return buf->error;
 	wtl_buf_init(&line, LINE_MAX_BYTES);
-	if (wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED)
+	if (wtl_page_is_modelled(report))
 		wtl_buf_puts(&line, "~ ");
 	add_share(&line, &attribution->command, style);
 	wtl_buf_printf(&line, ": %" PRIu64 " process%s", attribution->command_processes,
@@ -76,14 +72,13 @@ int wtl_page_command_energy(struct wtl_buf *buf, const struct wtl_report *report
 		wtl_format_duration(&line, attribution->command_cpu_ns, style->ascii);
 		wtl_layout_keep(&line, start);
 	}
-	put_line(buf, "command", &line);
-	if (attribution->command_gpu.full_uj > 0) {
-		wtl_buf_clear(&line);
-		wtl_buf_puts(&line, "of it on GPUs ");
-		add_share(&line, &attribution->command_gpu, style);
-		put_line(buf, "", &line);
-	}
-	return wtl_layout_close(&line, buf);
+	wtl_page_line(buf, "command", &line);
+	if (attribution->command_gpu.full_uj == 0)
+		return buf->error;
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_buf_puts(&line, "of it on GPUs ");
+	add_share(&line, &attribution->command_gpu, style);
+	return wtl_page_line(buf, "", &line);
 }
 
 /* ---- The processes ---- */
@@ -91,11 +86,8 @@ int wtl_page_command_energy(struct wtl_buf *buf, const struct wtl_report *report
 struct page {
 	const struct wtl_report *report;
 	const struct wtl_output_style *style;
-	struct wtl_grid grid;
-	unsigned scale, last_digit; /* of the energies */
-	unsigned cpu_last_digit;
+	struct wtl_shares table;
 	size_t n_shown;
-	bool has_dynamic, has_gpu; /* there are such columns */
 };
 
 /* Those that are not shown. */
@@ -105,31 +97,11 @@ struct others {
 	int64_t cpu_ns;
 };
 
-static uint64_t cpu_us(int64_t cpu_ns)
-{
-	return (uint64_t)cpu_ns / 1000;
-}
-
-static void add_uj(uint64_t *sum, uint64_t more)
-{
-	if (__builtin_add_overflow(*sum, more, sum))
-		*sum = UINT64_MAX;
-}
-
-/* Uncertainties of consumers of the same domains mostly come from the same sensors: they add up. */
 static void fold(struct others *others, const struct wtl_report_process *process)
 {
-	const struct wtl_report_share *more = &process->all;
-	struct wtl_report_share *sum = &others->share;
-
-	sum->has_dynamic = sum->has_dynamic && more->has_dynamic;
-	add_uj(&sum->full_uj, more->full_uj);
-	add_uj(&sum->dynamic_uj, more->dynamic_uj);
-	add_uj(&sum->uncertainty_uj, more->uncertainty_uj);
-	add_uj(&others->n, wtl_words_processes(process->consumer));
-	if (others->cpu_ns < 0 || process->consumer->cpu_ns < 0 ||
-	    __builtin_add_overflow(others->cpu_ns, process->consumer->cpu_ns, &others->cpu_ns))
-		others->cpu_ns = -1;
+	wtl_shares_fold(&others->share, &process->all, others->n == 0);
+	others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, wtl_words_cpu_ns(process->consumer));
+	others->n += wtl_words_processes(process->consumer);
 }
 
 static struct others others_of(const struct page *page)
@@ -138,91 +110,63 @@ static struct others others_of(const struct page *page)
 	struct others others = {
 		.share = attribution->others,
 		.n = attribution->n_others,
-		.cpu_ns = attribution->others_cpu_ns,
+		.cpu_ns = attribution->n_others > 0 ? attribution->others_cpu_ns : 0,
 	};
 
-	if (others.n == 0) {
-		others.share.has_dynamic = true;
-		others.cpu_ns = 0;
-	}
 	for (size_t i = page->n_shown; i < attribution->n_processes; i++)
 		fold(&others, &attribution->processes[i]);
 	return others;
 }
 
-static void add_energy(struct page *page, uint64_t micro, unsigned last_digit)
-{
-	wtl_format_rounded(&page->grid.rows, micro, last_digit, page->scale);
-	wtl_grid_next(&page->grid);
-}
-
-static void add_uncertainty(struct page *page, const struct wtl_report_share *share,
-			    unsigned last_digit)
-{
-	if (share->uncertainty_uj > 0) {
-		wtl_buf_puts(&page->grid.rows, page->style->ascii ? "+/- " : "± ");
-		wtl_format_rounded_up(&page->grid.rows, share->uncertainty_uj, last_digit,
-				      page->scale);
-	}
-	wtl_grid_next(&page->grid);
-}
-
-/* Dynamic energy with its ±, and full; or full with its ±, where nothing has a dynamic part. The
- * full figures are rounded already, so that they add up. */
-static void add_figures(struct page *page, const struct wtl_report_share *share,
-			uint64_t rounded_uj)
-{
-	uint64_t best_uj = share->has_dynamic ? share->dynamic_uj : share->full_uj;
-	unsigned last = wtl_format_last_digit(best_uj, share->uncertainty_uj);
-
-	if (last < page->last_digit)
-		last = page->last_digit;
-	if (page->has_dynamic && share->has_dynamic) {
-		add_energy(page, share->dynamic_uj, last);
-		add_uncertainty(page, share, last);
-	} else if (page->has_dynamic) {
-		wtl_grid_cell(&page->grid, "-");
-		wtl_grid_cell(&page->grid, "");
-	}
-	add_energy(page, rounded_uj, page->last_digit);
-	if (!page->has_dynamic)
-		add_uncertainty(page, share, last);
-}
-
-static void add_cpu(struct page *page, int64_t cpu_ns)
-{
-	if (cpu_ns >= 0)
-		wtl_format_rounded(&page->grid.rows, cpu_us(cpu_ns), page->cpu_last_digit, 6);
-	else
-		wtl_buf_putc(&page->grid.rows, '-');
-	wtl_grid_next(&page->grid);
-}
-
 static void add_times(struct page *page, uint64_t n)
 {
-	wtl_buf_puts(&page->grid.rows, page->style->ascii ? "x" : "×");
-	wtl_buf_printf(&page->grid.rows, "%" PRIu64, n);
-	wtl_grid_next(&page->grid);
+	struct wtl_grid *grid = &page->table.grid;
+
+	wtl_buf_puts(&grid->rows, page->style->ascii ? "x" : "×");
+	wtl_buf_printf(&grid->rows, "%" PRIu64, n);
+	wtl_grid_next(grid);
+}
+
+/* A long command begins with its program's name: directories would be all that is left of it. */
+static const char *telling(const char *command)
+{
+	const char *name = command;
+
+	if (command[0] != '/' || strlen(command) <= NAME_WHOLE_BYTES)
+		return command;
+	for (const char *at = command; *at && *at != ' '; at++)
+		if (*at == '/' && at[1] && at[1] != ' ')
+			name = at + 1;
+	return name;
 }
 
 static void add_name(struct page *page, const struct wtl_consumer *consumer)
 {
-	struct wtl_buf *cell = &page->grid.rows;
+	struct wtl_buf *cell = &page->table.grid.rows;
 	bool is_kernel = consumer->state == WTL_CONSUMER_KERNEL;
 
 	if (page->report->attribution.has_command)
 		wtl_buf_puts(cell, consumer->is_in_tree ? "* " : "  ");
 	wtl_buf_puts(cell, is_kernel ? "[" : "");
-	wtl_layout_text(cell, wtl_words_consumer(consumer), page->style);
+	wtl_layout_text(cell, telling(wtl_words_consumer(consumer)), page->style);
 	wtl_buf_puts(cell, is_kernel ? "]" : "");
-	wtl_grid_next(&page->grid);
+	wtl_grid_next(&page->table.grid);
+}
+
+/* What is no consumer has no mark of the command either. */
+static void add_plain_name(struct page *page, const char *name)
+{
+	struct wtl_grid *grid = &page->table.grid;
+
+	wtl_buf_puts(&grid->rows, page->report->attribution.has_command ? "  " : "");
+	wtl_grid_cell(grid, name);
 }
 
 static void add_process(struct page *page, const struct wtl_report_process *process,
 			uint64_t rounded_uj)
 {
 	const struct wtl_consumer *consumer = process->consumer;
-	struct wtl_grid *grid = &page->grid;
+	struct wtl_grid *grid = &page->table.grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	if (consumer->state == WTL_CONSUMER_FOLDED) {
@@ -236,86 +180,56 @@ static void add_process(struct page *page, const struct wtl_report_process *proc
 	wtl_layout_text(&grid->rows, process->user ? process->user : "-", page->style);
 	wtl_layout_cut(&grid->rows, grid->start, USER_COLUMNS, page->style);
 	wtl_grid_next(grid);
-	add_cpu(page, consumer->cpu_ns);
-	add_figures(page, &process->all, rounded_uj);
-	if (page->has_gpu)
-		add_energy(page, process->gpu.full_uj, page->last_digit);
+	wtl_shares_row(&page->table, wtl_words_cpu_ns(consumer), &process->all, &process->gpu,
+		       rounded_uj);
 }
 
 static void add_others(struct page *page, const struct others *others, uint64_t rounded_uj)
 {
-	const char *indent = page->report->attribution.has_command ? "  " : "";
-
 	if (others->n == 0 && others->share.full_uj == 0)
 		return;
-	wtl_grid_begin(&page->grid, WTL_TONE_PLAIN);
+	wtl_grid_begin(&page->table.grid, WTL_TONE_PLAIN);
 	add_times(page, others->n);
-	wtl_buf_printf(&page->grid.rows, "%sothers", indent);
-	wtl_grid_next(&page->grid);
-	wtl_grid_cell(&page->grid, "");
-	add_cpu(page, others->cpu_ns);
-	add_figures(page, &others->share, rounded_uj);
+	add_plain_name(page, "others");
+	wtl_grid_cell(&page->table.grid, "");
+	wtl_shares_row(&page->table, others->cpu_ns, &others->share, NULL, rounded_uj);
 }
 
-/* A row that has nothing but its full figure. */
 static void add_sum(struct page *page, enum wtl_tone tone, const char *name, uint64_t rounded_uj)
 {
-	const char *indent = page->report->attribution.has_command ? "  " : "";
-
-	wtl_grid_begin(&page->grid, tone);
-	wtl_grid_cell(&page->grid, "");
-	wtl_buf_printf(&page->grid.rows, "%s%s", indent, name);
-	wtl_grid_next(&page->grid);
-	for (int i = 0; i < (page->has_dynamic ? 4 : 2); i++)
-		wtl_grid_cell(&page->grid, "");
-	add_energy(page, rounded_uj, page->last_digit);
+	wtl_grid_begin(&page->table.grid, tone);
+	wtl_grid_cell(&page->table.grid, "");
+	add_plain_name(page, name);
+	wtl_shares_sum(&page->table, rounded_uj);
 }
 
 static void add_head(struct page *page)
 {
-	const char *unit = wtl_format_unit(WTL_FORMAT_J, page->scale, page->style->ascii);
-	struct wtl_grid *grid = &page->grid;
+	struct wtl_grid *grid = &page->table.grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_grid_cell(grid, "pid");
 	wtl_grid_cell(grid,
 		      page->report->attribution.has_command ? "  process (* command)" : "process");
 	wtl_grid_cell(grid, "user");
-	wtl_grid_cell(grid, "CPU [s]");
-	wtl_grid_cell(grid, page->has_dynamic ? "dynamic" : "full");
-	wtl_buf_printf(&grid->rows, "[%s]", unit);
-	wtl_grid_next(grid);
-	if (page->has_dynamic)
-		wtl_grid_cell(grid, "full");
-	if (page->has_gpu)
-		wtl_grid_cell(grid, "GPU");
+	wtl_shares_head(&page->table);
 }
 
-/* Which rows are worth one, and what the columns are like. */
-static void plan(struct page *page, uint64_t total_uj)
+/* Which rows are worth one. */
+static void plan(struct page *page)
 {
 	const struct wtl_report_attribution *attribution = &page->report->attribution;
-	size_t most = page->style->verbose ? attribution->n_processes : SHOWN_MAX;
-	uint64_t longest_us = 0;
+	size_t most = page->style->verbose ? attribution->n_processes : WTL_SHARES_SHOWN;
 
-	page->scale = wtl_format_scale(total_uj);
-	page->last_digit = wtl_format_last_digit(total_uj, 0);
-	page->has_dynamic = attribution->others.has_dynamic;
-	for (size_t i = 0; i < attribution->n_processes && i < most; i++) {
-		const struct wtl_report_process *process = &attribution->processes[i];
+	page->table.has_dynamic = attribution->others.has_dynamic;
+	while (page->n_shown < attribution->n_processes && page->n_shown < most) {
+		const struct wtl_report_process *next = &attribution->processes[page->n_shown];
 
-		/* What would be 0 in this unit is told with the others. */
-		if (wtl_format_round(process->all.full_uj, page->last_digit) == 0)
+		if (!wtl_shares_plan(&page->table, &next->all, &next->gpu,
+				     wtl_words_cpu_ns(next->consumer)))
 			break;
-		page->n_shown = i + 1;
-		page->has_dynamic = page->has_dynamic || process->all.has_dynamic;
-		page->has_gpu = page->has_gpu || process->gpu.full_uj > 0;
-		if (process->consumer->cpu_ns > 0 && cpu_us(process->consumer->cpu_ns) > longest_us)
-			longest_us = cpu_us(process->consumer->cpu_ns);
+		page->n_shown++;
 	}
-	page->cpu_last_digit = wtl_format_last_digit(longest_us, 0);
-	if (page->cpu_last_digit > WHOLE_SECONDS)
-		page->cpu_last_digit = WHOLE_SECONDS;
 }
 
 /* Both arrays have room for those that are shown, the others, and what belongs to nobody. */
@@ -323,15 +237,15 @@ static void add_rows(struct page *page, uint64_t total_uj, uint64_t processes_uj
 		     uint64_t exact_uj[], uint64_t full_uj[])
 {
 	const struct wtl_report_process *processes = page->report->attribution.processes;
-	uint64_t whole_uj = wtl_format_round(total_uj, page->last_digit);
 	struct others others = others_of(page);
 	size_t n = page->n_shown;
+	uint64_t whole_uj;
 
 	for (size_t i = 0; i < n; i++)
 		exact_uj[i] = processes[i].all.full_uj;
 	exact_uj[n] = others.share.full_uj;
 	exact_uj[n + 1] = total_uj - processes_uj;
-	wtl_format_apportion(exact_uj, n + 2, page->last_digit, whole_uj, full_uj);
+	whole_uj = wtl_shares_round(&page->table, exact_uj, n + 2, total_uj, full_uj);
 	add_head(page);
 	for (size_t i = 0; i < n; i++)
 		add_process(page, &processes[i], full_uj[i]);
@@ -351,15 +265,13 @@ int wtl_page_processes(struct wtl_buf *buf, const struct wtl_report *report,
 	if (!report->attribution.is_known || !wtl_words_ledger(report, &total) ||
 	    !wtl_words_processes_uj(report, &processes_uj) || processes_uj == 0)
 		return buf->error;
-	plan(&page, total.total_uj);
+	wtl_shares_init(&page.table, total.total_uj, style);
+	plan(&page);
 	full_uj = calloc(page.n_shown + 2, 2 * sizeof(*full_uj));
 	if (!full_uj)
 		return buf->error = -ENOMEM;
-	wtl_grid_init(&page.grid, page.has_dynamic ? "rclrrurr" : "rclrrur");
+	wtl_grid_init(&page.table.grid, page.table.has_dynamic ? "rclrrurr" : "rclrrur");
 	add_rows(&page, total.total_uj, processes_uj, full_uj, full_uj + page.n_shown + 2);
 	free(full_uj);
-	wtl_buf_putc(buf, '\n');
-	wtl_grid_render(&page.grid, buf, style);
-	wtl_grid_done(&page.grid);
-	return buf->error;
+	return wtl_shares_render(&page.table, buf);
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "energy/account.h"
 #include "output/format.h"
 
 const char wtl_words_no_idle[] = "no idle baseline has been seen";
@@ -68,6 +69,8 @@ const char *wtl_words_reason(const struct wtl_report_domain *domain)
 		return domain->domain.reason;
 	if (!energy->has_energy)
 		return "no figure came from its source";
+	if (!energy->has_power && energy->energy_uj == 0 && energy->measured_ns >= WTL_POWER_MIN_NS)
+		return "its counter has not moved yet";
 	return energy->has_power ? NULL : "too short to speak of power";
 }
 
@@ -188,6 +191,15 @@ int wtl_ledgers_check(const struct wtl_report *report)
 	return !report->attribution.is_known || is_attribution_sound(report) ? 0 : -EPROTO;
 }
 
+int wtl_series_check(const struct wtl_series *series)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < series->n_reports; i++)
+		rc = wtl_ledgers_check(&series->reports[i]);
+	return rc;
+}
+
 bool wtl_words_attributed(const struct wtl_report *report, const struct wtl_report_domain *domain)
 {
 	const struct wtl_ledger *ledger = &domain->ledger;
@@ -246,6 +258,14 @@ const char *wtl_words_consumer(const struct wtl_consumer *consumer)
 	return consumer->state == WTL_CONSUMER_FOLDED ? "ended processes" : "name not known";
 }
 
+int64_t wtl_words_cpu_ns(const struct wtl_consumer *consumer)
+{
+	/* A GPU's driver knows its number, and nobody here when it began. */
+	bool is_outside = consumer->pid > 0 && !consumer->is_readable && consumer->start_ns == 0;
+
+	return is_outside && consumer->cpu_ns == 0 ? -1 : consumer->cpu_ns;
+}
+
 uint64_t wtl_words_processes(const struct wtl_consumer *consumer)
 {
 	return consumer->n_processes > 0 ? consumer->n_processes : 1;
@@ -275,6 +295,22 @@ int64_t wtl_words_end_utc_ns(const struct wattle_window *window)
 	if (__builtin_add_overflow(window->begin_utc_ns, window->duration_ns, &end_ns))
 		return INT64_MAX;
 	return end_ns;
+}
+
+const char *wtl_words_not_emitted(const struct wtl_report_carbon *carbon,
+				  const struct wattle_energy *total)
+{
+	return total->has_energy ? carbon->reason : wtl_words_total_reason(total);
+}
+
+const char *wtl_words_not_all_emitted(const struct wtl_report_carbon *carbon,
+				      const struct wattle_energy *total)
+{
+	const char *reason = wtl_words_not_emitted(carbon, total);
+
+	return reason || carbon->missing_uj == 0
+		       ? reason
+		       : "the intensity is not known for a part of the energy";
 }
 
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon)

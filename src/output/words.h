@@ -37,6 +37,7 @@ const char *wtl_words_total_reason(const struct wattle_energy *total);
  * Is what was billed to processes not more than the accounts of the counted domains have for them?
  */
 int wtl_ledgers_check(const struct wtl_report *report);
+int wtl_series_check(const struct wtl_series *series); /* of all its reports */
 
 /* The ledgers of all counted domains with a figure, added up; has_idle: each of them has a baseline.
  * false: it does not fit in 64 bits. */
@@ -65,6 +66,9 @@ const char *wtl_words_state(enum wtl_consumer_state state);
 /* What a consumer is called: its command, its name, or what it stands for. Raw. */
 const char *wtl_words_consumer(const struct wtl_consumer *consumer);
 
+/* Its CPU time; < 0: not known, as of a process that only a GPU's driver sees. */
+int64_t wtl_words_cpu_ns(const struct wtl_consumer *consumer);
+
 /* How many processes a row stands for: 1 at least. */
 uint64_t wtl_words_processes(const struct wtl_consumer *consumer);
 
@@ -79,5 +83,12 @@ int64_t wtl_words_end_utc_ns(const struct wattle_window *window);
 
 /* Micrograms of CO2e with the power usage effectiveness. */
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon);
+
+/* NULL: it is known what this total emitted. Else why not; static. */
+const char *wtl_words_not_emitted(const struct wtl_report_carbon *carbon,
+				  const struct wattle_energy *total);
+/* The same where there is no room to tell what is missing: then only all of it will do. */
+const char *wtl_words_not_all_emitted(const struct wtl_report_carbon *carbon,
+				      const struct wattle_energy *total);
 
 #endif

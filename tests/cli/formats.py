@@ -120,16 +120,16 @@ SHARE = {"dynamic_j": number, "full_j": number, "uncertainty_j": number}
 COMMAND = schema_of({}, {**SHARE, "gpu_dynamic_j": number, "gpu_full_j": number, "cpu_s": number, "attributed_cpu_s": number,
                          "processes": count, "max_rss_bytes": count, "reason": text})
 PROCESS = schema_of(
-    {"state": one_of(*STATES), "in_command": boolean, "cpu_s": number, "full_j": number, "uncertainty_j": number},
-    {"pid": count, "parent": count, "start_utc": utc, "n_processes": count, "name": any_text, "command": any_text, "user": text,
+    {"state": one_of(*STATES), "in_command": boolean, "full_j": number, "uncertainty_j": number},
+    {"pid": count, "cpu_s": number, "parent": count, "start_utc": utc, "n_processes": count, "name": any_text, "command": any_text, "user": text,
      "uid": count, "cgroup": text, "unit": text, "container": text, "pod": text, "job": text, "dynamic_j": number,
      "gpu_dynamic_j": number, "gpu_j": number, "pss_bytes": count, "uss_bytes": count, "rss_bytes": count, "gpu_memory_bytes": count})
 OTHERS = schema_of({"n_processes": count, "full_j": number, "uncertainty_j": number}, {"cpu_s": number, "dynamic_j": number})
 CARBON = schema_of({"location": text, "location_is_default": boolean},
-                   {"gco2e": number, "gco2e_uncertainty": number, "intensity_g_per_kwh": number, "dataset": text, "year": count,
+                   {"gco2e": number, "gco2e_uncertainty": number, "missing_j": number, "intensity_g_per_kwh": number, "dataset": text, "year": count,
                     "pue": number, "gco2e_with_pue": number, "reason": text})
-SELF = schema_of({"cpu_s": number, "max_rss_bytes": count},
-                 {"ticks": count, "late_ticks": count, "energy_j": number, "uncertainty_j": number, "method": one_of("modelled"),
+SELF = schema_of({"cpu_s": number},
+                 {"max_rss_bytes": count, "ticks": count, "late_ticks": count, "energy_j": number, "uncertainty_j": number, "method": one_of("modelled"),
                   "reason": text})
 MEASURED = {"start_utc": utc, "duration_s": number, "total": fields(FIGURES), "domains": array(fields(DOMAIN)),
             "ledger": array(fields(ACCOUNT))}
@@ -165,16 +165,16 @@ GROUPING = schema_of({"groups": array(fields(GROUP))}, {"others": fields(REST)})
 WINDOW = schema_of(
     {"id": count, "name": text, "is_main": boolean, "is_open": boolean, "begin_utc": utc, "begin_mono_ns": count},
     {"is_cut": boolean, "pid": count, "duration_s": number, "total": fields(FIGURES), "gco2e": number, "gco2e_uncertainty": number,
-     "reason": text, "domains": array(fields(schema_of({"name": text}, {**FIGURES_REQUIRED, **FIGURES_OPTIONAL})))})
+     "gco2e_reason": text, "reason": text, "domains": array(fields(schema_of({"name": text}, {**FIGURES_REQUIRED, **FIGURES_OPTIONAL})))})
 GAP = schema_of({"kind": one_of(*GAPS), "begin_utc": utc, "duration_s": signed}, {"domain": text, "text": text})
 INTENSITY = schema_of({"file": text, "known_s": number, "missing_s": number, "missing_j": number},
                       {"min_g_per_kwh": number, "max_g_per_kwh": number, "reason": text})
 RECORDING = schema_of(
     {"schema": one_of("wattle.recording/1"), "version": text, "recording": fields(FILE),
      "policy": fields(schema_of({"idle": text}, {"idle_given": array(text)})), "command": or_null(array(any_text)), **MEASURED,
-     "by": lambda value: [fields(GROUPING)(grouping) for grouping in value.values()], "windows": array(fields(WINDOW)),
+     "interrupted": boolean, "by": lambda value: [fields(GROUPING)(grouping) for grouping in value.values()], "windows": array(fields(WINDOW)),
      "gaps": array(fields(GAP)), "self": fields(SELF), "notes": array(text)},
-    {"carbon": fields(CARBON), "intensity": fields(INTENSITY), **WHO})
+    {"carbon": fields(CARBON), "intensity": fields(INTENSITY), "exit_status": count, "exit_signal": count, **WHO})
 UNITS = ("s", "j", "w", "gco2e")
 COMPARED = schema_of({}, {**{f"{name}_{unit}": number for unit in UNITS for name in ("value", "uncertainty", "difference_uncertainty")},
                           **{f"difference_{unit}": signed for unit in UNITS},

@@ -33,7 +33,7 @@ COMPARED = "what,unit,recording,file,value,uncertainty,difference,difference_unc
 RUNS = ("file,run,start_utc,duration_s,energy_j,uncertainty_j,mean_w,command_dynamic_j,command_full_j,gco2e,gco2e_uncertainty,gco2e_per_s")
 GROUPED = "start_utc,duration_s,by,name,pid,user,processes,cpu_s,dynamic_j,full_j,uncertainty_j,gpu_j"
 WINDOWS = ("id,name,begin_utc,begin_mono_ns,duration_s,is_main,is_open,pid,domain,energy_j,uncertainty_j,mean_w,max_w,measured_s,gap_s,"
-           "flags,gco2e,gco2e_uncertainty")
+           "flags,gco2e,gco2e_uncertainty,is_cut")
 
 
 class Bench:
@@ -451,7 +451,8 @@ def test_no_joule_can_be_changed(bench):
 
 def test_no_key_can_be_missing(bench):
     document = valid_report(bench)
-    optional = {"device", "check", "idle_t_utc", "idle_age_s", "remedy", "weight", "sensor", "update_s", "method", "processes"}
+    optional = {"device", "check", "idle_t_utc", "idle_age_s", "remedy", "weight", "sensor", "update_s", "method", "processes",
+                "max_rss_bytes"}
     for where in (("total",), ("domains", 0), ("ledger", 0), ("others",), ("no_process",), ("self",), ("recording",), ()):
         for key in list(get_at(document, where)):
             changed = copy.deepcopy(document)

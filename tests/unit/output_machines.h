@@ -17,133 +17,84 @@
 		.unattributed_uj = J(joules), .total_uj = J(joules) \
 	}
 
-/* ---- A server, 12 s: a GPU falls off the bus in mid-run, two sources disagree ---- */
+/* A figure with a mean and a greatest power, from some samples. */
+#define FIGURE(how, joules, plus_minus, mean, max, seconds, n)                                  \
+	.method = WATTLE_METHOD_##how, .has_energy = 1, .has_power = 1, .energy_uj = J(joules), \
+	.uncertainty_uj = J(plus_minus), .mean_uw = W(mean), .max_uw = W(max),                  \
+	.measured_ns = S(seconds), .samples = n
 
-#define ENERGY(joules, plus_minus, mean, max, how)                                           \
-	{                                                                                    \
-		.method = WATTLE_METHOD_##how, .has_energy = 1, .has_power = 1,              \
-		.energy_uj = J(joules), .uncertainty_uj = J(plus_minus), .mean_uw = W(mean), \
-		.max_uw = W(max), .measured_ns = S(12.003471265), .samples = 121             \
+/* One of 12 s. */
+#define ENERGY(joules, plus_minus, mean, max, how)                            \
+	{                                                                     \
+		FIGURE(how, joules, plus_minus, mean, max, 12.003471265, 121) \
 	}
+
+/* What a domain is, and how often its source has something new. */
+#define ABOUT(what, of_kind, from, how, seconds)                     \
+	.name = what, .kind = WATTLE_KIND_##of_kind, .source = from, \
+	.method = WATTLE_METHOD_##how, .update_ns = S(seconds)
+
+/* ---- A server, 12 s: a GPU falls off the bus in mid-run, two sources disagree ---- */
 
 static const struct wtl_report_domain server_domains[] = {
 	{
-		.domain = {.name = "package-0",
-			   .device = "Intel(R) Xeon(R) Platinum 8480+",
-			   .source = "rapl-perf",
-			   .check = "rapl-powercap",
-			   .kind = WATTLE_KIND_CPU,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .in_total = 1,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("package-0", CPU, "rapl-perf", COUNTER, 0.001),
+			   .device = "Intel(R) Xeon(R) Platinum 8480+", .check = "rapl-powercap",
+			   .in_total = 1},
 		.energy = ENERGY(1516.204117, 46.1, 126.314141, 181.75, COUNTER),
 		.ledger = UNATTRIBUTED(1516.204117),
 	},
 	{
-		.domain = {.name = "package-1",
-			   .device = "Intel(R) Xeon(R) Platinum 8480+",
-			   .source = "rapl-perf",
-			   .check = "rapl-powercap",
-			   .kind = WATTLE_KIND_CPU,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .in_total = 1,
-			   .update_ns = S(0.001)},
-		.energy = {.method = WATTLE_METHOD_COUNTER,
-			   .has_energy = 1,
-			   .has_power = 1,
-			   .energy_uj = J(871.5),
-			   .uncertainty_uj = J(88.2),
-			   .mean_uw = W(72.604),
-			   .max_uw = W(91.2),
-			   .measured_ns = S(12.003471265),
-			   .flags = WATTLE_ENERGY_DISAGREES,
-			   .samples = 121},
+		.domain = {ABOUT("package-1", CPU, "rapl-perf", COUNTER, 0.001),
+			   .device = "Intel(R) Xeon(R) Platinum 8480+", .check = "rapl-powercap",
+			   .in_total = 1},
+		.energy = {FIGURE(COUNTER, 871.5, 88.2, 72.604, 91.2, 12.003471265, 121),
+			   .flags = WATTLE_ENERGY_DISAGREES},
 		.ledger = UNATTRIBUTED(871.5),
 	},
 	{
-		.domain = {.name = "core-0",
-			   .inside = "package-0",
-			   .source = "rapl-perf",
-			   .kind = WATTLE_KIND_CORE,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("core-0", CORE, "rapl-perf", COUNTER, 0.001),
+			   .inside = "package-0"},
 		.energy = ENERGY(1101.02, 33.5, 91.72, 140.2, COUNTER),
 		.ledger = UNATTRIBUTED(1101.02),
 	},
 	{
-		.domain = {.name = "core-1",
-			   .inside = "package-1",
-			   .source = "rapl-perf",
-			   .kind = WATTLE_KIND_CORE,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("core-1", CORE, "rapl-perf", COUNTER, 0.001),
+			   .inside = "package-1"},
 		.energy = ENERGY(402.75, 12.2, 33.55, 48.9, COUNTER),
 		.ledger = UNATTRIBUTED(402.75),
 	},
 	{
-		.domain = {.name = "dram-0",
-			   .source = "rapl-perf",
-			   .kind = WATTLE_KIND_DRAM,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .in_total = 1,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("dram-0", DRAM, "rapl-perf", COUNTER, 0.001), .in_total = 1},
 		.energy = ENERGY(142.8, 8.6, 11.9, 14.1, COUNTER),
 		.ledger = UNATTRIBUTED(142.8),
 	},
 	{
-		.domain = {.name = "psys-0",
-			   .source = "rapl-powercap",
-			   .kind = WATTLE_KIND_PLATFORM,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("psys-0", PLATFORM, "rapl-powercap", COUNTER, 0.001)},
 		.energy = ENERGY(5120, 510, 426.5, 612, COUNTER),
 		.ledger = UNATTRIBUTED(5120),
 	},
 	{
-		.domain = {.name = "gpu-0",
-			   .device = "NVIDIA H100 80GB HBM3",
-			   .source = "nvml",
-			   .kind = WATTLE_KIND_GPU,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .in_total = 1,
-			   .update_ns = S(0.1)},
+		.domain = {ABOUT("gpu-0", GPU, "nvml", COUNTER, 0.1),
+			   .device = "NVIDIA H100 80GB HBM3", .in_total = 1},
 		.energy = ENERGY(4213.119, 127.3, 350.99, 698.4, COUNTER),
 		.ledger = UNATTRIBUTED(4213.119),
 	},
 	{
-		.domain = {.name = "gpu-0-memory",
-			   .inside = "gpu-0",
-			   .source = "nvml",
-			   .sensor = "hopper-average 1000/100",
-			   .kind = WATTLE_KIND_GPU_MEMORY,
-			   .method = WATTLE_METHOD_INTEGRATED,
-			   .update_ns = S(0.1)},
+		.domain = {ABOUT("gpu-0-memory", GPU_MEMORY, "nvml", INTEGRATED, 0.1),
+			   .inside = "gpu-0", .sensor = "hopper-average 1000/100"},
 		.energy = ENERGY(612.5, 61, 51.03, 70.2, INTEGRATED),
 		.ledger = UNATTRIBUTED(612.5),
 	},
 	{
-		.domain = {.name = "gpu-1",
+		.domain = {ABOUT("gpu-1", GPU, "nvml", INTEGRATED, 1),
 			   .device = "NVIDIA H100 80GB HBM3",
-			   .source = "nvml",
 			   .reason = "the GPU has fallen off the bus (NVML: GPU is lost)",
 			   .remedy = "look for Xid 79 in dmesg; reset or reseat the GPU",
-			   .kind = WATTLE_KIND_GPU,
-			   .method = WATTLE_METHOD_INTEGRATED,
-			   .status = WATTLE_STATUS_GONE,
-			   .in_total = 1,
-			   .update_ns = S(1)},
-		.energy = {.status = WATTLE_STATUS_GAP,
-			   .method = WATTLE_METHOD_INTEGRATED,
-			   .has_energy = 1,
-			   .has_power = 1,
-			   .energy_uj = J(2710.4),
-			   .uncertainty_uj = J(160.7),
-			   .mean_uw = W(308.2),
-			   .max_uw = W(402),
-			   .measured_ns = S(8.8),
-			   .gap_ns = S(3.203471265),
-			   .flags = WATTLE_ENERGY_SHORT,
-			   .samples = 88},
+			   .status = WATTLE_STATUS_GONE, .in_total = 1},
+		.energy = {FIGURE(INTEGRATED, 2710.4, 160.7, 308.2, 402, 8.8, 88),
+			   .status = WATTLE_STATUS_GAP, .gap_ns = S(3.203471265),
+			   .flags = WATTLE_ENERGY_SHORT},
 		.ledger = UNATTRIBUTED(2710.4),
 	},
 	{
@@ -170,18 +121,9 @@ static const struct wtl_report machine_server = {
 	.window = {.begin_utc_ns = START_UTC_NS,
 		   .begin_mono_ns = S(1000),
 		   .duration_ns = S(12.003471265),
-		   .total = {.status = WATTLE_STATUS_GAP,
-			     .method = WATTLE_METHOD_MIXED,
-			     .has_energy = 1,
-			     .has_power = 1,
-			     .energy_uj = J(9454.023117),
-			     .uncertainty_uj = J(245.6),
-			     .mean_uw = W(787.607),
-			     .max_uw = W(1291.2),
-			     .measured_ns = S(8.8),
-			     .gap_ns = S(3.203471265),
-			     .flags = WATTLE_ENERGY_SHORT | WATTLE_ENERGY_DISAGREES,
-			     .samples = 121}},
+		   .total = {FIGURE(MIXED, 9454.023117, 245.6, 787.607, 1291.2, 8.8, 121),
+			     .status = WATTLE_STATUS_GAP, .gap_ns = S(3.203471265),
+			     .flags = WATTLE_ENERGY_SHORT | WATTLE_ENERGY_DISAGREES}},
 	.domains = server_domains,
 	.n_domains = COUNT(server_domains),
 	.command_cpu_ns = S(83.204),
@@ -215,15 +157,7 @@ static const struct wtl_report_domain vm_domains[] = {
 			   .kind = WATTLE_KIND_CPU,
 			   .method = WATTLE_METHOD_MODELLED,
 			   .in_total = 1},
-		.energy = {.method = WATTLE_METHOD_MODELLED,
-			   .has_energy = 1,
-			   .has_power = 1,
-			   .energy_uj = J(25.118),
-			   .uncertainty_uj = J(30.14),
-			   .mean_uw = W(12.53),
-			   .max_uw = W(15.2),
-			   .measured_ns = S(2.0041),
-			   .samples = 21},
+		.energy = {FIGURE(MODELLED, 25.118, 30.14, 12.53, 15.2, 2.0041, 21)},
 		.ledger = UNATTRIBUTED(25.118),
 	},
 	{
@@ -233,15 +167,7 @@ static const struct wtl_report_domain vm_domains[] = {
 			   .kind = WATTLE_KIND_DRAM,
 			   .method = WATTLE_METHOD_MODELLED,
 			   .in_total = 1},
-		.energy = {.method = WATTLE_METHOD_MODELLED,
-			   .has_energy = 1,
-			   .has_power = 1,
-			   .energy_uj = J(5.6),
-			   .uncertainty_uj = J(5.6),
-			   .mean_uw = W(2.794),
-			   .max_uw = W(2.794),
-			   .measured_ns = S(2.0041),
-			   .samples = 21},
+		.energy = {FIGURE(MODELLED, 5.6, 5.6, 2.794, 2.794, 2.0041, 21)},
 		.ledger = UNATTRIBUTED(5.6),
 	},
 };
@@ -258,15 +184,7 @@ static const struct wtl_report machine_vm = {
 	.has_exit = true,
 	.window = {.begin_utc_ns = START_UTC_NS,
 		   .duration_ns = S(2.0041),
-		   .total = {.method = WATTLE_METHOD_MODELLED,
-			     .has_energy = 1,
-			     .has_power = 1,
-			     .energy_uj = J(30.718),
-			     .uncertainty_uj = J(30.7),
-			     .mean_uw = W(15.328),
-			     .max_uw = W(17.994),
-			     .measured_ns = S(2.0041),
-			     .samples = 21}},
+		   .total = {FIGURE(MODELLED, 30.718, 30.7, 15.328, 17.994, 2.0041, 21)}},
 	.domains = vm_domains,
 	.n_domains = COUNT(vm_domains),
 	.command_cpu_ns = S(0.000912),
@@ -339,13 +257,8 @@ static const struct wtl_report_domain partly_domains[] = {
 	DENIED(0),
 	DENIED(1),
 	{
-		.domain = {.name = "gpu-0",
-			   .device = "AMD Instinct MI300X",
-			   .source = "amdgpu",
-			   .kind = WATTLE_KIND_GPU,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .in_total = 1,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("gpu-0", GPU, "amdgpu", COUNTER, 0.001),
+			   .device = "AMD Instinct MI300X", .in_total = 1},
 		.energy = ENERGY(1650000.25, 0.5, 750, 1201, COUNTER),
 		.ledger = UNATTRIBUTED(1650000.25),
 	},
@@ -380,44 +293,22 @@ static const struct wtl_report machine_partly = {
 
 /* ---- Five runs on a laptop, one of them killed ---- */
 
-#define LAPTOP(joules, plus_minus, watts)                                         \
-	{                                                                         \
-		{                                                                 \
-			.domain = {.name = "package-0",                           \
-				   .source = "rapl-powercap",                     \
-				   .kind = WATTLE_KIND_CPU,                       \
-				   .method = WATTLE_METHOD_COUNTER,               \
-				   .in_total = 1,                                 \
-				   .update_ns = S(0.001)},                        \
-			.energy = {.method = WATTLE_METHOD_COUNTER,               \
-				   .has_energy = 1,                               \
-				   .has_power = 1,                                \
-				   .energy_uj = J(joules),                        \
-				   .uncertainty_uj = J(plus_minus),               \
-				   .mean_uw = W(watts),                           \
-				   .max_uw = W((watts) + 3),                      \
-				   .measured_ns = S(0.52),                        \
-				   .samples = 7},                                 \
-			.ledger = UNATTRIBUTED(joules),                           \
-		},                                                                \
-			{                                                         \
-				.domain = {.name = "core-0",                      \
-					   .inside = "package-0",                 \
-					   .source = "rapl-powercap",             \
-					   .kind = WATTLE_KIND_CORE,              \
-					   .method = WATTLE_METHOD_COUNTER,       \
-					   .update_ns = S(0.001)},                \
-				.energy = {.method = WATTLE_METHOD_COUNTER,       \
-					   .has_energy = 1,                       \
-					   .has_power = 1,                        \
-					   .energy_uj = J((joules) / 2),          \
-					   .uncertainty_uj = J((plus_minus) / 2), \
-					   .mean_uw = W((watts) / 2),             \
-					   .max_uw = W((watts) / 2 + 1),          \
-					   .measured_ns = S(0.52),                \
-					   .samples = 7},                         \
-				.ledger = UNATTRIBUTED((joules) / 2),             \
-			},                                                        \
+#define LAPTOP(joules, plus_minus, watts)                                                          \
+	{                                                                                          \
+		{                                                                                  \
+			.domain = {ABOUT("package-0", CPU, "rapl-powercap", COUNTER, 0.001),       \
+				   .in_total = 1},                                                 \
+			.energy = {FIGURE(COUNTER, joules, plus_minus, watts, (watts) + 3, 0.52,   \
+					  7)},                                                     \
+			.ledger = UNATTRIBUTED(joules),                                            \
+		},                                                                                 \
+			{                                                                          \
+				.domain = {ABOUT("core-0", CORE, "rapl-powercap", COUNTER, 0.001), \
+					   .inside = "package-0"},                                 \
+				.energy = {FIGURE(COUNTER, (joules) / 2, (plus_minus) / 2,         \
+						  (watts) / 2, (watts) / 2 + 1, 0.52, 7)},         \
+				.ledger = UNATTRIBUTED((joules) / 2),                              \
+			},                                                                         \
 	}
 
 static const struct wtl_report_domain laptop_domains[][2] = {
@@ -432,15 +323,8 @@ static char *const sort_file[] = {(char[]){"sort"}, (char[]){"big.txt"}, NULL};
 		.command = sort_file, .has_exit = true,                                           \
 		.window = {.begin_utc_ns = START_UTC_NS + (i)*S(1),                               \
 			   .duration_ns = S(seconds),                                             \
-			   .total = {.method = WATTLE_METHOD_COUNTER,                             \
-				     .has_energy = 1,                                             \
-				     .has_power = 1,                                              \
-				     .energy_uj = J(joules),                                      \
-				     .uncertainty_uj = J(plus_minus),                             \
-				     .mean_uw = W(watts),                                         \
-				     .max_uw = W((watts) + 3),                                    \
-				     .measured_ns = S(seconds),                                   \
-				     .samples = 7}},                                              \
+			   .total = {FIGURE(COUNTER, joules, plus_minus, watts, (watts) + 3,      \
+					    seconds, 7)}},                                        \
 		.domains = laptop_domains[i], .n_domains = 2, .command_cpu_ns = S((seconds)*0.9), \
 		.carbon = {.carbon = {.intensity_mg_per_kwh = 56040,                              \
 				      .year = 2023,                                               \

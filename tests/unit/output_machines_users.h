@@ -39,45 +39,34 @@
 
 /* ---- A server, two packages, DRAM and a GPU; its baseline was seen three hours ago ---- */
 
-#define COUNTED(what, of_kind, from, joules, plus_minus, mean, max, by) \
-	.domain = {.name = what,                                        \
-		   .source = from,                                      \
-		   .kind = of_kind,                                     \
-		   .method = WATTLE_METHOD_COUNTER,                     \
-		   .in_total = 1,                                       \
-		   .update_ns = S(0.001)},                              \
+#define COUNTED(what, of_kind, from, joules, plus_minus, mean, max, by)        \
+	.domain = {ABOUT(what, of_kind, from, COUNTER, 0.001), .in_total = 1}, \
 	.energy = ENERGY(joules, plus_minus, mean, max, COUNTER), .weight = by
 
 static const struct wtl_report_domain used_domains[] = {
 	{
-		COUNTED("package-0", WATTLE_KIND_CPU, "rapl-perf", 1516.204117, 46.1, 126.314141,
-			181.75, "cpu-time"),
+		COUNTED("package-0", CPU, "rapl-perf", 1516.204117, 46.1, 126.314141, 181.75,
+			"cpu-time"),
 		.ledger = LEDGER(20.5, 590.1, 6.2, 888.857047, 10.54707),
 		.idle = BASELINE(74.05, 1.1, 10800),
 	},
 	{
-		COUNTED("package-1", WATTLE_KIND_CPU, "rapl-perf", 871.5, 26.2, 72.604, 91.2,
-			"cpu-time"),
+		COUNTED("package-1", CPU, "rapl-perf", 871.5, 26.2, 72.604, 91.2, "cpu-time"),
 		.ledger = LEDGER(4.1, 25, 2, 839.042642, 1.357358),
 		.idle = BASELINE(69.9, 1, 10800),
 	},
 	{
-		COUNTED("dram-0", WATTLE_KIND_DRAM, "rapl-perf", 142.8, 8.6, 11.9, 14.1,
-			"cpu-time"),
+		COUNTED("dram-0", DRAM, "rapl-perf", 142.8, 8.6, 11.9, 14.1, "cpu-time"),
 		.ledger = LEDGER(2, 40, 0.371536, 98.428464, 2),
 		.idle = BASELINE(8.2, 0.2, 5400),
 	},
 	{
-		COUNTED("gpu-0", WATTLE_KIND_GPU, "nvml", 4213.119, 127.3, 350.99, 698.4, "sm-use"),
+		COUNTED("gpu-0", GPU, "nvml", 4213.119, 127.3, 350.99, 698.4, "sm-use"),
 		.ledger = LEDGER(100, 3377.306211, 0, 735.812789, 0),
 		.idle = BASELINE(61.3, 0.6, 10800),
 	},
 	{
-		.domain = {.name = "psys-0",
-			   .source = "rapl-powercap",
-			   .kind = WATTLE_KIND_PLATFORM,
-			   .method = WATTLE_METHOD_COUNTER,
-			   .update_ns = S(0.001)},
+		.domain = {ABOUT("psys-0", PLATFORM, "rapl-powercap", COUNTER, 0.001)},
 		.energy = ENERGY(5120, 510, 426.5, 612, COUNTER),
 		.ledger = UNATTRIBUTED(5120),
 	},
@@ -211,22 +200,20 @@ static const struct wtl_report machine_used = {
 
 static const struct wtl_report_domain full_domains[] = {
 	{
-		COUNTED("package-0", WATTLE_KIND_CPU, "rapl-perf", 1516.204117, 46.1, 126.314141,
-			181.75, "cpu-time"),
+		COUNTED("package-0", CPU, "rapl-perf", 1516.204117, 46.1, 126.314141, 181.75,
+			"cpu-time"),
 		.ledger = FULL_LEDGER(51.3, 1424.1, 15.5, 25.304117),
 	},
 	{
-		COUNTED("package-1", WATTLE_KIND_CPU, "rapl-perf", 871.5, 26.2, 72.604, 91.2,
-			"cpu-time"),
+		COUNTED("package-1", CPU, "rapl-perf", 871.5, 26.2, 72.604, 91.2, "cpu-time"),
 		.ledger = FULL_LEDGER(110.4, 670, 55, 36.1),
 	},
 	{
-		COUNTED("dram-0", WATTLE_KIND_DRAM, "rapl-perf", 142.8, 8.6, 11.9, 14.1,
-			"cpu-time"),
+		COUNTED("dram-0", DRAM, "rapl-perf", 142.8, 8.6, 11.9, 14.1, "cpu-time"),
 		.ledger = FULL_LEDGER(6.4, 129, 1.4, 6),
 	},
 	{
-		COUNTED("gpu-0", WATTLE_KIND_GPU, "nvml", 4213.119, 127.3, 350.99, 698.4, "sm-use"),
+		COUNTED("gpu-0", GPU, "nvml", 4213.119, 127.3, 350.99, 698.4, "sm-use"),
 		.ledger = FULL_LEDGER(312.869, 3900.25, 0, 0),
 	},
 };
@@ -344,8 +331,7 @@ static const struct wtl_report machine_used_vm = {
 
 static const struct wtl_report_domain build_domains[] = {
 	{
-		COUNTED("package-0", WATTLE_KIND_CPU, "rapl-powercap", 512.75, 15.4, 42.7, 44.9,
-			"cpu-time"),
+		COUNTED("package-0", CPU, "rapl-powercap", 512.75, 15.4, 42.7, 44.9, "cpu-time"),
 		.ledger = LEDGER(1.25, 448, 3.1, 56.4, 4),
 		.idle = BASELINE(4.7, 0.1, 3),
 	},
@@ -436,8 +422,7 @@ static const struct wtl_report_process hostile_processes[] = {
 
 static const struct wtl_report_domain hostile_domains[] = {
 	{
-		COUNTED("package-0", WATTLE_KIND_CPU, "rapl-perf", 30, 1, 15, 16,
-			"=\033[2J\xff,\"weight\""),
+		COUNTED("package-0", CPU, "rapl-perf", 30, 1, 15, 16, "=\033[2J\xff,\"weight\""),
 		.ledger = FULL_LEDGER(25, 0, 5, 0),
 		.idle = {.is_known = true,
 			 .idle_uw = UINT64_MAX,
@@ -464,8 +449,7 @@ static const struct wtl_report machine_hostile = {
 
 static const struct wtl_report_domain unknown_domains[] = {
 	{
-		COUNTED("package-0", WATTLE_KIND_CPU, "rapl-powercap", 512.75, 15.4, 42.7, 44.9,
-			NULL),
+		COUNTED("package-0", CPU, "rapl-powercap", 512.75, 15.4, 42.7, 44.9, NULL),
 		.ledger = UNATTRIBUTED(512.75),
 	},
 };

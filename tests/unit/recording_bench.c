@@ -279,6 +279,15 @@ void recording_bench_init_empty(struct recording_bench *bench)
 
 /* ---- What is printed ---- */
 
+void recording_bench_runs(struct wtl_run list[], size_t n, const char *path,
+			  const struct wtl_report *report)
+{
+	for (size_t i = 0; i < n; i++) {
+		list[i] = (struct wtl_run){.path = path, .number = i + 1, .report = *report};
+		list[i].report.window.begin_utc_ns += (int64_t)i * S(60);
+	}
+}
+
 static const struct wtl_recording_ops *ops_of(const char *format)
 {
 	const struct wtl_recording_ops *ops = wtl_recording_find(format);

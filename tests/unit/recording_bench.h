@@ -44,6 +44,10 @@ void recording_bench_init(struct recording_bench *bench);
 /* One of a machine where nothing can be measured: no domain, process, window or gap. */
 void recording_bench_init_empty(struct recording_bench *bench);
 
+/* The same run n times, a minute after the other. */
+void recording_bench_runs(struct wtl_run list[], size_t n, const char *path,
+			  const struct wtl_report *report);
+
 /* What is printed: to be freed. -EPROTO and the like fail the test. */
 char *recording_bench_text(const char *format, const struct wtl_recording *recording,
 			   struct wtl_output_style style);

@@ -84,7 +84,7 @@ static void check_table(const struct wtl_smi_query *query)
 				field);
 		assert_non_null(field->kind);
 		assert_non_null(field->kind->print);
-		if (field->kind->of_number)
+		if (field->kind->put)
 			assert_true(field->arg < WTL_GPU_NUMBERS);
 		if (field->kind == &wtl_smi_text)
 			assert_true(field->arg + field->arg2 <= sizeof(struct wtl_gpu));
@@ -450,6 +450,36 @@ static void test_empty_and_full(void **state)
 	wtl_buf_done(&buf);
 }
 
+/* What the total has beside GPUs, wherever it lies; what failed says so. */
+static void test_lines_of_the_total(void **state)
+{
+	static const struct wtl_output_style plain;
+	static struct smi_bench bench;
+	struct wtl_buf buf;
+
+	(void)state;
+	smi_bench_init(&bench);
+	bench.look.n_gpus = 0;
+	bench.domains[1].domain.in_total = 1;
+	bench.domain_meters[0].has_power = false;
+	bench.domains[0].domain.status = WATTLE_STATUS_FAILED;
+	wtl_buf_init(&buf, 1 << 16);
+	wtl_look_lines(&buf, &bench.look, &plain);
+	assert_non_null(
+		strstr(wtl_buf_str(&buf), "\npackage-0 failed, core-0 95.2 W, dram-0 ~ 45.2 W\n"));
+	wtl_buf_clear(&buf);
+	bench.domains[0].domain.status = WATTLE_STATUS_OK;
+	bench.domains[1].domain.in_total = 0;
+	bench.domains[2].domain.kind = WATTLE_KIND_GPU;
+	wtl_look_lines(&buf, &bench.look, &plain);
+	assert_non_null(strstr(wtl_buf_str(&buf), "\npackage-0 - W\n"));
+	wtl_buf_clear(&buf);
+	bench.domains[0].domain.in_total = 0;
+	wtl_look_lines(&buf, &bench.look, &plain);
+	assert_non_null(strstr(wtl_buf_str(&buf), "\nno power of CPUs and memory: see"));
+	wtl_buf_done(&buf);
+}
+
 /* Nothing that moves a terminal, whatever names say. */
 static void test_nothing_raw(void **state)
 {
@@ -481,6 +511,58 @@ static void test_nothing_raw(void **state)
 	wtl_buf_done(&buf);
 }
 
+/* ASCII alone where that is asked for; columns by what a terminal shows, not by bytes. */
+static void test_lines_of_names_beyond_ascii(void **state)
+{
+	static const struct wtl_output_style plain, ascii = {.ascii = true};
+	static struct smi_bench bench;
+	const char *first, *second;
+	struct wtl_buf buf;
+
+	(void)state;
+	smi_bench_init(&bench);
+	bench.look.n_gpus = 2;
+	strcpy(bench.gpus[SMI_H100].name, "Grün µ");
+	strcpy(bench.gpus[SMI_LOST].name, "Lost 7");
+	strcpy(bench.gpus[SMI_H100].processes[0].name, "/bin/日本");
+	wtl_buf_init(&buf, 1 << 20);
+	wtl_look_lines(&buf, &bench.look, &plain);
+	first = strstr(wtl_buf_str(&buf), "Grün µ |");
+	second = strstr(wtl_buf_str(&buf), "Lost 7 |");
+	assert_non_null(first);
+	assert_non_null(second);
+	assert_non_null(strstr(first, "日本"));
+	wtl_buf_clear(&buf);
+	wtl_look_lines(&buf, &bench.look, &ascii);
+	assert_non_null(strstr(wtl_buf_str(&buf), "Gr\\xc3\\xbcn u |"));
+	assert_non_null(strstr(wtl_buf_str(&buf), "Lost 7        |"));
+	for (size_t i = 0; i < buf.len; i++)
+		assert_true((unsigned char)buf.data[i] < 0x7f);
+	wtl_buf_done(&buf);
+}
+
+/* A name that is cut is still UTF-8. */
+static void test_monitors_cut_no_character(void **state)
+{
+	static const struct wtl_smi_mon mon = {.processes = true, .select = "u"};
+	static struct smi_bench bench;
+	struct wtl_buf buf;
+
+	(void)state;
+	smi_bench_init(&bench);
+	bench.look.n_gpus = 1;
+	bench.gpus[SMI_H100].n_processes = 1;
+	strcpy(bench.gpus[SMI_H100].processes[0].name, "/opt/abcdefghijklmné-and-more");
+	wtl_buf_init(&buf, 1 << 20);
+	wtl_smi_mon_rows(&buf, &mon, &bench.look);
+	assert_non_null(strstr(wtl_buf_str(&buf), "    abcdefghijklmn \n"));
+	wtl_buf_clear(&buf);
+	strcpy(bench.gpus[SMI_H100].processes[0].name, "/opt/abcdefghijklmé-and-more");
+	wtl_smi_mon_rows(&buf, &mon, &bench.look);
+	assert_non_null(strstr(wtl_buf_str(&buf), "    abcdefghijklmé\n"));
+	wtl_buf_done(&buf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -504,7 +586,10 @@ int main(void)
 		cmocka_unit_test(test_golden_monitors),
 		cmocka_unit_test(test_monitor_letters),
 		cmocka_unit_test(test_empty_and_full),
+		cmocka_unit_test(test_lines_of_the_total),
 		cmocka_unit_test(test_nothing_raw),
+		cmocka_unit_test(test_lines_of_names_beyond_ascii),
+		cmocka_unit_test(test_monitors_cut_no_character),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,6 +71,34 @@ static void test_pages(void **state)
 		output_check_page(everything[i].produce, everything[i].what);
 }
 
+/* Different methods that all measure are no model; a model in any of the runs is. */
+static void test_modelled_series(void **state)
+{
+	static const struct wtl_output_style style;
+	struct wtl_report list[2] = {runs[0], runs[1]};
+	struct wtl_report_domain domains[2];
+	struct wtl_series series = machine_series;
+	char *page;
+
+	(void)state;
+	series.reports = list;
+	series.n_reports = 2;
+	list[0].window.total.method = WATTLE_METHOD_MIXED;
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_null(strchr(page, '~'));
+	free(page);
+	memcpy(domains, runs[1].domains, sizeof(domains));
+	domains[0].energy.method = WATTLE_METHOD_MODELLED;
+	list[1].domains = domains;
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_non_null(strstr(page, "  1     0.521   10.48 "));
+	assert_non_null(strstr(page, "  2     0.508  ~10.12 "));
+	assert_non_null(strstr(page, "energy         ~9.1 ± 3.5 "));
+	assert_non_null(strstr(page, "  package-0    ~9.1 ± 3.5 "));
+	assert_non_null(strstr(page, "  core-0        4.6 ± 1.8 "));
+	free(page);
+}
+
 static void test_table_of_outputs(void **state)
 {
 	(void)state;
@@ -955,6 +983,7 @@ int main(void)
 		cmocka_unit_test(test_golden_series),
 		cmocka_unit_test(test_golden_doctors),
 		cmocka_unit_test(test_pages),
+		cmocka_unit_test(test_modelled_series),
 		cmocka_unit_test(test_table_of_outputs),
 		cmocka_unit_test(test_hostile_text),
 		cmocka_unit_test(test_hostile_csv),

@@ -158,6 +158,13 @@ static void test_measure(void **state)
 	assert_string_equal(text, "47.3 ± 1.2 W");
 	wtl_plot_axis_measure(&watts, 1162.2, 69.7, text);
 	assert_string_equal(text, "1162 ± 70 W");
+	/* As reports have it: no digit that the ± makes worthless. */
+	wtl_plot_axis_measure(&watts, 4114.4, 271.3, text);
+	assert_string_equal(text, "4110 ± 270 W");
+	wtl_plot_axis_measure(&watts, 0.069243, 0.096635, text);
+	assert_string_equal(text, "0.069 ± 0.097 W");
+	wtl_plot_axis_measure(&watts, -4114.4, 271.3, text);
+	assert_string_equal(text, "-4114 ± 271 W");
 	wtl_plot_axis_measure(&kilo, 12345, 678, text);
 	assert_string_equal(text, "12.35 ± 0.68 kJ");
 	wtl_plot_axis_measure(&kilo, WTL_PLOT_UNKNOWN, HUGE_VAL, text);

@@ -45,6 +45,30 @@ static void test_text_is_cut(void **state)
 	fits("\xff\xfe", 100, "??");
 }
 
+/* Names that begin alike are told apart by how they end. */
+static void test_text_is_cut_in_the_middle(void **state)
+{
+	static const struct wtl_plot_lettering name = {.size = 10, .keeps_end = true};
+	static const struct {
+		const char *text;
+		double width;
+		const char *wanted;
+	} cases[] = {{"package-0", 54, "package-0"}, {"package-0", 53.9, "packa…-0"},
+		     {"package-0", 24, "pa…0"},	     {"package-0", 18, "pa…"},
+		     {"package-0", 11, ""},	     {"µµµµµµäöü", 42, "µµµµ…öü"}};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct plot_journal journal;
+		char got[WTL_PLOT_TEXT_MAX];
+
+		plot_journal_init(&journal);
+		wtl_plot_fit(&journal.pen, &name, cases[i].text, cases[i].width, got);
+		assert_string_equal(got, cases[i].wanted);
+		plot_journal_done(&journal);
+	}
+}
+
 static void test_long_text(void **state)
 {
 	char *text = malloc(5001);
@@ -78,7 +102,11 @@ static void test_escape(void **state)
 	(void)state;
 	wtl_buf_init(&buf, 1000);
 	wtl_plot_escape(&buf, "a<b>&amp;\"c'\x01\xff]]>");
-	assert_string_equal(wtl_buf_str(&buf), "a&lt;b&gt;&amp;amp;\"c'??]]&gt;");
+	assert_string_equal(wtl_buf_str(&buf), "a&lt;b&gt;&amp;amp;&quot;c'??]]&gt;");
+	wtl_buf_clear(&buf);
+	/* XML has no U+FFFE and no U+FFFF, not even escaped. */
+	wtl_plot_escape(&buf, "a\xef\xbf\xbe\xef\xbf\xbf\xef\xbf\xbd");
+	assert_string_equal(wtl_buf_str(&buf), "a??\xef\xbf\xbd");
 	wtl_buf_clear(&buf);
 	wtl_plot_escape(&buf, NULL);
 	assert_string_equal(wtl_buf_str(&buf), "");
@@ -336,6 +364,28 @@ static void test_key_without_room(void **state)
 	plot_journal_done(&journal);
 }
 
+/* What is left over keeps its place, however many others have none. */
+static void test_key_of_the_rest(void **state)
+{
+	double ends[CURVES];
+	struct plot_journal journal;
+	struct curves curves;
+
+	(void)state;
+	for (size_t i = 0; i < CURVES; i++)
+		ends[i] = (double)i + 1;
+	fill(&curves, ends, CURVES);
+	curves.panel.marks = WTL_PLOT_STACK;
+	curves.series[CURVES - 1].is_rest = true;
+	plot_journal_init(&journal);
+	assert_int_equal(wtl_plot_figure_draw(&curves.figure, &journal.pen, WTL_PLOT_WIDTH, 220),
+			 0);
+	assert_non_null(plot_text(&journal, "more"));
+	height_of(&journal, curves.names[CURVES - 1]);
+	height_of(&journal, curves.names[0]);
+	plot_journal_done(&journal);
+}
+
 /* A level has an entry of its own, with its curve's name where there are several. */
 static void test_key_of_levels(void **state)
 {
@@ -376,6 +426,32 @@ static void test_key_of_known_curves(void **state)
 	assert_non_null(plot_text(&journal, "curve-0."));
 	assert_null(plot_text(&journal, "curve-1."));
 	plot_journal_done(&journal);
+}
+
+/* What is not below 0 itself is not shown there for its ±; what is, is. */
+static void test_range_above_0(void **state)
+{
+	struct wtl_plot_point points[] = {{.x = 1, .y = 7, .low = -1, .high = 15},
+					  {.x = 2, .y = 3, .low = 2, .high = 4}};
+	struct wtl_plot_series series = {
+		.points = points,
+		.n = 2,
+		.has_range = true,
+		.level = {.is_known = true, .y = 5, .low = -20, .high = 30}};
+	const struct wtl_plot_panel panel = {
+		.marks = WTL_PLOT_POINTS, .series = &series, .n_series = 1};
+	double low, high;
+
+	(void)state;
+	assert_true(wtl_plot_range_y(&panel, 1, 2, &low, &high));
+	assert_true(low == 0 && high == 30);
+	points[1].y = -3;
+	assert_true(wtl_plot_range_y(&panel, 1, 2, &low, &high));
+	assert_true(low == -20 && high == 30);
+	points[1].y = 0;
+	points[0].low = series.level.low = 0.5;
+	assert_true(wtl_plot_range_y(&panel, 1, 2, &low, &high));
+	assert_true(low == 0 && high == 30);
 }
 
 /* In a stack, names stand beside their own areas: the lowest area has the lowest name. */
@@ -457,6 +533,9 @@ static void test_any_paper(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text_is_cut_in_the_middle),
+		cmocka_unit_test(test_key_of_the_rest),
+		cmocka_unit_test(test_range_above_0),
 		cmocka_unit_test(test_text_is_cut),
 		cmocka_unit_test(test_long_text),
 		cmocka_unit_test(test_text_is_drawn_only_where_it_fits),

@@ -43,6 +43,12 @@
 static const char three[] = REPORT("2026-11-21T08:00:00.000Z", MAKE, "10", "") "\n" REPORT(
 	"2026-11-21T08:00:10.000Z", MAKE, "12", "") "\n\n" REPORT("2026-11-21T08:00:20.000Z", MAKE,
 								  "14", "");
+/* And a fourth, which was ended by Ctrl-C. */
+static const char cut[] = REPORT("2026-11-21T08:00:00.000Z", MAKE, "10", "") "\n" REPORT(
+	"2026-11-21T08:00:10.000Z", MAKE, "12",
+	"") "\n" REPORT("2026-11-21T08:00:20.000Z", MAKE, "14",
+			"") "\n" REPORT("2026-11-21T08:00:30.000Z", MAKE, "1",
+					",\"interrupted\":true");
 static const char one[] = REPORT("2026-11-21T08:00:00.000Z", MAKE, "10", PROCESSES);
 
 struct bench {
@@ -121,9 +127,31 @@ static void test_runs(void **state)
 	assert_int_equal(series->n, 3);
 	assert_int_equal(series->points[2].x, 3);
 	has_y(series, 0, 10, 8.75, 11.25);
+	/* As many percent of the power. */
+	assert_true(made->panels[2].series->has_range);
+	series = made->panels[2].series;
+	assert_true(fabs((series->points[0].high / series->points[0].y) - 1.125) < 1e-9);
+	assert_true(fabs((series->points[0].low / series->points[0].y) - 0.875) < 1e-9);
+	series = made->panels[0].series;
+	assert_int_equal(made->n_notes, 1); /* all of one file and command */
 	has_y(series, 2, 14, 12.75, 15.25);
 	/* 10, 12, 14: sd 2, t 4.3027 with 2 degrees of freedom, so ± 4.968. */
 	assert_true(series->level.is_known);
+	assert_true(fabs(series->level.y - 12) < 1e-9);
+	assert_true(fabs(series->level.high - 16.9683) < 1e-3);
+	end(&bench);
+}
+
+static void test_an_interrupted_run(void **state)
+{
+	const struct wtl_plot_series *series;
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, cut);
+	series = good(&bench)->panels[0].series;
+	assert_int_equal(series->n, 4);
+	has_y(series, 3, 1, -0.25, 2.25);
 	assert_true(fabs(series->level.y - 12) < 1e-9);
 	assert_true(fabs(series->level.high - 16.9683) < 1e-3);
 	end(&bench);
@@ -143,6 +171,9 @@ static void test_command_energy(void **state)
 	begin(&bench, text);
 	made = good(&bench);
 	assert_string_equal(made->title, "2 runs");
+	assert_int_equal(made->n_notes, 3);
+	assert_string_equal(made->notes[1], "Run 1: a.json, make -j");
+	assert_string_equal(made->notes[2], "Run 2: a.json, cc");
 	assert_int_equal(made->n_panels, 4);
 	assert_string_equal(made->panels[1].title, "Energy of the command, above idle");
 	has_y(made->panels[1].series, 0, 4, 3, 5);
@@ -157,13 +188,52 @@ static void test_series_document(void **state)
 	static const char text[] = "{\"schema\":\"wattle.series/1\",\"runs\":[" REPORT(
 		"2026-11-21T08:00:00Z", MAKE, "10", "") "," REPORT("2026-11-21T08:00:10Z", MAKE,
 								   "11", "") "],\"statistics\":{}}";
+	const struct wtl_plot_figure *made;
 	struct bench bench;
 
 	(void)state;
 	begin(&bench, text);
 	/* And a second file. */
 	assert_int_equal(wtl_plot_reports_add(bench.reports, "b.json", one, strlen(one), NULL), 0);
-	assert_string_equal(good(&bench)->title, "3 runs of: make -j");
+	made = good(&bench);
+	assert_string_equal(made->title, "3 runs of: make -j");
+	assert_int_equal(made->n_notes, 3);
+	assert_string_equal(made->notes[1], "Runs 1 to 2: a.json");
+	assert_string_equal(made->notes[2], "Run 3: b.json");
+	end(&bench);
+}
+
+/* So many files that not all of them are told. */
+static void test_many_files(void **state)
+{
+	const struct wtl_plot_figure *made;
+	struct bench bench;
+
+	(void)state;
+	for (int with_bars = 0; with_bars < 2; with_bars++) {
+		begin(&bench, one);
+		bench.wanted.what = with_bars ? WTL_PLOT_WINDOWS : WTL_PLOT_RUNS;
+		bench.wanted.has_what = true;
+		for (int i = 2; i < 12; i++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "/tmp/%d.json", i);
+			assert_int_equal(
+				wtl_plot_reports_add(bench.reports, name, one, strlen(one), NULL),
+				0);
+		}
+		made = good(&bench);
+		assert_int_equal(made->n_notes, 10);
+		assert_string_equal(made->notes[1], "Run 1: a.json");
+		assert_string_equal(made->notes[8], "Run 8: 8.json");
+		assert_string_equal(made->notes[9], "Runs 9 to 11: others.");
+		end(&bench);
+	}
+	/* What is no text has no name. */
+	begin(&bench, one);
+	assert_int_equal(wtl_plot_reports_add(bench.reports, "\xff", one, strlen(one), NULL), 0);
+	made = good(&bench);
+	assert_string_equal(made->notes[2], "Run 2: ?");
 	end(&bench);
 }
 
@@ -258,7 +328,7 @@ static void test_consumers(void **state)
 	bench.wanted.top = 1;
 	panel = good(&bench)->panels;
 	assert_string_equal(panel->categories[0], "a.service");
-	assert_string_equal(panel->categories[1], "in no unit that is known");
+	assert_string_equal(panel->categories[1], "in no unit");
 	end(&bench);
 	/* The smallest ones together. */
 	begin(&bench, one);
@@ -269,6 +339,67 @@ static void test_consumers(void **state)
 	assert_int_equal(panel->n_categories, 3);
 	assert_string_equal(panel->categories[1], "others");
 	has_y(panel->series, 1, 4, 3.5, 4.5);
+	end(&bench);
+}
+
+/* A model that took the place of a counter in a later run is told as well. */
+static void test_sources_of_all_runs(void **state)
+{
+	static const char modelled[] =
+		"{\"schema\":\"wattle.report/1\",\"version\":\"0.1.0\",\"command\":[\"make\",\"-j\"],"
+		"\"start_utc\":\"2026-11-21T08:00:30.000Z\",\"duration_s\":1.5,"
+		"\"total\":{\"energy_j\":11,\"uncertainty_j\":5},\"domains\":[{\"name\":\"package-0\","
+		"\"in_total\":true,\"source\":\"model\",\"method\":\"modelled\",\"energy_j\":11,"
+		"\"uncertainty_j\":5}]}";
+	const struct wtl_plot_figure *made;
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, three);
+	made = good(&bench);
+	assert_int_equal(strncmp(made->lines[0], "rapl-perf (counter) · ", 22), 0);
+	end(&bench);
+	begin(&bench, three);
+	assert_int_equal(wtl_plot_reports_add(bench.reports, "b.json", modelled, strlen(modelled),
+					      &bench.err),
+			 0);
+	made = good(&bench);
+	assert_non_null(strstr(made->lines[0], "rapl-perf (counter), model (modelled) · "));
+	end(&bench);
+}
+
+/* Where one has no part above idle, all are told in full; a ± of another part is not theirs. */
+static void test_consumers_without_a_baseline(void **state)
+{
+	static const char lacks_others[] =
+		REPORT("2026-11-21T08:00:00.000Z", MAKE, "10",
+		       ",\"processes\":[{\"pid\":11,\"name\":\"a\",\"dynamic_j\":6,\"full_j\":8,"
+		       "\"uncertainty_j\":0.5}],\"others\":{\"full_j\":2,\"uncertainty_j\":0.25}");
+	static const char no_others[] =
+		REPORT("2026-11-21T08:00:00.000Z", MAKE, "10",
+		       ",\"processes\":[{\"pid\":11,\"name\":\"a\",\"dynamic_j\":6,\"full_j\":8,"
+		       "\"uncertainty_j\":0.5}],\"others\":{\"full_j\":0,\"uncertainty_j\":0}");
+	const struct wtl_plot_panel *panel;
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, lacks_others);
+	bench.wanted.what = WTL_PLOT_PROCESSES;
+	bench.wanted.has_what = true;
+	panel = good(&bench)->panels;
+	assert_string_equal(panel->label, "Energy, its part of idle included");
+	assert_int_equal(panel->n_categories, 2);
+	assert_true(panel->series->points[0].y == 8);
+	assert_true(isnan(panel->series->points[0].low));
+	assert_true(isnan(panel->series->points[0].high));
+	has_y(panel->series, 1, 2, 1.75, 2.25);
+	end(&bench);
+	begin(&bench, no_others);
+	bench.wanted.what = WTL_PLOT_PROCESSES;
+	bench.wanted.has_what = true;
+	panel = good(&bench)->panels;
+	assert_string_equal(panel->label, "Energy above idle");
+	has_y(panel->series, 0, 6, 5.5, 6.5);
 	end(&bench);
 }
 
@@ -404,11 +535,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_an_interrupted_run),
 		cmocka_unit_test(test_command_energy),
+		cmocka_unit_test(test_many_files),
 		cmocka_unit_test(test_series_document),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_energies),
 		cmocka_unit_test(test_consumers),
+		cmocka_unit_test(test_sources_of_all_runs),
+		cmocka_unit_test(test_consumers_without_a_baseline),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_not_in_a_report),
 		cmocka_unit_test(test_no_reports),

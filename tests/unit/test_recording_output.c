@@ -17,6 +17,7 @@
 #include "output/recording.h"
 #include "output/words.h"
 #include "output_bench.h"
+#include "recording_bench.h"
 #include "output_machines_users.h"
 
 #define BEGIN_UTC_NS (INT64_C(1795269600) * WTL_NS_PER_S) /* 2026-11-21T14:00Z */
@@ -354,6 +355,43 @@ static void test_breaches_are_refused(void **state)
 	free(told);
 }
 
+/* Nothing is written of several where one is not sound. */
+static void test_one_breach_refuses_all(void **state)
+{
+	const struct wtl_output_style style = {.color = false};
+	struct recording_bench good, bad;
+	struct wtl_recording both[2];
+	const struct wtl_comparison comparison = {.recordings = both, .n_recordings = 2};
+	struct wtl_run list[2];
+	const struct wtl_runs both_runs = {.runs = list, .n_runs = 2};
+
+	(void)state;
+	for (int breach = 0; breach < 2; breach++) {
+		recording_bench_init(&good);
+		recording_bench_init(&bad);
+		if (breach == 0)
+			bad.domains[0].ledger.idle_uj--;
+		else
+			bad.domains[2].energy.energy_uj++;
+		both[0] = good.recording;
+		both[1] = bad.recording;
+		list[0] = (struct wtl_run){.path = "a", .report = good.recording.report};
+		list[1] = (struct wtl_run){.path = "b", .report = bad.recording.report};
+		assert_refused(&bad.recording);
+		for (size_t i = 0; wtl_outputs[i]; i++) {
+			struct wtl_buf buf;
+
+			wtl_buf_init(&buf, OUTPUT_MAX);
+			assert_int_equal(put_comparison(&buf, wtl_outputs[i], &comparison, &style),
+					 -EPROTO);
+			assert_int_equal(put_runs(&buf, wtl_outputs[i], &both_runs, &style),
+					 -EPROTO);
+			assert_int_equal(buf.len, 0);
+			wtl_buf_done(&buf);
+		}
+	}
+}
+
 static void test_words(void **state)
 {
 	(void)state;
@@ -369,14 +407,28 @@ static void test_words(void **state)
 
 static void test_rates(void **state)
 {
-	struct wtl_run run = {.report = {.window = {.duration_ns = 2 * WTL_NS_PER_S},
-					 .carbon = {.emitted_ug = 1000000}}};
+	struct wtl_run run = {
+		.report = {.window = {.duration_ns = 2 * WTL_NS_PER_S, .total.has_energy = 1},
+			   .carbon = {.emitted_ug = 1000000}}};
+	uint64_t rate_ng_per_s = 1;
 
 	(void)state;
 	/* A gram in two seconds. */
-	assert_int_equal(wtl_run_rate_ng_per_s(&run), 500000000);
+	assert_true(wtl_run_rate_ng_per_s(&run, &rate_ng_per_s));
+	assert_int_equal(rate_ng_per_s, 500000000);
+	/* Without time, or without a figure, there is no rate, not one of 0. */
 	run.report.window.duration_ns = 0;
-	assert_int_equal(wtl_run_rate_ng_per_s(&run), 0);
+	assert_false(wtl_run_rate_ng_per_s(&run, &rate_ng_per_s));
+	run.report.window.duration_ns = WTL_NS_PER_S;
+	run.report.window.total.has_energy = 0;
+	assert_false(wtl_run_rate_ng_per_s(&run, &rate_ng_per_s));
+	assert_int_equal(rate_ng_per_s, 500000000);
+	/* What does not fit is as much as fits. */
+	run.report.window.total.has_energy = 1;
+	run.report.window.duration_ns = 1;
+	run.report.carbon.emitted_ug = UINT64_MAX / 2;
+	assert_true(wtl_run_rate_ng_per_s(&run, &rate_ng_per_s));
+	assert_true(rate_ng_per_s == UINT64_MAX);
 }
 
 int main(void)
@@ -385,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_golden),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_breaches_are_refused),
+		cmocka_unit_test(test_one_breach_refuses_all),
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_rates),
 	};

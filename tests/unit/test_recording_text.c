@@ -169,6 +169,39 @@ static void test_a_part(void **state)
 	assert_on_page(&bench.recording, "2026-11-21 23:59:55 to 2026-11-22 00:00:05 UTC");
 }
 
+static void test_how_it_ended(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_report *report = &bench.recording.report;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	page = page_of(&bench.recording);
+	assert_has_not(page, "ended ");
+	assert_has_not(page, "peak memory");
+	free(page);
+	report->has_exit = true;
+	report->command_rss_bytes = 12 << 20;
+	page = page_of(&bench.recording);
+	assert_has_not(page, "  ended ");
+	assert_has(page, " UTC, peak memory 12 MiB\n");
+	/* It is with its energy. */
+	assert_has_not(page, "UTC, CPU time");
+	free(page);
+	report->exit_status = 3;
+	report->command_cpu_ns = S(1.5);
+	report->attribution.has_command = false;
+	page = page_of(&bench.recording);
+	assert_has(page, " UTC, CPU time 1.500 s, peak\n          memory 12 MiB\n");
+	assert_has(page, "\n  ended   exit status 3\n");
+	free(page);
+	report->exit_signal = 9;
+	report->interrupted = true;
+	assert_on_page(&bench.recording,
+		       "\n  ended   killed by SIGKILL, measurement interrupted\n");
+}
+
 static void test_live_and_cut_off(void **state)
 {
 	static const char live[] = "it is being recorded: the figures are those so far";
@@ -242,6 +275,18 @@ static void test_an_intensity_that_varies(void **state)
 	assert_on_page(&bench.recording, "of the time: 0 J are without emissions\n");
 	carbon->emission = (struct wtl_emission){.missing_ns = S(10)};
 	assert_on_page(&bench.recording, "g/kWh (grid\\n.csv)");
+	/* The PUE is told with it as with one that does not change. */
+	bench.recording.report.carbon.pue_milli = 2000;
+	assert_on_page(&bench.recording,
+		       "13.1 ± 2.6 mg with PUE 2, which is not in the energies\n");
+	/* Nothing of the time: no figure, and nothing that is made of one. */
+	bench.recording.report.carbon.reason = "no intensity";
+	page = page_of(&bench.recording);
+	assert_has(page, "carbon  not known: no intensity (grid\\n.csv)\n");
+	assert_has_not(page, "CO2e");
+	assert_has_not(page, "PUE");
+	assert_has_not(page, "does not cover");
+	free(page);
 }
 
 /* ---- Groups ---- */
@@ -341,8 +386,46 @@ static void test_groups_without_a_baseline(void **state)
 	bench.grouping.others.all.has_dynamic = false;
 	bench.groups[0].gpu.full_uj = 0;
 	page = page_of(&bench.recording);
-	assert_line(page, "ada", "1 10.00 301 ± 12");
+	assert_line(page, "ada", "1 10.00 300.5 ± 12");
 	assert_line(page, "bob", "8 6.50 80.0 ± 4.0");
+	free(page);
+}
+
+/* Each rounded to its nearest would print 421 joules: they are rounded together. */
+static void test_groups_add_up_as_printed(void **state)
+{
+	static const double full_j[] = {300.06, 80.06, 4.88};
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.groups[0].all.full_uj = J(full_j[0]);
+	bench.groups[0].all.has_dynamic = false;
+	bench.groups[1].all.full_uj = J(full_j[1]);
+	bench.grouping.others.all.full_uj = J(full_j[2]);
+	bench.recording.has_by = true;
+	bench.recording.by = WTL_BY_USER;
+	page = page_of(&bench.recording);
+	assert_line(page, "ada", "1 10.00 - 300.0 280.0");
+	assert_line(page, "bob", "8 6.50 50.0 ± 4.0 80.1 0.0");
+	assert_line(page, "others", "12 0.25 2.0 ± 0.5 4.9 0.0");
+	assert_line(page, "no process", "35.0");
+	assert_line(strstr(page, "\nno process") + 1, "total", "420.0");
+	free(page);
+}
+
+static void test_cpu_time_that_is_not_known(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.groups[1].cpu_ns = -1;
+	page = page_of(&bench.recording);
+	assert_line(page, "ada", "1 10.00 250 ± 12 300.5 280.0");
+	assert_line(page, "bob", "8 - 50.0 ± 4.0 80.0 0.0");
 	free(page);
 }
 
@@ -424,6 +507,30 @@ static void test_windows_without_figures(void **state)
 	free(page);
 }
 
+/* What is modelled has a ~, wherever it stands. */
+static void test_modelled_windows(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	/* Of what does not count, nothing is in the total. */
+	bench.energies[3].method = WATTLE_METHOD_MODELLED;
+	bench.energies[0].method = WATTLE_METHOD_INTEGRATED;
+	page = page_of(&bench.recording);
+	assert_line(page, "warm up", "14:00:01 10.000 420.0 ± 6.3 42.00");
+	free(page);
+	bench.energies[0].method = WATTLE_METHOD_MODELLED;
+	page = page_of(&bench.recording);
+	assert_line(page, "warm up", "14:00:01 10.000 ~420.0 ± 6.3 42.00");
+	free(page);
+	bench.energies[0].has_energy = 0;
+	page = page_of(&bench.recording);
+	assert_line(page, "warm up", "14:00:01 10.000 420.0 ± 6.3 42.00");
+	free(page);
+}
+
 static void test_many_windows(void **state)
 {
 	enum { MANY = 31 };
@@ -463,6 +570,15 @@ static void test_gaps_of_every_kind(void **state)
 		"! 2026-11-21 14:00:00: 12 exit records were lost\n",
 		"! 2026-11-21 14:00:00: damaged\n",
 	};
+	static const struct {
+		int64_t by_ns;
+		const char *wanted;
+	} steps[] = {
+		{-S(7200), ": UTC was set back by 2 h 00 min 00 s\n"},
+		{S(90), ": UTC was set forward by 1 min 30.0 s\n"},
+		{INT64_MIN, ": UTC was set back by "},
+		{0, ": UTC was set back by 2.000 s\n"}, /* as it was recorded */
+	};
 	struct recording_bench bench;
 	char *page;
 
@@ -472,6 +588,10 @@ static void test_gaps_of_every_kind(void **state)
 	for (size_t i = 0; i < BENCH_GAPS; i++)
 		assert_has(page, lines[i]);
 	free(page);
+	for (size_t i = 0; i < COUNT(steps); i++) {
+		bench.gaps[1].duration_ns = steps[i].by_ns;
+		assert_on_page(&bench.recording, steps[i].wanted);
+	}
 	bench.recording.n_gaps = 0;
 	assert_not_on_page(&bench.recording, "! 2026");
 }
@@ -588,15 +708,12 @@ static void test_comparison(void **state)
 	assert_line(page, "  gpu-7 [J]", "- 5.000");
 	assert_has(page, "What the same sensor of the same machine is\nwrong by");
 	free(page);
-}
-
-static void make_runs(struct wtl_run list[], size_t n, const struct wtl_report *report)
-{
-	for (size_t i = 0; i < n; i++) {
-		list[i] = (struct wtl_run){
-			.path = "/data/night.wattle", .number = i + 1, .report = *report};
-		list[i].report.window.begin_utc_ns += (int64_t)i * S(60);
-	}
+	/* What is modelled in one of them only. */
+	a.domains[0].energy.method = WATTLE_METHOD_MODELLED;
+	page = comparison_bench_text("text", &comparison, plain);
+	assert_line(page, "energy [J]", "~420.0 ± 6.3 421.0 ± 6.4 -1.0 ± 9.0");
+	assert_line(page, "  gpu-7 [J]", "- 5.000");
+	free(page);
 }
 
 static void test_runs(void **state)
@@ -612,11 +729,11 @@ static void test_runs(void **state)
 
 	(void)state;
 	recording_bench_init(&bench);
-	make_runs(list, 3, &bench.recording.report);
+	recording_bench_runs(list, 3, "/data/night.wattle", &bench.recording.report);
 	list[1].report.window.total.has_energy = 0;
 	page = runs_bench_text("text", &runs, plain);
 	assert_has(page, "wattle: 3 runs in night.wattle: make -j8\n");
-	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.5 654");
+	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.538 654");
 	assert_line(page, "  2", "14:01:00 10.000 -");
 	/* As high as the greatest; one without a figure is blank. */
 	assert_has(page, "\n  time      ███\n");
@@ -634,6 +751,119 @@ static void test_runs(void **state)
 	free(page);
 }
 
+static void assert_on_runs(const struct wtl_runs *runs, const char *wanted)
+{
+	char *page = runs_bench_text("text", runs, plain);
+
+	assert_has(page, wanted);
+	free(page);
+}
+
+/* Of different methods, but measured; and a run that is modelled, be it the first or not. */
+static void test_modelled_runs(void **state)
+{
+	struct recording_bench bench, modelled;
+	struct wtl_run list[2];
+	struct wtl_runs runs = {
+		.runs = list,
+		.n_runs = 2,
+		.energy_j = {.n = 2, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
+	};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	recording_bench_init(&modelled);
+	modelled.domains[0].energy.method = WATTLE_METHOD_MODELLED;
+	bench.recording.report.window.total.method = WATTLE_METHOD_MIXED;
+	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
+	page = runs_bench_text("text", &runs, plain);
+	assert_has_not(page, "~");
+	free(page);
+	list[1].report.domains = modelled.domains;
+	page = runs_bench_text("text", &runs, plain);
+	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "  2", "14:01:00 10.000 ~420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "energy", "~420 ± 10 J 4 0.95 % 416 424");
+	free(page);
+}
+
+/* Without time there is no rate, which is not one of 0. */
+static void test_a_run_of_no_time(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[2];
+	const struct wtl_runs runs = {.runs = list, .n_runs = 2};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
+	list[1].report.window.duration_ns = 0;
+	page = runs_bench_text("text", &runs, plain);
+	assert_line(page, "  2", "14:01:00 0.000 420.0 ± 6.3 42.00 6.538 -");
+	assert_has(page, "\n  rate      █ \n");
+	free(page);
+}
+
+/* What a run emitted is not known, or not of all of its time. */
+static void test_runs_without_emissions(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[3];
+	const struct wtl_runs runs = {.runs = list, .n_runs = 3};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	recording_bench_runs(list, 3, "/data/night.wattle", &bench.recording.report);
+	list[0].report.carbon.reason = "no intensity";
+	list[0].report.carbon.emitted_ug = 0;
+	list[1].report.carbon.missing_uj = 1;
+	page = runs_bench_text("text", &runs, plain);
+	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 - -");
+	assert_line(page, "  2", "14:01:00 10.000 420.0 ± 6.3 42.00 - -");
+	assert_line(page, "  3", "14:02:00 10.000 420.0 ± 6.3 42.00 6.538 654");
+	assert_has(page, "\n  CO2e        █\n");
+	assert_has(page, "\n! no CO2e of 2 of 3 runs: no intensity\n");
+	free(page);
+	list[2].report.carbon.missing_uj = 1;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has_not(page, "\n  CO2e");
+	assert_has_not(page, "\n  rate");
+	assert_has(page, "! no CO2e of 3 of 3 runs");
+	free(page);
+}
+
+static void test_runs_of_different_commands(void **state)
+{
+	static char make[] = "make", jobs[] = "-j8", all[] = "all";
+	static char *const longer[] = {make, jobs, all, NULL};
+	static char *const shorter[] = {make, NULL}, *const same[] = {make, jobs, NULL};
+	char *const *others[] = {longer, shorter, NULL};
+	struct recording_bench bench;
+	struct wtl_run list[2];
+	struct wtl_runs runs = {.runs = list, .n_runs = 2, .has_files = true};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
+	for (size_t i = 0; i < COUNT(others); i++) {
+		list[1].report.command = (char **)(uintptr_t)others[i];
+		page = runs_bench_text("text", &runs, plain);
+		assert_has(page, "wattle: 2 runs: different commands\n");
+		assert_has(page, "\n  run 1 is in /data/night.wattle: make -j8\n");
+		free(page);
+	}
+	assert_on_runs(&runs, "\n  run 2 is in /data/night.wattle: the machine\n");
+	runs.has_files = false;
+	assert_on_runs(&runs, "\n  run 1 is make -j8\n  run 2 is the machine\n");
+	/* Other words in other memory, but the same. */
+	list[1].report.command = (char **)(uintptr_t)same;
+	assert_on_runs(&runs, "wattle: 2 runs in night.wattle: make -j8\n");
+}
+
 static void test_one_run_and_none(void **state)
 {
 	struct recording_bench bench;
@@ -643,7 +873,7 @@ static void test_one_run_and_none(void **state)
 
 	(void)state;
 	recording_bench_init(&bench);
-	make_runs(list, 1, &bench.recording.report);
+	recording_bench_runs(list, 1, "/data/night.wattle", &bench.recording.report);
 	page = runs_bench_text("text", &runs, plain);
 	assert_has(page, "wattle: 1 run in night.wattle");
 	assert_has_not(page, "run by run");
@@ -662,15 +892,19 @@ int main(void)
 		cmocka_unit_test(test_head),
 		cmocka_unit_test(test_head_without_facts),
 		cmocka_unit_test(test_a_part),
+		cmocka_unit_test(test_how_it_ended),
 		cmocka_unit_test(test_live_and_cut_off),
 		cmocka_unit_test(test_policies),
 		cmocka_unit_test(test_an_intensity_that_varies),
 		cmocka_unit_test(test_groups_by_every_key),
 		cmocka_unit_test(test_one_key_alone),
 		cmocka_unit_test(test_groups_without_a_baseline),
+		cmocka_unit_test(test_groups_add_up_as_printed),
+		cmocka_unit_test(test_cpu_time_that_is_not_known),
 		cmocka_unit_test(test_many_groups),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_windows_without_figures),
+		cmocka_unit_test(test_modelled_windows),
 		cmocka_unit_test(test_many_windows),
 		cmocka_unit_test(test_gaps_of_every_kind),
 		cmocka_unit_test(test_many_gaps),
@@ -678,6 +912,10 @@ int main(void)
 		cmocka_unit_test(test_appended),
 		cmocka_unit_test(test_comparison),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_modelled_runs),
+		cmocka_unit_test(test_a_run_of_no_time),
+		cmocka_unit_test(test_runs_without_emissions),
+		cmocka_unit_test(test_runs_of_different_commands),
 		cmocka_unit_test(test_one_run_and_none),
 	};
 
