@@ -89,7 +89,7 @@ struct wtl_command {
 	const char *examples;	 /* "command\n    what it does" blocks divided by an empty line */
 	const char *exit_status; /* lines "CODE  meaning" */
 	const struct argp_option *options;	 /* its own */
-	const struct argp_option *const *shared; /* groups of options.h, ended by NULL */
+	const struct argp_option *const *shared; /* its groups of options.h, ended by NULL */
 	bool takes_command; /* the first word that is no option begins the user's command */
 	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
 	/* An option of its own, or key ARGP_KEY_ARG for a word. 0; ARGP_ERR_UNKNOWN; or another error
@@ -123,24 +123,6 @@ void wtl_complain_err(struct wtl_app *app, const struct wtl_err *err);
 void wtl_remark(const struct wtl_app *app, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* options.c: the shared groups, and parsing. */
-extern const struct argp_option wtl_options_machine[];	 /* --root, --tape, … */
-extern const struct argp_option wtl_options_sampling[];	 /* --interval, --jitter */
-extern const struct argp_option wtl_options_output[];	 /* --format, -o, … */
-extern const struct argp_option wtl_options_carbon[];	 /* --location, --pue */
-extern const struct argp_option wtl_options_consumers[]; /* --top, --idle-first, … */
-extern const struct argp_option wtl_options_general[];	 /* --quiet, --verbose, --help */
-/* Returns 0 to go on, or an exit code + 1 to stop with. */
-int wtl_options_parse(struct wtl_app *app, int argc, char **argv);
-int wtl_option_idle_first(struct wtl_app *app, const char *text);
-int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,
-		      uint64_t most, uint64_t *ret);
-int wtl_option_unsigned(struct wtl_app *app, const char *option, const char *text, unsigned least,
-			unsigned most, unsigned *ret);
-int wtl_option_flag(bool *flag);			     /* sets it; 0 */
-int wtl_option_text(const char **setting, const char *text); /* sets it; 0 */
-int wtl_option_weight(struct wtl_app *app, const char *name);
-
 /* help.c */
 void wtl_help_overview(void);
 void wtl_help_command(const struct wtl_command *command);
@@ -171,7 +153,7 @@ struct wtl_result {
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result);
 /* Does the environment say that the terminal takes UTF-8? */
 bool wtl_locale_is_utf8(void);
-/* Finds out before any work whether the output can be written. */
+/* Finds out before any work whether the output can be written: over no recording. 0 or negative. */
 int wtl_sink_check(struct wtl_app *app);
 
 /* child.c */
@@ -196,6 +178,8 @@ int wtl_child_complain(struct wtl_app *app, int rc);
 /* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
  * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);
+/* What it and its descendants that were waited for used, when it has ended and was not reaped; 0: it has not. */
+int64_t wtl_child_used_ns(const struct wtl_child *child);
 void wtl_child_reap(struct wtl_child *child);
 int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
 
@@ -248,6 +232,19 @@ bool wtl_loop_interrupted(struct wtl_loop *loop);
  * report that nobody takes. */
 void wtl_loop_finish(struct wtl_loop *loop);
 
+/* child_watch.c: the settings' command, from its start to its end. What goes wrong is said. */
+
+/* wtl_loop_init(), and who is called after each sample. 0 or negative; wtl_loop_done() after 0 only. */
+int wtl_loop_open(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(void *context),
+		  void *context);
+/* 0, or the exit code that a shell would have. */
+int wtl_child_begin(struct wtl_child *child, struct wtl_app *app);
+/* Until it ends, is left to itself, or loop->stop is set; as wtl_loop_run(). */
+void wtl_child_watch(struct wtl_child *child, const struct wtl_app *app, struct wtl_loop *loop,
+		     struct wattle_meter *meter, struct wtl_io *io);
+/* Reaps it. Its exit code; of one that goes on, of the signal that left it to itself. */
+int wtl_child_end(struct wtl_child *child, const struct wtl_loop *loop);
+
 /* billing.c: who uses what while a window of that name is open, looked at once a second. */
 struct wtl_billing {
 	struct wtl_app *app;
@@ -269,6 +266,8 @@ void wtl_billing_close(struct wtl_billing *billing);
 void wtl_billing_begin(struct wtl_billing *billing); /* right before the window begins */
 void wtl_billing_look(void *billing);		     /* after each sample */
 void wtl_billing_look_now(struct wtl_billing *billing);
+/* Before the last bill, when the command may have ended; NULL: on a tape. */
+void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child);
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);

@@ -116,6 +116,19 @@ void wtl_billing_look_now(struct wtl_billing *billing)
 		wtl_billing_bill(billing, &window, billing->energies);
 }
 
+void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child)
+{
+	char text[24];
+	uint64_t told;
+
+	if (!billing->consumers)
+		return;
+	snprintf(text, sizeof(text), "%lld", child ? (long long)wtl_child_used_ns(child) : 0LL);
+	if (wtl_io_note(billing->io, "command-cpu", text, sizeof(text)) == 1 &&
+	    wtl_num_u64(text, strlen(text), &told) == 0 && told <= INT64_MAX)
+		wtl_consumers_command_ended(billing->consumers, (int64_t)told);
+}
+
 void wtl_billing_look(void *context)
 {
 	struct wtl_billing *billing = context;

@@ -73,7 +73,6 @@ static uint32_t ascii_of(uint32_t point)
 		char ascii;
 	} signs[] = {
 		{0x2026, '.'},						     /* … */
-		{0xb1, '~'},						     /* ± */
 		{0xb0, ' '},						     /* ° */
 		{0xb5, 'u'},						     /* µ */
 		{0xb7, '.'},						     /* · */
@@ -191,27 +190,48 @@ static void add_mark(const struct wtl_canvas *canvas, int row, int column, uint3
 	cell->mark = point;
 }
 
+/* What is two signs in ASCII: one alone would mean something else. */
+#define PLUS_MINUS "\xc2\xb1"
+
+static bool is_plus_minus(const struct wtl_canvas *canvas, const char *text)
+{
+	return canvas->ascii && strncmp(text, PLUS_MINUS, 2) == 0;
+}
+
+/* On this canvas. */
+static int shown_width(const struct wtl_canvas *canvas, const char *text)
+{
+	int width = wtl_text_width(text);
+
+	for (; *text && width < INT_MAX; text++)
+		width += is_plus_minus(canvas, text);
+	return width;
+}
+
 int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, enum wtl_style style,
 		    const char *text)
 {
 	size_t len = strlen(text);
-	int all = wtl_text_width(text), room = all > width ? width - 1 : width, used = 0;
+	int all = shown_width(canvas, text), room = all > width ? width - 1 : width, used = 0;
 
 	if (width <= 0)
 		return 0;
 	for (size_t at = 0; at < len;) {
+		bool two = is_plus_minus(canvas, text + at);
 		uint32_t point;
 		int wide;
 
 		at += next_point(text + at, len - at, canvas->ascii, &point);
-		wide = (int)wtl_point_width(point);
+		wide = two ? 2 : (int)wtl_point_width(point);
 		if (wide == 0) {
 			add_mark(canvas, row, column + used - 1, point);
 			continue;
 		}
 		if (used + wide > room)
 			break;
-		wtl_canvas_put(canvas, row, column + used, point, style);
+		wtl_canvas_put(canvas, row, column + used, two ? '+' : point, style);
+		if (two)
+			wtl_canvas_put(canvas, row, column + used + 1, '-', style);
 		used += wide;
 	}
 	if (all > width)
@@ -222,7 +242,7 @@ int wtl_canvas_text(struct wtl_canvas *canvas, int row, int column, int width, e
 int wtl_canvas_right(struct wtl_canvas *canvas, int row, int column, int width,
 		     enum wtl_style style, const char *text)
 {
-	int all = wtl_text_width(text);
+	int all = shown_width(canvas, text);
 
 	if (all < width) {
 		column += width - all;

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,11 +126,29 @@ static int64_t to_ns(struct timeval time)
 	return (int64_t)time.tv_sec * WTL_NS_PER_S + (int64_t)time.tv_usec * 1000;
 }
 
+static int64_t usage_ns(const struct rusage *usage)
+{
+	return to_ns(usage->ru_utime) + to_ns(usage->ru_stime);
+}
+
+int64_t wtl_child_used_ns(const struct wtl_child *child)
+{
+	siginfo_t info = {.si_pid = 0};
+	struct rusage usage;
+
+	/* glibc's waitid() keeps the kernel's usage to itself. */
+	if (syscall(SYS_waitid, P_PID, child->pid, &info, WEXITED | WNOHANG | WNOWAIT, &usage) <
+		    0 ||
+	    info.si_pid != child->pid)
+		return 0;
+	return child->cpu_ns + usage_ns(&usage);
+}
+
 static void add_usage(struct wtl_child *child, const struct rusage *usage)
 {
 	uint64_t rss_bytes = (uint64_t)usage->ru_maxrss * 1024;
 
-	child->cpu_ns += to_ns(usage->ru_utime) + to_ns(usage->ru_stime);
+	child->cpu_ns += usage_ns(usage);
 	if (rss_bytes > child->max_rss_bytes)
 		child->max_rss_bytes = rss_bytes;
 }

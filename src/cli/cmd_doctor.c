@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
@@ -13,24 +14,37 @@
 #define OUTPUT_MAX (16u << 20)
 /* Long enough for ten updates of the slowest common sensor (100 ms). */
 #define LOOK_NS WTL_NS_PER_S
+/* So long where a counter has not moved: then it is clear that it never will (see account.h). */
+#define LOOK_LONG_NS (3500 * WTL_NS_PER_MS)
 
 static const struct argp_option *const shared[] = {
-	wtl_options_output,
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
+	wtl_options_output, wtl_options_terminal, wtl_options_machine, wtl_options_general, NULL,
 };
+
+static bool is_unclear(const struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_lines; i++)
+		if (meter->lines[i].account && wtl_account_is_unclear(meter->lines[i].account))
+			return true;
+	return false;
+}
+
+static bool goes_on(const struct wtl_app *app, const struct wattle_meter *meter, int64_t looked_ns)
+{
+	return app->settings.tape || looked_ns < LOOK_NS ||
+	       (looked_ns < LOOK_LONG_NS && is_unclear(meter));
+}
 
 static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_billing *billing, struct wtl_description *description)
 {
 	struct wattle_window window = {.duration_ns = 0};
-	int64_t due_ns = wtl_io_mono_ns(io), end_ns = due_ns + LOOK_NS;
+	int64_t begin_ns = wtl_io_mono_ns(io), due_ns = begin_ns;
 	int rc = 0;
 
 	wtl_billing_begin(billing);
 	wattle_window_begin(meter, WINDOW);
-	while (rc == 0 && (due_ns < end_ns || app->settings.tape)) {
+	while (rc == 0 && goes_on(app, meter, due_ns - begin_ns)) {
 		due_ns += app->settings.interval_ns;
 		rc = io->ops->wait_until(io, due_ns);
 		if (rc == 0)
@@ -215,7 +229,8 @@ const struct wtl_command wtl_command_doctor = {
 	.summary = "Tell what this machine can measure, and what keeps the rest from it",
 	.synopsis = "[OPTION...]",
 	.description =
-		"Looks at every source of energy figures for a second and lists each domain with what "
+		"Looks at every source of energy figures for a second (3.5 where a counter stands "
+		"still) and lists each domain with what "
 		"it draws, or with the reason why it cannot be measured and the exact command, "
 		"permission or setting that would change that; then how processes are followed to find "
 		"out who used the energy, and what more privilege would add. Changes nothing, and wakes "

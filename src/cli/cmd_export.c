@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/outfile.h"
 #include "cli/export.h"
+#include "cli/options.h"
 
 /* What is gathered before it is written. */
 enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
 
-enum { KEY_TO = 0x600, KEY_WHAT };
+enum { KEY_TO = WTL_OPTION_OWN, KEY_WHAT };
 
 static const struct wtl_export_table *const tables[] = {
 	&wtl_export_samples, &wtl_export_power, &wtl_export_processes,
@@ -60,14 +60,13 @@ static int option(struct wtl_app *app, int key, char *argument)
 {
 	switch (key) {
 	case ARGP_KEY_ARG:
-		return wtl_replay_add_file(app, argument);
+		return wtl_option_word(app, "a recording", argument)
+			       ? EINVAL
+			       : wtl_replay_add_file(app, argument);
 	case KEY_TO:
 		return set_format(app, argument);
 	case KEY_WHAT:
 		return set_what(app, argument);
-	case 'o':
-		app->settings.output_path = argument;
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -180,6 +179,10 @@ static int run(struct wtl_app *app)
 					  : "one recording at a time");
 		return WTL_EXIT_USAGE;
 	}
+	if (wtl_option_check_output(app, settings->files[0]))
+		return WTL_EXIT_USAGE;
+	if (wtl_sink_check(app) < 0)
+		return WTL_EXIT_FAILED;
 	session.table = find_table(settings->what ? settings->what : "samples");
 	wtl_policy_parse(app, NULL, &policy);
 	rc = wtl_replay_open_player(app, settings->files[0], &policy, &session.export.player);

@@ -2,8 +2,9 @@
 #include <argp.h>
 
 #include "cli/app.h"
+#include "cli/options.h"
 
-enum { KEY_MAN = 0x200, KEY_COMPLETION };
+enum { KEY_MAN = WTL_OPTION_OWN, KEY_COMPLETION };
 
 static const struct argp_option options[] = {
 	{"man", KEY_MAN, "PAGE", 0, "Print a man page, such as wattle-run, for the man program", 1},

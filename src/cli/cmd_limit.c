@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/app.h"
 #include "cli/limit.h"
+#include "cli/options.h"
 #include "cli/query.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
@@ -18,7 +19,7 @@
 #define OUTPUT_MAX (1u << 20)
 #define LOOK_NS	   WTL_NS_PER_S /* while the command runs: is a GPU lost? */
 
-enum { KEY_PERSISTENCE = 0x400, KEY_RESTORE, KEY_STATE };
+enum { KEY_PERSISTENCE = WTL_OPTION_OWN, KEY_RESTORE, KEY_STATE };
 
 static const struct argp_option options[] = {
 	{"id", 'i', "ID", 0,
@@ -76,18 +77,15 @@ static int option(struct wtl_app *app, int key, char *argument)
 
 	switch (key) {
 	case 'i':
-		settings->ids = argument;
-		return 0;
+		return wtl_option_text(&settings->ids, argument);
 	case 'p':
 		return set_power(app, argument);
 	case KEY_PERSISTENCE:
 		return set_persistence(app, argument);
 	case KEY_RESTORE:
-		settings->restore = true;
-		return 0;
+		return wtl_option_flag(&settings->restore);
 	case KEY_STATE:
-		settings->state = argument;
-		return 0;
+		return wtl_option_path(app, "state", "a folder", argument, &settings->state);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -344,20 +342,12 @@ static int run_command(struct session *session, struct wtl_loop *loop)
 {
 	struct wtl_app *app = session->app;
 	struct wtl_child child;
-	int rc = wtl_child_start(&child, app->settings.command, &app->inherited);
+	int stop = wtl_child_begin(&child, app);
 
-	if (rc < 0)
-		return wtl_child_complain(app, rc);
-	loop->ticked = watch;
-	loop->context = session;
-	rc = wtl_loop_run(loop, NULL, session->io, &child);
-	if (rc < 0) {
-		wtl_remark(app, "'%s' (process %d) does not end, and is left to itself",
-			   app->settings.command[0], child.pid);
-		return 128 + loop->last_signal;
-	}
-	wtl_child_reap(&child);
-	return wtl_child_exit_code(&child);
+	if (stop)
+		return stop;
+	wtl_child_watch(&child, app, loop, NULL, session->io);
+	return wtl_child_end(&child, loop);
 }
 
 /* The note is on the disk before anything is set, and goes when everything is as it was. */
@@ -394,14 +384,11 @@ static int hold_and_run(struct session *session)
 {
 	struct wtl_app *app = session->app;
 	struct wtl_loop loop;
-	int code = WTL_EXIT_WATTLE_FAILED, rc;
+	int code = WTL_EXIT_WATTLE_FAILED;
 
 	app->settings.interval_ns = LOOK_NS;
-	rc = wtl_loop_init(&loop, &app->settings, &app->inherited);
-	if (rc < 0) {
-		wtl_complain(app, "cannot watch the command: %s", wtl_err_text(rc));
+	if (wtl_loop_open(&loop, app, watch, session) < 0)
 		return code;
-	}
 	if (write_note(session) == 0) {
 		if (set_all(session) == 0)
 			code = run_command(session, &loop);

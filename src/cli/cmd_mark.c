@@ -8,9 +8,10 @@
 #include "base/err.h"
 #include "cli/app.h"
 #include "cli/mark.h"
+#include "cli/options.h"
 #include "energy/units.h"
 
-enum { KEY_FILE = 0x500, RECORDINGS_MAX = 64 };
+enum { KEY_FILE = WTL_OPTION_OWN, RECORDINGS_MAX = 64 };
 
 static const struct argp_option options[] = {
 	{"file", KEY_FILE, "FILE", 0,
@@ -25,10 +26,8 @@ static int option(struct wtl_app *app, int key, char *argument)
 {
 	struct wtl_mark_settings *mark = &app->settings.mark;
 
-	if (key == KEY_FILE) {
-		mark->file = argument;
-		return 0;
-	}
+	if (key == KEY_FILE)
+		return wtl_option_path(app, "file", "a recording", argument, &mark->file);
 	if (key != ARGP_KEY_ARG || mark->name)
 		return ARGP_ERR_UNKNOWN;
 	if (!mark->verb)

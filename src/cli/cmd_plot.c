@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,29 +8,26 @@
 #include "base/num.h"
 #include "cli/app.h"
 #include "cli/fd.h"
+#include "cli/options.h"
 #include "cli/plot.h"
 #include "cli/screen.h"
 #include "cli/when.h"
 
 #define PICTURE_MAX (256u << 20)
 
-enum { TOP_DEFAULT = 8, TOP_MAX = 100, REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
+enum { TOP_DEFAULT = 8, TOP_MAX = 100, SCALE_MAX = 8 };
 
 enum {
-	KEY_FORMAT = 0x300,
+	KEY_FORMAT = WTL_OPTION_OWN,
 	KEY_WHAT,
 	KEY_BY,
 	KEY_DOMAIN,
-	KEY_FROM,
-	KEY_TO,
 	KEY_WIDTH,
 	KEY_HEIGHT,
 	KEY_SCALE,
 	KEY_TOP,
 	KEY_LIVE,
 	KEY_ONCE,
-	KEY_NO_COLOR,
-	KEY_ASCII,
 };
 
 static const struct argp_option options[] = {
@@ -44,11 +40,6 @@ static const struct argp_option options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0,
 	 "Only this domain, such as package-0; may be given several times", 2},
 	{"top", KEY_TOP, "N", 0, "Show the N largest on their own (1 to 100; default 8)", 2},
-	{"from", KEY_FROM, "TIME", 0,
-	 "Begin there: '2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z (UTC), or +90, +1h30m "
-	 "since the begin",
-	 2},
-	{"to", KEY_TO, "TIME", 0, "End there; the same", 2},
 	{"width", KEY_WIDTH, "PIXELS", 0, "Width of the picture (240 to 16000; default 960)", 3},
 	{"height", KEY_HEIGHT, "PIXELS", 0, "Its height. Default: what it takes", 3},
 	{"scale", KEY_SCALE, "N", 0, "Of a PNG: N pixels for one (1 to 8; default 2)", 3},
@@ -59,22 +50,17 @@ static const struct argp_option options[] = {
 	 4},
 	{"redraw", 'd', "MS", 0,
 	 "With --live: draw every MS milliseconds (50 to 10000; default 200)", 4},
-	{"no-color", KEY_NO_COLOR, 0, 0, "With --live: no colours", 4},
-	{"ascii", KEY_ASCII, 0, 0, "With --live: no characters beyond ASCII", 4},
+	{"no-color", WTL_OPTION_NO_COLOR, 0, 0, "With --live: no colours", 4},
+	{"ascii", WTL_OPTION_ASCII, 0, 0, "With --live: no characters beyond ASCII", 4},
 	{0},
 };
 
 static const struct argp_option *const shared[] = {
+	wtl_options_part,
 	wtl_options_machine,
 	wtl_options_general,
 	NULL,
 };
-
-static int set_flag(bool *flag)
-{
-	*flag = true;
-	return 0;
-}
 
 static int set_format(struct wtl_app *app, const char *name)
 {
@@ -144,31 +130,14 @@ static int set_length(struct wtl_app *app, const char *name, const char *text, d
 	return rc;
 }
 
-static int set_number(struct wtl_app *app, int key, const char *text)
+static int set_scale(struct wtl_app *app, const char *text)
 {
-	struct wtl_plot_settings *plot = &app->settings.plot;
-	uint64_t value = 0;
-	int rc;
+	uint64_t value;
+	int rc = wtl_option_number(app, "scale", text, 1, SCALE_MAX, &value);
 
-	if (key == KEY_SCALE) {
-		rc = wtl_option_number(app, "scale", text, 1, 8, &value);
-		plot->scale = (double)value;
-	} else if (key == KEY_TOP) {
-		rc = wtl_option_number(app, "top", text, 1, TOP_MAX, &value);
-		plot->wanted.top = (unsigned)value;
-	} else {
-		rc = wtl_option_number(app, "redraw", text, REDRAW_MIN_MS, REDRAW_MAX_MS, &value);
-		plot->redraw_ms = (unsigned)value;
-	}
+	if (rc == 0)
+		app->settings.plot.scale = (double)value;
 	return rc;
-}
-
-static int set_when(struct wtl_app *app, const char *option, const char *text,
-		    struct wtl_when *when)
-{
-	if (wtl_when_parse(text, when) == 0)
-		return 0;
-	return wtl_complain(app, "--%s takes %s, not '%s'", option, wtl_when_forms(), text);
 }
 
 static int picture_option(struct wtl_app *app, int key, char *argument)
@@ -176,9 +145,6 @@ static int picture_option(struct wtl_app *app, int key, char *argument)
 	struct wtl_plot_settings *plot = &app->settings.plot;
 
 	switch (key) {
-	case 'o':
-		app->settings.output_path = argument;
-		return 0;
 	case KEY_FORMAT:
 		return set_format(app, argument);
 	case KEY_WHAT:
@@ -191,10 +157,10 @@ static int picture_option(struct wtl_app *app, int key, char *argument)
 		return set_length(app, "width", argument, &plot->width);
 	case KEY_HEIGHT:
 		return set_length(app, "height", argument, &plot->height);
-	case KEY_FROM:
-		return set_when(app, "from", argument, &plot->from);
-	case KEY_TO:
-		return set_when(app, "to", argument, &plot->to);
+	case WTL_OPTION_FROM:
+		return wtl_option_when(app, "from", argument, &plot->from);
+	case WTL_OPTION_TO:
+		return wtl_option_when(app, "to", argument, &plot->to);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -206,17 +172,13 @@ static int option(struct wtl_app *app, int key, char *argument)
 
 	switch (key) {
 	case KEY_LIVE:
-		return set_flag(&plot->live);
+		return wtl_option_flag(&plot->live);
 	case KEY_ONCE:
-		return set_flag(&plot->once);
-	case KEY_NO_COLOR:
-		return set_flag(&app->settings.no_color);
-	case KEY_ASCII:
-		return set_flag(&app->settings.ascii);
+		return wtl_option_flag(&plot->once);
 	case KEY_SCALE:
+		return set_scale(app, argument);
 	case KEY_TOP:
-	case 'd':
-		return set_number(app, key, argument);
+		return wtl_option_unsigned(app, "top", argument, 1, TOP_MAX, &plot->wanted.top);
 	case ARGP_KEY_ARG:
 		return add_word(app, argument);
 	default:
@@ -230,10 +192,22 @@ static int run_live(struct wtl_app *app)
 {
 	struct wtl_plot_settings *plot = &app->settings.plot;
 
-	if (app->settings.output_path || plot->has_format || plot->wanted.has_what ||
-	    plot->from.kind != WTL_WHEN_NOT || plot->to.kind != WTL_WHEN_NOT) {
-		wtl_complain(app, "--live draws power in the terminal: it goes with no file, no "
-				  "format and no other --what");
+	const struct wtl_option_use others[] = {
+		{app->settings.output_path, "-o"},
+		{plot->has_format, "--format"},
+		{plot->wanted.has_what, "--what"},
+		{plot->wanted.by != WTL_PLOT_BY_PROCESS, "--by"},
+		{plot->wanted.top, "--top"},
+		{plot->from.kind != WTL_WHEN_NOT, "--from"},
+		{plot->to.kind != WTL_WHEN_NOT, "--to"},
+		{plot->width > 0, "--width"},
+		{plot->height > 0, "--height"},
+		{plot->scale > 0, "--scale"},
+	};
+	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+
+	if (other) {
+		wtl_complain(app, "--live draws power in the terminal: %s is of no use", other);
 		return WTL_EXIT_USAGE;
 	}
 	if (!plot->once && !wtl_screen_is_built()) {
@@ -275,14 +249,38 @@ static bool is_backwards(const struct wtl_plot_settings *plot)
 	       plot->from.ns > plot->to.ns;
 }
 
+/* --fault is for the writing of the picture, too. */
+static int check_files_alone(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_option_use live[] = {
+		{settings->plot.once, "--once"},
+		{settings->screen.redraw_ms, "--redraw"},
+		{settings->screen.has_interval, "--interval"},
+		{settings->no_color, "--no-color"},
+		{settings->ascii, "--ascii"},
+		{settings->root, "--root"},
+		{settings->tape, "--tape"},
+		{settings->tape_record, "--tape-record"},
+		{settings->nvml_path, "--nvml"},
+	};
+	const char *name = wtl_option_first_used(live, sizeof(live) / sizeof(live[0]));
+
+	return name ? wtl_complain(app, "%s is for --live", name) : 0;
+}
+
 static int check(struct wtl_app *app)
 {
 	const struct wtl_plot_settings *plot = &app->settings.plot;
 
-	if (plot->once)
-		return wtl_complain(app, "--once is for --live");
+	if (check_files_alone(app))
+		return EINVAL;
 	if (plot->n_words == 0)
 		return wtl_complain(app, "which FILE? (Or --live: the power now, in the terminal)");
+	for (size_t i = 0; i < plot->n_words; i++)
+		if (wtl_option_word(app, "a recording or report", plot->words[i]) ||
+		    wtl_option_check_output(app, plot->words[i]))
+			return EINVAL;
 	if (!app->settings.output_path && isatty(STDOUT_FILENO) == 1)
 		return wtl_complain(app,
 				    "-o FILE says where the picture goes; a terminal shows none");
@@ -345,10 +343,10 @@ static int run(struct wtl_app *app)
 	struct wtl_plot_sheet sheet;
 	int code;
 
-	if (!plot->wanted.top)
-		plot->wanted.top = TOP_DEFAULT;
 	if (plot->live)
 		return run_live(app);
+	if (!plot->wanted.top)
+		plot->wanted.top = TOP_DEFAULT;
 	if (check(app))
 		return WTL_EXIT_USAGE;
 	if (wtl_sink_check(app) < 0)

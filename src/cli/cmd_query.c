@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "cli/query.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
@@ -20,7 +21,7 @@
 #define GLANCE_NS (200 * WTL_NS_PER_MS)
 
 enum {
-	KEY_FORMAT = 0x300,
+	KEY_FORMAT = WTL_OPTION_OWN,
 	KEY_QUERY_GPU,
 	KEY_QUERY_APPS,
 	KEY_QUERY_DOMAIN,
@@ -30,8 +31,6 @@ enum {
 	KEY_HELP_DOMAIN,
 	KEY_LOOP_MS,
 	KEY_QUIET,
-	KEY_NO_COLOR,
-	KEY_ASCII,
 };
 
 static const struct argp_option options[] = {
@@ -63,15 +62,19 @@ static const struct argp_option options[] = {
 	 4},
 	{"delay", 'd', "SECONDS", 0, "dmon, pmon: from one sample to the next (default 1)", 4},
 	{"options", 'o', "D|T", 0, "dmon, pmon: columns for date (D) and time (T)", 4},
-	{"no-color", KEY_NO_COLOR, 0, 0, "No colours (the default when it is not a terminal)", 5},
-	{"ascii", KEY_ASCII, 0, 0, "No characters beyond ASCII", 5},
+	{0},
+};
+
+/* -q is nvidia-smi's. */
+static const struct argp_option general[] = {
 	{"quiet", KEY_QUIET, 0, 0, "No remarks on standard error", 30},
 	{"verbose", 'v', 0, 0, "More about sources and how they were found", 30},
 	{"help", 'h', 0, 0, "Show this help", 30},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {wtl_options_machine, NULL};
+static const struct argp_option *const shared[] = {wtl_options_terminal, wtl_options_machine,
+						   general, NULL};
 
 /* ---- Options ---- */
 
@@ -149,6 +152,12 @@ static int set_text(const char **setting, const char *text)
 	return 0;
 }
 
+static int set_path(struct wtl_app *app, const char *text)
+{
+	return wtl_option_path(app, "filename", "a file", text + (*text == '='),
+			       &app->settings.output_path);
+}
+
 static int flag_option(struct wtl_app *app, int key)
 {
 	struct wtl_settings *all = &app->settings;
@@ -156,8 +165,10 @@ static int flag_option(struct wtl_app *app, int key)
 		int key;
 		bool *flag;
 	} flags[] = {
-		{'L', &all->query.list},  {'q', &all->query.log},	  {'x', &all->query.xml},
-		{KEY_QUIET, &all->quiet}, {KEY_NO_COLOR, &all->no_color}, {KEY_ASCII, &all->ascii},
+		{'L', &all->query.list},
+		{'q', &all->query.log},
+		{'x', &all->query.xml},
+		{KEY_QUIET, &all->quiet},
 	};
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
@@ -207,7 +218,7 @@ static int option(struct wtl_app *app, int key, char *argument)
 	case 'c':
 		return set_count(app, argument);
 	case 'f':
-		return set_text(&app->settings.output_path, argument);
+		return set_path(app, argument);
 	case 's':
 		return set_text(&settings->columns, argument);
 	case 'd':
@@ -670,7 +681,7 @@ const struct wtl_command wtl_command_query = {
 	.exit_status = "0\tdone\n"
 		       "1\tfailed\n"
 		       "2\tbad options, or a field that there is not\n"
-		       "3\tno GPU, or none of that name",
+		       "3\tno GPU where only GPUs are told, or none of that name",
 	.options = options,
 	.shared = shared,
 	.usage_exit = WTL_EXIT_USAGE,

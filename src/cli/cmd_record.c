@@ -5,18 +5,22 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "cli/record_background.h"
 #include "cli/record_follow.h"
 #include "cli/recording.h"
+#include "cli/when.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "output/format.h"
 
 #define WINDOW "recording"
 
 enum {
-	KEY_MAX_SIZE = 0x400,
+	KEY_MAX_SIZE = WTL_OPTION_OWN,
 	KEY_MAX_AGE,
 	KEY_DURATION,
 	KEY_PID,
@@ -24,19 +28,18 @@ enum {
 	KEY_UNIT,
 	KEY_BACKGROUND,
 	KEY_STOP,
-	KEY_NO_PROCESSES,
-	KEY_IDLE_FIRST,
-	KEY_IDLE_FILE,
-	KEY_WEIGHT,
 };
 
-enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80 };
+/* The usual interval: less would hold no sample. */
+#define TIME_MIN_NS (WTL_NS_PER_S / 10)
+
+enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80, SIZE_LEAST = 256000 };
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
 	 "The recording (default: wattle-YYYYMMDD-HHMMSS.wattle); it must not exist yet", 1},
 	{"duration", KEY_DURATION, "TIME", 0,
-	 "Stop after TIME: seconds, or with a unit, such as 90, 30m, 12h, 7d", 1},
+	 "Stop after TIME: seconds, or with units, such as 90, 30m, 1h30m, 7d", 1},
 	{"pid", KEY_PID, "PID", 0,
 	 "Follow this running process and its descendants, and stop when it ends", 1},
 	{"container", KEY_CONTAINER, "NAME|ID", 0,
@@ -49,68 +52,41 @@ static const struct argp_option options[] = {
 	{"stop", KEY_STOP, 0, 0,
 	 "Stop the recording that runs (of several: FILE), and wait until it is whole", 1},
 	{"max-size", KEY_MAX_SIZE, "SIZE", 0,
-	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G", 1},
+	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G, 2GiB",
+	 1},
 	{"max-age", KEY_MAX_AGE, "TIME", 0, "Keep the newest TIME only, such as 7d", 1},
-	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 2},
-	{"idle-first", KEY_IDLE_FIRST, "SECONDS", 0,
-	 "Before anything else, watch the idle machine for so long (3 to 3600) and learn what it "
-	 "draws",
-	 2},
-	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
-	 "Where the idle power of this machine is kept (default: $XDG_STATE_HOME/wattle/idle or "
-	 "~/.local/state/wattle/idle)",
-	 2},
-	{"weight", KEY_WEIGHT, "WEIGHT", 0,
-	 "What a use of the processors weighs: cpu-time (default), instructions or cycles", 2},
 	{0},
 };
 
 static const struct argp_option *const shared[] = {
-	wtl_options_sampling, wtl_options_carbon, wtl_options_machine, wtl_options_general, NULL,
+	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval, wtl_options_jitter,
+	wtl_options_carbon,	wtl_options_machine,   wtl_options_general,  NULL,
 };
-
-/* A whole number and one letter of `letters`, which stands for the factor at its place; none: 1. */
-static int with_unit(const char *text, const char *letters, const uint64_t factors[], uint64_t *ret)
-{
-	size_t len = strlen(text);
-	const char *letter = len > 1 ? strchr(letters, text[len - 1]) : NULL;
-	uint64_t value, factor = 1;
-
-	if (letter) {
-		factor = factors[letter - letters];
-		len--;
-	}
-	if (wtl_num_u64(text, len, &value) < 0 || value > UINT64_MAX / factor)
-		return -EINVAL;
-	*ret = value * factor;
-	return 0;
-}
 
 static int set_time(struct wtl_app *app, const char *option, const char *text, int64_t *ret_ns)
 {
-	static const uint64_t factors[] = {1, 60, 3600, 86400};
-	uint64_t seconds;
+	int64_t ns;
 
-	if (with_unit(text, "smhd", factors, &seconds) < 0 || seconds == 0 ||
-	    seconds > DURATION_MAX_S)
+	if (wtl_when_parse_length(text, &ns) < 0 || ns < TIME_MIN_NS ||
+	    ns > DURATION_MAX_S * WTL_NS_PER_S)
 		return wtl_complain(app,
-				    "--%s takes a time up to 366 days such as 90, 30m, 12h or 7d, "
-				    "not '%s'",
+				    "--%s takes a time from 100ms to 366 days such as 90, 30m, "
+				    "1h30m or 7d, not '%s'",
 				    option, text);
-	*ret_ns = (int64_t)seconds * WTL_NS_PER_S;
+	*ret_ns = ns;
 	return 0;
 }
 
 static int set_size(struct wtl_app *app, const char *text, uint64_t *ret_bytes)
 {
-	static const uint64_t factors[] = {1000, 1000000, 1000000000, UINT64_C(1000000000000)};
+	uint64_t bytes;
 
-	if (with_unit(text, "kMGT", factors, ret_bytes) < 0 || *ret_bytes < 256 * 1024)
-		return wtl_complain(
-			app,
-			"--max-size takes a size of at least 256 KiB such as 500M or 20G, "
-			"not '%s'",
-			text);
+	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < SIZE_LEAST)
+		return wtl_complain(app,
+				    "--max-size takes a size of at least 256k such as 500M, 20G or "
+				    "1.5GiB, not '%s'",
+				    text);
+	*ret_bytes = bytes;
 	return 0;
 }
 
@@ -132,8 +108,7 @@ static int option(struct wtl_app *app, int key, char *argument)
 
 	switch (key) {
 	case 'o':
-		record->path = argument;
-		return 0;
+		return wtl_recording_set_path(app, "output", argument);
 	case KEY_DURATION:
 		return set_time(app, "duration", argument, &record->duration_ns);
 	case KEY_MAX_AGE:
@@ -149,22 +124,10 @@ static int option(struct wtl_app *app, int key, char *argument)
 		return set_name(app, "container", argument, &record->container);
 	case KEY_UNIT:
 		return set_name(app, "unit", argument, &record->unit);
-	case KEY_NO_PROCESSES:
-		app->settings.no_processes = true;
-		return 0;
-	case KEY_IDLE_FIRST:
-		return wtl_option_idle_first(app, argument);
-	case KEY_IDLE_FILE:
-		app->settings.idle_file = argument;
-		return 0;
-	case KEY_WEIGHT:
-		return wtl_option_weight(app, argument);
 	case KEY_BACKGROUND:
-		record->background = true;
-		return 0;
+		return wtl_option_flag(&record->background);
 	case KEY_STOP:
-		record->stop = true;
-		return 0;
+		return wtl_option_flag(&record->stop);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -179,7 +142,7 @@ struct session {
 	struct wtl_recording recording;
 	struct wtl_follow follow;
 	struct wtl_background background;
-	char told[512]; /* what it came to, in a line */
+	char told[1500]; /* what it came to, in a line */
 };
 
 static void ticked(void *context)
@@ -195,20 +158,14 @@ static void ticked(void *context)
 
 static int start_command(struct session *session, struct wtl_child *child)
 {
-	int rc = wtl_child_start(child, session->app->settings.command, &session->app->inherited);
+	int stop = wtl_child_begin(child, session->app);
 
-	if (rc < 0)
-		return wtl_child_complain(session->app, rc);
+	if (stop)
+		return stop;
 	if (session->billing.consumers)
 		wtl_consumers_follow(session->billing.consumers, child->pid);
+	wtl_recording_command(&session->recording, child);
 	return 0;
-}
-
-static void record_command(struct session *session, struct wtl_child *child)
-{
-	if (wtl_loop_run(&session->loop, session->meter, session->io, child) < 0)
-		wtl_remark(session->app, "'%s' (process %d) does not end, and is left to itself",
-			   session->app->settings.command[0], child->pid);
 }
 
 /* Being told to stop is how a recording usually ends. */
@@ -233,13 +190,21 @@ static void record_tape(struct session *session)
 static void tell_end(struct session *session, const struct wattle_window *window)
 {
 	const char *path = session->app->settings.record.path;
+	struct wtl_buf size, typed;
 	struct stat file;
 
 	if (stat(path, &file) < 0)
 		return;
-	snprintf(session->told, sizeof(session->told),
-		 "recorded %.1f s, %.1f kB: wattle report %.400s tells what",
-		 (double)window->duration_ns / 1e9, (double)file.st_size / 1e3, path);
+	wtl_buf_init(&size, 60);
+	wtl_format_duration(&size, window->duration_ns, false);
+	wtl_buf_puts(&size, ", ");
+	wtl_format_bytes(&size, (uint64_t)file.st_size);
+	wtl_buf_init(&typed, sizeof(session->told) - 100);
+	wtl_recording_type_path(&typed, path);
+	snprintf(session->told, sizeof(session->told), "recorded %s: wattle report %s tells what",
+		 wtl_buf_str(&size), typed.error ? "FILE" : wtl_buf_str(&typed));
+	wtl_buf_done(&typed);
+	wtl_buf_done(&size);
 	wtl_remark(session->app, "%s", session->told);
 }
 
@@ -281,12 +246,12 @@ static int measure_command(struct session *session)
 	}
 	/* It runs: also where nobody is there any more to be told. */
 	wtl_background_ready(&session->background);
-	record_command(session, &child);
+	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
+	wtl_billing_command_ended(&session->billing, &child);
 	rc = end_recording(session);
 	if (!child.ended && session->loop.stop)
 		wait_for_command(session, &child);
-	wtl_child_reap(&child);
-	code = child.ended ? wtl_child_exit_code(&child) : 128 + session->loop.last_signal;
+	code = wtl_child_end(&child, &session->loop);
 	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : code;
 }
 
@@ -361,12 +326,6 @@ static int check_settings(struct wtl_app *app)
 		return wtl_complain(app, "--duration is for recordings without a command");
 	if (settings->tape && settings->command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
-	if (settings->tape && settings->idle_first_ns)
-		return wtl_complain(app, "a tape cannot wait: --idle-first has no use");
-	if (settings->no_processes && settings->idle_first_ns)
-		return wtl_complain(app,
-				    "--idle-first is for finding out who used the energy, which "
-				    "--no-processes rules out");
 	if (settings->tape && settings->record.background)
 		return wtl_complain(app, "a tape is over at once: --background has no use");
 	return check_follow(app);
@@ -376,7 +335,7 @@ static int check_settings(struct wtl_app *app)
 static int stop(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
-	const char *file = settings->record.path;
+	const char *file = settings->record.path, *word = NULL;
 
 	if (settings->command && (file || settings->command[1])) {
 		wtl_complain(app, "--stop takes one recording, and no command");
@@ -386,7 +345,10 @@ static int stop(struct wtl_app *app)
 		wtl_complain(app, "--stop and --background exclude each other");
 		return WTL_EXIT_USAGE;
 	}
-	return wtl_background_stop(app, settings->command ? settings->command[0] : file);
+	if (settings->command &&
+	    wtl_option_path(app, "stop", "a recording", settings->command[0], &word))
+		return WTL_EXIT_USAGE;
+	return wtl_background_stop(app, word ? word : file);
 }
 
 /* ---- All of it ---- */
@@ -395,14 +357,9 @@ static int record(struct session *session)
 {
 	struct wtl_app *app = session->app;
 	int code = WTL_EXIT_FAILED;
-	int rc = wtl_loop_init(&session->loop, &app->settings, &app->inherited);
 
-	session->loop.ticked = ticked;
-	session->loop.context = session;
-	if (rc < 0) {
-		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(rc));
+	if (wtl_loop_open(&session->loop, app, ticked, session) < 0)
 		return code;
-	}
 	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0 &&
 	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)
 		code = measure(session);

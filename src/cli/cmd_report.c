@@ -5,34 +5,29 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "cli/replay_several.h"
 #include "output/format.h"
 
 #define OUTPUT_MAX (256u << 20)
 
+enum { LINE_MAX_BYTES = 64 * 1024 };
+
 enum {
-	KEY_FROM = 0x500,
-	KEY_TO,
-	KEY_BY,
+	KEY_BY = WTL_OPTION_OWN,
 	KEY_POLICY,
 	KEY_INTENSITY,
 	KEY_SERIES,
 	KEY_CHECK,
 	KEY_REPLAY,
-	KEY_TOP,
 };
 
 static const struct argp_option options[] = {
-	{"from", KEY_FROM, "TIME", 0,
-	 "Only from then on: a time such as '2026-11-21 14:00' or 14:00 (local), "
-	 "2026-11-21T14:00Z, or one since the begin such as +90 or +1h30m",
-	 1},
-	{"to", KEY_TO, "TIME", 0,
-	 "Only up to then; both as exact as who ran is looked at: a second", 1},
 	{"by", KEY_BY, "WHAT", 0,
 	 "Put together by process, user, command, container, pod, unit, job, cgroup or window", 1},
-	{"top", KEY_TOP, "N", 0, "List the N that used most (default 10)", 1},
+	{"top", WTL_OPTION_TOP, "N", 0, "List the N that used most (default 10)", 1},
 	{"series", KEY_SERIES, 0, 0,
 	 "Repeated runs, of one recording or several, as a table and a series", 1},
 	{"policy", KEY_POLICY, "RULES", 0,
@@ -48,19 +43,9 @@ static const struct argp_option options[] = {
 };
 
 static const struct argp_option *const shared[] = {
-	wtl_options_output,
-	wtl_options_carbon,
-	wtl_options_general,
-	NULL,
+	wtl_options_part,   wtl_options_output,	 wtl_options_terminal,
+	wtl_options_carbon, wtl_options_general, NULL,
 };
-
-static int set_when(struct wtl_app *app, const char *option, const char *text,
-		    struct wtl_when *when)
-{
-	if (wtl_when_parse(text, when) == 0)
-		return 0;
-	return wtl_complain(app, "--%s takes %s, not '%s'", option, wtl_when_forms(), text);
-}
 
 static int set_by(struct wtl_app *app, const char *text)
 {
@@ -72,53 +57,32 @@ static int set_by(struct wtl_app *app, const char *text)
 	return 0;
 }
 
-static int set_top(struct wtl_app *app, const char *text)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, "top", text, 0, 65536, &value);
-
-	if (rc == 0)
-		app->settings.top = (unsigned)value;
-	return rc;
-}
-
-static int set_text(const char **setting, const char *text)
-{
-	*setting = text;
-	return 0;
-}
-
-static int set_flag(bool *flag)
-{
-	*flag = true;
-	return 0;
-}
-
 static int option(struct wtl_app *app, int key, char *argument)
 {
 	struct wtl_replay_settings *replay = &app->settings.replay;
 
 	switch (key) {
 	case ARGP_KEY_ARG:
-		return wtl_replay_add_file(app, argument);
-	case KEY_FROM:
-		return set_when(app, "from", argument, &replay->from);
-	case KEY_TO:
-		return set_when(app, "to", argument, &replay->to);
+		return wtl_option_word(app, "a recording", argument)
+			       ? EINVAL
+			       : wtl_replay_add_file(app, argument);
+	case WTL_OPTION_FROM:
+		return wtl_option_when(app, "from", argument, &replay->from);
+	case WTL_OPTION_TO:
+		return wtl_option_when(app, "to", argument, &replay->to);
 	case KEY_BY:
 		return set_by(app, argument);
-	case KEY_TOP:
-		return set_top(app, argument);
 	case KEY_POLICY:
-		return set_text(&replay->policy, argument);
+		return wtl_option_text(&replay->policy, argument);
 	case KEY_INTENSITY:
-		return set_text(&replay->intensity_path, argument);
+		return wtl_option_path(app, "intensity", "a file", argument,
+				       &replay->intensity_path);
 	case KEY_SERIES:
-		return set_flag(&replay->series);
+		return wtl_option_flag(&replay->series);
 	case KEY_REPLAY:
-		return set_flag(&replay->plays);
+		return wtl_option_flag(&replay->plays);
 	case KEY_CHECK:
-		return set_flag(&replay->check);
+		return wtl_option_flag(&replay->check);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -126,15 +90,36 @@ static int option(struct wtl_app *app, int key, char *argument)
 
 /* ---- --check ---- */
 
+/* Both are from outside. */
 static void put_line(void *context, const char *text)
 {
 	const char *path = context;
+	struct wtl_buf line;
 
-	printf("%s: %s\n", path, text);
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_text_escape(&line, path, strlen(path));
+	wtl_buf_puts(&line, ": ");
+	wtl_text_escape(&line, text, strlen(text));
+	puts(wtl_buf_str(&line));
+	wtl_buf_done(&line);
+}
+
+static void tell_dropped(char *path, const struct wtl_store_reader *reader)
+{
+	struct wtl_store_period first;
+	struct wtl_buf text;
+
+	if (!wtl_store_has_dropped(reader) || wtl_store_period(reader, 0, &first) < 0)
+		return;
+	wtl_buf_init(&text, 128);
+	wtl_buf_puts(&text, "it is a ring, which has dropped what was before ");
+	wtl_format_utc(&text, first.begin_utc_ns);
+	put_line(path, wtl_buf_str(&text));
+	wtl_buf_done(&text);
 }
 
 /* What is there is good: is it all? 1: it is not, and that was said; or negative. */
-static int check_end(const char *path, struct wtl_err *err)
+static int check_end(char *path, struct wtl_err *err)
 {
 	struct wtl_store_period last;
 	struct wtl_store_reader *reader;
@@ -144,15 +129,21 @@ static int check_end(const char *path, struct wtl_err *err)
 
 	if (rc < 0)
 		return rc;
+	tell_dropped(path, reader);
 	n = wtl_store_periods(reader);
 	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader)) {
 		wtl_store_close(reader);
 		return 0;
 	}
-	wtl_buf_init(&text, 64);
-	if (n > 0 && wtl_store_period(reader, n - 1, &last) == 0)
+	wtl_buf_init(&text, 128);
+	wtl_buf_puts(&text, "it was cut off: there is nothing ");
+	if (n > 0 && wtl_store_period(reader, n - 1, &last) == 0) {
+		wtl_buf_puts(&text, "after ");
 		wtl_format_utc(&text, last.end_utc_ns);
-	printf("%s: it was cut off: there is nothing after %s\n", path, wtl_buf_str(&text));
+	} else {
+		wtl_buf_puts(&text, "in it; was there a file beside it, of its name and \"-wal\"?");
+	}
+	put_line(path, wtl_buf_str(&text));
 	wtl_buf_done(&text);
 	wtl_store_close(reader);
 	return 1;
@@ -168,7 +159,7 @@ static int check_one(struct wtl_app *app, char *path)
 	if (rc < 0)
 		wtl_complain_err(app, &err);
 	else if (rc == 0)
-		printf("%s: nothing is damaged or missing\n", path);
+		put_line(path, "nothing is damaged or missing");
 	return rc;
 }
 
@@ -237,6 +228,13 @@ static int prepare(struct session *session, struct wtl_result *result)
 	bool has_runs = session->n == 1 && wtl_replay_runs(session->replays[0]) > 1;
 	int rc = 0;
 
+	if (has_runs && session->app->settings.replay.by) {
+		wtl_complain(session->app,
+			     "--by is of one run: '%s' holds %zu, which are told as a series",
+			     wtl_replay_recording(session->replays[0])->path,
+			     wtl_replay_runs(session->replays[0]));
+		return -EINVAL;
+	}
 	if (session->app->settings.replay.series || has_runs) {
 		rc = wtl_runs_new(session->replays, session->n, &session->runs);
 		result->format = format_runs;
@@ -312,12 +310,19 @@ static int check_settings(struct wtl_app *app)
 
 	if (replay->n_files == 0)
 		return wtl_complain(app, "which recording? As in: wattle report night.wattle");
+	for (unsigned i = 0; i < replay->n_files; i++)
+		if (wtl_option_check_output(app, replay->files[i]))
+			return EINVAL;
+	if (replay->intensity_path && wtl_option_check_output(app, replay->intensity_path))
+		return EINVAL;
 	if (replay->intensity_path && app->settings.location)
 		return wtl_complain(app, "--intensity and --location exclude each other");
 	if (replay->series && (replay->from.kind || replay->to.kind))
 		return wtl_complain(app, "--series tells whole runs: --from and --to have no use");
 	if (replay->series && replay->by)
 		return wtl_complain(app, "--series and --by exclude each other");
+	if (replay->n_files > 1 && replay->by)
+		return wtl_complain(app, "--by is of one recording: several are told side by side");
 	return 0;
 }
 

@@ -10,7 +10,9 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "cli/recording.h"
+#include "cli/run_figures.h"
 #include "meter/consumers.h"
 
 #define WINDOW	       "run"
@@ -19,7 +21,7 @@
 #define UNTIL_MAX_RUNS 100 /* unless --max-repeat says otherwise */
 #define UNTIL_MIN_RUNS 3
 
-enum { KEY_UNTIL = 0x200, KEY_MAX_REPEAT, KEY_RECORD };
+enum { KEY_UNTIL = WTL_OPTION_OWN, KEY_MAX_REPEAT, KEY_RECORD };
 
 static const struct argp_option options[] = {
 	{"repeat", 'r', "N", 0, "Run the command N times (1 to 1000) and tell mean and spread", 1},
@@ -29,17 +31,16 @@ static const struct argp_option options[] = {
 	{"max-repeat", KEY_MAX_REPEAT, "N", 0, "With --until: at most N times (default 100)", 1},
 	{"record", KEY_RECORD, "FILE", 0,
 	 "Keep all that is measured in FILE, which must not exist yet: see wattle record", 1},
+	{"top", WTL_OPTION_TOP, "N", 0, "List the N processes that used most (default 10)", 2},
 	{0},
 };
 
 static const struct argp_option *const shared[] = {
-	wtl_options_sampling,
-	wtl_options_output,
-	wtl_options_carbon,
-	wtl_options_consumers,
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
+	wtl_options_idle_first, wtl_options_consumers,
+	wtl_options_interval,	wtl_options_jitter,
+	wtl_options_output,	wtl_options_terminal,
+	wtl_options_carbon,	wtl_options_machine,
+	wtl_options_general,	NULL,
 };
 
 /* One finished run. */
@@ -88,8 +89,7 @@ static int option(struct wtl_app *app, int key, char *argument)
 	case KEY_UNTIL:
 		return set_until(app, argument);
 	case KEY_RECORD:
-		app->settings.record.path = argument;
-		return 0;
+		return wtl_recording_set_path(app, "record", argument);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -102,8 +102,6 @@ static int check_tape(struct wtl_app *app)
 
 	if (settings->command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
-	if (settings->idle_first_ns)
-		return wtl_complain(app, "a tape cannot wait: --idle-first has no use");
 	if (settings->repeat || settings->until > 0.0)
 		return wtl_complain(app, "a tape is the same every time: --repeat has no use");
 	return 0;
@@ -129,10 +127,6 @@ static int check_settings(struct wtl_app *app)
 		return EINVAL;
 	if (!settings->tape && !settings->command)
 		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
-	if (settings->no_processes && settings->idle_first_ns)
-		return wtl_complain(app,
-				    "--idle-first is for finding out who used the energy, which "
-				    "--no-processes rules out");
 	return check_repeats(app);
 }
 
@@ -206,26 +200,25 @@ static void follow(struct session *session, int pid)
 /* Returns 0, or the exit code to stop with: the command could not be started. */
 static int run_once(struct session *session, struct outcome *outcome)
 {
-	char **command = session->app->settings.command;
 	struct wtl_report *report = &outcome->report;
 	struct wtl_child child;
-	int rc;
+	int stop;
 
 	begin_window(session);
-	rc = wtl_child_start(&child, command, &session->app->inherited);
-	if (rc < 0) {
+	stop = wtl_child_begin(&child, session->app);
+	if (stop) {
 		wattle_window_cancel(session->meter, WINDOW);
-		return wtl_child_complain(session->app, rc);
+		return stop;
 	}
 	follow(session, child.pid);
-	if (wtl_loop_run(&session->loop, session->meter, session->io, &child) < 0)
-		wtl_remark(session->app, "'%s' (process %d) does not end, and is left to itself",
-			   command[0], child.pid);
+	wtl_recording_command(&session->recording, &child);
+	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
 	if (session->app->settings.tape_record)
 		end_tape(session);
+	wtl_billing_command_ended(&session->billing, &child);
 	end_window(session, outcome);
 	wtl_child_reap(&child);
-	report->command = command;
+	report->command = session->app->settings.command;
 	report->interrupted = session->loop.interrupts > 0;
 	report->has_exit = child.ended;
 	report->command_cpu_ns = -1;
@@ -251,6 +244,7 @@ static int run_tape(struct session *session, struct outcome *outcome)
 		ticked(session);
 		follow(session, 0);
 	}
+	wtl_billing_command_ended(&session->billing, NULL);
 	end_window(session, outcome);
 	outcome->report.command_cpu_ns = -1;
 	report_window(session, outcome);
@@ -283,26 +277,20 @@ static void drop_last(struct session *session)
 	wtl_description_done(&session->outcomes[--session->n].description);
 }
 
-static void energy_statistics(const struct session *session, struct wtl_statistics *ret)
+static const struct wtl_report *report_at(const void *of, size_t run)
 {
-	double values[REPEAT_MAX];
-	size_t n = 0;
+	const struct session *session = of;
 
-	for (size_t i = 0; i < session->n; i++) {
-		const struct wattle_energy *total = &session->outcomes[i].report.window.total;
-
-		if (total->has_energy)
-			values[n++] = (double)total->energy_uj / 1e6;
-	}
-	wtl_statistics_of(values, n, ret);
+	return &session->outcomes[run].report;
 }
 
 static bool has_converged(const struct session *session)
 {
+	const struct wtl_run_list runs = {report_at, session, session->n};
 	struct wtl_statistics energy;
 
-	energy_statistics(session, &energy);
-	return session->n >= UNTIL_MIN_RUNS && energy.n == session->n && energy.mean > 0.0 &&
+	wtl_runs_statistics_of_all(&runs, wtl_run_energy_j, 0, &energy);
+	return energy.n >= UNTIL_MIN_RUNS && energy.mean > 0.0 &&
 	       energy.ci95 <= session->app->settings.until * energy.mean;
 }
 
@@ -338,57 +326,18 @@ static int run_all(struct session *session)
 	return stop;
 }
 
-/* Of one domain (or, i past the end, of nothing) over all runs. */
-static void domain_statistics(const struct session *session, size_t i, struct wtl_statistics *ret)
+static void find_statistics(const struct session *session, struct wtl_series *series,
+			    struct wtl_statistics domain_j[], size_t n_domains)
 {
-	double values[REPEAT_MAX];
-	size_t n = 0;
+	const struct wtl_run_list runs = {report_at, session, session->n};
 
-	for (size_t k = 0; k < session->n; k++) {
-		const struct wattle_energy *energy = &session->outcomes[k].report.domains[i].energy;
-
-		if (energy->has_energy)
-			values[n++] = (double)energy->energy_uj / 1e6;
-	}
-	wtl_statistics_of(values, n, ret);
-}
-
-/* Of the command alone, if it is known of every run. */
-static void command_statistics(const struct session *session, struct wtl_series *series)
-{
-	double full_j[REPEAT_MAX], dynamic_j[REPEAT_MAX];
-	size_t n_full = 0, n_dynamic = 0;
-
-	for (size_t i = 0; i < session->n; i++) {
-		const struct wtl_report_attribution *attribution =
-			&session->outcomes[i].report.attribution;
-
-		if (!attribution->is_known || !attribution->has_command)
-			continue;
-		full_j[n_full++] = (double)attribution->command.full_uj / 1e6;
-		if (attribution->command.has_dynamic)
-			dynamic_j[n_dynamic++] = (double)attribution->command.dynamic_uj / 1e6;
-	}
-	wtl_statistics_of(full_j, n_full == session->n ? n_full : 0, &series->command_full_j);
-	wtl_statistics_of(dynamic_j, n_dynamic == session->n ? n_dynamic : 0,
-			  &series->command_dynamic_j);
-}
-
-static void scalar_statistics(const struct session *session, struct wtl_series *series)
-{
-	double seconds[REPEAT_MAX], grams[REPEAT_MAX];
-	size_t n = 0;
-
-	for (size_t i = 0; i < session->n; i++) {
-		const struct wtl_report *report = &session->outcomes[i].report;
-
-		seconds[i] = (double)report->window.duration_ns / 1e9;
-		if (report->window.total.has_energy)
-			grams[n++] = (double)report->carbon.emitted_ug / 1e6;
-	}
-	wtl_statistics_of(seconds, session->n, &series->duration_s);
-	wtl_statistics_of(grams, n, &series->emitted_g);
-	energy_statistics(session, &series->energy_j);
+	wtl_runs_statistics(&runs, wtl_run_duration_s, 0, &series->duration_s);
+	wtl_runs_statistics(&runs, wtl_run_energy_j, 0, &series->energy_j);
+	wtl_runs_statistics(&runs, wtl_run_emitted_g, 0, &series->emitted_g);
+	wtl_runs_statistics_of_all(&runs, wtl_run_command_full_j, 0, &series->command_full_j);
+	wtl_runs_statistics_of_all(&runs, wtl_run_command_dynamic_j, 0, &series->command_dynamic_j);
+	for (size_t i = 0; i < n_domains; i++)
+		wtl_runs_statistics(&runs, wtl_run_domain_j, i, &domain_j[i]);
 }
 
 static int format_series(const struct session *session, struct wtl_buf *buf,
@@ -408,11 +357,8 @@ static int format_series(const struct session *session, struct wtl_buf *buf,
 
 	for (size_t i = 0; rc == 0 && i < session->n; i++)
 		reports[i] = session->outcomes[i].report;
-	for (size_t i = 0; rc == 0 && i < n_domains; i++)
-		domain_statistics(session, i, &domain_j[i]);
 	if (rc == 0) {
-		scalar_statistics(session, &series);
-		command_statistics(session, &series);
+		find_statistics(session, &series, domain_j, n_domains);
 		rc = output->series(buf, &series, style);
 	}
 	free(reports);
@@ -481,7 +427,7 @@ static void end_session(struct session *session)
 static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app};
-	int code = WTL_EXIT_WATTLE_FAILED, rc;
+	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (check_settings(app) || wtl_sink_check(app) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
@@ -490,11 +436,7 @@ static int run(struct wtl_app *app)
 		wtl_recording_done(&session.recording, NULL);
 		return WTL_EXIT_WATTLE_FAILED;
 	}
-	rc = wtl_loop_init(&session.loop, &app->settings, &app->inherited);
-	session.loop.ticked = ticked;
-	session.loop.context = &session;
-	if (rc < 0) {
-		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(rc));
+	if (wtl_loop_open(&session.loop, app, ticked, &session) < 0) {
 		wtl_recording_done(&session.recording, NULL);
 	} else {
 		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) ==

@@ -1,29 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/app.h"
+#include "cli/options.h"
 #include "cli/screen.h"
 #include "cli/top_play.h"
 #include "cli/top_session.h"
 
-enum { ROWS_DEFAULT = 20, ROWS_MAX = 900, REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
+enum { ROWS_DEFAULT = 20, ROWS_MAX = 900 };
 
 enum {
-	KEY_ONCE = 0x200,
+	KEY_ONCE = WTL_OPTION_OWN,
 	KEY_ROWS,
 	KEY_READ_ONLY,
 	KEY_FILTER,
 	KEY_SORT,
 	KEY_CONFIG,
-	KEY_NO_COLOR,
-	KEY_ASCII,
-	KEY_NO_PROCESSES,
-	KEY_IDLE_FILE,
-	KEY_WEIGHT,
 	KEY_REPLAY,
 	KEY_SPEED,
 	KEY_AT,
@@ -32,8 +27,6 @@ enum {
 static const struct argp_option options[] = {
 	{"once", KEY_ONCE, 0, 0, "Print one picture as plain text and end", 1},
 	{"rows", KEY_ROWS, "N", 0, "With --once: at most N processes (default 20)", 1},
-	{"interval", 'i', "MS", 0, "Take a sample every MS milliseconds (1 to 60000; default 100)",
-	 1},
 	{"redraw", 'd', "MS", 0, "Draw every MS milliseconds (50 to 10000; default 200)", 1},
 	{"filter", KEY_FILTER, "EXPRESSION", 0,
 	 "Show only such processes, as in 'gpu_w>10 && user==bob'", 1},
@@ -44,11 +37,6 @@ static const struct argp_option options[] = {
 	 "Where the set-up is kept (default: $XDG_CONFIG_HOME/wattle/top.conf or "
 	 "~/.config/wattle/top.conf)",
 	 2},
-	{"no-color", KEY_NO_COLOR, 0, 0, "No colours (as NO_COLOR in the environment)", 2},
-	{"ascii", KEY_ASCII, 0, 0, "No characters beyond ASCII", 2},
-	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 2},
-	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
-	 "Where the idle power of this machine is kept between runs (as of wattle run)", 2},
 	{"replay", KEY_REPLAY, "FILE", 0, "Play a recording (wattle record) instead", 3},
 	{"speed", KEY_SPEED, "N", 0,
 	 "With --replay: N times as fast as it was (0.1 to 1000, or max; default 1)", 3},
@@ -56,12 +44,13 @@ static const struct argp_option options[] = {
 	 "With --replay: begin there (with --once: show that; default the end): as "
 	 "'2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z, or +90 or +1h30m since the begin",
 	 3},
-	{"weight", KEY_WEIGHT, "WEIGHT", 0,
-	 "What a use of the processors weighs: cpu-time (default), instructions or cycles", 2},
 	{0},
 };
 
 static const struct argp_option *const shared[] = {
+	wtl_options_interval,
+	wtl_options_consumers,
+	wtl_options_terminal,
 	wtl_options_carbon,
 	wtl_options_machine,
 	wtl_options_general,
@@ -96,27 +85,17 @@ static int set_speed(struct wtl_app *app, const char *text)
 	return 0;
 }
 
-static int set_place(struct wtl_app *app, const char *text)
-{
-	if (wtl_when_parse(text, &app->settings.screen.at) < 0)
-		return wtl_complain(app, "--at takes %s, not '%s'", wtl_when_forms(), text);
-	return 0;
-}
-
 static int replay_option(struct wtl_app *app, int key, char *argument)
 {
 	struct wtl_top_settings *screen = &app->settings.screen;
 
 	switch (key) {
 	case KEY_REPLAY:
-		return wtl_option_text(&screen->replay, argument);
+		return wtl_option_path(app, "replay", "a recording", argument, &screen->replay);
 	case KEY_SPEED:
 		return set_speed(app, argument);
 	case KEY_AT:
-		return set_place(app, argument);
-	case 'i':
-		screen->has_interval = true;
-		return ARGP_ERR_UNKNOWN; /* it is for another to take */
+		return wtl_option_when(app, "at", argument, &screen->at);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -124,45 +103,31 @@ static int replay_option(struct wtl_app *app, int key, char *argument)
 
 static int option(struct wtl_app *app, int key, char *argument)
 {
-	struct wtl_settings *settings = &app->settings;
+	struct wtl_top_settings *screen = &app->settings.screen;
 
 	switch (key) {
 	case KEY_ONCE:
-		return wtl_option_flag(&settings->screen.once);
+		return wtl_option_flag(&screen->once);
 	case KEY_ROWS:
-		return wtl_option_unsigned(app, "rows", argument, 0, ROWS_MAX,
-					   &settings->screen.rows);
-	case 'd':
-		return wtl_option_unsigned(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
-					   &settings->screen.redraw_ms);
+		screen->has_rows = true;
+		return wtl_option_unsigned(app, "rows", argument, 0, ROWS_MAX, &screen->rows);
 	case KEY_READ_ONLY:
-		return wtl_option_flag(&settings->screen.read_only);
+		return wtl_option_flag(&screen->read_only);
 	case KEY_FILTER:
 		return check_filter(app, argument);
 	case KEY_SORT:
 		return check_sort(app, argument);
 	case KEY_CONFIG:
-		return wtl_option_text(&settings->screen.config, argument);
-	case KEY_NO_COLOR:
-		return wtl_option_flag(&settings->no_color);
-	case KEY_ASCII:
-		return wtl_option_flag(&settings->ascii);
-	case KEY_NO_PROCESSES:
-		return wtl_option_flag(&settings->no_processes);
-	case KEY_IDLE_FILE:
-		return wtl_option_text(&settings->idle_file, argument);
-	case KEY_WEIGHT:
-		return wtl_option_weight(app, argument);
+		return wtl_option_text(&screen->config, argument);
 	default:
 		return replay_option(app, key, argument);
 	}
 }
 
-/* What options and environment say goes before the configuration, and is not kept in it. */
-static void apply_settings(struct wtl_top_session *session)
+/* What options say goes before the configuration, and is not kept in it. */
+static void prepare(struct wtl_top_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
-	const char *no_color = getenv("NO_COLOR");
 	struct wtl_top_ui *ui = &session->ui;
 	struct wtl_filter_error error;
 
@@ -173,10 +138,6 @@ static void apply_settings(struct wtl_top_session *session)
 	if (settings->screen.sort)
 		ui->config.sort =
 			wtl_field_find(settings->screen.sort, strlen(settings->screen.sort));
-	if (settings->screen.redraw_ms)
-		ui->config.redraw_ms = settings->screen.redraw_ms;
-	ui->no_color = settings->no_color || (no_color && no_color[0]);
-	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
 	ui->is_replay = settings->screen.replay != NULL;
 	if (ui->is_replay) {
 		ui->no_kill = true;
@@ -194,10 +155,7 @@ static void apply_settings(struct wtl_top_session *session)
 static int check_replay(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
-	const struct {
-		bool is_given;
-		const char *name;
-	} others[] = {
+	const struct wtl_option_use others[] = {
 		{settings->tape, "--tape"},
 		{settings->root, "--root"},
 		{settings->tape_record, "--tape-record"},
@@ -207,12 +165,11 @@ static int check_replay(struct wtl_app *app)
 		{settings->idle_file, "--idle-file"},
 		{settings->weight != WTL_WEIGHT_CPU_TIME, "--weight"},
 	};
+	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i].is_given)
-			return wtl_complain(app,
-					    "--replay goes by the recording alone: %s is of no use",
-					    others[i].name);
+	if (other)
+		return wtl_complain(app, "--replay goes by the recording alone: %s is of no use",
+				    other);
 	if (settings->screen.once && settings->screen.speed_milli)
 		return wtl_complain(app, "--speed is not for --once");
 	return 0;
@@ -226,7 +183,7 @@ static int check_together(struct wtl_app *app)
 		return wtl_complain(app, "--speed is for --replay");
 	if (!app->settings.screen.replay && app->settings.screen.at.kind != WTL_WHEN_NOT)
 		return wtl_complain(app, "--at is for --replay");
-	if (!app->settings.screen.once && app->settings.screen.rows)
+	if (!app->settings.screen.once && app->settings.screen.has_rows)
 		return wtl_complain(app, "--rows is for --once");
 	if (!app->settings.screen.once && !wtl_screen_is_built())
 		return wtl_complain(app,
@@ -236,33 +193,13 @@ static int check_together(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
-	struct wtl_top_collector *collector;
 	struct wtl_top_session session = {.app = app};
-	int code;
 
 	if (check_together(app))
 		return WTL_EXIT_USAGE;
-	if (!app->settings.screen.rows)
+	if (!app->settings.screen.has_rows)
 		app->settings.screen.rows = ROWS_DEFAULT;
-	collector = malloc(sizeof(*collector));
-	if (!collector || wtl_top_collector_init(collector, app) < 0) {
-		free(collector);
-		wtl_complain(app, "out of memory");
-		return WTL_EXIT_FAILED;
-	}
-	session.collector = collector;
-	wtl_top_ui_init(&session.ui);
-	wtl_top_rows_init(&session.rows);
-	wtl_canvas_init(&session.canvas);
-	apply_settings(&session);
-	code = app->settings.screen.once ? wtl_top_once(&session) : wtl_top_live(&session);
-	wtl_top_ui_done(&session.ui);
-	wtl_top_rows_done(&session.rows);
-	wtl_canvas_done(&session.canvas);
-	/* Something that does not answer still uses it. */
-	if (wtl_top_collector_done(collector))
-		free(collector);
-	return code;
+	return wtl_top_session_run(&session, app->settings.screen.once, prepare);
 }
 
 const struct wtl_command wtl_command_top = {

@@ -226,7 +226,7 @@ static int take_devices(struct wtl_export *export, const struct wtl_played *play
 	if (!played || played->kind != WTL_PLAYED_DEVICES)
 		return 0;
 	for (size_t i = 0; i < played->n_devices; i++) {
-		const struct wtl_played_device *device = &played->devices[i];
+		const struct wtl_device_value *device = &played->devices[i];
 
 		wtl_row_begin(rows);
 		put_times(export, played->t_mono_ns);

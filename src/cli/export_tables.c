@@ -301,13 +301,13 @@ static int put_gap(void *context, const struct wtl_stored_gap *gap)
 
 static int take_gaps(struct wtl_export *export, const struct wtl_played *played)
 {
-	struct wtl_stored_gap lost = {.duration_ns = 0};
+	struct wtl_stored_gap lost = {.duration_ns = played ? played->lost_ns : 0};
 
 	if (!played)
 		return wtl_store_each_gap(wtl_player_reader(export->player), put_gap, export);
 	if (played->kind != WTL_PLAYED_LOST)
 		return 0;
-	memcpy(lost.text, played->text, sizeof(lost.text) - 1);
+	wtl_gap_damage(played->text, lost.text, sizeof(lost.text));
 	put_gap_row(export, "damaged", played->t_mono_ns, &lost);
 	return 0;
 }

@@ -101,11 +101,11 @@ void wtl_help_command(const struct wtl_command *command)
 }
 
 /* Text for roff: a leading dot or quote would be a request, and a hyphen in an option is a minus. */
-static void print_roff(const char *text)
+static void print_roff_part(const char *text, size_t len)
 {
 	bool line_start = true;
 
-	for (; *text; text++) {
+	for (const char *end = text + len; text < end; text++) {
 		if (line_start && (*text == '.' || *text == '\''))
 			fputs("\\&", stdout);
 		if (*text == '-')
@@ -118,15 +118,17 @@ static void print_roff(const char *text)
 	}
 }
 
+static void print_roff(const char *text)
+{
+	print_roff_part(text, strlen(text));
+}
+
 static void man_paragraphs(const char *text)
 {
 	const char *gap;
 
 	while ((gap = strstr(text, "\n\n"))) {
-		char paragraph[2048];
-
-		snprintf(paragraph, sizeof(paragraph), "%.*s", (int)(gap - text), text);
-		print_roff(paragraph);
+		print_roff_part(text, (size_t)(gap - text));
 		puts("\n.PP");
 		text = gap + 2;
 	}
@@ -155,12 +157,10 @@ static void man_lines(const char *text)
 	while (*text) {
 		int len = (int)strcspn(text, "\n");
 		const char *tab = memchr(text, '\t', (size_t)len);
-		char line[512];
 
 		if (tab) {
 			printf(".TP\n.B %.*s\n", (int)(tab - text), text);
-			snprintf(line, sizeof(line), "%.*s", len - (int)(tab + 1 - text), tab + 1);
-			print_roff(line);
+			print_roff_part(tab + 1, (size_t)(text + len - (tab + 1)));
 			putchar('\n');
 		}
 		text += len + (text[len] == '\n');
@@ -303,15 +303,27 @@ static const char completion_scan[] =
 	"\t\telif [[ $word != -* ]]; then\n"
 	"\t\t\tcommand=$i\n\t\t\tbreak\n\t\tfi\n\tdone\n"
 	"\tif [ \"$command\" -gt 0 ]; then\n"
-	"\t\tcase ${COMP_WORDS[1]} in\n"
-	"\t\trun)\n"
+	"\t\tcase ${COMP_WORDS[1]} in\n";
+
+/* A command's own words, and after those its own completion. */
+static const char completion_command[] =
 	"\t\t\tif declare -F _command_offset >/dev/null; then\n"
 	"\t\t\t\t_command_offset \"$command\"\n"
 	"\t\t\telif [ \"$command\" -eq \"$COMP_CWORD\" ]; then\n"
 	"\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
-	"\t\t\telse\n\t\t\t\tcompopt -o default 2>/dev/null\n\t\t\tfi ;;\n"
-	"\t\thelp) COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\")) ;;\n"
-	"\t\tesac\n\t\treturn\n\tfi\n"
+	"\t\t\telse\n\t\t\t\tcompopt -o default 2>/dev/null\n\t\t\tfi\n"
+	"\t\t\treturn ;;\n"
+	"\t\thelp)\n"
+	"\t\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+	"\t\t\treturn ;;\n";
+
+/* Files, where it is no option and no option's value. */
+static const char completion_words[] =
+	"\t\t*)\n"
+	"\t\t\tif [[ $cur != [-=]* && $prev != = && $takes != *\" $prev \"* ]]; then\n"
+	"\t\t\t\tcompopt -o default 2>/dev/null\n"
+	"\t\t\t\treturn\n\t\t\tfi ;;\n"
+	"\t\tesac\n\tfi\n"
 	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
 	"\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n";
 
@@ -333,6 +345,20 @@ static void complete_commands(void)
 	puts("\"");
 }
 
+/* Those that take a command, as a pattern. */
+static void complete_runners(void)
+{
+	const char *before = "\t\t";
+
+	for (size_t i = 0; wtl_commands[i]; i++) {
+		if (!wtl_commands[i]->takes_command)
+			continue;
+		printf("%s%s", before, wtl_commands[i]->name);
+		before = "|";
+	}
+	puts(")");
+}
+
 int wtl_help_completion(const char *shell)
 {
 	if (strcmp(shell, "bash") != 0)
@@ -340,6 +366,9 @@ int wtl_help_completion(const char *shell)
 	fputs(completion_head, stdout);
 	complete_commands();
 	fputs(completion_scan, stdout);
+	complete_runners();
+	fputs(completion_command, stdout);
+	fputs(completion_words, stdout);
 	fputs("\tcase $prev in\n\t", stdout);
 	complete_values("FORMAT");
 	puts("'') COMPREPLY=($(compgen -W \"text json csv\" -- \"$cur\")) ;;");

@@ -255,7 +255,12 @@ int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_
 
 	loop->due_ns = wtl_io_mono_ns(io) + jittered(loop);
 	arm(loop);
-	while (loop->interrupts == 0 && !loop->stop && wtl_io_mono_ns(io) < end_ns)
+	while (loop->interrupts == 0 && !loop->stop && wtl_io_mono_ns(io) < end_ns) {
+		if (loop->due_ns > end_ns) {
+			loop->due_ns = end_ns;
+			arm(loop);
+		}
 		take_events(loop, meter, io, NULL);
+	}
 	return loop->interrupts ? -EINTR : 0;
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "cli/app.h"
+#include "cli/options.h"
 
 const struct wtl_command *const wtl_commands[] = {
 	&wtl_command_run,   &wtl_command_record, &wtl_command_report, &wtl_command_export,
@@ -37,7 +38,7 @@ static void print_line(const char *prefix, const char *format, va_list args)
 	wtl_buf_init(&clean, sizeof(line) * 5);
 	wtl_text_escape(&clean, line, strlen(line));
 	fprintf(stderr, "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
-		wtl_buf_str(&clean));
+		clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
 	wtl_buf_done(&clean);
 }
 

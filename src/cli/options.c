@@ -1,115 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/num.h"
-#include "base/text.h"
 #include "cli/app.h"
+#include "cli/options.h"
 #include "energy/carbon.h"
-
-enum {
-	KEY_ROOT = 0x100,
-	KEY_TAPE,
-	KEY_TAPE_RECORD,
-	KEY_NVML,
-	KEY_FAULT,
-	KEY_JITTER,
-	KEY_APPEND,
-	KEY_NO_COLOR,
-	KEY_ASCII,
-	KEY_LOCATION,
-	KEY_PUE,
-	KEY_TOP,
-	KEY_NO_PROCESSES,
-	KEY_IDLE_FIRST,
-	KEY_IDLE_FILE,
-	KEY_WEIGHT,
-};
+#include "energy/units.h"
 
 enum { INTERVAL_DEFAULT_MS = 100, INTERVAL_MAX_MS = 60000 };
+enum { REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
 enum { TOP_DEFAULT = 10, TOP_MAX = 65536, IDLE_FIRST_MAX_S = 3600 };
-
-const struct argp_option wtl_options_machine[] = {
-	{"root", KEY_ROOT, "DIR", 0, "Read DIR/sys and DIR/proc instead of this machine's", 20},
-	{"tape", KEY_TAPE, "FILE", 0, "Replay a machine from a tape", 20},
-	{"tape-record", KEY_TAPE_RECORD, "FILE", 0,
-	 "Write every raw reading to a tape: the best companion of a bug report", 20},
-	{"nvml", KEY_NVML, "PATH", 0,
-	 "The NVIDIA management library to load; an empty PATH for none", 20},
-	{"fault", KEY_FAULT, "OP:N[:ERRNO][:always]", 0,
-	 "For tests: make the N-th open, read, link, dir, perf, lib, cpu, exits or write fail", 20},
-	{0},
-};
-
-const struct argp_option wtl_options_sampling[] = {
-	{"interval", 'i', "MS", 0, "Take a sample every MS milliseconds (1 to 60000; default 100)",
-	 10},
-	{"jitter", KEY_JITTER, 0, 0,
-	 "Vary the interval by up to a quarter, so as not to beat with the workload", 10},
-	{0},
-};
-
-const struct argp_option wtl_options_output[] = {
-	{"format", 'f', "FORMAT", 0, "text (default), json or csv", 11},
-	{"output", 'o', "FILE", 0, "Write the result to FILE instead of standard output", 11},
-	{"append", KEY_APPEND, 0, 0,
-	 "Add to the end of FILE: JSON as one line, CSV with one header at the top", 11},
-	{"no-color", KEY_NO_COLOR, 0, 0, "No colours (the default when it is not a terminal)", 11},
-	{"ascii", KEY_ASCII, 0, 0, "No characters beyond ASCII", 11},
-	{0},
-};
-
-const struct argp_option wtl_options_carbon[] = {
-	{"location", KEY_LOCATION, "CODE", 0,
-	 "Where the electricity comes from: a country such as FRA, a cloud region such as "
-	 "gcp:europe-west9, or a number in g CO2e/kWh. Default: the world's average",
-	 12},
-	{"pue", KEY_PUE, "FACTOR", 0,
-	 "Power usage effectiveness of the data centre (1 to 10): shown beside, never in, the "
-	 "energies",
-	 12},
-	{0},
-};
-
-const struct argp_option wtl_options_consumers[] = {
-	{"top", KEY_TOP, "N", 0, "List the N processes that used most (default 10)", 13},
-	{"no-processes", KEY_NO_PROCESSES, 0, 0, "Do not find out who used the energy", 13},
-	{"idle-first", KEY_IDLE_FIRST, "SECONDS", 0,
-	 "Before anything else, watch the idle machine for so long (3 to 3600) and learn what it "
-	 "draws: leave it alone meanwhile",
-	 13},
-	{"idle-file", KEY_IDLE_FILE, "FILE", 0,
-	 "Where the idle power of this machine is kept between runs (default: "
-	 "$XDG_STATE_HOME/wattle/idle or ~/.local/state/wattle/idle)",
-	 13},
-	{"weight", KEY_WEIGHT, "WEIGHT", 0,
-	 "What a use of the processors weighs: cpu-time (default), or what the hardware counts of each "
-	 "process: instructions or cycles",
-	 13},
-	{0},
-};
-
-const struct argp_option wtl_options_general[] = {
-	{"quiet", 'q', 0, 0, "No remarks on standard error", 30},
-	{"verbose", 'v', 0, 0, "More about sources and how they were found", 30},
-	{"help", 'h', 0, 0, "Show this help", 30},
-	{0},
-};
-
-int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,
-		      uint64_t most, uint64_t *ret)
-{
-	uint64_t value;
-
-	if (wtl_num_u64(text, strlen(text), &value) < 0 || value < least || value > most)
-		return wtl_complain(app, "--%s takes a whole number from %llu to %llu, not '%s'",
-				    option, (unsigned long long)least, (unsigned long long)most,
-				    text);
-	*ret = value;
-	return 0;
-}
 
 static int set_format(struct wtl_app *app, const char *name)
 {
@@ -148,21 +49,11 @@ static int set_interval(struct wtl_app *app, const char *text)
 
 	if (rc == 0)
 		app->settings.interval_ns = (int64_t)milli * WTL_NS_PER_MS;
+	app->settings.screen.has_interval = true;
 	return rc;
 }
 
-int wtl_option_unsigned(struct wtl_app *app, const char *option, const char *text, unsigned least,
-			unsigned most, unsigned *ret)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, option, text, least, most, &value);
-
-	if (rc == 0)
-		*ret = (unsigned)value;
-	return rc;
-}
-
-int wtl_option_idle_first(struct wtl_app *app, const char *text)
+static int set_idle_first(struct wtl_app *app, const char *text)
 {
 	uint64_t value;
 	int rc = wtl_option_number(app, "idle-first", text, 3, IDLE_FIRST_MAX_S, &value);
@@ -172,7 +63,7 @@ int wtl_option_idle_first(struct wtl_app *app, const char *text)
 	return rc;
 }
 
-int wtl_option_weight(struct wtl_app *app, const char *name)
+static int set_weight(struct wtl_app *app, const char *name)
 {
 	int weight = wtl_weight_find(name);
 
@@ -183,16 +74,25 @@ int wtl_option_weight(struct wtl_app *app, const char *name)
 	return 0;
 }
 
-int wtl_option_flag(bool *flag)
+static int machine_option(struct wtl_app *app, int key, char *argument)
 {
-	*flag = true;
-	return 0;
-}
+	struct wtl_settings *settings = &app->settings;
 
-int wtl_option_text(const char **setting, const char *text)
-{
-	*setting = text;
-	return 0;
+	switch (key) {
+	case WTL_OPTION_ROOT:
+		return wtl_option_path(app, "root", "a folder", argument, &settings->root);
+	case WTL_OPTION_TAPE:
+		return wtl_option_path(app, "tape", "a file", argument, &settings->tape);
+	case WTL_OPTION_TAPE_RECORD:
+		return wtl_option_path(app, "tape-record", "a file", argument,
+				       &settings->tape_record);
+	case WTL_OPTION_NVML:
+		return wtl_option_text(&settings->nvml_path, argument);
+	case WTL_OPTION_FAULT:
+		return wtl_option_text(&settings->fault, argument);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
 }
 
 static int shared_option(struct wtl_app *app, int key, char *argument)
@@ -200,36 +100,29 @@ static int shared_option(struct wtl_app *app, int key, char *argument)
 	struct wtl_settings *settings = &app->settings;
 
 	switch (key) {
-	case KEY_ROOT:
-		return wtl_option_text(&settings->root, argument);
-	case KEY_TAPE:
-		return wtl_option_text(&settings->tape, argument);
-	case KEY_TAPE_RECORD:
-		return wtl_option_text(&settings->tape_record, argument);
-	case KEY_NVML:
-		return wtl_option_text(&settings->nvml_path, argument);
-	case KEY_FAULT:
-		return wtl_option_text(&settings->fault, argument);
 	case 'i':
 		return set_interval(app, argument);
-	case KEY_LOCATION:
+	case WTL_OPTION_LOCATION:
 		return set_location(app, argument);
-	case KEY_PUE:
+	case WTL_OPTION_PUE:
 		return set_pue(app, argument);
 	case 'f':
 		return set_format(app, argument);
+	case 'd':
+		return wtl_option_unsigned(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
+					   &settings->screen.redraw_ms);
 	case 'o':
-		return wtl_option_text(&settings->output_path, argument);
-	case KEY_TOP:
+		return wtl_option_path(app, "output", "a file", argument, &settings->output_path);
+	case WTL_OPTION_TOP:
 		return wtl_option_unsigned(app, "top", argument, 0, TOP_MAX, &settings->top);
-	case KEY_IDLE_FIRST:
-		return wtl_option_idle_first(app, argument);
-	case KEY_IDLE_FILE:
+	case WTL_OPTION_IDLE_FIRST:
+		return set_idle_first(app, argument);
+	case WTL_OPTION_IDLE_FILE:
 		return wtl_option_text(&settings->idle_file, argument);
-	case KEY_WEIGHT:
-		return wtl_option_weight(app, argument);
+	case WTL_OPTION_WEIGHT:
+		return set_weight(app, argument);
 	default:
-		return ARGP_ERR_UNKNOWN;
+		return machine_option(app, key, argument);
 	}
 }
 
@@ -238,15 +131,15 @@ static int shared_flag(struct wtl_app *app, int key)
 	struct wtl_settings *settings = &app->settings;
 
 	switch (key) {
-	case KEY_JITTER:
+	case WTL_OPTION_JITTER:
 		return wtl_option_flag(&settings->jitter);
-	case KEY_APPEND:
+	case WTL_OPTION_APPEND:
 		return wtl_option_flag(&settings->append);
-	case KEY_NO_COLOR:
+	case WTL_OPTION_NO_COLOR:
 		return wtl_option_flag(&settings->no_color);
-	case KEY_ASCII:
+	case WTL_OPTION_ASCII:
 		return wtl_option_flag(&settings->ascii);
-	case KEY_NO_PROCESSES:
+	case WTL_OPTION_NO_PROCESSES:
 		return wtl_option_flag(&settings->no_processes);
 	case 'q':
 		return wtl_option_flag(&settings->quiet);
@@ -361,6 +254,12 @@ static int check_together(struct wtl_app *app)
 		return wtl_complain(app, "--tape and --root exclude each other");
 	if (settings->tape && settings->tape_record)
 		return wtl_complain(app, "--tape and --tape-record exclude each other");
+	if (settings->tape && settings->idle_first_ns)
+		return wtl_complain(app, "a tape cannot wait: --idle-first has no use");
+	if (settings->no_processes && settings->idle_first_ns)
+		return wtl_complain(app,
+				    "--idle-first is for finding out who used the energy, which "
+				    "--no-processes rules out");
 	return 0;
 }
 

@@ -24,7 +24,6 @@ struct wtl_plot_settings {
 	enum wtl_plot_format format;
 	double width, height, scale; /* 0: not given */
 	bool live, once;
-	unsigned redraw_ms;
 };
 
 /*

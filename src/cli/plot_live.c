@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/app.h"
 #include "cli/plot.h"
@@ -239,44 +237,16 @@ static const struct wtl_top_face face = {.check = check,
 					 .once_rows = once_rows,
 					 .once_ns = ONCE_NS};
 
-static void apply_settings(struct wtl_top_session *session)
+/* The terminal's own mouse copies what is shown. */
+static void leave_mouse(struct wtl_top_session *session)
 {
-	const struct wtl_settings *settings = &session->app->settings;
-	const char *no_color = getenv("NO_COLOR");
-	struct wtl_top_ui *ui = &session->ui;
-
-	if (settings->plot.redraw_ms)
-		ui->config.redraw_ms = settings->plot.redraw_ms;
-	/* The terminal's own mouse copies what is shown. */
-	ui->config.switches[WTL_SWITCH_MOUSE] = false;
-	ui->no_color = settings->no_color || (no_color && no_color[0]);
-	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
+	session->ui.config.switches[WTL_SWITCH_MOUSE] = false;
 }
 
 int wtl_plot_live(struct wtl_app *app, const char *const domains[], size_t n_domains)
 {
 	struct plot_live live = {
 		.session = {.face = &face, .app = app}, .domains = domains, .n_domains = n_domains};
-	struct wtl_top_session *session = &live.session;
-	struct wtl_top_collector *collector = malloc(sizeof(*collector));
-	int code;
 
-	if (!collector || wtl_top_collector_init(collector, app) < 0) {
-		free(collector);
-		wtl_complain(app, "out of memory");
-		return WTL_EXIT_FAILED;
-	}
-	session->collector = collector;
-	wtl_top_ui_init(&session->ui);
-	wtl_top_rows_init(&session->rows);
-	wtl_canvas_init(&session->canvas);
-	apply_settings(session);
-	code = app->settings.plot.once ? wtl_top_once(session) : wtl_top_live(session);
-	wtl_top_ui_done(&session->ui);
-	wtl_top_rows_done(&session->rows);
-	wtl_canvas_done(&session->canvas);
-	/* Something that does not answer still uses it. */
-	if (wtl_top_collector_done(collector))
-		free(collector);
-	return code;
+	return wtl_top_session_run(&live.session, app->settings.plot.once, leave_mouse);
 }

@@ -15,6 +15,8 @@
 
 enum { POINTS_MAX = 600 };
 
+#define MOMENT_S 1e-6
+
 /* Whose slot it was when it was last looked at. */
 struct owner {
 	int pid;
@@ -70,15 +72,15 @@ static void name_key(struct people *people, const struct wtl_consumer *consumer,
 	case WTL_PLOT_BY_USER:
 		text = wtl_player_user(people->replay->player, consumer->uid);
 		snprintf(number, sizeof(number), "%" PRIu32, consumer->uid);
-		none = consumer->uid == UINT32_MAX ? "of no user that is known" : number;
+		none = consumer->uid == UINT32_MAX ? "not known" : number;
 		break;
 	case WTL_PLOT_BY_CONTAINER:
 		text = group ? group->container : "";
-		none = "in no container that is known";
+		none = "in no container";
 		break;
 	case WTL_PLOT_BY_UNIT:
 		text = group ? group->unit : "";
-		none = "in no unit that is known";
+		none = "in no unit";
 		break;
 	}
 	wtl_text_copy(name, size, text[0] ? text : none);
@@ -183,10 +185,8 @@ static void rank_look(struct people *people, const struct wtl_played *played, do
 	for (size_t i = 0; i < people->keys.n_touched; i++) {
 		struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
 
-		if (people->quantity == POWER)
-			key->sum += key->now * seconds;
-		else if (key->now > key->sum)
-			key->sum = key->now;
+		/* Also of the very first look: whoever was there only then is the last of all. */
+		key->sum += key->now * (seconds > MOMENT_S ? seconds : MOMENT_S);
 	}
 }
 

@@ -82,7 +82,7 @@ static struct wtl_plot_point point_of(const struct wattle_energy *energy, size_t
 	if (!energy->has_energy)
 		return (struct wtl_plot_point){.x = (int64_t)x, .y = WTL_PLOT_UNKNOWN};
 	return (struct wtl_plot_point){
-		.x = (int64_t)x, .y = y, .low = y > range ? y - range : 0.0, .high = y + range};
+		.x = (int64_t)x, .y = y, .low = y - range, .high = y + range};
 }
 
 static int add_series(struct bars *bars, struct wtl_plot_series *series, size_t domain)

@@ -9,8 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "cli/mark.h"
+#include "cli/recording.h"
+
+enum { TEXT_MAX = 16384, LOG_ROOM = 4096 };
 
 /* What the one that records tells the foreground. */
 struct word {
@@ -25,10 +30,22 @@ static void tell_ready(const struct wtl_app *app, const struct word *word)
 {
 	const char *path = app->settings.record.path;
 
+	struct wtl_buf typed, text;
+
 	if (app->settings.quiet)
 		return;
-	printf("recording to %s in the background, as process %d\n", path, word->pid);
-	printf("wattle record --stop %s ends it\n", path);
+	wtl_buf_init(&typed, TEXT_MAX);
+	wtl_recording_type_path(&typed, path);
+	wtl_buf_init(&text, 10 * TEXT_MAX);
+	wtl_buf_puts(&text, "recording to ");
+	wtl_text_escape(&text, path, strlen(path));
+	wtl_buf_printf(&text, " in the background, as process %d\nwattle record --stop ",
+		       word->pid);
+	wtl_text_escape(&text, wtl_buf_str(&typed), typed.len);
+	wtl_buf_puts(&text, " ends it");
+	puts(wtl_buf_str(&text));
+	wtl_buf_done(&text);
+	wtl_buf_done(&typed);
 }
 
 static int wait_for_word(struct wtl_app *app, int pipe)
@@ -126,18 +143,23 @@ static bool tell_foreground(struct wtl_background *background, const struct word
 	return n == (ssize_t)sizeof(*word);
 }
 
-/* Beside the recording, for errors alone. */
+/* Beside the recording, for errors alone. false: the name is too long. */
+static bool name_log(const char *path, char log[WTL_LOG_NAME_SIZE])
+{
+	return snprintf(log, WTL_LOG_NAME_SIZE, "%s.log", path) < WTL_LOG_NAME_SIZE;
+}
+
+/* That the disk is full is one of the errors: room to say so is taken now, where the file system can. */
 static void redirect_to_log(struct wtl_background *background)
 {
-	int n = snprintf(background->log, sizeof(background->log), "%s.log",
-			 background->app->settings.record.path);
 	int fd = -1;
 
-	if (n < (int)sizeof(background->log))
+	if (name_log(background->app->settings.record.path, background->log))
 		fd = open(background->log,
 			  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 			  0666);
 	if (fd >= 0) {
+		(void)!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOG_ROOM);
 		dup2(fd, STDERR_FILENO);
 		close(fd);
 		return;
@@ -173,14 +195,26 @@ void wtl_background_leave(struct wtl_background *background, int code)
 
 /* ---- Stopping one ---- */
 
+/* Why it does not go on any more may have been said where nobody was. */
+static void tell_log(struct wtl_app *app, const char *file)
+{
+	char log[WTL_LOG_NAME_SIZE];
+	struct stat status;
+
+	if (file && name_log(file, log) && stat(log, &status) == 0 && status.st_size > 0)
+		wtl_remark(app, "what was said while it was recorded stands in %s", log);
+}
+
 int wtl_background_stop(struct wtl_app *app, const char *file)
 {
 	char answer[WTL_MARK_ANSWER_MAX];
 	const char *text;
 	int fd = wtl_mark_find(app, file), rc;
 
-	if (fd < 0)
+	if (fd < 0) {
+		tell_log(app, file);
 		return WTL_EXIT_FAILED;
+	}
 	/* What is left is written first, however long the disk takes. */
 	rc = wtl_mark_ask(fd, "stop", answer, sizeof(answer), -1);
 	close(fd);

@@ -6,14 +6,16 @@
 
 #include "cli/app.h"
 
+enum { WTL_LOG_NAME_SIZE = 4096 + 8 };
+
 /*
  * `wattle record --background`: the process that records is a grandchild, in a session of its own. The
  * one in the foreground waits until it records, or has said why not, and ends with that.
  */
 struct wtl_background {
 	struct wtl_app *app;
-	int pipe;	    /* to the one in the foreground; -1: nobody waits (any more) */
-	char log[4096 + 8]; /* the file for what is said later; "" none */
+	int pipe;		     /* to the one in the foreground; -1: nobody waits (any more) */
+	char log[WTL_LOG_NAME_SIZE]; /* the file for what is said later; "" none */
 };
 
 /*

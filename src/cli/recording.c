@@ -2,13 +2,17 @@
 #include "cli/recording.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/options.h"
 #include "cli/user.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -29,6 +33,26 @@ static void complain(const struct wtl_recording *recording, const struct wtl_err
 {
 	wtl_complain(recording->app, "%s: %s", err->path[0] ? err->path : recording->path,
 		     err->text[0] ? err->text : wtl_err_text(err->code));
+}
+
+int wtl_recording_set_path(struct wtl_app *app, const char *option, const char *path)
+{
+	if (strcmp(path, "-") == 0)
+		return wtl_complain(app,
+				    "--%s takes the path of a file: a recording cannot go to "
+				    "standard output",
+				    option);
+	return wtl_option_path(app, option, "a file", path, &app->settings.record.path);
+}
+
+void wtl_recording_type_path(struct wtl_buf *buf, const char *path)
+{
+	struct wtl_buf word;
+
+	wtl_buf_init(&word, PATH_MAX + 2);
+	wtl_buf_printf(&word, "%s%s", path[0] == '-' ? "./" : "", path);
+	wtl_format_command(buf, (char *const[]){word.error ? NULL : word.data, NULL});
+	wtl_buf_done(&word);
 }
 
 /* ---- Beginning ---- */
@@ -89,8 +113,6 @@ static int begin(struct wtl_recording *recording, struct wtl_err *err)
 		.path = recording->path,
 		.store = {.max_bytes = settings->record.max_bytes,
 			  .max_age_ns = settings->record.max_age_ns,
-			  .values_per_commit =
-				  (uint32_t)(2 * WTL_NS_PER_S / settings->interval_ns) + 16,
 			  .io = billing->io},
 		.interval_ns = settings->interval_ns,
 		.peak_memory = wtl_peak_memory_bytes,
@@ -136,10 +158,15 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 
 static void fail(struct wtl_recording *recording, const struct wtl_err *err)
 {
+	struct wtl_buf typed;
+
 	recording->has_failed = true;
 	complain(recording, err);
+	wtl_buf_init(&typed, PATH_MAX);
+	wtl_recording_type_path(&typed, recording->path);
 	wtl_remark(recording->app, "what was recorded before can be read: wattle report %s",
-		   recording->path);
+		   wtl_buf_str(&typed));
+	wtl_buf_done(&typed);
 	/* A command goes on, and its report as well. */
 	if (recording->loop && recording->can_stop && !recording->app->settings.command)
 		recording->loop->stop = true;
@@ -200,6 +227,18 @@ static void read_memory(struct wtl_recording *recording)
 		wtl_consumers_read_memory(consumers, list, n, (unsigned)n);
 }
 
+/* A ring never gives up what is newest, even if that alone is too much. */
+static void look_at_size(struct wtl_recording *recording)
+{
+	if (recording->is_over || !wtl_store_is_over(wtl_recorder_writer(recording->recorder)))
+		return;
+	recording->is_over = true;
+	wtl_remark(recording->app,
+		   "%s: --max-size cannot be kept: the newest values and the processes that are "
+		   "there need more; recording goes on",
+		   recording->path);
+}
+
 void wtl_recording_look(void *context)
 {
 	struct wtl_recording *recording = context;
@@ -224,56 +263,118 @@ void wtl_recording_look(void *context)
 	wtl_recording_look_at_marked(recording);
 	if (wtl_recorder_commit(recording->recorder, &err) < 0)
 		fail(recording, &err);
+	look_at_size(recording);
+}
+
+void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *child)
+{
+	recording->child = child;
+}
+
+static void tell_number(struct wtl_recording *recording, const char *name, const char *key,
+			int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, value);
+	wtl_recorder_window_fact(recording->recorder, name, key, text);
+}
+
+/* How the command of the window ended, and what it came to by the kernel's own account. */
+static void tell_exit(struct wtl_recording *recording, const char *name)
+{
+	struct wtl_child *child = recording->child;
+
+	recording->child = NULL;
+	if (recording->loop && recording->loop->interrupts > 0)
+		tell_number(recording, name, WTL_FACT_INTERRUPTED, 1);
+	wtl_child_reap(child);
+	if (!child->ended) {
+		wtl_recorder_window_fact(recording->recorder, name, WTL_FACT_EXIT_REASON,
+					 "the recording ended before it did");
+		return;
+	}
+	tell_number(recording, name, WTL_FACT_EXIT_STATUS, wtl_child_exit_code(child));
+	if (WIFSIGNALED(child->wait_status))
+		tell_number(recording, name, WTL_FACT_EXIT_SIGNAL, WTERMSIG(child->wait_status));
+	tell_number(recording, name, WTL_FACT_COMMAND_CPU, child->cpu_ns);
+	if (child->max_rss_bytes > 0)
+		tell_number(recording, name, WTL_FACT_COMMAND_MEMORY,
+			    (int64_t)child->max_rss_bytes);
 }
 
 void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
 			  const struct wattle_window *window, const struct wattle_energy energies[])
 {
-	if (recording->recorder)
-		wtl_recorder_window(recording->recorder, name, is_open, window, energies);
+	if (!recording->recorder)
+		return;
+	wtl_recorder_window(recording->recorder, name, is_open, window, energies);
+	if (!is_open && recording->child)
+		tell_exit(recording, name);
 }
 
 /* ---- The end ---- */
 
-int wtl_recording_close(struct wtl_recording *recording)
+/* Complains where it is not whole. 1: it is, and something stays beside it, which err tells. */
+static int end(struct wtl_recording *recording, struct wtl_err *err)
 {
-	struct wtl_err err = {.code = 0};
 	int rc;
 
 	if (recording->recorder && !recording->has_failed)
 		wtl_recording_look_at_marked(recording);
 	recording->loop = NULL;
-	rc = wtl_recorder_end(recording->recorder, &err);
+	rc = wtl_recorder_end(recording->recorder, err);
 	recording->recorder = NULL;
 	wtl_recording_devices_free(recording->devices);
 	recording->devices = NULL;
 	free(recording->energies);
 	recording->energies = NULL;
 	if (rc < 0 && !recording->has_failed)
-		fail(recording, &err);
-	return recording->has_failed ? -1 : 0;
+		fail(recording, err);
+	return recording->has_failed ? -1 : rc;
+}
+
+int wtl_recording_close(struct wtl_recording *recording)
+{
+	struct wtl_err err = {.code = 0};
+	int rc = end(recording, &err);
+
+	if (rc > 0)
+		complain(recording, &err);
+	return rc < 0 ? rc : 0;
 }
 
 void wtl_recording_discard(struct wtl_recording *recording)
 {
+	static const char *const ends[] = {"", "-wal", "-shm"};
 	bool is_ours = recording->recorder != NULL;
+	struct wtl_err err = {.code = 0};
+	char path[PATH_MAX + 4];
 
-	if (wtl_recording_close(recording) == 0 && is_ours)
-		unlink(recording->path);
+	if (end(recording, &err) < 0 || !is_ours)
+		return;
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", recording->path, ends[i]);
+		unlink(path);
+	}
 }
 
 void wtl_recording_done(struct wtl_recording *recording, const char *told)
 {
-	struct wtl_buf answer;
+	struct wtl_buf answer, typed;
 
 	wtl_recording_close(recording);
 	wtl_buf_init(&answer, WTL_MARK_ANSWER_MAX - 1);
-	if (recording->has_failed)
+	if (recording->has_failed) {
+		wtl_buf_init(&typed, PATH_MAX);
+		wtl_recording_type_path(&typed, recording->path);
 		wtl_mark_refuse(&answer, EIO,
 				"the recording is not whole: see wattle report --check %s",
-				recording->path);
-	else
+				wtl_buf_str(&typed));
+		wtl_buf_done(&typed);
+	} else {
 		wtl_buf_printf(&answer, "ok%s%s", told ? "\ntold " : "", told ? told : "");
+	}
 	wtl_mark_server_answer(&recording->marks, wtl_buf_str(&answer));
 	wtl_buf_done(&answer);
 	wtl_mark_server_close(&recording->marks);

@@ -23,6 +23,8 @@ struct wtl_recording {
 	const char *path;
 	int64_t due_ns, begin_utc_ns;
 	bool has_failed;
+	bool is_over;		 /* larger than it was to be, and that was said */
+	struct wtl_child *child; /* of the window that is open; NULL: no command */
 	struct wattle_energy *energies;
 	struct wtl_recording_devices *devices; /* NULL: not asked */
 	size_t memory_slot;		       /* whose memory is read next, in turn */
@@ -50,10 +52,18 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 /* After each sample (a struct wtl_recording): once a second what there is is written. An error is said
  * once, and the measurement goes on without; where it has no other use, the loop is stopped. */
 void wtl_recording_look(void *recording);
-/* A window's figures; is_open false: at its end. */
+/* The command was started, with the window open: how it ends is kept when that ends. Until then the child is
+ * borrowed. */
+void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *child);
+/* A window's figures; is_open false: at its end, when nobody looks at the command's process any more. */
 void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
 			  const struct wattle_window *window,
 			  const struct wattle_energy energies[]);
+/* Takes the path for one into the settings: a file, and not standard output. 0, or EINVAL after
+ * wtl_complain() about --option. */
+int wtl_recording_set_path(struct wtl_app *app, const char *option, const char *path);
+/* Appends the path as the word that one types behind a command. Raw bytes. */
+void wtl_recording_type_path(struct wtl_buf *buf, const char *path);
 /* Writes the rest. 0, or negative (said already) where the recording is not whole. */
 int wtl_recording_close(struct wtl_recording *recording);
 /* The same where there was nothing to be recorded: the file goes away. */

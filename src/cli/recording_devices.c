@@ -6,6 +6,7 @@
 #include "cli/recording.h"
 #include "cli/top_collect.h"
 #include "energy/units.h"
+#include "replay/device.h"
 
 enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
 
@@ -21,22 +22,6 @@ struct wtl_recording_devices {
 	size_t n_told;	   /* GPUs whose names are in the facts */
 	struct wtl_device_value values[VALUES_MAX];
 	size_t n;
-};
-
-static const struct {
-	enum wtl_device_number number;
-	enum wtl_gpu_number from;
-} gpu_numbers[] = {
-	{WTL_DEVICE_TEMPERATURE_C, WTL_GPU_TEMPERATURE_C},
-	{WTL_DEVICE_MEMORY_TEMPERATURE_C, WTL_GPU_MEMORY_TEMPERATURE_C},
-	{WTL_DEVICE_CLOCK_MHZ, WTL_GPU_CLOCK_SM_MHZ},
-	{WTL_DEVICE_MEMORY_CLOCK_MHZ, WTL_GPU_CLOCK_MEMORY_MHZ},
-	{WTL_DEVICE_USE_PERCENT, WTL_GPU_USE_PERCENT},
-	{WTL_DEVICE_MEMORY_USED_BYTES, WTL_GPU_MEMORY_USED_BYTES},
-	{WTL_DEVICE_MEMORY_TOTAL_BYTES, WTL_GPU_MEMORY_TOTAL_BYTES},
-	{WTL_DEVICE_LIMIT_UW, WTL_GPU_LIMIT_UW},
-	{WTL_DEVICE_THROTTLE, WTL_GPU_THROTTLE},
-	{WTL_DEVICE_FAN_PERCENT, WTL_GPU_FAN_PERCENT},
 };
 
 struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_settings *settings,
@@ -95,11 +80,12 @@ static void put_gpu(struct wtl_recording_devices *devices, size_t i)
 
 	if (devices->looked_ns - devices->view.gpu_answered_ns[i] > OLD_NS)
 		return;
-	for (size_t k = 0; k < sizeof(gpu_numbers) / sizeof(gpu_numbers[0]); k++) {
-		const struct wtl_gpu_value *value = &gpu->numbers[gpu_numbers[k].from];
+	for (enum wtl_device_number k = 0; k < WTL_DEVICE_NUMBERS; k++) {
+		enum wtl_gpu_number from = wtl_device_gpu_number(k);
 
-		if (gpu->status == WATTLE_STATUS_OK && value->status == WATTLE_STATUS_OK)
-			put(devices, (int32_t)i, gpu_numbers[k].number, value->value);
+		if (from != WTL_GPU_NUMBERS && gpu->status == WATTLE_STATUS_OK &&
+		    gpu->numbers[from].status == WATTLE_STATUS_OK)
+			put(devices, (int32_t)i, k, gpu->numbers[from].value);
 	}
 }
 

@@ -53,6 +53,7 @@ static int begin_window(struct wtl_replay *replay, const struct wtl_played *play
 	if (!window)
 		return -ENOMEM;
 	window->told.is_cut = played->is_cut;
+	window->told.is_main = played->window_id == wtl_player_main_window(replay->player);
 	window->told.window.begin_mono_ns = played->t_mono_ns;
 	window->told.window.begin_utc_ns = played->t_utc_ns;
 	window->emission = replay->emitter.emission;
@@ -115,13 +116,16 @@ static int add_gap(struct wtl_replay *replay, const char *kind, const struct wtl
 	return 0;
 }
 
+static const char damaged[] = "damaged";
+
 static int note_lost(struct wtl_replay *replay, const struct wtl_played *played)
 {
-	struct wtl_stored_gap gap = {.begin_mono_ns = played->t_mono_ns};
+	struct wtl_stored_gap gap = {.begin_mono_ns = played->t_mono_ns,
+				     .duration_ns = played->lost_ns};
 
 	wtl_remark(replay->app, "%s: a part cannot be read: %s", replay->path, played->text);
-	snprintf(gap.text, sizeof(gap.text), "%.199s", played->text);
-	return add_gap(replay, "damaged", &gap);
+	wtl_gap_damage(played->text, gap.text, sizeof(gap.text));
+	return add_gap(replay, damaged, &gap);
 }
 
 const char *wtl_gap_name(enum wtl_gap_kind kind)
@@ -164,14 +168,6 @@ static int finish_run(struct wtl_replay *replay, const struct wtl_emission *emis
 	return rc < 0 ? rc : wtl_replay_describe(replay, run, emission);
 }
 
-static void mark_main(struct wtl_replay *replay, uint32_t id)
-{
-	struct wtl_replay_window *window = find_window(replay, id);
-
-	if (window)
-		window->told.is_main = true;
-}
-
 /* The main window's emissions: from its begin, or from the part's. */
 static struct wtl_emission main_emission(struct wtl_replay *replay)
 {
@@ -189,10 +185,12 @@ static struct wtl_emission main_emission(struct wtl_replay *replay)
 static bool is_due(const struct wtl_replay_bound *bound, const struct wtl_replay *replay,
 		   const struct wtl_played *played)
 {
-	int64_t since_ns = bound->is_mono ? played->t_mono_ns - replay->begin.begin_mono_ns
-					  : played->t_utc_ns - replay->begin.begin_utc_ns;
+	return played->t_mono_ns - replay->begin.begin_mono_ns >= bound->since_ns;
+}
 
-	return since_ns >= bound->since_ns;
+bool wtl_replay_has_dropped(const struct wtl_replay *replay)
+{
+	return wtl_store_has_dropped(wtl_player_reader(replay->player));
 }
 
 bool wtl_replay_is_waiting(const struct wtl_replay *replay)
@@ -207,22 +205,62 @@ static int begin_part(struct wtl_replay *replay)
 			replay->windows[i].told.id != wtl_player_main_window(replay->player);
 	replay->has_begun = true;
 	replay->part_emission = replay->emitter.emission;
+	/* What it took to begin is the first part's. */
+	if (replay->from.since_ns > 0)
+		replay->part_self_cpu_ns = replay->second.self_cpu_ns;
 	return wtl_player_begin_here(replay->player);
 }
 
-/* 1: this was the last one that counts. */
-static int take_bill(struct wtl_replay *replay, const struct wtl_played *played)
+/*
+ * Where a part may begin and end, so that parts that meet add up: where accounts begin, and with each look at
+ * who ran; where nobody was followed, with each sample of the measurement.
+ */
+static bool can_be_cut(const struct wtl_replay *replay, const struct wtl_played *played)
+{
+	uint32_t main_window = wtl_player_main_window(replay->player);
+
+	switch (played->kind) {
+	case WTL_PLAYED_BILLED:
+		return true;
+	case WTL_PLAYED_BEGUN:
+		if (main_window && played->window_id == main_window)
+			return true;
+		break;
+	case WTL_PLAYED_SAMPLE:
+	case WTL_PLAYED_ENDED:
+		break;
+	case WTL_PLAYED_CANCELLED:
+	case WTL_PLAYED_RESET:
+	case WTL_PLAYED_SECOND:
+	case WTL_PLAYED_DEVICES:
+	case WTL_PLAYED_LOST:
+		return false;
+	}
+	return !wtl_player_follows(replay->player) && (main_window || replay->has_begun);
+}
+
+/* 1: the part ends here; it may be where it begins. */
+static int cut(struct wtl_replay *replay, const struct wtl_played *played)
+{
+	int rc = 0;
+
+	if (!replay->is_part || !can_be_cut(replay, played))
+		return 0;
+	if (!replay->has_begun && is_due(&replay->from, replay, played))
+		rc = begin_part(replay);
+	if (rc < 0 || !replay->has_begun)
+		return rc;
+	return replay->to.is_given && is_due(&replay->to, replay, played);
+}
+
+/* What is told of the main window is complete, if that has ended. */
+static int take_bill(struct wtl_replay *replay)
 {
 	struct wtl_emission emission;
 
-	mark_main(replay, wtl_player_main_window(replay->player));
 	replay->unfinished = true;
-	if (replay->is_part) {
-		if (replay->has_begun && replay->to.is_given)
-			return is_due(&replay->to, replay, played);
-		return 0;
-	}
-	if (replay->ended_id == 0 || replay->ended_id != wtl_player_main_window(replay->player))
+	if (replay->is_part || replay->ended_id == 0 ||
+	    replay->ended_id != wtl_player_main_window(replay->player))
 		return 0;
 	replay->ended_id = 0;
 	replay->unfinished = false;
@@ -230,41 +268,47 @@ static int take_bill(struct wtl_replay *replay, const struct wtl_played *played)
 	return finish_run(replay, &emission);
 }
 
+/* 1: this was the last step that counts. */
 static int take(struct wtl_replay *replay, const struct wtl_played *played)
 {
-	int rc;
+	int rc = 0;
 
 	switch (played->kind) {
 	case WTL_PLAYED_BEGUN:
 		wtl_emitter_look(&replay->emitter, played->t_mono_ns, played->t_utc_ns);
 		rc = begin_window(replay, played);
+		replay->unfinished |= !wtl_player_follows(replay->player) &&
+				      played->window_id == wtl_player_main_window(replay->player);
 		break;
 	case WTL_PLAYED_ENDED:
 		wtl_emitter_look(&replay->emitter, played->t_mono_ns, played->t_utc_ns);
 		end_window(replay, played);
-		return 0;
+		/* Otherwise the last bill is still to come. */
+		if (!wtl_player_follows(replay->player))
+			rc = take_bill(replay);
+		break;
 	case WTL_PLAYED_CANCELLED:
 		drop_window(replay, played->window_id);
-		return 0;
+		break;
 	case WTL_PLAYED_BILLED:
-		rc = take_bill(replay, played);
+		rc = take_bill(replay);
 		break;
 	case WTL_PLAYED_SECOND:
+		if (replay->second.kind != WTL_PLAYED_SECOND && wtl_replay_has_dropped(replay))
+			replay->part_self_cpu_ns = played->self_cpu_ns;
 		replay->second = *played;
-		return 0;
+		break;
 	case WTL_PLAYED_LOST:
-		return note_lost(replay, played);
+		rc = note_lost(replay, played);
+		break;
 	case WTL_PLAYED_SAMPLE:
 		wtl_emitter_look(&replay->emitter, played->t_mono_ns, played->t_utc_ns);
-		return 0;
+		break;
 	case WTL_PLAYED_RESET:
 	case WTL_PLAYED_DEVICES:
-	default:
-		return 0;
+		break;
 	}
-	if (rc == 0 && wtl_replay_is_waiting(replay) && is_due(&replay->from, replay, played))
-		rc = begin_part(replay);
-	return rc;
+	return rc < 0 ? rc : cut(replay, played);
 }
 
 static int go_by(struct wtl_replay *replay)
@@ -382,6 +426,19 @@ static bool needs_all(const struct wtl_replay *replay)
 	       replay->emitter.intensity;
 }
 
+/* What nobody can be found in, since nobody was followed. */
+static int check_by(const struct wtl_replay *replay)
+{
+	int by = replay->app->settings.replay.by - 1;
+
+	if (by < 0 || by == WTL_BY_WINDOW || wtl_player_follows(replay->player))
+		return 0;
+	wtl_complain(replay->app,
+		     "%s: --by %s: nobody was followed when it was recorded (--no-processes)",
+		     replay->path, wtl_by_name((enum wtl_by)by));
+	return -ENODATA;
+}
+
 static int open_and_go_by(struct wtl_replay *replay, const struct wtl_intensity *intensity)
 {
 	int rc = wtl_replay_open_player(replay->app, replay->path, replay->policy, &replay->player);
@@ -391,7 +448,9 @@ static int open_and_go_by(struct wtl_replay *replay, const struct wtl_intensity 
 		return rc;
 	meter = wtl_player_meter(replay->player);
 	replay->n_domains = wattle_meter_domains(meter);
-	rc = wtl_replay_find_part(replay);
+	rc = check_by(replay);
+	if (rc == 0)
+		rc = wtl_replay_find_part(replay);
 	if (rc == 0)
 		rc = wtl_emitter_init(
 			&replay->emitter, intensity, meter, wtl_player_mono(replay->player),
@@ -399,6 +458,16 @@ static int open_and_go_by(struct wtl_replay *replay, const struct wtl_intensity 
 	if (rc == 0)
 		rc = go_by(replay);
 	return rc;
+}
+
+static int complain_of_nothing(struct wtl_replay *replay)
+{
+	wtl_complain(replay->app, "%s: there is nothing in %s: %s", replay->path,
+		     replay->is_part ? "this part" : "it",
+		     wtl_player_follows(replay->player)
+			     ? "who used energy is looked at about once a second"
+			     : "it lies between two samples");
+	return -ENODATA;
 }
 
 /* What was not ended, or is a part. */
@@ -410,25 +479,27 @@ static int finish_rest(struct wtl_replay *replay)
 
 	if (replay->n_runs > 0 && !replay->unfinished)
 		return 0;
-	if (replay->is_part && !wtl_player_has_looks(replay->player)) {
-		wtl_complain(replay->app,
-			     "%s: parts go by the looks at who ran, and in it nobody was followed: "
-			     "only all of it can be told",
-			     replay->path);
-		return -ENODATA;
-	}
+	if (wtl_replay_is_waiting(replay))
+		return complain_of_nothing(replay);
 	wtl_player_take_figures(replay->player);
-	if (!wtl_player_billed(replay->player, &window, &energies)) {
-		wtl_complain(
-			replay->app,
-			"%s: there is nothing in %s: who used energy is looked at about once a "
-			"second",
-			replay->path, replay->is_part ? "this part" : "it");
-		return -ENODATA;
-	}
+	if (!wtl_player_billed(replay->player, &window, &energies) || window.duration_ns <= 0)
+		return replay->n_runs > 0 ? 0 : complain_of_nothing(replay);
 	emission = main_emission(replay);
-	replay->is_unfinished = !replay->is_part && wtl_player_has_looks(replay->player);
+	replay->is_unfinished = !replay->is_part;
 	return finish_run(replay, &emission);
+}
+
+/* Rows of tables that are missing are told nowhere else. */
+static void tell_damage(const struct wtl_replay *replay)
+{
+	for (size_t i = 0; i < replay->n_gaps; i++)
+		if (strcmp(replay->gaps[i].kind, damaged) == 0)
+			return;
+	if (wtl_store_is_damaged(wtl_player_reader(replay->player)))
+		wtl_remark(replay->app,
+			   "%s: some of it cannot be read, and is missing in what is told: wattle "
+			   "report --check says what",
+			   replay->path);
 }
 
 int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *policy,
@@ -459,6 +530,8 @@ int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *pol
 		rc = wtl_store_each_gap(wtl_player_reader(replay->player), take_gap, replay);
 	if (rc >= 0)
 		rc = wtl_replay_finish(replay);
+	if (rc >= 0)
+		tell_damage(replay);
 	if (rc < 0) {
 		if (!app->complained)
 			wtl_complain(app, "%s: %s", path, wtl_err_text(rc));

@@ -98,6 +98,9 @@ int wtl_replay_open_player(struct wtl_app *app, const char *path, struct wtl_pol
 
 const char *wtl_gap_name(enum wtl_gap_kind kind); /* "suspend", … */
 
+/* What is damaged in a stretch that a player could not read, without its times: those of the gap say that. */
+void wtl_gap_damage(const char *lost, char text[], size_t size);
+
 /* The words of a command as wtl_format_command() wrote it: one block of memory to free(); NULL: no
  * memory. */
 char **wtl_command_words(const char *text);

@@ -105,6 +105,10 @@ void wtl_carbon_of_emission(const struct wtl_settings *settings,
 			       ? (double)total->uncertainty_uj / (double)total->energy_uj
 			       : 0.0;
 
+	if (emission->energy_uj <= 0 && (emission->missing_uj > 0 || emission->known_ns <= 0))
+		carbon.reason = "the file has no intensity for this time";
+	if (emission->missing_uj > 0)
+		carbon.missing_uj = (uint64_t)emission->missing_uj;
 	carbon.carbon.intensity_mg_per_kwh = wtl_emission_mean_mg_per_kwh(emission);
 	snprintf(carbon.carbon.location, sizeof(carbon.carbon.location), "time-varying");
 	snprintf(carbon.carbon.dataset, sizeof(carbon.carbon.dataset), "%s",

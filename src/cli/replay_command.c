@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Texts of a recording, taken apart. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,4 +40,17 @@ char **wtl_command_words(const char *text)
 	}
 	words[n] = NULL;
 	return words;
+}
+
+void wtl_gap_damage(const char *lost, char text[], size_t size)
+{
+	static const char before[] = "(period ";
+	const char *period = strstr(lost, before), *end = period ? strchr(period, ')') : NULL;
+
+	if (!end) {
+		snprintf(text, size, "%.199s", lost);
+		return;
+	}
+	/* "period 4: series op is damaged" */
+	snprintf(text, size, "%.*s%.150s", (int)(end - period - 1), period + 1, end + 1);
 }

@@ -28,9 +28,14 @@ static int parse_given(struct wtl_app *app, const char *text, size_t len, struct
 	size_t name = colon ? (size_t)(colon - text) : 0, i = policy->n_given;
 	uint64_t idle_uw;
 
-	if (!colon || name == 0 || name >= sizeof(policy->given[0].domain) ||
-	    wtl_num_fixed(colon + 1, len - name - 1, 6, &idle_uw) < 0 || idle_uw > IDLE_MAX_UW)
+	if (!colon || name == 0 || name >= sizeof(policy->given[0].domain))
 		return complain(app, text - strlen("idle="), len + strlen("idle="));
+	if (wtl_num_fixed(colon + 1, len - name - 1, 6, &idle_uw) < 0 || idle_uw > IDLE_MAX_UW)
+		return wtl_complain(
+			app,
+			"--policy 'idle=%.*s': watts are a number up to 1000000 such as "
+			"74.05, not '%.*s'",
+			(int)len, text, (int)(len - name - 1), colon + 1);
 	if (i == WTL_POLICY_DOMAINS)
 		return wtl_complain(app, "--policy: more than %d domains", WTL_POLICY_DOMAINS);
 	snprintf(policy->given[i].domain, sizeof(policy->given[i].domain), "%.*s", (int)name, text);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "cli/replay_several.h"
+#include "cli/run_figures.h"
 #include "energy/budget.h"
+#include "output/words.h"
 
 /* ---- Statistics over runs ---- */
 
@@ -24,83 +26,28 @@ static void sort_runs(struct wtl_run runs[], size_t n)
 		}
 }
 
-/* One figure of a run in units, of domain i where it is one; NAN: not known. */
-typedef double figure_of(const struct wtl_report *report, size_t i);
-
-static double duration_s(const struct wtl_report *report, size_t i)
+static const struct wtl_report *listed(const void *of, size_t run)
 {
-	(void)i;
-	return (double)report->window.duration_ns / 1e9;
+	const struct wtl_run *runs = of;
+
+	return &runs[run].report;
 }
 
-static double energy_j(const struct wtl_report *report, size_t i)
+static const struct wtl_report *replayed(const void *of, size_t run)
 {
-	const struct wattle_energy *total = &report->window.total;
-
-	(void)i;
-	return total->has_energy ? (double)total->energy_uj / 1e6 : (double)NAN;
+	return wtl_replay_run(of, run);
 }
 
-static double power_w(const struct wtl_report *report, size_t i)
+static void find_statistics(struct wtl_runs *runs)
 {
-	const struct wattle_energy *total = &report->window.total;
+	const struct wtl_run_list all = {listed, runs->runs, runs->n_runs};
 
-	(void)i;
-	return total->has_energy && total->has_power ? (double)total->mean_uw / 1e6 : (double)NAN;
-}
-
-static double emitted_g(const struct wtl_report *report, size_t i)
-{
-	(void)i;
-	return report->window.total.has_energy ? (double)report->carbon.emitted_ug / 1e6
-					       : (double)NAN;
-}
-
-static double domain_j(const struct wtl_report *report, size_t i)
-{
-	const struct wattle_energy *energy = &report->domains[i].energy;
-
-	return energy->has_energy ? (double)energy->energy_uj / 1e6 : (double)NAN;
-}
-
-static bool has_command(const struct wtl_report *report)
-{
-	return report->attribution.is_known && report->attribution.has_command;
-}
-
-static double command_full_j(const struct wtl_report *report, size_t i)
-{
-	(void)i;
-	return has_command(report) ? (double)report->attribution.command.full_uj / 1e6
-				   : (double)NAN;
-}
-
-static double command_dynamic_j(const struct wtl_report *report, size_t i)
-{
-	(void)i;
-	return has_command(report) && report->attribution.command.has_dynamic
-		       ? (double)report->attribution.command.dynamic_uj / 1e6
-		       : (double)NAN;
-}
-
-/* all: nothing is said unless every run has the figure. */
-static int statistics_of(const struct wtl_run runs[], size_t n, figure_of *figure, bool all,
-			 struct wtl_statistics *ret)
-{
-	double *values = calloc(n + 1, sizeof(*values));
-	size_t known = 0;
-
-	if (!values)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		double value = figure(&runs[i].report, 0);
-
-		if (isfinite(value))
-			values[known++] = value;
-	}
-	wtl_statistics_of(values, all && known < n ? 0 : known, ret);
-	free(values);
-	return 0;
+	wtl_runs_statistics(&all, wtl_run_duration_s, 0, &runs->duration_s);
+	wtl_runs_statistics(&all, wtl_run_energy_j, 0, &runs->energy_j);
+	wtl_runs_statistics(&all, wtl_run_power_w, 0, &runs->power_w);
+	wtl_runs_statistics(&all, wtl_run_emitted_g, 0, &runs->emitted_g);
+	wtl_runs_statistics_of_all(&all, wtl_run_command_dynamic_j, 0, &runs->command_dynamic_j);
+	wtl_runs_statistics_of_all(&all, wtl_run_command_full_j, 0, &runs->command_full_j);
 }
 
 int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *ret_runs)
@@ -108,7 +55,6 @@ int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *
 	struct wtl_runs runs = {.has_files = n > 1};
 	struct wtl_run *list;
 	size_t n_runs = 0;
-	int rc = 0;
 
 	for (size_t i = 0; i < n; i++)
 		n_runs += wtl_replay_runs(replays[i]);
@@ -123,17 +69,8 @@ int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *
 				.report = *wtl_replay_run(replays[i], k),
 			};
 	sort_runs(list, n_runs);
-	rc |= statistics_of(list, n_runs, duration_s, false, &runs.duration_s);
-	rc |= statistics_of(list, n_runs, energy_j, false, &runs.energy_j);
-	rc |= statistics_of(list, n_runs, power_w, false, &runs.power_w);
-	rc |= statistics_of(list, n_runs, emitted_g, false, &runs.emitted_g);
-	rc |= statistics_of(list, n_runs, command_dynamic_j, true, &runs.command_dynamic_j);
-	rc |= statistics_of(list, n_runs, command_full_j, true, &runs.command_full_j);
-	if (rc < 0) {
-		free(list);
-		return -ENOMEM;
-	}
 	runs.runs = list;
+	find_statistics(&runs);
 	*ret_runs = runs;
 	return 0;
 }
@@ -234,24 +171,21 @@ static double common_uj(const struct wtl_recording_sensor *sensor, const struct 
 }
 
 /* What repeated runs say: their mean, and the 95 % interval of it instead of each one's own error. */
-static void mean_over_runs(const struct wtl_replay *replay, figure_of *figure, size_t domain,
+static void mean_over_runs(const struct wtl_replay *replay, wtl_run_figure *figure, size_t domain,
 			   struct wtl_compared_value *value)
 {
-	size_t n = wtl_replay_runs(replay), known = 0;
-	double *values = n > 1 ? calloc(n, sizeof(*values)) : NULL;
+	const struct wtl_run_list runs = {replayed, replay, wtl_replay_runs(replay)};
 	struct wtl_statistics statistics;
 
-	for (size_t i = 0; values && i < n; i++)
-		if (isfinite(figure(wtl_replay_run(replay, i), domain)))
-			values[known++] = figure(wtl_replay_run(replay, i), domain);
-	if (values && known == n) {
-		wtl_statistics_of(values, n, &statistics);
-		value->is_known = true;
-		value->measured.value = (uint64_t)llround(statistics.mean * 1e6);
-		value->measured.uncertainty = (uint64_t)llround(
-			hypot(statistics.ci95 * 1e6, 2.0 * value->measured.common));
-	}
-	free(values);
+	if (runs.n < 2)
+		return;
+	wtl_runs_statistics_of_all(&runs, figure, domain, &statistics);
+	if (statistics.n == 0)
+		return;
+	value->is_known = true;
+	value->measured.value = (uint64_t)llround(statistics.mean * 1e6);
+	value->measured.uncertainty =
+		(uint64_t)llround(hypot(statistics.ci95 * 1e6, 2.0 * value->measured.common));
 }
 
 static void add_domain(struct builder *builder, const char *name, double common[])
@@ -273,7 +207,7 @@ static void add_domain(struct builder *builder, const char *name, double common[
 			.uncertainty = domain->energy.uncertainty_uj,
 			.common = gain_uj(recording, at, &domain->energy),
 		};
-		mean_over_runs(builder->replays[i], domain_j, at, &values[i]);
+		mean_over_runs(builder->replays[i], wtl_run_domain_j, at, &values[i]);
 		if (i == 0)
 			first = domain;
 		else if (first && is_same_source(first, domain) &&
@@ -351,7 +285,7 @@ static void add_total(struct builder *builder, double common[])
 			.uncertainty = total->uncertainty_uj,
 			.common = total_gain(recording, NULL),
 		};
-		mean_over_runs(builder->replays[i], energy_j, 0, &values[i]);
+		mean_over_runs(builder->replays[i], wtl_run_energy_j, 0, &values[i]);
 		common[i] = i > 0 && is_same_total(first, recording) ? total_gain(recording, first)
 								     : -1.0;
 	}
@@ -367,7 +301,7 @@ static void add_power(struct builder *builder, const struct wtl_compared_value e
 
 	for (size_t i = 0; i < builder->n; i++) {
 		const struct wattle_energy *total = &recording_of(builder, i)->report.window.total;
-		double seconds = duration_s(&recording_of(builder, i)->report, 0), relative;
+		double seconds = wtl_run_duration_s(&recording_of(builder, i)->report, 0), relative;
 
 		common[i] = -1.0;
 		if (!total->has_energy || !total->has_power || seconds <= 0.0)
@@ -381,7 +315,7 @@ static void add_power(struct builder *builder, const struct wtl_compared_value e
 			.uncertainty = (uint64_t)llround(relative * (double)total->mean_uw),
 			.common = energies[i].measured.common / seconds,
 		};
-		mean_over_runs(builder->replays[i], power_w, 0, &values[i]);
+		mean_over_runs(builder->replays[i], wtl_run_power_w, 0, &values[i]);
 		if (i == 0) {
 			first_w = (double)values[i].measured.value;
 			first_gain = values[i].measured.common;
@@ -393,41 +327,62 @@ static void add_power(struct builder *builder, const struct wtl_compared_value e
 	add_differences(builder, values, common);
 }
 
-static void add_command(struct builder *builder, bool is_dynamic)
+/* What its sensors' gains may be wrong by, of the whole. */
+static double relative_gain(const struct builder *builder,
+			    const struct wtl_compared_value energies[], size_t i)
+{
+	/* Over runs, the value is their mean, but what is common that of the last one. */
+	const struct wattle_energy *total = &recording_of(builder, i)->report.window.total;
+
+	return total->has_energy && total->energy_uj > 0
+		       ? energies[i].measured.common / (double)total->energy_uj
+		       : 0.0;
+}
+
+static void add_command(struct builder *builder, const struct wtl_compared_value energies[],
+			bool is_dynamic)
 {
 	struct wtl_compared_value *values = add_row(
 		builder, is_dynamic ? "command, dynamic" : "command, full", false, WTL_COMPARED_J);
+	wtl_run_figure *figure = is_dynamic ? wtl_run_command_dynamic_j : wtl_run_command_full_j;
 
 	for (size_t i = 0; i < builder->n; i++) {
 		const struct wtl_report *report = &recording_of(builder, i)->report;
 		const struct wtl_report_share *share = &report->attribution.command;
 
-		values[i].is_known = has_command(report) && (share->has_dynamic || !is_dynamic);
+		values[i].is_known = isfinite(figure(report, 0));
 		if (!values[i].is_known)
 			continue;
 		values[i].measured = (struct wtl_measured){
 			.value = is_dynamic ? share->dynamic_uj : share->full_uj,
 			.uncertainty = share->uncertainty_uj,
 		};
-		mean_over_runs(builder->replays[i], is_dynamic ? command_dynamic_j : command_full_j,
-			       0, &values[i]);
+		values[i].measured.common =
+			relative_gain(builder, energies, i) * (double)values[i].measured.value;
+		mean_over_runs(builder->replays[i], figure, 0, &values[i]);
 	}
 	add_differences(builder, values, NULL);
 }
 
-static void add_carbon(struct builder *builder)
+static void add_carbon(struct builder *builder, const struct wtl_compared_value energies[])
 {
 	struct wtl_compared_value *values = add_row(builder, "CO2e", false, WTL_COMPARED_G);
 
 	for (size_t i = 0; i < builder->n; i++) {
 		const struct wtl_report *report = &recording_of(builder, i)->report;
 
-		values[i].is_known = report->window.total.has_energy;
+		values[i].is_known =
+			!wtl_words_not_all_emitted(&report->carbon, &report->window.total);
+		if (!values[i].is_known)
+			continue;
 		values[i].measured = (struct wtl_measured){
 			.value = report->carbon.emitted_ug,
 			.uncertainty = report->carbon.uncertainty_ug,
+			.common = hypot(relative_gain(builder, energies, i),
+					report->carbon.carbon.uncertainty_ppm / 1e6) *
+				  (double)report->carbon.emitted_ug,
 		};
-		mean_over_runs(builder->replays[i], emitted_g, 0, &values[i]);
+		mean_over_runs(builder->replays[i], wtl_run_emitted_g, 0, &values[i]);
 	}
 	add_differences(builder, values, NULL);
 }
@@ -441,7 +396,7 @@ static void add_duration(struct builder *builder)
 
 		values[i].is_known = true;
 		values[i].measured.value = duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0;
-		mean_over_runs(builder->replays[i], duration_s, 0, &values[i]);
+		mean_over_runs(builder->replays[i], wtl_run_duration_s, 0, &values[i]);
 	}
 	add_differences(builder, values, NULL);
 }
@@ -494,9 +449,9 @@ int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
 	add_total(&builder, common);
 	add_power(&builder, &data->values[n], common);
 	add_domains(&builder, common);
-	add_command(&builder, true);
-	add_command(&builder, false);
-	add_carbon(&builder);
+	add_command(&builder, &data->values[n], true);
+	add_command(&builder, &data->values[n], false);
+	add_carbon(&builder, &data->values[n]);
 	free(common);
 	data->comparison = (struct wtl_comparison){.recordings = data->recordings,
 						   .n_recordings = n,

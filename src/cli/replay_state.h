@@ -29,8 +29,8 @@ struct wtl_replay_run {
 
 /* --from or --to. */
 struct wtl_replay_bound {
-	bool is_given, is_mono;
-	int64_t since_ns; /* the begin, by the monotonic clock or by UTC */
+	bool is_given;
+	int64_t since_ns; /* the begin */
 };
 
 enum { WTL_REPLAY_GROUPINGS = 5 };
@@ -47,6 +47,7 @@ struct wtl_replay {
 	struct wtl_replay_bound from, to;
 	struct wtl_emitter emitter;
 	struct wtl_emission part_emission; /* by its begin */
+	int64_t part_self_cpu_ns;	   /* the same of wattle's own */
 	struct wtl_played second;	   /* the newest */
 	uint32_t ended_id;		   /* the window that ended last */
 	bool unfinished;		   /* something was billed since the last run ended */
@@ -74,6 +75,8 @@ struct wtl_replay {
 
 /* ---- replay.c ---- */
 
+/* A ring has: what is told begins behind that. */
+bool wtl_replay_has_dropped(const struct wtl_replay *replay);
 bool wtl_replay_is_waiting(const struct wtl_replay *replay);
 
 /* ---- replay_tell.c ---- */

@@ -11,6 +11,10 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "output/format.h"
+#include "replay/wall.h"
+
+#define DAY_NS	 (86400 * WTL_NS_PER_S)
+#define BEGIN_NS (WTL_NS_PER_S / 10)
 
 /* ---- Which part ---- */
 
@@ -37,33 +41,67 @@ static int read_span(struct wtl_replay *replay)
 	return wtl_store_each_window(reader, stretch, &replay->end);
 }
 
-static int64_t span_ns(const struct wtl_replay *replay, bool is_mono)
+static int64_t span_ns(const struct wtl_replay *replay)
 {
-	return is_mono ? replay->end.end_mono_ns - replay->begin.begin_mono_ns
-		       : replay->end.end_utc_ns - replay->begin.begin_utc_ns;
+	return replay->end.end_mono_ns - replay->begin.begin_mono_ns;
+}
+
+/* So long after the begin's time: the first moment that showed it, since the begin; before that, if none did. */
+static int64_t place_of(const struct wtl_replay *replay, int64_t shown_ns)
+{
+	int64_t utc_ns, mono_ns;
+
+	if (__builtin_add_overflow(replay->begin.begin_utc_ns, shown_ns, &utc_ns) ||
+	    !wtl_wall_find(wtl_player_wall(replay->player), utc_ns, &mono_ns))
+		return shown_ns;
+	return mono_ns - replay->begin.begin_mono_ns;
+}
+
+/* How long after the begin's time the clock shows then. */
+static int64_t shown_at(const struct wtl_replay *replay, int64_t since_ns)
+{
+	if (since_ns > span_ns(replay))
+		since_ns = span_ns(replay);
+	return wtl_player_utc(replay->player, replay->begin.begin_mono_ns + since_ns) -
+	       replay->begin.begin_utc_ns;
 }
 
 static int set_bound(struct wtl_replay *replay, const struct wtl_when *when, int64_t after_ns,
 		     struct wtl_replay_bound *bound)
 {
+	int64_t shown_ns, before_ns;
+	int rc;
+
 	bound->is_given = when->kind != WTL_WHEN_NOT;
-	bound->is_mono = when->kind == WTL_WHEN_SINCE;
 	bound->since_ns = INT64_MIN;
 	if (!bound->is_given)
 		return 0;
-	return wtl_when_since_ns(when, replay->begin.begin_utc_ns, after_ns, &bound->since_ns);
+	rc = wtl_when_since_ns(when, replay->begin.begin_utc_ns, after_ns, &shown_ns);
+	if (rc < 0)
+		return rc;
+	bound->since_ns = when->kind == WTL_WHEN_SINCE ? shown_ns : place_of(replay, shown_ns);
+	if (when->kind != WTL_WHEN_CLOCK || bound->since_ns <= span_ns(replay))
+		return 0;
+	/* A time of day that is over at the begin is one of the next day, unless the clock was set back to it. */
+	before_ns = place_of(replay, shown_ns - DAY_NS);
+	if (before_ns >= 0 && before_ns <= span_ns(replay))
+		bound->since_ns = before_ns;
+	return 0;
 }
 
 static int complain_of_range(struct wtl_replay *replay, const char *what)
 {
+	bool was_set_back = replay->end.end_utc_ns - replay->begin.begin_utc_ns <
+			    span_ns(replay) - WTL_NS_PER_S;
 	struct wtl_buf from, to;
 
 	wtl_buf_init(&from, 64);
 	wtl_buf_init(&to, 64);
 	wtl_format_utc(&from, replay->begin.begin_utc_ns);
 	wtl_format_utc(&to, replay->end.end_utc_ns);
-	wtl_complain(replay->app, "%s: %s: the recording goes from %s to %s", replay->path, what,
-		     wtl_buf_str(&from), wtl_buf_str(&to));
+	wtl_complain(replay->app, "%s: %s: the recording goes from %s to %s%s", replay->path, what,
+		     wtl_buf_str(&from), wtl_buf_str(&to),
+		     was_set_back ? ", and the clock was set back meanwhile" : "");
 	wtl_buf_done(&from);
 	wtl_buf_done(&to);
 	return -ERANGE;
@@ -79,7 +117,8 @@ int wtl_replay_find_part(struct wtl_replay *replay)
 	rc = set_bound(replay, &settings->from, 0, &replay->from);
 	if (rc == 0)
 		rc = set_bound(replay, &settings->to,
-			       replay->from.is_given ? replay->from.since_ns : 0, &replay->to);
+			       replay->from.is_given ? shown_at(replay, replay->from.since_ns) : 0,
+			       &replay->to);
 	if (rc < 0)
 		return complain_of_range(replay, "there is no such time");
 	if (replay->from.is_given && replay->to.is_given &&
@@ -87,14 +126,14 @@ int wtl_replay_find_part(struct wtl_replay *replay)
 		wtl_complain(replay->app, "--to is not after --from");
 		return -EINVAL;
 	}
-	if (replay->from.is_given && replay->from.since_ns > span_ns(replay, replay->from.is_mono))
+	if (replay->from.is_given && replay->from.since_ns > span_ns(replay))
 		return complain_of_range(replay, "--from is after its end");
 	if (replay->to.is_given && replay->to.since_ns <= 0)
 		return complain_of_range(replay, "--to is before its begin");
 	return 0;
 }
 
-/* ---- One run ---- */
+/* ---- What was recorded beside figures ---- */
 
 static const char *user_of(void *context, uint32_t uid)
 {
@@ -133,6 +172,96 @@ static void tell_carbon(const struct wtl_replay *replay, const struct wtl_emissi
 		wtl_describe_carbon(&replay->settings, total, ret_carbon);
 }
 
+/* ---- How the command ended ---- */
+
+static const char *window_fact(const struct wtl_replay *replay, uint32_t window, const char *key)
+{
+	char full[WTL_STORE_NAME_SIZE];
+
+	snprintf(full, sizeof(full), WTL_FACT_WINDOW, window, key);
+	return fact(replay, full);
+}
+
+/* false: there is no such number, or it is none. */
+static bool window_number(const struct wtl_replay *replay, uint32_t window, const char *key,
+			  int64_t most, int64_t *ret)
+{
+	const char *text = window_fact(replay, window, key);
+	int64_t value;
+
+	if (wtl_num_i64(text, strlen(text), &value) < 0 || value < 0 || value > most)
+		return false;
+	*ret = value;
+	return true;
+}
+
+static const char *why_no_exit(const struct wtl_replay *replay, uint32_t window)
+{
+	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	const char *reason = window_fact(replay, window, WTL_FACT_EXIT_REASON);
+
+	if (reason[0])
+		return reason;
+	if (wtl_store_is_live(reader))
+		return "it was still running";
+	return wtl_store_is_whole(reader) ? "the wattle that recorded it did not keep that"
+					  : "the recording was cut off before";
+}
+
+static void note(struct wtl_description *description, const char *what, const char *which)
+{
+	size_t i = description->n_notes;
+
+	if (i == sizeof(description->notes) / sizeof(description->notes[0]))
+		return;
+	snprintf(description->notes_text[i], sizeof(description->notes_text[i]), "%s%s", what,
+		 which);
+	description->notes[i] = description->notes_text[i];
+	description->n_notes++;
+}
+
+static void note_dropped(const struct wtl_replay *replay, struct wtl_description *description)
+{
+	struct wtl_buf from;
+
+	if (!wtl_replay_has_dropped(replay))
+		return;
+	wtl_buf_init(&from, 64);
+	wtl_format_utc(&from, replay->begin.begin_utc_ns);
+	note(description, "The recording is a ring, which has dropped what was before ",
+	     wtl_buf_str(&from));
+	wtl_buf_done(&from);
+}
+
+/* Parts tell what was used in them: the command's end is one of the whole run. */
+static void tell_exit(const struct wtl_replay *replay, struct wtl_replay_run *run)
+{
+	uint32_t window = wtl_player_main_window(replay->player);
+	struct wtl_report *report = &run->report;
+	int64_t value;
+
+	if (replay->is_part || !fact(replay, "command")[0])
+		return;
+	report->interrupted = window_number(replay, window, WTL_FACT_INTERRUPTED, 1, &value);
+	report->has_exit = window_number(replay, window, WTL_FACT_EXIT_STATUS, 255, &value);
+	if (!report->has_exit) {
+		note(&run->description,
+		     "how the command ended is not known: ", why_no_exit(replay, window));
+		return;
+	}
+	report->exit_status = (int)value;
+	if (window_number(replay, window, WTL_FACT_EXIT_SIGNAL, 127, &value))
+		report->exit_signal = (int)value;
+	if (wtl_replay_has_dropped(replay))
+		return;
+	if (window_number(replay, window, WTL_FACT_COMMAND_CPU, INT64_MAX, &value))
+		report->command_cpu_ns = value;
+	if (window_number(replay, window, WTL_FACT_COMMAND_MEMORY, INT64_MAX, &value))
+		report->command_rss_bytes = (uint64_t)value;
+}
+
+/* ---- One run ---- */
+
 int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 			const struct wtl_emission *emission)
 {
@@ -152,15 +281,19 @@ int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 	description->naming = &replay->naming;
 	if (replay->n_runs == 1) /* this is the first */
 		take_place(replay);
-	if (!wtl_player_has_looks(replay->player))
+	if (!wtl_player_follows(replay->player))
 		description->attribution.reason = "processes were not followed (--no-processes)";
+	else if (!wtl_player_has_looks(replay->player))
+		description->attribution.reason = "it ends before anybody was looked at";
 	else if (wtl_describe_attribution(description, &replay->app->settings,
 					  wtl_player_consumers(replay->player), NULL) < 0)
 		return -ENOMEM;
 	report->attribution = description->attribution;
-	/* Of those that were seen: nobody waits for them here. */
+	/* Of those that were seen, unless it was waited for. */
 	if (report->attribution.has_command)
 		report->command_cpu_ns = report->attribution.command_cpu_ns;
+	tell_exit(replay, run);
+	note_dropped(replay, description);
 	report->domains = description->domains;
 	report->n_domains = description->n_domains;
 	report->n_notes = description->n_notes;
@@ -186,10 +319,10 @@ static void tell_facts(struct wtl_replay *replay)
 	wtl_num_i64(interval, strlen(interval), &recording->interval_ns);
 	recording->is_whole = wtl_store_is_whole(reader);
 	recording->is_live = wtl_store_is_live(reader);
-	recording->is_part = replay->is_part;
+	recording->is_part = replay->is_part || wtl_replay_has_dropped(replay);
 	recording->begin_utc_ns = replay->begin.begin_utc_ns;
 	recording->begin_mono_ns = replay->begin.begin_mono_ns;
-	recording->span_ns = span_ns(replay, true);
+	recording->span_ns = span_ns(replay);
 }
 
 static int tell_command(struct wtl_replay *replay)
@@ -206,7 +339,11 @@ static void tell_runs(struct wtl_replay *replay)
 {
 	struct wtl_report_self self = {.cpu_ns = 0};
 
-	wtl_describe_cost(wtl_player_meter(replay->player), replay->second.self_cpu_ns, &self);
+	wtl_describe_cost(wtl_player_meter(replay->player),
+			  replay->second.self_cpu_ns > replay->part_self_cpu_ns
+				  ? replay->second.self_cpu_ns - replay->part_self_cpu_ns
+				  : 0,
+			  &self);
 	self.max_rss_bytes = (uint64_t)replay->second.self_rss_bytes;
 	for (size_t i = 0; i < replay->n_runs; i++) {
 		struct wtl_replay_run *run = &replay->runs[i];
@@ -219,6 +356,33 @@ static void tell_runs(struct wtl_replay *replay)
 		run->report.self = self;
 		run->report.self.ticks = run->report.window.total.samples;
 	}
+}
+
+/* The part is one of this window, which is the measurement that was recorded. */
+static bool is_parts_window(const struct wtl_replay *replay,
+			    const struct wtl_recording_window *told)
+{
+	const struct wattle_window *part = &replay->recording.report.window;
+	const struct wattle_window *whole = &told->window;
+
+	/* They begin with one sample, which takes a moment. */
+	return replay->is_part && told->is_main &&
+	       part->begin_mono_ns >= whole->begin_mono_ns - BEGIN_NS &&
+	       part->begin_mono_ns + part->duration_ns <=
+		       whole->begin_mono_ns + whole->duration_ns + BEGIN_NS;
+}
+
+/* Of that window, what is told is the part. */
+static void tell_parts_window(const struct wtl_replay *replay, struct wtl_recording_window *told)
+{
+	const struct wtl_replay_run *run = &replay->runs[replay->n_runs - 1];
+	const struct wattle_window *part = &run->report.window;
+
+	told->is_cut |= part->begin_mono_ns > told->window.begin_mono_ns + BEGIN_NS;
+	told->window = *part;
+	told->energies = run->description.energies;
+	told->has_carbon = part->total.has_energy;
+	told->carbon = run->report.carbon;
 }
 
 static int tell_windows(struct wtl_replay *replay)
@@ -236,6 +400,8 @@ static int tell_windows(struct wtl_replay *replay)
 		told->has_carbon = told->energies && told->window.total.has_energy;
 		if (told->has_carbon)
 			tell_carbon(replay, &window->emission, &told->window.total, &told->carbon);
+		if (is_parts_window(replay, told))
+			tell_parts_window(replay, told);
 	}
 	replay->recording.windows = replay->told_windows;
 	replay->recording.n_windows = replay->n_windows;
@@ -253,7 +419,6 @@ static bool is_in_part(const struct wtl_replay *replay, const struct wtl_stored_
 
 static int tell_gaps(struct wtl_replay *replay)
 {
-	int64_t offset_ns = replay->begin.begin_utc_ns - replay->begin.begin_mono_ns;
 	size_t n = 0;
 
 	replay->told_gaps = calloc(replay->n_gaps + 1, sizeof(*replay->told_gaps));
@@ -265,7 +430,8 @@ static int tell_gaps(struct wtl_replay *replay)
 		if (is_in_part(replay, &gap->stored))
 			replay->told_gaps[n++] = (struct wtl_recording_gap){
 				.kind = gap->kind,
-				.begin_utc_ns = gap->stored.begin_mono_ns + offset_ns,
+				.begin_utc_ns =
+					wtl_player_utc(replay->player, gap->stored.begin_mono_ns),
 				.duration_ns = gap->stored.duration_ns,
 				.domain = gap->stored.subject,
 				.text = gap->stored.text,

@@ -15,6 +15,11 @@
 /* The report that could not be written where it should go: at most this much of it. */
 #define RESCUE_MAX (1u << 20)
 
+/* How SQLite's files begin, with the NUL; what recordings have for an application_id, and where. */
+#define SQLITE	     "SQLite format 3"
+#define RECORDING    "WTTL"
+#define RECORDING_AT 68
+
 bool wtl_locale_is_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -108,13 +113,38 @@ static int check_path(const char *path, bool append)
 	return rc;
 }
 
+/* As its header says, which has SQLite's name and wattle's, also while it is being written. */
+static bool is_recording(const char *path)
+{
+	char head[RECORDING_AT + sizeof(RECORDING) - 1];
+	struct stat status;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &status) < 0 || !S_ISREG(status.st_mode))
+		return false;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = pread(fd, head, sizeof(head), 0);
+	close(fd);
+	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE, sizeof(SQLITE)) == 0 &&
+	       memcmp(head + RECORDING_AT, RECORDING, sizeof(RECORDING) - 1) == 0;
+}
+
 int wtl_sink_check(struct wtl_app *app)
 {
 	const char *path = app->settings.output_path;
 	int rc = path ? check_path(path, app->settings.append) : 0;
+	const char *why = strerror(-rc);
 
+	if (rc == 0 && path && is_recording(path)) {
+		rc = -EEXIST;
+		why = "it is a recording, which nothing replaces";
+	}
 	if (rc < 0)
-		wtl_complain(app, "cannot write '%s': %s; nothing was run", path, strerror(-rc));
+		wtl_complain(app, "cannot write '%s': %s; nothing was %s", path, why,
+			     app->settings.command ? "run" : "done");
 	return rc;
 }
 

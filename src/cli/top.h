@@ -10,9 +10,11 @@
 /* What the options of `wattle top` say. */
 struct wtl_top_settings {
 	bool once, read_only;
-	unsigned rows, redraw_ms; /* 0: not given */
+	bool has_rows;
+	unsigned rows;
+	unsigned redraw_ms; /* 0: not given; of wattle plot --live as well */
 	const char *filter, *sort, *config;
-	bool has_interval;
+	bool has_interval;    /* of wattle plot --live as well */
 	const char *replay;   /* a recording to be played; NULL: what is there now is shown */
 	uint32_t speed_milli; /* 0: not given */
 	struct wtl_when at;   /* where it begins, or what is shown of it */

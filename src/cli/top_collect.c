@@ -9,12 +9,16 @@
 #include "cli/top_replay.h"
 #include "energy/units.h"
 
-/* Looking at every process has its price. */
-#define BILL_NS	     WTL_NS_PER_S
-#define SLOW_NS	     WTL_NS_PER_S
-#define PUBLISH_NS   (100 * WTL_NS_PER_MS)
-#define LEAVE_NS     WTL_NS_PER_S
-#define TAPE_STEP_NS (5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
+/* Looking at every process has its price, and a GPU's driver knows who used it once a second. */
+#define BILL_NS WTL_NS_PER_S
+/* So that the table of a machine without GPUs has figures soon, there is one sooner, and this soon. */
+#define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
+/* A shorter stretch at the end has no figures to show. */
+#define BILL_LEAST_NS (WTL_NS_PER_S / 2)
+#define SLOW_NS	      WTL_NS_PER_S
+#define PUBLISH_NS    (100 * WTL_NS_PER_MS)
+#define LEAVE_NS      WTL_NS_PER_S
+#define TAPE_STEP_NS  (5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
 int64_t wtl_top_screen_ns(void)
 {
@@ -75,8 +79,6 @@ static int open_consumers(struct wtl_top_collector *collector)
 	}
 	wtl_remark_weight(collector->app, collector->consumers);
 	collector->learns = wtl_idle_load(collector->app, collector->meter, collector->consumers);
-	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
-		      "no process can be seen here");
 	return 0;
 }
 
@@ -94,16 +96,35 @@ static void fill_constants(struct wtl_top_collector *collector)
 	view->pue_milli = settings->pue_milli;
 }
 
+/* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
+static int64_t first_bill_ns(const struct wtl_top_collector *collector)
+{
+	const struct wtl_top_view *view = &collector->master;
+
+	if (collector->bills_late)
+		return INT64_MAX;
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].kind == WATTLE_KIND_GPU)
+			return collector->begin_ns + BILL_NS;
+	return collector->begin_ns + BILL_SOON_NS;
+}
+
 static void bill(struct wtl_top_collector *collector)
 {
 	struct wtl_top_sampler *sampler = &collector->sampler;
 
 	if (!collector->consumers)
 		return;
+	collector->billed_ns = sampler->window.duration_ns;
 	wtl_consumers_bill(collector->consumers, sampler->energies,
 			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
+	if (!collector->without_table)
+		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	wtl_top_people_read_memory(&collector->people);
 	wtl_top_people_take(&collector->people, &collector->master);
+	/* Which is not known before: GPUs' drivers may tell of some. */
+	wtl_text_copy(collector->master.processes_reason,
+		      sizeof(collector->master.processes_reason), "no process can be seen here");
 }
 
 /* What changes slowly, or costs more. */
@@ -160,20 +181,28 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 		return rc;
 	}
 	wtl_top_machine_init(&collector->machine, collector->io, collector->meter, view);
-	wtl_top_sampler_take(&collector->sampler, view, wtl_io_mono_ns(collector->io));
+	collector->begin_ns = wtl_io_mono_ns(collector->io);
+	collector->bill_due_ns = first_bill_ns(collector);
+	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
 	wtl_top_people_take(&collector->people, view);
 	take_slow(collector);
 	wtl_top_collector_publish(collector);
 	return 0;
 }
 
+/* Every second since the begin. */
+static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t now_ns)
+{
+	int64_t since_ns = now_ns - collector->begin_ns;
+
+	return collector->begin_ns + (since_ns / BILL_NS + 1) * BILL_NS;
+}
+
 static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 {
 	if (now_ns >= collector->bill_due_ns) {
-		/* The first one soon, so that the table has figures. */
-		collector->bill_due_ns =
-			now_ns + (collector->bill_due_ns ? BILL_NS : 3 * BILL_NS / 10);
 		bill(collector);
+		collector->bill_due_ns = next_bill_ns(collector, now_ns);
 	}
 	if (now_ns >= collector->slow_due_ns) {
 		collector->slow_due_ns = now_ns + SLOW_NS;
@@ -202,7 +231,9 @@ int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns)
 
 void wtl_top_collector_finish(struct wtl_top_collector *collector)
 {
-	bill(collector);
+	if (!collector->billed_ns ||
+	    collector->sampler.window.duration_ns - collector->billed_ns >= BILL_LEAST_NS)
+		bill(collector);
 	take_slow(collector);
 	wtl_top_collector_publish(collector);
 }

@@ -35,12 +35,21 @@ struct wtl_top_moment {
 
 enum { WTL_TOP_MOMENTS = 256 };
 
+/* What was billed last of a domain's energy: its power and that of its users are over the same time. */
+struct wtl_top_billed {
+	struct wtl_top_moment until;
+	bool has_power;
+	uint64_t power_uw;
+};
+
 struct wtl_top_sampler {
 	struct wattle_meter *meter;
 	struct wattle_energy *energies; /* of the window, one a domain */
 	struct wattle_window window;
 	struct wtl_top_moment *moments; /* rings: WTL_TOP_MOMENTS for each domain */
 	uint64_t n_moments;
+	struct wtl_top_billed *billed; /* one a domain */
+	uint64_t n_moments_billed;     /* n_moments then; 0: nothing was billed yet */
 	struct wtl_top_curve **curves;
 	uint32_t *values;
 	uint32_t *gaps;	  /* as many WTL_TOP_GAP as there are values */
@@ -56,6 +65,10 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
 /* After a sample of the meter: the window so far, powers and curves. */
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);
+
+/* These energies were billed: until the next time the domains' power is the mean since the last time. */
+void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			  const struct wattle_energy energies[]);
 
 /* The energies alone, as of the meter's newest sample. */
 void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
@@ -159,7 +172,11 @@ struct wtl_top_collector {
 	struct wtl_top_people people;
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
-	int64_t bill_due_ns, slow_due_ns, publish_due_ns;
+	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
+	int64_t billed_ns;  /* the window's duration that was billed so far */
+	bool bills_late;    /* set before it is opened: bills at the end alone, for one picture */
+	bool without_table; /* set before it is opened: no processes beside the domains' power, which
+			       is that of the newest second then */
 	struct wtl_top_replay *replay; /* NULL: no recording is played */
 	struct wtl_play play;	       /* how it is; behind the lock */
 	unsigned n_orders;	       /* that were given; behind the lock */

@@ -52,6 +52,16 @@ static int put_left_of(const struct wtl_top_picture *picture, int row, int end, 
 	return end - width - 2;
 }
 
+/* "~" before what has something modelled in it. */
+static const char *total_mark(const struct wtl_top_view *view)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].in_total && view->domains[i].has_energy &&
+		    view->domains[i].method == WATTLE_METHOD_MODELLED)
+			return "~";
+	return "";
+}
+
 static int title_total(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_domain *total = &picture->view->total;
@@ -64,7 +74,7 @@ static int title_total(const struct wtl_top_picture *picture, int row)
 		return at + wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
 					    picture->view->t_mono_ns ? "no power known" : "…");
 	at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, style, "%s%s W",
-				total->method == WATTLE_METHOD_MODELLED ? "~" : "",
+				total_mark(picture->view),
 				wtl_figure_watts_wide(text, total->power_uw));
 	if (total->uncertainty_ppm && at + 8 <= canvas->columns)
 		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
@@ -81,9 +91,9 @@ static const char *carbon_text(const struct wtl_top_view *view, char text[CARBON
 	uint64_t with_pue_ug = (uint64_t)((double)view->emitted_ug * view->pue_milli / 1e3);
 	bool has_place = !view->carbon_is_default && view->carbon.location[0];
 
-	snprintf(text, CARBON_MAX, "%s CO2e%s%s%s%s%s", wtl_figure_grams(plain, view->emitted_ug),
-		 has_place ? " " : "", has_place ? view->carbon.location : "",
-		 view->pue_milli ? " (" : "",
+	snprintf(text, CARBON_MAX, "%s%s CO2e%s%s%s%s%s", total_mark(view),
+		 wtl_figure_grams(plain, view->emitted_ug), has_place ? " " : "",
+		 has_place ? view->carbon.location : "", view->pue_milli ? " (" : "",
 		 view->pue_milli ? wtl_figure_grams(with, with_pue_ug) : "",
 		 view->pue_milli ? " with PUE)" : "");
 	return text;
@@ -93,16 +103,18 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
 	int end = picture->canvas->columns - 1, from = title_total(picture, row) + 2;
-	char text[WTL_FIGURE_MAX], carbon[CARBON_MAX];
+	char text[WTL_FIGURE_MAX], more[WTL_FIGURE_MAX + 1], carbon[CARBON_MAX];
 
 	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
 			  wtl_figure_clock(text, view->duration_ns));
 	if (view->total.has_energy) {
-		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN,
-				  wtl_figure_watt_hours(text, view->total.energy_uj));
-		wtl_figure_joules(text, view->total.energy_uj);
-		text[strcspn(text, "J") + 1] = '\0'; /* without the blank after it */
-		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, text);
+		snprintf(more, sizeof(more), "%s%s", total_mark(view),
+			 wtl_figure_watt_hours(text, view->total.energy_uj));
+		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
+		snprintf(more, sizeof(more), "%s%s", total_mark(view),
+			 wtl_figure_joules(text, view->total.energy_uj));
+		more[strcspn(more, "J") + 1] = '\0'; /* without the blank after it */
+		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
 		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN,
 				  carbon_text(view, carbon));
 	}

@@ -218,6 +218,22 @@ static uint64_t power_now(const struct wtl_top_picture *picture, const struct ti
 	return sum_uw;
 }
 
+static bool is_modelled(const struct wtl_top_picture *picture, const struct tile *tile)
+{
+	const struct wtl_top_view *view = picture->view;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+		bool is_part = tile->domain == &view->total ? domain->in_total
+			       : tile->domain		    ? tile->domain == domain
+							    : counts(tile, domain);
+
+		if (is_part && domain->has_power && domain->method == WATTLE_METHOD_MODELLED)
+			return true;
+	}
+	return false;
+}
+
 /* A word and a figure, where both have room. Returns where the next one may begin. */
 static int add_figure(struct wtl_canvas *canvas, int row, int at, int end, enum wtl_style style,
 		      const char *word, uint64_t power_uw)
@@ -246,7 +262,8 @@ static void draw_caption(const struct wtl_top_picture *picture, const struct til
 
 	at += wtl_canvas_text(canvas, row, at, end - at, tile->style, tile->name) + 1;
 	if (known)
-		at += wtl_canvas_printf(canvas, row, at, end - at, WTL_STYLE_STRONG, "%s W",
+		at += wtl_canvas_printf(canvas, row, at, end - at, WTL_STYLE_STRONG, "%s%s W",
+					is_modelled(picture, tile) ? "~" : "",
 					wtl_figure_watts_wide(text, power_uw)) +
 		      2;
 	if (at + wtl_text_width(window) <= end)

@@ -76,7 +76,30 @@ static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top
 		return true;
 	if (detail != WTL_TOP_ALL)
 		return false;
-	return picture->ui->config.switches[WTL_SWITCH_PARTS];
+	return !domain->inside[0] || picture->ui->config.switches[WTL_SWITCH_PARTS];
+}
+
+static const struct wtl_top_domain *find_domain(const struct wtl_top_view *view, const char *name)
+{
+	for (size_t i = 0; name[0] && i < view->n_domains; i++)
+		if (strcmp(view->domains[i].name, name) == 0)
+			return &view->domains[i];
+	return NULL;
+}
+
+/* Whether one that this lies in has a row above: without, it stands on its own. */
+static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			enum wtl_top_detail detail)
+{
+	const struct wtl_top_view *view = picture->view;
+
+	/* No more around it than there are. */
+	for (size_t i = 0; domain && i < view->n_domains; i++) {
+		domain = find_domain(view, domain->inside);
+		if (domain && is_shown(picture, domain, detail))
+			return true;
+	}
+	return false;
 }
 
 /* A GPU that has no domain of its own still has a row. */
@@ -390,6 +413,9 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 
 	if (columns->plus && domain->uncertainty_ppm) {
 		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
+		/* "+-" takes one more. */
+		if (canvas->ascii && wtl_text_width(plus) >= PLUS_WIDTH)
+			snprintf(plus, sizeof(plus), "±%.0f", (double)plus_uw / 1e6);
 		wtl_canvas_right(canvas, row, columns->plus, PLUS_WIDTH, WTL_STYLE_FAINT, plus);
 	}
 	if (columns->idle && domain->idle.is_known)
@@ -438,7 +464,8 @@ static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_t
 	struct wtl_canvas *canvas = picture->canvas;
 	enum wtl_style style =
 		domain->in_total ? wtl_top_kind_style(domain->kind) : WTL_STYLE_FAINT;
-	int indent = domain->inside[0] ? 2 : 0, name_width = columns->power - columns->name - 1;
+	int indent = is_indented(picture, domain, detail) ? 2 : 0;
+	int name_width = columns->power - columns->name - 1;
 	char text[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX + 4];
 
 	wtl_canvas_text(canvas, row, columns->name + indent, name_width - indent, style,
@@ -510,7 +537,7 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		uint64_t sum_uw = 0;
-		bool known = false;
+		bool known = false, modelled = false;
 
 		for (size_t i = 0; i < view->n_domains; i++) {
 			const struct wtl_top_domain *domain = &view->domains[i];
@@ -520,11 +547,12 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 				continue;
 			sum_uw += domain->power_uw;
 			known = true;
+			modelled |= domain->method == WATTLE_METHOD_MODELLED;
 		}
 		if (!known || at >= canvas->columns)
 			continue;
 		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, kinds[k].style,
-					"%s %s W", kinds[k].name,
+					"%s %s%s W", kinds[k].name, modelled ? "~" : "",
 					wtl_figure_watts_wide(text, sum_uw)) +
 		      2;
 	}

@@ -189,6 +189,8 @@ static void say_energy(struct details *details, const struct wtl_top_process *pr
 	const struct wtl_top_view *view = details->picture->view;
 	char cpu[WTL_FIGURE_MAX], gpu[WTL_FIGURE_MAX], joules[WTL_FIGURE_MAX],
 		hours[WTL_FIGURE_MAX], grams[WTL_FIGURE_MAX];
+	bool has_cpu = process->has_power && wtl_process_has_cpu(process);
+	bool has_gpu = process->has_power && process->has_gpu;
 
 	for (unsigned i = 0; i < WTL_TOP_SHARES; i++) {
 		uint64_t energy_uj = process->energy_uj[i];
@@ -197,9 +199,11 @@ static void say_energy(struct details *details, const struct wtl_top_process *pr
 			say(details, names[i], "no idle baseline is known yet");
 			continue;
 		}
-		say(details, names[i], "%s W CPU   %s W GPU   %s  %s  %s CO2e",
-		    wtl_figure_watts(cpu, process->cpu_uw[i]),
-		    wtl_figure_watts(gpu, process->gpu_uw[i]), wtl_figure_joules(joules, energy_uj),
+		say(details, names[i], "%s%s%s%s%s  %s  %s CO2e",
+		    has_cpu ? wtl_figure_watts(cpu, process->cpu_uw[i]) : "",
+		    has_cpu ? " W CPU   " : "",
+		    has_gpu ? wtl_figure_watts(gpu, process->gpu_uw[i]) : "",
+		    has_gpu ? " W GPU   " : "", wtl_figure_joules(joules, energy_uj),
 		    wtl_figure_watt_hours(hours, energy_uj),
 		    wtl_figure_grams(grams, wattle_carbon_ug(&view->carbon, energy_uj)));
 	}
@@ -247,11 +251,14 @@ void wtl_top_draw_details(const struct wtl_top_picture *picture)
 	say(&details, "name", "%s", consumer->name);
 	say_long(&details, "command", consumer->command[0] ? consumer->command : "not known");
 	say(&details, "user", "%s", process->user[0] ? process->user : "not known");
-	if (!consumer->is_readable)
+	if (!consumer->is_readable && wtl_process_has_cpu(process))
 		say(&details, "", "the system shows no more of it than its CPU time");
-	say(&details, "CPU", "%s %%   %s since the start   %u threads",
-	    wtl_figure_percent(cpu, consumer->cpu_ppm), wtl_figure_time(text, consumer->cpu_ns),
-	    consumer->n_threads);
+	if (wtl_process_has_cpu(process))
+		say(&details, "CPU", "%s %%   %s since the start   %u threads",
+		    wtl_figure_percent(cpu, consumer->cpu_ppm),
+		    wtl_figure_time(text, consumer->cpu_ns), consumer->n_threads);
+	else
+		say(&details, "CPU", "not known");
 	if (consumer->gpu_ppm != UINT32_MAX)
 		say(&details, "GPU", "%s %%", wtl_figure_percent(cpu, consumer->gpu_ppm));
 	say_energy(&details, process);

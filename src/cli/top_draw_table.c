@@ -120,8 +120,9 @@ static int put(const struct wtl_top_picture *picture, int row, int at, enum wtl_
 				    text);
 }
 
-/* The accounts of all counted domains together, as parts of 100. */
-static void ledger_text(const struct wtl_top_view *view, char text[128])
+/* The accounts of all counted domains together, as parts of 100: all of them, or those with something in
+ * them. */
+static void ledger_text(const struct wtl_top_view *view, bool all, char text[128])
 {
 	struct wtl_ledger sum = {.has_idle = false};
 	size_t used = 0;
@@ -150,23 +151,65 @@ static void ledger_text(const struct wtl_top_view *view, char text[128])
 		     {"idle", sum.idle_uj},
 		     {"unattributed", sum.unattributed_uj}};
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		used += (size_t)snprintf(text + used, 128 - used, "%s%s %.0f %%", i ? "  " : "",
-					 parts[i].name,
-					 100.0 * (double)parts[i].uj / (double)sum.total_uj);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double percent = 100.0 * (double)parts[i].uj / (double)sum.total_uj;
+
+		if (all || percent >= 0.5)
+			used += (size_t)snprintf(text + used, 128 - used, "%s%s %.0f %%",
+						 used ? "  " : "", parts[i].name, percent);
+	}
 }
 
-/* Powers are above idle, all of them. */
-static bool has_baseline(const struct wtl_top_view *view)
+/* Whoever is billed for it is billed in full. */
+static bool lacks_baseline(const struct wtl_top_domain *domain)
 {
-	for (size_t i = 0; i < view->n_processes; i++)
-		if (view->processes[i].has_power && !view->processes[i].has_dynamic &&
-		    view->processes[i].cpu_uw[WTL_TOP_FULL] > 0)
-			return false;
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].in_total && view->domains[i].idle.is_known)
-			return true;
-	return false;
+	return domain->in_total && domain->weight && !domain->idle.is_known && domain->has_energy;
+}
+
+static bool has_full_share(const struct wtl_top_process *process)
+{
+	return !process->has_dynamic &&
+	       (process->energy_uj[WTL_TOP_FULL] > 0 || process->cpu_uw[WTL_TOP_FULL] > 0 ||
+		process->gpu_uw[WTL_TOP_FULL] > 0);
+}
+
+/* Which shares there are: above idle, all of them, or what is missing for that. */
+static const char *shares_text(const struct wtl_top_view *view, char text[96])
+{
+	const char *lacks = NULL;
+	bool any = false, full = false;
+	unsigned more = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		any |= view->domains[i].in_total && view->domains[i].idle.is_known;
+		if (!lacks_baseline(&view->domains[i]))
+			continue;
+		more += lacks != NULL;
+		lacks = lacks ? lacks : view->domains[i].name;
+	}
+	for (size_t i = 0; i < view->n_processes && !full; i++)
+		full = has_full_share(&view->processes[i]);
+	if (any && !full)
+		return NULL;
+	if (!any || !lacks)
+		return ", no idle baseline yet: full shares";
+	snprintf(text, 96, ", no idle baseline for %s", lacks);
+	if (more > 0)
+		snprintf(text + strlen(text), 96 - strlen(text), " and %u more", more);
+	return strncat(text, ": full shares", 96 - strlen(text) - 1);
+}
+
+/* On the right, as much of it as there is room for. */
+static void draw_ledger(const struct wtl_top_picture *picture, int row, int at)
+{
+	int room = picture->canvas->columns - at;
+	char ledger[128];
+
+	ledger_text(picture->view, true, ledger);
+	if (room <= wtl_text_width(ledger) + 2)
+		ledger_text(picture->view, false, ledger);
+	if (room > wtl_text_width(ledger) + 2)
+		wtl_canvas_right(picture->canvas, row, at, room - 1, WTL_STYLE_FAINT, ledger);
 }
 
 static void draw_caption(const struct wtl_top_picture *picture, int row)
@@ -174,8 +217,9 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 	const struct wtl_top_view *view = picture->view;
 	const struct wtl_top_ui *ui = picture->ui;
 	bool full = wtl_top_share_of(picture) == WTL_TOP_FULL;
-	char text[160], ledger[128];
-	int at = 1, width;
+	char text[160], lack[96];
+	const char *shares = shares_text(view, lack);
+	int at = 1;
 
 	if (!view->has_processes) {
 		put(picture, row, at, WTL_STYLE_FAINT,
@@ -196,19 +240,15 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 	}
 	if (full)
 		at = put(picture, row, at, WTL_STYLE_PLAIN, ", full shares");
-	else if (!has_baseline(view))
-		at = put(picture, row, at, WTL_STYLE_WARN, ", no idle baseline yet: full shares");
+	else if (shares)
+		at = put(picture, row, at, WTL_STYLE_WARN, shares);
 	else
 		at = put(picture, row, at, WTL_STYLE_PLAIN, ", above idle");
 	if (ui->follows)
 		at = put(picture, row, at, WTL_STYLE_WARN, "  following");
 	if (ui->is_paused)
 		at = put(picture, row, at, WTL_STYLE_WARN, "  paused");
-	ledger_text(view, ledger);
-	width = wtl_text_width(ledger);
-	if (picture->canvas->columns - at > width + 2)
-		wtl_canvas_right(picture->canvas, row, at, picture->canvas->columns - at - 1,
-				 WTL_STYLE_FAINT, ledger);
+	draw_ledger(picture, row, at);
 }
 
 static void draw_header(const struct wtl_top_picture *picture, const struct table *table, int row)

@@ -76,6 +76,15 @@ const char *wtl_process_title(const struct wtl_top_process *process)
 	return process->consumer.command[0] ? process->consumer.command : process->consumer.name;
 }
 
+bool wtl_process_has_cpu(const struct wtl_top_process *process)
+{
+	const struct wtl_consumer *consumer = &process->consumer;
+	/* A GPU's driver knows its number, and nobody here when it began. */
+	bool is_outside = consumer->pid > 0 && !consumer->is_readable && consumer->start_ns == 0;
+
+	return consumer->cpu_ns >= 0 && !is_outside;
+}
+
 static const char *state_word(enum wtl_consumer_state state)
 {
 	static const char *const words[] = {
@@ -161,7 +170,7 @@ static bool get_energy(const struct wtl_top_process *process, enum wtl_field fie
 	if (field == WTL_FIELD_POWER)
 		return give(process->has_power, cpu_w + gpu_w, ret_value);
 	if (field == WTL_FIELD_CPU_POWER)
-		return give(process->has_power, cpu_w, ret_value);
+		return give(process->has_power && wtl_process_has_cpu(process), cpu_w, ret_value);
 	if (field == WTL_FIELD_GPU_POWER)
 		return give(process->has_power && process->has_gpu, gpu_w, ret_value);
 	return give(true, (double)process->energy_uj[share] / 1e6, ret_value);
@@ -187,10 +196,12 @@ bool wtl_field_get(const struct wtl_top_view *view, const struct wtl_top_process
 	if (field == WTL_FIELD_UID)
 		return give(consumer->uid != UINT32_MAX, consumer->uid, ret_value);
 	if (field == WTL_FIELD_CPU)
-		return give(runs, consumer->cpu_ppm / 1e4, ret_value);
+		return give(runs && wtl_process_has_cpu(process), consumer->cpu_ppm / 1e4,
+			    ret_value);
 	if (field == WTL_FIELD_GPU)
 		return give(consumer->gpu_ppm != UINT32_MAX, consumer->gpu_ppm / 1e4, ret_value);
 	if (field == WTL_FIELD_TIME)
-		return give(consumer->cpu_ns >= 0, (double)consumer->cpu_ns / 1e9, ret_value);
+		return give(wtl_process_has_cpu(process), (double)consumer->cpu_ns / 1e9,
+			    ret_value);
 	return give(consumer->n_threads > 0, consumer->n_threads, ret_value);
 }

@@ -78,4 +78,7 @@ bool wtl_field_get(const struct wtl_top_view *view, const struct wtl_top_process
 /* What a process is called: its command, or its name where there is none. */
 const char *wtl_process_title(const struct wtl_top_process *process);
 
+/* Whether its CPU time is known: of a process of the host that a container's GPU is used by it is not. */
+bool wtl_process_has_cpu(const struct wtl_top_process *process);
+
 #endif

@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/num.h"
 #include "base/outfile.h"
+#include "cli/fd.h"
 #include "cli/top_session.h"
 #include "cli/user.h"
 #include "energy/units.h"
@@ -35,42 +37,36 @@ static void find_path(const struct wtl_settings *settings, char path[PATH_MAX])
 		path[0] = '\0';
 }
 
-static ssize_t read_file(const char *path, char *text)
+static int read_file(const char *path, struct wtl_buf *text)
 {
 	/* A pipe with nobody at its other end would be waited for. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t len = 0, n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
 
 	if (fd < 0)
 		return -errno;
-	do {
-		n = read(fd, text + len, (size_t)(FILE_MAX - len));
-		len += n > 0 ? n : 0;
-	} while (n > 0 && len < FILE_MAX);
-	n = n < 0 ? -errno : len < FILE_MAX ? len : -EFBIG;
+	rc = wtl_fd_read_all(fd, text);
 	close(fd);
-	return n;
+	return rc;
 }
 
 void wtl_top_config_load(struct wtl_top_session *session)
 {
 	struct wtl_app *app = session->app;
-	char remark[160], *text = malloc(FILE_MAX);
-	ssize_t len;
+	char remark[160];
+	struct wtl_buf text;
+	int rc;
 
 	find_path(&app->settings, session->config_path);
-	len = !text			? -ENOMEM
-	      : session->config_path[0] ? read_file(session->config_path, text)
-					: -ENOENT;
-	if (len >= 0) {
-		wtl_top_config_parse(&session->ui.config, text, (size_t)len, remark);
+	wtl_buf_init(&text, FILE_MAX);
+	rc = session->config_path[0] ? read_file(session->config_path, &text) : -ENOENT;
+	if (rc == 0) {
+		wtl_top_config_parse(&session->ui.config, wtl_buf_str(&text), text.len, remark);
 		if (remark[0])
 			wtl_remark(app, "%s: %s", session->config_path, remark);
-	} else if (len != -ENOENT) {
-		wtl_remark(app, "'%s' cannot be read: %s", session->config_path,
-			   strerror((int)-len));
+	} else if (rc != -ENOENT) {
+		wtl_remark(app, "'%s' cannot be read: %s", session->config_path, wtl_err_text(rc));
 	}
-	free(text);
+	wtl_buf_done(&text);
 }
 
 int wtl_top_config_save(const struct wtl_top_session *session)

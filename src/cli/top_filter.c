@@ -44,6 +44,17 @@ static int fail(struct parser *parser, size_t at, const char *format, ...)
 	return -1;
 }
 
+/* All of a character, be it beyond ASCII. */
+static int fail_out_of_place(struct parser *parser)
+{
+	const char *at = parser->text + parser->at;
+	int len = 1;
+
+	while (((unsigned char)at[len] & 0xc0) == 0x80)
+		len++;
+	return fail(parser, parser->at, "'%.*s' is out of place here", len, at);
+}
+
 static int add_node(struct parser *parser, const struct wtl_filter_node *node)
 {
 	if (parser->failed)
@@ -257,7 +268,7 @@ static int parse_term(struct parser *parser)
 	if (!parser->text[start])
 		return fail(parser, start, "something is missing here");
 	if (!is_word_char(parser->text[start]) && !strchr("\"'", parser->text[start]))
-		return fail(parser, start, "'%c' is out of place here", parser->text[start]);
+		return fail_out_of_place(parser);
 	if (take_text(parser, &node) < 0)
 		return -1;
 	skip_space(parser);
@@ -341,8 +352,7 @@ int wtl_filter_parse(struct wtl_filter *filter, const char *text,
 		parsed.root = parse_or(&parser);
 		skip_space(&parser);
 		if (parsed.text[parser.at])
-			fail(&parser, parser.at, "'%c' is out of place here",
-			     parsed.text[parser.at]);
+			fail_out_of_place(&parser);
 	}
 	if (parser.failed)
 		return -EINVAL;

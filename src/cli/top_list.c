@@ -9,7 +9,8 @@
 /* The lists that open over the table. */
 
 static const char *const help[] = {
-	"Up Down PgUp PgDn Home End  choose      Left Right  move long commands",
+	"Up Down PgUp PgDn End  choose: the cursor stays with the process",
+	"Home       the first row, whoever is there     Left Right  move commands",
 	"Enter      details of a process; open or close a group",
 	"Space + -  open or close a part of the tree, or a group",
 	"",

@@ -14,6 +14,7 @@
 #include "cli/top_collect.h"
 #include "cli/when.h"
 #include "energy/units.h"
+#include "replay/wall.h"
 
 #define PUBLISH_NS (100 * WTL_NS_PER_MS)
 
@@ -69,6 +70,16 @@ static void take_lost(struct wtl_top_collector *collector)
 		 replay->event.text);
 }
 
+static void take_bill(struct wtl_top_collector *collector)
+{
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+
+	collector->replay->has_bill = true;
+	if (wtl_player_billed(collector->replay->player, &window, &energies))
+		wtl_top_sampler_bill(&collector->sampler, &collector->master, energies);
+}
+
 /* What was to come next comes now. */
 static void take_event(struct wtl_top_collector *collector)
 {
@@ -84,7 +95,7 @@ static void take_event(struct wtl_top_collector *collector)
 		take_sample(collector);
 		break;
 	case WTL_PLAYED_BILLED:
-		replay->has_bill = true;
+		take_bill(collector);
 		break;
 	case WTL_PLAYED_SECOND:
 		wtl_top_replay_take_second(replay, &replay->event, view);
@@ -100,7 +111,9 @@ static void take_event(struct wtl_top_collector *collector)
 		break;
 	}
 	replay->reached_ns = replay->event_ns;
-	view->played.zero_utc_ns = wtl_player_utc(replay->player, replay->zero_ns);
+	view->played.zero_utc_ns =
+		wtl_player_utc(replay->player, replay->zero_ns + replay->reached_ns) -
+		replay->reached_ns;
 	replay->has_event = false;
 	replay->is_changed = true;
 }
@@ -160,15 +173,20 @@ static int64_t find_interval(const struct wtl_top_replay *replay)
 	return interval_ns > SAMPLE_MOST_NS ? SAMPLE_MOST_NS : interval_ns;
 }
 
-/* To where the recording's own account begins: that of all its windows, or what there still is of it. */
+/*
+ * To where the recording's own account begins, as it does in its report: that of all its windows, or what there
+ * still is of it. One without windows has its first second before anything else.
+ */
 static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)
 {
+	unsigned n_seconds = 0;
 	int rc;
 
-	do
+	do {
 		rc = look_ahead(replay, err);
-	while (rc > 0 && replay->event.kind != WTL_PLAYED_BEGUN &&
-	       replay->event.kind != WTL_PLAYED_BILLED && replay->event.kind != WTL_PLAYED_SECOND);
+		n_seconds += rc > 0 && replay->event.kind == WTL_PLAYED_SECOND;
+	} while (rc > 0 && replay->event.kind != WTL_PLAYED_BEGUN &&
+		 replay->event.kind != WTL_PLAYED_BILLED && n_seconds < 2);
 	if (rc >= 0)
 		rc = wtl_player_begin_here(replay->player);
 	return rc < 0 ? wtl_err_set(err, rc, "recording", NULL, "%s", wtl_err_text(rc)) : 0;
@@ -278,15 +296,11 @@ static void find_carbon(struct wtl_top_collector *collector)
 /* The place in the recording where UTC was that: the machine may have slept, and its clock been set. */
 static int64_t place_of_utc(const struct wtl_top_replay *replay, int64_t t_utc_ns)
 {
-	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
-	struct wtl_store_period period;
-	int64_t place_ns = t_utc_ns - replay->zero_utc_ns;
+	int64_t mono_ns;
 
-	for (size_t i = 0; i < wtl_store_periods(reader); i++)
-		if (wtl_store_period(reader, i, &period) == 0 && period.begin_utc_ns <= t_utc_ns)
-			place_ns = period.begin_mono_ns - replay->zero_ns + t_utc_ns -
-				   period.begin_utc_ns;
-	return place_ns;
+	if (wtl_wall_find(wtl_player_wall(replay->player), t_utc_ns, &mono_ns))
+		return mono_ns - replay->zero_ns;
+	return t_utc_ns - replay->zero_utc_ns;
 }
 
 /* Where it is to begin (or what is shown), or -ERANGE after a complaint. */

@@ -9,7 +9,11 @@
 #include "cli/top_collect.h"
 #include "cli/top_replay.h"
 #include "energy/units.h"
+#include "replay/device.h"
 #include "replay/format.h"
+
+/* A rate is one over at least so long. */
+#define SPAN_LEAST_NS (WTL_NS_PER_S / 2)
 
 enum { GPUS_MAX = 128 };
 
@@ -63,9 +67,9 @@ static int read_gpus(const struct wtl_top_replay *replay, struct wtl_top_view *v
 	return 0;
 }
 
-static void take_machine(const struct wtl_played_device *device, struct wtl_top_machine *machine)
+static void take_machine(const struct wtl_device_value *device, struct wtl_top_machine *machine)
 {
-	switch ((enum wtl_device_number)device->number) {
+	switch (device->number) {
 	case WTL_DEVICE_TEMPERATURE_C:
 		machine->has_temperature = true;
 		machine->temperature_c = (int)device->value;
@@ -96,22 +100,9 @@ static void take_machine(const struct wtl_played_device *device, struct wtl_top_
 	}
 }
 
-static void take_gpu(const struct wtl_played_device *device, struct wtl_gpu *gpu)
+static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
 {
-	static const enum wtl_gpu_number numbers[WTL_DEVICE_NUMBERS] = {
-		[WTL_DEVICE_TEMPERATURE_C] = WTL_GPU_TEMPERATURE_C,
-		[WTL_DEVICE_MEMORY_TEMPERATURE_C] = WTL_GPU_MEMORY_TEMPERATURE_C,
-		[WTL_DEVICE_CLOCK_MHZ] = WTL_GPU_CLOCK_SM_MHZ,
-		[WTL_DEVICE_MEMORY_CLOCK_MHZ] = WTL_GPU_CLOCK_MEMORY_MHZ,
-		[WTL_DEVICE_USE_PERCENT] = WTL_GPU_USE_PERCENT,
-		[WTL_DEVICE_MEMORY_USED_BYTES] = WTL_GPU_MEMORY_USED_BYTES,
-		[WTL_DEVICE_MEMORY_TOTAL_BYTES] = WTL_GPU_MEMORY_TOTAL_BYTES,
-		[WTL_DEVICE_LIMIT_UW] = WTL_GPU_LIMIT_UW,
-		[WTL_DEVICE_THROTTLE] = WTL_GPU_THROTTLE,
-		[WTL_DEVICE_FAN_PERCENT] = WTL_GPU_FAN_PERCENT,
-		[WTL_DEVICE_THROTTLED] = WTL_GPU_NUMBERS, /* of processors alone */
-	};
-	enum wtl_gpu_number number = numbers[device->number];
+	enum wtl_gpu_number number = wtl_device_gpu_number(device->number);
 
 	if (number == WTL_GPU_NUMBERS)
 		return;
@@ -127,7 +118,7 @@ void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top
 	for (size_t i = 0; i < view->n_gpus; i++)
 		forget_numbers(&view->gpus[i]);
 	for (size_t i = 0; i < played->n_devices; i++) {
-		const struct wtl_played_device *device = &played->devices[i];
+		const struct wtl_device_value *device = &played->devices[i];
 
 		if (device->value < 0 || device->number >= WTL_DEVICE_NUMBERS)
 			continue;
@@ -146,13 +137,16 @@ void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_
 	int64_t cpu_ns = played->self_cpu_ns - replay->second_cpu_ns;
 	struct wtl_report_self cost = {.has_energy = false};
 
+	view->self.rss_bytes = (uint64_t)(played->self_rss_bytes > 0 ? played->self_rss_bytes : 0);
+	/* The last one comes when all is over, soon after the one before, and has cost more. */
+	if (replay->second_mono_ns > 0 && span_ns >= 0 && span_ns < SPAN_LEAST_NS)
+		return;
 	if (replay->second_mono_ns > 0 && span_ns > 0 && cpu_ns >= 0) {
 		wtl_describe_cost(wtl_player_meter(replay->player), cpu_ns, &cost);
 		view->self.cpu_ppm = (uint32_t)(1e6 * (double)cpu_ns / (double)span_ns);
 		view->self.has_power = cost.has_energy;
 		view->self.power_uw = (uint64_t)(1e9 * (double)cost.energy_uj / (double)span_ns);
 	}
-	view->self.rss_bytes = (uint64_t)(played->self_rss_bytes > 0 ? played->self_rss_bytes : 0);
 	replay->second_mono_ns = played->t_mono_ns;
 	replay->second_cpu_ns = played->self_cpu_ns;
 }

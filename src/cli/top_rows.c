@@ -420,6 +420,7 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 	bucket->consumer.pss_bytes = UINT64_MAX;
 	bucket->consumer.uss_bytes = UINT64_MAX;
 	bucket->consumer.gpu_memory_bytes = UINT64_MAX;
+	bucket->consumer.cpu_ns = -1;
 	bucket->group = -1;
 	bucket->has_dynamic = true;
 	rows->table[at] = (int)rows->n_buckets;
@@ -440,8 +441,10 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 
 	sum->n_processes += one->n_processes ? one->n_processes : 1;
 	sum->n_threads += one->n_threads;
-	sum->cpu_ns += one->cpu_ns;
-	sum->cpu_ppm += one->cpu_ppm;
+	if (wtl_process_has_cpu(process)) {
+		sum->cpu_ns = (sum->cpu_ns < 0 ? 0 : sum->cpu_ns) + one->cpu_ns;
+		sum->cpu_ppm += one->cpu_ppm;
+	}
 	if (one->gpu_ppm != UINT32_MAX)
 		sum->gpu_ppm = (sum->gpu_ppm == UINT32_MAX ? 0 : sum->gpu_ppm) + one->gpu_ppm;
 	add_bytes(&sum->rss_bytes, one->rss_bytes);

@@ -12,6 +12,15 @@
 /* A figure that people read is a mean over this long. */
 #define FIGURE_NS WTL_NS_PER_S
 
+/* What was billed longer ago, or over longer, is not the power of now; but for so many samples. */
+#define BILLED_NS (3 * WTL_NS_PER_S)
+enum { BILLED_SAMPLES = 3 };
+
+static bool is_of_now(int64_t span_ns, int64_t interval_ns)
+{
+	return span_ns <= BILLED_NS || span_ns <= BILLED_SAMPLES * interval_ns;
+}
+
 static void describe(struct wtl_top_domain *domain, const struct wattle_domain *info)
 {
 	wtl_text_copy(domain->name, sizeof(domain->name), info->name);
@@ -32,11 +41,12 @@ static int reserve(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
 
 	sampler->energies = calloc(n + 1, sizeof(*sampler->energies));
 	sampler->moments = calloc((n + 1) * WTL_TOP_MOMENTS, sizeof(*sampler->moments));
+	sampler->billed = calloc(n + 1, sizeof(*sampler->billed));
 	sampler->curves = calloc(n + 1, sizeof(*sampler->curves));
 	sampler->values = calloc(n + 1, sizeof(*sampler->values));
 	sampler->gaps = calloc(n + 1, sizeof(*sampler->gaps));
-	if (!sampler->energies || !sampler->moments || !sampler->curves || !sampler->values ||
-	    !sampler->gaps)
+	if (!sampler->energies || !sampler->moments || !sampler->billed || !sampler->curves ||
+	    !sampler->values || !sampler->gaps)
 		return -ENOMEM;
 	for (size_t i = 0; i <= n; i++)
 		sampler->gaps[i] = WTL_TOP_GAP;
@@ -73,6 +83,7 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 {
 	free(sampler->energies);
 	free(sampler->moments);
+	free(sampler->billed);
 	free(sampler->curves);
 	free(sampler->values);
 	free(sampler->gaps);
@@ -92,26 +103,27 @@ static const struct wtl_top_moment *moment(const struct wtl_top_sampler *sampler
 }
 
 /* What is not known yet is 0, as at the window's begin. */
+static struct wtl_top_moment moment_of(const struct wattle_energy *energy)
+{
+	if (!energy->has_energy)
+		return (struct wtl_top_moment){.is_known = false};
+	return (struct wtl_top_moment){.is_known = true,
+				       .energy_uj = energy->energy_uj,
+				       .measured_ns = energy->measured_ns,
+				       .gap_ns = energy->gap_ns};
+}
+
 static void keep_moment(struct wtl_top_sampler *sampler, size_t domain,
 			const struct wattle_energy *energy)
 {
-	struct wtl_top_moment *kept = &sampler->moments[domain * WTL_TOP_MOMENTS +
-							(sampler->n_moments - 1) % WTL_TOP_MOMENTS];
-
-	*kept = (struct wtl_top_moment){.is_known = energy->has_energy != 0};
-	if (!kept->is_known)
-		return;
-	kept->energy_uj = energy->energy_uj;
-	kept->measured_ns = energy->measured_ns;
-	kept->gap_ns = energy->gap_ns;
+	sampler->moments[domain * WTL_TOP_MOMENTS + (sampler->n_moments - 1) % WTL_TOP_MOMENTS] =
+		moment_of(energy);
 }
 
-/* The mean power over the last `back` samples. false: not (all) measured. */
-static bool power_over(const struct wtl_top_sampler *sampler, size_t domain, uint64_t back,
-		       uint64_t *ret_uw)
+/* The mean power from one moment to another. false: not (all) measured. */
+static bool power_between(const struct wtl_top_moment *then, const struct wtl_top_moment *now,
+			  uint64_t *ret_uw)
 {
-	const struct wtl_top_moment *now = moment(sampler, domain, 0);
-	const struct wtl_top_moment *then = moment(sampler, domain, back);
 	int64_t span_ns = now->measured_ns - then->measured_ns;
 
 	if (!now->is_known || span_ns <= 0 || now->gap_ns > then->gap_ns)
@@ -123,6 +135,13 @@ static bool power_over(const struct wtl_top_sampler *sampler, size_t domain, uin
 		*ret_uw = (uint64_t)((double)(now->energy_uj - then->energy_uj) * 1e9 /
 				     (double)span_ns);
 	return true;
+}
+
+/* The same over the last `back` samples. */
+static bool power_over(const struct wtl_top_sampler *sampler, size_t domain, uint64_t back,
+		       uint64_t *ret_uw)
+{
+	return power_between(moment(sampler, domain, back), moment(sampler, domain, 0), ret_uw);
 }
 
 /* How many samples hold at least so long, and are worth a difference of a sensor that has something
@@ -163,6 +182,17 @@ static void take_energy(struct wtl_top_domain *domain, const struct wattle_energ
 	}
 }
 
+/* Who uses it has figures of then, too, which shall be parts of this one. Of a sensor that has something
+ * new less often a figure takes longer. */
+static bool goes_by_bill(const struct wtl_top_sampler *sampler, size_t i, int64_t interval_ns,
+			 int64_t update_ns)
+{
+	int64_t back = (int64_t)(sampler->n_moments - sampler->n_moments_billed);
+
+	return sampler->n_moments_billed > 0 && sampler->billed[i].has_power &&
+	       2 * update_ns <= FIGURE_NS && is_of_now(back * interval_ns, interval_ns);
+}
+
 /* The figure over a second and the curve's value over as few samples as the sensor allows. */
 static uint32_t take_power(const struct wtl_top_sampler *sampler, size_t i, int64_t interval_ns,
 			   int64_t update_ns, struct wtl_top_domain *domain)
@@ -181,6 +211,8 @@ static uint32_t take_power(const struct wtl_top_sampler *sampler, size_t i, int6
 		domain->has_power = true;
 		domain->power_uw = power_uw;
 	}
+	if (domain->has_power && goes_by_bill(sampler, i, interval_ns, update_ns))
+		domain->power_uw = sampler->billed[i].power_uw;
 	return curve_value(known, power_uw);
 }
 
@@ -199,20 +231,16 @@ static uint32_t take_domain(struct wtl_top_sampler *sampler, size_t i, struct wt
 }
 
 /* The total's power is the sum of its domains', so that they add up on the screen. */
-static uint32_t take_total(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
-			   uint64_t curve_mw, bool curve_known)
+static void sum_powers(struct wtl_top_view *view)
 {
 	struct wtl_top_domain *total = &view->total;
 	bool limits = true, idles = true;
 
-	take_energy(total, &sampler->window.total);
-	total->status = sampler->window.total.status;
-	view->is_incomplete = (sampler->window.total.flags & WATTLE_ENERGY_INCOMPLETE) != 0;
 	total->has_power = false;
 	total->power_uw = 0;
 	total->limit_uw = 0;
 	total->idle = (struct wtl_baseline){.is_known = false};
-	for (size_t i = 0; i < sampler->n; i++) {
+	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_top_domain *domain = &view->domains[i];
 
 		if (!domain->in_total || !domain->has_power)
@@ -226,6 +254,15 @@ static uint32_t take_total(struct wtl_top_sampler *sampler, struct wtl_top_view 
 	}
 	total->limit_uw = limits ? total->limit_uw : 0;
 	total->idle.is_known = total->has_power && idles;
+}
+
+static uint32_t take_total(const struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			   uint64_t curve_mw, bool curve_known)
+{
+	take_energy(&view->total, &sampler->window.total);
+	view->total.status = sampler->window.total.status;
+	view->is_incomplete = (sampler->window.total.flags & WATTLE_ENERGY_INCOMPLETE) != 0;
+	sum_powers(view);
 	return !curve_known		? WTL_TOP_GAP
 	       : curve_mw < WTL_TOP_GAP ? (uint32_t)curve_mw
 					: WTL_TOP_GAP - 1;
@@ -284,6 +321,27 @@ void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *
 	sampler->values[sampler->n] = take_total(sampler, view, sum_mw, known);
 	take_sums(sampler, view);
 	add_bins(sampler, view, now_ns);
+}
+
+void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			  const struct wattle_energy energies[])
+{
+	sampler->n_moments_billed = sampler->n_moments;
+	for (size_t i = 0; i < sampler->n; i++) {
+		struct wtl_top_billed *billed = &sampler->billed[i];
+		struct wtl_top_moment now = moment_of(&energies[i]);
+		struct wattle_domain info;
+
+		billed->has_power =
+			is_of_now(now.measured_ns - billed->until.measured_ns, view->interval_ns) &&
+			power_between(&billed->until, &now, &billed->power_uw);
+		billed->until = now;
+		if (view->domains[i].has_power &&
+		    wattle_meter_domain(sampler->meter, i, &info) == 0 &&
+		    goes_by_bill(sampler, i, view->interval_ns, info.update_ns))
+			view->domains[i].power_uw = billed->power_uw;
+	}
+	sum_powers(view);
 }
 
 void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view)

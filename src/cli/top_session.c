@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/num.h"
+#include "cli/fd.h"
 #include "cli/screen.h"
 #include "cli/top_draw.h"
 #include "cli/top_replay.h"
@@ -113,12 +114,10 @@ static int once_rows(struct wtl_top_session *session, const struct wtl_top_view 
 						.rows = &session->rows,
 						.ui = &session->ui,
 						.is_still = true};
-	size_t n = session->rows.n < session->app->settings.screen.rows
-			   ? session->rows.n
-			   : session->app->settings.screen.rows;
+	size_t n = session->rows.n < 2 ? 2 : session->rows.n;
 
 	session->canvas.columns = columns;
-	n = (n < 2 ? 2 : n) + (size_t)wtl_top_domains_height(&picture, WTL_TOP_ALL) + 5;
+	n += (size_t)wtl_top_domains_height(&picture, WTL_TOP_ALL) + 5;
 	n += view->played.is_there;
 	return n < WTL_CANVAS_MAX ? (int)n : WTL_CANVAS_MAX;
 }
@@ -128,9 +127,11 @@ static int print_picture(struct wtl_top_session *session)
 	const struct wtl_top_view *view = wtl_top_collector_view(session->collector);
 	int columns = once_columns(), rows;
 	struct wtl_buf text;
-	bool good;
+	int rc;
 
 	make_rows(session, view);
+	if (session->rows.n > session->app->settings.screen.rows)
+		session->rows.n = session->app->settings.screen.rows;
 	rows = face_of(session)->once_rows(session, view, columns);
 	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
 		wtl_complain(session->app, "out of memory");
@@ -139,15 +140,16 @@ static int print_picture(struct wtl_top_session *session)
 	draw(session, view, true);
 	wtl_buf_init(&text, ONCE_MAX);
 	wtl_canvas_dump(&session->canvas, &text);
-	good = !text.error && fwrite(wtl_buf_str(&text), 1, text.len, stdout) == text.len &&
-	       fflush(stdout) == 0;
+	/* Not through stdio, which would fail once more when it is closed. */
+	rc = text.error ? text.error
+			: wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(&text), text.len);
 	wtl_buf_done(&text);
-	if (!good)
-		wtl_complain(session->app, "cannot write to standard output");
-	return good ? WTL_EXIT_DONE : WTL_EXIT_FAILED;
+	if (rc < 0)
+		wtl_complain(session->app, "cannot write to standard output: %s", strerror(-rc));
+	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
-int wtl_top_once(struct wtl_top_session *session)
+static int show_once(struct wtl_top_session *session)
 {
 	struct wtl_top_collector *collector = session->collector;
 	int64_t interval_ns = session->app->settings.interval_ns, due_ns, end_ns;
@@ -155,6 +157,7 @@ int wtl_top_once(struct wtl_top_session *session)
 	bool is_tape = session->app->settings.tape != NULL;
 	int code;
 
+	collector->bills_late = !is_tape;
 	if (wtl_top_collector_open(collector) < 0)
 		return WTL_EXIT_FAILED;
 	code = check(session, wtl_top_collector_view(collector));
@@ -252,8 +255,14 @@ static int show(struct live *live)
 static void save(struct live *live)
 {
 	struct wtl_top_session *session = live->session;
-	int rc = wtl_top_config_save(session);
+	int rc;
 
+	if (!session->config_path[0]) {
+		wtl_top_ui_say(&session->ui, clock_ns(),
+			       "The set-up is for now only: no file was named for it");
+		return;
+	}
+	rc = wtl_top_config_save(session);
 	if (rc < 0)
 		wtl_top_ui_say(&session->ui, clock_ns(), "The set-up cannot be kept: %s",
 			       strerror(-rc));
@@ -415,7 +424,7 @@ static int exit_code(const struct live *live, int rc)
 	return rc == -EIO ? 128 + SIGHUP : rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
-int wtl_top_live(struct wtl_top_session *session)
+static int show_live(struct wtl_top_session *session)
 {
 	const struct wtl_screen_options options = screen_options(session);
 	struct live live = {.session = session};
@@ -448,4 +457,47 @@ int wtl_top_live(struct wtl_top_session *session)
 	release_remarks(&live);
 	close(live.signals);
 	return exit_code(&live, rc);
+}
+
+/* ---- All of it ---- */
+
+/* What options and environment say of the screen goes before the configuration, and is not kept in it. */
+static void apply_settings(struct wtl_top_session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	const char *no_color = getenv("NO_COLOR");
+	struct wtl_top_ui *ui = &session->ui;
+
+	if (settings->screen.redraw_ms)
+		ui->config.redraw_ms = settings->screen.redraw_ms;
+	ui->no_color = settings->no_color || (no_color && no_color[0]);
+	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
+}
+
+int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
+			void (*prepare)(struct wtl_top_session *session))
+{
+	struct wtl_top_collector *collector = malloc(sizeof(*collector));
+	int code;
+
+	if (!collector || wtl_top_collector_init(collector, session->app) < 0) {
+		free(collector);
+		wtl_complain(session->app, "out of memory");
+		return WTL_EXIT_FAILED;
+	}
+	session->collector = collector;
+	collector->without_table = session->face != NULL;
+	wtl_top_ui_init(&session->ui);
+	wtl_top_rows_init(&session->rows);
+	wtl_canvas_init(&session->canvas);
+	prepare(session);
+	apply_settings(session);
+	code = is_once ? show_once(session) : show_live(session);
+	wtl_top_ui_done(&session->ui);
+	wtl_top_rows_done(&session->rows);
+	wtl_canvas_done(&session->canvas);
+	/* Something that does not answer still uses it. */
+	if (wtl_top_collector_done(collector))
+		free(collector);
+	return code;
 }

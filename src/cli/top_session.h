@@ -3,6 +3,7 @@
 #define WTL_CLI_TOP_SESSION_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "cli/app.h"
 #include "cli/top_collect.h"
@@ -36,10 +37,12 @@ struct wtl_top_session {
 	char config_path[PATH_MAX]; /* "": there is no place for it */
 };
 
-/* One picture on standard output. Returns the exit code. */
-int wtl_top_once(struct wtl_top_session *session);
-/* The live screen. Returns the exit code. */
-int wtl_top_live(struct wtl_top_session *session);
+/*
+ * Collects and shows: one picture on standard output, or live on the screen. app and face are set; prepare
+ * sets what the ui begins with, and what options say of the screen goes before that. Returns the exit code.
+ */
+int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
+			void (*prepare)(struct wtl_top_session *session));
 
 /* top_files.c: the configuration. Remarks and errors are told to the user. */
 void wtl_top_config_load(struct wtl_top_session *session);

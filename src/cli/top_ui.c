@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "output/format.h"
 
-enum { MESSAGE_S = 6, WHEEL_ROWS = 3, SHIFT = 8 };
+enum { MESSAGE_S = 2, WHEEL_ROWS = 3, SHIFT = 8 };
 
 void wtl_top_ui_init(struct wtl_top_ui *ui)
 {
@@ -51,10 +51,20 @@ static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, i
 	ui->first = limit(ui->first, 0, (int)rows->n - visible);
 }
 
+/* By the user, who wants that process and not whoever comes to stand there. */
+static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
+{
+	select_row(ui, rows, row);
+	ui->is_chosen = true;
+}
+
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_rows *rows)
 {
-	int at = ui->follows && ui->selected_key ? wtl_top_rows_find(rows, ui->selected_key) : -1;
+	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
+	int at = stays ? wtl_top_rows_find(rows, ui->selected_key) : -1;
 
+	/* Whoever takes the place of one that is gone was not chosen. */
+	ui->is_chosen &= at >= 0;
 	select_row(ui, rows, at >= 0 ? at : ui->selected);
 }
 
@@ -161,7 +171,7 @@ static void search(const struct turn *turn, int from, int step)
 
 		if (wtl_filter_search(wtl_top_row_process(turn->rows, turn->view, row), ui->search,
 				      len)) {
-			select_row(ui, turn->rows, at);
+			choose_row(ui, turn->rows, at);
 			return;
 		}
 	}
@@ -409,23 +419,30 @@ static enum wtl_top_wish function_key(const struct turn *turn, enum wtl_key key)
 	return WTL_TOP_WISH_NOTHING;
 }
 
+/* Whoever that is: the first row, where the largest are, lets them go by. */
+static void select_first(struct wtl_top_ui *ui, const struct wtl_top_rows *rows)
+{
+	select_row(ui, rows, 0);
+	ui->is_chosen = false;
+}
+
 static enum wtl_top_wish table_key(const struct turn *turn, enum wtl_key key)
 {
 	struct wtl_top_ui *ui = turn->ui;
 	int page = ui->places.n_rows > 1 ? ui->places.n_rows - 1 : 1;
 
 	if (key == WTL_KEY_UP)
-		select_row(ui, turn->rows, ui->selected - 1);
+		choose_row(ui, turn->rows, ui->selected - 1);
 	else if (key == WTL_KEY_DOWN)
-		select_row(ui, turn->rows, ui->selected + 1);
+		choose_row(ui, turn->rows, ui->selected + 1);
 	else if (key == WTL_KEY_PAGE_UP)
-		select_row(ui, turn->rows, ui->selected - page);
+		choose_row(ui, turn->rows, ui->selected - page);
 	else if (key == WTL_KEY_PAGE_DOWN)
-		select_row(ui, turn->rows, ui->selected + page);
+		choose_row(ui, turn->rows, ui->selected + page);
 	else if (key == WTL_KEY_HOME)
-		select_row(ui, turn->rows, 0);
+		select_first(ui, turn->rows);
 	else if (key == WTL_KEY_END)
-		select_row(ui, turn->rows, (int)turn->rows->n - 1);
+		choose_row(ui, turn->rows, (int)turn->rows->n - 1);
 	else if (key == WTL_KEY_LEFT)
 		ui->shift = limit(ui->shift - SHIFT, 0, ui->shift);
 	else if (key == WTL_KEY_RIGHT)
@@ -605,7 +622,7 @@ static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *
 			sort_by(ui, places->columns[i].field);
 	if (places->header_row >= 0 && at >= 0 && at < places->n_rows &&
 	    ui->first + at < (int)turn->rows->n) {
-		select_row(ui, turn->rows, ui->first + at);
+		choose_row(ui, turn->rows, ui->first + at);
 		if (input->kind == WTL_INPUT_DOUBLE_CLICK)
 			show_details(turn);
 	}
@@ -625,10 +642,10 @@ static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_i
 	case WTL_INPUT_DOUBLE_CLICK:
 		return click(turn, input);
 	case WTL_INPUT_WHEEL_UP:
-		select_row(ui, turn->rows, ui->selected - WHEEL_ROWS);
+		choose_row(ui, turn->rows, ui->selected - WHEEL_ROWS);
 		break;
 	case WTL_INPUT_WHEEL_DOWN:
-		select_row(ui, turn->rows, ui->selected + WHEEL_ROWS);
+		choose_row(ui, turn->rows, ui->selected + WHEEL_ROWS);
 		break;
 	case WTL_INPUT_NONE:
 	case WTL_INPUT_RESIZE:
@@ -659,7 +676,7 @@ static enum wtl_top_wish details_input(const struct turn *turn, const struct wtl
 		int at = wtl_top_rows_find(turn->rows, turn->ui->details_key);
 
 		if (at >= 0) {
-			select_row(turn->ui, turn->rows, at);
+			choose_row(turn->ui, turn->rows, at);
 			start_kill(turn);
 		}
 	}

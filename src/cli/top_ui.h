@@ -78,6 +78,7 @@ struct wtl_top_ui {
 
 	int selected;	       /* row of the table */
 	uint64_t selected_key; /* 0: none */
+	bool is_chosen;	       /* by the user: the cursor stays on that process, not on its row */
 	int first;	       /* row that is at the table's top */
 	int shift;	       /* columns that the command is moved to the left */
 
@@ -98,7 +99,8 @@ struct wtl_top_ui {
 void wtl_top_ui_init(struct wtl_top_ui *ui);
 void wtl_top_ui_done(struct wtl_top_ui *ui);
 
-/* The rows are new: keeps the selection on its process (when it is followed) or on its line. */
+/* The rows are new: keeps the selection on its process (when it was chosen or is followed), else on its
+ * line. */
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_rows *rows);
 
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,

@@ -28,8 +28,8 @@ struct unit {
 static const struct unit *find_unit(const char *text)
 {
 	static const struct unit units[] = {
-		{"ms", 1, 3},	{"min", 60, 0},	 {"m", 60, 0},
-		{"h", 3600, 0}, {"d", 86400, 0}, {"s", 1, 0},
+		{"ms", 1, 3},	 {"min", 60, 0}, {"m", 60, 0},	   {"h", 3600, 0},
+		{"d", 86400, 0}, {"s", 1, 0},	 {"w", 604800, 0},
 	};
 
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
@@ -38,8 +38,7 @@ static const struct unit *find_unit(const char *text)
 	return NULL;
 }
 
-/* "90", "1h30m", "1.5min": numbers with units; a number alone is seconds. */
-static int parse_since(const char *text, int64_t *ret_ns)
+int wtl_when_parse_length(const char *text, int64_t *ret_ns)
 {
 	static const struct unit plain = {"", 1, 0};
 	uint64_t sum = 0, value;
@@ -73,7 +72,7 @@ int wtl_when_parse(const char *text, struct wtl_when *ret_when)
 		when.ns = wtl_date_utc_ns(&date.date) - date.zone_s * WTL_NS_PER_S;
 	} else if (wtl_date_parse_clock(text, strlen(text), &when.ns) == 0) {
 		when.kind = WTL_WHEN_CLOCK;
-	} else if (parse_since(text + (text[0] == '+'), &when.ns) < 0) {
+	} else if (wtl_when_parse_length(text + (text[0] == '+'), &when.ns) < 0) {
 		return -EINVAL;
 	}
 	*ret_when = when;

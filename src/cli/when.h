@@ -22,6 +22,9 @@ struct wtl_when {
 /* 0 or -EINVAL. */
 int wtl_when_parse(const char *text, struct wtl_when *ret_when);
 
+/* A length of time: "90" (seconds), "1.5min", "1h30m", "7d", "2w". 0 or -EINVAL. */
+int wtl_when_parse_length(const char *text, int64_t *ret_ns);
+
 /* The forms in one line, for error texts. */
 const char *wtl_when_forms(void);
 

@@ -202,6 +202,12 @@ static void lose_standstill(struct wtl_account *account, int64_t standstill_ns)
 	account->is_frozen = false;
 }
 
+bool wtl_account_is_unclear(const struct wtl_account *account)
+{
+	return is_counter(account) && always_draws(account->channel) && !account->is_frozen &&
+	       account->last_ok.t_mono_ns >= 0 && wtl_counter_uj(&account->counter) == 0;
+}
+
 static int64_t span_needed_ns(const struct wtl_account *account)
 {
 	int64_t needed_ns = SPAN_UPDATES * wtl_account_update_ns(account);
@@ -394,13 +400,15 @@ static int64_t end_missing_ns(const struct wtl_account *account, const struct wt
 static bool is_all_edge(const struct wtl_account *account, const struct wtl_figure *figure)
 {
 	return figure->energy_uj == 0 && figure->measured_ns > 0 &&
-	       (is_chip(account->channel) || figure->measured_ns < wtl_account_update_ns(account));
+	       (always_draws(account->channel) ||
+		figure->measured_ns < wtl_account_update_ns(account));
 }
 
 /* The same of a sensor that has shown no power yet: 0 J says nothing. */
 static bool is_unseen(const struct wtl_account *account, const struct wtl_figure *figure)
 {
-	return account->spans == 0 && is_all_edge(account, figure);
+	return is_all_edge(account, figure) &&
+	       (account->spans == 0 || (always_draws(account->channel) && account->span_uw == 0));
 }
 
 /*

@@ -99,6 +99,10 @@ uint64_t wtl_account_uj(const struct wtl_account *account);
 /* The update period: what was seen, else what the channel says; 0: not known. */
 int64_t wtl_account_update_ns(const struct wtl_account *account);
 
+/* The counter of a part that always draws something has not moved yet, for too short a time to say
+ * that it never will: its 0 J are no figure of what was drawn. */
+bool wtl_account_is_unclear(const struct wtl_account *account);
+
 /*
  * Marks the moment t_ns, right after the account was fed. fresh_ns is when the sample began: an
  * account whose newest good reading is older than that cannot tell its energy at t_ns, and its mark

@@ -30,25 +30,37 @@ double wtl_statistics_t95(size_t df)
 	return z + (g1 + (g2 + (g3 + g4 / n) / n) / n) / n;
 }
 
-void wtl_statistics_of(const double values[], size_t n, struct wtl_statistics *ret_statistics)
+void wtl_tally_add(struct wtl_tally *tally, double value)
 {
-	struct wtl_statistics result = {.n = n};
-	double squares = 0;
+	double step = value - tally->mean;
 
-	for (size_t i = 0; i < n; i++) {
-		double step = values[i] - result.mean;
+	tally->mean += step / (double)(tally->n + 1);
+	tally->squares += step * (value - tally->mean);
+	/* A NaN, once in, compares false with everything and stays. */
+	if (tally->n == 0 || value < tally->min || isnan(value))
+		tally->min = value;
+	if (tally->n == 0 || value > tally->max || isnan(value))
+		tally->max = value;
+	tally->n++;
+}
 
-		result.mean += step / (double)(i + 1);
-		squares += step * (values[i] - result.mean);
-		/* A NaN, once in, compares false with everything and stays. */
-		if (i == 0 || values[i] < result.min || isnan(values[i]))
-			result.min = values[i];
-		if (i == 0 || values[i] > result.max || isnan(values[i]))
-			result.max = values[i];
-	}
-	if (n >= 2) {
-		result.sd = sqrt(squares / (double)(n - 1));
-		result.ci95 = wtl_statistics_t95(n - 1) * result.sd / sqrt((double)n);
+void wtl_tally_statistics(const struct wtl_tally *tally, struct wtl_statistics *ret_statistics)
+{
+	struct wtl_statistics result = {
+		.n = tally->n, .mean = tally->mean, .min = tally->min, .max = tally->max};
+
+	if (tally->n >= 2) {
+		result.sd = sqrt(tally->squares / (double)(tally->n - 1));
+		result.ci95 = wtl_statistics_t95(tally->n - 1) * result.sd / sqrt((double)tally->n);
 	}
 	*ret_statistics = result;
+}
+
+void wtl_statistics_of(const double values[], size_t n, struct wtl_statistics *ret_statistics)
+{
+	struct wtl_tally tally = {0};
+
+	for (size_t i = 0; i < n; i++)
+		wtl_tally_add(&tally, values[i]);
+	wtl_tally_statistics(&tally, ret_statistics);
 }

@@ -154,7 +154,7 @@ static int open_io(const struct wattle_options *options, struct wtl_io **ret_io,
 	return wtl_io_real_new(options->root, ret_io, err);
 }
 
-static void hand_over(const struct wtl_err *err, struct wattle_error *reterr)
+void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 {
 	if (!reterr)
 		return;
@@ -206,7 +206,7 @@ int wattle_meter_open(const struct wattle_options *options, struct wattle_meter 
 		return -EINVAL;
 	rc = open_meter(options, ret_meter, &err);
 	if (rc < 0)
-		hand_over(&err, reterr);
+		wtl_err_hand_over(&err, reterr);
 	return rc;
 }
 

@@ -248,6 +248,11 @@ int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
 	return rc;
 }
 
+void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns)
+{
+	wtl_workload_tree_ended(consumers->workload, cpu_ns);
+}
+
 void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
 			       unsigned budget)
 {

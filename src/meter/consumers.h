@@ -57,6 +57,10 @@ void wtl_consumers_begin(struct wtl_consumers *consumers);
  * -ESRCH and the like: it has ended already, say. */
 int wtl_consumers_follow(struct wtl_consumers *consumers, int pid);
 
+/* It has ended, and has not been waited for yet: what it and its descendants that were waited for used in all,
+ * as wait4() tells. Before the last bill, which has it all then. */
+void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns);
+
 /* Bills what was used since the last call. energies are the window's so far, one a domain. */
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
 			int64_t t_utc_ns);

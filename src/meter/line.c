@@ -36,7 +36,8 @@ static const char *trouble(const struct wtl_account *account)
 	case WATTLE_STATUS_STALE:
 		return "its source answers late";
 	case WATTLE_STATUS_GONE:
-		return "it was there when the measurement began, and is no more";
+		return account->reason ? account->reason
+				       : "it was there when the measurement began, and is no more";
 	case WATTLE_STATUS_DENIED:
 	case WATTLE_STATUS_FAILED:
 	case WATTLE_STATUS_ABSENT:
@@ -57,13 +58,16 @@ static const char *remedy(const struct wtl_line *line)
 	return account->status != WATTLE_STATUS_OK ? or_null(account->remedy) : NULL;
 }
 
-/* What a source said when it was opened holds as long as the status is the same. */
+/* What a source said when it was opened holds as long as the status is the same, or for as long as a
+ * model takes its place. */
 static bool miss_holds(const struct wtl_line *line)
 {
 	const struct wtl_miss *miss = line->domain.miss;
+	bool is_modelled = line->info.method == WATTLE_METHOD_MODELLED;
 
-	return miss && (!line->account || line->info.method == WATTLE_METHOD_MODELLED ||
-			line->account->status == miss->status);
+	if (!miss || !line->account)
+		return miss != NULL;
+	return line->account->status == (is_modelled ? WATTLE_STATUS_OK : miss->status);
 }
 
 void wtl_line_explain(struct wtl_line *line)
@@ -305,7 +309,8 @@ void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, i
 	energy->measured_ns = figure.measured_ns;
 	energy->samples = figure.samples;
 	energy->flags = figure_flags(line, &figure);
-	if (figure.measured_ns >= WTL_POWER_MIN_NS) {
+	/* Nor is 0 W the power of what always draws something. */
+	if (figure.measured_ns >= WTL_POWER_MIN_NS && !wtl_account_is_unclear(line->account)) {
 		energy->has_power = 1;
 		energy->mean_uw = wtl_power_uw(figure.energy_uj, figure.measured_ns);
 	}

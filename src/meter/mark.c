@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "base/mark.h"
-#include "base/text.h"
+#include "meter/meter.h"
 
 #define SOURCE "mark"
 
@@ -52,12 +52,8 @@ static int mark(const char *socket, enum wtl_mark_verb verb, const char *name,
 				 "record' starts");
 	else
 		rc = ask(socket, message, &err);
-	if (rc < 0 && reterr) {
-		reterr->code = rc;
-		wtl_text_copy(reterr->source, sizeof(reterr->source), err.source);
-		wtl_text_copy(reterr->path, sizeof(reterr->path), err.path);
-		wtl_text_copy(reterr->text, sizeof(reterr->text), err.text);
-	}
+	if (rc < 0)
+		wtl_err_hand_over(&err, reterr);
 	return rc;
 }
 

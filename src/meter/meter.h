@@ -142,4 +142,7 @@ bool wtl_worker_free(struct wtl_worker *worker);
  * next. Returns whether there was one. Never waits for the device. */
 bool wtl_worker_exchange(struct wtl_worker *worker, struct wtl_reading readings[]);
 
+/* To whoever calls the library; reterr may be NULL. */
+void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr);
+
 #endif

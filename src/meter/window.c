@@ -124,6 +124,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 struct totals {
 	struct wattle_energy energy;
 	uint64_t mean_uw; /* each part over the time that it was measured */
+	bool has_power;	  /* of some part */
 	bool lacks_power; /* of a part that was measured for too short a time */
 	const char *sources[16];
 	struct wtl_budget budgets[16];
@@ -156,7 +157,8 @@ static void add_to_total(struct totals *totals, const struct wtl_line *line,
 	if (!energy->has_energy)
 		return;
 	totals->mean_uw = wtl_add_sat(totals->mean_uw, energy->mean_uw);
-	totals->lacks_power |= !energy->has_power;
+	totals->has_power |= energy->has_power;
+	totals->lacks_power |= !energy->has_power && energy->energy_uj > 0;
 	if (!total->has_energy)
 		total->method = energy->method;
 	else if (total->method != energy->method)
@@ -167,6 +169,14 @@ static void add_to_total(struct totals *totals, const struct wtl_line *line,
 		total->samples = energy->samples;
 	total->flags |= energy->flags;
 	wtl_budget_add(budget_of(totals, line->info.source), budget);
+}
+
+/* With a gap it is the sum of the parts' powers. */
+static bool is_power_known(const struct totals *totals)
+{
+	if (totals->energy.gap_ns > 0)
+		return totals->has_power && !totals->lacks_power;
+	return totals->has_power || totals->energy.energy_uj > 0;
 }
 
 static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t max_uw,
@@ -185,8 +195,7 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 					    : WATTLE_STATUS_OK;
 	total->uncertainty_uj = (uint64_t)fmin(2.0 * sqrt(variance) + 0.5, 1.8e19);
 	total->measured_ns = duration_ns - total->gap_ns;
-	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS &&
-	    (total->gap_ns == 0 || !totals->lacks_power)) {
+	if (total->has_energy && duration_ns >= WTL_POWER_MIN_NS && is_power_known(totals)) {
 		total->has_power = 1;
 		total->mean_uw = total->gap_ns > 0 ? totals->mean_uw
 						   : wtl_power_uw(total->energy_uj, duration_ns);

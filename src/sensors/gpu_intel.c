@@ -95,8 +95,8 @@ static void read_clocks(struct wtl_io *io, const struct wtl_gpu_sysfs_gpu *own, 
 
 /* ---- Power ---- */
 
-/* The drivers count energy and give no power: the mean since the reading before. Until there are two
- * readings of the same count, there is none. */
+/* The drivers count energy and give no power: the mean since the reading before. Until the count was seen
+ * to move, there is none: a GPU always draws something. */
 static void read_power(struct wtl_io *io, struct wtl_gpu_sysfs_gpu *own, struct wtl_gpu *gpu)
 {
 	const struct wtl_gpu_value *energy = &gpu->numbers[WTL_GPU_ENERGY_UJ];
@@ -113,7 +113,12 @@ static void read_power(struct wtl_io *io, struct wtl_gpu_sysfs_gpu *own, struct 
 	}
 	if (own->has_energy && now_ns - own->energy_ns < POWER_MIN_NS)
 		return;
-	if (own->has_energy && energy->value >= own->energy_uj)
+	if (own->has_energy && energy->value == own->energy_uj) {
+		wtl_gpu_unset(gpu, WTL_GPU_POWER_AVERAGE_UW, WATTLE_STATUS_ABSENT, 0);
+		gpu->numbers[WTL_GPU_POWER_UW] = gpu->numbers[WTL_GPU_POWER_AVERAGE_UW];
+		return; /* the next step is one since then */
+	}
+	if (own->has_energy && energy->value > own->energy_uj)
 		wtl_gpu_set(gpu, WTL_GPU_POWER_AVERAGE_UW,
 			    (uint64_t)((unsigned __int128)(energy->value - own->energy_uj) *
 				       WTL_NS_PER_S / (uint64_t)(now_ns - own->energy_ns)));

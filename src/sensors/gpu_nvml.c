@@ -207,6 +207,8 @@ static int add_from_bus(struct finding *finding, size_t i, int code)
 		fall_asleep(gpu);
 	} else if (code != WTL_NVML_OK) {
 		fail(gpu, code);
+		if (finding->nvml->lib.handle < 0) /* not a word of NVML's */
+			wtl_gpu_fail(gpu, WATTLE_STATUS_FAILED, code, finding->nvml->trouble);
 	} else {
 		connect(finding->nvml, own, gpu, 0);
 	}
@@ -257,10 +259,12 @@ static void set_trouble(struct wtl_gpus_nvml *nvml, const char *words)
 static int start(struct wtl_gpus_nvml *nvml)
 {
 	struct wtl_err err = {0};
-	int code;
+	int code, rc = 0;
 
-	if (nvml->lib.handle < 0 && wtl_nvml_lib_load(&nvml->lib, nvml->path, &err) < 0) {
-		set_trouble(nvml, nvml->path ? err.text : "libnvidia-ml.so.1 is not installed");
+	if (nvml->lib.handle < 0)
+		rc = wtl_nvml_lib_load(&nvml->lib, nvml->path, &err);
+	if (rc < 0) {
+		set_trouble(nvml, nvml->path ? err.text : wtl_nvml_load_reason(rc, NULL));
 		return WTL_NVML_LIBRARY_NOT_FOUND;
 	}
 	code = wtl_nvml_lib_start(&nvml->lib);

@@ -48,8 +48,9 @@ enum {
 
 struct model {
 	struct wtl_io *io;
-	int stat; /* the held /proc/stat, < 0: not open */
-	int64_t retry_ns;
+	int stat;	     /* the held /proc/stat, < 0: not open */
+	int64_t retry_ns;    /* not to be opened before */
+	int error;	     /* why /proc/stat is closed */
 	unsigned n_packages; /* channels for CPUs; 0: they are measured */
 	bool has_dram;	     /* a channel for memory */
 	uint64_t tdp_mw;     /* of one package */
@@ -84,11 +85,13 @@ static int read_idle(struct model *state, int64_t *ret_idle_ns)
 		int64_t now_ns = wtl_io_mono_ns(state->io);
 
 		if (now_ns < state->retry_ns)
-			return -ENODEV;
+			return state->error;
 		state->retry_ns = now_ns + WTL_REPROBE_NS;
 		state->stat = wtl_io_file_open(state->io, "/proc/stat");
-		if (state->stat < 0)
+		if (state->stat < 0) {
+			state->error = state->stat;
 			return state->stat;
+		}
 	}
 	memset(text, 0, sizeof(text));
 	len = wtl_io_file_read(state->io, state->stat, text, sizeof(text));
@@ -96,6 +99,7 @@ static int read_idle(struct model *state, int64_t *ret_idle_ns)
 	if (rc < 0 && rc != -EINVAL) {
 		wtl_io_file_close(state->io, state->stat);
 		state->stat = -1;
+		state->error = rc;
 	}
 	return rc;
 }
@@ -218,8 +222,11 @@ static int64_t read_cpus(struct model *state, struct wtl_reading readings[])
 		if (rc == 0)
 			take_idle(state, before_ns + (after_ns - before_ns) / 2, idle_ns);
 	}
-	for (unsigned i = 0; i < state->n_packages; i++)
+	for (unsigned i = 0; i < state->n_packages; i++) {
 		wtl_reading_set(&readings[i], before_ns, after_ns, rc, state->cpu_uj);
+		if (rc < 0)
+			readings[i].reason = "it is modelled from /proc/stat, which cannot be read";
+	}
 	return after_ns;
 }
 

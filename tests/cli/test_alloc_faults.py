@@ -6,6 +6,7 @@ The allocator's shim is tests/alloc/failmalloc.c; the other faults are the comma
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,7 @@ def check_survived(result, what):
     assert "AddressSanitizer" not in result.stderr, f"{what}:\n{result.stderr}"
     for line in lines_of(result):
         assert line.startswith(("wattle: ", "fake NVML: ")) or result.returncode == RUN_FAILED, f"{what}: {line}"
+        assert not re.fullmatch(r"wattle: (\w+: ?)?", line), f"{what}: a line without a text"
 
 
 def fail_each(shim, args, whole, always, log):
@@ -157,6 +159,13 @@ def test_run_formats(wattle, shim, tmp_path, format):
 
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(once, range(1, total + 2)))
+
+
+def test_a_line_when_there_is_no_memory_at_all(wattle, shim):
+    for n in range(1, 20):
+        result = call([wattle, "report", "/no/such/file"], LD_PRELOAD=shim, WATTLE_TEST_FAIL_ALLOC=f"{n}:always")
+        check_survived(result, f"allocation {n}")
+        assert result.returncode in (1, 2) and len(lines_of(result)) == 1, result
 
 
 def test_doctor(wattle, shim, tmp_path):

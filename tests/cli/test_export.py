@@ -53,6 +53,44 @@ def place_of_module(tmp_path_factory):
     return place
 
 
+def test_nothing_that_is_read_is_replaced(place, tmp_path):
+    """Under whatever name: a slip of the fingers must not cost a night's recording."""
+    copy, link, grid = tmp_path / "a.wattle", tmp_path / "b", tmp_path / "grid.csv"
+    shutil.copy(place.path / "a.wattle", copy)
+    link.symlink_to(copy)
+    grid.write_text("2026-01-01T00:00Z,50\n")
+    before = copy.read_bytes()
+    for words in (("export", copy, "-o", copy), ("export", copy, "-o", link), ("report", copy, "-o", copy),
+                  ("report", place.path / "a.wattle", copy, "-o", link), ("plot", copy, "--format", "svg", "-o", link),
+                  ("report", copy, "--append", "-o", copy), ("report", copy, "--intensity", grid, "-o", grid)):
+        result = place.run(*words)
+        assert result.code == 2 and result.out == "", result
+        assert result.complaint() == (f"wattle: {words[0]}: -o {words[-1]} would replace what is to be read: "
+                                      "give it another name")
+    assert copy.read_bytes() == before and grid.read_text() == "2026-01-01T00:00Z,50\n"
+    assert place.good("export", copy, "-o", tmp_path / "new.csv").out == ""
+
+
+def test_no_recording_is_replaced(place, tmp_path):
+    """Also one that is not read, live ones too, is no file to put something else into."""
+    other, link = tmp_path / "b.wattle", tmp_path / "link"
+    shutil.copy(place.path / "a.wattle", other)
+    link.symlink_to(other)
+    before = other.read_bytes()
+    for words in (("export", "a.wattle"), ("report", "a.wattle"), ("report", "--append", "a.wattle"),
+                  ("plot", "--format", "svg", "a.wattle"), ("run", "--", "touch", tmp_path / "ran"), ("doctor",)):
+        for output in (other, link):
+            result = place.run(words[0], "-o", output, *words[1:])
+            assert result.code == {"run": 125}.get(words[0], 1) and result.out == "", result
+            assert f"'{output}': it is a recording" in result.complaint()
+    assert other.read_bytes() == before and not (tmp_path / "ran").exists()
+    # What only begins like one is none.
+    for text in (b"", before[:60], before[:68] + b"\0\0\0\1" + before[72:]):
+        other.write_bytes(text)
+        assert place.good("export", "a.wattle", "-o", other).out == ""
+        assert other.read_text().splitlines()[0] == COLUMNS["samples"]
+
+
 @pytest.mark.parametrize("what", WHATS)
 def test_columns_are_stable(place, what):
     out = place.good("export", "--what", what, "a.wattle").out
@@ -206,5 +244,5 @@ def test_bad_options(place, options, words):
 
 def test_output_that_cannot_be(place):
     result = place.run("export", "-o", "no/such/place", "a.wattle")
-    assert result.code == 1 and "cannot write the table to no/such/place" in result.complaint()
+    assert result.code == 1 and "cannot write 'no/such/place': No such file" in result.complaint()
     assert not Path(place.path / "no").exists()

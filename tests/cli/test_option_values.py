@@ -41,7 +41,7 @@ TABLE = {
         "top": "0 to 65536", "record": FREE,
     }),
     "record": (("--", "true"), {
-        "duration": "a time up to 366 days", "max-age": "a time up to 366 days", "max-size": "a size of at least 256 KiB",
+        "duration": "a time from 100ms to 366 days", "max-age": "a time from 100ms to 366 days", "max-size": "a size of at least 256k",
         "pid": "1 to 1073741824", "container": FREE, "unit": FREE,
     }),
     "report": (("none.wattle",), {
@@ -211,3 +211,15 @@ def test_hostile_words_are_escaped(command, word, tmp_path):
     assert result.code in (1, 2), result
     assert result.err.count("\n") == 1 and b"\x1b" not in result.err_bytes and b"\x07" not in result.err_bytes
     assert "\u202e" not in result.err
+
+
+@pytest.mark.parametrize("word", ["\x1b]0;title\x07.wattle", "a\nwattle: fine", "\u202edrow"])
+def test_check_escapes_what_files_are_called(word, tmp_path):
+    """What report --check says goes to standard output, a terminal maybe."""
+    made = run_wattle("record", "-q", "-o", word, "--no-processes", *ROOT, "--", "true", cwd=tmp_path,
+                      env={"XDG_RUNTIME_DIR": tmp_path, "XDG_STATE_HOME": tmp_path})
+    assert made.code == 0, made
+    result = run_wattle("report", "--check", word, cwd=tmp_path)
+    assert result.code == 0 and result.err == "", result
+    assert result.out.endswith(": nothing is damaged or missing\n") and result.out.count("\n") == 1
+    assert result.out[:-1].isprintable(), result.out

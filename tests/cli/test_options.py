@@ -281,8 +281,38 @@ def test_completion_of_values():
 def test_completion_of_the_command():
     for before in ([], ["--"], ["-q"], ["-f", "json"], ["--format", "=", "json"], ["-o", "run", "--"]):
         assert "seq" in complete("wattle", "run", *before, "se"), before
+    for command in ("record", "limit"):
+        assert "seq" in complete("wattle", command, "--", "se")
+        assert "seq" in complete("wattle", command, "se")
     assert complete("wattle", "run", "ls", "--fo") == []
     assert complete("wattle", "doctor", "se") == []
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_beside_files():
+    """A word that is no option is a file, which is bash's to complete; options may stand behind it."""
+    assert complete("wattle", "report", "ni") == []
+    assert complete("wattle", "report", "night.wattle", "--fr") == ["--from="]
+    assert complete("wattle", "report", "night.wattle", "--format", "=", "j") == ["json"]
+    assert complete("wattle", "export", "night.wattle", "--ou") == ["--output="]
+    script = run_wattle("help", "--completion", "bash").out
+    assert "\t\trun|record|limit)\n" in script
+
+
+@pytest.mark.parametrize("words,says", [
+    (("plot", "", "-o", "x.svg"), "FILE is the path of a recording or report, not ''"),
+    (("report", "", "x"), "FILE is the path of a recording, not ''"),
+    (("export", ""), "FILE is the path of a recording, not ''"),
+    (("record", "--stop", ""), "--stop takes the path of a recording, not ''"),
+    (("record", "--output="), "--output takes the path of a file, not ''"),
+    (("run", "--record=", "--", "true"), "--record takes the path of a file, not ''"),
+])
+def test_a_path_that_is_empty(words, says, tmp_path):
+    """As of a variable that is not set: said before anything runs or is made."""
+    result = run_wattle(*words, cwd=tmp_path)
+    assert result.code == USAGE[words[0]], result
+    assert result.complaint() == f"wattle: {words[0]}: {says}"
+    assert result.out == "" and list(tmp_path.iterdir()) == []
 
 
 def test_the_overview_names_only_pages_that_there_are():

@@ -293,7 +293,7 @@ def test_top(place, busy):
 
 
 @pytest.mark.parametrize("by, names", [
-    ("user", {"1000", "0"}), ("container", {"in no container that is known"}), ("unit", None)])
+    ("user", {"1000", "0"}), ("container", {"in no container"}), ("unit", None)])
 def test_groups(place, busy, by, names):
     picture = place.plot(busy, "--what", "processes", "--by", by)
     assert "python3 (4711)" not in picture.words
@@ -329,6 +329,14 @@ def test_windows_of_a_domain(place, server):
     assert {"package-0", "package-1", "dram-0", "dram-1", "gpu-0"} <= set(every.words)  # all of them have room
 
 
+def test_windows_as_in_the_report(place, server):
+    """The figures behind the bars are the report's, to the last digit."""
+    for name in (server, REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"):
+        report = place.run("report", name).out
+        energy = re.search(r"^  energy +([\d.]+ ± [\d.]+ k?J)", report, re.M)[1]
+        assert energy in place.plot(name, "--what", "windows").words
+
+
 def test_a_window_of_any_name(place):
     """One may be called as a picture's own is."""
     script = "{w} mark begin plot; sleep 0.6; {w} mark end plot; sleep 0.4".format(w=command_path())
@@ -341,6 +349,9 @@ def test_runs(place, busy, server):
     picture = place.plot(busy, server, busy)
     assert picture.title == "3 runs of: this machine"
     assert {"Energy (J)", "Duration (s)", "Run", "1", "3"} <= set(picture.words)
+    # Which run is of which file, and no axis below 0 for the ± of what cannot be.
+    assert {"Run 1: busy.wattle", "Run 2: server.wattle", "Run 3: busy.wattle"} <= {re.sub(r"(: ).*/", r"\1", words) for words in picture.words}
+    assert not any(re.fullmatch(r"[-−][\d.]+", words) for words in picture.words)
     one = place.plot(busy, "--what", "runs")
     assert one.title == "1 run of: this machine"
 

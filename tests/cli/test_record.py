@@ -4,6 +4,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import shutil
 import signal
 import socket
@@ -137,6 +139,22 @@ def test_a_time(place):
     assert place.windows()[0][3] >= 1.0
 
 
+def test_a_time_shorter_than_the_interval(place):
+    """It ends when it should, not with the next sample, a minute later."""
+    assert place.record("-i", "60000", "--duration", "0.5").code == 0
+    place.check()
+    assert 0.5 <= place.windows()[0][3] < 40
+
+
+@pytest.mark.parametrize("text,seconds", [
+    ("90", 90), ("90s", 90), ("1.5h", 5400), ("1h30m", 5400), ("1min", 60), ("12h", 43200), ("1w", 604800), ("1500ms", 1.5),
+    ("366d", 31622400),
+])
+def test_times(place, text, seconds):
+    assert place.record("--max-age", text, "--", "true").code == 0
+    assert place.rows("SELECT max_age_ns FROM recording") == [(int(seconds * 1e9),)]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_until_told_to_stop(place, number):
     stop(place.running(), number)
@@ -149,6 +167,53 @@ def test_a_name_of_its_own(place):
     names = [name for name in os.listdir(place.path) if name.endswith(".wattle")]
     assert len(names) == 1
     assert names[0].startswith("wattle-20") and names[0] in result.err
+
+
+@pytest.mark.parametrize("name", ["plain.wattle", "two words.wattle", "-x.wattle", "it's;.wattle", "näme <&>.wattle", "$HOME"])
+def test_what_to_type_can_be_typed(place, name):
+    result = place.run("record", "-o", name, "--", "true")
+    assert result.code == 0, result
+    words = shlex.split(re.search(r": (wattle report .*) tells what$", result.complaint())[1])
+    assert place.run(*words[1:]).code == 0
+    place.file(name).unlink()
+    result = place.run("record", "-o", name, "--background")
+    assert result.code == 0, result
+    words = shlex.split(re.search(r"^(wattle record --stop .*) ends it$", result.out, re.M)[1])
+    result = place.run(*words[1:])
+    assert result.code == 0 and "recorded" in result.complaint(), result
+    place.check(name)
+
+
+def test_names_cannot_reach_the_terminal(place):
+    name = "a\x1b]0;x\x07\nb"
+    result = place.run("record", "-o", name, "--background")
+    assert result.code == 0 and result.out.count("\n") == 2 and "\x1b" not in result.out and "\x07" not in result.out
+    result = place.run("record", "--stop")
+    assert result.code == 0 and result.err.count("\n") == 1 and "\x1b" not in result.err
+    place.check(name)
+
+
+@pytest.mark.parametrize("words", [("record", "-o", "-"), ("record", "-o", "-", "--", "true"),
+                                   ("run", "--record", "-", "--", "true")])
+def test_no_recording_to_standard_output(place, words):
+    result = place.run(*words)
+    assert result.code == {"run": 125}.get(words[0], 2), result
+    assert result.out == "" and "standard output" in result.complaint()
+    assert not place.file("-").exists()
+
+
+def test_nothing_beside_what_is_discarded(place):
+    """Where there was nothing to be recorded, and SQLite could not tidy up: its files go as well."""
+    discarded = 0
+    for n in range(20, 120, 2):
+        name = f"{n}.wattle"
+        result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "/no/such/command", name=name)
+        assert result.code in (1, 125, 127), result
+        if result.code == 127 and not place.file(name).exists():
+            discarded += 1
+            assert "there is no such command" in result.complaint()
+            assert beside(place, name) == [], result
+    assert discarded > 0
 
 
 def test_never_over_another_file(place):
@@ -187,6 +252,114 @@ def test_a_report_whose_recording_fails(place):
     assert result.code == 125
     assert "never replaces" in result.complaint()
     assert not place.file("ran").exists()
+
+
+@pytest.mark.parametrize("text,size", [
+    ("256K", 256000), ("256k", 256000), ("300KiB", 307200), ("2m", 2000000), ("1.5GiB", 1610612736), ("400000", 400000),
+])
+def test_sizes(place, text, size):
+    assert place.record("--max-size", text, "--", "true").code == 0
+    assert place.rows("SELECT max_bytes FROM recording") == [(size,)]
+
+
+def beside(place, name="a.wattle"):
+    """What SQLite has left beside the file."""
+    return sorted(path.name[len(name):] for path in place.path.glob(name + "-*"))
+
+
+def test_somebody_reads_to_the_end(place):
+    """Nothing is lost: the file is whole by itself, and what stays beside it is said."""
+    process = place.running("--duration", "3")
+    database = sqlite3.connect(f"file:{place.file()}?mode=ro", uri=True)
+    assert database.execute("SELECT is_whole FROM recording").fetchall() == [(0,)]
+    result = ended(process)
+    lines = [line for line in result.err.splitlines() if "all is recorded, but" in line]
+    assert len(lines) == 1 and "a.wattle-wal stays beside it: another program has it open" in lines[0], result
+    assert "-wal" in beside(place) and place.file("a.wattle-wal").stat().st_size == 0
+    shutil.copy(place.file(), place.file("b.wattle"))
+    place.check("b.wattle")
+    database.close()
+    place.check()
+
+
+def test_a_ring_while_somebody_looks(place):
+    """A reader of wattle's that stays open does not keep SQLite from emptying its log."""
+    process = place.running("-i", "1", "--max-size", "300k")
+    wait_for(lambda: place.rows("SELECT count(*) FROM part") >= [(2,)] or place.rows("SELECT count(*) FROM chunk") > [(0,)],
+             "more than a pipe holds")
+    with subprocess.Popen([command_path(), "export", place.file(), "--to", "ndjson"], stdout=subprocess.PIPE,
+                          env=clean_env(**place.env)) as reader:
+        reader.stdout.read(1)  # it is at work, and waits for us
+        sizes = []
+        for _ in range(8):
+            time.sleep(1)
+            sizes.append(sum(place.file(f"a.wattle{end}").stat().st_size for end in ("", "-wal")))
+        assert reader.poll() is None
+        reader.kill()
+    assert max(sizes) <= 450_000, sizes
+    stop(process)
+
+
+@pytest.fixture(name="crowd")
+def crowds():
+    """Processes whose rows alone are more than a small ring may have."""
+    script = "i=0; while [ $i -lt 2000 ]; do sleep 600 & i=$((i+1)); done; echo; wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
+        process.stdout.readline()
+        yield process
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def test_a_ring_that_is_too_small(place, crowd):
+    """What is newest stays, and that the limit is not kept is said once."""
+    assert crowd.poll() is None
+    result = place.record("--max-size", "256k", "--duration", "4")
+    assert result.code == 0, result
+    assert result.err.count("--max-size cannot be kept") == 1, result
+    place.check()
+    assert place.rows("SELECT max(period.end_mono_ns) = recording.end_mono_ns FROM period, recording") == [(1,)]
+    assert place.rows("SELECT count(*) > 2000 FROM consumer") == [(1,)]
+    result = place.run("report", "--format", "json", place.file())
+    assert result.code == 0 and result.json["duration_s"] > 0, result
+
+
+def test_a_ring_that_is_large_enough(place):
+    assert "--max-size" not in place.record("--max-size", "4M", "--duration", "1.5").err
+
+
+def test_a_ring_tells_what_it_has(place):
+    """Of what was dropped nothing is told, but that it was: each way of looking at it has the same figures."""
+    script = "import time\nend = time.monotonic() + 6\nwhile time.monotonic() < end: pass"
+    assert place.record("-i", "20", "--max-age", "2", "--", sys.executable, "-c", script).code == 0
+    place.check()
+    begin, end, dropped = place.rows("SELECT min(period.begin_utc_ns), max(period.end_utc_ns), min(period.id) > 1 FROM period")[0]
+    assert dropped == 1
+    assert place.rows("SELECT count(*) FROM account") == [(0,)]
+    report = place.run("report", "--format", "json", place.file()).json
+    assert report == place.run("report", "--replay", "--format", "json", place.file()).json
+    assert report["recording"]["is_part"] is True
+    assert [text for text in report["notes"] if "is a ring, which has dropped what was before 20" in text]
+    assert 0.5 <= report["duration_s"] <= (end - begin) / 1e9 < 5
+    window = [row for row in place.run("export", "--what", "windows", "--to", "csv", place.file()).csv
+              if row["domain"] == "total"]
+    assert len(window) == 1
+    assert float(window[0]["duration_s"]) == pytest.approx(float(report["duration_s"]), abs=0.1)
+    assert float(window[0]["energy_j"]) == pytest.approx(float(report["total"]["energy_j"]), rel=0.1)
+    # One thread has no more CPU time than there was time.
+    used = [process["cpu_s"] for process in report["processes"] if process.get("in_command")]
+    assert used and 0 < max(used) < 1.05 * float(report["duration_s"]) + 0.1, report
+    result = place.run("report", "--check", place.file())
+    assert result.code == 0
+    assert "it is a ring, which has dropped what was before 20" in result.out and "nothing is damaged or missing" in result.out
+
+
+def test_a_copy_without_its_log(place):
+    """The log has all of it: a copy of the other file alone is a recording of nothing."""
+    process = place.running()
+    shutil.copy(place.file(), place.file("copy.wattle"))
+    stop(process)
+    result = place.run("report", "--check", place.file("copy.wattle"))
+    assert result.code == 1 and "there is nothing in it; was there a file beside it" in result.out, result
 
 
 # ---- A process, a container, a unit ----
@@ -313,8 +486,15 @@ def test_a_group_that_nobody_is_in(place):
     (["--duration", "367d"], "--duration takes a time"),
     (["--duration", "99999999999999999999h"], "--duration takes a time"),
     (["--duration", "5", "--", "true"], "without a command"),
+    (["--duration", "1h30"], "--duration takes a time"),
+    (["--duration", "+5"], "--duration takes a time"),
+    (["--duration", "14:00"], "--duration takes a time"),
     (["--max-age", "x"], "--max-age takes a time"),
+    (["--max-age", "53w"], "--max-age takes a time"),
+    (["--max-age", "1ms"], "--max-age takes a time"),
     (["--max-size", "1k"], "--max-size takes a size"),
+    (["--max-size", "255K"], "--max-size takes a size"),
+    (["--max-size", "5Kib5"], "--max-size takes a size"),
     (["--max-size", "5X"], "--max-size takes a size"),
     (["--max-size", "99999999999T"], "--max-size takes a size"),
     (["--stop", "a", "b"], "--stop takes one recording"),
@@ -427,6 +607,32 @@ def test_errors_behind_the_foreground(place):
     assert "No space left" in log.read_text()
     wait_for(lambda: os.listdir(place.sockets) == [], "its end")
     assert place.run("record", "--stop").code == 1
+
+
+FULL = """set -e
+mount -t tmpfs -o size=600k none "$1"
+cd "$1"
+"$2" record -i 1 -o a.wattle --background
+dd if=/dev/zero of=rest bs=1k 2> /dev/null || true
+i=0
+while [ -n "$(ls "$XDG_RUNTIME_DIR/wattle")" ] && [ $i -lt 600 ]; do sleep 0.1; i=$((i + 1)); done
+cp a.wattle.log "$3"
+"$2" record --stop a.wattle 2> "$4" || exit 7
+"""
+
+
+def test_errors_on_a_full_disk(place):
+    """Room for what is to be said is kept; who asks later is sent there."""
+    if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"], check=False, capture_output=True).returncode:
+        pytest.skip("no file system of one's own can be made here")
+    disk, log, said = place.path / "disk", place.path / "log", place.path / "said"
+    disk.mkdir()
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", FULL, "sh", disk, command_path(), log, said], check=False,
+                          env=clean_env(**place.env), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert done.returncode == 7, done
+    assert "No space left" in log.read_text()
+    lines = said.read_text().splitlines()
+    assert "a.wattle is not being recorded" in lines[0] and "a.wattle.log" in lines[1], lines
 
 
 def test_stop_without_any(place):
@@ -740,24 +946,31 @@ def test_a_client_that_never_reads(place):
 
 
 def test_every_write_fails_in_turn(place):
-    """One line says it, and what there is can be read; the command ends as ever."""
-    failed = begun = 0
-    for n in (1, 2, 5, 10, 20, 30, 45, 50, 55, 60, 65, 70, 80, 90, 100, 1000):
+    """One line says it, and what there is can be read; the command ends as ever. What fails when all is written costs
+    nothing, and is said as well."""
+    failed = begun = untidy = 0
+    for n in (1, 2, 5, 10, 20, 30, 45, 50, 55, 60, 65, 70, 80, 90, *range(100, 160, 3), 1000):
         name = f"{n}.wattle"
         result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "sh", "-c", f"touch {n}.ran; sleep 0.2",
                               name=name)
         assert result.code in (0, 1, 125), result
-        if result.code == 0:
-            place.check(name)
-            break
-        failed += 1
-        assert "No space left" in result.err, result
         lines = [line for line in result.err.splitlines() if "No space left" in line]
-        assert len(lines) == 1, result
+        assert len(lines) == (result.code != 0 or beside(place, name) != []), (result, beside(place, name))
+        if result.code == 0:
+            checked = place.run("report", "--check", name)
+            assert (checked.code, checked.err) == (0, ""), checked
+            if not lines:
+                place.check(name)
+                break
+            assert "all is recorded, but" in lines[0]
+            untidy += 1
+            continue
+        failed += 1
         begun += (place.path / f"{n}.ran").exists()
     else:
         pytest.fail("it never succeeds")
     assert failed > begun > 0
+    assert untidy > 0
 
 
 def test_a_full_disk_stops_a_recording_of_the_machine(place):
@@ -800,7 +1013,7 @@ def test_a_tape(place):
 
 
 def test_nobody_followed(tmp_path):
-    """Energies and windows are told all the same; a part is refused, since parts go by looks at who ran."""
+    """Energies and windows are told all the same, and so are parts, which begin with a sample."""
     path = tmp_path / "alone.wattle"
     env = {"XDG_RUNTIME_DIR": tmp_path}
     assert run_wattle("record", "--no-processes", "--duration", "1", "-o", path, env=env).code == 0
@@ -809,5 +1022,7 @@ def test_nobody_followed(tmp_path):
     report = json.loads(told.out)
     assert report["total"]["energy_j"] > 0
     assert "processes were not followed" in told.out
-    part = run_wattle("report", "--from", "+0.5", path)
-    assert part.code == 1 and "nobody was followed" in part.complaint()
+    part = run_wattle("report", "--from", "+0.5", "-f", "json", path)
+    assert part.code == 0, part.err
+    assert 0 < float(part.json["total"]["energy_j"]) < report["total"]["energy_j"]
+    assert 0 < float(part.json["duration_s"]) <= report["recording"]["span_s"] - 0.5

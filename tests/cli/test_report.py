@@ -12,7 +12,8 @@ from decimal import Decimal
 
 import pytest
 
-from conftest import check_sums, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
+from conftest import REPO, check_sums, command_path, finish, mover, parse_csv, parse_json, run_wattle, start_wattle, wait_for
+from recording import checksum
 from test_ledger import check_ledger, counted
 
 MICRO = Decimal("0.000001")
@@ -21,7 +22,8 @@ WORK = ("i=0; while [ $i -lt 6 ]; do head -c 20000000 /dev/zero | sha256sum >/de
 MARKS = ("{w} mark begin outer; head -c 50000000 /dev/zero | sha256sum >/dev/null; {w} mark begin 'in ner'; sleep 0.3;"
          " {w} mark end 'in ner'; {w} mark end outer; sleep 1.2")
 # What a live report and that of its recording have in common.
-SAME = ("start_utc", "duration_s", "total", "domains", "ledger", "processes", "others", "no_process", "carbon", "notes")
+SAME = ("exit_status", "exit_signal", "interrupted", "command_energy", "start_utc", "duration_s", "total", "domains", "ledger", "processes", "others", "no_process", "carbon", "notes")
+TAPE = REPO / "tests" / "fixtures" / "tapes" / "busy-thread.tape"
 GROUPS = ("user", "command", "container", "pod", "unit", "job", "cgroup")
 
 
@@ -101,8 +103,6 @@ def assert_same(live, recorded):
         assert told == was
     for key in SAME:
         assert recorded.get(key) == live.get(key), key
-    for key in ("dynamic_j", "full_j", "uncertainty_j", "processes", "gpu_j"):
-        assert recorded["command_energy"].get(key) == live["command_energy"].get(key), key
 
 
 def test_this_machine(files, work):
@@ -111,6 +111,97 @@ def test_this_machine(files, work):
     assert_same(live, recorded)
     check_ledger(recorded)
     assert recorded["recording"]["is_whole"] and not recorded["recording"]["is_live"]
+
+
+# ---- How the command ended ----
+
+ENDS = {
+    "well": ("head -c 5000000 /dev/zero | sha256sum >/dev/null", 0, None),
+    "badly": ("exit 3", 3, None),
+    "killed": ("kill -9 $$", 137, 9),
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("options", [(), ("--no-processes",)], ids=["followed", "alone"])
+def test_end_of_the_command(files, how, options):
+    script, status, number = ENDS[how]
+    name = f"end-{how}-{len(options)}.wattle"
+    result = files.run("run", *options, "--record", name, "-f", "json", "--", "sh", "-c", script)
+    assert result.code == status
+    live, told = result.json, files.json(name)
+    assert told["exit_status"] == live["exit_status"] == status and told.get("exit_signal") == live.get("exit_signal") == number
+    for key in ("cpu_s", "attributed_cpu_s", "max_rss_bytes", "processes"):
+        assert told["command_energy"].get(key) == live["command_energy"].get(key), key
+    assert told["command_energy"]["max_rss_bytes"] > 100000 and told["command_energy"]["cpu_s"] > 0
+    assert told["interrupted"] is False and told["notes"] == live["notes"]
+    assert files.report("-f", "csv", name).csv[-1]["exit_status"] == str(status)
+    text, words = files.report(name).out, files.report("--replay", name).out
+    assert text == words and ("killed by SIGKILL" if number else "exit status 3") in text or status == 0
+    assert re.search(r"^  time .*peak\s+memory [\d.]+ MiB", text, re.MULTILINE | re.DOTALL)
+    if status == 0:
+        assert "\n  ended " not in text
+
+
+def test_end_of_a_recorded_command(files):
+    """wattle record keeps it as well, and exits with it."""
+    result = files.run("record", "-q", "-o", "end-record.wattle", "--", "sh", "-c", "exit 7")
+    assert result.code == 7
+    told = files.json("end-record.wattle")
+    assert told["exit_status"] == 7 and told["command_energy"]["cpu_s"] > 0
+    part = files.run("report", "-f", "json", "--from", "+0", "end-record.wattle")
+    assert part.code == 1 or "exit_status" not in part.json
+
+
+def test_end_of_each_run(files):
+    """Several runs of one command: each has its own."""
+    script = "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) >count; exit $n"
+    result = files.run("run", "--repeat", "3", "--record", "ends.wattle", "-f", "json", "--", "sh", "-c", script)
+    assert [run["exit_status"] for run in result.json["runs"]] == [0, 1, 2]
+    with sqlite3.connect(files.path / "ends.wattle") as database:
+        kept = dict(database.execute("SELECT key, value FROM fact WHERE key LIKE 'window.%.exit_status'"))
+    assert kept == {f"window.{i + 1}.exit_status": str(i) for i in range(3)}
+
+
+def no_end(report):
+    assert "exit_status" not in report and "max_rss_bytes" not in report["command_energy"]
+    notes = [note for note in report["notes"] if note.startswith("how the command ended is not known: ")]
+    assert len(notes) == 1
+    return notes[0].partition(": ")[2]
+
+
+def test_no_end_is_known(files):
+    """Cut off, still running, stopped before it ended, and of a wattle that did not keep it: each says so."""
+    process = start_wattle("record", "-q", "-o", "going.wattle", "--", "sleep", "60", env=files.env, cwd=files.path)
+    path = files.path / "going.wattle"
+    wait_for(path.exists, "the recording")
+    wait_for(lambda: files.run("report", "going.wattle").code == 0, "the first second")
+    assert no_end(files.json("going.wattle")) == "it was still running"
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    assert no_end(files.json("going.wattle")) == "the recording was cut off before"
+    process = start_wattle("record", "-q", "-o", "stopped.wattle", "--", "sleep", "3", env=files.env, cwd=files.path)
+    wait_for(lambda: (files.path / "stopped.wattle").exists() and files.run("report", "stopped.wattle").code == 0, "the first second")
+    files.good("record", "--stop", "stopped.wattle")
+    assert no_end(files.json("stopped.wattle")) == "the recording ended before it did"
+    finish(process)
+    files.good("run", "--record", "old.wattle", "--", "true")
+    with sqlite3.connect(files.path / "old.wattle") as database:
+        database.execute("DELETE FROM fact WHERE key LIKE 'window.%'")
+    assert no_end(files.json("old.wattle")) == "the wattle that recorded it did not keep that"
+
+
+@pytest.mark.parametrize("value", ["-1", "256", "", "3x", "9999999999999999999999", "x"])
+def test_end_that_is_none(files, value):
+    """What is no exit status is not told as one."""
+    files.run("run", "--record", f"none{value.strip()}.wattle", "--", "true")
+    name = f"none{value.strip()}.wattle"
+    with sqlite3.connect(files.path / name) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(fact)")]
+        row = ("window.1.exit_status", value)
+        assert columns == ["key", "value", "crc"]
+        database.execute("UPDATE fact SET value = ?, crc = ? WHERE key = ?", (value, checksum(row), row[0]))
+    assert no_end(files.json(name))
 
 
 def test_the_place_is_kept(files):
@@ -168,6 +259,8 @@ def test_repeated_runs_are_a_series(files):
         assert series["statistics"][key] == live["statistics"][key], key
     text = files.report("series.wattle").out
     assert text.startswith("wattle: 3 runs in series.wattle: ") and "rate [" in text and "run by run" in text
+    by = files.run("report", "--by", "user", "series.wattle")
+    assert by.code == 1 and by.out == "" and "--by is of one run: 'series.wattle' holds 3" in by.complaint()
     rows = files.report("-f", "csv", "series.wattle").csv
     assert [row["run"] for row in rows] == ["1", "2", "3"]
     assert [Decimal(row["energy_j"]) for row in rows] == [run["total"]["energy_j"] for run in series["runs"]]
@@ -176,11 +269,27 @@ def test_repeated_runs_are_a_series(files):
     assert [run["run"] for run in both["runs"]] == [1, 1, 2, 2, 3, 3]
 
 
+def test_repeated_runs_where_nobody_was_followed(files, machine):
+    """Each run is told, as it was live: no accounts say where one ends."""
+    copy = machine("xeon-2s-dram")
+    counter = next((copy.path / "wattle-perf").glob("18-2-0"))
+    live = files.good("run", "--no-processes", "--root", copy.path, "--repeat", "3", "--record", "alone3.wattle", "-f", "json", "--",
+                      *mover("sleep", "0.1", "add", counter, 3 * 2 ** 32, "sleep", "0.3")).json
+    told = files.report("-f", "json", "alone3.wattle").json
+    assert told["schema"] == "wattle.runs/1" and len(told["runs"]) == 3
+    for run, of in zip(told["runs"], live["runs"]):
+        for key in ("start_utc", "duration_s", "total", "domains", "carbon"):
+            assert run[key] == of[key], key
+        assert run["total"]["energy_j"] > 0
+    part = files.json("--from", "+0.5", "alone3.wattle")
+    assert Decimal(0) < part["total"]["energy_j"] < sum(run["total"]["energy_j"] for run in live["runs"])
+
+
 # ---- Parts ----
 
 def test_parts_make_the_whole(files, work):
     path, live = work
-    parts = [files.json("--to", "+1", path), files.json("--from", "+1", "--to", "+2", path), files.json("--from", "+2", path)]
+    parts = [files.json("--to", "+1", path), files.json("--from", "+1", "--to", "+3", path), files.json("--from", "+3", path)]
     names = {d["name"] for d in live["domains"] if "energy_j" in d}
     for name in names:
         sums = [d["energy_j"] for part in parts for d in part["domains"] if d["name"] == name]
@@ -192,6 +301,88 @@ def test_parts_make_the_whole(files, work):
     assert abs(sum(part["duration_s"] for part in parts) - live["duration_s"]) < Decimal("0.2")
 
 
+def test_parts_between_marks(files, wattle_command):
+    """A window that begins between two looks is no place to cut: parts that meet there still add up."""
+    script = "sleep 1.3; {w} mark begin a; sleep 0.1; {w} mark end a; head -c 20000000 /dev/zero | sha256sum; sleep 1.2".format(w=wattle_command)
+    files.good("record", "-q", "-o", "between.wattle", "--", "sh", "-c", script)
+    whole = files.json("between.wattle")
+    parts = [files.json("--to", "+1.1", "between.wattle"), files.json("--from", "+1.1", "between.wattle")]
+    assert abs(sum(part["duration_s"] for part in parts) - whole["duration_s"]) < Decimal("0.01")
+    assert abs(sum(part["total"]["energy_j"] for part in parts) - whole["total"]["energy_j"]) <= 4 * MICRO
+
+
+@pytest.fixture(name="alone", scope="module")
+def recorded_alone(files):
+    """Twelve seconds in which nobody was followed."""
+    files.good("record", "-q", "--tape", TAPE, "--no-processes", "-o", "alone.wattle")
+    return "alone.wattle"
+
+
+def test_parts_where_nobody_was_followed(files, alone):
+    whole = files.json(alone)
+    bounds = ("+3", "+3.05", "+7.77")
+    parts = [files.json(*options, alone) for options in
+             (("--to", bounds[0]), *(("--from", a, "--to", b) for a, b in zip(bounds, bounds[1:])), ("--from", bounds[-1]))]
+    for n, domain in enumerate(whole["domains"]):
+        assert sum(part["domains"][n]["energy_j"] for part in parts) == domain["energy_j"] > 0
+        assert all(0 < part["domains"][n]["uncertainty_j"] < domain["uncertainty_j"] for part in parts)
+    assert sum(part["duration_s"] for part in parts) == whole["duration_s"]
+    for part in parts:
+        assert part["recording"]["is_part"] and part["processes_reason"] == "processes were not followed (--no-processes)"
+    text = files.report("--from", "+3", "--to", "+7.77", alone).out
+    assert re.search(r"^  time    4\.\d+ s, .* of 12\.02 s$", text, re.MULTILINE) and "±" in text
+    rows = files.report("--from", "+3", "-f", "csv", alone).csv
+    total = [row for row in rows if row["domain"] == "total"][0]
+    assert Decimal(total["energy_j"]) == sum(part["total"]["energy_j"] for part in parts[1:])
+
+
+def test_parts_between_two_looks(files):
+    result = files.run("report", "--from", "+3.2", "--to", "+3.3", REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle")
+    assert result.code == 1 and result.out == ""
+    assert "there is nothing in this part: who used energy is looked at about once a second" in result.complaint()
+
+
+def test_the_measurement_is_no_marked_window(files, alone):
+    window, = files.json(alone)["windows"]
+    assert window["is_main"]
+    assert "\nwindow " not in files.report(alone).out
+
+
+@pytest.mark.parametrize("options", [("--from", "+3.04", "--to", "+3.05"), ("--from", "+3.05", "--to", "+3.06")])
+def test_parts_between_two_samples(files, alone, options):
+    result = files.run("report", *options, alone)
+    assert result.code == 1 and result.out == ""
+    assert "there is nothing in this part: it lies between two samples" in result.complaint()
+
+
+@pytest.mark.parametrize("by", ["process", *GROUPS])
+def test_nobody_to_put_together(files, alone, by):
+    for options in ((), ("--from", "+3", "-f", "json"), ("--replay", "-f", "csv")):
+        result = files.run("report", "--by", by, *options, alone)
+        assert result.code == 1 and result.out == ""
+        assert f"{alone}: --by {by}: nobody was followed when it was recorded" in result.complaint()
+
+
+def test_windows_where_nobody_was_followed(files, alone):
+    rows = files.report("--by", "window", "-f", "csv", "--from", "+3", alone).csv
+    assert {row["name"] for row in rows} == {"recording"} and rows[0]["is_main"] == "true"
+
+
+def test_other_commands_where_nobody_was_followed(files, alone):
+    files.good("plot", "--from", "+3", "--to", "+8", "-o", "alone.svg", alone)
+    result = files.run("plot", "--what", "processes", "-o", "nobody.svg", alone)
+    assert result.code == 1 and "alone.wattle" in result.complaint() and not (files.path / "nobody.svg").exists()
+    assert files.good("export", "--what", "processes", alone).csv == []
+    power = files.good("export", "--what", "power", alone).csv
+    whole = {domain["name"]: domain["energy_j"] for domain in files.json(alone)["domains"]}
+    for name, energy_j in whole.items():
+        last = [row for row in power if row["domain"] == name][-1]
+        # The table begins with the first reading, the measurement some milliseconds later.
+        assert energy_j <= Decimal(last["energy_j"]) < energy_j * Decimal("1.01")
+    screen = files.good("top", "--replay", alone, "--once", "--at", "+3").out
+    assert "package-0" in screen and "no process was recorded" in screen
+
+
 def test_parts_by_the_clock(files, work):
     path, live = work
     begin = live["start_utc"]
@@ -200,6 +391,97 @@ def test_parts_by_the_clock(files, work):
     at = begin[:19].replace("T", " ")
     assert files.json("--to", "+2", path)["start_utc"] == files.json("--from", at, "--to", "+2", path)["start_utc"]
     assert files.json("--from", begin[11:19], "--to", "+2", path)["start_utc"] == files.json("--to", "+2", path)["start_utc"]
+
+
+# ---- A clock that was set, and a machine that slept ----
+
+SLEPT_S, BACK_S = 3600, 7200
+
+
+def edited_tape(path):
+    """The machine sleeps for an hour three seconds after the begin, and three seconds later the clock is set back by two."""
+    lines = TAPE.read_text(encoding="utf-8").splitlines()
+    first = None
+    for n, line in enumerate(lines):
+        if not line.startswith("@ "):
+            continue
+        mono, boot, utc = map(int, line[2:].split())
+        first = first or mono
+        slept, back = mono - first > 3 * 10 ** 9, mono - first > 6 * 10 ** 9
+        lines[n] = f"@ {mono} {boot + slept * SLEPT_S * 10 ** 9} {utc + (slept * SLEPT_S - back * BACK_S) * 10 ** 9}"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(name="stepped", scope="module")
+def recorded_steps(files):
+    files.good("record", "-q", "--tape", edited_tape(files.path / "stepped.tape"), "-o", "stepped.wattle")
+    return "stepped.wattle"
+
+
+def shown(report, since_s):
+    """What the clock showed then."""
+    return seconds(report["recording"]["begin_utc"]) + since_s + (since_s > 3) * SLEPT_S - (since_s > 6) * BACK_S
+
+
+def test_one_clock(files, stepped):
+    """Each moment has one time, wherever it is told."""
+    report = files.json(stepped)
+    begin_ns = report["recording"]["begin_mono_ns"]
+    gaps = {gap["kind"]: gap for gap in report["gaps"]}
+    rows = {row["kind"]: row for row in files.good("export", "--what", "gaps", stepped).csv}
+    assert set(gaps) == set(rows) == {"suspend", "clock-step"}
+    for kind, gap in gaps.items():
+        assert gap["begin_utc"] == rows[kind]["begin_utc"]
+        since_s = (int(rows[kind]["begin_mono_ns"]) - begin_ns) / 1e9
+        # It went to sleep when the clock had not gone on yet.
+        assert abs(seconds(gap["begin_utc"]) - shown(report, since_s - 0.1 * (kind == "suspend"))) < 0.2, kind
+    power = files.good("export", "--what", "power", stepped).csv
+    assert len(power) > 100
+    for row in power:
+        since_s = (int(row["t_mono_ns"]) - begin_ns) / 1e9
+        # That the clock was set is seen once a second.
+        if not 5.9 < since_s < 7.2:
+            assert abs(seconds(row["t_utc"]) - shown(report, since_s)) < 0.2, row
+
+
+@pytest.mark.parametrize("since_s", [1.5, 4.6, 8.5])
+def test_parts_by_a_clock_that_was_set(files, stepped, since_s):
+    whole = files.json(stepped)
+    at = datetime.fromtimestamp(shown(whole, since_s), timezone.utc)
+    expected = files.json("--from", f"+{since_s}", stepped)
+    for text in (f"{at:%Y-%m-%dT%H:%M:%S.%f}Z", f"{at:%Y-%m-%d %H:%M:%S.%f}", f"{at:%H:%M:%S.%f}"):
+        part = files.json("--from", text, stepped)
+        assert part["duration_s"] == expected["duration_s"] and part["total"] == expected["total"], text
+        assert part["start_utc"] == expected["start_utc"]
+    assert abs(seconds(expected["start_utc"]) - shown(whole, float(whole["duration_s"] - expected["duration_s"]))) < 1.3
+
+
+def test_parts_by_times_that_were_not_shown(files, stepped):
+    whole = files.json(stepped)
+    begin = datetime.fromtimestamp(shown(whole, 0), timezone.utc)
+    asleep = files.json("--from", f"{begin + timedelta(seconds=1000):%Y-%m-%dT%H:%M:%SZ}", stepped)
+    assert asleep["duration_s"] == files.json("--from", "+3.1", stepped)["duration_s"], "where it went on"
+    result = files.run("report", "--from", f"{begin + timedelta(seconds=9000):%Y-%m-%dT%H:%M:%SZ}", stepped)
+    assert result.code == 1 and result.complaint().endswith(", and the clock was set back meanwhile")
+    result = files.run("report", "--to", f"{begin - timedelta(seconds=9000):%Y-%m-%dT%H:%M:%SZ}", stepped)
+    assert result.code == 1 and "--to is before its begin" in result.complaint()
+
+
+# ---- The same elsewhere ----
+
+def test_top_is_the_report(files):
+    """At the end: idle power, and who used what."""
+    path = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
+    report = files.json(path)
+    screen = files.good("top", "--replay", path, "--once").out
+    for domain in report["domains"]:
+        if "idle" in domain:
+            assert re.search(rf"^ {domain['name']} .* {float(domain['idle']['power_w']):.1f} ", screen, re.MULTILINE), (domain, screen)
+    busy = max(report["processes"], key=lambda process: process["dynamic_j"])
+    told = re.search(rf"^ +{busy['pid']} .* ([\d.]+) J ", screen, re.MULTILINE)
+    assert abs(Decimal(told[1]) - busy["dynamic_j"]) <= Decimal("0.5")
+    assert "recording took 0.0 %" in screen
 
 
 @pytest.mark.parametrize("options,words", [
@@ -221,8 +503,13 @@ def test_parts_that_are_not_there(files, work, options, words):
     (("--by", "colour", "x"), "--by takes process, user, command, container, pod, unit, job, cgroup or window, not 'colour'"),
     (("--policy", "idle=maybe", "x"), "--policy takes idle=recorded"),
     (("--policy", "", "x"), "--policy takes idle=recorded"),
+    (("--policy", "idle=foo:1e9", "x"), "--policy 'idle=foo:1e9': watts are a number up to 1000000 such as 74.05, not '1e9'"),
+    (("--policy", "weight=cycles,idle=foo:", "x"), "--policy 'idle=foo:': watts are"),
+    (("--policy", "idle=foo:1000001,idle=none", "x"), "such as 74.05, not '1000001'"),
+    (("--policy", "idle=:5", "x"), "--policy takes idle=recorded"),
     (("--series", "--from", "+1", "x"), "--series tells whole runs"),
     (("--series", "--by", "user", "x"), "exclude each other"),
+    (("--by", "user", "x", "y"), "--by is of one recording"),
     (("--intensity", "x", "--location", "FRA", "x"), "exclude each other"),
     (("--top", "many", "x"), "--top takes a whole number"),
     (("--frm", "+1", "x"), "unknown option"),
@@ -294,6 +581,19 @@ def test_windows_between(files, marked):
             assert name not in names
     early = files.json("--to", "+1", marked)
     assert [w["name"] for w in early["windows"]][0] == "recording" and early["windows"][0]["is_open"]
+
+
+@pytest.mark.parametrize("options", [("--from", "+1"), ("--to", "+1"), ("--from", "+0.9", "--to", "+2.1")])
+def test_windows_are_the_parts(files, work, options):
+    """What was measured all the time is told of for the part, as its head tells it."""
+    report = files.json(*options, work[0])
+    window, = report["windows"]
+    for key in ("duration_s", "total"):
+        assert window[key] == report[key], key
+    assert window["is_main"] and window["gco2e"] == report["carbon"]["gco2e"]
+    assert window.get("is_cut", False) == (options[0] == "--from") and window["begin_utc"] == report["start_utc"]
+    energies = {domain["name"]: domain["energy_j"] for domain in report["domains"] if "energy_j" in domain}
+    assert {domain["name"]: domain["energy_j"] for domain in window["domains"]} == energies
 
 
 def seconds(utc_text):
@@ -404,8 +704,38 @@ def test_intensity_over_time(files, work):
     known_j = live["total"]["energy_j"] - intensity["missing_j"]
     assert 100 < carbon["intensity_g_per_kwh"] < 300
     assert abs(carbon["gco2e"] - known_j * carbon["intensity_g_per_kwh"] / Decimal(3600000)) < Decimal("0.00001")
-    text = files.report("--intensity", "grid.csv", path).out
+    text = " ".join(files.report("--intensity", "grid.csv", path).out.split())
     assert "(100 to 300 over the time, grid.csv)" in text and "grid.csv does not cover" in text
+
+
+def test_unknown_emissions_are_not_0(files, work):
+    path, live = work
+    (files.path / "old.csv").write_text("2020-11-21T12:00Z,100\n2020-11-21T13:00Z,100\n")
+    report = files.json("--intensity", "old.csv", "--pue", "2", path)
+    assert not {"gco2e", "gco2e_uncertainty", "gco2e_with_pue", "intensity_g_per_kwh"} & set(report["carbon"])
+    assert report["carbon"]["reason"] == "the file has no intensity for this time"
+    assert all("gco2e" not in window and window["gco2e_reason"] for window in report["windows"])
+    text = files.report("--intensity", "old.csv", "--pue", "2", path).out
+    assert "not known: the file has no intensity for this time (old.csv)" in text and "CO2e" not in text
+    for by in ((), ("--by", "window")):
+        rows = files.report("--intensity", "old.csv", *by, "-f", "csv", path).csv
+        assert rows and {row.get("gco2e", "") for row in rows} == {row.get("gco2e_uncertainty", "") for row in rows} == {""}
+    series = files.report("--series", "--intensity", "old.csv", path, path).out
+    assert "! no CO2e of 2 of 2 runs: the file has no intensity for this time" in series
+
+
+def test_emissions_of_one_of_two(files, work):
+    """Side by side with one that the file does not cover: no figure, and no difference."""
+    other = REPO / "tests" / "fixtures" / "recorded" / "server.wattle"
+    path, live = work
+    (files.path / "mine.csv").write_text(f"{utc(live['start_utc'], -10)},100\n{utc(live['start_utc'], 600)},100\n")
+    text = files.report("--intensity", "mine.csv", path, other).out
+    row = next(line for line in text.splitlines() if line.startswith("CO2e"))
+    assert row.split()[-1] == "-" and "%" not in row
+    assert "! no CO2e of [2]: the file has no intensity for this time" in text
+    comparison = files.json("--intensity", "mine.csv", path, other)["comparison"]
+    values = next(row for row in comparison if row["what"] == "CO2e")["values"]
+    assert "value_gco2e" in values[0] and set(values[1]) == {"reason"}
 
 
 @pytest.mark.parametrize("text,words", [
@@ -508,6 +838,16 @@ def test_damaged(files, work):
         assert files.run("report", "--check", "damaged.wattle").code in (0, 1), i
 
 
+def test_rows_that_are_missing_are_told(files, work):
+    path = shutil.copy(files.path / work[0], files.path / "rows.wattle")
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE consumer SET crc = crc + 1 WHERE id = (SELECT min(id) FROM consumer)")
+    for options in ((), ("--replay",)):
+        result = files.report(*options, path)
+        assert "some of it cannot be read, and is missing in what is told: wattle report --check says what" in result.err
+    assert "missing in what is told" not in files.report(work[0]).err
+
+
 def test_check_of_a_good_one(files, work):
     result = files.run("report", "--check", work[0])
     assert (result.code, result.out, result.err) == (0, f"{work[0]}: nothing is damaged or missing\n", "")
@@ -532,7 +872,7 @@ def test_to_a_file(files, work):
 def test_text(files, work):
     text = files.report(work[0]).out
     assert text.startswith(f"wattle: {work[0]}: sh -c '") and max(map(len, text.splitlines())) <= 80
-    for words in ("\n  made    by wattle", "\n  energy ", "\n  command ", "\n  time ", " UTC\n", "where it went", "recording took"):
+    for words in ("\n  made    by wattle", "\n  energy ", "\n  command ", "\n  time ", " UTC, peak", "where it went", "recording took"):
         assert words in text, words
     assert "\x1b" not in text
     assert all(ord(c) < 128 for c in files.report("--ascii", work[0]).out)

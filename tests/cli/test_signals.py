@@ -167,6 +167,31 @@ def test_interrupt_between_runs_ends_the_series(tmp_path):
     assert len(runs) == len(lines(log))
 
 
+def cut_short(log, *arguments):
+    """Three whole runs and a fourth that is interrupted."""
+    process = start_wattle("run", *XEON, "-r", "50", *arguments, "--", "sh", "-c",
+                           f"echo run >>{log}; [ $(wc -l <{log}) -lt 4 ] || {{ echo last >&2; exec sleep 600; }}")
+    assert process.stderr.readline() == b"last\n"
+    process.send_signal(signal.SIGINT)
+    result = finish(process)
+    assert result.code == 128 + signal.SIGINT
+    return result
+
+
+def test_an_interrupted_run_is_listed_but_not_counted(tmp_path):
+    series = cut_short(tmp_path / "json", "-f", "json").json
+    runs, figures = series["runs"], series["statistics"]
+    assert [run["interrupted"] for run in runs] == [False, False, False, True]
+    assert figures["runs"] == figures["duration_s"]["n"] == figures["energy_j"]["n"] == 3
+    whole = [run["duration_s"] for run in runs[:3]]
+    assert figures["duration_s"]["min"] == min(whole) and figures["duration_s"]["max"] == max(whole)
+    assert abs(figures["duration_s"]["mean"] - sum(whole) / 3) < 1e-6
+    text = cut_short(tmp_path / "text").out
+    rows = [line for line in text.splitlines() if line.strip().startswith("4 ")]
+    assert len(rows) == 1 and rows[0].endswith(" interrupted") and len(rows[0]) < 80, rows
+    assert "mean and spread are those of the 3 that were not" in " ".join(text.split())
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
 def test_a_signal_that_asks_for_an_end_ends_the_series(number):
     process = start_wattle("run", *XEON, "-f", "json", "-r", "1000", "--", "sh", "-c",

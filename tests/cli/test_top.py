@@ -166,6 +166,22 @@ def test_search(screen, sleeper):
     top.wait("ENDED 0")
 
 
+def test_found_process_stays_under_the_cursor(screen, sleeper):
+    """Others pass it by in the meantime; what is done is done to it."""
+    process = sleeper("wattle-victim")
+    top = screen("--sort", "pid", columns=240, rows=50)
+    top.wait(r"\d+ processes")
+    top.keys("/", "wattle-victim", "Enter")
+    top.wait("wattle-victim")
+    top.keys("N", "W", "I", "P")  # three more orders
+    top.keys("F9")
+    top.wait("15 SIGTERM")
+    top.keys("Enter")
+    top.wait(rf"Send SIGTERM to {process.pid} ")
+    top.keys("n", "q")
+    top.wait("ENDED 0")
+
+
 def test_resizing(screen):
     top = screen(*XEON)
     top.wait("DOMAIN")
@@ -309,6 +325,25 @@ def test_setup_that_cannot_be_kept(screen, tmp_path):
     top.wait("DOMAIN")
     top.keys("F2", "Escape")
     top.wait("The set-up cannot be kept: Not a directory")
+
+
+def test_setup_that_is_not_to_be_kept(screen, tmp_path):
+    top = screen(*XEON, "--config", "")
+    top.wait("DOMAIN")
+    top.keys("F2", "Escape")
+    top.wait("The set-up is for now only: no file was named for it")
+
+
+def test_configurations_that_are_no_files(tmp_path):
+    """None of them is waited for, and each is told of in a line."""
+    huge, pipe = tmp_path / "huge", tmp_path / "pipe"
+    huge.write_bytes(b"#" * 300000)
+    os.mkfifo(pipe)
+    for config, says in ((tmp_path, "Is a directory"), (huge, "File too large"), (pipe, None)):
+        result = run_wattle("top", "--once", "--config", config, *XEON)
+        assert result.code == 0
+        told = [line for line in result.err.splitlines() if f"'{config}' cannot be read: " in line]
+        assert [line.endswith(says or "") for line in told] == [True] * bool(says), result.err
 
 
 def test_bad_configuration_is_a_remark(tmp_path):
@@ -495,6 +530,35 @@ def test_gpus(gpus, script, says):
     assert re.search(says, result.out), result.out
 
 
+SHARED = r"\n +1001 +(\d+\.\d+) +(\d+\.\d+) J +60\.0 +\S+ host pid 1001"  # without CPU figures: they are not known
+
+
+def test_gpu_energy_goes_where_run_says(gpus):
+    """All that the GPU drew is its only process's, from the begin, and over the time of the GPU's own figures."""
+    fake = gpus("h100")
+    vm = (*fake.options, "--root", ROOTS / "vm-nothing")
+    users = run_wattle("run", "-f", "json", *vm, "--", "sleep", "1.2", env=fake.env).json
+    gpu = next(ledger for ledger in users["ledger"] if ledger["domain"] == "gpu-0")
+    assert gpu["live_j"] == gpu["total_j"] > 70 and gpu["unattributed_j"] == 0, gpu
+    result = run_wattle("top", "--once", *vm, env={**fake.env, "COLUMNS": "180"})
+    assert result.code == 0, result.err
+    watts, joules = re.search(r"gpu-0 +(\d+\.\d) W.* (\d+\.\d+) J", result.out).groups()
+    own_watts, own_joules = re.search(SHARED, result.out).groups()
+    assert own_joules == joules and abs(Decimal(own_watts) - Decimal(watts)) <= Decimal("0.05"), result.out
+    assert "1 process by W, no idle baseline for gpu-0: full shares" in result.out, result.out
+    assert re.search(r"live \d+ %  .*unattributed 1\d %", result.out), result.out  # of the modelled package alone
+
+
+def test_gpu_energy_live(gpus, screen):
+    """The same on the screen, where the table waits for the first second."""
+    fake = gpus("h100")
+    top = screen(*map(str, (*fake.options, "--root", ROOTS / "vm-nothing")), columns=180, env=fake.env)
+    top.wait(SHARED)
+    top.wait(r"unattributed 1\d %")
+    top.keys("q")
+    top.wait("ENDED 0")
+
+
 # ---- Options ----
 
 @pytest.mark.parametrize("options, says", (
@@ -514,4 +578,5 @@ def test_full_disk():
     with open("/dev/full", "wb") as full:
         done = subprocess.run((command_path(), "top", "--once", *XEON), stdout=full, stderr=subprocess.PIPE,
                               env=clean_env(), timeout=TIMEOUT, check=False)
-    assert done.returncode == 1 and b"cannot write to standard output" in done.stderr
+    assert done.returncode == 1 and done.stderr.splitlines() == [
+        b"wattle: top: cannot write to standard output: No space left on device"]

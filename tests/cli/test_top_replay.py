@@ -124,6 +124,15 @@ def test_plays_to_its_end(screen, recording):
     top.wait("ENDED 0")
 
 
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_rows_of_one_picture(recording, rows):
+    """As many as were asked for, also none."""
+    result = run_wattle("top", "--once", "--replay", recording, "--rows", str(rows))
+    assert result.code == 0, result
+    below = result.out.split("COMMAND\n")[1].splitlines()
+    assert len([line for line in below if re.match(r" +\d+ ", line)]) == rows, result.out
+
+
 def test_pause_and_seek(screen, recording):
     top = screen("--replay", recording, "--at", "+2", "--speed", "0.1", columns=160)
     top.wait(r"0:00:02 of 0:00:0\d  ×0.1")

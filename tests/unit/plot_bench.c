@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "golden.h"
 
 #include "unit.h"
 
@@ -175,25 +176,13 @@ static void print(struct wtl_buf *buf, const struct plot_stroke *stroke)
 
 void plot_golden(const char *name, const struct plot_journal *journal)
 {
-	const char *golden = getenv("WATTLE_GOLDEN"), *update = getenv("WATTLE_GOLDEN_UPDATE");
-	char path[256], *wanted;
+	char path[256];
 	struct wtl_buf buf;
 
-	assert_non_null(golden);
 	wtl_buf_init(&buf, 8u << 20);
 	for (size_t i = 0; i < journal->n; i++)
 		print(&buf, &journal->strokes[i]);
 	snprintf(path, sizeof(path), "plot/%s", name);
-	if (update && strcmp(update, "1") == 0)
-		unit_write(golden, path, wtl_buf_str(&buf));
-	wanted = unit_read(golden, path);
-	if (!wanted)
-		fail_msg("%s/%s is not there; WATTLE_GOLDEN_UPDATE=1 writes it", golden, path);
-	if (strcmp(wanted, wtl_buf_str(&buf)) != 0) {
-		fprintf(stderr, "---- wanted: %s\n%s---- got:\n%s", path, wanted,
-			wtl_buf_str(&buf));
-		fail_msg("%s differs; WATTLE_GOLDEN_UPDATE=1 rewrites it", path);
-	}
-	free(wanted);
+	golden_check(path, wtl_buf_str(&buf));
 	wtl_buf_done(&buf);
 }

@@ -116,6 +116,41 @@ static void test_zero_of_what_always_draws(void **state)
 	assert_false(since(&b, &m).has_energy);
 }
 
+/* What always draws is never known to have drawn nothing: not memory either, whose counter is believed for
+ * longer. */
+static void test_unclear(void **state)
+{
+	struct wtl_channel channel = counter_channel();
+	struct bench b;
+	struct wtl_mark m;
+
+	(void)state;
+	channel.kind = WATTLE_KIND_DRAM;
+	init(&b, channel);
+	assert_false(wtl_account_is_unclear(&b.account));
+	good(&b, S, 7 * J);
+	assert_true(wtl_account_is_unclear(&b.account));
+	m = mark(&b);
+	for (int i = 1; i <= 20; i++)
+		good(&b, S + i * 50 * MS, 7 * J);
+	assert_true(wtl_account_is_unclear(&b.account));
+	assert_near(since(&b, &m).budget.quantisation_uj, 1000e6 / sqrt(6), 10);
+	good(&b, 3 * S + MS, 7 * J);
+	assert_false(wtl_account_is_unclear(&b.account));
+	assert_int_equal(b.account.status, WATTLE_STATUS_FAILED);
+	good(&b, 4 * S, 37 * J);
+	assert_false(wtl_account_is_unclear(&b.account));
+	good(&b, 5 * S, 47 * J);
+	m = mark(&b);
+	good(&b, 5 * S + 500 * MS, 47 * J);
+	assert_true(since(&b, &m).budget.quantisation_uj >= 10e6 / 2 / sqrt(6));
+	/* Cores may rest. */
+	channel.kind = WATTLE_KIND_CORE;
+	init(&b, channel);
+	good(&b, S, 7 * J);
+	assert_false(wtl_account_is_unclear(&b.account));
+}
+
 /* Emulated counters move once a second, whatever their source says: one standstill that ended tells. */
 static void test_slow_is_not_frozen(void **state)
 {
@@ -319,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_frozen),
 		cmocka_unit_test(test_frozen_from_the_start),
 		cmocka_unit_test(test_zero_of_what_always_draws),
+		cmocka_unit_test(test_unclear),
 		cmocka_unit_test(test_slow_is_not_frozen),
 		cmocka_unit_test(test_asleep),
 		cmocka_unit_test(test_asleep_while_frozen),

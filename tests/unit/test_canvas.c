@@ -213,7 +213,15 @@ static void test_ascii(void **state)
 	for (int row = 0; row < 3; row++)
 		for (int column = 0; column < 20; column++)
 			assert_true(wtl_canvas_cell(&canvas, row, column)->point < 0x7f);
-	assert_shows(&canvas, "~2 W . 61 C v> ??\ntoo.\n?\n");
+	assert_shows(&canvas, "+-2 W . 61 C v> ??\ntoo.\n?\n");
+	/* Two signs for one, which are cut like any. */
+	canvas = fresh(3, 20);
+	canvas.ascii = true;
+	assert_int_equal(wtl_canvas_text(&canvas, 0, 0, 3, WTL_STYLE_PLAIN, "±2"), 3);
+	assert_int_equal(wtl_canvas_text(&canvas, 0, 5, 2, WTL_STYLE_PLAIN, "±2"), 1);
+	assert_int_equal(wtl_canvas_text(&canvas, 0, 8, 3, WTL_STYLE_PLAIN, "a±b"), 2);
+	assert_int_equal(wtl_canvas_right(&canvas, 1, 2, 6, WTL_STYLE_PLAIN, "±10"), 4);
+	assert_shows(&canvas, "+-2  .  a.\n    +-10\n\n");
 }
 
 static void test_styles(void **state)

@@ -390,6 +390,36 @@ static void test_denied_midway(void **state)
 	meter_bench_done(&bench);
 }
 
+/* Why there is a model says nothing of why the model went. */
+static void test_model_goes(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_domain before, domain;
+
+	(void)state;
+	meter_bench_copy(&bench, "vm-nothing");
+	meter_bench_open(&bench);
+	meter_bench_tick(&bench, 100 * MS);
+	before = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(before.method, WATTLE_METHOD_MODELLED);
+	assert_int_equal(before.status, WATTLE_STATUS_OK);
+	meter_bench_write(&bench, "proc/stat", "!errno EIO\n");
+	for (int i = 0; i < 2; i++) {
+		meter_bench_tick(&bench, 100 * MS);
+		domain = meter_bench_domain(&bench, "package-0");
+		assert_int_equal(domain.status, WATTLE_STATUS_FAILED);
+		assert_string_equal(domain.reason,
+				    "it is modelled from /proc/stat, which cannot be read");
+		assert_null(domain.remedy);
+	}
+	unit_write(bench.copy, "proc/stat", "cpu  1000 0 0 9000 0 0 0 0 0 0\n");
+	meter_bench_tick(&bench, 1500 * MS);
+	domain = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(domain.status, WATTLE_STATUS_OK);
+	assert_string_equal(domain.reason, before.reason);
+	meter_bench_done(&bench);
+}
+
 /* Nothing was read in the whole window: no figure, and not one of 0 either. */
 static void test_never_read(void **state)
 {
@@ -699,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_comes_back),
 		cmocka_unit_test(test_denied_midway),
+		cmocka_unit_test(test_model_goes),
 		cmocka_unit_test(test_never_read),
 		cmocka_unit_test(test_suspend),
 		cmocka_unit_test(test_no_suspend),

@@ -7,6 +7,7 @@
 
 #include <wattle.h>
 
+#include "allocations.h"
 #include "energy/baseline.h"
 #include "energy/units.h"
 #include "meter_bench.h"
@@ -15,21 +16,6 @@
 #include "unit.h"
 
 enum { TICKS = 10000, WINDOWS = 1000 };
-
-unsigned long wattle_test_allocations(void);
-
-/* A sanitizer's own malloc() comes before the counting one. */
-static void need_counter(void)
-{
-	unsigned long before = wattle_test_allocations();
-	void *volatile memory = malloc(1);
-
-	free(memory);
-	if (wattle_test_allocations() == before) {
-		print_message("SKIPPED: allocations are not counted in this build\n");
-		skip();
-	}
-}
 
 /* Two packages, two DRAMs and their second sources, and eight GPUs. */
 static void open_big(struct meter_bench *bench)

@@ -302,7 +302,7 @@ static void test_exits_of_a_root(void **state)
 	char *path = unit_path(fixture->dir, "/wattle-exits");
 	int file, fd;
 
-	assert_int_equal(wtl_io_exits_open(io), -EOPNOTSUPP);
+	assert_int_equal(wtl_io_exits_open(io), -ENOENT);
 	unit_write(fixture->dir, "/wattle-exits", "!errno EPERM\n");
 	assert_int_equal(wtl_io_exits_open(io), -EPERM);
 	unit_write(fixture->dir, "/wattle-exits",

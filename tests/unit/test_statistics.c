@@ -57,6 +57,24 @@ static void test_known_series(void **state)
 	assert_near(got.max, 9, 0);
 }
 
+static void test_one_by_one(void **state)
+{
+	static const double values[] = {2, 4, 4, 4, 5, 5, 7, 9};
+	struct wtl_tally tally = {0};
+	struct wtl_statistics got, wanted;
+
+	(void)state;
+	wtl_tally_statistics(&tally, &got);
+	assert_int_equal(got.n, 0);
+	assert_near(got.mean, 0, 0);
+	for (size_t n = 1; n <= 8; n++) {
+		wtl_tally_add(&tally, values[n - 1]);
+		wtl_tally_statistics(&tally, &got);
+		wtl_statistics_of(values, n, &wanted);
+		assert_memory_equal(&got, &wanted, sizeof(got));
+	}
+}
+
 static void test_few(void **state)
 {
 	static const double values[] = {3, -1};
@@ -112,6 +130,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_t95),	     cmocka_unit_test(test_t95_falls),
+		cmocka_unit_test(test_known_series), cmocka_unit_test(test_one_by_one),
 		cmocka_unit_test(test_known_series), cmocka_unit_test(test_few),
 		cmocka_unit_test(test_large_offset), cmocka_unit_test(test_not_finite),
 	};

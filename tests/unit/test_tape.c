@@ -268,7 +268,7 @@ static void test_cpu(void **state)
 
 	io = replay(START "R \"/a\" \"1\"\n");
 	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, 1), -EOPNOTSUPP);
-	assert_int_equal(wtl_io_exits_open(io), -EOPNOTSUPP);
+	assert_int_equal(wtl_io_exits_open(io), -ENODATA);
 	assert_int_equal(wtl_io_file_write(io, "/b", "1", 1), -ENOENT);
 	wtl_io_free(io);
 }

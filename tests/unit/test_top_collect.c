@@ -15,27 +15,6 @@
 
 #include "unit.h"
 
-/* What main.c gives the commands. */
-
-int wtl_complain(struct wtl_app *app, const char *format, ...)
-{
-	(void)format;
-	app->complained = true;
-	return EINVAL;
-}
-
-void wtl_complain_err(struct wtl_app *app, const struct wtl_err *err)
-{
-	(void)err;
-	app->complained = true;
-}
-
-void wtl_remark(const struct wtl_app *app, const char *format, ...)
-{
-	(void)app;
-	(void)format;
-}
-
 static struct wtl_app app_on(const char *root, const char *tape)
 {
 	return (struct wtl_app){.settings = {.root = root,

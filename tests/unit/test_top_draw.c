@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "energy/units.h"
 #include "top_bench.h"
 
@@ -501,6 +502,134 @@ static void test_still(void **state)
 	top_bench_done(&bench);
 }
 
+static struct wtl_top_domain *find_domain(struct top_bench *bench, const char *name)
+{
+	size_t i = 0;
+
+	while (i < bench->view.n_domains && strcmp(bench->view.domains[i].name, name) != 0)
+		i++;
+	assert_true(i < bench->view.n_domains);
+	return &bench->view.domains[i];
+}
+
+/* A part is indented below what it is a part of, and below nothing else. */
+static void test_parts(void **state)
+{
+	struct wtl_top_domain *core;
+	struct top_bench bench;
+	bool *parts = &bench.ui.config.switches[WTL_SWITCH_PARTS];
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, "\n   core-0 "));
+	*parts = false;
+	top_bench_draw(&bench, 40, 120);
+	assert_false(shows(&bench, "core-0"));
+	/* It does not count, but lies in nothing either. */
+	assert_true(shows(&bench, "\n psys-0 "));
+	/* What counts is there whatever it lies in: an SoC in a board, say. */
+	find_domain(&bench, "package-1")->in_total = false;
+	core = find_domain(&bench, "core-1");
+	core->in_total = true;
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, "\n package-1 ") && shows(&bench, "\n   core-1 "));
+	/* Two levels, of which the middle one is hidden. */
+	wtl_text_copy(core->inside, sizeof(core->inside), "core-0");
+	top_bench_draw(&bench, 40, 120);
+	assert_false(shows(&bench, " core-0 "));
+	assert_true(shows(&bench, "\n   core-1 "));
+	/* Nothing around it is shown, or there is none of that name, or it lies in itself. */
+	wtl_text_copy(find_domain(&bench, "core-0")->inside, sizeof(core->inside), "core-1");
+	*parts = true;
+	find_domain(&bench, "core-0")->in_total = false;
+	top_bench_draw(&bench, 10, 60);
+	assert_true(shows(&bench, "\n core-1 ") || !shows(&bench, "core-1"));
+	wtl_text_copy(core->inside, sizeof(core->inside), "nothing");
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, "\n core-1 "));
+	top_bench_done(&bench);
+}
+
+/* A sum with something modelled in it is marked wherever it stands. */
+static void test_partly_modelled(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.view.total.method = WATTLE_METHOD_MIXED;
+	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " 469.4 W ") &&
+		    shows(&bench, "  1.40 g CO2e FRA  90.12 kJ  25.03 Wh"));
+	assert_true(shows(&bench, "total 469.4 W"));
+	find_domain(&bench, "core-0")->method = WATTLE_METHOD_MODELLED; /* does not count */
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, "total 469.4 W"));
+	find_domain(&bench, "dram-0")->method = WATTLE_METHOD_MODELLED;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " ~469.4 W "));
+	assert_true(shows(&bench, "  ~1.40 g CO2e FRA  ~90.12 kJ  ~25.03 Wh"));
+	assert_true(shows(&bench, "total ~469.4 W"));
+	bench.ui.config.graph = WTL_GRAPH_EACH;
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, "CPU 165.7 W") && shows(&bench, "DRAM ~12.4 W"));
+	top_bench_draw(&bench, 6, 60);
+	assert_true(shows(&bench, "CPU 165.7 W  GPU 291.3 W  DRAM ~12.4 W"));
+	top_bench_done(&bench);
+}
+
+static void test_lacks_baseline(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_domain *gpu;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	gpu = find_domain(&bench, "gpu-0");
+	gpu->weight = "sm-use";
+	gpu->idle.is_known = false;
+	/* Nobody uses it. */
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " by W, above idle "));
+	top_bench_process(&bench.view, 4321)->has_dynamic = false;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " by W, no idle baseline for gpu-0: full shares "));
+	find_domain(&bench, "dram-0")->weight = "cpu-time";
+	find_domain(&bench, "dram-0")->idle.is_known = false;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, ", no idle baseline for dram-0 and 1 more: full shares "));
+	for (size_t i = 0; i < bench.view.n_domains; i++)
+		bench.view.domains[i].idle.is_known = false;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, ", no idle baseline yet: full shares "));
+	top_bench_done(&bench);
+}
+
+/* A process of the host, in a container: a GPU's driver knows it, and nobody its CPU time. */
+static void test_outside_process(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_process *process;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	process = top_bench_process(&bench.view, 4321);
+	process->consumer.is_readable = false;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " 4321 bob         38.24   231.6 "));
+	process->consumer.start_ns = 0;
+	process->cpu_uw[WTL_TOP_DYNAMIC] = 0;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " 4321 bob                 231.6 "));
+	top_bench_type(&bench, "<home><enter>");
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, "CPU          not known"));
+	assert_true(shows(&bench, "above idle   231.6 W GPU"));
+	top_bench_done(&bench);
+}
+
 static void test_pue(void **state)
 {
 	struct top_bench bench;
@@ -546,6 +675,10 @@ int main(void)
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_narrow_columns),
 		cmocka_unit_test(test_still),
+		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_partly_modelled),
+		cmocka_unit_test(test_lacks_baseline),
+		cmocka_unit_test(test_outside_process),
 		cmocka_unit_test(test_pue),
 		cmocka_unit_test(test_no_control_in_names),
 	};

@@ -123,6 +123,7 @@ static void test_errors(void **state)
 		{"pid = 1 W", 8, "plain number"},
 		{"mem > 1 mW", 8, "in bytes"},
 		{"python train", 7, "out of place"},
+		{"python \xc3\xa9t\xc3\xa9", 7, "'\xc3\xa9' is out of place"},
 		{"!", 1, "something is missing"},
 		{"pid = -1", 6, "a number belongs here"},
 		{"pid = 1.2.3", 6, "a number belongs here"},
@@ -220,6 +221,31 @@ static void test_fields(void **state)
 }
 
 /* Unknown is absent, never 0. */
+/* Of the host, in a container. */
+static void test_outside(void **state)
+{
+	static const enum wtl_field fields[] = {WTL_FIELD_CPU_POWER, WTL_FIELD_CPU, WTL_FIELD_TIME};
+	struct wtl_top_process process = {
+		.group = -1, .has_power = true, .consumer = {.pid = 7, .start_ns = 5}};
+	struct wtl_top_view view;
+	struct wtl_field_value value;
+
+	(void)state;
+	wtl_top_view_init(&view);
+	for (size_t i = 0; i < UNIT_COUNT(fields); i++) {
+		process.consumer.start_ns = 5;
+		process.consumer.cpu_ns = 0;
+		assert_true(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+		process.consumer.start_ns = 0;
+		assert_false(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+		process.consumer.start_ns = 5;
+		process.consumer.cpu_ns = -1;
+		assert_false(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+	}
+	assert_true(wtl_field_get(&view, &process, WTL_FIELD_POWER, WTL_TOP_FULL, &value));
+	wtl_top_view_done(&view);
+}
+
 static void test_unknown(void **state)
 {
 	static const enum wtl_field unknown[] = {
@@ -256,7 +282,7 @@ int main(void)
 		cmocka_unit_test(test_matches), cmocka_unit_test(test_errors),
 		cmocka_unit_test(test_bounds),	cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_search),	cmocka_unit_test(test_fields),
-		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_outside), cmocka_unit_test(test_unknown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Making rows, drawing, and copying a view allocate nothing once there has been one as large. Linked
  * with tests/alloc/failmalloc.c, which counts. */
-#include <stdlib.h>
 
+#include "allocations.h"
 #include "top_bench.h"
 
 #include "unit.h"
-
-unsigned long wattle_test_allocations(void);
-
-/* A sanitizer's own malloc() comes before the counting one. */
-static void need_counter(void)
-{
-	unsigned long before = wattle_test_allocations();
-	void *volatile memory = malloc(1);
-
-	free(memory);
-	if (wattle_test_allocations() == before) {
-		print_message("SKIPPED: allocations are not counted in this build\n");
-		skip();
-	}
-}
 
 static void test_frames(void **state)
 {

@@ -16,39 +16,14 @@
 #include "meter/consumers.h"
 #include "meter_bench.h"
 #include "replay/recorder.h"
+#include "said.h"
 #include "unit.h"
 #include "world.h"
 
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { DOMAINS_MAX = 64, TEXT_MAX = 512 };
-
-/* What main.c gives the commands: here it is kept. */
-
-static char complaint[TEXT_MAX];
-
-int wtl_complain(struct wtl_app *app, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(complaint, sizeof(complaint), format, args);
-	va_end(args);
-	app->complained = true;
-	return EINVAL;
-}
-
-void wtl_complain_err(struct wtl_app *app, const struct wtl_err *err)
-{
-	wtl_complain(app, "%s", err->text);
-}
-
-void wtl_remark(const struct wtl_app *app, const char *format, ...)
-{
-	(void)app;
-	(void)format;
-}
+enum { DOMAINS_MAX = 64 };
 
 /* ---- Recordings: two packages of 70 and 80 W, and a process of user 1000 ---- */
 
@@ -92,7 +67,7 @@ static void record_at(struct fixture *f, int64_t step_ns, int64_t period_ns)
 	char interval[24];
 
 	memset(f, 0, sizeof(*f));
-	complaint[0] = '\0';
+	said_forget();
 	f->step_ns = step_ns;
 	meter_bench_copy(&f->bench, "xeon-2s-dram");
 	f->bench.nvml = "";
@@ -160,6 +135,7 @@ static void stop_recording(struct fixture *f)
 		wattle_window_end(f->bench.meter, "run", &f->window, f->energies, DOMAINS_MAX), 0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
+	wtl_recorder_window(f->recorder, "run", false, &f->window, f->energies);
 	if (wtl_recorder_end(f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
 	f->recorder = NULL;
@@ -295,7 +271,7 @@ static void test_place(void **state)
 		f.app.settings.screen.at = (struct wtl_when){
 			.kind = i ? WTL_WHEN_UTC : WTL_WHEN_SINCE, .ns = i ? 1000 * S : 6 * S};
 		assert_true(wtl_top_collector_open(&f.collector) < 0);
-		assert_non_null(strstr(complaint, "--at: the recording lasts 5."));
+		assert_non_null(strstr(said_complaints(), "--at: the recording lasts 5."));
 		close_collector(&f);
 	}
 	finish(&f);
@@ -534,13 +510,13 @@ static void test_no_recording(void **state)
 	collector_of(&f);
 	assert_true(wtl_top_collector_open(&f.collector) < 0);
 	assert_true(f.app.complained);
-	assert_non_null(strstr(complaint, "No such file"));
+	assert_non_null(strstr(said_complaints(), "No such file"));
 	close_collector(&f);
 	unit_write(f.dir, "test.wattle", "something else that is long enough to be looked at");
 	collector_of(&f);
 	assert_int_equal(wtl_top_collector_start(&f.collector), 0);
 	assert_int_equal(wtl_top_collector_wait(&f.collector, 60 * S), WTL_TOP_FAILED);
-	assert_non_null(strstr(complaint, "not a recording"));
+	assert_non_null(strstr(said_complaints(), "not a recording"));
 	finish(&f);
 }
 

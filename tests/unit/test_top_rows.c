@@ -175,6 +175,18 @@ static void test_groups(void **state)
 	assert_int_equal(bob->gpu_uw[WTL_TOP_DYNAMIC], 231600000);
 	assert_int_equal(bob->consumer.gpu_memory_bytes, UINT64_C(36641439744));
 	assert_int_equal(bob->consumer.pss_bytes, UINT64_MAX); /* of none it is known */
+	/* Who is only known by a GPU's driver adds no CPU time; where all are, it is not known. */
+	top_bench_process(&bench.view, 4330)->consumer.cpu_ns = 5;
+	top_bench_process(&bench.view, 4331)->consumer.cpu_ns = -1;
+	top_bench_process(&bench.view, 5005)->consumer.cpu_ns = -1;
+	assert_rows(&bench, "bob(4) alice(1) 100999(1) eve(1) root(2) ");
+	bob = wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[0]);
+	assert_int_equal(bob->consumer.cpu_ns,
+			 5 + top_bench_process(&bench.view, 4321)->consumer.cpu_ns +
+				 top_bench_process(&bench.view, 2210)->consumer.cpu_ns);
+	assert_int_equal(
+		wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[2])->consumer.cpu_ns,
+		-1);
 	wtl_top_toggle(&bench.ui.toggled, bench.rows.rows[0].key);
 	assert_rows(&bench, "bob(4) >4321 >4330 >4331 >2210 alice(1) 100999(1) eve(1) root(2) ");
 	bench.ui.config.grouping = WTL_GROUP_CONTAINER;

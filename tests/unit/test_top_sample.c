@@ -160,6 +160,58 @@ static void test_long_pause(void **state)
 	finish(&bench);
 }
 
+static void bill(struct bench *bench)
+{
+	wtl_top_sampler_bill(&bench->sampler, &bench->view, bench->sampler.energies);
+}
+
+/* Power is that of the last bill, as that of the processes is, until the next one. */
+static void test_power_of_the_bill(void **state)
+{
+	struct bench bench;
+	uint64_t others_uw;
+
+	(void)state;
+	start(&bench);
+	for (unsigned i = 0; i < 10; i++)
+		sample(&bench, 100 * MS, 5000000); /* 50 W */
+	bill(&bench);
+	assert_int_equal(package(&bench)->power_uw, 50000000);
+	others_uw = bench.view.total.power_uw - package(&bench)->power_uw;
+	for (unsigned i = 0; i < 10; i++) {
+		sample(&bench, 100 * MS, 15000000);
+		assert_int_equal(package(&bench)->power_uw, 50000000);
+		assert_int_equal(bin(&bench, 0), 150000);
+	}
+	bill(&bench);
+	assert_int_equal(package(&bench)->power_uw, 150000000);
+	assert_int_equal(bench.view.total.power_uw, 150000000 + others_uw);
+	/* Half a second: of that alone. */
+	for (unsigned i = 0; i < 5; i++)
+		sample(&bench, 100 * MS, 2000000);
+	bill(&bench);
+	assert_int_equal(package(&bench)->power_uw, 20000000);
+	/* No more bills: the newest second again, some time later. */
+	for (unsigned i = 0; i < 40; i++)
+		sample(&bench, 100 * MS, 7000000);
+	assert_int_equal(package(&bench)->power_uw, 70000000);
+	/* A bill over all of that would not be the power of now. */
+	for (unsigned i = 0; i < 10; i++)
+		sample(&bench, 100 * MS, 8000000);
+	bill(&bench);
+	assert_int_equal(package(&bench)->power_uw, 80000000);
+	/* What cannot be read has no power, whatever was billed. */
+	meter_bench_write(&bench.machine, PACKAGE0, "rubbish\n");
+	for (unsigned i = 0; i < 20; i++) {
+		meter_bench_tick(&bench.machine, 100 * MS);
+		wtl_top_sampler_take(&bench.sampler, &bench.view, meter_bench_now(&bench.machine));
+	}
+	assert_false(package(&bench)->has_power);
+	bill(&bench);
+	assert_false(package(&bench)->has_power);
+	finish(&bench);
+}
+
 static void test_description(void **state)
 {
 	struct bench bench;
@@ -182,9 +234,13 @@ static void test_description(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_power),	   cmocka_unit_test(test_late_sample),
-		cmocka_unit_test(test_jitter),	   cmocka_unit_test(test_failed_reads),
-		cmocka_unit_test(test_long_pause), cmocka_unit_test(test_description),
+		cmocka_unit_test(test_power),
+		cmocka_unit_test(test_late_sample),
+		cmocka_unit_test(test_jitter),
+		cmocka_unit_test(test_failed_reads),
+		cmocka_unit_test(test_long_pause),
+		cmocka_unit_test(test_description),
+		cmocka_unit_test(test_power_of_the_bill),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,26 +84,75 @@ static void test_scrolling(void **state)
 	top_bench_done(&bench);
 }
 
+/* Somebody passes everybody by. */
+static void pass(struct top_bench *bench, int pid)
+{
+	static uint64_t more_uw = 900000000;
+
+	top_bench_process(&bench->view, pid)->cpu_uw[WTL_TOP_DYNAMIC] = more_uw += 1000000;
+}
+
 static void test_line_or_process(void **state)
 {
 	struct top_bench bench;
 
 	(void)state;
 	start(&bench);
-	top_bench_type(&bench, "<down>");
-	assert_int_equal(selected_pid(&bench), 6006);
-	/* Somebody passes it by: the line stays … */
-	top_bench_process(&bench.view, 4330)->cpu_uw[WTL_TOP_DYNAMIC] = 900000000;
+	/* Nobody has been chosen: the cursor stays on the line … */
 	assert_int_equal(selected_pid(&bench), 4321);
-	/* … or the process, if it is followed. */
-	top_bench_type(&bench, "<down>F");
-	assert_int_equal(selected_pid(&bench), 6006);
-	top_bench_process(&bench.view, 4331)->cpu_uw[WTL_TOP_DYNAMIC] = 900000000;
-	assert_int_equal(selected_pid(&bench), 6006);
-	assert_int_equal(bench.ui.selected, 3);
+	pass(&bench, 4330);
+	assert_int_equal(selected_pid(&bench), 4330);
+	/* … if the process is not followed. */
+	top_bench_type(&bench, "F");
+	pass(&bench, 4331);
+	assert_int_equal(selected_pid(&bench), 4330);
+	assert_int_equal(bench.ui.selected, 1);
 	/* It ends. */
-	top_bench_process(&bench.view, 6006)->consumer.state = WTL_CONSUMER_EXITED;
-	assert_int_not_equal(selected_pid(&bench), 6006);
+	top_bench_process(&bench.view, 4330)->consumer.state = WTL_CONSUMER_EXITED;
+	assert_int_not_equal(selected_pid(&bench), 4330);
+	top_bench_done(&bench);
+}
+
+/* Who was chosen, however, stays under the cursor: what a key does is done to it. */
+static void test_chosen_process(void **state)
+{
+	static const char *const ways[] = {"<down>", "<down><down><up>", "/lmp<enter>",
+					   "<end><home><down>"};
+	struct top_bench bench;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(ways); i++) {
+		int pid;
+
+		start(&bench);
+		top_bench_type(&bench, ways[i]);
+		pid = selected_pid(&bench);
+		for (int by = 4330; by <= 4331; by++)
+			if (by != pid)
+				pass(&bench, by);
+		assert_int_equal(selected_pid(&bench), pid);
+		top_bench_type(&bench, "<F9>");
+		assert_int_equal(bench.ui.mode, WTL_TOP_SIGNAL);
+		assert_int_equal(bench.ui.victim.pid, pid);
+		top_bench_done(&bench);
+	}
+	start(&bench);
+	give(&bench, WTL_INPUT_CLICK, bench.ui.places.first_row + 1, 3);
+	pass(&bench, 4330);
+	assert_int_equal(selected_pid(&bench), 6006);
+	/* The first row lets go of it, … */
+	top_bench_type(&bench, "<home>");
+	assert_int_equal(selected_pid(&bench), 4330);
+	pass(&bench, 4331);
+	assert_int_equal(selected_pid(&bench), 4331);
+	/* … and so does its end: nobody comes in its place. */
+	top_bench_type(&bench, "<down>");
+	assert_int_equal(selected_pid(&bench), 4330);
+	top_bench_process(&bench.view, 4330)->consumer.state = WTL_CONSUMER_EXITED;
+	bench.ui.config.switches[WTL_SWITCH_EXITED] = false;
+	assert_int_equal(selected_pid(&bench), 4321);
+	pass(&bench, 6006);
+	assert_int_equal(selected_pid(&bench), 4331);
 	top_bench_done(&bench);
 }
 
@@ -553,6 +602,7 @@ static void test_mouse_on_keys_and_lists(void **state)
 	top_bench_done(&bench);
 }
 
+/* It covers the keys: not for long. */
 static void test_message(void **state)
 {
 	struct top_bench bench;
@@ -561,7 +611,7 @@ static void test_message(void **state)
 	start(&bench);
 	wtl_top_ui_say(&bench.ui, 5 * WTL_NS_PER_S, "%d things", 3);
 	assert_string_equal(bench.ui.message, "3 things");
-	assert_int_equal(bench.ui.message_until_ns, 11 * WTL_NS_PER_S);
+	assert_int_equal(bench.ui.message_until_ns, 7 * WTL_NS_PER_S);
 	top_bench_done(&bench);
 }
 
@@ -599,6 +649,7 @@ int main(void)
 		cmocka_unit_test(test_moving),
 		cmocka_unit_test(test_scrolling),
 		cmocka_unit_test(test_line_or_process),
+		cmocka_unit_test(test_chosen_process),
 		cmocka_unit_test(test_nobody_left),
 		cmocka_unit_test(test_sort_letters),
 		cmocka_unit_test(test_switch_letters),

@@ -321,6 +321,32 @@ static void test_power(void **state)
 	meter_bench_done(&bench);
 }
 
+/* Memory whose counter has not moved yet has drawn something, but nobody knows what: no power is stated. */
+static void test_no_power_of_what_stands_still(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_window window;
+	struct wattle_energy energy;
+
+	(void)state;
+	start(&bench);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	for (int i = 0; i < 2; i++) {
+		meter_bench_tick(&bench, 100 * MS);
+		energy = meter_bench_energy(&bench, "w", "dram-0");
+		assert_true(energy.has_energy && !energy.has_power);
+		assert_int_equal(energy.energy_uj, 0);
+		assert_true(energy.uncertainty_uj > WTL_UJ_PER_J);
+		assert_return_code(wattle_window_read(bench.meter, "w", &window, NULL, 0), 0);
+		assert_false(window.total.has_power);
+	}
+	meter_bench_write(&bench, ZONES "intel-rapl:0/intel-rapl:0:0/energy_uj", "43790214820\n");
+	meter_bench_tick(&bench, 100 * MS);
+	energy = meter_bench_energy(&bench, "w", "dram-0");
+	assert_true(energy.has_energy && energy.has_power && energy.mean_uw > 0);
+	meter_bench_done(&bench);
+}
+
 /* A short window that saw no update of its counter is not certain to have used nothing. */
 static void test_short_uncertainty(void **state)
 {
@@ -624,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_running_value),
 		cmocka_unit_test(test_additive),
 		cmocka_unit_test(test_power),
+		cmocka_unit_test(test_no_power_of_what_stands_still),
 		cmocka_unit_test(test_short_uncertainty),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_any_order),

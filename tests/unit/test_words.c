@@ -100,6 +100,11 @@ static void reasons(void **state)
 	assert_null(wtl_words_reason(&domain));
 	domain.energy.has_power = false;
 	assert_string_equal(wtl_words_reason(&domain), "too short to speak of power");
+	domain.energy.energy_uj = 0;
+	domain.energy.measured_ns = 1000000000;
+	assert_string_equal(wtl_words_reason(&domain), "its counter has not moved yet");
+	domain.energy.measured_ns = 1000000;
+	assert_string_equal(wtl_words_reason(&domain), "too short to speak of power");
 	domain.energy.has_energy = false;
 	assert_string_equal(wtl_words_reason(&domain), "no figure came from its source");
 	domain.domain.reason = "";
@@ -273,6 +278,23 @@ static void consumers(void **state)
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_FOLDED), "folded");
 }
 
+/* Whom only a GPU's driver sees used an unknown time of the CPUs, not none. */
+static void cpu_time(void **state)
+{
+	struct wtl_consumer consumer = {.pid = 1001};
+
+	(void)state;
+	assert_int_equal(wtl_words_cpu_ns(&consumer), -1);
+	consumer.cpu_ns = 5;
+	assert_int_equal(wtl_words_cpu_ns(&consumer), 5);
+	consumer = (struct wtl_consumer){.pid = 1001, .start_ns = 7};
+	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+	consumer = (struct wtl_consumer){.pid = 1001, .is_readable = true};
+	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+	consumer = (struct wtl_consumer){.state = WTL_CONSUMER_FOLDED};
+	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+}
+
 static void times_and_carbon(void **state)
 {
 	struct wtl_baseline idle = {.t_utc_ns = 100, .uncertainty_uw = 50};
@@ -332,6 +354,7 @@ int main(void)
 		cmocka_unit_test(a_report_that_is_not_sound),
 		cmocka_unit_test(why_nothing_is_attributed),
 		cmocka_unit_test(consumers),
+		cmocka_unit_test(cpu_time),
 		cmocka_unit_test(times_and_carbon),
 		cmocka_unit_test(gpus),
 	};

@@ -2,12 +2,12 @@
 #include "top_bench.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
 #include "energy/units.h"
+#include "golden.h"
 
 #include "unit.h"
 
@@ -469,26 +469,14 @@ enum wtl_top_wish top_bench_type(struct top_bench *bench, const char *keys)
 
 void top_bench_golden(const char *name, const struct wtl_canvas *canvas, bool styles)
 {
-	const char *golden = getenv("WATTLE_GOLDEN"), *update = getenv("WATTLE_GOLDEN_UPDATE");
-	char path[256], *wanted;
+	char path[256];
 	struct wtl_buf buf;
 
-	assert_non_null(golden);
 	wtl_buf_init(&buf, 8u << 20);
 	assert_int_equal(wtl_canvas_dump(canvas, &buf), 0);
 	if (styles)
 		assert_int_equal(wtl_canvas_dump_styles(canvas, &buf), 0);
 	snprintf(path, sizeof(path), "top/%s", name);
-	if (update && strcmp(update, "1") == 0)
-		unit_write(golden, path, wtl_buf_str(&buf));
-	wanted = unit_read(golden, path);
-	if (!wanted)
-		fail_msg("%s/%s is not there; WATTLE_GOLDEN_UPDATE=1 writes it", golden, path);
-	if (strcmp(wanted, wtl_buf_str(&buf)) != 0) {
-		fprintf(stderr, "---- wanted: %s\n%s---- got:\n%s", path, wanted,
-			wtl_buf_str(&buf));
-		fail_msg("%s differs; WATTLE_GOLDEN_UPDATE=1 rewrites it", path);
-	}
-	free(wanted);
+	golden_check(path, wtl_buf_str(&buf));
 	wtl_buf_done(&buf);
 }
