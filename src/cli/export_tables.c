@@ -89,7 +89,7 @@ static void put_process(struct wtl_export *export, size_t slot, const struct wtl
 	put_user(export, consumer->uid);
 	put_group(rows, consumer->group);
 	wtl_row_bool(rows, consumer->is_in_tree);
-	put_seconds(rows, consumer->cpu_ns);
+	put_seconds(rows, wtl_words_cpu_ns(consumer));
 	put_energies(export, slot);
 	put_count(rows, consumer->rss_bytes != UINT64_MAX, consumer->rss_bytes);
 	put_count(rows, consumer->pss_bytes != UINT64_MAX, consumer->pss_bytes);

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import TIMEOUT, clean_env, command_path, parse_csv, parse_json, run_wattle
+from conftest import REPO, ROOTS, TIMEOUT, clean_env, command_path, parse_csv, parse_json, run_wattle
 
 WHATS = ("samples", "power", "processes", "windows", "gaps", "devices")
 COLUMNS = {
@@ -174,6 +174,17 @@ def test_processes_are_the_reports(place):
         assert row["user"] == process.get("user", "") and row["state"] == process["state"]
         assert row["start_utc"] == process.get("start_utc", "")
         assert Decimal(row["cpu_s"]) == process["cpu_s"]
+
+
+def test_cpu_time_of_whom_a_driver_alone_knows_is_not_known(tmp_path):
+    path = tmp_path / "gpu.wattle"
+    env = {"WATTLE_FAKE_NVML": str(REPO / "tests" / "fake" / "scripts" / "h100.nvml"), "XDG_RUNTIME_DIR": tmp_path}
+    done = run_wattle("record", "-q", "--root", str(ROOTS / "vm-nothing"), "--nvml", os.environ["WATTLE_NVML_LIBRARY"],
+                      "--duration", "1.5", "-o", path, env=env)
+    assert done.code == 0, done
+    rows = parse_csv(run_wattle("export", "--what", "processes", path).out)
+    outsiders = [row for row in rows if row["pid"] == "1001"]
+    assert outsiders and all(row["cpu_s"] == "" for row in outsiders)
 
 
 def test_windows_are_the_reports(place):
