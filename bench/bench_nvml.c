@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "energy/units.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 
 enum { CALLS = 201, CHANGES_MAX = 20000, SECONDS_DEFAULT = 10, N_FIELDS = 3 };
 

@@ -12,12 +12,12 @@ import sys
 from pathlib import Path
 
 BELOW = {"base", "energy"}
-DRIVERS = BELOW | {"nvml"}
+DRIVERS = BELOW | {"gpu"}
 WING = BELOW
 MAY_INCLUDE = {
     "base": set(),
     "energy": {"base"},
-    "nvml": BELOW,
+    "gpu": BELOW,
     "sensors": DRIVERS,
     "workload": DRIVERS,
     "record": WING,

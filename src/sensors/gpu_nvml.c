@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
-#include "nvml/pci.h"
+#include "gpu/pci.h"
 #include "sensors/gpu_backend.h"
 #include "sensors/gpu_info.h"
 

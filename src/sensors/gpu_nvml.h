@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "energy/gpu.h"
-#include "nvml/library.h"
-#include "nvml/processes.h"
+#include "gpu/library.h"
+#include "gpu/processes.h"
 
 /*
  * NVIDIA's back end: gpu_nvml.c (which GPUs there are, sleep, loss and return, setting),

@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "energy/reading.h"
 #include "energy/units.h"
-#include "nvml/pci.h"
-#include "nvml/processes.h"
+#include "gpu/pci.h"
+#include "gpu/processes.h"
 #include "sensors/gpu_info.h"
 
 enum { PROCESSES_MAX = 1024 };

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvml/drm.h"
+#include "gpu/drm.h"
 #include "sensors/gpu_backend.h"
 #include "sensors/hwmon_read.h"
 

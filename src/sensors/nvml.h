@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "energy/catalog.h"
-#include "nvml/library.h"
+#include "gpu/library.h"
 #include "sensors/source.h"
 
 /* The state of the NVML source, shared by nvml.c (opening, reading, recovery), nvml_find.c (which

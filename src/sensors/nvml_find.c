@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "nvml/pci.h"
+#include "gpu/pci.h"
 
 struct finding {
 	struct wtl_nvml *nvml;

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvml/instances.h"
-#include "nvml/processes.h"
+#include "gpu/instances.h"
+#include "gpu/processes.h"
 #include "workload/gpu_use.h"
 
 /*

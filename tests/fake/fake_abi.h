@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * NVML's binary interface as the fake serves it. On purpose not shared with src/nvml/abi.h:
+ * NVML's binary interface as the fake serves it. On purpose not shared with src/gpu/abi.h:
  * a mistake in one of them shows when the two meet (and when pynvml meets the fake).
  */
 

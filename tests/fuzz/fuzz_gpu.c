@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "energy/units.h"
-#include "nvml/drm.h"
+#include "gpu/drm.h"
 #include "sensors/gpu_sysfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -10,7 +10,7 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter_bench.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 #include "unit.h"
 #include "workload/gpu_use.h"
 #include "world.h"

@@ -6,7 +6,7 @@
 
 #include "unit.h"
 
-#include "nvml/drm.h"
+#include "gpu/drm.h"
 #include "pass_io.h"
 #include "source_bench.h"
 

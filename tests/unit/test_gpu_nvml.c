@@ -9,7 +9,7 @@
 #include "unit.h"
 
 #include "base/err.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "sensors/gpu_info.h"

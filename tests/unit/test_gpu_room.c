@@ -15,7 +15,7 @@
 
 #include "allocations.h"
 #include "base/err.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "workload/gpu_smooth.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "nvml/pci.h"
+#include "gpu/pci.h"
 #include "source_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

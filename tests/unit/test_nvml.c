@@ -6,9 +6,9 @@
 
 #include "base/err.h"
 #include "energy/sensor_class.h"
-#include "nvml/library.h"
+#include "gpu/library.h"
 #include "nvml_bench.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 #include "unit.h"
 
 /* ---- GPUs of all ages ---- */

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "energy/sensor_class.h"
 #include "nvml_bench.h"
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 #include "unit.h"
 
 /* ---- Trouble on the way ---- */

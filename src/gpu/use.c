@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "nvml/processes.h"
+#include "gpu/processes.h"
 
 enum {
 	/* NVML asks for room for 100 samples however few there are, and is said to crash with less. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 
 #include "base/err.h"
 #include "energy/reading.h"

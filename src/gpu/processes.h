@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "energy/gpu.h"
-#include "nvml/library.h"
+#include "gpu/library.h"
 
 /* Who has memory on a GPU, and who used how much of it (facts/gpu-and-nvml.md 3.4, 3.5). */
 

@@ -10,7 +10,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
-#include "nvml/drm.h"
+#include "gpu/drm.h"
 
 #define LOOK_NS (4 * WTL_NS_PER_S)
 

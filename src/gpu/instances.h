@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvml/library.h"
+#include "gpu/library.h"
 
 /*
  * The GPU instances that MIG divides a GPU into, and how busy each was: by GPM (facts/gpu-and-nvml.md

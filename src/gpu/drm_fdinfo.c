@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
-#include "nvml/drm.h"
+#include "gpu/drm.h"
 
 /* A line's key and value, neither ended by a NUL. */
 struct line {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nvml/instances.h"
+#include "gpu/instances.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nvml/processes.h"
+#include "gpu/processes.h"
 
 #include <errno.h>
 #include <limits.h>

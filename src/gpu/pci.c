@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nvml/pci.h"
+#include "gpu/pci.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvml/library.h"
+#include "gpu/library.h"
 
 struct wtl_io;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nvml/library.h"
+#include "gpu/library.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nvml/abi.h"
+#include "gpu/abi.h"
 
 struct wtl_err;
 
