@@ -4,6 +4,7 @@
  *
  *	bench_workload tick N	CPU time of a look at N sleeping processes, beside reading each /proc/PID/stat
  *	bench_workload forks N	how much of the CPU time of N children of 5 ms is billed to somebody
+ *	bench_workload memory N	CPU time of reading the memory of a process of N MiB, beside walking it each time
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -208,18 +209,91 @@ static void bench_forks(struct wtl_io *io, int n, bool without_exits)
 	wtl_workload_free(workload);
 }
 
+static pid_t holder(int mebibytes)
+{
+	size_t size = (size_t)mebibytes << 20;
+	int pipes[2];
+	char ready;
+	pid_t child;
+
+	if (pipe(pipes) < 0)
+		exit(1);
+	child = fork();
+	if (child == 0) {
+		volatile char *memory = malloc(size);
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!memory)
+			_exit(1);
+		for (size_t i = 0; i < size; i += 4096)
+			memory[i] = 1;
+		if (write(pipes[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(pipes[1]);
+	if (read(pipes[0], &ready, 1) != 1)
+		exit(1);
+	close(pipes[0]);
+	return child;
+}
+
+static void walk(pid_t pid)
+{
+	char path[48], text[4096];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text)) <= 0)
+		exit(1);
+	close(fd);
+}
+
+/* As many readings as pay off two walks. */
+static void bench_memory(struct wtl_io *io, int mebibytes)
+{
+	pid_t child = holder(mebibytes);
+	struct wtl_workload *workload = open_workload(io, false);
+	int64_t walk_ns = INT64_MAX, begin_ns, read_ns;
+	int n = 2 * (mebibytes / 3 + 1);
+	uint32_t slot;
+
+	wtl_workload_tick(workload);
+	slot = (uint32_t)wtl_workload_find(workload, child);
+	for (int i = 0; i < 5; i++) {
+		begin_ns = clock_now(CLOCK_THREAD_CPUTIME_ID);
+		walk(child);
+		begin_ns = clock_now(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+		walk_ns = begin_ns < walk_ns ? begin_ns : walk_ns;
+	}
+	begin_ns = clock_now(CLOCK_THREAD_CPUTIME_ID);
+	for (int i = 0; i < n; i++)
+		wtl_workload_read_memory(workload, &slot, 1, 1);
+	read_ns = (clock_now(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / n;
+	printf("  %6d MiB: %.3f ms of CPU a walk, a reading as often as wattle walks %.3f ms in the mean: 1/%.1f\n",
+	       mebibytes, (double)walk_ns / 1e6, (double)read_ns / 1e6,
+	       (double)walk_ns / (double)read_ns);
+	wtl_workload_free(workload);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? atoi(argv[2]) : 0;
 	struct wtl_io *io;
 
 	if (n < 1 || n > PROCESSES_MAX || wtl_io_real_new(NULL, &io, NULL) < 0) {
-		fprintf(stderr, "usage: bench_workload tick|forks N\n");
+		fprintf(stderr, "usage: bench_workload tick|forks|memory N\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (strcmp(argv[1], "tick") == 0) {
 		bench_tick(io, n);
+	} else if (strcmp(argv[1], "memory") == 0) {
+		bench_memory(io, n);
 	} else {
 		bench_forks(io, n, false);
 		bench_forks(io, n, true);

@@ -33,6 +33,9 @@ def main():
             print(f"  {n}: skipped, the machine does not allow as many processes")
             continue
         code = subprocess.run([PROGRAM, "tick", str(n)], check=False).returncode or code
+    print("Memory of a process (PSS is a walk through its pages):", flush=True)
+    for mebibytes in (10, 1000):
+        code = subprocess.run([PROGRAM, "memory", str(mebibytes)], check=False).returncode or code
     print("A fork loop (target: at least 99 % with exit records):", flush=True)
     return subprocess.run([PROGRAM, "forks", "1000"], check=False).returncode or code
 

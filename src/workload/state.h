@@ -104,6 +104,8 @@ struct wtl_workload {
 	bool has_unread;	    /* there may be live processes whose names were never read */
 	bool kernel_ended;	    /* a kernel thread did, and is to be folded */
 	uint32_t turn, memory_turn; /* where rotations stand */
+	uint64_t walked_bytes;	    /* for PSS, and not paid off yet */
+	uint32_t walked_slot;	    /* whose pages were last */
 	struct wtl_finder find;
 	struct wtl_busy busy;
 	int stat; /* /proc/stat, kept open */
