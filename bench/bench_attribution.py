@@ -27,6 +27,7 @@ VECTOR = 1.6  # how much more a CPU second draws that is full of vector instruct
 # And how many more instructions are done in it: near to that, not in proportion. A count that is off by more than some 6 %
 # itself (1.4 for 1.6 would be 12.5 %) can be within 10 % of nobody's watts: count_error() tells it apart from wattle's own.
 VECTOR_IPC = (1.5, 1.7)
+TICK_MS = 1  # as processors move their counters; the simulator does so every 4 ms unless it is told
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
@@ -36,7 +37,7 @@ class Machine:
     def __init__(self, seed, duration=4, is_known=True):
         self.random = random.Random(seed)
         self.is_known = is_known  # exactly
-        self.lines = [f"seed {seed}", f"duration {duration}"]
+        self.lines = [f"seed {seed}", f"duration {duration}", f"tick {TICK_MS}"]
         self.idle = {}
         self.ipc = {}  # of workers that do not one instruction a cycle
 

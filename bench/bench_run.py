@@ -21,11 +21,9 @@ WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
 ROOT = REPO / "tests" / "fixtures" / "roots" / "xeon-2s-dram"
 GPUS = REPO / "tests" / "fake" / "scripts" / "eight-gpus.nvml"
 PAIRS = int(os.environ.get("PAIRS", "151"))
-LONG_PAIRS = int(os.environ.get("LONG_PAIRS", "15"))
+TURNS, TURN_MS = int(os.environ.get("TURNS", "500")), 25
 
-# Counts in Python's C loop, without touching memory: as steady as a CPU-bound command gets.
-SPIN = "n=0\nfor n in range(30000000): pass"
-# The same for so many seconds. Two lengths, so that starting and reporting, which do not grow with it, can be taken off.
+# A CPU-bound command. Two lengths, so that starting and reporting, which do not grow with it, can be taken off.
 SPIN_FOR = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
 SHORT_S, LONG_S = 1, 5
 SHARES = int(os.environ.get("SHARES", "5"))
@@ -92,18 +90,25 @@ def bench_start(name, options, env):
     print(f"  resident memory       {high_water(options, env) / 1024:8.2f} MiB                   target: 6 MB")
 
 
-def bench_spin(name, options, env):
-    spin = [sys.executable, "-S", "-E", "-c", SPIN]
-    for interval, target in (("100", ""), ("1", "target: 0.25 % and 2 %")):
-        command = [WATTLE, "run", "-i", interval, *options, "--", *spin]
-        plain, measured = pairs(LONG_PAIRS, spin, command, env)
-        wall = median([p[0] for p in plain])
-        slower = median([m[0] / p[0] - 1 for m, p in zip(measured, plain)])
-        spread = statistics.quantiles([p[0] / wall - 1 for p in plain], n=4)
-        print(f"{name}: a CPU-bound command of {wall:.2f} s, a sample every {interval} ms   {target}")
-        print(f"  slower by             {slower * 100:8.3f} %   (quartiles of the command alone: "
-              f"{spread[0] * 100:+.2f} to {spread[2] * 100:+.2f} %)")
+def bench_slowdown(name, options, env):
+    for interval, target in (("100", ""), ("1", "target: 0.25 %")):
+        print(f"{name}: a CPU-bound command, a sample every {interval} ms")
+        print_slowdown("slower by", [WATTLE, "run", "-q", "-i", interval, *options, "--", "sleep", "600"], env, target)
+        if interval == "1":
+            print_slowdown("by waking up alone", [BUILD / "bench" / "bench_wakeups", "1000", "600000"], env)
         bench_share(interval, options, env, "target: 2 %" if interval == "1" else "")
+
+
+def print_slowdown(what, beside, env, target=""):
+    """By how much a command is slower while this runs beside it, which is stopped and goes on in turns."""
+    process = subprocess.Popen(beside, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(1)
+    out = subprocess.run([BUILD / "bench" / "bench_slowdown", str(process.pid), str(TURNS), str(TURN_MS)],
+                         capture_output=True, text=True, check=True).stdout
+    process.terminate()
+    process.wait()
+    slower, low, high = (100 * float(part) for part in out.split())
+    print(f"  {what:<20}  {slower:8.3f} %   (95 of 100 times in {low:+.3f} to {high:+.3f} %)   {target}", flush=True)
 
 
 def bench_share(interval, options, env, target):
@@ -150,7 +155,7 @@ def main():
     for name, options, changes in machines():
         env = {**os.environ, **changes}
         bench_start(name, options, env)
-        bench_spin(name, options, env)
+        bench_slowdown(name, options, env)
 
 
 if __name__ == "__main__":
