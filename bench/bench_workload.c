@@ -257,7 +257,7 @@ static void bench_memory(struct wtl_io *io, int mebibytes)
 	pid_t child = holder(mebibytes);
 	struct wtl_workload *workload = open_workload(io, false);
 	int64_t walk_ns = INT64_MAX, begin_ns, read_ns;
-	int n = 2 * (mebibytes / 3 + 1);
+	int n = 2 * (mebibytes / 2 + 1);
 	uint32_t slot;
 
 	wtl_workload_tick(workload);

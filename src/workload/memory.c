@@ -10,7 +10,7 @@
  * 0.2 s for one of 16 GiB. What may be walked grows by so much a reading that is allowed, and who is
  * larger than that is paid off by the readings after it, which get RSS alone.
  */
-static const uint64_t walked_a_reading_bytes = UINT64_C(3) << 20;
+static const uint64_t walked_a_reading_bytes = UINT64_C(2) << 20;
 
 /* PSS and USS, which need the right to look into the process; false without it. */
 static bool rollup_read(struct wtl_workload *workload, uint32_t slot)

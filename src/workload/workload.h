@@ -113,7 +113,7 @@ int wtl_workload_follow_tree(struct wtl_workload *workload, int pid);
 
 /*
  * Reads the memory of at most `budget` live processes: of those in slots[], or of all in turn where
- * n is 0. PSS and USS where readable, else RSS alone. PSS costs what there is to walk: 3 MiB a process
+ * n is 0. PSS and USS where readable, else RSS alone. PSS costs what there is to walk: 2 MiB a process
  * of the budget and call; a larger one is walked as often as that allows in the mean, and those that
  * find it used up have their RSS read alone and keep PSS and USS as long as these can be true (PSS <=
  * RSS). Some 0.1 ms a process of the budget: not for every look. Returns how many were read.

@@ -557,7 +557,7 @@ static void test_memory_is_paid_off(void **state)
 
 	start(world, pids);
 	for (int i = 0; i < 2; i++) {
-		world_at(world, pids[i])->rss_kb = i == 0 ? 61 * 1024 : 1000;
+		world_at(world, pids[i])->rss_kb = i == 0 ? 41 * 1024 : 1000;
 		world_at(world, pids[i])->pss_kb = 600;
 		slots[i] = (uint32_t)wtl_workload_find(world->workload, pids[i]);
 	}
@@ -567,12 +567,12 @@ static void test_memory_is_paid_off(void **state)
 	assert_int_equal(large->pss_bytes, 600 * 1024);
 	assert_true(small->pss_bytes == UINT64_MAX);
 	assert_int_equal(small->rss_bytes, 1000 * 1024);
-	/* 61 MiB, 6 a call: nine more with RSS alone, which is as of now. */
+	/* 41 MiB, 4 a call: nine more with RSS alone, which is as of now. */
 	for (int call = 1; call <= 9; call++) {
-		world_at(world, pids[0])->rss_kb = (uint64_t)(61 * 1024 + call);
+		world_at(world, pids[0])->rss_kb = (uint64_t)(41 * 1024 + call);
 		world_at(world, pids[0])->pss_kb = 700;
 		assert_int_equal(wtl_workload_read_memory(world->workload, slots, 2, 2), 2);
-		assert_int_equal(large->rss_bytes, (61 * 1024 + call) * 1024);
+		assert_int_equal(large->rss_bytes, (41 * 1024 + call) * 1024);
 		assert_int_equal(large->pss_bytes, 600 * 1024);
 		assert_true(small->pss_bytes == UINT64_MAX);
 	}
