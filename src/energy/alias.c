@@ -2,6 +2,7 @@
 #include "energy/alias.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The median of |x - y| over the standard deviation, for independent normal readings. */
 #define MEDIAN_PER_SD 0.954
@@ -15,50 +16,111 @@
  */
 #define MAX_STEEPNESS 4
 
-static void swap(int64_t *a, int64_t *b)
-{
-	int64_t keep = *a;
+/* The changes over some distance within the newest readings. Each list is kept in order of size, so that
+ * a reading that comes costs no more than finding two places. */
+static const struct list {
+	size_t history, lag, at; /* where it begins in change_uw */
+} lists[] = {
+	{24, 1, 0},   {24, 2, 23},  {24, 4, 45},		/* */
+	{48, 1, 65},  {48, 2, 112}, {48, 4, 158}, {48, 8, 202}, /* */
+	{96, 1, 242}, {96, 4, 337}, {96, 8, 429}, {96, 16, 517},
+};
 
-	*a = *b;
-	*b = keep;
+_Static_assert(WTL_ALIAS_CHANGES == 517 + 96 - 16, "the last list's end");
+
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
 }
 
-/* The k-th smallest of v[0..n-1]; reorders v. Hoare's selection, the middle as pivot. */
-static int64_t select_kth(int64_t *v, size_t n, size_t k)
+static int64_t distance(int64_t a, int64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* How many are less. Without a branch: which way it goes cannot be guessed. */
+static size_t place_of(const int64_t *sorted, size_t n, int64_t value)
 {
 	size_t lo = 0;
-	size_t hi = n - 1;
 
-	while (lo < hi) {
-		int64_t pivot = v[lo + (hi - lo) / 2];
-		size_t i = lo;
-		size_t j = hi;
+	while (n > 0) {
+		size_t half = n / 2;
 
-		for (;;) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			swap(&v[i++], &v[j--]);
-		}
-		if (k <= j)
-			hi = j;
-		else
-			lo = j + 1;
+		lo += (size_t)(sorted[lo + half] < value) * (n - half);
+		n = half;
 	}
-	return v[k];
+	return lo;
 }
 
-static double median_change_uw(const int64_t *p, size_t n, size_t lag)
+static void insert(int64_t *sorted, size_t n, int64_t value)
 {
-	int64_t change[WTL_ALIAS_MAX];
-	size_t m = n - lag;
+	size_t to = place_of(sorted, n, value);
 
-	for (size_t i = 0; i < m; i++)
-		change[i] = p[i + lag] > p[i] ? p[i + lag] - p[i] : p[i] - p[i + lag];
-	return (double)select_kth(change, m, m / 2);
+	memmove(sorted + to + 1, sorted + to, (n - to) * sizeof(*sorted));
+	sorted[to] = value;
+}
+
+/* Another value in place of one that is there. */
+static void replace(int64_t *sorted, size_t n, int64_t old, int64_t value)
+{
+	size_t from = place_of(sorted, n, old), to = place_of(sorted, n, value);
+
+	if (to > from) {
+		to--;
+		memmove(sorted + from, sorted + from + 1, (to - from) * sizeof(*sorted));
+	} else {
+		memmove(sorted + to + 1, sorted + to, (from - to) * sizeof(*sorted));
+	}
+	sorted[to] = value;
+}
+
+/* How many changes a list has. */
+static size_t length(const struct list *list, size_t n_readings)
+{
+	size_t n = least(n_readings, list->history);
+
+	return n > list->lag ? n - list->lag : 0;
+}
+
+void wtl_alias_add(struct wtl_alias_readings *readings, int64_t power_uw)
+{
+	const int64_t *end;
+
+	if (readings->begin + readings->n == 2 * WTL_ALIAS_MAX) {
+		memcpy(readings->power_uw, readings->power_uw + readings->begin,
+		       readings->n * sizeof(readings->power_uw[0]));
+		readings->begin = 0;
+	}
+	end = readings->power_uw + readings->begin + readings->n;
+	for (size_t i = 0; i < LISTS; i++) {
+		const struct list *list = &lists[i];
+		int64_t *sorted = readings->change_uw + list->at;
+		size_t n = length(list, readings->n);
+		int64_t change;
+
+		if (readings->n < list->lag)
+			continue;
+		change = distance(power_uw, *(end - list->lag));
+		if (readings->n < list->history)
+			insert(sorted, n, change);
+		else
+			replace(sorted, n,
+				distance(*(end - list->history),
+					 *(end - list->history + list->lag)),
+				change);
+	}
+	readings->power_uw[readings->begin + readings->n] = power_uw;
+	if (readings->n < WTL_ALIAS_MAX)
+		readings->n++;
+	else
+		readings->begin++;
+}
+
+static double median_change_uw(const struct wtl_alias_readings *readings, const struct list *list)
+{
+	return (double)readings->change_uw[list->at + length(list, readings->n) / 2];
 }
 
 /* The sinusoid that would move by `near` in lag/2 and by `far` in lag readings, if it is the worst. */
@@ -92,33 +154,34 @@ static double span_sd_uw(const int64_t *p, size_t n)
 	return (double)(high - low) / (2 * M_SQRT2);
 }
 
-void wtl_alias_scan(const int64_t *power_uw, size_t n, struct wtl_alias *ret)
+void wtl_alias_scan(const struct wtl_alias_readings *readings, struct wtl_alias *ret)
 {
 	static const struct {
-		size_t history;
-		size_t first;
-		size_t last;
-	} look[] = {{24, 2, 4}, {48, 4, 8}, {96, 8, 16}};
+		size_t history, first, last;
+		const struct list *step, *near, *far;
+	} look[] = {
+		{24, 2, 4, &lists[0], &lists[0], &lists[1]},
+		{48, 4, 8, &lists[3], &lists[4], &lists[5]},
+		{96, 8, 16, &lists[7], &lists[8], &lists[9]},
+	};
 
 	*ret = (struct wtl_alias){0};
 	for (size_t l = 0; l < sizeof(look) / sizeof(look[0]); l++) {
-		size_t m = n < look[l].history ? n : look[l].history;
-		const int64_t *p = power_uw + (n - m);
-		double limit_uw;
-		double step;
-		double near;
+		const struct list *list = look[l].far;
+		size_t m = least(readings->n, look[l].history);
+		double limit_uw, step, near;
 
 		/* at least 5 lags + 4 readings: then two steps of the load cannot move the median */
 		if (m < 5 * look[l].first + 4)
 			break;
-		limit_uw = span_sd_uw(p, m);
-		step = median_change_uw(p, m, 1);
-		near = l == 0 ? step : median_change_uw(p, m, look[l].first / 2);
+		limit_uw = span_sd_uw(readings->power_uw + readings->begin + readings->n - m, m);
+		step = median_change_uw(readings, look[l].step);
+		near = median_change_uw(readings, look[l].near);
 		if (l == 0)
 			ret->rough_uw = step / MEDIAN_PER_SD;
 		for (size_t lag = look[l].first; lag <= look[l].last && m >= 5 * lag + 4;
 		     lag *= 2) {
-			double far = median_change_uw(p, m, lag);
+			double far = median_change_uw(readings, list++);
 
 			consider_beat(step, near, far, lag, limit_uw, ret);
 			near = far;

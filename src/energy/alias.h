@@ -14,8 +14,21 @@ struct wtl_alias {
 
 #define WTL_ALIAS_MAX 96
 
+/* Changes that are kept: of all histories and distances of alias.c. */
+#define WTL_ALIAS_CHANGES 597
+
+/* The newest readings, microwatts, and their changes in order of size. Zeroed: none. */
+struct wtl_alias_readings {
+	size_t begin, n; /* in power_uw, oldest first */
+	int64_t power_uw[2 * WTL_ALIAS_MAX];
+	int64_t change_uw[WTL_ALIAS_CHANGES];
+};
+
+/* The next one; of those before, WTL_ALIAS_MAX - 1 stay. */
+void wtl_alias_add(struct wtl_alias_readings *readings, int64_t power_uw);
+
 /*
- * Scans power_uw[0..n-1], oldest first (the last WTL_ALIAS_MAX are used).
+ * Scans them.
  *
  * A sensor that looks 25 ms in every 100 ms turns a load with a period near 100 ms into a slow beat
  * of its readings. A step of the load moves the readings once; a beat moves them all the time. So
@@ -24,6 +37,6 @@ struct wtl_alias {
  * the sinusoid that would do the same: growth = 2 cos(pi k / 2 period), median = sqrt(2) amplitude
  * sin(pi k / period). Fewer than 14 readings give 0: too early to tell.
  */
-void wtl_alias_scan(const int64_t *power_uw, size_t n, struct wtl_alias *ret);
+void wtl_alias_scan(const struct wtl_alias_readings *readings, struct wtl_alias *ret);
 
 #endif

@@ -133,17 +133,18 @@ static double jump_uj(const struct wtl_integral *in, double change_uw, int64_t d
 
 static void scan_alias(struct wtl_integral *in)
 {
-	int64_t power[WTL_ALIAS_MAX];
-	unsigned n = in->count < WTL_ALIAS_MAX ? in->count : WTL_ALIAS_MAX;
-
+	if (in->n_unscanned < WTL_ALIAS_MAX)
+		in->n_unscanned++;
 	/* A sensor that sees everything cannot alias. */
 	if (unseen_part(in, in->spacing_ns) < 0.1) {
 		in->alias = (struct wtl_alias){0};
 		return;
 	}
-	for (unsigned i = 0; i < n; i++)
-		power[n - 1 - i] = (int64_t)knot(in, i)->power_uw;
-	wtl_alias_scan(power, n, &in->alias);
+	if (in->n_unscanned == WTL_ALIAS_MAX)
+		in->readings.begin = in->readings.n = 0;
+	for (; in->n_unscanned > 0; in->n_unscanned--)
+		wtl_alias_add(&in->readings, (int64_t)knot(in, in->n_unscanned - 1)->power_uw);
+	wtl_alias_scan(&in->readings, &in->alias);
 }
 
 /* held: polls have shown the same value all along, so updates went on unseen at the usual pace. */

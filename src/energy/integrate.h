@@ -61,8 +61,10 @@ struct wtl_integral {
 	int64_t poll_gap_ns; /* between the last two samples */
 	int64_t spacing_ns;  /* between distinct readings, smoothed */
 	struct wtl_alias alias;
-	uint64_t samples;  /* accepted, repeats included */
-	uint64_t rejected; /* refused: time going back, absurd power */
+	struct wtl_alias_readings readings;
+	unsigned n_unscanned; /* of the newest readings: those are not in there yet */
+	uint64_t samples;     /* accepted, repeats included */
+	uint64_t rejected;    /* refused: time going back, absurd power */
 	uint64_t gaps;
 	uint64_t total_uj; /* largest total handed out, see wtl_integral_total_uj() */
 };

@@ -523,6 +523,15 @@ static void test_slow_polls(void **state)
 	assert_int_equal(steady.energy_uj, W(4000));
 }
 
+static void scan(const int64_t *power_uw, size_t n, struct wtl_alias *ret)
+{
+	struct wtl_alias_readings readings = {.n = 0};
+
+	for (size_t i = 0; i < n; i++)
+		wtl_alias_add(&readings, power_uw[i]);
+	wtl_alias_scan(&readings, ret);
+}
+
 static void test_alias_scan(void **state)
 {
 	int64_t p[200];
@@ -532,18 +541,100 @@ static void test_alias_scan(void **state)
 	for (size_t i = 0; i < 200; i++)
 		p[i] = i < 100 ? 60000000 : i < 160 ? 190000000 : 60000000;
 	for (size_t n = 0; n <= 200; n++) { /* one or two steps are not a beat */
-		wtl_alias_scan(p, n, &alias);
+		scan(p, n, &alias);
 		assert_true(alias.rough_uw == 0);
 		assert_true(alias.beat_uw == 0);
 	}
 	for (unsigned period = 8; period <= 34; period += 2) {
 		for (size_t i = 0; i < 200; i++)
 			p[i] = 120000000 + (int64_t)(60e6 * sin(2 * M_PI * (double)i / period));
-		wtl_alias_scan(p, 200, &alias);
+		scan(p, 200, &alias);
 		/* sd 42.4 W, energy error sd x period: no less than it is, and not absurdly more */
 		assert_true(alias.beat_uw * alias.beat_updates > 0.8 * 42.4e6 * period);
 		assert_true(alias.beat_uw * alias.beat_updates < 1.05 * 42.4e6 * 40);
 		assert_true(alias.beat_uw < 1.2 * 42.4e6);
+	}
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The changes over that distance within the newest readings, sorted anew. */
+static void expect_changes(const int64_t *p, size_t n, size_t history, size_t lag,
+			   const int64_t *sorted)
+{
+	int64_t change[WTL_ALIAS_MAX];
+	size_t m = 0;
+
+	for (size_t i = n > history ? n - history : 0; i + lag < n; i++)
+		change[m++] = llabs(p[i + lag] - p[i]);
+	qsort(change, m, sizeof(change[0]), by_size);
+	for (size_t i = 0; i < m; i++)
+		assert_int_equal(sorted[i], change[i]);
+}
+
+/* What is kept from reading to reading is what would be found anew. */
+static void test_alias_changes(void **state)
+{
+	/* As the lists of alias.c lie behind each other. */
+	const size_t lists[][2] = {{24, 1}, {24, 2}, {24, 4}, {48, 1}, {48, 2}, {48, 4},
+				   {48, 8}, {96, 1}, {96, 4}, {96, 8}, {96, 16}};
+	struct wtl_alias_readings readings = {.n = 0};
+	uint64_t dice = 1;
+	int64_t p[700];
+
+	(void)state;
+	for (size_t i = 0; i < 700; i++) {
+		size_t at = 0;
+
+		dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		/* Many are alike at first. */
+		p[i] = (int64_t)((dice >> 33) % (i < 350 ? 5 : 1000000000000));
+		wtl_alias_add(&readings, p[i]);
+		for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+			expect_changes(p, i + 1, lists[k][0], lists[k][1], readings.change_uw + at);
+			at += lists[k][0] - lists[k][1];
+		}
+		assert_int_equal(at, WTL_ALIAS_CHANGES);
+	}
+}
+
+/* A sensor that was polled so often that it saw everything, and then not any more: as if it had been
+ * scanned all along. */
+static void test_alias_catches_up(void **state)
+{
+	struct wtl_integral in;
+	struct wtl_alias anew;
+
+	(void)state;
+	for (int pause = 0; pause < 3; pause++) {
+		int64_t power_uw[WTL_ALIAS_MAX], t_ns = SEC(10);
+		uint64_t dice = 7;
+
+		wtl_integral_init(&in, instant(WTL_GPU_ARCH_GA100), WTL_STAMP_SENSOR, 0);
+		for (int i = 0; i < 600; i++) {
+			/* 25 ms are seen of each reading. */
+			bool is_dense = i >= 250 && i < 250 + 150 * pause;
+
+			dice = dice * UINT64_C(6364136223846793005) + 1442695040888963407u;
+			t_ns += is_dense ? MS(20) : MS(100);
+			wtl_integral_add(&in, t_ns, W(100) + (dice >> 33) % W(50));
+		}
+		for (unsigned i = 0; i < WTL_ALIAS_MAX; i++)
+			power_uw[WTL_ALIAS_MAX - 1 - i] =
+				(int64_t)in
+					.ring[(in.head + WTL_INTEGRAL_RING - 1 - i) %
+					      WTL_INTEGRAL_RING]
+					.power_uw;
+		scan(power_uw, WTL_ALIAS_MAX, &anew);
+		assert_true(anew.rough_uw > 0);
+		assert_true(in.alias.rough_uw == anew.rough_uw);
+		assert_true(in.alias.beat_uw == anew.beat_uw);
+		assert_true(in.alias.beat_updates == anew.beat_updates);
 	}
 }
 
@@ -673,6 +764,8 @@ int main(void)
 		cmocka_unit_test(test_held_value_does_not_slide),
 		cmocka_unit_test(test_slow_polls),
 		cmocka_unit_test(test_alias_scan),
+		cmocka_unit_test(test_alias_changes),
+		cmocka_unit_test(test_alias_catches_up),
 		cmocka_unit_test(test_real_traces),
 		cmocka_unit_test(test_made_up_beats),
 	};
