@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """How long `wattle report` takes for a day at 10 Hz with 1,000 processes, and how much memory.
 
-Beside it: going by all of the recording, exporting it, and reading the exported samples as JSON lines. Prints ratios and the
-targets of the issue, and never fails for being slow. BENCH_SECONDS: another length than a day.
+Beside it: going by all of the recording, seeking to its end in the screen, exporting it, and reading the exported samples as JSON
+lines. Prints ratios and the targets of the issue, and never fails for being slow. BENCH_SECONDS: another length than a day.
 """
 
 import json
@@ -68,6 +68,9 @@ def main():
         print(f"  … --by user -f json     {by:8.3f} s  {by_peak:6.0f} MB", flush=True)
         replay, replay_peak = measured(WATTLE, "report", "--replay", path)
         print(f"  … going by all of it    {replay:8.3f} s  {replay_peak:6.0f} MB   {replay / report:.0f} times the summary's", flush=True)
+        seek, seek_peak = measured(WATTLE, "top", "--once", "--replay", path)
+        print(f"  wattle top, to the end  {seek:8.3f} s  {seek_peak:6.0f} MB   a seek: {seek / report:.0f} times the summary's, "
+              f"{seek / replay:.2f} times going by all of it", flush=True)
         export, export_peak = measured(WATTLE, "export", "--to", "ndjson", "-o", lines, path)
         print(f"  wattle export (samples) {export:8.3f} s  {export_peak:6.0f} MB   {lines.stat().st_size / path.stat().st_size:.1f} "
               f"times the recording's size", flush=True)

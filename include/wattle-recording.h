@@ -9,7 +9,7 @@
  *	if (wattle_recording_open("night.wattle", &recording, &error) < 0)
  *		… error.text says why …
  *	while (wattle_recording_next(recording, 1000000000, &step, energies, n, &error) > 0)
- *		… a second of the recording: step.t_utc_ns, energies[i].mean_uw …
+ *		… a second of the recording: step.begin_utc_ns, energies[i].mean_uw …
  *	wattle_recording_close(recording);
  *
  * Words, units and manners are those of wattle.h. One thread at a time uses a recording.
@@ -53,18 +53,19 @@ struct wattle_recording_step {
 };
 
 /*
- * Goes on by at least interval_ns (at least one sample; 0: by one sample) and tells the energies of that
- * stretch, n_energies domains at the most. Returns 1; 0 at the recording's end; or negative.
+ * Goes on to the first sample that is interval_ns later, or short of that by a thousandth at the most (at
+ * least by one sample; 0: by one), and tells the energies of that stretch, n_energies domains at the most.
+ * Returns 1; 0 at the recording's end; or negative.
  */
 WATTLE_API int wattle_recording_next(struct wattle_recording *recording, int64_t interval_ns,
 				     struct wattle_recording_step *ret_step,
 				     struct wattle_energy *ret_energies, size_t n_energies,
 				     struct wattle_error *reterr);
 
-/* A window that a program marked; or, with the number 0, the recording's own, as far as it was read. */
+/* A window that has ended: one that a program marked, or at last the recording's own. */
 struct wattle_recording_window {
 	char name[64];
-	int is_open; /* 1: it has not ended where the recording stands */
+	int is_open; /* 0: no other is told */
 	int pid;     /* of whoever marked it from outside; 0: none */
 	struct wattle_window window;
 };
@@ -79,11 +80,11 @@ struct wattle_recording_consumer {
 	int pid;	      /* 0: a row that stands for several */
 	int64_t start_utc_ns; /* 0: not known */
 	char name[32], command[256], user[40], cgroup[256], container[80];
-	uint64_t processes; /* how many it stands for */
+	uint64_t processes; /* how many it stands for; 0: time that nobody was seen to use */
 	int is_in_command;  /* 1: the recorded command, or a descendant */
 	int has_dynamic;    /* 0: no idle baseline is known */
 	uint64_t full_uj, dynamic_uj, uncertainty_uj;
-	int64_t cpu_ns;
+	int64_t cpu_ns; /* < 0: not known */
 };
 
 /* Slots go from 0 to wattle_recording_consumers() - 1; -ENOENT for one that nobody has. */

@@ -139,6 +139,10 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 /* Closes it, and says so where a tape could not be written whole. */
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
 
+/* replay_command.c: a command as a recording keeps it, as a shell would read it, with $'…' for what is not
+ * printable; wtl_command_words() takes it apart. 0 or the buffer's error. */
+int wtl_command_text(struct wtl_buf *buf, char *const command[]);
+
 /* sink.c: what a command has to tell, and how it is put into a format. */
 struct wtl_result {
 	int (*format)(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
@@ -155,10 +159,14 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 bool wtl_locale_is_utf8(void);
 /* Finds out before any work whether the output can be written: over no recording. 0 or negative. */
 int wtl_sink_check(struct wtl_app *app);
+/* That the tape to be written takes no recording's place; what else is wrong is found by opening it. */
+int wtl_sink_check_tape(struct wtl_app *app);
 
 /* child.c */
 struct wtl_child {
 	int pid;
+	int number;	      /* what /proc calls it; 0: not known */
+	uint64_t start_ticks; /* by /proc; 0: not known */
 	bool ended;
 	int wait_status;
 	int64_t cpu_ns; /* with those that it, or wattle in its place, waited for */
@@ -194,7 +202,7 @@ struct wtl_guest {
 	bool rests;	   /* until the next one */
 };
 
-enum { WTL_GUESTS = 2 };
+enum { WTL_GUESTS = 3 };
 
 struct wtl_loop {
 	int epoll, timer, signals;
@@ -245,6 +253,8 @@ void wtl_child_watch(struct wtl_child *child, const struct wtl_app *app, struct 
 /* Reaps it. Its exit code; of one that goes on, of the signal that left it to itself. */
 int wtl_child_end(struct wtl_child *child, const struct wtl_loop *loop);
 
+struct wtl_description;
+
 /* billing.c: who uses what while a window of that name is open, looked at once a second. */
 struct wtl_billing {
 	struct wtl_app *app;
@@ -254,7 +264,9 @@ struct wtl_billing {
 	struct wtl_consumers *consumers; /* NULL: nobody is followed */
 	struct wattle_energy *energies;
 	int64_t begin_utc_ns, due_ns;
-	bool learns; /* what idle costs is kept by close() */
+	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, as of begin() */
+	bool learns;			     /* what idle costs is kept by close() */
+	bool lacks_command; /* it runs, and nobody knows which of the processes it is */
 };
 
 /* Says why the weight that was asked for is not to be had, if so. */
@@ -268,6 +280,8 @@ void wtl_billing_look(void *billing);		     /* after each sample */
 void wtl_billing_look_now(struct wtl_billing *billing);
 /* Before the last bill, when the command may have ended; NULL: on a tape. */
 void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child);
+/* What stands beside who used it, as notes. */
+void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description);
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);
@@ -288,11 +302,12 @@ void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *
 /* describe.c: a finished window as a report. */
 struct wtl_attributed;
 
-/* Of another machine: what its users are called ("": not known), and when it was started. */
+/* Of another machine: what its users are called ("": not known), and UTC when a process started that did so
+ * long after the machine. */
 struct wtl_naming {
 	const char *(*user)(void *context, uint32_t uid);
+	int64_t (*start_utc_ns)(void *context, int64_t start_ns);
 	void *context;
-	int64_t boot_utc_ns;
 };
 
 struct wtl_description {
@@ -316,8 +331,15 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_settings *settings,
 			     const struct wtl_consumers *consumers, struct wtl_io *io);
+/* What was lost on its way into that, as notes: exit records so many times, and so many processes. */
+void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
+			 uint64_t n_unfollowed);
+/* Why the command has no account. */
+void wtl_describe_no_command(struct wtl_description *description);
 void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon);
+/* Rounds it up. */
+void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug);
 /* The highest resident memory of this process so far; 0: not known. */
 uint64_t wtl_peak_memory_bytes(void);
 void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);

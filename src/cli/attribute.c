@@ -8,6 +8,7 @@
 #include "cli/app.h"
 #include "cli/user.h"
 #include "meter/consumers.h"
+#include "output/shares.h"
 
 /* What a report says of one consumer, which may be gone when it is printed. */
 struct wtl_attributed {
@@ -51,17 +52,15 @@ static struct wtl_report_share share_of(const struct wtl_consumers *consumers, u
 }
 
 static void add_other(struct wtl_report_attribution *attribution,
-		      const struct wtl_consumer *consumer, const struct wtl_report_share *share)
+		      const struct wtl_consumers *consumers, uint32_t slot, bool is_first)
 {
-	struct wtl_report_share *others = &attribution->others;
+	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+	struct wtl_report_share share = share_of(consumers, slot, WTL_PART_ALL);
 
-	others->has_dynamic =
-		(attribution->n_others == 0 || others->has_dynamic) && share->has_dynamic;
-	others->full_uj += share->full_uj;
-	others->dynamic_uj += share->dynamic_uj;
-	others->uncertainty_uj += share->uncertainty_uj;
+	wtl_shares_fold(&attribution->others, &share, is_first);
 	attribution->n_others += consumer->n_processes;
-	attribution->others_cpu_ns += consumer->cpu_ns;
+	attribution->others_cpu_ns = wtl_shares_add_cpu(is_first ? -1 : attribution->others_cpu_ns,
+							wtl_consumer_cpu_ns(consumer));
 }
 
 static void name_user(const struct wtl_description *description,
@@ -85,6 +84,7 @@ static void list(struct wtl_description *description, const struct wtl_settings 
 	size_t i = attribution->n_processes++;
 	struct wtl_attributed *kept = &description->attributed[i];
 	struct wtl_report_process *process = &description->processes[i];
+	const struct wtl_naming *naming = description->naming;
 
 	kept->consumer = *wtl_consumers_get(consumers, slot);
 	if (kept->consumer.group) {
@@ -93,7 +93,9 @@ static void list(struct wtl_description *description, const struct wtl_settings 
 	}
 	process->consumer = &kept->consumer;
 	if (kept->consumer.start_ns > 0)
-		process->start_utc_ns = boot_utc_ns + kept->consumer.start_ns;
+		process->start_utc_ns =
+			naming ? naming->start_utc_ns(naming->context, kept->consumer.start_ns)
+			       : boot_utc_ns + kept->consumer.start_ns;
 	if (kept->consumer.uid != UINT32_MAX) {
 		name_user(description, settings, kept->consumer.uid, kept);
 		process->user = kept->user;
@@ -154,8 +156,7 @@ int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_consumers *consumers, struct wtl_io *io)
 {
 	struct wtl_report_attribution *attribution = &description->attribution;
-	int64_t boot_utc_ns = description->naming ? description->naming->boot_utc_ns
-						  : wtl_io_real_ns(io) - wtl_io_boot_ns(io);
+	int64_t boot_utc_ns = description->naming ? 0 : wtl_io_real_ns(io) - wtl_io_boot_ns(io);
 	struct ranked *ranked = calloc(wtl_consumers_slots(consumers) + 1, sizeof(*ranked));
 	size_t n;
 
@@ -169,13 +170,10 @@ int wtl_describe_attribution(struct wtl_description *description,
 	attribution->is_known = n > 0;
 	attribution->reason = n > 0 ? NULL : "no process was seen to use anything";
 	for (size_t i = 0; i < n; i++) {
-		struct wtl_report_share share = share_of(consumers, ranked[i].slot, WTL_PART_ALL);
-
 		if (i < settings->top)
 			list(description, settings, consumers, ranked[i].slot, boot_utc_ns);
 		else
-			add_other(attribution, wtl_consumers_get(consumers, ranked[i].slot),
-				  &share);
+			add_other(attribution, consumers, ranked[i].slot, i == settings->top);
 	}
 	free(ranked);
 	attribution->processes = description->processes;

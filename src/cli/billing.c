@@ -8,6 +8,7 @@
 
 #include "base/num.h"
 #include "cli/app.h"
+#include "cli/process.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
 
@@ -29,10 +30,11 @@ static int64_t bill_ns(const struct wtl_billing *billing)
 static int subreaper(const struct wtl_settings *settings, struct wtl_io *io)
 {
 	bool is_here = !settings->tape && !settings->root;
+	int number = is_here ? wtl_process_number(getpid()) : 0;
 	char text[16];
 	uint64_t pid;
 
-	snprintf(text, sizeof(text), "%d", is_here ? (int)getpid() : 0);
+	snprintf(text, sizeof(text), "%d", number > 0 ? number : 0);
 	if (wtl_io_note(io, "subreaper", text, sizeof(text)) != 1 ||
 	    wtl_num_u64(text, strlen(text), &pid) < 0 || pid > INT_MAX)
 		return 0;
@@ -94,6 +96,8 @@ void wtl_billing_begin(struct wtl_billing *billing)
 	if (!billing->consumers)
 		return;
 	wtl_consumers_begin(billing->consumers);
+	billing->n_lost_exits = wtl_consumers_means(billing->consumers)->n_lost_exits;
+	billing->n_unfollowed = wtl_consumers_means(billing->consumers)->n_unfollowed;
 	billing->begin_utc_ns = wtl_io_real_ns(billing->io);
 	billing->due_ns = wtl_io_mono_ns(billing->io) + bill_ns(billing);
 }
@@ -104,6 +108,19 @@ void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *w
 	if (billing->consumers)
 		wtl_consumers_bill(billing->consumers, energies,
 				   window->begin_utc_ns + window->duration_ns);
+}
+
+void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description)
+{
+	const struct wtl_workload_means *means;
+
+	if (!billing->consumers)
+		return;
+	means = wtl_consumers_means(billing->consumers);
+	wtl_describe_losses(description, means->n_lost_exits - billing->n_lost_exits,
+			    means->n_unfollowed - billing->n_unfollowed);
+	if (billing->lacks_command)
+		wtl_describe_no_command(description);
 }
 
 void wtl_billing_look_now(struct wtl_billing *billing)

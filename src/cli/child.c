@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/app.h"
+#include "cli/process.h"
 
 extern char **environ;
 
@@ -104,21 +105,33 @@ static int spawn_script(struct wtl_child *child, char *const argv[],
 	return rc;
 }
 
-int wtl_child_start(struct wtl_child *child, char *const argv[],
-		    const struct wtl_inherited *inherited)
+static int start(struct wtl_child *child, char *const argv[], const struct wtl_inherited *inherited)
 {
 	char path[PATH_MAX];
-	int rc;
+	int rc = spawn(child, argv[0], argv, inherited);
 
-	memset(child, 0, sizeof(*child));
-	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	rc = spawn(child, argv[0], argv, inherited);
 	if (rc == -ENOEXEC)
 		return spawn_script(child, argv, inherited);
 	if (rc == -ENOENT && find_in_path(argv[0], path, sizeof(path)) == 0 && is_runnable(path))
 		return -WTL_EABSENT;
 	return rc;
+}
+
+int wtl_child_start(struct wtl_child *child, char *const argv[],
+		    const struct wtl_inherited *inherited)
+{
+	int rc, number;
+
+	memset(child, 0, sizeof(*child));
+	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rc = start(child, argv, inherited);
+	if (rc < 0)
+		return rc;
+	number = wtl_process_number(child->pid);
+	child->number = number > 0 ? number : 0;
+	wtl_process_start(child->number, &child->start_ticks);
+	return 0;
 }
 
 static int64_t to_ns(struct timeval time)
@@ -153,33 +166,63 @@ static void add_usage(struct wtl_child *child, const struct rusage *usage)
 		child->max_rss_bytes = rss_bytes;
 }
 
-void wtl_child_reap(struct wtl_child *child)
+/* Who has ended and was not waited for; 0: nobody. */
+static pid_t next_ended(void)
 {
+	siginfo_t info = {.si_pid = 0};
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+}
+
+/* Is it the command, or a descendant that lost its parent (see wtl_child_start())? Whoever was wattle's
+ * child before, or was left behind by an earlier run, started earlier. Numbers rise, also within a tick. */
+static bool is_ours(const struct wtl_child *child, pid_t pid)
+{
+	uint64_t start_ticks;
+
+	if (child->start_ticks > 0 &&
+	    wtl_process_start(wtl_process_number(pid), &start_ticks) == 0 &&
+	    start_ticks != child->start_ticks)
+		return start_ticks > child->start_ticks;
+	return pid >= child->pid;
+}
+
+static bool reap_one(struct wtl_child *child, pid_t pid)
+{
+	bool counts = is_ours(child, pid);
 	struct rusage usage;
 	int status;
-	pid_t pid;
 
-	/* Whoever else ended is a descendant that lost its parent: see wtl_child_start(). */
-	while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0) {
+	if (wait4(pid, &status, WNOHANG, &usage) != pid)
+		return false;
+	if (counts)
 		add_usage(child, &usage);
-		if (pid != child->pid)
-			continue;
+	if (pid == child->pid) {
 		child->ended = true;
 		child->wait_status = status;
 	}
+	return true;
+}
+
+void wtl_child_reap(struct wtl_child *child)
+{
+	pid_t pid;
+
+	while ((pid = next_ended()) > 0 && reap_one(child, pid))
+		;
 }
 
 void wtl_child_poll(struct wtl_child *child)
 {
-	siginfo_t info = {.si_pid = 0};
+	pid_t pid;
 
-	if (child->ended)
-		return;
-	if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-	    info.si_pid == child->pid)
-		child->ended = true;
-	else
-		wtl_child_reap(child);
+	/* The command itself stays. */
+	while (!child->ended && (pid = next_ended()) > 0) {
+		if (pid == child->pid)
+			child->ended = true;
+		else if (!reap_one(child, pid))
+			return;
+	}
 }
 
 int wtl_child_exit_code(const struct wtl_child *child)

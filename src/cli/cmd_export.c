@@ -93,13 +93,36 @@ struct session {
 	struct wtl_export export;
 	struct wtl_outstream stream;
 	struct wtl_buf buf;
+	bool has_lost;
 };
 
-/* A part that cannot be read is said, and the rest goes on. */
-static void remark_lost(const struct session *session, const struct wtl_played *played)
+static void remark(const struct session *session, const char *text)
 {
-	if (played->kind == WTL_PLAYED_LOST)
-		wtl_remark(session->app, "a part cannot be read: %s", played->text);
+	wtl_remark(session->app, "%s: %s", session->app->settings.replay.files[0], text);
+}
+
+/* A part that cannot be read is said, and the rest goes on. */
+static void remark_lost(struct session *session, const struct wtl_played *played)
+{
+	char text[WTL_REMARK_SIZE];
+
+	if (played->kind != WTL_PLAYED_LOST)
+		return;
+	session->has_lost = true;
+	wtl_replay_tell_lost(played->text, text);
+	remark(session, text);
+}
+
+/* What else it does not have. */
+static void remark_missing(const struct session *session)
+{
+	const struct wtl_store_reader *reader = wtl_player_reader(session->export.player);
+	char text[WTL_REMARK_SIZE];
+
+	if (wtl_replay_tell_dropped(reader, text))
+		remark(session, text);
+	if (!session->has_lost && wtl_replay_tell_damaged(reader, text))
+		remark(session, text);
 }
 
 static int write_rows(struct session *session, struct wtl_err *err)
@@ -124,6 +147,7 @@ static int write_rows(struct session *session, struct wtl_err *err)
 		rc = table->take(export, NULL);
 	if (rc < 0)
 		return rc;
+	remark_missing(session);
 	wtl_rows_end(&export->rows);
 	return flush(&session->stream, &session->buf, 0);
 }

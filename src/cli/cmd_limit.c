@@ -294,17 +294,49 @@ static int show(struct session *session)
 
 /* ---- Setting ---- */
 
+/* 0 or negative after a complaint: nothing was set. */
+static int make_plan(struct session *session)
+{
+	const struct wtl_gpu *gpus;
+	size_t n;
+	int rc;
+
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	rc = wtl_limit_check(session->app, gpus, session->chosen, session->n);
+	if (rc == 0)
+		wtl_limit_plan(session->app, gpus, session->chosen, session->n, &session->hold);
+	return rc;
+}
+
+static bool note_taken(struct session *session)
+{
+	size_t n;
+
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	return wtl_limit_note_taken(wtl_gpu_reader_gpus(session->reader, &n), session->chosen,
+				    &session->hold);
+}
+
 /* 0 or negative after a complaint: the hold's changes are those that were tried. */
 static int set_all(struct session *session)
 {
-	for (size_t i = 0; i < session->n; i++) {
-		if (wtl_limit_set(session->app, session->reader, session->chosen[i],
-				  &session->hold.changes[i]) == 0)
-			continue;
-		session->hold.n_changes = i + 1;
-		return -EIO;
+	struct wtl_limit_hold *hold = &session->hold;
+	int rc = 0;
+
+	for (size_t i = 0; i < session->n && rc == 0; i++) {
+		rc = wtl_limit_set(session->app, session->reader, session->chosen[i],
+				   &hold->changes[i]);
+		if (rc < 0)
+			hold->n_changes = i + 1;
 	}
-	return 0;
+	if (!note_taken(session) || !session->app->settings.command || rc < 0)
+		return rc;
+	rc = wtl_limit_hold_write(session->io, session->folder, hold);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot keep a note in %s: %s", session->folder,
+			     wtl_err_text(rc));
+	return rc;
 }
 
 static int set_and_show(struct session *session)
@@ -313,7 +345,6 @@ static int set_and_show(struct session *session)
 		wtl_limit_put_back(session->app, session->reader, &session->hold);
 		return WTL_EXIT_FAILED;
 	}
-	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
 	return show(session);
 }
 
@@ -356,16 +387,19 @@ static int write_note(struct session *session)
 	struct wtl_app *app = session->app;
 	int lock = wtl_limit_lock(session->folder), rc = lock;
 
+	app->complained = false;
 	if (rc >= 0) {
-		app->complained = false;
 		wtl_limit_holds(session->folder, find_conflict, session);
-		rc = app->complained
-			     ? -EBUSY
-			     : wtl_limit_hold_write(session->io, session->folder, &session->hold);
+		rc = app->complained ? -EBUSY : 0;
 	}
+	/* Whoever held one of them may have put it back since it was read. */
+	if (rc == 0)
+		rc = make_plan(session);
+	if (rc == 0)
+		rc = wtl_limit_hold_write(session->io, session->folder, &session->hold);
 	if (lock >= 0)
 		close(lock);
-	if (rc < 0 && rc != -EBUSY)
+	if (rc < 0 && !app->complained)
 		wtl_complain(app, "cannot keep a note in %s: %s; nothing was set", session->folder,
 			     wtl_err_text(rc));
 	return rc;
@@ -419,8 +453,7 @@ static int open_machine(struct session *session)
 		     ? wtl_gpu_choose(gpus, n, app->settings.limit.ids, session->chosen, &bad)
 		     : -ENOMEM;
 	if (rc == -ENOENT) {
-		wtl_complain(app, "there is no GPU '%.*s': see wattle query -L",
-			     (int)strcspn(bad, ","), bad);
+		wtl_gpu_complain_of_id(app, bad);
 		return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
 	}
 	if (rc < 0) {
@@ -434,20 +467,15 @@ static int open_machine(struct session *session)
 static int do_settings(struct session *session)
 {
 	struct wtl_app *app = session->app;
-	const struct wtl_gpu *gpus;
-	size_t n;
 
 	if (wtl_limit_hold_init(&session->hold) < 0) {
 		wtl_complain(app, "/proc does not tell of this process: nothing was set");
 		return exit_failed(app);
 	}
-	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
-	gpus = wtl_gpu_reader_gpus(session->reader, &n);
 	if (session->n == 0)
 		return complain_of_none(session);
-	if (wtl_limit_check(app, gpus, session->chosen, session->n) < 0)
+	if (make_plan(session) < 0)
 		return exit_failed(app);
-	wtl_limit_plan(app, gpus, session->chosen, session->n, &session->hold);
 	return app->settings.command ? hold_and_run(session) : set_and_show(session);
 }
 

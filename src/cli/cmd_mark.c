@@ -92,10 +92,15 @@ static void print_duration(int64_t seconds)
 static void print_status(const struct wtl_mark_status *status)
 {
 	struct timespec now;
+	int64_t seconds;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	printf("%s (process %d, for ", status->file, status->pid);
-	print_duration((int64_t)now.tv_sec - status->begin_utc_ns / WTL_NS_PER_S);
+	seconds = (int64_t)now.tv_sec - status->begin_utc_ns / WTL_NS_PER_S;
+	printf("%s (process %d", status->file, status->pid);
+	if (seconds >= 0) { /* the clock may have been set back since */
+		printf(", for ");
+		print_duration(seconds);
+	}
 	printf(")\n");
 	for (size_t i = 0; i < status->n_windows; i++)
 		printf("  %s\n", status->windows[i]);

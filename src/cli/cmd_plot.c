@@ -40,8 +40,8 @@ static const struct argp_option options[] = {
 	{"domain", KEY_DOMAIN, "NAME", 0,
 	 "Only this domain, such as package-0; may be given several times", 2},
 	{"top", KEY_TOP, "N", 0, "Show the N largest on their own (1 to 100; default 8)", 2},
-	{"width", KEY_WIDTH, "PIXELS", 0, "Width of the picture (240 to 16000; default 960)", 3},
-	{"height", KEY_HEIGHT, "PIXELS", 0, "Its height. Default: what it takes", 3},
+	{"width", KEY_WIDTH, "PIXELS", 0, "Width of the picture (400 to 16000; default 960)", 3},
+	{"height", KEY_HEIGHT, "PIXELS", 0, "Its height (240 to 16000). Default: what it takes", 3},
 	{"scale", KEY_SCALE, "N", 0, "Of a PNG: N pixels for one (1 to 8; default 2)", 3},
 	{"live", KEY_LIVE, 0, 0, "Draw the power now, in the terminal", 4},
 	{"once", KEY_ONCE, 0, 0, "With --live: print one picture as plain text, after 20 seconds",
@@ -94,6 +94,7 @@ static int set_by(struct wtl_app *app, const char *name)
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (strcmp(name, names[i]) == 0) {
 			app->settings.plot.wanted.by = (enum wtl_plot_by)i;
+			app->settings.plot.has_by = true;
 			return 0;
 		}
 	return wtl_complain(app, "--by takes process, user, container or unit, not '%s'", name);
@@ -120,10 +121,11 @@ static int add_word(struct wtl_app *app, const char *word)
 	return 0;
 }
 
-static int set_length(struct wtl_app *app, const char *name, const char *text, double *ret)
+static int set_length(struct wtl_app *app, const char *name, const char *text, uint64_t least,
+		      double *ret)
 {
 	uint64_t value;
-	int rc = wtl_option_number(app, name, text, WTL_PLOT_SIZE_MIN, WTL_PLOT_SIZE_MAX, &value);
+	int rc = wtl_option_number(app, name, text, least, WTL_PLOT_SIZE_MAX, &value);
 
 	if (rc == 0)
 		*ret = (double)value;
@@ -154,9 +156,9 @@ static int picture_option(struct wtl_app *app, int key, char *argument)
 	case KEY_DOMAIN:
 		return add_domain(app, argument);
 	case KEY_WIDTH:
-		return set_length(app, "width", argument, &plot->width);
+		return set_length(app, "width", argument, WTL_PLOT_WIDTH_MIN, &plot->width);
 	case KEY_HEIGHT:
-		return set_length(app, "height", argument, &plot->height);
+		return set_length(app, "height", argument, WTL_PLOT_SIZE_MIN, &plot->height);
 	case WTL_OPTION_FROM:
 		return wtl_option_when(app, "from", argument, &plot->from);
 	case WTL_OPTION_TO:
@@ -196,7 +198,7 @@ static int run_live(struct wtl_app *app)
 		{app->settings.output_path, "-o"},
 		{plot->has_format, "--format"},
 		{plot->wanted.has_what, "--what"},
-		{plot->wanted.by != WTL_PLOT_BY_PROCESS, "--by"},
+		{plot->has_by, "--by"},
 		{plot->wanted.top, "--top"},
 		{plot->from.kind != WTL_WHEN_NOT, "--from"},
 		{plot->to.kind != WTL_WHEN_NOT, "--to"},
@@ -242,13 +244,6 @@ static int find_format(struct wtl_app *app)
 		path);
 }
 
-/* As far as that can be said before the files are read. */
-static bool is_backwards(const struct wtl_plot_settings *plot)
-{
-	return plot->from.kind == plot->to.kind && plot->from.kind != WTL_WHEN_CLOCK &&
-	       plot->from.ns > plot->to.ns;
-}
-
 /* --fault is for the writing of the picture, too. */
 static int check_files_alone(struct wtl_app *app)
 {
@@ -269,6 +264,24 @@ static int check_files_alone(struct wtl_app *app)
 	return name ? wtl_complain(app, "%s is for --live", name) : 0;
 }
 
+/* Options that are for some pictures only. */
+static int check_what(struct wtl_app *app)
+{
+	const struct wtl_plot_settings *plot = &app->settings.plot;
+	const struct wtl_plot_wanted *wanted = &plot->wanted;
+	bool is_of_people = wanted->has_what &&
+			    (wanted->what == WTL_PLOT_PROCESSES || wanted->what == WTL_PLOT_MEMORY);
+
+	if (is_of_people && wanted->n_domains > 0)
+		return wtl_complain(
+			app, "--domain goes with power, windows and runs, not with --what %s",
+			wtl_plot_what_name(wanted->what));
+	if (!is_of_people && (plot->has_by || wanted->top))
+		return wtl_complain(app, "--%s goes with --what processes and memory",
+				    plot->has_by ? "by" : "top");
+	return 0;
+}
+
 static int check(struct wtl_app *app)
 {
 	const struct wtl_plot_settings *plot = &app->settings.plot;
@@ -284,8 +297,10 @@ static int check(struct wtl_app *app)
 	if (!app->settings.output_path && isatty(STDOUT_FILENO) == 1)
 		return wtl_complain(app,
 				    "-o FILE says where the picture goes; a terminal shows none");
-	if (is_backwards(plot))
-		return wtl_complain(app, "--from is after --to");
+	if (check_what(app))
+		return EINVAL;
+	if (wtl_when_is_backwards(&plot->from, &plot->to))
+		return wtl_complain(app, "--to is not after --from");
 	if (!wtl_plot_is_built())
 		return wtl_complain(app, "this wattle was built without cairo: only --live works");
 	return find_format(app);
@@ -345,10 +360,10 @@ static int run(struct wtl_app *app)
 
 	if (plot->live)
 		return run_live(app);
-	if (!plot->wanted.top)
-		plot->wanted.top = TOP_DEFAULT;
 	if (check(app))
 		return WTL_EXIT_USAGE;
+	if (!plot->wanted.top)
+		plot->wanted.top = TOP_DEFAULT;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
 	wtl_plot_sheet_init(&sheet);

@@ -267,38 +267,41 @@ static int parse_csv_format(struct session *session, const char *format)
 	return csv ? 0 : -EINVAL;
 }
 
-static int choose_csv(struct session *session)
+/* 0 or the exit code. */
+static int choose_fields(struct session *session)
 {
 	const struct wtl_query_settings *settings = &session->app->settings.query;
 	const char *bad = "";
 	size_t bad_len = 0;
-	int rc;
+	struct wtl_buf word;
+	int rc = wtl_smi_columns_parse(settings->query, settings->fields, &session->columns, &bad,
+				       &bad_len);
 
-	session->form = WTL_QUERY_CSV;
-	rc = wtl_smi_columns_parse(settings->query, settings->fields, &session->columns, &bad,
-				   &bad_len);
-	if (rc == -EINVAL) {
-		struct wtl_buf word;
-
-		wtl_buf_init(&word, 8192);
-		wtl_text_escape(&word, bad, bad_len);
-		/* As nvidia-smi has it, on standard output. */
-		printf("Field \"%s\" is not a valid field to query.\n", wtl_buf_str(&word));
-		wtl_buf_done(&word);
-		return WTL_EXIT_USAGE;
-	}
-	if (rc < 0) {
+	if (rc == 0)
+		return 0;
+	if (rc != -EINVAL) {
 		wtl_complain(session->app, "%s takes at most %d fields", settings->query->option,
 			     WTL_SMI_COLUMNS_MAX);
 		return WTL_EXIT_USAGE;
 	}
-	if (settings->format && parse_csv_format(session, settings->format) < 0) {
-		wtl_complain(session->app,
-			     "%s takes --format=csv[,noheader][,nounits] or json, not '%s'",
-			     settings->query->option, settings->format);
-		return WTL_EXIT_USAGE;
-	}
-	return 0;
+	wtl_buf_init(&word, 8192);
+	wtl_text_escape(&word, bad, bad_len);
+	/* As nvidia-smi has it, on standard output. */
+	printf("Field \"%s\" is not a valid field to query.\n", wtl_buf_str(&word));
+	wtl_buf_done(&word);
+	return WTL_EXIT_USAGE;
+}
+
+static int choose_csv(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+
+	session->form = WTL_QUERY_CSV;
+	if (!settings->format || parse_csv_format(session, settings->format) == 0)
+		return 0;
+	wtl_complain(session->app, "%s takes --format=csv[,noheader][,nounits] or json, not '%s'",
+		     settings->query->option, settings->format);
+	return WTL_EXIT_USAGE;
 }
 
 static int choose_mon(struct session *session)
@@ -379,11 +382,22 @@ static const char *contradiction(const struct wtl_query_settings *settings)
 	return NULL;
 }
 
+/* Fields and columns, which are looked at also where JSON tells everything. */
+static int choose_columns(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+
+	if (settings->query)
+		return choose_fields(session);
+	return settings->dmon || settings->pmon ? choose_mon(session) : 0;
+}
+
 /* 0 or the exit code. */
 static int choose_form(struct session *session)
 {
 	const struct wtl_query_settings *settings = &session->app->settings.query;
 	const char *wrong = contradiction(settings);
+	int code;
 
 	if (wrong) {
 		wtl_complain(session->app, "%s", wrong);
@@ -391,12 +405,15 @@ static int choose_form(struct session *session)
 	}
 	session->period_ns = settings->loop_ns;
 	session->count = settings->count;
-	if (settings->dmon || settings->pmon)
-		return choose_mon(session);
+	code = choose_columns(session);
+	if (code)
+		return code;
 	if (settings->format && strcmp(settings->format, "json") == 0)
 		return choose_json(session);
 	if (settings->query)
 		return choose_csv(session);
+	if (settings->dmon || settings->pmon)
+		return 0;
 	if (settings->list || settings->xml || settings->log) {
 		session->form = settings->list	? WTL_QUERY_LIST
 				: settings->xml ? WTL_QUERY_XML
@@ -627,6 +644,10 @@ static int run_session(struct session *session)
 		return WTL_EXIT_FAILED;
 	code = wtl_looker_init(&session->looker, app, app->settings.query.ids, parts(session),
 			       asks_meter(session));
+	/* Sums in a GPU's row are the machine's. */
+	session->looker.only_chosen =
+		app->settings.query.ids && !(session->form == WTL_QUERY_CSV &&
+					     session->columns.query != &wtl_smi_query_domain);
 	if (!code)
 		code = take_samples(session);
 	wtl_looker_done(&session->looker);

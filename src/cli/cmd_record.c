@@ -163,7 +163,7 @@ static int start_command(struct session *session, struct wtl_child *child)
 	if (stop)
 		return stop;
 	if (session->billing.consumers)
-		wtl_consumers_follow(session->billing.consumers, child->pid);
+		wtl_consumers_follow(session->billing.consumers, child->number);
 	wtl_recording_command(&session->recording, child);
 	return 0;
 }
@@ -328,6 +328,8 @@ static int check_settings(struct wtl_app *app)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
 	if (settings->tape && settings->record.background)
 		return wtl_complain(app, "a tape is over at once: --background has no use");
+	if (settings->tape && settings->record.duration_ns)
+		return wtl_complain(app, "a tape is recorded whole: --duration has no use");
 	return check_follow(app);
 }
 

@@ -70,6 +70,9 @@ static int option(struct wtl_app *app, int key, char *argument)
 		return wtl_option_when(app, "from", argument, &replay->from);
 	case WTL_OPTION_TO:
 		return wtl_option_when(app, "to", argument, &replay->to);
+	case WTL_OPTION_TOP:
+		replay->has_top = true;
+		return ARGP_ERR_UNKNOWN; /* all commands' own */
 	case KEY_BY:
 		return set_by(app, argument);
 	case KEY_POLICY:
@@ -106,16 +109,10 @@ static void put_line(void *context, const char *text)
 
 static void tell_dropped(char *path, const struct wtl_store_reader *reader)
 {
-	struct wtl_store_period first;
-	struct wtl_buf text;
+	char text[WTL_REMARK_SIZE];
 
-	if (!wtl_store_has_dropped(reader) || wtl_store_period(reader, 0, &first) < 0)
-		return;
-	wtl_buf_init(&text, 128);
-	wtl_buf_puts(&text, "it is a ring, which has dropped what was before ");
-	wtl_format_utc(&text, first.begin_utc_ns);
-	put_line(path, wtl_buf_str(&text));
-	wtl_buf_done(&text);
+	if (wtl_replay_tell_dropped(reader, text))
+		put_line(path, text);
 }
 
 /* What is there is good: is it all? 1: it is not, and that was said; or negative. */
@@ -182,6 +179,33 @@ static int check_all(struct wtl_app *app)
 	return code;
 }
 
+static int check_alone(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_replay_settings *replay = &settings->replay;
+	const struct wtl_option_use others[] = {
+		{replay->by, "--by"},
+		{replay->has_top, "--top"},
+		{replay->series, "--series"},
+		{replay->policy, "--policy"},
+		{replay->intensity_path, "--intensity"},
+		{replay->plays, "--replay"},
+		{replay->from.kind != WTL_WHEN_NOT, "--from"},
+		{replay->to.kind != WTL_WHEN_NOT, "--to"},
+		{settings->output != &wtl_output_text, "--format"},
+		{settings->output_path, "--output"},
+		{settings->location, "--location"},
+		{settings->pue_milli, "--pue"},
+	};
+	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+
+	return other && replay->check
+		       ? wtl_complain(app,
+				      "--check only says what is damaged or missing: %s has no use",
+				      other)
+		       : 0;
+}
+
 /* ---- The report ---- */
 
 struct session {
@@ -222,23 +246,28 @@ static int format_runs(struct wtl_buf *buf, const void *what, const struct wtl_o
 	return wtl_recording_find(output->name)->runs(buf, &session->runs, style);
 }
 
+static size_t count_runs(const struct wtl_replay *replay)
+{
+	return wtl_replay_runs(replay) + (wtl_replay_unfinished(replay) != NULL);
+}
+
 /* What is to be told: one, several side by side, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
-	bool has_runs = session->n == 1 && wtl_replay_runs(session->replays[0]) > 1;
+	bool has_runs = session->n == 1 && count_runs(session->replays[0]) > 1;
 	int rc = 0;
 
 	if (has_runs && session->app->settings.replay.by) {
 		wtl_complain(session->app,
 			     "--by is of one run: '%s' holds %zu, which are told as a series",
 			     wtl_replay_recording(session->replays[0])->path,
-			     wtl_replay_runs(session->replays[0]));
+			     count_runs(session->replays[0]));
 		return -EINVAL;
 	}
 	if (session->app->settings.replay.series || has_runs) {
 		rc = wtl_runs_new(session->replays, session->n, &session->runs);
 		result->format = format_runs;
-		if (rc == 0 && session->runs.n_runs == 0) {
+		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
 			wtl_complain(session->app, "no run was recorded to its end");
 			return -ENODATA;
 		}
@@ -304,7 +333,7 @@ static int report(struct session *session)
 	return rc;
 }
 
-static int check_settings(struct wtl_app *app)
+static int check_files(struct wtl_app *app)
 {
 	const struct wtl_replay_settings *replay = &app->settings.replay;
 
@@ -315,15 +344,32 @@ static int check_settings(struct wtl_app *app)
 			return EINVAL;
 	if (replay->intensity_path && wtl_option_check_output(app, replay->intensity_path))
 		return EINVAL;
+	return 0;
+}
+
+/* Options that rule each other out. */
+static int check_together(struct wtl_app *app)
+{
+	const struct wtl_replay_settings *replay = &app->settings.replay;
+
 	if (replay->intensity_path && app->settings.location)
 		return wtl_complain(app, "--intensity and --location exclude each other");
 	if (replay->series && (replay->from.kind || replay->to.kind))
 		return wtl_complain(app, "--series tells whole runs: --from and --to have no use");
 	if (replay->series && replay->by)
 		return wtl_complain(app, "--series and --by exclude each other");
+	if (replay->by == WTL_BY_WINDOW + 1 && replay->has_top)
+		return wtl_complain(app, "--by window tells all windows: --top has no use");
+	if (wtl_when_is_backwards(&replay->from, &replay->to))
+		return wtl_complain(app, "--to is not after --from");
 	if (replay->n_files > 1 && replay->by)
 		return wtl_complain(app, "--by is of one recording: several are told side by side");
 	return 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	return check_files(app) || check_alone(app) || check_together(app);
 }
 
 static int run(struct wtl_app *app)

@@ -164,6 +164,7 @@ static void report_window(struct session *session, struct outcome *outcome)
 	if (session->billing.consumers)
 		wtl_describe_attribution(description, &session->app->settings,
 					 session->billing.consumers, session->io);
+	wtl_billing_describe(&session->billing, description);
 	report->attribution = description->attribution;
 	report->domains = description->domains;
 	report->n_domains = description->n_domains;
@@ -183,7 +184,7 @@ static void end_tape(struct session *session)
 	ticked(session);
 }
 
-/* The command, or whom the run that made this tape followed; pid is 0 on a tape. */
+/* The command, or whom the run that made this tape followed; pid is /proc's number, 0 on a tape. */
 static void follow(struct session *session, int pid)
 {
 	char text[16];
@@ -210,7 +211,8 @@ static int run_once(struct session *session, struct outcome *outcome)
 		wattle_window_cancel(session->meter, WINDOW);
 		return stop;
 	}
-	follow(session, child.pid);
+	session->billing.lacks_command = child.number == 0;
+	follow(session, child.number);
 	wtl_recording_command(&session->recording, &child);
 	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
 	if (session->app->settings.tape_record)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "cli/app.h"
+#include "energy/carbon.h"
 #include "sensors/cpu_tdp.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
@@ -90,10 +92,43 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 	note_unmeasured(description);
 }
 
+void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
+			 uint64_t n_unfollowed)
+{
+	if (n_exits > 0)
+		note(description,
+		     "Records of processes that ended were lost (%" PRIu64 " time%s, because too "
+		     "many came at once): some that lived shortly are not listed, and what they "
+		     "used is their parents', or unattributed.",
+		     n_exits, n_exits == 1 ? "" : "s");
+	if (n_unfollowed > 0)
+		note(description,
+		     "There was no room to follow %" PRIu64 " process%s: what %s used is "
+		     "unattributed.",
+		     n_unfollowed, n_unfollowed == 1 ? "" : "es",
+		     n_unfollowed == 1 ? "it" : "they");
+}
+
+void wtl_describe_no_command(struct wtl_description *description)
+{
+	note(description, "Which of the processes is the command cannot be told: /proc is not that "
+			  "of wattle's PID namespace. To change that: mount the one that is.");
+}
+
+void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug)
+{
+	/* Upwards: less than half a microgram is 0 +/- 1, not nothing. */
+	double up_ug = ceil(uncertainty_ug);
+
+	carbon->uncertainty_ug = (uint64_t)up_ug;
+	carbon->uncertainty_rest_ng = -(int32_t)floor((up_ug - uncertainty_ug) * 1e3);
+}
+
 void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon)
 {
 	struct wtl_report_carbon *carbon = ret_carbon;
+	const uint64_t mg_per_kwh = settings->carbon.intensity_mg_per_kwh;
 	double energy_ug, intensity_ug;
 
 	memset(carbon, 0, sizeof(*carbon));
@@ -103,11 +138,12 @@ void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattl
 	if (!total->has_energy)
 		return;
 	carbon->emitted_ug = wattle_carbon_ug(&settings->carbon, total->energy_uj);
+	carbon->emitted_rest_ng =
+		wtl_carbon_rest_ng((unsigned __int128)total->energy_uj * mg_per_kwh);
 	/* From the energy's own ±: an energy of 0 has one too. */
-	energy_ug = (double)total->uncertainty_uj * settings->carbon.intensity_mg_per_kwh / 3.6e9;
+	energy_ug = (double)total->uncertainty_uj * (double)mg_per_kwh / 3.6e9;
 	intensity_ug = 2.0 * settings->carbon.uncertainty_ppm / 1e6 * (double)carbon->emitted_ug;
-	/* Upwards: less than half a microgram is 0 +/- 1, not nothing. */
-	carbon->uncertainty_ug = (uint64_t)ceil(hypot(energy_ug, intensity_ug));
+	wtl_describe_carbon_uncertainty(carbon, hypot(energy_ug, intensity_ug));
 }
 
 /* What this machine draws at full load, by the table, for each logical CPU. */

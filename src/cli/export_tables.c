@@ -71,25 +71,26 @@ static void put_energies(struct wtl_export *export, size_t slot)
 
 static void put_process(struct wtl_export *export, size_t slot, const struct wtl_consumer *consumer)
 {
+	int64_t start_utc_ns = wtl_player_start_utc(export->player, consumer->start_ns);
 	struct wtl_rows *rows = &export->rows;
 
 	wtl_row_begin(rows);
 	wtl_row_fixed(rows, export->run, 0);
 	put_count(rows, consumer->pid > 0, (uint64_t)consumer->pid);
 	put_count(rows, consumer->parent > 0, (uint64_t)consumer->parent);
-	if (consumer->start_ns > 0)
-		wtl_row_utc(rows, wtl_player_boot_utc(export->player) + consumer->start_ns);
+	if (start_utc_ns)
+		wtl_row_utc(rows, start_utc_ns);
 	else
 		wtl_row_nothing(rows);
 	wtl_row_text(rows, wtl_words_state(consumer->state));
-	wtl_row_fixed(rows, wtl_words_processes(consumer), 0);
+	wtl_row_fixed(rows, consumer->n_processes, 0);
 	wtl_row_text(rows, consumer->name);
 	wtl_row_text(rows, consumer->command);
 	put_count(rows, consumer->uid != UINT32_MAX, consumer->uid);
 	put_user(export, consumer->uid);
 	put_group(rows, consumer->group);
 	wtl_row_bool(rows, consumer->is_in_tree);
-	put_seconds(rows, wtl_words_cpu_ns(consumer));
+	put_seconds(rows, wtl_consumer_cpu_ns(consumer));
 	put_energies(export, slot);
 	put_count(rows, consumer->rss_bytes != UINT64_MAX, consumer->rss_bytes);
 	put_count(rows, consumer->pss_bytes != UINT64_MAX, consumer->pss_bytes);
@@ -304,7 +305,7 @@ static int take_gaps(struct wtl_export *export, const struct wtl_played *played)
 	struct wtl_stored_gap lost = {.duration_ns = played ? played->lost_ns : 0};
 
 	if (!played)
-		return wtl_store_each_gap(wtl_player_reader(export->player), put_gap, export);
+		return wtl_replay_each_gap(wtl_player_reader(export->player), put_gap, export);
 	if (played->kind != WTL_PLAYED_LOST)
 		return 0;
 	wtl_gap_damage(played->text, lost.text, sizeof(lost.text));

@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "cli/app.h"
 #include "cli/query.h"
 
 static bool is_text(const char *text, const char *word, size_t len)
@@ -75,4 +76,10 @@ int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t
 			ret_chosen[n_chosen++] = i;
 	free(marks);
 	return n_chosen;
+}
+
+void wtl_gpu_complain_of_id(struct wtl_app *app, const char *bad)
+{
+	wtl_complain(app, "there is no GPU '%.*s': see wattle query -L", (int)strcspn(bad, ","),
+		     bad);
 }

@@ -83,6 +83,10 @@ void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const
 /* Sets one GPU. 0 or negative after a complaint. */
 int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu,
 		  const struct wtl_limit_change *change);
+/* The GPUs have been set, and read anew: what their drivers made of the limits. True: something else
+ * than the hold said. */
+bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
+			  struct wtl_limit_hold *hold);
 /*
  * Puts back what a hold changed, but for what someone else has set anew since. Tells what it did.
  * Returns how many changes could not be put back.

@@ -31,10 +31,21 @@ static const struct wtl_gpu_value *limit_of(const struct wtl_gpu *gpu)
 	return requested->status == WATTLE_STATUS_OK ? requested : number(gpu, WTL_GPU_LIMIT_UW);
 }
 
-static uint64_t wanted_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
+static uint64_t asked_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
 {
 	return app->settings.limit.to_default ? number(gpu, WTL_GPU_LIMIT_DEFAULT_UW)->value
 					      : app->settings.limit.power_uw;
+}
+
+/* As the driver takes it: NVML whole milliwatts (nvmlDeviceSetPowerManagementLimit), amdgpu whole watts
+ * (its power1_cap cuts off the rest). The note says what will be set before it is. */
+static uint64_t wanted_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
+{
+	uint64_t power_uw = asked_uw(app, gpu);
+
+	if (strcmp(gpu->vendor, "nvidia") == 0)
+		return power_uw - power_uw % 1000;
+	return strcmp(gpu->vendor, "amd") == 0 ? power_uw - power_uw % 1000000 : power_uw;
 }
 
 static int check_power(struct wtl_app *app, const struct wtl_gpu *gpu)
@@ -51,12 +62,16 @@ static int check_power(struct wtl_app *app, const struct wtl_gpu *gpu)
 		return -EOPNOTSUPP;
 	}
 	power_uw = wanted_uw(app, gpu);
-	if (least->status != WATTLE_STATUS_OK || most->status != WATTLE_STATUS_OK)
-		return 0;
-	if (power_uw >= least->value && power_uw <= most->value)
+	if (least->status != WATTLE_STATUS_OK || most->status != WATTLE_STATUS_OK) {
+		if (power_uw > 0)
+			return 0;
+		wtl_complain(app, "GPU %u (%s) takes whole watts", gpu->index, gpu->name);
+		return -ERANGE;
+	}
+	if (power_uw > 0 && power_uw >= least->value && power_uw <= most->value)
 		return 0;
 	wtl_complain(app, "GPU %u (%s) takes %.2f to %.2f W, not %.2f W", gpu->index, gpu->name,
-		     watts(least->value), watts(most->value), watts(power_uw));
+		     watts(least->value), watts(most->value), watts(asked_uw(app, gpu)));
 	return -ERANGE;
 }
 
@@ -172,6 +187,24 @@ int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu
 	if (rc == 0 && change->has_power && change->set_uw != change->before_uw)
 		rc = set_power(app, reader, gpu, change->set_uw);
 	return rc;
+}
+
+bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
+			  struct wtl_limit_hold *hold)
+{
+	bool differs = false;
+
+	for (size_t i = 0; i < hold->n_changes; i++) {
+		struct wtl_limit_change *change = &hold->changes[i];
+		const struct wtl_gpu_value *taken = limit_of(&gpus[chosen[i]]);
+
+		if (!change->has_power || change->set_uw == change->before_uw ||
+		    taken->status != WATTLE_STATUS_OK || taken->value == change->set_uw)
+			continue;
+		change->set_uw = taken->value;
+		differs = true;
+	}
+	return differs;
 }
 
 /* ---- Putting back ---- */

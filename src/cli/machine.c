@@ -75,6 +75,8 @@ int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 	struct wtl_err err = {.code = 0};
 	int rc = check_library(app);
 
+	if (rc == 0)
+		rc = wtl_sink_check_tape(app);
 	if (rc < 0)
 		return rc;
 	rc = open_io(&app->settings, ret_io, &err);

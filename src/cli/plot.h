@@ -20,7 +20,7 @@ struct wtl_plot_settings {
 	const char *domains[WTL_PLOT_NAMES_MAX];
 	const char *words[WTL_PLOT_FILES_MAX]; /* files; with --live, domains */
 	size_t n_words;
-	bool has_format;
+	bool has_format, has_by;
 	enum wtl_plot_format format;
 	double width, height, scale; /* 0: not given */
 	bool live, once;

@@ -65,8 +65,8 @@ int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings
 	if (rc < 0)
 		wtl_complain(app, "--from or --to is too far away");
 	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
-		 *ret_from_ns > *ret_to_ns) {
-		wtl_complain(app, "--from is after --to");
+		 *ret_from_ns >= *ret_to_ns) {
+		wtl_complain(app, "--to is not after --from");
 		rc = -EINVAL;
 	}
 	return rc;

@@ -11,9 +11,11 @@
 #include "base/text.h"
 #include "cli/app.h"
 #include "energy/baseline.h"
+#include "energy/units.h"
 #include "meter/consumers.h"
 #include "output/plot_report.h"
 #include "replay/format.h"
+#include "replay/wall.h"
 
 #define SQLITE_MAGIC "SQLite format 3"
 #define REPORT_MAX   (64u << 20)
@@ -75,10 +77,11 @@ static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 
 	if (rc < 0)
 		wtl_complain_err(replay->app, &err);
-	if (rc > 0 && ret_played->kind == WTL_PLAYED_LOST)
+	if (rc > 0 && ret_played->kind == WTL_PLAYED_LOST) {
 		replay->is_lost = true;
-	/* Some have no time of their own. */
-	else if (rc >= 0 && now_ns > replay->now_mono_ns) {
+		if (!replay->lost[0])
+			wtl_replay_tell_lost(ret_played->text, replay->lost);
+	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no time of their own */
 		if (replay->is_lost &&
 		    wtl_plot_times_lose(&replay->times, replay->now_mono_ns, now_ns) < 0)
 			return -ENOMEM;
@@ -102,43 +105,66 @@ int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played
 
 /* ---- The stretch ---- */
 
-static int64_t picture_utc_ns(const struct wtl_plot_times *times, const struct wtl_when *when,
-			      int64_t begin_utc_ns, int64_t since_ns)
+/* Where the picture has the first moment at which the clock, which was set, said that; before it, if it never did. */
+static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_when *when,
+			int64_t said_ns)
 {
+	const struct wtl_wall *wall = wtl_player_wall(replay->player);
+	const struct wtl_plot_times *times = &replay->times;
+	int64_t mono_ns, before_ns;
+
+	if (!wtl_wall_find(wall, said_ns, &mono_ns))
+		return INT64_MIN;
+	/* A time of day that is over at the begin, but it was set back to it. */
+	if (when->kind == WTL_WHEN_CLOCK && mono_ns > times->end_mono_ns &&
+	    wtl_wall_find(wall, said_ns - 86400 * WTL_NS_PER_S, &before_ns) &&
+	    before_ns <= times->end_mono_ns)
+		mono_ns = before_ns;
+	return wtl_plot_times_utc(times, mono_ns);
+}
+
+/* So long of the recording, or so long by the clock on the wall after what that said at the begin. */
+static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct wtl_when *when,
+			      int64_t said_ns, int64_t since_ns)
+{
+	const struct wtl_plot_times *times = &replay->times;
 	int64_t t_ns;
 
-	/* So long of the recording, or so long by the clock on the wall. */
-	if (__builtin_add_overflow(when->kind == WTL_WHEN_SINCE ? times->begin_mono_ns
-								: begin_utc_ns,
+	if (__builtin_add_overflow(when->kind == WTL_WHEN_SINCE ? times->begin_mono_ns : said_ns,
 				   since_ns, &t_ns))
 		return since_ns < 0 ? INT64_MIN : INT64_MAX;
-	return when->kind == WTL_WHEN_SINCE ? wtl_plot_times_utc(times, t_ns) : t_ns;
+	if (when->kind == WTL_WHEN_SINCE)
+		return wtl_plot_times_utc(times, t_ns);
+	/* A picture has the times of a sleep, too. */
+	return times->n_clocks <= 1 ? t_ns : place_of(replay, when, t_ns);
 }
 
 static int find_stretch(struct wtl_plot_replay *replay)
 {
 	const struct wtl_plot_settings *settings = replay->settings;
 	const struct wtl_plot_times *times = &replay->times;
-	int64_t begin_utc_ns = wtl_plot_times_utc(times, times->begin_mono_ns), from_ns, to_ns;
-	int rc = wtl_plot_since(replay->app, settings, begin_utc_ns, &from_ns, &to_ns);
+	int64_t begin_utc_ns = wtl_plot_times_utc(times, times->begin_mono_ns);
+	int64_t end_utc_ns = wtl_plot_times_utc(times, times->end_mono_ns), from_ns, to_ns;
+	int64_t said_ns = wtl_plot_times_said(times, begin_utc_ns);
+	int rc = wtl_plot_since(replay->app, settings, said_ns, &from_ns, &to_ns);
 
 	if (rc < 0)
 		return rc;
 	replay->from_utc_ns = begin_utc_ns;
-	replay->to_utc_ns = times->end_utc_ns;
+	replay->to_utc_ns = end_utc_ns;
 	if (settings->from.kind != WTL_WHEN_NOT)
-		from_ns = picture_utc_ns(times, &settings->from, begin_utc_ns, from_ns);
+		from_ns = picture_utc_ns(replay, &settings->from, said_ns, from_ns);
 	if (settings->to.kind != WTL_WHEN_NOT)
-		to_ns = picture_utc_ns(times, &settings->to, begin_utc_ns, to_ns);
-	if ((settings->from.kind != WTL_WHEN_NOT && from_ns > times->end_utc_ns) ||
+		to_ns = picture_utc_ns(replay, &settings->to, said_ns, to_ns);
+	if ((settings->from.kind != WTL_WHEN_NOT && from_ns > end_utc_ns) ||
 	    (settings->to.kind != WTL_WHEN_NOT && to_ns < begin_utc_ns)) {
 		wtl_complain(replay->app, "'%s' lasts %.1f s: nothing of it lies in that stretch",
-			     replay->path, (double)(times->end_utc_ns - begin_utc_ns) / 1e9);
+			     replay->path, (double)(end_utc_ns - begin_utc_ns) / 1e9);
 		return -ERANGE;
 	}
 	if (settings->from.kind != WTL_WHEN_NOT && from_ns > begin_utc_ns)
 		replay->from_utc_ns = from_ns;
-	if (settings->to.kind != WTL_WHEN_NOT && to_ns < times->end_utc_ns)
+	if (settings->to.kind != WTL_WHEN_NOT && to_ns < end_utc_ns)
 		replay->to_utc_ns = to_ns;
 	return 0;
 }
@@ -190,11 +216,14 @@ static int head(struct wtl_plot_replay *replay)
 	const char **lines = wtl_plot_sheet_array(replay->sheet, 1, sizeof(*lines));
 	const char *cpu = fact(replay, WTL_FACT_CPU_MODEL), *host = fact(replay, "host");
 	struct wtl_buf times;
+	int64_t from_ns;
 
 	if (!lines)
 		return -ENOMEM;
 	wtl_buf_init(&times, 128);
-	wtl_plot_put_times(&times, replay->from_utc_ns, replay->to_utc_ns);
+	/* As reports have them, whatever the axis says. */
+	from_ns = wtl_plot_times_said(&replay->times, replay->from_utc_ns);
+	wtl_plot_put_times(&times, from_ns, wtl_plot_times_said(&replay->times, replay->to_utc_ns));
 	lines[0] = wtl_plot_sheet_printf(replay->sheet, "%.60s%s%.100s%s%s · wattle %.40s", host,
 					 host[0] && cpu[0] ? ": " : "", cpu,
 					 host[0] || cpu[0] ? " · " : "", wtl_buf_str(&times),
@@ -202,7 +231,7 @@ static int head(struct wtl_plot_replay *replay)
 	wtl_buf_done(&times);
 	figure->lines = lines;
 	figure->n_lines = 1;
-	figure->t_utc_ns = replay->from_utc_ns;
+	figure->t_utc_ns = from_ns;
 	figure->shares_x = true;
 	return lines[0] ? 0 : -ENOMEM;
 }
@@ -211,39 +240,46 @@ static int head(struct wtl_plot_replay *replay)
 static int add_notes(struct wtl_plot_replay *replay)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
+	struct wtl_buf times;
+	int64_t from_ns, to_ns;
 	const char **notes;
 
-	if (!replay->times.was_set)
+	if (replay->times.n_clocks <= 1)
 		return 0;
 	notes = wtl_plot_sheet_array(replay->sheet, figure->n_notes + 1, sizeof(*notes));
 	if (!notes)
 		return -ENOMEM;
 	memcpy(notes, figure->notes, figure->n_notes * sizeof(*notes));
-	notes[figure->n_notes++] =
-		"The clock was set meanwhile: times are counted back from what it said at the end.";
+	wtl_plot_times_longest(&replay->times, &from_ns, &to_ns);
+	wtl_buf_init(&times, 128);
+	wtl_plot_put_times(&times, from_ns, to_ns);
+	notes[figure->n_notes] = wtl_plot_sheet_printf(
+		replay->sheet,
+		"The clock was set meanwhile: the axis goes by what it said from %s.",
+		wtl_buf_str(&times));
+	wtl_buf_done(&times);
 	figure->notes = notes;
-	return 0;
+	return notes[figure->n_notes++] ? 0 : -ENOMEM;
 }
 
 static const struct picture {
 	int (*draw)(struct wtl_plot_replay *replay);
 	const char *title, *nothing;
-	bool has_domains;
 } pictures[WTL_PLOT_WHATS] = {
-	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there", true},
+	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there"},
 	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_people, "Power by who used it",
-				"it tells of no processes there", false},
+				"it tells of no processes there"},
 	[WTL_PLOT_WINDOWS] = {wtl_plot_recorded_windows, "Energy of windows",
-			      "no window ended there", true},
+			      "no window ended there"},
 	[WTL_PLOT_MEMORY] = {wtl_plot_recorded_memory, "Memory",
-			     "it tells of nobody's memory there", false},
+			     "it tells of nobody's memory there"},
 };
 
 static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
 	const char *command;
-	int rc = wtl_plot_times_read(&replay->times, wtl_player_reader(replay->player));
+	int rc = wtl_plot_times_read(&replay->times, replay->player);
 
 	if (rc == 0)
 		rc = find_stretch(replay);
@@ -255,6 +291,8 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 		rc = -ENODATA;
 	if (rc == 0)
 		rc = add_notes(replay);
+	if (rc == 0)
+		rc = wtl_plot_note_missing(replay);
 	if (rc < 0)
 		return rc;
 	command = fact(replay, "command");
@@ -272,11 +310,6 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 		.app = app, .path = path, .settings = settings, .sheet = sheet};
 	int rc;
 
-	if (wanted->n_domains > 0 && !picture->has_domains) {
-		wtl_complain(app, "--domain goes with power, windows and runs, not with --what %s",
-			     wtl_plot_what_name(wanted->what));
-		return WTL_EXIT_FAILED;
-	}
 	rc = wtl_policy_parse(app, NULL, &replay.policy) ? -EINVAL : wtl_plot_rewind(&replay);
 	if (rc == 0)
 		rc = draw(&replay, picture);
@@ -327,6 +360,9 @@ int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_rep
 		return rc;
 	for (size_t i = 0; rc == 0 && i < wtl_replay_runs(replay); i++)
 		rc = add_report(app, path, wtl_replay_run(replay, i), reports);
+	if (rc == 0 && wtl_replay_unfinished(replay))
+		wtl_remark(app, "%s: run %zu is not drawn, as its end is not in the file", path,
+			   wtl_replay_runs(replay) + 1);
 	wtl_replay_free(replay);
 	return rc;
 }

@@ -15,8 +15,8 @@
 enum { WTL_PLOT_COLUMNS = 1200 }; /* as fine as any picture of usual size shows */
 
 /*
- * Times of a picture are UTC as the clock said at the recording's end, counted back from there: they
- * rise evenly, over suspends as well, whenever the clock was set.
+ * Times of a picture rise evenly, over suspends as well, whenever the clock was set: they are UTC as the clock said
+ * for longest, and for the rest as if it had said that all the time.
  */
 struct wtl_plot_times {
 	struct wtl_plot_hole {
@@ -25,8 +25,13 @@ struct wtl_plot_times {
 	} * holes;		 /* ascending */
 	size_t n, room;
 	int64_t slept_ns; /* in all */
-	int64_t begin_mono_ns, end_mono_ns, end_utc_ns;
-	bool was_set; /* the clock, meanwhile */
+	int64_t begin_mono_ns, end_mono_ns;
+	struct wtl_plot_clock {
+		int64_t from_mono_ns;
+		int64_t ahead_ns; /* from then on: UTC less the monotonic clock and what was slept */
+	} * clocks;		  /* ascending; one more each time that it was set */
+	size_t n_clocks, clocks_room;
+	size_t longest; /* the one that tells a picture's times */
 };
 
 /* A recording that is gone by for a picture. */
@@ -38,9 +43,10 @@ struct wtl_plot_replay {
 	struct wtl_policy policy;  /* of the player */
 	struct wtl_player *player; /* at its begin */
 	struct wtl_plot_times times;
-	int64_t from_utc_ns, to_utc_ns; /* of the picture */
+	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
 	int64_t now_mono_ns;
-	bool is_lost; /* the step before could not be read */
+	bool is_lost;		    /* the step before could not be read */
+	char lost[WTL_REMARK_SIZE]; /* the first one that could not be, in words; "": none */
 };
 
 /* Is that a recording, by the first bytes of the file? */
@@ -69,12 +75,25 @@ int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
 
+/* ---- plot_recording_notes.c ---- */
+
+/* Says below the picture what the recording does not have, as far as it was gone by. 0 or -ENOMEM. */
+int wtl_plot_note_missing(struct wtl_plot_replay *replay);
+
 /* ---- plot_recording_time.c ---- */
 
 /* Reads where its clocks jumped. 0, -ENOMEM or -ENODATA. */
-int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_store_reader *reader);
+int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_player *player);
+/* Once its holes are known: what the clock said, as wall has it. 0 or -ENOMEM. */
+struct wtl_wall;
+int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall);
 void wtl_plot_times_done(struct wtl_plot_times *times);
+/* A picture's time at a moment; and what the clock said when a picture has that time. */
 int64_t wtl_plot_times_utc(const struct wtl_plot_times *times, int64_t t_mono_ns);
+int64_t wtl_plot_times_said(const struct wtl_plot_times *times, int64_t t_utc_ns);
+/* While the picture's times were those that the clock said. */
+void wtl_plot_times_longest(const struct wtl_plot_times *times, int64_t *ret_from_utc_ns,
+			    int64_t *ret_to_utc_ns);
 /* That stretch could not be read. 0 or -ENOMEM. */
 int wtl_plot_times_lose(struct wtl_plot_times *times, int64_t from_mono_ns, int64_t to_mono_ns);
 

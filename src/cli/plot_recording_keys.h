@@ -14,6 +14,7 @@ struct wtl_plot_key {
 	double sum; /* what they are ranked by */
 	int shown;  /* its series, or WTL_PLOT_NOT_SHOWN */
 	bool is_touched;
+	bool lacks_pss; /* of some of it, only the resident set size was ever known */
 };
 
 struct wtl_plot_keys {

@@ -2,6 +2,7 @@
 /* Who used the power, and how much memory they had, over time. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct owner {
 	int64_t start_ns;
 	char name[32];
 	size_t key;
-	bool is_known;
+	bool is_known, has_pss;
 };
 
 enum quantity { POWER, MEMORY };
@@ -86,6 +87,13 @@ static void name_key(struct people *people, const struct wtl_consumer *consumer,
 	wtl_text_copy(name, size, text[0] ? text : none);
 }
 
+/* Of whom PSS was never read, it never will be: a key is drawn by one or the other. */
+static void settle_owner(struct people *people, const struct owner *owner)
+{
+	if (people->quantity == MEMORY && owner->is_known && !owner->has_pss)
+		people->keys.list[owner->key].lacks_pss = true;
+}
+
 static int key_of(struct people *people, size_t slot, const struct wtl_consumer *consumer,
 		  size_t *ret_key)
 {
@@ -95,6 +103,7 @@ static int key_of(struct people *people, size_t slot, const struct wtl_consumer 
 
 	if (!owner->is_known || owner->pid != consumer->pid ||
 	    owner->start_ns != consumer->start_ns || strcmp(owner->name, consumer->name) != 0) {
+		settle_owner(people, owner);
 		name_key(people, consumer, name, sizeof(name));
 		*owner = (struct owner){
 			.pid = consumer->pid, .start_ns = consumer->start_ns, .is_known = true};
@@ -107,17 +116,31 @@ static int key_of(struct people *people, size_t slot, const struct wtl_consumer 
 
 /* ---- A look ---- */
 
+/* By what it has at all: who is to be shown. */
+static double memory_of(const struct wtl_consumer *consumer)
+{
+	uint64_t bytes =
+		consumer->pss_bytes != UINT64_MAX ? consumer->pss_bytes : consumer->rss_bytes;
+
+	return bytes != UINT64_MAX && consumer->state == WTL_CONSUMER_LIVE ? (double)bytes : 0.0;
+}
+
+/* By what its line goes by. PSS that was not read yet is not known, nor is a sum with it. */
+static double shown_memory_of(const struct people *people, size_t key,
+			      const struct wtl_consumer *consumer)
+{
+	uint64_t bytes =
+		people->keys.list[key].lacks_pss ? consumer->rss_bytes : consumer->pss_bytes;
+
+	return bytes != UINT64_MAX ? (double)bytes : WTL_PLOT_UNKNOWN;
+}
+
 static double value_of(struct people *people, size_t slot, const struct wtl_consumer *consumer)
 {
 	struct wtl_consumer_power power;
-	uint64_t bytes;
 
-	if (people->quantity == MEMORY) {
-		bytes = consumer->pss_bytes != UINT64_MAX ? consumer->pss_bytes
-							  : consumer->rss_bytes;
-		return bytes != UINT64_MAX && consumer->state == WTL_CONSUMER_LIVE ? (double)bytes
-										   : 0.0;
-	}
+	if (people->quantity == MEMORY)
+		return memory_of(consumer);
 	if (!wtl_consumers_power(wtl_player_consumers(people->replay->player), slot, WTL_PART_ALL,
 				 &power))
 		return 0.0;
@@ -145,8 +168,12 @@ static int look(struct people *people)
 
 		if (value <= 0.0)
 			continue;
-		if (key_of(people, slot, consumer, &key) < 0 ||
-		    wtl_plot_keys_add(&people->keys, key, value) < 0)
+		if (key_of(people, slot, consumer, &key) < 0)
+			return -ENOMEM;
+		people->owners[slot].has_pss |= consumer->pss_bytes != UINT64_MAX;
+		if (people->quantity == MEMORY && people->n_series > 0)
+			value = shown_memory_of(people, key, consumer);
+		if (wtl_plot_keys_add(&people->keys, key, value) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -173,6 +200,8 @@ static int play(struct people *people,
 		looked(people, &played, (double)(played.t_mono_ns - people->looked_ns) / 1e9);
 		people->looked_ns = played.t_mono_ns;
 	}
+	for (size_t slot = 0; slot < people->owners_room; slot++)
+		settle_owner(people, &people->owners[slot]);
 	return rc;
 }
 
@@ -261,7 +290,7 @@ static void add_value(const struct people *people, double *y, double value, doub
 {
 	if (people->quantity == POWER)
 		*y += value * seconds;
-	else if (!(value <= *y))
+	else if (isfinite(value) && !(value <= *y))
 		*y = value;
 }
 
@@ -320,20 +349,63 @@ static void show_look(struct people *people, const struct wtl_played *played, do
 		end_point(people);
 }
 
+/* What of memory is drawn: that of those that are shown. */
+enum sizes { PSS = 1, RSS, PSS_AND_RSS };
+
+static enum sizes sizes_of(const struct people *people)
+{
+	unsigned sizes = 0;
+
+	for (size_t i = 0; i < people->keys.n; i++)
+		if (people->keys.list[i].shown != WTL_PLOT_NOT_SHOWN)
+			sizes |= people->keys.list[i].lacks_pss ? RSS : PSS;
+	return (enum sizes)sizes;
+}
+
+/* Where some lines are one and some the other, each says so. */
+static int name_sizes(struct people *people)
+{
+	for (size_t i = 0; i < people->keys.n; i++) {
+		const struct wtl_plot_key *key = &people->keys.list[i];
+
+		if (key->shown == WTL_PLOT_NOT_SHOWN)
+			continue;
+		people->series[key->shown].name = wtl_plot_sheet_printf(
+			people->replay->sheet, "%s, %s", key->name, key->lacks_pss ? "RSS" : "PSS");
+		if (!people->series[key->shown].name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *note_of(const struct people *people)
+{
+	static const char *const of_memory[] = {
+		[PSS] = "Proportional set size: what several share is divided among them.",
+		[RSS] = "Resident set size: what several share is in each.",
+		[PSS_AND_RSS] =
+			("PSS: proportional set size. RSS: resident set size, where PSS was not "
+			 "read of all; what several share is in each."),
+	};
+
+	if (people->quantity == MEMORY)
+		return of_memory[sizes_of(people)];
+	return people->shows_dynamic
+		       ? "Power above idle, divided by who used the machine."
+		       : "All power, its part of idle included, divided by who used the machine: idle "
+			 "power is not known of all.";
+}
+
 static int make_panel(struct people *people)
 {
-	static const char *const notes[] = {
-		[0] = "Power above idle, divided by who used the machine.",
-		[1] = ("All power, its part of idle included, divided by who used the machine: idle "
-		       "power is not known of all."),
-		[2] = "Proportional set size where it can be read, else resident set size.",
-	};
 	struct wtl_plot_sheet *sheet = people->replay->sheet;
 	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
+	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
 	bool is_power = people->quantity == POWER;
 
-	if (!panel)
+	if (!panel || !notes)
 		return -ENOMEM;
+	notes[0] = note_of(people);
 	*panel = (struct wtl_plot_panel){
 		.marks = is_power ? WTL_PLOT_STACK : WTL_PLOT_LINE,
 		.x = WTL_PLOT_X_UTC,
@@ -348,7 +420,7 @@ static int make_panel(struct people *people)
 	};
 	sheet->figure.panels = panel;
 	sheet->figure.n_panels = 1;
-	sheet->figure.notes = &notes[!is_power ? 2 : people->shows_dynamic ? 0 : 1];
+	sheet->figure.notes = notes;
 	sheet->figure.n_notes = 1;
 	return wtl_plot_recorded_gaps(people->replay, &panel->gaps, &panel->n_gaps);
 }
@@ -365,6 +437,8 @@ static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
 		rc = choose(&people);
 	if (rc == 0 && people.n_series == 0)
 		rc = -ENODATA;
+	if (rc == 0 && quantity == MEMORY && sizes_of(&people) == PSS_AND_RSS)
+		rc = name_sizes(&people);
 	if (rc == 0)
 		rc = wtl_plot_rewind(replay);
 	if (rc == 0)

@@ -4,6 +4,13 @@
 
 #include "base/array.h"
 #include "cli/plot_recording.h"
+#include "energy/units.h"
+#include "replay/wall.h"
+
+/* So many years are no sleep any more, but a damaged file. */
+#define SLEPT_MAX_NS (INT64_C(1) << 60)
+/* As the recorder has it: that far it is slewed, and not set. */
+#define SET_NS WTL_NS_PER_S
 
 /* ---- Clocks ---- */
 
@@ -24,16 +31,13 @@ static int take_gap(void *context, const struct wtl_stored_gap *gap)
 {
 	struct wtl_plot_times *times = context;
 	bool is_suspend = gap->kind == WTL_GAP_SUSPEND;
-	int64_t end_ns;
 
-	if (gap->kind == WTL_GAP_CLOCK_STEP)
-		times->was_set = true;
 	/* What is lost of one channel or of exits is not lost of all. */
 	if ((!is_suspend && gap->kind != WTL_GAP_OVERRUN) || gap->duration_ns <= 0 ||
-	    __builtin_add_overflow(times->slept_ns, gap->duration_ns, &end_ns))
+	    (is_suspend && gap->duration_ns > SLEPT_MAX_NS - times->slept_ns))
 		return 0;
 	if (is_suspend)
-		times->slept_ns = end_ns;
+		times->slept_ns += gap->duration_ns;
 	return add_hole(times, (struct wtl_plot_hole){.at_mono_ns = gap->begin_mono_ns,
 						      .duration_ns = gap->duration_ns,
 						      .is_suspend = is_suspend});
@@ -46,34 +50,9 @@ static int take_window(void *context, const struct wtl_stored_window *window)
 	int64_t end_ns;
 
 	if (!__builtin_add_overflow(window->begin_mono_ns, window->duration_ns, &end_ns) &&
-	    end_ns > times->end_mono_ns) {
-		times->end_utc_ns += end_ns - times->end_mono_ns;
+	    end_ns > times->end_mono_ns)
 		times->end_mono_ns = end_ns;
-	}
 	return 0;
-}
-
-int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_store_reader *reader)
-{
-	struct wtl_store_period first, last;
-	size_t n = wtl_store_periods(reader);
-
-	if (n == 0 || wtl_store_period(reader, 0, &first) < 0 ||
-	    wtl_store_period(reader, n - 1, &last) < 0)
-		return -ENODATA;
-	*times = (struct wtl_plot_times){
-		.begin_mono_ns = first.begin_mono_ns,
-		.end_mono_ns = last.end_mono_ns,
-		.end_utc_ns = last.end_utc_ns,
-	};
-	wtl_store_each_window(reader, take_window, times);
-	return wtl_store_each_gap(reader, take_gap, times) == -ENOMEM ? -ENOMEM : 0;
-}
-
-void wtl_plot_times_done(struct wtl_plot_times *times)
-{
-	free(times->holes);
-	times->holes = NULL;
 }
 
 /* The moment at which it went on is that after the suspend. */
@@ -86,10 +65,95 @@ static int64_t slept_before(const struct wtl_plot_times *times, int64_t t_mono_n
 	return slept_ns;
 }
 
+static int64_t clock_end_ns(const struct wtl_plot_times *times, size_t i)
+{
+	return i + 1 < times->n_clocks ? times->clocks[i + 1].from_mono_ns : times->end_mono_ns;
+}
+
+static int64_t held_ns(const struct wtl_plot_times *times, size_t i)
+{
+	return clock_end_ns(times, i) - times->clocks[i].from_mono_ns;
+}
+
+int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall)
+{
+	for (size_t i = 0; i < wall->n; i++) {
+		const struct wtl_wall_point *point = &wall->points[i];
+		int64_t ahead_ns = point->ahead_ns - slept_before(times, point->mono_ns);
+		const struct wtl_plot_clock *last =
+			times->n_clocks > 0 ? &times->clocks[times->n_clocks - 1] : NULL;
+
+		if (last && ahead_ns - last->ahead_ns <= SET_NS &&
+		    last->ahead_ns - ahead_ns <= SET_NS)
+			continue;
+		if (wtl_array_reserve(&times->clocks, &times->clocks_room, times->n_clocks + 1,
+				      sizeof(times->clocks[0])) < 0)
+			return -ENOMEM;
+		times->clocks[times->n_clocks++] = (struct wtl_plot_clock){
+			.from_mono_ns = last ? point->mono_ns : times->begin_mono_ns,
+			.ahead_ns = ahead_ns,
+		};
+	}
+	for (size_t i = 1; i < times->n_clocks; i++)
+		if (held_ns(times, i) > held_ns(times, times->longest))
+			times->longest = i;
+	return 0;
+}
+
+int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_player *player)
+{
+	struct wtl_store_reader *reader = wtl_player_reader(player);
+	struct wtl_store_period first, last;
+	size_t n = wtl_store_periods(reader);
+
+	if (n == 0 || wtl_store_period(reader, 0, &first) < 0 ||
+	    wtl_store_period(reader, n - 1, &last) < 0)
+		return -ENODATA;
+	*times = (struct wtl_plot_times){
+		.begin_mono_ns = first.begin_mono_ns,
+		.end_mono_ns = last.end_mono_ns,
+	};
+	wtl_store_each_window(reader, take_window, times);
+	if (wtl_store_each_gap(reader, take_gap, times) == -ENOMEM)
+		return -ENOMEM;
+	return wtl_plot_times_set(times, wtl_player_wall(player));
+}
+
+void wtl_plot_times_done(struct wtl_plot_times *times)
+{
+	free(times->holes);
+	free(times->clocks);
+	times->holes = NULL;
+	times->clocks = NULL;
+}
+
+static int64_t ahead_ns(const struct wtl_plot_times *times, size_t clock)
+{
+	return times->n_clocks > 0 ? times->clocks[clock].ahead_ns : 0;
+}
+
 int64_t wtl_plot_times_utc(const struct wtl_plot_times *times, int64_t t_mono_ns)
 {
-	return times->end_utc_ns - (times->end_mono_ns - t_mono_ns) - times->slept_ns +
-	       slept_before(times, t_mono_ns);
+	return t_mono_ns + slept_before(times, t_mono_ns) + ahead_ns(times, times->longest);
+}
+
+int64_t wtl_plot_times_said(const struct wtl_plot_times *times, int64_t t_utc_ns)
+{
+	size_t i = 0;
+
+	while (i + 1 < times->n_clocks &&
+	       wtl_plot_times_utc(times, times->clocks[i + 1].from_mono_ns) <= t_utc_ns)
+		i++;
+	return t_utc_ns - ahead_ns(times, times->longest) + ahead_ns(times, i);
+}
+
+void wtl_plot_times_longest(const struct wtl_plot_times *times, int64_t *ret_from_utc_ns,
+			    int64_t *ret_to_utc_ns)
+{
+	*ret_from_utc_ns = wtl_plot_times_utc(
+		times, times->n_clocks > 0 ? times->clocks[times->longest].from_mono_ns
+					   : times->begin_mono_ns);
+	*ret_to_utc_ns = wtl_plot_times_utc(times, clock_end_ns(times, times->longest));
 }
 
 /* ---- Gaps ---- */

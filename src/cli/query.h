@@ -39,9 +39,10 @@ struct wtl_looker {
 	struct wattle_meter *meter;
 	struct wtl_io *io;
 	struct wtl_gpu_reader *reader;
-	unsigned what;	 /* WTL_GPU_READ_… */
-	bool asks_meter; /* for energies and mean powers */
-	size_t *chosen;	 /* places among the reader's GPUs */
+	unsigned what;	  /* WTL_GPU_READ_… */
+	bool asks_meter;  /* for energies and mean powers */
+	bool only_chosen; /* domains of other GPUs are left out of a look, and of its sums */
+	size_t *chosen;	  /* places among the reader's GPUs */
 	struct wtl_gpu *gpus;
 	size_t n_chosen;
 	struct wtl_look_meter *meters, *domain_meters;
@@ -68,5 +69,6 @@ void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
  */
 int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t ret_chosen[],
 		   const char **ret_bad);
+void wtl_gpu_complain_of_id(struct wtl_app *app, const char *bad);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/app.h"
 #include "cli/query.h"
 #include "cli/user.h"
+#include "energy/domain.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
 
@@ -34,8 +35,7 @@ static int choose(struct wtl_looker *looker, const char *ids)
 		return out_of_memory(looker->app);
 	rc = wtl_gpu_choose(gpus, n, ids, looker->chosen, &bad);
 	if (rc == -ENOENT) {
-		wtl_complain(looker->app, "there is no GPU '%.*s': see wattle query -L",
-			     (int)strcspn(bad, ","), bad);
+		wtl_gpu_complain_of_id(looker->app, bad);
 		return WTL_EXIT_NO_SOURCE;
 	}
 	if (rc < 0)
@@ -129,6 +129,33 @@ static void take_meter(const struct wtl_looker *looker, size_t domain, struct wt
 	}
 }
 
+static bool is_of_another(const struct wtl_looker *looker, const char *domain)
+{
+	size_t n;
+	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(looker->reader, &n);
+
+	for (size_t i = 0; i < looker->n_chosen; i++)
+		if (wtl_domain_is_of_gpu(domain, looker->gpus[i].domain))
+			return false;
+	for (size_t i = 0; i < n; i++)
+		if (wtl_domain_is_of_gpu(domain, gpus[i].domain))
+			return true;
+	return false;
+}
+
+static void leave_out_others(struct wtl_looker *looker, struct wtl_look *look)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < look->n_domains; i++) {
+		if (is_of_another(looker, looker->domains[i].domain.name))
+			continue;
+		looker->domains[kept] = looker->domains[i];
+		looker->domain_meters[kept++] = looker->domain_meters[i];
+	}
+	look->n_domains = kept;
+}
+
 static void read_meter(struct wtl_looker *looker, struct wtl_look *look)
 {
 	struct wattle_meter *meter = looker->meter;
@@ -157,6 +184,8 @@ static void read_meter(struct wtl_looker *looker, struct wtl_look *look)
 	look->domains = looker->domains;
 	look->domain_meters = looker->domain_meters;
 	look->n_domains = looker->n_domains;
+	if (looker->only_chosen)
+		leave_out_others(looker, look);
 }
 
 /* The owner's name; on another machine's root or tape, this machine's name for the number. */

@@ -30,7 +30,7 @@ struct wtl_replay_settings {
 	int by; /* enum wtl_by, + 1; 0: not given */
 	const char *policy;
 	const char *intensity_path;
-	bool series, check;
+	bool series, check, has_top;
 	bool plays; /* for tests: never from the summary alone */
 	/* wattle export */
 	const char *to_format, *what;

@@ -40,8 +40,8 @@ bool wtl_follow_is_container(const struct wtl_group *group, const char *name);
 /* Is it that unit: "ssh.service", or "ssh" for short? */
 bool wtl_follow_is_unit(const struct wtl_group *group, const char *name);
 
-/* The ID of a container of Docker's or Podman's by its name, as their files tell it. "" where they do
- * not, or it is an ID already. */
+/* The ID of a container of Docker's or Podman's by its name, which may look like an ID, as their files tell
+ * it. "" where they do not. */
 void wtl_follow_find_container(struct wtl_io *io, const char *name, char *ret_id, size_t size);
 
 #endif

@@ -109,8 +109,6 @@ void wtl_follow_find_container(struct wtl_io *io, const char *name, char *ret_id
 	struct wtl_buf text;
 
 	ret_id[0] = '\0';
-	if (is_id(name))
-		return;
 	wtl_buf_init(&text, FILE_MAX);
 	if (wtl_buf_reserve(&text, FILE_MAX - 1) == 0) {
 		find_docker(io, name, &text, ret_id, size);

@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -63,7 +65,7 @@ static void tell_command(struct wtl_recording *recording)
 	struct wtl_buf text;
 
 	wtl_buf_init(&text, COMMAND_TEXT_MAX);
-	wtl_format_command(&text, command);
+	wtl_command_text(&text, command);
 	if (command)
 		wtl_recorder_fact(recording->recorder, "command", wtl_buf_str(&text));
 	wtl_buf_done(&text);
@@ -128,6 +130,22 @@ static int begin(struct wtl_recording *recording, struct wtl_err *err)
 				err);
 }
 
+static void second_passed(void *recording);
+
+static void watch_seconds(struct wtl_recording *recording)
+{
+	const struct itimerspec second = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
+
+	if (!recording->loop || recording->app->settings.tape ||
+	    recording->app->settings.interval_ns <= WTL_NS_PER_S)
+		return;
+	recording->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (recording->timer < 0 || timerfd_settime(recording->timer, 0, &second, NULL) < 0 ||
+	    wtl_loop_watch(recording->loop, recording->timer, second_passed, recording) < 0)
+		wtl_remark(recording->app,
+			   "there is no timer: what is marked is written with the next sample");
+}
+
 int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *billing,
 		       struct wtl_loop *loop)
 {
@@ -151,6 +169,7 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 	if (loop && recording->marks.path[0])
 		wtl_loop_watch(loop, recording->marks.epoll, wtl_mark_server_serve,
 			       &recording->marks);
+	watch_seconds(recording);
 	return 0;
 }
 
@@ -239,12 +258,31 @@ static void look_at_size(struct wtl_recording *recording)
 		   recording->path);
 }
 
+static void commit(struct wtl_recording *recording)
+{
+	struct wtl_err err = {.code = 0};
+
+	if (wtl_recorder_commit(recording->recorder, &err) < 0)
+		fail(recording, &err);
+	look_at_size(recording);
+}
+
+/* Samples may be minutes apart; what is marked meanwhile is on the disk a second later. */
+static void second_passed(void *context)
+{
+	struct wtl_recording *recording = context;
+	uint64_t n;
+
+	if (read(recording->timer, &n, sizeof(n)) == (ssize_t)sizeof(n) && recording->recorder &&
+	    !recording->has_failed)
+		commit(recording);
+}
+
 void wtl_recording_look(void *context)
 {
 	struct wtl_recording *recording = context;
 	struct wtl_billing *billing = recording->billing;
 	struct wattle_window window;
-	struct wtl_err err = {.code = 0};
 	int64_t now_ns;
 
 	if (!recording->recorder || recording->has_failed)
@@ -261,9 +299,7 @@ void wtl_recording_look(void *context)
 		wtl_recorder_window(recording->recorder, billing->window, true, &window,
 				    recording->energies);
 	wtl_recording_look_at_marked(recording);
-	if (wtl_recorder_commit(recording->recorder, &err) < 0)
-		fail(recording, &err);
-	look_at_size(recording);
+	commit(recording);
 }
 
 void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *child)
@@ -323,6 +359,9 @@ static int end(struct wtl_recording *recording, struct wtl_err *err)
 	if (recording->recorder && !recording->has_failed)
 		wtl_recording_look_at_marked(recording);
 	recording->loop = NULL;
+	if (recording->timer > 0)
+		close(recording->timer);
+	recording->timer = 0;
 	rc = wtl_recorder_end(recording->recorder, err);
 	recording->recorder = NULL;
 	wtl_recording_devices_free(recording->devices);
@@ -346,17 +385,11 @@ int wtl_recording_close(struct wtl_recording *recording)
 
 void wtl_recording_discard(struct wtl_recording *recording)
 {
-	static const char *const ends[] = {"", "-wal", "-shm"};
 	bool is_ours = recording->recorder != NULL;
 	struct wtl_err err = {.code = 0};
-	char path[PATH_MAX + 4];
 
-	if (end(recording, &err) < 0 || !is_ours)
-		return;
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-		snprintf(path, sizeof(path), "%s%s", recording->path, ends[i]);
-		unlink(path);
-	}
+	if (end(recording, &err) >= 0 && is_ours)
+		wtl_store_remove(recording->path);
 }
 
 void wtl_recording_done(struct wtl_recording *recording, const char *told)

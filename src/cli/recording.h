@@ -22,6 +22,7 @@ struct wtl_recording {
 	struct wtl_recorder *recorder; /* NULL: none is written, or it was stopped by an error */
 	const char *path;
 	int64_t due_ns, begin_utc_ns;
+	int timer; /* of the seconds between samples; 0: there is a sample a second */
 	bool has_failed;
 	bool is_over;		 /* larger than it was to be, and that was said */
 	struct wtl_child *child; /* of the window that is open; NULL: no command */
@@ -49,8 +50,9 @@ void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app, 
  */
 int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *billing,
 		       struct wtl_loop *loop);
-/* After each sample (a struct wtl_recording): once a second what there is is written. An error is said
- * once, and the measurement goes on without; where it has no other use, the loop is stopped. */
+/* After each sample (a struct wtl_recording): once a second what there is is written; between samples that
+ * are further apart a timer does that for what is marked. An error is said once, and the measurement goes on
+ * without; where it has no other use, the loop is stopped. */
 void wtl_recording_look(void *recording);
 /* The command was started, with the window open: how it ends is kept when that ends. Until then the child is
  * borrowed. */

@@ -24,15 +24,16 @@ static size_t find_marked(const struct wtl_recording *recording, const char *nam
 static void begin_window(struct wtl_recording *recording, const char *name, int pid,
 			 struct wtl_buf *answer)
 {
-	int rc;
+	int rc = -WATTLE_E_TOO_MANY;
 
 	if (strcmp(name, recording->billing->window) == 0) {
 		wtl_mark_refuse(answer, WATTLE_E_WINDOW_OPEN, "'%s' is the recording itself", name);
 		return;
 	}
-	rc = recording->n_marked < WTL_MARKED_MAX
-		     ? wattle_window_begin(recording->billing->meter, name)
-		     : -WATTLE_E_TOO_MANY;
+	if (find_marked(recording, name) < recording->n_marked)
+		rc = -WATTLE_E_WINDOW_OPEN;
+	else if (recording->n_marked < WTL_MARKED_MAX)
+		rc = wattle_window_begin(recording->billing->meter, name);
 	if (rc == -WATTLE_E_WINDOW_OPEN)
 		wtl_mark_refuse(answer, -rc, "a window '%s' is open already: end it first", name);
 	else if (rc == -WATTLE_E_TOO_MANY)

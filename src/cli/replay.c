@@ -16,7 +16,7 @@
 
 /* ---- Windows ---- */
 
-static struct wtl_replay_window *find_window(struct wtl_replay *replay, uint32_t id)
+static struct wtl_replay_window *find_window(const struct wtl_replay *replay, uint32_t id)
 {
 	for (size_t i = replay->n_windows; i-- > 0;)
 		if (replay->windows[i].told.id == id)
@@ -53,7 +53,7 @@ static int begin_window(struct wtl_replay *replay, const struct wtl_played *play
 	if (!window)
 		return -ENOMEM;
 	window->told.is_cut = played->is_cut;
-	window->told.is_main = played->window_id == wtl_player_main_window(replay->player);
+	window->told.is_main = wtl_player_is_measurement(replay->player, played->window_id);
 	window->told.window.begin_mono_ns = played->t_mono_ns;
 	window->told.window.begin_utc_ns = played->t_utc_ns;
 	window->emission = replay->emitter.emission;
@@ -84,6 +84,7 @@ static void end_window(struct wtl_replay *replay, const struct wtl_played *playe
 	window->has_energies = true;
 	window->emission = wtl_emission_since(&replay->emitter.emission, &window->emission);
 	replay->ended_id = played->window_id;
+	replay->has_measured |= window->told.is_main;
 	if (wtl_replay_is_waiting(replay))
 		drop_window(replay, played->window_id); /* it is none of this part */
 }
@@ -122,8 +123,10 @@ static int note_lost(struct wtl_replay *replay, const struct wtl_played *played)
 {
 	struct wtl_stored_gap gap = {.begin_mono_ns = played->t_mono_ns,
 				     .duration_ns = played->lost_ns};
+	char text[WTL_REMARK_SIZE];
 
-	wtl_remark(replay->app, "%s: a part cannot be read: %s", replay->path, played->text);
+	wtl_replay_tell_lost(played->text, text);
+	wtl_remark(replay->app, "%s: %s", replay->path, text);
 	wtl_gap_damage(played->text, gap.text, sizeof(gap.text));
 	return add_gap(replay, damaged, &gap);
 }
@@ -185,7 +188,11 @@ static struct wtl_emission main_emission(struct wtl_replay *replay)
 static bool is_due(const struct wtl_replay_bound *bound, const struct wtl_replay *replay,
 		   const struct wtl_played *played)
 {
-	return played->t_mono_ns - replay->begin.begin_mono_ns >= bound->since_ns;
+	/* The same moment, whether it is a run or the part that is billed. */
+	int64_t t_mono_ns =
+		played->kind == WTL_PLAYED_BILLED ? played->looked_ns : played->t_mono_ns;
+
+	return t_mono_ns - replay->begin.begin_mono_ns >= bound->since_ns;
 }
 
 bool wtl_replay_has_dropped(const struct wtl_replay *replay)
@@ -198,11 +205,16 @@ bool wtl_replay_is_waiting(const struct wtl_replay *replay)
 	return replay->is_part && !replay->has_begun;
 }
 
-static int begin_part(struct wtl_replay *replay)
+/* A part that begins with the measurement does not cut it. */
+static bool is_begun_by(const struct wtl_replay *replay, size_t i, const struct wtl_played *played)
+{
+	return played->kind == WTL_PLAYED_BEGUN && replay->windows[i].told.id == played->window_id;
+}
+
+static int begin_part(struct wtl_replay *replay, const struct wtl_played *played)
 {
 	for (size_t i = 0; i < replay->n_windows; i++)
-		replay->windows[i].told.is_cut |=
-			replay->windows[i].told.id != wtl_player_main_window(replay->player);
+		replay->windows[i].told.is_cut |= !is_begun_by(replay, i, played);
 	replay->has_begun = true;
 	replay->part_emission = replay->emitter.emission;
 	/* What it took to begin is the first part's. */
@@ -212,8 +224,8 @@ static int begin_part(struct wtl_replay *replay)
 }
 
 /*
- * Where a part may begin and end, so that parts that meet add up: where accounts begin, and with each look at
- * who ran; where nobody was followed, with each sample of the measurement.
+ * Where a part may begin and end, so that parts that meet add up: where accounts begin first, and with each look
+ * at who ran; where nobody was followed, with each sample of the measurement.
  */
 static bool can_be_cut(const struct wtl_replay *replay, const struct wtl_played *played)
 {
@@ -223,7 +235,7 @@ static bool can_be_cut(const struct wtl_replay *replay, const struct wtl_played 
 	case WTL_PLAYED_BILLED:
 		return true;
 	case WTL_PLAYED_BEGUN:
-		if (main_window && played->window_id == main_window)
+		if (!replay->has_measured && main_window && played->window_id == main_window)
 			return true;
 		break;
 	case WTL_PLAYED_SAMPLE:
@@ -247,7 +259,7 @@ static int cut(struct wtl_replay *replay, const struct wtl_played *played)
 	if (!replay->is_part || !can_be_cut(replay, played))
 		return 0;
 	if (!replay->has_begun && is_due(&replay->from, replay, played))
-		rc = begin_part(replay);
+		rc = begin_part(replay, played);
 	if (rc < 0 || !replay->has_begun)
 		return rc;
 	return replay->to.is_given && is_due(&replay->to, replay, played);
@@ -470,6 +482,15 @@ static int complain_of_nothing(struct wtl_replay *replay)
 	return -ENODATA;
 }
 
+/* What is billed behind a run that has ended is no further one. */
+static bool is_between_runs(const struct wtl_replay *replay)
+{
+	uint32_t id = wtl_player_main_window(replay->player);
+	const struct wtl_replay_window *window = id ? find_window(replay, id) : NULL;
+
+	return replay->n_runs > 0 && (!window || !window->told.is_open);
+}
+
 /* What was not ended, or is a part. */
 static int finish_rest(struct wtl_replay *replay)
 {
@@ -477,7 +498,7 @@ static int finish_rest(struct wtl_replay *replay)
 	const struct wattle_energy *energies;
 	struct wtl_emission emission;
 
-	if (replay->n_runs > 0 && !replay->unfinished)
+	if (replay->n_runs > 0 && (!replay->unfinished || is_between_runs(replay)))
 		return 0;
 	if (wtl_replay_is_waiting(replay))
 		return complain_of_nothing(replay);
@@ -492,14 +513,13 @@ static int finish_rest(struct wtl_replay *replay)
 /* Rows of tables that are missing are told nowhere else. */
 static void tell_damage(const struct wtl_replay *replay)
 {
+	char text[WTL_REMARK_SIZE];
+
 	for (size_t i = 0; i < replay->n_gaps; i++)
 		if (strcmp(replay->gaps[i].kind, damaged) == 0)
 			return;
-	if (wtl_store_is_damaged(wtl_player_reader(replay->player)))
-		wtl_remark(replay->app,
-			   "%s: some of it cannot be read, and is missing in what is told: wattle "
-			   "report --check says what",
-			   replay->path);
+	if (wtl_replay_tell_damaged(wtl_player_reader(replay->player), text))
+		wtl_remark(replay->app, "%s: %s", replay->path, text);
 }
 
 int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *policy,
@@ -527,7 +547,7 @@ int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *pol
 			rc = finish_rest(replay);
 	}
 	if (rc >= 0)
-		rc = wtl_store_each_gap(wtl_player_reader(replay->player), take_gap, replay);
+		rc = wtl_replay_each_gap(wtl_player_reader(replay->player), take_gap, replay);
 	if (rc >= 0)
 		rc = wtl_replay_finish(replay);
 	if (rc >= 0)

@@ -88,6 +88,8 @@ const struct wtl_recording *wtl_replay_recording(const struct wtl_replay *replay
 /* Measurements that were ended properly: several, where a command was repeated. */
 size_t wtl_replay_runs(const struct wtl_replay *replay);
 const struct wtl_report *wtl_replay_run(const struct wtl_replay *replay, size_t i);
+/* The one behind those, that was not: as far as it goes. NULL: there is none. */
+const struct wtl_report *wtl_replay_unfinished(const struct wtl_replay *replay);
 
 /* A word that is no option: a recording. 0, or EINVAL after wtl_complain(). */
 int wtl_replay_add_file(struct wtl_app *app, const char *path);
@@ -98,10 +100,29 @@ int wtl_replay_open_player(struct wtl_app *app, const char *path, struct wtl_pol
 
 const char *wtl_gap_name(enum wtl_gap_kind kind); /* "suspend", … */
 
+/* ---- replay_gaps.c: what a recording does not have ---- */
+
+/* As wtl_store_each_gap(), by their begins; what several channels of a domain missed at one time is one
+ * gap of that domain. */
+int wtl_replay_each_gap(struct wtl_store_reader *reader,
+			int (*row)(void *, const struct wtl_stored_gap *), void *context);
+
+/*
+ * The words for it, to be told once: the begin that a ring has dropped, each stretch that cannot be read (lost:
+ * the player's text of it), and, where there is no such stretch, tables that are damaged. false: it is all there,
+ * as far as was read.
+ */
+enum { WTL_REMARK_SIZE = 320 };
+bool wtl_replay_tell_dropped(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
+void wtl_replay_tell_lost(const char *lost, char text[WTL_REMARK_SIZE]);
+bool wtl_replay_tell_damaged(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
+
+/* ---- replay_command.c ---- */
+
 /* What is damaged in a stretch that a player could not read, without its times: those of the gap say that. */
 void wtl_gap_damage(const char *lost, char text[], size_t size);
 
-/* The words of a command as wtl_format_command() wrote it: one block of memory to free(); NULL: no
+/* The words of a command as wtl_command_text() wrote it: one block of memory to free(); NULL: no
  * memory. */
 char **wtl_command_words(const char *text);
 

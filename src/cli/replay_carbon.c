@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,8 @@
 #include "base/buf.h"
 #include "cli/fd.h"
 #include "cli/replay.h"
+#include "energy/carbon.h"
+#include "output/words.h"
 
 enum { FILE_MAX = 256 << 20 };
 
@@ -114,6 +115,10 @@ void wtl_carbon_of_emission(const struct wtl_settings *settings,
 	snprintf(carbon.carbon.dataset, sizeof(carbon.carbon.dataset), "%s",
 		 settings->replay.intensity_path);
 	carbon.emitted_ug = wtl_emission_ug(emission);
-	carbon.uncertainty_ug = (uint64_t)ceil(share * (double)carbon.emitted_ug);
+	if (emission->uj_mg_per_kwh > 0)
+		carbon.emitted_rest_ng =
+			wtl_carbon_rest_ng((unsigned __int128)emission->uj_mg_per_kwh);
+	wtl_describe_carbon_uncertainty(&carbon,
+					share * (double)wtl_words_emitted_ng(&carbon) / 1e3);
 	*ret_carbon = carbon;
 }

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* Consumers put together by what they have in common. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "cli/replay.h"
 #include "meter/consumers.h"
+#include "output/shares.h"
 
 /* A consumer with energy, on its way into a group. */
 struct member {
 	const char *key;
 	uint32_t slot;
 };
+
+enum { NUMBER_SIZE = 12 };
 
 struct members {
 	struct member *list;
@@ -45,18 +50,31 @@ static const char *place_of(enum wtl_by by, const struct wtl_group *group)
 	return "";
 }
 
+/* A user without a name has a number, as elsewhere. */
+static const char *user_of(struct wtl_player *player, uint32_t uid, char number[NUMBER_SIZE])
+{
+	const char *name = uid != UINT32_MAX ? wtl_player_user(player, uid) : "";
+
+	if (name[0] || uid == UINT32_MAX)
+		return name;
+	snprintf(number, NUMBER_SIZE, "%" PRIu32, uid);
+	return number;
+}
+
 /* "" for one that belongs to none. */
 static const char *key_of(struct wtl_player *player, enum wtl_by by,
-			  const struct wtl_consumer *consumer)
+			  const struct wtl_consumer *consumer, char number[NUMBER_SIZE])
 {
 	if (by == WTL_BY_USER)
-		return consumer->uid != UINT32_MAX ? wtl_player_user(player, consumer->uid) : "";
+		return user_of(player, consumer->uid, number);
 	if (by == WTL_BY_COMMAND)
 		return consumer->state == WTL_CONSUMER_KERNEL ? kernel_threads : consumer->name;
 	return consumer->group ? place_of(by, consumer->group) : "";
 }
 
-static int collect(struct wtl_player *player, enum wtl_by by, struct members *members)
+/* Numbers are one a slot. */
+static int collect(struct wtl_player *player, enum wtl_by by, char (*numbers)[NUMBER_SIZE],
+		   struct members *members)
 {
 	const struct wtl_consumers *consumers = wtl_player_consumers(player);
 	size_t slots = wtl_consumers_slots(consumers);
@@ -72,8 +90,9 @@ static int collect(struct wtl_player *player, enum wtl_by by, struct members *me
 			continue;
 		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
 		if (energy.full_uj > 0)
-			members->list[members->n++] = (struct member){
-				.key = key_of(player, by, consumer), .slot = (uint32_t)slot};
+			members->list[members->n++] =
+				(struct member){.key = key_of(player, by, consumer, numbers[slot]),
+						.slot = (uint32_t)slot};
 	}
 	return 0;
 }
@@ -93,16 +112,6 @@ static int by_energy(const void *a, const void *b)
 	if (x->all.full_uj != y->all.full_uj)
 		return x->all.full_uj < y->all.full_uj ? 1 : -1;
 	return strcmp(x->name, y->name);
-}
-
-/* The first one says whether there is a dynamic part; each that has none takes it away. */
-static void add_share(struct wtl_report_share *sum, const struct wtl_report_share *more,
-		      bool is_first)
-{
-	sum->has_dynamic = (is_first || sum->has_dynamic) && more->has_dynamic;
-	sum->full_uj += more->full_uj;
-	sum->dynamic_uj += more->dynamic_uj;
-	sum->uncertainty_uj += more->uncertainty_uj;
 }
 
 static struct wtl_report_share share_of(const struct wtl_consumers *consumers, uint32_t slot,
@@ -126,10 +135,10 @@ static void add_member(struct wtl_recording_group *group, const struct wtl_consu
 	struct wtl_report_share all = share_of(consumers, slot, WTL_PART_ALL);
 	struct wtl_report_share gpu = share_of(consumers, slot, WTL_PART_GPU);
 
-	add_share(&group->all, &all, is_first);
-	add_share(&group->gpu, &gpu, is_first);
-	group->n_processes += consumer->n_processes ? consumer->n_processes : 1;
-	group->cpu_ns += consumer->cpu_ns > 0 ? consumer->cpu_ns : 0;
+	wtl_shares_fold(&group->all, &all, is_first);
+	wtl_shares_fold(&group->gpu, &gpu, is_first);
+	group->n_processes += consumer->n_processes;
+	group->cpu_ns = wtl_shares_add_cpu(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
 /* One for each run of equal keys. */
@@ -143,7 +152,8 @@ static size_t put_together(const struct wtl_consumers *consumers, const struct m
 			i == 0 || strcmp(members->list[i - 1].key, members->list[i].key) != 0;
 
 		if (is_first)
-			groups[n++].name = members->list[i].key;
+			groups[n++] = (struct wtl_recording_group){.name = members->list[i].key,
+								   .cpu_ns = -1};
 		add_member(&groups[n - 1], consumers, members->list[i].slot, is_first);
 	}
 	return n;
@@ -157,10 +167,10 @@ static void fold_others(struct wtl_recording_grouping *grouping,
 		struct wtl_recording_group *others = &grouping->others;
 		bool is_first = i == grouping->n_groups;
 
-		add_share(&others->all, &groups[i].all, is_first);
-		add_share(&others->gpu, &groups[i].gpu, is_first);
+		wtl_shares_fold(&others->all, &groups[i].all, is_first);
+		wtl_shares_fold(&others->gpu, &groups[i].gpu, is_first);
 		others->n_processes += groups[i].n_processes;
-		others->cpu_ns += groups[i].cpu_ns;
+		others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, groups[i].cpu_ns);
 		grouping->n_others++;
 	}
 }
@@ -169,16 +179,14 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 		     struct wtl_recording_grouping *ret_grouping)
 {
 	const struct wtl_consumers *consumers = wtl_player_consumers(player);
-	struct wtl_recording_grouping grouping = {.by = by, .others.name = ""};
-	struct wtl_recording_group *groups = NULL;
+	struct wtl_recording_grouping grouping = {.by = by, .others = {.name = "", .cpu_ns = -1}};
+	size_t slots = wtl_consumers_slots(consumers), n;
+	/* What users without a name are called lives as long as the groups, behind them. */
+	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + NUMBER_SIZE);
 	struct members members = {.n = 0};
-	size_t n;
-	int rc = collect(player, by, &members);
+	int rc = groups ? collect(player, by, (char(*)[NUMBER_SIZE])(groups + slots + 1), &members)
+			: -ENOMEM;
 
-	if (rc == 0) {
-		groups = calloc(members.n + 1, sizeof(*groups));
-		rc = groups ? 0 : -ENOMEM;
-	}
 	if (rc == 0) {
 		if (members.n > 0)
 			qsort(members.list, members.n, sizeof(*members.list), by_key);
@@ -187,6 +195,8 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 		fold_others(&grouping, groups, n, top);
 		grouping.groups = groups;
 		*ret_grouping = grouping;
+	} else {
+		free(groups);
 	}
 	free(members.list);
 	return rc;

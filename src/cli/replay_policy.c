@@ -22,6 +22,14 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && memcmp(text, word, len) == 0;
 }
 
+/* Which of two is meant cannot be known. */
+static int complain_of_two(struct wtl_app *app, const char *word, size_t len)
+{
+	return wtl_complain(app,
+			    "--policy: '%.*s' is of what another word before it has said already",
+			    (int)len, word);
+}
+
 static int parse_given(struct wtl_app *app, const char *text, size_t len, struct wtl_policy *policy)
 {
 	const char *colon = memchr(text, ':', len);
@@ -36,6 +44,9 @@ static int parse_given(struct wtl_app *app, const char *text, size_t len, struct
 			"--policy 'idle=%.*s': watts are a number up to 1000000 such as "
 			"74.05, not '%.*s'",
 			(int)len, text, (int)(len - name - 1), colon + 1);
+	for (size_t k = 0; k < i; k++)
+		if (is_word(text, name, policy->given[k].domain))
+			return complain_of_two(app, text - strlen("idle="), len + strlen("idle="));
 	if (i == WTL_POLICY_DOMAINS)
 		return wtl_complain(app, "--policy: more than %d domains", WTL_POLICY_DOMAINS);
 	snprintf(policy->given[i].domain, sizeof(policy->given[i].domain), "%.*s", (int)name, text);
@@ -47,17 +58,26 @@ static int parse_given(struct wtl_app *app, const char *text, size_t len, struct
 	return 0;
 }
 
-static int parse_idle(struct wtl_app *app, const char *text, size_t len, struct wtl_policy *policy)
+static int parse_idle(struct wtl_app *app, const char *text, size_t len, struct wtl_policy *policy,
+		      bool *has_idle)
 {
-	if (is_word(text, len, "recorded"))
-		policy->idle = WTL_IDLE_RECORDED;
-	else if (is_word(text, len, "learned"))
-		policy->idle = WTL_IDLE_LEARNED;
-	else if (is_word(text, len, "none"))
-		policy->idle = WTL_IDLE_NONE;
-	else
-		return parse_given(app, text, len, policy);
-	return 0;
+	static const struct {
+		const char *word;
+		enum wtl_idle_policy idle;
+	} words[] = {{"recorded", WTL_IDLE_RECORDED},
+		     {"learned", WTL_IDLE_LEARNED},
+		     {"none", WTL_IDLE_NONE}};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!is_word(text, len, words[i].word))
+			continue;
+		if (*has_idle)
+			return complain_of_two(app, text - strlen("idle="), len + strlen("idle="));
+		*has_idle = true;
+		policy->idle = words[i].idle;
+		return 0;
+	}
+	return parse_given(app, text, len, policy);
 }
 
 static int parse_weight(struct wtl_app *app, const char *text, size_t len,
@@ -65,6 +85,8 @@ static int parse_weight(struct wtl_app *app, const char *text, size_t len,
 {
 	char name[32];
 
+	if (policy->weight >= 0)
+		return complain_of_two(app, text - strlen("weight="), len + strlen("weight="));
 	snprintf(name, sizeof(name), "%.*s", (int)len, text);
 	policy->weight = wtl_weight_find(name);
 	if (policy->weight < 0)
@@ -74,6 +96,7 @@ static int parse_weight(struct wtl_app *app, const char *text, size_t len,
 
 int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *ret_policy)
 {
+	bool has_idle = false;
 	int rc = 0;
 
 	*ret_policy = (struct wtl_policy){.weight = -1, .is_given = text != NULL};
@@ -81,7 +104,7 @@ int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *r
 		size_t len = strcspn(text, ",");
 
 		if (len > 5 && memcmp(text, "idle=", 5) == 0)
-			rc = parse_idle(app, text + 5, len - 5, ret_policy);
+			rc = parse_idle(app, text + 5, len - 5, ret_policy, &has_idle);
 		else if (len > 7 && memcmp(text, "weight=", 7) == 0)
 			rc = parse_weight(app, text + 7, len - 7, ret_policy);
 		else

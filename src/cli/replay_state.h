@@ -44,6 +44,7 @@ struct wtl_replay {
 	struct wtl_store_period begin, end; /* the first and the last */
 
 	bool is_part, has_begun;
+	bool has_measured; /* a measurement has ended */
 	struct wtl_replay_bound from, to;
 	struct wtl_emitter emitter;
 	struct wtl_emission part_emission; /* by its begin */

@@ -23,10 +23,8 @@ static int stretch(void *context, const struct wtl_stored_window *window)
 {
 	struct wtl_store_period *end = context;
 
-	if (window->begin_mono_ns + window->duration_ns > end->end_mono_ns) {
+	if (window->begin_mono_ns + window->duration_ns > end->end_mono_ns)
 		end->end_mono_ns = window->begin_mono_ns + window->duration_ns;
-		end->end_utc_ns = window->begin_utc_ns + window->duration_ns;
-	}
 	return 0;
 }
 
@@ -34,11 +32,14 @@ static int read_span(struct wtl_replay *replay)
 {
 	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
 	size_t n = wtl_store_periods(reader);
+	int rc;
 
 	if (n == 0 || wtl_store_period(reader, 0, &replay->begin) < 0 ||
 	    wtl_store_period(reader, n - 1, &replay->end) < 0)
 		return -ENODATA;
-	return wtl_store_each_window(reader, stretch, &replay->end);
+	rc = wtl_store_each_window(reader, stretch, &replay->end);
+	replay->end.end_utc_ns = wtl_player_utc(replay->player, replay->end.end_mono_ns);
+	return rc;
 }
 
 static int64_t span_ns(const struct wtl_replay *replay)
@@ -163,6 +164,11 @@ static void take_place(struct wtl_replay *replay)
 		settings->pue_milli = (uint32_t)pue_milli;
 }
 
+static int64_t start_of(void *context, int64_t start_ns)
+{
+	return wtl_player_start_utc(context, start_ns);
+}
+
 static void tell_carbon(const struct wtl_replay *replay, const struct wtl_emission *emission,
 			const struct wattle_energy *total, struct wtl_report_carbon *ret_carbon)
 {
@@ -222,15 +228,10 @@ static void note(struct wtl_description *description, const char *what, const ch
 
 static void note_dropped(const struct wtl_replay *replay, struct wtl_description *description)
 {
-	struct wtl_buf from;
+	char text[WTL_REMARK_SIZE];
 
-	if (!wtl_replay_has_dropped(replay))
-		return;
-	wtl_buf_init(&from, 64);
-	wtl_format_utc(&from, replay->begin.begin_utc_ns);
-	note(description, "The recording is a ring, which has dropped what was before ",
-	     wtl_buf_str(&from));
-	wtl_buf_done(&from);
+	if (wtl_replay_tell_dropped(wtl_player_reader(replay->player), text))
+		note(description, text, "");
 }
 
 /* Parts tell what was used in them: the command's end is one of the whole run. */
@@ -262,6 +263,27 @@ static void tell_exit(const struct wtl_replay *replay, struct wtl_replay_run *ru
 
 /* ---- One run ---- */
 
+/* By the clock of the run's end, where that was set since idle power was seen: else its age would be wrong. */
+static void tell_idle_times(const struct wtl_replay *replay, struct wtl_description *description,
+			    int64_t end_mono_ns)
+{
+	const struct wtl_wall *wall = wtl_player_wall(replay->player);
+
+	for (size_t i = 0; i < description->n_domains; i++) {
+		struct wtl_baseline *idle = &description->domains[i].idle;
+		int64_t mono_ns, t_utc_ns;
+
+		if (!idle->is_known || idle->t_utc_ns <= 0 ||
+		    !wtl_player_learned(replay->player, idle->t_utc_ns, &mono_ns))
+			continue;
+		t_utc_ns = wtl_wall_utc(wall, end_mono_ns) - (end_mono_ns - mono_ns) -
+			   (wtl_wall_slept(wall, end_mono_ns) - wtl_wall_slept(wall, mono_ns));
+		/* Less than that is not told as a clock that was set. */
+		if (llabs(t_utc_ns - idle->t_utc_ns) > WTL_NS_PER_S)
+			idle->t_utc_ns = t_utc_ns;
+	}
+}
+
 int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 			const struct wtl_emission *emission)
 {
@@ -275,8 +297,8 @@ int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 	wtl_description_fill(description, meter);
 	replay->naming = (struct wtl_naming){
 		.user = user_of,
+		.start_utc_ns = start_of,
 		.context = replay->player,
-		.boot_utc_ns = wtl_player_boot_utc(replay->player),
 	};
 	description->naming = &replay->naming;
 	if (replay->n_runs == 1) /* this is the first */
@@ -289,6 +311,8 @@ int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 					  wtl_player_consumers(replay->player), NULL) < 0)
 		return -ENOMEM;
 	report->attribution = description->attribution;
+	tell_idle_times(replay, description,
+			report->window.begin_mono_ns + report->window.duration_ns);
 	/* Of those that were seen, unless it was waited for. */
 	if (report->attribution.has_command)
 		report->command_cpu_ns = report->attribution.command_cpu_ns;
@@ -538,6 +562,9 @@ int wtl_replay_finish(struct wtl_replay *replay)
 	tell_runs(replay);
 	last = &replay->runs[replay->n_runs - 1];
 	replay->recording.report = last->report;
+	replay->recording.end_utc_ns =
+		wtl_player_utc(replay->player,
+			       last->report.window.begin_mono_ns + last->report.window.duration_ns);
 	replay->recording.carbon = (struct wtl_recording_carbon){
 		.is_varying = replay->emitter.intensity != NULL,
 		.file = replay->app->settings.replay.intensity_path,
@@ -587,6 +614,11 @@ size_t wtl_replay_runs(const struct wtl_replay *replay)
 const struct wtl_report *wtl_replay_run(const struct wtl_replay *replay, size_t i)
 {
 	return &replay->runs[i].report;
+}
+
+const struct wtl_report *wtl_replay_unfinished(const struct wtl_replay *replay)
+{
+	return replay->is_unfinished ? &replay->runs[replay->n_runs - 1].report : NULL;
 }
 
 int wtl_replay_add_file(struct wtl_app *app, const char *path)

@@ -32,14 +32,11 @@ double wtl_run_emitted_g(const struct wtl_report *report, size_t i)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
 	const struct wattle_energy *total = &report->window.total;
-	double emitted_ug = (double)carbon->emitted_ug, exact_ug;
 
 	(void)i;
 	if (wtl_words_not_all_emitted(carbon, total))
 		return (double)NAN;
-	/* Short runs emit so little that whole micrograms would hide how much they differ. */
-	exact_ug = (double)total->energy_uj * carbon->carbon.intensity_mg_per_kwh / 3.6e9;
-	return (fabs(exact_ug - emitted_ug) <= 1.0 ? exact_ug : emitted_ug) / 1e6;
+	return (double)wtl_words_emitted_ng(carbon) / 1e9;
 }
 
 double wtl_run_domain_j(const struct wtl_report *report, size_t i)

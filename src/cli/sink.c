@@ -132,13 +132,11 @@ static bool is_recording(const char *path)
 	       memcmp(head + RECORDING_AT, RECORDING, sizeof(RECORDING) - 1) == 0;
 }
 
-int wtl_sink_check(struct wtl_app *app)
+static int check(struct wtl_app *app, const char *path, int rc)
 {
-	const char *path = app->settings.output_path;
-	int rc = path ? check_path(path, app->settings.append) : 0;
 	const char *why = strerror(-rc);
 
-	if (rc == 0 && path && is_recording(path)) {
+	if (rc == 0 && is_recording(path)) {
 		rc = -EEXIST;
 		why = "it is a recording, which nothing replaces";
 	}
@@ -146,6 +144,20 @@ int wtl_sink_check(struct wtl_app *app)
 		wtl_complain(app, "cannot write '%s': %s; nothing was %s", path, why,
 			     app->settings.command ? "run" : "done");
 	return rc;
+}
+
+int wtl_sink_check(struct wtl_app *app)
+{
+	const char *path = app->settings.output_path;
+
+	return path ? check(app, path, check_path(path, app->settings.append)) : 0;
+}
+
+int wtl_sink_check_tape(struct wtl_app *app)
+{
+	const char *path = app->settings.tape_record;
+
+	return path ? check(app, path, 0) : 0;
 }
 
 static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
@@ -175,6 +187,7 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 	const char *path = app->settings.output_path;
 	struct wtl_output_style style;
 	struct wtl_buf text;
+	bool is_wrong;
 	int rc;
 
 	find_style(&app->settings, &style);
@@ -182,10 +195,17 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 	rc = result->format(&text, result->what, app->settings.output, &style);
 	if (rc < 0 && !text.error)
 		text.error = rc;
+	is_wrong = text.error == -EPROTO;
 	rc = write_out(&app->settings, io, &text);
 	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
+	if (is_wrong) {
+		wtl_complain(app,
+			     "this is a bug of wattle: what it computed does not add up, and is "
+			     "not told");
+		return rc;
+	}
 	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", path ? "'" : "",
 		     path ? path : "standard output", path ? "'" : "", wtl_err_text(rc),
 		     result->cannot_be_had_again ? "; here it is instead:" : "");

@@ -2,6 +2,8 @@
 #include "cli/top_collect.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -14,11 +16,13 @@
 /* So that the table of a machine without GPUs has figures soon, there is one sooner, and this soon. */
 #define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
 /* A shorter stretch at the end has no figures to show. */
-#define BILL_LEAST_NS (WTL_NS_PER_S / 2)
-#define SLOW_NS	      WTL_NS_PER_S
-#define PUBLISH_NS    (100 * WTL_NS_PER_MS)
-#define LEAVE_NS      WTL_NS_PER_S
-#define TAPE_STEP_NS  (5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
+#define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
+#define SLOW_NS		WTL_NS_PER_S
+#define PUBLISH_NS	(100 * WTL_NS_PER_MS)
+#define LEAVE_NS	WTL_NS_PER_S
+#define REMARK_NS	(8 * WTL_NS_PER_S)
+#define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
+#define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
 int64_t wtl_top_screen_ns(void)
 {
@@ -109,6 +113,30 @@ static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 	return collector->begin_ns + BILL_SOON_NS;
 }
 
+/* For some seconds; where it goes on, a line that stays would hide the keys. */
+static void tell_losses(struct wtl_top_collector *collector)
+{
+	const struct wtl_workload_means *means = wtl_consumers_means(collector->consumers);
+	uint64_t n_lost = means->n_lost_exits + means->n_unfollowed;
+	struct wtl_top_view *view = &collector->master;
+	int64_t now_ns = wtl_top_screen_ns();
+
+	if (n_lost == collector->n_lost ||
+	    (view->remark[0] && now_ns < view->remark_until_ns + REMARK_PAUSE_NS))
+		return;
+	collector->n_lost = n_lost;
+	view->remark_until_ns = now_ns + REMARK_NS;
+	/* It has to fit into narrow terminals. */
+	if (means->n_lost_exits > 0)
+		snprintf(view->remark, sizeof(view->remark),
+			 "Records of ended processes were lost %" PRIu64 " time%s",
+			 means->n_lost_exits, means->n_lost_exits == 1 ? "" : "s");
+	else
+		snprintf(view->remark, sizeof(view->remark),
+			 "No room to follow %" PRIu64 " process%s", means->n_unfollowed,
+			 means->n_unfollowed == 1 ? "" : "es");
+}
+
 static void bill(struct wtl_top_collector *collector)
 {
 	struct wtl_top_sampler *sampler = &collector->sampler;
@@ -120,6 +148,7 @@ static void bill(struct wtl_top_collector *collector)
 			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
+	tell_losses(collector);
 	wtl_top_people_read_memory(&collector->people);
 	wtl_top_people_take(&collector->people, &collector->master);
 	/* Which is not known before: GPUs' drivers may tell of some. */

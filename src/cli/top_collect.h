@@ -173,6 +173,7 @@ struct wtl_top_collector {
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
+	uint64_t n_lost;    /* exit records and processes, as far as they were told */
 	int64_t billed_ns;  /* the window's duration that was billed so far */
 	bool bills_late;    /* set before it is opened: bills at the end alone, for one picture */
 	bool without_table; /* set before it is opened: no processes beside the domains' power, which

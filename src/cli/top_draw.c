@@ -266,6 +266,7 @@ static void draw_typing(const struct wtl_top_picture *picture, int row)
 
 static void draw_last(const struct wtl_top_picture *picture, int row)
 {
+	const struct wtl_top_view *view = picture->view;
 	const struct wtl_top_ui *ui = picture->ui;
 	struct wtl_canvas *canvas = picture->canvas;
 	char self[SELF_MAX];
@@ -277,6 +278,8 @@ static void draw_last(const struct wtl_top_picture *picture, int row)
 	}
 	if (ui->message[0] && picture->now_ns < ui->message_until_ns)
 		wtl_canvas_text(canvas, row, 0, left, WTL_STYLE_STRONG, ui->message);
+	else if (view->remark[0] && picture->now_ns < view->remark_until_ns)
+		wtl_canvas_text(canvas, row, 0, left, WTL_STYLE_WARN, view->remark);
 	else if (!picture->is_still)
 		draw_keys(picture, row, left);
 	wtl_canvas_right(canvas, row, left, width, WTL_STYLE_FAINT, self);

@@ -359,6 +359,28 @@ static const char *shifted(const char *text, int shift)
 	return text;
 }
 
+/* What ended processes have in common, where that is all that tells two rows apart. */
+static void draw_common(const struct wtl_top_picture *picture,
+			const struct wtl_top_process *process, int row, int at, int end,
+			enum wtl_style style)
+{
+	static const enum wtl_field fields[] = {WTL_FIELD_CONTAINER, WTL_FIELD_JOB, WTL_FIELD_UNIT,
+						WTL_FIELD_CGROUP};
+	struct wtl_canvas *canvas = picture->canvas;
+	struct wtl_field_value where = {.text = NULL};
+
+	if (process->consumer.is_in_tree)
+		at += wtl_canvas_text(canvas, row, at, end - at, style, " of the command");
+	if (process->consumer.parent > 0)
+		at += wtl_canvas_printf(canvas, row, at, end - at, style, " (parent %d)",
+					process->consumer.parent);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (wtl_field_get(picture->view, process, fields[i], WTL_TOP_FULL, &where))
+			break;
+	if (where.text && where.text[0])
+		wtl_canvas_printf(canvas, row, at, end - at, style, " in %s", where.text);
+}
+
 static void draw_command(const struct wtl_top_picture *picture, const struct wtl_top_row *line,
 			 const struct wtl_top_process *process, int row, int at, int width,
 			 enum wtl_style style)
@@ -374,12 +396,14 @@ static void draw_command(const struct wtl_top_picture *picture, const struct wtl
 	if (line->process < 0)
 		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s  (%u)",
 					consumer->command, consumer->n_processes);
-	else if (consumer->state == WTL_CONSUMER_FOLDED)
+	else if (consumer->state == WTL_CONSUMER_FOLDED && consumer->n_processes > 0)
 		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s (%u that ended)",
 					wtl_process_title(process), consumer->n_processes);
 	else
 		at += wtl_canvas_text(canvas, row, at, end - at, style,
 				      shifted(wtl_process_title(process), picture->ui->shift));
+	if (line->is_twin)
+		draw_common(picture, process, row, at, end, style);
 	if (line->process >= 0 && consumer->state == WTL_CONSUMER_EXITED)
 		wtl_canvas_text(canvas, row, at, end - at, style, " (ended)");
 }

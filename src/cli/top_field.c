@@ -78,11 +78,7 @@ const char *wtl_process_title(const struct wtl_top_process *process)
 
 bool wtl_process_has_cpu(const struct wtl_top_process *process)
 {
-	const struct wtl_consumer *consumer = &process->consumer;
-	/* A GPU's driver knows its number, and nobody here when it began. */
-	bool is_outside = consumer->pid > 0 && !consumer->is_readable && consumer->start_ns == 0;
-
-	return consumer->cpu_ns >= 0 && !is_outside;
+	return wtl_consumer_cpu_ns(&process->consumer) >= 0;
 }
 
 static const char *state_word(enum wtl_consumer_state state)

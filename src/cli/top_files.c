@@ -10,9 +10,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/num.h"
 #include "base/outfile.h"
 #include "cli/fd.h"
+#include "cli/process.h"
 #include "cli/top_session.h"
 #include "cli/user.h"
 #include "energy/units.h"
@@ -89,58 +89,44 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 
 /* ---- Signals ---- */
 
-/* When a process started, since boot, to a clock tick (proc(5), field 22); < 0: not known. */
-static int64_t start_of(int pid)
-{
-	char path[64], text[1024], *at;
-	uint64_t ticks = 0;
-	int fd;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return -EIO;
-	text[len] = '\0';
-	/* The name may hold anything, also brackets. */
-	at = strrchr(text, ')');
-	for (unsigned field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (!at || wtl_num_u64(at + 1, strcspn(at + 1, " \n"), &ticks) < 0)
-		return -EIO;
-	return (int64_t)((double)ticks * 1e9 / (double)sysconf(_SC_CLK_TCK));
-}
-
+/* One whose start is not known is not known to be the one that was shown. */
 static bool is_same(const struct wtl_top_victim *victim)
 {
-	int64_t start_ns = start_of(victim->pid), tick_ns = WTL_NS_PER_S / sysconf(_SC_CLK_TCK);
-	int64_t off_ns = start_ns - victim->start_ns;
+	int64_t tick_ns = WTL_NS_PER_S / sysconf(_SC_CLK_TCK), off_ns;
+	uint64_t ticks;
 
-	if (start_ns < 0)
+	if (victim->start_ns <= 0 || wtl_process_start(victim->pid, &ticks) < 0)
 		return false;
-	return victim->start_ns == 0 || (off_ns <= 2 * tick_ns && off_ns >= -2 * tick_ns);
+	off_ns = (int64_t)ticks * tick_ns - victim->start_ns;
+	return off_ns <= 2 * tick_ns && off_ns >= -2 * tick_ns;
 }
 
-/* The descriptor stands for one process, whatever its number stands for later. */
+/* The folder stands for the process that /proc calls so, whatever the number means elsewhere or later
+ * (pidfd_send_signal(2)). */
+static int signal_by(int folder, const struct wtl_top_victim *victim)
+{
+	int rc = syscall(SYS_pidfd_send_signal, folder, victim->signal, NULL, 0) < 0 ? -errno : 0;
+
+	if (rc == -EINVAL)
+		return -EXDEV;
+	/* Before Linux 5.1, or forbidden: by its number, if that is the same for the system calls. */
+	if ((rc != -ENOSYS && rc != -EPERM) || wtl_process_number(victim->pid) != victim->pid)
+		return rc;
+	return kill(victim->pid, victim->signal) < 0 ? -errno : 0;
+}
+
 int wtl_top_send_signal(const struct wtl_top_victim *victim)
 {
-	int fd, rc = 0;
+	char path[48];
+	int folder, rc;
 
 	if (victim->pid <= 1)
 		return -EPERM;
-	fd = (int)syscall(SYS_pidfd_open, victim->pid, 0);
-	if (fd < 0 && errno != ENOSYS && errno != EPERM)
-		return -errno;
-	if (!is_same(victim))
-		rc = -ESRCH;
-	else if (fd >= 0 ? syscall(SYS_pidfd_send_signal, fd, victim->signal, NULL, 0) < 0
-			 : kill(victim->pid, victim->signal) < 0)
-		rc = -errno;
-	if (fd >= 0)
-		close(fd);
+	snprintf(path, sizeof(path), "/proc/%d", victim->pid);
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	rc = is_same(victim) ? signal_by(folder, victim) : -ESRCH;
+	close(folder);
 	return rc;
 }

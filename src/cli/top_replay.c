@@ -29,6 +29,9 @@
 /* So long after a gap it is still told of. */
 #define LINGER_NS (5 * WTL_NS_PER_S)
 
+/* So many are taken in a seek before anybody is asked whether it is still wanted. */
+enum { EVENTS_AT_ONCE = 64 };
+
 /* ---- Events ---- */
 
 /* What comes next, which the player's meter already knows then, but the view not. 1; 0: there is none; or
@@ -50,6 +53,12 @@ static void take_sample(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
 
+	/* A seek goes so much further that no curve will show this. */
+	if (replay->event_ns < replay->seek_ns - replay->curves_ns && replay->taken_ns >= 0) {
+		replay->blank_ns = replay->event_ns;
+		collector->sampler.has_missed = true;
+		return;
+	}
 	/* Intervals are never quite even. */
 	if (replay->taken_ns >= 0 &&
 	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
@@ -62,12 +71,13 @@ static void take_sample(struct wtl_top_collector *collector)
 static void take_lost(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
+	char text[sizeof(replay->event.text)];
 
-	collector->sampler.has_missed = true;
+	collector->sampler.has_missed = replay->is_lost = true;
 	replay->lost.from_ns = replay->reached_ns;
 	replay->lost.to_ns = replay->event_ns;
-	snprintf(replay->lost.text, sizeof(replay->lost.text), "cannot be read: %.100s",
-		 replay->event.text);
+	wtl_gap_damage(replay->event.text, text, sizeof(text));
+	wtl_replay_tell_lost(text, replay->lost.text);
 }
 
 static void take_bill(struct wtl_top_collector *collector)
@@ -90,8 +100,9 @@ static void take_event(struct wtl_top_collector *collector)
 	case WTL_PLAYED_SAMPLE:
 	case WTL_PLAYED_BEGUN:
 	case WTL_PLAYED_ENDED:
-		if (collector->sampler.has_missed)
+		if (replay->is_lost)
 			replay->lost.to_ns = replay->event_ns;
+		replay->is_lost = false;
 		take_sample(collector);
 		break;
 	case WTL_PLAYED_BILLED:
@@ -120,7 +131,7 @@ static void take_event(struct wtl_top_collector *collector)
 
 /* ---- Views ---- */
 
-static void make_note(const struct wtl_top_replay *replay, struct wtl_top_view *view)
+static void make_note(struct wtl_top_replay *replay, struct wtl_top_view *view)
 {
 	int64_t at_ns = replay->reached_ns;
 	const struct wtl_top_remark *remark =
@@ -128,6 +139,10 @@ static void make_note(const struct wtl_top_replay *replay, struct wtl_top_view *
 
 	if (!remark)
 		remark = wtl_top_remark_at(replay->remarks, replay->n_remarks, at_ns, LINGER_NS);
+	wtl_top_replay_find_missing(replay);
+	if (!remark)
+		remark = wtl_top_remark_at(&replay->missing, replay->missing.text[0] != '\0', at_ns,
+					   LINGER_NS);
 	wtl_text_copy(view->played.note, sizeof(view->played.note), remark ? remark->text : "");
 }
 
@@ -227,7 +242,7 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 
 	if (!replay)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
-	replay->taken_ns = -1;
+	replay->taken_ns = replay->blank_ns = -1;
 	rc = wtl_player_open(path, NULL, &replay->player, err);
 	if (rc == 0)
 		rc = find_length(replay, err);
@@ -256,6 +271,8 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->interval_ns = replay->sample_ns;
 	memset(&view->clock, 0, sizeof(view->clock));
 	view->clock.bin_ns = replay->sample_ns;
+	replay->curves_ns =
+		wtl_top_clock_bin_ns(&view->clock, WTL_TOP_GRAINS - 1) * (WTL_TOP_BINS + 10);
 	wtl_top_curve_clear(&view->total.power);
 	view->total.has_power = false;
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
@@ -371,6 +388,7 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 	if (rc < 0)
 		return rc;
+	replay->seek_ns = until_ns < replay->length_ns ? until_ns : replay->length_ns;
 	while ((rc = look_ahead(replay, &err)) > 0 && replay->event_ns <= until_ns)
 		take_event(collector);
 	if (rc < 0) {
@@ -385,6 +403,7 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 	/* It stands there. */
 	collector->play.is_seeking = false;
 	collector->play.is_paused = true;
+	replay->missing.to_ns = INT64_MAX;
 	publish(collector);
 	return 0;
 }
@@ -399,18 +418,25 @@ static struct timespec timespec_of(int64_t t_ns)
 				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
 }
 
+/* A seek to before where all is shown, or to where curves would be blank though there is something. */
+static bool has_to_go_back(const struct wtl_top_replay *replay, const struct wtl_play *play)
+{
+	return play->is_seeking && replay->reached_ns > replay->first_ns &&
+	       (play->target_ns < replay->reached_ns ||
+		(replay->blank_ns >= 0 && play->target_ns - replay->curves_ns < replay->blank_ns));
+}
+
 /* What to do now; behind the lock. */
 static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
 {
-	const struct wtl_top_replay *replay = collector->replay;
+	struct wtl_top_replay *replay = collector->replay;
 	struct wtl_play *play = &collector->play;
 	int64_t gap_ns = replay->event_ns - replay->reached_ns;
 
 	*ret_due_ns = INT64_MAX;
 	if (collector->stop)
 		return TURN_STOP;
-	if (play->is_seeking && play->target_ns < replay->reached_ns &&
-	    replay->reached_ns > replay->first_ns)
+	if (has_to_go_back(replay, play))
 		return TURN_BACK;
 	if (!replay->has_event) {
 		wtl_play_end(play);
@@ -419,6 +445,7 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 	if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
 		wtl_play_skip(play, replay->event_ns, now_ns);
 	*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
+	replay->seek_ns = play->is_seeking ? play->target_ns : 0;
 	return *ret_due_ns <= now_ns ? TURN_GO_ON : TURN_WAIT;
 }
 
@@ -465,6 +492,23 @@ static void note_reached(struct wtl_top_collector *collector)
 	pthread_mutex_lock(&collector->lock);
 	wtl_play_reach(&collector->play, collector->replay->reached_ns, wtl_top_screen_ns());
 	pthread_mutex_unlock(&collector->lock);
+}
+
+/* What comes next; on the way to somewhere also some of what comes then. 0 or negative. */
+static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	int rc = 0;
+
+	take_event(collector);
+	for (int i = 1; i < EVENTS_AT_ONCE && replay->seek_ns > 0; i++) {
+		rc = look_ahead(replay, err);
+		if (rc <= 0 || replay->event_ns > replay->seek_ns)
+			break;
+		take_event(collector);
+	}
+	note_reached(collector);
+	return rc < 0 ? rc : 0;
 }
 
 /* What goes wrong now is told where gaps are; the picture stays as it is. */
@@ -516,8 +560,8 @@ int wtl_top_replay_run(struct wtl_top_collector *collector)
 		if (turn == TURN_BACK) {
 			rc = go_back(collector);
 		} else if (turn == TURN_GO_ON) {
-			take_event(collector);
-			note_reached(collector);
+			if (take_events(collector, &err) < 0)
+				give_up(collector, &err);
 		}
 	} while (turn != TURN_STOP && rc == 0);
 	return rc;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/replay.h"
 #include "cli/top_view.h"
 #include "record/store.h"
 #include "replay/player.h"
@@ -20,7 +21,7 @@ struct wtl_top_collector;
 /* What is known of a stretch of the recording beside its figures. */
 struct wtl_top_remark {
 	int64_t from_ns, to_ns; /* since the begin */
-	char text[128];
+	char text[WTL_REMARK_SIZE];
 };
 
 struct wtl_top_replay {
@@ -35,10 +36,17 @@ struct wtl_top_replay {
 	int64_t reached_ns; /* all to here is in the view */
 	int64_t first_ns;   /* the first that is */
 	int64_t taken_ns;   /* the sampler's newest; < 0: none */
+	int64_t curves_ns;  /* as long as the longest curve, and a bit */
+	int64_t seek_ns;    /* where a seek is to end; 0: none */
+	int64_t blank_ns;   /* curves have nothing from somewhere to here; < 0: they have all */
+	bool is_lost;	    /* what comes next is behind a stretch that could not be read */
 	bool is_changed;    /* since the view was published */
 	bool has_bill;	    /* and the processes as well */
 	int64_t second_cpu_ns, second_mono_ns;
 	struct wtl_top_remark lost; /* the newest stretch that could not be read */
+	struct wtl_top_remark
+		missing; /* what else it does not have: told where that was found out */
+	bool is_damaged; /* that is tables which could not be read */
 	struct wtl_top_remark *remarks;
 	size_t n_remarks, room;
 	int64_t publish_due_ns; /* by the screen's clock */
@@ -56,6 +64,8 @@ int wtl_top_replay_once(struct wtl_top_collector *collector);
 
 /* ---- top_replay_facts.c: what a recording says beside samples and processes ---- */
 
+/* What else is missing, by what was read so far, is replay->missing then. */
+void wtl_top_replay_find_missing(struct wtl_top_replay *replay);
 /* The machine, its GPUs and all gaps. 0 or -ENOMEM. */
 int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view *view);
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view);

@@ -192,6 +192,20 @@ const struct wtl_top_remark *wtl_top_remark_at(const struct wtl_top_remark remar
 	return newest;
 }
 
+void wtl_top_replay_find_missing(struct wtl_top_replay *replay)
+{
+	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	struct wtl_top_remark *missing = &replay->missing;
+
+	if (!replay->is_damaged && !replay->lost.text[0] &&
+	    wtl_replay_tell_damaged(reader, missing->text)) {
+		replay->is_damaged = true;
+		missing->from_ns = missing->to_ns = replay->reached_ns;
+	} else if (!missing->text[0]) {
+		wtl_replay_tell_dropped(reader, missing->text);
+	}
+}
+
 /* ---- All of it ---- */
 
 int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view *view)
@@ -211,7 +225,7 @@ int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view
 	view->played.is_whole = wtl_store_is_whole(reader);
 	rc = read_gpus(replay, view);
 	/* What is wrong with the table of gaps is told with what else is damaged. */
-	if (rc == 0 && wtl_store_each_gap(reader, add_gap, replay) == -ENOMEM)
+	if (rc == 0 && wtl_replay_each_gap(reader, add_gap, replay) == -ENOMEM)
 		rc = -ENOMEM;
 	return rc;
 }

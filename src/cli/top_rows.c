@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "output/shares.h"
 
 struct wtl_sort_key {
 	double number;
@@ -32,22 +33,42 @@ void wtl_top_rows_done(struct wtl_top_rows *rows)
 	wtl_top_rows_init(rows);
 }
 
-static uint64_t hash_bytes(const void *bytes, size_t len)
+static uint64_t hash_more(uint64_t hash, const void *bytes, size_t len)
 {
 	const unsigned char *at = bytes;
-	uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
 	while (len-- > 0)
 		hash = (hash ^ *at++) * 0x100000001b3u;
 	return hash;
 }
 
+static uint64_t hash_bytes(const void *bytes, size_t len)
+{
+	return hash_more(0xcbf29ce484222325u, bytes, len); /* FNV-1a */
+}
+
+/* What a row of ended processes is called, and whose they were. */
+static uint64_t title_hash(const struct wtl_top_process *process)
+{
+	const char *title = wtl_process_title(process);
+
+	return hash_more(hash_bytes(title, strlen(title)), &process->consumer.uid,
+			 sizeof(process->consumer.uid));
+}
+
 uint64_t wtl_top_process_key(const struct wtl_top_process *process)
 {
-	const int64_t identity[] = {process->consumer.pid, process->consumer.start_ns,
-				    process->consumer.state == WTL_CONSUMER_FOLDED};
+	const struct wtl_consumer *consumer = &process->consumer;
+	const int64_t identity[] = {consumer->pid, consumer->start_ns,
+				    consumer->state == WTL_CONSUMER_FOLDED};
+	/* Rows of ended processes are told apart by what they have in common. */
+	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
+				  (int64_t)(uintptr_t)consumer->group};
+	uint64_t hash = hash_bytes(identity, sizeof(identity));
 
-	return hash_bytes(identity, sizeof(identity)) | 1;
+	if (consumer->pid == 0)
+		hash = hash_more(hash ^ title_hash(process), common, sizeof(common));
+	return hash | 1;
 }
 
 static uint64_t bucket_key(const struct wtl_top_process *bucket)
@@ -439,10 +460,10 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 	struct wtl_consumer *sum = &bucket->consumer;
 	const struct wtl_consumer *one = &process->consumer;
 
-	sum->n_processes += one->n_processes ? one->n_processes : 1;
+	sum->n_processes += one->n_processes;
 	sum->n_threads += one->n_threads;
 	if (wtl_process_has_cpu(process)) {
-		sum->cpu_ns = (sum->cpu_ns < 0 ? 0 : sum->cpu_ns) + one->cpu_ns;
+		sum->cpu_ns = wtl_shares_add_cpu(sum->cpu_ns, one->cpu_ns);
 		sum->cpu_ppm += one->cpu_ppm;
 	}
 	if (one->gpu_ppm != UINT32_MAX)
@@ -517,6 +538,51 @@ static int make_groups(const struct maker *maker, size_t n)
 	return 0;
 }
 
+/* ---- Rows of the same name ---- */
+
+static bool is_like(const struct wtl_top_process *a, const struct wtl_top_process *b)
+{
+	return a->consumer.uid == b->consumer.uid &&
+	       strcmp(wtl_process_title(a), wtl_process_title(b)) == 0;
+}
+
+static void mark_twins(const struct maker *maker)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	size_t mask = rows->size_table - 1;
+
+	memset(rows->table, 0xff, rows->size_table * sizeof(*rows->table));
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct wtl_top_process *process =
+			wtl_top_row_process(rows, maker->view, &rows->rows[i]);
+		size_t at;
+
+		if (rows->rows[i].process < 0 || process->consumer.state != WTL_CONSUMER_FOLDED)
+			continue;
+		at = title_hash(process) & mask;
+		while (rows->table[at] >= 0 &&
+		       !is_like(
+			       wtl_top_row_process(rows, maker->view, &rows->rows[rows->table[at]]),
+			       process))
+			at = (at + 1) & mask;
+		if (rows->table[at] >= 0)
+			rows->rows[i].is_twin = rows->rows[rows->table[at]].is_twin = true;
+		else
+			rows->table[at] = (int)i;
+	}
+}
+
+static int make_rows(const struct maker *maker)
+{
+	if (maker->config->grouping != WTL_GROUP_NONE)
+		return make_groups(maker, maker->rows->n_processes);
+	if (maker->config->switches[WTL_SWITCH_TREE])
+		make_tree(maker, maker->rows->n_processes);
+	else
+		make_flat(maker, maker->rows->n_processes);
+	return 0;
+}
+
 int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view,
 		      const struct wtl_top_config *config, const struct wtl_filter *filter,
 		      const struct wtl_top_toggled *toggled)
@@ -540,13 +606,9 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 	if (rc < 0 || view->n_processes == 0)
 		return rc;
 	rows->n_processes = choose(&maker);
-	if (config->grouping != WTL_GROUP_NONE)
-		return make_groups(&maker, rows->n_processes);
-	if (config->switches[WTL_SWITCH_TREE])
-		make_tree(&maker, rows->n_processes);
-	else
-		make_flat(&maker, rows->n_processes);
-	return 0;
+	rc = make_rows(&maker);
+	mark_twins(&maker);
+	return rc;
 }
 
 const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *rows,

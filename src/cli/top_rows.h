@@ -20,6 +20,7 @@ struct wtl_top_row {
 	uint64_t guides; /* bit i: a line goes on at depth i (the first 64) */
 	bool is_last;	 /* of its siblings */
 	bool has_children, is_closed;
+	bool is_twin; /* of ended processes, of which another row has the same name and user */
 };
 
 enum { WTL_TOP_CLOSED_MAX = 128 };

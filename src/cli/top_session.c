@@ -278,7 +278,7 @@ static void send_signal(struct live *live)
 	if (rc < 0)
 		wtl_top_ui_say(ui, clock_ns(), "%s not sent to %d: %s",
 			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,
-			       strerror(-rc));
+			       rc == -EXDEV ? "it is in another PID namespace" : strerror(-rc));
 	else
 		wtl_top_ui_say(ui, clock_ns(), "%s sent to %d (%s)",
 			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,

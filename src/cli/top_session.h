@@ -49,7 +49,8 @@ void wtl_top_config_load(struct wtl_top_session *session);
 /* 0 or a negative errno. */
 int wtl_top_config_save(const struct wtl_top_session *session);
 
-/* Sends the victim's signal, but never to another process that has its number now. 0, -ESRCH, … */
+/* Sends the victim's signal, but never to another process that has its number, now or in another PID
+ * namespace. 0, -ESRCH, -EXDEV: from here none can be sent to its namespace; or what kill(2) says. */
 int wtl_top_send_signal(const struct wtl_top_victim *victim);
 
 #endif

@@ -331,6 +331,14 @@ static void start_kill(const struct turn *turn)
 		wtl_top_ui_say(ui, turn->now_ns, "Choose a process that runs");
 		return;
 	}
+	if (process->consumer.start_ns == 0) {
+		/* It is known by its number alone, and a number may be another process's here. */
+		wtl_top_ui_say(ui, turn->now_ns, "%s",
+			       wtl_process_has_cpu(process)
+				       ? "When this process started is not known yet"
+				       : "It is in another PID namespace: no signal reaches it");
+		return;
+	}
 	ui->victim = (struct wtl_top_victim){.pid = process->consumer.pid,
 					     .start_ns = process->consumer.start_ns};
 	wtl_text_copy(ui->victim.name, sizeof(ui->victim.name), wtl_process_title(process));

@@ -148,6 +148,8 @@ struct wtl_top_view {
 	uint64_t generation; /* changes with the processes */
 	bool has_processes;  /* false: nothing could be followed, and reason says why */
 	char processes_reason[256];
+	char remark[80];	 /* on how they are followed, newest last; "": nothing */
+	int64_t remark_until_ns; /* monotonic */
 
 	struct wattle_carbon carbon;
 	bool carbon_is_default;

@@ -149,3 +149,10 @@ int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t
 	}
 	return __builtin_sub_overflow(utc_ns, begin_utc_ns, ret_since_ns) ? -ERANGE : 0;
 }
+
+bool wtl_when_is_backwards(const struct wtl_when *from, const struct wtl_when *to)
+{
+	/* After 14:00, 13:00 is that of the next day. */
+	return from->kind == to->kind && from->kind != WTL_WHEN_NOT &&
+	       from->kind != WTL_WHEN_CLOCK && from->ns >= to->ns;
+}

@@ -35,4 +35,7 @@ const char *wtl_when_forms(void);
 int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t after_ns,
 		      int64_t *ret_since_ns);
 
+/* Is --to not after --from, whatever the recording? */
+bool wtl_when_is_backwards(const struct wtl_when *from, const struct wtl_when *to);
+
 #endif

@@ -134,11 +134,20 @@ const char *wtl_carbon_forms(void)
 	       "grams of CO2e per kWh (56.04, at most 10000), or world";
 }
 
+/* 3.6e12 uJ in a kWh, 1000 ug in a mg. */
+static const uint64_t divisor = 3600000000u;
+
 uint64_t wtl_carbon_co2e_ug(uint64_t energy_uj, uint32_t intensity_mg_per_kwh)
 {
-	/* 3.6e12 uJ in a kWh, 1000 ug in a mg. */
-	const uint64_t divisor = 3600000000u;
 	const unsigned __int128 product = (unsigned __int128)energy_uj * intensity_mg_per_kwh;
 
 	return (uint64_t)((product + divisor / 2) / divisor);
+}
+
+int32_t wtl_carbon_rest_ng(unsigned __int128 uj_mg_per_kwh)
+{
+	/* Of half a microgram and what is beyond whole ones, which is then never negative. */
+	const uint64_t beyond = (uint64_t)((uj_mg_per_kwh + divisor / 2) % divisor);
+
+	return (int32_t)((beyond * 1000 + divisor / 2) / divisor) - 500;
 }

@@ -34,6 +34,8 @@ struct wtl_consumer {
 	int parent;	  /* its parent's pid; 0: none or not known */
 	int64_t start_ns; /* since boot; 0: not known */
 	uint32_t uid;	  /* UINT32_MAX: not known */
+	/* How many stand behind it: 1 for a process; for a row those that were seen to end, 0 where it only
+	 * has time that nobody was seen to use (parents and control groups tell of it). */
 	uint32_t n_processes;
 	bool is_in_tree;   /* descends from the command that is followed */
 	bool is_readable;  /* false: the system does not let us see more than its CPU time */
@@ -49,5 +51,8 @@ struct wtl_consumer {
 	uint64_t gpu_memory_bytes;
 	uint32_t gpu_ppm; /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
 };
+
+/* Its CPU time; < 0: not known, as of a process that only a GPU's driver sees. */
+int64_t wtl_consumer_cpu_ns(const struct wtl_consumer *consumer);
 
 #endif

@@ -197,3 +197,10 @@ int wtl_domains_resolve(const struct wtl_catalog *catalog, struct wtl_domain **r
 	free(found);
 	return 0;
 }
+
+bool wtl_domain_is_of_gpu(const char *name, const char *gpu)
+{
+	size_t len = strlen(gpu);
+
+	return len > 0 && strncmp(name, gpu, len) == 0 && (name[len] == '\0' || name[len] == '-');
+}

@@ -30,4 +30,7 @@ struct wtl_domain {
 int wtl_domains_resolve(const struct wtl_catalog *catalog, struct wtl_domain **ret_domains,
 			size_t *ret_n);
 
+/* Is it that GPU's: itself, or gpu-0-memory and gpu-0-module beside gpu-0? Not for gpu "". */
+bool wtl_domain_is_of_gpu(const char *name, const char *gpu);
+
 #endif

@@ -22,7 +22,7 @@ struct wtl_nvml_process_list {
 	struct wtl_gpu_process *at; /* names are not filled in; in NVML's order, each process once
 				       per MIG instance */
 	size_t n, room;
-	bool is_cut;	 /* there were more */
+	bool is_cut;	 /* there were more, who are nobody that can be named */
 	void *raw;	 /* what a call fills */
 	size_t raw_size; /* bytes */
 };

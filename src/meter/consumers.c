@@ -268,8 +268,6 @@ struct bill {
 	uint32_t use_ppm; /* of the capacity */
 };
 
-static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
-
 /* Everybody's part of the interval's power, for those who watch. */
 static void note_recent(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
 			const struct bill *bill)
@@ -330,7 +328,7 @@ static void divide(struct wtl_consumers *consumers, const struct wtl_divided_dom
 		break;
 	}
 	/* Whatever it is, with the processors at rest it is at rest, too. */
-	bill->uses = &unseen_alone;
+	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
 	bill->use_ppm = cpu_use_ppm(look);
 }

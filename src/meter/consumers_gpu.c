@@ -7,29 +7,23 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "energy/domain.h"
 #include "meter/consumers_state.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 #define ALL_PPM 1000000
 
-static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
+const struct wtl_use wtl_unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
 
-/* gpu-0-memory lies in gpu-0, and is used by the same processes. */
-static bool is_of_gpu(const char *domain, const char *gpu)
-{
-	size_t len = strlen(gpu);
-
-	return strncmp(domain, gpu, len) == 0 && (domain[len] == '\0' || domain[len] == '-');
-}
-
+/* What lies in a GPU is used by the same processes. */
 void wtl_consumers_match_gpus(struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		for (size_t k = 0; k < consumers->n_gpus; k++)
 			if (consumers->domains[i].by == WTL_DIVIDED_BY_GPU &&
-			    is_of_gpu(consumers->domains[i].name,
-				      consumers->gpu_divisions[k].domain))
+			    wtl_domain_is_of_gpu(consumers->domains[i].name,
+						 consumers->gpu_divisions[k].domain))
 				consumers->domains[i].gpu = (int)k;
 }
 
@@ -206,6 +200,8 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 		       const struct wtl_gpu_use_gpu *gpu)
 {
 	size_t n_before = begin_list(division);
+	bool agrees =
+		wtl_gpu_use_methods_agree(wtl_gpu_use_method_find(division->weight), gpu->method);
 	uint64_t use_ppm = 0;
 
 	division->weight = NULL;
@@ -235,7 +231,7 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 	}
 	division->use_ppm = use_ppm < ALL_PPM ? (uint32_t)use_ppm : ALL_PPM;
 	/* Who is not listed any more ended somewhere in between: on average half way. */
-	for (size_t i = 0; i < n_before; i++) {
+	for (size_t i = 0; agrees && i < n_before; i++) {
 		const struct wtl_gpu_seen *ended = &division->before[i];
 
 		if (!find_seen(division->seen, division->n_seen, ended->pid))
@@ -254,6 +250,8 @@ void wtl_consumers_look_at_gpus(struct wtl_consumers *consumers)
 	gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &consumers->n_gpus);
 	for (size_t i = 0; i < consumers->n_gpus; i++)
 		divide_gpu(consumers, &consumers->gpu_divisions[i], &gpus[i]);
+	wtl_workload_keep_outsiders(consumers->workload, consumers->gpu_slots,
+				    consumers->n_gpu_slots);
 }
 
 void wtl_consumers_fold_gpus(struct wtl_consumers *consumers, uint32_t from, uint32_t into)
@@ -294,7 +292,7 @@ size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 {
 	const struct wtl_gpu_division *division = division_of(consumers, domain);
 
-	*ret_uses = &unseen_alone;
+	*ret_uses = &wtl_unseen_alone;
 	*ret_use_ppm = ALL_PPM;
 	if (!division || !division->weight)
 		return 1;

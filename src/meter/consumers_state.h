@@ -93,6 +93,9 @@ void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
 
 /* ---- consumers_gpu.c ---- */
 
+/* Where nobody is known to have used anything. */
+extern const struct wtl_use wtl_unseen_alone;
+
 /* The GPUs' domains are known: the matching ones of the meter are divided by their use. */
 void wtl_consumers_match_gpus(struct wtl_consumers *consumers);
 int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *const domains[],

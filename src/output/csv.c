@@ -88,14 +88,14 @@ static void put_carbon(struct wtl_buf *buf, const struct wtl_report *report)
 	const struct wtl_report_carbon *carbon = &report->carbon;
 	bool has = !wtl_words_not_all_emitted(carbon, &report->window.total);
 
-	wtl_cell_fixed(buf, has, carbon->emitted_ug, 6);
-	wtl_cell_fixed(buf, has, carbon->uncertainty_ug, 6);
+	wtl_cell_fixed(buf, has, wtl_words_emitted_ng(carbon), 9);
+	wtl_cell_fixed(buf, has, wtl_words_uncertainty_ng(carbon), 9);
 	wtl_cell_fixed(buf, !carbon->reason, carbon->carbon.intensity_mg_per_kwh, 3);
 	wtl_cell_text(buf, carbon->carbon.location);
 	wtl_cell_text(buf, carbon->carbon.dataset);
 	wtl_cell_fixed(buf, carbon->carbon.year > 0, carbon->carbon.year, 0);
 	wtl_cell_fixed(buf, carbon->pue_milli > 0, carbon->pue_milli, 3);
-	wtl_cell_fixed(buf, has && carbon->pue_milli > 0, wtl_words_with_pue(carbon), 6);
+	wtl_cell_fixed(buf, has && carbon->pue_milli > 0, wtl_words_emitted_with_pue_ng(carbon), 9);
 }
 
 static void put_domain(struct wtl_buf *buf, const struct wtl_report *report, size_t run,

@@ -167,8 +167,9 @@ void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report 
 	const char *reason = wtl_words_not_emitted(carbon, &report->window.total);
 
 	if (!reason) {
-		wtl_tree_fixed(tree, object, "gco2e", carbon->emitted_ug, MICRO);
-		wtl_tree_fixed(tree, object, "gco2e_uncertainty", carbon->uncertainty_ug, MICRO);
+		wtl_tree_fixed(tree, object, "gco2e", wtl_words_emitted_ng(carbon), NANO);
+		wtl_tree_fixed(tree, object, "gco2e_uncertainty", wtl_words_uncertainty_ng(carbon),
+			       NANO);
 	}
 	if (!reason && carbon->missing_uj > 0)
 		wtl_tree_fixed(tree, object, "missing_j", carbon->missing_uj, MICRO);
@@ -184,7 +185,8 @@ void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report 
 	if (carbon->pue_milli)
 		wtl_tree_fixed(tree, object, "pue", carbon->pue_milli, 3);
 	if (carbon->pue_milli && !reason)
-		wtl_tree_fixed(tree, object, "gco2e_with_pue", wtl_words_with_pue(carbon), MICRO);
+		wtl_tree_fixed(tree, object, "gco2e_with_pue",
+			       wtl_words_emitted_with_pue_ng(carbon), NANO);
 	if (reason)
 		wtl_tree_text(tree, object, "reason", reason);
 }
@@ -214,13 +216,16 @@ void wtl_json_notes(struct wtl_tree *tree, json_t *to, const struct wtl_report *
 		wtl_tree_text(tree, array, NULL, report->notes[i]);
 }
 
-void wtl_json_measured(struct wtl_tree *tree, json_t *to, const struct wtl_report *report)
+void wtl_json_measured(struct wtl_tree *tree, json_t *to, const struct wtl_report *report,
+		       const int64_t *end_utc_ns)
 {
 	wtl_json_utc(tree, to, "start_utc", report->window.begin_utc_ns);
+	if (end_utc_ns)
+		wtl_json_utc(tree, to, "end_utc", *end_utc_ns);
 	wtl_json_seconds(tree, to, "duration_s", report->window.duration_ns);
 	wtl_json_total(tree, to, &report->window.total);
 	wtl_json_domains(tree, to, report->domains, report->n_domains,
-			 wtl_words_end_utc_ns(&report->window));
+			 end_utc_ns ? *end_utc_ns : wtl_words_end_utc_ns(&report->window));
 	wtl_json_ledgers(tree, to, report);
 }
 
@@ -229,7 +234,7 @@ static void put_report(struct wtl_tree *tree, json_t *to, const struct wtl_repor
 	json_t *self;
 
 	wtl_json_ran(tree, to, report);
-	wtl_json_measured(tree, to, report);
+	wtl_json_measured(tree, to, report, NULL);
 	wtl_json_attribution(tree, to, report);
 	wtl_json_carbon(tree, to, report);
 	self = wtl_json_self(tree, to, &report->self);

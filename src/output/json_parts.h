@@ -42,8 +42,10 @@ void wtl_json_total(struct wtl_tree *tree, json_t *to, const struct wattle_energ
 void wtl_json_domains(struct wtl_tree *tree, json_t *to, const struct wtl_report_domain *domains,
 		      size_t n, int64_t t_utc_ns);
 
-/* "start_utc" to "ledger": when, and what was measured. */
-void wtl_json_measured(struct wtl_tree *tree, json_t *to, const struct wtl_report *report);
+/* "start_utc" to "ledger": when, and what was measured. end_utc_ns: what the clock showed at its end, to be
+ * told as well; NULL: nothing is known of it but the duration. */
+void wtl_json_measured(struct wtl_tree *tree, json_t *to, const struct wtl_report *report,
+		       const int64_t *end_utc_ns);
 
 /* "carbon"; "notes"; "self", which is returned: there may be more to tell */
 void wtl_json_carbon(struct wtl_tree *tree, json_t *to, const struct wtl_report *report);

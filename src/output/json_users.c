@@ -140,7 +140,7 @@ static void put_identity(struct wtl_tree *tree, json_t *to,
 		wtl_json_utc(tree, to, "start_utc", process->start_utc_ns);
 	wtl_tree_text(tree, to, "state", wtl_words_state(consumer->state));
 	if (consumer->state == WTL_CONSUMER_FOLDED)
-		wtl_tree_count(tree, to, "n_processes", wtl_words_processes(consumer));
+		wtl_tree_count(tree, to, "n_processes", consumer->n_processes);
 	wtl_json_known(tree, to, "name", consumer->name);
 	wtl_json_known(tree, to, "command", consumer->command);
 	wtl_tree_text(tree, to, "user", process->user);
@@ -156,7 +156,7 @@ static void put_process(struct wtl_tree *tree, json_t *to, const struct wtl_repo
 	const struct wtl_consumer *consumer = process->consumer;
 
 	put_identity(tree, to, process);
-	wtl_json_seconds(tree, to, "cpu_s", wtl_words_cpu_ns(consumer));
+	wtl_json_seconds(tree, to, "cpu_s", wtl_consumer_cpu_ns(consumer));
 	wtl_json_share(tree, to, &process->all);
 	put_gpu_share(tree, to, report, "gpu_dynamic_j", "gpu_j", &process->gpu);
 	put_bytes(tree, to, "pss_bytes", consumer->pss_bytes);

@@ -10,7 +10,7 @@
 
 /* How text for people lies on a terminal: columns, wrapping, colours. */
 
-enum { WTL_LAYOUT_WIDTH = 80, WTL_GRID_COLUMNS = 8 };
+enum { WTL_LAYOUT_WIDTH = 80, WTL_GRID_COLUMNS = 9 };
 
 enum wtl_tone {
 	WTL_TONE_PLAIN,

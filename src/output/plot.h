@@ -104,7 +104,12 @@ struct wtl_plot_figure {
 
 enum wtl_plot_format { WTL_PLOT_SVG, WTL_PLOT_PNG, WTL_PLOT_PDF };
 
-enum { WTL_PLOT_WIDTH = 960, WTL_PLOT_SIZE_MIN = 240, WTL_PLOT_SIZE_MAX = 16000 };
+enum {
+	WTL_PLOT_WIDTH = 960,
+	WTL_PLOT_WIDTH_MIN = 400, /* with less, names and keys leave no room between them */
+	WTL_PLOT_SIZE_MIN = 240,
+	WTL_PLOT_SIZE_MAX = 16000,
+};
 
 struct wtl_plot_paper {
 	enum wtl_plot_format format;

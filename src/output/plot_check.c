@@ -77,6 +77,21 @@ static int check_panel(const struct wtl_plot_panel *panel, struct wtl_err *err)
 	return 0;
 }
 
+/* The least that all of it can be read on. */
+static int check_room(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
+		      struct wtl_err *err)
+{
+	double width = fmax(paper->width, WTL_PLOT_WIDTH_MIN);
+	double height = fmax(paper->height, wtl_plot_figure_height_least(figure));
+
+	if (paper->width >= width && paper->height >= height)
+		return 0;
+	return wtl_err_set(err, EINVAL, SOURCE, NULL,
+			   "a picture of %.0f × %.0f pixels has no room for all of it: make it at "
+			   "least %.0f × %.0f",
+			   paper->width, paper->height, width, height);
+}
+
 int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		   struct wtl_err *err)
 {
@@ -96,7 +111,7 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 					   WTL_PLOT_SIZE_MAX);
 	for (size_t i = 0; rc == 0 && i < figure->n_panels; i++)
 		rc = check_panel(&figure->panels[i], err);
-	return rc;
+	return rc < 0 ? rc : check_room(figure, paper, err);
 }
 
 const char *wtl_plot_what_name(enum wtl_plot_what what)

@@ -22,16 +22,17 @@ enum {
 	TICK_ROOM = 76, /* for a label of an x axis */
 	TICK_ROOM_Y = 34,
 	FIGURES = 118, /* "1234.5 ± 123.4 kJ" */
+	BARS_LEAST = 90,
 };
 
-/* For names at the sides: at most these parts of the width. */
+/* For the names on each side: at most this part of the width. */
 #define NAMES_PART 0.30
-#define KEY_PART   0.30
 
 struct layout {
 	const struct wtl_plot_figure *figure;
 	struct wtl_plot_pen *pen;
 	double width, left, figures, key;
+	double names;	  /* the most that those of a side may take */
 	int64_t from, to; /* of all panels, where they share it */
 	struct wtl_plot_frame frame;
 };
@@ -85,6 +86,20 @@ double wtl_plot_figure_height(const struct wtl_plot_figure *figure)
 	return ceil(around(figure) + panels_height(figure));
 }
 
+/* Rows of bars have words in them. */
+static double stretch_least(const struct wtl_plot_figure *figure)
+{
+	for (size_t i = 0; i < figure->n_panels; i++)
+		if (figure->panels[i].marks == WTL_PLOT_BARS)
+			return 0.6;
+	return 0.2;
+}
+
+double wtl_plot_figure_height_least(const struct wtl_plot_figure *figure)
+{
+	return ceil(around(figure) + stretch_least(figure) * panels_height(figure));
+}
+
 /* ---- Widths ---- */
 
 static unsigned ticks_for(double length, double room)
@@ -116,23 +131,30 @@ static double y_labels_width(struct layout *layout, const struct wtl_plot_panel 
 static void find_sides(struct layout *layout, double stretch)
 {
 	const struct wtl_plot_figure *figure = layout->figure;
+	double most = layout->width * NAMES_PART, room = 2 * most;
 
-	for (size_t i = 0; i < figure->n_panels; i++) {
-		const struct wtl_plot_panel *panel = &figure->panels[i];
-		double left =
-			panel->marks == WTL_PLOT_BARS
-				? wtl_plot_bars_names(layout->pen, panel,
-						      layout->width * NAMES_PART)
-				: y_labels_width(layout, panel, height_of(figure, i) * stretch);
-
-		layout->left = fmax(layout->left, left);
-		layout->key = fmax(layout->key, wtl_plot_key_width(layout->pen, panel,
-								   layout->width * KEY_PART));
-	}
 	/* Figures stand behind bars. */
 	for (size_t i = 0; i < figure->n_panels; i++)
 		if (figure->panels[i].marks == WTL_PLOT_BARS)
 			layout->figures = FIGURES;
+	if (layout->figures > 0)
+		room = fmin(room, layout->width - 2 * MARGIN - FIGURES - BARS_LEAST);
+	layout->names = room / 2;
+	for (size_t i = 0; i < figure->n_panels; i++) {
+		const struct wtl_plot_panel *panel = &figure->panels[i];
+		double left =
+			panel->marks == WTL_PLOT_BARS
+				? wtl_plot_bars_names(layout->pen, panel, layout->names)
+				: y_labels_width(layout, panel, height_of(figure, i) * stretch);
+
+		layout->left = fmax(layout->left, left);
+	}
+	/* Keys have what names leave. */
+	if (layout->figures > 0)
+		most = fmin(most, fmax(room / 2, room - layout->left));
+	for (size_t i = 0; i < figure->n_panels; i++)
+		layout->key = fmax(layout->key,
+				   wtl_plot_key_width(layout->pen, &figure->panels[i], most));
 }
 
 static void find_shared_x(struct layout *layout)
@@ -199,7 +221,7 @@ static double draw_panel(struct layout *layout, size_t i, double top, double str
 	frame.has_x_labels = has_x_axis(figure, i);
 	frame.key = layout->key;
 	frame.figures = layout->figures;
-	frame.names = layout->width * NAMES_PART;
+	frame.names = layout->names;
 	frame.box = (struct wtl_plot_box){MARGIN + layout->left, top,
 					  layout->width - MARGIN - layout->key - layout->figures,
 					  top + height_of(figure, i) * stretch};
@@ -263,7 +285,7 @@ int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_p
 
 	if (rc == 0) {
 		/* In too little height, panels run over the edge rather than upside down. */
-		stretch = fmax(stretch, 0.2);
+		stretch = fmax(stretch, stretch_least(figure));
 		wtl_plot_box(pen, &paper,
 			     &(struct wtl_plot_fill){.rgb = WTL_PLOT_PAPER, .alpha = 1});
 		y = draw_head(&layout);

@@ -217,6 +217,8 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 
 /* plot_draw.c: the height that a figure takes, and all of it. 0 or -ENOMEM. */
 double wtl_plot_figure_height(const struct wtl_plot_figure *figure);
+/* With less, not all of it would be on the paper. */
+double wtl_plot_figure_height_least(const struct wtl_plot_figure *figure);
 int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_pen *pen,
 			 double width, double height);
 

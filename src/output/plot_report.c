@@ -435,11 +435,12 @@ int wtl_plot_reports_figure(const struct wtl_plot_reports *reports,
 	if (!wanted->has_what)
 		what = chosen.n > 1 ? WTL_PLOT_RUNS : WTL_PLOT_WINDOWS;
 	if (what == WTL_PLOT_POWER || what == WTL_PLOT_MEMORY)
-		return wtl_err_set(err, EINVAL, SOURCE, NULL,
-				   "a report has no %s over time, one recording has; of reports, "
-				   "and of several files, --what runs, windows and processes can "
-				   "be plotted",
-				   wtl_plot_what_name(what));
+		return wtl_err_set(
+			err, EINVAL, SOURCE, NULL,
+			"a report has no %s over time, one recording has; of reports, "
+			"and of several files, --what runs and windows can be plotted, and "
+			"of one report --what processes",
+			wtl_plot_what_name(what));
 	if (what == WTL_PLOT_PROCESSES && chosen.n > 1)
 		return wtl_err_set(err, EINVAL, SOURCE, NULL,
 				   "--what processes is of one report, and these are %zu",

@@ -9,7 +9,7 @@
 
 /* Repeated runs as a series: a panel a quantity, a point a run, the mean with its 95 % interval. */
 
-enum { PANELS_MAX = 8, FILES_MAX = 8 };
+enum { FILES_MAX = 8 };
 
 enum quantity { ENERGY, COMMAND, DURATION, MEAN_POWER, QUANTITIES };
 
@@ -216,13 +216,13 @@ static int add_notes(struct wtl_plot_sheet *sheet, bool has_mean)
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_plot_figure *figure = &chosen->sheet->figure;
-	struct wtl_plot_panel *panels =
-		wtl_plot_sheet_array(chosen->sheet, PANELS_MAX + QUANTITIES, sizeof(*panels));
+	struct wtl_plot_panel *panels = wtl_plot_sheet_array(
+		chosen->sheet, WTL_PLOT_DOMAINS_MAX + QUANTITIES, sizeof(*panels));
 	size_t n_domains = chosen->wanted->n_domains ? chosen->n_domains : 0;
 	int rc = panels ? 0 : -ENOMEM;
 
 	figure->panels = panels;
-	for (size_t i = 0; rc >= 0 && i < n_domains && i < PANELS_MAX; i++) {
+	for (size_t i = 0; rc >= 0 && i < n_domains; i++) {
 		rc = add_panel(chosen, ENERGY, chosen->domains[i], &panels[figure->n_panels]);
 		figure->n_panels += rc > 0;
 	}

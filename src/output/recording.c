@@ -52,8 +52,8 @@ bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)
 	if (wtl_words_not_all_emitted(&run->report.carbon, &window->total) ||
 	    window->duration_ns <= 0)
 		return false;
-	/* 1e3 ng in a µg, 1e9 ns in a s. */
-	rate = (unsigned __int128)run->report.carbon.emitted_ug * 1000 * 1000000000u /
+	/* 1e9 ns in a s. */
+	rate = (unsigned __int128)wtl_words_emitted_ng(&run->report.carbon) * 1000000000u /
 	       (uint64_t)window->duration_ns;
 	*ret_ng_per_s = rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
 	return true;

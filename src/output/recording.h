@@ -94,6 +94,11 @@ struct wtl_recording {
 	int64_t begin_utc_ns, begin_mono_ns, span_ns; /* of the whole file */
 	bool is_part;				      /* --from, --to, or what a ring has left */
 	struct wtl_report report;
+	int64_t end_utc_ns; /* of the report's window: what the clock on the wall showed then */
+	/* In a comparison: whole runs in it, of several of which the mean is compared; and when the last of those
+	 * began, which the report need not be of. 0 otherwise. */
+	size_t n_runs;
+	int64_t compared_utc_ns;
 	struct wtl_recording_carbon carbon;
 	struct wtl_recording_policy policy;
 	const struct wtl_recording_grouping *groupings;
@@ -118,8 +123,10 @@ enum wtl_compared_quantity { WTL_COMPARED_S, WTL_COMPARED_J, WTL_COMPARED_W, WTL
 struct wtl_compared_value {
 	bool is_known;
 	struct wtl_measured measured;
-	bool has_difference; /* to the first recording's, which has this too */
-	bool is_common;	     /* by the same sensors */
+	bool has_difference;	/* to the first recording's, which has this too */
+	bool is_common;		/* by the same sensors */
+	bool is_incomplete;	/* a domain that counts has no figure, or a gap */
+	bool has_other_domains; /* than the first: then no difference is significant */
 	struct wtl_difference difference;
 };
 
@@ -143,12 +150,17 @@ struct wtl_run {
 	const char *path;
 	size_t number; /* within its file, from 1 */
 	struct wtl_report report;
+	bool is_unfinished; /* its end is not in the file: in no statistic */
+	bool is_live;	    /* then: it is still running */
 };
 
 struct wtl_runs {
 	const struct wtl_run *runs;
 	size_t n_runs;
+	size_t n_unfinished;
 	bool has_files; /* they come from several recordings */
+	const struct wtl_recording *const *recordings;
+	size_t n_recordings;
 	struct wtl_statistics duration_s, energy_j, power_w, emitted_g, command_dynamic_j,
 		command_full_j;
 };

@@ -18,10 +18,10 @@ static const char window_head[] =
 	"uncertainty_j,mean_w,max_w,measured_s,gap_s,flags,gco2e,gco2e_uncertainty,is_cut\n";
 static const char comparison_head[] =
 	"what,unit,recording,file,value,uncertainty,difference,difference_uncertainty,ratio,"
-	"is_significant,is_same_sensor\n";
+	"is_significant,is_same_sensor,is_incomplete,has_other_domains\n";
 static const char runs_head[] =
 	"file,run,start_utc,duration_s,energy_j,uncertainty_j,mean_w,command_dynamic_j,"
-	"command_full_j,gco2e,gco2e_uncertainty,gco2e_per_s\n";
+	"command_full_j,gco2e,gco2e_uncertainty,gco2e_per_s,exit_status,interrupted,is_unfinished\n";
 
 static void put_pid(struct wtl_buf *buf, int pid)
 {
@@ -80,11 +80,11 @@ static void put_processes(struct wtl_buf *buf, const struct wtl_recording *recor
 		begin_group(buf, recording, "process", wtl_words_consumer(process->consumer));
 		put_pid(buf, process->consumer->pid);
 		wtl_cell_text(buf, process->user);
-		end_group(buf, wtl_words_processes(process->consumer),
-			  wtl_words_cpu_ns(process->consumer), &process->all,
+		end_group(buf, process->consumer->n_processes,
+			  wtl_consumer_cpu_ns(process->consumer), &process->all,
 			  wtl_words_has_gpu(&recording->report) ? &process->gpu : NULL);
 	}
-	if (attribution->n_others > 0) {
+	if (attribution->n_others > 0 || attribution->others.full_uj > 0) {
 		begin_group(buf, recording, "process", "others");
 		wtl_cell_empty(buf, 2);
 		end_group(buf, attribution->n_others, attribution->others_cpu_ns,
@@ -149,8 +149,8 @@ static void put_window(struct wtl_buf *buf, const struct wtl_recording *recordin
 		end_window_row(buf, window);
 	}
 	put_window_row(buf, window, "total", &window->window.total);
-	wtl_cell_fixed(buf, has_carbon, window->carbon.emitted_ug, MICRO);
-	wtl_cell_fixed(buf, has_carbon, window->carbon.uncertainty_ug, MICRO);
+	wtl_cell_fixed(buf, has_carbon, wtl_words_emitted_ng(&window->carbon), NANO);
+	wtl_cell_fixed(buf, has_carbon, wtl_words_uncertainty_ng(&window->carbon), NANO);
 	end_window_row(buf, window);
 }
 
@@ -183,6 +183,11 @@ static void put_ratio(struct wtl_buf *buf, const struct wtl_difference *differen
 	wtl_buf_putc(buf, ',');
 }
 
+static const char *word_of(bool value)
+{
+	return value ? "true" : "false";
+}
+
 static void put_compared(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			 const struct wtl_compared *row, size_t i)
 {
@@ -194,26 +199,30 @@ static void put_compared(struct wtl_buf *buf, const struct wtl_comparison *compa
 	};
 	const struct wtl_compared_value *value = &row->values[i];
 	const struct wtl_difference *difference = &value->difference;
-	bool has = value->has_difference, is_sure = row->quantity != WTL_COMPARED_S;
+	bool has = value->has_difference, is_time = row->quantity == WTL_COMPARED_S;
+	/* One time is exact: a mean of several has an error. */
+	bool is_sure = !is_time || difference->uncertainty > 0;
 
 	wtl_cell_text(buf, row->what);
 	wtl_cell_text(buf, units[row->quantity]);
 	wtl_cell_fixed(buf, true, i + 1, 0);
 	wtl_cell_text(buf, comparison->recordings[i].path);
 	wtl_cell_fixed(buf, value->is_known, value->measured.value, MICRO);
-	wtl_cell_fixed(buf, value->is_known && is_sure, value->measured.uncertainty, MICRO);
+	wtl_cell_fixed(buf, value->is_known && (!is_time || value->measured.uncertainty > 0),
+		       value->measured.uncertainty, MICRO);
 	if (has && difference->is_negative)
 		wtl_buf_putc(buf, '-');
 	wtl_cell_fixed(buf, has, difference->value, MICRO);
 	wtl_cell_fixed(buf, has && is_sure, difference->uncertainty, MICRO);
-	if (!has) {
-		wtl_cell_empty(buf, 2);
-		wtl_buf_putc(buf, '\n');
-		return;
+	if (has) {
+		put_ratio(buf, difference);
+		wtl_cell_text(buf, !is_sure ? "" : word_of(difference->is_significant));
+		wtl_cell_text(buf, is_time ? "" : word_of(value->is_common));
+	} else {
+		wtl_cell_empty(buf, 3);
 	}
-	put_ratio(buf, difference);
-	wtl_cell_text(buf, !is_sure ? "" : difference->is_significant ? "true" : "false");
-	wtl_cell_last(buf, !is_sure ? "" : value->is_common ? "true" : "false");
+	wtl_cell_text(buf, value->is_known ? word_of(value->is_incomplete) : "");
+	wtl_cell_last(buf, has ? word_of(value->has_other_domains) : "");
 }
 
 static int csv_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
@@ -239,6 +248,7 @@ static void put_run(struct wtl_buf *buf, const struct wtl_run *run)
 	bool has_command = attribution->is_known && attribution->has_command;
 	bool has_carbon = !wtl_words_not_all_emitted(&report->carbon, total);
 	uint64_t rate_ng_per_s;
+	bool has_rate;
 
 	wtl_cell_text(buf, run->path);
 	wtl_cell_fixed(buf, true, run->number, 0);
@@ -250,11 +260,15 @@ static void put_run(struct wtl_buf *buf, const struct wtl_run *run)
 	wtl_cell_fixed(buf, has_command && attribution->command.has_dynamic,
 		       attribution->command.dynamic_uj, MICRO);
 	wtl_cell_fixed(buf, has_command, attribution->command.full_uj, MICRO);
-	wtl_cell_fixed(buf, has_carbon, report->carbon.emitted_ug, MICRO);
-	wtl_cell_fixed(buf, has_carbon, report->carbon.uncertainty_ug, MICRO);
-	if (wtl_run_rate_ng_per_s(run, &rate_ng_per_s))
-		wtl_format_fixed(buf, rate_ng_per_s, NANO);
-	wtl_buf_putc(buf, '\n');
+	wtl_cell_fixed(buf, has_carbon, wtl_words_emitted_ng(&report->carbon), NANO);
+	wtl_cell_fixed(buf, has_carbon, wtl_words_uncertainty_ng(&report->carbon), NANO);
+	has_rate = wtl_run_rate_ng_per_s(run, &rate_ng_per_s);
+	wtl_cell_fixed(buf, has_rate, has_rate ? rate_ng_per_s : 0, NANO);
+	if (report->has_exit)
+		wtl_buf_printf(buf, "%d", report->exit_status);
+	wtl_buf_putc(buf, ',');
+	wtl_cell_bool(buf, report->interrupted);
+	wtl_cell_last(buf, run->is_unfinished ? "true" : "false");
 }
 
 static int csv_runs(struct wtl_buf *buf, const struct wtl_runs *runs,

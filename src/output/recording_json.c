@@ -32,6 +32,8 @@ static void put_file(struct wtl_tree *tree, json_t *to, const struct wtl_recordi
 	wtl_tree_bool(tree, object, "is_whole", recording->is_whole);
 	wtl_tree_bool(tree, object, "is_live", recording->is_live);
 	wtl_tree_bool(tree, object, "is_part", recording->is_part);
+	if (recording->n_runs > 0)
+		wtl_tree_count(tree, object, "n_runs", recording->n_runs);
 }
 
 static void put_policy(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording)
@@ -130,8 +132,9 @@ static void put_window_carbon(struct wtl_tree *tree, json_t *to,
 		wtl_tree_text(tree, to, "gco2e_reason", reason);
 		return;
 	}
-	wtl_tree_fixed(tree, to, "gco2e", window->carbon.emitted_ug, MICRO);
-	wtl_tree_fixed(tree, to, "gco2e_uncertainty", window->carbon.uncertainty_ug, MICRO);
+	wtl_tree_fixed(tree, to, "gco2e", wtl_words_emitted_ng(&window->carbon), NANO);
+	wtl_tree_fixed(tree, to, "gco2e_uncertainty", wtl_words_uncertainty_ng(&window->carbon),
+		       NANO);
 }
 
 static void put_window(struct wtl_tree *tree, json_t *to, const struct wtl_recording *recording,
@@ -187,7 +190,7 @@ static void put_recording(struct wtl_tree *tree, json_t *to, const struct wtl_re
 	put_file(tree, to, recording);
 	put_policy(tree, to, recording);
 	wtl_json_ran(tree, to, report);
-	wtl_json_measured(tree, to, report);
+	wtl_json_measured(tree, to, report, &recording->end_utc_ns);
 	wtl_json_attribution(tree, to, report);
 	object = wtl_tree_object(tree, to, "by");
 	for (size_t i = 0; i < recording->n_groupings; i++)
@@ -246,28 +249,34 @@ static void put_value(struct wtl_tree *tree, json_t *to, const struct wtl_compar
 		      const struct wtl_compared_value *value)
 {
 	const char *unit = unit_of(row->quantity);
+	bool is_sure;
 
 	if (!value->is_known) {
 		wtl_tree_text(tree, to, "reason", "this recording has no such figure");
 		return;
 	}
 	put_keyed(tree, to, "value", unit, false, value->measured.value);
-	if (row->quantity != WTL_COMPARED_S)
+	/* One time is exact: a mean of several has an error. */
+	if (row->quantity != WTL_COMPARED_S || value->measured.uncertainty > 0)
 		put_keyed(tree, to, "uncertainty", unit, false, value->measured.uncertainty);
+	if (value->is_incomplete)
+		wtl_tree_bool(tree, to, "is_incomplete", true);
 	if (!value->has_difference)
 		return;
 	put_keyed(tree, to, "difference", unit, value->difference.is_negative,
 		  value->difference.value);
-	if (row->quantity == WTL_COMPARED_S) {
-		if (value->difference.has_ratio)
-			wtl_tree_double(tree, to, "ratio", value->difference.ratio, MICRO);
-		return;
-	}
-	put_keyed(tree, to, "difference_uncertainty", unit, false, value->difference.uncertainty);
+	is_sure = row->quantity != WTL_COMPARED_S || value->difference.uncertainty > 0;
+	if (is_sure)
+		put_keyed(tree, to, "difference_uncertainty", unit, false,
+			  value->difference.uncertainty);
 	if (value->difference.has_ratio)
 		wtl_tree_double(tree, to, "ratio", value->difference.ratio, MICRO);
-	wtl_tree_bool(tree, to, "is_significant", value->difference.is_significant);
-	wtl_tree_bool(tree, to, "is_same_sensor", value->is_common);
+	if (is_sure)
+		wtl_tree_bool(tree, to, "is_significant", value->difference.is_significant);
+	if (row->quantity != WTL_COMPARED_S)
+		wtl_tree_bool(tree, to, "is_same_sensor", value->is_common);
+	if (value->has_other_domains)
+		wtl_tree_bool(tree, to, "has_other_domains", true);
 }
 
 static void put_compared(struct wtl_tree *tree, json_t *to, const struct wtl_compared *row,
@@ -316,7 +325,10 @@ static void put_run(struct wtl_tree *tree, json_t *to, const struct wtl_run *run
 
 	wtl_tree_text(tree, to, "file", run->path);
 	wtl_tree_count(tree, to, "run", run->number);
-	wtl_json_measured(tree, to, report);
+	wtl_json_ran(tree, to, report);
+	if (run->is_unfinished)
+		wtl_tree_bool(tree, to, "is_unfinished", true);
+	wtl_json_measured(tree, to, report, NULL);
 	if (attribution->is_known && attribution->has_command)
 		wtl_json_share(tree, wtl_tree_object(tree, to, "command_energy"),
 			       &attribution->command);
@@ -338,6 +350,13 @@ static int json_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 	array = wtl_tree_array(&tree, tree.root, "runs");
 	for (size_t i = 0; i < runs->n_runs; i++)
 		put_run(&tree, wtl_tree_object(&tree, array, NULL), &runs->runs[i]);
+	array = wtl_tree_array(&tree, tree.root, "files");
+	for (size_t i = 0; i < runs->n_recordings; i++) {
+		object = wtl_tree_object(&tree, array, NULL);
+		put_file(&tree, object, runs->recordings[i]);
+		put_policy(&tree, object, runs->recordings[i]);
+		put_gaps(&tree, object, runs->recordings[i]);
+	}
 	object = wtl_tree_object(&tree, tree.root, "statistics");
 	wtl_tree_count(&tree, object, "runs", runs->duration_s.n);
 	wtl_json_statistics(&tree, object, "duration_s", &runs->duration_s, NANO);

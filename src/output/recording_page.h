@@ -26,6 +26,34 @@ int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
 int wtl_page_gaps(struct wtl_buf *buf, const struct wtl_recording *recording,
 		  const struct wtl_output_style *style);
 
+/* "idle power given: package-0: 60 W". False: figures are as they were recorded. */
+bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
+		     const struct wtl_output_style *style);
+
+/* ---- recording_remarks.c: why figures of several are not to be compared as they stand ---- */
+
+/* What is compared: "[1]", "run 1". */
+struct wtl_page_several {
+	const struct wtl_report *(*report)(const void *of, size_t i);
+	const void *of;
+	size_t n;
+	const char *before, *after; /* the number from 1 */
+};
+
+/* Cut off, still being recorded, a part, with gaps; label: raw. */
+void wtl_page_file_remarks(struct wtl_buf *buf, const char *label,
+			   const struct wtl_recording *recording,
+			   const struct wtl_output_style *style);
+void wtl_page_policy_remark(struct wtl_buf *buf, const struct wtl_recording *recording,
+			    const struct wtl_output_style *style);
+/* Which totals lack what; and emissions at other intensities, unless these vary over time anyway. */
+void wtl_page_energy_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
+			     const struct wtl_output_style *style);
+void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
+			     bool is_varying, const struct wtl_output_style *style);
+
+/* ---- recording_several.c ---- */
+
 int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			const struct wtl_output_style *style);
 int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,

@@ -11,7 +11,7 @@
 #include "output/recording_page.h"
 #include "output/words.h"
 
-enum { SPARKS = 8, SPARKS_MAX = 60, UNIT = 6, REMARK_SIZE = 192 };
+enum { SPARKS = 8, SPARKS_MAX = 60, UNIT = 6, REMARK_SIZE = 192, LINE_MAX_BYTES = 1 << 20 };
 
 static const char *base_name(const char *path)
 {
@@ -46,7 +46,12 @@ static void put_list(struct wtl_buf *buf, const struct wtl_comparison *compariso
 		wtl_buf_printf(buf, "  [%zu] ", i + 1);
 		wtl_layout_text(buf, recording->path, style);
 		wtl_buf_puts(buf, ", ");
-		wtl_page_local(buf, recording->report.window.begin_utc_ns);
+		if (recording->n_runs > 1)
+			wtl_buf_printf(buf, "mean of %zu runs", recording->n_runs);
+		else
+			wtl_page_local(buf, recording->compared_utc_ns
+						    ? recording->compared_utc_ns
+						    : recording->report.window.begin_utc_ns);
 		wtl_buf_puts(buf, recording->host[0] ? ", on " : "");
 		wtl_layout_text(buf, recording->host, style);
 		wtl_buf_puts(buf, ": ");
@@ -78,6 +83,7 @@ static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *va
 		wtl_grid_cell(grid, "-");
 		return;
 	}
+	wtl_buf_puts(&grid->rows, value->is_incomplete ? "! " : "");
 	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, measured->value, last, scale);
 	if (measured->uncertainty > 0) {
@@ -87,12 +93,12 @@ static void add_value(struct wtl_grid *grid, const struct wtl_compared_value *va
 	wtl_grid_next(grid);
 }
 
+/* is_exact: what is not said to have an error has none, as one time has not. */
 static void add_difference(struct wtl_grid *grid, const struct wtl_compared_value *value,
-			   unsigned scale, bool has_uncertainty,
-			   const struct wtl_output_style *style)
+			   unsigned scale, bool is_exact, const struct wtl_output_style *style)
 {
 	const struct wtl_difference *difference = &value->difference;
-	uint64_t uncertainty = has_uncertainty ? difference->uncertainty : 0;
+	uint64_t uncertainty = difference->uncertainty;
 	unsigned last = wtl_format_last_digit(
 		difference->value > uncertainty ? difference->value : uncertainty, uncertainty);
 
@@ -107,8 +113,10 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 		wtl_format_percent(&grid->rows, fabs(difference->ratio));
 	}
 	wtl_grid_next(grid);
-	wtl_grid_cell(grid,
-		      has_uncertainty && !difference->is_significant ? "within its error" : "");
+	if (value->has_other_domains)
+		wtl_grid_cell(grid, "not of the same domains");
+	else if (!difference->is_significant && !(is_exact && uncertainty == 0))
+		wtl_grid_cell(grid, "within its error");
 }
 
 static void add_compared(struct wtl_grid *grid, const struct wtl_comparison *comparison,
@@ -130,7 +138,7 @@ static void add_compared(struct wtl_grid *grid, const struct wtl_comparison *com
 	wtl_grid_next(grid);
 	add_value(grid, first, is_modelled(&comparison->recordings[0].report, row), scale, style);
 	add_value(grid, other, is_modelled(&comparison->recordings[i].report, row), scale, style);
-	add_difference(grid, other, scale, row->quantity != WTL_COMPARED_S, style);
+	add_difference(grid, other, scale, row->quantity == WTL_COMPARED_S, style);
 }
 
 static void put_pair(struct wtl_buf *buf, const struct wtl_comparison *comparison, size_t i,
@@ -163,6 +171,69 @@ static bool is_any_common(const struct wtl_comparison *comparison)
 	return false;
 }
 
+static const struct wtl_report *compared_report(const void *of, size_t i)
+{
+	const struct wtl_comparison *comparison = of;
+
+	return &comparison->recordings[i].report;
+}
+
+static bool has_other_domains(const struct wtl_comparison *comparison, size_t i)
+{
+	for (size_t k = 0; k < comparison->n_rows; k++)
+		if (comparison->rows[k].values[i].has_other_domains)
+			return true;
+	return false;
+}
+
+static void put_other_domains(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			      const struct wtl_output_style *style)
+{
+	struct wtl_buf line;
+	size_t n = 0;
+
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	for (size_t i = 1; i < comparison->n_recordings; i++)
+		n += has_other_domains(comparison, i);
+	wtl_buf_puts(&line, n > 1 ? "the totals of " : "the total of ");
+	n = 0;
+	for (size_t i = 1; i < comparison->n_recordings; i++)
+		if (has_other_domains(comparison, i))
+			wtl_buf_printf(&line, "%s[%zu]", n++ > 0 ? ", " : "", i + 1);
+	wtl_buf_printf(
+		&line,
+		" %s not of the same domains as that of [1]: what they differ by is not only "
+		"what was used more or less",
+		n > 1 ? "are" : "is");
+	if (n > 0)
+		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
+	wtl_layout_close(&line, buf);
+}
+
+/* What keeps them from being compared as they stand. */
+static void put_remarks(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			const struct wtl_output_style *style)
+{
+	const struct wtl_page_several several = {
+		.report = compared_report,
+		.of = comparison,
+		.n = comparison->n_recordings,
+		.before = "[",
+		.after = "]",
+	};
+
+	for (size_t i = 0; i < comparison->n_recordings; i++) {
+		char label[32];
+
+		snprintf(label, sizeof(label), "[%zu]", i + 1);
+		wtl_page_file_remarks(buf, label, &comparison->recordings[i], style);
+	}
+	wtl_page_energy_remarks(buf, &several, style);
+	put_other_domains(buf, comparison, style);
+	wtl_page_carbon_remarks(buf, &several, comparison->recordings[0].carbon.is_varying, style);
+	wtl_page_policy_remark(buf, &comparison->recordings[0], style);
+}
+
 /* Whose emissions are in no row, and why. */
 static void put_unknown(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			const struct wtl_output_style *style)
@@ -183,21 +254,34 @@ static void put_unknown(struct wtl_buf *buf, const struct wtl_comparison *compar
 int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
 			const struct wtl_output_style *style)
 {
+	struct wtl_buf line;
+	size_t start;
+
 	wtl_buf_printf(buf, "wattle: %zu recordings side by side\n\n", comparison->n_recordings);
 	put_list(buf, comparison, style);
 	for (size_t i = 1; i < comparison->n_recordings; i++)
 		put_pair(buf, comparison, i, style);
 	wtl_buf_putc(buf, '\n');
+	start = buf->len;
+	put_remarks(buf, comparison, style);
 	put_unknown(buf, comparison, style);
-	return wtl_layout_wrap(
-		buf,
-		is_any_common(comparison)
-			? "A difference's error is at k = 2. What the same sensor of the same "
-			  "machine is wrong by in both alike (its gain and zero) is in it only as far "
-			  "as both differ; all else is taken as independent."
-			: "A difference's error is at k = 2. The two were not measured by the same "
-			  "sensors of the same machine, so their errors are taken as independent.",
-		0, 0);
+	if (buf->len > start)
+		wtl_buf_putc(buf, '\n');
+	if (is_any_common(comparison))
+		return wtl_layout_wrap(
+			buf,
+			"A difference's error is at k = 2. What the same sensor of the same machine is "
+			"wrong by in both alike (its gain and zero) is in it only as far as both differ; "
+			"all else is taken as independent.",
+			0, 0);
+	wtl_buf_init(&line, 256);
+	wtl_buf_printf(
+		&line,
+		"A difference's error is at k = 2. %s were not measured by the same sensors of "
+		"the same machine, so their errors are taken as independent.",
+		comparison->n_recordings > 2 ? "These" : "The two");
+	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
+	return wtl_layout_close(&line, buf);
 }
 
 /* ---- Runs ---- */
@@ -205,13 +289,13 @@ int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *compar
 /* What is the same of all rows. */
 struct look {
 	unsigned scale, scale_g, scale_rate;
-	bool is_one_day;
+	bool is_one_day, has_end;
 };
 
 static void begin_runs(struct wtl_grid *grid, const struct look *look,
 		       const struct wtl_output_style *style)
 {
-	wtl_grid_init(grid, "rlrrurrr");
+	wtl_grid_init(grid, "rlrrurrrl");
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_grid_cell(grid, "run");
 	wtl_grid_cell(grid, "began");
@@ -222,6 +306,24 @@ static void begin_runs(struct wtl_grid *grid, const struct look *look,
 	wtl_page_add_unit(grid, "CO2e ", WTL_FORMAT_G, look->scale_g, style);
 	wtl_buf_printf(&grid->rows, "rate [%s/s]",
 		       wtl_format_unit(WTL_FORMAT_G, look->scale_rate, style->ascii));
+	wtl_grid_next(grid);
+	if (look->has_end)
+		wtl_grid_cell(grid, "end");
+}
+
+static bool has_end(const struct wtl_run *run)
+{
+	return run->is_unfinished || run->report.interrupted || run->report.has_exit;
+}
+
+static void add_end(struct wtl_grid *grid, const struct wtl_run *run)
+{
+	if (run->is_unfinished)
+		wtl_buf_puts(&grid->rows, run->is_live ? "still running" : "cut off");
+	else if (run->report.interrupted)
+		wtl_buf_puts(&grid->rows, "interrupted");
+	else if (!wtl_page_end(&grid->rows, &run->report))
+		wtl_buf_puts(&grid->rows, run->report.has_exit ? "ok" : "-");
 	wtl_grid_next(grid);
 }
 
@@ -246,25 +348,14 @@ static void add_rate(struct wtl_grid *grid, const struct wtl_run *run, unsigned 
 	wtl_grid_next(grid);
 }
 
-static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t number,
-		    const struct look *look, const struct wtl_output_style *style)
+/* energy to rate */
+static void add_figures(struct wtl_grid *grid, const struct wtl_run *run, const struct look *look,
+			const struct wtl_output_style *style)
 {
 	const struct wattle_energy *total = &run->report.window.total;
 	const struct wtl_report_carbon *carbon = &run->report.carbon;
 
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_buf_printf(&grid->rows, "%zu", number);
-	wtl_grid_next(grid);
-	if (look->is_one_day)
-		wtl_page_local_clock(&grid->rows, run->report.window.begin_utc_ns);
-	else
-		wtl_page_local_minute(&grid->rows, run->report.window.begin_utc_ns);
-	wtl_grid_next(grid);
-	wtl_page_add_seconds(grid, run->report.window.duration_ns);
-	if (!total->has_energy) {
-		wtl_grid_cell(grid, "-");
-		return;
-	}
+	wtl_buf_puts(&grid->rows, wtl_page_incomplete(&run->report) ? "! " : "");
 	wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj,
 			     wtl_page_is_modelled(&run->report), look->scale, style);
 	wtl_page_add_mean(grid, total);
@@ -276,6 +367,35 @@ static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t num
 				   wtl_format_last_digit(carbon->emitted_ug, 0), look->scale_g);
 	wtl_grid_next(grid);
 	add_rate(grid, run, look->scale_rate);
+}
+
+static void add_no_figures(struct wtl_grid *grid)
+{
+	wtl_page_add_nothing(grid);
+	for (size_t i = 0; i < 3; i++)
+		wtl_grid_cell(grid, "");
+}
+
+static void add_run(struct wtl_grid *grid, const struct wtl_run *run, size_t number,
+		    const struct look *look, const struct wtl_output_style *style)
+{
+	const struct wattle_energy *total = &run->report.window.total;
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_buf_printf(&grid->rows, "%zu", number);
+	wtl_grid_next(grid);
+	if (look->is_one_day)
+		wtl_page_local_clock(&grid->rows, run->report.window.begin_utc_ns);
+	else
+		wtl_page_local_minute(&grid->rows, run->report.window.begin_utc_ns);
+	wtl_grid_next(grid);
+	wtl_page_add_seconds(grid, run->report.window.duration_ns);
+	if (total->has_energy)
+		add_figures(grid, run, look, style);
+	else
+		add_no_figures(grid);
+	if (look->has_end)
+		add_end(grid, run);
 }
 
 /* ---- The time series in one line: as high as the greatest, from 0 ---- */
@@ -418,6 +538,7 @@ static void put_table(struct wtl_buf *buf, const struct wtl_runs *runs,
 
 		look.is_one_day &= wtl_page_is_same_day(runs->runs[0].report.window.begin_utc_ns,
 							report->window.begin_utc_ns);
+		look.has_end |= has_end(&runs->runs[i]);
 		if (!report->window.total.has_energy)
 			continue;
 		if (report->window.total.energy_uj > energy_uj)
@@ -491,8 +612,57 @@ static void put_not_emitted(struct wtl_buf *buf, const struct wtl_runs *runs,
 	if (n == 0)
 		return;
 	snprintf(text, sizeof(text), "no CO2e of %zu of %zu runs: %s", n, runs->n_runs, first);
-	wtl_buf_putc(buf, '\n');
 	wtl_page_remark(buf, WTL_PAGE_DOUBT, text, style);
+}
+
+static void put_not_whole(struct wtl_buf *buf, const struct wtl_runs *runs,
+			  const struct wtl_output_style *style)
+{
+	char text[REMARK_SIZE];
+	size_t n = 0;
+
+	for (size_t i = 0; i < runs->n_runs; i++)
+		n += !runs->runs[i].is_unfinished && !runs->runs[i].report.interrupted;
+	if (n == runs->n_runs)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"mean and spread are those of %zu of %zu runs, which ended and were not interrupted",
+		n, runs->n_runs);
+	wtl_page_remark(buf, WTL_PAGE_DOUBT, text, style);
+}
+
+static const struct wtl_report *run_report(const void *of, size_t i)
+{
+	const struct wtl_runs *runs = of;
+
+	return &runs->runs[i].report;
+}
+
+static void put_runs_remarks(struct wtl_buf *buf, const struct wtl_runs *runs,
+			     const struct wtl_output_style *style)
+{
+	const struct wtl_page_several several = {
+		.report = run_report, .of = runs, .n = runs->n_runs, .before = "run ", .after = ""};
+	size_t start;
+
+	wtl_buf_putc(buf, '\n');
+	start = buf->len;
+	put_not_whole(buf, runs, style);
+	for (size_t i = 0; i < runs->n_recordings; i++)
+		wtl_page_file_remarks(buf,
+				      runs->has_files ? runs->recordings[i]->path
+						      : base_name(runs->recordings[i]->path),
+				      runs->recordings[i], style);
+	wtl_page_energy_remarks(buf, &several, style);
+	put_not_emitted(buf, runs, style);
+	wtl_page_carbon_remarks(buf, &several,
+				runs->n_recordings > 0 && runs->recordings[0]->carbon.is_varying,
+				style);
+	if (runs->n_recordings > 0)
+		wtl_page_policy_remark(buf, runs->recordings[0], style);
+	if (!buf->error && buf->len == start)
+		wtl_layout_truncate(buf, start - 1);
 }
 
 int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
@@ -505,7 +675,7 @@ int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 	put_sources(buf, runs, style);
 	put_series(buf, runs, style);
 	put_statistics(buf, runs, style);
-	put_not_emitted(buf, runs, style);
+	put_runs_remarks(buf, runs, style);
 	wtl_buf_putc(buf, '\n');
 	return wtl_page_legend(buf, style);
 }

@@ -17,18 +17,22 @@ enum { WINDOWS_MAX = 20, GAPS_MAX = 10, LINE_MAX_BYTES = 1 << 20 };
 
 /* ---- Groups ---- */
 
-/* How many are worth a row. */
+/* How many are worth a row. With none, the columns are those that the others need. */
 static size_t plan(struct wtl_shares *table, const struct wtl_recording_grouping *grouping)
 {
-	size_t most = table->style->verbose ? grouping->n_groups : WTL_SHARES_SHOWN, n = 0;
+	const struct wtl_recording_group *others = &grouping->others;
+	size_t n = 0;
 
-	while (n < grouping->n_groups && n < most) {
+	while (n < grouping->n_groups) {
 		const struct wtl_recording_group *next = &grouping->groups[n];
 
 		if (!wtl_shares_plan(table, &next->all, &next->gpu, next->cpu_ns))
 			break;
 		n++;
 	}
+	table->has_dynamic |= grouping->n_others > 0 && others->all.has_dynamic;
+	if (n == 0)
+		wtl_shares_plan(table, &others->all, &others->gpu, others->cpu_ns);
 	return n;
 }
 
@@ -186,17 +190,50 @@ static bool is_modelled(const struct wtl_recording *recording,
 	return false;
 }
 
+/* What all rows have in common. */
+struct look {
+	unsigned scale;
+	bool is_one_day; /* that of the page's head */
+	size_t n;
+};
+
+static struct look look_at(const struct wtl_recording *recording)
+{
+	struct look look = {.is_one_day = true};
+	uint64_t largest_uj = 0;
+
+	for (size_t i = 0; i < recording->n_windows; i++) {
+		const struct wattle_window *window = &recording->windows[i].window;
+
+		if (!is_worth_a_row(recording, &recording->windows[i]))
+			continue;
+		look.n++;
+		look.is_one_day &= wtl_page_is_same_day(recording->report.window.begin_utc_ns,
+							window->begin_utc_ns);
+		if (window->total.has_energy && window->total.energy_uj > largest_uj)
+			largest_uj = window->total.energy_uj;
+	}
+	look.scale = wtl_format_scale(largest_uj);
+	return look;
+}
+
 static void add_window(struct wtl_grid *grid, const struct wtl_recording *recording,
-		       const struct wtl_recording_window *window, unsigned scale,
+		       const struct wtl_recording_window *window, const struct look *look,
 		       const struct wtl_output_style *style)
 {
 	const struct wattle_energy *total = &window->window.total;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	wtl_layout_text(&grid->rows, window->name, style);
-	wtl_buf_puts(&grid->rows, window->is_open ? " (open)" : window->is_cut ? " (cut)" : "");
+	wtl_buf_puts(&grid->rows, window->is_open && window->is_cut ? " (open, cut)"
+				  : window->is_open		    ? " (open)"
+				  : window->is_cut		    ? " (cut)"
+								    : "");
 	wtl_grid_next(grid);
-	wtl_page_local_clock(&grid->rows, window->window.begin_utc_ns);
+	if (look->is_one_day)
+		wtl_page_local_clock(&grid->rows, window->window.begin_utc_ns);
+	else
+		wtl_page_local(&grid->rows, window->window.begin_utc_ns);
 	wtl_grid_next(grid);
 	if (!window->energies) {
 		wtl_grid_cell(grid, "-");
@@ -208,7 +245,7 @@ static void add_window(struct wtl_grid *grid, const struct wtl_recording *record
 		return;
 	}
 	wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj,
-			     is_modelled(recording, window), scale, style);
+			     is_modelled(recording, window), look->scale, style);
 	wtl_page_add_mean(grid, total);
 }
 
@@ -228,38 +265,24 @@ static void begin_windows(struct wtl_grid *grid, unsigned scale,
 int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
 		     const struct wtl_output_style *style)
 {
-	size_t most = style->verbose ? SIZE_MAX : WINDOWS_MAX, n = 0, n_left = 0;
-	uint64_t largest_uj = 0;
+	size_t most = style->verbose ? SIZE_MAX : WINDOWS_MAX, n = 0;
+	struct look look = look_at(recording);
 	struct wtl_grid grid;
-	unsigned scale;
 
-	for (size_t i = 0; i < recording->n_windows; i++) {
-		const struct wattle_energy *total = &recording->windows[i].window.total;
-
-		if (!is_worth_a_row(recording, &recording->windows[i]))
-			continue;
-		n++;
-		if (total->has_energy && total->energy_uj > largest_uj)
-			largest_uj = total->energy_uj;
-	}
-	if (n == 0)
+	if (look.n == 0)
 		return buf->error;
-	scale = wtl_format_scale(largest_uj);
-	begin_windows(&grid, scale, style);
-	n = 0;
-	for (size_t i = 0; i < recording->n_windows; i++) {
+	begin_windows(&grid, look.scale, style);
+	for (size_t i = 0; i < recording->n_windows && n < most; i++) {
 		if (!is_worth_a_row(recording, &recording->windows[i]))
 			continue;
-		if (n++ < most)
-			add_window(&grid, recording, &recording->windows[i], scale, style);
-		else
-			n_left++;
+		add_window(&grid, recording, &recording->windows[i], &look, style);
+		n++;
 	}
 	wtl_buf_putc(buf, '\n');
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
-	if (n_left > 0)
-		wtl_buf_printf(buf, "and %zu more (--verbose)\n", n_left);
+	if (n < look.n)
+		wtl_buf_printf(buf, "and %zu more (--verbose)\n", look.n - n);
 	return buf->error;
 }
 

@@ -103,7 +103,7 @@ static void put_when(struct wtl_buf *buf, const struct wtl_recording *recording,
 		     const struct wtl_output_style *style)
 {
 	const struct wattle_window *window = &recording->report.window;
-	int64_t end_utc_ns = wtl_words_end_utc_ns(window);
+	int64_t end_utc_ns = recording->end_utc_ns;
 	struct wtl_buf line;
 
 	wtl_buf_init(&line, LINE_MAX_BYTES);
@@ -188,25 +188,35 @@ static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recordi
 	wtl_page_pue(buf, &report->carbon, style);
 }
 
+bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
+		     const struct wtl_output_style *style)
+{
+	bool is_recorded = !policy->idle || strcmp(policy->idle, "recorded") == 0;
+
+	if (policy->n_idle_given == 0 && is_recorded)
+		return false;
+	wtl_buf_puts(line, "idle power ");
+	if (!is_recorded)
+		wtl_buf_puts(line, strcmp(policy->idle, "none") == 0
+					   ? "taken as none"
+					   : "as learned within the recording alone");
+	for (size_t i = 0; i < policy->n_idle_given; i++) {
+		wtl_buf_puts(line, i > 0 || !is_recorded ? ", " : "given: ");
+		wtl_layout_text(line, policy->idle_given[i], style);
+	}
+	return true;
+}
+
 static void put_policy(struct wtl_buf *buf, const struct wtl_recording *recording,
 		       const struct wtl_output_style *style)
 {
-	const struct wtl_recording_policy *policy = &recording->policy;
 	struct wtl_buf line;
 
-	if (policy->n_idle_given == 0 && strcmp(policy->idle, "recorded") == 0)
-		return;
 	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_puts(&line, "idle power ");
-	if (policy->n_idle_given == 0 || strcmp(policy->idle, "recorded") != 0)
-		wtl_buf_puts(&line, strcmp(policy->idle, "none") == 0
-					    ? "taken as none"
-					    : "as learned within the recording alone");
-	for (size_t i = 0; i < policy->n_idle_given; i++) {
-		wtl_buf_puts(&line, i > 0 || line.len > strlen("idle power ") ? ", " : "given: ");
-		wtl_layout_text(&line, policy->idle_given[i], style);
-	}
-	wtl_page_line(buf, "policy", &line);
+	if (wtl_page_policy(&line, &recording->policy, style))
+		wtl_page_line(buf, "policy", &line);
+	else
+		wtl_layout_close(&line, buf);
 }
 
 static void put_head(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -218,8 +228,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_recording *recording,
 	wtl_page_recording(buf, recording, style);
 	wtl_page_energy(buf, report, style);
 	wtl_page_command_energy(buf, report, style);
-	wtl_page_idle(buf, report->domains, report->n_domains,
-		      wtl_words_end_utc_ns(&report->window), style);
+	wtl_page_idle(buf, report->domains, report->n_domains, recording->end_utc_ns, style);
 	put_policy(buf, recording, style);
 	put_when(buf, recording, style);
 	if (recording->carbon.is_varying)

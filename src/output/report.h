@@ -65,6 +65,8 @@ struct wtl_report_carbon {
 	struct wattle_carbon carbon;
 	uint64_t emitted_ug;	 /* micrograms CO2e of the total, without PUE */
 	uint64_t uncertainty_ug; /* k = 2: energy and intensity together */
+	/* To be added to those two for whoever reads more than people do: within a microgram. */
+	int32_t emitted_rest_ng, uncertainty_rest_ng;
 	const char *reason; /* NULL, or why neither of these nor the intensity is known; static */
 	uint64_t
 		missing_uj; /* what the total used while the intensity was not known: not in them */

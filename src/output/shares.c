@@ -51,9 +51,9 @@ void wtl_shares_fold(struct wtl_report_share *sum, const struct wtl_report_share
 
 int64_t wtl_shares_add_cpu(int64_t sum_ns, int64_t more_ns)
 {
-	if (sum_ns < 0 || more_ns < 0 || __builtin_add_overflow(sum_ns, more_ns, &sum_ns))
-		return -1;
-	return sum_ns;
+	if (sum_ns < 0 || more_ns < 0)
+		return sum_ns < 0 ? more_ns : sum_ns;
+	return __builtin_add_overflow(sum_ns, more_ns, &sum_ns) ? INT64_MAX : sum_ns;
 }
 
 void wtl_shares_head(struct wtl_shares *table)

@@ -21,9 +21,6 @@ struct wtl_shares {
 	bool has_dynamic, has_gpu;  /* there are such columns */
 };
 
-/* How many rows are shown without --verbose. */
-enum { WTL_SHARES_SHOWN = 10 };
-
 /* A table of total_uj in all, still without rows and columns. */
 void wtl_shares_init(struct wtl_shares *table, uint64_t total_uj,
 		     const struct wtl_output_style *style);
@@ -38,7 +35,7 @@ bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_report_share *al
 void wtl_shares_fold(struct wtl_report_share *sum, const struct wtl_report_share *more,
 		     bool is_first);
 
-/* Of CPU time; < 0: not known, nor is a sum with it. */
+/* Of CPU time: what is known of it; < 0: nothing. Begins with -1. */
 int64_t wtl_shares_add_cpu(int64_t sum_ns, int64_t more_ns);
 
 /* ---- What a row ends with, after three or two cells of its own ---- */

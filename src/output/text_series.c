@@ -110,6 +110,15 @@ static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigne
 	wtl_grid_next(grid);
 }
 
+/* A run's own figure is known, however wide the mean's interval is: two digits of it at least. */
+static void add_extreme(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
+{
+	uint64_t micro = wtl_format_micro(value);
+	unsigned two = wtl_format_last_digit(micro, micro);
+
+	add_cell(grid, value, two < last ? two : last, scale);
+}
+
 /* Name, mean, ± interval, unit, sd, least, greatest. */
 void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
@@ -137,8 +146,8 @@ void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 	if (of->mean > 0)
 		wtl_format_percent(&grid->rows, of->sd / of->mean);
 	wtl_grid_next(grid);
-	add_cell(grid, of->min, last, scale);
-	add_cell(grid, of->max, last, scale);
+	add_extreme(grid, of->min, last, scale);
+	add_extreme(grid, of->max, last, scale);
 }
 
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)

@@ -97,33 +97,35 @@ struct others {
 	int64_t cpu_ns;
 };
 
-static void fold(struct others *others, const struct wtl_report_process *process)
+static void fold(struct others *others, const struct wtl_report_process *process, bool is_first)
 {
-	wtl_shares_fold(&others->share, &process->all, others->n == 0);
-	others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, wtl_words_cpu_ns(process->consumer));
-	others->n += wtl_words_processes(process->consumer);
+	wtl_shares_fold(&others->share, &process->all, is_first);
+	others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, wtl_consumer_cpu_ns(process->consumer));
+	others->n += process->consumer->n_processes;
 }
 
 static struct others others_of(const struct page *page)
 {
 	const struct wtl_report_attribution *attribution = &page->report->attribution;
+	bool has_others = attribution->n_others > 0 || attribution->others.full_uj > 0;
 	struct others others = {
 		.share = attribution->others,
 		.n = attribution->n_others,
-		.cpu_ns = attribution->n_others > 0 ? attribution->others_cpu_ns : 0,
+		.cpu_ns = has_others ? attribution->others_cpu_ns : -1,
 	};
 
 	for (size_t i = page->n_shown; i < attribution->n_processes; i++)
-		fold(&others, &attribution->processes[i]);
+		fold(&others, &attribution->processes[i], !has_others && i == page->n_shown);
 	return others;
 }
 
+/* Nothing for time that nobody was seen to use. */
 static void add_times(struct page *page, uint64_t n)
 {
 	struct wtl_grid *grid = &page->table.grid;
 
-	wtl_buf_puts(&grid->rows, page->style->ascii ? "x" : "×");
-	wtl_buf_printf(&grid->rows, "%" PRIu64, n);
+	if (n > 0)
+		wtl_buf_printf(&grid->rows, "%s%" PRIu64, page->style->ascii ? "x" : "×", n);
 	wtl_grid_next(grid);
 }
 
@@ -170,7 +172,7 @@ static void add_process(struct page *page, const struct wtl_report_process *proc
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	if (consumer->state == WTL_CONSUMER_FOLDED) {
-		add_times(page, wtl_words_processes(consumer));
+		add_times(page, consumer->n_processes);
 	} else {
 		if (consumer->pid > 0)
 			wtl_buf_printf(&grid->rows, "%d", consumer->pid);
@@ -180,7 +182,7 @@ static void add_process(struct page *page, const struct wtl_report_process *proc
 	wtl_layout_text(&grid->rows, process->user ? process->user : "-", page->style);
 	wtl_layout_cut(&grid->rows, grid->start, USER_COLUMNS, page->style);
 	wtl_grid_next(grid);
-	wtl_shares_row(&page->table, wtl_words_cpu_ns(consumer), &process->all, &process->gpu,
+	wtl_shares_row(&page->table, wtl_consumer_cpu_ns(consumer), &process->all, &process->gpu,
 		       rounded_uj);
 }
 
@@ -215,21 +217,24 @@ static void add_head(struct page *page)
 	wtl_shares_head(&page->table);
 }
 
-/* Which rows are worth one. */
+/* Which rows are worth one. With none, the columns are those that the others need. */
 static void plan(struct page *page)
 {
 	const struct wtl_report_attribution *attribution = &page->report->attribution;
-	size_t most = page->style->verbose ? attribution->n_processes : WTL_SHARES_SHOWN;
+	const struct wtl_report_share none = {.full_uj = 0};
 
 	page->table.has_dynamic = attribution->others.has_dynamic;
-	while (page->n_shown < attribution->n_processes && page->n_shown < most) {
+	while (page->n_shown < attribution->n_processes) {
 		const struct wtl_report_process *next = &attribution->processes[page->n_shown];
 
 		if (!wtl_shares_plan(&page->table, &next->all, &next->gpu,
-				     wtl_words_cpu_ns(next->consumer)))
+				     wtl_consumer_cpu_ns(next->consumer)))
 			break;
 		page->n_shown++;
 	}
+	if (page->n_shown == 0)
+		wtl_shares_plan(&page->table, &attribution->others, &none,
+				attribution->others_cpu_ns);
 }
 
 /* Both arrays have room for those that are shown, the others, and what belongs to nobody. */

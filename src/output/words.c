@@ -258,19 +258,6 @@ const char *wtl_words_consumer(const struct wtl_consumer *consumer)
 	return consumer->state == WTL_CONSUMER_FOLDED ? "ended processes" : "name not known";
 }
 
-int64_t wtl_words_cpu_ns(const struct wtl_consumer *consumer)
-{
-	/* A GPU's driver knows its number, and nobody here when it began. */
-	bool is_outside = consumer->pid > 0 && !consumer->is_readable && consumer->start_ns == 0;
-
-	return is_outside && consumer->cpu_ns == 0 ? -1 : consumer->cpu_ns;
-}
-
-uint64_t wtl_words_processes(const struct wtl_consumer *consumer)
-{
-	return consumer->n_processes > 0 ? consumer->n_processes : 1;
-}
-
 uint64_t wtl_words_idle_uncertainty_uw(const struct wtl_baseline *idle)
 {
 	return wtl_format_share(idle->uncertainty_uw, 2, 1);
@@ -316,4 +303,28 @@ const char *wtl_words_not_all_emitted(const struct wtl_report_carbon *carbon,
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon)
 {
 	return wtl_format_share(carbon->emitted_ug, carbon->pue_milli, 1000);
+}
+
+static uint64_t with_rest(uint64_t ug, int32_t rest_ng)
+{
+	__int128 ng = (__int128)ug * 1000 + rest_ng;
+
+	if (ng < 0)
+		return 0;
+	return ng > UINT64_MAX ? UINT64_MAX : (uint64_t)ng;
+}
+
+uint64_t wtl_words_emitted_ng(const struct wtl_report_carbon *carbon)
+{
+	return with_rest(carbon->emitted_ug, carbon->emitted_rest_ng);
+}
+
+uint64_t wtl_words_emitted_with_pue_ng(const struct wtl_report_carbon *carbon)
+{
+	return wtl_format_share(wtl_words_emitted_ng(carbon), carbon->pue_milli, 1000);
+}
+
+uint64_t wtl_words_uncertainty_ng(const struct wtl_report_carbon *carbon)
+{
+	return with_rest(carbon->uncertainty_ug, carbon->uncertainty_rest_ng);
 }

@@ -66,12 +66,6 @@ const char *wtl_words_state(enum wtl_consumer_state state);
 /* What a consumer is called: its command, its name, or what it stands for. Raw. */
 const char *wtl_words_consumer(const struct wtl_consumer *consumer);
 
-/* Its CPU time; < 0: not known, as of a process that only a GPU's driver sees. */
-int64_t wtl_words_cpu_ns(const struct wtl_consumer *consumer);
-
-/* How many processes a row stands for: 1 at least. */
-uint64_t wtl_words_processes(const struct wtl_consumer *consumer);
-
 /* ± of an idle baseline, k = 2. */
 uint64_t wtl_words_idle_uncertainty_uw(const struct wtl_baseline *idle);
 
@@ -83,6 +77,10 @@ int64_t wtl_words_end_utc_ns(const struct wattle_window *window);
 
 /* Micrograms of CO2e with the power usage effectiveness. */
 uint64_t wtl_words_with_pue(const struct wtl_report_carbon *carbon);
+/* As programs are told them, without and with PUE, and ± without. */
+uint64_t wtl_words_emitted_ng(const struct wtl_report_carbon *carbon);
+uint64_t wtl_words_emitted_with_pue_ng(const struct wtl_report_carbon *carbon);
+uint64_t wtl_words_uncertainty_ng(const struct wtl_report_carbon *carbon);
 
 /* NULL: it is known what this total emitted. Else why not; static. */
 const char *wtl_words_not_emitted(const struct wtl_report_carbon *carbon,

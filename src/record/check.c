@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "record/database.h"
 #include "record/reader.h"
 
 enum { LINE_SIZE = 320, STRUCTURE_LINES_MAX = 20, ROW_LINES_MAX = 20 };
@@ -50,6 +51,20 @@ static void check_structure(struct check *check)
 		n++;
 	}
 	sqlite3_finalize(stmt);
+}
+
+static void check_wal(struct check *check)
+{
+	const char *path = wtl_database_path_shown(check->reader->path);
+	char line[LINE_SIZE];
+
+	if (!check->reader->lacks_wal)
+		return;
+	snprintf(line, sizeof(line),
+		 "its newest part is in %.200s-wal, which cannot be read in a directory where you "
+		 "may not write: copy both to one where you may",
+		 path);
+	tell(check, line);
 }
 
 /* ---- Tables ---- */
@@ -114,7 +129,7 @@ static int check_period(struct check *check, size_t period)
 	const int64_t *values;
 	size_t n;
 
-	for (uint32_t series = 0; series < reader->n_series; series++) {
+	for (uint32_t series = 0; series < reader->names.n; series++) {
 		int rc = wtl_store_values(reader, series, period, &values, &n, &err);
 
 		if (rc == -ENOMEM)
@@ -138,6 +153,7 @@ int wtl_store_check(const char *path, void (*line)(void *context, const char *te
 	if (rc < 0)
 		return rc;
 	check_structure(&check);
+	check_wal(&check);
 	/* Parts and chunks are looked at as what they stand for. */
 	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
 		if (table != &wtl_table_part && table != &wtl_table_chunk)

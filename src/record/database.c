@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int wtl_database_errno(sqlite3 *db, int code)
@@ -42,6 +43,19 @@ char *wtl_database_path(const char *path)
 const char *wtl_database_path_shown(const char *path)
 {
 	return path[0] == '/' ? path : path + 2;
+}
+
+bool wtl_database_has_wal(const char *path)
+{
+	struct stat st;
+	char *wal;
+	bool has;
+
+	if (asprintf(&wal, "%s-wal", path) < 0)
+		return false;
+	has = stat(wal, &st) == 0 && st.st_size > 0;
+	free(wal);
+	return has;
 }
 
 static int wal_open(const char *path, int flags)

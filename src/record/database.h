@@ -32,4 +32,7 @@ const char *wtl_database_path_shown(const char *path);
 int wtl_database_lock(const char *path);
 bool wtl_database_is_locked(const char *path);
 
+/* FILE-wal is there, and there is something in it. */
+bool wtl_database_has_wal(const char *path);
+
 #endif

@@ -202,6 +202,8 @@ static int open_database(struct wtl_store_reader *reader, struct wtl_err *err)
 		return complain_code(reader, code, err);
 	sqlite3_close(reader->db);
 	reader->db = NULL;
+	reader->lacks_wal = wtl_database_has_wal(reader->path);
+	reader->is_damaged = reader->lacks_wal;
 	uri = immutable_uri(reader->path);
 	if (!uri)
 		return complain(reader, ENOMEM, err, "out of memory");
@@ -276,12 +278,20 @@ static int add_hole(struct wtl_store_reader *reader, int64_t first, int64_t end_
 	return add_period(reader, &hole);
 }
 
+/* Only a ring drops what was first. */
+static bool is_ring(const struct wtl_store_reader *reader)
+{
+	return reader->recording.max_age_ns > 0 || reader->recording.max_bytes > 0;
+}
+
 /* The number that the next period should have. */
 static int64_t next_id(const struct wtl_store_reader *reader, int64_t otherwise)
 {
 	if (reader->n_periods > 0)
 		return reader->periods[reader->n_periods - 1].id + 1;
-	return reader->recording.is_whole ? reader->recording.first_period : otherwise;
+	if (reader->recording.is_whole)
+		return reader->recording.first_period;
+	return is_ring(reader) ? otherwise : 1;
 }
 
 static int take_period(void *context, const void *at)
@@ -342,8 +352,7 @@ static int read_tables(struct wtl_store_reader *reader, struct wtl_err *err)
 				   rc == -EBADMSG ? "its tables are not those of a recording"
 						  : "it cannot be read: %s",
 				   wtl_err_text(rc));
-	reader->n_series = reader->names.n;
-	reader->series = calloc(reader->n_series + 1, sizeof(reader->series[0]));
+	reader->series = calloc(reader->names.n + 1, sizeof(reader->series[0]));
 	reader->zstd = ZSTD_createDCtx();
 	if (!reader->series || !reader->zstd)
 		return complain(reader, ENOMEM, err, "out of memory");
@@ -374,7 +383,7 @@ int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_
 
 	if (!reader)
 		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-	reader->period = SIZE_MAX;
+	reader->period = reader->values_of = SIZE_MAX;
 	wtl_crc_init(&reader->crc);
 	reader->path = wtl_database_path(path);
 	rc = reader->path ? check_kind(reader, err)
@@ -420,7 +429,7 @@ void wtl_store_close(struct wtl_store_reader *reader)
 		free(reader->facts[i].key);
 		free(reader->facts[i].value);
 	}
-	for (size_t i = 0; reader->series && i < reader->n_series; i++)
+	for (size_t i = 0; reader->series && i < reader->names.n; i++)
 		free(reader->series[i].values);
 	wtl_names_done(&reader->names);
 	free(reader->facts);
@@ -453,10 +462,7 @@ bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
 
 bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
 {
-	const struct wtl_row_recording *recording = &reader->recording;
-	bool is_ring = recording->max_age_ns > 0 || recording->max_bytes > 0;
-
-	return is_ring && reader->n_periods > 0 && reader->periods[0].id > 1;
+	return is_ring(reader) && reader->n_periods > 0 && reader->periods[0].id > 1;
 }
 
 size_t wtl_store_periods(const struct wtl_store_reader *reader)

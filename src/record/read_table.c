@@ -24,7 +24,7 @@ static int cursor_open(struct cursor *cursor, sqlite3 *db, const struct wtl_tabl
 	int rc;
 
 	*cursor = (struct cursor){.next = 0};
-	cursor->has_key = table->n_keys == 1 && table->fields[0].kind != WTL_FIELD_TEXT;
+	cursor->has_key = wtl_table_has_rowid(table);
 	for (size_t i = 0; i < table->n_keys; i++)
 		snprintf(order + 2 * i, sizeof(order) - 2 * i, i ? ",%zu" : "%zu", i + 1);
 	if (cursor->has_key)
@@ -57,7 +57,8 @@ static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
 	while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		int64_t key = sqlite3_column_int64(stmt, 0);
 
-		if (wtl_row_get(&cursor->rows, &reader->crc, cursor->row) == 0) {
+		if (wtl_row_get(&cursor->rows, &reader->crc, cursor->row) == 0 &&
+		    wtl_row_is_sound(cursor->rows.table, cursor->row)) {
 			*ret_ended = scan->row(scan->context, cursor->row);
 		} else {
 			reader->is_damaged = true;
@@ -229,7 +230,7 @@ static int read_energies(struct each *each, struct wtl_stored_window *window)
 		size_t domain;
 
 		if (wtl_row_get(&each->energy_rows, &each->reader->crc, &row) < 0 ||
-		    row.domain < -1 || row.domain >= WTL_CATALOG_MAX) {
+		    !wtl_row_is_sound(&wtl_table_energy, &row)) {
 			each->reader->is_damaged = true;
 			continue;
 		}

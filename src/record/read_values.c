@@ -11,13 +11,20 @@
 #include "record/database.h"
 #include "record/reader.h"
 
-enum { BLOCK_BYTES_MAX = 128 << 20 };
+enum {
+	BLOCK_BYTES_MAX = 128 << 20,
+	/* Values that are kept room for from one period to another: twice what a writer puts into one. */
+	ROOM_MAX = 8 << 20,
+};
 
 void wtl_read_parts_clear(struct wtl_read_parts *parts)
 {
-	for (size_t i = 0; i < parts->n; i++)
+	for (size_t i = 0; i < parts->n; i++) {
 		free(parts->list[i].data);
+		free(parts->list[i].blocks);
+	}
 	parts->n = 0;
+	parts->n_values = 0;
 }
 
 void wtl_reader_forget_period(struct wtl_store_reader *reader)
@@ -61,19 +68,51 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 
 /* ---- A period as parts ---- */
 
+/* Where each series of the part is. */
+static int index_part(struct wtl_read_parts *parts, struct wtl_read_part *part, size_t len)
+{
+	const uint8_t *at = part->data, *end = at + len;
+	uint64_t number = 0;
+
+	while (at < end) {
+		struct wtl_read_block *block;
+		uint64_t more, block_len;
+		int64_t n;
+
+		if (wtl_varint_get(&at, end, &more) < 0 ||
+		    wtl_varint_get(&at, end, &block_len) < 0 || block_len > (uint64_t)(end - at) ||
+		    more >= WTL_STORE_SERIES_MAX - number || (part->n_blocks > 0 && more == 0))
+			return -EBADMSG;
+		n = wtl_code_count(at, (size_t)block_len);
+		if (n <= 0 || (uint64_t)n > WTL_CODE_VALUES_MAX - parts->n_values)
+			return -EBADMSG;
+		if (wtl_array_reserve(&part->blocks, &part->blocks_room, part->n_blocks + 1,
+				      sizeof(part->blocks[0])) < 0)
+			return -ENOMEM;
+		number += more;
+		parts->n_values += (uint64_t)n;
+		block = &part->blocks[part->n_blocks++];
+		*block = (struct wtl_read_block){(uint32_t)number, (uint32_t)block_len, at};
+		at += block_len;
+	}
+	return 0;
+}
+
 static int add_part(struct wtl_read_parts *parts, const struct wtl_row_part *row)
 {
-	struct wtl_read_part part = {.len = row->data.len};
+	struct wtl_read_part *part;
+	size_t len = row->data.len;
 
 	if (wtl_array_reserve(&parts->list, &parts->room, parts->n + 1, sizeof(parts->list[0])) < 0)
 		return -ENOMEM;
-	part.data = malloc(part.len + 1);
-	if (!part.data)
+	part = &parts->list[parts->n];
+	*part = (struct wtl_read_part){.data = malloc(len + 1)};
+	if (!part->data)
 		return -ENOMEM;
-	if (part.len > 0)
-		memcpy(part.data, row->data.data, part.len);
-	parts->list[parts->n++] = part;
-	return 0;
+	parts->n++;
+	if (len > 0)
+		memcpy(part->data, row->data.data, len);
+	return index_part(parts, part, len);
 }
 
 int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,
@@ -105,33 +144,48 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 	return rc;
 }
 
-/* The block of a series in a part; 0: it has none. */
-static int find_block(const struct wtl_read_part *part, uint32_t series, const uint8_t **ret_block,
-		      size_t *ret_len)
+static const struct wtl_read_block *find_block(const struct wtl_read_part *part, uint32_t series)
 {
-	const uint8_t *at = part->data, *end = at + part->len;
-	uint64_t number = 0, more, len;
+	size_t from = 0, to = part->n_blocks;
 
-	while (at < end) {
-		if (wtl_varint_get(&at, end, &more) < 0 || wtl_varint_get(&at, end, &len) < 0 ||
-		    len > (uint64_t)(end - at) || more > WTL_STORE_SERIES_MAX)
-			return -EBADMSG;
-		number += more;
-		if (number == series) {
-			*ret_block = at;
-			*ret_len = (size_t)len;
-			return 1;
-		}
-		if (number > series)
-			return 0;
-		at += len;
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (part->blocks[middle].series < series)
+			from = middle + 1;
+		else
+			to = middle;
 	}
-	return 0;
+	return from < part->n_blocks && part->blocks[from].series == series ? &part->blocks[from]
+									    : NULL;
 }
 
-static int room_for(struct wtl_series_values *values, size_t n)
+/* ---- Room for values ---- */
+
+/* Of each series as many as a period ever had, unless that is too much: then only those of this period. */
+static void make_room(struct wtl_store_reader *reader, size_t period)
 {
-	return wtl_array_reserve(&values->values, &values->room, n, sizeof(values->values[0]));
+	bool is_much = reader->n_room > ROOM_MAX;
+
+	if (reader->values_of == period)
+		return;
+	reader->values_of = period;
+	for (size_t i = 0; is_much && i < reader->names.n; i++) {
+		free(reader->series[i].values);
+		reader->series[i] = (struct wtl_series_values){.values = NULL};
+	}
+	if (is_much)
+		reader->n_room = 0;
+}
+
+static int room_for(struct wtl_store_reader *reader, uint32_t series, size_t n)
+{
+	struct wtl_series_values *values = &reader->series[series];
+	size_t before = values->room;
+	int rc = wtl_array_reserve(&values->values, &values->room, n, sizeof(values->values[0]));
+
+	reader->n_room += values->room - before;
+	return rc;
 }
 
 static int values_of_parts(struct wtl_store_reader *reader, const struct wtl_read_parts *parts,
@@ -141,21 +195,15 @@ static int values_of_parts(struct wtl_store_reader *reader, const struct wtl_rea
 	size_t n = 0;
 
 	for (size_t i = 0; i < parts->n; i++) {
-		const uint8_t *block;
+		const struct wtl_read_block *block = find_block(&parts->list[i], series);
 		int64_t count;
-		size_t len;
-		int rc = find_block(&parts->list[i], series, &block, &len);
 
-		if (rc < 0)
-			return rc;
-		if (rc == 0)
+		if (!block)
 			continue;
-		count = wtl_code_count(block, len);
-		if (count <= 0 || n + (size_t)count > WTL_CODE_VALUES_MAX)
-			return -EBADMSG;
-		if (room_for(values, n + (size_t)count) < 0)
+		count = wtl_code_count(block->data, block->len);
+		if (room_for(reader, series, n + (size_t)count) < 0)
 			return -ENOMEM;
-		if (wtl_code_get(block, len, values->values + n, (size_t)count) < 0)
+		if (wtl_code_get(block->data, block->len, values->values + n, (size_t)count) < 0)
 			return -EBADMSG;
 		n += (size_t)count;
 	}
@@ -179,6 +227,12 @@ static int decode_counts(struct wtl_store_reader *reader, const struct wtl_bytes
 		return -ENOMEM;
 	if (wtl_code_get(bytes->data, bytes->len, reader->counts, (size_t)n) < 0)
 		return -EBADMSG;
+	/* No more than one series could have: a writer ends a period at a quarter of that. */
+	for (int64_t i = 0, sum = 0; i < n; i++) {
+		if (reader->counts[i] < 0 || reader->counts[i] > WTL_CODE_VALUES_MAX - sum)
+			return -EBADMSG;
+		sum += reader->counts[i];
+	}
 	reader->n_counts = (size_t)n;
 	return 0;
 }
@@ -233,7 +287,7 @@ static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t
 	if (rc == 0 && wtl_code_count(block, chunk.size) != (int64_t)n)
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = room_for(values, n);
+		rc = room_for(reader, series, n);
 	return rc < 0 ? rc : wtl_code_get(block, chunk.size, values->values, n);
 }
 
@@ -244,8 +298,6 @@ static int values_of_chunk(struct wtl_store_reader *reader, int64_t period_id, u
 	int64_t n = series < reader->n_counts ? reader->counts[series] : 0;
 	int code = SQLITE_OK, rc;
 
-	if (n < 0 || n > WTL_CODE_VALUES_MAX)
-		return -EBADMSG;
 	*ret_n = (size_t)n;
 	if (n == 0)
 		return 0;
@@ -288,7 +340,7 @@ int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t pe
 	size_t n = 0;
 	int rc;
 
-	if (period >= reader->n_periods || series >= reader->n_series)
+	if (period >= reader->n_periods || series >= reader->names.n)
 		return wtl_err_set(err, ERANGE, "record", wtl_database_path_shown(reader->path),
 				   "there is no such period or series");
 	at = &reader->periods[period];
@@ -297,6 +349,7 @@ int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t pe
 	rc = load_period(reader, period);
 	if (rc < 0)
 		return complain(reader, period, -1, rc, "damaged", err);
+	make_room(reader, period);
 	if (at->n_parts > 0)
 		rc = values_of_parts(reader, at->is_copied ? &at->parts : &reader->parts, series,
 				     &n);

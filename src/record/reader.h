@@ -20,14 +20,22 @@ struct wtl_fact {
 	char *key, *value;
 };
 
+/* A series in a part. */
+struct wtl_read_block {
+	uint32_t series, len;
+	const uint8_t *data;
+};
+
 struct wtl_read_part {
 	uint8_t *data;
-	size_t len;
+	struct wtl_read_block *blocks; /* their series rise */
+	size_t n_blocks, blocks_room;
 };
 
 struct wtl_read_parts {
 	struct wtl_read_part *list;
 	size_t n, room;
+	uint64_t n_values; /* of all */
 };
 
 /* A period, or a hole where some are missing. */
@@ -55,6 +63,7 @@ struct wtl_store_reader {
 	struct wtl_crc crc;
 	struct wtl_row_recording recording;
 	bool is_live, is_damaged;
+	bool lacks_wal; /* what is newest is in FILE-wal, which cannot be read from there */
 	struct wtl_names names;
 	struct wtl_fact *facts;
 	size_t n_facts, facts_room;
@@ -66,10 +75,11 @@ struct wtl_store_reader {
 	int64_t *counts; /* of chunks: values by series */
 	size_t n_counts, counts_room;
 	struct wtl_read_parts parts;
-	/* By series. */
+	/* By series; room for so many values in all. */
 	struct wtl_series_values *series;
-	size_t n_series;
-	uint8_t *block; /* unpacked */
+	uint64_t n_room;
+	size_t values_of; /* the period that they are of; SIZE_MAX: of none */
+	uint8_t *block;	  /* unpacked */
 	size_t block_room;
 	struct wtl_rows chunk_rows;
 	struct ZSTD_DCtx_s *zstd;

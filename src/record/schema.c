@@ -27,10 +27,17 @@
 		.name = (column), .kind = WTL_FIELD_##how, .offset = offsetof(ROW, member), \
 		.is_optional = true                                                         \
 	}
-#define TABLE(title, list, keys, computed)                                                    \
-	{                                                                                     \
-		.name = (title), .fields = (list), .n_fields = COUNT(list), .n_keys = (keys), \
-		.size = sizeof(ROW), .more = (computed)                                       \
+/* At most WTL_FIELDS_MAX. */
+#define COUNT_FIELDS(list)                                                          \
+	(COUNT(list) + 0 * sizeof(struct {                                          \
+			       _Static_assert(COUNT(list) <= WTL_FIELDS_MAX,        \
+					      "each has a bit in struct wtl_rows"); \
+			       int none;                                            \
+		       }))
+#define TABLE(title, list, keys, computed)                                         \
+	{                                                                          \
+		.name = (title), .fields = (list), .n_fields = COUNT_FIELDS(list), \
+		.n_keys = (keys), .size = sizeof(ROW), .more = (computed)          \
 	}
 
 enum {

@@ -150,6 +150,9 @@ int wtl_store_baseline(struct wtl_store_writer *writer, const struct wtl_stored_
 int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t t_utc_ns,
 		     struct wtl_err *err);
 
+/* Something was put since the newest commit, or is still to be handed over. */
+bool wtl_store_has_more(const struct wtl_store_writer *writer);
+
 /* A ring is, or was, larger than max_bytes, since what has to stay is. */
 bool wtl_store_is_over(const struct wtl_store_writer *writer);
 
@@ -159,6 +162,9 @@ bool wtl_store_is_over(const struct wtl_store_writer *writer);
  * beside it, with the reason in err: somebody is reading, or the disk is full.
  */
 int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err);
+
+/* Removes a recording that nobody writes: the file, and what SQLite may have beside it. */
+void wtl_store_remove(const char *path);
 
 /* ---- Reading ---- */
 
@@ -200,7 +206,8 @@ size_t wtl_store_n_series(const struct wtl_store_reader *reader);
 const char *wtl_store_series_name(const struct wtl_store_reader *reader, size_t series);
 
 /*
- * A series' values in a period: borrowed until the next call for the same series, NULL for none.
+ * A series' values in a period: borrowed until the next call for the same series or another period, NULL
+ * for none. A period has at most 16 million values.
  * -EBADMSG: they are damaged, or a ring has dropped the period since (err says which), and the rest of
  * the recording can still be read.
  */

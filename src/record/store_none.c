@@ -138,6 +138,17 @@ int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	return -EOPNOTSUPP;
 }
 
+bool wtl_store_has_more(const struct wtl_store_writer *writer)
+{
+	(void)writer;
+	return false;
+}
+
+void wtl_store_remove(const char *path)
+{
+	(void)path;
+}
+
 bool wtl_store_is_over(const struct wtl_store_writer *writer)
 {
 	(void)writer;

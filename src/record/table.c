@@ -10,7 +10,7 @@
 
 /* ---- SQL ---- */
 
-static bool has_rowid(const struct wtl_table *table)
+bool wtl_table_has_rowid(const struct wtl_table *table)
 {
 	return table->n_keys == 1 && table->fields[0].kind != WTL_FIELD_TEXT;
 }
@@ -37,11 +37,11 @@ int wtl_table_create_sql(const struct wtl_table *table, struct wtl_buf *sql)
 	wtl_buf_printf(sql, "CREATE TABLE %s(", table->name);
 	for (size_t i = 0; i < table->n_fields; i++)
 		wtl_buf_printf(sql, "%s %s%s, ", table->fields[i].name, sql_type(&table->fields[i]),
-			       i == 0 && has_rowid(table) ? " PRIMARY KEY" : "");
+			       i == 0 && wtl_table_has_rowid(table) ? " PRIMARY KEY" : "");
 	wtl_buf_puts(sql, "crc INTEGER");
 	if (table->more)
 		wtl_buf_printf(sql, ", %s", table->more);
-	if (has_rowid(table))
+	if (wtl_table_has_rowid(table))
 		return wtl_buf_puts(sql, ")");
 	wtl_buf_puts(sql, ", PRIMARY KEY(");
 	for (size_t i = 0; i < table->n_keys; i++)

@@ -135,7 +135,7 @@ struct wtl_row_recording {
 	uint64_t max_bytes;
 	bool is_whole; /* it was ended properly; then also: */
 	int64_t end_utc_ns, end_mono_ns;
-	int64_t first_period, last_period; /* the last is before the first where there is none */
+	int64_t first_period, last_period; /* 1 and 0 where there is none */
 };
 
 struct wtl_row_period {
@@ -174,6 +174,12 @@ extern const struct wtl_table wtl_table_recording, wtl_table_fact, wtl_table_ser
 
 /* The i-th table of a recording, NULL past the end. */
 const struct wtl_table *wtl_table_at(size_t i);
+
+/* Its only key is a number, by which SQLite keeps the rows. */
+bool wtl_table_has_rowid(const struct wtl_table *table);
+
+/* sound.c: a row that was read is of this world; no checksum says so. Times and durations can be added then. */
+bool wtl_row_is_sound(const struct wtl_table *table, const void *row);
 
 /* ---- SQL ---- */
 

@@ -381,8 +381,9 @@ static int hand_over(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 	struct wtl_stretch *back = &writer->stretches[front == &writer->stretches[0]];
 	bool ends;
 
-	if (stretch_widen(back, writer->names.n, wtl_writer_room(writer)) < 0)
-		return 0; /* it grows until there is memory, or it is lost */
+	/* It grows until there is memory, or it is lost; behind the last one, nothing is put. */
+	if (!writer->is_last && stretch_widen(back, writer->names.n, wtl_writer_room(writer)) < 0)
+		return 0;
 	writer->period_commits++;
 	for (size_t i = 0; i < front->n_runs; i++)
 		writer->period_values += front->runs[i].n;
@@ -447,12 +448,13 @@ bool wtl_store_is_over(const struct wtl_store_writer *writer)
 	return writer->is_over;
 }
 
-static bool has_something(const struct wtl_stretch *stretch)
+bool wtl_store_has_more(const struct wtl_store_writer *writer)
 {
-	bool has = stretch->n_rows > 0;
+	const struct wtl_stretch *front = writer->front;
+	bool has = front->n_rows > 0;
 
-	for (size_t i = 0; !has && i < stretch->n_runs; i++)
-		has = stretch->runs[i].n > 0;
+	for (size_t i = 0; !has && i < front->n_runs; i++)
+		has = front->runs[i].n > 0;
 	return has;
 }
 
@@ -463,7 +465,8 @@ int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err)
 	if (!writer)
 		return 0;
 	wtl_writer_wait(writer);
-	if (!writer->is_stopped && has_something(writer->front))
+	writer->is_last = true;
+	if (!writer->is_stopped && wtl_store_has_more(writer))
 		wtl_store_commit(writer, writer->asked_mono_ns, writer->asked_utc_ns, NULL);
 	pthread_mutex_lock(&writer->lock);
 	writer->is_ending = true;

@@ -269,7 +269,7 @@ static int open_new(struct wtl_file *file, const struct wtl_row_recording *recor
 	return 0;
 }
 
-static void remove_all(const char *path)
+void wtl_store_remove(const char *path)
 {
 	for (size_t i = 0; i < FILES; i++) {
 		char *one;
@@ -303,7 +303,7 @@ int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
 			if (file->db)
 				sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
 						  NULL);
-			remove_all(path);
+			wtl_store_remove(path);
 		}
 	}
 	if (rc < 0) {

@@ -51,7 +51,8 @@ static uint64_t database_bytes_max(const struct wtl_store_options *options)
 }
 
 struct oldest {
-	struct wtl_row_period period;
+	struct wtl_row_period period; /* of one that is damaged only the id */
+	bool is_damaged;
 	bool can_go; /* there are newer ones enough */
 };
 
@@ -63,9 +64,15 @@ static int find_oldest(struct wtl_store_writer *writer, struct oldest *ret_oldes
 	int rc = wtl_rows_prepare(&rows, file->db, &wtl_table_period, " ORDER BY id LIMIT 1");
 
 	*ret_oldest = (struct oldest){.can_go = false};
-	if (rc == SQLITE_OK && sqlite3_step(rows.stmt) == SQLITE_ROW &&
-	    wtl_row_get(&rows, &file->crc, &ret_oldest->period) == 0)
+	if (rc == SQLITE_OK && sqlite3_step(rows.stmt) == SQLITE_ROW) {
 		ret_oldest->can_go = true;
+		if (wtl_row_get(&rows, &file->crc, &ret_oldest->period) < 0) {
+			int64_t id = ret_oldest->period.id;
+
+			ret_oldest->period = (struct wtl_row_period){.id = id};
+			ret_oldest->is_damaged = true;
+		}
+	}
 	if (rc == SQLITE_OK)
 		rc = sqlite3_reset(rows.stmt);
 	wtl_rows_done(&rows);
@@ -161,7 +168,7 @@ static int drop(struct wtl_store_writer *writer, struct oldest *oldest)
 
 	if (rc == SQLITE_OK)
 		rc = find_oldest(writer, oldest);
-	return rc ? rc : drop_before(writer, &oldest->period);
+	return rc || oldest->is_damaged ? rc : drop_before(writer, &oldest->period);
 }
 
 static int trim(struct wtl_store_writer *writer)
@@ -175,8 +182,11 @@ static int trim(struct wtl_store_writer *writer)
 	while (rc == SQLITE_OK && oldest.can_go) {
 		bool is_too_large_now, is_too_old;
 
-		is_too_old = options->max_age_ns > 0 &&
-			     oldest.period.end_mono_ns < writer->now_mono_ns - options->max_age_ns;
+		/* Of one that is damaged nothing can be read, and it would be in the way of all others. */
+		is_too_old =
+			options->max_age_ns > 0 &&
+			(oldest.is_damaged ||
+			 oldest.period.end_mono_ns < writer->now_mono_ns - options->max_age_ns);
 		rc = is_too_large(writer, &is_too_large_now);
 		if (rc || !(is_too_old || is_too_large_now))
 			break;

@@ -179,7 +179,7 @@ static void do_stretch(struct wtl_store_writer *writer)
 	wtl_stretch_clear(stretch, wtl_writer_room(writer));
 	pthread_mutex_lock(&writer->lock);
 	writer->full = NULL;
-	writer->has_merge = writer->merge.is_active;
+	writer->has_merge = !writer->error && writer->merge.is_active;
 	if (rc)
 		stop(writer, rc);
 	else
@@ -213,6 +213,8 @@ static int finish(struct wtl_store_writer *writer)
 	if (rc == SQLITE_OK)
 		rc = wtl_file_number(&writer->file, "SELECT min(id) FROM period",
 				     &recording->first_period);
+	if (rc == SQLITE_OK && recording->first_period == 0)
+		recording->first_period = 1; /* there is none */
 	recording->is_whole = true;
 	recording->last_period = writer->next_period - 1;
 	recording->end_mono_ns = writer->last_mono_ns;

@@ -126,6 +126,7 @@ struct wtl_store_writer {
 	struct wtl_stretch *front;
 	uint32_t n_gaps;
 	bool is_stopped;
+	bool is_last; /* the next commit is */
 	int64_t period_begin_ns, last_mono_ns, last_utc_ns;
 	bool has_begun;			     /* the three above mean something */
 	int64_t asked_mono_ns, asked_utc_ns; /* of the newest commit, which may have been put off */

@@ -16,6 +16,10 @@
 
 #define STEP "step"
 
+/* Samples come some microseconds early or late: a step that is short of its interval by a thousandth is none
+ * too short, else every other one would be twice as long where both intervals are the same. */
+enum { INTERVAL_SLACK = 1000 };
+
 struct ended {
 	struct wattle_recording_window window;
 	struct wattle_energy *energies; /* one a domain */
@@ -164,10 +168,12 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	struct wattle_window window;
 	struct wtl_err err = {.code = 0};
 	unsigned samples = 0;
-	int64_t begin_ns = wtl_player_mono(recording->player);
+	int64_t begin_ns;
 	int rc;
 
 	wtl_player_sample_again(recording->player);
+	begin_ns = wtl_player_mono(recording->player);
+	interval_ns -= interval_ns / INTERVAL_SLACK;
 	rc = wattle_window_begin(meter, STEP);
 	if (rc < 0) {
 		wtl_err_set(&err, rc, "recording", NULL, "%s", wattle_strerror(rc));
@@ -227,8 +233,7 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 		return -ENOENT;
 	wtl_consumers_energy(wtl_player_consumers(player), slot, WTL_PART_ALL, &energy);
 	own.pid = consumer->pid;
-	if (consumer->start_ns > 0)
-		own.start_utc_ns = wtl_player_boot_utc(player) + consumer->start_ns;
+	own.start_utc_ns = wtl_player_start_utc(player, consumer->start_ns);
 	wtl_text_copy(own.name, sizeof(own.name), consumer->name);
 	wtl_text_copy(own.command, sizeof(own.command), consumer->command);
 	if (consumer->uid != UINT32_MAX)
@@ -243,7 +248,7 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 	own.full_uj = energy.full_uj;
 	own.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0;
 	own.uncertainty_uj = energy.uncertainty_uj;
-	own.cpu_ns = consumer->cpu_ns;
+	own.cpu_ns = wtl_consumer_cpu_ns(consumer);
 	*ret_consumer = own;
 	return 0;
 }

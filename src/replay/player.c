@@ -71,6 +71,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	player->billed_window = window;
 	player->was_billed = true;
 	played->kind = WTL_PLAYED_BILLED;
+	played->looked_ns = utc_ns - player->bill_offset_ns;
 	played->t_mono_ns = window.begin_mono_ns + window.duration_ns;
 	played->window = window;
 	played->energies = player->billed;

@@ -62,7 +62,8 @@ struct wtl_played {
 	bool is_cut;	    /* BEGUN: it began before what there is of the recording */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
-	int64_t self_cpu_ns, self_rss_bytes;
+	int64_t looked_ns; /* BILLED: of who ran; its window may have ended before */
+	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far */
 	const struct wtl_device_value *devices; /* what devices told beside energy */
 	size_t n_devices;
 	int64_t lost_ns; /* how long the stretch is; 0: not known */
@@ -92,6 +93,9 @@ const struct wtl_reading *wtl_player_readings(const struct wtl_player *player);
 
 /* The window that energy is billed by, in the table; 0: it is none of the recording's. */
 uint32_t wtl_player_main_window(const struct wtl_player *player);
+/* The window is what was measured live, or the run that began newest; nobody marked it within that. Also where
+ * accounts began with wtl_player_begin_here(). */
+bool wtl_player_is_measurement(const struct wtl_player *player, uint32_t id);
 
 /* A window that is open, as of the newest sample; energies has room for one a domain. 0, or -ENOENT. */
 int wtl_player_window(const struct wtl_player *player, uint32_t id,
@@ -104,9 +108,13 @@ void wtl_player_sample_again(struct wtl_player *player);
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns);
 const struct wtl_wall *wtl_player_wall(const struct wtl_player *player);
 
-/* Where it stands; and when the machine was started. */
+/* Where it stands. */
 int64_t wtl_player_mono(const struct wtl_player *player);
-int64_t wtl_player_boot_utc(const struct wtl_player *player);
+/* When something was learned, by the clock that bills have: as if nobody had set it since the window began that
+ * energy is billed by, and without sleep. false: it was before the recording. */
+bool wtl_player_learned(const struct wtl_player *player, int64_t t_utc_ns, int64_t *ret_mono_ns);
+/* UTC when a process started that did so long after the machine; 0: not known. */
+int64_t wtl_player_start_utc(const struct wtl_player *player, int64_t start_ns);
 
 /* The window that energy is billed by: its newest figures that were billed, so that ledgers are closed
  * with them. false: nothing was. */

@@ -25,9 +25,26 @@ int64_t wtl_player_mono(const struct wtl_player *player)
 	return player->io.mono_ns;
 }
 
-int64_t wtl_player_boot_utc(const struct wtl_player *player)
+int64_t wtl_player_start_utc(const struct wtl_player *player, int64_t start_ns)
 {
-	return player->utc_offset_ns - player->io.asleep_ns;
+	int64_t slept_ns = wtl_wall_slept(&player->wall, player->io.mono_ns);
+
+	if (start_ns == 0 || !wtl_player_is_mono(start_ns))
+		return 0;
+	/* What it had slept before the recording began is not in the wall's clock. */
+	return wtl_wall_utc_awake(&player->wall, start_ns - player->io.asleep_ns + slept_ns);
+}
+
+bool wtl_player_learned(const struct wtl_player *player, int64_t t_utc_ns, int64_t *ret_mono_ns)
+{
+	int64_t mono_ns;
+
+	if (__builtin_sub_overflow(t_utc_ns, player->bill_offset_ns, &mono_ns) ||
+	    player->wall.n == 0 || mono_ns < player->wall.points[0].mono_ns ||
+	    mono_ns > player->io.mono_ns)
+		return false;
+	*ret_mono_ns = mono_ns;
+	return true;
 }
 
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns)
@@ -75,6 +92,11 @@ const struct wtl_reading *wtl_player_readings(const struct wtl_player *player)
 uint32_t wtl_player_main_window(const struct wtl_player *player)
 {
 	return player->main_is_own ? 0 : player->main_window;
+}
+
+bool wtl_player_is_measurement(const struct wtl_player *player, uint32_t id)
+{
+	return id && id == player->main_window;
 }
 
 int wtl_player_window(const struct wtl_player *player, uint32_t id,

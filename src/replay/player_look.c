@@ -15,6 +15,67 @@ enum { USE_ALL_PPM = 1000000 };
 
 static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1};
 
+/* ---- Slots ---- */
+
+static bool is_kept(const struct wtl_player *player, uint32_t slot)
+{
+	return slot < player->told_room && player->told[slot].is_kept;
+}
+
+/* Where what the file says of its slot is told. 0 or -ENOMEM. */
+static int find_slot(struct wtl_player *player, int64_t told, uint32_t *ret_slot)
+{
+	size_t before = player->moved_room;
+	uint32_t *moved;
+
+	*ret_slot = (uint32_t)told;
+	if (player->next_slot == 0 || told < WTL_SLOTS_FIXED || told >= WTL_TOLD_SLOTS_MAX)
+		return 0;
+	if (wtl_array_reserve(&player->moved, &player->moved_room, (size_t)told + 1,
+			      sizeof(player->moved[0])) < 0)
+		return -ENOMEM;
+	memset(player->moved + before, 0, (player->moved_room - before) * sizeof(player->moved[0]));
+	moved = &player->moved[told];
+	if (*moved == 0 || is_kept(player, *moved)) {
+		if (player->next_slot >= WTL_TOLD_SLOTS_MAX)
+			return -ENOMEM;
+		*moved = player->next_slot++;
+	}
+	*ret_slot = *moved;
+	return 0;
+}
+
+/* Up to the first reset that is none here, all were told as they are in the file. */
+static int begin_moving(struct wtl_player *player)
+{
+	uint32_t n = (uint32_t)wtl_workload_capacity(wtl_consumers_workload(player->consumers));
+
+	if (player->next_slot > 0)
+		return 0;
+	for (uint32_t slot = 0; slot < n; slot++) {
+		if (wtl_array_reserve(&player->moved, &player->moved_room, slot + 1u,
+				      sizeof(player->moved[0])) < 0)
+			return -ENOMEM;
+		player->moved[slot] = slot;
+	}
+	memset(player->moved + n, 0, (player->moved_room - n) * sizeof(player->moved[0]));
+	player->next_slot = n;
+	return 0;
+}
+
+/* Whoever a reset removed that is none here stays with what was used. false: there are too many (half of the
+ * slots are for those to come), and what was used is nobody's. */
+static bool keep(struct wtl_player *player, uint32_t slot)
+{
+	struct wtl_told_slot *told = &player->told[slot];
+
+	if (!player->is_forgetting || !told->owner || player->next_slot >= WTL_TOLD_SLOTS_MAX / 2)
+		return false;
+	told->owner = 0;
+	told->is_kept = true;
+	return true;
+}
+
 /* A slot that was put as the difference to the one before. */
 static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 {
@@ -49,21 +110,24 @@ typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
 static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
 {
 	int64_t weight = 0;
+	uint32_t at = 0;
 	int rc = take_slot(&player->cursors[WTL_SINGLE_USE_SLOT], slot);
 
 	if (rc == 0)
 		rc = wtl_player_take(player, WTL_SINGLE_USE_WEIGHT, &weight);
 	if (rc == 0)
+		rc = find_slot(player, *slot, &at);
+	if (rc == 0)
 		rc = wtl_array_reserve(&player->uses, &player->uses_room, i + 1,
 				       sizeof(struct wtl_use));
 	if (rc == 0)
-		player->uses[i] =
-			(struct wtl_use){.slot = (uint32_t)*slot, .weight = (uint64_t)weight};
+		player->uses[i] = (struct wtl_use){.slot = at, .weight = (uint64_t)weight};
 	return rc;
 }
 
 static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 {
+	struct wtl_fold fold = {.from = 0};
 	int64_t from = 0, into = 0;
 	int rc = wtl_player_take(player, WTL_SINGLE_FOLD_FROM, &from);
 
@@ -74,14 +138,18 @@ static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 	    (from < 0 || from >= WTL_TOLD_SLOTS_MAX || into < 0 || into >= WTL_TOLD_SLOTS_MAX))
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = have_slots(player, (uint32_t)(from > into ? from : into));
+		rc = find_slot(player, from, &fold.from);
+	if (rc == 0)
+		rc = find_slot(player, into, &fold.into);
+	if (rc == 0)
+		rc = have_slots(player, fold.from > fold.into ? fold.from : fold.into);
 	if (rc == 0)
 		rc = wtl_array_reserve(&player->folds, &player->folds_room, i + 1,
 				       sizeof(struct wtl_fold));
 	if (rc < 0)
 		return rc;
-	player->folds[i] = (struct wtl_fold){.from = (uint32_t)from, .into = (uint32_t)into};
-	rc = wtl_player_fold_past(player, (uint32_t)from, (uint32_t)into);
+	player->folds[i] = fold;
+	rc = wtl_player_fold_past(player, fold.from, fold.into);
 	if (rc == 0)
 		player->n_folded = i + 1;
 	return rc;
@@ -100,9 +168,10 @@ static int take_list(struct wtl_player *player, enum wtl_single count, take_one 
 }
 
 /* Who used it, and how much: n pairs of slot and share. */
-static int take_shares(struct wtl_gpu_cursors *gpu, size_t n)
+static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, size_t n)
 {
 	int64_t slot = 0, share = 0;
+	uint32_t at = 0;
 	int rc;
 
 	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
@@ -113,8 +182,9 @@ static int take_shares(struct wtl_gpu_cursors *gpu, size_t n)
 		if (rc == 0)
 			rc = wtl_player_next(&gpu->of[WTL_GPU_SHARE], &share);
 		if (rc == 0)
-			gpu->told[i] =
-				(struct wtl_use){.slot = (uint32_t)slot, .weight = (uint64_t)share};
+			rc = find_slot(player, slot, &at);
+		if (rc == 0)
+			gpu->told[i] = (struct wtl_use){.slot = at, .weight = (uint64_t)share};
 	}
 	return rc;
 }
@@ -131,7 +201,7 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 	    wtl_player_next(&gpu->of[WTL_GPU_USES], &n) < 0 || weight < WTL_GPU_USE_NONE ||
 	    weight >= WTL_GPU_USE_METHODS || n < 0)
 		return -EBADMSG;
-	rc = take_shares(gpu, (size_t)n);
+	rc = take_shares(player, gpu, (size_t)n);
 	if (rc < 0) {
 		/* What was told before has moved. */
 		wtl_consumers_tell_gpu(player->consumers, i, &look);
@@ -181,6 +251,7 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 	struct wtl_consumer *consumer;
 	struct wtl_told_slot *told = &player->told[slot];
 	bool is_same = told->owner && told->owner == id;
+	bool is_there = is_same && wtl_workload_consumer(workload, slot);
 	int rc;
 
 	if (id < 0 || id > UINT32_MAX)
@@ -198,11 +269,13 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 	consumer = wtl_workload_tell_consumer(workload, slot);
 	if (!consumer)
 		return -ENOMEM;
-	*consumer = (struct wtl_consumer){.uid = UINT32_MAX};
-	/* The row is missing in a recording that was cut off: what is left are the numbers. */
-	who = wtl_player_find_consumer(player, id);
-	if (who)
-		*consumer = who->consumer;
+	if (!is_there) {
+		*consumer = (struct wtl_consumer){.uid = UINT32_MAX};
+		/* The row is missing in a recording that was cut off: what is left are the numbers. */
+		who = wtl_player_find_consumer(player, id);
+		if (who)
+			*consumer = who->consumer;
+	}
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
 		wtl_shadow_set_number(consumer, i, 0);
 	wtl_player_take_off_past(player, slot, consumer);
@@ -227,6 +300,16 @@ static int64_t used_since(struct wtl_told_slot *told, int64_t by_ns)
 	return (int64_t)used_ns;
 }
 
+/* It rests again with the next list. 0 or -ENOMEM. */
+static int note_busy(struct wtl_player *player, uint32_t slot)
+{
+	if (wtl_array_reserve(&player->busy, &player->busy_room, player->n_busy + 1,
+			      sizeof(player->busy[0])) < 0)
+		return -ENOMEM;
+	player->busy[player->n_busy++] = slot;
+	return 0;
+}
+
 static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_t by,
 		 int64_t duration_ns)
 {
@@ -249,11 +332,12 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 			  (uint64_t)by));
 	if (field == WTL_CHANGE_CPU)
 		used_ns = used_since(&player->told[slot], by);
-	if (duration_ns > 0 && used_ns > 0)
-		consumer->cpu_ppm = part_ppm(used_ns, duration_ns);
 	if (player->is_forgetting)
 		wtl_player_keep_number(player, slot, (enum wtl_change)field, by);
-	return 0;
+	if (duration_ns <= 0 || used_ns <= 0)
+		return 0;
+	consumer->cpu_ppm = part_ppm(used_ns, duration_ns);
+	return note_busy(player, slot);
 }
 
 /* A period's first list names everybody: who is not in it is not there. */
@@ -262,7 +346,8 @@ static int forget_untold(struct wtl_player *player)
 	int rc = 0;
 
 	for (uint32_t slot = WTL_SLOTS_FIXED; rc == 0 && slot < player->told_room; slot++)
-		if (player->told[slot].owner && player->told[slot].list != player->n_lists)
+		if (player->told[slot].owner && player->told[slot].list != player->n_lists &&
+		    !keep(player, slot))
 			rc = set_owner(player, slot, 0);
 	player->is_first_list = false;
 	return rc;
@@ -271,19 +356,37 @@ static int forget_untold(struct wtl_player *player)
 static void rest_all(struct wtl_player *player)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
-	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
 
-	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
-	     slot = wtl_workload_next(workload, slot + 1))
-		wtl_workload_tell_consumer(workload, slot)->cpu_ppm = 0;
+	for (size_t i = 0; i < player->n_busy; i++)
+		if (wtl_workload_consumer(workload, player->busy[i]))
+			wtl_workload_tell_consumer(workload, player->busy[i])->cpu_ppm = 0;
+	player->n_busy = 0;
+}
+
+/* The slot here of a change to one of the file's. */
+static int find_changed(struct wtl_player *player, int64_t told, int64_t field, int64_t by,
+			uint32_t *ret_slot)
+{
+	int rc = find_slot(player, told, ret_slot);
+
+	if (rc == 0)
+		rc = note_told(player, *ret_slot);
+	if (rc < 0 || field != WTL_CHANGE_OWNER || player->told[*ret_slot].owner == by ||
+	    !keep(player, *ret_slot))
+		return rc;
+	rc = find_slot(player, told, ret_slot);
+	return rc < 0 ? rc : note_told(player, *ret_slot);
 }
 
 int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
 {
 	int64_t slot = 0, field = 0, by = 0;
+	uint32_t at = 0;
 	size_t n = 0;
 	int rc = wtl_player_count(player, WTL_SINGLE_CHANGES, &n);
 
+	if (rc == 0 && player->is_forgetting)
+		rc = begin_moving(player);
 	player->n_lists++;
 	rest_all(player);
 	for (size_t i = 0; rc == 0 && i < n; i++) {
@@ -293,9 +396,9 @@ int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
 		if (rc == 0)
 			rc = wtl_player_take(player, WTL_SINGLE_CHANGE_BY, &by);
 		if (rc == 0)
-			rc = note_told(player, (uint32_t)slot);
+			rc = find_changed(player, slot, field, by, &at);
 		if (rc == 0)
-			rc = apply(player, (uint32_t)slot, field, by, duration_ns);
+			rc = apply(player, at, field, by, duration_ns);
 	}
 	if (rc == 0 && player->is_first_list)
 		rc = forget_untold(player);

@@ -58,11 +58,18 @@ static int open_meter(struct wtl_player *player, struct wtl_err *err)
 					       .max_windows = WINDOWS_OPEN_MAX};
 	const struct wtl_env env = {.io = &player->io.io};
 	struct wtl_played lost;
+	char text[sizeof(lost.text)];
 	int64_t op = -1;
 	int rc;
 
 	do {
 		rc = wtl_player_load_period(player, &lost, err);
+		if (rc > 0 && player->has_period && wtl_player_peek_op(player) >= 0 &&
+		    wtl_player_peek_op(player) != WTL_OP_SAMPLE) {
+			snprintf(text, sizeof(text), "period %zu does not begin with a sample",
+				 player->period);
+			wtl_player_note_lost(player, &lost, text);
+		}
 		if (rc > 0 && !player->has_period && !player->lost_first.text[0])
 			player->lost_first = lost;
 	} while (rc > 0 && (!player->has_period || wtl_player_peek_op(player) != WTL_OP_SAMPLE));
@@ -199,7 +206,9 @@ void wtl_player_close(struct wtl_player *player)
 	free(player->uses);
 	free(player->folds);
 	free(player->told);
+	free(player->moved);
 	free(player->stale);
+	free(player->busy);
 	free(player->devices);
 	free(player);
 }

@@ -35,6 +35,8 @@ int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot)
 {
 	size_t before = player->told_room;
 
+	if (slot < before)
+		return 0;
 	if (wtl_array_reserve(&player->told, &player->told_room, slot + 1u,
 			      sizeof(player->told[0])) < 0)
 		return -ENOMEM;

@@ -102,6 +102,7 @@ struct wtl_player {
 	size_t n_gpus;
 	struct wtl_reading *readings;
 	int64_t sampled_ns; /* when their sample began */
+	int64_t took_ns;    /* all samples; the meter adds that up as well */
 	struct wattle_energy *energies, *billed;
 	struct wattle_window billed_window;
 	bool was_billed;
@@ -121,6 +122,7 @@ struct wtl_player {
 		uint32_t list;	   /* the list of changes that told of it last */
 		uint32_t owner;	   /* in the table of consumers; 0: nobody */
 		bool is_over;	   /* it had ended before accounts began: nothing is told of it */
+		bool is_kept;	   /* a reset that is none here removed it: it stays as it is */
 		int64_t cpu_ns;	   /* as told in this period; */
 		int64_t retold_ns; /* and in the one before, unless it was told in this one */
 		/* Before accounts began; and of it, what came with the folds of this look. */
@@ -130,11 +132,18 @@ struct wtl_player {
 	/* Slots that had another owner before something was lost: whose the account is now is not known. */
 	uint32_t *stale;
 	size_t n_stale, stale_room;
+	uint32_t *busy; /* slots whose CPU time the newest list told of */
+	size_t n_busy, busy_room;
 	uint32_t n_lists;
 	bool is_first_list; /* in this period */
 	bool lost_reset;    /* accounts may have begun anew in what is missing */
 	bool *is_certain;   /* by domain: nothing happened to its counter in what is missing */
 	bool is_forgetting; /* a reset that is none of the accounts' */
+	/* From the first such reset on, where what the file says of its slots is told, by those: whoever
+	 * the reset removed stays, and what comes has another slot here. 0: not yet. */
+	uint32_t *moved;
+	size_t moved_room;
+	uint32_t next_slot; /* the first one that nobody had; 0: all slots are the file's */
 	bool lost_before;   /* what is billed next is nobody's: who ran is not known */
 	struct wtl_device_value *devices;
 	size_t devices_room;
@@ -143,6 +152,12 @@ struct wtl_player {
 static inline bool wtl_player_is_mono(int64_t t_ns)
 {
 	return t_ns >= 0 && t_ns <= WTL_PLAYER_MONO_MAX_NS;
+}
+
+/* Some days, that can be multiplied: more than any sensor's own times, or a sample's. */
+static inline bool wtl_player_is_span(int64_t span_ns)
+{
+	return span_ns >= 0 && span_ns <= INT64_C(1) << 50;
 }
 
 static inline bool wtl_player_is_utc(int64_t t_ns)

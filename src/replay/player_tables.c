@@ -24,17 +24,12 @@ static const char *intern_source(struct wtl_player *player, const char *name)
 	return player->sources[player->n_sources++];
 }
 
-/* A sensor's own times: some days are more than any has, and can be multiplied. */
-static bool is_span(int64_t span_ns)
-{
-	return span_ns >= 0 && span_ns <= INT64_C(1) << 50;
-}
-
 static int add_channel(void *context, uint32_t i, const struct wtl_channel *channel)
 {
 	struct wtl_player *player = context;
 
-	if (i != player->n_channels || i >= WTL_CATALOG_MAX || !is_span(channel->update_ns))
+	if (i != player->n_channels || i >= WTL_CATALOG_MAX ||
+	    !wtl_player_is_span(channel->update_ns))
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->channels, &player->channels_room, i + 1u,
 			      sizeof(player->channels[0])) < 0)
@@ -54,8 +49,8 @@ static int copy_class(void *context, uint32_t i, const struct wtl_channel *chann
 
 	if (!known || i >= player->n_channels)
 		return 0;
-	if (!is_span(known->window_ns) || !is_span(known->update_ns) ||
-	    !is_span(known->latency_ns) || !is_span(known->latency_sd_ns))
+	if (!wtl_player_is_span(known->window_ns) || !wtl_player_is_span(known->update_ns) ||
+	    !wtl_player_is_span(known->latency_ns) || !wtl_player_is_span(known->latency_sd_ns))
 		return -EBADMSG;
 	player->classes[i] = *known;
 	player->classes[i].name = "recorded";

@@ -149,8 +149,9 @@ int wtl_player_take_sample(struct wtl_player *player)
 	    wtl_player_take(player, WTL_SINGLE_SAMPLE_TOOK, &took_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SAMPLE_ASLEEP, &asleep_ns) < 0)
 		return -EBADMSG;
-	if (!wtl_player_is_mono(begin_ns) || !wtl_player_is_mono(took_ns) ||
-	    !wtl_player_is_mono(asleep_ns) || begin_ns < player->sampled_ns)
+	if (!wtl_player_is_mono(begin_ns) || !wtl_player_is_span(took_ns) ||
+	    !wtl_player_is_mono(asleep_ns) || begin_ns < player->sampled_ns ||
+	    took_ns > WTL_PLAYER_MONO_MAX_NS - player->took_ns)
 		return -EBADMSG;
 	for (size_t i = 0; i < player->n_channels; i++) {
 		rc = take_reading(&player->channel_cursors[i], begin_ns, &player->readings[i]);
@@ -158,6 +159,7 @@ int wtl_player_take_sample(struct wtl_player *player)
 			return rc;
 	}
 	player->io.mono_ns = player->sampled_ns = begin_ns;
+	player->took_ns += took_ns;
 	player->io.asleep_ns = asleep_ns;
 	player->io.after_ns = begin_ns + took_ns;
 	player->io.utc_ns = wtl_player_utc(player, begin_ns);

@@ -56,7 +56,7 @@ static void note_sleep(struct wtl_recorder *recorder, const struct wtl_sample *s
 		.duration_ns = slept_ns,
 	};
 
-	if (recorder->has_clocks && slept_ns > 100 * WTL_NS_PER_MS) {
+	if (recorder->sampled_ns > 0 && slept_ns > 100 * WTL_NS_PER_MS) {
 		snprintf(gap.text, sizeof(gap.text), "the machine slept");
 		wtl_store_gap(recorder->writer, &gap);
 	}
@@ -79,6 +79,7 @@ static void sampled(void *context, const struct wtl_sample *sample)
 
 	note_sleep(recorder, sample);
 	recorder->sampled_ns = sample->begin_ns;
+	recorder->has_sampled = true;
 	put(recorder, WTL_SINGLE_OP, WTL_OP_SAMPLE);
 	put(recorder, WTL_SINGLE_SAMPLE_MONO, sample->begin_ns);
 	put(recorder, WTL_SINGLE_SAMPLE_TOOK, sample->end_ns - sample->begin_ns);
@@ -295,12 +296,6 @@ void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const cha
 		wtl_store_fact(recorder->writer, key, value);
 }
 
-void wtl_recorder_gap(struct wtl_recorder *recorder, const struct wtl_stored_gap *gap)
-{
-	if (!recorder->is_stopped)
-		wtl_store_gap(recorder->writer, gap);
-}
-
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
 			  size_t n)
 {
@@ -315,9 +310,10 @@ void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device
 	}
 }
 
+/* It may have slept since the newest sample. */
 static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
 {
-	int64_t offset_ns = utc_ns - mono_ns - recorder->asleep_ns;
+	int64_t offset_ns = utc_ns - wtl_io_boot_ns(recorder->io);
 	int64_t step_ns = offset_ns - recorder->utc_offset_ns;
 	struct wtl_stored_gap gap = {
 		.kind = WTL_GAP_CLOCK_STEP,
@@ -368,7 +364,12 @@ int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err)
 	mono_ns = wtl_io_mono_ns(recorder->io);
 	utc_ns = wtl_io_real_ns(recorder->io);
 	note_clock_step(recorder, mono_ns, utc_ns);
-	put_second(recorder, mono_ns, utc_ns);
+	/* Between samples only rows are written: a period begins with a sample. */
+	if (recorder->has_sampled)
+		put_second(recorder, mono_ns, utc_ns);
+	else if (!wtl_store_has_more(recorder->writer))
+		return 0;
+	recorder->has_sampled = false;
 	rc = wtl_store_commit(recorder->writer, mono_ns, utc_ns, err);
 	if (rc > 0)
 		begin_period(recorder);

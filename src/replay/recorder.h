@@ -42,8 +42,8 @@ int wtl_recorder_new(struct wattle_meter *meter, struct wtl_consumers *consumers
 void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const char *value);
 
 /*
- * About once a second: writes what came since. 0, or the error that stopped the recording: said once,
- * later calls return 0 and nothing is recorded.
+ * About once a second, also where samples are further apart: writes what came since. 0, or the error that
+ * stopped the recording: said once, later calls return 0 and nothing is recorded.
  */
 int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err);
 
@@ -61,8 +61,6 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 /* What devices tell beside energy, about once a second. */
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
 			  size_t n);
-
-void wtl_recorder_gap(struct wtl_recorder *recorder, const struct wtl_stored_gap *gap);
 
 /* What it writes to, until the end; for tests, which wait for the disk. */
 struct wtl_store_writer *wtl_recorder_writer(struct wtl_recorder *recorder);

@@ -42,9 +42,11 @@ struct wtl_recorder {
 	struct wtl_shadow shadow;
 	int64_t n_looks;
 	struct wtl_known_windows windows;
-	int64_t asleep_ns, utc_offset_ns;
-	bool has_clocks; /* the two above mean something */
-	int64_t sampled_ns;
+	int64_t utc_offset_ns;
+	bool has_clocks; /* the one above means something */
+	/* Of the newest sample; 0: there is none. */
+	int64_t sampled_ns, asleep_ns;
+	bool has_sampled; /* since the last commit */
 	/* As of the last look. */
 	uint64_t n_lost_exits;
 	int64_t looked_ns;

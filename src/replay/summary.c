@@ -231,6 +231,7 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 		{WTL_SINGLE_SECOND_UTC, &second->t_utc_ns},
 		{WTL_SINGLE_SECOND_CPU, &second->self_cpu_ns},
 		{WTL_SINGLE_SECOND_RSS, &second->self_rss_bytes},
+		{WTL_SINGLE_SAMPLE_MONO, &player->io.mono_ns},
 		{WTL_SINGLE_SAMPLE_ASLEEP, &player->io.asleep_ns},
 	};
 
@@ -243,6 +244,7 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 			return rc < 0 ? rc : -EBADMSG;
 	}
 	if (!wtl_player_is_mono(second->t_mono_ns) || !wtl_player_is_utc(second->t_utc_ns) ||
+	    !wtl_player_is_mono(player->io.mono_ns) || !wtl_player_is_mono(player->io.asleep_ns) ||
 	    second->self_cpu_ns < 0 || second->self_rss_bytes < 0)
 		return -EBADMSG;
 	player->utc_offset_ns = second->t_utc_ns - second->t_mono_ns;
@@ -269,6 +271,7 @@ static void tell_billed(struct summary *summary)
 		.total = summary->window.total,
 	};
 	player->main_window = summary->window.id;
+	player->bill_offset_ns = summary->window.begin_utc_ns - summary->window.begin_mono_ns;
 	player->was_billed = player->has_looks = true;
 }
 

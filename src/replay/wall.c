@@ -82,19 +82,26 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	return rc;
 }
 
-static size_t find(const struct wtl_wall *wall, int64_t t_mono_ns)
+/* The newest point at that time, of a clock that goes on while the machine sleeps or does not. */
+static size_t find_by(const struct wtl_wall *wall, int64_t t_ns, bool is_awake)
 {
 	size_t from = 0, to = wall->n;
 
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
-		if (wall->points[middle].mono_ns <= t_mono_ns)
+		if (wall->points[middle].mono_ns + (is_awake ? wall->points[middle].slept_ns : 0) <=
+		    t_ns)
 			from = middle + 1;
 		else
 			to = middle;
 	}
 	return from > 0 ? from - 1 : 0;
+}
+
+static size_t find(const struct wtl_wall *wall, int64_t t_mono_ns)
+{
+	return find_by(wall, t_mono_ns, false);
 }
 
 /* Sleep is known to the sample, and by the seconds a second later. */
@@ -106,13 +113,17 @@ static int put_sleep(void *context, const struct wtl_stored_gap *gap)
 
 	if (gap->kind != WTL_GAP_SUSPEND || wall->n == 0 || gap->duration_ns <= 0 ||
 	    !is_good(gap->begin_mono_ns, gap->duration_ns) ||
-	    gap->begin_mono_ns < wall->points[0].mono_ns)
+	    gap->begin_mono_ns < wall->points[0].mono_ns ||
+	    gap->duration_ns > WTL_PLAYER_MONO_MAX_NS - wall->points[wall->n - 1].slept_ns)
 		return 0;
 	at = find(wall, gap->begin_mono_ns);
 	point = (struct wtl_wall_point){
 		.mono_ns = gap->begin_mono_ns + 1,
 		.ahead_ns = wall->points[at].ahead_ns + gap->duration_ns,
+		.slept_ns = wall->points[at].slept_ns + gap->duration_ns,
 	};
+	for (size_t i = at + 1; i < wall->n; i++)
+		wall->points[i].slept_ns += gap->duration_ns;
 	if (at + 1 < wall->n && wall->points[at + 1].mono_ns <= point.mono_ns)
 		return 0;
 	if (wtl_array_reserve(&wall->points, &wall->room, wall->n + 1, sizeof(wall->points[0])) < 0)
@@ -146,6 +157,22 @@ void wtl_wall_done(struct wtl_wall *wall)
 int64_t wtl_wall_utc(const struct wtl_wall *wall, int64_t t_mono_ns)
 {
 	return wall->n > 0 ? t_mono_ns + wall->points[find(wall, t_mono_ns)].ahead_ns : t_mono_ns;
+}
+
+int64_t wtl_wall_utc_awake(const struct wtl_wall *wall, int64_t t_ns)
+{
+	const struct wtl_wall_point *point;
+
+	if (wall->n == 0)
+		return t_ns;
+	point = &wall->points[find_by(wall, t_ns, true)];
+	return t_ns - point->slept_ns + point->ahead_ns;
+}
+
+int64_t wtl_wall_slept(const struct wtl_wall *wall, int64_t t_mono_ns)
+{
+	/* The first moment after a sleep is the one that tells of it. */
+	return wall->n > 0 ? wall->points[find(wall, t_mono_ns + 1)].slept_ns : 0;
 }
 
 bool wtl_wall_find(const struct wtl_wall *wall, int64_t t_utc_ns, int64_t *ret_mono_ns)

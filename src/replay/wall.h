@@ -15,6 +15,7 @@ struct wtl_store_reader;
 struct wtl_wall {
 	struct wtl_wall_point {
 		int64_t mono_ns, ahead_ns; /* from then on: UTC - CLOCK_MONOTONIC */
+		int64_t slept_ns;	   /* by then, since the recording's begin */
 	} * points;			   /* times rise */
 	size_t n, room;
 };
@@ -26,6 +27,10 @@ void wtl_wall_done(struct wtl_wall *wall);
 
 /* Before the recording's begin and behind its end as if it had gone on evenly. */
 int64_t wtl_wall_utc(const struct wtl_wall *wall, int64_t t_mono_ns);
+/* The same at a time of a clock that goes on while the machine sleeps, and was CLOCK_MONOTONIC at the begin. */
+int64_t wtl_wall_utc_awake(const struct wtl_wall *wall, int64_t t_ns);
+/* How long it had slept by then, since the begin. */
+int64_t wtl_wall_slept(const struct wtl_wall *wall, int64_t t_mono_ns);
 /* The first moment that showed that time, or, where the clock skipped it, a later one; behind the end as if it
  * had gone on. false: it had never been that early. */
 bool wtl_wall_find(const struct wtl_wall *wall, int64_t t_utc_ns, int64_t *ret_mono_ns);

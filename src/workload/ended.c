@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {
@@ -89,6 +90,16 @@ static const struct wtl_exit *pending_find(const struct wtl_workload *workload, 
 	return NULL;
 }
 
+/* At the latest then; UINT64_MAX: that is not known. */
+static uint64_t started_ticks(const struct wtl_workload *workload, const struct wtl_exit *exit)
+{
+	int64_t start_ns = workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
+
+	if (exit->elapsed_ns == 0)
+		return UINT64_MAX;
+	return start_ns > 0 ? (uint64_t)(start_ns / WTL_PROC_TICK_NS) : 0;
+}
+
 /* The nearest ancestor that is followed, past those that ended as well. WTL_NO_SLOT: none. */
 static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *exit,
 			 bool *ret_adopted)
@@ -99,7 +110,8 @@ static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *e
 		uint32_t slot = wtl_roster_find(&workload->roster, parent);
 		const struct wtl_exit *ended;
 
-		if (parent == workload->options.subreaper_pid)
+		if (wtl_names_is_adopted(workload, parent, exit->pid,
+					 started_ticks(workload, exit)))
 			*ret_adopted = true;
 		if (slot != WTL_NO_SLOT)
 			return slot;
@@ -110,7 +122,8 @@ static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *e
 				wtl_names_read_stat(workload, slot);
 			return slot;
 		}
-		parent = ended->parent;
+		exit = ended;
+		parent = exit->parent;
 	}
 	return WTL_NO_SLOT;
 }
@@ -124,7 +137,7 @@ static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, 
 	key->kind = WTL_ROW_NAME;
 	key->uid = exit->uid;
 	memcpy(key->name, exit->name, sizeof(key->name));
-	key->is_in_tree = is_adopted && workload->follows_tree;
+	key->is_in_tree = is_adopted;
 	if (slot == WTL_NO_SLOT)
 		return;
 	if (roster->places[slot].n_reads == 0 && roster->places[slot].live != WTL_NOT_LIVE)

@@ -19,7 +19,7 @@ enum {
 	LISTED_MIN_LOOKS = 10, /* between two full listings */
 	/* A process that was being made while the number was read does not answer yet. */
 	OVERLAP = 128,
-	/* So many finds of a full listing, and the newest number is not worth its name. */
+	/* So many finds of one full listing, and the newest number is not worth its name. */
 	LATE_MAX = 64,
 	NAMES_MAX = 64 << 20,
 	PID_LIMIT = 4 << 20, /* PID_MAX_LIMIT in include/linux/threads.h */
@@ -100,35 +100,39 @@ static int probe(struct wtl_workload *workload, int from, int n, int known, bool
 	return rc;
 }
 
-/* Takes up everyone in /proc that is not there. Returns how many, or a negative errno. */
-static int list(struct wtl_workload *workload, bool needs_base)
+/* Was that number given out while the newest one went from `from` to `to`, around the end perhaps? */
+static bool is_given_out(int pid, int from, int to)
+{
+	return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
+}
+
+/* Takes up everyone in /proc that is not there. With a newest number, those born since it was read are not
+ * what this is for: they are taken as anybody new, and not counted. Returns how many, or a negative errno. */
+static int list(struct wtl_workload *workload, bool needs_base, int newest)
 {
 	struct wtl_buf *names = &workload->find.names;
-	int n, n_new = 0;
+	int n, n_new = 0, now;
 
 	wtl_buf_clear(names);
 	n = wtl_io_dir_read(workload->io, "/proc", names);
 	if (n < 0)
 		return n;
+	now = newest ? newest_read(workload) : 0;
 	for (size_t at = 0; at < names->len;) {
 		const char *name = names->data + at;
 		size_t len = strlen(name);
 		uint64_t pid;
+		bool is_since;
 
 		at += len + 1;
 		if (name[0] < '1' || name[0] > '9' || wtl_num_u64(name, len, &pid) < 0 ||
 		    pid > INT_MAX || wtl_roster_find(&workload->roster, (int)pid) != WTL_NO_SLOT)
 			continue;
-		if (wtl_workload_take(workload, (int)pid, needs_base) >= 0)
-			n_new++;
+		is_since = now && is_given_out((int)pid, newest, now);
+		if (wtl_workload_take(workload, (int)pid, needs_base && !is_since) >= 0)
+			n_new += !is_since;
 	}
 	return n_new;
-}
-
-/* Was that number given out while the newest one went from `from` to `to`, around the end perhaps? */
-static bool is_given_out(int pid, int from, int to)
-{
-	return from <= to ? pid > from && pid <= to : pid > from || pid <= to;
 }
 
 /* Known numbers that may be somebody else's by now. */
@@ -147,7 +151,7 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 
 	if (!is_late && newest && find->newest)
 		mark_stale(&workload->roster, find->newest, newest);
-	n_new = list(workload, is_late || workload->n_looks == 1);
+	n_new = list(workload, is_late || workload->n_looks == 1, is_late ? newest : 0);
 	if (n_new < 0) {
 		find->newest = 0;
 		return;
@@ -159,7 +163,7 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 	if (!is_late)
 		return;
 	workload->means.n_found_late += (uint64_t)n_new;
-	if (workload->means.n_found_late > LATE_MAX) {
+	if (n_new > LATE_MAX) {
 		wtl_io_file_close(workload->io, find->loadavg);
 		find->loadavg = -1;
 		find->newest = 0;

@@ -40,6 +40,8 @@ bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm,
 		one = &smooth->at[smooth->n++];
 		*one = (struct wtl_gpu_smooth_one){.pid = pid, .ppm = ppm};
 	}
+	if (one->state == WTL_GPU_SMOOTH_PAST)
+		one->ppm = ppm;
 	one->sample_ppm = ppm;
 	one->sample_ns = now_ns;
 	return true;
@@ -66,19 +68,30 @@ uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid)
 
 	if (!one)
 		return 0;
-	one->is_kept = true;
+	one->state = WTL_GPU_SMOOTH_ASKED;
 	return one->ppm;
 }
 
-void wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth)
+uint64_t wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth)
 {
+	uint64_t never_ppm = 0;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < smooth->n; i++) {
-		if (!smooth->at[i].is_kept)
+		struct wtl_gpu_smooth_one one = smooth->at[i];
+
+		if (one.state == WTL_GPU_SMOOTH_NEW)
+			never_ppm += one.ppm;
+		if (one.state == WTL_GPU_SMOOTH_ASKED) {
+			one.state = WTL_GPU_SMOOTH_KNOWN;
+		} else if (one.state == WTL_GPU_SMOOTH_KNOWN) {
+			one.state = WTL_GPU_SMOOTH_PAST;
+			one.ppm = one.sample_ppm = 0;
+		} else {
 			continue;
-		smooth->at[kept] = smooth->at[i];
-		smooth->at[kept++].is_kept = false;
+		}
+		smooth->at[kept++] = one;
 	}
 	smooth->n = kept;
+	return never_ppm;
 }

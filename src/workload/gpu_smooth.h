@@ -24,7 +24,12 @@ struct wtl_gpu_smooth_one {
 	uint32_t sample_ppm; /* the last one */
 	int64_t sample_ns;   /* when it came */
 	uint32_t ppm;	     /* smoothed */
-	bool is_kept;
+	enum {
+		WTL_GPU_SMOOTH_NEW,   /* sampled, and nobody has asked for it yet */
+		WTL_GPU_SMOOTH_ASKED, /* since the last _forget() */
+		WTL_GPU_SMOOTH_KNOWN, /* before that */
+		WTL_GPU_SMOOTH_PAST,  /* not any more: it begins anew, or is forgotten */
+	} state;
 };
 
 struct wtl_gpu_smooth {
@@ -45,8 +50,12 @@ bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm,
 /* Time passes. */
 void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns);
 
-/* Forgets all processes that were not asked for by _get() since the last _forget(). */
 uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid);
-void wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth);
+
+/*
+ * Forgets all processes that were not asked for by _get() since the last _forget(). Returns what those of
+ * them weigh that nobody ever asked for; samples that come of others until the next _forget() do not count.
+ */
+uint64_t wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth);
 
 #endif

@@ -83,6 +83,11 @@ bool wtl_gpu_use_method_is_guess(enum wtl_gpu_use_method method)
 	return method == WTL_GPU_USE_MEMORY || method == WTL_GPU_USE_INSTANCES_MEMORY;
 }
 
+bool wtl_gpu_use_methods_agree(enum wtl_gpu_use_method one, enum wtl_gpu_use_method other)
+{
+	return one == other || (one >= WTL_GPU_USE_INSTANCES && other >= WTL_GPU_USE_INSTANCES);
+}
+
 /* ---- Opening ---- */
 
 /* "00000000:17:00.0" is "0000:17:00.0" in sysfs. */
@@ -284,7 +289,6 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 			gpu->unseen_weight += weight;
 	}
 	wtl_gpu_smooth_step(&one->weights, now_ns);
-	/* Who is not in the list any more has ended: its last sample is nobody's. */
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		struct wtl_gpu_use_process *process = &one->processes[i];
 
@@ -293,7 +297,9 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 	}
 	for (size_t i = one->n_entered; i < one->list.n; i++)
 		gpu->unseen_weight += wtl_gpu_smooth_get(&one->weights, one->list.at[i].pid);
-	wtl_gpu_smooth_forget(&one->weights);
+	/* Whoever was never in a list came and went between two of them, or the list was cut. Who is not in
+	 * it any more has ended, and weighs what it weighed in the last one. */
+	gpu->unseen_weight += wtl_gpu_smooth_forget(&one->weights);
 }
 
 /* Where there are no samples, code says why. */
@@ -328,6 +334,10 @@ static void weigh_otherwise(struct wtl_gpu_use *use, struct one *one, struct wtl
 	const char *lack = NULL;
 	struct wtl_gpu_instances_sum sum;
 
+	if (one->list.is_cut) {
+		none(gpu, "there are too many processes to know what the rest of them have");
+		return;
+	}
 	if (answer == WTL_NVML_OK)
 		lack = wtl_gpu_instances_lack(instances, &one->list);
 	else if (instances->is_divided)

@@ -34,6 +34,9 @@ enum wtl_gpu_use_method {
 const char *wtl_gpu_use_method_name(enum wtl_gpu_use_method method);
 bool wtl_gpu_use_method_is_guess(enum wtl_gpu_use_method method);
 
+/* Have their weights the same unit? */
+bool wtl_gpu_use_methods_agree(enum wtl_gpu_use_method one, enum wtl_gpu_use_method other);
+
 /* The other way: WTL_GPU_USE_NONE for NULL and unknown names. */
 enum wtl_gpu_use_method wtl_gpu_use_method_find(const char *name);
 
@@ -51,7 +54,7 @@ struct wtl_gpu_use_gpu {
 	char reason[128]; /* why there is no method, or what it misses; or "" */
 	const struct wtl_gpu_use_process *processes; /* each pid once */
 	size_t n_processes;
-	uint64_t unseen_weight; /* of processes that there was no room for: nobody's by name */
+	uint64_t unseen_weight; /* of processes without room, or in no list: nobody's by name */
 };
 
 enum { WTL_GPU_USE_PROCESSES_MAX = 1024 }; /* for each GPU */

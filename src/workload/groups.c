@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "base/text.h"
 
-enum { GROUPS_MAX = 16384, TABLE_FIRST = 64, ID_SHOWN = 12, ID_MIN = 32 };
+enum { TABLE_FIRST = 64, ID_SHOWN = 12, ID_MIN = 32 };
 
 /* A piece of a path. */
 struct piece {
@@ -82,6 +82,7 @@ static bool scope_container(struct wtl_group *group, const struct piece *piece)
 	} runtimes[] = {
 		{"docker-", "docker"},
 		{"libpod-", "podman"},
+		{"libpod-payload-", "podman"}, /* below its unit: podman run --cgroups=split */
 		{"cri-containerd-", "containerd"},
 		{"crio-", "crio"},
 		{"nerdctl-", "containerd"},
@@ -332,6 +333,13 @@ static size_t place_of(const struct wtl_groups *groups, const struct wtl_group *
 	return at;
 }
 
+static void table_fill(struct wtl_groups *groups)
+{
+	memset(groups->table, 0, groups->table_size * sizeof(*groups->table));
+	for (size_t i = 0; i < groups->n; i++)
+		groups->table[place_of(groups, groups->all[i])] = (uint32_t)i + 1;
+}
+
 static int table_grow(struct wtl_groups *groups)
 {
 	size_t size = groups->table_size ? 2 * groups->table_size : TABLE_FIRST;
@@ -348,8 +356,7 @@ static int table_grow(struct wtl_groups *groups)
 	groups->table = table;
 	groups->table_size = size;
 	groups->room = size / 2;
-	for (size_t i = 0; i < groups->n; i++)
-		table[place_of(groups, groups->all[i])] = (uint32_t)i + 1;
+	table_fill(groups);
 	return 0;
 }
 
@@ -358,7 +365,7 @@ const struct wtl_group *wtl_groups_intern(struct wtl_groups *groups, const struc
 	struct wtl_group *copy;
 	size_t at;
 
-	if (groups->n == groups->room && (groups->n >= GROUPS_MAX || table_grow(groups) < 0)) {
+	if (groups->n == groups->room && (groups->n >= WTL_GROUPS_MAX || table_grow(groups) < 0)) {
 		/* No room for another; one that is there is still found. */
 		if (!groups->table_size)
 			return NULL;
@@ -375,6 +382,33 @@ const struct wtl_group *wtl_groups_intern(struct wtl_groups *groups, const struc
 	groups->all[groups->n++] = copy;
 	groups->table[at] = (uint32_t)groups->n;
 	return copy;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct wtl_group *const *a = left, *const *b = right;
+
+	return ((uintptr_t)*a > (uintptr_t)*b) - ((uintptr_t)*a < (uintptr_t)*b);
+}
+
+void wtl_groups_sweep(struct wtl_groups *groups, const struct wtl_group *used[], size_t n_used)
+{
+	size_t n = groups->n;
+
+	if (n_used > 0)
+		qsort(used, n_used, sizeof(*used), by_address);
+	groups->n = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_group *group = groups->all[i];
+		const struct wtl_group *key = group;
+
+		if (n_used > 0 && bsearch(&key, used, n_used, sizeof(*used), by_address))
+			groups->all[groups->n++] = group;
+		else
+			free(group);
+	}
+	if (groups->table)
+		table_fill(groups);
 }
 
 size_t wtl_groups_count(const struct wtl_groups *groups)

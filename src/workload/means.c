@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which ways are in use, and what more privilege would add: for `wattle doctor`. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +108,12 @@ static void ways_of_ended(struct wtl_workload *workload)
 	bool has_exits = workload->exits >= 0;
 	int error = workload->exits_error;
 
-	if (has_exits)
+	if (has_exits && workload->means.n_lost_exits > 0)
+		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", true, NULL,
+			"the CPU time of processes that end, however short they lived; too many "
+			"came at once %" PRIu64 " time%s, and some were lost",
+			workload->means.n_lost_exits, workload->means.n_lost_exits == 1 ? "" : "s");
+	else if (has_exits)
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", true, NULL,
 			"the CPU time of every process that ends, however short it lived");
 	else if (error == -ECANCELED)
@@ -169,6 +175,10 @@ static void ways_of_machine(struct wtl_workload *workload)
 		way_set(workload, WTL_WAY_VISIBLE, "all processes", false, remedy_pids,
 			"this is a PID namespace of its own (a container): the use of all others is "
 			"one sum, unattributed");
+	else if (workload->means.n_unfollowed > 0)
+		way_set(workload, WTL_WAY_VISIBLE, "all processes", true, NULL,
+			"every process of the machine, but %" PRIu64 " for which there was no room",
+			workload->means.n_unfollowed);
 	else
 		way_set(workload, WTL_WAY_VISIBLE, "all processes", true, NULL,
 			"every process of the machine");

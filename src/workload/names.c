@@ -2,6 +2,7 @@
 /* Who the processes are: names, parents, users, groups. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "workload/procfs.h"
@@ -11,7 +12,9 @@ enum {
 	PARENTS_MAX = 32, /* generations looked up at once */
 	TURN_PART = 16,	  /* a 16th of all is considered at each look */
 	AGAIN_MAX = 4,	  /* and so many at most are read again */
-	READS_EARLY = 2,  /* a second look comes soon: most new processes become another program */
+	GROUPS_MANY = WTL_GROUPS_MAX - WTL_GROUPS_MAX / 8,
+	GROUPS_LOOKS = 16, /* at every such look where nearly all were in use */
+	READS_EARLY = 2,   /* a second look comes soon: most new processes become another program */
 };
 
 static ssize_t process_read(struct wtl_workload *workload, int pid, const char *file)
@@ -76,6 +79,28 @@ static int stat_apply(struct wtl_workload *workload, uint32_t slot,
 	return 0;
 }
 
+bool wtl_names_is_adopted(struct wtl_workload *workload, int parent, int pid, uint64_t start_ticks)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	uint32_t first;
+	struct wtl_proc_stat stat;
+
+	if (!workload->follows_tree || parent <= 0 || parent != workload->options.subreaper_pid)
+		return false;
+	first = wtl_roster_find(roster, workload->tree_pid);
+	if (first == WTL_NO_SLOT)
+		return true;
+	if (!roster->places[first].has_stat && (wtl_names_parse_stat(workload, first, &stat) < 0 ||
+						stat_apply(workload, first, &stat) != 0))
+		return true;
+	if (roster->consumers[first].parent != parent)
+		return false;
+	/* Numbers rise, also within a tick. */
+	if (start_ticks != roster->places[first].start_ticks)
+		return start_ticks > roster->places[first].start_ticks;
+	return pid >= workload->tree_pid;
+}
+
 /* Membership in the tree comes from the parent at birth; so the oldest unknown ancestor goes first. */
 static void inherit(struct wtl_workload *workload, uint32_t slot, unsigned depth)
 {
@@ -85,7 +110,8 @@ static void inherit(struct wtl_workload *workload, uint32_t slot, unsigned depth
 
 	if (!workload->follows_tree)
 		return;
-	if (parent > 0 && parent == workload->options.subreaper_pid)
+	if (wtl_names_is_adopted(workload, parent, roster->consumers[slot].pid,
+				 roster->places[slot].start_ticks))
 		roster->consumers[slot].is_in_tree = true;
 	if (from == WTL_NO_SLOT || from == slot)
 		return;
@@ -243,4 +269,27 @@ void wtl_names_read_some(struct wtl_workload *workload)
 	if (workload->has_unread && !workload->options.names_on_use)
 		left = unread_read(workload, left);
 	turn_go(workload, left < AGAIN_MAX ? left : AGAIN_MAX);
+}
+
+void wtl_names_give_up_groups(struct wtl_workload *workload)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	const struct wtl_group **used;
+	size_t n = 0;
+
+	if (wtl_groups_count(workload->groups) < GROUPS_MANY ||
+	    (workload->n_groups_kept >= GROUPS_MANY && workload->n_looks % GROUPS_LOOKS))
+		return;
+	used = calloc(roster->n_used, sizeof(*used));
+	if (!used)
+		return;
+	/* Rows have consumers, too. */
+	for (uint32_t slot = 0; slot < roster->n_used; slot++)
+		if (roster->places[slot].kind != WTL_PLACE_FREE && roster->consumers[slot].group)
+			used[n++] = roster->consumers[slot].group;
+	/* Its units know theirs by address and by number. */
+	wtl_short_close(workload);
+	wtl_groups_sweep(workload->groups, used, n);
+	workload->n_groups_kept = wtl_groups_count(workload->groups);
+	free(used);
 }

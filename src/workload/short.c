@@ -229,19 +229,31 @@ static bool is_leaf(const struct wtl_groups *groups, const struct wtl_group *gro
 	return true;
 }
 
-static void unit_open(struct wtl_workload *workload, const struct wtl_group *group)
+/* Negative: it is not there. */
+static int unit_open(struct wtl_workload *workload, const struct wtl_group *group)
 {
-	struct wtl_unit_use *unit = &workload->units[workload->n_units];
 	char path[600];
 	int len = snprintf(path, sizeof(path), "%s%s/cpu.stat", workload->cgroup_mount,
 			   group->cgroup);
 
-	if (len < 0 || (size_t)len >= sizeof(path))
-		return;
-	*unit = (struct wtl_unit_use){.group = group};
-	unit->file = wtl_io_file_open(workload->io, path);
-	if (unit->file >= 0)
-		workload->n_units++;
+	return len > 0 && (size_t)len < sizeof(path) ? wtl_io_file_open(workload->io, path) : -1;
+}
+
+static void unit_add(struct wtl_workload *workload, const struct wtl_group *group)
+{
+	int file = unit_open(workload, group);
+
+	if (file >= 0)
+		workload->units[workload->n_units++] =
+			(struct wtl_unit_use){.group = group, .file = file};
+}
+
+/* What has the path now, if anything, counts from its own begin: a unit that starts again has a new group. */
+static void unit_reopen(struct wtl_workload *workload, struct wtl_unit_use *unit)
+{
+	wtl_io_file_close(workload->io, unit->file);
+	unit->file = unit_open(workload, unit->group);
+	unit->has_base = false;
 }
 
 static int unit_compare(const void *left, const void *right)
@@ -252,7 +264,8 @@ static int unit_compare(const void *left, const void *right)
 	       ((uintptr_t)a->group < (uintptr_t)b->group);
 }
 
-/* When new groups have come up, those without groups below them are opened anew. */
+/* When new groups have come up, those without groups below them are opened. Where there is no room, those that
+ * are gone make some. */
 static void units_update(struct wtl_workload *workload)
 {
 	size_t n = wtl_groups_count(workload->groups), kept = 0;
@@ -260,17 +273,20 @@ static void units_update(struct wtl_workload *workload)
 	if (n == workload->n_groups_seen || workload->cgroup_mount[0] == '\0')
 		return;
 	for (size_t i = 0; i < workload->n_units; i++) {
-		if (is_leaf(workload->groups, workload->units[i].group))
-			workload->units[kept++] = workload->units[i];
+		const struct wtl_unit_use *unit = &workload->units[i];
+
+		if (is_leaf(workload->groups, unit->group) &&
+		    (unit->file >= 0 || workload->n_units < WTL_UNITS_MAX))
+			workload->units[kept++] = *unit;
 		else
-			wtl_io_file_close(workload->io, workload->units[i].file);
+			wtl_io_file_close(workload->io, unit->file);
 	}
 	workload->n_units = kept;
 	for (size_t i = workload->n_groups_seen; i < n && workload->n_units < WTL_UNITS_MAX; i++) {
 		const struct wtl_group *group = wtl_groups_at(workload->groups, i);
 
 		if (is_leaf(workload->groups, group))
-			unit_open(workload, group);
+			unit_add(workload, group);
 	}
 	workload->n_groups_seen = n;
 	qsort(workload->units, workload->n_units, sizeof(workload->units[0]), unit_compare);
@@ -299,7 +315,7 @@ static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *
 	return 0;
 }
 
-/* What this look billed to members of known groups. */
+/* What this look billed to members of known groups. One that was gone is there again when a member runs. */
 static void units_count(struct wtl_workload *workload)
 {
 	const struct wtl_roster *roster = &workload->roster;
@@ -310,8 +326,11 @@ static void units_count(struct wtl_workload *workload)
 		struct wtl_unit_use *unit = bsearch(&wanted, workload->units, workload->n_units,
 						    sizeof(wanted), unit_compare);
 
-		if (unit)
-			unit->known_ns += (int64_t)roster->places[slot].weight_ns;
+		if (!unit)
+			continue;
+		unit->known_ns += (int64_t)roster->places[slot].weight_ns;
+		if (unit->file < 0)
+			unit_reopen(workload, unit);
 	}
 }
 
@@ -320,8 +339,12 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	struct wtl_row_key key;
 	int64_t usage_ns = 0, more_ns;
 
-	if (unit_usage(workload, unit, &usage_ns) < 0)
+	if (unit->file < 0)
 		return;
+	if (unit_usage(workload, unit, &usage_ns) < 0) {
+		unit_reopen(workload, unit);
+		return;
+	}
 	more_ns = usage_ns - unit->base_ns - unit->known_ns;
 	if (!unit->has_base || more_ns < -UNIT_DRIFT_NS) {
 		unit->has_base = true;

@@ -75,7 +75,7 @@ struct wtl_rows {
 /* A leaf control group's total against what is billed to its members. */
 struct wtl_unit_use {
 	const struct wtl_group *group;
-	int file;
+	int file; /* < 0: it is gone */
 	bool has_base;
 	int64_t base_ns, known_ns;
 };
@@ -128,6 +128,7 @@ struct wtl_workload {
 	struct wtl_rows rows;
 	struct wtl_unit_use units[WTL_UNITS_MAX];
 	size_t n_units, n_groups_seen;
+	size_t n_groups_kept;	/* when some were given up last */
 	char cgroup_mount[256]; /* of version 2; "": none */
 	char text[WTL_TEXT_MAX];
 };
@@ -189,10 +190,16 @@ int wtl_names_parse_stat(struct wtl_workload *workload, uint32_t slot,
 int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot);
 /* The same with user, arguments and group. */
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
+/* Has the subreaper a process from the tree, whose parent ended? The tree's first process is a child of the
+ * subreaper's too then, and whoever was there before it is not of the tree. */
+bool wtl_names_is_adopted(struct wtl_workload *workload, int parent, int pid, uint64_t start_ticks);
 /* Those taken up in this look. */
 void wtl_names_read_born(struct wtl_workload *workload);
 /* A bounded number of others, most active first. */
 void wtl_names_read_some(struct wtl_workload *workload);
+/* When there are nearly as many groups as may be, those that no consumer is in are given up: on a machine that
+ * makes new ones without end, most are gone. */
+void wtl_names_give_up_groups(struct wtl_workload *workload);
 
 /* ---- counters.c ---- */
 

@@ -152,6 +152,7 @@ static void look_begin(struct wtl_workload *workload)
 		begin_set(workload);
 	wtl_roster_begin(&workload->roster, workload->n_looks);
 	wtl_rows_fold_ended(workload);
+	wtl_names_give_up_groups(workload);
 }
 
 /* What is left of the machine's busy time when everyone has been billed. */
@@ -246,6 +247,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 	if (workload->is_told)
 		return;
 	begin_set(workload);
+	workload->follows_tree = false;
 	workload->tree_cpu_ns = 0;
 	wtl_roster_begin(roster, workload->n_looks);
 	for (uint32_t i = 0; i < roster->n_ended; i++)
@@ -256,10 +258,13 @@ void wtl_workload_reset(struct wtl_workload *workload)
 	wtl_short_reset(workload);
 	wtl_counters_reset(workload);
 	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
-		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER)
+		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER) {
 			wtl_roster_remove(roster, slot);
-		else
+		} else {
+			/* Whom an earlier tree left behind is none of the next one. */
+			roster->consumers[slot].is_in_tree = false;
 			roster->consumers[slot].cpu_ns = roster->consumers[slot].counted_ns = 0;
+		}
 	}
 }
 
@@ -297,13 +302,19 @@ int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)
 	return slot != WTL_NO_SLOT ? (int64_t)slot : -ESRCH;
 }
 
+static bool is_outsider(const struct wtl_roster *roster, uint32_t slot)
+{
+	return roster->places[slot].kind == WTL_PLACE_OUTSIDER &&
+	       roster->consumers[slot].state == WTL_CONSUMER_LIVE;
+}
+
 int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name)
 {
 	struct wtl_roster *roster = &workload->roster;
 	int64_t slot;
 
 	for (uint32_t i = 0; i < roster->n_used; i++)
-		if (roster->places[i].kind == WTL_PLACE_OUTSIDER && roster->consumers[i].pid == pid)
+		if (is_outsider(roster, i) && roster->consumers[i].pid == pid)
 			return i;
 	slot = wtl_roster_add(roster, WTL_PLACE_OUTSIDER);
 	look_point(workload);
@@ -314,6 +325,22 @@ int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char
 	wtl_text_clean(roster->consumers[slot].name, sizeof(roster->consumers[slot].name), name,
 		       strlen(name));
 	return slot;
+}
+
+void wtl_workload_keep_outsiders(struct wtl_workload *workload, const uint32_t slots[], size_t n)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
+		size_t i = 0;
+
+		if (!is_outsider(roster, slot))
+			continue;
+		while (i < n && slots[i] != slot)
+			i++;
+		if (i == n)
+			wtl_roster_end(roster, slot);
+	}
 }
 
 void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t memory_bytes,

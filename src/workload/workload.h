@@ -70,7 +70,7 @@ const struct wtl_workload_look *wtl_workload_look(const struct wtl_workload *wor
 
 /*
  * All accounts begin anew: ended consumers and rows are forgotten, the CPU time of live ones
- * restarts at 0. The last look is empty afterwards.
+ * restarts at 0, and no tree is followed. The last look is empty afterwards.
  */
 void wtl_workload_reset(struct wtl_workload *workload);
 
@@ -96,10 +96,13 @@ int64_t wtl_workload_find(const struct wtl_workload *workload, int pid);
 
 /*
  * The slot of a process that somebody else (a GPU's driver) knows by a number that means nothing
- * here: not visible, so without CPU time. The same pid has the same slot until the next reset. May
- * grow the capacity. -ENOSPC or -ENOMEM.
+ * here: not visible, so without CPU time. The same pid has the same slot until it has ended, or the next
+ * reset. May grow the capacity. -ENOSPC or -ENOMEM.
  */
 int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char *name);
+
+/* Those are all that there are now: other outsiders have ended. Slots of others are fine among them. */
+void wtl_workload_keep_outsiders(struct wtl_workload *workload, const uint32_t slots[], size_t n);
 
 /* What is known of a consumer's GPUs, for wtl_workload_consumer(). */
 void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t memory_bytes,

@@ -12,7 +12,7 @@ UTC = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[
 MICRO = 6
 NANO = 9
 # The decimals of a number, by the last word of its key.
-DECIMALS = {"j": MICRO, "w": MICRO, "s": NANO, "gco2e": MICRO, "kwh": 3}
+DECIMALS = {"j": MICRO, "w": MICRO, "s": NANO, "gco2e": NANO, "kwh": 3}
 METHODS = ("counter", "integrated", "modelled")
 STATUSES = ("ok", "gap", "stale", "denied", "gone", "failed", "asleep", "absent")
 FLAGS = ("short", "disagrees", "reset", "incomplete")
@@ -155,7 +155,7 @@ DOCTOR = schema_of(
      "ways": array(fields(schema_of({"way": text, "is_used": boolean}, {"reason": text, "remedy": text})))})
 FILE = schema_of({"file": text, "begin_utc": utc, "begin_mono_ns": count, "span_s": number, "is_whole": boolean, "is_live": boolean,
                   "is_part": boolean},
-                 {"wattle": text, "host": text, "cpu": text, "kernel": text, "location": text, "interval_s": number})
+                 {"n_runs": count, "wattle": text, "host": text, "cpu": text, "kernel": text, "location": text, "interval_s": number})
 GROUP_NAMES = ("user", "command", "container", "pod", "unit", "job", "cgroup", "process")
 GROUP = schema_of({"n_processes": count, "cpu_s": number, "full_j": number, "uncertainty_j": number},
                   {"dynamic_j": number, "gpu_j": number, **{name: or_null(text) for name in GROUP_NAMES}})
@@ -169,22 +169,26 @@ WINDOW = schema_of(
 GAP = schema_of({"kind": one_of(*GAPS), "begin_utc": utc, "duration_s": signed}, {"domain": text, "text": text})
 INTENSITY = schema_of({"file": text, "known_s": number, "missing_s": number, "missing_j": number},
                       {"min_g_per_kwh": number, "max_g_per_kwh": number, "reason": text})
+POLICY = schema_of({"idle": text}, {"idle_given": array(text)})
 RECORDING = schema_of(
     {"schema": one_of("wattle.recording/1"), "version": text, "recording": fields(FILE),
-     "policy": fields(schema_of({"idle": text}, {"idle_given": array(text)})), "command": or_null(array(any_text)), **MEASURED,
+     "policy": fields(POLICY), "command": or_null(array(any_text)), **MEASURED, "end_utc": utc,
      "interrupted": boolean, "by": lambda value: [fields(GROUPING)(grouping) for grouping in value.values()], "windows": array(fields(WINDOW)),
      "gaps": array(fields(GAP)), "self": fields(SELF), "notes": array(text)},
     {"carbon": fields(CARBON), "intensity": fields(INTENSITY), "exit_status": count, "exit_signal": count, **WHO})
 UNITS = ("s", "j", "w", "gco2e")
 COMPARED = schema_of({}, {**{f"{name}_{unit}": number for unit in UNITS for name in ("value", "uncertainty", "difference_uncertainty")},
                           **{f"difference_{unit}": signed for unit in UNITS},
-                          "ratio": signed, "is_significant": boolean, "is_same_sensor": boolean, "reason": text})
+                          "ratio": signed, "is_significant": boolean, "is_same_sensor": boolean, "is_incomplete": boolean,
+                          "has_other_domains": boolean, "reason": text})
 COMPARISON = schema_of(
     {"schema": one_of("wattle.comparison/1"), "version": text, "recordings": array(fields(RECORDING)),
      "comparison": array(fields(schema_of({"what": text, "is_domain": boolean, "values": array(fields(COMPARED))})))})
-RUN = schema_of({"file": text, "run": count, **MEASURED},
-                {"command_energy": fields(COMMAND), "carbon": fields(CARBON), "gco2e_per_s": number})
-RUNS = schema_of({"schema": one_of("wattle.runs/1"), "version": text, "runs": array(fields(RUN)), "statistics": fields(STATISTICS)})
+RUN = schema_of({"file": text, "run": count, "command": or_null(array(any_text)), "interrupted": boolean, **MEASURED},
+                {"exit_status": count, "exit_signal": count, "is_unfinished": boolean, "command_energy": fields(COMMAND), "carbon": fields(CARBON), "gco2e_per_s": number})
+RUNS_FILE = schema_of({"recording": fields(FILE), "policy": fields(POLICY), "gaps": array(fields(GAP))})
+RUNS = schema_of({"schema": one_of("wattle.runs/1"), "version": text, "runs": array(fields(RUN)), "files": array(fields(RUNS_FILE)),
+                  "statistics": fields(STATISTICS)})
 SCHEMAS = {"wattle.report/1": REPORT, "wattle.series/1": SERIES, "wattle.doctor/1": DOCTOR, "wattle.recording/1": RECORDING,
            "wattle.comparison/1": COMPARISON, "wattle.runs/1": RUNS}
 
@@ -207,8 +211,8 @@ def check_decimals(value, key=""):
             check_decimals(inner, key)
     elif isinstance(value, Decimal):
         last = key.rsplit("_", maxsplit=1)[-1]
-        if last in DECIMALS and key not in ("value_s", "difference_s", "difference_uncertainty_s") and not key.endswith("gco2e_per_s"):
-            assert -value.as_tuple().exponent in (DECIMALS[last], NANO if last == "gco2e" else DECIMALS[last]), (key, value)
+        if last in DECIMALS and key not in ("value_s", "uncertainty_s", "difference_s", "difference_uncertainty_s") and not key.endswith("gco2e_per_s"):
+            assert -value.as_tuple().exponent == (MICRO if key.endswith("_gco2e") else DECIMALS[last]), (key, value)
     elif key.endswith(("_j", "_w")) and not isinstance(value, (dict, list)):
         raise AssertionError(f"{key} is {value!r}, no decimal")
 
@@ -266,10 +270,10 @@ def check_carbon(carbon, energy_j):
         return
     if "intensity_g_per_kwh" in carbon:
         grams = energy_j * carbon["intensity_g_per_kwh"] / 3600000
-        assert abs(grams - carbon["gco2e"]) <= Decimal("0.000001") + grams / 1000000, (carbon, grams)
+        assert abs(grams - carbon["gco2e"]) <= Decimal("0.000000001") + grams / 1000000, (carbon, grams)
     assert ("pue" in carbon) == ("gco2e_with_pue" in carbon)
     if "pue" in carbon:
-        assert abs(carbon["gco2e"] * carbon["pue"] - carbon["gco2e_with_pue"]) <= Decimal("0.000002") * carbon["pue"], carbon
+        assert abs(carbon["gco2e"] * carbon["pue"] - carbon["gco2e_with_pue"]) <= Decimal("0.000000002") * carbon["pue"], carbon
         assert carbon["gco2e_with_pue"] >= carbon["gco2e"]
 
 
@@ -350,7 +354,8 @@ def check_report(report):
 
 def check_recording(report):
     check_report(report)
-    assert sum(window["is_main"] for window in report["windows"]) <= 1 or report["recording"]["is_part"]
+    several = report["recording"]["is_part"] or "n_runs" in report["recording"]
+    assert sum(window["is_main"] for window in report["windows"]) <= 1 or several
     if not report["recording"]["is_part"]:
         assert report["recording"]["span_s"] >= report["duration_s"], "the file is at least as long as what was measured"
     for window in report["windows"]:
@@ -376,7 +381,7 @@ def check_statistics(statistics, runs):
             assert not {"sd", "ci95"} & set(statistic) and statistic["reason"]
         if statistic["n"]:
             assert statistic["min"] <= statistic["mean"] <= statistic["max"], (key, statistic)
-    assert statistics["runs"] == len(runs)
+    assert statistics["runs"] == sum(not run.get("interrupted") and not run.get("is_unfinished") for run in runs)
 
 
 def validate(document):

@@ -185,6 +185,13 @@ def test_cpu_time_of_whom_a_driver_alone_knows_is_not_known(tmp_path):
     rows = parse_csv(run_wattle("export", "--what", "processes", path).out)
     outsiders = [row for row in rows if row["pid"] == "1001"]
     assert outsiders and all(row["cpu_s"] == "" for row in outsiders)
+    report = run_wattle("report", "-f", "json", "--top", "65536", "--by", "command", path).json
+    listed = [process for process in report["processes"] if process.get("pid") == 1001]
+    alone = [group for group in report["by"]["commands"]["groups"] if group["command"] == listed[0]["name"]]
+    assert listed and all("cpu_s" not in told for told in (*listed, *alone)) and alone[0]["n_processes"] == 1
+    assert sum(group.get("cpu_s", 0) for group in report["by"]["commands"]["groups"]) == sum(p.get("cpu_s", 0) for p in report["processes"])
+    others = run_wattle("report", "-f", "json", "--top", "0", path).json["others"]
+    assert others.get("cpu_s", 0) == sum(p.get("cpu_s", 0) for p in report["processes"])
 
 
 def test_windows_are_the_reports(place):

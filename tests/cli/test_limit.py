@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -235,6 +236,14 @@ def test_signals_reach_the_command_and_all_is_put_back(limits, number):
     assert not limits.notes()
 
 
+def test_what_the_driver_rounds_comes_back(limits):
+    """NVML takes milliwatts: what was set is not what was asked for, and is wattle's all the same."""
+    result = limits.run("-i", "0", "--power", "250.0005", "--", "true", text=script(limit=240))
+    assert result.code == 0, result
+    assert result.err == "wattle: GPU 0: the power limit is back at 240.00 W\n"
+    assert not limits.notes()
+
+
 def test_two_cannot_hold_the_same_gpu(limits):
     process = limits.start("-i", "0", "--power", "200", "--", "sh", "-c", "echo ready; exec sleep 60")
     try:
@@ -461,6 +470,37 @@ def test_amd_kill_9_and_the_next_start(amd):
     assert amd.watts() == 290  # nobody is there to put it back
     result = amd.run()
     assert result.code == 0 and "is back at 315.00 W" in result.err
+    assert amd.watts() == amd.before and not amd.notes()
+
+
+def test_amd_takes_whole_watts(amd):
+    """As its kernel driver does; the note says so before anything is set, in case wattle is killed."""
+    result = amd.run("-i", "0", "--power", "300.5", "--", "sh", "-c", f"cat {amd.cap} {amd.folder}/hold-*")
+    assert result.code == 0, result
+    assert result.out.splitlines()[0].strip() == "300000000"
+    assert "power_uw 315000000 300000000" in result.out.splitlines()
+    assert "is back at 315.00 W" in result.err
+    assert amd.watts() == amd.before and not amd.notes()
+
+
+def test_amd_one_that_ends_while_another_begins(amd, tmp_path):
+    """What the other one has set is not what comes back: the limits are read behind the lock."""
+    gate, done = tmp_path / "gate", tmp_path / "done"
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libflockgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    first = start_wattle(*amd.words("-i", "0", "--power", "290", "--", "sh", "-c",
+                                    f"while [ ! -e {done} ]; do sleep 0.02; done"))
+    wait_for(lambda: children(first.pid), "the first command")
+    assert amd.watts() == 290
+    second = start_wattle(*amd.words("-i", "0", "--power", "300", "--", "cat", amd.cap),
+                          env={"LD_PRELOAD": shim, "WATTLE_TEST_GATE": gate, "WATTLE_TEST_GATE_CALL": 2})
+    wait_for((tmp_path / "gate.reached").exists, "the second one, before it writes its note")
+    done.touch()
+    assert "is back at 315.00 W" in finish(first).err
+    (tmp_path / "gate.open").touch()
+    result = finish(second)
+    assert result.code == 0 and result.out.strip() == "300000000", result
     assert amd.watts() == amd.before and not amd.notes()
 
 

@@ -56,7 +56,7 @@ TABLE = {
     }),
     "plot": (("none.wattle",), {
         "format": "svg, png or pdf", "what": "power, processes, windows", "by": "process, user, container or unit",
-        "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "240 to 16000", "height": "240 to 16000",
+        "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "400 to 16000", "height": "240 to 16000",
         "scale": "1 to 8",
     }),
     "doctor": ((), {"format": "text, json or csv"}),

@@ -267,7 +267,13 @@ class Case:
         for grouping in self.report["by"].values():
             parts = [*grouping["groups"], *([grouping["others"]] if "others" in grouping else [])]
             assert sum(uj(part["full_j"]) for part in parts) == sum(uj(process["full_j"]) for process in self.report["processes"])
-            assert sum(ns(part["cpu_s"]) for part in parts) == sum(ns(process.get("cpu_s", 0)) for process in self.report["processes"])
+            assert sum(ns(part.get("cpu_s", 0)) for part in parts) == sum(ns(process.get("cpu_s", 0)) for process in self.report["processes"])
+            # Nobody is counted twice, and time of nobody that was seen is no process.
+            assert sum(part["n_processes"] for part in parts) == sum(self.listed()), grouping
+        command = sum(n for n, process in zip(self.listed(), self.report["processes"]) if process["in_command"])
+        unbilled = sum(row["n_processes"] for row in self.there().values() if row["is_in_tree"] and not self.full_uj(row["id"]))
+        if "full_j" in self.report.get("command_energy", {}):
+            assert self.report["command_energy"]["processes"] == command + unbilled
         users = {group["user"]: uj(group["full_j"]) for group in self.report["by"].get("users", {"groups": ()})["groups"]}
         expected = collections.Counter()
         for process in self.report["processes"]:
@@ -276,9 +282,33 @@ class Case:
             if user in expected:
                 assert expected[user] == full_uj, user
 
+    def listed(self):
+        return [process.get("n_processes", 1) for process in self.report["processes"]]
+
+    def full_uj(self, number):
+        return sum(full_uj for (domain, consumer, _), (full_uj, _) in self.oracle.stored_accounts().items()
+                   if consumer == number and self.oracle.domains[domain]["in_total"])
+
     def check_gaps(self):
-        stored = [(row["begin_mono_ns"], row["text"]) for row in self.oracle.file.rows("gap")]
-        assert len(stored) == len(self.report["gaps"])
+        told = collections.Counter((gap["kind"], gap.get("domain", ""), ns(gap.get("duration_s", 0))) for gap in self.report["gaps"])
+        assert told == collections.Counter((kind, domain, end_ns - begin_ns) for kind, domain, begin_ns, end_ns
+                                           in stretches(self.oracle.file.rows("gap")))
+
+
+GAP_KINDS = ("suspend", "clock-step", "channel", "overrun", "exits")
+
+
+def stretches(rows):
+    """(kind, domain, begin, end) of the gaps: what several channels of one domain missed at one time is one."""
+    found = []
+    for row in sorted(rows, key=lambda row: row["begin_mono_ns"]):
+        kind, begin_ns, end_ns = GAP_KINDS[row["kind"]], row["begin_mono_ns"], row["begin_mono_ns"] + row["duration_ns"]
+        same = [gap for gap in found if gap[:2] == [kind, row["subject"]] and kind == "channel" and gap[3] >= begin_ns]
+        if same:
+            same[-1][3] = max(same[-1][3], end_ns)
+        else:
+            found.append([kind, row["subject"], begin_ns, end_ns])
+    return found
 
 
 @pytest.fixture(name="record")
@@ -601,8 +631,7 @@ def check_part_users(oracle, report, bounds):
     begin_ns = part_begin_ns(oracle)
     from_ns, to_ns = (None if bound is None else begin_ns + int(Decimal(bound) * NS) for bound in bounds)
     users = oracle.part_users(from_ns, math.inf if to_ns is None else to_ns).values()
-    # Time of nobody that was seen is a row of no process, and told as one.
-    expected = collections.Counter((cpu_ns, max(lived, 1)) for cpu_ns, lived in users)
+    expected = collections.Counter(users)
     told = collections.Counter((ns(process["cpu_s"]), process.get("n_processes", 1)) for process in report["processes"])
     assert told and not told - expected, (told - expected, bounds)
     # Who is not told has no energy, and next to no time.

@@ -140,6 +140,13 @@ def test_a_run_that_is_not_known_is_left_out(file):
     assert "4" in picture.words  # but it has its place
 
 
+def test_each_domain_that_is_asked_for_has_a_panel(file):
+    names = [f"gpu-{i}" for i in range(8)] + ["dram-0", "dram-1"]
+    runs = [dict(report(i), domains=[domain(name, 50.0 + i) for name in names]) for i in range(2)]
+    picture = plot(file(*runs), "--what", "runs", *(word for name in names for word in ("--domain", name)))
+    assert {f"Energy of {name}" for name in names} <= set(picture.words), picture.words
+
+
 def test_one_run_has_no_mean(file):
     picture = plot(file(RUNS[0]), "--what", "runs")
     assert picture.title == "1 run of: make -j"
@@ -263,22 +270,34 @@ def inflated(pdf):
 
 def test_sizes(file, tmp_path):
     path = file(*RUNS)
-    assert run_wattle("plot", path, "-o", tmp_path / "x.png", "--width", "400", "--height", "300", "--scale", "3").code == 0
-    assert png_size((tmp_path / "x.png").read_bytes()) == (1200, 900)
+    assert run_wattle("plot", path, "-o", tmp_path / "x.png", "--width", "400", "--height", "500", "--scale", "3").code == 0
+    assert png_size((tmp_path / "x.png").read_bytes()) == (1200, 1500)
     picture = plot(path, "--width", "500")
     assert picture.root.get("width") == "500px"
     refused(path, "-o", tmp_path / "y.png", "--width", "16000", "--scale", "8", says="out of bounds")
     assert not (tmp_path / "y.png").exists()
 
 
+@pytest.mark.parametrize("width", ["400", "960"])
+def test_too_little_room(file, tmp_path, width):
+    """Nothing is cut off: what would be says how much room it needs, and has it then."""
+    path = file(*RUNS)
+    result = run_wattle("plot", path, "-o", tmp_path / "x.svg", "--width", width, "--height", "240")
+    assert result.code == 1 and not (tmp_path / "x.svg").exists()
+    least = re.search(rf"a picture of {width} × 240 pixels has no room for all of it: make it at least {width} × ([0-9]+)$", result.complaint())
+    picture = plot(path, "--width", width, "--height", least[1])
+    assert 0 < max(y for _, _, y, _ in picture.texts) <= int(least[1])
+    refused(path, "-o", tmp_path / "x.svg", "--width", width, "--height", str(int(least[1]) - 1), says="no room for all of it")
+
+
 def test_text_stays_on_the_paper(file):
-    picture = plot(file(*RUNS), "--width", "300")
+    picture = plot(file(*RUNS), "--width", "400")
     for text, x, y, element in picture.texts:
         length = float(element.get("textLength"))
         if element.get("transform"):
             continue
         left = x - {"middle": length / 2, "end": length}.get(element.get("text-anchor"), 0)
-        assert -1 <= left and left + length <= 301, (text, left, length)
+        assert -1 <= left and left + length <= 401, (text, left, length)
         assert 0 < y <= float(picture.root.get("height")[:-2])
 
 
@@ -315,6 +334,7 @@ def test_a_plot_of_nothing_is_one_line(file, tmp_path):
     for what in ("power", "memory"):
         refused(path, "-o", old, "--what", what, says=f"a report has no {what} over time")
     refused(path, "-o", old, "--what", "processes", says="is of one report, and these are 12")
+    refused(path, "-o", old, "--what", "power", says="--what runs and windows can be plotted, and of one report --what processes")
     assert old.read_text() == "as it was"
 
 
@@ -330,14 +350,25 @@ def test_bad_options(file, tmp_path):
             ((path, "-o", out, "--from", "yesterday"), "--from takes a time such as"),
             ((path, "-o", out, "--to", "-5s"), "--to takes a time such as"),
             ((path, "-o", out, "--to", "9e9d"), "--to takes a time such as"),
-            ((path, "-o", out, "--from", "10s", "--to", "5s"), "--from is after --to"),
-            ((path, "-o", out, "--width", "5"), "--width takes a whole number from 240 to 16000"),
+            ((path, "-o", out, "--from", "10s", "--to", "5s"), "--to is not after --from"),
+            ((path, "-o", out, "--from", "5s", "--to", "5s"), "--to is not after --from"),
+            ((path, "-o", out, "--from", "2026-11-21T14:00Z", "--to", "2026-11-21T13:00Z"), "--to is not after --from"),
+            ((path, "-o", out, "--by", "user"), "--by goes with --what processes and memory"),
+            ((path, "-o", out, "--by", "process", "--what", "power"), "--by goes with --what processes and memory"),
+            ((path, "-o", out, "--top", "1", "--what", "runs"), "--top goes with --what processes and memory"),
+            ((path, "-o", out, "--top", "8", "--what", "windows"), "--top goes with --what processes and memory"),
+            ((path, "-o", out, "--domain", "dram-0", "--what", "memory"), "--domain goes with power, windows and runs, not with --what memory"),
+            ((path, "-o", out, "--domain", "dram-0", "--what", "processes"), "--domain goes with power, windows and runs, not with --what processes"),
+            ((path, "-o", out, "--width", "5"), "--width takes a whole number from 400 to 16000"),
+            ((path, "-o", out, "--width", "240"), "--width takes a whole number from 400 to 16000"),
+            ((path, "-o", out, "--height", "239"), "--height takes a whole number from 240 to 16000"),
             ((path, "-o", out, "--scale", "9"), "--scale takes a whole number from 1 to 8"),
             ((path, "-o", out, "--top", "0"), "--top takes a whole number from 1 to 100"),
             ((path, "-o", out, "--once"), "--once is for --live"),
             (("--live", "-o", out), "--live draws power in the terminal"),
             (("--live", "--what", "runs"), "--live draws power in the terminal: --what is of no use"),
             (("--live", "--scale", "3"), "--live draws power in the terminal: --scale is of no use"),
+            (("--live", "--by", "process"), "--live draws power in the terminal: --by is of no use"),
             (("--live", "--top", "3"), "--live draws power in the terminal: --top is of no use"),
             ((path, "-o", out, "--redraw", "100"), "--redraw is for --live"),
             ((path, "-o", out, "-i", "100"), "--interval is for --live"),

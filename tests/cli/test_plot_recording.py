@@ -3,6 +3,7 @@
 
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import time
@@ -12,10 +13,12 @@ import pytest
 
 from conftest import REPO, command_path, finish, mover, run_wattle, start_wattle, wait_for
 from test_plot import BLUE, SVG, Picture, png_size
+from test_record import Processes
 
 TAPES = REPO / "tests" / "fixtures" / "tapes"
 # When the machine of busy-thread.tape, which is busy from 5 s to 11 s, is put to sleep, and for how long.
 SLEEP_AT, SLEPT_S = 7.05, 30
+ORANGE = "rgb(90.196078%,62.352941%,0%)"
 HATCH = "rgb(95.686275%,95.686275%,95.686275%)"
 
 
@@ -173,7 +176,7 @@ def test_domains(place, busy):
     assert {"dram-1", "total"} <= set(both.words) and "package-0" not in both.words
     place.refused(busy, "--domain", "gpu-9", says="'busy.wattle' has no domain 'gpu-9'")
     place.refused(busy, "--domain", "gpu-9", "--what", "windows", says="'busy.wattle' has no domain 'gpu-9'")
-    place.refused(busy, "--domain", "total", "--what", "processes", says="--domain goes with power, windows and runs")
+    place.refused(busy, "--domain", "total", "--what", "processes", code=2, says="--domain goes with power, windows and runs")
 
 
 def test_gpus(place, gpus, server):
@@ -216,7 +219,7 @@ def test_from_and_to(place, busy):
 def test_stretches_of_nothing(place, busy, what):
     place.refused(busy, "--what", what, "--from", "+100", says="lasts 12.0 s: nothing of it lies in that stretch")
     place.refused(busy, "--what", what, "--to", "2020-01-01", says="nothing of it lies in that stretch")
-    place.refused(busy, "--what", what, "--from", "+5", "--to", "12:44:33", says="--from is after --to")
+    place.refused(busy, "--what", what, "--from", "+5", "--to", "12:44:33", says="--to is not after --from")
     place.refused(busy, "--what", what, "--from", "5.01s", "--to", "5.02s", says="there is nothing to plot of 'busy.wattle': ")
 
 
@@ -255,13 +258,13 @@ def test_parts_of_one_with_a_suspend(place, slept):
 
 
 def test_a_clock_that_was_set(place):
-    """Times are those of the end, and rise evenly: no curve goes back."""
+    """Times on the axis rise evenly: no curve goes back. What stands above it are those that the clock said."""
     shifted("set.tape", place, lambda since, clocks: [*clocks[:2], clocks[2] - 3600 * 10**9 * (since > SLEEP_AT * 1e9)])
     name = place.record("set.wattle", "--tape", "set.tape")
     picture = place.plot(name, "--domain", "package-0")
     assert len(curves(picture)) == 1 and not hatched(picture)
     begin, end = span(picture)
-    assert end - begin == timedelta(seconds=12)
+    assert end - begin == timedelta(seconds=12 - 3600)
 
 
 # ---- Processes and memory ----
@@ -306,9 +309,39 @@ def test_this_machine(place, live):
         picture = place.plot(live, "--what", what)
         assert any(words.startswith(label[:7]) for words in picture.words), (label, picture.words)
         assert "sh -c" in picture.title
-    assert any("Proportional set size" in words for words in place.plot(live, "--what", "memory").words)
+    assert any("set size" in words for words in place.plot(live, "--what", "memory").words)
     users = place.plot(live, "--what", "memory", "--by", "user")
     assert any(re.fullmatch(r"Memory \([KMG]iB\)", words) for words in users.words)
+
+
+def test_one_kind_of_memory_a_line(place, machine):
+    """Resident and proportional sizes are neither added up nor joined: a machine at rest has level lines."""
+    root = machine("xeon-2s-dram")
+    processes = Processes(root)
+    for pid, name in ((101, "shared"), (102, "hidden"), (103, "other")):
+        processes.add(pid, name, f"/system.slice/{'two' if pid < 103 else 'one'}.service")
+        status = root.path / f"proc/{pid}/status"
+        status.write_text(status.read_text().replace("1000 kB", "4096 kB"))
+        if name != "hidden":
+            root.put(f"proc/{pid}/smaps_rollup", "00400000-7fff 0 - [rollup]\nRss: 4096 kB\nPss: 1024 kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\n")
+    process = start_wattle("record", "-q", "-o", "sizes.wattle", "--root", root.path, "--duration", "5", env=place.env, cwd=place.path)
+    while process.poll() is None:
+        processes.work()
+        time.sleep(0.2)
+    assert finish(process).code == 0
+    picture = place.plot("sizes.wattle", "--what", "memory")
+    assert {"shared (101), PSS", "hidden (102), RSS", "other (103), PSS"} <= set(picture.words), picture.words
+    assert any(words.startswith("PSS: proportional set size. RSS: resident") for words in picture.words)
+    (line,) = curves(picture)
+    assert len({y for _, y in line}) == 1, line
+    picture = place.plot("sizes.wattle", "--what", "memory", "--by", "unit")
+    assert {"two.service, RSS", "one.service, PSS"} <= set(picture.words), picture.words
+    for color, wanted in ((BLUE, 8), (ORANGE, 1)):
+        (line,) = curves(picture, color)
+        assert {round(scale(picture)(y), 1) for _, y in line} == {wanted}, line
+    # Of one kind, the note alone says which.
+    picture = place.plot("sizes.wattle", "--what", "memory", "--by", "user")
+    assert "1000" in picture.words and any(words.startswith("Resident set size:") for words in picture.words)
 
 
 # ---- Windows and runs ----
@@ -461,6 +494,30 @@ def test_lost_stretches_are_hatched(place):
         (gap,) = hatched(picture)
         for line in curves(picture, least=21):
             assert line[-1][0] <= gap[0] + 1 or line[0][0] >= gap[1] - 1, (gap, line)
+        # As everything else says it.
+        (note,) = [words for words in picture.words if words.startswith("A part cannot be read: ")]
+        told = place.run("export", "--what", "gaps", name)
+        assert told.err == f"wattle: {name}: a{note[1:-1]}\n"
+        assert f"{name}: a{note[1:-1]}\n" in place.run("report", "--replay", name).err
+    with sqlite3.connect(place.path / name) as database:
+        (middle_s,) = database.execute("SELECT ((b.begin_mono_ns + b.end_mono_ns) / 2 - a.begin_mono_ns) / 1e9 FROM period a, period b"
+                                       " WHERE a.id = 1 AND b.id = 2").fetchone()
+    shown = place.run("top", "--once", "--replay", name, "--at", f"+{middle_s:.0f}", env={"COLUMNS": "200"})
+    assert "built without" in shown.err or " a part cannot be read: period 2: " in shown.out, shown
+
+
+def test_damaged_tables_are_told(place, busy):
+    name = shutil.copy(place.path / busy, place.path / "rows.wattle").name
+    with sqlite3.connect(place.path / name) as database:
+        database.execute("UPDATE consumer SET crc = crc + 1 WHERE id = (SELECT min(id) FROM consumer)")
+    words = "ome of it cannot be read, and is missing in what is told: wattle report --check says what"
+    picture = place.plot(name)
+    assert [note for note in picture.words if words in note] == [f"S{words}."]
+    assert place.run("export", name).err == f"wattle: {name}: s{words}\n"
+    shown = place.run("top", "--once", "--replay", name, env={"COLUMNS": "200"})
+    assert "built without" in shown.err or f" s{words}" in shown.out, shown
+    for told in (place.plot(busy).words, place.run("export", busy).err, place.run("top", "--once", "--replay", busy).out):
+        assert words not in str(told)
 
 
 # ---- The page ----

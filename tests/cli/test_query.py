@@ -273,6 +273,8 @@ def test_a_field_that_there_is_not(query, field):
     ("--query-gpu=index", "--format=noheader"),
     ("--query-gpu=index", "--format=csv,bogus"),
     ("--query-gpu=index", "--format=text"),
+    ("dmon", "-s", "pz", "--format=json"),
+    ("dmon", "-o", "X", "--format=json"),
     ("--query-gpu=index", "--query-compute-apps=pid"),
     ("--query-gpu=index", "-L"),
     ("--query-accounted-apps=pid", "-L"),
@@ -552,6 +554,36 @@ def test_json_lines(query):
     assert len(lines) == 3
     times = [parse_json(line)["t_utc"] for line in lines]
     assert times == sorted(times) and len(set(times)) == 3
+
+
+@pytest.mark.parametrize("monitor", ["dmon", "pmon"])
+def test_json_of_a_monitor(query, monitor):
+    """Everything, as with all that takes --format json; how often is the monitor's."""
+    result = query(monitor, "--format", "json", "-c", "2", "-d", "0.02")
+    assert result.code == 0, result
+    lines = [parse_json(line) for line in result.out.splitlines()]
+    assert [line["schema"] for line in lines] == ["wattle.query/1"] * 2
+    assert {"package-0", "gpu-0", "gpu-1"} <= {d["name"] for d in lines[1]["domains"]}
+
+
+@pytest.mark.parametrize("words", [("--query-gpu=index,bogus",), ("--query-domain=name,bogus",)])
+def test_json_takes_no_wrong_field(query, words):
+    result = query(*words, "--format=json")
+    assert (result.code, result.out) == (2, 'Field "bogus" is not a valid field to query.\n')
+
+
+def test_ids_are_for_domains_too(query):
+    """A GPU that was not asked for has no row; processors have theirs, and sums are the machine's."""
+    def names(*words):
+        return query("--query-domain=name", "--format=csv,noheader", *words).out.splitlines()
+    every = names()
+    assert {"package-0", "gpu-0", "gpu-1"} <= set(every)
+    assert names("-i", "1") == [name for name in every if name != "gpu-0"]
+    assert names("-i", "0,1") == every
+    told = [d["name"] for d in query("--format", "json", "-i", "0").json["domains"]]
+    assert told == [name for name in every if name != "gpu-1"]
+    total = query("--query-gpu=total.power.draw", "--format=csv,noheader,nounits", "-i", "1").out
+    assert float(total) > 299  # 100 W and 200 W
 
 
 def test_json_of_a_lost_gpu(query):

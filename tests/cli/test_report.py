@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wattle report: what a recording holds is what wattle run told live, to the microjoule; parts, groups, several, policies, faults."""
 
+import collections
 import random
 import re
 import shutil
@@ -61,7 +62,9 @@ def check_grouping(report, grouping):
     assert sum(parts) + report["no_process"]["full_j"] == report["total"]["energy_j"]
     for group in grouping["groups"]:
         assert group.get("dynamic_j", 0) <= group["full_j"]
-        assert group["n_processes"] >= 1
+        assert group["n_processes"] >= 0  # time that nobody was seen to use is of none
+    counted = sum(part["n_processes"] for part in [*grouping["groups"], grouping.get("others", {"n_processes": 0})])
+    assert counted == sum(process.get("n_processes", 1) for process in report["processes"]) + report["others"]["n_processes"]
     assert [g["full_j"] for g in grouping["groups"]] == sorted((g["full_j"] for g in grouping["groups"]), reverse=True)
 
 
@@ -93,8 +96,7 @@ def wattle_path():
 
 def assert_same(live, recorded):
     assert recorded["schema"] == "wattle.recording/1"
-    # Words are kept without what could move a terminal's cursor.
-    assert recorded["command"] == [re.sub(r"[\x00-\x1f]", "?", word) for word in live["command"]]
+    assert recorded["command"] == live["command"]
     # A command that was cut behind a blank is kept without it.
     for process in live.get("processes", []):
         if "command" in process:
@@ -244,6 +246,28 @@ def test_gpus(files, gpus, script):
     assert files.report(name).out == files.report("--replay", name).out
 
 
+WORDS = ("sh", "-c", "printf x >/dev/null\necho\t'a b' \\n é >/dev/null", "it's", "$'\\n'", "", " ", "\x1b[1m\u202e")
+
+
+@pytest.mark.parametrize("how", [("record", "-q", "-o"), ("run", "-f", "json", "--record")], ids=lambda how: how[0])
+def test_words_of_the_command(files, how):
+    """They are as they were given, whatever is in them, and whatever a terminal is shown."""
+    result = files.good(*how, "words.wattle", "--", *WORDS)
+    if how[0] == "run":
+        assert result.json["command"] == list(WORDS)
+    report = files.report("-f", "json", "words.wattle")
+    assert report.json["command"] == list(WORDS) and report.out.isascii()
+    text = files.report("words.wattle").out
+    assert "\x1b" not in text and "\u202e" not in text and r"printf x >/dev/null\necho\t" in text.splitlines()[0]
+    (files.path / "words.wattle").unlink()
+
+
+def test_words_that_are_no_utf8(files):
+    """One U+FFFD a bad byte, live and from the recording."""
+    live = files.good("run", "-f", "json", "--record", "bytes.wattle", "--", b"true", b"a\xff\xfeb\n").json
+    assert live["command"] == files.json("bytes.wattle")["command"] == ["true", "a\ufffd\ufffdb\n"]
+
+
 def test_repeated_runs_are_a_series(files):
     live = files.good("run", "--repeat", "3", "--record", "series.wattle", "-f", "json", "--", "sh", "-c",
                       "head -c 5000000 /dev/zero | sha256sum >/dev/null; sleep 0.2").json
@@ -309,6 +333,36 @@ def test_parts_between_marks(files, wattle_command):
     parts = [files.json("--to", "+1.1", "between.wattle"), files.json("--from", "+1.1", "between.wattle")]
     assert abs(sum(part["duration_s"] for part in parts) - whole["duration_s"]) < Decimal("0.01")
     assert abs(sum(part["total"]["energy_j"] for part in parts) - whole["total"]["energy_j"]) <= 4 * MICRO
+
+
+def energies(rows, name):
+    """By process, or by name."""
+    sums = collections.Counter()
+    for row in rows:
+        sums[row.get("pid"), row.get("name")] += row.get(name, 0)
+    return sums
+
+
+def test_parts_over_several_runs(files):
+    """Each run's accounts began anew: a part with several runs in it has what all of them used."""
+    live = files.good("run", "--repeat", "3", "--record", "spans.wattle", "-f", "json", "--idle-file", "", "--top", "65536", "--", "sh", "-c",
+                      "for i in 1 2 3 4 5; do head -c 9000000 /dev/zero | sha256sum >/dev/null; done; sleep 0.3").json["runs"]
+    begins = [datetime.fromisoformat(run["start_utc"][:-1]) for run in live]
+    cut = f"+{(begins[1] - begins[0]).total_seconds() + 0.1:.3f}"
+    whole, *parts = [files.json(*bounds, "--top", "65536", "spans.wattle") for bounds in (("--from", "+0"), ("--to", cut), ("--from", cut))]
+    assert parts[0]["duration_s"] > live[0]["duration_s"] and parts[1]["duration_s"] > live[2]["duration_s"]
+    assert energies([domain for part in parts for domain in part["domains"]], "energy_j") == energies(whole["domains"], "energy_j")
+    # Each look's energy is cut to whole microjoules, of what a part had used until then.
+    told, of_all = energies([user for part in parts for user in part["processes"]], "full_j"), energies(whole["processes"], "full_j")
+    assert all(abs(told[who] - of_all[who]) <= 100 * MICRO for who in told | of_all), (told - of_all, of_all - told)
+    # The command's is that of all its runs, and what it still used between them.
+    commands = [report["command_energy"]["full_j"] for report in (whole, *parts)]
+    assert abs(sum(commands[1:]) - commands[0]) <= 100 * MICRO
+    assert commands[0] >= sum(run["command_energy"]["full_j"] for run in live) - 100 * MICRO > 0
+    assert whole["command_energy"]["attributed_cpu_s"] >= sum(run["command_energy"]["attributed_cpu_s"] for run in live)
+    for account in ("kernel_j", "unattributed_j"):
+        of_whole, *of_parts = [sum(line[account] for line in report["ledger"]) for report in (whole, *parts)]
+        assert abs(sum(of_parts) - of_whole) <= 100 * MICRO, account
 
 
 @pytest.fixture(name="alone", scope="module")
@@ -485,8 +539,6 @@ def test_top_is_the_report(files):
 
 
 @pytest.mark.parametrize("options,words", [
-    (("--from", "+5", "--to", "+3"), "--to is not after --from"),
-    (("--from", "+3", "--to", "+3"), "--to is not after --from"),
     (("--from", "+1h"), "--from is after its end: the recording goes from 20"),
     (("--to", "2020-01-01"), "--to is before its begin: the recording goes from 20"),
 ])
@@ -507,6 +559,26 @@ def test_parts_that_are_not_there(files, work, options, words):
     (("--policy", "weight=cycles,idle=foo:", "x"), "--policy 'idle=foo:': watts are"),
     (("--policy", "idle=foo:1000001,idle=none", "x"), "such as 74.05, not '1000001'"),
     (("--policy", "idle=:5", "x"), "--policy takes idle=recorded"),
+    (("--policy", "idle=none,idle=learned", "x"), "--policy: 'idle=learned' is of what another word before it has said already"),
+    (("--policy", "idle=none,idle=none", "x"), "--policy: 'idle=none' is of"),
+    (("--policy", "idle=package-0:50,idle=package-1:50,idle=package-0:60", "x"), "--policy: 'idle=package-0:60' is of"),
+    (("--policy", "weight=cycles,idle=none,weight=cpu-time", "x"), "--policy: 'weight=cpu-time' is of"),
+    (("--from", "+5", "--to", "+3", "x"), "--to is not after --from"),
+    (("--from", "3", "--to", "+3", "x"), "--to is not after --from"),
+    (("--from", "2026-11-21T14:00Z", "--to", "2026-11-21T14:00Z", "x"), "--to is not after --from"),
+    (("--by", "window", "--top", "1", "x"), "--by window tells all windows: --top has no use"),
+    (("--check", "-o", "y", "x"), "--check only says what is damaged or missing: --output has no use"),
+    (("--check", "--format", "json", "x"), "--check only says what is damaged or missing: --format has no use"),
+    (("--check", "--intensity", "y", "x"), "damaged or missing: --intensity has no use"),
+    (("--check", "--by", "user", "x"), "damaged or missing: --by has no use"),
+    (("--check", "--top", "10", "x"), "damaged or missing: --top has no use"),
+    (("--check", "--from", "+1", "x"), "damaged or missing: --from has no use"),
+    (("--check", "--to", "+1", "x"), "damaged or missing: --to has no use"),
+    (("--check", "--policy", "idle=none", "x"), "damaged or missing: --policy has no use"),
+    (("--check", "--series", "x"), "damaged or missing: --series has no use"),
+    (("--check", "--replay", "x"), "damaged or missing: --replay has no use"),
+    (("--check", "--location", "FRA", "x"), "damaged or missing: --location has no use"),
+    (("--check", "--pue", "1.2", "x"), "damaged or missing: --pue has no use"),
     (("--series", "--from", "+1", "x"), "--series tells whole runs"),
     (("--series", "--by", "user", "x"), "exclude each other"),
     (("--by", "user", "x", "y"), "--by is of one recording"),
@@ -537,6 +609,20 @@ def test_groups(files, work, by):
     assert re.search(rf"^{by} +processes", text, re.MULTILINE) and "\ntotal" in text
     few = files.json("--by", by, "--top", "1", path)
     assert len(next(iter(few["by"].values()))["groups"]) == 1
+
+
+def test_users_without_a_name(files):
+    """They have a number, as in an export and a picture."""
+    files.good("record", "-q", "-o", "numbers.wattle", "--tape", TAPE)
+    with sqlite3.connect(files.path / "numbers.wattle") as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(consumer)")]
+        assert columns[-1] == "crc"
+        for row in database.execute("SELECT * FROM consumer").fetchall():
+            unnamed = tuple("" if column == "user" else value for column, value in zip(columns, row[:-1]))
+            database.execute(f"UPDATE consumer SET user = '', crc = ? WHERE {columns[0]} = ?", (checksum(unnamed), row[0]))
+    groups = files.json("--by", "user", "numbers.wattle")["by"]["users"]["groups"]
+    assert [group["user"] for group in groups] == ["1000", "0"]
+    assert "not known" not in files.report("--by", "user", "numbers.wattle").out
 
 
 def test_groups_are_their_processes(files, work):
@@ -896,7 +982,8 @@ def test_hostile_names(files, tmp_path):
     for options in (("--by", "process"), ("--by", "command"), ("--by", "window"), ()):
         text = files.report(*options, "evil.wattle").out
         assert "\x1b" not in text
-        for row in files.report(*options, "-f", "csv", "--top", "65536", "evil.wattle").csv:
+        all_of_them = () if "window" in options else ("--top", "65536")
+        for row in files.report(*options, "-f", "csv", *all_of_them, "evil.wattle").csv:
             assert not any(value[:1] in ("=", "+", "@") for value in row.values())
 
 

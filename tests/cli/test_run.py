@@ -294,13 +294,13 @@ def test_an_energy_of_zero_has_uncertain_carbon():
     total, carbon = report["total"], report["carbon"]
     assert total["energy_j"] == 0 and total["uncertainty_j"] > 0 and carbon["gco2e"] == 0
     exact = total["uncertainty_j"] * Decimal("56.04") / 3600000
-    assert exact <= carbon["gco2e_uncertainty"] <= exact + Decimal("0.000001")
+    assert exact <= carbon["gco2e_uncertainty"] <= exact + Decimal("0.000000001")
 
 
 def test_less_than_a_microgram_is_not_nothing():
     report = run_wattle("run", "--nvml", "", "--root", str(ROOTS / "vm-nothing"), "-f", "json", "--location", "0.001",
                         "--", "true").json
-    assert report["total"]["energy_j"] > 0 and report["carbon"]["gco2e_uncertainty"] == Decimal("0.000001")
+    assert report["total"]["energy_j"] > 0 and 0 < report["carbon"]["gco2e_uncertainty"] < Decimal("0.000001")
 
 
 def test_carbon_is_energy_times_intensity(machine):
@@ -309,8 +309,19 @@ def test_carbon_is_energy_times_intensity(machine):
                           xeon.zone("intel-rapl:0:0"), 3_600_000,
                           options=("--location", "500", "--pue", "2"))
     assert report["total"]["energy_j"] == Decimal("39.600000")
-    assert report["carbon"]["gco2e"] == Decimal("0.005500")
-    assert report["carbon"]["gco2e_with_pue"] == Decimal("0.011000")
+    assert report["carbon"]["gco2e"] == Decimal("0.005500000")
+    assert report["carbon"]["gco2e_with_pue"] == Decimal("0.011000000")
+
+
+def test_carbon_of_a_tiny_energy(machine):
+    """Where whole micrograms would be 0: 3.6 mJ at 50 g/kWh are 50 ng."""
+    xeon = machine("nvidia-server")
+    few = xeon.measure("add", xeon.zone("intel-rapl:0"), 3_000, "add", xeon.zone("intel-rapl:0:0"), 600,
+                       options=("--location", "50", "--pue", "1.5"))
+    assert few["total"]["energy_j"] == Decimal("0.003600"), few["total"]
+    assert few["carbon"]["gco2e"] == Decimal("0.000000050")
+    assert few["carbon"]["gco2e_with_pue"] == Decimal("0.000000075")
+    assert few["carbon"]["gco2e_uncertainty"] > 0
 
 
 # ---- -o ----

@@ -198,6 +198,27 @@ def test_a_tape_that_cannot_be_begun_stops_it_before_the_command(tmp_path):
         assert not mark.exists()
 
 
+def test_no_recording_becomes_a_tape(tmp_path):
+    """The words of -o, which nothing but a tape's own file may differ from."""
+    recording, link, mark = tmp_path / "my.wattle", tmp_path / "link", tmp_path / "ran"
+    assert run_wattle("run", "--root", ROOTS / "client-psys", "--record", recording, "--", "true").code == 0
+    link.symlink_to(recording)
+    before = recording.read_bytes()
+    root = ("--root", ROOTS / "client-psys")
+    for words in (("run", "--", "touch", mark), ("record", "-o", tmp_path / "new.wattle", "--", "touch", mark), ("doctor",),
+                  ("query",)):
+        for tape in (recording, link):
+            result = run_wattle(words[0], *root, "--tape-record", tape, *words[1:])
+            assert result.code == {"run": 125}.get(words[0], 1) and result.out == "", result
+            assert result.complaint() == (f"wattle: {words[0]}: cannot write '{tape}': it is a recording, which nothing replaces; "
+                                          f"nothing was {'run' if mark in words else 'done'}")
+    assert recording.read_bytes() == before and not mark.exists() and not (tmp_path / "new.wattle").exists()
+    # What only has the name of one is a file like any other.
+    recording.write_text("no recording\n")
+    assert run_wattle("doctor", *root, "--tape-record", recording).code == 0
+    assert recording.read_text().startswith("wattle-tape 1\n")
+
+
 def test_a_full_disk_under_the_tape_stops_nothing():
     result = run_wattle("run", "--root", ROOTS / "xeon-2s-dram", "--tape-record", "/dev/full", "-f", "json",
                         "--", "sh", "-c", "exit 3")

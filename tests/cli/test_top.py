@@ -271,6 +271,41 @@ def test_kill_of_one_that_has_ended(screen, sleeper):
     top.wait(rf"SIGTERM not sent to {process.pid}: No such process")
 
 
+OTHER_NUMBERS = """
+echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid || exit 77
+sleep 1000 & echo $! >"$2/inner"
+[ $! = "$1" ] || exit 77
+"$3" top --filter "pid = $1"
+echo ENDED
+kill -0 $! && echo alive >"$2/alive"
+sleep 1000
+"""
+
+
+def test_kill_beside_another_namespaces_proc(screen, sleeper, tmp_path):
+    """/proc counts as its own PID namespace does, signals as ours: the same number is two processes."""
+    words = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+    if not shutil.which("unshare") or subprocess.run((*words, "true"), capture_output=True, check=False).returncode:
+        pytest.skip("no PID namespaces here")
+    process = sleeper("wattle-dummy")
+    top = screen(command=(*words, "--kill-child", "sh", "-c", OTHER_NUMBERS, "sh", process.pid, tmp_path,
+                          command_path()), columns=120)
+    inner = wait_for(lambda: (tmp_path / "inner").exists() and (tmp_path / "inner").read_text(), "the other one")
+    if int(inner) != process.pid:
+        pytest.skip("numbers cannot be chosen here")
+    top.wait(rf"(?m)^ +{process.pid} ")
+    top.keys("Home", "F9")
+    top.wait("15 SIGTERM")
+    top.keys("Enter")
+    top.wait(rf"Send SIGTERM to {process.pid} ")
+    top.keys("y")
+    top.wait(rf"SIGTERM not sent to {process.pid}: it is in another PID namespace")
+    assert process.poll() is None
+    top.keys("q")
+    top.wait("ENDED")
+    wait_for((tmp_path / "alive").exists, "the other one's life")
+
+
 def test_read_only(screen, sleeper):
     process = sleeper("wattle-dummy")
     top = start_kill(screen, process, "--read-only")

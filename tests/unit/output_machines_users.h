@@ -140,6 +140,7 @@ static const struct wtl_consumer used_consumers[] = {
 		.state = WTL_CONSUMER_LIVE,
 		.pid = 4699,
 		.uid = UINT32_MAX,
+		.n_processes = 1,
 		.name = "sshd",
 		.cpu_ns = S(0.002),
 		NO_MEMORY,
@@ -285,6 +286,7 @@ static const struct wtl_report_domain used_vm_domains[] = {
 static const struct wtl_consumer vm_consumers[] = {
 	{.state = WTL_CONSUMER_EXITED,
 	 .pid = 300,
+	 .n_processes = 1,
 	 .parent = 299,
 	 .uid = 1000,
 	 .is_in_tree = true,
@@ -392,6 +394,7 @@ static const struct wtl_group hostile_group = {
 static const struct wtl_consumer hostile_consumers[] = {
 	{.state = WTL_CONSUMER_LIVE,
 	 .pid = 1,
+	 .n_processes = 1,
 	 .uid = 7,
 	 .name = "a b] (c)",
 	 .command = "\033]0;owned\a\033[31mred \xe2\x80\xae\xff\n= \"x\",y",
@@ -400,6 +403,7 @@ static const struct wtl_consumer hostile_consumers[] = {
 	 NO_MEMORY},
 	{.state = WTL_CONSUMER_KERNEL,
 	 .pid = INT32_MAX,
+	 .n_processes = 1,
 	 .uid = 0,
 	 .name = "電電電電電電電電電電",
 	 .cpu_ns = -1,

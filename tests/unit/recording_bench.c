@@ -228,6 +228,7 @@ static void init_file(struct wtl_recording *recording)
 		.begin_mono_ns = 1000,
 		.duration_ns = S(10),
 	};
+	recording->end_utc_ns = BENCH_BEGIN_UTC_NS + S(10);
 	recording->report.carbon = (struct wtl_report_carbon){
 		.carbon = {.intensity_mg_per_kwh = 56040, .year = 2023, .location = "FRA"},
 		.emitted_ug = 6538,

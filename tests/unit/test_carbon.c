@@ -296,6 +296,35 @@ static void test_emissions_of_the_greatest_energy(void **state)
 			 51240955760304310u);
 }
 
+/* With the micrograms they are the nearest nanogram. */
+static void assert_ng(uint64_t energy_uj, uint32_t mg_per_kwh, uint64_t expected_ng)
+{
+	int32_t rest_ng = wtl_carbon_rest_ng((unsigned __int128)energy_uj * mg_per_kwh);
+
+	assert_in_range(rest_ng + 500, 0, 1000);
+	assert_int_equal(wtl_carbon_co2e_ug(energy_uj, mg_per_kwh) * 1000 +
+				 (uint64_t)(int64_t)rest_ng,
+			 expected_ng);
+}
+
+static void test_emissions_in_nanograms(void **state)
+{
+	(void)state;
+	assert_ng(0, 472940, 0);
+	assert_ng(1, 472940, 0);
+	/* 1 J at 1 g/kWh is 277.777… ng, 1.799999999 J 499.9999…, 2 J 555.555… ng. */
+	assert_ng(1000000, 1000, 278);
+	assert_ng(1799999999, 1, 500);
+	assert_ng(1800000000, 1, 500);
+	assert_ng(2000000, 1000, 556);
+	assert_ng(3600000000, 1, 1000);
+	assert_ng(3600000000, 472940, 472940000);
+	/* 100 uJ at the world's average. */
+	assert_ng(100, 472940, 13);
+	/* 2^64 - 1 uJ at 1 mg/kWh are 5124095576030.4 ng. */
+	assert_ng(UINT64_MAX, 1, 5124095576030);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -313,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_emissions_are_exact),
 		cmocka_unit_test(test_emissions_round_halves_up),
 		cmocka_unit_test(test_emissions_of_the_greatest_energy),
+		cmocka_unit_test(test_emissions_in_nanograms),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include "meter/consumers.h"
 #include "meter_bench.h"
 #include "gpu/abi.h"
+#include "gpu/processes.h"
 #include "unit.h"
 #include "workload/gpu_use.h"
 #include "world.h"
@@ -709,7 +710,7 @@ static int list_many(unsigned n, struct wtl_lib_arg args[], int *ret_answer)
 
 	*count = n;
 	*ret_answer = room < n ? WTL_NVML_INSUFFICIENT_SIZE : WTL_NVML_OK;
-	for (unsigned i = 0; i < n && room >= n; i++)
+	for (unsigned i = 0; i < n && i < room; i++)
 		process[i] = (struct wtl_nvml_process){.pid = 1000000 + i,
 						       .used_bytes = 1 << 20,
 						       .instance = UINT32_MAX,
@@ -982,6 +983,81 @@ static void test_gpu_outsiders(void **state)
 	finish_gpu(&g);
 }
 
+static const struct wtl_consumer *outsider(struct gpu_fixture *g, int pid,
+					   enum wtl_consumer_state state, uint64_t *ret_uj)
+{
+	const struct wtl_consumer *found = NULL;
+
+	for (size_t slot = 0; slot < wtl_consumers_slots(g->f.consumers); slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(g->f.consumers, slot);
+		struct wtl_consumer_energy energy;
+
+		if (!consumer || consumer->pid != pid || consumer->state != state)
+			continue;
+		assert_null(found);
+		found = consumer;
+		wtl_consumers_energy(g->f.consumers, slot, WTL_PART_GPU, &energy);
+		*ret_uj = energy.full_uj;
+	}
+	return found;
+}
+
+/* One that no list has any more has ended: its account stays, and whoever gets its number has another. */
+static void test_gpu_outsider_ends(void **state)
+{
+	struct gpu_fixture g;
+	uint64_t first_uj = 0, second_uj = 0;
+
+	(void)state;
+	start_gpu(&g, "process 90001 C 100 40 0 0 0 0 4\nprocess 90002 C 100 40 0 0 0\n"
+		      "process 90001 C 100 40 0 0 0 6 -\n");
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 90, 3.5);
+	assert_non_null(outsider(&g, 90001, WTL_CONSUMER_LIVE, &first_uj));
+	bill_gpu(&g, 90, 4.5);
+	assert_null(outsider(&g, 90001, WTL_CONSUMER_LIVE, &first_uj));
+	assert_non_null(outsider(&g, 90001, WTL_CONSUMER_EXITED, &first_uj));
+	assert_int_equal(first_uj, 75000000);
+	assert_int_equal(ledger_of(&g.f, "gpu-0").exited_uj, 75000000);
+	bill_gpu(&g, 90, 5.5);
+	bill_gpu(&g, 90, 7.5);
+	assert_non_null(outsider(&g, 90001, WTL_CONSUMER_EXITED, &first_uj));
+	assert_int_equal(first_uj, 75000000);
+	assert_non_null(outsider(&g, 90001, WTL_CONSUMER_LIVE, &second_uj));
+	assert_int_equal(second_uj, 45000000);
+	assert_non_null(outsider(&g, 90002, WTL_CONSUMER_LIVE, &second_uj));
+	/* A new window has those that live. */
+	begin(&g.f);
+	bill_gpu(&g, 90, 8.5);
+	assert_null(outsider(&g, 90001, WTL_CONSUMER_EXITED, &first_uj));
+	assert_non_null(outsider(&g, 90001, WTL_CONSUMER_LIVE, &second_uj));
+	assert_int_equal(second_uj, 45000000);
+	finish_gpu(&g);
+}
+
+/* Weights of SM use and of memory are not to be held against each other: whoever ended in between has
+ * none that means anything. */
+static void test_gpu_user_ends_as_the_method_changes(void **state)
+{
+	struct gpu_fixture g;
+
+	(void)state;
+	script_of_two(&g,
+		      "  answer nvmlDeviceGetProcessesUtilizationInfo NOT_SUPPORTED from 4\n"
+		      "  answer nvmlDeviceGetProcessUtilization NOT_SUPPORTED from 4\n",
+		      "100 40 0 0 0", "100 40 0 0 0 0 4");
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 90, 3.5);
+	assert_string_equal(wtl_consumers_weight(g.f.consumers, find(&g.f, "gpu-0")), "sm-use");
+	bill_gpu(&g, 90, 4.5);
+	assert_non_null(strstr(wtl_consumers_weight(g.f.consumers, find(&g.f, "gpu-0")), "guess"));
+	assert_int_equal(gpu_uj(&g, 0), 135000000);
+	assert_int_equal(gpu_uj(&g, 1), 45000000);
+	finish_gpu(&g);
+}
+
 /* Under MIG there are no samples: memory is what is left, a guess with a wide margin. */
 static void test_gpu_by_memory(void **state)
 {
@@ -1018,6 +1094,22 @@ static void test_gpu_with_too_many_users(void **state)
 	ledger = ledger_of(&g.f, "gpu-0");
 	assert_int_equal(ledger.unattributed_uj, BEYOND * 1000000);
 	assert_int_equal(ledger.live_uj, WTL_GPU_USE_PROCESSES_MAX * 1000000);
+	finish_gpu(&g);
+}
+
+/* The list itself is cut, and what the rest of them have is not known: nobody is billed. */
+static void test_gpu_with_a_cut_list(void **state)
+{
+	struct gpu_fixture g;
+
+	(void)state;
+	start_gpu(&g, "  mig on\n");
+	g.n_many = WTL_NVML_PROCESSES_MAX + 1;
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 100, 3.5);
+	assert_int_equal(ledger_of(&g.f, "gpu-0").unattributed_uj, 100000000);
+	assert_null(wtl_consumers_weight(g.f.consumers, find(&g.f, "gpu-0")));
 	finish_gpu(&g);
 }
 
@@ -1062,8 +1154,11 @@ int main(void)
 		cmocka_unit_test(test_gpu_user_is_still_listed),
 		cmocka_unit_test(test_gpu_idle_and_used),
 		cmocka_unit_test(test_gpu_outsiders),
+		cmocka_unit_test(test_gpu_outsider_ends),
+		cmocka_unit_test(test_gpu_user_ends_as_the_method_changes),
 		cmocka_unit_test(test_gpu_by_memory),
 		cmocka_unit_test(test_gpu_with_too_many_users),
+		cmocka_unit_test(test_gpu_with_a_cut_list),
 		cmocka_unit_test(test_gpu_without_processes),
 	};
 

@@ -402,6 +402,28 @@ static void test_many(void **state)
 	}
 }
 
+static void test_of_a_gpu(void **state)
+{
+	static const struct {
+		const char *name, *gpu;
+		bool is_of;
+	} cases[] = {
+		{"gpu-0", "gpu-0", true},
+		{"gpu-0-memory", "gpu-0", true},
+		{"gpu-0-module", "gpu-0", true},
+		{"gpu-10", "gpu-1", false},
+		{"gpu-1", "gpu-10", false},
+		{"gpu-1-memory", "gpu-10", false},
+		{"package-0", "gpu-0", false},
+		{"gpu-0", "", false},
+		{"", "gpu-0", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+		assert_int_equal(wtl_domain_is_of_gpu(cases[i].name, cases[i].gpu), cases[i].is_of);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -421,6 +443,7 @@ int main(void)
 		TEST(test_cycles),
 		TEST(test_order),
 		TEST(test_many),
+		cmocka_unit_test(test_of_a_gpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

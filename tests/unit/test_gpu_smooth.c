@@ -172,15 +172,24 @@ static void test_forget(void **state)
 		assert_true(wtl_gpu_smooth_sample(&smooth, pid, (uint32_t)pid * 1000, second_ns));
 	for (int pid = 3; pid <= 100; pid += 3)
 		assert_int_equal(wtl_gpu_smooth_get(&smooth, pid), pid * 1000);
-	wtl_gpu_smooth_forget(&smooth);
+	/* Nobody asked for the others. */
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), (5050 - 3 * 561) * 1000);
 	assert_int_equal(smooth.n, 33);
 	for (int pid = 1; pid <= 100; pid++)
 		assert_int_equal(wtl_gpu_smooth_get(&smooth, pid), pid % 3 ? 0 : pid * 1000);
 	wtl_gpu_smooth_forget(&smooth);
 	assert_int_equal(smooth.n, 33);
-	/* Nobody asked since. */
-	wtl_gpu_smooth_forget(&smooth);
-	assert_int_equal(smooth.n, 0);
+	/* Nobody asked since: samples that come late are not of someone unknown, and one who has the number
+	 * now begins with its first. */
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), 0);
+	assert_int_equal(smooth.n, 33);
+	assert_true(wtl_gpu_smooth_sample(&smooth, 3, 500000, 2 * second_ns));
+	assert_true(wtl_gpu_smooth_sample(&smooth, 6, 700000, 2 * second_ns));
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 3), 500000);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 9), 0);
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), 0);
+	assert_int_equal(smooth.n, 2);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 6), 0);
 	wtl_gpu_smooth_done(&smooth);
 }
 

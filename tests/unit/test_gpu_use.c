@@ -101,9 +101,13 @@ static void smoothing(void **state)
 	wtl_gpu_smooth_step(&smooth, 100000 * SECOND);
 	assert_true(wtl_gpu_smooth_get(&smooth, 7) < 100);
 
-	wtl_gpu_smooth_forget(&smooth);
+	/* Who has gone is known for one more round, and weighs nothing. */
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), 0);
 	assert_int_equal(smooth.n, 1);
-	wtl_gpu_smooth_forget(&smooth);
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), 0);
+	assert_int_equal(smooth.n, 1);
+	assert_int_equal(smooth.at[0].ppm, 0);
+	assert_int_equal(wtl_gpu_smooth_forget(&smooth), 0);
 	assert_int_equal(smooth.n, 0);
 	wtl_gpu_smooth_done(&smooth);
 	wtl_gpu_smooth_done(&smooth);
@@ -118,6 +122,21 @@ static void smoothing_is_bounded(void **state)
 		wtl_gpu_smooth_sample(&smooth, pid, 1000, SECOND);
 	assert_int_equal(smooth.n, WTL_GPU_SMOOTH_MAX);
 	wtl_gpu_smooth_done(&smooth);
+}
+
+/* ---- Methods ---- */
+
+static void methods_that_agree(void **state)
+{
+	(void)state;
+	for (int i = 0; i < WTL_GPU_USE_METHODS; i++)
+		for (int k = 0; k < WTL_GPU_USE_METHODS; k++) {
+			bool both_mig = i >= WTL_GPU_USE_INSTANCES && k >= WTL_GPU_USE_INSTANCES;
+
+			assert_int_equal(wtl_gpu_use_methods_agree((enum wtl_gpu_use_method)i,
+								   (enum wtl_gpu_use_method)k),
+					 i == k || both_mig);
+		}
 }
 
 /* ---- NVIDIA ---- */
@@ -241,6 +260,63 @@ static void samples_of_different_moments(void **state)
 		assert_int_equal(gpu->processes[2].use_ppm, 0);
 		assert_int_equal(gpu->processes[3].use_ppm, 0);
 	}
+	done(&watch);
+}
+
+/* 7 and 9 are sampled, and 9 is in no list. */
+static int one_unlisted(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;
+	struct wtl_nvml_use *at;
+
+	if (function != WTL_NVML_USES)
+		return 0;
+	at = args[2].memory;
+	at[0] = (struct wtl_nvml_use){.t_us = now_us, .pid = 7, .sm = 30};
+	at[1] = (struct wtl_nvml_use){.t_us = now_us, .pid = 9, .sm = 20};
+	((struct wtl_nvml_uses *)args[1].memory)->count = 2;
+	*answer = WTL_NVML_OK;
+	return 0;
+}
+
+/* Born and ended between two lists, or cut off from them: what it used is nobody's, not the others'. */
+static void samples_of_nobody_listed(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100\n");
+	watch.nv.twist = one_unlisted;
+	for (int i = 100; i < 105; i++) {
+		gpu = tick(&watch, i);
+		assert_int_equal(gpu->method, WTL_GPU_USE_SAMPLES);
+		assert_int_equal(gpu->n_processes, 1);
+		assert_int_equal(gpu->processes[0].weight, 30 * 8 * 10000);
+		assert_int_equal(gpu->unseen_weight, 20 * 8 * 10000);
+	}
+	done(&watch);
+}
+
+/* What comes late of one that was listed is not nobody's: whoever divides knows that it has ended. */
+static void late_samples_of_one_that_ended(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100\nprocess 9 C 100 0 0 0 0 0 101.5\n");
+	watch.nv.twist = one_unlisted;
+	gpu = tick(&watch, 101);
+	assert_int_equal(gpu->n_processes, 2);
+	for (int i = 102; i < 104; i++) {
+		gpu = tick(&watch, i);
+		assert_int_equal(gpu->n_processes, 1);
+		assert_int_equal(gpu->unseen_weight, 0);
+	}
+	/* For how long nobody says: then the number is someone else's. */
+	gpu = tick(&watch, 104);
+	assert_int_equal(gpu->unseen_weight, 20 * 8 * 10000);
 	done(&watch);
 }
 
@@ -751,11 +827,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(smoothing),
 		cmocka_unit_test(smoothing_is_bounded),
+		cmocka_unit_test(methods_that_agree),
 		cmocka_unit_test(by_samples),
 		cmocka_unit_test(all_idle),
 		cmocka_unit_test(ended_processes_are_forgotten),
 		cmocka_unit_test(by_the_old_function),
 		cmocka_unit_test(samples_of_different_moments),
+		cmocka_unit_test(samples_of_nobody_listed),
+		cmocka_unit_test(late_samples_of_one_that_ended),
 		cmocka_unit_test(by_memory_under_mig),
 		cmocka_unit_test(by_instances),
 		cmocka_unit_test(instances_change),

@@ -8,6 +8,7 @@
 
 #define ID	  "3f1c0a5b7d2e4f6081a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708"
 #define UID	  "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"
+#define MANAGER	  "/user.slice/user-1000.slice/user@1000.service"
 #define UID_SLICE "0a1b2c3d_4e5f_6071_8293_a4b5c6d7e8f9"
 
 static const struct {
@@ -41,7 +42,33 @@ static const struct {
 	 "podman/3f1c0a5b7d2e", "", ""},
 	{"0::/libpod_parent/libpod-" ID "\n", "/libpod_parent/libpod-" ID, "",
 	 "podman/3f1c0a5b7d2e", "", ""},
-	/* Its monitor is no container. */
+	/* … of a user, as crun has it, in a pod of podman's, and with systemd in it */
+	{"0::" MANAGER "/user.slice/libpod-" ID ".scope/container\n",
+	 MANAGER "/user.slice/libpod-" ID ".scope/container", "", "podman/3f1c0a5b7d2e", "", ""},
+	{"0::" MANAGER "/user.slice/user-libpod_pod_" ID ".slice/libpod-" ID ".scope/container\n",
+	 MANAGER "/user.slice/user-libpod_pod_" ID ".slice/libpod-" ID ".scope/container", "",
+	 "podman/3f1c0a5b7d2e", "", ""},
+	{"0::" MANAGER "/user.slice/libpod-" ID ".scope/container/system.slice/httpd.service\n",
+	 MANAGER "/user.slice/libpod-" ID ".scope/container/system.slice/httpd.service",
+	 "httpd.service", "podman/3f1c0a5b7d2e", "", ""},
+	/* … as a unit (--cgroups=split, quadlets), whose monitor and network are beside it */
+	{"0::/system.slice/nginx.service/libpod-payload-" ID "\n",
+	 "/system.slice/nginx.service/libpod-payload-" ID, "nginx.service", "podman/3f1c0a5b7d2e",
+	 "", ""},
+	{"0::" MANAGER "/app.slice/redis.service/libpod-payload-" ID "\n",
+	 MANAGER "/app.slice/redis.service/libpod-payload-" ID, "redis.service",
+	 "podman/3f1c0a5b7d2e", "", ""},
+	{"0::" MANAGER "/app.slice/redis.service/runtime\n",
+	 MANAGER "/app.slice/redis.service/runtime", "redis.service", "", "", ""},
+	{"0::" MANAGER "/app.slice/redis.service/libpod-payload-beef\n",
+	 MANAGER "/app.slice/redis.service/libpod-payload-beef", "redis.service", "", "", ""},
+	/* Its monitor is no container, nor is what it runs for itself. */
+	{"0::" MANAGER "/user.slice/libpod-conmon-" ID ".scope\n",
+	 MANAGER "/user.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", "", "",
+	 ""},
+	{"0::/libpod_parent/conmon\n", "/libpod_parent/conmon", "", "", "", ""},
+	{"0::" MANAGER "/user.slice/podman-239302.scope\n",
+	 MANAGER "/user.slice/podman-239302.scope", "podman-239302.scope", "", "", ""},
 	{"0::/machine.slice/libpod-conmon-" ID ".scope\n",
 	 "/machine.slice/libpod-conmon-" ID ".scope", "libpod-conmon-" ID ".scope", "", "", ""},
 	/* Kubernetes, as systemd and as cgroupfs spell it */
@@ -188,9 +215,47 @@ static void test_too_many(void **state)
 		if (!wtl_groups_intern(groups, &group))
 			break;
 	}
-	assert_int_equal(n, 16384);
+	assert_int_equal(n, WTL_GROUPS_MAX);
 	assert_int_equal(wtl_groups_count(groups), n);
 	assert_ptr_equal(wtl_groups_intern(groups, &first), wtl_groups_at(groups, 0));
+	wtl_groups_free(groups);
+}
+
+static const struct wtl_group *intern(struct wtl_groups *groups, unsigned number)
+{
+	struct wtl_group group = {.cgroup = ""};
+
+	snprintf(group.cgroup, sizeof(group.cgroup), "/g%u", number);
+	return wtl_groups_intern(groups, &group);
+}
+
+/* What is in use stays what and where it is, and the rest makes room. */
+static void test_sweep(void **state)
+{
+	struct wtl_groups *groups = wtl_groups_new();
+	const struct wtl_group *used[400], *kept[100];
+
+	(void)state;
+	wtl_groups_sweep(groups, used, 0);
+	assert_int_equal(wtl_groups_count(groups), 0);
+	for (unsigned i = 0; i < WTL_GROUPS_MAX; i++)
+		assert_non_null(intern(groups, i));
+	assert_null(intern(groups, WTL_GROUPS_MAX));
+	/* Each four times, and in no order. */
+	for (unsigned i = 0; i < 400; i++)
+		used[i] = kept[i * 7 % 100] = intern(groups, i * 7 % 100 * 50);
+	wtl_groups_sweep(groups, used, 400);
+	assert_int_equal(wtl_groups_count(groups), 100);
+	for (unsigned i = 0; i < 100; i++) {
+		assert_ptr_equal(wtl_groups_at(groups, i), kept[i]);
+		assert_ptr_equal(intern(groups, i * 50), kept[i]);
+	}
+	for (unsigned i = 100; i < WTL_GROUPS_MAX; i++)
+		assert_non_null(intern(groups, WTL_GROUPS_MAX + i));
+	assert_null(intern(groups, 2 * WTL_GROUPS_MAX));
+	wtl_groups_sweep(groups, used, 0);
+	assert_int_equal(wtl_groups_count(groups), 0);
+	assert_non_null(intern(groups, 0));
 	wtl_groups_free(groups);
 }
 
@@ -200,6 +265,7 @@ int main(void)
 		cmocka_unit_test(test_parse),	    cmocka_unit_test(test_rubbish),
 		cmocka_unit_test(test_equal_bytes), cmocka_unit_test(test_long),
 		cmocka_unit_test(test_intern),	    cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_sweep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

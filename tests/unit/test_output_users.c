@@ -341,10 +341,38 @@ static void test_processes_add_up(void **state)
 	free(page);
 }
 
-/* Of many processes ten are shown, or all; what is not is with the others. */
+/* Time that nobody was seen to use is no process's: no number, and none with the others. */
+static void test_rows_of_nobody(void **state)
+{
+	struct wtl_report_process rows[12];
+	struct wtl_consumer nobody = build_consumers[2];
+	struct wtl_report report = machine_build;
+	char *page;
+
+	(void)state;
+	nobody.n_processes = 0;
+	for (size_t i = 0; i < COUNT(rows); i++)
+		rows[i] = (struct wtl_report_process){
+			.consumer = &nobody, .user = "ada", .all = DYNAMIC(9, 0.5, 10)};
+	rows[10].all = (struct wtl_report_share)FULL(0.04, 1);
+	rows[11].all = (struct wtl_report_share)DYNAMIC(0.02, 1, 0.04);
+	report.attribution.processes = rows;
+	report.attribution.n_processes = COUNT(rows);
+	report.attribution.others = (struct wtl_report_share){.full_uj = 0};
+	report.attribution.n_others = 0;
+	page = page_of(&report);
+	assert_line(page, "\n     * ended processes      ada ");
+	/* The first of those that are not shown has no dynamic part. */
+	assert_line(page, "\n       others                       9.500        -          0.1\n");
+	assert_no_line(page, "×");
+	free(page);
+}
+
+/* All that --top lists have a row, as in the other formats: those whose energy is none in the table's digits
+ * are others. */
 static void test_many_processes(void **state)
 {
-	enum { MANY = 40 };
+	enum { MANY = 40, LARGE = 12 };
 	struct wtl_report_process many[MANY];
 	struct wtl_report report = machine_build;
 	char *page;
@@ -356,18 +384,19 @@ static void test_many_processes(void **state)
 	report.attribution.processes = many;
 	report.attribution.n_processes = MANY;
 	page = page_of(&report);
-	/* 30 rows of 1200 ended processes each, and 204. */
-	assert_line(page, "\n×36204    others ");
-	assert_line(page, "      274 ± 15   304.4\n");
-	free(page);
-	page = output_text(&wtl_output_text, output_report, &report,
-			   (struct wtl_output_style){.verbose = true});
 	assert_line(page, "\n ×204    others ");
 	free(page);
-	/* One of them without a dynamic part: the others have none either. */
-	many[MANY - 1].all = (struct wtl_report_share)FULL(10, 1);
+	for (size_t i = LARGE; i < MANY; i++)
+		many[i].all = (struct wtl_report_share)DYNAMIC(0.01, 0.5, 0.02);
 	page = page_of(&report);
-	assert_line(page, "        -        304.4\n");
+	/* 28 rows of 1200 ended processes each, and 204. */
+	assert_line(page, "\n×33804    others ");
+	assert_line(page, "        4 ± 14     5.0\n");
+	free(page);
+	/* One of them without a dynamic part: the others have none either. */
+	many[MANY - 1].all = (struct wtl_report_share)FULL(0.02, 1);
+	page = page_of(&report);
+	assert_line(page, "        -          5.0\n");
 	free(page);
 }
 
@@ -539,7 +568,6 @@ static void test_words(void **state)
 	assert_string_equal(wtl_words_state((enum wtl_consumer_state)99), "folded");
 	assert_string_equal(wtl_words_consumer(&build_consumers[0]), "cc1");
 	assert_string_equal(wtl_words_consumer(&build_consumers[2]), "ended processes");
-	assert_int_equal(wtl_words_processes(&used_consumers[4]), 1);
 	assert_true(wtl_words_has_gpu(&machine_used) && !wtl_words_has_gpu(&machine_build));
 }
 
@@ -833,6 +861,7 @@ int main(void)
 		cmocka_unit_test(test_ledgers_add_up),
 		cmocka_unit_test(test_processes_add_up),
 		cmocka_unit_test(test_many_processes),
+		cmocka_unit_test(test_rows_of_nobody),
 		cmocka_unit_test(test_no_command),
 		cmocka_unit_test(test_idle_line),
 		cmocka_unit_test(test_no_idle_is_said_once),

@@ -633,8 +633,11 @@ static void test_bounds(void **state)
 		 .height = WTL_PLOT_UNKNOWN,
 		 .scale = WTL_PLOT_UNKNOWN},
 	};
-	static const struct wtl_plot_paper small = {
-		.format = WTL_PLOT_SVG, .width = WTL_PLOT_SIZE_MIN, .height = WTL_PLOT_SIZE_MIN};
+	static const struct wtl_plot_paper small = {.format = WTL_PLOT_SVG,
+						    .width = WTL_PLOT_WIDTH_MIN};
+	static const struct wtl_plot_paper tight[] = {
+		{.format = WTL_PLOT_SVG, .width = WTL_PLOT_WIDTH_MIN - 1},
+		{.format = WTL_PLOT_SVG, .width = WTL_PLOT_WIDTH_MIN, .height = 130}};
 	struct wtl_buf buf;
 
 	(void)state;
@@ -642,6 +645,11 @@ static void test_bounds(void **state)
 		skip();
 	for (size_t i = 0; i + 1 < UNIT_COUNT(bad); i++) {
 		assert_int_equal(draw_on(&bad[i], &buf, 1u << 20), -EINVAL);
+		assert_int_equal(buf.len, 0);
+		wtl_buf_done(&buf);
+	}
+	for (size_t i = 0; i < UNIT_COUNT(tight); i++) {
+		assert_int_equal(draw_on(&tight[i], &buf, 1u << 20), -EINVAL);
 		assert_int_equal(buf.len, 0);
 		wtl_buf_done(&buf);
 	}

@@ -499,6 +499,12 @@ static void test_heights(void **state)
 	panels[0].n_categories = 1000000;
 	curves.figure.n_panels = 1;
 	assert_true(wtl_plot_figure_height(&curves.figure) < WTL_PLOT_SIZE_MAX);
+	/* Less will do, but bars have words in their rows. */
+	assert_true(wtl_plot_figure_height_least(&curves.figure) >
+		    wtl_plot_figure_height(&curves.figure) / 2);
+	panels[0].marks = WTL_PLOT_LINE;
+	assert_true(wtl_plot_figure_height_least(&curves.figure) <
+		    wtl_plot_figure_height(&curves.figure) / 2);
 }
 
 /* On paper of any shape, all that is drawn is on it (names at the sides may be cut away). */

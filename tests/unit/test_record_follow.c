@@ -9,6 +9,7 @@
 #include "unit.h"
 
 #define ID   "3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f"
+#define ID_3 "12340aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f"
 #define ID_2 "99990aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f"
 
 static void test_containers(void **state)
@@ -106,6 +107,12 @@ static void test_names_of_containers(void **state)
 	expect_found(io, "we", "");
 	expect_found(io, "data", "");
 	expect_found(io, "brok", "");
+	/* A name of hexadecimal digits, as an ID's begin would be. */
+	expect_found(io, "cafe", "");
+	unit_write(dir, "var/lib/docker/containers/" ID_3 "/config.v2.json",
+		   "{\"Name\":\"/cafe\"}");
+	expect_found(io, "cafe", ID_3);
+	expect_found(io, ID_3, "");
 	unit_write(dir, "var/lib/containers/storage/overlay-containers/containers.json",
 		   "[{\"id\":\"" ID "\",\"names\":[\"db\"],\"image\":\"x\"},"
 		   "{\"id\":\"" ID_2 "\",\"names\":[\"cache\",\"other\"]}]");

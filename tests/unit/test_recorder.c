@@ -11,6 +11,7 @@
 #include "meter/observer.h"
 #include "meter_bench.h"
 #include "record/store.h"
+#include "record/writer.h"
 #include "replay/player.h"
 #include "replay/recorder.h"
 #include "replay/recorder_gap.h"
@@ -327,6 +328,60 @@ static void test_a_channel_fails(void **state)
 	finish(&f);
 }
 
+/* Commits come once a second also where samples are further apart: rows are written, clocks are looked at, and a
+ * period begins with a sample all the same. */
+static void test_between_samples(void **state)
+{
+	struct wtl_store_writer *writer;
+	unsigned seconds = 0, lost = 0;
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct fixture f;
+	struct rows rows;
+	uint64_t before;
+
+	(void)state;
+	start(&f);
+	writer = wtl_recorder_writer(f.recorder);
+	wtl_writer_wait(writer);
+	meter_bench_tick(&f.bench, S);
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	wtl_writer_wait(writer);
+	before = writer->n_taken;
+	/* Nothing came. */
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	assert_int_equal(writer->n_taken, before);
+	wtl_recorder_fact(f.recorder, "marked", "meanwhile");
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	assert_int_equal(writer->n_taken, before + 1);
+	wtl_writer_wait(writer);
+	/* It sleeps for longer than a period: UTC was not set. */
+	f.bench.asleep_ns += 3600 * S;
+	f.bench.utc_ns += 3600 * S;
+	f.bench.now_ns += 120 * S;
+	wtl_recorder_fact(f.recorder, "marked", "again");
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	wtl_writer_wait(writer);
+	wtl_recorder_fact(f.recorder, "marked", "in the next period");
+	assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+	meter_bench_tick(&f.bench, S);
+	stop(&f);
+	read_rows(&f, &rows);
+	assert_int_equal(rows.n_gaps, 1);
+	assert_int_equal(rows.gaps[0].kind, WTL_GAP_SUSPEND);
+	assert_int_equal(rows.gaps[0].duration_ns, 3600 * S);
+	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0) {
+		seconds += played.kind == WTL_PLAYED_SECOND;
+		lost += played.kind == WTL_PLAYED_LOST;
+	}
+	assert_int_equal(seconds, 3);
+	assert_int_equal(lost, 0);
+	wtl_player_close(player);
+	finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_a_gap_at_the_end),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_marked),
+		cmocka_unit_test(test_between_samples),
 		cmocka_unit_test(test_a_channel_fails),
 	};
 

@@ -279,8 +279,8 @@ static void test_windows(void **state)
 		table_assert(table, 5 + i * 5, "is_open", i == 2 ? "true" : "false");
 		table_assert(table, 5 + i * 5, "is_cut", "false");
 		table_assert(table, 5 + i * 5, "pid", i == 1 ? "4711" : "");
-		table_assert(table, 5 + i * 5, "gco2e", i < 2 ? "0.006538" : "");
-		table_assert(table, 5 + i * 5, "gco2e_uncertainty", i < 2 ? "0.001300" : "");
+		table_assert(table, 5 + i * 5, "gco2e", i < 2 ? "0.006538000" : "");
+		table_assert(table, 5 + i * 5, "gco2e_uncertainty", i < 2 ? "0.001300000" : "");
 	}
 	table_assert(table, 6, "begin_utc", "2026-11-21T14:00:01.000Z");
 	table_assert(table, 6, "begin_mono_ns", "1000001000");
@@ -360,7 +360,7 @@ static void test_as_a_report(void **state)
 	}
 	table_assert(table, 5, "domain", "total");
 	assert_int_equal(table_fixed(table, 5, "energy_j", 6), sum_uj);
-	table_assert(table, 5, "gco2e", "0.006538");
+	table_assert(table, 5, "gco2e", "0.006538000");
 	table_assert(table, 5, "intensity_g_per_kwh", "56.040");
 	table_free(table);
 }
@@ -425,10 +425,13 @@ static void test_comparison(void **state)
 				.ratio = -0.25}},
 	};
 	static const struct wtl_compared_value joules[] = {
-		{.is_known = true, .measured = {.value = 420000000, .uncertainty = 6333333}},
+		{.is_known = true,
+		 .measured = {.value = 420000000, .uncertainty = 6333333},
+		 .is_incomplete = true},
 		{.is_known = true,
 		 .measured = {.value = 430000000, .uncertainty = 6500000},
 		 .has_difference = true,
+		 .has_other_domains = true,
 		 .is_common = true,
 		 .difference = {.value = 10000000,
 				.uncertainty = 300000,
@@ -452,11 +455,19 @@ static void test_comparison(void **state)
 				.has_ratio = true,
 				.ratio = -1.0}},
 	};
+	/* A mean of several has an error. */
+	static const struct wtl_compared_value means[] = {
+		{.is_known = true, .measured = {.value = 4000000, .uncertainty = 30000}},
+		{.is_known = true,
+		 .measured = {.value = 4040000, .uncertainty = 40000},
+		 .has_difference = true,
+		 .difference =
+			 {.value = 40000, .uncertainty = 50000, .has_ratio = true, .ratio = 0.01}},
+	};
 	static const struct wtl_compared rows[] = {
-		{"time", false, WTL_COMPARED_S, seconds},
-		{"energy", false, WTL_COMPARED_J, joules},
-		{"=gpu", true, WTL_COMPARED_W, unknown},
-		{"CO2e", false, WTL_COMPARED_G, large},
+		{"time", false, WTL_COMPARED_S, seconds}, {"energy", false, WTL_COMPARED_J, joules},
+		{"=gpu", true, WTL_COMPARED_W, unknown},  {"CO2e", false, WTL_COMPARED_G, large},
+		{"mean", false, WTL_COMPARED_S, means},
 	};
 	struct recording_bench a, b;
 	struct wtl_comparison comparison = {.n_recordings = 2, .rows = rows, .n_rows = COUNT(rows)};
@@ -475,9 +486,10 @@ static void test_comparison(void **state)
 	table = table_new(text);
 	free(text);
 	assert_columns(table, "what,unit,recording,file,value,uncertainty,difference,"
-			      "difference_uncertainty,ratio,is_significant,is_same_sensor");
-	assert_int_equal(table->n_rows, 9);
-	for (size_t row = 1; row < 9; row++) {
+			      "difference_uncertainty,ratio,is_significant,is_same_sensor,"
+			      "is_incomplete,has_other_domains");
+	assert_int_equal(table->n_rows, 11);
+	for (size_t row = 1; row < 11; row++) {
 		table_assert(table, row, "recording", row % 2 ? "1" : "2");
 		table_assert(table, row, "file", row % 2 ? "night.wattle" : "'-b,\".wattle");
 		if (row % 2)
@@ -497,6 +509,11 @@ static void test_comparison(void **state)
 	table_assert(table, 4, "ratio", "0.023810");
 	table_assert(table, 4, "is_significant", "true");
 	table_assert(table, 4, "is_same_sensor", "true");
+	table_assert(table, 3, "is_incomplete", "true");
+	table_assert(table, 3, "has_other_domains", "");
+	table_assert(table, 4, "is_incomplete", "false");
+	table_assert(table, 4, "has_other_domains", "true");
+	table_assert(table, 5, "is_incomplete", "");
 	table_assert(table, 5, "what", "'=gpu");
 	table_assert(table, 5, "value", "");
 	table_assert(table, 5, "uncertainty", "");
@@ -508,6 +525,11 @@ static void test_comparison(void **state)
 	table_assert(table, 8, "unit", "gCO2e");
 	table_assert(table, 8, "difference", "-18446744073709.551615");
 	table_assert(table, 8, "is_same_sensor", "false");
+	table_assert(table, 9, "uncertainty", "0.030000");
+	table_assert(table, 10, "uncertainty", "0.040000");
+	table_assert(table, 10, "difference_uncertainty", "0.050000");
+	table_assert(table, 10, "is_significant", "false");
+	table_assert(table, 10, "is_same_sensor", "");
 	table_free(table);
 }
 
@@ -521,17 +543,22 @@ static void test_runs(void **state)
 
 	(void)state;
 	recording_bench_init(&bench);
+	bench.recording.report.has_exit = true;
 	recording_bench_runs(list, 3, "=a.wattle", &bench.recording.report);
 	list[1].report.attribution.command.has_dynamic = false;
 	list[2].report.window.total.has_energy = 0;
 	list[2].report.attribution.has_command = false;
 	list[1].report.window.duration_ns = 0;
+	list[1].report.interrupted = true;
+	list[1].report.exit_status = 143;
+	list[2].is_unfinished = true;
+	list[2].report.has_exit = false;
 	text = runs_bench_text("csv", &runs, plain);
 	table = table_new(text);
 	free(text);
 	assert_columns(table, "file,run,start_utc,duration_s,energy_j,uncertainty_j,mean_w,"
 			      "command_dynamic_j,command_full_j,gco2e,gco2e_uncertainty,"
-			      "gco2e_per_s");
+			      "gco2e_per_s,exit_status,interrupted,is_unfinished");
 	assert_int_equal(table->n_rows, 4);
 	table_assert(table, 1, "file", "'=a.wattle");
 	table_assert(table, 1, "run", "1");
@@ -543,7 +570,7 @@ static void test_runs(void **state)
 	table_assert(table, 2, "command_dynamic_j", "");
 	table_assert(table, 2, "command_full_j", "320.500000");
 	/* Without time there is no rate. */
-	table_assert(table, 2, "gco2e", "0.006538");
+	table_assert(table, 2, "gco2e", "0.006538000");
 	table_assert(table, 2, "gco2e_per_s", "");
 	table_assert(table, 3, "energy_j", "");
 	table_assert(table, 3, "mean_w", "");
@@ -551,6 +578,13 @@ static void test_runs(void **state)
 	table_assert(table, 3, "gco2e", "");
 	table_assert(table, 3, "gco2e_per_s", "");
 	table_assert(table, 3, "duration_s", "10.000000000");
+	table_assert(table, 1, "exit_status", "0");
+	table_assert(table, 1, "interrupted", "false");
+	table_assert(table, 1, "is_unfinished", "false");
+	table_assert(table, 2, "exit_status", "143");
+	table_assert(table, 2, "interrupted", "true");
+	table_assert(table, 3, "exit_status", "");
+	table_assert(table, 3, "is_unfinished", "true");
 	table_free(table);
 }
 

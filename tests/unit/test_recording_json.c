@@ -133,11 +133,11 @@ static void test_every_key(void **state)
 	static const struct {
 		const char *path, *keys;
 	} objects[] = {
-		{"",
-		 "schema version recording policy command interrupted start_utc duration_s total "
-		 "domains "
-		 "ledger command_energy processes others no_process by windows gaps carbon "
-		 "self notes"},
+		{"", "schema version recording policy command interrupted start_utc end_utc "
+		     "duration_s total "
+		     "domains "
+		     "ledger command_energy processes others no_process by windows gaps carbon "
+		     "self notes"},
 		{"recording", "file wattle host cpu kernel location begin_utc begin_mono_ns span_s "
 			      "interval_s is_whole is_live is_part"},
 		{"policy", "idle"},
@@ -189,10 +189,9 @@ static int digits_of(const char *key, size_t len)
 {
 	if (ends(key, len, "g_per_kwh"))
 		return 3;
-	if (ends(key, len, "_s"))
+	if (ends(key, len, "_s") || ends(key, len, "gco2e") || ends(key, len, "gco2e_uncertainty"))
 		return 9;
-	if (ends(key, len, "_j") || ends(key, len, "_w") || ends(key, len, "gco2e") ||
-	    ends(key, len, "gco2e_uncertainty"))
+	if (ends(key, len, "_j") || ends(key, len, "_w"))
 		return 6;
 	return -1;
 }
@@ -372,11 +371,11 @@ static void test_empty(void **state)
 	(void)state;
 	recording_bench_init_empty(&bench);
 	root = json_of(&bench.recording);
-	assert_keys(
-		root, "",
-		"schema version recording policy command interrupted start_utc duration_s total "
-		"domains "
-		"ledger processes_reason by windows gaps carbon self notes");
+	assert_keys(root, "",
+		    "schema version recording policy command interrupted start_utc end_utc "
+		    "duration_s total "
+		    "domains "
+		    "ledger processes_reason by windows gaps carbon self notes");
 	assert_keys(root, "recording",
 		    "file begin_utc begin_mono_ns span_s is_whole is_live is_part");
 	assert_keys(root, "total", "status reason");
@@ -751,11 +750,25 @@ static const struct wtl_compared_value from_nothing[] = {
 	 .has_difference = true,
 	 .difference = {.value = 3, .uncertainty = 10}},
 };
+static const struct wtl_compared_value means[] = {
+	{.is_known = true, .measured = {.value = 4000000, .uncertainty = 30000}},
+	{.is_known = true,
+	 .measured = {.value = 4040000, .uncertainty = 40000},
+	 .has_difference = true,
+	 .difference = {.value = 40000, .uncertainty = 50000, .has_ratio = true, .ratio = 0.01}},
+};
+static const struct wtl_compared_value of_others[] = {
+	{.is_known = true, .measured = {.value = 3, .uncertainty = 1}, .is_incomplete = true},
+	{.is_known = true,
+	 .measured = {.value = 9, .uncertainty = 1},
+	 .has_difference = true,
+	 .has_other_domains = true,
+	 .difference = {.value = 6, .uncertainty = 2, .has_ratio = true, .ratio = 2}},
+};
 static const struct wtl_compared compared[] = {
-	{"time", false, WTL_COMPARED_S, seconds},
-	{"energy", false, WTL_COMPARED_J, joules},
-	{"gpu\x1b", true, WTL_COMPARED_W, unknown},
-	{"CO2e", false, WTL_COMPARED_G, from_nothing},
+	{"time", false, WTL_COMPARED_S, seconds},   {"energy", false, WTL_COMPARED_J, joules},
+	{"gpu\x1b", true, WTL_COMPARED_W, unknown}, {"CO2e", false, WTL_COMPARED_G, from_nothing},
+	{"mean", false, WTL_COMPARED_S, means},	    {"energy", false, WTL_COMPARED_J, of_others},
 };
 
 static void check_values(const json_t *root)
@@ -784,6 +797,17 @@ static void check_values(const json_t *root)
 		    "is_significant is_same_sensor");
 	assert_bool(root, "comparison.3.values.1.is_significant", false);
 	assert_bool(root, "comparison.3.values.1.is_same_sensor", false);
+	/* A mean of several times has an error. */
+	assert_keys(root, "comparison.4.values.0", "value_s uncertainty_s");
+	assert_keys(root, "comparison.4.values.1",
+		    "value_s uncertainty_s difference_s difference_uncertainty_s ratio "
+		    "is_significant");
+	assert_number(root, "comparison.4.values.1.difference_uncertainty_s", 0.05);
+	assert_bool(root, "comparison.4.values.1.is_significant", false);
+	assert_keys(root, "comparison.5.values.0", "value_j uncertainty_j is_incomplete");
+	assert_keys(root, "comparison.5.values.1",
+		    "value_j uncertainty_j difference_j difference_uncertainty_j ratio "
+		    "is_significant is_same_sensor has_other_domains");
 }
 
 static void test_comparison(void **state)
@@ -818,9 +842,12 @@ static void test_runs(void **state)
 {
 	struct recording_bench bench;
 	struct wtl_run list[3];
+	const struct wtl_recording *const files[] = {&bench.recording};
 	struct wtl_runs runs = {
 		.runs = list,
 		.n_runs = 3,
+		.recordings = files,
+		.n_recordings = 1,
 		.duration_s = {.n = 3, .mean = 10, .sd = 0.5, .ci95 = 1.25, .min = 9, .max = 11},
 		.energy_j = {.n = 2, .mean = 420, .sd = 1, .ci95 = 9, .min = 419, .max = 421},
 	};
@@ -828,17 +855,31 @@ static void test_runs(void **state)
 
 	(void)state;
 	recording_bench_init(&bench);
+	bench.recording.report.has_exit = true;
 	recording_bench_runs(list, 3, "a.wattle", &bench.recording.report);
 	list[1].report.attribution.command.has_dynamic = false;
 	list[2].report.window.total.has_energy = 0;
 	list[2].report.attribution.is_known = false;
 	list[1].report.window.duration_ns = 0;
+	list[1].report.interrupted = true;
+	list[1].report.exit_status = 130;
+	list[2].report.has_exit = false;
+	list[2].is_unfinished = true;
 	root = parse(runs_bench_text("json", &runs, plain));
-	assert_keys(root, "", "schema version runs statistics");
+	assert_keys(root, "", "schema version runs files statistics");
 	assert_text(root, "schema", "wattle.runs/1");
-	assert_keys(root, "runs.0",
-		    "file run start_utc duration_s total domains ledger command_energy carbon "
-		    "gco2e_per_s");
+	assert_size(root, "files", 1);
+	assert_keys(root, "files.0", "recording policy gaps");
+	assert_text(root, "files.0.recording.file", "night.wattle");
+	assert_bool(root, "runs.0.interrupted", false);
+	assert_bool(root, "runs.1.interrupted", true);
+	assert_number(root, "runs.1.exit_status", 130);
+	assert_bool(root, "runs.2.is_unfinished", true);
+	assert_absent(root, "runs.2.exit_status");
+	assert_keys(
+		root, "runs.0",
+		"file run command exit_status interrupted start_utc duration_s total domains ledger command_energy carbon "
+		"gco2e_per_s");
 	assert_keys(root, "runs.0.command_energy", "dynamic_j full_j uncertainty_j");
 	assert_keys(root, "runs.1.command_energy", "full_j uncertainty_j");
 	assert_number(root, "runs.0.gco2e_per_s", 0.0006538);

@@ -38,7 +38,7 @@ static void add(struct wtl_recording_group *group, const struct wtl_report_proce
 {
 	bool is_first = group->n_processes == 0;
 
-	group->n_processes += wtl_words_processes(process->consumer);
+	group->n_processes += process->consumer->n_processes;
 	group->cpu_ns += process->consumer->cpu_ns;
 	group->all.has_dynamic = (is_first || group->all.has_dynamic) && process->all.has_dynamic;
 	group->all.full_uj += process->all.full_uj;
@@ -150,6 +150,7 @@ static struct told *make(const struct wtl_report *report)
 		.sensors = told->sensors,
 	};
 	told->recording.report.window.begin_utc_ns = BEGIN_UTC_NS;
+	told->recording.end_utc_ns = BEGIN_UTC_NS + report->window.duration_ns;
 	make_windows(told, report);
 	make_gaps(told);
 	make_groups(told, report);

@@ -166,7 +166,11 @@ static void test_a_part(void **state)
 	assert_on_page(&bench.recording, "14:00:10 UTC, of 2 h 03 min 04 s\n");
 	/* Over midnight both ends have their day. */
 	bench.recording.report.window.begin_utc_ns += 10 * S(3600) - S(5);
+	bench.recording.end_utc_ns += 10 * S(3600) - S(5);
 	assert_on_page(&bench.recording, "2026-11-21 23:59:55 to 2026-11-22 00:00:05 UTC");
+	/* The clock was set back meanwhile. */
+	bench.recording.end_utc_ns -= 2 * S(3600);
+	assert_on_page(&bench.recording, "10.00 s, 2026-11-21 23:59:55 to 22:00:05 UTC");
 }
 
 static void test_how_it_ended(void **state)
@@ -429,7 +433,7 @@ static void test_cpu_time_that_is_not_known(void **state)
 	free(page);
 }
 
-/* Those beyond the tenth are others, unless all were asked for; their sum is kept. */
+/* All that --top lists have a row, as in the other formats: those whose energy is none in the table's digits are others. */
 static void test_many_groups(void **state)
 {
 	enum { MANY = 24 };
@@ -458,13 +462,31 @@ static void test_many_groups(void **state)
 	bench.recording.has_by = true;
 	bench.recording.by = WTL_BY_USER;
 	page = page_of(&bench.recording);
-	assert_has(page, "\nuser-09 ");
-	assert_has_not(page, "\nuser-10 ");
-	/* 385 J less the ten largest: 300 J - 1.2 × 45 J. */
-	assert_line(page, "others", "14 14.000 139.0 ± 7.0");
-	free(page);
-	page = recording_bench_text("text", &bench.recording, verbose);
 	assert_has(page, "\nuser-10 ");
+	assert_has(page, "\nuser-22 ");
+	assert_has_not(page, "\nuser-23 ");
+	free(page);
+}
+
+/* --top 0: nobody has a row of their own, and what the others are known to have used above idle is told. */
+static void test_nobody_alone(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.grouping.n_groups = 0;
+	bench.grouping.others = (struct wtl_recording_group){.name = "",
+							     .n_processes = 21,
+							     .cpu_ns = S(10),
+							     .all = {.has_dynamic = true,
+								     .full_uj = J(385),
+								     .dynamic_uj = J(300),
+								     .uncertainty_uj = J(16)}};
+	bench.grouping.n_others = 9;
+	page = page_of(&bench.recording);
+	assert_line(page, "others", "21 10.00 300 ± 16 385.0");
 	free(page);
 }
 
@@ -489,6 +511,26 @@ static void test_windows(void **state)
 	bench.recording.by = WTL_BY_WINDOW;
 	bench.recording.n_groupings = 0;
 	assert_on_page(&bench.recording, "\nrecording     14:00:00");
+}
+
+/* A time alone is of the day that the page's head tells; what is open and cut is both. */
+static void test_windows_of_several_days(void **state)
+{
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.windows[2].is_cut = true;
+	bench.windows[2].window.begin_utc_ns += S(86400);
+	page = page_of(&bench.recording);
+	assert_line(page, "warm up", "2026-11-21 14:00:01 10.000 420.0 ± 6.3 42.00");
+	assert_line(page, "epoch (open, cut)", "2026-11-22 14:00:02 10.000 420.0 ± 6.3 42.00");
+	free(page);
+	/* All on one day, but not on that on which the recording began. */
+	for (size_t i = 1; i < BENCH_WINDOWS; i++)
+		bench.windows[i].window.begin_utc_ns += S(86400) * (i == 2 ? 0 : 1);
+	assert_on_page(&bench.recording, "2026-11-22 14:00:01");
 }
 
 static void test_windows_without_figures(void **state)
@@ -733,7 +775,7 @@ static void test_runs(void **state)
 	list[1].report.window.total.has_energy = 0;
 	page = runs_bench_text("text", &runs, plain);
 	assert_has(page, "wattle: 3 runs in night.wattle: make -j8\n");
-	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "  1", "14:00:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654");
 	assert_line(page, "  2", "14:01:00 10.000 -");
 	/* As high as the greatest; one without a figure is blank. */
 	assert_has(page, "\n  time      ███\n");
@@ -782,8 +824,8 @@ static void test_modelled_runs(void **state)
 	free(page);
 	list[1].report.domains = modelled.domains;
 	page = runs_bench_text("text", &runs, plain);
-	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 6.538 654");
-	assert_line(page, "  2", "14:01:00 10.000 ~420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "  1", "14:00:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "  2", "14:01:00 10.000 ! ~420.0 ± 6.3 42.00 6.538 654");
 	assert_line(page, "energy", "~420 ± 10 J 4 0.95 % 416 424");
 	free(page);
 }
@@ -801,7 +843,7 @@ static void test_a_run_of_no_time(void **state)
 	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
 	list[1].report.window.duration_ns = 0;
 	page = runs_bench_text("text", &runs, plain);
-	assert_line(page, "  2", "14:01:00 0.000 420.0 ± 6.3 42.00 6.538 -");
+	assert_line(page, "  2", "14:01:00 0.000 ! 420.0 ± 6.3 42.00 6.538 -");
 	assert_has(page, "\n  rate      █ \n");
 	free(page);
 }
@@ -821,9 +863,9 @@ static void test_runs_without_emissions(void **state)
 	list[0].report.carbon.emitted_ug = 0;
 	list[1].report.carbon.missing_uj = 1;
 	page = runs_bench_text("text", &runs, plain);
-	assert_line(page, "  1", "14:00:00 10.000 420.0 ± 6.3 42.00 - -");
-	assert_line(page, "  2", "14:01:00 10.000 420.0 ± 6.3 42.00 - -");
-	assert_line(page, "  3", "14:02:00 10.000 420.0 ± 6.3 42.00 6.538 654");
+	assert_line(page, "  1", "14:00:00 10.000 ! 420.0 ± 6.3 42.00 - -");
+	assert_line(page, "  2", "14:01:00 10.000 ! 420.0 ± 6.3 42.00 - -");
+	assert_line(page, "  3", "14:02:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654");
 	assert_has(page, "\n  CO2e        █\n");
 	assert_has(page, "\n! no CO2e of 2 of 3 runs: no intensity\n");
 	free(page);
@@ -864,6 +906,67 @@ static void test_runs_of_different_commands(void **state)
 	assert_on_runs(&runs, "wattle: 2 runs in night.wattle: make -j8\n");
 }
 
+/* However wide the mean's interval is, what a run used itself is known. */
+static void test_least_and_most(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[2];
+	const struct wtl_runs runs = {
+		.runs = list,
+		.n_runs = 2,
+		.energy_j = {.n = 2, .mean = 1.17, .sd = 1.6, .ci95 = 14, .min = 0.033, .max = 2.3},
+		.emitted_g = {.n = 2, .mean = 4, .sd = 0.1, .ci95 = 0.2, .min = 0, .max = 4.123},
+	};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
+	page = runs_bench_text("text", &runs, plain);
+	assert_line(page, "energy", "1 ± 14 J 2 137 % 0.033 2.3");
+	assert_line(page, "CO2e", "4.00 ± 0.20 g 0.10 2.5 % 0.00 4.12");
+	free(page);
+}
+
+/* How each ended; and what is told of all leaves out those that say nothing of what a run takes. */
+static void test_ends_of_runs(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_run list[4];
+	const struct wtl_runs runs = {.runs = list, .n_runs = COUNT(list)};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	bench.recording.report.has_exit = true;
+	recording_bench_runs(list, COUNT(list), "/data/night.wattle", &bench.recording.report);
+	list[1].report.exit_status = 3;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, " rate [µg/s]  end\n");
+	assert_line(page, "  1", "14:00:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654 ok");
+	assert_line(page, "  2", "14:01:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654 exit status 3");
+	assert_has_not(page, "mean and spread");
+	free(page);
+	list[1].report.interrupted = true;
+	list[2].report.window.total.has_energy = 0;
+	list[2].is_unfinished = list[2].is_live = true;
+	list[3].is_unfinished = true;
+	page = runs_bench_text("text", &runs, plain);
+	assert_line(page, "  2", "14:01:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654 interrupted");
+	assert_line(page, "  3", "14:02:00 10.000 - still running");
+	assert_line(page, "  4", "14:03:00 10.000 ! 420.0 ± 6.3 42.00 6.538 654 cut off");
+	assert_has(page, "\n! mean and spread are those of 1 of 4 runs, which ended and were not ");
+	free(page);
+	/* Without a command nothing ends. */
+	for (size_t i = 0; i < COUNT(list); i++) {
+		list[i].report.has_exit = list[i].report.interrupted = false;
+		list[i].is_unfinished = false;
+	}
+	page = runs_bench_text("text", &runs, plain);
+	assert_has_not(page, " end\n");
+	free(page);
+}
+
 static void test_one_run_and_none(void **state)
 {
 	struct recording_bench bench;
@@ -902,7 +1005,9 @@ int main(void)
 		cmocka_unit_test(test_groups_add_up_as_printed),
 		cmocka_unit_test(test_cpu_time_that_is_not_known),
 		cmocka_unit_test(test_many_groups),
+		cmocka_unit_test(test_nobody_alone),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_windows_of_several_days),
 		cmocka_unit_test(test_windows_without_figures),
 		cmocka_unit_test(test_modelled_windows),
 		cmocka_unit_test(test_many_windows),
@@ -917,6 +1022,8 @@ int main(void)
 		cmocka_unit_test(test_runs_without_emissions),
 		cmocka_unit_test(test_runs_of_different_commands),
 		cmocka_unit_test(test_one_run_and_none),
+		cmocka_unit_test(test_least_and_most),
+		cmocka_unit_test(test_ends_of_runs),
 	};
 
 	/* Pages have local times. */

@@ -134,6 +134,8 @@ static void test_as_a_report(void **state)
 	wtl_carbon_of_emission(&settings, &emission, &total, &carbon);
 	assert_int_equal(carbon.emitted_ug, 250000);
 	assert_int_equal(carbon.uncertainty_ug, 2500);
+	assert_int_equal(carbon.emitted_rest_ng, 0);
+	assert_int_equal(carbon.uncertainty_rest_ng, 0);
 	assert_int_equal(carbon.carbon.intensity_mg_per_kwh, 250000);
 	assert_string_equal(carbon.carbon.dataset, "grid.csv");
 	assert_int_equal(carbon.pue_milli, 1250);
@@ -142,6 +144,24 @@ static void test_as_a_report(void **state)
 	assert_int_equal(carbon.uncertainty_ug, 0);
 	assert_null(carbon.reason);
 	assert_int_equal(carbon.missing_uj, 0);
+}
+
+/* 3.6 mJ at 250 g/kWh are 250 ng; 1 % of it is 2.5. */
+static void test_little(void **state)
+{
+	const struct wtl_settings settings = {.replay = {.intensity_path = "grid.csv"}};
+	const struct wtl_emission emission = {.uj_mg_per_kwh = (__int128)3600 * 250000,
+					      .energy_uj = 3600};
+	const struct wattle_energy total = {
+		.has_energy = 1, .energy_uj = 3600, .uncertainty_uj = 36};
+	struct wtl_report_carbon carbon;
+
+	(void)state;
+	wtl_carbon_of_emission(&settings, &emission, &total, &carbon);
+	assert_int_equal(carbon.emitted_ug, 0);
+	assert_int_equal(carbon.emitted_rest_ng, 250);
+	assert_int_equal(carbon.uncertainty_ug, 1);
+	assert_int_equal(carbon.uncertainty_rest_ng, -997);
 }
 
 static void test_what_is_not_known_is_not_0(void **state)
@@ -280,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_steps_within_it),
 		cmocka_unit_test(test_without_an_intensity_it_does_nothing),
 		cmocka_unit_test(test_as_a_report),
+		cmocka_unit_test(test_little),
 		cmocka_unit_test(test_what_is_not_known_is_not_0),
 		cmocka_unit_test(test_every_grouping_holds_all),
 		cmocka_unit_test(test_what_is_in_a_group),

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "replay_bench.h"
+#include "store_bench.h"
 #include "unit.h"
 
 unsigned long wattle_test_allocations(void);
@@ -204,13 +205,59 @@ static void test_recorder(void **state)
 	assert_true(played > 0 && refused > 0);
 }
 
+/* A series is new, and there is no memory for a second run of it: it is there, or it is said that it is not. */
+static void check_last_commit(struct store_bench *bench, bool fails)
+{
+	struct wtl_store_reader *reader;
+	const int64_t *values;
+	int64_t series;
+	size_t n;
+	int rc;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 10);
+	series = wtl_store_series(bench->writer, "late");
+	assert_true(series >= 0);
+	assert_true(wtl_store_put(bench->writer, (uint32_t)series, 4711));
+	wattle_test_fail_alloc(1, false);
+	assert_int_equal(
+		wtl_store_commit(bench->writer, bench->now_ns + S, bench->now_ns + S, NULL), 0);
+	if (fails)
+		wattle_test_fail_alloc(1, false);
+	rc = wtl_store_end(bench->writer, NULL);
+	bench->writer = NULL;
+	wattle_test_fail_alloc(0, false);
+	assert_int_equal(rc, fails ? -ENOMEM : 0);
+	reader = store_bench_open(bench);
+	assert_int_equal(wtl_store_is_whole(reader), rc == 0);
+	if (rc == 0) {
+		assert_int_equal(wtl_store_find(reader, "late"), series);
+		assert_int_equal(wtl_store_values(reader, (uint32_t)series, 0, &values, &n, NULL),
+				 0);
+		assert_int_equal(n, 1);
+		assert_int_equal(values[0], 4711);
+	}
+	wtl_store_close(reader);
+}
+
+static void test_last_commit(void **state)
+{
+	need_shim();
+	check_last_commit(*state, false);
+}
+
+static void test_last_commit_fails(void **state)
+{
+	need_shim();
+	check_last_commit(*state, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_player),
-		cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_api),
-		cmocka_unit_test(test_recorder),
+		cmocka_unit_test(test_player), cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_api),    cmocka_unit_test(test_recorder),
+		STORE_TEST(test_last_commit),  STORE_TEST(test_last_commit_fails),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <wattle-recording.h>
+
 #include "meter/observer.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -133,13 +135,59 @@ static void test_guess(void **state)
 	check_users("  mig on\n", "100", "300");
 }
 
+/* Whom only the GPU's driver sees used an unknown time of the CPUs, not none: programs are told so. */
+static void test_a_user_of_elsewhere(void **state)
+{
+	enum { ELSEWHERE = 90001 };
+	const struct replay_setup setup = {
+		.root = "xeon-2s-dram",
+		.script = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
+			  "process 90001 C 100 60 0 0 0\n",
+		.store = {.period_ns = 2 * S}};
+	struct wattle_energy energies[REPLAY_DOMAINS_MAX];
+	struct wattle_recording_consumer consumer;
+	struct wattle_recording *recording;
+	struct wattle_recording_step step;
+	bool is_known_of_others = false, is_there = false;
+	struct replay_bench f;
+	int first;
+
+	(void)state;
+	replay_bench_start_on(&f, &setup);
+	first = world_fork(&f.world, 1);
+	replay_bench_begin(&f);
+	live(&f, first, first, 4);
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wattle_recording_open(f.path, &recording, NULL), 0);
+	while (wattle_recording_next(recording, S, &step, energies, REPLAY_DOMAINS_MAX, NULL) > 0)
+		;
+	for (size_t i = 0; i < wattle_recording_consumers(recording); i++) {
+		if (wattle_recording_consumer(recording, i, &consumer) < 0)
+			continue;
+		if (consumer.pid == ELSEWHERE)
+			assert_int_equal(consumer.cpu_ns, -1);
+		is_there |= consumer.pid == ELSEWHERE;
+		is_known_of_others |= consumer.pid == first && consumer.cpu_ns > 0;
+	}
+	assert_true(is_there);
+	assert_true(is_known_of_others);
+	wattle_recording_close(recording);
+	replay_bench_finish(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_eight),  cmocka_unit_test(test_mig),
-		cmocka_unit_test(test_lost),   cmocka_unit_test(test_reload),
-		cmocka_unit_test(test_asleep), cmocka_unit_test(test_power_only),
-		cmocka_unit_test(test_users),  cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_eight),
+		cmocka_unit_test(test_mig),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_reload),
+		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_power_only),
+		cmocka_unit_test(test_users),
+		cmocka_unit_test(test_guess),
+		cmocka_unit_test(test_a_user_of_elsewhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

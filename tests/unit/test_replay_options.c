@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/text.h"
+#include "cli/app.h"
 #include "cli/replay.h"
 #include "energy/units.h"
 #include "output/format.h"
@@ -231,14 +233,23 @@ static void test_too_many_domains(void **state)
 
 /* ---- Words ---- */
 
-static void assert_same_words(char *const command[])
+typedef int writer(struct wtl_buf *buf, char *const command[]);
+
+static void assert_come_back(writer *write, char *const command[])
 {
+	char clean[1 << 12];
 	struct wtl_buf text;
 	char **words;
 	size_t i;
 
 	wtl_buf_init(&text, 1 << 16);
-	wtl_format_command(&text, command);
+	assert_int_equal(write(&text, command), 0);
+	/* As it comes out of a recording. */
+	if (write == wtl_command_text) {
+		assert_string_equal(
+			wtl_text_clean(clean, sizeof(clean), wtl_buf_str(&text), text.len),
+			wtl_buf_str(&text));
+	}
 	words = wtl_command_words(wtl_buf_str(&text));
 	assert_non_null(words);
 	for (i = 0; command[i]; i++) {
@@ -250,6 +261,13 @@ static void assert_same_words(char *const command[])
 	wtl_buf_done(&text);
 }
 
+/* Also from recordings made before there was wtl_command_text(). */
+static void assert_same_words(char *const command[])
+{
+	assert_come_back(wtl_command_text, command);
+	assert_come_back(wtl_format_command, command);
+}
+
 static void test_words_come_back(void **state)
 {
 	(void)state;
@@ -259,7 +277,60 @@ static void test_words_come_back(void **state)
 	assert_same_words((char *[]){(char[]){"a b"}, (char[]){""}, (char[]){"it's"},
 				     (char[]){"it's $5"}, (char[]){"\"'\""}, (char[]){"\\"},
 				     (char[]){"  "}, (char[]){"a\nb"}, (char[]){"\xff"}, NULL});
+	assert_same_words((char *[]){(char[]){"echo a\necho\tb\\n \xff it's $'x'\x1b[1m"},
+				     (char[]){"\n"}, (char[]){"$'a\\nb'"}, (char[]){"$"},
+				     (char[]){"'\n'"}, (char[]){"\xe2\x80\xae"}, NULL});
 	assert_same_words((char *[]){NULL});
+}
+
+static void assert_text(const char *expected, char *const command[])
+{
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, 1 << 16);
+	assert_int_equal(wtl_command_text(&text, command), 0);
+	assert_string_equal(wtl_buf_str(&text), expected);
+	wtl_buf_done(&text);
+}
+
+static void test_a_shell_reads_the_text(void **state)
+{
+	(void)state;
+	assert_text("sh -c 'echo \\n'",
+		    (char *[]){(char[]){"sh"}, (char[]){"-c"}, (char[]){"echo \\n"}, NULL});
+	assert_text("sh -c $'echo \\\\n\\n\\x27\\xff'",
+		    (char *[]){(char[]){"sh"}, (char[]){"-c"}, (char[]){"echo \\n\n'\xff"}, NULL});
+	assert_text("", NULL);
+}
+
+static void test_a_text_without_room(void **state)
+{
+	struct wtl_buf text;
+
+	(void)state;
+	wtl_buf_init(&text, 8);
+	assert_int_equal(wtl_command_text(&text, (char *[]){(char[]){"0\n2345678"}, NULL}), -EFBIG);
+	wtl_buf_done(&text);
+}
+
+static void assert_words(const char *text, const char *first, const char *second)
+{
+	char **words = wtl_command_words(text);
+
+	assert_string_equal(words[0], first);
+	assert_string_equal(words[1], second);
+	assert_null(words[2]);
+	free(words);
+}
+
+/* What is no escape stands for itself. */
+static void test_broken_escapes(void **state)
+{
+	(void)state;
+	assert_words("$'a\\q' b", "$a\\q", "b");
+	assert_words("x $'a\\ b", "x", "$a\\ b");
+	assert_words("$'a' $''", "a", "");
+	assert_words("\"$'a\\n'\" $", "$'a\\n'", "$");
 }
 
 /* Whatever stands in a recording. */
@@ -313,6 +384,9 @@ int main(void)
 		cmocka_unit_test(test_no_policies),
 		cmocka_unit_test(test_too_many_domains),
 		cmocka_unit_test(test_words_come_back),
+		cmocka_unit_test(test_a_shell_reads_the_text),
+		cmocka_unit_test(test_a_text_without_room),
+		cmocka_unit_test(test_broken_escapes),
 		cmocka_unit_test(test_other_words),
 	};
 

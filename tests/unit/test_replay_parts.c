@@ -3,6 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sqlite3.h>
+
+#include <wattle-recording.h>
+
+#include "record/code.h"
+#include "record/writer.h"
 #include "replay/wall.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -156,6 +162,35 @@ static int64_t utc_now(const struct part *p)
 	return p->f.bench.now_ns + p->f.bench.utc_ns;
 }
 
+/* Who starts does so when the clock shows that; before the recording it is taken to have gone evenly. */
+static void check_starts(const struct part *p, int64_t start_ns, int64_t utc_ns)
+{
+	const struct wtl_wall *wall = wtl_player_wall(p->player);
+	int64_t begin_ns = wall->points[0].mono_ns, early_ns = begin_ns / 2;
+
+	assert_in_range(wtl_player_start_utc(p->player, start_ns) + 10 * MS, utc_ns,
+			utc_ns + 20 * MS);
+	assert_int_equal(wtl_player_start_utc(p->player, 0), 0);
+	assert_int_equal(wtl_player_start_utc(p->player, -1), 0);
+	assert_int_equal(wtl_player_start_utc(p->player, INT64_MAX), 0);
+	assert_int_equal(wtl_player_start_utc(p->player, early_ns) + begin_ns - early_ns,
+			 wtl_wall_utc(wall, begin_ns));
+}
+
+/* Bills have the clock of the begin. */
+static void check_learned(const struct part *p, int64_t utc_ns, int64_t mono_ns)
+{
+	int64_t found_ns;
+
+	assert_true(wtl_player_learned(p->player, utc_ns, &found_ns));
+	assert_in_range(found_ns + 10 * MS, mono_ns, mono_ns + 20 * MS);
+	assert_true(wtl_player_learned(p->player, utc_ns + 2 * S, &found_ns));
+	assert_in_range(found_ns + 10 * MS, mono_ns + 2 * S, mono_ns + 2 * S + 20 * MS);
+	assert_false(wtl_player_learned(p->player, utc_ns - 60 * S, &found_ns));
+	assert_false(wtl_player_learned(p->player, utc_ns + 60 * S, &found_ns));
+	assert_false(wtl_player_learned(p->player, INT64_MIN, &found_ns));
+}
+
 /* Set forward and back, while the machine slept as well: each moment has the time that was shown then. */
 static void check_wall(int64_t step_ns, int64_t asleep_ns)
 {
@@ -182,6 +217,14 @@ static void check_wall(int64_t step_ns, int64_t asleep_ns)
 	}
 	/* Wherever it stands, it says the same. */
 	assert_int_equal(wtl_player_utc(p->player, mono_ns[1]), wtl_wall_utc(wall, mono_ns[1]));
+	check_starts(p, mono_ns[0], utc_ns[0]);
+	check_starts(p, mono_ns[1] + asleep_ns, utc_ns[1]);
+	assert_int_equal(wtl_wall_slept(wall, mono_ns[0]), 0);
+	assert_in_range(wtl_wall_slept(wall, mono_ns[1]) + MS, asleep_ns, asleep_ns + 2 * MS);
+	play_part(p, 0);
+	check_starts(p, mono_ns[0], utc_ns[0]);
+	check_starts(p, mono_ns[1] + asleep_ns, utc_ns[1]);
+	check_learned(p, utc_ns[0], mono_ns[0]);
 	assert_false(wtl_wall_find(wall, utc_ns[0] - 86400 * S, &found_ns));
 	assert_true(wtl_wall_find(wall, utc_ns[1] + 86400 * S, &found_ns));
 	assert_true(found_ns > p->f.bench.now_ns);
@@ -204,12 +247,128 @@ static void test_wall(void **state)
 	check_wall(7200 * S, 3600 * S);
 }
 
+/* ---- Steps of the library ---- */
+
+/* Steps as long as the time between samples are one sample each, however those jitter. */
+static void test_steps_of_the_interval(void **state)
+{
+	struct wattle_recording *recording;
+	struct wattle_recording_step step;
+	struct replay_bench f;
+	int64_t due_ns;
+	unsigned n = 0;
+
+	(void)state;
+	replay_bench_start(&f, 0);
+	f.bench.clock_step_ns = 20000;
+	due_ns = f.bench.now_ns;
+	for (int i = 0; i < 40; i++) {
+		due_ns += 100 * MS;
+		meter_bench_tick(&f.bench, due_ns - i % 3 * 30000 - f.bench.now_ns);
+	}
+	f.bench.clock_step_ns = 0;
+	replay_bench_stop(&f);
+	assert_int_equal(wattle_recording_open(f.path, &recording, NULL), 0);
+	while (wattle_recording_next(recording, 100 * MS, &step, NULL, 0, NULL) > 0) {
+		assert_in_range(step.duration_ns, 99 * MS, 101 * MS);
+		n++;
+	}
+	assert_int_equal(n, 40);
+	wattle_recording_close(recording);
+	replay_bench_finish(&f);
+}
+
+/* ---- Times that cannot be ---- */
+
+/* All values of a series in that period become that one, with checksums that fit. */
+static void forge(const char *path, const char *name, int64_t period, int64_t value)
+{
+	struct wtl_row_chunk chunk = {.id = period * WTL_STORE_SERIES_MAX};
+	struct wtl_store_reader *reader;
+	struct wtl_file file = {.lock = -1};
+	const int64_t *values;
+	struct wtl_buf block;
+	int64_t *own;
+	size_t n;
+
+	assert_int_equal(wtl_store_open(path, &reader, NULL), 0);
+	chunk.id += wtl_store_find(reader, name);
+	assert_int_equal(wtl_store_values(reader, (uint32_t)(chunk.id % WTL_STORE_SERIES_MAX),
+					  (size_t)period - 1, &values, &n, NULL),
+			 0);
+	assert_true(n > 2);
+	own = calloc(n, sizeof(*own));
+	for (size_t i = 0; i < n; i++)
+		own[i] = value;
+	wtl_store_close(reader);
+	wtl_buf_init(&block, 1 << 20);
+	assert_int_equal(wtl_code_put(&block, own, n), 0);
+	chunk.n = (uint32_t)n;
+	chunk.size = (uint32_t)block.len;
+	chunk.data = (struct wtl_bytes){block.data, block.len};
+	wtl_crc_init(&file.crc);
+	assert_int_equal(sqlite3_open(path, &file.db), SQLITE_OK);
+	assert_int_equal(wtl_file_put(&file, &wtl_table_chunk, &chunk), SQLITE_OK);
+	wtl_file_close(&file, true);
+	wtl_buf_done(&block);
+	free(own);
+}
+
+static void check_forged(const char *series, int64_t value)
+{
+	struct part *p = start();
+	struct wtl_played played;
+	unsigned lost = 0;
+	int rc;
+
+	replay_bench_end(&p->f);
+	replay_bench_stop(&p->f);
+	forge(p->f.path, series, 2, value);
+	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
+	while ((rc = wtl_player_step(p->player, &played, NULL)) > 0)
+		lost += played.kind == WTL_PLAYED_LOST;
+	assert_int_equal(rc, 0);
+	assert_int_equal(lost, 1);
+	finish(p);
+}
+
+static void test_times_that_cannot_be(void **state)
+{
+	(void)state;
+	check_forged("sample.took", INT64_C(1) << 59);
+	check_forged("sample.took", (INT64_C(1) << 50) + 1);
+	check_forged("sample.took", -1);
+	check_forged("sample.asleep", INT64_MIN);
+	check_forged("sample.mono", 0);
+}
+
+/* A period that is sound, but begins with something else than a sample, is lost, and that is said. */
+static void test_no_sample_first(void **state)
+{
+	struct part *p = start();
+	struct wtl_played played;
+
+	(void)state;
+	replay_bench_end(&p->f);
+	replay_bench_stop(&p->f);
+	forge(p->f.path, "op", 1, WTL_OP_SECOND);
+	assert_int_equal(wtl_player_open(p->f.path, NULL, &p->player, NULL), 0);
+	assert_int_equal(wtl_player_step(p->player, &played, NULL), 1);
+	assert_int_equal(played.kind, WTL_PLAYED_LOST);
+	assert_non_null(strstr(played.text, "period 1 does not begin with a sample"));
+	assert_in_range(played.lost_ns, S / 2, 3 * S);
+	finish(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cpu_time_of_a_part),
 		cmocka_unit_test(test_processes_of_a_part),
 		cmocka_unit_test(test_wall),
+		cmocka_unit_test(test_steps_of_the_interval),
+		cmocka_unit_test(test_times_that_cannot_be),
+		cmocka_unit_test(test_no_sample_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,8 +248,8 @@ static void test_means_of_runs(void **state)
 	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
 	value = &find(&data, "package-0")->values[1];
 	assert_int_equal(value->measured.value, 600 * WTL_UJ_PER_J);
-	/* 95 % of three: 4.303 × 10 / sqrt(3) = 24.84 J, and the gain of the last one's 610 J. */
-	assert_in_range(value->measured.uncertainty, 27500000, 27700000);
+	/* 95 % of three: 4.303 × 10 / sqrt(3) = 24.84 J, and the gain of the mean, 2 % of 600 J. */
+	assert_in_range(value->measured.uncertainty, 27580000, 27590000);
 	assert_true(value->has_difference && value->is_common);
 	/* What is made of the energy errs as it does: scattering alone is not all there is. */
 	for (size_t i = 0; i < sizeof(made_of_it) / sizeof(made_of_it[0]); i++) {
@@ -265,6 +265,152 @@ static void test_means_of_runs(void **state)
 	}
 	value = &find(&data, "time")->values[1];
 	assert_int_equal(value->measured.value, 11000000);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* What gain leaves in a mean is that of the mean, however much the last run used. */
+static void test_gain_is_of_the_mean(void **state)
+{
+	static const uint64_t used_j[] = {900, 900, 300};
+	struct fake *one = make_usual("a", "tea", 600), *other = make("b", "tea", 3);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	static const char *const rows[] = {"package-0", "energy", "power"};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	(void)state;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < 2; i++)
+			set_energy(other, k, i, used_j[k], used_j[k] / 50);
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	assert_int_equal(data.recordings[1].n_runs, 3);
+	value = &find(&data, "package-0")->values[1];
+	/* Mean 700 J, s 346.4 J: ± 4.3027 × 200 = 860.5 J, and 2 % of 700 J: 860.6. */
+	assert_int_equal(value->measured.value, 700 * WTL_UJ_PER_J);
+	assert_true(fabs(value->measured.common - 7e6) < 1.0);
+	assert_in_range(value->measured.uncertainty, 860600000, 860700000);
+	/* Of the difference, 1 % (k = 1) of 100 J is left of the gain, as between any two. */
+	assert_in_range(value->difference.uncertainty, 860500000, 860600000);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		value = &find(&data, rows[i])->values[1];
+		assert_true(fabs(value->measured.common / (double)value->measured.value - 0.01) <
+			    (i == 2 ? 2e-3 : 1e-6));
+	}
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* Only one of its runs counts: that is told, with its own error. */
+static void test_one_run_that_counts(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 2);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < 2; i++)
+			set_energy(other, k, i, k == 0 ? 600 : 1, k == 0 ? 12 : 1);
+	for (size_t unfinished = 0; unfinished < 2; unfinished++) {
+		other->runs[1].report.interrupted = !unfinished;
+		other->replay.is_unfinished = unfinished;
+		finish(other);
+		assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+		assert_int_equal(data.recordings[1].n_runs, 1);
+		assert_int_equal(data.recordings[1].compared_utc_ns, 1000 * WTL_NS_PER_S);
+		value = &find(&data, "package-0")->values[1];
+		assert_int_equal(value->measured.value, 600 * WTL_UJ_PER_J);
+		assert_int_equal(value->measured.uncertainty, 12 * WTL_UJ_PER_J);
+		assert_int_equal(find(&data, "energy")->values[1].measured.value,
+				 1200 * WTL_UJ_PER_J);
+		assert_int_equal(find(&data, "time")->values[1].measured.value, 10000000);
+		wtl_comparison_free(&data);
+	}
+	free(one);
+	free(other);
+}
+
+/* What not every run has is not told of all of them. */
+static void test_runs_without_a_figure(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 2);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+
+	(void)state;
+	set_energy(other, 0, 0, 600, 12);
+	set_energy(other, 0, 1, 600, 12);
+	set_energy(other, 1, 0, 600, 12);
+	other->runs[1].report.window.total.flags = WATTLE_ENERGY_INCOMPLETE;
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	assert_true(find(&data, "package-0")->values[1].is_known);
+	assert_false(find(&data, "package-1")->values[1].is_known);
+	assert_true(find(&data, "energy")->values[1].is_incomplete);
+	assert_true(find(&data, "power")->values[1].is_incomplete);
+	assert_false(find(&data, "energy")->values[0].is_incomplete);
+	assert_false(find(&data, "package-0")->values[1].is_incomplete);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* The time of repeated runs has an error, and so has a difference to it. */
+static void test_mean_time(void **state)
+{
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+	const struct wtl_compared_value *value;
+
+	(void)state;
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	value = find(&data, "time")->values;
+	assert_int_equal(value[0].measured.uncertainty, 0);
+	/* 4.3027 × 1 s / sqrt(3) */
+	assert_in_range(value[1].measured.uncertainty, 2484100, 2484200);
+	assert_in_range(value[1].difference.uncertainty, 2484100, 2484200);
+	assert_false(value[1].difference.is_significant);
+	wtl_comparison_free(&data);
+	free(one);
+	free(other);
+}
+
+/* Totals of other domains differ by more than what was used. */
+static void test_totals_of_other_domains(void **state)
+{
+	static const char *const of_total[] = {"energy", "power", "command, full", "CO2e"};
+	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 1);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_comparison_data data;
+
+	(void)state;
+	set_energy(other, 0, 0, 100, 2);
+	one->runs[0].report.attribution = (struct wtl_report_attribution){
+		.is_known = true, .has_command = true, .command = {.full_uj = 9000000}};
+	one->runs[0].report.carbon.emitted_ug = 900;
+	other->runs[0].report.attribution = one->runs[0].report.attribution;
+	other->runs[0].report.attribution.command.full_uj = 1;
+	other->runs[0].report.carbon.emitted_ug = 1;
+	finish(one);
+	finish(other);
+	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
+	for (size_t i = 0; i < sizeof(of_total) / sizeof(of_total[0]); i++) {
+		const struct wtl_compared_value *value = &find(&data, of_total[i])->values[1];
+
+		assert_true(value->has_difference && value->has_other_domains);
+		assert_true(value->difference.value > value->difference.uncertainty);
+		assert_false(value->difference.is_significant);
+	}
+	/* Each domain is what it is in both. */
+	assert_true(find(&data, "package-0")->values[1].difference.is_significant);
+	assert_false(find(&data, "package-0")->values[1].has_other_domains);
 	wtl_comparison_free(&data);
 	free(one);
 	free(other);
@@ -352,22 +498,43 @@ static void test_runs_in_order(void **state)
 	free(other);
 }
 
-/* What was not ended is no run. */
+/* What was not ended is listed, but in no statistic. */
 static void test_unfinished_runs(void **state)
 {
-	struct fake *one = make("a", "tea", 2);
-	struct wtl_replay *const list[] = {&one->replay};
+	struct fake *one = make("a", "tea", 2), *other = make("b", "tea", 1);
+	struct wtl_replay *const both[] = {&one->replay, &other->replay};
 	struct wtl_runs runs;
 
 	(void)state;
+	for (size_t k = 0; k < 2; k++)
+		set_energy(one, k, 0, 100 + k, 2);
+	assert_null(wtl_replay_unfinished(&one->replay));
 	one->replay.is_unfinished = true;
+	one->replay.recording.is_live = true;
 	assert_int_equal(wtl_replay_runs(&one->replay), 1);
-	assert_int_equal(wtl_runs_new(list, 1, &runs), 0);
-	assert_int_equal(runs.n_runs, 1);
+	assert_ptr_equal(wtl_replay_unfinished(&one->replay), &one->runs[1].report);
+	assert_int_equal(wtl_runs_new(both, 1, &runs), 0);
+	assert_int_equal(runs.n_runs, 2);
+	assert_int_equal(runs.n_unfinished, 1);
+	assert_false(runs.runs[0].is_unfinished);
+	assert_true(runs.runs[1].is_unfinished && runs.runs[1].is_live);
+	assert_int_equal(runs.runs[1].number, 2);
 	assert_false(runs.has_files);
-	assert_int_equal(runs.energy_j.n, 0);
+	assert_int_equal(runs.energy_j.n, 1);
+	assert_true(fabs(runs.energy_j.max - 100.0) < 1e-9);
+	assert_int_equal(runs.n_recordings, 1);
+	assert_string_equal(runs.recordings[0]->path, "a");
+	wtl_runs_free(&runs);
+	/* A file of such a run alone is not passed over. */
+	other->replay.is_unfinished = true;
+	other->runs[0].report.window.begin_utc_ns -= WTL_NS_PER_S;
+	assert_int_equal(wtl_runs_new(both, 2, &runs), 0);
+	assert_int_equal(runs.n_runs, 3);
+	assert_string_equal(runs.runs[0].path, "b");
+	assert_true(runs.runs[0].is_unfinished && !runs.runs[0].is_live);
 	wtl_runs_free(&runs);
 	free(one);
+	free(other);
 }
 
 int main(void)
@@ -378,6 +545,11 @@ int main(void)
 		cmocka_unit_test(test_domains_of_one_alone),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_means_of_runs),
+		cmocka_unit_test(test_gain_is_of_the_mean),
+		cmocka_unit_test(test_one_run_that_counts),
+		cmocka_unit_test(test_runs_without_a_figure),
+		cmocka_unit_test(test_mean_time),
+		cmocka_unit_test(test_totals_of_other_domains),
 		cmocka_unit_test(test_interrupted_runs_do_not_count),
 		cmocka_unit_test(test_three_of_them),
 		cmocka_unit_test(test_runs_in_order),

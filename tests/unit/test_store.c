@@ -673,8 +673,8 @@ static void test_gap(void **state)
 {
 	const struct wtl_stored_gap gap = {
 		.kind = WTL_GAP_EXITS,
-		.begin_mono_ns = -5,
-		.duration_ns = INT64_MIN,
+		.begin_mono_ns = 5,
+		.duration_ns = INT64_C(1) << 60,
 		.subject = "gpu-0",
 		.text = "the kernel dropped exit records",
 	};

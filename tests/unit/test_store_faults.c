@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -288,6 +289,73 @@ static void test_names_that_are_taken(void **state)
 	store_bench_expect(bench, 20);
 }
 
+/* ---- Out of memory ---- */
+
+/* Merging failed, and another stretch was handed over by then: nothing is written any more. */
+static void test_stopped_while_merging(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_writer *writer;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 2, 10);
+	writer = bench->writer;
+	pthread_mutex_lock(&writer->lock);
+	writer->error = -ENOMEM;
+	writer->merge.is_active = true;
+	writer->full = &writer->stretches[writer->front == &writer->stretches[0]];
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+	wtl_writer_wait(writer);
+	assert_true(writer->merge.is_active);
+	assert_int_equal(wtl_store_end(writer, NULL), -ENOMEM);
+	bench->writer = NULL;
+	store_bench_expect(bench, 20);
+}
+
+/* ---- Power cuts ---- */
+
+/* Each commit is on the disk: synced, by the number of calls, which SQLite makes by these names. */
+static _Atomic unsigned wal_syncs;
+
+static void count_sync(int fd)
+{
+	char link[64], path[4096];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, path, sizeof(path) - 1);
+	path[len > 0 ? len : 0] = '\0';
+	if (len > 4 && strcmp(path + len - 4, "-wal") == 0)
+		wal_syncs++;
+}
+
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+	count_sync(fd);
+	return (int)syscall(SYS_fdatasync, fd);
+}
+
+__attribute__((visibility("default"))) int fsync(int fd)
+{
+	count_sync(fd);
+	return (int)syscall(SYS_fsync, fd);
+}
+
+static void test_each_commit_is_synced(void **state)
+{
+	struct store_bench *bench = *state;
+
+	store_bench_create(bench);
+	for (int i = 0; i < 25; i++) {
+		unsigned before = wal_syncs;
+
+		store_bench_seconds(bench, 1, 10);
+		assert_true(wal_syncs > before);
+	}
+	store_bench_end(bench);
+}
+
 /* ---- A writer that is killed ---- */
 
 enum { KILLS = 100, STRETCHES_MAX = 1 << 20 };
@@ -405,6 +473,8 @@ int main(void)
 		STORE_TEST(test_file_is_removed),
 		STORE_TEST(test_where_nothing_can_be_made),
 		STORE_TEST(test_names_that_are_taken),
+		STORE_TEST(test_stopped_while_merging),
+		STORE_TEST(test_each_commit_is_synced),
 		STORE_TEST(test_killed),
 	};
 

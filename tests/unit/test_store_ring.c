@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <sqlite3.h>
+
 #include "energy/units.h"
 #include "record/reader.h"
 #include "record/writer.h"
@@ -372,9 +374,54 @@ static void test_crowds_that_leave(void **state)
 	wtl_store_close(reader);
 }
 
+/* The oldest period's row is damaged while it runs: that period goes like any other. */
+static void check_damaged_oldest(struct store_bench *bench, size_t seconds, size_t n)
+{
+	struct wtl_store_reader *reader;
+	struct wtl_store_period first;
+	sqlite3 *db;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, seconds, n);
+	assert_int_equal(sqlite3_open(bench->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "UPDATE period SET begin_mono_ns = 0, end_mono_ns = 1 << 62 "
+				      "WHERE id = (SELECT min(id) FROM period)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	sqlite3_close(db);
+	store_bench_seconds(bench, seconds, n);
+	store_bench_end(bench);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
+	assert_true(first.begin_mono_ns >
+		    bench->now_ns - (int64_t)seconds * WTL_NS_PER_S - 20 * WTL_NS_PER_S);
+	wtl_store_close(reader);
+}
+
+static void test_damaged_oldest(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.max_age_ns = 20 * WTL_NS_PER_S;
+	check_damaged_oldest(bench, 50, 10);
+}
+
+static void test_damaged_oldest_of_bytes(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.max_bytes = MAX_BYTES;
+	check_damaged_oldest(bench, 200, 200);
+	assert_in_range(size_of(bench, ""), MAX_BYTES / 4, MAX_BYTES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STORE_TEST(test_damaged_oldest),
+		STORE_TEST(test_damaged_oldest_of_bytes),
 		STORE_TEST(test_bytes),
 		STORE_TEST(test_more_bytes),
 		STORE_TEST(test_reader_all_along),

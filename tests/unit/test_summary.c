@@ -51,7 +51,11 @@ static void check(struct replay_bench *f)
 	assert_true(wtl_player_billed(player, &window, &energies));
 	assert_true(wtl_player_billed(played, &other, &energies));
 	assert_memory_equal(&window, &other, sizeof(window));
-	assert_int_equal(wtl_player_boot_utc(player), wtl_player_boot_utc(played));
+	/* By the time that a sample took. */
+	assert_in_range(wtl_player_mono(played) - wtl_player_mono(player), 0, S / 10);
+	for (int64_t start_ns = S; start_ns < 1000 * S; start_ns += 100 * S)
+		assert_int_equal(wtl_player_start_utc(player, start_ns),
+				 wtl_player_start_utc(played, start_ns));
 	assert_int_equal(wtl_player_main_window(player), wtl_player_main_window(played));
 	for (uint32_t uid = 0; uid < 2000; uid += 500)
 		assert_string_equal(wtl_player_user(player, uid), wtl_player_user(played, uid));

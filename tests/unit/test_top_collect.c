@@ -2,12 +2,9 @@
 /* The collector's threads, on roots and tapes. No test here is about speed. */
 #include "cli/top_collect.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/top_session.h"
@@ -176,48 +173,6 @@ static void test_people(void **state)
 	assert_true(wtl_top_collector_done(&collector));
 }
 
-/* ---- Signals ---- */
-
-static pid_t start_child(void)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
-static int ended_by(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-}
-
-static void test_signal(void **state)
-{
-	struct wtl_top_victim victim = {.signal = SIGTERM};
-
-	(void)state;
-	victim.pid = start_child();
-	/* Another process that has its number now. */
-	victim.start_ns = 12345;
-	assert_int_equal(wtl_top_send_signal(&victim), -ESRCH);
-	assert_int_equal(waitpid(victim.pid, NULL, WNOHANG), 0);
-	victim.start_ns = 0; /* not known */
-	assert_int_equal(wtl_top_send_signal(&victim), 0);
-	assert_int_equal(ended_by(victim.pid), SIGTERM);
-	assert_int_equal(wtl_top_send_signal(&victim), -ESRCH);
-	for (int pid = -2; pid <= 1; pid++) { /* groups, everybody, and init */
-		victim.pid = pid;
-		assert_int_equal(wtl_top_send_signal(&victim), -EPERM);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,7 +182,6 @@ int main(void)
 		cmocka_unit_test(test_tape),
 		cmocka_unit_test(test_nobody_is_followed),
 		cmocka_unit_test(test_people),
-		cmocka_unit_test(test_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,6 +231,32 @@ static void test_stuck(void **state)
 	top_bench_done(&bench);
 }
 
+/* In the place of the keys, for a while; an answer to what was typed comes first. */
+static void test_remark_on_processes(void **state)
+{
+	static const char remark[] = "Records of ended processes were lost";
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	snprintf(bench.view.remark, sizeof(bench.view.remark), "%s 2 times", remark);
+	bench.view.remark_until_ns = bench.view.t_mono_ns + 3 * WTL_NS_PER_S;
+	draw_at(&bench, 30, 120, WTL_NS_PER_S);
+	assert_true(shows(&bench, remark));
+	assert_false(shows(&bench, "F10"));
+	snprintf(bench.ui.message, sizeof(bench.ui.message), "saved");
+	bench.ui.message_until_ns = bench.view.t_mono_ns + 2 * WTL_NS_PER_S;
+	draw_at(&bench, 30, 120, WTL_NS_PER_S);
+	assert_true(shows(&bench, "saved"));
+	assert_false(shows(&bench, remark));
+	draw_at(&bench, 30, 120, 2 * WTL_NS_PER_S);
+	assert_true(shows(&bench, remark));
+	draw_at(&bench, 30, 120, 3 * WTL_NS_PER_S);
+	assert_false(shows(&bench, remark));
+	assert_true(shows(&bench, "F10"));
+	top_bench_done(&bench);
+}
+
 static void test_before_anything_is_known(void **state)
 {
 	struct top_bench bench;
@@ -619,7 +645,11 @@ static void test_outside_process(void **state)
 	process->consumer.is_readable = false;
 	top_bench_draw(&bench, 40, 160);
 	assert_true(shows(&bench, " 4321 bob         38.24   231.6 "));
+	/* One that is hidden has a clock all the same. */
 	process->consumer.start_ns = 0;
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, " 4321 bob         38.24   231.6 "));
+	process->consumer.cpu_ns = 0;
 	process->cpu_uw[WTL_TOP_DYNAMIC] = 0;
 	top_bench_draw(&bench, 40, 160);
 	assert_true(shows(&bench, " 4321 bob                 231.6 "));
@@ -627,6 +657,51 @@ static void test_outside_process(void **state)
 	top_bench_draw(&bench, 40, 160);
 	assert_true(shows(&bench, "CPU          not known"));
 	assert_true(shows(&bench, "above idle   231.6 W GPU"));
+	top_bench_done(&bench);
+}
+
+/* Rows of ended processes that are called the same tell where they were. */
+static void test_rows_of_one_name(void **state)
+{
+	static const int pids[] = {4321, 5005};
+	struct top_bench bench;
+	struct wtl_top_process *rows[2];
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.ui.config.switches[WTL_SWITCH_EXITED] = true;
+	for (int i = 0; i < 2; i++) {
+		rows[i] = top_bench_process(&bench.view, pids[i]);
+		rows[i]->consumer.state = WTL_CONSUMER_FOLDED;
+		rows[i]->consumer.pid = 0;
+		rows[i]->consumer.parent = 0;
+		rows[i]->consumer.uid = 1000;
+		rows[i]->consumer.n_processes = (uint32_t)i + 3;
+		rows[i]->group = i;
+		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
+	}
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "cc1 (3 that ended) in session-3.scope"));
+	assert_true(shows(&bench, "cc1 (4 that ended) in docker/"));
+	rows[1]->consumer.is_in_tree = true;
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "cc1 (4 that ended) of the command in docker/"));
+	/* Children of two parents. */
+	for (int i = 0; i < 2; i++) {
+		rows[i]->consumer.parent = 700 + i;
+		rows[i]->consumer.is_in_tree = false;
+		rows[i]->consumer.n_processes = 0;
+		rows[i]->group = -1;
+		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command),
+			 "children of make");
+	}
+	top_bench_draw(&bench, 40, 200);
+	assert_true(shows(&bench, "children of make (parent 700)"));
+	assert_true(shows(&bench, "children of make (parent 701)"));
+	/* One alone needs no more than its name. */
+	rows[1]->consumer.uid = 1001;
+	top_bench_draw(&bench, 40, 200);
+	assert_false(shows(&bench, "(parent 70"));
 	top_bench_done(&bench);
 }
 
@@ -663,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_deterministic),
 		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_remark_on_processes),
 		cmocka_unit_test(test_before_anything_is_known),
 		cmocka_unit_test(test_statuses),
 		cmocka_unit_test(test_remarks),
@@ -679,6 +755,7 @@ int main(void)
 		cmocka_unit_test(test_partly_modelled),
 		cmocka_unit_test(test_lacks_baseline),
 		cmocka_unit_test(test_outside_process),
+		cmocka_unit_test(test_rows_of_one_name),
 		cmocka_unit_test(test_pue),
 		cmocka_unit_test(test_no_control_in_names),
 	};

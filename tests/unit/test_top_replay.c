@@ -23,7 +23,7 @@
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { DOMAINS_MAX = 64 };
+enum { DOMAINS_MAX = 64, SLOTS_MAX = 256 };
 
 /* ---- Recordings: two packages of 70 and 80 W, and a process of user 1000 ---- */
 
@@ -58,11 +58,11 @@ static void put_counters(const struct fixture *f)
 		meter_bench_write(&f->bench, package_files[i], "%" PRIu64 "\n", f->counts[i]);
 }
 
-static void record_at(struct fixture *f, int64_t step_ns, int64_t period_ns)
+static void record_in(struct fixture *f, int64_t step_ns, struct wtl_store_options store)
 {
 	const struct wtl_consumers_options how = {.nvml_path = ""};
 	struct wtl_recorder_options options = {
-		.store = {.period_ns = period_ns}, .interval_ns = step_ns, .user = name_user};
+		.store = store, .interval_ns = step_ns, .user = name_user};
 	struct wtl_err err = {.code = 0};
 	char interval[24];
 
@@ -89,6 +89,11 @@ static void record_at(struct fixture *f, int64_t step_ns, int64_t period_ns)
 	world_at(&f->world, f->worker)->uid = 1000;
 	wtl_consumers_begin(f->consumers);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "run"), 0);
+}
+
+static void record_at(struct fixture *f, int64_t step_ns, int64_t period_ns)
+{
+	record_in(f, step_ns, (struct wtl_store_options){.period_ns = period_ns});
 }
 
 static void record(struct fixture *f)
@@ -417,14 +422,14 @@ static void test_gaps(void **state)
 	go_on(&f, 2 * S);
 	gap.begin_mono_ns = meter_bench_now(&f.bench);
 	snprintf(gap.text, sizeof(gap.text), "the machine slept");
-	wtl_recorder_gap(f.recorder, &gap);
+	wtl_store_gap(wtl_recorder_writer(f.recorder), &gap);
 	go_on(&f, 10 * S);
 	gap = (struct wtl_stored_gap){.kind = WTL_GAP_CHANNEL,
 				      .begin_mono_ns = meter_bench_now(&f.bench),
 				      .duration_ns = 2 * S,
 				      .subject = "dram-0",
 				      .text = "perf: failed\x1b[2J"};
-	wtl_recorder_gap(f.recorder, &gap);
+	wtl_store_gap(wtl_recorder_writer(f.recorder), &gap);
 	go_on(&f, 10 * S);
 	stop_recording(&f);
 	view = once(&f, S);
@@ -468,6 +473,22 @@ static struct wtl_store_period third_period(const struct fixture *f)
 	return third;
 }
 
+/* Rows of tables that are missing belong to no time. */
+static void test_damaged_table(void **state)
+{
+	const struct wtl_top_view *view;
+	struct fixture f;
+
+	(void)state;
+	record(&f);
+	go_on(&f, 8 * S);
+	stop_recording(&f);
+	run_sql(f.path, "UPDATE window SET crc = crc + 1 WHERE id = (SELECT max(id) FROM window)");
+	view = once(&f, -1);
+	assert_non_null(strstr(view->played.note, "some of it cannot be read, and is missing"));
+	finish(&f);
+}
+
 /* A period that is not there: said where it was, and nothing is drawn in its place. */
 static void test_lost_period(void **state)
 {
@@ -484,7 +505,8 @@ static void test_lost_period(void **state)
 	period = third_period(&f);
 	run_sql(f.path, "DELETE FROM period WHERE id = 3");
 	view = once(&f, period.end_mono_ns + S / 2);
-	assert_non_null(strstr(view->played.note, "cannot be read: "));
+	assert_string_equal(view->played.note,
+			    "a part cannot be read: period 3: all of it is missing");
 	for (uint64_t back = 0; back < view->clock.n_bins[0]; back++)
 		gaps += wtl_top_curve_at(&domain(view, "package-0")->power, &view->clock, 0,
 					 back) == WTL_TOP_GAP;
@@ -566,6 +588,30 @@ static void start_playing(struct fixture *f, uint32_t speed_milli)
 	assert_int_equal(wtl_top_collector_wait(&f->collector, 60 * S), WTL_TOP_RUNNING);
 }
 
+/* A ring's begin is gone: said at what is the begin now, and with a picture that stands alone. */
+static void test_dropped(void **state)
+{
+	static const char words[] = "the recording is a ring, which has dropped what was before 20";
+	const struct wtl_top_view *view;
+	struct fixture f;
+
+	(void)state;
+	record_in(&f, 100 * MS, (struct wtl_store_options){.period_ns = S, .max_age_ns = 8 * S});
+	go_on(&f, 40 * S);
+	stop_recording(&f);
+	view = once(&f, -1);
+	assert_non_null(strstr(view->played.note, words));
+	close_collector(&f);
+	start_playing(&f, WTL_PLAY_FULL);
+	view = wtl_top_collector_view(&f.collector);
+	assert_non_null(strstr(view->played.note, words));
+	await_rest(&f);
+	await(&f, 6 * S, INT64_MAX);
+	view = wtl_top_collector_view(&f.collector);
+	assert_string_equal(view->played.note, "");
+	finish(&f);
+}
+
 static void test_plays_to_its_end(void **state)
 {
 	const struct wtl_top_view *view;
@@ -632,6 +678,208 @@ static void test_seeks(void **state)
 	finish(&f);
 }
 
+/* What a player tells that goes by all of it, as it was at a time. */
+struct gone_by {
+	struct wtl_player *player;
+	int64_t zero_ns, at_ns; /* since the begin: all to here is in it */
+	struct wattle_window window;
+	struct wattle_energy energies[DOMAINS_MAX];
+	struct wtl_ledger ledgers[DOMAINS_MAX];
+	struct wtl_consumer consumers[SLOTS_MAX];
+	struct wtl_consumer_energy accounts[SLOTS_MAX];
+	size_t n_domains, n_slots;
+};
+
+static void look_at_all(struct gone_by *gone, const struct wtl_played *played)
+{
+	struct wtl_consumers *consumers = wtl_player_consumers(gone->player);
+
+	if (played->kind != WTL_PLAYED_BILLED) {
+		assert_int_equal(wtl_window_look(wtl_player_meter(gone->player), "all",
+						 &gone->window, gone->energies, DOMAINS_MAX),
+				 0);
+		return;
+	}
+	gone->n_slots = wtl_consumers_slots(consumers);
+	assert_in_range(gone->n_slots, 1, SLOTS_MAX);
+	for (size_t i = 0; i < gone->n_slots; i++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
+
+		gone->consumers[i] = consumer ? *consumer : (struct wtl_consumer){.pid = -1};
+		wtl_consumers_energy(consumers, i, WTL_PART_ALL, &gone->accounts[i]);
+	}
+	for (size_t i = 0; i < gone->n_domains; i++)
+		wtl_consumers_ledger(consumers, i, &gone->ledgers[i]);
+}
+
+static void go_by(struct fixture *f, int64_t until_ns, struct gone_by *gone)
+{
+	struct wtl_store_period period;
+	struct wtl_played played = {.kind = WTL_PLAYED_SAMPLE};
+
+	memset(gone, 0, sizeof(*gone));
+	assert_int_equal(wtl_player_open(f->path, NULL, &gone->player, NULL), 0);
+	assert_int_equal(wtl_store_period(wtl_player_reader(gone->player), 0, &period), 0);
+	gone->zero_ns = period.begin_mono_ns;
+	gone->n_domains = wattle_meter_domains(wtl_player_meter(gone->player));
+	while (played.kind != WTL_PLAYED_BEGUN)
+		assert_int_equal(wtl_player_step(gone->player, &played, NULL), 1);
+	assert_int_equal(wtl_player_begin_here(gone->player), 0);
+	wtl_player_sample_again(gone->player);
+	assert_int_equal(wattle_window_begin(wtl_player_meter(gone->player), "all"), 0);
+	while (played.t_mono_ns - gone->zero_ns <= until_ns) {
+		gone->at_ns = played.t_mono_ns - gone->zero_ns;
+		look_at_all(gone, &played);
+		if (wtl_player_step(gone->player, &played, NULL) == 0)
+			break;
+	}
+	wtl_player_close(gone->player);
+}
+
+static void expect_account(const struct wtl_top_view *view, const struct wtl_consumer *consumer,
+			   const struct wtl_consumer_energy *account)
+{
+	const struct wtl_top_process *found = view->processes;
+	const struct wtl_top_process *end = found + view->n_processes;
+
+	/* A pid may be that of an ended one as well. */
+	while (found < end && (found->consumer.pid != consumer->pid ||
+			       found->consumer.start_ns != consumer->start_ns ||
+			       strcmp(found->consumer.name, consumer->name) != 0))
+		found++;
+	assert_true(found < end);
+	assert_int_equal(found->energy_uj[WTL_TOP_FULL], account->full_uj);
+	assert_int_equal(found->uncertainty_uj, account->uncertainty_uj);
+	assert_int_equal(found->has_dynamic, account->has_dynamic);
+	if (account->has_dynamic)
+		assert_int_equal(found->energy_uj[WTL_TOP_DYNAMIC], account->dynamic_uj);
+	assert_int_equal(found->consumer.state, consumer->state);
+	assert_int_equal(found->consumer.cpu_ns, consumer->cpu_ns);
+	assert_int_equal(found->consumer.cpu_ppm, consumer->cpu_ppm);
+}
+
+static void expect_as_gone_by(const struct wtl_top_view *view, const struct gone_by *gone)
+{
+	size_t n = 0;
+
+	assert_int_equal(view->duration_ns, gone->window.duration_ns);
+	assert_int_equal(view->total.energy_uj, gone->window.total.energy_uj);
+	assert_int_equal(view->total.uncertainty_uj, gone->window.total.uncertainty_uj);
+	assert_int_equal(view->n_domains, gone->n_domains);
+	for (size_t i = 0; i < gone->n_domains; i++) {
+		const struct wtl_top_domain *shown = &view->domains[i];
+
+		assert_int_equal(shown->energy_uj, gone->energies[i].energy_uj);
+		assert_int_equal(shown->uncertainty_uj, gone->energies[i].uncertainty_uj);
+		assert_memory_equal(&shown->ledger, &gone->ledgers[i], sizeof(shown->ledger));
+	}
+	for (size_t i = 0; i < gone->n_slots; i++)
+		if (gone->consumers[i].pid >= 0) {
+			expect_account(view, &gone->consumers[i], &gone->accounts[i]);
+			n++;
+		}
+	assert_int_equal(view->n_processes, n);
+}
+
+/* Minutes of processes that come and go, longer than curves are: those of 10 ms hold 432 s. */
+static void record_minutes(struct fixture *f)
+{
+	record_at(f, S, 20 * S);
+	wtl_recorder_fact(f->recorder, "interval-ns", "10000000");
+	for (int i = 0; i < 60; i++) {
+		int other = world_fork(&f->world, 1);
+
+		world_exec(&f->world, other, i % 2 ? "odd" : "even", "./other");
+		world_run(&f->world, other, (1 + i) * 10 * MS);
+		go_on(f, (5 + i % 7) * S);
+		if (i % 3 == 0) {
+			world_run(&f->world, other, 50 * MS);
+			world_end(&f->world, other);
+		}
+		if (i == 31) {
+			world_end(&f->world, f->worker);
+			f->worker = other;
+		}
+		go_on(f, 7 * S);
+	}
+	stop_recording(f);
+}
+
+/* All that curves can hold: one of their finest bins in a hundred has a sample, and all of them its power. */
+static void expect_curve(const struct wtl_top_view *view)
+{
+	for (unsigned grain = 0; grain < WTL_TOP_GRAINS; grain++)
+		for (unsigned back = 0; back < WTL_TOP_BINS && back + 3 < view->clock.n_bins[grain];
+		     back++)
+			assert_in_range(wtl_top_curve_at(&domain(view, "package-0")->power,
+							 &view->clock, grain, back),
+					66000, 74000);
+}
+
+/* Whatever is left out on the way: the figures are those of whoever goes by all of it. */
+static void test_seeks_exactly(void **state)
+{
+	static const int64_t places_s[] = {600, 30, 700, 100, 690, 745, 0, 520, 2, 431, 434, 720};
+	struct gone_by *gone = malloc(sizeof(*gone));
+	const struct wtl_top_view *view;
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(gone);
+	record_minutes(&f);
+	for (size_t i = 0; i < sizeof(places_s) / sizeof(places_s[0]); i++) {
+		int64_t at_ns = places_s[i] * S + S / 2;
+
+		go_by(&f, at_ns, gone);
+		expect_as_gone_by(once(&f, at_ns), gone);
+		close_collector(&f);
+	}
+	start_playing(&f, 1000);
+	give(&f, WTL_PLAY_PAUSE, 0);
+	for (size_t i = 0; i < sizeof(places_s) / sizeof(places_s[0]); i++) {
+		int64_t at_ns = places_s[i] * S + S / 2;
+
+		go_by(&f, at_ns, gone);
+		give(&f, WTL_PLAY_GO_TO, at_ns);
+		await_rest(&f);
+		view = await(&f, gone->at_ns, gone->at_ns);
+		expect_as_gone_by(view, gone);
+		if (places_s[i] > 20)
+			expect_curve(view);
+	}
+	free(gone);
+	finish(&f);
+}
+
+/* On the way to the end somebody wants to be elsewhere, ahead of what was left out so far or behind it. */
+static void test_seeks_elsewhere(void **state)
+{
+	struct gone_by *gone = malloc(sizeof(*gone));
+	const struct wtl_top_view *view;
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(gone);
+	record_minutes(&f);
+	start_playing(&f, 1000);
+	give(&f, WTL_PLAY_PAUSE, 0);
+	for (int i = 0; i < 12; i++) {
+		int64_t at_ns = (60 + 55 * i) * S + S / 2;
+
+		go_by(&f, at_ns, gone);
+		give(&f, WTL_PLAY_GO_TO, 0);
+		give(&f, WTL_PLAY_GO_TO, INT64_MAX);
+		usleep((unsigned)i * 200);
+		give(&f, WTL_PLAY_GO_TO, at_ns);
+		await_rest(&f);
+		view = await(&f, gone->at_ns, gone->at_ns);
+		expect_as_gone_by(view, gone);
+		expect_curve(view);
+	}
+	free(gone);
+	finish(&f);
+}
+
 /* Nobody waits for a seek that nobody wants any more. */
 static void test_ends_in_the_middle(void **state)
 {
@@ -692,7 +940,9 @@ int main(void)
 		cmocka_unit_test(test_gaps),	       cmocka_unit_test(test_lost_period),
 		cmocka_unit_test(test_no_recording),   cmocka_unit_test(test_plays_to_its_end),
 		cmocka_unit_test(test_seeks),	       cmocka_unit_test(test_ends_in_the_middle),
-		cmocka_unit_test(test_gone_meanwhile),
+		cmocka_unit_test(test_seeks_exactly),  cmocka_unit_test(test_seeks_elsewhere),
+		cmocka_unit_test(test_gone_meanwhile), cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_damaged_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

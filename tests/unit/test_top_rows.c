@@ -187,6 +187,12 @@ static void test_groups(void **state)
 	assert_int_equal(
 		wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[2])->consumer.cpu_ns,
 		-1);
+	/* A row of time that nobody was seen to use is of no process, and one of 1234 of so many. */
+	top_bench_process(&bench.view, 4330)->consumer.n_processes = 0;
+	top_bench_process(&bench.view, 4331)->consumer.n_processes = 1234;
+	assert_rows(&bench, "bob(1236) alice(1) 100999(1) eve(1) root(2) ");
+	top_bench_process(&bench.view, 4330)->consumer.n_processes = 1;
+	top_bench_process(&bench.view, 4331)->consumer.n_processes = 1;
 	wtl_top_toggle(&bench.ui.toggled, bench.rows.rows[0].key);
 	assert_rows(&bench, "bob(4) >4321 >4330 >4331 >2210 alice(1) 100999(1) eve(1) root(2) ");
 	bench.ui.config.grouping = WTL_GROUP_CONTAINER;
@@ -260,6 +266,53 @@ static void test_keys(void **state)
 	top_bench_done(&bench);
 }
 
+/* Rows of ended processes have no number: others of that name are other rows, and say so. */
+static void test_rows_of_one_name(void **state)
+{
+	struct wtl_group groups[2] = {{.unit = "a.service"}, {.unit = "b.service"}};
+	struct wtl_top_process *rows[2];
+	struct top_bench bench;
+	size_t n = 0;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.ui.config.switches[WTL_SWITCH_EXITED] = true;
+	rows[0] = top_bench_process(&bench.view, 5005);
+	rows[1] = top_bench_process(&bench.view, 4321);
+	for (size_t i = 0; i < 2; i++) {
+		rows[i]->consumer.state = WTL_CONSUMER_FOLDED;
+		rows[i]->consumer.pid = 0;
+		rows[i]->consumer.start_ns = 0;
+		rows[i]->consumer.uid = 1000;
+		rows[i]->consumer.group = &groups[i];
+		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
+	}
+	make(&bench);
+	assert_true(wtl_top_process_key(rows[0]) != wtl_top_process_key(rows[1]));
+	for (size_t i = 0; i < bench.rows.n; i++) {
+		const struct wtl_top_process *process =
+			wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[i]);
+		bool is_one = process == rows[0] || process == rows[1];
+
+		assert_int_equal(bench.rows.rows[i].is_twin, is_one);
+		assert_int_equal(wtl_top_rows_find(&bench.rows, wtl_top_process_key(process)), i);
+		n += is_one;
+	}
+	assert_int_equal(n, 2);
+	/* Users have a column. */
+	rows[1]->consumer.uid = 1001;
+	make(&bench);
+	for (size_t i = 0; i < bench.rows.n; i++)
+		assert_false(bench.rows.rows[i].is_twin);
+	/* In groups of rows as well. */
+	rows[1]->consumer.uid = 1000;
+	bench.ui.config.grouping = WTL_GROUP_NAME;
+	make(&bench);
+	for (size_t i = 0; i < bench.rows.n; i++)
+		assert_false(bench.rows.rows[i].is_twin); /* they are closed */
+	top_bench_done(&bench);
+}
+
 static void test_toggled(void **state)
 {
 	struct wtl_top_toggled toggled = {.n = 0};
@@ -303,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_rows_of_one_name),
 		cmocka_unit_test(test_toggled),
 		cmocka_unit_test(test_nothing),
 	};

@@ -435,6 +435,28 @@ static void test_who_cannot_be_killed(void **state)
 	top_bench_done(&bench);
 }
 
+/* A number that a GPU's driver told is another process's here; and who has a number is known by its
+ * start. */
+static void test_whose_number_is_not_known(void **state)
+{
+	struct top_bench bench;
+	struct wtl_consumer *consumer;
+
+	(void)state;
+	start(&bench);
+	consumer = &top_bench_process(&bench.view, 4321)->consumer;
+	consumer->start_ns = 0;
+	top_bench_type(&bench, "<home>k");
+	assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
+	assert_non_null(strstr(bench.ui.message, "not known yet"));
+	consumer->is_readable = false;
+	consumer->cpu_ns = 0;
+	top_bench_type(&bench, "k");
+	assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
+	assert_non_null(strstr(bench.ui.message, "PID namespace"));
+	top_bench_done(&bench);
+}
+
 static void test_details(void **state)
 {
 	struct top_bench bench;
@@ -661,6 +683,7 @@ int main(void)
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_kill_not_confirmed),
 		cmocka_unit_test(test_who_cannot_be_killed),
+		cmocka_unit_test(test_whose_number_is_not_known),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_folding),
 		cmocka_unit_test(test_setup),

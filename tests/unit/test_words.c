@@ -9,6 +9,7 @@
 
 #include "unit.h"
 
+#include "output/shares.h"
 #include "output/words.h"
 
 enum { DOMAINS = 2 };
@@ -269,9 +270,6 @@ static void consumers(void **state)
 	assert_string_equal(wtl_words_consumer(&consumer), "sh");
 	strcpy(consumer.command, "sh -c true");
 	assert_string_equal(wtl_words_consumer(&consumer), "sh -c true");
-	assert_int_equal(wtl_words_processes(&consumer), 1);
-	consumer.n_processes = 7;
-	assert_int_equal(wtl_words_processes(&consumer), 7);
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_LIVE), "live");
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_EXITED), "exited");
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_KERNEL), "kernel");
@@ -284,15 +282,27 @@ static void cpu_time(void **state)
 	struct wtl_consumer consumer = {.pid = 1001};
 
 	(void)state;
-	assert_int_equal(wtl_words_cpu_ns(&consumer), -1);
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), -1);
 	consumer.cpu_ns = 5;
-	assert_int_equal(wtl_words_cpu_ns(&consumer), 5);
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 5);
 	consumer = (struct wtl_consumer){.pid = 1001, .start_ns = 7};
-	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 0);
 	consumer = (struct wtl_consumer){.pid = 1001, .is_readable = true};
-	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 0);
 	consumer = (struct wtl_consumer){.state = WTL_CONSUMER_FOLDED};
-	assert_int_equal(wtl_words_cpu_ns(&consumer), 0);
+	assert_int_equal(wtl_consumer_cpu_ns(&consumer), 0);
+}
+
+/* A sum is of what is known, and not known where nothing is. */
+static void sum_of_cpu_time(void **state)
+{
+	(void)state;
+	assert_int_equal(wtl_shares_add_cpu(-1, -1), -1);
+	assert_int_equal(wtl_shares_add_cpu(-1, 0), 0);
+	assert_int_equal(wtl_shares_add_cpu(-1, 5), 5);
+	assert_int_equal(wtl_shares_add_cpu(5, -1), 5);
+	assert_int_equal(wtl_shares_add_cpu(5, 6), 11);
+	assert_int_equal(wtl_shares_add_cpu(INT64_MAX, 1), INT64_MAX);
 }
 
 static void times_and_carbon(void **state)
@@ -323,6 +333,17 @@ static void times_and_carbon(void **state)
 	assert_int_equal(wtl_words_with_pue(&carbon), 1250);
 	carbon.emitted_ug = UINT64_MAX;
 	assert_true(wtl_words_with_pue(&carbon) == UINT64_MAX);
+	assert_true(wtl_words_emitted_ng(&carbon) == UINT64_MAX);
+	assert_true(wtl_words_emitted_with_pue_ng(&carbon) == UINT64_MAX);
+	carbon.emitted_ug = 2;
+	carbon.emitted_rest_ng = -400;
+	carbon.uncertainty_ug = 1;
+	carbon.uncertainty_rest_ng = -999;
+	assert_int_equal(wtl_words_emitted_ng(&carbon), 1600);
+	assert_int_equal(wtl_words_emitted_with_pue_ng(&carbon), 2000);
+	assert_int_equal(wtl_words_uncertainty_ng(&carbon), 1);
+	carbon.uncertainty_ug = 0;
+	assert_int_equal(wtl_words_uncertainty_ng(&carbon), 0);
 }
 
 static void gpus(void **state)
@@ -355,6 +376,7 @@ int main(void)
 		cmocka_unit_test(why_nothing_is_attributed),
 		cmocka_unit_test(consumers),
 		cmocka_unit_test(cpu_time),
+		cmocka_unit_test(sum_of_cpu_time),
 		cmocka_unit_test(times_and_carbon),
 		cmocka_unit_test(gpus),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who ran, look by look: live processes, names, trees, what the machine does beside them. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/remedy.h"
@@ -249,6 +250,87 @@ static void test_tree_of_new(void **state)
 	assert_int_equal(world_pid_use(world, command), 70 * MS);
 	assert_true(world_consumer(world, command)->is_in_tree);
 	assert_false(world_consumer(world, pids[0])->is_in_tree);
+}
+
+static void reset(struct world *world)
+{
+	wtl_workload_reset(world->workload);
+	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
+	world->billed_ns = 0;
+}
+
+/* Whoever was there before the command's first process is not of its tree, nor is it when its clock is the same to a
+ * tick; and a tree that the subreaper is not the parent of has none that it adopted. */
+static void test_older_child_of_subreaper(void **state)
+{
+	struct world *world = *state;
+	/* As `run` has it: whoever rests is not read before it runs. */
+	struct wtl_workload_options options = {.subreaper_pid = world_fork(world, 1),
+					       .names_on_use = true};
+	int older = world_fork(world, options.subreaper_pid), command, orphan, other;
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	command = world_fork(world, options.subreaper_pid);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, command), 0);
+	orphan = world_fork(world, options.subreaper_pid);
+	world_run(world, older, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_false(world_consumer(world, older)->is_in_tree);
+	assert_true(world_consumer(world, orphan)->is_in_tree);
+	/* The next command. */
+	reset(world);
+	assert_false(world_consumer(world, command)->is_in_tree);
+	assert_false(world_consumer(world, orphan)->is_in_tree);
+	world_end(world, command);
+	older = world_fork(world, options.subreaper_pid);
+	command = world_fork(world, options.subreaper_pid);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, command), 0);
+	world_run(world, older, MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_false(world_consumer(world, older)->is_in_tree);
+	assert_false(world_consumer(world, orphan)->is_in_tree);
+	assert_true(world_consumer(world, command)->is_in_tree);
+	/* A tree of somebody else's. */
+	reset(world);
+	other = world_fork(world, 1);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, other), 0);
+	orphan = world_fork(world, options.subreaper_pid);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_consumer(world, other)->is_in_tree);
+	assert_false(world_consumer(world, orphan)->is_in_tree);
+}
+
+/* A machine that makes a control group for each of its jobs. */
+static void test_groups_without_end(void **state)
+{
+	enum { JOBS = 600, LOOKS = 60 };
+	struct world *world = *state;
+	struct wtl_workload_options options = {.max_exited = 100, .reads_per_look = 4096};
+	int jobs[JOBS], n = 0;
+	char unit[32];
+
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int look = 0; look < LOOKS; look++) {
+		for (int i = 0; i < JOBS; i++) {
+			jobs[i] = world_fork(world, 1);
+			snprintf(world_at(world, jobs[i])->cgroup,
+				 sizeof(world_at(world, 1)->cgroup), "/ci.slice/job-%d.service",
+				 n++);
+			world_run(world, jobs[i], MS);
+		}
+		world_look(world, WTL_NS_PER_S);
+		if (look == LOOKS - 1)
+			break;
+		for (int i = 0; i < JOBS; i++)
+			world_end(world, jobs[i]);
+	}
+	for (int i = 0; i < JOBS; i++) {
+		assert_non_null(world_consumer(world, jobs[i])->group);
+		snprintf(unit, sizeof(unit), "job-%d.service", n - JOBS + i);
+		assert_string_equal(world_consumer(world, jobs[i])->group->unit, unit);
+	}
 }
 
 static void test_tree_of_subreaper(void **state)
@@ -723,6 +805,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_new, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_subreaper, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_child_of_subreaper, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_groups_without_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unseen, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_phantoms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interrupts, setup, teardown),

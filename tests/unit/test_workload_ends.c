@@ -300,6 +300,30 @@ static void test_tree_of_the_adopted(void **state)
 	assert_true(world_row(world, "orphan", NULL)->is_in_tree);
 }
 
+/* A child that the subreaper had before, and that nobody saw: its record tells that it is too old. */
+static void test_older_than_the_tree(void **state)
+{
+	struct world *world = *state;
+	struct wtl_workload_options options = {.subreaper_pid = world_fork(world, 1)};
+	int older = world_fork(world, options.subreaper_pid), command;
+
+	world_exec(world, older, "older", "older");
+	world_at(world, older)->is_unlisted = true;
+	world->newest += 1000;
+	world_open(world, &options);
+	for (int i = 0; i < 3; i++)
+		world_look(world, WTL_NS_PER_S);
+	command = world_fork(world, options.subreaper_pid);
+	assert_int_equal(wtl_workload_follow_tree(world->workload, command), 0);
+	world_look(world, WTL_NS_PER_S);
+	world_run(world, older, 5 * MS);
+	world_end(world, older);
+	world_child(world, options.subreaper_pid, "orphan", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(world_row(world, "orphan", NULL)->is_in_tree);
+	assert_false(world_row(world, "older", NULL)->is_in_tree);
+}
+
 static void test_kernel_threads(void **state)
 {
 	struct world *world = *state;
@@ -476,6 +500,37 @@ static void test_units(void **state)
 	world_unseen(world, 300 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_in_range(world_use(world, WTL_SLOT_UNSEEN), 250 * MS, 310 * MS);
+}
+
+/* A unit that is started again has its old path, and a new group: its total is another one, from 0. */
+static void test_unit_starts_again(void **state)
+{
+	static const char path[] = "/sys/fs/cgroup/user.slice/session-3.scope/cpu.stat";
+	struct world *world = *state;
+	char text[64];
+	int shell;
+
+	world->exits_errno = EPERM;
+	world_put(world, "/sys/fs/cgroup/cgroup.controllers", "cpu\n");
+	world_put(world, path, "usage_usec 9000000\n");
+	shell = start(world);
+	world_look(world, WTL_NS_PER_S);
+	/* For some looks, nothing is there at all. */
+	world_take_away(world, path);
+	for (int i = 0; i < 3; i++) {
+		world_unseen(world, 100 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_null(world_row(world, "short-lived", NULL));
+	for (int i = 0; i < 4; i++) {
+		snprintf(text, sizeof(text), "usage_usec %d\n", 100000 + i * 250000);
+		world_put(world, path, text);
+		world_run(world, shell, 50 * MS);
+		world_unseen(world, 200 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_non_null(world_row(world, "short-lived", NULL));
+	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 550 * MS, 610 * MS);
 }
 
 /* A group with groups below it counts them, too: its total says nothing of its own. */
@@ -662,6 +717,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_elder_with_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_the_short, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_the_adopted, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_older_than_the_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_of_the_new, setup, teardown),
@@ -671,6 +727,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_tree_ended_without, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_exaggerate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unit_starts_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inner_units, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_asked_for, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_folding, setup, teardown),

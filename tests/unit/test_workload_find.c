@@ -181,6 +181,41 @@ static void test_late(void **state)
 	assert_int_equal(world_pid_use(world, pid), 20 * MS);
 }
 
+/* A busy machine: many are born between the reading of the newest number and the listing of /proc. They are
+ * no reason to trust that number less, however long it goes on, and lose nothing. */
+static void test_births_beside_a_listing(void **state)
+{
+	struct world *world = *state;
+	unsigned dirs;
+
+	start(world);
+	dirs = world->dir_reads;
+	world->births_in_listing = 80;
+	for (int i = 0; i < 40; i++)
+		world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world->dir_reads, dirs + 4);
+	assert_int_equal(wtl_workload_means(world->workload)->n_found_late, 0);
+	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
+	assert_int_equal(world->billed_ns, 4 * 80 * MS);
+}
+
+/* A few that are found late now and then, in all more than one listing may show. */
+static void test_late_now_and_then(void **state)
+{
+	struct world *world = *state;
+	int next = 1000;
+
+	start(world);
+	for (int look = 0; look < 100; look++) {
+		world->newest = next++;
+		world_fork(world, 1);
+		world->newest = 2;
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_true(wtl_workload_means(world->workload)->n_found_late > 80);
+	assert_true(wtl_workload_means(world->workload)->ways[WTL_WAY_NEWEST_PID].is_used);
+}
+
 /* A number that stands still while processes come is no newest number. */
 static void test_loadavg_lies(void **state)
 {
@@ -452,6 +487,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_loadavg, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loadavg_stops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_births_beside_a_listing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_late_now_and_then, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_loadavg_lies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reused_with_records, setup, teardown),

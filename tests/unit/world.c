@@ -228,6 +228,8 @@ static int world_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *n
 	if (sscanf(path, "/proc/%d/task", &of) == 1)
 		return list_tasks(world, of, names);
 	assert_string_equal(path, "/proc");
+	for (unsigned i = 0; i < world->births_in_listing; i++)
+		world_run(world, world_fork(world, 1), 1000000);
 	for (int pid = 1; pid < WORLD_PIDS; pid++) {
 		char name[16];
 
@@ -549,6 +551,16 @@ void world_put(struct world *world, const char *path, const char *text)
 		world->n_files++;
 	snprintf(world->files[at].path, sizeof(world->files[at].path), "%s", path);
 	snprintf(world->files[at].text, sizeof(world->files[at].text), "%s", text);
+}
+
+void world_take_away(struct world *world, const char *path)
+{
+	for (size_t i = 0; i < world->n_files; i++)
+		if (strcmp(world->files[i].path, path) == 0)
+			strcpy(world->files[i].path, "(free)");
+	for (size_t i = 0; i < UNIT_COUNT(world->handles); i++)
+		if (strcmp(world->handles[i].path, path) == 0)
+			strcpy(world->handles[i].path, "(gone)");
 }
 
 int world_fork(struct world *world, int parent)

@@ -83,6 +83,8 @@ struct world {
 	} handles[512]; /* path "": free */
 	int open_now;
 
+	unsigned
+		births_in_listing; /* of processes, just before /proc is listed; each has used 1 ms */
 	unsigned dir_reads, clock_asks, clocks_asked, opens;
 	/* From 1: that call fails with fail_errno, and later ones if fail_always. */
 	unsigned fail_at, calls;
@@ -111,6 +113,8 @@ void world_init(struct world *world);
 /* Frees the workload, and checks that no handle is open. */
 void world_done(struct world *world);
 void world_put(struct world *world, const char *path, const char *text);
+/* It is no more: who has it open finds that out, whatever gets the path later. */
+void world_take_away(struct world *world, const char *path);
 
 /* Returns the number of a new process, which has the parent's name, user and group. */
 int world_fork(struct world *world, int parent);
