@@ -18,6 +18,8 @@
 /* Steps between two looks at the clock: some 10 us. */
 #define STEPS 20000
 
+static volatile uint64_t sum;
+
 static int64_t now_ns(void)
 {
 	struct timespec now;
@@ -29,7 +31,6 @@ static int64_t now_ns(void)
 /* How fast it counts over so many nanoseconds. */
 static double count(int64_t duration_ns)
 {
-	volatile uint64_t sum = 0;
 	int64_t begin_ns = now_ns(), t_ns;
 	uint64_t done = 0;
 
