@@ -20,6 +20,7 @@
 #include "workload/workload.h"
 
 struct wtl_consumers;
+struct wtl_recorder;
 struct wtl_gpu_reader;
 
 /* Exit codes (DESIGN 8). */
@@ -287,15 +288,18 @@ void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *w
 		      const struct wattle_energy energies[]);
 /* Is there a domain whose idle power is learned? Models give theirs. */
 bool wtl_billing_can_learn_idle(const struct wtl_billing *billing);
-/* What --idle-first asks for. 0, or the exit code to stop with. */
-int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop);
+/* What --idle-first asks for; what it does not find out is as it was kept. The recorder may be NULL. 0, or
+ * the exit code to stop with. */
+int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
+			   struct wtl_recorder *recorder);
 /* Has the idle power of any domain been learned since begin()? */
 bool wtl_billing_learned_idle(const struct wtl_billing *billing);
 
-/* idle.c: idle baselines from one session to the next. Failures are remarks. false: there is no place
- * to keep them, or something else is there. */
-bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter,
-		   struct wtl_consumers *consumers);
+/* idle.c: idle baselines from one session to the next, for domains of which none is known. Failures are
+ * remarks. recorder: is told, too; may be NULL. false: there is no place to keep them, or something else is
+ * there. */
+bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_consumers *consumers,
+		   struct wtl_recorder *recorder);
 void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *meter,
 		   const struct wtl_consumers *consumers);
 

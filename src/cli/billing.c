@@ -77,8 +77,9 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 		return rc;
 	}
 	wtl_remark_weight(app, billing->consumers);
-	/* What could not be read is not replaced. */
-	billing->learns = wtl_idle_load(app, meter, billing->consumers);
+	/* What could not be read is not replaced. What is to be seen first is not mixed with what was. */
+	if (!settings->idle_first_ns || !wtl_billing_can_learn_idle(billing))
+		billing->learns = wtl_idle_load(app, meter, billing->consumers, NULL);
 	return 0;
 }
 
@@ -183,7 +184,8 @@ bool wtl_billing_learned_idle(const struct wtl_billing *billing)
 	return false;
 }
 
-int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop)
+int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
+			   struct wtl_recorder *recorder)
 {
 	int64_t duration_ns = billing->app->settings.idle_first_ns;
 
@@ -205,5 +207,6 @@ int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop)
 	if (!wtl_billing_learned_idle(billing))
 		wtl_remark(billing->app, "the machine was not idle: nothing was learned of what it "
 					 "draws at rest");
+	billing->learns = wtl_idle_load(billing->app, billing->meter, billing->consumers, recorder);
 	return 0;
 }

@@ -184,6 +184,7 @@ static int write_table(struct session *session)
 	wtl_buf_done(&session->buf);
 	free(export->seen_ns);
 	free(export->marks);
+	free(export->powers);
 	free(export->told);
 	if (rc == 0)
 		rc = closed;

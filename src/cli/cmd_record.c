@@ -275,7 +275,8 @@ static int measure_machine(struct session *session)
 
 static int measure(struct session *session)
 {
-	int stop = wtl_billing_watch_idle(&session->billing, &session->loop);
+	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
+					  session->recording.recorder);
 
 	if (stop) {
 		wtl_recording_discard(&session->recording);
@@ -355,10 +356,16 @@ static int stop(struct wtl_app *app)
 
 /* ---- All of it ---- */
 
+/* A command's own exit status may well be 1. */
+static int exit_of_failure(const struct wtl_app *app)
+{
+	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
+}
+
 static int record(struct session *session)
 {
 	struct wtl_app *app = session->app;
-	int code = WTL_EXIT_FAILED;
+	int code = exit_of_failure(app);
 
 	if (wtl_loop_open(&session->loop, app, ticked, session) < 0)
 		return code;
@@ -376,7 +383,7 @@ static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app};
 	char name[64];
-	int code = WTL_EXIT_FAILED, rc;
+	int code, rc;
 
 	if (app->settings.record.stop)
 		return stop(app);
@@ -384,9 +391,10 @@ static int run(struct wtl_app *app)
 		return WTL_EXIT_USAGE;
 	if (!app->settings.record.path)
 		app->settings.record.path = default_path(name, sizeof(name));
+	code = exit_of_failure(app);
 	rc = wtl_background_enter(&session.background, app, &code);
 	if (rc <= 0)
-		return code;
+		return code == WTL_EXIT_FAILED ? exit_of_failure(app) : code;
 	wtl_recording_listen(&session.recording, app, true);
 	if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
 		code = record(&session);

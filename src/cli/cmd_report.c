@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -115,6 +117,16 @@ static void tell_dropped(char *path, const struct wtl_store_reader *reader)
 		put_line(path, text);
 }
 
+/* Is its log there? Then there was nothing in that either. An empty one is none: SQLite makes it to read. */
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+	struct stat status;
+
+	return snprintf(log, sizeof(log), "%s-wal", path) < (int)sizeof(log) &&
+	       stat(log, &status) == 0 && status.st_size > 0;
+}
+
 /* What is there is good: is it all? 1: it is not, and that was said; or negative. */
 static int check_end(char *path, struct wtl_err *err)
 {
@@ -138,7 +150,10 @@ static int check_end(char *path, struct wtl_err *err)
 		wtl_buf_puts(&text, "after ");
 		wtl_format_utc(&text, last.end_utc_ns);
 	} else {
-		wtl_buf_puts(&text, "in it; was there a file beside it, of its name and \"-wal\"?");
+		wtl_buf_puts(&text, "in it");
+		if (!has_log(path))
+			wtl_buf_puts(&text,
+				     "; was there a file beside it, of its name and \"-wal\"?");
 	}
 	put_line(path, wtl_buf_str(&text));
 	wtl_buf_done(&text);

@@ -406,7 +406,9 @@ static int measure(struct session *session)
 					  .what = session,
 					  .max = OUTPUT_MAX,
 					  .cannot_be_had_again = true};
-	int stop = wtl_billing_watch_idle(&session->billing, &session->loop), recorded;
+	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
+					  session->recording.recorder),
+	    recorded;
 
 	if (stop == 0)
 		stop = run_all(session);

@@ -11,6 +11,10 @@
 
 enum { MICRO = 6 };
 
+/* A counter that stands still for so many updates counts nothing; rows may be closer than an update by that part
+ * of it (judgement). */
+enum { STILL_UPDATES = 10, JITTER_PART = 8 };
+
 static bool has_sample(const struct wtl_played *played)
 {
 	return played->kind == WTL_PLAYED_SAMPLE || played->kind == WTL_PLAYED_BEGUN ||
@@ -114,8 +118,8 @@ static int begin_power(struct wtl_export *export)
 	int64_t now_ns = wtl_player_mono(export->player);
 
 	export->marks = calloc(export->n_domains + 1, sizeof(*export->marks));
-	export->told = calloc(export->n_domains + 1, sizeof(*export->told));
-	if (!export->marks || !export->told)
+	export->powers = calloc(export->n_domains + 1, sizeof(*export->powers));
+	if (!export->marks || !export->powers)
 		return -ENOMEM;
 	for (size_t i = 0; i < meter->n_lines; i++)
 		if (meter->lines[i].account)
@@ -123,10 +127,46 @@ static int begin_power(struct wtl_export *export)
 	return begin_seen(export);
 }
 
-static void put_power(struct wtl_export *export, const struct wtl_line *line, int64_t t_mono_ns,
-		      const struct wattle_energy *energy, const struct wattle_energy *before)
+/*
+ * Has it been long enough for a mean? What a counter shows between two updates is of no moment in particular: its
+ * means go from a row in which it moved to another one, until it has stood still for many updates.
+ */
+static bool is_power_known(const struct wtl_line *line, const struct wattle_energy *energy,
+			   const struct wtl_export_power *power)
 {
-	int64_t apart_ns = energy->measured_ns - before->measured_ns;
+	const struct wtl_account *account = line->account;
+	int64_t apart_ns = energy->measured_ns - power->before.measured_ns;
+	int64_t update_ns = wtl_account_update_ns(account);
+	int64_t least_ns = update_ns > WTL_POWER_MIN_NS ? update_ns : WTL_POWER_MIN_NS;
+
+	/* Less than before: an estimate was corrected, which is no power. */
+	if (!energy->has_energy || energy->energy_uj < power->before.energy_uj ||
+	    apart_ns < least_ns - least_ns / JITTER_PART)
+		return false;
+	if (account->channel->quantity != WTL_QUANTITY_ENERGY ||
+	    energy->energy_uj != power->last_uj)
+		return true;
+	return energy->energy_uj == power->before.energy_uj && update_ns > 0 &&
+	       apart_ns / STILL_UPDATES >= update_ns && !wtl_account_is_unclear(account);
+}
+
+/* The next mean begins where this one ends, or where none can be made from the one before. */
+static void go_on_from(struct wtl_export_power *power, const struct wattle_energy *energy,
+		       bool was_told)
+{
+	if (!energy->has_energy)
+		return;
+	power->last_uj = energy->energy_uj;
+	if (was_told || energy->energy_uj < power->before.energy_uj ||
+	    energy->measured_ns < power->before.measured_ns)
+		power->before = *energy;
+}
+
+static void put_power(struct wtl_export *export, const struct wtl_line *line, int64_t t_mono_ns,
+		      const struct wattle_energy *energy, struct wtl_export_power *power)
+{
+	const struct wattle_energy *before = &power->before;
+	bool is_known = is_power_known(line, energy, power);
 	struct wtl_rows *rows = &export->rows;
 
 	wtl_row_begin(rows);
@@ -138,14 +178,16 @@ static void put_power(struct wtl_export *export, const struct wtl_line *line, in
 		wtl_row_fixed(rows, energy->energy_uj, MICRO);
 	else
 		wtl_row_nothing(rows);
-	/* Less than before: an estimate was corrected, which is no power. */
-	if (energy->has_energy && apart_ns > 0 && energy->energy_uj >= before->energy_uj)
-		wtl_row_fixed(rows, wtl_power_uw(energy->energy_uj - before->energy_uj, apart_ns),
+	if (is_known)
+		wtl_row_fixed(rows,
+			      wtl_power_uw(energy->energy_uj - before->energy_uj,
+					   energy->measured_ns - before->measured_ns),
 			      MICRO);
 	else
 		wtl_row_nothing(rows);
 	wtl_row_fixed(rows, (uint64_t)(energy->gap_ns > 0 ? energy->gap_ns : 0), 9);
 	wtl_row_end(rows);
+	go_on_from(power, energy, is_known);
 }
 
 static int take_power(struct wtl_export *export, const struct wtl_played *played)
@@ -167,9 +209,7 @@ static int take_power(struct wtl_export *export, const struct wtl_played *played
 		wtl_account_settle_mark(line->account, &export->marks[i]);
 		wtl_line_energy(line, &export->marks[i], readings[primary].t_mono_ns, &energy,
 				&budget);
-		put_power(export, line, readings[primary].t_mono_ns, &energy, &export->told[i]);
-		if (energy.has_energy)
-			export->told[i] = energy;
+		put_power(export, line, readings[primary].t_mono_ns, &energy, &export->powers[i]);
 	}
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include "cli/app.h"
 #include "cli/user.h"
 #include "meter/consumers.h"
+#include "replay/recorder.h"
 
 #define HEAD	 "wattle-idle/1\n"
 #define FILE_MAX (1u << 20)
@@ -47,12 +48,12 @@ static void put_machine(struct wtl_buf *buf, const struct wattle_meter *meter)
 	wtl_buf_printf(buf, "machine %u %s\n", meter->machine.n_cpus, meter->machine.cpu_model);
 }
 
-/* Whether it is one of this machine's domains. */
+/* Whether it is one of this machine's domains, and nothing is known of it that was seen just now. */
 static bool take_line(const char *line, size_t len, struct wattle_meter *meter,
-		      struct wtl_consumers *consumers)
+		      struct wtl_consumers *consumers, struct wtl_recorder *recorder)
 {
 	char name[32], source[32];
-	struct wtl_baseline baseline;
+	struct wtl_baseline baseline, seen;
 	struct wattle_domain domain;
 	int i;
 
@@ -62,7 +63,10 @@ static bool take_line(const char *line, size_t len, struct wattle_meter *meter,
 	if (i < 0 || wattle_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
 	    strcmp(domain.source, source) != 0)
 		return false;
+	if (wtl_consumers_baseline(consumers, (size_t)i, &seen) == 0 && seen.is_known)
+		return false;
 	wtl_consumers_set_baseline(consumers, (size_t)i, &baseline);
+	wtl_recorder_idle(recorder, (size_t)i, &baseline);
 	return true;
 }
 
@@ -78,12 +82,13 @@ static void note_line(struct wtl_io *io, const char *line, size_t len)
 }
 
 /* What the run that made this tape knew. */
-static void take_notes(struct wattle_meter *meter, struct wtl_consumers *consumers)
+static void take_notes(struct wattle_meter *meter, struct wtl_consumers *consumers,
+		       struct wtl_recorder *recorder)
 {
 	char text[WTL_BASELINE_LINE_MAX];
 
 	while (wtl_io_note(meter->env.io, "idle", text, sizeof(text)) == 1)
-		take_line(text, strlen(text), meter, consumers);
+		take_line(text, strlen(text), meter, consumers, recorder);
 }
 
 static ssize_t read_file(const char *path, char *text)
@@ -102,13 +107,13 @@ static ssize_t read_file(const char *path, char *text)
 }
 
 static void take_lines(char *text, size_t len, struct wattle_meter *meter,
-		       struct wtl_consumers *consumers)
+		       struct wtl_consumers *consumers, struct wtl_recorder *recorder)
 {
 	for (char *at = text, *end = text + len; at < end;) {
 		char *newline = memchr(at, '\n', (size_t)(end - at));
 		char *next = newline ? newline + 1 : end;
 
-		if (take_line(at, (size_t)(next - at), meter, consumers))
+		if (take_line(at, (size_t)(next - at), meter, consumers, recorder))
 			note_line(meter->env.io, at, (size_t)(next - at));
 		at = next;
 	}
@@ -121,7 +126,8 @@ static bool starts_with(const char *text, ssize_t len, const char *start, size_t
 
 /* text of len bytes; false: it is none of our files. */
 static bool take_file(struct wtl_app *app, const char *path, char *text, ssize_t len,
-		      struct wattle_meter *meter, struct wtl_consumers *consumers)
+		      struct wattle_meter *meter, struct wtl_consumers *consumers,
+		      struct wtl_recorder *recorder)
 {
 	struct wtl_buf head;
 	bool is_ours = len == 0 || starts_with(text, len, HEAD, sizeof(HEAD) - 1);
@@ -132,7 +138,7 @@ static bool take_file(struct wtl_app *app, const char *path, char *text, ssize_t
 	if (!is_ours)
 		wtl_remark(app, "'%s' is not a file of idle baselines, and is left alone", path);
 	else if (starts_with(text, len, wtl_buf_str(&head), head.len))
-		take_lines(text + head.len, (size_t)len - head.len, meter, consumers);
+		take_lines(text + head.len, (size_t)len - head.len, meter, consumers, recorder);
 	else if (len > 0)
 		wtl_remark(app,
 			   "the idle baselines in '%s' are another machine's: this one's will "
@@ -142,7 +148,8 @@ static bool take_file(struct wtl_app *app, const char *path, char *text, ssize_t
 	return is_ours;
 }
 
-bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_consumers *consumers)
+bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_consumers *consumers,
+		   struct wtl_recorder *recorder)
 {
 	char path[PATH_MAX];
 	char *text;
@@ -151,13 +158,13 @@ bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_c
 
 	if (find_path(&app->settings, path, sizeof(path)) < 0) {
 		if (app->settings.tape && !app->settings.idle_file)
-			take_notes(meter, consumers);
+			take_notes(meter, consumers, recorder);
 		return false;
 	}
 	text = malloc(FILE_MAX);
 	len = text ? read_file(path, text) : -ENOMEM;
 	if (len >= 0) {
-		may_be_kept = take_file(app, path, text, len, meter, consumers);
+		may_be_kept = take_file(app, path, text, len, meter, consumers, recorder);
 	} else {
 		may_be_kept = len == -ENOENT;
 		if (!may_be_kept)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -70,6 +72,63 @@ int wtl_option_check_output(struct wtl_app *app, const char *input)
 		return 0;
 	return wtl_complain(app, "-o %s would replace what is to be read: give it another name",
 			    output);
+}
+
+/* Of what is not there yet: the same name in the same folder. */
+static bool is_same_place(const char *a, const char *b)
+{
+	const char *names[] = {a, b};
+	struct stat folders[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *slash = strrchr(names[i], '/');
+		char folder[PATH_MAX];
+		int len = slash ? (int)(slash + 1 - names[i]) : 0;
+
+		if (snprintf(folder, sizeof(folder), "%.*s.", len, names[i]) >=
+			    (int)sizeof(folder) ||
+		    stat(folder, &folders[i]) < 0)
+			return false;
+		names[i] += len;
+	}
+	return folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+	       strcmp(names[0], names[1]) == 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat as, bs;
+	bool has_a = stat(a, &as) == 0, has_b = stat(b, &bs) == 0;
+
+	if (has_a != has_b)
+		return false;
+	if (!has_a)
+		return is_same_place(a, b);
+	return S_ISREG(as.st_mode) && as.st_dev == bs.st_dev && as.st_ino == bs.st_ino;
+}
+
+int wtl_option_check_outputs(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct {
+		const char *what, *path;
+	} files[] = {
+		{"what -o writes", settings->output_path},
+		{"the recording", settings->record.path},
+		{"the tape of --tape-record", settings->tape_record},
+		{"the idle power of --idle-file", settings->idle_file},
+	};
+	const size_t n = sizeof(files) / sizeof(files[0]);
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = i + 1; k < n; k++)
+			if (files[i].path && files[k].path &&
+			    is_same_file(files[i].path, files[k].path))
+				return wtl_complain(app,
+						    "%s and %s cannot be one file, '%s': give one "
+						    "of them another name",
+						    files[i].what, files[k].what, files[i].path);
+	return 0;
 }
 
 int wtl_option_flag(bool *flag)

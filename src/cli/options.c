@@ -260,7 +260,7 @@ static int check_together(struct wtl_app *app)
 		return wtl_complain(app,
 				    "--idle-first is for finding out who used the energy, which "
 				    "--no-processes rules out");
-	return 0;
+	return wtl_option_check_outputs(app);
 }
 
 int wtl_options_parse(struct wtl_app *app, int argc, char **argv)

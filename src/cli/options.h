@@ -75,6 +75,8 @@ struct wtl_option_use {
 const char *wtl_option_first_used(const struct wtl_option_use options[], size_t n);
 /* What is to be read must not be what -o replaces, under whatever name. 0, or EINVAL after a complaint. */
 int wtl_option_check_output(struct wtl_app *app, const char *input);
+/* Nor may two files to be written be the same one. 0, or EINVAL after a complaint. */
+int wtl_option_check_outputs(struct wtl_app *app);
 int wtl_option_flag(bool *flag);			     /* sets it; 0 */
 int wtl_option_text(const char **setting, const char *text); /* sets it; 0 */
 

@@ -20,6 +20,8 @@
 #define SQLITE_MAGIC "SQLite format 3"
 #define REPORT_MAX   (64u << 20)
 
+enum { LINES_MAX = 2 };
+
 bool wtl_plot_is_recording(const char *path)
 {
 	char head[sizeof(SQLITE_MAGIC)] = "";
@@ -202,19 +204,41 @@ bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattl
 
 /* ---- The figure ---- */
 
-static const char *fact(const struct wtl_plot_replay *replay, const char *key)
+const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key)
 {
 	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
 
 	return text ? text : "";
 }
 
-/* "vm: AMD EPYC · 2026-11-21 15:30:38 to 15:30:40 UTC · wattle 0.1.0". */
-static int head(struct wtl_plot_replay *replay)
+/* "rapl-perf (counter), model (modelled)": of the domains that are shown. */
+static const char *sources(const struct wtl_plot_replay *replay)
+{
+	struct wattle_meter *meter = wtl_player_meter(replay->player);
+	size_t n = wattle_meter_domains(meter);
+	struct wtl_buf buf;
+	const char *text;
+
+	wtl_buf_init(&buf, 400);
+	for (size_t i = 0; i < n && !buf.error; i++) {
+		struct wattle_domain domain;
+
+		if (wattle_meter_domain(meter, i, &domain) == 0 && domain.source &&
+		    wtl_plot_is_wanted(replay, &domain))
+			wtl_plot_put_source(&buf, domain.source, wattle_method_name(domain.method));
+	}
+	text = wtl_plot_sheet_printf(replay->sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+/* "vm: AMD EPYC · 2026-11-21 15:30:38 to 15:30:40 UTC · wattle 0.1.0", and below it the sources. */
+static int head(struct wtl_plot_replay *replay, bool has_sources)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
-	const char **lines = wtl_plot_sheet_array(replay->sheet, 1, sizeof(*lines));
-	const char *cpu = fact(replay, WTL_FACT_CPU_MODEL), *host = fact(replay, "host");
+	const char **lines = wtl_plot_sheet_array(replay->sheet, LINES_MAX, sizeof(*lines));
+	const char *cpu = wtl_plot_fact(replay, WTL_FACT_CPU_MODEL);
+	const char *host = wtl_plot_fact(replay, "host");
 	struct wtl_buf times;
 	int64_t from_ns;
 
@@ -227,13 +251,14 @@ static int head(struct wtl_plot_replay *replay)
 	lines[0] = wtl_plot_sheet_printf(replay->sheet, "%.60s%s%.100s%s%s · wattle %.40s", host,
 					 host[0] && cpu[0] ? ": " : "", cpu,
 					 host[0] || cpu[0] ? " · " : "", wtl_buf_str(&times),
-					 fact(replay, WTL_FACT_VERSION));
+					 wtl_plot_fact(replay, WTL_FACT_VERSION));
 	wtl_buf_done(&times);
+	lines[1] = has_sources ? sources(replay) : "";
 	figure->lines = lines;
-	figure->n_lines = 1;
+	figure->n_lines = lines[1] && lines[1][0] ? 2 : 1;
 	figure->t_utc_ns = from_ns;
 	figure->shares_x = true;
-	return lines[0] ? 0 : -ENOMEM;
+	return lines[0] && lines[1] ? 0 : -ENOMEM;
 }
 
 /* That of the picture, and what is to be known of its clock. */
@@ -265,12 +290,13 @@ static int add_notes(struct wtl_plot_replay *replay)
 static const struct picture {
 	int (*draw)(struct wtl_plot_replay *replay);
 	const char *title, *nothing;
+	bool has_sources; /* above it: below the name of each domain there is no room for them */
 } pictures[WTL_PLOT_WHATS] = {
 	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there"},
 	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_people, "Power by who used it",
-				"it tells of no processes there"},
+				"it tells of no processes there", true},
 	[WTL_PLOT_WINDOWS] = {wtl_plot_recorded_windows, "Energy of windows",
-			      "no window ended there"},
+			      "no window ended there", true},
 	[WTL_PLOT_MEMORY] = {wtl_plot_recorded_memory, "Memory",
 			     "it tells of nobody's memory there"},
 };
@@ -284,7 +310,7 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 	if (rc == 0)
 		rc = find_stretch(replay);
 	if (rc == 0)
-		rc = head(replay);
+		rc = head(replay, picture->has_sources);
 	if (rc == 0)
 		rc = picture->draw(replay);
 	if (rc == 0 && wtl_plot_is_empty(figure))
@@ -295,7 +321,7 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 		rc = wtl_plot_note_missing(replay);
 	if (rc < 0)
 		return rc;
-	command = fact(replay, "command");
+	command = wtl_plot_fact(replay, "command");
 	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s%s%.200s", picture->title,
 					      command[0] ? ": " : "", command);
 	return figure->title ? 0 : -ENOMEM;

@@ -71,12 +71,16 @@ int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played
 /* Whether it has the domains that are asked for (the total as well, where there is such a thing). 0, or
  * negative after a complaint. */
 int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
+/* What the recording says of itself (WTL_FACT_…); "": nothing. */
+const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key);
 /* Asked for, or (nothing is) counted. */
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
 
 /* ---- plot_recording_notes.c ---- */
 
+/* Adds a note below the picture: text as a sentence. 0 or -ENOMEM. */
+int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
 /* Says below the picture what the recording does not have, as far as it was gone by. 0 or -ENOMEM. */
 int wtl_plot_note_missing(struct wtl_plot_replay *replay);
 

@@ -6,8 +6,7 @@
 
 #include "cli/plot_recording.h"
 
-/* As a sentence. */
-static int add(struct wtl_plot_sheet *sheet, const char *text)
+int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text)
 {
 	struct wtl_plot_figure *figure = &sheet->figure;
 	const char **notes = wtl_plot_sheet_array(sheet, figure->n_notes + 1, sizeof(*notes));
@@ -32,10 +31,10 @@ int wtl_plot_note_missing(struct wtl_plot_replay *replay)
 	int rc = 0;
 
 	if (wtl_replay_tell_dropped(reader, text))
-		rc = add(replay->sheet, text);
+		rc = wtl_plot_note(replay->sheet, text);
 	if (rc == 0 && replay->lost[0])
-		rc = add(replay->sheet, replay->lost);
+		rc = wtl_plot_note(replay->sheet, replay->lost);
 	else if (rc == 0 && wtl_replay_tell_damaged(reader, text))
-		rc = add(replay->sheet, text);
+		rc = wtl_plot_note(replay->sheet, text);
 	return rc;
 }

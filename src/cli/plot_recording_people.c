@@ -13,6 +13,7 @@
 #include "cli/plot_recording.h"
 #include "cli/plot_recording_keys.h"
 #include "meter/consumers.h"
+#include "output/words.h"
 
 enum { POINTS_MAX = 600 };
 
@@ -53,10 +54,12 @@ struct people {
 
 static void name_process(const struct wtl_consumer *consumer, char *name, size_t size)
 {
+	const char *text = consumer->name[0] ? consumer->name : wtl_words_consumer(consumer);
+
 	if (consumer->pid)
-		snprintf(name, size, "%s (%d)", consumer->name, consumer->pid);
+		snprintf(name, size, "%s (%d)", text, consumer->pid);
 	else
-		snprintf(name, size, "%s", consumer->name);
+		snprintf(name, size, "%s", text);
 }
 
 static void name_key(struct people *people, const struct wtl_consumer *consumer, char *name,

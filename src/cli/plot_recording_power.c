@@ -2,18 +2,24 @@
 /* Power over time, a line a domain. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "cli/app.h"
 #include "cli/plot_recording.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
+#include "output/report.h"
+#include "output/words.h"
 
 #define WINDOW "plot"
 
 /* Power over less than this is mostly the jitter of edges. */
 #define SPAN_MIN_NS (20 * WTL_NS_PER_MS)
+
+enum { NAMES_MAX = 6 };
 
 /* A domain, or the total. */
 struct curve {
@@ -22,6 +28,7 @@ struct curve {
 	int64_t span_ns; /* of a point, at least */
 	struct wattle_energy last;
 	bool has_last;
+	size_t n_parts; /* of the total: domains that had a figure at the last point */
 	struct wtl_plot_reducer reducer;
 };
 
@@ -30,7 +37,9 @@ struct curves {
 	struct wattle_meter *meter;
 	struct curve *list;
 	size_t n, n_domains;
+	bool *counts;			/* domains in the total */
 	struct wattle_energy *energies; /* and the total */
+	size_t n_parts, n_parts_most;	/* domains that count and have a figure */
 };
 
 static int add_curve(struct curves *curves, size_t domain, const char *name, int64_t update_ns)
@@ -69,12 +78,15 @@ static int choose(struct curves *curves)
 					    sizeof(*curves->list));
 	curves->energies = wtl_plot_sheet_array(curves->replay->sheet, curves->n_domains + 1,
 						sizeof(*curves->energies));
-	if (rc == 0 && (!curves->list || !curves->energies))
+	curves->counts = wtl_plot_sheet_array(curves->replay->sheet, curves->n_domains + 1,
+					      sizeof(*curves->counts));
+	if (rc == 0 && (!curves->list || !curves->energies || !curves->counts))
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < curves->n_domains; i++) {
 		struct wattle_domain domain;
 
 		wattle_meter_domain(curves->meter, i, &domain);
+		curves->counts[i] = domain.in_total;
 		if (domain.in_total && domain.update_ns > longest_ns)
 			longest_ns = domain.update_ns;
 		if (wtl_plot_is_wanted(curves->replay, &domain))
@@ -97,6 +109,9 @@ static void add_point(struct curve *curve, const struct wattle_energy *energy, i
 		curve->has_last = energy->has_energy;
 		return;
 	}
+	/* Nor is a power of 0 known where nothing was seen yet. */
+	if (!energy->has_power && energy->energy_uj == 0)
+		return;
 	if (energy->gap_ns > curve->last.gap_ns + WTL_NS_PER_MS) {
 		wtl_plot_reducer_add(&curve->reducer, &point);
 		curve->last = *energy;
@@ -118,6 +133,45 @@ static void add_point(struct curve *curve, const struct wattle_energy *energy, i
 	curve->last = *energy;
 }
 
+/* The total of those that have a figure: what those without one lack is no gap of it. */
+static void sum_up(struct curves *curves, const struct wattle_window *window)
+{
+	struct wattle_energy *total = &curves->energies[curves->n_domains];
+
+	*total = window->total;
+	total->gap_ns = 0;
+	curves->n_parts = 0;
+	for (size_t i = 0; i < curves->n_domains; i++) {
+		const struct wattle_energy *energy = &curves->energies[i];
+
+		if (!curves->counts[i] || !energy->has_energy)
+			continue;
+		curves->n_parts++;
+		if (energy->gap_ns > total->gap_ns)
+			total->gap_ns = energy->gap_ns;
+	}
+	total->measured_ns = window->duration_ns - total->gap_ns;
+}
+
+/* Where another domain has no figure any more, its line breaks; where one has its first, it begins anew: all
+ * before that lacks it. */
+static void follow_parts(struct curves *curves, struct curve *total, int64_t t_utc_ns)
+{
+	const struct wtl_plot_point broken = {.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN};
+	struct wtl_plot_replay *replay = curves->replay;
+
+	if (curves->n_parts > curves->n_parts_most) {
+		curves->n_parts_most = curves->n_parts;
+		wtl_plot_reducer_init(&total->reducer, replay->from_utc_ns, replay->to_utc_ns,
+				      WTL_PLOT_COLUMNS, total->reducer.points);
+	} else if (curves->n_parts != total->n_parts) {
+		wtl_plot_reducer_add(&total->reducer, &broken);
+	}
+	if (curves->n_parts != total->n_parts)
+		total->has_last = false;
+	total->n_parts = curves->n_parts;
+}
+
 static void take_sample(struct curves *curves, const struct wtl_played *played)
 {
 	struct wattle_window window;
@@ -125,10 +179,14 @@ static void take_sample(struct curves *curves, const struct wtl_played *played)
 	if (wtl_window_look(curves->meter, WINDOW, &window, curves->energies, curves->n_domains) <
 	    0)
 		return;
-	curves->energies[curves->n_domains] = window.total;
-	for (size_t i = 0; i < curves->n; i++)
-		add_point(&curves->list[i], &curves->energies[curves->list[i].domain],
-			  played->t_utc_ns);
+	sum_up(curves, &window);
+	for (size_t i = 0; i < curves->n; i++) {
+		struct curve *curve = &curves->list[i];
+
+		if (curve->domain == curves->n_domains)
+			follow_parts(curves, curve, played->t_utc_ns);
+		add_point(curve, &curves->energies[curve->domain], played->t_utc_ns);
+	}
 }
 
 static int play(struct curves *curves)
@@ -193,10 +251,146 @@ static const char *remark_of(const struct curves *curves, size_t domain)
 				     wattle_method_name(info.method));
 }
 
+/* ---- Notes ---- */
+
+static bool has_line(const struct wtl_plot_series *series)
+{
+	for (size_t i = 0; i < series->n; i++)
+		if (isfinite(series->points[i].y))
+			return true;
+	return false;
+}
+
+/* "a, b and 3 more" */
+static void add_name(struct wtl_buf *names, size_t n, const char *name)
+{
+	if (n < NAMES_MAX)
+		wtl_buf_printf(names, "%s%.60s", n > 0 ? ", " : "", name);
+}
+
+static void end_names(struct wtl_buf *names, size_t n)
+{
+	if (n > NAMES_MAX)
+		wtl_buf_printf(names, " and %zu more", n - NAMES_MAX);
+}
+
+static int note_names(const struct curves *curves, const char *before, struct wtl_buf *names,
+		      const char *after)
+{
+	char text[WTL_REMARK_SIZE + 256];
+
+	snprintf(text, sizeof(text), "%s%s%s%s", before, wtl_buf_str(names), after[0] ? ": " : "",
+		 after);
+	return wtl_plot_note(curves->replay->sheet, text);
+}
+
+/* Why a domain has no line. */
+static const char *reason_of(const struct curves *curves, const struct curve *curve)
+{
+	struct wtl_report_domain domain = {.energy = curves->energies[curve->domain]};
+	const char *reason;
+
+	wattle_meter_domain(curves->meter, curve->domain, &domain.domain);
+	/* Of a model it is why nothing is measured. */
+	reason = domain.domain.method == WATTLE_METHOD_MODELLED ? NULL : wtl_words_reason(&domain);
+	return reason ? reason : "too short to speak of power";
+}
+
+/* NULL: it has a line, or is the total. */
+static const char *reason_without_line(const struct curves *curves,
+				       const struct wtl_plot_series *series, size_t i)
+{
+	if (has_line(&series[i]) || curves->list[i].domain == curves->n_domains)
+		return NULL;
+	return reason_of(curves, &curves->list[i]);
+}
+
+/* All that have none for one reason, once: with the first of them. */
+static int note_reason(const struct curves *curves, const struct wtl_plot_series *series,
+		       size_t first, const char *reason)
+{
+	struct wtl_buf names;
+	size_t n = 0;
+	int rc = 0;
+
+	wtl_buf_init(&names, 1024);
+	for (size_t i = 0; i < curves->n; i++) {
+		const char *own = reason_without_line(curves, series, i);
+
+		if (!own || strcmp(own, reason) != 0)
+			continue;
+		if (i < first)
+			goto done;
+		add_name(&names, n++, curves->list[i].name);
+	}
+	end_names(&names, n);
+	rc = note_names(curves, "No line of ", &names, reason);
+done:
+	wtl_buf_done(&names);
+	return rc;
+}
+
+static int note_without_lines(const struct curves *curves, const struct wtl_plot_series *series)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < curves->n; i++) {
+		const char *reason = reason_without_line(curves, series, i);
+
+		if (reason)
+			rc = note_reason(curves, series, i, reason);
+	}
+	return rc;
+}
+
+/* As a report says it. */
+static int note_lacking(const struct curves *curves)
+{
+	struct wtl_buf names;
+	size_t n = 0;
+	int rc = 0;
+
+	wtl_buf_init(&names, 1024);
+	for (size_t i = 0; i < curves->n_domains; i++) {
+		struct wattle_domain domain;
+
+		if (!curves->counts[i] || curves->energies[i].has_energy)
+			continue;
+		wattle_meter_domain(curves->meter, i, &domain);
+		add_name(&names, n++, domain.name);
+	}
+	end_names(&names, n);
+	if (n > 0)
+		rc = note_names(curves, "The total lacks ", &names, "");
+	wtl_buf_done(&names);
+	return rc;
+}
+
+static int add_notes(const struct curves *curves, const struct wtl_plot_series *series)
+{
+	bool has_level = false, has_total = false;
+	int rc;
+
+	for (size_t i = 0; i < curves->n; i++) {
+		if (!has_line(&series[i]))
+			continue;
+		has_level |= series[i].level.is_known;
+		has_total |= curves->list[i].domain == curves->n_domains;
+	}
+	rc = wtl_plot_note(
+		curves->replay->sheet,
+		has_level
+			? "Band: ± (k = 2), as much of the power as of the energy so far. Dashed: idle power"
+			: "Band: ± (k = 2), as much of the power as of the energy so far");
+	if (rc == 0)
+		rc = note_without_lines(curves, series);
+	if (rc == 0 && has_total)
+		rc = note_lacking(curves);
+	return rc;
+}
+
 static int make_panel(struct curves *curves)
 {
-	static const char *const notes[] = {
-		"Band: ± (k = 2), as much of the power as of the energy so far. Dashed: idle power."};
 	struct wtl_plot_sheet *sheet = curves->replay->sheet;
 	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
 	struct wtl_plot_series *series =
@@ -231,9 +425,7 @@ static int make_panel(struct curves *curves)
 	rc = wtl_plot_recorded_gaps(curves->replay, &panel->gaps, &panel->n_gaps);
 	sheet->figure.panels = panel;
 	sheet->figure.n_panels = 1;
-	sheet->figure.notes = notes;
-	sheet->figure.n_notes = 1;
-	return rc;
+	return rc < 0 ? rc : add_notes(curves, series);
 }
 
 int wtl_plot_recorded_power(struct wtl_plot_replay *replay)
@@ -245,5 +437,12 @@ int wtl_plot_recorded_power(struct wtl_plot_replay *replay)
 		rc = -ENODATA;
 	if (rc == 0)
 		rc = play(&curves);
-	return rc < 0 ? rc : make_panel(&curves);
+	if (rc == 0)
+		rc = make_panel(&curves);
+	if (rc < 0 || !wtl_plot_is_empty(&replay->sheet->figure) ||
+	    curves.list[0].domain == curves.n_domains)
+		return rc;
+	wtl_complain(replay->app, "there is nothing to plot of '%s': %s: %s", replay->path,
+		     curves.list[0].name, reason_of(&curves, &curves.list[0]));
+	return -ENOTSUP;
 }

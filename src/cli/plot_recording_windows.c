@@ -13,6 +13,7 @@ enum { WINDOWS_MAX = 200 };
 /* What there is to be drawn of a window. */
 struct bar {
 	const char *name;
+	bool is_run;
 	struct wattle_energy total;
 	struct wattle_energy *energies;
 };
@@ -38,6 +39,7 @@ static int add_bar(struct bars *bars, const struct wtl_played *played)
 	}
 	bar = &bars->list[bars->n++];
 	bar->name = wtl_plot_sheet_printf(sheet, "%s", played->window_name);
+	bar->is_run = wtl_player_is_measurement(bars->replay->player, played->window_id);
 	bar->total = played->window.total;
 	bar->energies = wtl_plot_sheet_array(sheet, bars->n_domains + 1, sizeof(*bar->energies));
 	if (!bar->name || !bar->energies)
@@ -59,6 +61,29 @@ static int collect(struct bars *bars)
 			return rc;
 	}
 	return rc;
+}
+
+/* Runs that were repeated have one name, and are told apart as in a picture of their reports. */
+static int number_runs(struct bars *bars)
+{
+	const char *command = wtl_plot_fact(bars->replay, "command");
+	size_t n = 0;
+
+	for (size_t i = 0; i < bars->n; i++)
+		n += bars->list[i].is_run;
+	if (n < 2)
+		return 0;
+	n = 0;
+	for (size_t i = 0; i < bars->n; i++) {
+		struct bar *bar = &bars->list[i];
+
+		if (bar->is_run)
+			bar->name = wtl_plot_sheet_printf(bars->replay->sheet, "%zu: %s", ++n,
+							  command[0] ? command : bar->name);
+		if (!bar->name)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int choose_domains(struct bars *bars)
@@ -160,6 +185,8 @@ int wtl_plot_recorded_windows(struct wtl_plot_replay *replay)
 	rc = choose_domains(&bars);
 	if (rc == 0)
 		rc = collect(&bars);
+	if (rc == 0)
+		rc = number_runs(&bars);
 	if (rc == 0 && (bars.n == 0 || bars.n_shown == 0))
 		rc = -ENODATA;
 	return rc < 0 ? rc : make_panel(&bars);

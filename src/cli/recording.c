@@ -183,7 +183,8 @@ static void fail(struct wtl_recording *recording, const struct wtl_err *err)
 	complain(recording, err);
 	wtl_buf_init(&typed, PATH_MAX);
 	wtl_recording_type_path(&typed, recording->path);
-	wtl_remark(recording->app, "what was recorded before can be read: wattle report %s",
+	wtl_remark(recording->app,
+		   "what was recorded before, if anything, can be read: wattle report %s",
 		   wtl_buf_str(&typed));
 	wtl_buf_done(&typed);
 	/* A command goes on, and its report as well. */

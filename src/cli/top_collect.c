@@ -82,7 +82,8 @@ static int open_consumers(struct wtl_top_collector *collector)
 		return rc;
 	}
 	wtl_remark_weight(collector->app, collector->consumers);
-	collector->learns = wtl_idle_load(collector->app, collector->meter, collector->consumers);
+	collector->learns =
+		wtl_idle_load(collector->app, collector->meter, collector->consumers, NULL);
 	return 0;
 }
 
@@ -144,6 +145,8 @@ static void bill(struct wtl_top_collector *collector)
 	if (!collector->consumers)
 		return;
 	collector->billed_ns = sampler->window.duration_ns;
+	if (collector->bills_late)
+		wtl_consumers_name_all(collector->consumers);
 	wtl_consumers_bill(collector->consumers, sampler->energies,
 			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
 	if (!collector->without_table)

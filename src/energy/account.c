@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #define SPAN_UPDATES 10
+#define SPAN_HALVES  20
 
 /* A counter that stands still for longer rests; it is not that slow. Judgement: so many times the
  * period that its source declares, or the slowest sensor's where none is declared. */
@@ -208,11 +209,15 @@ bool wtl_account_is_unclear(const struct wtl_account *account)
 	       account->last_ok.t_mono_ns >= 0 && wtl_counter_uj(&account->counter) == 0;
 }
 
+/* Long against the sensor's updates and against the reads at both ends: what one that hung tells is of
+ * some moment within. */
 static int64_t span_needed_ns(const struct wtl_account *account)
 {
-	int64_t needed_ns = SPAN_UPDATES * wtl_account_update_ns(account);
+	int64_t half_ns = longer_ns(account->span_half_ns, account->last_ok.half_ns);
+	int64_t needed_ns =
+		longer_ns(SPAN_UPDATES * wtl_account_update_ns(account), SPAN_HALVES * half_ns);
 
-	return needed_ns > WTL_POWER_MIN_NS ? needed_ns : WTL_POWER_MIN_NS;
+	return longer_ns(needed_ns, WTL_POWER_MIN_NS);
 }
 
 /* Up to when the energy is final; a power sensor's newest stretch is a guess. */
@@ -236,6 +241,7 @@ static void start_span(struct wtl_account *account, int64_t t_ns)
 {
 	account->span_ns = told_ns(account, t_ns);
 	account->span_uj = told_uj(account, account->span_ns);
+	account->span_half_ns = account->last_ok.half_ns;
 }
 
 static bool end_span(struct wtl_account *account, int64_t t_ns)
@@ -252,6 +258,7 @@ static bool end_span(struct wtl_account *account, int64_t t_ns)
 	account->spans++;
 	account->span_uj = energy_uj;
 	account->span_ns = end_ns;
+	account->span_half_ns = account->last_ok.half_ns;
 	return true;
 }
 

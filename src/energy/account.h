@@ -42,7 +42,7 @@ struct wtl_account {
 	/* Power between samples, over stretches long enough for this sensor; of a power sensor only
 	 * what is settled, which is some time before its newest reading. */
 	uint64_t span_uj;
-	int64_t span_ns;
+	int64_t span_ns, span_half_ns;
 	uint64_t span_uw; /* of the last complete stretch */
 	uint32_t spans;	  /* complete stretches so far */
 

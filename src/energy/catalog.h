@@ -28,7 +28,7 @@ enum wtl_quantity {
 struct wtl_channel {
 	char domain[WTL_NAME_SIZE]; /* "package-0" */
 	char inside[WTL_NAME_SIZE]; /* the domain that contains it, "" for none */
-	char device[64];	    /* the maker's name of the part, "" if not known */
+	char device[128];	    /* the maker's name of the part, "" if not known */
 	enum wattle_kind kind;
 	bool in_total;
 	enum wtl_quantity quantity;

@@ -12,6 +12,10 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 
+enum {
+	LEARN_HALVES = 20
+}; /* an interval that is learned from, in halves of the reads at its ends */
+
 /* ---- Opening ---- */
 
 static enum wtl_divided how_divided(const struct wattle_domain *domain)
@@ -225,6 +229,14 @@ static void take_look(struct wtl_consumers *consumers)
 	tell_observer(consumers, WTL_LOOK_TAKEN, 0);
 }
 
+/* By how much the end of what is billed may lie beside its time: half of the newest read. */
+static int64_t edge_ns(const struct wtl_consumers *consumers, size_t i)
+{
+	const struct wtl_account *account = consumers->meter->lines[i].account;
+
+	return account ? account->last_ok.half_ns : 0;
+}
+
 void wtl_consumers_begin(struct wtl_consumers *consumers)
 {
 	take_look(consumers);
@@ -236,6 +248,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 		consumers->domains[i].billed_uj = 0;
 		consumers->domains[i].billed_ns = 0;
 		consumers->domains[i].gain = 0.0;
+		consumers->domains[i].edge_ns = edge_ns(consumers, i);
 	}
 	tell_observer(consumers, WTL_LOOK_RESET, 0);
 }
@@ -251,6 +264,11 @@ int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
 void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns)
 {
 	wtl_workload_tree_ended(consumers->workload, cpu_ns);
+}
+
+void wtl_consumers_name_all(struct wtl_consumers *consumers)
+{
+	wtl_workload_name_all(consumers->workload);
 }
 
 void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
@@ -341,6 +359,20 @@ void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
 		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
 }
 
+/* Between two reads one of which hung, the power is not known well enough to learn from. */
+static void learn(struct wtl_consumers *consumers, size_t i, const struct bill *bill,
+		  int64_t t_utc_ns)
+{
+	struct wtl_divided_domain *domain = &consumers->domains[i];
+	int64_t begin_half_ns = domain->edge_ns;
+
+	domain->edge_ns = edge_ns(consumers, i);
+	if (LEARN_HALVES * begin_half_ns <= bill->duration_ns &&
+	    LEARN_HALVES * domain->edge_ns <= bill->duration_ns)
+		wtl_baseline_learner_add(domain->learner, bill->energy_uj, bill->duration_ns,
+					 bill->use_ppm, t_utc_ns);
+}
+
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy, int64_t t_utc_ns)
 {
@@ -361,8 +393,7 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	if (energy->energy_uj < domain->billed_uj)
 		wtl_attribution_settle(consumers->attribution, i, energy->energy_uj);
 	else
-		wtl_baseline_learner_add(domain->learner, bill.energy_uj, bill.duration_ns,
-					 bill.use_ppm, t_utc_ns);
+		learn(consumers, i, &bill, t_utc_ns);
 	domain->billed_ns += bill.duration_ns;
 	wtl_consumers_note_billed(domain, energy);
 }

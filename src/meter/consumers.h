@@ -65,6 +65,9 @@ void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
 			int64_t t_utc_ns);
 
+/* The next bill reads the names of everybody that has none yet, however many: for one picture. */
+void wtl_consumers_name_all(struct wtl_consumers *consumers);
+
 /* Reads the memory of the processes in slots[], or (n is 0) of all in turn, `budget` at most: slow. */
 void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
 			       unsigned budget);

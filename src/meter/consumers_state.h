@@ -34,7 +34,8 @@ struct wtl_divided_domain {
 	struct wtl_baseline_learner *learner;
 	uint64_t billed_uj; /* since begin */
 	int64_t billed_ns;
-	double gain; /* relative standard uncertainty of the energy so far */
+	int64_t edge_ns; /* by how much the end of that may lie beside its time */
+	double gain;	 /* relative standard uncertainty of the energy so far */
 };
 
 /* What a consumer drew over the last interval in which it was billed. */

@@ -119,6 +119,10 @@ void wtl_smi_put_text(struct wtl_buf *buf, const char *text);
 /* The process's program; "" where it is not known or not visible here. */
 const char *wtl_smi_process_program(const struct wtl_gpu_process *process);
 
+/* The GPU's processes as nvidia-smi lists them but in its rows of CSV: by number. To be freed; NULL: no
+ * memory. */
+const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gpu);
+
 /* "C", "G", "C+G", "M+C" (by way of MPS); "-" where not known. */
 const char *wtl_smi_process_type(const struct wtl_gpu_process *process);
 unsigned wtl_smi_process_type_read(const char *text, size_t len);

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -415,6 +416,28 @@ unsigned wtl_smi_process_type_read(const char *text, size_t len)
 		if (strlen(type_words[i].word) == len && memcmp(type_words[i].word, text, len) == 0)
 			return type_words[i].types;
 	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct wtl_gpu_process *left = *(const struct wtl_gpu_process *const *)a;
+	const struct wtl_gpu_process *right = *(const struct wtl_gpu_process *const *)b;
+
+	if (left->pid != right->pid)
+		return left->pid > right->pid ? 1 : -1;
+	return (left > right) - (left < right);
+}
+
+const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gpu)
+{
+	const struct wtl_gpu_process **sorted = calloc(gpu->n_processes + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return NULL;
+	for (size_t i = 0; i < gpu->n_processes; i++)
+		sorted[i] = &gpu->processes[i];
+	qsort(sorted, gpu->n_processes, sizeof(*sorted), by_pid);
+	return sorted;
 }
 
 /* ---- What the meter knows ---- */

@@ -2,6 +2,7 @@
 /* The document of -q for people. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -87,13 +88,21 @@ static void put_process(struct wtl_buf *buf, const struct wtl_gpu_process *proce
 
 static void put_processes(struct wtl_buf *buf, const struct wtl_gpu *gpu)
 {
+	const struct wtl_gpu_process **sorted;
+
 	if (gpu->n_processes == 0) {
 		put_text(buf, 1, "Processes", "None");
 		return;
 	}
+	sorted = wtl_smi_processes_by_pid(gpu);
+	if (!sorted) {
+		buf->error = -ENOMEM;
+		return;
+	}
 	wtl_buf_puts(buf, "    Processes\n");
 	for (size_t i = 0; i < gpu->n_processes; i++)
-		put_process(buf, &gpu->processes[i]);
+		put_process(buf, sorted[i]);
+	free(sorted);
 }
 
 /* The folders that only `to` is in. */

@@ -223,23 +223,13 @@ static void put_nobody(struct wtl_buf *buf, const struct wtl_smi_mon *mon)
 	wtl_buf_puts(buf, "    -              \n");
 }
 
-static int by_pid(const void *a, const void *b)
-{
-	const struct wtl_gpu_process *const *left = a, *const *right = b;
-
-	return ((*left)->pid > (*right)->pid) - ((*left)->pid < (*right)->pid);
-}
-
 static int put_processes(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 			 const struct wtl_look *look, const struct wtl_gpu *gpu)
 {
-	const struct wtl_gpu_process **sorted = calloc(gpu->n_processes + 1, sizeof(*sorted));
+	const struct wtl_gpu_process **sorted = wtl_smi_processes_by_pid(gpu);
 
 	if (!sorted)
 		return buf->error = -ENOMEM;
-	for (size_t i = 0; i < gpu->n_processes; i++)
-		sorted[i] = &gpu->processes[i];
-	qsort(sorted, gpu->n_processes, sizeof(*sorted), by_pid);
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		put_index(buf, mon, look, gpu);
 		put_process(buf, mon, sorted[i]);

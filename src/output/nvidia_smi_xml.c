@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -93,9 +94,15 @@ static void put_migs(struct wtl_buf *buf, size_t depth, const struct wtl_gpu *gp
 
 static void put_processes(struct wtl_buf *buf, size_t depth, const struct wtl_gpu *gpu)
 {
+	const struct wtl_gpu_process **sorted = wtl_smi_processes_by_pid(gpu);
+
+	if (!sorted) {
+		buf->error = -ENOMEM;
+		return;
+	}
 	put_tag(buf, depth, "", "processes", 9);
 	for (size_t i = 0; i < gpu->n_processes; i++) {
-		const struct wtl_gpu_process *process = &gpu->processes[i];
+		const struct wtl_gpu_process *process = sorted[i];
 
 		put_tag(buf, depth + 1, "", "process_info", 12);
 		put_number(buf, depth + 2, "gpu_instance_id", process->instance,
@@ -110,6 +117,7 @@ static void put_processes(struct wtl_buf *buf, size_t depth, const struct wtl_gp
 		put_tag(buf, depth + 1, "/", "process_info", 12);
 	}
 	put_tag(buf, depth, "/", "processes", 9);
+	free(sorted);
 }
 
 void wtl_smi_put_value(struct wtl_buf *buf, const struct wtl_smi_element *element,

@@ -40,6 +40,10 @@ int wtl_page_line(struct wtl_buf *buf, const char *label, struct wtl_buf *line);
 void wtl_page_own(struct wtl_buf *buf, const struct wtl_report_self *self,
 		  const struct wtl_output_style *style);
 
+/* The line of them: "wattle itself: …, 121 samples (2 late)". */
+void wtl_page_self(struct wtl_buf *buf, const struct wtl_report_self *self,
+		   const struct wtl_output_style *style);
+
 /* A paragraph below the table. The bullet of what casts doubt on a figure is that of its row. */
 enum wtl_page_bullet {
 	WTL_PAGE_MODEL,	 /* ~ */
@@ -102,10 +106,15 @@ int wtl_page_ledger(struct wtl_buf *buf, const struct wtl_report *report,
 int wtl_page_processes(struct wtl_buf *buf, const struct wtl_report *report,
 		       const struct wtl_output_style *style);
 
-/* "~ 1.23 ± 0.04 g CO2e at 380 g/kWh (": where that is from is to follow. The ~ is the energy's. */
+/* "~ 1.23 ± 0.04 g CO2e at ": the intensity is to follow. The ~ is the energy's. */
 int wtl_page_emitted(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style);
-/* The line after it: with PUE. Nothing where none was given. */
+/* "380 g/kWh (DEU, data set, 2023)": one that does not change, and whose figure it is. */
+void wtl_page_intensity(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+			const struct wtl_output_style *style);
+/* "with PUE 1.25" */
+void wtl_page_add_pue(struct wtl_buf *buf, uint32_t pue_milli);
+/* The line after that of the emissions: with PUE. Nothing where none was given. */
 int wtl_page_pue(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 		 const struct wtl_output_style *style);
 /* Both for an intensity that does not change: what, where, whose figures. */
@@ -134,8 +143,9 @@ void wtl_page_add_seconds(struct wtl_grid *grid, int64_t duration_ns);
 /* The mean power in watts, or an empty cell. */
 void wtl_page_add_mean(struct wtl_grid *grid, const struct wattle_energy *energy);
 
-/* What the two kinds of ± on a page of runs are. */
-int wtl_page_legend(struct wtl_buf *buf, const struct wtl_output_style *style);
+/* What the two kinds of ± on a page of runs are; NULL: their emissions share no intensity's ±. */
+int wtl_page_legend(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		    const struct wtl_output_style *style);
 
 /* The table of statistics over runs: its heading, and a row; unit NULL: that of the quantity. */
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style);

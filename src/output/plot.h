@@ -160,6 +160,8 @@ struct wtl_plot_wanted {
 
 /* "2026-11-21 08:00:00 to 08:10:37 UTC", for the lines below a title. */
 void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc_ns);
+/* Adds "rapl-perf (counter)", where the list does not have it yet. */
+void wtl_plot_put_source(struct wtl_buf *buf, const char *source, const char *method);
 
 /* "power", "processes", … Static. */
 const char *wtl_plot_what_name(enum wtl_plot_what what);

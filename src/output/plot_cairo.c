@@ -186,9 +186,9 @@ static void fill_hatched(struct pen *pen, const struct wtl_plot_xy at[], size_t 
 		add_hatch(pen, &box, -1, 7);
 	if (fill->hatch == WTL_HATCH_DOWN || fill->hatch == WTL_HATCH_CROSS)
 		add_hatch(pen, &box, 1, 7);
-	if (fill->hatch == WTL_HATCH_PLUMB)
+	if (fill->hatch == WTL_HATCH_PLUMB || fill->hatch == WTL_HATCH_GRID)
 		add_hatch(pen, &box, 0, 5);
-	if (fill->hatch == WTL_HATCH_LEVEL)
+	if (fill->hatch == WTL_HATCH_LEVEL || fill->hatch == WTL_HATCH_GRID)
 		add_level_hatch(pen, &box, 5);
 	pen->cairo.stroke(pen->cr);
 	pen->cairo.restore(pen->cr);

@@ -6,7 +6,8 @@
 /*
  * Colours of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour
  * vision tell apart, in an order in which neighbours differ in lightness; their yellow is too light for a
- * line on white. Without colours, shapes of points and hatches tell what is what.
+ * line on white. Without colours, shapes of points and hatches tell what is what: each of a round has a
+ * hatch of its own, and that of another in the next round, whose lightness is another.
  */
 static const struct {
 	uint32_t rgb, light;
@@ -18,7 +19,7 @@ static const struct {
 	{0xcc79a7, 0xf0d3e2, WTL_HATCH_PLUMB}, /* reddish purple */
 	{0x333333, 0xa8a8a8, WTL_HATCH_LEVEL}, /* black */
 	{0x56b4e9, 0xcde8f8, WTL_HATCH_CROSS}, /* sky blue */
-	{0xd55e00, 0xf2ae80, WTL_HATCH_NONE},  /* vermilion */
+	{0xd55e00, 0xe8945c, WTL_HATCH_GRID},  /* vermilion */
 };
 
 enum { LOOKS = sizeof(looks) / sizeof(looks[0]), CORNERS_MAX = 16, HOLLOW_FROM = 5 };
@@ -28,12 +29,9 @@ struct wtl_plot_look wtl_plot_look(const struct wtl_plot_panel *panel, size_t se
 	size_t i = series % LOOKS;
 	struct wtl_plot_look look = {.rgb = looks[i].rgb,
 				     .light = looks[i].light,
-				     .hatch = looks[i].hatch,
+				     .hatch = looks[(i + series / LOOKS) % LOOKS].hatch,
 				     .mark = (unsigned)(series % (2 * HOLLOW_FROM))};
 
-	/* The second time round, with another hatch. */
-	if (series / LOOKS % 2 == 1)
-		look.hatch = look.hatch == WTL_HATCH_NONE ? WTL_HATCH_CROSS : WTL_HATCH_NONE;
 	if (panel->series[series].is_rest) {
 		look.rgb = 0x8a8a8a;
 		look.light = 0xdedede;

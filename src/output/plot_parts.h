@@ -34,6 +34,7 @@ enum wtl_plot_hatch {
 	WTL_HATCH_CROSS,
 	WTL_HATCH_LEVEL,
 	WTL_HATCH_PLUMB,
+	WTL_HATCH_GRID, /* level and plumb */
 };
 
 struct wtl_plot_fill {

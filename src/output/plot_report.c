@@ -191,13 +191,33 @@ static void name_file(json_t *list, const char *name)
 	}
 }
 
+/* What is no JSON at all, in words; NULL: it may be. */
+static const char *no_json(const char *text, size_t len)
+{
+	static const char magic[] = "SQLite format 3";
+	size_t at = skip_space(text, len);
+
+	if (len >= sizeof(magic) && memcmp(text, magic, sizeof(magic)) == 0)
+		return "this is no report, but a recording or another SQLite database: it cannot "
+		       "be read from there";
+	if (at < len && text[at] != '{' && text[at] != '[')
+		return "this is neither a recording (it is no SQLite database, or an encrypted one) "
+		       "nor a report (it is no JSON)";
+	return NULL;
+}
+
 int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, const char *text,
 			 size_t len, struct wtl_err *err)
 {
+	const char *else_is = no_json(text, len);
 	json_error_t error = {.line = 0};
-	json_t *list = json_array();
-	int rc = list ? add_documents(list, text, len, &error) : -ENOMEM;
+	json_t *list;
+	int rc;
 
+	if (else_is)
+		return wtl_err_set(err, WTL_EFORMAT, SOURCE, name, "%s", else_is);
+	list = json_array();
+	rc = list ? add_documents(list, text, len, &error) : -ENOMEM;
 	if (rc == 0)
 		name_file(list, name);
 	if (rc == 0 && json_array_extend(reports->list, list) < 0)
@@ -334,13 +354,8 @@ static void add_source(struct wtl_buf *buf, const json_t *domain)
 {
 	const char *source = wtl_plot_json_text(domain, "source");
 	const char *method = wtl_plot_json_text(domain, "method");
-	char piece[128];
-
-	if (!source || !method)
-		return;
-	snprintf(piece, sizeof(piece), "%.60s (%.40s)", source, method);
-	if (!strstr(wtl_buf_str(buf), piece))
-		wtl_buf_printf(buf, "%s%s", buf->len ? ", " : "", piece);
+	if (source && method)
+		wtl_plot_put_source(buf, source, method);
 }
 
 /* "rapl-perf (counter), nvml (integrated)": of the domains that are shown, in any of the runs. */

@@ -157,10 +157,11 @@ static const char *name_of(struct wtl_plot_sheet *sheet, const json_t *process, 
 					      : wtl_plot_sheet_printf(sheet, "in no %s", keys[by]);
 	}
 	text = command && command[0] ? command : wtl_plot_json_text(process, "name");
+	if (!text || !text[0])
+		text = "name not known";
 	if (!json_is_integer(pid))
-		return wtl_plot_sheet_printf(sheet, "%s", text ? text : "?");
-	return wtl_plot_sheet_printf(sheet, "%s (%lld)", text ? text : "?",
-				     (long long)json_integer_value(pid));
+		return wtl_plot_sheet_printf(sheet, "%s", text);
+	return wtl_plot_sheet_printf(sheet, "%s (%lld)", text, (long long)json_integer_value(pid));
 }
 
 /* A process is a bar of its own; of a group, ± are added: they have the sensors' in common. */

@@ -108,3 +108,12 @@ void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc
 	wtl_buf_done(&from);
 	wtl_buf_done(&to);
 }
+
+void wtl_plot_put_source(struct wtl_buf *buf, const char *source, const char *method)
+{
+	char piece[128];
+
+	snprintf(piece, sizeof(piece), "%.60s (%.40s)", source, method);
+	if (!strstr(wtl_buf_str(buf), piece))
+		wtl_buf_printf(buf, "%s%s", buf->len ? ", " : "", piece);
+}

@@ -26,6 +26,10 @@ int wtl_page_windows(struct wtl_buf *buf, const struct wtl_recording *recording,
 int wtl_page_gaps(struct wtl_buf *buf, const struct wtl_recording *recording,
 		  const struct wtl_output_style *style);
 
+/* The last line: "recording took 10.3 ms of CPU, 5.7 MiB". */
+void wtl_page_recording_self(struct wtl_buf *buf, const struct wtl_report_self *self,
+			     const struct wtl_output_style *style);
+
 /* "idle power given: package-0: 60 W". False: figures are as they were recorded. */
 bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
 		     const struct wtl_output_style *style);
@@ -46,11 +50,13 @@ void wtl_page_file_remarks(struct wtl_buf *buf, const char *label,
 			   const struct wtl_output_style *style);
 void wtl_page_policy_remark(struct wtl_buf *buf, const struct wtl_recording *recording,
 			    const struct wtl_output_style *style);
-/* Which totals lack what; and emissions at other intensities, unless these vary over time anyway. */
+/* Which totals lack what; and whose intensity the emissions are at, or that these are several. first: of
+ * the recordings, NULL: there is none. */
 void wtl_page_energy_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
 			     const struct wtl_output_style *style);
 void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
-			     bool is_varying, const struct wtl_output_style *style);
+			     const struct wtl_recording *first,
+			     const struct wtl_output_style *style);
 
 /* ---- recording_several.c ---- */
 

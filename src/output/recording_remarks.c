@@ -171,6 +171,7 @@ static bool is_new_intensity(const struct wtl_page_several *several, size_t i)
 static void remark_intensities(struct wtl_buf *buf, const struct wtl_page_several *several,
 			       const struct wtl_output_style *style)
 {
+	const struct wtl_report_carbon *first = NULL;
 	struct wtl_buf line;
 	size_t n = 0;
 
@@ -183,25 +184,49 @@ static void remark_intensities(struct wtl_buf *buf, const struct wtl_page_severa
 			continue;
 		if (n < CARBON_MAX) {
 			wtl_buf_puts(&line, n > 0 ? ", " : "");
-			wtl_format_rounded(
-				&line, carbon->carbon.intensity_mg_per_kwh,
-				wtl_format_last_digit(carbon->carbon.intensity_mg_per_kwh, 0), 3);
-			wtl_buf_puts(&line, n > 0 ? " in " : " g/kWh in ");
+			wtl_page_intensity(&line, carbon, style);
+			wtl_buf_puts(&line, " in ");
 			put_label(&line, several, i);
 		}
+		first = first ? first : carbon;
 		n++;
 	}
 	if (n > CARBON_MAX)
 		wtl_buf_printf(&line, " and %zu more", n - CARBON_MAX);
-	if (n > 1)
-		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
+	if (n == 1) {
+		wtl_buf_clear(&line);
+		wtl_buf_puts(&line, "CO2e is at ");
+		wtl_page_intensity(&line, first, style);
+	}
+	if (n > 0)
+		wtl_page_remark(buf, n > 1 ? WTL_PAGE_DOUBT : WTL_PAGE_NOTE, wtl_buf_str(&line),
+				style);
 	wtl_layout_close(&line, buf);
 }
 
-void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
-			     bool is_varying, const struct wtl_output_style *style)
+static void note_varying(struct wtl_buf *buf, const struct wtl_page_several *several,
+			 const char *file, const struct wtl_output_style *style)
 {
-	if (!is_varying)
+	struct wtl_buf line;
+	bool has = false;
+
+	for (size_t i = 0; i < several->n; i++)
+		has |= has_emissions(report_of(several, i));
+	if (!has)
+		return;
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_buf_puts(&line, "CO2e is at the intensities over the time in ");
+	wtl_layout_text(&line, file, style);
+	end_line(buf, &line, WTL_PAGE_NOTE, style);
+}
+
+void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
+			     const struct wtl_recording *first,
+			     const struct wtl_output_style *style)
+{
+	if (first && first->carbon.is_varying)
+		note_varying(buf, several, first->carbon.file, style);
+	else
 		remark_intensities(buf, several, style);
 	for (size_t i = 0; i < several->n; i++)
 		if (report_of(several, i)->carbon.pue_milli &&

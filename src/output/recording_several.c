@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "energy/units.h"
 #include "output/format.h"
 #include "output/layout.h"
 #include "output/page.h"
@@ -230,7 +231,7 @@ static void put_remarks(struct wtl_buf *buf, const struct wtl_comparison *compar
 	}
 	wtl_page_energy_remarks(buf, &several, style);
 	put_other_domains(buf, comparison, style);
-	wtl_page_carbon_remarks(buf, &several, comparison->recordings[0].carbon.is_varying, style);
+	wtl_page_carbon_remarks(buf, &several, &comparison->recordings[0], style);
 	wtl_page_policy_remark(buf, &comparison->recordings[0], style);
 }
 
@@ -656,13 +657,52 @@ static void put_runs_remarks(struct wtl_buf *buf, const struct wtl_runs *runs,
 				      runs->recordings[i], style);
 	wtl_page_energy_remarks(buf, &several, style);
 	put_not_emitted(buf, runs, style);
-	wtl_page_carbon_remarks(buf, &several,
-				runs->n_recordings > 0 && runs->recordings[0]->carbon.is_varying,
+	wtl_page_carbon_remarks(buf, &several, runs->n_recordings > 0 ? runs->recordings[0] : NULL,
 				style);
 	if (runs->n_recordings > 0)
 		wtl_page_policy_remark(buf, runs->recordings[0], style);
 	if (!buf->error && buf->len == start)
 		wtl_layout_truncate(buf, start - 1);
+}
+
+/* Of the recordings with the runs, together: their models are wrong in the same way. */
+static void put_self(struct wtl_buf *buf, const struct wtl_runs *runs,
+		     const struct wtl_output_style *style)
+{
+	struct wtl_report_self sum = {.has_energy = true};
+
+	for (size_t i = 0; i < runs->n_recordings; i++) {
+		const struct wtl_report_self *self = &runs->recordings[i]->report.self;
+
+		if (__builtin_add_overflow(sum.cpu_ns, self->cpu_ns, &sum.cpu_ns))
+			sum.cpu_ns = INT64_MAX;
+		sum.has_energy &= self->has_energy;
+		sum.energy_uj = wtl_add_sat(sum.energy_uj, self->energy_uj);
+		sum.uncertainty_uj = wtl_add_sat(sum.uncertainty_uj, self->uncertainty_uj);
+		if (self->max_rss_bytes > sum.max_rss_bytes)
+			sum.max_rss_bytes = self->max_rss_bytes;
+	}
+	if (runs->n_recordings == 0)
+		return;
+	wtl_buf_putc(buf, '\n');
+	wtl_page_recording_self(buf, &sum, style);
+}
+
+/* That of any run with emissions, where their intensities are known equally well; or NULL. */
+static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs)
+{
+	const struct wtl_report_carbon *first = NULL;
+
+	for (size_t i = 0; i < runs->n_runs; i++) {
+		const struct wtl_report *report = &runs->runs[i].report;
+
+		if (wtl_words_not_all_emitted(&report->carbon, &report->window.total))
+			continue;
+		first = first ? first : &report->carbon;
+		if (report->carbon.carbon.uncertainty_ppm != first->carbon.uncertainty_ppm)
+			return NULL;
+	}
+	return first;
 }
 
 int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
@@ -677,5 +717,7 @@ int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
 	put_statistics(buf, runs, style);
 	put_runs_remarks(buf, runs, style);
 	wtl_buf_putc(buf, '\n');
-	return wtl_page_legend(buf, style);
+	wtl_page_legend(buf, shared_carbon(runs), style);
+	put_self(buf, runs, style);
+	return buf->error;
 }

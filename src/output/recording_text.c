@@ -164,6 +164,7 @@ static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recordi
 {
 	const struct wtl_emission *emission = &recording->carbon.emission;
 	const struct wtl_report *report = &recording->report;
+	uint64_t mg_per_kwh = report->carbon.carbon.intensity_mg_per_kwh;
 	const char *reason = wtl_words_not_emitted(&report->carbon, &report->window.total);
 	struct wtl_buf line;
 
@@ -176,6 +177,8 @@ static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recordi
 		return;
 	}
 	wtl_page_emitted(&line, report, style);
+	wtl_format_rounded(&line, mg_per_kwh, wtl_format_last_digit(mg_per_kwh, 0), 3);
+	wtl_buf_puts(&line, " g/kWh (");
 	if (emission->has_intensity) {
 		wtl_format_rounded(&line, emission->least_mg_per_kwh, 3, 3);
 		wtl_buf_puts(&line, " to ");
@@ -285,8 +288,8 @@ static void put_remarks(struct wtl_buf *buf, const struct wtl_recording *recordi
 		wtl_layout_truncate(buf, before);
 }
 
-static void put_self(struct wtl_buf *buf, const struct wtl_report_self *self,
-		     const struct wtl_output_style *style)
+void wtl_page_recording_self(struct wtl_buf *buf, const struct wtl_report_self *self,
+			     const struct wtl_output_style *style)
 {
 	wtl_layout_tone(buf, WTL_TONE_FAINT, style);
 	wtl_buf_puts(buf, "recording took ");
@@ -319,7 +322,7 @@ static int text_recording(struct wtl_buf *buf, const struct wtl_recording *recor
 		wtl_page_windows(buf, recording, style);
 	put_remarks(buf, recording, style);
 	wtl_buf_putc(buf, '\n');
-	put_self(buf, &report->self, style);
+	wtl_page_recording_self(buf, &report->self, style);
 	return buf->error;
 }
 

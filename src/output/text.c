@@ -37,6 +37,19 @@ bool wtl_page_end(struct wtl_buf *buf, const struct wtl_report *report)
 	return true;
 }
 
+void wtl_page_add_pue(struct wtl_buf *buf, uint32_t pue_milli)
+{
+	wtl_buf_puts(buf, "with PUE ");
+	wtl_format_fixed(buf, pue_milli, 3);
+	while (buf->len > 0 && strchr("0.", buf->data[buf->len - 1])) {
+		bool was_point = buf->data[buf->len - 1] == '.';
+
+		wtl_layout_truncate(buf, buf->len - 1);
+		if (was_point)
+			break;
+	}
+}
+
 int wtl_page_pue(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 		 const struct wtl_output_style *style)
 {
@@ -46,43 +59,44 @@ int wtl_page_pue(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 	wtl_format_measure(buf, wtl_words_with_pue(carbon),
 			   wtl_format_share(carbon->uncertainty_ug, carbon->pue_milli, 1000),
 			   WTL_FORMAT_G, style->ascii);
-	wtl_buf_puts(buf, " with PUE ");
-	wtl_format_fixed(buf, carbon->pue_milli, 3);
-	while (buf->len > 0 && strchr("0.", buf->data[buf->len - 1])) {
-		bool was_point = buf->data[buf->len - 1] == '.';
-
-		wtl_layout_truncate(buf, buf->len - 1);
-		if (was_point)
-			break;
-	}
+	wtl_buf_putc(buf, ' ');
+	wtl_page_add_pue(buf, carbon->pue_milli);
 	return wtl_buf_puts(buf, ", which is not in the energies\n");
+}
+
+void wtl_page_intensity(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+			const struct wtl_output_style *style)
+{
+	const struct wattle_carbon *grid = &carbon->carbon;
+
+	wtl_format_rounded(buf, grid->intensity_mg_per_kwh,
+			   wtl_format_last_digit(grid->intensity_mg_per_kwh, 0), 3);
+	wtl_buf_puts(buf, " g/kWh (");
+	if (carbon->is_default)
+		wtl_buf_puts(buf, "world average");
+	else if (grid->year)
+		wtl_layout_text(buf, grid->location, style);
+	else
+		wtl_buf_puts(buf, "as given");
+	if (grid->dataset[0] && (carbon->is_default || grid->year)) {
+		wtl_buf_puts(buf, ", ");
+		wtl_layout_text(buf, grid->dataset, style);
+	}
+	if (grid->year)
+		wtl_buf_printf(buf, ", %" PRIu32, grid->year);
+	wtl_buf_putc(buf, ')');
 }
 
 int wtl_page_carbon(struct wtl_buf *buf, const struct wtl_report *report,
 		    const struct wtl_output_style *style)
 {
-	const struct wtl_report_carbon *carbon = &report->carbon;
-	const struct wattle_carbon *grid = &carbon->carbon;
 	struct wtl_buf line;
 
 	wtl_buf_init(&line, LINE_MAX_BYTES);
 	wtl_page_emitted(&line, report, style);
-	if (carbon->is_default) {
-		wtl_buf_puts(&line, "world average");
-	} else if (grid->year) {
-		wtl_layout_text(&line, grid->location, style);
-	} else {
-		wtl_buf_puts(&line, "as given");
-	}
-	if (grid->dataset[0] && (carbon->is_default || grid->year)) {
-		wtl_buf_puts(&line, ", ");
-		wtl_layout_text(&line, grid->dataset, style);
-	}
-	if (grid->year)
-		wtl_buf_printf(&line, ", %" PRIu32, grid->year);
-	wtl_buf_putc(&line, ')');
+	wtl_page_intensity(&line, &report->carbon, style);
 	wtl_page_line(buf, "carbon", &line);
-	return wtl_page_pue(buf, carbon, style);
+	return wtl_page_pue(buf, &report->carbon, style);
 }
 
 /* What the reader must know even if the rest of the page stays unread. */
@@ -175,11 +189,9 @@ int wtl_page_end_line(struct wtl_buf *buf, const struct wtl_report *report)
 	return buf->error;
 }
 
-static void put_self(struct wtl_buf *buf, const struct wtl_report *report,
-		     const struct wtl_output_style *style)
+void wtl_page_self(struct wtl_buf *buf, const struct wtl_report_self *self,
+		   const struct wtl_output_style *style)
 {
-	const struct wtl_report_self *self = &report->self;
-
 	wtl_layout_tone(buf, WTL_TONE_FAINT, style);
 	wtl_buf_puts(buf, "wattle itself: ");
 	wtl_page_own(buf, self, style);
@@ -214,7 +226,7 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 	wtl_page_processes(buf, report, style);
 	wtl_page_remarks(buf, report, style);
 	wtl_buf_putc(buf, '\n');
-	put_self(buf, report, style);
+	wtl_page_self(buf, &report->self, style);
 	return buf->error;
 }
 

@@ -61,15 +61,12 @@ int wtl_page_emitted(struct wtl_buf *buf, const struct wtl_report *report,
 		     const struct wtl_output_style *style)
 {
 	const struct wtl_report_carbon *carbon = &report->carbon;
-	uint64_t intensity = carbon->carbon.intensity_mg_per_kwh;
 
 	if (wtl_page_is_modelled(report))
 		wtl_buf_puts(buf, "~ ");
 	wtl_format_measure(buf, carbon->emitted_ug, carbon->uncertainty_ug, WTL_FORMAT_G,
 			   style->ascii);
-	wtl_buf_puts(buf, " CO2e at ");
-	wtl_format_rounded(buf, intensity, wtl_format_last_digit(intensity, 0), 3);
-	return wtl_buf_puts(buf, " g/kWh (");
+	return wtl_buf_puts(buf, " CO2e at ");
 }
 
 /* ---- Cells ---- */

@@ -7,7 +7,7 @@
 #include "output/format.h"
 #include "output/layout.h"
 
-enum { NAME_MAX_BYTES = 1 << 16 };
+enum { NAME_MAX_BYTES = 1 << 16, LEGEND_MAX_BYTES = 1024 };
 
 /* What a column of the runs tells of the command: the same of all. */
 enum of_command { NOTHING, FULL, DYNAMIC };
@@ -174,6 +174,35 @@ static bool is_domain_modelled(const struct wtl_series *series, size_t domain)
 	return false;
 }
 
+/* Runs are billed alike: what holds for the last one's emissions holds for all. */
+static const struct wtl_report_carbon *carbon_of(const struct wtl_series *series)
+{
+	return &series->reports[series->n_reports - 1].carbon;
+}
+
+static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, bool modelled,
+			const struct wtl_output_style *style)
+{
+	struct wtl_statistics of = series->emitted_g;
+	uint32_t pue_milli = carbon_of(series)->pue_milli;
+	double pue = pue_milli / 1e3;
+	struct wtl_buf name;
+
+	wtl_page_add_statistics(grid, "CO2e", &of, WTL_FORMAT_G, NULL, modelled, style);
+	if (pue_milli == 0 || of.n == 0)
+		return;
+	of.mean *= pue;
+	of.sd *= pue;
+	of.ci95 *= pue;
+	of.min *= pue;
+	of.max *= pue;
+	wtl_buf_init(&name, NAME_MAX_BYTES);
+	wtl_buf_puts(&name, "  ");
+	wtl_page_add_pue(&name, pue_milli);
+	wtl_page_add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled, style);
+	wtl_layout_close(&name, &grid->rows);
+}
+
 static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 			   const struct wtl_output_style *style)
 {
@@ -205,22 +234,48 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 	if (series->command_full_j.n > 0)
 		wtl_page_add_statistics(&grid, "command, full", &series->command_full_j,
 					WTL_FORMAT_J, NULL, modelled, style);
-	wtl_page_add_statistics(&grid, "CO2e", &series->emitted_g, WTL_FORMAT_G, NULL, modelled,
-				style);
+	add_emitted(&grid, series, modelled, style);
 	wtl_grid_render(&grid, buf, style);
 	wtl_grid_done(&grid);
 }
 
-int wtl_page_legend(struct wtl_buf *buf, const struct wtl_output_style *style)
+int wtl_page_legend(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		    const struct wtl_output_style *style)
 {
-	return wtl_layout_wrap(
-		buf,
-		style->ascii
-			? "+/- of a run: its sensors' uncertainty (k = 2). +/- of a mean: 95 % "
-			  "interval over the runs, which does not see an error that all runs share."
-			: "± of a run: its sensors' uncertainty (k = 2). ± of a mean: 95 % interval "
-			  "over the runs, which does not see an error that all runs share.",
-		0, 0);
+	const char *sign = style->ascii ? "+/-" : "±";
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, LEGEND_MAX_BYTES);
+	wtl_buf_printf(&line,
+		       "%s of a run: its sensors' uncertainty (k = 2). %s of a mean: 95 %% "
+		       "interval over the runs, which does not see an error that all runs share",
+		       sign, sign);
+	if (carbon && carbon->carbon.uncertainty_ppm) {
+		wtl_buf_printf(&line, ", such as the %s ", sign);
+		wtl_format_percent(&line, 2e-6 * carbon->carbon.uncertainty_ppm);
+		wtl_buf_puts(&line, " of the intensity of CO2e");
+	}
+	wtl_buf_putc(&line, '.');
+	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
+	return wtl_layout_close(&line, buf);
+}
+
+static void put_intensity(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+			  const struct wtl_output_style *style)
+{
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, NAME_MAX_BYTES);
+	wtl_buf_puts(&line, "CO2e is at ");
+	wtl_page_intensity(&line, carbon, style);
+	if (carbon->pue_milli) {
+		wtl_buf_puts(&line, ", also ");
+		wtl_page_add_pue(&line, carbon->pue_milli);
+		wtl_buf_puts(&line, ", which is not in the energies");
+	}
+	wtl_buf_putc(&line, '.');
+	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
+	wtl_layout_close(&line, buf);
 }
 
 static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
@@ -278,12 +333,18 @@ int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
 	wtl_buf_putc(buf, '\n');
 	put_statistics(buf, series, style);
 	wtl_buf_putc(buf, '\n');
-	wtl_page_legend(buf, style);
+	if (series->emitted_g.n > 0)
+		put_intensity(buf, carbon_of(series), style);
+	wtl_page_legend(buf, series->emitted_g.n > 0 ? carbon_of(series) : NULL, style);
 	put_interrupted(buf, series);
 	put_until(buf, series, style);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
 	wtl_page_domains(buf, last, style);
 	wtl_page_ledger(buf, last, style);
 	wtl_page_processes(buf, last, style);
-	return wtl_page_remarks(buf, last, style);
+	wtl_page_remarks(buf, last, style);
+	wtl_buf_putc(buf, '\n');
+	/* Each run's is told since wattle began: the last one's is that of all. */
+	wtl_page_self(buf, &last->self, style);
+	return buf->error;
 }

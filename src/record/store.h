@@ -32,7 +32,7 @@ enum { WTL_STORE_SERIES_MAX = 65536, WTL_STORE_NAME_SIZE = 96 };
 /* The domain as it is shown (wattle_meter_domain()), and the channels that it is read from. */
 struct wtl_stored_domain {
 	char name[WTL_NAME_SIZE], inside[WTL_NAME_SIZE];
-	char source[WTL_NAME_SIZE], device[64], reason[200], remedy[240];
+	char source[WTL_NAME_SIZE], device[128], reason[200], remedy[240];
 	enum wattle_kind kind;
 	enum wattle_method method;
 	enum wattle_status status;

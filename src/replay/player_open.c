@@ -51,35 +51,51 @@ static void tell_machine(struct wtl_player *player)
 	}
 }
 
+static bool begins_with_sample(const struct wtl_player *player)
+{
+	return wtl_player_peek_op(player) == WTL_OP_SAMPLE;
+}
+
+/* Up to a period that begins with a sample: 1; 0: there is none. What is passed over is lost. */
+static int find_first(struct wtl_player *player, struct wtl_err *err)
+{
+	struct wtl_played lost;
+	char text[sizeof(lost.text)];
+	int rc;
+
+	while ((rc = wtl_player_load_period(player, &lost, err)) > 0) {
+		if (player->has_period && begins_with_sample(player))
+			break;
+		if (player->has_period && wtl_player_peek_op(player) >= 0) {
+			snprintf(text, sizeof(text), "period %zu does not begin with a sample",
+				 player->period);
+			wtl_player_note_lost(player, &lost, text);
+		}
+		if (!player->has_period && !player->lost_first.text[0])
+			player->lost_first = lost;
+	}
+	return rc;
+}
+
 /* The first sample is the meter's state to begin with. */
 static int open_meter(struct wtl_player *player, struct wtl_err *err)
 {
 	const struct wattle_options options = {.size = sizeof(options),
 					       .max_windows = WINDOWS_OPEN_MAX};
 	const struct wtl_env env = {.io = &player->io.io};
-	struct wtl_played lost;
-	char text[sizeof(lost.text)];
 	int64_t op = -1;
-	int rc;
+	int rc = find_first(player, err);
 
-	do {
-		rc = wtl_player_load_period(player, &lost, err);
-		if (rc > 0 && player->has_period && wtl_player_peek_op(player) >= 0 &&
-		    wtl_player_peek_op(player) != WTL_OP_SAMPLE) {
-			snprintf(text, sizeof(text), "period %zu does not begin with a sample",
-				 player->period);
-			wtl_player_note_lost(player, &lost, text);
-		}
-		if (rc > 0 && !player->has_period && !player->lost_first.text[0])
-			player->lost_first = lost;
-	} while (rc > 0 && (!player->has_period || wtl_player_peek_op(player) != WTL_OP_SAMPLE));
 	if (rc < 0)
 		return rc;
 	if (rc > 0)
 		rc = wtl_player_take(player, WTL_SINGLE_OP, &op);
 	if (op != WTL_OP_SAMPLE || wtl_player_take_sample(player) < 0)
 		return wtl_err_set(err, EBADMSG, "recording", NULL,
-				   "it holds no sample that can be read");
+				   wtl_store_is_damaged(player->reader)
+					   ? "it holds no sample that can be read: wattle report "
+					     "--check says what is missing"
+					   : "it holds no sample that can be read");
 	player->is_broken = false;
 	player->lost_first.lost_ns = player->sampled_ns - player->lost_first.t_mono_ns;
 	return wtl_meter_new_from(&env, &options, wtl_player_sources, &player->meter, err);

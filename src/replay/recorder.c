@@ -68,7 +68,8 @@ static void note_failure(struct wtl_recorder *recorder, size_t i, const struct w
 {
 	struct wtl_stored_gap gap;
 
-	if (wtl_channel_gap_follow(&recorder->channels[i].gap,
+	if (recorder->channels[i].is_primary &&
+	    wtl_channel_gap_follow(&recorder->channels[i].gap,
 				   &recorder->meter->catalog.channels[i], reading, t_ns, &gap))
 		wtl_store_gap(recorder->writer, &gap);
 }

@@ -41,6 +41,10 @@ int wtl_recorder_new(struct wattle_meter *meter, struct wtl_consumers *consumers
 /* A word about the recording: the command, the host (docs/recording.md lists them). */
 void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const char *value);
 
+/* Idle power of a domain of which none was known yet, from before the recording. NULL is fine. */
+void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
+		       const struct wtl_baseline *idle);
+
 /*
  * About once a second, also where samples are further apart: writes what came since. 0, or the error that
  * stopped the recording: said once, later calls return 0 and nothing is recorded.

@@ -22,6 +22,15 @@ static int open_series(struct wtl_recorder *recorder, const char *name, uint32_t
 	return 0;
 }
 
+/* A channel that is there to check another may fail, and no energy is missing. */
+static bool is_primary(const struct wattle_meter *meter, size_t channel)
+{
+	for (size_t i = 0; i < meter->n_lines; i++)
+		if (meter->lines[i].domain.primary == (int)channel)
+			return true;
+	return false;
+}
+
 static int open_channel(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_channel_series *channel = &recorder->channels[i];
@@ -30,6 +39,7 @@ static int open_channel(struct wtl_recorder *recorder, size_t i)
 
 	/* No reading is like this one: the first is told. */
 	channel->last.t_mono_ns = INT64_MIN;
+	channel->is_primary = is_primary(recorder->meter, i);
 	for (enum wtl_of_channel k = 0; rc == 0 && k < WTL_OF_CHANNEL; k++) {
 		wtl_channel_series_name(i, k, name);
 		rc = open_series(recorder, name, &channel->of[k]);

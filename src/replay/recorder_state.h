@@ -22,6 +22,7 @@ struct wtl_channel_series {
 	uint32_t of[WTL_OF_CHANNEL];
 	struct wtl_reading last;
 	struct wtl_channel_gap gap;
+	bool is_primary; /* of a domain: what it misses, the domain's energy misses */
 };
 
 struct wtl_gpu_series {

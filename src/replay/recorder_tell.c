@@ -64,20 +64,27 @@ static int tell_domain(struct wtl_recorder *recorder, size_t i)
 	return wtl_store_domain(recorder->writer, (uint32_t)i, &row);
 }
 
+void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
+		       const struct wtl_baseline *idle)
+{
+	char key[WTL_STORE_NAME_SIZE], text[WTL_BASELINE_LINE_MAX];
+
+	if (!recorder || wtl_baseline_print(text, recorder->meter->lines[domain].domain.name,
+					    "recorded", idle) < 0)
+		return;
+	snprintf(key, sizeof(key), WTL_FACT_IDLE, domain);
+	text[strcspn(text, "\n")] = '\0';
+	wtl_store_fact(recorder->writer, key, text);
+}
+
 /* What is known of idle power when the recording begins. */
 static void tell_idle(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_baseline idle;
-	char key[WTL_STORE_NAME_SIZE], text[WTL_BASELINE_LINE_MAX];
 
-	if (!recorder->consumers || wtl_consumers_baseline(recorder->consumers, i, &idle) < 0 ||
-	    !idle.is_known)
-		return;
-	snprintf(key, sizeof(key), WTL_FACT_IDLE, i);
-	if (wtl_baseline_print(text, recorder->meter->lines[i].domain.name, "recorded", &idle) < 0)
-		return;
-	text[strcspn(text, "\n")] = '\0';
-	wtl_store_fact(recorder->writer, key, text);
+	if (recorder->consumers && wtl_consumers_baseline(recorder->consumers, i, &idle) == 0 &&
+	    idle.is_known)
+		wtl_recorder_idle(recorder, i, &idle);
 }
 
 static void tell_users_of_gpus(struct wtl_recorder *recorder)

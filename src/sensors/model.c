@@ -298,7 +298,8 @@ static bool has_dram(const struct wtl_catalog *catalog)
  * The design power of one package. A virtual machine has a part of one, whatever its topology says:
  * no more than 4 W a CPU.
  */
-static void find_tdp(struct model *state, const struct wtl_machine *machine, char device[64])
+static void find_tdp(struct model *state, const struct wtl_machine *machine, char *device,
+		     size_t size)
 {
 	uint64_t by_cpus_mw = (uint64_t)machine->n_cpus * MW_PER_CPU / state->n_packages;
 	uint32_t tdp_mw = 0;
@@ -306,19 +307,19 @@ static void find_tdp(struct model *state, const struct wtl_machine *machine, cha
 	if (wtl_cpu_tdp_find(machine->cpu_model, &tdp_mw, NULL) == 0 &&
 	    (!machine->is_vm || tdp_mw <= by_cpus_mw)) {
 		state->tdp_mw = tdp_mw;
-		snprintf(device, 64, "modelled from TDP %u W of %.32s", tdp_mw / 1000,
+		snprintf(device, size, "modelled from TDP %u W of %s", tdp_mw / 1000,
 			 machine->cpu_model);
 		return;
 	}
 	state->tdp_mw = by_cpus_mw ? by_cpus_mw : MW_PER_CPU;
-	snprintf(device, 64, "modelled from 4 W for each of %u CPUs", machine->n_cpus);
+	snprintf(device, size, "modelled from 4 W for each of %u CPUs", machine->n_cpus);
 }
 
 static int open_cpus(struct model *state, const struct wtl_machine *machine,
 		     struct wtl_catalog *catalog)
 {
 	unsigned n = machine->is_vm ? 1 : machine->n_packages;
-	char device[64];
+	char device[sizeof(((struct wtl_channel *)NULL)->device)];
 	int64_t idle_ns = 0;
 	int rc = read_idle(state, &idle_ns);
 
@@ -328,7 +329,7 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 			"there is nothing to model from: /proc/stat cannot be read");
 	state->n_packages = n > PACKAGES_MAX ? PACKAGES_MAX : n;
 	state->n_cpus = machine->n_cpus;
-	find_tdp(state, machine, device);
+	find_tdp(state, machine, device, sizeof(device));
 	for (unsigned i = 0; i < state->n_packages; i++) {
 		struct wtl_channel channel = channel_of(WATTLE_KIND_CPU, "package", i);
 

@@ -218,16 +218,62 @@ static bool is_due(const struct wtl_workload *workload, uint32_t slot)
 	return place->n_reads < READS_EARLY && place->look_read < workload->n_looks;
 }
 
+/* A heap, the busiest first: qsort() may allocate. */
+static void sift_down(struct wtl_use uses[], uint32_t n, uint32_t at)
+{
+	const struct wtl_use use = uses[at];
+	uint32_t child;
+
+	for (; (child = 2 * at + 1) < n; at = child) {
+		if (child + 1 < n && uses[child + 1].weight > uses[child].weight)
+			child++;
+		if (uses[child].weight <= use.weight)
+			break;
+		uses[at] = uses[child];
+	}
+	uses[at] = use;
+}
+
+/* Those that used something and are due, the busiest first. Returns what is left of the budget. */
+static uint32_t due_read(struct wtl_workload *workload, uint32_t left)
+{
+	struct wtl_roster *roster = &workload->roster;
+	uint32_t n = 0;
+
+	/* The look has no use for uses[] yet. */
+	for (uint32_t i = 0; i < roster->n_used_now; i++) {
+		uint32_t slot = roster->used[i];
+
+		if (is_due(workload, slot))
+			roster->uses[n++] = (struct wtl_use){
+				.slot = slot, .weight = roster->places[slot].weight_ns};
+	}
+	for (uint32_t i = n / 2; i-- > 0;)
+		sift_down(roster->uses, n, i);
+	for (; n > 0 && left > 0; left--) {
+		uint32_t slot = roster->uses[0].slot;
+
+		roster->uses[0] = roster->uses[--n];
+		sift_down(roster->uses, n, 0);
+		/* It may move the arrays. */
+		turn_read(workload, slot);
+	}
+	return left;
+}
+
 /* Those whose names were never read, as they come. Returns what is left of the budget. */
 static uint32_t unread_read(struct wtl_workload *workload, uint32_t left)
 {
 	struct wtl_roster *roster = &workload->roster;
 
-	for (uint32_t i = 0; i < roster->n_live; i++) {
+	/* One that is read stays where it is, or gives its place to another. */
+	for (uint32_t i = 0; i < roster->n_live;) {
 		if (left == 0)
 			return 0;
-		if (roster->places[roster->slots[i]].n_reads > 0)
+		if (roster->places[roster->slots[i]].n_reads > 0) {
+			i++;
 			continue;
+		}
 		turn_read(workload, roster->slots[i]);
 		left--;
 	}
@@ -258,15 +304,12 @@ static void turn_go(struct wtl_workload *workload, uint32_t left)
 
 void wtl_names_read_some(struct wtl_workload *workload)
 {
-	struct wtl_roster *roster = &workload->roster;
-	uint32_t left = workload->options.reads_per_look;
+	bool is_for_all = workload->names_all;
+	uint32_t left = is_for_all ? UINT32_MAX : workload->options.reads_per_look;
 
-	for (uint32_t i = 0; i < roster->n_used_now && left > 0; i++)
-		if (is_due(workload, roster->used[i])) {
-			turn_read(workload, roster->used[i]);
-			left--;
-		}
-	if (workload->has_unread && !workload->options.names_on_use)
+	workload->names_all = false;
+	left = due_read(workload, left);
+	if (workload->has_unread && (is_for_all || !workload->options.names_on_use))
 		left = unread_read(workload, left);
 	turn_go(workload, left < AGAIN_MAX ? left : AGAIN_MAX);
 }

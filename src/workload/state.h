@@ -101,6 +101,7 @@ struct wtl_workload {
 	int tree_pid;		    /* whom wtl_workload_follow_tree() was given */
 	int64_t tree_cpu_ns;	    /* wtl_workload_tree_ended(), for the next look; 0: nothing */
 	uint64_t begin_ticks;	    /* what started later is known from birth */
+	bool names_all;		    /* in the next look */
 	bool has_unread;	    /* there may be live processes whose names were never read */
 	bool kernel_ended;	    /* a kernel thread did, and is to be folded */
 	uint32_t turn, memory_turn; /* where rotations stand */

@@ -295,6 +295,11 @@ uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot)
 	return slot < workload->roster.n_used ? slot : workload->roster.capacity;
 }
 
+void wtl_workload_name_all(struct wtl_workload *workload)
+{
+	workload->names_all = true;
+}
+
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)
 {
 	uint32_t slot = wtl_roster_find(&workload->roster, pid);

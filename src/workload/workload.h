@@ -91,6 +91,9 @@ const struct wtl_consumer *wtl_workload_consumer(const struct wtl_workload *work
  * s + 1)). */
 uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot);
 
+/* The next look reads the names of everybody that has none yet, however many: for one picture. */
+void wtl_workload_name_all(struct wtl_workload *workload);
+
 /* The slot of a live process, or -ESRCH. */
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid);
 

@@ -214,6 +214,59 @@ def test_idle_first_on_a_busy_machine(tmp_path, known):
         assert known == bool(idle_watts(result.json))
 
 
+GPU_OF_100_W = """driver 550.54.15
+gpu NVIDIA GeForce RTX 4090
+  bus 00000000:01:00.0
+  arch ada
+  cc 8.9
+  power 0 const 100
+  sensor counter gpu 100
+  sensor instant gpu 100 100
+"""
+
+
+def kept_gpu(path, idle_w):
+    """A file of idle baselines that has the GPU's."""
+    model = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+                  if line.startswith("model name")), "")
+    path.write_text(f"wattle-idle/1\nmachine {os.cpu_count()} {model}\n"
+                    f"gpu-0 nvml {idle_w * 1000000} 100000 2026-11-20T00:00:00Z 60000000000\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("was_w", [40, 160])
+def test_idle_first_is_not_mixed_with_what_was_kept(gpus, tmp_path, was_w):
+    """The card was exchanged, say."""
+    path = kept_gpu(tmp_path / "idle", was_w)
+    result = gpus(text=GPU_OF_100_W).run("-f", "json", "--idle-first", "4", "--idle-file", path, "--", "sleep", "0.3")
+    assert result.code == 0, result
+    assert 99 < idle_watts(result.json)["gpu-0"] < 101
+    assert "\ngpu-0 nvml 99" in path.read_text() or "\ngpu-0 nvml 100" in path.read_text()
+
+
+def test_idle_first_leaves_what_it_cannot_see(gpus, tmp_path):
+    """It was busy all the time: what was kept is used, and stays kept; also in a recording."""
+    path, recording = kept_gpu(tmp_path / "idle", 40), tmp_path / "r.wattle"
+    busy = gpus(text=GPU_OF_100_W + f"  process {os.getpid()} C 1000 80 10 0 0\n")
+    result = busy.run("-f", "json", "--idle-first", "3", "--idle-file", path, "--record", recording, "--", "sleep", "0.3")
+    assert result.code == 0, result
+    assert idle_watts(result.json)["gpu-0"] == pytest.approx(40, abs=0.5)
+    assert "\ngpu-0 nvml 40" in path.read_text()
+    replayed = run_wattle("report", "-f", "json", "--replay", recording)
+    assert replayed.code == 0, replayed
+    assert replayed.json["ledger"] == result.json["ledger"]
+
+
+def test_a_call_that_hangs_teaches_nothing(gpus, tmp_path):
+    """A counter that is read for seconds is as of some moment within: no power, and no idle power, comes of that."""
+    calls = ("nvmlDeviceGetFieldValues", "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage")
+    script = GPU_OF_100_W.replace("gpu ", "".join(f"delay {call} 2000 from 1 until 2\n" for call in calls) + "gpu ", 1)
+    result = gpus(text=script).run("-f", "json", "--idle-file", tmp_path / "idle", "--", "sleep", "9")
+    gpu = next(domain for domain in result.json["domains"] if domain["name"] == "gpu-0")
+    assert float(gpu["max_w"]) < 105
+    assert float(gpu.get("idle_w", 100)) == pytest.approx(100, abs=2)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
 def test_idle_first_is_interrupted(tmp_path, number):
     started = tmp_path / "started"

@@ -146,10 +146,50 @@ def test_power_is_what_was_measured(place):
         assert energies[-1] >= domain["energy_j"] - Decimal("0.000002")
         times = [int(row["t_mono_ns"]) for row in own]
         assert times == sorted(set(times))
-        for before, row in zip(own, own[1:]):
-            if row["power_w"]:
-                watts = (Decimal(row["energy_j"]) - Decimal(before["energy_j"])) / (int(row["t_mono_ns"]) - int(before["t_mono_ns"])) * 10**9
-                assert abs(watts - Decimal(row["power_w"])) < max(Decimal(1), watts / 10)
+        told = [row for row in own if row["power_w"]]
+        assert told
+        for before, row in zip(told, told[1:]):
+            assert abs(mean_w(before, row) - Decimal(row["power_w"])) < max(Decimal(1), mean_w(before, row) / 10)
+
+
+def mean_w(before, row):
+    return (Decimal(row["energy_j"]) - Decimal(before["energy_j"])) / (int(row["t_mono_ns"]) - int(before["t_mono_ns"])) * 10**9
+
+
+@pytest.fixture(name="flaky", scope="module")
+def flaky_gpu(tmp_path_factory):
+    """100 W; the counter tells something new every 100 ms, is lost at 1 and at 2 s, and what checks it ends at 3 s."""
+    path = tmp_path_factory.mktemp("flaky") / "flaky.wattle"
+    env = {"WATTLE_FAKE_NVML": str(REPO / "tests" / "fake" / "scripts" / "flaky.nvml"), "XDG_RUNTIME_DIR": path.parent}
+    done = run_wattle("record", "-q", "--root", str(ROOTS / "vm-nothing"), "--nvml", os.environ["WATTLE_NVML_LIBRARY"],
+                      "-i", "10", "--duration", "3.4", "-o", path, env=env)
+    assert done.code == 0, done
+    return path
+
+
+def test_power_between_two_updates_is_not_known(flaky):
+    """Neither 0 W where the counter has not moved yet, nor all of an update in the row where it has."""
+    rows = [row for row in parse_csv(run_wattle("export", "--what", "power", flaky).out) if row["domain"] == "gpu-0"]
+    told = [row for row in rows if row["power_w"]]
+    assert 2 <= len(told) < len(rows) / 4
+    for before, row in zip(told, told[1:]):
+        assert abs(mean_w(before, row) - Decimal(row["power_w"])) < Decimal("0.01")
+        # The counter moved in both, and in no row between them where it was long enough.
+        assert row["energy_j"] != before["energy_j"] and row["energy_j"] != rows[rows.index(row) - 1]["energy_j"]
+        assert int(row["t_mono_ns"]) - int(before["t_mono_ns"]) >= 17_500_000
+
+
+def test_gaps_are_of_what_a_domain_is_measured_with(flaky):
+    """Where only what checks it fails, no energy is missing."""
+    gaps = [row for row in parse_csv(run_wattle("export", "--what", "gaps", flaky).out) if row["domain"] == "gpu-0"]
+    assert gaps and all(row["kind"] == "channel" and "failed" in row["text"] for row in gaps), gaps
+    power = [row for row in parse_csv(run_wattle("export", "--what", "power", flaky).out) if row["domain"] == "gpu-0"]
+    failed = [int(row["t_mono_ns"]) for row in power if row["status"] == "failed"]
+    last_ns = max(int(gap["begin_mono_ns"]) + int(gap["duration_ns"]) for gap in gaps)
+    # From the good reading before the first failure to the one after the last.
+    assert failed and min(int(gap["begin_mono_ns"]) for gap in gaps) <= failed[0] and failed[-1] <= last_ns
+    good = [int(row["t_mono_ns"]) for row in power if row["status"] == "ok" and int(row["t_mono_ns"]) > failed[-1]]
+    assert good and last_ns <= good[0]
 
 
 def test_samples_are_the_readings(place):

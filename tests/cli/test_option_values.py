@@ -72,7 +72,7 @@ TABLE = {
     "help": ((), {"man": FREE, "completion": FREE}),
 }
 USAGE = {"run": 125, "limit": 125}
-FAULTY = {"run": 125, "limit": 125}  # a --fault that is none is found when the machine is opened
+FAULTY = {"run": 125, "record": 125, "limit": 125}  # a --fault that is none is found when the machine is opened
 BAD = ["", "rubbish", HUGE, "-" + HUGE, "-1", "a\x1b[31mb\nc\td", "x" * 5000, "1 2", "0x1", "nan", "１"]
 
 

@@ -96,6 +96,40 @@ def test_options_that_do_not_go_together():
     refused("doctor", "--tape", "/dev/null", "--root", "/", says=["--tape", "--root"])
 
 
+@pytest.mark.parametrize("one,other,words,says", [
+    ("F", "F", "run -o {} --tape-record {}", ["what -o writes", "the tape of --tape-record"]),
+    ("./F", "F", "run --record {} -o {}", ["what -o writes", "the recording"]),
+    ("F", "D/../F", "run --record {} --tape-record {}", ["the recording", "the tape"]),
+    ("F", "L/F", "run -o {} --append --tape-record {}", ["what -o writes", "the tape"]),
+    ("F", "F", "run -o {} --idle-file {}", ["what -o writes", "the idle power of --idle-file"]),
+    ("F", "F", "doctor -o {} --tape-record {}", ["what -o writes", "the tape"]),
+    ("F", "F", "record -o {} --tape-record {}", ["the recording", "the tape"]),
+    ("old", "link", "run -o {} --tape-record {}", ["what -o writes", "the tape"]),
+])
+def test_one_file_for_two_outputs(one, other, words, says, tmp_path):
+    (tmp_path / "D").mkdir()
+    (tmp_path / "L").symlink_to(".")
+    (tmp_path / "old").write_text("kept")
+    os.link(tmp_path / "old", tmp_path / "link")
+    before = sorted(tmp_path.iterdir())
+    words = words.format(f"{tmp_path}/{one}", f"{tmp_path}/{other}").split()
+    if words[0] == "run":
+        words += ["--", "touch", str(tmp_path / "ran")]
+    refused(*words, says=[*says, "cannot be one file", "give one of them another name"])
+    assert sorted(tmp_path.iterdir()) == before
+    assert (tmp_path / "old").read_text() == "kept"
+
+
+def test_two_outputs_that_only_look_like_one(tmp_path):
+    (tmp_path / "D").mkdir()
+    result = run_wattle("run", "-o", tmp_path / "F", "--tape-record", tmp_path / "D" / "F", "--", "true")
+    assert result.code == 0 and result.err == "", result
+    assert "wattle: true" in (tmp_path / "F").read_text()
+    assert (tmp_path / "D" / "F").read_text() and "wattle: true" not in (tmp_path / "D" / "F").read_text()
+    # No file, so nothing that is in it is lost.
+    assert run_wattle("run", "-o", "/dev/null", "--tape-record", "/dev/null", "--", "true").code == 0
+
+
 def test_a_root_that_is_none():
     for path in ("/no/such/root", "/etc/passwd"):
         for command, code in (("run", 125), ("doctor", 1)):

@@ -317,7 +317,7 @@ def test_bad_files(file, tmp_path):
     refused(tmp_path / "absent", "-o", tmp_path / "x.svg", says="cannot be read: No such file or directory")
     refused(tmp_path, "-o", tmp_path / "x.svg", says="cannot be read: Is a directory")
     refused(nothing, "-o", tmp_path / "x.svg", says="this is no report: it is empty")
-    refused(junk, "-o", tmp_path / "x.svg", says="this is no report")
+    refused(junk, "-o", tmp_path / "x.svg", says="this is neither a recording (it is no SQLite database, or an encrypted one) nor a report")
     refused(file({"schema": "wattle.doctor/1"}), "-o", tmp_path / "x.svg", says="no wattle.report/1 or wattle.series/1")
     refused(file(RUNS[0]), junk, "-o", tmp_path / "x.svg", says=str(junk))
     assert not (tmp_path / "x.svg").exists()
@@ -437,7 +437,7 @@ def test_any_layout_of_a_file(tmp_path, shape):
     path = tmp_path / "one.json"
     path.write_bytes((text + "\n\n  " + text).encode())
     if shape == "bom":  # not JSON (RFC 8259)
-        refused(path, says="this is no report")
+        refused(path, says="nor a report (it is no JSON)")
     else:
         assert plot(path).title == "2 runs of: make -j"
 

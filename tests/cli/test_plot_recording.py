@@ -179,6 +179,45 @@ def test_domains(place, busy):
     place.refused(busy, "--domain", "total", "--what", "processes", code=2, says="--domain goes with power, windows and runs")
 
 
+def test_sources_and_methods(place, machine, busy):
+    """Above every picture of energy: what is modelled says so."""
+    copy = machine("vm-nothing")
+    processes = Processes(copy)
+    processes.add(101, "busy", "/a")
+    processes.add(102, "", "/a")
+    copy.put("proc/102/cmdline", "")
+    process = start_wattle("record", "-q", "-o", "vm.wattle", "--root", copy.path, "--nvml", "", "--duration", "3", env=place.env, cwd=place.path)
+    while process.poll() is None:
+        processes.work()
+        time.sleep(0.2)
+    assert finish(process).code == 0
+    for what in ("windows", "processes"):
+        assert "model (modelled)" in place.plot("vm.wattle", "--what", what).words
+        assert "rapl-perf (counter)" in place.plot(busy, "--what", what).words
+    assert "model, modelled" in place.plot("vm.wattle").words
+    # Whoever has no name is told as in a report.
+    assert {"busy (101)", "name not known (102)"} <= set(place.plot("vm.wattle", "--what", "processes").words)
+
+
+def test_domains_without_power(place, machine):
+    """Those that failed are named below the picture; the total is that of the others, as in a report."""
+    copy = machine("xeon-2s-dram").without_perf()
+    zone = copy.zone("intel-rapl:0")
+    name = place.record("fails.wattle", "--root", copy.path, "--nvml", "", "--",
+                        *mover(*["add", zone, 5000000, "sleep", 0.1] * 25))
+    report = place.run("report", name).out
+    lacks = re.search("^! the total lacks (.*)$", report, re.M)[1]
+    assert "package-1" in lacks and "package-0" not in lacks
+    picture = place.plot(name)
+    assert {"package-0", "total"} <= set(picture.words) and "package-1" not in picture.words and "dram-0" not in picture.words
+    assert "No line of package-1, dram-0, dram-1: the counter stands still." in picture.words, picture.words
+    assert f"The total lacks {lacks}." in picture.words
+    # No idle power is known, and nothing is said of dashed lines.
+    assert any(words.startswith("Band: ") for words in picture.words) and not any("Dashed" in words for words in picture.words)
+    assert not any("lacks" in words for words in place.plot(name, "--domain", "package-0").words)
+    place.refused(name, "--domain", "package-1", says=f"there is nothing to plot of '{name}': package-1: the counter stands still")
+
+
 def test_gpus(place, gpus, server):
     picture = place.plot(server)
     assert "gpu-0" in picture.words and "nvml, counter" in picture.words
@@ -401,6 +440,9 @@ def test_repeated_runs(place):
     result = place.run("run", "-q", "-r", "3", "--record", "three.wattle", "-o", "/dev/null", "--", "sleep", "0.2")
     assert result.code == 0, result
     assert place.plot("three.wattle", "--what", "runs").title == "3 runs of: sleep 0.2"
+    bars = place.plot("three.wattle", "--what", "windows").words
+    assert [words for words in bars if "sleep" in words][1:] == [f"{i}: sleep 0.2" for i in (1, 2, 3)], bars
+    assert "run" not in bars
 
 
 # ---- Files ----
@@ -458,7 +500,9 @@ def test_not_a_recording(place):
         database.execute("CREATE TABLE a(b)")
     (place.path / "text").write_text("SQLite format 3, it says")
     place.refused("other.db", says="not a recording")
-    place.refused("text", says="this is no report")
+    (place.path / "encrypted").write_bytes(random.Random(7).randbytes(8192))
+    for name in ("text", "encrypted"):
+        place.refused(name, says=f"'{name}': this is neither a recording (it is no SQLite database, or an encrypted one) nor a report")
     place.refused("absent.wattle", says="No such file")
 
 

@@ -194,11 +194,35 @@ def test_monitors_have_the_real_columns(query, name, phase):
             assert dashes[0] == dashes[1]
 
 
-def test_pmon_of_a_real_gpu_to_the_letter(query):
-    for name in ("h100", "h100-mig"):
-        _, lines = section(name, "load :: pmon")
-        result = query("pmon", "-c", "1", "-d", "1.2", script=f"capture-{name}-load")
-        assert result.out.splitlines() == lines[:len(result.out.splitlines())]
+@pytest.mark.parametrize("name,phase", ALL)
+def test_pmon_of_a_real_gpu_to_the_letter(query, name, phase):
+    """The script has the use of the first of the capture's five samples; who there is is the same in all."""
+    _, lines = section(name, phase + " :: pmon")
+    result = query("pmon", "-c", "1", "-d", "1.2", script=f"capture-{name}-{phase}")
+    assert result.code == 0 and not result.err, result
+    ours, rows = result.out.splitlines(), lines[2:]
+    assert len(rows) % 5 == 0 and ours == lines[:2 + len(rows) // 5]
+    who = [line[:22] + line[64:] for line in ours[2:]]
+    assert who * 5 == [line[:22] + line[64:] for line in rows]
+
+
+@pytest.mark.parametrize("name,phase", ALL)
+def test_processes_of_a_real_gpu_in_the_log_to_the_letter(query, name, phase):
+    def part(lines):
+        begin = next(i for i, line in enumerate(lines) if line.startswith("    Processes"))
+        return lines[begin:next(i for i in range(begin + 1, len(lines)) if not lines[i].startswith("        "))]
+
+    _, lines = section(name, phase + " :: query (-q)")
+    result = query("-q", script=f"capture-{name}-{phase}")
+    assert result.code == 0 and not result.err, result
+    # Nothing comes after them where the driver tells of no capabilities.
+    ours, theirs = part(result.out.splitlines() + [""]), part(lines + [""])
+    assert ours == theirs
+    shown = ET.fromstring(query("-q", "-x", script=f"capture-{name}-{phase}").out).findall("gpu/processes/process_info")
+    told = [dict(re.split(r"\s+: ", line.strip()) for line in theirs[i:i + 6]) for i in range(1, len(theirs), 6)]
+    tags = {"gpu_instance_id": "GPU instance ID", "compute_instance_id": "Compute instance ID", "pid": "Process ID",
+            "type": "Type", "process_name": "Name", "used_memory": "Used GPU Memory"}
+    assert [{title: info.find(tag).text for tag, title in tags.items()} for info in shown] == told
 
 
 def test_every_field_of_every_driver_is_taken(query):

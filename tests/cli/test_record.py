@@ -205,7 +205,7 @@ def test_no_recording_to_standard_output(place, words):
 def test_nothing_beside_what_is_discarded(place):
     """Where there was nothing to be recorded, and SQLite could not tidy up: its files go as well."""
     discarded = 0
-    for n in range(20, 120, 2):
+    for n in range(20, 400, 2):  # how much is written before depends on who else runs
         name = f"{n}.wattle"
         result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "/no/such/command", name=name)
         assert result.code in (1, 125, 127), result
@@ -213,14 +213,17 @@ def test_nothing_beside_what_is_discarded(place):
             discarded += 1
             assert "there is no such command" in result.complaint()
             assert beside(place, name) == [], result
+            if discarded == 20:
+                break
     assert discarded > 0
 
 
 def test_never_over_another_file(place):
     place.file().write_text("precious")
-    for options in ((), ("--background",), ("--", "true"), ("--pid", os.getpid())):
+    for options in ((), ("--background",), ("--", "true"), ("--background", "--", "true"), ("--pid", os.getpid())):
         result = place.record(*map(str, options))
-        assert result.code == 1, result
+        # 1 might be a command's own.
+        assert result.code == (125 if "true" in options else 1), result
         line = result.complaint()
         assert str(place.file()) in line and "never replaces" in line
         assert line.count("record:") == 1
@@ -230,7 +233,7 @@ def test_never_over_another_file(place):
 def test_two_recorders_on_one_file(place):
     first = place.running()
     result = place.record("--", "true")
-    assert result.code == 1
+    assert result.code == 125
     assert "another recorder is writing this file" in result.complaint()
     stop(first)
     place.check()
@@ -366,10 +369,15 @@ def test_a_ring_tells_what_it_has(place):
 def test_a_copy_without_its_log(place):
     """The log has all of it: a copy of the other file alone is a recording of nothing."""
     process = place.running()
-    shutil.copy(place.file(), place.file("copy.wattle"))
+    for name in ("copy.wattle", "other.wattle"):
+        shutil.copy(place.file(), place.file(name))
     stop(process)
     result = place.run("report", "--check", place.file("copy.wattle"))
     assert result.code == 1 and "there is nothing in it; was there a file beside it" in result.out, result
+    # Of a log that is there it is not asked where it is.
+    place.file("other.wattle-wal").write_bytes(b"no log of this file" * 10)
+    result = place.run("report", "--check", place.file("other.wattle"))
+    assert result.code == 1 and result.out.endswith("there is nothing in it\n"), result
 
 
 # ---- A process, a container, a unit ----

@@ -164,3 +164,27 @@ def test_repeat_of_what_cannot_be_written():
     result = run_wattle("run", *XEON, "-r", "2", "-o", "/dev/full", "--", "true")
     assert result.code == 125
     assert "No space left" in result.err and "mean" in result.err
+
+
+def test_a_series_says_whose_its_grams_are():
+    repeat = ("run", *XEON, "-r", "2", "--no-processes")
+    page = run_wattle(*repeat, "--location", "FRA", "--pue", "1.5", "--", "true").out
+    text = " ".join(page.split())
+    assert "CO2e is at 56.04 g/kWh (FRA, " in text and ", 2023), also with PUE 1.5, which is not in the energies. " in text
+    assert "\n  with PUE 1.5 " in page
+    assert "such as the ± 20 % of the intensity of CO2e." in text
+    # Once for all runs, and what all of them took.
+    assert page.count("g/kWh") == 1 and page.count("\nwattle itself: ") == 1
+    text = " ".join(run_wattle(*repeat, "--", "true").out.split())
+    assert "CO2e is at 472.9 g/kWh (world average, " in text and "± 100 % of the intensity" in text
+    text = run_wattle(*repeat, "--location", "100", "--", "true").out
+    assert "CO2e is at 100.0 g/kWh (as given).\n" in text and "of the intensity" not in text
+
+
+def test_csv_of_a_series_says_whose_its_grams_are():
+    rows = parse_csv(run_wattle("run", *XEON, "-r", "2", "--location", "FRA", "--pue", "1.5", "-f", "csv", "--", "true").out)
+    totals = [row for row in rows if row["domain"] == "total"]
+    assert [row["run"] for row in totals] == ["1", "2"]
+    for row in totals:
+        assert (row["location"], row["year"], row["pue"]) == ("FRA", "2023", "1.500")
+        assert row["dataset"] and row["intensity_g_per_kwh"] and row["gco2e_with_pue"]

@@ -535,6 +535,31 @@ def test_once_lists_processes(sleeper):
     assert "1 process by W where" in result.out
 
 
+MANY = """import os, sys, time
+pipe = os.pipe()
+for _ in range(700):
+    if os.fork() == 0:
+        os.close(pipe[1])
+        os.read(pipe[0], 1)
+        os._exit(0)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_once_names_everybody_however_many():
+    """More than are named in the first second of a screen, and none of them does anything."""
+    with subprocess.Popen((sys.executable, "-S", "-E", "-c", MANY, "wattle-many"), stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as parent:
+        try:
+            assert parent.stdout.readline() == "ready\n"
+            result = run_wattle("top", "--once", "--rows", "0", "--filter", f"ppid = {parent.pid} && command ~ wattle-many")
+        finally:
+            parent.stdin.close()
+    assert result.code == 0
+    assert "700 processes by W where" in result.out, result.out
+
+
 @pytest.mark.parametrize("columns", ("20", "80", "300", "0", "x", "99999999999999999999"))
 def test_once_in_any_width(columns):
     result = run_wattle("top", "--once", *XEON, env={"COLUMNS": columns})

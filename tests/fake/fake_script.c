@@ -336,7 +336,7 @@ static int do_pci(struct line *line)
 	       unsigned32(line, 2, 1, &line->gpu->pci_subsystem);
 }
 
-/* power FROM const W | FROM ramp W W SECONDS | FROM square LOW HIGH PERIOD [DUTY%] */
+/* power FROM const W | FROM ramp W W SECONDS | FROM square LOW HIGH PERIOD [DUTY] */
 static int do_power(struct line *line)
 {
 	struct fake_gpu *gpu = line->gpu;

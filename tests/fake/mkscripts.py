@@ -5,7 +5,8 @@
 usage: mkscripts.py CAPTURE.txt…
 
 A capture gives two scripts, idle and load: with them the fake answers every number that the capture's --query-gpu and
---query-compute-apps show and that NVML has a public function for. The scripts are committed, the captures are not.
+--query-compute-apps show and that NVML has a public function for, and has the processes of its -q and pmon.
+The scripts are committed, the captures are not.
 """
 
 import re
@@ -187,26 +188,32 @@ def migs(listed, detail):
                f" {' '.join(memory)} {of('Device Attributes', 'Shared', 'Multiprocessor count')[i]}")
 
 
-def processes(apps, pmon, detail):
-    """Lines of compute processes; those of pmon that are of another type, and use of the first sample that has any."""
+def holders(apps, detail):
+    """(pid, type, name, MiB): the compute processes in the driver's order, then those of -q that draw alone."""
+    found = [(pid, "C", name, held.removesuffix(" MiB")) for pid, name, held in (x.split(", ")[5:8] for x in apps[1:])]
+    of = [detail.get(("Processes", "Process ID", *x), []) for x in ((), ("Type",), ("Name",), ("Used GPU Memory",))]
+    return found + [(pid, kind, name, held.removesuffix(" MiB")) for pid, kind, name, held in zip(*of) if kind == "G"]
+
+
+def processes(held, pmon, detail):
+    """Their lines, with the use of pmon's first sample."""
     instances = dict(zip(detail.get(("Processes", "Process ID"), []),
                          zip(detail.get(("Processes", "GPU instance ID"), []),
                              detail.get(("Processes", "Compute instance ID"), []))))
     use = {}
-    for line in pmon:
-        words = line.split()
-        if words[0] == "0" and words[1] != "-" and words[1] not in use and any(x.isdigit() for x in words[3:7]):
-            use[words[1]] = " ".join(x if x.isdigit() else "0" for x in words[3:7])
-    for line in apps[1:]:
-        pid, name, memory = line.split(", ")[5:8]
+    for words in map(str.split, pmon):
+        if words[0] == "0" and words[1] not in use:
+            is_used = any(x.isdigit() for x in words[3:7])
+            use[words[1]] = [x if x.isdigit() else "0" for x in words[3:7]] if is_used else []
+    for pid, kind, name, mib in held:
         yield f"process-name {pid} {name}"
-        yield f"  process {pid} C {memory.removesuffix(' MiB')} {use.get(pid, '')}".rstrip()
+        yield " ".join([f"  process {pid} {kind} {mib}", *use.get(pid, [])])
         if instances.get(pid, ("N/A",))[0] != "N/A":
             yield f"  process-instance {pid} {' '.join(instances[pid])}"
 
 
-def memory(row, apps):
-    held = sum(int(x.split(", ")[7].removesuffix(" MiB")) for x in apps[1:])
+def memory(row, processes_held):
+    held = sum(int(mib) for _, _, _, mib in processes_held)
     return "  memory " + " ".join((row.get("memory.total"), row.get("memory.reserved"),
                                    str(int(row.get("memory.used")) - held), row.get("memory.free")))
 
@@ -214,7 +221,7 @@ def memory(row, apps):
 def script(found, when, name):
     row = Row(found[f"{when} :: query-gpu"])
     detail = tree(found[f"{when} :: query"])
-    apps = found[f"{when} :: query-compute-apps"]
+    held = holders(found[f"{when} :: query-compute-apps"], detail)
     version = dict(re.split(r"\s*:\s*", x, maxsplit=1) for x in found["capabilities :: version"])
     cuda = version.get("CUDA Version", "0.0").split(".")
     yield f"# Made by mkscripts.py from {name}: {when}."
@@ -225,11 +232,11 @@ def script(found, when, name):
     yield f"gpu {row['name']}"
     yield from identity(row, detail)
     yield from power(row, detail)
-    yield memory(row, apps)
+    yield memory(row, held)
     yield from state(row, detail)
     yield from values(row)
     yield from migs(found["capabilities :: list"], detail)
-    yield from processes(apps, found[f"{when} :: pmon"], detail)
+    yield from processes(held, found[f"{when} :: pmon"], detail)
 
 
 def main():

@@ -24,7 +24,7 @@ class Trial:
         pids = set(worker["pids"])
         for row in self.report.get("processes", []):
             if row.get("pid") in pids or row.get("parent") in pids or \
-                    ("pid" not in row and row["name"] == worker["name"]):
+                    ("pid" not in row and row.get("name") == worker["name"]):
                 yield row
 
     def scores(self):

@@ -488,6 +488,28 @@ static void test_no_span_across_a_gap(void **state)
 	assert_int_equal(b.account.span_uw, 300 * W);
 }
 
+/* Read for 2 s, it is of some moment within: no end of a stretch, but the next one is. */
+static void test_no_span_to_a_read_that_hung(void **state)
+{
+	struct wtl_reading hung = {
+		.t_mono_ns = 3 * S, .half_ns = S, .value = 110 * J, .status = WATTLE_STATUS_OK};
+	struct bench b;
+
+	(void)state;
+	init(&b, counter_channel());
+	good(&b, S, 0);
+	assert_true(good(&b, 2 * S, 100 * J));
+	assert_false(wtl_account_feed(&b.account, &hung));
+	assert_true(good(&b, 4 * S + 100 * MS, 310 * J));
+	assert_int_equal(b.account.span_uw, 100 * W);
+	/* One that begins with such a read is long against it. */
+	init(&b, counter_channel());
+	assert_false(wtl_account_feed(&b.account, &hung));
+	assert_false(good(&b, 20 * S, 1810 * J));
+	assert_true(good(&b, 23 * S, 2110 * J));
+	assert_int_equal(b.account.span_uw, 100 * W);
+}
+
 /* ---- Update periods ---- */
 
 /* Reads a counter that moves once in update_ns, every poll_ns, for as long as there are `polls`. */
@@ -696,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_span_at_least_20_ms),
 		cmocka_unit_test(test_span_at_least_10_updates),
 		cmocka_unit_test(test_no_span_across_a_gap),
+		cmocka_unit_test(test_no_span_to_a_read_that_hung),
 		cmocka_unit_test(test_update_period_seen),
 		cmocka_unit_test(test_slower_than_declared),
 		cmocka_unit_test(test_rest_is_no_period),

@@ -262,7 +262,7 @@ static void compare_identity(const struct capture *capture, const struct wtl_gpu
 			 strstr(expected, "deprecated") ? 26 : 0);
 }
 
-/* The lines as nvidia-smi writes them, from the PID on. */
+/* The lines of those that compute as nvidia-smi writes them, from the PID on. */
 static void compare_processes(const struct capture *capture, const struct wtl_gpu *gpu)
 {
 	const char *line = capture->apps;
@@ -271,6 +271,8 @@ static void compare_processes(const struct capture *capture, const struct wtl_gp
 		char text[256];
 		const char *pid = line;
 
+		if (gpu->processes[i].types == WTL_GPU_PROCESS_GRAPHICS)
+			continue;
 		snprintf(text, sizeof(text), "%d, %s, %llu MiB", gpu->processes[i].pid,
 			 gpu->processes[i].name,
 			 (unsigned long long)(gpu->processes[i].memory_bytes >> 20));

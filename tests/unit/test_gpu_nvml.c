@@ -179,13 +179,17 @@ static void a_capture(void **state)
 	check_not(gpu, WTL_GPU_ECC_MODE, WATTLE_STATUS_ABSENT, 3);
 	check_not(gpu, WTL_GPU_REMAPPED_MAX, WATTLE_STATUS_ABSENT, 3);
 	check_not(gpu, WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ, WATTLE_STATUS_ABSENT, 26);
-	assert_int_equal(gpu->n_processes, 2);
+	assert_int_equal(gpu->n_processes, 4);
 	assert_int_equal(gpu->processes[0].pid, 5268);
 	assert_string_equal(gpu->processes[0].name, "ffmpeg");
 	assert_int_equal(gpu->processes[0].memory_bytes, UINT64_C(370) << 20);
 	assert_int_equal(gpu->processes[0].types, WTL_GPU_PROCESS_COMPUTE);
 	assert_int_equal(gpu->processes[1].pid, 5267);
 	assert_false(gpu->processes[1].has_use);
+	assert_int_equal(gpu->processes[2].pid, 1696);
+	assert_string_equal(gpu->processes[2].name, "/usr/bin/gnome-shell");
+	assert_int_equal(gpu->processes[2].types, WTL_GPU_PROCESS_GRAPHICS);
+	assert_int_equal(gpu->processes[3].memory_bytes, UINT64_C(3) << 20);
 	done(&reading);
 }
 

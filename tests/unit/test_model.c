@@ -548,7 +548,7 @@ static void real_machine_with_a_known_processor(void **state)
 	assert_string_equal(bench_domains(&bench, text, sizeof(text)),
 			    "package-0 package-1 dram-0");
 	assert_string_equal(bench_channel(&bench, "package-1")->device,
-			    "modelled from TDP 205 W of Intel(R) Xeon(R) Gold 6338 CPU @");
+			    "modelled from TDP 205 W of Intel(R) Xeon(R) Gold 6338 CPU @ 2.00GHz");
 	assert_string_equal(bench_channel(&bench, "dram-0")->device,
 			    "modelled from 256 GiB, about 8 modules");
 	bench_read(&bench, SECOND);

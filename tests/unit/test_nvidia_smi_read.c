@@ -634,7 +634,9 @@ static void test_xml_of_hostile_names(void **state)
 	wtl_buf_init(&text, 1 << 20);
 	assert_int_equal(wtl_smi_xml(&text, &bench.look), 0);
 	assert_int_equal(read_xml(wtl_buf_str(&text), NULL), 0);
-	assert_string_equal(heard.processes[SMI_H100][0].name, "?? ?]]>&#1;<!--? ???");
+	assert_int_equal(heard.processes[SMI_H100][3].pid,
+			 bench.processes[0].pid); /* the highest */
+	assert_string_equal(heard.processes[SMI_H100][3].name, "?? ?]]>&#1;<!--? ???");
 	assert_string_equal(heard.gpus[SMI_AMD].bus_id, "");
 	wtl_buf_done(&text);
 }
@@ -695,7 +697,11 @@ static void test_xml_there_and_back(void **state)
 	expect(SMI_H100, WTL_GPU_PCIE_RX_BYTES_PER_S, 6346000);
 	expect_status(SMI_H100, WTL_GPU_PERSISTENCE, WATTLE_STATUS_DENIED);
 	assert_int_equal(heard.gpus[SMI_H100].n_processes, 4);
-	assert_int_equal(heard.processes[SMI_H100][3].types, WTL_GPU_PROCESS_MPS);
+	/* In the order of their numbers. */
+	for (size_t i = 1; i < 4; i++)
+		assert_true(heard.processes[SMI_H100][i - 1].pid <
+			    heard.processes[SMI_H100][i].pid);
+	assert_int_equal(heard.processes[SMI_H100][2].types, WTL_GPU_PROCESS_MPS);
 	assert_int_equal(heard.gpus[SMI_MIG].n_migs, 2);
 	assert_int_equal(heard.migs[SMI_MIG][0].memory_used_bytes, UINT64_C(11091) << 20);
 	assert_int_equal(heard.migs[SMI_MIG][1].instance, UINT32_MAX);

@@ -99,6 +99,56 @@ static void test_modelled_series(void **state)
 	free(page);
 }
 
+/* Whose grams they are is told once, and what wattle took of all the runs. */
+static void test_carbon_of_a_series(void **state)
+{
+	static const struct wtl_output_style style;
+	struct wtl_report list[2] = {runs[0], runs[1]};
+	struct wtl_series series = machine_series;
+	struct wattle_carbon *carbon = &list[1].carbon.carbon;
+	char *page;
+
+	(void)state;
+	series.reports = list;
+	series.n_reports = 2;
+	list[1].carbon.pue_milli = 1500;
+	carbon->uncertainty_ppm = 100000;
+	list[0].self.cpu_ns = S(0.1);
+	list[1].self = (struct wtl_report_self){.cpu_ns = S(0.25), .ticks = 12, .late_ticks = 3};
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_non_null(strstr(page, "\nCO2e is at 56.04 g/kWh (FRA, CodeCarbon 3.0, 2023), also "
+				     "with PUE 1.5, which is\nnot in the energies.\n± of a run: "));
+	assert_non_null(strstr(page, "all runs share, such as the ± 20 % of\nthe intensity of "
+				     "CO2e.\n"));
+	assert_non_null(strstr(page, "\nCO2e             142 ± 55    µg    44  31 %     63   166\n"
+				     "  with PUE 1.5   213 ± 83    µg    67  31 %     94   249\n"));
+	assert_non_null(strstr(page, "\n\nwattle itself: 250 ms of CPU, 12 samples (3 late)\n"));
+	free(page);
+	list[1].carbon.is_default = true;
+	list[1].carbon.pue_milli = 0;
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_non_null(strstr(page, "\nCO2e is at 56.04 g/kWh (world average, CodeCarbon 3.0, "
+				     "2023).\n"));
+	assert_null(strstr(page, "PUE"));
+	free(page);
+	/* What was given is exact. */
+	list[1].carbon.is_default = false;
+	*carbon = (struct wattle_carbon){.intensity_mg_per_kwh = 100000, .dataset = "given"};
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_non_null(strstr(page, "\nCO2e is at 100.0 g/kWh (as given).\n"));
+	assert_non_null(strstr(page, "all runs share.\n"));
+	free(page);
+	/* No grams, nobody's. */
+	carbon->uncertainty_ppm = 100000;
+	list[1].carbon.pue_milli = 1500;
+	series.emitted_g.n = 0;
+	page = output_text(&wtl_output_text, output_series, &series, style);
+	assert_null(strstr(page, "g/kWh"));
+	assert_null(strstr(page, "PUE"));
+	assert_null(strstr(page, "intensity"));
+	free(page);
+}
+
 static void test_table_of_outputs(void **state)
 {
 	(void)state;
@@ -984,6 +1034,7 @@ int main(void)
 		cmocka_unit_test(test_golden_doctors),
 		cmocka_unit_test(test_pages),
 		cmocka_unit_test(test_modelled_series),
+		cmocka_unit_test(test_carbon_of_a_series),
 		cmocka_unit_test(test_table_of_outputs),
 		cmocka_unit_test(test_hostile_text),
 		cmocka_unit_test(test_hostile_csv),

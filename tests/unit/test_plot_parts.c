@@ -226,6 +226,32 @@ static void test_without_colours(void **state)
 	}
 }
 
+/* In grey no two areas of a picture are alike, in two rounds of colours with the rest above them. */
+static void test_areas_without_colours(void **state)
+{
+	struct wtl_plot_series series[2 * SERIES + 1] = {[2 * SERIES] = {.is_rest = true}};
+	const struct wtl_plot_panel panel = {.series = series, .n_series = 2 * SERIES + 1};
+	double one[3], other[3];
+
+	(void)state;
+	for (size_t i = 0; i < panel.n_series; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct wtl_plot_look a = wtl_plot_look(&panel, i);
+			const struct wtl_plot_look b = wtl_plot_look(&panel, k);
+
+			see(a.light, 0, one);
+			see(b.light, 0, other);
+			if (a.hatch == b.hatch && fabs(lightness(one) - lightness(other)) < 5)
+				fail_msg("%zu and %zu are alike in grey: hatch %d, %.1f and %.1f",
+					 i, k, (int)a.hatch, lightness(one), lightness(other));
+		}
+	/* Of the first round each has a hatch of its own. */
+	for (size_t i = 0; i < SERIES; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(wtl_plot_look(&panel, i).hatch,
+					     wtl_plot_look(&panel, k).hatch);
+}
+
 static void test_the_rest_is_grey(void **state)
 {
 	struct wtl_plot_series series[3] = {{.is_rest = true}, {.name = "a"}, {.is_rest = true}};
@@ -548,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_colours_by_any_eye),
 		cmocka_unit_test(test_without_colours),
+		cmocka_unit_test(test_areas_without_colours),
 		cmocka_unit_test(test_the_rest_is_grey),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_key_order),

@@ -368,6 +368,28 @@ static void test_sources_of_all_runs(void **state)
 	end(&bench);
 }
 
+static void test_consumers_without_a_name(void **state)
+{
+	static const char nameless[] =
+		REPORT("2026-11-21T08:00:00.000Z", MAKE, "10",
+		       ",\"processes\":[{\"pid\":11,\"name\":\"\",\"full_j\":8},"
+		       "{\"pid\":12,\"command\":\"\",\"name\":\"cc1\",\"full_j\":7},"
+		       "{\"full_j\":6}]");
+	const struct wtl_plot_panel *panel;
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, nameless);
+	bench.wanted.what = WTL_PLOT_PROCESSES;
+	bench.wanted.has_what = true;
+	panel = good(&bench)->panels;
+	assert_int_equal(panel->n_categories, 3);
+	assert_string_equal(panel->categories[0], "name not known (11)");
+	assert_string_equal(panel->categories[1], "cc1 (12)");
+	assert_string_equal(panel->categories[2], "name not known");
+	end(&bench);
+}
+
 /* Where one has no part above idle, all are told in full; a ± of another part is not theirs. */
 static void test_consumers_without_a_baseline(void **state)
 {
@@ -462,12 +484,36 @@ static void test_not_in_a_report(void **state)
 	end(&bench);
 }
 
+/* What is no JSON may have been meant to be a recording: what it is not is said of both. */
+static void test_neither_report_nor_recording(void **state)
+{
+	static const char magic[] = "SQLite format 3";
+	static const char *const neither[] = {"rubbish", "  7", magic, "\x97\xff\xfe", "\"text\""};
+	struct bench bench;
+
+	(void)state;
+	begin(&bench, NULL);
+	for (size_t i = 0; i < UNIT_COUNT(neither); i++) {
+		assert_int_equal(wtl_plot_reports_add(bench.reports, "x", neither[i],
+						      strlen(neither[i]), &bench.err),
+				 -WTL_EFORMAT);
+		assert_string_equal(bench.err.text,
+				    "this is neither a recording (it is no SQLite database, or an "
+				    "encrypted one) nor a report (it is no JSON)");
+	}
+	/* With its NUL: from standard input, say. */
+	assert_int_equal(wtl_plot_reports_add(bench.reports, "x", magic, sizeof(magic), &bench.err),
+			 -WTL_EFORMAT);
+	assert_non_null(strstr(bench.err.text, "but a recording or another SQLite database"));
+	assert_int_equal(figure(&bench), -ENODATA);
+	end(&bench);
+}
+
 static void test_no_reports(void **state)
 {
 	static const char *const bad[] = {
 		"",
 		" \n\t ",
-		"rubbish",
 		"{",
 		"[]",
 		"[1,2]",
@@ -478,7 +524,6 @@ static void test_no_reports(void **state)
 		"{\"schema\":\"wattle.series/1\",\"runs\":[3]}",
 		"{\"schema\":\"wattle.report/1\"} trailing",
 		"{\"schema\":\"wattle.report/1\",\"schema\":\"wattle.report/1\"}",
-		"SQLite format 3",
 	};
 	struct bench bench;
 
@@ -543,9 +588,11 @@ int main(void)
 		cmocka_unit_test(test_energies),
 		cmocka_unit_test(test_consumers),
 		cmocka_unit_test(test_sources_of_all_runs),
+		cmocka_unit_test(test_consumers_without_a_name),
 		cmocka_unit_test(test_consumers_without_a_baseline),
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_not_in_a_report),
+		cmocka_unit_test(test_neither_report_nor_recording),
 		cmocka_unit_test(test_no_reports),
 		cmocka_unit_test(test_wrong_types),
 	};

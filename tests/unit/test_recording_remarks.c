@@ -36,7 +36,7 @@ static char *remarks_of(const struct recording_bench benches[], size_t n)
 	for (size_t i = 0; i < n; i++)
 		wtl_page_file_remarks(&buf, "a\x1b", &benches[i].recording, &plain);
 	wtl_page_energy_remarks(&buf, &several, &plain);
-	wtl_page_carbon_remarks(&buf, &several, benches[0].recording.carbon.is_varying, &plain);
+	wtl_page_carbon_remarks(&buf, &several, &benches[0].recording, &plain);
 	wtl_page_policy_remark(&buf, &benches[0].recording, &plain);
 	copy = strdup(wtl_buf_str(&buf));
 	assert_non_null(copy);
@@ -55,6 +55,7 @@ static void init_good(struct recording_bench *bench)
 	}
 	bench->recording.report.window.total.gap_ns = 0;
 	bench->recording.report.carbon.pue_milli = 0;
+	bench->recording.report.carbon.reason = "nothing is said of emissions";
 }
 
 static void assert_remarks(const struct recording_bench benches[], size_t n, const char *wanted)
@@ -131,20 +132,47 @@ static void test_emissions(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(benches); i++) {
 		init_good(&benches[i]);
+		benches[i].recording.report.carbon.reason = NULL;
 		benches[i].recording.report.carbon.carbon.intensity_mg_per_kwh = 56040;
 	}
-	assert_remarks(benches, 3, "");
-	benches[1].recording.report.carbon.carbon.intensity_mg_per_kwh = 472900;
+	/* Whose figure it is. */
+	assert_remarks(benches, 3, "- CO2e is at 56.04 g/kWh (FRA, 2023)\n");
+	benches[1].recording.report.carbon.carbon = (struct wattle_carbon){
+		.intensity_mg_per_kwh = 472900, .year = 2024, .dataset = "a d\x1bta set"};
+	benches[1].recording.report.carbon.is_default = true;
+	benches[2].recording.report.carbon.carbon =
+		(struct wattle_carbon){.intensity_mg_per_kwh = 100000, .dataset = "given"};
 	assert_remarks(benches, 3,
-		       "! CO2e is not at one intensity: 56.04 g/kWh in run 1, 472.9 in run 2\n");
-	/* It is no matter of those that have no figure, or of an intensity that varies anyway. */
+		       "! CO2e is not at one intensity: 56.04 g/kWh (FRA, 2023) in run 1, 472.9 "
+		       "g/kWh\n  (world average, a d\\x1bta set, 2024) in run 2, 100.0 g/kWh (as "
+		       "given) in run 3\n");
+	assert_remarks(&benches[2], 1, "- CO2e is at 100.0 g/kWh (as given)\n");
+	/* It is no matter of those that have no figure. */
 	benches[1].recording.report.carbon.reason = "no intensity";
-	assert_remarks(benches, 3, "");
-	benches[1].recording.report.carbon.reason = NULL;
-	benches[0].recording.carbon.is_varying = true;
-	assert_remarks(benches, 3, "");
+	benches[2].recording.report.carbon = benches[0].recording.report.carbon;
+	assert_remarks(benches, 3, "- CO2e is at 56.04 g/kWh (FRA, 2023)\n");
+	assert_remarks(&benches[1], 1, "");
 	benches[2].recording.report.carbon.pue_milli = 1500;
-	assert_remarks(benches, 3, "- CO2e is told without PUE\n");
+	assert_remarks(benches, 3,
+		       "- CO2e is at 56.04 g/kWh (FRA, 2023)\n- CO2e is told without PUE\n");
+}
+
+static void test_varying_intensity(void **state)
+{
+	struct recording_bench benches[2];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(benches); i++) {
+		init_good(&benches[i]);
+		benches[i].recording.report.carbon.reason = NULL;
+	}
+	benches[1].recording.report.carbon.carbon.intensity_mg_per_kwh = 1;
+	benches[0].recording.carbon.is_varying = true;
+	benches[0].recording.carbon.file = "gr\x1bid.csv";
+	assert_remarks(benches, 2, "- CO2e is at the intensities over the time in gr\\x1bid.csv\n");
+	for (size_t i = 0; i < COUNT(benches); i++)
+		benches[i].recording.report.carbon.reason = "the file does not say";
+	assert_remarks(benches, 2, "");
 }
 
 int main(void)
@@ -153,6 +181,7 @@ int main(void)
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_energy),
 		cmocka_unit_test(test_emissions),
+		cmocka_unit_test(test_varying_intensity),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

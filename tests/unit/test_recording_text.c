@@ -793,6 +793,50 @@ static void test_runs(void **state)
 	free(page);
 }
 
+/* What the recordings took, each once; and the ± that an intensity has in all runs. */
+static void test_self_and_intensity_of_runs(void **state)
+{
+	struct recording_bench bench;
+	struct wtl_recording other;
+	const struct wtl_recording *const recordings[] = {&bench.recording, &other};
+	struct wtl_run list[2];
+	struct wtl_runs runs = {
+		.runs = list, .n_runs = 2, .recordings = recordings, .n_recordings = 2};
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	other = bench.recording;
+	other.report.self.max_rss_bytes *= 2;
+	recording_bench_runs(list, 2, "/data/night.wattle", &bench.recording.report);
+	for (size_t i = 0; i < 2; i++)
+		list[i].report.carbon.carbon.uncertainty_ppm = 100000;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "\n- CO2e is at 56.04 g/kWh (FRA, 2023)\n");
+	assert_has(page, "such as the ± 20 % of\nthe intensity of CO2e.\n\n"
+			 "recording took 25.0 ms of CPU, 8 MiB\n");
+	free(page);
+	bench.recording.report.self.has_energy = other.report.self.has_energy = true;
+	bench.recording.report.self.energy_uj = other.report.self.energy_uj = 15000;
+	bench.recording.report.self.uncertainty_uj = other.report.self.uncertainty_uj = 15000;
+	list[1].report.carbon.carbon.uncertainty_ppm = 500000;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "that all runs share.\n\nrecording took 25.0 ms of CPU, 8 MiB, "
+			 "~ 30 ± 30 mJ\n");
+	free(page);
+	/* However much a file says. */
+	other.report.self.cpu_ns = INT64_MAX;
+	other.report.self.energy_uj = UINT64_MAX;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "recording took 106751 d 23 h 47 min of CPU, 8 MiB, ~ 18446");
+	free(page);
+	/* Of one it is not known. */
+	other.report.self.has_energy = false;
+	page = runs_bench_text("text", &runs, plain);
+	assert_has(page, "8 MiB\n");
+	free(page);
+}
+
 static void assert_on_runs(const struct wtl_runs *runs, const char *wanted)
 {
 	char *page = runs_bench_text("text", runs, plain);
@@ -1017,6 +1061,7 @@ int main(void)
 		cmocka_unit_test(test_appended),
 		cmocka_unit_test(test_comparison),
 		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_self_and_intensity_of_runs),
 		cmocka_unit_test(test_modelled_runs),
 		cmocka_unit_test(test_a_run_of_no_time),
 		cmocka_unit_test(test_runs_without_emissions),

@@ -182,6 +182,76 @@ static void test_reads_are_bounded(void **state)
 		assert_true(world_consumer(world, pid)->name[0] != '\0');
 }
 
+/* Of more than can be read in one look, those that use the most have names first, whoever was there first. */
+static void test_reads_begin_with_the_busiest(void **state)
+{
+	enum { BUSY = 60, READS = 10 };
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.reads_per_look = READS};
+	int pids[BUSY];
+	unsigned n_named = 0;
+
+	for (int i = 0; i < BUSY; i++)
+		pids[i] = world_fork(world, 1);
+	world_at(world, pids[BUSY - 2])->is_kernel = true;
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < BUSY; i++)
+		world_run(world, pids[i], (i + 1) * MS);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < BUSY; i++)
+		n_named += world_consumer(world, pids[i])->name[0] != '\0';
+	/* The first look had those that came first, and so many are read again. */
+	assert_in_range(n_named, READS + 1, 2 * READS);
+	for (int i = BUSY - READS; i < BUSY; i++)
+		assert_string_equal(world_consumer(world, pids[i])->name, "init");
+	assert_int_equal(world_consumer(world, pids[BUSY - 2])->state, WTL_CONSUMER_KERNEL);
+	/* Each is read twice. */
+	for (int look = 0; look < 2 * BUSY / READS; look++) {
+		for (int i = 0; i < BUSY; i++)
+			world_run(world, pids[i], (i + 1) * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	for (int i = 0; i < BUSY; i++)
+		assert_string_equal(world_consumer(world, pids[i])->name, "init");
+}
+
+/* For a picture that has no second one: also whoever does nothing, and beyond what a look may read. */
+static void test_reads_of_all_when_told(void **state)
+{
+	enum { RESTING = 100, BUSY = 50 };
+	struct world *world = *state;
+	const struct wtl_workload_options options = {.reads_per_look = 10};
+	int pids[RESTING + BUSY];
+	unsigned opens;
+
+	for (int i = 0; i < RESTING + BUSY; i++)
+		pids[i] = world_fork(world, 1);
+	world_at(world, pids[RESTING - 1])->is_kernel = true;
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	assert_string_equal(world_consumer(world, pids[RESTING - 1])->name, "");
+	assert_int_equal(world_consumer(world, pids[RESTING - 1])->state, WTL_CONSUMER_LIVE);
+	for (int i = RESTING; i < RESTING + BUSY; i++)
+		world_run(world, pids[i], MS);
+	wtl_workload_name_all(world->workload);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < RESTING + BUSY; i++) {
+		assert_string_equal(world_consumer(world, pids[i])->name, "init");
+		assert_true(world_consumer(world, pids[i])->uid != UINT32_MAX);
+	}
+	assert_int_equal(world_consumer(world, pids[RESTING - 1])->state, WTL_CONSUMER_KERNEL);
+	/* For one look. */
+	for (int i = 0; i < RESTING; i++) {
+		pids[i] = world_fork(world, 1);
+		world_run(world, pids[i], MS);
+	}
+	opens = world->opens;
+	world_look(world, WTL_NS_PER_S);
+	/* Everybody born is asked for a parent, and ten for the rest. */
+	assert_true(world->opens - opens <= RESTING + 10 * 4);
+}
+
 static void test_unreadable(void **state)
 {
 	struct world *world = *state;
@@ -801,6 +871,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_shows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reads_are_bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads_begin_with_the_busiest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reads_of_all_when_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_new, setup, teardown),
