@@ -292,13 +292,14 @@ static const struct picture {
 	const char *title, *nothing;
 	bool has_sources; /* above it: below the name of each domain there is no room for them */
 } pictures[WTL_PLOT_WHATS] = {
-	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there"},
+	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there",
+			    false},
 	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_people, "Power by who used it",
 				"it tells of no processes there", true},
 	[WTL_PLOT_WINDOWS] = {wtl_plot_recorded_windows, "Energy of windows",
 			      "no window ended there", true},
 	[WTL_PLOT_MEMORY] = {wtl_plot_recorded_memory, "Memory",
-			     "it tells of nobody's memory there"},
+			     "it tells of nobody's memory there", false},
 };
 
 static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
