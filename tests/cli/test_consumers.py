@@ -248,7 +248,8 @@ def test_idle_first_leaves_what_it_cannot_see(gpus, tmp_path):
     """It was busy all the time: what was kept is used, and stays kept; also in a recording."""
     path, recording = kept_gpu(tmp_path / "idle", 40), tmp_path / "r.wattle"
     busy = gpus(text=GPU_OF_100_W + f"  process {os.getpid()} C 1000 80 10 0 0\n")
-    result = busy.run("-f", "json", "--idle-first", "3", "--idle-file", path, "--record", recording, "--", "sleep", "0.3")
+    result = run_wattle("run", *busy.options, "-f", "json", "--idle-first", "3", "--idle-file", path, "--record", recording, "--",
+                        "sleep", "0.3", env={**busy.env, "XDG_RUNTIME_DIR": tmp_path})
     assert result.code == 0, result
     assert idle_watts(result.json)["gpu-0"] == pytest.approx(40, abs=0.5)
     assert "\ngpu-0 nvml 40" in path.read_text()
