@@ -16,6 +16,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/limit.h"
+#include "cli/process.h"
 #include "cli/user.h"
 
 /* Files of this machine itself, also where --root or --tape stands for another. */
@@ -84,25 +85,6 @@ static int read_pids(char *pids, size_t size)
 	return 0;
 }
 
-/* Field 22 of /proc/PID/stat: behind the program's name, which may hold anything. */
-static int read_start(int pid, uint64_t *ret)
-{
-	char path[64], text[2048];
-	const char *at;
-	ssize_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	len = slurp(path, text, sizeof(text));
-	if (len < 0)
-		return (int)len;
-	at = strrchr(text, ')');
-	for (int field = 2; at && field < 22; field++) {
-		at = strchr(at, ' ');
-		at = at ? at + 1 : NULL;
-	}
-	return at ? wtl_num_u64(at, strcspn(at, " "), ret) : -WTL_EFORMAT;
-}
-
 int wtl_limit_hold_init(struct wtl_limit_hold *hold)
 {
 	int rc;
@@ -110,7 +92,7 @@ int wtl_limit_hold_init(struct wtl_limit_hold *hold)
 	memset(hold, 0, sizeof(*hold));
 	hold->pid = getpid();
 	read_pids(hold->pids, sizeof(hold->pids));
-	rc = read_start(hold->pid, &hold->start);
+	rc = wtl_process_start(hold->pid, &hold->start);
 	return rc < 0 ? rc : read_boot(hold->boot, sizeof(hold->boot));
 }
 
@@ -123,7 +105,7 @@ enum wtl_limit_owner wtl_limit_hold_owner(const struct wtl_limit_hold *hold)
 		return WTL_LIMIT_REBOOTED;
 	if (hold->pids[0] && read_pids(pids, sizeof(pids)) == 0 && strcmp(pids, hold->pids) != 0)
 		return WTL_LIMIT_ELSEWHERE;
-	if (read_start(hold->pid, &start) == 0 && start == hold->start)
+	if (wtl_process_start(hold->pid, &start) == 0 && start == hold->start)
 		return WTL_LIMIT_LIVES;
 	return WTL_LIMIT_GONE;
 }
