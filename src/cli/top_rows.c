@@ -56,10 +56,10 @@ static uint64_t title_hash(const struct wtl_top_process *process)
 			 sizeof(process->consumer.uid));
 }
 
-uint64_t wtl_top_process_key(const struct wtl_top_process *process)
+static uint64_t process_key(const struct wtl_top_process *process, int64_t start_ns)
 {
 	const struct wtl_consumer *consumer = &process->consumer;
-	const int64_t identity[] = {consumer->pid, consumer->start_ns,
+	const int64_t identity[] = {consumer->pid, start_ns,
 				    consumer->state == WTL_CONSUMER_FOLDED};
 	/* Rows of ended processes are told apart by what they have in common. */
 	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
@@ -69,6 +69,19 @@ uint64_t wtl_top_process_key(const struct wtl_top_process *process)
 	if (consumer->pid == 0)
 		hash = hash_more(hash ^ title_hash(process), common, sizeof(common));
 	return hash | 1;
+}
+
+uint64_t wtl_top_process_key(const struct wtl_top_process *process)
+{
+	return process_key(process, process->consumer.start_ns);
+}
+
+uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key)
+{
+	for (size_t i = 0; i < view->n_processes; i++)
+		if (process_key(&view->processes[i], 0) == key)
+			return wtl_top_process_key(&view->processes[i]);
+	return key;
 }
 
 static uint64_t bucket_key(const struct wtl_top_process *bucket)

@@ -58,6 +58,8 @@ const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *row
 /* The row with that key, or -1. */
 int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key);
 uint64_t wtl_top_process_key(const struct wtl_top_process *process);
+/* The key that a process has now whose start was not known when it had this one; else the same. */
+uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key);
 
 bool wtl_top_is_toggled(const struct wtl_top_toggled *toggled, uint64_t key);
 /* The oldest is forgotten when there are too many. */

@@ -72,7 +72,7 @@ static int make_rows(struct wtl_top_session *session, const struct wtl_top_view 
 	int rc = wtl_top_rows_make(&session->rows, view, &session->ui.config, &session->ui.filter,
 				   &session->ui.toggled);
 
-	wtl_top_ui_settle(&session->ui, &session->rows);
+	wtl_top_ui_settle(&session->ui, view, &session->rows, clock_ns());
 	return rc;
 }
 

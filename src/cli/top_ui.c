@@ -58,14 +58,16 @@ static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, i
 	ui->is_chosen = true;
 }
 
-void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_rows *rows)
+/* The row of what has or, before its start was known, had the key; -1. */
+static int find_row(const struct wtl_top_view *view, const struct wtl_top_rows *rows, uint64_t *key)
 {
-	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
-	int at = stays ? wtl_top_rows_find(rows, ui->selected_key) : -1;
+	int at = *key ? wtl_top_rows_find(rows, *key) : -1;
 
-	/* Whoever takes the place of one that is gone was not chosen. */
-	ui->is_chosen &= at >= 0;
-	select_row(ui, rows, at >= 0 ? at : ui->selected);
+	if (*key && at < 0) {
+		*key = wtl_top_key_now(view, *key);
+		at = wtl_top_rows_find(rows, *key);
+	}
+	return at;
 }
 
 static const struct wtl_top_row *selected_row(const struct wtl_top_ui *ui,
@@ -331,18 +333,53 @@ static void start_kill(const struct turn *turn)
 		wtl_top_ui_say(ui, turn->now_ns, "Choose a process that runs");
 		return;
 	}
-	if (process->consumer.start_ns == 0) {
-		/* It is known by its number alone, and a number may be another process's here. */
+	/* Known by its number alone, and a number may be another process's here. */
+	if (process->consumer.start_ns == 0 && !wtl_process_has_cpu(process)) {
 		wtl_top_ui_say(ui, turn->now_ns, "%s",
-			       wtl_process_has_cpu(process)
-				       ? "When this process started is not known yet"
-				       : "It is in another PID namespace: no signal reaches it");
+			       "It is in another PID namespace: no signal reaches it");
+		return;
+	}
+	if (process->consumer.start_ns == 0) {
+		ui->kill_key = wtl_top_process_key(process);
+		wtl_top_ui_say(
+			ui, turn->now_ns,
+			"Waiting until it is known when this process started (any key: no longer)");
 		return;
 	}
 	ui->victim = (struct wtl_top_victim){.pid = process->consumer.pid,
 					     .start_ns = process->consumer.start_ns};
 	wtl_text_copy(ui->victim.name, sizeof(ui->victim.name), wtl_process_title(process));
 	wtl_top_list_open(ui, WTL_TOP_SIGNAL);
+}
+
+/* … and now it may be. */
+static void go_on_to_kill(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	int at = find_row(turn->view, turn->rows, &ui->kill_key);
+
+	ui->kill_key = 0;
+	ui->message_until_ns = turn->now_ns;
+	if (at < 0)
+		return;
+	choose_row(ui, turn->rows, at);
+	start_kill(turn);
+}
+
+void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
+		       const struct wtl_top_rows *rows, int64_t now_ns)
+{
+	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
+	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
+	int at = stays ? find_row(view, rows, &ui->selected_key) : -1;
+
+	/* Whoever takes the place of one that is gone was not chosen. */
+	ui->is_chosen &= at >= 0;
+	select_row(ui, rows, at >= 0 ? at : ui->selected);
+	if (ui->mode == WTL_TOP_DETAILS)
+		find_row(view, rows, &ui->details_key);
+	if (ui->kill_key)
+		go_on_to_kill(&turn);
 }
 
 static void toggle(const struct turn *turn)
@@ -697,6 +734,8 @@ enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_v
 {
 	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
 
+	if (input->kind != WTL_INPUT_NONE && input->kind != WTL_INPUT_RESIZE)
+		ui->kill_key = 0;
 	switch (ui->mode) {
 	case WTL_TOP_TABLE:
 		return table_input(&turn, input);

@@ -89,6 +89,8 @@ struct wtl_top_ui {
 
 	int entry, first_entry; /* of the open list */
 	uint64_t details_key;
+	uint64_t
+		kill_key; /* signals are wanted for it as soon as its start is known; 0: for none */
 	struct wtl_top_victim victim;
 
 	char message[160];
@@ -100,8 +102,9 @@ void wtl_top_ui_init(struct wtl_top_ui *ui);
 void wtl_top_ui_done(struct wtl_top_ui *ui);
 
 /* The rows are new: keeps the selection on its process (when it was chosen or is followed), else on its
- * line. */
-void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_rows *rows);
+ * line; and opens the signals for a process whose start had to be waited for. */
+void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
+		       const struct wtl_top_rows *rows, int64_t now_ns);
 
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 				   const struct wtl_top_rows *rows, const struct wtl_input *input,

@@ -239,13 +239,13 @@ def start_kill(screen, process, *options):
     top = screen("--filter", f"pid = {process.pid}", *options)
     top.wait(rf"(?m)^ +{process.pid} ")
     top.keys("Home", "F9")
+    top.wait("15 SIGTERM|Read-only: no signals are sent")  # a key before that would be an answer
     return top
 
 
 def test_kill(screen, sleeper):
     process = sleeper("wattle-dummy")
     top = start_kill(screen, process)
-    top.wait("15 SIGTERM")
     top.keys("Enter")
     top.wait(rf"Send SIGTERM to {process.pid} ")
     top.keys("n")
@@ -258,6 +258,36 @@ def test_kill(screen, sleeper):
     top.wait(rf"SIGKILL sent to {process.pid}")
     top.keys("q")
     top.wait("ENDED 0")
+
+
+CROWD = """
+import os, signal
+children = []
+for _ in range(1500):
+    child = os.fork()
+    if not child:
+        signal.pause()
+    children.append(child)
+print(len(children), flush=True)
+try:
+    input()
+except EOFError:
+    pass
+for child in children:
+    os.kill(child, signal.SIGKILL)
+"""
+
+
+def test_kill_in_a_crowd(screen, sleeper):
+    """When a process started is read for so many at a time: the signals come when it is known."""
+    with subprocess.Popen((sys.executable, "-S", "-E", "-c", CROWD), stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as crowd:
+        assert crowd.stdout.readline() == b"1500\n"
+        process = sleeper("wattle-dummy")
+        top = start_kill(screen, process)
+        top.keys("Enter")
+        top.wait(rf"Send SIGTERM to {process.pid} ")
+        crowd.stdin.close()
 
 
 def test_kill_of_one_that_has_ended(screen, sleeper):
@@ -309,7 +339,6 @@ def test_kill_beside_another_namespaces_proc(screen, sleeper, tmp_path):
 def test_read_only(screen, sleeper):
     process = sleeper("wattle-dummy")
     top = start_kill(screen, process, "--read-only")
-    top.wait("Read-only: no signals are sent")
     top.keys("Enter", "y")
     assert process.poll() is None
 

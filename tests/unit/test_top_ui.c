@@ -441,14 +441,38 @@ static void test_whose_number_is_not_known(void **state)
 {
 	struct top_bench bench;
 	struct wtl_consumer *consumer;
+	int64_t start_ns;
 
 	(void)state;
 	start(&bench);
 	consumer = &top_bench_process(&bench.view, 4321)->consumer;
+	start_ns = consumer->start_ns;
 	consumer->start_ns = 0;
-	top_bench_type(&bench, "<home>k");
-	assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
-	assert_non_null(strstr(bench.ui.message, "not known yet"));
+	for (int turn = 0; turn < 3; turn++) {
+		/* It waits as long as it takes, for that process, unless another key comes. */
+		top_bench_type(&bench, turn == 1 ? "<home>k<left>" : "<home>k");
+		bench.view.t_mono_ns += INT64_C(60000000000);
+		top_bench_draw(&bench, 40, 120);
+		assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
+		assert_non_null(strstr(bench.ui.message, "Waiting until it is known"));
+		consumer->start_ns = start_ns;
+		top_bench_draw(&bench, 40, 120);
+		assert_int_equal(bench.ui.mode, turn == 1 ? WTL_TOP_TABLE : WTL_TOP_SIGNAL);
+		assert_true(turn == 1 || bench.ui.victim.start_ns == start_ns);
+		top_bench_type(&bench, "<esc>");
+		consumer->start_ns = 0;
+	}
+	/* The cursor and the details stay with it, too. */
+	bench.ui.selected = 0;
+	top_bench_type(&bench, "<down><up><enter>");
+	assert_true(bench.ui.is_chosen);
+	consumer->start_ns = start_ns;
+	top_bench_draw(&bench, 40, 120);
+	assert_true(bench.ui.is_chosen);
+	assert_true(bench.ui.details_key ==
+		    wtl_top_process_key(top_bench_process(&bench.view, 4321)));
+	top_bench_type(&bench, "<esc>");
+	consumer->start_ns = 0;
 	consumer->is_readable = false;
 	consumer->cpu_ns = 0;
 	top_bench_type(&bench, "k");

@@ -403,7 +403,7 @@ static void make_rows(struct top_bench *bench)
 	assert_int_equal(wtl_top_rows_make(&bench->rows, &bench->view, &bench->ui.config,
 					   &bench->ui.filter, &bench->ui.toggled),
 			 0);
-	wtl_top_ui_settle(&bench->ui, &bench->rows);
+	wtl_top_ui_settle(&bench->ui, &bench->view, &bench->rows, bench->view.t_mono_ns);
 }
 
 void top_bench_draw(struct top_bench *bench, int rows, int columns)
@@ -418,7 +418,7 @@ void top_bench_draw(struct top_bench *bench, int rows, int columns)
 	assert_int_equal(wtl_canvas_resize(&bench->canvas, rows, columns), 0);
 	wtl_top_draw(&picture);
 	/* The table's height is known now: what was chosen may have to be scrolled to. */
-	wtl_top_ui_settle(&bench->ui, &bench->rows);
+	wtl_top_ui_settle(&bench->ui, &bench->view, &bench->rows, bench->view.t_mono_ns);
 	wtl_top_draw(&picture);
 }
 
