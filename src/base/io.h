@@ -155,6 +155,7 @@ struct wtl_io_ops {
 
 struct wtl_io {
 	const struct wtl_io_ops *ops;
+	bool has_one_order; /* a tape, written or read: what is asked is asked from one thread, in turn */
 };
 
 /* The log callback's twin in the environment that every part of the library is given. */

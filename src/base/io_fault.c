@@ -304,6 +304,7 @@ int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret
 		return rc;
 	}
 	fault->io.ops = &fault_ops;
+	fault->io.has_one_order = inner->has_one_order;
 	fault->inner = inner;
 	*ret_io = &fault->io;
 	return 0;

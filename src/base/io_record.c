@@ -715,6 +715,7 @@ int wtl_io_record_new(struct wtl_io *inner, const char *path, struct wtl_io **re
 				   wtl_err_text(code));
 	}
 	record->io.ops = &record_ops;
+	record->io.has_one_order = true;
 	record->inner = inner;
 	/* A little more than a tape may have, to tell a line that is too long. */
 	wtl_buf_init(&record->line, WTL_TAPE_LINE_MAX + 64);

@@ -637,6 +637,7 @@ int wtl_io_replay_tape(struct wtl_tape *tape, struct wtl_io **ret_io, struct wtl
 		return wtl_err_set(err, ENOMEM, "tape", NULL, "out of memory");
 	}
 	replay->io.ops = &replay_ops;
+	replay->io.has_one_order = true;
 	replay->tape = tape;
 	replay->now_ns = frame_now(replay)->mono_ns;
 	/* A call's key is at most twice its memory and some. */

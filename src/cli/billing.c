@@ -61,7 +61,6 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 		.names_on_use = true,
 		.weight = settings->weight,
 		.subreaper_pid = subreaper(settings, io),
-		.without_threads = settings->tape || settings->tape_record,
 	};
 	struct wtl_err err = {.code = 0};
 	int rc;

@@ -121,6 +121,9 @@ int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader 
 	return rc;
 }
 
+/* Sampled more often, two switches of threads a sample cost more than a driver's rare hang. */
+#define GUARD_LEAST_NS (10 * WTL_NS_PER_MS)
+
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
 {
 	const struct wattle_options options = {
@@ -132,16 +135,21 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 	};
 	struct wtl_env env = {.log = NULL};
 	struct wtl_err err = {.code = 0};
+	struct wattle_meter *meter;
 	int rc = wtl_open_io(app, &env.io);
 
 	if (rc < 0)
 		return rc;
-	rc = wtl_meter_new(&env, &options, ret_meter, &err);
+	rc = wtl_meter_new(&env, &options, &meter, &err);
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;
 	}
-	remark_library(app, *ret_meter);
+	/* Without the memory for it, a driver that hangs is waited for. */
+	if (app->settings.interval_ns >= GUARD_LEAST_NS)
+		wtl_meter_guard(meter);
+	remark_library(app, meter);
+	*ret_meter = meter;
 	*ret_io = env.io;
 	return 0;
 }

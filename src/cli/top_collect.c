@@ -63,9 +63,7 @@ static int open_consumers(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
 	const struct wtl_consumers_options options = {.nvml_path = settings->nvml_path,
-						      .weight = settings->weight,
-						      .without_threads = settings->tape ||
-									 settings->tape_record};
+						      .weight = settings->weight};
 	struct wtl_top_view *view = &collector->master;
 	struct wtl_err err = {.code = 0};
 	int rc;

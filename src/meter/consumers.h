@@ -38,7 +38,6 @@ struct wtl_consumers_options {
 	int subreaper_pid;     /* processes that this one adopts belong to the command; 0: none */
 	size_t max_exited;     /* ended processes with an account of their own; 0: 4096 */
 	bool names_on_use;     /* names of processes that use nothing are not read: it takes time */
-	bool without_threads;  /* GPUs' drivers are waited for: on a tape, which has one order */
 	enum wtl_weight weight; /* of the use of processors */
 };
 

@@ -78,8 +78,7 @@ int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_en
 		return 0;
 	rc = open_use(consumers, env, options->nvml_path, &use, err);
 	if (rc == 0)
-		rc = wtl_gpu_watch_new(env->io, use, !options->without_threads,
-				       &consumers->gpu_watch);
+		rc = wtl_gpu_watch_new(env->io, use, &consumers->gpu_watch);
 	if (rc == 0)
 		rc = open_divisions(consumers);
 	if (rc == 0)

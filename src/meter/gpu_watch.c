@@ -140,8 +140,7 @@ static void init_lock(struct wtl_gpu_watch *watch)
 	pthread_condattr_destroy(&monotonic);
 }
 
-int wtl_gpu_watch_new(struct wtl_io *io, struct wtl_gpu_use *use, bool in_thread,
-		      struct wtl_gpu_watch **ret_watch)
+int wtl_gpu_watch_new(struct wtl_io *io, struct wtl_gpu_use *use, struct wtl_gpu_watch **ret_watch)
 {
 	struct wtl_gpu_watch *watch = calloc(1, sizeof(*watch));
 	const struct wtl_gpu_use_gpu *gpus;
@@ -153,13 +152,13 @@ int wtl_gpu_watch_new(struct wtl_io *io, struct wtl_gpu_use *use, bool in_thread
 	}
 	watch->io = io;
 	watch->use = use;
-	watch->in_thread = in_thread;
+	watch->in_thread = !io->has_one_order;
 	init_lock(watch);
 	gpus = wtl_gpu_use_gpus(use, &watch->n);
 	rc = answer_init(&watch->mailbox, gpus, watch->n);
 	if (rc == 0)
 		rc = answer_init(&watch->taken, gpus, watch->n);
-	if (rc == 0 && in_thread)
+	if (rc == 0 && watch->in_thread)
 		rc = wtl_thread_start(&watch->thread, watch_gpus, watch);
 	if (rc < 0) {
 		destroy(watch);

@@ -31,6 +31,7 @@ struct wtl_sensor {
 	unsigned slow_reads;	      /* since slow_since_ns */
 	int64_t slow_since_ns;
 	struct wtl_worker *worker; /* not NULL: it is read on a thread of its own */
+	int64_t wait_again_ns;	   /* slow: until then its answers are not waited for */
 };
 
 /* A domain at run time. */
@@ -80,6 +81,7 @@ struct wattle_meter {
 	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
 	bool was_ticked;
 	const struct wtl_observer *observer; /* or NULL */
+	int64_t observed_ns;		     /* the end of the sample that the observer was told first */
 	int64_t sampled_ns, read_ns;	     /* when the newest sample began and ended */
 	struct wattle_self self;
 
@@ -104,6 +106,13 @@ int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *option
 int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *options,
 		       const struct wtl_source_ops *const sources[],
 		       struct wattle_meter **ret_meter, struct wtl_err *err);
+
+/*
+ * Reads sources that may hang on threads of their own from now on, not only when they have proved slow:
+ * one that does not answer then holds up nobody. For that a sample pays two switches of threads for each.
+ * Before anybody else has the meter. 0 or -ENOMEM.
+ */
+int wtl_meter_guard(struct wattle_meter *meter); /* sensor.c */
 
 /* wattle_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
@@ -138,9 +147,14 @@ struct wtl_worker *wtl_worker_new(const struct wtl_source_ops *ops, void *state,
 /* Ends the thread; NULL is fine. false: it is stuck in a read and was left behind, so its state (and
  * what that uses) must not be freed. */
 bool wtl_worker_free(struct wtl_worker *worker);
-/* Takes the newest answer into readings[] if there is one since the last call, and asks for the
- * next. Returns whether there was one. Never waits for the device. */
-bool wtl_worker_exchange(struct wtl_worker *worker, struct wtl_reading readings[]);
+/*
+ * wait_ns 0: takes the newest answer into readings[] if there is one since the last call, and asks for
+ * the next. Else asks, and takes the answer if it comes in that time; one that is still owed to an
+ * earlier call is not waited for. Returns whether there was one; *ret_took_ns is how long that read
+ * took, wait_ns where it was waited for in vain, or 0.
+ */
+bool wtl_worker_exchange(struct wtl_worker *worker, int64_t wait_ns, struct wtl_reading readings[],
+			 int64_t *ret_took_ns);
 
 /* To whoever calls the library; reterr may be NULL. */
 void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr);

@@ -6,11 +6,15 @@
 #include "base/err.h"
 #include "meter/meter.h"
 
-/* A source that takes longer than this, so many times in a minute, gets a thread of its own: some
- * drivers keep their answer for a second and are slow only when it is old. */
+/* A source that takes longer than this, so many times in a minute, is read on a thread of its own
+ * and not waited for during the next minutes: some drivers keep their answer for a second and are slow
+ * only when it is old. */
 #define SLOW_READ_NS   (20 * WTL_NS_PER_MS)
 #define SLOW_READS     3
 #define SLOW_PERIOD_NS (60 * WTL_NS_PER_S)
+#define SLOW_HOLD_NS   (600 * WTL_NS_PER_S)
+/* How long another thread's answer is waited for: longer than a machine that works ever takes. */
+#define WAIT_NS (100 * WTL_NS_PER_MS)
 /* A source that only confirms another is read this often. */
 #define CHECK_PERIOD_NS WTL_NS_PER_S
 /* An answer older than this is stale. */
@@ -35,6 +39,11 @@ static int open_source(struct wattle_meter *meter, struct wtl_sensor *sensor,
 	wtl_log_line(meter->env.log, WTL_LOG_DEBUG, "%s: %zu channels", sensor->ops->name,
 		     sensor->n);
 	return 0;
+}
+
+static bool may_have_thread(const struct wattle_meter *meter, const struct wtl_sensor *sensor)
+{
+	return !sensor->ops->answers_at_once && !meter->env.io->has_one_order;
 }
 
 int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
@@ -64,6 +73,21 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 	return 0;
 }
 
+int wtl_meter_guard(struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_sensors; i++) {
+		struct wtl_sensor *sensor = &meter->sensors[i];
+
+		if (sensor->worker || !sensor->ops->may_hang || sensor->n == 0 ||
+		    !may_have_thread(meter, sensor))
+			continue;
+		sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
+		if (!sensor->worker)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 bool wtl_meter_close_sensors(struct wattle_meter *meter)
 {
 	bool all_ended = true;
@@ -83,16 +107,6 @@ bool wtl_meter_close_sensors(struct wattle_meter *meter)
 	return all_ended;
 }
 
-static void read_worker(struct wtl_sensor *sensor, int64_t now_ns)
-{
-	if (wtl_worker_exchange(sensor->worker, sensor->readings))
-		return;
-	for (size_t i = 0; i < sensor->n; i++)
-		if (sensor->readings[i].status == WATTLE_STATUS_OK &&
-		    now_ns - sensor->readings[i].t_mono_ns > STALE_AFTER_NS)
-			sensor->readings[i].status = WATTLE_STATUS_STALE;
-}
-
 /* Has it been slow too often? */
 static void judge_speed(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns,
 			int64_t took_ns)
@@ -104,11 +118,29 @@ static void judge_speed(struct wattle_meter *meter, struct wtl_sensor *sensor, i
 	if (++sensor->slow_reads < SLOW_READS)
 		return;
 	/* Without a thread it stays slow; it is tried again with the next slow read. */
-	sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
-	if (sensor->worker)
-		wtl_log_line(meter->env.log, WTL_LOG_INFO,
-			     "%s answers slowly (%lld ms): it is read on a thread of its own",
-			     sensor->ops->name, (long long)(took_ns / WTL_NS_PER_MS));
+	if (!sensor->worker)
+		sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
+	if (!sensor->worker)
+		return;
+	sensor->wait_again_ns = now_ns + SLOW_HOLD_NS;
+	wtl_log_line(meter->env.log, WTL_LOG_INFO,
+		     "%s answers slowly (%lld ms): it is not waited for", sensor->ops->name,
+		     (long long)(took_ns / WTL_NS_PER_MS));
+}
+
+static int64_t read_worker(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
+{
+	int64_t wait_ns = now_ns < sensor->wait_again_ns ? 0 : WAIT_NS;
+	int64_t took_ns;
+	bool is_new = wtl_worker_exchange(sensor->worker, wait_ns, sensor->readings, &took_ns);
+
+	if (wait_ns > 0 && took_ns > SLOW_READ_NS)
+		judge_speed(meter, sensor, now_ns, took_ns);
+	for (size_t i = 0; i < sensor->n && !is_new; i++)
+		if (sensor->readings[i].status == WATTLE_STATUS_OK &&
+		    now_ns - sensor->readings[i].t_mono_ns > STALE_AFTER_NS)
+			sensor->readings[i].status = WATTLE_STATUS_STALE;
+	return wait_ns > 0 ? wtl_io_mono_ns(meter->env.io) : now_ns;
 }
 
 int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns)
@@ -118,13 +150,11 @@ int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, i
 	if (sensor->n == 0 || (sensor->is_check && now_ns < sensor->next_ns))
 		return now_ns;
 	sensor->next_ns = now_ns + CHECK_PERIOD_NS;
-	if (sensor->worker) {
-		read_worker(sensor, now_ns);
-		return now_ns;
-	}
+	if (sensor->worker)
+		return read_worker(meter, sensor, now_ns);
 	sensor->ops->read(sensor->state, sensor->readings);
 	after_ns = wtl_io_mono_ns(meter->env.io);
-	if (after_ns - now_ns > SLOW_READ_NS && !sensor->ops->answers_at_once)
+	if (after_ns - now_ns > SLOW_READ_NS && may_have_thread(meter, sensor))
 		judge_speed(meter, sensor, now_ns, after_ns - now_ns);
 	return after_ns;
 }

@@ -171,6 +171,7 @@ const struct wtl_source_ops wtl_source_amdgpu = {
 	.name = "amdgpu",
 	.doc = "AMD GPUs: the board's power as its firmware tells it to the amdgpu driver",
 	.state_size = sizeof(struct amdgpu),
+	.may_hang = true,
 	.open = amdgpu_open,
 	.read = wtl_hwmon_gpus_read,
 	.close = wtl_hwmon_gpus_close,

@@ -419,6 +419,7 @@ const struct wtl_source_ops wtl_source_hwmon = {
 	.name = "hwmon",
 	.doc = "sensors of sockets, modules, rails and boards that the kernel shows as hwmon",
 	.state_size = sizeof(struct hwmon),
+	.may_hang = true,
 	.open = hwmon_open,
 	.read = hwmon_read,
 	.close = hwmon_close,

@@ -111,6 +111,7 @@ const struct wtl_source_ops wtl_source_intel_gpu = {
 	.name = "intel-gpu",
 	.doc = "Intel graphics cards: the card's energy counter, by the i915 and xe drivers",
 	.state_size = sizeof(struct wtl_hwmon_gpu_reads),
+	.may_hang = true,
 	.open = intel_gpu_open,
 	.read = wtl_hwmon_gpus_read,
 	.close = wtl_hwmon_gpus_close,

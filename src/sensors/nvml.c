@@ -418,6 +418,7 @@ const struct wtl_source_ops wtl_source_nvml = {
 	.name = "nvml",
 	.doc = "NVIDIA GPUs, memory included: the driver's energy counter and power readings",
 	.state_size = sizeof(struct wtl_nvml),
+	.may_hang = true,
 	.open = nvml_open,
 	.read = nvml_read,
 	.close = nvml_close,

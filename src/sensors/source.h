@@ -45,6 +45,7 @@ struct wtl_source_ops {
 	const char *doc;  /* one line: what its numbers contain */
 	size_t state_size;
 	bool answers_at_once; /* however long its reads seem to take: no thread is for it */
+	bool may_hang;	      /* a driver is asked that can keep its caller for seconds */
 
 	/*
 	 * Finds what there is and adds channels and misses to the catalog. Has no effect on the

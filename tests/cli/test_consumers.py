@@ -268,6 +268,24 @@ def test_a_call_that_hangs_teaches_nothing(gpus, tmp_path):
     assert float(gpu.get("idle_w", 100)) == pytest.approx(100, abs=2)
 
 
+@pytest.mark.parametrize("command", ["run", "record"])
+def test_a_call_that_never_returns_holds_up_nobody(gpus, tmp_path, command):
+    """The command's end, the other domains and the recording are as without it; its own gap is told."""
+    calls = ("nvmlDeviceGetFieldValues", "nvmlDeviceGetTotalEnergyConsumption", "nvmlDeviceGetPowerUsage")
+    script = GPU_OF_100_W.replace("gpu ", "".join(f"delay {call} 1000000 from 1\n" for call in calls) + "gpu ", 1)
+    recording = tmp_path / "hang.wattle"
+    options = {"run": ("run", "--record", recording), "record": ("record", "-o", recording)}[command]
+    machine = gpus(text=script)
+    result = run_wattle(*options, *machine.options, "--", "sleep", "3", env={**machine.env, "XDG_RUNTIME_DIR": str(tmp_path)})
+    assert result.code == 0, result
+    report = run_wattle("report", "-f", "json", recording).json
+    assert 3 <= float(report["duration_s"]) < 30
+    domains = {domain["name"]: domain for domain in report["domains"]}
+    assert float(domains["gpu-0"]["gap_s"]) > 1
+    assert (domains["gpu-0"]["status"], domains["gpu-0"]["reason"]) == ("stale", "its source answers late")
+    assert float(domains["package-0"].get("gap_s", 0)) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
 def test_idle_first_is_interrupted(tmp_path, number):
     started = tmp_path / "started"

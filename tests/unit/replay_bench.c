@@ -71,6 +71,7 @@ static void open_world(struct replay_bench *f)
 	f->world_ops.lib_call = lib_call;
 	f->world_ops.lib_close = lib_close;
 	f->world.io.ops = &f->world_ops;
+	f->world.io.has_one_order = true;
 }
 
 /* ---- Opening ---- */
@@ -115,7 +116,7 @@ static uint64_t peak_memory(void)
 void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *setup)
 {
 	struct wtl_consumers_options how = {
-		.nvml_path = "", .max_exited = 4, .without_threads = true, .weight = setup->weight};
+		.nvml_path = "", .max_exited = 4, .weight = setup->weight};
 	struct wtl_recorder_options options = {
 		.store = setup->store, .interval_ns = 100 * MS, .peak_memory = peak_memory};
 	struct wtl_err err = {.code = 0};

@@ -751,8 +751,7 @@ static void set_gpu_time(struct gpu_fixture *g, double seconds)
 
 static void start_gpu(struct gpu_fixture *g, const char *processes)
 {
-	const struct wtl_consumers_options options = {.nvml_path = getenv("WATTLE_NVML_LIBRARY"),
-						      .without_threads = true};
+	const struct wtl_consumers_options options = {.nvml_path = getenv("WATTLE_NVML_LIBRARY")};
 	struct fixture *f = &g->f;
 	char text[1024];
 
@@ -780,6 +779,7 @@ static void start_gpu(struct gpu_fixture *g, const char *processes)
 	g->ops.lib_call = gpu_lib_call;
 	g->ops.lib_close = gpu_lib_close;
 	f->world.io.ops = &g->ops;
+	f->world.io.has_one_order = true;
 	memset(f->energies, 0, sizeof(f->energies));
 	f->n = wattle_meter_domains(f->bench.meter);
 	f->t_utc_ns = UTC;

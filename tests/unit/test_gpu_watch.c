@@ -42,7 +42,8 @@ static void start(struct fixture *f, const char *script, size_t n, bool in_threa
 	setenv("WATTLE_FAKE_NVML", path, 1);
 	f->nv.ops.lib_has = pass_lib_has;
 	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), &gpu, n, &use, NULL), 0);
-	assert_int_equal(wtl_gpu_watch_new(env.io, use, in_thread, &f->watch), 0);
+	env.io->has_one_order = !in_thread;
+	assert_int_equal(wtl_gpu_watch_new(env.io, use, &f->watch), 0);
 	nv_set_time(&f->nv, S(2.5));
 }
 
@@ -146,7 +147,8 @@ static void test_many_processes(void **state)
 	setenv("WATTLE_FAKE_NVML", path, 1);
 	f.nv.ops.lib_has = pass_lib_has;
 	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), gpus, 2, &use, NULL), 0);
-	assert_int_equal(wtl_gpu_watch_new(env.io, use, false, &f.watch), 0);
+	env.io->has_one_order = true;
+	assert_int_equal(wtl_gpu_watch_new(env.io, use, &f.watch), 0);
 	for (int look = 0; look < 3; look++) {
 		const struct wtl_gpu_use_gpu *seen;
 

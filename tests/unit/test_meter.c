@@ -588,9 +588,23 @@ static void start_slow(struct meter_bench *bench)
 	bench->slow = "power_supply/BAT0";
 	bench->slow_ns = 30 * MS;
 	meter_bench_open(bench);
-	for (int i = 0; i < 4 && !strstr(bench->log, "thread of its own"); i++)
+	for (int i = 0; i < 4 && !strstr(bench->log, "answers slowly"); i++)
 		meter_bench_tick(bench, 100 * MS);
 	assert_non_null(strstr(bench->log, "battery answers slowly"));
+}
+
+/* The thread has to come to it. */
+static void assert_answers_again(struct meter_bench *bench, const char *domain)
+{
+	const struct timespec moment = {.tv_nsec = 5000000};
+
+	for (int i = 0; i < 200; i++) {
+		meter_bench_tick(bench, 10 * MS);
+		if (meter_bench_domain(bench, domain).status == WATTLE_STATUS_OK)
+			return;
+		nanosleep(&moment, NULL);
+	}
+	fail_msg("%s does not answer again", domain);
 }
 
 static void test_slow_source(void **state)
@@ -616,15 +630,43 @@ static void test_slow_source(void **state)
 	assert_int_equal(meter_bench_domain(&bench, "core-0").status, WATTLE_STATUS_OK);
 	meter_bench_release(&bench);
 	meter_bench_await_done(&bench, done + 1);
-	for (int i = 0; i < 20; i++) {
-		struct timespec moment = {.tv_nsec = 5000000};
+	assert_answers_again(&bench, "battery-0");
+	meter_bench_done(&bench);
+}
 
-		meter_bench_tick(&bench, 10 * MS);
-		if (meter_bench_domain(&bench, "battery-0").status == WATTLE_STATUS_OK)
-			break;
-		nanosleep(&moment, NULL);
+/* From the first read on its own thread: waited for, but not for long. */
+static void test_guarded_source(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_energy before, after;
+	unsigned done;
+
+	(void)state;
+	meter_bench_copy(&bench, "amd-gpu");
+	bench.slow = "hwmon";
+	meter_bench_open(&bench);
+	assert_int_equal(wtl_meter_guard(bench.meter), 0);
+	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+	done = bench.slow_reads_done;
+	assert_true(done > 0);
+	for (unsigned i = 1; i <= 20; i++) {
+		meter_bench_tick(&bench, 100 * MS);
+		/* Each is there when the tick is over, and read by another. */
+		assert_true(bench.slow_reads_done > done);
+		done = bench.slow_reads_done;
 	}
-	assert_int_equal(meter_bench_domain(&bench, "battery-0").status, WATTLE_STATUS_OK);
+	before = meter_bench_energy(&bench, "w", "gpu-0");
+	assert_int_equal(before.gap_ns, 0);
+	bench.stuck = true;
+	for (int i = 0; i < 30; i++)
+		meter_bench_tick(&bench, 100 * MS);
+	assert_int_equal(bench.blocked_owner, 0);
+	assert_int_equal(meter_bench_domain(&bench, "gpu-0").status, WATTLE_STATUS_STALE);
+	after = meter_bench_energy(&bench, "w", "gpu-0");
+	assert_true(after.gap_ns > 0 && after.gap_ns < 4 * S);
+	meter_bench_release(&bench);
+	assert_answers_again(&bench, "gpu-0");
+	assert_null(strstr(bench.log, "answers slowly"));
 	meter_bench_done(&bench);
 }
 
@@ -737,6 +779,7 @@ int main(void)
 		cmocka_unit_test(test_agreement),
 		cmocka_unit_test(test_late_disagreement),
 		cmocka_unit_test(test_slow_source),
+		cmocka_unit_test(test_guarded_source),
 		cmocka_unit_test(test_slow_counter),
 		cmocka_unit_test(test_integrated),
 		cmocka_unit_test(test_self),

@@ -26,7 +26,7 @@ static void start_slow(struct meter_bench *bench)
 	bench->slow = "power_supply/BAT0";
 	bench->slow_ns = 30 * MS;
 	meter_bench_open(bench);
-	for (int i = 0; i < 4 && !strstr(bench->log, "thread of its own"); i++)
+	for (int i = 0; i < 4 && !strstr(bench->log, "answers slowly"); i++)
 		meter_bench_tick(bench, 100 * MS);
 	assert_non_null(strstr(bench->log, "battery answers slowly"));
 }
