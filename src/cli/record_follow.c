@@ -71,18 +71,24 @@ static bool is_member(const struct wtl_follow *follow, const struct wtl_group *g
 	       (follow->unit[0] && wtl_follow_is_unit(group, follow->unit));
 }
 
-/* A process's descendants are in the tree with it; so this finds those that came in another way. */
-static void take_members(struct wtl_follow *follow)
+/* A process's descendants are in the tree with it; so this finds those that came in another way. How many
+ * members live. */
+static size_t take_members(struct wtl_follow *follow)
 {
 	struct wtl_consumers *consumers = follow->billing->consumers;
+	size_t n = 0;
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
 
-		if (consumer && consumer->state == WTL_CONSUMER_LIVE && consumer->group &&
-		    !consumer->is_in_tree && is_member(follow, consumer->group))
+		if (!consumer || consumer->state != WTL_CONSUMER_LIVE || !consumer->group ||
+		    !is_member(follow, consumer->group))
+			continue;
+		n++;
+		if (!consumer->is_in_tree)
 			wtl_consumers_follow(consumers, consumer->pid);
 	}
+	return n;
 }
 
 static bool is_member_pid(struct wtl_follow *follow, const char *pid)
@@ -118,16 +124,28 @@ static size_t take_all_members(struct wtl_follow *follow)
 	return n;
 }
 
+/* Who has that name now. Returns whether that is another one than before. */
+static bool find_container(struct wtl_follow *follow)
+{
+	const char *name = follow->app->settings.record.container;
+	char id[sizeof(follow->container)] = "";
+
+	wtl_follow_find_container(follow->billing->io, name, id, sizeof(id));
+	if (!id[0])
+		wtl_text_copy(id, sizeof(id), name);
+	if (strcmp(follow->container, id) == 0)
+		return false;
+	wtl_text_copy(follow->container, sizeof(follow->container), id);
+	return true;
+}
+
 static void begin_groups(struct wtl_follow *follow, struct wtl_recorder *recorder)
 {
 	const struct wtl_record_settings *record = &follow->app->settings.record;
-	char id[80] = "";
 
 	if (record->container) {
 		wtl_recorder_fact(recorder, WTL_FACT_FOLLOW_CONTAINER, record->container);
-		wtl_follow_find_container(follow->billing->io, record->container, id, sizeof(id));
-		wtl_text_copy(follow->container, sizeof(follow->container),
-			      id[0] ? id : record->container);
+		find_container(follow);
 	}
 	if (record->unit) {
 		wtl_recorder_fact(recorder, WTL_FACT_FOLLOW_UNIT, record->unit);
@@ -160,8 +178,11 @@ void wtl_follow_look(struct wtl_follow *follow)
 	follow->seen_due_ns = follow->billing->due_ns;
 	if (follow->slot >= 0)
 		look_at_pid(follow);
-	if (follow->container[0] || follow->unit[0])
-		take_members(follow);
+	if (!follow->container[0] && !follow->unit[0])
+		return;
+	/* The name may be another container's by now, or somebody's at last. */
+	if (take_members(follow) == 0 && follow->container[0] && find_container(follow))
+		take_all_members(follow);
 }
 
 void wtl_follow_done(struct wtl_follow *follow)

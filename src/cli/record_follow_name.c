@@ -83,13 +83,14 @@ static void find_docker(struct wtl_io *io, const char *name, struct wtl_buf *tex
 	wtl_buf_done(&ids);
 }
 
-/* Podman keeps one list: [{"id":"3f1c…","names":["web"],…},…]. */
-static void find_podman(struct wtl_io *io, const char *name, struct wtl_buf *text, char *ret_id,
-			size_t size)
+/* Podman keeps one list a storage driver: [{"id":"3f1c…","names":["web"],…},…]. */
+static void find_podman(struct wtl_io *io, const char *driver, const char *name,
+			struct wtl_buf *text, char *ret_id, size_t size)
 {
-	static const char path[] = "/var/lib/containers/storage/overlay-containers/containers.json";
-	char *at, found[160];
+	char *at, path[96], found[160];
 
+	snprintf(path, sizeof(path), "/var/lib/containers/storage/%s-containers/containers.json",
+		 driver);
 	if (wtl_io_slurp(io, path, text->data, FILE_MAX) < 0)
 		return;
 	for (at = strstr(text->data, "\"id\":\""); at && !ret_id[0];) {
@@ -106,14 +107,15 @@ static void find_podman(struct wtl_io *io, const char *name, struct wtl_buf *tex
 
 void wtl_follow_find_container(struct wtl_io *io, const char *name, char *ret_id, size_t size)
 {
+	static const char *const drivers[] = {"overlay", "vfs", "btrfs", "zfs"};
 	struct wtl_buf text;
 
 	ret_id[0] = '\0';
 	wtl_buf_init(&text, FILE_MAX);
 	if (wtl_buf_reserve(&text, FILE_MAX - 1) == 0) {
 		find_docker(io, name, &text, ret_id, size);
-		if (!ret_id[0])
-			find_podman(io, name, &text, ret_id, size);
+		for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]) && !ret_id[0]; i++)
+			find_podman(io, drivers[i], name, &text, ret_id, size);
 	}
 	wtl_buf_done(&text);
 }

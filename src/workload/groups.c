@@ -12,7 +12,7 @@
 #include "base/num.h"
 #include "base/text.h"
 
-enum { TABLE_FIRST = 64, ID_SHOWN = 12, ID_MIN = 32 };
+enum { TABLE_FIRST = 64, ID_SHOWN = 12, ID_MIN = 32, ID_LEN = 64 };
 
 /* A piece of a path. */
 struct piece {
@@ -134,6 +134,10 @@ static void container_read(struct wtl_group *group, const struct piece *piece,
 		container_put(group, "podman", *piece);
 	else if (is_in_pod(group) && hex_len(piece) == piece->len)
 		container_put(group, "containerd", *piece);
+	/* Below a parent of the user's (docker run --cgroup-parent), containerd's NAMESPACE, or "/.."
+	 * of another control group namespace: whose it is cannot be told. */
+	else if (piece->len == ID_LEN && hex_len(piece) == ID_LEN)
+		container_put(group, "container", *piece);
 }
 
 /* "pod3f2a…" (cgroupfs) or "kubepods-burstable-pod3f2a_….slice" (systemd, with '_' for '-'). */
@@ -201,9 +205,14 @@ static bool is_slurm(const struct piece *piece)
 
 static void path_read(const char *path, size_t len, struct wtl_group *group)
 {
+	static const char removed[] =
+		" (deleted)"; /* by the kernel, behind what only zombies are in */
+	const struct piece whole = {path, len};
 	struct piece parent = {path, 0};
 	bool in_slurm = false;
 
+	if (piece_ends(&whole, removed))
+		len -= strlen(removed);
 	memset(group, 0, sizeof(*group));
 	for (size_t at = 0; at < len;) {
 		const char *slash = memchr(path + at, '/', len - at);

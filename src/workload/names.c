@@ -139,13 +139,28 @@ int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot)
 	return rc;
 }
 
-static void group_read(struct wtl_workload *workload, struct wtl_consumer *consumer)
+/* Who has ended is in "/", or where the kernel puts it, until its parent has waited for it. */
+static bool has_left(struct wtl_workload *workload, uint32_t slot)
 {
+	struct wtl_proc_stat stat;
+
+	return wtl_names_parse_stat(workload, slot, &stat) < 0 || stat.is_exiting;
+}
+
+static void group_read(struct wtl_workload *workload, uint32_t slot)
+{
+	struct wtl_consumer *consumer = &workload->roster.consumers[slot];
 	ssize_t len = process_read(workload, consumer->pid, "cgroup");
+	const struct wtl_group *now;
 	struct wtl_group group;
 
-	if (len > 0 && wtl_group_parse(workload->text, (size_t)len, &group) == 0)
-		consumer->group = wtl_groups_intern(workload->groups, &group);
+	if (len <= 0 || wtl_group_parse(workload->text, (size_t)len, &group) < 0)
+		return;
+	now = wtl_groups_intern(workload->groups, &group);
+	/* What it used is its group's of then. */
+	if (consumer->group && now != consumer->group && has_left(workload, slot))
+		return;
+	consumer->group = now;
 }
 
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
@@ -177,7 +192,7 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 					       workload->text, (size_t)len);
 		mark_denied(workload, consumer, len);
 	}
-	group_read(workload, consumer);
+	group_read(workload, slot);
 	return 0;
 }
 

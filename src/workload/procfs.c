@@ -105,6 +105,7 @@ static int stat_numbers(struct span *rest, struct wtl_proc_stat *stat)
 		return -EINVAL;
 	stat->parent = (int)values[PARENT];
 	stat->is_kernel = values[FLAGS] & WTL_PROC_KERNEL_THREAD;
+	stat->is_exiting = values[FLAGS] & WTL_PROC_EXITING;
 	stat->cpu_ticks = values[UTIME] + values[UTIME + 1];
 	stat->child_ticks = values[UTIME + 2] + values[UTIME + 3];
 	stat->n_threads = values[THREADS] > UINT32_MAX ? 0 : (uint32_t)values[THREADS];

@@ -14,7 +14,9 @@
 enum {
 	/* USER_HZ is 100 on every architecture that wattle is built for. */
 	WTL_PROC_TICK_NS = 10000000,
-	WTL_PROC_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD in the flags, include/linux/sched.h */
+	/* In the flags, include/linux/sched.h. */
+	WTL_PROC_EXITING = 0x00000004,	     /* PF_EXITING, also of what is not waited for yet */
+	WTL_PROC_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */
 };
 
 /* /proc/PID/stat; times in ticks. */
@@ -24,6 +26,7 @@ struct wtl_proc_stat {
 	int pid;
 	int parent;
 	bool is_kernel;
+	bool is_exiting;      /* it has left, or leaves, its control groups and its memory */
 	uint64_t cpu_ticks;   /* user and system time */
 	uint64_t child_ticks; /* of children that ended and were waited for */
 	uint32_t n_threads;

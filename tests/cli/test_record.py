@@ -485,6 +485,31 @@ def test_a_group(place, machine, options, fact, members):
     assert recorded("is_in_tree") == members
 
 
+def test_a_container_that_gets_its_name_later(place, machine):
+    """And another one that has it after that."""
+    root = machine("xeon-2s-dram")
+    processes = Processes(root)
+    processes.add(200, "init", "/")
+    process = place.running("--root", root.path, "--container", "web")
+    for pid, number in ((201, DOCKER), (202, CAFE)):
+        processes.add(pid, "nginx", f"/system.slice/docker-{number}.scope")
+        root.put(f"var/lib/docker/containers/{number}/config.v2.json", '{"Name":"/web"}')
+
+        def recorded_for(seconds, pid=pid):
+            processes.work()
+            return (pid,) in place.rows("SELECT pid FROM consumer") and place.windows()[0][3] > seconds
+        wait_for(lambda: recorded_for(0), f"{pid} to be recorded")
+        wait_for(lambda end=place.windows()[0][3] + 3.5: recorded_for(end), "looks that find it and mark it")
+        shutil.rmtree(root.path / f"proc/{pid}")
+        processes.cpu.pop(pid)
+        (root.path / f"wattle-cpu/{pid}").unlink()
+        shutil.rmtree(root.path / f"var/lib/docker/containers/{number}")
+    result = stop(process)
+    assert "nothing runs in the container 'web' now" in result.err
+    place.check()
+    assert place.rows("SELECT pid FROM consumer WHERE is_in_tree ORDER BY pid") == [(201,), (202,)]
+
+
 def test_a_group_that_nobody_is_in(place):
     """Whoever comes later would be followed: it is said, and it goes on."""
     result = place.record("--unit", "no-such.service", "--duration", "1")

@@ -92,6 +92,16 @@ static const struct {
 	{"0::/lxc.payload.web/init.scope\n", "/lxc.payload.web/init.scope", "", "lxc/web", "", ""},
 	{"5:cpu:/lxc/db1\n", "/lxc/db1", "", "lxc/db1", "", ""},
 	{"0::/lxc.monitor.web\n", "/lxc.monitor.web", "", "", "", ""},
+	/* Seen of Docker 20.10.24: run --cgroup-parent /team/a; and from a container that has a control
+	 * group namespace of its own. Of containerd 1.6.20: /NAMESPACE/ID. */
+	{"4:memory:/team/a/" ID "\n0::/team/a/" ID "\n", "/team/a/" ID, "",
+	 "container/3f1c0a5b7d2e", "", ""},
+	{"0::/../" ID "\n", "/../" ID, "", "container/3f1c0a5b7d2e", "", ""},
+	{"0::/moby2/" ID "\n", "/moby2/" ID, "", "container/3f1c0a5b7d2e", "", ""},
+	{"0::/moby2/" ID "0\n", "/moby2/" ID "0", "", "", "", ""},
+	/* Of systemd 252: a zombie's scope that was removed meanwhile. */
+	{"1:cpu:/\n0::/payload/system.slice/zs.scope (deleted)\n", "/payload/system.slice/zs.scope",
+	 "zs.scope", "", "", ""},
 	/* Slurm */
 	{"0::/system.slice/slurmstepd.scope/job_1234/step_0/user/task_0\n",
 	 "/system.slice/slurmstepd.scope/job_1234/step_0/user/task_0", "slurmstepd.scope", "", "",

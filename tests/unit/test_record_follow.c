@@ -122,6 +122,9 @@ static void test_names_of_containers(void **state)
 	unit_write(dir, "var/lib/containers/storage/overlay-containers/containers.json",
 		   "[{\"id\":\"" ID "\",\"names\":[\"");
 	expect_found(io, "db", "");
+	unit_write(dir, "var/lib/containers/storage/vfs-containers/containers.json",
+		   "[{\"id\":\"" ID_3 "\",\"names\":[\"vv\"]}]");
+	expect_found(io, "vv", ID_3);
 	wtl_io_free(io);
 	unit_rmtree(dir);
 }

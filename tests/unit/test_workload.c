@@ -134,6 +134,33 @@ static void test_names(void **state)
 	assert_ptr_equal(world_consumer(world, 1)->group, world_consumer(world, 2)->group);
 }
 
+/* The kernel shows what has ended in "/": what it used stays its group's. */
+static void test_groups_of_the_ended(void **state)
+{
+	struct world *world = *state;
+	int pid = world_fork(world, 1), moved = world_fork(world, 1);
+
+	strcpy(world_at(world, pid)->cgroup, "/slurm/uid_0/job_7/step_batch");
+	strcpy(world_at(world, moved)->cgroup, "/slurm/uid_0/job_7/step_batch");
+	world_open(world, NULL);
+	for (int i = 0; i < 3; i++) {
+		world_run(world, pid, WTL_NS_PER_S / 4);
+		world_run(world, moved, WTL_NS_PER_S / 4);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_string_equal(world_consumer(world, pid)->group->job, "slurm/7");
+	world_run(world, pid, WTL_NS_PER_S / 4);
+	world_exit(world, pid);
+	/* One that lives and is in another group now belongs there. */
+	strcpy(world_at(world, moved)->cgroup, "/");
+	for (int i = 0; i < 40; i++) {
+		world_run(world, moved, WTL_NS_PER_S / 4);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_string_equal(world_consumer(world, pid)->group->job, "slurm/7");
+	assert_string_equal(world_consumer(world, moved)->group->cgroup, "/");
+}
+
 static void test_exec_shows(void **state)
 {
 	struct world *world = *state;
@@ -869,6 +896,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_uses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_second_cost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_groups_of_the_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec_shows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reads_are_bounded, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reads_begin_with_the_busiest, setup, teardown),

@@ -48,9 +48,11 @@ static size_t print_stat(const struct world_process *process, char *text, size_t
 		"%d (%s) %c %d 1 1 0 -1 %u 1 2 3 4 %lld 0 %lld 0 20 0 %u 0 %lld 4096 10 "
 		"18446744073709551615 0\n",
 		process->pid, process->name, process->is_zombie ? 'Z' : 'S', process->parent,
-		process->is_kernel ? 0x00200040 : 0x00400000, (long long)process->cpu_ns / TICK_NS,
-		(long long)process->child_ns / TICK_NS, process->n_threads,
-		(long long)process->start_ns / TICK_NS);
+		process->is_kernel   ? 0x00200040
+		: process->is_zombie ? 0x0040000c
+				     : 0x00400000,
+		(long long)process->cpu_ns / TICK_NS, (long long)process->child_ns / TICK_NS,
+		process->n_threads, (long long)process->start_ns / TICK_NS);
 }
 
 static size_t print_status(const struct world_process *process, char *text, size_t size)
@@ -83,7 +85,7 @@ static ssize_t print_process(const struct world_process *process, const char *fi
 		return (ssize_t)process->command_len;
 	}
 	if (strcmp(file, "cgroup") == 0)
-		return snprintf(text, size, "0::%s\n", process->cgroup);
+		return snprintf(text, size, "0::%s\n", process->is_zombie ? "/" : process->cgroup);
 	if (strcmp(file, "smaps_rollup") == 0 && process->pss_kb)
 		return snprintf(text, size,
 				"0-1 ---p 0 0:0 0 [rollup]\nRss: %llu kB\nPss: %llu kB\n"
