@@ -290,6 +290,13 @@ static int spec_parse(struct fault *fault, const char *spec, struct wtl_err *err
 	return 0;
 }
 
+int wtl_io_fault_check(const char *spec, struct wtl_err *err)
+{
+	struct fault fault = {.at = 0};
+
+	return spec_parse(&fault, spec, err);
+}
+
 int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
 		     struct wtl_err *err)
 {

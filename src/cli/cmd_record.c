@@ -338,14 +338,33 @@ static int check_settings(struct wtl_app *app)
 static int stop(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_record_settings *record = &settings->record;
+	const struct wtl_option_use others[] = {
+		{record->background, "--background"},
+		{record->duration_ns > 0, "--duration"},
+		{record->max_bytes > 0, "--max-size"},
+		{record->max_age_ns > 0, "--max-age"},
+		{record->pid > 0, "--pid"},
+		{record->container, "--container"},
+		{record->unit, "--unit"},
+		{settings->idle_first_ns > 0, "--idle-first"},
+		{settings->location, "--location"},
+		{settings->jitter, "--jitter"},
+		{settings->no_processes, "--no-processes"},
+		{settings->root, "--root"},
+		{settings->tape, "--tape"},
+		{settings->tape_record, "--tape-record"},
+		{settings->nvml_path, "--nvml"},
+	};
+	const char *name = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
 	const char *file = settings->record.path, *word = NULL;
 
 	if (settings->command && (file || settings->command[1])) {
 		wtl_complain(app, "--stop takes one recording, and no command");
 		return WTL_EXIT_USAGE;
 	}
-	if (settings->record.background) {
-		wtl_complain(app, "--stop and --background exclude each other");
+	if (name) {
+		wtl_complain(app, "--stop and %s exclude each other", name);
 		return WTL_EXIT_USAGE;
 	}
 	if (settings->command &&

@@ -2,6 +2,8 @@
 #include <argp.h>
 #include <string.h>
 
+#include "base/err.h"
+#include "base/io.h"
 #include "base/num.h"
 #include "cli/app.h"
 #include "cli/options.h"
@@ -29,6 +31,26 @@ static int set_location(struct wtl_app *app, const char *location)
 				    location);
 	app->settings.location = location;
 	return 0;
+}
+
+static int set_fault(struct wtl_app *app, const char *spec)
+{
+	struct wtl_err err = {.code = 0};
+
+	if (wtl_io_fault_check(spec, &err) < 0)
+		return wtl_complain(app, "--fault: %s", err.text);
+	app->settings.fault = spec;
+	return 0;
+}
+
+/* "-" is where it goes without the option. */
+static int set_output(struct wtl_app *app, const char *path)
+{
+	if (strcmp(path, "-") == 0) {
+		app->settings.output_path = NULL;
+		return 0;
+	}
+	return wtl_option_path(app, "output", "a file", path, &app->settings.output_path);
 }
 
 static int set_pue(struct wtl_app *app, const char *text)
@@ -89,7 +111,7 @@ static int machine_option(struct wtl_app *app, int key, char *argument)
 	case WTL_OPTION_NVML:
 		return wtl_option_text(&settings->nvml_path, argument);
 	case WTL_OPTION_FAULT:
-		return wtl_option_text(&settings->fault, argument);
+		return set_fault(app, argument);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -112,7 +134,7 @@ static int shared_option(struct wtl_app *app, int key, char *argument)
 		return wtl_option_unsigned(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
 					   &settings->screen.redraw_ms);
 	case 'o':
-		return wtl_option_path(app, "output", "a file", argument, &settings->output_path);
+		return set_output(app, argument);
 	case WTL_OPTION_TOP:
 		return wtl_option_unsigned(app, "top", argument, 0, TOP_MAX, &settings->top);
 	case WTL_OPTION_IDLE_FIRST:

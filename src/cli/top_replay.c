@@ -357,6 +357,7 @@ int wtl_top_replay_open(struct wtl_top_collector *collector)
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;
 	}
+	collector->master.played.zero_utc_ns = replay->zero_utc_ns;
 	rc = find_place(collector, 0, &order.ns);
 	if (rc < 0)
 		return rc;

@@ -126,7 +126,8 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 
 	if (code == SQLITE_READONLY_DBMOVED)
 		return wtl_err_set(err, ENOENT, "record", path,
-				   "the recording stopped: its file was moved or removed");
+				   "the recording stopped: its file was moved or removed (move it "
+				   "back beside its -wal, and it can be read)");
 	if (code == SQLITE_BUSY_SNAPSHOT)
 		return wtl_err_set(err, rc, "record", path,
 				   "the recording stopped: another program has been reading the "

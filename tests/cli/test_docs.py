@@ -30,7 +30,7 @@ FIXTURE_PAGES = [REPO / "tests" / "fixtures" / "tapes" / "README.md"]
 # Formats and bounds explained by made-up examples; their own tests hold them against the code.
 MADE_UP = {"format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md"}
 FOREIGN_OPTIONS = {  # docker, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
-    "--gpus", "--cap-add", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
+    "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
     "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle",
 }
 FAKE_NVML = "build/tests/fake/libnvidia-ml.so.1"  # as a reader has it

@@ -521,6 +521,15 @@ def test_a_group_that_nobody_is_in(place):
 # ---- Options ----
 
 
+@pytest.mark.parametrize("option", [["--duration", "5"], ["--pid", "1"], ["--unit", "a"], ["--container", "a"], ["--jitter"],
+                                    ["--max-age", "1h"], ["--max-size", "1G"], ["--idle-first", "3"], ["--no-processes"],
+                                    ["--location", "SWE"], ["--root", "/"], ["--background"], ["--nvml", ""]])
+def test_stop_takes_nothing_else(place, option):
+    result = place.run("record", "--stop", *option)
+    assert result.code == 2, result
+    assert result.complaint() == f"wattle: record: --stop and {option[0]} exclude each other"
+
+
 @pytest.mark.parametrize("options,says", [
     (["--pid", "1", "--unit", "a"], "exclude each other"),
     (["--container", "a", "--", "true"], "exclude each other"),

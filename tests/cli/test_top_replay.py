@@ -245,6 +245,17 @@ def test_damaged(recording, tmp_path):
         assert result.err.startswith("wattle: top: ") and len(result.err.splitlines()) == 1, result.err
 
 
+def test_damaged_from_the_first_second_on(tmp_path):
+    """What is left has no time of its own: the begin's is known all the same."""
+    data = bytearray((TAPES.parent / "recorded" / "busy-thread.wattle").read_bytes())
+    data[8 * 4096:10 * 4096] = bytes(range(256)) * 32
+    path = tmp_path / "damaged.wattle"
+    path.write_bytes(data)
+    shown = once("--replay", path)
+    assert "cannot be read" in shown and "1970" not in shown
+    assert "2026-11-21 12:44:44 UTC" in shown
+
+
 # ---- Options ----
 
 @pytest.mark.parametrize("text, says", (

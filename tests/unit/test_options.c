@@ -55,7 +55,7 @@ static int parse_words(struct wtl_app *app, const struct wtl_command *command, c
 static int parse(struct wtl_app *app, const struct wtl_command *command, const char *line)
 {
 	static char text[512];
-	char *words[WORDS_MAX + 1];
+	static char *words[WORDS_MAX + 1]; /* the settings go on pointing there */
 	int n = 0;
 
 	snprintf(text, sizeof(text), "wattle-%s %s", command->name, line);
@@ -209,6 +209,18 @@ static void every_shared_option(void **state)
 	assert_string_equal(settings->command[0], "sleep");
 	assert_string_equal(settings->command[1], "1");
 	assert_null(settings->command[2]);
+}
+
+/* "-" is standard output, the last -o counts. */
+static void output_to_standard_output(void **state)
+{
+	struct wtl_app app;
+
+	(void)state;
+	assert_int_equal(parse(&app, &wtl_command_run, "-o x -o - true"), 0);
+	assert_null(app.settings.output_path);
+	assert_int_equal(parse(&app, &wtl_command_run, "-o - -o ./- true"), 0);
+	assert_string_equal(app.settings.output_path, "./-");
 }
 
 /* From the command's first word on, nothing is wattle's. */
@@ -448,6 +460,7 @@ int main(void)
 		cmocka_unit_test(weights),
 		cmocka_unit_test(what_holds_without_options),
 		cmocka_unit_test(every_shared_option),
+		cmocka_unit_test(output_to_standard_output),
 		cmocka_unit_test(the_command_keeps_its_options),
 		cmocka_unit_test(the_last_one_counts),
 		cmocka_unit_test(lines_that_are_refused),
