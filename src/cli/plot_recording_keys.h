@@ -14,7 +14,9 @@ struct wtl_plot_key {
 	double sum; /* what they are ranked by */
 	int shown;  /* its series, or WTL_PLOT_NOT_SHOWN */
 	bool is_touched;
-	bool lacks_pss; /* of some of it, only the resident set size was ever known */
+	bool lacks_pss; /* of some of it, only the resident set size is known, or known lately */
+	double untold; /* bytes: by how much it is not what it was when PSS was read, in this look */
+	unsigned late_looks; /* in a row, of which that was too much */
 };
 
 struct wtl_plot_keys {

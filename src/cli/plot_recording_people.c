@@ -19,6 +19,11 @@ enum { POINTS_MAX = 600 };
 
 #define MOMENT_S 1e-6
 
+/* PSS is read of large ones only now and then: it is what it was while RSS moves by no more than this part of it,
+ * and of some looks before, that is near enough (judgement). */
+#define MOVED_PART 0.05
+enum { LATE_LOOKS = 2 };
+
 /* Whose slot it was when it was last looked at. */
 struct owner {
 	int pid;
@@ -26,6 +31,7 @@ struct owner {
 	char name[32];
 	size_t key;
 	bool is_known, has_pss;
+	uint64_t pss_bytes, rss_then_bytes; /* when PSS was read last */
 };
 
 enum quantity { POWER, MEMORY };
@@ -151,6 +157,32 @@ static double value_of(struct people *people, size_t slot, const struct wtl_cons
 	return (double)(people->shows_dynamic ? power.dynamic_uw : power.full_uw) / 1e6;
 }
 
+/* How much of it PSS does not tell, as it was not read since. */
+static double untold_of(struct owner *owner, const struct wtl_consumer *consumer)
+{
+	uint64_t rss_bytes = consumer->rss_bytes;
+
+	owner->has_pss |= consumer->pss_bytes != UINT64_MAX;
+	if (rss_bytes == UINT64_MAX || consumer->pss_bytes == UINT64_MAX)
+		return rss_bytes == UINT64_MAX ? 0.0 : (double)rss_bytes;
+	if (owner->pss_bytes != consumer->pss_bytes) {
+		owner->pss_bytes = consumer->pss_bytes;
+		owner->rss_then_bytes = rss_bytes;
+	}
+	return fabs((double)rss_bytes - (double)owner->rss_then_bytes);
+}
+
+/* A key of which PSS was too old for several looks in a row is drawn by RSS. */
+static void judge_age(struct people *people)
+{
+	for (size_t i = 0; i < people->keys.n_touched; i++) {
+		struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
+
+		key->late_looks = key->untold > MOVED_PART * key->now ? key->late_looks + 1 : 0;
+		key->lacks_pss |= key->late_looks > LATE_LOOKS;
+	}
+}
+
 /* Everybody's value into their keys. */
 static int look(struct people *people)
 {
@@ -173,7 +205,8 @@ static int look(struct people *people)
 			continue;
 		if (key_of(people, slot, consumer, &key) < 0)
 			return -ENOMEM;
-		people->owners[slot].has_pss |= consumer->pss_bytes != UINT64_MAX;
+		if (people->quantity == MEMORY)
+			people->keys.list[key].untold += untold_of(&people->owners[slot], consumer);
 		if (people->quantity == MEMORY && people->n_series > 0)
 			value = shown_memory_of(people, key, consumer);
 		if (wtl_plot_keys_add(&people->keys, key, value) < 0)
@@ -214,6 +247,8 @@ static void rank_look(struct people *people, const struct wtl_played *played, do
 {
 	(void)played;
 	people->n_looks++;
+	if (people->quantity == MEMORY)
+		judge_age(people);
 	for (size_t i = 0; i < people->keys.n_touched; i++) {
 		struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
 
@@ -388,7 +423,7 @@ static const char *note_of(const struct people *people)
 		[RSS] = "Resident set size: what several share is in each.",
 		[PSS_AND_RSS] =
 			("PSS: proportional set size. RSS: resident set size, where PSS was not "
-			 "read of all; what several share is in each."),
+			 "read of all, or too seldom; what several share is in each."),
 	};
 
 	if (people->quantity == MEMORY)

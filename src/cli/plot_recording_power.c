@@ -25,10 +25,9 @@ enum { NAMES_MAX = 6 };
 struct curve {
 	size_t domain; /* past the last one: the total */
 	const char *name;
-	int64_t span_ns; /* of a point, at least */
-	struct wattle_energy last;
-	bool has_last;
-	size_t n_parts; /* of the total: domains that had a figure at the last point */
+	int64_t span_ns;	    /* of a point, at least */
+	struct wattle_energy *last; /* of all domains, of parts of it alone: where a point begins */
+	size_t n_parts_most;
 	struct wtl_plot_reducer reducer;
 };
 
@@ -39,7 +38,6 @@ struct curves {
 	size_t n, n_domains;
 	bool *counts;			/* domains in the total */
 	struct wattle_energy *energies; /* and the total */
-	size_t n_parts, n_parts_most;	/* domains that count and have a figure */
 };
 
 static int add_curve(struct curves *curves, size_t domain, const char *name, int64_t update_ns)
@@ -53,7 +51,8 @@ static int add_curve(struct curves *curves, size_t domain, const char *name, int
 	if (curve->span_ns < SPAN_MIN_NS)
 		curve->span_ns = SPAN_MIN_NS;
 	curve->name = wtl_plot_sheet_printf(replay->sheet, "%s", name);
-	if (!points || !curve->name)
+	curve->last = wtl_plot_sheet_array(replay->sheet, curves->n_domains, sizeof(*curve->last));
+	if (!points || !curve->name || !curve->last)
 		return -ENOMEM;
 	wtl_plot_reducer_init(&curve->reducer, replay->from_utc_ns, replay->to_utc_ns,
 			      WTL_PLOT_COLUMNS, points);
@@ -97,79 +96,134 @@ static int choose(struct curves *curves)
 	return rc;
 }
 
-/* The power since the curve's last point, once that is long enough. */
-static void add_point(struct curve *curve, const struct wattle_energy *energy, int64_t t_utc_ns)
+/* Of the total: all that count and have a figure. */
+static bool is_part(const struct curves *curves, const struct curve *curve, size_t domain)
 {
-	int64_t span_ns = energy->measured_ns - curve->last.measured_ns;
-	struct wtl_plot_point point = {.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN};
-	double relative;
+	bool is_total = curve->domain == curves->n_domains;
 
-	if (!curve->has_last) {
-		curve->last = *energy;
-		curve->has_last = energy->has_energy;
-		return;
-	}
-	/* Nor is a power of 0 known where nothing was seen yet. */
-	if (!energy->has_power && energy->energy_uj == 0)
-		return;
-	if (energy->gap_ns > curve->last.gap_ns + WTL_NS_PER_MS) {
-		wtl_plot_reducer_add(&curve->reducer, &point);
-		curve->last = *energy;
-		return;
-	}
-	if (span_ns < curve->span_ns)
-		return;
-	/* Of sampled power the newest stretch is an estimate, which may have been too high. */
-	if (energy->energy_uj >= curve->last.energy_uj) {
-		relative = energy->energy_uj > 0
-				   ? (double)energy->uncertainty_uj / (double)energy->energy_uj
-				   : 0.0;
-		point.y =
-			(double)(energy->energy_uj - curve->last.energy_uj) * 1e3 / (double)span_ns;
-		point.low = fmax(0.0, point.y * (1.0 - relative));
-		point.high = point.y * (1.0 + relative);
-		wtl_plot_reducer_add(&curve->reducer, &point);
-	}
-	curve->last = *energy;
+	return (is_total ? curves->counts[domain] : curve->domain == domain) &&
+	       curves->energies[domain].has_energy;
 }
 
-/* The total of those that have a figure: what those without one lack is no gap of it. */
-static void sum_up(struct curves *curves, const struct wattle_window *window)
+/* Not a failed reading, of which a counter may only later show that nothing is lost. */
+static bool is_read(const struct wattle_energy *energy)
 {
-	struct wattle_energy *total = &curves->energies[curves->n_domains];
+	return energy->status == WATTLE_STATUS_OK || energy->status == WATTLE_STATUS_GAP ||
+	       energy->status == WATTLE_STATUS_STALE;
+}
 
-	*total = window->total;
-	total->gap_ns = 0;
-	curves->n_parts = 0;
+/* Nor is a power of 0 known where nothing was seen yet. */
+static bool is_seen(const struct wattle_energy *energy)
+{
+	return energy->has_power || energy->energy_uj > 0;
+}
+
+/* From where a curve's point begins until now. */
+struct stretch {
+	size_t n_parts;
+	bool has_other_parts; /* than there */
+	bool is_read, is_measured, is_seen;
+	int64_t shortest_ns; /* of its parts */
+	double watts;	     /* their sum, of each over its own time */
+};
+
+static void add_part(struct stretch *stretch, const struct wattle_energy *last,
+		     const struct wattle_energy *now)
+{
+	int64_t span_ns = now->measured_ns - last->measured_ns;
+
+	stretch->n_parts++;
+	stretch->is_read &= is_read(now);
+	stretch->is_measured &= now->gap_ns <= last->gap_ns + WTL_NS_PER_MS;
+	stretch->is_seen &= is_seen(now);
+	if (span_ns < stretch->shortest_ns)
+		stretch->shortest_ns = span_ns;
+	if (span_ns > 0)
+		stretch->watts +=
+			((double)now->energy_uj - (double)last->energy_uj) * 1e3 / (double)span_ns;
+}
+
+static struct stretch stretch_of(const struct curves *curves, const struct curve *curve)
+{
+	struct stretch stretch = {
+		.is_read = true, .is_measured = true, .is_seen = true, .shortest_ns = INT64_MAX};
+
 	for (size_t i = 0; i < curves->n_domains; i++) {
-		const struct wattle_energy *energy = &curves->energies[i];
+		bool is_one = is_part(curves, curve, i);
 
-		if (!curves->counts[i] || !energy->has_energy)
-			continue;
-		curves->n_parts++;
-		if (energy->gap_ns > total->gap_ns)
-			total->gap_ns = energy->gap_ns;
+		stretch.has_other_parts |= is_one != (curve->last[i].has_energy != 0);
+		if (is_one)
+			add_part(&stretch, &curve->last[i], &curves->energies[i]);
 	}
-	total->measured_ns = window->duration_ns - total->gap_ns;
+	return stretch;
 }
 
-/* Where another domain has no figure any more, its line breaks; where one has its first, it begins anew: all
- * before that lacks it. */
-static void follow_parts(struct curves *curves, struct curve *total, int64_t t_utc_ns)
+static void begin_point(const struct curves *curves, struct curve *curve)
 {
-	const struct wtl_plot_point broken = {.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN};
-	struct wtl_plot_replay *replay = curves->replay;
+	for (size_t i = 0; i < curves->n_domains; i++)
+		curve->last[i] = is_part(curves, curve, i) ? curves->energies[i]
+							   : (struct wattle_energy){.gap_ns = 0};
+}
 
-	if (curves->n_parts > curves->n_parts_most) {
-		curves->n_parts_most = curves->n_parts;
-		wtl_plot_reducer_init(&total->reducer, replay->from_utc_ns, replay->to_utc_ns,
-				      WTL_PLOT_COLUMNS, total->reducer.points);
-	} else if (curves->n_parts != total->n_parts) {
-		wtl_plot_reducer_add(&total->reducer, &broken);
+static void break_line(struct curve *curve, int64_t t_utc_ns)
+{
+	wtl_plot_reducer_add(&curve->reducer,
+			     &(struct wtl_plot_point){.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN});
+}
+
+/* Where a part has no figure any more, its line breaks; where one has its first, it begins anew: all before
+ * that lacks it. */
+static void change_parts(const struct curves *curves, struct curve *curve, size_t n_parts,
+			 int64_t t_utc_ns)
+{
+	const struct wtl_plot_replay *replay = curves->replay;
+
+	if (n_parts > curve->n_parts_most) {
+		curve->n_parts_most = n_parts;
+		wtl_plot_reducer_init(&curve->reducer, replay->from_utc_ns, replay->to_utc_ns,
+				      WTL_PLOT_COLUMNS, curve->reducer.points);
+	} else {
+		break_line(curve, t_utc_ns);
 	}
-	if (curves->n_parts != total->n_parts)
-		total->has_last = false;
-	total->n_parts = curves->n_parts;
+}
+
+static void add_point(struct curve *curve, const struct wattle_energy *energy, double watts,
+		      int64_t t_utc_ns)
+{
+	double relative = energy->energy_uj > 0
+				  ? (double)energy->uncertainty_uj / (double)energy->energy_uj
+				  : 0.0;
+	const struct wtl_plot_point point = {
+		.x = t_utc_ns,
+		.y = watts,
+		.low = fmax(0.0, watts * (1.0 - relative)),
+		.high = watts * (1.0 + relative),
+	};
+
+	wtl_plot_reducer_add(&curve->reducer, &point);
+}
+
+/* The power since the curve's last point, once that is long enough. */
+static void go_on(const struct curves *curves, struct curve *curve, int64_t t_utc_ns)
+{
+	struct stretch stretch = stretch_of(curves, curve);
+
+	if (stretch.has_other_parts) {
+		change_parts(curves, curve, stretch.n_parts, t_utc_ns);
+	} else if (!stretch.is_read) {
+		break_line(curve, t_utc_ns);
+		return;
+	} else if (!stretch.is_seen || stretch.n_parts == 0) {
+		return;
+	} else if (!stretch.is_measured) {
+		break_line(curve, t_utc_ns);
+	} else if (stretch.shortest_ns < curve->span_ns) {
+		return;
+	} else if (stretch.watts >= 0) {
+		/* Of sampled power the newest stretch is an estimate, which may have been too high. */
+		add_point(curve, &curves->energies[curve->domain], stretch.watts, t_utc_ns);
+	}
+	begin_point(curves, curve);
 }
 
 static void take_sample(struct curves *curves, const struct wtl_played *played)
@@ -179,14 +233,9 @@ static void take_sample(struct curves *curves, const struct wtl_played *played)
 	if (wtl_window_look(curves->meter, WINDOW, &window, curves->energies, curves->n_domains) <
 	    0)
 		return;
-	sum_up(curves, &window);
-	for (size_t i = 0; i < curves->n; i++) {
-		struct curve *curve = &curves->list[i];
-
-		if (curve->domain == curves->n_domains)
-			follow_parts(curves, curve, played->t_utc_ns);
-		add_point(curve, &curves->energies[curve->domain], played->t_utc_ns);
-	}
+	curves->energies[curves->n_domains] = window.total;
+	for (size_t i = 0; i < curves->n; i++)
+		go_on(curves, &curves->list[i], played->t_utc_ns);
 }
 
 static int play(struct curves *curves)
@@ -284,25 +333,47 @@ static int note_names(const struct curves *curves, const char *before, struct wt
 	return wtl_plot_note(curves->replay->sheet, text);
 }
 
-/* Why a domain has no line. */
-static const char *reason_of(const struct curves *curves, const struct curve *curve)
+/* Nor has the total a power as long as a part of it has none. */
+static const char *reason_of_total(const struct curves *curves)
 {
-	struct wtl_report_domain domain = {.energy = curves->energies[curve->domain]};
+	for (size_t i = 0; i < curves->n_domains; i++) {
+		const struct wattle_energy *energy = &curves->energies[i];
+
+		if (curves->counts[i] && energy->has_energy && !is_seen(energy))
+			return "power is not known of all of it";
+	}
+	return NULL;
+}
+
+/* Why a domain has no line. NULL: as there is none at all (the total). */
+static const char *reason_of(const struct curves *curves, size_t i)
+{
+	struct wtl_report_domain domain = {.energy = curves->energies[i]};
 	const char *reason;
 
-	wattle_meter_domain(curves->meter, curve->domain, &domain.domain);
+	if (i == curves->n_domains)
+		return reason_of_total(curves);
+	wattle_meter_domain(curves->meter, i, &domain.domain);
 	/* Of a model it is why nothing is measured. */
 	reason = domain.domain.method == WATTLE_METHOD_MODELLED ? NULL : wtl_words_reason(&domain);
 	return reason ? reason : "too short to speak of power";
 }
 
-/* NULL: it has a line, or is the total. */
+/* NULL: it has a line, or shall have none. */
 static const char *reason_without_line(const struct curves *curves,
-				       const struct wtl_plot_series *series, size_t i)
+				       const struct wtl_plot_series *series, size_t domain)
 {
-	if (has_line(&series[i]) || curves->list[i].domain == curves->n_domains)
-		return NULL;
-	return reason_of(curves, &curves->list[i]);
+	bool is_asked_for =
+		curves->replay->settings->wanted.n_domains == 0 && curves->counts[domain];
+
+	for (size_t i = 0; i < curves->n; i++) {
+		if (curves->list[i].domain != domain)
+			continue;
+		if (has_line(&series[i]))
+			return NULL;
+		is_asked_for = true;
+	}
+	return is_asked_for ? reason_of(curves, domain) : NULL;
 }
 
 /* All that have none for one reason, once: with the first of them. */
@@ -314,14 +385,16 @@ static int note_reason(const struct curves *curves, const struct wtl_plot_series
 	int rc = 0;
 
 	wtl_buf_init(&names, 1024);
-	for (size_t i = 0; i < curves->n; i++) {
+	for (size_t i = 0; i <= curves->n_domains; i++) {
 		const char *own = reason_without_line(curves, series, i);
+		struct wattle_domain domain = {.name = "total"};
 
 		if (!own || strcmp(own, reason) != 0)
 			continue;
 		if (i < first)
 			goto done;
-		add_name(&names, n++, curves->list[i].name);
+		wattle_meter_domain(curves->meter, i, &domain);
+		add_name(&names, n++, domain.name);
 	}
 	end_names(&names, n);
 	rc = note_names(curves, "No line of ", &names, reason);
@@ -334,7 +407,7 @@ static int note_without_lines(const struct curves *curves, const struct wtl_plot
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < curves->n; i++) {
+	for (size_t i = 0; rc == 0 && i <= curves->n_domains; i++) {
 		const char *reason = reason_without_line(curves, series, i);
 
 		if (reason)
@@ -431,6 +504,7 @@ static int make_panel(struct curves *curves)
 int wtl_plot_recorded_power(struct wtl_plot_replay *replay)
 {
 	struct curves curves = {.replay = replay, .meter = wtl_player_meter(replay->player)};
+	const char *reason;
 	int rc = choose(&curves);
 
 	if (rc == 0 && curves.n == 0)
@@ -439,10 +513,12 @@ int wtl_plot_recorded_power(struct wtl_plot_replay *replay)
 		rc = play(&curves);
 	if (rc == 0)
 		rc = make_panel(&curves);
-	if (rc < 0 || !wtl_plot_is_empty(&replay->sheet->figure) ||
-	    curves.list[0].domain == curves.n_domains)
+	if (rc < 0 || !wtl_plot_is_empty(&replay->sheet->figure))
 		return rc;
+	reason = reason_of(&curves, curves.list[0].domain);
+	if (!reason)
+		return -ENODATA;
 	wtl_complain(replay->app, "there is nothing to plot of '%s': %s: %s", replay->path,
-		     curves.list[0].name, reason_of(&curves, &curves.list[0]));
+		     curves.list[0].name, reason);
 	return -ENOTSUP;
 }

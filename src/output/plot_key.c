@@ -11,7 +11,15 @@
  * of their own.
  */
 
-enum { ENTRIES_MAX = 64, LEADER = 14, SAMPLE = 20, SAMPLE_GAP = 6, LINE = 14, PAD = 4 };
+enum {
+	ENTRIES_MAX = 64,
+	LEADER = 14,
+	SAMPLE = 20,
+	SAMPLE_GAP = 6,
+	LINE = 14,
+	PAD = 4,
+	ROW = LINE + PAD
+};
 
 static const struct wtl_plot_lettering name_letters = {
 	.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK, .keeps_end = true};
@@ -153,11 +161,11 @@ static void spread(struct key *key, double top, double bottom)
 	}
 }
 
-/* Remarks go first where there is no room, then the last entries. */
+/* Remarks go first where there is no room, then the last entries: how many is said in a row of its own. */
 static void fit(struct key *key, double room)
 {
 	for (int remarks = 1; remarks >= 0; remarks--) {
-		double height = 0;
+		double height = key->n_left_out > 0 ? ROW : 0;
 
 		key->has_remarks = remarks;
 		for (size_t i = 0; i < key->n; i++) {
@@ -167,7 +175,7 @@ static void fit(struct key *key, double room)
 		if (height <= room)
 			return;
 	}
-	while (key->n > 1 && (double)key->n * (LINE + PAD) > room - (LINE + PAD)) {
+	while (key->n > 1 && (double)(key->n + 1) * ROW > room) {
 		/* The rest is often the largest of all: what it is has to be said. */
 		if (key->panel->series[key->entries[key->n - 1].series].is_rest)
 			key->entries[key->n - 2] = key->entries[key->n - 1];
@@ -265,25 +273,33 @@ double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel 
 	return key.n > 0 ? fmin(most, widest + other) : 0;
 }
 
+/* Below the last entry. */
+static void draw_left_out(const struct key *key, double bottom)
+{
+	const struct wtl_plot_frame *frame = key->frame;
+	const double indent = LEADER + SAMPLE + SAMPLE_GAP;
+	char text[48];
+
+	snprintf(text, sizeof(text), "and %zu more", key->n_left_out);
+	wtl_plot_text(frame->pen, frame->box.right + frame->figures + indent,
+		      bottom + ROW / 2.0 + 4, frame->key - indent, &faint_letters, text);
+}
+
 void wtl_plot_key_draw(const struct wtl_plot_frame *frame)
 {
 	struct key key = {.frame = frame, .panel = frame->panel};
-	double room = frame->box.bottom - frame->box.top + 2 * PAD;
+	double top = frame->box.top - PAD, bottom = frame->box.bottom + PAD;
 
 	if (is_plain(frame->panel) || frame->key <= 0)
 		return;
 	gather(&key);
-	fit(&key, room);
+	fit(&key, bottom - top);
 	if (frame->panel->marks != WTL_PLOT_BARS)
 		sort(&key);
-	spread(&key, frame->box.top - PAD, frame->box.bottom + PAD);
+	bottom -= key.n_left_out > 0 ? ROW : 0;
+	spread(&key, top, bottom);
 	for (size_t i = 0; i < key.n; i++)
 		draw_entry(&key, &key.entries[i]);
-	if (key.n_left_out) {
-		char text[48];
-
-		snprintf(text, sizeof(text), "and %zu more", key.n_left_out);
-		wtl_plot_text(frame->pen, frame->box.right + LEADER, frame->box.bottom + LINE,
-			      frame->key, &faint_letters, text);
-	}
+	if (key.n_left_out > 0)
+		draw_left_out(&key, bottom);
 }

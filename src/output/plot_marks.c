@@ -162,23 +162,32 @@ static void draw_level(const struct wtl_plot_frame *frame, const struct wtl_plot
 		&(struct wtl_plot_stroke){.rgb = look->rgb, .alpha = 1, .width = 1.1, .dash = 6});
 }
 
-/* A shape now and then, so that lines are told apart without their colours. */
+/* A shape now and then, and one at least, so that lines are told apart without their colours. */
 static void draw_line_marks(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
 			    size_t series, size_t n)
 {
 	double due = frame->box.left +
 		     MARK_SPACING * (0.3 + (double)series / (double)frame->panel->n_series);
+	const struct wtl_plot_point *last = NULL;
+	bool has_mark = false;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_plot_point *point = &frame->scratch[i];
 		double x = wtl_plot_frame_x(frame, point->x);
 
-		if (isnan(point->y) || x < due)
+		if (isnan(point->y))
+			continue;
+		last = point;
+		if (x < due)
 			continue;
 		wtl_plot_mark(frame->pen, x, wtl_plot_frame_y(frame, point->y), 4, look);
+		has_mark = true;
 		while (due <= x)
 			due += MARK_SPACING;
 	}
+	if (last && !has_mark)
+		wtl_plot_mark(frame->pen, wtl_plot_frame_x(frame, last->x),
+			      wtl_plot_frame_y(frame, last->y), 4, look);
 }
 
 static void draw_lines(const struct wtl_plot_frame *frame)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """wattle plot FILE of recordings: every picture read back as SVG, what its curves say, and what cannot be drawn."""
 
+import json
 import random
 import re
 import shutil
@@ -218,12 +219,71 @@ def test_domains_without_power(place, machine):
     place.refused(name, "--domain", "package-1", says=f"there is nothing to plot of '{name}': package-1: the counter stands still")
 
 
+def test_a_total_of_what_is_known(place, machine):
+    """Counters that have not moved yet say nothing of their power: no total is drawn without them, nor one of any size."""
+    copy = machine("xeon-2s-dram").without_perf()
+    name = place.record("moves.wattle", "--root", copy.path, "--nvml", "", "--", *mover(*["add", copy.zone("intel-rapl:0"), 5000000, "sleep", 0.1] * 3))
+    picture = place.plot(name)
+    assert "package-0" in picture.words and "total" not in picture.words
+    assert "No line of dram-0, dram-1: its counter has not moved yet." in picture.words, picture.words
+    assert "No line of total: power is not known of all of it." in picture.words, picture.words
+    place.refused(name, "--domain", "total", says=f"there is nothing to plot of '{name}': total: power is not known of all of it")
+
+
 def test_gpus(place, gpus, server):
     picture = place.plot(server)
     assert "gpu-0" in picture.words and "nvml, counter" in picture.words
     fake = gpus("two")
     two = place.record("two.wattle", *fake.options, "--duration", "2", env=fake.env)
     assert {"gpu-0", "gpu-1"} <= set(place.plot(two).words)
+
+
+FAILING = """driver 550.54.15
+gpu NVIDIA A100-SXM4-40GB
+  bus 00000000:17:00.0
+  power 0 const {watts}
+  counter-start 10
+  sensor counter gpu 100
+"""
+
+
+def failing(place, gpus, name, *answers, watts=100, seconds=4):
+    fake = gpus(text=FAILING.format(watts=watts) + "".join(f"  answer {answer}\n" for answer in answers))
+    return place.record(name, *fake.options, "--duration", str(seconds), env=fake.env)
+
+
+def watts_of(picture):
+    """What each curve of the only domain says, point by point."""
+    watts, unit = scale(picture), 1000 if "Power (kW)" in picture.words else 1
+    return [[unit * watts(y) for _, y in line] for line in curves(picture, least=25)]
+
+
+def test_a_gap_of_a_part_is_one_of_the_total(place, gpus):
+    """Before, after and within it, the total is never without what the GPU draws: 5000 W all the time."""
+    name = failing(place, gpus, "part.wattle", "field:83:0 TIMEOUT from 1.5 until 2.5", watts=5000)
+    for domain in ("gpu-0", "total"):
+        lines = watts_of(place.plot(name, "--domain", domain))
+        assert len(lines) == 2, (domain, lines)
+        assert all(4500 < watts < 5600 for watts in lines[0][1:] + lines[1]), (domain, lines)
+
+
+def test_a_failed_reading_breaks_the_line(place, gpus):
+    """One is enough, whatever the counter tells after it, and however close to its update period the time between is."""
+    name = failing(place, gpus, "once.wattle", *(f"field:83:0 TIMEOUT from {at} until {at + 1} call 2" for at in (1.2, 2.8)), seconds=4.4)
+    for domain in ("gpu-0", "total"):
+        lines = watts_of(place.plot(name, "--domain", domain))
+        assert len(lines) == 3, (domain, lines)
+
+
+@pytest.mark.parametrize("script", ("no-permission", "not-supported", "lost-at-start"))
+def test_domains_without_a_source(place, gpus, script):
+    """What is lacking is told with the reason that reports have for it, as far as it is asked for."""
+    fake = gpus(script)
+    name = place.record(f"{script}.wattle", *fake.options, "--duration", "1", env=fake.env)
+    (reason,) = [domain["reason"] for domain in json.loads(place.run("report", "-f", "json", name).out)["domains"] if domain["name"] == "gpu-0"]
+    words = place.plot(name).words
+    assert f"No line of gpu-0: {reason}." in words and "The total lacks gpu-0." in words, (reason, words)
+    assert not any("gpu-0" in line for line in place.plot(name, "--domain", "package-0").words)
 
 
 def test_other_machines(place, machine):
@@ -381,6 +441,36 @@ def test_one_kind_of_memory_a_line(place, machine):
     # Of one kind, the note alone says which.
     picture = place.plot("sizes.wattle", "--what", "memory", "--by", "user")
     assert "1000" in picture.words and any(words.startswith("Resident set size:") for words in picture.words)
+
+
+def test_memory_is_what_it_is_now(place, machine):
+    """PSS of what is large is read too seldom to follow it: RSS is drawn then. What does not move keeps its PSS."""
+    root = machine("xeon-2s-dram")
+    processes = Processes(root)
+    for pid, name in ((101, "still"), (102, "grows")):
+        processes.add(pid, name, "/system.slice/a.service")
+
+    def resize(seconds):
+        for pid, kib in ((101, 4096), (102, 8 + int(seconds) << 20)):
+            root.put(f"proc/{pid}/new", re.sub(r"VmRSS:.*", f"VmRSS: {kib} kB", (root.path / f"proc/{pid}/status").read_text()))
+            (root.path / f"proc/{pid}/new").rename(root.path / f"proc/{pid}/status")
+            root.put(f"proc/{pid}/new", f"00400000-7fff 0 - [rollup]\nRss: {kib} kB\nPss: {kib // 4} kB\nPrivate_Clean: 0 kB\nPrivate_Dirty: 0 kB\n")
+            (root.path / f"proc/{pid}/new").rename(root.path / f"proc/{pid}/smaps_rollup")
+
+    resize(0)
+    process = start_wattle("record", "-q", "-o", "grows.wattle", "--root", root.path, "--duration", "8", env=place.env, cwd=place.path)
+    begin = time.monotonic()
+    while process.poll() is None:
+        processes.work()
+        resize(time.monotonic() - begin)
+        time.sleep(0.2)
+    assert finish(process).code == 0
+    picture = place.plot("grows.wattle", "--what", "memory")
+    assert {"grows (102), RSS", "still (101), PSS"} <= set(picture.words), picture.words
+    assert any("RSS: resident set size, where PSS was not read of all, or too seldom" in words for words in picture.words)
+    (line,) = curves(picture)
+    gib = [scale(picture)(y) for _, y in line]
+    assert gib == sorted(gib) and gib[0] < 11 and gib[-1] > 13, gib
 
 
 # ---- Windows and runs ----

@@ -76,6 +76,9 @@ static void test_against_the_plain_way(void **state)
 
 			now[which] += value;
 			assert_int_equal(wtl_plot_keys_add(&keys, which, value), 0);
+			/* Of this look alone, too. */
+			assert_true(keys.list[which].untold == now[which] - value);
+			keys.list[which].untold += value;
 		}
 		for (size_t i = 0; i < KEYS; i++) {
 			assert_true(keys.list[i].now == now[i]);

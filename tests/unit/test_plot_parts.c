@@ -412,6 +412,64 @@ static void test_key_of_the_rest(void **state)
 	plot_journal_done(&journal);
 }
 
+/* Those without a place are counted below the others, above the row of the axis' times. */
+static void test_key_of_too_many(void **state)
+{
+	enum { HEIGHT = 220 };
+	double ends[CURVES];
+	struct plot_journal journal;
+	struct curves curves;
+	const struct plot_stroke *more;
+
+	(void)state;
+	for (size_t i = 0; i < CURVES; i++)
+		ends[i] = (double)i + 1;
+	fill(&curves, ends, CURVES);
+	for (int marks = WTL_PLOT_LINE; marks <= WTL_PLOT_STACK; marks++) {
+		double lowest = 0;
+
+		curves.panel.marks = (enum wtl_plot_marks)marks;
+		plot_journal_init(&journal);
+		assert_int_equal(
+			wtl_plot_figure_draw(&curves.figure, &journal.pen, WTL_PLOT_WIDTH, HEIGHT),
+			0);
+		more = plot_text(&journal, "more");
+		assert_non_null(more);
+		assert_true(more->at[0].y < height_of(&journal, "Time") - 18);
+		for (size_t i = 0; i < CURVES; i++) {
+			const struct plot_stroke *name = plot_text(&journal, curves.names[i]);
+
+			lowest = fmax(lowest, name ? name->at[0].y : 0);
+			assert_true(!name || fabs(name->at[0].x - more->at[0].x) < 1e-6);
+		}
+		assert_true(more->at[0].y - lowest > 12);
+		plot_journal_done(&journal);
+	}
+}
+
+/* However short a curve is, it has a mark of its own. */
+static void test_marks_of_short_curves(void **state)
+{
+	static const double ends[] = {40, 20, 30};
+	struct plot_journal journal;
+	struct curves curves;
+
+	(void)state;
+	for (size_t s = 0; s < UNIT_COUNT(ends); s++) {
+		struct wtl_plot_look look;
+		size_t with;
+
+		fill(&curves, ends, UNIT_COUNT(ends));
+		look = wtl_plot_look(&curves.panel, s);
+		curves.series[s].n = 1;
+		plot_journal_draw(&journal, &curves.figure);
+		with = plot_count(&journal, PLOT_AREA, look.rgb);
+		plot_journal_done(&journal);
+		/* One at the point, one in the key. */
+		assert_int_equal(with, 2);
+	}
+}
+
 /* A level has an entry of its own, with its curve's name where there are several. */
 static void test_key_of_levels(void **state)
 {
@@ -579,6 +637,8 @@ int main(void)
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_key_order),
 		cmocka_unit_test(test_key_without_room),
+		cmocka_unit_test(test_key_of_too_many),
+		cmocka_unit_test(test_marks_of_short_curves),
 		cmocka_unit_test(test_key_of_levels),
 		cmocka_unit_test(test_key_of_known_curves),
 		cmocka_unit_test(test_key_of_a_stack),
