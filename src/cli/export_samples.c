@@ -27,6 +27,18 @@ static void put_times(struct wtl_export *export, int64_t t_mono_ns)
 	wtl_row_integer(&export->rows, t_mono_ns);
 }
 
+/* Older files have readings twice that were there when somebody came to keep them: the second time with a time
+ * that is cut to whole microseconds, which is earlier. */
+static bool is_new(struct wtl_export *export, size_t channel, const struct wtl_reading *reading)
+{
+	int64_t seen_ns = export->seen_ns[channel], t_ns = reading->t_mono_ns;
+
+	if (t_ns == seen_ns || t_ns == seen_ns - seen_ns % 1000)
+		return false;
+	export->seen_ns[channel] = t_ns;
+	return true;
+}
+
 /* ---- samples ---- */
 
 static void put_reading(struct wtl_export *export, const struct wtl_channel *channel,
@@ -62,9 +74,8 @@ static void put_readings(struct wtl_export *export)
 	const struct wtl_reading *readings = wtl_player_readings(export->player);
 
 	for (size_t i = 0; i < catalog->n_channels; i++) {
-		if (readings[i].t_mono_ns == export->seen_ns[i])
+		if (!is_new(export, i, &readings[i]))
 			continue;
-		export->seen_ns[i] = readings[i].t_mono_ns;
 		put_reading(export, &catalog->channels[i], &readings[i]);
 	}
 }
@@ -203,9 +214,8 @@ static int take_power(struct wtl_export *export, const struct wtl_played *played
 		struct wtl_budget budget;
 		int primary = line->domain.primary;
 
-		if (primary < 0 || readings[primary].t_mono_ns == export->seen_ns[primary])
+		if (primary < 0 || !is_new(export, (size_t)primary, &readings[primary]))
 			continue;
-		export->seen_ns[primary] = readings[primary].t_mono_ns;
 		wtl_account_settle_mark(line->account, &export->marks[i]);
 		wtl_line_energy(line, &export->marks[i], readings[primary].t_mono_ns, &energy,
 				&budget);

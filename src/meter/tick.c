@@ -115,6 +115,7 @@ void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *ob
 {
 	pthread_mutex_lock(&meter->lock);
 	meter->observer = observer;
+	meter->observed_ns = meter->read_ns;
 	tell_observer(meter);
 	pthread_mutex_unlock(&meter->lock);
 }
@@ -125,12 +126,14 @@ static int64_t whole_us(int64_t t_ns)
 }
 
 /* Who keeps readings keeps their times to the microsecond: the rest is noise, and would be most of what is
- * kept. The accounts go by the same. */
+ * kept. The accounts go by the same; what they took before, and the observer was told first, stays as it is. */
 static void coarsen(struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < meter->catalog.n_channels; i++) {
 		struct wtl_reading *reading = &meter->readings[i];
 
+		if (reading->t_mono_ns <= meter->observed_ns)
+			continue;
 		reading->t_mono_ns = whole_us(reading->t_mono_ns);
 		reading->half_ns = whole_us(reading->half_ns + 999);
 	}

@@ -139,7 +139,7 @@ static void put_identity(struct wtl_tree *tree, json_t *to,
 	if (process->start_utc_ns)
 		wtl_json_utc(tree, to, "start_utc", process->start_utc_ns);
 	wtl_tree_text(tree, to, "state", wtl_words_state(consumer->state));
-	if (consumer->state == WTL_CONSUMER_FOLDED)
+	if (consumer->pid <= 0)
 		wtl_tree_count(tree, to, "n_processes", consumer->n_processes);
 	wtl_json_known(tree, to, "name", consumer->name);
 	wtl_json_known(tree, to, "command", consumer->command);

@@ -99,6 +99,29 @@ int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 	return wtl_buf_puts(buf, mark);
 }
 
+int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
+			 const struct wtl_output_style *style)
+{
+	const char *mark = style->ascii ? "..." : "…";
+	size_t room = columns - (style->ascii ? 3 : 1), len = buf->len, left, at = start;
+	unsigned wide;
+
+	if (buf->error)
+		return buf->error;
+	left = wtl_layout_columns(buf->data + start, len - start);
+	if (left <= columns)
+		return 0;
+	for (; left > room; left -= wide)
+		at += step(buf->data + at, len - at, &wide);
+	/* At the end it makes room for itself. */
+	if (wtl_buf_puts(buf, mark) < 0)
+		return buf->error;
+	memmove(buf->data + start + strlen(mark), buf->data + at, len - at);
+	memcpy(buf->data + start, mark, strlen(mark));
+	wtl_layout_truncate(buf, start + strlen(mark) + len - at);
+	return 0;
+}
+
 int wtl_layout_tone(struct wtl_buf *buf, enum wtl_tone tone, const struct wtl_output_style *style)
 {
 	static const char *const codes[] = {
@@ -221,7 +244,7 @@ static size_t grid_gap(const struct wtl_grid *grid, size_t column)
 	return grid->align[column] == 'u' ? 1 : GAP;
 }
 
-/* Column 'c' takes what the others leave of the page. */
+/* Column 'c' or 'b' takes what the others leave of the page. */
 static void fit(const struct wtl_grid *grid, size_t width[WTL_GRID_COLUMNS])
 {
 	size_t all = 0, cut = WTL_GRID_COLUMNS;
@@ -229,7 +252,7 @@ static void fit(const struct wtl_grid *grid, size_t width[WTL_GRID_COLUMNS])
 	for (size_t i = 0; grid->align[i]; i++) {
 		width[i] = grid->width[i];
 		all += grid_gap(grid, i) + width[i];
-		if (grid->align[i] == 'c')
+		if (grid->align[i] == 'c' || grid->align[i] == 'b')
 			cut = i;
 	}
 	if (cut == WTL_GRID_COLUMNS || all <= WTL_LAYOUT_WIDTH)
@@ -274,7 +297,10 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 			pad(buf, &owed);
 			start = buf->len;
 			wtl_buf_puts(buf, at);
-			wtl_layout_cut(buf, start, columns, style);
+			if (grid->align[column] == 'b')
+				wtl_layout_cut_begin(buf, start, columns, style);
+			else
+				wtl_layout_cut(buf, start, columns, style);
 			columns = wtl_layout_columns(wtl_buf_str(buf) + start, buf->len - start);
 		}
 		if (grid->align[column] != 'r')

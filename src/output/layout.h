@@ -27,9 +27,12 @@ size_t wtl_layout_columns(const char *text, size_t len);
  * common signs are spelled, other bytes become \xNN. NULL is "". */
 int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_output_style *style);
 
-/* Cuts what was appended since `start` to a number of columns, the cut marked by "…" ("..."). */
+/* Cuts what was appended since `start` to a number of columns (3 or more), the cut marked by "…" ("..."): its end,
+ * or its begin. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style);
+int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
+			 const struct wtl_output_style *style);
 
 /* Starts and ends a stretch in a tone; nothing without style->color. */
 int wtl_layout_tone(struct wtl_buf *buf, enum wtl_tone tone, const struct wtl_output_style *style);
@@ -60,7 +63,8 @@ struct wtl_grid {
 	struct wtl_buf rows;
 	const char
 		*align; /* one a column: 'l' left, 'r' right, 'u' left and close to the one before,
-			  'c' left, and cut where the table is wider than the page: one at most */
+			  'c' left, and cut where the table is wider than the page, 'b' the same
+			  but cut at the begin: one of the two at most */
 	size_t width[WTL_GRID_COLUMNS];
 	size_t at;    /* the column of the next cell */
 	size_t start; /* where it starts in rows */

@@ -145,6 +145,14 @@ static void add_groups(struct wtl_shares *table, const struct groups *all, uint6
 	add_sum(table, WTL_TONE_STRONG, "total", whole_uj);
 }
 
+/* What paths differ by is at their end. */
+static const char *columns(enum wtl_by by, bool has_dynamic)
+{
+	if (by == WTL_BY_CGROUP)
+		return has_dynamic ? "brrrurr" : "brrrur";
+	return has_dynamic ? "crrrurr" : "crrrur";
+}
+
 int wtl_page_grouping(struct wtl_buf *buf, const struct wtl_recording *recording,
 		      const struct wtl_recording_grouping *grouping,
 		      const struct wtl_output_style *style)
@@ -163,7 +171,7 @@ int wtl_page_grouping(struct wtl_buf *buf, const struct wtl_recording *recording
 	full_uj = calloc(groups.n_shown + 2, 2 * sizeof(*full_uj));
 	if (!full_uj)
 		return buf->error = -ENOMEM;
-	wtl_grid_init(&table.grid, table.has_dynamic ? "crrrurr" : "crrrur");
+	wtl_grid_init(&table.grid, columns(grouping->by, table.has_dynamic));
 	add_groups(&table, &groups, full_uj, full_uj + groups.n_shown + 2);
 	free(full_uj);
 	return wtl_shares_render(&table, buf);

@@ -59,7 +59,7 @@ struct wtl_stored_window {
 	int32_t pid; /* of whoever marked it from outside; 0: from within */
 	int64_t begin_utc_ns, begin_mono_ns, duration_ns;
 	struct wattle_energy total;
-	const struct wattle_energy *energies; /* one a domain */
+	const struct wattle_energy *energies; /* one a domain; to be written, NULL: none has any */
 	size_t n_energies;
 };
 

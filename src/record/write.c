@@ -280,13 +280,15 @@ static int energy_put(struct wtl_store_writer *writer, uint32_t window, int32_t 
 
 int wtl_store_window(struct wtl_store_writer *writer, const struct wtl_stored_window *stored)
 {
+	static const struct wattle_energy none;
 	struct wtl_row_window row = {.stored = *stored};
 	int rc = row_put(writer, &wtl_table_window, &row);
 
 	if (rc == 0)
 		rc = energy_put(writer, stored->id, -1, &stored->total);
 	for (size_t i = 0; rc == 0 && i < stored->n_energies; i++)
-		rc = energy_put(writer, stored->id, (int32_t)i, &stored->energies[i]);
+		rc = energy_put(writer, stored->id, (int32_t)i,
+				stored->energies ? &stored->energies[i] : &none);
 	return rc;
 }
 

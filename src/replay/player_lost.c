@@ -120,7 +120,7 @@ static int seek(void *context, const struct wtl_stored_window *row)
 
 	if (row->id != sought->window->id)
 		return 0;
-	if (row->n_energies != sought->n_domains)
+	if (row->n_energies != sought->n_domains || (!row->is_open && row->duration_ns == 0))
 		return 1;
 	sought->figures = (struct wattle_window){
 		.begin_utc_ns = row->begin_utc_ns,

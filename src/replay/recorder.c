@@ -96,8 +96,10 @@ static void sampled(void *context, const struct wtl_sample *sample)
 
 /* ---- Windows ---- */
 
+/* energies NULL: no domain has any, and, with n_energies 0, rows of domains stay as they are. */
 static void store_window(struct wtl_recorder *recorder, const struct wtl_known_window *known,
-			 const struct wattle_window *window, const struct wattle_energy energies[])
+			 const struct wattle_window *window, const struct wattle_energy energies[],
+			 size_t n_energies)
 {
 	struct wtl_stored_window row = {
 		.id = known->id,
@@ -107,7 +109,7 @@ static void store_window(struct wtl_recorder *recorder, const struct wtl_known_w
 		.begin_utc_ns = known->begin_utc_ns,
 		.begin_mono_ns = known->begin_mono_ns,
 		.energies = energies,
-		.n_energies = energies ? wattle_meter_domains(recorder->meter) : 0,
+		.n_energies = n_energies,
 	};
 
 	memcpy(row.name, known->name, sizeof(row.name));
@@ -126,7 +128,7 @@ static void window_begins(struct wtl_recorder *recorder, const struct wtl_window
 	put(recorder, WTL_SINGLE_WINDOW_ID, window->id);
 	put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
 	put(recorder, WTL_SINGLE_WINDOW_UTC, note->t_utc_ns);
-	store_window(recorder, window, NULL, NULL);
+	store_window(recorder, window, NULL, NULL, 0);
 }
 
 static void window_noted(void *context, const struct wtl_window_note *note)
@@ -146,9 +148,8 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 	put(recorder, WTL_SINGLE_WINDOW_ID, window->id);
 	if (note->event == WTL_WINDOW_ENDS)
 		put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
-	else
-		store_window(recorder, window, NULL,
-			     NULL); /* it is not open in the table, either */
+	else /* Nor is it open in the table, or has the figures that were told while it was. */
+		store_window(recorder, window, NULL, NULL, wattle_meter_domains(recorder->meter));
 }
 
 void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool is_open,
@@ -159,7 +160,7 @@ void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool i
 	if (!known || recorder->is_stopped)
 		return;
 	known->is_open = is_open;
-	store_window(recorder, known, window, energies);
+	store_window(recorder, known, window, energies, wattle_meter_domains(recorder->meter));
 }
 
 void wtl_recorder_window_fact(struct wtl_recorder *recorder, const char *name, const char *key,
@@ -181,7 +182,7 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 	if (!known || recorder->is_stopped)
 		return;
 	known->pid = pid;
-	store_window(recorder, known, NULL, NULL);
+	store_window(recorder, known, NULL, NULL, 0);
 }
 
 /* ---- Looks ---- */

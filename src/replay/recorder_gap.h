@@ -20,6 +20,8 @@ struct wtl_channel_gap {
 	int64_t good_ns;	  /* when it was read last */
 	int64_t begin_ns, end_ns; /* of the gap that is open or might go on; begin 0: none */
 	struct wtl_reading first; /* why it began */
+	struct wtl_reading later; /* the first other reason; status OK: none */
+	bool has_more;		  /* reasons, beside these two */
 	unsigned n;		  /* failures in it */
 };
 

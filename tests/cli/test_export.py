@@ -192,6 +192,59 @@ def test_gaps_are_of_what_a_domain_is_measured_with(flaky):
     assert good and last_ns <= good[0]
 
 
+COUNTED = """driver 550.54.15
+gpu NVIDIA GeForce RTX 4090
+  bus 00000000:01:00.0
+  arch ada
+  cc 8.9
+  power 0 const 100
+  sensor counter gpu 20
+"""
+
+
+def record_gpu(path, text):
+    """A recording of 3 s, 20 samples a second, of one GPU as the script has it."""
+    script = path.with_suffix(".nvml")
+    script.write_text(COUNTED + text, encoding="ascii")
+    done = run_wattle("record", "-q", "--root", ROOTS / "vm-nothing", "--nvml", os.environ["WATTLE_NVML_LIBRARY"], "-i", "50",
+                      "--duration", "3", "-o", path, env={"WATTLE_FAKE_NVML": script, "XDG_RUNTIME_DIR": path.parent})
+    assert done.code == 0, done
+    return path
+
+
+def test_what_a_counter_counted_on_is_no_gap(tmp_path):
+    """As docs/export.md has it: known only when it answers again."""
+    path = record_gpu(tmp_path / "a.wattle", "  answer field:83:0 TIMEOUT from 0.5 until 1.5\n")
+    rows = [row for row in parse_csv(run_wattle("export", "--what", "power", path).out) if row["domain"] == "gpu-0"]
+    failed = [i for i, row in enumerate(rows) if row["status"] == "failed"]
+    assert failed and failed == list(range(failed[0], failed[-1] + 1)), rows
+    before, during, after = rows[failed[0] - 1], [rows[i] for i in failed], rows[failed[-1] + 1]
+    gaps = [Decimal(row["gap_s"]) for row in during]
+    assert gaps == sorted(gaps) and gaps[-1] > gaps[0]
+    assert {row["energy_j"] for row in during} == {before["energy_j"]}
+    assert after["gap_s"] == before["gap_s"]
+    assert abs(mean_w(before, after) - 100) < 10
+    assert [row["domain"] for row in parse_csv(run_wattle("export", "--what", "gaps", path).out)] == ["gpu-0"]
+
+
+def test_failures_of_two_kinds_are_told_as_such(tmp_path):
+    path = record_gpu(tmp_path / "a.wattle", "  answer nvmlDeviceGetFieldValues UNKNOWN from 0.5 until 1.2\n"
+                                             "  answer field:83:0 TIMEOUT from 1.6 until 2.4\n")
+    gap, = [row for row in parse_csv(run_wattle("export", "--what", "gaps", path).out)]
+    assert gap["text"].startswith("nvml: failed: the driver reports an unknown error; the driver did not answer in time")
+
+
+def test_no_reading_is_told_twice():
+    """Recordings that were made when a check's first reading was told once more, with its time cut to microseconds."""
+    for path in sorted((REPO / "tests" / "fixtures" / "recorded").glob("*.wattle")):
+        last, rows = {}, parse_csv(run_wattle("export", path).out)
+        assert rows
+        for row in rows:
+            key = row["domain"], row["source"], bool(row["power_w"])
+            assert int(row["t_mono_ns"]) > last.get(key, 0), row
+            last[key] = int(row["t_mono_ns"])
+
+
 def test_samples_are_the_readings(place):
     rows = place.rows("--what", "samples")
     assert {row["status"] for row in rows} == {"ok"}

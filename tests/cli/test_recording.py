@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """docs/recording.md says all there is to say: a reader made from it alone reads what the library wrote."""
 
+import os
 import re
 import shlex
 import shutil
@@ -149,6 +150,23 @@ def test_what_wattle_records_is_read(tmp_path):
         assert len(at) == ops.count(0)
         assert len(recording.values(f"ch.{channel['id']}.value")) == sum(when != 0 for when in at)
     assert sum(recording.values("change.count")) == len(recording.values("change.by"))
+
+
+def test_what_was_watched_first_has_no_energy(tmp_path):
+    """With --idle-first the first window is cancelled: its rows have no figures, also those that were told while it was open."""
+    path, script = tmp_path / "r.wattle", REPO / "tests" / "fake" / "scripts" / "two.nvml"
+    result = run_wattle("record", "-q", "--nvml", os.environ["WATTLE_NVML_LIBRARY"], "--idle-first", "3", "--duration", "1.2", "-o", path,
+                        env={"WATTLE_FAKE_NVML": script, "XDG_RUNTIME_DIR": tmp_path, "XDG_STATE_HOME": tmp_path})
+    if "built without recordings" in result.err:
+        pytest.skip("built without recordings")
+    assert result.code == 0, result
+    windows = {window["id"]: window for window in Recording(path).rows("window")}
+    assert [window["name"] for window in windows.values()] == ["recording"] * 2
+    assert windows[1]["duration_ns"] == 0 and not windows[1]["is_open"] and windows[2]["duration_ns"] > 10**9
+    rows = list(Recording(path).rows("energy"))
+    assert {row["domain"] for row in rows if row["window"] == 1} == {row["domain"] for row in rows if row["window"] == 2}
+    assert not any(row["has_energy"] or row["energy_uj"] for row in rows if row["window"] == 1)
+    assert any(row["has_energy"] for row in rows if row["window"] == 2)
 
 
 def paste():

@@ -72,19 +72,35 @@ static void text_in_ascii(void **state)
 	}
 }
 
-static void check_cut(const char *text, size_t at_most, const struct wtl_output_style *style,
-		      const char *expected)
+typedef int cutter(struct wtl_buf *buf, size_t start, size_t columns,
+		   const struct wtl_output_style *style);
+
+static void check(cutter *cut, const char *text, size_t at_most,
+		  const struct wtl_output_style *style, const char *expected)
 {
 	struct wtl_buf buf;
 
 	wtl_buf_init(&buf, 4096);
 	wtl_buf_puts(&buf, "kept: ");
 	wtl_buf_puts(&buf, text);
-	assert_int_equal(wtl_layout_cut(&buf, 6, at_most, style), 0);
+	assert_int_equal(cut(&buf, 6, at_most, style), 0);
 	assert_memory_equal(wtl_buf_str(&buf), "kept: ", 6);
 	assert_string_equal(wtl_buf_str(&buf) + 6, expected);
+	assert_int_equal(buf.len, 6 + strlen(expected));
 	assert_true(wtl_layout_columns(buf.data + 6, buf.len - 6) <= at_most);
 	wtl_buf_done(&buf);
+}
+
+static void check_cut(const char *text, size_t at_most, const struct wtl_output_style *style,
+		      const char *expected)
+{
+	check(wtl_layout_cut, text, at_most, style, expected);
+}
+
+static void check_cut_begin(const char *text, size_t at_most, const struct wtl_output_style *style,
+			    const char *expected)
+{
+	check(wtl_layout_cut_begin, text, at_most, style, expected);
 }
 
 static void cutting(void **state)
@@ -103,27 +119,50 @@ static void cutting(void **state)
 	check_cut("漢字漢", 2, &plain, "…");
 }
 
-static void cutting_at_every_width(void **state)
+static void cutting_the_begin(void **state)
+{
+	(void)state;
+	check_cut_begin("abcdef", 6, &plain, "abcdef");
+	check_cut_begin("abcdef", 5, &plain, "…cdef");
+	check_cut_begin("abcdef", 5, &ascii, "...ef");
+	check_cut_begin("abcdef", 1, &plain, "…");
+	check_cut_begin("abcdef", 3, &ascii, "...");
+	check_cut_begin("", 1, &plain, "");
+	check_cut_begin("漢字漢", 6, &plain, "漢字漢");
+	check_cut_begin("漢字漢", 5, &plain, "…字漢");
+	check_cut_begin("漢字漢", 4, &plain, "…漢");
+	check_cut_begin("漢字漢", 2, &plain, "…");
+}
+
+static void cut_at_every_width(cutter *cut, bool at_begin)
 {
 	static const char text[] = "a漢é😀 b\xffµ字 the end";
 
-	(void)state;
 	for (size_t width = 3; width < 40; width++) {
 		for (size_t k = 0; k < 2; k++) {
+			const char *mark = k ? "…" : "...", *end;
 			struct wtl_buf buf;
 			size_t all = wtl_layout_columns(text, strlen(text));
 
 			wtl_buf_init(&buf, 4096);
 			wtl_buf_puts(&buf, text);
-			wtl_layout_cut(&buf, 0, width, k ? &plain : &ascii);
+			cut(&buf, 0, width, k ? &plain : &ascii);
 			assert_true(wtl_layout_columns(buf.data, buf.len) <= width);
+			end = buf.data + buf.len - 3;
 			if (width >= all)
 				assert_string_equal(buf.data, text);
 			else
-				assert_string_equal(buf.data + buf.len - 3, k ? "…" : "...");
+				assert_memory_equal(at_begin ? buf.data : end, mark, 3);
 			wtl_buf_done(&buf);
 		}
 	}
+}
+
+static void cutting_at_every_width(void **state)
+{
+	(void)state;
+	cut_at_every_width(wtl_layout_cut, false);
+	cut_at_every_width(wtl_layout_cut_begin, true);
 }
 
 static void tones(void **state)
@@ -358,6 +397,7 @@ int main(void)
 		cmocka_unit_test(text_from_outside),
 		cmocka_unit_test(text_in_ascii),
 		cmocka_unit_test(cutting),
+		cmocka_unit_test(cutting_the_begin),
 		cmocka_unit_test(cutting_at_every_width),
 		cmocka_unit_test(tones),
 		cmocka_unit_test(wrapping),

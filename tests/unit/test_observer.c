@@ -13,6 +13,7 @@
 #include "world.h"
 
 #define MS WTL_NS_PER_MS
+#define S  WTL_NS_PER_S
 
 enum { EVENTS_MAX = 64, DOMAINS_MAX = 16, CHANNELS_MAX = 16 };
 
@@ -205,7 +206,7 @@ static void test_looks(void **state)
 	wtl_consumers_begin(s.consumers);
 	expect(&s, "tr");
 	assert_int_equal(s.t_utc_ns, 0);
-	wtl_consumers_read_memory(s.consumers, NULL, 0, 3);
+	wtl_consumers_read_memory(s.consumers, 3);
 	wtl_consumers_follow(s.consumers, worker);
 	expect(&s, "");
 	finish(&s);
@@ -264,7 +265,8 @@ static void test_times(void **state)
 	assert_false(readings_are_whole(&s));
 	watch(&s);
 	for (int i = 0; i < 20; i++) {
-		meter_bench_tick(&s.bench, 100 * MS + i);
+		/* At first all are read anew, also those that are read now and then only. */
+		meter_bench_tick(&s.bench, (i == 0 ? S : 100 * MS) + i);
 		assert_true(readings_are_whole(&s));
 		assert_true(is_whole(s.sample.begin_ns) && is_whole(s.sample.end_ns));
 		assert_memory_equal(s.readings, s.bench.meter->readings,
@@ -279,6 +281,35 @@ static void test_times(void **state)
 	wtl_meter_observe(s.bench.meter, NULL);
 	meter_bench_tick(&s.bench, 100 * MS + 7);
 	assert_false(readings_are_whole(&s));
+	finish(&s);
+}
+
+/* What is not read anew is not told again, a little earlier. */
+static void test_times_of_readings_from_before(void **state)
+{
+	struct wtl_reading before[CHANNELS_MAX];
+	struct wtl_sensor *sensor;
+	size_t size;
+	struct seen s;
+
+	(void)state;
+	start(&s);
+	meter_bench_tick(&s.bench, 100 * MS + 7);
+	sensor = &s.bench.meter->sensors[0];
+	assert_in_range(sensor->n, 1, CHANNELS_MAX);
+	size = sensor->n * sizeof(before[0]);
+	memcpy(before, sensor->readings, size);
+	assert_false(is_whole(before[0].t_mono_ns));
+	sensor->is_check = true;
+	watch(&s);
+	assert_memory_equal(sensor->readings, before, size);
+	for (int i = 0; i < 5; i++) {
+		meter_bench_tick(&s.bench, 100 * MS + i);
+		assert_memory_equal(sensor->readings, before, size);
+	}
+	meter_bench_tick(&s.bench, S);
+	assert_true(sensor->readings[0].t_mono_ns > before[0].t_mono_ns);
+	assert_true(readings_are_whole(&s));
 	finish(&s);
 }
 
@@ -308,9 +339,13 @@ static void test_same_energy(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_samples), cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_looks),	cmocka_unit_test(test_no_more),
-		cmocka_unit_test(test_times),	cmocka_unit_test(test_same_energy),
+		cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_no_more),
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_times_of_readings_from_before),
+		cmocka_unit_test(test_same_energy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

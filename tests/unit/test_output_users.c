@@ -771,6 +771,36 @@ static void test_json_reasons(void **state)
 	json_decref(root);
 }
 
+/* A row without a pid may stand for several: kernel threads that ended, say. */
+static void test_json_rows_of_several(void **state)
+{
+	static const struct wtl_consumer consumers[] = {
+		{.state = WTL_CONSUMER_KERNEL, .name = "kernel threads", .n_processes = 2},
+		{.state = WTL_CONSUMER_FOLDED, .name = "others", .n_processes = 0},
+		{.state = WTL_CONSUMER_KERNEL, .name = "kswapd0", .pid = 77, .n_processes = 1},
+	};
+	static const struct wtl_report_process rows[] = {{.consumer = &consumers[0]},
+							 {.consumer = &consumers[1]},
+							 {.consumer = &consumers[2]}};
+	struct wtl_report report = machine_used;
+	json_t *root, *processes;
+
+	(void)state;
+	report.attribution.processes = rows;
+	report.attribution.n_processes = COUNT(rows);
+	root = json_of(output_report, &report);
+	processes = json_object_get(root, "processes");
+	assert_int_equal(json_array_size(processes), 3);
+	for (size_t i = 0; i < 2; i++) {
+		json_t *n = json_object_get(json_array_get(processes, i), "n_processes");
+
+		assert_true(json_is_integer(n));
+		assert_int_equal(json_integer_value(n), consumers[i].n_processes);
+	}
+	assert_null(json_object_get(json_array_get(processes, 2), "n_processes"));
+	json_decref(root);
+}
+
 static void test_json_hostile(void **state)
 {
 	json_t *root = json_of(output_report, &machine_hostile), *row;
@@ -876,6 +906,7 @@ int main(void)
 		cmocka_unit_test(test_json_adds_up),
 		cmocka_unit_test(test_json_reasons),
 		cmocka_unit_test(test_json_hostile),
+		cmocka_unit_test(test_json_rows_of_several),
 		cmocka_unit_test(test_json_series),
 		cmocka_unit_test(test_json_out_of_memory),
 #endif

@@ -119,7 +119,8 @@ static void test_gap(void **state)
 	assert_int_equal(gaps.last.begin_mono_ns, 9 * S);
 	assert_int_equal(gaps.last.duration_ns, 3 * S);
 	assert_string_equal(gaps.last.subject, "gpu-0");
-	assert_string_equal(gaps.last.text, "nvml: failed: Input/output error");
+	assert_string_equal(gaps.last.text,
+			    "nvml: failed: Input/output error; gone: No such device");
 	reads(&gaps, 20 * S, WATTLE_STATUS_OK, 0);
 	assert_int_equal(gaps.n, 1);
 	assert_false(wtl_channel_gap_finish(&gaps.gap, &channel, 21 * S, &gaps.last));
@@ -140,6 +141,74 @@ static void test_a_channel_that_comes_and_goes(void **state)
 	assert_int_equal(gaps.last.begin_mono_ns, S);
 	assert_int_equal(gaps.last.duration_ns, S);
 	assert_non_null(strstr(gaps.last.text, "(500 times)"));
+}
+
+/* Failures of several kinds that are one gap: the text names two of them. */
+static void test_reasons(void **state)
+{
+	static const struct {
+		int errors[5];
+		const char *text;
+	} cases[] = {
+		{{EIO, EIO, EIO, EIO, EIO}, "nvml: failed: Input/output error (5 times)"},
+		{{EIO, ETIMEDOUT},
+		 "nvml: failed: Input/output error; Connection timed out (2 times)"},
+		{{EIO, ETIMEDOUT, EIO, ETIMEDOUT, ETIMEDOUT},
+		 "nvml: failed: Input/output error; Connection timed out (5 times)"},
+		{{EIO, EIO, ETIMEDOUT, EPERM},
+		 "nvml: failed: Input/output error; Connection timed out; and others (4 times)"},
+		{{EIO, -ENODEV},
+		 "nvml: failed: Input/output error; gone: No such device (2 times)"},
+		{{EIO}, "nvml: failed: Input/output error"},
+	};
+	struct gaps gaps = {.n = 0};
+	int64_t t_ns = S;
+
+	(void)state;
+	/* One after the other: a gap has nothing of the one before. */
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		reads(&gaps, t_ns, WATTLE_STATUS_OK, 0);
+		for (size_t k = 0; k < 5 && cases[i].errors[k]; k++) {
+			int error = cases[i].errors[k];
+
+			reads(&gaps, t_ns += 300 * MS,
+			      error < 0 ? WATTLE_STATUS_GONE : WATTLE_STATUS_FAILED, -abs(error));
+			reads(&gaps, t_ns += 300 * MS, WATTLE_STATUS_OK, 0);
+		}
+		reads(&gaps, t_ns += S, WATTLE_STATUS_OK, 0);
+		assert_int_equal(gaps.n, i + 1);
+		assert_string_equal(gaps.last.text, cases[i].text);
+	}
+	/* Also without a good reading between them. */
+	reads(&gaps, t_ns += MS, WATTLE_STATUS_FAILED, -EIO);
+	reads(&gaps, t_ns += MS, WATTLE_STATUS_ASLEEP, 0);
+	reads(&gaps, t_ns += MS, WATTLE_STATUS_OK, 0);
+	reads(&gaps, t_ns + S, WATTLE_STATUS_OK, 0);
+	assert_string_equal(gaps.last.text,
+			    "nvml: failed: Input/output error; asleep: it gave no value");
+}
+
+/* However long they are, all of the text is there. */
+static void test_long_reasons(void **state)
+{
+	static char a[300], b[300];
+	struct gaps gaps = {.n = 0};
+	const struct wtl_channel wordy = {.domain = "gpu-0", .source = a};
+	struct wtl_reading reading = {.status = WATTLE_STATUS_ABSENT, .reason = a};
+
+	(void)state;
+	memset(a, 'a', sizeof(a) - 1);
+	memset(b, 'b', sizeof(b) - 1);
+	reads(&gaps, S, WATTLE_STATUS_OK, 0);
+	wtl_channel_gap_follow(&gaps.gap, &wordy, &reading, 2 * S, &gaps.last);
+	reading = (struct wtl_reading){.status = WATTLE_STATUS_DENIED, .reason = b};
+	wtl_channel_gap_follow(&gaps.gap, &wordy, &reading, 3 * S, &gaps.last);
+	reading.status = WATTLE_STATUS_GONE;
+	wtl_channel_gap_follow(&gaps.gap, &wordy, &reading, 4 * S, &gaps.last);
+	gaps.gap.n = UINT32_MAX;
+	assert_true(wtl_channel_gap_finish(&gaps.gap, &wordy, 5 * S, &gaps.last));
+	assert_non_null(strstr(gaps.last.text, "; denied: bbb"));
+	assert_non_null(strstr(gaps.last.text, "bbb; and others (4294967295 times)"));
 }
 
 static void test_a_gap_at_the_end(void **state)
@@ -239,6 +308,7 @@ static void test_devices(void **state)
 
 struct rows {
 	struct wtl_stored_window windows[8];
+	uint64_t energy_uj[8]; /* of their domains that have any */
 	size_t n;
 	struct wtl_stored_gap gaps[8];
 	size_t n_gaps;
@@ -248,6 +318,9 @@ static int take_window(void *context, const struct wtl_stored_window *row)
 {
 	struct rows *rows = context;
 
+	for (size_t i = 0; i < row->n_energies; i++)
+		rows->energy_uj[rows->n] +=
+			row->energies[i].has_energy ? row->energies[i].energy_uj : 0;
 	rows->windows[rows->n++] = *row;
 	return 0;
 }
@@ -302,6 +375,38 @@ static void test_marked(void **state)
 	assert_int_equal(rows.windows[1].pid, 78);
 	assert_true(rows.windows[1].is_open);
 	assert_int_equal(rows.windows[1].duration_ns, S);
+	finish(&f);
+}
+
+/* One that was told of while it was open, and was cancelled then. */
+static void test_cancelled(void **state)
+{
+	struct wattle_energy energies[8];
+	struct wattle_window window;
+	struct fixture f;
+	struct rows rows;
+
+	(void)state;
+	start(&f);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(wattle_window_begin(f.bench.meter, "a"), 0);
+		meter_bench_write(&f.bench, PACKAGE0, "%d\n", 4000000 + i * 5000000);
+		meter_bench_tick(&f.bench, S);
+		assert_int_equal(wtl_window_look(f.bench.meter, "a", &window, energies, 8), 0);
+		wtl_recorder_window(f.recorder, "a", true, &window, energies);
+		assert_int_equal(wtl_recorder_commit(f.recorder, NULL), 0);
+		if (i == 0)
+			assert_int_equal(wattle_window_cancel(f.bench.meter, "a"), 0);
+	}
+	stop(&f);
+	read_rows(&f, &rows);
+	assert_int_equal(rows.n, 2);
+	assert_false(rows.windows[0].is_open);
+	assert_int_equal(rows.windows[0].duration_ns, 0);
+	assert_false(rows.windows[0].total.has_energy);
+	assert_int_equal(rows.energy_uj[0], 0);
+	assert_true(rows.windows[1].is_open);
+	assert_int_equal(rows.energy_uj[1], 5000000);
 	finish(&f);
 }
 
@@ -389,9 +494,12 @@ int main(void)
 		cmocka_unit_test(test_many_windows),
 		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_a_channel_that_comes_and_goes),
+		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_long_reasons),
 		cmocka_unit_test(test_a_gap_at_the_end),
 		cmocka_unit_test(test_devices),
 		cmocka_unit_test(test_marked),
+		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_between_samples),
 		cmocka_unit_test(test_a_channel_fails),
 	};

@@ -490,6 +490,37 @@ static void test_nobody_alone(void **state)
 	free(page);
 }
 
+/* Paths that differ at their end. */
+static void test_long_paths(void **state)
+{
+	static char path[2][120];
+	struct wtl_recording_group groups[2];
+	struct recording_bench bench;
+	char *page;
+
+	(void)state;
+	recording_bench_init(&bench);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]),
+			 "/system.slice/node17_slurmstepd.scope/job_9/step_%zu/user/task_0", i);
+		groups[i] =
+			(struct wtl_recording_group){.name = path[i],
+						     .n_processes = 1,
+						     .cpu_ns = S(1),
+						     .all = {.full_uj = i == 0 ? J(300) : J(85)}};
+	}
+	bench.grouping = (struct wtl_recording_grouping){
+		.by = WTL_BY_CGROUP, .groups = groups, .n_groups = 2, .others = {.name = ""}};
+	page = page_of(&bench.recording);
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof(path[i]), "/job_9/step_%zu/user/task_0  ", i);
+		assert_has(page, path[i]);
+	}
+	assert_has(page, "\n…");
+	assert_has_not(page, "/system");
+	free(page);
+}
+
 /* ---- Windows ---- */
 
 static void test_windows(void **state)
@@ -1050,6 +1081,7 @@ int main(void)
 		cmocka_unit_test(test_cpu_time_that_is_not_known),
 		cmocka_unit_test(test_many_groups),
 		cmocka_unit_test(test_nobody_alone),
+		cmocka_unit_test(test_long_paths),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_windows_of_several_days),
 		cmocka_unit_test(test_windows_without_figures),
