@@ -193,18 +193,23 @@ static void find_conflict(void *context, const char *name, const struct wtl_limi
 {
 	struct session *session = context;
 	enum wtl_limit_owner owner = hold ? wtl_limit_hold_owner(hold) : WTL_LIMIT_GONE;
+	const struct wtl_gpu *gpus;
+	size_t n;
 
 	(void)name;
 	if (session->app->complained || (owner != WTL_LIMIT_LIVES && owner != WTL_LIMIT_ELSEWHERE))
 		return;
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
 	for (size_t i = 0; i < hold->n_changes; i++)
-		for (size_t k = 0; k < session->hold.n_changes; k++)
-			if (strcmp(hold->changes[i].gpu, session->hold.changes[k].gpu) == 0) {
-				wtl_complain(session->app,
-					     "wattle limit (process %d) holds %s already",
-					     hold->pid, hold->changes[i].gpu);
-				return;
-			}
+		for (size_t k = 0; k < session->n; k++) {
+			const struct wtl_gpu *gpu = &gpus[session->chosen[k]];
+
+			if (!wtl_limit_is_of(&hold->changes[i], gpu))
+				continue;
+			wtl_complain(session->app, "wattle limit (process %d) holds GPU %u already",
+				     hold->pid, gpu->index);
+			return;
+		}
 }
 
 /* ---- Showing ---- */

@@ -82,8 +82,11 @@ static int set_query(struct wtl_app *app, const struct wtl_smi_query *query, con
 {
 	struct wtl_query_settings *settings = &app->settings.query;
 
-	if (settings->query)
+	if (settings->query == query)
 		return wtl_complain(app, "one %s only", query->option);
+	if (settings->query)
+		return wtl_complain(app, "only one --query-... at once: %s or %s",
+				    settings->query->option, query->option);
 	settings->query = query;
 	settings->fields = fields;
 	return 0;

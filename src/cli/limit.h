@@ -24,6 +24,7 @@ struct wtl_limit_settings {
 /* What a GPU's settings were, and what wattle made of them. */
 struct wtl_limit_change {
 	char gpu[96]; /* its UUID, or its bus id where it has none */
+	char bus[32]; /* its bus id, for boards that were made with one UUID; "": any */
 	bool has_power, has_persistence;
 	uint64_t before_uw, set_uw;
 	bool before_on, set_on;
@@ -71,8 +72,8 @@ int wtl_limit_holds(const char *folder,
 
 /* ---- limit_apply.c: the GPUs ---- */
 
-/* The name of a GPU in a hold. */
-const char *wtl_limit_gpu_id(const struct wtl_gpu *gpu);
+/* Is that the GPU of a change? */
+bool wtl_limit_is_of(const struct wtl_limit_change *change, const struct wtl_gpu *gpu);
 
 /* Are the settings possible for these GPUs? 0, or the exit code after a complaint; nothing is tried. */
 int wtl_limit_check(struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],

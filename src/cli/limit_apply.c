@@ -8,9 +8,16 @@
 #include "cli/limit.h"
 #include "sensors/gpu_info.h"
 
-const char *wtl_limit_gpu_id(const struct wtl_gpu *gpu)
+/* The name of a GPU in a hold. */
+static const char *id_of(const struct wtl_gpu *gpu)
 {
 	return gpu->uuid[0] ? gpu->uuid : gpu->bus_id;
+}
+
+bool wtl_limit_is_of(const struct wtl_limit_change *change, const struct wtl_gpu *gpu)
+{
+	return strcmp(change->gpu, id_of(gpu)) == 0 &&
+	       (!change->bus[0] || strcmp(change->bus, gpu->bus_id) == 0);
 }
 
 static double watts(uint64_t power_uw)
@@ -82,7 +89,7 @@ static int check_gpu(struct wtl_app *app, const struct wtl_gpu *gpu)
 			     gpu->trouble[0] ? gpu->trouble : wattle_status_name(gpu->status));
 		return -ENODEV;
 	}
-	if (!wtl_limit_gpu_id(gpu)[0]) {
+	if (!id_of(gpu)[0]) {
 		wtl_complain(app, "GPU %u (%s) cannot be told from others", gpu->index, gpu->name);
 		return -ENODEV;
 	}
@@ -123,7 +130,8 @@ void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const
 			.has_power = settings->has_power,
 			.has_persistence = settings->has_persistence,
 		};
-		wtl_text_copy(change->gpu, sizeof(change->gpu), wtl_limit_gpu_id(gpu));
+		wtl_text_copy(change->gpu, sizeof(change->gpu), id_of(gpu));
+		wtl_text_copy(change->bus, sizeof(change->bus), gpu->bus_id);
 		if (settings->has_power) {
 			change->before_uw = limit_of(gpu)->value;
 			change->set_uw = wanted_uw(app, gpu);
@@ -209,14 +217,14 @@ bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
 
 /* ---- Putting back ---- */
 
-static const struct wtl_gpu *find_gpu(const struct wtl_gpu_reader *reader, const char *id,
-				      size_t *ret_place)
+static const struct wtl_gpu *find_gpu(const struct wtl_gpu_reader *reader,
+				      const struct wtl_limit_change *change, size_t *ret_place)
 {
 	size_t n;
 	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(reader, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		if (strcmp(wtl_limit_gpu_id(&gpus[i]), id) != 0)
+		if (!wtl_limit_is_of(change, &gpus[i]))
 			continue;
 		*ret_place = i;
 		return &gpus[i];
@@ -271,7 +279,7 @@ static int put_back_one(struct wtl_app *app, struct wtl_gpu_reader *reader,
 			const struct wtl_limit_change *change)
 {
 	size_t place;
-	const struct wtl_gpu *gpu = find_gpu(reader, change->gpu, &place);
+	const struct wtl_gpu *gpu = find_gpu(reader, change, &place);
 	int rc = 0;
 
 	if (!gpu) {

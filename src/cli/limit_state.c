@@ -139,6 +139,8 @@ static void format_hold(struct wtl_buf *buf, const struct wtl_limit_hold *hold)
 		const struct wtl_limit_change *change = &hold->changes[i];
 
 		wtl_buf_printf(buf, "gpu %s\n", change->gpu);
+		if (change->bus[0])
+			wtl_buf_printf(buf, "bus %s\n", change->bus);
 		if (change->has_power)
 			wtl_buf_printf(buf, "power_uw %" PRIu64 " %" PRIu64 "\n", change->before_uw,
 				       change->set_uw);
@@ -209,6 +211,17 @@ static int parse_gpu(struct wtl_limit_hold *hold, const char *value, size_t len)
 	return 0;
 }
 
+static int parse_bus(struct wtl_limit_hold *hold, const char *value, size_t len)
+{
+	struct wtl_limit_change *change;
+
+	if (hold->n_changes == 0 || len == 0 || len >= sizeof(change->bus))
+		return -WTL_EFORMAT;
+	change = &hold->changes[hold->n_changes - 1];
+	wtl_text_clean(change->bus, sizeof(change->bus), value, len);
+	return 0;
+}
+
 static int parse_change(struct wtl_limit_hold *hold, const char *key, const char *value, size_t len)
 {
 	struct wtl_limit_change *change;
@@ -262,6 +275,8 @@ static int parse_line(struct wtl_limit_hold *hold, const char *line, size_t len)
 	}
 	if (strcmp(key, "gpu") == 0)
 		return parse_gpu(hold, value, value_len);
+	if (strcmp(key, "bus") == 0)
+		return parse_bus(hold, value, value_len);
 	return parse_change(hold, key, value, value_len);
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/top_draw.h"
 #include "cli/top_format.h"
+#include "workload/gpu_use.h"
 
 enum { COMMAND_MIN = 18, NARROW = 34, TREE_DEPTH_MAX = 12 };
 
@@ -199,6 +200,32 @@ static const char *shares_text(const struct wtl_top_view *view, char text[96])
 	return strncat(text, ": full shares", 96 - strlen(text) - 1);
 }
 
+/* Whose energy goes by what is only a guess; as much of it as there is room for. "": nobody's. */
+static void guess_text(const struct wtl_top_view *view, int room, char text[96])
+{
+	const struct wtl_top_domain *first = NULL;
+	unsigned more = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		if (!domain->in_total || !domain->has_energy ||
+		    !wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight)))
+			continue;
+		more += first != NULL;
+		first = first ? first : domain;
+	}
+	text[0] = '\0';
+	if (!first)
+		return;
+	if (more > 0)
+		snprintf(text, 96, ", %s and %u more by %s", first->name, more, first->weight);
+	else
+		snprintf(text, 96, ", %s by %s", first->name, first->weight);
+	if (wtl_text_width(text) > room)
+		snprintf(text, 96, ", GPU W: a guess");
+}
+
 /* On the right, as much of it as there is room for. */
 static void draw_ledger(const struct wtl_top_picture *picture, int row, int at)
 {
@@ -217,7 +244,7 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 	const struct wtl_top_view *view = picture->view;
 	const struct wtl_top_ui *ui = picture->ui;
 	bool full = wtl_top_share_of(picture) == WTL_TOP_FULL;
-	char text[160], lack[96];
+	char text[160], lack[96], guess[96];
 	const char *shares = shares_text(view, lack);
 	int at = 1;
 
@@ -244,6 +271,8 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 		at = put(picture, row, at, WTL_STYLE_WARN, shares);
 	else
 		at = put(picture, row, at, WTL_STYLE_PLAIN, ", above idle");
+	guess_text(view, picture->canvas->columns - at, guess);
+	at = put(picture, row, at, WTL_STYLE_WARN, guess);
 	if (ui->follows)
 		at = put(picture, row, at, WTL_STYLE_WARN, "  following");
 	if (ui->is_paused)

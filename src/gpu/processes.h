@@ -52,6 +52,7 @@ struct wtl_nvml_process_use {
 struct wtl_nvml_use_list {
 	struct wtl_nvml_process_use *at; /* the new ones of the last read; room for `room` */
 	size_t n;
+	bool is_whole; /* nothing of that answer was cut off, or a rubbish value */
 	struct wtl_nvml_process_use *before; /* the newest of each process so far, bounded */
 	size_t n_before, room_before;
 	uint64_t asked_us; /* of the last question: last_seen */

@@ -51,6 +51,7 @@ static int ask_uses(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib, ui
 	int code = wtl_nvml_call(lib, WTL_NVML_USES, args);
 
 	list->n = code == WTL_NVML_OK ? (uses.count < list->room ? uses.count : list->room) : 0;
+	list->is_whole = uses.count <= list->room;
 	for (size_t i = 0; i < list->n; i++)
 		list->at[i] = (struct wtl_nvml_process_use){
 			.pid = raw[i].pid <= INT_MAX ? (int)raw[i].pid : 0,
@@ -76,6 +77,7 @@ static int ask_samples(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib,
 	int code = wtl_nvml_call(lib, WTL_NVML_SAMPLES, args);
 
 	list->n = code == WTL_NVML_OK ? (count < list->room ? count : list->room) : 0;
+	list->is_whole = count <= list->room;
 	for (size_t i = 0; i < list->n; i++)
 		list->at[i] = (struct wtl_nvml_process_use){
 			.pid = raw[i].pid <= INT_MAX ? (int)raw[i].pid : 0,
@@ -99,11 +101,15 @@ static int ask(struct wtl_nvml_use_list *list, struct wtl_nvml_lib *lib, uint64_
 	return code;
 }
 
-/* Values above 100 are rubbish that drivers give now and then. */
+/* Values above 100, that drivers give now and then. */
+static bool is_rubbish(const struct wtl_nvml_process_use *use)
+{
+	return use->sm > 100 || use->memory > 100 || use->encoder > 100 || use->decoder > 100;
+}
+
 static bool is_sound(const struct wtl_nvml_process_use *use)
 {
-	return use->pid > 0 && use->t_us > 0 && use->sm <= 100 && use->memory <= 100 &&
-	       use->encoder <= 100 && use->decoder <= 100;
+	return use->pid > 0 && use->t_us > 0 && !is_rubbish(use);
 }
 
 /* Is it newer than what was known of its process? Then that is what is known. */
@@ -154,6 +160,8 @@ static void sift(struct wtl_nvml_use_list *list)
 	for (size_t i = 0; i < list->n; i++) {
 		struct wtl_nvml_process_use use = list->at[i];
 
+		if (is_rubbish(&use) && use.t_us > list->asked_us)
+			list->is_whole = false;
 		if (!is_sound(&use) || (!list->asked_us && newest_us - use.t_us > STALE_US))
 			continue;
 		if (!oldest_us || use.t_us < oldest_us)

@@ -40,25 +40,46 @@ bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm,
 		one = &smooth->at[smooth->n++];
 		*one = (struct wtl_gpu_smooth_one){.pid = pid, .ppm = ppm};
 	}
-	if (one->state == WTL_GPU_SMOOTH_PAST)
+	if (one->state == WTL_GPU_SMOOTH_PAST) {
 		one->ppm = ppm;
+		one->averaged_ns = 0;
+	}
 	one->sample_ppm = ppm;
-	one->sample_ns = now_ns;
+	one->told_ns = now_ns;
+	one->is_fresh = true;
+	smooth->has_news = true;
 	return true;
 }
 
-void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns)
+static void average(struct wtl_gpu_smooth_one *one, uint32_t x_ppm, int64_t dt_ns)
+{
+	int64_t sum_ns = one->averaged_ns + dt_ns;
+
+	if (one->averaged_ns == 0) {
+		one->averaged_ns = WTL_GPU_FIRST_NS;
+		return;
+	}
+	one->ppm = (uint32_t)((int64_t)one->ppm +
+			      (int64_t)((__int128)((int64_t)x_ppm - (int64_t)one->ppm) * dt_ns /
+					sum_ns));
+	one->averaged_ns = sum_ns < WTL_GPU_SMOOTH_NS ? sum_ns : WTL_GPU_SMOOTH_NS;
+}
+
+void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns, bool is_whole)
 {
 	int64_t dt_ns = smooth->t_ns && now_ns > smooth->t_ns ? now_ns - smooth->t_ns : 0;
 
 	for (size_t i = 0; i < smooth->n; i++) {
 		struct wtl_gpu_smooth_one *one = &smooth->at[i];
-		int64_t x = now_ns - one->sample_ns <= WTL_GPU_SAMPLE_NS ? one->sample_ppm : 0;
-		__int128 rise = (__int128)(x - (int64_t)one->ppm) * dt_ns;
 
-		one->ppm = (uint32_t)((int64_t)one->ppm +
-				      (int64_t)(rise / (WTL_GPU_SMOOTH_NS + dt_ns)));
+		if (smooth->has_news && is_whole)
+			one->told_ns = now_ns;
+		else if (!one->is_fresh && now_ns - one->told_ns <= WTL_GPU_SAMPLE_NS)
+			continue;
+		average(one, one->is_fresh ? one->sample_ppm : 0, dt_ns);
+		one->is_fresh = false;
 	}
+	smooth->has_news = false;
 	smooth->t_ns = now_ns;
 }
 
@@ -86,7 +107,7 @@ uint64_t wtl_gpu_smooth_forget(struct wtl_gpu_smooth *smooth)
 			one.state = WTL_GPU_SMOOTH_KNOWN;
 		} else if (one.state == WTL_GPU_SMOOTH_KNOWN) {
 			one.state = WTL_GPU_SMOOTH_PAST;
-			one.ppm = one.sample_ppm = 0;
+			one.ppm = 0;
 		} else {
 			continue;
 		}

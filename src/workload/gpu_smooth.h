@@ -8,22 +8,31 @@
 
 /*
  * The use of one GPU by process, smoothed: samples jump ("99 and nothing", then "19 and 79", seconds
- * apart, for two processes that share fairly). An exponential average with a time constant of 4 s,
- * in the form that is stable for any step: v += (x - v)·dt / (4 s + dt).
+ * apart, for two processes that share fairly). The mean of all samples so far, and from 4 s on an
+ * exponential average with that time constant, in the form that is stable for any step:
+ * v += (x - v)·dt / (T + dt), where T is how long was averaged so far, 4 s at most.
+ *
+ * A sample tells of the time up to it, and drivers have none of who did nothing. So who has none in an
+ * answer that has others' did nothing since the answer before. An answer without any tells nothing: the
+ * driver may not have sampled yet. That time is left out.
  */
 
 #define WTL_GPU_SMOOTH_NS (4 * INT64_C(1000000000))
-/* A sample stands until the next one of its process, but not longer: then it did nothing. Drivers
- * have a new one every second or sooner. */
+/* The first sample counts for so long. */
+#define WTL_GPU_FIRST_NS (1 * INT64_C(1000000000))
+/* Drivers have a new sample of somebody every second or sooner. Who nothing is known of for so long did
+ * nothing. */
 #define WTL_GPU_SAMPLE_NS (3 * INT64_C(500000000))
 
 enum { WTL_GPU_SMOOTH_MAX = 1024 };
 
 struct wtl_gpu_smooth_one {
 	int pid;
-	uint32_t sample_ppm; /* the last one */
-	int64_t sample_ns;   /* when it came */
 	uint32_t ppm;	     /* smoothed */
+	uint32_t sample_ppm; /* that came since the last step: */
+	bool is_fresh;	     /* one did */
+	int64_t told_ns;     /* when it was last known what it did */
+	int64_t averaged_ns; /* what ppm is the average of; up to WTL_GPU_SMOOTH_NS */
 	enum {
 		WTL_GPU_SMOOTH_NEW,   /* sampled, and nobody has asked for it yet */
 		WTL_GPU_SMOOTH_ASKED, /* since the last _forget() */
@@ -35,7 +44,8 @@ struct wtl_gpu_smooth_one {
 struct wtl_gpu_smooth {
 	struct wtl_gpu_smooth_one *at;
 	size_t n, room;
-	int64_t t_ns; /* of the last step; 0: none yet */
+	int64_t t_ns;  /* of the last step; 0: none yet */
+	bool has_news; /* since then */
 };
 
 void wtl_gpu_smooth_done(struct wtl_gpu_smooth *smooth); /* a zeroed one is empty */
@@ -47,8 +57,8 @@ bool wtl_gpu_smooth_reserve(struct wtl_gpu_smooth *smooth, size_t n_more);
  * WTL_GPU_SMOOTH_MAX, or no memory: false, and it has none). */
 bool wtl_gpu_smooth_sample(struct wtl_gpu_smooth *smooth, int pid, uint32_t ppm, int64_t now_ns);
 
-/* Time passes. */
-void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns);
+/* An answer is at its end. is_whole: all of it could be read, so that who was not in it did nothing. */
+void wtl_gpu_smooth_step(struct wtl_gpu_smooth *smooth, int64_t now_ns, bool is_whole);
 
 uint32_t wtl_gpu_smooth_get(struct wtl_gpu_smooth *smooth, int pid);
 

@@ -288,7 +288,7 @@ static void weigh_samples(struct one *one, struct wtl_gpu_use_gpu *gpu, int64_t 
 		if (!wtl_gpu_smooth_sample(&one->weights, sample->pid, weight, now_ns))
 			gpu->unseen_weight += weight;
 	}
-	wtl_gpu_smooth_step(&one->weights, now_ns);
+	wtl_gpu_smooth_step(&one->weights, now_ns, one->uses.is_whole);
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		struct wtl_gpu_use_process *process = &one->processes[i];
 

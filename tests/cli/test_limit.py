@@ -250,7 +250,7 @@ def test_two_cannot_hold_the_same_gpu(limits):
         assert process.stdout.readline() == b"ready\n"
         result = limits.run("--power", "220", "--", "echo", "ran")
         assert (result.code, result.out) == (125, "")
-        assert f"wattle limit (process {process.pid}) holds GPU-aaaaaaaa" in result.complaint()
+        assert f"wattle limit (process {process.pid}) holds GPU 0 already" in result.complaint()
         other = limits.run("-i", "1", "--power", "220", "--", "echo", "ran")
         assert (other.code, other.out) == (0, "ran\n")
         assert len(limits.notes()) == 1  # a live one's note is nobody else's business
@@ -266,6 +266,24 @@ def test_a_note_that_cannot_be_kept_sets_nothing(limits, tmp_path):
     result = limits.run("--power", "200", "--", "echo", "ran")
     assert (result.code, result.out) == (125, "")
     assert "nothing was set" in result.err and "is back at" not in result.err
+
+
+def test_two_with_one_uuid(limits):
+    """Boards that were made with the same one: each gets back what it had itself."""
+    text = script().replace("000000000002", "000000000001")
+    result = limits.run("--power", "200", "--", "cat", text=text)
+    assert result.code == 0, result
+    assert "GPU 0: the power limit is back at 250.00 W\n" in result.err
+    assert "GPU 1: the power limit is back at 240.00 W\n" in result.err
+    process = limits.start("-i", "0", "--power", "200", "--", "sh", "-c", "echo ready; exec sleep 60", text=text)
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        assert limits.run("-i", "1", "--power", "220", "--", "true", text=text).code == 0
+        held = limits.run("-i", "0", "--power", "220", "--", "true", text=text)
+        assert held.code == 125 and f"wattle limit (process {process.pid}) holds GPU 0 already" in held.complaint()
+    finally:
+        process.terminate()
+        finish_quietly(process)
 
 
 # ---- Putting back what was left ----
@@ -354,7 +372,7 @@ def test_the_note_of_a_container_is_left_alone(limits):
     assert "is of a container" in result.err and "is back at" not in result.err
     assert note.read_text(encoding="ascii") == text
     held = limits.run("-i", "0", "--power", "220", "--", "echo", "ran")
-    assert held.code == 125 and "holds GPU-aaaaaaaa" in held.err
+    assert held.code == 125 and "holds GPU 0 already" in held.err
 
 
 @pytest.mark.parametrize("content", [b"", b"rubbish\n", b"wattle-limit 1\npid 1\n", b"\0" * 100, b"x" * 70000])
@@ -367,6 +385,17 @@ def test_a_note_that_is_none_stays_and_is_told(limits, content):
     assert "look at it, and remove it" in result.err
     assert note.read_bytes() == content
     assert limits.run("--restore").code == 1
+
+
+def test_a_note_without_bus_ids_is_put_back(limits):
+    """As it was before wattle wrote them."""
+    note = limits.crash("-i", "0", "--power", "200")
+    text = note.read_text(encoding="ascii")
+    assert "\nbus 00000000:17:00.0\n" in text
+    note.write_text(text.replace("bus 00000000:17:00.0\n", ""), encoding="ascii")
+    result = limits.run("--restore", text=script(limit=200))
+    assert result.code == 0 and "GPU 0: the power limit is back at 250.00 W" in result.err
+    assert not limits.notes()
 
 
 def test_a_note_with_a_hostile_gpu(limits):
@@ -456,6 +485,41 @@ def test_amd_hold(amd):
     assert result.out.strip() == "290000000"
     assert amd.watts() == amd.before
     assert not amd.notes()
+
+
+@pytest.fixture(name="twins")
+def two_amd_gpus(amd):
+    """Both awake, with caps of their own, and an id of zeros, as some boards have it."""
+    cards = [amd.root / f"sys/class/drm/card{i}/device" for i in range(2)]
+    shutil.copytree(cards[0] / "hwmon/hwmon1", cards[1] / "hwmon/hwmon2", symlinks=True, dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("device"))
+    (cards[1] / "power/runtime_status").write_text("active\n", encoding="ascii")
+    for card in cards:
+        (card / "unique_id").write_text("0000000000000000\n", encoding="ascii")
+    caps = [card / f"hwmon/hwmon{i + 1}/power1_cap" for i, card in enumerate(cards)]
+    caps[1].write_text("290000000\n", encoding="ascii")
+    return caps
+
+
+def test_amd_two_with_one_id(amd, twins):
+    result = amd.run("--power", "300", "--", "cat", *twins)
+    assert result.code == 0, result
+    assert result.out.split() == ["300000000"] * 2
+    assert "GPU 0: the power limit is back at 315.00 W\n" in result.err
+    assert "GPU 1: the power limit is back at 290.00 W\n" in result.err
+    assert [int(cap.read_text(encoding="ascii")) for cap in twins] == [315000000, 290000000]
+    assert not amd.notes()
+
+
+def test_amd_two_with_one_id_after_a_crash(amd, twins):
+    process = start_wattle(*amd.words("--power", "300", "--", "sleep", "60"))
+    wait_for(lambda: children(process.pid), "the command")
+    command = children(process.pid)[0]
+    process.kill()
+    finish_quietly(process)
+    os.kill(command, signal.SIGKILL)
+    assert amd.run("--restore").code == 0
+    assert [int(cap.read_text(encoding="ascii")) for cap in twins] == [315000000, 290000000]
 
 
 def test_amd_kill_9_and_the_next_start(amd):

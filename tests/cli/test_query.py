@@ -293,6 +293,13 @@ def test_a_field_that_there_is_not(query, field):
     assert query("--query-gpu=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
 
 
+def test_one_table_at_once(query):
+    two = query("--query-gpu=index", "--query-compute-apps=pid", "--format=csv")
+    assert two.code == 2
+    assert two.complaint() == "wattle: query: only one --query-... at once: --query-gpu or --query-compute-apps"
+    assert query("--query-gpu=index", "--query-gpu=name").complaint() == "wattle: query: one --query-gpu only"
+
+
 @pytest.mark.parametrize("words", [
     ("--query-gpu=index", "--format=noheader"),
     ("--query-gpu=index", "--format=csv,bogus"),

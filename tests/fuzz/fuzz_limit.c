@@ -25,8 +25,10 @@ static void parse_hold(const char *text, size_t size)
 		return;
 	check(hold.pid > 0 && hold.n_changes <= WTL_LIMIT_CHANGES_MAX);
 	check(memchr(hold.boot, '\0', sizeof(hold.boot)) != NULL);
-	for (size_t i = 0; i < hold.n_changes; i++)
+	for (size_t i = 0; i < hold.n_changes; i++) {
 		check(memchr(hold.changes[i].gpu, '\0', sizeof(hold.changes[i].gpu)) != NULL);
+		check(memchr(hold.changes[i].bus, '\0', sizeof(hold.changes[i].bus)) != NULL);
+	}
 }
 
 static void choose(const char *text, size_t size)

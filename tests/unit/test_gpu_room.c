@@ -335,7 +335,7 @@ static void smoothing(void **state)
 	taken = wtl_gpu_smooth_sample(&smooth, 7, 1000, S(1));
 	wattle_test_fail_alloc(0, false);
 	assert_false(taken);
-	wtl_gpu_smooth_step(&smooth, S(1));
+	wtl_gpu_smooth_step(&smooth, S(1), true);
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 0);
 	assert_true(wtl_gpu_smooth_sample(&smooth, 7, 1000, S(1)));
 	wtl_gpu_smooth_done(&smooth);

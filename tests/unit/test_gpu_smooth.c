@@ -20,21 +20,38 @@ static uint64_t random_next(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* One process as the page says: v += (x - v)·dt / (4 s + dt). */
+/* One process as the header says. */
 struct reference {
-	double value;
+	double value, averaged_s;
+	int64_t told_ns;
+	bool is_there, is_fresh;
 	uint32_t sample_ppm;
-	int64_t sample_ns;
-	bool is_there;
 };
 
-static void reference_step(struct reference *all, int64_t dt_ns, int64_t now_ns)
+static void reference_step(struct reference all[], int64_t dt_ns, int64_t now_ns, bool is_whole)
 {
-	for (int i = 0; i < PROCESSES; i++) {
-		double x = now_ns - all[i].sample_ns <= WTL_GPU_SAMPLE_NS ? all[i].sample_ppm : 0.0;
+	double dt_s = (double)dt_ns / 1e9;
+	bool any = false;
 
-		if (all[i].is_there)
-			all[i].value += (x - all[i].value) * (double)dt_ns / (4e9 + (double)dt_ns);
+	for (int i = 0; i < PROCESSES; i++)
+		any |= all[i].is_fresh;
+	for (int i = 0; i < PROCESSES; i++) {
+		struct reference *one = &all[i];
+		double x = one->is_fresh ? one->sample_ppm : 0.0;
+
+		if (!one->is_there)
+			continue;
+		if (one->is_fresh || (any && is_whole))
+			one->told_ns = now_ns;
+		else if (now_ns - one->told_ns <= 1500 * (int64_t)MS)
+			continue;
+		one->is_fresh = false;
+		if (one->averaged_s == 0) {
+			one->averaged_s = 1;
+			continue;
+		}
+		one->value += (x - one->value) * dt_s / (one->averaged_s + dt_s);
+		one->averaged_s = fmin(one->averaged_s + dt_s, 4);
 	}
 }
 
@@ -47,23 +64,26 @@ static void test_formula(void **state)
 		uint64_t random = seed;
 		int64_t now_ns = second_ns;
 
-		wtl_gpu_smooth_step(&smooth, now_ns);
+		wtl_gpu_smooth_step(&smooth, now_ns, true);
 		for (int step = 0; step < 400; step++) {
 			int64_t dt_ns = (int64_t)(random_next(&random) % 3000 + 1) * MS;
-			int who = (int)(random_next(&random) % PROCESSES);
-			uint32_t ppm = (uint32_t)(random_next(&random) % (ALL + 1));
+			uint64_t n_samples = random_next(&random) % 4;
+			bool is_whole = random_next(&random) % 3 != 0;
 
-			if (random_next(&random) % 2) {
+			now_ns += dt_ns;
+			for (uint64_t k = 0; k < n_samples; k++) {
+				int who = (int)(random_next(&random) % PROCESSES);
+				uint32_t ppm = (uint32_t)(random_next(&random) % (ALL + 1));
+
 				assert_true(wtl_gpu_smooth_sample(&smooth, who + 1, ppm, now_ns));
 				if (!expected[who].is_there)
 					expected[who].value = ppm;
-				expected[who].is_there = true;
+				expected[who].is_there = expected[who].is_fresh = true;
 				expected[who].sample_ppm = ppm;
-				expected[who].sample_ns = now_ns;
+				expected[who].told_ns = now_ns;
 			}
-			now_ns += dt_ns;
-			wtl_gpu_smooth_step(&smooth, now_ns);
-			reference_step(expected, dt_ns, now_ns);
+			wtl_gpu_smooth_step(&smooth, now_ns, is_whole);
+			reference_step(expected, dt_ns, now_ns, is_whole);
 			/* Each step is cut to a whole number, and the errors decay. */
 			for (int i = 0; i < PROCESSES; i++)
 				assert_true(fabs(wtl_gpu_smooth_get(&smooth, i + 1) -
@@ -82,15 +102,112 @@ static void test_seconds(void **state)
 	double value = 200000.0;
 
 	(void)state;
-	wtl_gpu_smooth_step(&smooth, second_ns);
-	assert_true(wtl_gpu_smooth_sample(&smooth, 7, 200000, second_ns));
+	wtl_gpu_smooth_step(&smooth, second_ns, true);
 	for (int64_t i = 2; i < 60; i++) {
-		assert_true(wtl_gpu_smooth_sample(&smooth, 7, 900000, i * second_ns));
-		wtl_gpu_smooth_step(&smooth, i * second_ns);
-		value += (900000.0 - value) / 5.0;
+		double averaged_s = i - 2 < 4 ? (double)(i - 2) : 4;
+		uint32_t sample = i == 2 ? 200000 : 900000;
+
+		assert_true(wtl_gpu_smooth_sample(&smooth, 7, sample, i * second_ns));
+		wtl_gpu_smooth_step(&smooth, i * second_ns, true);
+		value += (sample - value) / (averaged_s + 1);
 		assert_true(fabs(wtl_gpu_smooth_get(&smooth, 7) - value) <= 6.0);
 	}
 	assert_in_range(wtl_gpu_smooth_get(&smooth, 7), 899000, 900000);
+	wtl_gpu_smooth_done(&smooth);
+}
+
+/*
+ * Drivers have no sample of who did nothing. One process works for `on` s and rests for `off` s, the
+ * other one works half as hard or so, without rest: its parts of their energy, after so many seconds.
+ */
+static double duty_ratio(uint32_t busy, uint32_t idle, int on, int off, uint32_t steady, int n,
+			 int first)
+{
+	struct wtl_gpu_smooth smooth = {0};
+	double sums[2] = {0};
+
+	for (int64_t i = 1; i <= n; i++) {
+		uint32_t ppm = (i + first) % (on + off) < on ? busy : idle;
+		double values[2];
+
+		if (ppm)
+			assert_true(wtl_gpu_smooth_sample(&smooth, 1, ppm, i * second_ns));
+		assert_true(wtl_gpu_smooth_sample(&smooth, 2, steady, i * second_ns));
+		wtl_gpu_smooth_step(&smooth, i * second_ns, true);
+		for (int k = 0; k < 2; k++)
+			values[k] = wtl_gpu_smooth_get(&smooth, k + 1);
+		for (int k = 0; k < 2; k++)
+			sums[k] += values[k] / (values[0] + values[1]);
+	}
+	wtl_gpu_smooth_done(&smooth);
+	return sums[0] / sums[1];
+}
+
+static void test_duty_cycles(void **state)
+{
+	/* What was used in all of a period, by hand: 90 and 0 are 45 in the mean. */
+	static const struct {
+		uint32_t busy, idle;
+		int on, off;
+		uint32_t steady;
+		double ratio;
+	} cases[] = {
+		{900000, 0, 1, 1, 450000, 1},	   {900000, 0, 2, 2, 450000, 1},
+		{800000, 100000, 1, 1, 450000, 1}, {900000, 0, 1, 2, 300000, 1},
+		{900000, 0, 2, 1, 600000, 1},	   {800000, 0, 1, 3, 200000, 1},
+		{600000, 0, 1, 1, 600000, 0.5},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++)
+		for (int first = 0; first < cases[i].on + cases[i].off; first++) {
+			double minute = duty_ratio(cases[i].busy, cases[i].idle, cases[i].on,
+						   cases[i].off, cases[i].steady, 60, first);
+			double short_one = duty_ratio(cases[i].busy, cases[i].idle, cases[i].on,
+						      cases[i].off, cases[i].steady, 12, first);
+
+			/* What is left is how far the average swings, and how it begins. */
+			assert_true(fabs(minute / cases[i].ratio - 1) < 0.1);
+			assert_true(fabs(short_one / cases[i].ratio - 1) < 0.3);
+		}
+}
+
+/* Both rest together: nothing is known, or nothing was done, and their parts stay. */
+static void test_rest_together(void **state)
+{
+	struct wtl_gpu_smooth smooth = {0};
+
+	(void)state;
+	for (int64_t i = 1; i <= 40; i++) {
+		if (i % 4 < 2) {
+			assert_true(wtl_gpu_smooth_sample(&smooth, 1, 900000, i * second_ns));
+			assert_true(wtl_gpu_smooth_sample(&smooth, 2, 300000, i * second_ns));
+		}
+		wtl_gpu_smooth_step(&smooth, i * second_ns, true);
+		if (i >= 4)
+			assert_true(fabs((double)wtl_gpu_smooth_get(&smooth, 1) /
+						 wtl_gpu_smooth_get(&smooth, 2) -
+					 3) < 0.01);
+	}
+	wtl_gpu_smooth_done(&smooth);
+}
+
+/* An answer of which not all could be read does not tell who did nothing. */
+static void test_partial_answers(void **state)
+{
+	struct wtl_gpu_smooth smooth = {0};
+
+	(void)state;
+	assert_true(wtl_gpu_smooth_sample(&smooth, 1, 600000, second_ns));
+	wtl_gpu_smooth_step(&smooth, second_ns, true);
+	assert_true(wtl_gpu_smooth_sample(&smooth, 2, 400000, 2 * second_ns));
+	wtl_gpu_smooth_step(&smooth, 2 * second_ns, false);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 600000);
+	/* But not for ever. */
+	assert_true(wtl_gpu_smooth_sample(&smooth, 2, 400000, 3 * second_ns));
+	wtl_gpu_smooth_step(&smooth, 3 * second_ns, false);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 300000);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 2), 400000);
 	wtl_gpu_smooth_done(&smooth);
 }
 
@@ -104,15 +221,15 @@ static void test_begins_with_the_first(void **state)
 	assert_true(wtl_gpu_smooth_sample(&smooth, 1, 440000, second_ns));
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 440000);
 	for (int i = 0; i < 10; i++)
-		wtl_gpu_smooth_step(&smooth, second_ns);
+		wtl_gpu_smooth_step(&smooth, second_ns, true);
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 440000);
 	/* Time that goes back is no time. */
-	wtl_gpu_smooth_step(&smooth, second_ns / 2);
+	wtl_gpu_smooth_step(&smooth, second_ns / 2, true);
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), 440000);
 	wtl_gpu_smooth_done(&smooth);
 }
 
-/* A sample stands for a second and a half. */
+/* For a second and a half without any sample nothing is known. */
 static void test_old_samples(void **state)
 {
 	static const struct {
@@ -128,9 +245,10 @@ static void test_old_samples(void **state)
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
 		struct wtl_gpu_smooth smooth = {0};
 
-		wtl_gpu_smooth_step(&smooth, second_ns);
+		wtl_gpu_smooth_step(&smooth, second_ns, true);
 		assert_true(wtl_gpu_smooth_sample(&smooth, 1, ALL, second_ns));
-		wtl_gpu_smooth_step(&smooth, second_ns + cases[i].later_ns);
+		wtl_gpu_smooth_step(&smooth, second_ns, true);
+		wtl_gpu_smooth_step(&smooth, second_ns + cases[i].later_ns, true);
 		if (cases[i].stands)
 			assert_int_equal(wtl_gpu_smooth_get(&smooth, 1), ALL);
 		else
@@ -152,10 +270,10 @@ static void test_between(void **state)
 		int64_t dt_ns = (int64_t)(random_next(&random) % (100 * (uint64_t)second_ns)) + 1;
 		uint32_t value;
 
-		wtl_gpu_smooth_step(&smooth, second_ns);
 		assert_true(wtl_gpu_smooth_sample(&smooth, 1, first, second_ns));
+		wtl_gpu_smooth_step(&smooth, second_ns, true);
 		assert_true(wtl_gpu_smooth_sample(&smooth, 1, second, second_ns + dt_ns));
-		wtl_gpu_smooth_step(&smooth, second_ns + dt_ns);
+		wtl_gpu_smooth_step(&smooth, second_ns + dt_ns, true);
 		value = wtl_gpu_smooth_get(&smooth, 1);
 		assert_true(value >= (first < second ? first : second));
 		assert_true(value <= (first > second ? first : second));
@@ -214,6 +332,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formula),
 		cmocka_unit_test(test_seconds),
+		cmocka_unit_test(test_duty_cycles),
+		cmocka_unit_test(test_rest_together),
+		cmocka_unit_test(test_partial_answers),
 		cmocka_unit_test(test_begins_with_the_first),
 		cmocka_unit_test(test_old_samples),
 		cmocka_unit_test(test_between),

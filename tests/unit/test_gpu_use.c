@@ -79,26 +79,38 @@ static void smoothing(void **state)
 
 	(void)state;
 	wtl_gpu_smooth_sample(&smooth, 7, 800000, SECOND);
-	wtl_gpu_smooth_step(&smooth, SECOND);
+	wtl_gpu_smooth_step(&smooth, SECOND, true);
 	/* The first sample is taken as it is. */
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 800000);
 	assert_int_equal(wtl_gpu_smooth_get(&smooth, 8), 0);
 
-	/* A second later it is 0: a fifth of the way (1 / (4 + 1)). */
+	/* Then the mean of all, ... */
 	wtl_gpu_smooth_sample(&smooth, 7, 0, 2 * SECOND);
-	wtl_gpu_smooth_step(&smooth, 2 * SECOND);
-	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 640000);
+	wtl_gpu_smooth_step(&smooth, 2 * SECOND, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 400000);
+	wtl_gpu_smooth_sample(&smooth, 7, 700000, 3 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 3 * SECOND, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 500000);
+	wtl_gpu_smooth_sample(&smooth, 7, 900000, 4 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 4 * SECOND, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 600000);
+	/* ... and after 4 s a fifth of the way with each second (1 / (4 + 1)). */
+	for (int i = 5; i < 7; i++) {
+		static const uint32_t values[] = {680000, 744000};
 
-	/* A sample stands for 1.5 s, and then there was nothing. */
-	wtl_gpu_smooth_sample(&smooth, 7, 640000, 3 * SECOND);
-	wtl_gpu_smooth_step(&smooth, 3 * SECOND);
-	wtl_gpu_smooth_step(&smooth, 4 * SECOND);
-	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 640000);
-	wtl_gpu_smooth_step(&smooth, 5 * SECOND);
-	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 512000);
+		wtl_gpu_smooth_sample(&smooth, 7, 1000000, i * SECOND);
+		wtl_gpu_smooth_step(&smooth, i * SECOND, true);
+		assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), values[i - 5]);
+	}
+
+	/* Without any sample nothing is known for 1.5 s, and then there was nothing. */
+	wtl_gpu_smooth_step(&smooth, 7 * SECOND, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 744000);
+	wtl_gpu_smooth_step(&smooth, 8 * SECOND, true);
+	assert_int_equal(wtl_gpu_smooth_get(&smooth, 7), 595200);
 
 	/* However long nobody looked, it never goes below 0. */
-	wtl_gpu_smooth_step(&smooth, 100000 * SECOND);
+	wtl_gpu_smooth_step(&smooth, 100000 * SECOND, true);
 	assert_true(wtl_gpu_smooth_get(&smooth, 7) < 100);
 
 	/* Who has gone is known for one more round, and weighs nothing. */
@@ -260,6 +272,65 @@ static void samples_of_different_moments(void **state)
 		assert_int_equal(gpu->processes[2].use_ppm, 0);
 		assert_int_equal(gpu->processes[3].use_ppm, 0);
 	}
+	done(&watch);
+}
+
+/* A driver has no sample of who did nothing: where another has one, that is known at once. */
+static void turns_of_a_second(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	uint64_t sums[2] = {0};
+	struct watch watch;
+	char text[4096] = ONE_GPU "process 8 C 100 45 0 0 0\n";
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "process 7 C 100 %d 0 0 0 %d %d\n", i % 2 ? 90 : 0, i, i + 1);
+	start_own(&watch, text);
+	for (int i = 1; i <= 40; i++) {
+		gpu = tick(&watch, i + 0.25);
+		for (size_t k = 0; k < gpu->n_processes; k++)
+			sums[gpu->processes[k].pid - 7] += gpu->processes[k].weight;
+	}
+	assert_int_equal(sums[1], UINT64_C(40) * 45 * 8 * 10000);
+	assert_true(fabs((double)sums[0] / (double)sums[1] - 1) < 0.05);
+	done(&watch);
+}
+
+/* 7 has 60 %, then rubbish; 8 always has its sample. */
+static int rubbish_later(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
+{
+	bool is_early = nv->bench.now_ns < BENCH_START_NS + 101 * SECOND;
+	uint64_t now_us = (uint64_t)nv->bench.now_ns / 1000;
+	struct wtl_nvml_use *at;
+
+	if (function != WTL_NVML_USES)
+		return 0;
+	at = args[2].memory;
+	at[0] = (struct wtl_nvml_use){.t_us = now_us, .pid = 7, .sm = is_early ? 60 : 101};
+	at[1] = (struct wtl_nvml_use){.t_us = now_us, .pid = 8, .sm = 40};
+	((struct wtl_nvml_uses *)args[1].memory)->count = 2;
+	*answer = WTL_NVML_OK;
+	return 0;
+}
+
+/* Who has a sample that is rubbish may have done anything, for a second and a half. */
+static void rubbish_is_not_idle(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	start_own(&watch, ONE_GPU "process 7 C 100\nprocess 8 C 100\n");
+	watch.nv.twist = rubbish_later;
+	tick(&watch, 100);
+	gpu = tick(&watch, 101);
+	assert_int_equal(gpu->processes[0].use_ppm, 600000);
+	assert_int_equal(gpu->processes[1].use_ppm, 400000);
+	gpu = tick(&watch, 102);
+	assert_int_equal(gpu->processes[0].use_ppm, 300000);
+	assert_int_equal(gpu->processes[1].use_ppm, 400000);
 	done(&watch);
 }
 
@@ -833,6 +904,8 @@ int main(void)
 		cmocka_unit_test(ended_processes_are_forgotten),
 		cmocka_unit_test(by_the_old_function),
 		cmocka_unit_test(samples_of_different_moments),
+		cmocka_unit_test(turns_of_a_second),
+		cmocka_unit_test(rubbish_is_not_idle),
 		cmocka_unit_test(samples_of_nobody_listed),
 		cmocka_unit_test(late_samples_of_one_that_ended),
 		cmocka_unit_test(by_memory_under_mig),

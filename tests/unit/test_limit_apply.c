@@ -123,12 +123,36 @@ static void test_taken(void **state)
 	assert_int_equal(hold.changes[0].set_uw, 249900000);
 }
 
+/* A UUID that several have does not name one of them; their bus ids do. */
+static void test_one_uuid(void **state)
+{
+	struct wtl_gpu gpus[] = {gpu_of("amd", 315000000), gpu_of("amd", 290000000)};
+	const size_t chosen[] = {0, 1};
+
+	(void)state;
+	strcpy(gpus[0].uuid, "0000000000000000");
+	strcpy(gpus[1].uuid, "0000000000000000");
+	strcpy(gpus[1].bus_id, "0000:18:00.0");
+	ask(300000000);
+	wtl_limit_plan(&app, gpus, chosen, 2, &hold);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < 2; k++)
+			assert_int_equal(wtl_limit_is_of(&hold.changes[i], &gpus[k]), i == k);
+	/* A note without: whoever has the UUID. */
+	hold.changes[0].bus[0] = '\0';
+	assert_true(wtl_limit_is_of(&hold.changes[0], &gpus[0]));
+	/* Another board in the same place. */
+	strcpy(gpus[1].uuid, "another");
+	assert_false(wtl_limit_is_of(&hold.changes[1], &gpus[1]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_planned_as_drivers_take_it),
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_taken),
+		cmocka_unit_test(test_one_uuid),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ static void fill(struct wtl_limit_hold *to)
 	assert_int_equal(wtl_limit_hold_init(to), 0);
 	to->n_changes = 2;
 	strcpy(to->changes[0].gpu, "GPU-1");
+	strcpy(to->changes[0].bus, "00000000:17:00.0");
 	to->changes[0].has_power = true;
 	to->changes[0].before_uw = 700000000;
 	to->changes[0].set_uw = 250000000;
@@ -131,6 +132,9 @@ static void test_parse(void **state)
 		"wattle-limit 1\npid 7\ngpu G\nfan 1 2\nend\n",
 		"wattle-limit 1\npid 7\ngpu G\na-word-that-is-far-too-long 1 2\nend\n",
 		"wattle-limit 1\npid 7\n\nend\n",
+		"wattle-limit 1\npid 7\nbus 0000:17:00.0\nend\n", /* of which GPU? */
+		"wattle-limit 1\npid 7\ngpu G\nbus\nend\n",
+		"wattle-limit 1\npid 7\ngpu G\nbus 012345678901234567890123456789012\nend\n",
 	};
 
 	(void)state;
@@ -143,6 +147,10 @@ static void test_parse(void **state)
 	assert_true(back.changes[0].set_on && !back.changes[0].before_on);
 	for (size_t i = 0; i < UNIT_COUNT(bad); i++)
 		assert_int_equal(parse(bad[i]), -WTL_EFORMAT);
+	/* Notes had no bus ids once. */
+	assert_string_equal(back.changes[0].bus, "");
+	assert_int_equal(parse("wattle-limit 1\npid 7\ngpu G\nbus 0000:17:00.0\nend\n"), 0);
+	assert_string_equal(back.changes[0].bus, "0000:17:00.0");
 	/* Whatever was cut off. */
 	for (size_t i = 0; i < sizeof(GOOD) - 1; i++)
 		assert_int_equal(wtl_limit_hold_parse(GOOD, i, &back), -WTL_EFORMAT);

@@ -633,6 +633,31 @@ static void test_lacks_baseline(void **state)
 	top_bench_done(&bench);
 }
 
+/* Watts by memory are a guess. */
+static void test_guess(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_domain *gpu;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	gpu = find_domain(&bench, "gpu-0");
+	gpu->weight = "sm-use";
+	top_bench_draw(&bench, 40, 160);
+	assert_false(shows(&bench, "guess"));
+	gpu->weight = "memory (a guess)";
+	top_bench_draw(&bench, 40, 160);
+	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess) "));
+	top_bench_draw(&bench, 40, 80);
+	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess)"));
+	top_bench_draw(&bench, 40, 50);
+	assert_true(shows(&bench, ", above idle, GPU W: a guess"));
+	gpu->has_energy = false;
+	top_bench_draw(&bench, 40, 160);
+	assert_false(shows(&bench, "guess"));
+	top_bench_done(&bench);
+}
+
 /* A process of the host, in a container: a GPU's driver knows it, and nobody its CPU time. */
 static void test_outside_process(void **state)
 {
@@ -754,6 +779,7 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_partly_modelled),
 		cmocka_unit_test(test_lacks_baseline),
+		cmocka_unit_test(test_guess),
 		cmocka_unit_test(test_outside_process),
 		cmocka_unit_test(test_rows_of_one_name),
 		cmocka_unit_test(test_pue),
