@@ -330,14 +330,18 @@ struct wtl_description {
 int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
 void wtl_description_done(struct wtl_description *description);
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
-/* attribute.c: who used it, the description having been filled; io may be NULL with a naming. 0 or
- * -ENOMEM: then nobody did. */
+/* attribute.c: who used it, the description having been filled; boot_utc_ns: UTC when the machine started,
+ * by the clock that the report goes by (not used with a naming). 0 or -ENOMEM: then nobody did. */
 int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_settings *settings,
-			     const struct wtl_consumers *consumers, struct wtl_io *io);
+			     const struct wtl_consumers *consumers, int64_t boot_utc_ns);
 /* What was lost on its way into that, as notes: exit records so many times, and so many processes. */
 void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
 			 uint64_t n_unfollowed);
+/* Of the first alone; 0: how often is not known. */
+void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_times);
+/* A note that UTC was set by so much in all, if it is worth one, and what is told as times then. */
+void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns, const char *times);
 /* Why the command has no account. */
 void wtl_describe_no_command(struct wtl_description *description);
 void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,

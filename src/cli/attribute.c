@@ -153,10 +153,9 @@ static void describe_domains(struct wtl_description *description,
 
 int wtl_describe_attribution(struct wtl_description *description,
 			     const struct wtl_settings *settings,
-			     const struct wtl_consumers *consumers, struct wtl_io *io)
+			     const struct wtl_consumers *consumers, int64_t boot_utc_ns)
 {
 	struct wtl_report_attribution *attribution = &description->attribution;
-	int64_t boot_utc_ns = description->naming ? 0 : wtl_io_real_ns(io) - wtl_io_boot_ns(io);
 	struct ranked *ranked = calloc(wtl_consumers_slots(consumers) + 1, sizeof(*ranked));
 	size_t n;
 

@@ -20,6 +20,10 @@
 #define REPEAT_MAX     1000
 #define UNTIL_MAX_RUNS 100 /* unless --max-repeat says otherwise */
 #define UNTIL_MIN_RUNS 3
+#define MEMORY_NS      WTL_NS_PER_S
+
+/* Processes whose memory is read in a second. Those that are to be reported may end in the next. */
+enum { MEMORY_FIRST = 32, MEMORY_READS = 10 };
 
 enum { KEY_UNTIL = WTL_OPTION_OWN, KEY_MAX_REPEAT, KEY_RECORD };
 
@@ -56,6 +60,9 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_recording recording;
+	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the begin */
+	int64_t memory_due_ns;
+	bool has_read_memory;
 	struct outcome *outcomes;
 	size_t n, size;
 };
@@ -130,8 +137,16 @@ static int check_settings(struct wtl_app *app)
 	return check_repeats(app);
 }
 
+static int64_t boot_utc_ns(struct wtl_io *io)
+{
+	return wtl_io_real_ns(io) - wtl_io_boot_ns(io);
+}
+
 static void begin_window(struct session *session)
 {
+	session->boot_utc_ns = boot_utc_ns(session->io);
+	session->memory_due_ns = wtl_io_mono_ns(session->io) + MEMORY_NS;
+	session->has_read_memory = false;
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
 }
@@ -147,11 +162,26 @@ static void end_window(struct session *session, struct outcome *outcome)
 	wtl_recording_window(&session->recording, WINDOW, false, window, description->energies);
 }
 
+/* Of those that are to be reported, as far as they live that long. A recording reads more of it. */
+static void look_at_memory(struct session *session)
+{
+	int64_t now_ns = wtl_io_mono_ns(session->io);
+
+	if (!session->billing.consumers || session->recording.recorder ||
+	    now_ns < session->memory_due_ns)
+		return;
+	session->memory_due_ns = now_ns + MEMORY_NS;
+	wtl_consumers_read_memory(session->billing.consumers,
+				  session->has_read_memory ? MEMORY_READS : MEMORY_FIRST);
+	session->has_read_memory = true;
+}
+
 static void ticked(void *context)
 {
 	struct session *session = context;
 
 	wtl_billing_look(&session->billing);
+	look_at_memory(session);
 	wtl_recording_look(&session->recording);
 }
 
@@ -163,8 +193,10 @@ static void report_window(struct session *session, struct outcome *outcome)
 	wtl_description_fill(description, session->meter);
 	if (session->billing.consumers)
 		wtl_describe_attribution(description, &session->app->settings,
-					 session->billing.consumers, session->io);
+					 session->billing.consumers, session->boot_utc_ns);
 	wtl_billing_describe(&session->billing, description);
+	wtl_describe_clock_step(description, boot_utc_ns(session->io) - session->boot_utc_ns,
+				"by the clock as it was at the begin");
 	report->attribution = description->attribution;
 	report->domains = description->domains;
 	report->n_domains = description->n_domains;

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/buf.h"
 #include "cli/app.h"
 #include "energy/carbon.h"
+#include "output/format.h"
 #include "sensors/cpu_tdp.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
@@ -92,21 +94,45 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 	note_unmeasured(description);
 }
 
+void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_times)
+{
+	char times[40] = "";
+
+	if (n_times > 0)
+		snprintf(times, sizeof(times), "%" PRIu64 " time%s, ", n_times,
+			 n_times == 1 ? "" : "s");
+	note(description,
+	     "Records of processes that ended were lost (%sbecause too many came at once): some "
+	     "that lived shortly are not listed, and what they used is their parents', or "
+	     "unattributed.",
+	     times);
+}
+
 void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
 			 uint64_t n_unfollowed)
 {
 	if (n_exits > 0)
-		note(description,
-		     "Records of processes that ended were lost (%" PRIu64 " time%s, because too "
-		     "many came at once): some that lived shortly are not listed, and what they "
-		     "used is their parents', or unattributed.",
-		     n_exits, n_exits == 1 ? "" : "s");
+		wtl_describe_lost_exits(description, n_exits);
 	if (n_unfollowed > 0)
 		note(description,
 		     "There was no room to follow %" PRIu64 " process%s: what %s used is "
 		     "unattributed.",
 		     n_unfollowed, n_unfollowed == 1 ? "" : "es",
 		     n_unfollowed == 1 ? "it" : "they");
+}
+
+void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns, const char *times)
+{
+	struct wtl_buf by;
+
+	/* Less is what clocks that are read one after the other, or slewed, differ by. */
+	if (by_ns > -WTL_NS_PER_S && by_ns < WTL_NS_PER_S)
+		return;
+	wtl_buf_init(&by, 64);
+	wtl_format_duration(&by, by_ns == INT64_MIN ? INT64_MAX : llabs(by_ns), true);
+	note(description, "The clock was set %s by %s while this was measured: times are %s.",
+	     by_ns < 0 ? "back" : "forward", wtl_buf_str(&by), times);
+	wtl_buf_done(&by);
 }
 
 void wtl_describe_no_command(struct wtl_description *description)

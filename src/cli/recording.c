@@ -20,9 +20,8 @@
 #include "meter/consumers.h"
 #include "output/format.h"
 
-/* Reading a process's memory takes up to milliseconds: so many a second, those that use most first and
- * the others in turn. */
-enum { MEMORY_READS = 32, MEMORY_BUSY = 24, COMMAND_TEXT_MAX = 4096 };
+/* Reading a process's memory takes up to milliseconds: of so many a second. */
+enum { MEMORY_READS = 32, COMMAND_TEXT_MAX = 4096 };
 
 static void user_name(void *context, uint32_t uid, char name[33])
 {
@@ -183,68 +182,14 @@ static void fail(struct wtl_recording *recording, const struct wtl_err *err)
 	complain(recording, err);
 	wtl_buf_init(&typed, PATH_MAX);
 	wtl_recording_type_path(&typed, recording->path);
-	wtl_remark(recording->app,
-		   "what was recorded before, if anything, can be read: wattle report %s",
-		   wtl_buf_str(&typed));
+	if (access(recording->path, F_OK) == 0)
+		wtl_remark(recording->app,
+			   "what was recorded before, if anything, can be read: wattle report %s",
+			   wtl_buf_str(&typed));
 	wtl_buf_done(&typed);
 	/* A command goes on, and its report as well. */
 	if (recording->loop && recording->can_stop && !recording->app->settings.command)
 		recording->loop->stop = true;
-}
-
-static bool has_memory(const struct wtl_consumer *consumer)
-{
-	return consumer && consumer->state == WTL_CONSUMER_LIVE && consumer->pid > 0;
-}
-
-/* Those that used most since the last look, most first. */
-static size_t list_busy(const struct wtl_consumers *consumers, uint32_t list[MEMORY_BUSY])
-{
-	uint32_t use_ppm[MEMORY_BUSY];
-	size_t n = 0, slots = wtl_consumers_slots(consumers);
-
-	for (size_t slot = 0; slot < slots; slot++) {
-		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
-		size_t at;
-
-		if (!has_memory(consumer) || consumer->cpu_ppm == 0 ||
-		    (n == MEMORY_BUSY && consumer->cpu_ppm <= use_ppm[n - 1]))
-			continue;
-		at = n < MEMORY_BUSY ? n++ : n - 1;
-		for (; at > 0 && use_ppm[at - 1] < consumer->cpu_ppm; at--) {
-			use_ppm[at] = use_ppm[at - 1];
-			list[at] = list[at - 1];
-		}
-		use_ppm[at] = consumer->cpu_ppm;
-		list[at] = (uint32_t)slot;
-	}
-	return n;
-}
-
-static bool is_listed(const uint32_t list[], size_t n, size_t slot)
-{
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == slot)
-			return true;
-	return false;
-}
-
-static void read_memory(struct wtl_recording *recording)
-{
-	struct wtl_consumers *consumers = recording->billing->consumers;
-	size_t slots = wtl_consumers_slots(consumers), n_busy, n;
-	uint32_t list[MEMORY_READS];
-
-	n = n_busy = list_busy(consumers, list);
-	for (size_t i = 0; i < slots && n < MEMORY_READS; i++) {
-		size_t slot = recording->memory_slot++ % slots;
-
-		if (has_memory(wtl_consumers_get(consumers, slot)) &&
-		    !is_listed(list, n_busy, slot))
-			list[n++] = (uint32_t)slot;
-	}
-	if (n > 0)
-		wtl_consumers_read_memory(consumers, list, n, (unsigned)n);
 }
 
 /* A ring never gives up what is newest, even if that alone is too much. */
@@ -293,7 +238,7 @@ void wtl_recording_look(void *context)
 		return;
 	recording->due_ns = now_ns + WTL_NS_PER_S;
 	if (billing->consumers)
-		read_memory(recording);
+		wtl_consumers_read_memory(billing->consumers, MEMORY_READS);
 	wtl_recording_devices_look(recording->devices, recording->recorder);
 	if (wtl_window_look(billing->meter, billing->window, &window, recording->energies,
 			    wattle_meter_domains(billing->meter)) == 0)

@@ -28,7 +28,6 @@ struct wtl_recording {
 	struct wtl_child *child; /* of the window that is open; NULL: no command */
 	struct wattle_energy *energies;
 	struct wtl_recording_devices *devices; /* NULL: not asked */
-	size_t memory_slot;		       /* whose memory is read next, in turn */
 	/* Who may mark windows, and which are open. */
 	struct wtl_mark_server marks;
 	struct wtl_loop *loop; /* NULL: nobody listens */

@@ -308,7 +308,7 @@ int wtl_replay_describe(struct wtl_replay *replay, struct wtl_replay_run *run,
 	else if (!wtl_player_has_looks(replay->player))
 		description->attribution.reason = "it ends before anybody was looked at";
 	else if (wtl_describe_attribution(description, &replay->app->settings,
-					  wtl_player_consumers(replay->player), NULL) < 0)
+					  wtl_player_consumers(replay->player), 0) < 0)
 		return -ENOMEM;
 	report->attribution = description->attribution;
 	tell_idle_times(replay, description,
@@ -359,6 +359,40 @@ static int tell_command(struct wtl_replay *replay)
 	return replay->command ? 0 : -ENOMEM;
 }
 
+/* A clock was set at once, by however much. */
+static bool is_within(const struct wtl_stored_gap *gap, const struct wattle_window *window)
+{
+	int64_t duration_ns = gap->kind == WTL_GAP_CLOCK_STEP ? 0 : gap->duration_ns, end_ns;
+
+	return gap->begin_mono_ns <= window->begin_mono_ns + window->duration_ns &&
+	       (__builtin_add_overflow(gap->begin_mono_ns, duration_ns, &end_ns) ||
+		end_ns >= window->begin_mono_ns);
+}
+
+/* What a report of it at once would have told as notes. Gaps say when it was. */
+static void note_gaps(const struct wtl_replay *replay, struct wtl_replay_run *run)
+{
+	bool has_lost_exits = false;
+	int64_t step_ns = 0;
+
+	for (size_t i = 0; i < replay->n_gaps; i++) {
+		const struct wtl_replay_gap *gap = &replay->gaps[i];
+
+		/* What happens in the last second is seen a moment after the end. */
+		if ((replay->is_part || replay->n_runs > 1) &&
+		    !is_within(&gap->stored, &run->report.window))
+			continue;
+		has_lost_exits |= strcmp(gap->kind, wtl_gap_name(WTL_GAP_EXITS)) == 0;
+		if (strcmp(gap->kind, wtl_gap_name(WTL_GAP_CLOCK_STEP)) == 0 &&
+		    __builtin_add_overflow(step_ns, gap->stored.duration_ns, &step_ns))
+			step_ns = gap->stored.duration_ns < 0 ? INT64_MIN : INT64_MAX;
+	}
+	if (has_lost_exits)
+		wtl_describe_lost_exits(&run->description, 0);
+	wtl_describe_clock_step(&run->description, step_ns, "what it showed then");
+	run->report.n_notes = run->description.n_notes;
+}
+
 static void tell_runs(struct wtl_replay *replay)
 {
 	struct wtl_report_self self = {.cpu_ns = 0};
@@ -372,6 +406,7 @@ static void tell_runs(struct wtl_replay *replay)
 	for (size_t i = 0; i < replay->n_runs; i++) {
 		struct wtl_replay_run *run = &replay->runs[i];
 
+		note_gaps(replay, run);
 		/* The runs have moved since they were described. */
 		for (size_t k = 0; k < run->description.n_notes; k++)
 			run->description.notes[k] = run->description.notes_text[k];
@@ -434,11 +469,7 @@ static int tell_windows(struct wtl_replay *replay)
 
 static bool is_in_part(const struct wtl_replay *replay, const struct wtl_stored_gap *gap)
 {
-	const struct wattle_window *window = &replay->recording.report.window;
-	int64_t end_ns = window->begin_mono_ns + window->duration_ns;
-
-	return !replay->is_part || (gap->begin_mono_ns <= end_ns &&
-				    gap->begin_mono_ns + gap->duration_ns >= window->begin_mono_ns);
+	return !replay->is_part || is_within(gap, &replay->recording.report.window);
 }
 
 static int tell_gaps(struct wtl_replay *replay)

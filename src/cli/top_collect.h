@@ -88,7 +88,6 @@ struct wtl_top_people {
 	size_t size_pointers;
 	int *table; /* from a pointer's hash to its group */
 	size_t size_table;
-	size_t memory_slot; /* whose memory is read next, of those that do something */
 	unsigned memory_reads;
 };
 
@@ -97,7 +96,7 @@ int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings
 /* For those that a recording tells of. */
 void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player);
 void wtl_top_people_done(struct wtl_top_people *people);
-/* Of those that do something, and of others in turn: as many as may be asked once a second. */
+/* Of as many as may be asked once a second: busy ones, and all in turn. */
 void wtl_top_people_read_memory(struct wtl_top_people *people);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
 int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);

@@ -10,7 +10,7 @@
 
 /* PSS takes a third of a millisecond a process, and milliseconds of a large one. At first, though, there
  * is nothing to show. */
-enum { MEMORY_BUSY = 4, MEMORY_OTHERS = 6, MEMORY_FIRST = 64, BUSY_PPM = 10000 };
+enum { MEMORY_READS = 10, MEMORY_FIRST = 64 };
 
 int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
 			struct wtl_consumers *consumers)
@@ -165,27 +165,9 @@ static void take_process(struct wtl_top_people *people, size_t slot,
 
 void wtl_top_people_read_memory(struct wtl_top_people *people)
 {
-	size_t slots = people->consumers ? wtl_consumers_slots(people->consumers) : 0, n = 0;
-	uint32_t busy[MEMORY_BUSY];
-
-	/* Those that do something take turns, too. */
-	for (size_t i = 0; i < slots && n < MEMORY_BUSY; i++) {
-		size_t slot = (people->memory_slot + i) % slots;
-		const struct wtl_consumer *consumer = wtl_consumers_get(people->consumers, slot);
-
-		if (!consumer || consumer->state != WTL_CONSUMER_LIVE ||
-		    consumer->cpu_ppm < BUSY_PPM)
-			continue;
-		busy[n++] = (uint32_t)slot;
-		if (n == MEMORY_BUSY)
-			people->memory_slot = slot + 1;
-	}
-	if (n > 0)
-		wtl_consumers_read_memory(people->consumers, busy, n, (unsigned)n);
-	if (slots > 0)
-		wtl_consumers_read_memory(people->consumers, NULL, 0,
-					  people->memory_reads++ < 2 ? MEMORY_FIRST
-								     : MEMORY_OTHERS);
+	if (people->consumers)
+		wtl_consumers_read_memory(people->consumers,
+					  people->memory_reads++ < 2 ? MEMORY_FIRST : MEMORY_READS);
 }
 
 static void take_domains(const struct wtl_consumers *consumers, struct wtl_top_view *view)

@@ -271,10 +271,9 @@ void wtl_consumers_name_all(struct wtl_consumers *consumers)
 	wtl_workload_name_all(consumers->workload);
 }
 
-void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
-			       unsigned budget)
+void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget)
 {
-	wtl_workload_read_memory(consumers->workload, slots, n, budget);
+	wtl_workload_read_memory(consumers->workload, budget);
 }
 
 /* One domain's energy over the interval, and who used it. */

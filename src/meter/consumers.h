@@ -67,9 +67,9 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
 /* The next bill reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_consumers_name_all(struct wtl_consumers *consumers);
 
-/* Reads the memory of the processes in slots[], or (n is 0) of all in turn, `budget` at most: slow. */
-void wtl_consumers_read_memory(struct wtl_consumers *consumers, const uint32_t slots[], size_t n,
-			       unsigned budget);
+/* Reads the memory of `budget` processes at most, busy ones and all in turn: slow
+ * (wtl_workload_read_memory()). */
+void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget);
 
 /* ---- Idle baselines ---- */
 

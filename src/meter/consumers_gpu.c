@@ -106,6 +106,9 @@ static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_us
 
 	if (process->is_visible) {
 		slot = wtl_workload_find(consumers->workload, process->pid);
+		/* It may do nothing on the processors, for which it would be named. */
+		if (slot >= 0)
+			wtl_workload_name(consumers->workload, (uint32_t)slot);
 	} else {
 		snprintf(name, sizeof(name), "host pid %d", process->pid);
 		slot = wtl_workload_outsider(consumers->workload, process->pid, name);

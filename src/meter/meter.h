@@ -81,7 +81,7 @@ struct wattle_meter {
 	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
 	bool was_ticked;
 	const struct wtl_observer *observer; /* or NULL */
-	int64_t observed_ns;		     /* the end of the sample that the observer was told first */
+	int64_t observed_ns;		     /* the end of the sample that it was told first */
 	int64_t sampled_ns, read_ns;	     /* when the newest sample began and ended */
 	struct wattle_self self;
 

@@ -8,7 +8,14 @@
 #include "workload/procfs.h"
 #include "workload/state.h"
 
-enum { STAT_FIRST = 16384, STAT_MAX = 1 << 20, LISTED_MIN = 8 };
+enum {
+	STAT_FIRST = 16384,
+	STAT_MAX = 1 << 20,
+	LISTED_MIN = 8,
+	/* Whoever used so much since the last look is worth the file that says whether it is still who
+	 * we think: reading it takes a thousandth of that. */
+	DOUBT_NS = 2 * WTL_PROC_TICK_NS,
+};
 
 int wtl_clocks_open(struct wtl_workload *workload)
 {
@@ -106,7 +113,15 @@ int wtl_clocks_ask(struct wtl_workload *workload, const int pids[], int64_t cloc
 	return rc;
 }
 
-/* The slot of whoever has the number now, where that is in doubt. WTL_NO_SLOT: there is none for it. */
+static bool is_in_doubt(const struct wtl_place *place, int64_t clock_ns)
+{
+	/* Taken up in this look, or it did nothing since. */
+	if ((place->clock_ns == 0 && !place->has_stat) || clock_ns == place->clock_ns)
+		return false;
+	return place->is_stale || place->has_record || clock_ns - place->clock_ns >= DOUBT_NS;
+}
+
+/* The slot of whoever has the number now. WTL_NO_SLOT: there is none for it. */
 static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns)
 {
 	struct wtl_place *place = &workload->roster.places[slot];
@@ -114,15 +129,23 @@ static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t cloc
 	int64_t slack_ns = workload->has_clocks ? WTL_NS_PER_MS : 2 * WTL_PROC_TICK_NS;
 	/* A process's clock never steps back: this is another one, whatever can be read. */
 	bool is_other = clock_ns + slack_ns < place->clock_ns;
-	int64_t taken;
+	int64_t billed_ns = place->clock_ns, taken;
+	uint64_t start_ticks = 0;
 
-	if (place->is_stale && !is_other && place->has_stat)
-		is_other = wtl_names_read_stat(workload, slot) == 1;
-	place->is_stale = false;
+	if (!is_other && is_in_doubt(place, clock_ns)) {
+		place->is_stale = false;
+		start_ticks = wtl_names_successor(workload, slot);
+		is_other = start_ticks > 0;
+	}
 	if (!is_other)
 		return slot;
 	taken = wtl_workload_replace(workload, slot);
-	return taken >= 0 ? (uint32_t)taken : WTL_NO_SLOT;
+	if (taken < 0)
+		return WTL_NO_SLOT;
+	/* There at the last look already: up to then it is billed, to the one that we took it for. */
+	if (start_ticks > 0 && start_ticks < workload->before_ticks)
+		workload->roster.places[taken].clock_ns = billed_ns;
+	return (uint32_t)taken;
 }
 
 /* Bills what a process did since the last look, by its clock's answer. */

@@ -128,6 +128,14 @@ static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *e
 	return WTL_NO_SLOT;
 }
 
+static void read_once(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_place *place = &workload->roster.places[slot];
+
+	if (place->n_reads == 0 && place->live != WTL_NOT_LIVE)
+		wtl_names_read_all(workload, slot);
+}
+
 static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, uint32_t slot,
 		    bool is_adopted, struct wtl_row_key *key)
 {
@@ -140,8 +148,7 @@ static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, 
 	key->is_in_tree = is_adopted;
 	if (slot == WTL_NO_SLOT)
 		return;
-	if (roster->places[slot].n_reads == 0 && roster->places[slot].live != WTL_NOT_LIVE)
-		wtl_names_read_all(workload, slot);
+	read_once(workload, slot);
 	key->is_in_tree = key->is_in_tree || roster->consumers[slot].is_in_tree;
 	key->group = roster->consumers[slot].group;
 	if (roster->places[slot].is_kernel) {
@@ -149,6 +156,35 @@ static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, 
 		key->kind = WTL_ROW_KERNEL;
 		key->uid = UINT32_MAX;
 	}
+}
+
+/* Who it was, where it ended before that was read. */
+static void identify(struct wtl_workload *workload, uint32_t slot, const struct wtl_exit *exit)
+{
+	struct wtl_roster *roster = &workload->roster;
+	struct wtl_consumer *consumer = &roster->consumers[slot];
+	uint32_t parent;
+
+	if (consumer->uid == UINT32_MAX)
+		consumer->uid = exit->uid;
+	if (roster->places[slot].has_stat)
+		return;
+	memcpy(consumer->name, exit->name, sizeof(consumer->name));
+	consumer->parent = exit->parent;
+	parent = wtl_roster_find(roster, exit->parent);
+	if (parent == WTL_NO_SLOT || consumer->group)
+		return;
+	read_once(workload, parent);
+	consumer->group = roster->consumers[parent].group;
+}
+
+/* One that we know has ended: its record has the last of its CPU time. */
+static void known_take(struct wtl_workload *workload, uint32_t slot, const struct wtl_exit *exit,
+		       int64_t cpu_ns)
+{
+	workload->roster.places[slot].has_record = true;
+	identify(workload, slot, exit);
+	bill_up_to(workload, slot, cpu_ns);
 }
 
 /* Came and went between two looks. */
@@ -198,7 +234,7 @@ static void pending_flush(struct wtl_workload *workload)
 				wtl_names_read_stat(workload, (uint32_t)slot);
 		}
 		if (is_there && is_known_one(workload, (uint32_t)slot, exit))
-			bill_up_to(workload, (uint32_t)slot,
+			known_take(workload, (uint32_t)slot, exit,
 				   exit->cpu_ns > workload->pending_clocks[i]
 					   ? exit->cpu_ns
 					   : workload->pending_clocks[i]);
@@ -217,7 +253,7 @@ static void exit_take(struct wtl_workload *workload, const struct wtl_exit *exit
 	if (slot == WTL_NO_SLOT || !is_known_one(workload, slot, exit))
 		slot = replaced_find(workload, exit);
 	if (slot != WTL_NO_SLOT) {
-		bill_up_to(workload, slot, exit->cpu_ns);
+		known_take(workload, slot, exit, exit->cpu_ns);
 		return;
 	}
 	/* The first thread's own record came before. */

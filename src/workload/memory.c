@@ -12,8 +12,11 @@
  */
 static const uint64_t walked_a_reading_bytes = UINT64_C(2) << 20;
 
+/* Of one CPU: who uses more is one of those that people look at. */
+enum { BUSY_PPM = 10000 };
+
 /* PSS and USS, which need the right to look into the process; false without it. */
-static bool rollup_read(struct wtl_workload *workload, uint32_t slot)
+static bool rollup_read(struct wtl_workload *workload, uint32_t slot, uint64_t *walked_bytes)
 {
 	struct wtl_consumer *consumer = &workload->roster.consumers[slot];
 	struct wtl_proc_memory memory;
@@ -27,8 +30,7 @@ static bool rollup_read(struct wtl_workload *workload, uint32_t slot)
 	consumer->rss_bytes = memory.rss_bytes;
 	consumer->pss_bytes = memory.pss_bytes;
 	consumer->uss_bytes = memory.uss_bytes;
-	workload->walked_bytes += memory.rss_bytes;
-	workload->walked_slot = slot;
+	*walked_bytes += memory.rss_bytes;
 	return true;
 }
 
@@ -50,46 +52,70 @@ static void status_read(struct wtl_workload *workload, struct wtl_consumer *cons
 		consumer->pss_bytes = consumer->uss_bytes = UINT64_MAX;
 }
 
-static void memory_read(struct wtl_workload *workload, uint32_t slot, uint64_t may_walk_bytes)
-{
-	bool may_walk = workload->walked_bytes < may_walk_bytes;
-
-	if (!may_walk || !rollup_read(workload, slot))
-		status_read(workload, &workload->roster.consumers[slot], !may_walk);
-}
-
-/* Among these, the one after whom was walked last: large ones are paid off in turn. */
-static size_t place_after(const uint32_t slots[], size_t n, uint32_t slot)
-{
-	for (size_t i = 0; i < n; i++)
-		if (slots[i] == slot)
-			return i + 1;
-	return 0;
-}
-
-unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t slots[], size_t n,
-				  unsigned budget)
+static bool takes_turns(const struct wtl_workload *workload, uint32_t slot, uint32_t least_ppm)
 {
 	const struct wtl_roster *roster = &workload->roster;
-	const uint32_t *turns = n > 0 ? slots : roster->slots;
-	size_t n_turns = n > 0 ? n : roster->n_live, i;
-	size_t first = n > 0 ? place_after(slots, n, workload->walked_slot) : workload->memory_turn;
-	uint64_t may_walk_bytes = budget * walked_a_reading_bytes;
+	const struct wtl_place *place = &roster->places[slot];
+
+	/* A kernel thread has no memory of its own. */
+	return place->kind == WTL_PLACE_PROCESS && place->live != WTL_NOT_LIVE &&
+	       !place->is_kernel && roster->consumers[slot].cpu_ppm >= least_ppm;
+}
+
+/*
+ * By slots, which a process keeps as long as it lives: whoever comes and goes, nobody is passed over.
+ * Who cannot be walked yet keeps that turn, and RSS has turns of its own.
+ */
+static unsigned read_in_turn(struct wtl_workload *workload, struct wtl_memory_turns *turns,
+			     uint32_t least_ppm, unsigned budget, uint64_t may_walk_bytes)
+{
+	uint32_t n_slots = workload->roster.n_used, first = turns->walk_slot, n_walked;
 	unsigned n_read = 0;
 
-	workload->walked_bytes -=
-		workload->walked_bytes < may_walk_bytes ? workload->walked_bytes : may_walk_bytes;
-	for (i = 0; i < n_turns && n_read < budget; i++) {
-		uint32_t slot = turns[(first + i) % n_turns];
+	for (n_walked = 0;
+	     n_walked < n_slots && n_read < budget && turns->walked_bytes < may_walk_bytes;
+	     n_walked++) {
+		uint32_t slot = (first + n_walked) % n_slots;
 
-		/* A kernel thread has none of its own. */
-		if (slot >= roster->capacity || roster->places[slot].kind != WTL_PLACE_PROCESS ||
-		    roster->places[slot].live == WTL_NOT_LIVE || roster->places[slot].is_kernel)
+		if (!takes_turns(workload, slot, least_ppm))
 			continue;
-		memory_read(workload, slot, may_walk_bytes);
+		if (!rollup_read(workload, slot, &turns->walked_bytes))
+			status_read(workload, &workload->roster.consumers[slot], false);
+		turns->walk_slot = slot + 1;
 		n_read++;
 	}
-	if (n == 0 && n_turns > 0)
-		workload->memory_turn = (uint32_t)((first + i) % n_turns);
+	first %= n_slots;
+	for (uint32_t i = 0, from = turns->rss_slot; i < n_slots && n_read < budget; i++) {
+		uint32_t slot = (from + i) % n_slots;
+		bool was_walked = (slot + n_slots - first) % n_slots < n_walked;
+
+		if (was_walked || !takes_turns(workload, slot, least_ppm))
+			continue;
+		status_read(workload, &workload->roster.consumers[slot], true);
+		turns->rss_slot = slot + 1;
+		n_read++;
+	}
 	return n_read;
+}
+
+/* Returns what was not needed of it. */
+static uint64_t pay_off(struct wtl_memory_turns *turns, uint64_t bytes)
+{
+	uint64_t paid_bytes = turns->walked_bytes < bytes ? turns->walked_bytes : bytes;
+
+	turns->walked_bytes -= paid_bytes;
+	return bytes - paid_bytes;
+}
+
+unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget)
+{
+	unsigned n_busy = budget / 2, n_all;
+	uint64_t may_walk_bytes = n_busy * walked_a_reading_bytes;
+
+	n_busy = read_in_turn(workload, &workload->memory_busy, BUSY_PPM, n_busy, may_walk_bytes);
+	may_walk_bytes = (budget - budget / 2) * walked_a_reading_bytes +
+			 pay_off(&workload->memory_busy, may_walk_bytes);
+	n_all = read_in_turn(workload, &workload->memory_all, 0, budget - n_busy, may_walk_bytes);
+	pay_off(&workload->memory_all, may_walk_bytes);
+	return n_busy + n_all;
 }

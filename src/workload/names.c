@@ -15,6 +15,7 @@ enum {
 	GROUPS_MANY = WTL_GROUPS_MAX - WTL_GROUPS_MAX / 8,
 	GROUPS_LOOKS = 16, /* at every such look where nearly all were in use */
 	READS_EARLY = 2,   /* a second look comes soon: most new processes become another program */
+	LOOK_TICKS = 10,   /* a look may take so long */
 };
 
 static ssize_t process_read(struct wtl_workload *workload, int pid, const char *file)
@@ -137,6 +138,24 @@ int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot)
 	if (rc == 0 && is_first)
 		inherit(workload, slot, 0);
 	return rc;
+}
+
+uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_place *place = &workload->roster.places[slot];
+	uint64_t now_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
+	struct wtl_proc_stat stat;
+	bool is_later;
+
+	if (wtl_names_parse_stat(workload, slot, &stat) < 0)
+		return 0;
+	if (place->has_stat)
+		return stat.start_ticks != place->start_ticks ? stat.start_ticks : 0;
+	/* Whoever was never read was there at the first look. A start to come is another machine's,
+	 * whose files these are. */
+	is_later = stat.start_ticks > workload->begin_ticks + LOOK_TICKS &&
+		   stat.start_ticks <= now_ticks + LOOK_TICKS;
+	return is_later ? stat.start_ticks : 0;
 }
 
 /* Who has ended is in "/", or where the kernel puts it, until its parent has waited for it. */

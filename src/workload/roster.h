@@ -40,6 +40,7 @@ struct wtl_place {
 	bool needs_base;     /* the first answer of its clock counts from there */
 	bool is_kernel;
 	bool is_stale;	      /* its number may have been given to another process */
+	bool has_record;      /* of its end: another one may answer to its number at any time */
 	bool is_uncountable;  /* the hardware's counters are not to be had for it (counters.c) */
 	bool is_weighed;      /* by its own counters, in this look */
 	uint64_t start_ticks; /* 0: not known */

@@ -80,6 +80,12 @@ struct wtl_unit_use {
 	int64_t base_ns, known_ns;
 };
 
+/* Where reading memory stands. */
+struct wtl_memory_turns {
+	uint32_t walk_slot, rss_slot; /* whose turn it is, or of the next one that takes turns */
+	uint64_t walked_bytes;	      /* for PSS, and not paid off yet */
+};
+
 struct wtl_workload {
 	struct wtl_io *io;
 	struct wtl_workload_options options;
@@ -92,21 +98,21 @@ struct wtl_workload {
 	bool has_told_look;	/* that no tick has taken */
 	uint32_t look_replaced; /* the last one in which a number had a new owner */
 	int64_t t_boot_ns;
-	bool has_clocks;     /* process_cpu() answers */
-	bool clocks_failed;  /* not in this look */
-	bool no_memory;	     /* in this look */
-	bool has_own_pids;   /* a PID namespace apart from the first one */
-	bool numbers_differ; /* /proc is that of another one */
+	uint64_t before_ticks; /* when the look before this one was */
+	bool has_clocks;       /* process_cpu() answers */
+	bool clocks_failed;    /* not in this look */
+	bool no_memory;	       /* in this look */
+	bool has_own_pids;     /* a PID namespace apart from the first one */
+	bool numbers_differ;   /* /proc is that of another one */
 	bool follows_tree;
-	int tree_pid;		    /* whom wtl_workload_follow_tree() was given */
-	int64_t tree_cpu_ns;	    /* wtl_workload_tree_ended(), for the next look; 0: nothing */
-	uint64_t begin_ticks;	    /* what started later is known from birth */
-	bool names_all;		    /* in the next look */
-	bool has_unread;	    /* there may be live processes whose names were never read */
-	bool kernel_ended;	    /* a kernel thread did, and is to be folded */
-	uint32_t turn, memory_turn; /* where rotations stand */
-	uint64_t walked_bytes;	    /* for PSS, and not paid off yet */
-	uint32_t walked_slot;	    /* whose pages were last */
+	int tree_pid;	      /* whom wtl_workload_follow_tree() was given */
+	int64_t tree_cpu_ns;  /* wtl_workload_tree_ended(), for the next look; 0: nothing */
+	uint64_t begin_ticks; /* what started later is known from birth */
+	bool names_all;	      /* in the next look */
+	bool has_unread;      /* there may be live processes whose names were never read */
+	bool kernel_ended;    /* a kernel thread did, and is to be folded */
+	uint32_t turn;	      /* where the rotation of names stands */
+	struct wtl_memory_turns memory_busy, memory_all;
 	struct wtl_finder find;
 	struct wtl_busy busy;
 	int stat; /* /proc/stat, kept open */
@@ -191,6 +197,9 @@ int wtl_names_parse_stat(struct wtl_workload *workload, uint32_t slot,
 int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot);
 /* The same with user, arguments and group. */
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
+/* When the process that has the number now began, where it is not ours: that takes one file. 0: it is
+ * ours, or nobody can tell. Not for one taken up in this look whose start time is not known yet. */
+uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot);
 /* Has the subreaper a process from the tree, whose parent ended? The tree's first process is a child of the
  * subreaper's too then, and whoever was there before it is not of the tree. */
 bool wtl_names_is_adopted(struct wtl_workload *workload, int parent, int pid, uint64_t start_ticks);

@@ -143,6 +143,7 @@ static void look_begin(struct wtl_workload *workload)
 
 	workload->n_looks++;
 	workload->no_memory = false;
+	workload->before_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
 	workload->t_boot_ns = wtl_io_boot_ns(workload->io);
 	*look = (struct wtl_workload_look){
 		.t_mono_ns = t_mono_ns,
@@ -298,6 +299,14 @@ uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot)
 void wtl_workload_name_all(struct wtl_workload *workload)
 {
 	workload->names_all = true;
+}
+
+void wtl_workload_name(struct wtl_workload *workload, uint32_t slot)
+{
+	if (!workload->is_told && is_consumer(workload, slot) &&
+	    workload->roster.places[slot].live != WTL_NOT_LIVE &&
+	    workload->roster.places[slot].n_reads == 0)
+		wtl_names_read_all(workload, slot);
 }
 
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)

@@ -94,6 +94,9 @@ uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot);
 /* The next look reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_workload_name_all(struct wtl_workload *workload);
 
+/* Reads who a live process is, if nobody ever did: whoever matters without using the processors. */
+void wtl_workload_name(struct wtl_workload *workload, uint32_t slot);
+
 /* The slot of a live process, or -ESRCH. */
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid);
 
@@ -118,14 +121,16 @@ void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t
 int wtl_workload_follow_tree(struct wtl_workload *workload, int pid);
 
 /*
- * Reads the memory of at most `budget` live processes: of those in slots[], or of all in turn where
- * n is 0. PSS and USS where readable, else RSS alone. PSS costs what there is to walk: 2 MiB a process
- * of the budget and call; a larger one is walked as often as that allows in the mean, and those that
- * find it used up have their RSS read alone and keep PSS and USS as long as these can be true (PSS <=
- * RSS). Some 0.1 ms a process of the budget: not for every look. Returns how many were read.
+ * Reads the memory of at most `budget` live processes: up to half of them such as are busy (1 % of a
+ * CPU in the last look), then of all in turn. PSS and USS where readable, else RSS alone. PSS costs what
+ * there is to walk: 2 MiB a process of the budget and call, half of it for busy ones as far as they need
+ * it. Who is larger is walked all the same, and paid off by the calls after it; meanwhile those whose
+ * turn it is have their RSS read alone and keep PSS and USS as long as these can be true (PSS <= RSS),
+ * and their turn. So everybody has been walked when all were paid, however large some are, and busy
+ * ones sooner. Some 0.1 ms a process of the budget: not for every look. Returns how many were read; one
+ * that is busy may be read twice.
  */
-unsigned wtl_workload_read_memory(struct wtl_workload *workload, const uint32_t slots[], size_t n,
-				  unsigned budget);
+unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget);
 
 /*
  * The process that is followed has ended and has not been waited for yet; it and its descendants that

@@ -2,6 +2,7 @@
 """`wattle run` finding out who used it: idle baselines between runs, descendants, and options that are wrong."""
 
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -223,6 +224,19 @@ gpu NVIDIA GeForce RTX 4090
   sensor counter gpu 100
   sensor instant gpu 100 100
 """
+
+
+def test_a_gpu_process_that_sleeps_is_named(gpus):
+    """It does nothing on the processors, and the run is short."""
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        try:
+            result = gpus(text=GPU_OF_100_W + f"  process {sleeper.pid} C 1000 80 10 0 0\n").run("-f", "json", *ALL, "--", "sleep", "1.5")
+        finally:
+            sleeper.kill()
+    assert result.code == 0, result
+    row = next(row for row in result.json["processes"] if row.get("pid") == sleeper.pid)
+    assert row["gpu_j"] > 10
+    assert (row["command"], row["user"]) == ("sleep 60", pwd.getpwuid(os.getuid()).pw_name)
 
 
 def kept_gpu(path, idle_w):

@@ -218,6 +218,20 @@ def test_lost_records_are_told():
     assert not [note for note in lost("run", "-f", "json", "--", "true", at=10 ** 9).json["notes"] if "lost" in note]
 
 
+def test_lost_records_are_told_of_a_recording(tmp_path):
+    """Where it was is a gap; what follows from it is a note, as in the report that is made at once."""
+    needs_exits()
+    children = ("--", "sh", "-c", "i=0; while [ $i -lt 2000 ]; do /bin/true; i=$((i+1)); done; sleep 0.2")
+    lost("run", "-o", "/dev/null", "--record", tmp_path / "lost.wattle", *children, at=1000)
+    report = run_wattle("report", "-f", "json", tmp_path / "lost.wattle").json
+    assert [gap for gap in report["gaps"] if gap["kind"] == "exits"]
+    (note,) = [note for note in report["notes"] if note.startswith("Records of processes that ended were lost (because")]
+    text = run_wattle("report", tmp_path / "lost.wattle").out
+    assert "- " + note in " ".join(text.split())
+    run_wattle("run", "-o", "/dev/null", "--record", tmp_path / "none.wattle", "--", "true")
+    assert not [note for note in run_wattle("report", "-f", "json", tmp_path / "none.wattle").json["notes"] if "lost" in note]
+
+
 def test_top_tells_of_lost_records(screen):
     """For some seconds, where the keys stand otherwise."""
     needs_exits()

@@ -244,3 +244,19 @@ def test_faults_end_in_a_report(spec):
         return
     assert result.code == 0, result
     check_sums(result.json)
+
+
+def test_memory_of_processes(tmp_path):
+    """It is read once a second, at the latest when the command ends, and a tape has what was read."""
+    tape = tmp_path / "memory.tape"
+    options = ("run", "-f", "json", "--top", "1000", "--nvml", "")
+    live = run_wattle(*options, "--tape-record", tape, "--", "sh", "-c", "sleep 1.4").json
+    read = [line for line in tape.read_text(encoding="utf-8").splitlines() if "/smaps_rollup\"" in line]
+    assert 0 < len(read) <= 2 * 32
+    told = [(row["pid"], row.get("rss_bytes"), row.get("pss_bytes"), row.get("uss_bytes"))
+            for row in live["processes"] if "pid" in row]
+    again = run_wattle(*options, "--tape", tape).json
+    assert told == [(row["pid"], row.get("rss_bytes"), row.get("pss_bytes"), row.get("uss_bytes"))
+                    for row in again["processes"] if "pid" in row]
+    run_wattle(*options, "--no-processes", "--tape-record", tmp_path / "none.tape", "--", "sleep", "1.4")
+    assert "smaps_rollup" not in (tmp_path / "none.tape").read_text(encoding="utf-8")

@@ -619,6 +619,19 @@ def test_gpus(gpus, script, says):
     assert re.search(says, result.out), result.out
 
 
+@pytest.mark.parametrize("columns, says", [(80, r"GPU W: a guess"), (160, r"gpu-0 by memory \(a guess\)")])
+def test_once_says_what_is_a_guess(gpus, columns, says):
+    """MIG without performance monitoring: memory is all that is known."""
+    fake = gpus("a100-mig")
+    vm = (*fake.options, "--root", ROOTS / "vm-nothing")
+    result = run_wattle("top", "--once", *vm, env={**fake.env, "COLUMNS": str(columns)})
+    assert re.search(rf"^ 2 processes by .*, {says}", result.out, re.M), result
+    fake = gpus("h100")
+    known = run_wattle("top", "--once", *fake.options, "--root", ROOTS / "vm-nothing",
+                       env={**fake.env, "COLUMNS": str(columns)})
+    assert "1 process by " in known.out and "guess" not in known.out
+
+
 SHARED = r"\n +1001 +(\d+\.\d+) +(\d+\.\d+) J +60\.0 +\S+ host pid 1001"  # without CPU figures: they are not known
 
 

@@ -24,7 +24,7 @@ STEPS = {
 
 class Step:
     def __init__(self, place, name):
-        self.place = place
+        self.place, self.name = place, name
         self.at_s, self.by_s, sleep = STEPS[name]
         self.sleep_at_s, self.slept_s = sleep or (0, 0)
         shifted(f"{name}.tape", place, self.clocks)
@@ -88,6 +88,45 @@ def test_report(step, even):
     text = step.place.run("report", step.path).out
     day = "" if begin.date() == end.date() else f"{end:%Y-%m-%d} "
     assert re.search(rf"^  time +12\.0\d* s, {begin:%Y-%m-%d %H:%M:%S} to {day}{end:%H:%M:%S}\s+UTC", text, re.MULTILINE), text
+
+
+def clock_notes(report):
+    return [note for note in report["notes"] if note.startswith("The clock was set")]
+
+
+def by_how_much(seconds):
+    words = {-7200: "back by 2 h 00 min 00 s", 7200: "forward by 2 h 00 min 00 s", -5400: "back by 1 h 30 min 00 s"}
+    return words.get(seconds, "forward by ")
+
+
+def test_run(step, even):
+    """A report that is made at once has all its times by one clock, that of its begin, and says so."""
+    run = step.place.run("run", "-f", "json", "--top", "1000", "--tape", f"{step.name}.tape").json
+    plain = step.place.run("run", "-f", "json", "--top", "1000", "--tape", "even.tape").json
+    assert run["start_utc"] == plain["start_utc"] == even["start_utc"] and run["duration_s"] == plain["duration_s"]
+    starts = {process["pid"]: process["start_utc"] for process in plain["processes"] if "pid" in process}
+    told = {process["pid"]: process["start_utc"] for process in run["processes"] if "pid" in process}
+    assert told == starts and len(told) > 3
+    (note,) = clock_notes(run)
+    assert note.startswith(f"The clock was set {by_how_much(step.by_s)}") and note.endswith("as it was at the begin.")
+    assert not clock_notes(plain)
+    text = " ".join(step.place.run("run", "--tape", f"{step.name}.tape").out.split())
+    assert "- " + note in text
+
+
+def test_note_of_a_recording(step, even):
+    """Beside the gap, which says when it was."""
+    (note,) = clock_notes(step.report)
+    assert note.startswith(f"The clock was set {by_how_much(step.by_s)}") and note.endswith("what it showed then.")
+    assert not clock_notes(even)
+    assert [gap for gap in step.report["gaps"] if gap["kind"] == "clock-step"]
+    for part, is_in in (("+1", "+2"), False), (("+2", "+11"), True):
+        report = step.place.run("report", "-f", "json", "--from", part[0], "--to", part[1], step.path).json
+        assert bool(clock_notes(report)) is is_in
+        assert bool([gap for gap in report["gaps"] if gap["kind"] == "clock-step"]) is is_in
+    # Hours that it was set by are not hours that this took.
+    after = step.place.run("report", "-f", "json", "--from", "+10.5", step.path).json
+    assert not clock_notes(after) and not [gap for gap in after["gaps"] if gap["kind"] == "clock-step"]
 
 
 def test_parts(step):

@@ -318,7 +318,7 @@ void replay_bench_bill(struct replay_bench *f)
 		0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
-	wtl_consumers_read_memory(f->consumers, NULL, 0, 3);
+	wtl_consumers_read_memory(f->consumers, 3);
 	wtl_recorder_window(f->recorder, "run", true, &f->window, f->energies);
 	if (wtl_recorder_commit(f->recorder, &err) < 0)
 		fail_msg("%s", err.text);

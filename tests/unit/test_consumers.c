@@ -751,7 +751,8 @@ static void set_gpu_time(struct gpu_fixture *g, double seconds)
 
 static void start_gpu(struct gpu_fixture *g, const char *processes)
 {
-	const struct wtl_consumers_options options = {.nvml_path = getenv("WATTLE_NVML_LIBRARY")};
+	const struct wtl_consumers_options options = {.nvml_path = getenv("WATTLE_NVML_LIBRARY"),
+						      .names_on_use = true};
 	struct fixture *f = &g->f;
 	char text[1024];
 
@@ -853,6 +854,31 @@ static void test_two_on_a_gpu(void **state)
 	consumer = wtl_consumers_get(g.f.consumers, slot_of(&g.f, pid_of(&g, 1)));
 	assert_int_equal(consumer->gpu_memory_bytes, 300 << 20);
 	assert_int_equal(consumer->gpu_ppm, 200000);
+	finish_gpu(&g);
+}
+
+/* It does nothing on the processors: it is named all the same, once. */
+static void test_gpu_user_is_named(void **state)
+{
+	struct gpu_fixture g;
+	const struct wtl_consumer *consumer;
+
+	(void)state;
+	script_of_two(&g, "", "100 60 0 0 0", "300 20 0 0 0");
+	world_exec(&g.f.world, pid_of(&g, 0), "train", "train all night");
+	world_at(&g.f.world, pid_of(&g, 0))->uid = 1000;
+	set_gpu_time(&g, 2.5);
+	begin(&g.f);
+	bill_gpu(&g, 100, 3.5);
+	consumer = wtl_consumers_get(g.f.consumers, slot_of(&g.f, pid_of(&g, 0)));
+	assert_int_equal(consumer->cpu_ns, 0);
+	assert_string_equal(consumer->name, "train");
+	assert_string_equal(consumer->command, "train all night");
+	assert_int_equal(consumer->uid, 1000);
+	/* Not at each look. */
+	world_exec(&g.f.world, pid_of(&g, 0), "evaluate", "evaluate");
+	bill_gpu(&g, 100, 4.5);
+	assert_string_equal(consumer->name, "train");
 	finish_gpu(&g);
 }
 
@@ -1149,6 +1175,7 @@ int main(void)
 		cmocka_unit_test(test_long_history),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_two_on_a_gpu),
+		cmocka_unit_test(test_gpu_user_is_named),
 		cmocka_unit_test(test_uncertainty_of_shares),
 		cmocka_unit_test(test_gpu_user_ends),
 		cmocka_unit_test(test_gpu_user_is_still_listed),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/app.h"
+#include "energy/units.h"
 
 #include "unit.h"
 
@@ -31,6 +32,39 @@ static void test_losses(void **state)
 		description.notes[3],
 		"There was no room to follow 18446744073709551615 processes: what they used is "
 		"unattributed.");
+}
+
+/* Where only that it happened is known. */
+static void test_lost_exits(void **state)
+{
+	struct wtl_description description = {.n_notes = 0};
+
+	(void)state;
+	wtl_describe_lost_exits(&description, 0);
+	assert_int_equal(description.n_notes, 1);
+	assert_non_null(
+		strstr(description.notes[0], "were lost (because too many came at once): "));
+	wtl_describe_lost_exits(&description, 2);
+	assert_non_null(strstr(description.notes[1], "were lost (2 times, because too many "));
+}
+
+static void test_clock_step(void **state)
+{
+	struct wtl_description description = {.n_notes = 0};
+
+	(void)state;
+	wtl_describe_clock_step(&description, 0, "x");
+	wtl_describe_clock_step(&description, WTL_NS_PER_S - 1, "x");
+	wtl_describe_clock_step(&description, 1 - WTL_NS_PER_S, "x");
+	assert_int_equal(description.n_notes, 0);
+	wtl_describe_clock_step(&description, 7200 * WTL_NS_PER_S, "by this one");
+	assert_string_equal(description.notes[0],
+			    "The clock was set forward by 2 h 00 min 00 s while this was "
+			    "measured: times are by this one.");
+	wtl_describe_clock_step(&description, -90 * WTL_NS_PER_S, "x");
+	assert_non_null(strstr(description.notes[1], "was set back by 1 min 30"));
+	wtl_describe_clock_step(&description, INT64_MIN, "x");
+	assert_non_null(strstr(description.notes[2], "was set back by "));
 }
 
 /* What there is no place for is left out, and what is there stays. */
@@ -71,10 +105,9 @@ static void test_nobody_is_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_no_place),
-		cmocka_unit_test(test_no_command),
-		cmocka_unit_test(test_nobody_is_followed),
+		cmocka_unit_test(test_losses),	   cmocka_unit_test(test_lost_exits),
+		cmocka_unit_test(test_clock_step), cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_no_command), cmocka_unit_test(test_nobody_is_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -697,94 +697,6 @@ static void test_slots(void **state)
 		wtl_workload_consumer(world->workload, (uint32_t)outsider)->gpu_memory_bytes, 4096);
 }
 
-static void test_memory(void **state)
-{
-	struct world *world = *state;
-	int pids[3];
-	uint32_t slots[2];
-
-	start(world, pids);
-	world_at(world, pids[0])->pss_kb = 600;
-	world_at(world, pids[1])->rss_kb = 2000;
-	/* Five processes, one of them the kernel's. */
-	assert_int_equal(wtl_workload_read_memory(world->workload, NULL, 0, 2), 2);
-	assert_int_equal(wtl_workload_read_memory(world->workload, NULL, 0, 2), 2);
-	assert_int_equal(world_consumer(world, pids[0])->pss_bytes, 600 * 1024);
-	assert_int_equal(world_consumer(world, pids[0])->uss_bytes, 12 * 1024);
-	assert_int_equal(world_consumer(world, pids[1])->rss_bytes, 2000 * 1024);
-	assert_true(world_consumer(world, pids[1])->pss_bytes == UINT64_MAX);
-	world_at(world, pids[1])->rss_kb = 3000;
-	world_at(world, pids[2])->rss_kb = 3000;
-	slots[0] = (uint32_t)wtl_workload_find(world->workload, pids[2]);
-	slots[1] = 1 << 20;
-	assert_int_equal(wtl_workload_read_memory(world->workload, slots, 2, 10), 1);
-	assert_int_equal(world_consumer(world, pids[2])->rss_bytes, 3000 * 1024);
-	assert_int_equal(world_consumer(world, pids[1])->rss_bytes, 2000 * 1024);
-	/* No more PSS than RSS is known once it cannot be read. */
-	world_at(world, pids[0])->pss_kb = 0;
-	wtl_workload_read_memory(world->workload, NULL, 0, 10);
-	assert_true(world_consumer(world, pids[0])->pss_bytes == UINT64_MAX);
-}
-
-/* PSS costs what there is to walk, RSS next to nothing. */
-static void test_memory_is_paid_off(void **state)
-{
-	struct world *world = *state;
-	const struct wtl_consumer *large, *small;
-	uint32_t slots[2];
-	int pids[3];
-
-	start(world, pids);
-	for (int i = 0; i < 2; i++) {
-		world_at(world, pids[i])->rss_kb = i == 0 ? 41 * 1024 : 1000;
-		world_at(world, pids[i])->pss_kb = 600;
-		slots[i] = (uint32_t)wtl_workload_find(world->workload, pids[i]);
-	}
-	large = world_consumer(world, pids[0]);
-	small = world_consumer(world, pids[1]);
-	assert_int_equal(wtl_workload_read_memory(world->workload, slots, 2, 2), 2);
-	assert_int_equal(large->pss_bytes, 600 * 1024);
-	assert_true(small->pss_bytes == UINT64_MAX);
-	assert_int_equal(small->rss_bytes, 1000 * 1024);
-	/* 41 MiB, 4 a call: nine more with RSS alone, which is as of now. */
-	for (int call = 1; call <= 9; call++) {
-		world_at(world, pids[0])->rss_kb = (uint64_t)(41 * 1024 + call);
-		world_at(world, pids[0])->pss_kb = 700;
-		assert_int_equal(wtl_workload_read_memory(world->workload, slots, 2, 2), 2);
-		assert_int_equal(large->rss_bytes, (41 * 1024 + call) * 1024);
-		assert_int_equal(large->pss_bytes, 600 * 1024);
-		assert_true(small->pss_bytes == UINT64_MAX);
-	}
-	/* Then it is the other one's turn, before the large one's. */
-	wtl_workload_read_memory(world->workload, slots, 2, 2);
-	assert_int_equal(small->pss_bytes, 600 * 1024);
-	assert_int_equal(large->pss_bytes, 700 * 1024);
-	/* Who has become smaller than its PSS was has none until it is walked again. */
-	world_at(world, pids[0])->rss_kb = 500;
-	wtl_workload_read_memory(world->workload, slots, 2, 2);
-	assert_int_equal(large->rss_bytes, 500 * 1024);
-	assert_true(large->pss_bytes == UINT64_MAX && large->uss_bytes == UINT64_MAX);
-}
-
-/* Asking for some between does not keep the others from their turn. */
-static void test_memory_of_all_in_turn(void **state)
-{
-	struct world *world = *state;
-	uint32_t slot;
-	int pids[3];
-
-	start(world, pids);
-	slot = (uint32_t)wtl_workload_find(world->workload, pids[0]);
-	for (int i = 0; i < 3; i++)
-		world_at(world, pids[i])->rss_kb = 2000;
-	for (int call = 0; call < 5; call++) {
-		wtl_workload_read_memory(world->workload, &slot, 1, 1);
-		wtl_workload_read_memory(world->workload, NULL, 0, 1);
-	}
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(world_consumer(world, pids[i])->rss_bytes, 2000 * 1024);
-}
-
 /* ---- Without CPU clocks ---- */
 
 static void test_ticks(void **state)
@@ -919,9 +831,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proc_vanishes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_slots, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_is_paid_off, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_memory_of_all_in_turn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ticks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_means, setup, teardown),

@@ -105,6 +105,43 @@ static void test_last_stretch(void **state)
 	assert_int_equal(wtl_workload_consumer(world->workload, slot)->cpu_ppm, 0);
 }
 
+/* It ended before its turn to be read came: the record says who it was. */
+static void test_ended_unread(void **state)
+{
+	const struct wtl_workload_options options = {.names_on_use = true};
+	struct world *world = *state;
+	int shell = world_fork(world, 1), children[2];
+	uint32_t slots[2];
+
+	world_exec(world, shell, "sh", "sh");
+	world_at(world, shell)->uid = 1000;
+	strcpy(world_at(world, shell)->cgroup, "/user.slice/session-3.scope");
+	for (int i = 0; i < 2; i++) {
+		children[i] = world_fork(world, shell);
+		world_exec(world, children[i], "sleep", "sleep 1");
+	}
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 2; i++)
+		slots[i] = (uint32_t)wtl_workload_find(world->workload, children[i]);
+	world_run(world, children[0], 5 * MS);
+	world_end(world, children[0]);
+	world_end(world, children[1]);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 2; i++) {
+		const struct wtl_consumer *consumer =
+			wtl_workload_consumer(world->workload, slots[i]);
+
+		assert_int_equal(consumer->state, WTL_CONSUMER_EXITED);
+		assert_string_equal(consumer->name, "sleep");
+		assert_int_equal(consumer->uid, 1000);
+		assert_int_equal(consumer->parent, shell);
+		assert_non_null(consumer->group);
+		assert_string_equal(consumer->group->cgroup, "/user.slice/session-3.scope");
+		assert_int_equal(world_use(world, slots[i]), i == 0 ? 5 * MS : 0);
+	}
+}
+
 /* Ended and not waited for: its clock still answers, and nothing is billed twice. */
 static void test_zombies(void **state)
 {
@@ -707,6 +744,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_short_lives, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rows_apart, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_last_stretch, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_zombies, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_threads, setup, teardown),

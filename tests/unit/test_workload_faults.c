@@ -41,7 +41,7 @@ static void live(struct world *world, bool with_records)
 		world_end(world, child);
 		world_look(world, WTL_NS_PER_S);
 	}
-	wtl_workload_read_memory(world->workload, NULL, 0, 10);
+	wtl_workload_read_memory(world->workload, 10);
 	world->newest = 1;
 	world_look(world, WTL_NS_PER_S);
 }

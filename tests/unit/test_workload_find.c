@@ -326,6 +326,128 @@ static void test_reused_unnoticed(void **state)
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 60 * MS);
 }
 
+/* The kernel's newest number tells nothing, but the new one uses much: its start time is looked at. */
+static void test_reused_out_of_order(void **state)
+{
+	struct world *world = *state;
+	int first = world_fork(world, 1);
+
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, first, 100 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 400 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 400 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 100 * MS);
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 1);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Used little at first: billed to the one that had the number, and not once more. */
+static void test_reused_noticed_later(void **state)
+{
+	struct world *world = *state;
+	int first = world_fork(world, 1);
+
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, first, 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 60 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 10 * MS);
+	world_run(world, first, 30 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 30 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 60 * MS);
+}
+
+/* The record of its end says that whoever answers next is another one, however little that does. */
+static void test_reused_after_a_record(void **state)
+{
+	struct world *world = *state;
+	int first = world_fork(world, 1), second = world_fork(world, 1);
+
+	start(world);
+	world_run(world, first, 50 * MS);
+	world_run(world, second, 50 * MS);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	/* Replaced within a second: noticed when it does something again. */
+	take_over(world, first, 52 * MS);
+	world->newest = second;
+	/* A zombie for some looks before that. */
+	world_exit(world, second);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 0);
+	world_run(world, first, 3 * MS);
+	world_reap(world, second);
+	world->newest = second - 1;
+	assert_int_equal(world_fork(world, 1), second);
+	world_run(world, second, 55 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 2);
+	assert_int_equal(world_consumer(world, first)->cpu_ns, 3 * MS);
+	assert_int_equal(world_consumer(world, second)->cpu_ns, 55 * MS);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 102 * MS);
+}
+
+/* Nobody ever read who had the number: it was there when all began, and this one began later. */
+static void test_reused_of_unread(void **state)
+{
+	const struct wtl_workload_options options = {.names_on_use = true};
+	struct world *world = *state;
+	int first = world_fork(world, 1), other = world_fork(world, 1);
+	uint32_t slot;
+
+	world_exec(world, first, "first", "first");
+	world_run(world, first, 300 * MS);
+	world_run(world, other, 300 * MS);
+	world->busy_ns = 0;
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	slot = (uint32_t)wtl_workload_find(world->workload, first);
+	world_look(world, WTL_NS_PER_S);
+	take_over(world, first, 400 * MS);
+	world->newest = other;
+	world_run(world, other, 40 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_pid_use(world, first), 400 * MS);
+	assert_string_equal(world_consumer(world, first)->name, "second");
+	/* The one that was there is told by its record. */
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->state, WTL_CONSUMER_EXITED);
+	assert_string_equal(wtl_workload_consumer(world->workload, slot)->name, "first");
+	assert_int_equal(world_pid_use(world, other), 40 * MS);
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 1);
+}
+
+/* A copy of another machine's /proc, which has been up for longer. */
+static void test_starts_to_come(void **state)
+{
+	const struct wtl_workload_options options = {.names_on_use = true};
+	struct world *world = *state;
+	int first = world_fork(world, 1);
+
+	world_at(world, first)->start_ns = world->boot_ns + 3600 * (int64_t)WTL_NS_PER_S;
+	world_run(world, first, 300 * MS);
+	world->busy_ns = 0;
+	world_open(world, &options);
+	world_look(world, WTL_NS_PER_S);
+	for (int i = 0; i < 3; i++) {
+		world_run(world, first, 400 * MS);
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(world_pid_use(world, first), 400 * MS);
+	}
+	assert_int_equal(wtl_workload_means(world->workload)->n_reused, 0);
+	assert_int_equal(world_sum(world, WTL_CONSUMER_LIVE), 1200 * MS);
+}
+
 /* ---- Who is asked, and who cannot be seen ---- */
 
 /* The thread that asks answers with the clock of its whole process. */
@@ -493,6 +615,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_reused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reused_with_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reused_unnoticed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_out_of_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_noticed_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_after_a_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reused_of_unread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_starts_to_come, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, setup, teardown),

@@ -63,7 +63,7 @@ static void test_looks(void **state)
 		if (i % 50 == 0)
 			world_unseen(&world, 100 * MS);
 		world_look(&world, WTL_NS_PER_S);
-		wtl_workload_read_memory(world.workload, NULL, 0, 5);
+		wtl_workload_read_memory(world.workload, 5);
 	}
 	assert_int_equal(wattle_test_allocations(), before);
 	wtl_workload_reset(world.workload);
