@@ -276,6 +276,13 @@ static int64_t silence_ns(const struct wtl_top_picture *picture, size_t gpu)
 		       : 0;
 }
 
+static void draw_stuck(const struct wtl_top_picture *picture, int64_t silent_ns, int row,
+		       int column, int width)
+{
+	wtl_canvas_printf(picture->canvas, row, column, width, WTL_STYLE_BAD,
+			  "stuck: no answer for %lld s", (long long)(silent_ns / WTL_NS_PER_S));
+}
+
 void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
 		      int width)
 {
@@ -291,9 +298,7 @@ void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row
 								    : WTL_STYLE_BAD,
 				trouble);
 	else if (silent_ns >= STUCK_NS)
-		wtl_canvas_printf(picture->canvas, row, column, width, WTL_STYLE_BAD,
-				  "stuck: no answer for %lld s",
-				  (long long)(silent_ns / WTL_NS_PER_S));
+		draw_stuck(picture, silent_ns, row, column, width);
 	else
 		add_numbers(&line, one);
 }
@@ -379,6 +384,7 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 {
 	struct wtl_canvas *canvas = picture->canvas;
 	int at = columns->power, width = canvas->columns - at;
+	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture, (size_t)domain->gpu) : 0;
 	enum wtl_style style = domain->status == WATTLE_STATUS_ASLEEP ||
 					       domain->status == WATTLE_STATUS_ABSENT ||
 					       domain->status == WATTLE_STATUS_OK
@@ -389,13 +395,12 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 				   ? "lost"
 				   : wattle_status_name(domain->status);
 
+	/* Why it is late need not be said then. */
+	if (silent_ns >= STUCK_NS) {
+		draw_stuck(picture, silent_ns, row, at, width);
+		return;
+	}
 	at += wtl_canvas_text(canvas, row, at, width, style, word) + 2;
-	if (domain->gpu >= 0 && silence_ns(picture, (size_t)domain->gpu) >= STUCK_NS)
-		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_BAD,
-					"no answer for %lld s",
-					(long long)(silence_ns(picture, (size_t)domain->gpu) /
-						    WTL_NS_PER_S)) +
-		      2;
 	at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_PLAIN,
 			      domain->reason);
 	if (domain->remedy[0] && domain->status != WATTLE_STATUS_ASLEEP &&

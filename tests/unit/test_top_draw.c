@@ -214,6 +214,15 @@ static void test_stuck(void **state)
 	draw_at(&bench, 30, 120, 0);
 	assert_true(shows(&bench, "stuck: no answer for 4 s"));
 	assert_false(shows(&bench, "Nothing new"));
+	/* Also where its power is late, for the driver keeps its source. */
+	for (size_t i = 0; i < bench.view.n_domains; i++)
+		if (bench.view.domains[i].gpu == 0) {
+			bench.view.domains[i].status = WATTLE_STATUS_STALE;
+			bench.view.domains[i].has_power = false;
+		}
+	draw_at(&bench, 30, 120, 0);
+	assert_true(shows(&bench, "stuck: no answer for 4 s"));
+	assert_false(shows(&bench, "stale"));
 	/* A slow interval is no trouble; neither is a tape's end, or a picture that was stopped. */
 	bench.view.interval_ns = 60 * WTL_NS_PER_S;
 	draw_at(&bench, 30, 120, 70 * WTL_NS_PER_S);
