@@ -23,7 +23,6 @@ WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
 PROCESSES = int(os.environ.get("PROCESSES", "1000"))
 SECONDS = float(os.environ.get("SECONDS_WATCHED", "10"))
 PAIRS = int(os.environ.get("PAIRS", "11"))
-TICK = os.sysconf("SC_CLK_TCK")
 
 
 def start(*command):
@@ -89,8 +88,9 @@ def first_word():
 
 
 def cpu_s(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """Of all threads, to the nanosecond: the ticks of /proc/PID/stat are too coarse for half a percent."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text(encoding="utf-8").split()[0]) for task in tasks) / 1e9
 
 
 def memory_kib(pid):
@@ -120,7 +120,7 @@ def read_all_stats():
 def watch(*options):
     pid, fd = start(WATTLE, "top", *options)
     until(fd, b"DOMAIN")
-    drain(fd, 3.0)
+    drain(fd, 10.0)  # names and memory are read at first
     before = cpu_s(pid)
     written = drain(fd, SECONDS)
     spent, kib = (cpu_s(pid) - before) / SECONDS, memory_kib(pid)
