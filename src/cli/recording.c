@@ -20,8 +20,11 @@
 #include "meter/consumers.h"
 #include "output/format.h"
 
-/* Reading a process's memory takes up to milliseconds: of so many a second. */
-enum { MEMORY_READS = 32, COMMAND_TEXT_MAX = 4096 };
+/* At most the last second is lost in a crash: that is this, and the time until it is on the disk. */
+#define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
+
+/* Reading a process's memory takes up to milliseconds: of so many a commit. */
+enum { MEMORY_READS = 28, COMMAND_TEXT_MAX = 4096 };
 
 static void user_name(void *context, uint32_t uid, char name[33])
 {
@@ -133,10 +136,11 @@ static void second_passed(void *recording);
 
 static void watch_seconds(struct wtl_recording *recording)
 {
-	const struct itimerspec second = {.it_value.tv_sec = 1, .it_interval.tv_sec = 1};
+	const struct itimerspec second = {.it_value.tv_nsec = COMMIT_NS,
+					  .it_interval.tv_nsec = COMMIT_NS};
 
 	if (!recording->loop || recording->app->settings.tape ||
-	    recording->app->settings.interval_ns <= WTL_NS_PER_S)
+	    recording->app->settings.interval_ns <= COMMIT_NS)
 		return;
 	recording->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (recording->timer < 0 || timerfd_settime(recording->timer, 0, &second, NULL) < 0 ||
@@ -161,7 +165,7 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 		return rc;
 	}
 	recording->begin_utc_ns = wtl_io_real_ns(billing->io);
-	recording->due_ns = wtl_io_mono_ns(billing->io) + WTL_NS_PER_S;
+	recording->due_ns = wtl_io_mono_ns(billing->io) + COMMIT_NS;
 	tell_host(recording);
 	tell_command(recording);
 	recording->devices = wtl_recording_devices_new(&recording->app->settings, billing->meter);
@@ -236,7 +240,7 @@ void wtl_recording_look(void *context)
 	now_ns = wtl_io_mono_ns(billing->io);
 	if (now_ns < recording->due_ns)
 		return;
-	recording->due_ns = now_ns + WTL_NS_PER_S;
+	recording->due_ns = now_ns + COMMIT_NS;
 	if (billing->consumers)
 		wtl_consumers_read_memory(billing->consumers, MEMORY_READS);
 	wtl_recording_devices_look(recording->devices, recording->recorder);
