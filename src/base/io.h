@@ -200,9 +200,10 @@ int wtl_io_record_error(struct wtl_io *io);
  * too. perf, lib and exits count opens and reads or calls, write counts both kinds of file and what
  * out_check is asked; waiting, clocks and closing never fail.
  */
-int wtl_io_fault_check(const char *spec, struct wtl_err *err); /* 0 or -EINVAL */
 int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
 		     struct wtl_err *err);
+/* Whether that would take the spec: 0 or -EINVAL. */
+int wtl_io_fault_check(const char *spec, struct wtl_err *err);
 
 void wtl_io_free(struct wtl_io *io); /* NULL is fine */
 

@@ -178,19 +178,25 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 
 /* ---- Going on ---- */
 
-static void fail(struct wtl_recording *recording, const struct wtl_err *err)
+static void tell_what_is_left(const struct wtl_recording *recording)
 {
 	struct wtl_buf typed;
 
-	recording->has_failed = true;
-	complain(recording, err);
+	if (access(recording->path, F_OK) < 0)
+		return;
 	wtl_buf_init(&typed, PATH_MAX);
 	wtl_recording_type_path(&typed, recording->path);
-	if (access(recording->path, F_OK) == 0)
-		wtl_remark(recording->app,
-			   "what was recorded before, if anything, can be read: wattle report %s",
-			   wtl_buf_str(&typed));
+	wtl_remark(recording->app,
+		   "what was recorded before, if anything, can be read: wattle report %s",
+		   wtl_buf_str(&typed));
 	wtl_buf_done(&typed);
+}
+
+static void fail(struct wtl_recording *recording, const struct wtl_err *err)
+{
+	recording->has_failed = true;
+	complain(recording, err);
+	tell_what_is_left(recording);
 	/* A command goes on, and its report as well. */
 	if (recording->loop && recording->can_stop && !recording->app->settings.command)
 		recording->loop->stop = true;

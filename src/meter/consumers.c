@@ -12,9 +12,8 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 
-enum {
-	LEARN_HALVES = 20
-}; /* an interval that is learned from, in halves of the reads at its ends */
+/* An interval that is learned from, at least, in halves of the reads at its ends. */
+enum { LEARN_HALVES = 20 };
 
 /* ---- Opening ---- */
 

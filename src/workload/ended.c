@@ -128,14 +128,6 @@ static uint32_t ancestor(struct wtl_workload *workload, const struct wtl_exit *e
 	return WTL_NO_SLOT;
 }
 
-static void read_once(struct wtl_workload *workload, uint32_t slot)
-{
-	const struct wtl_place *place = &workload->roster.places[slot];
-
-	if (place->n_reads == 0 && place->live != WTL_NOT_LIVE)
-		wtl_names_read_all(workload, slot);
-}
-
 static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, uint32_t slot,
 		    bool is_adopted, struct wtl_row_key *key)
 {
@@ -148,7 +140,7 @@ static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, 
 	key->is_in_tree = is_adopted;
 	if (slot == WTL_NO_SLOT)
 		return;
-	read_once(workload, slot);
+	wtl_names_read_once(workload, slot);
 	key->is_in_tree = key->is_in_tree || roster->consumers[slot].is_in_tree;
 	key->group = roster->consumers[slot].group;
 	if (roster->places[slot].is_kernel) {
@@ -174,7 +166,7 @@ static void identify(struct wtl_workload *workload, uint32_t slot, const struct 
 	parent = wtl_roster_find(roster, exit->parent);
 	if (parent == WTL_NO_SLOT || consumer->group)
 		return;
-	read_once(workload, parent);
+	wtl_names_read_once(workload, parent);
 	consumer->group = roster->consumers[parent].group;
 }
 

@@ -215,6 +215,14 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 	return 0;
 }
 
+void wtl_names_read_once(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_place *place = &workload->roster.places[slot];
+
+	if (place->n_reads == 0 && place->live != WTL_NOT_LIVE)
+		wtl_names_read_all(workload, slot);
+}
+
 /* Reads one; a number that another process has now gets its own slot. */
 static void turn_read(struct wtl_workload *workload, uint32_t slot)
 {

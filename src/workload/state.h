@@ -197,6 +197,8 @@ int wtl_names_parse_stat(struct wtl_workload *workload, uint32_t slot,
 int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot);
 /* The same with user, arguments and group. */
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
+/* That, where it lives and nobody ever did. */
+void wtl_names_read_once(struct wtl_workload *workload, uint32_t slot);
 /* When the process that has the number now began, where it is not ours: that takes one file. 0: it is
  * ours, or nobody can tell. Not for one taken up in this look whose start time is not known yet. */
 uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot);

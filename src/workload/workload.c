@@ -303,10 +303,8 @@ void wtl_workload_name_all(struct wtl_workload *workload)
 
 void wtl_workload_name(struct wtl_workload *workload, uint32_t slot)
 {
-	if (!workload->is_told && is_consumer(workload, slot) &&
-	    workload->roster.places[slot].live != WTL_NOT_LIVE &&
-	    workload->roster.places[slot].n_reads == 0)
-		wtl_names_read_all(workload, slot);
+	if (!workload->is_told && is_consumer(workload, slot))
+		wtl_names_read_once(workload, slot);
 }
 
 int64_t wtl_workload_find(const struct wtl_workload *workload, int pid)

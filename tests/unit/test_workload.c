@@ -11,21 +11,6 @@
 
 enum { MS = 1000000 };
 
-static int setup(void **state)
-{
-	static struct world world; /* large */
-
-	world_init(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_done(*state);
-	return 0;
-}
-
 /* Three processes below init, a first look behind them. */
 static void start(struct world *world, int pids[3])
 {
@@ -804,38 +789,49 @@ static void test_means_of_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_first_look, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_uses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_second_cost, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_groups_of_the_ended, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_exec_shows, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reads_are_bounded, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reads_begin_with_the_busiest, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reads_of_all_when_told, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_of_new, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_of_subreaper, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_older_child_of_subreaper, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_groups_without_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unseen, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_phantoms, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_interrupts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_sampled_interrupts, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_stolen, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hotplug_and_suspend, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_clock_stands_or_steps, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_machine, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_cpus, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_proc_vanishes, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reset, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_slots, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ticks, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_other_numbers, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_means, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_means_of_container, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_means_of_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_first_look, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_uses, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_no_second_cost, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_names, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_groups_of_the_ended, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_exec_shows, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reads_are_bounded, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reads_begin_with_the_busiest, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reads_of_all_when_told, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_unreadable, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_new, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_subreaper, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_older_child_of_subreaper, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_groups_without_end, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_unseen, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_no_phantoms, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_interrupts, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_interrupts, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_stolen, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hotplug_and_suspend, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_clock_stands_or_steps, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_no_machine, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many_cpus, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_proc_vanishes, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reset, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_slots, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_ticks, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_other_numbers, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_means, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_means_of_container, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_means_of_nobody, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,21 +11,6 @@
 
 enum { MS = 1000000 };
 
-static int setup(void **state)
-{
-	static struct world world; /* large */
-
-	world_init(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_done(*state);
-	return 0;
-}
-
 /* A shell, a first look behind it. */
 static int start(struct world *world)
 {
@@ -741,36 +726,47 @@ static void test_random_lives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_short_lives, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_rows_apart, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_last_stretch, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_ended_unread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_zombies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_old_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_lost_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_before_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unknown_elder, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_teardown, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_elder_with_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_of_the_short, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_of_the_adopted, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_older_than_the_tree, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_kernel_threads, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parents_of_the_new, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parents_of_the_old, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parents_of_the_old, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_tree_ended_without, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_parents_exaggerate, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_units, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_unit_starts_again, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_inner_units, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_not_asked_for, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_folding, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many_names, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_random_lives, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_short_lives, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_rows_apart, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_last_stretch, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_ended_unread, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_zombies, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_old_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_lost_records, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_before_first, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_unknown_elder, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_elder_with_threads, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_the_short, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_of_the_adopted, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_older_than_the_tree, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_threads, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_new, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_with_records, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_of_the_old, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_tree_ended_without, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_parents_exaggerate, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_units, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_unit_starts_again, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_inner_units, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_not_asked_for, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_folding, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many_names, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_random_lives, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,21 +9,6 @@
 
 enum { MS = 1000000 };
 
-static int setup(void **state)
-{
-	static struct world world; /* large */
-
-	world_init(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_done(*state);
-	return 0;
-}
-
 static void start(struct world *world)
 {
 	world_open(world, NULL);
@@ -326,17 +311,25 @@ static void test_reused_unnoticed(void **state)
 	assert_int_equal(world_sum(world, WTL_CONSUMER_EXITED), 60 * MS);
 }
 
+/* A process that did so much and then nothing for a look; nobody gets records of ends. */
+static int rest_after(struct world *world, int64_t cpu_ns)
+{
+	int pid = world_fork(world, 1);
+
+	world->exits_errno = EPERM;
+	start(world);
+	world_run(world, pid, cpu_ns);
+	world_look(world, WTL_NS_PER_S);
+	world_look(world, WTL_NS_PER_S);
+	return pid;
+}
+
 /* The kernel's newest number tells nothing, but the new one uses much: its start time is looked at. */
 static void test_reused_out_of_order(void **state)
 {
 	struct world *world = *state;
-	int first = world_fork(world, 1);
+	int first = rest_after(world, 100 * MS);
 
-	world->exits_errno = EPERM;
-	start(world);
-	world_run(world, first, 100 * MS);
-	world_look(world, WTL_NS_PER_S);
-	world_look(world, WTL_NS_PER_S);
 	take_over(world, first, 400 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, first), 400 * MS);
@@ -350,13 +343,8 @@ static void test_reused_out_of_order(void **state)
 static void test_reused_noticed_later(void **state)
 {
 	struct world *world = *state;
-	int first = world_fork(world, 1);
+	int first = rest_after(world, 50 * MS);
 
-	world->exits_errno = EPERM;
-	start(world);
-	world_run(world, first, 50 * MS);
-	world_look(world, WTL_NS_PER_S);
-	world_look(world, WTL_NS_PER_S);
 	take_over(world, first, 60 * MS);
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, first), 10 * MS);
@@ -601,32 +589,39 @@ static void test_full(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_by_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_quiet, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_slow_birth, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_wrap, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_great_step, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_no_loadavg, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loadavg_stops, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_births_beside_a_listing, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_late_now_and_then, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_loadavg_lies, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_with_records, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_unnoticed, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_out_of_order, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_noticed_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_after_a_record, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_reused_of_unread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_starts_to_come, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_own_thread, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hidepid, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_hidepid_of_others, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_foreign_proc, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_by_number, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_quiet, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_slow_birth, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_wrap, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_great_step, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_no_loadavg, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_loadavg_stops, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_late, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_births_beside_a_listing, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_late_now_and_then, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_loadavg_lies, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_with_records, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_unnoticed, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_out_of_order, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_noticed_later, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_after_a_record, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_reused_of_unread, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_starts_to_come, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_own_thread, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_of_others, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_foreign_proc, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_many, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_full, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

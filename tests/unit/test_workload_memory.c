@@ -8,21 +8,6 @@
 
 enum { MIB_KB = 1024 };
 
-static int setup(void **state)
-{
-	static struct world world; /* large */
-
-	world_init(&world);
-	*state = &world;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_done(*state);
-	return 0;
-}
-
 /* Processes below init, a first look behind them; each of them, and init, has so much memory. */
 static void start(struct world *world, int pids[], int n, uint64_t kb)
 {
@@ -228,15 +213,17 @@ static void test_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_in_turn, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_busy_first, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_paid_off, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_busy_beside_large, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nobody_waits_longer, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nobody_waits_longer_beside_others, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(test_rss_meanwhile, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_in_turn, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_busy_first, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_paid_off, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_busy_beside_large, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_nobody_waits_longer, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_nobody_waits_longer_beside_others, world_setup,
+						world_teardown),
+		cmocka_unit_test_setup_teardown(test_rss_meanwhile, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_gone, world_setup, world_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

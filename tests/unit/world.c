@@ -542,6 +542,21 @@ void world_done(struct world *world)
 	assert_int_equal(world->open_now, 0);
 }
 
+int world_setup(void **state)
+{
+	static struct world world; /* large */
+
+	world_init(&world);
+	*state = &world;
+	return 0;
+}
+
+int world_teardown(void **state)
+{
+	world_done(*state);
+	return 0;
+}
+
 void world_put(struct world *world, const char *path, const char *text)
 {
 	size_t at = 0;

@@ -112,6 +112,9 @@ struct world {
 void world_init(struct world *world);
 /* Frees the workload, and checks that no handle is open. */
 void world_done(struct world *world);
+/* A test's, whose state is a world. */
+int world_setup(void **state);
+int world_teardown(void **state);
 void world_put(struct world *world, const char *path, const char *text);
 /* It is no more: who has it open finds that out, whatever gets the path later. */
 void world_take_away(struct world *world, const char *path);
