@@ -83,6 +83,15 @@ int64_t wtl_account_update_ns(const struct wtl_account *account)
 	return account->update_seen_ns ? account->update_seen_ns : account->channel->update_ns;
 }
 
+int64_t wtl_account_edge_ns(const struct wtl_account *account)
+{
+	double read_ns = 2.0 * (double)account->last_ok.half_ns;
+	double update_ns = is_counter(account) ? (double)wtl_account_update_ns(account) : 0.0;
+
+	/* Of a uniform moment within so long. */
+	return (int64_t)(hypot(read_ns, update_ns) / sqrt(12.0));
+}
+
 static bool always_draws(const struct wtl_channel *channel)
 {
 	switch (channel->kind) {

@@ -99,6 +99,10 @@ uint64_t wtl_account_uj(const struct wtl_account *account);
 /* The update period: what was seen, else what the channel says; 0: not known. */
 int64_t wtl_account_update_ns(const struct wtl_account *account);
 
+/* Standard uncertainty of the time up to which the newest good reading tells: it was sampled somewhere
+ * within the read, and a counter is of its last update. */
+int64_t wtl_account_edge_ns(const struct wtl_account *account);
+
 /* The counter of a part that always draws something has not moved yet, for too short a time to say
  * that it never will: its 0 J are no figure of what was drawn. */
 bool wtl_account_is_unclear(const struct wtl_account *account);

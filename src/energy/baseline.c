@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "energy/baseline.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "energy/units.h"
@@ -21,6 +22,7 @@ enum {
 #define INTERVAL_MIN_NS (20 * WTL_NS_PER_MS) /* less is all edges: counters update every ms */
 #define INTERVAL_MAX_NS (60 * WTL_NS_PER_S)  /* a longer one tells no more about idle power */
 #define STRETCH_NS	WTL_NS_PER_S
+#define STRETCH_MAX_NS	(60 * WTL_NS_PER_S)
 #define KNOWN_NS	(3 * WTL_NS_PER_S)
 #define START_MAX_NS	(60 * WTL_NS_PER_S)
 #define MEMORY_NS	(3600 * WTL_NS_PER_S)
@@ -31,11 +33,21 @@ enum {
 /* In percent of the time. */
 enum { IDLE_QUANTILE = 10, MIDDLE_QUANTILE = 50 };
 
+enum { EDGE_PART = BINS }; /* a stretch ends when its edges are one part in so many of it */
+
 enum { MODEL_UNCERTAINTY = 2 }; /* a model's idle power is known to one part in so many */
 
 struct amount {
 	uint64_t energy_uj;
 	int64_t duration_ns;
+};
+
+/* Idle intervals that are put together. Where one follows another, the edge between them is none. */
+struct stretch {
+	struct amount sum;
+	bool is_going_on; /* the newest interval is in it */
+	double edge_ns;	  /* of all that is in it, but not of its end if it is going on */
+	double end_edge_ns;
 };
 
 struct wtl_baseline_learner {
@@ -45,7 +57,8 @@ struct wtl_baseline_learner {
 	struct wtl_baseline fixed; /* is_known: it is what it is */
 	int64_t t_utc_ns;
 	int64_t entered_ns;		 /* the time of all bins */
-	struct amount stretch;		 /* idle intervals that are not a stretch yet */
+	struct stretch stretch;		 /* not entered yet */
+	double edge_part;		 /* of the stretch entered last: edges to duration */
 	struct amount *octaves[OCTAVES]; /* BINS each; NULL: nothing fell into it */
 };
 
@@ -171,50 +184,128 @@ void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,
 	learner->fixed = *known;
 }
 
-void wtl_baseline_learner_add(struct wtl_baseline_learner *learner, uint64_t energy_uj,
-			      int64_t duration_ns, uint32_t use_ppm, int64_t t_utc_ns)
+static double stretch_edge_ns(const struct stretch *stretch)
 {
-	struct amount *stretch = &learner->stretch;
-	uint64_t power_uw;
+	return stretch->is_going_on ? hypot(stretch->edge_ns, stretch->end_edge_ns)
+				    : stretch->edge_ns;
+}
 
-	if (learner->is_modelled || duration_ns < INTERVAL_MIN_NS || use_ppm > learner->use_max_ppm)
-		return;
-	power_uw = bounded(wtl_power_uw(energy_uj, duration_ns));
+static double stretch_edge_part(const struct stretch *stretch)
+{
+	return stretch_edge_ns(stretch) / (double)stretch->sum.duration_ns;
+}
+
+static bool is_long_enough(const struct stretch *stretch)
+{
+	return stretch->sum.duration_ns >= STRETCH_MAX_NS ||
+	       (stretch->sum.duration_ns >= STRETCH_NS &&
+		stretch_edge_part(stretch) * EDGE_PART <= 1.0);
+}
+
+static void go_on(struct stretch *stretch, const struct wtl_baseline_interval *interval)
+{
+	int64_t duration_ns = interval->duration_ns;
+	uint64_t power_uw = bounded(wtl_power_uw(interval->energy_uj, duration_ns));
+
 	if (duration_ns > INTERVAL_MAX_NS)
 		duration_ns = INTERVAL_MAX_NS;
-	stretch->energy_uj += wtl_energy_uj(power_uw, duration_ns);
-	stretch->duration_ns += duration_ns;
-	learner->t_utc_ns = t_utc_ns;
-	if (stretch->duration_ns < STRETCH_NS)
+	if (!stretch->is_going_on)
+		stretch->edge_ns = hypot(stretch->edge_ns, (double)interval->begin_edge_ns);
+	stretch->is_going_on = true;
+	stretch->end_edge_ns = (double)interval->end_edge_ns;
+	stretch->sum.energy_uj += wtl_energy_uj(power_uw, duration_ns);
+	stretch->sum.duration_ns += duration_ns;
+}
+
+static uint64_t amount_uw(const struct amount *amount)
+{
+	return bounded(wtl_power_uw(amount->energy_uj, amount->duration_ns));
+}
+
+void wtl_baseline_learner_break(struct wtl_baseline_learner *learner)
+{
+	learner->stretch.edge_ns = stretch_edge_ns(&learner->stretch);
+	learner->stretch.is_going_on = false;
+}
+
+void wtl_baseline_learner_add(struct wtl_baseline_learner *learner,
+			      const struct wtl_baseline_interval *interval)
+{
+	struct stretch *stretch = &learner->stretch;
+
+	if (learner->is_modelled)
 		return;
-	enter(learner, bounded(wtl_power_uw(stretch->energy_uj, stretch->duration_ns)),
-	      stretch->duration_ns);
-	*stretch = (struct amount){0};
+	if (interval->duration_ns < INTERVAL_MIN_NS || interval->use_ppm > learner->use_max_ppm) {
+		wtl_baseline_learner_break(learner);
+		return;
+	}
+	go_on(stretch, interval);
+	learner->t_utc_ns = interval->t_utc_ns;
+	if (!is_long_enough(stretch))
+		return;
+	enter(learner, amount_uw(&stretch->sum), stretch->sum.duration_ns);
+	learner->edge_part = stretch_edge_part(stretch);
+	*stretch = (struct stretch){.is_going_on = true,
+				    .edge_ns = (double)interval->end_edge_ns,
+				    .end_edge_ns = (double)interval->end_edge_ns};
+}
+
+/* What has lasted long enough but for its edges counts like the stretches before it. */
+static bool is_counted(const struct stretch *stretch)
+{
+	return stretch->sum.duration_ns >= STRETCH_NS;
+}
+
+static int64_t counted_ns(const struct stretch *stretch)
+{
+	return is_counted(stretch) ? stretch->sum.duration_ns : 0;
 }
 
 static uint64_t quantile_uw(const struct wtl_baseline_learner *learner, int percent)
 {
-	int64_t below_ns = learner->entered_ns / 100 * percent;
-	int64_t seen_ns = 0;
+	const struct amount *newest = &learner->stretch.sum;
+	unsigned newest_bin =
+		is_counted(&learner->stretch) ? bin_of(amount_uw(newest)) : OCTAVES * BINS;
+	int64_t all_ns = learner->entered_ns + counted_ns(&learner->stretch);
+	int64_t below_ns = all_ns / 100 * percent, seen_ns = 0;
 
-	for (size_t i = 0; i < OCTAVES; i++) {
-		for (size_t k = 0; learner->octaves[i] && k < BINS; k++) {
-			const struct amount *bin = &learner->octaves[i][k];
+	for (unsigned number = 0; number < OCTAVES * BINS; number++) {
+		const struct amount *octave = learner->octaves[number >> BINS_BITS];
+		struct amount bin = {0};
 
-			seen_ns += bin->duration_ns;
-			if (bin->duration_ns > 0 && seen_ns >= below_ns)
-				return wtl_power_uw(bin->energy_uj, bin->duration_ns);
+		if (!octave && number >> BINS_BITS != newest_bin >> BINS_BITS) {
+			number |= BINS - 1;
+			continue;
 		}
+		if (octave)
+			bin = octave[number & (BINS - 1)];
+		if (number == newest_bin) {
+			bin.energy_uj += newest->energy_uj;
+			bin.duration_ns += newest->duration_ns;
+		}
+		seen_ns += bin.duration_ns;
+		if (bin.duration_ns > 0 && seen_ns >= below_ns)
+			return wtl_power_uw(bin.energy_uj, bin.duration_ns);
 	}
 	return 0;
+}
+
+/* How far the power of one stretch may be off. */
+static uint64_t edge_uncertainty_uw(const struct wtl_baseline_learner *learner, uint64_t idle_uw)
+{
+	double part = learner->edge_part;
+
+	if (learner->entered_ns < KNOWN_NS && is_counted(&learner->stretch))
+		part = fmax(part, stretch_edge_part(&learner->stretch));
+	return (uint64_t)(fmin(part, 1.0) * (double)idle_uw);
 }
 
 void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 			      struct wtl_baseline *ret_baseline)
 {
-	struct wtl_baseline baseline = {.seen_ns =
-						learner->entered_ns + learner->stretch.duration_ns};
-	uint64_t spread_uw, least_uw;
+	struct wtl_baseline baseline = {.seen_ns = learner->entered_ns +
+						   learner->stretch.sum.duration_ns};
+	uint64_t spread_uw, edge_uw, least_uw;
 
 	if (learner->fixed.is_known) {
 		*ret_baseline = learner->fixed;
@@ -229,12 +320,14 @@ void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 		};
 		return;
 	}
-	/* What is not a stretch yet is less than 1 s, so the rest can answer. */
+	/* What does not count yet is less than 1 s, so the rest can answer. */
 	if (baseline.seen_ns >= KNOWN_NS) {
 		baseline.is_known = true;
 		baseline.idle_uw = quantile_uw(learner, IDLE_QUANTILE);
 		spread_uw = quantile_uw(learner, MIDDLE_QUANTILE) - baseline.idle_uw;
+		edge_uw = edge_uncertainty_uw(learner, baseline.idle_uw);
 		least_uw = least_uncertainty_uw(baseline.idle_uw);
+		least_uw = edge_uw > least_uw ? edge_uw : least_uw;
 		baseline.uncertainty_uw = spread_uw > least_uw ? spread_uw : least_uw;
 		baseline.t_utc_ns = learner->t_utc_ns;
 	}

@@ -15,9 +15,10 @@
  * standard deviation s from stretch to stretch, it lies 1.28 s below the mean. That is why short
  * intervals are first put together to stretches of at least 1 s, whose s is small (that of a mean
  * over 1 s), and why the uncertainty is never less than the distance from the 10 % to the 50 %
- * quantile, which for symmetric noise is that bias.
+ * quantile, which for symmetric noise is that bias. What a counter that is updated every 100 ms tells
+ * of 1 s scatters by 4 % in itself: a stretch goes on until its edges are 1/128 of it, up to 60 s.
  *
- * The constants are judgement: 10 %, 1 s, 3 s until it is known, 60 s for what an earlier session
+ * The constants are judgement: 10 %, 1 s, 1/128, 3 s until it is known, 60 s for what an earlier session
  * saw, one hour until old stretches count half, and the limits of use.
  *
  * Where a domain is modelled, the model itself says what it gives at no use, and nothing is learned.
@@ -28,7 +29,7 @@ struct wtl_baseline {
 	bool is_given;	  /* said by the user: the same */
 	uint64_t idle_uw;
 	uint64_t uncertainty_uw; /* standard: how far idle stretches spread, at least 1/128 of
-				    idle_uw; without the sensor's gain, which is the same for idle and
+				    idle_uw and what their edges leave open; without the sensor's gain, which is the same for idle and
 				    busy */
 	int64_t t_utc_ns;	 /* when it was last learned */
 	int64_t seen_ns;	 /* idle time that it rests on, the old counted less */
@@ -63,11 +64,24 @@ void wtl_baseline_learner_model(struct wtl_baseline_learner *learner, uint64_t i
 void wtl_baseline_learner_fix(struct wtl_baseline_learner *learner,
 			      const struct wtl_baseline *known);
 
-/* One interval: energy over duration_ns (shorter than 20 ms is ignored), with `use_ppm` parts per
- * million of the capacity used. Takes 2 KiB when idle power is seen in an octave for the first time;
- * without memory that stretch is not learned from. */
-void wtl_baseline_learner_add(struct wtl_baseline_learner *learner, uint64_t energy_uj,
-			      int64_t duration_ns, uint32_t use_ppm, int64_t t_utc_ns);
+/* Energy between two reads. The edges are standard uncertainties of the times up to which the reads
+ * tell; an interval begins where the one before it ended, unless there is a break. */
+struct wtl_baseline_interval {
+	uint64_t energy_uj;
+	int64_t duration_ns; /* shorter than 20 ms: ignored */
+	int64_t begin_edge_ns, end_edge_ns;
+	uint32_t
+		use_ppm; /* parts per million of the capacity used; UINT32_MAX: do not learn from it */
+	int64_t t_utc_ns; /* its end */
+};
+
+/* Takes 2 KiB when idle power is seen in an octave for the first time; without memory that stretch is
+ * not learned from. */
+void wtl_baseline_learner_add(struct wtl_baseline_learner *learner,
+			      const struct wtl_baseline_interval *interval);
+
+/* The next interval does not begin where the newest one ended. */
+void wtl_baseline_learner_break(struct wtl_baseline_learner *learner);
 
 /* is_known after 3 s of idle time; before that only seen_ns is set. */
 void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,

@@ -228,12 +228,12 @@ static void take_look(struct wtl_consumers *consumers)
 	tell_observer(consumers, WTL_LOOK_TAKEN, 0);
 }
 
-/* By how much the end of what is billed may lie beside its time: half of the newest read. */
-static int64_t edge_ns(const struct wtl_consumers *consumers, size_t i)
+static void note_edge(struct wtl_consumers *consumers, size_t i)
 {
 	const struct wtl_account *account = consumers->meter->lines[i].account;
 
-	return account ? account->last_ok.half_ns : 0;
+	consumers->domains[i].half_ns = account ? account->last_ok.half_ns : 0;
+	consumers->domains[i].edge_ns = account ? wtl_account_edge_ns(account) : 0;
 }
 
 void wtl_consumers_begin(struct wtl_consumers *consumers)
@@ -247,7 +247,8 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 		consumers->domains[i].billed_uj = 0;
 		consumers->domains[i].billed_ns = 0;
 		consumers->domains[i].gain = 0.0;
-		consumers->domains[i].edge_ns = edge_ns(consumers, i);
+		note_edge(consumers, i);
+		wtl_baseline_learner_break(consumers->domains[i].learner);
 	}
 	tell_observer(consumers, WTL_LOOK_RESET, 0);
 }
@@ -357,18 +358,37 @@ void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
 		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
 }
 
-/* Between two reads one of which hung, the power is not known well enough to learn from. */
+/* Between two reads one of which hung, the power is not known well enough to learn from. Nor is it where
+ * the newest stretch of sampled power, an estimate, was too high before. */
+static bool can_learn(const struct wtl_divided_domain *domain, const struct bill *bill,
+		      int64_t begin_half_ns, const struct wattle_energy *energy)
+{
+	return LEARN_HALVES * begin_half_ns <= bill->duration_ns &&
+	       LEARN_HALVES * domain->half_ns <= bill->duration_ns &&
+	       energy->energy_uj >= domain->billed_uj;
+}
+
 static void learn(struct wtl_consumers *consumers, size_t i, const struct bill *bill,
-		  int64_t t_utc_ns)
+		  const struct wattle_energy *energy, int64_t t_utc_ns)
 {
 	struct wtl_divided_domain *domain = &consumers->domains[i];
-	int64_t begin_half_ns = domain->edge_ns;
+	int64_t begin_half_ns = domain->half_ns;
+	struct wtl_baseline_interval interval = {
+		.energy_uj = bill->energy_uj,
+		.duration_ns = bill->duration_ns,
+		.begin_edge_ns = domain->edge_ns,
+		.use_ppm = bill->use_ppm,
+		.t_utc_ns = t_utc_ns,
+	};
 
-	domain->edge_ns = edge_ns(consumers, i);
-	if (LEARN_HALVES * begin_half_ns <= bill->duration_ns &&
-	    LEARN_HALVES * domain->edge_ns <= bill->duration_ns)
-		wtl_baseline_learner_add(domain->learner, bill->energy_uj, bill->duration_ns,
-					 bill->use_ppm, t_utc_ns);
+	if (bill->duration_ns == 0)
+		return;
+	note_edge(consumers, i);
+	interval.end_edge_ns = domain->edge_ns;
+	if (can_learn(domain, bill, begin_half_ns, energy))
+		wtl_baseline_learner_add(domain->learner, &interval);
+	else
+		wtl_baseline_learner_break(domain->learner);
 }
 
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
@@ -387,11 +407,9 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	note_recent(consumers, domain, &bill);
 	wtl_attribution_add(consumers->attribution, i, bill.energy_uj, bill.duration_ns, bill.uses,
 			    bill.n_uses);
-	/* The newest stretch of sampled power is an estimate, and may have been too high. */
 	if (energy->energy_uj < domain->billed_uj)
 		wtl_attribution_settle(consumers->attribution, i, energy->energy_uj);
-	else
-		learn(consumers, i, &bill, t_utc_ns);
+	learn(consumers, i, &bill, energy, t_utc_ns);
 	domain->billed_ns += bill.duration_ns;
 	wtl_consumers_note_billed(domain, energy);
 }

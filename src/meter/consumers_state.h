@@ -34,7 +34,8 @@ struct wtl_divided_domain {
 	struct wtl_baseline_learner *learner;
 	uint64_t billed_uj; /* since begin */
 	int64_t billed_ns;
-	int64_t edge_ns; /* by how much the end of that may lie beside its time */
+	int64_t half_ns; /* of the read that it ends with */
+	int64_t edge_ns; /* standard uncertainty of the time up to which that read tells */
 	double gain;	 /* relative standard uncertainty of the energy so far */
 };
 

@@ -33,11 +33,23 @@ static double random_normal(uint64_t *state)
 	return sum;
 }
 
+/* An interval whose edges are exact. */
+static void add(struct wtl_baseline_learner *learner, uint64_t energy_uj, int64_t duration_ns,
+		uint32_t use_ppm, int64_t t_utc_ns)
+{
+	const struct wtl_baseline_interval interval = {.energy_uj = energy_uj,
+						       .duration_ns = duration_ns,
+						       .use_ppm = use_ppm,
+						       .t_utc_ns = t_utc_ns};
+
+	wtl_baseline_learner_add(learner, &interval);
+}
+
 /* Idle intervals of 100 ms. */
 static void learn(struct wtl_baseline_learner *learner, uint64_t power_uw, double seconds)
 {
 	for (unsigned i = 0; i < (unsigned)lround(seconds * 10); i++)
-		wtl_baseline_learner_add(learner, power_uw / 10, WTL_NS_PER_S / 10, 1000, T_UTC_NS);
+		add(learner, power_uw / 10, WTL_NS_PER_S / 10, 1000, T_UTC_NS);
 }
 
 static struct wtl_baseline learned(const struct wtl_baseline_learner *learner)
@@ -87,27 +99,97 @@ static void test_known_after_3s(void **state)
 	wtl_baseline_learner_free(NULL);
 }
 
+/* 100 W of a counter that moves every 100 ms, read every `period_ns`; busy at every busy_nth read. */
+static struct wtl_baseline of_steps(int64_t period_ns, unsigned n, unsigned busy_nth)
+{
+	struct wtl_baseline_learner *learner = wtl_baseline_learner_new();
+	struct wtl_baseline baseline;
+	const int64_t step_ns = 100 * WTL_NS_PER_MS;
+
+	for (int64_t i = 0; i < n; i++) {
+		int64_t steps = (i + 1) * period_ns / step_ns - i * period_ns / step_ns;
+		const struct wtl_baseline_interval interval = {
+			.energy_uj = (uint64_t)steps * 10 * WATT,
+			.duration_ns = period_ns,
+			.begin_edge_ns = (int64_t)((double)step_ns / sqrt(12.0)),
+			.end_edge_ns = (int64_t)((double)step_ns / sqrt(12.0)),
+			.use_ppm = busy_nth && i % busy_nth == 0 ? UINT32_MAX : 0,
+			.t_utc_ns = T_UTC_NS,
+		};
+
+		wtl_baseline_learner_add(learner, &interval);
+	}
+	baseline = learned(learner);
+	wtl_baseline_learner_free(learner);
+	return baseline;
+}
+
+/* 1 s of such a counter is 90, 100 or 110 J: that is not how the idle power spreads. */
+static void test_counter_of_coarse_steps(void **state)
+{
+	(void)state;
+	for (int64_t period_ns = 950 * WTL_NS_PER_MS; period_ns < 1050 * WTL_NS_PER_MS;
+	     period_ns += 3 * WTL_NS_PER_MS) {
+		struct wtl_baseline short_one = of_steps(period_ns, 4, 0);
+		struct wtl_baseline long_one = of_steps(period_ns, 100, 0);
+		struct wtl_baseline broken_one = of_steps(period_ns, 100, 4);
+
+		assert_true(short_one.is_known);
+		assert_in_range(short_one.idle_uw, 97 * WATT, 103 * WATT);
+		assert_in_range(short_one.uncertainty_uw, 95 * WATT / 100, 3 * WATT / 2);
+		assert_in_range(long_one.idle_uw, 98 * WATT, 102 * WATT);
+		assert_in_range(long_one.uncertainty_uw, WATT / 2, 2 * WATT);
+		assert_in_range(broken_one.idle_uw, 97 * WATT, 102 * WATT);
+		assert_in_range(broken_one.uncertainty_uw, WATT / 2, 3 * WATT);
+	}
+}
+
+/* Where no stretch gets exact, the uncertainty says so. */
+static void test_edges_of_seconds(void **state)
+{
+	struct wtl_baseline_learner *learner = wtl_baseline_learner_new();
+	const struct wtl_baseline_interval interval = {
+		.energy_uj = 1000 * WATT,
+		.duration_ns = 10 * WTL_NS_PER_S,
+		.begin_edge_ns = 3 * WTL_NS_PER_S,
+		.end_edge_ns = 4 * WTL_NS_PER_S,
+		.t_utc_ns = T_UTC_NS,
+	};
+	struct wtl_baseline baseline;
+
+	(void)state;
+	wtl_baseline_learner_add(learner, &interval);
+	baseline = learned(learner);
+	assert_int_equal(baseline.idle_uw, 100 * WATT);
+	assert_int_equal(baseline.uncertainty_uw, 50 * WATT);
+	for (unsigned i = 0; i < 5; i++)
+		wtl_baseline_learner_add(learner, &interval);
+	baseline = learned(learner);
+	assert_int_equal(baseline.idle_uw, 100 * WATT);
+	assert_in_range(baseline.uncertainty_uw, 8333 * WATT / 1000, 8334 * WATT / 1000);
+	wtl_baseline_learner_free(learner);
+}
+
 static void test_what_counts(void **state)
 {
 	struct wtl_baseline_learner *learner = wtl_baseline_learner_new();
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
-		wtl_baseline_learner_add(learner, 10 * WATT, WTL_NS_PER_S, 30001, T_UTC_NS);
-		wtl_baseline_learner_add(learner, 10000, 19 * WTL_NS_PER_MS, 0, T_UTC_NS);
-		wtl_baseline_learner_add(learner, 10000, 0, 0, T_UTC_NS);
-		wtl_baseline_learner_add(learner, 10000, -WTL_NS_PER_S, 0, T_UTC_NS);
+		add(learner, 10 * WATT, WTL_NS_PER_S, 30001, T_UTC_NS);
+		add(learner, 10000, 19 * WTL_NS_PER_MS, 0, T_UTC_NS);
+		add(learner, 10000, 0, 0, T_UTC_NS);
+		add(learner, 10000, -WTL_NS_PER_S, 0, T_UTC_NS);
 	}
 	assert_unknown(learner);
 	assert_int_equal(learned(learner).seen_ns, 0);
 	for (unsigned i = 0; i < 150; i++)
-		wtl_baseline_learner_add(learner, WATT / 50 * 9, 20 * WTL_NS_PER_MS, 30000,
-					 T_UTC_NS);
+		add(learner, WATT / 50 * 9, 20 * WTL_NS_PER_MS, 30000, T_UTC_NS);
 	assert_idle(learner, 9 * WATT);
 	wtl_baseline_learner_limit(learner, 1000);
-	wtl_baseline_learner_add(learner, WATT, WTL_NS_PER_S, 1001, T_UTC_NS);
+	add(learner, WATT, WTL_NS_PER_S, 1001, T_UTC_NS);
 	assert_int_equal(learned(learner).seen_ns, 3 * WTL_NS_PER_S);
-	wtl_baseline_learner_add(learner, WATT, WTL_NS_PER_S, 1000, T_UTC_NS);
+	add(learner, WATT, WTL_NS_PER_S, 1000, T_UTC_NS);
 	assert_int_equal(learned(learner).seen_ns, 4 * WTL_NS_PER_S);
 	wtl_baseline_learner_free(learner);
 }
@@ -125,8 +207,7 @@ static void test_use_limit(void **state)
 	assert_int_equal(wtl_baseline_use_max_ppm(128), 1562);
 	wtl_baseline_learner_limit(learner, wtl_baseline_use_max_ppm(128));
 	for (unsigned i = 0; i < 600; i++)
-		wtl_baseline_learner_add(learner, 18175000, WTL_NS_PER_S / 10, 1000000 / 128,
-					 T_UTC_NS);
+		add(learner, 18175000, WTL_NS_PER_S / 10, 1000000 / 128, T_UTC_NS);
 	assert_unknown(learner);
 	wtl_baseline_learner_free(learner);
 }
@@ -139,7 +220,7 @@ static void test_scattered(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 30; i++) {
 		learn(learner, 20 * WATT, 0.1);
-		wtl_baseline_learner_add(learner, 90 * WATT, WTL_NS_PER_S, 500000, T_UTC_NS);
+		add(learner, 90 * WATT, WTL_NS_PER_S, 500000, T_UTC_NS);
 	}
 	assert_idle(learner, 20 * WATT);
 	wtl_baseline_learner_free(learner);
@@ -169,12 +250,11 @@ static void test_range(void **state)
 		struct wtl_baseline_learner *learner = wtl_baseline_learner_new();
 
 		for (unsigned i = 0; i < 4; i++)
-			wtl_baseline_learner_add(learner, power_uw, WTL_NS_PER_S, 0, T_UTC_NS);
+			add(learner, power_uw, WTL_NS_PER_S, 0, T_UTC_NS);
 		assert_idle(learner, power_uw);
 		/* Powers that are 1 % apart are told apart. */
 		for (unsigned i = 0; i < 4; i++)
-			wtl_baseline_learner_add(learner, power_uw - power_uw / 99, WTL_NS_PER_S, 0,
-						 T_UTC_NS);
+			add(learner, power_uw - power_uw / 99, WTL_NS_PER_S, 0, T_UTC_NS);
 		assert_idle(learner, power_uw - power_uw / 99);
 		wtl_baseline_learner_free(learner);
 	}
@@ -186,11 +266,10 @@ static void test_extremes(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 10; i++)
-		wtl_baseline_learner_add(learner, 0, WTL_NS_PER_S, 0, T_UTC_NS);
+		add(learner, 0, WTL_NS_PER_S, 0, T_UTC_NS);
 	assert_idle(learner, 0);
 	for (unsigned i = 0; i < 10000; i++)
-		wtl_baseline_learner_add(learner, UINT64_MAX, i % 2 ? INT64_MAX : WTL_NS_PER_S, 0,
-					 T_UTC_NS);
+		add(learner, UINT64_MAX, i % 2 ? INT64_MAX : WTL_NS_PER_S, 0, T_UTC_NS);
 	assert_int_equal(learned(learner).idle_uw, 2000 * WATT); /* 2^64 µJ in 2^63 ns */
 	assert_true(learned(learner).seen_ns <= 3660 * WTL_NS_PER_S);
 	wtl_baseline_learner_free(learner);
@@ -215,10 +294,9 @@ static struct bias bias_of(double seconds, double noise)
 		double error;
 
 		for (unsigned i = 0; i < (unsigned)lround(seconds * 10); i++)
-			wtl_baseline_learner_add(
-				learner,
-				(uint64_t)llround(7.4e6 * (1 + noise * random_normal(&random))),
-				WTL_NS_PER_S / 10, 500, T_UTC_NS);
+			add(learner,
+			    (uint64_t)llround(7.4e6 * (1 + noise * random_normal(&random))),
+			    WTL_NS_PER_S / 10, 500, T_UTC_NS);
 		baseline = learned(learner);
 		assert_true(baseline.is_known);
 		error = (double)baseline.idle_uw / 74e6 - 1;
@@ -382,10 +460,9 @@ static void test_same_every_time(void **state)
 		uint64_t random = 77;
 
 		for (unsigned i = 0; i < 50000; i++)
-			wtl_baseline_learner_add(learner, 1000000 + random_next(&random) % 500000,
-						 (int64_t)(random_next(&random) % 300000000),
-						 (uint32_t)(random_next(&random) % 60000),
-						 T_UTC_NS + i);
+			add(learner, 1000000 + random_next(&random) % 500000,
+			    (int64_t)(random_next(&random) % 300000000),
+			    (uint32_t)(random_next(&random) % 60000), T_UTC_NS + i);
 		memset(&baselines[run], 0, sizeof(baselines[run]));
 		wtl_baseline_learner_get(learner, &baselines[run]);
 		wtl_baseline_learner_free(learner);
@@ -575,7 +652,7 @@ static void test_modelled(void **state)
 		assert_int_equal(baseline.t_utc_ns, 0);
 		assert_int_equal(baseline.seen_ns, 0);
 		wtl_baseline_learner_start(learner, &kept);
-		wtl_baseline_learner_add(learner, 9 * WATT * 10, 10 * WTL_NS_PER_S, 1000, T_UTC_NS);
+		add(learner, 9 * WATT * 10, 10 * WTL_NS_PER_S, 1000, T_UTC_NS);
 	}
 	wtl_baseline_learner_free(learner);
 }
@@ -583,16 +660,28 @@ static void test_modelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_known_after_3s), cmocka_unit_test(test_what_counts),
-		cmocka_unit_test(test_use_limit),      cmocka_unit_test(test_scattered),
-		cmocka_unit_test(test_bursts),	       cmocka_unit_test(test_range),
-		cmocka_unit_test(test_extremes),       cmocka_unit_test(test_bias),
-		cmocka_unit_test(test_start),	       cmocka_unit_test(test_sessions_keep_it),
-		cmocka_unit_test(test_start_extremes), cmocka_unit_test(test_changed_machine),
-		cmocka_unit_test(test_ageing),	       cmocka_unit_test(test_same_every_time),
-		cmocka_unit_test(test_line),	       cmocka_unit_test(test_dates),
-		cmocka_unit_test(test_unprintable),    cmocka_unit_test(test_bad_lines),
-		cmocka_unit_test(test_long_line),      cmocka_unit_test(test_modelled),
+		cmocka_unit_test(test_known_after_3s),
+		cmocka_unit_test(test_counter_of_coarse_steps),
+		cmocka_unit_test(test_edges_of_seconds),
+		cmocka_unit_test(test_what_counts),
+		cmocka_unit_test(test_use_limit),
+		cmocka_unit_test(test_scattered),
+		cmocka_unit_test(test_bursts),
+		cmocka_unit_test(test_range),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_bias),
+		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_sessions_keep_it),
+		cmocka_unit_test(test_start_extremes),
+		cmocka_unit_test(test_changed_machine),
+		cmocka_unit_test(test_ageing),
+		cmocka_unit_test(test_same_every_time),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_dates),
+		cmocka_unit_test(test_unprintable),
+		cmocka_unit_test(test_bad_lines),
+		cmocka_unit_test(test_long_line),
+		cmocka_unit_test(test_modelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -230,11 +230,14 @@ static void machine_run(struct machine *machine, const uint64_t powers_uw[2], un
 			energy_uj = energy_uj / 10000 * (9900 + random_next(&machine->seed) % 201);
 			wtl_attribution_add(machine->attribution, package, energy_uj,
 					    STEP_MS * WTL_NS_PER_MS, uses, UNIT_COUNT(uses));
-			wtl_baseline_learner_add(machine->learners[package], energy_uj,
-						 STEP_MS * WTL_NS_PER_MS,
-						 (uint32_t)(used_ns * 1000000 /
-							    ((uint64_t)CPUS * STEP_MS * 1000000)),
-						 0);
+			wtl_baseline_learner_add(
+				machine->learners[package],
+				&(struct wtl_baseline_interval){
+					.energy_uj = energy_uj,
+					.duration_ns = STEP_MS * WTL_NS_PER_MS,
+					.use_ppm = (uint32_t)(used_ns * 1000000 /
+							      ((uint64_t)CPUS * STEP_MS * 1000000)),
+				});
 		}
 	}
 }

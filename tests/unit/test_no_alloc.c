@@ -118,9 +118,14 @@ static void test_learning(void **state)
 	assert_non_null(learner);
 	for (int octave = 0; octave < 3; octave++) {
 		before = wattle_test_allocations();
-		for (uint64_t i = 0; i < 100; i++)
-			wtl_baseline_learner_add(learner, (UINT64_C(1) << (23 + octave % 2)) + i,
-						 WTL_NS_PER_S, 0, 0);
+		for (uint64_t i = 0; i < 100; i++) {
+			const struct wtl_baseline_interval interval = {
+				.energy_uj = (UINT64_C(1) << (23 + octave % 2)) + i,
+				.duration_ns = WTL_NS_PER_S,
+			};
+
+			wtl_baseline_learner_add(learner, &interval);
+		}
 		taken[octave] = wattle_test_allocations() - before;
 	}
 	assert_int_equal(taken[0], 1);
