@@ -219,9 +219,12 @@ def move(wattle, nvml, root, fault=None):
 def test_machine_faults(wattle, nvml, tmp_path, op, always):
     root = tmp_path / "root"
     shutil.copytree(ROOTS / "xeon-2s-dram", root, symlinks=True)
-    clean = move(wattle, nvml, root)
-    assert clean.returncode == 0, clean.stderr
-    truth = figures(json.loads(clean.stdout))
+    for _ in range(20):  # on a busy machine some ms at an edge are not seen: then it is a gap
+        clean = move(wattle, nvml, root)
+        assert clean.returncode == 0, clean.stderr
+        truth = figures(json.loads(clean.stdout))
+        if {"package-0", "dram-0"} <= truth.keys():
+            break
     assert truth["package-0"] == 5 and truth["dram-0"] == 2
     names = {d["name"] for d in json.loads(clean.stdout)["domains"]}
     places = {"any": range(1, 240, 7), "lib": range(1, 90, 3), "read": range(1, 60)}.get(op, range(1, 32))

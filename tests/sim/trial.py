@@ -20,11 +20,14 @@ class Trial:
         self.truth, self.report = truth, report
 
     def rows_of(self, worker):
-        """The processes of the report that are this worker's: its own, its children, and rows that stand for those."""
+        """The processes of the report that are this worker's: its own, its children, and rows that stand for those.
+        Another simulation that runs beside this one has workers of the same names, but not in the command."""
         pids = set(worker["pids"])
-        for row in self.report.get("processes", []):
+        rows = self.report.get("processes", [])
+        in_command = {row.get("in_command") for row in rows if row.get("pid") == worker["pid"]}
+        for row in rows:
             if row.get("pid") in pids or row.get("parent") in pids or \
-                    ("pid" not in row and row.get("name") == worker["name"]):
+                    ("pid" not in row and row.get("name") == worker["name"] and row.get("in_command") in in_command):
                 yield row
 
     def scores(self):
