@@ -441,18 +441,50 @@ static bool has_column(const struct session *session, const char *prefix)
 	return false;
 }
 
+/* What --query-gpu needs beside the numbers. */
+static unsigned column_parts(const struct session *session)
+{
+	static const struct {
+		const char *prefix;
+		unsigned part;
+	} parts[] = {
+		{"pcie.tx", WTL_GPU_READ_PCIE},
+		{"pcie.rx", WTL_GPU_READ_PCIE},
+		{"inforom.checksum_validation", WTL_GPU_READ_INFOROM},
+		{"pcie.link.gen.hostmax", WTL_GPU_READ_DETAILS},
+		{"gpu_recovery_action", WTL_GPU_READ_DETAILS},
+		{"edpp_multiplier", WTL_GPU_READ_DETAILS},
+		{"virtualization_mode", WTL_GPU_READ_DETAILS},
+		{"fabric.", WTL_GPU_READ_DETAILS},
+		{"platform.", WTL_GPU_READ_DETAILS},
+		{"ecc.errors.uncorrected.volatile.sram.", WTL_GPU_READ_DETAILS},
+		{"ecc.errors.uncorrected.aggregate.sram.", WTL_GPU_READ_DETAILS},
+		{"remapped_rows.correctable_inactive", WTL_GPU_READ_DETAILS},
+		{"remapped_rows.uncorrectable_inactive", WTL_GPU_READ_DETAILS},
+	};
+	unsigned what = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (has_column(session, parts[i].prefix))
+			what |= parts[i].part;
+	return what;
+}
+
 /* What has to be read: each part has its price. */
 static unsigned parts(const struct session *session)
 {
 	const unsigned processes = WTL_GPU_READ_PROCESSES;
+	const unsigned everything = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes |
+				    WTL_GPU_READ_USE | WTL_GPU_READ_DETAILS;
 
 	switch (session->form) {
 	case WTL_QUERY_LINES:
 		return WTL_GPU_READ_NUMBERS | processes;
 	case WTL_QUERY_JSON:
+		return everything | WTL_GPU_READ_INFOROM;
 	case WTL_QUERY_XML:
 	case WTL_QUERY_LOG:
-		return WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes | WTL_GPU_READ_USE;
+		return everything;
 	case WTL_QUERY_LIST:
 		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
 	case WTL_QUERY_MON:
@@ -466,10 +498,7 @@ static unsigned parts(const struct session *session)
 	if (session->columns.query == &wtl_smi_query_accounted)
 		return WTL_GPU_READ_NUMBERS; /* the mode is among them */
 	if (session->columns.query == &wtl_smi_query_gpu)
-		return WTL_GPU_READ_NUMBERS |
-		       (has_column(session, "pcie.tx") || has_column(session, "pcie.rx")
-				? WTL_GPU_READ_PCIE
-				: 0);
+		return WTL_GPU_READ_NUMBERS | column_parts(session);
 	return session->columns.query == &wtl_smi_query_apps ? processes : 0;
 }
 

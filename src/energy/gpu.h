@@ -128,7 +128,70 @@ enum wtl_gpu_number {
 	WTL_GPU_PROTECTED_FREE_BYTES,
 	WTL_GPU_MODULE_ID,
 	WTL_GPU_PCI_CLASS, /* base class << 8 | subclass */
+	/* What is read on request only: see sensors/gpu_info.h. */
+	WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE,
+	WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE,
+	/* Uncorrected errors of on-chip memory, by how they were found and by where they were. */
+	WTL_GPU_ECC_SRAM_PARITY_VOLATILE,
+	WTL_GPU_ECC_SRAM_SECDED_VOLATILE,
+	WTL_GPU_ECC_SRAM_PARITY_AGGREGATE,
+	WTL_GPU_ECC_SRAM_SECDED_AGGREGATE,
+	WTL_GPU_ECC_SRAM_L2,
+	WTL_GPU_ECC_SRAM_SM,
+	WTL_GPU_ECC_SRAM_MICROCONTROLLER,
+	WTL_GPU_ECC_SRAM_PCIE,
+	WTL_GPU_ECC_SRAM_OTHER,
+	WTL_GPU_ECC_SRAM_EXCEEDED,    /* 0 or 1: more of them than the maker allows */
+	WTL_GPU_EDPP_MICROPERCENT,    /* multiplier of the peak design power */
+	WTL_GPU_RECOVERY_ACTION,      /* enum wtl_gpu_recovery */
+	WTL_GPU_VIRTUALIZATION,	      /* enum wtl_gpu_virtualization */
+	WTL_GPU_PCIE_GEN_HOST_MAX,    /* what the machine could do with another GPU */
+	WTL_GPU_INFOROM_VALID,	      /* 0 or 1 */
+	WTL_GPU_FABRIC_STATE,	      /* 1 not started, 2 in progress, 3 completed */
+	WTL_GPU_FABRIC_CLIQUE,	      /* known, with its texts, once completed */
+	WTL_GPU_FABRIC_HEALTH,	      /* 1 healthy, 2 unhealthy, 3 of limited capacity */
+	WTL_GPU_FABRIC_DEGRADED,      /* its bandwidth; 0 or 1, as the next three */
+	WTL_GPU_FABRIC_RECOVERING,    /* routes */
+	WTL_GPU_FABRIC_BAD_ROUTE,     /* a route is unhealthy */
+	WTL_GPU_FABRIC_TIMED_OUT,     /* recovers from an access that took too long */
+	WTL_GPU_FABRIC_MISCONFIGURED, /* enum wtl_gpu_misconfigured */
+	WTL_GPU_FABRIC_PARTITION,     /* 0 or 1: it is assigned one */
+	WTL_GPU_PLATFORM_SLOT,	      /* in the chassis, switches counted */
+	WTL_GPU_PLATFORM_TRAY,	      /* of those that compute */
+	WTL_GPU_PLATFORM_HOST,	      /* which machine in the slot */
+	WTL_GPU_PLATFORM_PEER,	      /* 0: joined directly to its peers, 1: by switches */
+	WTL_GPU_PLATFORM_GUID,	      /* in the fabric */
 	WTL_GPU_NUMBERS
+};
+
+/* What has to be done before a GPU with a fault is whole again; the numbers are NVML's, as in the next. */
+enum wtl_gpu_recovery {
+	WTL_RECOVERY_NONE,
+	WTL_RECOVERY_RESET,
+	WTL_RECOVERY_REBOOT,
+	WTL_RECOVERY_DRAIN_P2P,
+	WTL_RECOVERY_DRAIN_AND_RESET,
+	WTL_RECOVERY_IMEX_DOMAIN,
+};
+
+enum wtl_gpu_virtualization {
+	WTL_VIRTUALIZATION_NONE,
+	WTL_VIRTUALIZATION_PASSED_THROUGH, /* this machine is virtual, and the GPU is its own */
+	WTL_VIRTUALIZATION_VGPU,	   /* this machine is virtual, and has a part of the GPU */
+	WTL_VIRTUALIZATION_HOST_VGPU,
+	WTL_VIRTUALIZATION_HOST_VSGA,
+};
+
+/* What is wrong with a fabric's configuration: one less than NVML's numbers, where 0 is "not known". */
+enum wtl_gpu_misconfigured {
+	WTL_MISCONFIGURED_NONE,
+	WTL_MISCONFIGURED_SYSTEM_GUID,
+	WTL_MISCONFIGURED_CHASSIS_SERIAL,
+	WTL_MISCONFIGURED_NO_PARTITION,
+	WTL_MISCONFIGURED_TOO_FEW_LINKS,
+	WTL_MISCONFIGURED_FIRMWARE,
+	WTL_MISCONFIGURED_LOCATION,
+	WTL_MISCONFIGURED_GPU_STATE,
 };
 
 /* Why clocks are held down; the numbers are NVML's. */
@@ -178,6 +241,9 @@ struct wtl_gpu {
 	char name[96], uuid[96], serial[32], bus_id[32], vbios[32], driver[80], pci_device_id[16],
 		pci_subsystem_id[16], compute_capability[16];
 	char inforom_image[24], inforom_oem[24], inforom_ecc[24], inforom_power[24];
+	/* Of the fabric: which one, and how joining it went, in the driver's words ("Success"); of the platform.
+	 * They mean something where WTL_GPU_FABRIC_CLIQUE and WTL_GPU_PLATFORM_HOST are known. */
+	char fabric_cluster[40], fabric_status[64], chassis_serial[20];
 	uint32_t pci_domain, pci_bus, pci_device;
 	enum wattle_status status; /* OK, ASLEEP, GONE (lost), DENIED, FAILED */
 	int code;		   /* as in struct wtl_gpu_value; 0 where the status is OK */

@@ -2,6 +2,7 @@
 #include "gpu/abi.h"
 
 #include "base/err.h"
+#include "base/text.h"
 #include "energy/reading.h"
 
 /* Calls by the functions' true types: a handle is a pointer to an unknown struct. */
@@ -78,6 +79,17 @@ static int call_pid_text(void *function, const struct wtl_lib_arg args[])
 		(unsigned)args[0].word, args[1].memory, (unsigned)args[2].word);
 }
 
+/* NVML answers with a text of its own, which stays. */
+static int call_error_text(void *function, const struct wtl_lib_arg args[])
+{
+	const char *text = ((const char *(*)(int))function)((int)args[0].word);
+
+	if (!text)
+		return WTL_NVML_NOT_FOUND;
+	wtl_text_copy(args[1].memory, args[1].size, text);
+	return WTL_NVML_OK;
+}
+
 static int call_device_number_text(void *function, const struct wtl_lib_arg args[])
 {
 	return ((int (*)(void *, unsigned, char *, unsigned))function)(
@@ -114,6 +126,12 @@ static int call_device_number_u32(void *function, const struct wtl_lib_arg args[
 static int call_device_struct(void *function, const struct wtl_lib_arg args[])
 {
 	return ((int (*)(void *, void *))function)(handle_of(&args[0]), args[1].memory);
+}
+
+/* A handle alone. */
+static int call_handle(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *))function)(handle_of(&args[0]));
 }
 
 static int call_ecc_total(void *function, const struct wtl_lib_arg args[])
@@ -182,11 +200,6 @@ struct gpm_request {
 _Static_assert(sizeof(struct gpm_entry) == 40, "GPM metric");
 _Static_assert(offsetof(struct gpm_request, entries) == 24, "GPM metrics");
 
-static int call_sample(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *))function)(handle_of(&args[0]));
-}
-
 static int call_sample_new(void *function, const struct wtl_lib_arg args[])
 {
 	return ((int (*)(void **))function)(args[0].memory);
@@ -233,6 +246,7 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_CUDA_VERSION] = {"nvmlSystemGetCudaDriverVersion_v2", call_u32, 1},
 	[WTL_NVML_CUDA_VERSION_V1] = {"nvmlSystemGetCudaDriverVersion", call_u32, 1},
 	[WTL_NVML_PROCESS_NAME] = {"nvmlSystemGetProcessName", call_pid_text, 3},
+	[WTL_NVML_ERROR_TEXT] = {"nvmlErrorString", call_error_text, 2},
 	[WTL_NVML_COUNT] = {"nvmlDeviceGetCount_v2", call_u32, 1},
 	[WTL_NVML_BY_INDEX] = {"nvmlDeviceGetHandleByIndex_v2", call_by_index, 2},
 	[WTL_NVML_BY_BUS_ID] = {"nvmlDeviceGetHandleByPciBusId_v2", call_by_text, 2},
@@ -268,6 +282,7 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_ACCOUNTING_BUFFER] = {"nvmlDeviceGetAccountingBufferSize", call_device_u32, 2},
 	[WTL_NVML_MODULE_ID] = {"nvmlDeviceGetModuleId", call_device_u32, 2},
 	[WTL_NVML_C2C_MODE] = {"nvmlDeviceGetC2cModeInfoV", call_device_u32, 2},
+	[WTL_NVML_VIRTUALIZATION] = {"nvmlDeviceGetVirtualizationMode", call_device_u32, 2},
 	[WTL_NVML_MIG_COUNT_MAX] = {"nvmlDeviceGetMaxMigDeviceCount", call_device_u32, 2},
 	[WTL_NVML_INSTANCE] = {"nvmlDeviceGetGpuInstanceId", call_device_u32, 2},
 	[WTL_NVML_COMPUTE_INSTANCE] = {"nvmlDeviceGetComputeInstanceId", call_device_u32, 2},
@@ -307,6 +322,12 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 				       call_device_struct, 2},
 	[WTL_NVML_REMAPPER] = {"nvmlDeviceGetRowRemapperHistogram", call_device_struct, 2},
 	[WTL_NVML_ATTRIBUTES] = {"nvmlDeviceGetAttributes_v2", call_device_struct, 2},
+	[WTL_NVML_SRAM_ERRORS] = {"nvmlDeviceGetSramEccErrorStatus", call_device_struct, 2},
+	[WTL_NVML_FABRIC] = {"nvmlDeviceGetGpuFabricInfoV", call_device_struct, 2},
+	[WTL_NVML_FABRIC_V1] = {"nvmlDeviceGetGpuFabricInfo", call_device_struct, 2},
+	[WTL_NVML_PLATFORM] = {"nvmlDeviceGetPlatformInfo", call_device_struct, 2},
+	[WTL_NVML_REMAPPED_V2] = {"nvmlDeviceGetRemappedRows_v2", call_device_struct, 2},
+	[WTL_NVML_VALIDATE_INFOROM] = {"nvmlDeviceValidateInforom", call_handle, 1},
 	[WTL_NVML_ECC_TOTAL] = {"nvmlDeviceGetTotalEccErrors", call_ecc_total, 4},
 	[WTL_NVML_ECC_PLACE] = {"nvmlDeviceGetMemoryErrorCounter", call_ecc_place, 5},
 	[WTL_NVML_COMPUTE_V3] = {"nvmlDeviceGetComputeRunningProcesses_v3", call_device_list, 3},
@@ -323,7 +344,7 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_MIG_BY_INDEX] = {"nvmlDeviceGetMigDeviceHandleByIndex", call_device_by_index, 3},
 	[WTL_NVML_GPM_SUPPORT] = {"nvmlGpmQueryDeviceSupport", call_device_struct, 2},
 	[WTL_NVML_GPM_ALLOC] = {"nvmlGpmSampleAlloc", call_sample_new, 1},
-	[WTL_NVML_GPM_FREE] = {"nvmlGpmSampleFree", call_sample, 1},
+	[WTL_NVML_GPM_FREE] = {"nvmlGpmSampleFree", call_handle, 1},
 	[WTL_NVML_GPM_MIG_SAMPLE] = {"nvmlGpmMigSampleGet", call_device_number_sample, 3},
 	[WTL_NVML_GPM_METRICS] = {"nvmlGpmMetricsGet", call_gpm_metrics, 3},
 	[WTL_NVML_SET_PERSISTENCE] = {"nvmlDeviceSetPersistenceMode", call_device_set, 2},
@@ -367,6 +388,22 @@ bool wtl_nvml_field_u64(const struct wtl_nvml_field *field, uint64_t *ret_value)
 	}
 }
 
+bool wtl_nvml_field_millionths(const struct wtl_nvml_field *field, uint64_t *ret_value)
+{
+	const double most =
+		1e12; /* as a number of ones: far from what 64 bits hold as millionths */
+	uint64_t whole;
+
+	if (field->type == WTL_NVML_VALUE_DOUBLE) {
+		if (!(field->value.real >= 0 && field->value.real <= most))
+			return false;
+		*ret_value = (uint64_t)(field->value.real * 1e6 + 0.5);
+		return true;
+	}
+	return wtl_nvml_field_u64(field, &whole) &&
+	       !__builtin_mul_overflow(whole, UINT64_C(1000000), ret_value);
+}
+
 /* ---- What the codes mean for a domain, in words for people ---- */
 
 static const struct {
@@ -396,6 +433,7 @@ static const struct {
 	 "install NVIDIA's driver libraries of the same version again"},
 	{WTL_NVML_FUNCTION_NOT_FOUND, WATTLE_STATUS_ABSENT,
 	 "the driver's library is too old for this figure", ""},
+	{WTL_NVML_CORRUPTED_INFOROM, WATTLE_STATUS_FAILED, "the GPU's info ROM is damaged", ""},
 	{WTL_NVML_GPU_IS_LOST, WATTLE_STATUS_GONE,
 	 "the GPU is lost: it fell off the bus or does not respond",
 	 "see dmesg | grep -i xid; nvidia-smi --gpu-reset or a reboot brings it back"},

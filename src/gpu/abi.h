@@ -29,6 +29,7 @@ enum wtl_nvml_code {
 	WTL_NVML_TIMEOUT = 10,
 	WTL_NVML_LIBRARY_NOT_FOUND = 12,
 	WTL_NVML_FUNCTION_NOT_FOUND = 13,
+	WTL_NVML_CORRUPTED_INFOROM = 14,
 	WTL_NVML_GPU_IS_LOST = 15,
 	WTL_NVML_RESET_REQUIRED = 16,
 	WTL_NVML_OPERATING_SYSTEM = 17, /* a cgroup keeps the device away */
@@ -56,9 +57,11 @@ enum wtl_nvml_field_id {
 	WTL_NVML_FIELD_LIMIT_REQUESTED = 192,
 	WTL_NVML_FIELD_PCIE_TX_BYTES = 197, /* counters that wrap */
 	WTL_NVML_FIELD_PCIE_RX_BYTES = 198,
+	WTL_NVML_FIELD_RECOVERY_ACTION = 230, /* enum wtl_gpu_recovery; NVML 12.8 and later */
 	WTL_NVML_FIELD_THROTTLED_SW_THERMAL = 269,
 	WTL_NVML_FIELD_THROTTLED_HW_THERMAL = 270,
 	WTL_NVML_FIELD_THROTTLED_POWER_BRAKE = 271,
+	WTL_NVML_FIELD_EDPP_MULTIPLIER = 274, /* percent; NVML 13.1 and later */
 };
 
 enum wtl_nvml_scope {
@@ -204,6 +207,67 @@ struct wtl_nvml_gpm_metric {
 	double value;
 };
 
+/* Errors of on-chip memory (SRAM). Checked against nvml.h 12.4 to 13.3. */
+struct wtl_nvml_sram {
+	uint32_t version;
+	uint32_t unused;
+	uint64_t parity_aggregate, secded_aggregate, corrected_aggregate;
+	uint64_t parity_volatile, secded_volatile, corrected_volatile;
+	uint64_t l2, sm, pcie, microcontroller, other; /* uncorrected, of the GPU's life */
+	uint32_t is_exceeded;
+	uint32_t unused_end;
+};
+
+/*
+ * Where a GPU is in the NVLink fabric. This is version 3 (nvml.h 13.0 on). Version 2 (12.4 on) ends before
+ * the summary, and the unversioned nvmlDeviceGetGpuFabricInfo (12.1 on) has cluster to state alone.
+ */
+struct wtl_nvml_fabric {
+	uint32_t version;
+	uint8_t cluster[16];
+	uint32_t status; /* enum wtl_nvml_code, where the state is COMPLETED */
+	uint32_t clique;
+	uint8_t state; /* enum wtl_nvml_fabric_state */
+	uint8_t unused[3];
+	uint32_t health; /* parts of two bits, and one of four: enum wtl_nvml_fabric_shift */
+	uint8_t summary; /* as WTL_GPU_FABRIC_HEALTH; 0: the health is not told */
+	uint8_t unused_end[3];
+};
+
+enum wtl_nvml_fabric_state {
+	WTL_NVML_FABRIC_NOT_SUPPORTED = 0,
+	WTL_NVML_FABRIC_NOT_STARTED = 1,
+	WTL_NVML_FABRIC_IN_PROGRESS = 2,
+	WTL_NVML_FABRIC_COMPLETED = 3,
+};
+
+/* Each part is 0 where it is not told, 1 for yes and 2 for no; but MISCONFIGURED. */
+enum wtl_nvml_fabric_shift {
+	WTL_NVML_FABRIC_DEGRADED = 0,
+	WTL_NVML_FABRIC_RECOVERING = 2,
+	WTL_NVML_FABRIC_BAD_ROUTE = 4,
+	WTL_NVML_FABRIC_TIMED_OUT = 6,
+	WTL_NVML_FABRIC_MISCONFIGURED = 8, /* four bits: 1 is no, the rest is what is wrong */
+	WTL_NVML_FABRIC_PARTITION = 12,
+};
+
+/* Where a GPU is in its rack (drivers 560 on; nvml.h 12.8 to 13.3). Version 1 has the same 44 bytes under other
+ * names. */
+struct wtl_nvml_platform {
+	uint32_t version;
+	uint8_t guid[16];    /* of InfiniBand: 8 bytes, the first one the highest, and zeros */
+	uint8_t chassis[16]; /* serial number: text with zeros behind it */
+	uint8_t slot, tray, host, peer, module;
+	uint8_t unused[3];
+};
+
+/* nvmlDeviceGetRemappedRows_v2: nvml.h 13.2 on, no version word. */
+struct wtl_nvml_remapped {
+	uint32_t corrected, corrected_inactive;
+	uint32_t uncorrected, uncorrected_inactive;
+	uint32_t is_pending, has_failed;
+};
+
 /* A versioned struct says its size and version in its first word. */
 #define WTL_NVML_VERSION(type, number) ((uint32_t)(sizeof(type) | (uint32_t)(number) << 24))
 
@@ -221,6 +285,14 @@ _Static_assert(sizeof(struct wtl_nvml_use) == 40, "process utilisation");
 _Static_assert(sizeof(struct wtl_nvml_attributes) == 40, "MIG device's attributes");
 _Static_assert(sizeof(struct wtl_nvml_gpm_support) == 8, "GPM support");
 _Static_assert(sizeof(struct wtl_nvml_gpm_metric) == 16, "GPM metric of our own");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_sram, 1) == 0x01000068, "SRAM errors");
+_Static_assert(offsetof(struct wtl_nvml_sram, is_exceeded) == 96, "SRAM errors");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_fabric, 3) == 0x03000028, "fabric, v3");
+_Static_assert(offsetof(struct wtl_nvml_fabric, summary) == 36, "fabric, v2");
+_Static_assert(offsetof(struct wtl_nvml_fabric, health) == 32, "fabric, without a version");
+_Static_assert(WTL_NVML_VERSION(struct wtl_nvml_platform, 2) == 0x0200002c, "platform");
+_Static_assert(offsetof(struct wtl_nvml_platform, slot) == 36, "platform");
+_Static_assert(sizeof(struct wtl_nvml_remapped) == 24, "remapped rows, v2");
 _Static_assert(sizeof(struct wtl_nvml_field) == 40, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, timestamp_us) == 8, "field value");
 _Static_assert(offsetof(struct wtl_nvml_field, type) == 24, "field value");
@@ -243,6 +315,7 @@ enum wtl_nvml_function {
 	WTL_NVML_CUDA_VERSION,	 /* (i32 *): 12040 is 12.4 */
 	WTL_NVML_CUDA_VERSION_V1,
 	WTL_NVML_PROCESS_NAME, /* (pid, text, length) */
+	WTL_NVML_ERROR_TEXT,   /* (code, text): NVML's own words, which the call copies */
 	WTL_NVML_COUNT,	       /* (u32 *) */
 	WTL_NVML_BY_INDEX,     /* (u32, handle *) */
 	WTL_NVML_BY_BUS_ID,    /* (text, handle *) */
@@ -280,6 +353,7 @@ enum wtl_nvml_function {
 	WTL_NVML_ACCOUNTING_BUFFER,
 	WTL_NVML_MODULE_ID,
 	WTL_NVML_C2C_MODE,
+	WTL_NVML_VIRTUALIZATION, /* enum wtl_gpu_virtualization */
 	WTL_NVML_MIG_COUNT_MAX,
 	WTL_NVML_INSTANCE, /* of a MIG device, as the next */
 	WTL_NVML_COMPUTE_INSTANCE,
@@ -322,6 +396,13 @@ enum wtl_nvml_function {
 	WTL_NVML_PROTECTED_MEMORY, /* struct wtl_nvml_memory */
 	WTL_NVML_REMAPPER,	   /* five u32: banks with max, high, partial, low, no rows left */
 	WTL_NVML_ATTRIBUTES,
+	WTL_NVML_SRAM_ERRORS, /* struct wtl_nvml_sram; root only */
+	WTL_NVML_FABRIC,      /* struct wtl_nvml_fabric, v3 or v2 */
+	WTL_NVML_FABRIC_V1,   /* the same from `cluster` on */
+	WTL_NVML_PLATFORM,    /* struct wtl_nvml_platform */
+	WTL_NVML_REMAPPED_V2, /* struct wtl_nvml_remapped */
+
+	WTL_NVML_VALIDATE_INFOROM, /* (handle): OK, or CORRUPTED_INFOROM. Reads the flash */
 
 	WTL_NVML_ECC_TOTAL, /* (handle, 0 corrected 1 not, 0 volatile 1 aggregate, u64 *) */
 	WTL_NVML_ECC_PLACE, /* (handle, as above, 2 DRAM 7 SRAM, u64 *) */
@@ -370,6 +451,10 @@ int wtl_nvml_field_code(const struct wtl_nvml_field *field);
 
 /* A field's value as a count; false for a type or a sign that no counter or power has. */
 bool wtl_nvml_field_u64(const struct wtl_nvml_field *field, uint64_t *ret_value);
+
+/* A field's value in millionths, also where it is a floating-point number; false for one that is negative or
+ * too large. */
+bool wtl_nvml_field_millionths(const struct wtl_nvml_field *field, uint64_t *ret_value);
 
 /* What a code (or negative errno) means for a domain: ABSENT is a figure that does not exist, GONE a
  * device that went away. */

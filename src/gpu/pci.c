@@ -106,6 +106,31 @@ int wtl_nvml_pci_gpus(struct wtl_io *io, struct wtl_nvml_pci_gpu gpus[], size_t 
 	return n == -ENOMEM ? n : (int)found;
 }
 
+bool wtl_pci_root_port_of(const char *link, char *ret_port, size_t size)
+{
+	const char *port = NULL, *slash;
+
+	for (const char *at = link; (slash = strchr(at, '/')); at = slash + 1)
+		if (wtl_text_starts(at, "pci") && memchr(at, ':', (size_t)(slash - at)))
+			port = slash + 1;
+	slash = port ? strchr(port, '/') : NULL;
+	if (!slash || slash == port || (size_t)(slash - port) >= size ||
+	    strspn(port, "0123456789abcdefABCDEF:.") != (size_t)(slash - port) || *port == '.')
+		return false;
+	memcpy(ret_port, port, (size_t)(slash - port));
+	ret_port[slash - port] = '\0';
+	return true;
+}
+
+bool wtl_pci_root_port(struct wtl_io *io, const char *id, char *ret_port, size_t size)
+{
+	char path[128], link[512];
+
+	snprintf(path, sizeof(path), WTL_NVML_PCI_DIR "/%s", id);
+	return wtl_io_link_read(io, path, link, sizeof(link)) >= 0 &&
+	       wtl_pci_root_port_of(link, ret_port, size);
+}
+
 bool wtl_nvml_pci_is_foreign(const struct wtl_nvml_pci_gpu *gpu)
 {
 	return gpu->driver[0] && !wtl_text_starts(gpu->driver, "nvidia");

@@ -37,6 +37,16 @@ bool wtl_nvml_pci_asleep(struct wtl_io *io, const char *id);
 /* Another driver than NVIDIA's holds it: NVML cannot say anything about it. */
 bool wtl_nvml_pci_is_foreign(const struct wtl_nvml_pci_gpu *gpu);
 
+/*
+ * The root port that a device of the bus hangs from, by its address: the topmost bridge on its way, the host's
+ * end of the first link. false: it sits on a root bus itself, or the kernel does not say.
+ */
+bool wtl_pci_root_port(struct wtl_io *io, const char *id, char *ret_port, size_t size);
+
+/* The same from the device's link in /sys: "../../../devices/pci0000:00/0000:00:01.1/0000:01:00.0". Behind some
+ * controllers the way has a second "pci10000:e0"; what counts is the last. */
+bool wtl_pci_root_port_of(const char *link, char *ret_port, size_t size);
+
 /* NVML writes the domain with 8 digits and capital letters, sysfs with 4 and small ones. */
 bool wtl_nvml_same_bus_id(const char *a, const char *b);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <jansson.h>
+#include <stdio.h>
 
 #include "output/json_parts.h"
 #include "output/nvidia_smi.h"
@@ -8,12 +9,32 @@
 
 enum { MICRO = WTL_JSON_MICRO };
 
-enum shape { COUNT, SIGNED, MILLIONTHS, NANOSECONDS, FLAG, MODE, ADDRESSING, REASONS };
+enum shape { COUNT, SIGNED, MILLIONTHS, NANOSECONDS, FLAG, WORD, REASONS, GUID };
 
 struct number {
 	enum wtl_gpu_number number;
 	const char *key;
 	enum shape shape;
+};
+
+enum { WORDS_MAX = 8 };
+
+/* Of the numbers that are WORD, from 0. */
+static const struct {
+	enum wtl_gpu_number number;
+	const char *words[WORDS_MAX];
+} words[] = {
+	{WTL_GPU_COMPUTE_MODE, {"default", "exclusive-thread", "prohibited", "exclusive-process"}},
+	{WTL_GPU_ADDRESSING_MODE, {"none", "hmm", "ats"}},
+	{WTL_GPU_RECOVERY_ACTION,
+	 {"none", "reset", "reboot", "drain-p2p", "drain-and-reset", "recover-imex-domain"}},
+	{WTL_GPU_VIRTUALIZATION, {"none", "pass-through", "vgpu", "host-vgpu", "host-vsga"}},
+	{WTL_GPU_FABRIC_STATE, {"not-supported", "not-started", "in-progress", "completed"}},
+	{WTL_GPU_FABRIC_HEALTH, {"not-supported", "healthy", "unhealthy", "limited-capacity"}},
+	{WTL_GPU_FABRIC_MISCONFIGURED,
+	 {"none", "system-guid", "chassis-serial", "no-partition", "too-few-links", "firmware",
+	  "location", "gpu-state"}},
+	{WTL_GPU_PLATFORM_PEER, {"direct", "switch"}},
 };
 
 static const struct number numbers[] = {
@@ -83,7 +104,7 @@ static const struct number numbers[] = {
 	{WTL_GPU_PCIE_RX_BYTES_PER_S, "pcie_rx_bytes_per_s", COUNT},
 	{WTL_GPU_PCI_CLASS, "pci_class", COUNT},
 	{WTL_GPU_PERSISTENCE, "persistence", FLAG},
-	{WTL_GPU_COMPUTE_MODE, "compute_mode", MODE},
+	{WTL_GPU_COMPUTE_MODE, "compute_mode", WORD},
 	{WTL_GPU_DISPLAY_ACTIVE, "display_active", FLAG},
 	{WTL_GPU_DISPLAY_ATTACHED, "display_attached", FLAG},
 	{WTL_GPU_MIG_MODE, "mig", FLAG},
@@ -118,9 +139,40 @@ static const struct number numbers[] = {
 	{WTL_GPU_ACCOUNTING_BUFFER, "accounting_processes_max", COUNT},
 	{WTL_GPU_GSP_MODE, "gsp", FLAG},
 	{WTL_GPU_GSP_DEFAULT, "gsp_default", FLAG},
-	{WTL_GPU_ADDRESSING_MODE, "addressing_mode", ADDRESSING},
+	{WTL_GPU_ADDRESSING_MODE, "addressing_mode", WORD},
 	{WTL_GPU_C2C_MODE, "c2c", FLAG},
 	{WTL_GPU_MODULE_ID, "module_id", COUNT},
+	{WTL_GPU_VIRTUALIZATION, "virtualization", WORD},
+	{WTL_GPU_RECOVERY_ACTION, "recovery_action", WORD},
+	{WTL_GPU_INFOROM_VALID, "inforom_valid", FLAG},
+	{WTL_GPU_EDPP_MICROPERCENT, "edpp_percent", MILLIONTHS},
+	{WTL_GPU_PCIE_GEN_HOST_MAX, "pcie_generation_host_max", COUNT},
+	{WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, "remapped_correctable_inactive", COUNT},
+	{WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, "remapped_uncorrectable_inactive", COUNT},
+	{WTL_GPU_ECC_SRAM_PARITY_VOLATILE, "ecc_sram_parity_volatile", COUNT},
+	{WTL_GPU_ECC_SRAM_SECDED_VOLATILE, "ecc_sram_secded_volatile", COUNT},
+	{WTL_GPU_ECC_SRAM_PARITY_AGGREGATE, "ecc_sram_parity_aggregate", COUNT},
+	{WTL_GPU_ECC_SRAM_SECDED_AGGREGATE, "ecc_sram_secded_aggregate", COUNT},
+	{WTL_GPU_ECC_SRAM_L2, "ecc_sram_l2", COUNT},
+	{WTL_GPU_ECC_SRAM_SM, "ecc_sram_sm", COUNT},
+	{WTL_GPU_ECC_SRAM_MICROCONTROLLER, "ecc_sram_microcontroller", COUNT},
+	{WTL_GPU_ECC_SRAM_PCIE, "ecc_sram_pcie", COUNT},
+	{WTL_GPU_ECC_SRAM_OTHER, "ecc_sram_other", COUNT},
+	{WTL_GPU_ECC_SRAM_EXCEEDED, "ecc_sram_exceeded", FLAG},
+	{WTL_GPU_FABRIC_STATE, "fabric_state", WORD},
+	{WTL_GPU_FABRIC_CLIQUE, "fabric_clique", COUNT},
+	{WTL_GPU_FABRIC_HEALTH, "fabric_health", WORD},
+	{WTL_GPU_FABRIC_DEGRADED, "fabric_degraded", FLAG},
+	{WTL_GPU_FABRIC_RECOVERING, "fabric_recovering", FLAG},
+	{WTL_GPU_FABRIC_BAD_ROUTE, "fabric_bad_route", FLAG},
+	{WTL_GPU_FABRIC_TIMED_OUT, "fabric_timed_out", FLAG},
+	{WTL_GPU_FABRIC_MISCONFIGURED, "fabric_misconfigured", WORD},
+	{WTL_GPU_FABRIC_PARTITION, "fabric_partition", FLAG},
+	{WTL_GPU_PLATFORM_SLOT, "platform_slot", COUNT},
+	{WTL_GPU_PLATFORM_TRAY, "platform_tray", COUNT},
+	{WTL_GPU_PLATFORM_HOST, "platform_host", COUNT},
+	{WTL_GPU_PLATFORM_PEER, "platform_peer", WORD},
+	{WTL_GPU_PLATFORM_GUID, "platform_guid", GUID},
 };
 
 #define N_NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -133,9 +185,20 @@ static const char *const reason_words[] = {
 	"sw-thermal", "hw-thermal",	    "hw-power-brake", "display-clocks",
 };
 
-static const char *word_of(const char *const words[], size_t n, uint64_t value)
+static const char *word_of(enum wtl_gpu_number number, uint64_t value)
 {
-	return value < n ? words[value] : "unknown";
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].number == number && value < WORDS_MAX && words[i].words[value])
+			return words[i].words[value];
+	return "unknown";
+}
+
+static void put_guid(struct wtl_tree *tree, json_t *to, const char *key, uint64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%016llx", (unsigned long long)value);
+	wtl_tree_text(tree, to, key, text);
 }
 
 static void put_reasons(struct wtl_tree *tree, json_t *to, const char *key, uint64_t bits)
@@ -150,10 +213,6 @@ static void put_reasons(struct wtl_tree *tree, json_t *to, const char *key, uint
 static void put_value(struct wtl_tree *tree, json_t *to, const struct number *number,
 		      uint64_t value)
 {
-	static const char *const modes[] = {"default", "exclusive-thread", "prohibited",
-					    "exclusive-process"};
-	static const char *const addressing[] = {"none", "hmm", "ats"};
-
 	switch (number->shape) {
 	case COUNT:
 		wtl_tree_count(tree, to, number->key, value);
@@ -170,11 +229,11 @@ static void put_value(struct wtl_tree *tree, json_t *to, const struct number *nu
 	case FLAG:
 		wtl_tree_bool(tree, to, number->key, value != 0);
 		break;
-	case MODE:
-		wtl_tree_text(tree, to, number->key, word_of(modes, 4, value));
+	case WORD:
+		wtl_tree_text(tree, to, number->key, word_of(number->number, value));
 		break;
-	case ADDRESSING:
-		wtl_tree_text(tree, to, number->key, word_of(addressing, 3, value));
+	case GUID:
+		put_guid(tree, to, number->key, value);
 		break;
 	case REASONS:
 		put_reasons(tree, to, number->key, value);
@@ -199,6 +258,17 @@ static const char *reason_of(enum wattle_status status, int code)
 	return "reading it fails";
 }
 
+/* What goes with numbers. */
+static void put_texts(struct wtl_tree *tree, json_t *to, const struct wtl_gpu *gpu)
+{
+	if (gpu->numbers[WTL_GPU_FABRIC_CLIQUE].status == WATTLE_STATUS_OK) {
+		wtl_json_known(tree, to, "fabric_cluster", gpu->fabric_cluster);
+		wtl_json_known(tree, to, "fabric_status", gpu->fabric_status);
+	}
+	if (gpu->numbers[WTL_GPU_PLATFORM_HOST].status == WATTLE_STATUS_OK)
+		wtl_json_known(tree, to, "platform_chassis_serial", gpu->chassis_serial);
+}
+
 static void put_numbers(struct wtl_tree *tree, json_t *to, const struct wtl_gpu *gpu)
 {
 	json_t *unknown;
@@ -212,6 +282,7 @@ static void put_numbers(struct wtl_tree *tree, json_t *to, const struct wtl_gpu 
 		if (value->status == WATTLE_STATUS_OK)
 			put_value(tree, to, &numbers[i], value->value);
 	}
+	put_texts(tree, to, gpu);
 	unknown = wtl_tree_object(tree, to, "unknown");
 	for (size_t i = 0; i < N_NUMBERS; i++) {
 		const struct wtl_gpu_value *value = &gpu->numbers[numbers[i].number];

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "output/nvidia_smi_xml.h"
 
-#define REASON	   "clocks_event_reasons/clocks_event_reason_"
-#define OLD_REASON "clocks_throttle_reasons/clocks_throttle_reason_"
-#define PCI	   "pci/"
-#define LINK	   "pci/pci_gpu_link_info/"
-#define NEVER	   "=N/A"
+#define REASON	    "clocks_event_reasons/clocks_event_reason_"
+#define OLD_REASON  "clocks_throttle_reasons/clocks_throttle_reason_"
+#define PCI	    "pci/"
+#define LINK	    "pci/pci_gpu_link_info/"
+#define PLATFORM    "platformInfo/"
+#define SOURCES	    "ecc_errors/aggregate_uncorrectable_sram_sources/"
+#define HEALTH	    "fabric/health/"
+#define UNCORRECTED "ecc.errors.uncorrected."
+#define NEVER	    "=N/A"
 
 const struct wtl_smi_element wtl_smi_elements[] = {
 	{"product_name", "name", 0},
@@ -28,6 +32,13 @@ const struct wtl_smi_element wtl_smi_elements[] = {
 	{"minor_number", NEVER, 0},
 	{"vbios_version", "vbios_version", 0},
 	{"gpu_module_id", "platform.module_id", 0},
+	{PLATFORM "chassis_serial_number", "^platform.chassis_serial_number", 0},
+	{PLATFORM "slot_number", "^platform.slot_number", 0},
+	{PLATFORM "tray_index", "^platform.tray_index", 0},
+	{PLATFORM "host_id", "^platform.host_id", 0},
+	{PLATFORM "peer_type", "^platform.peer_type", 0},
+	{PLATFORM "module_id", "platform.module_id", 0},
+	{PLATFORM "gpu_fabric_guid", "^platform.gpu_fabric_guid", 0},
 	{"inforom_version/img_version", "inforom.img", 0},
 	{"inforom_version/oem_object", "inforom.oem", 0},
 	{"inforom_version/ecc_object", "inforom.ecc", 0},
@@ -35,6 +46,8 @@ const struct wtl_smi_element wtl_smi_elements[] = {
 	{"gpu_operation_mode/current_gom", "gom.current", 0},
 	{"gpu_operation_mode/pending_gom", "gom.pending", 0},
 	{"c2c_mode", "c2c.mode", 0},
+	{"gpu_virtualization_mode/virtualization_mode", "virtualization_mode", 0},
+	{"gpu_recovery_action", "gpu_recovery_action", 0},
 	{PCI "pci_bus", "pci.bus", 0},
 	{PCI "pci_device", "pci.device", 0},
 	{PCI "pci_domain", "pci.domain", 0},
@@ -97,13 +110,29 @@ const struct wtl_smi_element wtl_smi_elements[] = {
 	{"ecc_mode/current_ecc", "ecc.mode.current", 0},
 	{"ecc_mode/pending_ecc", "ecc.mode.pending", 0},
 	{"ecc_errors/volatile/sram_correctable", "ecc.errors.corrected.volatile.sram", 0},
+	{"ecc_errors/volatile/sram_uncorrectable", UNCORRECTED "volatile.sram", 0},
+	{"ecc_errors/volatile/sram_uncorrectable_parity", UNCORRECTED "volatile.sram.parity", 0},
+	{"ecc_errors/volatile/sram_uncorrectable_secded", UNCORRECTED "volatile.sram.secded", 0},
 	{"ecc_errors/volatile/dram_correctable", "ecc.errors.corrected.volatile.dram", 0},
 	{"ecc_errors/volatile/dram_uncorrectable", "ecc.errors.uncorrected.volatile.dram", 0},
 	{"ecc_errors/aggregate/sram_correctable", "ecc.errors.corrected.aggregate.sram", 0},
+	{"ecc_errors/aggregate/sram_uncorrectable", UNCORRECTED "aggregate.sram", 0},
+	{"ecc_errors/aggregate/sram_uncorrectable_parity", UNCORRECTED "aggregate.sram.parity", 0},
+	{"ecc_errors/aggregate/sram_uncorrectable_secded", UNCORRECTED "aggregate.sram.secded", 0},
 	{"ecc_errors/aggregate/dram_correctable", "ecc.errors.corrected.aggregate.dram", 0},
 	{"ecc_errors/aggregate/dram_uncorrectable", "ecc.errors.uncorrected.aggregate.dram", 0},
+	{"ecc_errors/aggregate/sram_threshold_exceeded",
+	 UNCORRECTED "aggregate.sram.thresholdExceeded", 0},
+	{SOURCES "sram_l2", UNCORRECTED "aggregate.sram.l2", 0},
+	{SOURCES "sram_sm", UNCORRECTED "aggregate.sram.sm", 0},
+	{SOURCES "sram_microcontroller", UNCORRECTED "aggregate.sram.mcu", 0},
+	{SOURCES "sram_pcie", UNCORRECTED "aggregate.sram.pcie", 0},
+	{SOURCES "sram_other", UNCORRECTED "aggregate.sram.other", 0},
+	{"remapped_rows", NEVER, 0},
 	{"remapped_rows/remapped_row_corr", "remapped_rows.correctable", 0},
+	{"remapped_rows/remapped_row_corr_inactive", "remapped_rows.correctable_inactive", 0},
 	{"remapped_rows/remapped_row_unc", "remapped_rows.uncorrectable", 0},
+	{"remapped_rows/remapped_row_unc_inactive", "remapped_rows.uncorrectable_inactive", 0},
 	{"remapped_rows/remapped_row_pending", "remapped_rows.pending", 0},
 	{"remapped_rows/remapped_row_failure", "remapped_rows.failure", 0},
 	{"remapped_rows/row_remapper_histogram/row_remapper_histogram_max",
@@ -138,6 +167,7 @@ const struct wtl_smi_element wtl_smi_elements[] = {
 	{"module_power_readings/default_power_limit", "module.power.default_limit", 0},
 	{"module_power_readings/min_power_limit", "module.power.min_limit", 0},
 	{"module_power_readings/max_power_limit", "module.power.max_limit", 0},
+	{"edpp_multiplier", "edpp_multiplier", "%"},
 	{"clocks/graphics_clock", "clocks.current.graphics", 0},
 	{"clocks/sm_clock", "clocks.current.sm", 0},
 	{"clocks/mem_clock", "clocks.current.memory", 0},
@@ -150,6 +180,17 @@ const struct wtl_smi_element wtl_smi_elements[] = {
 	{"max_clocks/sm_clock", "clocks.max.sm", 0},
 	{"max_clocks/mem_clock", "clocks.max.memory", 0},
 	{"max_clocks/video_clock", "clocks.max.video", 0},
+	{"fabric/state", "fabric.state", 0},
+	{"fabric/status", "fabric.status", 0},
+	{"fabric/cliqueId", "fabric.cliqueId", 0},
+	{"fabric/clusterUuid", "fabric.clusterUuid", 0},
+	{HEALTH "summary", "fabric.health.summary", 0},
+	{HEALTH "bandwidth", "fabric.health.bandwidth", 0},
+	{HEALTH "route_recovery_in_progress", "fabric.health.route_recovery_in_progress", 0},
+	{HEALTH "route_unhealthy", "fabric.health.route_unhealthy", 0},
+	{HEALTH "access_timeout_recovery", "fabric.health.access_timeout_recovery", 0},
+	{HEALTH "incorrect_configuration", "fabric.health.incorrect_configuration", 0},
+	{HEALTH "partition_assigned", "fabric.health.partition_assigned", 0},
 	{"processes", "*processes", 0},
 	{0, 0, 0},
 };
@@ -186,6 +227,5 @@ const struct wtl_smi_element wtl_smi_elements_other[] = {
 	{"module_power_readings/power_draw", "module.power.draw.average", 0},
 	/* v13 */
 	{"platform_info/module_id", "platform.module_id", 0},
-	{"platformInfo/module_id", "platform.module_id", 0},
 	{0, 0, 0},
 };

@@ -78,6 +78,19 @@ extern const struct wtl_smi_kind wtl_smi_yes;	     /* a number: Yes or No */
 extern const struct wtl_smi_kind wtl_smi_mode;	     /* a number: the compute mode */
 extern const struct wtl_smi_kind wtl_smi_mask;	     /* a number in hex */
 extern const struct wtl_smi_kind wtl_smi_active; /* a bit (arg2) of a number: Active, Not Active */
+/* Numbers that stand for words of their own. */
+extern const struct wtl_smi_kind wtl_smi_valid;
+extern const struct wtl_smi_kind wtl_smi_recovery;
+extern const struct wtl_smi_kind wtl_smi_virtualization;
+extern const struct wtl_smi_kind wtl_smi_fabric_state;
+extern const struct wtl_smi_kind wtl_smi_health;
+extern const struct wtl_smi_kind wtl_smi_degraded;
+extern const struct wtl_smi_kind wtl_smi_truth; /* True or False */
+extern const struct wtl_smi_kind wtl_smi_misconfigured;
+extern const struct wtl_smi_kind wtl_smi_peer;
+extern const struct wtl_smi_kind wtl_smi_guid;	      /* a number: 16 digits of small hex */
+extern const struct wtl_smi_kind wtl_smi_fabric_text; /* as text, where the fabric is known */
+extern const struct wtl_smi_kind wtl_smi_chassis;     /* text; known, it may be empty */
 extern const struct wtl_smi_kind wtl_smi_pid;
 extern const struct wtl_smi_kind wtl_smi_process_name;
 extern const struct wtl_smi_kind wtl_smi_process_memory;
@@ -105,6 +118,9 @@ enum wtl_smi_domain_word {
 	WTL_SMI_DOMAIN_REASON,
 	WTL_SMI_DOMAIN_IN_TOTAL,
 };
+
+/* How a number of a GPU is had, and the texts that go with it. */
+struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number);
 
 /* What nvidia-smi says instead of a value, without brackets: "GPU is lost"; NULL: not available. */
 const char *wtl_smi_unknown(struct wtl_smi_answer answer);

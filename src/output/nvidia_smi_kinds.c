@@ -278,6 +278,24 @@ static int read_text(const struct wtl_smi_target *target, const struct wtl_smi_f
 	return 0;
 }
 
+static struct wtl_smi_answer print_fabric_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
+					       const struct wtl_smi_field *field)
+{
+	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, WTL_GPU_FABRIC_CLIQUE);
+
+	return answer.status == WATTLE_STATUS_OK ? print_text(buf, row, field) : answer;
+}
+
+static struct wtl_smi_answer print_chassis(struct wtl_buf *buf, const struct wtl_smi_row *row,
+					   const struct wtl_smi_field *field)
+{
+	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, WTL_GPU_PLATFORM_HOST);
+
+	if (answer.status == WATTLE_STATUS_OK)
+		wtl_smi_put_text(buf, (const char *)row->gpu + field->arg);
+	return answer;
+}
+
 static struct wtl_smi_answer print_hex(struct wtl_buf *buf, const struct wtl_smi_row *row,
 				       const struct wtl_smi_field *field)
 {
@@ -306,6 +324,8 @@ static int read_hex(const struct wtl_smi_target *target, const struct wtl_smi_fi
 const struct wtl_smi_kind wtl_smi_index = {.print = print_index, .read = read_index};
 const struct wtl_smi_kind wtl_smi_bus_id = {.print = print_bus_id, .read = read_bus_id};
 const struct wtl_smi_kind wtl_smi_text = {.print = print_text, .read = read_text};
+const struct wtl_smi_kind wtl_smi_fabric_text = {.print = print_fabric_text, .read = read_text};
+const struct wtl_smi_kind wtl_smi_chassis = {.print = print_chassis, .read = read_text};
 const struct wtl_smi_kind wtl_smi_hex = {.print = print_hex, .read = read_hex};
 
 /* ---- A process ---- */

@@ -124,6 +124,8 @@ static void put_gpu(struct wtl_buf *buf, const struct wtl_smi_row *row)
 	for (const struct wtl_smi_element *element = wtl_smi_titles; element->path; element++) {
 		const char *title = strrchr(element->path, '/');
 
+		if (!wtl_smi_is_shown(element, row))
+			continue;
 		if (strcmp(element->field, "*mig") == 0) {
 			put_migs(buf, row->gpu);
 			continue;

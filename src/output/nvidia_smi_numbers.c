@@ -14,18 +14,22 @@ uint64_t wtl_smi_to_mib(uint64_t bytes)
 	return (bytes >> 20) + ((bytes & 0xfffff) != 0);
 }
 
+struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number)
+{
+	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
+		return (struct wtl_smi_answer){gpu->status, gpu->code};
+	return (struct wtl_smi_answer){gpu->numbers[number].status, gpu->numbers[number].code};
+}
+
 static struct wtl_smi_answer print(struct wtl_buf *buf, const struct wtl_smi_row *row,
 				   const struct wtl_smi_field *field)
 {
-	const struct wtl_gpu *gpu = row->gpu;
-	const struct wtl_gpu_value *value = &gpu->numbers[field->arg];
+	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, field->arg);
 
-	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
-		return (struct wtl_smi_answer){gpu->status, gpu->code};
-	if (value->status == WATTLE_STATUS_OK && field->kind->put(buf, value->value, field) < 0 &&
-	    !buf->error)
+	if (answer.status == WATTLE_STATUS_OK &&
+	    field->kind->put(buf, row->gpu->numbers[field->arg].value, field) < 0 && !buf->error)
 		return wtl_smi_answer(WATTLE_STATUS_FAILED);
-	return (struct wtl_smi_answer){value->status, value->code};
+	return answer;
 }
 
 static int set(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -178,6 +182,32 @@ static const char *const addressing_words[] = {"None", "HMM", "ATS", NULL};
 static const char *const mode_words[] = {"Default", "Exclusive_Thread", "Prohibited",
 					 "Exclusive_Process", NULL};
 
+/* Seen in outputs of drivers 570 to 595, or in nvidia-smi's manual; the last of `recovery`, those behind the
+ * first of `misconfigured` and the last two of `virtualization` are as nvml.h describes the values. */
+static const char *const valid_words[] = {"invalid", "valid", NULL};
+static const char *const recovery_words[] = {
+	"None", "Reset", "Reboot", "Drain P2P", "Drain and Reset", "Recover IMEX Domain", NULL};
+static const char *const virtualization_words[] = {"None",	"Pass-Through", "VGPU",
+						   "Host VGPU", "Host VSGA",	NULL};
+static const char *const fabric_state_words[] = {"Not Supported", "Not Started", "In Progress",
+						 "Completed", NULL};
+static const char *const health_words[] = {"Not Supported", "Healthy", "Unhealthy",
+					   "Limited Capacity", NULL};
+static const char *const degraded_words[] = {"Full", "Degraded", NULL};
+static const char *const truth_words[] = {"False", "True", NULL};
+static const char *const misconfigured_words[] = {
+	"None",
+	"Incorrect SysGUID",
+	"Incorrect Chassis SN",
+	"No Partition",
+	"Insufficient NVLinks",
+	"Incompatible GPU FW",
+	"Invalid Location",
+	"GPU State Invalid",
+	NULL,
+};
+static const char *const peer_words[] = {"Direct Connected", "Switch Connected", NULL};
+
 static int put_word(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
 	const char *const *words = field->kind->words;
@@ -204,6 +234,12 @@ static int read_word(const struct wtl_smi_target *target, const struct wtl_smi_f
 	return word < 0 ? word : set(target, field, (uint64_t)word);
 }
 
+static int put_guid(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
+{
+	(void)field;
+	return wtl_buf_printf(buf, "0x%016llx", (unsigned long long)value);
+}
+
 static int put_active(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field)
 {
 	return wtl_buf_puts(buf, active_words[(value & field->arg2) != 0]);
@@ -227,12 +263,6 @@ const struct wtl_smi_kind wtl_smi_mib = {.print = print, .put = put_mib, .read =
 const struct wtl_smi_kind wtl_smi_centi = {.print = print, .put = put_centi, .read = read_centi};
 const struct wtl_smi_kind wtl_smi_pstate = {.print = print, .put = put_pstate, .read = read_pstate};
 const struct wtl_smi_kind wtl_smi_mask = {.print = print, .put = put_mask, .read = read_mask};
-const struct wtl_smi_kind wtl_smi_enabled = {
-	.print = print, .put = put_word, .read = read_word, .words = enabled_words};
-const struct wtl_smi_kind wtl_smi_yes = {
-	.print = print, .put = put_word, .read = read_word, .words = yes_words};
-const struct wtl_smi_kind wtl_smi_mode = {
-	.print = print, .put = put_word, .read = read_word, .words = mode_words};
 const struct wtl_smi_kind wtl_smi_active = {.print = print, .put = put_active, .read = read_active};
 const struct wtl_smi_kind wtl_smi_signed = {.print = print, .put = put_signed, .read = read_signed};
 const struct wtl_smi_kind wtl_smi_micro = {
@@ -240,7 +270,24 @@ const struct wtl_smi_kind wtl_smi_micro = {
 const struct wtl_smi_kind wtl_smi_milli_j = {
 	.print = print, .put = put_milli_j, .read = read_centi};
 const struct wtl_smi_kind wtl_smi_class = {.print = print, .put = put_class, .read = read_class};
-const struct wtl_smi_kind wtl_smi_addressing = {
-	.print = print, .put = put_word, .read = read_word, .words = addressing_words};
 const struct wtl_smi_kind wtl_smi_kilo = {
 	.print = print, .put = put_thousand, .read = read_thousand};
+const struct wtl_smi_kind wtl_smi_guid = {.print = print, .put = put_guid, .read = read_mask};
+
+#define WORDS(name)                                  \
+	const struct wtl_smi_kind wtl_smi_##name = { \
+		.print = print, .put = put_word, .read = read_word, .words = name##_words}
+
+WORDS(enabled);
+WORDS(yes);
+WORDS(mode);
+WORDS(addressing);
+WORDS(valid);
+WORDS(recovery);
+WORDS(virtualization);
+WORDS(fabric_state);
+WORDS(health);
+WORDS(degraded);
+WORDS(truth);
+WORDS(misconfigured);
+WORDS(peer);

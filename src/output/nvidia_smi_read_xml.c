@@ -224,7 +224,7 @@ static void take_gpu_value(struct reader *reader, const char *path, const char *
 		element = find_element(wtl_smi_elements_other, path);
 	if (!element)
 		return;
-	field = wtl_smi_field_find(&wtl_smi_query_gpu, element->field, strlen(element->field));
+	field = wtl_smi_element_field(element);
 	if (field)
 		wtl_smi_read_value(&target, field, element->suffix, value, len);
 }

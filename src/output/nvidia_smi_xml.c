@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "energy/units.h"
 #include "output/format.h"
@@ -120,18 +121,136 @@ static void put_processes(struct wtl_buf *buf, size_t depth, const struct wtl_gp
 	free(sorted);
 }
 
+const struct wtl_smi_field *wtl_smi_element_field(const struct wtl_smi_element *element)
+{
+	const char *name = element->field + (element->field[0] == '^');
+
+	return wtl_smi_field_find(&wtl_smi_query_gpu, name, strlen(name));
+}
+
+/* What stands before the first point of a version; 0: not known. */
+static uint64_t major_of(const char *version)
+{
+	uint64_t major;
+
+	return wtl_num_u64(version, strcspn(version, "."), &major) == 0 ? major : 0;
+}
+
+static bool has_remapped_rows(const struct wtl_gpu *gpu)
+{
+	static const enum wtl_gpu_number numbers[] = {
+		WTL_GPU_REMAPPED_CORRECTABLE,	WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE,
+		WTL_GPU_REMAPPED_UNCORRECTABLE, WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE,
+		WTL_GPU_REMAPPED_PENDING,	WTL_GPU_REMAPPED_FAILURE,
+		WTL_GPU_REMAPPED_MAX,		WTL_GPU_REMAPPED_HIGH,
+		WTL_GPU_REMAPPED_PARTIAL,	WTL_GPU_REMAPPED_LOW,
+		WTL_GPU_REMAPPED_NONE};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (gpu->numbers[numbers[i]].status != WATTLE_STATUS_ABSENT)
+			return true;
+	return gpu->status != WATTLE_STATUS_OK;
+}
+
+/*
+ * When an element is there. OLD_SRAM: of GPUs before Ampere, which have fewer counts; SRAM: of all others.
+ * MARGIN: limits are told as what is left to them.
+ */
+enum condition {
+	SRAM,
+	OLD_SRAM,
+	SINCE_595,
+	REMAPPED_SINCE_595,
+	REMAPPED,
+	NOT_REMAPPED,
+	MARGIN,
+	NO_MARGIN
+};
+
+/* By what paths begin with. */
+static const struct {
+	const char *path;
+	enum condition condition;
+} conditions[] = {
+	{"ECC Errors/Volatile/SRAM Uncorrectable ", SRAM},
+	{"ECC Errors/Aggregate/SRAM Uncorrectable ", SRAM},
+	{"ECC Errors/Volatile/SRAM Uncorrectable", OLD_SRAM},
+	{"ECC Errors/Aggregate/SRAM Uncorrectable", OLD_SRAM},
+	{"ECC Errors/Aggregate/SRAM Threshold Exceeded", SRAM},
+	{"ECC Errors/Aggregate Uncorrectable SRAM Sources/", SRAM},
+	{"ECC Errors/Channel Repair Pending", SRAM},
+	{"ECC Errors/TPC Repair Pending", SRAM},
+	{"ECC Errors/Unrepairable Memory", SRAM},
+	{"Remapped Rows/Inactive ", REMAPPED_SINCE_595},
+	{"Remapped Rows/", REMAPPED},
+	{"Remapped Rows", NOT_REMAPPED},
+	{"Fabric/Health/Partition Assigned", SINCE_595},
+	{"Temperature/GPU Shutdown T.Limit", MARGIN},
+	{"Temperature/GPU Slowdown T.Limit", MARGIN},
+	{"Temperature/GPU Max Operating T.Limit", MARGIN},
+	{"Temperature/Memory Max Operating T.Limit", MARGIN},
+	{"Temperature/GPU Shutdown", NO_MARGIN},
+	{"Temperature/GPU Slowdown", NO_MARGIN},
+	{"Temperature/GPU Max Operating", NO_MARGIN},
+	{"Temperature/Memory Max Operating", NO_MARGIN},
+	{"ecc_errors/volatile/sram_uncorrectable_", SRAM},
+	{"ecc_errors/aggregate/sram_uncorrectable_", SRAM},
+	{"ecc_errors/volatile/sram_uncorrectable", OLD_SRAM},
+	{"ecc_errors/aggregate/sram_uncorrectable", OLD_SRAM},
+	{"ecc_errors/aggregate/sram_threshold_exceeded", SRAM},
+	{"ecc_errors/aggregate_uncorrectable_sram_sources/", SRAM},
+	{"remapped_rows/", REMAPPED},
+	{"remapped_rows", NOT_REMAPPED},
+};
+
+static bool holds(enum condition condition, const struct wtl_smi_row *row)
+{
+	const uint64_t capability = major_of(row->gpu->compute_capability);
+	const bool is_old = capability > 0 && capability < 8;
+	const bool has_margin =
+		row->gpu->numbers[WTL_GPU_TEMPERATURE_MARGIN_C].status != WATTLE_STATUS_ABSENT;
+
+	switch (condition) {
+	case SRAM:
+		return !is_old;
+	case OLD_SRAM:
+		return is_old;
+	case SINCE_595:
+		return major_of(row->look->driver) >= 595;
+	case REMAPPED_SINCE_595:
+		return major_of(row->look->driver) >= 595 && has_remapped_rows(row->gpu);
+	case REMAPPED:
+		return has_remapped_rows(row->gpu);
+	case NOT_REMAPPED:
+		return !has_remapped_rows(row->gpu);
+	case MARGIN:
+		return has_margin;
+	case NO_MARGIN:
+		return !has_margin;
+	}
+	return true;
+}
+
+bool wtl_smi_is_shown(const struct wtl_smi_element *element, const struct wtl_smi_row *row)
+{
+	for (size_t i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++)
+		if (wtl_text_starts(element->path, conditions[i].path))
+			return holds(conditions[i].condition, row);
+	return true;
+}
+
 void wtl_smi_put_value(struct wtl_buf *buf, const struct wtl_smi_element *element,
 		       const struct wtl_smi_row *row)
 {
-	const struct wtl_smi_field *field =
-		wtl_smi_field_find(&wtl_smi_query_gpu, element->field, strlen(element->field));
+	const struct wtl_smi_field *field = wtl_smi_element_field(element);
 	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_ABSENT);
 
 	if (element->field[0] == '=') {
 		wtl_buf_puts(buf, element->field + 1);
 		return;
 	}
-	if (field)
+	/* Compute capability 10 is Blackwell's. What the CSV tells of older ones is zeros. */
+	if (field && (element->field[0] != '^' || major_of(row->gpu->compute_capability) >= 10))
 		answer = field->kind->print(buf, row, field);
 	if (answer.status != WATTLE_STATUS_OK) {
 		const char *words = wtl_smi_unknown(answer);
@@ -202,6 +321,8 @@ static void put_gpu(struct wtl_buf *buf, const struct wtl_smi_row *row)
 		const char *name = strrchr(element->path, '/');
 		size_t depth = 2 + wtl_smi_count_folders(element->path, 0);
 
+		if (!wtl_smi_is_shown(element, row))
+			continue;
 		walk(buf, 2, before, element->path);
 		before = element->path;
 		name = name ? name + 1 : element->path;

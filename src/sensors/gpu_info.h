@@ -21,11 +21,14 @@ struct wtl_gpu_reader;
 
 /* What to read, added. Each is a price of its own; identity is read once, by wtl_gpu_reader_new(). */
 enum {
-	WTL_GPU_READ_NUMBERS = 1,   /* all numbers but the next: some 1 to 10 ms a GPU */
+	WTL_GPU_READ_NUMBERS = 1,   /* all numbers but the rest's: some 1 to 10 ms a GPU */
 	WTL_GPU_READ_PCIE = 2,	    /* its throughput: 40 ms a GPU where the driver has no counters;
 				       with counters, the mean since the last such read */
 	WTL_GPU_READ_PROCESSES = 4, /* who has memory on it: some ms a GPU */
 	WTL_GPU_READ_USE = 8,	    /* the processes' percentages, too */
+	WTL_GPU_READ_DETAILS =
+		16, /* fabric, platform, errors of on-chip memory, ...: seven calls a GPU */
+	WTL_GPU_READ_INFOROM = 32, /* whether it is whole: reads its flash, once a minute at most */
 };
 
 /*

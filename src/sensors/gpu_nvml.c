@@ -452,6 +452,10 @@ static int read_awake(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, 
 	}
 	if (code == WTL_NVML_OK && (what & WTL_GPU_READ_PCIE))
 		code = wtl_gpu_nvml_read_pcie(nvml, own, gpu);
+	if (code == WTL_NVML_OK && (what & WTL_GPU_READ_DETAILS))
+		code = wtl_gpu_nvml_read_details(nvml, own, gpu);
+	if (code == WTL_NVML_OK && (what & WTL_GPU_READ_INFOROM))
+		code = wtl_gpu_nvml_read_inforom(nvml, own, gpu);
 	if (code == WTL_NVML_OK && (what & (WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE)))
 		code = read_processes(nvml, own, gpu, what);
 	return code;

@@ -7,12 +7,14 @@
 #include <stdint.h>
 
 #include "energy/gpu.h"
+#include "energy/units.h"
 #include "gpu/library.h"
 #include "gpu/processes.h"
 
 /*
  * NVIDIA's back end: gpu_nvml.c (which GPUs there are, sleep, loss and return, setting),
- * gpu_nvml_identity.c (what never changes) and gpu_nvml_read.c (what does).
+ * gpu_nvml_identity.c (what never changes), gpu_nvml_read.c (what does) and gpu_nvml_details.c (what
+ * few ask for).
  */
 
 struct wtl_gpu_nvml_use {
@@ -71,6 +73,15 @@ void wtl_gpu_nvml_identify(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *
 void wtl_gpu_nvml_read_migs(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			    struct wtl_gpu *gpu);
 
+/* ---- gpu_nvml_details.c ---- */
+
+/* Fabric, platform, errors of on-chip memory and the like; and whether the info ROM is whole, which is looked
+ * at once a minute at most. Return codes as below. */
+int wtl_gpu_nvml_read_details(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			      struct wtl_gpu *gpu);
+int wtl_gpu_nvml_read_inforom(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
+			      struct wtl_gpu *gpu);
+
 /* ---- gpu_nvml_read.c ---- */
 
 /* All numbers (but PCIe throughput), or the latter. Return the code that says that the GPU or the
@@ -79,6 +90,29 @@ int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 			      struct wtl_gpu *gpu);
 int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			   struct wtl_gpu *gpu);
+
+/* What is refused as a matter of principle may change with a mode (MIG, ECC), but not often. */
+#define WTL_GPU_NVML_REFUSED_NS (60 * WTL_NS_PER_S)
+
+/* One reading of one GPU. */
+struct wtl_gpu_nvml_read {
+	struct wtl_nvml_lib *lib;
+	struct wtl_gpu_nvml_gpu *own;
+	struct wtl_gpu *gpu;
+	int64_t now_ns;
+	int gone; /* the code that ends it all, or 0 */
+};
+
+/* Is it worth asking? Not where the GPU is gone, nor where the last answer stands for a while. */
+bool wtl_gpu_nvml_is_due(const struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number);
+/* Calls, and takes note where the GPU is gone. */
+int wtl_gpu_nvml_ask(struct wtl_gpu_nvml_read *read, enum wtl_nvml_function function,
+		     struct wtl_lib_arg args[]);
+int wtl_gpu_nvml_ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[],
+			    size_t n);
+/* The answer: the value where the code is OK. */
+void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number, int code,
+		      uint64_t value);
 
 /* Does this code mean that the GPU or the driver is gone, for every further call? */
 bool wtl_gpu_nvml_is_gone(int code);

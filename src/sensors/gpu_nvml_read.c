@@ -7,20 +7,10 @@
 #include "sensors/gpu_backend.h"
 #include "sensors/gpu_nvml.h"
 
-/* What is refused as a matter of principle may change with a mode (MIG, ECC), but not often. */
-#define REFUSED_NS (60 * WTL_NS_PER_S)
 /* Two readings of a byte counter that are closer give no rate. */
 #define RATE_MIN_NS (10 * WTL_NS_PER_MS)
 
 #define NONE WTL_GPU_NUMBERS /* a word that nobody wants */
-
-struct read {
-	struct wtl_nvml_lib *lib;
-	struct wtl_gpu_nvml_gpu *own;
-	struct wtl_gpu *gpu;
-	int64_t now_ns;
-	int gone; /* the code that ends it all, or 0 */
-};
 
 bool wtl_gpu_nvml_is_gone(int code)
 {
@@ -45,19 +35,20 @@ enum wattle_status wtl_gpu_nvml_part_status(int code)
 									   : status;
 }
 
-static void refuse(struct read *read, enum wtl_gpu_number number, int code)
+static void refuse(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number, int code)
 {
 	wtl_gpu_unset(read->gpu, number, wtl_gpu_nvml_part_status(code), code);
-	read->own->refused_ns[number] = is_refusal(code) ? read->now_ns + REFUSED_NS : 0;
+	read->own->refused_ns[number] =
+		is_refusal(code) ? read->now_ns + WTL_GPU_NVML_REFUSED_NS : 0;
 }
 
-/* Is it worth asking? Not where the GPU is gone, nor where the last answer stands for a while. */
-static bool is_due(const struct read *read, enum wtl_gpu_number number)
+bool wtl_gpu_nvml_is_due(const struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number)
 {
 	return !read->gone && read->now_ns >= read->own->refused_ns[number];
 }
 
-static int call(struct read *read, enum wtl_nvml_function function, struct wtl_lib_arg args[])
+int wtl_gpu_nvml_ask(struct wtl_gpu_nvml_read *read, enum wtl_nvml_function function,
+		     struct wtl_lib_arg args[])
 {
 	int code = wtl_nvml_call(read->lib, function, args);
 
@@ -66,7 +57,8 @@ static int call(struct read *read, enum wtl_nvml_function function, struct wtl_l
 	return code;
 }
 
-static void put(struct read *read, enum wtl_gpu_number number, int code, uint64_t value)
+void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number, int code,
+		      uint64_t value)
 {
 	if (number == NONE)
 		return;
@@ -149,22 +141,22 @@ static const struct {
 	  WTL_GPU_REMAPPED_FAILURE}},
 };
 
-static void read_words(struct read *read, size_t i)
+static void read_words(struct wtl_gpu_nvml_read *read, size_t i)
 {
 	uint32_t values[WORDS_MAX] = {0};
 	struct wtl_lib_arg args[2 + WORDS_MAX] = {{.word = read->own->handle}};
 	unsigned n = 1;
 	int code;
 
-	if (!is_due(read, words[i].to[0]))
+	if (!wtl_gpu_nvml_is_due(read, words[i].to[0]))
 		return;
 	if (words[i].type != ANY)
 		args[n++].word = (uint64_t)words[i].type;
 	for (unsigned j = 0; j < words[i].n; j++)
 		args[n++] = (struct wtl_lib_arg){.memory = &values[j], .size = sizeof(values[j])};
-	code = call(read, words[i].function, args);
+	code = wtl_gpu_nvml_ask(read, words[i].function, args);
 	for (unsigned j = 0; j < words[i].n; j++)
-		put(read, words[i].to[j], code, (uint64_t)values[j] * words[i].factor);
+		wtl_gpu_nvml_put(read, words[i].to[j], code, (uint64_t)values[j] * words[i].factor);
 }
 
 /* ---- Structs of several 32-bit numbers ---- */
@@ -181,7 +173,7 @@ static const struct {
 	  WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE}},
 };
 
-static void read_struct(struct read *read, size_t i)
+static void read_struct(struct wtl_gpu_nvml_read *read, size_t i)
 {
 	uint32_t values[WORDS_MAX] = {0};
 	struct wtl_lib_arg args[] = {
@@ -190,11 +182,11 @@ static void read_struct(struct read *read, size_t i)
 	};
 	int code;
 
-	if (!is_due(read, structs[i].to[0]))
+	if (!wtl_gpu_nvml_is_due(read, structs[i].to[0]))
 		return;
-	code = call(read, structs[i].function, args);
+	code = wtl_gpu_nvml_ask(read, structs[i].function, args);
 	for (unsigned j = 0; j < structs[i].n; j++)
-		put(read, structs[i].to[j], code, values[j]);
+		wtl_gpu_nvml_put(read, structs[i].to[j], code, values[j]);
 }
 
 /* ---- 64-bit numbers ---- */
@@ -225,26 +217,26 @@ static const struct {
 	{WTL_NVML_ECC_PLACE, 0, 3, {1, 1, 7}, WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE},
 };
 
-static void read_long(struct read *read, size_t i)
+static void read_long(struct wtl_gpu_nvml_read *read, size_t i)
 {
 	uint64_t value = 0;
 	struct wtl_lib_arg args[5] = {{.word = read->own->handle}};
 	int code;
 
-	if (!is_due(read, longs[i].to))
+	if (!wtl_gpu_nvml_is_due(read, longs[i].to))
 		return;
 	for (unsigned j = 0; j < longs[i].n; j++)
 		args[1 + j].word = longs[i].in[j];
 	args[1 + longs[i].n] = (struct wtl_lib_arg){.memory = &value, .size = sizeof(value)};
-	code = call(read, longs[i].function, args);
+	code = wtl_gpu_nvml_ask(read, longs[i].function, args);
 	if (code == WTL_NVML_FUNCTION_NOT_FOUND && longs[i].older)
-		code = call(read, longs[i].older, args);
-	put(read, longs[i].to, code, value);
+		code = wtl_gpu_nvml_ask(read, longs[i].older, args);
+	wtl_gpu_nvml_put(read, longs[i].to, code, value);
 }
 
 /* ---- Structs with a version ---- */
 
-static void read_memory(struct read *read)
+static void read_memory(struct wtl_gpu_nvml_read *read)
 {
 	struct wtl_nvml_memory_v2 v2 = {.version = WTL_NVML_VERSION(struct wtl_nvml_memory_v2, 2)};
 	struct wtl_nvml_memory v1 = {0};
@@ -254,23 +246,23 @@ static void read_memory(struct read *read)
 	};
 	int code, reserved;
 
-	if (!is_due(read, WTL_GPU_MEMORY_TOTAL_BYTES))
+	if (!wtl_gpu_nvml_is_due(read, WTL_GPU_MEMORY_TOTAL_BYTES))
 		return;
-	code = reserved = call(read, WTL_NVML_MEMORY_V2, args);
+	code = reserved = wtl_gpu_nvml_ask(read, WTL_NVML_MEMORY_V2, args);
 	if (code != WTL_NVML_OK) {
 		args[1] = (struct wtl_lib_arg){.memory = &v1, .size = sizeof(v1)};
-		code = call(read, WTL_NVML_MEMORY, args);
+		code = wtl_gpu_nvml_ask(read, WTL_NVML_MEMORY, args);
 		v2.total = v1.total;
 		v2.free = v1.free;
 		v2.used = v1.used;
 	}
-	put(read, WTL_GPU_MEMORY_TOTAL_BYTES, code, v2.total);
-	put(read, WTL_GPU_MEMORY_RESERVED_BYTES, reserved, v2.reserved);
-	put(read, WTL_GPU_MEMORY_USED_BYTES, code, v2.used);
-	put(read, WTL_GPU_MEMORY_FREE_BYTES, code, v2.free);
+	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_TOTAL_BYTES, code, v2.total);
+	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_RESERVED_BYTES, reserved, v2.reserved);
+	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_USED_BYTES, code, v2.used);
+	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_FREE_BYTES, code, v2.free);
 }
 
-static void read_protected_memory(struct read *read)
+static void read_protected_memory(struct wtl_gpu_nvml_read *read)
 {
 	struct wtl_nvml_memory memory = {0};
 	struct wtl_lib_arg args[] = {
@@ -279,16 +271,16 @@ static void read_protected_memory(struct read *read)
 	};
 	int code;
 
-	if (!is_due(read, WTL_GPU_PROTECTED_TOTAL_BYTES))
+	if (!wtl_gpu_nvml_is_due(read, WTL_GPU_PROTECTED_TOTAL_BYTES))
 		return;
-	code = call(read, WTL_NVML_PROTECTED_MEMORY, args);
-	put(read, WTL_GPU_PROTECTED_TOTAL_BYTES, code, memory.total);
-	put(read, WTL_GPU_PROTECTED_USED_BYTES, code, memory.used);
-	put(read, WTL_GPU_PROTECTED_FREE_BYTES, code, memory.free);
+	code = wtl_gpu_nvml_ask(read, WTL_NVML_PROTECTED_MEMORY, args);
+	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_TOTAL_BYTES, code, memory.total);
+	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_USED_BYTES, code, memory.used);
+	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_FREE_BYTES, code, memory.free);
 }
 
 /* Below 0 °C a GPU is not; it would be taken for a very hot one. */
-static void read_temperature(struct read *read)
+static void read_temperature(struct wtl_gpu_nvml_read *read)
 {
 	struct wtl_nvml_temperature temperature = {
 		.version = WTL_NVML_VERSION(struct wtl_nvml_temperature, 1)};
@@ -304,19 +296,19 @@ static void read_temperature(struct read *read)
 	};
 	int code;
 
-	if (!is_due(read, WTL_GPU_TEMPERATURE_C))
+	if (!wtl_gpu_nvml_is_due(read, WTL_GPU_TEMPERATURE_C))
 		return;
-	code = call(read, WTL_NVML_TEMPERATURE, args);
+	code = wtl_gpu_nvml_ask(read, WTL_NVML_TEMPERATURE, args);
 	if (code == WTL_NVML_OK && temperature.celsius < 0)
 		code = WTL_NVML_NO_DATA;
 	else if (code == WTL_NVML_OK)
 		celsius = (uint32_t)temperature.celsius;
 	else if (!read->gone)
-		code = call(read, WTL_NVML_TEMPERATURE_V1, args_v1);
-	put(read, WTL_GPU_TEMPERATURE_C, code, celsius);
+		code = wtl_gpu_nvml_ask(read, WTL_NVML_TEMPERATURE_V1, args_v1);
+	wtl_gpu_nvml_put(read, WTL_GPU_TEMPERATURE_C, code, celsius);
 }
 
-static void read_versioned(struct read *read, enum wtl_nvml_function function,
+static void read_versioned(struct wtl_gpu_nvml_read *read, enum wtl_nvml_function function,
 			   enum wtl_gpu_number to)
 {
 	struct wtl_nvml_versioned answer = {.version =
@@ -326,10 +318,10 @@ static void read_versioned(struct read *read, enum wtl_nvml_function function,
 		{.memory = &answer, .size = sizeof(answer)},
 	};
 
-	if (is_due(read, to)) {
-		int code = call(read, function, args);
+	if (wtl_gpu_nvml_is_due(read, to)) {
+		int code = wtl_gpu_nvml_ask(read, function, args);
 
-		put(read, to, code, (uint64_t)(int64_t)answer.value);
+		wtl_gpu_nvml_put(read, to, code, (uint64_t)(int64_t)answer.value);
 	}
 }
 
@@ -368,7 +360,7 @@ static const struct {
 
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 
-static int ask_fields(struct read *read, struct wtl_nvml_field asked[], size_t n)
+int wtl_gpu_nvml_ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[], size_t n)
 {
 	struct wtl_lib_arg args[] = {
 		{.word = read->own->handle},
@@ -376,10 +368,11 @@ static int ask_fields(struct read *read, struct wtl_nvml_field asked[], size_t n
 		{.memory = asked, .size = n * sizeof(asked[0])},
 	};
 
-	return call(read, WTL_NVML_FIELD_VALUES, args);
+	return wtl_gpu_nvml_ask(read, WTL_NVML_FIELD_VALUES, args);
 }
 
-static void put_field(struct read *read, const struct wtl_nvml_field *field, size_t i, int code)
+static void put_field(struct wtl_gpu_nvml_read *read, const struct wtl_nvml_field *field, size_t i,
+		      int code)
 {
 	uint64_t value = 0;
 
@@ -390,17 +383,17 @@ static void put_field(struct read *read, const struct wtl_nvml_field *field, siz
 	if (code == WTL_NVML_OK && (!wtl_nvml_field_u64(field, &value) ||
 				    __builtin_mul_overflow(value, fields[i].factor, &value)))
 		code = WTL_NVML_NO_DATA;
-	put(read, fields[i].to, code, value);
+	wtl_gpu_nvml_put(read, fields[i].to, code, value);
 }
 
-static void read_fields(struct read *read)
+static void read_fields(struct wtl_gpu_nvml_read *read)
 {
 	struct wtl_nvml_field asked[N_FIELDS] = {0};
 	size_t of[N_FIELDS], n = 0;
 	int code;
 
 	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (!is_due(read, fields[i].to))
+		if (!wtl_gpu_nvml_is_due(read, fields[i].to))
 			continue;
 		asked[n] =
 			(struct wtl_nvml_field){.field = fields[i].field, .scope = fields[i].scope};
@@ -408,13 +401,13 @@ static void read_fields(struct read *read)
 	}
 	if (!n)
 		return;
-	code = ask_fields(read, asked, n);
+	code = wtl_gpu_nvml_ask_fields(read, asked, n);
 	for (size_t i = 0; i < n; i++)
 		put_field(read, &asked[i], of[i], code);
 }
 
 /* Drivers without fields have the counter by a function of its own. */
-static void read_energy(struct read *read)
+static void read_energy(struct wtl_gpu_nvml_read *read)
 {
 	uint64_t energy_mj = 0;
 	struct wtl_lib_arg args[] = {
@@ -426,7 +419,7 @@ static void read_energy(struct read *read)
 
 	if (read->gone || !read->own->refused_ns[WTL_GPU_ENERGY_UJ])
 		return;
-	code = call(read, WTL_NVML_TOTAL_ENERGY, args);
+	code = wtl_gpu_nvml_ask(read, WTL_NVML_TOTAL_ENERGY, args);
 	if (code == WTL_NVML_OK)
 		wtl_gpu_set(read->gpu, WTL_GPU_ENERGY_UJ, energy_mj * 1000);
 	else
@@ -434,7 +427,7 @@ static void read_energy(struct read *read)
 }
 
 /* What nvidia-smi shows as power.draw: nvmlDeviceGetPowerUsage, else what fields there are. */
-static void complete_power(struct read *read)
+static void complete_power(struct wtl_gpu_nvml_read *read)
 {
 	static const enum wtl_gpu_number others[] = {WTL_GPU_POWER_AVERAGE_UW,
 						     WTL_GPU_POWER_INSTANT_UW};
@@ -451,7 +444,7 @@ static void complete_power(struct read *read)
 int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			      struct wtl_gpu *gpu)
 {
-	struct read read = {
+	struct wtl_gpu_nvml_read read = {
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 
 	read_fields(&read);
@@ -474,7 +467,7 @@ int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 /* ---- PCIe throughput ---- */
 
 /* Without counters: the driver measures for 20 ms, for each direction. */
-static void measure_pcie(struct read *read)
+static void measure_pcie(struct wtl_gpu_nvml_read *read)
 {
 	static const enum wtl_gpu_number to[] = {WTL_GPU_PCIE_TX_BYTES_PER_S,
 						 WTL_GPU_PCIE_RX_BYTES_PER_S};
@@ -487,10 +480,10 @@ static void measure_pcie(struct read *read)
 			{.memory = &kbs, .size = sizeof(kbs)},
 		};
 
-		if (is_due(read, to[i])) {
-			int code = call(read, WTL_NVML_PCIE_THROUGHPUT, args);
+		if (wtl_gpu_nvml_is_due(read, to[i])) {
+			int code = wtl_gpu_nvml_ask(read, WTL_NVML_PCIE_THROUGHPUT, args);
 
-			put(read, to[i], code, (uint64_t)kbs * 1000);
+			wtl_gpu_nvml_put(read, to[i], code, (uint64_t)kbs * 1000);
 		}
 	}
 }
@@ -505,7 +498,7 @@ static uint64_t rate(uint64_t now, uint64_t before, bool is_u32, int64_t ns)
 int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own,
 			   struct wtl_gpu *gpu)
 {
-	struct read read = {
+	struct wtl_gpu_nvml_read read = {
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 	struct wtl_nvml_field asked[] = {{.field = WTL_NVML_FIELD_PCIE_TX_BYTES},
 					 {.field = WTL_NVML_FIELD_PCIE_RX_BYTES}};
@@ -515,7 +508,7 @@ int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *
 
 	if (own->has_pcie && since_ns < RATE_MIN_NS)
 		return WTL_NVML_OK;
-	has = ask_fields(&read, asked, 2) == WTL_NVML_OK &&
+	has = wtl_gpu_nvml_ask_fields(&read, asked, 2) == WTL_NVML_OK &&
 	      wtl_nvml_field_code(&asked[0]) == WTL_NVML_OK &&
 	      wtl_nvml_field_code(&asked[1]) == WTL_NVML_OK && wtl_nvml_field_u64(&asked[0], &tx) &&
 	      wtl_nvml_field_u64(&asked[1], &rx);

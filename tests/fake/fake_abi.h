@@ -122,6 +122,46 @@ struct fake_attributes {
 	uint64_t memory_mb;
 };
 
+struct fake_sram_errors {
+	uint32_t version; /* 1 */
+	/* aggregate parity, SEC-DED, corrected; volatile ones; L2, SM, PCIe, microcontroller, other */
+	uint64_t counts[11];
+	uint32_t threshold_exceeded;
+};
+
+struct fake_fabric {
+	unsigned char cluster[16];
+	uint32_t status, clique;
+	unsigned char state;
+};
+
+struct fake_fabric_v2 {
+	uint32_t version;
+	unsigned char cluster[16];
+	uint32_t status, clique;
+	unsigned char state;
+	uint32_t health_mask;
+};
+
+struct fake_fabric_v3 {
+	uint32_t version;
+	unsigned char cluster[16];
+	uint32_t status, clique;
+	unsigned char state;
+	uint32_t health_mask;
+	unsigned char health_summary;
+};
+
+struct fake_platform {
+	uint32_t version; /* 1 and 2 */
+	unsigned char guid[16], chassis[16];
+	unsigned char slot, tray, host, peer, module;
+};
+
+struct fake_remapped_rows {
+	uint32_t corrected, corrected_inactive, uncorrected, uncorrected_inactive, pending, failed;
+};
+
 struct fake_gpm_support {
 	uint32_t version; /* 1 */
 	uint32_t is_supported;
@@ -145,6 +185,12 @@ struct fake_gpm_get {
 	struct fake_gpm_metric metrics[FAKE_GPM_METRICS_MAX];
 };
 
+_Static_assert(sizeof(struct fake_sram_errors) == 104, "nvmlEccSramErrorStatus_v1_t");
+_Static_assert(sizeof(struct fake_fabric) == 28, "nvmlGpuFabricInfo_t");
+_Static_assert(sizeof(struct fake_fabric_v2) == 36, "nvmlGpuFabricInfo_v2_t");
+_Static_assert(sizeof(struct fake_fabric_v3) == 40, "nvmlGpuFabricInfo_v3_t");
+_Static_assert(sizeof(struct fake_platform) == 44, "nvmlPlatformInfo_v2_t");
+_Static_assert(sizeof(struct fake_remapped_rows) == 24, "nvmlRemappedRowsInfo_v2_t");
 _Static_assert(sizeof(struct fake_gpm_support) == 8, "nvmlGpmSupport_t");
 _Static_assert(sizeof(struct fake_gpm_metric) == 40, "nvmlGpmMetric_t");
 _Static_assert(sizeof(struct fake_gpm_get) == 24 + 477 * 40, "nvmlGpmMetricsGet_t of 615");

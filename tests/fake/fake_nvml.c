@@ -21,10 +21,12 @@ static const struct {
 	{9, "Driver Not Loaded"},
 	{10, "Timeout"},
 	{13, "Function Not Found"},
+	{14, "Corrupted infoROM"},
 	{15, "GPU is lost"},
 	{16, "GPU requires reset"},
 	{17, "The operating system has blocked the request"},
 	{18, "RM has detected an NVML/RM version mismatch."},
+	{23, "Insufficient Resources"},
 	{999, "Unknown Error"},
 };
 

@@ -133,6 +133,7 @@ WORD(nvmlDeviceGetAccountingMode)
 WORD(nvmlDeviceGetAccountingBufferSize)
 WORD(nvmlDeviceGetModuleId)
 WORD(nvmlDeviceGetC2cModeInfoV)
+WORD(nvmlDeviceGetVirtualizationMode)
 WORD(nvmlDeviceGetGpuInstanceId)
 WORD(nvmlDeviceGetComputeInstanceId)
 TWO_WORDS(nvmlDeviceGetEccMode)
@@ -249,5 +250,157 @@ FAKE_API int nvmlDeviceGetAttributes_v2(void *device, struct fake_attributes *at
 	if (value)
 		attributes->gpu_slices = (uint32_t)number_at(value, 0);
 	attributes->memory_mb = gpu->memory_total >> 20;
+	return FAKE_OK;
+}
+
+/* ---- What few ask for ---- */
+
+FAKE_API int nvmlDeviceValidateInforom(void *device);
+FAKE_API int nvmlDeviceGetRemappedRows_v2(void *device, struct fake_remapped_rows *rows);
+FAKE_API int nvmlDeviceGetSramEccErrorStatus(void *device, struct fake_sram_errors *errors);
+FAKE_API int nvmlDeviceGetGpuFabricInfo(void *device, struct fake_fabric *fabric);
+FAKE_API int nvmlDeviceGetGpuFabricInfoV(void *device, struct fake_fabric_v3 *fabric);
+FAKE_API int nvmlDeviceGetPlatformInfo(void *device, struct fake_platform *platform);
+
+/* The newest version of a struct that this driver knows. */
+static unsigned newest(const struct fake_gpu *gpu, const char *key, unsigned usual)
+{
+	const char *text = fake_value(gpu, key);
+
+	return text ? (unsigned)number_at(text, 0) : usual;
+}
+
+/* The i-th word of a value; "" past its end. */
+static void word_at(const char *text, unsigned i, char *word, size_t size)
+{
+	size_t len;
+
+	text += strspn(text, " ");
+	for (; i > 0; i--) {
+		text += strcspn(text, " ");
+		text += strspn(text, " ");
+	}
+	len = strcspn(text, " ");
+	snprintf(word, size, "%.*s", (int)len, text);
+}
+
+FAKE_API int nvmlDeviceValidateInforom(void *device)
+{
+	const char *value;
+
+	FAKE_ENTER_DEVICE(device);
+	value = fake_value(gpu, __func__);
+	return value ? (int)number_at(value, 0) : FAKE_NOT_SUPPORTED;
+}
+
+FAKE_API int nvmlDeviceGetRemappedRows_v2(void *device, struct fake_remapped_rows *rows)
+{
+	unsigned *const to[] = {&rows->corrected,   &rows->corrected_inactive,
+				&rows->uncorrected, &rows->uncorrected_inactive,
+				&rows->pending,	    &rows->failed};
+
+	FAKE_ENTER_DEVICE(device);
+	return give_words(gpu, __func__, to, 6);
+}
+
+FAKE_API int nvmlDeviceGetSramEccErrorStatus(void *device, struct fake_sram_errors *errors)
+{
+	const char *value;
+
+	FAKE_ENTER_DEVICE(device);
+	if (errors->version != (sizeof(*errors) | 1u << 24))
+		return FAKE_VERSION_MISMATCH;
+	value = fake_value(gpu, __func__);
+	if (!value)
+		return FAKE_NOT_SUPPORTED;
+	for (unsigned i = 0; i < 11; i++)
+		errors->counts[i] = number_at(value, i);
+	errors->threshold_exceeded = (uint32_t)number_at(value, 11);
+	return FAKE_OK;
+}
+
+/* STATE STATUS CLIQUE MASK SUMMARY [CLUSTER] */
+static void give_fabric(const char *value, struct fake_fabric_v3 *fabric)
+{
+	char text[FAKE_SYMBOL_SIZE], digits[3] = "";
+	unsigned n = 0;
+
+	fabric->state = (unsigned char)number_at(value, 0);
+	fabric->status = (uint32_t)number_at(value, 1);
+	fabric->clique = (uint32_t)number_at(value, 2);
+	fabric->health_mask = (uint32_t)number_at(value, 3);
+	fabric->health_summary = (unsigned char)number_at(value, 4);
+	memset(fabric->cluster, 0, sizeof(fabric->cluster));
+	word_at(value, 5, text, sizeof(text));
+	for (const char *at = text; at[0] && at[1] && n < sizeof(fabric->cluster); at += 2) {
+		at += *at == '-';
+		memcpy(digits, at, 2);
+		fabric->cluster[n++] = (unsigned char)strtoul(digits, NULL, 16);
+	}
+}
+
+FAKE_API int nvmlDeviceGetGpuFabricInfo(void *device, struct fake_fabric *fabric)
+{
+	struct fake_fabric_v3 whole;
+	const char *value;
+
+	FAKE_ENTER_DEVICE(device);
+	value = fake_value(gpu, "nvmlDeviceGetGpuFabricInfoV");
+	if (!value)
+		return FAKE_NOT_SUPPORTED;
+	give_fabric(value, &whole);
+	memcpy(fabric->cluster, whole.cluster, sizeof(fabric->cluster));
+	fabric->status = whole.status;
+	fabric->clique = whole.clique;
+	fabric->state = whole.state;
+	return FAKE_OK;
+}
+
+FAKE_API int nvmlDeviceGetGpuFabricInfoV(void *device, struct fake_fabric_v3 *fabric)
+{
+	struct fake_fabric_v3 whole;
+	const char *value;
+	unsigned version = fabric->version >> 24;
+
+	FAKE_ENTER_DEVICE(device);
+	whole.version = fabric->version;
+	if ((whole.version != (sizeof(whole) | 3u << 24) &&
+	     whole.version != (sizeof(struct fake_fabric_v2) | 2u << 24)) ||
+	    version > newest(gpu, "fabric-version", 3))
+		return FAKE_VERSION_MISMATCH;
+	value = fake_value(gpu, __func__);
+	if (!value)
+		return FAKE_NOT_SUPPORTED;
+	give_fabric(value, &whole);
+	memcpy(fabric, &whole, version == 3 ? sizeof(whole) : sizeof(struct fake_fabric_v2));
+	return FAKE_OK;
+}
+
+/* SLOT TRAY HOST PEER MODULE GUID [CHASSIS] */
+FAKE_API int nvmlDeviceGetPlatformInfo(void *device, struct fake_platform *platform)
+{
+	char chassis[sizeof(platform->chassis) + 1];
+	unsigned long long guid;
+	const char *value;
+
+	FAKE_ENTER_DEVICE(device);
+	if ((platform->version & 0xffffff) != sizeof(*platform) || platform->version >> 24 < 1 ||
+	    platform->version >> 24 > newest(gpu, "platform-version", 2))
+		return FAKE_VERSION_MISMATCH;
+	value = fake_value(gpu, __func__);
+	if (!value)
+		return FAKE_NOT_SUPPORTED;
+	memset(platform->guid, 0, sizeof(platform->guid));
+	memset(platform->chassis, 0, sizeof(platform->chassis));
+	platform->slot = (unsigned char)number_at(value, 0);
+	platform->tray = (unsigned char)number_at(value, 1);
+	platform->host = (unsigned char)number_at(value, 2);
+	platform->peer = (unsigned char)number_at(value, 3);
+	platform->module = (unsigned char)number_at(value, 4);
+	guid = number_at(value, 5);
+	for (int i = 7; i >= 0; i--, guid >>= 8)
+		platform->guid[i] = (unsigned char)guid;
+	word_at(value, 6, chassis, sizeof(chassis));
+	memcpy(platform->chassis, chassis, strlen(chassis));
 	return FAKE_OK;
 }

@@ -17,6 +17,10 @@ HERE = Path(__file__).parent
 DEPRECATED = "[Requested functionality has been deprecated]"
 ARCHS = {"Turing": "turing", "Ada Lovelace": "ada", "Hopper": "hopper"}
 MODES = {"Default": 0, "Exclusive_Thread": 1, "Prohibited": 2, "Exclusive_Process": 3}
+RECOVERIES = ["None", "Reset", "Reboot", "Drain P2P", "Drain and Reset"]
+VIRTUALIZATIONS = ["None", "Pass-Through"]
+PEERS = ["Direct Connected", "Switch Connected"]
+STATES = ["N/A", "Not Started", "In Progress", "Completed"]
 WORDS = {"Enabled": 1, "Disabled": 0, "Yes": 1, "No": 0, "None": 0, "HMM": 1, "ATS": 2}
 
 
@@ -176,6 +180,37 @@ def values(row):
             yield f"  answer {function} DEPRECATED"
 
 
+def details(row, detail):
+    """What is read on request. Of a healthy fabric the captures tell no health."""
+    mode = detail.get(("GPU Virtualization Mode", "Virtualization Mode"), ["N/A"])[0]
+    if mode in VIRTUALIZATIONS:
+        yield f"  value nvmlDeviceGetVirtualizationMode {VIRTUALIZATIONS.index(mode)}"
+    if row.get("gpu_recovery_action") is not None:
+        yield f"  value field:230:0 {RECOVERIES.index(row['gpu_recovery_action'])}"
+    if row.get("edpp_multiplier") is not None:
+        yield f"  value field:274:0 {round(float(row.get('edpp_multiplier')))}"
+    if row.get("inforom.checksum_validation") is not None:
+        yield f"  value nvmlDeviceValidateInforom {0 if row['inforom.checksum_validation'] == 'valid' else 14}"
+    rows = [row.number(f"remapped_rows.{x}") for x in ("correctable", "correctable_inactive", "uncorrectable",
+                                                         "uncorrectable_inactive", "pending", "failure")]
+    if None not in rows:
+        yield "  value nvmlDeviceGetRemappedRows_v2 " + " ".join(str(x) for x in rows)
+    uncorrected, volatile, aggregate = "ecc.errors.uncorrected.", "volatile.sram", "aggregate.sram"
+    if row.get(f"{uncorrected}{aggregate}.l2") is not None:
+        names = [f"{uncorrected}{aggregate}.parity", f"{uncorrected}{aggregate}.secded", f"ecc.errors.corrected.{aggregate}",
+                 f"{uncorrected}{volatile}.parity", f"{uncorrected}{volatile}.secded", f"ecc.errors.corrected.{volatile}",
+                 *(f"{uncorrected}{aggregate}.{x}" for x in ("l2", "sm", "pcie", "mcu", "other", "thresholdExceeded"))]
+        yield "  value nvmlDeviceGetSramEccErrorStatus " + " ".join(str(row.number(x)) for x in names)
+    if row["fabric.state"] != "N/A":
+        assert row["fabric.status"] == "Success" and row["fabric.health.summary"] == "N/A"
+        yield (f"  value nvmlDeviceGetGpuFabricInfoV {STATES.index(row['fabric.state'])} 0 {row['fabric.cliqueId']} 0 0"
+               f" {row['fabric.clusterUuid']}")
+    place = [row[f"platform.{x}"] for x in ("slot_number", "tray_index", "host_id")]
+    yield (f"  value nvmlDeviceGetPlatformInfo {' '.join(place)} {PEERS.index(row['platform.peer_type'])}"
+           f" {row['platform.module_id']} {row['platform.gpu_fabric_guid']}"
+           f" {row['platform.chassis_serial_number']}".rstrip())
+
+
 def migs(listed, detail):
     """The MIG devices of `nvidia-smi -L`, with what -q says of them in the same order."""
     def of(*path):
@@ -235,6 +270,7 @@ def script(found, when, name):
     yield memory(row, held)
     yield from state(row, detail)
     yield from values(row)
+    yield from details(row, detail)
     yield from migs(found["capabilities :: list"], detail)
     yield from processes(held, found[f"{when} :: pmon"], detail)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What GPU drivers write in files: fdinfo of DRM clients, amdgpu's lists of clocks, speeds of PCIe
- * links. The input is two texts, the second after the first NUL.
+ * links, the way to a device. The input is two texts, the second after the first NUL.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 
 #include "energy/units.h"
 #include "gpu/drm.h"
+#include "gpu/pci.h"
 #include "sensors/gpu_sysfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -69,6 +70,18 @@ static void check_dpm(const char *text, size_t len)
 	check(now == UINT64_MAX || now <= max);
 }
 
+/* What is found is the name of a device, and no way out of its directory. */
+static void check_port(const char *text, size_t len)
+{
+	char link[512] = "", port[32] = "";
+
+	memcpy(link, text, len < sizeof(link) ? len : sizeof(link) - 1);
+	if (!wtl_pci_root_port_of(link, port, sizeof(port)))
+		return;
+	check(port[0] && port[0] != '.' && strnlen(port, sizeof(port)) < sizeof(port));
+	check(!strchr(port, '/') && strstr(link, port));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data;
@@ -84,5 +97,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_busy(&now, &now);
 	check_dpm(text, first);
 	check(wtl_gpu_link_gen(text, first) <= 6);
+	check_port(text, first);
 	return 0;
 }

@@ -2,7 +2,7 @@
 /*
  * What NVML answers: every call into the library takes its return code, and what it writes, from the
  * input, as a library of another version or a broken driver would. Nothing is assumed of the answers
- * but their sizes.
+ * but their sizes. An input of an odd number of bytes is for who looks at the GPUs, else for who measures.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "energy/catalog.h"
 #include "energy/reading.h"
 #include "memio.h"
+#include "sensors/gpu_info.h"
 #include "sensors/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -131,16 +132,67 @@ static void read_all(struct machine *machine, void *state, size_t n)
 	free(readings);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void fuzz_source(struct machine *machine, const struct wtl_env *env,
+			const struct wtl_source_options *options)
 {
-	struct machine machine = {.data = data, .size = size};
-	const struct wtl_machine facts = {.n_cpus = 1, .n_packages = 1};
-	const struct wtl_source_options options = {.machine = &facts};
-	const struct wtl_env env = {.io = &machine.memio.io};
 	struct wtl_catalog catalog;
 	void *state = calloc(1, wtl_source_nvml.state_size);
 
 	check(state != NULL);
+	wtl_catalog_init(&catalog);
+	catalog.source = wtl_source_nvml.name;
+	check(wtl_source_nvml.open(state, env, options, &catalog) == 0);
+	check(catalog.n_channels + catalog.n_misses > 0);
+	check_catalog(&catalog);
+	read_all(machine, state, catalog.n_channels);
+	wtl_source_nvml.close(state);
+	free(state);
+	wtl_catalog_done(&catalog);
+}
+
+static void check_gpu(const struct wtl_gpu *gpu)
+{
+	check_text(gpu->name, sizeof(gpu->name));
+	check_text(gpu->uuid, sizeof(gpu->uuid));
+	check_text(gpu->trouble, sizeof(gpu->trouble));
+	check_text(gpu->fabric_cluster, sizeof(gpu->fabric_cluster));
+	check_text(gpu->fabric_status, sizeof(gpu->fabric_status));
+	check_text(gpu->chassis_serial, sizeof(gpu->chassis_serial));
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		check(gpu->numbers[i].status == WATTLE_STATUS_OK || gpu->numbers[i].value == 0);
+	for (size_t i = 0; i < gpu->n_processes; i++)
+		check_text(gpu->processes[i].name, sizeof(gpu->processes[i].name));
+}
+
+static void fuzz_reader(struct machine *machine, const struct wtl_env *env,
+			const struct wtl_source_options *options)
+{
+	const unsigned what = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | WTL_GPU_READ_PROCESSES |
+			      WTL_GPU_READ_USE | WTL_GPU_READ_DETAILS | WTL_GPU_READ_INFOROM;
+	struct wtl_gpu_reader *reader;
+	const struct wtl_gpu *gpus;
+	size_t n;
+
+	check(wtl_gpu_reader_new(env, options, &reader, NULL) == 0);
+	for (int i = 0; i < READS; i++) {
+		machine->memio.now_ns += 700 * WTL_NS_PER_MS;
+		/* The details first: they come late in the input otherwise. */
+		wtl_gpu_reader_read(reader, i % 2 ? what : WTL_GPU_READ_DETAILS);
+		gpus = wtl_gpu_reader_gpus(reader, &n);
+		for (size_t k = 0; k < n; k++)
+			check_gpu(&gpus[k]);
+	}
+	wtl_gpu_reader_free(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct wtl_machine facts = {.n_cpus = 1, .n_packages = 1};
+	const struct wtl_source_options options = {.machine = &facts};
+
+	struct machine machine = {.data = data, .size = size};
+	const struct wtl_env env = {.io = &machine.memio.io};
+
 	memio_init(&machine.memio);
 	machine.ops = *machine.memio.io.ops;
 	machine.ops.lib_open = lib_open;
@@ -148,15 +200,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	machine.ops.lib_call = lib_call;
 	machine.ops.lib_close = lib_close;
 	machine.memio.io.ops = &machine.ops;
-	wtl_catalog_init(&catalog);
-	catalog.source = wtl_source_nvml.name;
-	check(wtl_source_nvml.open(state, &env, &options, &catalog) == 0);
-	check(catalog.n_channels + catalog.n_misses > 0);
-	check_catalog(&catalog);
-	read_all(&machine, state, catalog.n_channels);
-	wtl_source_nvml.close(state);
-	free(state);
-	wtl_catalog_done(&catalog);
+	if (size % 2)
+		fuzz_reader(&machine, &env, &options);
+	else
+		fuzz_source(&machine, &env, &options);
 	memio_done(&machine.memio);
 	return 0;
 }

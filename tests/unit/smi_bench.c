@@ -83,6 +83,22 @@ static const struct pair h100[] = {
 	{WTL_GPU_ADDRESSING_MODE, 1},
 	{WTL_GPU_REMAPPED_PENDING, 0},
 	{WTL_GPU_REMAPPED_MAX, 2560},
+	{WTL_GPU_RECOVERY_ACTION, 0},
+	{WTL_GPU_VIRTUALIZATION, 1},
+	{WTL_GPU_INFOROM_VALID, 1},
+	{WTL_GPU_EDPP_MICROPERCENT, 100000000},
+	{WTL_GPU_ECC_SRAM_PARITY_VOLATILE, 0},
+	{WTL_GPU_ECC_SRAM_SECDED_AGGREGATE, 2},
+	{WTL_GPU_ECC_SRAM_L2, 2},
+	{WTL_GPU_ECC_SRAM_EXCEEDED, 0},
+	{WTL_GPU_FABRIC_STATE, 3},
+	{WTL_GPU_FABRIC_CLIQUE, 4026},
+	{WTL_GPU_FABRIC_HEALTH, 2},
+	{WTL_GPU_FABRIC_BAD_ROUTE, 1},
+	{WTL_GPU_PLATFORM_SLOT, 0},
+	{WTL_GPU_PLATFORM_HOST, 1},
+	{WTL_GPU_PLATFORM_PEER, 0},
+	{WTL_GPU_PLATFORM_GUID, 0},
 };
 
 static void fill_h100(struct smi_bench *bench)
@@ -101,6 +117,8 @@ static void fill_h100(struct smi_bench *bench)
 	COPY(gpu->pci_subsystem_id, "0x16C110DE");
 	COPY(gpu->compute_capability, "9.0");
 	COPY(gpu->inforom_image, "G520.0200.00.05");
+	COPY(gpu->fabric_cluster, "9c6f5af3-53bf-49b5-a436-b66766c413c3");
+	COPY(gpu->fabric_status, "Success");
 	gpu->pci_bus = 0x1b;
 	for (size_t i = 0; i < UNIT_COUNT(h100); i++)
 		smi_set(gpu, h100[i].number, h100[i].value);

@@ -596,6 +596,99 @@ static void test_default(void **state)
 	dlclose(fake.lib);
 }
 
+/* ---- What few ask for ---- */
+
+#define RACK                                                                            \
+	"gpu Rack\npower 0 const 100\n"                                                 \
+	"value nvmlDeviceGetPlatformInfo 14 4 1 1 2 0x034c4931ff7d1c4f 1820000000001\n" \
+	"value nvmlDeviceGetGpuFabricInfoV 3 23 7 0x1aa 2 dc6e40c4-d722-4357-9ba6-5291dd461278\n"
+
+static int ask_fabric(struct fake *fake, void *gpu, uint32_t version, struct fake_fabric_v3 *fabric)
+{
+	memset(fabric, 0xee, sizeof(*fabric));
+	fabric->version = version;
+	return CALL(fake, "nvmlDeviceGetGpuFabricInfoV", (void *, struct fake_fabric_v3 *), gpu,
+		    fabric);
+}
+
+/* A shorter form leaves alone what is behind it. */
+static void test_fabric_and_platform(void **state)
+{
+	static const unsigned char cluster[] = {0xdc, 0x6e, 0x40, 0xc4, 0xd7, 0x22, 0x43, 0x57,
+						0x9b, 0xa6, 0x52, 0x91, 0xdd, 0x46, 0x12, 0x78};
+	struct fake_platform platform = {.version = 0x0200002c};
+	struct fake_fabric_v3 fabric;
+	struct fake_fabric old;
+	struct fake fake;
+	void *gpu;
+
+	(void)state;
+	load(&fake, RACK);
+	init(&fake);
+	gpu = device(&fake, 0);
+	assert_int_equal(ask_fabric(&fake, gpu, 0x03000028, &fabric), 0);
+	assert_memory_equal(fabric.cluster, cluster, 16);
+	assert_int_equal(fabric.status, 23);
+	assert_int_equal(fabric.clique, 7);
+	assert_int_equal(fabric.state, 3);
+	assert_int_equal(fabric.health_mask, 0x1aa);
+	assert_int_equal(fabric.health_summary, 2);
+	assert_int_equal(ask_fabric(&fake, gpu, 0x02000024, &fabric), 0);
+	assert_int_equal(fabric.health_mask, 0x1aa);
+	assert_int_equal(fabric.health_summary, 0xee);
+	assert_int_equal(ask_fabric(&fake, gpu, 0x02000028, &fabric), FAKE_VERSION_MISMATCH);
+	assert_int_equal(ask_fabric(&fake, gpu, 0x04000028, &fabric), FAKE_VERSION_MISMATCH);
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetGpuFabricInfo", (void *, struct fake_fabric *),
+			      gpu, &old),
+			 0);
+	assert_memory_equal(old.cluster, cluster, 16);
+	assert_int_equal(old.clique, 7);
+	assert_int_equal(old.state, 3);
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetPlatformInfo", (void *, struct fake_platform *),
+			      gpu, &platform),
+			 0);
+	assert_int_equal(platform.slot, 14);
+	assert_int_equal(platform.module, 2);
+	assert_int_equal(platform.guid[0], 0x03);
+	assert_int_equal(platform.guid[7], 0x4f);
+	assert_int_equal(platform.guid[8], 0);
+	assert_string_equal((char *)platform.chassis, "1820000000001");
+	platform.version = 0x0300002c;
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetPlatformInfo", (void *, struct fake_platform *),
+			      gpu, &platform),
+			 FAKE_VERSION_MISMATCH);
+	done(&fake);
+}
+
+/* A GPU without the lines does not support the functions; versions are looked at first. */
+static void test_details_that_are_not_there(void **state)
+{
+	struct fake_sram_errors errors = {.version = 0x01000068};
+	struct fake_remapped_rows rows;
+	struct fake_fabric_v3 fabric;
+	struct fake fake;
+	void *gpu;
+
+	(void)state;
+	load(&fake, "gpu Plain\npower 0 const 100\n");
+	init(&fake);
+	gpu = device(&fake, 0);
+	assert_int_equal(ask_fabric(&fake, gpu, 0x03000028, &fabric), FAKE_NOT_SUPPORTED);
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetSramEccErrorStatus",
+			      (void *, struct fake_sram_errors *), gpu, &errors),
+			 FAKE_NOT_SUPPORTED);
+	errors.version = 0x02000068;
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetSramEccErrorStatus",
+			      (void *, struct fake_sram_errors *), gpu, &errors),
+			 FAKE_VERSION_MISMATCH);
+	assert_int_equal(CALL(&fake, "nvmlDeviceGetRemappedRows_v2",
+			      (void *, struct fake_remapped_rows *), gpu, &rows),
+			 FAKE_NOT_SUPPORTED);
+	assert_int_equal(CALL(&fake, "nvmlDeviceValidateInforom", (void *), gpu),
+			 FAKE_NOT_SUPPORTED);
+	done(&fake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -613,6 +706,8 @@ int main(void)
 		cmocka_unit_test(test_bad_scripts),
 		cmocka_unit_test(test_all_scripts),
 		cmocka_unit_test(test_default),
+		cmocka_unit_test(test_fabric_and_platform),
+		cmocka_unit_test(test_details_that_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

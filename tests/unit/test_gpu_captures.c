@@ -86,6 +86,17 @@ static const struct {
 	{"ecc.errors.uncorrected.volatile.dram", WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE, 1, 0, ""},
 	{"ecc.errors.corrected.aggregate.sram", WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE, 1, 0, ""},
 	{"remapped_rows.correctable", WTL_GPU_REMAPPED_CORRECTABLE, 1, 0, ""},
+	{"ecc.errors.uncorrected.volatile.sram.parity", WTL_GPU_ECC_SRAM_PARITY_VOLATILE, 1, 0, ""},
+	{"ecc.errors.uncorrected.aggregate.sram.secded", WTL_GPU_ECC_SRAM_SECDED_AGGREGATE, 1, 0,
+	 ""},
+	{"ecc.errors.uncorrected.aggregate.sram.l2", WTL_GPU_ECC_SRAM_L2, 1, 0, ""},
+	{"ecc.errors.uncorrected.aggregate.sram.other", WTL_GPU_ECC_SRAM_OTHER, 1, 0, ""},
+	{"remapped_rows.correctable_inactive", WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, 1, 0, ""},
+	{"remapped_rows.uncorrectable_inactive", WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, 1, 0, ""},
+	{"edpp_multiplier [%]", WTL_GPU_EDPP_MICROPERCENT, 1e6, 2, " %"},
+	{"platform.slot_number", WTL_GPU_PLATFORM_SLOT, 1, 0, ""},
+	{"platform.tray_index", WTL_GPU_PLATFORM_TRAY, 1, 0, ""},
+	{"platform.host_id", WTL_GPU_PLATFORM_HOST, 1, 0, ""},
 	{"remapped_rows.histogram.max", WTL_GPU_REMAPPED_MAX, 1, 0, ""},
 	{"remapped_rows.histogram.none", WTL_GPU_REMAPPED_NONE, 1, 0, ""},
 	{"protected_memory.total [MiB]", WTL_GPU_PROTECTED_TOTAL_BYTES, 1048576, 0, " MiB"},
@@ -107,6 +118,12 @@ static const struct {
 	{"gsp.mode.current", WTL_GPU_GSP_MODE, {"Disabled", "Enabled"}},
 	{"addressing_mode", WTL_GPU_ADDRESSING_MODE, {"None", "HMM"}},
 	{"c2c.mode", WTL_GPU_C2C_MODE, {"Disabled", "Enabled"}},
+	{"inforom.checksum_validation", WTL_GPU_INFOROM_VALID, {"invalid", "valid"}},
+	{"gpu_recovery_action", WTL_GPU_RECOVERY_ACTION, {"None", "Reset"}},
+	{"platform.peer_type", WTL_GPU_PLATFORM_PEER, {"Direct Connected", "Switch Connected"}},
+	{"ecc.errors.uncorrected.aggregate.sram.thresholdExceeded",
+	 WTL_GPU_ECC_SRAM_EXCEEDED,
+	 {"No", "Yes"}},
 };
 
 /* ---- The capture ---- */
@@ -255,6 +272,10 @@ static void compare_identity(const struct capture *capture, const struct wtl_gpu
 	snprintf(text, sizeof(text), "0x%016llX",
 		 (unsigned long long)gpu->numbers[WTL_GPU_THROTTLE_KNOWN].value);
 	compare_text(capture, "clocks_event_reasons.supported", text);
+	assert_true(cell(capture, "fabric.clusterUuid", expected, sizeof(expected)));
+	assert_string_equal(gpu->fabric_cluster[0] ? gpu->fabric_cluster : "N/A", expected);
+	assert_true(cell(capture, "fabric.status", expected, sizeof(expected)));
+	assert_string_equal(gpu->fabric_status[0] ? gpu->fabric_status : "N/A", expected);
 	/* A code of its own, which is not "not available". */
 	assert_true(
 		cell(capture, "clocks.applications.graphics [MHz]", expected, sizeof(expected)));
@@ -308,7 +329,8 @@ static void compare(size_t i, const char *when)
 		wtl_gpu_reader_new(&(struct wtl_env){.io = &nv.bench.io}, &options, &reader, NULL),
 		0);
 	nv_set_time(&nv, S(2));
-	wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	wtl_gpu_reader_read(reader, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES |
+					    WTL_GPU_READ_DETAILS | WTL_GPU_READ_INFOROM);
 	gpus = wtl_gpu_reader_gpus(reader, &n);
 	assert_int_equal(n, 1);
 	compare_identity(&capture, gpus);

@@ -13,8 +13,9 @@
 #include "sensors/gpu_info.h"
 #include "workload/gpu_use.h"
 
-#define EVERYTHING \
-	(WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE)
+#define EVERYTHING                                                                              \
+	(WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE | \
+	 WTL_GPU_READ_DETAILS | WTL_GPU_READ_INFOROM)
 
 /* ---- Every call fails once ---- */
 

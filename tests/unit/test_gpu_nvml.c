@@ -10,80 +10,9 @@
 
 #include "base/err.h"
 #include "gpu/abi.h"
-#include "nvml_bench.h"
-#include "pass_io.h"
+#include "reading_bench.h"
 #include "sensors/gpu_info.h"
 #include "sensors/gpu_nvml.h"
-
-struct reading {
-	struct nv nv;
-	struct wtl_gpu_reader *reader;
-};
-
-static void reading_open(struct reading *reading, const char *path)
-{
-	struct wtl_machine machine;
-	const struct wtl_source_options options = {.nvml_path = path, .machine = &machine};
-	const struct wtl_env env = {.io = &reading->nv.bench.io};
-	struct wtl_err err = {0};
-
-	reading->nv.ops.lib_has = pass_lib_has;
-	assert_int_equal(wtl_machine_read(env.io, &machine), 0);
-	assert_int_equal(wtl_gpu_reader_new(&env, &options, &reading->reader, &err), 0);
-}
-
-static void start(struct reading *reading, const char *script)
-{
-	nv_empty(&reading->nv, script);
-	reading_open(reading, nv_library());
-}
-
-/* Before another reading_open(). */
-static void reading_close(struct reading *reading)
-{
-	wtl_gpu_reader_free(reading->reader);
-	dlclose(reading->nv.fake);
-	reading->nv.lib_closes = 0;
-}
-
-static void done(struct reading *reading)
-{
-	wtl_gpu_reader_free(reading->reader);
-	nv_done(&reading->nv);
-}
-
-static const struct wtl_gpu *gpu_at(const struct reading *reading, size_t i)
-{
-	size_t n;
-	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(reading->reader, &n);
-
-	assert_true(i < n);
-	return &gpus[i];
-}
-
-static const struct wtl_gpu *read_at(struct reading *reading, double seconds, unsigned what)
-{
-	nv_set_time(&reading->nv, S(seconds));
-	wtl_gpu_reader_read(reading->reader, what);
-	return gpu_at(reading, 0);
-}
-
-static void check(const struct wtl_gpu *gpu, enum wtl_gpu_number number, uint64_t value)
-{
-	if (gpu->numbers[number].status != WATTLE_STATUS_OK)
-		fail_msg("number %d: status %d, code %d", number, gpu->numbers[number].status,
-			 gpu->numbers[number].code);
-	assert_int_equal(gpu->numbers[number].code, 0);
-	assert_int_equal(gpu->numbers[number].value, value);
-}
-
-static void check_not(const struct wtl_gpu *gpu, enum wtl_gpu_number number,
-		      enum wattle_status status, int code)
-{
-	assert_int_equal(gpu->numbers[number].status, status);
-	assert_int_equal(gpu->numbers[number].code, code);
-	assert_int_equal(gpu->numbers[number].value, 0);
-}
 
 /* ---- Everything is there ---- */
 
@@ -93,8 +22,8 @@ static void identity_and_numbers(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "h100");
-	gpu = gpu_at(&reading, 0);
+	reading_start(&reading, "h100");
+	gpu = reading_gpu(&reading, 0);
 	assert_string_equal(gpu->name, "NVIDIA H100 80GB HBM3");
 	assert_string_equal(gpu->vendor, "nvidia");
 	assert_string_equal(gpu->uuid, "GPU-7be2d1aa-90c1-4d8e-a9a0-70f1c2d3e4f5");
@@ -114,30 +43,30 @@ static void identity_and_numbers(void **state)
 	assert_string_equal(wtl_gpu_reader_nvml_version(reading.reader), "12.550.90.07");
 	assert_string_equal(wtl_gpu_reader_trouble(reading.reader), "");
 
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
-	check(gpu, WTL_GPU_POWER_UW, 77000000);
-	check(gpu, WTL_GPU_POWER_AVERAGE_UW, 77000000);
-	check(gpu, WTL_GPU_POWER_INSTANT_UW, 77000000);
-	check(gpu, WTL_GPU_MEMORY_POWER_AVERAGE_UW, 32340000);
-	check_not(gpu, WTL_GPU_MEMORY_POWER_INSTANT_UW, WATTLE_STATUS_ABSENT, 3);
-	check(gpu, WTL_GPU_ENERGY_UJ, 5077000000);
-	check(gpu, WTL_GPU_LIMIT_UW, 700000000);
-	check(gpu, WTL_GPU_LIMIT_MIN_UW, 200000000);
-	check(gpu, WTL_GPU_LIMIT_MAX_UW, 700000000);
-	check(gpu, WTL_GPU_USE_PERCENT, 88);
-	check(gpu, WTL_GPU_MEMORY_USE_PERCENT, 30);
-	check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(81559) << 20);
-	check(gpu, WTL_GPU_MEMORY_RESERVED_BYTES, UINT64_C(551) << 20);
-	check(gpu, WTL_GPU_TEMPERATURE_C, 31);
-	check(gpu, WTL_GPU_MEMORY_TEMPERATURE_C, 40);
-	check(gpu, WTL_GPU_CLOCK_MEMORY_MHZ, 2619);
-	check(gpu, WTL_GPU_CLOCK_VIDEO_MAX_MHZ, 1545);
-	check(gpu, WTL_GPU_THROTTLE, WTL_THROTTLE_SW_POWER_CAP);
-	check(gpu, WTL_GPU_PSTATE, 0);
-	check(gpu, WTL_GPU_PERSISTENCE, 1);
-	check(gpu, WTL_GPU_MIG_MODE, 0);
-	check_not(gpu, WTL_GPU_FAN_PERCENT, WATTLE_STATUS_ABSENT, 3);
-	done(&reading);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_check(gpu, WTL_GPU_POWER_UW, 77000000);
+	reading_check(gpu, WTL_GPU_POWER_AVERAGE_UW, 77000000);
+	reading_check(gpu, WTL_GPU_POWER_INSTANT_UW, 77000000);
+	reading_check(gpu, WTL_GPU_MEMORY_POWER_AVERAGE_UW, 32340000);
+	reading_check_not(gpu, WTL_GPU_MEMORY_POWER_INSTANT_UW, WATTLE_STATUS_ABSENT, 3);
+	reading_check(gpu, WTL_GPU_ENERGY_UJ, 5077000000);
+	reading_check(gpu, WTL_GPU_LIMIT_UW, 700000000);
+	reading_check(gpu, WTL_GPU_LIMIT_MIN_UW, 200000000);
+	reading_check(gpu, WTL_GPU_LIMIT_MAX_UW, 700000000);
+	reading_check(gpu, WTL_GPU_USE_PERCENT, 88);
+	reading_check(gpu, WTL_GPU_MEMORY_USE_PERCENT, 30);
+	reading_check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(81559) << 20);
+	reading_check(gpu, WTL_GPU_MEMORY_RESERVED_BYTES, UINT64_C(551) << 20);
+	reading_check(gpu, WTL_GPU_TEMPERATURE_C, 31);
+	reading_check(gpu, WTL_GPU_MEMORY_TEMPERATURE_C, 40);
+	reading_check(gpu, WTL_GPU_CLOCK_MEMORY_MHZ, 2619);
+	reading_check(gpu, WTL_GPU_CLOCK_VIDEO_MAX_MHZ, 1545);
+	reading_check(gpu, WTL_GPU_THROTTLE, WTL_THROTTLE_SW_POWER_CAP);
+	reading_check(gpu, WTL_GPU_PSTATE, 0);
+	reading_check(gpu, WTL_GPU_PERSISTENCE, 1);
+	reading_check(gpu, WTL_GPU_MIG_MODE, 0);
+	reading_check_not(gpu, WTL_GPU_FAN_PERCENT, WATTLE_STATUS_ABSENT, 3);
+	reading_done(&reading);
 }
 
 /* Every value that a capture shows comes out as it stands there. */
@@ -147,38 +76,38 @@ static void a_capture(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "capture-rtx2080s-load");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	reading_start(&reading, "capture-rtx2080s-load");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
 	assert_string_equal(gpu->vbios, "90.04.7A.40.73");
 	assert_string_equal(gpu->inforom_image, "G001.0000.02.04");
 	assert_string_equal(gpu->inforom_oem, "1.1");
 	assert_string_equal(gpu->inforom_ecc, "");
 	assert_string_equal(gpu->serial, "");
 	assert_string_equal(wtl_gpu_reader_cuda_version(reading.reader), "13.2");
-	check(gpu, WTL_GPU_POWER_UW, 111500000);
-	check_not(gpu, WTL_GPU_POWER_AVERAGE_UW, WATTLE_STATUS_ABSENT, 3);
-	check(gpu, WTL_GPU_POWER_INSTANT_UW, 111500000);
-	check_not(gpu, WTL_GPU_MODULE_LIMIT_UW, WATTLE_STATUS_ABSENT, 3);
-	check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(8192) << 20);
-	check(gpu, WTL_GPU_MEMORY_USED_BYTES, UINT64_C(819) << 20);
-	check(gpu, WTL_GPU_MEMORY_FREE_BYTES, UINT64_C(6967) << 20);
-	check(gpu, WTL_GPU_ENCODER_PERCENT, 100);
-	check(gpu, WTL_GPU_JPEG_PERCENT, 0);
-	check(gpu, WTL_GPU_FAN_PERCENT, 38);
-	check(gpu, WTL_GPU_PSTATE, 2);
-	check(gpu, WTL_GPU_PCIE_GEN, 3);
-	check(gpu, WTL_GPU_PCIE_WIDTH_MAX, 16);
-	check(gpu, WTL_GPU_THROTTLE_KNOWN, 0x1ff);
-	check(gpu, WTL_GPU_THROTTLED_SW_POWER_CAP_NS, 221310321000);
-	check(gpu, WTL_GPU_ENCODER_SESSIONS, 2);
-	check(gpu, WTL_GPU_ENCODER_LATENCY_US, 99454);
-	check(gpu, WTL_GPU_ADDRESSING_MODE, 1);
-	check(gpu, WTL_GPU_DISPLAY_ACTIVE, 1);
-	check(gpu, WTL_GPU_PERSISTENCE, 0);
-	check(gpu, WTL_GPU_GSP_MODE, 1);
-	check_not(gpu, WTL_GPU_ECC_MODE, WATTLE_STATUS_ABSENT, 3);
-	check_not(gpu, WTL_GPU_REMAPPED_MAX, WATTLE_STATUS_ABSENT, 3);
-	check_not(gpu, WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ, WATTLE_STATUS_ABSENT, 26);
+	reading_check(gpu, WTL_GPU_POWER_UW, 111500000);
+	reading_check_not(gpu, WTL_GPU_POWER_AVERAGE_UW, WATTLE_STATUS_ABSENT, 3);
+	reading_check(gpu, WTL_GPU_POWER_INSTANT_UW, 111500000);
+	reading_check_not(gpu, WTL_GPU_MODULE_LIMIT_UW, WATTLE_STATUS_ABSENT, 3);
+	reading_check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(8192) << 20);
+	reading_check(gpu, WTL_GPU_MEMORY_USED_BYTES, UINT64_C(819) << 20);
+	reading_check(gpu, WTL_GPU_MEMORY_FREE_BYTES, UINT64_C(6967) << 20);
+	reading_check(gpu, WTL_GPU_ENCODER_PERCENT, 100);
+	reading_check(gpu, WTL_GPU_JPEG_PERCENT, 0);
+	reading_check(gpu, WTL_GPU_FAN_PERCENT, 38);
+	reading_check(gpu, WTL_GPU_PSTATE, 2);
+	reading_check(gpu, WTL_GPU_PCIE_GEN, 3);
+	reading_check(gpu, WTL_GPU_PCIE_WIDTH_MAX, 16);
+	reading_check(gpu, WTL_GPU_THROTTLE_KNOWN, 0x1ff);
+	reading_check(gpu, WTL_GPU_THROTTLED_SW_POWER_CAP_NS, 221310321000);
+	reading_check(gpu, WTL_GPU_ENCODER_SESSIONS, 2);
+	reading_check(gpu, WTL_GPU_ENCODER_LATENCY_US, 99454);
+	reading_check(gpu, WTL_GPU_ADDRESSING_MODE, 1);
+	reading_check(gpu, WTL_GPU_DISPLAY_ACTIVE, 1);
+	reading_check(gpu, WTL_GPU_PERSISTENCE, 0);
+	reading_check(gpu, WTL_GPU_GSP_MODE, 1);
+	reading_check_not(gpu, WTL_GPU_ECC_MODE, WATTLE_STATUS_ABSENT, 3);
+	reading_check_not(gpu, WTL_GPU_REMAPPED_MAX, WATTLE_STATUS_ABSENT, 3);
+	reading_check_not(gpu, WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ, WATTLE_STATUS_ABSENT, 26);
 	assert_int_equal(gpu->n_processes, 4);
 	assert_int_equal(gpu->processes[0].pid, 5268);
 	assert_string_equal(gpu->processes[0].name, "ffmpeg");
@@ -190,7 +119,7 @@ static void a_capture(void **state)
 	assert_string_equal(gpu->processes[2].name, "/usr/bin/gnome-shell");
 	assert_int_equal(gpu->processes[2].types, WTL_GPU_PROCESS_GRAPHICS);
 	assert_int_equal(gpu->processes[3].memory_bytes, UINT64_C(3) << 20);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void ecc_and_rows(void **state)
@@ -199,22 +128,22 @@ static void ecc_and_rows(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "capture-h100-load");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
-	check(gpu, WTL_GPU_ECC_MODE, 1);
-	check(gpu, WTL_GPU_ECC_PENDING, 1);
-	check(gpu, WTL_GPU_ECC_UNCORRECTED_AGGREGATE, 0);
-	check(gpu, WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE, 0);
-	check(gpu, WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE, 0);
-	check(gpu, WTL_GPU_REMAPPED_MAX, 2560);
-	check(gpu, WTL_GPU_REMAPPED_FAILURE, 0);
-	check(gpu, WTL_GPU_TEMPERATURE_MARGIN_C, 26);
-	check(gpu, WTL_GPU_C2C_MODE, 0);
-	check(gpu, WTL_GPU_MODULE_ID, 7);
-	check(gpu, WTL_GPU_MEMORY_FREE_BYTES, UINT64_C(61263) << 20);
-	check(gpu, WTL_GPU_POWER_UW, 631950000);
-	check(gpu, WTL_GPU_POWER_INSTANT_UW, 625680000);
-	done(&reading);
+	reading_start(&reading, "capture-h100-load");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_check(gpu, WTL_GPU_ECC_MODE, 1);
+	reading_check(gpu, WTL_GPU_ECC_PENDING, 1);
+	reading_check(gpu, WTL_GPU_ECC_UNCORRECTED_AGGREGATE, 0);
+	reading_check(gpu, WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE, 0);
+	reading_check(gpu, WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE, 0);
+	reading_check(gpu, WTL_GPU_REMAPPED_MAX, 2560);
+	reading_check(gpu, WTL_GPU_REMAPPED_FAILURE, 0);
+	reading_check(gpu, WTL_GPU_TEMPERATURE_MARGIN_C, 26);
+	reading_check(gpu, WTL_GPU_C2C_MODE, 0);
+	reading_check(gpu, WTL_GPU_MODULE_ID, 7);
+	reading_check(gpu, WTL_GPU_MEMORY_FREE_BYTES, UINT64_C(61263) << 20);
+	reading_check(gpu, WTL_GPU_POWER_UW, 631950000);
+	reading_check(gpu, WTL_GPU_POWER_INSTANT_UW, 625680000);
+	reading_done(&reading);
 }
 
 static void mig_devices(void **state)
@@ -223,13 +152,13 @@ static void mig_devices(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "capture-h100-mig-load");
-	gpu = read_at(&reading, 1,
-		      WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
-	check(gpu, WTL_GPU_MIG_MODE, 1);
-	check_not(gpu, WTL_GPU_USE_PERCENT, WATTLE_STATUS_ABSENT, 3);
-	check_not(gpu, WTL_GPU_ENCODER_PERCENT, WATTLE_STATUS_ABSENT, 3);
-	check_not(gpu, WTL_GPU_OFA_PERCENT, WATTLE_STATUS_ABSENT, 3);
+	reading_start(&reading, "capture-h100-mig-load");
+	gpu = reading_at(&reading, 1,
+			 WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	reading_check(gpu, WTL_GPU_MIG_MODE, 1);
+	reading_check_not(gpu, WTL_GPU_USE_PERCENT, WATTLE_STATUS_ABSENT, 3);
+	reading_check_not(gpu, WTL_GPU_ENCODER_PERCENT, WATTLE_STATUS_ABSENT, 3);
+	reading_check_not(gpu, WTL_GPU_OFA_PERCENT, WATTLE_STATUS_ABSENT, 3);
 	assert_int_equal(gpu->n_migs, 4);
 	assert_string_equal(gpu->migs[0].profile, "3g.40gb");
 	assert_string_equal(gpu->migs[1].uuid, "MIG-00000001-0000-0000-0000-000000000001");
@@ -244,7 +173,7 @@ static void mig_devices(void **state)
 	assert_string_equal(gpu->processes[2].name, "./gpu_burn");
 	/* No samples for the parent of MIG devices. */
 	assert_false(gpu->processes[2].has_use);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* ---- Older drivers ---- */
@@ -255,11 +184,11 @@ static void pascal_has_power_only(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "pascal");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_start(&reading, "pascal");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(gpu->numbers[WTL_GPU_POWER_UW].status, WATTLE_STATUS_OK);
 	assert_int_equal(gpu->numbers[WTL_GPU_ENERGY_UJ].status, WATTLE_STATUS_ABSENT);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* No fields: the counter by its own function, also the second time. */
@@ -270,28 +199,17 @@ static void without_fields(void **state)
 	uint64_t first;
 
 	(void)state;
-	start(&reading, "no-fields");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_start(&reading, "no-fields");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(gpu->numbers[WTL_GPU_ENERGY_UJ].status, WATTLE_STATUS_OK);
 	first = gpu->numbers[WTL_GPU_ENERGY_UJ].value;
 	assert_int_equal(gpu->numbers[WTL_GPU_POWER_INSTANT_UW].status, WATTLE_STATUS_ABSENT);
-	gpu = read_at(&reading, 3, WTL_GPU_READ_NUMBERS);
+	gpu = reading_at(&reading, 3, WTL_GPU_READ_NUMBERS);
 	assert_true(gpu->numbers[WTL_GPU_ENERGY_UJ].value > first);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* The script's text below the first one, in a script of the test's own. */
-static void start_own(struct reading *reading, const char *text)
-{
-	char path[160];
-
-	nv_empty(&reading->nv, "a100");
-	snprintf(path, sizeof(path), "%.120s/own.nvml", reading->nv.bench.root);
-	unit_write(reading->nv.bench.root, "own.nvml", text);
-	setenv("WATTLE_FAKE_NVML", path, 1);
-	reading_open(reading, nv_library());
-}
-
 #define ONE_GPU "gpu Fake\n  power 0 const 100\n  sensor usage gpu 100\n"
 
 static void old_names_and_structs(void **state)
@@ -300,18 +218,19 @@ static void old_names_and_structs(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start_own(&reading,
-		  "missing nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetTemperatureV "
-		  "nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetComputeRunningProcesses_v3\n"
-		  "missing nvmlSystemGetCudaDriverVersion_v2\n" ONE_GPU
-		  "  memory 1000 10 20\n  temperature 44\n  state 1 0 0x20\n"
-		  "  process 7 C 30\n  process 7 G 40\n  process 9 G -\n");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
-	check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(1000) << 20);
-	check(gpu, WTL_GPU_MEMORY_USED_BYTES, UINT64_C(100) << 20);
-	check_not(gpu, WTL_GPU_MEMORY_RESERVED_BYTES, WATTLE_STATUS_ABSENT, 13);
-	check(gpu, WTL_GPU_TEMPERATURE_C, 44);
-	check(gpu, WTL_GPU_THROTTLE, WTL_THROTTLE_SW_THERMAL);
+	reading_start_own(
+		&reading,
+		"missing nvmlDeviceGetMemoryInfo_v2 nvmlDeviceGetTemperatureV "
+		"nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetComputeRunningProcesses_v3\n"
+		"missing nvmlSystemGetCudaDriverVersion_v2\n" ONE_GPU
+		"  memory 1000 10 20\n  temperature 44\n  state 1 0 0x20\n"
+		"  process 7 C 30\n  process 7 G 40\n  process 9 G -\n");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	reading_check(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, UINT64_C(1000) << 20);
+	reading_check(gpu, WTL_GPU_MEMORY_USED_BYTES, UINT64_C(100) << 20);
+	reading_check_not(gpu, WTL_GPU_MEMORY_RESERVED_BYTES, WATTLE_STATUS_ABSENT, 13);
+	reading_check(gpu, WTL_GPU_TEMPERATURE_C, 44);
+	reading_check(gpu, WTL_GPU_THROTTLE, WTL_THROTTLE_SW_THERMAL);
 	assert_string_equal(wtl_gpu_reader_cuda_version(reading.reader), "12.4");
 	assert_int_equal(gpu->n_processes, 2);
 	assert_int_equal(gpu->processes[0].types,
@@ -320,7 +239,7 @@ static void old_names_and_structs(void **state)
 	assert_int_equal(gpu->processes[1].pid, 9);
 	assert_int_equal(gpu->processes[1].memory_bytes, UINT64_MAX);
 	assert_int_equal(gpu->processes[1].types, WTL_GPU_PROCESS_GRAPHICS);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void oldest_process_lists(void **state)
@@ -329,15 +248,15 @@ static void oldest_process_lists(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start_own(&reading, "missing nvmlDeviceGetComputeRunningProcesses_v3 "
-			    "nvmlDeviceGetComputeRunningProcesses_v2\n" ONE_GPU
-			    "  process 7 C 30\n  process 8 C 31\n");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_PROCESSES);
+	reading_start_own(&reading, "missing nvmlDeviceGetComputeRunningProcesses_v3 "
+				    "nvmlDeviceGetComputeRunningProcesses_v2\n" ONE_GPU
+				    "  process 7 C 30\n  process 8 C 31\n");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_PROCESSES);
 	assert_int_equal(gpu->n_processes, 2);
 	assert_int_equal(gpu->processes[1].pid, 8);
 	assert_int_equal(gpu->processes[1].memory_bytes, UINT64_C(31) << 20);
 	assert_int_equal(gpu->processes[1].instance, UINT32_MAX);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* Drivers 535.43 to 535.86 write 32 bytes an entry. */
@@ -347,15 +266,15 @@ static void long_entries(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "stride535");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_PROCESSES);
+	reading_start(&reading, "stride535");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_PROCESSES);
 	assert_true(gpu->n_processes >= 2);
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		assert_true(gpu->processes[i].pid > 0);
 		assert_int_equal(gpu->processes[i].instance, UINT32_MAX);
 		assert_true(gpu->processes[i].memory_bytes < UINT64_C(1) << 40);
 	}
-	done(&reading);
+	reading_done(&reading);
 }
 
 static int no_such_call(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
@@ -374,17 +293,17 @@ static void calls_that_a_tape_has_not(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "h100");
+	reading_start(&reading, "h100");
 	reading.nv.twist = no_such_call;
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
 	assert_int_equal(gpu->status, WATTLE_STATUS_OK);
-	check_not(gpu, WTL_GPU_PSTATE, WATTLE_STATUS_ABSENT, -ENOENT);
-	check(gpu, WTL_GPU_TEMPERATURE_C, 31);
+	reading_check_not(gpu, WTL_GPU_PSTATE, WATTLE_STATUS_ABSENT, -ENOENT);
+	reading_check(gpu, WTL_GPU_TEMPERATURE_C, 31);
 	assert_int_equal(gpu->processes_status, WATTLE_STATUS_ABSENT);
 	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_GPU_IS_LOST), WATTLE_STATUS_GONE);
 	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_NOT_FOUND), WATTLE_STATUS_ABSENT);
 	assert_int_equal(wtl_gpu_nvml_part_status(WTL_NVML_NO_PERMISSION), WATTLE_STATUS_DENIED);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* More than there is room for at first. */
@@ -399,11 +318,11 @@ static void many_processes(void **state)
 	for (int i = 0; i < 60; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "process %d C 10\n",
 					1000 + i);
-	start_own(&reading, text);
-	gpu = read_at(&reading, 1, WTL_GPU_READ_PROCESSES);
+	reading_start_own(&reading, text);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_PROCESSES);
 	assert_int_equal(gpu->n_processes, 60);
 	assert_int_equal(gpu->processes[59].pid, 1059);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void names_of_processes(void **state)
@@ -413,15 +332,15 @@ static void names_of_processes(void **state)
 	const char *root;
 
 	(void)state;
-	start_own(&reading, ONE_GPU "process 7 C 1\nprocess 8 C 1\nprocess 9 C 1\n"
-				    "process 10 C 1\nprocess-name 7 by-nvml\n");
+	reading_start_own(&reading, ONE_GPU "process 7 C 1\nprocess 8 C 1\nprocess 9 C 1\n"
+					    "process 10 C 1\nprocess-name 7 by-nvml\n");
 	root = reading.nv.bench.root;
 	unit_write(root, "proc/7/stat", "7 (x) S\n");
 	unit_write(root, "proc/8/stat", "8 (x) S\n");
 	unit_write_bytes(root, "proc/8/cmdline", "/bin/\033evil\0-x\0", 14);
 	unit_write(root, "proc/9/stat", "9 (x) S\n");
 	unit_symlink(root, "proc/9/exe", "/usr/bin/python3");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_PROCESSES);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_PROCESSES);
 	assert_string_equal(gpu->processes[0].name, "by-nvml");
 	assert_string_equal(gpu->processes[1].name, "/bin/?evil");
 	assert_string_equal(gpu->processes[2].name, "/usr/bin/python3");
@@ -433,7 +352,7 @@ static void names_of_processes(void **state)
 	/* In a PID namespace of its own the numbers mean other processes. */
 	unit_symlink(root, "proc/self/ns/pid", "pid:[4026532448]");
 	reading_open(&reading, nv_library());
-	gpu = read_at(&reading, 2, WTL_GPU_READ_PROCESSES);
+	gpu = reading_at(&reading, 2, WTL_GPU_READ_PROCESSES);
 	assert_string_equal(gpu->processes[0].name, "host pid 7, not visible here");
 	assert_false(gpu->processes[1].is_visible);
 	reading_close(&reading);
@@ -441,9 +360,9 @@ static void names_of_processes(void **state)
 	/* But not where /proc is the host's. */
 	unit_write(root, "proc/2/comm", "kthreadd\n");
 	reading_open(&reading, nv_library());
-	gpu = read_at(&reading, 3, WTL_GPU_READ_PROCESSES);
+	gpu = reading_at(&reading, 3, WTL_GPU_READ_PROCESSES);
 	assert_true(gpu->processes[1].is_visible);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* ---- Use of processes ---- */
@@ -454,8 +373,8 @@ static void use_of_processes(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "h100");
-	gpu = read_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	reading_start(&reading, "h100");
+	gpu = reading_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
 	assert_int_equal(gpu->n_processes, 2);
 	assert_true(gpu->processes[0].has_use);
 	assert_int_equal(gpu->processes[0].sm_percent, 60);
@@ -463,15 +382,15 @@ static void use_of_processes(void **state)
 	assert_int_equal(gpu->processes[1].memory_percent, 10);
 
 	/* Nothing new yet: the last samples stand for a while. */
-	gpu = read_at(&reading, 5.6, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	gpu = reading_at(&reading, 5.6, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
 	assert_int_equal(gpu->processes[0].sm_percent, 60);
 	assert_int_equal(gpu->processes[1].sm_percent, 28);
 
 	/* The second ended at 9 s. */
-	gpu = read_at(&reading, 12.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	gpu = reading_at(&reading, 12.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
 	assert_int_equal(gpu->n_processes, 1);
 	assert_int_equal(gpu->processes[0].sm_percent, 60);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void use_by_the_old_function(void **state)
@@ -480,15 +399,15 @@ static void use_by_the_old_function(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start_own(&reading, "missing nvmlDeviceGetProcessesUtilizationInfo\n" ONE_GPU
-			    "process 7 C 10 33 4 5 6\nprocess 8 C 10\n");
-	gpu = read_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	reading_start_own(&reading, "missing nvmlDeviceGetProcessesUtilizationInfo\n" ONE_GPU
+				    "process 7 C 10 33 4 5 6\nprocess 8 C 10\n");
+	gpu = reading_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
 	assert_int_equal(gpu->processes[0].sm_percent, 33);
 	assert_int_equal(gpu->processes[0].decoder_percent, 6);
 	/* Who has no sample did nothing. */
 	assert_true(gpu->processes[1].has_use);
 	assert_int_equal(gpu->processes[1].sm_percent, 0);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* Rubbish that drivers give now and then. */
@@ -507,12 +426,12 @@ static void absurd_use_is_dropped(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "h100");
+	reading_start(&reading, "h100");
 	reading.nv.twist = absurd;
-	gpu = read_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
+	gpu = reading_at(&reading, 5.5, WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE);
 	assert_int_equal(gpu->processes[0].sm_percent, 0);
 	assert_int_equal(gpu->processes[1].sm_percent, 28);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* ---- PCIe ---- */
@@ -523,14 +442,14 @@ static void pcie_throughput(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "capture-l40s-load");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_start(&reading, "capture-l40s-load");
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetPcieThroughput"), 0);
-	gpu = read_at(&reading, 2, WTL_GPU_READ_PCIE);
+	gpu = reading_at(&reading, 2, WTL_GPU_READ_PCIE);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetPcieThroughput"), 2);
 	assert_int_equal(gpu->numbers[WTL_GPU_PCIE_TX_BYTES_PER_S].status, WATTLE_STATUS_OK);
 	assert_int_equal(gpu->numbers[WTL_GPU_PCIE_TX_BYTES_PER_S].value % 1000, 0);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static uint32_t pcie_count;
@@ -561,21 +480,21 @@ static void pcie_counters(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "a100");
+	reading_start(&reading, "a100");
 	reading.nv.twist = count_pcie;
 	pcie_count = UINT32_MAX - 999;
-	read_at(&reading, 1, WTL_GPU_READ_PCIE);
+	reading_at(&reading, 1, WTL_GPU_READ_PCIE);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetPcieThroughput"), 2);
 	pcie_count = 3000;
-	gpu = read_at(&reading, 3, WTL_GPU_READ_PCIE);
+	gpu = reading_at(&reading, 3, WTL_GPU_READ_PCIE);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetPcieThroughput"), 2);
-	check(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, 2000);
-	check(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, 4000);
+	reading_check(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, 2000);
+	reading_check(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, 4000);
 	/* Too soon for a rate: the last one stands. */
 	pcie_count = 9000;
-	gpu = read_at(&reading, 3.001, WTL_GPU_READ_PCIE);
-	check(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, 2000);
-	done(&reading);
+	gpu = reading_at(&reading, 3.001, WTL_GPU_READ_PCIE);
+	reading_check(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, 2000);
+	reading_done(&reading);
 }
 
 /* ---- Trouble ---- */
@@ -586,16 +505,16 @@ static void refusals_are_not_repeated(void **state)
 	unsigned long calls;
 
 	(void)state;
-	start(&reading, "a100");
-	read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_start(&reading, "a100");
+	reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
 	calls = reading.nv.calls("nvmlDeviceGetEccMode");
 	assert_int_equal(calls, 1);
-	read_at(&reading, 2, WTL_GPU_READ_NUMBERS);
+	reading_at(&reading, 2, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetEccMode"), 1);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetPowerUsage"), 2);
-	read_at(&reading, 62, WTL_GPU_READ_NUMBERS);
+	reading_at(&reading, 62, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetEccMode"), 2);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void permission_is_told_apart(void **state)
@@ -604,18 +523,18 @@ static void permission_is_told_apart(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start_own(&reading,
-		  ONE_GPU "  answer nvmlDeviceGetUtilizationRates NO_PERMISSION\n"
+	reading_start_own(&reading, ONE_GPU
+			  "  answer nvmlDeviceGetUtilizationRates NO_PERMISSION\n"
 			  "  answer field:186:0 NO_PERMISSION\n"
 			  "  answer nvmlDeviceGetComputeRunningProcesses_v3 NO_PERMISSION\n");
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
 	assert_int_equal(gpu->status, WATTLE_STATUS_OK);
-	check_not(gpu, WTL_GPU_USE_PERCENT, WATTLE_STATUS_DENIED, 4);
-	check_not(gpu, WTL_GPU_POWER_INSTANT_UW, WATTLE_STATUS_DENIED, 4);
-	check(gpu, WTL_GPU_POWER_UW, 100000000);
+	reading_check_not(gpu, WTL_GPU_USE_PERCENT, WATTLE_STATUS_DENIED, 4);
+	reading_check_not(gpu, WTL_GPU_POWER_INSTANT_UW, WATTLE_STATUS_DENIED, 4);
+	reading_check(gpu, WTL_GPU_POWER_UW, 100000000);
 	assert_int_equal(gpu->processes_status, WATTLE_STATUS_DENIED);
 	assert_int_equal(gpu->n_processes, 0);
-	done(&reading);
+	reading_done(&reading);
 }
 
 /* One of two is lost and comes back: its row stays, and the other one does not notice. */
@@ -624,23 +543,23 @@ static void lost_and_back(void **state)
 	struct reading reading;
 
 	(void)state;
-	start_own(&reading,
-		  ONE_GPU "  uuid GPU-1\n  lost from 2 until 5\n" ONE_GPU "  uuid GPU-2\n");
-	read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
-	check(gpu_at(&reading, 0), WTL_GPU_POWER_UW, 100000000);
-	read_at(&reading, 3, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_GONE);
-	assert_int_equal(gpu_at(&reading, 0)->code, WTL_NVML_GPU_IS_LOST);
-	assert_non_null(strstr(gpu_at(&reading, 0)->trouble, "lost"));
-	assert_string_equal(gpu_at(&reading, 0)->uuid, "GPU-1");
-	check_not(gpu_at(&reading, 0), WTL_GPU_POWER_UW, WATTLE_STATUS_GONE, 15);
-	assert_int_equal(gpu_at(&reading, 0)->processes_status, WATTLE_STATUS_GONE);
-	check(gpu_at(&reading, 1), WTL_GPU_POWER_UW, 100000000);
-	read_at(&reading, 6, WTL_GPU_READ_NUMBERS);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_OK);
-	assert_string_equal(gpu_at(&reading, 0)->trouble, "");
-	check(gpu_at(&reading, 0), WTL_GPU_POWER_UW, 100000000);
-	done(&reading);
+	reading_start_own(&reading,
+			  ONE_GPU "  uuid GPU-1\n  lost from 2 until 5\n" ONE_GPU "  uuid GPU-2\n");
+	reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_check(reading_gpu(&reading, 0), WTL_GPU_POWER_UW, 100000000);
+	reading_at(&reading, 3, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_GONE);
+	assert_int_equal(reading_gpu(&reading, 0)->code, WTL_NVML_GPU_IS_LOST);
+	assert_non_null(strstr(reading_gpu(&reading, 0)->trouble, "lost"));
+	assert_string_equal(reading_gpu(&reading, 0)->uuid, "GPU-1");
+	reading_check_not(reading_gpu(&reading, 0), WTL_GPU_POWER_UW, WATTLE_STATUS_GONE, 15);
+	assert_int_equal(reading_gpu(&reading, 0)->processes_status, WATTLE_STATUS_GONE);
+	reading_check(reading_gpu(&reading, 1), WTL_GPU_POWER_UW, 100000000);
+	reading_at(&reading, 6, WTL_GPU_READ_NUMBERS);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_OK);
+	assert_string_equal(reading_gpu(&reading, 0)->trouble, "");
+	reading_check(reading_gpu(&reading, 0), WTL_GPU_POWER_UW, 100000000);
+	reading_done(&reading);
 }
 
 static void lost_at_the_start(void **state)
@@ -648,14 +567,14 @@ static void lost_at_the_start(void **state)
 	struct reading reading;
 
 	(void)state;
-	start_own(&reading, ONE_GPU "  lost\n" ONE_GPU);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_GONE);
-	assert_string_equal(gpu_at(&reading, 0)->domain, "gpu-0");
-	assert_int_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_OK);
-	assert_string_equal(gpu_at(&reading, 1)->domain, "gpu-1");
-	read_at(&reading, 3, WTL_GPU_READ_NUMBERS);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_GONE);
-	done(&reading);
+	reading_start_own(&reading, ONE_GPU "  lost\n" ONE_GPU);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_GONE);
+	assert_string_equal(reading_gpu(&reading, 0)->domain, "gpu-0");
+	assert_int_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_OK);
+	assert_string_equal(reading_gpu(&reading, 1)->domain, "gpu-1");
+	reading_at(&reading, 3, WTL_GPU_READ_NUMBERS);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_GONE);
+	reading_done(&reading);
 }
 
 /* The driver is unloaded and loaded again: NVML is started anew, and all GPUs are found again. */
@@ -665,17 +584,17 @@ static void driver_reload(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start_own(&reading, "answer * DRIVER_NOT_LOADED from 2 until 5\n" ONE_GPU ONE_GPU);
-	read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
-	gpu = read_at(&reading, 3, WTL_GPU_READ_NUMBERS);
+	reading_start_own(&reading, "answer * DRIVER_NOT_LOADED from 2 until 5\n" ONE_GPU ONE_GPU);
+	reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	gpu = reading_at(&reading, 3, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(gpu->status, WATTLE_STATUS_FAILED);
-	assert_int_not_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_OK);
+	assert_int_not_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_OK);
 	assert_true(wtl_gpu_reader_set_limit(reading.reader, 0, 200000000, NULL) < 0);
-	read_at(&reading, 6, WTL_GPU_READ_NUMBERS);
-	read_at(&reading, 8, WTL_GPU_READ_NUMBERS);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_OK);
-	assert_int_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_OK);
-	done(&reading);
+	reading_at(&reading, 6, WTL_GPU_READ_NUMBERS);
+	reading_at(&reading, 8, WTL_GPU_READ_NUMBERS);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_OK);
+	assert_int_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_OK);
+	reading_done(&reading);
 }
 
 static void no_driver_at_all(void **state)
@@ -684,29 +603,29 @@ static void no_driver_at_all(void **state)
 	size_t n;
 
 	(void)state;
-	start(&reading, "not-loaded");
+	reading_start(&reading, "not-loaded");
 	wtl_gpu_reader_gpus(reading.reader, &n);
 	assert_int_equal(n, 0);
 	assert_non_null(strstr(wtl_gpu_reader_trouble(reading.reader), "not loaded"));
 	wtl_gpu_reader_read(reading.reader, WTL_GPU_READ_NUMBERS);
-	done(&reading);
+	reading_done(&reading);
 
 	nv_empty(&reading.nv, "a100");
 	reading_open(&reading, "");
 	wtl_gpu_reader_gpus(reading.reader, &n);
 	assert_int_equal(n, 0);
 	assert_non_null(strstr(wtl_gpu_reader_trouble(reading.reader), "switched off"));
-	done(&reading);
+	reading_done(&reading);
 
 	nv_empty(&reading.nv, "a100");
 	reading_open(&reading, "/nowhere/libnvidia-ml.so.1");
 	assert_true(wtl_gpu_reader_trouble(reading.reader)[0] != '\0');
-	done(&reading);
+	reading_done(&reading);
 
 	nv_empty(&reading.nv, "a100");
 	reading_open(&reading, NULL);
 	assert_string_equal(wtl_gpu_reader_trouble(reading.reader), "");
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void put_status(struct nv *nv, const char *id, const char *status)
@@ -742,25 +661,26 @@ static void sleeps_and_wakes(void **state)
 	put_pci(&reading.nv, "0000:17:00.0", "active\n", "../drivers/nvidia");
 	put_pci(&reading.nv, "0000:ca:00.0", "suspended\n", "../drivers/nvidia");
 	reading_open(&reading, nv_library());
-	read_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
-	check(gpu_at(&reading, 0), WTL_GPU_POWER_UW, 100000000);
-	check(gpu_at(&reading, 0), WTL_GPU_PCI_CLASS, 0x302);
-	assert_int_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_ASLEEP);
-	assert_string_equal(gpu_at(&reading, 1)->bus_id, "00000000:CA:00.0");
-	assert_string_equal(gpu_at(&reading, 1)->name, "NVIDIA GPU 20f1");
-	assert_string_equal(gpu_at(&reading, 1)->pci_device_id, "0x20F110DE");
-	assert_string_equal(gpu_at(&reading, 1)->domain, "gpu-1");
+	reading_at(&reading, 1, WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PROCESSES);
+	reading_check(reading_gpu(&reading, 0), WTL_GPU_POWER_UW, 100000000);
+	reading_check(reading_gpu(&reading, 0), WTL_GPU_PCI_CLASS, 0x302);
+	assert_int_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_ASLEEP);
+	assert_string_equal(reading_gpu(&reading, 1)->bus_id, "00000000:CA:00.0");
+	assert_string_equal(reading_gpu(&reading, 1)->name, "NVIDIA GPU 20f1");
+	assert_string_equal(reading_gpu(&reading, 1)->pci_device_id, "0x20F110DE");
+	assert_string_equal(reading_gpu(&reading, 1)->domain, "gpu-1");
 	assert_int_equal(reading.nv.touched(1), 0);
 
 	put_status(&reading.nv, "0000:17:00.0", "suspended\n");
 	put_status(&reading.nv, "0000:ca:00.0", "active\n");
-	read_at(&reading, 3, WTL_GPU_READ_NUMBERS);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_ASLEEP);
-	assert_string_equal(gpu_at(&reading, 0)->name, "NVIDIA A100-PCIE-40GB");
-	check(gpu_at(&reading, 1), WTL_GPU_POWER_UW, 200000000);
-	assert_string_equal(gpu_at(&reading, 1)->uuid, "GPU-10570000-0000-4000-8000-000000000001");
-	assert_string_equal(gpu_at(&reading, 1)->name, "NVIDIA A100-PCIE-40GB");
-	done(&reading);
+	reading_at(&reading, 3, WTL_GPU_READ_NUMBERS);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_ASLEEP);
+	assert_string_equal(reading_gpu(&reading, 0)->name, "NVIDIA A100-PCIE-40GB");
+	reading_check(reading_gpu(&reading, 1), WTL_GPU_POWER_UW, 200000000);
+	assert_string_equal(reading_gpu(&reading, 1)->uuid,
+			    "GPU-10570000-0000-4000-8000-000000000001");
+	assert_string_equal(reading_gpu(&reading, 1)->name, "NVIDIA A100-PCIE-40GB");
+	reading_done(&reading);
 }
 
 /* The GPU says what its domain does: it is the library that lacks, and not a part of it. */
@@ -772,10 +692,12 @@ static void no_library(void **state)
 	nv_empty(&reading.nv, "a100");
 	put_pci(&reading.nv, "0000:17:00.0", "active\n", "../drivers/nvidia");
 	reading_open(&reading, NULL);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_FAILED);
-	assert_string_equal(gpu_at(&reading, 0)->trouble, "libnvidia-ml.so.1 is not installed");
-	assert_string_equal(wtl_gpu_reader_trouble(reading.reader), gpu_at(&reading, 0)->trouble);
-	done(&reading);
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_FAILED);
+	assert_string_equal(reading_gpu(&reading, 0)->trouble,
+			    "libnvidia-ml.so.1 is not installed");
+	assert_string_equal(wtl_gpu_reader_trouble(reading.reader),
+			    reading_gpu(&reading, 0)->trouble);
+	reading_done(&reading);
 }
 
 /* All sleep: nothing is even loaded, until one wakes. */
@@ -789,15 +711,15 @@ static void all_asleep(void **state)
 	put_pci(&reading.nv, "0000:ca:00.0", "active\n", "../drivers/nouveau");
 	reading_open(&reading, nv_library());
 	assert_int_equal(reading.nv.lib_opens, 0);
-	assert_int_equal(gpu_at(&reading, 0)->status, WATTLE_STATUS_ASLEEP);
-	assert_int_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_FAILED);
-	assert_non_null(strstr(gpu_at(&reading, 1)->trouble, "nouveau"));
+	assert_int_equal(reading_gpu(&reading, 0)->status, WATTLE_STATUS_ASLEEP);
+	assert_int_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_FAILED);
+	assert_non_null(strstr(reading_gpu(&reading, 1)->trouble, "nouveau"));
 	put_status(&reading.nv, "0000:17:00.0", "active\n");
-	read_at(&reading, 2, WTL_GPU_READ_NUMBERS);
+	reading_at(&reading, 2, WTL_GPU_READ_NUMBERS);
 	assert_int_equal(reading.nv.lib_opens, 1);
-	check(gpu_at(&reading, 0), WTL_GPU_POWER_UW, 100000000);
-	assert_int_equal(gpu_at(&reading, 1)->status, WATTLE_STATUS_FAILED);
-	done(&reading);
+	reading_check(reading_gpu(&reading, 0), WTL_GPU_POWER_UW, 100000000);
+	assert_int_equal(reading_gpu(&reading, 1)->status, WATTLE_STATUS_FAILED);
+	reading_done(&reading);
 }
 
 /* ---- Setting ---- */
@@ -809,19 +731,19 @@ static void limits(void **state)
 	const struct wtl_gpu *gpu;
 
 	(void)state;
-	start(&reading, "h100");
+	reading_start(&reading, "h100");
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 500000000, &err), 0);
-	gpu = read_at(&reading, 1, WTL_GPU_READ_NUMBERS);
-	check(gpu, WTL_GPU_LIMIT_UW, 500000000);
+	gpu = reading_at(&reading, 1, WTL_GPU_READ_NUMBERS);
+	reading_check(gpu, WTL_GPU_LIMIT_UW, 500000000);
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 199999999, &err), -ERANGE);
 	assert_non_null(strstr(err.text, "200.00 to 700.00 W"));
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 700000001, &err), -ERANGE);
 	assert_int_equal(reading.nv.calls("nvmlDeviceSetPowerManagementLimit"), 1);
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 1, 500000000, &err), -EINVAL);
 	assert_int_equal(wtl_gpu_reader_set_persistence(reading.reader, 0, false, &err), 0);
-	gpu = read_at(&reading, 2, WTL_GPU_READ_NUMBERS);
-	check(gpu, WTL_GPU_PERSISTENCE, 0);
-	done(&reading);
+	gpu = reading_at(&reading, 2, WTL_GPU_READ_NUMBERS);
+	reading_check(gpu, WTL_GPU_PERSISTENCE, 0);
+	reading_done(&reading);
 }
 
 static void limits_need_root(void **state)
@@ -830,11 +752,11 @@ static void limits_need_root(void **state)
 	struct wtl_err err = {0};
 
 	(void)state;
-	start(&reading, "a100");
+	reading_start(&reading, "a100");
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 300000000, &err), -EPERM);
 	assert_non_null(strstr(err.text, "root"));
 	assert_int_equal(wtl_gpu_reader_set_persistence(reading.reader, 0, true, &err), -EPERM);
-	done(&reading);
+	reading_done(&reading);
 }
 
 static void limits_by_the_new_function(void **state)
@@ -842,10 +764,10 @@ static void limits_by_the_new_function(void **state)
 	struct reading reading;
 
 	(void)state;
-	start_own(&reading, "may-set\nmissing nvmlDeviceSetPowerManagementLimit\n" ONE_GPU);
+	reading_start_own(&reading, "may-set\nmissing nvmlDeviceSetPowerManagementLimit\n" ONE_GPU);
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 300000000, NULL), 0);
-	check(read_at(&reading, 1, WTL_GPU_READ_NUMBERS), WTL_GPU_LIMIT_UW, 300000000);
-	done(&reading);
+	reading_check(reading_at(&reading, 1, WTL_GPU_READ_NUMBERS), WTL_GPU_LIMIT_UW, 300000000);
+	reading_done(&reading);
 }
 
 static void no_limits(void **state)
@@ -854,13 +776,13 @@ static void no_limits(void **state)
 	struct wtl_err err = {0};
 
 	(void)state;
-	start_own(&reading,
-		  "may-set\n" ONE_GPU "  answer nvmlDeviceGetEnforcedPowerLimit NOT_SUPPORTED\n"
-		  "  answer nvmlDeviceSetPersistenceMode NOT_SUPPORTED\n");
+	reading_start_own(&reading, "may-set\n" ONE_GPU
+				    "  answer nvmlDeviceGetEnforcedPowerLimit NOT_SUPPORTED\n"
+				    "  answer nvmlDeviceSetPersistenceMode NOT_SUPPORTED\n");
 	assert_int_equal(wtl_gpu_reader_set_limit(reading.reader, 0, 300000000, &err), -EOPNOTSUPP);
 	assert_int_equal(wtl_gpu_reader_set_persistence(reading.reader, 0, true, &err),
 			 -EOPNOTSUPP);
-	done(&reading);
+	reading_done(&reading);
 }
 
 int main(void)

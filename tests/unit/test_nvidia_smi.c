@@ -187,8 +187,8 @@ static void test_what_is_not_known(void **state)
 	static const char *const expected[][2] = {
 		{"fan.speed", "[N/A]"},
 		{"gom.current", "[N/A]"},
-		{"fabric.state", "N/A"},
-		{"platform.chassis_serial_number", ""},
+		{"fabric.health.bandwidth", "N/A"},
+		{"platform.tray_index", "[N/A]"},
 		{"clocks.applications.memory", "[Requested functionality has been deprecated]"},
 		{"power.management", "[Requested functionality has been deprecated]"},
 		{"persistence_mode", "[Insufficient Permissions]"},

@@ -236,6 +236,77 @@ static const struct form forms[] = {
 	 "\"c2c\":true"},
 	{WTL_GPU_MODULE_ID, 7, "platform.module_id", "7", "<gpu_module_id>7</gpu_module_id>",
 	 "\"module_id\":7"},
+	{WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, 3, "remapped_rows.correctable_inactive", "3",
+	 "<remapped_row_corr_inactive>3</remapped_row_corr_inactive>",
+	 "\"remapped_correctable_inactive\":3"},
+	{WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, 4, "remapped_rows.uncorrectable_inactive", "4",
+	 "<remapped_row_unc_inactive>4</remapped_row_unc_inactive>",
+	 "\"remapped_uncorrectable_inactive\":4"},
+	{WTL_GPU_ECC_SRAM_PARITY_VOLATILE, 511, "ecc.errors.uncorrected.volatile.sram.parity",
+	 "511", "<sram_uncorrectable_parity>511</sram_uncorrectable_parity>",
+	 "\"ecc_sram_parity_volatile\":511"},
+	{WTL_GPU_ECC_SRAM_SECDED_VOLATILE, 512, "ecc.errors.uncorrected.volatile.sram.secded",
+	 "512", "<sram_uncorrectable_secded>512</sram_uncorrectable_secded>",
+	 "\"ecc_sram_secded_volatile\":512"},
+	{WTL_GPU_ECC_SRAM_PARITY_AGGREGATE, 513, "ecc.errors.uncorrected.aggregate.sram.parity",
+	 "513", "<sram_uncorrectable_parity>513</sram_uncorrectable_parity>",
+	 "\"ecc_sram_parity_aggregate\":513"},
+	{WTL_GPU_ECC_SRAM_SECDED_AGGREGATE, 514, "ecc.errors.uncorrected.aggregate.sram.secded",
+	 "514", "<sram_uncorrectable_secded>514</sram_uncorrectable_secded>",
+	 "\"ecc_sram_secded_aggregate\":514"},
+	{WTL_GPU_ECC_SRAM_L2, 515, "ecc.errors.uncorrected.aggregate.sram.l2", "515",
+	 "<sram_l2>515</sram_l2>", "\"ecc_sram_l2\":515"},
+	{WTL_GPU_ECC_SRAM_SM, 516, "ecc.errors.uncorrected.aggregate.sram.sm", "516",
+	 "<sram_sm>516</sram_sm>", "\"ecc_sram_sm\":516"},
+	{WTL_GPU_ECC_SRAM_MICROCONTROLLER, 517, "ecc.errors.uncorrected.aggregate.sram.mcu", "517",
+	 "<sram_microcontroller>517</sram_microcontroller>", "\"ecc_sram_microcontroller\":517"},
+	{WTL_GPU_ECC_SRAM_PCIE, 518, "ecc.errors.uncorrected.aggregate.sram.pcie", "518",
+	 "<sram_pcie>518</sram_pcie>", "\"ecc_sram_pcie\":518"},
+	{WTL_GPU_ECC_SRAM_OTHER, 519, "ecc.errors.uncorrected.aggregate.sram.other", "519",
+	 "<sram_other>519</sram_other>", "\"ecc_sram_other\":519"},
+	{WTL_GPU_ECC_SRAM_EXCEEDED, 1, "ecc.errors.uncorrected.aggregate.sram.thresholdExceeded",
+	 "Yes", "<sram_threshold_exceeded>Yes</sram_threshold_exceeded>",
+	 "\"ecc_sram_exceeded\":true"},
+	{WTL_GPU_EDPP_MICROPERCENT, 87500000, "edpp_multiplier", "87.50 %",
+	 "<edpp_multiplier>87.50%</edpp_multiplier>", "\"edpp_percent\":87.500000"},
+	{WTL_GPU_RECOVERY_ACTION, WTL_RECOVERY_DRAIN_AND_RESET, "gpu_recovery_action",
+	 "Drain and Reset", "<gpu_recovery_action>Drain and Reset</gpu_recovery_action>",
+	 "\"recovery_action\":\"drain-and-reset\""},
+	{WTL_GPU_VIRTUALIZATION, WTL_VIRTUALIZATION_PASSED_THROUGH, "virtualization_mode",
+	 "Pass-Through", "<virtualization_mode>Pass-Through</virtualization_mode>",
+	 "\"virtualization\":\"pass-through\""},
+	{WTL_GPU_PCIE_GEN_HOST_MAX, 5, "pcie.link.gen.hostmax", "5",
+	 "<max_host_link_gen>5</max_host_link_gen>", "\"pcie_generation_host_max\":5"},
+	{WTL_GPU_INFOROM_VALID, 0, "inforom.checksum_validation", "invalid", NULL,
+	 "\"inforom_valid\":false"},
+	{WTL_GPU_FABRIC_STATE, 2, "fabric.state", "In Progress", "<state>In Progress</state>",
+	 "\"fabric_state\":\"in-progress\""},
+	{WTL_GPU_FABRIC_CLIQUE, 32766, "fabric.cliqueId", "32766", "<cliqueId>32766</cliqueId>",
+	 "\"fabric_clique\":32766"},
+	{WTL_GPU_FABRIC_HEALTH, 3, "fabric.health.summary", "Limited Capacity",
+	 "<summary>Limited Capacity</summary>", "\"fabric_health\":\"limited-capacity\""},
+	{WTL_GPU_FABRIC_DEGRADED, 1, "fabric.health.bandwidth", "Degraded",
+	 "<bandwidth>Degraded</bandwidth>", "\"fabric_degraded\":true"},
+	{WTL_GPU_FABRIC_RECOVERING, 1, "fabric.health.route_recovery_in_progress", "True",
+	 "<route_recovery_in_progress>True</route_recovery_in_progress>",
+	 "\"fabric_recovering\":true"},
+	{WTL_GPU_FABRIC_BAD_ROUTE, 0, "fabric.health.route_unhealthy", "False",
+	 "<route_unhealthy>False</route_unhealthy>", "\"fabric_bad_route\":false"},
+	{WTL_GPU_FABRIC_TIMED_OUT, 1, "fabric.health.access_timeout_recovery", "True",
+	 "<access_timeout_recovery>True</access_timeout_recovery>", "\"fabric_timed_out\":true"},
+	{WTL_GPU_FABRIC_MISCONFIGURED, WTL_MISCONFIGURED_NO_PARTITION,
+	 "fabric.health.incorrect_configuration", "No Partition",
+	 "<incorrect_configuration>No Partition</incorrect_configuration>",
+	 "\"fabric_misconfigured\":\"no-partition\""},
+	{WTL_GPU_FABRIC_PARTITION, 0, "fabric.health.partition_assigned", "False",
+	 "<partition_assigned>False</partition_assigned>", "\"fabric_partition\":false"},
+	{WTL_GPU_PLATFORM_SLOT, 14, "platform.slot_number", "14", NULL, "\"platform_slot\":14"},
+	{WTL_GPU_PLATFORM_TRAY, 4, "platform.tray_index", "4", NULL, "\"platform_tray\":4"},
+	{WTL_GPU_PLATFORM_HOST, 1, "platform.host_id", "1", NULL, "\"platform_host\":1"},
+	{WTL_GPU_PLATFORM_PEER, 1, "platform.peer_type", "Switch Connected", NULL,
+	 "\"platform_peer\":\"switch\""},
+	{WTL_GPU_PLATFORM_GUID, UINT64_C(0x034c4931ff7d1c4f), "platform.gpu_fabric_guid",
+	 "0x034c4931ff7d1c4f", NULL, "\"platform_guid\":\"0x034c4931ff7d1c4f\""},
 };
 
 /* A GPU of which one number is known. */
@@ -469,6 +540,171 @@ static void test_every_number_not_known(void **state)
 		}
 }
 
+/* Every word of a number there and back, and the number behind the last one, which no driver has yet. */
+static void test_words(void **state)
+{
+	static const struct {
+		const char *field;
+		enum wtl_gpu_number number;
+		uint64_t first;
+		const char *words; /* separated by bars */
+	} cases[] = {
+		{"inforom.checksum_validation", WTL_GPU_INFOROM_VALID, 0, "invalid|valid"},
+		{"gpu_recovery_action", WTL_GPU_RECOVERY_ACTION, 0,
+		 "None|Reset|Reboot|Drain P2P|Drain and Reset|Recover IMEX Domain"},
+		{"virtualization_mode", WTL_GPU_VIRTUALIZATION, 0,
+		 "None|Pass-Through|VGPU|Host VGPU|Host VSGA"},
+		{"fabric.state", WTL_GPU_FABRIC_STATE, 1, "Not Started|In Progress|Completed"},
+		{"fabric.health.summary", WTL_GPU_FABRIC_HEALTH, 1,
+		 "Healthy|Unhealthy|Limited Capacity"},
+		{"fabric.health.bandwidth", WTL_GPU_FABRIC_DEGRADED, 0, "Full|Degraded"},
+		{"fabric.health.route_unhealthy", WTL_GPU_FABRIC_BAD_ROUTE, 0, "False|True"},
+		{"fabric.health.incorrect_configuration", WTL_GPU_FABRIC_MISCONFIGURED, 0,
+		 "None|Incorrect SysGUID|Incorrect Chassis SN|No Partition|Insufficient NVLinks|"
+		 "Incompatible GPU FW|Invalid Location|GPU State Invalid"},
+		{"platform.peer_type", WTL_GPU_PLATFORM_PEER, 0,
+		 "Direct Connected|Switch Connected"},
+	};
+	static struct smi_bench bench;
+
+	(void)state;
+	smi_bench_init(&bench);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct form form = {.number = cases[i].number, .value = cases[i].first};
+		char words[256], *rest = words, *word, *text;
+
+		strcpy(words, cases[i].words);
+		for (; (word = strsep(&rest, "|")); form.value++) {
+			struct taken taken = {.number = form.number};
+
+			only(&bench, &form);
+			text = smi_query(&wtl_smi_query_gpu, cases[i].field, true, true,
+					 &bench.look);
+			assert_string_equal(strchr(text, '\n') + 1 + strlen(word), "\n");
+			assert_memory_equal(strchr(text, '\n') + 1, word, strlen(word));
+			assert_int_equal(wtl_smi_read_csv(text, strlen(text), NULL, take_number,
+							  &taken, NULL, NULL),
+					 0);
+			assert_int_equal(taken.value.status, WATTLE_STATUS_OK);
+			assert_int_equal(taken.value.value, form.value);
+			free(text);
+		}
+		only(&bench, &form);
+		text = smi_value(&bench, SMI_AMD, cases[i].field, true);
+		assert_string_equal(text, "[Unknown Error]");
+		free(text);
+	}
+}
+
+/* ---- Fabric and platform ---- */
+
+static void check_texts(struct smi_bench *bench, const char *expected)
+{
+	char *text = smi_query(&wtl_smi_query_gpu,
+			       "fabric.status,fabric.clusterUuid,platform.chassis_serial_number",
+			       false, true, &bench->look);
+
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+/* Texts go with numbers: what an earlier reading left is nothing. */
+static void test_texts_of_fabric_and_platform(void **state)
+{
+	static struct smi_bench bench;
+	static const struct form none = {WTL_GPU_FABRIC_STATE, 2, "", "", NULL, ""};
+	struct wtl_gpu *gpu = &bench.gpus[SMI_AMD];
+
+	(void)state;
+	smi_bench_init(&bench);
+	only(&bench, &none);
+	strcpy(gpu->fabric_status, "Insufficient Resources");
+	strcpy(gpu->fabric_cluster, "dc6e40c4-d722-4357-9ba6-5291dd461278");
+	strcpy(gpu->chassis_serial, "1820000000001");
+	check_texts(&bench, "N/A, N/A, [N/A]\n");
+	smi_set(gpu, WTL_GPU_FABRIC_CLIQUE, 0);
+	smi_set(gpu, WTL_GPU_PLATFORM_HOST, 1);
+	check_texts(&bench, "Insufficient Resources, dc6e40c4-d722-4357-9ba6-5291dd461278, "
+			    "1820000000001\n");
+	gpu->chassis_serial[0] = '\0'; /* known to be empty */
+	check_texts(&bench, "Insufficient Resources, dc6e40c4-d722-4357-9ba6-5291dd461278, \n");
+	strcpy(gpu->fabric_status, "a\033[31m\nb");
+	check_texts(&bench, "a?[31m?b, dc6e40c4-d722-4357-9ba6-5291dd461278, \n");
+	gpu->status = WATTLE_STATUS_GONE;
+	check_texts(&bench, "[GPU is lost], [GPU is lost], [GPU is lost]\n");
+}
+
+/* The documents have the platform of GPUs since Blackwell; of older ones its zeros are in the CSV alone. */
+static void test_platform_since_blackwell(void **state)
+{
+	static const struct {
+		const char *capability;
+		bool is_told;
+	} cases[] = {{"7.5", false}, {"9.0", false}, {"10.0", true}, {"12.0", true}, {"", false}};
+	static struct smi_bench bench;
+	static const struct form slot = {WTL_GPU_PLATFORM_SLOT, 14, "", "", NULL, ""};
+	struct wtl_gpu *gpu = &bench.gpus[SMI_AMD];
+	struct wtl_buf buf;
+
+	(void)state;
+	smi_bench_init(&bench);
+	wtl_buf_init(&buf, 1 << 20);
+	only(&bench, &slot);
+	smi_set(gpu, WTL_GPU_PLATFORM_HOST, 1);
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		bool is_told = cases[i].is_told;
+
+		strcpy(gpu->compute_capability, cases[i].capability);
+		wtl_buf_clear(&buf);
+		wtl_smi_xml(&buf, &bench.look);
+		assert_int_equal(count(wtl_buf_str(&buf), "<slot_number>14</slot_number>"),
+				 is_told);
+		assert_int_equal(count(wtl_buf_str(&buf), "<host_id>1</host_id>"), is_told);
+		assert_int_equal(count(wtl_buf_str(&buf), "<host_id>N/A</host_id>"), !is_told);
+		assert_int_equal(
+			count(wtl_buf_str(&buf), "<chassis_serial_number></chassis_serial_number>"),
+			is_told);
+		wtl_buf_clear(&buf);
+		wtl_smi_log(&buf, &bench.look);
+		assert_int_equal(count(wtl_buf_str(&buf),
+				       "Slot Number                                    : "
+				       "14\n"),
+				 is_told);
+	}
+	wtl_buf_done(&buf);
+}
+
+#if HAVE_JANSSON
+static void test_texts_in_json(void **state)
+{
+	static struct smi_bench bench;
+	static const struct form clique = {WTL_GPU_FABRIC_CLIQUE, 7, "", "", NULL, ""};
+	struct wtl_gpu *gpu = &bench.gpus[SMI_AMD];
+	struct wtl_buf buf;
+
+	(void)state;
+	smi_bench_init(&bench);
+	wtl_buf_init(&buf, 1 << 20);
+	only(&bench, &clique);
+	strcpy(gpu->fabric_status, "Success");
+	strcpy(gpu->chassis_serial, "1820000000001");
+	wtl_look_json(&buf, &bench.look, true);
+	assert_int_equal(count(wtl_buf_str(&buf), "\"fabric_status\":\"Success\""), 1);
+	assert_int_equal(count(wtl_buf_str(&buf), "fabric_cluster"), 0);
+	assert_int_equal(count(wtl_buf_str(&buf), "platform_chassis_serial"), 0);
+	smi_set(gpu, WTL_GPU_PLATFORM_HOST, 1);
+	wtl_buf_clear(&buf);
+	wtl_look_json(&buf, &bench.look, true);
+	assert_int_equal(count(wtl_buf_str(&buf), "\"platform_chassis_serial\":\"1820000000001\""),
+			 1);
+	smi_set(gpu, WTL_GPU_RECOVERY_ACTION, 99);
+	wtl_buf_clear(&buf);
+	wtl_look_json(&buf, &bench.look, true);
+	assert_int_equal(count(wtl_buf_str(&buf), "\"recovery_action\":\"unknown\""), 1);
+	wtl_buf_done(&buf);
+}
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -484,6 +720,12 @@ int main(void)
 #endif
 		cmocka_unit_test(test_throttle_bits),
 		cmocka_unit_test(test_every_number_not_known),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_texts_of_fabric_and_platform),
+		cmocka_unit_test(test_platform_since_blackwell),
+#if HAVE_JANSSON
+		cmocka_unit_test(test_texts_in_json),
+#endif
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
