@@ -65,8 +65,7 @@ WATTLE_API int wattle_recording_next(struct wattle_recording *recording, int64_t
 /* A window that has ended: one that a program marked, or at last the recording's own. */
 struct wattle_recording_window {
 	char name[64];
-	int is_open; /* 0: no other is told */
-	int pid;     /* of whoever marked it from outside; 0: none */
+	int pid; /* of whoever marked it from outside; 0: none */
 	struct wattle_window window;
 };
 

@@ -220,7 +220,6 @@ static void check_window(struct wattle_recording *recording, size_t i, const cha
 	assert_int_equal(wattle_recording_window(recording, i, &window, energies, DOMAINS_MAX), 0);
 	assert_string_equal(window.name, name);
 	assert_int_equal(window.pid, pid);
-	assert_int_equal(window.is_open, 0);
 	snprintf(word, sizeof(word), "%s.duration", name);
 	assert_int_equal(window.window.duration_ns, said(word));
 	snprintf(word, sizeof(word), "%s.total", name);
