@@ -615,15 +615,23 @@ static void test_partly_modelled(void **state)
 	top_bench_done(&bench);
 }
 
+/* A machine whose first GPU tells who uses it. */
+static struct wtl_top_domain *init_with_gpu(struct top_bench *bench)
+{
+	struct wtl_top_domain *gpu;
+
+	top_bench_init(bench, top_bench_server);
+	gpu = find_domain(bench, "gpu-0");
+	gpu->weight = "sm-use";
+	return gpu;
+}
+
 static void test_lacks_baseline(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_domain *gpu;
+	struct wtl_top_domain *gpu = init_with_gpu(&bench);
 
 	(void)state;
-	top_bench_init(&bench, top_bench_server);
-	gpu = find_domain(&bench, "gpu-0");
-	gpu->weight = "sm-use";
 	gpu->idle.is_known = false;
 	/* Nobody uses it. */
 	top_bench_draw(&bench, 40, 160);
@@ -646,12 +654,9 @@ static void test_lacks_baseline(void **state)
 static void test_guess(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_domain *gpu;
+	struct wtl_top_domain *gpu = init_with_gpu(&bench);
 
 	(void)state;
-	top_bench_init(&bench, top_bench_server);
-	gpu = find_domain(&bench, "gpu-0");
-	gpu->weight = "sm-use";
 	top_bench_draw(&bench, 40, 160);
 	assert_false(shows(&bench, "guess"));
 	gpu->weight = "memory (a guess)";
