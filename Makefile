@@ -69,7 +69,8 @@ test-sanitized:
 	$(SANITIZERS) meson test -C build-sanitized --no-rebuild --print-errorlogs --timeout-multiplier 4
 
 # Only the tests that have threads.
-THREADED := api gpu_watch io_real meter record store store_faults store_live store_random stuck top_collect window
+THREADED := api gpu_watch io_real meter record store store_faults store_live store_random stuck thread top_collect top_gpus \
+	window worker
 
 test-threads:
 	$(call heading,thread sanitizer: build and the tests with threads)

@@ -107,7 +107,7 @@ void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 	if (!devices)
 		return;
 	wtl_top_machine_take(&devices->machine, &devices->view);
-	wtl_top_gpus_take(&devices->gpus, &devices->view);
+	wtl_top_gpus_take(&devices->gpus, &devices->view, true);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	devices->looked_ns = now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
 	devices->n = 0;

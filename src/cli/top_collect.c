@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "base/thread.h"
 #include "cli/top_replay.h"
 #include "energy/units.h"
 
@@ -26,29 +26,15 @@
 
 int64_t wtl_top_screen_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
-
-static struct timespec timespec_of(int64_t t_ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(t_ns / WTL_NS_PER_S),
-				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
+	return wtl_thread_clock_ns();
 }
 
 int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app)
 {
-	pthread_condattr_t attributes;
-
 	memset(collector, 0, sizeof(*collector));
 	collector->app = app;
 	pthread_mutex_init(&collector->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&collector->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
+	wtl_thread_cond_init(&collector->changed);
 	wtl_top_view_init(&collector->master);
 	for (unsigned i = 0; i < 3; i++)
 		wtl_top_view_init(&collector->views[i]);
@@ -160,7 +146,7 @@ static void bill(struct wtl_top_collector *collector)
 /* What changes slowly, or costs more. */
 static void take_slow(struct wtl_top_collector *collector)
 {
-	wtl_top_gpus_take(&collector->gpus, &collector->master);
+	wtl_top_gpus_take(&collector->gpus, &collector->master, false);
 	wtl_top_machine_take(&collector->machine, &collector->master);
 	wtl_top_limits_take(collector->io, &collector->master);
 	wtl_top_self_take(&collector->machine, collector->meter, &collector->master);
@@ -240,6 +226,7 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 	}
 	if (now_ns >= collector->publish_due_ns) {
 		collector->publish_due_ns = now_ns + PUBLISH_NS;
+		wtl_top_gpus_refresh(&collector->gpus, &collector->master);
 		wtl_top_collector_publish(collector);
 	}
 }
@@ -271,12 +258,11 @@ void wtl_top_collector_finish(struct wtl_top_collector *collector)
 /* Sleeps until a time of the screen's clock; false: it is time to stop. */
 static bool sleep_until(struct wtl_top_collector *collector, int64_t t_ns)
 {
-	struct timespec until = timespec_of(t_ns);
 	bool stop;
 
 	pthread_mutex_lock(&collector->lock);
-	while (!collector->stop && wtl_top_screen_ns() < t_ns)
-		pthread_cond_timedwait(&collector->changed, &collector->lock, &until);
+	while (!collector->stop && wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
+		continue;
 	stop = collector->stop;
 	pthread_mutex_unlock(&collector->lock);
 	return !stop;
@@ -352,12 +338,12 @@ int wtl_top_collector_start(struct wtl_top_collector *collector)
 
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns)
 {
-	struct timespec until = timespec_of(wtl_top_screen_ns() + timeout_ns);
+	int64_t until_ns = wtl_top_screen_ns() + timeout_ns;
 	enum wtl_top_state state;
 
 	pthread_mutex_lock(&collector->lock);
 	while (timeout_ns > 0 && collector->state == WTL_TOP_OPENING &&
-	       pthread_cond_timedwait(&collector->changed, &collector->lock, &until) != ETIMEDOUT)
+	       wtl_thread_wait(&collector->changed, &collector->lock, until_ns))
 		continue;
 	state = collector->state;
 	pthread_mutex_unlock(&collector->lock);
@@ -398,14 +384,14 @@ void wtl_top_collector_order(struct wtl_top_collector *collector,
 /* Waits for the thread, but not for a device that never answers. */
 static bool stop_thread(struct wtl_top_collector *collector)
 {
-	struct timespec until = timespec_of(wtl_top_screen_ns() + LEAVE_NS);
+	int64_t until_ns = wtl_top_screen_ns() + LEAVE_NS;
 	bool is_over;
 
 	pthread_mutex_lock(&collector->lock);
 	collector->stop = true;
 	pthread_cond_broadcast(&collector->changed);
 	while (!collector->is_over &&
-	       pthread_cond_timedwait(&collector->changed, &collector->lock, &until) != ETIMEDOUT)
+	       wtl_thread_wait(&collector->changed, &collector->lock, until_ns))
 		continue;
 	is_over = collector->is_over;
 	pthread_mutex_unlock(&collector->lock);

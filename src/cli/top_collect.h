@@ -24,6 +24,7 @@
 
 struct wtl_player;
 struct wtl_top_replay;
+struct wtl_worker;
 
 /* ---- Domains (top_sample.c) ---- */
 
@@ -104,26 +105,31 @@ int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view
 /* ---- GPUs (top_gpus.c) ---- */
 
 struct wtl_top_gpus {
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	pthread_t thread;
-	bool has_thread, stop, is_over;
-	struct wtl_io *own_io; /* the thread's */
+	struct wtl_worker *worker; /* NULL: the caller reads */
+
+	/* The job's memory. */
+	struct wtl_io *own_io;
 	struct wtl_env env;
 	struct wtl_source_options options;
-	struct wtl_gpu_reader *reader;
-	struct wtl_gpu *gpus; /* the newest, behind the lock */
-	size_t n;
-	int64_t answered_ns;
+	struct wtl_machine machine;    /* the meter's may be gone when a driver comes back */
+	struct wtl_gpu_reader *reader; /* NULL: not read yet */
+	int64_t answered_ns, took_ns;
 	unsigned n_reads;
+
+	/* The caller's. */
+	bool is_slow; /* the newest answer took too long to be waited for */
 };
 
-/* Starts asking, in a thread where the machine is a real one. 0 or negative errno. */
+/* Asks for the first time, in a thread where the machine is a real one. 0 or negative errno. */
 int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *settings,
 		      struct wattle_meter *meter);
 /* false: the driver does not answer, and the thread was left behind with all that it uses. */
 bool wtl_top_gpus_done(struct wtl_top_gpus *gpus);
-void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
+/* What they told since the last call, if anything, and asks them again: about once a second. Waits a
+ * moment for that answer, if told to and if the one before was quick. */
+void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view, bool waits);
+/* The same without asking: what a driver told in between is not shown a second later. */
+void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
 

@@ -1,101 +1,44 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/thread.h"
+#include "base/worker.h"
 #include "cli/top_collect.h"
 #include "energy/units.h"
 #include "meter/meter.h"
 
-#define PERIOD_NS WTL_NS_PER_S
-#define LEAVE_NS  (WTL_NS_PER_S / 2)
+/* How long closing waits for a driver. */
+#define LEAVE_NS (WTL_NS_PER_S / 2)
+
+/* How long an answer is waited for (judgement): who uses the GPUs is waited for as long. */
+#define ANSWER_NS (20 * WTL_NS_PER_MS)
 
 /* PCIe throughput may take 40 ms a GPU. */
 enum { PCIE_EVERY = 2 };
 
-static int64_t now_ns(void)
+static void read_gpus(void *argument)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
-
-static struct timespec after(int64_t delay_ns)
-{
-	int64_t t_ns = now_ns() + delay_ns;
-
-	return (struct timespec){.tv_sec = (time_t)(t_ns / WTL_NS_PER_S),
-				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
-}
-
-/* Reads without the lock, and puts the answers behind it. */
-static int read_once(struct wtl_top_gpus *gpus)
-{
+	struct wtl_top_gpus *gpus = argument;
 	unsigned what = WTL_GPU_READ_NUMBERS;
-	const struct wtl_gpu *answers;
-	struct wtl_gpu *grown;
-	size_t n;
+	int64_t begin_ns = wtl_thread_clock_ns();
 
 	if (!gpus->reader &&
 	    wtl_gpu_reader_new(&gpus->env, &gpus->options, &gpus->reader, NULL) < 0)
-		return -ENOMEM;
+		return;
 	if (gpus->n_reads++ % PCIE_EVERY == 1)
 		what |= WTL_GPU_READ_PCIE;
 	wtl_gpu_reader_read(gpus->reader, what);
-	answers = wtl_gpu_reader_gpus(gpus->reader, &n);
-	pthread_mutex_lock(&gpus->lock);
-	grown = n > gpus->n ? reallocarray(gpus->gpus, n, sizeof(*grown)) : gpus->gpus;
-	if (grown || n == 0) {
-		gpus->gpus = grown;
-		gpus->n = n;
-		for (size_t i = 0; i < n; i++) {
-			grown[i] = answers[i];
-			grown[i].processes = NULL;
-			grown[i].n_processes = 0;
-		}
-		gpus->answered_ns = now_ns();
-	}
-	pthread_mutex_unlock(&gpus->lock);
-	return 0;
+	gpus->answered_ns = wtl_thread_clock_ns();
+	gpus->took_ns = gpus->answered_ns - begin_ns;
 }
 
-static void *ask(void *argument)
+/* Drivers may hang in this as well. */
+static void close_reader(void *argument)
 {
 	struct wtl_top_gpus *gpus = argument;
 
-	while (read_once(gpus) == 0) {
-		struct timespec until = after(PERIOD_NS);
-		bool stop;
-
-		pthread_mutex_lock(&gpus->lock);
-		while (!gpus->stop &&
-		       pthread_cond_timedwait(&gpus->changed, &gpus->lock, &until) != ETIMEDOUT)
-			continue;
-		stop = gpus->stop;
-		pthread_mutex_unlock(&gpus->lock);
-		if (stop)
-			break;
-	}
 	wtl_gpu_reader_free(gpus->reader);
 	gpus->reader = NULL;
-	pthread_mutex_lock(&gpus->lock);
-	gpus->is_over = true;
-	pthread_cond_signal(&gpus->changed);
-	pthread_mutex_unlock(&gpus->lock);
-	return NULL;
-}
-
-static void init_lock(struct wtl_top_gpus *gpus)
-{
-	pthread_condattr_t attributes;
-
-	pthread_mutex_init(&gpus->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&gpus->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
 }
 
 int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *settings,
@@ -105,10 +48,10 @@ int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *sett
 	int rc;
 
 	memset(gpus, 0, sizeof(*gpus));
-	init_lock(gpus);
 	gpus->env = meter->env;
 	gpus->options.nvml_path = settings->nvml_path;
-	gpus->options.machine = &meter->machine;
+	gpus->machine = meter->machine;
+	gpus->options.machine = &gpus->machine;
 	/* A tape, or whoever counts calls, has one order of reading. */
 	if (!is_real)
 		return 0;
@@ -117,43 +60,18 @@ int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *sett
 		return rc;
 	gpus->env.io = gpus->own_io;
 	gpus->env.log = NULL;
-	rc = wtl_thread_start(&gpus->thread, ask, gpus);
-	gpus->has_thread = rc == 0;
+	rc = wtl_worker_new(read_gpus, close_reader, gpus, &gpus->worker);
+	if (rc == 0)
+		wtl_worker_order(gpus->worker);
 	return rc;
-}
-
-/* Waits for the thread, but not for a driver that never answers. */
-static bool stop_thread(struct wtl_top_gpus *gpus)
-{
-	struct timespec until = after(LEAVE_NS);
-	bool is_over;
-
-	pthread_mutex_lock(&gpus->lock);
-	gpus->stop = true;
-	pthread_cond_signal(&gpus->changed);
-	while (!gpus->is_over &&
-	       pthread_cond_timedwait(&gpus->changed, &gpus->lock, &until) != ETIMEDOUT)
-		continue;
-	is_over = gpus->is_over;
-	pthread_mutex_unlock(&gpus->lock);
-	if (is_over)
-		pthread_join(gpus->thread, NULL);
-	else
-		pthread_detach(gpus->thread);
-	return is_over;
 }
 
 bool wtl_top_gpus_done(struct wtl_top_gpus *gpus)
 {
-	if (!gpus->env.io)
-		return true; /* never begun */
-	if (gpus->has_thread && !stop_thread(gpus))
+	if (!wtl_worker_free(gpus->worker, LEAVE_NS))
 		return false;
-	wtl_gpu_reader_free(gpus->reader);
+	close_reader(gpus);
 	wtl_io_free(gpus->own_io);
-	free(gpus->gpus);
-	pthread_cond_destroy(&gpus->changed);
-	pthread_mutex_destroy(&gpus->lock);
 	memset(gpus, 0, sizeof(*gpus));
 	return true;
 }
@@ -177,18 +95,44 @@ void wtl_top_gpus_join(struct wtl_top_view *view)
 	}
 }
 
-void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view)
+static void take_answer(struct wtl_top_gpus *gpus, struct wtl_top_view *view)
 {
-	if (!gpus->has_thread)
-		read_once(gpus);
-	pthread_mutex_lock(&gpus->lock);
-	if (wtl_top_view_reserve(view, 0, gpus->n, 0, 0) == 0) {
-		view->n_gpus = gpus->n;
-		for (size_t i = 0; i < gpus->n; i++) {
-			view->gpus[i] = gpus->gpus[i];
-			view->gpu_answered_ns[i] = gpus->answered_ns;
-		}
+	const struct wtl_gpu *answers;
+	size_t n;
+
+	gpus->is_slow = gpus->took_ns > ANSWER_NS;
+	if (!gpus->reader)
+		return;
+	answers = wtl_gpu_reader_gpus(gpus->reader, &n);
+	if (wtl_top_view_reserve(view, 0, n, 0, 0) < 0)
+		return;
+	view->n_gpus = n;
+	for (size_t i = 0; i < n; i++) {
+		view->gpus[i] = answers[i];
+		/* Those are the reader's own. */
+		view->gpus[i].processes = NULL;
+		view->gpus[i].n_processes = 0;
+		view->gpu_answered_ns[i] = gpus->answered_ns;
 	}
-	pthread_mutex_unlock(&gpus->lock);
+}
+
+void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view)
+{
+	if (gpus->worker && wtl_worker_take(gpus->worker, 0))
+		take_answer(gpus, view);
 	wtl_top_gpus_join(view);
+}
+
+void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view, bool waits)
+{
+	if (!gpus->worker) {
+		read_gpus(gpus);
+		take_answer(gpus, view);
+	}
+	wtl_top_gpus_refresh(gpus, view);
+	if (gpus->worker && wtl_worker_order(gpus->worker) && waits && !gpus->is_slow &&
+	    wtl_worker_take(gpus->worker, ANSWER_NS)) {
+		take_answer(gpus, view);
+		wtl_top_gpus_join(view);
+	}
 }

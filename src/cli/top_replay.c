@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "cli/app.h"
 #include "cli/top_collect.h"
 #include "cli/when.h"
@@ -413,12 +413,6 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
 
-static struct timespec timespec_of(int64_t t_ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(t_ns / WTL_NS_PER_S),
-				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
-}
-
 /* A seek to before where all is shown, or to where curves would be blank though there is something. */
 static bool has_to_go_back(const struct wtl_top_replay *replay, const struct wtl_play *play)
 {
@@ -454,13 +448,11 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 static void wait_until(struct wtl_top_collector *collector, int64_t t_ns)
 {
 	unsigned n_orders = collector->n_orders;
-	struct timespec until = timespec_of(t_ns);
 
 	while (!collector->stop && collector->n_orders == n_orders) {
 		if (t_ns == INT64_MAX)
 			pthread_cond_wait(&collector->changed, &collector->lock);
-		else if (pthread_cond_timedwait(&collector->changed, &collector->lock, &until) ==
-			 ETIMEDOUT)
+		else if (!wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
 			break;
 	}
 }

@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/err.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "energy/carbon.h"
 #include "meter/meter.h"
 
@@ -42,18 +42,6 @@ static void forward_log(void *context, enum wtl_log_level level, const char *tex
 	const struct wattle_options *options = context;
 
 	options->log(options->log_context, levels[level], text);
-}
-
-static int init_lock(struct wattle_meter *meter)
-{
-	pthread_condattr_t attributes;
-
-	if (pthread_condattr_init(&attributes) != 0)
-		return -ENOMEM;
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&meter->stop_changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	return -pthread_mutex_init(&meter->lock, NULL);
 }
 
 static int build(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
@@ -92,11 +80,12 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
 	struct wattle_meter *meter = calloc(1, sizeof(*meter));
 	int rc;
 
-	if (!meter || init_lock(meter) < 0) {
-		free(meter);
+	if (!meter) {
 		wtl_io_free(env->io);
 		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
 	}
+	pthread_mutex_init(&meter->lock, NULL);
+	wtl_thread_cond_init(&meter->stop_changed);
 	meter->env = *env;
 	meter->options = *options;
 	if (options->log) {

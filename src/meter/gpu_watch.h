@@ -7,10 +7,7 @@
 
 #include "workload/gpu_use.h"
 
-/*
- * Looks at who uses the GPUs from a thread of its own, for drivers take their time: a request, and a
- * mailbox for one answer.
- */
+/* Looks at who uses the GPUs by a worker (base/worker.h), for drivers take their time. */
 struct wtl_gpu_watch;
 
 /* `use` becomes the watch's, also on failure. Where the io has one order, looks are taken by the

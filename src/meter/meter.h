@@ -18,7 +18,7 @@
 
 struct wtl_observer;
 struct wtl_sample;
-struct wtl_worker;
+struct wtl_source_worker;
 
 /* One opened source. */
 struct wtl_sensor {
@@ -30,8 +30,8 @@ struct wtl_sensor {
 	int64_t next_ns;	      /* a check: not to be read before */
 	unsigned slow_reads;	      /* since slow_since_ns */
 	int64_t slow_since_ns;
-	struct wtl_worker *worker; /* not NULL: it is read on a thread of its own */
-	int64_t wait_again_ns;	   /* slow: until then its answers are not waited for */
+	struct wtl_source_worker *worker; /* not NULL: it is read on a thread of its own */
+	int64_t wait_again_ns;		  /* slow: until then its answers are not waited for */
 };
 
 /* A domain at run time. */
@@ -139,22 +139,20 @@ void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);
 
-/* A thread that leaves the program's signals to others. 0 or a negative errno. */
-int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument); /* thread.c */
-
-/* A thread that reads one source (worker.c): a request, and a mailbox for one answer. */
-struct wtl_worker *wtl_worker_new(const struct wtl_source_ops *ops, void *state, size_t n);
+/* A worker that reads one source of n channels (source_worker.c). NULL: no memory, or no thread. */
+struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,
+						size_t n);
 /* Ends the thread; NULL is fine. false: it is stuck in a read and was left behind, so its state (and
  * what that uses) must not be freed. */
-bool wtl_worker_free(struct wtl_worker *worker);
+bool wtl_source_worker_free(struct wtl_source_worker *worker);
 /*
  * wait_ns 0: takes the newest answer into readings[] if there is one since the last call, and asks for
  * the next. Else asks, and takes the answer if it comes in that time; one that is still owed to an
  * earlier call is not waited for. Returns whether there was one; *ret_took_ns is how long that read
  * took, wait_ns where it was waited for in vain, or 0.
  */
-bool wtl_worker_exchange(struct wtl_worker *worker, int64_t wait_ns, struct wtl_reading readings[],
-			 int64_t *ret_took_ns);
+bool wtl_source_worker_exchange(struct wtl_source_worker *worker, int64_t wait_ns,
+				struct wtl_reading readings[], int64_t *ret_took_ns);
 
 /* To whoever calls the library; reterr may be NULL. */
 void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr);

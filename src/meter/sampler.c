@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <pthread.h>
-#include <time.h>
 
+#include "base/thread.h"
 #include "meter/meter.h"
-
-static struct timespec timespec_of(int64_t t_ns)
-{
-	return (struct timespec){.tv_sec = (time_t)(t_ns / WTL_NS_PER_S),
-				 .tv_nsec = (long)(t_ns % WTL_NS_PER_S)};
-}
 
 /* Samples on an absolute timer: no drift. Misses are skipped and counted, never made up for. */
 static void *sample(void *argument)
@@ -19,10 +12,9 @@ static void *sample(void *argument)
 
 	pthread_mutex_lock(&meter->lock);
 	while (!meter->stop) {
-		struct timespec until = timespec_of(due_ns);
 		int64_t began_ns, behind;
 
-		if (pthread_cond_timedwait(&meter->stop_changed, &meter->lock, &until) != ETIMEDOUT)
+		if (wtl_thread_wait(&meter->stop_changed, &meter->lock, due_ns))
 			continue;
 		began_ns = wtl_meter_sample(meter);
 		if (began_ns - due_ns > meter->interval_ns / 2)

@@ -81,7 +81,7 @@ int wtl_meter_guard(struct wattle_meter *meter)
 		if (sensor->worker || !sensor->ops->may_hang || sensor->n == 0 ||
 		    !may_have_thread(meter, sensor))
 			continue;
-		sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
+		sensor->worker = wtl_source_worker_new(sensor->ops, sensor->state, sensor->n);
 		if (!sensor->worker)
 			return -ENOMEM;
 	}
@@ -95,7 +95,7 @@ bool wtl_meter_close_sensors(struct wattle_meter *meter)
 	for (size_t i = 0; i < meter->n_sensors; i++) {
 		struct wtl_sensor *sensor = &meter->sensors[i];
 
-		if (!wtl_worker_free(sensor->worker)) {
+		if (!wtl_source_worker_free(sensor->worker)) {
 			all_ended = false;
 			continue;
 		}
@@ -119,7 +119,7 @@ static void judge_speed(struct wattle_meter *meter, struct wtl_sensor *sensor, i
 		return;
 	/* Without a thread it stays slow; it is tried again with the next slow read. */
 	if (!sensor->worker)
-		sensor->worker = wtl_worker_new(sensor->ops, sensor->state, sensor->n);
+		sensor->worker = wtl_source_worker_new(sensor->ops, sensor->state, sensor->n);
 	if (!sensor->worker)
 		return;
 	sensor->wait_again_ns = now_ns + SLOW_HOLD_NS;
@@ -132,7 +132,7 @@ static int64_t read_worker(struct wattle_meter *meter, struct wtl_sensor *sensor
 {
 	int64_t wait_ns = now_ns < sensor->wait_again_ns ? 0 : WAIT_NS;
 	int64_t took_ns;
-	bool is_new = wtl_worker_exchange(sensor->worker, wait_ns, sensor->readings, &took_ns);
+	bool is_new = wtl_source_worker_exchange(sensor->worker, wait_ns, sensor->readings, &took_ns);
 
 	if (wait_ns > 0 && took_ns > SLOW_READ_NS)
 		judge_speed(meter, sensor, now_ns, took_ns);

@@ -130,6 +130,16 @@ void nv_empty(struct nv *nv, const char *script)
 	nv_prepare(nv, script);
 }
 
+void nv_empty_own(struct nv *nv, const char *text)
+{
+	char path[160];
+
+	nv_empty(nv, "a100");
+	snprintf(path, sizeof(path), "%.120s/own.nvml", nv->bench.root);
+	unit_write(nv->bench.root, "own.nvml", text);
+	setenv("WATTLE_FAKE_NVML", path, 1);
+}
+
 void nv_start(struct nv *nv, const char *script)
 {
 	nv_empty(nv, script);

@@ -41,6 +41,8 @@ void nv_start(struct nv *nv, const char *script);
 void nv_start_on(struct nv *nv, const char *root, const char *script);
 /* On an empty root that a test may fill: nv_prepare() has run, nv_open() has not. */
 void nv_empty(struct nv *nv, const char *script);
+/* The same by a script of the test's own: its text. */
+void nv_empty_own(struct nv *nv, const char *text);
 
 /* Sets both clocks; and reads all channels. */
 void nv_set_time(struct nv *nv, int64_t t_ns);

@@ -45,12 +45,8 @@ static void describe(struct watch *watch)
 static void start(struct watch *watch, const char *script)
 {
 	const struct wtl_env env = {.io = &watch->nv.bench.io};
-	char path[160];
 
-	nv_empty(&watch->nv, "a100");
-	snprintf(path, sizeof(path), "%.120s/own.nvml", watch->nv.bench.root);
-	unit_write(watch->nv.bench.root, "own.nvml", script);
-	setenv("WATTLE_FAKE_NVML", path, 1);
+	nv_empty_own(&watch->nv, script);
 	describe(watch);
 	watch->nv.ops.lib_has = pass_lib_has;
 	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), watch->gpus, 1, &watch->before, NULL),

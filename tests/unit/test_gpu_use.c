@@ -44,12 +44,7 @@ static void watch_open(struct watch *watch, const char *path, size_t n)
 /* One NVIDIA GPU at the fake's usual place, by a script of the test's own. */
 static void start_own(struct watch *watch, const char *text)
 {
-	char path[160];
-
-	nv_empty(&watch->nv, "a100");
-	snprintf(path, sizeof(path), "%.120s/own.nvml", watch->nv.bench.root);
-	unit_write(watch->nv.bench.root, "own.nvml", text);
-	setenv("WATTLE_FAKE_NVML", path, 1);
+	nv_empty_own(&watch->nv, text);
 	describe(&watch->gpus[0], "nvidia", "gpu-0", "00000000:17:00.0", "");
 	watch_open(watch, nv_library(), 1);
 }

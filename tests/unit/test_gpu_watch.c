@@ -2,11 +2,11 @@
 /* Looking at GPUs' processes beside the tick. What a stuck look uses is left behind by design, so leaks are
  * not looked for in this program. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "meter/gpu_watch.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
@@ -28,23 +28,27 @@ struct fixture {
 	struct wtl_gpu_watch *watch;
 };
 
-/* n GPUs (0 or 1) on the fake, by a script of the test's own. */
-static void start(struct fixture *f, const char *script, size_t n, bool in_thread)
+static void start_many(struct fixture *f, const char *script, const struct wtl_gpu gpus[], size_t n,
+		       bool in_thread)
 {
-	struct wtl_gpu gpu = {.vendor = "nvidia", .domain = "gpu-0", .bus_id = "00000000:17:00.0"};
 	struct wtl_env env = {.io = &f->nv.bench.io};
 	struct wtl_gpu_use *use;
-	char path[160];
 
-	nv_empty(&f->nv, "a100");
-	snprintf(path, sizeof(path), "%.120s/own.nvml", f->nv.bench.root);
-	unit_write(f->nv.bench.root, "own.nvml", script);
-	setenv("WATTLE_FAKE_NVML", path, 1);
+	nv_empty_own(&f->nv, script);
 	f->nv.ops.lib_has = pass_lib_has;
-	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), &gpu, n, &use, NULL), 0);
+	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), gpus, n, &use, NULL), 0);
 	env.io->has_one_order = !in_thread;
 	assert_int_equal(wtl_gpu_watch_new(env.io, use, &f->watch), 0);
 	nv_set_time(&f->nv, S(2.5));
+}
+
+/* n GPUs (0 or 1) on the fake, by a script of the test's own. */
+static void start(struct fixture *f, const char *script, size_t n, bool in_thread)
+{
+	const struct wtl_gpu gpu = {
+		.vendor = "nvidia", .domain = "gpu-0", .bus_id = "00000000:17:00.0"};
+
+	start_many(f, script, &gpu, n, in_thread);
 }
 
 static void finish(struct fixture *f)
@@ -125,10 +129,8 @@ static void test_many_processes(void **state)
 	static const char *const buses[] = {"00000000:17:00.0", "00000000:ca:00.0"};
 	struct wtl_gpu gpus[2] = {{.vendor = "nvidia", .domain = "gpu-0"},
 				  {.vendor = "nvidia", .domain = "gpu-1"}};
-	struct wtl_env env;
-	struct wtl_gpu_use *use;
 	struct fixture f;
-	char script[4096], path[160];
+	char script[4096];
 	size_t len = 0, n;
 
 	(void)state;
@@ -140,15 +142,7 @@ static void test_many_processes(void **state)
 			len += (size_t)snprintf(script + len, sizeof(script) - len,
 						"  process %d C 100 1 0 0 0\n", 100 * i + k + 1);
 	}
-	nv_empty(&f.nv, "a100");
-	env = (struct wtl_env){.io = &f.nv.bench.io};
-	snprintf(path, sizeof(path), "%.120s/own.nvml", f.nv.bench.root);
-	unit_write(f.nv.bench.root, "own.nvml", script);
-	setenv("WATTLE_FAKE_NVML", path, 1);
-	f.nv.ops.lib_has = pass_lib_has;
-	assert_int_equal(wtl_gpu_use_new(&env, nv_library(), gpus, 2, &use, NULL), 0);
-	env.io->has_one_order = true;
-	assert_int_equal(wtl_gpu_watch_new(env.io, use, &f.watch), 0);
+	start_many(&f, script, gpus, 2, false);
 	for (int look = 0; look < 3; look++) {
 		const struct wtl_gpu_use_gpu *seen;
 
@@ -181,14 +175,6 @@ static void test_looks_on_request_only(void **state)
 	finish(&f);
 }
 
-static int64_t real_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* Never asked, or asked and not waited for: closing is quiet. */
 static void test_closing(void **state)
 {
@@ -214,16 +200,16 @@ static void test_stuck_look(void **state)
 
 	(void)state;
 	start(&f, "delay " LIST " " FOR_EVER "\n" ONE_GPU, 1, true);
-	begin_ns = real_ns();
+	begin_ns = wtl_thread_clock_ns();
 	/* It is not waited for, however often one asks. */
 	for (int i = 0; i < 100; i++) {
 		wtl_gpu_watch_exchange(f.watch);
 		assert_int_equal(first(&f)->method, WTL_GPU_USE_NONE);
 	}
-	assert_true(real_ns() - begin_ns < 15 * INT64_C(1000000000));
-	begin_ns = real_ns();
+	assert_true(wtl_thread_clock_ns() - begin_ns < 15 * INT64_C(1000000000));
+	begin_ns = wtl_thread_clock_ns();
 	assert_false(wtl_gpu_watch_free(f.watch));
-	assert_true(real_ns() - begin_ns < 15 * INT64_C(1000000000));
+	assert_true(wtl_thread_clock_ns() - begin_ns < 15 * INT64_C(1000000000));
 }
 
 int main(void)

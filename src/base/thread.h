@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_BASE_THREAD_H
+#define WTL_BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A thread that leaves the program's signals to others. 0 or a negative errno. */
+int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument);
+
+/*
+ * Waiting for another thread goes by this process' monotonic clock, whatever clock readings go by: a
+ * tape's stands still, and that on the wall is set.
+ */
+int64_t wtl_thread_clock_ns(void);
+void wtl_thread_cond_init(pthread_cond_t *cond);
+/* As pthread_cond_timedwait(), which may wake for nothing; false: until_ns has come. */
+bool wtl_thread_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/thread.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define MS	 INT64_C(1000000)
+#define PATIENCE (20000 * MS)
+
+static void *note_mask(void *argument)
+{
+	pthread_sigmask(SIG_SETMASK, NULL, argument);
+	return NULL;
+}
+
+/* No signal of the program's goes to it, and whoever started it has the ones as before. */
+static void test_signals(void **state)
+{
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGALRM, SIGPROF, SIGUSR1};
+	sigset_t in_thread, mask;
+	pthread_t thread;
+
+	(void)state;
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR1);
+	pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	assert_int_equal(wtl_thread_start(&thread, note_mask, &in_thread), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	for (size_t i = 0; i < UNIT_COUNT(signals); i++) {
+		assert_int_equal(sigismember(&in_thread, signals[i]), 1);
+		assert_int_equal(sigismember(&mask, signals[i]), signals[i] == SIGUSR1);
+	}
+}
+
+struct flag {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	bool is_set;
+};
+
+static void *set_flag(void *argument)
+{
+	struct flag *flag = argument;
+
+	usleep(5000);
+	pthread_mutex_lock(&flag->lock);
+	flag->is_set = true;
+	pthread_cond_signal(&flag->changed);
+	pthread_mutex_unlock(&flag->lock);
+	return NULL;
+}
+
+static void test_waiting(void **state)
+{
+	struct flag flag = {.is_set = false};
+	pthread_t thread;
+	int64_t begin_ns = wtl_thread_clock_ns(), until_ns = begin_ns + 5 * MS;
+
+	(void)state;
+	pthread_mutex_init(&flag.lock, NULL);
+	wtl_thread_cond_init(&flag.changed);
+	pthread_mutex_lock(&flag.lock);
+	/* Nobody sets it: the time comes, and not before it has come. */
+	while (wtl_thread_wait(&flag.changed, &flag.lock, until_ns))
+		continue;
+	assert_true(wtl_thread_clock_ns() >= until_ns);
+	/* It has come already. */
+	assert_false(wtl_thread_wait(&flag.changed, &flag.lock, 0));
+	assert_false(wtl_thread_wait(&flag.changed, &flag.lock, begin_ns));
+	/* Somebody sets it before. */
+	assert_int_equal(wtl_thread_start(&thread, set_flag, &flag), 0);
+	until_ns = wtl_thread_clock_ns() + PATIENCE;
+	while (!flag.is_set && wtl_thread_wait(&flag.changed, &flag.lock, until_ns))
+		continue;
+	assert_true(flag.is_set);
+	pthread_mutex_unlock(&flag.lock);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_cond_destroy(&flag.changed);
+	pthread_mutex_destroy(&flag.lock);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* What the screen and recordings ask GPUs beside energy. What a stuck driver uses is left behind by design, so
+ * leaks are not looked for in this program. */
+#include "cli/top_collect.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/thread.h"
+#include "base/worker.h"
+#include "energy/units.h"
+#include "nvml_bench.h"
+#include "unit.h"
+
+__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
+
+int __lsan_is_turned_off(void)
+{
+	return 1;
+}
+
+#define ONE_GPU	 "gpu Fake\n  power 0 const 100\n  memory 1024 0 0\n  process 7 C 100 60 20 0 0\n"
+#define CALL	 "nvmlDeviceGetMemoryInfo_v2"
+#define FOR_EVER "100000000"
+#define PATIENCE (20 * WTL_NS_PER_S)
+
+/* Its GPUs, as a screen has them. */
+struct fixture {
+	struct nv nv;
+	struct wattle_meter meter;
+	struct wtl_settings settings;
+	struct wtl_top_gpus gpus;
+	struct wtl_top_view view;
+};
+
+static void start(struct fixture *f, const char *script, bool in_thread)
+{
+	memset(f, 0, sizeof(*f));
+	nv_empty_own(&f->nv, script);
+	f->meter.env.io = f->nv.bench.real;
+	f->settings = (struct wtl_settings){.root = f->nv.bench.root,
+					    .nvml_path = nv_library(),
+					    .fault = in_thread ? NULL : "none"};
+	wtl_top_view_init(&f->view);
+	assert_int_equal(wtl_top_gpus_init(&f->gpus, &f->settings, &f->meter), 0);
+}
+
+static void finish(struct fixture *f)
+{
+	assert_true(wtl_top_gpus_done(&f->gpus));
+	wtl_top_view_done(&f->view);
+	nv_done(&f->nv);
+}
+
+/* Until there is an answer that is newer than that. */
+static void take_until_after(struct fixture *f, int64_t t_ns)
+{
+	const struct timespec moment = {.tv_nsec = 5 * WTL_NS_PER_MS};
+	int64_t until_ns = wtl_thread_clock_ns() + PATIENCE;
+
+	while ((f->view.n_gpus == 0 || f->view.gpu_answered_ns[0] <= t_ns) &&
+	       wtl_thread_clock_ns() < until_ns) {
+		wtl_top_gpus_take(&f->gpus, &f->view, false);
+		nanosleep(&moment, NULL);
+	}
+	assert_int_equal(f->view.n_gpus, 1);
+	assert_true(f->view.gpu_answered_ns[0] > t_ns);
+}
+
+static void check_answer(const struct fixture *f)
+{
+	const struct wtl_gpu *gpu = &f->view.gpus[0];
+
+	assert_int_equal(f->view.n_gpus, 1);
+	assert_string_equal(gpu->name, "Fake");
+	assert_int_equal(gpu->numbers[WTL_GPU_MEMORY_TOTAL_BYTES].status, WATTLE_STATUS_OK);
+	assert_int_equal(gpu->numbers[WTL_GPU_MEMORY_TOTAL_BYTES].value, UINT64_C(1) << 30);
+	/* Those stay the reader's. */
+	assert_null(gpu->processes);
+	assert_int_equal(gpu->n_processes, 0);
+}
+
+/* Each look is an answer of its own. */
+static void test_by_the_caller(void **state)
+{
+	int64_t begin_ns = wtl_thread_clock_ns();
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, false);
+	assert_null(f.gpus.worker);
+	for (int i = 0; i < 3; i++) {
+		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		check_answer(&f);
+		assert_true(f.view.gpu_answered_ns[0] > begin_ns);
+		begin_ns = f.view.gpu_answered_ns[0];
+	}
+	assert_int_equal(f.gpus.n_reads, 3);
+	finish(&f);
+}
+
+/* It is asked from the beginning, and again with every look. */
+static void test_in_a_thread(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, true);
+	take_until_after(&f, 0);
+	check_answer(&f);
+	take_until_after(&f, f.view.gpu_answered_ns[0]);
+	check_answer(&f);
+	finish(&f);
+}
+
+/* How often the fake was asked that. */
+static unsigned long calls(const char *function)
+{
+	void *fake = dlopen(nv_library(), RTLD_NOW | RTLD_NOLOAD);
+	unsigned long (*fake_calls)(const char *function);
+	unsigned long n;
+
+	if (!fake)
+		return 0;
+	fake_calls = (unsigned long (*)(const char *))dlsym(fake, "fake_nvml_calls");
+	n = fake_calls(function);
+	dlclose(fake);
+	return n;
+}
+
+static void put_domains(struct wtl_top_view *view)
+{
+	assert_int_equal(wtl_top_view_reserve(view, 2, 0, 0, 0), 0);
+	view->n_domains = 2;
+	view->domains[0] =
+		(struct wtl_top_domain){.name = "package-0", .kind = WATTLE_KIND_CPU, .gpu = 7};
+	view->domains[1] =
+		(struct wtl_top_domain){.name = "gpu-0", .kind = WATTLE_KIND_GPU, .gpu = 7};
+}
+
+static void test_its_domain(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, false);
+	put_domains(&f.view);
+	wtl_top_gpus_take(&f.gpus, &f.view, false);
+	assert_int_equal(f.view.domains[0].gpu, -1);
+	assert_int_equal(f.view.domains[1].gpu, 0);
+	finish(&f);
+}
+
+/* Whether there is no answer yet, or none is there. */
+static void test_no_gpu(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f, "", true);
+	put_domains(&f.view);
+	for (int i = 0; i < 3; i++) {
+		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		assert_int_equal(f.view.n_gpus, 0);
+		for (size_t k = 0; k < f.view.n_domains; k++)
+			assert_int_equal(f.view.domains[k].gpu, -1);
+	}
+	finish(&f);
+}
+
+/* A recording's values are those of its look, once a driver has answered; a slow one is not waited for. */
+static void test_waiting(void **state)
+{
+	int64_t until_ns = wtl_thread_clock_ns() + PATIENCE, asked_ns;
+	struct fixture f;
+
+	(void)state;
+	start(&f, "delay " CALL " 60 from 10\n" ONE_GPU, true);
+	take_until_after(&f, 0);
+	do {
+		asked_ns = wtl_thread_clock_ns();
+		wtl_top_gpus_take(&f.gpus, &f.view, true);
+	} while (f.view.gpu_answered_ns[0] < asked_ns && asked_ns < until_ns);
+	assert_true(f.view.gpu_answered_ns[0] >= asked_ns);
+	nv_set_time(&f.nv, S(20));
+	while (!f.gpus.is_slow && wtl_thread_clock_ns() < until_ns)
+		wtl_top_gpus_take(&f.gpus, &f.view, true);
+	assert_true(f.gpus.is_slow);
+	asked_ns = wtl_thread_clock_ns();
+	wtl_top_gpus_take(&f.gpus, &f.view, true);
+	assert_true(f.view.gpu_answered_ns[0] < asked_ns);
+	finish(&f);
+}
+
+/* What came is shown without asking again. */
+static void test_refresh(void **state)
+{
+	int64_t until_ns = wtl_thread_clock_ns() + PATIENCE;
+	struct fixture f;
+
+	(void)state;
+	start(&f, ONE_GPU, true);
+	while (f.view.n_gpus == 0 && wtl_thread_clock_ns() < until_ns) {
+		wtl_top_gpus_refresh(&f.gpus, &f.view);
+		usleep(1000);
+	}
+	check_answer(&f);
+	assert_false(wtl_worker_take(f.gpus.worker, WTL_NS_PER_MS));
+	assert_int_equal(f.gpus.n_reads, 1);
+	finish(&f);
+}
+
+/* Never begun, or closed before the first answer was taken. */
+static void test_closing(void **state)
+{
+	struct wtl_top_gpus none = {.n_reads = 0};
+	struct fixture f;
+
+	(void)state;
+	assert_true(wtl_top_gpus_done(&none));
+	start(&f, ONE_GPU, true);
+	finish(&f);
+}
+
+/* Whoever shows what there is waits for nothing; what it said before stays, with its time. */
+static void test_stuck(void **state)
+{
+	static struct fixture f; /* outlives the test, like the thread */
+	int64_t begin_ns, answered_ns;
+	unsigned long n_calls;
+
+	(void)state;
+	start(&f, "delay " CALL " " FOR_EVER " from 10\n" ONE_GPU, true);
+	take_until_after(&f, 0);
+	answered_ns = f.view.gpu_answered_ns[0];
+	/* None is under way when it gets stuck. */
+	assert_true(wtl_worker_take(f.gpus.worker, PATIENCE));
+	nv_set_time(&f.nv, S(20));
+	n_calls = calls(CALL);
+	begin_ns = wtl_thread_clock_ns();
+	for (int i = 0; i < 100 || calls(CALL) == n_calls; i++) {
+		assert_true(wtl_thread_clock_ns() - begin_ns < PATIENCE);
+		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		check_answer(&f);
+		assert_int_equal(f.view.gpu_answered_ns[0], answered_ns);
+	}
+	assert_false(wtl_top_gpus_done(&f.gpus));
+	assert_true(wtl_thread_clock_ns() - begin_ns < PATIENCE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_the_caller), cmocka_unit_test(test_in_a_thread),
+		cmocka_unit_test(test_refresh),	      cmocka_unit_test(test_its_domain),
+		cmocka_unit_test(test_no_gpu),	      cmocka_unit_test(test_closing),
+		cmocka_unit_test(test_waiting),	      cmocka_unit_test(test_stuck),
+	};
+
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+
+	/* The stuck look is still in the library: nothing may be taken apart. */
+	fflush(NULL);
+	_exit(failed);
+}
