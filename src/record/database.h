@@ -14,6 +14,7 @@ struct wtl_err;
 enum {
 	WTL_APPLICATION_ID = 0x5754544c, /* "WTTL" */
 	WTL_FORMAT_VERSION = 1,
+	WTL_PAGE_BYTES = 4096,
 };
 
 /* The negative errno that an SQLite's code of a connection (may be NULL) stands for. */

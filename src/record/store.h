@@ -22,7 +22,8 @@ struct wtl_err;
  *
  * A recording is cut into *periods* of a minute or so. Within a period every series has its own
  * values, in the order in which they were put; all that lies between two commits is in one period.
- * A ring drops whole periods, oldest first, but never the newest two, and rows that are of no other time.
+ * A ring drops whole periods, oldest first, and rows that are of no other time. The newest two stay, unless there
+ * is no room for what comes.
  */
 
 enum { WTL_STORE_SERIES_MAX = 65536, WTL_STORE_NAME_SIZE = 96 };
@@ -97,11 +98,11 @@ struct wtl_stored_baseline {
 struct wtl_store_writer;
 
 struct wtl_store_options {
-	/* A ring of about that size, at least 256000; 0: no limit. The newest periods and whoever is in them stay
-	 * (wtl_store_is_over()). A transaction of another program that
-	 * stays open lets SQLite's -wal grow: at as much again, and at least 64 MiB, the recording stops
-	 * (-EBUSY). */
+	/* A ring: the file and its -wal together are never larger, at least 256000; 0: no limit. Where the newest
+	 * values and whoever is there need more, the recording stops (-EDQUOT), and where a transaction of another
+	 * program lets the -wal grow to what there is (-EBUSY). */
 	uint64_t max_bytes;
+	int busy_ms;		    /* such a transaction is waited for so long; 0: 10 s */
 	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */
 	int64_t period_ns;	    /* 0: a minute */
 	uint32_t values_per_commit; /* room for so many values a series between two commits */
@@ -152,9 +153,6 @@ int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 
 /* Something was put since the newest commit, or is still to be handed over. */
 bool wtl_store_has_more(const struct wtl_store_writer *writer);
-
-/* A ring is, or was, larger than max_bytes, since what has to stay is. */
-bool wtl_store_is_over(const struct wtl_store_writer *writer);
 
 /*
  * Does what is left, waits for it, notes that the recording was ended properly (wtl_store_is_whole())

@@ -2,22 +2,36 @@
 #include "record/vfs.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/io.h"
+#include "record/database.h"
+
+/* A recording's files, as far as their sizes count. FILE-shm is memory. */
+enum kind { KIND_DATABASE, KIND_WAL, KIND_JOURNAL, KIND_OTHER, KINDS };
+
+enum { WAL_HEADER = 32, FRAME_HEADER = 24 };
 
 struct wtl_vfs {
 	sqlite3_vfs vfs; /* first: SQLite gives its address back */
 	sqlite3_vfs *usual;
 	struct wtl_io *io;
 	int error;
+	uint64_t bytes[KINDS];
+	uint64_t bytes_committed; /* of the database, when the WAL has been emptied into it */
+	uint64_t bytes_max, bytes_kept;
+	bool was_limited;
 	char name[32];
 };
 
 struct file {
 	sqlite3_file file; /* first */
 	struct wtl_vfs *vfs;
+	enum kind kind;
 	sqlite3_file inner[]; /* as large as the usual one's */
 };
 
@@ -53,6 +67,8 @@ static int written(sqlite3_file *file, int rc)
 	sqlite3_file *inner = inner_of(file);
 	int error = 0;
 
+	if (rc == SQLITE_FULL)
+		((struct file *)file)->vfs->error = -ENOSPC;
 	if ((rc & 0xff) == SQLITE_IOERR &&
 	    inner->pMethods->xFileControl(inner, SQLITE_FCNTL_LAST_ERRNO, &error) == SQLITE_OK &&
 	    error > 0)
@@ -60,10 +76,87 @@ static int written(sqlite3_file *file, int rc)
 	return rc;
 }
 
+/* ---- Sizes ---- */
+
+void wtl_vfs_limit(struct wtl_vfs *vfs, uint64_t bytes_max, uint64_t bytes_kept)
+{
+	vfs->bytes_max = bytes_max;
+	vfs->bytes_kept = bytes_kept;
+}
+
+bool wtl_vfs_was_limited(struct wtl_vfs *vfs)
+{
+	bool was = vfs->was_limited;
+
+	vfs->was_limited = false;
+	return was;
+}
+
+uint64_t wtl_vfs_wal_bytes(const struct wtl_vfs *vfs)
+{
+	return vfs->bytes[KIND_WAL];
+}
+
+static enum kind kind_of(int flags)
+{
+	if (flags & SQLITE_OPEN_MAIN_DB)
+		return KIND_DATABASE;
+	if (flags & SQLITE_OPEN_WAL)
+		return KIND_WAL;
+	return flags & SQLITE_OPEN_MAIN_JOURNAL ? KIND_JOURNAL : KIND_OTHER;
+}
+
+/* The database's size that the end of a transaction tells of in the header of its last frame, where that is
+ * what is written; else 0. SQLite's "Database File Format", 4.1. */
+static uint64_t bytes_committed(enum kind kind, const uint8_t *from, uint64_t at, uint64_t len)
+{
+	uint32_t pages;
+
+	if (kind != KIND_WAL || at < WAL_HEADER || len < FRAME_HEADER ||
+	    (at - WAL_HEADER) % (FRAME_HEADER + WTL_PAGE_BYTES) != 0)
+		return 0;
+	pages = (uint32_t)from[4] << 24 | (uint32_t)from[5] << 16 | (uint32_t)from[6] << 8 |
+		from[7];
+	return (uint64_t)pages * WTL_PAGE_BYTES;
+}
+
+static bool is_within(const struct wtl_vfs *vfs, enum kind kind, const uint8_t *from, uint64_t at,
+		      uint64_t len)
+{
+	uint64_t committed, sum = 0, bytes[KIND_OTHER];
+
+	if (vfs->bytes_max == 0 || kind == KIND_OTHER)
+		return true;
+	for (size_t i = 0; i < KIND_OTHER; i++)
+		bytes[i] = vfs->bytes[i];
+	committed = bytes_committed(kind, from, at, len);
+	if (committed > 0) {
+		len = FRAME_HEADER + WTL_PAGE_BYTES;
+		if (committed + vfs->bytes_kept > vfs->bytes_max)
+			return false;
+	} else {
+		committed = vfs->bytes_committed;
+	}
+	if (committed > bytes[KIND_DATABASE])
+		bytes[KIND_DATABASE] = committed;
+	if (at + len > bytes[kind])
+		bytes[kind] = at + len;
+	for (size_t i = 0; i < KIND_OTHER; i++)
+		sum += bytes[i];
+	return sum <= vfs->bytes_max;
+}
+
+static void note_size(sqlite3_file *file, uint64_t bytes)
+{
+	((struct file *)file)->vfs->bytes[((struct file *)file)->kind] = bytes;
+}
+
 /* ---- A file ---- */
 
 static int file_close(sqlite3_file *file)
 {
+	/* A WAL or a journal that is closed is removed next, or nothing is written any more. */
+	note_size(file, 0);
 	return inner_of(file)->pMethods->xClose(inner_of(file));
 }
 
@@ -74,17 +167,36 @@ static int file_read(sqlite3_file *file, void *to, int len, sqlite3_int64 at)
 
 static int file_write(sqlite3_file *file, const void *from, int len, sqlite3_int64 at)
 {
+	const struct file *own = (struct file *)file;
+	uint64_t end = (uint64_t)at + (uint64_t)len, committed;
 	int rc = may_write_file(file, SQLITE_IOERR_WRITE);
 
-	return rc ? rc
-		  : written(file, inner_of(file)->pMethods->xWrite(inner_of(file), from, len, at));
+	if (rc)
+		return rc;
+	if (!is_within(own->vfs, own->kind, from, (uint64_t)at, (uint64_t)len)) {
+		own->vfs->was_limited = true;
+		return SQLITE_FULL;
+	}
+	rc = written(file, inner_of(file)->pMethods->xWrite(inner_of(file), from, len, at));
+	if (rc)
+		return rc;
+	if (end > own->vfs->bytes[own->kind])
+		note_size(file, end);
+	committed = bytes_committed(own->kind, from, (uint64_t)at, (uint64_t)len);
+	if (committed > 0)
+		own->vfs->bytes_committed = committed;
+	return SQLITE_OK;
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	int rc = may_write_file(file, SQLITE_IOERR_TRUNCATE);
 
-	return rc ? rc : written(file, inner_of(file)->pMethods->xTruncate(inner_of(file), size));
+	if (rc == SQLITE_OK)
+		rc = written(file, inner_of(file)->pMethods->xTruncate(inner_of(file), size));
+	if (rc == SQLITE_OK)
+		note_size(file, (uint64_t)size);
+	return rc;
 }
 
 static int file_sync(sqlite3_file *file, int flags)
@@ -180,14 +292,19 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *to, int fl
 {
 	struct file *file = (struct file *)to;
 	sqlite3_vfs *usual = own(vfs)->usual;
+	sqlite3_int64 size = 0;
 	int rc;
 
 	file->file.pMethods = NULL;
 	file->vfs = own(vfs);
+	file->kind = kind_of(flags);
 	file->inner->pMethods = NULL;
 	rc = usual->xOpen(usual, path, file->inner, flags, ret_flags);
-	if (file->inner->pMethods)
-		file->file.pMethods = &file_methods;
+	if (!file->inner->pMethods)
+		return rc;
+	file->file.pMethods = &file_methods;
+	if (rc == SQLITE_OK && file_size(to, &size) == SQLITE_OK)
+		note_size(to, (uint64_t)size);
 	return rc;
 }
 

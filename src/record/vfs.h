@@ -2,6 +2,9 @@
 #ifndef WTL_RECORD_VFS_H
 #define WTL_RECORD_VFS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include <sqlite3.h>
 
 struct wtl_io;
@@ -20,5 +23,19 @@ const char *wtl_vfs_name(const struct wtl_vfs *vfs);
 
 /* The negative errno with which the newest of those failed that did; 0: none did. */
 int wtl_vfs_error(const struct wtl_vfs *vfs);
+
+/*
+ * From now on the database, its -wal and its -journal are at no moment more than bytes_max together (0: no
+ * limit): a write that would make them so gets SQLITE_FULL, which is no error of wtl_vfs_error(). So does the
+ * end of a transaction after which the -wal could not be emptied into the database, or the database alone
+ * would leave less than bytes_kept.
+ */
+void wtl_vfs_limit(struct wtl_vfs *vfs, uint64_t bytes_max, uint64_t bytes_kept);
+
+/* A write was refused for that since this was last asked. */
+bool wtl_vfs_was_limited(struct wtl_vfs *vfs);
+
+/* As large as FILE-wal is. */
+uint64_t wtl_vfs_wal_bytes(const struct wtl_vfs *vfs);
 
 #endif

@@ -16,6 +16,7 @@
 
 enum {
 	ROOM_MIN = 16,
+	BUSY_MS = 10000,
 	/* So that whoever reads a period needs no more than 32 MiB for its values. */
 	PERIOD_VALUES_MAX = 4 << 20,
 	/* Between two commits, beyond what is kept ready. */
@@ -96,6 +97,8 @@ static void options_complete(struct wtl_store_options *options)
 {
 	if (options->period_ns <= 0)
 		options->period_ns = PERIOD_NS;
+	if (options->busy_ms <= 0)
+		options->busy_ms = BUSY_MS;
 	/* A ring is dropped by periods. */
 	if (options->max_age_ns > 0 && options->period_ns > options->max_age_ns / 4)
 		options->period_ns = options->max_age_ns / 4 + 1;
@@ -156,8 +159,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 	wtl_buf_init(&writer->merge.data, WTL_CODE_BYTES_MAX);
 	wtl_buf_init(&writer->merge.block, WTL_CODE_BYTES_MAX);
 	begin(writer);
-	rc = wtl_file_create(&writer->file, path, options->io, &writer->recording,
-			     wtl_ring_wal_bytes(options), err);
+	rc = wtl_file_create(&writer->file, path, &writer->options, &writer->recording, err);
 	if (rc == 0) {
 		rc = thread_start(writer);
 		if (rc < 0) {
@@ -443,11 +445,6 @@ void wtl_writer_wait(struct wtl_store_writer *writer)
 	while (writer->full || writer->has_merge)
 		pthread_cond_wait(&writer->changed, &writer->lock);
 	pthread_mutex_unlock(&writer->lock);
-}
-
-bool wtl_store_is_over(const struct wtl_store_writer *writer)
-{
-	return writer->is_over;
 }
 
 bool wtl_store_has_more(const struct wtl_store_writer *writer)

@@ -94,20 +94,39 @@ int wtl_file_begin(struct wtl_file *file)
 	return wtl_file_run(file, "BEGIN IMMEDIATE");
 }
 
+/* That of the disk is an error of the file system. */
+static int tell_limit(struct wtl_file *file, int code)
+{
+	return wtl_vfs_was_limited(file->vfs) && (code & 0xff) == SQLITE_FULL ? WTL_FILE_LIMIT
+									      : code;
+}
+
+/* Else it would go on being written where nobody can ever find it. */
+static int check_names(struct wtl_file *file)
+{
+	struct stat wal;
+	int has_moved = 0, rc;
+
+	sqlite3_file_control(file->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+	if (has_moved)
+		return SQLITE_READONLY_DBMOVED;
+	if (file->lock < 0 || fstat(file->lock, &wal) < 0 || wal.st_nlink > 0)
+		return SQLITE_OK;
+	/* It has no name any more, but what is in it has been committed. */
+	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_FULL, NULL, NULL);
+	return rc ? rc : WTL_FILE_WAL_GONE;
+}
+
 int wtl_file_commit(struct wtl_file *file, int so_far)
 {
-	int has_moved = 0;
-
 	if (so_far == SQLITE_OK)
 		so_far = wtl_file_run(file, "COMMIT");
 	if (so_far != SQLITE_OK) {
 		if (!sqlite3_get_autocommit(file->db))
 			wtl_file_run(file, "ROLLBACK");
-		return so_far;
+		return tell_limit(file, so_far);
 	}
-	/* Else it would go on being written where nobody can ever find it. */
-	sqlite3_file_control(file->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
-	return has_moved ? SQLITE_READONLY_DBMOVED : SQLITE_OK;
+	return check_names(file);
 }
 
 /* ---- Words ---- */
@@ -128,6 +147,17 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 		return wtl_err_set(err, ENOENT, "record", path,
 				   "the recording stopped: its file was moved or removed (move it "
 				   "back beside its -wal, and it can be read)");
+	if (code == WTL_FILE_WAL_GONE)
+		return wtl_err_set(
+			err, ENOENT, "record", path,
+			"the recording stopped: %s-wal was removed, without which nobody "
+			"can find what comes; what was recorded is in the file",
+			path);
+	if (code == WTL_FILE_LIMIT)
+		return wtl_err_set(err, EDQUOT, "record", path,
+				   "the recording stopped: the newest second and the processes "
+				   "that are there need more than --max-size has room for; take a "
+				   "larger one");
 	if (code == SQLITE_BUSY_SNAPSHOT)
 		return wtl_err_set(err, rc, "record", path,
 				   "the recording stopped: another program has been reading the "
@@ -282,10 +312,11 @@ void wtl_store_remove(const char *path)
 	}
 }
 
-int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
-		    const struct wtl_row_recording *recording, uint64_t wal_bytes,
-		    struct wtl_err *err)
+int wtl_file_create(struct wtl_file *file, const char *path,
+		    const struct wtl_store_options *options,
+		    const struct wtl_row_recording *recording, struct wtl_err *err)
 {
+	struct wtl_io *io = options->io;
 	int rc;
 
 	*file = (struct wtl_file){.lock = -1};
@@ -296,9 +327,10 @@ int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
 		wtl_file_close(file, true);
 		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
 	}
+	wtl_vfs_limit(file->vfs, options->max_bytes, wtl_ring_kept_bytes(options));
 	rc = make_file(path, io, err);
 	if (rc == 0) {
-		rc = open_new(file, recording, wal_bytes, err);
+		rc = open_new(file, recording, wtl_ring_wal_bytes(options), err);
 		if (rc < 0) {
 			/* Without memory, there is not even that. */
 			if (file->db)
@@ -317,18 +349,22 @@ int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
 
 /* ---- The WAL ---- */
 
-int wtl_file_hold_wal(struct wtl_file *file, uint64_t bytes_max)
+int wtl_file_empty_wal(struct wtl_file *file, int busy_ms)
 {
-	struct stat st;
-	int rc = SQLITE_OK;
+	int rc;
 
-	if (fstat(file->lock, &st) < 0 || (uint64_t)st.st_size <= bytes_max)
-		return SQLITE_OK;
-	/* Whoever kept it from being emptied may be gone, and others read for a moment only. */
-	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
+	sqlite3_busy_timeout(file->db, busy_ms);
 	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_busy_timeout(file->db, BUSY_MS);
 	return (rc & 0xff) == SQLITE_BUSY ? SQLITE_BUSY_SNAPSHOT : rc;
+}
+
+int wtl_file_vacuum(struct wtl_file *file, unsigned pages)
+{
+	char sql[48];
+
+	snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%u)", pages);
+	return tell_limit(file, wtl_file_run(file, sql));
 }
 
 /* ---- The end ---- */

@@ -105,21 +105,28 @@ static int merge_series(struct wtl_merge *merge, size_t series)
 
 /* ---- All of them ---- */
 
-static int write_chunks(struct wtl_file *file, struct wtl_merge *merge)
+static int write_chunks(struct wtl_store_writer *writer, void *context)
 {
+	struct wtl_file *file = &writer->file;
+	struct wtl_merge *merge = context;
 	struct wtl_row_period *period = &merge->gather.period;
 	const char *at = merge->data.data;
-	int rc = wtl_file_begin(file);
+	int rc;
 
+	/* Nobody needs it any more: for want of room, a ring has dropped the period. */
+	if (!merge->is_active)
+		return SQLITE_OK;
+	rc = wtl_file_begin(file);
+	/* What they leave is taken at once. */
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run_with(file, "DELETE FROM part WHERE id >= ? AND id < ?",
+				       period->id * WTL_PARTS_MAX,
+				       (period->id + 1) * WTL_PARTS_MAX);
 	for (size_t i = 0; rc == SQLITE_OK && i < merge->n_chunks; i++) {
 		merge->chunks[i].data.data = at;
 		at += merge->chunks[i].data.len;
 		rc = wtl_file_put(file, &wtl_table_chunk, &merge->chunks[i]);
 	}
-	if (rc == SQLITE_OK)
-		rc = wtl_file_run_with(file, "DELETE FROM part WHERE id >= ? AND id < ?",
-				       period->id * WTL_PARTS_MAX,
-				       (period->id + 1) * WTL_PARTS_MAX);
 	wtl_buf_clear(&merge->block);
 	if (rc == SQLITE_OK &&
 	    wtl_code_put(&merge->block, merge->gather.counts, merge->gather.n) < 0)
@@ -167,7 +174,7 @@ int wtl_merge_step(struct wtl_store_writer *writer)
 		merge->next++;
 	if (merge->next < merge->gather.n)
 		return merge_series(merge, merge->next++);
-	rc = write_chunks(&writer->file, merge);
+	rc = wtl_ring_write(writer, write_chunks, merge);
 	merge->is_active = false;
 	return rc ? rc : wtl_ring_trim(writer, true);
 }

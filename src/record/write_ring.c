@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "record/vfs.h"
 #include "record/writer.h"
 
 /*
  * A ring of max_bytes is made of: the WAL, which is emptied into the database when it has its share but may
  * have a period's chunks beyond that; the parts of the present period and of the one being merged; and
  * the rest, which may fill up before the oldest period goes.
+ *
+ * Those shares are what usually does. That max_bytes is kept at every moment is the VFS's doing: it refuses what has
+ * no room, and the transaction is tried again with an empty WAL, and then with less and less history. A part of
+ * the ring is kept free of the database, since dropping takes some room in the WAL as well.
  */
 
 enum {
@@ -14,6 +19,8 @@ enum {
 	/* The newest ones stay, whatever the limits say: the present one and the one before, of which nothing
 	 * is missing, or the last two when all is over. */
 	PERIODS_KEPT = 2,
+	VACUUM_PAGES = 8,
+	ROWS_AT_ONCE = 32,
 };
 
 #define HAS_MORE_THAN_KEPT "SELECT count(*) FROM (SELECT 1 FROM period LIMIT 1 OFFSET 2)"
@@ -21,8 +28,6 @@ _Static_assert(PERIODS_KEPT == 2, "the offset is that");
 
 #define WAL_BYTES_MAX	 (UINT64_C(4) << 20)
 #define PERIOD_BYTES_MAX (UINT64_C(8) << 20)
-/* A reader's transaction keeps the WAL from being emptied: a short one is to do no harm. */
-#define WAL_HELD_BYTES (UINT64_C(64) << 20)
 
 static uint64_t share(uint64_t max_bytes, uint64_t divisor, uint64_t most)
 {
@@ -39,9 +44,10 @@ uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options)
 	return share(options->max_bytes, SHARE_OF_PERIOD, PERIOD_BYTES_MAX);
 }
 
-uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options)
+uint64_t wtl_ring_kept_bytes(const struct wtl_store_options *options)
 {
-	return options->max_bytes > WAL_HELD_BYTES ? options->max_bytes : WAL_HELD_BYTES;
+	return wtl_ring_wal_bytes(options) +
+	       (PERIODS_IN_RESERVE - 1) * wtl_ring_period_bytes(options);
 }
 
 static uint64_t database_bytes_max(const struct wtl_store_options *options)
@@ -106,42 +112,96 @@ static int is_too_large(struct wtl_store_writer *writer, bool *ret_is)
 	return rc;
 }
 
-/* What must stay alone is more than it may be, and all that is in reserve. */
-static int note_over(struct wtl_store_writer *writer)
+int wtl_ring_grown_bytes(struct wtl_store_writer *writer, bool ends_period, uint64_t *ret_bytes)
 {
-	const struct wtl_store_options *options = &writer->options;
 	uint64_t bytes;
 	int rc;
 
-	if (options->max_bytes == 0 || writer->is_over)
+	*ret_bytes = 0;
+	if (writer->options.max_bytes == 0)
 		return SQLITE_OK;
 	rc = used_bytes(writer, &bytes);
-	if (rc == SQLITE_OK && bytes + wtl_ring_wal_bytes(options) > options->max_bytes)
-		writer->is_over = true;
+	/* What is there at first is no period's. */
+	if (rc == SQLITE_OK &&
+	    (ends_period || bytes < writer->period_base || writer->period_base == 0))
+		writer->period_base = bytes;
+	if (rc == SQLITE_OK)
+		*ret_bytes = bytes - writer->period_base;
 	return rc;
 }
 
-static int drop_period(struct wtl_store_writer *writer, int64_t id)
-{
-	struct wtl_file *file = &writer->file;
-	int rc = wtl_file_run_with(file, "DELETE FROM chunk WHERE id >= ? AND id < ?",
-				   id * WTL_STORE_SERIES_MAX, (id + 1) * WTL_STORE_SERIES_MAX);
+/* ---- Room ---- */
 
-	return rc ? rc : wtl_file_run_with(file, "DELETE FROM period WHERE id = ?", id, 0);
+typedef int (*transaction_fn)(struct wtl_store_writer *writer, void *context);
+
+static int empty_wal(struct wtl_store_writer *writer)
+{
+	return wtl_file_empty_wal(&writer->file, writer->options.busy_ms);
 }
 
-/* They are of all that was recorded, also of what is gone. */
-static int drop_accounts(struct wtl_store_writer *writer)
+/* With all the room that there is. */
+static int write_once(struct wtl_store_writer *writer, transaction_fn transaction, void *context)
 {
-	return wtl_file_run(&writer->file, "DELETE FROM account");
+	uint64_t wal_bytes = wtl_vfs_wal_bytes(writer->file.vfs);
+	int rc = transaction(writer, context);
+
+	if (rc != WTL_FILE_LIMIT)
+		return rc;
+	rc = empty_wal(writer);
+	if (rc)
+		return rc;
+	return wal_bytes > 0 ? transaction(writer, context) : WTL_FILE_LIMIT;
+}
+
+/* What is free at the database's end is the file system's again, when the WAL is emptied. */
+static int shrink(struct wtl_store_writer *writer)
+{
+	struct wtl_file *file = &writer->file;
+	int64_t n_free = 0;
+	int rc = wtl_file_vacuum(file, 0);
+
+	if (rc != WTL_FILE_LIMIT)
+		return rc;
+	do {
+		rc = empty_wal(writer);
+		if (rc == SQLITE_OK)
+			rc = wtl_file_vacuum(file, VACUUM_PAGES);
+		if (rc == SQLITE_OK)
+			rc = wtl_file_number(file, "PRAGMA freelist_count", &n_free);
+	} while (rc == SQLITE_OK && n_free > 0);
+	return rc == WTL_FILE_LIMIT ? SQLITE_OK : rc;
+}
+
+/* ---- Dropping ---- */
+
+/* The period, and accounts: they are of all that was recorded. */
+static int drop_values(struct wtl_store_writer *writer, void *context)
+{
+	const struct oldest *oldest = context;
+	struct wtl_file *file = &writer->file;
+	int64_t id = oldest->period.id;
+	int rc = wtl_file_begin(file);
+
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run(file, "DELETE FROM account");
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run_with(file, "DELETE FROM chunk WHERE id >= ? AND id < ?",
+				       id * WTL_STORE_SERIES_MAX, (id + 1) * WTL_STORE_SERIES_MAX);
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run_with(file, "DELETE FROM part WHERE id >= ? AND id < ?",
+				       id * WTL_PARTS_MAX, (id + 1) * WTL_PARTS_MAX);
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run_with(file, "DELETE FROM period WHERE id = ?", id, 0);
+	return wtl_file_commit(file, rc);
 }
 
 /* What is told of times before that period only. */
-static int drop_before(struct wtl_store_writer *writer, const struct wtl_row_period *period)
+static int drop_rows(struct wtl_store_writer *writer, void *context)
 {
+	const struct wtl_row_period *period = context;
 	struct wtl_file *file = &writer->file;
 	int64_t begin_ns = period->begin_mono_ns;
-	int rc = drop_accounts(writer);
+	int rc = wtl_file_begin(file);
 
 	if (rc == SQLITE_OK)
 		rc = wtl_file_run_with(
@@ -158,18 +218,101 @@ static int drop_before(struct wtl_store_writer *writer, const struct wtl_row_per
 	if (rc == SQLITE_OK)
 		rc = wtl_file_run_with(
 			file, "DELETE FROM gap WHERE begin_mono_ns + duration_ns < ?", begin_ns, 0);
+	return wtl_file_commit(file, rc);
+}
+
+struct crowd {
+	int64_t end_period; /* they ended before that one */
+	int n_dropped;
+};
+
+static int drop_some_consumers(struct wtl_store_writer *writer, void *context)
+{
+	struct crowd *crowd = context;
+	struct wtl_file *file = &writer->file;
+	int rc = wtl_file_begin(file);
+
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run_with(file,
+				       "DELETE FROM consumer WHERE id IN (SELECT id FROM consumer "
+				       "WHERE end_period > 0 AND end_period < ? LIMIT ?)",
+				       crowd->end_period, ROWS_AT_ONCE);
+	crowd->n_dropped = sqlite3_changes(file->db);
+	return wtl_file_commit(file, rc);
+}
+
+/* In a small ring, the WAL may have no room for a crowd that goes at once. */
+static int drop_rows_by_pieces(struct wtl_store_writer *writer, struct wtl_row_period *period)
+{
+	struct crowd crowd = {.end_period = period->id};
+	int rc;
+
+	do {
+		rc = write_once(writer, drop_some_consumers, &crowd);
+	} while (rc == SQLITE_OK && crowd.n_dropped > 0);
+	return rc ? rc : write_once(writer, drop_rows, period);
+}
+
+/* The oldest, and what nobody needs who has the others. */
+static int drop(struct wtl_store_writer *writer, struct oldest *oldest)
+{
+	struct wtl_merge *merge = &writer->merge;
+	int rc = write_once(writer, drop_values, oldest);
+
+	if (rc)
+		return rc;
+	writer->has_dropped = true;
+	if (merge->gather.period.id == oldest->period.id)
+		merge->is_active = false;
+	rc = find_oldest(writer, oldest);
+	if (rc == SQLITE_OK && oldest->period.id == 0)
+		oldest->period = writer->gather.period;
+	if (rc || oldest->is_damaged || oldest->period.id == 0)
+		return rc;
+	rc = write_once(writer, drop_rows, &oldest->period);
+	if (rc == WTL_FILE_LIMIT)
+		rc = drop_rows_by_pieces(writer, &oldest->period);
+	/* Without room for that they go with the next one. */
+	return rc == WTL_FILE_LIMIT ? SQLITE_OK : rc;
+}
+
+/* All but the present period may go for what comes now. */
+static int make_room(struct wtl_store_writer *writer)
+{
+	struct oldest oldest;
+	int rc = find_oldest(writer, &oldest);
+
+	if (rc)
+		return rc;
+	if (oldest.period.id == 0 || oldest.period.id == writer->gather.period.id)
+		return WTL_FILE_LIMIT;
+	rc = drop(writer, &oldest);
+	return rc ? rc : shrink(writer);
+}
+
+int wtl_ring_write(struct wtl_store_writer *writer, transaction_fn transaction, void *context)
+{
+	struct wtl_file *file = &writer->file;
+	int rc = SQLITE_OK;
+
+	/* As long as somebody reads, it waits. */
+	if (writer->options.max_bytes > 0 &&
+	    wtl_vfs_wal_bytes(file->vfs) > wtl_ring_wal_bytes(&writer->options))
+		rc = wtl_file_empty_wal(file, 0);
+	if (rc && rc != SQLITE_BUSY_SNAPSHOT)
+		return rc;
+	rc = write_once(writer, transaction, context);
+	while (rc == WTL_FILE_LIMIT) {
+		rc = make_room(writer);
+		if (rc == SQLITE_OK)
+			rc = write_once(writer, transaction, context);
+		else
+			break;
+	}
 	return rc;
 }
 
-/* The period, and what nobody needs who has the others. */
-static int drop(struct wtl_store_writer *writer, struct oldest *oldest)
-{
-	int rc = drop_period(writer, oldest->period.id);
-
-	if (rc == SQLITE_OK)
-		rc = find_oldest(writer, oldest);
-	return rc || oldest->is_damaged ? rc : drop_before(writer, &oldest->period);
-}
+/* ---- Trimming ---- */
 
 static int trim(struct wtl_store_writer *writer)
 {
@@ -177,8 +320,6 @@ static int trim(struct wtl_store_writer *writer)
 	struct oldest oldest;
 	int rc = find_oldest(writer, &oldest);
 
-	if (rc == SQLITE_OK && oldest.period.id > 1)
-		rc = drop_accounts(writer);
 	while (rc == SQLITE_OK && oldest.can_go) {
 		bool is_too_large_now, is_too_old;
 
@@ -192,7 +333,7 @@ static int trim(struct wtl_store_writer *writer)
 			break;
 		rc = drop(writer, &oldest);
 	}
-	return rc ? rc : note_over(writer);
+	return rc ? rc : shrink(writer);
 }
 
 int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period)
@@ -203,13 +344,10 @@ int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period)
 
 	if (options->max_bytes == 0 && options->max_age_ns == 0)
 		return SQLITE_OK;
-	if (options->max_bytes > 0)
-		rc = wtl_file_hold_wal(&writer->file, wtl_ring_wal_bytes_max(options));
-	if (rc == SQLITE_OK && !is_end_of_period)
+	if (!is_end_of_period)
 		rc = is_too_large(writer, &is_too_large_now);
 	if (rc || !(is_end_of_period || is_too_large_now))
 		return rc;
-	rc = wtl_file_begin(&writer->file);
-	rc = wtl_file_commit(&writer->file, rc ? rc : trim(writer));
-	return rc ? rc : wtl_file_run(&writer->file, "PRAGMA incremental_vacuum");
+	rc = trim(writer);
+	return rc == WTL_FILE_LIMIT ? SQLITE_OK : rc;
 }

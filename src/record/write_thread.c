@@ -7,6 +7,8 @@
 #include "record/code.h"
 #include "record/writer.h"
 
+enum { ROWS_AT_ONCE = 16 };
+
 /* ---- Blocks by series ---- */
 
 int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_buf *block,
@@ -69,9 +71,10 @@ static int encode(struct wtl_store_writer *writer, const struct wtl_stretch *str
 	return SQLITE_OK;
 }
 
-static int put_part(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+/* What comes of the period is for who commits it. */
+static int put_part(struct wtl_store_writer *writer, const struct wtl_stretch *stretch,
+		    struct wtl_row_period *period)
 {
-	struct wtl_row_period *period = &writer->gather.period;
 	const struct wtl_row_part part = {
 		.id = period->id * WTL_PARTS_MAX + period->parts,
 		.end_mono_ns = stretch->end_mono_ns,
@@ -116,6 +119,9 @@ static int put_row(struct wtl_store_writer *writer, const struct wtl_pending *pe
 {
 	struct wtl_row_consumer *consumer = pending->row;
 
+	/* They are of all that was recorded. */
+	if (pending->table == &wtl_table_account && writer->has_dropped)
+		return SQLITE_OK;
 	if (pending->table == &wtl_table_consumer_end)
 		return put_consumer_end(writer, pending->row);
 	if (pending->table == &wtl_table_consumer && consumer->stored.last_look >= 0)
@@ -132,25 +138,81 @@ static void begin_period(struct wtl_store_writer *writer, const struct wtl_stret
 	};
 }
 
-static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+struct job {
+	const struct wtl_stretch *stretch;
+	size_t n_put; /* of its rows */
+};
+
+static int put_rows(struct wtl_store_writer *writer, const struct job *job, size_t to)
 {
+	int rc = SQLITE_OK;
+
+	for (size_t i = job->n_put; rc == SQLITE_OK && i < to; i++)
+		rc = put_row(writer, &job->stretch->rows[i]);
+	return rc;
+}
+
+static int put_stretch(struct wtl_store_writer *writer, void *context)
+{
+	const struct job *job = context;
+	const struct wtl_stretch *stretch = job->stretch;
+	struct wtl_row_period period = writer->gather.period;
 	struct wtl_file *file = &writer->file;
 	int rc = wtl_file_begin(file);
+
+	if (rc == SQLITE_OK)
+		rc = put_rows(writer, job, stretch->n_rows);
+	if (rc == SQLITE_OK)
+		rc = stretch->is_lost ? wtl_file_put(file, &wtl_table_gap, &stretch->gap)
+				      : put_part(writer, stretch, &period);
+	rc = wtl_file_commit(file, rc);
+	if (rc == SQLITE_OK)
+		writer->gather.period = period;
+	return rc;
+}
+
+static int put_some_rows(struct wtl_store_writer *writer, void *context)
+{
+	struct job *job = context;
+	size_t to = job->n_put + ROWS_AT_ONCE;
+	int rc = wtl_file_begin(&writer->file);
+
+	if (to > job->stretch->n_rows)
+		to = job->stretch->n_rows;
+	if (rc == SQLITE_OK)
+		rc = put_rows(writer, job, to);
+	rc = wtl_file_commit(&writer->file, rc);
+	if (rc == SQLITE_OK)
+		job->n_put = to;
+	return rc;
+}
+
+/* Where a ring is so small that it has no room for a crowd in the WAL and in the database at the same time, the
+ * rows come first, a few at a time. */
+static int write_by_pieces(struct wtl_store_writer *writer, struct job *job)
+{
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && job->n_put < job->stretch->n_rows)
+		rc = wtl_ring_write(writer, put_some_rows, job);
+	return rc ? rc : wtl_ring_write(writer, put_stretch, job);
+}
+
+static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
+{
+	struct job job = {.stretch = stretch};
+	int rc;
 
 	wtl_buf_clear(&writer->part);
 	if (stretch->is_lost)
 		writer->next_period++; /* what is missing is missed by its number */
 	else if (writer->gather.period.id == 0)
 		begin_period(writer, stretch);
-	for (size_t i = 0; rc == SQLITE_OK && i < stretch->n_rows; i++)
-		rc = put_row(writer, &stretch->rows[i]);
-	if (rc == SQLITE_OK && stretch->is_lost)
-		rc = wtl_file_put(file, &wtl_table_gap, &stretch->gap);
-	else if (rc == SQLITE_OK)
-		rc = encode(writer, stretch);
-	if (rc == SQLITE_OK && !stretch->is_lost)
-		rc = put_part(writer, stretch);
-	rc = wtl_file_commit(file, rc);
+	rc = stretch->is_lost ? SQLITE_OK : encode(writer, stretch);
+	if (rc == SQLITE_OK)
+		rc = wtl_ring_write(writer, put_stretch, &job);
+	if (rc == WTL_FILE_LIMIT)
+		rc = write_by_pieces(writer, &job);
 	writer->now_mono_ns = stretch->end_mono_ns;
 	if (rc == SQLITE_OK && stretch->ends_period)
 		rc = wtl_merge_begin(writer);
@@ -171,11 +233,14 @@ static void do_stretch(struct wtl_store_writer *writer)
 {
 	struct wtl_stretch *stretch = writer->full;
 	bool ends_period = stretch->ends_period;
+	uint64_t grown = 0;
 	int rc = SQLITE_OK;
 
 	pthread_mutex_unlock(&writer->lock);
 	if (!writer->error)
 		rc = write_stretch(writer, stretch);
+	if (rc == SQLITE_OK)
+		rc = wtl_ring_grown_bytes(writer, ends_period, &grown);
 	wtl_stretch_clear(stretch, wtl_writer_room(writer));
 	pthread_mutex_lock(&writer->lock);
 	writer->full = NULL;
@@ -185,6 +250,8 @@ static void do_stretch(struct wtl_store_writer *writer)
 	else
 		writer->n_written++;
 	writer->period_bytes = ends_period ? 0 : writer->period_bytes + writer->part.len;
+	if (writer->period_bytes < grown)
+		writer->period_bytes = grown;
 }
 
 static void do_merge(struct wtl_store_writer *writer)
@@ -199,6 +266,22 @@ static void do_merge(struct wtl_store_writer *writer)
 		stop(writer, rc);
 }
 
+static int put_recording(struct wtl_store_writer *writer, void *context)
+{
+	struct wtl_row_recording *recording = &writer->recording;
+	int rc = wtl_file_begin(&writer->file);
+
+	(void)context;
+	if (rc == SQLITE_OK)
+		rc = wtl_file_number(&writer->file, "SELECT min(id) FROM period",
+				     &recording->first_period);
+	if (rc == SQLITE_OK && recording->first_period == 0)
+		recording->first_period = 1; /* there is none */
+	if (rc == SQLITE_OK)
+		rc = wtl_file_put(&writer->file, &wtl_table_recording, recording);
+	return wtl_file_commit(&writer->file, rc);
+}
+
 /* All is written: what is left of the present period, and that it is whole. */
 static int finish(struct wtl_store_writer *writer)
 {
@@ -209,19 +292,11 @@ static int finish(struct wtl_store_writer *writer)
 		rc = wtl_merge_step(writer);
 	if (rc)
 		return rc;
-	rc = wtl_file_begin(&writer->file);
-	if (rc == SQLITE_OK)
-		rc = wtl_file_number(&writer->file, "SELECT min(id) FROM period",
-				     &recording->first_period);
-	if (rc == SQLITE_OK && recording->first_period == 0)
-		recording->first_period = 1; /* there is none */
 	recording->is_whole = true;
 	recording->last_period = writer->next_period - 1;
 	recording->end_mono_ns = writer->last_mono_ns;
 	recording->end_utc_ns = writer->last_utc_ns;
-	if (rc == SQLITE_OK)
-		rc = wtl_file_put(&writer->file, &wtl_table_recording, &writer->recording);
-	return wtl_file_commit(&writer->file, rc);
+	return wtl_ring_write(writer, put_recording, NULL);
 }
 
 void *wtl_writer_run(void *context)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "record/crc.h"
+#include "record/database.h"
 #include "record/names.h"
 #include "record/store.h"
 #include "record/table.h"
@@ -22,7 +23,6 @@ struct wtl_vfs;
  * (a commit), write_merge.c (a period's end) and write_ring.c (what is dropped). */
 
 enum {
-	WTL_PAGE_BYTES = 4096,
 	WTL_STATEMENTS_MAX = 16,
 };
 
@@ -64,11 +64,17 @@ struct wtl_file {
 	} inserts[WTL_STATEMENTS_MAX];
 };
 
+/* Codes beside SQLite's own. */
+enum {
+	WTL_FILE_LIMIT = SQLITE_FULL | 100 << 8,     /* max_bytes has no room for it */
+	WTL_FILE_WAL_GONE = SQLITE_IOERR | 100 << 8, /* FILE-wal was removed, with nothing in it */
+};
+
 /* Creates the file, which must not be there, with its tables. 0, or negative with the reason; then
  * nothing of it is left. */
-int wtl_file_create(struct wtl_file *file, const char *path, struct wtl_io *io,
-		    const struct wtl_row_recording *recording, uint64_t wal_bytes,
-		    struct wtl_err *err);
+int wtl_file_create(struct wtl_file *file, const char *path,
+		    const struct wtl_store_options *options,
+		    const struct wtl_row_recording *recording, struct wtl_err *err);
 
 /* These return SQLite's codes. */
 int wtl_file_run(struct wtl_file *file, const char *sql);
@@ -76,13 +82,17 @@ int wtl_file_run_with(struct wtl_file *file, const char *sql, int64_t first, int
 int wtl_file_number(struct wtl_file *file, const char *sql, int64_t *ret_number); /* 0 for no row */
 int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const void *row);
 int wtl_file_begin(struct wtl_file *file);
-int wtl_file_commit(struct wtl_file *file, int so_far); /* rolls back where so_far is not 0 */
+/* Rolls back where so_far is not 0. WTL_FILE_LIMIT. */
+int wtl_file_commit(struct wtl_file *file, int so_far);
 
 /* Says what a code means for the recording. Returns the negative errno. */
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err);
 
-/* SQLITE_BUSY_SNAPSHOT where the WAL is larger than that, and a reader keeps it from being emptied. */
-int wtl_file_hold_wal(struct wtl_file *file, uint64_t bytes_max);
+/* Empties the WAL into the database, to nothing. SQLITE_BUSY_SNAPSHOT where a reader keeps it from that for so
+ * long. */
+int wtl_file_empty_wal(struct wtl_file *file, int busy_ms);
+/* Gives back pages that are not used: so many, or all (0). WTL_FILE_LIMIT. */
+int wtl_file_vacuum(struct wtl_file *file, unsigned pages);
 
 /* Makes it one file again, and closes it. 1 where a file of SQLite's stays beside it, with the reason. */
 int wtl_file_end(struct wtl_file *file, struct wtl_err *err);
@@ -153,7 +163,8 @@ struct wtl_store_writer {
 	struct wtl_row_recording recording;
 	int64_t next_period;  /* gather.period.id 0: it begins with the next values */
 	int64_t now_mono_ns;  /* of the newest commit */
-	_Atomic bool is_over; /* a ring could not be kept to its size */
+	bool has_dropped;     /* a period of a ring */
+	uint64_t period_base; /* what the database had when the present one began */
 };
 
 size_t wtl_writer_room(const struct wtl_store_writer *writer); /* values ready in a run */
@@ -172,12 +183,20 @@ int wtl_merge_begin(struct wtl_store_writer *writer);
 int wtl_merge_step(struct wtl_store_writer *writer);
 void wtl_merge_done(struct wtl_merge *merge);
 
-/* Bytes of the database and of the WAL that a ring can have, and of a period's parts. */
+/* Bytes that the WAL of a ring has before it is emptied, that a period has, and that are kept free. */
 uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options);
 uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options);
-/* What of the WAL a ring bears before it stops. */
-uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options);
+uint64_t wtl_ring_kept_bytes(const struct wtl_store_options *options);
+/* By how much a ring's database has grown since the present period began, which ends: it begins now. */
+int wtl_ring_grown_bytes(struct wtl_store_writer *writer, bool ends_period, uint64_t *ret_bytes);
 /* Drops what is too old, or too much. 0 or SQLite's code. */
 int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period);
+
+/*
+ * A transaction, which begins and commits: where a ring has no room for it, again and again with less history.
+ * WTL_FILE_LIMIT where there is none left; else what it returned.
+ */
+int wtl_ring_write(struct wtl_store_writer *writer,
+		   int (*transaction)(struct wtl_store_writer *, void *), void *context);
 
 #endif

@@ -190,9 +190,10 @@ static void put_row(struct wtl_file *file, unsigned what, const uint8_t *data, s
 static void make(const char *path, const uint8_t *data, size_t size)
 {
 	const struct wtl_row_recording recording = {.id = 1};
+	const struct wtl_store_options options = {.max_bytes = 0};
 	struct wtl_file file;
 
-	check(wtl_file_create(&file, path, NULL, &recording, 1 << 20, NULL) == 0);
+	check(wtl_file_create(&file, path, &options, &recording, NULL) == 0);
 	check(wtl_file_run(&file, "PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF; BEGIN") == 0);
 	for (uint32_t i = 0; i < 8; i++) {
 		struct wtl_row_series series = {.id = i};

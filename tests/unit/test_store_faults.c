@@ -236,6 +236,57 @@ static void test_file_is_removed(void **state)
 	assert_non_null(strstr(err.text, "moved or removed"));
 }
 
+/* Somebody tidies up: what was in it is in the file, and nothing more is written where nobody finds it. */
+static void check_wal_is_removed(struct store_bench *bench)
+{
+	struct wtl_err err = {.text = ""};
+	char *wal = unit_path(bench->dir, "r.wattle-wal");
+	int rc = 0;
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 3, 10);
+	assert_int_equal(unlink(wal), 0);
+	for (int i = 0; i < 3 && rc >= 0; i++) {
+		rc = store_bench_second(bench, 10, &err);
+		wtl_writer_wait(bench->writer);
+	}
+	assert_int_equal(rc, -ENOENT);
+	assert_non_null(strstr(err.text, "r.wattle-wal was removed"));
+	assert_int_equal(wtl_store_end(bench->writer, NULL), -ENOENT);
+	bench->writer = NULL;
+	/* The one with which it was noticed is there as well. */
+	store_bench_expect(bench, 40);
+	free(wal);
+}
+
+static void test_wal_is_removed(void **state)
+{
+	check_wal_is_removed(*state);
+}
+
+static void test_wal_of_a_ring_is_removed(void **state)
+{
+	struct store_bench *bench = *state;
+
+	bench->options.max_bytes = 256000;
+	check_wal_is_removed(bench);
+}
+
+/* Or when all is over but for the end. */
+static void test_wal_is_removed_last(void **state)
+{
+	struct store_bench *bench = *state;
+	char *wal = unit_path(bench->dir, "r.wattle-wal");
+
+	store_bench_create(bench);
+	store_bench_seconds(bench, 3, 10);
+	assert_int_equal(unlink(wal), 0);
+	assert_int_equal(wtl_store_end(bench->writer, NULL), -ENOENT);
+	bench->writer = NULL;
+	store_bench_expect(bench, 30);
+	free(wal);
+}
+
 static void test_where_nothing_can_be_made(void **state)
 {
 	static const struct {
@@ -471,6 +522,9 @@ int main(void)
 		STORE_TEST(test_fault_option),
 		STORE_TEST(test_file_size_limit),
 		STORE_TEST(test_file_is_removed),
+		STORE_TEST(test_wal_is_removed),
+		STORE_TEST(test_wal_of_a_ring_is_removed),
+		STORE_TEST(test_wal_is_removed_last),
 		STORE_TEST(test_where_nothing_can_be_made),
 		STORE_TEST(test_names_that_are_taken),
 		STORE_TEST(test_stopped_while_merging),

@@ -249,6 +249,73 @@ static void test_vfs_asks(void **state)
 	unit_rmtree(dir);
 }
 
+static int64_t number_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *stmt;
+	int64_t number;
+
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+	number = sqlite3_column_int64(stmt, 0);
+	assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
+	return number;
+}
+
+/* What may not be is refused, as on a disk that is full, and what was there is as it was. */
+static void test_vfs_limits(void **state)
+{
+	struct wtl_vfs *vfs = wtl_vfs_new(NULL);
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "x.db");
+	sqlite3 *db;
+	int rc, n = 0;
+
+	(void)state;
+	assert_non_null(vfs);
+	db = open_by(vfs, path);
+	assert_int_equal(run(db, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
+				 "CREATE TABLE t(x)"),
+			 SQLITE_OK);
+	assert_false(wtl_vfs_was_limited(vfs));
+	wtl_vfs_limit(vfs, 100000, 30000);
+	do {
+		rc = run(db, "INSERT INTO t VALUES(zeroblob(4000))");
+	} while (rc == SQLITE_OK && ++n < 100);
+	/* Each has frames of 4120 bytes: its page, and that of the table. In the end they shall have room in
+	 * the database. */
+	assert_int_equal(rc, SQLITE_FULL);
+	assert_in_range(n, 5, 12);
+	assert_true(wtl_vfs_was_limited(vfs));
+	assert_false(wtl_vfs_was_limited(vfs));
+	assert_int_equal(wtl_vfs_error(vfs), 0);
+	assert_int_equal(number_of(db, "SELECT count(*) FROM t"), n);
+	assert_in_range(wtl_vfs_wal_bytes(vfs), 40000, 100000);
+	/* The WAL can be emptied, and then there is room again. */
+	assert_int_equal(
+		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(wtl_vfs_wal_bytes(vfs), 0);
+	assert_int_equal(run(db, "INSERT INTO t VALUES(zeroblob(4000))"), SQLITE_OK);
+	/* Until the database leaves too little. */
+	do {
+		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+		rc = run(db, "INSERT INTO t VALUES(zeroblob(4000))");
+	} while (rc == SQLITE_OK && ++n < 100);
+	assert_int_equal(rc, SQLITE_FULL);
+	assert_true(wtl_vfs_was_limited(vfs));
+	assert_in_range(number_of(db, "PRAGMA page_count") * 4096, 60000, 70000);
+	/* That is for what makes it smaller. */
+	n = (int)number_of(db, "SELECT count(*) FROM t");
+	assert_int_equal(run(db, "DELETE FROM t WHERE rowid = 1"), SQLITE_OK);
+	assert_int_equal(number_of(db, "SELECT count(*) FROM t"), n - 1);
+	wtl_vfs_limit(vfs, 0, 0);
+	assert_int_equal(run(db, "INSERT INTO t VALUES(zeroblob(400000))"), SQLITE_OK);
+	assert_false(wtl_vfs_was_limited(vfs));
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+	wtl_vfs_free(vfs);
+	free(path);
+	unit_rmtree(dir);
+}
+
 /* Two writers do not see each other, and nothing is left when they are gone. */
 static void test_vfs_is_one_a_writer(void **state)
 {
@@ -341,6 +408,9 @@ static void test_shares_of_a_ring(void **state)
 		assert_true(wtl_ring_wal_bytes(&options) + 3 * wtl_ring_period_bytes(&options) <=
 			    sizes[i] / 2);
 		assert_true(wtl_ring_wal_bytes(&options) >= 8 * WTL_PAGE_BYTES);
+		/* And for dropping. */
+		assert_true(wtl_ring_kept_bytes(&options) <= sizes[i] / 4);
+		assert_true(wtl_ring_kept_bytes(&options) >= 15 * WTL_PAGE_BYTES);
 	}
 	assert_int_equal(wtl_ring_period_bytes(&options), 8 << 20);
 }
@@ -356,6 +426,7 @@ int main(void)
 		cmocka_unit_test(test_database_paths),
 		cmocka_unit_test(test_error_codes),
 		cmocka_unit_test(test_vfs_asks),
+		cmocka_unit_test(test_vfs_limits),
 		cmocka_unit_test(test_vfs_is_one_a_writer),
 		cmocka_unit_test(test_stretch_gives_memory_back),
 		cmocka_unit_test(test_gather),

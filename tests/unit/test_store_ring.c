@@ -7,15 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <sqlite3.h>
 
+#include "base/io.h"
 #include "energy/units.h"
 #include "record/reader.h"
 #include "record/writer.h"
 #include "store_bench.h"
 
 enum { MAX_BYTES = 256 * 1024 };
+
+/* ---- Looking at each write ---- */
+
+/* What the recording has on the disk when something of it is about to be written, cut or synced: all that it
+ * ever has, but for the end. */
+struct watch {
+	struct wtl_io io;
+	const struct store_bench *bench;
+	size_t most, n;
+};
 
 static size_t size_of(const struct store_bench *bench, const char *end)
 {
@@ -26,24 +38,57 @@ static size_t size_of(const struct store_bench *bench, const char *end)
 	return stat(path, &st) < 0 ? 0 : (size_t)st.st_size;
 }
 
+static int look(struct wtl_io *io)
+{
+	struct watch *watch = (struct watch *)io;
+	size_t size = size_of(watch->bench, "") + size_of(watch->bench, "-wal") +
+		      size_of(watch->bench, "-journal");
+
+	watch->most = size > watch->most ? size : watch->most;
+	watch->n++;
+	return 0;
+}
+
+static int64_t stand_still(struct wtl_io *io, enum wtl_clock clock)
+{
+	const struct watch *watch = (struct watch *)io;
+
+	(void)clock;
+	return watch->bench->now_ns;
+}
+
+static const struct wtl_io_ops watch_ops = {.out_check = look, .clock_ns = stand_still};
+
+static void watch(struct watch *watch, struct store_bench *bench, uint64_t max_bytes)
+{
+	*watch = (struct watch){.io.ops = &watch_ops, .bench = bench};
+	bench->options.io = &watch->io;
+	bench->options.max_bytes = max_bytes;
+	store_bench_create(bench);
+}
+
+static void check_watch(struct watch *watch)
+{
+	look(&watch->io);
+	assert_in_range(watch->n, 10, SIZE_MAX);
+	assert_in_range(watch->most, 1, watch->bench->options.max_bytes);
+}
+
+/* ---- A size ---- */
+
 /* The database and its WAL, at any time; and it holds as much as it reasonably can. */
-static void run_ring(struct store_bench *bench, size_t seconds, size_t n)
+static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t seconds, size_t n)
 {
 	struct wtl_store_reader *reader;
-	size_t most = 0;
+	struct watch seen;
 	uint64_t kept;
 
-	store_bench_create(bench);
-	for (size_t i = 0; i < seconds; i++) {
-		size_t size;
-
-		store_bench_seconds(bench, 1, n);
-		size = size_of(bench, "") + size_of(bench, "-wal");
-		most = size > most ? size : most;
-	}
-	assert_in_range(most, bench->options.max_bytes / 2, bench->options.max_bytes);
+	watch(&seen, bench, max_bytes);
+	store_bench_seconds(bench, seconds, n);
 	store_bench_end(bench);
-	assert_in_range(size_of(bench, ""), bench->options.max_bytes / 4, bench->options.max_bytes);
+	check_watch(&seen);
+	assert_in_range(seen.most, max_bytes / 2, max_bytes);
+	assert_in_range(size_of(bench, ""), max_bytes / 4, max_bytes);
 	reader = store_bench_open(bench);
 	kept = store_bench_verify(reader, NULL);
 	assert_true(kept < seconds * n);
@@ -56,97 +101,141 @@ static void test_bytes(void **state)
 {
 	struct store_bench *bench = *state;
 
-	bench->options.max_bytes = MAX_BYTES;
-	run_ring(bench, 400, 200);
+	run_ring(bench, MAX_BYTES, 400, 200);
 }
 
 static void test_more_bytes(void **state)
 {
 	struct store_bench *bench = *state;
 
-	bench->options.max_bytes = 8 * MAX_BYTES;
-	run_ring(bench, 150, 10000);
+	run_ring(bench, 8 * MAX_BYTES, 150, 10000);
+}
+
+/* As few as can be asked for, at once a quarter of it, and what has to be written is not like what was. */
+static void test_uneven(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct watch seen;
+
+	watch(&seen, bench, 256000);
+	for (size_t i = 0; i < 300; i++)
+		store_bench_seconds(bench, 1, i % 37 == 36 ? 5000 : i % 5 == 0 ? 1500 : i % 40);
+	store_bench_end(bench);
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_true(store_bench_verify(reader, NULL) > 0);
+	wtl_store_close(reader);
+}
+
+/* One second's values alone are more than all of it. */
+static void test_too_much_at_once(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
+	struct wtl_store_reader *reader;
+	struct watch seen;
+
+	watch(&seen, bench, MAX_BYTES);
+	store_bench_seconds(bench, 3, 200);
+	assert_int_equal(store_bench_second(bench, 50000, NULL), 0);
+	wtl_writer_wait(bench->writer);
+	assert_int_equal(store_bench_second(bench, 1, &err), -EDQUOT);
+	assert_non_null(strstr(err.text, "need more than --max-size has room for"));
+	assert_int_equal(wtl_store_end(bench->writer, NULL), -EDQUOT);
+	bench->writer = NULL;
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	/* Of the past there may be less: it made room. */
+	assert_in_range(store_bench_verify(reader, NULL), 200, 3 * 200);
+	wtl_store_close(reader);
 }
 
 /* ---- Somebody reads all the time ---- */
-
-/* The most that is on the disk while a ring turns so many seconds. */
-static size_t turn(struct store_bench *bench, size_t seconds)
-{
-	size_t most = 0;
-
-	for (size_t i = 0; i < seconds; i++) {
-		size_t size;
-
-		store_bench_seconds(bench, 1, 200);
-		size = size_of(bench, "") + size_of(bench, "-wal");
-		most = size > most ? size : most;
-	}
-	return most;
-}
 
 static void test_reader_all_along(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *readers[3] = {NULL};
+	struct watch seen;
 
-	bench->options.max_bytes = MAX_BYTES;
-	store_bench_create(bench);
+	watch(&seen, bench, MAX_BYTES);
 	for (size_t i = 0; i < UNIT_COUNT(readers); i++) {
 		store_bench_seconds(bench, 5, 200);
 		readers[i] = store_bench_open(bench);
 	}
-	assert_in_range(turn(bench, 400), MAX_BYTES / 2, MAX_BYTES);
+	store_bench_seconds(bench, 400, 200);
 	/* It reads now and then, as a screen does that goes on. */
 	for (size_t i = 0; i < 20; i++) {
 		uint64_t lost = 0;
 
-		assert_in_range(turn(bench, 20), 1, MAX_BYTES);
+		store_bench_seconds(bench, 20, 200);
 		store_bench_verify(readers[i % 3], &lost);
 	}
-	/* One that holds its moment is another matter; when it goes, so does what it kept. */
-	wtl_store_close(readers[0]);
-	assert_int_equal(wtl_reader_open(bench->path, true, &readers[0], NULL), 0);
-	assert_true(turn(bench, 200) > 4 * MAX_BYTES);
-	wtl_store_close(readers[0]);
-	turn(bench, 2);
-	assert_in_range(turn(bench, 100), 1, MAX_BYTES);
 	/* Nothing is in the WAL alone, although it cannot go while somebody has the file open. */
 	assert_int_equal(wtl_store_end(bench->writer, NULL), 1);
 	bench->writer = NULL;
+	check_watch(&seen);
 	assert_int_equal(size_of(bench, "-wal"), 0);
 	assert_in_range(size_of(bench, ""), MAX_BYTES / 4, MAX_BYTES);
-	wtl_store_close(readers[1]);
-	wtl_store_close(readers[2]);
+	for (size_t i = 0; i < UNIT_COUNT(readers); i++)
+		wtl_store_close(readers[i]);
 }
 
-/* Nobody can take a transaction away from another program: in the end the recording stops, before the disk
- * is full of what it keeps. */
+/* Nobody can take a transaction away from another program: in the end the recording stops, before there is more
+ * than was allowed. */
 static void test_held_too_long(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
 	struct wtl_err err = {.text = ""};
+	struct watch seen;
 	int rc = 0;
 
-	bench->options.max_bytes = MAX_BYTES;
-	store_bench_create(bench);
+	bench->options.busy_ms = 20;
+	watch(&seen, bench, MAX_BYTES);
 	store_bench_seconds(bench, 3, 200);
 	assert_int_equal(wtl_reader_open(bench->path, true, &reader, NULL), 0);
 	for (int i = 0; i < 2000 && rc >= 0; i++) {
-		rc = store_bench_second(bench, 2000, &err);
+		rc = store_bench_second(bench, 200, &err);
 		wtl_writer_wait(bench->writer);
 	}
 	assert_int_equal(rc, -EBUSY);
 	assert_non_null(strstr(err.text, "another program has been reading the file for so long"));
-	assert_in_range(size_of(bench, "-wal"), 64 << 20, 66 << 20);
 	assert_int_equal(store_bench_verify(reader, NULL), 3 * 200);
 	wtl_store_close(reader);
 	assert_int_equal(wtl_store_end(bench->writer, &err), -EBUSY);
 	bench->writer = NULL;
+	check_watch(&seen);
 	reader = store_bench_open(bench);
-	assert_true(store_bench_verify(reader, NULL) > 2000);
+	assert_true(store_bench_verify(reader, NULL) > 4 * 200);
 	assert_false(wtl_store_is_damaged(reader));
+	wtl_store_close(reader);
+}
+
+/* As long as it is waited for, what comes is kept in memory, and nothing is lost. */
+static void test_held_for_a_while(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct wtl_err err = {.text = ""};
+	struct watch seen;
+
+	watch(&seen, bench, 4 * MAX_BYTES);
+	store_bench_seconds(bench, 3, 200);
+	assert_int_equal(wtl_reader_open(bench->path, true, &reader, NULL), 0);
+	/* What can be written is written; the writer waits for the rest. */
+	for (int i = 0; i < 400; i++)
+		if (store_bench_second(bench, 100, &err) < 0)
+			fail_msg("%s", err.text);
+	wtl_store_close(reader);
+	store_bench_end(bench);
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_true(store_bench_verify(reader, NULL) > 1000);
 	wtl_store_close(reader);
 }
 
@@ -316,35 +405,50 @@ static size_t count_consumers(struct wtl_store_reader *reader)
 	return n;
 }
 
-/* Whoever is there is told of, and so are the newest values, however small the ring is to be. */
+/* More than the WAL and the database have room for at the same time, but not more than the database has. */
 static void test_crowd(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_store_period first, last;
 	struct wtl_store_reader *reader;
+	struct watch seen;
 
-	bench->options.max_bytes = MAX_BYTES;
-	store_bench_create(bench);
+	watch(&seen, bench, MAX_BYTES);
 	store_bench_seconds(bench, 3, 10);
-	assert_false(wtl_store_is_over(bench->writer));
-	put_crowd(bench, 1, 2000);
-	store_bench_seconds(bench, 2, 10);
-	assert_true(wtl_store_is_over(bench->writer));
+	put_crowd(bench, 1, 350);
 	store_bench_seconds(bench, 60, 10);
-	for (uint32_t id = 1; id <= 2000; id++)
+	for (uint32_t id = 1; id <= 350; id++)
 		wtl_store_account(bench->writer, &(struct wtl_stored_account){.consumer = id});
 	store_bench_end(bench);
+	check_watch(&seen);
 	reader = store_bench_open(bench);
 	assert_false(wtl_store_is_damaged(reader));
-	assert_true(wtl_store_has_dropped(reader));
-	/* A period is 10 s. */
-	assert_int_equal(wtl_store_periods(reader), 2);
-	assert_int_equal(wtl_store_period(reader, 0, &first), 0);
-	assert_int_equal(wtl_store_period(reader, 1, &last), 0);
-	assert_int_equal(last.end_mono_ns, bench->now_ns);
-	assert_in_range((last.end_mono_ns - first.begin_mono_ns) / WTL_NS_PER_S, 10, 20);
-	assert_in_range(store_bench_verify(reader, NULL), 100, 200);
-	assert_int_equal(count_consumers(reader), 2000);
+	/* A period is 10 s, and there is room for all of them. */
+	assert_int_equal(store_bench_verify(reader, NULL), 63 * 10);
+	assert_int_equal(count_consumers(reader), 350);
+	wtl_store_close(reader);
+}
+
+/* Whoever is there is told of, or the recording ends. */
+static void test_too_large_a_crowd(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_err err = {.text = ""};
+	struct wtl_store_reader *reader;
+	struct watch seen;
+
+	watch(&seen, bench, MAX_BYTES);
+	store_bench_seconds(bench, 3, 10);
+	put_crowd(bench, 1, 2000);
+	assert_int_equal(store_bench_second(bench, 10, NULL), 0);
+	wtl_writer_wait(bench->writer);
+	assert_int_equal(store_bench_second(bench, 10, &err), -EDQUOT);
+	assert_int_equal(wtl_store_end(bench->writer, NULL), -EDQUOT);
+	bench->writer = NULL;
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	/* Of the past there may be less: it made room. */
+	assert_in_range(store_bench_verify(reader, NULL), 10, 30);
 	wtl_store_close(reader);
 }
 
@@ -353,25 +457,92 @@ static void test_crowds_that_leave(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader;
+	struct watch seen;
 
-	bench->options.max_bytes = MAX_BYTES;
-	store_bench_create(bench);
+	watch(&seen, bench, MAX_BYTES);
 	for (uint32_t round = 0; round < 40; round++) {
 		uint32_t id = round * 100 + 1;
 
 		put_crowd(bench, id, id + 99);
-		assert_in_range(turn(bench, 2), 1, MAX_BYTES);
+		store_bench_seconds(bench, 2, 200);
 		for (uint32_t i = id; i < id + 100; i++)
 			wtl_store_consumer_end(bench->writer, i, round);
-		assert_in_range(turn(bench, 5), 1, MAX_BYTES);
+		store_bench_seconds(bench, 5, 200);
 	}
-	assert_false(wtl_store_is_over(bench->writer));
 	store_bench_end(bench);
-	assert_in_range(size_of(bench, ""), 1, MAX_BYTES);
+	check_watch(&seen);
 	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
 	assert_true(wtl_store_periods(reader) >= 2);
 	assert_in_range(count_consumers(reader), 100, 1500);
 	wtl_store_close(reader);
+}
+
+/* A hundred processes a second that last for as long: less of the past is kept. */
+static void test_storm(void **state)
+{
+	struct store_bench *bench = *state;
+	struct wtl_store_reader *reader;
+	struct watch seen;
+
+	watch(&seen, bench, MAX_BYTES);
+	for (uint32_t round = 0; round < 60; round++) {
+		uint32_t id = round * 100 + 1;
+
+		put_crowd(bench, id, id + 99);
+		for (uint32_t i = id; round > 0 && i < id + 100; i++)
+			wtl_store_consumer_end(bench->writer, i - 100, round);
+		store_bench_seconds(bench, 1, 200);
+	}
+	store_bench_end(bench);
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_true(store_bench_verify(reader, NULL) >= 200);
+	assert_in_range(count_consumers(reader), 100, 500);
+	wtl_store_close(reader);
+}
+
+static uint32_t next_random(uint32_t *state, uint32_t below)
+{
+	*state = *state * 1664525 + 1013904223;
+	return (*state >> 8) % below;
+}
+
+static void run_random(struct store_bench *bench, uint32_t seed, uint64_t max_bytes)
+{
+	uint32_t random = seed, id = 1, oldest = 1;
+	struct wtl_store_reader *reader;
+	struct watch seen;
+
+	watch(&seen, bench, max_bytes);
+	for (uint32_t second = 0; second < 150; second++) {
+		uint32_t n = next_random(&random, 10) == 0 ? next_random(&random, 80) : 3;
+		bool is_much = next_random(&random, 20) == 0;
+
+		put_crowd(bench, id, id + n - 1);
+		id += n;
+		while (id - oldest > 60)
+			wtl_store_consumer_end(bench->writer, oldest++, second);
+		store_bench_seconds(bench, 1, next_random(&random, is_much ? 3000 : 300));
+	}
+	store_bench_end(bench);
+	check_watch(&seen);
+	reader = store_bench_open(bench);
+	assert_false(wtl_store_is_damaged(reader));
+	assert_true(store_bench_verify(reader, NULL) > 0);
+	assert_in_range(count_consumers(reader), id - oldest, id - 1);
+	wtl_store_close(reader);
+}
+
+static void test_random(void **state)
+{
+	struct store_bench *bench = *state;
+
+	for (uint32_t seed = 1; seed <= 12; seed++) {
+		run_random(bench, seed, 256000 + seed % 4 * 100000);
+		assert_int_equal(unlink(bench->path), 0);
+	}
 }
 
 /* The oldest period's row is damaged while it runs: that period goes like any other. */
@@ -424,12 +595,18 @@ int main(void)
 		STORE_TEST(test_damaged_oldest_of_bytes),
 		STORE_TEST(test_bytes),
 		STORE_TEST(test_more_bytes),
+		STORE_TEST(test_uneven),
+		STORE_TEST(test_too_much_at_once),
 		STORE_TEST(test_reader_all_along),
 		STORE_TEST(test_held_too_long),
+		STORE_TEST(test_held_for_a_while),
 		STORE_TEST(test_age),
 		STORE_TEST(test_rows),
 		STORE_TEST(test_crowd),
+		STORE_TEST(test_too_large_a_crowd),
 		STORE_TEST(test_crowds_that_leave),
+		STORE_TEST(test_storm),
+		STORE_TEST(test_random),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
