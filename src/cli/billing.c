@@ -127,8 +127,10 @@ void wtl_billing_look_now(struct wtl_billing *billing)
 {
 	struct wattle_window window;
 
-	if (billing->consumers &&
-	    wtl_window_look(billing->meter, billing->window, &window, billing->energies,
+	if (!billing->consumers)
+		return;
+	billing->due_ns = wtl_io_mono_ns(billing->io) + bill_ns(billing);
+	if (wtl_window_look(billing->meter, billing->window, &window, billing->energies,
 			    wattle_meter_domains(billing->meter)) == 0)
 		wtl_billing_bill(billing, &window, billing->energies);
 }
@@ -149,15 +151,9 @@ void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_chi
 void wtl_billing_look(void *context)
 {
 	struct wtl_billing *billing = context;
-	int64_t now_ns;
 
-	if (!billing->consumers)
-		return;
-	now_ns = wtl_io_mono_ns(billing->io);
-	if (now_ns < billing->due_ns)
-		return;
-	billing->due_ns = now_ns + bill_ns(billing);
-	wtl_billing_look_now(billing);
+	if (billing->consumers && wtl_io_mono_ns(billing->io) >= billing->due_ns)
+		wtl_billing_look_now(billing);
 }
 
 bool wtl_billing_can_learn_idle(const struct wtl_billing *billing)

@@ -22,6 +22,8 @@
 
 /* At most the last second is lost in a crash: that is this, and the time until it is on the disk. */
 #define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
+/* The first is soon: what was begun can be looked at. */
+#define FIRST_COMMIT_NS (WTL_NS_PER_S / 5)
 
 /* Reading a process's memory takes up to milliseconds: of so many a commit. */
 enum { MEMORY_READS = 28, COMMAND_TEXT_MAX = 4096 };
@@ -134,6 +136,14 @@ static int begin(struct wtl_recording *recording, struct wtl_err *err)
 
 static void second_passed(void *recording);
 
+/* A tape has looks at who ran where it has them. */
+static bool has_own_looks(const struct wtl_recording *recording)
+{
+	const struct wtl_settings *settings = &recording->app->settings;
+
+	return settings->tape || settings->tape_record;
+}
+
 static void watch_seconds(struct wtl_recording *recording)
 {
 	const struct itimerspec second = {.it_value.tv_nsec = COMMIT_NS,
@@ -165,7 +175,8 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 		return rc;
 	}
 	recording->begin_utc_ns = wtl_io_real_ns(billing->io);
-	recording->due_ns = wtl_io_mono_ns(billing->io) + COMMIT_NS;
+	recording->due_ns = wtl_io_mono_ns(billing->io) +
+			    (has_own_looks(recording) ? COMMIT_NS : FIRST_COMMIT_NS);
 	tell_host(recording);
 	tell_command(recording);
 	recording->devices = wtl_recording_devices_new(&recording->app->settings, billing->meter);
@@ -221,6 +232,13 @@ static void second_passed(void *context)
 		commit(recording);
 }
 
+/* What is on the disk is to say whose it was up to then. */
+static void bill(struct wtl_recording *recording)
+{
+	if (!has_own_looks(recording))
+		wtl_billing_look_now(recording->billing);
+}
+
 void wtl_recording_look(void *context)
 {
 	struct wtl_recording *recording = context;
@@ -234,6 +252,7 @@ void wtl_recording_look(void *context)
 	if (now_ns < recording->due_ns)
 		return;
 	recording->due_ns = now_ns + COMMIT_NS;
+	bill(recording);
 	if (billing->consumers)
 		wtl_consumers_read_memory(billing->consumers, MEMORY_READS);
 	wtl_recording_devices_look(recording->devices, recording->recorder);

@@ -472,13 +472,24 @@ static int open_and_go_by(struct wtl_replay *replay, const struct wtl_intensity 
 	return rc;
 }
 
+static const char *why_nothing(const struct wtl_replay *replay)
+{
+	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+
+	/* There is the sample that it was opened with. */
+	if (!replay->is_part && replay->n_windows == 0)
+		return wtl_store_is_live(reader)
+			       ? "it was begun just now; try again in a moment"
+			       : "it was cut off before anything measured was in it";
+	return wtl_player_follows(replay->player)
+		       ? "who used energy is looked at about once a second"
+		       : "it lies between two samples";
+}
+
 static int complain_of_nothing(struct wtl_replay *replay)
 {
 	wtl_complain(replay->app, "%s: there is nothing in %s: %s", replay->path,
-		     replay->is_part ? "this part" : "it",
-		     wtl_player_follows(replay->player)
-			     ? "who used energy is looked at about once a second"
-			     : "it lies between two samples");
+		     replay->is_part ? "this part" : "it", why_nothing(replay));
 	return -ENODATA;
 }
 
