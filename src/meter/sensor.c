@@ -132,7 +132,8 @@ static int64_t read_worker(struct wattle_meter *meter, struct wtl_sensor *sensor
 {
 	int64_t wait_ns = now_ns < sensor->wait_again_ns ? 0 : WAIT_NS;
 	int64_t took_ns;
-	bool is_new = wtl_source_worker_exchange(sensor->worker, wait_ns, sensor->readings, &took_ns);
+	bool is_new =
+		wtl_source_worker_exchange(sensor->worker, wait_ns, sensor->readings, &took_ns);
 
 	if (wait_ns > 0 && took_ns > SLOW_READ_NS)
 		judge_speed(meter, sensor, now_ns, took_ns);
