@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "output/format.h"
 
-enum { MESSAGE_S = 2, WHEEL_ROWS = 3, SHIFT = 8 };
+enum { MESSAGE_S = 2, SEEK_S = 5, WHEEL_ROWS = 3, SHIFT = 8 };
 
 void wtl_top_ui_init(struct wtl_top_ui *ui)
 {
@@ -161,24 +161,47 @@ static void insert(struct wtl_top_ui *ui, uint32_t point)
 }
 
 /* To the next row that holds what is searched for, `step` on, from row `from`. */
-static void search(const struct turn *turn, int from, int step)
+static bool find_text(const struct turn *turn, int from, int step)
 {
 	struct wtl_top_ui *ui = turn->ui;
 	int n = (int)turn->rows->n;
 	size_t len = strlen(ui->search);
 
-	for (int i = 0; len > 0 && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		int at = ((from + i * step) % n + n) % n;
 		const struct wtl_top_row *row = &turn->rows->rows[at];
 
 		if (wtl_filter_search(wtl_top_row_process(turn->rows, turn->view, row), ui->search,
 				      len)) {
 			choose_row(ui, turn->rows, at);
-			return;
+			return true;
 		}
 	}
-	if (len > 0)
-		wtl_top_ui_say(ui, turn->now_ns, "'%s' is in none of these rows", ui->search);
+	return false;
+}
+
+/* Names may be read a moment later than processes are seen. */
+static void search(const struct turn *turn, int from, int step)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (!ui->search[0] || find_text(turn, from, step))
+		return;
+	wtl_top_ui_say(ui, turn->now_ns, "'%s' is in none of these rows", ui->search);
+	ui->message_until_ns = turn->now_ns + SEEK_S * INT64_C(1000000000);
+	ui->sought = step;
+}
+
+static void go_on_to_search(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (turn->now_ns >= ui->message_until_ns)
+		ui->sought = 0;
+	else if (find_text(turn, ui->selected, ui->sought)) {
+		ui->sought = 0;
+		ui->message_until_ns = turn->now_ns;
+	}
 }
 
 static void finish_typing(const struct turn *turn)
@@ -380,6 +403,8 @@ void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		find_row(view, rows, &ui->details_key);
 	if (ui->kill_key)
 		go_on_to_kill(&turn);
+	if (ui->sought)
+		go_on_to_search(&turn);
 }
 
 static void toggle(const struct turn *turn)
@@ -734,8 +759,10 @@ enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_v
 {
 	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
 
-	if (input->kind != WTL_INPUT_NONE && input->kind != WTL_INPUT_RESIZE)
+	if (input->kind != WTL_INPUT_NONE && input->kind != WTL_INPUT_RESIZE) {
 		ui->kill_key = 0;
+		ui->sought = 0;
+	}
 	switch (ui->mode) {
 	case WTL_TOP_TABLE:
 		return table_input(&turn, input);

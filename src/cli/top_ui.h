@@ -86,6 +86,7 @@ struct wtl_top_ui {
 	size_t cursor;
 	struct wtl_filter_error edit_error; /* text "": it is good */
 	char search[64];
+	int sought; /* nothing was found this way, 1 or -1: for a moment, new rows are searched, too; 0 */
 
 	int entry, first_entry; /* of the open list */
 	uint64_t details_key;
@@ -102,7 +103,7 @@ void wtl_top_ui_init(struct wtl_top_ui *ui);
 void wtl_top_ui_done(struct wtl_top_ui *ui);
 
 /* The rows are new: keeps the selection on its process (when it was chosen or is followed), else on its
- * line; and opens the signals for a process whose start had to be waited for. */
+ * line; opens the signals for a process whose start had to be waited for, and goes to one that was sought. */
 void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 		       const struct wtl_top_rows *rows, int64_t now_ns);
 

@@ -2,6 +2,7 @@
 #include "cli/top_ui.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,6 +344,40 @@ static void test_search(void **state)
 	assert_int_equal(selected_pid(&bench), 812);
 	assert_non_null(strstr(bench.ui.message, "'no such thing'"));
 	top_bench_done(&bench);
+}
+
+/* Names come a moment after their processes: as long as the message stands, new rows are searched, too,
+ * unless another key comes. */
+static void test_search_goes_on(void **state)
+{
+	static const struct {
+		const char *keys;
+		int64_t wait_ns;
+		bool is_found;
+	} cases[] = {
+		{"", 4 * WTL_NS_PER_S, true},
+		{"<left>", 4 * WTL_NS_PER_S, false},
+		{"", 5 * WTL_NS_PER_S, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		struct top_bench bench;
+		struct wtl_consumer *consumer;
+
+		start(&bench);
+		consumer = &top_bench_process(&bench.view, 4331)->consumer;
+		top_bench_type(&bench, "/later<enter>");
+		assert_non_null(strstr(bench.ui.message, "'later' is in none of these rows"));
+		top_bench_type(&bench, cases[i].keys);
+		bench.view.t_mono_ns += cases[i].wait_ns;
+		snprintf(consumer->command, sizeof(consumer->command), "python3 later.py");
+		top_bench_draw(&bench, 40, 120);
+		assert_int_equal(selected_pid(&bench) == 4331, cases[i].is_found);
+		assert_int_equal(bench.ui.sought, 0);
+		assert_true(bench.ui.is_chosen == cases[i].is_found);
+		top_bench_done(&bench);
+	}
 }
 
 static void test_user(void **state)
@@ -703,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_filter_is_typed),
 		cmocka_unit_test(test_editing),
 		cmocka_unit_test(test_search),
+		cmocka_unit_test(test_search_goes_on),
 		cmocka_unit_test(test_user),
 		cmocka_unit_test(test_kill),
 		cmocka_unit_test(test_kill_not_confirmed),
