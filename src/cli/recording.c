@@ -213,12 +213,25 @@ static void fail(struct wtl_recording *recording, const struct wtl_err *err)
 		recording->loop->stop = true;
 }
 
+/* A ring never gives up what is newest, even if that alone is too much. */
+static void look_at_size(struct wtl_recording *recording)
+{
+	if (recording->is_over || !wtl_store_is_over(wtl_recorder_writer(recording->recorder)))
+		return;
+	recording->is_over = true;
+	wtl_remark(recording->app,
+		   "%s: --max-size cannot be kept: the newest values and the processes that are "
+		   "there need more; recording goes on",
+		   recording->path);
+}
+
 static void commit(struct wtl_recording *recording)
 {
 	struct wtl_err err = {.code = 0};
 
 	if (wtl_recorder_commit(recording->recorder, &err) < 0)
 		fail(recording, &err);
+	look_at_size(recording);
 }
 
 /* Samples may be minutes apart; what is marked meanwhile is on the disk a second later. */

@@ -24,6 +24,7 @@ struct wtl_recording {
 	int64_t due_ns, begin_utc_ns;
 	int timer; /* of the seconds between samples; 0: there is a sample a second */
 	bool has_failed;
+	bool is_over;		 /* larger than it was to be, and that was said */
 	struct wtl_child *child; /* of the window that is open; NULL: no command */
 	struct wattle_energy *energies;
 	struct wtl_recording_devices *devices; /* NULL: not asked */

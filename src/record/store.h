@@ -98,9 +98,9 @@ struct wtl_stored_baseline {
 struct wtl_store_writer;
 
 struct wtl_store_options {
-	/* A ring: the file and its -wal together are never larger, at least 256000; 0: no limit. Where the newest
-	 * values and whoever is there need more, the recording stops (-EDQUOT), and where a transaction of another
-	 * program lets the -wal grow to what there is (-EBUSY). */
+	/* A ring: the file and its -wal together are never larger, at least 256000; 0: no limit. Only where the newest
+	 * values and whoever is there need more, they are, as long as that is so (wtl_store_is_over()). Where a
+	 * transaction of another program lets the -wal grow to what there is, the recording stops (-EBUSY). */
 	uint64_t max_bytes;
 	int busy_ms;		    /* such a transaction is waited for so long; 0: 10 s */
 	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */
@@ -153,6 +153,9 @@ int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t
 
 /* Something was put since the newest commit, or is still to be handed over. */
 bool wtl_store_has_more(const struct wtl_store_writer *writer);
+
+/* A ring is, or was, larger than max_bytes, since what has to stay is. */
+bool wtl_store_is_over(const struct wtl_store_writer *writer);
 
 /*
  * Does what is left, waits for it, notes that the recording was ended properly (wtl_store_is_whole())

@@ -149,6 +149,12 @@ void wtl_store_remove(const char *path)
 	(void)path;
 }
 
+bool wtl_store_is_over(const struct wtl_store_writer *writer)
+{
+	(void)writer;
+	return false;
+}
+
 int wtl_store_end(struct wtl_store_writer *writer, struct wtl_err *err)
 {
 	(void)writer;

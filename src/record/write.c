@@ -447,6 +447,11 @@ void wtl_writer_wait(struct wtl_store_writer *writer)
 	pthread_mutex_unlock(&writer->lock);
 }
 
+bool wtl_store_is_over(const struct wtl_store_writer *writer)
+{
+	return writer->is_over;
+}
+
 bool wtl_store_has_more(const struct wtl_store_writer *writer)
 {
 	const struct wtl_stretch *front = writer->front;

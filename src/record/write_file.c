@@ -153,11 +153,6 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 			"the recording stopped: %s-wal was removed, without which nobody "
 			"can find what comes; what was recorded is in the file",
 			path);
-	if (code == WTL_FILE_LIMIT)
-		return wtl_err_set(err, EDQUOT, "record", path,
-				   "the recording stopped: the newest second and the processes "
-				   "that are there need more than --max-size has room for; take a "
-				   "larger one");
 	if (code == SQLITE_BUSY_SNAPSHOT)
 		return wtl_err_set(err, rc, "record", path,
 				   "the recording stopped: another program has been reading the "

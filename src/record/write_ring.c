@@ -312,6 +312,37 @@ int wtl_ring_write(struct wtl_store_writer *writer, transaction_fn transaction, 
 	return rc;
 }
 
+int wtl_ring_write_newest(struct wtl_store_writer *writer, transaction_fn transaction,
+			  void *context)
+{
+	int rc = wtl_ring_write(writer, transaction, context);
+
+	if (rc != WTL_FILE_LIMIT)
+		return rc;
+	writer->is_over = writer->is_over_now = true;
+	wtl_vfs_limit(writer->file.vfs, 0, 0);
+	return transaction(writer, context);
+}
+
+/* What had no room may have left. */
+static int limit_again(struct wtl_store_writer *writer)
+{
+	const struct wtl_store_options *options = &writer->options;
+	uint64_t bytes;
+	int rc = used_bytes(writer, &bytes);
+
+	if (rc || bytes > database_bytes_max(options))
+		return rc;
+	rc = shrink(writer);
+	if (rc == SQLITE_OK)
+		rc = wtl_file_empty_wal(&writer->file, 0);
+	if (rc)
+		return rc == SQLITE_BUSY_SNAPSHOT ? SQLITE_OK : rc;
+	wtl_vfs_limit(writer->file.vfs, options->max_bytes, wtl_ring_kept_bytes(options));
+	writer->is_over_now = false;
+	return rc;
+}
+
 /* ---- Trimming ---- */
 
 static int trim(struct wtl_store_writer *writer)
@@ -344,7 +375,9 @@ int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period)
 
 	if (options->max_bytes == 0 && options->max_age_ns == 0)
 		return SQLITE_OK;
-	if (!is_end_of_period)
+	if (writer->is_over_now)
+		rc = limit_again(writer);
+	if (rc == SQLITE_OK && !is_end_of_period)
 		rc = is_too_large(writer, &is_too_large_now);
 	if (rc || !(is_end_of_period || is_too_large_now))
 		return rc;

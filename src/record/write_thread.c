@@ -194,8 +194,8 @@ static int write_by_pieces(struct wtl_store_writer *writer, struct job *job)
 	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && job->n_put < job->stretch->n_rows)
-		rc = wtl_ring_write(writer, put_some_rows, job);
-	return rc ? rc : wtl_ring_write(writer, put_stretch, job);
+		rc = wtl_ring_write_newest(writer, put_some_rows, job);
+	return rc ? rc : wtl_ring_write_newest(writer, put_stretch, job);
 }
 
 static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
@@ -296,7 +296,7 @@ static int finish(struct wtl_store_writer *writer)
 	recording->last_period = writer->next_period - 1;
 	recording->end_mono_ns = writer->last_mono_ns;
 	recording->end_utc_ns = writer->last_utc_ns;
-	return wtl_ring_write(writer, put_recording, NULL);
+	return wtl_ring_write_newest(writer, put_recording, NULL);
 }
 
 void *wtl_writer_run(void *context)

@@ -164,6 +164,8 @@ struct wtl_store_writer {
 	int64_t next_period;  /* gather.period.id 0: it begins with the next values */
 	int64_t now_mono_ns;  /* of the newest commit */
 	bool has_dropped;     /* a period of a ring */
+	bool is_over_now;     /* a ring's newest had no room: there is no limit until it has */
+	_Atomic bool is_over; /* the same, at any time */
 	uint64_t period_base; /* what the database had when the present one began */
 };
 
@@ -198,5 +200,9 @@ int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period);
  */
 int wtl_ring_write(struct wtl_store_writer *writer,
 		   int (*transaction)(struct wtl_store_writer *, void *), void *context);
+
+/* The same for what has to be kept: without history to drop, it may make the ring larger than it was to be. */
+int wtl_ring_write_newest(struct wtl_store_writer *writer,
+			  int (*transaction)(struct wtl_store_writer *, void *), void *context);
 
 #endif
