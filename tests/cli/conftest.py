@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command share: the command itself, machines whose counters move, terminals."""
 
+import atexit
 import csv
 import io
 import json
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from decimal import Decimal
 from pathlib import Path
@@ -63,12 +65,17 @@ def command_path():
     return path
 
 
+# Recordings of tests that run beside this one are not to be found, nor marked, by it. Sockets have short names.
+RUNTIME = tempfile.mkdtemp(prefix="wt-")
+atexit.register(shutil.rmtree, RUNTIME, ignore_errors=True)
+
+
 def clean_env(**changes):
     """The environment without what changes wattle's behaviour; None removes a variable."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LC_", "WATTLE_FAKE"))}
     for key in ("NO_COLOR", "LANGUAGE", "POSIXLY_CORRECT", "MAKEFLAGS"):
         env.pop(key, None)
-    env.update(LANG="C.UTF-8", TERM="xterm")
+    env.update(LANG="C.UTF-8", TERM="xterm", XDG_RUNTIME_DIR=RUNTIME)
     for key, value in changes.items():
         if value is None:
             env.pop(key, None)

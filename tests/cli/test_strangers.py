@@ -123,7 +123,8 @@ def test_orphan_under_the_proc_of_another_namespace():
                      "if os.fork() == 0:",
                      f" if os.fork() == 0: burn({BURNT_S}); time.sleep(1.2); os._exit(0)",
                      " os._exit(0)",
-                     "os.wait(); os.close(w); os.read(r, 1)")
+                     # Its end of the pipe is closed a moment before it has ended.
+                     "os.wait(); os.close(w); os.read(r, 1); time.sleep(0.3)")
     report = measure(f"exec $wattle -- {shlex.join(command)}", before=unshared())
     energy = attributed(report)
     assert 1 <= energy["processes"] <= 3, energy
