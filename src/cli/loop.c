@@ -5,9 +5,9 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/thread.h"
 #include "cli/app.h"
 
 /* After so many Ctrl-C the command is left to itself. */
@@ -119,25 +119,16 @@ static void heed(const struct wtl_loop *loop, struct wtl_guest *guest, bool rest
 	guest->rests = rests;
 }
 
-/* The machine's clock: a tape that is recorded has one that stands still. */
-static int64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
-
 static void serve(struct wtl_loop *loop, int fd)
 {
 	for (size_t i = 0; i < loop->n_guests; i++) {
 		struct wtl_guest *guest = &loop->guests[i];
-		int64_t begin_ns = clock_ns();
+		int64_t begin_ns = wtl_thread_clock_ns();
 
 		if (guest->fd != fd)
 			continue;
 		guest->serve(guest->context);
-		guest->served_ns += clock_ns() - begin_ns;
+		guest->served_ns += wtl_thread_clock_ns() - begin_ns;
 		if (guest->served_ns > loop->interval_ns / GUEST_PART)
 			heed(loop, guest, true);
 	}

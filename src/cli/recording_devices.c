@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/thread.h"
 #include "cli/recording.h"
 #include "cli/top_collect.h"
 #include "energy/units.h"
@@ -18,7 +18,7 @@ struct wtl_recording_devices {
 	struct wtl_top_view view;
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
-	int64_t looked_ns; /* the machine's clock, as GPUs' answers have it */
+	int64_t looked_ns; /* by the clock of GPUs' answers */
 	size_t n_told;	   /* GPUs whose names are in the facts */
 	struct wtl_device_value values[VALUES_MAX];
 	size_t n;
@@ -102,14 +102,11 @@ static void tell_gpu(const struct wtl_gpu *gpu, size_t i, struct wtl_recorder *r
 void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 				struct wtl_recorder *recorder)
 {
-	struct timespec now;
-
 	if (!devices)
 		return;
 	wtl_top_machine_take(&devices->machine, &devices->view);
 	wtl_top_gpus_take(&devices->gpus, &devices->view, true);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	devices->looked_ns = now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
+	devices->looked_ns = wtl_thread_clock_ns();
 	devices->n = 0;
 	put_machine(devices);
 	for (size_t i = 0; i < devices->view.n_gpus && i < GPUS_MAX; i++) {

@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <term.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -21,7 +20,9 @@
 
 #include "base/err.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "cli/screen.h"
+#include "energy/units.h"
 
 enum { DOUBLE_CLICK_MS = 400, ESCAPE_MS = 25, ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80 };
 
@@ -323,10 +324,7 @@ static enum wtl_key key_for(int code)
 
 static int64_t now_ms(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+	return wtl_thread_clock_ns() / WTL_NS_PER_MS;
 }
 
 static enum wtl_input_kind click_kind(struct wtl_screen *screen, const MEVENT *event)

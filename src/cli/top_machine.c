@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "cli/top_collect.h"
 #include "energy/units.h"
 
@@ -246,12 +247,10 @@ void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_mete
 {
 	struct wtl_top_self *self = &view->self;
 	struct wtl_report_self report;
-	struct timespec now;
 	int64_t wall_ns, span_ns;
 
 	wtl_describe_self(meter, &report);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	wall_ns = now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
+	wall_ns = wtl_thread_clock_ns();
 	span_ns = wall_ns - reader->self_wall_ns;
 	if (reader->self_wall_ns > 0 && span_ns > 0) {
 		self->cpu_ppm = (uint32_t)((double)(report.cpu_ns - reader->self_cpu_ns) * 1e6 /

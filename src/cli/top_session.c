@@ -11,7 +11,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -27,14 +26,6 @@
 #define ONCE_NS WTL_NS_PER_S
 
 enum { ONCE_COLUMNS = 100, ONCE_ROWS = 20, ONCE_MAX = 8u << 20, HELD_MAX = 64 * 1024 };
-
-static int64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * WTL_NS_PER_S + now.tv_nsec;
-}
 
 /* ---- The picture ---- */
 
@@ -72,7 +63,7 @@ static int make_rows(struct wtl_top_session *session, const struct wtl_top_view 
 	int rc = wtl_top_rows_make(&session->rows, view, &session->ui.config, &session->ui.filter,
 				   &session->ui.toggled);
 
-	wtl_top_ui_settle(&session->ui, view, &session->rows, clock_ns());
+	wtl_top_ui_settle(&session->ui, view, &session->rows, wtl_top_screen_ns());
 	return rc;
 }
 
@@ -82,7 +73,7 @@ static void draw(struct wtl_top_session *session, const struct wtl_top_view *vie
 						.view = view,
 						.rows = &session->rows,
 						.ui = &session->ui,
-						.now_ns = clock_ns(),
+						.now_ns = wtl_top_screen_ns(),
 						.is_still = is_still};
 
 	wtl_top_collector_play(session->collector, &session->ui.play);
@@ -258,16 +249,17 @@ static void save(struct live *live)
 	int rc;
 
 	if (!session->config_path[0]) {
-		wtl_top_ui_say(&session->ui, clock_ns(),
+		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(),
 			       "The set-up is for now only: no file was named for it");
 		return;
 	}
 	rc = wtl_top_config_save(session);
 	if (rc < 0)
-		wtl_top_ui_say(&session->ui, clock_ns(), "The set-up cannot be kept: %s",
+		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "The set-up cannot be kept: %s",
 			       strerror(-rc));
 	else
-		wtl_top_ui_say(&session->ui, clock_ns(), "Kept in %s", session->config_path);
+		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "Kept in %s",
+			       session->config_path);
 }
 
 static void send_signal(struct live *live)
@@ -276,11 +268,11 @@ static void send_signal(struct live *live)
 	int rc = wtl_top_send_signal(&ui->victim);
 
 	if (rc < 0)
-		wtl_top_ui_say(ui, clock_ns(), "%s not sent to %d: %s",
+		wtl_top_ui_say(ui, wtl_top_screen_ns(), "%s not sent to %d: %s",
 			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,
 			       rc == -EXDEV ? "it is in another PID namespace" : strerror(-rc));
 	else
-		wtl_top_ui_say(ui, clock_ns(), "%s sent to %d (%s)",
+		wtl_top_ui_say(ui, wtl_top_screen_ns(), "%s sent to %d (%s)",
 			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,
 			       ui->victim.name);
 }
@@ -309,7 +301,8 @@ static int take_input(struct live *live)
 	int rc, end = 0;
 
 	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
-		end = grant(live, face_of(session)->input(session, live->view, &input, clock_ns()));
+		end = grant(live, face_of(session)->input(session, live->view, &input,
+							  wtl_top_screen_ns()));
 		/* The next key is about what this one has changed. */
 		make_rows(session, live->view);
 	}
@@ -360,7 +353,7 @@ static int turn(struct live *live)
 {
 	struct pollfd watched[] = {{.fd = STDIN_FILENO, .events = POLLIN},
 				   {.fd = live->signals, .events = POLLIN}};
-	int64_t now_ns = clock_ns(), left_ns = live->redraw_ns - now_ns;
+	int64_t now_ns = wtl_top_screen_ns(), left_ns = live->redraw_ns - now_ns;
 	int rc = 0;
 
 	if (left_ns > 0)
@@ -374,9 +367,9 @@ static int turn(struct live *live)
 		/* What was typed is seen at once, with the figures as they are. */
 		return show(live);
 	}
-	if (clock_ns() < live->redraw_ns)
+	if (wtl_top_screen_ns() < live->redraw_ns)
 		return 0;
-	live->redraw_ns = clock_ns() + live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
+	live->redraw_ns = wtl_top_screen_ns() + live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
 	take_view(live);
 	return show(live);
 }
@@ -405,7 +398,7 @@ static int run_screen(struct live *live)
 	live->whole = true;
 	take_view(live);
 	rc = show(live);
-	live->redraw_ns = clock_ns() + 20 * WTL_NS_PER_MS;
+	live->redraw_ns = wtl_top_screen_ns() + 20 * WTL_NS_PER_MS;
 	while (rc == 0) {
 		rc = turn(live);
 		if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "energy/units.h"
 #include "record/code.h"
 #include "record/writer.h"
@@ -81,18 +81,6 @@ static int stretch_widen(struct wtl_stretch *stretch, size_t n, size_t room)
 
 /* ---- Opening ---- */
 
-static int thread_start(struct wtl_store_writer *writer)
-{
-	sigset_t all, before;
-	int rc;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&writer->thread, NULL, wtl_writer_run, writer);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -rc;
-}
-
 static void options_complete(struct wtl_store_options *options)
 {
 	if (options->period_ns <= 0)
@@ -161,7 +149,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 	begin(writer);
 	rc = wtl_file_create(&writer->file, path, &writer->options, &writer->recording, err);
 	if (rc == 0) {
-		rc = thread_start(writer);
+		rc = wtl_thread_start(&writer->thread, wtl_writer_run, writer);
 		if (rc < 0) {
 			wtl_err_set(err, rc, "record", path, "no thread can be started: %s",
 				    wtl_err_text(rc));

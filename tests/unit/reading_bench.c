@@ -27,19 +27,9 @@ void reading_start(struct reading *reading, const char *script)
 	reading_open(reading, nv_library());
 }
 
-void reading_prepare_own(struct reading *reading, const char *text)
-{
-	char path[160];
-
-	nv_empty(&reading->nv, "a100");
-	snprintf(path, sizeof(path), "%.120s/own.nvml", reading->nv.bench.root);
-	unit_write(reading->nv.bench.root, "own.nvml", text);
-	setenv("WATTLE_FAKE_NVML", path, 1);
-}
-
 void reading_start_own(struct reading *reading, const char *text)
 {
-	reading_prepare_own(reading, text);
+	nv_empty_own(&reading->nv, text);
 	reading_open(reading, nv_library());
 }
 

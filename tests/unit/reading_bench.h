@@ -18,10 +18,8 @@ struct reading {
 /* On an empty root: with a script of tests/fake/scripts, or with one's own text. */
 void reading_start(struct reading *reading, const char *script);
 void reading_start_own(struct reading *reading, const char *text);
-/* The own text for a root that is to be filled; reading_open() follows. */
-void reading_prepare_own(struct reading *reading, const char *text);
 
-/* With the library at a path; the root is there. */
+/* With the library at a path; the root is there: nv_empty(), nv_empty_own(). */
 void reading_open(struct reading *reading, const char *path);
 void reading_close(struct reading *reading); /* before another reading_open() */
 void reading_done(struct reading *reading);

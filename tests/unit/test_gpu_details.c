@@ -514,7 +514,7 @@ static void check_host(const char *mode, const char *speed, unsigned expected)
 	char text[256];
 
 	snprintf(text, sizeof(text), ONE_GPU "  value nvmlDeviceGetVirtualizationMode %s\n", mode);
-	reading_prepare_own(&reading, text);
+	nv_empty_own(&reading.nv, text);
 	put_port(&reading.nv, "pci0000:00/0000:00:03.1", speed);
 	put_port(&reading.nv, "pci0000:00/0000:00:03.1/0000:0a:00.0", "2.5 GT/s PCIe\n");
 	put_gpu(&reading.nv, "pci0000:00/0000:00:03.1/0000:0a:00.0/0000:0c:00.0");

@@ -8,16 +8,10 @@
 
 #include "base/thread.h"
 #include "meter/gpu_watch.h"
+#include "left_behind.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "unit.h"
-
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-
-int __lsan_is_turned_off(void)
-{
-	return 1;
-}
 
 #define ONE_GPU	 "gpu Fake\n  power 0 const 100\n  process 7 C 100 60 20 0 0\n"
 #define LIST	 "nvmlDeviceGetComputeRunningProcesses_v3"

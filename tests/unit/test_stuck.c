@@ -7,17 +7,11 @@
 #include <wattle.h>
 
 #include "energy/units.h"
+#include "left_behind.h"
 #include "meter_bench.h"
 #include "unit.h"
 
 #define MS WTL_NS_PER_MS
-
-__attribute__((visibility("default"))) int __lsan_is_turned_off(void);
-
-int __lsan_is_turned_off(void)
-{
-	return 1;
-}
 
 /* A source that takes 30 ms gets a thread of its own after three reads in a row. */
 static void start_slow(struct meter_bench *bench)
