@@ -10,13 +10,13 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "cli/limit.h"
-#include "cli/plot.h"
-#include "cli/query.h"
-#include "cli/record.h"
-#include "cli/top.h"
+#include "commands/limit/limit.h"
+#include "commands/plot/plot.h"
+#include "commands/query/query.h"
+#include "commands/record/record.h"
+#include "commands/top/top.h"
 #include "meter/meter.h"
-#include "output/report.h"
+#include "document/report.h"
 #include "workload/workload.h"
 
 struct wtl_consumers;

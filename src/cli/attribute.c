@@ -8,7 +8,7 @@
 #include "cli/app.h"
 #include "cli/user.h"
 #include "meter/consumers.h"
-#include "output/shares.h"
+#include "text/shares.h"
 
 /* What a report says of one consumer, which may be gone when it is printed. */
 struct wtl_attributed {

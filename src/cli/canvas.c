@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "output/format.h"
+#include "document/format.h"
 
 void wtl_canvas_init(struct wtl_canvas *canvas)
 {

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "cli/app.h"
 #include "energy/carbon.h"
-#include "output/format.h"
+#include "document/format.h"
 #include "sensors/cpu_tdp.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */

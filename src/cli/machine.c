@@ -5,7 +5,7 @@
 #include <sys/auxv.h>
 
 #include "cli/app.h"
-#include "cli/recording.h"
+#include "commands/record/recording.h"
 #include "sensors/gpu_info.h"
 
 typedef int wrapper(struct wtl_io *inner, const char *how, struct wtl_io **ret_io,

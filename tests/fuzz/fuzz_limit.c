@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/limit.h"
-#include "cli/query.h"
+#include "commands/limit/limit.h"
+#include "commands/query/query.h"
 
 /* What wattle limit keeps on the disk, and lists of GPUs as a user types them. */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mark.h"
-#include "cli/mark.h"
+#include "commands/mark/mark.h"
 
 /* What programs send to a recording, and what a recording answers them. */
 

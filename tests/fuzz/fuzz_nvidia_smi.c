@@ -7,8 +7,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "output/nvidia_smi.h"
-#include "output/nvidia_smi_read.h"
+#include "smi/smi.h"
+#include "smi/read.h"
 
 /*
  * The readers of nvidia-smi's CSV and XML. The first byte chooses: 'x' XML, 'f' CSV whose first line is

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/plot_parts.h"
-#include "output/plot_report.h"
+#include "draw/parts.h"
+#include "commands/plot/report.h"
 
 /* A file that is to be plotted: the first byte chooses what is wanted of it. */
 

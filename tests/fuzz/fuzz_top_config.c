@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top_config.h"
+#include "commands/top/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

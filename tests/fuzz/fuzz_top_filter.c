@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top_filter.h"
+#include "commands/top/filter.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "output/layout.h"
+#include "text/layout.h"
 #include "output_bench.h"
 
 static const struct wtl_output_style plain = {.color = false};

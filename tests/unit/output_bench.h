@@ -2,7 +2,7 @@
 #ifndef OUTPUT_BENCH_H
 #define OUTPUT_BENCH_H
 
-#include "output/report.h"
+#include "document/report.h"
 
 /* What the tests of the output formats share: golden files, and what holds for every page. */
 

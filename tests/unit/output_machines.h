@@ -3,7 +3,7 @@
 #define OUTPUT_MACHINES_H
 
 #include "base/remedy.h"
-#include "output/report.h"
+#include "document/report.h"
 
 /* Machines made up by hand, for the output tests. */
 

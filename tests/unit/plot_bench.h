@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "output/plot_parts.h"
+#include "draw/parts.h"
 
 /* A pen that keeps a journal of what it was told to draw: letters are all 0.6 of their size wide. */
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "output/recording.h"
+#include "document/recording.h"
 
 /* What the tests of the formats for recordings share: a small one made by hand, and CSV read back. */
 

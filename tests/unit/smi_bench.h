@@ -3,7 +3,7 @@
 #define WTL_TESTS_SMI_BENCH_H
 
 #include "base/buf.h"
-#include "output/nvidia_smi.h"
+#include "smi/smi.h"
 
 /* A machine with an H100 under load, a GPU that was lost, an AMD GPU, and a MIG one; two domains. */
 enum { SMI_H100, SMI_LOST, SMI_AMD, SMI_MIG, SMI_GPUS };

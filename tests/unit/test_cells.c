@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cells of CSV tables: what is hostile stays one harmless cell. */
-#include "output/cells.h"
+#include "document/cells.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -11,7 +11,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "output/format.h"
+#include "document/format.h"
 
 enum { TRIES = 20000 };
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cli/query.h"
+#include "commands/query/query.h"
 #include "smi_bench.h"
 #include "unit.h"
 

@@ -8,7 +8,7 @@
 #include "unit.h"
 
 #include "base/buf.h"
-#include "output/layout.h"
+#include "text/layout.h"
 
 static const struct wtl_output_style plain = {.color = false};
 static const struct wtl_output_style ascii = {.ascii = true};

@@ -6,7 +6,7 @@
 #include "unit.h"
 
 #include "cli/app.h"
-#include "cli/limit.h"
+#include "commands/limit/limit.h"
 
 static struct wtl_app app;
 static struct wtl_limit_hold hold;

@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
-#include "cli/limit.h"
+#include "commands/limit/limit.h"
 #include "unit.h"
 
 static struct wtl_limit_hold hold, back;

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mark.h"
-#include "cli/mark.h"
+#include "commands/mark/mark.h"
 #include "unit.h"
 
 /* ---- Messages ---- */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/nvidia_smi_field.h"
+#include "smi/field.h"
 #include "smi_bench.h"
 #include "unit.h"
 

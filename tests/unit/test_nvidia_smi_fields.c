@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/nvidia_smi_field.h"
-#include "output/nvidia_smi_read.h"
+#include "smi/field.h"
+#include "smi/read.h"
 #include "smi_bench.h"
 #include "unit.h"
 

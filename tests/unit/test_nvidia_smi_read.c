@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "output/nvidia_smi_field.h"
-#include "output/nvidia_smi_read.h"
+#include "smi/field.h"
+#include "smi/read.h"
 #include "smi_bench.h"
 #include "unit.h"
 

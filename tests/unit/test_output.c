@@ -18,10 +18,10 @@
 
 #include "base/buf.h"
 #include "energy/units.h"
-#include "output/format.h"
-#include "output/layout.h"
-#include "output/report.h"
-#include "output/words.h"
+#include "document/format.h"
+#include "text/layout.h"
+#include "document/report.h"
+#include "document/words.h"
 #include "output_bench.h"
 #include "output_machines.h"
 

@@ -15,7 +15,7 @@
 #endif
 
 #include "base/buf.h"
-#include "output/words.h"
+#include "document/words.h"
 #include "output_bench.h"
 #include "output_machines_users.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "energy/units.h"
-#include "output/plot_parts.h"
+#include "draw/parts.h"
 
 #include "unit.h"
 

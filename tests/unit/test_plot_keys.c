@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/plot_recording_keys.h"
+#include "commands/plot/recording_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/plot_recording.h"
+#include "commands/plot/recording.h"
 #include "energy/units.h"
 #include "replay/wall.h"
 

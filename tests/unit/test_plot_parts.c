@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output/plot_parts.h"
+#include "draw/parts.h"
 
 #include <math.h>
 #include <stdio.h>

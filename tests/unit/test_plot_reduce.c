@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/plot_parts.h"
+#include "draw/parts.h"
 
 #include "unit.h"
 

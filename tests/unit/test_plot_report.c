@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output/plot_report.h"
+#include "commands/plot/report.h"
 
 #include <errno.h>
 #include <math.h>

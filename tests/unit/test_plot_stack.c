@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output/plot.h"
+#include "draw/plot.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "cli/record_follow.h"
+#include "commands/record/follow.h"
 #include "unit.h"
 
 #define ID   "3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f3f1c0aa7b2d4e58f"

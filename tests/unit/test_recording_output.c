@@ -14,8 +14,8 @@
 
 #include "base/buf.h"
 #include "energy/units.h"
-#include "output/recording.h"
-#include "output/words.h"
+#include "document/recording.h"
+#include "document/words.h"
 #include "output_bench.h"
 #include "recording_bench.h"
 #include "output_machines_users.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "output/recording_page.h"
+#include "text/recording_page.h"
 #include "recording_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

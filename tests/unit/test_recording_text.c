@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "output/layout.h"
-#include "output/recording_page.h"
+#include "text/layout.h"
+#include "text/recording_page.h"
 #include "output_bench.h"
 #include "recording_bench.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/replay.h"
+#include "commands/report/replay.h"
 #include "energy/carbon.h"
 #include "replay_bench.h"
 #include "unit.h"

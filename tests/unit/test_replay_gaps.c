@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/replay.h"
+#include "commands/report/replay.h"
 #include "energy/units.h"
 #include "store_bench.h"
 #include "unit.h"

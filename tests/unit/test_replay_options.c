@@ -14,9 +14,9 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "cli/app.h"
-#include "cli/replay.h"
+#include "commands/report/replay.h"
 #include "energy/units.h"
-#include "output/format.h"
+#include "document/format.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NS	     WTL_NS_PER_S

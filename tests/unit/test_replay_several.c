@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/replay_several.h"
-#include "cli/replay_state.h"
+#include "commands/report/several.h"
+#include "commands/report/state.h"
 #include "energy/units.h"
 #include "unit.h"
 

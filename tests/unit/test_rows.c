@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output/rows.h"
+#include "document/rows.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "cli/run_figures.h"
+#include "commands/report/run_figures.h"
 
 enum { RUNS = 4 };
 

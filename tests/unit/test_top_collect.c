@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The collector's threads, on roots and tapes. No test here is about speed. */
-#include "cli/top_collect.h"
+#include "commands/top/collect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/top_session.h"
+#include "commands/top/session.h"
 #include "energy/units.h"
 
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_config.h"
+#include "commands/top/config.h"
 
 #include <string.h>
 

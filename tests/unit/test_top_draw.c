@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_draw.h"
+#include "commands/top/draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_filter.h"
+#include "commands/top/filter.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/top_field.h"
+#include "commands/top/field.h"
 #include "top_bench.h"
 
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the screen and recordings ask GPUs beside energy. What a stuck driver uses is left behind by design, so
  * leaks are not looked for in this program. */
-#include "cli/top_collect.h"
+#include "commands/top/collect.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the play of a recording stands: every key, every speed, with a clock that is a number. */
-#include "cli/top_play.h"
+#include "commands/top/play.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The collector on recordings: what it shows of them, and where it goes when it is told to. */
-#include "cli/top_replay.h"
+#include "commands/top/replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include <sqlite3.h>
 
 #include "base/err.h"
-#include "cli/top_collect.h"
+#include "commands/top/collect.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter_bench.h"

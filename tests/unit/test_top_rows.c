@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_rows.h"
+#include "commands/top/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/top_collect.h"
+#include "commands/top/collect.h"
 #include "energy/units.h"
 #include "meter_bench.h"
 

@@ -11,7 +11,7 @@
 
 #include "unit.h"
 
-#include "cli/top_session.h"
+#include "commands/top/session.h"
 #include "energy/units.h"
 
 /* A child that waits to be ended, shown as it is. */

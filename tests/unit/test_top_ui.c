@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_ui.h"
+#include "commands/top/ui.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/top_view.h"
+#include "commands/top/view.h"
 
 #include <string.h>
 
-#include "cli/top_format.h"
+#include "commands/top/format.h"
 #include "energy/units.h"
 #include "top_bench.h"
 

@@ -9,8 +9,8 @@
 
 #include "unit.h"
 
-#include "output/shares.h"
-#include "output/words.h"
+#include "text/shares.h"
+#include "document/words.h"
 
 enum { DOMAINS = 2 };
 

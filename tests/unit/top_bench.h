@@ -3,9 +3,9 @@
 #define WTL_TESTS_TOP_BENCH_H
 
 #include "cli/canvas.h"
-#include "cli/top_draw.h"
-#include "cli/top_ui.h"
-#include "cli/top_view.h"
+#include "commands/top/draw.h"
+#include "commands/top/ui.h"
+#include "commands/top/view.h"
 
 /* Machines that wattle top can be shown, and their pictures. */
 

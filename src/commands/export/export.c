@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/outfile.h"
+#include "commands/export/export.h"
+#include "cli/options.h"
+
+/* What is gathered before it is written. */
+enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
+
+enum { KEY_TO = WTL_OPTION_OWN, KEY_WHAT };
+
+static const struct wtl_export_table *const tables[] = {
+	&wtl_export_samples, &wtl_export_power, &wtl_export_processes,
+	&wtl_export_windows, &wtl_export_gaps,	&wtl_export_devices,
+};
+
+static const struct argp_option options[] = {
+	{"to", KEY_TO, "FORMAT", 0, "csv (default), json, or ndjson: one JSON object a line", 1},
+	{"what", KEY_WHAT, "TABLE", 0,
+	 "samples (default: every reading of every sensor), power, processes, windows, gaps or "
+	 "devices",
+	 1},
+	{"output", 'o', "FILE", 0, "Write the table to FILE instead of standard output", 1},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {wtl_options_general, NULL};
+
+static const struct wtl_export_table *find_table(const char *name)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (strcmp(tables[i]->name, name) == 0)
+			return tables[i];
+	return NULL;
+}
+
+static int set_format(struct wtl_app *app, const char *text)
+{
+	if (wtl_rows_format_find(text) < 0)
+		return wtl_complain(app, "--to takes csv, json or ndjson, not '%s'", text);
+	app->settings.replay.to_format = text;
+	return 0;
+}
+
+static int set_what(struct wtl_app *app, const char *text)
+{
+	if (!find_table(text))
+		return wtl_complain(app,
+				    "--what takes samples, power, processes, windows, gaps or "
+				    "devices, not '%s'",
+				    text);
+	app->settings.replay.what = text;
+	return 0;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	switch (key) {
+	case ARGP_KEY_ARG:
+		return wtl_option_word(app, "a recording", argument)
+			       ? EINVAL
+			       : wtl_replay_add_file(app, argument);
+	case KEY_TO:
+		return set_format(app, argument);
+	case KEY_WHAT:
+		return set_what(app, argument);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- Going by it ---- */
+
+static int flush(struct wtl_outstream *stream, struct wtl_buf *buf, size_t least)
+{
+	int rc;
+
+	if (buf->error)
+		return buf->error;
+	if (buf->len < least)
+		return 0;
+	rc = wtl_outstream_write(stream, wtl_buf_str(buf), buf->len);
+	wtl_buf_clear(buf);
+	return rc;
+}
+
+struct session {
+	struct wtl_app *app;
+	const struct wtl_export_table *table;
+	struct wtl_export export;
+	struct wtl_outstream stream;
+	struct wtl_buf buf;
+	bool has_lost;
+};
+
+static void remark(const struct session *session, const char *text)
+{
+	wtl_remark(session->app, "%s: %s", session->app->settings.replay.files[0], text);
+}
+
+/* A part that cannot be read is said, and the rest goes on. */
+static void remark_lost(struct session *session, const struct wtl_played *played)
+{
+	char text[WTL_REMARK_SIZE];
+
+	if (played->kind != WTL_PLAYED_LOST)
+		return;
+	session->has_lost = true;
+	wtl_replay_tell_lost(played->text, text);
+	remark(session, text);
+}
+
+/* What else it does not have. */
+static void remark_missing(const struct session *session)
+{
+	const struct wtl_store_reader *reader = wtl_player_reader(session->export.player);
+	char text[WTL_REMARK_SIZE];
+
+	if (wtl_replay_tell_dropped(reader, text))
+		remark(session, text);
+	if (!session->has_lost && wtl_replay_tell_damaged(reader, text))
+		remark(session, text);
+}
+
+static int write_rows(struct session *session, struct wtl_err *err)
+{
+	const struct wtl_export_table *table = session->table;
+	struct wtl_export *export = &session->export;
+	struct wtl_played played;
+	int rc = table->begin ? table->begin(export) : 0, stepped = 1;
+
+	while (rc == 0) {
+		stepped = wtl_player_step(export->player, &played, err);
+		if (stepped <= 0)
+			break;
+		remark_lost(session, &played);
+		rc = table->take(export, &played);
+		if (rc == 0)
+			rc = flush(&session->stream, &session->buf, BLOCK);
+	}
+	if (rc == 0)
+		rc = stepped;
+	if (rc == 0)
+		rc = table->take(export, NULL);
+	if (rc < 0)
+		return rc;
+	remark_missing(session);
+	wtl_rows_end(&export->rows);
+	return flush(&session->stream, &session->buf, 0);
+}
+
+/* Whoever closed the pipe has seen enough: that is no complaint. */
+static int complain(struct session *session, int rc, const struct wtl_err *err)
+{
+	const char *path = session->app->settings.output_path;
+
+	if (err->code)
+		wtl_complain_err(session->app, err);
+	else if (rc != -EPIPE || path)
+		wtl_complain(session->app, "cannot write the table to %s: %s",
+			     path ? path : "standard output", wtl_err_text(rc));
+	return rc;
+}
+
+static int write_table(struct session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	const char *format = settings->replay.to_format ? settings->replay.to_format : "csv";
+	struct wtl_export *export = &session->export;
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_outstream_open(&session->stream, settings->output_path), closed;
+
+	if (rc < 0)
+		return complain(session, rc, &err);
+	wtl_buf_init(&session->buf, ROW_MAX);
+	wtl_rows_begin(&export->rows, (enum wtl_rows_format)wtl_rows_format_find(format),
+		       session->table->name, session->table->columns, session->table->n_columns,
+		       &session->buf);
+	rc = write_rows(session, &err);
+	closed = wtl_outstream_close(&session->stream, rc == 0);
+	wtl_buf_done(&session->buf);
+	free(export->seen_ns);
+	free(export->marks);
+	free(export->powers);
+	free(export->told);
+	if (rc == 0)
+		rc = closed;
+	return rc < 0 ? complain(session, rc, &err) : 0;
+}
+
+static int run(struct wtl_app *app)
+{
+	const struct wtl_replay_settings *settings = &app->settings.replay;
+	struct session session = {.app = app};
+	struct wtl_policy policy;
+	int rc;
+
+	if (settings->n_files != 1) {
+		wtl_complain(app, settings->n_files == 0
+					  ? "which recording? As in: wattle export night.wattle"
+					  : "one recording at a time");
+		return WTL_EXIT_USAGE;
+	}
+	if (wtl_option_check_output(app, settings->files[0]))
+		return WTL_EXIT_USAGE;
+	if (wtl_sink_check(app) < 0)
+		return WTL_EXIT_FAILED;
+	session.table = find_table(settings->what ? settings->what : "samples");
+	wtl_policy_parse(app, NULL, &policy);
+	rc = wtl_replay_open_player(app, settings->files[0], &policy, &session.export.player);
+	if (rc < 0)
+		return WTL_EXIT_FAILED;
+	session.export.n_domains = wattle_meter_domains(wtl_player_meter(session.export.player));
+	rc = write_table(&session);
+	wtl_player_close(session.export.player);
+	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+const struct wtl_command wtl_command_export = {
+	.name = "export",
+	.summary = "Turn a recording into a table",
+	.synopsis = "[OPTION...] FILE",
+	.description =
+		"Writes what a recording holds as CSV or JSON, with stable columns: times in UTC and of "
+		"the monotonic clock, energies in joules with six decimals, power in watts. Rows are "
+		"written while the recording is read, so that its length does not matter.",
+	.examples = "wattle export night.wattle --what power -o night.csv\n"
+		    "    energy and power of every domain over time\n\n"
+		    "wattle export night.wattle --what processes --to ndjson | jq .full_j\n"
+		    "    who used how much",
+	.exit_status = "0\tdone\n"
+		       "1\tthe recording cannot be read, or not all could be written\n"
+		       "2\twrong options",
+	.options = options,
+	.shared = shared,
+	.usage_exit = WTL_EXIT_USAGE,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* What was sampled: raw readings, power by domain, and what devices tell. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands/export/export.h"
+#include "energy/units.h"
+#include "replay/format.h"
+
+enum { MICRO = 6 };
+
+/* A counter that stands still for so many updates counts nothing; rows may be closer than an update by that part
+ * of it (judgement). */
+enum { STILL_UPDATES = 10, JITTER_PART = 8 };
+
+static bool has_sample(const struct wtl_played *played)
+{
+	return played->kind == WTL_PLAYED_SAMPLE || played->kind == WTL_PLAYED_BEGUN ||
+	       played->kind == WTL_PLAYED_ENDED;
+}
+
+static void put_times(struct wtl_export *export, int64_t t_mono_ns)
+{
+	wtl_row_utc(&export->rows, wtl_player_utc(export->player, t_mono_ns));
+	wtl_row_integer(&export->rows, t_mono_ns);
+}
+
+/* Older files have readings twice that were there when somebody came to keep them: the second time with a time
+ * that is cut to whole microseconds, which is earlier. */
+static bool is_new(struct wtl_export *export, size_t channel, const struct wtl_reading *reading)
+{
+	int64_t seen_ns = export->seen_ns[channel], t_ns = reading->t_mono_ns;
+
+	if (t_ns == seen_ns || t_ns == seen_ns - seen_ns % 1000)
+		return false;
+	export->seen_ns[channel] = t_ns;
+	return true;
+}
+
+/* ---- samples ---- */
+
+static void put_reading(struct wtl_export *export, const struct wtl_channel *channel,
+			const struct wtl_reading *reading)
+{
+	bool is_ok = reading->status == WATTLE_STATUS_OK;
+	bool is_energy = channel->quantity == WTL_QUANTITY_ENERGY;
+	struct wtl_rows *rows = &export->rows;
+
+	wtl_row_begin(rows);
+	put_times(export, reading->t_mono_ns);
+	wtl_row_text(rows, channel->domain);
+	wtl_row_text(rows, channel->source);
+	wtl_row_text(rows, wattle_status_name(reading->status));
+	if (is_ok)
+		wtl_row_fixed(rows, reading->value, 0);
+	else
+		wtl_row_nothing(rows);
+	if (is_ok && is_energy)
+		wtl_row_fixed(rows, wtl_unit_convert(channel->unit, reading->value), MICRO);
+	else
+		wtl_row_nothing(rows);
+	if (is_ok && !is_energy)
+		wtl_row_fixed(rows, wtl_unit_convert(channel->unit, reading->value), MICRO);
+	else
+		wtl_row_nothing(rows);
+	wtl_row_end(rows);
+}
+
+static void put_readings(struct wtl_export *export)
+{
+	const struct wtl_catalog *catalog = &wtl_player_meter(export->player)->catalog;
+	const struct wtl_reading *readings = wtl_player_readings(export->player);
+
+	for (size_t i = 0; i < catalog->n_channels; i++) {
+		if (!is_new(export, i, &readings[i]))
+			continue;
+		put_reading(export, &catalog->channels[i], &readings[i]);
+	}
+}
+
+static int begin_seen(struct wtl_export *export)
+{
+	size_t n = wtl_player_meter(export->player)->catalog.n_channels;
+
+	export->seen_ns = malloc((n + 1) * sizeof(*export->seen_ns));
+	if (!export->seen_ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		export->seen_ns[i] = INT64_MIN;
+	return 0;
+}
+
+static int begin_samples(struct wtl_export *export)
+{
+	int rc = begin_seen(export);
+
+	/* The sample that the meter began with. */
+	if (rc == 0)
+		put_readings(export);
+	return rc;
+}
+
+static int take_samples(struct wtl_export *export, const struct wtl_played *played)
+{
+	if (played && has_sample(played))
+		put_readings(export);
+	return 0;
+}
+
+static const char *const sample_columns[] = {
+	"t_utc", "t_mono_ns", "domain", "source", "status", "count", "energy_j", "power_w",
+};
+
+const struct wtl_export_table wtl_export_samples = {
+	.name = "samples",
+	.columns = sample_columns,
+	.n_columns = sizeof(sample_columns) / sizeof(sample_columns[0]),
+	.begin = begin_samples,
+	.take = take_samples,
+};
+
+/* ---- power ---- */
+
+static int begin_power(struct wtl_export *export)
+{
+	const struct wattle_meter *meter = wtl_player_meter(export->player);
+	int64_t now_ns = wtl_player_mono(export->player);
+
+	export->marks = calloc(export->n_domains + 1, sizeof(*export->marks));
+	export->powers = calloc(export->n_domains + 1, sizeof(*export->powers));
+	if (!export->marks || !export->powers)
+		return -ENOMEM;
+	for (size_t i = 0; i < meter->n_lines; i++)
+		if (meter->lines[i].account)
+			wtl_account_mark(meter->lines[i].account, now_ns, 0, &export->marks[i]);
+	return begin_seen(export);
+}
+
+/*
+ * Has it been long enough for a mean? What a counter shows between two updates is of no moment in particular: its
+ * means go from a row in which it moved to another one, until it has stood still for many updates.
+ */
+static bool is_power_known(const struct wtl_line *line, const struct wattle_energy *energy,
+			   const struct wtl_export_power *power)
+{
+	const struct wtl_account *account = line->account;
+	int64_t apart_ns = energy->measured_ns - power->before.measured_ns;
+	int64_t update_ns = wtl_account_update_ns(account);
+	int64_t least_ns = update_ns > WTL_POWER_MIN_NS ? update_ns : WTL_POWER_MIN_NS;
+
+	/* Less than before: an estimate was corrected, which is no power. */
+	if (!energy->has_energy || energy->energy_uj < power->before.energy_uj ||
+	    apart_ns < least_ns - least_ns / JITTER_PART)
+		return false;
+	if (account->channel->quantity != WTL_QUANTITY_ENERGY ||
+	    energy->energy_uj != power->last_uj)
+		return true;
+	return energy->energy_uj == power->before.energy_uj && update_ns > 0 &&
+	       apart_ns / STILL_UPDATES >= update_ns && !wtl_account_is_unclear(account);
+}
+
+/* The next mean begins where this one ends, or where none can be made from the one before. */
+static void go_on_from(struct wtl_export_power *power, const struct wattle_energy *energy,
+		       bool was_told)
+{
+	if (!energy->has_energy)
+		return;
+	power->last_uj = energy->energy_uj;
+	if (was_told || energy->energy_uj < power->before.energy_uj ||
+	    energy->measured_ns < power->before.measured_ns)
+		power->before = *energy;
+}
+
+static void put_power(struct wtl_export *export, const struct wtl_line *line, int64_t t_mono_ns,
+		      const struct wattle_energy *energy, struct wtl_export_power *power)
+{
+	const struct wattle_energy *before = &power->before;
+	bool is_known = is_power_known(line, energy, power);
+	struct wtl_rows *rows = &export->rows;
+
+	wtl_row_begin(rows);
+	put_times(export, t_mono_ns);
+	wtl_row_text(rows, line->domain.name);
+	wtl_row_bool(rows, line->domain.in_total);
+	wtl_row_text(rows, wattle_status_name(energy->status));
+	if (energy->has_energy)
+		wtl_row_fixed(rows, energy->energy_uj, MICRO);
+	else
+		wtl_row_nothing(rows);
+	if (is_known)
+		wtl_row_fixed(rows,
+			      wtl_power_uw(energy->energy_uj - before->energy_uj,
+					   energy->measured_ns - before->measured_ns),
+			      MICRO);
+	else
+		wtl_row_nothing(rows);
+	wtl_row_fixed(rows, (uint64_t)(energy->gap_ns > 0 ? energy->gap_ns : 0), 9);
+	wtl_row_end(rows);
+	go_on_from(power, energy, is_known);
+}
+
+static int take_power(struct wtl_export *export, const struct wtl_played *played)
+{
+	const struct wattle_meter *meter = wtl_player_meter(export->player);
+	const struct wtl_reading *readings = wtl_player_readings(export->player);
+
+	if (!played || !has_sample(played))
+		return 0;
+	for (size_t i = 0; i < meter->n_lines; i++) {
+		const struct wtl_line *line = &meter->lines[i];
+		struct wattle_energy energy;
+		struct wtl_budget budget;
+		int primary = line->domain.primary;
+
+		if (primary < 0 || !is_new(export, (size_t)primary, &readings[primary]))
+			continue;
+		wtl_account_settle_mark(line->account, &export->marks[i]);
+		wtl_line_energy(line, &export->marks[i], readings[primary].t_mono_ns, &energy,
+				&budget);
+		put_power(export, line, readings[primary].t_mono_ns, &energy, &export->powers[i]);
+	}
+	return 0;
+}
+
+static const char *const power_columns[] = {
+	"t_utc", "t_mono_ns", "domain", "in_total", "status", "energy_j", "power_w", "gap_s",
+};
+
+const struct wtl_export_table wtl_export_power = {
+	.name = "power",
+	.columns = power_columns,
+	.n_columns = sizeof(power_columns) / sizeof(power_columns[0]),
+	.begin = begin_power,
+	.take = take_power,
+};
+
+/* ---- devices ---- */
+
+static const char *const device_numbers[WTL_DEVICE_NUMBERS] = {
+	[WTL_DEVICE_TEMPERATURE_C] = "temperature_c",
+	[WTL_DEVICE_MEMORY_TEMPERATURE_C] = "memory_temperature_c",
+	[WTL_DEVICE_CLOCK_MHZ] = "clock_mhz",
+	[WTL_DEVICE_MEMORY_CLOCK_MHZ] = "memory_clock_mhz",
+	[WTL_DEVICE_USE_PERCENT] = "use_percent",
+	[WTL_DEVICE_MEMORY_USED_BYTES] = "memory_used_bytes",
+	[WTL_DEVICE_MEMORY_TOTAL_BYTES] = "memory_total_bytes",
+	[WTL_DEVICE_LIMIT_UW] = "limit_w",
+	[WTL_DEVICE_THROTTLE] = "throttle",
+	[WTL_DEVICE_FAN_PERCENT] = "fan_percent",
+	[WTL_DEVICE_THROTTLED] = "throttled",
+};
+
+/* "machine", the device's domain, or its number where it has none. */
+static const char *device_name(struct wtl_export *export, int32_t device, char *text, size_t size)
+{
+	char key[WTL_STORE_NAME_SIZE];
+	const char *domain;
+
+	if (device < 0)
+		return "machine";
+	snprintf(key, sizeof(key), WTL_FACT_DEVICE_DOMAIN, (size_t)device);
+	domain = wtl_store_get_fact(wtl_player_reader(export->player), key);
+	if (domain && domain[0])
+		return domain;
+	snprintf(text, size, "device-%d", device);
+	return text;
+}
+
+static int take_devices(struct wtl_export *export, const struct wtl_played *played)
+{
+	struct wtl_rows *rows = &export->rows;
+	char name[32];
+
+	if (!played || played->kind != WTL_PLAYED_DEVICES)
+		return 0;
+	for (size_t i = 0; i < played->n_devices; i++) {
+		const struct wtl_device_value *device = &played->devices[i];
+
+		wtl_row_begin(rows);
+		put_times(export, played->t_mono_ns);
+		wtl_row_text(rows, device_name(export, device->gpu, name, sizeof(name)));
+		wtl_row_text(rows, device_numbers[device->number]);
+		if (device->number == WTL_DEVICE_LIMIT_UW && device->value >= 0)
+			wtl_row_fixed(rows, (uint64_t)device->value, MICRO);
+		else
+			wtl_row_integer(rows, device->value);
+		wtl_row_end(rows);
+	}
+	return 0;
+}
+
+static const char *const device_columns[] = {"t_utc", "t_mono_ns", "device", "quantity", "value"};
+
+const struct wtl_export_table wtl_export_devices = {
+	.name = "devices",
+	.columns = device_columns,
+	.n_columns = sizeof(device_columns) / sizeof(device_columns[0]),
+	.take = take_devices,
+};

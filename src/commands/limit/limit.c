@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "commands/limit/limit.h"
+#include "cli/options.h"
+#include "commands/query/query.h"
+#include "energy/units.h"
+#include "sensors/gpu_info.h"
+
+#define OUTPUT_MAX (1u << 20)
+#define LOOK_NS	   WTL_NS_PER_S /* while the command runs: is a GPU lost? */
+
+enum { KEY_PERSISTENCE = WTL_OPTION_OWN, KEY_RESTORE, KEY_STATE };
+
+static const struct argp_option options[] = {
+	{"id", 'i', "ID", 0,
+	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas (default: all)",
+	 1},
+	{"power", 'p', "WATTS", 0, "Set the power limit, or 'default'", 1},
+	{"persistence", KEY_PERSISTENCE, "on|off", 0,
+	 "Set persistence mode: the driver stays loaded while nobody uses the GPU", 1},
+	{"restore", KEY_RESTORE, 0, 0,
+	 "Only put back what an interrupted wattle limit has left behind", 1},
+	{"state", KEY_STATE, "DIR", 0,
+	 "Where what has to be put back is kept (default: /var/lib/wattle/limits for root, else "
+	 "$XDG_STATE_HOME/wattle/limits or ~/.local/state/wattle/limits)",
+	 1},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {
+	wtl_options_machine,
+	wtl_options_general,
+	NULL,
+};
+
+/* ---- Options ---- */
+
+static int set_power(struct wtl_app *app, const char *text)
+{
+	struct wtl_limit_settings *settings = &app->settings.limit;
+	uint64_t power_uw = 0;
+
+	settings->has_power = true;
+	settings->to_default = strcmp(text, "default") == 0;
+	if (!settings->to_default &&
+	    (wtl_num_fixed(text, strlen(text), 6, &power_uw) < 0 || power_uw == 0))
+		return wtl_complain(app, "--power takes watts such as 250, or 'default', not '%s'",
+				    text);
+	settings->power_uw = power_uw;
+	return 0;
+}
+
+static int set_persistence(struct wtl_app *app, const char *text)
+{
+	struct wtl_limit_settings *settings = &app->settings.limit;
+
+	settings->has_persistence = true;
+	settings->persistence = strcmp(text, "on") == 0;
+	if (!settings->persistence && strcmp(text, "off") != 0)
+		return wtl_complain(app, "--persistence takes on or off, not '%s'", text);
+	return 0;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_limit_settings *settings = &app->settings.limit;
+
+	switch (key) {
+	case 'i':
+		return wtl_option_text(&settings->ids, argument);
+	case 'p':
+		return set_power(app, argument);
+	case KEY_PERSISTENCE:
+		return set_persistence(app, argument);
+	case KEY_RESTORE:
+		return wtl_option_flag(&settings->restore);
+	case KEY_STATE:
+		return wtl_option_path(app, "state", "a folder", argument, &settings->state);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	const struct wtl_limit_settings *settings = &app->settings.limit;
+	bool sets = settings->has_power || settings->has_persistence;
+
+	if (app->settings.command && !sets)
+		return wtl_complain(app, "which limit? As in: wattle limit -i 0 --power 250 -- %s",
+				    app->settings.command[0]);
+	if (settings->restore && (sets || settings->ids))
+		return wtl_complain(app, "--restore goes alone");
+	if (app->settings.tape && (sets || settings->restore))
+		return wtl_complain(app, "a tape replays a machine: nothing of it can be set");
+	return 0;
+}
+
+/* ---- What others hold, and have left behind ---- */
+
+struct session {
+	struct wtl_app *app;
+	struct wtl_io *io;
+	struct wtl_gpu_reader *reader;
+	size_t *chosen;
+	size_t n;
+	char folder[PATH_MAX];
+	struct wtl_limit_hold hold;
+	size_t left;	 /* files that had to stay */
+	size_t restored; /* files that are done with */
+	bool told_lost;
+};
+
+static int exit_failed(const struct wtl_app *app)
+{
+	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
+}
+
+static void remove_file(struct session *session, const struct wtl_limit_hold *hold)
+{
+	int rc = wtl_limit_hold_remove(session->folder, hold);
+
+	if (rc < 0)
+		wtl_complain(session->app, "cannot remove the note in %s: %s", session->folder,
+			     wtl_err_text(rc));
+}
+
+static void put_back_left(void *context, const char *name, const struct wtl_limit_hold *hold)
+{
+	struct session *session = context;
+	struct wtl_app *app = session->app;
+
+	if (!hold) {
+		wtl_complain(app, "cannot read %s/%s: look at it, and remove it", session->folder,
+			     name);
+		session->left++;
+		return;
+	}
+	switch (wtl_limit_hold_owner(hold)) {
+	case WTL_LIMIT_LIVES:
+		return;
+	case WTL_LIMIT_ELSEWHERE:
+		wtl_remark(app,
+			   "%s/%s is of a container: whether its wattle limit still runs cannot be "
+			   "told here",
+			   session->folder, name);
+		return;
+	case WTL_LIMIT_REBOOTED:
+		wtl_remark(
+			app,
+			"wattle limit (process %d) was cut off, and the machine has started anew "
+			"since: the driver forgot its settings, nothing is put back",
+			hold->pid);
+		break;
+	case WTL_LIMIT_GONE:
+		wtl_remark(app,
+			   "wattle limit (process %d) was cut off: putting back what it had set",
+			   hold->pid);
+		if (wtl_limit_put_back(app, session->reader, hold) == 0)
+			break;
+		wtl_remark(app, "the note %s/%s is kept for the next try", session->folder, name);
+		session->left++;
+		return;
+	}
+	remove_file(session, hold);
+	session->restored++;
+}
+
+/* A folder that cannot be locked is read all the same: what is in it will then fail by name. */
+static void put_back_all(struct session *session)
+{
+	int lock = access(session->folder, F_OK) == 0 ? wtl_limit_lock(session->folder) : -1;
+	int rc = wtl_limit_holds(session->folder, put_back_left, session);
+
+	if (rc < 0)
+		wtl_complain(session->app, "cannot read %s: %s", session->folder, wtl_err_text(rc));
+	if (lock >= 0)
+		close(lock);
+}
+
+/* Who lives and holds one of our GPUs. */
+static void find_conflict(void *context, const char *name, const struct wtl_limit_hold *hold)
+{
+	struct session *session = context;
+	enum wtl_limit_owner owner = hold ? wtl_limit_hold_owner(hold) : WTL_LIMIT_GONE;
+	const struct wtl_gpu *gpus;
+	size_t n;
+
+	(void)name;
+	if (session->app->complained || (owner != WTL_LIMIT_LIVES && owner != WTL_LIMIT_ELSEWHERE))
+		return;
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	for (size_t i = 0; i < hold->n_changes; i++)
+		for (size_t k = 0; k < session->n; k++) {
+			const struct wtl_gpu *gpu = &gpus[session->chosen[k]];
+
+			if (!wtl_limit_is_of(&hold->changes[i], gpu))
+				continue;
+			wtl_complain(session->app, "wattle limit (process %d) holds GPU %u already",
+				     hold->pid, gpu->index);
+			return;
+		}
+}
+
+/* ---- Showing ---- */
+
+static void put_watts(struct wtl_buf *buf, const struct wtl_gpu *gpu, enum wtl_gpu_number number,
+		      int width)
+{
+	const struct wtl_gpu_value *value = &gpu->numbers[number];
+
+	if (value->status == WATTLE_STATUS_OK)
+		wtl_buf_printf(buf, "  %*.2f", width, (double)value->value / 1e6);
+	else
+		wtl_buf_printf(buf, "  %*s", width, "-");
+}
+
+static void put_gpu(struct wtl_buf *buf, const struct wtl_gpu *gpu, int name_width)
+{
+	const struct wtl_gpu_value *persistence = &gpu->numbers[WTL_GPU_PERSISTENCE];
+	struct wtl_buf name;
+
+	wtl_buf_init(&name, 1024);
+	wtl_text_escape(&name, gpu->name, strlen(gpu->name));
+	wtl_buf_printf(buf, "%3u  %-*s", gpu->index, name_width, wtl_buf_str(&name));
+	if (name.error && !buf->error)
+		buf->error = name.error;
+	wtl_buf_done(&name);
+	if (gpu->status != WATTLE_STATUS_OK) {
+		wtl_buf_puts(buf, "  ");
+		wtl_text_escape(buf, gpu->trouble, strlen(gpu->trouble));
+		if (!gpu->trouble[0])
+			wtl_buf_puts(buf, wattle_status_name(gpu->status));
+		wtl_buf_putc(buf, '\n');
+		return;
+	}
+	put_watts(buf, gpu, WTL_GPU_LIMIT_REQUESTED_UW, 9);
+	put_watts(buf, gpu, WTL_GPU_LIMIT_UW, 8);
+	put_watts(buf, gpu, WTL_GPU_LIMIT_DEFAULT_UW, 8);
+	put_watts(buf, gpu, WTL_GPU_LIMIT_MIN_UW, 7);
+	put_watts(buf, gpu, WTL_GPU_LIMIT_MAX_UW, 7);
+	wtl_buf_printf(buf, "  %s\n",
+		       persistence->status != WATTLE_STATUS_OK ? "-"
+		       : persistence->value		       ? "on"
+							       : "off");
+}
+
+static int format_limits(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+			 const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+	size_t n;
+	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	int name_width = 4;
+
+	(void)output;
+	(void)style;
+	for (size_t i = 0; i < session->n; i++) {
+		int width = (int)strlen(gpus[session->chosen[i]].name);
+
+		name_width = width > name_width ? width : name_width;
+	}
+	wtl_buf_printf(buf,
+		       "GPU  %-*s  limit [W]  in force   default      min      max  persistence\n",
+		       name_width, "name");
+	for (size_t i = 0; i < session->n; i++)
+		put_gpu(buf, &gpus[session->chosen[i]], name_width);
+	return buf->error;
+}
+
+static int complain_of_none(struct session *session)
+{
+	const char *trouble = wtl_gpu_reader_trouble(session->reader);
+
+	wtl_complain(session->app, "there is no GPU%s%s", trouble[0] ? ": " : "", trouble);
+	return session->app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
+}
+
+static int show(struct session *session)
+{
+	const struct wtl_result result = {
+		.format = format_limits, .what = session, .max = OUTPUT_MAX};
+
+	if (session->n == 0)
+		return complain_of_none(session);
+	return wtl_sink_write(session->app, session->io, &result) < 0 ? WTL_EXIT_FAILED
+								      : WTL_EXIT_DONE;
+}
+
+/* ---- Setting ---- */
+
+/* 0 or negative after a complaint: nothing was set. */
+static int make_plan(struct session *session)
+{
+	const struct wtl_gpu *gpus;
+	size_t n;
+	int rc;
+
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	rc = wtl_limit_check(session->app, gpus, session->chosen, session->n);
+	if (rc == 0)
+		wtl_limit_plan(session->app, gpus, session->chosen, session->n, &session->hold);
+	return rc;
+}
+
+static bool note_taken(struct session *session)
+{
+	size_t n;
+
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	return wtl_limit_note_taken(wtl_gpu_reader_gpus(session->reader, &n), session->chosen,
+				    &session->hold);
+}
+
+/* 0 or negative after a complaint: the hold's changes are those that were tried. */
+static int set_all(struct session *session)
+{
+	struct wtl_limit_hold *hold = &session->hold;
+	int rc = 0;
+
+	for (size_t i = 0; i < session->n && rc == 0; i++) {
+		rc = wtl_limit_set(session->app, session->reader, session->chosen[i],
+				   &hold->changes[i]);
+		if (rc < 0)
+			hold->n_changes = i + 1;
+	}
+	if (!note_taken(session) || !session->app->settings.command || rc < 0)
+		return rc;
+	rc = wtl_limit_hold_write(session->io, session->folder, hold);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot keep a note in %s: %s", session->folder,
+			     wtl_err_text(rc));
+	return rc;
+}
+
+static int set_and_show(struct session *session)
+{
+	if (set_all(session) < 0) {
+		wtl_limit_put_back(session->app, session->reader, &session->hold);
+		return WTL_EXIT_FAILED;
+	}
+	return show(session);
+}
+
+/* After each tick of the loop. */
+static void watch(void *context)
+{
+	struct session *session = context;
+	size_t n;
+	const struct wtl_gpu *gpus;
+
+	if (session->told_lost)
+		return;
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	for (size_t i = 0; i < session->n; i++) {
+		const struct wtl_gpu *gpu = &gpus[session->chosen[i]];
+
+		if (gpu->status != WATTLE_STATUS_GONE)
+			continue;
+		wtl_remark(session->app, "GPU %u (%s) is lost", gpu->index, gpu->name);
+		session->told_lost = true;
+	}
+}
+
+static int run_command(struct session *session, struct wtl_loop *loop)
+{
+	struct wtl_app *app = session->app;
+	struct wtl_child child;
+	int stop = wtl_child_begin(&child, app);
+
+	if (stop)
+		return stop;
+	wtl_child_watch(&child, app, loop, NULL, session->io);
+	return wtl_child_end(&child, loop);
+}
+
+/* The note is on the disk before anything is set, and goes when everything is as it was. */
+static int write_note(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int lock = wtl_limit_lock(session->folder), rc = lock;
+
+	app->complained = false;
+	if (rc >= 0) {
+		wtl_limit_holds(session->folder, find_conflict, session);
+		rc = app->complained ? -EBUSY : 0;
+	}
+	/* Whoever held one of them may have put it back since it was read. */
+	if (rc == 0)
+		rc = make_plan(session);
+	if (rc == 0)
+		rc = wtl_limit_hold_write(session->io, session->folder, &session->hold);
+	if (lock >= 0)
+		close(lock);
+	if (rc < 0 && !app->complained)
+		wtl_complain(app, "cannot keep a note in %s: %s; nothing was set", session->folder,
+			     wtl_err_text(rc));
+	return rc;
+}
+
+static void put_back(struct session *session)
+{
+	if (wtl_limit_put_back(session->app, session->reader, &session->hold) == 0)
+		remove_file(session, &session->hold);
+	else
+		wtl_remark(session->app, "a note is kept in %s: the next wattle limit tries again",
+			   session->folder);
+}
+
+static int hold_and_run(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	struct wtl_loop loop;
+	int code = WTL_EXIT_WATTLE_FAILED;
+
+	app->settings.interval_ns = LOOK_NS;
+	if (wtl_loop_open(&loop, app, watch, session) < 0)
+		return code;
+	if (write_note(session) == 0) {
+		if (set_all(session) == 0)
+			code = run_command(session, &loop);
+		put_back(session);
+	}
+	wtl_loop_done(&loop);
+	return code;
+}
+
+/* ---- The command ---- */
+
+/* 0 or the exit code. */
+static int open_machine(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	const struct wtl_gpu *gpus;
+	const char *bad;
+	size_t n;
+	int rc;
+
+	if (wtl_open_io(app, &session->io) < 0 ||
+	    wtl_open_gpus(app, session->io, &session->reader) < 0)
+		return exit_failed(app);
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	gpus = wtl_gpu_reader_gpus(session->reader, &n);
+	session->chosen = calloc(n + 1, sizeof(*session->chosen));
+	rc = session->chosen
+		     ? wtl_gpu_choose(gpus, n, app->settings.limit.ids, session->chosen, &bad)
+		     : -ENOMEM;
+	if (rc == -ENOENT) {
+		wtl_gpu_complain_of_id(app, bad);
+		return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
+	}
+	if (rc < 0) {
+		wtl_complain(app, "out of memory");
+		return exit_failed(app);
+	}
+	session->n = (size_t)rc;
+	return 0;
+}
+
+static int do_settings(struct session *session)
+{
+	struct wtl_app *app = session->app;
+
+	if (wtl_limit_hold_init(&session->hold) < 0) {
+		wtl_complain(app, "/proc does not tell of this process: nothing was set");
+		return exit_failed(app);
+	}
+	if (session->n == 0)
+		return complain_of_none(session);
+	if (make_plan(session) < 0)
+		return exit_failed(app);
+	return app->settings.command ? hold_and_run(session) : set_and_show(session);
+}
+
+static int run_session(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	const struct wtl_limit_settings *settings = &app->settings.limit;
+	int code, rc;
+
+	if (check_settings(app))
+		return WTL_EXIT_WATTLE_FAILED;
+	rc = wtl_limit_folder(settings->state, session->folder, sizeof(session->folder));
+	if (rc < 0) {
+		wtl_complain(app, "there is no HOME to keep notes in: use --state DIR");
+		return exit_failed(app);
+	}
+	code = open_machine(session);
+	if (code)
+		return code;
+	if (!app->settings.tape)
+		put_back_all(session);
+	if (settings->restore) {
+		if (session->left + session->restored == 0)
+			wtl_remark(app, "there is nothing to put back");
+		return session->left ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+	}
+	if (!settings->has_power && !settings->has_persistence) {
+		wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+		return show(session);
+	}
+	return do_settings(session);
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int code;
+
+	if (!session) {
+		wtl_complain(app, "out of memory");
+		return exit_failed(app);
+	}
+	session->app = app;
+	code = run_session(session);
+	wtl_gpu_reader_free(session->reader);
+	wtl_close_io(app, session->io);
+	free(session->chosen);
+	free(session);
+	return code;
+}
+
+const struct wtl_command wtl_command_limit = {
+	.name = "limit",
+	.summary = "Show and set power limits of GPUs, also for one command only",
+	.synopsis = "[OPTION...] [[--] COMMAND [ARGUMENT...]]",
+	.description =
+		"Without options: every GPU's power limit (as it was set, and in force), its default, "
+		"the range it can be set in, and persistence mode.\n\n"
+		"With --power or --persistence: sets them, which takes root. A value outside of what a "
+		"GPU allows is refused, and then nothing is changed on any. The driver forgets them when "
+		"it is unloaded.\n\n"
+		"With a COMMAND: they hold while it runs, and then the previous values come back. A note "
+		"of these is written before anything is set. If wattle is killed, or the machine's GPU is "
+		"lost meanwhile, the next wattle limit finds the note, puts them back and says so. What "
+		"someone else has set in the meantime is left alone.",
+	.examples = "wattle limit\n"
+		    "    what is set\n\n"
+		    "wattle limit -i 0 --power 250\n"
+		    "    250 W until further notice\n\n"
+		    "wattle limit -i 0,1 --power 250 -- python train.py\n"
+		    "    250 W while it runs\n\n"
+		    "wattle limit --power 250 -- wattle run -- python train.py\n"
+		    "    and what it costs\n\n"
+		    "wattle limit --power default\n"
+		    "    as the maker has it",
+	.exit_status = "N\twith a COMMAND: its own exit status, or 128 + N when signal N ended it\n"
+		       "0\tdone\n"
+		       "1\tfailed: no permission, out of range\n"
+		       "3\tno GPU, or none of that name\n"
+		       "125\tbad options; with a COMMAND: wattle itself failed\n"
+		       "126\tthe command could not be run\n"
+		       "127\tthe command was not found",
+	.options = options,
+	.shared = shared,
+	.takes_command = true,
+	.usage_exit = WTL_EXIT_WATTLE_FAILED,
+	.option = option,
+	.run = run,
+};

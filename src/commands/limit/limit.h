@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_LIMIT_LIMIT_H
+#define WTL_COMMANDS_LIMIT_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+#include "energy/gpu.h"
+
+struct wtl_app;
+struct wtl_gpu_reader;
+
+/* What the options of wattle limit say. */
+struct wtl_limit_settings {
+	const char *ids, *state;
+	bool has_power, to_default; /* --power default */
+	uint64_t power_uw;
+	bool has_persistence, persistence;
+	bool restore;
+};
+
+/* What a GPU's settings were, and what wattle made of them. */
+struct wtl_limit_change {
+	char gpu[96]; /* its UUID, or its bus id where it has none */
+	char bus[32]; /* its bus id, for boards that were made with one UUID; "": any */
+	bool has_power, has_persistence;
+	uint64_t before_uw, set_uw;
+	bool before_on, set_on;
+};
+
+enum { WTL_LIMIT_CHANGES_MAX = 256 };
+
+/* A file that says what has to be put back, and who will: a process, until it is gone. */
+struct wtl_limit_hold {
+	int pid;
+	uint64_t start; /* the process's start time, in the kernel's ticks */
+	char pids[40];	/* the PID namespace in which that process has that number; "": not known */
+	char boot[40];	/* the kernel's boot id */
+	size_t n_changes;
+	struct wtl_limit_change changes[WTL_LIMIT_CHANGES_MAX];
+};
+
+/* ---- limit_state.c: the files, "hold-PID-START" in one folder ---- */
+
+/* The folder: as given, or /var/lib/wattle/limits for root, else below $XDG_STATE_HOME or
+ * ~/.local/state. -ENOENT without a HOME, -ENAMETOOLONG. */
+int wtl_limit_folder(const char *given, char *ret_path, size_t size);
+/* Makes the folder where needed, and waits until no other wattle is at it. Returns a descriptor, whose
+ * closing lets the others in, or a negative errno. */
+int wtl_limit_lock(const char *folder);
+/* This process as the owner. 0, or negative where /proc cannot tell. */
+int wtl_limit_hold_init(struct wtl_limit_hold *hold);
+/* 0 or a negative errno: then nothing may be set. */
+int wtl_limit_hold_write(struct wtl_io *io, const char *folder, const struct wtl_limit_hold *hold);
+/* -WTL_EFORMAT for what is no such file. */
+int wtl_limit_hold_parse(const char *text, size_t len, struct wtl_limit_hold *ret_hold);
+int wtl_limit_hold_remove(const char *folder, const struct wtl_limit_hold *hold);
+
+/* ELSEWHERE: it is counted in another PID namespace (a container), so that nobody here can tell. */
+enum wtl_limit_owner { WTL_LIMIT_LIVES, WTL_LIMIT_GONE, WTL_LIMIT_REBOOTED, WTL_LIMIT_ELSEWHERE };
+
+enum wtl_limit_owner wtl_limit_hold_owner(const struct wtl_limit_hold *hold);
+
+/* Calls each() for every file of the folder; a file that cannot be read has NULL for a hold. A
+ * folder that is not there is empty. */
+int wtl_limit_holds(const char *folder,
+		    void (*each)(void *context, const char *name,
+				 const struct wtl_limit_hold *hold),
+		    void *context);
+
+/* ---- limit_apply.c: the GPUs ---- */
+
+/* Is that the GPU of a change? */
+bool wtl_limit_is_of(const struct wtl_limit_change *change, const struct wtl_gpu *gpu);
+
+/* Are the settings possible for these GPUs? 0, or the exit code after a complaint; nothing is tried. */
+int wtl_limit_check(struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],
+		    size_t n);
+/* What would change, for the hold. */
+void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],
+		    size_t n, struct wtl_limit_hold *hold);
+/* Sets one GPU. 0 or negative after a complaint. */
+int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu,
+		  const struct wtl_limit_change *change);
+/* The GPUs have been set, and read anew: what their drivers made of the limits. True: something else
+ * than the hold said. */
+bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
+			  struct wtl_limit_hold *hold);
+/*
+ * Puts back what a hold changed, but for what someone else has set anew since. Tells what it did.
+ * Returns how many changes could not be put back.
+ */
+size_t wtl_limit_put_back(struct wtl_app *app, struct wtl_gpu_reader *reader,
+			  const struct wtl_limit_hold *hold);
+
+#endif

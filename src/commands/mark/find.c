@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "commands/mark/mark.h"
+
+enum { RECORDINGS_MAX = 64, NAMED_MAX = 4 };
+
+struct finding {
+	struct wtl_mark_status *list;
+	size_t n, max;
+};
+
+static void ask_status(void *context, const char *path, int fd)
+{
+	struct finding *finding = context;
+	struct wtl_mark_status *status = &finding->list[finding->n];
+	char answer[WTL_MARK_ANSWER_MAX];
+
+	if (finding->n == finding->max ||
+	    wtl_mark_ask(fd, "status", answer, sizeof(answer), WTL_MARK_TIMEOUT_MS) < 0 ||
+	    wtl_mark_status_parse(answer, status) < 0)
+		return;
+	wtl_text_copy(status->socket, sizeof(status->socket), path);
+	finding->n++;
+}
+
+size_t wtl_mark_find_all(struct wtl_mark_status list[], size_t max)
+{
+	struct finding finding = {.list = list, .max = max};
+
+	wtl_mark_each(ask_status, &finding);
+	return finding.n;
+}
+
+static int connect_to(struct wtl_app *app, const char *path)
+{
+	int fd = wtl_mark_connect(path, WTL_MARK_TIMEOUT_MS);
+
+	if (fd < 0)
+		wtl_complain(app, "the recording at %s does not answer: %s", path,
+			     wtl_err_text(fd));
+	return fd;
+}
+
+/* Where WATTLE_MARK points, whoever's it is: that was said to this process. */
+static int connect_by_variable(struct wtl_app *app, const char *path)
+{
+	int fd = wtl_mark_connect(path, WTL_MARK_TIMEOUT_MS);
+
+	if (fd == -ECONNREFUSED || fd == -ENOENT)
+		wtl_complain(app,
+			     "the recording that this was started in (" WTL_MARK_VARIABLE
+			     "=%s) has ended",
+			     path);
+	else if (fd < 0)
+		wtl_complain(app, WTL_MARK_VARIABLE "=%s: %s", path, wtl_err_text(fd));
+	return fd;
+}
+
+static const struct wtl_mark_status *find_file(struct wtl_app *app,
+					       const struct wtl_mark_status list[], size_t n,
+					       const char *file)
+{
+	struct stat status;
+
+	if (stat(file, &status) < 0) {
+		wtl_complain(app, "%s: %s", file, wtl_err_text(errno));
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (list[i].device == status.st_dev && list[i].inode == status.st_ino)
+			return &list[i];
+	wtl_complain(app, "%s is not being recorded by this user", file);
+	return NULL;
+}
+
+static const struct wtl_mark_status *find_only(struct wtl_app *app,
+					       const struct wtl_mark_status list[], size_t n)
+{
+	struct wtl_buf names;
+
+	if (n == 1)
+		return list;
+	if (n == 0) {
+		wtl_complain(app, "no recording of this user is running: start one with "
+				  "'wattle record'");
+		return NULL;
+	}
+	wtl_buf_init(&names, 4096);
+	for (size_t i = 0; i < n && i < NAMED_MAX; i++)
+		wtl_buf_printf(&names, "%s%s", i > 0 ? ", " : "", list[i].file);
+	wtl_complain(app, "%zu recordings are running: name the file of one (%s%s)", n,
+		     wtl_buf_str(&names), n > NAMED_MAX ? ", …" : "");
+	wtl_buf_done(&names);
+	return NULL;
+}
+
+int wtl_mark_find(struct wtl_app *app, const char *file)
+{
+	const char *variable = getenv(WTL_MARK_VARIABLE);
+	const struct wtl_mark_status *found;
+	struct wtl_mark_status *list;
+	size_t n;
+	int rc;
+
+	if (!file && variable && variable[0])
+		return connect_by_variable(app, variable);
+	list = calloc(RECORDINGS_MAX, sizeof(*list));
+	if (!list) {
+		wtl_complain(app, "out of memory");
+		return -ENOMEM;
+	}
+	n = wtl_mark_find_all(list, RECORDINGS_MAX);
+	found = file ? find_file(app, list, n, file) : find_only(app, list, n);
+	rc = found ? connect_to(app, found->socket) : -ENOENT;
+	free(list);
+	return rc;
+}

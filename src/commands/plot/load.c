@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "cli/app.h"
+#include "cli/fd.h"
+#include "commands/plot/plot.h"
+#include "commands/plot/recording.h"
+#include "commands/plot/report.h"
+
+#define REPORT_MAX (256u << 20)
+
+static bool is_standard_input(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+static int read_file(const char *path, struct wtl_buf *buf)
+{
+	int fd, rc;
+
+	if (is_standard_input(path))
+		return wtl_fd_read_all(STDIN_FILENO, buf);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -errno;
+	rc = wtl_fd_read_all(fd, buf);
+	close(fd);
+	return rc;
+}
+
+/* 0, or negative after a complaint. */
+static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
+{
+	const char *name = is_standard_input(path) ? "standard input" : path;
+	struct wtl_err err = {.code = 0};
+	struct wtl_buf buf;
+	int rc;
+
+	wtl_buf_init(&buf, REPORT_MAX);
+	rc = read_file(path, &buf);
+	if (rc < 0) {
+		wtl_complain(app, "'%s' cannot be read: %s", name, wtl_err_text(rc));
+	} else {
+		rc = wtl_plot_reports_add(reports, name, wtl_buf_str(&buf), buf.len, &err);
+		if (rc < 0)
+			wtl_complain(app, "'%s': %s", name, err.text);
+	}
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+	const struct wtl_when *from = &settings->from, *to = &settings->to;
+	int rc = wtl_when_since_ns(from, begin_utc_ns, 0, ret_from_ns);
+
+	if (rc == 0)
+		rc = wtl_when_since_ns(to, begin_utc_ns,
+				       from->kind == WTL_WHEN_NOT ? 0 : *ret_from_ns, ret_to_ns);
+	if (rc < 0)
+		wtl_complain(app, "--from or --to is too far away");
+	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
+		 *ret_from_ns >= *ret_to_ns) {
+		wtl_complain(app, "--to is not after --from");
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+/* Which runs are asked for, once it is known when the first one began. */
+static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		     const struct wtl_plot_reports *reports, struct wtl_plot_wanted *wanted)
+{
+	int64_t begin_ns = 0, from_ns, to_ns;
+	int rc;
+
+	wtl_plot_reports_begin(reports, &begin_ns);
+	rc = wtl_plot_since(app, settings, begin_ns, &from_ns, &to_ns);
+	if (rc < 0)
+		return rc;
+	wanted->has_from = settings->from.kind != WTL_WHEN_NOT;
+	wanted->has_to = settings->to.kind != WTL_WHEN_NOT;
+	if (__builtin_add_overflow(begin_ns, from_ns, &wanted->from_utc_ns))
+		wanted->from_utc_ns = from_ns < 0 ? INT64_MIN : INT64_MAX;
+	if (__builtin_add_overflow(begin_ns, to_ns, &wanted->to_utc_ns))
+		wanted->to_utc_ns = to_ns < 0 ? INT64_MIN : INT64_MAX;
+	return 0;
+}
+
+/* One recording, and no picture of its runs: they are drawn like those of reports. */
+static bool is_of_one_recording(const struct wtl_plot_settings *settings)
+{
+	return settings->n_words == 1 && wtl_plot_is_recording(settings->words[0]) &&
+	       !(settings->wanted.has_what && settings->wanted.what == WTL_PLOT_RUNS);
+}
+
+static int make_figure(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		       const struct wtl_plot_reports *reports, struct wtl_plot_sheet *sheet)
+{
+	struct wtl_plot_wanted wanted = settings->wanted;
+	struct wtl_err err = {.code = 0};
+	int rc = find_time(app, settings, reports, &wanted);
+
+	if (rc < 0)
+		return rc;
+	rc = wtl_plot_reports_figure(reports, &wanted, sheet, &err);
+	if (rc < 0)
+		wtl_complain(app, "%s", err.text);
+	return rc;
+}
+
+int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		  struct wtl_plot_sheet *sheet)
+{
+	struct wtl_plot_reports *reports;
+	int rc;
+
+	if (is_of_one_recording(settings))
+		return wtl_plot_recording(app, settings->words[0], settings, sheet);
+	reports = wtl_plot_reports_new();
+	rc = reports ? 0 : -ENOMEM;
+	if (rc < 0)
+		wtl_complain(app, "out of memory");
+	for (size_t i = 0; rc == 0 && i < settings->n_words; i++)
+		rc = wtl_plot_is_recording(settings->words[i])
+			     ? wtl_plot_add_runs(app, settings->words[i], reports)
+			     : add_file(app, settings->words[i], reports);
+	if (rc == 0)
+		rc = make_figure(app, settings, reports, sheet);
+	wtl_plot_reports_free(reports);
+	return rc < 0 ? WTL_EXIT_FAILED : 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PLOT_PLOT_H
+#define WTL_COMMANDS_PLOT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/when.h"
+#include "draw/plot.h"
+
+struct wtl_app;
+
+enum { WTL_PLOT_FILES_MAX = 256, WTL_PLOT_NAMES_MAX = 32 };
+
+/* What the options of `wattle plot` say. */
+struct wtl_plot_settings {
+	struct wtl_plot_wanted wanted; /* but for its time */
+	struct wtl_when from, to;
+	const char *domains[WTL_PLOT_NAMES_MAX];
+	const char *words[WTL_PLOT_FILES_MAX]; /* files; with --live, domains */
+	size_t n_words;
+	bool has_format, has_by;
+	enum wtl_plot_format format;
+	double width, height, scale; /* 0: not given */
+	bool live, once;
+};
+
+/*
+ * Makes a figure of the files that the words name: recordings, or reports of `wattle run --format json`.
+ * The sheet, which was init-ed, holds all that the figure needs. 0, or the exit code after a complaint.
+ */
+int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		  struct wtl_plot_sheet *sheet);
+
+/* --from and --to, where they are given, of what began then, in nanoseconds since. 0, or negative after a
+ * complaint. */
+int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns);
+
+/* The power of the chosen domains (none: the total), live in the terminal. Returns the exit code. */
+int wtl_plot_live(struct wtl_app *app, const char *const domains[], size_t n_domains);
+
+#endif

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/plot/recording.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "energy/baseline.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "commands/plot/report.h"
+#include "replay/format.h"
+#include "replay/wall.h"
+
+#define SQLITE_MAGIC "SQLite format 3"
+#define REPORT_MAX   (64u << 20)
+
+enum { LINES_MAX = 2 };
+
+bool wtl_plot_is_recording(const char *path)
+{
+	char head[sizeof(SQLITE_MAGIC)] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
+}
+
+/* ---- Going by it ---- */
+
+int wtl_plot_rewind(struct wtl_plot_replay *replay)
+{
+	wtl_player_close(replay->player);
+	replay->player = NULL;
+	replay->now_mono_ns = replay->times.begin_mono_ns;
+	replay->is_lost = false;
+	return wtl_replay_open_player(replay->app, replay->path, &replay->policy, &replay->player);
+}
+
+bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
+{
+	const struct wtl_consumers *consumers = wtl_player_consumers(replay->player);
+	struct wattle_meter *meter = wtl_player_meter(replay->player);
+	struct wtl_policy *policy = &replay->policy;
+	size_t n = wattle_meter_domains(meter);
+
+	if (policy->n_given > 0)
+		return false;
+	for (size_t i = 0; i < n && policy->n_given < WTL_POLICY_DOMAINS; i++) {
+		struct wattle_domain domain;
+		struct wtl_baseline idle;
+
+		if (wattle_meter_domain(meter, i, &domain) < 0 ||
+		    wtl_consumers_baseline(consumers, i, &idle) < 0 || !idle.is_known ||
+		    idle.is_modelled)
+			continue;
+		wtl_text_copy(policy->given[policy->n_given].domain,
+			      sizeof(policy->given[0].domain), domain.name);
+		policy->given[policy->n_given++].idle_uw = idle.idle_uw;
+	}
+	return policy->n_given > 0;
+}
+
+/* A stretch that could not be read ends where something can be again. */
+static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
+{
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_player_step(replay->player, ret_played, &err);
+	int64_t now_ns = rc > 0 ? ret_played->t_mono_ns : replay->times.end_mono_ns;
+
+	if (rc < 0)
+		wtl_complain_err(replay->app, &err);
+	if (rc > 0 && ret_played->kind == WTL_PLAYED_LOST) {
+		replay->is_lost = true;
+		if (!replay->lost[0])
+			wtl_replay_tell_lost(ret_played->text, replay->lost);
+	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no time of their own */
+		if (replay->is_lost &&
+		    wtl_plot_times_lose(&replay->times, replay->now_mono_ns, now_ns) < 0)
+			return -ENOMEM;
+		replay->is_lost = false;
+		replay->now_mono_ns = now_ns;
+	}
+	return rc;
+}
+
+int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
+{
+	int rc;
+
+	do {
+		rc = step(replay, ret_played);
+		ret_played->t_mono_ns = replay->now_mono_ns;
+		ret_played->t_utc_ns = wtl_plot_times_utc(&replay->times, replay->now_mono_ns);
+	} while (rc > 0 && ret_played->t_utc_ns < replay->from_utc_ns);
+	return rc > 0 && ret_played->t_utc_ns > replay->to_utc_ns ? 0 : rc;
+}
+
+/* ---- The stretch ---- */
+
+/* Where the picture has the first moment at which the clock, which was set, said that; before it, if it never did. */
+static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_when *when,
+			int64_t said_ns)
+{
+	const struct wtl_wall *wall = wtl_player_wall(replay->player);
+	const struct wtl_plot_times *times = &replay->times;
+	int64_t mono_ns, before_ns;
+
+	if (!wtl_wall_find(wall, said_ns, &mono_ns))
+		return INT64_MIN;
+	/* A time of day that is over at the begin, but it was set back to it. */
+	if (when->kind == WTL_WHEN_CLOCK && mono_ns > times->end_mono_ns &&
+	    wtl_wall_find(wall, said_ns - 86400 * WTL_NS_PER_S, &before_ns) &&
+	    before_ns <= times->end_mono_ns)
+		mono_ns = before_ns;
+	return wtl_plot_times_utc(times, mono_ns);
+}
+
+/* So long of the recording, or so long by the clock on the wall after what that said at the begin. */
+static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct wtl_when *when,
+			      int64_t said_ns, int64_t since_ns)
+{
+	const struct wtl_plot_times *times = &replay->times;
+	int64_t t_ns;
+
+	if (__builtin_add_overflow(when->kind == WTL_WHEN_SINCE ? times->begin_mono_ns : said_ns,
+				   since_ns, &t_ns))
+		return since_ns < 0 ? INT64_MIN : INT64_MAX;
+	if (when->kind == WTL_WHEN_SINCE)
+		return wtl_plot_times_utc(times, t_ns);
+	/* A picture has the times of a sleep, too. */
+	return times->n_clocks <= 1 ? t_ns : place_of(replay, when, t_ns);
+}
+
+static int find_stretch(struct wtl_plot_replay *replay)
+{
+	const struct wtl_plot_settings *settings = replay->settings;
+	const struct wtl_plot_times *times = &replay->times;
+	int64_t begin_utc_ns = wtl_plot_times_utc(times, times->begin_mono_ns);
+	int64_t end_utc_ns = wtl_plot_times_utc(times, times->end_mono_ns), from_ns, to_ns;
+	int64_t said_ns = wtl_plot_times_said(times, begin_utc_ns);
+	int rc = wtl_plot_since(replay->app, settings, said_ns, &from_ns, &to_ns);
+
+	if (rc < 0)
+		return rc;
+	replay->from_utc_ns = begin_utc_ns;
+	replay->to_utc_ns = end_utc_ns;
+	if (settings->from.kind != WTL_WHEN_NOT)
+		from_ns = picture_utc_ns(replay, &settings->from, said_ns, from_ns);
+	if (settings->to.kind != WTL_WHEN_NOT)
+		to_ns = picture_utc_ns(replay, &settings->to, said_ns, to_ns);
+	if ((settings->from.kind != WTL_WHEN_NOT && from_ns > end_utc_ns) ||
+	    (settings->to.kind != WTL_WHEN_NOT && to_ns < begin_utc_ns)) {
+		wtl_complain(replay->app, "'%s' lasts %.1f s: nothing of it lies in that stretch",
+			     replay->path, (double)(end_utc_ns - begin_utc_ns) / 1e9);
+		return -ERANGE;
+	}
+	if (settings->from.kind != WTL_WHEN_NOT && from_ns > begin_utc_ns)
+		replay->from_utc_ns = from_ns;
+	if (settings->to.kind != WTL_WHEN_NOT && to_ns < end_utc_ns)
+		replay->to_utc_ns = to_ns;
+	return 0;
+}
+
+/* ---- Domains ---- */
+
+int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total)
+{
+	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
+	const struct wattle_meter *meter = wtl_player_meter(replay->player);
+
+	for (size_t i = 0; i < wanted->n_domains; i++) {
+		const char *name = wanted->domains[i];
+
+		if ((has_total && strcmp(name, "total") == 0) ||
+		    wattle_meter_find(meter, name) >= 0)
+			continue;
+		wtl_complain(replay->app, "'%s' has no domain '%s'", replay->path, name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain)
+{
+	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
+
+	if (wanted->n_domains == 0)
+		return domain->in_total && domain->method != WATTLE_METHOD_NONE;
+	for (size_t i = 0; i < wanted->n_domains; i++)
+		if (strcmp(wanted->domains[i], domain->name) == 0)
+			return true;
+	return false;
+}
+
+/* ---- The figure ---- */
+
+const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key)
+{
+	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
+
+	return text ? text : "";
+}
+
+/* "rapl-perf (counter), model (modelled)": of the domains that are shown. */
+static const char *sources(const struct wtl_plot_replay *replay)
+{
+	struct wattle_meter *meter = wtl_player_meter(replay->player);
+	size_t n = wattle_meter_domains(meter);
+	struct wtl_buf buf;
+	const char *text;
+
+	wtl_buf_init(&buf, 400);
+	for (size_t i = 0; i < n && !buf.error; i++) {
+		struct wattle_domain domain;
+
+		if (wattle_meter_domain(meter, i, &domain) == 0 && domain.source &&
+		    wtl_plot_is_wanted(replay, &domain))
+			wtl_plot_put_source(&buf, domain.source, wattle_method_name(domain.method));
+	}
+	text = wtl_plot_sheet_printf(replay->sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+/* "vm: AMD EPYC · 2026-11-21 15:30:38 to 15:30:40 UTC · wattle 0.1.0", and below it the sources. */
+static int head(struct wtl_plot_replay *replay, bool has_sources)
+{
+	struct wtl_plot_figure *figure = &replay->sheet->figure;
+	const char **lines = wtl_plot_sheet_array(replay->sheet, LINES_MAX, sizeof(*lines));
+	const char *cpu = wtl_plot_fact(replay, WTL_FACT_CPU_MODEL);
+	const char *host = wtl_plot_fact(replay, "host");
+	struct wtl_buf times;
+	int64_t from_ns;
+
+	if (!lines)
+		return -ENOMEM;
+	wtl_buf_init(&times, 128);
+	/* As reports have them, whatever the axis says. */
+	from_ns = wtl_plot_times_said(&replay->times, replay->from_utc_ns);
+	wtl_plot_put_times(&times, from_ns, wtl_plot_times_said(&replay->times, replay->to_utc_ns));
+	lines[0] = wtl_plot_sheet_printf(replay->sheet, "%.60s%s%.100s%s%s · wattle %.40s", host,
+					 host[0] && cpu[0] ? ": " : "", cpu,
+					 host[0] || cpu[0] ? " · " : "", wtl_buf_str(&times),
+					 wtl_plot_fact(replay, WTL_FACT_VERSION));
+	wtl_buf_done(&times);
+	lines[1] = has_sources ? sources(replay) : "";
+	figure->lines = lines;
+	figure->n_lines = lines[1] && lines[1][0] ? 2 : 1;
+	figure->t_utc_ns = from_ns;
+	figure->shares_x = true;
+	return lines[0] && lines[1] ? 0 : -ENOMEM;
+}
+
+/* That of the picture, and what is to be known of its clock. */
+static int add_notes(struct wtl_plot_replay *replay)
+{
+	struct wtl_plot_figure *figure = &replay->sheet->figure;
+	struct wtl_buf times;
+	int64_t from_ns, to_ns;
+	const char **notes;
+
+	if (replay->times.n_clocks <= 1)
+		return 0;
+	notes = wtl_plot_sheet_array(replay->sheet, figure->n_notes + 1, sizeof(*notes));
+	if (!notes)
+		return -ENOMEM;
+	memcpy(notes, figure->notes, figure->n_notes * sizeof(*notes));
+	wtl_plot_times_longest(&replay->times, &from_ns, &to_ns);
+	wtl_buf_init(&times, 128);
+	wtl_plot_put_times(&times, from_ns, to_ns);
+	notes[figure->n_notes] = wtl_plot_sheet_printf(
+		replay->sheet,
+		"The clock was set meanwhile: the axis goes by what it said from %s.",
+		wtl_buf_str(&times));
+	wtl_buf_done(&times);
+	figure->notes = notes;
+	return notes[figure->n_notes++] ? 0 : -ENOMEM;
+}
+
+static const struct picture {
+	int (*draw)(struct wtl_plot_replay *replay);
+	const char *title, *nothing;
+	bool has_sources; /* above it: below the name of each domain there is no room for them */
+} pictures[WTL_PLOT_WHATS] = {
+	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there",
+			    false},
+	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_people, "Power by who used it",
+				"it tells of no processes there", true},
+	[WTL_PLOT_WINDOWS] = {wtl_plot_recorded_windows, "Energy of windows",
+			      "no window ended there", true},
+	[WTL_PLOT_MEMORY] = {wtl_plot_recorded_memory, "Memory",
+			     "it tells of nobody's memory there", false},
+};
+
+static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
+{
+	struct wtl_plot_figure *figure = &replay->sheet->figure;
+	const char *command;
+	int rc = wtl_plot_times_read(&replay->times, replay->player);
+
+	if (rc == 0)
+		rc = find_stretch(replay);
+	if (rc == 0)
+		rc = head(replay, picture->has_sources);
+	if (rc == 0)
+		rc = picture->draw(replay);
+	if (rc == 0 && wtl_plot_is_empty(figure))
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = add_notes(replay);
+	if (rc == 0)
+		rc = wtl_plot_note_missing(replay);
+	if (rc < 0)
+		return rc;
+	command = wtl_plot_fact(replay, "command");
+	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s%s%.200s", picture->title,
+					      command[0] ? ": " : "", command);
+	return figure->title ? 0 : -ENOMEM;
+}
+
+int wtl_plot_recording(struct wtl_app *app, const char *path,
+		       const struct wtl_plot_settings *settings, struct wtl_plot_sheet *sheet)
+{
+	const struct wtl_plot_wanted *wanted = &settings->wanted;
+	const struct picture *picture = &pictures[wanted->has_what ? wanted->what : WTL_PLOT_POWER];
+	struct wtl_plot_replay replay = {
+		.app = app, .path = path, .settings = settings, .sheet = sheet};
+	int rc;
+
+	rc = wtl_policy_parse(app, NULL, &replay.policy) ? -EINVAL : wtl_plot_rewind(&replay);
+	if (rc == 0)
+		rc = draw(&replay, picture);
+	if (rc == -ENODATA)
+		wtl_complain(app, "there is nothing to plot of '%s': %s", path, picture->nothing);
+	else if (rc < 0 && !app->complained)
+		wtl_complain(app, "'%s' cannot be drawn: %s", path, wtl_err_text(rc));
+	wtl_plot_times_done(&replay.times);
+	wtl_player_close(replay.player);
+	return rc < 0 ? WTL_EXIT_FAILED : 0;
+}
+
+/* ---- Runs: the same pictures as of their reports ---- */
+
+static int add_report(struct wtl_app *app, const char *path, const struct wtl_report *report,
+		      struct wtl_plot_reports *reports)
+{
+	const struct wtl_output_ops *json = wtl_output_find("json");
+	const struct wtl_output_style style = {.ascii = false};
+	struct wtl_err err = {.code = 0};
+	struct wtl_buf buf;
+	int rc = json ? 0 : -ENOSYS;
+
+	wtl_buf_init(&buf, REPORT_MAX);
+	if (rc == 0)
+		rc = json->report(&buf, report, &style);
+	if (rc == 0)
+		rc = wtl_plot_reports_add(reports, path, wtl_buf_str(&buf), buf.len, &err);
+	if (rc < 0)
+		wtl_complain(app, "'%s': %s", path,
+			     err.text[0] ? err.text
+					 : "runs are drawn from JSON, which this wattle was built "
+					   "without");
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
+{
+	struct wtl_policy policy;
+	struct wtl_intensity intensity = {.n = 0};
+	struct wtl_replay *replay;
+	int rc = wtl_policy_parse(app, NULL, &policy) ? -EINVAL : 0;
+
+	if (rc == 0)
+		rc = wtl_replay_new(app, path, &policy, &intensity, &replay);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < wtl_replay_runs(replay); i++)
+		rc = add_report(app, path, wtl_replay_run(replay, i), reports);
+	if (rc == 0 && wtl_replay_unfinished(replay))
+		wtl_remark(app, "%s: run %zu is not drawn, as its end is not in the file", path,
+			   wtl_replay_runs(replay) + 1);
+	wtl_replay_free(replay);
+	return rc;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PLOT_RECORDING_H
+#define WTL_COMMANDS_PLOT_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "commands/plot/plot.h"
+#include "commands/report/replay.h"
+#include "replay/player.h"
+
+/* Plots of a recording. What the files of that share. */
+
+enum { WTL_PLOT_COLUMNS = 1200 }; /* as fine as any picture of usual size shows */
+
+/*
+ * Times of a picture rise evenly, over suspends as well, whenever the clock was set: they are UTC as the clock said
+ * for longest, and for the rest as if it had said that all the time.
+ */
+struct wtl_plot_times {
+	struct wtl_plot_hole {
+		int64_t at_mono_ns, duration_ns;
+		bool is_suspend; /* a moment of the monotonic clock, which stands still then */
+	} * holes;		 /* ascending */
+	size_t n, room;
+	int64_t slept_ns; /* in all */
+	int64_t begin_mono_ns, end_mono_ns;
+	struct wtl_plot_clock {
+		int64_t from_mono_ns;
+		int64_t ahead_ns; /* from then on: UTC less the monotonic clock and what was slept */
+	} * clocks;		  /* ascending; one more each time that it was set */
+	size_t n_clocks, clocks_room;
+	size_t longest; /* the one that tells a picture's times */
+};
+
+/* A recording that is gone by for a picture. */
+struct wtl_plot_replay {
+	struct wtl_app *app;
+	const char *path;
+	const struct wtl_plot_settings *settings;
+	struct wtl_plot_sheet *sheet;
+	struct wtl_policy policy;  /* of the player */
+	struct wtl_player *player; /* at its begin */
+	struct wtl_plot_times times;
+	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
+	int64_t now_mono_ns;
+	bool is_lost;		    /* the step before could not be read */
+	char lost[WTL_REMARK_SIZE]; /* the first one that could not be, in words; "": none */
+};
+
+/* Is that a recording, by the first bytes of the file? */
+bool wtl_plot_is_recording(const char *path);
+
+/* As wtl_plot_load(), for one recording. */
+int wtl_plot_recording(struct wtl_app *app, const char *path,
+		       const struct wtl_plot_settings *settings, struct wtl_plot_sheet *sheet);
+
+/* Adds the reports of a recording's measurements. 0, or negative after a complaint. */
+struct wtl_plot_reports;
+int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports);
+
+/* Begins anew. 0, or negative after a complaint. */
+int wtl_plot_rewind(struct wtl_plot_replay *replay);
+/* Before that: what is known of idle power now, at its end, shall be known from its begin on. false: that
+ * changes nothing. */
+bool wtl_plot_keep_idle(struct wtl_plot_replay *replay);
+/* The next step within the picture, with its time there: 1, 0 at its end, or negative after a complaint. */
+int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played);
+
+/* Whether it has the domains that are asked for (the total as well, where there is such a thing). 0, or
+ * negative after a complaint. */
+int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
+/* What the recording says of itself (WTL_FACT_…); "": nothing. */
+const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key);
+/* Asked for, or (nothing is) counted. */
+struct wattle_domain;
+bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
+
+/* ---- plot_recording_notes.c ---- */
+
+/* Adds a note below the picture: text as a sentence. 0 or -ENOMEM. */
+int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
+/* Says below the picture what the recording does not have, as far as it was gone by. 0 or -ENOMEM. */
+int wtl_plot_note_missing(struct wtl_plot_replay *replay);
+
+/* ---- plot_recording_time.c ---- */
+
+/* Reads where its clocks jumped. 0, -ENOMEM or -ENODATA. */
+int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_player *player);
+/* Once its holes are known: what the clock said, as wall has it. 0 or -ENOMEM. */
+struct wtl_wall;
+int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall);
+void wtl_plot_times_done(struct wtl_plot_times *times);
+/* A picture's time at a moment; and what the clock said when a picture has that time. */
+int64_t wtl_plot_times_utc(const struct wtl_plot_times *times, int64_t t_mono_ns);
+int64_t wtl_plot_times_said(const struct wtl_plot_times *times, int64_t t_utc_ns);
+/* While the picture's times were those that the clock said. */
+void wtl_plot_times_longest(const struct wtl_plot_times *times, int64_t *ret_from_utc_ns,
+			    int64_t *ret_to_utc_ns);
+/* That stretch could not be read. 0 or -ENOMEM. */
+int wtl_plot_times_lose(struct wtl_plot_times *times, int64_t from_mono_ns, int64_t to_mono_ns);
+
+/* What was not measured, once all of it was gone by. 0 or -ENOMEM. */
+int wtl_plot_recorded_gaps(struct wtl_plot_replay *replay, const struct wtl_plot_gap **ret_gaps,
+			   size_t *ret_n);
+
+/* ---- Each fills in the figure's panels and notes. 0, -ENOMEM, -ENODATA, or negative after a complaint ---- */
+
+int wtl_plot_recorded_power(struct wtl_plot_replay *replay);  /* plot_recording_power.c */
+int wtl_plot_recorded_people(struct wtl_plot_replay *replay); /* plot_recording_people.c */
+int wtl_plot_recorded_memory(struct wtl_plot_replay *replay);
+int wtl_plot_recorded_windows(struct wtl_plot_replay *replay); /* plot_recording_windows.c */
+
+#endif

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/* Who used the power, and how much memory they had, over time. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "commands/plot/recording.h"
+#include "commands/plot/recording_keys.h"
+#include "meter/consumers.h"
+#include "document/words.h"
+
+enum { POINTS_MAX = 600 };
+
+#define MOMENT_S 1e-6
+
+/* PSS is read of large ones only now and then: it is what it was while RSS moves by no more than this part of it,
+ * and of some looks before, that is near enough (judgement). */
+#define MOVED_PART 0.05
+enum { LATE_LOOKS = 2 };
+
+/* Whose slot it was when it was last looked at. */
+struct owner {
+	int pid;
+	int64_t start_ns;
+	char name[32];
+	size_t key;
+	bool is_known, has_pss;
+	uint64_t pss_bytes, rss_then_bytes; /* when PSS was read last */
+};
+
+enum quantity { POWER, MEMORY };
+
+struct people {
+	struct wtl_plot_replay *replay;
+	enum quantity quantity;
+	struct wtl_plot_keys keys;
+	struct owner *owners; /* by slot */
+	size_t owners_room;
+	int64_t looked_ns; /* monotonic: the look before; what is told of one is since then */
+	bool has_begun;
+	size_t n_looks;
+	bool has_dynamic;   /* of everybody, so far */
+	bool shows_dynamic; /* else all power, idle power included */
+
+	/* The second time: series[k].points[i] of several looks each, the first of power being where
+	 * the one after it begins. */
+	struct wtl_plot_series *series;
+	struct wtl_plot_point **points;
+	size_t n_series, n_points, looks_a_point, n_in_point;
+	double seconds_in_point;
+};
+
+/* ---- Keys ---- */
+
+static void name_process(const struct wtl_consumer *consumer, char *name, size_t size)
+{
+	const char *text = consumer->name[0] ? consumer->name : wtl_words_consumer(consumer);
+
+	if (consumer->pid)
+		snprintf(name, size, "%s (%d)", text, consumer->pid);
+	else
+		snprintf(name, size, "%s", text);
+}
+
+static void name_key(struct people *people, const struct wtl_consumer *consumer, char *name,
+		     size_t size)
+{
+	const struct wtl_group *group = consumer->group;
+	const char *text = "", *none = "";
+	char number[16];
+
+	switch (people->replay->settings->wanted.by) {
+	case WTL_PLOT_BY_PROCESS:
+		name_process(consumer, name, size);
+		return;
+	case WTL_PLOT_BY_USER:
+		text = wtl_player_user(people->replay->player, consumer->uid);
+		snprintf(number, sizeof(number), "%" PRIu32, consumer->uid);
+		none = consumer->uid == UINT32_MAX ? "not known" : number;
+		break;
+	case WTL_PLOT_BY_CONTAINER:
+		text = group ? group->container : "";
+		none = "in no container";
+		break;
+	case WTL_PLOT_BY_UNIT:
+		text = group ? group->unit : "";
+		none = "in no unit";
+		break;
+	}
+	wtl_text_copy(name, size, text[0] ? text : none);
+}
+
+/* Of whom PSS was never read, it never will be: a key is drawn by one or the other. */
+static void settle_owner(struct people *people, const struct owner *owner)
+{
+	if (people->quantity == MEMORY && owner->is_known && !owner->has_pss)
+		people->keys.list[owner->key].lacks_pss = true;
+}
+
+static int key_of(struct people *people, size_t slot, const struct wtl_consumer *consumer,
+		  size_t *ret_key)
+{
+	struct owner *owner = &people->owners[slot];
+	char name[96];
+	int rc = 0;
+
+	if (!owner->is_known || owner->pid != consumer->pid ||
+	    owner->start_ns != consumer->start_ns || strcmp(owner->name, consumer->name) != 0) {
+		settle_owner(people, owner);
+		name_key(people, consumer, name, sizeof(name));
+		*owner = (struct owner){
+			.pid = consumer->pid, .start_ns = consumer->start_ns, .is_known = true};
+		memcpy(owner->name, consumer->name, sizeof(owner->name));
+		rc = wtl_plot_keys_find(&people->keys, name, &owner->key);
+	}
+	*ret_key = owner->key;
+	return rc;
+}
+
+/* ---- A look ---- */
+
+/* By what it has at all: who is to be shown. */
+static double memory_of(const struct wtl_consumer *consumer)
+{
+	uint64_t bytes =
+		consumer->pss_bytes != UINT64_MAX ? consumer->pss_bytes : consumer->rss_bytes;
+
+	return bytes != UINT64_MAX && consumer->state == WTL_CONSUMER_LIVE ? (double)bytes : 0.0;
+}
+
+/* By what its line goes by. PSS that was not read yet is not known, nor is a sum with it. */
+static double shown_memory_of(const struct people *people, size_t key,
+			      const struct wtl_consumer *consumer)
+{
+	uint64_t bytes =
+		people->keys.list[key].lacks_pss ? consumer->rss_bytes : consumer->pss_bytes;
+
+	return bytes != UINT64_MAX ? (double)bytes : WTL_PLOT_UNKNOWN;
+}
+
+static double value_of(struct people *people, size_t slot, const struct wtl_consumer *consumer)
+{
+	struct wtl_consumer_power power;
+
+	if (people->quantity == MEMORY)
+		return memory_of(consumer);
+	if (!wtl_consumers_power(wtl_player_consumers(people->replay->player), slot, WTL_PART_ALL,
+				 &power))
+		return 0.0;
+	people->has_dynamic &= power.has_dynamic;
+	return (double)(people->shows_dynamic ? power.dynamic_uw : power.full_uw) / 1e6;
+}
+
+/* How much of it PSS does not tell, as it was not read since. */
+static double untold_of(struct owner *owner, const struct wtl_consumer *consumer)
+{
+	uint64_t rss_bytes = consumer->rss_bytes;
+
+	owner->has_pss |= consumer->pss_bytes != UINT64_MAX;
+	if (rss_bytes == UINT64_MAX || consumer->pss_bytes == UINT64_MAX)
+		return rss_bytes == UINT64_MAX ? 0.0 : (double)rss_bytes;
+	if (owner->pss_bytes != consumer->pss_bytes) {
+		owner->pss_bytes = consumer->pss_bytes;
+		owner->rss_then_bytes = rss_bytes;
+	}
+	return fabs((double)rss_bytes - (double)owner->rss_then_bytes);
+}
+
+/* A key of which PSS was too old for several looks in a row is drawn by RSS. */
+static void judge_age(struct people *people)
+{
+	for (size_t i = 0; i < people->keys.n_touched; i++) {
+		struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
+
+		key->late_looks = key->untold > MOVED_PART * key->now ? key->late_looks + 1 : 0;
+		key->lacks_pss |= key->late_looks > LATE_LOOKS;
+	}
+}
+
+/* Everybody's value into their keys. */
+static int look(struct people *people)
+{
+	const struct wtl_consumers *consumers = wtl_player_consumers(people->replay->player);
+	size_t n = wtl_consumers_slots(consumers), before = people->owners_room;
+
+	if (wtl_array_reserve(&people->owners, &people->owners_room, n, sizeof(*people->owners)) <
+	    0)
+		return -ENOMEM;
+	if (people->owners_room > before)
+		memset(people->owners + before, 0,
+		       (people->owners_room - before) * sizeof(*people->owners));
+	wtl_plot_keys_begin(&people->keys);
+	for (size_t slot = 0; slot < n; slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+		double value = consumer ? value_of(people, slot, consumer) : 0.0;
+		size_t key;
+
+		if (value <= 0.0)
+			continue;
+		if (key_of(people, slot, consumer, &key) < 0)
+			return -ENOMEM;
+		if (people->quantity == MEMORY)
+			people->keys.list[key].untold += untold_of(&people->owners[slot], consumer);
+		if (people->quantity == MEMORY && people->n_series > 0)
+			value = shown_memory_of(people, key, consumer);
+		if (wtl_plot_keys_add(&people->keys, key, value) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Goes by the recording and calls back after each look within the picture. */
+static int play(struct people *people,
+		void (*looked)(struct people *, const struct wtl_played *, double seconds))
+{
+	struct wtl_played played;
+	int rc;
+
+	if (people->owners_room > 0)
+		memset(people->owners, 0, people->owners_room * sizeof(*people->owners));
+	people->has_begun = false;
+	while ((rc = wtl_plot_go_on(people->replay, &played)) > 0) {
+		if (!people->has_begun)
+			people->looked_ns = played.t_mono_ns;
+		people->has_begun = true;
+		if (played.kind != WTL_PLAYED_BILLED)
+			continue;
+		if (look(people) < 0)
+			return -ENOMEM;
+		looked(people, &played, (double)(played.t_mono_ns - people->looked_ns) / 1e9);
+		people->looked_ns = played.t_mono_ns;
+	}
+	for (size_t slot = 0; slot < people->owners_room; slot++)
+		settle_owner(people, &people->owners[slot]);
+	return rc;
+}
+
+/* ---- The first time: who is to be shown ---- */
+
+static void rank_look(struct people *people, const struct wtl_played *played, double seconds)
+{
+	(void)played;
+	people->n_looks++;
+	if (people->quantity == MEMORY)
+		judge_age(people);
+	for (size_t i = 0; i < people->keys.n_touched; i++) {
+		struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
+
+		/* Also of the very first look: whoever was there only then is the last of all. */
+		key->sum += key->now * (seconds > MOMENT_S ? seconds : MOMENT_S);
+	}
+}
+
+static int add_series(struct people *people, const char *name, bool is_rest)
+{
+	size_t i = people->n_series;
+
+	people->points[i] = wtl_plot_sheet_array(people->replay->sheet, people->n_points,
+						 sizeof(*people->points[i]));
+	people->series[i] = (struct wtl_plot_series){
+		.name = wtl_plot_sheet_printf(people->replay->sheet, "%s", name),
+		.points = people->points[i],
+		.is_rest = is_rest,
+	};
+	if (!people->points[i] || !people->series[i].name)
+		return -ENOMEM;
+	people->n_series++;
+	return 0;
+}
+
+/* Goes by it until it is known whether everybody's power above idle is: idle power that was learned on
+ * the way is that of the whole, as in a report. */
+static int rank(struct people *people)
+{
+	int rc = play(people, rank_look);
+
+	if (rc < 0 || people->quantity == MEMORY || people->has_dynamic)
+		return rc;
+	people->shows_dynamic = people->has_dynamic = wtl_plot_keep_idle(people->replay);
+	for (int i = 0; rc == 0 && i < 2; i++) {
+		wtl_plot_keys_done(&people->keys);
+		people->n_looks = 0;
+		rc = wtl_plot_rewind(people->replay);
+		if (rc == 0)
+			rc = play(people, rank_look);
+		if (people->has_dynamic == people->shows_dynamic)
+			break;
+		people->shows_dynamic = false;
+	}
+	return rc;
+}
+
+static int choose(struct people *people)
+{
+	struct wtl_plot_sheet *sheet = people->replay->sheet;
+	unsigned top = people->replay->settings->wanted.top;
+	size_t best;
+	int rc = 0;
+
+	people->looks_a_point = (people->n_looks + POINTS_MAX - 1) / POINTS_MAX;
+	people->n_points = people->n_looks / people->looks_a_point + 2;
+	people->series = wtl_plot_sheet_array(sheet, top + 1, sizeof(*people->series));
+	people->points = wtl_plot_sheet_array(sheet, top + 1, sizeof(*people->points));
+	if (!people->series || !people->points)
+		return -ENOMEM;
+	while (rc == 0 && people->n_series < top &&
+	       (best = wtl_plot_keys_largest(&people->keys)) < people->keys.n) {
+		people->keys.list[best].shown = (int)people->n_series;
+		rc = add_series(people, people->keys.list[best].name, false);
+	}
+	/* Peaks of several do not add up. */
+	if (rc == 0 && people->quantity == POWER &&
+	    wtl_plot_keys_largest(&people->keys) < people->keys.n)
+		rc = add_series(people, "others", true);
+	return rc;
+}
+
+/* ---- The second time: their values ---- */
+
+/* The mean of several looks, or (memory) the highest. */
+static void add_value(const struct people *people, double *y, double value, double seconds)
+{
+	if (people->quantity == POWER)
+		*y += value * seconds;
+	else if (isfinite(value) && !(value <= *y))
+		*y = value;
+}
+
+static void end_point(struct people *people)
+{
+	if (people->n_in_point == 0)
+		return;
+	for (size_t k = 0; k < people->n_series; k++) {
+		struct wtl_plot_series *series = &people->series[k];
+		double *y = &people->points[k][series->n++].y;
+
+		if (people->quantity == POWER && people->seconds_in_point > 0)
+			*y /= people->seconds_in_point;
+	}
+	people->n_in_point = 0;
+	people->seconds_in_point = 0;
+}
+
+/* Where the first one's power begins; who is not there has no memory, which is not 0. */
+static void begin_points(struct people *people)
+{
+	int64_t begin_ns = wtl_plot_times_utc(&people->replay->times, people->looked_ns);
+
+	for (size_t k = 0; k < people->n_series; k++) {
+		if (people->quantity == POWER)
+			people->points[k][people->series[k].n++] =
+				(struct wtl_plot_point){.x = begin_ns, .y = WTL_PLOT_UNKNOWN};
+		else
+			for (size_t i = 0; i < people->n_points; i++)
+				people->points[k][i].y = WTL_PLOT_UNKNOWN;
+	}
+}
+
+static void show_look(struct people *people, const struct wtl_played *played, double seconds)
+{
+	size_t at;
+
+	if (people->series[0].n == 0 && people->n_in_point == 0)
+		begin_points(people);
+	at = people->series[0].n;
+	if (at == people->n_points)
+		return;
+	for (size_t k = 0; k < people->n_series; k++)
+		people->points[k][at].x = played->t_utc_ns;
+	for (size_t i = 0; i < people->keys.n_touched; i++) {
+		const struct wtl_plot_key *key = &people->keys.list[people->keys.touched[i]];
+		size_t k = key->shown == WTL_PLOT_NOT_SHOWN ? people->n_series - 1
+							    : (size_t)key->shown;
+
+		if (key->shown != WTL_PLOT_NOT_SHOWN || people->series[k].is_rest)
+			add_value(people, &people->points[k][at].y, key->now, seconds);
+	}
+	people->n_in_point++;
+	people->seconds_in_point += seconds;
+	if (people->n_in_point == people->looks_a_point)
+		end_point(people);
+}
+
+/* What of memory is drawn: that of those that are shown. */
+enum sizes { PSS = 1, RSS, PSS_AND_RSS };
+
+static enum sizes sizes_of(const struct people *people)
+{
+	unsigned sizes = 0;
+
+	for (size_t i = 0; i < people->keys.n; i++)
+		if (people->keys.list[i].shown != WTL_PLOT_NOT_SHOWN)
+			sizes |= people->keys.list[i].lacks_pss ? RSS : PSS;
+	return (enum sizes)sizes;
+}
+
+/* Where some lines are one and some the other, each says so. */
+static int name_sizes(struct people *people)
+{
+	for (size_t i = 0; i < people->keys.n; i++) {
+		const struct wtl_plot_key *key = &people->keys.list[i];
+
+		if (key->shown == WTL_PLOT_NOT_SHOWN)
+			continue;
+		people->series[key->shown].name = wtl_plot_sheet_printf(
+			people->replay->sheet, "%s, %s", key->name, key->lacks_pss ? "RSS" : "PSS");
+		if (!people->series[key->shown].name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static const char *note_of(const struct people *people)
+{
+	static const char *const of_memory[] = {
+		[PSS] = "Proportional set size: what several share is divided among them.",
+		[RSS] = "Resident set size: what several share is in each.",
+		[PSS_AND_RSS] =
+			("PSS: proportional set size. RSS: resident set size, where PSS was not "
+			 "read of all, or too seldom; what several share is in each."),
+	};
+
+	if (people->quantity == MEMORY)
+		return of_memory[sizes_of(people)];
+	return people->shows_dynamic
+		       ? "Power above idle, divided by who used the machine."
+		       : "All power, its part of idle included, divided by who used the machine: idle "
+			 "power is not known of all.";
+}
+
+static int make_panel(struct people *people)
+{
+	struct wtl_plot_sheet *sheet = people->replay->sheet;
+	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
+	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
+	bool is_power = people->quantity == POWER;
+
+	if (!panel || !notes)
+		return -ENOMEM;
+	notes[0] = note_of(people);
+	*panel = (struct wtl_plot_panel){
+		.marks = is_power ? WTL_PLOT_STACK : WTL_PLOT_LINE,
+		.x = WTL_PLOT_X_UTC,
+		.from = people->replay->from_utc_ns,
+		.to = people->replay->to_utc_ns,
+		.label = is_power ? "Power" : "Memory",
+		.unit = is_power ? "W" : "B",
+		.prefix = is_power ? WTL_PLOT_SI : WTL_PLOT_BINARY,
+		.has_steps = is_power,
+		.series = people->series,
+		.n_series = people->n_series,
+	};
+	sheet->figure.panels = panel;
+	sheet->figure.n_panels = 1;
+	sheet->figure.notes = notes;
+	sheet->figure.n_notes = 1;
+	return wtl_plot_recorded_gaps(people->replay, &panel->gaps, &panel->n_gaps);
+}
+
+static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
+{
+	struct people people = {
+		.replay = replay, .quantity = quantity, .has_dynamic = true, .shows_dynamic = true};
+	int rc = rank(&people);
+
+	if (rc == 0 && people.n_looks == 0)
+		rc = -ENODATA;
+	if (rc == 0)
+		rc = choose(&people);
+	if (rc == 0 && people.n_series == 0)
+		rc = -ENODATA;
+	if (rc == 0 && quantity == MEMORY && sizes_of(&people) == PSS_AND_RSS)
+		rc = name_sizes(&people);
+	if (rc == 0)
+		rc = wtl_plot_rewind(replay);
+	if (rc == 0)
+		rc = play(&people, show_look);
+	if (rc == 0) {
+		end_point(&people);
+		rc = make_panel(&people);
+	}
+	wtl_plot_keys_done(&people.keys);
+	free(people.owners);
+	return rc;
+}
+
+int wtl_plot_recorded_people(struct wtl_plot_replay *replay)
+{
+	return draw(replay, POWER);
+}
+
+int wtl_plot_recorded_memory(struct wtl_plot_replay *replay)
+{
+	return draw(replay, MEMORY);
+}

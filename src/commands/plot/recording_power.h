@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PLOT_RECORDING_POWER_H
+#define WTL_COMMANDS_PLOT_RECORDING_POWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "commands/plot/recording.h"
+
+/* Power over time of a recording, a line a domain: what its two files share. */
+
+/* A domain, or the total. */
+struct wtl_plot_curve {
+	size_t domain; /* past the last one: the total */
+	const char *name;
+	int64_t span_ns;	    /* of a point, at least */
+	struct wattle_energy *last; /* of all domains, of parts of it alone: where a point begins */
+	size_t n_parts_most;
+	struct wtl_plot_reducer reducer;
+};
+
+struct wtl_plot_curves {
+	struct wtl_plot_replay *replay;
+	struct wattle_meter *meter;
+	struct wtl_plot_curve *list;
+	size_t n, n_domains;
+	bool *counts;			/* domains in the total */
+	struct wattle_energy *energies; /* and the total: as of the newest sample */
+};
+
+/* Power that a domain had before anything was seen of it is not known to be 0. */
+bool wtl_plot_power_is_seen(const struct wattle_energy *energy);
+
+/* ---- plot_recording_power_notes.c ---- */
+
+/* Why a domain (past the last one: the total) has no line. NULL: as there is none at all (the total). */
+const char *wtl_plot_power_reason(const struct wtl_plot_curves *curves, size_t domain);
+/* Adds what the picture has to say below it; a series a curve. 0 or -ENOMEM. */
+int wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/plot/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/date.h"
+#include "base/err.h"
+#include "energy/units.h"
+#include "document/format.h"
+#include "commands/plot/report_parts.h"
+
+#define SOURCE "plot"
+
+enum { COMMAND_MAX = 1 << 20 };
+
+struct wtl_plot_reports {
+	json_t *list;
+};
+
+struct wtl_plot_reports *wtl_plot_reports_new(void)
+{
+	struct wtl_plot_reports *reports = malloc(sizeof(*reports));
+
+	if (reports)
+		reports->list = json_array();
+	if (reports && !reports->list) {
+		free(reports);
+		return NULL;
+	}
+	return reports;
+}
+
+void wtl_plot_reports_free(struct wtl_plot_reports *reports)
+{
+	if (reports)
+		json_decref(reports->list);
+	free(reports);
+}
+
+/* ---- Reading ---- */
+
+double wtl_plot_json_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : WTL_PLOT_UNKNOWN;
+}
+
+const char *wtl_plot_json_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key, int64_t x)
+{
+	double y = wtl_plot_json_number(object, key);
+	double half = wtl_plot_json_number(object, "uncertainty_j");
+
+	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
+}
+
+const json_t *wtl_plot_json_domain(const json_t *report, const char *name)
+{
+	const json_t *domains = json_object_get(report, "domains"), *domain;
+	size_t i;
+
+	json_array_foreach(domains, i, domain)
+	{
+		const char *own = wtl_plot_json_text(domain, "name");
+
+		if (own && strcmp(own, name) == 0)
+			return domain;
+	}
+	return NULL;
+}
+
+const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report)
+{
+	const json_t *words = json_object_get(report, "command"), *word;
+	const char **command =
+		wtl_plot_sheet_array(sheet, json_array_size(words) + 1, sizeof(*command));
+	const char *text;
+	struct wtl_buf buf;
+	size_t i;
+
+	if (!command)
+		return NULL;
+	if (!json_is_array(words))
+		return "this machine";
+	json_array_foreach(words, i, word)
+	{
+		command[i] = json_is_string(word) ? json_string_value(word) : "?";
+	}
+	wtl_buf_init(&buf, COMMAND_MAX);
+	wtl_format_command(&buf, (char *const *)(uintptr_t)command);
+	text = wtl_plot_sheet_printf(sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
+				const json_t *report)
+{
+	const char *command = wtl_plot_json_command(sheet, report);
+
+	if (!json_is_array(json_object_get(report, "command")))
+		return wtl_plot_sheet_printf(sheet, "%s of this machine", what);
+	return command ? wtl_plot_sheet_printf(sheet, "%s of: %s", what, command) : NULL;
+}
+
+static bool has_schema(const json_t *document, const char *name)
+{
+	const char *schema = wtl_plot_json_text(document, "schema");
+
+	return schema && strcmp(schema, name) == 0;
+}
+
+/* One document: a report, or a series of them. */
+static int add_document(json_t *list, json_t *document)
+{
+	json_t *runs = json_object_get(document, "runs"), *run;
+	size_t i;
+
+	if (has_schema(document, "wattle.report/1"))
+		return json_array_append(list, document) < 0 ? -ENOMEM : 0;
+	if (!has_schema(document, "wattle.series/1") || !json_is_array(runs))
+		return -WTL_EFORMAT;
+	json_array_foreach(runs, i, run)
+	{
+		if (!json_is_object(run))
+			return -WTL_EFORMAT;
+		if (json_array_append(list, run) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static size_t skip_space(const char *text, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && strchr(" \t\r\n", text[n]) && text[n])
+		n++;
+	return n;
+}
+
+static int add_documents(json_t *list, const char *text, size_t len, json_error_t *error)
+{
+	size_t at = skip_space(text, len);
+	int rc = at < len ? 0 : -WTL_EFORMAT;
+
+	snprintf(error->text, sizeof(error->text), "it is empty");
+	while (rc >= 0 && at < len) {
+		json_t *document =
+			json_loadb(text + at, len - at,
+				   JSON_DISABLE_EOF_CHECK | JSON_REJECT_DUPLICATES, error);
+
+		if (!document)
+			return -WTL_EFORMAT;
+		snprintf(error->text, sizeof(error->text),
+			 "it is JSON, but no wattle.report/1 or wattle.series/1");
+		at += (size_t)error->position;
+		at += skip_space(text + at, len - at);
+		rc = add_document(list, document);
+		json_decref(document);
+		if (json_array_size(list) > WTL_PLOT_REPORTS_MAX)
+			return -EFBIG;
+	}
+	return rc;
+}
+
+/* A name that is no UTF-8 is not kept. */
+static void name_file(json_t *list, const char *name)
+{
+	json_t *run;
+	size_t i;
+
+	json_array_foreach(list, i, run)
+	{
+		json_t *file = json_string(name);
+
+		if (file)
+			json_object_set_new(run, WTL_PLOT_JSON_FILE, file);
+	}
+}
+
+/* What is no JSON at all, in words; NULL: it may be. */
+static const char *no_json(const char *text, size_t len)
+{
+	static const char magic[] = "SQLite format 3";
+	size_t at = skip_space(text, len);
+
+	if (len >= sizeof(magic) && memcmp(text, magic, sizeof(magic)) == 0)
+		return "this is no report, but a recording or another SQLite database: it cannot "
+		       "be read from there";
+	if (at < len && text[at] != '{' && text[at] != '[')
+		return "this is neither a recording (it is no SQLite database, or an encrypted one) "
+		       "nor a report (it is no JSON)";
+	return NULL;
+}
+
+int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, const char *text,
+			 size_t len, struct wtl_err *err)
+{
+	const char *else_is = no_json(text, len);
+	json_error_t error = {.line = 0};
+	json_t *list;
+	int rc;
+
+	if (else_is)
+		return wtl_err_set(err, WTL_EFORMAT, SOURCE, name, "%s", else_is);
+	list = json_array();
+	rc = list ? add_documents(list, text, len, &error) : -ENOMEM;
+	if (rc == 0)
+		name_file(list, name);
+	if (rc == 0 && json_array_extend(reports->list, list) < 0)
+		rc = -ENOMEM;
+	json_decref(list);
+	if (json_array_size(reports->list) > WTL_PLOT_REPORTS_MAX)
+		rc = -EFBIG;
+	if (rc == -WTL_EFORMAT)
+		return wtl_err_set(err, rc, SOURCE, name, "this is no report: %s", error.text);
+	if (rc == -EFBIG)
+		return wtl_err_set(err, rc, SOURCE, name, "these are more than %d reports",
+				   WTL_PLOT_REPORTS_MAX);
+	return rc < 0 ? wtl_err_set(err, rc, SOURCE, name, "out of memory") : 0;
+}
+
+/* ---- Choosing ---- */
+
+static bool is_asked_for(const struct wtl_plot_wanted *wanted, const char *name)
+{
+	for (size_t i = 0; i < wanted->n_domains; i++)
+		if (strcmp(wanted->domains[i], name) == 0)
+			return true;
+	return false;
+}
+
+static int add_domain(struct wtl_plot_chosen *chosen, const char *name)
+{
+	for (size_t i = 0; i < chosen->n_domains; i++)
+		if (strcmp(chosen->domains[i], name) == 0)
+			return 0;
+	if (chosen->n_domains == WTL_PLOT_DOMAINS_MAX)
+		return 0;
+	name = wtl_plot_sheet_printf(chosen->sheet, "%s", name);
+	if (!name)
+		return -ENOMEM;
+	chosen->domains[chosen->n_domains++] = name;
+	return 0;
+}
+
+static int choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
+{
+	const json_t *domains = json_object_get(report, "domains"), *domain;
+	size_t i;
+
+	json_array_foreach(domains, i, domain)
+	{
+		const char *name = wtl_plot_json_text(domain, "name");
+		bool counts = json_is_true(json_object_get(domain, "in_total"));
+
+		if (!name || !isfinite(wtl_plot_json_number(domain, "energy_j")))
+			continue;
+		if ((chosen->wanted->n_domains ? is_asked_for(chosen->wanted, name) : counts) &&
+		    add_domain(chosen, name) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static bool start_of(const json_t *report, int64_t *ret_utc_ns)
+{
+	const char *text = wtl_plot_json_text(report, "start_utc");
+
+	return text && wtl_date_parse_utc(text, strlen(text), ret_utc_ns) == 0;
+}
+
+bool wtl_plot_reports_begin(const struct wtl_plot_reports *reports, int64_t *ret_utc_ns)
+{
+	int64_t first_ns = INT64_MAX, start_ns;
+	const json_t *report;
+	bool any = false;
+	size_t i;
+
+	json_array_foreach(reports->list, i, report)
+	{
+		if (!start_of(report, &start_ns))
+			continue;
+		any = true;
+		first_ns = start_ns < first_ns ? start_ns : first_ns;
+	}
+	if (any)
+		*ret_utc_ns = first_ns;
+	return any;
+}
+
+/* Without a time of its own, a report is in no stretch of time. */
+static bool is_in_time(const struct wtl_plot_wanted *wanted, const json_t *report)
+{
+	int64_t start_ns;
+
+	if (!wanted->has_from && !wanted->has_to)
+		return true;
+	return start_of(report, &start_ns) &&
+	       (!wanted->has_from || start_ns >= wanted->from_utc_ns) &&
+	       (!wanted->has_to || start_ns <= wanted->to_utc_ns);
+}
+
+static int choose(const struct wtl_plot_reports *all, struct wtl_plot_chosen *chosen)
+{
+	size_t n = json_array_size(all->list), i;
+	json_t *report;
+
+	chosen->reports = wtl_plot_sheet_array(chosen->sheet, n + 1, sizeof(json_t *));
+	if (!chosen->reports)
+		return -ENOMEM;
+	json_array_foreach(all->list, i, report)
+	{
+		if (!is_in_time(chosen->wanted, report))
+			continue;
+		chosen->reports[chosen->n++] = report;
+		if (choose_domains(chosen, report) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A domain that was asked for and is in none of them; NULL: there is none such. */
+static const char *missing(const struct wtl_plot_chosen *chosen)
+{
+	for (size_t i = 0; i < chosen->wanted->n_domains; i++) {
+		const char *name = chosen->wanted->domains[i];
+		bool found = false;
+
+		for (size_t d = 0; d < chosen->n_domains; d++)
+			found |= strcmp(chosen->domains[d], name) == 0;
+		if (!found)
+			return name;
+	}
+	return NULL;
+}
+
+/* ---- What every figure says ---- */
+
+static void add_source(struct wtl_buf *buf, const json_t *domain)
+{
+	const char *source = wtl_plot_json_text(domain, "source");
+	const char *method = wtl_plot_json_text(domain, "method");
+	if (source && method)
+		wtl_plot_put_source(buf, source, method);
+}
+
+/* "rapl-perf (counter), nvml (integrated)": of the domains that are shown, in any of the runs. */
+static const char *sources(const struct wtl_plot_chosen *chosen)
+{
+	struct wtl_buf buf;
+	const char *text;
+
+	wtl_buf_init(&buf, 400);
+	for (size_t run = 0; run < chosen->n && !buf.error; run++)
+		for (size_t i = 0; i < chosen->n_domains; i++)
+			add_source(&buf,
+				   wtl_plot_json_domain(chosen->reports[run], chosen->domains[i]));
+	text = wtl_plot_sheet_printf(chosen->sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+/* "2026-11-21 08:00:00 to 08:10:37 UTC"; "" where it is not known. */
+static const char *time_text(const struct wtl_plot_chosen *chosen)
+{
+	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN, start_ns;
+	struct wtl_buf buf;
+	const char *text;
+
+	for (size_t i = 0; i < chosen->n; i++) {
+		double duration_s = wtl_plot_json_number(chosen->reports[i], "duration_s");
+		int64_t end_ns;
+
+		if (!start_of(chosen->reports[i], &start_ns) ||
+		    !(duration_s >= 0 && duration_s < 1e9))
+			continue;
+		from_ns = start_ns < from_ns ? start_ns : from_ns;
+		if (__builtin_add_overflow(start_ns, (int64_t)(duration_s * 1e9), &end_ns))
+			continue;
+		to_ns = end_ns > to_ns ? end_ns : to_ns;
+	}
+	if (to_ns < from_ns)
+		return "";
+	chosen->sheet->figure.t_utc_ns = from_ns;
+	wtl_buf_init(&buf, 128);
+	wtl_plot_put_times(&buf, from_ns, to_ns);
+	text = wtl_plot_sheet_printf(chosen->sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+static int add_lines(const struct wtl_plot_chosen *chosen)
+{
+	const char **lines = wtl_plot_sheet_array(chosen->sheet, 1, sizeof(*lines));
+	const char *from = sources(chosen), *time = time_text(chosen);
+	const char *version = wtl_plot_json_text(chosen->reports[0], "version");
+
+	if (!lines || !from || !time)
+		return -ENOMEM;
+	lines[0] = wtl_plot_sheet_printf(chosen->sheet, "%s%s%s%swattle %.40s", from,
+					 from[0] ? " · " : "", time, time[0] ? " · " : "",
+					 version ? version : "?");
+	chosen->sheet->figure.lines = lines;
+	chosen->sheet->figure.n_lines = 1;
+	return lines[0] ? 0 : -ENOMEM;
+}
+
+static int make(struct wtl_plot_chosen *chosen, enum wtl_plot_what what)
+{
+	int rc = add_lines(chosen);
+
+	if (rc < 0)
+		return rc;
+	if (what == WTL_PLOT_RUNS)
+		return wtl_plot_report_runs(chosen);
+	if (what == WTL_PLOT_PROCESSES)
+		return wtl_plot_report_consumers(chosen);
+	return wtl_plot_report_energies(chosen);
+}
+
+int wtl_plot_reports_figure(const struct wtl_plot_reports *reports,
+			    const struct wtl_plot_wanted *wanted, struct wtl_plot_sheet *sheet,
+			    struct wtl_err *err)
+{
+	struct wtl_plot_chosen chosen = {.wanted = wanted, .sheet = sheet};
+	enum wtl_plot_what what = wanted->what;
+	int rc = choose(reports, &chosen);
+
+	if (rc == 0 && chosen.n == 0)
+		return wtl_err_set(err, ENODATA, SOURCE, NULL, "there is nothing to plot: %s",
+				   json_array_size(reports->list) ? "no run began in that time"
+								  : "there are no runs");
+	if (missing(&chosen))
+		return wtl_err_set(err, EINVAL, SOURCE, NULL,
+				   "no domain '%.40s' has a figure there", missing(&chosen));
+	if (!wanted->has_what)
+		what = chosen.n > 1 ? WTL_PLOT_RUNS : WTL_PLOT_WINDOWS;
+	if (what == WTL_PLOT_POWER || what == WTL_PLOT_MEMORY)
+		return wtl_err_set(
+			err, EINVAL, SOURCE, NULL,
+			"a report has no %s over time, one recording has; of reports, "
+			"and of several files, --what runs and windows can be plotted, and "
+			"of one report --what processes",
+			wtl_plot_what_name(what));
+	if (what == WTL_PLOT_PROCESSES && chosen.n > 1)
+		return wtl_err_set(err, EINVAL, SOURCE, NULL,
+				   "--what processes is of one report, and these are %zu",
+				   chosen.n);
+	if (rc == 0)
+		rc = make(&chosen, what);
+	if (rc == -ENODATA)
+		return wtl_err_set(err, rc, SOURCE, NULL, "there is nothing to plot: %s",
+				   what == WTL_PLOT_PROCESSES ? "no process has any energy there"
+							      : "no domain has a figure there");
+	return rc < 0 ? wtl_err_set(err, rc, SOURCE, NULL, "out of memory") : 0;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PLOT_REPORT_PARTS_H
+#define WTL_COMMANDS_PLOT_REPORT_PARTS_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "commands/plot/report.h"
+
+/* What the files that plot reports share. docs/format-json.md describes every key. */
+
+enum { WTL_PLOT_DOMAINS_MAX = 64 };
+
+/* Put into each report: the name of the file that it is of. */
+#define WTL_PLOT_JSON_FILE " file"
+
+/* The reports that are wanted, and what they have in common. */
+struct wtl_plot_chosen {
+	const struct wtl_plot_wanted *wanted;
+	struct wtl_plot_sheet *sheet;
+	json_t **reports;
+	size_t n;
+	const char *domains[WTL_PLOT_DOMAINS_MAX]; /* asked for, or those that count in any */
+	size_t n_domains;
+};
+
+/* NaN for what is not there, or no number. */
+double wtl_plot_json_number(const json_t *object, const char *key);
+/* NULL for what is not there, or no text. */
+const char *wtl_plot_json_text(const json_t *object, const char *key);
+/* A point of energy_j (or another key) and its uncertainty_j; NaN where there is none. */
+struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key, int64_t x);
+/* NULL: it has none of that name. */
+const json_t *wtl_plot_json_domain(const json_t *report, const char *name);
+/* "WHAT of: COMMAND", or "WHAT of this machine". NULL: no memory. */
+const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
+				const json_t *report);
+/* The words of its command. NULL: no memory. */
+const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report);
+
+/* Adds notes that say which run is of which file, where there are several, and (if that is wanted and they
+ * differ) of which command. 0 or -ENOMEM. */
+int wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
+
+/* 0 or -ENOMEM, or -ENODATA. */
+int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen);
+int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen);
+int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen);
+
+#endif

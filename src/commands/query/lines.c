@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "base/buf.h"
+#include "document/format.h"
+#include "text/layout.h"
+#include "smi/smi.h"
+#include "smi/field.h"
+
+/* `wattle query` for people: a line a GPU, in the manner of gpustat, and one for the rest. */
+
+enum { NAME_MAX_BYTES = 4096 };
+
+/* As in gpustat: what is worth a look stands out. */
+#define CYAN	"\033[36m"
+#define RED	"\033[31m"
+#define GREEN	"\033[32m"
+#define MAGENTA "\033[35m"
+#define YELLOW	"\033[33m"
+#define PLAIN	"\033[0m"
+enum { HOT_C = 80, BUSY_PERCENT = 30 };
+
+struct page {
+	struct wtl_buf *buf;
+	const struct wtl_look *look;
+	const struct wtl_output_style *style;
+	size_t name_width;
+};
+
+static void put_color(const struct page *page, const char *color)
+{
+	if (page->style->color)
+		wtl_buf_puts(page->buf, color);
+}
+
+/* Returns its columns. */
+static size_t escape_name(struct wtl_buf *name, const struct wtl_gpu *gpu,
+			  const struct wtl_output_style *style)
+{
+	wtl_buf_init(name, NAME_MAX_BYTES);
+	wtl_layout_text(name, gpu->name[0] ? gpu->name : "?", style);
+	return wtl_layout_columns(wtl_buf_str(name), name->len);
+}
+
+static size_t name_width(const struct wtl_look *look, const struct wtl_output_style *style)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < look->n_gpus; i++) {
+		struct wtl_buf name;
+		size_t columns = escape_name(&name, &look->gpus[i], style);
+
+		width = columns > width ? columns : width;
+		wtl_buf_done(&name);
+	}
+	return width;
+}
+
+static bool known(const struct wtl_gpu *gpu, enum wtl_gpu_number number, uint64_t *ret)
+{
+	if (gpu->numbers[number].status != WATTLE_STATUS_OK)
+		return false;
+	*ret = gpu->numbers[number].value;
+	return true;
+}
+
+/* A number in a column, or "-". */
+static bool put_number(const struct page *page, const struct wtl_gpu *gpu,
+		       enum wtl_gpu_number number, int width, uint64_t divisor)
+{
+	uint64_t value;
+
+	if (!known(gpu, number, &value)) {
+		wtl_buf_printf(page->buf, "%*s", width, "-");
+		return false;
+	}
+	wtl_buf_printf(page->buf, "%*llu", width,
+		       (unsigned long long)((value + divisor / 2) / divisor));
+	return true;
+}
+
+static void put_temperature(const struct page *page, const struct wtl_gpu *gpu)
+{
+	uint64_t celsius = 0;
+
+	known(gpu, WTL_GPU_TEMPERATURE_C, &celsius);
+	put_color(page, celsius >= HOT_C ? RED : "");
+	put_number(page, gpu, WTL_GPU_TEMPERATURE_C, 3, 1);
+	wtl_buf_puts(page->buf, page->style->ascii ? " C" : "°C");
+	put_color(page, PLAIN);
+}
+
+static void put_use(const struct page *page, const struct wtl_gpu *gpu)
+{
+	uint64_t percent = 0;
+
+	known(gpu, WTL_GPU_USE_PERCENT, &percent);
+	put_color(page, percent >= BUSY_PERCENT ? GREEN : "");
+	put_number(page, gpu, WTL_GPU_USE_PERCENT, 3, 1);
+	wtl_buf_puts(page->buf, " %");
+	put_color(page, PLAIN);
+}
+
+static void put_power(const struct page *page, const struct wtl_gpu *gpu)
+{
+	put_color(page, MAGENTA);
+	put_number(page, gpu, WTL_GPU_POWER_UW, 3, 1000000);
+	wtl_buf_puts(page->buf, " / ");
+	put_number(page, gpu, WTL_GPU_LIMIT_UW, 3, 1000000);
+	wtl_buf_puts(page->buf, " W");
+	put_color(page, PLAIN);
+}
+
+static void put_memory(const struct page *page, const struct wtl_gpu *gpu)
+{
+	put_color(page, YELLOW);
+	put_number(page, gpu, WTL_GPU_MEMORY_USED_BYTES, 6, 1 << 20);
+	wtl_buf_puts(page->buf, " / ");
+	put_number(page, gpu, WTL_GPU_MEMORY_TOTAL_BYTES, 5, 1 << 20);
+	wtl_buf_puts(page->buf, " MiB");
+	put_color(page, PLAIN);
+}
+
+static void put_escaped(const struct page *page, const char *text)
+{
+	wtl_layout_text(page->buf, text, page->style);
+}
+
+static void put_process(const struct page *page, const struct wtl_gpu_process *process)
+{
+	const struct wtl_look *look = page->look;
+	const char *user = look->user ? look->user(look->user_context, process) : NULL;
+	const char *program = wtl_smi_process_program(process), *slash = strrchr(program, '/');
+
+	wtl_buf_putc(page->buf, ' ');
+	put_escaped(page, user ? user : "");
+	wtl_buf_puts(page->buf, user ? ":" : "");
+	put_escaped(page, slash ? slash + 1 : program);
+	wtl_buf_printf(page->buf, program[0] ? "/%d" : "pid %d", process->pid);
+	if (process->memory_bytes != UINT64_MAX)
+		wtl_buf_printf(page->buf, "(%lluM)",
+			       (unsigned long long)wtl_smi_to_mib(process->memory_bytes));
+}
+
+static const char *status_words(const struct wtl_gpu *gpu)
+{
+	if (gpu->trouble[0])
+		return gpu->trouble;
+	if (gpu->status == WATTLE_STATUS_GONE)
+		return "lost";
+	if (gpu->status == WATTLE_STATUS_ASLEEP)
+		return "asleep";
+	return wattle_status_name(gpu->status);
+}
+
+static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
+{
+	struct wtl_buf name;
+	size_t columns = escape_name(&name, gpu, page->style);
+
+	put_color(page, CYAN);
+	wtl_buf_printf(page->buf, "[%u]", gpu->index);
+	put_color(page, PLAIN);
+	wtl_buf_printf(page->buf, " %s%*s |", wtl_buf_str(&name), (int)(page->name_width - columns),
+		       "");
+	wtl_layout_close(&name, page->buf);
+	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE) {
+		put_color(page, RED);
+		wtl_buf_putc(page->buf, ' ');
+		put_escaped(page, status_words(gpu));
+		put_color(page, PLAIN);
+		wtl_buf_putc(page->buf, '\n');
+		return;
+	}
+	wtl_buf_putc(page->buf, ' ');
+	put_temperature(page, gpu);
+	wtl_buf_puts(page->buf, ", ");
+	put_use(page, gpu);
+	wtl_buf_puts(page->buf, ", ");
+	put_power(page, gpu);
+	wtl_buf_puts(page->buf, " |");
+	put_memory(page, gpu);
+	wtl_buf_puts(page->buf, " |");
+	for (size_t i = 0; i < gpu->n_processes; i++)
+		put_process(page, &gpu->processes[i]);
+	wtl_buf_putc(page->buf, '\n');
+}
+
+/* What the total has beside the GPUs, which have lines of their own. */
+static bool is_told(const struct wattle_domain *domain)
+{
+	return domain->in_total && domain->kind != WATTLE_KIND_GPU &&
+	       domain->kind != WATTLE_KIND_GPU_MEMORY;
+}
+
+static void put_domain(const struct page *page, const struct wattle_domain *domain,
+		       const struct wtl_look_meter *meter)
+{
+	put_escaped(page, domain->name);
+	if (!meter->has_power && domain->status != WATTLE_STATUS_OK) {
+		put_color(page, RED);
+		wtl_buf_printf(page->buf, " %s", wattle_status_name(domain->status));
+	} else if (!meter->has_power) {
+		put_color(page, MAGENTA);
+		wtl_buf_puts(page->buf, " - W");
+	} else {
+		put_color(page, MAGENTA);
+		wtl_buf_puts(page->buf, domain->method == WATTLE_METHOD_MODELLED ? " ~ " : " ");
+		wtl_format_fixed(page->buf, (meter->power_uw + 50000) / 100000, 1);
+		wtl_buf_puts(page->buf, " W");
+	}
+	put_color(page, PLAIN);
+}
+
+static void put_domains(const struct page *page)
+{
+	const struct wtl_look *look = page->look;
+	size_t shown = 0;
+
+	if (!look->domain_meters)
+		return;
+	for (size_t i = 0; i < look->n_domains; i++) {
+		if (!is_told(&look->domains[i].domain))
+			continue;
+		wtl_buf_puts(page->buf, shown++ ? ", " : "");
+		put_domain(page, &look->domains[i].domain, &look->domain_meters[i]);
+	}
+	if (!shown)
+		wtl_buf_puts(page->buf, "no power of CPUs and memory: see wattle doctor");
+	wtl_buf_putc(page->buf, '\n');
+}
+
+int wtl_look_lines(struct wtl_buf *buf, const struct wtl_look *look,
+		   const struct wtl_output_style *style)
+{
+	const struct page page = {
+		.buf = buf, .look = look, .style = style, .name_width = name_width(look, style)};
+
+	for (size_t i = 0; i < look->n_gpus; i++)
+		put_gpu(&page, &look->gpus[i]);
+	if (look->n_gpus == 0) {
+		wtl_buf_puts(buf, "no GPU");
+		if (look->trouble && look->trouble[0])
+			wtl_buf_puts(buf, ": ");
+		put_escaped(&page, look->trouble ? look->trouble : "");
+		wtl_buf_putc(buf, '\n');
+	}
+	put_domains(&page);
+	return buf->error;
+}

@@ -1,0 +1,743 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "cli/options.h"
+#include "commands/query/query.h"
+#include "energy/units.h"
+#include "sensors/gpu_info.h"
+
+#define OUTPUT_MAX (64u << 20)
+#define LOOP_MAX_S 86400u
+/* What a first row looks back on: ten updates of the slowest common sensor (100 ms) where a GPU's mean
+ * power is asked for, and two where only a glance at the processors is. */
+#define LOOK_NS	  WTL_NS_PER_S
+#define GLANCE_NS (200 * WTL_NS_PER_MS)
+
+enum {
+	KEY_FORMAT = WTL_OPTION_OWN,
+	KEY_QUERY_GPU,
+	KEY_QUERY_APPS,
+	KEY_QUERY_DOMAIN,
+	KEY_QUERY_ACCOUNTED,
+	KEY_HELP_GPU,
+	KEY_HELP_APPS,
+	KEY_HELP_DOMAIN,
+	KEY_LOOP_MS,
+	KEY_QUIET,
+};
+
+static const struct argp_option options[] = {
+	{"query-gpu", KEY_QUERY_GPU, "FIELDS", 0,
+	 "A row a GPU with these fields, such as index,name,power.draw", 1},
+	{"query-compute-apps", KEY_QUERY_APPS, "FIELDS", 0,
+	 "A row a process that computes on a GPU", 1},
+	{"query-accounted-apps", KEY_QUERY_ACCOUNTED, "FIELDS", 0,
+	 "The header, as nvidia-smi has it where accounting mode is off", 1},
+	{"query-domain", KEY_QUERY_DOMAIN, "FIELDS", 0,
+	 "wattle's own: a row an energy domain (CPU packages, DRAM, GPUs)", 1},
+	{"help-query-gpu", KEY_HELP_GPU, 0, 0, "Show the fields of --query-gpu", 1},
+	{"help-query-compute-apps", KEY_HELP_APPS, 0, 0, "Show those of --query-compute-apps", 1},
+	{"help-query-domain", KEY_HELP_DOMAIN, 0, 0, "Show those of --query-domain", 1},
+	{"format", KEY_FORMAT, "FORMAT", 0,
+	 "text (default), json, or csv[,noheader][,nounits] for rows of fields", 2},
+	{"list-gpus", 'L', 0, 0, "A line a GPU with its UUID, MIG instances below it", 2},
+	{"query", 'q', 0, 0, "Everything as nvidia-smi's text; with -x: as its XML", 2},
+	{"xml-format", 'x', 0, 0, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)", 2},
+	{"id", 'i', "ID", 0,
+	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas", 3},
+	{"loop", 'l', "SECONDS", 0, "Go on every SECONDS until Ctrl-C", 3},
+	{"loop-ms", KEY_LOOP_MS, "MS", 0, "The same in milliseconds; also spelled -lms MS", 3},
+	{"count", 'c', "N", 0, "End after N samples", 3},
+	{"filename", 'f', "FILE", 0, "Write to FILE instead of standard output", 3},
+	{"select", 's', "LETTERS", 0,
+	 "dmon: columns of p(ower), u(se), c(locks), v(iolations), m(emory), e(rrors), t(raffic), "
+	 "default puc; pmon: u(se), m(emory), default u",
+	 4},
+	{"delay", 'd', "SECONDS", 0, "dmon, pmon: from one sample to the next (default 1)", 4},
+	{"options", 'o', "D|T", 0, "dmon, pmon: columns for date (D) and time (T)", 4},
+	{0},
+};
+
+/* -q is nvidia-smi's. */
+static const struct argp_option general[] = {
+	{"quiet", KEY_QUIET, 0, 0, "No remarks on standard error", 30},
+	{"verbose", 'v', 0, 0, "More about sources and how they were found", 30},
+	{"help", 'h', 0, 0, "Show this help", 30},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {wtl_options_terminal, wtl_options_machine,
+						   general, NULL};
+
+/* ---- Options ---- */
+
+static int set_query(struct wtl_app *app, const struct wtl_smi_query *query, const char *fields)
+{
+	struct wtl_query_settings *settings = &app->settings.query;
+
+	if (settings->query == query)
+		return wtl_complain(app, "one %s only", query->option);
+	if (settings->query)
+		return wtl_complain(app, "only one --query-... at once: %s or %s",
+				    settings->query->option, query->option);
+	settings->query = query;
+	settings->fields = fields;
+	return 0;
+}
+
+static int set_help(struct wtl_app *app, const struct wtl_smi_query *query)
+{
+	app->settings.query.help = query;
+	return 0;
+}
+
+/* Seconds such as 5 or 0.2; milliseconds where unit is a thousandth. */
+static int set_period(struct wtl_app *app, const char *option, const char *text, unsigned decimals,
+		      int64_t *ret_ns)
+{
+	uint64_t milli;
+
+	text += *text == '=';
+	if (wtl_num_fixed(text, strlen(text), decimals, &milli) < 0 || milli < 1 ||
+	    milli > LOOP_MAX_S * 1000)
+		return wtl_complain(app, "%s takes %s, not '%s'", option,
+				    decimals ? "seconds from 0.001 to 86400"
+					     : "milliseconds from 1 to 86400000",
+				    text);
+	*ret_ns = (int64_t)milli * WTL_NS_PER_MS;
+	return 0;
+}
+
+/* -lms 200 comes as -l with the value "ms", and a word behind it. */
+static int set_loop(struct wtl_app *app, const char *text)
+{
+	struct wtl_query_settings *settings = &app->settings.query;
+
+	if (strcmp(text, "ms") == 0) {
+		settings->wants_ms = true;
+		return 0;
+	}
+	if (strncmp(text, "ms=", 3) == 0)
+		return set_period(app, "-lms", text + 3, 0, &settings->loop_ns);
+	return set_period(app, "--loop", text, 3, &settings->loop_ns);
+}
+
+static int set_count(struct wtl_app *app, const char *text)
+{
+	return wtl_option_number(app, "count", text, 1, UINT32_MAX, &app->settings.query.count);
+}
+
+static int set_word(struct wtl_app *app, const char *word)
+{
+	struct wtl_query_settings *settings = &app->settings.query;
+
+	if (settings->wants_ms) {
+		settings->wants_ms = false;
+		return set_period(app, "-lms", word, 0, &settings->loop_ns);
+	}
+	if (settings->dmon || settings->pmon)
+		return ARGP_ERR_UNKNOWN;
+	settings->dmon = strcmp(word, "dmon") == 0;
+	settings->pmon = strcmp(word, "pmon") == 0;
+	return settings->dmon || settings->pmon ? 0 : ARGP_ERR_UNKNOWN;
+}
+
+static int set_text(const char **setting, const char *text)
+{
+	*setting = text + (*text == '=');
+	return 0;
+}
+
+static int set_path(struct wtl_app *app, const char *text)
+{
+	return wtl_option_path(app, "filename", "a file", text + (*text == '='),
+			       &app->settings.output_path);
+}
+
+static int flag_option(struct wtl_app *app, int key)
+{
+	struct wtl_settings *all = &app->settings;
+	const struct {
+		int key;
+		bool *flag;
+	} flags[] = {
+		{'L', &all->query.list},
+		{'q', &all->query.log},
+		{'x', &all->query.xml},
+		{KEY_QUIET, &all->quiet},
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		if (flags[i].key != key)
+			continue;
+		*flags[i].flag = true;
+		return 0;
+	}
+	return ARGP_ERR_UNKNOWN;
+}
+
+static int query_option(struct wtl_app *app, int key, const char *argument)
+{
+	switch (key) {
+	case KEY_QUERY_GPU:
+		return set_query(app, &wtl_smi_query_gpu, argument);
+	case KEY_QUERY_APPS:
+		return set_query(app, &wtl_smi_query_apps, argument);
+	case KEY_QUERY_DOMAIN:
+		return set_query(app, &wtl_smi_query_domain, argument);
+	case KEY_QUERY_ACCOUNTED:
+		return set_query(app, &wtl_smi_query_accounted, argument);
+	case KEY_HELP_GPU:
+		return set_help(app, &wtl_smi_query_gpu);
+	case KEY_HELP_APPS:
+		return set_help(app, &wtl_smi_query_apps);
+	case KEY_HELP_DOMAIN:
+		return set_help(app, &wtl_smi_query_domain);
+	default:
+		return flag_option(app, key);
+	}
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_query_settings *settings = &app->settings.query;
+
+	switch (key) {
+	case KEY_FORMAT:
+		return set_text(&settings->format, argument);
+	case 'i':
+		return set_text(&settings->ids, argument);
+	case 'l':
+		return set_loop(app, argument);
+	case KEY_LOOP_MS:
+		return set_period(app, "--loop-ms", argument, 0, &settings->loop_ns);
+	case 'c':
+		return set_count(app, argument);
+	case 'f':
+		return set_path(app, argument);
+	case 's':
+		return set_text(&settings->columns, argument);
+	case 'd':
+		return set_period(app, "--delay", argument, 3, &settings->delay_ns);
+	case 'o':
+		return set_text(&settings->mon_options, argument);
+	case ARGP_KEY_ARG:
+		return set_word(app, argument);
+	default:
+		return query_option(app, key, argument);
+	}
+}
+
+/* ---- What is asked for ---- */
+
+struct session {
+	struct wtl_app *app;
+	enum wtl_query_form form;
+	struct wtl_smi_columns columns;
+	struct wtl_smi_mon mon;
+	int64_t period_ns; /* 0: once */
+	uint64_t count;
+	bool headed; /* the header is out */
+	struct wtl_looker looker;
+	struct wtl_look look;
+};
+
+/* csv, and in any order noheader and nounits. */
+static int parse_csv_format(struct session *session, const char *format)
+{
+	bool csv = false;
+
+	for (const char *word = format; word;) {
+		size_t len = strcspn(word, ",");
+
+		if (len == 3 && memcmp(word, "csv", 3) == 0)
+			csv = true;
+		else if (len == 8 && memcmp(word, "noheader", 8) == 0)
+			session->columns.header = false;
+		else if (len == 7 && memcmp(word, "nounits", 7) == 0)
+			session->columns.units = false;
+		else
+			return -EINVAL;
+		word = word[len] ? word + len + 1 : NULL;
+	}
+	return csv ? 0 : -EINVAL;
+}
+
+/* 0 or the exit code. */
+static int choose_fields(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const char *bad = "";
+	size_t bad_len = 0;
+	struct wtl_buf word;
+	int rc = wtl_smi_columns_parse(settings->query, settings->fields, &session->columns, &bad,
+				       &bad_len);
+
+	if (rc == 0)
+		return 0;
+	if (rc != -EINVAL) {
+		wtl_complain(session->app, "%s takes at most %d fields", settings->query->option,
+			     WTL_SMI_COLUMNS_MAX);
+		return WTL_EXIT_USAGE;
+	}
+	wtl_buf_init(&word, 8192);
+	wtl_text_escape(&word, bad, bad_len);
+	/* As nvidia-smi has it, on standard output. */
+	printf("Field \"%s\" is not a valid field to query.\n", wtl_buf_str(&word));
+	wtl_buf_done(&word);
+	return WTL_EXIT_USAGE;
+}
+
+static int choose_csv(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+
+	session->form = WTL_QUERY_CSV;
+	if (!settings->format || parse_csv_format(session, settings->format) == 0)
+		return 0;
+	wtl_complain(session->app, "%s takes --format=csv[,noheader][,nounits] or json, not '%s'",
+		     settings->query->option, settings->format);
+	return WTL_EXIT_USAGE;
+}
+
+static int choose_mon(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const char *given = settings->mon_options ? settings->mon_options : "";
+	char bad;
+
+	session->form = WTL_QUERY_MON;
+	session->mon = (struct wtl_smi_mon){
+		.processes = settings->pmon,
+		.select = settings->columns ? settings->columns
+			  : settings->pmon  ? "u"
+					    : "puc",
+		.date = strchr(given, 'D') != NULL,
+		.time = strchr(given, 'T') != NULL,
+	};
+	bad = wtl_smi_mon_check(&session->mon);
+	if (bad)
+		wtl_complain(session->app, "%s has no columns '%c'",
+			     settings->pmon ? "pmon" : "dmon", bad);
+	else if (given[strspn(given, "DT")])
+		wtl_complain(session->app, "-o takes D, T or DT, not '%s'", given);
+	session->period_ns = settings->delay_ns ? settings->delay_ns : WTL_NS_PER_S;
+	return session->app->complained ? WTL_EXIT_USAGE : 0;
+}
+
+static int choose_plain(struct session *session)
+{
+	const char *format = session->app->settings.query.format;
+
+	if (!format || strcmp(format, "text") == 0) {
+		session->form = WTL_QUERY_LINES;
+		return 0;
+	}
+	wtl_complain(
+		session->app,
+		strncmp(format, "csv", 3) == 0
+			? "--format %s needs --query-gpu, --query-compute-apps or --query-domain"
+			: "--format takes text, json or csv, not '%s'",
+		format);
+	return WTL_EXIT_USAGE;
+}
+
+static int choose_json(struct session *session)
+{
+	session->form = WTL_QUERY_JSON;
+#if HAVE_JANSSON
+	return 0;
+#else
+	wtl_complain(session->app, "this wattle was built without JSON (libjansson)");
+	return WTL_EXIT_USAGE;
+#endif
+}
+
+/* What the options say that cannot be meant; NULL: nothing. */
+static const char *contradiction(const struct wtl_query_settings *settings)
+{
+	const bool mon = settings->dmon || settings->pmon;
+	const int forms = settings->list + (settings->xml || settings->log) + mon;
+	const struct {
+		bool wrong;
+		const char *text;
+	} rules[] = {
+		{settings->wants_ms, "-lms needs a value: MS"},
+		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
+		{forms > 1, "only one of -L, -q (with or without -x), dmon and pmon"},
+		{!mon && (settings->columns || settings->delay_ns || settings->mon_options),
+		 "-s, -d and -o are for dmon and pmon"},
+		{mon && settings->loop_ns, "dmon and pmon take -d, not --loop"},
+		{settings->format && forms > 0 && strcmp(settings->format, "json") != 0,
+		 "-L, -q, -x, dmon and pmon have no --format but json"},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].wrong)
+			return rules[i].text;
+	return NULL;
+}
+
+/* Fields and columns, which are looked at also where JSON tells everything. */
+static int choose_columns(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+
+	if (settings->query)
+		return choose_fields(session);
+	return settings->dmon || settings->pmon ? choose_mon(session) : 0;
+}
+
+/* 0 or the exit code. */
+static int choose_form(struct session *session)
+{
+	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const char *wrong = contradiction(settings);
+	int code;
+
+	if (wrong) {
+		wtl_complain(session->app, "%s", wrong);
+		return WTL_EXIT_USAGE;
+	}
+	session->period_ns = settings->loop_ns;
+	session->count = settings->count;
+	code = choose_columns(session);
+	if (code)
+		return code;
+	if (settings->format && strcmp(settings->format, "json") == 0)
+		return choose_json(session);
+	if (settings->query)
+		return choose_csv(session);
+	if (settings->dmon || settings->pmon)
+		return 0;
+	if (settings->list || settings->xml || settings->log) {
+		session->form = settings->list	? WTL_QUERY_LIST
+				: settings->xml ? WTL_QUERY_XML
+						: WTL_QUERY_LOG;
+		return 0;
+	}
+	return choose_plain(session);
+}
+
+static bool asks_meter(const struct session *session)
+{
+	if (session->form == WTL_QUERY_CSV)
+		return wtl_smi_columns_need_meter(&session->columns);
+	return session->form == WTL_QUERY_LINES || session->form == WTL_QUERY_JSON;
+}
+
+static bool has_column(const struct session *session, const char *prefix)
+{
+	for (size_t i = 0; i < session->columns.n; i++)
+		if (strncmp(session->columns.fields[i]->name, prefix, strlen(prefix)) == 0)
+			return true;
+	return false;
+}
+
+/* What --query-gpu needs beside the numbers. */
+static unsigned column_parts(const struct session *session)
+{
+	static const struct {
+		const char *prefix;
+		unsigned part;
+	} parts[] = {
+		{"pcie.tx", WTL_GPU_READ_PCIE},
+		{"pcie.rx", WTL_GPU_READ_PCIE},
+		{"inforom.checksum_validation", WTL_GPU_READ_INFOROM},
+		{"pcie.link.gen.hostmax", WTL_GPU_READ_DETAILS},
+		{"gpu_recovery_action", WTL_GPU_READ_DETAILS},
+		{"edpp_multiplier", WTL_GPU_READ_DETAILS},
+		{"virtualization_mode", WTL_GPU_READ_DETAILS},
+		{"fabric.", WTL_GPU_READ_DETAILS},
+		{"platform.", WTL_GPU_READ_DETAILS},
+		{"ecc.errors.uncorrected.volatile.sram.", WTL_GPU_READ_DETAILS},
+		{"ecc.errors.uncorrected.aggregate.sram.", WTL_GPU_READ_DETAILS},
+		{"remapped_rows.correctable_inactive", WTL_GPU_READ_DETAILS},
+		{"remapped_rows.uncorrectable_inactive", WTL_GPU_READ_DETAILS},
+	};
+	unsigned what = 0;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (has_column(session, parts[i].prefix))
+			what |= parts[i].part;
+	return what;
+}
+
+/* What has to be read: each part has its price. */
+static unsigned parts(const struct session *session)
+{
+	const unsigned processes = WTL_GPU_READ_PROCESSES;
+	const unsigned everything = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes |
+				    WTL_GPU_READ_USE | WTL_GPU_READ_DETAILS;
+
+	switch (session->form) {
+	case WTL_QUERY_LINES:
+		return WTL_GPU_READ_NUMBERS | processes;
+	case WTL_QUERY_JSON:
+		return everything | WTL_GPU_READ_INFOROM;
+	case WTL_QUERY_XML:
+	case WTL_QUERY_LOG:
+		return everything;
+	case WTL_QUERY_LIST:
+		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
+	case WTL_QUERY_MON:
+		if (session->mon.processes)
+			return processes | WTL_GPU_READ_USE;
+		return WTL_GPU_READ_NUMBERS |
+		       (strchr(session->mon.select, 't') ? WTL_GPU_READ_PCIE : 0);
+	case WTL_QUERY_CSV:
+		break;
+	}
+	if (session->columns.query == &wtl_smi_query_accounted)
+		return WTL_GPU_READ_NUMBERS; /* the mode is among them */
+	if (session->columns.query == &wtl_smi_query_gpu)
+		return WTL_GPU_READ_NUMBERS | column_parts(session);
+	return session->columns.query == &wtl_smi_query_apps ? processes : 0;
+}
+
+/* ---- Doing it ---- */
+
+static int format_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+			 const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+
+	(void)output;
+	switch (session->form) {
+	case WTL_QUERY_LINES:
+		return wtl_look_lines(buf, &session->look, style);
+	case WTL_QUERY_JSON:
+#if HAVE_JANSSON
+		return wtl_look_json(buf, &session->look, session->period_ns > 0);
+#else
+		return -EOPNOTSUPP;
+#endif
+	case WTL_QUERY_LIST:
+		return wtl_smi_list(buf, &session->look);
+	case WTL_QUERY_LOG:
+		return wtl_smi_log(buf, &session->look);
+	case WTL_QUERY_XML:
+		return wtl_smi_xml(buf, &session->look);
+	case WTL_QUERY_MON:
+		if (!session->headed)
+			wtl_smi_mon_header(buf, &session->mon);
+		return wtl_smi_mon_rows(buf, &session->mon, &session->look);
+	case WTL_QUERY_CSV:
+		if (!session->headed)
+			wtl_smi_header(buf, &session->columns);
+		return wtl_smi_rows(buf, &session->columns, &session->look);
+	}
+	return -EINVAL;
+}
+
+static int write_sample(struct session *session)
+{
+	const struct wtl_result result = {
+		.format = format_sample, .what = session, .max = OUTPUT_MAX};
+	int rc = wtl_sink_write(session->app, session->looker.io, &result);
+
+	session->headed = true;
+	/* The next one goes behind it. */
+	session->app->settings.append = session->app->settings.output_path != NULL;
+	return rc;
+}
+
+/* nvidia-smi's own words, where there is nothing to print a row of. */
+static bool has_devices(const struct session *session)
+{
+	bool of_gpus =
+		session->form == WTL_QUERY_LIST || session->form == WTL_QUERY_MON ||
+		(session->form == WTL_QUERY_CSV && session->columns.query != &wtl_smi_query_domain);
+
+	if (!of_gpus || session->looker.n_chosen > 0)
+		return true;
+	puts("No devices were found");
+	return false;
+}
+
+/* Where the driver keeps accounts, a header alone would say that there are none. */
+static bool has_accounts(const struct session *session)
+{
+	bool asks = session->form == WTL_QUERY_CSV &&
+		    session->columns.query == &wtl_smi_query_accounted;
+
+	for (size_t i = 0; asks && i < session->look.n_gpus; i++) {
+		const struct wtl_gpu *gpu = &session->look.gpus[i];
+		const struct wtl_gpu_value *mode = &gpu->numbers[WTL_GPU_ACCOUNTING_MODE];
+
+		if (mode->status != WATTLE_STATUS_OK || mode->value == 0)
+			continue;
+		wtl_complain(session->app,
+			     "GPU %u keeps accounts of processes, and wattle does not read those: "
+			     "they hold no energy; see --query-compute-apps",
+			     gpu->index);
+		return true;
+	}
+	return false;
+}
+
+/* What a process used, and the power of Intel's GPUs, is known from the second reading on. */
+static bool looks_twice(const struct session *session)
+{
+	const struct wtl_looker *looker = &session->looker;
+	size_t n;
+	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(looker->reader, &n);
+
+	if (session->form == WTL_QUERY_MON && session->mon.processes)
+		return true;
+	for (size_t i = 0; i < looker->n_chosen; i++)
+		if (strcmp(gpus[looker->chosen[i]].vendor, "intel") == 0)
+			return looker->what & WTL_GPU_READ_NUMBERS;
+	return false;
+}
+
+static int64_t first_wait_ns(const struct session *session)
+{
+	int64_t look_ns;
+
+	if (session->form == WTL_QUERY_MON && session->mon.processes)
+		return session->period_ns;
+	if (!session->looker.asks_meter)
+		return looks_twice(session) ? GLANCE_NS : 0;
+	look_ns = session->form == WTL_QUERY_CSV ? LOOK_NS : GLANCE_NS;
+	return session->period_ns > 0 && session->period_ns < look_ns ? session->period_ns
+								      : look_ns;
+}
+
+/* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, if there is
+ * one (it has a hold of its own on the library), has not said it. */
+static void remark_trouble(const struct session *session)
+{
+	const struct wattle_meter *meter = session->looker.meter;
+	bool named = session->app->settings.nvml_path != NULL;
+
+	if (!session->look.trouble[0] || session->form == WTL_QUERY_LINES ||
+	    session->form == WTL_QUERY_JSON)
+		return;
+	for (size_t i = 0; named && meter && i < meter->catalog.n_misses; i++)
+		if (strcmp(meter->catalog.misses[i].source, "nvml") == 0 &&
+		    !meter->catalog.misses[i].domain[0])
+			return;
+	wtl_remark(session->app, "%s", session->look.trouble);
+}
+
+static int take_samples(struct session *session)
+{
+	struct wtl_looker *looker = &session->looker;
+	int64_t due_ns = wtl_io_mono_ns(looker->io) + first_wait_ns(session);
+	bool over;
+
+	if (looks_twice(session))
+		wtl_looker_look(looker, &session->look);
+	/* A tape may be over before; what it holds is told. */
+	over = first_wait_ns(session) > 0 && wtl_looker_wait(looker, due_ns) < 0;
+	for (uint64_t n = 0;; n++) {
+		wtl_looker_look(looker, &session->look);
+		if (n == 0)
+			remark_trouble(session);
+		if (n == 0 && !has_devices(session))
+			return WTL_EXIT_NO_SOURCE;
+		if (has_accounts(session) || write_sample(session) < 0)
+			return WTL_EXIT_FAILED;
+		if (over || (session->count ? n + 1 >= session->count : session->period_ns == 0))
+			return WTL_EXIT_DONE;
+		due_ns += session->period_ns ? session->period_ns : WTL_NS_PER_S;
+		if (wtl_looker_wait(looker, due_ns) < 0)
+			return WTL_EXIT_DONE;
+	}
+}
+
+static int print_help(const struct wtl_smi_query *query)
+{
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, OUTPUT_MAX);
+	wtl_smi_help(&text, query);
+	fputs(wtl_buf_str(&text), stdout);
+	wtl_buf_done(&text);
+	return WTL_EXIT_DONE;
+}
+
+static int run_session(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int code = choose_form(session);
+
+	if (code)
+		return code;
+	if (wtl_sink_check(app) < 0)
+		return WTL_EXIT_FAILED;
+	code = wtl_looker_init(&session->looker, app, app->settings.query.ids, parts(session),
+			       asks_meter(session));
+	/* Sums in a GPU's row are the machine's. */
+	session->looker.only_chosen =
+		app->settings.query.ids && !(session->form == WTL_QUERY_CSV &&
+					     session->columns.query != &wtl_smi_query_domain);
+	if (!code)
+		code = take_samples(session);
+	wtl_looker_done(&session->looker);
+	return code;
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session *session;
+	int code;
+
+	if (app->settings.query.help)
+		return print_help(app->settings.query.help);
+	session = calloc(1, sizeof(*session));
+	if (!session) {
+		wtl_complain(app, "out of memory");
+		return WTL_EXIT_FAILED;
+	}
+	session->app = app;
+	code = run_session(session);
+	free(session);
+	return code;
+}
+
+const struct wtl_command wtl_command_query = {
+	.name = "query",
+	.summary = "Show GPUs and power now, also as nvidia-smi would print it",
+	.synopsis = "[dmon|pmon] [OPTION...]",
+	.description =
+		"Without options: a line a GPU (temperature, use, power and its limit, memory, who is on "
+		"it), and the power of the processors and the memory.\n\n"
+		"With --query-gpu, --query-compute-apps, -L, -x, dmon or pmon: what nvidia-smi prints for "
+		"the same options, for GPUs of any maker. What is not known is [N/A]. There are fields "
+		"beyond nvidia-smi's, such as energy.total, power.uncertainty and cpu.power.draw: see "
+		"--help-query-gpu.\n\n"
+		"With --format json: everything, typed, with units in the names; one line a sample with "
+		"--loop.\n\n"
+		"A GPU that sleeps is not woken.",
+	.examples =
+		"wattle query\n"
+		"    a line a GPU\n\n"
+		"wattle query --query-gpu=name,power.draw --format=csv,noheader,nounits -lms 200\n"
+		"    as nvidia-smi, every 200 ms\n\n"
+		"wattle query --query-gpu=name,energy.total,cpu.power.draw --format=csv -l 1\n"
+		"    with joules, and the processors' watts\n\n"
+		"wattle query --query-domain=name,power.draw,power.uncertainty --format=csv\n"
+		"    every energy domain with its uncertainty\n\n"
+		"wattle query dmon -s pucm -d 5\n"
+		"    columns that scroll\n\n"
+		"wattle query --format json -l 10 -f gpus.jsonl\n"
+		"    everything, a line every 10 s",
+	.exit_status = "0\tdone\n"
+		       "1\tfailed\n"
+		       "2\tbad options, or a field that there is not\n"
+		       "3\tno GPU where only GPUs are told, or none of that name",
+	.options = options,
+	.shared = shared,
+	.usage_exit = WTL_EXIT_USAGE,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_QUERY_QUERY_H
+#define WTL_COMMANDS_QUERY_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+#include "smi/smi.h"
+
+struct wtl_app;
+struct wattle_meter;
+struct wtl_gpu_reader;
+
+enum wtl_query_form {
+	WTL_QUERY_LINES,
+	WTL_QUERY_JSON,
+	WTL_QUERY_CSV,
+	WTL_QUERY_LIST,
+	WTL_QUERY_XML,
+	WTL_QUERY_LOG,
+	WTL_QUERY_MON, /* dmon, pmon */
+};
+
+/* What the options of wattle query say. */
+struct wtl_query_settings {
+	const char *format, *fields, *ids, *columns, *mon_options;
+	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
+	bool list, log, xml, dmon, pmon;
+	bool wants_ms;		   /* -lms is given, its number is to come */
+	int64_t loop_ns, delay_ns; /* 0: not given */
+	uint64_t count;		   /* 0: not given */
+};
+
+/* One look after the other at GPUs and domains (query_look.c). */
+struct wtl_looker {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_gpu_reader *reader;
+	unsigned what;	  /* WTL_GPU_READ_… */
+	bool asks_meter;  /* for energies and mean powers */
+	bool only_chosen; /* domains of other GPUs are left out of a look, and of its sums */
+	size_t *chosen;	  /* places among the reader's GPUs */
+	struct wtl_gpu *gpus;
+	size_t n_chosen;
+	struct wtl_look_meter *meters, *domain_meters;
+	struct wtl_report_domain *domains;
+	struct wattle_energy *window,
+		*step; /* one a domain: since the first look, since the last */
+	size_t n_domains;
+	char user[64];
+};
+
+/* Opens the machine and finds the GPUs that `ids` names (NULL: all). 0, or the exit code after a
+ * complaint. */
+int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *ids, unsigned what,
+		    bool asks_meter);
+void wtl_looker_done(struct wtl_looker *looker);
+/* Samples until t_mono_ns. 0, or negative: the tape is over, or a signal came. */
+int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns);
+/* Reads all that is asked for. The look is borrowed until the next one. */
+void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
+
+/*
+ * The places (in gpus[]) that a list of indices, UUIDs, bus ids and serial numbers names, in the
+ * order of gpus[]. Returns how many; -ENOENT: *ret_bad is the word that names none.
+ */
+int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t ret_chosen[],
+		   const char **ret_bad);
+void wtl_gpu_complain_of_id(struct wtl_app *app, const char *bad);
+
+#endif

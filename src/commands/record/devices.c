@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/thread.h"
+#include "commands/record/recording.h"
+#include "commands/top/collect.h"
+#include "energy/units.h"
+#include "replay/device.h"
+
+enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
+
+/* A driver that does not answer any more: what it said before is not true now. */
+#define OLD_NS (5 * WTL_NS_PER_S)
+
+/* What the screen of `wattle top` shows beside energy is what is recorded. */
+struct wtl_recording_devices {
+	struct wtl_top_view view;
+	struct wtl_top_gpus gpus;
+	struct wtl_top_machine_reader machine;
+	int64_t looked_ns; /* by the clock of GPUs' answers */
+	size_t n_told;	   /* GPUs whose names are in the facts */
+	struct wtl_device_value values[VALUES_MAX];
+	size_t n;
+};
+
+struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_settings *settings,
+							struct wattle_meter *meter)
+{
+	struct wtl_recording_devices *devices = calloc(1, sizeof(*devices));
+
+	if (!devices)
+		return NULL;
+	wtl_top_view_init(&devices->view);
+	wtl_top_machine_init(&devices->machine, meter->env.io, meter, &devices->view);
+	if (wtl_top_gpus_init(&devices->gpus, settings, meter) == 0)
+		return devices;
+	wtl_recording_devices_free(devices);
+	return NULL;
+}
+
+void wtl_recording_devices_free(struct wtl_recording_devices *devices)
+{
+	/* A driver that never answers keeps all that it may write to. */
+	if (!devices || !wtl_top_gpus_done(&devices->gpus))
+		return;
+	wtl_top_view_done(&devices->view);
+	free(devices);
+}
+
+static void put(struct wtl_recording_devices *devices, int32_t gpu, enum wtl_device_number number,
+		uint64_t value)
+{
+	if (devices->n < VALUES_MAX && value <= INT64_MAX)
+		devices->values[devices->n++] = (struct wtl_device_value){
+			.gpu = gpu, .number = number, .value = (int64_t)value};
+}
+
+static void put_machine(struct wtl_recording_devices *devices)
+{
+	const struct wtl_top_machine *machine = &devices->view.machine;
+
+	if (machine->has_temperature && machine->temperature_c >= 0)
+		put(devices, -1, WTL_DEVICE_TEMPERATURE_C, (uint64_t)machine->temperature_c);
+	if (machine->clock_mhz)
+		put(devices, -1, WTL_DEVICE_CLOCK_MHZ, machine->clock_mhz);
+	if (machine->has_use)
+		put(devices, -1, WTL_DEVICE_USE_PERCENT, (machine->use_ppm + 5000) / 10000);
+	if (machine->memory_bytes) {
+		put(devices, -1, WTL_DEVICE_MEMORY_USED_BYTES, machine->memory_used_bytes);
+		put(devices, -1, WTL_DEVICE_MEMORY_TOTAL_BYTES, machine->memory_bytes);
+	}
+	if (devices->machine.has_throttle_start)
+		put(devices, -1, WTL_DEVICE_THROTTLED, machine->throttled);
+}
+
+static void put_gpu(struct wtl_recording_devices *devices, size_t i)
+{
+	const struct wtl_gpu *gpu = &devices->view.gpus[i];
+
+	if (devices->looked_ns - devices->view.gpu_answered_ns[i] > OLD_NS)
+		return;
+	for (enum wtl_device_number k = 0; k < WTL_DEVICE_NUMBERS; k++) {
+		enum wtl_gpu_number from = wtl_device_gpu_number(k);
+
+		if (from != WTL_GPU_NUMBERS && gpu->status == WATTLE_STATUS_OK &&
+		    gpu->numbers[from].status == WATTLE_STATUS_OK)
+			put(devices, (int32_t)i, k, gpu->numbers[from].value);
+	}
+}
+
+static void tell_gpu(const struct wtl_gpu *gpu, size_t i, struct wtl_recorder *recorder)
+{
+	char key[64];
+
+	snprintf(key, sizeof(key), WTL_FACT_DEVICE_DOMAIN, i);
+	wtl_recorder_fact(recorder, key, gpu->domain);
+	snprintf(key, sizeof(key), WTL_FACT_DEVICE_NAME, i);
+	wtl_recorder_fact(recorder, key, gpu->name);
+}
+
+void wtl_recording_devices_look(struct wtl_recording_devices *devices,
+				struct wtl_recorder *recorder)
+{
+	if (!devices)
+		return;
+	wtl_top_machine_take(&devices->machine, &devices->view);
+	wtl_top_gpus_take(&devices->gpus, &devices->view, true);
+	devices->looked_ns = wtl_thread_clock_ns();
+	devices->n = 0;
+	put_machine(devices);
+	for (size_t i = 0; i < devices->view.n_gpus && i < GPUS_MAX; i++) {
+		if (i >= devices->n_told)
+			tell_gpu(&devices->view.gpus[i], i, recorder);
+		put_gpu(devices, i);
+	}
+	if (devices->n_told < devices->view.n_gpus)
+		devices->n_told = devices->view.n_gpus;
+	wtl_recorder_devices(recorder, devices->values, devices->n);
+}

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "cli/app.h"
+#include "cli/options.h"
+#include "commands/record/background.h"
+#include "commands/record/follow.h"
+#include "commands/record/recording.h"
+#include "cli/when.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "document/format.h"
+
+#define WINDOW "recording"
+
+enum {
+	KEY_MAX_SIZE = WTL_OPTION_OWN,
+	KEY_MAX_AGE,
+	KEY_DURATION,
+	KEY_PID,
+	KEY_CONTAINER,
+	KEY_UNIT,
+	KEY_BACKGROUND,
+	KEY_STOP,
+};
+
+/* The usual interval: less would hold no sample. */
+#define TIME_MIN_NS (WTL_NS_PER_S / 10)
+
+enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80, SIZE_LEAST = 256000 };
+
+static const struct argp_option options[] = {
+	{"output", 'o', "FILE", 0,
+	 "The recording (default: wattle-YYYYMMDD-HHMMSS.wattle); it must not exist yet", 1},
+	{"duration", KEY_DURATION, "TIME", 0,
+	 "Stop after TIME: seconds, or with units, such as 90, 30m, 1h30m, 7d", 1},
+	{"pid", KEY_PID, "PID", 0,
+	 "Follow this running process and its descendants, and stop when it ends", 1},
+	{"container", KEY_CONTAINER, "NAME|ID", 0,
+	 "Follow whatever runs in this container, also what comes later", 1},
+	{"unit", KEY_UNIT, "UNIT", 0,
+	 "Follow whatever runs in this systemd unit, such as nginx.service, also what comes later",
+	 1},
+	{"background", KEY_BACKGROUND, 0, 0,
+	 "Go on in the background once it records; errors after that go to FILE.log", 1},
+	{"stop", KEY_STOP, 0, 0,
+	 "Stop the recording that runs (of several: FILE), and wait until it is whole", 1},
+	{"max-size", KEY_MAX_SIZE, "SIZE", 0,
+	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G, 2GiB",
+	 1},
+	{"max-age", KEY_MAX_AGE, "TIME", 0, "Keep the newest TIME only, such as 7d", 1},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {
+	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval, wtl_options_jitter,
+	wtl_options_carbon,	wtl_options_machine,   wtl_options_general,  NULL,
+};
+
+static int set_time(struct wtl_app *app, const char *option, const char *text, int64_t *ret_ns)
+{
+	int64_t ns;
+
+	if (wtl_when_parse_length(text, &ns) < 0 || ns < TIME_MIN_NS ||
+	    ns > DURATION_MAX_S * WTL_NS_PER_S)
+		return wtl_complain(app,
+				    "--%s takes a time from 100ms to 366 days such as 90, 30m, "
+				    "1h30m or 7d, not '%s'",
+				    option, text);
+	*ret_ns = ns;
+	return 0;
+}
+
+static int set_size(struct wtl_app *app, const char *text, uint64_t *ret_bytes)
+{
+	uint64_t bytes;
+
+	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < SIZE_LEAST)
+		return wtl_complain(app,
+				    "--max-size takes a size of at least 256k such as 500M, 20G or "
+				    "1.5GiB, not '%s'",
+				    text);
+	*ret_bytes = bytes;
+	return 0;
+}
+
+static int set_name(struct wtl_app *app, const char *option, const char *text, const char **ret)
+{
+	size_t len = strlen(text);
+
+	if (len == 0 || len >= NAME_MAX_LEN)
+		return wtl_complain(app, "--%s takes a name of up to %d characters, not '%s'",
+				    option, NAME_MAX_LEN - 1, text);
+	*ret = text;
+	return 0;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_record_settings *record = &app->settings.record;
+	uint64_t value;
+
+	switch (key) {
+	case 'o':
+		return wtl_recording_set_path(app, "output", argument);
+	case KEY_DURATION:
+		return set_time(app, "duration", argument, &record->duration_ns);
+	case KEY_MAX_AGE:
+		return set_time(app, "max-age", argument, &record->max_age_ns);
+	case KEY_MAX_SIZE:
+		return set_size(app, argument, &record->max_bytes);
+	case KEY_PID:
+		if (wtl_option_number(app, "pid", argument, 1, 1 << 30, &value))
+			return EINVAL;
+		record->pid = (int)value;
+		return 0;
+	case KEY_CONTAINER:
+		return set_name(app, "container", argument, &record->container);
+	case KEY_UNIT:
+		return set_name(app, "unit", argument, &record->unit);
+	case KEY_BACKGROUND:
+		return wtl_option_flag(&record->background);
+	case KEY_STOP:
+		return wtl_option_flag(&record->stop);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+struct session {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_loop loop;
+	struct wtl_billing billing;
+	struct wtl_recording recording;
+	struct wtl_follow follow;
+	struct wtl_background background;
+	char told[1500]; /* what it came to, in a line */
+};
+
+static void ticked(void *context)
+{
+	struct session *session = context;
+
+	wtl_billing_look(&session->billing);
+	wtl_follow_look(&session->follow);
+	wtl_recording_look(&session->recording);
+}
+
+/* ---- What is recorded ---- */
+
+static int start_command(struct session *session, struct wtl_child *child)
+{
+	int stop = wtl_child_begin(child, session->app);
+
+	if (stop)
+		return stop;
+	if (session->billing.consumers)
+		wtl_consumers_follow(session->billing.consumers, child->number);
+	wtl_recording_command(&session->recording, child);
+	return 0;
+}
+
+/* Being told to stop is how a recording usually ends. */
+static void record_machine(struct session *session)
+{
+	int64_t duration_ns = session->app->settings.record.duration_ns;
+
+	wtl_loop_idle(&session->loop, session->meter, session->io,
+		      duration_ns ? duration_ns : DURATION_MAX_S * WTL_NS_PER_S);
+}
+
+static void record_tape(struct session *session)
+{
+	while (!session->loop.stop && session->io->ops->wait_until(session->io, INT64_MAX) == 0) {
+		wattle_meter_tick(session->meter);
+		ticked(session);
+	}
+}
+
+/* ---- The recording ---- */
+
+static void tell_end(struct session *session, const struct wattle_window *window)
+{
+	const char *path = session->app->settings.record.path;
+	struct wtl_buf size, typed;
+	struct stat file;
+
+	if (stat(path, &file) < 0)
+		return;
+	wtl_buf_init(&size, 60);
+	wtl_format_duration(&size, window->duration_ns, false);
+	wtl_buf_puts(&size, ", ");
+	wtl_format_bytes(&size, (uint64_t)file.st_size);
+	wtl_buf_init(&typed, sizeof(session->told) - 100);
+	wtl_recording_type_path(&typed, path);
+	snprintf(session->told, sizeof(session->told), "recorded %s: wattle report %s tells what",
+		 wtl_buf_str(&size), typed.error ? "FILE" : wtl_buf_str(&typed));
+	wtl_buf_done(&typed);
+	wtl_buf_done(&size);
+	wtl_remark(session->app, "%s", session->told);
+}
+
+/* 0, or negative where the recording is not whole. */
+static int end_recording(struct session *session)
+{
+	size_t n_domains = wattle_meter_domains(session->meter);
+	struct wattle_energy *energies = session->recording.energies;
+	struct wattle_window window;
+
+	wattle_window_end(session->meter, WINDOW, &window, energies, n_domains);
+	wtl_billing_bill(&session->billing, &window, energies);
+	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
+	if (wtl_recording_close(&session->recording) < 0)
+		return -1;
+	tell_end(session, &window);
+	return 0;
+}
+
+/* The recording was stopped, and its command goes on: whoever waits for wattle waits for that. */
+static void wait_for_command(struct session *session, struct wtl_child *child)
+{
+	wtl_recording_done(&session->recording, session->told);
+	session->loop.stop = false;
+	session->loop.ticked = NULL;
+	session->loop.n_guests = 0;
+	session->loop.interval_ns = WTL_NS_PER_S; /* nothing is sampled any more */
+	wtl_loop_run(&session->loop, NULL, session->io, child);
+}
+
+static int measure_command(struct session *session)
+{
+	struct wtl_child child;
+	int rc = start_command(session, &child), code;
+
+	if (rc) {
+		wtl_recording_discard(&session->recording);
+		return rc;
+	}
+	/* It runs: also where nobody is there any more to be told. */
+	wtl_background_ready(&session->background);
+	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
+	wtl_billing_command_ended(&session->billing, &child);
+	rc = end_recording(session);
+	if (!child.ended && session->loop.stop)
+		wait_for_command(session, &child);
+	code = wtl_child_end(&child, &session->loop);
+	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : code;
+}
+
+static int measure_machine(struct session *session)
+{
+	int rc = 0;
+
+	if (session->billing.consumers)
+		rc = wtl_follow_begin(&session->follow, session->app, &session->billing,
+				      &session->loop, session->recording.recorder);
+	if (rc < 0 || !wtl_background_ready(&session->background)) {
+		wtl_recording_discard(&session->recording);
+		return WTL_EXIT_FAILED;
+	}
+	if (session->app->settings.tape)
+		record_tape(session);
+	else
+		record_machine(session);
+	return end_recording(session) < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+static int measure(struct session *session)
+{
+	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
+					  session->recording.recorder);
+
+	if (stop) {
+		wtl_recording_discard(&session->recording);
+		return stop;
+	}
+	wtl_billing_begin(&session->billing);
+	wattle_window_begin(session->meter, WINDOW);
+	return session->app->settings.command ? measure_command(session) : measure_machine(session);
+}
+
+/* ---- Settings ---- */
+
+/* wattle-20261121-141530.wattle, in local time as people name files. */
+static const char *default_path(char *name, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm local;
+
+	if (!localtime_r(&now, &local) ||
+	    strftime(name, size, "wattle-%Y%m%d-%H%M%S.wattle", &local) == 0)
+		snprintf(name, size, "wattle.wattle");
+	return name;
+}
+
+static int check_follow(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_record_settings *record = &settings->record;
+	int n = (settings->command != NULL) + (record->pid != 0) + (record->container != NULL) +
+		(record->unit != NULL);
+
+	if (n > 1)
+		return wtl_complain(app,
+				    "a command, --pid, --container and --unit exclude each other");
+	if (n > 0 && !settings->command && settings->no_processes)
+		return wtl_complain(app, "--%s and --no-processes exclude each other",
+				    record->pid		? "pid"
+				    : record->container ? "container"
+							: "unit");
+	return 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+
+	if (settings->command && settings->record.duration_ns)
+		return wtl_complain(app, "--duration is for recordings without a command");
+	if (settings->tape && settings->command)
+		return wtl_complain(app, "a tape replays a machine: it takes no command");
+	if (settings->tape && settings->record.background)
+		return wtl_complain(app, "a tape is over at once: --background has no use");
+	if (settings->tape && settings->record.duration_ns)
+		return wtl_complain(app, "a tape is recorded whole: --duration has no use");
+	return check_follow(app);
+}
+
+/* The file may be said as a word, or with -o. */
+static int stop(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_record_settings *record = &settings->record;
+	const struct wtl_option_use others[] = {
+		{record->background, "--background"},
+		{record->duration_ns > 0, "--duration"},
+		{record->max_bytes > 0, "--max-size"},
+		{record->max_age_ns > 0, "--max-age"},
+		{record->pid > 0, "--pid"},
+		{record->container, "--container"},
+		{record->unit, "--unit"},
+		{settings->idle_first_ns > 0, "--idle-first"},
+		{settings->location, "--location"},
+		{settings->jitter, "--jitter"},
+		{settings->no_processes, "--no-processes"},
+		{settings->root, "--root"},
+		{settings->tape, "--tape"},
+		{settings->tape_record, "--tape-record"},
+		{settings->nvml_path, "--nvml"},
+	};
+	const char *name = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+	const char *file = settings->record.path, *word = NULL;
+
+	if (settings->command && (file || settings->command[1])) {
+		wtl_complain(app, "--stop takes one recording, and no command");
+		return WTL_EXIT_USAGE;
+	}
+	if (name) {
+		wtl_complain(app, "--stop and %s exclude each other", name);
+		return WTL_EXIT_USAGE;
+	}
+	if (settings->command &&
+	    wtl_option_path(app, "stop", "a recording", settings->command[0], &word))
+		return WTL_EXIT_USAGE;
+	return wtl_background_stop(app, word ? word : file);
+}
+
+/* ---- All of it ---- */
+
+/* A command's own exit status may well be 1. */
+static int exit_of_failure(const struct wtl_app *app)
+{
+	return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_FAILED;
+}
+
+static int record(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int code = exit_of_failure(app);
+
+	if (wtl_loop_open(&session->loop, app, ticked, session) < 0)
+		return code;
+	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0 &&
+	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)
+		code = measure(session);
+	wtl_follow_done(&session->follow);
+	wtl_recording_done(&session->recording, session->told);
+	wtl_billing_close(&session->billing);
+	wtl_loop_done(&session->loop);
+	return code;
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session session = {.app = app};
+	char name[64];
+	int code, rc;
+
+	if (app->settings.record.stop)
+		return stop(app);
+	if (check_settings(app))
+		return WTL_EXIT_USAGE;
+	if (!app->settings.record.path)
+		app->settings.record.path = default_path(name, sizeof(name));
+	code = exit_of_failure(app);
+	rc = wtl_background_enter(&session.background, app, &code);
+	if (rc <= 0)
+		return code == WTL_EXIT_FAILED ? exit_of_failure(app) : code;
+	wtl_recording_listen(&session.recording, app, true);
+	if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
+		code = record(&session);
+		wtl_close_meter(app, session.meter, session.io);
+	}
+	wtl_recording_done(&session.recording, NULL);
+	wtl_background_leave(&session.background, code);
+	return code;
+}
+
+const struct wtl_command wtl_command_record = {
+	.name = "record",
+	.summary = "Keep what is measured in a file",
+	.synopsis = "[OPTION...] [--] [COMMAND [ARGUMENT...]] | --stop [FILE]",
+	.description =
+		"Writes all that is measured to one file: every reading of every sensor, who ran and what "
+		"they used, windows, gaps, temperatures, clocks and memory, and what wattle itself cost. "
+		"Without a COMMAND it records until it is told to stop (Ctrl-C, --stop), or for --duration; "
+		"with one until that ends, and exits with its status. The whole machine is recorded in any "
+		"case; --pid, --container and --unit say who is looked at first.\n\n"
+		"The file is an SQLite database. It is written once a second, so that not even a power cut "
+		"costs more than the last second. wattle report reads it, also while it is written.\n\n"
+		"What it starts, and what else runs as this user, can mark windows in the recording: see "
+		"wattle mark.",
+	.examples = "wattle record -o night.wattle --duration 12h\n"
+		    "    the whole machine for a night\n\n"
+		    "wattle record -i 1 -- ./benchmark\n"
+		    "    a command at 1 kHz\n\n"
+		    "wattle record -o db.wattle --unit postgresql --background\n"
+		    "    a service, until told to stop:\n\n"
+		    "wattle record --stop db.wattle\n"
+		    "    which waits until the file is whole\n\n"
+		    "wattle record -o ring.wattle --max-age 7d --max-size 2G\n"
+		    "    always the last week, and never more than 2 GB",
+	.exit_status = "0\tthe recording is whole (--stop: and its recorder has ended it)\n"
+		       "1\tit failed, or what there is of it is not whole; there is none to stop\n"
+		       "2\twrong options\n"
+		       "N\twith a command: the command's own exit status, or 128 + N when signal N "
+		       "ended it; 125 when wattle failed",
+	.options = options,
+	.shared = shared,
+	.takes_command = true,
+	.usage_exit = WTL_EXIT_USAGE,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Consumers put together by what they have in common. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "commands/report/replay.h"
+#include "meter/consumers.h"
+#include "text/shares.h"
+
+/* A consumer with energy, on its way into a group. */
+struct member {
+	const char *key;
+	uint32_t slot;
+};
+
+enum { NUMBER_SIZE = 12 };
+
+struct members {
+	struct member *list;
+	size_t n;
+};
+
+static const char kernel_threads[] = "kernel threads";
+
+/* Where its control group says that it belongs. */
+static const char *place_of(enum wtl_by by, const struct wtl_group *group)
+{
+	switch (by) {
+	case WTL_BY_CONTAINER:
+		return group->container;
+	case WTL_BY_POD:
+		return group->pod;
+	case WTL_BY_UNIT:
+		return group->unit;
+	case WTL_BY_JOB:
+		return group->job;
+	case WTL_BY_CGROUP:
+		return group->cgroup;
+	case WTL_BY_PROCESS:
+	case WTL_BY_USER:
+	case WTL_BY_COMMAND:
+	case WTL_BY_WINDOW:
+	case WTL_BYS:
+		break;
+	}
+	return "";
+}
+
+/* A user without a name has a number, as elsewhere. */
+static const char *user_of(struct wtl_player *player, uint32_t uid, char number[NUMBER_SIZE])
+{
+	const char *name = uid != UINT32_MAX ? wtl_player_user(player, uid) : "";
+
+	if (name[0] || uid == UINT32_MAX)
+		return name;
+	snprintf(number, NUMBER_SIZE, "%" PRIu32, uid);
+	return number;
+}
+
+/* "" for one that belongs to none. */
+static const char *key_of(struct wtl_player *player, enum wtl_by by,
+			  const struct wtl_consumer *consumer, char number[NUMBER_SIZE])
+{
+	if (by == WTL_BY_USER)
+		return user_of(player, consumer->uid, number);
+	if (by == WTL_BY_COMMAND)
+		return consumer->state == WTL_CONSUMER_KERNEL ? kernel_threads : consumer->name;
+	return consumer->group ? place_of(by, consumer->group) : "";
+}
+
+/* Numbers are one a slot. */
+static int collect(struct wtl_player *player, enum wtl_by by, char (*numbers)[NUMBER_SIZE],
+		   struct members *members)
+{
+	const struct wtl_consumers *consumers = wtl_player_consumers(player);
+	size_t slots = wtl_consumers_slots(consumers);
+
+	members->list = calloc(slots + 1, sizeof(*members->list));
+	if (!members->list)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < slots; slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+		struct wtl_consumer_energy energy;
+
+		if (!consumer)
+			continue;
+		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
+		if (energy.full_uj > 0)
+			members->list[members->n++] =
+				(struct member){.key = key_of(player, by, consumer, numbers[slot]),
+						.slot = (uint32_t)slot};
+	}
+	return 0;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+	int order = strcmp(x->key, y->key);
+
+	return order ? order : x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+static int by_energy(const void *a, const void *b)
+{
+	const struct wtl_recording_group *x = a, *y = b;
+
+	if (x->all.full_uj != y->all.full_uj)
+		return x->all.full_uj < y->all.full_uj ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static struct wtl_report_share share_of(const struct wtl_consumers *consumers, uint32_t slot,
+					enum wtl_part part)
+{
+	struct wtl_consumer_energy energy;
+
+	wtl_consumers_energy(consumers, slot, part, &energy);
+	return (struct wtl_report_share){
+		.has_dynamic = energy.has_dynamic,
+		.full_uj = energy.full_uj,
+		.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0,
+		.uncertainty_uj = energy.uncertainty_uj,
+	};
+}
+
+static void add_member(struct wtl_recording_group *group, const struct wtl_consumers *consumers,
+		       uint32_t slot, bool is_first)
+{
+	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+	struct wtl_report_share all = share_of(consumers, slot, WTL_PART_ALL);
+	struct wtl_report_share gpu = share_of(consumers, slot, WTL_PART_GPU);
+
+	wtl_shares_fold(&group->all, &all, is_first);
+	wtl_shares_fold(&group->gpu, &gpu, is_first);
+	group->n_processes += consumer->n_processes;
+	group->cpu_ns = wtl_shares_add_cpu(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
+}
+
+/* One for each run of equal keys. */
+static size_t put_together(const struct wtl_consumers *consumers, const struct members *members,
+			   struct wtl_recording_group groups[])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < members->n; i++) {
+		bool is_first =
+			i == 0 || strcmp(members->list[i - 1].key, members->list[i].key) != 0;
+
+		if (is_first)
+			groups[n++] = (struct wtl_recording_group){.name = members->list[i].key,
+								   .cpu_ns = -1};
+		add_member(&groups[n - 1], consumers, members->list[i].slot, is_first);
+	}
+	return n;
+}
+
+static void fold_others(struct wtl_recording_grouping *grouping,
+			const struct wtl_recording_group groups[], size_t n, size_t most)
+{
+	grouping->n_groups = n < most ? n : most;
+	for (size_t i = grouping->n_groups; i < n; i++) {
+		struct wtl_recording_group *others = &grouping->others;
+		bool is_first = i == grouping->n_groups;
+
+		wtl_shares_fold(&others->all, &groups[i].all, is_first);
+		wtl_shares_fold(&others->gpu, &groups[i].gpu, is_first);
+		others->n_processes += groups[i].n_processes;
+		others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, groups[i].cpu_ns);
+		grouping->n_others++;
+	}
+}
+
+int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
+		     struct wtl_recording_grouping *ret_grouping)
+{
+	const struct wtl_consumers *consumers = wtl_player_consumers(player);
+	struct wtl_recording_grouping grouping = {.by = by, .others = {.name = "", .cpu_ns = -1}};
+	size_t slots = wtl_consumers_slots(consumers), n;
+	/* What users without a name are called lives as long as the groups, behind them. */
+	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + NUMBER_SIZE);
+	struct members members = {.n = 0};
+	int rc = groups ? collect(player, by, (char(*)[NUMBER_SIZE])(groups + slots + 1), &members)
+			: -ENOMEM;
+
+	if (rc == 0) {
+		if (members.n > 0)
+			qsort(members.list, members.n, sizeof(*members.list), by_key);
+		n = put_together(consumers, &members, groups);
+		qsort(groups, n, sizeof(*groups), by_energy);
+		fold_others(&grouping, groups, n, top);
+		grouping.groups = groups;
+		*ret_grouping = grouping;
+	} else {
+		free(groups);
+	}
+	free(members.list);
+	return rc;
+}
+
+void wtl_grouping_free(struct wtl_recording_grouping *grouping)
+{
+	free((void *)(uintptr_t)grouping->groups);
+	grouping->groups = NULL;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "cli/options.h"
+#include "commands/report/several.h"
+#include "document/format.h"
+
+#define OUTPUT_MAX (256u << 20)
+
+enum { LINE_MAX_BYTES = 64 * 1024 };
+
+enum {
+	KEY_BY = WTL_OPTION_OWN,
+	KEY_POLICY,
+	KEY_INTENSITY,
+	KEY_SERIES,
+	KEY_CHECK,
+	KEY_REPLAY,
+};
+
+static const struct argp_option options[] = {
+	{"by", KEY_BY, "WHAT", 0,
+	 "Put together by process, user, command, container, pod, unit, job, cgroup or window", 1},
+	{"top", WTL_OPTION_TOP, "N", 0, "List the N that used most (default 10)", 1},
+	{"series", KEY_SERIES, 0, 0,
+	 "Repeated runs, of one recording or several, as a table and a series", 1},
+	{"policy", KEY_POLICY, "RULES", 0,
+	 "Compute again with idle=learned (what the recording saw itself), idle=none, or "
+	 "idle=DOMAIN:WATTS; several with commas between",
+	 1},
+	{"intensity", KEY_INTENSITY, "FILE", 0,
+	 "The grid's carbon intensity over time: CSV lines of a UTC time and g CO2e/kWh", 1},
+	{"replay", KEY_REPLAY, 0, 0,
+	 "Go by all of the recording, even where its summary would say the same", 1},
+	{"check", KEY_CHECK, 0, 0, "Only say what is damaged or missing", 1},
+	{0},
+};
+
+static const struct argp_option *const shared[] = {
+	wtl_options_part,   wtl_options_output,	 wtl_options_terminal,
+	wtl_options_carbon, wtl_options_general, NULL,
+};
+
+static int set_by(struct wtl_app *app, const char *text)
+{
+	int by = wtl_by_find(text);
+
+	if (by < 0)
+		return wtl_complain(app, "--by takes %s, not '%s'", wtl_by_names(), text);
+	app->settings.replay.by = by + 1;
+	return 0;
+}
+
+static int option(struct wtl_app *app, int key, char *argument)
+{
+	struct wtl_replay_settings *replay = &app->settings.replay;
+
+	switch (key) {
+	case ARGP_KEY_ARG:
+		return wtl_option_word(app, "a recording", argument)
+			       ? EINVAL
+			       : wtl_replay_add_file(app, argument);
+	case WTL_OPTION_FROM:
+		return wtl_option_when(app, "from", argument, &replay->from);
+	case WTL_OPTION_TO:
+		return wtl_option_when(app, "to", argument, &replay->to);
+	case WTL_OPTION_TOP:
+		replay->has_top = true;
+		return ARGP_ERR_UNKNOWN; /* all commands' own */
+	case KEY_BY:
+		return set_by(app, argument);
+	case KEY_POLICY:
+		return wtl_option_text(&replay->policy, argument);
+	case KEY_INTENSITY:
+		return wtl_option_path(app, "intensity", "a file", argument,
+				       &replay->intensity_path);
+	case KEY_SERIES:
+		return wtl_option_flag(&replay->series);
+	case KEY_REPLAY:
+		return wtl_option_flag(&replay->plays);
+	case KEY_CHECK:
+		return wtl_option_flag(&replay->check);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- --check ---- */
+
+/* Both are from outside. */
+static void put_line(void *context, const char *text)
+{
+	const char *path = context;
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_text_escape(&line, path, strlen(path));
+	wtl_buf_puts(&line, ": ");
+	wtl_text_escape(&line, text, strlen(text));
+	puts(wtl_buf_str(&line));
+	wtl_buf_done(&line);
+}
+
+static void tell_dropped(char *path, const struct wtl_store_reader *reader)
+{
+	char text[WTL_REMARK_SIZE];
+
+	if (wtl_replay_tell_dropped(reader, text))
+		put_line(path, text);
+}
+
+/* Is its log there? Then there was nothing in that either. An empty one is none: SQLite makes it to read. */
+static bool has_log(const char *path)
+{
+	char log[PATH_MAX];
+	struct stat status;
+
+	return snprintf(log, sizeof(log), "%s-wal", path) < (int)sizeof(log) &&
+	       stat(log, &status) == 0 && status.st_size > 0;
+}
+
+/* What is there is good: is it all? 1: it is not, and that was said; or negative. */
+static int check_end(char *path, struct wtl_err *err)
+{
+	struct wtl_store_period last;
+	struct wtl_store_reader *reader;
+	struct wtl_buf text;
+	int rc = wtl_store_open(path, &reader, err);
+	size_t n;
+
+	if (rc < 0)
+		return rc;
+	tell_dropped(path, reader);
+	n = wtl_store_periods(reader);
+	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader)) {
+		wtl_store_close(reader);
+		return 0;
+	}
+	wtl_buf_init(&text, 128);
+	wtl_buf_puts(&text, "it was cut off: there is nothing ");
+	if (n > 0 && wtl_store_period(reader, n - 1, &last) == 0) {
+		wtl_buf_puts(&text, "after ");
+		wtl_format_utc(&text, last.end_utc_ns);
+	} else {
+		wtl_buf_puts(&text, "in it");
+		if (!has_log(path))
+			wtl_buf_puts(&text,
+				     "; was there a file beside it, of its name and \"-wal\"?");
+	}
+	put_line(path, wtl_buf_str(&text));
+	wtl_buf_done(&text);
+	wtl_store_close(reader);
+	return 1;
+}
+
+static int check_one(struct wtl_app *app, char *path)
+{
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_store_check(path, put_line, path, &err);
+
+	if (rc == 0)
+		rc = check_end(path, &err);
+	if (rc < 0)
+		wtl_complain_err(app, &err);
+	else if (rc == 0)
+		put_line(path, "nothing is damaged or missing");
+	return rc;
+}
+
+static int check_all(struct wtl_app *app)
+{
+	const struct wtl_replay_settings *replay = &app->settings.replay;
+	int code = WTL_EXIT_DONE;
+
+	for (unsigned i = 0; i < replay->n_files; i++) {
+		char *path = strdup(replay->files[i]);
+
+		if (!path) {
+			wtl_complain(app, "out of memory");
+			return WTL_EXIT_FAILED;
+		}
+		if (check_one(app, path) != 0)
+			code = WTL_EXIT_FAILED;
+		free(path);
+	}
+	return code;
+}
+
+static int check_alone(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+	const struct wtl_replay_settings *replay = &settings->replay;
+	const struct wtl_option_use others[] = {
+		{replay->by, "--by"},
+		{replay->has_top, "--top"},
+		{replay->series, "--series"},
+		{replay->policy, "--policy"},
+		{replay->intensity_path, "--intensity"},
+		{replay->plays, "--replay"},
+		{replay->from.kind != WTL_WHEN_NOT, "--from"},
+		{replay->to.kind != WTL_WHEN_NOT, "--to"},
+		{settings->output != &wtl_output_text, "--format"},
+		{settings->output_path, "--output"},
+		{settings->location, "--location"},
+		{settings->pue_milli, "--pue"},
+	};
+	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+
+	return other && replay->check
+		       ? wtl_complain(app,
+				      "--check only says what is damaged or missing: %s has no use",
+				      other)
+		       : 0;
+}
+
+/* ---- The report ---- */
+
+struct session {
+	struct wtl_app *app;
+	struct wtl_policy policy;
+	struct wtl_intensity intensity;
+	struct wtl_replay **replays;
+	size_t n;
+	struct wtl_runs runs;
+	struct wtl_comparison_data comparison;
+};
+
+static int format_recording(struct wtl_buf *buf, const void *what,
+			    const struct wtl_output_ops *output,
+			    const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+
+	return wtl_recording_find(output->name)
+		->recording(buf, wtl_replay_recording(session->replays[0]), style);
+}
+
+static int format_comparison(struct wtl_buf *buf, const void *what,
+			     const struct wtl_output_ops *output,
+			     const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+
+	return wtl_recording_find(output->name)
+		->comparison(buf, &session->comparison.comparison, style);
+}
+
+static int format_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+		       const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+
+	return wtl_recording_find(output->name)->runs(buf, &session->runs, style);
+}
+
+static size_t count_runs(const struct wtl_replay *replay)
+{
+	return wtl_replay_runs(replay) + (wtl_replay_unfinished(replay) != NULL);
+}
+
+/* What is to be told: one, several side by side, or runs. */
+static int prepare(struct session *session, struct wtl_result *result)
+{
+	bool has_runs = session->n == 1 && count_runs(session->replays[0]) > 1;
+	int rc = 0;
+
+	if (has_runs && session->app->settings.replay.by) {
+		wtl_complain(session->app,
+			     "--by is of one run: '%s' holds %zu, which are told as a series",
+			     wtl_replay_recording(session->replays[0])->path,
+			     count_runs(session->replays[0]));
+		return -EINVAL;
+	}
+	if (session->app->settings.replay.series || has_runs) {
+		rc = wtl_runs_new(session->replays, session->n, &session->runs);
+		result->format = format_runs;
+		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
+			wtl_complain(session->app, "no run was recorded to its end");
+			return -ENODATA;
+		}
+	} else if (session->n > 1) {
+		rc = wtl_comparison_new(session->replays, session->n, &session->comparison);
+		result->format = format_comparison;
+	} else {
+		result->format = format_recording;
+	}
+	if (rc < 0)
+		wtl_complain(session->app, "out of memory");
+	return rc;
+}
+
+/* The recording's own environment writes nothing. */
+static int write_result(struct session *session, const struct wtl_result *result)
+{
+	struct wtl_err err = {.code = 0};
+	struct wtl_io *io;
+	int rc = wtl_io_real_new(NULL, &io, &err);
+
+	if (rc < 0) {
+		wtl_complain_err(session->app, &err);
+		return rc;
+	}
+	rc = wtl_sink_write(session->app, io, result);
+	wtl_io_free(io);
+	return rc;
+}
+
+static int replay_all(struct session *session)
+{
+	const struct wtl_replay_settings *settings = &session->app->settings.replay;
+	int rc = 0;
+
+	session->replays = calloc(settings->n_files + 1, sizeof(*session->replays));
+	if (!session->replays) {
+		wtl_complain(session->app, "out of memory");
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; rc == 0 && i < settings->n_files; i++) {
+		rc = wtl_replay_new(session->app, settings->files[i], &session->policy,
+				    &session->intensity, &session->replays[i]);
+		session->n += rc == 0;
+	}
+	return rc;
+}
+
+static int report(struct session *session)
+{
+	struct wtl_result result = {.what = session, .max = OUTPUT_MAX};
+	int rc = replay_all(session);
+
+	if (rc == 0)
+		rc = prepare(session, &result);
+	if (rc == 0)
+		rc = write_result(session, &result);
+	wtl_runs_free(&session->runs);
+	wtl_comparison_free(&session->comparison);
+	for (size_t i = 0; i < session->n; i++)
+		wtl_replay_free(session->replays[i]);
+	free(session->replays);
+	return rc;
+}
+
+static int check_files(struct wtl_app *app)
+{
+	const struct wtl_replay_settings *replay = &app->settings.replay;
+
+	if (replay->n_files == 0)
+		return wtl_complain(app, "which recording? As in: wattle report night.wattle");
+	for (unsigned i = 0; i < replay->n_files; i++)
+		if (wtl_option_check_output(app, replay->files[i]))
+			return EINVAL;
+	if (replay->intensity_path && wtl_option_check_output(app, replay->intensity_path))
+		return EINVAL;
+	return 0;
+}
+
+/* Options that rule each other out. */
+static int check_together(struct wtl_app *app)
+{
+	const struct wtl_replay_settings *replay = &app->settings.replay;
+
+	if (replay->intensity_path && app->settings.location)
+		return wtl_complain(app, "--intensity and --location exclude each other");
+	if (replay->series && (replay->from.kind || replay->to.kind))
+		return wtl_complain(app, "--series tells whole runs: --from and --to have no use");
+	if (replay->series && replay->by)
+		return wtl_complain(app, "--series and --by exclude each other");
+	if (replay->by == WTL_BY_WINDOW + 1 && replay->has_top)
+		return wtl_complain(app, "--by window tells all windows: --top has no use");
+	if (wtl_when_is_backwards(&replay->from, &replay->to))
+		return wtl_complain(app, "--to is not after --from");
+	if (replay->n_files > 1 && replay->by)
+		return wtl_complain(app, "--by is of one recording: several are told side by side");
+	return 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	return check_files(app) || check_alone(app) || check_together(app);
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session session = {.app = app};
+	int rc;
+
+	if (check_settings(app) ||
+	    wtl_policy_parse(app, app->settings.replay.policy, &session.policy))
+		return WTL_EXIT_USAGE;
+	if (app->settings.replay.check)
+		return check_all(app);
+	if (wtl_sink_check(app) < 0 || wtl_intensity_load(app, &session.intensity) < 0)
+		return WTL_EXIT_FAILED;
+	rc = report(&session);
+	wtl_intensity_done(&session.intensity);
+	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+const struct wtl_command wtl_command_report = {
+	.name = "report",
+	.summary = "Tell what a recording holds",
+	.synopsis = "[OPTION...] FILE...",
+	.description =
+		"Computes from a recording what was used and by whom, with the same code that measures "
+		"live: the figures are those that wattle run would have told, to the microjoule.\n\n"
+		"Of two or more recordings it tells what they differ by, and how sure that is; of "
+		"repeated runs each, their mean and spread. A recording that is still being written can "
+		"be read at any time.",
+	.examples = "wattle report night.wattle\n"
+		    "    what the machine used that night, and who\n\n"
+		    "wattle report --from 14:00 --to 15:00 --by container night.wattle\n"
+		    "    an hour of it, by container\n\n"
+		    "wattle report before.wattle after.wattle\n"
+		    "    two recordings side by side, with their differences\n\n"
+		    "wattle report --intensity grid.csv night.wattle\n"
+		    "    emissions with the grid's intensity hour by hour\n\n"
+		    "wattle report --check night.wattle\n"
+		    "    what of it is damaged or missing",
+	.exit_status =
+		"0\tdone\n"
+		"1\ta recording cannot be read, or (--check) something is damaged or missing\n"
+		"2\twrong options",
+	.options = options,
+	.shared = shared,
+	.usage_exit = WTL_EXIT_USAGE,
+	.option = option,
+	.run = run,
+};

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_REPORT_SEVERAL_H
+#define WTL_COMMANDS_REPORT_SEVERAL_H
+
+#include "commands/report/replay.h"
+
+/* Runs of all recordings in the order in which they began. Borrows from the replays. 0 or -ENOMEM. */
+int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *ret_runs);
+void wtl_runs_free(struct wtl_runs *runs);
+
+/* Two or more recordings: each with the first one. Of one with repeated runs their mean is compared. */
+struct wtl_comparison_data {
+	struct wtl_comparison comparison;
+	struct wtl_recording *recordings;
+	struct wtl_compared *rows;
+	struct wtl_compared_value *values;
+};
+
+int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
+		       struct wtl_comparison_data *data);
+void wtl_comparison_free(struct wtl_comparison_data *data); /* a zeroed one is fine */
+
+#endif

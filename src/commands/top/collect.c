@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/collect.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/thread.h"
+#include "commands/top/replay.h"
+#include "energy/units.h"
+
+/* Looking at every process has its price, and a GPU's driver knows who used it once a second. */
+#define BILL_NS WTL_NS_PER_S
+/* So that the table of a machine without GPUs has figures soon, there is one sooner, and this soon. */
+#define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
+/* A shorter stretch at the end has no figures to show. */
+#define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
+#define SLOW_NS		WTL_NS_PER_S
+#define PUBLISH_NS	(100 * WTL_NS_PER_MS)
+#define LEAVE_NS	WTL_NS_PER_S
+#define REMARK_NS	(8 * WTL_NS_PER_S)
+#define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
+#define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
+
+int64_t wtl_top_screen_ns(void)
+{
+	return wtl_thread_clock_ns();
+}
+
+int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app)
+{
+	memset(collector, 0, sizeof(*collector));
+	collector->app = app;
+	pthread_mutex_init(&collector->lock, NULL);
+	wtl_thread_cond_init(&collector->changed);
+	wtl_top_view_init(&collector->master);
+	for (unsigned i = 0; i < 3; i++)
+		wtl_top_view_init(&collector->views[i]);
+	collector->ready = 1;
+	collector->front = 2;
+	return 0;
+}
+
+/* ---- What the thread does ---- */
+
+static int open_consumers(struct wtl_top_collector *collector)
+{
+	const struct wtl_settings *settings = &collector->app->settings;
+	const struct wtl_consumers_options options = {.nvml_path = settings->nvml_path,
+						      .weight = settings->weight};
+	struct wtl_top_view *view = &collector->master;
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	if (settings->no_processes) {
+		wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
+			      "processes are not followed (--no-processes)");
+		return 0;
+	}
+	rc = wtl_consumers_new(collector->meter, collector->io, &options, &collector->consumers,
+			       &err);
+	if (rc < 0) {
+		wtl_complain_err(collector->app, &err);
+		return rc;
+	}
+	wtl_remark_weight(collector->app, collector->consumers);
+	collector->learns =
+		wtl_idle_load(collector->app, collector->meter, collector->consumers, NULL);
+	return 0;
+}
+
+static void fill_constants(struct wtl_top_collector *collector)
+{
+	const struct wtl_settings *settings = &collector->app->settings;
+	struct wtl_top_view *view = &collector->master;
+
+	view->interval_ns = settings->interval_ns;
+	view->clock.bin_ns = settings->interval_ns;
+	view->is_tape = settings->tape != NULL;
+	view->is_root = settings->root != NULL;
+	view->carbon = settings->carbon;
+	view->carbon_is_default = !settings->location;
+	view->pue_milli = settings->pue_milli;
+}
+
+/* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
+static int64_t first_bill_ns(const struct wtl_top_collector *collector)
+{
+	const struct wtl_top_view *view = &collector->master;
+
+	if (collector->bills_late)
+		return INT64_MAX;
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].kind == WATTLE_KIND_GPU)
+			return collector->begin_ns + BILL_NS;
+	return collector->begin_ns + BILL_SOON_NS;
+}
+
+/* For some seconds; where it goes on, a line that stays would hide the keys. */
+static void tell_losses(struct wtl_top_collector *collector)
+{
+	const struct wtl_workload_means *means = wtl_consumers_means(collector->consumers);
+	uint64_t n_lost = means->n_lost_exits + means->n_unfollowed;
+	struct wtl_top_view *view = &collector->master;
+	int64_t now_ns = wtl_top_screen_ns();
+
+	if (n_lost == collector->n_lost ||
+	    (view->remark[0] && now_ns < view->remark_until_ns + REMARK_PAUSE_NS))
+		return;
+	collector->n_lost = n_lost;
+	view->remark_until_ns = now_ns + REMARK_NS;
+	/* It has to fit into narrow terminals. */
+	if (means->n_lost_exits > 0)
+		snprintf(view->remark, sizeof(view->remark),
+			 "Records of ended processes were lost %" PRIu64 " time%s",
+			 means->n_lost_exits, means->n_lost_exits == 1 ? "" : "s");
+	else
+		snprintf(view->remark, sizeof(view->remark),
+			 "No room to follow %" PRIu64 " process%s", means->n_unfollowed,
+			 means->n_unfollowed == 1 ? "" : "es");
+}
+
+static void bill(struct wtl_top_collector *collector)
+{
+	struct wtl_top_sampler *sampler = &collector->sampler;
+
+	if (!collector->consumers)
+		return;
+	collector->billed_ns = sampler->window.duration_ns;
+	if (collector->bills_late)
+		wtl_consumers_name_all(collector->consumers);
+	wtl_consumers_bill(collector->consumers, sampler->energies,
+			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
+	if (!collector->without_table)
+		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
+	tell_losses(collector);
+	wtl_top_people_read_memory(&collector->people);
+	wtl_top_people_take(&collector->people, &collector->master);
+	/* Which is not known before: GPUs' drivers may tell of some. */
+	wtl_text_copy(collector->master.processes_reason,
+		      sizeof(collector->master.processes_reason), "no process can be seen here");
+}
+
+/* What changes slowly, or costs more. */
+static void take_slow(struct wtl_top_collector *collector)
+{
+	wtl_top_gpus_take(&collector->gpus, &collector->master, false);
+	wtl_top_machine_take(&collector->machine, &collector->master);
+	wtl_top_limits_take(collector->io, &collector->master);
+	wtl_top_self_take(&collector->machine, collector->meter, &collector->master);
+}
+
+/* Never waits: the reader has a view of its own, and so has this thread. */
+void wtl_top_collector_publish(struct wtl_top_collector *collector)
+{
+	struct wtl_top_view *back = &collector->views[collector->back];
+	unsigned ready;
+
+	collector->master.t_mono_ns = wtl_top_screen_ns();
+	if (wtl_top_view_copy(back, &collector->master) < 0)
+		return;
+	pthread_mutex_lock(&collector->lock);
+	ready = collector->ready;
+	collector->ready = collector->back;
+	collector->back = ready;
+	collector->is_fresh = true;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+int wtl_top_collector_open(struct wtl_top_collector *collector)
+{
+	struct wtl_top_view *view = &collector->master;
+	int rc;
+
+	if (collector->app->settings.screen.replay)
+		return wtl_top_replay_open(collector);
+	rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
+	if (rc < 0)
+		return rc;
+	fill_constants(collector);
+	rc = open_consumers(collector);
+	if (rc < 0)
+		return rc;
+	if (collector->consumers)
+		wtl_consumers_begin(collector->consumers);
+	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
+	if (rc == 0)
+		rc = wtl_top_people_init(&collector->people, &collector->app->settings,
+					 collector->consumers);
+	if (rc == 0)
+		rc = wtl_top_gpus_init(&collector->gpus, &collector->app->settings,
+				       collector->meter);
+	if (rc < 0) {
+		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
+		return rc;
+	}
+	wtl_top_machine_init(&collector->machine, collector->io, collector->meter, view);
+	collector->begin_ns = wtl_io_mono_ns(collector->io);
+	collector->bill_due_ns = first_bill_ns(collector);
+	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
+	wtl_top_people_take(&collector->people, view);
+	take_slow(collector);
+	wtl_top_collector_publish(collector);
+	return 0;
+}
+
+/* Every second since the begin. */
+static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t now_ns)
+{
+	int64_t since_ns = now_ns - collector->begin_ns;
+
+	return collector->begin_ns + (since_ns / BILL_NS + 1) * BILL_NS;
+}
+
+static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
+{
+	if (now_ns >= collector->bill_due_ns) {
+		bill(collector);
+		collector->bill_due_ns = next_bill_ns(collector, now_ns);
+	}
+	if (now_ns >= collector->slow_due_ns) {
+		collector->slow_due_ns = now_ns + SLOW_NS;
+		take_slow(collector);
+	}
+	if (now_ns >= collector->publish_due_ns) {
+		collector->publish_due_ns = now_ns + PUBLISH_NS;
+		wtl_top_gpus_refresh(&collector->gpus, &collector->master);
+		wtl_top_collector_publish(collector);
+	}
+}
+
+int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns)
+{
+	struct wtl_io *io = collector->io;
+	int rc = io->ops->wait_until(io, due_ns);
+	int64_t now_ns;
+
+	if (rc < 0 && rc != -EINTR)
+		return rc;
+	now_ns = wtl_io_mono_ns(io);
+	wattle_meter_tick(collector->meter);
+	wtl_top_sampler_take(&collector->sampler, &collector->master, now_ns);
+	take_due(collector, now_ns);
+	return 0;
+}
+
+void wtl_top_collector_finish(struct wtl_top_collector *collector)
+{
+	if (!collector->billed_ns ||
+	    collector->sampler.window.duration_ns - collector->billed_ns >= BILL_LEAST_NS)
+		bill(collector);
+	take_slow(collector);
+	wtl_top_collector_publish(collector);
+}
+
+/* Sleeps until a time of the screen's clock; false: it is time to stop. */
+static bool sleep_until(struct wtl_top_collector *collector, int64_t t_ns)
+{
+	bool stop;
+
+	pthread_mutex_lock(&collector->lock);
+	while (!collector->stop && wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
+		continue;
+	stop = collector->stop;
+	pthread_mutex_unlock(&collector->lock);
+	return !stop;
+}
+
+static void sample_machine(struct wtl_top_collector *collector)
+{
+	int64_t interval_ns = collector->master.interval_ns;
+	int64_t due_ns = wtl_io_mono_ns(collector->io) + interval_ns;
+
+	while (sleep_until(collector, due_ns)) {
+		int64_t behind;
+
+		wtl_top_collector_step(collector, due_ns);
+		behind = wtl_io_mono_ns(collector->io) - due_ns;
+		/* A sample that was missed is not made up for. */
+		due_ns += interval_ns * (1 + (behind > 0 ? behind / interval_ns : 0));
+	}
+}
+
+/* As fast as it was recorded. */
+static void sample_tape(struct wtl_top_collector *collector)
+{
+	int64_t tape_ns = wtl_io_mono_ns(collector->io), due_ns = wtl_top_screen_ns();
+
+	while (wtl_top_collector_step(collector, INT64_MAX) == 0) {
+		int64_t now_ns = wtl_io_mono_ns(collector->io), step_ns = now_ns - tape_ns;
+
+		tape_ns = now_ns;
+		due_ns += step_ns < 0 ? 0 : step_ns > TAPE_STEP_NS ? TAPE_STEP_NS : step_ns;
+		if (!sleep_until(collector, due_ns))
+			return;
+	}
+	collector->master.is_over = true;
+	wtl_top_collector_finish(collector);
+}
+
+static void set_state(struct wtl_top_collector *collector, enum wtl_top_state state, bool is_over)
+{
+	pthread_mutex_lock(&collector->lock);
+	collector->state = state;
+	collector->is_over = is_over;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+static void *collect(void *argument)
+{
+	struct wtl_top_collector *collector = argument;
+	enum wtl_top_state state = WTL_TOP_FAILED;
+
+	if (wtl_top_collector_open(collector) == 0) {
+		state = WTL_TOP_RUNNING;
+		set_state(collector, state, false);
+		if (collector->replay)
+			state = wtl_top_replay_run(collector) < 0 ? WTL_TOP_FAILED : state;
+		else if (collector->master.is_tape)
+			sample_tape(collector);
+		else
+			sample_machine(collector);
+	}
+	set_state(collector, state, true);
+	return NULL;
+}
+
+int wtl_top_collector_start(struct wtl_top_collector *collector)
+{
+	int rc = wtl_thread_start(&collector->thread, collect, collector);
+
+	collector->has_thread = rc == 0;
+	return rc;
+}
+
+enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns)
+{
+	int64_t until_ns = wtl_top_screen_ns() + timeout_ns;
+	enum wtl_top_state state;
+
+	pthread_mutex_lock(&collector->lock);
+	while (timeout_ns > 0 && collector->state == WTL_TOP_OPENING &&
+	       wtl_thread_wait(&collector->changed, &collector->lock, until_ns))
+		continue;
+	state = collector->state;
+	pthread_mutex_unlock(&collector->lock);
+	return state;
+}
+
+const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	if (collector->is_fresh) {
+		unsigned front = collector->front;
+
+		collector->front = collector->ready;
+		collector->ready = front;
+		collector->is_fresh = false;
+	}
+	pthread_mutex_unlock(&collector->lock);
+	return &collector->views[collector->front];
+}
+
+void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play)
+{
+	pthread_mutex_lock(&collector->lock);
+	*ret_play = collector->play;
+	pthread_mutex_unlock(&collector->lock);
+}
+
+void wtl_top_collector_order(struct wtl_top_collector *collector,
+			     const struct wtl_play_order *order)
+{
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_order(&collector->play, order, wtl_top_screen_ns());
+	collector->n_orders++;
+	pthread_cond_broadcast(&collector->changed);
+	pthread_mutex_unlock(&collector->lock);
+}
+
+/* Waits for the thread, but not for a device that never answers. */
+static bool stop_thread(struct wtl_top_collector *collector)
+{
+	int64_t until_ns = wtl_top_screen_ns() + LEAVE_NS;
+	bool is_over;
+
+	pthread_mutex_lock(&collector->lock);
+	collector->stop = true;
+	pthread_cond_broadcast(&collector->changed);
+	while (!collector->is_over &&
+	       wtl_thread_wait(&collector->changed, &collector->lock, until_ns))
+		continue;
+	is_over = collector->is_over;
+	pthread_mutex_unlock(&collector->lock);
+	if (is_over)
+		pthread_join(collector->thread, NULL);
+	else
+		pthread_detach(collector->thread);
+	return is_over;
+}
+
+bool wtl_top_collector_done(struct wtl_top_collector *collector)
+{
+	if (collector->has_thread && !stop_thread(collector))
+		return false;
+	if (!wtl_top_gpus_done(&collector->gpus))
+		return false;
+	if (collector->consumers && collector->learns)
+		wtl_idle_save(collector->app, collector->io, collector->meter,
+			      collector->consumers);
+	if (!wtl_consumers_free(collector->consumers))
+		return false;
+	wtl_top_people_done(&collector->people);
+	wtl_top_sampler_done(&collector->sampler);
+	wtl_top_replay_done(collector);
+	if (collector->meter)
+		wtl_close_meter(collector->app, collector->meter, collector->io);
+	wtl_top_view_done(&collector->master);
+	for (unsigned i = 0; i < 3; i++)
+		wtl_top_view_done(&collector->views[i]);
+	pthread_cond_destroy(&collector->changed);
+	pthread_mutex_destroy(&collector->lock);
+	return true;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_COLLECT_H
+#define WTL_COMMANDS_TOP_COLLECT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/io.h"
+#include "cli/app.h"
+#include "commands/top/play.h"
+#include "commands/top/view.h"
+#include "meter/consumers.h"
+#include "sensors/gpu_info.h"
+#include "sensors/source.h"
+
+/*
+ * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. Whoever
+ * shows the views never waits for either.
+ */
+
+struct wtl_player;
+struct wtl_top_replay;
+struct wtl_worker;
+
+/* ---- Domains (top_sample.c) ---- */
+
+struct wtl_top_moment {
+	uint64_t energy_uj;
+	int64_t measured_ns, gap_ns;
+	bool is_known;
+};
+
+enum { WTL_TOP_MOMENTS = 256 };
+
+/* What was billed last of a domain's energy: its power and that of its users are over the same time. */
+struct wtl_top_billed {
+	struct wtl_top_moment until;
+	bool has_power;
+	uint64_t power_uw;
+};
+
+struct wtl_top_sampler {
+	struct wattle_meter *meter;
+	struct wattle_energy *energies; /* of the window, one a domain */
+	struct wattle_window window;
+	struct wtl_top_moment *moments; /* rings: WTL_TOP_MOMENTS for each domain */
+	uint64_t n_moments;
+	struct wtl_top_billed *billed; /* one a domain */
+	uint64_t n_moments_billed;     /* n_moments then; 0: nothing was billed yet */
+	struct wtl_top_curve **curves;
+	uint32_t *values;
+	uint32_t *gaps;	  /* as many WTL_TOP_GAP as there are values */
+	int64_t begin_ns; /* where the first bin begins; 0: not begun */
+	bool has_missed;  /* the time since the newest moment was not recorded */
+	size_t n;
+};
+
+/* Fills the view's domains and begins the window. 0 or -ENOMEM. */
+int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *meter,
+			 struct wtl_top_view *view);
+void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
+/* After a sample of the meter: the window so far, powers and curves. */
+void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			  int64_t now_ns);
+
+/* These energies were billed: until the next time the domains' power is the mean since the last time. */
+void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
+			  const struct wattle_energy energies[]);
+
+/* The energies alone, as of the meter's newest sample. */
+void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
+
+/* ---- Processes (top_people.c) ---- */
+
+struct wtl_top_people {
+	struct wtl_consumers *consumers; /* NULL: nobody is followed */
+	bool is_here;			 /* users have this machine's names */
+	const struct wtl_player *player; /* whose recording has the names; NULL: none */
+	struct {
+		uint32_t uid;
+		char name[32];
+	} users[64];
+	size_t n_users;
+	const struct wtl_group **pointers; /* where the view's groups came from */
+	size_t size_pointers;
+	int *table; /* from a pointer's hash to its group */
+	size_t size_table;
+	unsigned memory_reads;
+};
+
+int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
+			struct wtl_consumers *consumers);
+/* For those that a recording tells of. */
+void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player);
+void wtl_top_people_done(struct wtl_top_people *people);
+/* Of as many as may be asked once a second: busy ones, and all in turn. */
+void wtl_top_people_read_memory(struct wtl_top_people *people);
+/* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
+int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);
+
+/* ---- GPUs (top_gpus.c) ---- */
+
+struct wtl_top_gpus {
+	struct wtl_worker *worker; /* NULL: the caller reads */
+
+	/* The job's memory. */
+	struct wtl_io *own_io;
+	struct wtl_env env;
+	struct wtl_source_options options;
+	struct wtl_machine machine;    /* the meter's may be gone when a driver comes back */
+	struct wtl_gpu_reader *reader; /* NULL: not read yet */
+	int64_t answered_ns, took_ns;
+	unsigned n_reads;
+
+	/* The caller's. */
+	bool is_slow; /* the newest answer took too long to be waited for */
+};
+
+/* Asks for the first time, in a thread where the machine is a real one. 0 or negative errno. */
+int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *settings,
+		      struct wattle_meter *meter);
+/* false: the driver does not answer, and the thread was left behind with all that it uses. */
+bool wtl_top_gpus_done(struct wtl_top_gpus *gpus);
+/* What they told since the last call, if anything, and asks them again: about once a second. Waits a
+ * moment for that answer, if told to and if the one before was quick. */
+void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view, bool waits);
+/* The same without asking: what a driver told in between is not shown a second later. */
+void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
+/* GPUs and their energy domains become one row. */
+void wtl_top_gpus_join(struct wtl_top_view *view);
+
+/* ---- The machine beside its energy (top_machine.c) ---- */
+
+enum { WTL_TOP_SENSORS = 8 };
+
+struct wtl_top_machine_reader {
+	struct wtl_io *io;
+	uint64_t busy, all; /* of /proc/stat */
+	char temperatures[WTL_TOP_SENSORS][96];
+	size_t n_temperatures;
+	uint64_t throttle_start;
+	bool has_throttle_start;
+	unsigned n_cpus;
+	int64_t self_cpu_ns, self_wall_ns;
+	uint64_t self_energy_uj;
+};
+
+void wtl_top_machine_init(struct wtl_top_machine_reader *reader, struct wtl_io *io,
+			  const struct wattle_meter *meter, struct wtl_top_view *view);
+void wtl_top_machine_take(struct wtl_top_machine_reader *reader, struct wtl_top_view *view);
+/* Limits of CPU packages, by powercap. */
+void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
+void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_meter *meter,
+		       struct wtl_top_view *view);
+
+/* ---- All together (top_collect.c) ---- */
+
+enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
+
+struct wtl_top_collector {
+	struct wtl_app *app;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	pthread_t thread;
+	bool has_thread, stop, is_over;
+	enum wtl_top_state state;
+
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_consumers *consumers;
+	bool learns; /* what is learned of idle may be kept */
+	struct wtl_top_sampler sampler;
+	struct wtl_top_people people;
+	struct wtl_top_gpus gpus;
+	struct wtl_top_machine_reader machine;
+	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
+	uint64_t n_lost;    /* exit records and processes, as far as they were told */
+	int64_t billed_ns;  /* the window's duration that was billed so far */
+	bool bills_late;    /* set before it is opened: bills at the end alone, for one picture */
+	bool without_table; /* set before it is opened: no processes beside the domains' power, which
+			       is that of the newest second then */
+	struct wtl_top_replay *replay; /* NULL: no recording is played */
+	struct wtl_play play;	       /* how it is; behind the lock */
+	unsigned n_orders;	       /* that were given; behind the lock */
+
+	struct wtl_top_view master; /* the thread's */
+	struct wtl_top_view views[3];
+	unsigned back, ready,
+		front; /* which of the views: the thread's, the newest, the reader's */
+	bool is_fresh;
+};
+
+int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app);
+/* false: something does not answer; the memory must stay, and the process should end. */
+bool wtl_top_collector_done(struct wtl_top_collector *collector);
+
+/* Opens the meter and begins, in this thread. 0, or negative after wtl_complain(). */
+int wtl_top_collector_open(struct wtl_top_collector *collector);
+/* One sample, and all that is due, in this thread. -WTL_ETAPE_END: the tape is over. */
+int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns);
+/* Bills and publishes now. */
+void wtl_top_collector_finish(struct wtl_top_collector *collector);
+
+/* Does all of this in a thread of its own from now on. */
+int wtl_top_collector_start(struct wtl_top_collector *collector);
+/* Waits at most so long for it to have opened. */
+enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
+
+/* The newest view; stays as it is until the next call. */
+const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
+
+/* How a recording is played, and what the user wants of that. */
+void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play);
+void wtl_top_collector_order(struct wtl_top_collector *collector,
+			     const struct wtl_play_order *order);
+
+/* For those that make views: hands the master out. */
+void wtl_top_collector_publish(struct wtl_top_collector *collector);
+/* The screen's clock, also where what is shown has another. */
+int64_t wtl_top_screen_ns(void);
+
+#endif

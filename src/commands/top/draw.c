@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/draw.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "commands/top/format.h"
+#include "energy/units.h"
+
+/* Nothing new for so long is worth a word. */
+#define STALE_NS (2 * WTL_NS_PER_S)
+
+enum { CURVES_MIN = 5, CURVES_MAX = 12, TABLE_MIN = 6, SELF_MAX = 128, CARBON_MAX = 160 };
+
+enum wtl_top_share wtl_top_share_of(const struct wtl_top_picture *picture)
+{
+	return picture->ui->config.switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
+}
+
+enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
+{
+	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
+		return WTL_STYLE_CPU;
+	if (kind == WATTLE_KIND_DRAM)
+		return WTL_STYLE_MEMORY;
+	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
+		return WTL_STYLE_GPU;
+	return WTL_STYLE_OTHER;
+}
+
+bool wtl_top_has_gpus(const struct wtl_top_view *view)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].kind == WATTLE_KIND_GPU)
+			return true;
+	return view->n_gpus > 0;
+}
+
+/* ---- The first line: the machine's total ---- */
+
+/* One piece of a line, from its right end to the left, if there is room. Returns the new end. */
+static int put_left_of(const struct wtl_top_picture *picture, int row, int end, int from,
+		       enum wtl_style style, const char *text)
+{
+	int width = wtl_text_width(text);
+
+	if (end - width < from)
+		return end;
+	wtl_canvas_text(picture->canvas, row, end - width, width, style, text);
+	return end - width - 2;
+}
+
+/* "~" before what has something modelled in it. */
+static const char *total_mark(const struct wtl_top_view *view)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].in_total && view->domains[i].has_energy &&
+		    view->domains[i].method == WATTLE_METHOD_MODELLED)
+			return "~";
+	return "";
+}
+
+static int title_total(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_domain *total = &picture->view->total;
+	enum wtl_style style = picture->view->is_incomplete ? WTL_STYLE_WARN : WTL_STYLE_STRONG;
+	struct wtl_canvas *canvas = picture->canvas;
+	char text[WTL_FIGURE_MAX];
+	int at = 1;
+
+	if (!total->has_power)
+		return at + wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
+					    picture->view->t_mono_ns ? "no power known" : "…");
+	at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, style, "%s%s W",
+				total_mark(picture->view),
+				wtl_figure_watts_wide(text, total->power_uw));
+	if (total->uncertainty_ppm && at + 8 <= canvas->columns)
+		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
+					" ±%.0f %%", total->uncertainty_ppm / 1e4);
+	if (picture->view->is_incomplete)
+		at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_WARN,
+				      " incomplete");
+	return at;
+}
+
+static const char *carbon_text(const struct wtl_top_view *view, char text[CARBON_MAX])
+{
+	char plain[WTL_FIGURE_MAX], with[WTL_FIGURE_MAX];
+	uint64_t with_pue_ug = (uint64_t)((double)view->emitted_ug * view->pue_milli / 1e3);
+	bool has_place = !view->carbon_is_default && view->carbon.location[0];
+
+	snprintf(text, CARBON_MAX, "%s%s CO2e%s%s%s%s%s", total_mark(view),
+		 wtl_figure_grams(plain, view->emitted_ug), has_place ? " " : "",
+		 has_place ? view->carbon.location : "", view->pue_milli ? " (" : "",
+		 view->pue_milli ? wtl_figure_grams(with, with_pue_ug) : "",
+		 view->pue_milli ? " with PUE)" : "");
+	return text;
+}
+
+static void draw_title(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_view *view = picture->view;
+	int end = picture->canvas->columns - 1, from = title_total(picture, row) + 2;
+	char text[WTL_FIGURE_MAX], more[WTL_FIGURE_MAX + 1], carbon[CARBON_MAX];
+
+	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
+			  wtl_figure_clock(text, view->duration_ns));
+	if (view->total.has_energy) {
+		snprintf(more, sizeof(more), "%s%s", total_mark(view),
+			 wtl_figure_watt_hours(text, view->total.energy_uj));
+		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
+		snprintf(more, sizeof(more), "%s%s", total_mark(view),
+			 wtl_figure_joules(text, view->total.energy_uj));
+		more[strcspn(more, "J") + 1] = '\0'; /* without the blank after it */
+		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
+		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN,
+				  carbon_text(view, carbon));
+	}
+	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
+			  view->played.is_there ? view->machine.host
+			  : view->is_over	? "end of the tape"
+			  : view->is_tape	? "tape"
+			  : view->is_root	? "another root"
+						: view->machine.host);
+	put_left_of(picture, row, end, from, WTL_STYLE_TITLE, "wattle top");
+}
+
+/* ---- The second line: the machine beside its energy ---- */
+
+struct line {
+	const struct wtl_top_picture *picture;
+	int row, at, end;
+};
+
+/* A piece that is there whole or not at all. */
+static void add_piece(struct line *line, enum wtl_style style, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void add_piece(struct line *line, enum wtl_style style, const char *format, ...)
+{
+	char text[160];
+	va_list args;
+	int width;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	width = wtl_text_width(text);
+	if (line->at + width > line->end)
+		return;
+	wtl_canvas_text(line->picture->canvas, line->row, line->at, width, style, text);
+	line->at += width + 3;
+}
+
+static void draw_machine(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_machine *machine = &picture->view->machine;
+	struct line line = {
+		.picture = picture, .row = row, .at = 1, .end = picture->canvas->columns};
+	char text[WTL_FIGURE_MAX], more[WTL_FIGURE_MAX];
+
+	if (machine->has_use)
+		add_piece(&line, WTL_STYLE_PLAIN, "CPU %s %% of %u",
+			  wtl_figure_percent(text, machine->use_ppm), machine->n_cpus);
+	if (machine->memory_bytes)
+		add_piece(&line, WTL_STYLE_PLAIN, "memory %s of %s",
+			  wtl_figure_bytes(text, machine->memory_used_bytes),
+			  wtl_figure_bytes(more, machine->memory_bytes));
+	if (machine->has_temperature)
+		add_piece(&line, WTL_STYLE_PLAIN, "%d °C", machine->temperature_c);
+	if (machine->clock_mhz)
+		add_piece(&line, WTL_STYLE_PLAIN, "%.1f GHz", machine->clock_mhz / 1e3);
+	if (machine->throttled)
+		add_piece(&line, WTL_STYLE_WARN, "held down by heat %u times", machine->throttled);
+	if (picture->view->played.cpu[0])
+		add_piece(&line, WTL_STYLE_FAINT, "%s", picture->view->played.cpu);
+	if (picture->view->played.kernel[0])
+		add_piece(&line, WTL_STYLE_FAINT, "kernel %s", picture->view->played.kernel);
+}
+
+/* ---- The last line: keys, or what is being typed; and wattle itself ---- */
+
+static int self_width(const struct wtl_top_picture *picture, char text[SELF_MAX])
+{
+	const struct wtl_top_self *self = &picture->view->self;
+	char cpu[WTL_FIGURE_MAX], memory[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX];
+	const char *name = picture->view->played.is_there ? "recording took" : "wattle";
+	int room = picture->canvas->columns;
+
+	wtl_figure_percent(cpu, self->cpu_ppm);
+	wtl_figure_bytes(memory, self->rss_bytes);
+	wtl_figure_watts(watts, self->power_uw);
+	text[0] = '\0';
+	if (room >= 60)
+		snprintf(text, SELF_MAX, "%s %s %% %s%s%s%s", name, cpu, memory,
+			 self->has_power ? " ~" : "", self->has_power ? watts : "",
+			 self->has_power ? " W" : "");
+	else if (room >= 30)
+		snprintf(text, SELF_MAX, "%s %% %s", cpu, memory);
+	return wtl_text_width(text);
+}
+
+static void draw_keys(const struct wtl_top_picture *picture, int row, int width)
+{
+	static const struct {
+		const char *key, *label;
+		enum wtl_key code;
+		int least; /* columns at which it is shown */
+	} keys[] = {
+		{"F1", "Help", WTL_KEY_F1, 14},	  {"F2", "Setup", WTL_KEY_F2, 54},
+		{"F3", "Search", WTL_KEY_F3, 70}, {"F4", "Filter", WTL_KEY_F4, 37},
+		{"F5", "Tree", WTL_KEY_F5, 45},	  {"F6", "Sort", WTL_KEY_F6, 29},
+		{"F7", "Group", WTL_KEY_F7, 79},  {"F8", "Window", WTL_KEY_F8, 88},
+		{"F9", "Kill", WTL_KEY_F9, 21},	  {"F10", "Quit", WTL_KEY_F10, 0},
+	};
+	struct wtl_top_places *places = &picture->ui->places;
+	struct wtl_canvas *canvas = picture->canvas;
+	int at = 0;
+
+	places->keys_row = row;
+	places->n_keys = 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		int from = at;
+
+		if (width < keys[i].least)
+			continue;
+		at += wtl_canvas_text(canvas, row, at, width - at, WTL_STYLE_KEY, keys[i].key);
+		at += wtl_canvas_text(canvas, row, at, width - at, WTL_STYLE_LABEL, keys[i].label);
+		places->keys[places->n_keys].from = from;
+		places->keys[places->n_keys].to = at;
+		places->keys[places->n_keys++].key = keys[i].code;
+		at++;
+	}
+}
+
+/* The end of a long text is in sight while it is typed. */
+static void draw_typing(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_ui *ui = picture->ui;
+	struct wtl_canvas *canvas = picture->canvas;
+	const char *name = ui->mode == WTL_TOP_FILTER ? "Filter: " : "Search: ";
+	int at = wtl_canvas_text(canvas, row, 0, canvas->columns, WTL_STYLE_STRONG, name);
+	int room = canvas->columns - at - 1, caret;
+	char before[WTL_FILTER_MAX + 1];
+	const char *shown = ui->edit;
+
+	memcpy(before, ui->edit, ui->cursor);
+	before[ui->cursor] = '\0';
+	caret = wtl_text_width(before);
+	while (caret > room && *shown) {
+		do
+			shown++;
+		while (((unsigned char)*shown & 0xc0) == 0x80);
+		caret = wtl_text_width(before + (shown - ui->edit));
+	}
+	wtl_canvas_text(canvas, row, at, room, WTL_STYLE_PLAIN, shown);
+	wtl_canvas_restyle(canvas, row, at + caret, 1, WTL_STYLE_SELECTED);
+	if (ui->edit_error.text[0] && row > 0) {
+		wtl_canvas_fill(canvas, row - 1, 0, canvas->columns, ' ', WTL_STYLE_PLAIN);
+		wtl_canvas_printf(canvas, row - 1, 0, canvas->columns, WTL_STYLE_BAD, "at %d: %s",
+				  ui->edit_error.position + 1, ui->edit_error.text);
+	}
+}
+
+static void draw_last(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_view *view = picture->view;
+	const struct wtl_top_ui *ui = picture->ui;
+	struct wtl_canvas *canvas = picture->canvas;
+	char self[SELF_MAX];
+	int width = self_width(picture, self), left = canvas->columns - (width ? width + 1 : 0);
+
+	if (ui->mode == WTL_TOP_FILTER || ui->mode == WTL_TOP_SEARCH) {
+		draw_typing(picture, row);
+		return;
+	}
+	if (ui->message[0] && picture->now_ns < ui->message_until_ns)
+		wtl_canvas_text(canvas, row, 0, left, WTL_STYLE_STRONG, ui->message);
+	else if (view->remark[0] && picture->now_ns < view->remark_until_ns)
+		wtl_canvas_text(canvas, row, 0, left, WTL_STYLE_WARN, view->remark);
+	else if (!picture->is_still)
+		draw_keys(picture, row, left);
+	wtl_canvas_right(canvas, row, left, width, WTL_STYLE_FAINT, self);
+}
+
+/* ---- All of it ---- */
+
+/* In the place of everything else: measuring has stopped answering. */
+void wtl_top_draw_stale(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_view *view = picture->view;
+	int64_t age_ns = picture->now_ns - view->t_mono_ns, due_ns = STALE_NS;
+
+	if (view->interval_ns > due_ns / 2)
+		due_ns = 2 * view->interval_ns;
+	if (view->is_over || view->played.is_there || !view->t_mono_ns || age_ns < due_ns ||
+	    picture->ui->is_paused)
+		return;
+	wtl_canvas_fill(picture->canvas, row, 0, picture->canvas->columns, ' ', WTL_STYLE_BAD);
+	wtl_canvas_printf(picture->canvas, row, 1, picture->canvas->columns - 1, WTL_STYLE_BAD,
+			  "Nothing new for %lld s: a device does not answer",
+			  (long long)(age_ns / WTL_NS_PER_S));
+}
+
+struct layout {
+	int machine, domains, curves, table; /* rows each gets; 0: none */
+	enum wtl_top_detail detail;
+};
+
+static void lay_out(const struct wtl_top_picture *picture, int rows, struct layout *ret_layout)
+{
+	struct layout layout = {.machine = rows >= 12 || picture->is_still, .detail = WTL_TOP_ALL};
+	int least = rows < 12 ? rows / 2 : rows < 24 ? TABLE_MIN : rows / 3, wanted, spare;
+
+	/* Made to fit. */
+	if (picture->is_still)
+		least = 0;
+	rows -= layout.machine;
+	while (layout.detail > WTL_TOP_SUMMARY &&
+	       wtl_top_domains_height(picture, layout.detail) > rows - least)
+		layout.detail--;
+	layout.domains = wtl_top_domains_height(picture, layout.detail);
+	if (layout.domains > rows)
+		layout.domains = rows;
+	rows -= layout.domains;
+	spare = rows - least;
+	wanted = rows / 3 > CURVES_MAX ? CURVES_MAX : rows / 3;
+	if (wanted < CURVES_MIN)
+		wanted = CURVES_MIN;
+	if (picture->ui->config.graph != WTL_GRAPH_OFF && !picture->is_still && spare >= wanted)
+		layout.curves = wanted;
+	layout.table = rows - layout.curves;
+	*ret_layout = layout;
+}
+
+static void draw_body(const struct wtl_top_picture *picture, int row, int rows)
+{
+	struct layout layout;
+
+	if (picture->view->played.is_there && rows > 1) {
+		wtl_top_draw_play(picture, row++);
+		rows--;
+	}
+	lay_out(picture, rows, &layout);
+	if (layout.machine)
+		draw_machine(picture, row++);
+	wtl_top_draw_domains(picture, row, layout.domains, layout.detail);
+	row += layout.domains;
+	if (layout.curves)
+		wtl_top_draw_curves(picture, row, layout.curves);
+	row += layout.curves;
+	wtl_top_draw_table(picture, row, layout.table);
+}
+
+void wtl_top_draw(const struct wtl_top_picture *picture)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	struct wtl_top_places *places = &picture->ui->places;
+	int rows = canvas->rows;
+
+	wtl_canvas_clear(canvas);
+	places->header_row = -1;
+	places->keys_row = -1;
+	places->play_row = -1;
+	places->n_rows = 0;
+	places->n_columns = 0;
+	places->list_n = 0;
+	if (rows == 0 || canvas->columns == 0)
+		return;
+	draw_title(picture, 0);
+	if (rows >= 4) {
+		draw_body(picture, 1, rows - 2);
+		draw_last(picture, rows - 1);
+	}
+	wtl_top_draw_stale(picture, rows >= 4 ? 1 : 0);
+	if (wtl_top_list_n(picture->ui) > 0)
+		wtl_top_draw_list(picture);
+	else if (picture->ui->mode == WTL_TOP_CONFIRM)
+		wtl_top_draw_confirm(picture);
+	else if (picture->ui->mode == WTL_TOP_DETAILS)
+		wtl_top_draw_details(picture);
+}

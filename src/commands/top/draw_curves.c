@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/top/draw.h"
+#include "commands/top/format.h"
+#include "energy/units.h"
+
+/* Power over time. Each curve has a tile; the newest value is at its right end. */
+
+enum { TILE_MIN = 36, AXIS = 6, TILES_MAX = 16, DOTS_HIGH = 4 };
+
+/* What a tile shows: one domain or the sum of those of a kind. */
+struct tile {
+	const char *name;
+	enum wtl_style style;
+	const struct wtl_top_domain *domain; /* NULL: the sum over the style's domains */
+	uint64_t limit_uw, idle_uw;
+};
+
+struct plot {
+	const struct wtl_top_picture *picture;
+	const struct tile *tile;
+	int row, column, height, width; /* of the cells with dots */
+	unsigned grain;
+	double bins_per_dot;
+	uint64_t
+		newest_dot; /* counted since the start: dots stay on their bins while time goes on */
+	uint32_t top_mw;    /* at the upper edge */
+};
+
+static bool counts(const struct tile *tile, const struct wtl_top_domain *domain)
+{
+	return domain->in_total && wtl_top_kind_style(domain->kind) == tile->style;
+}
+
+/* Known where any is known: what is missing shows in its own row. */
+static uint32_t value_at(const struct plot *plot, uint64_t back)
+{
+	const struct wtl_top_view *view = plot->picture->view;
+	uint64_t sum = 0;
+	bool known = false;
+
+	if (plot->tile->domain)
+		return wtl_top_curve_at(&plot->tile->domain->power, &view->clock, plot->grain,
+					back);
+	for (size_t i = 0; i < view->n_domains; i++) {
+		uint32_t value;
+
+		if (!counts(plot->tile, &view->domains[i]))
+			continue;
+		value = wtl_top_curve_at(&view->domains[i].power, &view->clock, plot->grain, back);
+		if (value == WTL_TOP_GAP)
+			continue;
+		known = true;
+		sum += value;
+	}
+	return known ? (uint32_t)(sum < WTL_TOP_GAP ? sum : WTL_TOP_GAP - 1) : WTL_TOP_GAP;
+}
+
+/* The mean over the bins of a dot that is `back` dots before the newest. */
+static uint32_t dot_value(const struct plot *plot, uint64_t back)
+{
+	uint64_t n_bins = plot->picture->view->clock.n_bins[plot->grain], dot, first, last, sum = 0;
+	unsigned known = 0;
+
+	if (back > plot->newest_dot || n_bins == 0)
+		return WTL_TOP_GAP;
+	dot = plot->newest_dot - back;
+	first = (uint64_t)((double)dot * plot->bins_per_dot);
+	last = (uint64_t)((double)(dot + 1) * plot->bins_per_dot);
+	if (last <= first)
+		last = first + 1;
+	if (last > n_bins)
+		last = n_bins;
+	for (uint64_t bin = first; bin < last; bin++) {
+		uint32_t value = value_at(plot, n_bins - 1 - bin);
+
+		if (value == WTL_TOP_GAP)
+			continue;
+		sum += value;
+		known++;
+	}
+	return known ? (uint32_t)(sum / known) : WTL_TOP_GAP;
+}
+
+/* 1, 2 or 5 times a power of ten. */
+static uint32_t round_up(uint64_t value)
+{
+	static const unsigned steps[] = {1, 2, 5};
+	uint64_t power = 1;
+
+	for (;; power *= 10)
+		for (size_t i = 0; i < 3; i++)
+			if (steps[i] * power >= value || steps[i] * power >= 2000000000u)
+				return (uint32_t)(steps[i] * power);
+}
+
+/* The limit is in the picture once it is not far away. */
+static void find_scale(struct plot *plot, int n_dots)
+{
+	uint64_t most = plot->tile->idle_uw / 1000, limit = plot->tile->limit_uw / 1000;
+
+	for (int i = 0; i < n_dots; i++) {
+		uint32_t value = dot_value(plot, (uint64_t)i);
+
+		if (value != WTL_TOP_GAP && value > most)
+			most = value;
+	}
+	if (limit && most >= limit / 3 && most <= limit + limit / 20)
+		plot->top_mw = (uint32_t)(limit + limit / 20);
+	else
+		plot->top_mw = round_up(most + most / 20 > 1000 ? most + most / 20 : 1000);
+}
+
+/* Dots from the bottom; at least one: 0 W is not a gap. */
+static int dots_for(const struct plot *plot, uint64_t mw)
+{
+	int dots = (int)(mw * (uint64_t)(plot->height * DOTS_HIGH) / plot->top_mw);
+
+	return dots < 1 ? 1 : dots > plot->height * DOTS_HIGH ? plot->height * DOTS_HIGH : dots;
+}
+
+/* How many of the four dots of a cell that lies `below` dots high are filled. */
+static int filled(int dots, int below)
+{
+	int n = dots - below;
+
+	return n < 0 ? 0 : n > DOTS_HIGH ? DOTS_HIGH : n;
+}
+
+static void put_dots(const struct plot *plot, int row, int column, int left, int right)
+{
+	/* From the bottom up, dots 7 3 2 1 and 8 6 5 4 of the Braille cell. */
+	static const unsigned left_dots[] = {0, 0x40, 0x44, 0x46, 0x47};
+	static const unsigned right_dots[] = {0, 0x80, 0xa0, 0xb0, 0xb8};
+	struct wtl_canvas *canvas = plot->picture->canvas;
+
+	if (left + right == 0)
+		return;
+	if (canvas->ascii)
+		wtl_canvas_put(canvas, row, column, left + right >= 5 ? '#' : '.',
+			       plot->tile->style);
+	else
+		wtl_canvas_put(canvas, row, column, 0x2800 | left_dots[left] | right_dots[right],
+			       plot->tile->style);
+}
+
+/* A level across the plot; the curve covers it. */
+static void draw_level(const struct plot *plot, uint64_t power_uw, uint32_t sign,
+		       enum wtl_style style)
+{
+	uint64_t mw = power_uw / 1000;
+	int row;
+
+	if (!power_uw || mw > plot->top_mw)
+		return;
+	row = plot->row + plot->height - 1 - (dots_for(plot, mw) - 1) / DOTS_HIGH;
+	wtl_canvas_fill(plot->picture->canvas, row, plot->column, plot->width, sign, style);
+}
+
+static void draw_dots(const struct plot *plot)
+{
+	for (int x = 0; x < plot->width; x++) {
+		uint64_t back = 2 * (uint64_t)(plot->width - 1 - x);
+		uint32_t left = dot_value(plot, back + 1), right = dot_value(plot, back);
+		int left_dots = left == WTL_TOP_GAP ? 0 : dots_for(plot, left);
+		int right_dots = right == WTL_TOP_GAP ? 0 : dots_for(plot, right);
+
+		for (int y = 0; y < plot->height; y++) {
+			int below = (plot->height - 1 - y) * DOTS_HIGH;
+
+			put_dots(plot, plot->row + y, plot->column + x, filled(left_dots, below),
+				 filled(right_dots, below));
+		}
+	}
+}
+
+/* The baseline lies under the curve most of the time, so its cells take the baseline's style. */
+static void mark_idle(const struct plot *plot)
+{
+	int rows;
+
+	if (!plot->tile->idle_uw)
+		return;
+	rows = dots_for(plot, plot->tile->idle_uw / 1000) / DOTS_HIGH;
+	for (int y = plot->height - rows; y < plot->height; y++)
+		wtl_canvas_restyle(plot->picture->canvas, plot->row + y, plot->column, plot->width,
+				   WTL_STYLE_IDLE);
+}
+
+static void axis_label(const struct plot *plot, int row, uint64_t mw)
+{
+	char text[WTL_FIGURE_MAX];
+	double watts = (double)mw / 1e3;
+
+	snprintf(text, sizeof(text), mw > 0 && watts < 10.0 ? "%.1f" : "%.0f", watts);
+	wtl_canvas_right(plot->picture->canvas, row, plot->column - AXIS, AXIS - 1, WTL_STYLE_FAINT,
+			 text);
+}
+
+static uint64_t power_now(const struct wtl_top_picture *picture, const struct tile *tile,
+			  bool *ret_known)
+{
+	uint64_t sum_uw = 0;
+
+	*ret_known = tile->domain && tile->domain->has_power;
+	if (tile->domain)
+		return tile->domain->power_uw;
+	for (size_t i = 0; i < picture->view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &picture->view->domains[i];
+
+		if (counts(tile, domain) && domain->has_power) {
+			sum_uw += domain->power_uw;
+			*ret_known = true;
+		}
+	}
+	return sum_uw;
+}
+
+static bool is_modelled(const struct wtl_top_picture *picture, const struct tile *tile)
+{
+	const struct wtl_top_view *view = picture->view;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+		bool is_part = tile->domain == &view->total ? domain->in_total
+			       : tile->domain		    ? tile->domain == domain
+							    : counts(tile, domain);
+
+		if (is_part && domain->has_power && domain->method == WATTLE_METHOD_MODELLED)
+			return true;
+	}
+	return false;
+}
+
+/* A word and a figure, where both have room. Returns where the next one may begin. */
+static int add_figure(struct wtl_canvas *canvas, int row, int at, int end, enum wtl_style style,
+		      const char *word, uint64_t power_uw)
+{
+	char text[WTL_FIGURE_MAX], all[2 * WTL_FIGURE_MAX];
+	int width;
+
+	if (!power_uw)
+		return at;
+	snprintf(all, sizeof(all), "%s %s", word, wtl_figure_watts_wide(text, power_uw));
+	width = wtl_text_width(all);
+	if (at + width > end)
+		return at;
+	return at + wtl_canvas_text(canvas, row, at, width, style, all) + 2;
+}
+
+static void draw_caption(const struct wtl_top_picture *picture, const struct tile *tile, int row,
+			 int column, int width)
+{
+	const char *window = wtl_top_window_name(picture->ui->config.window);
+	struct wtl_canvas *canvas = picture->canvas;
+	int at = column + AXIS, end = column + width - 1;
+	char text[WTL_FIGURE_MAX];
+	bool known;
+	uint64_t power_uw = power_now(picture, tile, &known);
+
+	at += wtl_canvas_text(canvas, row, at, end - at, tile->style, tile->name) + 1;
+	if (known)
+		at += wtl_canvas_printf(canvas, row, at, end - at, WTL_STYLE_STRONG, "%s%s W",
+					is_modelled(picture, tile) ? "~" : "",
+					wtl_figure_watts_wide(text, power_uw)) +
+		      2;
+	if (at + wtl_text_width(window) <= end)
+		wtl_canvas_right(canvas, row, at, end - at, WTL_STYLE_FAINT, window);
+	end -= wtl_text_width(window) + 1;
+	at = add_figure(canvas, row, at, end, WTL_STYLE_LIMIT, "limit", tile->limit_uw);
+	add_figure(canvas, row, at, end, WTL_STYLE_IDLE, "idle", tile->idle_uw);
+}
+
+static void draw_tile(const struct wtl_top_picture *picture, const struct tile *tile, int row,
+		      int height, int column, int width)
+{
+	struct plot plot = {.picture = picture,
+			    .tile = tile,
+			    .row = row + 1,
+			    .column = column + AXIS,
+			    .height = height - 1,
+			    .width = width - AXIS - 1};
+	int64_t window_ns = wtl_top_window_ns(picture->ui->config.window);
+	const struct wtl_top_clock *clock = &picture->view->clock;
+	uint32_t level = picture->canvas->ascii ? '-' : 0x2500;
+
+	if (plot.height < 1 || plot.width < 1 || clock->bin_ns <= 0)
+		return;
+	plot.grain = wtl_top_clock_grain(clock, window_ns);
+	plot.bins_per_dot = (double)window_ns / (double)wtl_top_clock_bin_ns(clock, plot.grain) /
+			    (2.0 * plot.width);
+	if (clock->n_bins[plot.grain] > 0)
+		plot.newest_dot =
+			(uint64_t)((double)(clock->n_bins[plot.grain] - 1) / plot.bins_per_dot);
+	find_scale(&plot, 2 * plot.width);
+	draw_caption(picture, tile, row, column, width);
+	draw_level(&plot, tile->limit_uw, level, WTL_STYLE_LIMIT);
+	draw_level(&plot, tile->idle_uw, picture->canvas->ascii ? '.' : 0x2508, WTL_STYLE_IDLE);
+	draw_dots(&plot);
+	mark_idle(&plot);
+	axis_label(&plot, plot.row, plot.top_mw);
+	if (plot.height > 3)
+		axis_label(&plot, plot.row + plot.height / 2, plot.top_mw / 2);
+	if (plot.height > 1)
+		axis_label(&plot, plot.row + plot.height - 1, 0);
+}
+
+/* ---- Which tiles ---- */
+
+static struct tile tile_of(const struct wtl_top_domain *domain, const char *name)
+{
+	return (struct tile){.name = name,
+			     .style = name == domain->name ? wtl_top_kind_style(domain->kind)
+							   : WTL_STYLE_STRONG,
+			     .domain = domain,
+			     .limit_uw = domain->limit_uw,
+			     .idle_uw = domain->idle.is_known ? domain->idle.idle_uw : 0};
+}
+
+static bool has_curve(const struct wtl_top_domain *domain)
+{
+	return domain->in_total && (domain->has_power || domain->has_energy);
+}
+
+static int each_domain(const struct wtl_top_view *view, struct tile tiles[], int max)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < view->n_domains && n <= max; i++) {
+		if (!has_curve(&view->domains[i]))
+			continue;
+		if (n < max)
+			tiles[n] = tile_of(&view->domains[i], view->domains[i].name);
+		n++;
+	}
+	return n;
+}
+
+/* The sums: limits and baselines only where all of them are known. */
+static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
+{
+	static const struct {
+		const char *name;
+		enum wtl_style style;
+	} kinds[] = {{"CPU", WTL_STYLE_CPU}, {"GPU", WTL_STYLE_GPU}, {"DRAM", WTL_STYLE_MEMORY}};
+	int n = 0;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		struct tile tile = {.name = kinds[k].name, .style = kinds[k].style};
+		bool limits = true, idles = true, any = false;
+
+		for (size_t i = 0; i < view->n_domains; i++) {
+			const struct wtl_top_domain *domain = &view->domains[i];
+
+			if (!counts(&tile, domain) || !has_curve(domain))
+				continue;
+			any = true;
+			limits &= domain->limit_uw > 0;
+			idles &= domain->idle.is_known;
+			tile.limit_uw += domain->limit_uw;
+			tile.idle_uw += domain->idle.idle_uw;
+		}
+		tile.limit_uw = limits ? tile.limit_uw : 0;
+		tile.idle_uw = idles ? tile.idle_uw : 0;
+		if (any)
+			tiles[n++] = tile;
+	}
+	return n;
+}
+
+void wtl_top_draw_curve(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			int row, int height, int column, int width)
+{
+	const struct tile tile =
+		tile_of(domain, domain == &picture->view->total ? "total" : domain->name);
+
+	draw_tile(picture, &tile, row, height, column, width);
+}
+
+void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int height)
+{
+	const struct wtl_top_view *view = picture->view;
+	int width = picture->canvas->columns, room = width / TILE_MIN, n = 1, column = 0;
+	struct tile tiles[TILES_MAX + 1];
+
+	if (room > TILES_MAX)
+		room = TILES_MAX;
+	if (room < 1)
+		room = 1;
+	tiles[0] = tile_of(&view->total, "total");
+	if (picture->ui->config.graph == WTL_GRAPH_EACH && room > 1) {
+		n = each_domain(view, tiles, room);
+		/* One domain is the total. */
+		if (n < 2 || n > room)
+			n = n < 2 ? 0 : each_kind(view, tiles);
+		if (n < room) {
+			memmove(&tiles[1], &tiles[0], (size_t)n * sizeof(tiles[0]));
+			tiles[0] = tile_of(&view->total, "total");
+			n++;
+		}
+		if (n > room)
+			n = room;
+	}
+	for (int i = 0; i < n; i++) {
+		int next = (i + 1) * width / n;
+
+		draw_tile(picture, &tiles[i], row, height, column, next - column);
+		column = next;
+	}
+}

@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/top/draw.h"
+#include "commands/top/format.h"
+#include "energy/units.h"
+
+/* No answer for so long is told. */
+#define STUCK_NS (3 * WTL_NS_PER_S)
+
+/* Where the columns stand; a width of 0: no room for it. */
+struct columns {
+	int name, power, plus, bar, bar_width, idle, limit, energy, hours, info, rest;
+	int info_width;
+};
+
+enum {
+	NAME_WIDTH = 14,
+	POWER_WIDTH = 9,
+	PLUS_WIDTH = 7,
+	BAR_MIN = 8,
+	BAR_MAX = 32,
+	FIGURE_WIDTH = 8,
+	ENERGY_WIDTH = 10,
+	HOURS_WIDTH = 10,
+	INFO_MIN = 46,
+	LONE_NAME_MAX = 24,
+};
+
+static int place(int *at, int width)
+{
+	int from = *at;
+
+	*at += width + 1;
+	return from;
+}
+
+static void find_columns(int width, struct columns *ret_columns)
+{
+	struct columns columns = {.name = 1};
+	int at = 1;
+
+	place(&at, width < 40 ? 9 : NAME_WIDTH);
+	columns.power = place(&at, POWER_WIDTH);
+	if (width >= 76)
+		columns.plus = place(&at, PLUS_WIDTH);
+	if (width >= 56) {
+		columns.bar_width = BAR_MIN + (width - 56) / 5;
+		if (columns.bar_width > BAR_MAX)
+			columns.bar_width = BAR_MAX;
+		columns.bar = place(&at, columns.bar_width);
+	}
+	if (width >= 92)
+		columns.idle = place(&at, FIGURE_WIDTH);
+	if (width >= 66)
+		columns.limit = place(&at, FIGURE_WIDTH);
+	if (width >= 40)
+		columns.energy = place(&at, ENERGY_WIDTH);
+	if (width >= 110)
+		columns.hours = place(&at, HOURS_WIDTH);
+	at++;
+	if (width - at >= INFO_MIN) {
+		columns.info = at;
+		columns.info_width = width - at;
+	}
+	columns.rest = at;
+	*ret_columns = columns;
+}
+
+static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+		     enum wtl_top_detail detail)
+{
+	if (domain->in_total)
+		return true;
+	if (detail != WTL_TOP_ALL)
+		return false;
+	return !domain->inside[0] || picture->ui->config.switches[WTL_SWITCH_PARTS];
+}
+
+static const struct wtl_top_domain *find_domain(const struct wtl_top_view *view, const char *name)
+{
+	for (size_t i = 0; name[0] && i < view->n_domains; i++)
+		if (strcmp(view->domains[i].name, name) == 0)
+			return &view->domains[i];
+	return NULL;
+}
+
+/* Whether one that this lies in has a row above: without, it stands on its own. */
+static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			enum wtl_top_detail detail)
+{
+	const struct wtl_top_view *view = picture->view;
+
+	/* No more around it than there are. */
+	for (size_t i = 0; domain && i < view->n_domains; i++) {
+		domain = find_domain(view, domain->inside);
+		if (domain && is_shown(picture, domain, detail))
+			return true;
+	}
+	return false;
+}
+
+/* A GPU that has no domain of its own still has a row. */
+static bool has_domain(const struct wtl_top_view *view, size_t gpu)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].gpu == (int)gpu)
+			return true;
+	return false;
+}
+
+static bool has_header(const struct wtl_top_picture *picture)
+{
+	return picture->canvas->columns >= 56;
+}
+
+/* A number, or false where it is not known. */
+static bool number(const struct wtl_gpu *gpu, enum wtl_gpu_number which, uint64_t *ret)
+{
+	*ret = gpu->numbers[which].value;
+	return gpu->numbers[which].status == WATTLE_STATUS_OK;
+}
+
+/* A second line of a GPU's, where there is no room in the first and something to say. */
+static bool gpu_has_line(const struct wtl_top_picture *picture, int gpu, enum wtl_top_detail detail)
+{
+	static const enum wtl_gpu_number numbers[] = {
+		WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USED_BYTES, WTL_GPU_TEMPERATURE_C,
+		WTL_GPU_CLOCK_SM_MHZ, WTL_GPU_CLOCK_GRAPHICS_MHZ};
+	struct columns columns;
+	uint64_t value;
+
+	find_columns(picture->canvas->columns, &columns);
+	if (detail != WTL_TOP_ALL || columns.info || gpu < 0 ||
+	    picture->view->gpus[gpu].status != WATTLE_STATUS_OK)
+		return false;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (number(&picture->view->gpus[gpu], numbers[i], &value))
+			return true;
+	return false;
+}
+
+int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_detail detail)
+{
+	const struct wtl_top_view *view = picture->view;
+	int height = has_header(picture);
+
+	if (detail == WTL_TOP_SUMMARY)
+		return view->n_domains > 0;
+	for (size_t i = 0; i < view->n_domains; i++) {
+		if (!is_shown(picture, &view->domains[i], detail))
+			continue;
+		height += 1 + (view->domains[i].has_power &&
+			       gpu_has_line(picture, view->domains[i].gpu, detail));
+	}
+	for (size_t i = 0; i < view->n_gpus; i++)
+		height += !has_domain(view, i);
+	return height;
+}
+
+/* ---- What a GPU says ---- */
+
+struct piece_line {
+	struct wtl_canvas *canvas;
+	int row, at, end;
+};
+
+/* In a fixed width, so that GPUs stand in columns; a piece that does not fit is left out. */
+static void add(struct piece_line *line, int width, enum wtl_style style, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void add(struct piece_line *line, int width, enum wtl_style style, const char *format, ...)
+{
+	char text[96];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (line->at + width > line->end)
+		return;
+	wtl_canvas_text(line->canvas, line->row, line->at, width, style, text);
+	line->at += width + 2;
+}
+
+static const char *throttle_words(uint64_t reasons)
+{
+	static const struct {
+		enum wtl_gpu_throttle bit;
+		const char *words;
+	} words[] = {
+		{WTL_THROTTLE_HW_THERMAL, "too hot (hw)"},
+		{WTL_THROTTLE_SW_THERMAL, "too hot"},
+		{WTL_THROTTLE_HW_POWER_BRAKE, "power brake"},
+		{WTL_THROTTLE_HW_SLOWDOWN, "hw slowdown"},
+		{WTL_THROTTLE_SW_POWER_CAP, "power cap"},
+		{WTL_THROTTLE_SYNC_BOOST, "sync boost"},
+		{WTL_THROTTLE_APPLICATION_CLOCKS, "app clocks"},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (reasons & words[i].bit)
+			return words[i].words;
+	return NULL;
+}
+
+static void add_pcie(struct piece_line *line, const struct wtl_gpu *gpu)
+{
+	char tx[WTL_FIGURE_MAX], rx[WTL_FIGURE_MAX];
+	uint64_t gen, width, sent, received;
+
+	if (number(gpu, WTL_GPU_PCIE_GEN, &gen) && number(gpu, WTL_GPU_PCIE_WIDTH, &width))
+		add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)gen, (unsigned)width);
+	if (number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, &sent) &&
+	    number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, &received))
+		add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s", wtl_figure_bytes(rx, received),
+		    wtl_figure_bytes(tx, sent));
+}
+
+static void add_numbers(struct piece_line *line, const struct wtl_gpu *gpu)
+{
+	uint64_t value, total, reasons = 0;
+	char used[WTL_FIGURE_MAX], all[WTL_FIGURE_MAX];
+	bool known = number(gpu, WTL_GPU_THROTTLE, &reasons);
+	const char *throttle = known ? throttle_words(reasons) : NULL;
+
+	if (number(gpu, WTL_GPU_USE_PERCENT, &value))
+		add(line, 9, WTL_STYLE_PLAIN, "use %3u %%", (unsigned)value);
+	if (number(gpu, WTL_GPU_MEMORY_USED_BYTES, &value) &&
+	    number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, &total))
+		add(line, 15, WTL_STYLE_PLAIN, "mem %5s/%s", wtl_figure_bytes(used, value),
+		    wtl_figure_bytes(all, total));
+	if (number(gpu, WTL_GPU_TEMPERATURE_C, &value))
+		add(line, 6, value >= 90 ? WTL_STYLE_BAD : WTL_STYLE_PLAIN, "%3u °C",
+		    (unsigned)value);
+	if (throttle)
+		add(line, 12, WTL_STYLE_WARN, "%s", throttle);
+	else if (known)
+		line->at += line->at + 12 <= line->end ? 14 : 0; /* the next piece stays in line */
+	if (number(gpu, WTL_GPU_CLOCK_SM_MHZ, &value) ||
+	    number(gpu, WTL_GPU_CLOCK_GRAPHICS_MHZ, &value))
+		add(line, 8, WTL_STYLE_PLAIN, "%4u MHz", (unsigned)value);
+	add_pcie(line, gpu);
+	if (number(gpu, WTL_GPU_MEMORY_USE_PERCENT, &value))
+		add(line, 11, WTL_STYLE_FAINT, "mem bw %2u %%", (unsigned)value);
+	if (number(gpu, WTL_GPU_FAN_PERCENT, &value))
+		add(line, 9, WTL_STYLE_FAINT, "fan %3u %%", (unsigned)value);
+	if (number(gpu, WTL_GPU_PSTATE, &value))
+		add(line, 3, WTL_STYLE_FAINT, "P%u", (unsigned)value);
+}
+
+static const char *gpu_trouble(enum wattle_status status)
+{
+	static const char *const words[] = {
+		[WATTLE_STATUS_STALE] = "answers late",
+		[WATTLE_STATUS_DENIED] = "more privilege is needed",
+		[WATTLE_STATUS_GONE] = "lost: it has fallen off the bus",
+		[WATTLE_STATUS_FAILED] = "reading it fails",
+		[WATTLE_STATUS_ASLEEP] = "asleep, and left alone: reading would wake it",
+		[WATTLE_STATUS_ABSENT] = "tells nothing of itself",
+	};
+
+	if ((size_t)status >= sizeof(words) / sizeof(words[0]))
+		return NULL;
+	return words[status];
+}
+
+static int64_t silence_ns(const struct wtl_top_picture *picture, size_t gpu)
+{
+	int64_t answered_ns = picture->view->gpu_answered_ns[gpu];
+
+	return answered_ns > 0 && !picture->ui->is_paused && !picture->view->is_over
+		       ? picture->now_ns - answered_ns
+		       : 0;
+}
+
+static void draw_stuck(const struct wtl_top_picture *picture, int64_t silent_ns, int row,
+		       int column, int width)
+{
+	wtl_canvas_printf(picture->canvas, row, column, width, WTL_STYLE_BAD,
+			  "stuck: no answer for %lld s", (long long)(silent_ns / WTL_NS_PER_S));
+}
+
+void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
+		      int width)
+{
+	const struct wtl_gpu *one = &picture->view->gpus[gpu];
+	struct piece_line line = {
+		.canvas = picture->canvas, .row = row, .at = column, .end = column + width};
+	const char *trouble = gpu_trouble(one->status);
+	int64_t silent_ns = silence_ns(picture, gpu);
+
+	if (trouble)
+		wtl_canvas_text(picture->canvas, row, column, width,
+				one->status == WATTLE_STATUS_ASLEEP ? WTL_STYLE_FAINT
+								    : WTL_STYLE_BAD,
+				trouble);
+	else if (silent_ns >= STUCK_NS)
+		draw_stuck(picture, silent_ns, row, column, width);
+	else
+		add_numbers(&line, one);
+}
+
+/* In the rest of a row that has no room for more. */
+static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, int row, int column)
+{
+	const struct wtl_gpu *one = &picture->view->gpus[gpu];
+	struct piece_line line = {.canvas = picture->canvas,
+				  .row = row,
+				  .at = column,
+				  .end = picture->canvas->columns};
+	uint64_t value;
+
+	if (gpu_trouble(one->status) || silence_ns(picture, gpu) >= STUCK_NS) {
+		wtl_top_draw_gpu(picture, gpu, row, column, line.end - column);
+		return;
+	}
+	if (number(one, WTL_GPU_USE_PERCENT, &value))
+		add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
+	if (number(one, WTL_GPU_TEMPERATURE_C, &value))
+		add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
+}
+
+/* ---- Bars ---- */
+
+/* The power of a full bar. */
+static uint64_t bar_scale(const struct wtl_top_domain *domain)
+{
+	uint64_t most = domain->max_uw > domain->power_uw ? domain->max_uw : domain->power_uw;
+
+	if (domain->limit_uw)
+		return domain->limit_uw;
+	return most + most / 4 + 1;
+}
+
+/* In eighths of a cell; in whole cells with ASCII. */
+static void put_bar_cell(struct wtl_canvas *canvas, int row, int column, unsigned eighths,
+			 enum wtl_style style)
+{
+	static const uint32_t blocks[] = {0,	  0x258f, 0x258e, 0x258d, 0x258c,
+					  0x258b, 0x258a, 0x2589, 0x2588};
+
+	if (canvas->ascii && eighths >= 4)
+		wtl_canvas_put(canvas, row, column, '#', style);
+	else if (!canvas->ascii && eighths > 0)
+		wtl_canvas_put(canvas, row, column, blocks[eighths], style);
+	else
+		wtl_canvas_put(canvas, row, column, 0xb7, WTL_STYLE_FAINT);
+}
+
+static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+		     int row, const struct columns *columns)
+{
+	uint64_t scale = bar_scale(domain), width = (uint64_t)columns->bar_width;
+	uint64_t filled = domain->power_uw / 1000 * width * 8 / (scale / 1000 + 1);
+	uint64_t idle = domain->idle.is_known
+				? domain->idle.idle_uw / 1000 * width / (scale / 1000 + 1)
+				: 0;
+	bool is_over = domain->limit_uw && domain->power_uw > domain->limit_uw;
+
+	for (int i = 0; i < columns->bar_width; i++) {
+		uint64_t from = (uint64_t)i * 8;
+		unsigned eighths = filled >= from + 8 ? 8
+				   : filled > from    ? (unsigned)(filled - from)
+						      : 0;
+		enum wtl_style style = is_over		    ? WTL_STYLE_BAD
+				       : (uint64_t)i < idle ? WTL_STYLE_IDLE
+							    : wtl_top_kind_style(domain->kind);
+
+		put_bar_cell(picture->canvas, row, columns->bar + i, eighths, style);
+	}
+	if (domain->limit_uw)
+		wtl_canvas_put(picture->canvas, row, columns->bar + columns->bar_width,
+			       picture->canvas->ascii ? '|' : 0x2502, WTL_STYLE_LIMIT);
+}
+
+/* ---- Rows ---- */
+
+/* Why there is no power, and what would help. */
+static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			 int row, const struct columns *columns)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	int at = columns->power, width = canvas->columns - at;
+	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture, (size_t)domain->gpu) : 0;
+	enum wtl_style style = domain->status == WATTLE_STATUS_ASLEEP ||
+					       domain->status == WATTLE_STATUS_ABSENT ||
+					       domain->status == WATTLE_STATUS_OK
+				       ? WTL_STYLE_FAINT
+				       : WTL_STYLE_BAD;
+	const char *word = domain->status == WATTLE_STATUS_OK ? "…"
+			   : domain->status == WATTLE_STATUS_GONE
+				   ? "lost"
+				   : wattle_status_name(domain->status);
+
+	/* Why it is late need not be said then. */
+	if (silent_ns >= STUCK_NS) {
+		draw_stuck(picture, silent_ns, row, at, width);
+		return;
+	}
+	at += wtl_canvas_text(canvas, row, at, width, style, word) + 2;
+	at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_PLAIN,
+			      domain->reason);
+	if (domain->remedy[0] && domain->status != WATTLE_STATUS_ASLEEP &&
+	    at + 16 < canvas->columns)
+		wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT, " → %s",
+				  domain->remedy);
+}
+
+static void draw_figures(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			 int row, const struct columns *columns)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	char text[WTL_FIGURE_MAX], plus[WTL_FIGURE_MAX + 4];
+	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * domain->uncertainty_ppm / 1e6);
+
+	if (columns->plus && domain->uncertainty_ppm) {
+		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
+		/* "+-" takes one more. */
+		if (canvas->ascii && wtl_text_width(plus) >= PLUS_WIDTH)
+			snprintf(plus, sizeof(plus), "±%.0f", (double)plus_uw / 1e6);
+		wtl_canvas_right(canvas, row, columns->plus, PLUS_WIDTH, WTL_STYLE_FAINT, plus);
+	}
+	if (columns->idle && domain->idle.is_known)
+		wtl_canvas_right(canvas, row, columns->idle, FIGURE_WIDTH, WTL_STYLE_IDLE,
+				 wtl_figure_watts_wide(text, domain->idle.idle_uw));
+	if (columns->limit && domain->limit_uw)
+		wtl_canvas_right(canvas, row, columns->limit, FIGURE_WIDTH, WTL_STYLE_LIMIT,
+				 wtl_figure_watts_wide(text, domain->limit_uw));
+	if (columns->energy && domain->has_energy)
+		wtl_canvas_right(canvas, row, columns->energy, ENERGY_WIDTH, WTL_STYLE_PLAIN,
+				 wtl_figure_joules(text, domain->energy_uj));
+	if (columns->hours && domain->has_energy)
+		wtl_canvas_right(canvas, row, columns->hours, HOURS_WIDTH, WTL_STYLE_FAINT,
+				 wtl_figure_watt_hours(text, domain->energy_uj));
+}
+
+/* What casts doubt on the figure, or where it comes from. */
+static void draw_remark(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			int row, int column, int width)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	char text[WTL_FIGURE_MAX];
+
+	if (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP)
+		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_BAD,
+				wattle_status_name(domain->status));
+	else if (domain->flags & WATTLE_ENERGY_DISAGREES)
+		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_WARN, "two sources disagree");
+	else if (domain->gap_ns > 0)
+		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN, "not measured for %s",
+				  wtl_figure_clock(text, domain->gap_ns));
+	else if (domain->method == WATTLE_METHOD_MODELLED)
+		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN,
+				  "modelled, not measured%s%s", domain->device[0] ? "  " : "",
+				  domain->device);
+	else
+		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_FAINT, "%s%s%s%s%s",
+				  domain->source, domain->weight ? ", shared by " : "",
+				  domain->weight ? domain->weight : "",
+				  domain->device[0] ? "  " : "", domain->device);
+}
+
+static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+		       int row, const struct columns *columns, enum wtl_top_detail detail)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	enum wtl_style style =
+		domain->in_total ? wtl_top_kind_style(domain->kind) : WTL_STYLE_FAINT;
+	int indent = is_indented(picture, domain, detail) ? 2 : 0;
+	int name_width = columns->power - columns->name - 1;
+	char text[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX + 4];
+
+	wtl_canvas_text(canvas, row, columns->name + indent, name_width - indent, style,
+			domain->name);
+	if (!domain->has_power) {
+		draw_trouble(picture, domain, row, columns);
+		return 1;
+	}
+	snprintf(watts, sizeof(watts), "%s%s W",
+		 domain->method == WATTLE_METHOD_MODELLED ? "~" : "",
+		 wtl_figure_watts_wide(text, domain->power_uw));
+	wtl_canvas_right(canvas, row, columns->power, POWER_WIDTH,
+			 domain->in_total ? WTL_STYLE_STRONG : WTL_STYLE_FAINT, watts);
+	draw_figures(picture, domain, row, columns);
+	if (columns->bar)
+		draw_bar(picture, domain, row, columns);
+	if (domain->gpu >= 0 && columns->info) {
+		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row, columns->info,
+				 columns->info_width);
+	} else if (columns->info) {
+		draw_remark(picture, domain, row, columns->info, columns->info_width);
+	} else if (gpu_has_line(picture, domain->gpu, detail)) {
+		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row + 1, columns->name + 2,
+				 canvas->columns - columns->name - 2);
+		return 2;
+	}
+	if (domain->gpu >= 0 && !columns->info)
+		draw_gpu_shortly(picture, (size_t)domain->gpu, row, columns->rest);
+	return 1;
+}
+
+static void draw_header(const struct wtl_top_picture *picture, int row,
+			const struct columns *columns)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+
+	wtl_canvas_fill(canvas, row, 0, canvas->columns, ' ', WTL_STYLE_HEADER);
+	wtl_canvas_text(canvas, row, columns->name, NAME_WIDTH, WTL_STYLE_HEADER, "DOMAIN");
+	wtl_canvas_right(canvas, row, columns->power, POWER_WIDTH, WTL_STYLE_HEADER, "POWER");
+	if (columns->plus)
+		wtl_canvas_right(canvas, row, columns->plus, PLUS_WIDTH, WTL_STYLE_HEADER, "±");
+	if (columns->idle)
+		wtl_canvas_right(canvas, row, columns->idle, FIGURE_WIDTH, WTL_STYLE_HEADER,
+				 "IDLE W");
+	if (columns->limit)
+		wtl_canvas_right(canvas, row, columns->limit, FIGURE_WIDTH, WTL_STYLE_HEADER,
+				 "LIMIT W");
+	if (columns->energy)
+		wtl_canvas_right(canvas, row, columns->energy, ENERGY_WIDTH, WTL_STYLE_HEADER,
+				 "ENERGY  ");
+	if (columns->hours)
+		wtl_canvas_right(canvas, row, columns->hours, HOURS_WIDTH, WTL_STYLE_HEADER, "Wh");
+}
+
+/* "CPU 82.4 W  DRAM 8.3 W  GPU 182.0 W" */
+static void draw_summary(const struct wtl_top_picture *picture, int row)
+{
+	static const struct {
+		const char *name;
+		enum wtl_style style;
+	} kinds[] = {{"CPU", WTL_STYLE_CPU},
+		     {"GPU", WTL_STYLE_GPU},
+		     {"DRAM", WTL_STYLE_MEMORY},
+		     {"other", WTL_STYLE_OTHER}};
+	const struct wtl_top_view *view = picture->view;
+	struct wtl_canvas *canvas = picture->canvas;
+	char text[WTL_FIGURE_MAX];
+	int at = 1;
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		uint64_t sum_uw = 0;
+		bool known = false, modelled = false;
+
+		for (size_t i = 0; i < view->n_domains; i++) {
+			const struct wtl_top_domain *domain = &view->domains[i];
+
+			if (!domain->in_total || !domain->has_power ||
+			    wtl_top_kind_style(domain->kind) != kinds[k].style)
+				continue;
+			sum_uw += domain->power_uw;
+			known = true;
+			modelled |= domain->method == WATTLE_METHOD_MODELLED;
+		}
+		if (!known || at >= canvas->columns)
+			continue;
+		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, kinds[k].style,
+					"%s %s%s W", kinds[k].name, modelled ? "~" : "",
+					wtl_figure_watts_wide(text, sum_uw)) +
+		      2;
+	}
+}
+
+/* A GPU without an energy domain: its name stands where the power would. */
+static void draw_lone_gpu(const struct wtl_top_picture *picture, size_t gpu, int row,
+			  const struct columns *columns)
+{
+	const struct wtl_gpu *one = &picture->view->gpus[gpu];
+	struct wtl_canvas *canvas = picture->canvas;
+	int at = columns->power;
+
+	wtl_canvas_printf(canvas, row, columns->name, at - columns->name - 1, WTL_STYLE_GPU,
+			  "gpu-%u", one->index);
+	at += wtl_canvas_text(canvas, row, at, LONE_NAME_MAX, WTL_STYLE_FAINT,
+			      one->name[0] ? one->name : one->vendor) +
+	      2;
+	wtl_top_draw_gpu(picture, gpu, row, at, canvas->columns - at);
+}
+
+void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int height,
+			  enum wtl_top_detail detail)
+{
+	const struct wtl_top_view *view = picture->view;
+	int end = row + height;
+	struct columns columns;
+
+	if (height <= 0)
+		return;
+	if (detail == WTL_TOP_SUMMARY) {
+		draw_summary(picture, row);
+		return;
+	}
+	find_columns(picture->canvas->columns, &columns);
+	if (has_header(picture))
+		draw_header(picture, row++, &columns);
+	for (size_t i = 0; i < view->n_domains && row < end; i++)
+		if (is_shown(picture, &view->domains[i], detail))
+			row += draw_domain(picture, &view->domains[i], row, &columns, detail);
+	for (size_t i = 0; i < view->n_gpus && row < end; i++) {
+		if (has_domain(view, i))
+			continue;
+		draw_lone_gpu(picture, i, row++, &columns);
+	}
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+
+#include "commands/top/draw.h"
+#include "commands/top/format.h"
+#include "workload/gpu_use.h"
+
+enum { COMMAND_MIN = 18, NARROW = 34, TREE_DEPTH_MAX = 12 };
+
+/* The columns that there is room for, in order; the command is the last. */
+struct table {
+	enum wtl_field fields[WTL_FIELDS];
+	int at[WTL_FIELDS], width[WTL_FIELDS];
+	int n;
+};
+
+static bool is_of_gpus(enum wtl_field field)
+{
+	return field == WTL_FIELD_GPU_POWER || field == WTL_FIELD_GPU ||
+	       field == WTL_FIELD_GPU_MEMORY;
+}
+
+static bool has_text(const struct wtl_top_view *view, enum wtl_field field)
+{
+	for (size_t i = 0; i < view->n_groups; i++) {
+		const struct wtl_group *group = &view->groups[i];
+		const char *text = field == WTL_FIELD_CONTAINER ? group->container
+				   : field == WTL_FIELD_POD	? group->pod
+				   : field == WTL_FIELD_JOB	? group->job
+								: "yes";
+
+		if (text[0])
+			return true;
+	}
+	return false;
+}
+
+/* Chosen, and with something to show on this machine. */
+static bool is_wanted(const struct wtl_top_picture *picture, enum wtl_field field)
+{
+	const struct wtl_top_config *config = &picture->ui->config;
+
+	if (field == WTL_FIELD_COMMAND)
+		return true;
+	if (!config->columns[field])
+		return false;
+	if (is_of_gpus(field))
+		return wtl_top_has_gpus(picture->view);
+	if (field == WTL_FIELD_CONTAINER || field == WTL_FIELD_POD || field == WTL_FIELD_JOB)
+		return has_text(picture->view, field);
+	return true;
+}
+
+static int width_of(const bool wanted[WTL_FIELDS], int columns)
+{
+	int width = columns < NARROW ? columns / 2 : COMMAND_MIN;
+
+	for (unsigned i = 0; i < WTL_FIELDS; i++)
+		if (wanted[i] && i != WTL_FIELD_COMMAND)
+			width += wtl_field_info((enum wtl_field)i)->width + 1;
+	return width;
+}
+
+/* The least important goes. false: there is nothing left to drop. */
+static bool drop_one(bool wanted[WTL_FIELDS])
+{
+	int least = WTL_FIELDS;
+
+	for (int i = 0; i < WTL_FIELDS; i++)
+		if (wanted[i] && i != WTL_FIELD_COMMAND &&
+		    (least == WTL_FIELDS || wtl_field_info((enum wtl_field)i)->keep <
+						    wtl_field_info((enum wtl_field)least)->keep))
+			least = i;
+	if (least == WTL_FIELDS)
+		return false;
+	wanted[least] = false;
+	return true;
+}
+
+static void find_table(const struct wtl_top_picture *picture, struct table *table)
+{
+	bool wanted[WTL_FIELDS];
+	int at = 0;
+
+	for (unsigned i = 0; i < WTL_FIELDS; i++)
+		wanted[i] = is_wanted(picture, (enum wtl_field)i);
+	/* Who it is and what it draws say more than a number there. */
+	if (picture->canvas->columns < NARROW)
+		wanted[WTL_FIELD_PID] = false;
+	while (width_of(wanted, picture->canvas->columns) > picture->canvas->columns &&
+	       drop_one(wanted))
+		continue;
+	/* Where one power has no room, the sum stands for both. */
+	if (wanted[WTL_FIELD_CPU_POWER] && !wanted[WTL_FIELD_GPU_POWER] &&
+	    is_wanted(picture, WTL_FIELD_GPU_POWER)) {
+		wanted[WTL_FIELD_CPU_POWER] = false;
+		wanted[WTL_FIELD_POWER] = true;
+	}
+	table->n = 0;
+	for (unsigned i = 0; i < WTL_FIELDS; i++) {
+		int width = wtl_field_info((enum wtl_field)i)->width;
+
+		if (!wanted[i])
+			continue;
+		if (i == WTL_FIELD_COMMAND)
+			width = picture->canvas->columns - at;
+		table->fields[table->n] = (enum wtl_field)i;
+		table->at[table->n] = at;
+		table->width[table->n++] = width;
+		at += width + 1;
+	}
+}
+
+/* ---- The line above the table ---- */
+
+static int put(const struct wtl_top_picture *picture, int row, int at, enum wtl_style style,
+	       const char *text)
+{
+	return at + wtl_canvas_text(picture->canvas, row, at, picture->canvas->columns - at, style,
+				    text);
+}
+
+/* The accounts of all counted domains together, as parts of 100: all of them, or those with something in
+ * them. */
+static void ledger_text(const struct wtl_top_view *view, bool all, char text[128])
+{
+	struct wtl_ledger sum = {.has_idle = false};
+	size_t used = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_ledger *one = &view->domains[i].ledger;
+
+		if (!view->domains[i].in_total)
+			continue;
+		sum.live_uj += one->live_uj;
+		sum.exited_uj += one->exited_uj;
+		sum.kernel_uj += one->kernel_uj;
+		sum.idle_uj += one->idle_uj;
+		sum.unattributed_uj += one->unattributed_uj;
+		sum.total_uj += one->total_uj;
+	}
+	text[0] = '\0';
+	if (sum.total_uj == 0)
+		return;
+	const struct {
+		const char *name;
+		uint64_t uj;
+	} parts[] = {{"live", sum.live_uj},
+		     {"ended", sum.exited_uj},
+		     {"kernel", sum.kernel_uj},
+		     {"idle", sum.idle_uj},
+		     {"unattributed", sum.unattributed_uj}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double percent = 100.0 * (double)parts[i].uj / (double)sum.total_uj;
+
+		if (all || percent >= 0.5)
+			used += (size_t)snprintf(text + used, 128 - used, "%s%s %.0f %%",
+						 used ? "  " : "", parts[i].name, percent);
+	}
+}
+
+/* Whoever is billed for it is billed in full. */
+static bool lacks_baseline(const struct wtl_top_domain *domain)
+{
+	return domain->in_total && domain->weight && !domain->idle.is_known && domain->has_energy;
+}
+
+static bool has_full_share(const struct wtl_top_process *process)
+{
+	return !process->has_dynamic &&
+	       (process->energy_uj[WTL_TOP_FULL] > 0 || process->cpu_uw[WTL_TOP_FULL] > 0 ||
+		process->gpu_uw[WTL_TOP_FULL] > 0);
+}
+
+/* Which shares there are: above idle, all of them, or what is missing for that. */
+static const char *shares_text(const struct wtl_top_view *view, char text[96])
+{
+	const char *lacks = NULL;
+	bool any = false, full = false;
+	unsigned more = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		any |= view->domains[i].in_total && view->domains[i].idle.is_known;
+		if (!lacks_baseline(&view->domains[i]))
+			continue;
+		more += lacks != NULL;
+		lacks = lacks ? lacks : view->domains[i].name;
+	}
+	for (size_t i = 0; i < view->n_processes && !full; i++)
+		full = has_full_share(&view->processes[i]);
+	if (any && !full)
+		return NULL;
+	if (!any || !lacks)
+		return ", no idle baseline yet: full shares";
+	snprintf(text, 96, ", no idle baseline for %s", lacks);
+	if (more > 0)
+		snprintf(text + strlen(text), 96 - strlen(text), " and %u more", more);
+	return strncat(text, ": full shares", 96 - strlen(text) - 1);
+}
+
+/* Whose energy goes by what is only a guess; as much of it as there is room for. "": nobody's. */
+static void guess_text(const struct wtl_top_view *view, int room, char text[96])
+{
+	const struct wtl_top_domain *first = NULL;
+	unsigned more = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		if (!domain->in_total || !domain->has_energy ||
+		    !wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight)))
+			continue;
+		more += first != NULL;
+		first = first ? first : domain;
+	}
+	text[0] = '\0';
+	if (!first)
+		return;
+	if (more > 0)
+		snprintf(text, 96, ", %s and %u more by %s", first->name, more, first->weight);
+	else
+		snprintf(text, 96, ", %s by %s", first->name, first->weight);
+	if (wtl_text_width(text) > room)
+		snprintf(text, 96, ", GPU W: a guess");
+}
+
+/* On the right, as much of it as there is room for. */
+static void draw_ledger(const struct wtl_top_picture *picture, int row, int at)
+{
+	int room = picture->canvas->columns - at;
+	char ledger[128];
+
+	ledger_text(picture->view, true, ledger);
+	if (room <= wtl_text_width(ledger) + 2)
+		ledger_text(picture->view, false, ledger);
+	if (room > wtl_text_width(ledger) + 2)
+		wtl_canvas_right(picture->canvas, row, at, room - 1, WTL_STYLE_FAINT, ledger);
+}
+
+static void draw_caption(const struct wtl_top_picture *picture, int row)
+{
+	const struct wtl_top_view *view = picture->view;
+	const struct wtl_top_ui *ui = picture->ui;
+	bool full = wtl_top_share_of(picture) == WTL_TOP_FULL;
+	char text[160], lack[96], guess[96];
+	const char *shares = shares_text(view, lack);
+	int at = 1;
+
+	if (!view->has_processes) {
+		put(picture, row, at, WTL_STYLE_FAINT,
+		    view->processes_reason[0] ? view->processes_reason : "processes: …");
+		return;
+	}
+	snprintf(text, sizeof(text), "%zu process%s by %s%s", picture->rows->n_processes,
+		 picture->rows->n_processes == 1 ? "" : "es",
+		 wtl_field_info(ui->config.sort)->title, ui->config.ascending ? " (reversed)" : "");
+	at = put(picture, row, at, WTL_STYLE_PLAIN, text);
+	if (ui->filter.text[0]) {
+		at = put(picture, row, at, WTL_STYLE_PLAIN, " where ");
+		at = put(picture, row, at, WTL_STYLE_WARN, ui->filter.text);
+	}
+	if (ui->config.grouping != WTL_GROUP_NONE) {
+		at = put(picture, row, at, WTL_STYLE_PLAIN, " in groups by ");
+		at = put(picture, row, at, WTL_STYLE_PLAIN, wtl_grouping_name(ui->config.grouping));
+	}
+	if (full)
+		at = put(picture, row, at, WTL_STYLE_PLAIN, ", full shares");
+	else if (shares)
+		at = put(picture, row, at, WTL_STYLE_WARN, shares);
+	else
+		at = put(picture, row, at, WTL_STYLE_PLAIN, ", above idle");
+	guess_text(view, picture->canvas->columns - at, guess);
+	at = put(picture, row, at, WTL_STYLE_WARN, guess);
+	if (ui->follows)
+		at = put(picture, row, at, WTL_STYLE_WARN, "  following");
+	if (ui->is_paused)
+		at = put(picture, row, at, WTL_STYLE_WARN, "  paused");
+	draw_ledger(picture, row, at);
+}
+
+static void draw_header(const struct wtl_top_picture *picture, const struct table *table, int row)
+{
+	const struct wtl_top_config *config = &picture->ui->config;
+	struct wtl_top_places *places = &picture->ui->places;
+	struct wtl_canvas *canvas = picture->canvas;
+
+	wtl_canvas_fill(canvas, row, 0, canvas->columns, ' ', WTL_STYLE_HEADER);
+	places->header_row = row;
+	places->n_columns = table->n;
+	for (int i = 0; i < table->n; i++) {
+		const struct wtl_field_info *info = wtl_field_info(table->fields[i]);
+		bool sorted = table->fields[i] == config->sort;
+		enum wtl_style style = sorted ? WTL_STYLE_SORTED : WTL_STYLE_HEADER;
+
+		places->columns[i].from = table->at[i];
+		places->columns[i].to = table->at[i] + table->width[i] + 1;
+		places->columns[i].field = table->fields[i];
+		if (info->measure == WTL_MEASURE_TEXT)
+			wtl_canvas_text(canvas, row, table->at[i], table->width[i], style,
+					info->title);
+		else
+			wtl_canvas_right(canvas, row, table->at[i], table->width[i], style,
+					 info->title);
+	}
+}
+
+/* ---- Rows ---- */
+
+static const char *figure(char text[WTL_FIGURE_MAX], const struct wtl_field_info *info,
+			  double number)
+{
+	switch (info->measure) {
+	case WTL_MEASURE_WATT:
+		return wtl_figure_watts(text, (uint64_t)(number * 1e6 + 0.5));
+	case WTL_MEASURE_JOULE:
+		return wtl_figure_joules(text, (uint64_t)(number * 1e6 + 0.5));
+	case WTL_MEASURE_PERCENT:
+		return wtl_figure_percent(text, (uint32_t)(number * 1e4 + 0.5));
+	case WTL_MEASURE_BYTE:
+		return wtl_figure_bytes(text, (uint64_t)number);
+	case WTL_MEASURE_SECOND:
+		return wtl_figure_time(text, (int64_t)(number * 1e9));
+	case WTL_MEASURE_NUMBER:
+	case WTL_MEASURE_TEXT:
+		break;
+	}
+	snprintf(text, WTL_FIGURE_MAX, "%.0f", number);
+	return text;
+}
+
+static enum wtl_style style_of(const struct wtl_top_process *process, bool is_group)
+{
+	if (is_group)
+		return WTL_STYLE_STRONG;
+	if (process->consumer.state == WTL_CONSUMER_LIVE)
+		return WTL_STYLE_PLAIN;
+	return WTL_STYLE_FAINT;
+}
+
+static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_top_process *process,
+		      enum wtl_field field, int row, int at, int width, enum wtl_style style)
+{
+	const struct wtl_field_info *info = wtl_field_info(field);
+	struct wtl_field_value value;
+	char text[WTL_FIGURE_MAX];
+
+	if (!wtl_field_get(picture->view, process, field, wtl_top_share_of(picture), &value))
+		return;
+	if (info->measure == WTL_MEASURE_TEXT) {
+		wtl_canvas_text(picture->canvas, row, at, width, style, value.text);
+		return;
+	}
+	/* What is next to nothing is there, but does not catch the eye. */
+	if (info->measure != WTL_MEASURE_NUMBER && value.number < 0.005)
+		style = WTL_STYLE_FAINT;
+	wtl_canvas_right(picture->canvas, row, at, width, style, figure(text, info, value.number));
+}
+
+/* The lines that show whose child a process is. */
+static int draw_branches(const struct wtl_top_picture *picture, const struct wtl_top_row *line,
+			 int row, int at, int end)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	unsigned from = line->depth > TREE_DEPTH_MAX ? line->depth - TREE_DEPTH_MAX : 0;
+	bool ascii = canvas->ascii;
+
+	for (unsigned depth = from; depth < line->depth && at < end; depth++, at += 2) {
+		bool own = depth + 1 == line->depth;
+		bool goes_on = depth + 1 < 64 && (line->guides >> (depth + 1) & 1);
+		const char *branch = !own && !goes_on ? "  " : ascii ? "| " : "│ ";
+
+		if (own)
+			branch = line->is_last ? (ascii ? "`-" : "└─") : (ascii ? "|-" : "├─");
+		wtl_canvas_text(canvas, row, at, end - at, WTL_STYLE_FAINT, branch);
+	}
+	return at;
+}
+
+/* From the shift on, in whole characters. */
+static const char *shifted(const char *text, int shift)
+{
+	for (; shift > 0 && *text; shift--)
+		do
+			text++;
+		while (((unsigned char)*text & 0xc0) == 0x80);
+	return text;
+}
+
+/* What ended processes have in common, where that is all that tells two rows apart. */
+static void draw_common(const struct wtl_top_picture *picture,
+			const struct wtl_top_process *process, int row, int at, int end,
+			enum wtl_style style)
+{
+	static const enum wtl_field fields[] = {WTL_FIELD_CONTAINER, WTL_FIELD_JOB, WTL_FIELD_UNIT,
+						WTL_FIELD_CGROUP};
+	struct wtl_canvas *canvas = picture->canvas;
+	struct wtl_field_value where = {.text = NULL};
+
+	if (process->consumer.is_in_tree)
+		at += wtl_canvas_text(canvas, row, at, end - at, style, " of the command");
+	if (process->consumer.parent > 0)
+		at += wtl_canvas_printf(canvas, row, at, end - at, style, " (parent %d)",
+					process->consumer.parent);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (wtl_field_get(picture->view, process, fields[i], WTL_TOP_FULL, &where))
+			break;
+	if (where.text && where.text[0])
+		wtl_canvas_printf(canvas, row, at, end - at, style, " in %s", where.text);
+}
+
+static void draw_command(const struct wtl_top_picture *picture, const struct wtl_top_row *line,
+			 const struct wtl_top_process *process, int row, int at, int width,
+			 enum wtl_style style)
+{
+	struct wtl_canvas *canvas = picture->canvas;
+	const struct wtl_consumer *consumer = &process->consumer;
+	int end = at + width;
+
+	at = draw_branches(picture, line, row, at, end);
+	if (line->has_children && (line->is_closed || line->process < 0))
+		at += wtl_canvas_text(canvas, row, at, end - at, WTL_STYLE_FAINT,
+				      line->is_closed ? "+ " : "- ");
+	if (line->process < 0)
+		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s  (%u)",
+					consumer->command, consumer->n_processes);
+	else if (consumer->state == WTL_CONSUMER_FOLDED && consumer->n_processes > 0)
+		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s (%u that ended)",
+					wtl_process_title(process), consumer->n_processes);
+	else
+		at += wtl_canvas_text(canvas, row, at, end - at, style,
+				      shifted(wtl_process_title(process), picture->ui->shift));
+	if (line->is_twin)
+		draw_common(picture, process, row, at, end, style);
+	if (line->process >= 0 && consumer->state == WTL_CONSUMER_EXITED)
+		wtl_canvas_text(canvas, row, at, end - at, style, " (ended)");
+}
+
+static void draw_row(const struct wtl_top_picture *picture, const struct table *table, size_t i,
+		     int row)
+{
+	const struct wtl_top_row *line = &picture->rows->rows[i];
+	const struct wtl_top_process *process =
+		wtl_top_row_process(picture->rows, picture->view, line);
+	enum wtl_style style = style_of(process, line->process < 0);
+
+	for (int c = 0; c < table->n; c++) {
+		if (table->fields[c] == WTL_FIELD_COMMAND)
+			draw_command(picture, line, process, row, table->at[c], table->width[c],
+				     style);
+		else
+			draw_cell(picture, process, table->fields[c], row, table->at[c],
+				  table->width[c], style);
+	}
+	if ((int)i == picture->ui->selected && !picture->is_still)
+		wtl_canvas_restyle(picture->canvas, row, 0, picture->canvas->columns,
+				   WTL_STYLE_SELECTED);
+}
+
+void wtl_top_draw_table(const struct wtl_top_picture *picture, int row, int height)
+{
+	struct wtl_top_places *places = &picture->ui->places;
+	size_t first = picture->ui->first > 0 ? (size_t)picture->ui->first : 0;
+	struct table table;
+
+	if (height >= 4) {
+		draw_caption(picture, row++);
+		height--;
+	}
+	if (height < 2)
+		return;
+	find_table(picture, &table);
+	draw_header(picture, &table, row++);
+	places->first_row = row;
+	places->n_rows = --height;
+	for (int i = 0; i < height && first + (size_t)i < picture->rows->n; i++)
+		draw_row(picture, &table, first + (size_t)i, row + i);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/format.h"
+
+#include <stdio.h>
+
+#include "base/io.h"
+#include "energy/units.h"
+
+static const char *put(char text[WTL_FIGURE_MAX], double value, int decimals, const char *unit)
+{
+	snprintf(text, WTL_FIGURE_MAX, "%.*f%s", decimals, value, unit);
+	return text;
+}
+
+const char *wtl_figure_watts(char text[WTL_FIGURE_MAX], uint64_t power_uw)
+{
+	double watts = (double)power_uw / 1e6;
+
+	return put(text, watts, watts < 99.995 ? 2 : watts < 9999.95 ? 1 : 0, "");
+}
+
+const char *wtl_figure_watts_wide(char text[WTL_FIGURE_MAX], uint64_t power_uw)
+{
+	double watts = (double)power_uw / 1e6;
+
+	return put(text, watts, watts < 9999.95 ? 1 : 0, "");
+}
+
+/* Four digits. */
+static const char *put_scaled(char text[WTL_FIGURE_MAX], double value, const char *unit)
+{
+	int decimals = value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
+
+	return put(text, value, decimals, unit);
+}
+
+const char *wtl_figure_joules(char text[WTL_FIGURE_MAX], uint64_t energy_uj)
+{
+	double joules = (double)energy_uj / 1e6;
+
+	if (joules < 999.95)
+		return put(text, joules, joules < 99.995 ? 2 : 1, " J ");
+	if (joules < 999.95e3)
+		return put_scaled(text, joules / 1e3, " kJ");
+	if (joules < 999.95e6)
+		return put_scaled(text, joules / 1e6, " MJ");
+	return put_scaled(text, joules / 1e9, " GJ");
+}
+
+const char *wtl_figure_watt_hours(char text[WTL_FIGURE_MAX], uint64_t energy_uj)
+{
+	double hours = (double)energy_uj / 3.6e9;
+
+	if (hours < 999.95)
+		return put_scaled(text, hours, " Wh");
+	return hours < 999.95e3 ? put_scaled(text, hours / 1e3, " kWh")
+				: put_scaled(text, hours / 1e6, " MWh");
+}
+
+const char *wtl_figure_grams(char text[WTL_FIGURE_MAX], uint64_t mass_ug)
+{
+	double grams = (double)mass_ug / 1e6;
+
+	if (grams < 0.9995)
+		return put(text, grams * 1e3, grams < 0.00995 ? 2 : 0, " mg");
+	return grams < 999.5 ? put(text, grams, grams < 9.995 ? 2 : 1, " g")
+			     : put(text, grams / 1e3, 2, " kg");
+}
+
+const char *wtl_figure_bytes(char text[WTL_FIGURE_MAX], uint64_t bytes)
+{
+	static const char *const units[] = {"B", "K", "M", "G", "T", "P", "E"};
+	double value = (double)bytes;
+	unsigned unit = 0;
+
+	while (value >= 1023.5 && unit < 6) {
+		value /= 1024.0;
+		unit++;
+	}
+	return put(text, value, unit > 0 && value < 99.95 ? 1 : 0, units[unit]);
+}
+
+const char *wtl_figure_percent(char text[WTL_FIGURE_MAX], uint32_t ppm)
+{
+	double percent = ppm / 1e4;
+
+	return put(text, percent, percent < 999.95 ? 1 : 0, "");
+}
+
+static void split(int64_t time_ns, int64_t *ret_hours, int *ret_minutes, int *ret_seconds)
+{
+	int64_t seconds = time_ns > 0 ? time_ns / WTL_NS_PER_S : 0;
+
+	*ret_hours = seconds / 3600;
+	*ret_minutes = (int)(seconds / 60 % 60);
+	*ret_seconds = (int)(seconds % 60);
+}
+
+const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns)
+{
+	int minutes, seconds;
+	int64_t hours;
+
+	split(time_ns, &hours, &minutes, &seconds);
+	if (hours >= 100)
+		snprintf(text, WTL_FIGURE_MAX, "%lldd%02dh", (long long)(hours / 24),
+			 (int)(hours % 24));
+	else if (hours > 0)
+		snprintf(text, WTL_FIGURE_MAX, "%d:%02d:%02d", (int)hours, minutes, seconds);
+	else
+		snprintf(text, WTL_FIGURE_MAX, "%d:%02d.%02d", minutes, seconds,
+			 time_ns > 0 ? (int)(time_ns / 10000000 % 100) : 0);
+	return text;
+}
+
+const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns)
+{
+	int minutes, seconds;
+	int64_t hours;
+
+	split(time_ns, &hours, &minutes, &seconds);
+	snprintf(text, WTL_FIGURE_MAX, "%lld:%02d:%02d", (long long)hours, minutes, seconds);
+	return text;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_FORMAT_H
+#define WTL_COMMANDS_TOP_FORMAT_H
+
+#include <stdint.h>
+
+/* Figures in few columns, for a screen that changes all the time: the same number of decimals for
+ * all that stand in one column, as far as they fit. */
+
+enum { WTL_FIGURE_MAX = 32 };
+
+/* "0.02", "74.10", "250.1", "12345": watts; two decimals below 100 W (wide: one below 1000 W). */
+const char *wtl_figure_watts(char text[WTL_FIGURE_MAX], uint64_t power_uw);
+const char *wtl_figure_watts_wide(char text[WTL_FIGURE_MAX], uint64_t power_uw);
+/* "0.12 J", "12.34 kJ", "1.234 MJ". Units are two characters, so that numbers stand in line. */
+const char *wtl_figure_joules(char text[WTL_FIGURE_MAX], uint64_t energy_uj);
+/* "0.003 Wh", "12.34 Wh", "1.234 kWh" */
+const char *wtl_figure_watt_hours(char text[WTL_FIGURE_MAX], uint64_t energy_uj);
+/* "12 mg", "3.45 g", "1.23 kg" */
+const char *wtl_figure_grams(char text[WTL_FIGURE_MAX], uint64_t mass_ug);
+/* "34.1G", "812M": powers of 1024 */
+const char *wtl_figure_bytes(char text[WTL_FIGURE_MAX], uint64_t bytes);
+/* "0.3", "99.9", "1234" */
+const char *wtl_figure_percent(char text[WTL_FIGURE_MAX], uint32_t ppm);
+/* "0:12.34", "12:34", "3:12:34", "12d03h" */
+const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
+/* "0:03:12" */
+const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "commands/top/ui.h"
+
+/* The lists that open over the table. */
+
+static const char *const help[] = {
+	"Up Down PgUp PgDn End  choose: the cursor stays with the process",
+	"Home       the first row, whoever is there     Left Right  move commands",
+	"Enter      details of a process; open or close a group",
+	"Space + -  open or close a part of the tree, or a group",
+	"",
+	"F1 h ?  this help          F6 >  what to sort by    I  the other way round",
+	"F2 S    set-up, kept       F7 g  groups             F  follow the process",
+	"F3 /    search; n p        F8 ]  a longer window    [  a shorter one",
+	"F4 \\    filter             F9 k  send a signal      Z  stop the picture",
+	"F5 t    tree               F10 q quit               u  this user only; all",
+	"",
+	"Sort by  W power   C CPU W   G GPU W   E energy   P CPU%   M memory",
+	"         T CPU time   N pid",
+	"Show     d full or dynamic shares    a domains inside others",
+	"         v curves: each, total, off  x processes that ended",
+	"         K kernel threads            i processes that use nothing",
+	"",
+	"A process's power and energy are its dynamic share: what the machine drew",
+	"above its idle baseline, divided by CPU time (CPU, DRAM) and by use (GPU).",
+	"The full share has a part of the idle energy as well. As long as no idle",
+	"baseline is known, all shares are full ones.",
+	"",
+	"Filter   FIELD OPERATOR VALUE, joined by && || ! ( )",
+	"         = != < <= > >= ~ (contains) !~      a word alone is searched for",
+	"         gpu_w>10 && user==bob    mem>=2GiB || cpu>50%    !container~docker",
+	"Fields   pid ppid user uid state w cpu_w gpu_w j cpu gpu time threads",
+	"         mem pss uss gpu_mem unit job pod container cgroup name command",
+};
+
+/* Before them, where a recording is played. */
+static const char *const play_help[] = {
+	"Space Z    stop the play; go on",
+	"j l J L    10 s back, 10 s on, 1 min back, 1 min on     b e  to begin, end",
+	"s f =      half as fast, twice as fast, as fast as it was",
+	"           A click on the bar goes there. + - and Enter open and close groups.",
+	"",
+};
+
+static const struct {
+	int number;
+	const char *name, *about;
+} signals[] = {
+	{SIGTERM, "SIGTERM", "asks it to end"},	     {SIGINT, "SIGINT", "as Ctrl-C does"},
+	{SIGKILL, "SIGKILL", "ends it at once"},     {SIGHUP, "SIGHUP", "its terminal is gone"},
+	{SIGQUIT, "SIGQUIT", "ends it with a dump"}, {SIGSTOP, "SIGSTOP", "halts it"},
+	{SIGCONT, "SIGCONT", "lets it go on"},	     {SIGUSR1, "SIGUSR1", "its own meaning"},
+	{SIGUSR2, "SIGUSR2", "its own meaning"},
+};
+
+enum {
+	N_SIGNALS = sizeof(signals) / sizeof(signals[0]),
+	N_HELP = sizeof(help) / sizeof(help[0]),
+	N_PLAY_HELP = sizeof(play_help) / sizeof(play_help[0]),
+};
+
+/* The set-up window: what the switches are, then these, then the columns. */
+enum { SETUP_GRAPH = WTL_SWITCHES, SETUP_WINDOW, SETUP_REDRAW, SETUP_COLUMNS };
+
+enum { SETUP_N = SETUP_COLUMNS + WTL_FIELDS - 1 /* the command is always there */ };
+
+const char *wtl_top_signal_name(int signal)
+{
+	for (size_t i = 0; i < N_SIGNALS; i++)
+		if (signals[i].number == signal)
+			return signals[i].name;
+	return "a signal";
+}
+
+int wtl_top_list_n(const struct wtl_top_ui *ui)
+{
+	switch (ui->mode) {
+	case WTL_TOP_HELP:
+		return ui->is_replay ? N_PLAY_HELP + N_HELP : N_HELP;
+	case WTL_TOP_SETUP:
+		return SETUP_N;
+	case WTL_TOP_SORT:
+		return WTL_FIELDS;
+	case WTL_TOP_GROUP:
+		return WTL_GROUPINGS;
+	case WTL_TOP_SIGNAL:
+		return N_SIGNALS;
+	case WTL_TOP_TABLE:
+	case WTL_TOP_FILTER:
+	case WTL_TOP_SEARCH:
+	case WTL_TOP_CONFIRM:
+	case WTL_TOP_DETAILS:
+		break;
+	}
+	return 0;
+}
+
+bool wtl_top_list_is_choice(const struct wtl_top_ui *ui)
+{
+	return ui->mode != WTL_TOP_HELP;
+}
+
+const char *wtl_top_list_title(const struct wtl_top_ui *ui)
+{
+	switch (ui->mode) {
+	case WTL_TOP_HELP:
+		return "Help";
+	case WTL_TOP_SETUP:
+		return "Set-up (kept when you leave)";
+	case WTL_TOP_SORT:
+		return "Sort by";
+	case WTL_TOP_GROUP:
+		return "Group by";
+	case WTL_TOP_SIGNAL:
+		return "Send";
+	case WTL_TOP_TABLE:
+	case WTL_TOP_FILTER:
+	case WTL_TOP_SEARCH:
+	case WTL_TOP_CONFIRM:
+	case WTL_TOP_DETAILS:
+		break;
+	}
+	return "";
+}
+
+static void help_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])
+{
+	int before = ui->is_replay ? N_PLAY_HELP : 0;
+
+	wtl_text_copy(text, WTL_TOP_LINE_MAX,
+		      entry < before ? play_help[entry] : help[entry - before]);
+}
+
+static void setup_text(const struct wtl_top_config *config, int entry, char text[WTL_TOP_LINE_MAX])
+{
+	const struct wtl_field_info *info;
+	bool on;
+
+	if (entry < WTL_SWITCHES) {
+		snprintf(text, WTL_TOP_LINE_MAX, "[%c] %s", config->switches[entry] ? 'x' : ' ',
+			 wtl_switch_info((enum wtl_switch)entry)->about);
+		return;
+	}
+	if (entry == SETUP_GRAPH) {
+		snprintf(text, WTL_TOP_LINE_MAX, "    Curves: %s", wtl_graph_name(config->graph));
+		return;
+	}
+	if (entry == SETUP_WINDOW) {
+		snprintf(text, WTL_TOP_LINE_MAX, "    Their window: %s",
+			 wtl_top_window_name(config->window));
+		return;
+	}
+	if (entry == SETUP_REDRAW) {
+		snprintf(text, WTL_TOP_LINE_MAX, "    Redraw every %u ms", config->redraw_ms);
+		return;
+	}
+	info = wtl_field_info((enum wtl_field)(entry - SETUP_COLUMNS));
+	on = config->columns[entry - SETUP_COLUMNS];
+	snprintf(text, WTL_TOP_LINE_MAX, "[%c] Column %-9s  %s", on ? 'x' : ' ', info->title,
+		 info->about);
+}
+
+void wtl_top_list_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])
+{
+	text[0] = '\0';
+	if (entry < 0 || entry >= wtl_top_list_n(ui))
+		return;
+	if (ui->mode == WTL_TOP_HELP)
+		help_text(ui, entry, text);
+	else if (ui->mode == WTL_TOP_SETUP)
+		setup_text(&ui->config, entry, text);
+	else if (ui->mode == WTL_TOP_SORT)
+		snprintf(text, WTL_TOP_LINE_MAX, "%-9s  %s",
+			 wtl_field_info((enum wtl_field)entry)->title,
+			 wtl_field_info((enum wtl_field)entry)->about);
+	else if (ui->mode == WTL_TOP_GROUP)
+		wtl_text_copy(text, WTL_TOP_LINE_MAX, wtl_grouping_name((enum wtl_grouping)entry));
+	else if (ui->mode == WTL_TOP_SIGNAL)
+		snprintf(text, WTL_TOP_LINE_MAX, "%2d %-8s %s", signals[entry].number,
+			 signals[entry].name, signals[entry].about);
+}
+
+static void choose_setup(struct wtl_top_config *config, int entry)
+{
+	static const unsigned periods_ms[] = {50, 100, 200, 500, 1000, 2000, 5000};
+	size_t n = sizeof(periods_ms) / sizeof(periods_ms[0]), i = 0;
+
+	if (entry < WTL_SWITCHES) {
+		config->switches[entry] = !config->switches[entry];
+	} else if (entry == SETUP_GRAPH) {
+		config->graph = (enum wtl_graph)((config->graph + 1) % WTL_GRAPHS);
+	} else if (entry == SETUP_WINDOW) {
+		config->window = (config->window + 1) % WTL_TOP_WINDOWS;
+	} else if (entry == SETUP_REDRAW) {
+		while (i < n && periods_ms[i] <= config->redraw_ms)
+			i++;
+		config->redraw_ms = periods_ms[i % n];
+	} else {
+		bool *column = &config->columns[entry - SETUP_COLUMNS];
+
+		*column = !*column;
+	}
+}
+
+enum wtl_top_wish wtl_top_list_choose(struct wtl_top_ui *ui, int entry)
+{
+	if (entry < 0 || entry >= wtl_top_list_n(ui))
+		return WTL_TOP_WISH_NOTHING;
+	ui->entry = entry;
+	if (ui->mode == WTL_TOP_SETUP) {
+		choose_setup(&ui->config, entry);
+	} else if (ui->mode == WTL_TOP_SORT) {
+		ui->config.sort = (enum wtl_field)entry;
+		ui->config.ascending = false;
+		ui->mode = WTL_TOP_TABLE;
+	} else if (ui->mode == WTL_TOP_GROUP) {
+		ui->config.grouping = (enum wtl_grouping)entry;
+		ui->toggled.n = 0;
+		ui->mode = WTL_TOP_TABLE;
+	} else if (ui->mode == WTL_TOP_SIGNAL) {
+		ui->victim.signal = signals[entry].number;
+		ui->mode = WTL_TOP_CONFIRM;
+	} else {
+		ui->mode = WTL_TOP_TABLE;
+	}
+	return WTL_TOP_WISH_NOTHING;
+}
+
+void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode)
+{
+	ui->mode = mode;
+	ui->first_entry = 0;
+	ui->entry = mode == WTL_TOP_SORT    ? (int)ui->config.sort
+		    : mode == WTL_TOP_GROUP ? (int)ui->config.grouping
+					    : 0;
+}

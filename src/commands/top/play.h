@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_PLAY_H
+#define WTL_COMMANDS_TOP_PLAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Where the play of a recording stands, and what its keys do to that: arithmetic alone. Positions are
+ * nanoseconds since the recording's begin; now_ns is the clock of whoever watches.
+ */
+
+enum {
+	WTL_PLAY_LEAST = 100, /* speeds, in thousandths */
+	WTL_PLAY_MOST = 1000000,
+	WTL_PLAY_FULL = UINT32_MAX >> 1, /* as fast as it can be read */
+};
+
+struct wtl_play {
+	int64_t length_ns;
+	int64_t at_ns, since_ns; /* it was there at since_ns of the clock */
+	uint32_t speed_milli;
+	bool is_paused, is_over;
+	bool is_seeking; /* until it has come to: */
+	int64_t target_ns;
+};
+
+enum wtl_play_verb {
+	WTL_PLAY_NOTHING,
+	WTL_PLAY_PAUSE,	 /* or go on */
+	WTL_PLAY_SEEK,	 /* by ns, either way */
+	WTL_PLAY_GO_TO,	 /* to ns */
+	WTL_PLAY_SLOWER, /* by half */
+	WTL_PLAY_FASTER, /* twice */
+	WTL_PLAY_NORMAL, /* speed 1 */
+};
+
+struct wtl_play_order {
+	enum wtl_play_verb verb;
+	int64_t ns;
+};
+
+/* At the begin; speed_milli 0: as it was. */
+void wtl_play_init(struct wtl_play *play, int64_t length_ns, uint32_t speed_milli, int64_t now_ns);
+int64_t wtl_play_position(const struct wtl_play *play, int64_t now_ns);
+void wtl_play_order(struct wtl_play *play, const struct wtl_play_order *order, int64_t now_ns);
+
+/* For whoever plays. What comes next comes at t_ns: when that is by the clock; at or before now: at
+ * once; INT64_MAX: not before an order. A seek that ends before it has ended then. */
+int64_t wtl_play_due(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
+/* All to t_ns has been played. */
+void wtl_play_reach(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
+/* Nothing was recorded for so long that nobody waits for it. */
+void wtl_play_skip(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
+/* There is no more. */
+void wtl_play_end(struct wtl_play *play);
+
+/* "0.1" to "1000", or "max". 0 or -EINVAL. */
+int wtl_play_parse_speed(const char *text, uint32_t *ret_milli);
+
+enum { WTL_PLAY_SPEED_MAX = 24 };
+/* "×1", "×0.25", "full speed" */
+const char *wtl_play_speed_text(char text[WTL_PLAY_SPEED_MAX], uint32_t speed_milli);
+
+#endif

@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/replay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "cli/app.h"
+#include "commands/top/collect.h"
+#include "cli/when.h"
+#include "energy/units.h"
+#include "replay/wall.h"
+
+#define PUBLISH_NS (100 * WTL_NS_PER_MS)
+
+/* Curves and figures are not finer than this, however often was sampled. */
+#define SAMPLE_LEAST_NS	  (10 * WTL_NS_PER_MS)
+#define SAMPLE_DEFAULT_NS (100 * WTL_NS_PER_MS)
+#define SAMPLE_MOST_NS	  (60 * WTL_NS_PER_S)
+
+/* Where nothing was recorded for longer, the play goes on behind it. */
+#define SKIP_NS (5 * WTL_NS_PER_S)
+
+/* So long after a gap it is still told of. */
+#define LINGER_NS (5 * WTL_NS_PER_S)
+
+/* So many are taken in a seek before anybody is asked whether it is still wanted. */
+enum { EVENTS_AT_ONCE = 64 };
+
+/* ---- Events ---- */
+
+/* What comes next, which the player's meter already knows then, but the view not. 1; 0: there is none; or
+ * negative. */
+static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
+{
+	int rc = wtl_player_step(replay->player, &replay->event, err);
+
+	replay->has_event = rc > 0;
+	if (rc <= 0)
+		return rc;
+	/* Some have no time of their own. */
+	if (replay->event.t_mono_ns - replay->zero_ns > replay->event_ns)
+		replay->event_ns = replay->event.t_mono_ns - replay->zero_ns;
+	return 1;
+}
+
+static void take_sample(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+
+	/* A seek goes so much further that no curve will show this. */
+	if (replay->event_ns < replay->seek_ns - replay->curves_ns && replay->taken_ns >= 0) {
+		replay->blank_ns = replay->event_ns;
+		collector->sampler.has_missed = true;
+		return;
+	}
+	/* Intervals are never quite even. */
+	if (replay->taken_ns >= 0 &&
+	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
+		return;
+	replay->taken_ns = replay->event_ns;
+	wtl_top_sampler_take(&collector->sampler, &collector->master,
+			     replay->zero_ns + replay->event_ns);
+}
+
+static void take_lost(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	char text[sizeof(replay->event.text)];
+
+	collector->sampler.has_missed = replay->is_lost = true;
+	replay->lost.from_ns = replay->reached_ns;
+	replay->lost.to_ns = replay->event_ns;
+	wtl_gap_damage(replay->event.text, text, sizeof(text));
+	wtl_replay_tell_lost(text, replay->lost.text);
+}
+
+static void take_bill(struct wtl_top_collector *collector)
+{
+	const struct wattle_energy *energies;
+	struct wattle_window window;
+
+	collector->replay->has_bill = true;
+	if (wtl_player_billed(collector->replay->player, &window, &energies))
+		wtl_top_sampler_bill(&collector->sampler, &collector->master, energies);
+}
+
+/* What was to come next comes now. */
+static void take_event(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	struct wtl_top_view *view = &collector->master;
+
+	switch (replay->event.kind) {
+	case WTL_PLAYED_SAMPLE:
+	case WTL_PLAYED_BEGUN:
+	case WTL_PLAYED_ENDED:
+		if (replay->is_lost)
+			replay->lost.to_ns = replay->event_ns;
+		replay->is_lost = false;
+		take_sample(collector);
+		break;
+	case WTL_PLAYED_BILLED:
+		take_bill(collector);
+		break;
+	case WTL_PLAYED_SECOND:
+		wtl_top_replay_take_second(replay, &replay->event, view);
+		break;
+	case WTL_PLAYED_DEVICES:
+		wtl_top_replay_take_devices(&replay->event, view);
+		break;
+	case WTL_PLAYED_LOST:
+		take_lost(collector);
+		break;
+	case WTL_PLAYED_CANCELLED:
+	case WTL_PLAYED_RESET:
+		break;
+	}
+	replay->reached_ns = replay->event_ns;
+	view->played.zero_utc_ns =
+		wtl_player_utc(replay->player, replay->zero_ns + replay->reached_ns) -
+		replay->reached_ns;
+	replay->has_event = false;
+	replay->is_changed = true;
+}
+
+/* ---- Views ---- */
+
+static void make_note(struct wtl_top_replay *replay, struct wtl_top_view *view)
+{
+	int64_t at_ns = replay->reached_ns;
+	const struct wtl_top_remark *remark =
+		wtl_top_remark_at(&replay->lost, replay->lost.text[0] != '\0', at_ns, LINGER_NS);
+
+	if (!remark)
+		remark = wtl_top_remark_at(replay->remarks, replay->n_remarks, at_ns, LINGER_NS);
+	wtl_top_replay_find_missing(replay);
+	if (!remark)
+		remark = wtl_top_remark_at(&replay->missing, replay->missing.text[0] != '\0', at_ns,
+					   LINGER_NS);
+	wtl_text_copy(view->played.note, sizeof(view->played.note), remark ? remark->text : "");
+}
+
+static void publish(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	struct wtl_top_view *view = &collector->master;
+
+	/* The meter may know what comes next already. */
+	if (!replay->has_event)
+		wtl_top_sampler_sum(&collector->sampler, view);
+	if (replay->has_bill && !collector->app->settings.no_processes)
+		wtl_top_people_take(&collector->people, view);
+	replay->has_bill = false;
+	view->played.at_ns = replay->reached_ns;
+	make_note(replay, view);
+	wtl_top_collector_publish(collector);
+	replay->is_changed = false;
+	replay->publish_due_ns = wtl_top_screen_ns() + PUBLISH_NS;
+}
+
+/* ---- Opening ---- */
+
+static void free_replay(struct wtl_top_replay *replay)
+{
+	if (!replay)
+		return;
+	wtl_player_close(replay->player);
+	free(replay->remarks);
+	free(replay);
+}
+
+/* As often as was sampled, within what curves are good for. */
+static int64_t find_interval(const struct wtl_top_replay *replay)
+{
+	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), "interval-ns");
+	int64_t interval_ns;
+
+	if (!text || wtl_num_i64(text, strlen(text), &interval_ns) < 0 || interval_ns <= 0)
+		return SAMPLE_DEFAULT_NS;
+	if (interval_ns < SAMPLE_LEAST_NS)
+		return SAMPLE_LEAST_NS;
+	return interval_ns > SAMPLE_MOST_NS ? SAMPLE_MOST_NS : interval_ns;
+}
+
+/*
+ * To where the recording's own account begins, as it does in its report: that of all its windows, or what there
+ * still is of it. One without windows has its first second before anything else.
+ */
+static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)
+{
+	unsigned n_seconds = 0;
+	int rc;
+
+	do {
+		rc = look_ahead(replay, err);
+		n_seconds += rc > 0 && replay->event.kind == WTL_PLAYED_SECOND;
+	} while (rc > 0 && replay->event.kind != WTL_PLAYED_BEGUN &&
+		 replay->event.kind != WTL_PLAYED_BILLED && n_seconds < 2);
+	if (rc >= 0)
+		rc = wtl_player_begin_here(replay->player);
+	return rc < 0 ? wtl_err_set(err, rc, "recording", NULL, "%s", wtl_err_text(rc)) : 0;
+}
+
+static int extend(void *context, const struct wtl_stored_window *window)
+{
+	struct wtl_top_replay *replay = context;
+	int64_t end_ns = window->begin_mono_ns + window->duration_ns - replay->zero_ns;
+
+	if (end_ns > replay->length_ns)
+		replay->length_ns = end_ns;
+	return 0;
+}
+
+/* From its begin to the last thing that is known of. */
+static int find_length(struct wtl_top_replay *replay, struct wtl_err *err)
+{
+	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	struct wtl_store_period first, last;
+	size_t n = wtl_store_periods(reader);
+
+	if (n == 0 || wtl_store_period(reader, 0, &first) < 0 ||
+	    wtl_store_period(reader, n - 1, &last) < 0)
+		return wtl_err_set(err, ENODATA, "recording", NULL, "there is nothing in it");
+	replay->zero_ns = first.begin_mono_ns;
+	replay->zero_utc_ns = first.begin_utc_ns;
+	replay->length_ns = last.end_mono_ns - first.begin_mono_ns;
+	/* What is damaged there is told by others. */
+	wtl_store_each_window(reader, extend, replay);
+	return 0;
+}
+
+static int open_replay(const char *path, struct wtl_top_replay **ret_replay, struct wtl_err *err)
+{
+	struct wtl_top_replay *replay = calloc(1, sizeof(*replay));
+	int rc;
+
+	if (!replay)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
+	replay->taken_ns = replay->blank_ns = -1;
+	rc = wtl_player_open(path, NULL, &replay->player, err);
+	if (rc == 0)
+		rc = find_length(replay, err);
+	if (rc == 0) {
+		replay->sample_ns = find_interval(replay);
+		rc = step_to_begin(replay, err);
+	}
+	if (rc < 0) {
+		free_replay(replay);
+		return rc;
+	}
+	*ret_replay = replay;
+	return 0;
+}
+
+/* Gives the collector another replay, and begins its view anew. 0 or -ENOMEM. */
+static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay *replay)
+{
+	struct wtl_top_view *view = &collector->master;
+	int rc;
+
+	wtl_top_sampler_done(&collector->sampler);
+	wtl_top_people_done(&collector->people);
+	free_replay(collector->replay);
+	collector->replay = replay;
+	view->interval_ns = replay->sample_ns;
+	memset(&view->clock, 0, sizeof(view->clock));
+	view->clock.bin_ns = replay->sample_ns;
+	replay->curves_ns =
+		wtl_top_clock_bin_ns(&view->clock, WTL_TOP_GRAINS - 1) * (WTL_TOP_BINS + 10);
+	wtl_top_curve_clear(&view->total.power);
+	view->total.has_power = false;
+	view->self = (struct wtl_top_self){.cpu_ppm = 0};
+	view->n_processes = view->n_groups = 0;
+	view->generation++;
+	wtl_player_sample_again(replay->player);
+	rc = wtl_top_sampler_init(&collector->sampler, wtl_player_meter(replay->player), view);
+	if (rc < 0)
+		return rc;
+	wtl_top_people_init_played(&collector->people, replay->player);
+	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
+		      collector->app->settings.no_processes
+			      ? "processes are not shown (--no-processes)"
+			      : "no process was recorded so far");
+	view->has_processes = false;
+	rc = wtl_top_replay_read_facts(replay, view);
+	if (rc == 0 && replay->has_event)
+		take_event(collector);
+	replay->first_ns = replay->reached_ns;
+	return rc;
+}
+
+/* Emissions are those of the place where it was recorded, unless another one is given. */
+static void find_carbon(struct wtl_top_collector *collector)
+{
+	const struct wtl_settings *settings = &collector->app->settings;
+	struct wtl_store_reader *reader = wtl_player_reader(collector->replay->player);
+	struct wtl_top_view *view = &collector->master;
+	const char *place = wtl_store_get_fact(reader, "location");
+
+	view->carbon = settings->carbon;
+	view->carbon_is_default = !settings->location;
+	view->pue_milli = settings->pue_milli;
+	if (!settings->location && place && wattle_carbon_find(place, &view->carbon) == 0)
+		view->carbon_is_default = false;
+}
+
+/* The place in the recording where UTC was that: the machine may have slept, and its clock been set. */
+static int64_t place_of_utc(const struct wtl_top_replay *replay, int64_t t_utc_ns)
+{
+	int64_t mono_ns;
+
+	if (wtl_wall_find(wtl_player_wall(replay->player), t_utc_ns, &mono_ns))
+		return mono_ns - replay->zero_ns;
+	return t_utc_ns - replay->zero_utc_ns;
+}
+
+/* Where it is to begin (or what is shown), or -ERANGE after a complaint. */
+static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int64_t *ret_ns)
+{
+	const struct wtl_when *at = &collector->app->settings.screen.at;
+	const struct wtl_top_replay *replay = collector->replay;
+
+	*ret_ns = none_ns;
+	if (at->kind == WTL_WHEN_NOT)
+		return 0;
+	if (wtl_when_since_ns(at, replay->zero_utc_ns, 0, ret_ns) == 0) {
+		if (at->kind != WTL_WHEN_SINCE)
+			*ret_ns = place_of_utc(replay, replay->zero_utc_ns + *ret_ns);
+		if (*ret_ns >= 0 && *ret_ns <= replay->length_ns)
+			return 0;
+	}
+	wtl_complain(collector->app, "--at: the recording lasts %.1f s, and this is not in it",
+		     (double)replay->length_ns / 1e9);
+	return -ERANGE;
+}
+
+int wtl_top_replay_open(struct wtl_top_collector *collector)
+{
+	const struct wtl_top_settings *settings = &collector->app->settings.screen;
+	struct wtl_play_order order = {.verb = WTL_PLAY_GO_TO};
+	struct wtl_top_replay *replay;
+	struct wtl_err err = {.code = 0};
+	int rc = open_replay(settings->replay, &replay, &err);
+
+	if (rc < 0) {
+		wtl_complain_err(collector->app, &err);
+		return rc;
+	}
+	rc = begin_view(collector, replay);
+	if (rc < 0) {
+		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
+		return rc;
+	}
+	collector->master.played.zero_utc_ns = replay->zero_utc_ns;
+	rc = find_place(collector, 0, &order.ns);
+	if (rc < 0)
+		return rc;
+	find_carbon(collector);
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_init(&collector->play, replay->length_ns, settings->speed_milli,
+		      wtl_top_screen_ns());
+	if (order.ns > 0)
+		wtl_play_order(&collector->play, &order, wtl_top_screen_ns());
+	pthread_mutex_unlock(&collector->lock);
+	publish(collector);
+	return 0;
+}
+
+void wtl_top_replay_done(struct wtl_top_collector *collector)
+{
+	free_replay(collector->replay);
+	collector->replay = NULL;
+}
+
+/* ---- Once ---- */
+
+int wtl_top_replay_once(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	struct wtl_err err = {.code = 0};
+	int64_t until_ns;
+	int rc = find_place(collector, INT64_MAX, &until_ns);
+
+	if (rc < 0)
+		return rc;
+	replay->seek_ns = until_ns < replay->length_ns ? until_ns : replay->length_ns;
+	while ((rc = look_ahead(replay, &err)) > 0 && replay->event_ns <= until_ns)
+		take_event(collector);
+	if (rc < 0) {
+		wtl_complain_err(collector->app, &err);
+		return rc;
+	}
+	wtl_play_reach(&collector->play, replay->reached_ns, wtl_top_screen_ns());
+	if (rc == 0)
+		wtl_play_end(&collector->play);
+	else
+		collector->play.at_ns = until_ns;
+	/* It stands there. */
+	collector->play.is_seeking = false;
+	collector->play.is_paused = true;
+	replay->missing.to_ns = INT64_MAX;
+	publish(collector);
+	return 0;
+}
+
+/* ---- Playing ---- */
+
+enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
+
+/* A seek to before where all is shown, or to where curves would be blank though there is something. */
+static bool has_to_go_back(const struct wtl_top_replay *replay, const struct wtl_play *play)
+{
+	return play->is_seeking && replay->reached_ns > replay->first_ns &&
+	       (play->target_ns < replay->reached_ns ||
+		(replay->blank_ns >= 0 && play->target_ns - replay->curves_ns < replay->blank_ns));
+}
+
+/* What to do now; behind the lock. */
+static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	struct wtl_play *play = &collector->play;
+	int64_t gap_ns = replay->event_ns - replay->reached_ns;
+
+	*ret_due_ns = INT64_MAX;
+	if (collector->stop)
+		return TURN_STOP;
+	if (has_to_go_back(replay, play))
+		return TURN_BACK;
+	if (!replay->has_event) {
+		wtl_play_end(play);
+		return TURN_WAIT;
+	}
+	if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
+		wtl_play_skip(play, replay->event_ns, now_ns);
+	*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
+	replay->seek_ns = play->is_seeking ? play->target_ns : 0;
+	return *ret_due_ns <= now_ns ? TURN_GO_ON : TURN_WAIT;
+}
+
+/* Waits for an order, a stop, or that time; behind the lock. */
+static void wait_until(struct wtl_top_collector *collector, int64_t t_ns)
+{
+	unsigned n_orders = collector->n_orders;
+
+	while (!collector->stop && collector->n_orders == n_orders) {
+		if (t_ns == INT64_MAX)
+			pthread_cond_wait(&collector->changed, &collector->lock);
+		else if (!wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
+			break;
+	}
+}
+
+/* Until it is time for what comes next. Meanwhile what was made is shown, but not too often. */
+static enum turn await_event(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay = collector->replay;
+
+	for (;;) {
+		int64_t now_ns = wtl_top_screen_ns(), due_ns;
+		enum turn turn;
+
+		if (replay->is_changed && now_ns >= replay->publish_due_ns)
+			publish(collector);
+		pthread_mutex_lock(&collector->lock);
+		turn = decide(collector, now_ns, &due_ns);
+		if (turn == TURN_WAIT && replay->is_changed && due_ns > replay->publish_due_ns)
+			due_ns = replay->publish_due_ns;
+		if (turn == TURN_WAIT)
+			wait_until(collector, due_ns);
+		pthread_mutex_unlock(&collector->lock);
+		if (turn != TURN_WAIT)
+			return turn;
+	}
+}
+
+static void note_reached(struct wtl_top_collector *collector)
+{
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_reach(&collector->play, collector->replay->reached_ns, wtl_top_screen_ns());
+	pthread_mutex_unlock(&collector->lock);
+}
+
+/* What comes next; on the way to somewhere also some of what comes then. 0 or negative. */
+static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
+{
+	struct wtl_top_replay *replay = collector->replay;
+	int rc = 0;
+
+	take_event(collector);
+	for (int i = 1; i < EVENTS_AT_ONCE && replay->seek_ns > 0; i++) {
+		rc = look_ahead(replay, err);
+		if (rc <= 0 || replay->event_ns > replay->seek_ns)
+			break;
+		take_event(collector);
+	}
+	note_reached(collector);
+	return rc < 0 ? rc : 0;
+}
+
+/* What goes wrong now is told where gaps are; the picture stays as it is. */
+static void give_up(struct wtl_top_collector *collector, const struct wtl_err *err)
+{
+	struct wtl_top_remark *lost = &collector->replay->lost;
+
+	lost->from_ns = collector->replay->reached_ns;
+	lost->to_ns = INT64_MAX;
+	snprintf(lost->text, sizeof(lost->text), "cannot be read: %.100s",
+		 err->text[0] ? err->text : wtl_err_text(err->code));
+	collector->replay->is_changed = true;
+}
+
+/* A recording is gone by in one direction only: from its begin again. 0, or -ENOMEM after a complaint. */
+static int go_back(struct wtl_top_collector *collector)
+{
+	struct wtl_top_replay *replay;
+	struct wtl_err err = {.code = 0};
+	int rc = open_replay(collector->app->settings.screen.replay, &replay, &err);
+	bool is_open = rc == 0;
+
+	if (is_open) {
+		rc = begin_view(collector, replay);
+		if (rc < 0) {
+			wtl_complain(collector->app, "cannot go back: %s", wtl_err_text(rc));
+			return rc;
+		}
+	} else {
+		give_up(collector, &err);
+	}
+	pthread_mutex_lock(&collector->lock);
+	collector->play.length_ns = collector->replay->length_ns;
+	collector->play.is_seeking &= is_open;
+	pthread_mutex_unlock(&collector->lock);
+	return 0;
+}
+
+int wtl_top_replay_run(struct wtl_top_collector *collector)
+{
+	struct wtl_err err = {.code = 0};
+	enum turn turn;
+	int rc = 0;
+
+	do {
+		if (!collector->replay->has_event && look_ahead(collector->replay, &err) < 0)
+			give_up(collector, &err);
+		turn = await_event(collector);
+		if (turn == TURN_BACK) {
+			rc = go_back(collector);
+		} else if (turn == TURN_GO_ON) {
+			if (take_events(collector, &err) < 0)
+				give_up(collector, &err);
+		}
+	} while (turn != TURN_STOP && rc == 0);
+	return rc;
+}

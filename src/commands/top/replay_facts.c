@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "cli/app.h"
+#include "commands/top/collect.h"
+#include "commands/top/replay.h"
+#include "energy/units.h"
+#include "replay/device.h"
+#include "replay/format.h"
+
+/* A rate is one over at least so long. */
+#define SPAN_LEAST_NS (WTL_NS_PER_S / 2)
+
+enum { GPUS_MAX = 128 };
+
+/* ---- The machine and its devices ---- */
+
+static void copy_fact(const struct wtl_top_replay *replay, const char *key, char *to, size_t size)
+{
+	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
+
+	if (text)
+		wtl_text_clean(to, size, text, strlen(text));
+}
+
+static void forget_numbers(struct wtl_gpu *gpu)
+{
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
+}
+
+/* false: there is no such device. */
+static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_gpu *gpu)
+{
+	char domain[64], name[64];
+
+	snprintf(domain, sizeof(domain), WTL_FACT_DEVICE_DOMAIN, i);
+	snprintf(name, sizeof(name), WTL_FACT_DEVICE_NAME, i);
+	if (!wtl_store_get_fact(wtl_player_reader(replay->player), domain) &&
+	    !wtl_store_get_fact(wtl_player_reader(replay->player), name))
+		return false;
+	*gpu = (struct wtl_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
+	/* … which has nothing to say until it is told of. */
+	forget_numbers(gpu);
+	copy_fact(replay, domain, gpu->domain, sizeof(gpu->domain));
+	copy_fact(replay, name, gpu->name, sizeof(gpu->name));
+	return true;
+}
+
+static int read_gpus(const struct wtl_top_replay *replay, struct wtl_top_view *view)
+{
+	struct wtl_gpu gpu;
+
+	view->n_gpus = 0;
+	while (view->n_gpus < GPUS_MAX && read_gpu(replay, view->n_gpus, &gpu)) {
+		if (wtl_top_view_reserve(view, 0, view->n_gpus + 1, 0, 0) < 0)
+			return -ENOMEM;
+		/* When it answered is not asked: all of this is long ago. */
+		view->gpu_answered_ns[view->n_gpus] = 0;
+		view->gpus[view->n_gpus++] = gpu;
+	}
+	wtl_top_gpus_join(view);
+	return 0;
+}
+
+static void take_machine(const struct wtl_device_value *device, struct wtl_top_machine *machine)
+{
+	switch (device->number) {
+	case WTL_DEVICE_TEMPERATURE_C:
+		machine->has_temperature = true;
+		machine->temperature_c = (int)device->value;
+		break;
+	case WTL_DEVICE_CLOCK_MHZ:
+		machine->clock_mhz = (uint32_t)device->value;
+		break;
+	case WTL_DEVICE_USE_PERCENT:
+		machine->has_use = true;
+		machine->use_ppm = (uint32_t)device->value * 10000;
+		break;
+	case WTL_DEVICE_MEMORY_USED_BYTES:
+		machine->memory_used_bytes = (uint64_t)device->value;
+		break;
+	case WTL_DEVICE_MEMORY_TOTAL_BYTES:
+		machine->memory_bytes = (uint64_t)device->value;
+		break;
+	case WTL_DEVICE_THROTTLED:
+		machine->throttled = (uint32_t)device->value;
+		break;
+	case WTL_DEVICE_MEMORY_TEMPERATURE_C:
+	case WTL_DEVICE_MEMORY_CLOCK_MHZ:
+	case WTL_DEVICE_LIMIT_UW:
+	case WTL_DEVICE_THROTTLE:
+	case WTL_DEVICE_FAN_PERCENT:
+	case WTL_DEVICE_NUMBERS:
+		break;
+	}
+}
+
+static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
+{
+	enum wtl_gpu_number number = wtl_device_gpu_number(device->number);
+
+	if (number == WTL_GPU_NUMBERS)
+		return;
+	gpu->numbers[number].status = WATTLE_STATUS_OK;
+	gpu->numbers[number].value = (uint64_t)device->value;
+}
+
+void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view)
+{
+	/* What is not told now is not known now. */
+	view->machine.has_temperature = view->machine.has_use = false;
+	view->machine.clock_mhz = 0;
+	for (size_t i = 0; i < view->n_gpus; i++)
+		forget_numbers(&view->gpus[i]);
+	for (size_t i = 0; i < played->n_devices; i++) {
+		const struct wtl_device_value *device = &played->devices[i];
+
+		if (device->value < 0 || device->number >= WTL_DEVICE_NUMBERS)
+			continue;
+		if (device->gpu < 0)
+			take_machine(device, &view->machine);
+		else if ((size_t)device->gpu < view->n_gpus)
+			take_gpu(device, &view->gpus[device->gpu]);
+	}
+	wtl_top_gpus_join(view);
+}
+
+void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_played *played,
+				struct wtl_top_view *view)
+{
+	int64_t span_ns = played->t_mono_ns - replay->second_mono_ns;
+	int64_t cpu_ns = played->self_cpu_ns - replay->second_cpu_ns;
+	struct wtl_report_self cost = {.has_energy = false};
+
+	view->self.rss_bytes = (uint64_t)(played->self_rss_bytes > 0 ? played->self_rss_bytes : 0);
+	/* The last one comes when all is over, soon after the one before, and has cost more. */
+	if (replay->second_mono_ns > 0 && span_ns >= 0 && span_ns < SPAN_LEAST_NS)
+		return;
+	if (replay->second_mono_ns > 0 && span_ns > 0 && cpu_ns >= 0) {
+		wtl_describe_cost(wtl_player_meter(replay->player), cpu_ns, &cost);
+		view->self.cpu_ppm = (uint32_t)(1e6 * (double)cpu_ns / (double)span_ns);
+		view->self.has_power = cost.has_energy;
+		view->self.power_uw = (uint64_t)(1e9 * (double)cost.energy_uj / (double)span_ns);
+	}
+	replay->second_mono_ns = played->t_mono_ns;
+	replay->second_cpu_ns = played->self_cpu_ns;
+}
+
+/* ---- Gaps ---- */
+
+/* Those of the clocks are moments: their length is not of the time that the recording counts. */
+static bool has_length(enum wtl_gap_kind kind)
+{
+	return kind != WTL_GAP_SUSPEND && kind != WTL_GAP_CLOCK_STEP;
+}
+
+static int add_gap(void *context, const struct wtl_stored_gap *gap)
+{
+	struct wtl_top_replay *replay = context;
+	struct wtl_top_remark *remark;
+	char text[sizeof(remark->text)], length[32] = "";
+	int64_t length_ns = gap->duration_ns > 0 ? gap->duration_ns : 0;
+
+	if (wtl_array_reserve(&replay->remarks, &replay->room, replay->n_remarks + 1,
+			      sizeof(*remark)) < 0)
+		return -ENOMEM;
+	if (gap->kind != WTL_GAP_CLOCK_STEP)
+		snprintf(length, sizeof(length), ", for %.1f s", (double)length_ns / 1e9);
+	snprintf(text, sizeof(text), "%s%s%.80s%s", gap->subject, gap->subject[0] ? ": " : "",
+		 gap->text, length);
+	remark = &replay->remarks[replay->n_remarks++];
+	remark->from_ns = gap->begin_mono_ns - replay->zero_ns;
+	remark->to_ns = remark->from_ns + (has_length(gap->kind) ? length_ns : 0);
+	wtl_text_clean(remark->text, sizeof(remark->text), text, strlen(text));
+	return 0;
+}
+
+const struct wtl_top_remark *wtl_top_remark_at(const struct wtl_top_remark remarks[], size_t n,
+					       int64_t at_ns, int64_t linger_ns)
+{
+	const struct wtl_top_remark *newest = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (remarks[i].from_ns <= at_ns && at_ns - remarks[i].to_ns <= linger_ns &&
+		    (!newest || remarks[i].from_ns >= newest->from_ns))
+			newest = &remarks[i];
+	return newest;
+}
+
+void wtl_top_replay_find_missing(struct wtl_top_replay *replay)
+{
+	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	struct wtl_top_remark *missing = &replay->missing;
+
+	if (!replay->is_damaged && !replay->lost.text[0] &&
+	    wtl_replay_tell_damaged(reader, missing->text)) {
+		replay->is_damaged = true;
+		missing->from_ns = missing->to_ns = replay->reached_ns;
+	} else if (!missing->text[0]) {
+		wtl_replay_tell_dropped(reader, missing->text);
+	}
+}
+
+/* ---- All of it ---- */
+
+int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view *view)
+{
+	const struct wtl_machine *machine = &wtl_player_meter(replay->player)->machine;
+	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
+	int rc;
+
+	view->machine = (struct wtl_top_machine){.n_cpus = machine->n_cpus, .memory_bytes = 0};
+	copy_fact(replay, "host", view->machine.host, sizeof(view->machine.host));
+	wtl_text_clean(view->played.cpu, sizeof(view->played.cpu), machine->cpu_model,
+		       strlen(machine->cpu_model));
+	wtl_text_clean(view->played.kernel, sizeof(view->played.kernel), machine->kernel,
+		       strlen(machine->kernel));
+	view->played.is_there = true;
+	view->played.is_live = wtl_store_is_live(reader);
+	view->played.is_whole = wtl_store_is_whole(reader);
+	rc = read_gpus(replay, view);
+	/* What is wrong with the table of gaps is told with what else is damaged. */
+	if (rc == 0 && wtl_replay_each_gap(reader, add_gap, replay) == -ENOMEM)
+		rc = -ENOMEM;
+	return rc;
+}

@@ -1,0 +1,640 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "text/shares.h"
+
+struct wtl_sort_key {
+	double number;
+	const char *text;
+	int process; /* or bucket */
+	int pid;
+	bool is_known;
+};
+
+void wtl_top_rows_init(struct wtl_top_rows *rows)
+{
+	memset(rows, 0, sizeof(*rows));
+}
+
+void wtl_top_rows_done(struct wtl_top_rows *rows)
+{
+	free(rows->rows);
+	free(rows->buckets);
+	free(rows->order);
+	free(rows->children);
+	free(rows->siblings);
+	free(rows->table);
+	wtl_top_rows_init(rows);
+}
+
+static uint64_t hash_more(uint64_t hash, const void *bytes, size_t len)
+{
+	const unsigned char *at = bytes;
+
+	while (len-- > 0)
+		hash = (hash ^ *at++) * 0x100000001b3u;
+	return hash;
+}
+
+static uint64_t hash_bytes(const void *bytes, size_t len)
+{
+	return hash_more(0xcbf29ce484222325u, bytes, len); /* FNV-1a */
+}
+
+/* What a row of ended processes is called, and whose they were. */
+static uint64_t title_hash(const struct wtl_top_process *process)
+{
+	const char *title = wtl_process_title(process);
+
+	return hash_more(hash_bytes(title, strlen(title)), &process->consumer.uid,
+			 sizeof(process->consumer.uid));
+}
+
+static uint64_t process_key(const struct wtl_top_process *process, int64_t start_ns)
+{
+	const struct wtl_consumer *consumer = &process->consumer;
+	const int64_t identity[] = {consumer->pid, start_ns,
+				    consumer->state == WTL_CONSUMER_FOLDED};
+	/* Rows of ended processes are told apart by what they have in common. */
+	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
+				  (int64_t)(uintptr_t)consumer->group};
+	uint64_t hash = hash_bytes(identity, sizeof(identity));
+
+	if (consumer->pid == 0)
+		hash = hash_more(hash ^ title_hash(process), common, sizeof(common));
+	return hash | 1;
+}
+
+uint64_t wtl_top_process_key(const struct wtl_top_process *process)
+{
+	return process_key(process, process->consumer.start_ns);
+}
+
+uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key)
+{
+	for (size_t i = 0; i < view->n_processes; i++)
+		if (process_key(&view->processes[i], 0) == key)
+			return wtl_top_process_key(&view->processes[i]);
+	return key;
+}
+
+static uint64_t bucket_key(const struct wtl_top_process *bucket)
+{
+	return hash_bytes(bucket->consumer.command, strlen(bucket->consumer.command)) &
+	       ~UINT64_C(1);
+}
+
+bool wtl_top_is_toggled(const struct wtl_top_toggled *toggled, uint64_t key)
+{
+	for (unsigned i = 0; i < toggled->n; i++)
+		if (toggled->keys[i] == key)
+			return true;
+	return false;
+}
+
+void wtl_top_toggle(struct wtl_top_toggled *toggled, uint64_t key)
+{
+	unsigned i = 0;
+
+	while (i < toggled->n && toggled->keys[i] != key)
+		i++;
+	if (i < toggled->n || toggled->n == WTL_TOP_CLOSED_MAX) {
+		bool found = i < toggled->n;
+		unsigned from = found ? i : 0;
+
+		toggled->n--;
+		memmove(&toggled->keys[from], &toggled->keys[from + 1],
+			(toggled->n - from) * sizeof(toggled->keys[0]));
+		if (found)
+			return;
+	}
+	toggled->keys[toggled->n++] = key;
+}
+
+static int grow(void *array, size_t n, size_t element)
+{
+	void **memory = array;
+	void *grown = reallocarray(*memory, n, element);
+
+	if (!grown)
+		return -ENOMEM;
+	*memory = grown;
+	return 0;
+}
+
+/* Rows for every process and every group. */
+static int reserve(struct wtl_top_rows *rows, size_t n)
+{
+	size_t size = n + n / 2 + 64, table = 256;
+
+	if (n <= rows->size)
+		return 0;
+	while (table < 2 * size)
+		table *= 2;
+	if (grow(&rows->rows, 2 * size, sizeof(*rows->rows)) < 0 ||
+	    grow(&rows->order, 2 * size, sizeof(*rows->order)) < 0 ||
+	    grow(&rows->children, size, sizeof(*rows->children)) < 0 ||
+	    grow(&rows->siblings, size, sizeof(*rows->siblings)) < 0 ||
+	    grow(&rows->table, table, sizeof(*rows->table)) < 0)
+		return -ENOMEM;
+	rows->size = size;
+	rows->size_table = table;
+	return 0;
+}
+
+/* ---- Order ---- */
+
+struct order {
+	bool falls, is_text;
+};
+
+/* < 0: a comes first. What is not known comes last. */
+static int compare(const struct wtl_sort_key *a, const struct wtl_sort_key *b,
+		   const struct order *order)
+{
+	int sign = order->falls ? -1 : 1, by = 0;
+
+	if (a->is_known != b->is_known)
+		return a->is_known ? -1 : 1;
+	if (a->is_known && order->is_text)
+		by = strcasecmp(a->text, b->text);
+	else if (a->is_known)
+		by = (a->number > b->number) - (a->number < b->number);
+	if (by)
+		return by * sign;
+	by = (a->pid > b->pid) - (a->pid < b->pid);
+	return by ? by : (a->process > b->process) - (a->process < b->process);
+}
+
+static void sift_down(struct wtl_sort_key keys[], size_t at, size_t n, const struct order *order)
+{
+	struct wtl_sort_key moved = keys[at];
+
+	for (;;) {
+		size_t child = 2 * at + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && compare(&keys[child], &keys[child + 1], order) < 0)
+			child++;
+		if (compare(&moved, &keys[child], order) >= 0)
+			break;
+		keys[at] = keys[child];
+		at = child;
+	}
+	keys[at] = moved;
+}
+
+/* A heap sort: qsort() takes memory. */
+static void sort(struct wtl_sort_key keys[], size_t n, const struct order *order)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift_down(keys, i, n, order);
+	while (n > 1) {
+		struct wtl_sort_key last = keys[--n];
+
+		keys[n] = keys[0];
+		keys[0] = last;
+		sift_down(keys, 0, n, order);
+	}
+}
+
+struct maker {
+	struct wtl_top_rows *rows;
+	const struct wtl_top_view *view;
+	const struct wtl_top_config *config;
+	const struct wtl_filter *filter;
+	const struct wtl_top_toggled *toggled;
+	enum wtl_top_share share;
+	struct order order;
+};
+
+static void make_key(const struct maker *maker, const struct wtl_top_process *process, int index,
+		     struct wtl_sort_key *key)
+{
+	struct wtl_field_value value = {.text = ""};
+
+	key->is_known =
+		wtl_field_get(maker->view, process, maker->config->sort, maker->share, &value);
+	key->number = value.number;
+	key->text = value.text;
+	key->process = index;
+	key->pid = process->consumer.pid;
+}
+
+static bool is_idle(const struct wtl_top_process *process)
+{
+	return process->consumer.cpu_ppm == 0 &&
+	       (process->consumer.gpu_ppm == 0 || process->consumer.gpu_ppm == UINT32_MAX) &&
+	       (process->consumer.gpu_memory_bytes == 0 ||
+		process->consumer.gpu_memory_bytes == UINT64_MAX);
+}
+
+static bool is_shown(const struct maker *maker, const struct wtl_top_process *process)
+{
+	const bool *switches = maker->config->switches;
+	enum wtl_consumer_state state = process->consumer.state;
+
+	if (state == WTL_CONSUMER_KERNEL && !switches[WTL_SWITCH_KERNEL])
+		return false;
+	if ((state == WTL_CONSUMER_EXITED || state == WTL_CONSUMER_FOLDED) &&
+	    !switches[WTL_SWITCH_EXITED])
+		return false;
+	if (!switches[WTL_SWITCH_IDLE] && is_idle(process))
+		return false;
+	return wtl_filter_match(maker->filter, maker->view, process, maker->share);
+}
+
+/* The processes to show, in order, in rows->order. */
+static size_t choose(const struct maker *maker)
+{
+	struct wtl_sort_key *keys = maker->rows->order;
+	size_t n = 0;
+
+	for (size_t i = 0; i < maker->view->n_processes; i++) {
+		const struct wtl_top_process *process = &maker->view->processes[i];
+
+		if (is_shown(maker, process))
+			make_key(maker, process, (int)i, &keys[n++]);
+	}
+	sort(keys, n, &maker->order);
+	return n;
+}
+
+static struct wtl_top_row *add_row(struct wtl_top_rows *rows, int process, int bucket)
+{
+	struct wtl_top_row *row = &rows->rows[rows->n++];
+
+	*row = (struct wtl_top_row){.process = process, .bucket = bucket};
+	return row;
+}
+
+static void make_flat(const struct maker *maker, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int process = maker->rows->order[i].process;
+
+		add_row(maker->rows, process, -1)->key =
+			wtl_top_process_key(&maker->view->processes[process]);
+	}
+}
+
+/* ---- The tree ---- */
+
+/* rows->table: from a pid to a place in rows->order. The later start has the pid. */
+static int *pid_slot(const struct maker *maker, int pid)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	size_t mask = rows->size_table - 1, at = (size_t)pid * 2654435761u & mask;
+
+	while (rows->table[at] >= 0 && rows->order[rows->table[at]].pid != pid)
+		at = (at + 1) & mask;
+	return &rows->table[at];
+}
+
+static const struct wtl_top_process *ordered(const struct maker *maker, int place)
+{
+	return &maker->view->processes[maker->rows->order[place].process];
+}
+
+static void fill_pids(const struct maker *maker, size_t n)
+{
+	memset(maker->rows->table, 0xff, maker->rows->size_table * sizeof(*maker->rows->table));
+	for (size_t i = 0; i < n; i++) {
+		const struct wtl_top_process *process = ordered(maker, (int)i);
+		int *slot;
+
+		if (process->consumer.pid <= 0)
+			continue;
+		slot = pid_slot(maker, process->consumer.pid);
+		if (*slot < 0 ||
+		    ordered(maker, *slot)->consumer.start_ns < process->consumer.start_ns)
+			*slot = (int)i;
+	}
+}
+
+/* A parent that started later is another process with the same number. */
+static int parent_of(const struct maker *maker, int place)
+{
+	const struct wtl_top_process *process = ordered(maker, place);
+	int parent;
+
+	if (process->consumer.parent <= 0 || process->consumer.pid <= 0)
+		return -1;
+	parent = *pid_slot(maker, process->consumer.parent);
+	if (parent < 0 || parent == place ||
+	    ordered(maker, parent)->consumer.start_ns > process->consumer.start_ns)
+		return -1;
+	/* Of two that started at once, the lower place is the parent: no circles. */
+	if (ordered(maker, parent)->consumer.start_ns == process->consumer.start_ns &&
+	    ordered(maker, parent)->consumer.pid > process->consumer.pid)
+		return -1;
+	return parent;
+}
+
+/* children[i] is the first child of place i, siblings[i] the next one; both keep the order. Returns
+ * the first root. */
+static int link_tree(const struct maker *maker, size_t n)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	int root = -1;
+
+	for (size_t i = 0; i < n; i++)
+		rows->children[i] = -1;
+	for (size_t i = n; i-- > 0;) {
+		int parent = parent_of(maker, (int)i);
+		int *first = parent < 0 ? &root : &rows->children[parent];
+
+		rows->siblings[i] = *first;
+		*first = (int)i;
+	}
+	return root;
+}
+
+static void add_tree_row(const struct maker *maker, int place, unsigned depth, uint64_t guides)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	struct wtl_top_row *row = add_row(rows, rows->order[place].process, -1);
+
+	row->key = wtl_top_process_key(ordered(maker, place));
+	row->depth = depth;
+	row->guides = guides;
+	row->is_last = rows->siblings[place] < 0;
+	row->has_children = rows->children[place] >= 0;
+	row->is_closed = row->has_children && wtl_top_is_toggled(maker->toggled, row->key);
+}
+
+/* Goes down without recursion: while a place's children are shown, its entry in children[] is where
+ * to come back to. */
+static void make_tree(const struct maker *maker, size_t n)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	unsigned depth = 0;
+	uint64_t guides = 0;
+	int place, above = -1;
+
+	fill_pids(maker, n);
+	place = link_tree(maker, n);
+	while (place >= 0 || above >= 0) {
+		int next;
+
+		if (place < 0) { /* up again */
+			place = rows->siblings[above];
+			above = rows->children[above];
+			depth--;
+			if (depth < 64)
+				guides &= ~(UINT64_C(1) << depth);
+			continue;
+		}
+		add_tree_row(maker, place, depth, guides);
+		next = rows->children[place];
+		if (next < 0 || rows->rows[rows->n - 1].is_closed) {
+			place = rows->siblings[place];
+			continue;
+		}
+		if (depth < 64 && rows->siblings[place] >= 0)
+			guides |= UINT64_C(1) << depth;
+		rows->children[place] = above;
+		above = place;
+		place = next;
+		depth++;
+	}
+}
+
+/* ---- Groups ---- */
+
+static const char *group_name(const struct maker *maker, const struct wtl_top_process *process)
+{
+	static const enum wtl_field fields[WTL_GROUPINGS] = {
+		[WTL_GROUP_USER] = WTL_FIELD_USER, [WTL_GROUP_CONTAINER] = WTL_FIELD_CONTAINER,
+		[WTL_GROUP_POD] = WTL_FIELD_POD,   [WTL_GROUP_UNIT] = WTL_FIELD_UNIT,
+		[WTL_GROUP_JOB] = WTL_FIELD_JOB,   [WTL_GROUP_CGROUP] = WTL_FIELD_CGROUP,
+		[WTL_GROUP_NAME] = WTL_FIELD_NAME,
+	};
+	struct wtl_field_value value;
+
+	if (process->consumer.state == WTL_CONSUMER_KERNEL)
+		return "[kernel]";
+	if (!wtl_field_get(maker->view, process, fields[maker->config->grouping], maker->share,
+			   &value))
+		return "-";
+	return value.text;
+}
+
+static int find_bucket(struct wtl_top_rows *rows, const char *name)
+{
+	size_t mask = rows->size_table - 1, at = hash_bytes(name, strlen(name)) & mask;
+	struct wtl_top_process *bucket;
+
+	while (rows->table[at] >= 0) {
+		if (strncmp(rows->buckets[rows->table[at]].consumer.command, name,
+			    sizeof(bucket->consumer.command) - 1) == 0)
+			return rows->table[at];
+		at = (at + 1) & mask;
+	}
+	if (rows->n_buckets == rows->size_buckets) {
+		size_t size = rows->size_buckets + rows->size_buckets / 2 + 16;
+
+		if (grow(&rows->buckets, size, sizeof(*rows->buckets)) < 0)
+			return -ENOMEM;
+		rows->size_buckets = size;
+	}
+	bucket = &rows->buckets[rows->n_buckets];
+	memset(bucket, 0, sizeof(*bucket));
+	wtl_text_copy(bucket->consumer.command, sizeof(bucket->consumer.command), name);
+	bucket->consumer.uid = UINT32_MAX;
+	bucket->consumer.gpu_ppm = UINT32_MAX;
+	bucket->consumer.rss_bytes = UINT64_MAX;
+	bucket->consumer.pss_bytes = UINT64_MAX;
+	bucket->consumer.uss_bytes = UINT64_MAX;
+	bucket->consumer.gpu_memory_bytes = UINT64_MAX;
+	bucket->consumer.cpu_ns = -1;
+	bucket->group = -1;
+	bucket->has_dynamic = true;
+	rows->table[at] = (int)rows->n_buckets;
+	return (int)rows->n_buckets++;
+}
+
+/* Adds what is known; a sum of which nothing is known stays unknown. */
+static void add_bytes(uint64_t *sum, uint64_t bytes)
+{
+	if (bytes != UINT64_MAX)
+		*sum = (*sum == UINT64_MAX ? 0 : *sum) + bytes;
+}
+
+static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_process *process)
+{
+	struct wtl_consumer *sum = &bucket->consumer;
+	const struct wtl_consumer *one = &process->consumer;
+
+	sum->n_processes += one->n_processes;
+	sum->n_threads += one->n_threads;
+	if (wtl_process_has_cpu(process)) {
+		sum->cpu_ns = wtl_shares_add_cpu(sum->cpu_ns, one->cpu_ns);
+		sum->cpu_ppm += one->cpu_ppm;
+	}
+	if (one->gpu_ppm != UINT32_MAX)
+		sum->gpu_ppm = (sum->gpu_ppm == UINT32_MAX ? 0 : sum->gpu_ppm) + one->gpu_ppm;
+	add_bytes(&sum->rss_bytes, one->rss_bytes);
+	add_bytes(&sum->pss_bytes, one->pss_bytes);
+	add_bytes(&sum->uss_bytes, one->uss_bytes);
+	add_bytes(&sum->gpu_memory_bytes, one->gpu_memory_bytes);
+	bucket->has_power |= process->has_power;
+	bucket->has_gpu |= process->has_gpu;
+	bucket->has_dynamic &= process->has_dynamic;
+	for (unsigned i = 0; i < WTL_TOP_SHARES; i++) {
+		bucket->cpu_uw[i] += process->cpu_uw[i];
+		bucket->gpu_uw[i] += process->gpu_uw[i];
+		bucket->energy_uj[i] += process->energy_uj[i];
+	}
+}
+
+/* children[bucket] is the first place of a group, siblings[i] the next one; both keep the order. */
+static int fill_buckets(const struct maker *maker, size_t n)
+{
+	struct wtl_top_rows *rows = maker->rows;
+
+	memset(rows->table, 0xff, rows->size_table * sizeof(*rows->table));
+	for (size_t i = n; i-- > 0;) {
+		const struct wtl_top_process *process = ordered(maker, (int)i);
+		size_t known = rows->n_buckets;
+		int bucket = find_bucket(rows, group_name(maker, process));
+
+		if (bucket < 0)
+			return bucket;
+		if (rows->n_buckets > known)
+			rows->children[bucket] = -1;
+		add_to_bucket(&rows->buckets[bucket], process);
+		rows->siblings[i] = rows->children[bucket];
+		rows->children[bucket] = (int)i;
+	}
+	return 0;
+}
+
+static void add_bucket(const struct maker *maker, int bucket)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	struct wtl_top_row *row = add_row(rows, -1, bucket);
+
+	row->key = bucket_key(&rows->buckets[bucket]);
+	row->has_children = true;
+	row->is_closed = !wtl_top_is_toggled(maker->toggled, row->key);
+	if (row->is_closed)
+		return;
+	for (int place = rows->children[bucket]; place >= 0; place = rows->siblings[place]) {
+		row = add_row(rows, rows->order[place].process, bucket);
+		row->key = wtl_top_process_key(ordered(maker, place));
+		row->depth = 1;
+		row->is_last = rows->siblings[place] < 0;
+	}
+}
+
+static int make_groups(const struct maker *maker, size_t n)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	struct wtl_sort_key *keys = rows->order + rows->size; /* the second half */
+	int rc = fill_buckets(maker, n);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < rows->n_buckets; i++)
+		make_key(maker, &rows->buckets[i], (int)i, &keys[i]);
+	sort(keys, rows->n_buckets, &maker->order);
+	for (size_t i = 0; i < rows->n_buckets; i++)
+		add_bucket(maker, keys[i].process);
+	return 0;
+}
+
+/* ---- Rows of the same name ---- */
+
+static bool is_like(const struct wtl_top_process *a, const struct wtl_top_process *b)
+{
+	return a->consumer.uid == b->consumer.uid &&
+	       strcmp(wtl_process_title(a), wtl_process_title(b)) == 0;
+}
+
+static void mark_twins(const struct maker *maker)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	size_t mask = rows->size_table - 1;
+
+	memset(rows->table, 0xff, rows->size_table * sizeof(*rows->table));
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct wtl_top_process *process =
+			wtl_top_row_process(rows, maker->view, &rows->rows[i]);
+		size_t at;
+
+		if (rows->rows[i].process < 0 || process->consumer.state != WTL_CONSUMER_FOLDED)
+			continue;
+		at = title_hash(process) & mask;
+		while (rows->table[at] >= 0 &&
+		       !is_like(
+			       wtl_top_row_process(rows, maker->view, &rows->rows[rows->table[at]]),
+			       process))
+			at = (at + 1) & mask;
+		if (rows->table[at] >= 0)
+			rows->rows[i].is_twin = rows->rows[rows->table[at]].is_twin = true;
+		else
+			rows->table[at] = (int)i;
+	}
+}
+
+static int make_rows(const struct maker *maker)
+{
+	if (maker->config->grouping != WTL_GROUP_NONE)
+		return make_groups(maker, maker->rows->n_processes);
+	if (maker->config->switches[WTL_SWITCH_TREE])
+		make_tree(maker, maker->rows->n_processes);
+	else
+		make_flat(maker, maker->rows->n_processes);
+	return 0;
+}
+
+int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view,
+		      const struct wtl_top_config *config, const struct wtl_filter *filter,
+		      const struct wtl_top_toggled *toggled)
+{
+	const struct wtl_field_info *info = wtl_field_info(config->sort);
+	const struct maker maker = {
+		.rows = rows,
+		.view = view,
+		.config = config,
+		.filter = filter,
+		.toggled = toggled,
+		.share = config->switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
+		.order = {.falls = info->falls != config->ascending,
+			  .is_text = info->measure == WTL_MEASURE_TEXT},
+	};
+	int rc = reserve(rows, view->n_processes);
+
+	rows->n = 0;
+	rows->n_buckets = 0;
+	rows->n_processes = 0;
+	if (rc < 0 || view->n_processes == 0)
+		return rc;
+	rows->n_processes = choose(&maker);
+	rc = make_rows(&maker);
+	mark_twins(&maker);
+	return rc;
+}
+
+const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *rows,
+						  const struct wtl_top_view *view,
+						  const struct wtl_top_row *row)
+{
+	return row->process >= 0 ? &view->processes[row->process] : &rows->buckets[row->bucket];
+}
+
+int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (rows->rows[i].key == key)
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_SESSION_H
+#define WTL_COMMANDS_TOP_SESSION_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "cli/app.h"
+#include "commands/top/collect.h"
+#include "commands/top/ui.h"
+
+struct wtl_top_picture;
+struct wtl_top_session;
+
+/* What a session shows, and what its keys do: wattle top, or another that is made of its parts. */
+struct wtl_top_face {
+	/* Once the domains are known: 0, or the exit code after a complaint. NULL: all is well. */
+	int (*check)(struct wtl_top_session *session, const struct wtl_top_view *view);
+	void (*draw)(struct wtl_top_session *session, const struct wtl_top_picture *picture);
+	enum wtl_top_wish (*input)(struct wtl_top_session *session, const struct wtl_top_view *view,
+				   const struct wtl_input *input, int64_t now_ns);
+	/* Of one picture: its height, and how long to look before it. */
+	int (*once_rows)(struct wtl_top_session *session, const struct wtl_top_view *view,
+			 int columns);
+	int64_t once_ns;
+};
+
+/* A session: collecting, showing, and what the user wishes. */
+struct wtl_top_session {
+	const struct wtl_top_face *face; /* NULL: that of wattle top */
+	struct wtl_app *app;
+	struct wtl_top_collector
+		*collector; /* may outlive the session: see wtl_top_collector_done() */
+	struct wtl_top_ui ui;
+	struct wtl_top_rows rows;
+	struct wtl_canvas canvas;
+	char config_path[PATH_MAX]; /* "": there is no place for it */
+};
+
+/*
+ * Collects and shows: one picture on standard output, or live on the screen. app and face are set; prepare
+ * sets what the ui begins with, and what options say of the screen goes before that. Returns the exit code.
+ */
+int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
+			void (*prepare)(struct wtl_top_session *session));
+
+/* top_files.c: the configuration. Remarks and errors are told to the user. */
+void wtl_top_config_load(struct wtl_top_session *session);
+/* 0 or a negative errno. */
+int wtl_top_config_save(const struct wtl_top_session *session);
+
+/* Sends the victim's signal, but never to another process that has its number, now or in another PID
+ * namespace. 0, -ESRCH, -EXDEV: from here none can be sent to its namespace; or what kill(2) says. */
+int wtl_top_send_signal(const struct wtl_top_victim *victim);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_TOP_H
+#define WTL_COMMANDS_TOP_TOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/when.h"
+
+/* What the options of `wattle top` say. */
+struct wtl_top_settings {
+	bool once, read_only;
+	bool has_rows;
+	unsigned rows;
+	unsigned redraw_ms; /* 0: not given; of wattle plot --live as well */
+	const char *filter, *sort, *config;
+	bool has_interval;    /* of wattle plot --live as well */
+	const char *replay;   /* a recording to be played; NULL: what is there now is shown */
+	uint32_t speed_milli; /* 0: not given */
+	struct wtl_when at;   /* where it begins, or what is shown of it */
+};
+
+#endif

@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/top/ui.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "document/format.h"
+
+enum { MESSAGE_S = 2, SEEK_S = 5, WHEEL_ROWS = 3, SHIFT = 8 };
+
+void wtl_top_ui_init(struct wtl_top_ui *ui)
+{
+	memset(ui, 0, sizeof(*ui));
+	wtl_top_config_init(&ui->config);
+	ui->filter.root = -1;
+	ui->places.header_row = -1;
+	ui->places.keys_row = -1;
+	ui->places.play_row = -1;
+}
+
+void wtl_top_ui_done(struct wtl_top_ui *ui)
+{
+	wtl_top_config_done(&ui->config);
+}
+
+void wtl_top_ui_say(struct wtl_top_ui *ui, int64_t now_ns, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(ui->message, sizeof(ui->message), format, args);
+	va_end(args);
+	ui->message_until_ns = now_ns + MESSAGE_S * INT64_C(1000000000);
+}
+
+static int limit(int value, int least, int most)
+{
+	return value > most ? (most < least ? least : most) : value < least ? least : value;
+}
+
+/* What is under the cursor now, and in sight. */
+static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
+{
+	int visible = ui->places.n_rows > 0 ? ui->places.n_rows : 1;
+
+	ui->selected = limit(row, 0, (int)rows->n - 1);
+	ui->selected_key = rows->n > 0 ? rows->rows[ui->selected].key : 0;
+	ui->first = limit(ui->first, ui->selected - visible + 1, ui->selected);
+	ui->first = limit(ui->first, 0, (int)rows->n - visible);
+}
+
+/* By the user, who wants that process and not whoever comes to stand there. */
+static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
+{
+	select_row(ui, rows, row);
+	ui->is_chosen = true;
+}
+
+/* The row of what has or, before its start was known, had the key; -1. */
+static int find_row(const struct wtl_top_view *view, const struct wtl_top_rows *rows, uint64_t *key)
+{
+	int at = *key ? wtl_top_rows_find(rows, *key) : -1;
+
+	if (*key && at < 0) {
+		*key = wtl_top_key_now(view, *key);
+		at = wtl_top_rows_find(rows, *key);
+	}
+	return at;
+}
+
+static const struct wtl_top_row *selected_row(const struct wtl_top_ui *ui,
+					      const struct wtl_top_rows *rows)
+{
+	if (ui->selected < 0 || (size_t)ui->selected >= rows->n)
+		return NULL;
+	return &rows->rows[ui->selected];
+}
+
+static const struct wtl_top_process *selected_process(const struct wtl_top_ui *ui,
+						      const struct wtl_top_view *view,
+						      const struct wtl_top_rows *rows)
+{
+	const struct wtl_top_row *row = selected_row(ui, rows);
+
+	return row && row->process >= 0 ? &view->processes[row->process] : NULL;
+}
+
+/* Input, and all that it may be about. */
+struct turn {
+	struct wtl_top_ui *ui;
+	const struct wtl_top_view *view;
+	const struct wtl_top_rows *rows;
+	int64_t now_ns;
+};
+
+/* ---- Typing a filter or a search ---- */
+
+static void check_filter(struct wtl_top_ui *ui)
+{
+	struct wtl_filter filter;
+
+	ui->edit_error.text[0] = '\0';
+	if (ui->mode == WTL_TOP_FILTER)
+		wtl_filter_parse(&filter, ui->edit, &ui->edit_error);
+}
+
+static void start_typing(struct wtl_top_ui *ui, enum wtl_top_mode mode)
+{
+	ui->mode = mode;
+	wtl_text_copy(ui->edit, sizeof(ui->edit),
+		      mode == WTL_TOP_FILTER ? ui->filter.text : ui->search);
+	ui->cursor = strlen(ui->edit);
+	check_filter(ui);
+}
+
+static bool is_continued(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+static size_t point_before(const char *text, size_t at)
+{
+	if (at > 0)
+		at--;
+	while (at > 0 && is_continued(text[at]))
+		at--;
+	return at;
+}
+
+static size_t point_after(const char *text, size_t at)
+{
+	if (text[at])
+		at++;
+	while (is_continued(text[at]))
+		at++;
+	return at;
+}
+
+static void erase(struct wtl_top_ui *ui, size_t from, size_t to)
+{
+	memmove(ui->edit + from, ui->edit + to, strlen(ui->edit + to) + 1);
+	ui->cursor = from;
+}
+
+static void insert(struct wtl_top_ui *ui, uint32_t point)
+{
+	size_t len = strlen(ui->edit);
+	struct wtl_buf bytes;
+
+	wtl_buf_init(&bytes, 8);
+	if (point >= 0x20 && point != 0x7f && !(point >= 0x80 && point < 0xa0) &&
+	    wtl_point_add(&bytes, point) == 0 && len + bytes.len < sizeof(ui->edit)) {
+		memmove(ui->edit + ui->cursor + bytes.len, ui->edit + ui->cursor,
+			len - ui->cursor + 1);
+		memcpy(ui->edit + ui->cursor, bytes.data, bytes.len);
+		ui->cursor += bytes.len;
+	}
+	wtl_buf_done(&bytes);
+}
+
+/* To the next row that holds what is searched for, `step` on, from row `from`. */
+static bool find_text(const struct turn *turn, int from, int step)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	int n = (int)turn->rows->n;
+	size_t len = strlen(ui->search);
+
+	for (int i = 0; i < n; i++) {
+		int at = ((from + i * step) % n + n) % n;
+		const struct wtl_top_row *row = &turn->rows->rows[at];
+
+		if (wtl_filter_search(wtl_top_row_process(turn->rows, turn->view, row), ui->search,
+				      len)) {
+			choose_row(ui, turn->rows, at);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Names may be read a moment later than processes are seen. */
+static void search(const struct turn *turn, int from, int step)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (!ui->search[0] || find_text(turn, from, step))
+		return;
+	wtl_top_ui_say(ui, turn->now_ns, "'%s' is in none of these rows", ui->search);
+	ui->message_until_ns = turn->now_ns + SEEK_S * INT64_C(1000000000);
+	ui->sought = step;
+}
+
+static void go_on_to_search(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (turn->now_ns >= ui->message_until_ns)
+		ui->sought = 0;
+	else if (find_text(turn, ui->selected, ui->sought)) {
+		ui->sought = 0;
+		ui->message_until_ns = turn->now_ns;
+	}
+}
+
+static void finish_typing(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (ui->mode == WTL_TOP_SEARCH) {
+		ui->mode = WTL_TOP_TABLE;
+		wtl_text_copy(ui->search, sizeof(ui->search), ui->edit);
+		search(turn, ui->selected, 1);
+		return;
+	}
+	if (wtl_filter_parse(&ui->filter, ui->edit, &ui->edit_error) < 0)
+		return;
+	ui->mode = WTL_TOP_TABLE;
+}
+
+static void edit_key(const struct turn *turn, enum wtl_key key)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (key == WTL_KEY_ENTER)
+		finish_typing(turn);
+	else if (key == WTL_KEY_ESCAPE)
+		ui->mode = WTL_TOP_TABLE;
+	else if (key == WTL_KEY_LEFT)
+		ui->cursor = point_before(ui->edit, ui->cursor);
+	else if (key == WTL_KEY_RIGHT)
+		ui->cursor = point_after(ui->edit, ui->cursor);
+	else if (key == WTL_KEY_HOME)
+		ui->cursor = 0;
+	else if (key == WTL_KEY_END)
+		ui->cursor = strlen(ui->edit);
+	else if (key == WTL_KEY_BACKSPACE)
+		erase(ui, point_before(ui->edit, ui->cursor), ui->cursor);
+	else if (key == WTL_KEY_DELETE)
+		erase(ui, ui->cursor, point_after(ui->edit, ui->cursor));
+}
+
+static enum wtl_top_wish edit_input(const struct turn *turn, const struct wtl_input *input)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (input->kind == WTL_INPUT_KEY)
+		edit_key(turn, input->key);
+	else if (input->kind == WTL_INPUT_POINT && input->point == 'U' - '@') /* Ctrl-U */
+		erase(ui, 0, ui->cursor);
+	else if (input->kind == WTL_INPUT_POINT)
+		insert(ui, input->point);
+	if (ui->mode != WTL_TOP_TABLE)
+		check_filter(ui);
+	return WTL_TOP_WISH_NOTHING;
+}
+
+/* ---- Lists ---- */
+
+static void move_entry(struct wtl_top_ui *ui, int to)
+{
+	int visible = ui->places.list_n > 0 ? ui->places.list_n : 1, n = wtl_top_list_n(ui);
+
+	ui->entry = limit(to, 0, n - 1);
+	if (!wtl_top_list_is_choice(ui)) {
+		/* Read, not chosen from: the page moves. */
+		ui->entry = limit(to, 0, n - visible);
+		ui->first_entry = ui->entry;
+		return;
+	}
+	ui->first_entry = limit(ui->first_entry, ui->entry - visible + 1, ui->entry);
+}
+
+static enum wtl_top_wish leave_list(struct wtl_top_ui *ui)
+{
+	bool save = ui->mode == WTL_TOP_SETUP;
+
+	ui->mode = WTL_TOP_TABLE;
+	return save ? WTL_TOP_WISH_SAVE : WTL_TOP_WISH_NOTHING;
+}
+
+static enum wtl_top_wish list_key(struct wtl_top_ui *ui, enum wtl_key key)
+{
+	int page = ui->places.list_n > 1 ? ui->places.list_n - 1 : 1;
+
+	if (key == WTL_KEY_UP)
+		move_entry(ui, ui->entry - 1);
+	else if (key == WTL_KEY_DOWN)
+		move_entry(ui, ui->entry + 1);
+	else if (key == WTL_KEY_PAGE_UP)
+		move_entry(ui, ui->entry - page);
+	else if (key == WTL_KEY_PAGE_DOWN)
+		move_entry(ui, ui->entry + page);
+	else if (key == WTL_KEY_HOME)
+		move_entry(ui, 0);
+	else if (key == WTL_KEY_END)
+		move_entry(ui, wtl_top_list_n(ui) - 1);
+	else if (key == WTL_KEY_ENTER)
+		return wtl_top_list_choose(ui, ui->entry);
+	else if (key != WTL_KEY_NONE)
+		return leave_list(ui);
+	return WTL_TOP_WISH_NOTHING;
+}
+
+static enum wtl_top_wish list_click(struct wtl_top_ui *ui, int row)
+{
+	int at = row - ui->places.list_row;
+
+	if (at < 0 || at >= ui->places.list_n)
+		return leave_list(ui);
+	return wtl_top_list_choose(ui, ui->first_entry + at);
+}
+
+static enum wtl_top_wish list_input(struct wtl_top_ui *ui, const struct wtl_input *input)
+{
+	switch (input->kind) {
+	case WTL_INPUT_KEY:
+		return list_key(ui, input->key);
+	case WTL_INPUT_POINT:
+		if (input->point == ' ' && wtl_top_list_is_choice(ui))
+			return wtl_top_list_choose(ui, ui->entry);
+		if (input->point == 'j' || input->point == 'k')
+			move_entry(ui, ui->entry + (input->point == 'j' ? 1 : -1));
+		else
+			return leave_list(ui);
+		break;
+	case WTL_INPUT_CLICK:
+	case WTL_INPUT_DOUBLE_CLICK:
+		return list_click(ui, input->row);
+	case WTL_INPUT_WHEEL_UP:
+		move_entry(ui, ui->entry - WHEEL_ROWS);
+		break;
+	case WTL_INPUT_WHEEL_DOWN:
+		move_entry(ui, ui->entry + WHEEL_ROWS);
+		break;
+	case WTL_INPUT_NONE:
+	case WTL_INPUT_RESIZE:
+		break;
+	}
+	return WTL_TOP_WISH_NOTHING;
+}
+
+/* ---- The table ---- */
+
+static void start_kill(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	const struct wtl_top_process *process = selected_process(ui, turn->view, turn->rows);
+
+	if (ui->no_kill) {
+		wtl_top_ui_say(ui, turn->now_ns, "%s", ui->no_kill_why);
+		return;
+	}
+	if (!process || process->consumer.state != WTL_CONSUMER_LIVE) {
+		wtl_top_ui_say(ui, turn->now_ns, "Choose a process that runs");
+		return;
+	}
+	/* Known by its number alone, and a number may be another process's here. */
+	if (process->consumer.start_ns == 0 && !wtl_process_has_cpu(process)) {
+		wtl_top_ui_say(ui, turn->now_ns, "%s",
+			       "It is in another PID namespace: no signal reaches it");
+		return;
+	}
+	if (process->consumer.start_ns == 0) {
+		ui->kill_key = wtl_top_process_key(process);
+		wtl_top_ui_say(
+			ui, turn->now_ns,
+			"Waiting until it is known when this process started (any key: no longer)");
+		return;
+	}
+	ui->victim = (struct wtl_top_victim){.pid = process->consumer.pid,
+					     .start_ns = process->consumer.start_ns};
+	wtl_text_copy(ui->victim.name, sizeof(ui->victim.name), wtl_process_title(process));
+	wtl_top_list_open(ui, WTL_TOP_SIGNAL);
+}
+
+/* … and now it may be. */
+static void go_on_to_kill(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	int at = find_row(turn->view, turn->rows, &ui->kill_key);
+
+	ui->kill_key = 0;
+	ui->message_until_ns = turn->now_ns;
+	if (at < 0)
+		return;
+	choose_row(ui, turn->rows, at);
+	start_kill(turn);
+}
+
+void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
+		       const struct wtl_top_rows *rows, int64_t now_ns)
+{
+	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
+	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
+	int at = stays ? find_row(view, rows, &ui->selected_key) : -1;
+
+	/* Whoever takes the place of one that is gone was not chosen. */
+	ui->is_chosen &= at >= 0;
+	select_row(ui, rows, at >= 0 ? at : ui->selected);
+	if (ui->mode == WTL_TOP_DETAILS)
+		find_row(view, rows, &ui->details_key);
+	if (ui->kill_key)
+		go_on_to_kill(&turn);
+	if (ui->sought)
+		go_on_to_search(&turn);
+}
+
+static void toggle(const struct turn *turn)
+{
+	const struct wtl_top_row *row = selected_row(turn->ui, turn->rows);
+
+	if (row && row->has_children)
+		wtl_top_toggle(&turn->ui->toggled, row->key);
+}
+
+static void show_details(const struct turn *turn)
+{
+	const struct wtl_top_row *row = selected_row(turn->ui, turn->rows);
+
+	if (row && row->process < 0) {
+		toggle(turn);
+	} else if (row) {
+		turn->ui->mode = WTL_TOP_DETAILS;
+		turn->ui->details_key = row->key;
+	}
+}
+
+static void sort_by(struct wtl_top_ui *ui, enum wtl_field field)
+{
+	ui->config.ascending = ui->config.sort == field && !ui->config.ascending;
+	ui->config.sort = field;
+}
+
+/* Only the selected process's user; or everybody again. */
+static void filter_user(const struct turn *turn)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	const struct wtl_top_process *process = selected_process(ui, turn->view, turn->rows);
+	struct wtl_filter_error error;
+	char text[64] = "";
+
+	if (!ui->filter.text[0] && process && process->user[0])
+		snprintf(text, sizeof(text), "user == \"%s\"", process->user);
+	wtl_filter_parse(&ui->filter, text, &error);
+}
+
+static void flip(const struct turn *turn, enum wtl_switch which)
+{
+	bool *value = &turn->ui->config.switches[which];
+
+	*value = !*value;
+	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", wtl_switch_info(which)->about,
+		       *value ? "yes" : "no");
+}
+
+static void change_window(struct wtl_top_ui *ui, int by)
+{
+	int window = (int)ui->config.window + by;
+
+	ui->config.window = (unsigned)limit(window, 0, WTL_TOP_WINDOWS - 1);
+}
+
+static enum wtl_top_wish function_key(const struct turn *turn, enum wtl_key key)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (key == WTL_KEY_F1)
+		wtl_top_list_open(ui, WTL_TOP_HELP);
+	else if (key == WTL_KEY_F2)
+		wtl_top_list_open(ui, WTL_TOP_SETUP);
+	else if (key == WTL_KEY_F3)
+		start_typing(ui, WTL_TOP_SEARCH);
+	else if (key == WTL_KEY_F4)
+		start_typing(ui, WTL_TOP_FILTER);
+	else if (key == WTL_KEY_F5)
+		flip(turn, WTL_SWITCH_TREE);
+	else if (key == WTL_KEY_F6)
+		wtl_top_list_open(ui, WTL_TOP_SORT);
+	else if (key == WTL_KEY_F7)
+		wtl_top_list_open(ui, WTL_TOP_GROUP);
+	else if (key == WTL_KEY_F8)
+		ui->config.window = (ui->config.window + 1) % WTL_TOP_WINDOWS;
+	else if (key == WTL_KEY_F9)
+		start_kill(turn);
+	else if (key == WTL_KEY_F10)
+		return WTL_TOP_WISH_QUIT;
+	return WTL_TOP_WISH_NOTHING;
+}
+
+/* Whoever that is: the first row, where the largest are, lets them go by. */
+static void select_first(struct wtl_top_ui *ui, const struct wtl_top_rows *rows)
+{
+	select_row(ui, rows, 0);
+	ui->is_chosen = false;
+}
+
+static enum wtl_top_wish table_key(const struct turn *turn, enum wtl_key key)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	int page = ui->places.n_rows > 1 ? ui->places.n_rows - 1 : 1;
+
+	if (key == WTL_KEY_UP)
+		choose_row(ui, turn->rows, ui->selected - 1);
+	else if (key == WTL_KEY_DOWN)
+		choose_row(ui, turn->rows, ui->selected + 1);
+	else if (key == WTL_KEY_PAGE_UP)
+		choose_row(ui, turn->rows, ui->selected - page);
+	else if (key == WTL_KEY_PAGE_DOWN)
+		choose_row(ui, turn->rows, ui->selected + page);
+	else if (key == WTL_KEY_HOME)
+		select_first(ui, turn->rows);
+	else if (key == WTL_KEY_END)
+		choose_row(ui, turn->rows, (int)turn->rows->n - 1);
+	else if (key == WTL_KEY_LEFT)
+		ui->shift = limit(ui->shift - SHIFT, 0, ui->shift);
+	else if (key == WTL_KEY_RIGHT)
+		ui->shift = limit(ui->shift + SHIFT, 0, 256);
+	else if (key == WTL_KEY_ENTER)
+		show_details(turn);
+	else
+		return function_key(turn, key);
+	return WTL_TOP_WISH_NOTHING;
+}
+
+/* Letters that stand for a key. */
+static enum wtl_key key_for(uint32_t point)
+{
+	static const struct {
+		char letter;
+		enum wtl_key key;
+	} letters[] = {
+		{'h', WTL_KEY_F1},  {'?', WTL_KEY_F1}, {'S', WTL_KEY_F2}, {'/', WTL_KEY_F3},
+		{'\\', WTL_KEY_F4}, {'t', WTL_KEY_F5}, {'>', WTL_KEY_F6}, {'<', WTL_KEY_F6},
+		{'.', WTL_KEY_F6},  {',', WTL_KEY_F6}, {'g', WTL_KEY_F7}, {'k', WTL_KEY_F9},
+		{'q', WTL_KEY_F10}, {3, WTL_KEY_F10},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((uint32_t)letters[i].letter == point)
+			return letters[i].key;
+	return WTL_KEY_NONE;
+}
+
+static bool sort_letter(struct wtl_top_ui *ui, uint32_t point)
+{
+	static const struct {
+		char letter;
+		enum wtl_field field;
+	} letters[] = {
+		{'W', WTL_FIELD_POWER},	 {'C', WTL_FIELD_CPU_POWER}, {'G', WTL_FIELD_GPU_POWER},
+		{'E', WTL_FIELD_ENERGY}, {'P', WTL_FIELD_CPU},	     {'M', WTL_FIELD_MEMORY},
+		{'T', WTL_FIELD_TIME},	 {'N', WTL_FIELD_PID},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((uint32_t)letters[i].letter == point) {
+			ui->config.ascending = false;
+			ui->config.sort = letters[i].field;
+			return true;
+		}
+	return false;
+}
+
+static bool show_letter(const struct turn *turn, uint32_t point)
+{
+	static const struct {
+		char letter;
+		enum wtl_switch which;
+	} letters[] = {
+		{'d', WTL_SWITCH_FULL},	  {'a', WTL_SWITCH_PARTS}, {'x', WTL_SWITCH_EXITED},
+		{'K', WTL_SWITCH_KERNEL}, {'i', WTL_SWITCH_IDLE},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((uint32_t)letters[i].letter == point) {
+			flip(turn, letters[i].which);
+			return true;
+		}
+	return false;
+}
+
+static void set_flag(const struct turn *turn, bool *flag, const char *about)
+{
+	*flag = !*flag;
+	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", about, *flag ? "yes" : "no");
+}
+
+static bool row_letter(const struct turn *turn, uint32_t point)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (point == ' ' || point == '+' || point == '-')
+		toggle(turn);
+	else if (point == 'n' || point == 'p')
+		search(turn, ui->selected + (point == 'n' ? 1 : -1), point == 'n' ? 1 : -1);
+	else if (point == 'u')
+		filter_user(turn);
+	else if (point == 'F')
+		set_flag(turn, &ui->follows, "Following this process");
+	else
+		return false;
+	return true;
+}
+
+static enum wtl_top_wish other_letter(const struct turn *turn, uint32_t point)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	if (point == 'I')
+		ui->config.ascending = !ui->config.ascending;
+	else if (point == 'v')
+		ui->config.graph = (enum wtl_graph)((ui->config.graph + 1) % WTL_GRAPHS);
+	else if (point == ']' || point == '[')
+		change_window(ui, point == ']' ? 1 : -1);
+	else if (point == 'Z')
+		set_flag(turn, &ui->is_paused, "The picture stands still");
+	else if (point == 'L' - '@') /* Ctrl-L */
+		return WTL_TOP_WISH_REDRAW;
+	return WTL_TOP_WISH_NOTHING;
+}
+
+/* ---- The play of a recording ---- */
+
+static bool play_letter(const struct turn *turn, uint32_t point)
+{
+	static const int64_t s = 1000000000;
+	static const struct {
+		char letter;
+		struct wtl_play_order order;
+	} letters[] = {
+		{' ', {WTL_PLAY_PAUSE, 0}},  {'Z', {WTL_PLAY_PAUSE, 0}},
+		{'j', {WTL_PLAY_SEEK, -10}}, {'l', {WTL_PLAY_SEEK, 10}},
+		{'J', {WTL_PLAY_SEEK, -60}}, {'L', {WTL_PLAY_SEEK, 60}},
+		{'b', {WTL_PLAY_GO_TO, 0}},  {'e', {WTL_PLAY_GO_TO, INT32_MAX}},
+		{'s', {WTL_PLAY_SLOWER, 0}}, {'f', {WTL_PLAY_FASTER, 0}},
+		{'=', {WTL_PLAY_NORMAL, 0}},
+	};
+
+	for (size_t i = 0; turn->ui->is_replay && i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((uint32_t)letters[i].letter == point) {
+			turn->ui->order = letters[i].order;
+			turn->ui->order.ns *= s;
+			return true;
+		}
+	return false;
+}
+
+/* A click on the bar. */
+static bool play_click(struct wtl_top_ui *ui, const struct wtl_input *input)
+{
+	const struct wtl_top_places *places = &ui->places;
+	int width = places->play_to - places->play_from;
+
+	if (!ui->is_replay || input->row != places->play_row || input->column < places->play_from ||
+	    input->column >= places->play_to)
+		return false;
+	ui->order = (struct wtl_play_order){.verb = WTL_PLAY_GO_TO,
+					    .ns = ui->play.length_ns / width *
+						  (input->column - places->play_from)};
+	return true;
+}
+
+static enum wtl_top_wish table_point(const struct turn *turn, uint32_t point)
+{
+	enum wtl_key key = key_for(point);
+
+	if (play_letter(turn, point))
+		return WTL_TOP_WISH_PLAY;
+	if (key != WTL_KEY_NONE)
+		return table_key(turn, key);
+	if (sort_letter(turn->ui, point) || show_letter(turn, point) || row_letter(turn, point))
+		return WTL_TOP_WISH_NOTHING;
+	return other_letter(turn, point);
+}
+
+static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *input)
+{
+	struct wtl_top_ui *ui = turn->ui;
+	const struct wtl_top_places *places = &ui->places;
+	int at = input->row - places->first_row;
+
+	if (play_click(ui, input))
+		return WTL_TOP_WISH_PLAY;
+	for (int i = 0; input->row == places->keys_row && i < places->n_keys; i++)
+		if (input->column >= places->keys[i].from && input->column < places->keys[i].to)
+			return table_key(turn, places->keys[i].key);
+	for (int i = 0; input->row == places->header_row && i < places->n_columns; i++)
+		if (input->column >= places->columns[i].from &&
+		    input->column < places->columns[i].to)
+			sort_by(ui, places->columns[i].field);
+	if (places->header_row >= 0 && at >= 0 && at < places->n_rows &&
+	    ui->first + at < (int)turn->rows->n) {
+		choose_row(ui, turn->rows, ui->first + at);
+		if (input->kind == WTL_INPUT_DOUBLE_CLICK)
+			show_details(turn);
+	}
+	return WTL_TOP_WISH_NOTHING;
+}
+
+static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_input *input)
+{
+	struct wtl_top_ui *ui = turn->ui;
+
+	switch (input->kind) {
+	case WTL_INPUT_KEY:
+		return table_key(turn, input->key);
+	case WTL_INPUT_POINT:
+		return table_point(turn, input->point);
+	case WTL_INPUT_CLICK:
+	case WTL_INPUT_DOUBLE_CLICK:
+		return click(turn, input);
+	case WTL_INPUT_WHEEL_UP:
+		choose_row(ui, turn->rows, ui->selected - WHEEL_ROWS);
+		break;
+	case WTL_INPUT_WHEEL_DOWN:
+		choose_row(ui, turn->rows, ui->selected + WHEEL_ROWS);
+		break;
+	case WTL_INPUT_NONE:
+	case WTL_INPUT_RESIZE:
+		break;
+	}
+	return WTL_TOP_WISH_NOTHING;
+}
+
+static enum wtl_top_wish confirm_input(struct wtl_top_ui *ui, const struct wtl_input *input)
+{
+	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+		return WTL_TOP_WISH_NOTHING;
+	ui->mode = WTL_TOP_TABLE;
+	if (input->kind == WTL_INPUT_POINT && (input->point == 'y' || input->point == 'Y'))
+		return WTL_TOP_WISH_SIGNAL;
+	return WTL_TOP_WISH_NOTHING;
+}
+
+static enum wtl_top_wish details_input(const struct turn *turn, const struct wtl_input *input)
+{
+	bool kill = (input->kind == WTL_INPUT_KEY && input->key == WTL_KEY_F9) ||
+		    (input->kind == WTL_INPUT_POINT && input->point == 'k');
+
+	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+		return WTL_TOP_WISH_NOTHING;
+	turn->ui->mode = WTL_TOP_TABLE;
+	if (kill) {
+		int at = wtl_top_rows_find(turn->rows, turn->ui->details_key);
+
+		if (at >= 0) {
+			choose_row(turn->ui, turn->rows, at);
+			start_kill(turn);
+		}
+	}
+	return WTL_TOP_WISH_NOTHING;
+}
+
+enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
+				   const struct wtl_top_rows *rows, const struct wtl_input *input,
+				   int64_t now_ns)
+{
+	const struct turn turn = {.ui = ui, .view = view, .rows = rows, .now_ns = now_ns};
+
+	if (input->kind != WTL_INPUT_NONE && input->kind != WTL_INPUT_RESIZE) {
+		ui->kill_key = 0;
+		ui->sought = 0;
+	}
+	switch (ui->mode) {
+	case WTL_TOP_TABLE:
+		return table_input(&turn, input);
+	case WTL_TOP_FILTER:
+	case WTL_TOP_SEARCH:
+		return edit_input(&turn, input);
+	case WTL_TOP_HELP:
+	case WTL_TOP_SETUP:
+	case WTL_TOP_SORT:
+	case WTL_TOP_GROUP:
+	case WTL_TOP_SIGNAL:
+		return list_input(ui, input);
+	case WTL_TOP_CONFIRM:
+		return confirm_input(ui, input);
+	case WTL_TOP_DETAILS:
+		return details_input(&turn, input);
+	}
+	return WTL_TOP_WISH_NOTHING;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_TOP_VIEW_H
+#define WTL_COMMANDS_TOP_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/baseline.h"
+#include "energy/consumer.h"
+#include "energy/gpu.h"
+#include "energy/ledger.h"
+
+/*
+ * What `wattle top` knows at one moment, and what it was before that: plain data, made by
+ * top_collect.c, never changed by whoever shows it. Text is cleaned (wtl_text_clean).
+ */
+
+/* ---- Curves over time ---- */
+
+/* Values are kept in three grains, each bin of one being WTL_TOP_GRAIN of the finer: with samples
+ * every 100 ms, the last 2 minutes, 12 minutes and 72 minutes. */
+enum { WTL_TOP_GRAINS = 3, WTL_TOP_GRAIN = 6, WTL_TOP_BINS = 1200 };
+#define WTL_TOP_GAP UINT32_MAX /* no value: not measured */
+
+struct wtl_top_curve {
+	uint32_t bins[WTL_TOP_GRAINS][WTL_TOP_BINS]; /* rings: mW, or per mille */
+	uint64_t sum;
+	uint32_t n; /* of the bin that is being filled, of the coarser grains */
+	uint64_t sum_coarse;
+	uint32_t n_coarse;
+};
+
+/* The rings' common clock. */
+struct wtl_top_clock {
+	int64_t bin_ns;			     /* of the finest grain */
+	uint64_t n_bins[WTL_TOP_GRAINS];     /* filled since the start; the newest is n_bins - 1 */
+	uint32_t within[WTL_TOP_GRAINS - 1]; /* finer bins in the bin being filled */
+};
+
+void wtl_top_curve_clear(struct wtl_top_curve *curve);
+/* One bin of the finest grain for every curve. */
+void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const curves[],
+			const uint32_t values[], size_t n);
+/* The finest grain that holds window_ns, or the coarsest. */
+unsigned wtl_top_clock_grain(const struct wtl_top_clock *clock, int64_t window_ns);
+int64_t wtl_top_clock_bin_ns(const struct wtl_top_clock *clock, unsigned grain);
+/* `back` bins before the newest; WTL_TOP_GAP for what is not there (any more). */
+uint32_t wtl_top_curve_at(const struct wtl_top_curve *curve, const struct wtl_top_clock *clock,
+			  unsigned grain, uint64_t back);
+
+/* ---- Domains ---- */
+
+struct wtl_top_domain {
+	char name[32], inside[32], device[96], source[24], reason[256], remedy[256];
+	enum wattle_kind kind;
+	enum wattle_method method;
+	enum wattle_status status;
+	bool in_total;
+	bool has_power;
+	uint64_t power_uw;	  /* over the last second */
+	uint32_t uncertainty_ppm; /* of it, k = 2; 0: not known */
+	bool has_energy;
+	uint64_t energy_uj, uncertainty_uj;
+	uint64_t max_uw; /* the highest between two samples; 0: not known */
+	int64_t gap_ns;
+	uint32_t flags;	   /* WATTLE_ENERGY_… */
+	uint64_t limit_uw; /* 0: not known */
+	struct wtl_baseline idle;
+	int gpu;	    /* index in the view's gpus, or -1 */
+	const char *weight; /* how its energy is divided, static; NULL: it is not */
+	struct wtl_ledger ledger;
+	struct wtl_top_curve power; /* mW */
+};
+
+/* ---- Consumers ---- */
+
+enum wtl_top_share { WTL_TOP_DYNAMIC, WTL_TOP_FULL, WTL_TOP_SHARES };
+
+struct wtl_top_process {
+	struct wtl_consumer consumer; /* its group is NULL: see below */
+	int group;		      /* index in the view's groups, or -1 */
+	char user[32];
+	bool has_power;	  /* it was there for the last interval */
+	bool has_dynamic; /* false: no idle baseline, and dynamic is what full is */
+	bool has_gpu;
+	uint64_t cpu_uw[WTL_TOP_SHARES], gpu_uw[WTL_TOP_SHARES];
+	uint64_t energy_uj[WTL_TOP_SHARES];
+	uint64_t uncertainty_uj;
+};
+
+/* ---- The machine beside its energy ---- */
+
+struct wtl_top_machine {
+	char host[64];
+	unsigned n_cpus;
+	bool has_use;
+	uint32_t use_ppm;			  /* of all CPUs together */
+	uint64_t memory_bytes, memory_used_bytes; /* 0: not known */
+	bool has_temperature;
+	int temperature_c;  /* the hottest package */
+	uint32_t clock_mhz; /* of the CPUs that were asked; 0: not known */
+	uint32_t throttled; /* times that a package was held down by heat, since the start */
+};
+
+struct wtl_top_self {
+	uint32_t cpu_ppm; /* of one CPU, over the last seconds */
+	uint64_t rss_bytes;
+	bool has_power;
+	uint64_t power_uw; /* modelled */
+};
+
+/* What is shown is of a recording. */
+struct wtl_top_played {
+	bool is_there;
+	bool is_live;  /* it is being written */
+	bool is_whole; /* it was ended properly */
+	char cpu[96], kernel[64];
+	int64_t at_ns;	     /* since the recording's begin: what is shown is as of then */
+	int64_t zero_utc_ns; /* UTC of the begin, by the clock as it was then */
+	char note[160];	     /* what is missing around it; "": nothing */
+};
+
+struct wtl_top_view {
+	int64_t t_mono_ns;     /* when this was made; 0: nothing is known yet */
+	int64_t duration_ns;   /* since the start */
+	int64_t interval_ns;   /* between samples */
+	bool is_tape, is_root; /* not this machine: its processes are not ours to kill */
+	bool is_over;	       /* a tape's end */
+	struct wtl_top_clock clock;
+
+	struct wtl_top_domain *domains;
+	size_t n_domains, size_domains;
+	struct wtl_top_domain
+		total; /* name "total"; its limit and idle are sums, where all are known */
+	bool is_incomplete;
+
+	struct wtl_gpu *gpus;	  /* their processes are NULL */
+	int64_t *gpu_answered_ns; /* monotonic: when it last answered; one a GPU */
+	size_t n_gpus, size_gpus;
+
+	struct wtl_top_process *processes;
+	size_t n_processes, size_processes;
+	struct wtl_group *groups;
+	size_t n_groups, size_groups;
+	uint64_t generation; /* changes with the processes */
+	bool has_processes;  /* false: nothing could be followed, and reason says why */
+	char processes_reason[256];
+	char remark[80];	 /* on how they are followed, newest last; "": nothing */
+	int64_t remark_until_ns; /* monotonic */
+
+	struct wattle_carbon carbon;
+	bool carbon_is_default;
+	uint64_t emitted_ug;
+	uint32_t pue_milli; /* power usage effectiveness × 1000; 0: not given. In no figure */
+	struct wtl_top_machine machine;
+	struct wtl_top_self self; /* of the recorder, if this is played */
+	struct wtl_top_played played;
+};
+
+void wtl_top_view_init(struct wtl_top_view *view);
+void wtl_top_view_done(struct wtl_top_view *view);
+/* Room for so many; contents stay, and what is new is not set. 0 or -ENOMEM. */
+int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus, size_t processes,
+			 size_t groups);
+/* Makes dst the same as src; the processes only if their generation differs. 0 or -ENOMEM. */
+int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
+
+#endif

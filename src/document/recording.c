@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "document/recording.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "document/format.h"
+#include "document/words.h"
+
+static const struct {
+	const char *name, *plural;
+} by_words[WTL_BYS] = {
+	[WTL_BY_PROCESS] = {"process", "processes"},
+	[WTL_BY_USER] = {"user", "users"},
+	[WTL_BY_COMMAND] = {"command", "commands"},
+	[WTL_BY_CONTAINER] = {"container", "containers"},
+	[WTL_BY_POD] = {"pod", "pods"},
+	[WTL_BY_UNIT] = {"unit", "units"},
+	[WTL_BY_JOB] = {"job", "jobs"},
+	[WTL_BY_CGROUP] = {"cgroup", "cgroups"},
+	[WTL_BY_WINDOW] = {"window", "windows"},
+};
+
+const char *wtl_by_name(enum wtl_by by)
+{
+	return by_words[by].name;
+}
+
+const char *wtl_by_plural(enum wtl_by by)
+{
+	return by_words[by].plural;
+}
+
+int wtl_by_find(const char *name)
+{
+	for (int i = 0; i < WTL_BYS; i++)
+		if (strcmp(by_words[i].name, name) == 0)
+			return i;
+	return -EINVAL;
+}
+
+const char *wtl_by_names(void)
+{
+	return "process, user, command, container, pod, unit, job, cgroup or window";
+}
+
+bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)
+{
+	const struct wattle_window *window = &run->report.window;
+	unsigned __int128 rate;
+
+	if (wtl_words_not_all_emitted(&run->report.carbon, &window->total) ||
+	    window->duration_ns <= 0)
+		return false;
+	/* 1e9 ns in a s. */
+	rate = (unsigned __int128)wtl_words_emitted_ng(&run->report.carbon) * 1000000000u /
+	       (uint64_t)window->duration_ns;
+	*ret_ng_per_s = rate > UINT64_MAX ? UINT64_MAX : (uint64_t)rate;
+	return true;
+}
+
+const struct wtl_recording_ops *wtl_recording_find(const char *name)
+{
+	static const struct wtl_recording_ops *const all[] = {
+		&wtl_recording_text,
+		&wtl_recording_csv,
+#if HAVE_JANSSON
+		&wtl_recording_json,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (strcmp(all[i]->name, name) == 0)
+			return all[i];
+	return NULL;
+}
+
+/* A grouping is the same consumers in other rows. */
+static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t processes_uj)
+{
+	uint64_t sum_uj = grouping->others.all.full_uj;
+
+	for (size_t i = 0; i < grouping->n_groups; i++) {
+		const struct wtl_report_share *all = &grouping->groups[i].all;
+
+		if (__builtin_add_overflow(sum_uj, all->full_uj, &sum_uj) ||
+		    (all->has_dynamic && all->dynamic_uj > all->full_uj))
+			return false;
+	}
+	return sum_uj == processes_uj;
+}
+
+int wtl_recording_check(const struct wtl_recording *recording)
+{
+	uint64_t processes_uj;
+	int rc = wtl_ledgers_check(&recording->report);
+
+	if (rc < 0)
+		return rc;
+	if (!wtl_words_processes_uj(&recording->report, &processes_uj))
+		return -EPROTO;
+	for (size_t i = 0; i < recording->n_groupings; i++)
+		if (!is_same_sum(&recording->groupings[i], processes_uj))
+			return -EPROTO;
+	return 0;
+}
+
+int wtl_comparison_check(const struct wtl_comparison *comparison)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < comparison->n_recordings; i++)
+		rc = wtl_recording_check(&comparison->recordings[i]);
+	return rc;
+}
+
+int wtl_runs_check(const struct wtl_runs *runs)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < runs->n_runs; i++)
+		rc = wtl_ledgers_check(&runs->runs[i].report);
+	return rc;
+}

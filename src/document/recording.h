@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_DOCUMENT_RECORDING_H
+#define WTL_DOCUMENT_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "energy/difference.h"
+#include "energy/intensity.h"
+#include "document/report.h"
+
+struct wtl_buf;
+
+/*
+ * What a recording holds, as plain data, and the formats that tell it. Everything is borrowed for the
+ * time of the call; strings from outside are raw.
+ */
+
+/* What energy is put together by. */
+enum wtl_by {
+	WTL_BY_PROCESS,
+	WTL_BY_USER,
+	WTL_BY_COMMAND,
+	WTL_BY_CONTAINER,
+	WTL_BY_POD,
+	WTL_BY_UNIT,
+	WTL_BY_JOB,
+	WTL_BY_CGROUP,
+	WTL_BY_WINDOW,
+	WTL_BYS
+};
+
+const char *wtl_by_name(enum wtl_by by);   /* "process", "user", … */
+const char *wtl_by_plural(enum wtl_by by); /* of the list in JSON */
+int wtl_by_find(const char *name);	   /* or -EINVAL */
+const char *wtl_by_names(void);		   /* all of them, for error texts */
+
+/* Consumers that have something in common: a user, a container. */
+struct wtl_recording_group {
+	const char *name; /* "": what belongs to none */
+	uint64_t n_processes;
+	int64_t cpu_ns;
+	struct wtl_report_share all, gpu; /* ± is the sum of theirs */
+};
+
+struct wtl_recording_grouping {
+	enum wtl_by by;
+	const struct wtl_recording_group *groups; /* largest first */
+	size_t n_groups;
+	struct wtl_recording_group others; /* those that are not listed together */
+	size_t n_others;
+};
+
+struct wtl_recording_window {
+	uint32_t id;
+	const char *name;
+	bool is_open; /* it had not ended when the recording (or the part) did */
+	bool is_cut;  /* a ring has dropped its begin, or it began before the part that is told */
+	bool is_main; /* the measurement itself, not marked within it */
+	int32_t pid;  /* of whoever marked it from outside; 0: from within */
+	struct wattle_window window;
+	const struct wattle_energy *energies; /* one a domain; NULL: not known */
+	struct wtl_report_carbon carbon;
+	bool has_carbon;
+};
+
+struct wtl_recording_gap {
+	const char *kind; /* "suspend", "clock-step", "channel", "overrun", "exits", "damaged" */
+	int64_t begin_utc_ns, duration_ns; /* of a clock step: by how much, with its sign */
+	const char *domain, *text;	   /* "" */
+};
+
+/* Emissions over time, where the intensity changes. */
+struct wtl_recording_carbon {
+	bool is_varying;
+	const char *file;
+	struct wtl_emission emission;
+};
+
+/* What is recomputed otherwise than it was recorded: "package-0: 12 W". */
+struct wtl_recording_policy {
+	const char *idle; /* "recorded", "learned", "none" */
+	const char *const *idle_given;
+	size_t n_idle_given;
+};
+
+struct wtl_recording {
+	const char *path;
+	const char *version, *host, *cpu_model, *kernel, *location; /* "" where not known */
+	int64_t interval_ns;			      /* between samples; 0: not known */
+	bool is_whole;				      /* it was ended properly */
+	bool is_live;				      /* it is being written now */
+	int64_t begin_utc_ns, begin_mono_ns, span_ns; /* of the whole file */
+	bool is_part;				      /* --from, --to, or what a ring has left */
+	struct wtl_report report;
+	int64_t end_utc_ns; /* of the report's window: what the clock on the wall showed then */
+	/* In a comparison: whole runs in it, of several of which the mean is compared; and when the last of those
+	 * began, which the report need not be of. 0 otherwise. */
+	size_t n_runs;
+	int64_t compared_utc_ns;
+	struct wtl_recording_carbon carbon;
+	struct wtl_recording_policy policy;
+	const struct wtl_recording_grouping *groupings;
+	size_t n_groupings;
+	bool has_by;	/* one way was asked for */
+	enum wtl_by by; /* then: which */
+	const struct wtl_recording_window *windows;
+	size_t n_windows;
+	const struct wtl_recording_gap *gaps;
+	size_t n_gaps;
+	/* Of each domain: what its sensor's gain and zero may be wrong by (comparisons). */
+	const struct wtl_recording_sensor {
+		uint32_t gain_ppm, offset_uw;
+	} * sensors;
+};
+
+/* ---- Several of them ---- */
+
+enum wtl_compared_quantity { WTL_COMPARED_S, WTL_COMPARED_J, WTL_COMPARED_W, WTL_COMPARED_G };
+
+/* One figure of every recording, in millionths of its unit. */
+struct wtl_compared_value {
+	bool is_known;
+	struct wtl_measured measured;
+	bool has_difference;	/* to the first recording's, which has this too */
+	bool is_common;		/* by the same sensors */
+	bool is_incomplete;	/* a domain that counts has no figure, or a gap */
+	bool has_other_domains; /* than the first: then no difference is significant */
+	struct wtl_difference difference;
+};
+
+struct wtl_compared {
+	const char
+		*what; /* "duration", "energy", "power", "command", "carbon", or a domain's name */
+	bool is_domain;
+	enum wtl_compared_quantity quantity;
+	const struct wtl_compared_value *values; /* one a recording */
+};
+
+struct wtl_comparison {
+	const struct wtl_recording *recordings;
+	size_t n_recordings;
+	const struct wtl_compared *rows;
+	size_t n_rows;
+};
+
+/* Repeated runs, in the order in which they began. */
+struct wtl_run {
+	const char *path;
+	size_t number; /* within its file, from 1 */
+	struct wtl_report report;
+	bool is_unfinished; /* its end is not in the file: in no statistic */
+	bool is_live;	    /* then: it is still running */
+};
+
+struct wtl_runs {
+	const struct wtl_run *runs;
+	size_t n_runs;
+	size_t n_unfinished;
+	bool has_files; /* they come from several recordings */
+	const struct wtl_recording *const *recordings;
+	size_t n_recordings;
+	struct wtl_statistics duration_s, energy_j, power_w, emitted_g, command_dynamic_j,
+		command_full_j;
+};
+
+/* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */
+bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s);
+
+/* All append to the buffer and return 0 or a negative errno; -EPROTO: a ledger is not closed, print
+ * nothing. */
+struct wtl_recording_ops {
+	const char *name; /* as struct wtl_output_ops has it */
+	int (*recording)(struct wtl_buf *buf, const struct wtl_recording *recording,
+			 const struct wtl_output_style *style);
+	int (*comparison)(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+			  const struct wtl_output_style *style);
+	int (*runs)(struct wtl_buf *buf, const struct wtl_runs *runs,
+		    const struct wtl_output_style *style);
+};
+
+extern const struct wtl_recording_ops wtl_recording_text;
+extern const struct wtl_recording_ops wtl_recording_csv;
+extern const struct wtl_recording_ops wtl_recording_json; /* only in builds with jansson */
+
+const struct wtl_recording_ops *wtl_recording_find(const char *name);
+
+/* 0, or -EPROTO: the report's ledgers are closed, and each grouping holds what its consumers do. */
+int wtl_recording_check(const struct wtl_recording *recording);
+int wtl_comparison_check(const struct wtl_comparison *comparison); /* of all its recordings */
+int wtl_runs_check(const struct wtl_runs *runs);		   /* of all their reports */
+
+#endif

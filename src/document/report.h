@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_DOCUMENT_REPORT_H
+#define WTL_DOCUMENT_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/baseline.h"
+#include "energy/consumer.h"
+#include "energy/ledger.h"
+#include "energy/statistics.h"
+
+struct wtl_buf;
+
+/*
+ * What the commands have to tell, as plain data, and the formats that tell it. Everything here is
+ * borrowed for the time of the call. Strings from outside (commands, device names) are raw: each
+ * format escapes them.
+ */
+
+struct wtl_report_domain {
+	struct wattle_domain domain;
+	struct wattle_energy energy; /* has_energy: there is a figure */
+	struct wtl_ledger ledger;    /* with a figure */
+	struct wtl_baseline idle;    /* is_known: the domain's idle baseline */
+	const char *weight; /* how its energy is divided ("cpu-time", "sm-use"); NULL: it is not */
+};
+
+/* What was attributed to a consumer or to several together. */
+struct wtl_report_share {
+	bool has_dynamic; /* false: no idle baseline is known yet; full_uj is */
+	uint64_t full_uj, dynamic_uj;
+	uint64_t uncertainty_uj; /* k = 2, of the dynamic part, else of the full one */
+};
+
+/* A consumer: one process, or a row that stands for several that ended. */
+struct wtl_report_process {
+	const struct wtl_consumer *consumer;
+	int64_t start_utc_ns;		  /* 0: not known */
+	const char *user;		  /* a name, or the number; NULL: not known */
+	struct wtl_report_share all, gpu; /* all: every counted domain; gpu: of it, the GPUs */
+};
+
+/* Who used the counted energy. */
+struct wtl_report_attribution {
+	bool is_known; /* false: no process could be followed, and reason says why */
+	const char *reason;
+	/* The command with its descendants (also those that were adopted by others). */
+	bool has_command;
+	struct wtl_report_share command, command_gpu;
+	int64_t command_cpu_ns; /* of those seen; < 0: not known */
+	uint64_t command_processes;
+	/* The consumers with the most energy, largest first, and all others together. */
+	const struct wtl_report_process *processes;
+	size_t n_processes;
+	struct wtl_report_share others;
+	uint64_t n_others;
+	int64_t others_cpu_ns;
+};
+
+struct wtl_report_carbon {
+	struct wattle_carbon carbon;
+	uint64_t emitted_ug;	 /* micrograms CO2e of the total, without PUE */
+	uint64_t uncertainty_ug; /* k = 2: energy and intensity together */
+	/* To be added to those two for whoever reads more than people do: within a microgram. */
+	int32_t emitted_rest_ng, uncertainty_rest_ng;
+	const char *reason; /* NULL, or why neither of these nor the intensity is known; static */
+	uint64_t
+		missing_uj; /* what the total used while the intensity was not known: not in them */
+	bool is_default;    /* no location was given: world average */
+	uint32_t
+		pue_milli; /* power usage effectiveness × 1000, or 0: not given. Never in the energies */
+};
+
+struct wtl_report_self {
+	int64_t cpu_ns; /* user and system time of wattle itself */
+	uint64_t max_rss_bytes;
+	uint64_t ticks, late_ticks;
+	bool has_energy;
+	uint64_t energy_uj, uncertainty_uj; /* modelled: own CPU time × TDP per logical CPU */
+};
+
+/* One run of a command (or one stretch of time). */
+struct wtl_report {
+	char *const *command; /* ended by NULL; NULL: no command, the machine alone */
+	bool has_exit;	      /* the command ended */
+	int exit_status;      /* what a shell would say: 128 + N for a signal */
+	int exit_signal;      /* 0: none */
+	bool interrupted;     /* Ctrl-C or a signal to wattle ended the measurement */
+	struct wattle_window window;
+	const struct wtl_report_domain *domains;
+	size_t n_domains;
+	int64_t command_cpu_ns;	    /* the command and its waited-for descendants; < 0: not known */
+	uint64_t command_rss_bytes; /* the largest of them; 0: not known */
+	struct wtl_report_attribution attribution;
+	struct wtl_report_carbon carbon;
+	struct wtl_report_self self;
+	const char *const *notes; /* whole sentences for the reader: why nothing is measured, … */
+	size_t n_notes;
+};
+
+/* Several runs of the same command. */
+struct wtl_series {
+	const struct wtl_report *reports; /* all have the same domains in the same order */
+	size_t n_reports;
+	double until;	/* 0, or the relative half-width that was asked for */
+	bool converged; /* it was reached */
+	/* Of the runs that were not interrupted; every one of them has a duration. */
+	struct wtl_statistics duration_s, energy_j, emitted_g;
+	const struct wtl_statistics *domain_j; /* n_domains of them; n = 0: not known */
+	/* Of the command alone; n = 0: not known in every run. */
+	struct wtl_statistics command_dynamic_j, command_full_j;
+};
+
+struct wtl_doctor_source {
+	const char *source, *reason, *remedy; /* remedy may be NULL */
+	enum wattle_status status;
+};
+
+/* One of the ways to follow processes, for wattle doctor. */
+struct wtl_doctor_way {
+	const char *way; /* "CPU clocks", "exit records" */
+	bool is_used;
+	const char *reason; /* why not, or what it gives */
+	const char *remedy; /* NULL: none */
+};
+
+/* What a machine can measure. */
+struct wtl_doctor {
+	const char *cpu_model, *product, *kernel; /* NULL: not known */
+	unsigned n_cpus, n_packages;
+	uint64_t memory_bytes; /* 0: not known */
+	bool is_vm, is_container;
+	int64_t t_utc_ns;
+	const struct wtl_report_domain *domains; /* energy over a short look at the machine */
+	size_t n_domains;
+	const struct wtl_doctor_source *sources; /* that offer nothing, with the reason */
+	size_t n_sources;
+	const struct wtl_doctor_way *ways; /* how processes are followed */
+	size_t n_ways;
+	const char *summary; /* one sentence */
+};
+
+struct wtl_output_style {
+	bool color;   /* ANSI colours */
+	bool ascii;   /* no characters beyond ASCII */
+	bool append;  /* add to a file that has content: CSV without its header; JSON is one line */
+	bool verbose; /* text: sources, gaps and notes of every domain */
+};
+
+struct wtl_output_ops {
+	const char *name; /* "text", "json", "csv" */
+	const char *doc;
+	/* All append to the buffer and return 0 or a negative errno (the buffer's error). */
+	int (*report)(struct wtl_buf *buf, const struct wtl_report *report,
+		      const struct wtl_output_style *style);
+	int (*series)(struct wtl_buf *buf, const struct wtl_series *series,
+		      const struct wtl_output_style *style);
+	int (*doctor)(struct wtl_buf *buf, const struct wtl_doctor *doctor,
+		      const struct wtl_output_style *style);
+};
+
+extern const struct wtl_output_ops wtl_output_text;
+extern const struct wtl_output_ops wtl_output_csv;
+extern const struct wtl_output_ops wtl_output_json; /* only in builds with jansson */
+
+/* All formats of this build, ended by NULL. */
+extern const struct wtl_output_ops *const wtl_outputs[];
+
+/* By name, or NULL. */
+const struct wtl_output_ops *wtl_output_find(const char *name);
+
+#endif

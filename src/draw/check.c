@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <strings.h>
+
+#include "base/err.h"
+#include "draw/parts.h"
+
+#define SOURCE "plot"
+
+int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format)
+{
+	static const char *const names[] = {
+		[WTL_PLOT_SVG] = "svg", [WTL_PLOT_PNG] = "png", [WTL_PLOT_PDF] = "pdf"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcasecmp(names[i], name) != 0)
+			continue;
+		*ret_format = (enum wtl_plot_format)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static bool is_drawn(const struct wtl_plot_panel *panel, const struct wtl_plot_point *point)
+{
+	if (panel->marks != WTL_PLOT_BARS && panel->from < panel->to &&
+	    (point->x < panel->from || point->x > panel->to))
+		return false;
+	return isfinite(point->y);
+}
+
+bool wtl_plot_is_empty(const struct wtl_plot_figure *figure)
+{
+	for (size_t p = 0; p < figure->n_panels; p++) {
+		const struct wtl_plot_panel *panel = &figure->panels[p];
+
+		for (size_t s = 0; s < panel->n_series; s++)
+			for (size_t i = 0; i < panel->series[s].n; i++)
+				if (is_drawn(panel, &panel->series[s].points[i]))
+					return false;
+	}
+	return true;
+}
+
+static bool is_same_x(const struct wtl_plot_series *a, const struct wtl_plot_series *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (a->points[i].x != b->points[i].x)
+			return false;
+	return true;
+}
+
+static bool is_ascending(const struct wtl_plot_series *series)
+{
+	for (size_t i = 1; i < series->n; i++)
+		if (series->points[i].x < series->points[i - 1].x)
+			return false;
+	return true;
+}
+
+static int check_panel(const struct wtl_plot_panel *panel, struct wtl_err *err)
+{
+	for (size_t i = 1; i < panel->n_gaps; i++)
+		if (panel->gaps[i].from < panel->gaps[i - 1].to)
+			return wtl_err_set(err, EINVAL, SOURCE, NULL, "its gaps overlap");
+	for (size_t s = 0; s < panel->n_series; s++) {
+		if (panel->marks != WTL_PLOT_BARS && !is_ascending(&panel->series[s]))
+			return wtl_err_set(err, EINVAL, SOURCE, NULL, "time goes backwards in it");
+		if (panel->marks == WTL_PLOT_STACK &&
+		    !is_same_x(&panel->series[0], &panel->series[s]))
+			return wtl_err_set(err, EINVAL, SOURCE, NULL,
+					   "what is stacked has not the same times");
+	}
+	return 0;
+}
+
+/* The least that all of it can be read on. */
+static int check_room(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
+		      struct wtl_err *err)
+{
+	double width = fmax(paper->width, WTL_PLOT_WIDTH_MIN);
+	double height = fmax(paper->height, wtl_plot_figure_height_least(figure));
+
+	if (paper->width >= width && paper->height >= height)
+		return 0;
+	return wtl_err_set(err, EINVAL, SOURCE, NULL,
+			   "a picture of %.0f × %.0f pixels has no room for all of it: make it at "
+			   "least %.0f × %.0f",
+			   paper->width, paper->height, width, height);
+}
+
+int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
+		   struct wtl_err *err)
+{
+	double sizes[] = {paper->width, paper->height,
+			  paper->width * (paper->scale > 0 ? paper->scale : 1),
+			  paper->height * (paper->scale > 0 ? paper->scale : 1)};
+	int rc = 0;
+
+	if (wtl_plot_is_empty(figure))
+		return wtl_err_set(err, ENODATA, SOURCE, NULL, "there is nothing to plot");
+	for (unsigned i = 0; i < 4; i++)
+		if (!(sizes[i] >= WTL_PLOT_SIZE_MIN / 2.0 && sizes[i] <= WTL_PLOT_SIZE_MAX))
+			return wtl_err_set(err, EINVAL, SOURCE, NULL,
+					   "a picture of %.0f × %.0f pixels is out of bounds "
+					   "(%d to %d)",
+					   sizes[2], sizes[3], WTL_PLOT_SIZE_MIN,
+					   WTL_PLOT_SIZE_MAX);
+	for (size_t i = 0; rc == 0 && i < figure->n_panels; i++)
+		rc = check_panel(&figure->panels[i], err);
+	return rc < 0 ? rc : check_room(figure, paper, err);
+}
+
+const char *wtl_plot_what_name(enum wtl_plot_what what)
+{
+	static const char *const names[WTL_PLOT_WHATS] = {
+		[WTL_PLOT_POWER] = "power",	[WTL_PLOT_PROCESSES] = "processes",
+		[WTL_PLOT_WINDOWS] = "windows", [WTL_PLOT_MEMORY] = "memory",
+		[WTL_PLOT_RUNS] = "runs",
+	};
+
+	return names[what];
+}

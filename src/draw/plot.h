@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_DRAW_PLOT_H
+#define WTL_DRAW_PLOT_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wtl_buf;
+struct wtl_err;
+
+/*
+ * Pictures for paper and screens: a figure is plain data, borrowed for the time of the call, and is drawn
+ * as SVG, PNG or PDF into a buffer. Text may be raw: it is cleaned where it is drawn.
+ */
+
+/* For y: nothing is known here. */
+#define WTL_PLOT_UNKNOWN ((double)NAN)
+
+struct wtl_plot_point {
+	int64_t x; /* by the panel's x axis */
+	double y;  /* in the unit of the panel; WTL_PLOT_UNKNOWN (not finite): a line breaks */
+	double low, high; /* where the series has a range */
+};
+
+/* A horizontal line across a series' panel. */
+struct wtl_plot_level {
+	bool is_known;
+	const char *name; /* "idle", "mean" */
+	double y;
+	double low, high; /* drawn as a band where low < high */
+};
+
+struct wtl_plot_series {
+	const char *name;
+	const char *remark; /* a second, faint line below the name; NULL: none */
+	const struct wtl_plot_point *points;
+	size_t n; /* ascending x, also over NaN */
+	bool has_range;
+	bool is_rest; /* what is left over ("others", "idle"): drawn in grey */
+	struct wtl_plot_level level;
+};
+
+/* A stretch that was not measured. Lines break there, and it is hatched. */
+struct wtl_plot_gap {
+	int64_t from, to;
+	const char *name; /* "suspended"; NULL: "no data" */
+};
+
+enum wtl_plot_marks {
+	WTL_PLOT_LINE,	/* from point to point, the range as a band */
+	WTL_PLOT_STEP,	/* a value is the mean since the point before it */
+	WTL_PLOT_STACK, /* areas on one another: every series has the same n and the same x */
+	WTL_PLOT_BARS,	/* a row a category, x being its number from 0; series are put end to end */
+	WTL_PLOT_POINTS, /* with the range as whiskers */
+};
+
+enum wtl_plot_x {
+	WTL_PLOT_X_UTC,	     /* ns since 1970 */
+	WTL_PLOT_X_ELAPSED,  /* ns since the start */
+	WTL_PLOT_X_NUMBER,   /* of a run */
+	WTL_PLOT_X_CATEGORY, /* of WTL_PLOT_BARS */
+};
+
+enum wtl_plot_prefix {
+	WTL_PLOT_PLAIN,	 /* the unit as it is: °C, % */
+	WTL_PLOT_SI,	 /* mW, W, kW */
+	WTL_PLOT_BINARY, /* B, KiB, MiB */
+};
+
+struct wtl_plot_panel {
+	const char *title; /* NULL: none */
+	enum wtl_plot_marks marks;
+	enum wtl_plot_x x;
+	const char *x_label;	  /* of X_NUMBER: "Run" */
+	int64_t from, to;	  /* of the x axis; from >= to: as far as the points and gaps go */
+	const char *label, *unit; /* of the values: "Power", "W" */
+	enum wtl_plot_prefix prefix;
+	bool has_steps;	   /* of a stack: a value is the mean since the point before it */
+	bool without_zero; /* the axis need not begin at 0; never for areas and bars */
+	const struct wtl_plot_series *series;
+	size_t n_series;
+	const struct wtl_plot_gap *gaps; /* ascending, not overlapping */
+	size_t n_gaps;
+	/* Of WTL_PLOT_BARS: */
+	const char *const *categories;
+	size_t n_categories;
+	const struct wtl_plot_point
+		*totals; /* NULL, or the whole of each category with its range */
+};
+
+struct wtl_plot_figure {
+	const char *title;
+	const char *const *lines; /* below the title: source, method, machine, time */
+	size_t n_lines;
+	const struct wtl_plot_panel *panels; /* one below the other */
+	size_t n_panels;
+	bool shares_x;		  /* one x axis for all, below the last */
+	const char *const *notes; /* below all: what the reader must know */
+	size_t n_notes;
+	int64_t t_utc_ns; /* when it was: kept in a PDF; 0: not known */
+};
+
+enum wtl_plot_format { WTL_PLOT_SVG, WTL_PLOT_PNG, WTL_PLOT_PDF };
+
+enum {
+	WTL_PLOT_WIDTH = 960,
+	WTL_PLOT_WIDTH_MIN = 400, /* with less, names and keys leave no room between them */
+	WTL_PLOT_SIZE_MIN = 240,
+	WTL_PLOT_SIZE_MAX = 16000,
+};
+
+struct wtl_plot_paper {
+	enum wtl_plot_format format;
+	double width, height; /* pixels of 1/96 inch; 0: WTL_PLOT_WIDTH, as high as it takes */
+	double scale;	      /* pixels of a PNG for each of these; 0: 1 */
+};
+
+/* Whether this build can draw (cairo). */
+bool wtl_plot_is_built(void);
+
+/* Any point at all to be drawn? */
+bool wtl_plot_is_empty(const struct wtl_plot_figure *figure);
+
+/*
+ * Appends the file to the buffer. 0, or negative with the reason in err: -ENODATA for a plot of nothing,
+ * -ENOSYS where this build or (-WTL_ELIBRARY) this machine has no cairo, -EINVAL for what is no figure (a
+ * stack whose series differ in x, a paper out of bounds), the buffer's error.
+ */
+int wtl_plot_draw(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
+		  struct wtl_buf *buf, struct wtl_err *err);
+
+/* "svg", "png" or "pdf" in either case. -EINVAL. */
+int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format);
+
+/* ---- What is asked for ---- */
+
+enum wtl_plot_what {
+	WTL_PLOT_POWER,	    /* over time, a line a domain */
+	WTL_PLOT_PROCESSES, /* who used it */
+	WTL_PLOT_WINDOWS,   /* the energy of each window, or of each run */
+	WTL_PLOT_MEMORY,    /* over time */
+	WTL_PLOT_RUNS,	    /* repeated runs as a series */
+	WTL_PLOT_WHATS
+};
+
+enum wtl_plot_by { WTL_PLOT_BY_PROCESS, WTL_PLOT_BY_USER, WTL_PLOT_BY_CONTAINER, WTL_PLOT_BY_UNIT };
+
+struct wtl_plot_wanted {
+	enum wtl_plot_what what;
+	bool has_what; /* false: what the file is best at */
+	enum wtl_plot_by by;
+	const char *const *domains; /* only these; none: those that count */
+	size_t n_domains;
+	unsigned top; /* consumers that are shown on their own */
+	bool has_from, has_to;
+	int64_t from_utc_ns, to_utc_ns;
+};
+
+/* "2026-11-21 08:00:00 to 08:10:37 UTC", for the lines below a title. */
+void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc_ns);
+/* Adds "rapl-perf (counter)", where the list does not have it yet. */
+void wtl_plot_put_source(struct wtl_buf *buf, const char *source, const char *method);
+
+/* "power", "processes", … Static. */
+const char *wtl_plot_what_name(enum wtl_plot_what what);
+
+/* ---- Fewer points (plot_reduce.c) ---- */
+
+/*
+ * Makes of any number of points as many as a picture of that many columns can show: of each column the
+ * first, the lowest, the highest and the last, and where it breaks. Points come in ascending x; those
+ * outside from … to are left out. What a column's points have as their range is that of all of its
+ * points. What is drawn goes through one of these anyway: this is for callers that cannot keep all.
+ */
+struct wtl_plot_reducer {
+	int64_t from, to;
+	size_t n_columns;
+	struct wtl_plot_point *points; /* room for wtl_plot_reduced_max(), the caller's */
+	size_t n;		       /* there now */
+	/* The column being filled. */
+	size_t column, n_known;
+	bool has_break, ends_broken;
+	struct wtl_plot_point first, lowest, highest, last, broken, broken_last;
+	double low, high;
+};
+
+size_t wtl_plot_reduced_max(size_t n_columns);
+void wtl_plot_reducer_init(struct wtl_plot_reducer *reducer, int64_t from, int64_t to,
+			   size_t n_columns, struct wtl_plot_point *points);
+void wtl_plot_reducer_add(struct wtl_plot_reducer *reducer, const struct wtl_plot_point *point);
+/* After the last point. Returns n. */
+size_t wtl_plot_reducer_end(struct wtl_plot_reducer *reducer);
+
+/* ---- Memory for figures (plot_sheet.c) ---- */
+
+/* Holds what a figure points to. All of it is given back together. */
+struct wtl_plot_sheet {
+	struct wtl_plot_figure figure;
+	struct wtl_plot_block *blocks;
+};
+
+void wtl_plot_sheet_init(struct wtl_plot_sheet *sheet);
+void wtl_plot_sheet_done(struct wtl_plot_sheet *sheet);
+/* Zeroed memory for n elements; NULL: no memory. */
+void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size);
+/* NULL: no memory. Cut at 511 bytes. */
+const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include "smi/read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "smi/smi.h"
+#include "smi/read_value.h"
+
+void wtl_smi_read_init(struct wtl_gpu *gpu)
+{
+	memset(gpu, 0, sizeof(*gpu));
+	wtl_text_copy(gpu->vendor, sizeof(gpu->vendor), "nvidia");
+	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
+		gpu->numbers[i].status = WATTLE_STATUS_ABSENT;
+	gpu->processes_status = WATTLE_STATUS_ABSENT;
+}
+
+void wtl_smi_read_process_init(struct wtl_gpu_process *process)
+{
+	*process = (struct wtl_gpu_process){
+		.memory_bytes = UINT64_MAX, .instance = UINT32_MAX, .compute_instance = UINT32_MAX};
+}
+
+static size_t without_end(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	if (n == 0 || len < n || memcmp(text + len - n, end, n) != 0)
+		return len;
+	return wtl_text_trimmed(text, len - n);
+}
+
+/* A later word about the same number (a bit of a mask) does not undo an earlier one. */
+static void set_status(struct wtl_gpu_value *value, enum wattle_status status)
+{
+	if (value->status != WATTLE_STATUS_OK)
+		value->status = status;
+}
+
+void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+			const char *suffix, const char *text, size_t len)
+{
+	enum wattle_status status;
+
+	while (len > 0 && *text == ' ') {
+		text++;
+		len--;
+	}
+	len = wtl_text_trimmed(text, len);
+	status = wtl_smi_unknown_read(text, len);
+	if (status == WATTLE_STATUS_GONE)
+		target->gpu->status = status;
+	if (status == WATTLE_STATUS_OK && field->kind->read) {
+		len = without_end(text, len, suffix ? suffix : field->unit ? field->unit : "");
+		if (field->kind->read(target, field, text, len) < 0)
+			status = WATTLE_STATUS_FAILED;
+	}
+	if (status != WATTLE_STATUS_OK && field->kind->put)
+		set_status(&target->gpu->numbers[field->arg], status);
+}
+
+/* ---- CSV ---- */
+
+struct csv {
+	const struct wtl_smi_query *query;
+	const struct wtl_smi_field *columns[WTL_SMI_COLUMNS_MAX]; /* NULL: not known */
+	size_t n;
+	size_t name_column; /* of the process, whose name may hold a comma; SIZE_MAX: none */
+	const char *header;
+	size_t header_len;
+	struct wtl_smi_leftover leftover;
+};
+
+/* The next piece up to ", " or the end; advances *at past it. */
+static size_t next_piece(const char **at, const char *end, const char **ret_piece)
+{
+	const char *comma = memmem(*at, (size_t)(end - *at), ", ", 2);
+
+	*ret_piece = *at;
+	*at = comma ? comma + 2 : end + 1;
+	return (size_t)((comma ? comma : end) - *ret_piece);
+}
+
+static size_t count_pieces(const char *text, size_t len)
+{
+	const char *at = text, *piece;
+	size_t n = 0;
+
+	for (; at <= text + len; n++)
+		next_piece(&at, text + len, &piece);
+	return n;
+}
+
+/* "power.draw [W]" without its unit. */
+static size_t name_length(const char *name, size_t len)
+{
+	const char *bracket = memchr(name, '[', len);
+
+	return wtl_text_trimmed(name, bracket ? (size_t)(bracket - name) : len);
+}
+
+/* Does the line name a column at least? */
+static bool take_header(struct csv *csv, const char *line, size_t len)
+{
+	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
+							      &wtl_smi_query_apps};
+	size_t best = 0;
+
+	for (size_t q = 0; q < 2; q++) {
+		const char *at = line, *name;
+		size_t known = 0;
+
+		while (at <= line + len) {
+			size_t n = next_piece(&at, line + len, &name);
+
+			known += wtl_smi_field_find(queries[q], name, name_length(name, n)) != NULL;
+		}
+		if (known > best) {
+			best = known;
+			csv->query = queries[q];
+		}
+	}
+	return best > 0;
+}
+
+static int set_columns(struct csv *csv, const char *line, size_t len)
+{
+	const char *at = line, *name;
+
+	csv->n = 0;
+	csv->name_column = SIZE_MAX;
+	while (at <= line + len) {
+		size_t n = next_piece(&at, line + len, &name);
+		const struct wtl_smi_field *field;
+
+		if (csv->n == WTL_SMI_COLUMNS_MAX)
+			return -EFBIG;
+		field = wtl_smi_field_find(csv->query, name, name_length(name, n));
+		csv->leftover.columns += !field;
+		if (field && field->kind == &wtl_smi_process_name)
+			csv->name_column = csv->n;
+		csv->columns[csv->n++] = field;
+	}
+	csv->header = line;
+	csv->header_len = len;
+	return 0;
+}
+
+static int set_fields(struct csv *csv, const char *fields)
+{
+	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
+							      &wtl_smi_query_apps};
+	struct wtl_smi_columns *columns = malloc(sizeof(*columns));
+	int rc = -EINVAL;
+
+	if (!columns)
+		return -ENOMEM;
+	for (size_t q = 0; q < 2 && rc < 0; q++) {
+		const char *bad;
+		size_t bad_len;
+
+		rc = wtl_smi_columns_parse(queries[q], fields, columns, &bad, &bad_len);
+		csv->query = queries[q];
+	}
+	csv->name_column = SIZE_MAX;
+	for (size_t i = 0; rc == 0 && i < columns->n; i++) {
+		if (columns->fields[i]->kind == &wtl_smi_process_name)
+			csv->name_column = i;
+		csv->columns[csv->n++] = columns->fields[i];
+	}
+	free(columns);
+	return rc;
+}
+
+static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
+		    void *context)
+{
+	struct wtl_smi_record record = {.cuda = ""};
+	struct wtl_gpu_process process;
+	struct wtl_gpu gpu;
+	int64_t t_local_ns = INT64_MIN;
+	const struct wtl_smi_target target = {&gpu, &process, &t_local_ns};
+	const char *at = line, *end = line + len, *value, *ignored;
+	size_t n = count_pieces(line, len);
+	size_t surplus = n > csv->n && csv->name_column != SIZE_MAX ? n - csv->n : 0;
+
+	if (n - surplus != csv->n) {
+		csv->leftover.lines++;
+		return 0;
+	}
+	wtl_smi_read_init(&gpu);
+	wtl_smi_read_process_init(&process);
+	for (size_t i = 0; i < csv->n; i++) {
+		size_t value_len = next_piece(&at, end, &value);
+
+		for (size_t k = 0; i == csv->name_column && k < surplus; k++) {
+			size_t more = next_piece(&at, end, &ignored);
+
+			value_len = (size_t)(ignored + more - value);
+		}
+		if (csv->columns[i])
+			wtl_smi_read_value(&target, csv->columns[i], NULL, value, value_len);
+	}
+	if (csv->query == &wtl_smi_query_apps) {
+		process.types = WTL_GPU_PROCESS_COMPUTE;
+		gpu.processes = &process;
+		gpu.n_processes = 1;
+		gpu.processes_status = WATTLE_STATUS_OK;
+	}
+	record.gpu = &gpu;
+	record.has_time = t_local_ns != INT64_MIN;
+	record.t_local_ns = t_local_ns;
+	return each(context, &record);
+}
+
+static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
+		     void *context)
+{
+	if (len == 0)
+		return 0;
+	if (csv->n == 0 && take_header(csv, line, len))
+		return set_columns(csv, line, len);
+	if (csv->n == 0) {
+		csv->leftover.lines++;
+		return 0;
+	}
+	/* A file that was appended to has its header again. */
+	if (csv->header && len == csv->header_len && memcmp(line, csv->header, len) == 0)
+		return 0;
+	return take_row(csv, line, len, each, context);
+}
+
+int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_each *each,
+		     void *context, struct wtl_smi_leftover *ret_leftover, struct wtl_err *err)
+{
+	const char *end = text + len;
+	struct csv *csv;
+	int rc = 0;
+
+	if (len > WTL_SMI_TEXT_MAX)
+		return wtl_err_set(err, EFBIG, "nvidia-smi", NULL, "the text is too long");
+	csv = calloc(1, sizeof(*csv));
+	if (!csv)
+		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL, "out of memory");
+	if (fields && (rc = set_fields(csv, fields)) < 0)
+		wtl_err_set(err, rc, "nvidia-smi", NULL, "'%s' is no list of fields", fields);
+	for (const char *line = text; rc == 0 && line < end;) {
+		const char *newline = memchr(line, '\n', (size_t)(end - line));
+		size_t n = (size_t)((newline ? newline : end) - line);
+
+		rc = take_line(csv, line, n > 0 && line[n - 1] == '\r' ? n - 1 : n, each, context);
+		line += n + 1;
+	}
+	if (rc == 0 && csv->n == 0)
+		rc = wtl_err_set(err, WTL_EFORMAT, "nvidia-smi", NULL,
+				 "there is no line that names nvidia-smi's fields");
+	if (ret_leftover)
+		*ret_leftover = csv->leftover;
+	free(csv);
+	return rc;
+}

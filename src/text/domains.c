@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/page.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "document/format.h"
+#include "text/layout.h"
+#include "document/words.h"
+
+enum { DEPTH_MAX = 6, DECIMALS_MAX = 4 };
+
+struct page {
+	const struct wtl_report *report;
+	const struct wtl_output_style *style;
+	struct wtl_grid grid;
+	unsigned scale; /* of the energies: one unit for the whole column */
+	enum wtl_tone tone;
+};
+
+static size_t find(const struct wtl_report_domain *domains, size_t n, const char *name)
+{
+	for (size_t i = 0; name && name[0] && i < n; i++) {
+		if (domains[i].domain.name && strcmp(domains[i].domain.name, name) == 0)
+			return i;
+	}
+	return n;
+}
+
+/*
+ * The domain below which i is shown, or n. What counts for the total stands for itself even if
+ * something that does not count (psys) contains it. A circle has no outermost one: all are.
+ */
+static size_t parent_of(const struct wtl_report_domain *domains, size_t n, size_t i)
+{
+	size_t parent = domains[i].domain.in_total ? n : find(domains, n, domains[i].domain.inside);
+	size_t above = parent;
+
+	for (unsigned depth = 0; above < n; depth++) {
+		if (depth == DEPTH_MAX)
+			return n;
+		above = domains[above].domain.in_total
+				? n
+				: find(domains, n, domains[above].domain.inside);
+	}
+	return parent;
+}
+
+static void walk_below(const struct wtl_report_domain *domains, size_t n, size_t i,
+		       void (*visit)(void *context, size_t i), void *context)
+{
+	visit(context, i);
+	for (size_t child = 0; child < n; child++) {
+		if (parent_of(domains, n, child) == i)
+			walk_below(domains, n, child, visit, context);
+	}
+}
+
+void wtl_page_walk(const struct wtl_report_domain *domains, size_t n, bool beside,
+		   void (*visit)(void *context, size_t i), void *context)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (!domains[i].domain.in_total == beside && parent_of(domains, n, i) == n)
+			walk_below(domains, n, i, visit, context);
+	}
+}
+
+void wtl_page_name(struct wtl_grid *grid, const struct wtl_report_domain *domains, size_t n,
+		   size_t i, const char *mark, const struct wtl_output_style *style)
+{
+	for (size_t above = parent_of(domains, n, i); above < n;
+	     above = parent_of(domains, n, above))
+		wtl_buf_puts(&grid->rows, "  ");
+	wtl_layout_text(&grid->rows, domains[i].domain.name ? domains[i].domain.name : "?", style);
+	wtl_buf_puts(&grid->rows, mark);
+	wtl_grid_next(grid);
+}
+
+void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain,
+			const struct wtl_output_style *style)
+{
+	const char *status = wattle_status_name(wtl_words_status(domain));
+
+	wtl_grid_run_on(grid);
+	wtl_buf_puts(&grid->rows, status ? status : "?");
+	wtl_buf_puts(&grid->rows, ": ");
+	wtl_layout_text(&grid->rows, wtl_words_reason(domain), style);
+	wtl_grid_next(grid);
+}
+
+enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n)
+{
+	size_t figures = 0, modelled = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wattle_energy *energy = &domains[i].energy;
+
+		if (!domains[i].domain.in_total || !energy->has_energy)
+			continue;
+		figures++;
+		if (energy->method == WATTLE_METHOD_MODELLED)
+			modelled++;
+	}
+	if (modelled == 0)
+		return WTL_PAGE_MEASURED;
+	return modelled == figures ? WTL_PAGE_MODELLED : WTL_PAGE_PARTLY;
+}
+
+bool wtl_page_is_modelled(const struct wtl_report *report)
+{
+	return wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+}
+
+/* One unit for a column makes small figures long: four decimals of it are enough. */
+static unsigned energy_last_digit(uint64_t micro, uint64_t uncertainty_micro, unsigned scale)
+{
+	unsigned last = wtl_format_last_digit(micro, uncertainty_micro);
+
+	return last + DECIMALS_MAX < scale ? scale - DECIMALS_MAX : last;
+}
+
+static void add_figures(struct page *page, const struct wattle_energy *energy, bool modelled)
+{
+	struct wtl_buf *cell = &page->grid.rows;
+	unsigned last = energy_last_digit(energy->energy_uj, energy->uncertainty_uj, page->scale);
+	uint64_t mean_unc_uw =
+		wtl_format_share(energy->mean_uw, energy->uncertainty_uj, energy->energy_uj);
+
+	if (modelled)
+		wtl_buf_putc(cell, '~');
+	wtl_format_rounded(cell, energy->energy_uj, last, page->scale);
+	wtl_grid_next(&page->grid);
+	wtl_page_add_uncertainty(&page->grid, energy->uncertainty_uj, last, page->scale,
+				 page->style);
+	if (!energy->has_power) {
+		wtl_grid_cell(&page->grid, "-");
+		wtl_grid_cell(&page->grid, "-");
+		return;
+	}
+	last = wtl_format_power_digit(energy->mean_uw, mean_unc_uw);
+	wtl_format_rounded(cell, energy->mean_uw, last, 6);
+	wtl_grid_next(&page->grid);
+	if (energy->max_uw > 0)
+		wtl_format_rounded(cell, energy->max_uw, last, 6);
+	wtl_grid_next(&page->grid);
+}
+
+static bool has_remark(const struct wattle_energy *energy)
+{
+	return energy->flags || energy->gap_ns > 0 || energy->status != WATTLE_STATUS_OK;
+}
+
+static void add_row(void *context, size_t i)
+{
+	struct page *page = context;
+	const struct wtl_report *report = page->report;
+	const struct wtl_report_domain *domain = &report->domains[i];
+	const struct wattle_energy *energy = &domain->energy;
+	const char *method = wattle_method_name(wtl_words_method(domain));
+
+	wtl_grid_begin(&page->grid, energy->has_energy ? page->tone : WTL_TONE_WARN);
+	wtl_page_name(&page->grid, report->domains, report->n_domains, i,
+		      energy->has_energy && has_remark(energy) ? " !" : "", page->style);
+	if (!energy->has_energy) {
+		wtl_page_no_figure(&page->grid, domain, page->style);
+		return;
+	}
+	add_figures(page, energy, energy->method == WATTLE_METHOD_MODELLED);
+	wtl_layout_text(&page->grid.rows, domain->domain.source, page->style);
+	wtl_grid_next(&page->grid);
+	wtl_grid_cell(&page->grid, method ? method : "?");
+}
+
+static void add_head(struct page *page)
+{
+	struct wtl_grid *grid = &page->grid;
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(grid, "domain");
+	wtl_grid_cell(grid, "energy");
+	wtl_page_add_unit(grid, "", WTL_FORMAT_J, page->scale, page->style);
+	wtl_grid_cell(grid, "mean [W]");
+	wtl_grid_cell(grid, "max [W]");
+	wtl_grid_cell(grid, "source");
+	wtl_grid_cell(grid, "method");
+}
+
+bool wtl_page_incomplete(const struct wtl_report *report)
+{
+	if (report->window.total.gap_ns > 0)
+		return true;
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const struct wtl_report_domain *domain = &report->domains[i];
+
+		if (wtl_page_lacks(domain) ||
+		    (domain->domain.in_total && domain->energy.has_energy &&
+		     domain->energy.gap_ns > 0))
+			return true;
+	}
+	return false;
+}
+
+static void add_total(struct page *page)
+{
+	const struct wtl_report *report = page->report;
+	const struct wattle_energy *total = &report->window.total;
+	const char *method = wattle_method_name(total->method);
+
+	if (!total->has_energy)
+		return;
+	wtl_grid_begin(&page->grid, WTL_TONE_STRONG);
+	wtl_grid_cell(&page->grid,
+		      has_remark(total) || wtl_page_incomplete(report) ? "total !" : "total");
+	add_figures(page, total, wtl_page_is_modelled(report));
+	wtl_grid_cell(&page->grid, "");
+	wtl_grid_cell(&page->grid, method ? method : "?");
+}
+
+static unsigned common_scale(const struct wtl_report *report)
+{
+	uint64_t largest = report->window.total.has_energy ? report->window.total.energy_uj : 0;
+
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const struct wattle_energy *energy = &report->domains[i].energy;
+
+		if (energy->has_energy && energy->energy_uj > largest)
+			largest = energy->energy_uj;
+	}
+	return wtl_format_scale(largest);
+}
+
+enum wtl_page_beside wtl_page_beside(const struct wtl_report_domain *domains, size_t n)
+{
+	enum wtl_page_beside beside = WTL_PAGE_NONE;
+
+	for (size_t i = 0; i < n; i++) {
+		if (domains[i].domain.in_total || parent_of(domains, n, i) < n)
+			continue;
+		if (domains[i].energy.has_energy)
+			return WTL_PAGE_OPINIONS;
+		beside = WTL_PAGE_NO_FIGURES;
+	}
+	return beside;
+}
+
+int wtl_page_domains(struct wtl_buf *buf, const struct wtl_report *report,
+		     const struct wtl_output_style *style)
+{
+	struct page page = {
+		.report = report,
+		.style = style,
+		.scale = common_scale(report),
+	};
+	enum wtl_page_beside beside;
+
+	if (report->n_domains == 0)
+		return wtl_buf_puts(buf, "This machine has no domain that wattle knows.\n");
+	wtl_grid_init(&page.grid, "lrurrll");
+	add_head(&page);
+	wtl_page_walk(report->domains, report->n_domains, false, add_row, &page);
+	add_total(&page);
+	beside = wtl_page_beside(report->domains, report->n_domains);
+	if (beside != WTL_PAGE_NONE) {
+		page.tone = WTL_TONE_FAINT;
+		wtl_grid_begin(&page.grid, WTL_TONE_FAINT);
+		wtl_grid_run_on(&page.grid);
+		wtl_grid_cell(&page.grid, beside == WTL_PAGE_OPINIONS
+						  ? "second opinions, not added to the total:"
+						  : "not in the total:");
+		wtl_page_walk(report->domains, report->n_domains, true, add_row, &page);
+	}
+	wtl_grid_render(&page.grid, buf, style);
+	wtl_grid_done(&page.grid);
+	return buf->error;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/page.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "document/format.h"
+#include "text/layout.h"
+#include "document/words.h"
+
+/* The line of the head that tells what the machine draws at idle. */
+
+enum { BASELINES_MAX = 6, LINE_MAX_BYTES = 1 << 20 };
+
+/* All baselines of counted domains together. */
+struct idle {
+	size_t known, modelled;
+	uint64_t idle_uw, uncertainty_uw;
+	int64_t age_ns; /* of the oldest; < 0: not known */
+};
+
+static bool has_baseline(const struct wtl_report_domain *domain)
+{
+	return domain->domain.in_total && domain->idle.is_known;
+}
+
+/* What scatters, scatters in each domain on its own: the uncertainties add in quadrature. */
+static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, int64_t t_utc_ns)
+{
+	struct idle all = {.age_ns = -1};
+	double variance = 0;
+	int64_t age_ns;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wtl_baseline *idle = &domains[i].idle;
+		double part_uw = (double)wtl_words_idle_uncertainty_uw(idle);
+
+		if (!has_baseline(&domains[i]))
+			continue;
+		all.known++;
+		all.modelled += domains[i].idle.is_modelled;
+		if (__builtin_add_overflow(all.idle_uw, idle->idle_uw, &all.idle_uw))
+			all.idle_uw = UINT64_MAX;
+		variance += part_uw * part_uw;
+		if (wtl_words_idle_age(idle, t_utc_ns, &age_ns) && age_ns > all.age_ns)
+			all.age_ns = age_ns;
+	}
+	all.uncertainty_uw = wtl_format_micro(sqrt(variance) / 1e6);
+	return all;
+}
+
+/* "(package-0 74.1, package-1 69.9)", or the name alone where there is one. */
+static void add_baselines(struct wtl_buf *line, const struct wtl_report_domain *domains, size_t n,
+			  const struct idle *all, const struct wtl_output_style *style)
+{
+	unsigned last_digit = wtl_format_last_digit(all->idle_uw, all->uncertainty_uw);
+	unsigned scale = wtl_format_scale(all->idle_uw);
+	size_t told = 0;
+
+	wtl_buf_puts(line, " (");
+	for (size_t i = 0; i < n; i++) {
+		if (!has_baseline(&domains[i]) || told++ >= BASELINES_MAX)
+			continue;
+		wtl_buf_puts(line, told > 1 ? ", " : "");
+		wtl_layout_text(line, domains[i].domain.name, style);
+		if (all->known == 1)
+			continue;
+		wtl_buf_putc(line, WTL_LAYOUT_NO_BREAK);
+		wtl_buf_puts(line, domains[i].idle.is_modelled ? "~" : "");
+		wtl_format_rounded(line, domains[i].idle.idle_uw, last_digit, scale);
+	}
+	if (all->known > BASELINES_MAX)
+		wtl_buf_printf(line, " and %zu more", all->known - BASELINES_MAX);
+	wtl_buf_putc(line, ')');
+}
+
+int wtl_page_idle(struct wtl_buf *buf, const struct wtl_report_domain *domains, size_t n,
+		  int64_t t_utc_ns, const struct wtl_output_style *style)
+{
+	struct idle idle = idle_of(domains, n, t_utc_ns);
+	struct wtl_buf line;
+
+	if (idle.known == 0)
+		return buf->error;
+	wtl_buf_init(&line, LINE_MAX_BYTES);
+	wtl_buf_puts(&line, idle.modelled > 0 ? "~ " : "");
+	wtl_format_measure(&line, idle.idle_uw, idle.uncertainty_uw, WTL_FORMAT_W, style->ascii);
+	add_baselines(&line, domains, n, &idle, style);
+	if (idle.modelled == idle.known)
+		wtl_buf_puts(&line, ", modelled");
+	if (idle.age_ns >= 0) {
+		size_t start;
+
+		wtl_buf_puts(&line, ", ");
+		start = line.len;
+		wtl_buf_puts(&line, "seen ");
+		wtl_format_age(&line, idle.age_ns);
+		wtl_buf_puts(&line, " ago");
+		wtl_layout_keep(&line, start);
+	}
+	return wtl_page_line(buf, "idle", &line);
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+#include "text/page.h"
+
+#include <math.h>
+
+#include "base/buf.h"
+#include "document/format.h"
+#include "text/layout.h"
+
+enum { NAME_MAX_BYTES = 1 << 16, LEGEND_MAX_BYTES = 1024 };
+
+/* What a column of the runs tells of the command: the same of all. */
+enum of_command { NOTHING, FULL, DYNAMIC };
+
+static enum of_command of_command(const struct wtl_series *series)
+{
+	enum of_command best = NOTHING;
+
+	for (size_t i = 0; i < series->n_reports; i++) {
+		const struct wtl_report_attribution *attribution = &series->reports[i].attribution;
+
+		if (!attribution->is_known || !attribution->has_command)
+			continue;
+		if (!attribution->command.has_dynamic)
+			return FULL;
+		best = DYNAMIC;
+	}
+	return best;
+}
+
+/* Where another run has no dynamic part, this one's is not told; its ± would not be that of full. */
+static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
+			enum of_command what, bool modelled, unsigned scale,
+			const struct wtl_output_style *style)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	const struct wtl_report_share *share = &attribution->command;
+
+	if (!attribution->is_known || !attribution->has_command)
+		wtl_page_add_nothing(grid);
+	else if (what == DYNAMIC)
+		wtl_page_add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled,
+				     scale, style);
+	else
+		wtl_page_add_measure(grid, share->full_uj,
+				     share->has_dynamic ? 0 : share->uncertainty_uj, modelled,
+				     scale, style);
+}
+
+static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *report,
+		    enum of_command what, unsigned scale, const struct wtl_output_style *style)
+{
+	bool modelled = wtl_page_is_modelled(report);
+	const struct wattle_energy *total = &report->window.total;
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_buf_printf(&grid->rows, "%zu", i + 1);
+	wtl_grid_next(grid);
+	wtl_page_add_seconds(grid, report->window.duration_ns);
+	if (total->has_energy)
+		wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj, modelled, scale,
+				     style);
+	else
+		wtl_page_add_nothing(grid);
+	if (what != NOTHING)
+		add_command(grid, report, what, modelled, scale, style);
+	if (report->interrupted)
+		wtl_buf_puts(&grid->rows, "interrupted");
+	else if (!wtl_page_end(&grid->rows, report))
+		wtl_buf_puts(&grid->rows, report->has_exit ? "ok" : "-");
+	wtl_grid_next(grid);
+}
+
+static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
+		     const struct wtl_output_style *style)
+{
+	enum of_command what = of_command(series);
+	uint64_t largest = 0;
+	struct wtl_grid grid;
+	unsigned scale;
+
+	for (size_t i = 0; i < series->n_reports; i++) {
+		const struct wattle_energy *total = &series->reports[i].window.total;
+
+		if (total->has_energy && total->energy_uj > largest)
+			largest = total->energy_uj;
+	}
+	scale = wtl_format_scale(largest);
+	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul");
+	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(&grid, "run");
+	wtl_grid_cell(&grid, "time [s]");
+	wtl_grid_cell(&grid, "energy");
+	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale, style);
+	if (what != NOTHING) {
+		wtl_grid_cell(&grid, "command");
+		wtl_page_add_unit(&grid, what == DYNAMIC ? "dynamic " : "full ", WTL_FORMAT_J,
+				  scale, style);
+	}
+	wtl_grid_cell(&grid, "end");
+	for (size_t i = 0; i < series->n_reports; i++)
+		add_run(&grid, i, &series->reports[i], what, scale, style);
+	wtl_grid_render(&grid, buf, style);
+	wtl_grid_done(&grid);
+}
+
+static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
+{
+	wtl_format_rounded(&grid->rows, wtl_format_micro(value), last, scale);
+	wtl_grid_next(grid);
+}
+
+/* A run's own figure is known, however wide the mean's interval is: two digits of it at least. */
+static void add_extreme(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
+{
+	uint64_t micro = wtl_format_micro(value);
+	unsigned two = wtl_format_last_digit(micro, micro);
+
+	add_cell(grid, value, two < last ? two : last, scale);
+}
+
+/* Name, mean, ± interval, unit, sd, least, greatest. */
+void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
+			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
+			     const char *unit, bool modelled, const struct wtl_output_style *style)
+{
+	uint64_t mean = wtl_format_micro(of->mean), spread = wtl_format_micro(of->ci95);
+	unsigned scale = unit ? 6 : wtl_format_scale(mean);
+	unsigned last = wtl_format_last_digit(mean, spread);
+
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_layout_text(&grid->rows, name, style);
+	wtl_grid_next(grid);
+	if (of->n == 0 || !isfinite(of->mean) || !isfinite(of->ci95)) {
+		wtl_grid_cell(grid, "-");
+		return;
+	}
+	if (modelled)
+		wtl_buf_putc(&grid->rows, '~');
+	add_cell(grid, of->mean, last, scale);
+	wtl_page_add_uncertainty(grid, spread, last, scale, style);
+	wtl_grid_cell(grid, unit ? unit : wtl_format_unit(quantity, scale, style->ascii));
+	if (of->n < 2)
+		return;
+	add_cell(grid, of->sd, last, scale);
+	if (of->mean > 0)
+		wtl_format_percent(&grid->rows, of->sd / of->mean);
+	wtl_grid_next(grid);
+	add_extreme(grid, of->min, last, scale);
+	add_extreme(grid, of->max, last, scale);
+}
+
+void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
+{
+	wtl_grid_init(grid, "lrulrrrr");
+	wtl_grid_begin(grid, WTL_TONE_PLAIN);
+	wtl_grid_cell(grid, "over the runs");
+	wtl_grid_cell(grid, "mean");
+	wtl_grid_cell(grid, style->ascii ? "+/- 95 %" : "± 95 %");
+	wtl_grid_cell(grid, "");
+	wtl_grid_cell(grid, "sd");
+	wtl_grid_cell(grid, "");
+	wtl_grid_cell(grid, "least");
+	wtl_grid_cell(grid, "most");
+}
+
+/* In any run: a source may be lost, and a model take its place. */
+static bool is_domain_modelled(const struct wtl_series *series, size_t domain)
+{
+	for (size_t i = 0; i < series->n_reports; i++)
+		if (series->reports[i].domains[domain].energy.has_energy &&
+		    series->reports[i].domains[domain].energy.method == WATTLE_METHOD_MODELLED)
+			return true;
+	return false;
+}
+
+/* Runs are billed alike: what holds for the last one's emissions holds for all. */
+static const struct wtl_report_carbon *carbon_of(const struct wtl_series *series)
+{
+	return &series->reports[series->n_reports - 1].carbon;
+}
+
+static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, bool modelled,
+			const struct wtl_output_style *style)
+{
+	struct wtl_statistics of = series->emitted_g;
+	uint32_t pue_milli = carbon_of(series)->pue_milli;
+	double pue = pue_milli / 1e3;
+	struct wtl_buf name;
+
+	wtl_page_add_statistics(grid, "CO2e", &of, WTL_FORMAT_G, NULL, modelled, style);
+	if (pue_milli == 0 || of.n == 0)
+		return;
+	of.mean *= pue;
+	of.sd *= pue;
+	of.ci95 *= pue;
+	of.min *= pue;
+	of.max *= pue;
+	wtl_buf_init(&name, NAME_MAX_BYTES);
+	wtl_buf_puts(&name, "  ");
+	wtl_page_add_pue(&name, pue_milli);
+	wtl_page_add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled, style);
+	wtl_layout_close(&name, &grid->rows);
+}
+
+static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
+			   const struct wtl_output_style *style)
+{
+	const struct wtl_report *first = &series->reports[0];
+	bool modelled = false;
+	struct wtl_grid grid;
+
+	for (size_t i = 0; i < series->n_reports; i++)
+		modelled |= wtl_page_is_modelled(&series->reports[i]);
+	wtl_page_begin_statistics(&grid, style);
+	wtl_page_add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false,
+				style);
+	wtl_page_add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled,
+				style);
+	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
+		struct wtl_buf name;
+
+		if (series->domain_j[i].n == 0)
+			continue;
+		wtl_buf_init(&name, NAME_MAX_BYTES);
+		wtl_buf_printf(&name, "  %s", first->domains[i].domain.name);
+		wtl_page_add_statistics(&grid, wtl_buf_str(&name), &series->domain_j[i],
+					WTL_FORMAT_J, NULL, is_domain_modelled(series, i), style);
+		wtl_layout_close(&name, buf);
+	}
+	if (series->command_dynamic_j.n > 0)
+		wtl_page_add_statistics(&grid, "command, dynamic", &series->command_dynamic_j,
+					WTL_FORMAT_J, NULL, modelled, style);
+	if (series->command_full_j.n > 0)
+		wtl_page_add_statistics(&grid, "command, full", &series->command_full_j,
+					WTL_FORMAT_J, NULL, modelled, style);
+	add_emitted(&grid, series, modelled, style);
+	wtl_grid_render(&grid, buf, style);
+	wtl_grid_done(&grid);
+}
+
+int wtl_page_legend(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+		    const struct wtl_output_style *style)
+{
+	const char *sign = style->ascii ? "+/-" : "±";
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, LEGEND_MAX_BYTES);
+	wtl_buf_printf(&line,
+		       "%s of a run: its sensors' uncertainty (k = 2). %s of a mean: 95 %% "
+		       "interval over the runs, which does not see an error that all runs share",
+		       sign, sign);
+	if (carbon && carbon->carbon.uncertainty_ppm) {
+		wtl_buf_printf(&line, ", such as the %s ", sign);
+		wtl_format_percent(&line, 2e-6 * carbon->carbon.uncertainty_ppm);
+		wtl_buf_puts(&line, " of the intensity of CO2e");
+	}
+	wtl_buf_putc(&line, '.');
+	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
+	return wtl_layout_close(&line, buf);
+}
+
+static void put_intensity(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
+			  const struct wtl_output_style *style)
+{
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, NAME_MAX_BYTES);
+	wtl_buf_puts(&line, "CO2e is at ");
+	wtl_page_intensity(&line, carbon, style);
+	if (carbon->pue_milli) {
+		wtl_buf_puts(&line, ", also ");
+		wtl_page_add_pue(&line, carbon->pue_milli);
+		wtl_buf_puts(&line, ", which is not in the energies");
+	}
+	wtl_buf_putc(&line, '.');
+	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
+	wtl_layout_close(&line, buf);
+}
+
+static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
+		      const struct wtl_output_style *style)
+{
+	const struct wtl_statistics *energy = &series->energy_j;
+	struct wtl_buf line;
+
+	if (!(series->until > 0))
+		return;
+	wtl_buf_init(&line, 1024);
+	wtl_buf_puts(&line, series->converged ? "Reached" : "Not reached");
+	if (energy->n >= 2 && energy->mean > 0 && isfinite(energy->ci95)) {
+		wtl_buf_puts(&line, style->ascii ? ": the mean is good to +/- "
+						 : ": the mean is good to ± ");
+		wtl_format_percent(&line, energy->ci95 / energy->mean);
+	}
+	wtl_buf_printf(&line, " after %zu runs, ", series->duration_s.n);
+	wtl_format_percent(&line, series->until);
+	wtl_buf_puts(&line, " was asked for.");
+	if (series->converged) {
+		wtl_buf_puts(buf, wtl_buf_str(&line));
+		wtl_buf_putc(buf, '\n');
+	} else {
+		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
+	}
+	wtl_layout_close(&line, buf);
+}
+
+static void put_interrupted(struct wtl_buf *buf, const struct wtl_series *series)
+{
+	size_t n = series->duration_s.n;
+
+	if (n == series->n_reports)
+		return;
+	if (n == 0)
+		wtl_buf_puts(buf, "A run was interrupted: none is whole.\n");
+	else
+		wtl_buf_printf(buf,
+			       "A run was interrupted: mean and spread are those of the %zu that "
+			       "%s not.\n",
+			       n, n == 1 ? "was" : "were");
+}
+
+int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
+		    const struct wtl_output_style *style)
+{
+	const struct wtl_report *last;
+
+	if (series->n_reports == 0)
+		return wtl_buf_puts(buf, "wattle: no run ended\n");
+	last = &series->reports[series->n_reports - 1];
+	wtl_page_command(buf, last, style);
+	put_runs(buf, series, style);
+	wtl_buf_putc(buf, '\n');
+	put_statistics(buf, series, style);
+	wtl_buf_putc(buf, '\n');
+	if (series->emitted_g.n > 0)
+		put_intensity(buf, carbon_of(series), style);
+	wtl_page_legend(buf, series->emitted_g.n > 0 ? carbon_of(series) : NULL, style);
+	put_interrupted(buf, series);
+	put_until(buf, series, style);
+	wtl_buf_puts(buf, "\nThe last run:\n\n");
+	wtl_page_domains(buf, last, style);
+	wtl_page_ledger(buf, last, style);
+	wtl_page_processes(buf, last, style);
+	wtl_page_remarks(buf, last, style);
+	wtl_buf_putc(buf, '\n');
+	/* Each run's is told since wattle began: the last one's is that of all. */
+	wtl_page_self(buf, &last->self, style);
+	return buf->error;
+}
