@@ -104,7 +104,7 @@ void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_tim
 	note(description,
 	     "Records of processes that ended were lost (%sbecause too many came at once): some "
 	     "that lived shortly are not listed, and what they used is their parents', or "
-	     "unattributed.",
+	     "not attributed.",
 	     times);
 }
 
@@ -116,7 +116,7 @@ void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
 	if (n_unfollowed > 0)
 		note(description,
 		     "There was no room to follow %" PRIu64 " process%s: what %s used is "
-		     "unattributed.",
+		     "not attributed.",
 		     n_unfollowed, n_unfollowed == 1 ? "" : "es",
 		     n_unfollowed == 1 ? "it" : "they");
 }

@@ -39,7 +39,7 @@ static void accounts_of(const struct wtl_ledger *ledger, uint64_t ret_accounts_u
 
 static void add_head(struct page *page)
 {
-	static const char *const names[] = {"live", "exited", "kernel", "idle", "unattributed"};
+	static const char *const names[] = {"running", "ended", "kernel", "idle", "not attributed"};
 	struct wtl_grid *grid = &page->grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);

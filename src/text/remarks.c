@@ -290,7 +290,8 @@ static void remark_figures(struct wtl_buf *buf, const struct wtl_report *report,
 	remark_flag(buf, report, WATTLE_ENERGY_RESET,
 		    ": the counter started anew, so a stretch is missing", style);
 	remark_flag(buf, report, WATTLE_ENERGY_SHORT,
-		    ": too short for the sensor (fewer than 10 of its updates): mind the ±", style);
+		    ": too short for the sensor (fewer than 10 of its updates), so its ± is large",
+		    style);
 	if (report->window.total.has_energy)
 		remark_names(buf, report, "the total lacks ", (struct trait){lacks_figure, NULL},
 			     "", style);

@@ -246,10 +246,11 @@ int wtl_page_legend(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
 	struct wtl_buf line;
 
 	wtl_buf_init(&line, LEGEND_MAX_BYTES);
-	wtl_buf_printf(&line,
-		       "%s of a run: its sensors' uncertainty (k = 2). %s of a mean: 95 %% "
-		       "interval over the runs, which does not see an error that all runs share",
-		       sign, sign);
+	wtl_buf_printf(
+		&line,
+		"%s of a run: its sensors' uncertainty (k = 2). %s of a mean: 95 %% "
+		"interval over the runs; an error that is the same in every run is not in it",
+		sign, sign);
 	if (carbon && carbon->carbon.uncertainty_ppm) {
 		wtl_buf_printf(&line, ", such as the %s ", sign);
 		wtl_format_percent(&line, 2e-6 * carbon->carbon.uncertainty_ppm);

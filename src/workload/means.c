@@ -127,12 +127,13 @@ static void ways_of_ended(struct wtl_workload *workload)
 	else
 		way_set(workload, WTL_WAY_EXIT_RECORDS, "exit records", false,
 			workload->has_own_pids ? remedy_namespaces : remedy_exits,
-			"%s: processes that live and end between two looks are not seen one by one",
+			"%s: processes that start and end between two scans are not seen one by one",
 			wtl_err_text(error));
-	way_set(workload, WTL_WAY_PARENTS, "child times", true, NULL, "%s",
-		has_exits ? "what parents are told of their children completes the exit records"
-			  : "parents' child times and control groups' totals stand in for exit "
-			    "records");
+	way_set(workload, WTL_WAY_PARENTS, "ended children", true, NULL, "%s",
+		has_exits
+			? "CPU time of ended children, as the kernel adds it to their parents, completes the exit records"
+			: "CPU time of ended children, as the kernel adds it to their parents, and totals of "
+			  "control groups stand in for exit records");
 }
 
 static void ways_of_living(struct wtl_workload *workload)
@@ -148,18 +149,18 @@ static void ways_of_living(struct wtl_workload *workload)
 		way_set(workload, WTL_WAY_CPU_CLOCKS, "CPU clocks", false, NULL,
 			"not offered here: CPU time in steps of 10 ms");
 	if (workload->find.loadavg >= 0 && workload->has_clocks)
-		way_set(workload, WTL_WAY_NEWEST_PID, "newest number", true, NULL,
-			"new processes are found without listing /proc");
+		way_set(workload, WTL_WAY_NEWEST_PID, "new processes", true, NULL,
+			"found by the highest process number, without listing /proc");
 	else
-		way_set(workload, WTL_WAY_NEWEST_PID, "newest number", false, NULL,
-			"/proc/loadavg does not tell it here: /proc is listed at each look");
+		way_set(workload, WTL_WAY_NEWEST_PID, "new processes", false, NULL,
+			"/proc/loadavg has no highest process number here: /proc is listed at each scan");
 }
 
 static void ways_of_machine(struct wtl_workload *workload)
 {
 	if (workload->stat >= 0)
 		way_set(workload, WTL_WAY_BUSY_TIME, "busy time", true, NULL,
-			"what no process accounts for is shown as unattributed%s",
+			"what no process accounts for is shown as not attributed%s",
 			workload->busy.has_interrupts
 				? ", interrupts apart"
 				: "; the kernel does not count interrupts apart");
@@ -174,7 +175,7 @@ static void ways_of_machine(struct wtl_workload *workload)
 	else if (workload->has_own_pids)
 		way_set(workload, WTL_WAY_VISIBLE, "all processes", false, remedy_pids,
 			"this is a PID namespace of its own (a container): the use of all others is "
-			"one sum, unattributed");
+			"one sum, not attributed");
 	else if (workload->means.n_unfollowed > 0)
 		way_set(workload, WTL_WAY_VISIBLE, "all processes", true, NULL,
 			"every process of the machine, but %" PRIu64 " for which there was no room",
@@ -239,8 +240,8 @@ static void ways_of_nobody(struct wtl_workload *workload)
 		enum wtl_workload_way_id id;
 		const char *way;
 	} ways[] = {
-		{WTL_WAY_CPU_CLOCKS, "CPU clocks"},    {WTL_WAY_PARENTS, "child times"},
-		{WTL_WAY_NEWEST_PID, "newest number"}, {WTL_WAY_VISIBLE, "all processes"},
+		{WTL_WAY_CPU_CLOCKS, "CPU clocks"},    {WTL_WAY_PARENTS, "ended children"},
+		{WTL_WAY_NEWEST_PID, "new processes"}, {WTL_WAY_VISIBLE, "all processes"},
 		{WTL_WAY_COUNTERS, "counters"},
 	};
 

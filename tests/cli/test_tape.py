@@ -132,7 +132,7 @@ def test_doctor_from_a_tape(tmp_path):
 def test_doctor_claims_no_ways_that_a_tape_has_not():
     """A tape of the time before processes were looked at."""
     ways = {way["way"]: way for way in run_wattle("doctor", "--tape", REPO / "tests" / "fixtures" / "tapes" / "server.tape", "-f", "json").json["ways"]}
-    for name in ("CPU clocks", "exit records", "child times", "newest number", "busy time", "all processes"):
+    for name in ("CPU clocks", "exit records", "ended children", "new processes", "busy time", "all processes"):
         assert ways[name]["is_used"] is False and ways[name]["reason"], name
     assert "no processes" in ways["CPU clocks"]["reason"]
 

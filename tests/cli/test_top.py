@@ -648,7 +648,7 @@ def test_gpu_energy_goes_where_run_says(gpus):
     own_watts, own_joules = re.search(SHARED, result.out).groups()
     assert own_joules == joules and abs(Decimal(own_watts) - Decimal(watts)) <= Decimal("0.05"), result.out
     assert "1 process by W, no idle baseline for gpu-0: full shares" in result.out, result.out
-    assert re.search(r"live \d+ %  .*unattributed 1\d %", result.out), result.out  # of the modelled package alone
+    assert re.search(r"running \d+ %  .*not attributed 1\d %", result.out), result.out  # of the modelled package alone
 
 
 def test_gpu_energy_live(gpus, screen):
@@ -656,7 +656,7 @@ def test_gpu_energy_live(gpus, screen):
     fake = gpus("h100")
     top = screen(*map(str, (*fake.options, "--root", ROOTS / "vm-nothing")), columns=180, env=fake.env)
     top.wait(SHARED)
-    top.wait(r"unattributed 1\d %")
+    top.wait(r"not attributed 1\d %")
     top.keys("q")
     top.wait("ENDED 0")
 

@@ -21,17 +21,18 @@ static void test_losses(void **state)
 		description.notes[0],
 		"Records of processes that ended were lost (1 time, because too many came at "
 		"once): some that lived shortly are not listed, and what they used is their "
-		"parents', or unattributed.");
+		"parents', or not attributed.");
 	wtl_describe_losses(&description, 0, 1);
-	assert_string_equal(description.notes[1],
-			    "There was no room to follow 1 process: what it used is unattributed.");
+	assert_string_equal(
+		description.notes[1],
+		"There was no room to follow 1 process: what it used is not attributed.");
 	wtl_describe_losses(&description, UINT64_MAX, UINT64_MAX);
 	assert_int_equal(description.n_notes, 4);
 	assert_non_null(strstr(description.notes[2], "(18446744073709551615 times,"));
 	assert_string_equal(
 		description.notes[3],
 		"There was no room to follow 18446744073709551615 processes: what they used is "
-		"unattributed.");
+		"not attributed.");
 }
 
 /* Where only that it happened is known. */

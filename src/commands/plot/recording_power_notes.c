@@ -162,8 +162,8 @@ int wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_p
 	rc = wtl_plot_note(
 		curves->replay->sheet,
 		has_level
-			? "Band: ± (k = 2), as much of the power as of the energy so far. Dashed: idle power"
-			: "Band: ± (k = 2), as much of the power as of the energy so far");
+			? "Band: ± (k = 2), the percentage of the energy so far. Dashed: idle power"
+			: "Band: ± (k = 2), the percentage of the energy so far");
 	if (rc == 0)
 		rc = note_without_lines(curves, series);
 	if (rc == 0 && has_total)

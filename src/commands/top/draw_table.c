@@ -146,11 +146,11 @@ static void ledger_text(const struct wtl_top_view *view, bool all, char text[128
 	const struct {
 		const char *name;
 		uint64_t uj;
-	} parts[] = {{"live", sum.live_uj},
+	} parts[] = {{"running", sum.live_uj},
 		     {"ended", sum.exited_uj},
 		     {"kernel", sum.kernel_uj},
 		     {"idle", sum.idle_uj},
-		     {"unattributed", sum.unattributed_uj}};
+		     {"not attributed", sum.unattributed_uj}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		double percent = 100.0 * (double)parts[i].uj / (double)sum.total_uj;
