@@ -267,8 +267,8 @@ struct wattle_carbon {
 };
 
 /*
- * The carbon intensity of a place: NULL (world average), "FRA" (ISO 3166 alpha-3), "gcp:REGION", or
- * a number in g/kWh. -ENOENT for an unknown place, -EINVAL for rubbish. Never uses the network.
+ * The carbon intensity of a place: NULL (world average), "FRA" (ISO 3166 alpha-3), "PROVIDER:REGION"
+ * ("gcp:europe-west9"), or a number in g/kWh. -ENOENT for an unknown place, -EINVAL for rubbish. Never uses the network.
  */
 WATTLE_API int wattle_carbon_find(const char *location, struct wattle_carbon *ret_carbon);
 

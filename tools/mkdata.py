@@ -3,7 +3,9 @@
 """Turn the CSV files of data/ into C tables, sorted by key for bsearch().
 
 usage: mkdata.py tdp OUT.c cpu_tdp.csv
-       mkdata.py carbon OUT.c carbon_world.csv carbon_countries.csv carbon_gcp_regions.csv
+       mkdata.py carbon OUT.c carbon.csv OUT.d
+
+carbon.csv lists the tables of places that stand beside it; OUT.d tells the build which they are.
 
 Energy figures leave here as exact integers: milliwatts, milligrams per kWh. A row whose figure is not a
 positive number, or whose key stands for two different figures, is left out and counted in the output's head:
@@ -11,6 +13,7 @@ no answer is better than a wrong one.
 """
 
 import csv
+import os
 import re
 import sys
 from decimal import Decimal, InvalidOperation
@@ -21,6 +24,9 @@ VENDORS = {"intel", "amd"}
 DROPPED = {"cpu", "processor", "apu", "soc", "gen", "edition", "0"}
 STOPS = {"with", "w/", "radeon"}
 MAX_NAME = 128
+
+# Bytes in struct wtl_carbon_row.
+MAX_CODE, MAX_PLACE = 35, 39
 
 
 def is_ordinal(word):
@@ -111,8 +117,8 @@ def tdp_rows(path):
     return found, bad, bare, conflicts
 
 
-def make_tdp(paths):
-    found, bad, bare, conflicts = tdp_rows(*paths)
+def make_tdp(path):
+    found, bad, bare, conflicts = tdp_rows(path)
     offset, rows, names = 0, [], []
     for key in sorted(found):
         rows.append(f"\t{{{offset}, {found[key]}}},")
@@ -135,45 +141,67 @@ def make_tdp(paths):
     ]
 
 
-def carbon_row(code, place, grams, year):
-    mg = scaled(grams, 1000)
-    return None if mg is None else f'\t{{"{c_string(code)}", "{c_string(place)}", {mg}, {int(year)}}},'
+def carbon_rows(path, provider, number):
+    """[(code, C row)] of one table of places, and how many rows were left out because they have no figure."""
+    found, bad = [], 0
+    for code, place, grams, year in read_csv(path, ["code", "place", "g_co2e_per_kwh", "year"]):
+        code, mg = f"{provider}:{code}" if provider else code, scaled(grams, 1000)
+        if len(code) > MAX_CODE or len(place.encode()) > MAX_PLACE:
+            sys.exit(f"{path}: {code} {place} is too long")
+        if mg is None:
+            bad += 1
+        else:
+            found.append((code, f'\t{{"{c_string(code)}", "{c_string(place)}", {mg}, {int(year)}, {number}}},'))
+    return found, bad
 
 
-def carbon_table(name, rows):
-    ordered = [carbon_row(*row) for row in sorted(rows)]
-    kept = [row for row in ordered if row]
-    return [
-        f"/* {len(kept)} places. Left out: {len(ordered) - len(kept)} without a plain positive figure. */",
-        f"const struct wtl_carbon_row wtl_carbon_{name}[] = {{",
-        *kept,
-        "};",
-        "",
-        f"const size_t wtl_carbon_{name}_count = {len(kept)};",
-        "",
-    ]
+def carbon_paths(index):
+    folder = os.path.dirname(index)
+    tables = read_csv(index, ["provider", "table", "uncertainty_percent", "dataset"])
+    return [(provider, os.path.join(folder, table), *rest) for provider, table, *rest in tables]
 
 
-def make_carbon(paths):
-    world, countries, regions = paths
-    gcp = read_csv(regions, ["region", "place", "carbon_free_fraction", "g_co2e_per_kwh"])
+def make_carbon(index):
+    places, sets, bad = {}, [], 0
+    for provider, path, percent, dataset in carbon_paths(index):
+        rows, n = carbon_rows(path, provider, len(sets))
+        for code, row in rows:
+            # Locations are found in any case.
+            if places.setdefault(code.lower(), row) is not row:
+                sys.exit(f"{path}: {code} has a figure already")
+        sets.append(f'\t{{"{c_string(dataset)}", {int(percent)}}},')
+        bad += n
+    providers = sorted({provider for provider, *_ in carbon_paths(index) if provider})
     return [
         '#include "energy/carbon_table.h"',
         "",
-        *carbon_table("world", read_csv(world, ["code", "place", "g_co2e_per_kwh", "year"])),
-        *carbon_table("countries", read_csv(countries, ["iso3", "country", "g_co2e_per_kwh", "year"])),
-        *carbon_table("gcp_regions", [(region, place, grams, "2024") for region, place, _, grams in gcp]),
+        "const struct wtl_carbon_dataset wtl_carbon_datasets[] = {",
+        *sets,
+        "};",
+        "",
+        f"/* {len(places)} places. Left out: {bad} without a plain positive figure. */",
+        "const struct wtl_carbon_row wtl_carbon_rows[] = {",
+        *(places[code] for code in sorted(places)),
+        "};",
+        "",
+        f"const size_t wtl_carbon_row_count = {len(places)};",
+        "",
+        f'const char wtl_carbon_providers[] = "{c_string(", ".join(providers))}";',
     ]
 
 
 def main(argv):
-    makers = {"tdp": (make_tdp, 1), "carbon": (make_carbon, 3)}
-    if len(argv) < 3 or argv[1] not in makers or len(argv) != 3 + makers[argv[1]][1]:
+    if len(argv) == 4 and argv[1] == "tdp":
+        made = make_tdp(argv[3])
+    elif len(argv) == 5 and argv[1] == "carbon":
+        made = make_carbon(argv[3])
+        with open(argv[4], "w", encoding="ascii") as file:
+            file.write(f"{argv[2]}: {' '.join(path for _, path, *_ in carbon_paths(argv[3]))}\n")
+    else:
         sys.exit(__doc__)
-    maker, _ = makers[argv[1]]
-    lines = ["/* SPDX-License-Identifier: MIT */", "/* Made by tools/mkdata.py from data/: do not edit. */", *maker(argv[3:])]
     with open(argv[2], "w", encoding="ascii") as file:
-        file.write("\n".join(lines) + "\n")
+        file.write("/* SPDX-License-Identifier: MIT */\n/* Made by tools/mkdata.py from data/: do not edit. */\n")
+        file.write("\n".join(made) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,11 +5,20 @@
 #include <stddef.h>
 
 /*
- * Room for at least n elements of `size` bytes in a growing array: *array is a pointer from malloc()
- * or NULL (array is the address of that pointer, whatever it points to), *room its elements so far.
- * An eighth more than n is made room for, so that growing one by one is cheap and memory is about
- * what is used. What is new is not set. 0, or -ENOMEM (then nothing has changed).
+ * Growing arrays. *array is a pointer from malloc() or NULL: `array` is the address of that pointer,
+ * whatever it points to. All return 0, or -ENOMEM (then nothing has changed).
+ */
+
+/* Room for exactly n elements of `size` bytes. What is new is not set. */
+int wtl_array_resize(void *array, size_t n, size_t size);
+
+/*
+ * Room for at least n elements; *room is the number there is room for. An eighth more than n is made
+ * room for, so that growing one by one is cheap and memory is about what is used.
  */
 int wtl_array_reserve(void *array, size_t *room, size_t n, size_t size);
+
+/* At least n elements; *n_now is their number so far. New ones are all zeros. */
+int wtl_array_widen(void *array, size_t *n_now, size_t n, size_t size);
 
 #endif

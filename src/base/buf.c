@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void wtl_buf_init(struct wtl_buf *buf, size_t max)
 {
 	/* One byte is kept for the NUL. */
@@ -33,7 +35,6 @@ void wtl_buf_clear(struct wtl_buf *buf)
 int wtl_buf_reserve(struct wtl_buf *buf, size_t more)
 {
 	size_t need, size;
-	char *data;
 
 	if (buf->error)
 		return buf->error;
@@ -48,11 +49,9 @@ int wtl_buf_reserve(struct wtl_buf *buf, size_t more)
 		size = size > SIZE_MAX / 2 ? need : size * 2;
 	if (size > buf->max + 1)
 		size = buf->max + 1;
-	data = realloc(buf->data, size);
-	if (!data)
+	if (wtl_array_resize(&buf->data, size, 1) < 0)
 		return buf->error = -ENOMEM;
-	data[buf->len] = '\0';
-	buf->data = data;
+	buf->data[buf->len] = '\0';
 	buf->size = size;
 	return 0;
 }

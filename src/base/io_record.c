@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/array.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -181,24 +182,16 @@ static void put_done(struct record *record, int rc)
 static void handle_set(struct record *record, struct handles *handles, int file)
 {
 	const struct wtl_buf *line = &record->line;
-	size_t n = handles->n;
 	struct handle *at;
 
 	if (line->error || file >= HANDLES_MAX) {
 		fail(record, line->error ? line->error : -EMFILE);
 		return;
 	}
-	if ((size_t)file >= n) {
-		for (n = n ? n : 64; n <= (size_t)file;)
-			n *= 2;
-		at = realloc(handles->at, n * sizeof(*at));
-		if (!at) {
-			fail(record, -ENOMEM);
-			return;
-		}
-		memset(at + handles->n, 0, (n - handles->n) * sizeof(*at));
-		handles->at = at;
-		handles->n = n;
+	if ((size_t)file >= handles->n &&
+	    wtl_array_widen(&handles->at, &handles->n, 2 * (size_t)file + 64, sizeof(*at)) < 0) {
+		fail(record, -ENOMEM);
+		return;
 	}
 	at = &handles->at[file];
 	free(at->name);

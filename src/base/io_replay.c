@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/array.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ struct replay {
 	uint32_t frame;
 	int64_t now_ns; /* monotonic; never goes back */
 	struct handle *handles;
-	int n_handles;
+	size_t n_handles;
 	int all_used; /* the handles below this number */
 	struct replay_lib libs[LIBS_MAX];
 	struct wtl_buf key;
@@ -96,23 +97,16 @@ static const struct wtl_tape_record *path_read(struct replay *replay, enum wtl_t
 /* A free handle, or a negative errno. */
 static int handle_new(struct replay *replay, struct wtl_tape_key *key)
 {
-	struct handle *handles;
-	int i, n;
+	int i = replay->all_used;
 
-	for (i = replay->all_used; i < replay->n_handles; i++)
-		if (!replay->handles[i].used)
-			break;
-	if (i == replay->n_handles) {
-		n = i < 16 ? 16 : i * 2;
-		if (n > HANDLES_MAX)
-			return -EMFILE;
-		handles = realloc(replay->handles, (size_t)n * sizeof(*handles));
-		if (!handles)
-			return -ENOMEM;
-		memset(handles + i, 0, (size_t)(n - i) * sizeof(*handles));
-		replay->handles = handles;
-		replay->n_handles = n;
-	}
+	while ((size_t)i < replay->n_handles && replay->handles[i].used)
+		i++;
+	if (i == HANDLES_MAX)
+		return -EMFILE;
+	if ((size_t)i == replay->n_handles &&
+	    wtl_array_widen(&replay->handles, &replay->n_handles, 2 * (size_t)i + 16,
+			    sizeof(*replay->handles)) < 0)
+		return -ENOMEM;
 	replay->handles[i] = (struct handle){.used = true, .key = key};
 	replay->all_used = i + 1;
 	return i;
@@ -120,7 +114,7 @@ static int handle_new(struct replay *replay, struct wtl_tape_key *key)
 
 static struct handle *handle_at(const struct replay *replay, int file)
 {
-	if (file < 0 || file >= replay->n_handles || !replay->handles[file].used)
+	if (file < 0 || (size_t)file >= replay->n_handles || !replay->handles[file].used)
 		return NULL;
 	return &replay->handles[file];
 }

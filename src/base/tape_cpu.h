@@ -5,14 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 /*
  * What a tape being written already says of every process's CPU time: most stand still from tick
  * to tick, and a tape holds changes only. All zeros at the start.
  */
 struct wtl_tape_cpu {
-	struct wtl_tape_cpu_entry *entries; /* a hash table by PID, of a power of two */
-	size_t size;
-	size_t n;
+	struct wtl_tape_cpu_entry *entries;
+	size_t n, room;
+	struct wtl_hash by_pid; /* places of entries */
 };
 
 /*

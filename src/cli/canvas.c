@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/text.h"
 #include "document/format.h"
@@ -32,14 +33,8 @@ int wtl_canvas_resize(struct wtl_canvas *canvas, int rows, int columns)
 {
 	size_t size = (size_t)cut(rows) * (size_t)cut(columns);
 
-	if (size > canvas->size) {
-		struct wtl_cell *cells = realloc(canvas->cells, size * sizeof(*cells));
-
-		if (!cells)
-			return -ENOMEM;
-		canvas->cells = cells;
-		canvas->size = size;
-	}
+	if (wtl_array_reserve(&canvas->cells, &canvas->size, size, sizeof(*canvas->cells)) < 0)
+		return -ENOMEM;
 	canvas->rows = cut(rows);
 	canvas->columns = cut(columns);
 	wtl_canvas_clear(canvas);

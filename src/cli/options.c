@@ -26,6 +26,9 @@ static int set_format(struct wtl_app *app, const char *name)
 
 static int set_location(struct wtl_app *app, const char *location)
 {
+	if (wtl_carbon_is_other_provider(location))
+		return wtl_complain(app, "--location: the provider of '%s' is not known; known: %s",
+				    location, wtl_carbon_providers);
 	if (wattle_carbon_find(location, &app->settings.carbon) < 0)
 		return wtl_complain(app, "--location takes %s, not '%s'", wtl_carbon_forms(),
 				    location);

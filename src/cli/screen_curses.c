@@ -18,6 +18,7 @@
 
 #undef columns /* a macro of term.h */
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/thread.h"
@@ -256,14 +257,8 @@ static int fit(struct wtl_screen *screen, const struct wtl_canvas *canvas)
 {
 	size_t n = (size_t)canvas->rows * (size_t)canvas->columns;
 
-	if (n > screen->size) {
-		struct wtl_cell *cells = realloc(screen->shown, n * sizeof(*cells));
-
-		if (!cells)
-			return -ENOMEM;
-		screen->shown = cells;
-		screen->size = n;
-	}
+	if (wtl_array_reserve(&screen->shown, &screen->size, n, sizeof(*screen->shown)) < 0)
+		return -ENOMEM;
 	/* No cell is like these. */
 	for (size_t i = 0; i < n; i++)
 		screen->shown[i] = (struct wtl_cell){.point = 0};

@@ -11,13 +11,10 @@
 #include "base/num.h"
 #include "energy/carbon_table.h"
 
-#define GCP_PREFIX "gcp:"
-#define WORLD	   "world"
-
 /* Yearly averages before this one say little about today's grid. */
 #define OLDEST_GOOD_YEAR 2020
 
-static const double rel_yearly = 0.10, rel_unknown = 0.50;
+static const double rel_old = 0.50;
 
 static char lower(char c)
 {
@@ -39,17 +36,16 @@ static int compare(const char *a, const char *b)
 	return (unsigned char)lower(*a) - (unsigned char)lower(*b);
 }
 
-static const struct wtl_carbon_row *find_row(const struct wtl_carbon_row rows[], size_t count,
-					     const char *code)
+static const struct wtl_carbon_row *find_row(const char *code)
 {
-	size_t low = 0, high = count;
+	size_t low = 0, high = wtl_carbon_row_count;
 
 	while (low < high) {
 		const size_t middle = low + (high - low) / 2;
-		const int order = compare(code, rows[middle].code);
+		const int order = compare(code, wtl_carbon_rows[middle].code);
 
 		if (order == 0)
-			return &rows[middle];
+			return &wtl_carbon_rows[middle];
 		if (order < 0)
 			high = middle;
 		else
@@ -58,20 +54,20 @@ static const struct wtl_carbon_row *find_row(const struct wtl_carbon_row rows[],
 	return NULL;
 }
 
-static int take_row(const struct wtl_carbon_row *row, const char *prefix, const char *dataset,
-		    double rel_uncertainty, struct wtl_carbon_intensity *ret)
+static void take_row(const struct wtl_carbon_row *row, struct wtl_carbon_intensity *ret)
 {
-	if (row == NULL)
-		return -ENOENT;
+	const struct wtl_carbon_dataset *dataset = &wtl_carbon_datasets[row->dataset];
+
 	*ret = (struct wtl_carbon_intensity){
 		.place = row->place,
-		.dataset = dataset,
+		.dataset = dataset->name,
 		.year = row->year,
 		.intensity_mg_per_kwh = row->intensity_mg_per_kwh,
-		.rel_uncertainty = row->year < OLDEST_GOOD_YEAR ? rel_unknown : rel_uncertainty,
+		.rel_uncertainty = row->year < OLDEST_GOOD_YEAR
+					   ? rel_old
+					   : dataset->uncertainty_percent / 100.0,
 	};
-	snprintf(ret->location, sizeof(ret->location), "%s%s", prefix, row->code);
-	return 0;
+	memcpy(ret->location, row->code, sizeof(row->code));
 }
 
 static int take_number(const char *text, struct wtl_carbon_intensity *ret)
@@ -101,31 +97,30 @@ static bool is_country_code(const char *text)
 	return strlen(text) == 3 && is_letter(text[0]) && is_letter(text[1]) && is_letter(text[2]);
 }
 
-static bool starts_with_gcp(const char *text)
-{
-	for (size_t i = 0; i < strlen(GCP_PREFIX); i++) {
-		if (lower(text[i]) != GCP_PREFIX[i])
-			return false;
-	}
-	return true;
-}
-
 int wtl_carbon_find(const char *location, struct wtl_carbon_intensity *ret)
 {
-	if (location == NULL || compare(location, WORLD) == 0)
-		return take_row(find_row(wtl_carbon_world, wtl_carbon_world_count, WORLD), "",
-				"Ember yearly electricity data, copy in co2.js", rel_unknown, ret);
-	if (is_country_code(location))
-		return take_row(
-			find_row(wtl_carbon_countries, wtl_carbon_countries_count, location), "",
-			"Our World in Data (Ember, Energy Institute), copy in CodeCarbon 3.2.9",
-			rel_yearly, ret);
-	if (starts_with_gcp(location))
-		return take_row(find_row(wtl_carbon_gcp_regions, wtl_carbon_gcp_regions_count,
-					 location + strlen(GCP_PREFIX)),
-				GCP_PREFIX, "Google Cloud region-carbon-info 2024", rel_yearly,
-				ret);
-	return take_number(location, ret);
+	const struct wtl_carbon_row *row = find_row(location ? location : "world");
+
+	if (!row) {
+		if (is_country_code(location) || strchr(location, ':'))
+			return -ENOENT;
+		return take_number(location, ret);
+	}
+	take_row(row, ret);
+	return 0;
+}
+
+bool wtl_carbon_is_other_provider(const char *location)
+{
+	for (size_t i = 0; i < wtl_carbon_row_count; i++) {
+		const char *code = wtl_carbon_rows[i].code, *at = location;
+
+		while (*at != ':' && *at != '\0' && lower(*at) == lower(*code))
+			at++, code++;
+		if (*at == ':' && *code == ':')
+			return false;
+	}
+	return strchr(location, ':') != NULL;
 }
 
 const char *wtl_carbon_forms(void)

@@ -2,6 +2,7 @@
 #ifndef WTL_ENERGY_CARBON_H
 #define WTL_ENERGY_CARBON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,15 +36,18 @@ struct wtl_carbon_intensity {
  *                       in co2.js). It stands in for an unknown country; CodeCarbon's 475 g/kWh is
  *                       IEA's figure for 2018 and was passed over as the older one.
  *   "FRA"               a country by its ISO 3166-1 alpha-3 code, in any case
- *   "gcp:europe-west9"  a region of Google Cloud, in any case
+ *   "gcp:europe-west9"  a provider's region, in any case
  *   "56.04"             grams per kWh, 0 to 10000, at most three decimals, "." in every locale
  * Returns 0, -EINVAL for anything of another form, -ERANGE for a number that is too great, -ENOENT
- * for a country or region without a figure. *ret is set only on success.
+ * for a country or region without a figure, and for a provider that is not known. *ret is set only on success.
  */
 int wtl_carbon_find(const char *location, struct wtl_carbon_intensity *ret);
 
 /* The accepted forms in one line, for error texts. */
 const char *wtl_carbon_forms(void);
+/* Whether the location is PROVIDER:REGION with a provider that no table has. */
+bool wtl_carbon_is_other_provider(const char *location);
+extern const char wtl_carbon_providers[]; /* "gcp", with commas between */
 
 /*
  * Micrograms of CO2 equivalent for an energy, to the nearest microgram (halves up):

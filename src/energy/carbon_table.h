@@ -6,21 +6,24 @@
 #include <stdint.h>
 
 /*
- * The CSV files data/carbon_*.csv as made by tools/mkdata.py: rows in byte order of their codes.
- * Characters in the rows, not pointers to them: the tables need no relocation at start-up.
+ * The tables that data/carbon.csv lists, as made by tools/mkdata.py: rows in byte order of their codes in
+ * lower case. Characters in the rows, not pointers to them: the tables need no relocation at start-up.
  */
 struct wtl_carbon_row {
-	char code[28];
+	char code[36]; /* "FRA", "gcp:europe-west9" */
 	char place[40];
 	uint32_t intensity_mg_per_kwh;
 	uint16_t year;
+	uint16_t dataset; /* its place in wtl_carbon_datasets */
 };
 
-extern const struct wtl_carbon_row wtl_carbon_world[];
-extern const size_t wtl_carbon_world_count;
-extern const struct wtl_carbon_row wtl_carbon_countries[];
-extern const size_t wtl_carbon_countries_count;
-extern const struct wtl_carbon_row wtl_carbon_gcp_regions[];
-extern const size_t wtl_carbon_gcp_regions_count;
+struct wtl_carbon_dataset {
+	char name[88];
+	uint32_t uncertainty_percent;
+};
+
+extern const struct wtl_carbon_row wtl_carbon_rows[];
+extern const size_t wtl_carbon_row_count;
+extern const struct wtl_carbon_dataset wtl_carbon_datasets[];
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void wtl_catalog_init(struct wtl_catalog *catalog)
 {
 	memset(catalog, 0, sizeof(*catalog));
@@ -21,17 +23,9 @@ void wtl_catalog_done(struct wtl_catalog *catalog)
 	wtl_catalog_init(catalog);
 }
 
-/* Doubles at powers of two: the capacity need not be kept beside the number. */
-static void *grow(void *array, size_t n, size_t element_size)
-{
-	if (n & (n - 1))
-		return array;
-	return realloc(array, (n ? 2 * n : 1) * element_size);
-}
-
 int wtl_catalog_add(struct wtl_catalog *catalog, const struct wtl_channel *channel)
 {
-	struct wtl_channel *grown;
+	struct wtl_channel *own;
 
 	if (!channel->domain[0] || channel->unit.num == 0 || channel->unit.den == 0)
 		return -EINVAL;
@@ -45,30 +39,28 @@ int wtl_catalog_add(struct wtl_catalog *catalog, const struct wtl_channel *chann
 	}
 	if (catalog->n_channels >= WTL_CATALOG_MAX)
 		return -E2BIG;
-	grown = grow(catalog->channels, catalog->n_channels, sizeof(*grown));
-	if (!grown)
+	if (wtl_array_reserve(&catalog->channels, &catalog->channels_room, catalog->n_channels + 1,
+			      sizeof(*own)) < 0)
 		return -ENOMEM;
-	catalog->channels = grown;
-	grown += catalog->n_channels;
-	*grown = *channel;
-	grown->source = catalog->source;
-	grown->rank = catalog->rank;
+	own = &catalog->channels[catalog->n_channels];
+	*own = *channel;
+	own->source = catalog->source;
+	own->rank = catalog->rank;
 	return (int)catalog->n_channels++;
 }
 
 int wtl_catalog_miss(struct wtl_catalog *catalog, const struct wtl_miss *miss)
 {
-	struct wtl_miss *grown;
+	struct wtl_miss *own;
 
 	if (catalog->n_misses >= WTL_CATALOG_MAX)
 		return -E2BIG;
-	grown = grow(catalog->misses, catalog->n_misses, sizeof(*grown));
-	if (!grown)
+	if (wtl_array_reserve(&catalog->misses, &catalog->misses_room, catalog->n_misses + 1,
+			      sizeof(*own)) < 0)
 		return -ENOMEM;
-	catalog->misses = grown;
-	grown += catalog->n_misses++;
-	*grown = *miss;
-	grown->source = catalog->source;
+	own = &catalog->misses[catalog->n_misses++];
+	*own = *miss;
+	own->source = catalog->source;
 	return 0;
 }
 

@@ -62,9 +62,9 @@ struct wtl_miss {
 
 struct wtl_catalog {
 	struct wtl_channel *channels;
-	size_t n_channels;
+	size_t n_channels, channels_room;
 	struct wtl_miss *misses;
-	size_t n_misses;
+	size_t n_misses, misses_room;
 	/* What the registry stamps on entries while a source opens. */
 	const char *source;
 	unsigned rank;

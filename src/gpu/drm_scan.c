@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/num.h"
@@ -16,7 +17,6 @@
 
 enum {
 	NAMES_MAX = 1 << 20,
-	CLIENTS_FIRST = 64,
 };
 
 /* One open descriptor of a client. Several may share it, in one process or by inheritance. */
@@ -103,20 +103,11 @@ static struct client *find_fd(struct wtl_drm_scan *scan, int pid, unsigned fd)
 static void add(struct wtl_drm_scan *scan, int pid, unsigned fd, const struct wtl_drm_fdinfo *info,
 		int64_t now_ns)
 {
-	if (scan->n == WTL_DRM_CLIENTS_MAX) {
+	if (scan->n == WTL_DRM_CLIENTS_MAX ||
+	    wtl_array_reserve(&scan->clients, &scan->room, scan->n + 1, sizeof(scan->clients[0])) <
+		    0) {
 		scan->is_cut = true;
 		return;
-	}
-	if (scan->n == scan->room) {
-		size_t room = scan->room ? scan->room * 2 : CLIENTS_FIRST;
-		void *grown = realloc(scan->clients, room * sizeof(scan->clients[0]));
-
-		if (!grown) {
-			scan->is_cut = true;
-			return;
-		}
-		scan->clients = grown;
-		scan->room = room;
 	}
 	scan->clients[scan->n++] = (struct client){pid, fd, *info, now_ns, true};
 }
@@ -197,16 +188,10 @@ static struct wtl_drm_use *use_of(struct wtl_drm_scan *scan, const struct client
 		if (scan->uses[i].pid == client->pid &&
 		    strcmp(scan->uses[i].pdev, client->info.pdev) == 0)
 			return &scan->uses[i];
-	if (scan->n_uses == scan->uses_room) {
-		size_t room = scan->uses_room ? scan->uses_room * 2 : CLIENTS_FIRST;
-		void *grown = realloc(scan->uses, room * sizeof(scan->uses[0]));
-
-		if (!grown) {
-			scan->has_lost_use = true;
-			return NULL;
-		}
-		scan->uses = grown;
-		scan->uses_room = room;
+	if (wtl_array_reserve(&scan->uses, &scan->uses_room, scan->n_uses + 1,
+			      sizeof(scan->uses[0])) < 0) {
+		scan->has_lost_use = true;
+		return NULL;
 	}
 	scan->uses[scan->n_uses] =
 		(struct wtl_drm_use){.pid = client->pid, .memory_bytes = UINT64_MAX};

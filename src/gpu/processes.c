@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/io.h"
 #include "base/text.h"
 
@@ -19,14 +20,8 @@ enum {
 /* Memory that a call fills, at least size bytes, all 0. NULL: no memory. */
 static void *raw_get(void **raw, size_t *raw_size, size_t size)
 {
-	if (*raw_size < size) {
-		void *grown = realloc(*raw, size);
-
-		if (!grown)
-			return NULL;
-		*raw = grown;
-		*raw_size = size;
-	}
+	if (wtl_array_reserve(raw, raw_size, size, 1) < 0)
+		return NULL;
 	memset(*raw, 0, size);
 	return *raw;
 }
@@ -133,15 +128,8 @@ static int merge(struct wtl_nvml_process_list *list, const struct wtl_nvml_proce
 		list->is_cut = true;
 		return 0;
 	}
-	if (list->n == list->room) {
-		size_t room = list->room ? list->room * 2 : ROOM_FIRST;
-		void *grown = realloc(list->at, room * sizeof(list->at[0]));
-
-		if (!grown)
-			return -ENOMEM;
-		list->at = grown;
-		list->room = room;
-	}
+	if (wtl_array_reserve(&list->at, &list->room, list->n + 1, sizeof(list->at[0])) < 0)
+		return -ENOMEM;
 	list->at[list->n++] = (struct wtl_gpu_process){
 		.pid = (int)entry->pid,
 		.types = type,

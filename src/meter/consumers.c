@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "energy/attribution.h"
 #include "energy/units.h"
@@ -176,20 +177,10 @@ bool wtl_consumers_free(struct wtl_consumers *consumers)
 static bool make_room(struct wtl_consumers *consumers)
 {
 	size_t capacity = wtl_workload_capacity(consumers->workload);
-	struct wtl_recent *recents;
 
-	if (wtl_attribution_grow(consumers->attribution, capacity) < 0)
-		return false;
-	if (capacity <= consumers->n_recents)
-		return true;
-	recents = realloc(consumers->recents, capacity * sizeof(*recents));
-	if (!recents)
-		return false;
-	memset(recents + consumers->n_recents, 0,
-	       (capacity - consumers->n_recents) * sizeof(*recents));
-	consumers->recents = recents;
-	consumers->n_recents = capacity;
-	return true;
+	return wtl_attribution_grow(consumers->attribution, capacity) == 0 &&
+	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
+			       sizeof(*consumers->recents)) == 0;
 }
 
 static void tell_observer(const struct wtl_consumers *consumers, enum wtl_look_event event,

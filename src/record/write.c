@@ -36,15 +36,11 @@ void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room)
 {
 	for (size_t i = 0; i < stretch->n_runs; i++) {
 		struct wtl_run *run = &stretch->runs[i];
-		int64_t *less = NULL;
 
 		run->n = 0;
-		if (run->room > 4 * room)
-			less = realloc(run->values, room * sizeof(*less));
-		if (!less)
-			continue;
-		run->values = less;
-		run->room = room;
+		if (run->room > 4 * room &&
+		    wtl_array_resize(&run->values, room, sizeof(*run->values)) == 0)
+			run->room = room;
 	}
 	for (size_t i = 0; i < stretch->n_rows; i++)
 		free(stretch->rows[i].row);
@@ -314,18 +310,15 @@ static bool run_grow(struct wtl_store_writer *writer, struct wtl_run *run)
 {
 	struct wtl_stretch *front = writer->front;
 	size_t more = run->room * sizeof(run->values[0]);
-	int64_t *values = NULL;
 
 	if (front->is_lost)
 		return false;
-	if (more <= GROWN_BYTES_MAX - front->grown_bytes)
-		values = realloc(run->values, 2 * more);
-	if (!values) {
+	if (more > GROWN_BYTES_MAX - front->grown_bytes ||
+	    wtl_array_resize(&run->values, 2 * more, 1) < 0) {
 		front->is_lost = true;
 		return false;
 	}
 	front->grown_bytes += more;
-	run->values = values;
 	run->room *= 2;
 	return true;
 }

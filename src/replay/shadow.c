@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "meter/consumers.h"
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
@@ -130,20 +132,12 @@ static void put_change(struct wtl_shadow *shadow, uint32_t slot, enum wtl_change
 	shadow->n_changes++;
 }
 
-/* FNV-1a, up to the NUL. */
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	for (; *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash * UINT64_C(0x100000001b3);
-}
-
 static uint64_t hash_words(const struct wtl_consumer *consumer)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ consumer->uid;
+	uint64_t hash = WTL_HASH_START ^ consumer->uid;
 
-	hash = hash_text(hash, consumer->name);
-	hash = hash_text(hash, consumer->command);
+	hash = wtl_hash_more(hash, consumer->name, strlen(consumer->name) + 1);
+	hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
 	hash ^= (uint64_t)consumer->start_ns * UINT64_C(0x9e3779b97f4a7c15);
 	/* Groups are kept once each, so that a pointer stands for one. */
 	return hash ^ (uint64_t)(uintptr_t)consumer->group;
@@ -225,26 +219,11 @@ void wtl_shadow_begin_anew(struct wtl_shadow *shadow)
 		shadow->slots[i].is_told = false;
 }
 
-static int make_room(struct wtl_shadow *shadow, size_t n)
-{
-	struct wtl_shadow_slot *slots;
-
-	if (n <= shadow->n_slots)
-		return 0;
-	slots = realloc(shadow->slots, n * sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	memset(slots + shadow->n_slots, 0, (n - shadow->n_slots) * sizeof(*slots));
-	shadow->slots = slots;
-	shadow->n_slots = n;
-	return 0;
-}
-
 int wtl_shadow_follow(struct wtl_shadow *shadow, const struct wtl_consumers *consumers,
 		      int64_t look)
 {
 	size_t n = wtl_consumers_slots(consumers);
-	int rc = make_room(shadow, n);
+	int rc = wtl_array_widen(&shadow->slots, &shadow->n_slots, n, sizeof(*shadow->slots));
 
 	shadow->n_changes = 0;
 	shadow->last_slot = 0;

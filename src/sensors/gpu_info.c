@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -31,15 +32,12 @@ struct wtl_gpu_reader {
 
 struct wtl_gpu *wtl_gpu_list_add(struct wtl_gpu_list *list, const char *vendor)
 {
-	struct wtl_gpu *grown, *gpu;
+	struct wtl_gpu *gpu;
 
-	if (list->n == WTL_GPUS_MAX)
+	if (list->n == WTL_GPUS_MAX ||
+	    wtl_array_resize(&list->at, list->n + 1, sizeof(list->at[0])) < 0)
 		return NULL;
-	grown = realloc(list->at, (list->n + 1) * sizeof(list->at[0]));
-	if (!grown)
-		return NULL;
-	list->at = grown;
-	gpu = &grown[list->n];
+	gpu = &list->at[list->n];
 	*gpu = (struct wtl_gpu){.index = (unsigned)list->n,
 				.processes_status = WATTLE_STATUS_ABSENT};
 	list->n++;

@@ -36,17 +36,15 @@ static void fall_asleep(struct wtl_gpu *gpu)
 static struct wtl_gpu *add_row(struct wtl_gpus_nvml *nvml, struct wtl_gpu_list *list,
 			       const struct wtl_nvml_pci_gpu *pci)
 {
-	struct wtl_gpu_nvml_gpu *grown, *own;
+	struct wtl_gpu_nvml_gpu *own;
 	struct wtl_gpu *gpu;
 
-	grown = realloc(nvml->gpus, (nvml->n_gpus + 1) * sizeof(nvml->gpus[0]));
-	if (!grown)
+	if (wtl_array_resize(&nvml->gpus, nvml->n_gpus + 1, sizeof(nvml->gpus[0])) < 0)
 		return NULL;
-	nvml->gpus = grown;
 	gpu = wtl_gpu_list_add(list, "nvidia");
 	if (!gpu)
 		return NULL;
-	own = &grown[nvml->n_gpus++];
+	own = &nvml->gpus[nvml->n_gpus++];
 	*own = (struct wtl_gpu_nvml_gpu){.row = list->n - 1, .index = -1};
 	wtl_gpu_list_name(list, gpu);
 	if (pci) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/num.h"
@@ -49,7 +50,7 @@ struct scan {
 	struct wtl_io *io;
 	struct wtl_catalog *catalog;
 	struct draft *drafts;
-	size_t n;
+	size_t n, room;
 	unsigned next[WATTLE_KINDS]; /* numbers for domains whose sensors tell none */
 };
 
@@ -152,14 +153,8 @@ static int add_draft(struct scan *scan, const struct chip *chip, struct draft *d
 		 chip->name[0] ? chip->name : "unnamed chip", draft->label[0] ? ": " : "",
 		 draft->label);
 	name_domain(scan, draft, number);
-	if ((scan->n & (scan->n - 1)) == 0) {
-		size_t size = (scan->n ? 2 * scan->n : 1) * sizeof(*scan->drafts);
-		struct draft *grown = realloc(scan->drafts, size);
-
-		if (!grown)
-			return -ENOMEM;
-		scan->drafts = grown;
-	}
+	if (wtl_array_reserve(&scan->drafts, &scan->room, scan->n + 1, sizeof(*scan->drafts)) < 0)
+		return -ENOMEM;
 	scan->drafts[scan->n++] = *draft;
 	return 0;
 }

@@ -5,6 +5,7 @@
  * at 0 when opened. Which events there are, their codes, scales and CPUs is read from sysfs, never
  * taken from a list of processor models. Each read interrupts a CPU of the package for an rdmsr.
  */
+#include "base/array.h"
 #include "sensors/source.h"
 
 #include <errno.h>
@@ -342,7 +343,7 @@ static int counter_add(struct scan *scan, const char *pmu, uint32_t type,
 			   kind->kind != WATTLE_KIND_PLATFORM && lead_has_die(&scan->leads, lead),
 	};
 	struct wtl_channel channel;
-	struct counter *grown;
+	struct counter *counter;
 
 	wtl_rapl_channel(scan->machine, &part, &channel);
 	if (has_channel(scan, channel.domain))
@@ -350,19 +351,17 @@ static int counter_add(struct scan *scan, const char *pmu, uint32_t type,
 	if (reason)
 		return wtl_rapl_miss(scan->catalog, &part, WATTLE_STATUS_FAILED, NULL, reason);
 	channel.unit = event->unit;
-	grown = realloc(perf->counters, (perf->n_counters + 1) * sizeof(*grown));
-	if (!grown)
+	if (wtl_array_resize(&perf->counters, perf->n_counters + 1, sizeof(*counter)) < 0)
 		return -ENOMEM;
-	perf->counters = grown;
-	grown += perf->n_counters;
-	*grown = (struct counter){
+	counter = &perf->counters[perf->n_counters];
+	*counter = (struct counter){
 		.event = {.type = type, .config = event->config, .cpu = lead->cpu},
 		.lead = *lead,
 		.draws_always = kind->kind != WATTLE_KIND_CORE && kind->kind != WATTLE_KIND_UNCORE,
 		.file = -1,
 	};
-	wtl_text_copy(grown->pmu, sizeof(grown->pmu), pmu);
-	return counter_try(scan, grown, &part, &channel);
+	wtl_text_copy(counter->pmu, sizeof(counter->pmu), pmu);
+	return counter_try(scan, counter, &part, &channel);
 }
 
 static int event_open(struct scan *scan, const char *pmu, uint32_t type,

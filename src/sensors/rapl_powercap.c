@@ -4,6 +4,7 @@
  * nothing (it is hexadecimal, in order of discovery). Each read of energy_uj interrupts a CPU of the
  * package for an rdmsr: descriptors are held open, and nothing is read twice.
  */
+#include "base/array.h"
 #include "sensors/source.h"
 
 #include <errno.h>
@@ -198,14 +199,11 @@ static int zone_miss(const struct scan *scan, const struct wtl_rapl_part *part,
 static int zone_add(const struct scan *scan, const char *id, const struct wtl_channel *channel)
 {
 	struct powercap *powercap = scan->powercap;
-	struct wtl_held_file *grown;
 	char path[ZONE_PATH_SIZE];
 	int rc;
 
-	grown = realloc(powercap->zones, (powercap->n_zones + 1) * sizeof(*grown));
-	if (!grown)
+	if (wtl_array_resize(&powercap->zones, powercap->n_zones + 1, sizeof(*powercap->zones)) < 0)
 		return -ENOMEM;
-	powercap->zones = grown;
 	rc = wtl_catalog_add(scan->catalog, channel);
 	if (rc < 0)
 		return rc;

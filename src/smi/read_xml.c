@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/array.h"
 #include "smi/read.h"
 
 #include <errno.h>
@@ -72,17 +73,10 @@ static void begin_process(struct reader *reader)
 		stop(reader, -EFBIG);
 		return;
 	}
-	if (gpu->n_processes == reader->size_processes) {
-		size_t size = reader->size_processes ? 2 * reader->size_processes : 16;
-		struct wtl_gpu_process *grown =
-			realloc(gpu->processes, size * sizeof(*gpu->processes));
-
-		if (!grown) {
-			stop(reader, -ENOMEM);
-			return;
-		}
-		gpu->processes = grown;
-		reader->size_processes = size;
+	if (wtl_array_reserve(&gpu->processes, &reader->size_processes, gpu->n_processes + 1,
+			      sizeof(*gpu->processes)) < 0) {
+		stop(reader, -ENOMEM);
+		return;
 	}
 	wtl_smi_read_process_init(&gpu->processes[gpu->n_processes++]);
 }

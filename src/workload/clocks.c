@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "energy/units.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
@@ -38,7 +39,6 @@ static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *
 	for (;;) {
 		ssize_t len = wtl_io_file_read(workload->io, workload->stat, workload->stat_text,
 					       workload->stat_size);
-		char *more;
 		int rc;
 
 		if (len < 0)
@@ -47,10 +47,8 @@ static int machine_read(struct wtl_workload *workload, struct wtl_proc_machine *
 		if (rc != -EAGAIN || (size_t)len < workload->stat_size ||
 		    workload->stat_size >= STAT_MAX)
 			return rc;
-		more = realloc(workload->stat_text, 2 * workload->stat_size);
-		if (!more)
+		if (wtl_array_resize(&workload->stat_text, 2 * workload->stat_size, 1) < 0)
 			return -ENOMEM;
-		workload->stat_text = more;
 		workload->stat_size *= 2;
 	}
 }

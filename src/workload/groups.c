@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/text.h"
 
-enum { TABLE_FIRST = 64, ID_SHOWN = 12, ID_MIN = 32, ID_LEN = 64 };
+enum { ID_SHOWN = 12, ID_MIN = 32, ID_LEN = 64 };
 
 /* A piece of a path. */
 struct piece {
@@ -300,8 +302,7 @@ int wtl_group_parse(const char *text, size_t len, struct wtl_group *ret_group)
 struct wtl_groups {
 	struct wtl_group **all;
 	size_t n, room;
-	uint32_t *table; /* index + 1 into all, 0: free; its size is a power of two */
-	size_t table_size;
+	struct wtl_hash by_words; /* places in all */
 };
 
 struct wtl_groups *wtl_groups_new(void)
@@ -316,80 +317,45 @@ void wtl_groups_free(struct wtl_groups *groups)
 	for (size_t i = 0; i < groups->n; i++)
 		free(groups->all[i]);
 	free(groups->all);
-	free(groups->table);
+	wtl_hash_done(&groups->by_words);
 	free(groups);
 }
 
-/* FNV-1a over the strings. */
-static uint64_t group_hash(const struct wtl_group *group)
+/* Of the strings' bytes: most of a group is unused. */
+static uint32_t group_hash(const struct wtl_group *group)
 {
 	const unsigned char *at = (const unsigned char *)group;
-	uint64_t hash = 14695981039346656037U;
+	uint64_t sum = WTL_HASH_START;
 
 	for (size_t i = 0; i < sizeof(*group); i++)
 		if (at[i])
-			hash = (hash ^ at[i]) * 1099511628211U;
-	return hash;
+			sum = wtl_hash_more(sum, &at[i], 1);
+	return (uint32_t)sum;
 }
 
-static size_t place_of(const struct wtl_groups *groups, const struct wtl_group *group)
+static bool is_group(const void *groups, uint32_t at, const void *group)
 {
-	size_t mask = groups->table_size - 1, at = group_hash(group) & mask;
-
-	while (groups->table[at] &&
-	       memcmp(groups->all[groups->table[at] - 1], group, sizeof(*group)) != 0)
-		at = (at + 1) & mask;
-	return at;
-}
-
-static void table_fill(struct wtl_groups *groups)
-{
-	memset(groups->table, 0, groups->table_size * sizeof(*groups->table));
-	for (size_t i = 0; i < groups->n; i++)
-		groups->table[place_of(groups, groups->all[i])] = (uint32_t)i + 1;
-}
-
-static int table_grow(struct wtl_groups *groups)
-{
-	size_t size = groups->table_size ? 2 * groups->table_size : TABLE_FIRST;
-	uint32_t *table = calloc(size, sizeof(*table));
-	struct wtl_group **all = reallocarray(groups->all, size / 2, sizeof(struct wtl_group *));
-
-	if (all)
-		groups->all = all;
-	if (!table || !all) {
-		free(table);
-		return -ENOMEM;
-	}
-	free(groups->table);
-	groups->table = table;
-	groups->table_size = size;
-	groups->room = size / 2;
-	table_fill(groups);
-	return 0;
+	return memcmp(((const struct wtl_groups *)groups)->all[at], group,
+		      sizeof(struct wtl_group)) == 0;
 }
 
 const struct wtl_group *wtl_groups_intern(struct wtl_groups *groups, const struct wtl_group *group)
 {
+	uint32_t sum = group_hash(group);
+	const uint32_t *at = wtl_hash_find(&groups->by_words, sum, is_group, groups, group);
 	struct wtl_group *copy;
-	size_t at;
 
-	if (groups->n == groups->room && (groups->n >= WTL_GROUPS_MAX || table_grow(groups) < 0)) {
-		/* No room for another; one that is there is still found. */
-		if (!groups->table_size)
-			return NULL;
-		at = place_of(groups, group);
-		return groups->table[at] ? groups->all[groups->table[at] - 1] : NULL;
-	}
-	at = place_of(groups, group);
-	if (groups->table[at])
-		return groups->all[groups->table[at] - 1];
+	if (at)
+		return groups->all[*at];
+	if (groups->n >= WTL_GROUPS_MAX || wtl_hash_reserve(&groups->by_words, groups->n + 1) < 0 ||
+	    wtl_array_reserve(&groups->all, &groups->room, groups->n + 1, sizeof(*groups->all)) < 0)
+		return NULL;
 	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return NULL;
 	*copy = *group;
+	wtl_hash_add(&groups->by_words, sum, (uint32_t)groups->n);
 	groups->all[groups->n++] = copy;
-	groups->table[at] = (uint32_t)groups->n;
 	return copy;
 }
 
@@ -407,17 +373,18 @@ void wtl_groups_sweep(struct wtl_groups *groups, const struct wtl_group *used[],
 	if (n_used > 0)
 		qsort(used, n_used, sizeof(*used), by_address);
 	groups->n = 0;
+	wtl_hash_clear(&groups->by_words);
 	for (size_t i = 0; i < n; i++) {
 		struct wtl_group *group = groups->all[i];
 		const struct wtl_group *key = group;
 
-		if (n_used > 0 && bsearch(&key, used, n_used, sizeof(*used), by_address))
+		if (n_used > 0 && bsearch(&key, used, n_used, sizeof(*used), by_address)) {
+			wtl_hash_add(&groups->by_words, group_hash(group), (uint32_t)groups->n);
 			groups->all[groups->n++] = group;
-		else
+		} else {
 			free(group);
+		}
 	}
-	if (groups->table)
-		table_fill(groups);
 }
 
 size_t wtl_groups_count(const struct wtl_groups *groups)

@@ -5,70 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { FIRST_CAPACITY = 256 };
-
-/* realloc() of one array; the old one stays when there is no memory. */
-static bool array_grow(void *array, size_t n, size_t size)
-{
-	void *old, *grown;
-
-	memcpy(&old, array, sizeof(old));
-	grown = reallocarray(old, n, size);
-	if (grown)
-		memcpy(array, &grown, sizeof(grown));
-	return grown != NULL;
-}
-
-static size_t hash_of(const struct wtl_roster *roster, int pid)
-{
-	/* Knuth's multiplicative hashing: numbers that follow each other spread. */
-	return ((uint32_t)pid * 2654435761U) & (roster->table_size - 1);
-}
-
-static size_t place_of(const struct wtl_roster *roster, int pid)
-{
-	size_t at = hash_of(roster, pid);
-
-	while (roster->table[at].pid && roster->table[at].pid != pid)
-		at = (at + 1) & (roster->table_size - 1);
-	return at;
-}
-
-static int table_resize(struct wtl_roster *roster, size_t size)
-{
-	struct wtl_roster_entry *old = roster->table, *table = calloc(size, sizeof(*table));
-	size_t old_size = roster->table_size;
-
-	if (!table)
-		return -ENOMEM;
-	roster->table = table;
-	roster->table_size = size;
-	for (size_t i = 0; i < old_size; i++)
-		if (old[i].pid)
-			table[place_of(roster, old[i].pid)] = old[i];
-	free(old);
-	return 0;
-}
 
 /* Arrays that have grown already stay so when a later one fails. */
 static int grow(struct wtl_roster *roster, uint32_t capacity)
 {
-	size_t table_size = roster->table_size ? roster->table_size : 1;
+	const struct {
+		void *array;
+		size_t size;
+	} arrays[] = {
+		{&roster->consumers, sizeof(*roster->consumers)},
+		{&roster->places, sizeof(*roster->places)},
+		{&roster->pids, sizeof(*roster->pids)},
+		{&roster->slots, sizeof(*roster->slots)},
+		{&roster->clocks, sizeof(*roster->clocks)},
+		{&roster->ended, sizeof(*roster->ended)},
+		{&roster->used, sizeof(*roster->used)},
+		{&roster->uses, sizeof(*roster->uses)},
+		{&roster->folds, sizeof(*roster->folds)},
+		{&roster->born, sizeof(*roster->born)},
+	};
 
-	if (!array_grow(&roster->consumers, capacity, sizeof(*roster->consumers)) ||
-	    !array_grow(&roster->places, capacity, sizeof(*roster->places)) ||
-	    !array_grow(&roster->pids, capacity, sizeof(*roster->pids)) ||
-	    !array_grow(&roster->slots, capacity, sizeof(*roster->slots)) ||
-	    !array_grow(&roster->clocks, capacity, sizeof(*roster->clocks)) ||
-	    !array_grow(&roster->ended, capacity, sizeof(*roster->ended)) ||
-	    !array_grow(&roster->used, capacity, sizeof(*roster->used)) ||
-	    !array_grow(&roster->uses, capacity, sizeof(*roster->uses)) ||
-	    !array_grow(&roster->folds, capacity, sizeof(*roster->folds)) ||
-	    !array_grow(&roster->born, capacity, sizeof(*roster->born)))
-		return -ENOMEM;
-	while (table_size < 2 * (size_t)capacity)
-		table_size *= 2;
-	if (table_resize(roster, table_size) < 0)
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		if (wtl_array_resize(arrays[i].array, capacity, arrays[i].size) < 0)
+			return -ENOMEM;
+	if (wtl_hash_reserve(&roster->by_pid, capacity) < 0)
 		return -ENOMEM;
 	roster->capacity = capacity;
 	return 0;
@@ -91,7 +54,7 @@ void wtl_roster_done(struct wtl_roster *roster)
 	free(roster->pids);
 	free(roster->slots);
 	free(roster->clocks);
-	free(roster->table);
+	wtl_hash_done(&roster->by_pid);
 	free(roster->ended);
 	free(roster->used);
 	free(roster->uses);
@@ -142,9 +105,15 @@ int64_t wtl_roster_add(struct wtl_roster *roster, enum wtl_place_kind kind)
 	return slot;
 }
 
+static uint32_t *find(const struct wtl_roster *roster, int pid)
+{
+	return wtl_hash_find(&roster->by_pid, wtl_hash_number((uint32_t)pid), NULL, NULL, NULL);
+}
+
 int64_t wtl_roster_add_process(struct wtl_roster *roster, int pid)
 {
 	int64_t slot = wtl_roster_add(roster, WTL_PLACE_PROCESS);
+	uint32_t *entry;
 
 	if (slot < 0)
 		return slot;
@@ -155,9 +124,11 @@ int64_t wtl_roster_add_process(struct wtl_roster *roster, int pid)
 	roster->clocks[roster->n_live++] = -ESRCH;
 	if (roster->n_born < roster->capacity)
 		roster->born[roster->n_born++] = (uint32_t)slot;
-	/* There are at least twice as many places as slots. */
-	roster->table[place_of(roster, pid)] =
-		(struct wtl_roster_entry){.pid = pid, .slot = (uint32_t)slot};
+	entry = find(roster, pid);
+	if (entry)
+		*entry = (uint32_t)slot;
+	else
+		wtl_hash_add(&roster->by_pid, wtl_hash_number((uint32_t)pid), (uint32_t)slot);
 	return slot;
 }
 
@@ -173,12 +144,9 @@ void wtl_roster_remove(struct wtl_roster *roster, uint32_t slot)
 
 uint32_t wtl_roster_find(const struct wtl_roster *roster, int pid)
 {
-	size_t at;
+	const uint32_t *entry = find(roster, pid);
 
-	if (pid <= 0)
-		return WTL_NO_SLOT;
-	at = place_of(roster, pid);
-	return roster->table[at].pid ? roster->table[at].slot : WTL_NO_SLOT;
+	return entry ? *entry : WTL_NO_SLOT;
 }
 
 static void live_remove(struct wtl_roster *roster, uint32_t slot)
@@ -208,20 +176,8 @@ void wtl_roster_end(struct wtl_roster *roster, uint32_t slot)
 
 void wtl_roster_forget(struct wtl_roster *roster, uint32_t slot)
 {
-	size_t mask = roster->table_size - 1, at = place_of(roster, roster->consumers[slot].pid);
-
-	if (!roster->table[at].pid || roster->table[at].slot != slot)
-		return;
-	/* Entries behind the hole that would not be found past it move into it. */
-	for (size_t next = (at + 1) & mask; roster->table[next].pid; next = (next + 1) & mask) {
-		size_t home = hash_of(roster, roster->table[next].pid);
-
-		if (((next - home) & mask) >= ((next - at) & mask)) {
-			roster->table[at] = roster->table[next];
-			at = next;
-		}
-	}
-	roster->table[at].pid = 0;
+	wtl_hash_remove(&roster->by_pid, wtl_hash_number((uint32_t)roster->consumers[slot].pid),
+			slot);
 }
 
 void wtl_roster_use(struct wtl_roster *roster, uint32_t slot, int64_t cpu_ns)

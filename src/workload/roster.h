@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "energy/attribution.h"
 #include "energy/consumer.h"
 #include "workload/workload.h"
@@ -65,12 +66,7 @@ struct wtl_roster {
 	int64_t *clocks;
 	uint32_t n_live;
 
-	/* pid to slot: open addressing; size is a power of two, pid 0 is a free place. */
-	struct wtl_roster_entry {
-		int pid;
-		uint32_t slot;
-	} * table;
-	size_t table_size;
+	struct wtl_hash by_pid; /* to slots */
 
 	/* Ended processes that keep their slots, oldest first. */
 	uint32_t *ended;

@@ -9,25 +9,10 @@ enum {
 	ROOM_PART = 8, /* so many parts of the allowed number stay after folding */
 };
 
-static uint64_t key_hash(const struct wtl_row_key *key)
+static bool has_key(const void *rows, uint32_t at, const void *key)
 {
-	const unsigned char *at = (const unsigned char *)key;
-	uint64_t hash = 14695981039346656037U;
-
-	/* FNV-1a; the keys are zeroed before they are filled. */
-	for (size_t i = 0; i < sizeof(*key); i++)
-		hash = (hash ^ at[i]) * 1099511628211U;
-	return hash ^ hash >> 32;
-}
-
-static size_t place_of(const struct wtl_rows *rows, const struct wtl_row_key *key)
-{
-	size_t size = sizeof(rows->table) / sizeof(rows->table[0]), at = key_hash(key) % size;
-
-	while (rows->table[at] &&
-	       memcmp(&rows->rows[rows->table[at] - 1].key, key, sizeof(*key)) != 0)
-		at = (at + 1) % size;
-	return at;
+	return memcmp(&((const struct wtl_rows *)rows)->rows[at].key, key,
+		      sizeof(struct wtl_row_key)) == 0;
 }
 
 /* How a row is shown. */
@@ -55,13 +40,14 @@ static void row_fill(struct wtl_consumer *consumer, const struct wtl_row_key *ke
 	}
 }
 
-static uint32_t row_add(struct wtl_workload *workload, const struct wtl_row_key *key, size_t at)
+static uint32_t row_add(struct wtl_workload *workload, const struct wtl_row_key *key, uint32_t sum)
 {
 	struct wtl_rows *rows = &workload->rows;
 	int64_t slot;
 
 	/* One place is kept for each of the two rows of others. */
-	if (rows->n >= (key->kind == WTL_ROW_OTHERS ? WTL_ROWS_MAX : WTL_ROWS_MAX - 2))
+	if (rows->n >= (key->kind == WTL_ROW_OTHERS ? WTL_ROWS_MAX : WTL_ROWS_MAX - 2) ||
+	    wtl_hash_reserve(&rows->by_key, rows->n + 1) < 0)
 		return WTL_NO_SLOT;
 	slot = wtl_roster_add(&workload->roster, WTL_PLACE_ROW);
 	if (slot < 0)
@@ -69,18 +55,19 @@ static uint32_t row_add(struct wtl_workload *workload, const struct wtl_row_key 
 	/* With its padding: keys are compared as bytes. */
 	memcpy(&rows->rows[rows->n].key, key, sizeof(*key));
 	rows->rows[rows->n].slot = (uint32_t)slot;
-	rows->table[at] = (uint16_t)++rows->n;
+	wtl_hash_add(&rows->by_key, sum, rows->n++);
 	row_fill(&workload->roster.consumers[slot], key);
 	return (uint32_t)slot;
 }
 
 static uint32_t row_find(struct wtl_workload *workload, const struct wtl_row_key *key)
 {
-	size_t at = place_of(&workload->rows, key);
+	/* Keys are zeroed before they are filled, so all of their bytes count. */
+	uint32_t sum = wtl_hash_bytes(key, sizeof(*key));
+	const uint32_t *at =
+		wtl_hash_find(&workload->rows.by_key, sum, has_key, &workload->rows, key);
 
-	if (workload->rows.table[at])
-		return workload->rows.rows[workload->rows.table[at] - 1].slot;
-	return row_add(workload, key, at);
+	return at ? workload->rows.rows[*at].slot : row_add(workload, key, sum);
 }
 
 uint32_t wtl_rows_slot(struct wtl_workload *workload, const struct wtl_row_key *key)
@@ -204,5 +191,6 @@ void wtl_rows_reset(struct wtl_workload *workload)
 {
 	for (uint32_t i = 0; i < workload->rows.n; i++)
 		wtl_roster_remove(&workload->roster, workload->rows.rows[i].slot);
-	memset(&workload->rows, 0, sizeof(workload->rows));
+	workload->rows.n = 0;
+	wtl_hash_clear(&workload->rows.by_key);
 }

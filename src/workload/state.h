@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "workload/busy.h"
 #include "workload/counters.h"
@@ -69,7 +70,7 @@ struct wtl_rows {
 		uint32_t slot;
 	} rows[WTL_ROWS_MAX];
 	uint32_t n;
-	uint16_t table[2 * WTL_ROWS_MAX]; /* index + 1, 0: free */
+	struct wtl_hash by_key; /* places of rows */
 };
 
 /* A leaf control group's total against what is billed to its members. */

@@ -73,6 +73,7 @@ void wtl_workload_free(struct wtl_workload *workload)
 	wtl_clocks_close(workload);
 	wtl_roster_done(&workload->roster);
 	wtl_groups_free(workload->groups);
+	wtl_hash_done(&workload->rows.by_key);
 	free(workload);
 }
 

@@ -82,6 +82,10 @@ def test_location(value):
     refused("run", f"--location={value}", "--", "true", says=["--location", f"'{value}'", "FRA"])
 
 
+def test_location_of_a_provider_that_is_not_known():
+    refused("run", "--location=aws:eu-west-3", "--", "true", says=["--location", "'aws:eu-west-3'", "known: gcp"])
+
+
 @pytest.mark.parametrize("value", ["FRA", "USA", "DEU", "world", "gcp:europe-west9", "0", "56.04", "10000"])
 def test_locations_that_are_known(value):
     report = run_wattle("run", "--location", value, "-f", "json", "--", "true")

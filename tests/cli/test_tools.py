@@ -363,16 +363,33 @@ def test_rows_that_contradict_each_other_are_left_out(tmp_path):
     assert (found, bad, bare, conflicts) == ({"x 2": 65000}, 1, 1, {"x 1"})
 
 
+def put_carbon_tables(tmp_path, regions):
+    put(tmp_path, "c.csv", "code,place,g_co2e_per_kwh,year\nUSA,States,369.5,2023\nCAF,None,0.0,2022\nFRA,France,56.039,2023\n")
+    put(tmp_path, "g.csv", "code,place,g_co2e_per_kwh,year\n" + regions)
+    return put(tmp_path, "carbon.csv",
+               'provider,table,uncertainty_percent,dataset\n,c.csv,10,"World, in Data"\nnew,g.csv,20,Regions\naaa,g.csv,30,Others\n')
+
+
 def test_carbon_table(tmp_path):
-    world = put(tmp_path, "w.csv", "code,place,g_co2e_per_kwh,year\nworld,World,472.94,2024\n")
-    countries = put(tmp_path, "c.csv", "iso3,country,g_co2e_per_kwh,year\nUSA,States,369.5,2023\nCAF,None,0.0,2022\nFRA,France,56.039,2023\n")
-    regions = put(tmp_path, "g.csv", "region,place,carbon_free_fraction,g_co2e_per_kwh\neu-1,Zürich,0.98,15.05\n")
+    index = put_carbon_tables(tmp_path, "eu-1,Zürich,15.05,2024\n")
     out = tmp_path / "out.c"
-    assert run_tool("mkdata.py", "carbon", out, world, countries, regions).returncode == 0
+    assert run_tool("mkdata.py", "carbon", out, index, tmp_path / "out.d").returncode == 0
     text = out.read_text()
-    assert text.index('{"FRA", "France", 56039, 2023}') < text.index('{"USA", "States", 369500, 2023}')
-    assert '{"eu-1", "Z\\303\\274rich", 15050, 2024}' in text
-    assert "CAF" not in text and "wtl_carbon_countries_count = 2;" in text
+    places = ['{"aaa:eu-1", "Z\\303\\274rich", 15050, 2024, 2}', '{"FRA", "France", 56039, 2023, 0}',
+              '{"new:eu-1", "Z\\303\\274rich", 15050, 2024, 1}', '{"USA", "States", 369500, 2023, 0}']
+    assert sorted(places, key=text.index) == places
+    assert "CAF" not in text and "wtl_carbon_row_count = 4;" in text
+    assert '{"World, in Data", 10}' in text and 'wtl_carbon_providers[] = "aaa, new";' in text
+    assert (tmp_path / "out.d").read_text() == f"{out}: {tmp_path}/c.csv {tmp_path}/g.csv {tmp_path}/g.csv\n"
+
+
+@pytest.mark.parametrize("regions, message", [("a,A,1,2024\nA,A,2,2024\n", "new:A has a figure already"),
+                                              (f"{'a' * 33},A,1,2024\n", "too long")])
+def test_carbon_tables_that_cannot_be(tmp_path, regions, message):
+    index = put_carbon_tables(tmp_path, regions)
+    done = run_tool("mkdata.py", "carbon", tmp_path / "out.c", index, tmp_path / "out.d")
+    assert done.returncode == 1 and message in done.stderr
+    assert not (tmp_path / "out.c").exists()
 
 
 @pytest.mark.parametrize(

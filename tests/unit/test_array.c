@@ -63,12 +63,32 @@ static void test_too_much(void **state)
 	free(numbers);
 }
 
+static void test_widen(void **state)
+{
+	uint64_t *numbers = NULL;
+	size_t n = 0;
+
+	(void)state;
+	assert_return_code(wtl_array_widen(&numbers, &n, 3, sizeof(*numbers)), 0);
+	numbers[0] = numbers[1] = numbers[2] = UINT64_MAX;
+	assert_return_code(wtl_array_widen(&numbers, &n, 2, sizeof(*numbers)), 0);
+	assert_int_equal(n, 3);
+	assert_return_code(wtl_array_widen(&numbers, &n, 1000, sizeof(*numbers)), 0);
+	assert_int_equal(n, 1000);
+	for (size_t i = 0; i < n; i++)
+		assert_true(numbers[i] == (i < 3 ? UINT64_MAX : 0));
+	assert_int_equal(wtl_array_widen(&numbers, &n, SIZE_MAX, sizeof(*numbers)), -ENOMEM);
+	assert_int_equal(n, 1000);
+	free(numbers);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows),
 		cmocka_unit_test(test_enough),
 		cmocka_unit_test(test_too_much),
+		cmocka_unit_test(test_widen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

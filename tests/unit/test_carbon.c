@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <cmocka.h>
 
@@ -89,38 +90,29 @@ static void test_gcp_region_in_any_case(void **state)
 }
 
 /* Every row is found by its own code, is in order, and leads back to itself by found.location. */
-static void check_rows(const struct wtl_carbon_row rows[], size_t count, const char *prefix)
+static void test_every_row_is_found(void **state)
 {
-	for (size_t i = 0; i < count; i++) {
+	(void)state;
+	assert_int_equal(wtl_carbon_row_count, 1 + 212 + 44);
+	for (size_t i = 0; i < wtl_carbon_row_count; i++) {
+		const struct wtl_carbon_row *row = &wtl_carbon_rows[i];
 		struct wtl_carbon_intensity found, again;
-		char location[64];
 
-		snprintf(location, sizeof(location), "%s%s", prefix, rows[i].code);
-		assert_int_equal(wtl_carbon_find(location, &found), 0);
-		assert_ptr_equal(found.place, rows[i].place);
-		assert_string_equal(found.location, location);
-		assert_int_equal(found.intensity_mg_per_kwh, rows[i].intensity_mg_per_kwh);
-		assert_int_equal(found.year, rows[i].year);
+		assert_int_equal(wtl_carbon_find(row->code, &found), 0);
+		assert_ptr_equal(found.place, row->place);
+		assert_string_equal(found.location, row->code);
+		assert_int_equal(found.intensity_mg_per_kwh, row->intensity_mg_per_kwh);
+		assert_int_equal(found.year, row->year);
 		assert_true(found.rel_uncertainty > 0);
 		assert_int_equal(wtl_carbon_find(found.location, &again), 0);
 		assert_ptr_equal(again.place, found.place);
 		if (i > 0)
-			assert_true(strcmp(rows[i - 1].code, rows[i].code) < 0);
+			assert_true(strcasecmp(row[-1].code, row->code) < 0);
 		/* The range of the world's grids: a slip of the unit would show. */
 		assert_in_range(found.intensity_mg_per_kwh, 1000, 1400000);
 		assert_in_range(found.year, 2000, 2026);
 		assert_true(strlen(found.place) > 0);
 	}
-}
-
-static void test_every_row_is_found(void **state)
-{
-	(void)state;
-	assert_int_equal(wtl_carbon_world_count, 1);
-	assert_int_equal(wtl_carbon_countries_count, 212);
-	assert_int_equal(wtl_carbon_gcp_regions_count, 44);
-	check_rows(wtl_carbon_countries, wtl_carbon_countries_count, "");
-	check_rows(wtl_carbon_gcp_regions, wtl_carbon_gcp_regions_count, "gcp:");
 }
 
 /* The data set has 0 for the Central African Republic, which no power plant's life cycle has. */
@@ -187,35 +179,20 @@ static void test_numbers_out_of_bounds(void **state)
 static void test_rubbish_is_refused(void **state)
 {
 	static const char *const rubbish[] = {
-		"",
-		" ",
-		"-1",
-		"-0",
-		"+5",
-		"1e3",
-		"1,5",
-		"inf",
-		"nan",
-		"NAN1",
-		"0x10",
-		"5 ",
-		" 5",
-		"5\n",
-		"5g",
-		"5.0.0",
-		"1.2345",
-		".",
-		"..",
-		"FR",
-		"FRAN",
-		"France",
-		"F1A",
-		"F A",
-		"gcp",
-		"gcp-europe-west9",
-		"aws:eu-west-3",
-		"worldwide",
-		"\xc3\xa9t\xc3\xa9",
+		"",	     " ",
+		"-1",	     "-0",
+		"+5",	     "1e3",
+		"1,5",	     "inf",
+		"nan",	     "NAN1",
+		"0x10",	     "5 ",
+		" 5",	     "5\n",
+		"5g",	     "5.0.0",
+		"1.2345",    ".",
+		"..",	     "FR",
+		"FRAN",	     "France",
+		"F1A",	     "F A",
+		"gcp",	     "gcp-europe-west9",
+		"worldwide", "\xc3\xa9t\xc3\xa9",
 		"%s%n",
 	};
 
@@ -247,6 +224,23 @@ static void test_well_formed_but_unknown(void **state)
 	assert_refused("gcp:europe-west99", -ENOENT);
 	assert_refused("gcp:FRA", -ENOENT);
 	assert_refused("gcp:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", -ENOENT);
+}
+
+static void test_providers(void **state)
+{
+	static const char *const others[] = {"aws:eu-west-3", ":",	":FRA",
+					     "gc:x",	      "gcpx:x", "x:gcp:x"};
+	static const char *const known[] = {"gcp:", "GCP:nowhere", "gcp:a:b", "FRA",
+					    "gcp",  "world",	   "",	      "56"};
+
+	(void)state;
+	assert_string_equal(wtl_carbon_providers, "gcp");
+	for (size_t i = 0; i < COUNT(others); i++) {
+		assert_true(wtl_carbon_is_other_provider(others[i]));
+		assert_refused(others[i], -ENOENT);
+	}
+	for (size_t i = 0; i < COUNT(known); i++)
+		assert_false(wtl_carbon_is_other_provider(known[i]));
 }
 
 static void test_forms_name_what_works(void **state)
@@ -338,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_numbers_out_of_bounds),
 		cmocka_unit_test(test_rubbish_is_refused),
 		cmocka_unit_test(test_well_formed_but_unknown),
+		cmocka_unit_test(test_providers),
 		cmocka_unit_test(test_forms_name_what_works),
 		cmocka_unit_test(test_emissions_are_exact),
 		cmocka_unit_test(test_emissions_round_halves_up),

@@ -292,35 +292,6 @@ static void test_model(void **state)
 	}
 }
 
-/* Numbers that meet in the table: each is found after any of the others went. */
-static void test_collisions(void **state)
-{
-	enum { N = 40 };
-
-	(void)state;
-	for (unsigned gone = 0; gone < N; gone++) {
-		struct wtl_roster roster;
-		int64_t slots[N];
-
-		assert_int_equal(wtl_roster_init(&roster, 256), 0);
-		/* As far apart as the table is large: their places depend on the same bits. */
-		for (unsigned i = 0; i < N; i++)
-			slots[i] = wtl_roster_add_process(
-				&roster, 7 + (int)(i * (uint32_t)roster.table_size));
-		wtl_roster_end(&roster, (uint32_t)slots[gone]);
-		assert_int_equal(
-			wtl_roster_find(&roster, 7 + (int)(gone * (uint32_t)roster.table_size)),
-			slots[gone]);
-		wtl_roster_forget(&roster, (uint32_t)slots[gone]);
-		for (unsigned i = 0; i < N; i++)
-			assert_int_equal(
-				wtl_roster_find(&roster,
-						7 + (int)(i * (uint32_t)roster.table_size)),
-				i == gone ? WTL_NO_SLOT : (uint32_t)slots[i]);
-		wtl_roster_done(&roster);
-	}
-}
-
 static void test_no_such_pid(void **state)
 {
 	static const int pids[] = {0, -1, INT32_MIN, 1, INT32_MAX};
@@ -402,9 +373,11 @@ static void test_kernel_thread_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),	    cmocka_unit_test(test_collisions),
-		cmocka_unit_test(test_no_such_pid), cmocka_unit_test(test_pid_is_reused),
-		cmocka_unit_test(test_growth),	    cmocka_unit_test(test_kernel_thread_ends),
+		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_no_such_pid),
+		cmocka_unit_test(test_pid_is_reused),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_kernel_thread_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,6 @@
 #include "commands/plot/recording_keys.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,65 +11,35 @@
 void wtl_plot_keys_done(struct wtl_plot_keys *keys)
 {
 	free(keys->list);
-	free(keys->table);
+	wtl_hash_done(&keys->by_name);
 	free(keys->touched);
 	*keys = (struct wtl_plot_keys){.n = 0};
 }
 
-/* FNV-1a. */
-static size_t hash_of(const char *name)
+static bool has_name(const void *list, uint32_t at, const void *name)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-	return (size_t)hash;
-}
-
-/* Where it is, or where it would be. */
-static size_t *place_of(const struct wtl_plot_keys *keys, const char *name)
-{
-	size_t at = hash_of(name) & (keys->n_table - 1);
-
-	while (keys->table[at] && strcmp(keys->list[keys->table[at] - 1].name, name) != 0)
-		at = (at + 1) & (keys->n_table - 1);
-	return &keys->table[at];
-}
-
-/* At most half of it is ever used. */
-static int widen(struct wtl_plot_keys *keys)
-{
-	size_t n = keys->n_table ? 2 * keys->n_table : 64, *old = keys->table;
-
-	keys->table = calloc(n, sizeof(*keys->table));
-	if (!keys->table) {
-		keys->table = old;
-		return -ENOMEM;
-	}
-	free(old);
-	keys->n_table = n;
-	for (size_t i = 0; i < keys->n; i++)
-		*place_of(keys, keys->list[i].name) = i + 1;
-	return 0;
+	return strcmp(((const struct wtl_plot_key *)list)[at].name, name) == 0;
 }
 
 int wtl_plot_keys_find(struct wtl_plot_keys *keys, const char *name, size_t *ret_key)
 {
 	struct wtl_plot_key key = {.shown = WTL_PLOT_NOT_SHOWN};
-	size_t *place;
+	const uint32_t *at;
+	uint32_t sum;
 
-	if (2 * keys->n >= keys->n_table && widen(keys) < 0)
-		return -ENOMEM;
 	wtl_text_copy(key.name, sizeof(key.name), name);
-	place = place_of(keys, key.name);
-	if (!*place) {
-		if (keys->n == WTL_PLOT_KEYS_MAX ||
-		    wtl_array_reserve(&keys->list, &keys->room, keys->n + 1, sizeof(key)) < 0)
-			return -ENOMEM;
-		keys->list[keys->n++] = key;
-		*place = keys->n;
+	sum = wtl_hash_text(key.name);
+	at = wtl_hash_find(&keys->by_name, sum, has_name, keys->list, key.name);
+	if (at) {
+		*ret_key = *at;
+		return 0;
 	}
-	*ret_key = *place - 1;
+	if (keys->n == WTL_PLOT_KEYS_MAX || wtl_hash_reserve(&keys->by_name, keys->n + 1) < 0 ||
+	    wtl_array_reserve(&keys->list, &keys->room, keys->n + 1, sizeof(key)) < 0)
+		return -ENOMEM;
+	wtl_hash_add(&keys->by_name, sum, (uint32_t)keys->n);
+	keys->list[keys->n] = key;
+	*ret_key = keys->n++;
 	return 0;
 }
 

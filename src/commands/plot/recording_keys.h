@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/hash.h"
+
 enum { WTL_PLOT_KEYS_MAX = 1 << 20, WTL_PLOT_NOT_SHOWN = -1 };
 
 /* A process, or all that have something in common: found by name. */
@@ -22,9 +24,8 @@ struct wtl_plot_key {
 struct wtl_plot_keys {
 	struct wtl_plot_key *list;
 	size_t n, room;
-	size_t *table; /* by the name's hash: a place in the list + 1, or 0 */
-	size_t n_table;
-	size_t *touched; /* that are in this look */
+	struct wtl_hash by_name; /* places in the list */
+	size_t *touched;	 /* that are in this look */
 	size_t n_touched, touched_room;
 };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/app.h"
@@ -289,15 +290,9 @@ static struct outcome *add_outcome(struct session *session)
 {
 	struct outcome *outcome;
 
-	if (session->n == session->size) {
-		size_t size = session->size ? 2 * session->size : 4;
-		struct outcome *grown = realloc(session->outcomes, size * sizeof(*grown));
-
-		if (!grown)
-			return NULL;
-		session->outcomes = grown;
-		session->size = size;
-	}
+	if (wtl_array_reserve(&session->outcomes, &session->size, session->n + 1,
+			      sizeof(*outcome)) < 0)
+		return NULL;
 	outcome = &session->outcomes[session->n];
 	memset(outcome, 0, sizeof(*outcome));
 	if (wtl_description_init(&outcome->description, session->meter) < 0)

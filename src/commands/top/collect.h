@@ -9,6 +9,7 @@
 
 #include <wattle.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "cli/app.h"
 #include "commands/top/play.h"
@@ -87,8 +88,7 @@ struct wtl_top_people {
 	size_t n_users;
 	const struct wtl_group **pointers; /* where the view's groups came from */
 	size_t size_pointers;
-	int *table; /* from a pointer's hash to its group */
-	size_t size_table;
+	struct wtl_hash by_pointer; /* places of pointers */
 	unsigned memory_reads;
 };
 

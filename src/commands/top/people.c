@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "commands/top/collect.h"
 #include "cli/user.h"
@@ -31,7 +32,7 @@ void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player
 void wtl_top_people_done(struct wtl_top_people *people)
 {
 	free(people->pointers);
-	free(people->table);
+	wtl_hash_done(&people->by_pointer);
 	memset(people, 0, sizeof(*people));
 }
 
@@ -67,51 +68,27 @@ static const char *user_name(struct wtl_top_people *people, uint32_t uid)
 
 /* ---- Groups ---- */
 
-static int reserve_groups(struct wtl_top_people *people, struct wtl_top_view *view)
+static bool is_pointer(const void *pointers, uint32_t at, const void *group)
 {
-	const struct wtl_group **pointers;
-	size_t wanted = 2 * people->size_pointers + 64;
-	int *table;
-
-	if (view->n_groups < people->size_pointers)
-		return 0;
-	pointers = reallocarray(people->pointers, wanted, sizeof(*pointers));
-	if (!pointers)
-		return -ENOMEM;
-	people->pointers = pointers;
-	table = reallocarray(people->table, 4 * wanted, sizeof(*table));
-	if (!table)
-		return -ENOMEM;
-	people->table = table;
-	people->size_pointers = wanted;
-	people->size_table = 4 * wanted;
-	/* All places have moved. */
-	memset(table, 0xff, people->size_table * sizeof(*table));
-	for (size_t i = 0; i < view->n_groups; i++) {
-		size_t at = (uintptr_t)pointers[i] / 16 % people->size_table;
-
-		while (table[at] >= 0)
-			at = (at + 1) % people->size_table;
-		table[at] = (int)i;
-	}
-	return wtl_top_view_reserve(view, 0, 0, 0, wanted);
+	return ((const struct wtl_group *const *)pointers)[at] == group;
 }
 
 /* The view's copy of a group, or -1: there is no memory for it. */
 static int group_index(struct wtl_top_people *people, struct wtl_top_view *view,
 		       const struct wtl_group *group)
 {
-	size_t at;
+	uint32_t sum = wtl_hash_bytes(&group, sizeof(group));
+	const uint32_t *at =
+		wtl_hash_find(&people->by_pointer, sum, is_pointer, people->pointers, group);
 
-	if (reserve_groups(people, view) < 0)
+	if (at)
+		return (int)*at;
+	if (wtl_array_reserve(&people->pointers, &people->size_pointers, view->n_groups + 1,
+			      sizeof(*people->pointers)) < 0 ||
+	    wtl_hash_reserve(&people->by_pointer, view->n_groups + 1) < 0 ||
+	    wtl_top_view_reserve(view, 0, 0, 0, view->n_groups + 1) < 0)
 		return -1;
-	at = (uintptr_t)group / 16 % people->size_table;
-	while (people->table[at] >= 0) {
-		if (people->pointers[people->table[at]] == group)
-			return people->table[at];
-		at = (at + 1) % people->size_table;
-	}
-	people->table[at] = (int)view->n_groups;
+	wtl_hash_add(&people->by_pointer, sum, (uint32_t)view->n_groups);
 	people->pointers[view->n_groups] = group;
 	view->groups[view->n_groups] = *group;
 	return (int)view->n_groups++;
@@ -194,8 +171,7 @@ int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view
 		return -ENOMEM;
 	view->n_processes = 0;
 	view->n_groups = 0;
-	if (people->table)
-		memset(people->table, 0xff, people->size_table * sizeof(*people->table));
+	wtl_hash_clear(&people->by_pointer);
 	for (size_t slot = 0; slot < slots; slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(people->consumers, slot);
 

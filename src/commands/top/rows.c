@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "text/shares.h"
 
@@ -29,22 +31,8 @@ void wtl_top_rows_done(struct wtl_top_rows *rows)
 	free(rows->order);
 	free(rows->children);
 	free(rows->siblings);
-	free(rows->table);
+	wtl_hash_done(&rows->places);
 	wtl_top_rows_init(rows);
-}
-
-static uint64_t hash_more(uint64_t hash, const void *bytes, size_t len)
-{
-	const unsigned char *at = bytes;
-
-	while (len-- > 0)
-		hash = (hash ^ *at++) * 0x100000001b3u;
-	return hash;
-}
-
-static uint64_t hash_bytes(const void *bytes, size_t len)
-{
-	return hash_more(0xcbf29ce484222325u, bytes, len); /* FNV-1a */
 }
 
 /* What a row of ended processes is called, and whose they were. */
@@ -52,8 +40,8 @@ static uint64_t title_hash(const struct wtl_top_process *process)
 {
 	const char *title = wtl_process_title(process);
 
-	return hash_more(hash_bytes(title, strlen(title)), &process->consumer.uid,
-			 sizeof(process->consumer.uid));
+	return wtl_hash_more(wtl_hash_more(WTL_HASH_START, title, strlen(title)),
+			     &process->consumer.uid, sizeof(process->consumer.uid));
 }
 
 static uint64_t process_key(const struct wtl_top_process *process, int64_t start_ns)
@@ -64,10 +52,10 @@ static uint64_t process_key(const struct wtl_top_process *process, int64_t start
 	/* Rows of ended processes are told apart by what they have in common. */
 	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
 				  (int64_t)(uintptr_t)consumer->group};
-	uint64_t hash = hash_bytes(identity, sizeof(identity));
+	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));
 
 	if (consumer->pid == 0)
-		hash = hash_more(hash ^ title_hash(process), common, sizeof(common));
+		hash = wtl_hash_more(hash ^ title_hash(process), common, sizeof(common));
 	return hash | 1;
 }
 
@@ -86,7 +74,8 @@ uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key)
 
 static uint64_t bucket_key(const struct wtl_top_process *bucket)
 {
-	return hash_bytes(bucket->consumer.command, strlen(bucket->consumer.command)) &
+	return wtl_hash_more(WTL_HASH_START, bucket->consumer.command,
+			     strlen(bucket->consumer.command)) &
 	       ~UINT64_C(1);
 }
 
@@ -117,34 +106,20 @@ void wtl_top_toggle(struct wtl_top_toggled *toggled, uint64_t key)
 	toggled->keys[toggled->n++] = key;
 }
 
-static int grow(void *array, size_t n, size_t element)
-{
-	void **memory = array;
-	void *grown = reallocarray(*memory, n, element);
-
-	if (!grown)
-		return -ENOMEM;
-	*memory = grown;
-	return 0;
-}
-
 /* Rows for every process and every group. */
 static int reserve(struct wtl_top_rows *rows, size_t n)
 {
-	size_t size = n + n / 2 + 64, table = 256;
+	size_t size = n + n / 2 + 64;
 
 	if (n <= rows->size)
 		return 0;
-	while (table < 2 * size)
-		table *= 2;
-	if (grow(&rows->rows, 2 * size, sizeof(*rows->rows)) < 0 ||
-	    grow(&rows->order, 2 * size, sizeof(*rows->order)) < 0 ||
-	    grow(&rows->children, size, sizeof(*rows->children)) < 0 ||
-	    grow(&rows->siblings, size, sizeof(*rows->siblings)) < 0 ||
-	    grow(&rows->table, table, sizeof(*rows->table)) < 0)
+	if (wtl_array_resize(&rows->rows, 2 * size, sizeof(*rows->rows)) < 0 ||
+	    wtl_array_resize(&rows->order, 2 * size, sizeof(*rows->order)) < 0 ||
+	    wtl_array_resize(&rows->children, size, sizeof(*rows->children)) < 0 ||
+	    wtl_array_resize(&rows->siblings, size, sizeof(*rows->siblings)) < 0 ||
+	    wtl_hash_reserve(&rows->places, size) < 0)
 		return -ENOMEM;
 	rows->size = size;
-	rows->size_table = table;
 	return 0;
 }
 
@@ -287,15 +262,11 @@ static void make_flat(const struct maker *maker, size_t n)
 
 /* ---- The tree ---- */
 
-/* rows->table: from a pid to a place in rows->order. The later start has the pid. */
-static int *pid_slot(const struct maker *maker, int pid)
+/* rows->places: from a pid to a place in rows->order. The later start has the pid. */
+static uint32_t *place_of(const struct maker *maker, int pid)
 {
-	struct wtl_top_rows *rows = maker->rows;
-	size_t mask = rows->size_table - 1, at = (size_t)pid * 2654435761u & mask;
-
-	while (rows->table[at] >= 0 && rows->order[rows->table[at]].pid != pid)
-		at = (at + 1) & mask;
-	return &rows->table[at];
+	return wtl_hash_find(&maker->rows->places, wtl_hash_number((uint32_t)pid), NULL, NULL,
+			     NULL);
 }
 
 static const struct wtl_top_process *ordered(const struct maker *maker, int place)
@@ -305,17 +276,21 @@ static const struct wtl_top_process *ordered(const struct maker *maker, int plac
 
 static void fill_pids(const struct maker *maker, size_t n)
 {
-	memset(maker->rows->table, 0xff, maker->rows->size_table * sizeof(*maker->rows->table));
+	wtl_hash_clear(&maker->rows->places);
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_top_process *process = ordered(maker, (int)i);
-		int *slot;
+		int pid = process->consumer.pid;
+		uint32_t *place;
 
-		if (process->consumer.pid <= 0)
+		if (pid <= 0)
 			continue;
-		slot = pid_slot(maker, process->consumer.pid);
-		if (*slot < 0 ||
-		    ordered(maker, *slot)->consumer.start_ns < process->consumer.start_ns)
-			*slot = (int)i;
+		place = place_of(maker, pid);
+		if (!place)
+			wtl_hash_add(&maker->rows->places, wtl_hash_number((uint32_t)pid),
+				     (uint32_t)i);
+		else if (ordered(maker, (int)*place)->consumer.start_ns <
+			 process->consumer.start_ns)
+			*place = (uint32_t)i;
 	}
 }
 
@@ -323,11 +298,13 @@ static void fill_pids(const struct maker *maker, size_t n)
 static int parent_of(const struct maker *maker, int place)
 {
 	const struct wtl_top_process *process = ordered(maker, place);
+	const uint32_t *found;
 	int parent;
 
 	if (process->consumer.parent <= 0 || process->consumer.pid <= 0)
 		return -1;
-	parent = *pid_slot(maker, process->consumer.parent);
+	found = place_of(maker, process->consumer.parent);
+	parent = found ? (int)*found : -1;
 	if (parent < 0 || parent == place ||
 	    ordered(maker, parent)->consumer.start_ns > process->consumer.start_ns)
 		return -1;
@@ -427,24 +404,24 @@ static const char *group_name(const struct maker *maker, const struct wtl_top_pr
 	return value.text;
 }
 
+static bool is_bucket(const void *rows, uint32_t at, const void *name)
+{
+	const struct wtl_top_process *bucket = &((const struct wtl_top_rows *)rows)->buckets[at];
+
+	return strncmp(bucket->consumer.command, name, sizeof(bucket->consumer.command) - 1) == 0;
+}
+
 static int find_bucket(struct wtl_top_rows *rows, const char *name)
 {
-	size_t mask = rows->size_table - 1, at = hash_bytes(name, strlen(name)) & mask;
+	uint32_t sum = wtl_hash_text(name);
+	const uint32_t *at = wtl_hash_find(&rows->places, sum, is_bucket, rows, name);
 	struct wtl_top_process *bucket;
 
-	while (rows->table[at] >= 0) {
-		if (strncmp(rows->buckets[rows->table[at]].consumer.command, name,
-			    sizeof(bucket->consumer.command) - 1) == 0)
-			return rows->table[at];
-		at = (at + 1) & mask;
-	}
-	if (rows->n_buckets == rows->size_buckets) {
-		size_t size = rows->size_buckets + rows->size_buckets / 2 + 16;
-
-		if (grow(&rows->buckets, size, sizeof(*rows->buckets)) < 0)
-			return -ENOMEM;
-		rows->size_buckets = size;
-	}
+	if (at)
+		return (int)*at;
+	if (wtl_array_reserve(&rows->buckets, &rows->size_buckets, rows->n_buckets + 1,
+			      sizeof(*rows->buckets)) < 0)
+		return -ENOMEM;
 	bucket = &rows->buckets[rows->n_buckets];
 	memset(bucket, 0, sizeof(*bucket));
 	wtl_text_copy(bucket->consumer.command, sizeof(bucket->consumer.command), name);
@@ -457,7 +434,7 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 	bucket->consumer.cpu_ns = -1;
 	bucket->group = -1;
 	bucket->has_dynamic = true;
-	rows->table[at] = (int)rows->n_buckets;
+	wtl_hash_add(&rows->places, sum, (uint32_t)rows->n_buckets);
 	return (int)rows->n_buckets++;
 }
 
@@ -500,7 +477,7 @@ static int fill_buckets(const struct maker *maker, size_t n)
 {
 	struct wtl_top_rows *rows = maker->rows;
 
-	memset(rows->table, 0xff, rows->size_table * sizeof(*rows->table));
+	wtl_hash_clear(&rows->places);
 	for (size_t i = n; i-- > 0;) {
 		const struct wtl_top_process *process = ordered(maker, (int)i);
 		size_t known = rows->n_buckets;
@@ -553,8 +530,13 @@ static int make_groups(const struct maker *maker, size_t n)
 
 /* ---- Rows of the same name ---- */
 
-static bool is_like(const struct wtl_top_process *a, const struct wtl_top_process *b)
+static bool is_like(const void *context, uint32_t at, const void *process)
 {
+	const struct maker *maker = context;
+	const struct wtl_top_process *a = process;
+	const struct wtl_top_process *b =
+		wtl_top_row_process(maker->rows, maker->view, &maker->rows->rows[at]);
+
 	return a->consumer.uid == b->consumer.uid &&
 	       strcmp(wtl_process_title(a), wtl_process_title(b)) == 0;
 }
@@ -562,26 +544,22 @@ static bool is_like(const struct wtl_top_process *a, const struct wtl_top_proces
 static void mark_twins(const struct maker *maker)
 {
 	struct wtl_top_rows *rows = maker->rows;
-	size_t mask = rows->size_table - 1;
 
-	memset(rows->table, 0xff, rows->size_table * sizeof(*rows->table));
+	wtl_hash_clear(&rows->places);
 	for (size_t i = 0; i < rows->n; i++) {
 		const struct wtl_top_process *process =
 			wtl_top_row_process(rows, maker->view, &rows->rows[i]);
-		size_t at;
+		const uint32_t *twin;
+		uint32_t sum;
 
 		if (rows->rows[i].process < 0 || process->consumer.state != WTL_CONSUMER_FOLDED)
 			continue;
-		at = title_hash(process) & mask;
-		while (rows->table[at] >= 0 &&
-		       !is_like(
-			       wtl_top_row_process(rows, maker->view, &rows->rows[rows->table[at]]),
-			       process))
-			at = (at + 1) & mask;
-		if (rows->table[at] >= 0)
-			rows->rows[i].is_twin = rows->rows[rows->table[at]].is_twin = true;
+		sum = (uint32_t)title_hash(process);
+		twin = wtl_hash_find(&rows->places, sum, is_like, maker, process);
+		if (twin)
+			rows->rows[i].is_twin = rows->rows[*twin].is_twin = true;
 		else
-			rows->table[at] = (int)i;
+			wtl_hash_add(&rows->places, sum, (uint32_t)i);
 	}
 }
 

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "commands/top/config.h"
 #include "commands/top/filter.h"
 #include "commands/top/view.h"
@@ -39,8 +40,9 @@ struct wtl_top_rows {
 	struct wtl_top_process *buckets; /* sums of groups; the command is the group's name */
 	size_t n_buckets, size_buckets;
 	struct wtl_sort_key *order;
-	int *children, *siblings, *table;
-	size_t size, size_table;
+	int *children, *siblings;
+	size_t size;
+	struct wtl_hash places; /* by whatever is looked for */
 };
 
 void wtl_top_rows_init(struct wtl_top_rows *rows);
