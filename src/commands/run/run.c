@@ -8,11 +8,22 @@
 #include <sys/wait.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/billing.h"
+#include "cli/child.h"
+#include "cli/child_watch.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/describe.h"
+#include "cli/loop.h"
+#include "cli/machine.h"
 #include "cli/options.h"
+#include "cli/sink.h"
 #include "commands/record/recording.h"
 #include "commands/report/run_figures.h"
+#include "document/report.h"
+#include "energy/units.h"
 #include "meter/consumers.h"
 
 #define WINDOW	       "run"
