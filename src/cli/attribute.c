@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/describe.h"
 #include "cli/user.h"
+#include "document/report.h"
 #include "meter/consumers.h"
 #include "text/shares.h"
 

@@ -6,11 +6,22 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
+#include "base/io.h"
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/billing.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/describe.h"
+#include "cli/idle.h"
+#include "cli/loop.h"
 #include "cli/process.h"
+#include "energy/units.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "meter/observer.h"
+#include "workload/workload.h"
 
 /* Looking at every process has its price. Where processes are counted, those that are found need one look
  * before the first that can weigh them: it shall be soon. */

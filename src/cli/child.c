@@ -13,8 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/app.h"
+#include "base/err.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/process.h"
+#include "energy/units.h"
 
 extern char **environ;
 

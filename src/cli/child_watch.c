@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The user's command, from its start to its end, for all that run one. */
-#include "cli/app.h"
+#include "base/err.h"
+#include "cli/child.h"
+#include "cli/child_watch.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
+#include "wattle.h"
 
 int wtl_loop_open(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(void *context),
 		  void *context)

@@ -9,9 +9,12 @@
 #include <sys/resource.h>
 
 #include "base/buf.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/describe.h"
 #include "energy/carbon.h"
 #include "document/format.h"
+#include "energy/units.h"
+#include "meter/meter.h"
 #include "sensors/cpu_tdp.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/app.h"
+#include "cli/command.h"
+#include "wattle.h"
+#include "cli/help.h"
 
 /* Help, man pages and completion, all from the commands' own tables. */
 

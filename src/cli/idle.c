@@ -11,9 +11,14 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/app.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/user.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "replay/recorder.h"
 
 #define HEAD	 "wattle-idle/1\n"

@@ -7,8 +7,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/thread.h"
-#include "cli/app.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "energy/units.h"
+#include "wattle.h"
+#include "cli/loop.h"
 
 /* After so many Ctrl-C the command is left to itself. */
 #define CTRL_C_MAX 3

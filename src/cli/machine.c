@@ -4,8 +4,14 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#include "cli/app.h"
-#include "commands/record/recording.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/machine.h"
+#include "cli/sink.h"
+#include "energy/units.h"
+#include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 typedef int wrapper(struct wtl_io *inner, const char *how, struct wtl_io **ret_io,
@@ -129,7 +135,7 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 	const struct wattle_options options = {
 		.size = sizeof(options),
 		.nvml_path = app->settings.nvml_path,
-		.max_windows = app->settings.record.path ? WTL_RECORDED_WINDOWS_MAX : 4,
+		.max_windows = app->settings.max_windows ? app->settings.max_windows : 4,
 		.log = log_line,
 		.log_context = app,
 	};

@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/options.h"
 
 int wtl_option_number(struct wtl_app *app, const char *option, const char *text, uint64_t least,

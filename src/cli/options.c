@@ -5,10 +5,14 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/help.h"
 #include "cli/options.h"
+#include "document/report.h"
 #include "energy/carbon.h"
 #include "energy/units.h"
+#include "workload/workload.h"
 
 enum { INTERVAL_DEFAULT_MS = 100, INTERVAL_MAX_MS = 60000 };
 enum { REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };

@@ -9,8 +9,13 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/app.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/fd.h"
+#include "document/report.h"
+#include "cli/sink.h"
 
 /* The report that could not be written where it should go: at most this much of it. */
 #define RESCUE_MAX (1u << 20)

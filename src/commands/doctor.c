@@ -4,11 +4,20 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "cli/app.h"
+#include "base/io.h"
+#include "cli/billing.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/describe.h"
+#include "cli/machine.h"
 #include "cli/options.h"
+#include "cli/sink.h"
+#include "document/report.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "meter/observer.h"
+#include "workload/workload.h"
 
 #define WINDOW	   "doctor"
 #define OUTPUT_MAX (16u << 20)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include <argp.h>
 
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/help.h"
 #include "cli/options.h"
 
 enum { KEY_MAN = WTL_OPTION_OWN, KEY_COMPLETION };

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 
 enum { SAID_MAX = 8192 };
 

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/app.h"
+#include "cli/billing.h"
+#include "cli/describe.h"
 #include "energy/units.h"
 
 #include "unit.h"

@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#include "cli/app.h"
+#include "cli/command.h"
 #include "commands/limit/limit.h"
 
 static struct wtl_app app;

@@ -7,11 +7,13 @@
 
 #include "unit.h"
 
-#include "cli/app.h"
+#include "cli/command.h"
 #include "cli/options.h"
+#include "document/report.h"
 #include "energy/units.h"
 #include "said.h"
 #include "workload/weigh.h"
+#include "workload/workload.h"
 
 const struct wtl_command *const wtl_commands[] = {NULL};
 

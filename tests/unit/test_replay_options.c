@@ -13,10 +13,12 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/command.h"
 #include "commands/report/replay.h"
 #include "energy/units.h"
+#include "document/command_words.h"
 #include "document/format.h"
+#include "workload/workload.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NS	     WTL_NS_PER_S

@@ -7,7 +7,9 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/sink.h"
+#include "document/report.h"
 #include "said.h"
 #include "unit.h"
 

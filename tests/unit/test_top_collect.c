@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
 

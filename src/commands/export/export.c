@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/outfile.h"
+#include "cli/sink.h"
 #include "commands/export/export.h"
 #include "cli/options.h"
 

@@ -4,9 +4,11 @@
 
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "commands/limit/limit.h"
 #include "sensors/gpu_info.h"
+#include "wattle.h"
 
 /* The name of a GPU in a hold. */
 static const char *id_of(const struct wtl_gpu *gpu)

@@ -7,12 +7,20 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/child.h"
+#include "cli/child_watch.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
+#include "cli/machine.h"
+#include "cli/sink.h"
 #include "commands/limit/limit.h"
 #include "cli/options.h"
 #include "commands/query/query.h"
+#include "document/report.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"
 

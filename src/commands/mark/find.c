@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/complain.h"
 #include "commands/mark/mark.h"
 
 enum { RECORDINGS_MAX = 64, NAMED_MAX = 4 };

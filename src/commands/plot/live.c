@@ -2,7 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "commands/plot/plot.h"
 #include "commands/top/draw.h"
 #include "commands/top/format.h"

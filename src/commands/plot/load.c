@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "cli/app.h"
+#include "base/err.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/fd.h"
 #include "commands/plot/plot.h"
 #include "commands/plot/recording.h"

@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/fd.h"
 #include "cli/options.h"
+#include "cli/sink.h"
 #include "commands/plot/plot.h"
 #include "cli/screen.h"
 #include "cli/when.h"

@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "cli/app.h"
 #include "commands/plot/recording.h"
 #include "commands/plot/recording_keys.h"
 #include "meter/consumers.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/app.h"
+#include "cli/complain.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/app.h"
 #include "commands/plot/recording.h"
 #include "meter/meter.h"
 

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/complain.h"
 #include "commands/query/query.h"
 
 static bool is_text(const char *text, const char *word, size_t len)

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/machine.h"
 #include "commands/query/query.h"
 #include "cli/user.h"
+#include "document/report.h"
 #include "energy/domain.h"
 #include "energy/units.h"
 #include "sensors/gpu_info.h"

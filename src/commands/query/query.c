@@ -7,10 +7,14 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/options.h"
+#include "cli/sink.h"
 #include "commands/query/query.h"
+#include "document/report.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 #define OUTPUT_MAX (64u << 20)

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "cli/app.h"
+#include "cli/complain.h"
 
 enum { WTL_LOG_NAME_SIZE = 4096 + 8 };
 

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
 #include "replay/recorder.h"

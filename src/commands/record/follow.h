@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/app.h"
+#include "cli/billing.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
 #include "energy/consumer.h"
 
 struct wtl_recorder;

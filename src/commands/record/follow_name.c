@@ -5,6 +5,7 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/text.h"
 #include "commands/record/follow.h"
 

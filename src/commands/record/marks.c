@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "commands/record/recording.h"
+#include "meter/meter.h"
 
 static size_t find_marked(const struct wtl_recording *recording, const char *name)
 {

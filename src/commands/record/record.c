@@ -6,8 +6,15 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/io.h"
 #include "base/num.h"
-#include "cli/app.h"
+#include "cli/billing.h"
+#include "cli/child.h"
+#include "cli/child_watch.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
+#include "cli/machine.h"
 #include "cli/options.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"

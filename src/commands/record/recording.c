@@ -14,11 +14,15 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/io.h"
+#include "cli/describe.h"
 #include "cli/options.h"
 #include "cli/user.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "document/command_words.h"
 #include "document/format.h"
+#include "meter/meter.h"
 
 /* At most the last second is lost in a crash: that is this, and the time until it is on the disk. */
 #define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
@@ -102,7 +106,10 @@ void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app, 
 		.app = app, .path = app->settings.record.path, .can_stop = can_stop};
 	recording->marks.asked = wtl_recording_asked;
 	recording->marks.context = recording;
-	if (!recording->path || app->settings.tape)
+	if (!recording->path)
+		return;
+	app->settings.max_windows = WTL_RECORDED_WINDOWS_MAX;
+	if (app->settings.tape)
 		return;
 	if (wtl_mark_server_open(&recording->marks, &err) < 0)
 		wtl_remark(app, "no windows can be marked from outside: %s: %s", err.path,

@@ -6,9 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/app.h"
+#include "base/mark.h"
+#include "cli/billing.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
 #include "commands/mark/mark.h"
 #include "replay/recorder.h"
+#include "wattle.h"
 
 struct wtl_recording_devices;
 

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "cli/describe.h"
 #include "cli/fd.h"
 #include "commands/report/replay.h"
 #include "energy/carbon.h"

@@ -134,3 +134,16 @@ bool wtl_replay_tell_damaged(const struct wtl_store_reader *reader, char text[WT
 		 "says what");
 	return true;
 }
+
+void wtl_gap_damage(const char *lost, char text[], size_t size)
+{
+	static const char before[] = "(period ";
+	const char *period = strstr(lost, before), *end = period ? strchr(period, ')') : NULL;
+
+	if (!end) {
+		snprintf(text, size, "%.199s", lost);
+		return;
+	}
+	/* "period 4: series op is damaged" */
+	snprintf(text, size, "%.*s%.150s", (int)(end - period - 1), period + 1, end + 1);
+}

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/num.h"
 #include "commands/report/state.h"
 #include "energy/units.h"

@@ -6,10 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "energy/intensity.h"
 #include "document/recording.h"
+#include "meter/meter.h"
 #include "replay/player.h"
+#include "workload/workload.h"
 
 /* What was recorded, gone by again, for `wattle report` and `wattle export`. */
 
@@ -98,7 +101,6 @@ int wtl_replay_add_file(struct wtl_app *app, const char *path);
 int wtl_replay_open_player(struct wtl_app *app, const char *path, struct wtl_policy *policy,
 			   struct wtl_player **ret_player);
 
-const char *wtl_gap_name(enum wtl_gap_kind kind); /* "suspend", … */
 
 /* ---- replay_gaps.c: what a recording does not have ---- */
 
@@ -116,14 +118,8 @@ enum { WTL_REMARK_SIZE = 320 };
 bool wtl_replay_tell_dropped(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
 void wtl_replay_tell_lost(const char *lost, char text[WTL_REMARK_SIZE]);
 bool wtl_replay_tell_damaged(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
-
-/* ---- replay_command.c ---- */
-
+const char *wtl_gap_name(enum wtl_gap_kind kind); /* "suspend", … */
 /* What is damaged in a stretch that a player could not read, without its times: those of the gap say that. */
 void wtl_gap_damage(const char *lost, char text[], size_t size);
-
-/* The words of a command as wtl_command_text() wrote it: one block of memory to free(); NULL: no
- * memory. */
-char **wtl_command_words(const char *text);
 
 #endif

@@ -7,11 +7,16 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/options.h"
+#include "cli/sink.h"
 #include "commands/report/several.h"
 #include "document/format.h"
+#include "document/report.h"
 
 #define OUTPUT_MAX (256u << 20)
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "document/words.h"
+#include "wattle.h"
 
 double wtl_run_duration_s(const struct wtl_report *report, size_t i)
 {

@@ -2,6 +2,7 @@
 #ifndef WTL_COMMANDS_REPORT_STATE_H
 #define WTL_COMMANDS_REPORT_STATE_H
 
+#include "cli/describe.h"
 #include "commands/report/replay.h"
 #include "replay/format.h"
 

@@ -8,9 +8,12 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "commands/report/state.h"
+#include "document/report.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "document/command_words.h"
 #include "document/format.h"
+#include "meter/meter.h"
 #include "replay/wall.h"
 
 #define DAY_NS	 (86400 * WTL_NS_PER_S)

@@ -6,8 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/text.h"
 #include "base/thread.h"
+#include "cli/billing.h"
+#include "cli/idle.h"
+#include "cli/machine.h"
 #include "commands/top/replay.h"
 #include "energy/units.h"
 

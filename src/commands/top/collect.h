@@ -11,10 +11,12 @@
 
 #include "base/hash.h"
 #include "base/io.h"
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "commands/top/play.h"
 #include "commands/top/view.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"
 

@@ -5,9 +5,10 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "cli/app.h"
+#include "cli/describe.h"
 #include "commands/top/collect.h"
 #include "commands/top/replay.h"
+#include "document/report.h"
 #include "energy/units.h"
 #include "replay/device.h"
 #include "replay/format.h"

@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/num.h"
 #include "cli/fd.h"
 #include "cli/screen.h"
+#include "cli/sink.h"
 #include "commands/top/draw.h"
 #include "commands/top/replay.h"
 #include "energy/units.h"

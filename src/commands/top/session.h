@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "cli/app.h"
 #include "commands/top/collect.h"
 #include "commands/top/ui.h"
 

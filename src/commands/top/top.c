@@ -4,11 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/app.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "commands/top/play.h"
 #include "commands/top/session.h"
+#include "workload/workload.h"
 
 enum { ROWS_DEFAULT = 20, ROWS_MAX = 900 };
 

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts of a recording, put together and taken apart. */
-#include <stdio.h>
+#include "document/command_words.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "cli/app.h"
-#include "commands/report/replay.h"
 #include "document/format.h"
 
 enum { ESCAPED_MAX = 1 << 16 }; /* more than a recording's texts can have */
@@ -107,17 +105,4 @@ char **wtl_command_words(const char *text)
 	}
 	words[n] = NULL;
 	return words;
-}
-
-void wtl_gap_damage(const char *lost, char text[], size_t size)
-{
-	static const char before[] = "(period ";
-	const char *period = strstr(lost, before), *end = period ? strchr(period, ')') : NULL;
-
-	if (!end) {
-		snprintf(text, size, "%.199s", lost);
-		return;
-	}
-	/* "period 4: series op is damaged" */
-	snprintf(text, size, "%.*s%.150s", (int)(end - period - 1), period + 1, end + 1);
 }

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_BILLING_H
+#define WTL_CLI_BILLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "wattle.h"
+
+struct wtl_app;
+struct wtl_child;
+struct wtl_consumers;
+struct wtl_description;
+struct wtl_io;
+struct wtl_loop;
+struct wtl_recorder;
+
+/* Who uses what while a window of that name is open, looked at once a second. */
+struct wtl_billing {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	const char *window;
+	struct wtl_consumers *consumers; /* NULL: nobody is followed */
+	struct wattle_energy *energies;
+	int64_t begin_utc_ns, due_ns;
+	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, as of begin() */
+	bool learns;			     /* what idle costs is kept by close() */
+	bool lacks_command; /* it runs, and nobody knows which of the processes it is */
+};
+
+/* Says why the weight that was asked for is not to be had, if so. */
+void wtl_remark_weight(const struct wtl_app *app, struct wtl_consumers *consumers);
+/* 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
+int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
+		     struct wtl_io *io, const char *window);
+void wtl_billing_close(struct wtl_billing *billing);
+void wtl_billing_begin(struct wtl_billing *billing); /* right before the window begins */
+void wtl_billing_look(void *billing);		     /* after each sample */
+void wtl_billing_look_now(struct wtl_billing *billing);
+/* Before the last bill, when the command may have ended; NULL: on a tape. */
+void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child);
+/* What stands beside who used it, as notes. */
+void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description);
+/* What the window has used so far, or at its end. */
+void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
+		      const struct wattle_energy energies[]);
+/* Is there a domain whose idle power is learned? Models give theirs. */
+bool wtl_billing_can_learn_idle(const struct wtl_billing *billing);
+/* What --idle-first asks for; what it does not find out is as it was kept. The recorder may be NULL. 0, or
+ * the exit code to stop with. */
+int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
+			   struct wtl_recorder *recorder);
+/* Has the idle power of any domain been learned since begin()? */
+bool wtl_billing_learned_idle(const struct wtl_billing *billing);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_CHILD_H
+#define WTL_CLI_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wtl_app;
+struct wtl_inherited;
+
+struct wtl_child {
+	int pid;
+	int number;	      /* what /proc calls it; 0: not known */
+	uint64_t start_ticks; /* by /proc; 0: not known */
+	bool ended;
+	int wait_status;
+	int64_t cpu_ns; /* with those that it, or wattle in its place, waited for */
+	uint64_t max_rss_bytes;
+};
+
+/* Before wattle changes any signal. */
+void wtl_inherited_read(struct wtl_inherited *ret_inherited);
+/* Starts the command in wattle's own process group, on its terminal; wattle becomes the parent of its
+ * descendants that lose theirs. 0 or negative errno;
+ * -WTL_EABSENT: the file is there, but not the interpreter that its first line names. */
+int wtl_child_start(struct wtl_child *child, char *const argv[],
+		    const struct wtl_inherited *inherited);
+/* Says why it could not be started (wtl_child_start()'s code), and returns the exit code that a shell
+ * would have for that. */
+int wtl_child_complain(struct wtl_app *app, int rc);
+/* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
+ * wtl_child_reap(), which also tells the rest. */
+void wtl_child_poll(struct wtl_child *child);
+/* What it and its descendants that were waited for used, when it has ended and was not reaped; 0: it has not. */
+int64_t wtl_child_used_ns(const struct wtl_child *child);
+void wtl_child_reap(struct wtl_child *child);
+int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_LOOP_H
+#define WTL_CLI_LOOP_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wattle_meter;
+struct wtl_child;
+struct wtl_inherited;
+struct wtl_io;
+struct wtl_settings;
+
+/* Sampling until the command ends. */
+
+/* A descriptor that is served between samples, for a quarter of the time at the most. */
+struct wtl_guest {
+	int fd; /* it becomes readable when there is something to do */
+	void (*serve)(void *context);
+	void *context;
+	int64_t served_ns; /* since the last sample */
+	bool rests;	   /* until the next one */
+};
+
+enum { WTL_GUESTS = 3 };
+
+struct wtl_loop {
+	int epoll, timer, signals;
+	sigset_t watched;
+	int64_t interval_ns;
+	bool jitter;
+	uint64_t random;
+	int64_t due_ns;
+	uint64_t late_ticks;
+	unsigned interrupts;	       /* signals seen that ask for an end */
+	unsigned ctrl_c;	       /* SIGINT among them */
+	int last_signal;	       /* the latest of them */
+	void (*ticked)(void *context); /* called after each sample; NULL: nobody */
+	void *context;
+	struct wtl_guest guests[WTL_GUESTS];
+	size_t n_guests;
+	bool stop; /* somebody within wattle wants the loop to end */
+};
+
+int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
+		  const struct wtl_inherited *inherited);
+void wtl_loop_done(struct wtl_loop *loop);
+/* Serves a descriptor from now on. The descriptor stays the caller's. 0 or negative errno. */
+int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), void *context);
+/* Samples (unless the meter is NULL) until the child ends or loop->stop is set (0), or the user
+ * insists (-EINTR). */
+int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		 struct wtl_child *child);
+/* Samples for that long or until loop->stop is set (0), or until the user wants an end (-EINTR). */
+int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
+		  int64_t duration_ns);
+/* Whether the user asked for an end, also while nothing ran. */
+bool wtl_loop_interrupted(struct wtl_loop *loop);
+/* Nothing runs any more, and the report is to be written: only Ctrl-\ still ends wattle, for a
+ * report that nobody takes. */
+void wtl_loop_finish(struct wtl_loop *loop);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_MACHINE_H
+#define WTL_CLI_MACHINE_H
+
+struct wattle_meter;
+struct wtl_app;
+struct wtl_gpu_reader;
+struct wtl_io;
+
+/* The environment that the settings ask for. What is wrong with it has been said. */
+int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io);
+void wtl_close_io(struct wtl_app *app, struct wtl_io *io); /* NULL is fine */
+/* What reads its GPUs: wtl_gpu_reader_free() before the io is closed. */
+int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader **ret_reader);
+/* A meter on that environment, which owns the io. */
+int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io);
+/* Closes it, and says so where a tape could not be written whole. */
+void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
+
+#endif

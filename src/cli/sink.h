@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_CLI_SINK_H
+#define WTL_CLI_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wtl_app;
+struct wtl_buf;
+struct wtl_io;
+struct wtl_output_ops;
+struct wtl_output_style;
+
+/* What a command has to tell, and how it is put into a format. */
+struct wtl_result {
+	int (*format)(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
+		      const struct wtl_output_style *style);
+	const void *what;
+	size_t max;		  /* bytes */
+	bool cannot_be_had_again; /* so it goes to standard error when it cannot be written */
+};
+
+/* Writes a result in the format and to the place that the settings say; says so where that fails.
+ * 0 or negative errno. */
+int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result);
+/* Does the environment say that the terminal takes UTF-8? */
+bool wtl_locale_is_utf8(void);
+/* Finds out before any work whether the output can be written: over no recording. 0 or negative. */
+int wtl_sink_check(struct wtl_app *app);
+/* That the tape to be written takes no recording's place; what else is wrong is found by opening it. */
+int wtl_sink_check_tape(struct wtl_app *app);
+
+#endif
