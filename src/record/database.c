@@ -8,6 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Why a read or a write failed: each of SQLite's files keeps its own errno, the connection only the newest. */
+static int file_errno(sqlite3 *db)
+{
+	static const int pointers[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+	int error = 0;
+
+	for (size_t i = 0; error <= 0 && i < sizeof(pointers) / sizeof(pointers[0]); i++) {
+		sqlite3_file *file = NULL;
+
+		if (sqlite3_file_control(db, "main", pointers[i], &file) == SQLITE_OK && file &&
+		    file->pMethods)
+			file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+	}
+	return error > 0 ? error : sqlite3_system_errno(db);
+}
+
 int wtl_database_errno(sqlite3 *db, int code)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
@@ -29,6 +45,7 @@ int wtl_database_errno(sqlite3 *db, int code)
 	case SQLITE_ERROR: /* a table or a column is not there */
 		return -EBADMSG;
 	default:
+		system = db ? file_errno(db) : 0;
 		return system ? -system : -EIO;
 	}
 }

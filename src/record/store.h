@@ -98,9 +98,10 @@ struct wtl_stored_baseline {
 struct wtl_store_writer;
 
 struct wtl_store_options {
-	/* A ring: the file and its -wal together are never larger, at least 256000; 0: no limit. Only where the newest
-	 * values and whoever is there need more, they are, as long as that is so (wtl_store_is_over()). Where a
-	 * transaction of another program lets the -wal grow to what there is, the recording stops (-EBUSY). */
+	/* A ring: the file is never larger, at least 256000; 0: no limit. Only where the newest values and the processes
+	 * that are there need more, it is, as long as that is so (wtl_store_is_over()). The -wal beside it has as much
+	 * again at most, and never more than 64 MiB: where a transaction of another program keeps it from being
+	 * emptied, the recording stops (-EBUSY). */
 	uint64_t max_bytes;
 	int busy_ms;		    /* such a transaction is waited for so long; 0: 10 s */
 	int64_t max_age_ns;	    /* a ring of that length; 0: no limit */

@@ -9,10 +9,11 @@
 
 #include "base/io.h"
 #include "record/database.h"
-#include "record/vfs.h"
 #include "record/writer.h"
 
 enum { BUSY_MS = 10000, SHORT_BUSY_MS = 500, SQL_MAX = 65536 };
+
+#define PAGES_MAX 1073741823 /* of a database, in every version of SQLite */
 
 /* A recording's file, and those that SQLite makes of its name. */
 static const char *const file_ends[] = {"", "-wal", "-shm", "-journal"};
@@ -94,11 +95,14 @@ int wtl_file_begin(struct wtl_file *file)
 	return wtl_file_run(file, "BEGIN IMMEDIATE");
 }
 
-/* That of the disk is an error of the file system. */
-static int tell_limit(struct wtl_file *file, int code)
+static int may_write(struct wtl_file *file)
 {
-	return wtl_vfs_was_limited(file->vfs) && (code & 0xff) == SQLITE_FULL ? WTL_FILE_LIMIT
-									      : code;
+	int rc = file->io ? wtl_io_out_check(file->io) : 0;
+
+	if (rc >= 0)
+		return SQLITE_OK;
+	file->fault = rc;
+	return rc == -ENOSPC ? SQLITE_FULL : SQLITE_IOERR;
 }
 
 /* Else it would go on being written where nobody can ever find it. */
@@ -119,22 +123,38 @@ static int check_names(struct wtl_file *file)
 
 int wtl_file_commit(struct wtl_file *file, int so_far)
 {
-	if (so_far == SQLITE_OK)
-		so_far = wtl_file_run(file, "COMMIT");
-	if (so_far != SQLITE_OK) {
-		if (!sqlite3_get_autocommit(file->db))
-			wtl_file_run(file, "ROLLBACK");
-		return tell_limit(file, so_far);
-	}
-	return check_names(file);
+	int rc = so_far ? so_far : may_write(file);
+
+	if (rc == SQLITE_OK)
+		rc = wtl_file_run(file, "COMMIT");
+	if (rc == SQLITE_OK)
+		return check_names(file);
+	if (!sqlite3_get_autocommit(file->db))
+		wtl_file_run(file, "ROLLBACK");
+	/* With a limit, nothing is written to the disk before the COMMIT, so the disk was not full. */
+	return so_far == SQLITE_FULL && file->pages_max > 0 ? WTL_FILE_LIMIT : rc;
+}
+
+int wtl_file_limit(struct wtl_file *file, uint64_t pages)
+{
+	char sql[64];
+	int64_t answer;
+	int rc;
+
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count=%llu",
+		 (unsigned long long)(pages > 0 && pages < PAGES_MAX ? pages : PAGES_MAX));
+	rc = wtl_file_number(file, sql, &answer);
+	if (rc == SQLITE_OK)
+		file->pages_max = answer < PAGES_MAX ? (uint64_t)answer : 0;
+	return rc;
 }
 
 /* ---- Words ---- */
 
 static int code_of(struct wtl_file *file, int code)
 {
-	if ((code & 0xff) == SQLITE_IOERR && wtl_vfs_error(file->vfs))
-		return wtl_vfs_error(file->vfs);
+	if (file->fault)
+		return file->fault;
 	return wtl_database_errno(file->db, code);
 }
 
@@ -251,31 +271,44 @@ static int make_tables(struct wtl_file *file)
 	return rc;
 }
 
-/* From here on, readers and the writer are in nobody's way. */
-static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
+static int set_journal(struct wtl_file *file, const char *mode)
 {
 	sqlite3_stmt *stmt;
-	char sql[128];
-	bool is_wal;
-	int rc = sqlite3_prepare_v2(file->db, "PRAGMA journal_mode=WAL", -1, &stmt, NULL);
+	char sql[64];
+	bool is_set;
+	int rc;
 
+	snprintf(sql, sizeof(sql), "PRAGMA journal_mode=%s", mode);
+	rc = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
 	if (rc)
 		return rc;
-	is_wal = sqlite3_step(stmt) == SQLITE_ROW &&
-		 strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+	is_set = sqlite3_step(stmt) == SQLITE_ROW &&
+		 strcmp((const char *)sqlite3_column_text(stmt, 0), mode) == 0;
 	rc = sqlite3_finalize(stmt);
-	if (rc || !is_wal)
-		return rc ? rc : SQLITE_IOERR_LOCK;
-	snprintf(sql, sizeof(sql), "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
+	return rc || is_set ? rc : SQLITE_BUSY;
+}
+
+/* From here on, readers and the writer do not wait for each other. */
+static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
+{
+	char sql[128];
+	int rc = set_journal(file, "wal");
+
+	if (rc)
+		return rc == SQLITE_BUSY ? SQLITE_IOERR_LOCK : rc;
+	/* A transaction is written when it is committed, each of its pages once. */
+	snprintf(sql, sizeof(sql),
+		 "PRAGMA cache_spill=OFF;"
+		 "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
 		 (unsigned long long)(wal_bytes / WTL_PAGE_BYTES), (unsigned long long)wal_bytes);
 	return wtl_file_run(file, sql);
 }
 
 static int open_new(struct wtl_file *file, const struct wtl_row_recording *recording,
-		    uint64_t wal_bytes, struct wtl_err *err)
+		    const struct wtl_store_options *options, struct wtl_err *err)
 {
 	int rc = sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 wtl_vfs_name(file->vfs));
+				 NULL);
 
 	if (rc == SQLITE_OK) {
 		sqlite3_extended_result_codes(file->db, 1);
@@ -283,7 +316,9 @@ static int open_new(struct wtl_file *file, const struct wtl_row_recording *recor
 		rc = make_tables(file);
 	}
 	if (rc == SQLITE_OK)
-		rc = enter_wal(file, wal_bytes);
+		rc = enter_wal(file, wtl_ring_wal_bytes(options));
+	if (rc == SQLITE_OK && options->max_bytes > 0)
+		rc = wtl_file_limit(file, options->max_bytes / WTL_PAGE_BYTES);
 	if (rc == SQLITE_OK)
 		rc = wtl_file_put(file, &wtl_table_recording, recording);
 	if (rc)
@@ -311,21 +346,16 @@ int wtl_file_create(struct wtl_file *file, const char *path,
 		    const struct wtl_store_options *options,
 		    const struct wtl_row_recording *recording, struct wtl_err *err)
 {
-	struct wtl_io *io = options->io;
 	int rc;
 
-	*file = (struct wtl_file){.lock = -1};
+	*file = (struct wtl_file){.lock = -1, .io = options->io};
 	wtl_crc_init(&file->crc);
 	file->path = wtl_database_path(path);
-	file->vfs = wtl_vfs_new(io);
-	if (!file->path || !file->vfs) {
-		wtl_file_close(file, true);
+	if (!file->path)
 		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-	}
-	wtl_vfs_limit(file->vfs, options->max_bytes, wtl_ring_kept_bytes(options));
-	rc = make_file(path, io, err);
+	rc = make_file(path, options->io, err);
 	if (rc == 0) {
-		rc = open_new(file, recording, wtl_ring_wal_bytes(options), err);
+		rc = open_new(file, recording, options, err);
 		if (rc < 0) {
 			/* Without memory, there is not even that. */
 			if (file->db)
@@ -344,38 +374,46 @@ int wtl_file_create(struct wtl_file *file, const char *path,
 
 /* ---- The WAL ---- */
 
+uint64_t wtl_file_wal_bytes(const struct wtl_file *file)
+{
+	struct stat st;
+
+	return fstat(file->lock, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
 int wtl_file_empty_wal(struct wtl_file *file, int busy_ms)
 {
-	int rc;
+	int rc = may_write(file);
 
+	if (rc)
+		return rc;
 	sqlite3_busy_timeout(file->db, busy_ms);
 	rc = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	sqlite3_busy_timeout(file->db, BUSY_MS);
 	return (rc & 0xff) == SQLITE_BUSY ? SQLITE_BUSY_SNAPSHOT : rc;
 }
 
-int wtl_file_vacuum(struct wtl_file *file, unsigned pages)
-{
-	char sql[48];
-
-	snprintf(sql, sizeof(sql), "PRAGMA incremental_vacuum(%u)", pages);
-	return tell_limit(file, wtl_file_run(file, sql));
-}
-
 /* ---- The end ---- */
 
-/* One file again. Whoever is reading may keep that from happening. */
+/* One file again. A reader may keep that from happening. 0, or a negative errno. */
 static int tidy(struct wtl_file *file)
 {
+	int rc = may_write(file), emptied;
+
+	if (rc)
+		return code_of(file, rc);
 	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
 	wtl_file_run(file, "PRAGMA incremental_vacuum");
 	/* Then at least nothing is in the WAL alone. */
-	sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	return wtl_file_run(file, "PRAGMA journal_mode=DELETE");
+	emptied = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+	emptied = emptied ? code_of(file, emptied) : 0;
+	rc = set_journal(file, "delete");
+	return rc && !emptied ? code_of(file, rc) : emptied;
 }
 
-/* What of SQLite's is beside the file, "" for nothing; and how much is in it. */
-static const char *find_beside(const char *path, struct stat *ret_stat)
+/* What of SQLite's stays beside the file, "" for nothing; how much is in it, and why. Where nobody uses it (why is 0),
+ * SQLite could not remove it, and said nothing. */
+static const char *find_beside(const char *path, struct stat *ret_stat, int *why)
 {
 	for (size_t i = 1; i < FILES; i++) {
 		char *beside;
@@ -384,6 +422,10 @@ static const char *find_beside(const char *path, struct stat *ret_stat)
 		if (asprintf(&beside, "%s%s", path, file_ends[i]) < 0)
 			continue;
 		rc = stat(beside, ret_stat);
+		if (rc == 0 && !*why) {
+			rc = unlink(beside) < 0 ? 0 : -1;
+			*why = rc == 0 ? -errno : 0;
+		}
 		free(beside);
 		if (rc == 0)
 			return file_ends[i];
@@ -393,24 +435,21 @@ static const char *find_beside(const char *path, struct stat *ret_stat)
 
 int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
 {
-	int rc = tidy(file), why = wtl_vfs_error(file->vfs);
+	int why = tidy(file);
 	struct stat st = {.st_size = 0};
 	char *path = file->path;
 	const char *beside, *shown = wtl_database_path_shown(path);
 	bool is_wal;
 
-	if (!why && rc)
-		why = code_of(file, rc);
 	file->path = NULL;
-	wtl_file_close(file, true);
-	beside = find_beside(path, &st);
+	wtl_file_close(file, !file->fault);
+	beside = find_beside(path, &st, &why);
 	is_wal = strcmp(beside, "-wal") == 0;
 	if (beside[0])
-		wtl_err_set(err, why ? why : -EBUSY, "record", shown,
-			    "all is recorded, but %s%s %s: %s", shown, beside,
+		wtl_err_set(err, why, "record", shown, "all is recorded, but %s%s %s: %s", shown,
+			    beside,
 			    is_wal && st.st_size > 0 ? "has a part of it still" : "stays beside it",
-			    why && why != -EBUSY ? wtl_err_text(why)
-						 : "another program has it open");
+			    why == -EBUSY ? "another program has it open" : wtl_err_text(why));
 	free(path);
 	return beside[0] != '\0';
 }
@@ -422,7 +461,6 @@ void wtl_file_close(struct wtl_file *file, bool is_intact)
 	if (file->db && !is_intact)
 		sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(file->db);
-	wtl_vfs_free(file->vfs);
 	if (file->lock >= 0)
 		close(file->lock);
 	free(file->path);

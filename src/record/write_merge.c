@@ -174,9 +174,9 @@ int wtl_merge_step(struct wtl_store_writer *writer)
 		merge->next++;
 	if (merge->next < merge->gather.n)
 		return merge_series(merge, merge->next++);
-	rc = wtl_ring_write_newest(writer, write_chunks, merge);
+	rc = wtl_ring_write(writer, write_chunks, merge);
 	merge->is_active = false;
-	return rc ? rc : wtl_ring_trim(writer, true);
+	return rc;
 }
 
 void wtl_merge_done(struct wtl_merge *merge)

@@ -7,7 +7,7 @@
 #include "record/code.h"
 #include "record/writer.h"
 
-enum { ROWS_AT_ONCE = 16 };
+enum { ROW_BYTES = 256 }; /* of a row in the file, about */
 
 /* ---- Blocks by series ---- */
 
@@ -138,30 +138,15 @@ static void begin_period(struct wtl_store_writer *writer, const struct wtl_stret
 	};
 }
 
-struct job {
-	const struct wtl_stretch *stretch;
-	size_t n_put; /* of its rows */
-};
-
-static int put_rows(struct wtl_store_writer *writer, const struct job *job, size_t to)
-{
-	int rc = SQLITE_OK;
-
-	for (size_t i = job->n_put; rc == SQLITE_OK && i < to; i++)
-		rc = put_row(writer, &job->stretch->rows[i]);
-	return rc;
-}
-
 static int put_stretch(struct wtl_store_writer *writer, void *context)
 {
-	const struct job *job = context;
-	const struct wtl_stretch *stretch = job->stretch;
+	const struct wtl_stretch *stretch = context;
 	struct wtl_row_period period = writer->gather.period;
 	struct wtl_file *file = &writer->file;
 	int rc = wtl_file_begin(file);
 
-	if (rc == SQLITE_OK)
-		rc = put_rows(writer, job, stretch->n_rows);
+	for (size_t i = 0; rc == SQLITE_OK && i < stretch->n_rows; i++)
+		rc = put_row(writer, &stretch->rows[i]);
 	if (rc == SQLITE_OK)
 		rc = stretch->is_lost ? wtl_file_put(file, &wtl_table_gap, &stretch->gap)
 				      : put_part(writer, stretch, &period);
@@ -171,36 +156,8 @@ static int put_stretch(struct wtl_store_writer *writer, void *context)
 	return rc;
 }
 
-static int put_some_rows(struct wtl_store_writer *writer, void *context)
+static int write_stretch(struct wtl_store_writer *writer, struct wtl_stretch *stretch)
 {
-	struct job *job = context;
-	size_t to = job->n_put + ROWS_AT_ONCE;
-	int rc = wtl_file_begin(&writer->file);
-
-	if (to > job->stretch->n_rows)
-		to = job->stretch->n_rows;
-	if (rc == SQLITE_OK)
-		rc = put_rows(writer, job, to);
-	rc = wtl_file_commit(&writer->file, rc);
-	if (rc == SQLITE_OK)
-		job->n_put = to;
-	return rc;
-}
-
-/* Where a ring is so small that it has no room for a crowd in the WAL and in the database at the same time, the
- * rows come first, a few at a time. */
-static int write_by_pieces(struct wtl_store_writer *writer, struct job *job)
-{
-	int rc = SQLITE_OK;
-
-	while (rc == SQLITE_OK && job->n_put < job->stretch->n_rows)
-		rc = wtl_ring_write_newest(writer, put_some_rows, job);
-	return rc ? rc : wtl_ring_write_newest(writer, put_stretch, job);
-}
-
-static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
-{
-	struct job job = {.stretch = stretch};
 	int rc;
 
 	wtl_buf_clear(&writer->part);
@@ -210,13 +167,13 @@ static int write_stretch(struct wtl_store_writer *writer, const struct wtl_stret
 		begin_period(writer, stretch);
 	rc = stretch->is_lost ? SQLITE_OK : encode(writer, stretch);
 	if (rc == SQLITE_OK)
-		rc = wtl_ring_write(writer, put_stretch, &job);
-	if (rc == WTL_FILE_LIMIT)
-		rc = write_by_pieces(writer, &job);
+		rc = wtl_ring_write(writer, put_stretch, stretch);
 	writer->now_mono_ns = stretch->end_mono_ns;
 	if (rc == SQLITE_OK && stretch->ends_period)
 		rc = wtl_merge_begin(writer);
-	return rc ? rc : wtl_ring_trim(writer, false);
+	if (rc == SQLITE_OK && (stretch->ends_period || writer->is_over_now))
+		rc = wtl_ring_trim(writer);
+	return rc;
 }
 
 /* ---- The thread ---- */
@@ -233,14 +190,12 @@ static void do_stretch(struct wtl_store_writer *writer)
 {
 	struct wtl_stretch *stretch = writer->full;
 	bool ends_period = stretch->ends_period;
-	uint64_t grown = 0;
+	uint64_t rows_bytes = stretch->n_rows * ROW_BYTES;
 	int rc = SQLITE_OK;
 
 	pthread_mutex_unlock(&writer->lock);
 	if (!writer->error)
 		rc = write_stretch(writer, stretch);
-	if (rc == SQLITE_OK)
-		rc = wtl_ring_grown_bytes(writer, ends_period, &grown);
 	wtl_stretch_clear(stretch, wtl_writer_room(writer));
 	pthread_mutex_lock(&writer->lock);
 	writer->full = NULL;
@@ -249,9 +204,8 @@ static void do_stretch(struct wtl_store_writer *writer)
 		stop(writer, rc);
 	else
 		writer->n_written++;
-	writer->period_bytes = ends_period ? 0 : writer->period_bytes + writer->part.len;
-	if (writer->period_bytes < grown)
-		writer->period_bytes = grown;
+	writer->period_bytes =
+		ends_period ? 0 : writer->period_bytes + writer->part.len + rows_bytes;
 }
 
 static void do_merge(struct wtl_store_writer *writer)
@@ -296,7 +250,7 @@ static int finish(struct wtl_store_writer *writer)
 	recording->last_period = writer->next_period - 1;
 	recording->end_mono_ns = writer->last_mono_ns;
 	recording->end_utc_ns = writer->last_utc_ns;
-	return wtl_ring_write_newest(writer, put_recording, NULL);
+	return wtl_ring_write(writer, put_recording, NULL);
 }
 
 void *wtl_writer_run(void *context)

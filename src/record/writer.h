@@ -17,8 +17,6 @@
 #include "record/store.h"
 #include "record/table.h"
 
-struct wtl_vfs;
-
 /* The parts of a writer, for write.c (what callers do), write_file.c (the database), write_thread.c
  * (a commit), write_merge.c (a period's end) and write_ring.c (what is dropped). */
 
@@ -54,9 +52,11 @@ struct wtl_stretch {
 
 struct wtl_file {
 	char *path;
-	struct wtl_vfs *vfs;
+	struct wtl_io *io; /* may be NULL */
+	int fault;	   /* what it answered, where that was an error */
 	sqlite3 *db;
-	int lock; /* a descriptor, or -1 */
+	int lock;	    /* a descriptor of FILE-wal, or -1 */
+	uint64_t pages_max; /* 0: no limit */
 	struct wtl_crc crc;
 	struct {
 		const struct wtl_table *table;
@@ -66,7 +66,7 @@ struct wtl_file {
 
 /* Codes beside SQLite's own. */
 enum {
-	WTL_FILE_LIMIT = SQLITE_FULL | 100 << 8,     /* max_bytes has no room for it */
+	WTL_FILE_LIMIT = SQLITE_FULL | 100 << 8, /* the file would have more pages than it may */
 	WTL_FILE_WAL_GONE = SQLITE_IOERR | 100 << 8, /* FILE-wal was removed, with nothing in it */
 };
 
@@ -84,15 +84,16 @@ int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const voi
 int wtl_file_begin(struct wtl_file *file);
 /* Rolls back where so_far is not 0. WTL_FILE_LIMIT. */
 int wtl_file_commit(struct wtl_file *file, int so_far);
+/* From now on it has at most so many pages (0: no limit); where it has more already, it keeps those. */
+int wtl_file_limit(struct wtl_file *file, uint64_t pages);
 
 /* Says what a code means for the recording. Returns the negative errno. */
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err);
 
-/* Empties the WAL into the database, to nothing. SQLITE_BUSY_SNAPSHOT where a reader keeps it from that for so
- * long. */
+/* The size of FILE-wal. */
+uint64_t wtl_file_wal_bytes(const struct wtl_file *file);
+/* Empties it into the database, to nothing. SQLITE_BUSY_SNAPSHOT where a reader keeps it from that for so long. */
 int wtl_file_empty_wal(struct wtl_file *file, int busy_ms);
-/* Gives back pages that are not used: so many, or all (0). WTL_FILE_LIMIT. */
-int wtl_file_vacuum(struct wtl_file *file, unsigned pages);
 
 /* Makes it one file again, and closes it. 1 where a file of SQLite's stays beside it, with the reason. */
 int wtl_file_end(struct wtl_file *file, struct wtl_err *err);
@@ -151,7 +152,7 @@ struct wtl_store_writer {
 	int error;	  /* the recording has stopped */
 	bool leaves_more; /* it is whole, but err says why it is not one file */
 	struct wtl_err err;
-	uint64_t period_bytes;	     /* of the present period's parts */
+	uint64_t period_bytes;	     /* of the present period, about */
 	uint64_t n_taken, n_written; /* stretches, since it was created */
 	/* The thread's. */
 	pthread_t thread;
@@ -166,7 +167,6 @@ struct wtl_store_writer {
 	bool has_dropped;     /* a period of a ring */
 	bool is_over_now;     /* a ring's newest had no room: there is no limit until it has */
 	_Atomic bool is_over; /* the same, at any time */
-	uint64_t period_base; /* what the database had when the present one began */
 };
 
 size_t wtl_writer_room(const struct wtl_store_writer *writer); /* values ready in a run */
@@ -185,24 +185,17 @@ int wtl_merge_begin(struct wtl_store_writer *writer);
 int wtl_merge_step(struct wtl_store_writer *writer);
 void wtl_merge_done(struct wtl_merge *merge);
 
-/* Bytes that the WAL of a ring has before it is emptied, that a period has, and that are kept free. */
+/* Bytes of FILE-wal at which it is emptied, and of a period at which it ends. */
 uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options);
 uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options);
-uint64_t wtl_ring_kept_bytes(const struct wtl_store_options *options);
-/* By how much a ring's database has grown since the present period began, which ends: it begins now. */
-int wtl_ring_grown_bytes(struct wtl_store_writer *writer, bool ends_period, uint64_t *ret_bytes);
 /* Drops what is too old, or too much. 0 or SQLite's code. */
-int wtl_ring_trim(struct wtl_store_writer *writer, bool is_end_of_period);
+int wtl_ring_trim(struct wtl_store_writer *writer);
 
 /*
- * A transaction, which begins and commits: where a ring has no room for it, again and again with less history.
- * WTL_FILE_LIMIT where there is none left; else what it returned.
+ * A transaction, which begins and commits. Where a ring has no room for it, the oldest period goes, and it is tried
+ * again; where only the newest period is left, the file may grow. Returns what the transaction returned.
  */
 int wtl_ring_write(struct wtl_store_writer *writer,
 		   int (*transaction)(struct wtl_store_writer *, void *), void *context);
-
-/* The same for what has to be kept: without history to drop, it may make the ring larger than it was to be. */
-int wtl_ring_write_newest(struct wtl_store_writer *writer,
-			  int (*transaction)(struct wtl_store_writer *, void *), void *context);
 
 #endif

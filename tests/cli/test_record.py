@@ -205,7 +205,7 @@ def test_no_recording_to_standard_output(place, words):
 def test_nothing_beside_what_is_discarded(place):
     """Where there was nothing to be recorded, and SQLite could not tidy up: its files go as well."""
     discarded = 0
-    for n in range(20, 400, 2):  # how much is written before depends on who else runs
+    for n in range(1, 40):  # how many transactions there are before depends on who else runs
         name = f"{n}.wattle"
         result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "/no/such/command", name=name)
         assert result.code in (1, 125, 127), result
@@ -213,8 +213,6 @@ def test_nothing_beside_what_is_discarded(place):
             discarded += 1
             assert "there is no such command" in result.complaint()
             assert beside(place, name) == [], result
-            if discarded == 20:
-                break
     assert discarded > 0
 
 
@@ -296,9 +294,10 @@ def test_a_ring_while_somebody_looks(place):
         sizes = []
         for _ in range(8):
             time.sleep(1)
-            sizes.append(sum(place.file(f"a.wattle{end}").stat().st_size for end in ("", "-wal")))
+            sizes += [place.file(f"a.wattle{end}").stat().st_size for end in ("", "-wal")]
         assert reader.poll() is None
         reader.kill()
+    # Each of the two: docs/recording.md.
     assert max(sizes) <= 300_000, sizes
     stop(process)
 
@@ -658,7 +657,7 @@ def test_background_with_a_command(place):
 
 def test_errors_behind_the_foreground(place):
     """They stand in the log beside the recording."""
-    result = place.record("--background", "--fault", "write:150:ENOSPC:always")
+    result = place.record("--background", "--fault", "write:4:ENOSPC:always")
     if result.code:
         pytest.skip("the disk was full before it began")
     log = Path(f"{place.file()}.log")
@@ -1110,9 +1109,8 @@ def test_every_write_fails_in_turn(place):
     """One line says it, and what there is can be read; the command ends as ever. What fails when all is written costs
     nothing, and is said as well."""
     failed = begun = untidy = 0
-    # The more processes there are (other tests run beside this one), the more is written: it may take another turn.
-    writes = (1, 2, 5, 10, 20, 30, 45, 50, 55, 60, 65, 70, 80, 90, *3 * (*range(100, 160, 3), 1000))
-    for turn, n in enumerate(writes):
+    # Where the machine is busy, there are more transactions: it may take another turn.
+    for turn, n in enumerate(3 * (*range(1, 20), 1000)):
         name = f"{turn}.wattle"
         result = place.record("--fault", f"write:{n}:ENOSPC:always", "--", "sh", "-c", f"touch {turn}.ran; sleep 0.2",
                               name=name)
@@ -1139,7 +1137,7 @@ def test_every_write_fails_in_turn(place):
 
 def test_a_full_disk_stops_a_recording_of_the_machine(place):
     """Nothing else is to be had from it."""
-    for n in (200, 150, 100, 60):
+    for n in (6, 5, 4, 3):
         name = f"{n}.wattle"
         process = place.start("record", "-o", place.file(name), "--fault", f"write:{n}:ENOSPC:always")
         result = finish(process)

@@ -17,39 +17,78 @@
 
 #include "base/io.h"
 #include "energy/units.h"
+#include "record/database.h"
 #include "record/writer.h"
 #include "store_bench.h"
 
 /* ---- Writes that fail ---- */
 
-/* Counts what is asked, and fails the one of that number, or all from then on. */
-struct faulty_io {
-	struct wtl_io io;
-	const struct store_bench *bench;
-	unsigned n, fails_at;
+/* Counts SQLite's system calls that write, and fails the one of that number, or all from then on. */
+static struct {
+	_Atomic unsigned n;
+	unsigned fails_at; /* 0: none */
 	bool always;
 	int error;
-};
+} fault;
 
-static int faulty_check(struct wtl_io *io)
+static bool fails(void)
 {
-	struct faulty_io *own = (struct faulty_io *)io;
-	unsigned n = __atomic_add_fetch(&own->n, 1, __ATOMIC_RELAXED);
+	unsigned n = ++fault.n;
 
-	return n == own->fails_at || (own->always && n > own->fails_at) ? own->error : 0;
+	if (fault.fails_at == 0 || n < fault.fails_at || (n > fault.fails_at && !fault.always))
+		return false;
+	errno = -fault.error;
+	return true;
 }
 
-static int64_t faulty_clock(struct wtl_io *io, enum wtl_clock clock)
+/* A call that needs no room on a disk. */
+static bool fails_otherwise(void)
 {
-	const struct faulty_io *own = (const struct faulty_io *)io;
-
-	return own->bench->now_ns + (clock == WTL_CLOCK_REAL ? 1763712000 * WTL_NS_PER_S : 0);
+	return fault.error == -EIO && fails();
 }
 
-static const struct wtl_io_ops faulty_ops = {
-	.clock_ns = faulty_clock,
-	.out_check = faulty_check,
-};
+static ssize_t faulty_pwrite(int fd, const void *data, size_t len, off_t at)
+{
+	return fails() ? -1 : pwrite(fd, data, len, at);
+}
+
+static int faulty_ftruncate(int fd, off_t len)
+{
+	return fails() ? -1 : ftruncate(fd, len);
+}
+
+static int faulty_unlink(const char *path)
+{
+	return fails_otherwise() ? -1 : unlink(path);
+}
+
+static int fault_setup(void **state)
+{
+	static const struct {
+		const char *name;
+		sqlite3_syscall_ptr call;
+	} calls[] = {
+		{"pwrite", (sqlite3_syscall_ptr)faulty_pwrite},
+		{"pwrite64", (sqlite3_syscall_ptr)faulty_pwrite},
+		{"ftruncate", (sqlite3_syscall_ptr)faulty_ftruncate},
+		{"unlink", (sqlite3_syscall_ptr)faulty_unlink},
+	};
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	for (size_t i = 0; i < UNIT_COUNT(calls); i++)
+		if (vfs->xGetSystemCall(vfs, calls[i].name))
+			vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call);
+	return store_bench_setup(state);
+}
+
+static int fault_teardown(void **state)
+{
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+
+	vfs->xSetSystemCall(vfs, NULL, NULL);
+	fault.fails_at = 0;
+	return store_bench_teardown(state);
+}
 
 static void remove_file(const struct store_bench *bench, const char *end)
 {
@@ -131,19 +170,17 @@ static void expect_safe(struct store_bench *bench, uint64_t safe, int error)
 /* Fails every write in turn, until one run has none that would have failed. */
 static void fail_each(struct store_bench *bench, bool always, int error)
 {
-	struct faulty_io io = {.io.ops = &faulty_ops, .bench = bench};
-	unsigned failed_runs = 0, said_runs = 0;
+	unsigned failed_runs = 0, said_runs = 0, turn = 0;
 
-	io.always = always;
-	io.error = error;
-	bench->options.io = &io.io;
+	fault.always = always;
+	fault.error = error;
 	do {
 		struct wtl_err err = {.code = 0};
 		uint64_t safe = 0;
 		int rc;
 
-		io.n = 0;
-		io.fails_at++;
+		fault.n = 0;
+		fault.fails_at = ++turn;
 		rc = store_bench_try_create(bench, &err);
 		if (rc < 0) {
 			expect_error(rc, &err, error);
@@ -151,14 +188,15 @@ static void fail_each(struct store_bench *bench, bool always, int error)
 			assert_int_equal(unit_entries(bench->dir, ""), 0);
 		} else {
 			rc = record_all(bench, error, &safe);
+			fault.fails_at = 0;
 			expect_safe(bench, safe, rc);
 		}
 		failed_runs += rc < 0;
 		said_runs += rc > 0;
 		remove_files(bench);
-	} while (io.n >= io.fails_at);
+	} while (fault.n >= turn);
 	/* Every commit has some writes that must not fail; tidying up has some that may. */
-	assert_in_range(failed_runs, 50, io.fails_at - 1);
+	assert_in_range(failed_runs, 50, turn - 1);
 	assert_true(said_runs > 0 || !always);
 }
 
@@ -172,7 +210,7 @@ static void test_disk_is_full_from_each_write_on(void **state)
 	fail_each(*state, true, -ENOSPC);
 }
 
-/* The same by what the command's --fault gives. */
+/* What the command's --fault gives is asked before each transaction. */
 static void test_fault_option(void **state)
 {
 	struct store_bench *bench = *state;
@@ -181,7 +219,7 @@ static void test_fault_option(void **state)
 	int rc = 0;
 
 	assert_int_equal(wtl_io_real_new(NULL, &real, NULL), 0);
-	assert_int_equal(wtl_io_fault_new(real, "write:60:ENOSPC:always", &io, NULL), 0);
+	assert_int_equal(wtl_io_fault_new(real, "write:20:ENOSPC:always", &io, NULL), 0);
 	bench->options.io = io;
 	store_bench_create(bench);
 	for (int i = 0; i < 60 && rc >= 0; i++) {
@@ -384,13 +422,13 @@ static void count_sync(int fd)
 __attribute__((visibility("default"))) int fdatasync(int fd)
 {
 	count_sync(fd);
-	return (int)syscall(SYS_fdatasync, fd);
+	return fails_otherwise() ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
 
 __attribute__((visibility("default"))) int fsync(int fd)
 {
 	count_sync(fd);
-	return (int)syscall(SYS_fsync, fd);
+	return fails_otherwise() ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 static void test_each_commit_is_synced(void **state)
@@ -517,8 +555,10 @@ static void test_killed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		STORE_TEST(test_each_write_fails_once),
-		STORE_TEST(test_disk_is_full_from_each_write_on),
+		cmocka_unit_test_setup_teardown(test_each_write_fails_once, fault_setup,
+						fault_teardown),
+		cmocka_unit_test_setup_teardown(test_disk_is_full_from_each_write_on, fault_setup,
+						fault_teardown),
 		STORE_TEST(test_fault_option),
 		STORE_TEST(test_file_size_limit),
 		STORE_TEST(test_file_is_removed),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What recordings are made with: names of series, the lock, the files that SQLite gets, and stretches. */
+/* What recordings are made with: names of series, the lock, and stretches. */
 #include "unit.h"
 
 #include <errno.h>
@@ -14,7 +14,6 @@
 #include "record/code.h"
 #include "record/database.h"
 #include "record/names.h"
-#include "record/vfs.h"
 #include "record/writer.h"
 
 /* ---- Names ---- */
@@ -175,178 +174,6 @@ static void test_error_codes(void **state)
 		assert_int_equal(wtl_database_errno(NULL, cases[i].code), cases[i].rc);
 }
 
-/* ---- The files that SQLite gets ---- */
-
-struct asked_io {
-	struct wtl_io io;
-	unsigned n;
-	int answer;
-};
-
-static int asked_check(struct wtl_io *io)
-{
-	struct asked_io *own = (struct asked_io *)io;
-
-	own->n++;
-	return own->answer;
-}
-
-static const struct wtl_io_ops asked_ops = {.out_check = asked_check};
-static const struct wtl_io_ops silent_ops = {.out_check = NULL};
-
-static sqlite3 *open_by(const struct wtl_vfs *vfs, const char *path)
-{
-	sqlite3 *db;
-
-	assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-					 wtl_vfs_name(vfs)),
-			 SQLITE_OK);
-	sqlite3_extended_result_codes(db, 1);
-	return db;
-}
-
-static int run(sqlite3 *db, const char *sql)
-{
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
-}
-
-static void test_vfs_asks(void **state)
-{
-	struct asked_io io = {.io.ops = &asked_ops};
-	struct wtl_vfs *vfs = wtl_vfs_new(&io.io);
-	char *dir = unit_tmpdir(), *path = unit_path(dir, "x.db");
-	sqlite3 *db;
-	unsigned before;
-
-	(void)state;
-	assert_non_null(vfs);
-	db = open_by(vfs, path);
-	assert_int_equal(run(db, "CREATE TABLE t(x); INSERT INTO t VALUES(1)"), SQLITE_OK);
-	assert_true(io.n > 4);
-	/* Reading asks nobody. */
-	before = io.n;
-	assert_int_equal(run(db, "SELECT * FROM t"), SQLITE_OK);
-	assert_int_equal(io.n, before);
-	assert_int_equal(wtl_vfs_error(vfs), 0);
-	/* Each way to fail, with its own errno; nothing of it stays. */
-	io.answer = -EDQUOT;
-	assert_int_equal(run(db, "INSERT INTO t VALUES(2)") & 0xff, SQLITE_IOERR);
-	assert_int_equal(wtl_vfs_error(vfs), -EDQUOT);
-	io.answer = -ENOSPC;
-	assert_int_equal(run(db, "INSERT INTO t VALUES(2)"), SQLITE_FULL);
-	assert_int_equal(wtl_vfs_error(vfs), -ENOSPC);
-	io.answer = 0;
-	assert_int_equal(run(db, "INSERT INTO t SELECT 1 WHERE (SELECT count(*) FROM t) = 1"),
-			 SQLITE_OK);
-	assert_int_equal(sqlite3_changes(db), 1);
-	assert_int_equal(run(db, "PRAGMA journal_mode=WAL; INSERT INTO t VALUES(3)"), SQLITE_OK);
-	io.answer = -EIO;
-	assert_int_equal(run(db, "INSERT INTO t VALUES(4)") & 0xff, SQLITE_IOERR);
-	io.answer = 0;
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
-	wtl_vfs_free(vfs);
-	free(path);
-	unit_rmtree(dir);
-}
-
-static int64_t number_of(sqlite3 *db, const char *sql)
-{
-	sqlite3_stmt *stmt;
-	int64_t number;
-
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-	number = sqlite3_column_int64(stmt, 0);
-	assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
-	return number;
-}
-
-/* What may not be is refused, as on a disk that is full, and what was there is as it was. */
-static void test_vfs_limits(void **state)
-{
-	struct wtl_vfs *vfs = wtl_vfs_new(NULL);
-	char *dir = unit_tmpdir(), *path = unit_path(dir, "x.db");
-	sqlite3 *db;
-	int rc, n = 0;
-
-	(void)state;
-	assert_non_null(vfs);
-	db = open_by(vfs, path);
-	assert_int_equal(run(db, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0;"
-				 "CREATE TABLE t(x)"),
-			 SQLITE_OK);
-	assert_false(wtl_vfs_was_limited(vfs));
-	wtl_vfs_limit(vfs, 100000, 30000);
-	do {
-		rc = run(db, "INSERT INTO t VALUES(zeroblob(4000))");
-	} while (rc == SQLITE_OK && ++n < 100);
-	/* Each has frames of 4120 bytes: its page, and that of the table. In the end they shall have room in
-	 * the database. */
-	assert_int_equal(rc, SQLITE_FULL);
-	assert_in_range(n, 5, 12);
-	assert_true(wtl_vfs_was_limited(vfs));
-	assert_false(wtl_vfs_was_limited(vfs));
-	assert_int_equal(wtl_vfs_error(vfs), 0);
-	assert_int_equal(number_of(db, "SELECT count(*) FROM t"), n);
-	assert_in_range(wtl_vfs_wal_bytes(vfs), 40000, 100000);
-	/* The WAL can be emptied, and then there is room again. */
-	assert_int_equal(
-		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
-		SQLITE_OK);
-	assert_int_equal(wtl_vfs_wal_bytes(vfs), 0);
-	assert_int_equal(run(db, "INSERT INTO t VALUES(zeroblob(4000))"), SQLITE_OK);
-	/* Until the database leaves too little. */
-	do {
-		sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-		rc = run(db, "INSERT INTO t VALUES(zeroblob(4000))");
-	} while (rc == SQLITE_OK && ++n < 100);
-	assert_int_equal(rc, SQLITE_FULL);
-	assert_true(wtl_vfs_was_limited(vfs));
-	assert_in_range(number_of(db, "PRAGMA page_count") * 4096, 60000, 70000);
-	/* That is for what makes it smaller. */
-	n = (int)number_of(db, "SELECT count(*) FROM t");
-	assert_int_equal(run(db, "DELETE FROM t WHERE rowid = 1"), SQLITE_OK);
-	assert_int_equal(number_of(db, "SELECT count(*) FROM t"), n - 1);
-	wtl_vfs_limit(vfs, 0, 0);
-	assert_int_equal(run(db, "INSERT INTO t VALUES(zeroblob(400000))"), SQLITE_OK);
-	assert_false(wtl_vfs_was_limited(vfs));
-	assert_int_equal(sqlite3_close(db), SQLITE_OK);
-	wtl_vfs_free(vfs);
-	free(path);
-	unit_rmtree(dir);
-}
-
-/* Two writers do not see each other, and nothing is left when they are gone. */
-static void test_vfs_is_one_a_writer(void **state)
-{
-	struct asked_io io = {.io.ops = &asked_ops, .answer = -EIO};
-	struct wtl_io silent = {.ops = &silent_ops};
-	struct wtl_vfs *first = wtl_vfs_new(&io.io), *second = wtl_vfs_new(&silent),
-		       *third = wtl_vfs_new(NULL);
-	char *dir = unit_tmpdir(), *path = unit_path(dir, "x.db"), name[64];
-	sqlite3 *db;
-
-	(void)state;
-	assert_string_not_equal(wtl_vfs_name(first), wtl_vfs_name(second));
-	assert_ptr_not_equal(sqlite3_vfs_find(NULL), sqlite3_vfs_find(wtl_vfs_name(first)));
-	db = open_by(first, path);
-	assert_int_not_equal(run(db, "CREATE TABLE t(x)"), SQLITE_OK);
-	sqlite3_close(db);
-	for (int i = 0; i < 2; i++) {
-		db = open_by(i ? third : second, path);
-		assert_int_equal(run(db, "CREATE TABLE t(x); DROP TABLE t"), SQLITE_OK);
-		sqlite3_close(db);
-	}
-	snprintf(name, sizeof(name), "%s", wtl_vfs_name(first));
-	wtl_vfs_free(first);
-	assert_null(sqlite3_vfs_find(name));
-	wtl_vfs_free(second);
-	wtl_vfs_free(third);
-	wtl_vfs_free(NULL);
-	free(path);
-	unit_rmtree(dir);
-}
-
 /* ---- Stretches and blocks ---- */
 
 static void test_stretch_gives_memory_back(void **state)
@@ -394,27 +221,6 @@ static void test_gather(void **state)
 	wtl_buf_done(&block);
 }
 
-static void test_shares_of_a_ring(void **state)
-{
-	static const uint64_t sizes[] = {256 << 10, 1 << 20, 100 << 20, UINT64_C(1) << 40};
-	struct wtl_store_options options = {.max_bytes = 0};
-
-	(void)state;
-	assert_int_equal(wtl_ring_wal_bytes(&options), 4 << 20);
-	assert_int_equal(wtl_ring_period_bytes(&options), 8 << 20);
-	for (size_t i = 0; i < UNIT_COUNT(sizes); i++) {
-		options.max_bytes = sizes[i];
-		/* Something is left for what is kept. */
-		assert_true(wtl_ring_wal_bytes(&options) + 3 * wtl_ring_period_bytes(&options) <=
-			    sizes[i] / 2);
-		assert_true(wtl_ring_wal_bytes(&options) >= 8 * WTL_PAGE_BYTES);
-		/* And for dropping. */
-		assert_true(wtl_ring_kept_bytes(&options) <= sizes[i] / 4);
-		assert_true(wtl_ring_kept_bytes(&options) >= 15 * WTL_PAGE_BYTES);
-	}
-	assert_int_equal(wtl_ring_period_bytes(&options), 8 << 20);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,12 +231,8 @@ int main(void)
 		cmocka_unit_test(test_lock_follows_no_link),
 		cmocka_unit_test(test_database_paths),
 		cmocka_unit_test(test_error_codes),
-		cmocka_unit_test(test_vfs_asks),
-		cmocka_unit_test(test_vfs_limits),
-		cmocka_unit_test(test_vfs_is_one_a_writer),
 		cmocka_unit_test(test_stretch_gives_memory_back),
 		cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_shares_of_a_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,14 +19,12 @@
 
 enum { MAX_BYTES = 256 * 1024 };
 
-/* ---- Looking at each write ---- */
+/* ---- Sizes before each commit and each checkpoint ---- */
 
-/* What the recording has on the disk when something of it is about to be written, cut or synced: all that it
- * ever has, but for the end. */
 struct watch {
 	struct wtl_io io;
 	const struct store_bench *bench;
-	size_t most, n;
+	size_t most, most_wal, n;
 };
 
 static size_t size_of(const struct store_bench *bench, const char *end)
@@ -41,10 +39,11 @@ static size_t size_of(const struct store_bench *bench, const char *end)
 static int look(struct wtl_io *io)
 {
 	struct watch *watch = (struct watch *)io;
-	size_t size = size_of(watch->bench, "") + size_of(watch->bench, "-wal") +
-		      size_of(watch->bench, "-journal");
+	size_t size = size_of(watch->bench, "");
+	size_t wal = size_of(watch->bench, "-wal") + size_of(watch->bench, "-journal");
 
 	watch->most = size > watch->most ? size : watch->most;
+	watch->most_wal = wal > watch->most_wal ? wal : watch->most_wal;
 	watch->n++;
 	return 0;
 }
@@ -67,16 +66,20 @@ static void watch(struct watch *watch, struct store_bench *bench, uint64_t max_b
 	store_bench_create(bench);
 }
 
+/* docs/recording.md: the file has max_bytes, and FILE-wal as much again, but never more than 64 MiB. */
 static void check_watch(struct watch *watch)
 {
+	uint64_t max_bytes = watch->bench->options.max_bytes;
+
 	look(&watch->io);
 	assert_in_range(watch->n, 10, SIZE_MAX);
-	assert_in_range(watch->most, 1, watch->bench->options.max_bytes);
+	assert_in_range(watch->most, 1, max_bytes);
+	assert_in_range(watch->most_wal, 1, max_bytes);
 }
 
 /* ---- A size ---- */
 
-/* The database and its WAL, at any time; and it holds as much as it reasonably can. */
+/* It holds as much as it reasonably can. */
 static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t seconds, size_t n)
 {
 	struct wtl_store_reader *reader;
@@ -87,8 +90,10 @@ static void run_ring(struct store_bench *bench, uint64_t max_bytes, size_t secon
 	store_bench_seconds(bench, seconds, n);
 	store_bench_end(bench);
 	check_watch(&seen);
-	assert_in_range(seen.most, max_bytes / 2, max_bytes);
-	assert_in_range(size_of(bench, ""), max_bytes / 4, max_bytes);
+	assert_in_range(seen.most, max_bytes - max_bytes / 8, max_bytes);
+	/* Without another program's transaction, a period and what is there before it is emptied. */
+	assert_in_range(seen.most_wal, 1, max_bytes / 2);
+	assert_in_range(size_of(bench, ""), max_bytes / 2, max_bytes);
 	reader = store_bench_open(bench);
 	kept = store_bench_verify(reader, NULL);
 	assert_true(kept < seconds * n);
@@ -146,7 +151,7 @@ static void test_too_much_at_once(void **state)
 	assert_in_range(seen.most, MAX_BYTES, 8 * MAX_BYTES);
 	store_bench_seconds(bench, 60, 200);
 	wtl_writer_wait(bench->writer);
-	seen.most = 0;
+	seen.most = seen.most_wal = 0;
 	store_bench_seconds(bench, 60, 200);
 	check_watch(&seen);
 	store_bench_end(bench);
@@ -454,7 +459,7 @@ static void test_too_large_a_crowd(void **state)
 		wtl_store_consumer_end(bench->writer, id, 60);
 	store_bench_seconds(bench, 60, 10);
 	wtl_writer_wait(bench->writer);
-	seen.most = 0;
+	seen.most = seen.most_wal = 0;
 	store_bench_seconds(bench, 60, 10);
 	check_watch(&seen);
 	store_bench_end(bench);
@@ -513,7 +518,7 @@ static void test_storm(void **state)
 	reader = store_bench_open(bench);
 	assert_false(wtl_store_is_damaged(reader));
 	assert_true(store_bench_verify(reader, NULL) >= 200);
-	assert_in_range(count_consumers(reader), 100, 500);
+	assert_in_range(count_consumers(reader), 100, 800);
 	wtl_store_close(reader);
 }
 
