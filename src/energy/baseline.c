@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "energy/model.h"
 #include "energy/units.h"
 
 /*
@@ -34,8 +35,6 @@ enum {
 enum { IDLE_QUANTILE = 10, MIDDLE_QUANTILE = 50 };
 
 enum { EDGE_PART = BINS }; /* a stretch ends when its edges are one part in so many of it */
-
-enum { MODEL_UNCERTAINTY = 2 }; /* a model's idle power is known to one part in so many */
 
 struct amount {
 	uint64_t energy_uj;
@@ -316,7 +315,7 @@ void wtl_baseline_learner_get(const struct wtl_baseline_learner *learner,
 			.is_known = true,
 			.is_modelled = true,
 			.idle_uw = learner->model_uw,
-			.uncertainty_uw = learner->model_uw / MODEL_UNCERTAINTY,
+			.uncertainty_uw = learner->model_uw * WTL_MODEL_UNCERTAINTY_PERCENT / 100,
 		};
 		return;
 	}

@@ -9,6 +9,9 @@
 #define WTL_NS_PER_MS INT64_C(1000000)
 #define WTL_UJ_PER_J  UINT64_C(1000000)
 
+/* A tick of /proc's times: USER_HZ is 100 on every architecture that wattle is built for. */
+#define WTL_NS_PER_TICK (WTL_NS_PER_S / 100)
+
 /* What one count of a channel is worth, as an exact fraction: num/den µJ for an energy counter,
  * num/den µW for a power reading. den is never 0. */
 struct wtl_unit {

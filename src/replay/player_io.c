@@ -120,7 +120,6 @@ static void close_source(void *state)
 
 static const struct wtl_source_ops source = {
 	.name = "recording",
-	.doc = "what was recorded",
 	.state_size = sizeof(struct wtl_player_io *),
 	.answers_at_once = true,
 	.open = open_source,

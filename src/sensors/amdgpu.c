@@ -169,7 +169,6 @@ static int amdgpu_open(void *state, const struct wtl_env *env,
 
 const struct wtl_source_ops wtl_source_amdgpu = {
 	.name = "amdgpu",
-	.doc = "AMD GPUs: the board's power as its firmware tells it to the amdgpu driver",
 	.state_size = sizeof(struct amdgpu),
 	.may_hang = true,
 	.open = amdgpu_open,

@@ -271,7 +271,6 @@ static void battery_close(void *state_)
 
 const struct wtl_source_ops wtl_source_battery = {
 	.name = "battery",
-	.doc = "what a discharging battery delivers: the whole machine, screen included",
 	.state_size = sizeof(struct batteries),
 	.open = battery_open,
 	.read = battery_read,

@@ -412,7 +412,6 @@ static void hwmon_close(void *state_)
 
 const struct wtl_source_ops wtl_source_hwmon = {
 	.name = "hwmon",
-	.doc = "sensors of sockets, modules, rails and boards that the kernel shows as hwmon",
 	.state_size = sizeof(struct hwmon),
 	.may_hang = true,
 	.open = hwmon_open,

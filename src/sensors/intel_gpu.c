@@ -109,7 +109,6 @@ static int intel_gpu_open(void *state, const struct wtl_env *env,
 
 const struct wtl_source_ops wtl_source_intel_gpu = {
 	.name = "intel-gpu",
-	.doc = "Intel graphics cards: the card's energy counter, by the i915 and xe drivers",
 	.state_size = sizeof(struct wtl_hwmon_gpu_reads),
 	.may_hang = true,
 	.open = intel_gpu_open,

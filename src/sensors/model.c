@@ -7,19 +7,11 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "energy/catalog.h"
+#include "energy/model.h"
 #include "energy/units.h"
 #include "sensors/cpu_tdp.h"
 #include "sensors/model_curve.h"
 #include "sensors/source.h"
-
-/* Judgement: 50 %, facts/carbon-and-ml.md 5.5. */
-#define GAIN_PPM 500000
-
-/* /proc/stat counts in hundredths of a second (USER_HZ). */
-#define TICK_NS (10 * WTL_NS_PER_MS)
-
-/* The power of a logical CPU of a processor that no table knows (CodeCarbon 3.2.9). */
-#define MW_PER_CPU 4000
 
 /*
  * Utilisation is taken over stretches of a second: /proc/stat counts in steps of 10 ms, and the
@@ -34,8 +26,8 @@
  * more seldom: what a guess was wrong about is in the power of the 100 ms around it.) A little less
  * than ticks, so that samples every 10 ms read each time, whatever their jitter.
  */
-#define READ_NS	     (TICK_NS - TICK_NS / 20)
-#define READ_FAST_NS (READ_NS + TICK_NS)
+#define READ_NS	     (WTL_NS_PER_TICK - WTL_NS_PER_TICK / 20)
+#define READ_FAST_NS (READ_NS + WTL_NS_PER_TICK)
 
 enum {
 	CPUS_MAX = 1024,
@@ -265,7 +257,7 @@ static struct wtl_channel channel_of(enum wattle_kind kind, const char *name, un
 				      .quantity = WTL_QUANTITY_ENERGY,
 				      .method = WATTLE_METHOD_MODELLED,
 				      .unit = WTL_UNIT_MICRO,
-				      .gain_ppm = GAIN_PPM};
+				      .gain_ppm = WTL_MODEL_UNCERTAINTY_PERCENT * 10000};
 
 	snprintf(channel.domain, sizeof(channel.domain), "%s-%u", name, number);
 	return channel;
@@ -296,12 +288,12 @@ static bool has_dram(const struct wtl_catalog *catalog)
 
 /*
  * The design power of one package. A virtual machine has a part of one, whatever its topology says:
- * no more than 4 W a CPU.
+ * no more than one that no table knows.
  */
 static void find_tdp(struct model *state, const struct wtl_machine *machine, char *device,
 		     size_t size)
 {
-	uint64_t by_cpus_mw = (uint64_t)machine->n_cpus * MW_PER_CPU / state->n_packages;
+	uint64_t by_cpus_mw = (uint64_t)machine->n_cpus * WTL_MODEL_CPU_MW / state->n_packages;
 	uint32_t tdp_mw = 0;
 
 	if (wtl_cpu_tdp_find(machine->cpu_model, &tdp_mw, NULL) == 0 &&
@@ -311,8 +303,9 @@ static void find_tdp(struct model *state, const struct wtl_machine *machine, cha
 			 machine->cpu_model);
 		return;
 	}
-	state->tdp_mw = by_cpus_mw ? by_cpus_mw : MW_PER_CPU;
-	snprintf(device, size, "modelled from 4 W for each of %u CPUs", machine->n_cpus);
+	state->tdp_mw = by_cpus_mw ? by_cpus_mw : WTL_MODEL_CPU_MW;
+	snprintf(device, size, "modelled from %d W for each of %u CPUs", WTL_MODEL_CPU_MW / 1000,
+		 machine->n_cpus);
 }
 
 static int open_cpus(struct model *state, const struct wtl_machine *machine,
@@ -335,7 +328,8 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 
 		channel.max_uw = 2000 * state->tdp_mw;
 		channel.idle_uw = wtl_model_cpu_idle_uw(state->tdp_mw);
-		channel.update_ns = TICK_NS; /* at a window's ends; between, see READ_FAST_NS */
+		channel.update_ns =
+			WTL_NS_PER_TICK; /* at a window's ends; between, see READ_FAST_NS */
 		wtl_text_copy(channel.device, sizeof(channel.device), device);
 		rc = wtl_catalog_add(catalog, &channel);
 		if (rc < 0)
@@ -359,7 +353,8 @@ static int open_dram(struct model *state, const struct wtl_machine *machine,
 	channel.idle_uw = 1000 * state->dram_mw; /* whatever is done with it */
 	if (machine->is_vm)
 		snprintf(channel.device, sizeof(channel.device),
-			 "modelled from %llu GiB at 0.375 W each", (unsigned long long)gib);
+			 "modelled from %llu GiB at 0.%03d W each", (unsigned long long)gib,
+			 WTL_MODEL_VM_GIB_MW);
 	else
 		snprintf(channel.device, sizeof(channel.device),
 			 "modelled from %llu GiB, about %u modules", (unsigned long long)gib,
@@ -403,7 +398,6 @@ static void model_close(void *state_)
 
 const struct wtl_source_ops wtl_source_model = {
 	.name = "model",
-	.doc = "no sensor: CPU load with a table of design powers, and memory size; +-50 %",
 	.state_size = sizeof(struct model),
 	.open = model_open,
 	.read = model_read,

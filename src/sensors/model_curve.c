@@ -5,14 +5,10 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "energy/model.h"
 #include "energy/units.h"
 
 #define GIB (UINT64_C(1) << 30)
-
-/* /proc/stat counts in USER_HZ, which is 100 on every architecture that this runs on. */
-#define TICK_NS (WTL_NS_PER_S / 100)
-
-#define IDLE_PERMILLE 200
 
 uint64_t wtl_model_sqrt(uint64_t value)
 {
@@ -39,16 +35,17 @@ uint64_t wtl_model_cpu_uj(uint64_t tdp_mw, uint64_t busy_ns, int64_t wall_ns, un
 	root = busy_ns >= all_ns
 		       ? UINT64_C(1) << 31
 		       : wtl_model_sqrt((uint64_t)(((unsigned __int128)busy_ns << 62) / all_ns));
-	/* mW × ns = pJ; the two shares are of 1000 × 2^31. */
+	/* mW × ns = pJ; the two shares are of 100 × 2^31. */
 	uj = (unsigned __int128)tdp_mw * (uint64_t)wall_ns / 1000;
-	uj = uj * (((uint64_t)IDLE_PERMILLE << 31) + (1000 - IDLE_PERMILLE) * root);
-	uj = uj / (UINT64_C(1000) << 31) / 1000;
+	uj = uj *
+	     (((uint64_t)WTL_MODEL_IDLE_PERCENT << 31) + (100 - WTL_MODEL_IDLE_PERCENT) * root);
+	uj = uj / (UINT64_C(100) << 31) / 1000;
 	return uj > UINT64_MAX ? UINT64_MAX : (uint64_t)uj;
 }
 
 uint64_t wtl_model_cpu_idle_uw(uint64_t tdp_mw)
 {
-	return tdp_mw * IDLE_PERMILLE;
+	return tdp_mw * 1000 * WTL_MODEL_IDLE_PERCENT / 100;
 }
 
 /*
@@ -89,13 +86,13 @@ uint64_t wtl_model_dram_mw(uint64_t memory_bytes, bool is_vm, bool is_arm)
 	uint64_t percent = 0;
 
 	if (is_vm) {
-		unsigned __int128 mw = (unsigned __int128)memory_bytes * 375 / GIB;
+		unsigned __int128 mw = (unsigned __int128)memory_bytes * WTL_MODEL_VM_GIB_MW / GIB;
 
 		return mw > UINT64_MAX ? UINT64_MAX : (uint64_t)mw;
 	}
 	for (unsigned i = 1; i <= dimms; i++)
 		percent += i <= 4 ? 100 : i <= 8 ? 90 : i <= 16 ? 80 : 70;
-	return percent * (is_arm ? 1500 : 5000) / 100;
+	return percent * (is_arm ? WTL_MODEL_DIMM_ARM_MW : WTL_MODEL_DIMM_MW) / 100;
 }
 
 /* "cpu  USER NICE SYSTEM IDLE IOWAIT …\n", in ticks. */
@@ -121,8 +118,8 @@ int wtl_model_parse_stat(const char *text, size_t len, int64_t *ret_idle_ns)
 		if (field >= 3)
 			idle_ticks = wtl_add_sat(idle_ticks, value);
 	}
-	if (idle_ticks > (uint64_t)(INT64_MAX / TICK_NS))
+	if (idle_ticks > (uint64_t)(INT64_MAX / WTL_NS_PER_TICK))
 		return -EINVAL;
-	*ret_idle_ns = (int64_t)idle_ticks * TICK_NS;
+	*ret_idle_ns = (int64_t)idle_ticks * WTL_NS_PER_TICK;
 	return 0;
 }

@@ -6,13 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * The power of a machine without sensors, from how busy it is. All of this is judgement: every
- * figure carries a standard uncertainty of 50 % (facts/carbon-and-ml.md 5.5).
- */
+/* The power of a machine without sensors, from how busy it is. energy/model.h has the constants. */
 
 /*
- * A CPU with thermal design power P at utilisation u draws about P × (0.2 + 0.8 √u).
+ * A CPU with thermal design power P at utilisation u draws about P × (idle + (1 - idle) √u).
  *
  * Concave, because real ones are: the first busy core takes the whole package out of its sleep.
  * Measured (ICPE 2024 data, facts/rapl-and-processes.md 2), one busy CPU against none:
@@ -30,10 +27,9 @@ uint64_t wtl_model_cpu_uj(uint64_t tdp_mw, uint64_t busy_ns, int64_t wall_ns, un
 uint64_t wtl_model_cpu_idle_uw(uint64_t tdp_mw);
 
 /*
- * DRAM power of a machine, in mW: the number of DIMMs that its memory size suggests, 5 W each (1.5 W
- * with ARM processors, which have soldered low-power memory more often), the 5th to 8th counted 90 %,
- * up to the 16th 80 %, all others 70 % (CodeCarbon 3, facts/carbon-and-ml.md 3.2, without its
- * floor). In a virtual machine, where DIMMs mean nothing: 0.375 W per GiB (CodeCarbon 2).
+ * DRAM power of a machine, in mW: the number of DIMMs that its memory size suggests, the 5th to 8th
+ * counted 90 %, up to the 16th 80 %, all others 70 % (CodeCarbon 3, facts/carbon-and-ml.md 3.2,
+ * without its floor). In a virtual machine: by size.
  */
 uint64_t wtl_model_dram_mw(uint64_t memory_bytes, bool is_vm, bool is_arm);
 

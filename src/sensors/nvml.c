@@ -416,7 +416,6 @@ static void nvml_close(void *state)
 
 const struct wtl_source_ops wtl_source_nvml = {
 	.name = "nvml",
-	.doc = "NVIDIA GPUs, memory included: the driver's energy counter and power readings",
 	.state_size = sizeof(struct wtl_nvml),
 	.may_hang = true,
 	.open = nvml_open,

@@ -510,7 +510,6 @@ static void perf_close(void *state)
 
 const struct wtl_source_ops wtl_source_rapl_perf = {
 	.name = "rapl-perf",
-	.doc = "energy counters of Intel and AMD processors through the perf system",
 	.state_size = sizeof(struct perf),
 	.open = perf_open,
 	.read = perf_read,

@@ -367,7 +367,6 @@ static void powercap_close(void *state)
 
 const struct wtl_source_ops wtl_source_rapl_powercap = {
 	.name = "rapl-powercap",
-	.doc = "energy counters of Intel and AMD processors through /sys/class/powercap",
 	.state_size = sizeof(struct powercap),
 	.open = powercap_open,
 	.read = powercap_read,

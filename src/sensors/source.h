@@ -42,7 +42,6 @@ struct wtl_source_options {
 
 struct wtl_source_ops {
 	const char *name; /* "rapl-powercap": stable, appears in every output */
-	const char *doc;  /* one line: what its numbers contain */
 	size_t state_size;
 	bool answers_at_once; /* however long its reads seem to take: no thread is for it */
 	bool may_hang;	      /* a driver is asked that can keep its caller for seconds */

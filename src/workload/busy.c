@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "workload/busy.h"
 
+#include "energy/units.h"
+
 enum { SUSPEND_MIN_NS = 100000000 };
 
 /* Both clocks' steps are as they should be: no suspend, nothing stepped back. */
@@ -31,10 +33,10 @@ void wtl_busy_look(struct wtl_busy *busy, const struct wtl_proc_machine *machine
 	if (goes_on(busy, machine, step_ns, t_boot_ns - busy->t_boot_ns)) {
 		busy->capacity_ns = step_ns * (int64_t)machine->n_cpus;
 		busy->left_ns += busy->capacity_ns -
-				 (int64_t)(idle_ticks - busy->idle_ticks) * WTL_PROC_TICK_NS;
+				 (int64_t)(idle_ticks - busy->idle_ticks) * WTL_NS_PER_TICK;
 		if (busy->has_interrupts && interrupt_ticks > busy->interrupt_ticks)
 			busy->interrupts_ns += (int64_t)(interrupt_ticks - busy->interrupt_ticks) *
-					       WTL_PROC_TICK_NS;
+					       WTL_NS_PER_TICK;
 	} else {
 		busy->capacity_ns =
 			busy->is_known && step_ns > 0 ? step_ns * (int64_t)machine->n_cpus : 0;

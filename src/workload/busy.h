@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "energy/units.h"
 #include "workload/procfs.h"
 
 /*
@@ -27,7 +28,7 @@ struct wtl_busy {
 	int64_t capacity_ns;   /* of the last interval */
 };
 
-enum { WTL_BUSY_SLACK_NS = 3 * WTL_PROC_TICK_NS }; /* three columns, each cut */
+enum { WTL_BUSY_SLACK_NS = 3 * WTL_NS_PER_TICK }; /* three columns, each cut */
 
 /* A look at the machine. After a first look, a change in the number of CPUs, a suspend or columns
  * that step back, the sums start anew. */

@@ -15,7 +15,7 @@ enum {
 	LISTED_MIN = 8,
 	/* Whoever used so much since the last look is worth the file that says whether it is still who
 	 * we think: reading it takes a thousandth of that. */
-	DOUBT_NS = 2 * WTL_PROC_TICK_NS,
+	DOUBT_NS = 2 * WTL_NS_PER_TICK,
 };
 
 int wtl_clocks_open(struct wtl_workload *workload)
@@ -79,9 +79,9 @@ static int64_t ticks_read(struct wtl_workload *workload, int pid)
 	if (len < 0)
 		return len;
 	if (wtl_proc_parse_stat(workload->text, (size_t)len, &stat) < 0 ||
-	    stat.cpu_ticks > INT64_MAX / WTL_PROC_TICK_NS)
+	    stat.cpu_ticks > INT64_MAX / WTL_NS_PER_TICK)
 		return -EINVAL;
-	return (int64_t)stat.cpu_ticks * WTL_PROC_TICK_NS;
+	return (int64_t)stat.cpu_ticks * WTL_NS_PER_TICK;
 }
 
 /* 0, or negative: no answer for anyone. */
@@ -124,7 +124,7 @@ static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t cloc
 {
 	struct wtl_place *place = &workload->roster.places[slot];
 	/* Two ways to learn a clock may differ by as much. */
-	int64_t slack_ns = workload->has_clocks ? WTL_NS_PER_MS : 2 * WTL_PROC_TICK_NS;
+	int64_t slack_ns = workload->has_clocks ? WTL_NS_PER_MS : 2 * WTL_NS_PER_TICK;
 	/* A process's clock never steps back: this is another one, whatever can be read. */
 	bool is_other = clock_ns + slack_ns < place->clock_ns;
 	int64_t billed_ns = place->clock_ns, taken;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "energy/units.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
 
@@ -97,7 +98,7 @@ static uint64_t started_ticks(const struct wtl_workload *workload, const struct 
 
 	if (exit->elapsed_ns == 0)
 		return UINT64_MAX;
-	return start_ns > 0 ? (uint64_t)(start_ns / WTL_PROC_TICK_NS) : 0;
+	return start_ns > 0 ? (uint64_t)(start_ns / WTL_NS_PER_TICK) : 0;
 }
 
 /* The nearest ancestor that is followed, past those that ended as well. WTL_NO_SLOT: none. */

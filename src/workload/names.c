@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "energy/units.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
 
@@ -73,8 +74,8 @@ static int stat_apply(struct wtl_workload *workload, uint32_t slot,
 	place->start_ticks = stat->start_ticks;
 	place->child_ticks = stat->start_ticks < workload->begin_ticks ? stat->child_ticks : 0;
 	place->is_kernel = stat->is_kernel;
-	if (stat->start_ticks <= INT64_MAX / WTL_PROC_TICK_NS)
-		consumer->start_ns = (int64_t)stat->start_ticks * WTL_PROC_TICK_NS;
+	if (stat->start_ticks <= INT64_MAX / WTL_NS_PER_TICK)
+		consumer->start_ns = (int64_t)stat->start_ticks * WTL_NS_PER_TICK;
 	if (stat->is_kernel)
 		consumer->state = WTL_CONSUMER_KERNEL;
 	return 0;
@@ -143,7 +144,7 @@ int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot)
 uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot)
 {
 	const struct wtl_place *place = &workload->roster.places[slot];
-	uint64_t now_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
+	uint64_t now_ticks = (uint64_t)(workload->t_boot_ns / WTL_NS_PER_TICK);
 	struct wtl_proc_stat stat;
 	bool is_later;
 

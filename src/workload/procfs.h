@@ -12,8 +12,6 @@
  */
 
 enum {
-	/* USER_HZ is 100 on every architecture that wattle is built for. */
-	WTL_PROC_TICK_NS = 10000000,
 	/* In the flags, include/linux/sched.h. */
 	WTL_PROC_EXITING = 0x00000004,	     /* PF_EXITING, also of what is not waited for yet */
 	WTL_PROC_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */

@@ -16,12 +16,13 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "energy/units.h"
 #include "workload/procfs.h"
 #include "workload/state.h"
 
 enum {
-	PARENTS_MAX = 256,		       /* asked in one look */
-	CHILD_SLACK_NS = 2 * WTL_PROC_TICK_NS, /* two times, each cut to a tick */
+	PARENTS_MAX = 256,		      /* asked in one look */
+	CHILD_SLACK_NS = 2 * WTL_NS_PER_TICK, /* two times, each cut to a tick */
 	CHILD_WAIT_NS = 200000000,
 	UNIT_SLACK_NS = 5000000, /* between the looks at clocks and at totals */
 	UNIT_DRIFT_NS = 1000000000,
@@ -70,7 +71,7 @@ void wtl_short_reset(struct wtl_workload *workload)
 
 static int64_t child_ns(const struct wtl_place *place)
 {
-	return (int64_t)place->child_ticks * WTL_PROC_TICK_NS;
+	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
 }
 
 void wtl_short_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
@@ -137,7 +138,7 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 	if (wtl_names_parse_stat(workload, slot, &stat) < 0 ||
 	    stat.start_ticks != place->start_ticks || stat.child_ticks < place->child_ticks)
 		return;
-	more_ns = (int64_t)(stat.child_ticks - place->child_ticks) * WTL_PROC_TICK_NS -
+	more_ns = (int64_t)(stat.child_ticks - place->child_ticks) * WTL_NS_PER_TICK -
 		  place->children_ns;
 	if (more_ns < -CHILD_SLACK_NS) {
 		/* It did not wait for those, or somebody else did. */

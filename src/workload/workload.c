@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "energy/units.h"
 #include "workload/state.h"
 
 enum {
@@ -133,7 +134,7 @@ static void forget_ended(struct wtl_workload *workload)
 
 static void begin_set(struct wtl_workload *workload)
 {
-	workload->begin_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
+	workload->begin_ticks = (uint64_t)(workload->t_boot_ns / WTL_NS_PER_TICK);
 }
 
 static void look_begin(struct wtl_workload *workload)
@@ -144,7 +145,7 @@ static void look_begin(struct wtl_workload *workload)
 
 	workload->n_looks++;
 	workload->no_memory = false;
-	workload->before_ticks = (uint64_t)(workload->t_boot_ns / WTL_PROC_TICK_NS);
+	workload->before_ticks = (uint64_t)(workload->t_boot_ns / WTL_NS_PER_TICK);
 	workload->t_boot_ns = wtl_io_boot_ns(workload->io);
 	*look = (struct wtl_workload_look){
 		.t_mono_ns = t_mono_ns,

@@ -189,6 +189,18 @@ def test_permissions_page_says_what_doctor_says(machine):
         assert option in masked and option in page
 
 
+def test_model_page_has_the_constants():
+    page = " ".join((REPO / "docs" / "model.md").read_text(encoding="utf-8").split())
+    header = (REPO / "src" / "energy" / "model.h").read_text(encoding="utf-8")
+    constants = {name: int(value) for name, value in re.findall(r"WTL_MODEL_(\w+) = (\d+),", header)}
+    idle = constants["IDLE_PERCENT"] / 100
+    for words in (f"P = TDP × ({idle} + {1 - idle} × √u)", f"standard uncertainty is {constants['UNCERTAINTY_PERCENT']} %",
+                  f"{constants['CPU_MW'] / 1000:g} W for each logical CPU",
+                  f"{constants['DIMM_MW'] / 1000:g} W for each ({constants['DIMM_ARM_MW'] / 1000:g} W with ARM",
+                  f"{constants['VM_GIB_MW'] / 1000:g} W for each GiB"):
+        assert words in page, words
+
+
 def paste(page):
     def renew(match):
         text = match["text"]

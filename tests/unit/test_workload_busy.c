@@ -20,9 +20,9 @@ static void look(struct machine *machine, int64_t step_ns, int64_t busy_ns, int6
 	machine->idle_ns += CPUS * step_ns - busy_ns;
 	columns = (struct wtl_proc_machine){
 		.n_cpus = CPUS,
-		.idle_ticks = (uint64_t)machine->idle_ns / WTL_PROC_TICK_NS,
-		.hard_ticks = (uint64_t)machine->hard_ns / WTL_PROC_TICK_NS,
-		.soft_ticks = (uint64_t)machine->soft_ns / WTL_PROC_TICK_NS,
+		.idle_ticks = (uint64_t)machine->idle_ns / WTL_NS_PER_TICK,
+		.hard_ticks = (uint64_t)machine->hard_ns / WTL_NS_PER_TICK,
+		.soft_ticks = (uint64_t)machine->soft_ns / WTL_NS_PER_TICK,
 	};
 	wtl_busy_look(&machine->busy, &columns, machine->t_ns, machine->t_ns);
 	wtl_busy_bill(&machine->busy, seen_ns);
@@ -64,7 +64,7 @@ static void test_sums(void **state)
 		seen_ns = busy_ns - (int64_t)(seed >> 5) % (busy_ns / 3 + 1);
 		look(&machine, step_ns, busy_ns, seen_ns);
 		truth_ns += busy_ns - seen_ns;
-		assert_true(machine.unseen_ns <= truth_ns + 2 * WTL_PROC_TICK_NS);
+		assert_true(machine.unseen_ns <= truth_ns + 2 * WTL_NS_PER_TICK);
 		assert_true(machine.unseen_ns >= truth_ns - 3 * WTL_BUSY_SLACK_NS);
 	}
 }
