@@ -185,7 +185,7 @@ static double time_windows(struct bench *bench, double *ret_lib_ns)
 	bench->timed.lib_ns = 0;
 	for (int i = 0; i < BATCH; i++) {
 		wattle_window_begin(bench->meter, "w");
-		wattle_window_end(bench->meter, "w", &window, energies, 32);
+		wtl_window_end(bench->meter, "w", &window, energies, 32);
 	}
 	*ret_lib_ns = (double)bench->timed.lib_ns / BATCH;
 	return (double)(now_ns() - begin_ns) / BATCH;

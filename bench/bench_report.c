@@ -184,7 +184,7 @@ static int record(struct machine *machine, int64_t seconds, struct wtl_err *err)
 		rc = wtl_recorder_commit(machine->recorder, err);
 	}
 	take_sample(machine, BEGIN_MONO_NS + seconds * WTL_NS_PER_S);
-	wattle_window_end(machine->meter, "recording", &window, machine->energies, CHANNELS);
+	wtl_window_end(machine->meter, "recording", &window, machine->energies, CHANNELS);
 	look(machine, seconds);
 	wtl_consumers_bill(machine->consumers, machine->energies,
 			   window.begin_utc_ns + window.duration_ns);

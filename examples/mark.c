@@ -29,7 +29,7 @@ int main(void)
 {
 	/* Where the recording that this was started in listens; NULL: there is none. */
 	const char *recording = getenv("WATTLE_MARK");
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	for (int i = 1; i <= ROUNDS; i++) {
 		char name[32];

@@ -16,7 +16,7 @@ static void print_header(struct wattle_recording *recording, size_t n)
 {
 	printf("%10s", "time [s]");
 	for (size_t i = 0; i < n; i++) {
-		struct wattle_domain domain;
+		struct wattle_domain domain = {.size = sizeof(domain)};
 
 		if (wattle_recording_domain(recording, i, &domain) == 0)
 			printf(" %14s", domain.name);
@@ -38,10 +38,10 @@ static void print_powers(const struct wattle_energy energies[], size_t n)
 int main(int argc, char **argv)
 {
 	double seconds = argc > 2 ? atof(argv[2]) : 1.0;
-	struct wattle_energy energies[DOMAINS_MAX];
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
 	struct wattle_recording *recording;
-	struct wattle_recording_step step;
-	struct wattle_error error;
+	struct wattle_recording_step step = {.size = sizeof(step)};
+	struct wattle_error error = {.size = sizeof(error)};
 	int64_t first_ns = -1;
 	size_t n;
 	int rc;

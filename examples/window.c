@@ -44,7 +44,7 @@ static void print_energy(const char *name, const struct wattle_energy *energy)
 static void print_domains(struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
-		struct wattle_domain domain;
+		struct wattle_domain domain = {.size = sizeof(domain)};
 
 		wattle_meter_domain(meter, i, &domain);
 		if (domain.source)
@@ -58,8 +58,8 @@ static void print_domains(struct wattle_meter *meter)
 /* Two windows that overlap, by their keys, and a stack for the rounds within the second. */
 static int measure(struct wattle_meter *meter)
 {
-	struct wattle_energy energies[DOMAINS_MAX];
-	struct wattle_window window;
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_window window = {.size = sizeof(window)};
 	size_t n = wattle_meter_domains(meter);
 	int rc = wattle_window_begin(meter, "program");
 
@@ -91,7 +91,7 @@ static int measure(struct wattle_meter *meter)
 	printf("program: %.3f s\n", (double)window.duration_ns / 1e9);
 	print_energy("total", &window.total);
 	for (size_t i = 0; i < n && i < DOMAINS_MAX; i++) {
-		struct wattle_domain domain;
+		struct wattle_domain domain = {.size = sizeof(domain)};
 
 		wattle_meter_domain(meter, i, &domain);
 		print_energy(domain.name, &energies[i]);
@@ -107,7 +107,7 @@ int main(int argc, char **argv)
 		.root = argc > 1 ? argv[1] : NULL,
 		.interval_ms = 20,
 	};
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 	struct wattle_meter *meter;
 	int rc;
 

@@ -4,11 +4,12 @@
  * it, computed from the recorded readings by the code that measures live.
  *
  *	struct wattle_recording *recording;
- *	struct wattle_recording_step step;
+ *	struct wattle_recording_step step = {.size = sizeof(step)};
+ *	struct wattle_energy energies[8] = {{.size = sizeof(energies[0])}};
  *
  *	if (wattle_recording_open("night.wattle", &recording, &error) < 0)
  *		… error.text says why …
- *	while (wattle_recording_next(recording, 1000000000, &step, energies, n, &error) > 0)
+ *	while (wattle_recording_next(recording, 1000000000, &step, energies, 8, &error) > 0)
  *		… a second of the recording: step.begin_utc_ns, energies[i].mean_uw …
  *	wattle_recording_close(recording);
  *
@@ -45,11 +46,12 @@ WATTLE_API int wattle_recording_domain(struct wattle_recording *recording, size_
 
 /* A stretch of the recording. */
 struct wattle_recording_step {
+	size_t size; /* set by the caller */
 	int64_t begin_utc_ns, begin_mono_ns;
 	int64_t duration_ns;
-	struct wattle_energy total; /* of the in_total domains */
-	int is_lost;		    /* 1: a part of it is damaged: the text says which */
+	int is_lost; /* 1: a part of it is damaged: the text says which */
 	char text[256];
+	struct wattle_energy total; /* of the in_total domains; stays the last member */
 };
 
 /*
@@ -64,6 +66,7 @@ WATTLE_API int wattle_recording_next(struct wattle_recording *recording, int64_t
 
 /* A window that has ended: one that a program marked, or at last the recording's own. */
 struct wattle_recording_window {
+	size_t size; /* set by the caller */
 	char name[64];
 	int pid; /* of whoever marked it from outside; 0: none */
 	struct wattle_window window;
@@ -76,6 +79,7 @@ WATTLE_API int wattle_recording_window(struct wattle_recording *recording, size_
 
 /* Who used the energy so far. */
 struct wattle_recording_consumer {
+	size_t size;	      /* set by the caller */
 	int pid;	      /* 0: a row that stands for several */
 	int64_t start_utc_ns; /* 0: not known */
 	char name[32], command[256], user[40], cgroup[256], container[80];
@@ -93,6 +97,7 @@ WATTLE_API int wattle_recording_consumer(struct wattle_recording *recording, siz
 
 /* A domain's ledger so far: the parts add up to total_uj, exactly. */
 struct wattle_recording_ledger {
+	size_t size; /* set by the caller */
 	uint64_t live_uj, exited_uj, kernel_uj, idle_uj, unattributed_uj, total_uj;
 };
 WATTLE_API int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,

@@ -4,19 +4,27 @@
  * any two moments.
  *
  *	struct wattle_meter *meter;
- *	struct wattle_error error;
+ *	struct wattle_error error = {.size = sizeof(error)};
+ *	struct wattle_window result = {.size = sizeof(result)};
+ *	struct wattle_energy energies[8] = {{.size = sizeof(energies[0])}};
  *
  *	if (wattle_meter_open(NULL, &meter, &error) < 0)
  *		… error.text says why …
  *	wattle_window_begin(meter, "training");
  *	… the work …
- *	wattle_window_end(meter, "training", &result, energies, n_domains);
+ *	wattle_window_end(meter, "training", &result, energies, 8);
  *	wattle_meter_close(meter);
  *
  * Units are part of every name: _uj is microjoules, _uw microwatts, _ns nanoseconds. A figure that
  * is not known is marked so (has_… or status), never 0. Functions return 0 or more, or a negative
  * errno value or -WATTLE_E…; nothing is printed and nothing in the process is changed. A meter may be
  * used from several threads: calls on one meter wait for each other.
+ *
+ * Every struct begins with its size, which the caller sets to sizeof the struct, also where the library
+ * fills it in; of an array, the first element's size is that of all. The library reads and writes that
+ * much and no more, so a program works with an older and with a newer library than it was compiled for:
+ * members that the library does not know stay as they are, and new members come at the end. A struct
+ * that ends with another one grows with that. A size that is not set, or is impossible, is -EINVAL.
  */
 #ifndef WATTLE_H
 #define WATTLE_H
@@ -94,6 +102,7 @@ enum {
 
 /* What failed, for people. code is the value that the function returned. */
 struct wattle_error {
+	size_t size; /* set by the caller */
 	int code;
 	char source[24]; /* the part that failed, such as "rapl-powercap" */
 	char path[160];	 /* where, or "" */
@@ -153,6 +162,7 @@ WATTLE_API int wattle_meter_tick(struct wattle_meter *meter);
 /* One domain. The strings belong to the meter and stay until it is closed; those that are not known
  * are NULL. */
 struct wattle_domain {
+	size_t size;	    /* set by the caller */
 	const char *name;   /* "package-0", "gpu-1" */
 	const char *inside; /* the domain that this one is a part of: never add both */
 	const char *device; /* the maker's name of the part */
@@ -191,6 +201,7 @@ enum {
 
 /* The energy of one domain (or of the machine) over a window. */
 struct wattle_energy {
+	size_t size;		   /* set by the caller */
 	enum wattle_status status; /* of the domain now; GAP: it is well, but gap_ns is not 0 */
 	enum wattle_method method;
 	int has_energy;		 /* 0: not known, and the figures below mean nothing */
@@ -206,10 +217,13 @@ struct wattle_energy {
 };
 
 struct wattle_window {
+	size_t size;	      /* set by the caller */
 	int64_t begin_utc_ns; /* UTC, since 1970 */
 	int64_t begin_mono_ns;
-	int64_t duration_ns;	    /* monotonic time: suspend is not in it */
-	struct wattle_energy total; /* the sum of the in_total domains that have a figure */
+	int64_t duration_ns; /* monotonic time: suspend is not in it */
+	/* The sum of the in_total domains that have a figure. Its size is set by the library. Stays the last
+	 * member. */
+	struct wattle_energy total;
 };
 
 /*
@@ -259,6 +273,7 @@ WATTLE_API int wattle_mark_end(const char *socket, const char *name, struct watt
 /* ---- Carbon ---- */
 
 struct wattle_carbon {
+	size_t size; /* set by the caller */
 	uint64_t intensity_mg_per_kwh;
 	uint32_t year;		  /* of the intensity; 0 for a number given by the caller */
 	uint32_t uncertainty_ppm; /* standard, relative, of the intensity */
@@ -278,6 +293,7 @@ WATTLE_API uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_
 /* ---- The cost of measuring ---- */
 
 struct wattle_self {
+	size_t size;	     /* set by the caller */
 	uint64_t ticks;	     /* samples taken */
 	uint64_t late_ticks; /* by more than half an interval (with the meter's own thread) */
 	int64_t tick_max_ns; /* the longest sample */

@@ -172,7 +172,7 @@ bool wtl_billing_can_learn_idle(const struct wtl_billing *billing)
 	struct wattle_domain domain;
 	struct wtl_baseline idle;
 
-	for (size_t i = 0; wattle_meter_domain(billing->meter, i, &domain) == 0; i++)
+	for (size_t i = 0; wtl_meter_domain(billing->meter, i, &domain) == 0; i++)
 		if (domain.source && wtl_consumers_baseline(billing->consumers, i, &idle) == 0 &&
 		    !idle.is_modelled)
 			return true;

@@ -87,7 +87,7 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 		struct wtl_report_domain *line = &description->domains[i];
 
 		memset(line, 0, sizeof(*line));
-		wattle_meter_domain(meter, i, &line->domain);
+		wtl_meter_domain(meter, i, &line->domain);
 		line->energy = description->energies[i];
 		/* Unless somebody is known to have used it. */
 		line->ledger.unattributed_uj = line->energy.energy_uj;
@@ -217,7 +217,7 @@ void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_s
 	struct rusage usage;
 
 	memset(ret_self, 0, sizeof(*ret_self));
-	wattle_meter_self(meter, &self);
+	wtl_meter_self(meter, &self);
 	ret_self->ticks = self.ticks;
 	ret_self->late_ticks = self.late_ticks;
 	if (getrusage(RUSAGE_SELF, &usage) < 0)

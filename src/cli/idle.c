@@ -65,7 +65,7 @@ static bool take_line(const char *line, size_t len, struct wattle_meter *meter,
 	if (wtl_baseline_parse(line, len, name, source, &baseline) < 0)
 		return false;
 	i = wattle_meter_find(meter, name);
-	if (i < 0 || wattle_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
+	if (i < 0 || wtl_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
 	    strcmp(domain.source, source) != 0)
 		return false;
 	if (wtl_consumers_baseline(consumers, (size_t)i, &seen) == 0 && seen.is_known)
@@ -197,7 +197,7 @@ void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *
 		struct wtl_baseline baseline;
 		struct wattle_domain domain;
 
-		if (wattle_meter_domain(meter, i, &domain) < 0 || !domain.source ||
+		if (wtl_meter_domain(meter, i, &domain) < 0 || !domain.source ||
 		    wtl_consumers_baseline(consumers, i, &baseline) < 0 || !baseline.is_known)
 			continue;
 		if (baseline.is_modelled)

@@ -9,6 +9,7 @@
 #include "cli/complain.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "meter/meter.h"
 #include "document/report.h"
 #include "energy/carbon.h"
 #include "energy/units.h"
@@ -33,7 +34,7 @@ static int set_location(struct wtl_app *app, const char *location)
 	if (wtl_carbon_is_other_provider(location))
 		return wtl_complain(app, "--location: the provider of '%s' is not known; known: %s",
 				    location, wtl_carbon_providers);
-	if (wattle_carbon_find(location, &app->settings.carbon) < 0)
+	if (wtl_meter_carbon(location, &app->settings.carbon) < 0)
 		return wtl_complain(app, "--location takes %s, not '%s'", wtl_carbon_forms(),
 				    location);
 	app->settings.location = location;
@@ -303,7 +304,7 @@ int wtl_options_parse(struct wtl_app *app, int argc, char **argv)
 	app->settings.top = TOP_DEFAULT;
 	app->settings.output = &wtl_output_text;
 	collect(app->command, table, 63);
-	if (wattle_carbon_find(NULL, &app->settings.carbon) < 0)
+	if (wtl_meter_carbon(NULL, &app->settings.carbon) < 0)
 		return WTL_EXIT_FAILED + 1;
 	rc = argp_parse(&argp, argc, argv,
 			ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, app);

@@ -59,7 +59,7 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 		if (rc == 0)
 			wattle_meter_tick(meter);
 	}
-	wattle_window_end(meter, WINDOW, &window, description->energies, description->n_domains);
+	wtl_window_end(meter, WINDOW, &window, description->energies, description->n_domains);
 	wtl_billing_bill(billing, &window, description->energies);
 	wtl_workload_probe_weights(wtl_consumers_workload(billing->consumers));
 	wtl_description_fill(description, meter);

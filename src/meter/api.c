@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "base/thread.h"
@@ -114,7 +115,7 @@ static int copy_options(const struct wattle_options *from, struct wattle_options
 	memset(to, 0, sizeof(*to));
 	if (!from)
 		return 0;
-	if (from->size < sizeof(from->size) || from->size > 4096)
+	if (!wtl_abi_is_sized(from))
 		return -EINVAL;
 	/* What this version does not know must not be wanted either. */
 	for (size_t i = sizeof(*to); i < from->size; i++)
@@ -145,12 +146,14 @@ static int open_io(const struct wattle_options *options, struct wtl_io **ret_io,
 
 void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 {
+	struct wattle_error error = {.code = err->code};
+
 	if (!reterr)
 		return;
-	reterr->code = err->code;
-	wtl_text_copy(reterr->source, sizeof(reterr->source), err->source);
-	wtl_text_copy(reterr->path, sizeof(reterr->path), err->path);
-	wtl_text_copy(reterr->text, sizeof(reterr->text), err->text);
+	wtl_text_copy(error.source, sizeof(error.source), err->source);
+	wtl_text_copy(error.path, sizeof(error.path), err->path);
+	wtl_text_copy(error.text, sizeof(error.text), err->text);
+	wtl_abi_give(reterr, &error, sizeof(error));
 }
 
 static int open_meter(const struct wattle_options *options, struct wattle_meter **ret_meter,
@@ -191,7 +194,7 @@ int wattle_meter_open(const struct wattle_options *options, struct wattle_meter 
 	struct wtl_err err = {.code = 0};
 	int rc;
 
-	if (!ret_meter)
+	if (!ret_meter || !wtl_abi_is_sized(reterr))
 		return -EINVAL;
 	rc = open_meter(options, ret_meter, &err);
 	if (rc < 0)
@@ -242,10 +245,18 @@ int wattle_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_doma
 {
 	if (i >= meter->n_lines)
 		return -ERANGE;
+	if (!wtl_abi_is_sized(ret_domain))
+		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
-	*ret_domain = meter->lines[i].info;
+	wtl_abi_give(ret_domain, &meter->lines[i].info, sizeof(*ret_domain));
 	pthread_mutex_unlock(&meter->lock);
 	return 0;
+}
+
+int wtl_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain)
+{
+	ret_domain->size = sizeof(*ret_domain);
+	return wattle_meter_domain(meter, i, ret_domain);
 }
 
 int wattle_meter_find(const struct wattle_meter *meter, const char *name)
@@ -258,26 +269,41 @@ int wattle_meter_find(const struct wattle_meter *meter, const char *name)
 
 int wattle_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self)
 {
+	if (!wtl_abi_is_sized(ret_self))
+		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
-	*ret_self = meter->self;
+	wtl_abi_give(ret_self, &meter->self, sizeof(*ret_self));
 	pthread_mutex_unlock(&meter->lock);
 	return 0;
+}
+
+int wtl_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self)
+{
+	ret_self->size = sizeof(*ret_self);
+	return wattle_meter_self(meter, ret_self);
 }
 
 int wattle_carbon_find(const char *location, struct wattle_carbon *ret_carbon)
 {
 	struct wtl_carbon_intensity found;
-	int rc = wtl_carbon_find(location, &found);
+	struct wattle_carbon carbon = {.year = 0};
+	int rc = wtl_abi_is_sized(ret_carbon) ? wtl_carbon_find(location, &found) : -EINVAL;
 
 	if (rc < 0)
 		return rc;
-	memset(ret_carbon, 0, sizeof(*ret_carbon));
-	ret_carbon->intensity_mg_per_kwh = found.intensity_mg_per_kwh;
-	ret_carbon->year = (uint32_t)found.year;
-	ret_carbon->uncertainty_ppm = (uint32_t)(found.rel_uncertainty * 1e6 + 0.5);
-	wtl_text_copy(ret_carbon->location, sizeof(ret_carbon->location), found.location);
-	wtl_text_copy(ret_carbon->dataset, sizeof(ret_carbon->dataset), found.dataset);
+	carbon.intensity_mg_per_kwh = found.intensity_mg_per_kwh;
+	carbon.year = (uint32_t)found.year;
+	carbon.uncertainty_ppm = (uint32_t)(found.rel_uncertainty * 1e6 + 0.5);
+	wtl_text_copy(carbon.location, sizeof(carbon.location), found.location);
+	wtl_text_copy(carbon.dataset, sizeof(carbon.dataset), found.dataset);
+	wtl_abi_give(ret_carbon, &carbon, sizeof(carbon));
 	return 0;
+}
+
+int wtl_meter_carbon(const char *location, struct wattle_carbon *ret_carbon)
+{
+	ret_carbon->size = sizeof(*ret_carbon);
+	return wattle_carbon_find(location, ret_carbon);
 }
 
 uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_t energy_uj)

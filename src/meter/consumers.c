@@ -72,7 +72,7 @@ static int open_domains(struct wtl_consumers *consumers)
 		struct wtl_divided_domain *divided = &consumers->domains[i];
 		struct wattle_domain domain;
 
-		wattle_meter_domain(consumers->meter, i, &domain);
+		wtl_meter_domain(consumers->meter, i, &domain);
 		divided->name = domain.name;
 		divided->in_total = domain.in_total;
 		divided->by = how_divided(&domain);

@@ -25,9 +25,9 @@ struct wtl_err;
  *	wtl_consumers_begin(consumers);
  *	wattle_window_begin(meter, "run");
  *	… about once a second:
- *	wattle_window_read(meter, "run", &window, energies, n);
+ *	wtl_window_read(meter, "run", &window, energies, n);
  *	wtl_consumers_bill(consumers, energies, window.begin_utc_ns + window.duration_ns);
- *	… and at last the same with wattle_window_end().
+ *	… and at last the same with wtl_window_end().
  *
  * The accounts of a domain then add up to its energies[] to the microjoule. One thread at a time.
  */

@@ -7,6 +7,7 @@
 
 #include <wattle.h>
 
+#include "base/abi.h"
 #include "base/err.h"
 #include "base/mark.h"
 #include "meter/meter.h"
@@ -44,6 +45,8 @@ static int mark(const char *socket, enum wtl_mark_verb verb, const char *name,
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_mark_print(message, verb, name);
 
+	if (!wtl_abi_is_sized(reterr))
+		return -EINVAL;
 	if (rc < 0)
 		rc = wtl_err_set(&err, EINVAL, SOURCE, NULL, "%s", wtl_mark_strerror(rc));
 	else if (!socket || !socket[0])

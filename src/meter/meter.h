@@ -114,7 +114,18 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
  */
 int wtl_meter_guard(struct wattle_meter *meter); /* sensor.c */
 
-/* wattle_window_read() as of the last sample: takes none. */
+/* The public functions of those names, for callers within this tree: they set the sizes. */
+int wtl_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain);
+int wtl_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self);
+int wtl_meter_carbon(const char *location, struct wattle_carbon *ret_carbon);
+int wtl_window_end(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		   struct wattle_energy *ret_energies, size_t n_energies);
+int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		    struct wattle_energy *ret_energies, size_t n_energies);
+int wtl_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
+		   struct wattle_energy *ret_energies, size_t n_energies);
+
+/* wtl_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
 		    struct wattle_energy *ret_energies, size_t n_energies);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/abi.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 
@@ -204,6 +205,21 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 	*ret = *total;
 }
 
+static void give_window(const struct wtl_window *window, struct totals *totals, int64_t now_ns,
+			struct wattle_window *ret_window)
+{
+	struct wattle_window own = {
+		.begin_utc_ns = window->begin_utc_ns,
+		.begin_mono_ns = window->begin_mono_ns,
+		.duration_ns = now_ns - window->begin_mono_ns,
+	};
+
+	finish_total(totals, own.duration_ns, window->total_max_uw, &own.total);
+	own.total.size = wtl_abi_tail_size(ret_window, offsetof(struct wattle_window, total),
+					   sizeof(own.total));
+	wtl_abi_give(ret_window, &own, sizeof(own));
+}
+
 /* The window up to now, a sample having just been taken. Returns what it takes for now. */
 static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
 		    struct wattle_window *ret_window, struct wattle_energy *ret_energies,
@@ -224,15 +240,10 @@ static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
 		}
 		add_to_total(&totals, &meter->lines[i], &energy, &budget);
 		if (ret_energies && i < n_energies)
-			ret_energies[i] = energy;
+			wtl_abi_give(wtl_abi_element(ret_energies, i), &energy, sizeof(energy));
 	}
-	if (!ret_window)
-		return now_ns;
-	memset(ret_window, 0, sizeof(*ret_window));
-	ret_window->begin_utc_ns = window->begin_utc_ns;
-	ret_window->begin_mono_ns = window->begin_mono_ns;
-	ret_window->duration_ns = now_ns - window->begin_mono_ns;
-	finish_total(&totals, ret_window->duration_ns, window->total_max_uw, &ret_window->total);
+	if (ret_window)
+		give_window(window, &totals, now_ns, ret_window);
 	return now_ns;
 }
 
@@ -260,6 +271,22 @@ int wattle_window_push(struct wattle_meter *meter, const char *name)
 	return rc;
 }
 
+static bool are_sized(const struct wattle_window *window, const struct wattle_energy *energies,
+		      size_t n_energies)
+{
+	return wtl_abi_is_sized(window) && (n_energies == 0 || wtl_abi_is_sized(energies));
+}
+
+/* For the library's own, which knows what it was compiled against. */
+static void set_sizes(struct wattle_window *window, struct wattle_energy *energies,
+		      size_t n_energies)
+{
+	if (window)
+		window->size = sizeof(*window);
+	if (energies && n_energies > 0)
+		energies->size = sizeof(*energies);
+}
+
 /* Tells of a window (NULL: there is none), and closes it if asked to. Takes over the lock. */
 static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window, bool close,
 			   struct wattle_window *ret_window, struct wattle_energy *ret_energies,
@@ -279,22 +306,36 @@ static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window
 	return window ? 0 : -WATTLE_E_NO_WINDOW;
 }
 
+int wtl_window_end(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		   struct wattle_energy *ret_energies, size_t n_energies)
+{
+	set_sizes(ret_window, ret_energies, n_energies);
+	return wattle_window_end(meter, name, ret_window, ret_energies, n_energies);
+}
+
 int wattle_window_end(struct wattle_meter *meter, const char *name,
 		      struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 		      size_t n_energies)
 {
-	if (!name_is_good(name))
+	if (!name_is_good(name) || !are_sized(ret_window, ret_energies, n_energies))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_named(meter, name), true, ret_window, ret_energies,
 			       n_energies);
 }
 
+int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
+		    struct wattle_energy *ret_energies, size_t n_energies)
+{
+	set_sizes(ret_window, ret_energies, n_energies);
+	return wattle_window_read(meter, name, ret_window, ret_energies, n_energies);
+}
+
 int wattle_window_read(struct wattle_meter *meter, const char *name,
 		       struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 		       size_t n_energies)
 {
-	if (!name_is_good(name))
+	if (!name_is_good(name) || !are_sized(ret_window, ret_energies, n_energies))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_named(meter, name), false, ret_window, ret_energies,
@@ -308,6 +349,7 @@ int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_
 
 	if (!name_is_good(name))
 		return -EINVAL;
+	set_sizes(ret_window, ret_energies, n_energies);
 	pthread_mutex_lock(&meter->lock);
 	window = find_named(meter, name);
 	if (window)
@@ -319,8 +361,17 @@ int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_
 int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
 		      struct wattle_energy *ret_energies, size_t n_energies)
 {
+	if (!are_sized(ret_window, ret_energies, n_energies))
+		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_top(meter), true, ret_window, ret_energies, n_energies);
+}
+
+int wtl_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
+		   struct wattle_energy *ret_energies, size_t n_energies)
+{
+	set_sizes(ret_window, ret_energies, n_energies);
+	return wattle_window_pop(meter, ret_window, ret_energies, n_energies);
 }
 
 int wattle_window_cancel(struct wattle_meter *meter, const char *name)

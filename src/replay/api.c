@@ -7,6 +7,7 @@
 
 #include <wattle-recording.h>
 
+#include "base/abi.h"
 #include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -27,6 +28,7 @@ struct ended {
 
 struct wattle_recording {
 	struct wtl_player *player;
+	struct wattle_energy *energies; /* one a domain */
 	struct ended *ended;
 	size_t n_ended, ended_room;
 };
@@ -44,7 +46,7 @@ int wattle_recording_open(const char *path, struct wattle_recording **ret_record
 	struct wattle_recording *recording;
 	int rc;
 
-	if (!path || !ret_recording)
+	if (!path || !ret_recording || !wtl_abi_is_sized(reterr))
 		return -EINVAL;
 	recording = calloc(1, sizeof(*recording));
 	if (!recording) {
@@ -52,8 +54,14 @@ int wattle_recording_open(const char *path, struct wattle_recording **ret_record
 		return hand_over(&err, reterr);
 	}
 	rc = wtl_player_open(path, NULL, &recording->player, &err);
+	if (rc == 0) {
+		recording->energies = calloc(wattle_recording_domains(recording) + 1,
+					     sizeof(*recording->energies));
+		if (!recording->energies)
+			rc = wtl_err_set(&err, ENOMEM, "recording", path, "out of memory");
+	}
 	if (rc < 0) {
-		free(recording);
+		wattle_recording_close(recording);
 		return hand_over(&err, reterr);
 	}
 	*ret_recording = recording;
@@ -67,6 +75,7 @@ void wattle_recording_close(struct wattle_recording *recording)
 	for (size_t i = 0; i < recording->n_ended; i++)
 		free(recording->ended[i].energies);
 	free(recording->ended);
+	free(recording->energies);
 	wtl_player_close(recording->player);
 	free(recording);
 }
@@ -111,6 +120,17 @@ static int keep_window(struct wattle_recording *recording, const struct wtl_play
 	memcpy(ended->energies, played->energies, n_domains * sizeof(*ended->energies));
 	recording->n_ended++;
 	return 0;
+}
+
+/* As many domains' figures as the caller has room for. */
+static void give_energies(const struct wattle_recording *recording,
+			  const struct wattle_energy energies[], struct wattle_energy *ret_energies,
+			  size_t n_energies)
+{
+	size_t n_domains = wattle_recording_domains(recording);
+
+	for (size_t i = 0; ret_energies && i < n_energies && i < n_domains; i++)
+		wtl_abi_give(wtl_abi_element(ret_energies, i), &energies[i], sizeof(energies[i]));
 }
 
 static int take_played(struct wattle_recording *recording, const struct wtl_played *played,
@@ -158,6 +178,13 @@ static int64_t later_ns(int64_t t_ns, int64_t by_ns)
 	return by_ns < INT64_MAX - t_ns ? t_ns + by_ns : INT64_MAX;
 }
 
+static void give_step(struct wattle_recording_step *step, struct wattle_recording_step *ret_step)
+{
+	step->total.size = wtl_abi_tail_size(
+		ret_step, offsetof(struct wattle_recording_step, total), sizeof(step->total));
+	wtl_abi_give(ret_step, step, sizeof(*step));
+}
+
 int wattle_recording_next(struct wattle_recording *recording, int64_t interval_ns,
 			  struct wattle_recording_step *ret_step,
 			  struct wattle_energy *ret_energies, size_t n_energies,
@@ -171,6 +198,9 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	int64_t begin_ns;
 	int rc;
 
+	if (!wtl_abi_is_sized(ret_step) || !wtl_abi_is_sized(reterr) ||
+	    (n_energies > 0 && !wtl_abi_is_sized(ret_energies)))
+		return -EINVAL;
 	wtl_player_sample_again(recording->player);
 	begin_ns = wtl_player_mono(recording->player);
 	interval_ns -= interval_ns / INTERVAL_SLACK;
@@ -185,7 +215,8 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 		wattle_window_cancel(meter, STEP);
 		return rc < 0 ? hand_over(&err, reterr) : 0;
 	}
-	wtl_window_look(meter, STEP, &window, ret_energies, n_energies);
+	wtl_window_look(meter, STEP, &window, recording->energies,
+			wattle_recording_domains(recording));
 	wattle_window_cancel(meter, STEP);
 	/* What is left at the end may be no time at all. */
 	if (rc == 0 && window.duration_ns <= 0)
@@ -194,8 +225,9 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	step.begin_utc_ns = wtl_player_utc(recording->player, window.begin_mono_ns);
 	step.duration_ns = window.duration_ns;
 	step.total = window.total;
+	give_energies(recording, recording->energies, ret_energies, n_energies);
 	if (ret_step)
-		*ret_step = step;
+		give_step(&step, ret_step);
 	return 1;
 }
 
@@ -205,14 +237,22 @@ int wattle_recording_window(struct wattle_recording *recording, size_t i,
 			    struct wattle_recording_window *ret_window,
 			    struct wattle_energy *ret_energies, size_t n_energies)
 {
-	size_t n_domains = wattle_recording_domains(recording);
+	struct wattle_recording_window own;
 
 	if (i >= recording->n_ended)
 		return -ERANGE;
-	*ret_window = recording->ended[i].window;
-	if (ret_energies)
-		memcpy(ret_energies, recording->ended[i].energies,
-		       (n_energies < n_domains ? n_energies : n_domains) * sizeof(*ret_energies));
+	if (!wtl_abi_is_sized(ret_window) || (n_energies > 0 && !wtl_abi_is_sized(ret_energies)))
+		return -EINVAL;
+	own = recording->ended[i].window;
+	give_energies(recording, recording->ended[i].energies, ret_energies, n_energies);
+	if (!ret_window)
+		return 0;
+	own.window.size = wtl_abi_tail_size(
+		ret_window, offsetof(struct wattle_recording_window, window), sizeof(own.window));
+	own.window.total.size = wtl_abi_tail_size(
+		ret_window, offsetof(struct wattle_recording_window, window.total),
+		sizeof(own.window.total));
+	wtl_abi_give(ret_window, &own, sizeof(own));
 	return 0;
 }
 
@@ -231,6 +271,8 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 
 	if (!consumer)
 		return -ENOENT;
+	if (!wtl_abi_is_sized(ret_consumer))
+		return -EINVAL;
 	wtl_consumers_energy(wtl_player_consumers(player), slot, WTL_PART_ALL, &energy);
 	own.pid = consumer->pid;
 	own.start_utc_ns = wtl_player_start_utc(player, consumer->start_ns);
@@ -249,19 +291,22 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 	own.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0;
 	own.uncertainty_uj = energy.uncertainty_uj;
 	own.cpu_ns = wtl_consumer_cpu_ns(consumer);
-	*ret_consumer = own;
+	wtl_abi_give(ret_consumer, &own, sizeof(own));
 	return 0;
 }
 
 int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
 			    struct wattle_recording_ledger *ret_ledger)
 {
+	struct wattle_recording_ledger own;
 	struct wtl_ledger ledger;
 
 	if (domain >= wattle_recording_domains(recording))
 		return -ERANGE;
+	if (!wtl_abi_is_sized(ret_ledger))
+		return -EINVAL;
 	wtl_consumers_ledger(wtl_player_consumers(recording->player), domain, &ledger);
-	*ret_ledger = (struct wattle_recording_ledger){
+	own = (struct wattle_recording_ledger){
 		.live_uj = ledger.live_uj,
 		.exited_uj = ledger.exited_uj,
 		.kernel_uj = ledger.kernel_uj,
@@ -269,5 +314,6 @@ int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
 		.unattributed_uj = ledger.unattributed_uj,
 		.total_uj = ledger.total_uj,
 	};
+	wtl_abi_give(ret_ledger, &own, sizeof(own));
 	return 0;
 }

@@ -135,7 +135,7 @@ static void tell_idle(struct wtl_player *player)
 		struct wtl_baseline idle;
 		struct wattle_domain domain;
 
-		wattle_meter_domain(player->meter, i, &domain);
+		wtl_meter_domain(player->meter, i, &domain);
 		if (player->policy.idle &&
 		    player->policy.idle(player->policy.context, domain.name, &idle))
 			wtl_consumers_fix_baseline(player->consumers, i, &idle);

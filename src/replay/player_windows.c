@@ -136,8 +136,8 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 	played->kind = WTL_PLAYED_ENDED;
 	played->t_mono_ns = mono_ns;
 	if (!window || !window->is_open ||
-	    wattle_window_end(player->meter, window->told_name, &played->window, player->energies,
-			      wattle_meter_domains(player->meter)) < 0) {
+	    wtl_window_end(player->meter, window->told_name, &played->window, player->energies,
+			   wattle_meter_domains(player->meter)) < 0) {
 		wattle_meter_tick(player->meter);
 		played->kind = WTL_PLAYED_SAMPLE;
 		return 0;

@@ -50,7 +50,7 @@ static int tell_domain(struct wtl_recorder *recorder, size_t i)
 	};
 	struct wattle_domain domain;
 
-	wattle_meter_domain(recorder->meter, i, &domain);
+	wtl_meter_domain(recorder->meter, i, &domain);
 	copy_name(row.name, sizeof(row.name), domain.name);
 	copy_name(row.inside, sizeof(row.inside), domain.inside);
 	copy_name(row.source, sizeof(row.source), domain.source);

@@ -95,14 +95,27 @@ def test_version(installed):
     assert run(installed[0] / "bin" / "wattle", "--version").split()[-1] == version
 
 
-def check_exported(installed, name, version, at_least):
-    """The shared library shows the public names and no others, all of which the header declares."""
-    symbols = run("nm", "-D", "--defined-only", installed[1] / f"lib{name}.so").splitlines()
-    names = {line.split()[-1].split("@")[0] for line in symbols} - {version}
+def version_nodes(name):
+    """The nodes of a version script, with the symbols that each names."""
+    text = re.sub(r"/\*.*?\*/", "", (REPO / "src" / f"{name}.map").read_text(), flags=re.DOTALL)
+    return {node: set(re.findall(r"^\t(\w+);$", body, re.M)) for node, body in re.findall(r"^(\w[\w.]*) \{(.*?)^\}", text, re.M | re.S)}
+
+
+def dynamic_symbols(library, which):
+    lines = run("nm", "-D", which, library).splitlines()
+    return dict(line.split()[-1].replace("@@", "@").split("@") for line in lines if "@" in line and " A " not in line)
+
+
+def check_exported(installed, name, node, at_least):
+    """The header, the version script and the shared library name the same symbols."""
     header = (installed[0] / "include" / f"{name}.h").read_text()
     declared = set(re.findall(r"^WATTLE_API [^;(]*?(wattle_\w+)\(", header, re.M))
+    nodes = version_nodes(name)
     assert len(declared) >= at_least
-    assert names == declared
+    assert declared == nodes[node]
+    assert {symbol: node for node in nodes for symbol in nodes[node]} == dynamic_symbols(
+        installed[1] / f"lib{name}.so", "--defined-only"
+    )
 
 
 def test_exported_symbols(installed):
@@ -111,6 +124,16 @@ def test_exported_symbols(installed):
 
 def test_exported_symbols_of_recordings(recordings):
     check_exported(recordings, "wattle-recording", "WATTLE_RECORDING_0", 11)
+
+
+def test_private_symbols(recordings):
+    """They are what libwattle-recording takes from libwattle, of this version alone."""
+    version = run("pkg-config", "--modversion", "wattle", PKG_CONFIG_PATH=str(recordings[2].parent)).strip()
+    private = f"WATTLE_PRIVATE_{version}"
+    nodes = version_nodes("wattle")
+    taken = dynamic_symbols(recordings[1] / "libwattle-recording.so", "--undefined-only")
+    assert nodes[private] == {symbol for symbol, node in taken.items() if node == private}
+    assert {node for symbol, node in taken.items() if symbol.startswith("w")} <= {private, "WATTLE_0"}
 
 
 def test_library_keeps_to_itself(installed):

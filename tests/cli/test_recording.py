@@ -88,7 +88,7 @@ KEPT = [
     ("consumer", "src/energy/consumer.h", "wtl_consumer", {"group": "has_group"}),
     ("consumer", "src/energy/consumer.h", "wtl_group", {}),
     ("window", "src/record/store.h", "wtl_stored_window", {"total": None, "energies": None, "n_energies": None}),
-    ("energy", "include/wattle.h", "wattle_energy", {}),
+    ("energy", "include/wattle.h", "wattle_energy", {"size": None}),
     ("gap", "src/record/store.h", "wtl_stored_gap", {}),
     ("account", "src/record/store.h", "wtl_stored_account", {}),
     ("baseline", "src/record/store.h", "wtl_stored_baseline", {"baseline": "is_known"}),

@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 	wattle_window_begin(f.bench.meter, "inner");
 	wtl_recorder_marked_by(f.recorder, "inner", 77);
 	replay_bench_live_for(&f, 3);
-	wattle_window_end(f.bench.meter, "inner", &window, energies, REPLAY_DOMAINS_MAX);
+	wtl_window_end(f.bench.meter, "inner", &window, energies, REPLAY_DOMAINS_MAX);
 	wtl_recorder_window(f.recorder, "inner", false, &window, energies);
 	say_window("inner", &window, energies);
 	replay_bench_live_for(&f, 2);

@@ -285,8 +285,8 @@ struct wattle_domain meter_bench_domain(struct meter_bench *bench, const char *n
 {
 	struct wattle_domain domain;
 
-	assert_return_code(
-		wattle_meter_domain(bench->meter, meter_bench_find(bench, name), &domain), 0);
+	assert_return_code(wtl_meter_domain(bench->meter, meter_bench_find(bench, name), &domain),
+			   0);
 	return domain;
 }
 
@@ -298,6 +298,6 @@ struct wattle_energy meter_bench_energy(struct meter_bench *bench, const char *w
 
 	assert_true(i < UNIT_COUNT(energies));
 	assert_return_code(
-		wattle_window_read(bench->meter, window, NULL, energies, UNIT_COUNT(energies)), 0);
+		wtl_window_read(bench->meter, window, NULL, energies, UNIT_COUNT(energies)), 0);
 	return energies[i];
 }

@@ -189,7 +189,7 @@ static void print_domains(struct wtl_buf *text, struct wattle_meter *meter,
 		struct wtl_baseline idle;
 		struct wtl_ledger l;
 
-		wattle_meter_domain(meter, i, &domain);
+		wtl_meter_domain(meter, i, &domain);
 		wtl_buf_printf(text,
 			       "%s %s %s: %d/%d %d %" PRIu64 " +- %" PRIu64 " uJ, %" PRIu64
 			       " to %" PRIu64 " uW, %" PRId64 " and %" PRId64
@@ -335,9 +335,9 @@ void replay_bench_begin(struct replay_bench *f)
 
 void replay_bench_end(struct replay_bench *f)
 {
-	assert_int_equal(wattle_window_end(f->bench.meter, "run", &f->window, f->energies,
-					   REPLAY_DOMAINS_MAX),
-			 0);
+	assert_int_equal(
+		wtl_window_end(f->bench.meter, "run", &f->window, f->energies, REPLAY_DOMAINS_MAX),
+		0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
 	wtl_recorder_window(f->recorder, "run", false, &f->window, f->energies);

@@ -31,7 +31,7 @@ static struct wattle_meter *open_root(const char *name, uint32_t interval_ms)
 	const struct wattle_options options = {
 		.size = sizeof(options), .root = root, .nvml_path = "", .interval_ms = interval_ms};
 	struct wattle_meter *meter = NULL;
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	if (wattle_meter_open(&options, &meter, &error) < 0)
 		fail_msg("%s: %s", error.source, error.text);
@@ -101,7 +101,7 @@ static void test_option_sizes(void **state)
 	} wide = {.options = {.nvml_path = ""}};
 	char *root = root_path("vm-nothing");
 	struct wattle_meter *meter = (void *)7;
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	(void)state;
 	wide.options.root = root;
@@ -130,11 +130,58 @@ static void test_option_sizes(void **state)
 	free(root);
 }
 
+/* A caller that knows fewer members gets those, and not a byte beside them. */
+static void test_output_sizes(void **state)
+{
+	struct wattle_meter *meter = open_root("client-psys", 0);
+	struct wattle_energy energies[3] = {{.size = sizeof(energies[0])}};
+	struct wattle_window window = {.size = sizeof(window)}, whole = window;
+	struct wattle_domain domain;
+	struct wattle_error error = {.code = 7};
+	struct wattle_meter *other = NULL;
+	char *at = (char *)energies;
+
+	(void)state;
+	memset(&domain, 0x5a, sizeof(domain));
+	domain.size = offsetof(struct wattle_domain, inside);
+	assert_return_code(wattle_meter_domain(meter, 0, &domain), 0);
+	assert_string_equal(domain.name, "package-0");
+	assert_int_equal((uintptr_t)domain.inside, (uintptr_t)UINT64_C(0x5a5a5a5a5a5a5a5a));
+	for (size_t size = 0; size <= sizeof(size_t); size++) {
+		domain.size = window.size = size;
+		assert_int_equal(wattle_meter_domain(meter, 0, &domain), -EINVAL);
+		assert_int_equal(wattle_window_read(meter, "w", &window, NULL, 0), -EINVAL);
+		assert_int_equal(wattle_window_end(meter, "w", &window, NULL, 0), -EINVAL);
+		assert_int_equal(wattle_window_pop(meter, &window, NULL, 0), -EINVAL);
+	}
+	assert_int_equal(wattle_meter_open(NULL, &other, &error), -EINVAL);
+	assert_int_equal(error.code, 7);
+
+	/* Elements of an older size stand closer together, and so ends the total of a window. */
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	energies[0].size = offsetof(struct wattle_energy, energy_uj);
+	window.size = offsetof(struct wattle_window, total.energy_uj);
+	assert_return_code(wattle_window_read(meter, "w", &whole, NULL, 0), 0);
+	assert_int_equal(whole.total.size, sizeof(whole.total));
+	assert_return_code(wattle_window_end(meter, "w", &window, energies, 3), 0);
+	for (size_t i = 0; i < 3; i++) {
+		const struct wattle_energy *energy =
+			(const void *)(at + i * offsetof(struct wattle_energy, energy_uj));
+
+		assert_int_equal(energy->size, offsetof(struct wattle_energy, energy_uj));
+		assert_true(energy->has_energy);
+	}
+	assert_int_equal(window.total.size, offsetof(struct wattle_energy, energy_uj));
+	assert_true(window.total.has_energy && window.total.energy_uj == 0);
+	assert_int_equal(energies[2].max_uw, 0);
+	wattle_meter_close(meter);
+}
+
 static void test_open_errors(void **state)
 {
 	struct wattle_options options = {.size = sizeof(options), .root = "/nowhere/at/all"};
 	struct wattle_meter *meter = (void *)7;
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	(void)state;
 	assert_int_equal(wattle_meter_open(&options, NULL, &error), -EINVAL);
@@ -160,14 +207,14 @@ static void test_open_errors(void **state)
 static void test_this_machine(void **state)
 {
 	struct wattle_meter *meter = NULL;
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 
 	(void)state;
 	if (wattle_meter_open(NULL, &meter, &error) < 0)
 		fail_msg("%s: %s", error.source, error.text);
 	assert_return_code(wattle_meter_tick(meter), 0);
 	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
-		struct wattle_domain domain;
+		struct wattle_domain domain = {.size = sizeof(domain)};
 
 		assert_return_code(wattle_meter_domain(meter, i, &domain), 0);
 		assert_true(domain.source || domain.reason);
@@ -178,7 +225,7 @@ static void test_this_machine(void **state)
 static void test_domains(void **state)
 {
 	struct wattle_meter *meter = open_root("client-psys", 0);
-	struct wattle_domain domain = {.name = "untouched"};
+	struct wattle_domain domain = {.size = sizeof(domain), .name = "untouched"};
 	size_t n = wattle_meter_domains(meter);
 
 	(void)state;
@@ -220,7 +267,7 @@ static void nap_ms(long ms)
 
 static uint64_t ticks_of(struct wattle_meter *meter)
 {
-	struct wattle_self self;
+	struct wattle_self self = {.size = sizeof(self)};
 
 	assert_return_code(wattle_meter_self(meter, &self), 0);
 	return self.ticks;
@@ -301,7 +348,8 @@ static void test_log(void **state)
 
 static void test_carbon(void **state)
 {
-	struct wattle_carbon world, france, number, cloud, untouched = {.year = 7};
+	struct wattle_carbon world = {.size = sizeof(world)}, france = world, number = world,
+			     cloud = world, untouched = {.size = sizeof(world), .year = 7};
 
 	(void)state;
 	assert_return_code(wattle_carbon_find(NULL, &world), 0);
@@ -332,12 +380,13 @@ static void test_carbon(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_version),	    cmocka_unit_test(test_words),
-		cmocka_unit_test(test_strerror),    cmocka_unit_test(test_option_sizes),
-		cmocka_unit_test(test_open_errors), cmocka_unit_test(test_this_machine),
-		cmocka_unit_test(test_domains),	    cmocka_unit_test(test_two_meters),
-		cmocka_unit_test(test_sampler),	    cmocka_unit_test(test_sampler_stops),
-		cmocka_unit_test(test_log),	    cmocka_unit_test(test_carbon),
+		cmocka_unit_test(test_version),	      cmocka_unit_test(test_words),
+		cmocka_unit_test(test_strerror),      cmocka_unit_test(test_option_sizes),
+		cmocka_unit_test(test_output_sizes),  cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_this_machine),  cmocka_unit_test(test_domains),
+		cmocka_unit_test(test_two_meters),    cmocka_unit_test(test_sampler),
+		cmocka_unit_test(test_sampler_stops), cmocka_unit_test(test_log),
+		cmocka_unit_test(test_carbon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -581,7 +581,7 @@ static void test_the_library(void **state)
 {
 	struct bench bench;
 	struct thread thread = {.bench = &bench};
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 	char long_name[65], path[WTL_MARK_PATH_SIZE];
 	pthread_t id;
 
@@ -631,7 +631,7 @@ static void *answer_rubbish(void *argument)
 static void test_who_is_no_recording(void **state)
 {
 	char path[WTL_MARK_PATH_SIZE];
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 	struct place place;
 	pthread_t id;
 	int listener;

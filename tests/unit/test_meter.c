@@ -154,7 +154,7 @@ static void list_domains(struct wattle_meter *meter, char *text, size_t size)
 	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
 		struct wattle_domain d;
 
-		assert_return_code(wattle_meter_domain(meter, i, &d), 0);
+		assert_return_code(wtl_meter_domain(meter, i, &d), 0);
 		len += (size_t)snprintf(text + len, size - len, "%s%s%s %s%s%s %s%s\n", d.name,
 					d.inside ? "<" : "", d.inside ? d.inside : "",
 					d.source ? d.source : "-", d.check ? "/" : "",
@@ -193,7 +193,7 @@ static void test_reasons(void **state)
 		for (size_t k = 0; k < wattle_meter_domains(bench.meter); k++) {
 			struct wattle_domain d;
 
-			wattle_meter_domain(bench.meter, k, &d);
+			wtl_meter_domain(bench.meter, k, &d);
 			if (!d.source && !d.reason)
 				fail_msg("%s: %s is not measured, and does not say why",
 					 expected[i].root, d.name);
@@ -215,12 +215,12 @@ static void test_empty_root(void **state)
 	meter_bench_open(&bench);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	meter_bench_tick(&bench, S);
-	assert_return_code(wattle_window_end(bench.meter, "w", &window, NULL, 0), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", &window, NULL, 0), 0);
 	assert_int_equal(window.duration_ns, S);
 	for (size_t i = 0; i < wattle_meter_domains(bench.meter); i++) {
 		struct wattle_domain d;
 
-		wattle_meter_domain(bench.meter, i, &d);
+		wtl_meter_domain(bench.meter, i, &d);
 		assert_true(d.reason || d.method == WATTLE_METHOD_MODELLED);
 	}
 	meter_bench_done(&bench);
@@ -257,7 +257,7 @@ static void test_exact_energy(void **state)
 	assert_int_equal(e.status, WATTLE_STATUS_OK);
 	assert_int_equal(e.method, WATTLE_METHOD_COUNTER);
 	assert_true(e.uncertainty_uj > 0);
-	assert_return_code(wattle_window_end(bench.meter, "w", &window, energies, 8), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", &window, energies, 8), 0);
 	assert_int_equal(energies[meter_bench_find(&bench, "dram-0")].energy_uj, 100);
 	assert_int_equal(energies[meter_bench_find(&bench, "package-1")].energy_uj, 0);
 	assert_int_equal(window.total.energy_uj, 10000107);
@@ -352,7 +352,7 @@ static void test_comes_back(void **state)
 	assert_int_equal(e.energy_uj, 1000000);
 	assert_int_equal(e.measured_ns, 100 * MS);
 	assert_int_equal(e.gap_ns, 900 * MS);
-	assert_return_code(wattle_window_read(bench.meter, "w", &window, NULL, 0), 0);
+	assert_return_code(wtl_window_read(bench.meter, "w", &window, NULL, 0), 0);
 	assert_int_equal(window.total.status, WATTLE_STATUS_GAP);
 
 	meter_bench_write(&bench, PACKAGE0, "5000000\n");
@@ -440,7 +440,7 @@ static void test_never_read(void **state)
 	/* And the window whose only reading was its first: */
 	e = meter_bench_energy(&bench, "w", "package-0");
 	assert_int_equal(e.gap_ns, 600 * MS);
-	assert_return_code(wattle_window_read(bench.meter, "late", &window, NULL, 0), 0);
+	assert_return_code(wtl_window_read(bench.meter, "late", &window, NULL, 0), 0);
 	assert_int_equal(window.total.status, WATTLE_STATUS_GAP);
 	assert_int_equal(window.total.gap_ns, 500 * MS);
 	assert_int_equal(window.total.has_energy, 1);
@@ -733,7 +733,7 @@ static void test_self(void **state)
 	meter_bench_open(&bench);
 	for (int i = 0; i < 9; i++)
 		meter_bench_tick(&bench, S);
-	assert_return_code(wattle_meter_self(bench.meter, &self), 0);
+	assert_return_code(wtl_meter_self(bench.meter, &self), 0);
 	assert_int_equal(self.ticks, 10);
 	assert_int_equal(self.late_ticks, 0);
 	assert_true(self.tick_max_ns >= 1000);

@@ -47,7 +47,7 @@ static void record(struct meter_bench *bench, const char *tape, struct wattle_wi
 				   0);
 		assert_return_code(wattle_meter_tick(meter), 0);
 	}
-	assert_return_code(wattle_window_end(meter, "w", ret_window, energies, DOMAINS), 0);
+	assert_return_code(wtl_window_end(meter, "w", ret_window, energies, DOMAINS), 0);
 	assert_return_code(wtl_io_record_error(io), 0);
 	wattle_meter_close(meter);
 }
@@ -59,7 +59,7 @@ static void test_replay(void **state)
 	struct meter_bench bench;
 	struct wattle_meter *meter = NULL;
 	struct wattle_options options = {.size = sizeof(options), .nvml_path = ""};
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 	unsigned ticks = 0;
 	char *tape;
 	int rc, i;
@@ -79,7 +79,7 @@ static void test_replay(void **state)
 	assert_int_equal(rc, -ENODATA);
 	assert_int_equal(wattle_meter_tick(meter), -ENODATA);
 	assert_int_equal(ticks, FRAMES);
-	assert_return_code(wattle_window_end(meter, "w", &is, replayed, DOMAINS), 0);
+	assert_return_code(wtl_window_end(meter, "w", &is, replayed, DOMAINS), 0);
 	assert_int_equal(recorded[i].energy_uj, 1000000 * FRAMES);
 	assert_int_equal(replayed[i].energy_uj, recorded[i].energy_uj);
 	assert_int_equal(is.total.energy_uj, was.total.energy_uj);

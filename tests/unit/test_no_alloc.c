@@ -70,9 +70,9 @@ static void test_windows(void **state)
 		wrong += wattle_window_begin(bench.meter, "w") != 0;
 		wrong += wattle_window_push(bench.meter, "p") != 0;
 		bench.now_ns += WTL_NS_PER_MS / 10;
-		wrong += wattle_window_read(bench.meter, "w", &window, energies, 16) != 0;
-		wrong += wattle_window_pop(bench.meter, &window, energies, 16) != 0;
-		wrong += wattle_window_end(bench.meter, "w", &window, energies, 16) != 0;
+		wrong += wtl_window_read(bench.meter, "w", &window, energies, 16) != 0;
+		wrong += wtl_window_pop(bench.meter, &window, energies, 16) != 0;
+		wrong += wtl_window_end(bench.meter, "w", &window, energies, 16) != 0;
 		wrong += wattle_window_cancel(bench.meter, "w") != -WATTLE_E_NO_WINDOW;
 	}
 	assert_int_equal(wattle_test_allocations() - before, 0);

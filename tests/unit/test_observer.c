@@ -157,20 +157,20 @@ static void test_windows(void **state)
 	assert_int_equal(wattle_window_begin(meter, "one"), -WATTLE_E_WINDOW_OPEN);
 	assert_int_equal(wattle_window_begin(meter, ""), -EINVAL);
 	assert_int_equal(wattle_window_cancel(meter, "none"), -WATTLE_E_NO_WINDOW);
-	assert_int_equal(wattle_window_end(meter, "none", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_end(meter, "none", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	expect(&s, "");
 	assert_int_equal(wattle_window_push(meter, "two"), 0);
 	expect(&s, "sb");
 	assert_true(s.note.is_stacked);
-	assert_int_equal(wattle_window_pop(meter, NULL, NULL, 0), 0);
+	assert_int_equal(wtl_window_pop(meter, NULL, NULL, 0), 0);
 	expect(&s, "se");
 	assert_string_equal(s.name, "two");
 	/* To look is no event of its own, but a sample was taken. */
-	assert_int_equal(wattle_window_read(meter, "one", &s.window, s.energies, DOMAINS_MAX), 0);
+	assert_int_equal(wtl_window_read(meter, "one", &s.window, s.energies, DOMAINS_MAX), 0);
 	expect(&s, "s");
 	assert_int_equal(wtl_window_look(meter, "one", &s.window, s.energies, DOMAINS_MAX), 0);
 	expect(&s, "");
-	assert_int_equal(wattle_window_end(meter, "one", &s.window, s.energies, DOMAINS_MAX), 0);
+	assert_int_equal(wtl_window_end(meter, "one", &s.window, s.energies, DOMAINS_MAX), 0);
 	expect(&s, "se");
 	assert_string_equal(s.name, "one");
 	assert_int_equal(s.window.begin_mono_ns, begin_ns);
@@ -225,7 +225,7 @@ static void test_no_more(void **state)
 	wtl_consumers_observe(s.consumers, NULL);
 	meter_bench_tick(&s.bench, 100 * MS);
 	assert_int_equal(wattle_window_begin(s.bench.meter, "one"), 0);
-	assert_int_equal(wattle_window_end(s.bench.meter, "one", NULL, NULL, 0), 0);
+	assert_int_equal(wtl_window_end(s.bench.meter, "one", NULL, NULL, 0), 0);
 	wtl_consumers_begin(s.consumers);
 	wtl_consumers_bill(s.consumers, s.energies, 77);
 	expect(&s, "");
@@ -328,7 +328,7 @@ static void test_same_energy(void **state)
 		for (int k = 0; k < 10; k++)
 			meter_bench_tick(&s.bench, 100 * MS);
 		assert_int_equal(
-			wattle_window_end(s.bench.meter, "one", &s.window, s.energies, DOMAINS_MAX),
+			wtl_window_end(s.bench.meter, "one", &s.window, s.energies, DOMAINS_MAX),
 			0);
 		energy_uj[i] = s.window.total.energy_uj;
 		finish(&s);

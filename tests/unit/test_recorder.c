@@ -361,7 +361,7 @@ static void test_marked(void **state)
 	wtl_recorder_marked_by(f.recorder, "nobody", 79);
 	meter_bench_write(&f.bench, PACKAGE0, "3000000\n");
 	meter_bench_tick(&f.bench, S);
-	assert_int_equal(wattle_window_end(f.bench.meter, "a", &window, energies, 8), 0);
+	assert_int_equal(wtl_window_end(f.bench.meter, "a", &window, energies, 8), 0);
 	wtl_recorder_window(f.recorder, "a", false, &window, energies);
 	assert_int_equal(wtl_window_look(f.bench.meter, "b", &window, energies, 8), 0);
 	wtl_recorder_window(f.recorder, "b", true, &window, energies);

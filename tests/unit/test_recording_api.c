@@ -90,7 +90,7 @@ static uint64_t said(const char *name)
 static struct wattle_recording *open_it(const char *path)
 {
 	struct wattle_recording *recording = NULL;
-	struct wattle_error error = {.code = 0};
+	struct wattle_error error = {.size = sizeof(error)};
 
 	if (wattle_recording_open(path, &recording, &error) < 0)
 		fail_msg("%s", error.text);
@@ -100,7 +100,7 @@ static struct wattle_recording *open_it(const char *path)
 
 static void read_all(struct wattle_recording *recording, int64_t interval_ns)
 {
-	struct wattle_error error = {.code = 0};
+	struct wattle_error error = {.size = sizeof(error)};
 	int rc;
 
 	while ((rc = wattle_recording_next(recording, interval_ns, NULL, NULL, 0, &error)) > 0)
@@ -113,7 +113,7 @@ static void read_all(struct wattle_recording *recording, int64_t interval_ns)
 static void test_domains(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_domain domain;
+	struct wattle_domain domain = {.size = sizeof(domain)};
 	size_t n = wattle_recording_domains(recording);
 
 	(void)state;
@@ -147,9 +147,9 @@ static void test_facts(void **state)
 static void check_steps(int64_t interval_ns, unsigned steps_min, unsigned steps_max)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_energy energies[DOMAINS_MAX];
-	struct wattle_recording_step step;
-	struct wattle_error error = {.code = 0};
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_recording_step step = {.size = sizeof(step)};
+	struct wattle_error error = {.size = sizeof(error)};
 	uint64_t sum_uj = 0, total_uj = 0;
 	int64_t end_ns = 0, sum_ns = 0;
 	unsigned n = 0;
@@ -197,11 +197,12 @@ static void test_steps(void **state)
 static void test_room(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_energy energies[DOMAINS_MAX];
-	struct wattle_recording_step step;
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_recording_step step = {.size = sizeof(step)};
 
 	(void)state;
 	memset(energies, 0x5a, sizeof(energies));
+	energies[0].size = sizeof(energies[0]);
 	assert_int_equal(wattle_recording_next(recording, S, &step, energies, 1, NULL), 1);
 	assert_int_equal(energies[0].has_energy, 1);
 	assert_int_equal(energies[1].energy_uj, UINT64_C(0x5a5a5a5a5a5a5a5a));
@@ -213,8 +214,8 @@ static void test_room(void **state)
 
 static void check_window(struct wattle_recording *recording, size_t i, const char *name, int pid)
 {
-	struct wattle_recording_window window;
-	struct wattle_energy energies[DOMAINS_MAX];
+	struct wattle_recording_window window = {.size = sizeof(window)};
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
 	char word[64];
 
 	assert_int_equal(wattle_recording_window(recording, i, &window, energies, DOMAINS_MAX), 0);
@@ -231,7 +232,7 @@ static void check_window(struct wattle_recording *recording, size_t i, const cha
 static void test_windows(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_recording_window window;
+	struct wattle_recording_window window = {.size = sizeof(window)};
 
 	(void)state;
 	assert_int_equal(wattle_recording_window(recording, 0, &window, NULL, 0), -ERANGE);
@@ -246,7 +247,7 @@ static void test_windows(void **state)
 static void test_consumers(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_recording_consumer consumer;
+	struct wattle_recording_consumer consumer = {.size = sizeof(consumer)};
 	uint64_t full_uj = 0, n = 0;
 	unsigned workers = 0, in_command = 0;
 	size_t slots;
@@ -281,7 +282,7 @@ static void test_consumers(void **state)
 static void test_ledgers(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_recording_ledger l;
+	struct wattle_recording_ledger l = {.size = sizeof(l)};
 	size_t n = wattle_recording_domains(recording);
 
 	(void)state;
@@ -309,7 +310,7 @@ static void test_ledgers(void **state)
 static void test_cut(void **state)
 {
 	struct wattle_recording *recording = open_it(made.cut);
-	struct wattle_recording_window window;
+	struct wattle_recording_window window = {.size = sizeof(window)};
 
 	(void)state;
 	assert_int_equal(wattle_recording_is_whole(recording), 0);
@@ -322,12 +323,11 @@ static void test_cut(void **state)
 static void test_errors(void **state)
 {
 	struct wattle_recording *recording = NULL;
-	struct wattle_error error;
+	struct wattle_error error = {.size = sizeof(error)};
 	char path[256];
 	FILE *file;
 
 	(void)state;
-	memset(&error, 0, sizeof(error));
 	snprintf(path, sizeof(path), "%s/none.wattle", made.dir);
 	assert_int_equal(wattle_recording_open(path, &recording, &error), -ENOENT);
 	assert_null(recording);
@@ -359,7 +359,8 @@ static void test_null(void **state)
 static void test_two(void **state)
 {
 	struct wattle_recording *one = open_it(made.path), *other = open_it(made.path);
-	struct wattle_recording_step first, second;
+	struct wattle_recording_step first = {.size = sizeof(first)},
+				     second = {.size = sizeof(second)};
 
 	(void)state;
 	assert_int_equal(wattle_recording_next(one, S, &first, NULL, 0, NULL), 1);

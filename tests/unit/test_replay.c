@@ -207,10 +207,10 @@ static void test_windows(void **state)
 	assert_int_equal(wattle_window_push(f.bench.meter, "step"), 0);
 	replay_bench_pass(&f);
 	replay_bench_pass(&f);
-	assert_int_equal(wattle_window_pop(f.bench.meter, &pushed_window, pushed, n), 0);
-	assert_int_equal(wattle_window_end(f.bench.meter, "inner", &inner_window, inner, n), 0);
+	assert_int_equal(wtl_window_pop(f.bench.meter, &pushed_window, pushed, n), 0);
+	assert_int_equal(wtl_window_end(f.bench.meter, "inner", &inner_window, inner, n), 0);
 	replay_bench_pass(&f);
-	assert_int_equal(wattle_window_pop(f.bench.meter, NULL, NULL, 0), 0);
+	assert_int_equal(wtl_window_pop(f.bench.meter, NULL, NULL, 0), 0);
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);

@@ -57,8 +57,8 @@ static void end(struct damage *d, const char *name)
 {
 	struct told *told = window_of(d, name);
 
-	assert_int_equal(wattle_window_end(d->f.bench.meter, name, &told->window, told->energies,
-					   REPLAY_DOMAINS_MAX),
+	assert_int_equal(wtl_window_end(d->f.bench.meter, name, &told->window, told->energies,
+					REPLAY_DOMAINS_MAX),
 			 0);
 	wtl_recorder_window(d->f.recorder, name, false, &told->window, told->energies);
 }

@@ -75,8 +75,8 @@ static int summarize(const char *path)
 static int read_all(const char *path)
 {
 	struct wattle_recording *recording = NULL;
-	struct wattle_recording_step step;
-	struct wattle_error error = {.code = 0};
+	struct wattle_recording_step step = {.size = sizeof(step)};
+	struct wattle_error error = {.size = sizeof(error)};
 	int rc = wattle_recording_open(path, &recording, &error);
 
 	if (rc == 0)
@@ -126,7 +126,7 @@ static void record(struct replay_bench *f)
 	replay_bench_live_for(f, 3);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "inner"), 0);
 	replay_bench_live_for(f, 2);
-	assert_int_equal(wattle_window_end(f->bench.meter, "inner", NULL, NULL, 0), 0);
+	assert_int_equal(wtl_window_end(f->bench.meter, "inner", NULL, NULL, 0), 0);
 	replay_bench_end(f);
 	replay_bench_stop(f);
 }

@@ -144,10 +144,10 @@ static void test_a_user_of_elsewhere(void **state)
 		.script = "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n"
 			  "process 90001 C 100 60 0 0 0\n",
 		.store = {.period_ns = 2 * S}};
-	struct wattle_energy energies[REPLAY_DOMAINS_MAX];
-	struct wattle_recording_consumer consumer;
+	struct wattle_energy energies[REPLAY_DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_recording_consumer consumer = {.size = sizeof(consumer)};
 	struct wattle_recording *recording;
-	struct wattle_recording_step step;
+	struct wattle_recording_step step = {.size = sizeof(step)};
 	bool is_known_of_others = false, is_there = false;
 	struct replay_bench f;
 	int first;

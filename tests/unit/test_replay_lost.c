@@ -163,8 +163,7 @@ static void test_window_within(void **state)
 	assert_int_equal(wattle_window_begin(l.f.bench.meter, "short"), 0);
 	replay_bench_live_for(&l.f, 1);
 	assert_int_equal(
-		wattle_window_end(l.f.bench.meter, "short", &window, energies, REPLAY_DOMAINS_MAX),
-		0);
+		wtl_window_end(l.f.bench.meter, "short", &window, energies, REPLAY_DOMAINS_MAX), 0);
 	wtl_recorder_window(l.f.recorder, "short", false, &window, energies);
 	happens_now(&l);
 	replay_bench_live_for(&l.f, 5);

@@ -253,7 +253,7 @@ static void test_wall(void **state)
 static void test_steps_of_the_interval(void **state)
 {
 	struct wattle_recording *recording;
-	struct wattle_recording_step step;
+	struct wattle_recording_step step = {.size = sizeof(step)};
 	struct replay_bench f;
 	int64_t due_ns;
 	unsigned n = 0;

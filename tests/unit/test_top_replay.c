@@ -137,7 +137,7 @@ static void stop_recording(struct fixture *f)
 	struct wtl_err err = {.code = 0};
 
 	assert_int_equal(
-		wattle_window_end(f->bench.meter, "run", &f->window, f->energies, DOMAINS_MAX), 0);
+		wtl_window_end(f->bench.meter, "run", &f->window, f->energies, DOMAINS_MAX), 0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
 	wtl_recorder_window(f->recorder, "run", false, &f->window, f->energies);

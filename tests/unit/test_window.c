@@ -36,7 +36,7 @@ static struct wattle_energy end(struct meter_bench *bench, const char *name)
 {
 	struct wattle_energy energies[8];
 
-	assert_return_code(wattle_window_end(bench->meter, name, NULL, energies, 8), 0);
+	assert_return_code(wtl_window_end(bench->meter, name, NULL, energies, 8), 0);
 	return energies[meter_bench_find(bench, "package-0")];
 }
 
@@ -96,17 +96,17 @@ static void test_stack(void **state)
 	for (int i = 3; i >= 0; i--) {
 		for (int k = i; k < 4; k++)
 			expect[i] += UINT64_C(1) << (4 * k);
-		assert_return_code(wattle_window_pop(bench.meter, NULL, energies, 8), 0);
+		assert_return_code(wtl_window_pop(bench.meter, NULL, energies, 8), 0);
 		assert_int_equal(energies[meter_bench_find(&bench, "package-0")].energy_uj,
 				 expect[i]);
 	}
-	assert_int_equal(wattle_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(end(&bench, "f").energy_uj, 0x1111);
 	/* A pushed window is not known by its name. */
 	assert_return_code(wattle_window_push(bench.meter, "g"), 0);
-	assert_int_equal(wattle_window_end(bench.meter, "g", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_end(bench.meter, "g", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wattle_window_cancel(bench.meter, "g"), -WATTLE_E_NO_WINDOW);
-	assert_return_code(wattle_window_pop(bench.meter, NULL, NULL, 0), 0);
+	assert_return_code(wtl_window_pop(bench.meter, NULL, NULL, 0), 0);
 	meter_bench_done(&bench);
 }
 
@@ -150,16 +150,16 @@ static void test_names(void **state)
 	name[64] = '\0';
 	assert_int_equal(wattle_window_begin(bench.meter, name), -EINVAL);
 	assert_int_equal(wattle_window_push(bench.meter, name), -EINVAL);
-	assert_int_equal(wattle_window_end(bench.meter, name, NULL, NULL, 0), -EINVAL);
-	assert_int_equal(wattle_window_read(bench.meter, name, NULL, NULL, 0), -EINVAL);
+	assert_int_equal(wtl_window_end(bench.meter, name, NULL, NULL, 0), -EINVAL);
+	assert_int_equal(wtl_window_read(bench.meter, name, NULL, NULL, 0), -EINVAL);
 	assert_int_equal(wattle_window_cancel(bench.meter, name), -EINVAL);
 	name[63] = '\0';
 	assert_return_code(wattle_window_begin(bench.meter, name), 0);
-	assert_return_code(wattle_window_end(bench.meter, name, NULL, NULL, 0), 0);
+	assert_return_code(wtl_window_end(bench.meter, name, NULL, NULL, 0), 0);
 	assert_int_equal(wattle_window_begin(bench.meter, ""), -EINVAL);
 	assert_int_equal(wattle_window_begin(bench.meter, NULL), -EINVAL);
 	assert_int_equal(wattle_window_push(bench.meter, NULL), -EINVAL);
-	assert_int_equal(wattle_window_read(bench.meter, NULL, NULL, NULL, 0), -EINVAL);
+	assert_int_equal(wtl_window_read(bench.meter, NULL, NULL, NULL, 0), -EINVAL);
 	assert_return_code(wattle_window_begin(bench.meter, "\xff\n"), 0);
 	assert_return_code(wattle_window_cancel(bench.meter, "\xff\n"), 0);
 	meter_bench_done(&bench);
@@ -174,17 +174,17 @@ static void test_unknown_and_twice(void **state)
 	(void)state;
 	meter_bench_root(&bench, "vm-nothing");
 	meter_bench_open(&bench);
-	assert_int_equal(wattle_window_end(bench.meter, "w", &window, &energy, 1),
+	assert_int_equal(wtl_window_end(bench.meter, "w", &window, &energy, 1),
 			 -WATTLE_E_NO_WINDOW);
-	assert_int_equal(wattle_window_read(bench.meter, "w", &window, &energy, 1),
+	assert_int_equal(wtl_window_read(bench.meter, "w", &window, &energy, 1),
 			 -WATTLE_E_NO_WINDOW);
-	assert_int_equal(wattle_window_pop(bench.meter, &window, &energy, 1), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_pop(bench.meter, &window, &energy, 1), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wattle_window_cancel(bench.meter, "w"), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(window.duration_ns, -7);
 	assert_int_equal(energy.energy_uj, 7);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	assert_int_equal(wattle_window_begin(bench.meter, "w"), -WATTLE_E_WINDOW_OPEN);
-	assert_return_code(wattle_window_end(bench.meter, "w", NULL, NULL, 0), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", NULL, NULL, 0), 0);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	meter_bench_done(&bench);
 }
@@ -201,10 +201,10 @@ static void test_few_energies(void **state)
 	n = wattle_meter_domains(bench.meter);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	memset(energies, 0x5a, sizeof(energies));
-	assert_return_code(wattle_window_read(bench.meter, "w", NULL, energies, 1), 0);
+	assert_return_code(wtl_window_read(bench.meter, "w", NULL, energies, 1), 0);
 	assert_int_equal(energies[0].has_energy, 0);
 	assert_int_equal(energies[1].has_energy, 0x5a5a5a5a);
-	assert_return_code(wattle_window_end(bench.meter, "w", NULL, energies, 12), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", NULL, energies, 12), 0);
 	assert_true(energies[n - 1].has_energy != 0x5a5a5a5a);
 	assert_int_equal(energies[n].has_energy, 0x5a5a5a5a);
 	meter_bench_done(&bench);
@@ -232,7 +232,7 @@ static void test_running_value(void **state)
 		if (i == 100)
 			meter_bench_write(&bench, "sys/class/power_supply/BAT0/power_now",
 					  "100000\n");
-		assert_return_code(wattle_window_read(bench.meter, "w", &window, NULL, 0), 0);
+		assert_return_code(wtl_window_read(bench.meter, "w", &window, NULL, 0), 0);
 		assert_true(window.total.energy_uj >= last_uj);
 		assert_true(window.duration_ns > last_ns);
 		last_uj = window.total.energy_uj;
@@ -267,7 +267,7 @@ static void test_additive(void **state)
 		meter_bench_write(&bench, "wattle-perf/18-2-0", "%llu\n",
 				  (unsigned long long)count);
 		meter_bench_tick(&bench, 3 * MS);
-		assert_return_code(wattle_window_end(bench.meter, "part", NULL, energies, 8), 0);
+		assert_return_code(wtl_window_end(bench.meter, "part", NULL, energies, 8), 0);
 		assert_return_code(wattle_window_begin(bench.meter, "part"), 0);
 		part = &energies[meter_bench_find(&bench, "package-0")];
 		sum += part->energy_uj;
@@ -309,14 +309,14 @@ static void test_power(void **state)
 	e = meter_bench_energy(&bench, "w", "package-0");
 	assert_int_equal(e.max_uw, 250000000);
 	assert_true(e.mean_uw < e.max_uw);
-	assert_return_code(wattle_window_end(bench.meter, "w", &window, NULL, 0), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", &window, NULL, 0), 0);
 	assert_int_equal(window.total.has_power, 1);
 	assert_int_equal(window.total.max_uw, 250000000);
 	assert_int_equal(window.total.mean_uw, e.mean_uw);
 	/* The next one does not know of it. */
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	use(&bench, 30 * MS, &counter, 1500000);
-	assert_return_code(wattle_window_end(bench.meter, "w", &window, NULL, 0), 0);
+	assert_return_code(wtl_window_end(bench.meter, "w", &window, NULL, 0), 0);
 	assert_int_equal(window.total.max_uw, 50000000);
 	meter_bench_done(&bench);
 }
@@ -337,7 +337,7 @@ static void test_no_power_of_what_stands_still(void **state)
 		assert_true(energy.has_energy && !energy.has_power);
 		assert_int_equal(energy.energy_uj, 0);
 		assert_true(energy.uncertainty_uj > WTL_UJ_PER_J);
-		assert_return_code(wattle_window_read(bench.meter, "w", &window, NULL, 0), 0);
+		assert_return_code(wtl_window_read(bench.meter, "w", &window, NULL, 0), 0);
 		assert_false(window.total.has_power);
 	}
 	meter_bench_write(&bench, ZONES "intel-rapl:0/intel-rapl:0:0/energy_uj", "43790214820\n");
@@ -379,7 +379,7 @@ static void test_cancel(void **state)
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	use(&bench, 100 * MS, &counter, 1000);
 	assert_return_code(wattle_window_cancel(bench.meter, "w"), 0);
-	assert_int_equal(wattle_window_end(bench.meter, "w", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_end(bench.meter, "w", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
 	use(&bench, 100 * MS, &counter, 20);
 	assert_int_equal(end(&bench, "w").energy_uj, 20);
@@ -414,7 +414,7 @@ static void test_model_between_fast_samples(void **state)
 		for (int i = 1; i < 50; i++)
 			fast ? meter_bench_tick(&bench, MS) : meter_bench_pass(&bench, MS);
 		meter_bench_pass(&bench, MS);
-		assert_return_code(wattle_window_end(bench.meter, "busy", NULL, energies, 8), 0);
+		assert_return_code(wtl_window_end(bench.meter, "busy", NULL, energies, 8), 0);
 		of[fast] = energies[package];
 		assert_true(of[fast].has_energy);
 		assert_int_equal(of[fast].gap_ns, 0);
@@ -492,7 +492,7 @@ static void check_window(struct meter_bench *bench, const struct wattle_window *
 		struct wattle_domain domain;
 		int64_t apart_ns; /* what is too little to be a gap, at either end */
 
-		assert_return_code(wattle_meter_domain(bench->meter, i, &domain), 0);
+		assert_return_code(wtl_meter_domain(bench->meter, i, &domain), 0);
 		apart_ns = domain.update_ns > MS ? domain.update_ns : MS;
 		assert_in_range(e->gap_ns, 0, w->duration_ns);
 		assert_int_equal(e->has_energy, e->measured_ns > 0);
@@ -560,7 +560,7 @@ static void test_invariants(void **state)
 			continue;
 		}
 		is_open[k % OPEN] = k / 64 % 4 != 0;
-		assert_return_code((is_open[k % OPEN] ? wattle_window_read : wattle_window_end)(
+		assert_return_code((is_open[k % OPEN] ? wtl_window_read : wtl_window_end)(
 					   bench.meter, name, &w, energies, 8),
 				   0);
 		check_window(&bench, &w, energies);
@@ -596,14 +596,14 @@ static void *hammer(void *argument)
 	while (real_now_ns() < *hammer->until_ns) {
 		hammer->wrong += wattle_window_begin(hammer->meter, name) != 0;
 		hammer->wrong += wattle_window_push(hammer->meter, name) != 0;
-		hammer->wrong += wattle_window_read(hammer->meter, name, &w, energies, 8) != 0;
+		hammer->wrong += wtl_window_read(hammer->meter, name, &w, energies, 8) != 0;
 		hammer->wrong += w.total.has_energy != 1 && w.duration_ns > 0;
 		hammer->wrong += wattle_meter_tick(hammer->meter) != 0;
-		hammer->wrong += wattle_meter_domain(hammer->meter, 0, &domain) != 0;
-		hammer->wrong += wattle_meter_self(hammer->meter, &self) != 0;
+		hammer->wrong += wtl_meter_domain(hammer->meter, 0, &domain) != 0;
+		hammer->wrong += wtl_meter_self(hammer->meter, &self) != 0;
 		hammer->wrong += wattle_meter_find(hammer->meter, "package-1") != 1;
-		hammer->wrong += wattle_window_pop(hammer->meter, &w, energies, 8) != 0;
-		hammer->wrong += wattle_window_end(hammer->meter, name, NULL, NULL, 0) != 0;
+		hammer->wrong += wtl_window_pop(hammer->meter, &w, energies, 8) != 0;
+		hammer->wrong += wtl_window_end(hammer->meter, name, NULL, NULL, 0) != 0;
 		hammer->rounds++;
 	}
 	return NULL;
@@ -633,7 +633,7 @@ static void test_threads(void **state)
 		assert_true(hammers[i].rounds > 0);
 	}
 	/* Nothing is left open. */
-	assert_int_equal(wattle_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wtl_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	meter_bench_done(&bench);
 }
 

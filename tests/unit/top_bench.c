@@ -9,6 +9,7 @@
 #include "energy/units.h"
 #include "golden.h"
 
+#include "meter/meter.h"
 #include "unit.h"
 
 #define SECONDS_192 (192 * WTL_NS_PER_S)
@@ -195,7 +196,7 @@ static void sum_up(struct wtl_top_view *view)
 		total->energy_uj += view->domains[i].energy_uj;
 		total->idle.idle_uw += view->domains[i].idle.idle_uw;
 	}
-	assert_int_equal(wattle_carbon_find("FRA", &view->carbon), 0);
+	assert_int_equal(wtl_meter_carbon("FRA", &view->carbon), 0);
 	view->emitted_ug = wattle_carbon_ug(&view->carbon, total->energy_uj);
 	view->t_mono_ns = 1000 * WTL_NS_PER_S;
 	view->duration_ns = SECONDS_192;

@@ -118,7 +118,7 @@ static int begin_processes(struct wtl_export *export)
 	struct wattle_domain domain;
 
 	for (size_t i = 0; i < export->n_domains; i++) {
-		wattle_meter_domain(wtl_player_meter(export->player), i, &domain);
+		wtl_meter_domain(wtl_player_meter(export->player), i, &domain);
 		export->has_gpu |= domain.kind == WATTLE_KIND_GPU && domain.source;
 	}
 	return 0;
@@ -212,7 +212,7 @@ static void put_window(struct wtl_export *export, const struct shown_window *sho
 	for (size_t i = 0; i < export->n_domains; i++) {
 		struct wattle_domain domain;
 
-		wattle_meter_domain(meter, i, &domain);
+		wtl_meter_domain(meter, i, &domain);
 		put_window_row(export, shown, domain.name, &shown->energies[i]);
 	}
 	put_window_row(export, shown, "total", &shown->window->total);

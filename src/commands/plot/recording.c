@@ -61,7 +61,7 @@ bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
 		struct wattle_domain domain;
 		struct wtl_baseline idle;
 
-		if (wattle_meter_domain(meter, i, &domain) < 0 ||
+		if (wtl_meter_domain(meter, i, &domain) < 0 ||
 		    wtl_consumers_baseline(consumers, i, &idle) < 0 || !idle.is_known ||
 		    idle.is_modelled)
 			continue;
@@ -225,7 +225,7 @@ static const char *sources(const struct wtl_plot_replay *replay)
 	for (size_t i = 0; i < n && !buf.error; i++) {
 		struct wattle_domain domain;
 
-		if (wattle_meter_domain(meter, i, &domain) == 0 && domain.source &&
+		if (wtl_meter_domain(meter, i, &domain) == 0 && domain.source &&
 		    wtl_plot_is_wanted(replay, &domain))
 			wtl_plot_put_source(&buf, domain.source, wattle_method_name(domain.method));
 	}

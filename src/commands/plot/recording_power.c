@@ -61,7 +61,7 @@ static int choose(struct wtl_plot_curves *curves)
 	for (size_t i = 0; rc == 0 && i < curves->n_domains; i++) {
 		struct wattle_domain domain;
 
-		wattle_meter_domain(curves->meter, i, &domain);
+		wtl_meter_domain(curves->meter, i, &domain);
 		curves->counts[i] = domain.in_total;
 		if (domain.in_total && domain.update_ns > longest_ns)
 			longest_ns = domain.update_ns;
@@ -261,7 +261,7 @@ static struct wtl_plot_level idle_of(const struct wtl_plot_curves *curves, size_
 		return level;
 	}
 	for (size_t i = 0; level.is_known && i < curves->n_domains; i++) {
-		wattle_meter_domain(curves->meter, i, &info);
+		wtl_meter_domain(curves->meter, i, &info);
 		if (info.in_total && info.method != WATTLE_METHOD_NONE)
 			level.is_known = add_idle(curves, i, &level.y);
 	}
@@ -272,7 +272,7 @@ static const char *remark_of(const struct wtl_plot_curves *curves, size_t domain
 {
 	struct wattle_domain info;
 
-	if (domain >= curves->n_domains || wattle_meter_domain(curves->meter, domain, &info) < 0 ||
+	if (domain >= curves->n_domains || wtl_meter_domain(curves->meter, domain, &info) < 0 ||
 	    !info.source)
 		return NULL;
 	return wtl_plot_sheet_printf(curves->replay->sheet, "%s, %s", info.source,

@@ -61,7 +61,7 @@ const char *wtl_plot_power_reason(const struct wtl_plot_curves *curves, size_t i
 
 	if (i == curves->n_domains)
 		return reason_of_total(curves);
-	wattle_meter_domain(curves->meter, i, &domain.domain);
+	wtl_meter_domain(curves->meter, i, &domain.domain);
 	/* Of a model it is why nothing is measured. */
 	reason = domain.domain.method == WATTLE_METHOD_MODELLED ? NULL : wtl_words_reason(&domain);
 	return reason ? reason : "too short to speak of power";
@@ -101,7 +101,7 @@ static int note_reason(const struct wtl_plot_curves *curves, const struct wtl_pl
 			continue;
 		if (i < first)
 			goto done;
-		wattle_meter_domain(curves->meter, i, &domain);
+		wtl_meter_domain(curves->meter, i, &domain);
 		add_name(&names, n++, domain.name);
 	}
 	end_names(&names, n);
@@ -138,7 +138,7 @@ static int note_lacking(const struct wtl_plot_curves *curves)
 
 		if (!curves->counts[i] || curves->energies[i].has_energy)
 			continue;
-		wattle_meter_domain(curves->meter, i, &domain);
+		wtl_meter_domain(curves->meter, i, &domain);
 		add_name(&names, n++, domain.name);
 	}
 	end_names(&names, n);

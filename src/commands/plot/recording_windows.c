@@ -92,7 +92,7 @@ static int choose_domains(struct bars *bars)
 	for (size_t i = 0; rc == 0 && i < bars->n_domains; i++) {
 		struct wattle_domain domain;
 
-		wattle_meter_domain(bars->meter, i, &domain);
+		wtl_meter_domain(bars->meter, i, &domain);
 		if (wtl_plot_is_wanted(bars->replay, &domain))
 			bars->shown[bars->n_shown++] = i;
 	}
@@ -115,7 +115,7 @@ static int add_series(struct bars *bars, struct wtl_plot_series *series, size_t 
 		wtl_plot_sheet_array(bars->replay->sheet, bars->n, sizeof(*points));
 	struct wattle_domain info;
 
-	wattle_meter_domain(bars->meter, domain, &info);
+	wtl_meter_domain(bars->meter, domain, &info);
 	series->name = wtl_plot_sheet_printf(bars->replay->sheet, "%s", info.name);
 	if (!points || !series->name)
 		return -ENOMEM;

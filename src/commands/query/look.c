@@ -163,13 +163,13 @@ static void read_meter(struct wtl_looker *looker, struct wtl_look *look)
 {
 	struct wattle_meter *meter = looker->meter;
 
-	wattle_window_read(meter, WINDOW, NULL, looker->window, looker->n_domains);
-	wattle_window_end(meter, STEP, NULL, looker->step, looker->n_domains);
+	wtl_window_read(meter, WINDOW, NULL, looker->window, looker->n_domains);
+	wtl_window_end(meter, STEP, NULL, looker->step, looker->n_domains);
 	wattle_window_begin(meter, STEP);
 	for (size_t i = 0; i < looker->n_domains; i++) {
 		struct wtl_report_domain *domain = &looker->domains[i];
 
-		wattle_meter_domain(meter, i, &domain->domain);
+		wtl_meter_domain(meter, i, &domain->domain);
 		domain->energy = looker->window[i];
 		take_meter(looker, i, &looker->domain_meters[i]);
 	}

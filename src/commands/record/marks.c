@@ -61,7 +61,7 @@ static void end_window(struct wtl_recording *recording, const char *name, struct
 		wtl_mark_refuse(answer, WATTLE_E_NO_WINDOW, "no window '%s' is open", name);
 		return;
 	}
-	wattle_window_end(meter, name, &window, recording->energies, wattle_meter_domains(meter));
+	wtl_window_end(meter, name, &window, recording->energies, wattle_meter_domains(meter));
 	wtl_recorder_window(recording->recorder, name, false, &window, recording->energies);
 	recording->n_marked--;
 	memmove(recording->marked[i], recording->marked[i + 1],

@@ -222,7 +222,7 @@ static int end_recording(struct session *session)
 	struct wattle_energy *energies = session->recording.energies;
 	struct wattle_window window;
 
-	wattle_window_end(session->meter, WINDOW, &window, energies, n_domains);
+	wtl_window_end(session->meter, WINDOW, &window, energies, n_domains);
 	wtl_billing_bill(&session->billing, &window, energies);
 	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
 	if (wtl_recording_close(&session->recording) < 0)

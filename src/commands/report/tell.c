@@ -160,7 +160,7 @@ static void take_place(struct wtl_replay *replay)
 
 	*settings = replay->app->settings;
 	if (!settings->location && location[0] &&
-	    wattle_carbon_find(location, &settings->carbon) == 0)
+	    wtl_meter_carbon(location, &settings->carbon) == 0)
 		settings->location = location;
 	if (!settings->pue_milli && wtl_num_u64(pue, strlen(pue), &pue_milli) == 0 &&
 	    pue_milli >= 1000 && pue_milli <= 10000)

@@ -168,8 +168,8 @@ static void end_window(struct session *session, struct outcome *outcome)
 	struct wtl_description *description = &outcome->description;
 	struct wattle_window *window = &outcome->report.window;
 
-	wattle_window_end(session->meter, WINDOW, window, description->energies,
-			  description->n_domains);
+	wtl_window_end(session->meter, WINDOW, window, description->energies,
+		       description->n_domains);
 	wtl_billing_bill(&session->billing, window, description->energies);
 	wtl_recording_window(&session->recording, WINDOW, false, window, description->energies);
 }

@@ -307,7 +307,7 @@ static void find_carbon(struct wtl_top_collector *collector)
 	view->carbon = settings->carbon;
 	view->carbon_is_default = !settings->location;
 	view->pue_milli = settings->pue_milli;
-	if (!settings->location && place && wattle_carbon_find(place, &view->carbon) == 0)
+	if (!settings->location && place && wtl_meter_carbon(place, &view->carbon) == 0)
 		view->carbon_is_default = false;
 }
 

@@ -70,7 +70,7 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 
 		memset(domain, 0, sizeof(*domain));
 		wtl_top_curve_clear(&domain->power);
-		wattle_meter_domain(meter, i, &info);
+		wtl_meter_domain(meter, i, &info);
 		describe(domain, &info);
 		domain->gpu = -1;
 	}
@@ -221,7 +221,7 @@ static uint32_t take_domain(struct wtl_top_sampler *sampler, size_t i, struct wt
 	struct wtl_top_domain *domain = &view->domains[i];
 	struct wattle_domain info;
 
-	if (wattle_meter_domain(sampler->meter, i, &info) < 0)
+	if (wtl_meter_domain(sampler->meter, i, &info) < 0)
 		return WTL_TOP_GAP;
 	if (info.status != domain->status || !domain->has_energy)
 		describe(domain, &info);
@@ -336,8 +336,7 @@ void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *
 			is_of_now(now.measured_ns - billed->until.measured_ns, view->interval_ns) &&
 			power_between(&billed->until, &now, &billed->power_uw);
 		billed->until = now;
-		if (view->domains[i].has_power &&
-		    wattle_meter_domain(sampler->meter, i, &info) == 0 &&
+		if (view->domains[i].has_power && wtl_meter_domain(sampler->meter, i, &info) == 0 &&
 		    goes_by_bill(sampler, i, view->interval_ns, info.update_ns))
 			view->domains[i].power_uw = billed->power_uw;
 	}
