@@ -10,6 +10,7 @@
 #include "cli/machine.h"
 #include "commands/query/query.h"
 #include "cli/user.h"
+#include "meter/meter.h"
 #include "document/report.h"
 #include "energy/domain.h"
 #include "energy/units.h"
