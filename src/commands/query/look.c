@@ -13,6 +13,7 @@
 #include "document/report.h"
 #include "energy/domain.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 #define WINDOW "query"

@@ -23,6 +23,7 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "document/format.h"
+#include "meter/meter.h"
 
 #define WINDOW "recording"
 

@@ -26,6 +26,7 @@
 #include "document/report.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 
 #define WINDOW	       "run"
 #define OUTPUT_MAX     (256u << 20)
