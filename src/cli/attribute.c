@@ -34,35 +34,25 @@ static int by_energy(const void *a, const void *b)
 	return x->slot < y->slot ? -1 : x->slot > y->slot;
 }
 
-static struct wtl_report_share to_share(const struct wtl_consumer_energy *energy)
-{
-	return (struct wtl_report_share){
-		.has_dynamic = energy->has_dynamic,
-		.full_uj = energy->full_uj,
-		.dynamic_uj = energy->has_dynamic ? energy->dynamic_uj : 0,
-		.uncertainty_uj = energy->uncertainty_uj,
-	};
-}
-
-static struct wtl_report_share share_of(const struct wtl_consumers *consumers, uint32_t slot,
+static struct wtl_share_energy share_of(const struct wtl_consumers *consumers, uint32_t slot,
 					enum wtl_part part)
 {
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	wtl_consumers_energy(consumers, slot, part, &energy);
-	return to_share(&energy);
+	return energy;
 }
 
 static void add_other(struct wtl_report_attribution *attribution,
 		      const struct wtl_consumers *consumers, uint32_t slot, bool is_first)
 {
 	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
-	struct wtl_report_share share = share_of(consumers, slot, WTL_PART_ALL);
+	struct wtl_share_energy share = share_of(consumers, slot, WTL_PART_ALL);
 
-	wtl_shares_fold(&attribution->others, &share, is_first);
+	wtl_share_energy_add(&attribution->others, &share, is_first);
 	attribution->n_others += consumer->n_processes;
-	attribution->others_cpu_ns = wtl_shares_add_cpu(is_first ? -1 : attribution->others_cpu_ns,
-							wtl_consumer_cpu_ns(consumer));
+	attribution->others_cpu_ns = wtl_consumer_cpu_add(
+		is_first ? -1 : attribution->others_cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
 static void name_user(const struct wtl_description *description,
@@ -112,7 +102,7 @@ static size_t rank(const struct wtl_consumers *consumers, struct ranked *ranked)
 	size_t n = 0;
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!wtl_consumers_get(consumers, slot))
 			continue;
@@ -133,8 +123,8 @@ static void describe_command(struct wtl_report_attribution *attribution,
 
 	wtl_consumers_command(consumers, &account);
 	attribution->has_command = account.n_processes > 0;
-	attribution->command = to_share(&account.all);
-	attribution->command_gpu = to_share(&account.gpu);
+	attribution->command = account.all;
+	attribution->command_gpu = account.gpu;
 	attribution->command_cpu_ns = account.cpu_ns;
 	attribution->command_processes = account.n_processes;
 }

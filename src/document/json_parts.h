@@ -56,7 +56,7 @@ void wtl_json_statistics(struct wtl_tree *tree, json_t *to, const char *key,
 			 const struct wtl_statistics *of, unsigned decimals);
 
 /* "dynamic_j", "full_j" and "uncertainty_j" of a share */
-void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_report_share *share);
+void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_share_energy *share);
 
 /* idle_…: the baseline of a domain, as seen at t_utc_ns; nothing for a domain with neither a figure
  * nor a baseline. */

@@ -68,7 +68,7 @@ void wtl_json_ledgers(struct wtl_tree *tree, json_t *to, const struct wtl_report
 }
 
 /* What has no baseline has no dynamic part; the ± is that of the best figure there is. */
-void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_report_share *share)
+void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_share_energy *share)
 {
 	if (share->has_dynamic)
 		wtl_tree_fixed(tree, to, "dynamic_j", share->dynamic_uj, MICRO);
@@ -78,7 +78,7 @@ void wtl_json_share(struct wtl_tree *tree, json_t *to, const struct wtl_report_s
 
 static void put_gpu_share(struct wtl_tree *tree, json_t *to, const struct wtl_report *report,
 			  const char *dynamic_key, const char *full_key,
-			  const struct wtl_report_share *share)
+			  const struct wtl_share_energy *share)
 {
 	if (!wtl_words_has_gpu(report))
 		return;

@@ -81,7 +81,7 @@ static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t 
 	uint64_t sum_uj = grouping->others.all.full_uj;
 
 	for (size_t i = 0; i < grouping->n_groups; i++) {
-		const struct wtl_report_share *all = &grouping->groups[i].all;
+		const struct wtl_share_energy *all = &grouping->groups[i].all;
 
 		if (__builtin_add_overflow(sum_uj, all->full_uj, &sum_uj) ||
 		    (all->has_dynamic && all->dynamic_uj > all->full_uj))

@@ -41,7 +41,7 @@ struct wtl_recording_group {
 	const char *name; /* "": what belongs to none */
 	uint64_t n_processes;
 	int64_t cpu_ns;
-	struct wtl_report_share all, gpu; /* ± is the sum of theirs */
+	struct wtl_share_energy all, gpu; /* ± is the sum of theirs */
 };
 
 struct wtl_recording_grouping {

@@ -42,7 +42,7 @@ static void begin_group(struct wtl_buf *buf, const struct wtl_recording *recordi
 
 /* processes to the end; gpu: NULL: not known */
 static void end_group(struct wtl_buf *buf, uint64_t n_processes, int64_t cpu_ns,
-		      const struct wtl_report_share *all, const struct wtl_report_share *gpu)
+		      const struct wtl_share_energy *all, const struct wtl_share_energy *gpu)
 {
 	wtl_cell_fixed(buf, true, n_processes, 0);
 	wtl_cell_seconds(buf, cpu_ns >= 0, cpu_ns);

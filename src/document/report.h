@@ -29,19 +29,12 @@ struct wtl_report_domain {
 	const char *weight; /* how its energy is divided ("cpu-time", "sm-use"); NULL: it is not */
 };
 
-/* What was attributed to a consumer or to several together. */
-struct wtl_report_share {
-	bool has_dynamic; /* false: no idle baseline is known yet; full_uj is */
-	uint64_t full_uj, dynamic_uj;
-	uint64_t uncertainty_uj; /* k = 2, of the dynamic part, else of the full one */
-};
-
 /* A consumer: one process, or a row that stands for several that ended. */
 struct wtl_report_process {
 	const struct wtl_consumer *consumer;
 	int64_t start_utc_ns;		  /* 0: not known */
 	const char *user;		  /* a name, or the number; NULL: not known */
-	struct wtl_report_share all, gpu; /* all: every counted domain; gpu: of it, the GPUs */
+	struct wtl_share_energy all, gpu; /* all: every counted domain; gpu: of it, the GPUs */
 };
 
 /* Who used the counted energy. */
@@ -50,13 +43,13 @@ struct wtl_report_attribution {
 	const char *reason;
 	/* The command with its descendants (also those that were adopted by others). */
 	bool has_command;
-	struct wtl_report_share command, command_gpu;
+	struct wtl_share_energy command, command_gpu;
 	int64_t command_cpu_ns; /* of those seen; < 0: not known */
 	uint64_t command_processes;
 	/* The consumers with the most energy, largest first, and all others together. */
 	const struct wtl_report_process *processes;
 	size_t n_processes;
-	struct wtl_report_share others;
+	struct wtl_share_energy others;
 	uint64_t n_others;
 	int64_t others_cpu_ns;
 };

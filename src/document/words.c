@@ -133,7 +133,7 @@ static bool dynamic_uj(const struct wtl_report_attribution *attribution, uint64_
 	uint64_t sum = attribution->others.has_dynamic ? attribution->others.dynamic_uj : 0;
 
 	for (size_t i = 0; i < attribution->n_processes; i++) {
-		const struct wtl_report_share *all = &attribution->processes[i].all;
+		const struct wtl_share_energy *all = &attribution->processes[i].all;
 
 		if (all->has_dynamic && !add(&sum, all->dynamic_uj))
 			return false;
@@ -143,7 +143,7 @@ static bool dynamic_uj(const struct wtl_report_attribution *attribution, uint64_
 }
 
 /* A part of something: its GPU energy, or a row of the machine's. */
-static bool is_within(const struct wtl_report_share *part, uint64_t whole_uj)
+static bool is_within(const struct wtl_share_energy *part, uint64_t whole_uj)
 {
 	return part->full_uj <= whole_uj &&
 	       (!part->has_dynamic || part->dynamic_uj <= part->full_uj);

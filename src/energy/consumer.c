@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "energy/consumer.h"
 
+#include "energy/units.h"
+
 int64_t wtl_consumer_cpu_ns(const struct wtl_consumer *consumer)
 {
 	/* A GPU's driver knows its number, and nobody here when it began; a hidden process has a clock. */
 	bool is_outside = consumer->pid > 0 && !consumer->is_readable && consumer->start_ns == 0;
 
 	return is_outside && consumer->cpu_ns == 0 ? -1 : consumer->cpu_ns;
+}
+
+void wtl_share_energy_add(struct wtl_share_energy *sum, const struct wtl_share_energy *more,
+			  bool is_first)
+{
+	sum->has_dynamic = (is_first || sum->has_dynamic) && more->has_dynamic;
+	sum->full_uj = wtl_add_sat(sum->full_uj, more->full_uj);
+	sum->dynamic_uj = wtl_add_sat(sum->dynamic_uj, more->dynamic_uj);
+	sum->uncertainty_uj = wtl_add_sat(sum->uncertainty_uj, more->uncertainty_uj);
+}
+
+int64_t wtl_consumer_cpu_add(int64_t sum_ns, int64_t more_ns)
+{
+	if (sum_ns < 0 || more_ns < 0)
+		return sum_ns < 0 ? more_ns : sum_ns;
+	return __builtin_add_overflow(sum_ns, more_ns, &sum_ns) ? INT64_MAX : sum_ns;
 }

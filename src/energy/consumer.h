@@ -52,6 +52,22 @@ struct wtl_consumer {
 	uint32_t gpu_ppm; /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
 };
 
+/* What was attributed to a consumer or to several together. */
+struct wtl_share_energy {
+	bool has_dynamic; /* an idle baseline is known for every domain that was billed */
+	uint64_t full_uj;
+	uint64_t dynamic_uj;	 /* 0 where it is not known */
+	uint64_t uncertainty_uj; /* of the dynamic part, else of the full one: k = 2 */
+};
+
+/* Adds a share. The first one says whether there is a dynamic part, and each that has none takes it away. The
+ * ± add up: those of the same domains mostly come from the same sensors. */
+void wtl_share_energy_add(struct wtl_share_energy *sum, const struct wtl_share_energy *more,
+			  bool is_first);
+
+/* The sum of CPU times, as far as they are known; < 0: none is. Begins with -1. */
+int64_t wtl_consumer_cpu_add(int64_t sum_ns, int64_t more_ns);
+
 /* Its CPU time; < 0: not known, as of a process that only a GPU's driver sees. */
 int64_t wtl_consumer_cpu_ns(const struct wtl_consumer *consumer);
 

@@ -89,21 +89,15 @@ void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
 /* Which energies of a consumer: of all counted domains, or of a part of them. */
 enum wtl_part { WTL_PART_ALL, WTL_PART_CPU /* and DRAM */, WTL_PART_GPU, WTL_PARTS };
 
-struct wtl_consumer_energy {
-	bool has_dynamic; /* an idle baseline is known for every domain that was billed */
-	uint64_t full_uj, dynamic_uj;
-	uint64_t uncertainty_uj; /* of the dynamic part, else of the full one: k = 2 */
-};
-
 /* Slots go from 0 to wtl_consumers_slots() - 1; NULL for one that is not in use, or is no process. */
 size_t wtl_consumers_slots(const struct wtl_consumers *consumers);
 const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot);
 
 /* Since the window's begin, in counted domains: in_total ones (domain < 0), or one domain. */
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
-			  struct wtl_consumer_energy *ret_energy);
+			  struct wtl_share_energy *ret_energy);
 void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
-				 struct wtl_consumer_energy *ret_energy);
+				 struct wtl_share_energy *ret_energy);
 /* A slot's account in a domain; fixed slots too. */
 struct wtl_share wtl_consumers_share(const struct wtl_consumers *consumers, uint32_t slot,
 				     size_t domain);
@@ -117,7 +111,7 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 
 /* The command: all consumers with is_in_tree together. */
 struct wtl_command_account {
-	struct wtl_consumer_energy all, cpu, gpu;
+	struct wtl_share_energy all, cpu, gpu;
 	int64_t cpu_ns;
 	uint64_t n_processes;
 };

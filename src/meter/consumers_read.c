@@ -83,7 +83,7 @@ static double weight_uncertainty(double own_uj, double all_uj, double spread)
 }
 
 static void add_share(const struct wtl_consumers *consumers, size_t i,
-		      const struct wtl_share *share, struct wtl_consumer_energy *energy,
+		      const struct wtl_share *share, struct wtl_share_energy *energy,
 		      struct doubts *doubts)
 {
 	const struct wtl_divided_domain *domain = &consumers->domains[i];
@@ -124,14 +124,16 @@ static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part pa
 
 /* From shares[], one a domain. */
 static void energy_of(const struct wtl_consumers *consumers, const struct wtl_share shares[],
-		      enum wtl_part part, double counted, struct wtl_consumer_energy *ret_energy)
+		      enum wtl_part part, double counted, struct wtl_share_energy *ret_energy)
 {
-	struct wtl_consumer_energy energy = {.has_dynamic = true};
+	struct wtl_share_energy energy = {.has_dynamic = true};
 	struct doubts doubts = {.counted = counted};
 
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (is_of_part(&consumers->domains[i], part))
 			add_share(consumers, i, &shares[i], &energy, &doubts);
+	if (!energy.has_dynamic)
+		energy.dynamic_uj = 0;
 	energy.uncertainty_uj = expanded_uj(&doubts);
 	*ret_energy = energy;
 }
@@ -156,7 +158,7 @@ static double slot_counted(const struct wtl_consumers *consumers, size_t slot)
 }
 
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
-			  struct wtl_consumer_energy *ret_energy)
+			  struct wtl_share_energy *ret_energy)
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		consumers->scratch[i] =
@@ -165,14 +167,16 @@ void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, en
 }
 
 void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
-				 struct wtl_consumer_energy *ret_energy)
+				 struct wtl_share_energy *ret_energy)
 {
 	struct wtl_share share =
 		wtl_attribution_share(consumers->attribution, (uint32_t)slot, domain);
-	struct wtl_consumer_energy energy = {.has_dynamic = true};
+	struct wtl_share_energy energy = {.has_dynamic = true};
 	struct doubts doubts = {.counted = slot_counted(consumers, slot)};
 
 	add_share(consumers, domain, &share, &energy, &doubts);
+	if (!energy.has_dynamic)
+		energy.dynamic_uj = 0;
 	energy.uncertainty_uj = expanded_uj(&doubts);
 	*ret_energy = energy;
 }

@@ -267,7 +267,7 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 	struct wtl_player *player = recording->player;
 	const struct wtl_consumer *consumer = wtl_consumers_get(wtl_player_consumers(player), slot);
 	struct wattle_recording_consumer own = {.pid = 0};
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	if (!consumer)
 		return -ENOENT;
@@ -288,7 +288,7 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 	own.is_in_command = consumer->is_in_tree;
 	own.has_dynamic = energy.has_dynamic;
 	own.full_uj = energy.full_uj;
-	own.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0;
+	own.dynamic_uj = energy.dynamic_uj;
 	own.uncertainty_uj = energy.uncertainty_uj;
 	own.cpu_ns = wtl_consumer_cpu_ns(consumer);
 	wtl_abi_give(ret_consumer, &own, sizeof(own));

@@ -46,9 +46,9 @@ static size_t others_of(const struct wtl_recording_grouping *grouping, size_t n_
 	for (size_t i = n_shown; i < grouping->n_groups; i++, n++) {
 		const struct wtl_recording_group *more = &grouping->groups[i];
 
-		wtl_shares_fold(&others.all, &more->all, n == 0);
-		wtl_shares_fold(&others.gpu, &more->gpu, n == 0);
-		others.cpu_ns = wtl_shares_add_cpu(others.cpu_ns, more->cpu_ns);
+		wtl_share_energy_add(&others.all, &more->all, n == 0);
+		wtl_share_energy_add(&others.gpu, &more->gpu, n == 0);
+		others.cpu_ns = wtl_consumer_cpu_add(others.cpu_ns, more->cpu_ns);
 		others.n_processes += more->n_processes;
 	}
 	others.name = "others";

@@ -34,7 +34,7 @@ static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 			const struct wtl_output_style *style)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
-	const struct wtl_report_share *share = &attribution->command;
+	const struct wtl_share_energy *share = &attribution->command;
 
 	if (!attribution->is_known || !attribution->has_command)
 		wtl_page_add_nothing(grid);

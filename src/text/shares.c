@@ -22,8 +22,8 @@ void wtl_shares_init(struct wtl_shares *table, uint64_t total_uj,
 	};
 }
 
-bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_report_share *all,
-		     const struct wtl_report_share *gpu, int64_t cpu_ns)
+bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_share_energy *all,
+		     const struct wtl_share_energy *gpu, int64_t cpu_ns)
 {
 	if (wtl_format_round(all->full_uj, table->last_digit) == 0)
 		return false;
@@ -32,28 +32,6 @@ bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_report_share *al
 	if (cpu_us(cpu_ns) > table->longest_us)
 		table->longest_us = cpu_us(cpu_ns);
 	return true;
-}
-
-static void add_uj(uint64_t *sum, uint64_t more)
-{
-	if (__builtin_add_overflow(*sum, more, sum))
-		*sum = UINT64_MAX;
-}
-
-void wtl_shares_fold(struct wtl_report_share *sum, const struct wtl_report_share *more,
-		     bool is_first)
-{
-	sum->has_dynamic = (is_first || sum->has_dynamic) && more->has_dynamic;
-	add_uj(&sum->full_uj, more->full_uj);
-	add_uj(&sum->dynamic_uj, more->dynamic_uj);
-	add_uj(&sum->uncertainty_uj, more->uncertainty_uj);
-}
-
-int64_t wtl_shares_add_cpu(int64_t sum_ns, int64_t more_ns)
-{
-	if (sum_ns < 0 || more_ns < 0)
-		return sum_ns < 0 ? more_ns : sum_ns;
-	return __builtin_add_overflow(sum_ns, more_ns, &sum_ns) ? INT64_MAX : sum_ns;
 }
 
 void wtl_shares_head(struct wtl_shares *table)
@@ -88,8 +66,8 @@ static void add_cpu(struct wtl_shares *table, int64_t cpu_ns)
 }
 
 /* Dynamic energy with its ±, and full; or full with its ±, where nothing has a dynamic part. */
-void wtl_shares_row(struct wtl_shares *table, int64_t cpu_ns, const struct wtl_report_share *all,
-		    const struct wtl_report_share *gpu, uint64_t rounded_uj)
+void wtl_shares_row(struct wtl_shares *table, int64_t cpu_ns, const struct wtl_share_energy *all,
+		    const struct wtl_share_energy *gpu, uint64_t rounded_uj)
 {
 	uint64_t best_uj = all->has_dynamic ? all->dynamic_uj : all->full_uj;
 	unsigned last = wtl_format_last_digit(best_uj, all->uncertainty_uj);

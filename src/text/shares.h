@@ -27,24 +27,16 @@ void wtl_shares_init(struct wtl_shares *table, uint64_t total_uj,
 
 /* Plans a row, largest first. False: it would be 0 in the table's unit, and is told with the others, as
  * all that follow. */
-bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_report_share *all,
-		     const struct wtl_report_share *gpu, int64_t cpu_ns);
-
-/* The sum of two shares; the first one says whether there is a dynamic part, and each that has none
- * takes it away. The ± add up: those of the same domains mostly come from the same sensors. */
-void wtl_shares_fold(struct wtl_report_share *sum, const struct wtl_report_share *more,
-		     bool is_first);
-
-/* Of CPU time: what is known of it; < 0: nothing. Begins with -1. */
-int64_t wtl_shares_add_cpu(int64_t sum_ns, int64_t more_ns);
+bool wtl_shares_plan(struct wtl_shares *table, const struct wtl_share_energy *all,
+		     const struct wtl_share_energy *gpu, int64_t cpu_ns);
 
 /* ---- What a row ends with, after three or two cells of its own ---- */
 
 void wtl_shares_head(struct wtl_shares *table);
 
 /* rounded_uj: the full figure, as wtl_shares_round() has it. gpu: NULL: not known. */
-void wtl_shares_row(struct wtl_shares *table, int64_t cpu_ns, const struct wtl_report_share *all,
-		    const struct wtl_report_share *gpu, uint64_t rounded_uj);
+void wtl_shares_row(struct wtl_shares *table, int64_t cpu_ns, const struct wtl_share_energy *all,
+		    const struct wtl_share_energy *gpu, uint64_t rounded_uj);
 
 /* The full figure alone: the cell before CPU time and those of the rest are empty. */
 void wtl_shares_sum(struct wtl_shares *table, uint64_t rounded_uj);

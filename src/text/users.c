@@ -19,7 +19,7 @@ enum { LINE_MAX_BYTES = 1 << 20, USER_COLUMNS = 10, NAME_WHOLE_BYTES = 30 };
 /* ---- The command ---- */
 
 /* "2960 ± 200 J dynamic, 3310 J full": full with the digits that the ± leaves. */
-static void add_share(struct wtl_buf *line, const struct wtl_report_share *share,
+static void add_share(struct wtl_buf *line, const struct wtl_share_energy *share,
 		      const struct wtl_output_style *style)
 {
 	unsigned scale = wtl_format_scale(share->full_uj);
@@ -92,15 +92,16 @@ struct page {
 
 /* Those that are not shown. */
 struct others {
-	struct wtl_report_share share;
+	struct wtl_share_energy share;
 	uint64_t n;
 	int64_t cpu_ns;
 };
 
 static void fold(struct others *others, const struct wtl_report_process *process, bool is_first)
 {
-	wtl_shares_fold(&others->share, &process->all, is_first);
-	others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, wtl_consumer_cpu_ns(process->consumer));
+	wtl_share_energy_add(&others->share, &process->all, is_first);
+	others->cpu_ns =
+		wtl_consumer_cpu_add(others->cpu_ns, wtl_consumer_cpu_ns(process->consumer));
 	others->n += process->consumer->n_processes;
 }
 
@@ -221,7 +222,7 @@ static void add_head(struct page *page)
 static void plan(struct page *page)
 {
 	const struct wtl_report_attribution *attribution = &page->report->attribution;
-	const struct wtl_report_share none = {.full_uj = 0};
+	const struct wtl_share_energy none = {.full_uj = 0};
 
 	page->table.has_dynamic = attribution->others.has_dynamic;
 	while (page->n_shown < attribution->n_processes) {

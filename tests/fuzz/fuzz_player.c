@@ -479,7 +479,7 @@ static void ask(struct wtl_player *player)
 	}
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!consumer)
 			continue;

@@ -67,7 +67,7 @@ static void say_consumers(const struct replay_bench *f)
 	uint64_t full_uj = 0, n = 0;
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(f->consumers); slot++) {
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!wtl_consumers_get(f->consumers, slot))
 			continue;

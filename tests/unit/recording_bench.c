@@ -83,9 +83,9 @@ static void init_domains(struct recording_bench *bench)
 		bench->sensors[i] = (struct wtl_recording_sensor){.gain_ppm = 10000};
 }
 
-static struct wtl_report_share dynamic(double dynamic_j, double full_j, double uncertainty_j)
+static struct wtl_share_energy dynamic(double dynamic_j, double full_j, double uncertainty_j)
 {
-	return (struct wtl_report_share){.has_dynamic = true,
+	return (struct wtl_share_energy){.has_dynamic = true,
 					 .full_uj = J(full_j),
 					 .dynamic_uj = J(dynamic_j),
 					 .uncertainty_uj = J(uncertainty_j)};

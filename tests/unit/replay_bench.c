@@ -214,7 +214,7 @@ static void print_consumers(struct wtl_buf *text, const struct wtl_consumers *co
 {
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *c = wtl_consumers_get(consumers, slot);
-		struct wtl_consumer_energy e;
+		struct wtl_share_energy e;
 		struct wtl_consumer_power p = {.full_uw = 0};
 
 		if (!c)

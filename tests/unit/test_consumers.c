@@ -117,9 +117,9 @@ static size_t slot_of(struct fixture *f, int pid)
 	return 0;
 }
 
-static struct wtl_consumer_energy energy_of(struct fixture *f, int pid, enum wtl_part part)
+static struct wtl_share_energy energy_of(struct fixture *f, int pid, enum wtl_part part)
 {
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	wtl_consumers_energy(f->consumers, slot_of(f, pid), part, &energy);
 	return energy;
@@ -149,7 +149,7 @@ static void watch_idle(struct fixture *f, unsigned seconds)
 static void test_one_busy_thread(void **state)
 {
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	struct wtl_consumer_power power;
 	struct wtl_baseline idle;
 	int pid;
@@ -185,7 +185,7 @@ static void test_one_busy_thread(void **state)
 /* ---- A vector worker: 1.6 times the watts, and 1.5 times the instructions ---- */
 
 struct pair {
-	struct wtl_consumer_energy scalar, vector;
+	struct wtl_share_energy scalar, vector;
 	struct wtl_command_account command; /* the vector worker */
 };
 
@@ -265,7 +265,7 @@ static void test_partly_counted(void **state)
 {
 	const struct pair whole = run_pair(WTL_WEIGHT_INSTRUCTIONS, "instructions");
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	int pids[2];
 
 	(void)state;
@@ -295,7 +295,7 @@ static void test_partly_counted(void **state)
 static void test_no_baseline(void **state)
 {
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	struct wtl_ledger ledger;
 	int pid;
 
@@ -323,7 +323,7 @@ static void test_modelled_baselines(void **state)
 	const struct wtl_baseline kept = {
 		.is_known = true, .idle_uw = 5000000, .t_utc_ns = UTC, .seen_ns = 60 * S};
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	struct wtl_consumer_power power;
 	struct wtl_baseline idle;
 	int pid;
@@ -362,7 +362,7 @@ static void test_modelled_beside_measured(void **state)
 	const struct wtl_baseline known = {
 		.is_known = true, .idle_uw = 40000000, .t_utc_ns = UTC, .seen_ns = 60 * S};
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	struct wtl_baseline idle;
 	int pid;
 
@@ -422,7 +422,7 @@ static void test_baseline_of_an_earlier_session(void **state)
 static void test_baseline_learned_late(void **state)
 {
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	int pid;
 
 	(void)state;
@@ -512,7 +512,7 @@ static void test_the_command(void **state)
 static void test_domains_beside(void **state)
 {
 	struct fixture f;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	int pid;
 
 	(void)state;
@@ -656,7 +656,7 @@ static void test_many_processes(void **state)
 	use(&f, "package-0", 1000, S);
 	bill(&f, S);
 	for (size_t slot = WTL_SLOTS_FIXED; slot < wtl_consumers_slots(f.consumers); slot++) {
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!wtl_consumers_get(f.consumers, slot))
 			continue;
@@ -885,7 +885,7 @@ static void test_gpu_user_is_named(void **state)
 /* Whoever has it alone is known as well as the GPU's energy; the less of it, the less well. */
 static void test_uncertainty_of_shares(void **state)
 {
-	struct wtl_consumer_energy alone, most, least;
+	struct wtl_share_energy alone, most, least;
 	struct gpu_fixture g;
 
 	(void)state;
@@ -963,7 +963,7 @@ static void test_gpu_idle_and_used(void **state)
 					   .t_utc_ns = UTC - S,
 					   .seen_ns = 60 * S};
 	struct gpu_fixture g;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	(void)state;
 	script_of_two(&g, "", "100 60 0 0 0", "300 30 0 0 0");
@@ -993,7 +993,7 @@ static void test_gpu_outsiders(void **state)
 	bill_gpu(&g, 80, 4.5);
 	for (size_t slot = 0; slot < wtl_consumers_slots(g.f.consumers); slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(g.f.consumers, slot);
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!consumer || consumer->pid < 90001)
 			continue;
@@ -1016,7 +1016,7 @@ static const struct wtl_consumer *outsider(struct gpu_fixture *g, int pid,
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(g->f.consumers); slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(g->f.consumers, slot);
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!consumer || consumer->pid != pid || consumer->state != state)
 			continue;
@@ -1088,7 +1088,7 @@ static void test_gpu_user_ends_as_the_method_changes(void **state)
 static void test_gpu_by_memory(void **state)
 {
 	struct gpu_fixture g;
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	(void)state;
 	script_of_two(&g, "  mig on\n", "100", "300");

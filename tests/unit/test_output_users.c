@@ -296,9 +296,9 @@ static void test_ledgers_add_up(void **state)
 
 		bench_init(&bench);
 		bench.report.attribution.n_processes = 0;
-		bench.report.attribution.others = (struct wtl_report_share){.full_uj = 0};
-		bench.report.attribution.command = (struct wtl_report_share){.full_uj = 0};
-		bench.report.attribution.command_gpu = (struct wtl_report_share){.full_uj = 0};
+		bench.report.attribution.others = (struct wtl_share_energy){.full_uj = 0};
+		bench.report.attribution.command = (struct wtl_share_energy){.full_uj = 0};
+		bench.report.attribution.command_gpu = (struct wtl_share_energy){.full_uj = 0};
 		for (size_t i = 0; i < COUNT(used_domains); i++) {
 			struct wtl_ledger *ledger = &bench.domains[i].ledger;
 
@@ -354,11 +354,11 @@ static void test_rows_of_nobody(void **state)
 	for (size_t i = 0; i < COUNT(rows); i++)
 		rows[i] = (struct wtl_report_process){
 			.consumer = &nobody, .user = "ada", .all = DYNAMIC(9, 0.5, 10)};
-	rows[10].all = (struct wtl_report_share)FULL(0.04, 1);
-	rows[11].all = (struct wtl_report_share)DYNAMIC(0.02, 1, 0.04);
+	rows[10].all = (struct wtl_share_energy)FULL(0.04, 1);
+	rows[11].all = (struct wtl_share_energy)DYNAMIC(0.02, 1, 0.04);
 	report.attribution.processes = rows;
 	report.attribution.n_processes = COUNT(rows);
-	report.attribution.others = (struct wtl_report_share){.full_uj = 0};
+	report.attribution.others = (struct wtl_share_energy){.full_uj = 0};
 	report.attribution.n_others = 0;
 	page = page_of(&report);
 	assert_line(page, "\n     * ended processes      ada ");
@@ -387,14 +387,14 @@ static void test_many_processes(void **state)
 	assert_line(page, "\n ×204    others ");
 	free(page);
 	for (size_t i = LARGE; i < MANY; i++)
-		many[i].all = (struct wtl_report_share)DYNAMIC(0.01, 0.5, 0.02);
+		many[i].all = (struct wtl_share_energy)DYNAMIC(0.01, 0.5, 0.02);
 	page = page_of(&report);
 	/* 28 rows of 1200 ended processes each, and 204. */
 	assert_line(page, "\n×33804    others ");
 	assert_line(page, "        4 ± 14     5.0\n");
 	free(page);
 	/* One of them without a dynamic part: the others have none either. */
-	many[MANY - 1].all = (struct wtl_report_share)FULL(0.02, 1);
+	many[MANY - 1].all = (struct wtl_share_energy)FULL(0.02, 1);
 	page = page_of(&report);
 	assert_line(page, "        -          5.0\n");
 	free(page);

@@ -220,7 +220,7 @@ static uint64_t all_consumers_uj(struct wtl_player *player)
 	uint64_t sum_uj = 0;
 
 	for (size_t i = 0; i < wtl_consumers_slots(consumers); i++) {
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!wtl_consumers_get(consumers, i))
 			continue;

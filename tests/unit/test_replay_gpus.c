@@ -95,7 +95,7 @@ static void test_power_only(void **state)
 static void check_users(const char *head, const char *one, const char *other)
 {
 	struct replay_setup setup = {.root = "xeon-2s-dram", .store = {.period_ns = 2 * S}};
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 	struct replay_bench f;
 	char script[512];
 	int first, second;

@@ -239,7 +239,7 @@ static void check_people(struct lost *l)
 	for (size_t slot = WTL_SLOTS_FIXED; slot < wtl_consumers_slots(played); slot++) {
 		const struct wtl_consumer *own = wtl_consumers_get(played, slot);
 		const struct wtl_consumer *live = wtl_consumers_get(l->f.consumers, slot);
-		struct wtl_consumer_energy told, was;
+		struct wtl_share_energy told, was;
 
 		if (!own)
 			continue;

@@ -203,7 +203,7 @@ static void test_commands(void **state)
 			&(i ? other : one)->runs[0].report.attribution;
 
 		attribution->is_known = attribution->has_command = true;
-		attribution->command = (struct wtl_report_share){.has_dynamic = i == 0,
+		attribution->command = (struct wtl_share_energy){.has_dynamic = i == 0,
 								 .full_uj = 300 + i,
 								 .dynamic_uj = 200,
 								 .uncertainty_uj = 30};
@@ -239,7 +239,7 @@ static void test_means_of_runs(void **state)
 		report->carbon.emitted_ug = (590 + 10 * k) * 2 * 1000;
 		report->attribution.is_known = report->attribution.has_command = true;
 		report->attribution.command =
-			(struct wtl_report_share){.has_dynamic = true,
+			(struct wtl_share_energy){.has_dynamic = true,
 						  .full_uj = (590 + 10 * k) * 2 * WTL_UJ_PER_J / 10,
 						  .dynamic_uj = (590 + 10 * k) * WTL_UJ_PER_J / 10,
 						  .uncertainty_uj = 1};

@@ -222,7 +222,7 @@ static void play_part(const char *path, unsigned from, unsigned to, struct part 
 				 energies[i].has_energy ? energies[i].energy_uj : 0);
 	}
 	for (size_t i = 0; i < wtl_consumers_slots(wtl_player_consumers(player)); i++) {
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!wtl_consumers_get(wtl_player_consumers(player), i))
 			continue;

@@ -686,7 +686,7 @@ struct gone_by {
 	struct wattle_energy energies[DOMAINS_MAX];
 	struct wtl_ledger ledgers[DOMAINS_MAX];
 	struct wtl_consumer consumers[SLOTS_MAX];
-	struct wtl_consumer_energy accounts[SLOTS_MAX];
+	struct wtl_share_energy accounts[SLOTS_MAX];
 	size_t n_domains, n_slots;
 };
 
@@ -737,7 +737,7 @@ static void go_by(struct fixture *f, int64_t until_ns, struct gone_by *gone)
 }
 
 static void expect_account(const struct wtl_top_view *view, const struct wtl_consumer *consumer,
-			   const struct wtl_consumer_energy *account)
+			   const struct wtl_share_energy *account)
 {
 	const struct wtl_top_process *found = view->processes;
 	const struct wtl_top_process *end = found + view->n_processes;

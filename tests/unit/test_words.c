@@ -49,7 +49,7 @@ static void fill(struct sheet *sheet)
 	fill_domain(&sheet->domains[1], "dram-0");
 	for (size_t i = 0; i < 2; i++) {
 		sheet->processes[i].consumer = &sheet->consumers[i];
-		sheet->processes[i].all = (struct wtl_report_share){
+		sheet->processes[i].all = (struct wtl_share_energy){
 			.has_dynamic = true, .full_uj = 60, .dynamic_uj = 45};
 		sheet->processes[i].gpu.has_dynamic = true;
 	}
@@ -59,7 +59,7 @@ static void fill(struct sheet *sheet)
 	sheet->report.attribution.processes = sheet->processes;
 	sheet->report.attribution.n_processes = 2;
 	sheet->report.attribution.others =
-		(struct wtl_report_share){.has_dynamic = true, .full_uj = 40, .dynamic_uj = 20};
+		(struct wtl_share_energy){.has_dynamic = true, .full_uj = 40, .dynamic_uj = 20};
 }
 
 static void signals(void **state)
@@ -297,12 +297,12 @@ static void cpu_time(void **state)
 static void sum_of_cpu_time(void **state)
 {
 	(void)state;
-	assert_int_equal(wtl_shares_add_cpu(-1, -1), -1);
-	assert_int_equal(wtl_shares_add_cpu(-1, 0), 0);
-	assert_int_equal(wtl_shares_add_cpu(-1, 5), 5);
-	assert_int_equal(wtl_shares_add_cpu(5, -1), 5);
-	assert_int_equal(wtl_shares_add_cpu(5, 6), 11);
-	assert_int_equal(wtl_shares_add_cpu(INT64_MAX, 1), INT64_MAX);
+	assert_int_equal(wtl_consumer_cpu_add(-1, -1), -1);
+	assert_int_equal(wtl_consumer_cpu_add(-1, 0), 0);
+	assert_int_equal(wtl_consumer_cpu_add(-1, 5), 5);
+	assert_int_equal(wtl_consumer_cpu_add(5, -1), 5);
+	assert_int_equal(wtl_consumer_cpu_add(5, 6), 11);
+	assert_int_equal(wtl_consumer_cpu_add(INT64_MAX, 1), INT64_MAX);
 }
 
 static void times_and_carbon(void **state)

@@ -53,7 +53,7 @@ static void put_group(struct wtl_rows *rows, const struct wtl_group *group)
 static void put_energies(struct wtl_export *export, size_t slot)
 {
 	const struct wtl_consumers *consumers = wtl_player_consumers(export->player);
-	struct wtl_consumer_energy all, gpu;
+	struct wtl_share_energy all, gpu;
 
 	wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &all);
 	wtl_consumers_energy(consumers, slot, WTL_PART_GPU, &gpu);

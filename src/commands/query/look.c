@@ -14,6 +14,7 @@
 #include "document/report.h"
 #include "energy/domain.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
 #define WINDOW "query"

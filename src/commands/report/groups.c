@@ -84,7 +84,7 @@ static int collect(struct wtl_player *player, enum wtl_by by, char (*numbers)[NU
 		return -ENOMEM;
 	for (size_t slot = 0; slot < slots; slot++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
-		struct wtl_consumer_energy energy;
+		struct wtl_share_energy energy;
 
 		if (!consumer)
 			continue;
@@ -114,31 +114,26 @@ static int by_energy(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static struct wtl_report_share share_of(const struct wtl_consumers *consumers, uint32_t slot,
+static struct wtl_share_energy share_of(const struct wtl_consumers *consumers, uint32_t slot,
 					enum wtl_part part)
 {
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	wtl_consumers_energy(consumers, slot, part, &energy);
-	return (struct wtl_report_share){
-		.has_dynamic = energy.has_dynamic,
-		.full_uj = energy.full_uj,
-		.dynamic_uj = energy.has_dynamic ? energy.dynamic_uj : 0,
-		.uncertainty_uj = energy.uncertainty_uj,
-	};
+	return energy;
 }
 
 static void add_member(struct wtl_recording_group *group, const struct wtl_consumers *consumers,
 		       uint32_t slot, bool is_first)
 {
 	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
-	struct wtl_report_share all = share_of(consumers, slot, WTL_PART_ALL);
-	struct wtl_report_share gpu = share_of(consumers, slot, WTL_PART_GPU);
+	struct wtl_share_energy all = share_of(consumers, slot, WTL_PART_ALL);
+	struct wtl_share_energy gpu = share_of(consumers, slot, WTL_PART_GPU);
 
-	wtl_shares_fold(&group->all, &all, is_first);
-	wtl_shares_fold(&group->gpu, &gpu, is_first);
+	wtl_share_energy_add(&group->all, &all, is_first);
+	wtl_share_energy_add(&group->gpu, &gpu, is_first);
 	group->n_processes += consumer->n_processes;
-	group->cpu_ns = wtl_shares_add_cpu(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
+	group->cpu_ns = wtl_consumer_cpu_add(group->cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
 /* One for each run of equal keys. */
@@ -167,10 +162,10 @@ static void fold_others(struct wtl_recording_grouping *grouping,
 		struct wtl_recording_group *others = &grouping->others;
 		bool is_first = i == grouping->n_groups;
 
-		wtl_shares_fold(&others->all, &groups[i].all, is_first);
-		wtl_shares_fold(&others->gpu, &groups[i].gpu, is_first);
+		wtl_share_energy_add(&others->all, &groups[i].all, is_first);
+		wtl_share_energy_add(&others->gpu, &groups[i].gpu, is_first);
 		others->n_processes += groups[i].n_processes;
-		others->cpu_ns = wtl_shares_add_cpu(others->cpu_ns, groups[i].cpu_ns);
+		others->cpu_ns = wtl_consumer_cpu_add(others->cpu_ns, groups[i].cpu_ns);
 		grouping->n_others++;
 	}
 }

@@ -485,7 +485,7 @@ static void add_command(struct builder *builder, const struct wtl_compared_value
 
 	for (size_t i = 0; i < builder->n; i++) {
 		const struct wtl_report *report = report_of(builder, i);
-		const struct wtl_report_share *share = &report->attribution.command;
+		const struct wtl_share_energy *share = &report->attribution.command;
 
 		values[i].is_known = isfinite(figure(report, 0));
 		if (!values[i].is_known)

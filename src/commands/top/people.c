@@ -118,7 +118,7 @@ static void take_process(struct wtl_top_people *people, size_t slot,
 			 const struct wtl_consumer *consumer, struct wtl_top_view *view)
 {
 	struct wtl_top_process *process = &view->processes[view->n_processes++];
-	struct wtl_consumer_energy energy;
+	struct wtl_share_energy energy;
 
 	memset(process, 0, sizeof(*process));
 	process->consumer = *consumer;

@@ -453,7 +453,7 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 	sum->n_processes += one->n_processes;
 	sum->n_threads += one->n_threads;
 	if (wtl_process_has_cpu(process)) {
-		sum->cpu_ns = wtl_shares_add_cpu(sum->cpu_ns, one->cpu_ns);
+		sum->cpu_ns = wtl_consumer_cpu_add(sum->cpu_ns, one->cpu_ns);
 		sum->cpu_ppm += one->cpu_ppm;
 	}
 	if (one->gpu_ppm != UINT32_MAX)
