@@ -23,6 +23,7 @@ struct wtl_gpu_value {
 		     errno; 0: there is none */
 };
 
+/* In the order of `wattle query --format json`. */
 enum wtl_gpu_number {
 	WTL_GPU_POWER_UW, /* what nvidia-smi calls power.draw */
 	WTL_GPU_POWER_AVERAGE_UW,
@@ -37,6 +38,11 @@ enum wtl_gpu_number {
 	WTL_GPU_LIMIT_DEFAULT_UW,
 	WTL_GPU_LIMIT_MIN_UW,
 	WTL_GPU_LIMIT_MAX_UW,
+	WTL_GPU_MODULE_LIMIT_UW,
+	WTL_GPU_MODULE_LIMIT_REQUESTED_UW,
+	WTL_GPU_MODULE_LIMIT_DEFAULT_UW,
+	WTL_GPU_MODULE_LIMIT_MIN_UW,
+	WTL_GPU_MODULE_LIMIT_MAX_UW,
 	WTL_GPU_USE_PERCENT,
 	WTL_GPU_MEMORY_USE_PERCENT, /* of the memory's bandwidth */
 	WTL_GPU_ENCODER_PERCENT,
@@ -47,7 +53,11 @@ enum wtl_gpu_number {
 	WTL_GPU_MEMORY_RESERVED_BYTES,
 	WTL_GPU_MEMORY_USED_BYTES,
 	WTL_GPU_MEMORY_FREE_BYTES,
+	WTL_GPU_PROTECTED_TOTAL_BYTES,
+	WTL_GPU_PROTECTED_USED_BYTES,
+	WTL_GPU_PROTECTED_FREE_BYTES,
 	WTL_GPU_TEMPERATURE_C,
+	WTL_GPU_TEMPERATURE_MARGIN_C, /* to slowdown; an int64_t: may be negative */
 	WTL_GPU_MEMORY_TEMPERATURE_C,
 	WTL_GPU_CLOCK_GRAPHICS_MHZ,
 	WTL_GPU_CLOCK_SM_MHZ,
@@ -57,16 +67,28 @@ enum wtl_gpu_number {
 	WTL_GPU_CLOCK_SM_MAX_MHZ,
 	WTL_GPU_CLOCK_MEMORY_MAX_MHZ,
 	WTL_GPU_CLOCK_VIDEO_MAX_MHZ,
+	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ,
+	WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ,
+	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ,
+	WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ,
 	WTL_GPU_FAN_PERCENT,
 	WTL_GPU_PSTATE,		/* 0 is the fastest */
 	WTL_GPU_THROTTLE,	/* enum wtl_gpu_throttle bits in force */
 	WTL_GPU_THROTTLE_KNOWN, /* bits that this GPU can show */
+	/* Time that clocks were held down, since the driver was loaded. */
+	WTL_GPU_THROTTLED_SW_POWER_CAP_NS,
+	WTL_GPU_THROTTLED_SYNC_BOOST_NS,
+	WTL_GPU_THROTTLED_SW_THERMAL_NS,
+	WTL_GPU_THROTTLED_HW_THERMAL_NS,
+	WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS,
 	WTL_GPU_PCIE_GEN,
 	WTL_GPU_PCIE_GEN_MAX,
+	WTL_GPU_PCIE_GEN_GPU_MAX, /* what the GPU could do in another slot */
 	WTL_GPU_PCIE_WIDTH,
 	WTL_GPU_PCIE_WIDTH_MAX,
 	WTL_GPU_PCIE_TX_BYTES_PER_S,
 	WTL_GPU_PCIE_RX_BYTES_PER_S,
+	WTL_GPU_PCI_CLASS,    /* base class << 8 | subclass */
 	WTL_GPU_PERSISTENCE,  /* 0 or 1 */
 	WTL_GPU_COMPUTE_MODE, /* 0 default, 1 exclusive thread, 2 prohibited, 3 exclusive process */
 	WTL_GPU_DISPLAY_ACTIVE,
@@ -74,12 +96,12 @@ enum wtl_gpu_number {
 	WTL_GPU_MIG_MODE,
 	WTL_GPU_MIG_PENDING,
 	WTL_GPU_ECC_MODE,
+	WTL_GPU_ECC_PENDING,
 	WTL_GPU_ECC_CORRECTED_VOLATILE,
 	WTL_GPU_ECC_UNCORRECTED_VOLATILE,
 	WTL_GPU_ECC_CORRECTED_AGGREGATE,
 	WTL_GPU_ECC_UNCORRECTED_AGGREGATE,
-	WTL_GPU_ECC_PENDING,
-	/* Kept apart by place, what nvidia-smi sums in the four above. */
+	/* By place, what nvidia-smi sums in the four above. */
 	WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE,
 	WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE,
 	WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE,
@@ -97,23 +119,6 @@ enum wtl_gpu_number {
 	WTL_GPU_REMAPPED_PARTIAL,
 	WTL_GPU_REMAPPED_LOW,
 	WTL_GPU_REMAPPED_NONE,
-	WTL_GPU_TEMPERATURE_MARGIN_C, /* to slowdown; an int64_t: may be negative */
-	/* Time that clocks were held down, since the driver was loaded. */
-	WTL_GPU_THROTTLED_SW_POWER_CAP_NS,
-	WTL_GPU_THROTTLED_SYNC_BOOST_NS,
-	WTL_GPU_THROTTLED_SW_THERMAL_NS,
-	WTL_GPU_THROTTLED_HW_THERMAL_NS,
-	WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS,
-	WTL_GPU_MODULE_LIMIT_UW,
-	WTL_GPU_MODULE_LIMIT_REQUESTED_UW,
-	WTL_GPU_MODULE_LIMIT_DEFAULT_UW,
-	WTL_GPU_MODULE_LIMIT_MIN_UW,
-	WTL_GPU_MODULE_LIMIT_MAX_UW,
-	WTL_GPU_PCIE_GEN_GPU_MAX, /* what the GPU could do in another slot */
-	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ,
-	WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ,
-	WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ,
-	WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ,
 	WTL_GPU_ENCODER_SESSIONS,
 	WTL_GPU_ENCODER_FPS,
 	WTL_GPU_ENCODER_LATENCY_US,
@@ -123,12 +128,14 @@ enum wtl_gpu_number {
 	WTL_GPU_GSP_DEFAULT,
 	WTL_GPU_ADDRESSING_MODE, /* 0 none, 1 HMM, 2 ATS */
 	WTL_GPU_C2C_MODE,	 /* 0 or 1 */
-	WTL_GPU_PROTECTED_TOTAL_BYTES,
-	WTL_GPU_PROTECTED_USED_BYTES,
-	WTL_GPU_PROTECTED_FREE_BYTES,
 	WTL_GPU_MODULE_ID,
-	WTL_GPU_PCI_CLASS, /* base class << 8 | subclass */
-	/* What is read on request only: see sensors/gpu_info.h. */
+	/* From here on: what is read on request only (see sensors/gpu_info.h). */
+	WTL_GPU_ON_REQUEST,
+	WTL_GPU_VIRTUALIZATION = WTL_GPU_ON_REQUEST, /* enum wtl_gpu_virtualization */
+	WTL_GPU_RECOVERY_ACTION,		     /* enum wtl_gpu_recovery */
+	WTL_GPU_INFOROM_VALID,			     /* 0 or 1 */
+	WTL_GPU_EDPP_MICROPERCENT,		     /* multiplier of the peak design power */
+	WTL_GPU_PCIE_GEN_HOST_MAX, /* what the machine could do with another GPU */
 	WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE,
 	WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE,
 	/* Uncorrected errors of on-chip memory, by how they were found and by where they were. */
@@ -142,11 +149,6 @@ enum wtl_gpu_number {
 	WTL_GPU_ECC_SRAM_PCIE,
 	WTL_GPU_ECC_SRAM_OTHER,
 	WTL_GPU_ECC_SRAM_EXCEEDED,    /* 0 or 1: more of them than the maker allows */
-	WTL_GPU_EDPP_MICROPERCENT,    /* multiplier of the peak design power */
-	WTL_GPU_RECOVERY_ACTION,      /* enum wtl_gpu_recovery */
-	WTL_GPU_VIRTUALIZATION,	      /* enum wtl_gpu_virtualization */
-	WTL_GPU_PCIE_GEN_HOST_MAX,    /* what the machine could do with another GPU */
-	WTL_GPU_INFOROM_VALID,	      /* 0 or 1 */
 	WTL_GPU_FABRIC_STATE,	      /* 1 not started, 2 in progress, 3 completed */
 	WTL_GPU_FABRIC_CLIQUE,	      /* known, with its texts, once completed */
 	WTL_GPU_FABRIC_HEALTH,	      /* 1 healthy, 2 unhealthy, 3 of limited capacity */

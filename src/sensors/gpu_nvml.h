@@ -108,11 +108,41 @@ bool wtl_gpu_nvml_is_due(const struct wtl_gpu_nvml_read *read, enum wtl_gpu_numb
 /* Calls, and takes note where the GPU is gone. */
 int wtl_gpu_nvml_ask(struct wtl_gpu_nvml_read *read, enum wtl_nvml_function function,
 		     struct wtl_lib_arg args[]);
-int wtl_gpu_nvml_ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[],
-			    size_t n);
 /* The answer: the value where the code is OK. */
 void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number, int code,
 		      uint64_t value);
+
+enum { WTL_GPU_NVML_INPUTS = 3, WTL_GPU_NVML_ANSWERS = 6, WTL_GPU_NVML_FIELDS = 24 };
+
+#define WTL_GPU_NVML_NONE WTL_GPU_NUMBERS /* an answer that has no use */
+
+/* A function that answers with numbers: each by a pointer of its own, or all in one struct. */
+struct wtl_gpu_nvml_call {
+	enum wtl_nvml_function function;
+	enum wtl_nvml_function older; /* where the driver lacks the function; 0 (nvmlInit): none */
+	uint32_t in[WTL_GPU_NVML_INPUTS]; /* behind the handle */
+	size_t n_in;
+	uint32_t version; /* of the struct, in its first answer; 0: it has none */
+	uint32_t factor;  /* 0: 1 */
+	bool is_struct;
+	bool is_long;	/* 64 bits each, else 32 */
+	bool is_signed; /* of 32 bits */
+	enum wtl_gpu_number to[WTL_GPU_NVML_ANSWERS];
+	size_t n;
+};
+
+void wtl_gpu_nvml_read_call(struct wtl_gpu_nvml_read *read, const struct wtl_gpu_nvml_call *call);
+
+/* A value that has a number of its own in NVML; many are read by one call. */
+struct wtl_gpu_nvml_field {
+	uint32_t field, scope;
+	uint32_t factor; /* 0: a fraction, as millionths */
+	enum wtl_gpu_number to;
+};
+
+/* At most WTL_GPU_NVML_FIELDS. */
+void wtl_gpu_nvml_read_fields(struct wtl_gpu_nvml_read *read,
+			      const struct wtl_gpu_nvml_field list[], size_t n_list);
 
 /* Does this code mean that the GPU or the driver is gone, for every further call? */
 bool wtl_gpu_nvml_is_gone(int code);

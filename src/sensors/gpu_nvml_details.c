@@ -23,59 +23,21 @@ enum {
 
 /* ---- Single values ---- */
 
-static void read_fields(struct wtl_gpu_nvml_read *read)
-{
-	static const struct {
-		uint32_t field;
-		enum wtl_gpu_number to;
-	} fields[] = {
-		{WTL_NVML_FIELD_RECOVERY_ACTION, WTL_GPU_RECOVERY_ACTION},
-		{WTL_NVML_FIELD_EDPP_MULTIPLIER, WTL_GPU_EDPP_MICROPERCENT},
-	};
-	enum { N = sizeof(fields) / sizeof(fields[0]) };
-	struct wtl_nvml_field asked[N] = {0};
-	size_t of[N], n = 0;
-	int code;
+static const struct wtl_gpu_nvml_field fields[] = {
+	{WTL_NVML_FIELD_RECOVERY_ACTION, 0, 1, WTL_GPU_RECOVERY_ACTION},
+	{WTL_NVML_FIELD_EDPP_MULTIPLIER, 0, 0, WTL_GPU_EDPP_MICROPERCENT},
+};
 
-	for (size_t i = 0; i < N; i++) {
-		if (!wtl_gpu_nvml_is_due(read, fields[i].to))
-			continue;
-		asked[n].field = fields[i].field;
-		of[n++] = i;
-	}
-	if (!n)
-		return;
-	code = wtl_gpu_nvml_ask_fields(read, asked, n);
-	for (size_t i = 0; i < n; i++) {
-		enum wtl_gpu_number to = fields[of[i]].to;
-		int answer = code == WTL_NVML_OK ? wtl_nvml_field_code(&asked[i]) : code;
-		uint64_t value = 0;
-		bool is_good = to == WTL_GPU_EDPP_MICROPERCENT
-				       ? wtl_nvml_field_millionths(&asked[i], &value)
-				       : wtl_nvml_field_u64(&asked[i], &value);
+static const struct wtl_gpu_nvml_call virtualization = {WTL_NVML_VIRTUALIZATION,
+							.to = {WTL_GPU_VIRTUALIZATION}, .n = 1};
 
-		if (answer == WTL_NVML_OK && !is_good)
-			answer = WTL_NVML_NO_DATA;
-		if (wtl_gpu_nvml_is_gone(answer))
-			read->gone = answer;
-		wtl_gpu_nvml_put(read, to, answer, value);
-	}
-}
-
-static void read_virtualization(struct wtl_gpu_nvml_read *read)
-{
-	uint32_t mode = 0;
-	struct wtl_lib_arg args[] = {
-		{.word = read->own->handle},
-		{.memory = &mode, .size = sizeof(mode)},
-	};
-
-	if (wtl_gpu_nvml_is_due(read, WTL_GPU_VIRTUALIZATION)) {
-		int code = wtl_gpu_nvml_ask(read, WTL_NVML_VIRTUALIZATION, args);
-
-		wtl_gpu_nvml_put(read, WTL_GPU_VIRTUALIZATION, code, mode);
-	}
-}
+static const struct wtl_gpu_nvml_call remapped = {
+	WTL_NVML_REMAPPED_V2,
+	.is_struct = true,
+	.to = {WTL_GPU_NVML_NONE, WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE,
+	       WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE, WTL_GPU_NVML_NONE},
+	.n = 6,
+};
 
 /*
  * NVML has no public function for it: nvidia-smi asks the driver by a way of its own (NVIDIA/k8s-test-infra says
@@ -100,24 +62,6 @@ static void read_host_link(struct wtl_gpu_nvml_read *read, struct wtl_io *io)
 	gen = wtl_gpu_link_gen(text, strlen(text));
 	wtl_gpu_nvml_put(read, WTL_GPU_PCIE_GEN_HOST_MAX,
 			 gen ? WTL_NVML_OK : WTL_NVML_NOT_SUPPORTED, gen);
-}
-
-static void read_remapped(struct wtl_gpu_nvml_read *read)
-{
-	struct wtl_nvml_remapped rows = {0};
-	struct wtl_lib_arg args[] = {
-		{.word = read->own->handle},
-		{.memory = &rows, .size = sizeof(rows)},
-	};
-	int code;
-
-	if (!wtl_gpu_nvml_is_due(read, WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE))
-		return;
-	code = wtl_gpu_nvml_ask(read, WTL_NVML_REMAPPED_V2, args);
-	wtl_gpu_nvml_put(read, WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, code,
-			 rows.corrected_inactive);
-	wtl_gpu_nvml_put(read, WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, code,
-			 rows.uncorrected_inactive);
 }
 
 /* ---- Errors of on-chip memory ---- */
@@ -321,10 +265,10 @@ int wtl_gpu_nvml_read_details(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 	struct wtl_gpu_nvml_read read = {
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 
-	read_fields(&read);
-	read_virtualization(&read);
+	wtl_gpu_nvml_read_fields(&read, fields, sizeof(fields) / sizeof(fields[0]));
+	wtl_gpu_nvml_read_call(&read, &virtualization);
 	read_host_link(&read, nvml->io);
-	read_remapped(&read);
+	wtl_gpu_nvml_read_call(&read, &remapped);
 	read_sram(&read);
 	read_fabric(&read);
 	read_platform(&read);

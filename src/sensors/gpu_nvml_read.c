@@ -10,7 +10,7 @@
 /* Two readings of a byte counter that are closer give no rate. */
 #define RATE_MIN_NS (10 * WTL_NS_PER_MS)
 
-#define NONE WTL_GPU_NUMBERS /* a word that nobody wants */
+#define NONE WTL_GPU_NVML_NONE
 
 bool wtl_gpu_nvml_is_gone(int code)
 {
@@ -70,168 +70,126 @@ void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number
 	read->own->refused_ns[number] = 0;
 }
 
-/* ---- Functions that give one or more 32-bit numbers ---- */
+/* ---- Numbers of functions alike ---- */
 
-enum { WORDS_MAX = 5, ANY = -1 };
+#define LENGTH(type, ...) (sizeof((type[]){__VA_ARGS__}) / sizeof(type))
+#define TO(...)		  .to = {__VA_ARGS__}, .n = LENGTH(enum wtl_gpu_number, __VA_ARGS__)
+#define IN(...)		  .in = {__VA_ARGS__}, .n_in = LENGTH(uint32_t, __VA_ARGS__)
 
-static const struct {
-	enum wtl_nvml_function function;
-	int type; /* the argument before the numbers, or ANY: there is none */
-	unsigned n;
-	unsigned factor;
-	enum wtl_gpu_number to[WORDS_MAX];
-} words[] = {
-	{WTL_NVML_LIMIT_ENFORCED, ANY, 1, 1000, {WTL_GPU_LIMIT_UW}},
-	{WTL_NVML_LIMIT_REQUESTED, ANY, 1, 1000, {WTL_GPU_LIMIT_REQUESTED_UW}},
-	{WTL_NVML_LIMIT_DEFAULT, ANY, 1, 1000, {WTL_GPU_LIMIT_DEFAULT_UW}},
-	{WTL_NVML_LIMIT_RANGE, ANY, 2, 1000, {WTL_GPU_LIMIT_MIN_UW, WTL_GPU_LIMIT_MAX_UW}},
-	{WTL_NVML_POWER_USAGE, ANY, 1, 1000, {WTL_GPU_POWER_UW}},
-	{WTL_NVML_ENCODER_USE, ANY, 2, 1, {WTL_GPU_ENCODER_PERCENT, NONE}},
-	{WTL_NVML_DECODER_USE, ANY, 2, 1, {WTL_GPU_DECODER_PERCENT, NONE}},
-	{WTL_NVML_JPEG_USE, ANY, 2, 1, {WTL_GPU_JPEG_PERCENT, NONE}},
-	{WTL_NVML_OFA_USE, ANY, 2, 1, {WTL_GPU_OFA_PERCENT, NONE}},
-	{WTL_NVML_CLOCK, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_MHZ}},
-	{WTL_NVML_CLOCK, 1, 1, 1, {WTL_GPU_CLOCK_SM_MHZ}},
-	{WTL_NVML_CLOCK, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_MHZ}},
-	{WTL_NVML_CLOCK, 3, 1, 1, {WTL_GPU_CLOCK_VIDEO_MHZ}},
-	{WTL_NVML_CLOCK_MAX, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_MAX_MHZ}},
-	{WTL_NVML_CLOCK_MAX, 1, 1, 1, {WTL_GPU_CLOCK_SM_MAX_MHZ}},
-	{WTL_NVML_CLOCK_MAX, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_MAX_MHZ}},
-	{WTL_NVML_CLOCK_MAX, 3, 1, 1, {WTL_GPU_CLOCK_VIDEO_MAX_MHZ}},
-	{WTL_NVML_CLOCK_APPLICATION, 0, 1, 1, {WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ}},
-	{WTL_NVML_CLOCK_APPLICATION, 2, 1, 1, {WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ}},
-	{WTL_NVML_CLOCK_APPLICATION_DEFAULT,
-	 0,
-	 1,
-	 1,
-	 {WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ}},
-	{WTL_NVML_CLOCK_APPLICATION_DEFAULT,
-	 2,
-	 1,
-	 1,
-	 {WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ}},
-	{WTL_NVML_FAN, ANY, 1, 1, {WTL_GPU_FAN_PERCENT}},
-	{WTL_NVML_PSTATE, ANY, 1, 1, {WTL_GPU_PSTATE}},
-	{WTL_NVML_PCIE_GEN, ANY, 1, 1, {WTL_GPU_PCIE_GEN}},
-	{WTL_NVML_PCIE_GEN_MAX, ANY, 1, 1, {WTL_GPU_PCIE_GEN_MAX}},
-	{WTL_NVML_PCIE_GEN_GPU_MAX, ANY, 1, 1, {WTL_GPU_PCIE_GEN_GPU_MAX}},
-	{WTL_NVML_PCIE_WIDTH, ANY, 1, 1, {WTL_GPU_PCIE_WIDTH}},
-	{WTL_NVML_PCIE_WIDTH_MAX, ANY, 1, 1, {WTL_GPU_PCIE_WIDTH_MAX}},
-	{WTL_NVML_PERSISTENCE, ANY, 1, 1, {WTL_GPU_PERSISTENCE}},
-	{WTL_NVML_COMPUTE_MODE, ANY, 1, 1, {WTL_GPU_COMPUTE_MODE}},
-	{WTL_NVML_DISPLAY_ACTIVE, ANY, 1, 1, {WTL_GPU_DISPLAY_ACTIVE}},
-	{WTL_NVML_DISPLAY_ATTACHED, ANY, 1, 1, {WTL_GPU_DISPLAY_ATTACHED}},
-	{WTL_NVML_ACCOUNTING_MODE, ANY, 1, 1, {WTL_GPU_ACCOUNTING_MODE}},
-	{WTL_NVML_ACCOUNTING_BUFFER, ANY, 1, 1, {WTL_GPU_ACCOUNTING_BUFFER}},
-	{WTL_NVML_MODULE_ID, ANY, 1, 1, {WTL_GPU_MODULE_ID}},
-	{WTL_NVML_C2C_MODE, ANY, 1, 1, {WTL_GPU_C2C_MODE}},
-	{WTL_NVML_MIG_MODE, ANY, 2, 1, {WTL_GPU_MIG_MODE, WTL_GPU_MIG_PENDING}},
-	{WTL_NVML_ECC_MODE, ANY, 2, 1, {WTL_GPU_ECC_MODE, WTL_GPU_ECC_PENDING}},
-	{WTL_NVML_GSP_MODE, ANY, 2, 1, {WTL_GPU_GSP_MODE, WTL_GPU_GSP_DEFAULT}},
+static const struct wtl_gpu_nvml_call calls[] = {
+	{WTL_NVML_LIMIT_ENFORCED, .factor = 1000, TO(WTL_GPU_LIMIT_UW)},
+	{WTL_NVML_LIMIT_REQUESTED, .factor = 1000, TO(WTL_GPU_LIMIT_REQUESTED_UW)},
+	{WTL_NVML_LIMIT_DEFAULT, .factor = 1000, TO(WTL_GPU_LIMIT_DEFAULT_UW)},
+	{WTL_NVML_LIMIT_RANGE, .factor = 1000, TO(WTL_GPU_LIMIT_MIN_UW, WTL_GPU_LIMIT_MAX_UW)},
+	{WTL_NVML_POWER_USAGE, .factor = 1000, TO(WTL_GPU_POWER_UW)},
+	{WTL_NVML_ENCODER_USE, TO(WTL_GPU_ENCODER_PERCENT, NONE)},
+	{WTL_NVML_DECODER_USE, TO(WTL_GPU_DECODER_PERCENT, NONE)},
+	{WTL_NVML_JPEG_USE, TO(WTL_GPU_JPEG_PERCENT, NONE)},
+	{WTL_NVML_OFA_USE, TO(WTL_GPU_OFA_PERCENT, NONE)},
+	{WTL_NVML_CLOCK, IN(0), TO(WTL_GPU_CLOCK_GRAPHICS_MHZ)},
+	{WTL_NVML_CLOCK, IN(1), TO(WTL_GPU_CLOCK_SM_MHZ)},
+	{WTL_NVML_CLOCK, IN(2), TO(WTL_GPU_CLOCK_MEMORY_MHZ)},
+	{WTL_NVML_CLOCK, IN(3), TO(WTL_GPU_CLOCK_VIDEO_MHZ)},
+	{WTL_NVML_CLOCK_MAX, IN(0), TO(WTL_GPU_CLOCK_GRAPHICS_MAX_MHZ)},
+	{WTL_NVML_CLOCK_MAX, IN(1), TO(WTL_GPU_CLOCK_SM_MAX_MHZ)},
+	{WTL_NVML_CLOCK_MAX, IN(2), TO(WTL_GPU_CLOCK_MEMORY_MAX_MHZ)},
+	{WTL_NVML_CLOCK_MAX, IN(3), TO(WTL_GPU_CLOCK_VIDEO_MAX_MHZ)},
+	{WTL_NVML_CLOCK_APPLICATION, IN(0), TO(WTL_GPU_CLOCK_GRAPHICS_APPLICATION_MHZ)},
+	{WTL_NVML_CLOCK_APPLICATION, IN(2), TO(WTL_GPU_CLOCK_MEMORY_APPLICATION_MHZ)},
+	{WTL_NVML_CLOCK_APPLICATION_DEFAULT, IN(0),
+	 TO(WTL_GPU_CLOCK_GRAPHICS_APPLICATION_DEFAULT_MHZ)},
+	{WTL_NVML_CLOCK_APPLICATION_DEFAULT, IN(2),
+	 TO(WTL_GPU_CLOCK_MEMORY_APPLICATION_DEFAULT_MHZ)},
+	{WTL_NVML_FAN, TO(WTL_GPU_FAN_PERCENT)},
+	{WTL_NVML_PSTATE, TO(WTL_GPU_PSTATE)},
+	{WTL_NVML_PCIE_GEN, TO(WTL_GPU_PCIE_GEN)},
+	{WTL_NVML_PCIE_GEN_MAX, TO(WTL_GPU_PCIE_GEN_MAX)},
+	{WTL_NVML_PCIE_GEN_GPU_MAX, TO(WTL_GPU_PCIE_GEN_GPU_MAX)},
+	{WTL_NVML_PCIE_WIDTH, TO(WTL_GPU_PCIE_WIDTH)},
+	{WTL_NVML_PCIE_WIDTH_MAX, TO(WTL_GPU_PCIE_WIDTH_MAX)},
+	{WTL_NVML_PERSISTENCE, TO(WTL_GPU_PERSISTENCE)},
+	{WTL_NVML_COMPUTE_MODE, TO(WTL_GPU_COMPUTE_MODE)},
+	{WTL_NVML_DISPLAY_ACTIVE, TO(WTL_GPU_DISPLAY_ACTIVE)},
+	{WTL_NVML_DISPLAY_ATTACHED, TO(WTL_GPU_DISPLAY_ATTACHED)},
+	{WTL_NVML_ACCOUNTING_MODE, TO(WTL_GPU_ACCOUNTING_MODE)},
+	{WTL_NVML_ACCOUNTING_BUFFER, TO(WTL_GPU_ACCOUNTING_BUFFER)},
+	{WTL_NVML_MODULE_ID, TO(WTL_GPU_MODULE_ID)},
+	{WTL_NVML_C2C_MODE, TO(WTL_GPU_C2C_MODE)},
+	{WTL_NVML_MIG_MODE, TO(WTL_GPU_MIG_MODE, WTL_GPU_MIG_PENDING)},
+	{WTL_NVML_ECC_MODE, TO(WTL_GPU_ECC_MODE, WTL_GPU_ECC_PENDING)},
+	{WTL_NVML_GSP_MODE, TO(WTL_GPU_GSP_MODE, WTL_GPU_GSP_DEFAULT)},
 	{WTL_NVML_ENCODER_STATS,
-	 ANY,
-	 3,
-	 1,
-	 {WTL_GPU_ENCODER_SESSIONS, WTL_GPU_ENCODER_FPS, WTL_GPU_ENCODER_LATENCY_US}},
-	{WTL_NVML_REMAPPED_ROWS,
-	 ANY,
-	 4,
-	 1,
-	 {WTL_GPU_REMAPPED_CORRECTABLE, WTL_GPU_REMAPPED_UNCORRECTABLE, WTL_GPU_REMAPPED_PENDING,
-	  WTL_GPU_REMAPPED_FAILURE}},
+	 TO(WTL_GPU_ENCODER_SESSIONS, WTL_GPU_ENCODER_FPS, WTL_GPU_ENCODER_LATENCY_US)},
+	{WTL_NVML_REMAPPED_ROWS, TO(WTL_GPU_REMAPPED_CORRECTABLE, WTL_GPU_REMAPPED_UNCORRECTABLE,
+				    WTL_GPU_REMAPPED_PENDING, WTL_GPU_REMAPPED_FAILURE)},
+	{WTL_NVML_UTILIZATION, .is_struct = true,
+	 TO(WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USE_PERCENT)},
+	{WTL_NVML_REMAPPER, .is_struct = true,
+	 TO(WTL_GPU_REMAPPED_MAX, WTL_GPU_REMAPPED_HIGH, WTL_GPU_REMAPPED_PARTIAL,
+	    WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE)},
+	{WTL_NVML_EVENT_REASONS, .older = WTL_NVML_THROTTLE_REASONS, .is_long = true,
+	 TO(WTL_GPU_THROTTLE)},
+	{WTL_NVML_EVENT_REASONS_KNOWN, .older = WTL_NVML_THROTTLE_REASONS_KNOWN, .is_long = true,
+	 TO(WTL_GPU_THROTTLE_KNOWN)},
+	{WTL_NVML_ECC_TOTAL, IN(0, 0), .is_long = true, TO(WTL_GPU_ECC_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_TOTAL, IN(1, 0), .is_long = true, TO(WTL_GPU_ECC_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_TOTAL, IN(0, 1), .is_long = true, TO(WTL_GPU_ECC_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_TOTAL, IN(1, 1), .is_long = true, TO(WTL_GPU_ECC_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 0, 2), .is_long = true, TO(WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 0, 2), .is_long = true,
+	 TO(WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 1, 2), .is_long = true,
+	 TO(WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 1, 2), .is_long = true,
+	 TO(WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 0, 7), .is_long = true, TO(WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 0, 7), .is_long = true,
+	 TO(WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 1, 7), .is_long = true,
+	 TO(WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 1, 7), .is_long = true,
+	 TO(WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_PROTECTED_MEMORY, .is_struct = true, .is_long = true,
+	 TO(WTL_GPU_PROTECTED_TOTAL_BYTES, WTL_GPU_PROTECTED_FREE_BYTES,
+	    WTL_GPU_PROTECTED_USED_BYTES)},
+	{WTL_NVML_TEMPERATURE_MARGIN, .version = WTL_NVML_VERSION(struct wtl_nvml_versioned, 1),
+	 .is_struct = true, .is_signed = true, TO(NONE, WTL_GPU_TEMPERATURE_MARGIN_C)},
+	{WTL_NVML_ADDRESSING_MODE, .version = WTL_NVML_VERSION(struct wtl_nvml_versioned, 1),
+	 .is_struct = true, .is_signed = true, TO(NONE, WTL_GPU_ADDRESSING_MODE)},
 };
 
-static void read_words(struct wtl_gpu_nvml_read *read, size_t i)
+void wtl_gpu_nvml_read_call(struct wtl_gpu_nvml_read *read, const struct wtl_gpu_nvml_call *call)
 {
-	uint32_t values[WORDS_MAX] = {0};
-	struct wtl_lib_arg args[2 + WORDS_MAX] = {{.word = read->own->handle}};
-	unsigned n = 1;
+	union {
+		uint32_t words[WTL_GPU_NVML_ANSWERS];
+		uint64_t longs[WTL_GPU_NVML_ANSWERS];
+	} answers = {.words = {call->version}};
+	const size_t size = call->is_long ? sizeof(uint64_t) : sizeof(uint32_t);
+	struct wtl_lib_arg args[1 + WTL_GPU_NVML_INPUTS + WTL_GPU_NVML_ANSWERS] = {
+		{.word = read->own->handle}};
+	size_t n = 1, first = 0;
 	int code;
 
-	if (!wtl_gpu_nvml_is_due(read, words[i].to[0]))
+	while (call->to[first] == NONE)
+		first++;
+	if (!wtl_gpu_nvml_is_due(read, call->to[first]))
 		return;
-	if (words[i].type != ANY)
-		args[n++].word = (uint64_t)words[i].type;
-	for (unsigned j = 0; j < words[i].n; j++)
-		args[n++] = (struct wtl_lib_arg){.memory = &values[j], .size = sizeof(values[j])};
-	code = wtl_gpu_nvml_ask(read, words[i].function, args);
-	for (unsigned j = 0; j < words[i].n; j++)
-		wtl_gpu_nvml_put(read, words[i].to[j], code, (uint64_t)values[j] * words[i].factor);
-}
+	for (size_t i = 0; i < call->n_in; i++)
+		args[n++].word = call->in[i];
+	for (size_t i = 0; i < (call->is_struct ? 1 : call->n); i++)
+		args[n++] = (struct wtl_lib_arg){.memory = (char *)&answers + i * size,
+						 .size = call->is_struct ? call->n * size : size};
+	code = wtl_gpu_nvml_ask(read, call->function, args);
+	if (code == WTL_NVML_FUNCTION_NOT_FOUND && call->older)
+		code = wtl_gpu_nvml_ask(read, call->older, args);
+	for (size_t i = 0; i < call->n; i++) {
+		uint64_t value = call->is_long	   ? answers.longs[i]
+				 : call->is_signed ? (uint64_t)(int32_t)answers.words[i]
+						   : answers.words[i];
 
-/* ---- Structs of several 32-bit numbers ---- */
-
-static const struct {
-	enum wtl_nvml_function function;
-	unsigned n;
-	enum wtl_gpu_number to[WORDS_MAX];
-} structs[] = {
-	{WTL_NVML_UTILIZATION, 2, {WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USE_PERCENT}},
-	{WTL_NVML_REMAPPER,
-	 5,
-	 {WTL_GPU_REMAPPED_MAX, WTL_GPU_REMAPPED_HIGH, WTL_GPU_REMAPPED_PARTIAL,
-	  WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE}},
-};
-
-static void read_struct(struct wtl_gpu_nvml_read *read, size_t i)
-{
-	uint32_t values[WORDS_MAX] = {0};
-	struct wtl_lib_arg args[] = {
-		{.word = read->own->handle},
-		{.memory = values, .size = structs[i].n * sizeof(values[0])},
-	};
-	int code;
-
-	if (!wtl_gpu_nvml_is_due(read, structs[i].to[0]))
-		return;
-	code = wtl_gpu_nvml_ask(read, structs[i].function, args);
-	for (unsigned j = 0; j < structs[i].n; j++)
-		wtl_gpu_nvml_put(read, structs[i].to[j], code, values[j]);
-}
-
-/* ---- 64-bit numbers ---- */
-
-static const struct {
-	enum wtl_nvml_function function, older; /* older 0 (nvmlInit): none */
-	unsigned n;				/* arguments before the number */
-	uint64_t in[3];
-	enum wtl_gpu_number to;
-} longs[] = {
-	{WTL_NVML_EVENT_REASONS, WTL_NVML_THROTTLE_REASONS, 0, {0}, WTL_GPU_THROTTLE},
-	{WTL_NVML_EVENT_REASONS_KNOWN,
-	 WTL_NVML_THROTTLE_REASONS_KNOWN,
-	 0,
-	 {0},
-	 WTL_GPU_THROTTLE_KNOWN},
-	{WTL_NVML_ECC_TOTAL, 0, 2, {0, 0}, WTL_GPU_ECC_CORRECTED_VOLATILE},
-	{WTL_NVML_ECC_TOTAL, 0, 2, {1, 0}, WTL_GPU_ECC_UNCORRECTED_VOLATILE},
-	{WTL_NVML_ECC_TOTAL, 0, 2, {0, 1}, WTL_GPU_ECC_CORRECTED_AGGREGATE},
-	{WTL_NVML_ECC_TOTAL, 0, 2, {1, 1}, WTL_GPU_ECC_UNCORRECTED_AGGREGATE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {0, 0, 2}, WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {1, 0, 2}, WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {0, 1, 2}, WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {1, 1, 2}, WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {0, 0, 7}, WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {1, 0, 7}, WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {0, 1, 7}, WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE},
-	{WTL_NVML_ECC_PLACE, 0, 3, {1, 1, 7}, WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE},
-};
-
-static void read_long(struct wtl_gpu_nvml_read *read, size_t i)
-{
-	uint64_t value = 0;
-	struct wtl_lib_arg args[5] = {{.word = read->own->handle}};
-	int code;
-
-	if (!wtl_gpu_nvml_is_due(read, longs[i].to))
-		return;
-	for (unsigned j = 0; j < longs[i].n; j++)
-		args[1 + j].word = longs[i].in[j];
-	args[1 + longs[i].n] = (struct wtl_lib_arg){.memory = &value, .size = sizeof(value)};
-	code = wtl_gpu_nvml_ask(read, longs[i].function, args);
-	if (code == WTL_NVML_FUNCTION_NOT_FOUND && longs[i].older)
-		code = wtl_gpu_nvml_ask(read, longs[i].older, args);
-	wtl_gpu_nvml_put(read, longs[i].to, code, value);
+		wtl_gpu_nvml_put(read, call->to[i], code,
+				 call->factor ? value * call->factor : value);
+	}
 }
 
 /* ---- Structs with a version ---- */
@@ -260,23 +218,6 @@ static void read_memory(struct wtl_gpu_nvml_read *read)
 	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_RESERVED_BYTES, reserved, v2.reserved);
 	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_USED_BYTES, code, v2.used);
 	wtl_gpu_nvml_put(read, WTL_GPU_MEMORY_FREE_BYTES, code, v2.free);
-}
-
-static void read_protected_memory(struct wtl_gpu_nvml_read *read)
-{
-	struct wtl_nvml_memory memory = {0};
-	struct wtl_lib_arg args[] = {
-		{.word = read->own->handle},
-		{.memory = &memory, .size = sizeof(memory)},
-	};
-	int code;
-
-	if (!wtl_gpu_nvml_is_due(read, WTL_GPU_PROTECTED_TOTAL_BYTES))
-		return;
-	code = wtl_gpu_nvml_ask(read, WTL_NVML_PROTECTED_MEMORY, args);
-	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_TOTAL_BYTES, code, memory.total);
-	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_USED_BYTES, code, memory.used);
-	wtl_gpu_nvml_put(read, WTL_GPU_PROTECTED_FREE_BYTES, code, memory.free);
 }
 
 /* Below 0 °C a GPU is not; it would be taken for a very hot one. */
@@ -308,30 +249,9 @@ static void read_temperature(struct wtl_gpu_nvml_read *read)
 	wtl_gpu_nvml_put(read, WTL_GPU_TEMPERATURE_C, code, celsius);
 }
 
-static void read_versioned(struct wtl_gpu_nvml_read *read, enum wtl_nvml_function function,
-			   enum wtl_gpu_number to)
-{
-	struct wtl_nvml_versioned answer = {.version =
-						    WTL_NVML_VERSION(struct wtl_nvml_versioned, 1)};
-	struct wtl_lib_arg args[] = {
-		{.word = read->own->handle},
-		{.memory = &answer, .size = sizeof(answer)},
-	};
-
-	if (wtl_gpu_nvml_is_due(read, to)) {
-		int code = wtl_gpu_nvml_ask(read, function, args);
-
-		wtl_gpu_nvml_put(read, to, code, (uint64_t)(int64_t)answer.value);
-	}
-}
-
 /* ---- Fields ---- */
 
-static const struct {
-	uint32_t field, scope;
-	uint32_t factor;
-	enum wtl_gpu_number to;
-} fields[] = {
+static const struct wtl_gpu_nvml_field fields[] = {
 	{WTL_NVML_FIELD_POWER_AVERAGE, WTL_NVML_SCOPE_GPU, 1000, WTL_GPU_POWER_AVERAGE_UW},
 	{WTL_NVML_FIELD_POWER_INSTANT, WTL_NVML_SCOPE_GPU, 1000, WTL_GPU_POWER_INSTANT_UW},
 	{WTL_NVML_FIELD_POWER_AVERAGE, WTL_NVML_SCOPE_MEMORY, 1000,
@@ -358,9 +278,7 @@ static const struct {
 	{WTL_NVML_FIELD_THROTTLED_POWER_BRAKE, 0, 1, WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS},
 };
 
-enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
-
-int wtl_gpu_nvml_ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[], size_t n)
+static int ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[], size_t n)
 {
 	struct wtl_lib_arg args[] = {
 		{.word = read->own->handle},
@@ -371,39 +289,43 @@ int wtl_gpu_nvml_ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_fiel
 	return wtl_gpu_nvml_ask(read, WTL_NVML_FIELD_VALUES, args);
 }
 
-static void put_field(struct wtl_gpu_nvml_read *read, const struct wtl_nvml_field *field, size_t i,
-		      int code)
+static void put_field(struct wtl_gpu_nvml_read *read, const struct wtl_gpu_nvml_field *field,
+		      const struct wtl_nvml_field *answer, int code)
 {
 	uint64_t value = 0;
+	bool is_good;
 
 	if (code == WTL_NVML_OK)
-		code = wtl_nvml_field_code(field);
+		code = wtl_nvml_field_code(answer);
 	if (wtl_gpu_nvml_is_gone(code))
 		read->gone = code;
-	if (code == WTL_NVML_OK && (!wtl_nvml_field_u64(field, &value) ||
-				    __builtin_mul_overflow(value, fields[i].factor, &value)))
+	is_good = field->factor ? wtl_nvml_field_u64(answer, &value) &&
+					  !__builtin_mul_overflow(value, field->factor, &value)
+				: wtl_nvml_field_millionths(answer, &value);
+	if (code == WTL_NVML_OK && !is_good)
 		code = WTL_NVML_NO_DATA;
-	wtl_gpu_nvml_put(read, fields[i].to, code, value);
+	wtl_gpu_nvml_put(read, field->to, code, value);
 }
 
-static void read_fields(struct wtl_gpu_nvml_read *read)
+void wtl_gpu_nvml_read_fields(struct wtl_gpu_nvml_read *read,
+			      const struct wtl_gpu_nvml_field list[], size_t n_list)
 {
-	struct wtl_nvml_field asked[N_FIELDS] = {0};
-	size_t of[N_FIELDS], n = 0;
+	struct wtl_nvml_field asked[WTL_GPU_NVML_FIELDS] = {0};
+	const struct wtl_gpu_nvml_field *due[WTL_GPU_NVML_FIELDS];
+	size_t n = 0;
 	int code;
 
-	for (size_t i = 0; i < N_FIELDS; i++) {
-		if (!wtl_gpu_nvml_is_due(read, fields[i].to))
+	for (size_t i = 0; i < n_list; i++) {
+		if (!wtl_gpu_nvml_is_due(read, list[i].to))
 			continue;
-		asked[n] =
-			(struct wtl_nvml_field){.field = fields[i].field, .scope = fields[i].scope};
-		of[n++] = i;
+		asked[n] = (struct wtl_nvml_field){.field = list[i].field, .scope = list[i].scope};
+		due[n++] = &list[i];
 	}
 	if (!n)
 		return;
-	code = wtl_gpu_nvml_ask_fields(read, asked, n);
+	code = ask_fields(read, asked, n);
 	for (size_t i = 0; i < n; i++)
-		put_field(read, &asked[i], of[i], code);
+		put_field(read, due[i], &asked[i], code);
 }
 
 /* Drivers without fields have the counter by a function of its own. */
@@ -447,19 +369,12 @@ int wtl_gpu_nvml_read_numbers(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 	struct wtl_gpu_nvml_read read = {
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 
-	read_fields(&read);
+	wtl_gpu_nvml_read_fields(&read, fields, sizeof(fields) / sizeof(fields[0]));
 	read_energy(&read);
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		read_words(&read, i);
-	for (size_t i = 0; i < sizeof(structs) / sizeof(structs[0]); i++)
-		read_struct(&read, i);
-	for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
-		read_long(&read, i);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		wtl_gpu_nvml_read_call(&read, &calls[i]);
 	read_memory(&read);
-	read_protected_memory(&read);
 	read_temperature(&read);
-	read_versioned(&read, WTL_NVML_TEMPERATURE_MARGIN, WTL_GPU_TEMPERATURE_MARGIN_C);
-	read_versioned(&read, WTL_NVML_ADDRESSING_MODE, WTL_GPU_ADDRESSING_MODE);
 	complete_power(&read);
 	return read.gone;
 }
@@ -508,7 +423,7 @@ int wtl_gpu_nvml_read_pcie(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *
 
 	if (own->has_pcie && since_ns < RATE_MIN_NS)
 		return WTL_NVML_OK;
-	has = wtl_gpu_nvml_ask_fields(&read, asked, 2) == WTL_NVML_OK &&
+	has = ask_fields(&read, asked, 2) == WTL_NVML_OK &&
 	      wtl_nvml_field_code(&asked[0]) == WTL_NVML_OK &&
 	      wtl_nvml_field_code(&asked[1]) == WTL_NVML_OK && wtl_nvml_field_u64(&asked[0], &tx) &&
 	      wtl_nvml_field_u64(&asked[1], &rx);

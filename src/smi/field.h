@@ -9,12 +9,18 @@
 
 #include "smi/smi.h"
 
-/* How a field is printed and read: for the tables, the XML and the reader. */
+/*
+ * A field is one row of a table (table.c): where its value lies, how it is written, and what it is
+ * called in each form: a column of CSV, a title of -q, an element of the XML, a key of wattle's JSON.
+ * The writers and the readers walk these rows.
+ */
 
+/* What a row of output is about. */
 struct wtl_smi_row {
 	const struct wtl_look *look;
 	const struct wtl_gpu *gpu;
 	const struct wtl_gpu_process *process;
+	const struct wtl_gpu_mig *mig;
 	const struct wtl_report_domain *domain;
 	const struct wtl_look_meter *meter; /* of the GPU or the domain */
 };
@@ -23,7 +29,8 @@ struct wtl_smi_row {
 struct wtl_smi_target {
 	struct wtl_gpu *gpu;
 	struct wtl_gpu_process *process;
-	int64_t *t_local_ns; /* since 1970 by the clock on the wall */
+	struct wtl_gpu_mig *mig;
+	int64_t *t_local_ns; /* local time, since 1970 */
 };
 
 /* How a value was had, and NVML's own number for it (struct wtl_gpu_value). */
@@ -39,64 +46,120 @@ static inline struct wtl_smi_answer wtl_smi_answer(enum wattle_status status)
 	return (struct wtl_smi_answer){.status = status};
 }
 
+/* How a number is written. */
+enum wtl_smi_form {
+	WTL_SMI_NO_NUMBER, /* print() and read() of the kind */
+	WTL_SMI_DECIMAL,   /* divided by `unit` */
+	WTL_SMI_SIGNED,	   /* an int64_t */
+	WTL_SMI_HEX,	   /* of at least `digits` */
+	WTL_SMI_FIXED,	   /* millionths, with `digits` decimals */
+	WTL_SMI_WORD,	   /* one of `words`, from 0 */
+};
+
+enum wtl_smi_json {
+	WTL_SMI_JSON_COUNT,
+	WTL_SMI_JSON_SIGNED,
+	WTL_SMI_JSON_MILLIONTHS,
+	WTL_SMI_JSON_NANOSECONDS,
+	WTL_SMI_JSON_FLAG,
+	WTL_SMI_JSON_WORD,
+	WTL_SMI_JSON_REASONS, /* bits of enum wtl_gpu_throttle */
+	WTL_SMI_JSON_HEX,
+};
+
 struct wtl_smi_kind {
+	enum wtl_smi_form form;
+	enum wtl_smi_json json;
+	uint64_t unit;
+	unsigned digits;
+	bool rounds_up;		       /* of DECIMAL; else cut */
+	bool rounds;		       /* of FIXED; else cut */
+	bool is_small;		       /* small letters of HEX */
+	const char *prefix;	       /* of DECIMAL; NULL: none */
+	const char *const *words;      /* ended by NULL */
+	const char *const *json_words; /* NULL: the words in small letters, joined by hyphens */
+	bool of_meter;		       /* the meter has to be asked */
+
 	/* Appends the value without its unit and answers OK, or appends nothing. */
 	struct wtl_smi_answer (*print)(struct wtl_buf *buf, const struct wtl_smi_row *row,
 				       const struct wtl_smi_field *field);
 	/* Reads a value without its unit: 0 or -EINVAL. NULL: it is of no use to a reader. */
 	int (*read)(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 		    const char *text, size_t len);
-	/* Where arg is an enum wtl_gpu_number, else NULL: appends a known one. Negative: there is
-	 * nothing that stands for it. */
-	int (*put)(struct wtl_buf *buf, uint64_t value, const struct wtl_smi_field *field);
-	bool of_meter;		  /* the meter has to be asked */
-	const char *const *words; /* of numbers that stand for words: from 0, ended by NULL */
 };
 
-/* The kinds. Where arg is an enum wtl_gpu_number, "a number". */
+/* Where a number lies. */
+enum wtl_smi_place {
+	WTL_SMI_ELSEWHERE, /* the kind knows */
+	WTL_SMI_NUMBER,	   /* in numbers[] of the GPU */
+	WTL_SMI_U32,	   /* at an offset; the greatest means unknown, as in U64 */
+	WTL_SMI_U64,
+	WTL_SMI_INT,	 /* positive, or unknown */
+	WTL_SMI_ADDRESS, /* a uint32_t that is known where the GPU's bus_id is */
+};
+
+enum wtl_smi_object { WTL_SMI_OF_GPU, WTL_SMI_OF_PROCESS, WTL_SMI_OF_MIG };
+
+/* When -q and -x show a field. */
+enum wtl_smi_when {
+	WTL_SMI_ALWAYS,
+	WTL_SMI_BLACKWELL, /* always, but as unknown of older GPUs */
+	WTL_SMI_SRAM,	   /* not of GPUs before Ampere, which have fewer counts */
+	WTL_SMI_OLD_SRAM,  /* of those only */
+	WTL_SMI_REMAPPED,  /* of GPUs that remap rows */
+	WTL_SMI_NOT_REMAPPED,
+	WTL_SMI_MARGIN, /* of GPUs that tell how far limits of temperature are away */
+	WTL_SMI_NO_MARGIN,
+};
+
+struct wtl_smi_field {
+	const char *name;  /* the column; NULL: CSV does not have it */
+	const char *alias; /* another name; NULL: none */
+	const char *unit;  /* NULL: none */
+	const struct wtl_smi_kind *kind;
+	enum wtl_smi_place place;
+	enum wtl_smi_object object;
+	unsigned number;     /* enum wtl_gpu_number; or the kind's own */
+	uint64_t mask;	     /* the bits of the number that are meant; 0: all */
+	size_t offset, size; /* in the object; size: of a text */
+	const char *unknown; /* in CSV instead of "[N/A]"; NULL: that */
+	const char *doc; /* for --help-query-…; NULL: accepted as nvidia-smi does, never known */
+	const char *key; /* of the JSON; NULL: it does not have it, or under another field */
+
+	/* In -q and -x; NULL: not there. Folders are separated by slashes. Blanks before a title
+	 * indent it. */
+	const char *title, *element;
+	const char *older;  /* an element of other drivers, which is read, not written */
+	const char *suffix; /* behind the value instead of a blank and the unit */
+	enum wtl_smi_when when;
+	unsigned title_since; /* the driver that has the title; 0: all */
+
+	unsigned help; /* a part of --help-query-gpu begins here; parts come in the order of their
+			  numbers, which is that of nvidia-smi's list */
+};
+
+/* Fields of a GPU (the same as wtl_smi_query_gpu's), of a process and of a MIG instance, in the order of
+ * -q. */
+extern const struct wtl_smi_field wtl_smi_gpu_fields[], wtl_smi_process_fields[],
+	wtl_smi_mig_fields[];
+
+/* Kinds that the table does not describe. */
 extern const struct wtl_smi_kind wtl_smi_none;	     /* wattle has no source for it */
 extern const struct wtl_smi_kind wtl_smi_deprecated; /* NVIDIA withdrew it */
 extern const struct wtl_smi_kind wtl_smi_timestamp;
 extern const struct wtl_smi_kind wtl_smi_driver;
 extern const struct wtl_smi_kind wtl_smi_count;
-extern const struct wtl_smi_kind wtl_smi_index;
 extern const struct wtl_smi_kind wtl_smi_bus_id;
-extern const struct wtl_smi_kind wtl_smi_text;	     /* arg: offset in struct wtl_gpu, arg2: size */
-extern const struct wtl_smi_kind wtl_smi_hex;	     /* arg: offset of a uint32_t, arg2: digits */
-extern const struct wtl_smi_kind wtl_smi_signed;     /* a number that is an int64_t */
-extern const struct wtl_smi_kind wtl_smi_micro;	     /* a number of ns, as us */
-extern const struct wtl_smi_kind wtl_smi_kilo;	     /* a number of bytes/s, as KB/s */
-extern const struct wtl_smi_kind wtl_smi_class;	     /* a PCI class: arg2 is how far to shift */
-extern const struct wtl_smi_kind wtl_smi_addressing; /* a number: None, HMM or ATS */
-extern const struct wtl_smi_kind wtl_smi_milli_j;    /* a number of uJ: J with three decimals */
-extern const struct wtl_smi_kind wtl_smi_number;     /* a number as it is */
-extern const struct wtl_smi_kind wtl_smi_mib;	     /* a number of bytes */
-extern const struct wtl_smi_kind wtl_smi_centi;	     /* a number of millionths, two decimals */
-extern const struct wtl_smi_kind wtl_smi_pstate;     /* a number: P0 */
-extern const struct wtl_smi_kind wtl_smi_enabled;    /* a number: Enabled or Disabled */
-extern const struct wtl_smi_kind wtl_smi_yes;	     /* a number: Yes or No */
-extern const struct wtl_smi_kind wtl_smi_mode;	     /* a number: the compute mode */
-extern const struct wtl_smi_kind wtl_smi_mask;	     /* a number in hex */
-extern const struct wtl_smi_kind wtl_smi_active; /* a bit (arg2) of a number: Active, Not Active */
-/* Numbers that stand for words of their own. */
-extern const struct wtl_smi_kind wtl_smi_valid;
-extern const struct wtl_smi_kind wtl_smi_recovery;
-extern const struct wtl_smi_kind wtl_smi_virtualization;
-extern const struct wtl_smi_kind wtl_smi_fabric_state;
-extern const struct wtl_smi_kind wtl_smi_health;
-extern const struct wtl_smi_kind wtl_smi_degraded;
-extern const struct wtl_smi_kind wtl_smi_truth; /* True or False */
-extern const struct wtl_smi_kind wtl_smi_misconfigured;
-extern const struct wtl_smi_kind wtl_smi_peer;
-extern const struct wtl_smi_kind wtl_smi_guid;	      /* a number: 16 digits of small hex */
-extern const struct wtl_smi_kind wtl_smi_fabric_text; /* as text, where the fabric is known */
-extern const struct wtl_smi_kind wtl_smi_chassis;     /* text; known, it may be empty */
-extern const struct wtl_smi_kind wtl_smi_pid;
+extern const struct wtl_smi_kind wtl_smi_text;	      /* of a GPU */
+extern const struct wtl_smi_kind wtl_smi_number_text; /* known where a number is; not empty */
+extern const struct wtl_smi_kind wtl_smi_chassis;     /* known where a number is */
+extern const struct wtl_smi_kind wtl_smi_process_type;
 extern const struct wtl_smi_kind wtl_smi_process_name;
-extern const struct wtl_smi_kind wtl_smi_process_memory;
-extern const struct wtl_smi_kind wtl_smi_meter;	      /* arg: enum wtl_smi_metered */
-extern const struct wtl_smi_kind wtl_smi_domain_text; /* arg: enum wtl_smi_domain_word */
-extern const struct wtl_smi_kind wtl_smi_sum;	      /* arg: enum wtl_smi_sum */
+extern const struct wtl_smi_kind wtl_smi_process_title;		  /* the name, or nothing at all */
+extern const struct wtl_smi_kind wtl_smi_migs, wtl_smi_processes; /* lists, in -q and -x only */
+extern const struct wtl_smi_kind wtl_smi_meter;			  /* number: enum wtl_smi_metered */
+extern const struct wtl_smi_kind wtl_smi_domain_text; /* number: enum wtl_smi_domain_word */
+extern const struct wtl_smi_kind wtl_smi_sum;	      /* number: enum wtl_smi_sum */
 
 enum wtl_smi_metered {
 	WTL_SMI_ENERGY,
@@ -119,6 +182,19 @@ enum wtl_smi_domain_word {
 	WTL_SMI_DOMAIN_IN_TOTAL,
 };
 
+/* Is this the end of a table? */
+bool wtl_smi_is_end(const struct wtl_smi_field *field);
+
+/* Appends a field's value without its unit and answers OK, or appends nothing. */
+struct wtl_smi_answer wtl_smi_print(struct wtl_buf *buf, const struct wtl_smi_row *row,
+				    const struct wtl_smi_field *field);
+
+/* Can a reader do something with it? */
+bool wtl_smi_is_readable(const struct wtl_smi_field *field);
+/* Reads a value without its unit: 0 or -EINVAL. */
+int wtl_smi_read(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+		 const char *text, size_t len);
+
 /* How a number of a GPU is had, and the texts that go with it. */
 struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number);
 
@@ -135,19 +211,18 @@ void wtl_smi_put_text(struct wtl_buf *buf, const char *text);
 /* The process's program; "" where it is not known or not visible here. */
 const char *wtl_smi_process_program(const struct wtl_gpu_process *process);
 
-/* The GPU's processes as nvidia-smi lists them but in its rows of CSV: by number. To be freed; NULL: no
+/* The GPU's processes by number, as nvidia-smi lists them everywhere but in CSV. To be freed; NULL: no
  * memory. */
 const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gpu);
 
 /* "C", "G", "C+G", "M+C" (by way of MPS); "-" where not known. */
-const char *wtl_smi_process_type(const struct wtl_gpu_process *process);
-unsigned wtl_smi_process_type_read(const char *text, size_t len);
+const char *wtl_smi_process_word(const struct wtl_gpu_process *process);
 
-/* "2026/07/03 22:10:46.109", on the clock on the wall. */
+/* "2026/07/03 22:10:46.109", in local time. */
 int wtl_smi_put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns);
 
-/* A date on the clock on the wall, as if that were UTC; false for one that there is not, or that is
- * before 1970 or after 2200. */
+/* A date as if it were in UTC; false for one that does not exist, or lies before 1970 or after
+ * 2200. */
 bool wtl_smi_civil_ns(const struct tm *civil, unsigned milli, int64_t *ret_ns);
 
 /* Bytes as nvidia-smi counts MiB: rounded up, for in captures reserved + used + free is up to 2 MiB

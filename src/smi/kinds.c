@@ -103,11 +103,13 @@ static struct wtl_smi_answer print_deprecated(struct wtl_buf *buf, const struct 
 }
 
 const struct wtl_smi_kind wtl_smi_none = {.print = print_none};
+const struct wtl_smi_kind wtl_smi_migs = {.print = print_none};
+const struct wtl_smi_kind wtl_smi_processes = {.print = print_none};
 const struct wtl_smi_kind wtl_smi_deprecated = {.print = print_deprecated};
 
 /* ---- Of the look ---- */
 
-int wtl_smi_put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns)
+static int put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns)
 {
 	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
 	struct tm tm;
@@ -123,7 +125,7 @@ static struct wtl_smi_answer print_timestamp(struct wtl_buf *buf, const struct w
 					     const struct wtl_smi_field *field)
 {
 	(void)field;
-	wtl_smi_put_timestamp(buf, row->look->t_utc_ns);
+	put_timestamp(buf, row->look->t_utc_ns);
 	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
 
@@ -193,36 +195,6 @@ const struct wtl_smi_kind wtl_smi_count = {.print = print_count};
 
 /* ---- A GPU's identity ---- */
 
-static struct wtl_smi_answer print_index(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					 const struct wtl_smi_field *field)
-{
-	(void)field;
-	wtl_buf_printf(buf, "%u", row->gpu->index);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_below(const char *text, size_t len, uint64_t limit, uint64_t *ret)
-{
-	uint64_t value;
-
-	if (wtl_num_u64(text, len, &value) < 0 || value >= limit)
-		return -EINVAL;
-	*ret = value;
-	return 0;
-}
-
-static int read_index(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-		      const char *text, size_t len)
-{
-	uint64_t value;
-	int rc = read_below(text, len, 1u << 20, &value);
-
-	(void)field;
-	if (rc == 0)
-		target->gpu->index = (unsigned)value;
-	return rc;
-}
-
 /* NVIDIA's PCI domain has eight digits, the kernel's four. */
 static struct wtl_smi_answer print_bus_id(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					  const struct wtl_smi_field *field)
@@ -263,7 +235,7 @@ static int read_bus_id(const struct wtl_smi_target *target, const struct wtl_smi
 static struct wtl_smi_answer print_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					const struct wtl_smi_field *field)
 {
-	const char *text = (const char *)row->gpu + field->arg;
+	const char *text = (const char *)row->gpu + field->offset;
 
 	if (!text[0])
 		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
@@ -274,14 +246,14 @@ static struct wtl_smi_answer print_text(struct wtl_buf *buf, const struct wtl_sm
 static int read_text(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 		     const char *text, size_t len)
 {
-	wtl_text_clean((char *)target->gpu + field->arg, field->arg2, text, len);
+	wtl_text_clean((char *)target->gpu + field->offset, field->size, text, len);
 	return 0;
 }
 
-static struct wtl_smi_answer print_fabric_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
+static struct wtl_smi_answer print_number_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					       const struct wtl_smi_field *field)
 {
-	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, WTL_GPU_FABRIC_CLIQUE);
+	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, field->number);
 
 	return answer.status == WATTLE_STATUS_OK ? print_text(buf, row, field) : answer;
 }
@@ -289,66 +261,19 @@ static struct wtl_smi_answer print_fabric_text(struct wtl_buf *buf, const struct
 static struct wtl_smi_answer print_chassis(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					   const struct wtl_smi_field *field)
 {
-	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, WTL_GPU_PLATFORM_HOST);
+	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, field->number);
 
 	if (answer.status == WATTLE_STATUS_OK)
-		wtl_smi_put_text(buf, (const char *)row->gpu + field->arg);
+		print_text(buf, row, field);
 	return answer;
 }
 
-static struct wtl_smi_answer print_hex(struct wtl_buf *buf, const struct wtl_smi_row *row,
-				       const struct wtl_smi_field *field)
-{
-	uint32_t value;
-
-	if (!row->gpu->bus_id[0])
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	memcpy(&value, (const char *)row->gpu + field->arg, sizeof(value));
-	wtl_buf_printf(buf, "0x%0*X", (int)field->arg2, value);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_hex(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-		    const char *text, size_t len)
-{
-	uint64_t value;
-	uint32_t small;
-
-	if (wtl_num_hex(text, len, &value) < 0 || value > UINT32_MAX)
-		return -EINVAL;
-	small = (uint32_t)value;
-	memcpy((char *)target->gpu + field->arg, &small, sizeof(small));
-	return 0;
-}
-
-const struct wtl_smi_kind wtl_smi_index = {.print = print_index, .read = read_index};
 const struct wtl_smi_kind wtl_smi_bus_id = {.print = print_bus_id, .read = read_bus_id};
 const struct wtl_smi_kind wtl_smi_text = {.print = print_text, .read = read_text};
-const struct wtl_smi_kind wtl_smi_fabric_text = {.print = print_fabric_text, .read = read_text};
+const struct wtl_smi_kind wtl_smi_number_text = {.print = print_number_text, .read = read_text};
 const struct wtl_smi_kind wtl_smi_chassis = {.print = print_chassis, .read = read_text};
-const struct wtl_smi_kind wtl_smi_hex = {.print = print_hex, .read = read_hex};
 
 /* ---- A process ---- */
-
-static struct wtl_smi_answer print_pid(struct wtl_buf *buf, const struct wtl_smi_row *row,
-				       const struct wtl_smi_field *field)
-{
-	(void)field;
-	wtl_buf_printf(buf, "%d", row->process->pid);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_pid(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-		    const char *text, size_t len)
-{
-	uint64_t value;
-	int rc = read_below(text, len, (uint64_t)INT32_MAX + 1, &value);
-
-	(void)field;
-	if (rc == 0)
-		target->process->pid = (int)value;
-	return rc;
-}
 
 /* Of a process in another PID namespace the name tells the number instead (struct wtl_gpu_process). */
 const char *wtl_smi_process_program(const struct wtl_gpu_process *process)
@@ -370,6 +295,13 @@ static struct wtl_smi_answer print_process_name(struct wtl_buf *buf, const struc
 	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
 
+static struct wtl_smi_answer print_process_title(struct wtl_buf *buf, const struct wtl_smi_row *row,
+						 const struct wtl_smi_field *field)
+{
+	print_process_name(buf, row, field);
+	return wtl_smi_answer(WATTLE_STATUS_OK);
+}
+
 static int read_process_name(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 			     const char *text, size_t len)
 {
@@ -379,35 +311,6 @@ static int read_process_name(const struct wtl_smi_target *target, const struct w
 	wtl_text_clean(process->name, sizeof(process->name), text, len);
 	return 0;
 }
-
-static struct wtl_smi_answer print_process_memory(struct wtl_buf *buf,
-						  const struct wtl_smi_row *row,
-						  const struct wtl_smi_field *field)
-{
-	(void)field;
-	if (row->process->memory_bytes == UINT64_MAX)
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	wtl_buf_printf(buf, "%llu", (unsigned long long)wtl_smi_to_mib(row->process->memory_bytes));
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_process_memory(const struct wtl_smi_target *target,
-			       const struct wtl_smi_field *field, const char *text, size_t len)
-{
-	uint64_t value;
-	int rc = read_below(text, len, UINT64_MAX >> 20, &value);
-
-	(void)field;
-	if (rc == 0)
-		target->process->memory_bytes = value << 20;
-	return rc;
-}
-
-const struct wtl_smi_kind wtl_smi_pid = {.print = print_pid, .read = read_pid};
-const struct wtl_smi_kind wtl_smi_process_name = {.print = print_process_name,
-						  .read = read_process_name};
-const struct wtl_smi_kind wtl_smi_process_memory = {.print = print_process_memory,
-						    .read = read_process_memory};
 
 static const struct type_word {
 	const char *word;
@@ -422,7 +325,7 @@ static const struct type_word {
 	{"M+C+G", WTL_GPU_PROCESS_MPS | WTL_GPU_PROCESS_COMPUTE | WTL_GPU_PROCESS_GRAPHICS},
 };
 
-const char *wtl_smi_process_type(const struct wtl_gpu_process *process)
+const char *wtl_smi_process_word(const struct wtl_gpu_process *process)
 {
 	for (size_t i = 0; i < sizeof(type_words) / sizeof(type_words[0]); i++)
 		if (type_words[i].types == process->types)
@@ -430,13 +333,32 @@ const char *wtl_smi_process_type(const struct wtl_gpu_process *process)
 	return "-";
 }
 
-unsigned wtl_smi_process_type_read(const char *text, size_t len)
+static struct wtl_smi_answer print_process_type(struct wtl_buf *buf, const struct wtl_smi_row *row,
+						const struct wtl_smi_field *field)
 {
-	for (size_t i = 0; i < sizeof(type_words) / sizeof(type_words[0]); i++)
-		if (strlen(type_words[i].word) == len && memcmp(type_words[i].word, text, len) == 0)
-			return type_words[i].types;
-	return 0;
+	(void)field;
+	wtl_buf_puts(buf, wtl_smi_process_word(row->process));
+	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
+
+static int read_process_type(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+			     const char *text, size_t len)
+{
+	(void)field;
+	for (size_t i = 0; i < sizeof(type_words) / sizeof(type_words[0]); i++)
+		if (strlen(type_words[i].word) == len &&
+		    memcmp(type_words[i].word, text, len) == 0) {
+			target->process->types = type_words[i].types;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+const struct wtl_smi_kind wtl_smi_process_name = {.print = print_process_name,
+						  .read = read_process_name};
+const struct wtl_smi_kind wtl_smi_process_title = {.print = print_process_title};
+const struct wtl_smi_kind wtl_smi_process_type = {.print = print_process_type,
+						  .read = read_process_type};
 
 static int by_pid(const void *a, const void *b)
 {
@@ -466,17 +388,19 @@ static struct wtl_smi_answer print_meter(struct wtl_buf *buf, const struct wtl_s
 					 const struct wtl_smi_field *field)
 {
 	const struct wtl_look_meter *meter = row->meter;
-	bool of_power = field->arg == WTL_SMI_POWER || field->arg == WTL_SMI_POWER_UNCERTAINTY;
+	bool of_power =
+		field->number == WTL_SMI_POWER || field->number == WTL_SMI_POWER_UNCERTAINTY;
 	uint64_t micro;
 
 	if (!meter || !(of_power ? meter->has_power : meter->has_energy))
 		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	if (field->arg == WTL_SMI_ENERGY)
+	if (field->number == WTL_SMI_ENERGY)
 		micro = meter->energy_uj;
-	else if (field->arg == WTL_SMI_ENERGY_UNCERTAINTY)
+	else if (field->number == WTL_SMI_ENERGY_UNCERTAINTY)
 		micro = meter->energy_uncertainty_uj;
 	else
-		micro = field->arg == WTL_SMI_POWER ? meter->power_uw : meter->power_uncertainty_uw;
+		micro = field->number == WTL_SMI_POWER ? meter->power_uw
+						       : meter->power_uncertainty_uw;
 	wtl_format_fixed(buf, of_power ? (micro + 5000) / 10000 : (micro + 500) / 1000,
 			 of_power ? 2 : 3);
 	return wtl_smi_answer(WATTLE_STATUS_OK);
@@ -500,7 +424,7 @@ static struct wtl_smi_answer print_sum(struct wtl_buf *buf, const struct wtl_smi
 	size_t n = 0;
 
 	for (size_t i = 0; look->domain_meters && i < look->n_domains; i++) {
-		if (!is_summed(&look->domains[i].domain, field->arg))
+		if (!is_summed(&look->domains[i].domain, field->number))
 			continue;
 		if (!look->domain_meters[i].has_power)
 			return wtl_smi_answer(WATTLE_STATUS_ABSENT);
@@ -542,7 +466,7 @@ static const char *domain_word(const struct wattle_domain *domain, unsigned word
 static struct wtl_smi_answer print_domain_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					       const struct wtl_smi_field *field)
 {
-	const char *text = domain_word(&row->domain->domain, field->arg);
+	const char *text = domain_word(&row->domain->domain, field->number);
 
 	if (!text || !text[0])
 		return wtl_smi_answer(WATTLE_STATUS_ABSENT);

@@ -200,7 +200,7 @@ static void put_command(struct wtl_buf *buf, const struct wtl_gpu_process *proce
 static void put_process(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 			const struct wtl_gpu_process *process)
 {
-	wtl_buf_printf(buf, " %10d  %4s", process->pid, wtl_smi_process_type(process));
+	wtl_buf_printf(buf, " %10d  %4s", process->pid, wtl_smi_process_word(process));
 	if (strchr(mon->select, 'u'))
 		put_use(buf, process);
 	if (strchr(mon->select, 'm')) {

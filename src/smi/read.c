@@ -42,8 +42,9 @@ static void set_status(struct wtl_gpu_value *value, enum wattle_status status)
 }
 
 void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-			const char *suffix, const char *text, size_t len)
+			const char *text, size_t len, bool is_xml)
 {
+	const char *suffix = is_xml && field->suffix ? field->suffix : field->unit;
 	enum wattle_status status;
 
 	while (len > 0 && *text == ' ') {
@@ -54,13 +55,13 @@ void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_sm
 	status = wtl_smi_unknown_read(text, len);
 	if (status == WATTLE_STATUS_GONE)
 		target->gpu->status = status;
-	if (status == WATTLE_STATUS_OK && field->kind->read) {
-		len = without_end(text, len, suffix ? suffix : field->unit ? field->unit : "");
-		if (field->kind->read(target, field, text, len) < 0)
+	if (status == WATTLE_STATUS_OK && wtl_smi_is_readable(field)) {
+		len = without_end(text, len, suffix ? suffix : "");
+		if (wtl_smi_read(target, field, text, len) < 0)
 			status = WATTLE_STATUS_FAILED;
 	}
-	if (status != WATTLE_STATUS_OK && field->kind->put)
-		set_status(&target->gpu->numbers[field->arg], status);
+	if (status != WATTLE_STATUS_OK && field->place == WTL_SMI_NUMBER)
+		set_status(&target->gpu->numbers[field->number], status);
 }
 
 /* ---- CSV ---- */
@@ -183,7 +184,8 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 	struct wtl_gpu_process process;
 	struct wtl_gpu gpu;
 	int64_t t_local_ns = INT64_MIN;
-	const struct wtl_smi_target target = {&gpu, &process, &t_local_ns};
+	const struct wtl_smi_target target = {
+		.gpu = &gpu, .process = &process, .t_local_ns = &t_local_ns};
 	const char *at = line, *end = line + len, *value, *ignored;
 	size_t n = count_pieces(line, len);
 	size_t surplus = n > csv->n && csv->name_column != SIZE_MAX ? n - csv->n : 0;
@@ -203,7 +205,7 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 			value_len = (size_t)(ignored + more - value);
 		}
 		if (csv->columns[i])
-			wtl_smi_read_value(&target, csv->columns[i], NULL, value, value_len);
+			wtl_smi_read_value(&target, csv->columns[i], value, value_len, false);
 	}
 	if (csv->query == &wtl_smi_query_apps) {
 		process.types = WTL_GPU_PROCESS_COMPUTE;

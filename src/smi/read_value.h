@@ -12,9 +12,8 @@
 void wtl_smi_read_init(struct wtl_gpu *gpu);
 void wtl_smi_read_process_init(struct wtl_gpu_process *process);
 
-/* Takes in one value with its unit, or what stands in its place. suffix: what a value may end with
- * instead of the field's unit; NULL: that unit. */
+/* Takes in one value with its unit, or what stands in its place. */
 void wtl_smi_read_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-			const char *suffix, const char *text, size_t len);
+			const char *text, size_t len, bool is_xml);
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "smi/smi.h"
 #include "smi/read_value.h"
-#include "smi/xml.h"
 
 #if HAVE_EXPAT
 #include <expat.h>
@@ -50,7 +49,7 @@ static void stop(struct reader *reader, int error)
 
 static void begin_gpu(struct reader *reader, const char *attributes[])
 {
-	const struct wtl_smi_target target = {&reader->gpu, NULL, NULL};
+	const struct wtl_smi_target target = {.gpu = &reader->gpu};
 	const struct wtl_smi_field *bus_id =
 		wtl_smi_field_find(&wtl_smi_query_gpu, "pci.bus_id", 10);
 	struct wtl_gpu_process *processes = reader->gpu.processes;
@@ -60,8 +59,8 @@ static void begin_gpu(struct reader *reader, const char *attributes[])
 	reader->gpu.migs = reader->migs;
 	for (size_t i = 0; attributes[i]; i += 2)
 		if (strcmp(attributes[i], "id") == 0)
-			wtl_smi_read_value(&target, bus_id, NULL, attributes[i + 1],
-					   strlen(attributes[i + 1]));
+			wtl_smi_read_value(&target, bus_id, attributes[i + 1],
+					   strlen(attributes[i + 1]), true);
 	wtl_text_copy(reader->gpu.driver, sizeof(reader->gpu.driver), reader->driver);
 }
 
@@ -129,98 +128,32 @@ static void take_text(void *data, const char *text, int len)
 	reader->value_cut |= n < (size_t)len;
 }
 
-static const struct wtl_smi_element *find_element(const struct wtl_smi_element elements[],
-						  const char *path)
+static void take_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+		       const char *path, const char *value, size_t len)
 {
-	for (; elements->path; elements++)
-		if (elements->field[0] != '=' && elements->field[0] != '*' &&
-		    strcmp(elements->path, path) == 0)
-			return elements;
-	return NULL;
-}
-
-static void take_number(uint32_t *ret, const char *value, size_t len)
-{
-	uint64_t number;
-
-	if (wtl_num_u64(value, len, &number) == 0 && number < UINT32_MAX)
-		*ret = (uint32_t)number;
-}
-
-static void take_process(struct reader *reader, const char *name, const char *value, size_t len)
-{
-	struct wtl_gpu *gpu = &reader->gpu;
-	struct wtl_gpu_process *process;
-	const struct wtl_smi_field *field;
-	struct wtl_smi_target target = {gpu, NULL, NULL};
-
-	if (gpu->n_processes == 0)
-		return;
-	process = target.process = &gpu->processes[gpu->n_processes - 1];
-	if (strcmp(name, "type") == 0)
-		process->types = wtl_smi_process_type_read(value, len);
-	else if (strcmp(name, "gpu_instance_id") == 0)
-		take_number(&process->instance, value, len);
-	else if (strcmp(name, "compute_instance_id") == 0)
-		take_number(&process->compute_instance, value, len);
-	field = wtl_smi_field_find(&wtl_smi_query_apps, name, strlen(name));
-	if (field)
-		wtl_smi_read_value(&target, field, NULL, value, len);
-}
-
-static void take_mib(uint64_t *ret, const char *value, size_t len)
-{
-	uint64_t mib;
-
-	if (len > 4 && memcmp(value + len - 4, " MiB", 4) == 0 &&
-	    wtl_num_u64(value, len - 4, &mib) == 0 && mib <= UINT64_MAX >> 20)
-		*ret = mib << 20;
-}
-
-static void take_mig(struct reader *reader, const char *name, const char *value, size_t len)
-{
-	struct wtl_gpu *gpu = &reader->gpu;
-	struct wtl_gpu_mig *mig;
-
-	if (gpu->n_migs == 0)
-		return;
-	mig = &gpu->migs[gpu->n_migs - 1];
-	if (strcmp(name, "index") == 0)
-		take_number(&mig->index, value, len);
-	else if (strcmp(name, "gpu_instance_id") == 0)
-		take_number(&mig->instance, value, len);
-	else if (strcmp(name, "compute_instance_id") == 0)
-		take_number(&mig->compute_instance, value, len);
-	else if (strcmp(name, "fb_memory_usage/total") == 0)
-		take_mib(&mig->memory_total_bytes, value, len);
-	else if (strcmp(name, "fb_memory_usage/used") == 0)
-		take_mib(&mig->memory_used_bytes, value, len);
+	for (; !wtl_smi_is_end(field); field++)
+		if ((field->element && strcmp(field->element, path) == 0) ||
+		    (field->older && strcmp(field->older, path) == 0)) {
+			wtl_smi_read_value(target, field, value, len, true);
+			return;
+		}
 }
 
 static void take_gpu_value(struct reader *reader, const char *path, const char *value, size_t len)
 {
 	static const char process[] = "processes/process_info/", mig[] = "mig_devices/mig_device/";
-	int64_t ignored;
-	const struct wtl_smi_target target = {&reader->gpu, NULL, &ignored};
-	const struct wtl_smi_element *element;
-	const struct wtl_smi_field *field;
+	struct wtl_gpu *gpu = &reader->gpu;
+	struct wtl_smi_target target = {.gpu = gpu};
 
-	if (wtl_text_starts(path, process)) {
-		take_process(reader, path + sizeof(process) - 1, value, len);
-		return;
+	if (gpu->n_processes > 0 && wtl_text_starts(path, process)) {
+		target.process = &gpu->processes[gpu->n_processes - 1];
+		take_value(&target, wtl_smi_process_fields, path + sizeof(process) - 1, value, len);
+	} else if (gpu->n_migs > 0 && wtl_text_starts(path, mig)) {
+		target.mig = &gpu->migs[gpu->n_migs - 1];
+		take_value(&target, wtl_smi_mig_fields, path + sizeof(mig) - 1, value, len);
+	} else {
+		take_value(&target, wtl_smi_gpu_fields, path, value, len);
 	}
-	if (wtl_text_starts(path, mig)) {
-		take_mig(reader, path + sizeof(mig) - 1, value, len);
-		return;
-	}
-	element = find_element(wtl_smi_elements, path);
-	if (!element)
-		element = find_element(wtl_smi_elements_other, path);
-	if (!element)
-		return;
-	field = wtl_smi_element_field(element);
-	if (field)
-		wtl_smi_read_value(&target, field, element->suffix, value, len);
 }
 
 /* "Mon Oct 13 00:25:36 2025" */

@@ -16,7 +16,7 @@ static bool is_called(const char *name, const char *text, size_t len)
 const struct wtl_smi_field *wtl_smi_field_find(const struct wtl_smi_query *query, const char *name,
 					       size_t len)
 {
-	for (const struct wtl_smi_field *field = query->fields; field->name; field++)
+	for (const struct wtl_smi_field *field = query->fields; !wtl_smi_is_end(field); field++)
 		if (is_called(field->name, name, len) || is_called(field->alias, name, len))
 			return field;
 	return NULL;
@@ -92,7 +92,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_smi_columns *columns,
 
 		if (i)
 			wtl_buf_puts(buf, ", ");
-		answer = field->kind->print(buf, row, field);
+		answer = wtl_smi_print(buf, row, field);
 		if (answer.status != WATTLE_STATUS_OK)
 			put_unknown(buf, field, answer);
 		else if (columns->units && field->unit)
@@ -134,18 +134,33 @@ int wtl_smi_rows(struct wtl_buf *buf, const struct wtl_smi_columns *columns,
 	return buf->error;
 }
 
+static void put_help(struct wtl_buf *buf, const struct wtl_smi_field *field)
+{
+	wtl_buf_printf(buf, "\n\"%s\"", field->name);
+	if (field->alias)
+		wtl_buf_printf(buf, " or \"%s\"", field->alias);
+	if (field->unit)
+		wtl_buf_printf(buf, " [%s]", field->unit);
+	wtl_buf_printf(buf, "\n%s.\n",
+		       field->doc ? field->doc
+				  : "Taken as nvidia-smi takes it, but never known here");
+}
+
 int wtl_smi_help(struct wtl_buf *buf, const struct wtl_smi_query *query)
 {
+	unsigned last = 0;
+
 	wtl_buf_printf(buf, "Fields of %s. %s\n", query->option, query->about);
-	for (const struct wtl_smi_field *field = query->fields; field->name; field++) {
-		wtl_buf_printf(buf, "\n\"%s\"", field->name);
-		if (field->alias)
-			wtl_buf_printf(buf, " or \"%s\"", field->alias);
-		if (field->unit)
-			wtl_buf_printf(buf, " [%s]", field->unit);
-		wtl_buf_printf(buf, "\n%s.\n",
-			       field->doc ? field->doc
-					  : "Taken as nvidia-smi takes it, but never known here");
+	for (unsigned part = 0; part <= last; part++) {
+		unsigned at = 0;
+
+		for (const struct wtl_smi_field *field = query->fields; !wtl_smi_is_end(field);
+		     field++) {
+			at = field->help ? field->help : at;
+			last = at > last ? at : last;
+			if (at == part && field->name)
+				put_help(buf, field);
+		}
 	}
 	return buf->error;
 }

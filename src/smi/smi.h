@@ -44,19 +44,9 @@ struct wtl_look {
 
 /* ---- --query-…: chosen fields as CSV ---- */
 
-struct wtl_smi_kind;
+struct wtl_smi_field; /* smi/field.h */
 
-struct wtl_smi_field {
-	const char *name;
-	const char *alias; /* another name; NULL: none */
-	const char *unit;  /* NULL: none */
-	const struct wtl_smi_kind *kind;
-	unsigned arg, arg2;  /* the kind's: which number or text */
-	const char *unknown; /* what stands where nvidia-smi has no "[N/A]"; NULL: that */
-	const char *doc;
-};
-
-/* One option with its fields, ended by one without a name. */
+/* One option with its fields, ended by one without a kind. */
 struct wtl_smi_query {
 	const char *option; /* "--query-gpu" */
 	const char *about;  /* a row is … */

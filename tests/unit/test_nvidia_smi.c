@@ -72,23 +72,26 @@ static void test_too_many_columns(void **state)
 	free(list);
 }
 
-/* No two fields of a table share a name, and numbers stay within struct wtl_gpu. */
+/* No two fields of a table share a name, and values stay within their objects. */
 static void check_table(const struct wtl_smi_query *query)
 {
-	for (const struct wtl_smi_field *field = query->fields; field->name; field++) {
-		assert_ptr_equal(wtl_smi_field_find(query, field->name, strlen(field->name)),
-				 field);
+	static const size_t sizes[] = {sizeof(struct wtl_gpu), sizeof(struct wtl_gpu_process),
+				       sizeof(struct wtl_gpu_mig)};
+
+	for (const struct wtl_smi_field *field = query->fields; !wtl_smi_is_end(field); field++) {
+		if (field->name)
+			assert_ptr_equal(
+				wtl_smi_field_find(query, field->name, strlen(field->name)), field);
 		if (field->alias)
 			assert_ptr_equal(
 				wtl_smi_field_find(query, field->alias, strlen(field->alias)),
 				field);
-		assert_non_null(field->kind);
-		assert_non_null(field->kind->print);
-		if (field->kind->put)
-			assert_true(field->arg < WTL_GPU_NUMBERS);
-		if (field->kind == &wtl_smi_text)
-			assert_true(field->arg + field->arg2 <= sizeof(struct wtl_gpu));
-		assert_true(field->doc || field->kind == &wtl_smi_none);
+		assert_true(field->kind->form || field->kind->print);
+		assert_int_equal(field->kind->form != WTL_SMI_NO_NUMBER,
+				 field->place != WTL_SMI_ELSEWHERE);
+		assert_true(field->number < WTL_GPU_NUMBERS);
+		assert_true(field->offset + field->size <= sizes[field->object]);
+		assert_true(field->doc || !field->name || field->kind == &wtl_smi_none);
 	}
 }
 
@@ -330,8 +333,10 @@ static void test_help(void **state)
 	assert_non_null(strstr(wtl_buf_str(&buf), "\"name\" or \"gpu_name\"\n"));
 	assert_non_null(strstr(wtl_buf_str(&buf), "\"power.draw\" [W]\n"));
 	assert_non_null(strstr(wtl_buf_str(&buf), "\"energy.total\" [J]\nwattle's own"));
-	for (const struct wtl_smi_field *field = wtl_smi_query_gpu.fields; field->name; field++)
-		assert_non_null(strstr(wtl_buf_str(&buf), field->name));
+	for (const struct wtl_smi_field *field = wtl_smi_gpu_fields; !wtl_smi_is_end(field);
+	     field++)
+		if (field->name)
+			assert_non_null(strstr(wtl_buf_str(&buf), field->name));
 	wtl_buf_done(&buf);
 }
 

@@ -16,6 +16,7 @@
 #include "energy/units.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
+#include "smi/field.h"
 
 #define OUTPUT_MAX (64u << 20)
 #define LOOP_MAX_S 86400u
@@ -437,40 +438,21 @@ static bool asks_meter(const struct session *session)
 	return session->form == WTL_QUERY_LINES || session->form == WTL_QUERY_JSON;
 }
 
-static bool has_column(const struct session *session, const char *prefix)
-{
-	for (size_t i = 0; i < session->columns.n; i++)
-		if (strncmp(session->columns.fields[i]->name, prefix, strlen(prefix)) == 0)
-			return true;
-	return false;
-}
-
 /* What --query-gpu needs beside the numbers. */
 static unsigned column_parts(const struct session *session)
 {
-	static const struct {
-		const char *prefix;
-		unsigned part;
-	} parts[] = {
-		{"pcie.tx", WTL_GPU_READ_PCIE},
-		{"pcie.rx", WTL_GPU_READ_PCIE},
-		{"inforom.checksum_validation", WTL_GPU_READ_INFOROM},
-		{"pcie.link.gen.hostmax", WTL_GPU_READ_DETAILS},
-		{"gpu_recovery_action", WTL_GPU_READ_DETAILS},
-		{"edpp_multiplier", WTL_GPU_READ_DETAILS},
-		{"virtualization_mode", WTL_GPU_READ_DETAILS},
-		{"fabric.", WTL_GPU_READ_DETAILS},
-		{"platform.", WTL_GPU_READ_DETAILS},
-		{"ecc.errors.uncorrected.volatile.sram.", WTL_GPU_READ_DETAILS},
-		{"ecc.errors.uncorrected.aggregate.sram.", WTL_GPU_READ_DETAILS},
-		{"remapped_rows.correctable_inactive", WTL_GPU_READ_DETAILS},
-		{"remapped_rows.uncorrectable_inactive", WTL_GPU_READ_DETAILS},
-	};
 	unsigned what = 0;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (has_column(session, parts[i].prefix))
-			what |= parts[i].part;
+	for (size_t i = 0; i < session->columns.n; i++) {
+		unsigned number = session->columns.fields[i]->number;
+
+		if (number == WTL_GPU_PCIE_TX_BYTES_PER_S || number == WTL_GPU_PCIE_RX_BYTES_PER_S)
+			what |= WTL_GPU_READ_PCIE;
+		else if (number == WTL_GPU_INFOROM_VALID)
+			what |= WTL_GPU_READ_INFOROM;
+		else if (number >= WTL_GPU_ON_REQUEST)
+			what |= WTL_GPU_READ_DETAILS;
+	}
 	return what;
 }
 
