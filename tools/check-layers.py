@@ -43,8 +43,6 @@ COMMAND_MAY_INCLUDE = {
     "run": {"record", "report"},
     "top": {"report"},
 }
-# The frame knows no command, but for the table of them (and, until options are rows, their settings).
-NAMES_COMMANDS = {"src/cli/main.c", "src/cli/command.h"}
 PRINTS = {"cli", "commands"}
 FORBIDDEN = (
     "printf fprintf vprintf vfprintf puts putchar perror exit _exit quick_exit abort"
@@ -89,8 +87,6 @@ def check_includes(layer, path, lines):
             yield f'{path}:{number}: "{name}" is in no known layer'
         elif layer == other == "commands":
             yield from check_commands(path, number, name)
-        elif other == "commands" and str(path) in NAMES_COMMANDS:
-            continue
         elif other != layer and other not in allowed:
             yield f"{path}:{number}: {layer} may not include {other} ({name})"
 

@@ -2,20 +2,15 @@
 #ifndef WTL_CLI_COMMAND_H
 #define WTL_CLI_COMMAND_H
 
-#include <argp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commands/limit/limit.h"
-#include "commands/plot/plot.h"
-#include "commands/query/query.h"
-#include "commands/record/record.h"
-#include "commands/top/top.h"
 #include "wattle.h"
 #include "workload/workload.h"
 
+struct wtl_option;
 struct wtl_output_ops;
 
 /* Exit codes (DESIGN 8). */
@@ -42,23 +37,12 @@ struct wtl_settings {
 	const char *location;
 	struct wattle_carbon carbon;
 	uint32_t pue_milli; /* 0: not given */
-	/* run */
-	unsigned repeat, repeat_max;
-	double until; /* 0: not given */
-	/* who used it */
 	bool no_processes;
 	unsigned top;		/* processes to list */
 	enum wtl_weight weight; /* of the use of processors */
 	const char *idle_file;
 	int64_t idle_first_ns; /* 0: not given */
 	char **command;	       /* NULL: none */
-	struct wtl_query_settings query;
-	struct wtl_limit_settings limit;
-	struct wtl_plot_settings plot;
-	struct wtl_record_settings record;
-	struct wtl_mark_settings mark;
-	struct wtl_replay_settings replay;
-	struct wtl_top_settings screen; /* top's own */
 };
 
 /* The signals as wattle found them at its start: the command shall find them the same. */
@@ -67,13 +51,13 @@ struct wtl_inherited {
 };
 
 struct wtl_app {
+	const struct wtl_command *const *commands; /* all of them, ended by NULL */
 	const struct wtl_command *command;
 	struct wtl_inherited inherited;
 	struct wtl_settings settings;
+	void *own;	 /* the command's own settings */
+	uint64_t used;	 /* the options that were given: bits by wtl_option_at() */
 	bool complained; /* an error line is out already */
-	int next_word;	 /* while options are parsed: the word that comes next */
-	bool wants_help;
-	bool helped; /* the help command has printed something */
 };
 
 /* A subcommand: one const struct in a file of its own. Help, man page and completion are made from
@@ -85,30 +69,18 @@ struct wtl_command {
 	const char *description; /* paragraphs divided by an empty line */
 	const char *examples;	 /* "command\n    what it does" blocks divided by an empty line */
 	const char *exit_status; /* lines "CODE  meaning" */
-	const struct argp_option *options;	 /* its own */
-	const struct argp_option *const *shared; /* its groups of options.h, ended by NULL */
-	bool takes_command; /* the first word that is no option begins the user's command */
+	const struct wtl_option
+		*options; /* its own (see cli/option.h), ended by one without a name */
+	const struct wtl_option *const *shared; /* its groups of cli/option.h, ended by NULL */
+	const struct wtl_option
+		*word;	      /* what takes a word that is no option; NULL: there are none */
+	size_t settings_size; /* of its own settings */
+	const void *defaults; /* what they begin with; NULL: zeros */
+	bool takes_command;   /* the first word that is no option begins the user's command */
+	bool skips_equals;    /* -i=0 is -i 0, as nvidia-smi has it */
+	bool is_about_commands; /* the help command: the overview's man page has no page of its own for it */
 	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
-	/* An option of its own, or key ARGP_KEY_ARG for a word. 0; ARGP_ERR_UNKNOWN; or another error
-	 * after wtl_complain(). */
-	int (*option)(struct wtl_app *app, int key, char *argument);
 	int (*run)(struct wtl_app *app); /* returns the exit code */
 };
-
-extern const struct wtl_command wtl_command_run;
-extern const struct wtl_command wtl_command_record;
-extern const struct wtl_command wtl_command_mark;
-extern const struct wtl_command wtl_command_report;
-extern const struct wtl_command wtl_command_export;
-extern const struct wtl_command wtl_command_doctor;
-extern const struct wtl_command wtl_command_top;
-extern const struct wtl_command wtl_command_query;
-extern const struct wtl_command wtl_command_limit;
-extern const struct wtl_command wtl_command_plot;
-extern const struct wtl_command wtl_command_help;
-
-/* All of them, ended by NULL. */
-extern const struct wtl_command *const wtl_commands[];
-const struct wtl_command *wtl_command_find(const char *name);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
+#include "cli/help.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command.h"
+#include "cli/option.h"
 #include "wattle.h"
-#include "cli/help.h"
 
 /* Help, man pages and completion, all from the commands' own tables. */
 
@@ -37,28 +37,21 @@ static void print_wrapped(const char *text, int at, int indent)
 	putchar('\n');
 }
 
-static int option_heading(const struct argp_option *option, char *text, size_t size)
+static void print_options(const struct wtl_command *command)
 {
-	char letter[8] = "    ";
+	const struct wtl_option *option;
 
-	if (option->key > 0 && option->key < 0x80 && isprint(option->key))
-		snprintf(letter, sizeof(letter), "-%c, ", option->key);
-	return snprintf(text, size, "  %s--%s%s%s", letter, option->name, option->arg ? "=" : "",
-			option->arg ? option->arg : "");
-}
+	for (size_t i = 0; (option = wtl_option_at(command, i)); i++) {
+		int len = printf(option->letter ? "  -%c, --%s" : "  %c   --%s",
+				 option->letter ? option->letter : ' ', option->name);
 
-static void print_options(const struct argp_option *options)
-{
-	for (const struct argp_option *option = options; option && option->name; option++) {
-		char heading[128];
-		int len = option_heading(option, heading, sizeof(heading));
-
-		fputs(heading, stdout);
+		if (option->value)
+			len += printf("=%s", option->value);
 		if (len >= OPTION_COLUMN)
 			printf("\n%*s", OPTION_COLUMN, "");
 		else
 			printf("%*s", OPTION_COLUMN - len, "");
-		print_wrapped(option->doc, OPTION_COLUMN, OPTION_COLUMN);
+		print_wrapped(option->text, OPTION_COLUMN, OPTION_COLUMN);
 	}
 }
 
@@ -77,12 +70,20 @@ static void print_exit_status(const char *text)
 	}
 }
 
-void wtl_help_overview(void)
+const struct wtl_command *wtl_command_find(const struct wtl_command *const commands[],
+					   const char *name)
+{
+	while (*commands && strcmp((*commands)->name, name) != 0)
+		commands++;
+	return *commands;
+}
+
+void wtl_help_overview(const struct wtl_command *const commands[])
 {
 	puts("Usage: wattle COMMAND [OPTION...]\n"
 	     "Measures the energy that a machine, a program and its parts use.\n");
-	for (size_t i = 0; wtl_commands[i]; i++)
-		printf("  %-10s %s\n", wtl_commands[i]->name, wtl_commands[i]->summary);
+	for (size_t i = 0; commands[i]; i++)
+		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	puts("\n'wattle COMMAND --help' tells more; 'wattle --version' the version.");
 }
 
@@ -91,9 +92,7 @@ void wtl_help_command(const struct wtl_command *command)
 	printf("Usage: wattle %s %s\n%s.\n\n", command->name, command->synopsis, command->summary);
 	print_wrapped(command->description, 0, 0);
 	puts("\nOptions:");
-	print_options(command->options);
-	for (size_t g = 0; command->shared && command->shared[g]; g++)
-		print_options(command->shared[g]);
+	print_options(command);
 	if (command->examples)
 		printf("\nExamples:\n%s\n", command->examples);
 	if (command->exit_status) {
@@ -138,18 +137,20 @@ static void man_paragraphs(const char *text)
 	putchar('\n');
 }
 
-static void man_options(const struct argp_option *options)
+static void man_options(const struct wtl_command *command)
 {
-	for (const struct argp_option *option = options; option && option->name; option++) {
+	const struct wtl_option *option;
+
+	for (size_t i = 0; (option = wtl_option_at(command, i)); i++) {
 		fputs(".TP\n.B ", stdout);
-		if (option->key > 0 && option->key < 0x80 && isprint(option->key))
-			printf("\\-%c, ", option->key);
+		if (option->letter)
+			printf("\\-%c, ", option->letter);
 		fputs("\\-\\-", stdout);
 		print_roff(option->name);
-		if (option->arg)
-			printf("\\fR=\\fI%s\\fR", option->arg);
+		if (option->value)
+			printf("\\fR=\\fI%s\\fR", option->value);
 		putchar('\n');
-		print_roff(option->doc);
+		print_roff(option->text);
 		putchar('\n');
 	}
 }
@@ -182,9 +183,7 @@ static void man_command(const struct wtl_command *command)
 	puts("\n.SH DESCRIPTION");
 	man_paragraphs(command->description);
 	puts(".SH OPTIONS");
-	man_options(command->options);
-	for (size_t g = 0; command->shared && command->shared[g]; g++)
-		man_options(command->shared[g]);
+	man_options(command);
 	if (command->exit_status) {
 		puts(".SH EXIT STATUS");
 		man_lines(command->exit_status);
@@ -197,13 +196,7 @@ static void man_command(const struct wtl_command *command)
 	puts(".SH SEE ALSO\n.BR wattle (1)");
 }
 
-/* The help command has no page: this one names what it does. */
-static bool has_page(const struct wtl_command *command)
-{
-	return command != &wtl_command_help;
-}
-
-static void man_overview(void)
+static void man_overview(const struct wtl_command *const commands[])
 {
 	const char *before = "";
 
@@ -213,84 +206,112 @@ static void man_overview(void)
 	     ".B wattle \\-\\-help\n|\n.B \\-\\-version\n.SH DESCRIPTION\n"
 	     "Measures the energy that a machine, a program and its parts use. Every figure comes "
 	     "with its source, its method and its uncertainty.\n.SH COMMANDS");
-	for (size_t i = 0; wtl_commands[i]; i++) {
-		printf(has_page(wtl_commands[i]) ? ".TP\n.BR wattle\\-%s (1)\n"
-						 : ".TP\n.B wattle %s\n",
-		       wtl_commands[i]->name);
-		print_roff(wtl_commands[i]->summary);
+	for (size_t i = 0; commands[i]; i++) {
+		printf(commands[i]->is_about_commands ? ".TP\n.B wattle %s\n"
+						      : ".TP\n.BR wattle\\-%s (1)\n",
+		       commands[i]->name);
+		print_roff(commands[i]->summary);
 		puts(".");
 	}
 	puts(".SH OPTIONS\n.TP\n.B \\-h, \\-\\-help\nShow what commands there are\n"
 	     ".TP\n.B \\-V, \\-\\-version\nShow the version\n.SH SEE ALSO");
-	for (size_t i = 0; wtl_commands[i]; i++) {
-		if (!has_page(wtl_commands[i]))
+	for (size_t i = 0; commands[i]; i++) {
+		if (commands[i]->is_about_commands)
 			continue;
-		printf("%s.BR wattle\\-%s (1)", before, wtl_commands[i]->name);
+		printf("%s.BR wattle\\-%s (1)", before, commands[i]->name);
 		before = ",\n";
 	}
 	putchar('\n');
 }
 
-int wtl_help_man(const char *name)
+int wtl_help_man(const struct wtl_command *const commands[], const char *name)
 {
 	const struct wtl_command *command;
 
 	if (strcmp(name, "wattle") == 0) {
-		man_overview();
+		man_overview(commands);
 		return 0;
 	}
-	if (strncmp(name, "wattle-", 7) != 0 || !(command = wtl_command_find(name + 7)))
+	if (strncmp(name, "wattle-", 7) != 0 || !(command = wtl_command_find(commands, name + 7)))
 		return -ENOENT;
 	man_command(command);
 	return 0;
 }
 
-static void complete_options(const struct argp_option *options)
+/* ---- Completion ---- */
+
+/* The spellings of an option, each between these. */
+static void complete_spellings(const struct wtl_option *option, const char *before,
+			       const char *between, const char *after)
 {
-	for (const struct argp_option *option = options; option && option->name; option++)
-		printf(" --%s%s", option->name, option->arg ? "=" : "");
+	if (option->letter)
+		printf("%s-%c%s", before, option->letter, between);
+	printf("%s--%s%s", before, option->name, after);
 }
 
-/* The spellings of the options whose value is called `value` (any: NULL), each with a blank or bar
- * behind it; or a pattern that nothing matches. */
-static void complete_spellings(const struct argp_option *options, const char *value)
+static void complete_words(const char *const words[])
 {
-	for (const struct argp_option *option = options; option && option->name; option++) {
-		if (!option->arg || (value && strcmp(option->arg, value) != 0))
-			continue;
-		if (option->key > 0 && option->key < 0x80 && isprint(option->key))
-			printf(value ? "-%c | " : "-%c ", option->key);
-		printf(value ? "--%s | " : "--%s ", option->name);
+	for (size_t i = 0; words[i]; i++)
+		printf("%s%s", i ? " " : "", words[i]);
+}
+
+static bool is_called(const struct wtl_option *option, const char *value)
+{
+	return option->value && strcmp(option->value, value) == 0;
+}
+
+/* What is offered as one of its values; what a file or folder may be is the shell's own. */
+static void complete_value(const struct wtl_option *option)
+{
+	bool is_file = is_called(option, "FILE") || is_called(option, "PATH");
+
+	if (!option->words && !is_file && !is_called(option, "DIR"))
+		return;
+	fputs("\t\t", stdout);
+	complete_spellings(option, "", " | ", ") ");
+	if (option->words) {
+		fputs("values=\"", stdout);
+		complete_words(option->words);
+		puts("\" ;;");
+	} else {
+		puts(is_file ? "values=FILE ;;" : "values=DIR ;;");
 	}
 }
 
-static void complete_values(const char *value)
+/* Its options, those that take a value, its words, and the values of the option before. */
+static void complete_command(const struct wtl_command *command)
 {
-	for (size_t i = 0; wtl_commands[i]; i++) {
-		const struct wtl_command *command = wtl_commands[i];
-		bool seen = false;
+	const struct wtl_option *option, *word = command->word;
 
-		/* Groups are shared: the first command that has one speaks for all. */
-		complete_spellings(command->options, value);
-		for (size_t g = 0; command->shared && command->shared[g]; g++, seen = false) {
-			for (size_t k = 0; k < i; k++)
-				for (size_t h = 0;
-				     wtl_commands[k]->shared && wtl_commands[k]->shared[h]; h++)
-					seen |= wtl_commands[k]->shared[h] == command->shared[g];
-			if (!seen)
-				complete_spellings(command->shared[g], value);
-		}
-	}
+	printf("\t%s)\n\t\twords=\"", command->name);
+	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
+		printf(" --%s%s", option->name, option->value ? "=" : "");
+	fputs("\"\n\t\ttakes=\"", stdout);
+	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
+		if (option->value)
+			complete_spellings(option, " ", "", "");
+	fputs(" \"\n\t\toperands=\"", stdout);
+	if (word && word->words)
+		complete_words(word->words);
+	else if (word)
+		fputs(command->is_about_commands ? "$commands" : "FILE", stdout);
+	puts("\"\n\t\tcase $option in");
+	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
+		complete_value(option);
+	puts("\t\tesac ;;");
 }
 
+/* Bash cuts --option=value in three. */
 static const char completion_head[] =
 	"# bash completion for wattle; made by 'wattle help --completion bash'\n"
 	"_wattle()\n{\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal words= commands= takes= command=0 i word\n"
-	"\tCOMPREPLY=()\n";
+	"\tlocal commands= words= takes= operands= values= option=$prev command=0 i word\n"
+	"\tCOMPREPLY=()\n"
+	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
+	"\telif [ \"$prev\" = = ]; then\n\t\toption=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
+	"\tcommands=\"";
 
-/* Bash cuts --option=value in three. */
 static const char completion_scan[] =
 	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 	"\t\tCOMPREPLY=($(compgen -W \"--help --version $commands\" -- \"$cur\"))\n"
@@ -307,88 +328,49 @@ static const char completion_scan[] =
 	"\tif [ \"$command\" -gt 0 ]; then\n"
 	"\t\tcase ${COMP_WORDS[1]} in\n";
 
-/* A command's own words, and after those its own completion. */
-static const char completion_command[] =
+/* A command's own words, and after those its own completion. Then words that are neither an option nor its
+ * value; and values. */
+static const char completion_tail[] =
 	"\t\t\tif declare -F _command_offset >/dev/null; then\n"
 	"\t\t\t\t_command_offset \"$command\"\n"
 	"\t\t\telif [ \"$command\" -eq \"$COMP_CWORD\" ]; then\n"
 	"\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
 	"\t\t\telse\n\t\t\t\tcompopt -o default 2>/dev/null\n\t\t\tfi\n"
 	"\t\t\treturn ;;\n"
-	"\t\thelp)\n"
-	"\t\t\tCOMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
-	"\t\t\treturn ;;\n";
-
-/* Files, where it is no option and no option's value. */
-static const char completion_words[] =
-	"\t\t*)\n"
-	"\t\t\tif [[ $cur != [-=]* && $prev != = && $takes != *\" $prev \"* ]]; then\n"
-	"\t\t\t\tcompopt -o default 2>/dev/null\n"
-	"\t\t\t\treturn\n\t\t\tfi ;;\n"
 	"\t\tesac\n\tfi\n"
-	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
-	"\telif [ \"$prev\" = = ]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n";
+	"\tif [[ $takes == *\" $option \"* ]]; then\n"
+	"\t\twords=$values\n"
+	"\telif [[ $cur != -* && $prev != = && $command -gt 0 ]]; then\n"
+	"\t\twords=$operands\n\tfi\n"
+	"\tcase $words in\n"
+	"\tFILE) compopt -o default 2>/dev/null ;;\n"
+	"\tDIR) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+	"\t*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+	"\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n"
+	"\tesac\n}\n"
+	"complete -F _wattle wattle";
 
-static void complete_commands(void)
-{
-	fputs("\tcommands=\"", stdout);
-	for (size_t i = 0; wtl_commands[i]; i++)
-		printf("%s%s", i ? " " : "", wtl_commands[i]->name);
-	puts("\"\n\tcase ${COMP_WORDS[1]} in");
-	for (size_t i = 0; wtl_commands[i]; i++) {
-		printf("\t%s) words=\"", wtl_commands[i]->name);
-		complete_options(wtl_commands[i]->options);
-		for (size_t g = 0; wtl_commands[i]->shared && wtl_commands[i]->shared[g]; g++)
-			complete_options(wtl_commands[i]->shared[g]);
-		puts("\" ;;");
-	}
-	fputs("\tesac\n\ttakes=\" ", stdout);
-	complete_values(NULL);
-	puts("\"");
-}
-
-/* Those that take a command, as a pattern. */
-static void complete_runners(void)
+int wtl_help_completion(const struct wtl_command *const commands[], const char *shell)
 {
 	const char *before = "\t\t";
 
-	for (size_t i = 0; wtl_commands[i]; i++) {
-		if (!wtl_commands[i]->takes_command)
-			continue;
-		printf("%s%s", before, wtl_commands[i]->name);
-		before = "|";
-	}
-	puts(")");
-}
-
-int wtl_help_completion(const char *shell)
-{
 	if (strcmp(shell, "bash") != 0)
 		return -ENOENT;
 	fputs(completion_head, stdout);
-	complete_commands();
+	for (size_t i = 0; commands[i]; i++)
+		printf("%s%s", i ? " " : "", commands[i]->name);
+	puts("\"\n\tcase ${COMP_WORDS[1]} in");
+	for (size_t i = 0; commands[i]; i++)
+		complete_command(commands[i]);
+	puts("\tesac");
 	fputs(completion_scan, stdout);
-	complete_runners();
-	fputs(completion_command, stdout);
-	fputs(completion_words, stdout);
-	fputs("\tcase $prev in\n\t", stdout);
-	complete_values("FORMAT");
-	puts("'') COMPREPLY=($(compgen -W \"text json csv\" -- \"$cur\")) ;;");
-	fputs("\t", stdout);
-	complete_values("WEIGHT");
-	puts("'') COMPREPLY=($(compgen -W \"cpu-time instructions cycles\" -- \"$cur\")) ;;");
-	fputs("\t", stdout);
-	complete_values("DIR");
-	puts("'') COMPREPLY=($(compgen -d -- \"$cur\")) ;;");
-	fputs("\t", stdout);
-	complete_values("FILE");
-	complete_values("PATH");
-	puts("'') compopt -o default 2>/dev/null ;;\n"
-	     "\t*)\n"
-	     "\t\t[[ $takes == *\" $prev \"* ]] && return\n"
-	     "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-	     "\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n"
-	     "\tesac\n}\n"
-	     "complete -F _wattle wattle");
+	for (size_t i = 0; commands[i]; i++) {
+		if (!commands[i]->takes_command)
+			continue;
+		printf("%s%s", before, commands[i]->name);
+		before = "|";
+	}
+	puts(")");
+	puts(completion_tail);
 	return 0;
 }

@@ -4,9 +4,15 @@
 
 struct wtl_command;
 
-void wtl_help_overview(void);
+/* Help, man pages and completion, all from the commands' own tables. Commands are ended by NULL. */
+
+/* NULL: there is none of that name. */
+const struct wtl_command *wtl_command_find(const struct wtl_command *const commands[],
+					   const char *name);
+void wtl_help_overview(const struct wtl_command *const commands[]);
 void wtl_help_command(const struct wtl_command *command);
-int wtl_help_man(const char *name);
-int wtl_help_completion(const char *shell);
+/* 0 or -ENOENT: there is no such page, or nothing for that shell. */
+int wtl_help_man(const struct wtl_command *const commands[], const char *name);
+int wtl_help_completion(const struct wtl_command *const commands[], const char *shell);
 
 #endif

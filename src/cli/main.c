@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,19 +13,15 @@
 #include "cli/options.h"
 #include "wattle.h"
 
-const struct wtl_command *const wtl_commands[] = {
+extern const struct wtl_command wtl_command_run, wtl_command_record, wtl_command_report,
+	wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_doctor,
+	wtl_command_query, wtl_command_limit, wtl_command_help;
+
+static const struct wtl_command *const commands[] = {
 	&wtl_command_run,   &wtl_command_record, &wtl_command_report, &wtl_command_export,
 	&wtl_command_mark,  &wtl_command_top,	 &wtl_command_plot,   &wtl_command_doctor,
 	&wtl_command_query, &wtl_command_limit,	 &wtl_command_help,   NULL,
 };
-
-const struct wtl_command *wtl_command_find(const char *name)
-{
-	for (size_t i = 0; wtl_commands[i]; i++)
-		if (strcmp(wtl_commands[i]->name, name) == 0)
-			return wtl_commands[i];
-	return NULL;
-}
 
 /* What was printed last may still be in a buffer, and fail only now. */
 static int close_output(struct wtl_app *app, int code)
@@ -39,10 +35,10 @@ static int close_output(struct wtl_app *app, int code)
 static int run_command(struct wtl_app *app, int argc, char **argv)
 {
 	int stop = wtl_options_parse(app, argc, argv);
+	int code = stop ? stop - 1 : app->command->run(app);
 
-	if (stop)
-		return close_output(app, stop - 1);
-	return close_output(app, app->command->run(app));
+	free(app->own);
+	return close_output(app, code);
 }
 
 /* A standard descriptor that is closed must not become a file of wattle's, which would then get the
@@ -60,7 +56,7 @@ static void hold_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
-	struct wtl_app app = {.command = NULL};
+	struct wtl_app app = {.commands = commands};
 	const char *word = argc > 1 ? argv[1] : NULL;
 
 	hold_standard_descriptors();
@@ -70,18 +66,18 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (!word) {
-		wtl_help_overview();
+		wtl_help_overview(commands);
 		return close_output(&app, WTL_EXIT_USAGE);
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-		wtl_help_overview();
+		wtl_help_overview(commands);
 		return close_output(&app, WTL_EXIT_DONE);
 	}
 	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
 		printf("wattle %s\n", wattle_version());
 		return close_output(&app, WTL_EXIT_DONE);
 	}
-	app.command = wtl_command_find(word);
+	app.command = wtl_command_find(commands, word);
 	if (!app.command) {
 		wtl_complain(&app, "there is no command '%s': see 'wattle --help'", word);
 		return WTL_EXIT_USAGE;

@@ -1,278 +1,257 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
-#include <string.h>
+#include "cli/options.h"
 
-#include "base/err.h"
-#include "base/io.h"
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
 #include "base/num.h"
-#include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/help.h"
-#include "cli/options.h"
-#include "meter/meter.h"
+#include "cli/option.h"
+#include "cli/when.h"
 #include "document/report.h"
-#include "energy/carbon.h"
 #include "energy/units.h"
-#include "workload/workload.h"
+#include "meter/meter.h"
 
-enum { INTERVAL_DEFAULT_MS = 100, INTERVAL_MAX_MS = 60000 };
-enum { REDRAW_MIN_MS = 50, REDRAW_MAX_MS = 10000 };
-enum { TOP_DEFAULT = 10, TOP_MAX = 65536, IDLE_FIRST_MAX_S = 3600 };
+enum { INTERVAL_DEFAULT_MS = 100, TOP_DEFAULT = 10, TAKES_MAX = 512 };
+enum { OPTIONS_MAX = 64, LONG = 0x100 }; /* getopt's value of an option is LONG and its place */
 
-static int set_format(struct wtl_app *app, const char *name)
+/* ---- Values ---- */
+
+static void put_words(struct wtl_buf *buf, const char *const words[])
 {
-	app->settings.output = wtl_output_find(name);
-	if (app->settings.output)
-		return 0;
-	if (strcmp(name, "json") == 0)
-		return wtl_complain(app, "this wattle was built without JSON (libjansson)");
-	return wtl_complain(app, "--format takes text, json or csv, not '%s'", name);
+	for (size_t i = 0; words[i]; i++)
+		wtl_buf_printf(buf, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
-static int set_location(struct wtl_app *app, const char *location)
+static void put_takes(struct wtl_buf *buf, const struct wtl_option *option)
 {
-	if (wtl_carbon_is_other_provider(location))
-		return wtl_complain(app, "--location: the provider of '%s' is not known; known: %s",
-				    location, wtl_carbon_providers);
-	if (wtl_meter_carbon(location, &app->settings.carbon) < 0)
-		return wtl_complain(app, "--location takes %s, not '%s'", wtl_carbon_forms(),
-				    location);
-	app->settings.location = location;
-	return 0;
+	double unit_ns = option->is_ms ? WTL_NS_PER_MS : WTL_NS_PER_S;
+
+	if (option->takes)
+		wtl_buf_puts(buf, option->takes);
+	else if (option->words)
+		put_words(buf, option->words);
+	else if (option->kind == WTL_OPTION_NUMBER)
+		wtl_buf_printf(buf, "a whole number from %lld to %lld", (long long)option->least,
+			       (long long)option->most);
+	else if (option->kind == WTL_OPTION_DURATION)
+		wtl_buf_printf(buf, "%sseconds from %.10g to %.10g, or a time such as 20ms or 1h",
+			       option->is_ms ? "milli" : "", (double)option->least / unit_ns,
+			       (double)option->most / unit_ns);
+	else if (option->kind == WTL_OPTION_WHEN)
+		wtl_buf_puts(buf, wtl_when_forms());
+	else
+		wtl_buf_printf(buf, "the path of %s", option->what);
 }
 
-static int set_fault(struct wtl_app *app, const char *spec)
-{
-	struct wtl_err err = {.code = 0};
-
-	if (wtl_io_fault_check(spec, &err) < 0)
-		return wtl_complain(app, "--fault: %s", err.text);
-	app->settings.fault = spec;
-	return 0;
-}
-
-/* "-" is where it goes without the option. */
-static int set_output(struct wtl_app *app, const char *path)
-{
-	if (strcmp(path, "-") == 0) {
-		app->settings.output_path = NULL;
-		return 0;
-	}
-	return wtl_option_path(app, "output", "a file", path, &app->settings.output_path);
-}
-
-static int set_pue(struct wtl_app *app, const char *text)
-{
-	uint64_t milli;
-
-	if (wtl_num_fixed(text, strlen(text), 3, &milli) < 0 || milli < 1000 || milli > 10000)
-		return wtl_complain(app, "--pue takes a factor from 1 to 10 such as 1.25, not '%s'",
-				    text);
-	app->settings.pue_milli = (uint32_t)milli;
-	return 0;
-}
-
-static int set_interval(struct wtl_app *app, const char *text)
-{
-	uint64_t milli;
-	int rc = wtl_option_number(app, "interval", text, 1, INTERVAL_MAX_MS, &milli);
-
-	if (rc == 0)
-		app->settings.interval_ns = (int64_t)milli * WTL_NS_PER_MS;
-	app->settings.screen.has_interval = true;
-	return rc;
-}
-
-static int set_idle_first(struct wtl_app *app, const char *text)
+static int set_number(const struct wtl_option *option, const char *text, void *target)
 {
 	uint64_t value;
-	int rc = wtl_option_number(app, "idle-first", text, 3, IDLE_FIRST_MAX_S, &value);
 
-	if (rc == 0)
-		app->settings.idle_first_ns = (int64_t)value * WTL_NS_PER_S;
-	return rc;
-}
-
-static int set_weight(struct wtl_app *app, const char *name)
-{
-	int weight = wtl_weight_find(name);
-
-	if (weight < 0)
-		return wtl_complain(
-			app, "--weight takes cpu-time, instructions or cycles, not '%s'", name);
-	app->settings.weight = (enum wtl_weight)weight;
+	if (wtl_num_u64(text, strlen(text), &value) < 0 || value < (uint64_t)option->least ||
+	    value > (uint64_t)option->most)
+		return -EINVAL;
+	if (option->size == sizeof(uint64_t))
+		*(uint64_t *)target = value;
+	else
+		*(uint32_t *)target = (uint32_t)value;
 	return 0;
 }
 
-static int machine_option(struct wtl_app *app, int key, char *argument)
+static int set_duration(const struct wtl_option *option, const char *text, int64_t *target)
 {
-	struct wtl_settings *settings = &app->settings;
-
-	switch (key) {
-	case WTL_OPTION_ROOT:
-		return wtl_option_path(app, "root", "a folder", argument, &settings->root);
-	case WTL_OPTION_TAPE:
-		return wtl_option_path(app, "tape", "a file", argument, &settings->tape);
-	case WTL_OPTION_TAPE_RECORD:
-		return wtl_option_path(app, "tape-record", "a file", argument,
-				       &settings->tape_record);
-	case WTL_OPTION_NVML:
-		return wtl_option_text(&settings->nvml_path, argument);
-	case WTL_OPTION_FAULT:
-		return set_fault(app, argument);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static int shared_option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_settings *settings = &app->settings;
-
-	switch (key) {
-	case 'i':
-		return set_interval(app, argument);
-	case WTL_OPTION_LOCATION:
-		return set_location(app, argument);
-	case WTL_OPTION_PUE:
-		return set_pue(app, argument);
-	case 'f':
-		return set_format(app, argument);
-	case 'd':
-		return wtl_option_unsigned(app, "redraw", argument, REDRAW_MIN_MS, REDRAW_MAX_MS,
-					   &settings->screen.redraw_ms);
-	case 'o':
-		return set_output(app, argument);
-	case WTL_OPTION_TOP:
-		return wtl_option_unsigned(app, "top", argument, 0, TOP_MAX, &settings->top);
-	case WTL_OPTION_IDLE_FIRST:
-		return set_idle_first(app, argument);
-	case WTL_OPTION_IDLE_FILE:
-		return wtl_option_text(&settings->idle_file, argument);
-	case WTL_OPTION_WEIGHT:
-		return set_weight(app, argument);
-	default:
-		return machine_option(app, key, argument);
-	}
-}
-
-static int shared_flag(struct wtl_app *app, int key)
-{
-	struct wtl_settings *settings = &app->settings;
-
-	switch (key) {
-	case WTL_OPTION_JITTER:
-		return wtl_option_flag(&settings->jitter);
-	case WTL_OPTION_APPEND:
-		return wtl_option_flag(&settings->append);
-	case WTL_OPTION_NO_COLOR:
-		return wtl_option_flag(&settings->no_color);
-	case WTL_OPTION_ASCII:
-		return wtl_option_flag(&settings->ascii);
-	case WTL_OPTION_NO_PROCESSES:
-		return wtl_option_flag(&settings->no_processes);
-	case 'q':
-		return wtl_option_flag(&settings->quiet);
-	case 'v':
-		return wtl_option_flag(&settings->verbose);
-	case 'h':
-		return wtl_option_flag(&app->wants_help);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static error_t parse_key(int key, char *argument, struct argp_state *state)
-{
-	struct wtl_app *app = state->input;
+	size_t len = strlen(text);
+	uint64_t ms;
+	int64_t ns;
 	int rc;
 
-	if (key < ARGP_KEY_END) /* not argp's own: an error, say, comes after the word */
-		app->next_word = state->next;
-	if (key == ARGP_KEY_ARG && app->command->takes_command) {
-		app->settings.command = state->argv + state->next - 1;
-		state->next = state->argc;
+	if (option->is_ms && strspn(text, "0123456789.") == len) {
+		rc = wtl_num_fixed(text, len, 0, &ms);
+		ns = rc == 0 && ms < INT64_MAX / WTL_NS_PER_MS ? (int64_t)ms * WTL_NS_PER_MS : -1;
+	} else {
+		rc = wtl_when_parse_length(text, &ns);
+	}
+	if (rc < 0 || ns < option->least || ns > option->most)
+		return -EINVAL;
+	*target = ns;
+	return 0;
+}
+
+static int set_word(const struct wtl_option *option, const char *text, unsigned *target)
+{
+	for (unsigned i = 0; option->words[i]; i++)
+		if (strcmp(option->words[i], text) == 0) {
+			*target = i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int add_word(struct wtl_app *app, const struct wtl_option *option, const char *text,
+		    struct wtl_option_list *list)
+{
+	size_t most = option->most ? (size_t)option->most : WTL_OPTION_LIST_MAX;
+
+	if (option->what && !text[0])
+		return wtl_complain(app, "%s is the path of %s, not ''", option->name,
+				    option->what);
+	if (list->n == most)
+		return wtl_complain(app, "these are more than %zu %s", most, option->takes);
+	list->words[list->n++] = text;
+	return 0;
+}
+
+/* 0, EINVAL after a complaint, or negative for what it does not take. */
+static int keep(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	void *target = wtl_option_target(app, option);
+
+	switch (option->kind) {
+	case WTL_OPTION_FLAG:
+		*(bool *)target = true;
 		return 0;
+	case WTL_OPTION_NUMBER:
+		return set_number(option, text, target);
+	case WTL_OPTION_DURATION:
+		return set_duration(option, text, target);
+	case WTL_OPTION_OUTPUT:
+	case WTL_OPTION_PATH:
+		if (!text[0])
+			return -EINVAL;
+		if (option->kind == WTL_OPTION_OUTPUT && strcmp(text, "-") == 0)
+			text = NULL;
+		/* fallthrough */
+	case WTL_OPTION_TEXT:
+		*(const char **)target = text;
+		return 0;
+	case WTL_OPTION_WORD:
+		return set_word(option, text, target);
+	case WTL_OPTION_WHEN:
+		return wtl_when_parse(text, target);
+	case WTL_OPTION_LIST:
+		return add_word(app, option, text, target);
+	case WTL_OPTION_OWN:
+		return option->set(app, option, text);
+	case WTL_OPTION_HELP:
+		break;
 	}
-	if (app->command->option) {
-		rc = app->command->option(app, key, argument);
-		if (rc != ARGP_ERR_UNKNOWN)
-			return rc;
+	return 0;
+}
+
+int wtl_option_set(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	int rc = keep(app, option, text);
+	struct wtl_buf takes;
+
+	if (rc >= 0)
+		return rc;
+	wtl_buf_init(&takes, TAKES_MAX);
+	put_takes(&takes, option);
+	wtl_complain(app, "--%s takes %s, not '%s'", option->name, wtl_buf_str(&takes), text);
+	wtl_buf_done(&takes);
+	return EINVAL;
+}
+
+/* ---- Which were given ---- */
+
+bool wtl_option_is_used(const struct wtl_app *app, const char *name)
+{
+	const struct wtl_option *option;
+
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++)
+		if (name[1] == '-' ? strcmp(option->name, name + 2) == 0
+				   : option->letter == name[1])
+			return app->used >> i & 1;
+	return false;
+}
+
+const char *wtl_option_first_used(const struct wtl_app *app, const char *const names[])
+{
+	while (*names && !wtl_option_is_used(app, *names))
+		names++;
+	return *names;
+}
+
+/* ---- Files ---- */
+
+int wtl_option_check_output(struct wtl_app *app, const char *input)
+{
+	const char *output = app->settings.output_path;
+	struct stat in, out;
+
+	if (!output || stat(input, &in) < 0 || stat(output, &out) < 0 || !S_ISREG(out.st_mode) ||
+	    in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+		return 0;
+	return wtl_complain(app, "-o %s would replace what is to be read: give it another name",
+			    output);
+}
+
+/* Of what is not there yet: the same name in the same folder. */
+static bool is_same_place(const char *a, const char *b)
+{
+	const char *names[] = {a, b};
+	struct stat folders[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *slash = strrchr(names[i], '/');
+		char folder[PATH_MAX];
+		int len = slash ? (int)(slash + 1 - names[i]) : 0;
+
+		if (snprintf(folder, sizeof(folder), "%.*s.", len, names[i]) >=
+			    (int)sizeof(folder) ||
+		    stat(folder, &folders[i]) < 0)
+			return false;
+		names[i] += len;
 	}
-	if (key == ARGP_KEY_ARG)
-		return wtl_complain(app, "'%s' is one word too many: see 'wattle %s --help'",
-				    argument, app->command->name);
-	rc = shared_flag(app, key);
-	return rc == ARGP_ERR_UNKNOWN ? shared_option(app, key, argument) : rc;
+	return folders[0].st_dev == folders[1].st_dev && folders[0].st_ino == folders[1].st_ino &&
+	       strcmp(names[0], names[1]) == 0;
 }
 
-/* All options of a command in one table, for argp. */
-static size_t collect(const struct wtl_command *command, struct argp_option table[], size_t max)
+static bool is_same_file(const char *a, const char *b)
 {
-	size_t n = 0;
+	struct stat as, bs;
+	bool has_a = stat(a, &as) == 0, has_b = stat(b, &bs) == 0;
 
-	for (const struct argp_option *o = command->options; o && o->name && n < max; o++)
-		table[n++] = *o;
-	for (size_t g = 0; command->shared && command->shared[g]; g++)
-		for (const struct argp_option *o = command->shared[g]; o->name && n < max; o++)
-			table[n++] = *o;
-	return n;
+	if (has_a != has_b)
+		return false;
+	if (!has_a)
+		return is_same_place(a, b);
+	return S_ISREG(as.st_mode) && as.st_dev == bs.st_dev && as.st_ino == bs.st_ino;
 }
 
-static const struct argp_option *find_letter(const struct argp_option table[], char letter)
+/* Two files that are written must not be the same one. */
+static int check_files(struct wtl_app *app)
 {
-	for (const struct argp_option *option = table; option->name; option++)
-		if (option->key == letter)
-			return option;
-	return NULL;
+	static const char *const whats[WTL_FILES] = {
+		[WTL_FILE_OUTPUT] = "what -o writes",
+		[WTL_FILE_RECORDING] = "the recording",
+		[WTL_FILE_TAPE] = "the tape of --tape-record",
+		[WTL_FILE_IDLE] = "the idle power of --idle-file",
+	};
+	const char *paths[WTL_FILES] = {NULL};
+	const struct wtl_option *option;
+
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++)
+		if (option->file)
+			paths[option->file] = *(const char **)wtl_option_target(app, option);
+	for (size_t i = 1; i < WTL_FILES; i++)
+		for (size_t k = i + 1; k < WTL_FILES; k++)
+			if (paths[i] && paths[k] && is_same_file(paths[i], paths[k]))
+				return wtl_complain(app,
+						    "%s and %s cannot be one file, '%s': give one "
+						    "of them another name",
+						    whats[i], whats[k], paths[i]);
+	return 0;
 }
 
-/* The first option of a word such as -qf that is unknown (NULL) or takes a value. */
-static const struct argp_option *find_short(const struct argp_option table[], const char *letters)
-{
-	const struct argp_option *option = NULL;
-
-	for (; *letters; letters++) {
-		option = find_letter(table, *letters);
-		if (!option || option->arg)
-			break;
-	}
-	return option;
-}
-
-/* The option that a name, or the beginning of one only, stands for; or NULL. */
-static const struct argp_option *find_long(const struct argp_option table[], const char *name)
-{
-	const struct argp_option *found = NULL;
-	size_t len = strcspn(name, "="), n_found = 0;
-
-	for (const struct argp_option *option = table; option->name; option++) {
-		if (strncmp(option->name, name, len) != 0)
-			continue;
-		if (!option->name[len])
-			return option;
-		found = option;
-		n_found++;
-	}
-	return n_found == 1 ? found : NULL;
-}
-
-/* argp says only that something is wrong with the options: what it is. */
-static void complain_of_option(struct wtl_app *app, const struct argp_option table[],
-			       const char *word)
-{
-	const struct argp_option *option = strncmp(word, "--", 2) == 0
-						   ? find_long(table, word + 2)
-						   : find_short(table, word + 1);
-
-	if (!option)
-		wtl_complain(app, "unknown option '%s': see 'wattle %s --help'", word,
-			     app->command->name);
-	else if (option->arg)
-		wtl_complain(app, "--%s needs a value: %s", option->name, option->arg);
-	else
-		wtl_complain(app, "--%s takes no value", option->name);
-}
+/* ---- The command line ---- */
 
 static int check_together(struct wtl_app *app)
 {
@@ -290,32 +269,117 @@ static int check_together(struct wtl_app *app)
 		return wtl_complain(app,
 				    "--idle-first is for finding out who used the energy, which "
 				    "--no-processes rules out");
-	return wtl_option_check_outputs(app);
+	return check_files(app);
+}
+
+static int set_defaults(struct wtl_app *app)
+{
+	const struct wtl_command *command = app->command;
+
+	app->settings.interval_ns = INTERVAL_DEFAULT_MS * WTL_NS_PER_MS;
+	app->settings.top = TOP_DEFAULT;
+	app->settings.output = &wtl_output_text;
+	app->used = 0;
+	app->own = calloc(1, command->settings_size + 1);
+	if (!app->own)
+		return wtl_complain(app, "out of memory");
+	if (command->defaults)
+		memcpy(app->own, command->defaults, command->settings_size);
+	return wtl_meter_carbon(NULL, &app->settings.carbon);
+}
+
+/* The place of an option by getopt's value. */
+static size_t place_of(const struct wtl_command *command, int value)
+{
+	size_t i = 0;
+
+	if (value >= LONG)
+		return (size_t)value - LONG;
+	while (wtl_option_at(command, i)->letter != value)
+		i++;
+	return i;
+}
+
+static int take_word(struct wtl_app *app, const char *word)
+{
+	const struct wtl_option *option = app->command->word;
+	int rc = option ? keep(app, option, word) : -E2BIG;
+
+	return rc >= 0 ? rc
+		       : wtl_complain(app, "'%s' is one word too many: see 'wattle %s --help'",
+				      word, app->command->name);
+}
+
+/* What getopt has found in a word: 0, EINVAL after a complaint, or -1 for --help. */
+static int take(struct wtl_app *app, int key, const char *word)
+{
+	const struct wtl_command *command = app->command;
+	const char *value = optarg ? optarg : "";
+	const struct wtl_option *option;
+	size_t i;
+
+	if (key == '?' && optopt < LONG)
+		return wtl_complain(app, "unknown option '%s': see 'wattle %s --help'", word,
+				    command->name);
+	i = place_of(command, key == '?' || key == ':' ? optopt : key);
+	option = wtl_option_at(command, i);
+	if (key == '?')
+		return wtl_complain(app, "--%s takes no value", option->name);
+	if (key == ':')
+		return wtl_complain(app, "--%s needs a value: %s", option->name, option->value);
+	if (option->kind == WTL_OPTION_HELP)
+		return -1;
+	app->used |= UINT64_C(1) << i;
+	return wtl_option_set(app, option, value + (command->skips_equals && *value == '='));
+}
+
+static int parse(struct wtl_app *app, int argc, char **argv, const char *letters,
+		 const struct option longs[])
+{
+	int key = 0, rc = 0;
+
+	optind = opterr = 0; /* 0: from the begin */
+	while (rc == 0 && key >= 0) {
+		const char *word = argv[optind > 0 ? optind : 1];
+
+		key = getopt_long(argc, argv, letters, longs, NULL);
+		if (app->command->takes_command && (key == 1 || (key < 0 && optind < argc))) {
+			app->settings.command = argv + optind - (key == 1);
+			return 0;
+		}
+		if (key == 1)
+			rc = take_word(app, optarg);
+		else if (key >= 0)
+			rc = take(app, key, word);
+	}
+	while (rc == 0 && optind < argc)
+		rc = take_word(app, argv[optind++]);
+	return rc;
 }
 
 int wtl_options_parse(struct wtl_app *app, int argc, char **argv)
 {
-	struct argp_option table[64] = {{0}};
-	const struct argp argp = {.options = table, .parser = parse_key};
+	struct option longs[OPTIONS_MAX + 1] = {{0}};
+	char letters[2 * OPTIONS_MAX + 3] = "-:", *letter = letters + 2; /* words as they come */
+	const struct wtl_option *option;
 	int rc;
 
-	app->next_word = 1;
-	app->settings.interval_ns = INTERVAL_DEFAULT_MS * WTL_NS_PER_MS;
-	app->settings.top = TOP_DEFAULT;
-	app->settings.output = &wtl_output_text;
-	collect(app->command, table, 63);
-	if (wtl_meter_carbon(NULL, &app->settings.carbon) < 0)
+	for (int i = 0; (option = wtl_option_at(app->command, (size_t)i)); i++) {
+		longs[i] = (struct option){
+			.name = option->name, .has_arg = option->value != NULL, .val = LONG + i};
+		if (option->letter)
+			*letter++ = option->letter;
+		if (option->letter && option->value)
+			*letter++ = ':';
+	}
+	if (set_defaults(app))
 		return WTL_EXIT_FAILED + 1;
-	rc = argp_parse(&argp, argc, argv,
-			ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP | ARGP_IN_ORDER, NULL, app);
-	if (app->wants_help) {
+	rc = parse(app, argc, argv, letters, longs);
+	if (rc < 0) {
 		wtl_help_command(app->command);
 		return WTL_EXIT_DONE + 1;
 	}
-	if (rc && !app->complained)
-		complain_of_option(app, table,
-				   argv[app->next_word < argc ? app->next_word : argc - 1]);
-	if (!rc)
+	if (rc == 0)
 		rc = check_together(app);
 	return rc ? app->command->usage_exit + 1 : 0;
 }

@@ -10,7 +10,7 @@
 #include "cli/complain.h"
 #include "cli/describe.h"
 #include "cli/machine.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/sink.h"
 #include "document/report.h"
 #include "energy/units.h"
@@ -26,7 +26,7 @@
 /* So long where a counter has not moved: then it is clear that it never will (see account.h). */
 #define LOOK_LONG_NS (3500 * WTL_NS_PER_MS)
 
-static const struct argp_option *const shared[] = {
+static const struct wtl_option *const shared[] = {
 	wtl_options_output, wtl_options_terminal, wtl_options_machine, wtl_options_general, NULL,
 };
 
@@ -254,7 +254,6 @@ const struct wtl_command wtl_command_doctor = {
 		       "1\twattle failed\n"
 		       "2\tthe options were wrong\n"
 		       "3\tno domain is measured: there are models at best",
-	.options = NULL,
 	.shared = shared,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,

@@ -1,52 +1,62 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
-
-#include "cli/command.h"
-#include "cli/complain.h"
 #include "cli/help.h"
-#include "cli/options.h"
 
-enum { KEY_MAN = WTL_OPTION_OWN, KEY_COMPLETION };
+#include "cli/complain.h"
+#include "cli/option.h"
 
-static const struct argp_option options[] = {
-	{"man", KEY_MAN, "PAGE", 0, "Print a man page, such as wattle-run, for the man program", 1},
-	{"completion", KEY_COMPLETION, "SHELL", 0, "Print the completion script for bash", 1},
-	{0},
+struct settings {
+	bool has_helped;
 };
 
-static const struct argp_option *const shared[] = {wtl_options_general, NULL};
-
-static int option(struct wtl_app *app, int key, char *argument)
+static int print_man(struct wtl_app *app, const struct wtl_option *option, const char *page)
 {
-	const struct wtl_command *command;
+	struct settings *settings = app->own;
 
-	switch (key) {
-	case KEY_MAN:
-		if (wtl_help_man(argument) < 0)
-			return wtl_complain(app, "there is no man page '%s'", argument);
-		break;
-	case KEY_COMPLETION:
-		if (wtl_help_completion(argument) < 0)
-			return wtl_complain(app, "there is no completion for '%s', only for bash",
-					    argument);
-		break;
-	case ARGP_KEY_ARG:
-		command = wtl_command_find(argument);
-		if (!command)
-			return wtl_complain(app, "there is no command '%s'", argument);
-		wtl_help_command(command);
-		break;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-	app->helped = true;
+	(void)option;
+	if (wtl_help_man(app->commands, page) < 0)
+		return wtl_complain(app, "there is no man page '%s'", page);
+	settings->has_helped = true;
 	return 0;
 }
 
+static int print_completion(struct wtl_app *app, const struct wtl_option *option, const char *shell)
+{
+	struct settings *settings = app->own;
+
+	(void)option;
+	if (wtl_help_completion(app->commands, shell) < 0)
+		return wtl_complain(app, "there is no completion for '%s', only for bash", shell);
+	settings->has_helped = true;
+	return 0;
+}
+
+static int print_help(struct wtl_app *app, const struct wtl_option *option, const char *name)
+{
+	const struct wtl_command *command = wtl_command_find(app->commands, name);
+	struct settings *settings = app->own;
+
+	(void)option;
+	if (!command)
+		return wtl_complain(app, "there is no command '%s'", name);
+	wtl_help_command(command);
+	settings->has_helped = true;
+	return 0;
+}
+
+static const struct wtl_option options[] = {
+	{"man", 0, "PAGE", "Print a man page, such as wattle-run, for the man program",
+	 WTL_OPTION_OWN, .set = print_man},
+	{"completion", 0, "SHELL", "Print the completion script for bash", WTL_OPTION_OWN,
+	 .words = (const char *const[]){"bash", NULL}, .set = print_completion},
+	{0},
+};
+
 static int run(struct wtl_app *app)
 {
-	if (!app->helped)
-		wtl_help_overview();
+	const struct settings *settings = app->own;
+
+	if (!settings->has_helped)
+		wtl_help_overview(app->commands);
 	return WTL_EXIT_DONE;
 }
 
@@ -56,8 +66,10 @@ const struct wtl_command wtl_command_help = {
 	.synopsis = "[COMMAND]",
 	.description = "Shows the help of COMMAND, or what commands there are.",
 	.options = options,
-	.shared = shared,
+	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.word = &(const struct wtl_option){"COMMAND", .kind = WTL_OPTION_OWN, .set = print_help},
+	.settings_size = sizeof(struct settings),
+	.is_about_commands = true,
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

@@ -7,41 +7,30 @@
 #include "document/format.h"
 #include "document/words.h"
 
-static const struct {
-	const char *name, *plural;
-} by_words[WTL_BYS] = {
-	[WTL_BY_PROCESS] = {"process", "processes"},
-	[WTL_BY_USER] = {"user", "users"},
-	[WTL_BY_COMMAND] = {"command", "commands"},
-	[WTL_BY_CONTAINER] = {"container", "containers"},
-	[WTL_BY_POD] = {"pod", "pods"},
-	[WTL_BY_UNIT] = {"unit", "units"},
-	[WTL_BY_JOB] = {"job", "jobs"},
-	[WTL_BY_CGROUP] = {"cgroup", "cgroups"},
-	[WTL_BY_WINDOW] = {"window", "windows"},
+const char *const wtl_by_names[WTL_BYS + 1] = {
+	[WTL_BY_PROCESS] = "process", [WTL_BY_USER] = "user",
+	[WTL_BY_COMMAND] = "command", [WTL_BY_CONTAINER] = "container",
+	[WTL_BY_POD] = "pod",	      [WTL_BY_UNIT] = "unit",
+	[WTL_BY_JOB] = "job",	      [WTL_BY_CGROUP] = "cgroup",
+	[WTL_BY_WINDOW] = "window",
 };
 
 const char *wtl_by_name(enum wtl_by by)
 {
-	return by_words[by].name;
+	return wtl_by_names[by];
 }
 
 const char *wtl_by_plural(enum wtl_by by)
 {
-	return by_words[by].plural;
-}
+	static const char *const plurals[WTL_BYS] = {
+		[WTL_BY_PROCESS] = "processes", [WTL_BY_USER] = "users",
+		[WTL_BY_COMMAND] = "commands",	[WTL_BY_CONTAINER] = "containers",
+		[WTL_BY_POD] = "pods",		[WTL_BY_UNIT] = "units",
+		[WTL_BY_JOB] = "jobs",		[WTL_BY_CGROUP] = "cgroups",
+		[WTL_BY_WINDOW] = "windows",
+	};
 
-int wtl_by_find(const char *name)
-{
-	for (int i = 0; i < WTL_BYS; i++)
-		if (strcmp(by_words[i].name, name) == 0)
-			return i;
-	return -EINVAL;
-}
-
-const char *wtl_by_names(void)
-{
-	return "process, user, command, container, pod, unit, job, cgroup or window";
+	return plurals[by];
 }
 
 bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)

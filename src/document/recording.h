@@ -33,8 +33,7 @@ enum wtl_by {
 
 const char *wtl_by_name(enum wtl_by by);   /* "process", "user", … */
 const char *wtl_by_plural(enum wtl_by by); /* of the list in JSON */
-int wtl_by_find(const char *name);	   /* or -EINVAL */
-const char *wtl_by_names(void);		   /* all of them, for error texts */
+extern const char *const wtl_by_names[];   /* all of them, ended by NULL */
 
 /* Consumers that have something in common: a user, a container. */
 struct wtl_recording_group {

@@ -9,15 +9,7 @@
 #include "document/cells.h"
 #include "document/format.h"
 
-int wtl_rows_format_find(const char *name)
-{
-	static const char *const names[WTL_ROWS_FORMATS] = {"csv", "json", "ndjson"};
-
-	for (int i = 0; i < WTL_ROWS_FORMATS; i++)
-		if (strcmp(names[i], name) == 0)
-			return i;
-	return -EINVAL;
-}
+const char *const wtl_rows_formats[WTL_ROWS_FORMATS + 1] = {"csv", "json", "ndjson"};
 
 static bool is_csv(const struct wtl_rows *rows)
 {

@@ -14,7 +14,7 @@ struct wtl_buf;
  */
 enum wtl_rows_format { WTL_ROWS_CSV, WTL_ROWS_JSON, WTL_ROWS_NDJSON, WTL_ROWS_FORMATS };
 
-int wtl_rows_format_find(const char *name); /* or -EINVAL */
+extern const char *const wtl_rows_formats[]; /* their names, ended by NULL */
 
 struct wtl_rows {
 	enum wtl_rows_format format;

@@ -8,13 +8,13 @@
 
 #define SOURCE "plot"
 
+const char *const wtl_plot_formats[] = {
+	[WTL_PLOT_SVG] = "svg", [WTL_PLOT_PNG] = "png", [WTL_PLOT_PDF] = "pdf", NULL};
+
 int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format)
 {
-	static const char *const names[] = {
-		[WTL_PLOT_SVG] = "svg", [WTL_PLOT_PNG] = "png", [WTL_PLOT_PDF] = "pdf"};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strcasecmp(names[i], name) != 0)
+	for (unsigned i = 0; wtl_plot_formats[i]; i++) {
+		if (strcasecmp(wtl_plot_formats[i], name) != 0)
 			continue;
 		*ret_format = (enum wtl_plot_format)i;
 		return 0;
@@ -114,13 +114,8 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 	return rc < 0 ? rc : check_room(figure, paper, err);
 }
 
-const char *wtl_plot_what_name(enum wtl_plot_what what)
-{
-	static const char *const names[WTL_PLOT_WHATS] = {
-		[WTL_PLOT_POWER] = "power",	[WTL_PLOT_PROCESSES] = "processes",
-		[WTL_PLOT_WINDOWS] = "windows", [WTL_PLOT_MEMORY] = "memory",
-		[WTL_PLOT_RUNS] = "runs",
-	};
-
-	return names[what];
-}
+const char *const wtl_plot_whats[WTL_PLOT_WHATS + 1] = {
+	[WTL_PLOT_POWER] = "power",	[WTL_PLOT_PROCESSES] = "processes",
+	[WTL_PLOT_WINDOWS] = "windows", [WTL_PLOT_MEMORY] = "memory",
+	[WTL_PLOT_RUNS] = "runs",
+};

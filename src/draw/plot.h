@@ -131,7 +131,9 @@ bool wtl_plot_is_empty(const struct wtl_plot_figure *figure);
 int wtl_plot_draw(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		  struct wtl_buf *buf, struct wtl_err *err);
 
-/* "svg", "png" or "pdf" in either case. -EINVAL. */
+/* "svg", …; ended by NULL. */
+extern const char *const wtl_plot_formats[];
+/* One of these in either case. -EINVAL. */
 int wtl_plot_format_find(const char *name, enum wtl_plot_format *ret_format);
 
 /* ---- What is asked for ---- */
@@ -163,8 +165,8 @@ void wtl_plot_put_times(struct wtl_buf *buf, int64_t from_utc_ns, int64_t to_utc
 /* Adds "rapl-perf (counter)", where the list does not have it yet. */
 void wtl_plot_put_source(struct wtl_buf *buf, const char *source, const char *method);
 
-/* "power", "processes", … Static. */
-const char *wtl_plot_what_name(enum wtl_plot_what what);
+/* "power", "processes", …; ended by NULL. */
+extern const char *const wtl_plot_whats[];
 
 /* ---- Fewer points (plot_reduce.c) ---- */
 

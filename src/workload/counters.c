@@ -21,24 +21,26 @@ enum {
 	NAMES_MAX = 1 << 20,
 };
 
-static const struct {
-	const char *name;
-	uint64_t config;
-} weights[WTL_WEIGHTS] = {
-	[WTL_WEIGHT_CPU_TIME] = {"cpu-time", 0},
-	[WTL_WEIGHT_INSTRUCTIONS] = {"instructions", PERF_COUNT_HW_INSTRUCTIONS},
-	[WTL_WEIGHT_CYCLES] = {"cycles", PERF_COUNT_HW_CPU_CYCLES},
+const char *const wtl_weight_names[WTL_WEIGHTS + 1] = {
+	[WTL_WEIGHT_CPU_TIME] = "cpu-time",
+	[WTL_WEIGHT_INSTRUCTIONS] = "instructions",
+	[WTL_WEIGHT_CYCLES] = "cycles",
+};
+
+static const uint64_t configs[WTL_WEIGHTS] = {
+	[WTL_WEIGHT_INSTRUCTIONS] = PERF_COUNT_HW_INSTRUCTIONS,
+	[WTL_WEIGHT_CYCLES] = PERF_COUNT_HW_CPU_CYCLES,
 };
 
 const char *wtl_weight_name(enum wtl_weight weight)
 {
-	return weights[weight].name;
+	return wtl_weight_names[weight];
 }
 
 int wtl_weight_find(const char *name)
 {
 	for (int i = 0; i < WTL_WEIGHTS; i++)
-		if (strcmp(weights[i].name, name) == 0)
+		if (strcmp(wtl_weight_names[i], name) == 0)
 			return i;
 	return -EINVAL;
 }
@@ -75,7 +77,7 @@ static int probe(struct wtl_workload *workload, enum wtl_weight weight, int task
 	/* The system call would take the numbers for other processes'. */
 	if (workload->numbers_differ)
 		return -EXDEV;
-	file = counter_open(workload->io, weights[weight].config, task);
+	file = counter_open(workload->io, configs[weight], task);
 	if (file < 0)
 		return file;
 	workload->io->ops->perf_close(workload->io, file);
@@ -108,7 +110,7 @@ int wtl_counters_open(struct wtl_workload *workload)
 	counters = calloc(1, sizeof(*counters));
 	if (!counters)
 		return -ENOMEM;
-	counters->config = weights[weight].config;
+	counters->config = configs[weight];
 	counters->max = WTL_COUNTERS_MAX;
 	wtl_buf_init(&counters->names, NAMES_MAX);
 	workload->counters = counters;

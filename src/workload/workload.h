@@ -22,6 +22,7 @@ struct wtl_workload;
 enum wtl_weight { WTL_WEIGHT_CPU_TIME, WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES, WTL_WEIGHTS };
 
 const char *wtl_weight_name(enum wtl_weight weight); /* "cpu-time" */
+extern const char *const wtl_weight_names[];	     /* all of them, ended by NULL */
 int wtl_weight_find(const char *name);		     /* or -EINVAL */
 
 struct wtl_workload_options {

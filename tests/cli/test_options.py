@@ -315,6 +315,39 @@ def test_completion_of_values():
     assert complete("wattle", "help", "doc") == ["doctor"]
 
 
+# What each command offers as an option's value is what that command takes.
+VALUES = [
+    ("run", "--format", "text json csv"), ("report", "-f", "text json csv"), ("query", "--format", "text json csv"),
+    ("doctor", "--format", "text json csv"),
+    ("plot", "--format", "svg png pdf"), ("plot", "--what", "power processes windows memory runs"),
+    ("plot", "--by", "process user container unit"),
+    ("report", "--by", "process user command container pod unit job cgroup window"),
+    ("export", "--to", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
+    ("run", "--weight", "cpu-time instructions cycles"), ("top", "--weight", "cpu-time instructions cycles"),
+    ("limit", "--persistence", "on off"), ("help", "--completion", "bash"),
+    ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
+    ("query", "-i", ""), ("query", "--query-gpu", ""), ("run", "--until", ""), ("record", "--duration", ""),
+]
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+@pytest.mark.parametrize("command,option,values", VALUES)
+def test_completion_of_a_commands_own_values(command, option, values):
+    assert complete("wattle", command, option, "") == values.split()
+    assert complete("wattle", command, option, "=") == values.split()
+    for value in values.split():
+        assert value in complete("wattle", command, "-v", option, "=", value[:2])
+        assert " takes " not in run_wattle(command, option, value, "--nonsense").err
+
+
+@pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
+def test_completion_of_words():
+    assert complete("wattle", "mark", "") == ["begin", "end", "list"]
+    assert complete("wattle", "query", "p") == ["pmon"]
+    assert complete("wattle", "query", "-q", "-i", "0", "d") == ["dmon"]
+    assert complete("wattle", "doctor", "") == []
+
+
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
 def test_completion_of_the_command():
     for before in ([], ["--"], ["-q"], ["-f", "json"], ["--format", "=", "json"], ["-o", "run", "--"]):

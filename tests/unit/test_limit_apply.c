@@ -9,6 +9,7 @@
 #include "commands/limit/limit.h"
 
 static struct wtl_app app;
+static struct wtl_limit_settings settings;
 static struct wtl_limit_hold hold;
 
 static void set(struct wtl_gpu *gpu, enum wtl_gpu_number number, uint64_t value)
@@ -34,7 +35,8 @@ static void ask(uint64_t power_uw)
 {
 	memset(&app, 0, sizeof(app));
 	memset(&hold, 0, sizeof(hold));
-	app.settings.limit = (struct wtl_limit_settings){.has_power = true, .power_uw = power_uw};
+	settings = (struct wtl_limit_settings){.has_power = true, .power_uw = power_uw};
+	app.own = &settings;
 }
 
 /* NVML takes milliwatts, amdgpu watts; what is finer is cut off. */

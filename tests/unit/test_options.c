@@ -8,20 +8,47 @@
 #include "unit.h"
 
 #include "cli/command.h"
+#include "cli/option.h"
 #include "cli/options.h"
+#include "commands/plot/plot.h"
+#include "commands/record/record.h"
 #include "document/report.h"
 #include "energy/units.h"
 #include "said.h"
 #include "workload/weigh.h"
 #include "workload/workload.h"
 
-const struct wtl_command *const wtl_commands[] = {NULL};
+extern const struct wtl_command wtl_command_run, wtl_command_record, wtl_command_report,
+	wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_doctor,
+	wtl_command_query, wtl_command_limit;
 
-const struct wtl_command *wtl_command_find(const char *name)
-{
-	(void)name;
-	return NULL;
-}
+/* A command with an option of each kind that has bounds. */
+struct probe {
+	uint64_t some;
+	uint32_t small;
+	int64_t ms_ns, s_ns;
+};
+
+static const struct wtl_option probe_options[] = {
+	{"some", 0, "N", "", WTL_OPTION_NUMBER, WTL_OWN(struct probe, some), .least = 1,
+	 .most = 10},
+	{"small", 0, "N", "", WTL_OPTION_NUMBER, WTL_OWN(struct probe, small), .most = UINT32_MAX},
+	{"ms", 0, "MS", "", WTL_OPTION_DURATION, WTL_OWN(struct probe, ms_ns),
+	 .least = WTL_NS_PER_MS, .most = 10 * WTL_NS_PER_S, .is_ms = true},
+	{"s", 0, "SECONDS", "", WTL_OPTION_DURATION, WTL_OWN(struct probe, s_ns),
+	 .least = 20 * WTL_NS_PER_MS, .most = 7200 * WTL_NS_PER_S},
+	{0},
+};
+
+static const struct probe untouched = {4711, 4711, 4711, 4711};
+
+static const struct wtl_command probe = {
+	.name = "probe",
+	.options = probe_options,
+	.settings_size = sizeof(struct probe),
+	.defaults = &untouched,
+	.usage_exit = WTL_EXIT_USAGE,
+};
 
 static void begin(struct wtl_app *app, const struct wtl_command *command)
 {
@@ -40,6 +67,8 @@ static void check_said(const char *text, const char *words)
 
 enum { WORDS_MAX = 24 };
 
+static void *last_own; /* of the newest line */
+
 /* Returns what wtl_options_parse() does. */
 static int parse_words(struct wtl_app *app, const struct wtl_command *command, char *words[])
 {
@@ -50,6 +79,8 @@ static int parse_words(struct wtl_app *app, const struct wtl_command *command, c
 	begin(app, command);
 	rc = wtl_options_parse(app, n, words);
 	assert_string_equal(said_remarks(), "");
+	free(last_own);
+	last_own = app->own;
 	return rc;
 }
 
@@ -79,6 +110,21 @@ static int parse_value(struct wtl_app *app, const struct wtl_command *command, c
 	return parse_words(app, command, words);
 }
 
+static void refuse(const char *option, const char *const values[], size_t n, const char *says)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct wtl_app app;
+		char expected[200];
+
+		assert_int_equal(parse_value(&app, &probe, option, values[i]), WTL_EXIT_USAGE + 1);
+		assert_memory_equal(app.own, &untouched, sizeof(untouched));
+		assert_true(app.complained);
+		snprintf(expected, sizeof(expected), "probe: --%s takes %s, not '%s'", option, says,
+			 values[i]);
+		check_said(said_complaints(), expected);
+	}
+}
+
 static void numbers(void **state)
 {
 	static const char *const bad[] = {"",
@@ -92,55 +138,98 @@ static void numbers(void **state)
 					  "99999999999999999999",
 					  "18446744073709551616",
 					  "five"};
-	uint64_t value = 4711;
-	unsigned small = 4711;
+	static const char *const large[] = {"4294967296", "-1"};
+	const struct probe *settings;
 	struct wtl_app app;
 
 	(void)state;
-	begin(&app, &wtl_command_run);
-	assert_int_equal(wtl_option_number(&app, "n", "1", 1, 10, &value), 0);
-	assert_int_equal(value, 1);
-	assert_int_equal(wtl_option_number(&app, "n", "10", 1, 10, &value), 0);
-	assert_int_equal(value, 10);
-	assert_int_equal(
-		wtl_option_number(&app, "n", "18446744073709551615", 0, UINT64_MAX, &value), 0);
-	assert_true(value == UINT64_MAX);
-	assert_int_equal(wtl_option_unsigned(&app, "n", "007", 1, 10, &small), 0);
-	assert_int_equal(small, 7);
+	assert_int_equal(parse(&app, &probe, "--some=1 --some 007 --small=4294967295"), 0);
+	settings = app.own;
+	assert_int_equal(settings->some, 7);
+	assert_int_equal(settings->small, UINT32_MAX);
+	assert_int_equal(settings->ms_ns, untouched.ms_ns);
+	assert_int_equal(parse(&app, &probe, "--some 10"), 0);
+	settings = app.own;
+	assert_int_equal(settings->some, 10);
+	assert_int_equal(settings->small, untouched.small);
 	assert_string_equal(said_complaints(), "");
+	refuse("some", bad, UNIT_COUNT(bad), "a whole number from 1 to 10");
+	refuse("small", large, UNIT_COUNT(large), "a whole number from 0 to 4294967295");
+}
 
-	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
-		char expected[200];
+/* A number alone is what the option's help says; a unit may be given everywhere. */
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ms_ns, s_ns; /* 0: it is refused */
+	} cases[] = {
+		{"1", WTL_NS_PER_MS, WTL_NS_PER_S},
+		{"250", 250 * WTL_NS_PER_MS, 250 * WTL_NS_PER_S},
+		{"7200", 7200 * WTL_NS_PER_MS, 7200 * WTL_NS_PER_S},
+		{"10000", 10 * WTL_NS_PER_S, 0},
+		{"0.02", 0, 20 * WTL_NS_PER_MS},
+		{"1.5", 0, 1500 * WTL_NS_PER_MS},
+		{"10ms", 10 * WTL_NS_PER_MS, 0},
+		{"20ms", 20 * WTL_NS_PER_MS, 20 * WTL_NS_PER_MS},
+		{"2s", 2 * WTL_NS_PER_S, 2 * WTL_NS_PER_S},
+		{"1.5s", 1500 * WTL_NS_PER_MS, 1500 * WTL_NS_PER_MS},
+		{"2h", 0, 7200 * WTL_NS_PER_S},
+		{"1h30m", 0, 5400 * WTL_NS_PER_S},
+		{"0", 0, 0},
+		{"10001", 0, 0},
+		{"", 0, 0},
+		{".", 0, 0},
+		{"-3", 0, 0},
+		{"1e3", 0, 0},
+		{"3x", 0, 0},
+		{"2 h", 0, 0},
+		{"9223372036854775808", 0, 0},
+		{"9223372036855", 0, 0},
+		{"99999999999999999999", 0, 0},
+	};
+	struct wtl_app app;
 
-		begin(&app, &wtl_command_run);
-		value = 4711;
-		assert_int_equal(wtl_option_number(&app, "some", bad[i], 1, 10, &value), EINVAL);
-		assert_int_equal(value, 4711);
-		assert_true(app.complained);
-		snprintf(expected, sizeof(expected),
-			 "run: --some takes a whole number from 1 to 10, not '%s'", bad[i]);
-		check_said(said_complaints(), expected);
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
+		const struct probe *settings;
+
+		if (cases[i].ms_ns) {
+			assert_int_equal(parse_value(&app, &probe, "ms", cases[i].text), 0);
+			settings = app.own;
+			assert_int_equal(settings->ms_ns, cases[i].ms_ns);
+		} else {
+			refuse("ms", &cases[i].text, 1,
+			       "milliseconds from 1 to 10000, or a time such as 20ms or 1h");
+		}
+		if (cases[i].s_ns) {
+			assert_int_equal(parse_value(&app, &probe, "s", cases[i].text), 0);
+			settings = app.own;
+			assert_int_equal(settings->s_ns, cases[i].s_ns);
+		} else {
+			refuse("s", &cases[i].text, 1,
+			       "seconds from 0.02 to 7200, or a time such as 20ms or 1h");
+		}
 	}
 }
 
 static void idle_first(void **state)
 {
-	static const char *const bad[] = {"", "2", "3601", "3.5", "1h", "-3"};
+	static const char *const bad[] = {"", "2", "3601", "61m", "-3"};
 	struct wtl_app app;
 
 	(void)state;
 	assert_int_equal(parse_value(&app, &wtl_command_record, "idle-first", "3"), 0);
 	assert_int_equal(app.settings.idle_first_ns, 3 * WTL_NS_PER_S);
 	assert_string_equal(said_complaints(), "");
-	assert_int_equal(parse_value(&app, &wtl_command_record, "idle-first", "3600"), 0);
+	assert_int_equal(parse_value(&app, &wtl_command_record, "idle-first", "1h"), 0);
 	assert_int_equal(app.settings.idle_first_ns, 3600 * WTL_NS_PER_S);
 	assert_string_equal(said_complaints(), "");
 	for (size_t i = 0; i < UNIT_COUNT(bad); i++) {
 		assert_int_equal(parse_value(&app, &wtl_command_record, "idle-first", bad[i]),
 				 WTL_EXIT_USAGE + 1);
 		assert_int_equal(app.settings.idle_first_ns, 0);
-		check_said(said_complaints(),
-			   "record: --idle-first takes a whole number from 3 to 3600");
+		check_said(said_complaints(), "record: --idle-first takes seconds from 3 to 3600");
 	}
 }
 
@@ -284,8 +373,8 @@ static void lines_that_are_refused(void **state)
 		 "--idle-first is for finding out who used the energy"},
 		{&wtl_command_record, "--no-processes --idle-first 3",
 		 "--idle-first is for finding out who used the energy"},
-		{&wtl_command_top, "--redraw 49", "--redraw takes a whole number from 50 to 10000"},
-		{&wtl_command_plot, "-d 10001 --live", "--redraw takes a whole number from 50"},
+		{&wtl_command_top, "--redraw 49", "--redraw takes milliseconds from 50 to 10000"},
+		{&wtl_command_plot, "-d 10001 --live", "--redraw takes milliseconds from 50"},
 		{&wtl_command_top, "--idle-first 3", "unknown option '--idle-first'"},
 		{&wtl_command_record, "--top 3", "unknown option '--top'"},
 		{&wtl_command_doctor, "word",
@@ -329,6 +418,7 @@ static void shared_by_several(void **state)
 {
 	static const struct wtl_command *const followers[] = {&wtl_command_run, &wtl_command_record,
 							      &wtl_command_top};
+	const struct wtl_plot_settings *plot;
 	struct wtl_app app;
 
 	(void)state;
@@ -344,24 +434,30 @@ static void shared_by_several(void **state)
 		assert_int_equal(app.settings.interval_ns, 5 * WTL_NS_PER_MS);
 	}
 	assert_int_equal(parse(&app, &wtl_command_plot, "--live --no-color --ascii -d 50 -i 7"), 0);
+	plot = app.own;
 	assert_true(app.settings.no_color && app.settings.ascii);
-	assert_int_equal(app.settings.screen.redraw_ms, 50);
+	assert_int_equal(plot->screen.redraw_ns, 50 * WTL_NS_PER_MS);
 	assert_int_equal(app.settings.interval_ns, 7 * WTL_NS_PER_MS);
 	assert_int_equal(parse(&app, &wtl_command_report, "--top=0 --from +5 --to=+1m x"), 0);
 	assert_int_equal(app.settings.top, 0);
-	assert_int_equal(app.settings.replay.from.ns, 5 * WTL_NS_PER_S);
-	assert_int_equal(app.settings.replay.to.ns, 60 * WTL_NS_PER_S);
-	assert_int_equal(parse(&app, &wtl_command_plot, "--top=1 --from +5 -o x.svg x"), 0);
-	assert_int_equal(app.settings.plot.wanted.top, 1);
-	assert_int_equal(app.settings.plot.from.ns, 5 * WTL_NS_PER_S);
+	assert_int_equal(
+		parse(&app, &wtl_command_plot, "--top=1 --from +5 --to=+1m --by unit -o x.svg x"),
+		0);
+	plot = app.own;
+	assert_int_equal(plot->wanted.top, 1);
+	assert_int_equal(plot->wanted.by, WTL_PLOT_BY_UNIT);
+	assert_int_equal(plot->from.ns, 5 * WTL_NS_PER_S);
+	assert_int_equal(plot->to.ns, 60 * WTL_NS_PER_S);
+	assert_int_equal(plot->words.n, 1);
+	assert_string_equal(plot->words.words[0], "x");
 	assert_string_equal(app.settings.output_path, "x.svg");
 	assert_int_equal(parse(&app, &wtl_command_export, "-o x.csv x"), 0);
 	assert_string_equal(app.settings.output_path, "x.csv");
 	/* … but where a letter is another maker's. */
 	assert_int_equal(parse(&app, &wtl_command_query, "-q -i 0 -o D --quiet --ascii"), 0);
-	assert_string_equal(app.settings.query.ids, "0");
-	assert_string_equal(app.settings.query.mon_options, "D");
-	assert_true(app.settings.quiet && app.settings.query.log && app.settings.ascii);
+	assert_true(wtl_option_is_used(&app, "-q") && wtl_option_is_used(&app, "--id"));
+	assert_true(wtl_option_is_used(&app, "-o") && !wtl_option_is_used(&app, "--loop"));
+	assert_true(app.settings.quiet && app.settings.ascii);
 	assert_null(app.settings.output_path);
 }
 
@@ -441,6 +537,7 @@ static void sizes_and_times(void **state)
 		{"--duration=366d --max-size=20G", 366 * 86400 * WTL_NS_PER_S,
 		 UINT64_C(20000000000)},
 	};
+	const struct wtl_record_settings *record;
 	struct wtl_app app;
 
 	(void)state;
@@ -449,8 +546,9 @@ static void sizes_and_times(void **state)
 
 		assert_string_equal(said_complaints(), "");
 		assert_int_equal(rc, 0);
-		assert_int_equal(app.settings.record.duration_ns, told[i].duration_ns);
-		assert_int_equal(app.settings.record.max_bytes, told[i].max_bytes);
+		record = app.own;
+		assert_int_equal(record->duration_ns, told[i].duration_ns);
+		assert_int_equal(record->recording.max_bytes, told[i].max_bytes);
 	}
 }
 
@@ -458,6 +556,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers),
+		cmocka_unit_test(durations),
 		cmocka_unit_test(idle_first),
 		cmocka_unit_test(weights),
 		cmocka_unit_test(what_holds_without_options),

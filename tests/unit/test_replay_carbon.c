@@ -121,8 +121,7 @@ static void test_without_an_intensity_it_does_nothing(void **state)
 
 static void test_as_a_report(void **state)
 {
-	const struct wtl_settings settings = {.pue_milli = 1250,
-					      .replay = {.intensity_path = "grid.csv"}};
+	const struct wtl_settings settings = {.pue_milli = 1250};
 	const struct wtl_emission emission = {.uj_mg_per_kwh = (__int128)3600000000 * 250000,
 					      .energy_uj = 3600000000};
 	const struct wattle_energy total = {
@@ -131,7 +130,7 @@ static void test_as_a_report(void **state)
 	struct wtl_report_carbon carbon;
 
 	(void)state;
-	wtl_carbon_of_emission(&settings, &emission, &total, &carbon);
+	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &total, &carbon);
 	assert_int_equal(carbon.emitted_ug, 250000);
 	assert_int_equal(carbon.uncertainty_ug, 2500);
 	assert_int_equal(carbon.emitted_rest_ng, 0);
@@ -140,7 +139,7 @@ static void test_as_a_report(void **state)
 	assert_string_equal(carbon.carbon.dataset, "grid.csv");
 	assert_int_equal(carbon.pue_milli, 1250);
 	assert_false(carbon.is_default);
-	wtl_carbon_of_emission(&settings, &emission, &nothing, &carbon);
+	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &nothing, &carbon);
 	assert_int_equal(carbon.uncertainty_ug, 0);
 	assert_null(carbon.reason);
 	assert_int_equal(carbon.missing_uj, 0);
@@ -149,7 +148,7 @@ static void test_as_a_report(void **state)
 /* 3.6 mJ at 250 g/kWh are 250 ng; 1 % of it is 2.5. */
 static void test_little(void **state)
 {
-	const struct wtl_settings settings = {.replay = {.intensity_path = "grid.csv"}};
+	const struct wtl_settings settings = {.root = NULL};
 	const struct wtl_emission emission = {.uj_mg_per_kwh = (__int128)3600 * 250000,
 					      .energy_uj = 3600};
 	const struct wattle_energy total = {
@@ -157,7 +156,7 @@ static void test_little(void **state)
 	struct wtl_report_carbon carbon;
 
 	(void)state;
-	wtl_carbon_of_emission(&settings, &emission, &total, &carbon);
+	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &total, &carbon);
 	assert_int_equal(carbon.emitted_ug, 0);
 	assert_int_equal(carbon.emitted_rest_ng, 250);
 	assert_int_equal(carbon.uncertainty_ug, 1);
@@ -179,14 +178,14 @@ static void test_what_is_not_known_is_not_0(void **state)
 		{{.known_ns = 5, .missing_ns = 5, .missing_uj = 7}, false, 7},
 		{{.energy_uj = 9}, true, 0}, /* while the clock was set back */
 	};
-	const struct wtl_settings settings = {.replay = {.intensity_path = "grid.csv"}};
+	const struct wtl_settings settings = {.root = NULL};
 	const struct wattle_energy total = {.has_energy = 1, .energy_uj = 16};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wtl_report_carbon carbon;
 
-		wtl_carbon_of_emission(&settings, &cases[i].emission, &total, &carbon);
+		wtl_carbon_of_emission(&settings, "grid.csv", &cases[i].emission, &total, &carbon);
 		assert_int_equal(carbon.reason == NULL, cases[i].is_known);
 		assert_int_equal(carbon.missing_uj, cases[i].missing_uj);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a recording does not have: gaps of domains, and the words for what is lost. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"

@@ -125,22 +125,12 @@ static void test_buffer(void **state)
 	wtl_buf_done(&buf);
 }
 
-static void test_names(void **state)
-{
-	(void)state;
-	assert_int_equal(wtl_rows_format_find("csv"), WTL_ROWS_CSV);
-	assert_int_equal(wtl_rows_format_find("json"), WTL_ROWS_JSON);
-	assert_int_equal(wtl_rows_format_find("ndjson"), WTL_ROWS_NDJSON);
-	assert_int_equal(wtl_rows_format_find("xml"), -EINVAL);
-	assert_int_equal(wtl_rows_format_find(""), -EINVAL);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_csv),    cmocka_unit_test(test_json),
 		cmocka_unit_test(test_ndjson), cmocka_unit_test(test_no_rows),
-		cmocka_unit_test(test_buffer), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ struct fixture {
 	int worker;
 
 	struct wtl_app app;
+	struct wtl_top_settings settings;
 	struct wtl_top_collector collector;
 	bool has_collector;
 };
@@ -148,8 +149,9 @@ static void stop_recording(struct fixture *f)
 
 static struct wtl_top_collector *collector_of(struct fixture *f)
 {
-	f->app = (struct wtl_app){.settings = {.quiet = true, .screen = {.replay = f->path}}};
-	assert_int_equal(wtl_top_collector_init(&f->collector, &f->app), 0);
+	f->app = (struct wtl_app){.settings = {.quiet = true}};
+	f->settings = (struct wtl_top_settings){.replay = f->path};
+	assert_int_equal(wtl_top_collector_init(&f->collector, &f->app, &f->settings), 0);
 	f->has_collector = true;
 	return &f->collector;
 }
@@ -160,7 +162,7 @@ static const struct wtl_top_view *once(struct fixture *f, int64_t at_ns)
 	struct wtl_top_collector *collector = collector_of(f);
 
 	if (at_ns >= 0)
-		f->app.settings.screen.at = (struct wtl_when){.kind = WTL_WHEN_SINCE, .ns = at_ns};
+		f->settings.at = (struct wtl_when){.kind = WTL_WHEN_SINCE, .ns = at_ns};
 	assert_int_equal(wtl_top_collector_open(collector), 0);
 	assert_int_equal(wtl_top_replay_once(collector), 0);
 	return wtl_top_collector_view(collector);
@@ -261,7 +263,7 @@ static void test_place(void **state)
 	close_collector(&f);
 	/* UTC, by the clock of the recording. */
 	collector_of(&f);
-	f.app.settings.screen.at =
+	f.settings.at =
 		(struct wtl_when){.kind = WTL_WHEN_UTC, .ns = f.window.begin_utc_ns + 3 * S};
 	assert_int_equal(wtl_top_collector_open(&f.collector), 0);
 	assert_int_equal(wtl_top_replay_once(&f.collector), 0);
@@ -273,8 +275,8 @@ static void test_place(void **state)
 	/* Before and after it. */
 	for (int i = 0; i < 2; i++) {
 		collector_of(&f);
-		f.app.settings.screen.at = (struct wtl_when){
-			.kind = i ? WTL_WHEN_UTC : WTL_WHEN_SINCE, .ns = i ? 1000 * S : 6 * S};
+		f.settings.at = (struct wtl_when){.kind = i ? WTL_WHEN_UTC : WTL_WHEN_SINCE,
+						  .ns = i ? 1000 * S : 6 * S};
 		assert_true(wtl_top_collector_open(&f.collector) < 0);
 		assert_non_null(strstr(said_complaints(), "--at: the recording lasts 5."));
 		close_collector(&f);
@@ -583,7 +585,7 @@ static struct wtl_play await_rest(struct fixture *f)
 static void start_playing(struct fixture *f, uint32_t speed_milli)
 {
 	collector_of(f);
-	f->app.settings.screen.speed_milli = speed_milli;
+	f->settings.speed_milli = speed_milli;
 	assert_int_equal(wtl_top_collector_start(&f->collector), 0);
 	assert_int_equal(wtl_top_collector_wait(&f->collector, 60 * S), WTL_TOP_RUNNING);
 }

@@ -7,72 +7,40 @@
 #include "base/outfile.h"
 #include "cli/sink.h"
 #include "commands/export/export.h"
+#include "cli/option.h"
 #include "cli/options.h"
 
 /* What is gathered before it is written. */
 enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
 
-enum { KEY_TO = WTL_OPTION_OWN, KEY_WHAT };
+struct settings {
+	struct wtl_option_list files;
+	enum wtl_rows_format format;
+	unsigned table;
+};
 
 static const struct wtl_export_table *const tables[] = {
 	&wtl_export_samples, &wtl_export_power, &wtl_export_processes,
 	&wtl_export_windows, &wtl_export_gaps,	&wtl_export_devices,
 };
+static const char *const table_names[] = {"samples", "power",	"processes", "windows",
+					  "gaps",    "devices", NULL};
 
-static const struct argp_option options[] = {
-	{"to", KEY_TO, "FORMAT", 0, "csv (default), json, or ndjson: one JSON object a line", 1},
-	{"what", KEY_WHAT, "TABLE", 0,
+static const struct wtl_option options[] = {
+	{"to", 0, "FORMAT", "csv (default), json, or ndjson: one JSON object a line",
+	 WTL_OPTION_WORD, WTL_OWN(struct settings, format), .words = wtl_rows_formats},
+	{"what", 0, "TABLE",
 	 "samples (default: every reading of every sensor), power, processes, windows, gaps or "
 	 "devices",
-	 1},
-	{"output", 'o', "FILE", 0, "Write the table to FILE instead of standard output", 1},
+	 WTL_OPTION_WORD, WTL_OWN(struct settings, table), .words = table_names},
+	{"output", 'o', "FILE", "Write the table to FILE instead of standard output",
+	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {wtl_options_general, NULL};
-
-static const struct wtl_export_table *find_table(const char *name)
-{
-	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-		if (strcmp(tables[i]->name, name) == 0)
-			return tables[i];
-	return NULL;
-}
-
-static int set_format(struct wtl_app *app, const char *text)
-{
-	if (wtl_rows_format_find(text) < 0)
-		return wtl_complain(app, "--to takes csv, json or ndjson, not '%s'", text);
-	app->settings.replay.to_format = text;
-	return 0;
-}
-
-static int set_what(struct wtl_app *app, const char *text)
-{
-	if (!find_table(text))
-		return wtl_complain(app,
-				    "--what takes samples, power, processes, windows, gaps or "
-				    "devices, not '%s'",
-				    text);
-	app->settings.replay.what = text;
-	return 0;
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	switch (key) {
-	case ARGP_KEY_ARG:
-		return wtl_option_word(app, "a recording", argument)
-			       ? EINVAL
-			       : wtl_replay_add_file(app, argument);
-	case KEY_TO:
-		return set_format(app, argument);
-	case KEY_WHAT:
-		return set_what(app, argument);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST,
+				       WTL_OWN(struct settings, files), .what = "a recording",
+				       .takes = "recordings"};
 
 /* ---- Going by it ---- */
 
@@ -100,7 +68,9 @@ struct session {
 
 static void remark(const struct session *session, const char *text)
 {
-	wtl_remark(session->app, "%s: %s", session->app->settings.replay.files[0], text);
+	const struct settings *settings = session->app->own;
+
+	wtl_remark(session->app, "%s: %s", settings->files.words[0], text);
 }
 
 /* A part that cannot be read is said, and the rest goes on. */
@@ -169,18 +139,16 @@ static int complain(struct session *session, int rc, const struct wtl_err *err)
 
 static int write_table(struct session *session)
 {
-	const struct wtl_settings *settings = &session->app->settings;
-	const char *format = settings->replay.to_format ? settings->replay.to_format : "csv";
+	const struct settings *settings = session->app->own;
 	struct wtl_export *export = &session->export;
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_outstream_open(&session->stream, settings->output_path), closed;
+	int rc = wtl_outstream_open(&session->stream, session->app->settings.output_path), closed;
 
 	if (rc < 0)
 		return complain(session, rc, &err);
 	wtl_buf_init(&session->buf, ROW_MAX);
-	wtl_rows_begin(&export->rows, (enum wtl_rows_format)wtl_rows_format_find(format),
-		       session->table->name, session->table->columns, session->table->n_columns,
-		       &session->buf);
+	wtl_rows_begin(&export->rows, settings->format, table_names[settings->table],
+		       session->table->columns, session->table->n_columns, &session->buf);
 	rc = write_rows(session, &err);
 	closed = wtl_outstream_close(&session->stream, rc == 0);
 	wtl_buf_done(&session->buf);
@@ -195,24 +163,24 @@ static int write_table(struct session *session)
 
 static int run(struct wtl_app *app)
 {
-	const struct wtl_replay_settings *settings = &app->settings.replay;
+	const struct settings *settings = app->own;
 	struct session session = {.app = app};
 	struct wtl_policy policy;
 	int rc;
 
-	if (settings->n_files != 1) {
-		wtl_complain(app, settings->n_files == 0
+	if (settings->files.n != 1) {
+		wtl_complain(app, settings->files.n == 0
 					  ? "which recording? As in: wattle export night.wattle"
 					  : "one recording at a time");
 		return WTL_EXIT_USAGE;
 	}
-	if (wtl_option_check_output(app, settings->files[0]))
+	if (wtl_option_check_output(app, settings->files.words[0]))
 		return WTL_EXIT_USAGE;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
-	session.table = find_table(settings->what ? settings->what : "samples");
+	session.table = tables[settings->table];
 	wtl_policy_parse(app, NULL, &policy);
-	rc = wtl_replay_open_player(app, settings->files[0], &policy, &session.export.player);
+	rc = wtl_replay_open_player(app, settings->files.words[0], &policy, &session.export.player);
 	if (rc < 0)
 		return WTL_EXIT_FAILED;
 	session.export.n_domains = wattle_meter_domains(wtl_player_meter(session.export.player));
@@ -237,8 +205,9 @@ const struct wtl_command wtl_command_export = {
 		       "1\tthe recording cannot be read, or not all could be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = shared,
+	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.word = &word,
+	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

@@ -29,7 +29,6 @@ struct wtl_export {
 
 /* One of the tables. */
 struct wtl_export_table {
-	const char *name, *doc;
 	const char *const *columns;
 	size_t n_columns;
 	int (*begin)(struct wtl_export *export);

@@ -114,7 +114,6 @@ static const char *const sample_columns[] = {
 };
 
 const struct wtl_export_table wtl_export_samples = {
-	.name = "samples",
 	.columns = sample_columns,
 	.n_columns = sizeof(sample_columns) / sizeof(sample_columns[0]),
 	.begin = begin_samples,
@@ -229,7 +228,6 @@ static const char *const power_columns[] = {
 };
 
 const struct wtl_export_table wtl_export_power = {
-	.name = "power",
 	.columns = power_columns,
 	.n_columns = sizeof(power_columns) / sizeof(power_columns[0]),
 	.begin = begin_power,
@@ -294,7 +292,6 @@ static int take_devices(struct wtl_export *export, const struct wtl_played *play
 static const char *const device_columns[] = {"t_utc", "t_mono_ns", "device", "quantity", "value"};
 
 const struct wtl_export_table wtl_export_devices = {
-	.name = "devices",
 	.columns = device_columns,
 	.n_columns = sizeof(device_columns) / sizeof(device_columns[0]),
 	.take = take_devices,

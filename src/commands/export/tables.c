@@ -153,7 +153,6 @@ static const char *const process_columns[] = {
 };
 
 const struct wtl_export_table wtl_export_processes = {
-	.name = "processes",
 	.columns = process_columns,
 	.n_columns = sizeof(process_columns) / sizeof(process_columns[0]),
 	.begin = begin_processes,
@@ -267,7 +266,6 @@ static const char *const window_columns[] = {
 };
 
 const struct wtl_export_table wtl_export_windows = {
-	.name = "windows",
 	.columns = window_columns,
 	.n_columns = sizeof(window_columns) / sizeof(window_columns[0]),
 	.begin = begin_windows,
@@ -317,7 +315,6 @@ static const char *const gap_columns[] = {"kind",	 "begin_utc", "begin_mono_ns",
 					  "duration_ns", "domain",    "text"};
 
 const struct wtl_export_table wtl_export_gaps = {
-	.name = "gaps",
 	.columns = gap_columns,
 	.n_columns = sizeof(gap_columns) / sizeof(gap_columns[0]),
 	.take = take_gaps,

@@ -42,8 +42,10 @@ static const struct wtl_gpu_value *limit_of(const struct wtl_gpu *gpu)
 
 static uint64_t asked_uw(const struct wtl_app *app, const struct wtl_gpu *gpu)
 {
-	return app->settings.limit.to_default ? number(gpu, WTL_GPU_LIMIT_DEFAULT_UW)->value
-					      : app->settings.limit.power_uw;
+	const struct wtl_limit_settings *settings = app->own;
+
+	return settings->to_default ? number(gpu, WTL_GPU_LIMIT_DEFAULT_UW)->value
+				    : settings->power_uw;
 }
 
 /* As the driver takes it: NVML whole milliwatts (nvmlDeviceSetPowerManagementLimit), amdgpu whole watts
@@ -61,10 +63,11 @@ static int check_power(struct wtl_app *app, const struct wtl_gpu *gpu)
 {
 	const struct wtl_gpu_value *least = number(gpu, WTL_GPU_LIMIT_MIN_UW);
 	const struct wtl_gpu_value *most = number(gpu, WTL_GPU_LIMIT_MAX_UW);
+	const struct wtl_limit_settings *settings = app->own;
 	uint64_t power_uw;
 
 	if (limit_of(gpu)->status != WATTLE_STATUS_OK ||
-	    (app->settings.limit.to_default &&
+	    (settings->to_default &&
 	     number(gpu, WTL_GPU_LIMIT_DEFAULT_UW)->status != WATTLE_STATUS_OK)) {
 		wtl_complain(app, "GPU %u (%s) has no power limit that can be set", gpu->index,
 			     gpu->name);
@@ -86,6 +89,8 @@ static int check_power(struct wtl_app *app, const struct wtl_gpu *gpu)
 
 static int check_gpu(struct wtl_app *app, const struct wtl_gpu *gpu)
 {
+	const struct wtl_limit_settings *settings = app->own;
+
 	if (gpu->status != WATTLE_STATUS_OK) {
 		wtl_complain(app, "GPU %u (%s): %s", gpu->index, gpu->name,
 			     gpu->trouble[0] ? gpu->trouble : wattle_status_name(gpu->status));
@@ -95,12 +100,12 @@ static int check_gpu(struct wtl_app *app, const struct wtl_gpu *gpu)
 		wtl_complain(app, "GPU %u (%s) cannot be told from others", gpu->index, gpu->name);
 		return -ENODEV;
 	}
-	if (app->settings.limit.has_persistence &&
+	if (settings->has_persistence &&
 	    number(gpu, WTL_GPU_PERSISTENCE)->status != WATTLE_STATUS_OK) {
 		wtl_complain(app, "GPU %u (%s) has no persistence mode", gpu->index, gpu->name);
 		return -EOPNOTSUPP;
 	}
-	return app->settings.limit.has_power ? check_power(app, gpu) : 0;
+	return settings->has_power ? check_power(app, gpu) : 0;
 }
 
 int wtl_limit_check(struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],
@@ -122,7 +127,7 @@ int wtl_limit_check(struct wtl_app *app, const struct wtl_gpu *gpus, const size_
 void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],
 		    size_t n, struct wtl_limit_hold *hold)
 {
-	const struct wtl_limit_settings *settings = &app->settings.limit;
+	const struct wtl_limit_settings *settings = app->own;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_gpu *gpu = &gpus[chosen[i]];

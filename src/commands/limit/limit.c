@@ -18,7 +18,7 @@
 #include "cli/machine.h"
 #include "cli/sink.h"
 #include "commands/limit/limit.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "commands/query/query.h"
 #include "document/report.h"
 #include "energy/units.h"
@@ -27,81 +27,54 @@
 #define OUTPUT_MAX (1u << 20)
 #define LOOK_NS	   WTL_NS_PER_S /* while the command runs: is a GPU lost? */
 
-enum { KEY_PERSISTENCE = WTL_OPTION_OWN, KEY_RESTORE, KEY_STATE };
-
-static const struct argp_option options[] = {
-	{"id", 'i', "ID", 0,
-	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas (default: all)",
-	 1},
-	{"power", 'p', "WATTS", 0, "Set the power limit, or 'default'", 1},
-	{"persistence", KEY_PERSISTENCE, "on|off", 0,
-	 "Set persistence mode: the driver stays loaded while nobody uses the GPU", 1},
-	{"restore", KEY_RESTORE, 0, 0,
-	 "Only put back what an interrupted wattle limit has left behind", 1},
-	{"state", KEY_STATE, "DIR", 0,
-	 "Where what has to be put back is kept (default: /var/lib/wattle/limits for root, else "
-	 "$XDG_STATE_HOME/wattle/limits or ~/.local/state/wattle/limits)",
-	 1},
-	{0},
-};
-
-static const struct argp_option *const shared[] = {
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
-};
-
-/* ---- Options ---- */
-
-static int set_power(struct wtl_app *app, const char *text)
+static int set_power(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
-	struct wtl_limit_settings *settings = &app->settings.limit;
+	struct wtl_limit_settings *settings = app->own;
 	uint64_t power_uw = 0;
 
+	(void)option;
 	settings->has_power = true;
 	settings->to_default = strcmp(text, "default") == 0;
 	if (!settings->to_default &&
 	    (wtl_num_fixed(text, strlen(text), 6, &power_uw) < 0 || power_uw == 0))
-		return wtl_complain(app, "--power takes watts such as 250, or 'default', not '%s'",
-				    text);
+		return -EINVAL;
 	settings->power_uw = power_uw;
 	return 0;
 }
 
-static int set_persistence(struct wtl_app *app, const char *text)
+static int set_persistence(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
-	struct wtl_limit_settings *settings = &app->settings.limit;
+	struct wtl_limit_settings *settings = app->own;
 
+	(void)option;
 	settings->has_persistence = true;
 	settings->persistence = strcmp(text, "on") == 0;
-	if (!settings->persistence && strcmp(text, "off") != 0)
-		return wtl_complain(app, "--persistence takes on or off, not '%s'", text);
-	return 0;
+	return settings->persistence || strcmp(text, "off") == 0 ? 0 : -EINVAL;
 }
 
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_limit_settings *settings = &app->settings.limit;
+#define OWN(field) WTL_OWN(struct wtl_limit_settings, field)
 
-	switch (key) {
-	case 'i':
-		return wtl_option_text(&settings->ids, argument);
-	case 'p':
-		return set_power(app, argument);
-	case KEY_PERSISTENCE:
-		return set_persistence(app, argument);
-	case KEY_RESTORE:
-		return wtl_option_flag(&settings->restore);
-	case KEY_STATE:
-		return wtl_option_path(app, "state", "a folder", argument, &settings->state);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct wtl_option options[] = {
+	{"id", 'i', "ID",
+	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas (default: all)",
+	 WTL_OPTION_TEXT, OWN(ids)},
+	{"power", 'p', "WATTS", "Set the power limit, or 'default'", WTL_OPTION_OWN,
+	 .takes = "watts such as 250, or 'default'", .set = set_power},
+	{"persistence", 0, "on|off",
+	 "Set persistence mode: the driver stays loaded while nobody uses the GPU", WTL_OPTION_OWN,
+	 .words = (const char *const[]){"on", "off", NULL}, .set = set_persistence},
+	{"restore", 0, NULL, "Only put back what an interrupted wattle limit has left behind",
+	 WTL_OPTION_FLAG, OWN(restore)},
+	{"state", 0, "DIR",
+	 "Where what has to be put back is kept (default: /var/lib/wattle/limits for root, else "
+	 "$XDG_STATE_HOME/wattle/limits or ~/.local/state/wattle/limits)",
+	 WTL_OPTION_PATH, OWN(state), .what = "a folder"},
+	{0},
+};
 
 static int check_settings(struct wtl_app *app)
 {
-	const struct wtl_limit_settings *settings = &app->settings.limit;
+	const struct wtl_limit_settings *settings = app->own;
 	bool sets = settings->has_power || settings->has_persistence;
 
 	if (app->settings.command && !sets)
@@ -451,6 +424,7 @@ static int hold_and_run(struct session *session)
 static int open_machine(struct session *session)
 {
 	struct wtl_app *app = session->app;
+	const struct wtl_limit_settings *settings = app->own;
 	const struct wtl_gpu *gpus;
 	const char *bad;
 	size_t n;
@@ -462,9 +436,8 @@ static int open_machine(struct session *session)
 	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
 	gpus = wtl_gpu_reader_gpus(session->reader, &n);
 	session->chosen = calloc(n + 1, sizeof(*session->chosen));
-	rc = session->chosen
-		     ? wtl_gpu_choose(gpus, n, app->settings.limit.ids, session->chosen, &bad)
-		     : -ENOMEM;
+	rc = session->chosen ? wtl_gpu_choose(gpus, n, settings->ids, session->chosen, &bad)
+			     : -ENOMEM;
 	if (rc == -ENOENT) {
 		wtl_gpu_complain_of_id(app, bad);
 		return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
@@ -495,7 +468,7 @@ static int do_settings(struct session *session)
 static int run_session(struct session *session)
 {
 	struct wtl_app *app = session->app;
-	const struct wtl_limit_settings *settings = &app->settings.limit;
+	const struct wtl_limit_settings *settings = app->own;
 	int code, rc;
 
 	if (check_settings(app))
@@ -572,9 +545,10 @@ const struct wtl_command wtl_command_limit = {
 		       "126\tthe command could not be run\n"
 		       "127\tthe command was not found",
 	.options = options,
-	.shared = shared,
+	.shared =
+		(const struct wtl_option *const[]){wtl_options_machine, wtl_options_general, NULL},
+	.settings_size = sizeof(struct wtl_limit_settings),
 	.takes_command = true,
 	.usage_exit = WTL_EXIT_WATTLE_FAILED,
-	.option = option,
 	.run = run,
 };

@@ -10,42 +10,45 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "commands/mark/mark.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "energy/units.h"
 
-enum { KEY_FILE = WTL_OPTION_OWN, RECORDINGS_MAX = 64 };
+enum { RECORDINGS_MAX = 64 };
 
-static const struct argp_option options[] = {
-	{"file", KEY_FILE, "FILE", 0,
+struct settings {
+	const char *verb, *name, *file; /* each may be NULL */
+};
+
+static const struct wtl_option options[] = {
+	{"file", 0, "FILE",
 	 "The recording that is meant (default: the one that this was started in, or the only one)",
-	 1},
+	 WTL_OPTION_PATH, WTL_OWN(struct settings, file), .what = "a recording"},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {wtl_options_general, NULL};
-
-static int option(struct wtl_app *app, int key, char *argument)
+static int add_word(struct wtl_app *app, const struct wtl_option *option, const char *word)
 {
-	struct wtl_mark_settings *mark = &app->settings.mark;
+	struct settings *settings = app->own;
 
-	if (key == KEY_FILE)
-		return wtl_option_path(app, "file", "a recording", argument, &mark->file);
-	if (key != ARGP_KEY_ARG || mark->name)
-		return ARGP_ERR_UNKNOWN;
-	if (!mark->verb)
-		mark->verb = argument;
-	else
-		mark->name = argument;
+	(void)option;
+	if (settings->name)
+		return -E2BIG;
+	*(settings->verb ? &settings->name : &settings->verb) = word;
 	return 0;
 }
+
+static const struct wtl_option word = {"begin|end|list", .kind = WTL_OPTION_OWN,
+				       .words = (const char *const[]){"begin", "end", "list", NULL},
+				       .set = add_word};
 
 /* ---- begin, end ---- */
 
 static int ask(struct wtl_app *app, const char *message)
 {
+	const struct settings *settings = app->own;
 	char answer[WTL_MARK_ANSWER_MAX];
 	const char *text;
-	int fd = wtl_mark_find(app, app->settings.mark.file), rc;
+	int fd = wtl_mark_find(app, settings->file), rc;
 
 	if (fd < 0)
 		return WTL_EXIT_FAILED;
@@ -62,16 +65,15 @@ static int ask(struct wtl_app *app, const char *message)
 
 static int mark_window(struct wtl_app *app, enum wtl_mark_verb verb)
 {
-	const char *name = app->settings.mark.name;
+	const struct settings *settings = app->own;
 	char message[WTL_MARK_MESSAGE_MAX];
 	int rc;
 
-	if (!name) {
-		wtl_complain(app, "which window? As in: wattle mark %s training",
-			     app->settings.mark.verb);
+	if (!settings->name) {
+		wtl_complain(app, "which window? As in: wattle mark %s training", settings->verb);
 		return WTL_EXIT_USAGE;
 	}
-	rc = wtl_mark_print(message, verb, name);
+	rc = wtl_mark_print(message, verb, settings->name);
 	if (rc < 0) {
 		wtl_complain(app, "%s", wtl_mark_strerror(rc));
 		return WTL_EXIT_USAGE;
@@ -110,10 +112,11 @@ static void print_status(const struct wtl_mark_status *status)
 
 static int list(struct wtl_app *app)
 {
+	const struct settings *settings = app->own;
 	struct wtl_mark_status *all;
 	size_t n;
 
-	if (app->settings.mark.name || app->settings.mark.file) {
+	if (settings->name || settings->file) {
 		wtl_complain(app, "'list' takes nothing: it lists all recordings of this user");
 		return WTL_EXIT_USAGE;
 	}
@@ -133,7 +136,8 @@ static int list(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
-	const char *verb = app->settings.mark.verb;
+	const struct settings *settings = app->own;
+	const char *verb = settings->verb;
 
 	if (verb && strcmp(verb, "begin") == 0)
 		return mark_window(app, WTL_MARK_BEGIN);
@@ -172,8 +176,9 @@ const struct wtl_command wtl_command_mark = {
 		"not\n"
 		"2\twrong options",
 	.options = options,
-	.shared = shared,
+	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.word = &word,
+	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

@@ -244,10 +244,13 @@ static void leave_mouse(struct wtl_top_session *session)
 	session->ui.config.switches[WTL_SWITCH_MOUSE] = false;
 }
 
-int wtl_plot_live(struct wtl_app *app, const char *const domains[], size_t n_domains)
+int wtl_plot_live(struct wtl_app *app, const struct wtl_plot_settings *settings)
 {
 	struct plot_live live = {
-		.session = {.face = &face, .app = app}, .domains = domains, .n_domains = n_domains};
+		.session = {.face = &face, .app = app, .settings = &settings->screen},
+		.domains = settings->domains.words,
+		.n_domains = settings->domains.n,
+	};
 
-	return wtl_top_session_run(&live.session, app->settings.plot.once, leave_mouse);
+	return wtl_top_session_run(&live.session, settings->screen.once, leave_mouse);
 }

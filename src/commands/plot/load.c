@@ -97,7 +97,7 @@ static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settin
 /* One recording, and no picture of its runs: they are drawn like those of reports. */
 static bool is_of_one_recording(const struct wtl_plot_settings *settings)
 {
-	return settings->n_words == 1 && wtl_plot_is_recording(settings->words[0]) &&
+	return settings->words.n == 1 && wtl_plot_is_recording(settings->words.words[0]) &&
 	       !(settings->wanted.has_what && settings->wanted.what == WTL_PLOT_RUNS);
 }
 
@@ -123,15 +123,15 @@ int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 	int rc;
 
 	if (is_of_one_recording(settings))
-		return wtl_plot_recording(app, settings->words[0], settings, sheet);
+		return wtl_plot_recording(app, settings->words.words[0], settings, sheet);
 	reports = wtl_plot_reports_new();
 	rc = reports ? 0 : -ENOMEM;
 	if (rc < 0)
 		wtl_complain(app, "out of memory");
-	for (size_t i = 0; rc == 0 && i < settings->n_words; i++)
-		rc = wtl_plot_is_recording(settings->words[i])
-			     ? wtl_plot_add_runs(app, settings->words[i], reports)
-			     : add_file(app, settings->words[i], reports);
+	for (size_t i = 0; rc == 0 && i < settings->words.n; i++)
+		rc = wtl_plot_is_recording(settings->words.words[i])
+			     ? wtl_plot_add_runs(app, settings->words.words[i], reports)
+			     : add_file(app, settings->words.words[i], reports);
 	if (rc == 0)
 		rc = make_figure(app, settings, reports, sheet);
 	wtl_plot_reports_free(reports);

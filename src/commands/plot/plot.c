@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,234 +10,107 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/fd.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/plot/plot.h"
+#include "energy/units.h"
 #include "cli/screen.h"
 #include "cli/when.h"
 
 #define PICTURE_MAX (256u << 20)
 
-enum { TOP_DEFAULT = 8, TOP_MAX = 100, SCALE_MAX = 8 };
+enum { TOP_DEFAULT = 8, NAMES_MAX = 32 };
 
-enum {
-	KEY_FORMAT = WTL_OPTION_OWN,
-	KEY_WHAT,
-	KEY_BY,
-	KEY_DOMAIN,
-	KEY_WIDTH,
-	KEY_HEIGHT,
-	KEY_SCALE,
-	KEY_TOP,
-	KEY_LIVE,
-	KEY_ONCE,
-};
+static int set_format(struct wtl_app *app, const struct wtl_option *option, const char *name)
+{
+	return wtl_plot_format_find(name, wtl_option_target(app, option));
+}
 
-static const struct argp_option options[] = {
-	{"output", 'o', "FILE", 0, "Write the picture to FILE: .svg, .png or .pdf", 1},
-	{"format", KEY_FORMAT, "KIND", 0, "svg, png or pdf, whatever FILE is called", 1},
-	{"what", KEY_WHAT, "WHAT", 0,
-	 "power (over time), processes, windows, memory or runs. Default: what FILE is best at", 2},
-	{"by", KEY_BY, "GROUP", 0, "Of processes: by process (default), user, container or unit",
-	 2},
-	{"domain", KEY_DOMAIN, "NAME", 0,
-	 "Only this domain, such as package-0; may be given several times", 2},
-	{"top", KEY_TOP, "N", 0, "Show the N largest on their own (1 to 100; default 8)", 2},
-	{"width", KEY_WIDTH, "PIXELS", 0, "Width of the picture (400 to 16000; default 960)", 3},
-	{"height", KEY_HEIGHT, "PIXELS", 0, "Its height (240 to 16000). Default: what it takes", 3},
-	{"scale", KEY_SCALE, "N", 0, "Of a PNG: N pixels for one (1 to 8; default 2)", 3},
-	{"live", KEY_LIVE, 0, 0, "Draw the power now, in the terminal", 4},
-	{"once", KEY_ONCE, 0, 0, "With --live: print one picture as plain text, after 20 seconds",
-	 4},
-	{"interval", 'i', "MS", 0, "With --live: take a sample every MS milliseconds (default 100)",
-	 4},
-	{"redraw", 'd', "MS", 0,
-	 "With --live: draw every MS milliseconds (50 to 10000; default 200)", 4},
-	{"no-color", WTL_OPTION_NO_COLOR, 0, 0, "With --live: no colours", 4},
-	{"ascii", WTL_OPTION_ASCII, 0, 0, "With --live: no characters beyond ASCII", 4},
+#define OWN(field) WTL_OWN(struct wtl_plot_settings, field)
+
+static const struct wtl_option options[] = {
+	{"output", 'o', "FILE", "Write the picture to FILE: .svg, .png or .pdf", WTL_OPTION_OUTPUT,
+	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
+	{"format", 0, "KIND", "svg, png or pdf, whatever FILE is called", WTL_OPTION_OWN,
+	 OWN(format), .words = wtl_plot_formats, .set = set_format},
+	{"what", 0, "WHAT",
+	 "power (over time), processes, windows, memory or runs. Default: what FILE is best at",
+	 WTL_OPTION_WORD, OWN(wanted.what), .words = wtl_plot_whats},
+	{"by", 0, "GROUP", "Of processes: by process (default), user, container or unit",
+	 WTL_OPTION_WORD, OWN(wanted.by),
+	 .words = (const char *const[]){[WTL_PLOT_BY_PROCESS] = "process",
+					[WTL_PLOT_BY_USER] = "user",
+					[WTL_PLOT_BY_CONTAINER] = "container",
+					[WTL_PLOT_BY_UNIT] = "unit",
+					NULL}},
+	{"domain", 0, "NAME", "Only this domain, such as package-0; may be given several times",
+	 WTL_OPTION_LIST, OWN(domains), .most = NAMES_MAX, .takes = "domains"},
+	{"top", 0, "N", "Show the N largest on their own (1 to 100; default 8)", WTL_OPTION_NUMBER,
+	 OWN(wanted.top), .least = 1, .most = 100},
+	{"width", 0, "PIXELS", "Width of the picture (400 to 16000; default 960)",
+	 WTL_OPTION_NUMBER, OWN(width), .least = WTL_PLOT_WIDTH_MIN, .most = WTL_PLOT_SIZE_MAX},
+	{"height", 0, "PIXELS", "Its height (240 to 16000). Default: what it takes",
+	 WTL_OPTION_NUMBER, OWN(height), .least = WTL_PLOT_SIZE_MIN, .most = WTL_PLOT_SIZE_MAX},
+	{"scale", 0, "N", "Of a PNG: N pixels for one (1 to 8; default 2)", WTL_OPTION_NUMBER,
+	 OWN(scale), .least = 1, .most = 8},
+	{"live", 0, NULL, "Draw the power now, in the terminal", WTL_OPTION_FLAG, OWN(live)},
+	{"once", 0, NULL, "With --live: print one picture as plain text, after 20 seconds",
+	 WTL_OPTION_FLAG, OWN(screen.once)},
+	{"interval", 'i', "MS", "With --live: take a sample every MS milliseconds (default 100)",
+	 WTL_OPTION_DURATION, WTL_SHARED(interval_ns), .least = WTL_NS_PER_MS,
+	 .most = 60 * WTL_NS_PER_S, .is_ms = true},
+	{"redraw", 'd', "MS", "With --live: draw every MS milliseconds (50 to 10000; default 200)",
+	 WTL_OPTION_DURATION, OWN(screen.redraw_ns), .least = 50 * WTL_NS_PER_MS,
+	 .most = 10 * WTL_NS_PER_S, .is_ms = true},
+	{"no-color", 0, NULL, "With --live: no colours", WTL_OPTION_FLAG, WTL_SHARED(no_color)},
+	{"ascii", 0, NULL, "With --live: no characters beyond ASCII", WTL_OPTION_FLAG,
+	 WTL_SHARED(ascii)},
+	{"from", 0, "TIME", WTL_FROM_TEXT, WTL_OPTION_WHEN, OWN(from)},
+	{"to", 0, "TIME", WTL_TO_TEXT, WTL_OPTION_WHEN, OWN(to)},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {
-	wtl_options_part,
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
-};
-
-static int set_format(struct wtl_app *app, const char *name)
-{
-	app->settings.plot.has_format = true;
-	if (wtl_plot_format_find(name, &app->settings.plot.format) < 0)
-		return wtl_complain(app, "--format takes svg, png or pdf, not '%s'", name);
-	return 0;
-}
-
-static int set_what(struct wtl_app *app, const char *name)
-{
-	struct wtl_plot_wanted *wanted = &app->settings.plot.wanted;
-
-	for (enum wtl_plot_what what = WTL_PLOT_POWER; what < WTL_PLOT_WHATS; what++)
-		if (strcmp(name, wtl_plot_what_name(what)) == 0) {
-			wanted->what = what;
-			wanted->has_what = true;
-			return 0;
-		}
-	return wtl_complain(app, "--what takes power, processes, windows, memory or runs, not '%s'",
-			    name);
-}
-
-static int set_by(struct wtl_app *app, const char *name)
-{
-	static const char *const names[] = {[WTL_PLOT_BY_PROCESS] = "process",
-					    [WTL_PLOT_BY_USER] = "user",
-					    [WTL_PLOT_BY_CONTAINER] = "container",
-					    [WTL_PLOT_BY_UNIT] = "unit"};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(name, names[i]) == 0) {
-			app->settings.plot.wanted.by = (enum wtl_plot_by)i;
-			app->settings.plot.has_by = true;
-			return 0;
-		}
-	return wtl_complain(app, "--by takes process, user, container or unit, not '%s'", name);
-}
-
-static int add_domain(struct wtl_app *app, const char *name)
-{
-	struct wtl_plot_settings *plot = &app->settings.plot;
-
-	if (plot->wanted.n_domains == WTL_PLOT_NAMES_MAX)
-		return wtl_complain(app, "these are more than %d domains", WTL_PLOT_NAMES_MAX);
-	plot->domains[plot->wanted.n_domains++] = name;
-	plot->wanted.domains = plot->domains;
-	return 0;
-}
-
-static int add_word(struct wtl_app *app, const char *word)
-{
-	struct wtl_plot_settings *plot = &app->settings.plot;
-
-	if (plot->n_words == WTL_PLOT_FILES_MAX)
-		return wtl_complain(app, "these are more than %d files", WTL_PLOT_FILES_MAX);
-	plot->words[plot->n_words++] = word;
-	return 0;
-}
-
-static int set_length(struct wtl_app *app, const char *name, const char *text, uint64_t least,
-		      double *ret)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, name, text, least, WTL_PLOT_SIZE_MAX, &value);
-
-	if (rc == 0)
-		*ret = (double)value;
-	return rc;
-}
-
-static int set_scale(struct wtl_app *app, const char *text)
-{
-	uint64_t value;
-	int rc = wtl_option_number(app, "scale", text, 1, SCALE_MAX, &value);
-
-	if (rc == 0)
-		app->settings.plot.scale = (double)value;
-	return rc;
-}
-
-static int picture_option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_plot_settings *plot = &app->settings.plot;
-
-	switch (key) {
-	case KEY_FORMAT:
-		return set_format(app, argument);
-	case KEY_WHAT:
-		return set_what(app, argument);
-	case KEY_BY:
-		return set_by(app, argument);
-	case KEY_DOMAIN:
-		return add_domain(app, argument);
-	case KEY_WIDTH:
-		return set_length(app, "width", argument, WTL_PLOT_WIDTH_MIN, &plot->width);
-	case KEY_HEIGHT:
-		return set_length(app, "height", argument, WTL_PLOT_SIZE_MIN, &plot->height);
-	case WTL_OPTION_FROM:
-		return wtl_option_when(app, "from", argument, &plot->from);
-	case WTL_OPTION_TO:
-		return wtl_option_when(app, "to", argument, &plot->to);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_plot_settings *plot = &app->settings.plot;
-
-	switch (key) {
-	case KEY_LIVE:
-		return wtl_option_flag(&plot->live);
-	case KEY_ONCE:
-		return wtl_option_flag(&plot->once);
-	case KEY_SCALE:
-		return set_scale(app, argument);
-	case KEY_TOP:
-		return wtl_option_unsigned(app, "top", argument, 1, TOP_MAX, &plot->wanted.top);
-	case ARGP_KEY_ARG:
-		return add_word(app, argument);
-	default:
-		return picture_option(app, key, argument);
-	}
-}
+static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(words),
+				       .takes = "files"};
 
 /* ---- Live ---- */
 
 static int run_live(struct wtl_app *app)
 {
-	struct wtl_plot_settings *plot = &app->settings.plot;
-
-	const struct wtl_option_use others[] = {
-		{app->settings.output_path, "-o"},
-		{plot->has_format, "--format"},
-		{plot->wanted.has_what, "--what"},
-		{plot->has_by, "--by"},
-		{plot->wanted.top, "--top"},
-		{plot->from.kind != WTL_WHEN_NOT, "--from"},
-		{plot->to.kind != WTL_WHEN_NOT, "--to"},
-		{plot->width > 0, "--width"},
-		{plot->height > 0, "--height"},
-		{plot->scale > 0, "--scale"},
-	};
-	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+	static const char *const others[] = {"-o",	 "--format", "--what", "--by",
+					     "--top",	 "--from",   "--to",   "--width",
+					     "--height", "--scale",  NULL};
+	struct wtl_plot_settings *plot = app->own;
+	const char *other = wtl_option_first_used(app, others);
 
 	if (other) {
 		wtl_complain(app, "--live draws power in the terminal: %s is of no use", other);
 		return WTL_EXIT_USAGE;
 	}
-	if (!plot->once && !wtl_screen_is_built()) {
+	if (!plot->screen.once && !wtl_screen_is_built()) {
 		wtl_complain(app, "this wattle was built without ncurses: only --once works");
 		return WTL_EXIT_USAGE;
 	}
-	for (size_t i = 0; i < plot->n_words; i++)
-		if (add_domain(app, plot->words[i]))
+	for (size_t i = 0; i < plot->words.n; i++) {
+		if (plot->domains.n == NAMES_MAX) {
+			wtl_complain(app, "these are more than %d domains", NAMES_MAX);
 			return WTL_EXIT_USAGE;
-	return wtl_plot_live(app, plot->domains, plot->wanted.n_domains);
+		}
+		plot->domains.words[plot->domains.n++] = plot->words.words[i];
+	}
+	return wtl_plot_live(app, plot);
 }
 
 /* ---- Pictures ---- */
 
 static int find_format(struct wtl_app *app)
 {
-	struct wtl_plot_settings *plot = &app->settings.plot;
+	struct wtl_plot_settings *plot = app->own;
 	const char *path = app->settings.output_path, *dot = path ? strrchr(path, '.') : NULL;
 
-	if (plot->has_format)
+	if (!path || wtl_option_is_used(app, "--format"))
 		return 0;
-	if (!path) {
-		plot->format = WTL_PLOT_SVG;
-		return 0;
-	}
 	if (dot && !strchr(dot, '/') && wtl_plot_format_find(dot + 1, &plot->format) == 0)
 		return 0;
 	return wtl_complain(
@@ -251,19 +123,10 @@ static int find_format(struct wtl_app *app)
 /* --fault is for the writing of the picture, too. */
 static int check_files_alone(struct wtl_app *app)
 {
-	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_option_use live[] = {
-		{settings->plot.once, "--once"},
-		{settings->screen.redraw_ms, "--redraw"},
-		{settings->screen.has_interval, "--interval"},
-		{settings->no_color, "--no-color"},
-		{settings->ascii, "--ascii"},
-		{settings->root, "--root"},
-		{settings->tape, "--tape"},
-		{settings->tape_record, "--tape-record"},
-		{settings->nvml_path, "--nvml"},
-	};
-	const char *name = wtl_option_first_used(live, sizeof(live) / sizeof(live[0]));
+	static const char *const live[] = {"--once",  "--redraw", "--interval", "--no-color",
+					   "--ascii", "--root",	  "--tape",	"--tape-record",
+					   "--nvml",  NULL};
+	const char *name = wtl_option_first_used(app, live);
 
 	return name ? wtl_complain(app, "%s is for --live", name) : 0;
 }
@@ -271,32 +134,38 @@ static int check_files_alone(struct wtl_app *app)
 /* Options that are for some pictures only. */
 static int check_what(struct wtl_app *app)
 {
-	const struct wtl_plot_settings *plot = &app->settings.plot;
+	const struct wtl_plot_settings *plot = app->own;
 	const struct wtl_plot_wanted *wanted = &plot->wanted;
+	bool has_by = wtl_option_is_used(app, "--by");
 	bool is_of_people = wanted->has_what &&
 			    (wanted->what == WTL_PLOT_PROCESSES || wanted->what == WTL_PLOT_MEMORY);
 
-	if (is_of_people && wanted->n_domains > 0)
+	if (is_of_people && plot->domains.n > 0)
 		return wtl_complain(
 			app, "--domain goes with power, windows and runs, not with --what %s",
-			wtl_plot_what_name(wanted->what));
-	if (!is_of_people && (plot->has_by || wanted->top))
+			wtl_plot_whats[wanted->what]);
+	if (!is_of_people && (has_by || wanted->top))
 		return wtl_complain(app, "--%s goes with --what processes and memory",
-				    plot->has_by ? "by" : "top");
+				    has_by ? "by" : "top");
 	return 0;
 }
 
 static int check(struct wtl_app *app)
 {
-	const struct wtl_plot_settings *plot = &app->settings.plot;
+	struct wtl_plot_settings *plot = app->own;
 
+	plot->wanted.has_what = wtl_option_is_used(app, "--what");
+	plot->wanted.domains = plot->domains.words;
+	plot->wanted.n_domains = plot->domains.n;
 	if (check_files_alone(app))
 		return EINVAL;
-	if (plot->n_words == 0)
+	if (plot->words.n == 0)
 		return wtl_complain(app, "which FILE? (Or --live: the power now, in the terminal)");
-	for (size_t i = 0; i < plot->n_words; i++)
-		if (wtl_option_word(app, "a recording or report", plot->words[i]) ||
-		    wtl_option_check_output(app, plot->words[i]))
+	for (size_t i = 0; i < plot->words.n; i++)
+		if (!plot->words.words[i][0])
+			return wtl_complain(app,
+					    "FILE is the path of a recording or report, not ''");
+		else if (wtl_option_check_output(app, plot->words.words[i]))
 			return EINVAL;
 	if (!app->settings.output_path && isatty(STDOUT_FILENO) == 1)
 		return wtl_complain(app,
@@ -335,11 +204,11 @@ static int write_file(struct wtl_app *app, const struct wtl_buf *picture)
 
 static int draw(struct wtl_app *app, const struct wtl_plot_figure *figure)
 {
-	const struct wtl_plot_settings *plot = &app->settings.plot;
+	const struct wtl_plot_settings *plot = app->own;
 	const struct wtl_plot_paper paper = {.format = plot->format,
 					     .width = plot->width,
 					     .height = plot->height,
-					     .scale = plot->scale > 0 ? plot->scale : 2};
+					     .scale = plot->scale ? plot->scale : 2};
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf picture;
 	int rc;
@@ -358,7 +227,7 @@ static int draw(struct wtl_app *app, const struct wtl_plot_figure *figure)
 
 static int run(struct wtl_app *app)
 {
-	struct wtl_plot_settings *plot = &app->settings.plot;
+	struct wtl_plot_settings *plot = app->own;
 	struct wtl_plot_sheet sheet;
 	int code;
 
@@ -411,8 +280,10 @@ const struct wtl_command wtl_command_plot = {
 		"N\t128 + the number of the signal that ended it; 129 as well when the terminal went "
 		"away",
 	.options = options,
-	.shared = shared,
+	.shared =
+		(const struct wtl_option *const[]){wtl_options_machine, wtl_options_general, NULL},
+	.word = &word,
+	.settings_size = sizeof(struct wtl_plot_settings),
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

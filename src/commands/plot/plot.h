@@ -6,24 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cli/when.h"
+#include "cli/option.h"
+#include "commands/top/top.h"
 #include "draw/plot.h"
 
 struct wtl_app;
-
-enum { WTL_PLOT_FILES_MAX = 256, WTL_PLOT_NAMES_MAX = 32 };
 
 /* What the options of `wattle plot` say. */
 struct wtl_plot_settings {
 	struct wtl_plot_wanted wanted; /* but for its time */
 	struct wtl_when from, to;
-	const char *domains[WTL_PLOT_NAMES_MAX];
-	const char *words[WTL_PLOT_FILES_MAX]; /* files; with --live, domains */
-	size_t n_words;
-	bool has_format, has_by;
+	struct wtl_option_list domains;
+	struct wtl_option_list words; /* files; with --live, domains */
 	enum wtl_plot_format format;
-	double width, height, scale; /* 0: not given */
-	bool live, once;
+	unsigned width, height, scale; /* 0: not given */
+	bool live;
+	struct wtl_top_settings screen; /* with --live */
 };
 
 /*
@@ -39,6 +37,6 @@ int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings
 		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns);
 
 /* The power of the chosen domains (none: the total), live in the terminal. Returns the exit code. */
-int wtl_plot_live(struct wtl_app *app, const char *const domains[], size_t n_domains);
+int wtl_plot_live(struct wtl_app *app, const struct wtl_plot_settings *settings);
 
 #endif

@@ -379,12 +379,13 @@ static int add_report(struct wtl_app *app, const char *path, const struct wtl_re
 int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
 {
 	struct wtl_policy policy;
+	const struct wtl_replay_settings whole = {.by = -1};
 	struct wtl_intensity intensity = {.n = 0};
 	struct wtl_replay *replay;
 	int rc = wtl_policy_parse(app, NULL, &policy) ? -EINVAL : 0;
 
 	if (rc == 0)
-		rc = wtl_replay_new(app, path, &policy, &intensity, &replay);
+		rc = wtl_replay_new(app, &whole, path, &policy, &intensity, &replay);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; rc == 0 && i < wtl_replay_runs(replay); i++)

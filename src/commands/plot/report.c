@@ -455,7 +455,7 @@ int wtl_plot_reports_figure(const struct wtl_plot_reports *reports,
 			"a report has no %s over time, one recording has; of reports, "
 			"and of several files, --what runs and windows can be plotted, and "
 			"of one report --what processes",
-			wtl_plot_what_name(what));
+			wtl_plot_whats[what]);
 	if (what == WTL_PLOT_PROCESSES && chosen.n > 1)
 		return wtl_err_set(err, EINVAL, SOURCE, NULL,
 				   "--what processes is of one report, and these are %zu",

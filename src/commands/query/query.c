@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/query/query.h"
@@ -25,67 +26,21 @@
 #define LOOK_NS	  WTL_NS_PER_S
 #define GLANCE_NS (200 * WTL_NS_PER_MS)
 
-enum {
-	KEY_FORMAT = WTL_OPTION_OWN,
-	KEY_QUERY_GPU,
-	KEY_QUERY_APPS,
-	KEY_QUERY_DOMAIN,
-	KEY_QUERY_ACCOUNTED,
-	KEY_HELP_GPU,
-	KEY_HELP_APPS,
-	KEY_HELP_DOMAIN,
-	KEY_LOOP_MS,
-	KEY_QUIET,
+struct settings {
+	const char *format, *fields, *ids, *columns, *mon_options;
+	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
+	bool list, log, xml, dmon, pmon;
+	bool wants_ms;		   /* -lms is given, its number is to come */
+	int64_t loop_ns, delay_ns; /* 0: not given */
+	uint64_t count;		   /* 0: not given */
 };
-
-static const struct argp_option options[] = {
-	{"query-gpu", KEY_QUERY_GPU, "FIELDS", 0,
-	 "A row a GPU with these fields, such as index,name,power.draw", 1},
-	{"query-compute-apps", KEY_QUERY_APPS, "FIELDS", 0,
-	 "A row a process that computes on a GPU", 1},
-	{"query-accounted-apps", KEY_QUERY_ACCOUNTED, "FIELDS", 0,
-	 "The header, as nvidia-smi has it where accounting mode is off", 1},
-	{"query-domain", KEY_QUERY_DOMAIN, "FIELDS", 0,
-	 "wattle's own: a row an energy domain (CPU packages, DRAM, GPUs)", 1},
-	{"help-query-gpu", KEY_HELP_GPU, 0, 0, "Show the fields of --query-gpu", 1},
-	{"help-query-compute-apps", KEY_HELP_APPS, 0, 0, "Show those of --query-compute-apps", 1},
-	{"help-query-domain", KEY_HELP_DOMAIN, 0, 0, "Show those of --query-domain", 1},
-	{"format", KEY_FORMAT, "FORMAT", 0,
-	 "text (default), json, or csv[,noheader][,nounits] for rows of fields", 2},
-	{"list-gpus", 'L', 0, 0, "A line a GPU with its UUID, MIG instances below it", 2},
-	{"query", 'q', 0, 0, "Everything as nvidia-smi's text; with -x: as its XML", 2},
-	{"xml-format", 'x', 0, 0, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)", 2},
-	{"id", 'i', "ID", 0,
-	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas", 3},
-	{"loop", 'l', "SECONDS", 0, "Go on every SECONDS until Ctrl-C", 3},
-	{"loop-ms", KEY_LOOP_MS, "MS", 0, "The same in milliseconds; also spelled -lms MS", 3},
-	{"count", 'c', "N", 0, "End after N samples", 3},
-	{"filename", 'f', "FILE", 0, "Write to FILE instead of standard output", 3},
-	{"select", 's', "LETTERS", 0,
-	 "dmon: columns of p(ower), u(se), c(locks), v(iolations), m(emory), e(rrors), t(raffic), "
-	 "default puc; pmon: u(se), m(emory), default u",
-	 4},
-	{"delay", 'd', "SECONDS", 0, "dmon, pmon: from one sample to the next (default 1)", 4},
-	{"options", 'o', "D|T", 0, "dmon, pmon: columns for date (D) and time (T)", 4},
-	{0},
-};
-
-/* -q is nvidia-smi's. */
-static const struct argp_option general[] = {
-	{"quiet", KEY_QUIET, 0, 0, "No remarks on standard error", 30},
-	{"verbose", 'v', 0, 0, "More about sources and how they were found", 30},
-	{"help", 'h', 0, 0, "Show this help", 30},
-	{0},
-};
-
-static const struct argp_option *const shared[] = {wtl_options_terminal, wtl_options_machine,
-						   general, NULL};
 
 /* ---- Options ---- */
 
-static int set_query(struct wtl_app *app, const struct wtl_smi_query *query, const char *fields)
+static int set_query(struct wtl_app *app, const struct wtl_option *option, const char *fields)
 {
-	struct wtl_query_settings *settings = &app->settings.query;
+	const struct wtl_smi_query *query = option->data;
+	struct settings *settings = app->own;
 
 	if (settings->query == query)
 		return wtl_complain(app, "one %s only", query->option);
@@ -97,148 +52,113 @@ static int set_query(struct wtl_app *app, const struct wtl_smi_query *query, con
 	return 0;
 }
 
-static int set_help(struct wtl_app *app, const struct wtl_smi_query *query)
+static int set_help(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
-	app->settings.query.help = query;
+	struct settings *settings = app->own;
+
+	(void)text;
+	settings->help = option->data;
 	return 0;
 }
 
-/* Seconds such as 5 or 0.2; milliseconds where unit is a thousandth. */
-static int set_period(struct wtl_app *app, const char *option, const char *text, unsigned decimals,
-		      int64_t *ret_ns)
-{
-	uint64_t milli;
+#define PERIOD(field)                                                                 \
+	WTL_OPTION_DURATION, WTL_OWN(struct settings, field), .least = WTL_NS_PER_MS, \
+							      .most = LOOP_MAX_S * WTL_NS_PER_S
 
-	text += *text == '=';
-	if (wtl_num_fixed(text, strlen(text), decimals, &milli) < 0 || milli < 1 ||
-	    milli > LOOP_MAX_S * 1000)
-		return wtl_complain(app, "%s takes %s, not '%s'", option,
-				    decimals ? "seconds from 0.001 to 86400"
-					     : "milliseconds from 1 to 86400000",
-				    text);
-	*ret_ns = (int64_t)milli * WTL_NS_PER_MS;
-	return 0;
-}
+static const struct wtl_option loop_option = {"loop", 'l', "SECONDS", "", PERIOD(loop_ns)};
+static const struct wtl_option loop_ms_option = {
+	"loop-ms",    0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
+	.is_ms = true};
 
 /* -lms 200 comes as -l with the value "ms", and a word behind it. */
-static int set_loop(struct wtl_app *app, const char *text)
+static int set_loop(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
-	struct wtl_query_settings *settings = &app->settings.query;
+	struct settings *settings = app->own;
 
+	(void)option;
 	if (strcmp(text, "ms") == 0) {
 		settings->wants_ms = true;
 		return 0;
 	}
 	if (strncmp(text, "ms=", 3) == 0)
-		return set_period(app, "-lms", text + 3, 0, &settings->loop_ns);
-	return set_period(app, "--loop", text, 3, &settings->loop_ns);
+		return wtl_option_set(app, &loop_ms_option, text + 3);
+	return wtl_option_set(app, &loop_option, text);
 }
 
-static int set_count(struct wtl_app *app, const char *text)
+static int set_word(struct wtl_app *app, const struct wtl_option *option, const char *word)
 {
-	return wtl_option_number(app, "count", text, 1, UINT32_MAX, &app->settings.query.count);
-}
+	struct settings *settings = app->own;
 
-static int set_word(struct wtl_app *app, const char *word)
-{
-	struct wtl_query_settings *settings = &app->settings.query;
-
+	(void)option;
 	if (settings->wants_ms) {
 		settings->wants_ms = false;
-		return set_period(app, "-lms", word, 0, &settings->loop_ns);
+		return wtl_option_set(app, &loop_ms_option, word);
 	}
 	if (settings->dmon || settings->pmon)
-		return ARGP_ERR_UNKNOWN;
+		return -E2BIG;
 	settings->dmon = strcmp(word, "dmon") == 0;
 	settings->pmon = strcmp(word, "pmon") == 0;
-	return settings->dmon || settings->pmon ? 0 : ARGP_ERR_UNKNOWN;
+	return settings->dmon || settings->pmon ? 0 : -E2BIG;
 }
 
-static int set_text(const char **setting, const char *text)
-{
-	*setting = text + (*text == '=');
-	return 0;
-}
+#define QUERY(of)   WTL_OPTION_OWN, .set = set_query, .data = &wtl_smi_query_##of
+#define HELP(of)    WTL_OPTION_OWN, .set = set_help, .data = &wtl_smi_query_##of
+#define TEXT(field) WTL_OPTION_TEXT, WTL_OWN(struct settings, field)
+#define FLAG(field) WTL_OPTION_FLAG, WTL_OWN(struct settings, field)
 
-static int set_path(struct wtl_app *app, const char *text)
-{
-	return wtl_option_path(app, "filename", "a file", text + (*text == '='),
-			       &app->settings.output_path);
-}
+static const struct wtl_option options[] = {
+	{"query-gpu", 0, "FIELDS", "A row a GPU with these fields, such as index,name,power.draw",
+	 QUERY(gpu)},
+	{"query-compute-apps", 0, "FIELDS", "A row a process that computes on a GPU", QUERY(apps)},
+	{"query-accounted-apps", 0, "FIELDS",
+	 "The header, as nvidia-smi has it where accounting mode is off", QUERY(accounted)},
+	{"query-domain", 0, "FIELDS",
+	 "wattle's own: a row an energy domain (CPU packages, DRAM, GPUs)", QUERY(domain)},
+	{"help-query-gpu", 0, NULL, "Show the fields of --query-gpu", HELP(gpu)},
+	{"help-query-compute-apps", 0, NULL, "Show those of --query-compute-apps", HELP(apps)},
+	{"help-query-domain", 0, NULL, "Show those of --query-domain", HELP(domain)},
+	{"format", 0, "FORMAT",
+	 "text (default), json, or csv[,noheader][,nounits] for rows of fields", TEXT(format),
+	 .words = (const char *const[]){"text", "json", "csv", NULL}},
+	{"list-gpus", 'L', NULL, "A line a GPU with its UUID, MIG instances below it", FLAG(list)},
+	{"query", 'q', NULL, "Everything as nvidia-smi's text; with -x: as its XML", FLAG(log)},
+	{"xml-format", 'x', NULL, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)",
+	 FLAG(xml)},
+	{"id", 'i', "ID",
+	 "Only these GPUs: index, UUID, bus id or serial number; a list with commas", TEXT(ids)},
+	{"loop", 'l', "SECONDS", "Go on every SECONDS until Ctrl-C", WTL_OPTION_OWN,
+	 .set = set_loop},
+	{"loop-ms", 0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
+	 .is_ms = true},
+	{"count", 'c', "N", "End after N samples", WTL_OPTION_NUMBER,
+	 WTL_OWN(struct settings, count), .least = 1, .most = UINT32_MAX},
+	{"filename", 'f', "FILE", "Write to FILE instead of standard output", WTL_OPTION_PATH,
+	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
+	{"select", 's', "LETTERS",
+	 "dmon: columns of p(ower), u(se), c(locks), v(iolations), m(emory), e(rrors), t(raffic), "
+	 "default puc; pmon: u(se), m(emory), default u",
+	 TEXT(columns)},
+	{"delay", 'd', "SECONDS", "dmon, pmon: from one sample to the next (default 1)",
+	 PERIOD(delay_ns)},
+	{"options", 'o', "D|T", "dmon, pmon: columns for date (D) and time (T)", TEXT(mon_options)},
+	{0},
+};
 
-static int flag_option(struct wtl_app *app, int key)
-{
-	struct wtl_settings *all = &app->settings;
-	const struct {
-		int key;
-		bool *flag;
-	} flags[] = {
-		{'L', &all->query.list},
-		{'q', &all->query.log},
-		{'x', &all->query.xml},
-		{KEY_QUIET, &all->quiet},
-	};
+/* -q is nvidia-smi's. */
+static const struct wtl_option general[] = {
+	{"quiet", 0, NULL, "No remarks on standard error", WTL_OPTION_FLAG, WTL_SHARED(quiet)},
+	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
+	 WTL_SHARED(verbose)},
+	{"help", 'h', NULL, "Show this help", .kind = WTL_OPTION_HELP},
+	{0},
+};
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-		if (flags[i].key != key)
-			continue;
-		*flags[i].flag = true;
-		return 0;
-	}
-	return ARGP_ERR_UNKNOWN;
-}
+static const struct wtl_option *const shared[] = {wtl_options_terminal, wtl_options_machine,
+						  general, NULL};
 
-static int query_option(struct wtl_app *app, int key, const char *argument)
-{
-	switch (key) {
-	case KEY_QUERY_GPU:
-		return set_query(app, &wtl_smi_query_gpu, argument);
-	case KEY_QUERY_APPS:
-		return set_query(app, &wtl_smi_query_apps, argument);
-	case KEY_QUERY_DOMAIN:
-		return set_query(app, &wtl_smi_query_domain, argument);
-	case KEY_QUERY_ACCOUNTED:
-		return set_query(app, &wtl_smi_query_accounted, argument);
-	case KEY_HELP_GPU:
-		return set_help(app, &wtl_smi_query_gpu);
-	case KEY_HELP_APPS:
-		return set_help(app, &wtl_smi_query_apps);
-	case KEY_HELP_DOMAIN:
-		return set_help(app, &wtl_smi_query_domain);
-	default:
-		return flag_option(app, key);
-	}
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_query_settings *settings = &app->settings.query;
-
-	switch (key) {
-	case KEY_FORMAT:
-		return set_text(&settings->format, argument);
-	case 'i':
-		return set_text(&settings->ids, argument);
-	case 'l':
-		return set_loop(app, argument);
-	case KEY_LOOP_MS:
-		return set_period(app, "--loop-ms", argument, 0, &settings->loop_ns);
-	case 'c':
-		return set_count(app, argument);
-	case 'f':
-		return set_path(app, argument);
-	case 's':
-		return set_text(&settings->columns, argument);
-	case 'd':
-		return set_period(app, "--delay", argument, 3, &settings->delay_ns);
-	case 'o':
-		return set_text(&settings->mon_options, argument);
-	case ARGP_KEY_ARG:
-		return set_word(app, argument);
-	default:
-		return query_option(app, key, argument);
-	}
-}
+static const struct wtl_option words = {"dmon|pmon", .kind = WTL_OPTION_OWN,
+					.words = (const char *const[]){"dmon", "pmon", NULL},
+					.set = set_word};
 
 /* ---- What is asked for ---- */
 
@@ -278,7 +198,7 @@ static int parse_csv_format(struct session *session, const char *format)
 /* 0 or the exit code. */
 static int choose_fields(struct session *session)
 {
-	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const struct settings *settings = session->app->own;
 	const char *bad = "";
 	size_t bad_len = 0;
 	struct wtl_buf word;
@@ -302,7 +222,7 @@ static int choose_fields(struct session *session)
 
 static int choose_csv(struct session *session)
 {
-	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const struct settings *settings = session->app->own;
 
 	session->form = WTL_QUERY_CSV;
 	if (!settings->format || parse_csv_format(session, settings->format) == 0)
@@ -314,7 +234,7 @@ static int choose_csv(struct session *session)
 
 static int choose_mon(struct session *session)
 {
-	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const struct settings *settings = session->app->own;
 	const char *given = settings->mon_options ? settings->mon_options : "";
 	char bad;
 
@@ -339,7 +259,8 @@ static int choose_mon(struct session *session)
 
 static int choose_plain(struct session *session)
 {
-	const char *format = session->app->settings.query.format;
+	const struct settings *settings = session->app->own;
+	const char *format = settings->format;
 
 	if (!format || strcmp(format, "text") == 0) {
 		session->form = WTL_QUERY_LINES;
@@ -366,7 +287,7 @@ static int choose_json(struct session *session)
 }
 
 /* What the options say that cannot be meant; NULL: nothing. */
-static const char *contradiction(const struct wtl_query_settings *settings)
+static const char *contradiction(const struct settings *settings)
 {
 	const bool mon = settings->dmon || settings->pmon;
 	const int forms = settings->list + (settings->xml || settings->log) + mon;
@@ -393,7 +314,7 @@ static const char *contradiction(const struct wtl_query_settings *settings)
 /* Fields and columns, which are looked at also where JSON tells everything. */
 static int choose_columns(struct session *session)
 {
-	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const struct settings *settings = session->app->own;
 
 	if (settings->query)
 		return choose_fields(session);
@@ -403,7 +324,7 @@ static int choose_columns(struct session *session)
 /* 0 or the exit code. */
 static int choose_form(struct session *session)
 {
-	const struct wtl_query_settings *settings = &session->app->settings.query;
+	const struct settings *settings = session->app->own;
 	const char *wrong = contradiction(settings);
 	int code;
 
@@ -654,18 +575,19 @@ static int print_help(const struct wtl_smi_query *query)
 static int run_session(struct session *session)
 {
 	struct wtl_app *app = session->app;
+	const struct settings *settings = app->own;
 	int code = choose_form(session);
 
 	if (code)
 		return code;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
-	code = wtl_looker_init(&session->looker, app, app->settings.query.ids, parts(session),
+	code = wtl_looker_init(&session->looker, app, settings->ids, parts(session),
 			       asks_meter(session));
 	/* Sums in a GPU's row are the machine's. */
 	session->looker.only_chosen =
-		app->settings.query.ids && !(session->form == WTL_QUERY_CSV &&
-					     session->columns.query != &wtl_smi_query_domain);
+		settings->ids && !(session->form == WTL_QUERY_CSV &&
+				   session->columns.query != &wtl_smi_query_domain);
 	if (!code)
 		code = take_samples(session);
 	wtl_looker_done(&session->looker);
@@ -674,11 +596,12 @@ static int run_session(struct session *session)
 
 static int run(struct wtl_app *app)
 {
+	const struct settings *settings = app->own;
 	struct session *session;
 	int code;
 
-	if (app->settings.query.help)
-		return print_help(app->settings.query.help);
+	if (settings->help)
+		return print_help(settings->help);
 	session = calloc(1, sizeof(*session));
 	if (!session) {
 		wtl_complain(app, "out of memory");
@@ -723,7 +646,9 @@ const struct wtl_command wtl_command_query = {
 		       "3\tno GPU where only GPUs are told, or none of that name",
 	.options = options,
 	.shared = shared,
+	.word = &words,
+	.settings_size = sizeof(struct settings),
+	.skips_equals = true,
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

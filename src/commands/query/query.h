@@ -23,16 +23,6 @@ enum wtl_query_form {
 	WTL_QUERY_MON, /* dmon, pmon */
 };
 
-/* What the options of wattle query say. */
-struct wtl_query_settings {
-	const char *format, *fields, *ids, *columns, *mon_options;
-	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
-	bool list, log, xml, dmon, pmon;
-	bool wants_ms;		   /* -lms is given, its number is to come */
-	int64_t loop_ns, delay_ns; /* 0: not given */
-	uint64_t count;		   /* 0: not given */
-};
-
 /* One look after the other at GPUs and domains (query_look.c). */
 struct wtl_looker {
 	struct wtl_app *app;

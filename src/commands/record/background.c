@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "commands/mark/mark.h"
-#include "commands/record/recording.h"
+#include "commands/record/record.h"
 
 enum { TEXT_MAX = 16384, LOG_ROOM = 4096 };
 
@@ -28,7 +28,8 @@ struct word {
 
 static void tell_ready(const struct wtl_app *app, const struct word *word)
 {
-	const char *path = app->settings.record.path;
+	const struct wtl_record_settings *record = app->own;
+	const char *path = record->recording.path;
 
 	struct wtl_buf typed, text;
 
@@ -100,11 +101,12 @@ static void redirect_to_null(int to)
 
 int wtl_background_enter(struct wtl_background *background, struct wtl_app *app, int *ret_exit)
 {
+	const struct wtl_record_settings *record = app->own;
 	int ends[2], error;
 	pid_t pid;
 
 	*background = (struct wtl_background){.app = app, .pipe = -1};
-	if (!app->settings.record.background)
+	if (!record->background)
 		return 1;
 	fflush(NULL);
 	if (pipe2(ends, O_CLOEXEC) < 0) {
@@ -152,9 +154,10 @@ static bool name_log(const char *path, char log[WTL_LOG_NAME_SIZE])
 /* That the disk is full is one of the errors: room to say so is taken now, where the file system can. */
 static void redirect_to_log(struct wtl_background *background)
 {
+	const struct wtl_record_settings *record = background->app->own;
 	int fd = -1;
 
-	if (name_log(background->app->settings.record.path, background->log))
+	if (name_log(record->recording.path, background->log))
 		fd = open(background->log,
 			  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
 			  0666);

@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "commands/record/record.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
 #include "replay/recorder.h"
@@ -37,7 +38,8 @@ static int begin_pid(struct wtl_follow *follow, struct wtl_recorder *recorder)
 {
 	const struct wtl_settings *settings = &follow->app->settings;
 	struct wtl_consumers *consumers = follow->billing->consumers;
-	int pid = settings->record.pid, rc;
+	const struct wtl_record_settings *record = follow->app->own;
+	int pid = record->pid, rc;
 	char text[16];
 
 	if (!settings->root && !settings->tape)
@@ -59,8 +61,9 @@ static int begin_pid(struct wtl_follow *follow, struct wtl_recorder *recorder)
 static void look_at_pid(struct wtl_follow *follow)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(follow->billing->consumers);
+	const struct wtl_record_settings *record = follow->app->own;
 
-	if (wtl_workload_find(workload, follow->app->settings.record.pid) != follow->slot)
+	if (wtl_workload_find(workload, record->pid) != follow->slot)
 		follow->loop->stop = true;
 }
 
@@ -128,7 +131,8 @@ static size_t take_all_members(struct wtl_follow *follow)
 /* Who has that name now. Returns whether that is another one than before. */
 static bool find_container(struct wtl_follow *follow)
 {
-	const char *name = follow->app->settings.record.container;
+	const struct wtl_record_settings *record = follow->app->own;
+	const char *name = record->container;
 	char id[sizeof(follow->container)] = "";
 
 	wtl_follow_find_container(follow->billing->io, name, id, sizeof(id));
@@ -142,7 +146,7 @@ static bool find_container(struct wtl_follow *follow)
 
 static void begin_groups(struct wtl_follow *follow, struct wtl_recorder *recorder)
 {
-	const struct wtl_record_settings *record = &follow->app->settings.record;
+	const struct wtl_record_settings *record = follow->app->own;
 
 	if (record->container) {
 		wtl_recorder_fact(recorder, WTL_FACT_FOLLOW_CONTAINER, record->container);
@@ -159,9 +163,11 @@ static void begin_groups(struct wtl_follow *follow, struct wtl_recorder *recorde
 int wtl_follow_begin(struct wtl_follow *follow, struct wtl_app *app, struct wtl_billing *billing,
 		     struct wtl_loop *loop, struct wtl_recorder *recorder)
 {
+	const struct wtl_record_settings *record = app->own;
+
 	*follow = (struct wtl_follow){
 		.app = app, .billing = billing, .loop = loop, .pidfd = -1, .slot = -1};
-	if (app->settings.record.pid)
+	if (record->pid)
 		return begin_pid(follow, recorder);
 	begin_groups(follow, recorder);
 	if ((follow->container[0] || follow->unit[0]) && take_all_members(follow) == 0)

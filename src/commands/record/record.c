@@ -15,10 +15,11 @@
 #include "cli/complain.h"
 #include "cli/loop.h"
 #include "cli/machine.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"
-#include "commands/record/recording.h"
+#include "commands/record/record.h"
 #include "cli/when.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -27,119 +28,69 @@
 
 #define WINDOW "recording"
 
-enum {
-	KEY_MAX_SIZE = WTL_OPTION_OWN,
-	KEY_MAX_AGE,
-	KEY_DURATION,
-	KEY_PID,
-	KEY_CONTAINER,
-	KEY_UNIT,
-	KEY_BACKGROUND,
-	KEY_STOP,
-};
-
 /* The usual interval: less would hold no sample. */
 #define TIME_MIN_NS (WTL_NS_PER_S / 10)
 
 enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80, SIZE_LEAST = 256000 };
 
-static const struct argp_option options[] = {
-	{"output", 'o', "FILE", 0,
-	 "The recording (default: wattle-YYYYMMDD-HHMMSS.wattle); it must not exist yet", 1},
-	{"duration", KEY_DURATION, "TIME", 0,
-	 "Stop after TIME: seconds, or with units, such as 90, 30m, 1h30m, 7d", 1},
-	{"pid", KEY_PID, "PID", 0,
-	 "Follow this running process and its descendants, and stop when it ends", 1},
-	{"container", KEY_CONTAINER, "NAME|ID", 0,
-	 "Follow whatever runs in this container, also what comes later", 1},
-	{"unit", KEY_UNIT, "UNIT", 0,
-	 "Follow whatever runs in this systemd unit, such as nginx.service, also what comes later",
-	 1},
-	{"background", KEY_BACKGROUND, 0, 0,
-	 "Go on in the background once it records; errors after that go to FILE.log", 1},
-	{"stop", KEY_STOP, 0, 0,
-	 "Stop the recording that runs (of several: FILE), and wait until it is whole", 1},
-	{"max-size", KEY_MAX_SIZE, "SIZE", 0,
-	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G, 2GiB",
-	 1},
-	{"max-age", KEY_MAX_AGE, "TIME", 0, "Keep the newest TIME only, such as 7d", 1},
-	{0},
-};
-
-static const struct argp_option *const shared[] = {
-	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval, wtl_options_jitter,
-	wtl_options_carbon,	wtl_options_machine,   wtl_options_general,  NULL,
-};
-
-static int set_time(struct wtl_app *app, const char *option, const char *text, int64_t *ret_ns)
-{
-	int64_t ns;
-
-	if (wtl_when_parse_length(text, &ns) < 0 || ns < TIME_MIN_NS ||
-	    ns > DURATION_MAX_S * WTL_NS_PER_S)
-		return wtl_complain(app,
-				    "--%s takes a time from 100ms to 366 days such as 90, 30m, "
-				    "1h30m or 7d, not '%s'",
-				    option, text);
-	*ret_ns = ns;
-	return 0;
-}
-
-static int set_size(struct wtl_app *app, const char *text, uint64_t *ret_bytes)
+static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	uint64_t bytes;
 
 	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < SIZE_LEAST)
-		return wtl_complain(app,
-				    "--max-size takes a size of at least 256k such as 500M, 20G or "
-				    "1.5GiB, not '%s'",
-				    text);
-	*ret_bytes = bytes;
+		return -EINVAL;
+	*(uint64_t *)wtl_option_target(app, option) = bytes;
 	return 0;
 }
 
-static int set_name(struct wtl_app *app, const char *option, const char *text, const char **ret)
+static int set_name(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	size_t len = strlen(text);
 
 	if (len == 0 || len >= NAME_MAX_LEN)
 		return wtl_complain(app, "--%s takes a name of up to %d characters, not '%s'",
-				    option, NAME_MAX_LEN - 1, text);
-	*ret = text;
+				    option->name, NAME_MAX_LEN - 1, text);
+	*(const char **)wtl_option_target(app, option) = text;
 	return 0;
 }
 
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_record_settings *record = &app->settings.record;
-	uint64_t value;
+#define TIME(field)                                                          \
+	WTL_OPTION_DURATION, WTL_OWN(struct wtl_record_settings, field),     \
+		.least = TIME_MIN_NS, .most = DURATION_MAX_S * WTL_NS_PER_S, \
+		.takes = "a time from 100ms to 366 days such as 90, 30m, 1h30m or 7d"
 
-	switch (key) {
-	case 'o':
-		return wtl_recording_set_path(app, "output", argument);
-	case KEY_DURATION:
-		return set_time(app, "duration", argument, &record->duration_ns);
-	case KEY_MAX_AGE:
-		return set_time(app, "max-age", argument, &record->max_age_ns);
-	case KEY_MAX_SIZE:
-		return set_size(app, argument, &record->max_bytes);
-	case KEY_PID:
-		if (wtl_option_number(app, "pid", argument, 1, 1 << 30, &value))
-			return EINVAL;
-		record->pid = (int)value;
-		return 0;
-	case KEY_CONTAINER:
-		return set_name(app, "container", argument, &record->container);
-	case KEY_UNIT:
-		return set_name(app, "unit", argument, &record->unit);
-	case KEY_BACKGROUND:
-		return wtl_option_flag(&record->background);
-	case KEY_STOP:
-		return wtl_option_flag(&record->stop);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct wtl_option options[] = {
+	{"output", 'o', "FILE",
+	 "The recording (default: wattle-YYYYMMDD-HHMMSS.wattle); it must not exist yet",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, recording.path), .what = "a file",
+	 .file = WTL_FILE_RECORDING, .set = wtl_recording_set_path},
+	{"duration", 0, "TIME",
+	 "Stop after TIME: seconds, or with units, such as 90, 30m, 1h30m, 7d", TIME(duration_ns)},
+	{"pid", 0, "PID", "Follow this running process and its descendants, and stop when it ends",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_record_settings, pid), .least = 1, .most = 1 << 30},
+	{"container", 0, "NAME|ID", "Follow whatever runs in this container, also what comes later",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, container), .set = set_name},
+	{"unit", 0, "UNIT",
+	 "Follow whatever runs in this systemd unit, such as nginx.service, also what comes later",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, unit), .set = set_name},
+	{"background", 0, NULL,
+	 "Go on in the background once it records; errors after that go to FILE.log",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_record_settings, background)},
+	{"stop", 0, NULL,
+	 "Stop the recording that runs (of several: FILE), and wait until it is whole",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_record_settings, stop)},
+	{"max-size", 0, "SIZE",
+	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G, 2GiB",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, recording.max_bytes),
+	 .takes = "a size of at least 256k such as 500M, 20G or 1.5GiB", .set = set_size},
+	{"max-age", 0, "TIME", "Keep the newest TIME only, such as 7d", TIME(recording.max_age_ns)},
+	{0},
+};
+
+static const struct wtl_option *const shared[] = {
+	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval, wtl_options_jitter,
+	wtl_options_carbon,	wtl_options_machine,   wtl_options_general,  NULL,
+};
 
 struct session {
 	struct wtl_app *app;
@@ -179,7 +130,8 @@ static int start_command(struct session *session, struct wtl_child *child)
 /* Being told to stop is how a recording usually ends. */
 static void record_machine(struct session *session)
 {
-	int64_t duration_ns = session->app->settings.record.duration_ns;
+	const struct wtl_record_settings *record = session->app->own;
+	int64_t duration_ns = record->duration_ns;
 
 	wtl_loop_idle(&session->loop, session->meter, session->io,
 		      duration_ns ? duration_ns : DURATION_MAX_S * WTL_NS_PER_S);
@@ -197,7 +149,7 @@ static void record_tape(struct session *session)
 
 static void tell_end(struct session *session, const struct wattle_window *window)
 {
-	const char *path = session->app->settings.record.path;
+	const char *path = session->recording.path;
 	struct wtl_buf size, typed;
 	struct stat file;
 
@@ -312,7 +264,7 @@ static const char *default_path(char *name, size_t size)
 static int check_follow(struct wtl_app *app)
 {
 	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_record_settings *record = &settings->record;
+	const struct wtl_record_settings *record = app->own;
 	int n = (settings->command != NULL) + (record->pid != 0) + (record->container != NULL) +
 		(record->unit != NULL);
 
@@ -329,15 +281,16 @@ static int check_follow(struct wtl_app *app)
 
 static int check_settings(struct wtl_app *app)
 {
+	const struct wtl_record_settings *record = app->own;
 	const struct wtl_settings *settings = &app->settings;
 
-	if (settings->command && settings->record.duration_ns)
+	if (settings->command && record->duration_ns)
 		return wtl_complain(app, "--duration is for recordings without a command");
 	if (settings->tape && settings->command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
-	if (settings->tape && settings->record.background)
+	if (settings->tape && record->background)
 		return wtl_complain(app, "a tape is over at once: --background has no use");
-	if (settings->tape && settings->record.duration_ns)
+	if (settings->tape && record->duration_ns)
 		return wtl_complain(app, "a tape is recorded whole: --duration has no use");
 	return check_follow(app);
 }
@@ -345,40 +298,24 @@ static int check_settings(struct wtl_app *app)
 /* The file may be said as a word, or with -o. */
 static int stop(struct wtl_app *app)
 {
-	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_record_settings *record = &settings->record;
-	const struct wtl_option_use others[] = {
-		{record->background, "--background"},
-		{record->duration_ns > 0, "--duration"},
-		{record->max_bytes > 0, "--max-size"},
-		{record->max_age_ns > 0, "--max-age"},
-		{record->pid > 0, "--pid"},
-		{record->container, "--container"},
-		{record->unit, "--unit"},
-		{settings->idle_first_ns > 0, "--idle-first"},
-		{settings->location, "--location"},
-		{settings->jitter, "--jitter"},
-		{settings->no_processes, "--no-processes"},
-		{settings->root, "--root"},
-		{settings->tape, "--tape"},
-		{settings->tape_record, "--tape-record"},
-		{settings->nvml_path, "--nvml"},
-	};
-	const char *name = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
-	const char *file = settings->record.path, *word = NULL;
+	static const char *const others[] = {
+		"--background", "--duration",	 "--max-size",	   "--max-age",
+		"--pid",	"--container",	 "--unit",	   "--idle-first",
+		"--location",	"--jitter",	 "--no-processes", "--root",
+		"--tape",	"--tape-record", "--nvml",	   NULL};
+	const struct wtl_record_settings *record = app->own;
+	const char *name = wtl_option_first_used(app, others), *file = record->recording.path;
+	char **words = app->settings.command;
 
-	if (settings->command && (file || settings->command[1])) {
+	if (words && (file || words[1]))
 		wtl_complain(app, "--stop takes one recording, and no command");
-		return WTL_EXIT_USAGE;
-	}
-	if (name) {
+	else if (name)
 		wtl_complain(app, "--stop and %s exclude each other", name);
-		return WTL_EXIT_USAGE;
-	}
-	if (settings->command &&
-	    wtl_option_path(app, "stop", "a recording", settings->command[0], &word))
-		return WTL_EXIT_USAGE;
-	return wtl_background_stop(app, word ? word : file);
+	else if (words && !words[0][0])
+		wtl_complain(app, "--stop takes the path of a recording, not ''");
+	else
+		return wtl_background_stop(app, words ? words[0] : file);
+	return WTL_EXIT_USAGE;
 }
 
 /* ---- All of it ---- */
@@ -408,21 +345,22 @@ static int record(struct session *session)
 
 static int run(struct wtl_app *app)
 {
+	struct wtl_record_settings *settings = app->own;
 	struct session session = {.app = app};
 	char name[64];
 	int code, rc;
 
-	if (app->settings.record.stop)
+	if (settings->stop)
 		return stop(app);
 	if (check_settings(app))
 		return WTL_EXIT_USAGE;
-	if (!app->settings.record.path)
-		app->settings.record.path = default_path(name, sizeof(name));
+	if (!settings->recording.path)
+		settings->recording.path = default_path(name, sizeof(name));
 	code = exit_of_failure(app);
 	rc = wtl_background_enter(&session.background, app, &code);
 	if (rc <= 0)
 		return code == WTL_EXIT_FAILED ? exit_of_failure(app) : code;
-	wtl_recording_listen(&session.recording, app, true);
+	wtl_recording_listen(&session.recording, app, &settings->recording, true);
 	if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
 		code = record(&session);
 		wtl_close_meter(app, session.meter, session.io);
@@ -463,8 +401,8 @@ const struct wtl_command wtl_command_record = {
 		       "ended it; 125 when wattle failed",
 	.options = options,
 	.shared = shared,
+	.settings_size = sizeof(struct wtl_record_settings),
 	.takes_command = true,
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

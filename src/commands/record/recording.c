@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "cli/describe.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/user.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -45,14 +45,17 @@ static void complain(const struct wtl_recording *recording, const struct wtl_err
 		     err->text[0] ? err->text : wtl_err_text(err->code));
 }
 
-int wtl_recording_set_path(struct wtl_app *app, const char *option, const char *path)
+int wtl_recording_set_path(struct wtl_app *app, const struct wtl_option *option, const char *path)
 {
 	if (strcmp(path, "-") == 0)
 		return wtl_complain(app,
 				    "--%s takes the path of a file: a recording cannot go to "
 				    "standard output",
-				    option);
-	return wtl_option_path(app, option, "a file", path, &app->settings.record.path);
+				    option->name);
+	if (!path[0])
+		return -EINVAL;
+	*(const char **)wtl_option_target(app, option) = path;
+	return 0;
 }
 
 void wtl_recording_type_path(struct wtl_buf *buf, const char *path)
@@ -98,12 +101,13 @@ static void tell_host(struct wtl_recording *recording)
 	}
 }
 
-void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app, bool can_stop)
+void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app,
+			  const struct wtl_recording_settings *settings, bool can_stop)
 {
 	struct wtl_err err = {.code = 0};
 
 	*recording = (struct wtl_recording){
-		.app = app, .path = app->settings.record.path, .can_stop = can_stop};
+		.app = app, .settings = settings, .path = settings->path, .can_stop = can_stop};
 	recording->marks.asked = wtl_recording_asked;
 	recording->marks.context = recording;
 	if (!recording->path)
@@ -124,8 +128,8 @@ static int begin(struct wtl_recording *recording, struct wtl_err *err)
 	struct wtl_billing *billing = recording->billing;
 	const struct wtl_recorder_options options = {
 		.path = recording->path,
-		.store = {.max_bytes = settings->record.max_bytes,
-			  .max_age_ns = settings->record.max_age_ns,
+		.store = {.max_bytes = recording->settings->max_bytes,
+			  .max_age_ns = recording->settings->max_age_ns,
 			  .io = billing->io},
 		.interval_ns = settings->interval_ns,
 		.peak_memory = wtl_peak_memory_bytes,

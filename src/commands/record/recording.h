@@ -16,16 +16,25 @@
 #include "replay/recorder.h"
 #include "wattle.h"
 
+struct wtl_option;
 struct wtl_recording_devices;
 
 /* Open at once and marked from outside; a meter that is recorded holds as many, and wattle's own. */
 enum { WTL_MARKED_MAX = 60, WTL_RECORDED_WINDOWS_MAX = WTL_MARKED_MAX + 4 };
+
+/* What options say of the file. */
+struct wtl_recording_settings {
+	const char *path; /* NULL: there is no recording */
+	uint64_t max_bytes;
+	int64_t max_age_ns;
+};
 
 /* A recording that is written beside a measurement (`wattle record`, `wattle run --record`). */
 struct wtl_recording {
 	struct wtl_app *app;
 	struct wtl_billing *billing;   /* the meter, and who is followed */
 	struct wtl_recorder *recorder; /* NULL: none is written, or it was stopped by an error */
+	const struct wtl_recording_settings *settings;
 	const char *path;
 	int64_t due_ns, begin_utc_ns;
 	int timer; /* of the seconds between samples; 0: there is a sample a second */
@@ -47,7 +56,8 @@ struct wtl_recording {
  * there shall be a recording, and puts WATTLE_MARK into the environment. Without it there are no
  * marks, which is remarked. can_stop: "stop" may come from outside.
  */
-void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app, bool can_stop);
+void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app,
+			  const struct wtl_recording_settings *settings, bool can_stop);
 /*
  * Begins one in the settings' record.path (NULL: none), right after the meter and the billing were
  * opened. Marks are taken in the loop from then on (NULL: none are). 0, or negative after
@@ -66,9 +76,8 @@ void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *ch
 void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
 			  const struct wattle_window *window,
 			  const struct wattle_energy energies[]);
-/* Takes the path for one into the settings: a file, and not standard output. 0, or EINVAL after
- * wtl_complain() about --option. */
-int wtl_recording_set_path(struct wtl_app *app, const char *option, const char *path);
+/* The set() of an option with the path for one: a file, and not standard output. */
+int wtl_recording_set_path(struct wtl_app *app, const struct wtl_option *option, const char *path);
 /* Appends the path as the word that one types behind a command. Raw bytes. */
 void wtl_recording_type_path(struct wtl_buf *buf, const char *path);
 /* Writes the rest. 0, or negative (said already) where the recording is not whole. */

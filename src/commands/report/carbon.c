@@ -16,9 +16,8 @@
 
 enum { FILE_MAX = 256 << 20 };
 
-int wtl_intensity_load(struct wtl_app *app, struct wtl_intensity *ret_intensity)
+int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensity *ret_intensity)
 {
-	const char *path = app->settings.replay.intensity_path;
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf text;
 	int fd, rc;
@@ -99,7 +98,7 @@ void wtl_emitter_look(struct wtl_emitter *emitter, int64_t t_mono_ns, int64_t t_
 	emitter->t_utc_ns = t_utc_ns;
 }
 
-void wtl_carbon_of_emission(const struct wtl_settings *settings,
+void wtl_carbon_of_emission(const struct wtl_settings *settings, const char *path,
 			    const struct wtl_emission *emission, const struct wattle_energy *total,
 			    struct wtl_report_carbon *ret_carbon)
 {
@@ -114,8 +113,7 @@ void wtl_carbon_of_emission(const struct wtl_settings *settings,
 		carbon.missing_uj = (uint64_t)emission->missing_uj;
 	carbon.carbon.intensity_mg_per_kwh = wtl_emission_mean_mg_per_kwh(emission);
 	snprintf(carbon.carbon.location, sizeof(carbon.carbon.location), "time-varying");
-	snprintf(carbon.carbon.dataset, sizeof(carbon.carbon.dataset), "%s",
-		 settings->replay.intensity_path);
+	snprintf(carbon.carbon.dataset, sizeof(carbon.carbon.dataset), "%s", path);
 	carbon.emitted_ug = wtl_emission_ug(emission);
 	if (emission->uj_mg_per_kwh > 0)
 		carbon.emitted_rest_ng =

@@ -433,16 +433,14 @@ int wtl_replay_open_player(struct wtl_app *app, const char *path, struct wtl_pol
 
 static bool needs_all(const struct wtl_replay *replay)
 {
-	const struct wtl_replay_settings *settings = &replay->app->settings.replay;
-
-	return settings->plays || replay->is_part || replay->policy->is_given ||
+	return replay->asked->plays || replay->is_part || replay->policy->is_given ||
 	       replay->emitter.intensity;
 }
 
 /* What nobody can be found in, since nobody was followed. */
 static int check_by(const struct wtl_replay *replay)
 {
-	int by = replay->app->settings.replay.by - 1;
+	int by = replay->asked->by;
 
 	if (by < 0 || by == WTL_BY_WINDOW || wtl_player_follows(replay->player))
 		return 0;
@@ -534,7 +532,8 @@ static void tell_damage(const struct wtl_replay *replay)
 		wtl_remark(replay->app, "%s: %s", replay->path, text);
 }
 
-int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *policy,
+int wtl_replay_new(struct wtl_app *app, const struct wtl_replay_settings *settings,
+		   const char *path, struct wtl_policy *policy,
 		   const struct wtl_intensity *intensity, struct wtl_replay **ret_replay)
 {
 	struct wtl_replay *replay = calloc(1, sizeof(*replay));
@@ -547,10 +546,10 @@ int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *pol
 	app->complained = false;
 	replay->app = app;
 	replay->path = path;
+	replay->asked = settings;
 	replay->policy = policy;
 	replay->emitter.intensity = intensity && intensity->n > 0 ? intensity : NULL;
-	replay->is_part = app->settings.replay.from.kind != WTL_WHEN_NOT ||
-			  app->settings.replay.to.kind != WTL_WHEN_NOT;
+	replay->is_part = settings->from.kind != WTL_WHEN_NOT || settings->to.kind != WTL_WHEN_NOT;
 	if (!needs_all(replay))
 		rc = try_summary(replay);
 	if (rc == 0) {

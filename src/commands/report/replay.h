@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cli/command.h"
+#include "cli/when.h"
 #include "cli/complain.h"
 #include "energy/intensity.h"
 #include "document/recording.h"
@@ -15,6 +16,14 @@
 #include "workload/workload.h"
 
 /* What was recorded, gone by again, for `wattle report` and `wattle export`. */
+
+/* What options say of how. */
+struct wtl_replay_settings {
+	struct wtl_when from, to;
+	int by; /* enum wtl_by; < 0: not given */
+	const char *intensity_path;
+	bool plays; /* for tests: never from the summary alone */
+};
 
 /* ---- replay_policy.c: what is to be taken instead of what was recorded ---- */
 
@@ -56,14 +65,14 @@ struct wtl_emitter {
 	struct wtl_emission emission;
 };
 
-/* Reads the file that is given, if any. 0, or negative after wtl_complain(). */
-int wtl_intensity_load(struct wtl_app *app, struct wtl_intensity *ret_intensity);
+/* Reads the file (NULL: none). 0, or negative after wtl_complain(). */
+int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensity *ret_intensity);
 int wtl_emitter_init(struct wtl_emitter *emitter, const struct wtl_intensity *intensity,
 		     struct wattle_meter *meter, int64_t t_mono_ns, int64_t t_utc_ns);
 void wtl_emitter_done(struct wtl_emitter *emitter);
 void wtl_emitter_look(struct wtl_emitter *emitter, int64_t t_mono_ns, int64_t t_utc_ns);
-/* As of its energy and of what was emitted; ± from the energy's alone: the file says none. */
-void wtl_carbon_of_emission(const struct wtl_settings *settings,
+/* As of its energy and of what was emitted; ± from the energy's alone: the file (path) says none. */
+void wtl_carbon_of_emission(const struct wtl_settings *settings, const char *path,
 			    const struct wtl_emission *emission, const struct wattle_energy *total,
 			    struct wtl_report_carbon *ret_carbon);
 
@@ -82,7 +91,8 @@ struct wtl_replay;
  * Goes by a recording, as the settings say. What comes back lives as long as the replay. 0, or negative
  * after wtl_complain().
  */
-int wtl_replay_new(struct wtl_app *app, const char *path, struct wtl_policy *policy,
+int wtl_replay_new(struct wtl_app *app, const struct wtl_replay_settings *settings,
+		   const char *path, struct wtl_policy *policy,
 		   const struct wtl_intensity *intensity, struct wtl_replay **ret_replay);
 void wtl_replay_free(struct wtl_replay *replay); /* NULL is fine */
 
@@ -94,13 +104,9 @@ const struct wtl_report *wtl_replay_run(const struct wtl_replay *replay, size_t 
 /* The one behind those, that was not: as far as it goes. NULL: there is none. */
 const struct wtl_report *wtl_replay_unfinished(const struct wtl_replay *replay);
 
-/* A word that is no option: a recording. 0, or EINVAL after wtl_complain(). */
-int wtl_replay_add_file(struct wtl_app *app, const char *path);
-
 /* Opens, and says why it cannot. */
 int wtl_replay_open_player(struct wtl_app *app, const char *path, struct wtl_policy *policy,
 			   struct wtl_player **ret_player);
-
 
 /* ---- replay_gaps.c: what a recording does not have ---- */
 

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/report/several.h"
@@ -22,81 +23,44 @@
 
 enum { LINE_MAX_BYTES = 64 * 1024 };
 
-enum {
-	KEY_BY = WTL_OPTION_OWN,
-	KEY_POLICY,
-	KEY_INTENSITY,
-	KEY_SERIES,
-	KEY_CHECK,
-	KEY_REPLAY,
+struct settings {
+	struct wtl_option_list files;
+	struct wtl_replay_settings replay;
+	const char *policy;
+	bool series, check;
 };
 
-static const struct argp_option options[] = {
-	{"by", KEY_BY, "WHAT", 0,
-	 "Put together by process, user, command, container, pod, unit, job, cgroup or window", 1},
-	{"top", WTL_OPTION_TOP, "N", 0, "List the N that used most (default 10)", 1},
-	{"series", KEY_SERIES, 0, 0,
-	 "Repeated runs, of one recording or several, as a table and a series", 1},
-	{"policy", KEY_POLICY, "RULES", 0,
+#define OWN(field) WTL_OWN(struct settings, field)
+
+static const struct wtl_option options[] = {
+	{"by", 0, "WHAT",
+	 "Put together by process, user, command, container, pod, unit, job, cgroup or window",
+	 WTL_OPTION_WORD, OWN(replay.by), .words = wtl_by_names},
+	{"top", 0, "N", "List the N that used most (default 10)", WTL_OPTION_NUMBER,
+	 WTL_SHARED(top), .least = 0, .most = WTL_TOP_MAX},
+	{"series", 0, NULL, "Repeated runs, of one recording or several, as a table and a series",
+	 WTL_OPTION_FLAG, OWN(series)},
+	{"policy", 0, "RULES",
 	 "Compute again with idle=learned (what the recording saw itself), idle=none, or "
 	 "idle=DOMAIN:WATTS; several with commas between",
-	 1},
-	{"intensity", KEY_INTENSITY, "FILE", 0,
-	 "The grid's carbon intensity over time: CSV lines of a UTC time and g CO2e/kWh", 1},
-	{"replay", KEY_REPLAY, 0, 0,
-	 "Go by all of the recording, even where its summary would say the same", 1},
-	{"check", KEY_CHECK, 0, 0, "Only say what is damaged or missing", 1},
+	 WTL_OPTION_TEXT, OWN(policy)},
+	{"intensity", 0, "FILE",
+	 "The grid's carbon intensity over time: CSV lines of a UTC time and g CO2e/kWh",
+	 WTL_OPTION_PATH, OWN(replay.intensity_path), .what = "a file"},
+	{"replay", 0, NULL, "Go by all of the recording, even where its summary would say the same",
+	 WTL_OPTION_FLAG, OWN(replay.plays)},
+	{"check", 0, NULL, "Only say what is damaged or missing", WTL_OPTION_FLAG, OWN(check)},
+	{"from", 0, "TIME", WTL_FROM_TEXT, WTL_OPTION_WHEN, OWN(replay.from)},
+	{"to", 0, "TIME", WTL_TO_TEXT, WTL_OPTION_WHEN, OWN(replay.to)},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {
-	wtl_options_part,   wtl_options_output,	 wtl_options_terminal,
-	wtl_options_carbon, wtl_options_general, NULL,
+static const struct wtl_option *const shared[] = {
+	wtl_options_output, wtl_options_terminal, wtl_options_carbon, wtl_options_general, NULL,
 };
 
-static int set_by(struct wtl_app *app, const char *text)
-{
-	int by = wtl_by_find(text);
-
-	if (by < 0)
-		return wtl_complain(app, "--by takes %s, not '%s'", wtl_by_names(), text);
-	app->settings.replay.by = by + 1;
-	return 0;
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_replay_settings *replay = &app->settings.replay;
-
-	switch (key) {
-	case ARGP_KEY_ARG:
-		return wtl_option_word(app, "a recording", argument)
-			       ? EINVAL
-			       : wtl_replay_add_file(app, argument);
-	case WTL_OPTION_FROM:
-		return wtl_option_when(app, "from", argument, &replay->from);
-	case WTL_OPTION_TO:
-		return wtl_option_when(app, "to", argument, &replay->to);
-	case WTL_OPTION_TOP:
-		replay->has_top = true;
-		return ARGP_ERR_UNKNOWN; /* all commands' own */
-	case KEY_BY:
-		return set_by(app, argument);
-	case KEY_POLICY:
-		return wtl_option_text(&replay->policy, argument);
-	case KEY_INTENSITY:
-		return wtl_option_path(app, "intensity", "a file", argument,
-				       &replay->intensity_path);
-	case KEY_SERIES:
-		return wtl_option_flag(&replay->series);
-	case KEY_REPLAY:
-		return wtl_option_flag(&replay->plays);
-	case KEY_CHECK:
-		return wtl_option_flag(&replay->check);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
+static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(files),
+				       .what = "a recording", .takes = "recordings"};
 
 /* ---- --check ---- */
 
@@ -182,11 +146,11 @@ static int check_one(struct wtl_app *app, char *path)
 
 static int check_all(struct wtl_app *app)
 {
-	const struct wtl_replay_settings *replay = &app->settings.replay;
+	const struct settings *settings = app->own;
 	int code = WTL_EXIT_DONE;
 
-	for (unsigned i = 0; i < replay->n_files; i++) {
-		char *path = strdup(replay->files[i]);
+	for (size_t i = 0; i < settings->files.n; i++) {
+		char *path = strdup(settings->files.words[i]);
 
 		if (!path) {
 			wtl_complain(app, "out of memory");
@@ -201,25 +165,13 @@ static int check_all(struct wtl_app *app)
 
 static int check_alone(struct wtl_app *app)
 {
-	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_replay_settings *replay = &settings->replay;
-	const struct wtl_option_use others[] = {
-		{replay->by, "--by"},
-		{replay->has_top, "--top"},
-		{replay->series, "--series"},
-		{replay->policy, "--policy"},
-		{replay->intensity_path, "--intensity"},
-		{replay->plays, "--replay"},
-		{replay->from.kind != WTL_WHEN_NOT, "--from"},
-		{replay->to.kind != WTL_WHEN_NOT, "--to"},
-		{settings->output != &wtl_output_text, "--format"},
-		{settings->output_path, "--output"},
-		{settings->location, "--location"},
-		{settings->pue_milli, "--pue"},
-	};
-	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
+	static const char *const others[] = {
+		"--by", "--top",    "--series", "--policy",   "--intensity", "--replay", "--from",
+		"--to", "--format", "--output", "--location", "--pue",	     NULL};
+	const struct settings *settings = app->own;
+	const char *other = wtl_option_first_used(app, others);
 
-	return other && replay->check
+	return other && settings->check
 		       ? wtl_complain(app,
 				      "--check only says what is damaged or missing: %s has no use",
 				      other)
@@ -274,17 +226,18 @@ static size_t count_runs(const struct wtl_replay *replay)
 /* What is to be told: one, several side by side, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
+	const struct settings *settings = session->app->own;
 	bool has_runs = session->n == 1 && count_runs(session->replays[0]) > 1;
 	int rc = 0;
 
-	if (has_runs && session->app->settings.replay.by) {
+	if (has_runs && settings->replay.by >= 0) {
 		wtl_complain(session->app,
 			     "--by is of one run: '%s' holds %zu, which are told as a series",
 			     wtl_replay_recording(session->replays[0])->path,
 			     count_runs(session->replays[0]));
 		return -EINVAL;
 	}
-	if (session->app->settings.replay.series || has_runs) {
+	if (settings->series || has_runs) {
 		rc = wtl_runs_new(session->replays, session->n, &session->runs);
 		result->format = format_runs;
 		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
@@ -320,17 +273,17 @@ static int write_result(struct session *session, const struct wtl_result *result
 
 static int replay_all(struct session *session)
 {
-	const struct wtl_replay_settings *settings = &session->app->settings.replay;
+	const struct settings *settings = session->app->own;
 	int rc = 0;
 
-	session->replays = calloc(settings->n_files + 1, sizeof(*session->replays));
+	session->replays = calloc(settings->files.n + 1, sizeof(*session->replays));
 	if (!session->replays) {
 		wtl_complain(session->app, "out of memory");
 		return -ENOMEM;
 	}
-	for (unsigned i = 0; rc == 0 && i < settings->n_files; i++) {
-		rc = wtl_replay_new(session->app, settings->files[i], &session->policy,
-				    &session->intensity, &session->replays[i]);
+	for (size_t i = 0; rc == 0 && i < settings->files.n; i++) {
+		rc = wtl_replay_new(session->app, &settings->replay, settings->files.words[i],
+				    &session->policy, &session->intensity, &session->replays[i]);
 		session->n += rc == 0;
 	}
 	return rc;
@@ -355,34 +308,34 @@ static int report(struct session *session)
 
 static int check_files(struct wtl_app *app)
 {
-	const struct wtl_replay_settings *replay = &app->settings.replay;
+	const struct settings *settings = app->own;
+	const char *intensity_path = settings->replay.intensity_path;
 
-	if (replay->n_files == 0)
+	if (settings->files.n == 0)
 		return wtl_complain(app, "which recording? As in: wattle report night.wattle");
-	for (unsigned i = 0; i < replay->n_files; i++)
-		if (wtl_option_check_output(app, replay->files[i]))
+	for (size_t i = 0; i < settings->files.n; i++)
+		if (wtl_option_check_output(app, settings->files.words[i]))
 			return EINVAL;
-	if (replay->intensity_path && wtl_option_check_output(app, replay->intensity_path))
-		return EINVAL;
-	return 0;
+	return intensity_path ? wtl_option_check_output(app, intensity_path) : 0;
 }
 
 /* Options that rule each other out. */
 static int check_together(struct wtl_app *app)
 {
-	const struct wtl_replay_settings *replay = &app->settings.replay;
+	const struct settings *settings = app->own;
+	const struct wtl_replay_settings *replay = &settings->replay;
 
 	if (replay->intensity_path && app->settings.location)
 		return wtl_complain(app, "--intensity and --location exclude each other");
-	if (replay->series && (replay->from.kind || replay->to.kind))
+	if (settings->series && (replay->from.kind || replay->to.kind))
 		return wtl_complain(app, "--series tells whole runs: --from and --to have no use");
-	if (replay->series && replay->by)
+	if (settings->series && replay->by >= 0)
 		return wtl_complain(app, "--series and --by exclude each other");
-	if (replay->by == WTL_BY_WINDOW + 1 && replay->has_top)
+	if (replay->by == WTL_BY_WINDOW && wtl_option_is_used(app, "--top"))
 		return wtl_complain(app, "--by window tells all windows: --top has no use");
 	if (wtl_when_is_backwards(&replay->from, &replay->to))
 		return wtl_complain(app, "--to is not after --from");
-	if (replay->n_files > 1 && replay->by)
+	if (settings->files.n > 1 && replay->by >= 0)
 		return wtl_complain(app, "--by is of one recording: several are told side by side");
 	return 0;
 }
@@ -394,15 +347,16 @@ static int check_settings(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
+	const struct settings *settings = app->own;
 	struct session session = {.app = app};
 	int rc;
 
-	if (check_settings(app) ||
-	    wtl_policy_parse(app, app->settings.replay.policy, &session.policy))
+	if (check_settings(app) || wtl_policy_parse(app, settings->policy, &session.policy))
 		return WTL_EXIT_USAGE;
-	if (app->settings.replay.check)
+	if (settings->check)
 		return check_all(app);
-	if (wtl_sink_check(app) < 0 || wtl_intensity_load(app, &session.intensity) < 0)
+	if (wtl_sink_check(app) < 0 ||
+	    wtl_intensity_load(app, settings->replay.intensity_path, &session.intensity) < 0)
 		return WTL_EXIT_FAILED;
 	rc = report(&session);
 	wtl_intensity_done(&session.intensity);
@@ -435,7 +389,9 @@ const struct wtl_command wtl_command_report = {
 		"2\twrong options",
 	.options = options,
 	.shared = shared,
+	.word = &word,
+	.settings_size = sizeof(struct settings),
+	.defaults = &(const struct settings){.replay = {.by = -1}},
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

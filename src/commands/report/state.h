@@ -38,6 +38,7 @@ enum { WTL_REPLAY_GROUPINGS = 5 };
 
 struct wtl_replay {
 	struct wtl_app *app;
+	const struct wtl_replay_settings *asked;
 	const char *path;
 	struct wtl_policy *policy;
 	struct wtl_player *player;

@@ -113,7 +113,7 @@ static int complain_of_range(struct wtl_replay *replay, const char *what)
 
 int wtl_replay_find_part(struct wtl_replay *replay)
 {
-	const struct wtl_replay_settings *settings = &replay->app->settings.replay;
+	const struct wtl_replay_settings *settings = replay->asked;
 	int rc = read_span(replay);
 
 	if (rc < 0 || !replay->is_part)
@@ -176,7 +176,8 @@ static void tell_carbon(const struct wtl_replay *replay, const struct wtl_emissi
 			const struct wattle_energy *total, struct wtl_report_carbon *ret_carbon)
 {
 	if (replay->emitter.intensity)
-		wtl_carbon_of_emission(&replay->settings, emission, total, ret_carbon);
+		wtl_carbon_of_emission(&replay->settings, replay->asked->intensity_path, emission,
+				       total, ret_carbon);
 	else
 		wtl_describe_carbon(&replay->settings, total, ret_carbon);
 }
@@ -539,7 +540,7 @@ static int tell_groupings(struct wtl_replay *replay)
 {
 	static const enum wtl_by usual[WTL_REPLAY_GROUPINGS] = {
 		WTL_BY_USER, WTL_BY_UNIT, WTL_BY_CONTAINER, WTL_BY_POD, WTL_BY_JOB};
-	int asked = replay->app->settings.replay.by - 1, rc = 0;
+	int asked = replay->asked->by, rc = 0;
 
 	replay->recording.has_by = asked >= 0;
 	if (asked >= 0 && asked != WTL_BY_PROCESS && asked != WTL_BY_WINDOW)
@@ -601,7 +602,7 @@ int wtl_replay_finish(struct wtl_replay *replay)
 			       last->report.window.begin_mono_ns + last->report.window.duration_ns);
 	replay->recording.carbon = (struct wtl_recording_carbon){
 		.is_varying = replay->emitter.intensity != NULL,
-		.file = replay->app->settings.replay.intensity_path,
+		.file = replay->asked->intensity_path,
 		.emission = last->emission,
 	};
 	tell_policy(replay);
@@ -653,14 +654,4 @@ const struct wtl_report *wtl_replay_run(const struct wtl_replay *replay, size_t 
 const struct wtl_report *wtl_replay_unfinished(const struct wtl_replay *replay)
 {
 	return replay->is_unfinished ? &replay->runs[replay->n_runs - 1].report : NULL;
-}
-
-int wtl_replay_add_file(struct wtl_app *app, const char *path)
-{
-	struct wtl_replay_settings *replay = &app->settings.replay;
-
-	if (replay->n_files == sizeof(replay->files) / sizeof(replay->files[0]))
-		return wtl_complain(app, "these are too many recordings");
-	replay->files[replay->n_files++] = path;
-	return 0;
 }

@@ -19,7 +19,7 @@
 #include "cli/describe.h"
 #include "cli/loop.h"
 #include "cli/machine.h"
-#include "cli/options.h"
+#include "cli/option.h"
 #include "cli/sink.h"
 #include "commands/record/recording.h"
 #include "commands/report/run_figures.h"
@@ -38,21 +38,48 @@
 /* Processes whose memory is read in a second. Those that are to be reported may end in the next. */
 enum { MEMORY_FIRST = 32, MEMORY_READS = 10 };
 
-enum { KEY_UNTIL = WTL_OPTION_OWN, KEY_MAX_REPEAT, KEY_RECORD };
+struct settings {
+	unsigned repeat, repeat_max; /* 0: not given */
+	double until;		     /* 0: not given */
+	struct wtl_recording_settings recording;
+};
 
-static const struct argp_option options[] = {
-	{"repeat", 'r', "N", 0, "Run the command N times (1 to 1000) and tell mean and spread", 1},
-	{"until", KEY_UNTIL, "REL", 0,
+static int set_until(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	struct settings *settings = app->own;
+	size_t len = strlen(text);
+	bool percent = len > 0 && text[len - 1] == '%';
+	double value;
+
+	(void)option;
+	if (wtl_num_double(text, len - percent, &value) < 0)
+		return -EINVAL;
+	if (percent)
+		value /= 100.0;
+	if (!(value >= 1e-4 && value <= 1.0))
+		return -EINVAL;
+	settings->until = value;
+	return 0;
+}
+
+static const struct wtl_option options[] = {
+	{"repeat", 'r', "N", "Run the command N times (1 to 1000) and tell mean and spread",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct settings, repeat), .least = 1, .most = REPEAT_MAX},
+	{"until", 0, "REL",
 	 "Repeat until the 95 % interval of the mean energy is within REL of it, such as 0.02 or 2%",
-	 1},
-	{"max-repeat", KEY_MAX_REPEAT, "N", 0, "With --until: at most N times (default 100)", 1},
-	{"record", KEY_RECORD, "FILE", 0,
-	 "Keep all that is measured in FILE, which must not exist yet: see wattle record", 1},
-	{"top", WTL_OPTION_TOP, "N", 0, "List the N processes that used most (default 10)", 2},
+	 WTL_OPTION_OWN, .takes = "a part from 0.01% to 100% such as 0.02 or 2%", .set = set_until},
+	{"max-repeat", 0, "N", "With --until: at most N times (default 100)", WTL_OPTION_NUMBER,
+	 WTL_OWN(struct settings, repeat_max), .least = 1, .most = REPEAT_MAX},
+	{"record", 0, "FILE",
+	 "Keep all that is measured in FILE, which must not exist yet: see wattle record",
+	 WTL_OPTION_OWN, WTL_OWN(struct settings, recording.path), .what = "a file",
+	 .file = WTL_FILE_RECORDING, .set = wtl_recording_set_path},
+	{"top", 0, "N", "List the N processes that used most (default 10)", WTL_OPTION_NUMBER,
+	 WTL_SHARED(top), .least = 0, .most = WTL_TOP_MAX},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {
+static const struct wtl_option *const shared[] = {
 	wtl_options_idle_first, wtl_options_consumers,
 	wtl_options_interval,	wtl_options_jitter,
 	wtl_options_output,	wtl_options_terminal,
@@ -80,47 +107,12 @@ struct session {
 	size_t n, size;
 };
 
-static int set_until(struct wtl_app *app, const char *text)
-{
-	size_t len = strlen(text);
-	bool percent = len > 0 && text[len - 1] == '%';
-	double value;
-
-	if (wtl_num_double(text, len - percent, &value) < 0 || !(value > 0.0))
-		return wtl_complain(app, "--until takes a part such as 0.02 or 2%%, not '%s'",
-				    text);
-	if (percent)
-		value /= 100.0;
-	if (value < 1e-4 || value > 1.0)
-		return wtl_complain(app, "--until takes 0.01%% to 100%%, not '%s'", text);
-	app->settings.until = value;
-	return 0;
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	switch (key) {
-	case 'r':
-		return wtl_option_unsigned(app, "repeat", argument, 1, REPEAT_MAX,
-					   &app->settings.repeat);
-	case KEY_MAX_REPEAT:
-		return wtl_option_unsigned(app, "max-repeat", argument, 1, REPEAT_MAX,
-					   &app->settings.repeat_max);
-	case KEY_UNTIL:
-		return set_until(app, argument);
-	case KEY_RECORD:
-		return wtl_recording_set_path(app, "record", argument);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
 /* What a tape, which is a machine of its own, cannot be asked for. */
 static int check_tape(struct wtl_app *app)
 {
-	const struct wtl_settings *settings = &app->settings;
+	const struct settings *settings = app->own;
 
-	if (settings->command)
+	if (app->settings.command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
 	if (settings->repeat || settings->until > 0.0)
 		return wtl_complain(app, "a tape is the same every time: --repeat has no use");
@@ -129,7 +121,7 @@ static int check_tape(struct wtl_app *app)
 
 static int check_repeats(struct wtl_app *app)
 {
-	const struct wtl_settings *settings = &app->settings;
+	const struct settings *settings = app->own;
 
 	if (settings->repeat_max && settings->until <= 0.0)
 		return wtl_complain(app, "--max-repeat bounds --until, which is not given");
@@ -328,16 +320,17 @@ static const struct wtl_report *report_at(const void *of, size_t run)
 static bool has_converged(const struct session *session)
 {
 	const struct wtl_run_list runs = {report_at, session, session->n};
+	const struct settings *settings = session->app->own;
 	struct wtl_statistics energy;
 
 	wtl_runs_statistics_of_all(&runs, wtl_run_energy_j, 0, &energy);
 	return energy.n >= UNTIL_MIN_RUNS && energy.mean > 0.0 &&
-	       energy.ci95 <= session->app->settings.until * energy.mean;
+	       energy.ci95 <= settings->until * energy.mean;
 }
 
 static bool goes_on(struct session *session)
 {
-	const struct wtl_settings *settings = &session->app->settings;
+	const struct settings *settings = session->app->own;
 	unsigned most = settings->repeat_max ? settings->repeat_max : UNTIL_MAX_RUNS;
 
 	if (wtl_loop_interrupted(&session->loop))
@@ -384,14 +377,15 @@ static void find_statistics(const struct session *session, struct wtl_series *se
 static int format_series(const struct session *session, struct wtl_buf *buf,
 			 const struct wtl_output_ops *output, const struct wtl_output_style *style)
 {
+	const struct settings *settings = session->app->own;
 	size_t n_domains = session->outcomes[0].report.n_domains;
 	struct wtl_report *reports = calloc(session->n, sizeof(*reports));
 	struct wtl_statistics *domain_j = calloc(n_domains + 1, sizeof(*domain_j));
 	struct wtl_series series = {
 		.reports = reports,
 		.n_reports = session->n,
-		.until = session->app->settings.until,
-		.converged = session->app->settings.until > 0.0 && has_converged(session),
+		.until = settings->until,
+		.converged = settings->until > 0.0 && has_converged(session),
 		.domain_j = domain_j,
 	};
 	int rc = reports && domain_j ? 0 : -ENOMEM;
@@ -411,7 +405,7 @@ static int format_result(struct wtl_buf *buf, const void *what, const struct wtl
 			 const struct wtl_output_style *style)
 {
 	const struct session *session = what;
-	const struct wtl_settings *settings = &session->app->settings;
+	const struct settings *settings = session->app->own;
 
 	/* The notes lie within the outcomes, which have moved since they were made. */
 	for (size_t i = 0; i < session->n; i++) {
@@ -469,12 +463,13 @@ static void end_session(struct session *session)
 
 static int run(struct wtl_app *app)
 {
+	const struct settings *settings = app->own;
 	struct session session = {.app = app};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (check_settings(app) || wtl_sink_check(app) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
-	wtl_recording_listen(&session.recording, app, false);
+	wtl_recording_listen(&session.recording, app, &settings->recording, false);
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0) {
 		wtl_recording_done(&session.recording, NULL);
 		return WTL_EXIT_WATTLE_FAILED;
@@ -531,8 +526,8 @@ const struct wtl_command wtl_command_run = {
 		       "127\tthe command was not found",
 	.options = options,
 	.shared = shared,
+	.settings_size = sizeof(struct settings),
 	.takes_command = true,
 	.usage_exit = WTL_EXIT_WATTLE_FAILED,
-	.option = option,
 	.run = run,
 };

@@ -33,10 +33,12 @@ int64_t wtl_top_screen_ns(void)
 	return wtl_thread_clock_ns();
 }
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app)
+int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			   const struct wtl_top_settings *settings)
 {
 	memset(collector, 0, sizeof(*collector));
 	collector->app = app;
+	collector->settings = settings;
 	pthread_mutex_init(&collector->lock, NULL);
 	wtl_thread_cond_init(&collector->changed);
 	wtl_top_view_init(&collector->master);
@@ -178,7 +180,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	struct wtl_top_view *view = &collector->master;
 	int rc;
 
-	if (collector->app->settings.screen.replay)
+	if (collector->settings->replay)
 		return wtl_top_replay_open(collector);
 	rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
 	if (rc < 0)

@@ -16,6 +16,7 @@
 #include "commands/top/play.h"
 #include "commands/top/view.h"
 #include "meter/consumers.h"
+#include "commands/top/top.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"
@@ -165,6 +166,7 @@ enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
 
 struct wtl_top_collector {
 	struct wtl_app *app;
+	const struct wtl_top_settings *settings;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	pthread_t thread;
@@ -196,7 +198,8 @@ struct wtl_top_collector {
 	bool is_fresh;
 };
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app);
+int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			   const struct wtl_top_settings *settings);
 /* false: something does not answer; the memory must stay, and the process should end. */
 bool wtl_top_collector_done(struct wtl_top_collector *collector);
 

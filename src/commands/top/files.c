@@ -21,14 +21,14 @@ enum { FILE_MAX = 256 * 1024 };
 
 /* ---- The configuration ---- */
 
-static void find_path(const struct wtl_settings *settings, char path[PATH_MAX])
+static void find_path(const struct wtl_top_settings *settings, char path[PATH_MAX])
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
 	int len = 0;
 
 	path[0] = '\0';
-	if (settings->screen.config)
-		len = snprintf(path, PATH_MAX, "%s", settings->screen.config);
+	if (settings->config)
+		len = snprintf(path, PATH_MAX, "%s", settings->config);
 	else if (config && config[0] == '/')
 		len = snprintf(path, PATH_MAX, "%s/wattle/top.conf", config);
 	else if (home && home[0] == '/')
@@ -56,7 +56,7 @@ void wtl_top_config_load(struct wtl_top_session *session)
 	struct wtl_buf text;
 	int rc;
 
-	find_path(&app->settings, session->config_path);
+	find_path(session->settings, session->config_path);
 	wtl_buf_init(&text, FILE_MAX);
 	rc = session->config_path[0] ? read_file(session->config_path, &text) : -ENOENT;
 	if (rc == 0) {

@@ -324,7 +324,7 @@ static int64_t place_of_utc(const struct wtl_top_replay *replay, int64_t t_utc_n
 /* Where it is to begin (or what is shown), or -ERANGE after a complaint. */
 static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int64_t *ret_ns)
 {
-	const struct wtl_when *at = &collector->app->settings.screen.at;
+	const struct wtl_when *at = &collector->settings->at;
 	const struct wtl_top_replay *replay = collector->replay;
 
 	*ret_ns = none_ns;
@@ -343,7 +343,7 @@ static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int6
 
 int wtl_top_replay_open(struct wtl_top_collector *collector)
 {
-	const struct wtl_top_settings *settings = &collector->app->settings.screen;
+	const struct wtl_top_settings *settings = collector->settings;
 	struct wtl_play_order order = {.verb = WTL_PLAY_GO_TO};
 	struct wtl_top_replay *replay;
 	struct wtl_err err = {.code = 0};
@@ -522,7 +522,7 @@ static int go_back(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay;
 	struct wtl_err err = {.code = 0};
-	int rc = open_replay(collector->app->settings.screen.replay, &replay, &err);
+	int rc = open_replay(collector->settings->replay, &replay, &err);
 	bool is_open = rc == 0;
 
 	if (is_open) {

@@ -123,8 +123,8 @@ static int print_picture(struct wtl_top_session *session)
 	int rc;
 
 	make_rows(session, view);
-	if (session->rows.n > session->app->settings.screen.rows)
-		session->rows.n = session->app->settings.screen.rows;
+	if (session->rows.n > session->settings->rows)
+		session->rows.n = session->settings->rows;
 	rows = face_of(session)->once_rows(session, view, columns);
 	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
 		wtl_complain(session->app, "out of memory");
@@ -463,8 +463,8 @@ static void apply_settings(struct wtl_top_session *session)
 	const char *no_color = getenv("NO_COLOR");
 	struct wtl_top_ui *ui = &session->ui;
 
-	if (settings->screen.redraw_ms)
-		ui->config.redraw_ms = settings->screen.redraw_ms;
+	if (session->settings->redraw_ns)
+		ui->config.redraw_ms = (unsigned)(session->settings->redraw_ns / WTL_NS_PER_MS);
 	ui->no_color = settings->no_color || (no_color && no_color[0]);
 	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
 }
@@ -475,7 +475,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	struct wtl_top_collector *collector = malloc(sizeof(*collector));
 	int code;
 
-	if (!collector || wtl_top_collector_init(collector, session->app) < 0) {
+	if (!collector || wtl_top_collector_init(collector, session->app, session->settings) < 0) {
 		free(collector);
 		wtl_complain(session->app, "out of memory");
 		return WTL_EXIT_FAILED;

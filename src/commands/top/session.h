@@ -28,6 +28,7 @@ struct wtl_top_face {
 struct wtl_top_session {
 	const struct wtl_top_face *face; /* NULL: that of wattle top */
 	struct wtl_app *app;
+	const struct wtl_top_settings *settings;
 	struct wtl_top_collector
 		*collector; /* may outlive the session: see wtl_top_collector_done() */
 	struct wtl_top_ui ui;
@@ -37,7 +38,7 @@ struct wtl_top_session {
 };
 
 /*
- * Collects and shows: one picture on standard output, or live on the screen. app and face are set; prepare
+ * Collects and shows: one picture on standard output, or live on the screen. app, settings and face are set; prepare
  * sets what the ui begins with, and what options say of the screen goes before that. Returns the exit code.
  */
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,

@@ -1,55 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-#include <argp.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/option.h"
 #include "cli/options.h"
 #include "cli/screen.h"
 #include "commands/top/play.h"
 #include "commands/top/session.h"
+#include "energy/units.h"
 #include "workload/workload.h"
 
 enum { ROWS_DEFAULT = 20, ROWS_MAX = 900 };
 
-enum {
-	KEY_ONCE = WTL_OPTION_OWN,
-	KEY_ROWS,
-	KEY_READ_ONLY,
-	KEY_FILTER,
-	KEY_SORT,
-	KEY_CONFIG,
-	KEY_REPLAY,
-	KEY_SPEED,
-	KEY_AT,
-};
+static int set_filter(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	struct wtl_top_settings *settings = app->own;
+	struct wtl_filter filter;
+	struct wtl_filter_error error;
 
-static const struct argp_option options[] = {
-	{"once", KEY_ONCE, 0, 0, "Print one picture as plain text and end", 1},
-	{"rows", KEY_ROWS, "N", 0, "With --once: at most N processes (default 20)", 1},
-	{"redraw", 'd', "MS", 0, "Draw every MS milliseconds (50 to 10000; default 200)", 1},
-	{"filter", KEY_FILTER, "EXPRESSION", 0,
-	 "Show only such processes, as in 'gpu_w>10 && user==bob'", 1},
-	{"sort", KEY_SORT, "FIELD", 0, "Sort by a field such as w (default), gpu_w, j, cpu or mem",
-	 1},
-	{"read-only", KEY_READ_ONLY, 0, 0, "Send no signals to processes", 1},
-	{"config", KEY_CONFIG, "FILE", 0,
+	(void)option;
+	if (wtl_filter_parse(&filter, text, &error) < 0)
+		return wtl_complain(app, "--filter: at character %d of '%s': %s",
+				    error.position + 1, text, error.text);
+	settings->filter = text;
+	return 0;
+}
+
+static int set_sort(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	struct wtl_top_settings *settings = app->own;
+
+	(void)option;
+	if (wtl_field_find(text, strlen(text)) == WTL_FIELDS)
+		return wtl_complain(app, "--sort: there is no field '%s'", text);
+	settings->sort = text;
+	return 0;
+}
+
+static int set_speed(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	return wtl_play_parse_speed(text, wtl_option_target(app, option));
+}
+
+#define OWN(field) WTL_OWN(struct wtl_top_settings, field)
+
+static const struct wtl_option options[] = {
+	{"once", 0, NULL, "Print one picture as plain text and end", WTL_OPTION_FLAG, OWN(once)},
+	{"rows", 0, "N", "With --once: at most N processes (default 20)", WTL_OPTION_NUMBER,
+	 OWN(rows), .least = 0, .most = ROWS_MAX},
+	{"redraw", 'd', "MS", "Draw every MS milliseconds (50 to 10000; default 200)",
+	 WTL_OPTION_DURATION, OWN(redraw_ns), .least = 50 * WTL_NS_PER_MS,
+	 .most = 10 * WTL_NS_PER_S, .is_ms = true},
+	{"filter", 0, "EXPRESSION", "Show only such processes, as in 'gpu_w>10 && user==bob'",
+	 WTL_OPTION_OWN, .set = set_filter},
+	{"sort", 0, "FIELD", "Sort by a field such as w (default), gpu_w, j, cpu or mem",
+	 WTL_OPTION_OWN, .set = set_sort},
+	{"read-only", 0, NULL, "Send no signals to processes", WTL_OPTION_FLAG, OWN(read_only)},
+	{"config", 0, "FILE",
 	 "Where the set-up is kept (default: $XDG_CONFIG_HOME/wattle/top.conf or "
 	 "~/.config/wattle/top.conf)",
-	 2},
-	{"replay", KEY_REPLAY, "FILE", 0, "Play a recording (wattle record) instead", 3},
-	{"speed", KEY_SPEED, "N", 0,
-	 "With --replay: N times as fast as it was (0.1 to 1000, or max; default 1)", 3},
-	{"at", KEY_AT, "TIME", 0,
+	 WTL_OPTION_TEXT, OWN(config)},
+	{"replay", 0, "FILE", "Play a recording (wattle record) instead", WTL_OPTION_PATH,
+	 OWN(replay), .what = "a recording"},
+	{"speed", 0, "N",
+	 "With --replay: N times as fast as it was (0.1 to 1000, or max; default 1)",
+	 WTL_OPTION_OWN, OWN(speed_milli), .takes = "a number from 0.1 to 1000, or max",
+	 .set = set_speed},
+	{"at", 0, "TIME",
 	 "With --replay: begin there (with --once: show that; default the end): as "
 	 "'2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z, or +90 or +1h30m since the begin",
-	 3},
+	 WTL_OPTION_WHEN, OWN(at)},
 	{0},
 };
 
-static const struct argp_option *const shared[] = {
+static const struct wtl_option *const shared[] = {
 	wtl_options_interval,
 	wtl_options_consumers,
 	wtl_options_terminal,
@@ -59,135 +86,53 @@ static const struct argp_option *const shared[] = {
 	NULL,
 };
 
-static int check_filter(struct wtl_app *app, const char *text)
-{
-	struct wtl_filter filter;
-	struct wtl_filter_error error;
-
-	if (wtl_filter_parse(&filter, text, &error) < 0)
-		return wtl_complain(app, "--filter: at character %d of '%s': %s",
-				    error.position + 1, text, error.text);
-	app->settings.screen.filter = text;
-	return 0;
-}
-
-static int check_sort(struct wtl_app *app, const char *text)
-{
-	if (wtl_field_find(text, strlen(text)) == WTL_FIELDS)
-		return wtl_complain(app, "--sort: there is no field '%s'", text);
-	app->settings.screen.sort = text;
-	return 0;
-}
-
-static int set_speed(struct wtl_app *app, const char *text)
-{
-	if (wtl_play_parse_speed(text, &app->settings.screen.speed_milli) < 0)
-		return wtl_complain(
-			app, "--speed takes a number from 0.1 to 1000, or max, not '%s'", text);
-	return 0;
-}
-
-static int replay_option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_top_settings *screen = &app->settings.screen;
-
-	switch (key) {
-	case KEY_REPLAY:
-		return wtl_option_path(app, "replay", "a recording", argument, &screen->replay);
-	case KEY_SPEED:
-		return set_speed(app, argument);
-	case KEY_AT:
-		return wtl_option_when(app, "at", argument, &screen->at);
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-static int option(struct wtl_app *app, int key, char *argument)
-{
-	struct wtl_top_settings *screen = &app->settings.screen;
-
-	switch (key) {
-	case KEY_ONCE:
-		return wtl_option_flag(&screen->once);
-	case KEY_ROWS:
-		screen->has_rows = true;
-		return wtl_option_unsigned(app, "rows", argument, 0, ROWS_MAX, &screen->rows);
-	case KEY_READ_ONLY:
-		return wtl_option_flag(&screen->read_only);
-	case KEY_FILTER:
-		return check_filter(app, argument);
-	case KEY_SORT:
-		return check_sort(app, argument);
-	case KEY_CONFIG:
-		return wtl_option_text(&screen->config, argument);
-	default:
-		return replay_option(app, key, argument);
-	}
-}
-
 /* What options say goes before the configuration, and is not kept in it. */
 static void prepare(struct wtl_top_session *session)
 {
-	const struct wtl_settings *settings = &session->app->settings;
+	const struct wtl_settings *shared_settings = &session->app->settings;
+	const struct wtl_top_settings *settings = session->settings;
 	struct wtl_top_ui *ui = &session->ui;
 	struct wtl_filter_error error;
 
 	wtl_top_config_load(session);
-	wtl_filter_parse(&ui->filter,
-			 settings->screen.filter ? settings->screen.filter : ui->config.filter,
+	wtl_filter_parse(&ui->filter, settings->filter ? settings->filter : ui->config.filter,
 			 &error);
-	if (settings->screen.sort)
-		ui->config.sort =
-			wtl_field_find(settings->screen.sort, strlen(settings->screen.sort));
-	ui->is_replay = settings->screen.replay != NULL;
+	if (settings->sort)
+		ui->config.sort = wtl_field_find(settings->sort, strlen(settings->sort));
+	ui->is_replay = settings->replay != NULL;
 	if (ui->is_replay) {
 		ui->no_kill = true;
 		ui->no_kill_why = "These processes are of a recording";
-	} else if (settings->tape || settings->root) {
+	} else if (shared_settings->tape || shared_settings->root) {
 		ui->no_kill = true;
 		ui->no_kill_why = "These are another machine's processes";
-	} else if (settings->screen.read_only) {
+	} else if (settings->read_only) {
 		ui->no_kill = true;
 		ui->no_kill_why = "Read-only: no signals are sent";
 	}
 }
 
-/* A recording has its own machine, interval and baselines. */
-static int check_replay(struct wtl_app *app)
-{
-	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_option_use others[] = {
-		{settings->tape, "--tape"},
-		{settings->root, "--root"},
-		{settings->tape_record, "--tape-record"},
-		{settings->nvml_path, "--nvml"},
-		{settings->fault, "--fault"},
-		{settings->screen.has_interval, "--interval"},
-		{settings->idle_file, "--idle-file"},
-		{settings->weight != WTL_WEIGHT_CPU_TIME, "--weight"},
-	};
-	const char *other = wtl_option_first_used(others, sizeof(others) / sizeof(others[0]));
-
-	if (other)
-		return wtl_complain(app, "--replay goes by the recording alone: %s is of no use",
-				    other);
-	if (settings->screen.once && settings->screen.speed_milli)
-		return wtl_complain(app, "--speed is not for --once");
-	return 0;
-}
-
 static int check_together(struct wtl_app *app)
 {
-	if (app->settings.screen.replay && check_replay(app))
-		return EINVAL;
-	if (!app->settings.screen.replay && app->settings.screen.speed_milli)
+	/* A recording has its own machine, interval and baselines. */
+	static const char *const others[] = {"--tape",	    "--root",	"--tape-record",
+					     "--nvml",	    "--fault",	"--interval",
+					     "--idle-file", "--weight", NULL};
+	const struct wtl_top_settings *settings = app->own;
+	const char *other = wtl_option_first_used(app, others);
+
+	if (settings->replay && other)
+		return wtl_complain(app, "--replay goes by the recording alone: %s is of no use",
+				    other);
+	if (settings->replay && settings->once && settings->speed_milli)
+		return wtl_complain(app, "--speed is not for --once");
+	if (!settings->replay && settings->speed_milli)
 		return wtl_complain(app, "--speed is for --replay");
-	if (!app->settings.screen.replay && app->settings.screen.at.kind != WTL_WHEN_NOT)
+	if (!settings->replay && settings->at.kind != WTL_WHEN_NOT)
 		return wtl_complain(app, "--at is for --replay");
-	if (!app->settings.screen.once && app->settings.screen.has_rows)
+	if (!settings->once && wtl_option_is_used(app, "--rows"))
 		return wtl_complain(app, "--rows is for --once");
-	if (!app->settings.screen.once && !wtl_screen_is_built())
+	if (!settings->once && !wtl_screen_is_built())
 		return wtl_complain(app,
 				    "this wattle was built without ncurses: only --once works");
 	return 0;
@@ -195,13 +140,12 @@ static int check_together(struct wtl_app *app)
 
 static int run(struct wtl_app *app)
 {
-	struct wtl_top_session session = {.app = app};
+	const struct wtl_top_settings *settings = app->own;
+	struct wtl_top_session session = {.app = app, .settings = settings};
 
 	if (check_together(app))
 		return WTL_EXIT_USAGE;
-	if (!app->settings.screen.has_rows)
-		app->settings.screen.rows = ROWS_DEFAULT;
-	return wtl_top_session_run(&session, app->settings.screen.once, prepare);
+	return wtl_top_session_run(&session, settings->once, prepare);
 }
 
 const struct wtl_command wtl_command_top = {
@@ -241,7 +185,8 @@ const struct wtl_command wtl_command_top = {
 		"away",
 	.options = options,
 	.shared = shared,
+	.settings_size = sizeof(struct wtl_top_settings),
+	.defaults = &(const struct wtl_top_settings){.rows = ROWS_DEFAULT},
 	.usage_exit = WTL_EXIT_USAGE,
-	.option = option,
 	.run = run,
 };

@@ -7,14 +7,12 @@
 
 #include "cli/when.h"
 
-/* What the options of `wattle top` say. */
+/* What the options of `wattle top` say; those of wattle plot --live are some of them. */
 struct wtl_top_settings {
 	bool once, read_only;
-	bool has_rows;
 	unsigned rows;
-	unsigned redraw_ms; /* 0: not given; of wattle plot --live as well */
+	int64_t redraw_ns; /* 0: not given */
 	const char *filter, *sort, *config;
-	bool has_interval;    /* of wattle plot --live as well */
 	const char *replay;   /* a recording to be played; NULL: what is there now is shown */
 	uint32_t speed_milli; /* 0: not given */
 	struct wtl_when at;   /* where it begins, or what is shown of it */

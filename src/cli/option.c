@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of options that several commands have. */
+#include "cli/option.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "cli/complain.h"
+#include "document/report.h"
+#include "energy/carbon.h"
+#include "energy/units.h"
+#include "meter/meter.h"
+
+static int set_format(struct wtl_app *app, const struct wtl_option *option, const char *name)
+{
+	const struct wtl_output_ops *output = wtl_output_find(name);
+
+	(void)option;
+	if (!output && strcmp(name, "json") == 0)
+		return wtl_complain(app, "this wattle was built without JSON (libjansson)");
+	if (!output)
+		return -EINVAL;
+	app->settings.output = output;
+	return 0;
+}
+
+static int set_location(struct wtl_app *app, const struct wtl_option *option, const char *location)
+{
+	if (wtl_carbon_is_other_provider(location))
+		return wtl_complain(app, "--location: the provider of '%s' is not known; known: %s",
+				    location, wtl_carbon_providers);
+	if (wtl_meter_carbon(location, &app->settings.carbon) < 0)
+		return wtl_complain(app, "--%s takes %s, not '%s'", option->name,
+				    wtl_carbon_forms(), location);
+	app->settings.location = location;
+	return 0;
+}
+
+static int set_fault(struct wtl_app *app, const struct wtl_option *option, const char *spec)
+{
+	struct wtl_err err = {.code = 0};
+
+	(void)option;
+	if (wtl_io_fault_check(spec, &err) < 0)
+		return wtl_complain(app, "--fault: %s", err.text);
+	app->settings.fault = spec;
+	return 0;
+}
+
+static int set_pue(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	uint64_t milli;
+
+	(void)option;
+	if (wtl_num_fixed(text, strlen(text), 3, &milli) < 0 || milli < 1000 || milli > 10000)
+		return -EINVAL;
+	app->settings.pue_milli = (uint32_t)milli;
+	return 0;
+}
+
+const struct wtl_option wtl_options_machine[] = {
+	{"root", 0, "DIR", "Read DIR/sys and DIR/proc instead of this machine's", WTL_OPTION_PATH,
+	 WTL_SHARED(root), .what = "a folder"},
+	{"tape", 0, "FILE", "Replay a machine from a tape", WTL_OPTION_PATH, WTL_SHARED(tape),
+	 .what = "a file"},
+	{"tape-record", 0, "FILE",
+	 "Write every raw reading to a tape: the best companion of a bug report", WTL_OPTION_PATH,
+	 WTL_SHARED(tape_record), .what = "a file", .file = WTL_FILE_TAPE},
+	{"nvml", 0, "PATH", "The NVIDIA management library to load; an empty PATH for none",
+	 WTL_OPTION_TEXT, WTL_SHARED(nvml_path)},
+	{"fault", 0, "OP:N[:ERRNO][:always]",
+	 "For tests: make the N-th open, read, link, dir, perf, lib, cpu, exits or write fail",
+	 WTL_OPTION_OWN, .set = set_fault},
+	{0},
+};
+
+const struct wtl_option wtl_options_interval[] = {
+	{"interval", 'i', "MS", "Take a sample every MS milliseconds (1 to 60000; default 100)",
+	 WTL_OPTION_DURATION, WTL_SHARED(interval_ns), .least = WTL_NS_PER_MS,
+	 .most = 60 * WTL_NS_PER_S, .is_ms = true},
+	{0},
+};
+
+const struct wtl_option wtl_options_jitter[] = {
+	{"jitter", 0, NULL,
+	 "Vary the interval by up to a quarter, so as not to beat with the workload",
+	 WTL_OPTION_FLAG, WTL_SHARED(jitter)},
+	{0},
+};
+
+const struct wtl_option wtl_options_output[] = {
+	{"format", 'f', "FORMAT", "text (default), json or csv", WTL_OPTION_OWN,
+	 .words = (const char *const[]){"text", "json", "csv", NULL}, .set = set_format},
+	{"output", 'o', "FILE", "Write the result to FILE instead of standard output",
+	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
+	{"append", 0, NULL,
+	 "Add to the end of FILE: JSON as one line, CSV with one header at the top",
+	 WTL_OPTION_FLAG, WTL_SHARED(append)},
+	{0},
+};
+
+const struct wtl_option wtl_options_terminal[] = {
+	{"no-color", 0, NULL,
+	 "No colours (the default when it is not a terminal, or NO_COLOR is set)", WTL_OPTION_FLAG,
+	 WTL_SHARED(no_color)},
+	{"ascii", 0, NULL, "No characters beyond ASCII", WTL_OPTION_FLAG, WTL_SHARED(ascii)},
+	{0},
+};
+
+const struct wtl_option wtl_options_carbon[] = {
+	{"location", 0, "CODE",
+	 "Where the electricity comes from: a country such as FRA, a cloud region such as "
+	 "gcp:europe-west9, or a number in g CO2e/kWh. Default: the world's average",
+	 WTL_OPTION_OWN, .set = set_location},
+	{"pue", 0, "FACTOR",
+	 "Power usage effectiveness of the data centre (1 to 10): shown beside, never in, the "
+	 "energies",
+	 WTL_OPTION_OWN, .takes = "a factor from 1 to 10 such as 1.25", .set = set_pue},
+	{0},
+};
+
+const struct wtl_option wtl_options_idle_first[] = {
+	{"idle-first", 0, "SECONDS",
+	 "Before anything else, watch the idle machine for so long (3 to 3600) and learn what it "
+	 "draws: leave it alone meanwhile",
+	 WTL_OPTION_DURATION, WTL_SHARED(idle_first_ns), .least = 3 * WTL_NS_PER_S,
+	 .most = 3600 * WTL_NS_PER_S},
+	{0},
+};
+
+const struct wtl_option wtl_options_consumers[] = {
+	{"no-processes", 0, NULL, "Do not find out who used the energy", WTL_OPTION_FLAG,
+	 WTL_SHARED(no_processes)},
+	{"idle-file", 0, "FILE",
+	 "Where the idle power of this machine is kept between runs (default: "
+	 "$XDG_STATE_HOME/wattle/idle or ~/.local/state/wattle/idle)",
+	 WTL_OPTION_TEXT, WTL_SHARED(idle_file), .file = WTL_FILE_IDLE},
+	{"weight", 0, "WEIGHT",
+	 "What a use of the processors weighs: cpu-time (default), or what the hardware counts of each "
+	 "process: instructions or cycles",
+	 WTL_OPTION_WORD, WTL_SHARED(weight), .words = wtl_weight_names},
+	{0},
+};
+
+const struct wtl_option wtl_options_general[] = {
+	{"quiet", 'q', NULL, "No remarks on standard error", WTL_OPTION_FLAG, WTL_SHARED(quiet)},
+	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
+	 WTL_SHARED(verbose)},
+	{"help", 'h', NULL, "Show this help", .kind = WTL_OPTION_HELP},
+	{0},
+};
+
+const struct wtl_option *wtl_option_at(const struct wtl_command *command, size_t i)
+{
+	const struct wtl_option *const *group = command->shared, *option = command->options;
+
+	if (!option)
+		option = *group++;
+	for (;; option++) {
+		while (!option->name) {
+			if (!group || !*group)
+				return NULL;
+			option = *group++;
+		}
+		if (i-- == 0)
+			return option;
+	}
+}
+
+void *wtl_option_target(struct wtl_app *app, const struct wtl_option *option)
+{
+	char *base = option->is_shared ? (char *)&app->settings : (char *)app->own;
+
+	return base + option->offset;
+}
