@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check the house's walls: who includes whom, who prints, exits or reads the environment.
+"""Check the house's walls: who includes whom, no circles inside a folder, who prints, exits or reads the environment.
 
 usage: check-layers.py ROOT
 
@@ -44,6 +44,8 @@ COMMAND_MAY_INCLUDE = {
     "top": {"report"},
 }
 PRINTS = {"cli", "commands"}
+# Folders whose circles are still to be cut.
+STILL_CIRCLING = {"sensors", "workload", "record", "replay", "text", "smi", "draw", "document", "cli", "commands", "base"}
 FORBIDDEN = (
     "printf fprintf vprintf vfprintf puts putchar perror exit _exit quick_exit abort"
     " getenv secure_getenv setenv putenv unsetenv signal sigaction"
@@ -51,6 +53,11 @@ FORBIDDEN = (
 CALL = re.compile(r"(?<![\w.>])(" + "|".join(FORBIDDEN) + r")\s*\(")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]*)"|<([^>]*)>)')
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+# What a .c file defines for others: functions, and objects with a value.
+FUNCTION = re.compile(r"^(static )?(?=[A-Za-z])[^\n;{}=()]*?\b(\w+)\([^;{}]*\)(?:\s*__attribute__\(.*\))?\n\{", re.MULTILINE)
+OBJECT = re.compile(r"^(static )?(?=[A-Za-z])[^\n;{}=()]*?\b(\w+)(?:\[[^\]\n]*\])* = ", re.MULTILINE)
+NAME = re.compile(r"(?<![\w.])(?<!->)[A-Za-z_]\w+")
 
 
 def code_only(text):
@@ -105,6 +112,57 @@ def check_listed(root, path):
         yield f"{path}:1: not listed in {layer}/meson.build"
 
 
+def uses_inside(folder):
+    """{file: {another file of the folder: a name}}: headers by what they include, sources by what the other one defines."""
+    texts = {file: file.read_text(encoding="utf-8") for file in sorted(folder.rglob("*.[ch]"))}
+    codes = {file: code_only(text) for file, text in texts.items() if file.suffix == ".c"}
+    owned, homes = {}, {}
+    for file, code in codes.items():
+        found = [match.groups() for pattern in (FUNCTION, OBJECT) for match in pattern.finditer(code)]
+        owned[file] = {name for _, name in found}
+        for is_static, name in found:
+            if not is_static and name != "main":
+                homes.setdefault(name, []).append(file)
+    uses = {file: {} for file in texts}
+    for file, code in codes.items():
+        for name in sorted((set(NAME.findall(code)) & homes.keys()) - owned[file]):
+            for home in homes[name]:
+                uses[file].setdefault(home, name)
+    for file in texts.keys() - codes.keys():
+        for name in filter(None, (match and match.group(1) for match in map(INCLUDE.match, texts[file].splitlines()))):
+            if (folder.parent / name) in texts:
+                uses[file][folder.parent / name] = name
+    return uses
+
+
+def shortest_circle(uses, first):
+    """The files on a shortest way from `first` back to itself, or None."""
+    before, queue = {}, [first]
+    for file in queue:
+        for other in uses[file]:
+            if other == first:
+                way = [file]
+                while way[-1] != first:
+                    way.append(before[way[-1]])
+                return way[::-1]
+            if other not in before:
+                before[other] = file
+                queue.append(other)
+    return None
+
+
+def check_circles(root):
+    """A shortest circle of each file that is in one."""
+    for folder in sorted(path for path in (root / "src").glob("*") if path.is_dir() and path.name not in STILL_CIRCLING):
+        uses, shown = uses_inside(folder), set()
+        for first in uses:
+            way = shortest_circle(uses, first)
+            if way and frozenset(way) not in shown:
+                shown.add(frozenset(way))
+                steps = (f"{other.name} ({uses[file][other]})" for file, other in zip(way, way[1:] + way[:1]))
+                yield f"{first.relative_to(root)}:1: circle: {first.name} -> {' -> '.join(steps)}"
+
+
 def check_source(root, file):
     path = file.relative_to(root)
     layer = path.parts[1]
@@ -133,6 +191,7 @@ def breaches(root):
     for file in sorted((root / "src").rglob("*.[ch]")):
         yield from check_source(root, file)
     yield from check_public_header(root)
+    yield from check_circles(root)
 
 
 def main(argv):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Check the ceilings: lengths, complexity, mutable globals, tests per line of code.
+"""Check the ceilings: lengths, complexity, mutable globals.
 
 usage: check-limits.py ROOT [--objects BUILD]
 
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 MAX_FILE_LINES = 800
-MAX_HEADER_LINES = 600
+MAX_HEADER_LINES = 800
 MAX_FUNCTION_LINES = 70
 MAX_COMPLEXITY = 15
 MAX_CLI_GLOBALS = 2
@@ -24,10 +24,6 @@ COMMAND_LAYERS = ("cli", "commands")
 
 def line_count(file):
     return len(file.read_text(encoding="utf-8", errors="replace").splitlines())
-
-
-def non_blank(files):
-    return sum(1 for file in files for line in file.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip())
 
 
 def check_lengths(root):
@@ -117,27 +113,12 @@ def check_globals(root, build):
             yield f"{place}: mutable global {symbol}, one of {len(cli)} in the command, at most {MAX_CLI_GLOBALS}"
 
 
-def check_ratio(root):
-    roots = root / "tests" / "fixtures" / "roots"
-    tests = [
-        file
-        for pattern in ("*.c", "*.h", "*.py")
-        for file in (root / "tests").rglob(pattern)
-        if roots not in file.parents
-    ]
-    code = [file for pattern in ("*.c", "*.h") for file in (root / "src").rglob(pattern)]
-    test_lines, code_lines = non_blank(tests), non_blank(code)
-    print(f"lines of test {test_lines}, lines of code {code_lines}")
-    if test_lines < code_lines:
-        yield f"tests:1: {test_lines} lines of test for {code_lines} lines of code"
-
-
 def main(argv):
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("root", type=Path)
     parser.add_argument("--objects", type=Path)
     options = parser.parse_args(argv[1:])
-    found = [*check_lengths(options.root), *check_functions(options.root), *check_ratio(options.root)]
+    found = [*check_lengths(options.root), *check_functions(options.root)]
     if options.objects:
         if not any(options.objects.rglob("*.o")):
             sys.exit(f"{options.objects}: no objects there; build first")

@@ -95,8 +95,7 @@ void nv_prepare(struct nv *nv, const char *script)
 	nv->ops.lib_close = nv_lib_close;
 	nv->ops.clock_ns = nv_clock;
 	nv->bench.io.ops = &nv->ops;
-	snprintf(nv->dir, sizeof(nv->dir), "/tmp/wattle-nvml-XXXXXX");
-	assert_non_null(mkdtemp(nv->dir));
+	nv->dir = unit_tmpdir();
 	snprintf(path, sizeof(path), "%s/clock", nv->dir);
 	nv->clock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(nv->clock >= 0);
@@ -162,8 +161,6 @@ void nv_at(struct nv *nv, double seconds)
 
 void nv_done(struct nv *nv)
 {
-	char path[128];
-
 	bench_done(&nv->bench);
 	if (nv->fake) {
 		assert_int_equal(nv->lib_closes, 1);
@@ -172,9 +169,7 @@ void nv_done(struct nv *nv)
 		dlclose(nv->fake);
 	}
 	close(nv->clock);
-	snprintf(path, sizeof(path), "%s/clock", nv->dir);
-	unlink(path);
-	rmdir(nv->dir);
+	unit_rmtree(nv->dir);
 	unsetenv("WATTLE_FAKE_NVML");
 	unsetenv("WATTLE_FAKE_NVML_CLOCK");
 }

@@ -17,7 +17,7 @@
 struct nv {
 	struct bench bench; /* first: the I/O is found by it */
 	struct wtl_io_ops ops;
-	char dir[64];
+	char *dir;
 	int clock; /* the fake's clock file */
 	bool real_clock;
 	bool taped;  /* there is no library behind it */

@@ -121,9 +121,6 @@ void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *se
 		.store = setup->store, .interval_ns = 100 * MS, .peak_memory = peak_memory};
 	struct wtl_err err = {.code = 0};
 
-	/* Hundreds of commits, each safe against a power cut, are slow on a disk. */
-	if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0)
-		setenv("TMPDIR", "/dev/shm", 0);
 	memset(f, 0, sizeof(*f));
 	f->dir = unit_tmpdir();
 	meter_bench_copy(&f->bench, setup->root);

@@ -2,17 +2,12 @@
 #include "source_bench.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/err.h"
+#include "unit.h"
 
 static struct bench *bench_of(struct wtl_io *io)
 {
@@ -143,56 +138,33 @@ void bench_copy(struct bench *bench, const char *name)
 	char from[256], command[512];
 
 	memset(bench, 0, sizeof(*bench));
-	snprintf(bench->copy, sizeof(bench->copy), "/tmp/wattle-source-XXXXXX");
-	assert_non_null(mkdtemp(bench->copy));
+	bench->copy = unit_tmpdir();
 	if (name[0]) {
 		find_root(from, sizeof(from), name);
 		snprintf(command, sizeof(command), "cp -a '%s/.' %s", from, bench->copy);
 		shell(command);
 	}
-	memcpy(bench->root, bench->copy, sizeof(bench->copy));
+	snprintf(bench->root, sizeof(bench->root), "%s", bench->copy);
 	start(bench);
-}
-
-/* Makes the directories that lead to a path of the copy and gives its full name. */
-static void place(const struct bench *bench, const char *path, char *full, size_t size)
-{
-	assert_true(bench->copy[0] != '\0');
-	snprintf(full, size, "%s%s", bench->copy, path);
-	for (char *slash = strchr(full + strlen(bench->copy) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		mkdir(full, 0755);
-		*slash = '/';
-	}
 }
 
 void bench_write(const struct bench *bench, const char *path, const char *content)
 {
-	char full[512];
-	FILE *file;
-
-	place(bench, path, full, sizeof(full));
-	file = fopen(full, "we");
-	if (!file)
-		fail_msg("cannot write %s", full);
-	assert_true(fputs(content, file) >= 0);
-	assert_int_equal(fclose(file), 0);
+	assert_non_null(bench->copy);
+	unit_write(bench->copy, path, content);
 }
 
 void bench_link(const struct bench *bench, const char *path, const char *target)
 {
-	char full[512];
-
-	place(bench, path, full, sizeof(full));
-	assert_int_equal(symlink(target, full), 0);
+	assert_non_null(bench->copy);
+	unit_symlink(bench->copy, path, target);
 }
 
 void bench_remove(const struct bench *bench, const char *path)
 {
 	char command[600];
 
-	assert_true(bench->copy[0] != '\0');
+	assert_non_null(bench->copy);
 	snprintf(command, sizeof(command), "rm -r '%s%s'", bench->copy, path);
 	shell(command);
 }
@@ -228,8 +200,7 @@ void bench_done(struct bench *bench)
 	free(bench->state);
 	wtl_catalog_done(&bench->catalog);
 	wtl_io_free(bench->real);
-	if (bench->copy[0])
-		bench_remove(bench, "");
+	unit_rmtree(bench->copy);
 	assert_int_equal(bench->open_now, 0);
 }
 

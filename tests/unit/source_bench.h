@@ -29,7 +29,7 @@ struct bench {
 	unsigned opens, reads, closes; /* of files and perf counters */
 	int open_now;		       /* handles that are not closed */
 	char root[256];
-	char copy[64]; /* to be removed, or "" */
+	char *copy; /* to be removed, or NULL */
 
 	const struct wtl_source_ops *ops;
 	void *state;

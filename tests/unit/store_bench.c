@@ -28,9 +28,6 @@ int64_t store_bench_value(size_t k, uint64_t i)
 
 void store_bench_init(struct store_bench *bench)
 {
-	/* Hundreds of commits, each safe against a power cut, are slow on a disk. */
-	if (!getenv("TMPDIR") && access("/dev/shm", W_OK) == 0)
-		setenv("TMPDIR", "/dev/shm", 0);
 	*bench = (struct store_bench){
 		.dir = unit_tmpdir(),
 		.now_ns = FIRST_NS,

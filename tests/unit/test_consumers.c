@@ -676,7 +676,7 @@ struct gpu_fixture {
 	struct fixture f; /* first */
 	struct wtl_io_ops ops;
 	const struct wtl_io_ops *world_ops;
-	char dir[64], clock[96], script[96];
+	char *dir, *clock, *script;
 	unsigned n_many; /* processes on the GPU; 0: those of the script */
 };
 
@@ -758,10 +758,9 @@ static void start_gpu(struct gpu_fixture *g, const char *processes)
 
 	assert_non_null(options.nvml_path);
 	g->n_many = 0;
-	snprintf(g->dir, sizeof(g->dir), "/tmp/wattle-gpus-XXXXXX");
-	assert_non_null(mkdtemp(g->dir));
-	snprintf(g->clock, sizeof(g->clock), "%s/clock", g->dir);
-	snprintf(g->script, sizeof(g->script), "%s/script", g->dir);
+	g->dir = unit_tmpdir();
+	g->clock = unit_path(g->dir, "clock");
+	g->script = unit_path(g->dir, "script");
 	snprintf(text, sizeof(text),
 		 "gpu Fake\n  power 0 const 100\n  sensor counter gpu 100\n%.800s", processes);
 	unit_write(g->dir, "script", text);
@@ -791,9 +790,9 @@ static void start_gpu(struct gpu_fixture *g, const char *processes)
 static void finish_gpu(struct gpu_fixture *g)
 {
 	finish(&g->f);
-	unlink(g->clock);
-	unlink(g->script);
-	rmdir(g->dir);
+	free(g->clock);
+	free(g->script);
+	unit_rmtree(g->dir);
 	unsetenv("WATTLE_FAKE_NVML");
 	unsetenv("WATTLE_FAKE_NVML_CLOCK");
 }

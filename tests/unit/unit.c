@@ -16,7 +16,9 @@ char *unit_tmpdir(void)
 	const char *base = getenv("TMPDIR");
 	char *dir;
 
-	if (asprintf(&dir, "%s/wattle-unit-XXXXXX", base ? base : "/tmp") < 0)
+	if (!base)
+		base = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+	if (asprintf(&dir, "%s/wattle-unit-XXXXXX", base) < 0)
 		fail_msg("out of memory");
 	if (!mkdtemp(dir))
 		fail_msg("%s: %s", dir, strerror(errno));

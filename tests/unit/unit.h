@@ -14,7 +14,8 @@
 
 /* All of these fail the running test when they cannot do what they say. */
 
-/* A fresh directory, to be given to unit_rmtree(), which also frees the name. */
+/* A fresh directory, to be given to unit_rmtree(), which also frees the name. In memory where that is
+ * possible: a file that is written again and again, or each time safe against a power cut, is slow on a disk. */
 char *unit_tmpdir(void);
 void unit_rmtree(char *dir); /* NULL is fine */
 
