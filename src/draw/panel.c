@@ -14,30 +14,6 @@ static const struct wtl_plot_lettering tick_x = {
 static const struct wtl_plot_lettering tick_y = {
 	.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_INK, .align = WTL_ALIGN_RIGHT};
 
-static double place(double at, double low, double high, double from, double to)
-{
-	double part = (at - low) / (high - low);
-
-	/* Far outside is as good as further, and a pen has its limits. */
-	part = !(part > -2) ? -2 : part > 3 ? 3 : part;
-	return from + part * (to - from);
-}
-
-static double on_x(const struct wtl_plot_frame *frame, double at)
-{
-	return place(at, frame->x.low, frame->x.high, frame->box.left, frame->box.right);
-}
-
-double wtl_plot_frame_x(const struct wtl_plot_frame *frame, int64_t x)
-{
-	return on_x(frame, wtl_plot_distance(frame->from, x));
-}
-
-double wtl_plot_frame_y(const struct wtl_plot_frame *frame, double y)
-{
-	return place(y, frame->y.low, frame->y.high, frame->box.bottom, frame->box.top);
-}
-
 static void draw_x_axis(const struct wtl_plot_frame *frame)
 {
 	struct wtl_plot_pen *pen = frame->pen;
@@ -47,7 +23,7 @@ static void draw_x_axis(const struct wtl_plot_frame *frame)
 
 	for (size_t i = 0; i < frame->x.n; i++) {
 		const struct wtl_plot_tick *tick = &frame->x.ticks[i];
-		double x = on_x(frame, tick->at), half;
+		double x = wtl_plot_frame_at(frame, tick->at), half;
 
 		if (frame->panel->marks != WTL_PLOT_POINTS)
 			wtl_plot_segment(pen, x, box->top, x, box->bottom, &grid);

@@ -10,7 +10,7 @@
 
 /* What the files that draw plots share. Lengths are pixels of 1/96 inch, y grows downwards. */
 
-/* ---- The pen: all that is drawn goes through one of these (plot_cairo.c; the tests have one of their
+/* ---- The pen: all that is drawn goes through one of these (cairo.c; the tests have one of their
  * own that keeps a journal) ---- */
 
 struct wtl_plot_xy {
@@ -93,7 +93,7 @@ void wtl_plot_segment(struct wtl_plot_pen *pen, double x0, double y0, double x1,
 void wtl_plot_box(struct wtl_plot_pen *pen, const struct wtl_plot_box *box,
 		  const struct wtl_plot_fill *fill);
 
-/* ---- Axes (plot_axis.c): arithmetic only ---- */
+/* ---- Axes (axis.c): arithmetic only ---- */
 
 enum { WTL_PLOT_TICKS_MAX = 32 };
 
@@ -135,7 +135,7 @@ void wtl_plot_axis_measure(const struct wtl_plot_axis *axis, double value, doubl
 /* b - a as a double, whatever they are. */
 double wtl_plot_distance(int64_t a, int64_t b);
 
-/* ---- Looks (plot_look.c): Okabe and Ito's colours, and what tells things apart without any ---- */
+/* ---- Looks (look.c): Okabe and Ito's colours, and what tells things apart without any ---- */
 
 #define WTL_PLOT_INK   0x1a1a1au
 #define WTL_PLOT_FAINT 0x5c5c5cu
@@ -155,7 +155,7 @@ void wtl_plot_mark(struct wtl_plot_pen *pen, double x, double y, double radius,
 
 /* ---- A panel ---- */
 
-/* One of a stack (plot_stack.c): points first … end - 1; none: it breaks here. */
+/* One of a stack (stack.c): points first … end - 1; none: it breaks here. */
 struct wtl_plot_column {
 	size_t first, end;
 	double from_x, x; /* its values are of all between (has_steps), or at x */
@@ -180,10 +180,12 @@ struct wtl_plot_frame {
 	struct wtl_plot_column *columns;
 };
 
+/* frame.c: where a value lies on the paper; at: as the axis counts. */
+double wtl_plot_frame_at(const struct wtl_plot_frame *frame, double at);
 double wtl_plot_frame_x(const struct wtl_plot_frame *frame, int64_t x);
 double wtl_plot_frame_y(const struct wtl_plot_frame *frame, double y);
 
-/* plot_range.c: what a panel's points span. false: there are none. */
+/* range.c: what a panel's points span. false: there are none. */
 bool wtl_plot_range_x(const struct wtl_plot_panel *panel, int64_t *ret_from, int64_t *ret_to);
 bool wtl_plot_range_y(const struct wtl_plot_panel *panel, int64_t from, int64_t to, double *ret_low,
 		      double *ret_high);
@@ -199,7 +201,7 @@ struct wtl_plot_walk {
 const struct wtl_plot_gap *wtl_plot_gap_met(struct wtl_plot_walk *walk, int64_t x,
 					    bool *ret_inside);
 
-/* plot_panel.c, plot_marks.c, plot_stack.c, plot_bars.c, plot_key.c */
+/* panel.c, marks.c, stack.c, bars.c, key.c */
 void wtl_plot_panel_draw(const struct wtl_plot_frame *frame);
 void wtl_plot_marks_draw(const struct wtl_plot_frame *frame);
 void wtl_plot_stack_draw(const struct wtl_plot_frame *frame);
@@ -211,12 +213,12 @@ double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel 
 			  double most);
 void wtl_plot_key_draw(const struct wtl_plot_frame *frame);
 
-/* plot_check.c: what cannot be drawn. 0, -EINVAL or -ENODATA. */
+/* check.c: what cannot be drawn. 0, -EINVAL or -ENODATA. */
 struct wtl_err;
 int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		   struct wtl_err *err);
 
-/* plot_draw.c: the height that a figure takes, and all of it. 0 or -ENOMEM. */
+/* draw.c: the height that a figure takes, and all of it. 0 or -ENOMEM. */
 double wtl_plot_figure_height(const struct wtl_plot_figure *figure);
 /* With less, not all of it would be on the paper. */
 double wtl_plot_figure_height_least(const struct wtl_plot_figure *figure);

@@ -14,30 +14,6 @@
 
 enum { CURVES_MIN = 5, CURVES_MAX = 12, TABLE_MIN = 6, SELF_MAX = 128, CARBON_MAX = 160 };
 
-enum wtl_top_share wtl_top_share_of(const struct wtl_top_picture *picture)
-{
-	return picture->ui->config.switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
-}
-
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
-{
-	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
-		return WTL_STYLE_CPU;
-	if (kind == WATTLE_KIND_DRAM)
-		return WTL_STYLE_MEMORY;
-	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
-		return WTL_STYLE_GPU;
-	return WTL_STYLE_OTHER;
-}
-
-bool wtl_top_has_gpus(const struct wtl_top_view *view)
-{
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].kind == WATTLE_KIND_GPU)
-			return true;
-	return view->n_gpus > 0;
-}
-
 /* ---- The first line: the machine's total ---- */
 
 /* One piece of a line, from its right end to the left, if there is room. Returns the new end. */

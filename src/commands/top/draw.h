@@ -50,8 +50,4 @@ void wtl_top_draw_list(const struct wtl_top_picture *picture);
 void wtl_top_draw_details(const struct wtl_top_picture *picture);
 void wtl_top_draw_confirm(const struct wtl_top_picture *picture);
 
-enum wtl_top_share wtl_top_share_of(const struct wtl_top_picture *picture);
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
-bool wtl_top_has_gpus(const struct wtl_top_view *view);
-
 #endif

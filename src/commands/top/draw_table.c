@@ -15,6 +15,11 @@ struct table {
 	int n;
 };
 
+static enum wtl_top_share share_of(const struct wtl_top_picture *picture)
+{
+	return picture->ui->config.switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
+}
+
 static bool is_of_gpus(enum wtl_field field)
 {
 	return field == WTL_FIELD_GPU_POWER || field == WTL_FIELD_GPU ||
@@ -243,7 +248,7 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
 	const struct wtl_top_ui *ui = picture->ui;
-	bool full = wtl_top_share_of(picture) == WTL_TOP_FULL;
+	bool full = share_of(picture) == WTL_TOP_FULL;
 	char text[160], lack[96], guess[96];
 	const char *shares = shares_text(view, lack);
 	int at = 1;
@@ -346,7 +351,7 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 	struct wtl_field_value value;
 	char text[WTL_FIGURE_MAX];
 
-	if (!wtl_field_get(picture->view, process, field, wtl_top_share_of(picture), &value))
+	if (!wtl_field_get(picture->view, process, field, share_of(picture), &value))
 		return;
 	if (info->measure == WTL_MEASURE_TEXT) {
 		wtl_canvas_text(picture->canvas, row, at, width, style, value.text);

@@ -122,3 +122,14 @@ const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns)
 	snprintf(text, WTL_FIGURE_MAX, "%lld:%02d:%02d", (long long)hours, minutes, seconds);
 	return text;
 }
+
+enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
+{
+	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
+		return WTL_STYLE_CPU;
+	if (kind == WATTLE_KIND_DRAM)
+		return WTL_STYLE_MEMORY;
+	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
+		return WTL_STYLE_GPU;
+	return WTL_STYLE_OTHER;
+}

@@ -4,6 +4,10 @@
 
 #include <stdint.h>
 
+#include <wattle.h>
+
+#include "cli/canvas.h"
+
 /* Figures in few columns, for a screen that changes all the time: the same number of decimals for
  * all that stand in one column, as far as they fit. */
 
@@ -26,5 +30,8 @@ const char *wtl_figure_percent(char text[WTL_FIGURE_MAX], uint32_t ppm);
 const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
 /* "0:03:12" */
 const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
+
+/* The colour of a kind of domain. */
+enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
 
 #endif

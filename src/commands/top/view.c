@@ -173,3 +173,11 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	copy_array(dst->groups, src->groups, src->n_groups, sizeof(*src->groups));
 	return 0;
 }
+
+bool wtl_top_has_gpus(const struct wtl_top_view *view)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].kind == WATTLE_KIND_GPU)
+			return true;
+	return view->n_gpus > 0;
+}

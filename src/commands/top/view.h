@@ -168,4 +168,6 @@ int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus,
 /* Makes dst the same as src; the processes only if their generation differs. 0 or -ENOMEM. */
 int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
 
+bool wtl_top_has_gpus(const struct wtl_top_view *view);
+
 #endif
