@@ -5,7 +5,11 @@
 #include "energy/gpu.h"
 #include "replay/format.h"
 
-/* Which number of a GPU a device's is; WTL_GPU_NUMBERS: one that only processors have. */
-enum wtl_gpu_number wtl_device_gpu_number(enum wtl_device_number number);
+struct wtl_device_quantity {
+	const char *name;	    /* in exports */
+	enum wtl_gpu_number of_gpu; /* WTL_GPU_NUMBERS: only processors have it */
+};
+
+extern const struct wtl_device_quantity wtl_device_quantities[WTL_DEVICE_NUMBERS];
 
 #endif

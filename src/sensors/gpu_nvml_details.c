@@ -181,11 +181,6 @@ static void put_health(struct wtl_gpu_nvml_read *read, uint32_t health)
 
 static void read_fabric(struct wtl_gpu_nvml_read *read)
 {
-	static const enum wtl_gpu_number all[] = {
-		WTL_GPU_FABRIC_CLIQUE,	      WTL_GPU_FABRIC_HEALTH,	WTL_GPU_FABRIC_DEGRADED,
-		WTL_GPU_FABRIC_RECOVERING,    WTL_GPU_FABRIC_BAD_ROUTE, WTL_GPU_FABRIC_TIMED_OUT,
-		WTL_GPU_FABRIC_MISCONFIGURED, WTL_GPU_FABRIC_PARTITION,
-	};
 	struct wtl_nvml_fabric fabric;
 	bool has_summary;
 	int code;
@@ -199,8 +194,9 @@ static void read_fabric(struct wtl_gpu_nvml_read *read)
 	/* What goes with a state that is not COMPLETED has no meaning yet. */
 	if (code == WTL_NVML_OK && fabric.state != WTL_NVML_FABRIC_COMPLETED)
 		code = WTL_NVML_NOT_SUPPORTED;
-	for (size_t i = 0; code != WTL_NVML_OK && i < sizeof(all) / sizeof(all[0]); i++)
-		wtl_gpu_nvml_put(read, all[i], code, 0);
+	for (enum wtl_gpu_number i = WTL_GPU_FABRIC_CLIQUE;
+	     code != WTL_NVML_OK && i <= WTL_GPU_FABRIC_PARTITION; i++)
+		wtl_gpu_nvml_put(read, i, code, 0);
 	if (code != WTL_NVML_OK)
 		return;
 	wtl_gpu_nvml_put(read, WTL_GPU_FABRIC_CLIQUE, code, fabric.clique);

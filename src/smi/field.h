@@ -48,7 +48,7 @@ static inline struct wtl_smi_answer wtl_smi_answer(enum wattle_status status)
 
 /* How a number is written. */
 enum wtl_smi_form {
-	WTL_SMI_NO_NUMBER, /* print() and read() of the kind */
+	WTL_SMI_NO_NUMBER, /* see text() and print() of the kind */
 	WTL_SMI_DECIMAL,   /* divided by `unit` */
 	WTL_SMI_SIGNED,	   /* an int64_t */
 	WTL_SMI_HEX,	   /* of at least `digits` */
@@ -80,7 +80,12 @@ struct wtl_smi_kind {
 	const char *const *json_words; /* NULL: the words in small letters, joined by hyphens */
 	bool of_meter;		       /* the meter has to be asked */
 
-	/* Appends the value without its unit and answers OK, or appends nothing. */
+	/* A text; NULL or "" where there is none. */
+	const char *(*text)(const struct wtl_smi_row *row, const struct wtl_smi_field *field);
+	bool may_be_empty; /* "" is a text */
+	bool with_number;  /* known where the field's number is */
+
+	/* What is neither: appends the value without its unit and answers OK, or appends nothing. */
 	struct wtl_smi_answer (*print)(struct wtl_buf *buf, const struct wtl_smi_row *row,
 				       const struct wtl_smi_field *field);
 	/* Reads a value without its unit: 0 or -EINVAL. NULL: it is of no use to a reader. */

@@ -12,53 +12,44 @@
 
 /* The scrolling columns of `nvidia-smi dmon` and `pmon`: whole numbers, cut; "-" where not known. */
 
-enum { NAME_BYTES = 15 };
-
-enum scale { ONE, MILLION, MIB, MEGA_RATE, THERMAL, NEVER };
+enum { NAME_BYTES = 15, USES = 4 };
 
 struct column {
 	char letter; /* of -s */
 	const char *name, *unit;
-	enum wtl_gpu_number number;
-	enum scale scale;
+	unsigned which;	  /* enum wtl_gpu_number; of a process: its use, or USES for its memory */
+	uint64_t divisor; /* 0: never known */
 };
 
 static const struct column device_columns[] = {
-	{'p', "pwr", "W", WTL_GPU_POWER_UW, MILLION},
-	{'p', "gtemp", "C", WTL_GPU_TEMPERATURE_C, ONE},
-	{'p', "mtemp", "C", WTL_GPU_MEMORY_TEMPERATURE_C, ONE},
-	{'u', "sm", "%", WTL_GPU_USE_PERCENT, ONE},
-	{'u', "mem", "%", WTL_GPU_MEMORY_USE_PERCENT, ONE},
-	{'u', "enc", "%", WTL_GPU_ENCODER_PERCENT, ONE},
-	{'u', "dec", "%", WTL_GPU_DECODER_PERCENT, ONE},
-	{'u', "jpg", "%", WTL_GPU_JPEG_PERCENT, ONE},
-	{'u', "ofa", "%", WTL_GPU_OFA_PERCENT, ONE},
-	{'c', "mclk", "MHz", WTL_GPU_CLOCK_MEMORY_MHZ, ONE},
-	{'c', "pclk", "MHz", WTL_GPU_CLOCK_GRAPHICS_MHZ, ONE},
-	{'v', "pviol", "%", WTL_GPU_NUMBERS, NEVER},
-	{'v', "tviol", "bool", WTL_GPU_THROTTLE, THERMAL},
-	{'m', "fb", "MB", WTL_GPU_MEMORY_USED_BYTES, MIB},
-	{'m', "bar1", "MB", WTL_GPU_NUMBERS, NEVER},
-	{'m', "ccpm", "MB", WTL_GPU_PROTECTED_USED_BYTES, MIB},
-	{'e', "sbecc", "errs", WTL_GPU_ECC_CORRECTED_VOLATILE, ONE},
-	{'e', "dbecc", "errs", WTL_GPU_ECC_UNCORRECTED_VOLATILE, ONE},
-	{'e', "pci", "errs", WTL_GPU_NUMBERS, NEVER},
-	{'t', "rxpci", "MB/s", WTL_GPU_PCIE_RX_BYTES_PER_S, MEGA_RATE},
-	{'t', "txpci", "MB/s", WTL_GPU_PCIE_TX_BYTES_PER_S, MEGA_RATE},
+	{'p', "pwr", "W", WTL_GPU_POWER_UW, 1000000},
+	{'p', "gtemp", "C", WTL_GPU_TEMPERATURE_C, 1},
+	{'p', "mtemp", "C", WTL_GPU_MEMORY_TEMPERATURE_C, 1},
+	{'u', "sm", "%", WTL_GPU_USE_PERCENT, 1},
+	{'u', "mem", "%", WTL_GPU_MEMORY_USE_PERCENT, 1},
+	{'u', "enc", "%", WTL_GPU_ENCODER_PERCENT, 1},
+	{'u', "dec", "%", WTL_GPU_DECODER_PERCENT, 1},
+	{'u', "jpg", "%", WTL_GPU_JPEG_PERCENT, 1},
+	{'u', "ofa", "%", WTL_GPU_OFA_PERCENT, 1},
+	{'c', "mclk", "MHz", WTL_GPU_CLOCK_MEMORY_MHZ, 1},
+	{'c', "pclk", "MHz", WTL_GPU_CLOCK_GRAPHICS_MHZ, 1},
+	{'v', "pviol", "%", 0, 0},
+	{'v', "tviol", "bool", WTL_GPU_THROTTLE, 1},
+	{'m', "fb", "MB", WTL_GPU_MEMORY_USED_BYTES, 1 << 20},
+	{'m', "bar1", "MB", 0, 0},
+	{'m', "ccpm", "MB", WTL_GPU_PROTECTED_USED_BYTES, 1 << 20},
+	{'e', "sbecc", "errs", WTL_GPU_ECC_CORRECTED_VOLATILE, 1},
+	{'e', "dbecc", "errs", WTL_GPU_ECC_UNCORRECTED_VOLATILE, 1},
+	{'e', "pci", "errs", 0, 0},
+	{'t', "rxpci", "MB/s", WTL_GPU_PCIE_RX_BYTES_PER_S, 1000000},
+	{'t', "txpci", "MB/s", WTL_GPU_PCIE_TX_BYTES_PER_S, 1000000},
 	{0},
 };
 
-/* Of a process: the number is none of the GPU's. */
 static const struct column process_columns[] = {
-	{'u', "sm", "%", WTL_GPU_NUMBERS, ONE},
-	{'u', "mem", "%", WTL_GPU_NUMBERS, ONE},
-	{'u', "enc", "%", WTL_GPU_NUMBERS, ONE},
-	{'u', "dec", "%", WTL_GPU_NUMBERS, ONE},
-	{'u', "jpg", "%", WTL_GPU_NUMBERS, ONE},
-	{'u', "ofa", "%", WTL_GPU_NUMBERS, ONE},
-	{'m', "fb", "MB", WTL_GPU_NUMBERS, MIB},
-	{'m', "ccpm", "MB", WTL_GPU_NUMBERS, NEVER},
-	{0},
+	{'u', "sm", "%", 0, 1},		  {'u', "mem", "%", 1, 1},   {'u', "enc", "%", 2, 1},
+	{'u', "dec", "%", 3, 1},	  {'u', "jpg", "%", 0, 0},   {'u', "ofa", "%", 0, 0},
+	{'m', "fb", "MB", USES, 1 << 20}, {'m', "ccpm", "MB", 0, 0}, {0},
 };
 
 static const struct column *columns_of(const struct wtl_smi_mon *mon)
@@ -132,58 +123,62 @@ static void put_index(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 }
 
 /* false: not known */
-static bool scaled(const struct wtl_gpu *gpu, const struct column *column, uint64_t *ret)
+static bool device_value(const struct wtl_gpu *gpu, unsigned number, uint64_t *ret)
 {
-	const struct wtl_gpu_value *value;
-
-	if (column->scale == NEVER || gpu->status != WATTLE_STATUS_OK)
+	if (gpu->status != WATTLE_STATUS_OK || gpu->numbers[number].status != WATTLE_STATUS_OK)
 		return false;
-	value = &gpu->numbers[column->number];
-	if (value->status != WATTLE_STATUS_OK)
-		return false;
-	*ret = value->value;
-	if (column->scale == MILLION || column->scale == MEGA_RATE)
-		*ret /= 1000000;
-	else if (column->scale == MIB)
-		*ret = wtl_smi_to_mib(*ret);
-	else if (column->scale == THERMAL)
+	*ret = gpu->numbers[number].value;
+	if (number == WTL_GPU_THROTTLE)
 		*ret = (*ret & (WTL_THROTTLE_SW_THERMAL | WTL_THROTTLE_HW_THERMAL)) != 0;
 	return true;
+}
+
+/* As nvidia-smi: nothing of a process that used nothing, and no encoder or decoder that stands still. */
+static bool process_value(const struct wtl_gpu_process *process, unsigned which, uint64_t *ret)
+{
+	const uint32_t use[USES] = {process->sm_percent, process->memory_percent,
+				    process->encoder_percent, process->decoder_percent};
+	bool any = false;
+
+	if (which == USES) {
+		*ret = process->memory_bytes;
+		return *ret != UINT64_MAX;
+	}
+	for (size_t i = 0; i < USES; i++)
+		any |= process->has_use && use[i] > 0 && use[i] <= 100;
+	*ret = use[which];
+	return any && *ret <= 100 && (which < 2 || *ret > 0);
+}
+
+/* Of a process where there is one, of nobody where there is none, or of the GPU. */
+static void put_values(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
+		       const struct wtl_gpu *gpu, const struct wtl_gpu_process *process)
+{
+	for (const struct column *column = columns_of(mon); column->letter; column++) {
+		uint64_t value;
+		bool known = column->divisor && (process || !mon->processes);
+
+		if (!strchr(mon->select, column->letter))
+			continue;
+		if (known)
+			known = process ? process_value(process, column->which, &value)
+					: device_value(gpu, column->which, &value);
+		if (!known)
+			wtl_buf_puts(buf, "      -");
+		else
+			wtl_buf_printf(buf, " %6llu",
+				       (unsigned long long)(column->divisor == 1 << 20
+								    ? wtl_smi_to_mib(value)
+								    : value / column->divisor));
+	}
 }
 
 static void put_device(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 		       const struct wtl_look *look, const struct wtl_gpu *gpu)
 {
 	put_index(buf, mon, look, gpu);
-	for (const struct column *column = device_columns; column->letter; column++) {
-		uint64_t value;
-
-		if (!strchr(mon->select, column->letter))
-			continue;
-		if (scaled(gpu, column, &value))
-			wtl_buf_printf(buf, " %6llu", (unsigned long long)value);
-		else
-			wtl_buf_puts(buf, "      -");
-	}
+	put_values(buf, mon, gpu, NULL);
 	wtl_buf_puts(buf, " \n");
-}
-
-/* As nvidia-smi: nothing of a process that used nothing, no encoder or decoder that stands still, and
- * never the last two. */
-static void put_use(struct wtl_buf *buf, const struct wtl_gpu_process *process)
-{
-	const uint32_t use[] = {process->sm_percent, process->memory_percent,
-				process->encoder_percent, process->decoder_percent};
-	bool any = false;
-
-	for (size_t i = 0; i < 4; i++)
-		any |= process->has_use && use[i] > 0 && use[i] <= 100;
-	for (size_t i = 0; i < 6; i++) {
-		if (any && i < 4 && use[i] <= 100 && (i < 2 || use[i] > 0))
-			wtl_buf_printf(buf, " %6u", use[i]);
-		else
-			wtl_buf_puts(buf, "      -");
-	}
 }
 
 /* The program's name alone in 15 bytes, of which none is a part of a character. */
@@ -197,32 +192,6 @@ static void put_command(struct wtl_buf *buf, const struct wtl_gpu_process *proce
 	wtl_buf_printf(buf, "    %-*s\n", NAME_BYTES, clean[0] ? clean : "-");
 }
 
-static void put_process(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
-			const struct wtl_gpu_process *process)
-{
-	wtl_buf_printf(buf, " %10d  %4s", process->pid, wtl_smi_process_word(process));
-	if (strchr(mon->select, 'u'))
-		put_use(buf, process);
-	if (strchr(mon->select, 'm')) {
-		if (process->memory_bytes == UINT64_MAX)
-			wtl_buf_puts(buf, "      -");
-		else
-			wtl_buf_printf(buf, " %6llu",
-				       (unsigned long long)wtl_smi_to_mib(process->memory_bytes));
-		wtl_buf_puts(buf, "      -");
-	}
-	put_command(buf, process);
-}
-
-static void put_nobody(struct wtl_buf *buf, const struct wtl_smi_mon *mon)
-{
-	wtl_buf_puts(buf, "          -     -");
-	for (const struct column *column = process_columns; column->letter; column++)
-		if (strchr(mon->select, column->letter))
-			wtl_buf_puts(buf, "      -");
-	wtl_buf_puts(buf, "    -              \n");
-}
-
 static int put_processes(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 			 const struct wtl_look *look, const struct wtl_gpu *gpu)
 {
@@ -232,12 +201,16 @@ static int put_processes(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 		return buf->error = -ENOMEM;
 	for (size_t i = 0; i < gpu->n_processes; i++) {
 		put_index(buf, mon, look, gpu);
-		put_process(buf, mon, sorted[i]);
+		wtl_buf_printf(buf, " %10d  %4s", sorted[i]->pid, wtl_smi_process_word(sorted[i]));
+		put_values(buf, mon, gpu, sorted[i]);
+		put_command(buf, sorted[i]);
 	}
 	free(sorted);
 	if (gpu->n_processes == 0) {
 		put_index(buf, mon, look, gpu);
-		put_nobody(buf, mon);
+		wtl_buf_puts(buf, "          -     -");
+		put_values(buf, mon, gpu, NULL);
+		wtl_buf_puts(buf, "    -              \n");
 	}
 	return buf->error;
 }

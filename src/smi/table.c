@@ -191,8 +191,8 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	COLUMN("timestamp", KIND(timestamp),
 	       "When the values were read, by the clock on the wall: YYYY/MM/DD HH:MM:SS.mmm",
 	       .help = 1),
-	COLUMN("driver_version", KIND(driver), "The driver's version"),
-	COLUMN("kmd_version", KIND(driver), "The same: the kernel driver's version"),
+	COLUMN("driver_version", TEXT_OF(driver, driver), "The driver's version"),
+	COLUMN("kmd_version", TEXT_OF(driver, driver), "The same: the kernel driver's version"),
 	NONE("vgpu_driver_capability.heterogenous_multivGPU"),
 	COLUMN("count", KIND(count), "How many GPUs the machine has"),
 	ROW("name", TEXT(name), AT("Product Name", "product_name"), "The maker's name of the GPU",
@@ -681,6 +681,8 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 #define PROCESS(how, where, member)                                             \
 	.kind = &(how), .object = WTL_SMI_OF_PROCESS, .place = WTL_SMI_##where, \
 	MEMBER(struct wtl_gpu_process, member)
+#define PROGRAM \
+	KIND(process_name), .object = WTL_SMI_OF_PROCESS, MEMBER(struct wtl_gpu_process, name)
 
 const struct wtl_smi_field wtl_smi_process_fields[] = {
 	COLUMN("timestamp", KIND(timestamp),
@@ -696,7 +698,7 @@ const struct wtl_smi_field wtl_smi_process_fields[] = {
 	    "The process, as the host counts"),
 	FIELD(KIND(process_type), AT("    Type", "type")),
 	FIELD(KIND(process_title), AT("    Name", NULL)),
-	ROW("process_name", KIND(process_name), XML("process_name"), "The path of its program",
+	ROW("process_name", PROGRAM, XML("process_name"), "The path of its program",
 	    .alias = "name", .unknown = "[Not Found]"),
 	ROW("used_gpu_memory", PROCESS(mib, U64, memory_bytes),
 	    AT("    Used GPU Memory", "used_memory"), "What it holds of the GPU's memory",

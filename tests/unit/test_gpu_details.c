@@ -21,7 +21,7 @@ static const enum wtl_gpu_number fabric_parts[] = {
 
 static bool is_detail(unsigned number)
 {
-	return number >= WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE;
+	return number >= WTL_GPU_ON_REQUEST;
 }
 
 /* ---- All of it ---- */

@@ -86,7 +86,8 @@ static void check_table(const struct wtl_smi_query *query)
 			assert_ptr_equal(
 				wtl_smi_field_find(query, field->alias, strlen(field->alias)),
 				field);
-		assert_true(field->kind->form || field->kind->print);
+		assert_true(field->kind->form || field->kind->print || field->kind->text ||
+			    !field->doc);
 		assert_int_equal(field->kind->form != WTL_SMI_NO_NUMBER,
 				 field->place != WTL_SMI_ELSEWHERE);
 		assert_true(field->number < WTL_GPU_NUMBERS);

@@ -95,33 +95,36 @@ static void test_places_of_every_number(void **state)
 	static int (*const forms[])(struct wtl_buf *, const struct wtl_look *) = {
 		put_columns, wtl_smi_log, wtl_smi_xml, put_json};
 	static struct smi_bench bench;
-	struct wtl_buf before, after, places;
+	struct wtl_buf before[UNIT_COUNT(forms)], after, places;
 
 	(void)state;
 	smi_bench_init(&bench);
-	wtl_buf_init(&before, 1 << 20);
 	wtl_buf_init(&after, 1 << 20);
 	wtl_buf_init(&places, 1 << 20);
+	only(&bench, 0, 0);
+	smi_unset(&bench.gpus[SMI_AMD], 0, WATTLE_STATUS_ABSENT, 0);
+	for (size_t i = 0; i < UNIT_COUNT(forms); i++) {
+		wtl_buf_init(&before[i], 1 << 20);
+		wtl_buf_puts(&before[i], "\n");
+		assert_int_equal(forms[i](&before[i], &bench.look), 0);
+	}
 	for (size_t number = 0; number < WTL_GPU_NUMBERS; number++) {
-		const struct wtl_smi_field *field = next_number(NULL);
+		const struct wtl_smi_field *field = wtl_smi_gpu_fields;
 
-		while (field && (field->number != number || !field->key))
-			field = next_number(field);
-		assert_non_null(field);
+		while (!wtl_smi_is_end(field) && (field->number != number || !field->key))
+			field++;
+		assert_false(wtl_smi_is_end(field));
+		only(&bench, number, value_of(field));
 		for (size_t i = 0; i < UNIT_COUNT(forms); i++) {
-			wtl_buf_clear(&before);
 			wtl_buf_clear(&after);
-			only(&bench, field->number, value_of(field));
 			assert_int_equal(forms[i](&after, &bench.look), 0);
-			smi_unset(&bench.gpus[SMI_AMD], field->number, WATTLE_STATUS_ABSENT, 0);
-			wtl_buf_puts(&before, "\n");
-			assert_int_equal(forms[i](&before, &bench.look), 0);
-			put_places(&places, wtl_buf_str(&before), after.data);
+			put_places(&places, wtl_buf_str(&before[i]), after.data);
 		}
 		wtl_buf_putc(&places, '\n');
 	}
 	smi_check_golden("query.fields", &places);
-	wtl_buf_done(&before);
+	for (size_t i = 0; i < UNIT_COUNT(forms); i++)
+		wtl_buf_done(&before[i]);
 	wtl_buf_done(&after);
 	wtl_buf_done(&places);
 }

@@ -93,7 +93,7 @@ static void test_numbers_of_devices(void **state)
 
 	(void)state;
 	for (enum wtl_device_number i = 0; i < WTL_DEVICE_NUMBERS; i++) {
-		enum wtl_gpu_number number = wtl_device_gpu_number(i);
+		enum wtl_gpu_number number = wtl_device_quantities[i].of_gpu;
 
 		if (i == WTL_DEVICE_THROTTLED) {
 			assert_int_equal(number, WTL_GPU_NUMBERS);
@@ -104,9 +104,8 @@ static void test_numbers_of_devices(void **state)
 		is_used[number] = true;
 	}
 	assert_true(is_used[WTL_GPU_TEMPERATURE_C] && is_used[WTL_GPU_FAN_PERCENT]);
-	assert_int_equal(wtl_device_gpu_number(WTL_DEVICE_CLOCK_MHZ), WTL_GPU_CLOCK_SM_MHZ);
-	assert_int_equal(wtl_device_gpu_number(WTL_DEVICE_LIMIT_UW), WTL_GPU_LIMIT_UW);
-	assert_int_equal(wtl_device_gpu_number(WTL_DEVICE_NUMBERS), WTL_GPU_NUMBERS);
+	assert_int_equal(wtl_device_quantities[WTL_DEVICE_CLOCK_MHZ].of_gpu, WTL_GPU_CLOCK_SM_MHZ);
+	assert_int_equal(wtl_device_quantities[WTL_DEVICE_LIMIT_UW].of_gpu, WTL_GPU_LIMIT_UW);
 }
 
 int main(void)

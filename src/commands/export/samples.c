@@ -7,6 +7,7 @@
 
 #include "commands/export/export.h"
 #include "energy/units.h"
+#include "replay/device.h"
 #include "replay/format.h"
 
 enum { MICRO = 6 };
@@ -236,20 +237,6 @@ const struct wtl_export_table wtl_export_power = {
 
 /* ---- devices ---- */
 
-static const char *const device_numbers[WTL_DEVICE_NUMBERS] = {
-	[WTL_DEVICE_TEMPERATURE_C] = "temperature_c",
-	[WTL_DEVICE_MEMORY_TEMPERATURE_C] = "memory_temperature_c",
-	[WTL_DEVICE_CLOCK_MHZ] = "clock_mhz",
-	[WTL_DEVICE_MEMORY_CLOCK_MHZ] = "memory_clock_mhz",
-	[WTL_DEVICE_USE_PERCENT] = "use_percent",
-	[WTL_DEVICE_MEMORY_USED_BYTES] = "memory_used_bytes",
-	[WTL_DEVICE_MEMORY_TOTAL_BYTES] = "memory_total_bytes",
-	[WTL_DEVICE_LIMIT_UW] = "limit_w",
-	[WTL_DEVICE_THROTTLE] = "throttle",
-	[WTL_DEVICE_FAN_PERCENT] = "fan_percent",
-	[WTL_DEVICE_THROTTLED] = "throttled",
-};
-
 /* "machine", the device's domain, or its number where it has none. */
 static const char *device_name(struct wtl_export *export, int32_t device, char *text, size_t size)
 {
@@ -279,7 +266,7 @@ static int take_devices(struct wtl_export *export, const struct wtl_played *play
 		wtl_row_begin(rows);
 		put_times(export, played->t_mono_ns);
 		wtl_row_text(rows, device_name(export, device->gpu, name, sizeof(name)));
-		wtl_row_text(rows, device_numbers[device->number]);
+		wtl_row_text(rows, wtl_device_quantities[device->number].name);
 		if (device->number == WTL_DEVICE_LIMIT_UW && device->value >= 0)
 			wtl_row_fixed(rows, (uint64_t)device->value, MICRO);
 		else

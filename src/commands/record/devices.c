@@ -81,7 +81,7 @@ static void put_gpu(struct wtl_recording_devices *devices, size_t i)
 	if (devices->looked_ns - devices->view.gpu_answered_ns[i] > OLD_NS)
 		return;
 	for (enum wtl_device_number k = 0; k < WTL_DEVICE_NUMBERS; k++) {
-		enum wtl_gpu_number from = wtl_device_gpu_number(k);
+		enum wtl_gpu_number from = wtl_device_quantities[k].of_gpu;
 
 		if (from != WTL_GPU_NUMBERS && gpu->status == WATTLE_STATUS_OK &&
 		    gpu->numbers[from].status == WATTLE_STATUS_OK)

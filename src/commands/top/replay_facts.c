@@ -103,7 +103,7 @@ static void take_machine(const struct wtl_device_value *device, struct wtl_top_m
 
 static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
 {
-	enum wtl_gpu_number number = wtl_device_gpu_number(device->number);
+	enum wtl_gpu_number number = wtl_device_quantities[device->number].of_gpu;
 
 	if (number == WTL_GPU_NUMBERS)
 		return;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,14 +84,105 @@ void wtl_smi_put_text(struct wtl_buf *buf, const char *text)
 	wtl_buf_puts(buf, wtl_text_clean(clean, sizeof(clean), text, strlen(text)));
 }
 
-static struct wtl_smi_answer print_none(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					const struct wtl_smi_field *field)
+uint64_t wtl_smi_to_mib(uint64_t bytes)
 {
-	(void)buf;
-	(void)row;
-	(void)field;
-	return wtl_smi_answer(WATTLE_STATUS_ABSENT);
+	return (bytes >> 20) + ((bytes & 0xfffff) != 0);
 }
+
+bool wtl_smi_is_end(const struct wtl_smi_field *field)
+{
+	return !field->kind;
+}
+
+/* ---- Where they lie ---- */
+
+struct wtl_smi_answer wtl_smi_number_answer(const struct wtl_gpu *gpu, enum wtl_gpu_number number)
+{
+	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE)
+		return (struct wtl_smi_answer){gpu->status, gpu->code};
+	return (struct wtl_smi_answer){gpu->numbers[number].status, gpu->numbers[number].code};
+}
+
+static const void *object_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
+{
+	if (field->object == WTL_SMI_OF_PROCESS)
+		return row->process;
+	return field->object == WTL_SMI_OF_MIG ? (const void *)row->mig : row->gpu;
+}
+
+static struct wtl_smi_answer get(const struct wtl_smi_row *row, const struct wtl_smi_field *field,
+				 uint64_t *ret)
+{
+	const char *at = (const char *)object_of(row, field) + field->offset;
+	bool is_known = true;
+	uint32_t small;
+
+	if (field->place == WTL_SMI_NUMBER) {
+		*ret = row->gpu->numbers[field->number].value;
+		return wtl_smi_number_answer(row->gpu, field->number);
+	}
+	if (field->place == WTL_SMI_U64) {
+		memcpy(ret, at, sizeof(*ret));
+		is_known = *ret != UINT64_MAX;
+	} else {
+		memcpy(&small, at, sizeof(small));
+		*ret = small;
+		if (field->place == WTL_SMI_ADDRESS)
+			is_known = row->gpu->bus_id[0];
+		else
+			is_known = field->place == WTL_SMI_INT ? small - 1 < INT_MAX
+							       : small != UINT32_MAX;
+	}
+	return wtl_smi_answer(is_known ? WATTLE_STATUS_OK : WATTLE_STATUS_ABSENT);
+}
+
+static uint64_t greatest(enum wtl_smi_place place)
+{
+	if (place == WTL_SMI_U32)
+		return UINT32_MAX - 1;
+	if (place == WTL_SMI_ADDRESS)
+		return UINT32_MAX;
+	return place == WTL_SMI_INT ? INT_MAX : UINT64_MAX;
+}
+
+static void *target_of(const struct wtl_smi_target *target, const struct wtl_smi_field *field)
+{
+	if (field->object == WTL_SMI_OF_PROCESS)
+		return target->process;
+	return field->object == WTL_SMI_OF_MIG ? (void *)target->mig : target->gpu;
+}
+
+static int set(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+	       uint64_t value)
+{
+	char *at = (char *)target_of(target, field) + field->offset;
+	uint32_t small = (uint32_t)value;
+
+	if (value > greatest(field->place))
+		return -EINVAL;
+	if (field->place == WTL_SMI_NUMBER)
+		target->gpu->numbers[field->number] =
+			(struct wtl_gpu_value){.status = WATTLE_STATUS_OK, .value = value};
+	else if (field->place == WTL_SMI_U64)
+		memcpy(at, &value, sizeof(value));
+	else
+		memcpy(at, &small, sizeof(small));
+	return 0;
+}
+
+static const char *text_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
+{
+	return (const char *)object_of(row, field) + field->offset;
+}
+
+static int read_text(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+		     const char *text, size_t len)
+{
+	wtl_text_clean((char *)target_of(target, field) + field->offset, field->size, text, len);
+	return 0;
+}
+
+/* ---- Withdrawn ---- */
 
 static struct wtl_smi_answer print_deprecated(struct wtl_buf *buf, const struct wtl_smi_row *row,
 					      const struct wtl_smi_field *field)
@@ -102,9 +194,7 @@ static struct wtl_smi_answer print_deprecated(struct wtl_buf *buf, const struct 
 	return (struct wtl_smi_answer){WATTLE_STATUS_ABSENT, WTL_SMI_DEPRECATED};
 }
 
-const struct wtl_smi_kind wtl_smi_none = {.print = print_none};
-const struct wtl_smi_kind wtl_smi_migs = {.print = print_none};
-const struct wtl_smi_kind wtl_smi_processes = {.print = print_none};
+const struct wtl_smi_kind wtl_smi_none, wtl_smi_migs, wtl_smi_processes;
 const struct wtl_smi_kind wtl_smi_deprecated = {.print = print_deprecated};
 
 /* ---- Of the look ---- */
@@ -161,24 +251,10 @@ static int read_timestamp(const struct wtl_smi_target *target, const struct wtl_
 	return wtl_smi_civil_ns(&tm, milli, target->t_local_ns) ? 0 : -EINVAL;
 }
 
-static struct wtl_smi_answer print_driver(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					  const struct wtl_smi_field *field)
-{
-	const char *driver = row->gpu->driver[0] ? row->gpu->driver : row->look->driver;
-
-	(void)field;
-	if (!driver[0])
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	wtl_smi_put_text(buf, driver);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_driver(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-		       const char *text, size_t len)
+static const char *driver_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
 {
 	(void)field;
-	wtl_text_clean(target->gpu->driver, sizeof(target->gpu->driver), text, len);
-	return 0;
+	return row->gpu->driver[0] ? row->gpu->driver : row->look->driver;
 }
 
 static struct wtl_smi_answer print_count(struct wtl_buf *buf, const struct wtl_smi_row *row,
@@ -190,7 +266,7 @@ static struct wtl_smi_answer print_count(struct wtl_buf *buf, const struct wtl_s
 }
 
 const struct wtl_smi_kind wtl_smi_timestamp = {.print = print_timestamp, .read = read_timestamp};
-const struct wtl_smi_kind wtl_smi_driver = {.print = print_driver, .read = read_driver};
+const struct wtl_smi_kind wtl_smi_driver = {.text = driver_of, .read = read_text};
 const struct wtl_smi_kind wtl_smi_count = {.print = print_count};
 
 /* ---- A GPU's identity ---- */
@@ -232,46 +308,12 @@ static int read_bus_id(const struct wtl_smi_target *target, const struct wtl_smi
 	return 0;
 }
 
-static struct wtl_smi_answer print_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					const struct wtl_smi_field *field)
-{
-	const char *text = (const char *)row->gpu + field->offset;
-
-	if (!text[0])
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	wtl_smi_put_text(buf, text);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_text(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-		     const char *text, size_t len)
-{
-	wtl_text_clean((char *)target->gpu + field->offset, field->size, text, len);
-	return 0;
-}
-
-static struct wtl_smi_answer print_number_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					       const struct wtl_smi_field *field)
-{
-	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, field->number);
-
-	return answer.status == WATTLE_STATUS_OK ? print_text(buf, row, field) : answer;
-}
-
-static struct wtl_smi_answer print_chassis(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					   const struct wtl_smi_field *field)
-{
-	struct wtl_smi_answer answer = wtl_smi_number_answer(row->gpu, field->number);
-
-	if (answer.status == WATTLE_STATUS_OK)
-		print_text(buf, row, field);
-	return answer;
-}
-
 const struct wtl_smi_kind wtl_smi_bus_id = {.print = print_bus_id, .read = read_bus_id};
-const struct wtl_smi_kind wtl_smi_text = {.print = print_text, .read = read_text};
-const struct wtl_smi_kind wtl_smi_number_text = {.print = print_number_text, .read = read_text};
-const struct wtl_smi_kind wtl_smi_chassis = {.print = print_chassis, .read = read_text};
+const struct wtl_smi_kind wtl_smi_text = {.text = text_of, .read = read_text};
+const struct wtl_smi_kind wtl_smi_number_text = {
+	.text = text_of, .read = read_text, .with_number = true};
+const struct wtl_smi_kind wtl_smi_chassis = {
+	.text = text_of, .read = read_text, .with_number = true, .may_be_empty = true};
 
 /* ---- A process ---- */
 
@@ -281,35 +323,6 @@ const char *wtl_smi_process_program(const struct wtl_gpu_process *process)
 	bool is_number = !process->is_visible && wtl_text_starts(process->name, "host pid ");
 
 	return is_number ? "" : process->name;
-}
-
-static struct wtl_smi_answer print_process_name(struct wtl_buf *buf, const struct wtl_smi_row *row,
-						const struct wtl_smi_field *field)
-{
-	const char *name = wtl_smi_process_program(row->process);
-
-	(void)field;
-	if (!name[0])
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	wtl_smi_put_text(buf, name);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static struct wtl_smi_answer print_process_title(struct wtl_buf *buf, const struct wtl_smi_row *row,
-						 const struct wtl_smi_field *field)
-{
-	print_process_name(buf, row, field);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
-}
-
-static int read_process_name(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
-			     const char *text, size_t len)
-{
-	struct wtl_gpu_process *process = target->process;
-
-	(void)field;
-	wtl_text_clean(process->name, sizeof(process->name), text, len);
-	return 0;
 }
 
 static const struct type_word {
@@ -333,12 +346,16 @@ const char *wtl_smi_process_word(const struct wtl_gpu_process *process)
 	return "-";
 }
 
-static struct wtl_smi_answer print_process_type(struct wtl_buf *buf, const struct wtl_smi_row *row,
-						const struct wtl_smi_field *field)
+static const char *type_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
 {
 	(void)field;
-	wtl_buf_puts(buf, wtl_smi_process_word(row->process));
-	return wtl_smi_answer(WATTLE_STATUS_OK);
+	return wtl_smi_process_word(row->process);
+}
+
+static const char *program_of(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
+{
+	(void)field;
+	return wtl_smi_process_program(row->process);
 }
 
 static int read_process_type(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
@@ -354,11 +371,9 @@ static int read_process_type(const struct wtl_smi_target *target, const struct w
 	return -EINVAL;
 }
 
-const struct wtl_smi_kind wtl_smi_process_name = {.print = print_process_name,
-						  .read = read_process_name};
-const struct wtl_smi_kind wtl_smi_process_title = {.print = print_process_title};
-const struct wtl_smi_kind wtl_smi_process_type = {.print = print_process_type,
-						  .read = read_process_type};
+const struct wtl_smi_kind wtl_smi_process_name = {.text = program_of, .read = read_text};
+const struct wtl_smi_kind wtl_smi_process_title = {.text = program_of, .may_be_empty = true};
+const struct wtl_smi_kind wtl_smi_process_type = {.text = type_of, .read = read_process_type};
 
 static int by_pid(const void *a, const void *b)
 {
@@ -437,43 +452,174 @@ static struct wtl_smi_answer print_sum(struct wtl_buf *buf, const struct wtl_smi
 	return wtl_smi_answer(WATTLE_STATUS_OK);
 }
 
-static const char *domain_word(const struct wattle_domain *domain, unsigned word)
+static const char *domain_word(const struct wtl_smi_row *row, const struct wtl_smi_field *field)
 {
-	switch ((enum wtl_smi_domain_word)word) {
-	case WTL_SMI_DOMAIN_NAME:
-		return domain->name;
-	case WTL_SMI_DOMAIN_KIND:
-		return wattle_kind_name(domain->kind);
-	case WTL_SMI_DOMAIN_INSIDE:
-		return domain->inside;
-	case WTL_SMI_DOMAIN_DEVICE:
-		return domain->device;
-	case WTL_SMI_DOMAIN_SOURCE:
-		return domain->source;
-	case WTL_SMI_DOMAIN_METHOD:
-		return domain->method == WATTLE_METHOD_NONE ? NULL
-							    : wattle_method_name(domain->method);
-	case WTL_SMI_DOMAIN_STATUS:
-		return wattle_status_name(domain->status);
-	case WTL_SMI_DOMAIN_REASON:
-		return domain->reason;
-	case WTL_SMI_DOMAIN_IN_TOTAL:
-		return domain->in_total ? "Yes" : "No";
-	}
-	return NULL;
-}
+	const struct wattle_domain *domain = &row->domain->domain;
+	const bool has_method = domain->method != WATTLE_METHOD_NONE;
+	const char *const words[] = {
+		[WTL_SMI_DOMAIN_NAME] = domain->name,
+		[WTL_SMI_DOMAIN_KIND] = wattle_kind_name(domain->kind),
+		[WTL_SMI_DOMAIN_INSIDE] = domain->inside,
+		[WTL_SMI_DOMAIN_DEVICE] = domain->device,
+		[WTL_SMI_DOMAIN_SOURCE] = domain->source,
+		[WTL_SMI_DOMAIN_METHOD] = has_method ? wattle_method_name(domain->method) : NULL,
+		[WTL_SMI_DOMAIN_STATUS] = wattle_status_name(domain->status),
+		[WTL_SMI_DOMAIN_REASON] = domain->reason,
+		[WTL_SMI_DOMAIN_IN_TOTAL] = domain->in_total ? "Yes" : "No",
+	};
 
-static struct wtl_smi_answer print_domain_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
-					       const struct wtl_smi_field *field)
-{
-	const char *text = domain_word(&row->domain->domain, field->number);
-
-	if (!text || !text[0])
-		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
-	wtl_smi_put_text(buf, text);
-	return wtl_smi_answer(WATTLE_STATUS_OK);
+	return words[field->number];
 }
 
 const struct wtl_smi_kind wtl_smi_meter = {.print = print_meter, .of_meter = true};
 const struct wtl_smi_kind wtl_smi_sum = {.print = print_sum, .of_meter = true};
-const struct wtl_smi_kind wtl_smi_domain_text = {.print = print_domain_text, .of_meter = true};
+const struct wtl_smi_kind wtl_smi_domain_text = {.text = domain_word, .of_meter = true};
+
+/* ---- How values are written ---- */
+
+enum { MICRO_DECIMALS = 6 };
+
+static int put_fixed(struct wtl_buf *buf, const struct wtl_smi_kind *kind, uint64_t value)
+{
+	uint64_t step = 1;
+
+	for (unsigned i = kind->digits; i < MICRO_DECIMALS; i++)
+		step *= 10;
+	return wtl_format_fixed(buf, value / step + (kind->rounds && value % step >= step / 2),
+				kind->digits);
+}
+
+static int put_word(struct wtl_buf *buf, const char *const words[], uint64_t value)
+{
+	for (; *words; words++)
+		if (value-- == 0)
+			return wtl_buf_puts(buf, *words);
+	return -EINVAL;
+}
+
+/* Negative: there is nothing that stands for the value. */
+static int put(struct wtl_buf *buf, const struct wtl_smi_field *field, uint64_t value)
+{
+	const struct wtl_smi_kind *kind = field->kind;
+
+	if (field->mask)
+		value = (value & field->mask) >> __builtin_ctzll(field->mask);
+	switch (kind->form) {
+	case WTL_SMI_NO_NUMBER:
+		break;
+	case WTL_SMI_DECIMAL:
+		value = value / kind->unit + (kind->rounds_up && value % kind->unit != 0);
+		return wtl_buf_printf(buf, "%s%llu", kind->prefix ? kind->prefix : "",
+				      (unsigned long long)value);
+	case WTL_SMI_SIGNED:
+		return wtl_buf_printf(buf, "%lld", (long long)(int64_t)value);
+	case WTL_SMI_HEX:
+		return wtl_buf_printf(buf, kind->is_small ? "0x%0*llx" : "0x%0*llX",
+				      (int)kind->digits, (unsigned long long)value);
+	case WTL_SMI_FIXED:
+		return put_fixed(buf, kind, value);
+	case WTL_SMI_WORD:
+		return put_word(buf, kind->words, value);
+	}
+	return -EINVAL;
+}
+
+static struct wtl_smi_answer print_text(struct wtl_buf *buf, const struct wtl_smi_row *row,
+					const struct wtl_smi_field *field)
+{
+	const struct wtl_smi_kind *kind = field->kind;
+	const char *text = kind->text ? kind->text(row, field) : NULL;
+	struct wtl_smi_answer answer = wtl_smi_answer(WATTLE_STATUS_OK);
+
+	if (kind->with_number)
+		answer = wtl_smi_number_answer(row->gpu, field->number);
+	if (answer.status != WATTLE_STATUS_OK)
+		return answer;
+	if (!text || (!text[0] && !kind->may_be_empty))
+		return wtl_smi_answer(WATTLE_STATUS_ABSENT);
+	wtl_smi_put_text(buf, text);
+	return answer;
+}
+
+struct wtl_smi_answer wtl_smi_print(struct wtl_buf *buf, const struct wtl_smi_row *row,
+				    const struct wtl_smi_field *field)
+{
+	struct wtl_smi_answer answer;
+	uint64_t value;
+
+	if (field->kind->print)
+		return field->kind->print(buf, row, field);
+	if (field->kind->form == WTL_SMI_NO_NUMBER)
+		return print_text(buf, row, field);
+	answer = get(row, field, &value);
+	if (answer.status == WATTLE_STATUS_OK && put(buf, field, value) < 0 && !buf->error)
+		return wtl_smi_answer(WATTLE_STATUS_FAILED);
+	return answer;
+}
+
+/* ---- How they are read ---- */
+
+static int read_decimal(const struct wtl_smi_kind *kind, const char *text, size_t len,
+			uint64_t *ret)
+{
+	size_t skip = kind->prefix ? strlen(kind->prefix) : 0;
+
+	if (len <= skip || (skip && memcmp(text, kind->prefix, skip) != 0) ||
+	    wtl_num_u64(text + skip, len - skip, ret) < 0 || *ret > UINT64_MAX / kind->unit)
+		return -EINVAL;
+	*ret *= kind->unit;
+	return 0;
+}
+
+static int read_word(const char *const words[], const char *text, size_t len, uint64_t *ret)
+{
+	for (*ret = 0; words[*ret]; ++*ret)
+		if (strlen(words[*ret]) == len && memcmp(words[*ret], text, len) == 0)
+			return 0;
+	return -EINVAL;
+}
+
+static int read_number(const struct wtl_smi_kind *kind, const char *text, size_t len, uint64_t *ret)
+{
+	switch (kind->form) {
+	case WTL_SMI_NO_NUMBER:
+		break;
+	case WTL_SMI_DECIMAL:
+		return read_decimal(kind, text, len, ret);
+	case WTL_SMI_SIGNED:
+		return wtl_num_i64(text, len, (int64_t *)ret);
+	case WTL_SMI_HEX:
+		return wtl_num_hex(text, len, ret);
+	case WTL_SMI_FIXED:
+		return wtl_num_fixed(text, len, MICRO_DECIMALS, ret);
+	case WTL_SMI_WORD:
+		return read_word(kind->words, text, len, ret);
+	}
+	return -EINVAL;
+}
+
+bool wtl_smi_is_readable(const struct wtl_smi_field *field)
+{
+	return field->kind->form != WTL_SMI_NO_NUMBER || field->kind->read;
+}
+
+int wtl_smi_read(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
+		 const char *text, size_t len)
+{
+	uint64_t value;
+
+	if (field->kind->read)
+		return field->kind->read(target, field, text, len);
+	if (read_number(field->kind, text, len, &value) < 0)
+		return -EINVAL;
+	if (field->mask) {
+		/* Parts of a number come one by one; an older driver's document may lack some. */
+		const struct wtl_gpu_value *old = &target->gpu->numbers[field->number];
+		uint64_t others = old->status == WATTLE_STATUS_OK ? old->value & ~field->mask : 0;
+
+		if (value > field->mask >> __builtin_ctzll(field->mask))
+			return -EINVAL;
+		value = value << __builtin_ctzll(field->mask) | others;
+	}
+	return set(target, field, value);
+}
