@@ -1,13 +1,18 @@
 # The two commands of README.md, `make run` and `make test`, and short names for the rest. Meson does the work.
+# `make check` is for every edit, `make test` is the whole check, `make mutants` asks whether the tests notice.
 
 PYTHON := $(firstword $(wildcard /usr/bin/python3) python3)
 SOURCES = $(shell find src include tests examples bench -name '*.[ch]' -not -path 'tests/fixtures/*' 2>/dev/null)
 SANITIZERS := ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 FUZZ_SECONDS ?= 20
+MUTANTS ?= 200
+# Changed since the last commit, or new.
+CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git diff --name-only HEAD -- src include tests examples bench; \
+	git ls-files -o --exclude-standard src include tests examples bench))))
 
 .NOTPARALLEL:
-.PHONY: all run test check format-check test-gcc test-limits test-clang test-nojson test-sanitized test-threads test-cli \
-	valgrind fuzz bench bench-peers install format clean deps deps-test
+.PHONY: all run test check mutants layers format-check test-gcc test-limits test-clang test-nojson test-sanitized \
+	test-threads test-cli valgrind fuzz bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -30,11 +35,20 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-test: deps-test check format-check test-gcc test-limits test-nojson test-clang test-sanitized test-threads test-cli
+test: deps-test layers format-check test-gcc test-limits test-nojson test-clang test-sanitized test-threads test-cli
 
-check:
+layers:
 	$(call heading,layers)
 	$(PYTHON) -B tools/check-layers.py .
+
+check: layers
+	$(call heading,ceilings and format)
+	$(PYTHON) -B tools/check-limits.py .
+	@[ -z '$(CHANGED)' ] || clang-format-14 --dry-run -Werror $(CHANGED)
+	$(MAKE) --no-print-directory test-gcc
+
+mutants:
+	$(PYTHON) -B tools/mutants.py -n $(MUTANTS) $(if $(SEED),--seed $(SEED)) $(if $(MUTATE),--paths $(MUTATE))
 
 format-check:
 	$(call heading,format)
@@ -127,4 +141,4 @@ format:
 	clang-format-14 -i $(SOURCES)
 
 clean:
-	rm -rf build build-gcc build-nojson build-clang build-sanitized build-threads build-fuzz
+	rm -rf build build-gcc build-nojson build-clang build-sanitized build-threads build-fuzz build-mutants

@@ -12,7 +12,7 @@
 
 struct wtl_err;
 
-/* What gpu_info.c asks of those that know one maker's GPUs, and what these share. */
+/* What gpu_info.c asks of those that know one maker's GPUs, and what these share (gpu_rows.c). */
 
 enum { WTL_GPUS_MAX = 256 };
 

@@ -13,10 +13,8 @@ enum {
 	PARENTS_MAX = 32, /* generations looked up at once */
 	TURN_PART = 16,	  /* a 16th of all is considered at each look */
 	AGAIN_MAX = 4,	  /* and so many at most are read again */
-	GROUPS_MANY = WTL_GROUPS_MAX - WTL_GROUPS_MAX / 8,
-	GROUPS_LOOKS = 16, /* at every such look where nearly all were in use */
-	READS_EARLY = 2,   /* a second look comes soon: most new processes become another program */
-	LOOK_TICKS = 10,   /* a look may take so long */
+	READS_EARLY = 2,  /* a second look comes soon: most new processes become another program */
+	LOOK_TICKS = 10,  /* a look may take so long */
 };
 
 static ssize_t process_read(struct wtl_workload *workload, int pid, const char *file)
@@ -355,27 +353,4 @@ void wtl_names_read_some(struct wtl_workload *workload)
 	if (workload->has_unread && (is_for_all || !workload->options.names_on_use))
 		left = unread_read(workload, left);
 	turn_go(workload, left < AGAIN_MAX ? left : AGAIN_MAX);
-}
-
-void wtl_names_give_up_groups(struct wtl_workload *workload)
-{
-	const struct wtl_roster *roster = &workload->roster;
-	const struct wtl_group **used;
-	size_t n = 0;
-
-	if (wtl_groups_count(workload->groups) < GROUPS_MANY ||
-	    (workload->n_groups_kept >= GROUPS_MANY && workload->n_looks % GROUPS_LOOKS))
-		return;
-	used = calloc(roster->n_used, sizeof(*used));
-	if (!used)
-		return;
-	/* Rows have consumers, too. */
-	for (uint32_t slot = 0; slot < roster->n_used; slot++)
-		if (roster->places[slot].kind != WTL_PLACE_FREE && roster->consumers[slot].group)
-			used[n++] = roster->consumers[slot].group;
-	/* Its units know theirs by address and by number. */
-	wtl_short_close(workload);
-	wtl_groups_sweep(workload->groups, used, n);
-	workload->n_groups_kept = wtl_groups_count(workload->groups);
-	free(used);
 }

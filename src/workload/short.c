@@ -69,28 +69,6 @@ void wtl_short_reset(struct wtl_workload *workload)
 		workload->units[i].has_base = false;
 }
 
-static int64_t child_ns(const struct wtl_place *place)
-{
-	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
-}
-
-void wtl_short_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
-{
-	workload->roster.places[ancestor].children_ns += cpu_ns;
-	workload->roster.places[ancestor].look_child = workload->n_looks;
-}
-
-void wtl_short_child_ended(struct wtl_workload *workload, uint32_t slot)
-{
-	const struct wtl_roster *roster = &workload->roster;
-	const struct wtl_place *place = &roster->places[slot];
-	uint32_t parent = wtl_roster_find(roster, roster->consumers[slot].parent);
-
-	if (parent != WTL_NO_SLOT)
-		wtl_short_child_used(workload, parent,
-				     place->clock_ns + child_ns(place) + place->children_ns);
-}
-
 static void row_bill(struct wtl_workload *workload, const struct wtl_row_key *key, int64_t use_ns)
 {
 	wtl_roster_use(&workload->roster, wtl_rows_slot(workload, key), use_ns);

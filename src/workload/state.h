@@ -141,7 +141,7 @@ struct wtl_workload {
 	char text[WTL_TEXT_MAX];
 };
 
-/* ---- workload.c ---- */
+/* ---- lifecycle.c ---- */
 
 /* A new live process. needs_base: what it used so far is not this look's. Negative: no room. */
 int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base);
@@ -149,10 +149,9 @@ int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_bas
 void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
-
-/* ---- told.c ---- */
-
-void wtl_told_tick(struct wtl_workload *workload);
+/* CPU time of an ended process that we learn of after its end: `ancestor` is the nearest one that is
+ * followed, and will be told of it. */
+void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns);
 
 /* ---- find.c ---- */
 
@@ -182,10 +181,6 @@ void wtl_ended_read(struct wtl_workload *workload);
 void wtl_short_open(struct wtl_workload *workload);
 void wtl_short_close(struct wtl_workload *workload);
 void wtl_short_reset(struct wtl_workload *workload);
-/* A process ended: what its parent will be told of it. */
-void wtl_short_child_ended(struct wtl_workload *workload, uint32_t slot);
-/* The same for CPU time that we learn of later: `ancestor` is the nearest one that is followed. */
-void wtl_short_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns);
 /* Bills from what nobody accounts for to rows. */
 void wtl_short_read(struct wtl_workload *workload);
 
@@ -210,9 +205,6 @@ bool wtl_names_is_adopted(struct wtl_workload *workload, int parent, int pid, ui
 void wtl_names_read_born(struct wtl_workload *workload);
 /* A bounded number of others, most active first. */
 void wtl_names_read_some(struct wtl_workload *workload);
-/* When there are nearly as many groups as may be, those that no consumer is in are given up: on a machine that
- * makes new ones without end, most are gone. */
-void wtl_names_give_up_groups(struct wtl_workload *workload);
 
 /* ---- counters.c ---- */
 

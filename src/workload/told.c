@@ -52,14 +52,6 @@ void wtl_workload_tell_look(struct wtl_workload *workload, const struct wtl_work
 	workload->has_told_look = true;
 }
 
-/* A look is taken once: nobody ran since. */
-void wtl_told_tick(struct wtl_workload *workload)
-{
-	if (!workload->has_told_look)
-		workload->look = (struct wtl_workload_look){.t_mono_ns = workload->look.t_mono_ns};
-	workload->has_told_look = false;
-}
-
 void wtl_workload_tell_weight(struct wtl_workload *workload, enum wtl_weight weight)
 {
 	workload->weight = weight;

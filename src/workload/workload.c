@@ -15,7 +15,8 @@ enum {
 	SLOTS_MIN = 64,
 	EXITED_DEFAULT = 4096,
 	READS_DEFAULT = 256,
-	ROOM_PART = 16, /* of the slots are kept for rows */
+	GROUPS_MANY = WTL_GROUPS_MAX - WTL_GROUPS_MAX / 8,
+	GROUPS_LOOKS = 16, /* at every such look where nearly all were in use */
 };
 
 static void options_set(struct wtl_workload_options *options,
@@ -78,46 +79,6 @@ void wtl_workload_free(struct wtl_workload *workload)
 	free(workload);
 }
 
-/* ---- Coming and going ---- */
-
-int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base)
-{
-	struct wtl_roster *roster = &workload->roster;
-	int64_t slot = -ENOSPC;
-
-	if (roster->n_taken < roster->max - roster->max / ROOM_PART || wtl_rows_make_room(workload))
-		slot = wtl_roster_add_process(roster, pid);
-	if (slot < 0) {
-		workload->means.n_unfollowed++;
-		workload->no_memory = workload->no_memory || slot == -ENOMEM;
-		return slot;
-	}
-	roster->places[slot].needs_base = needs_base;
-	workload->has_unread = true;
-	return slot;
-}
-
-void wtl_workload_end(struct wtl_workload *workload, uint32_t slot)
-{
-	struct wtl_roster *roster = &workload->roster;
-
-	wtl_short_child_ended(workload, slot);
-	wtl_roster_end(roster, slot);
-	if (roster->places[slot].is_kernel)
-		workload->kernel_ended = true;
-}
-
-int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot)
-{
-	int pid = workload->roster.consumers[slot].pid;
-
-	workload->means.n_reused++;
-	workload->look_replaced = workload->n_looks;
-	wtl_workload_end(workload, slot);
-	wtl_roster_forget(&workload->roster, slot);
-	return wtl_workload_take(workload, pid, false);
-}
-
 /* Numbers of those that ended are free again. */
 static void forget_ended(struct wtl_workload *workload)
 {
@@ -135,6 +96,33 @@ static void forget_ended(struct wtl_workload *workload)
 static void begin_set(struct wtl_workload *workload)
 {
 	workload->begin_ticks = (uint64_t)(workload->t_boot_ns / WTL_NS_PER_TICK);
+}
+
+/*
+ * When there are nearly as many groups as may be, those that no consumer is in are given up: on a machine
+ * that makes new ones without end, most are gone.
+ */
+static void give_up_groups(struct wtl_workload *workload)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	const struct wtl_group **used;
+	size_t n = 0;
+
+	if (wtl_groups_count(workload->groups) < GROUPS_MANY ||
+	    (workload->n_groups_kept >= GROUPS_MANY && workload->n_looks % GROUPS_LOOKS))
+		return;
+	used = calloc(roster->n_used, sizeof(*used));
+	if (!used)
+		return;
+	/* Rows have consumers, too. */
+	for (uint32_t slot = 0; slot < roster->n_used; slot++)
+		if (roster->places[slot].kind != WTL_PLACE_FREE && roster->consumers[slot].group)
+			used[n++] = roster->consumers[slot].group;
+	/* Its units know theirs by address and by number. */
+	wtl_short_close(workload);
+	wtl_groups_sweep(workload->groups, used, n);
+	workload->n_groups_kept = wtl_groups_count(workload->groups);
+	free(used);
 }
 
 static void look_begin(struct wtl_workload *workload)
@@ -155,7 +143,7 @@ static void look_begin(struct wtl_workload *workload)
 		begin_set(workload);
 	wtl_roster_begin(&workload->roster, workload->n_looks);
 	wtl_rows_fold_ended(workload);
-	wtl_names_give_up_groups(workload);
+	give_up_groups(workload);
 }
 
 /* What is left of the machine's busy time when everyone has been billed. */
@@ -214,10 +202,18 @@ static void look_end(struct wtl_workload *workload)
 	look_point(workload);
 }
 
+/* A look that was told is taken once: nobody ran since. */
+static void tick_told(struct wtl_workload *workload)
+{
+	if (!workload->has_told_look)
+		workload->look = (struct wtl_workload_look){.t_mono_ns = workload->look.t_mono_ns};
+	workload->has_told_look = false;
+}
+
 int wtl_workload_tick(struct wtl_workload *workload)
 {
 	if (workload->is_told) {
-		wtl_told_tick(workload);
+		tick_told(workload);
 		return 0;
 	}
 	look_begin(workload);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes come, end, and leave their numbers to others; parents are told what their children used. */
+#include <errno.h>
+
+#include "workload/state.h"
+
+enum { ROOM_PART = 16 }; /* of the slots are kept for rows */
+
+static int64_t child_ns(const struct wtl_place *place)
+{
+	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
+}
+
+void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
+{
+	workload->roster.places[ancestor].children_ns += cpu_ns;
+	workload->roster.places[ancestor].look_child = workload->n_looks;
+}
+
+/* What the parent of a process that ended will be told of it. */
+static void child_ended(struct wtl_workload *workload, uint32_t slot)
+{
+	const struct wtl_roster *roster = &workload->roster;
+	const struct wtl_place *place = &roster->places[slot];
+	uint32_t parent = wtl_roster_find(roster, roster->consumers[slot].parent);
+
+	if (parent != WTL_NO_SLOT)
+		wtl_workload_child_used(workload, parent,
+					place->clock_ns + child_ns(place) + place->children_ns);
+}
+
+int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base)
+{
+	struct wtl_roster *roster = &workload->roster;
+	int64_t slot = -ENOSPC;
+
+	if (roster->n_taken < roster->max - roster->max / ROOM_PART || wtl_rows_make_room(workload))
+		slot = wtl_roster_add_process(roster, pid);
+	if (slot < 0) {
+		workload->means.n_unfollowed++;
+		workload->no_memory = workload->no_memory || slot == -ENOMEM;
+		return slot;
+	}
+	roster->places[slot].needs_base = needs_base;
+	workload->has_unread = true;
+	return slot;
+}
+
+void wtl_workload_end(struct wtl_workload *workload, uint32_t slot)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	child_ended(workload, slot);
+	wtl_roster_end(roster, slot);
+	if (roster->places[slot].is_kernel)
+		workload->kernel_ended = true;
+}
+
+int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot)
+{
+	int pid = workload->roster.consumers[slot].pid;
+
+	workload->means.n_reused++;
+	workload->look_replaced = workload->n_looks;
+	wtl_workload_end(workload, slot);
+	wtl_roster_forget(&workload->roster, slot);
+	return wtl_workload_take(workload, pid, false);
+}

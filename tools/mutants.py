@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Change the core at random, one place at a time, and see whether the unit tests notice.
+
+usage: mutants.py [-n N] [--seed SEED] [--paths PATH...]
+
+Works on a copy in build-mutants. There the tests are linked against one shared library, so that a mutant costs one
+compilation and one link. gcov says which test reaches which line; a mutant is given to those tests only, quick and
+successful ones first, until one fails twice or takes too long. A mutant that does not compile, or that makes the same
+machine code, is replaced by another. Prints the survivors as `path:line: kind: before -> after` and exits 1 if fewer
+than 90 % were noticed. Tests that replace functions when they are linked (--wrap) are left out.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import re
+import resource
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+PATHS = ("src/energy", "src/meter", "src/workload", "src/record", "src/replay")
+ENOUGH_PERCENT = 90
+WORKERS = 2
+TIMEOUT_S = 10  # and ten times what the test takes
+MEMORY_BYTES = 4 << 30
+FILE_BYTES = 16 << 30
+FLAGS = "-g0 -w -fPIC -fvisibility=default -fno-semantic-interposition"
+COVERAGE_FLAGS = "-O0 -U_FORTIFY_SOURCE --coverage -fprofile-update=atomic"
+
+NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+BODY = re.compile(r"^\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+# Calls that word a message: a change inside them is a change of text.
+WORDING = re.compile(r"\b(?:wtl_log_line|wtl_err_set|wtl_err_text|snprintf|complain|wtl_buf_printf|wtl_buf_puts)\(")
+DECLARATION = re.compile(r"^\t+(?!return\b|goto\b|case\b|else\b)(?:\w+ )+[^=;()]*;$", re.MULTILINE)
+# Calls whose absence only a sanitizer or a race would show.
+TIDYING = re.compile(r"(?:free|close|\w+_(?:free|done|close|finalize|lock|unlock|signal|broadcast|destroy))\(")
+STATEMENT = re.compile(
+    r"^\t+((?:(?!(?:return|if|for|while|switch|else|do|goto|case)\b)\w+\(|"
+    r"\**[A-Za-z_](?:[\w.]|->|\[[^\]\n]*\])*(?: (?:[-+*/%&|^]|<<|>>)?= |\+\+;|--;))[^;{}]*;?)",
+    re.MULTILINE,
+)
+SWAPS = (
+    ("junction", re.compile(r"&&|\|\|"), {"&&": "||", "||": "&&"}),
+    (
+        "comparison",
+        re.compile(r"(?<= )(?:<=|>=|==|!=|<|>)(?=\s)"),
+        {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
+    ),
+    (
+        "arithmetic",
+        re.compile(r"(?<= )(?:[-+*/]|[-+]=)(?=\s)"),
+        {"+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+="},
+    ),
+    ("boolean", re.compile(r"(?<== )(?:true|false)(?=;)|(?<=return )(?:true|false)(?=;)"), {"true": "false", "false": "true"}),
+)
+CONSTANT = re.compile(r"(?<![\w.])(\d+)[uU]?[lL]{0,2}(?![\w.])")
+CONDITION = re.compile(r"\b(?:if|while) (\()")
+RETURN = re.compile(r"\breturn ([^;]+);")
+
+
+def code_only(text):
+    """`text` with comments, strings and characters blanked out; every place keeps its offset."""
+    return NOT_CODE.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+
+
+def closing(code, opening):
+    """The offset of the parenthesis that closes the one at `opening`."""
+    depth = 0
+    for at in range(opening, len(code)):
+        depth += (code[at] == "(") - (code[at] == ")")
+        if depth == 0:
+            return at
+    return len(code)
+
+
+def changes_in(text, code, first, last):
+    """(kind, start, end, replacement) of everything that can be changed in one function's body."""
+    left_out = [(match.start(), closing(code, match.end() - 1)) for match in WORDING.finditer(code, first, last)]
+    left_out += [match.span() for match in DECLARATION.finditer(code, first, last)]
+
+    def places(pattern):
+        for match in pattern.finditer(code, first, last):
+            if not any(start <= match.start() < end for start, end in left_out):
+                yield match
+
+    for kind, pattern, swap in SWAPS:
+        for match in places(pattern):
+            yield kind, *match.span(), swap[match.group()]
+    for match in places(CONSTANT):
+        value = int(match.group(1))
+        yield "constant", *match.span(1), str(value - 1 if value > 1 else value + 1)
+    for match in places(CONDITION):
+        start, end = match.start(1), closing(code, match.start(1)) + 1
+        yield "negation", start, end, f"(!{text[start:end]})"
+        if code[match.start()] == "i":
+            yield "branch removed", start, end, "(0)"
+    for match in places(STATEMENT):
+        before = code[: match.start()].rstrip()
+        is_whole = match.group(1).endswith(";") and (before[-1] in ";{}):" or before.endswith("else"))
+        if is_whole and not TIDYING.match(match.group(1)):
+            yield "statement removed", *match.span(1), ";"
+    for match in RETURN.finditer(code, first, last):
+        if match.group(1) not in ("true", "false"):
+            yield "return", *match.span(1), "-1" if match.group(1) == "0" else "0"
+
+
+class Mutant:
+    def __init__(self, path, text, kind, start, end, replacement):
+        self.path = path
+        self.line = text.count("\n", 0, start) + 1
+        # The lines keep their numbers.
+        self.text = text[:start] + replacement + "\n" * text.count("\n", start, end) + text[end:]
+        before, after = (version.splitlines()[self.line - 1].strip() for version in (text, self.text))
+        self.words = f"{path}:{self.line}: {kind}: {before} -> {after}"
+
+
+def all_mutants(root, paths):
+    for place in paths:
+        files = sorted((root / place).rglob("*.c")) if (root / place).is_dir() else [root / place]
+        for file in files:
+            text = file.read_text(encoding="utf-8")
+            code = code_only(text)
+            for body in BODY.finditer(code):
+                for change in changes_in(text, code, *body.span()):
+                    yield Mutant(str(file.relative_to(root)), text, *change)
+
+
+def output_of(command, cwd, **more):
+    return subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, check=True, **more).stdout
+
+
+def copy_tree(root, tree):
+    """Makes the copy anew, with links and times, so that only what changed is built again."""
+    listed = output_of(["git", "ls-files", "-zco", "--exclude-standard"], root)
+    packed = output_of(["tar", "-c", "--null", "--no-recursion", "--ignore-failed-read", "-T", "-"], root, input=listed)
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir(parents=True)
+    subprocess.run(["tar", "-x"], cwd=tree, input=packed, check=True)
+    return hashlib.sha256(packed).hexdigest()
+
+
+class Build:
+    """The copy's build directory: its commands, and the tests, linked against one shared library."""
+
+    def __init__(self, root):
+        self.top = root / "build-mutants"
+        self.tree, self.dir = self.top / "tree", self.top / "build"
+        self.digest = copy_tree(root, self.tree)
+        self.shared_data = str((root / ".." / "shared" / "data").resolve())
+        if not (self.dir / "build.ninja").exists():
+            setup = ["meson", "setup", self.dir, "-Dtests=enabled", "-Db_pie=false", f"-Dc_args={FLAGS}"]
+            output_of(setup, self.tree, env={**os.environ, "CC": "gcc"})
+        output_of(["ninja", "--quiet"], self.dir)
+        commands = json.loads(output_of(["ninja", "-t", "compdb", "-x"], self.dir))
+        self.commands = {entry["output"]: shlex.split(entry["command"]) for entry in commands}
+        self.objects = [name for name in self.commands if re.fullmatch(r"(?:src/libwtl_\w+\.a|wattle)\.p/.*\.o", name)]
+        self.object_of = {os.path.relpath(self.commands[name][-1], "../tree"): name for name in self.objects}
+        self.tests, self.libraries = {}, set()
+        for test in json.loads(output_of(["meson", "introspect", "--tests"], self.dir)):
+            test["exe"] = os.path.relpath(test["cmd"][0], self.dir)
+            words = self.commands.get(test["exe"])
+            if words and not any("--wrap" in word for word in words):
+                self.tests[test["name"]] = test
+                self.libraries.update(word for word in words if re.match(r"/.*\.so|-l|-pthread", word) and "cmocka" not in word)
+        self.link(self.top, {})
+        with ThreadPoolExecutor(WORKERS) as pool:
+            list(pool.map(self.link_test, self.tests.values()))
+
+    def link(self, folder, replaced):
+        """Links the shared library into `folder`, with {object: its replacement}."""
+        objects = [str(replaced.get(name, name)) for name in self.objects]
+        (folder / "objects").write_text("\n".join(objects))
+        command = ["gcc", "-shared", "-o", folder / "libwtl_core.so", "-Wl,-soname,libwtl_core.so", f"@{folder}/objects"]
+        coverage = ["--coverage"] if len(replaced) > 1 else []
+        subprocess.run([*command, *coverage, *sorted(self.libraries)], cwd=self.dir, check=True)
+
+    def link_test(self, test):
+        words = [word for word in self.commands[test["exe"]] if not re.search(r"libwtl_\w+\.a$|libwattle[\w-]*\.so", word)]
+        words[words.index("-o") + 1] = test["exe"] + ".mutant"
+        subprocess.run([*words, self.top / "libwtl_core.so"], cwd=self.dir, check=True)
+
+    def compile(self, name, source, output, flags=()):
+        """Compiles `source` as the object `name` is, into `output`; False where it is not C."""
+        words = list(self.commands[name])
+        words[words.index("-o") + 1], words[-1] = output, source
+        for option in ("-MF", "-MQ"):
+            at = words.index(option)
+            del words[at : at + 2]
+        words.remove("-MD")
+        return subprocess.run([*words, *flags], cwd=self.dir, capture_output=True).returncode == 0
+
+    def run(self, name, library, timeout_s, **more):
+        """Runs a test against the library in that folder: "ok", "failed" or "too long"."""
+        test = self.tests[name]
+        env = {**os.environ, **test["env"], "WATTLE_SHARED_DATA": self.shared_data, "LD_LIBRARY_PATH": str(library), **more}
+        process = subprocess.Popen(
+            [test["cmd"][0] + ".mutant", *test["cmd"][1:]], cwd=test["workdir"] or self.dir, env=env, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            return "ok" if process.wait(timeout_s) in (0, 77) else "failed"
+        except subprocess.TimeoutExpired:
+            return "too long"
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait()
+
+
+def counted_lines(folder):
+    """{path: {line: whether it was reached}} of the counts in `folder`. What is compiled elsewhere has none."""
+    found = {}
+    counts = sorted(file.name for file in folder.glob("*.gcda"))
+    for document in output_of(["gcov", "--json-format", "--stdout", *counts], folder).splitlines() if counts else ():
+        for file in json.loads(document)["files"]:
+            lines = found.setdefault(os.path.relpath(file["file"], "../tree"), {})
+            for line in file["lines"]:
+                lines[line["line_number"]] = lines.get(line["line_number"]) or line["count"] > 0
+    return found
+
+
+def learn(build, paths):
+    """{"tests": {test: {"seconds", "lines": {path: lines}}}, "lines": {path: lines that can be reached}}."""
+    kept = build.top / "reached.json"
+    key = [build.digest, sorted(paths)]
+    if kept.exists() and (known := json.loads(kept.read_text()))["key"] == key:
+        return known
+    print("finding out which test reaches what …", file=sys.stderr)
+    folder = build.top / "coverage"
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "objects.d").mkdir(parents=True)
+    wanted = [path for path in build.object_of if path.startswith(tuple(paths))]
+    replaced = {build.object_of[path]: folder / "objects.d" / (path.replace("/", "_")[:-1] + "o") for path in wanted}
+    known = {"key": key, "tests": {}, "lines": {}}
+
+    def instrument(name):
+        if not build.compile(name, build.commands[name][-1], replaced[name], COVERAGE_FLAGS.split()):
+            sys.exit(f"{name}: cannot be compiled for gcov")
+
+    def watch(name):
+        own = folder / name
+        own.mkdir()
+        for note in (folder / "objects.d").glob("*.gcno"):
+            (own / note.name).symlink_to(note)
+        start = time.monotonic()
+        outcome = build.run(name, folder, 120, GCOV_PREFIX=str(own), GCOV_PREFIX_STRIP="99")
+        seconds = time.monotonic() - start
+        # Where a test counts open files, those of gcov may be too many.
+        if outcome != "ok" and build.run(name, build.top, 120) != "ok":
+            print(f"{name}: {outcome} as it is, so it is left out", file=sys.stderr)
+            return
+        lines = counted_lines(own)
+        shutil.rmtree(own)
+        known["lines"].update((path, sorted(counts)) for path, counts in lines.items())
+        reached = {path: [line for line in counts if counts[line]] for path, counts in lines.items()}
+        known["tests"][name] = {"seconds": seconds, "lines": reached}
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(instrument, replaced))
+        build.link(folder, replaced)
+        list(pool.map(watch, build.tests))
+    kept.write_text(json.dumps(known))
+    return known
+
+
+class Hunt:
+    """What the workers share: the mutants that wait, and what became of the others."""
+
+    def __init__(self, build, known, mutants, n):
+        self.build, self.known, self.mutants, self.n = build, known, iter(mutants), n
+        self.lock = threading.Condition()
+        self.running, self.noticed, self.survived, self.redrawn = 0, 0, 0, 0
+        self.seen, self.caught = set(), {}
+
+    def draw(self):
+        with self.lock:
+            while self.running and self.noticed + self.survived + self.running >= self.n:
+                self.lock.wait()
+            if self.noticed + self.survived >= self.n:
+                return None
+            mutant = next(self.mutants, None)
+            self.running += mutant is not None
+            return mutant
+
+    def settle(self, mutant, outcome):
+        with self.lock:
+            self.running -= 1
+            self.redrawn += outcome == "redrawn"
+            self.noticed += outcome == "noticed"
+            if outcome == "survived":
+                self.survived += 1
+                print(mutant.words, flush=True)
+            self.lock.notify_all()
+
+    def is_noticed(self, mutant, folder):
+        caught = self.caught.setdefault(mutant.path, {})
+        # The rest of a statement counts as its first line does.
+        line = max((line for line in self.known["lines"].get(mutant.path, ()) if line <= mutant.line), default=0)
+        reached = {name: test for name, test in self.known["tests"].items() if line in test["lines"].get(mutant.path, ())}
+        for name in sorted(reached, key=lambda name: reached[name]["seconds"] / (1 + 4 * caught.get(name, 0))):
+            timeout_s = TIMEOUT_S + 10 * reached[name]["seconds"]
+            outcome = self.build.run(name, folder, timeout_s)
+            # On a busy machine other things fail, too: once is not enough.
+            if outcome == "failed":
+                outcome = self.build.run(name, folder, timeout_s)
+            if outcome != "ok":
+                caught[name] = caught.get(name, 0) + 1
+                return True
+        return False
+
+    def judge(self, mutant, folder):
+        name = self.build.object_of[mutant.path]
+        source, output = folder / Path(mutant.path).name, folder / "mutant.o"
+        source.write_text(mutant.text, encoding="utf-8")
+        if not self.build.compile(name, source, output):
+            return "redrawn"
+        made = hashlib.sha256(output.read_bytes()).digest()
+        with self.lock:
+            if made in self.seen or output.read_bytes() == (self.build.dir / name).read_bytes():
+                return "redrawn"
+            self.seen.add(made)
+        self.build.link(folder, {name: output})
+        return "noticed" if self.is_noticed(mutant, folder) else "survived"
+
+    def work(self, number):
+        folder = self.build.top / f"worker-{number}"
+        folder.mkdir(exist_ok=True)
+        while mutant := self.draw():
+            outcome = "redrawn"
+            try:
+                outcome = self.judge(mutant, folder)
+            finally:
+                self.settle(mutant, outcome)
+
+
+def main(argv):
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-n", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
+    parser.add_argument("--paths", nargs="+", default=list(PATHS))
+    options = parser.parse_args(argv[1:])
+    root = Path(__file__).resolve().parents[1]
+    mutants = list(all_mutants(root, options.paths))
+    random.Random(options.seed).shuffle(mutants)
+    print(f"seed {options.seed}, {len(mutants)} possible mutants", flush=True)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES, FILE_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    build = Build(root)
+    hunt = Hunt(build, learn(build, options.paths), mutants, options.n)
+    with ThreadPoolExecutor(WORKERS) as pool:
+        list(pool.map(hunt.work, range(WORKERS)))
+    judged = hunt.noticed + hunt.survived
+    print(f"{hunt.noticed} noticed of {judged} ({hunt.redrawn} others changed nothing or did not compile), seed {options.seed}")
+    return 0 if judged and 100 * hunt.noticed >= ENOUGH_PERCENT * judged else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
