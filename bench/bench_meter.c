@@ -62,7 +62,7 @@ static int wait_until(struct wtl_io *io, int64_t t_mono_ns)
 {
 	struct wtl_io *real = ((struct pass_io *)io)->real;
 
-	return real->ops->wait_until(real, t_mono_ns);
+	return wtl_io_wait_until(real, t_mono_ns);
 }
 
 static void io_free(struct wtl_io *io)

@@ -39,7 +39,7 @@ static int call(const struct nvml *nvml, enum wtl_nvml_function function, struct
 {
 	int code = WTL_NVML_FUNCTION_NOT_FOUND;
 
-	if (nvml->io->ops->lib_call(nvml->io, nvml->lib, function, args, &code) < 0)
+	if (wtl_io_lib_call(nvml->io, nvml->lib, function, args, &code) < 0)
 		return WTL_NVML_FUNCTION_NOT_FOUND;
 	return code;
 }
@@ -241,8 +241,7 @@ int main(int argc, char **argv)
 
 	if (seconds < 1 || wtl_io_real_new(NULL, &nvml.io, &err) < 0)
 		return 2;
-	nvml.lib = nvml.io->ops->lib_open(nvml.io, names, wtl_nvml_functions, WTL_NVML_FUNCTIONS,
-					  &err);
+	nvml.lib = wtl_io_lib_open(nvml.io, names, wtl_nvml_functions, WTL_NVML_FUNCTIONS, &err);
 	if (nvml.lib < 0) {
 		fprintf(stderr, "bench_nvml: %s\n", err.text);
 		wtl_io_free(nvml.io);

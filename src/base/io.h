@@ -13,7 +13,7 @@ struct wtl_err;
 /*
  * Everything outside the program: files below a root, perf counters, foreign libraries, clocks and
  * waiting. A struct wtl_io is one way to reach it: the real machine (or a directory standing for
- * it), a tape being replayed, or a wrapper that records, or that makes calls fail. Functions return
+ * it), a tape being replayed, or a wrapper that records. Any of them can make calls fail. Functions return
  * 0 or more, or a negative errno; handles are small non-negative numbers of that wtl_io.
  *
  * A wtl_io may be used by several threads at once, each with handles of its own. Libraries they may
@@ -155,6 +155,7 @@ struct wtl_io_ops {
 
 struct wtl_io {
 	const struct wtl_io_ops *ops;
+	struct wtl_fault *fault; /* NULL: no call is made to fail */
 	bool has_one_order; /* a tape, written or read: what is asked is asked from one thread, in turn */
 };
 
@@ -194,35 +195,48 @@ int wtl_io_record_new(struct wtl_io *inner, const char *path, struct wtl_io **re
 int wtl_io_record_error(struct wtl_io *io);
 
 /*
- * Passes calls on to `inner`, which it then owns (not when this fails), but makes some fail. spec
+ * Makes some calls of the functions below fail. spec
  * is "OP:N[:ERRNO][:always]" with OP one of open, read, link, dir, perf, lib, cpu, exits, write
  * or any: the N-th such call (from 1) fails with ERRNO (default EIO), with ":always" every later one
  * too. perf, lib and exits count opens and reads or calls, write counts both kinds of file and what
  * out_check is asked; waiting, clocks and closing never fail.
  */
-int wtl_io_fault_new(struct wtl_io *inner, const char *spec, struct wtl_io **ret_io,
-		     struct wtl_err *err);
+int wtl_io_set_fault(struct wtl_io *io, const char *spec, struct wtl_err *err);
 /* Whether that would take the spec: 0 or -EINVAL. */
 int wtl_io_fault_check(const char *spec, struct wtl_err *err);
 
 void wtl_io_free(struct wtl_io *io); /* NULL is fine */
 
-/* Thin callers of the table above. */
+/* What everybody calls: the operations of the table above. Closing a negative handle does nothing. */
 int wtl_io_file_open(struct wtl_io *io, const char *path);
 ssize_t wtl_io_file_read(struct wtl_io *io, int file, void *buf, size_t size);
-void wtl_io_file_close(struct wtl_io *io, int file); /* a negative handle is fine */
+void wtl_io_file_close(struct wtl_io *io, int file);
 ssize_t wtl_io_link_read(struct wtl_io *io, const char *path, char *buf, size_t size);
 int wtl_io_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names);
+int wtl_io_perf_open(struct wtl_io *io, const struct wtl_perf_event *event);
+int wtl_io_perf_read(struct wtl_io *io, int file, uint64_t *ret_value);
+int wtl_io_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count);
+void wtl_io_perf_close(struct wtl_io *io, int file);
+int wtl_io_lib_open(struct wtl_io *io, const char *const names[],
+		    const struct wtl_lib_function functions[], size_t n_functions,
+		    struct wtl_err *err);
+bool wtl_io_lib_has(struct wtl_io *io, int lib, size_t function);
+int wtl_io_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
+		    int *ret_answer);
+void wtl_io_lib_close(struct wtl_io *io, int lib);
 int wtl_io_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n);
 int wtl_io_exits_open(struct wtl_io *io);
 ssize_t wtl_io_exits_read(struct wtl_io *io, int file, void *buf, size_t size);
-void wtl_io_exits_close(struct wtl_io *io, int file); /* a negative handle is fine */
-int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len);
-int wtl_io_out_check(struct wtl_io *io);
+void wtl_io_exits_close(struct wtl_io *io, int file);
 int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
 int64_t wtl_io_real_ns(struct wtl_io *io);
+int wtl_io_wait_until(struct wtl_io *io, int64_t t_mono_ns);
+int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len);
+int wtl_io_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
+		     enum wtl_out_mode mode);
+int wtl_io_out_check(struct wtl_io *io);
 
 /* Opens, reads whole and closes. Returns the length; text is NUL-terminated within size, and -EFBIG
  * when it does not fit. */

@@ -326,7 +326,7 @@ static int record_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *
 
 static int record_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
-	int rc = record_of(io)->inner->ops->perf_open(record_of(io)->inner, event);
+	int rc = wtl_io_perf_open(record_of(io)->inner, event);
 	struct record *record = line_begin(io, 'P');
 
 	if (rc >= 0) {
@@ -346,7 +346,7 @@ static int record_perf_open(struct wtl_io *io, const struct wtl_perf_event *even
 static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
 	struct record *record = record_of(io);
-	int rc = record->inner->ops->perf_read(record->inner, file, ret_value);
+	int rc = wtl_io_perf_read(record->inner, file, ret_value);
 
 	if (!read_begin(io, &record->perfs, file, 'P'))
 		return rc;
@@ -362,7 +362,7 @@ static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 static int record_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
 {
 	struct record *record = record_of(io);
-	int rc = record->inner->ops->perf_count(record->inner, file, ret_count);
+	int rc = wtl_io_perf_count(record->inner, file, ret_count);
 
 	if (!read_begin(io, &record->perfs, file, 'P'))
 		return rc;
@@ -381,7 +381,7 @@ static void record_perf_close(struct wtl_io *io, int file)
 	struct wtl_io *inner = record_of(io)->inner;
 
 	perf_forget(record_of(io), file);
-	inner->ops->perf_close(inner, file);
+	wtl_io_perf_close(inner, file);
 }
 
 static int record_lib_open(struct wtl_io *io, const char *const names[],
@@ -389,7 +389,7 @@ static int record_lib_open(struct wtl_io *io, const char *const names[],
 			   struct wtl_err *err)
 {
 	struct wtl_io *inner = record_of(io)->inner;
-	int rc = inner->ops->lib_open(inner, names, functions, n_functions, err);
+	int rc = wtl_io_lib_open(inner, names, functions, n_functions, err);
 	struct record *record;
 
 	if (!names[0])
@@ -399,7 +399,7 @@ static int record_lib_open(struct wtl_io *io, const char *const names[],
 	if (rc < 0)
 		wtl_tape_put_error(&record->line, rc);
 	for (size_t i = 0; rc >= 0 && i < n_functions; i++) {
-		if (!inner->ops->lib_has(inner, rc, i))
+		if (!wtl_io_lib_has(inner, rc, i))
 			continue;
 		wtl_tape_put_quoted(&record->line, functions[i].symbol,
 				    strlen(functions[i].symbol));
@@ -415,7 +415,7 @@ static bool record_lib_has(struct wtl_io *io, int lib, size_t function)
 {
 	struct wtl_io *inner = record_of(io)->inner;
 
-	return inner->ops->lib_has(inner, lib, function);
+	return wtl_io_lib_has(inner, lib, function);
 }
 
 static void outs_put(struct wtl_buf *line, const struct wtl_lib_function *function,
@@ -439,11 +439,11 @@ static int record_lib_call(struct wtl_io *io, int lib, size_t function, struct w
 	int rc;
 
 	if (!at || function >= at->n)
-		return record->inner->ops->lib_call(record->inner, lib, function, args, ret_answer);
+		return wtl_io_lib_call(record->inner, lib, function, args, ret_answer);
 	/* The call overwrites what it was asked; no lock is held in it, for it can take long. */
 	wtl_buf_init(&key, WTL_TAPE_LINE_MAX);
 	wtl_tape_put_call(&key, &at->functions[function], args);
-	rc = record->inner->ops->lib_call(record->inner, lib, function, args, ret_answer);
+	rc = wtl_io_lib_call(record->inner, lib, function, args, ret_answer);
 	if (rc != -ENOSYS) {
 		line_begin(io, 'S');
 		if (key.error)
@@ -469,7 +469,7 @@ static void record_lib_close(struct wtl_io *io, int lib)
 	/* First: another thread may be given the place as soon as it is free. */
 	if (lib >= 0 && lib < LIBS_MAX)
 		record->libs[lib] = (struct record_lib){0};
-	record->inner->ops->lib_close(record->inner, lib);
+	wtl_io_lib_close(record->inner, lib);
 }
 
 /* Puts what has changed for a process; *ask is what the line says already. */
@@ -590,7 +590,7 @@ static int record_wait_until(struct wtl_io *io, int64_t t_mono_ns)
 	pthread_mutex_lock(&record->lock);
 	flush(record);
 	pthread_mutex_unlock(&record->lock);
-	rc = record->inner->ops->wait_until(record->inner, t_mono_ns);
+	rc = wtl_io_wait_until(record->inner, t_mono_ns);
 	if (rc == -WTL_ETAPE_END)
 		return rc;
 	pthread_mutex_lock(&record->lock);
@@ -617,7 +617,7 @@ static int record_out_write(struct wtl_io *io, const char *path, const void *dat
 {
 	struct wtl_io *inner = record_of(io)->inner;
 
-	return inner->ops->out_write(inner, path, data, len, mode);
+	return wtl_io_out_write(inner, path, data, len, mode);
 }
 
 static int record_out_check(struct wtl_io *io)

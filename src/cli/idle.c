@@ -209,7 +209,7 @@ void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *
 	}
 	if (n > 0 && !text.error) {
 		wtl_user_make_folder_of(path);
-		rc = io->ops->out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
+		rc = wtl_io_out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
 		if (rc < 0)
 			wtl_remark(app, "the idle baselines cannot be kept in '%s': %s", path,
 				   wtl_err_text(rc));

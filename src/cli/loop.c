@@ -154,7 +154,7 @@ static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 {
 	int64_t now_ns;
 
-	io->ops->wait_until(io, loop->due_ns);
+	wtl_io_wait_until(io, loop->due_ns);
 	now_ns = wtl_io_mono_ns(io);
 	if (now_ns - loop->due_ns > loop->interval_ns / 2)
 		loop->late_ticks++;

@@ -14,32 +14,23 @@
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 
-typedef int wrapper(struct wtl_io *inner, const char *how, struct wtl_io **ret_io,
-		    struct wtl_err *err);
-
-static int wrap(wrapper *new, const char *how, struct wtl_io **io, struct wtl_err *err)
-{
-	struct wtl_io *inner = *io;
-	int rc = new (inner, how, io, err);
-
-	if (rc < 0)
-		wtl_io_free(inner);
-	return rc;
-}
-
-/* Innermost is the machine, its root or a tape; then faults; a recorder sees it all. */
+/* The machine, its root or a tape, with faults; a recorder around it sees those too. */
 static int open_io(const struct wtl_settings *settings, struct wtl_io **ret_io, struct wtl_err *err)
 {
 	struct wtl_io *io;
 	int rc = settings->tape ? wtl_io_replay_new(settings->tape, &io, err)
 				: wtl_io_real_new(settings->root, &io, err);
 
-	if (rc == 0 && settings->fault)
-		rc = wrap(wtl_io_fault_new, settings->fault, &io, err);
+	if (rc < 0)
+		return rc;
+	if (settings->fault)
+		rc = wtl_io_set_fault(io, settings->fault, err);
 	if (rc == 0 && settings->tape_record)
-		rc = wrap(wtl_io_record_new, settings->tape_record, &io, err);
+		rc = wtl_io_record_new(io, settings->tape_record, &io, err);
 	if (rc == 0)
 		*ret_io = io;
+	else
+		wtl_io_free(io);
 	return rc;
 }
 

@@ -172,8 +172,8 @@ static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
 		return text->error;
 	if (!settings->output_path)
 		return wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(text), text->len);
-	return io->ops->out_write(io, settings->output_path, wtl_buf_str(text), text->len,
-				  settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
+	return wtl_io_out_write(io, settings->output_path, wtl_buf_str(text), text->len,
+				settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
 
 static void write_rescued(const struct wtl_result *result)

@@ -55,7 +55,7 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 	wattle_window_begin(meter, WINDOW);
 	while (rc == 0 && goes_on(app, meter, due_ns - begin_ns)) {
 		due_ns += app->settings.interval_ns;
-		rc = io->ops->wait_until(io, due_ns);
+		rc = wtl_io_wait_until(io, due_ns);
 		if (rc == 0)
 			wattle_meter_tick(meter);
 	}

@@ -17,8 +17,8 @@ int wtl_nvml_lib_load(struct wtl_nvml_lib *lib, const char *path, struct wtl_err
 {
 	static const char *const usual[] = {"libnvidia-ml.so.1", "libnvidia-ml.so", NULL};
 	const char *const given[] = {path, NULL};
-	int rc = lib->io->ops->lib_open(lib->io, path ? given : usual, wtl_nvml_functions,
-					WTL_NVML_FUNCTIONS, err);
+	int rc = wtl_io_lib_open(lib->io, path ? given : usual, wtl_nvml_functions,
+				 WTL_NVML_FUNCTIONS, err);
 
 	if (rc < 0)
 		return rc;
@@ -81,7 +81,7 @@ void wtl_nvml_lib_close(struct wtl_nvml_lib *lib)
 		return;
 	wtl_nvml_lib_stop(lib);
 	if (lib->handle >= 0)
-		lib->io->ops->lib_close(lib->io, lib->handle);
+		wtl_io_lib_close(lib->io, lib->handle);
 	lib->handle = -1;
 }
 
@@ -89,7 +89,7 @@ int wtl_nvml_call(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,
 		  struct wtl_lib_arg args[])
 {
 	int answer = WTL_NVML_UNKNOWN;
-	int rc = lib->io->ops->lib_call(lib->io, lib->handle, function, args, &answer);
+	int rc = wtl_io_lib_call(lib->io, lib->handle, function, args, &answer);
 
 	if (rc == -ENOSYS)
 		return WTL_NVML_FUNCTION_NOT_FOUND;
@@ -110,7 +110,7 @@ int wtl_nvml_call_first(struct wtl_nvml_lib *lib, const enum wtl_nvml_function f
 
 bool wtl_nvml_has(struct wtl_nvml_lib *lib, enum wtl_nvml_function function)
 {
-	return lib->handle >= 0 && lib->io->ops->lib_has(lib->io, lib->handle, function);
+	return lib->handle >= 0 && wtl_io_lib_has(lib->io, lib->handle, function);
 }
 
 int wtl_nvml_handle_by_text(struct wtl_nvml_lib *lib, enum wtl_nvml_function function,

@@ -229,7 +229,7 @@ int wattle_meter_tick(struct wattle_meter *meter)
 
 	pthread_mutex_lock(&meter->lock);
 	if (meter->is_tape)
-		rc = meter->env.io->ops->wait_until(meter->env.io, INT64_MAX);
+		rc = wtl_io_wait_until(meter->env.io, INT64_MAX);
 	if (rc == 0)
 		wtl_meter_sample(meter);
 	pthread_mutex_unlock(&meter->lock);

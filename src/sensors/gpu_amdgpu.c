@@ -166,7 +166,7 @@ static int amdgpu_set_limit(void *state, const struct wtl_gpu *gpu, size_t index
 
 	snprintf(path, sizeof(path), "%s/power1_cap", own->where.hwmon);
 	len = snprintf(text, sizeof(text), "%llu\n", (unsigned long long)limit_uw);
-	rc = gpus->io->ops->file_write(gpus->io, path, text, (size_t)len);
+	rc = wtl_io_file_write(gpus->io, path, text, (size_t)len);
 	if (rc == -EACCES || rc == -EPERM)
 		return wtl_err_set(
 			err, rc, "amdgpu", path,

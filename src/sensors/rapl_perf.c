@@ -149,7 +149,7 @@ static void counter_find_cpu(struct wtl_io *io, struct counter *counter)
 static void counter_fail(struct wtl_io *io, struct counter *counter, int error)
 {
 	if (counter->file >= 0)
-		io->ops->perf_close(io, counter->file);
+		wtl_io_perf_close(io, counter->file);
 	counter->file = -1;
 	counter->error = error;
 	counter->retry_ns = wtl_io_mono_ns(io) + WTL_REPROBE_NS;
@@ -157,7 +157,7 @@ static void counter_fail(struct wtl_io *io, struct counter *counter, int error)
 
 static int counter_open(struct wtl_io *io, struct counter *counter)
 {
-	int file = io->ops->perf_open(io, &counter->event);
+	int file = wtl_io_perf_open(io, &counter->event);
 
 	if (file < 0) {
 		counter->file = -1;
@@ -180,7 +180,7 @@ static int counter_reopen(struct wtl_io *io, struct counter *counter, uint64_t *
 	if (rc < 0)
 		return rc;
 	counter->anew = true;
-	rc = io->ops->perf_read(io, counter->file, ret_value);
+	rc = wtl_io_perf_read(io, counter->file, ret_value);
 	if (rc < 0)
 		counter_fail(io, counter, rc);
 	return rc;
@@ -196,7 +196,7 @@ static int counter_value(struct wtl_io *io, struct counter *counter, int64_t now
 			return counter->error;
 		return counter_reopen(io, counter, ret_value);
 	}
-	rc = io->ops->perf_read(io, counter->file, ret_value);
+	rc = wtl_io_perf_read(io, counter->file, ret_value);
 	if (rc < 0) {
 		bool is_first = counter->error == 0;
 
@@ -204,7 +204,7 @@ static int counter_value(struct wtl_io *io, struct counter *counter, int64_t now
 		counter->error = rc;
 		if (is_first)
 			return rc;
-		io->ops->perf_close(io, counter->file);
+		wtl_io_perf_close(io, counter->file);
 		counter->file = -1;
 		return counter_reopen(io, counter, ret_value);
 	}
@@ -301,7 +301,7 @@ static int counter_try(struct scan *scan, struct counter *counter, const struct 
 	int rc = counter_open(io, counter);
 
 	if (rc == 0) {
-		rc = io->ops->perf_read(io, counter->file, &value);
+		rc = wtl_io_perf_read(io, counter->file, &value);
 		if (rc < 0)
 			counter_fail(io, counter, rc);
 	}
@@ -503,7 +503,7 @@ static void perf_close(void *state)
 
 	for (size_t i = 0; i < perf->n_counters; i++)
 		if (perf->counters[i].file >= 0)
-			perf->io->ops->perf_close(perf->io, perf->counters[i].file);
+			wtl_io_perf_close(perf->io, perf->counters[i].file);
 	free(perf->counters);
 	*perf = (struct perf){0};
 }

@@ -52,7 +52,7 @@ static int counter_open(struct wtl_io *io, uint64_t config, int task)
 
 	if (!io->ops->perf_count)
 		return -EOPNOTSUPP;
-	return io->ops->perf_open(io, &event);
+	return wtl_io_perf_open(io, &event);
 }
 
 /* Ourselves, or whoever is always there. */
@@ -78,7 +78,7 @@ static int probe(struct wtl_workload *workload, enum wtl_weight weight, int task
 	file = counter_open(workload->io, weights[weight].config, task);
 	if (file < 0)
 		return file;
-	workload->io->ops->perf_close(workload->io, file);
+	wtl_io_perf_close(workload->io, file);
 	return 0;
 }
 
@@ -119,7 +119,7 @@ int wtl_counters_open(struct wtl_workload *workload)
 
 static void counter_remove(struct wtl_io *io, struct wtl_counters *counters, uint32_t i)
 {
-	io->ops->perf_close(io, counters->counters[i].file);
+	wtl_io_perf_close(io, counters->counters[i].file);
 	counters->counters[i] = counters->counters[--counters->n_counters];
 }
 
@@ -184,9 +184,9 @@ static int thread_open(struct wtl_io *io, struct wtl_counters *counters, int tas
 		leave_some(counters);
 	if (counter.file < 0)
 		return counter.file;
-	rc = io->ops->perf_count(io, counter.file, &counter.last);
+	rc = wtl_io_perf_count(io, counter.file, &counter.last);
 	if (rc < 0) {
-		io->ops->perf_close(io, counter.file);
+		wtl_io_perf_close(io, counter.file);
 		return rc;
 	}
 	counters->counters[counters->n_counters++] = counter;
@@ -276,7 +276,7 @@ static void counters_read(struct wtl_io *io, struct wtl_counters *counters)
 
 		if (counted->used_ns == 0)
 			continue;
-		if (io->ops->perf_count(io, counter->file, &now) < 0)
+		if (wtl_io_perf_count(io, counter->file, &now) < 0)
 			counter_remove(io, counters, i);
 		else
 			counter_take(counted, counter, &now);

@@ -58,10 +58,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(spec, data, size);
 	spec[size] = '\0';
 	memio_init(&memio);
+	io = &memio.io;
 	memio_puts(&memio, "/n", "42\n");
 	memio_puts(&memio, "/wattle-cpu/7", "500\n");
 	memio_puts(&memio, "/wattle-exits", "\n54(1)1f\nunfinished");
-	if (wtl_io_fault_new(&memio.io, spec, &io, &err) < 0) {
+	if (wtl_io_set_fault(io, spec, &err) < 0) {
 		if (!err.text[0] || strchr(err.text, '\n'))
 			abort();
 	} else {

@@ -35,7 +35,7 @@ static const char *const names[] = {"libnvidia-ml.so.1", NULL};
 
 static void lib_ask(struct wtl_io *io)
 {
-	int lib = io->ops->lib_open(io, names, functions, 3, NULL);
+	int lib = wtl_io_lib_open(io, names, functions, 3, NULL);
 	unsigned char memory[8] = {1, 2}, more[4] = {0};
 	struct wtl_lib_arg args[] = {
 		{.memory = memory, .size = sizeof(memory)},
@@ -44,10 +44,10 @@ static void lib_ask(struct wtl_io *io)
 	int answer;
 
 	for (size_t i = 0; i < 4 && lib >= 0; i++) {
-		io->ops->lib_call(io, lib, i, args, &answer);
+		wtl_io_lib_call(io, lib, i, args, &answer);
 		args[0] = (struct wtl_lib_arg){.word = 0xff01};
 	}
-	io->ops->lib_close(io, lib);
+	wtl_io_lib_close(io, lib);
 }
 
 static void files_ask(struct wtl_io *io, struct wtl_buf *list)
@@ -69,26 +69,26 @@ static void files_ask(struct wtl_io *io, struct wtl_buf *list)
 static void perf_ask(struct wtl_io *io)
 {
 	const struct wtl_perf_event event = {9, 2, 0, 0};
-	int file = io->ops->perf_open(io, &event);
+	int file = wtl_io_perf_open(io, &event);
 	uint64_t value;
 
 	if (file < 0)
 		return;
-	io->ops->perf_read(io, file, &value);
-	io->ops->perf_close(io, file);
+	wtl_io_perf_read(io, file, &value);
+	wtl_io_perf_close(io, file);
 }
 
 static void tasks_ask(struct wtl_io *io)
 {
 	const struct wtl_perf_event event = {0, 1, -1, 77};
 	struct wtl_perf_count count = {.count = 5};
-	int file = io->ops->perf_open(io, &event), rc;
+	int file = wtl_io_perf_open(io, &event), rc;
 
 	if (file < 0)
 		return;
-	rc = io->ops->perf_count(io, file, &count);
+	rc = wtl_io_perf_count(io, file, &count);
 	check(rc <= 0 && (rc < 0 || (count.enabled_ns >= 0 && count.running_ns >= 0)));
-	io->ops->perf_close(io, file);
+	wtl_io_perf_close(io, file);
 }
 
 static void processes_ask(struct wtl_io *io)
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		notes_ask(io);
 		check(wtl_io_mono_ns(io) >= before);
 		before = wtl_io_mono_ns(io);
-	} while (io->ops->wait_until(io, 0) != -WTL_ETAPE_END);
+	} while (wtl_io_wait_until(io, 0) != -WTL_ETAPE_END);
 	wtl_io_exits_close(io, exits);
 	wtl_buf_done(&list);
 	wtl_io_free(io);

@@ -33,7 +33,7 @@ static int bench_file_open(struct wtl_io *io, const char *path)
 {
 	struct meter_bench *bench = bench_of(io);
 
-	return note_handle(bench, path, bench->real->ops->file_open(bench->real, path));
+	return note_handle(bench, path, wtl_io_file_open(bench->real, path));
 }
 
 /* A slow device: takes time, or does not answer until the test says so. */
@@ -57,7 +57,7 @@ static ssize_t bench_file_read(struct wtl_io *io, int file, void *buf, size_t si
 	ssize_t len;
 
 	be_slow(bench, file);
-	len = bench->real->ops->file_read(bench->real, file, buf, size);
+	len = wtl_io_file_read(bench->real, file, buf, size);
 	pthread_mutex_lock(&bench->lock);
 	bench->slow_reads_done += bench->is_slow[file];
 	pthread_cond_broadcast(&bench->changed);
@@ -69,7 +69,7 @@ static int bench_perf_open(struct wtl_io *io, const struct wtl_perf_event *event
 {
 	struct meter_bench *bench = bench_of(io);
 
-	return note_handle(bench, "perf", bench->real->ops->perf_open(bench->real, event));
+	return note_handle(bench, "perf", wtl_io_perf_open(bench->real, event));
 }
 
 static int64_t bench_clock(struct wtl_io *io, enum wtl_clock clock)

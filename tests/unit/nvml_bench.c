@@ -30,7 +30,7 @@ static int nv_lib_open(struct wtl_io *io, const char *const names[],
 {
 	struct nv *nv = nv_of(io);
 	struct wtl_io *real = nv->bench.real;
-	int lib = real->ops->lib_open(real, names, functions, n, err);
+	int lib = wtl_io_lib_open(real, names, functions, n, err);
 
 	nv->lib_opens++;
 	if (lib < 0)
@@ -50,7 +50,7 @@ static int nv_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_l
 {
 	struct nv *nv = nv_of(io);
 	struct wtl_io *real = nv->bench.real;
-	int rc = real->ops->lib_call(real, lib, function, args, answer);
+	int rc = wtl_io_lib_call(real, lib, function, args, answer);
 
 	if (rc == 0 && nv->twist)
 		rc = nv->twist(nv, function, args, answer);
@@ -63,7 +63,7 @@ static void nv_lib_close(struct wtl_io *io, int lib)
 
 	nv->lib_closes++;
 	nv->bench.open_now--;
-	nv->bench.real->ops->lib_close(nv->bench.real, lib);
+	wtl_io_lib_close(nv->bench.real, lib);
 }
 
 static int64_t nv_clock(struct wtl_io *io, enum wtl_clock clock)

@@ -35,45 +35,45 @@ int pass_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
 
 int pass_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
-	return real_of(io)->ops->perf_open(real_of(io), event);
+	return wtl_io_perf_open(real_of(io), event);
 }
 
 int pass_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
-	return real_of(io)->ops->perf_read(real_of(io), file, ret_value);
+	return wtl_io_perf_read(real_of(io), file, ret_value);
 }
 
 int pass_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
 {
-	return real_of(io)->ops->perf_count(real_of(io), file, ret_count);
+	return wtl_io_perf_count(real_of(io), file, ret_count);
 }
 
 void pass_perf_close(struct wtl_io *io, int file)
 {
-	real_of(io)->ops->perf_close(real_of(io), file);
+	wtl_io_perf_close(real_of(io), file);
 }
 
 int pass_lib_open(struct wtl_io *io, const char *const names[],
 		  const struct wtl_lib_function functions[], size_t n_functions,
 		  struct wtl_err *err)
 {
-	return real_of(io)->ops->lib_open(real_of(io), names, functions, n_functions, err);
+	return wtl_io_lib_open(real_of(io), names, functions, n_functions, err);
 }
 
 bool pass_lib_has(struct wtl_io *io, int lib, size_t function)
 {
-	return real_of(io)->ops->lib_has(real_of(io), lib, function);
+	return wtl_io_lib_has(real_of(io), lib, function);
 }
 
 int pass_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
 		  int *ret_answer)
 {
-	return real_of(io)->ops->lib_call(real_of(io), lib, function, args, ret_answer);
+	return wtl_io_lib_call(real_of(io), lib, function, args, ret_answer);
 }
 
 void pass_lib_close(struct wtl_io *io, int lib)
 {
-	real_of(io)->ops->lib_close(real_of(io), lib);
+	wtl_io_lib_close(real_of(io), lib);
 }
 
 int pass_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], size_t n)
@@ -104,5 +104,5 @@ int pass_file_write(struct wtl_io *io, const char *path, const void *data, size_
 int pass_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,
 		   enum wtl_out_mode mode)
 {
-	return real_of(io)->ops->out_write(real_of(io), path, data, len, mode);
+	return wtl_io_out_write(real_of(io), path, data, len, mode);
 }

@@ -35,23 +35,23 @@ static struct wtl_io *libs_of(struct wtl_io *io)
 static int lib_open(struct wtl_io *io, const char *const names[],
 		    const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
 {
-	return libs_of(io)->ops->lib_open(libs_of(io), names, functions, n, err);
+	return wtl_io_lib_open(libs_of(io), names, functions, n, err);
 }
 
 static bool lib_has(struct wtl_io *io, int lib, size_t function)
 {
-	return libs_of(io)->ops->lib_has(libs_of(io), lib, function);
+	return wtl_io_lib_has(libs_of(io), lib, function);
 }
 
 static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
 		    int *ret_answer)
 {
-	return libs_of(io)->ops->lib_call(libs_of(io), lib, function, args, ret_answer);
+	return wtl_io_lib_call(libs_of(io), lib, function, args, ret_answer);
 }
 
 static void lib_close(struct wtl_io *io, int lib)
 {
-	libs_of(io)->ops->lib_close(libs_of(io), lib);
+	wtl_io_lib_close(libs_of(io), lib);
 }
 
 static int dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)

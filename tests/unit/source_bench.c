@@ -31,7 +31,7 @@ static int bench_file_open(struct wtl_io *io, const char *path)
 {
 	struct bench *bench = bench_of(io);
 
-	return opened(bench, bench->real->ops->file_open(bench->real, path));
+	return opened(bench, wtl_io_file_open(bench->real, path));
 }
 
 static ssize_t bench_file_read(struct wtl_io *io, int file, void *buf, size_t size)
@@ -39,7 +39,7 @@ static ssize_t bench_file_read(struct wtl_io *io, int file, void *buf, size_t si
 	struct bench *bench = bench_of(io);
 
 	bench->reads++;
-	return bench->real->ops->file_read(bench->real, file, buf, size);
+	return wtl_io_file_read(bench->real, file, buf, size);
 }
 
 static void bench_file_close(struct wtl_io *io, int file)
@@ -48,14 +48,14 @@ static void bench_file_close(struct wtl_io *io, int file)
 
 	bench->closes++;
 	bench->open_now--;
-	bench->real->ops->file_close(bench->real, file);
+	wtl_io_file_close(bench->real, file);
 }
 
 static int bench_perf_open(struct wtl_io *io, const struct wtl_perf_event *event)
 {
 	struct bench *bench = bench_of(io);
 
-	return opened(bench, bench->real->ops->perf_open(bench->real, event));
+	return opened(bench, wtl_io_perf_open(bench->real, event));
 }
 
 static int bench_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
@@ -63,7 +63,7 @@ static int bench_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 	struct bench *bench = bench_of(io);
 
 	bench->reads++;
-	return bench->real->ops->perf_read(bench->real, file, ret_value);
+	return wtl_io_perf_read(bench->real, file, ret_value);
 }
 
 static void bench_perf_close(struct wtl_io *io, int file)
@@ -72,7 +72,7 @@ static void bench_perf_close(struct wtl_io *io, int file)
 
 	bench->closes++;
 	bench->open_now--;
-	bench->real->ops->perf_close(bench->real, file);
+	wtl_io_perf_close(bench->real, file);
 }
 
 static int64_t bench_clock(struct wtl_io *io, enum wtl_clock clock)

@@ -693,12 +693,12 @@ static struct wtl_io *libs_of(struct wtl_io *io)
 static int gpu_lib_open(struct wtl_io *io, const char *const names[],
 			const struct wtl_lib_function functions[], size_t n, struct wtl_err *err)
 {
-	return libs_of(io)->ops->lib_open(libs_of(io), names, functions, n, err);
+	return wtl_io_lib_open(libs_of(io), names, functions, n, err);
 }
 
 static bool gpu_lib_has(struct wtl_io *io, int lib, size_t function)
 {
-	return libs_of(io)->ops->lib_has(libs_of(io), lib, function);
+	return wtl_io_lib_has(libs_of(io), lib, function);
 }
 
 /* So many compute processes, of 1 MiB each. */
@@ -725,12 +725,12 @@ static int gpu_lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_
 
 	if (g->n_many > 0 && function == WTL_NVML_COMPUTE_V3)
 		return list_many(g->n_many, args, ret_answer);
-	return libs_of(io)->ops->lib_call(libs_of(io), lib, function, args, ret_answer);
+	return wtl_io_lib_call(libs_of(io), lib, function, args, ret_answer);
 }
 
 static void gpu_lib_close(struct wtl_io *io, int lib)
 {
-	libs_of(io)->ops->lib_close(libs_of(io), lib);
+	wtl_io_lib_close(libs_of(io), lib);
 }
 
 /* No PCI bus is to be seen, as in a container. */

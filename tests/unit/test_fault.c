@@ -45,12 +45,10 @@ static int teardown(void **state)
 
 static struct wtl_io *faulty(struct fixture *fixture, const char *spec)
 {
-	struct wtl_io *real;
-
 	wtl_io_free(fixture->io);
 	fixture->io = NULL;
-	assert_int_equal(wtl_io_real_new(fixture->dir, &real, NULL), 0);
-	assert_int_equal(wtl_io_fault_new(real, spec, &fixture->io, NULL), 0);
+	assert_int_equal(wtl_io_real_new(fixture->dir, &fixture->io, NULL), 0);
+	assert_int_equal(wtl_io_set_fault(fixture->io, spec, NULL), 0);
 	return fixture->io;
 }
 
@@ -58,19 +56,19 @@ static int lib_open(struct wtl_io *io, struct wtl_err *err)
 {
 	const char *const names[] = {"/nonexistent/lib.so", NULL};
 
-	return io->ops->lib_open(io, names, NULL, 0, err);
+	return wtl_io_lib_open(io, names, NULL, 0, err);
 }
 
 static int perf_read(struct wtl_io *io)
 {
 	const struct wtl_perf_event event = {1, 2, 3, 0};
 	uint64_t value = 0;
-	int file = io->ops->perf_open(io, &event), rc;
+	int file = wtl_io_perf_open(io, &event), rc;
 
 	if (file < 0)
 		return file;
-	rc = io->ops->perf_read(io, file, &value);
-	io->ops->perf_close(io, file);
+	rc = wtl_io_perf_read(io, file, &value);
+	wtl_io_perf_close(io, file);
 	return rc < 0 ? rc : (int)value;
 }
 
@@ -78,12 +76,12 @@ static int64_t task_count(struct wtl_io *io)
 {
 	const struct wtl_perf_event event = {1, 2, -1, 7};
 	struct wtl_perf_count count = {.count = 0};
-	int file = io->ops->perf_open(io, &event), rc;
+	int file = wtl_io_perf_open(io, &event), rc;
 
 	if (file < 0)
 		return file;
-	rc = io->ops->perf_count(io, file, &count);
-	io->ops->perf_close(io, file);
+	rc = wtl_io_perf_count(io, file, &count);
+	wtl_io_perf_close(io, file);
 	return rc < 0 ? rc : (int64_t)count.count;
 }
 
@@ -111,7 +109,7 @@ static ssize_t exits_read(struct wtl_io *io)
 
 static int out(struct wtl_io *io)
 {
-	return io->ops->out_write(io, "/dev/null", "x", 1, WTL_OUT_REPLACE);
+	return wtl_io_out_write(io, "/dev/null", "x", 1, WTL_OUT_REPLACE);
 }
 
 /* What a database asks before it writes counts like writing. */
@@ -188,7 +186,7 @@ static void test_each_kind(void **state)
 		if (i == 5)
 			assert_string_equal(err.path, "/nonexistent/lib.so");
 		assert_true(wtl_io_mono_ns(io) > 0);
-		assert_int_equal(io->ops->wait_until(io, 0), 0);
+		assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	}
 	wtl_buf_done(&list);
 }
@@ -262,20 +260,20 @@ static void test_lib_calls(void **state)
 	static const char *const names[] = {"libc.so.6", NULL};
 	static const struct wtl_lib_function functions[] = {{"abs", thunk_abs, 1}};
 	struct wtl_lib_arg args[] = {{.word = 7}};
-	struct wtl_io *real, *io;
+	struct wtl_io *io;
 	int answer = 0, lib;
 
 	(void)state;
-	assert_int_equal(wtl_io_real_new(NULL, &real, NULL), 0);
-	assert_int_equal(wtl_io_fault_new(real, "lib:2:ETIME", &io, NULL), 0);
-	lib = io->ops->lib_open(io, names, functions, 1, NULL);
+	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
+	assert_int_equal(wtl_io_set_fault(io, "lib:2:ETIME", NULL), 0);
+	lib = wtl_io_lib_open(io, names, functions, 1, NULL);
 	assert_true(lib >= 0);
-	assert_true(io->ops->lib_has(io, lib, 0));
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -ETIME);
+	assert_true(wtl_io_lib_has(io, lib, 0));
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), -ETIME);
 	assert_int_equal(answer, 0);
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), 0);
 	assert_int_equal(answer, 7);
-	io->ops->lib_close(io, lib);
+	wtl_io_lib_close(io, lib);
 	wtl_io_free(io);
 }
 
@@ -302,20 +300,20 @@ static void test_bad_specs(void **state)
 		"read:99999999999999999999",
 	};
 	struct fixture *fixture = *state;
-	struct wtl_io *real, *io = NULL;
+	struct wtl_io *io;
 
-	assert_int_equal(wtl_io_real_new(fixture->dir, &real, NULL), 0);
+	assert_int_equal(wtl_io_real_new(fixture->dir, &io, NULL), 0);
 	for (size_t i = 0; i < UNIT_COUNT(specs); i++) {
 		struct wtl_err err = {0};
 
-		if (wtl_io_fault_new(real, specs[i], &io, &err) != -EINVAL)
+		if (wtl_io_set_fault(io, specs[i], &err) != -EINVAL)
 			fail_msg("\"%s\" is taken", specs[i]);
 		assert_string_equal(err.source, "fault");
 		assert_non_null(strstr(err.text, "OP:N"));
 		assert_true(strlen(err.text) < sizeof(err.text) - 1);
 	}
-	assert_null(io);
-	wtl_io_free(real);
+	assert_null(io->fault);
+	wtl_io_free(io);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

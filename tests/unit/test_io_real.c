@@ -259,30 +259,30 @@ static void test_perf_files(void **state)
 
 	unit_write(fixture->dir, "/wattle-perf/9-1b-32", "18446744073709551615\n");
 	unit_write(fixture->dir, "/wattle-perf/9-2-0", "!errno EACCES\n");
-	assert_int_equal(io->ops->perf_open(io, &other), -EACCES);
+	assert_int_equal(wtl_io_perf_open(io, &other), -EACCES);
 	unit_write(fixture->dir, "/wattle-perf/9-2-0", "many\n");
-	file = io->ops->perf_open(io, &other);
+	file = wtl_io_perf_open(io, &other);
 	assert_true(file >= 0);
-	assert_int_equal(io->ops->perf_read(io, file, &value), -EINVAL);
+	assert_int_equal(wtl_io_perf_read(io, file, &value), -EINVAL);
 	assert_int_equal(value, 3);
-	io->ops->perf_close(io, file);
-	file = io->ops->perf_open(io, &event);
+	wtl_io_perf_close(io, file);
+	file = wtl_io_perf_open(io, &event);
 	assert_true(file >= 0);
-	assert_int_equal(io->ops->perf_read(io, file, &value), 0);
+	assert_int_equal(wtl_io_perf_read(io, file, &value), 0);
 	assert_true(value == UINT64_MAX);
-	io->ops->perf_close(io, file);
-	assert_int_equal(io->ops->perf_open(io, &(struct wtl_perf_event){.type = 1}), -ENOENT);
+	wtl_io_perf_close(io, file);
+	assert_int_equal(wtl_io_perf_open(io, &(struct wtl_perf_event){.type = 1}), -ENOENT);
 }
 
 static void count_is(struct wtl_io *io, const char *content, int expected)
 {
 	const struct wtl_perf_event event = {.type = 0, .config = 0x1b, .cpu = 3, .task = 4711};
 	struct wtl_perf_count count = {.count = 77};
-	int file = io->ops->perf_open(io, &event), rc;
+	int file = wtl_io_perf_open(io, &event), rc;
 
 	assert_true(file >= 0);
-	rc = io->ops->perf_count(io, file, &count);
-	io->ops->perf_close(io, file);
+	rc = wtl_io_perf_count(io, file, &count);
+	wtl_io_perf_close(io, file);
 	if (rc != expected)
 		fail_msg("\"%s\" gives %d, not %d", content, rc, expected);
 	if (rc < 0)
@@ -310,20 +310,20 @@ static void test_count_files(void **state)
 	struct wtl_perf_count count;
 	int file;
 
-	assert_int_equal(fixture->io->ops->perf_open(fixture->io, &event), -ENOENT);
+	assert_int_equal(wtl_io_perf_open(fixture->io, &event), -ENOENT);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
 		unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", cases[i].content);
 		count_is(fixture->io, cases[i].content, cases[i].rc);
 	}
 	unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", "70 60 50\n");
-	file = fixture->io->ops->perf_open(fixture->io, &event);
-	assert_int_equal(fixture->io->ops->perf_count(fixture->io, file, &count), 0);
+	file = wtl_io_perf_open(fixture->io, &event);
+	assert_int_equal(wtl_io_perf_count(fixture->io, file, &count), 0);
 	assert_int_equal(count.count, 70);
 	assert_int_equal(count.enabled_ns, 60);
 	assert_int_equal(count.running_ns, 50);
 	unit_write(fixture->dir, "/wattle-perf/0-1b-task4711", "!errno EIO\n");
-	assert_int_equal(fixture->io->ops->perf_count(fixture->io, file, &count), -EIO);
-	fixture->io->ops->perf_close(fixture->io, file);
+	assert_int_equal(wtl_io_perf_count(fixture->io, file, &count), -EIO);
+	wtl_io_perf_close(fixture->io, file);
 }
 
 static void *spin(void *nothing)
@@ -351,24 +351,24 @@ static void test_real_task(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
-	file = io->ops->perf_open(io, &event);
+	file = wtl_io_perf_open(io, &event);
 	if (file < 0) {
 		print_message("SKIPPED: perf_event_open: %s\n", strerror(-file));
 		wtl_io_free(io);
 		skip();
 	}
-	assert_int_equal(io->ops->perf_open(io, &nobody), -ESRCH);
-	assert_int_equal(io->ops->perf_count(io, file, &before), 0);
+	assert_int_equal(wtl_io_perf_open(io, &nobody), -ESRCH);
+	assert_int_equal(wtl_io_perf_count(io, file, &before), 0);
 	assert_true(before.running_ns <= before.enabled_ns);
 	assert_int_equal(pthread_create(&thread, NULL, spin, NULL), 0);
 	pthread_join(thread, NULL);
-	assert_int_equal(io->ops->perf_count(io, file, &after), 0);
+	assert_int_equal(wtl_io_perf_count(io, file, &after), 0);
 	/* Nothing else is counted for so long by this thread alone, which waits. */
 	assert_true(after.running_ns - before.running_ns > 15000000);
 	assert_in_range(after.count - before.count, 15000000, 10000000000);
 	/* Not read as a counter of the machine. */
-	assert_true(io->ops->perf_read(io, file, &value) < 0);
-	io->ops->perf_close(io, file);
+	assert_true(wtl_io_perf_read(io, file, &value) < 0);
+	wtl_io_perf_close(io, file);
 	wtl_io_free(io);
 }
 
@@ -391,19 +391,19 @@ static void test_lib(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_io_real_new("/", &io, NULL), 0);
-	lib = io->ops->lib_open(io, names, functions, UNIT_COUNT(functions), NULL);
+	lib = wtl_io_lib_open(io, names, functions, UNIT_COUNT(functions), NULL);
 	assert_true(lib >= 0);
-	assert_true(io->ops->lib_has(io, lib, 0));
-	assert_false(io->ops->lib_has(io, lib, 1));
-	assert_false(io->ops->lib_has(io, lib, 2));
-	assert_false(io->ops->lib_has(io, lib + 1, 0));
-	assert_int_equal(io->ops->lib_call(io, lib, 0, NULL, &answer), 0);
+	assert_true(wtl_io_lib_has(io, lib, 0));
+	assert_false(wtl_io_lib_has(io, lib, 1));
+	assert_false(wtl_io_lib_has(io, lib, 2));
+	assert_false(wtl_io_lib_has(io, lib + 1, 0));
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, NULL, &answer), 0);
 	assert_int_equal(answer, getpid());
-	assert_int_equal(io->ops->lib_call(io, lib, 1, NULL, &answer), -ENOSYS);
-	assert_int_equal(io->ops->lib_call(io, lib, 2, NULL, &answer), -EINVAL);
-	io->ops->lib_close(io, lib);
-	assert_false(io->ops->lib_has(io, lib, 0));
-	io->ops->lib_close(io, lib);
+	assert_int_equal(wtl_io_lib_call(io, lib, 1, NULL, &answer), -ENOSYS);
+	assert_int_equal(wtl_io_lib_call(io, lib, 2, NULL, &answer), -EINVAL);
+	wtl_io_lib_close(io, lib);
+	assert_false(wtl_io_lib_has(io, lib, 0));
+	wtl_io_lib_close(io, lib);
 	wtl_io_free(io);
 }
 
@@ -420,17 +420,17 @@ static void test_lib_failures(void **state)
 
 	unit_write(fixture->dir, "broken.so", "not a library");
 	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
-	assert_int_equal(io->ops->lib_open(io, none, functions, 1, &err), -WTL_EABSENT);
+	assert_int_equal(wtl_io_lib_open(io, none, functions, 1, &err), -WTL_EABSENT);
 	assert_string_equal(err.path, "libwattle-none.so.9");
 	assert_true(err.text[0] != '\0');
-	assert_int_equal(io->ops->lib_open(io, broken, functions, 1, &err), -WTL_ELIBRARY);
+	assert_int_equal(wtl_io_lib_open(io, broken, functions, 1, &err), -WTL_ELIBRARY);
 	assert_string_equal(err.path, path);
-	assert_int_equal(io->ops->lib_open(io, nothing, functions, 1, &err), -EINVAL);
+	assert_int_equal(wtl_io_lib_open(io, nothing, functions, 1, &err), -EINVAL);
 	/* A directory that stands for a machine does not load this machine's libraries. */
-	assert_int_equal(below->ops->lib_open(below, libc, functions, 1, &err), -WTL_EABSENT);
+	assert_int_equal(wtl_io_lib_open(below, libc, functions, 1, &err), -WTL_EABSENT);
 	for (int i = 0; i < 8; i++)
-		assert_int_equal(io->ops->lib_open(io, libc, functions, 1, &err), i);
-	assert_int_equal(io->ops->lib_open(io, libc, functions, 1, &err), -EMFILE);
+		assert_int_equal(wtl_io_lib_open(io, libc, functions, 1, &err), i);
+	assert_int_equal(wtl_io_lib_open(io, libc, functions, 1, &err), -EMFILE);
 	wtl_io_free(io);
 	free(path);
 }
@@ -509,10 +509,10 @@ static void test_clocks(void **state)
 	assert_true(mono > 0);
 	assert_true(wtl_io_boot_ns(io) >= mono);
 	assert_true(wtl_io_real_ns(io) > (int64_t)1700000000 * 1000000000);
-	assert_int_equal(io->ops->wait_until(io, mono + 2000000), 0);
+	assert_int_equal(wtl_io_wait_until(io, mono + 2000000), 0);
 	assert_true(wtl_io_mono_ns(io) >= mono + 2000000);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
-	assert_int_equal(io->ops->wait_until(io, -5), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, -5), 0);
 }
 
 static void test_roots(void **state)
@@ -540,7 +540,7 @@ static void test_roots(void **state)
 
 static int out(struct wtl_io *io, const char *path, const char *text, enum wtl_out_mode mode)
 {
-	return io->ops->out_write(io, path, text, strlen(text), mode);
+	return wtl_io_out_write(io, path, text, strlen(text), mode);
 }
 
 static void file_is(const char *dir, const char *path, const char *expected)
@@ -594,7 +594,7 @@ static int out_limited(struct wtl_io *io, const char *path, size_t len, enum wtl
 		if (!data || setrlimit(RLIMIT_FSIZE, &limit) < 0)
 			_exit(99);
 		memset(data, 'x', len);
-		rc = io->ops->out_write(io, path, data, len, mode);
+		rc = wtl_io_out_write(io, path, data, len, mode);
 		free(data);
 		_exit(-rc);
 	}

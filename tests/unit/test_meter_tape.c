@@ -43,7 +43,7 @@ static void record(struct meter_bench *bench, const char *tape, struct wattle_wi
 	assert_return_code(wattle_window_begin(meter, "w"), 0);
 	for (int i = 1; i <= FRAMES; i++) {
 		meter_bench_write(bench, PACKAGE0, "%d\n", 1000000 * (i + 1));
-		assert_return_code(io->ops->wait_until(io, wtl_io_mono_ns(io) + 5 * WTL_NS_PER_MS),
+		assert_return_code(wtl_io_wait_until(io, wtl_io_mono_ns(io) + 5 * WTL_NS_PER_MS),
 				   0);
 		assert_return_code(wattle_meter_tick(meter), 0);
 	}

@@ -287,7 +287,7 @@ static void play_waking(struct nv *nv, struct wtl_reading kept[3])
 	assert_int_equal(nv_open(nv, nv_library()), 0);
 	nv_check_domains(nv, "gpu-0");
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(io->ops->wait_until(io, wtl_io_mono_ns(io) + 100 * WTL_NS_PER_MS),
+		assert_int_equal(wtl_io_wait_until(io, wtl_io_mono_ns(io) + 100 * WTL_NS_PER_MS),
 				 0);
 		if (!nv->taped && i == 1)
 			bench_write(&nv->bench, PCI "0000:01:00.0/power/runtime_status",
@@ -344,7 +344,7 @@ static void play(struct nv *nv, struct wtl_reading kept[3][4])
 	assert_int_equal(nv_open(nv, nv_library()), 0);
 	nv_check_domains(nv, "gpu-0 gpu-0 gpu-1 gpu-1");
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(io->ops->wait_until(io, wtl_io_mono_ns(io) + WTL_NS_PER_MS), 0);
+		assert_int_equal(wtl_io_wait_until(io, wtl_io_mono_ns(io) + WTL_NS_PER_MS), 0);
 		if (!nv->taped)
 			nv_set_time(nv, S(1.5 + i));
 		bench_read(&nv->bench, 0);
@@ -518,7 +518,6 @@ static bool faulty_run(const char *root, const char *script, const char *op, uns
 	bool wakes = strcmp(root, "nvidia-laptop") == 0;
 	char spec[64];
 	unsigned good = 0;
-	struct wtl_io *fault;
 	struct nv nv;
 	int rc;
 
@@ -527,8 +526,7 @@ static bool faulty_run(const char *root, const char *script, const char *op, uns
 	nv.faulty = true;
 	nv_prepare(&nv, script);
 	snprintf(spec, sizeof(spec), "%s:%u:%s", op, n, how);
-	assert_int_equal(wtl_io_fault_new(nv.bench.real, spec, &fault, NULL), 0);
-	nv.bench.real = fault;
+	assert_int_equal(wtl_io_set_fault(nv.bench.real, spec, NULL), 0);
 	rc = nv_open(&nv, nv_library());
 	assert_true(rc == 0 || rc == -ENOMEM);
 	for (int i = 1; i <= 5; i++) {

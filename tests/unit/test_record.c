@@ -180,7 +180,7 @@ static void say_call(struct wtl_buf *seen, struct wtl_io *io, int lib, uint64_t 
 		{.memory = filled, .size = sizeof(filled)},
 		{.memory = &both, .size = sizeof(both)},
 	};
-	int answer = -99, rc = io->ops->lib_call(io, lib, 0, args, &answer);
+	int answer = -99, rc = wtl_io_lib_call(io, lib, 0, args, &answer);
 
 	wtl_buf_printf(seen, "call %d %d %d %d %u\n", rc, answer, filled[0], filled[3], both);
 }
@@ -188,7 +188,7 @@ static void say_call(struct wtl_buf *seen, struct wtl_io *io, int lib, uint64_t 
 static void say_perf(struct wtl_buf *seen, struct wtl_io *io, int perf)
 {
 	uint64_t value = 1;
-	int rc = io->ops->perf_read(io, perf, &value);
+	int rc = wtl_io_perf_read(io, perf, &value);
 
 	wtl_buf_printf(seen, "perf %d %llu\n", rc, (unsigned long long)value);
 }
@@ -196,7 +196,7 @@ static void say_perf(struct wtl_buf *seen, struct wtl_io *io, int perf)
 static void say_count(struct wtl_buf *seen, struct wtl_io *io, int file)
 {
 	struct wtl_perf_count count = {.count = 1};
-	int rc = io->ops->perf_count(io, file, &count);
+	int rc = wtl_io_perf_count(io, file, &count);
 
 	wtl_buf_printf(seen, "count %d %llu %lld %lld\n", rc, (unsigned long long)count.count,
 		       (long long)count.enabled_ns, (long long)count.running_ns);
@@ -266,16 +266,16 @@ static void session_open(struct session *session)
 	wtl_buf_printf(seen, "exists %d %d %d\n", wtl_io_exists(io, "/sys/a"),
 		       wtl_io_exists(io, "/none"), wtl_io_exists(io, "/sys"));
 	session->held = wtl_io_file_open(io, "/sys/a");
-	session->perf = io->ops->perf_open(io, &event);
-	wtl_buf_printf(seen, "denied %d\n", io->ops->perf_open(io, &denied));
-	session->task = io->ops->perf_open(io, &task);
-	rc = io->ops->perf_open(io, &unread);
-	io->ops->perf_close(io, rc);
-	wtl_buf_printf(seen, "tasks %d %d\n", rc >= 0, io->ops->perf_open(io, &gone));
-	session->lib = io->ops->lib_open(io, lib_names, functions, 2, NULL);
-	wtl_buf_printf(seen, "none %d\n", io->ops->lib_open(io, none, functions, 2, NULL));
-	wtl_buf_printf(seen, "has %d %d\n", io->ops->lib_has(io, session->lib, 0),
-		       io->ops->lib_has(io, session->lib, 1));
+	session->perf = wtl_io_perf_open(io, &event);
+	wtl_buf_printf(seen, "denied %d\n", wtl_io_perf_open(io, &denied));
+	session->task = wtl_io_perf_open(io, &task);
+	rc = wtl_io_perf_open(io, &unread);
+	wtl_io_perf_close(io, rc);
+	wtl_buf_printf(seen, "tasks %d %d\n", rc >= 0, wtl_io_perf_open(io, &gone));
+	session->lib = wtl_io_lib_open(io, lib_names, functions, 2, NULL);
+	wtl_buf_printf(seen, "none %d\n", wtl_io_lib_open(io, none, functions, 2, NULL));
+	wtl_buf_printf(seen, "has %d %d\n", wtl_io_lib_has(io, session->lib, 0),
+		       wtl_io_lib_has(io, session->lib, 1));
 	session->exits = wtl_io_exits_open(io);
 	assert_true(session->exits >= 0);
 	assert_true(session->held >= 0 && session->perf >= 0 && session->lib >= 0);
@@ -339,8 +339,7 @@ static void session_run(struct session *session)
 	change(session, "/wattle-cpu/20", "2200");
 	change(session, "/wattle-perf/9-2-0", "18446744073709551615\n");
 	change(session, "/wattle-perf/0-1-task20", "18446744073709551615 9223372036854775807 8\n");
-	wtl_buf_printf(session->seen, "wait %d\n",
-		       session->io->ops->wait_until(session->io, 50000000));
+	wtl_buf_printf(session->seen, "wait %d\n", wtl_io_wait_until(session->io, 50000000));
 	session_times(session);
 	session_note(session, "command", "4712");
 	session_tick(session);
@@ -356,15 +355,14 @@ static void session_run(struct session *session)
 	change(session, "/sys/limit", "!errno EBUSY\n");
 	change(session, "/wattle-cpu/20", "!errno ESRCH\n");
 	change(session, "/wattle-perf/0-1-task20", "!errno EIO\n");
-	wtl_buf_printf(session->seen, "wait %d\n",
-		       session->io->ops->wait_until(session->io, 80000000));
+	wtl_buf_printf(session->seen, "wait %d\n", wtl_io_wait_until(session->io, 80000000));
 	session_times(session);
 	session_tick(session);
 	wtl_io_file_close(session->io, session->held);
-	session->io->ops->perf_close(session->io, session->perf);
-	session->io->ops->perf_close(session->io, session->task);
+	wtl_io_perf_close(session->io, session->perf);
+	wtl_io_perf_close(session->io, session->task);
 	wtl_io_exits_close(session->io, session->exits);
-	session->io->ops->lib_close(session->io, session->lib);
+	wtl_io_lib_close(session->io, session->lib);
 }
 
 static void root_make(const char *dir)
@@ -409,8 +407,8 @@ static void test_records_and_replays(void **state)
 	session = (struct session){.io = io, .seen = &replayed};
 	session_run(&session);
 	assert_string_equal(wtl_buf_str(&live), wtl_buf_str(&replayed));
-	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
-	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	assert_int_equal(wtl_io_wait_until(io, 0), -WTL_ETAPE_END);
+	assert_int_equal(wtl_io_wait_until(io, 0), -WTL_ETAPE_END);
 	wtl_io_free(io);
 	text = unit_read(other, "tape");
 	text_again = unit_read(other, "again");
@@ -473,14 +471,14 @@ static void test_interrupted_wait(void **state)
 	(void)state;
 	assert_int_equal(wtl_io_record_new(&inner->pass.io, path, &io, NULL), 0);
 	inner->wait_code = -EINTR;
-	assert_int_equal(io->ops->wait_until(io, 5000000), -EINTR);
-	assert_int_equal(io->ops->wait_until(io, 5000000), 0);
+	assert_int_equal(wtl_io_wait_until(io, 5000000), -EINTR);
+	assert_int_equal(wtl_io_wait_until(io, 5000000), 0);
 	wtl_io_free(io);
 	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
-	assert_int_equal(io->ops->wait_until(io, 0), -EINTR);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), -EINTR);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	assert_true(wtl_io_mono_ns(io) >= 5000000);
-	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	assert_int_equal(wtl_io_wait_until(io, 0), -WTL_ETAPE_END);
 	wtl_io_free(io);
 	free(path);
 	unit_rmtree(dir);
@@ -500,7 +498,7 @@ static void test_full_disk(void **state)
 	assert_string_equal(err.path, none);
 	assert_int_equal(wtl_io_record_new(&inner->pass.io, "/dev/full", &io, &err), 0);
 	slurp_is(io, "/a", "1");
-	assert_int_equal(io->ops->wait_until(io, 2000000), 0);
+	assert_int_equal(wtl_io_wait_until(io, 2000000), 0);
 	slurp_is(io, "/a", "1");
 	slurp_fails(io, "/b", -ENOENT);
 	assert_int_equal(wtl_io_record_error(io), -ENOSPC);
@@ -607,12 +605,12 @@ static void test_most_records(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_io_record_new(&inner_new(dir)->pass.io, path, &io, NULL), 0);
-	lib = io->ops->lib_open(io, lib_names, brief, 1, NULL);
+	lib = wtl_io_lib_open(io, lib_names, brief, 1, NULL);
 	assert_int_equal(lib, 0);
 	for (unsigned i = 1; i < WTL_TAPE_RECORDS_MAX; i++)
-		io->ops->lib_call(io, lib, 0, args, &answer);
+		wtl_io_lib_call(io, lib, 0, args, &answer);
 	assert_int_equal(wtl_io_record_error(io), 0);
-	io->ops->lib_call(io, lib, 0, args, &answer);
+	wtl_io_lib_call(io, lib, 0, args, &answer);
 	assert_int_equal(wtl_io_record_error(io), -EFBIG);
 	wtl_io_free(io);
 	assert_int_equal(wtl_io_replay_new(path, &io, NULL), 0);
@@ -668,7 +666,7 @@ static void test_many_processes(void **state)
 	free(text);
 	/* Each later tick costs its line alone. */
 	for (int i = 1; i <= 100; i++) {
-		assert_int_equal(io->ops->wait_until(io, i * 1000000000L), 0);
+		assert_int_equal(wtl_io_wait_until(io, i * 1000000000L), 0);
 		assert_true(many_are(io, pids, MANY, 123456789000));
 	}
 	assert_int_equal(wtl_io_record_error(io), 0);
@@ -688,7 +686,7 @@ static void test_many_processes(void **state)
 	assert_true(many_are(io, pids, 10, 123456789000));
 	assert_true(many_are(io, pids + 10, MANY - 10, 123456789000));
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(io->ops->wait_until(io, 0), 0);
+		assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	assert_true(many_are(io, pids, MANY, 123456789000));
 	wtl_io_free(io);
 	free(pids);
@@ -705,7 +703,8 @@ static void test_cpu_fails(void **state)
 	struct wtl_io *io;
 
 	(void)state;
-	assert_int_equal(wtl_io_fault_new(&inner_new(dir)->pass.io, "cpu:2:EBUSY", &io, NULL), 0);
+	io = &inner_new(dir)->pass.io;
+	assert_int_equal(wtl_io_set_fault(io, "cpu:2:EBUSY", NULL), 0);
 	assert_int_equal(wtl_io_record_new(io, path, &io, NULL), 0);
 	assert_int_equal(wtl_io_exits_open(io), -ENOENT);
 	for (int replay = 0; replay < 2; replay++) {
@@ -716,7 +715,7 @@ static void test_cpu_fails(void **state)
 		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), 0);
 		assert_int_equal(cpu_ns, 5);
 		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), -EBUSY);
-		assert_int_equal(io->ops->wait_until(io, 10000000), 0);
+		assert_int_equal(wtl_io_wait_until(io, 10000000), 0);
 		assert_int_equal(wtl_io_process_cpu(io, &pid, &cpu_ns, 1), 0);
 		assert_int_equal(cpu_ns, 5);
 		if (replay)
@@ -734,8 +733,8 @@ static void test_out_check(void **state)
 	struct wtl_io *io;
 
 	(void)state;
-	assert_int_equal(wtl_io_fault_new(&inner_new(dir)->pass.io, "write:2:EDQUOT", &io, NULL),
-			 0);
+	io = &inner_new(dir)->pass.io;
+	assert_int_equal(wtl_io_set_fault(io, "write:2:EDQUOT", NULL), 0);
 	assert_int_equal(wtl_io_record_new(io, path, &io, NULL), 0);
 	assert_int_equal(wtl_io_out_check(io), 0);
 	assert_int_equal(wtl_io_out_check(io), -EDQUOT);

@@ -214,12 +214,12 @@ static void test_disk_is_full_from_each_write_on(void **state)
 static void test_fault_option(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_io *real, *io;
+	struct wtl_io *io;
 	struct wtl_err err = {.text = ""};
 	int rc = 0;
 
-	assert_int_equal(wtl_io_real_new(NULL, &real, NULL), 0);
-	assert_int_equal(wtl_io_fault_new(real, "write:20:ENOSPC:always", &io, NULL), 0);
+	assert_int_equal(wtl_io_real_new(NULL, &io, NULL), 0);
+	assert_int_equal(wtl_io_set_fault(io, "write:20:ENOSPC:always", NULL), 0);
 	bench->options.io = io;
 	store_bench_create(bench);
 	for (int i = 0; i < 60 && rc >= 0; i++) {

@@ -73,9 +73,9 @@ static void test_more_or_fewer_reads(void **state)
 	slurp_is(io, "/a", "2");
 	/* More often than recorded: the last one stays. */
 	slurp_is(io, "/a", "2");
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	slurp_is(io, "/a", "2");
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	slurp_is(io, "/b", "late");
 	slurp_is(io, "/a", "3");
 	slurp_fails(io, "/a", -EIO);
@@ -85,7 +85,7 @@ static void test_more_or_fewer_reads(void **state)
 	/* Less often: what a frame has left over does not come in the next. */
 	io = replay(START "R \"/a\" \"1\"\nR \"/a\" \"2\"\n@ 2000 3000 4000\nR \"/a\" \"3\"\n");
 	slurp_is(io, "/a", "1");
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	slurp_is(io, "/a", "3");
 	wtl_io_free(io);
 }
@@ -108,9 +108,9 @@ static void test_opens(void **state)
 	assert_true(wtl_io_exists(io, "/listed"));
 	slurp_fails(io, "/listed", -EISDIR);
 	assert_false(wtl_io_exists(io, "/unlisted"));
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	slurp_fails(io, "/a", -EMFILE);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	slurp_is(io, "/a", "2");
 	wtl_buf_init(&names, 100);
 	assert_int_equal(wtl_io_dir_read(io, "/listed", &names), 2);
@@ -152,15 +152,15 @@ static void test_clock(void **state)
 	slurp_is(io, "/a", "2");
 	times_are(io, 1700, 2700, 9700);
 	/* The monotonic clock never goes back, whatever was edited; the others follow it. */
-	assert_int_equal(io->ops->wait_until(io, 123456789), 0);
+	assert_int_equal(wtl_io_wait_until(io, 123456789), 0);
 	times_are(io, 1700, 8200, 9700);
 	slurp_is(io, "/a", "3");
 	times_are(io, 1700, 8200, 9700);
-	assert_int_equal(io->ops->wait_until(io, 0), -EINTR);
+	assert_int_equal(wtl_io_wait_until(io, 0), -EINTR);
 	times_are(io, 1800, 8300, 9800);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	times_are(io, 90000, 99000, 99800);
-	assert_int_equal(io->ops->wait_until(io, 0), -WTL_ETAPE_END);
+	assert_int_equal(wtl_io_wait_until(io, 0), -WTL_ETAPE_END);
 	times_are(io, 90000, 99000, 99800);
 	wtl_io_free(io);
 }
@@ -184,28 +184,28 @@ static void test_libraries(void **state)
 	int lib, answer = 0;
 
 	(void)state;
-	assert_int_equal(io->ops->lib_open(io, broken, functions, 2, &err), -WTL_ELIBRARY);
-	assert_int_equal(io->ops->lib_open(io, elsewhere, unknown, 1, &err), -WTL_EABSENT);
+	assert_int_equal(wtl_io_lib_open(io, broken, functions, 2, &err), -WTL_ELIBRARY);
+	assert_int_equal(wtl_io_lib_open(io, elsewhere, unknown, 1, &err), -WTL_EABSENT);
 	/* The same library under another name is known by its functions. */
-	lib = io->ops->lib_open(io, elsewhere, functions, 2, &err);
+	lib = wtl_io_lib_open(io, elsewhere, functions, 2, &err);
 	assert_true(lib >= 0);
-	assert_true(io->ops->lib_has(io, lib, 0));
-	assert_false(io->ops->lib_has(io, lib, 1));
-	assert_int_equal(io->ops->lib_call(io, lib, 1, args, &answer), -ENOSYS);
-	assert_int_equal(io->ops->lib_call(io, lib, 2, args, &answer), -EINVAL);
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_true(wtl_io_lib_has(io, lib, 0));
+	assert_false(wtl_io_lib_has(io, lib, 1));
+	assert_int_equal(wtl_io_lib_call(io, lib, 1, args, &answer), -ENOSYS);
+	assert_int_equal(wtl_io_lib_call(io, lib, 2, args, &answer), -EINVAL);
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), 0);
 	assert_int_equal(answer, -3);
 	assert_memory_equal(filled, "\xff\0\0\0\0\0\0\0", 8);
 	/* What the call reads is part of the question. */
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -ENOENT);
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), -ENOENT);
 	args[0].word = 1;
 	memset(filled, 0, sizeof(filled));
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), 0);
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), 0);
 	assert_int_equal(answer, 0);
 	/* Never more than there is room for. */
 	assert_memory_equal(both, "\1\2\3\4", 4);
-	io->ops->lib_close(io, lib);
-	assert_int_equal(io->ops->lib_call(io, lib, 0, args, &answer), -EINVAL);
+	wtl_io_lib_close(io, lib);
+	assert_int_equal(wtl_io_lib_call(io, lib, 0, args, &answer), -EINVAL);
 	wtl_io_free(io);
 }
 
@@ -242,7 +242,7 @@ static void test_cpu(void **state)
 	assert_true(cpu_ns[1] == -ESRCH && cpu_ns[3] == -ESRCH && cpu_ns[7] == -ESRCH);
 	assert_int_equal(cpu_ns[6], -ESRCH);
 	assert_true(wtl_io_mono_ns(io) == 1010);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	/* What the second and third questions for it were told. */
 	cpu_is(io, 1, 100);
 	cpu_is(io, 2, 210);
@@ -251,18 +251,18 @@ static void test_cpu(void **state)
 	cpu_is(io, 2, 210);
 	cpu_is(io, 2, 230);
 	cpu_is(io, 3, 300);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	cpu_is(io, 2, 230);
 	/* Known later only. */
 	cpu_is(io, 8, 800);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	assert_int_equal(wtl_io_process_cpu(io, pids, cpu_ns, 1), -EOPNOTSUPP);
 	wtl_io_free(io);
 
 	/* A frame that asked less often leaves nothing behind. */
 	io = replay(START "C 1=1\nC *2 1=2\n@ 2000 3000 4000\nC\n");
 	cpu_is(io, 1, 1);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	cpu_is(io, 1, 2);
 	wtl_io_free(io);
 
@@ -302,8 +302,8 @@ static void test_exits(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_io_exits_open(io), -EPERM);
-	io->ops->wait_until(io, 0);
-	io->ops->wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
 	file = wtl_io_exits_open(io);
 	assert_true(file >= 0);
 	/* What ended before is not told. */
@@ -315,9 +315,9 @@ static void test_exits(void **state)
 	exit_is(io, file, 0, 0);
 	exit_is(io, file, 0, 0);
 	/* Each once, and none before its time. */
-	io->ops->wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
 	exit_is(io, file, 0, 0);
-	io->ops->wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
 	exit_is(io, file, 1, 4);
 	assert_true(wtl_io_mono_ns(io) == 5010);
 	exit_is(io, file, 0, 0);
@@ -329,8 +329,8 @@ static void test_exits(void **state)
 	io = replay(START "X open ok\nX [01]\nX none\n@ 2000 3000 4000\nX none\n"
 			  "@ 3000 4000 5000\nX [02]\nX none\n");
 	file = wtl_io_exits_open(io);
-	io->ops->wait_until(io, 0);
-	io->ops->wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
+	wtl_io_wait_until(io, 0);
 	exit_is(io, file, 1, 1);
 	exit_is(io, file, 1, 2);
 	exit_is(io, file, 0, 0);
@@ -388,12 +388,12 @@ static void test_notes(void **state)
 	note_is(io, "long", 0, NULL);
 	note_is(io, "failed", 0, NULL);
 	note_is(io, "none", 0, NULL);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	note_is(io, "later", 1, "4");
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	note_is(io, "a", 1, "1234567");
 	note_is(io, "a", 0, NULL);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	note_is(io, "a", 0, NULL);
 	wtl_io_free(io);
 }
@@ -402,7 +402,7 @@ static void count_is(struct wtl_io *io, int file, uint64_t count, int64_t enable
 {
 	struct wtl_perf_count found;
 
-	assert_int_equal(io->ops->perf_count(io, file, &found), 0);
+	assert_int_equal(wtl_io_perf_count(io, file, &found), 0);
 	assert_true(found.count == count);
 	assert_true(found.enabled_ns == enabled && found.running_ns == running);
 }
@@ -417,19 +417,19 @@ static void test_task_counters(void **state)
 	const struct wtl_perf_event event = {0, 1, 99, 4711}, cpu = {0, 1, 4711, 0};
 	const struct wtl_perf_event denied = {0, 1, -1, 5}, other = {0, 1, -1, 6};
 	struct wtl_perf_count count;
-	int file = io->ops->perf_open(io, &event), machine = io->ops->perf_open(io, &cpu);
+	int file = wtl_io_perf_open(io, &event), machine = wtl_io_perf_open(io, &cpu);
 
 	(void)state;
 	assert_true(file >= 0 && machine >= 0);
-	assert_int_equal(io->ops->perf_open(io, &denied), -EACCES);
-	assert_int_equal(io->ops->perf_open(io, &other), -ENOENT);
+	assert_int_equal(wtl_io_perf_open(io, &denied), -EACCES);
+	assert_int_equal(wtl_io_perf_open(io, &other), -ENOENT);
 	count_is(io, file, UINT64_MAX, INT64_MAX, 0);
-	assert_int_equal(io->ops->perf_open(io, &event), -EMFILE);
-	assert_int_equal(io->ops->perf_count(io, machine, &count), -EINVAL);
-	assert_int_equal(io->ops->perf_count(io, 99, &count), -EBADF);
-	assert_int_equal(io->ops->wait_until(io, 0), 0);
+	assert_int_equal(wtl_io_perf_open(io, &event), -EMFILE);
+	assert_int_equal(wtl_io_perf_count(io, machine, &count), -EINVAL);
+	assert_int_equal(wtl_io_perf_count(io, 99, &count), -EBADF);
+	assert_int_equal(wtl_io_wait_until(io, 0), 0);
 	count_is(io, file, 7, 6, 5);
-	assert_int_equal(io->ops->perf_count(io, file, &count), -EIO);
+	assert_int_equal(wtl_io_perf_count(io, file, &count), -EIO);
 	wtl_io_free(io);
 }
 
@@ -447,7 +447,7 @@ static void test_bad_handles(void **state)
 	assert_int_equal(wtl_io_file_read(io, 0, buf, sizeof(buf)), -EBADF);
 	assert_int_equal(wtl_io_file_read(io, -1, buf, sizeof(buf)), -EBADF);
 	assert_int_equal(wtl_io_file_read(io, 99, buf, sizeof(buf)), -EBADF);
-	assert_int_equal(io->ops->perf_read(io, 0, &value), -EBADF);
+	assert_int_equal(wtl_io_perf_read(io, 0, &value), -EBADF);
 	file = wtl_io_file_open(io, "/a");
 	assert_int_equal(wtl_io_file_read(io, file, buf, sizeof(buf)), sizeof(buf));
 	assert_int_equal(wtl_io_file_read(io, file, buf, 3), 3);
@@ -455,10 +455,10 @@ static void test_bad_handles(void **state)
 	wtl_io_file_close(io, file);
 	wtl_io_file_close(io, file);
 	assert_int_equal(wtl_io_file_read(io, file, buf, sizeof(buf)), -EBADF);
-	file = io->ops->perf_open(io, &event);
-	assert_int_equal(io->ops->perf_read(io, file, &value), 0);
+	file = wtl_io_perf_open(io, &event);
+	assert_int_equal(wtl_io_perf_read(io, file, &value), 0);
 	assert_int_equal(value, 4);
-	assert_int_equal(io->ops->perf_open(io, &other), -ENOENT);
+	assert_int_equal(wtl_io_perf_open(io, &other), -ENOENT);
 	assert_int_equal(wtl_io_link_read(io, "/l", buf, 4), 3);
 	assert_int_equal(wtl_io_link_read(io, "/l", buf, 3), -ENAMETOOLONG);
 	for (int i = 0; i < 100; i++)
@@ -648,7 +648,7 @@ static void test_files(void **state)
 	unit_write(dir, "tape", START "R \"/a\" \"no newline at the end\"");
 	assert_int_equal(wtl_io_replay_new(path, &io, &err), 0);
 	slurp_is(io, "/a", "no newline at the end");
-	assert_int_equal(io->ops->out_write(io, path, "out", 3, WTL_OUT_REPLACE), 0);
+	assert_int_equal(wtl_io_out_write(io, path, "out", 3, WTL_OUT_REPLACE), 0);
 	wtl_io_free(io);
 	free(path);
 	unit_rmtree(dir);

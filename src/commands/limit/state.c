@@ -171,7 +171,7 @@ int wtl_limit_hold_write(struct wtl_io *io, const char *folder, const struct wtl
 	format_hold(&text, hold);
 	rc = text.error;
 	if (rc == 0)
-		rc = io->ops->out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
+		rc = wtl_io_out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
 	wtl_buf_done(&text);
 	return rc;
 }

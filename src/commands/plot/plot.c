@@ -314,18 +314,16 @@ static int check(struct wtl_app *app)
 static int write_file(struct wtl_app *app, const struct wtl_buf *picture)
 {
 	struct wtl_err err = {.code = 0};
-	struct wtl_io *io = NULL, *faulty = NULL;
+	struct wtl_io *io = NULL;
 	int rc = wtl_io_real_new(NULL, &io, &err);
 
-	if (rc == 0 && app->settings.fault) {
-		rc = wtl_io_fault_new(io, app->settings.fault, &faulty, &err);
-		io = rc == 0 ? faulty : io;
-	}
+	if (rc == 0 && app->settings.fault)
+		rc = wtl_io_set_fault(io, app->settings.fault, &err);
 	if (rc < 0)
 		wtl_complain_err(app, &err);
 	else
-		rc = io->ops->out_write(io, app->settings.output_path, picture->data, picture->len,
-					WTL_OUT_REPLACE);
+		rc = wtl_io_out_write(io, app->settings.output_path, picture->data, picture->len,
+				      WTL_OUT_REPLACE);
 	if (rc < 0 && !app->complained)
 		wtl_complain(app, "cannot write '%s': %s", app->settings.output_path,
 			     wtl_err_text(rc));

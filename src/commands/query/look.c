@@ -106,7 +106,7 @@ int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns)
 		due_ns += looker->app->settings.interval_ns;
 		if (due_ns > t_mono_ns || !looker->asks_meter)
 			due_ns = t_mono_ns;
-		rc = io->ops->wait_until(io, due_ns);
+		rc = wtl_io_wait_until(io, due_ns);
 		if (rc == 0 && looker->asks_meter)
 			wattle_meter_tick(looker->meter);
 	}

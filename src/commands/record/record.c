@@ -187,7 +187,7 @@ static void record_machine(struct session *session)
 
 static void record_tape(struct session *session)
 {
-	while (!session->loop.stop && session->io->ops->wait_until(session->io, INT64_MAX) == 0) {
+	while (!session->loop.stop && wtl_io_wait_until(session->io, INT64_MAX) == 0) {
 		wattle_meter_tick(session->meter);
 		ticked(session);
 	}

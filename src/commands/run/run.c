@@ -224,7 +224,7 @@ static void report_window(struct session *session, struct outcome *outcome)
  * then the last one, so that it finds them where this run did. */
 static void end_tape(struct session *session)
 {
-	session->io->ops->wait_until(session->io, wtl_io_mono_ns(session->io));
+	wtl_io_wait_until(session->io, wtl_io_mono_ns(session->io));
 	wattle_meter_tick(session->meter);
 	ticked(session);
 }
@@ -286,7 +286,7 @@ static int run_tape(struct session *session, struct outcome *outcome)
 
 	begin_window(session);
 	follow(session, 0);
-	while (io->ops->wait_until(io, INT64_MAX) == 0) {
+	while (wtl_io_wait_until(io, INT64_MAX) == 0) {
 		wattle_meter_tick(session->meter);
 		ticked(session);
 		follow(session, 0);

@@ -238,7 +238,7 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns)
 {
 	struct wtl_io *io = collector->io;
-	int rc = io->ops->wait_until(io, due_ns);
+	int rc = wtl_io_wait_until(io, due_ns);
 	int64_t now_ns;
 
 	if (rc < 0 && rc != -EINTR)
