@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/array.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -10,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/sparse.h"
 #include "base/tape.h"
-#include "base/tape_cpu.h"
 
 enum {
 	LIBS_MAX = 64,
@@ -34,6 +34,22 @@ struct handles {
 	size_t n;
 };
 
+/*
+ * What the tape says already of every process's CPU time: most stand still from tick to tick, and a
+ * tape holds changes only.
+ */
+struct cpu {
+	int64_t cpu_ns;
+	uint32_t frame;
+	uint32_t asks; /* in that frame */
+};
+
+struct cpus {
+	struct cpu *at;
+	size_t n, room;
+	struct wtl_hash by_pid;
+};
+
 struct record_lib {
 	const struct wtl_lib_function *functions;
 	size_t n;
@@ -50,7 +66,7 @@ struct record {
 	struct handles files;
 	struct handles perfs;
 	struct record_lib libs[LIBS_MAX];
-	struct wtl_tape_cpu cpu;
+	struct cpus cpus;
 	struct wtl_buf line;
 	size_t pending;
 	off_t written; /* whole lines */
@@ -178,8 +194,8 @@ static void put_done(struct record *record, int rc)
 		wtl_buf_puts(&record->line, "ok");
 }
 
-/* Remembers that an inner handle stands for what record->line holds, and forgets its older name. */
-static void handle_set(struct record *record, struct handles *handles, int file)
+/* Remembers that an inner handle stands for what record->line holds from there on, and forgets its older name. */
+static void handle_set(struct record *record, struct handles *handles, int file, size_t from)
 {
 	const struct wtl_buf *line = &record->line;
 	struct handle *at;
@@ -195,7 +211,7 @@ static void handle_set(struct record *record, struct handles *handles, int file)
 	}
 	at = &handles->at[file];
 	free(at->name);
-	*at = (struct handle){.name = strdup(line->data)};
+	*at = (struct handle){.name = strdup(line->data + from)};
 	if (!at->name)
 		fail(record, -ENOMEM);
 }
@@ -219,6 +235,7 @@ static bool read_begin(struct wtl_io *io, struct handles *handles, int file, cha
 	}
 	handle->read = true;
 	wtl_buf_puts(&record->line, handle->name);
+	wtl_buf_putc(&record->line, ' ');
 	return true;
 }
 
@@ -250,22 +267,40 @@ static void perf_forget(struct record *record, int file)
 	handle_forget(&record->io, &record->perfs, file, 'P', "open ok");
 }
 
+/* The line has the name from `from` on: a handle's from now on, or of what cannot be opened. */
+static int open_end(struct record *record, struct handles *handles, size_t from, const char *opened,
+		    int rc)
+{
+	if (rc >= 0) {
+		handle_set(record, handles, rc, from);
+		pthread_mutex_unlock(&record->lock);
+		return rc;
+	}
+	wtl_buf_puts(&record->line, opened);
+	wtl_tape_put_error(&record->line, rc);
+	line_end(record);
+	return rc;
+}
+
+/* What a file or a link held, or the error. */
+static ssize_t content_end(struct record *record, const char *content, ssize_t rc)
+{
+	if (rc >= 0)
+		wtl_tape_put_quoted(&record->line, content, (size_t)rc);
+	else
+		wtl_tape_put_error(&record->line, (int)rc);
+	line_end(record);
+	return rc;
+}
+
 static int record_file_open(struct wtl_io *io, const char *path)
 {
 	int rc = wtl_io_file_open(record_of(io)->inner, path);
 	struct record *record = line_begin(io, 'O');
+	size_t from = record->line.len;
 
-	if (rc >= 0) {
-		wtl_buf_clear(&record->line);
-		wtl_tape_put_quoted(&record->line, path, strlen(path));
-		handle_set(record, &record->files, rc);
-		pthread_mutex_unlock(&record->lock);
-		return rc;
-	}
-	line_path(record, path);
-	wtl_tape_put_error(&record->line, rc);
-	line_end(record);
-	return rc;
+	wtl_tape_put_quoted(&record->line, path, strlen(path));
+	return open_end(record, &record->files, from, " ", rc);
 }
 
 static ssize_t record_file_read(struct wtl_io *io, int file, void *buf, size_t size)
@@ -273,15 +308,7 @@ static ssize_t record_file_read(struct wtl_io *io, int file, void *buf, size_t s
 	struct record *record = record_of(io);
 	ssize_t rc = wtl_io_file_read(record->inner, file, buf, size);
 
-	if (!read_begin(io, &record->files, file, 'R'))
-		return rc;
-	wtl_buf_putc(&record->line, ' ');
-	if (rc >= 0)
-		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
-	else
-		wtl_tape_put_error(&record->line, (int)rc);
-	line_end(record);
-	return rc;
+	return read_begin(io, &record->files, file, 'R') ? content_end(record, buf, rc) : rc;
 }
 
 static void record_file_close(struct wtl_io *io, int file)
@@ -296,12 +323,7 @@ static ssize_t record_link_read(struct wtl_io *io, const char *path, char *buf, 
 	struct record *record = line_begin(io, 'L');
 
 	line_path(record, path);
-	if (rc >= 0)
-		wtl_tape_put_quoted(&record->line, buf, (size_t)rc);
-	else
-		wtl_tape_put_error(&record->line, (int)rc);
-	line_end(record);
-	return rc;
+	return content_end(record, buf, rc);
 }
 
 static int record_dir_read(struct wtl_io *io, const char *path, struct wtl_buf *names)
@@ -328,19 +350,10 @@ static int record_perf_open(struct wtl_io *io, const struct wtl_perf_event *even
 {
 	int rc = wtl_io_perf_open(record_of(io)->inner, event);
 	struct record *record = line_begin(io, 'P');
+	size_t from = record->line.len;
 
-	if (rc >= 0) {
-		wtl_buf_clear(&record->line);
-		wtl_tape_put_perf(&record->line, event);
-		handle_set(record, &record->perfs, rc);
-		pthread_mutex_unlock(&record->lock);
-		return rc;
-	}
 	wtl_tape_put_perf(&record->line, event);
-	wtl_buf_puts(&record->line, " open ");
-	wtl_tape_put_error(&record->line, rc);
-	line_end(record);
-	return rc;
+	return open_end(record, &record->perfs, from, " open ", rc);
 }
 
 static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
@@ -350,7 +363,6 @@ static int record_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 
 	if (!read_begin(io, &record->perfs, file, 'P'))
 		return rc;
-	wtl_buf_putc(&record->line, ' ');
 	if (rc < 0)
 		wtl_tape_put_error(&record->line, rc);
 	else
@@ -366,7 +378,6 @@ static int record_perf_count(struct wtl_io *io, int file, struct wtl_perf_count 
 
 	if (!read_begin(io, &record->perfs, file, 'P'))
 		return rc;
-	wtl_buf_putc(&record->line, ' ');
 	if (rc < 0)
 		wtl_tape_put_error(&record->line, rc);
 	else
@@ -472,6 +483,30 @@ static void record_lib_close(struct wtl_io *io, int lib)
 	wtl_io_lib_close(record->inner, lib);
 }
 
+/*
+ * Takes an answer for a process in this frame. 1 when the tape must say it, 0 when it has; *ret_ask is
+ * how many times the process was asked for in this frame, with this one. -ENOMEM.
+ */
+static int cpu_note(struct record *record, int pid, int64_t cpu_ns, uint32_t *ret_ask)
+{
+	struct cpus *cpus = &record->cpus;
+	uint32_t sum = wtl_hash_number((uint32_t)pid), frame = (uint32_t)record->frames;
+	const uint32_t *place = wtl_hash_find(&cpus->by_pid, sum, NULL, NULL, NULL);
+	struct cpu *cpu;
+	bool is_same;
+
+	if (!place && (wtl_hash_reserve(&cpus->by_pid, cpus->n + 1) < 0 ||
+		       wtl_array_reserve(&cpus->at, &cpus->room, cpus->n + 1, sizeof(*cpu)) < 0))
+		return -ENOMEM;
+	if (!place)
+		wtl_hash_add(&cpus->by_pid, sum, (uint32_t)cpus->n);
+	cpu = &cpus->at[place ? *place : cpus->n++];
+	is_same = place && cpu->cpu_ns == cpu_ns;
+	*ret_ask = place && cpu->frame == frame ? cpu->asks + 1 : 1;
+	*cpu = (struct cpu){.cpu_ns = cpu_ns, .frame = frame, .asks = *ret_ask};
+	return !is_same;
+}
+
 /* Puts what has changed for a process; *ask is what the line says already. */
 static void cpu_entry(struct record *record, int pid, int64_t cpu_ns, uint32_t *ask)
 {
@@ -482,7 +517,7 @@ static void cpu_entry(struct record *record, int pid, int64_t cpu_ns, uint32_t *
 	/* What can be no process needs no words: a replay knows it too. */
 	if (pid <= 0 || record->error < 0)
 		return;
-	rc = wtl_tape_cpu_note(&record->cpu, pid, cpu_ns, (uint32_t)record->frames, &its_ask);
+	rc = cpu_note(record, pid, cpu_ns, &its_ask);
 	if (rc < 0)
 		fail(record, rc);
 	if (rc <= 0)
@@ -645,7 +680,8 @@ static void record_free(struct wtl_io *io)
 	wtl_io_free(record->inner);
 	handles_done(&record->files);
 	handles_done(&record->perfs);
-	wtl_tape_cpu_done(&record->cpu);
+	free(record->cpus.at);
+	wtl_hash_done(&record->cpus.by_pid);
 	wtl_buf_done(&record->line);
 	pthread_mutex_destroy(&record->lock);
 	free(record);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "base/array.h"
 #include "base/io.h"
 
 #include <errno.h>
@@ -7,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/outfile.h"
@@ -94,6 +94,37 @@ static const struct wtl_tape_record *path_read(struct replay *replay, enum wtl_t
 	return key_read(replay, wtl_tape_find(replay->tape, class, path, strlen(path)));
 }
 
+static struct handle *handle_at(const struct replay *replay, int file)
+{
+	if (file < 0 || (size_t)file >= replay->n_handles || !replay->handles[file].used)
+		return NULL;
+	return &replay->handles[file];
+}
+
+/* What a handle's key says next. NULL with *ret_rc set: there is no such handle, or no such record. */
+static const struct wtl_tape_record *handle_read(struct replay *replay, int file, int *ret_rc)
+{
+	const struct handle *handle = handle_at(replay, file);
+	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
+
+	if (record)
+		*ret_rc = record->code;
+	else
+		*ret_rc = !handle ? -EBADF : handle->key ? -ENOENT : -EISDIR;
+	return record;
+}
+
+static const struct wtl_tape_record *key_opened(struct replay *replay, struct wtl_tape_key *key)
+{
+	bool fresh;
+	const struct wtl_tape_record *record =
+		wtl_tape_open(replay->tape, key, replay->frame, &fresh);
+
+	if (record)
+		time_pass(replay, record, fresh);
+	return record;
+}
+
 /* A free handle, or a negative errno. */
 static int handle_new(struct replay *replay, struct wtl_tape_key *key)
 {
@@ -112,25 +143,16 @@ static int handle_new(struct replay *replay, struct wtl_tape_key *key)
 	return i;
 }
 
-static struct handle *handle_at(const struct replay *replay, int file)
-{
-	if (file < 0 || (size_t)file >= replay->n_handles || !replay->handles[file].used)
-		return NULL;
-	return &replay->handles[file];
-}
-
 /* Opens what the key is about; `otherwise` when the tape knows nothing of it. */
 static int key_open(struct replay *replay, struct wtl_tape_key *key, int otherwise)
 {
 	const struct wtl_tape_record *record;
-	bool fresh;
 
 	if (!key)
 		return otherwise < 0 ? otherwise : handle_new(replay, NULL);
-	record = wtl_tape_open(replay->tape, key, replay->frame, &fresh);
+	record = key_opened(replay, key);
 	if (!record)
 		return -ENOENT;
-	time_pass(replay, record, fresh);
 	if (record->kind == WTL_TAPE_OPEN && record->code < 0)
 		return record->code;
 	return handle_new(replay, key);
@@ -163,20 +185,12 @@ static ssize_t data_copy(const struct replay *replay, const struct wtl_tape_reco
 static ssize_t replay_file_read(struct wtl_io *io, int file, void *buf, size_t size)
 {
 	struct replay *replay = lock(io);
-	const struct handle *handle = handle_at(replay, file);
-	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
-	ssize_t rc;
+	int rc;
+	const struct wtl_tape_record *record = handle_read(replay, file, &rc);
+	ssize_t len = rc < 0 ? rc : data_copy(replay, record, buf, size);
 
-	if (!handle)
-		rc = -EBADF;
-	else if (!record)
-		rc = handle->key ? -ENOENT : -EISDIR;
-	else if (record->code < 0)
-		rc = record->code;
-	else
-		rc = data_copy(replay, record, buf, size);
 	unlock(replay);
-	return rc;
+	return len;
 }
 
 static void replay_file_close(struct wtl_io *io, int file)
@@ -248,12 +262,9 @@ static int replay_perf_open(struct wtl_io *io, const struct wtl_perf_event *even
 static int replay_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 {
 	struct replay *replay = lock(io);
-	const struct handle *handle = handle_at(replay, file);
-	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
-	int rc = handle ? -ENOENT : -EBADF;
+	int rc;
+	const struct wtl_tape_record *record = handle_read(replay, file, &rc);
 
-	if (record)
-		rc = record->code;
 	if (rc == 0)
 		*ret_value = record->value;
 	unlock(replay);
@@ -263,12 +274,9 @@ static int replay_perf_read(struct wtl_io *io, int file, uint64_t *ret_value)
 static int replay_perf_count(struct wtl_io *io, int file, struct wtl_perf_count *ret_count)
 {
 	struct replay *replay = lock(io);
-	const struct handle *handle = handle_at(replay, file);
-	const struct wtl_tape_record *record = handle ? key_read(replay, handle->key) : NULL;
-	int rc = handle ? -ENOENT : -EBADF;
+	int rc;
+	const struct wtl_tape_record *record = handle_read(replay, file, &rc);
 
-	if (record)
-		rc = record->code;
 	if (rc == 0 &&
 	    data_copy(replay, record, ret_count, sizeof(*ret_count)) != (ssize_t)sizeof(*ret_count))
 		rc = -EINVAL;
@@ -289,17 +297,6 @@ static bool symbol_listed(const struct replay *replay, const struct wtl_tape_rec
 	return false;
 }
 
-static const struct wtl_tape_record *lib_record(struct replay *replay, struct wtl_tape_key *key)
-{
-	const struct wtl_tape_record *record;
-	bool fresh;
-
-	record = wtl_tape_open(replay->tape, key, replay->frame, &fresh);
-	if (record)
-		time_pass(replay, record, fresh);
-	return record;
-}
-
 /*
  * The library by one of its names; else any one with some of the functions, for a tape that was
  * recorded with the library at another path.
@@ -314,7 +311,7 @@ static const struct wtl_tape_record *lib_find(struct replay *replay, const char 
 			wtl_tape_find(replay->tape, WTL_TAPE_LIB, names[i], strlen(names[i]));
 
 		if (key)
-			return lib_record(replay, key);
+			return key_opened(replay, key);
 	}
 	for (size_t i = 0; i < replay->tape->n_keys; i++) {
 		const struct wtl_tape_record *record = wtl_tape_key_first(replay->tape, &keys[i]);
@@ -323,7 +320,7 @@ static const struct wtl_tape_record *lib_find(struct replay *replay, const char 
 			continue;
 		for (size_t j = 0; j < n; j++)
 			if (symbol_listed(replay, record, functions[j].symbol))
-				return lib_record(replay, &keys[i]);
+				return key_opened(replay, &keys[i]);
 	}
 	return NULL;
 }

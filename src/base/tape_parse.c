@@ -25,16 +25,17 @@ struct token {
 struct parser {
 	struct wtl_tape *tape;
 	struct wtl_err *err;
+	int error;	/* what was wrong first: all below return false from then on */
 	const char *at; /* in the line */
 	const char *end;
 	unsigned line;
 	struct wtl_buf scratch;
 };
 
-static int bad(const struct parser *parser, const char *format, ...)
+static bool bad(struct parser *parser, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static int bad(const struct parser *parser, const char *format, ...)
+static bool bad(struct parser *parser, const char *format, ...)
 {
 	char text[160];
 	va_list args;
@@ -43,26 +44,35 @@ static int bad(const struct parser *parser, const char *format, ...)
 	if (vsnprintf(text, sizeof(text), format, args) < 0)
 		text[0] = '\0';
 	va_end(args);
-	return wtl_err_set(parser->err, WTL_EFORMAT, "tape", NULL, "line %u: %s", parser->line,
-			   text);
+	parser->error = wtl_err_set(parser->err, WTL_EFORMAT, "tape", NULL, "line %u: %s",
+				    parser->line, text);
+	return false;
 }
 
-static int no_room(const struct parser *parser, int code)
+/* Whether there was room: rc is 0 or more, -EFBIG or -ENOMEM. */
+static bool fits(struct parser *parser, int rc)
 {
-	if (code == -EFBIG)
+	if (rc == -EFBIG)
 		return bad(parser, "the tape holds too much");
-	return wtl_err_set(parser->err, code, "tape", NULL, "out of memory");
+	if (rc < 0)
+		parser->error = wtl_err_set(parser->err, rc, "tape", NULL, "out of memory");
+	return rc >= 0;
 }
 
-/* Returns 1, 0 at the line's end, or a negative code. */
-static int token_next(struct parser *parser, struct token *token)
+static bool bytes_add(struct parser *parser, const void *bytes, size_t len)
+{
+	return fits(parser, wtl_buf_add(&parser->tape->bytes, bytes, len));
+}
+
+/* False at the line's end, too. */
+static bool token_next(struct parser *parser, struct token *token)
 {
 	const char *stop;
 
 	while (parser->at < parser->end && (*parser->at == ' ' || *parser->at == '\t'))
 		parser->at++;
 	if (parser->at == parser->end)
-		return 0;
+		return false;
 	token->quoted = *parser->at == '"';
 	if (token->quoted) {
 		token->text = parser->at + 1;
@@ -78,19 +88,17 @@ static int token_next(struct parser *parser, struct token *token)
 		parser->at = stop;
 	}
 	token->len = (size_t)(stop - token->text);
-	return 1;
+	return true;
 }
 
 /* The next token, which must be there. */
-static int token_need(struct parser *parser, struct token *token, bool quoted, const char *what)
+static bool token_need(struct parser *parser, struct token *token, bool quoted, const char *what)
 {
-	int rc = token_next(parser, token);
+	bool is_there = token_next(parser, token);
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0 || token->quoted != quoted)
-		return bad(parser, "%s expected", what);
-	return 0;
+	if (parser->error || (is_there && token->quoted == quoted))
+		return !parser->error;
+	return bad(parser, "%s expected", what);
 }
 
 static bool token_is(const struct token *token, const char *word)
@@ -100,7 +108,7 @@ static bool token_is(const struct token *token, const char *word)
 }
 
 /* An errno's name, or E#NUMBER for one without a name, as a negative number. */
-static int error_parse(struct parser *parser, const struct token *token, int *ret_code)
+static bool error_parse(struct parser *parser, const struct token *token, int *ret_code)
 {
 	int code = token->quoted ? 0 : wtl_err_from_name(token->text, token->len);
 	uint64_t number;
@@ -112,11 +120,11 @@ static int error_parse(struct parser *parser, const struct token *token, int *re
 	if (code == 0)
 		return bad(parser, "the name of an error expected");
 	*ret_code = -code;
-	return 0;
+	return true;
 }
 
 /* Appends a quoted token's text to the tape's bytes. */
-static int text_add(struct parser *parser, const struct token *token, bool nul_allowed)
+static bool text_add(struct parser *parser, const struct token *token, bool nul_allowed)
 {
 	struct wtl_buf *bytes = &parser->tape->bytes;
 	size_t from = bytes->len;
@@ -124,146 +132,98 @@ static int text_add(struct parser *parser, const struct token *token, bool nul_a
 
 	if (rc == -EINVAL)
 		return bad(parser, "a backslash sequence that is none of \\n \\t \\\\ \\xNN");
-	if (rc < 0)
-		return no_room(parser, rc);
+	if (!fits(parser, rc))
+		return false;
 	if (!nul_allowed && bytes->len > from && memchr(bytes->data + from, 0, bytes->len - from))
 		return bad(parser, "a name with a NUL");
-	return 0;
+	return true;
 }
 
 /* What the key is about follows; key_end() is called after it. */
-static int key_begin(struct parser *parser, struct wtl_tape_record *record,
-		     enum wtl_tape_class class)
+static bool key_begin(struct parser *parser, struct wtl_tape_record *record,
+		      enum wtl_tape_class class)
 {
-	struct wtl_buf *bytes = &parser->tape->bytes;
-
-	record->key_at = (uint32_t)bytes->len;
-	if (wtl_buf_putc(bytes, (char)class) < 0)
-		return no_room(parser, bytes->error);
-	return 0;
+	record->key_at = (uint32_t)parser->tape->bytes.len;
+	return fits(parser, wtl_buf_putc(&parser->tape->bytes, (char)class));
 }
 
-static void key_end(struct parser *parser, struct wtl_tape_record *record)
+static bool key_end(struct parser *parser, struct wtl_tape_record *record)
 {
 	record->key_len = (uint32_t)parser->tape->bytes.len - record->key_at;
 	record->data_at = (uint32_t)parser->tape->bytes.len;
+	return true;
 }
 
-static int key_quoted(struct parser *parser, struct wtl_tape_record *record,
-		      enum wtl_tape_class class, const char *what)
+static bool key_bytes(struct parser *parser, struct wtl_tape_record *record,
+		      enum wtl_tape_class class, const void *key, size_t len)
+{
+	return key_begin(parser, record, class) && bytes_add(parser, key, len) &&
+	       key_end(parser, record);
+}
+
+static bool key_quoted(struct parser *parser, struct wtl_tape_record *record,
+		       enum wtl_tape_class class, const char *what)
 {
 	struct token token;
-	int rc = token_need(parser, &token, true, what);
 
-	if (rc == 0)
-		rc = key_begin(parser, record, class);
-	if (rc == 0)
-		rc = text_add(parser, &token, false);
-	key_end(parser, record);
-	return rc;
+	return token_need(parser, &token, true, what) && key_begin(parser, record, class) &&
+	       text_add(parser, &token, false) && key_end(parser, record);
 }
 
 /* Quoted names up to the line's end, or one error. */
-static int parse_names(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_names(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
-	int rc;
 
-	while ((rc = token_next(parser, &token)) > 0) {
+	while (token_next(parser, &token)) {
 		if (!token.quoted)
 			return error_parse(parser, &token, &record->code);
-		rc = text_add(parser, &token, false);
-		if (rc < 0)
-			return rc;
-		if (wtl_buf_putc(&parser->tape->bytes, '\0') < 0)
-			return no_room(parser, parser->tape->bytes.error);
+		if (!text_add(parser, &token, false) || !bytes_add(parser, "", 1))
+			return false;
 	}
-	return rc;
+	return !parser->error;
 }
 
 /* One quoted text, or an error. */
-static int parse_content(struct parser *parser, struct wtl_tape_record *record, bool nul_allowed)
+static bool parse_content(struct parser *parser, struct wtl_tape_record *record, bool nul_allowed)
 {
 	struct token token;
-	int rc = token_next(parser, &token);
 
-	if (rc < 0)
-		return rc;
-	if (rc == 0)
-		return bad(parser, "a quoted content or the name of an error expected");
+	if (!token_next(parser, &token))
+		return !parser->error &&
+		       bad(parser, "a quoted content or the name of an error expected");
 	if (!token.quoted)
 		return error_parse(parser, &token, &record->code);
 	return text_add(parser, &token, nul_allowed);
 }
 
 /* "ok" or an error. */
-static int parse_done(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_done(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
-	int rc = token_need(parser, &token, false, "ok or the name of an error");
 
-	if (rc < 0)
-		return rc;
-	return token_is(&token, "ok") ? 0 : error_parse(parser, &token, &record->code);
+	return token_need(parser, &token, false, "ok or the name of an error") &&
+	       (token_is(&token, "ok") || error_parse(parser, &token, &record->code));
 }
 
-static int parse_opened(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_opened(struct parser *parser, struct wtl_tape_record *record)
 {
 	record->kind = WTL_TAPE_OPEN;
 	return parse_done(parser, record);
 }
 
-static int parse_file_read(struct parser *parser, struct wtl_tape_record *record)
-{
-	int rc = key_quoted(parser, record, WTL_TAPE_FILE, "a quoted path");
-
-	return rc < 0 ? rc : parse_content(parser, record, true);
-}
-
-static int parse_file_open(struct parser *parser, struct wtl_tape_record *record)
-{
-	int rc = key_quoted(parser, record, WTL_TAPE_FILE, "a quoted path");
-
-	return rc < 0 ? rc : parse_opened(parser, record);
-}
-
-static int parse_link(struct parser *parser, struct wtl_tape_record *record)
-{
-	int rc = key_quoted(parser, record, WTL_TAPE_LINK, "a quoted path");
-
-	return rc < 0 ? rc : parse_content(parser, record, false);
-}
-
-static int parse_dir(struct parser *parser, struct wtl_tape_record *record)
-{
-	int rc = key_quoted(parser, record, WTL_TAPE_DIR, "a quoted path");
-
-	return rc < 0 ? rc : parse_names(parser, record);
-}
-
-static int parse_lib(struct parser *parser, struct wtl_tape_record *record)
-{
-	int rc = key_quoted(parser, record, WTL_TAPE_LIB, "a quoted library name");
-
-	record->kind = WTL_TAPE_OPEN;
-	return rc < 0 ? rc : parse_names(parser, record);
-}
-
-static int parse_event(struct parser *parser, struct wtl_perf_event *ret)
+static bool parse_event(struct parser *parser, struct wtl_perf_event *ret)
 {
 	struct token type, config, cpu;
 	const size_t skip = strlen(WTL_TAPE_PERF_TASK);
 	uint64_t type_number;
 	int64_t number;
 	bool is_task;
-	int rc = token_need(parser, &type, false, "an event type");
 
-	if (rc == 0)
-		rc = token_need(parser, &config, false, "an event code");
-	if (rc == 0)
-		rc = token_need(parser, &cpu, false, "a CPU or task=NUMBER");
-	if (rc < 0)
-		return rc;
+	if (!token_need(parser, &type, false, "an event type") ||
+	    !token_need(parser, &config, false, "an event code") ||
+	    !token_need(parser, &cpu, false, "a CPU or task=NUMBER"))
+		return false;
 	if (wtl_num_u64(type.text, type.len, &type_number) < 0 || type_number > UINT32_MAX)
 		return bad(parser, "an event type is a decimal number");
 	if (wtl_num_hex(config.text, config.len, &ret->config) < 0)
@@ -277,54 +237,45 @@ static int parse_event(struct parser *parser, struct wtl_perf_event *ret)
 	ret->type = (uint32_t)type_number;
 	ret->cpu = is_task ? -1 : (int)number;
 	ret->task = is_task ? (int)number : 0;
-	return 0;
+	return true;
 }
 
 /* What follows the first number of a task's counter: two times. */
-static int parse_count(struct parser *parser, const struct wtl_tape_record *record)
+static bool parse_count(struct parser *parser, const struct wtl_tape_record *record)
 {
 	struct wtl_perf_count count = {.count = record->value};
 	int64_t *times[] = {&count.enabled_ns, &count.running_ns};
-	struct wtl_buf *bytes = &parser->tape->bytes;
 	struct token token;
 
 	for (size_t i = 0; i < 2; i++) {
-		int rc = token_need(parser, &token, false, "COUNT ENABLED RUNNING");
-
-		if (rc < 0)
-			return rc;
+		if (!token_need(parser, &token, false, "COUNT ENABLED RUNNING"))
+			return false;
 		if (wtl_num_i64(token.text, token.len, times[i]) < 0 || *times[i] < 0)
 			return bad(parser, "a time is a number of nanoseconds");
 	}
-	return wtl_buf_add(bytes, &count, sizeof(count)) < 0 ? no_room(parser, bytes->error) : 0;
+	return bytes_add(parser, &count, sizeof(count));
 }
 
-static int parse_perf(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_perf(struct parser *parser, struct wtl_tape_record *record)
 {
-	struct wtl_buf *bytes = &parser->tape->bytes;
 	struct wtl_perf_event event;
 	struct token token;
-	int rc = parse_event(parser, &event);
 
-	if (rc == 0)
-		rc = key_begin(parser, record, WTL_TAPE_PERF);
-	if (rc < 0)
-		return rc;
-	if (wtl_tape_put_perf(bytes, &event) < 0)
-		return no_room(parser, bytes->error);
+	if (!parse_event(parser, &event) || !key_begin(parser, record, WTL_TAPE_PERF) ||
+	    !fits(parser, wtl_tape_put_perf(&parser->tape->bytes, &event)))
+		return false;
 	key_end(parser, record);
-	rc = token_need(parser, &token, false, "a value, open, or the name of an error");
-	if (rc < 0)
-		return rc;
+	if (!token_need(parser, &token, false, "a value, open, or the name of an error"))
+		return false;
 	if (token_is(&token, "open"))
 		return parse_opened(parser, record);
 	if (wtl_num_u64(token.text, token.len, &record->value) == 0)
-		return event.task > 0 ? parse_count(parser, record) : 0;
+		return event.task <= 0 || parse_count(parser, record);
 	return error_parse(parser, &token, &record->code);
 }
 
 /* Hexadecimal bytes into the scratch buffer. */
-static int hex_parse(struct parser *parser, const char *text, size_t len)
+static bool hex_parse(struct parser *parser, const char *text, size_t len)
 {
 	wtl_buf_clear(&parser->scratch);
 	if (len % 2)
@@ -336,92 +287,78 @@ static int hex_parse(struct parser *parser, const char *text, size_t len)
 			return bad(parser, "not a hexadecimal digit");
 		wtl_buf_putc(&parser->scratch, (char)(high << 4 | low));
 	}
-	return parser->scratch.error ? no_room(parser, parser->scratch.error) : 0;
+	return fits(parser, parser->scratch.error);
 }
 
 /* A call's argument, "WORD" or "[SIZE:BYTES]", into its key. */
-static int parse_arg(struct parser *parser, const struct token *token)
+static bool parse_arg(struct parser *parser, const struct token *token)
 {
 	struct wtl_buf *bytes = &parser->tape->bytes;
 	const char *colon = memchr(token->text, ':', token->len);
 	uint64_t number;
-	int rc;
 
 	if (token->text[0] != '[') {
 		if (wtl_num_hex(token->text, token->len, &number) < 0)
 			return bad(parser, "an argument is a hexadecimal word or [SIZE:BYTES]");
-		rc = wtl_buf_printf(bytes, " %llx", (unsigned long long)number);
-		return rc < 0 ? no_room(parser, rc) : 0;
+		return fits(parser, wtl_buf_printf(bytes, " %llx", (unsigned long long)number));
 	}
 	if (!colon || token->text[token->len - 1] != ']' ||
 	    wtl_num_u64(token->text + 1, (size_t)(colon - token->text - 1), &number) < 0 ||
 	    number > WTL_TAPE_MEMORY_MAX)
 		return bad(parser, "a memory argument is [SIZE:BYTES]");
-	rc = hex_parse(parser, colon + 1, (size_t)(token->text + token->len - 1 - (colon + 1)));
-	if (rc < 0)
-		return rc;
+	if (!hex_parse(parser, colon + 1, (size_t)(token->text + token->len - 1 - (colon + 1))))
+		return false;
 	if (parser->scratch.len > number)
 		return bad(parser, "a memory argument holds more than its size");
-	rc = wtl_tape_put_memory(bytes, parser->scratch.data, parser->scratch.len, number);
-	return rc < 0 ? no_room(parser, rc) : 0;
+	return fits(parser,
+		    wtl_tape_put_memory(bytes, parser->scratch.data, parser->scratch.len, number));
 }
 
 /* "[BYTES]" for each memory argument that the call filled. */
-static int parse_outs(struct parser *parser)
+static bool parse_outs(struct parser *parser)
 {
-	struct wtl_buf *bytes = &parser->tape->bytes;
 	struct token token;
 	unsigned n = 0;
-	int rc;
 
-	while ((rc = token_next(parser, &token)) > 0) {
+	while (token_next(parser, &token)) {
 		uint32_t len;
 
 		if (token.quoted || token.len < 2 || token.text[0] != '[' ||
 		    token.text[token.len - 1] != ']' || n++ == WTL_LIB_ARGS_MAX)
 			return bad(parser, "after the answer come at most %d [BYTES]",
 				   WTL_LIB_ARGS_MAX);
-		rc = hex_parse(parser, token.text + 1, token.len - 2);
-		if (rc < 0)
-			return rc;
+		if (!hex_parse(parser, token.text + 1, token.len - 2))
+			return false;
 		len = (uint32_t)parser->scratch.len;
-		wtl_buf_add(bytes, &len, sizeof(len));
-		wtl_buf_add(bytes, parser->scratch.data, len);
-		if (bytes->error)
-			return no_room(parser, bytes->error);
+		if (!bytes_add(parser, &len, sizeof(len)) ||
+		    !bytes_add(parser, parser->scratch.data, len))
+			return false;
 	}
-	return rc;
+	return !parser->error;
 }
 
-static int parse_call(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_call(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
 	unsigned n = 0;
 	int64_t answer;
-	int rc = token_need(parser, &token, false, "a function's name");
 
-	if (rc == 0)
-		rc = key_begin(parser, record, WTL_TAPE_CALL);
-	if (rc < 0)
-		return rc;
-	if (wtl_buf_add(&parser->tape->bytes, token.text, token.len) < 0)
-		return no_room(parser, parser->tape->bytes.error);
+	if (!token_need(parser, &token, false, "a function's name") ||
+	    !key_begin(parser, record, WTL_TAPE_CALL) || !bytes_add(parser, token.text, token.len))
+		return false;
 	for (;;) {
-		rc = token_need(parser, &token, false, "an argument or =");
-		if (rc < 0)
-			return rc;
+		if (!token_need(parser, &token, false, "an argument or ="))
+			return false;
 		if (token_is(&token, "="))
 			break;
 		if (n++ == WTL_LIB_ARGS_MAX)
 			return bad(parser, "more than %d arguments", WTL_LIB_ARGS_MAX);
-		rc = parse_arg(parser, &token);
-		if (rc < 0)
-			return rc;
+		if (!parse_arg(parser, &token))
+			return false;
 	}
 	key_end(parser, record);
-	rc = token_need(parser, &token, false, "an answer");
-	if (rc < 0)
-		return rc;
+	if (!token_need(parser, &token, false, "an answer"))
+		return false;
 	if (wtl_num_i64(token.text, token.len, &answer) < 0)
 		return error_parse(parser, &token, &record->code);
 	if (answer < INT_MIN || answer > INT_MAX)
@@ -430,128 +367,107 @@ static int parse_call(struct parser *parser, struct wtl_tape_record *record)
 	return parse_outs(parser);
 }
 
-static int parse_file_write(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_file_write(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
-	int rc = key_quoted(parser, record, WTL_TAPE_WRITE, "a quoted path");
 
-	if (rc == 0)
-		rc = token_need(parser, &token, true, "what was written, quoted,");
-	if (rc == 0)
-		rc = text_add(parser, &token, true);
-	return rc < 0 ? rc : parse_done(parser, record);
+	return key_quoted(parser, record, WTL_TAPE_WRITE, "a quoted path") &&
+	       token_need(parser, &token, true, "what was written, quoted,") &&
+	       text_add(parser, &token, true) && parse_done(parser, record);
 }
 
-static int key_bytes(struct parser *parser, struct wtl_tape_record *record,
-		     enum wtl_tape_class class, const void *key, size_t len)
-{
-	int rc = key_begin(parser, record, class);
-
-	if (rc < 0)
-		return rc;
-	if (wtl_buf_add(&parser->tape->bytes, key, len) < 0)
-		return no_room(parser, parser->tape->bytes.error);
-	key_end(parser, record);
-	return 0;
-}
-
-static int record_add(struct parser *parser, struct wtl_tape_record *record)
+static bool record_add(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct wtl_tape *tape = parser->tape;
 
 	record->data_len = (uint32_t)tape->bytes.len - record->data_at;
-	if (wtl_buf_add(&tape->records, record, sizeof(*record)) < 0)
-		return no_room(parser, tape->records.error);
 	tape->n_records++;
-	return 0;
+	return fits(parser, wtl_buf_add(&tape->records, record, sizeof(*record)));
 }
 
 /* "PID=NS" or "PID=ERRNO", a record of its own with the time and frame of `line`. */
-static int parse_cpu_entry(struct parser *parser, const struct wtl_tape_record *line,
-			   const struct token *token, uint32_t ask)
+static bool parse_cpu_entry(struct parser *parser, const struct wtl_tape_record *line,
+			    const struct token *token, uint32_t ask)
 {
 	struct wtl_tape_record record = *line;
 	const char *equals = token->quoted ? NULL : memchr(token->text, '=', token->len);
-	struct token value;
+	struct token value = {.quoted = false};
 	uint64_t number;
-	int pid, rc;
+	int pid;
 
 	if (!equals || wtl_num_u64(token->text, (size_t)(equals - token->text), &number) < 0 ||
 	    number == 0 || number > INT_MAX)
 		return bad(parser, "PID=NANOSECONDS or PID=ERRNO expected");
 	pid = (int)number;
-	rc = key_bytes(parser, &record, WTL_TAPE_CPU, &pid, sizeof(pid));
-	if (rc < 0)
-		return rc;
+	if (!key_bytes(parser, &record, WTL_TAPE_CPU, &pid, sizeof(pid)))
+		return false;
 	record.ask = ask;
-	value.quoted = false;
 	value.text = equals + 1;
 	value.len = token->len - (size_t)(value.text - token->text);
-	if (wtl_num_u64(value.text, value.len, &record.value) < 0 || record.value > INT64_MAX)
-		rc = error_parse(parser, &value, &record.code);
-	return rc < 0 ? rc : record_add(parser, &record);
+	if ((wtl_num_u64(value.text, value.len, &record.value) < 0 || record.value > INT64_MAX) &&
+	    !error_parse(parser, &value, &record.code))
+		return false;
+	return record_add(parser, &record);
 }
 
 /* The entries of a line, the first of which has been read. */
-static int parse_cpu_entries(struct parser *parser, const struct wtl_tape_record *line,
-			     struct token *token)
+static bool parse_cpu_entries(struct parser *parser, const struct wtl_tape_record *line,
+			      struct token *token)
 {
 	uint64_t ask = 1;
-	int rc = 1;
 
-	while (rc > 0) {
-		if (!token->quoted && token->text[0] == '*') {
-			if (wtl_num_u64(token->text + 1, token->len - 1, &ask) < 0 || ask == 0 ||
-			    ask > UINT32_MAX)
-				return bad(parser, "* and a number from 1 on expected");
-			rc = 0;
-		} else {
-			rc = parse_cpu_entry(parser, line, token, (uint32_t)ask);
+	do {
+		if (token->quoted || token->text[0] != '*') {
+			if (!parse_cpu_entry(parser, line, token, (uint32_t)ask))
+				return false;
+		} else if (wtl_num_u64(token->text + 1, token->len - 1, &ask) < 0 || ask == 0 ||
+			   ask > UINT32_MAX) {
+			return bad(parser, "* and a number from 1 on expected");
 		}
-		if (rc == 0)
-			rc = token_next(parser, token);
-	}
-	return rc;
+	} while (token_next(parser, token));
+	return !parser->error;
 }
 
 /* The question for CPU times: what the processes were told becomes records before `record`. */
-static int parse_cpu(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_cpu(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
-	int rc = token_next(parser, &token);
-	bool more = rc > 0 && token_is(&token, WTL_TAPE_CPU_MORE);
+	bool is_there = token_next(parser, &token);
+	bool more = is_there && token_is(&token, WTL_TAPE_CPU_MORE);
 
 	if (more)
-		rc = token_next(parser, &token);
-	if (rc > 0 && (token.quoted || token.text[0] == '*' || memchr(token.text, '=', token.len)))
-		rc = parse_cpu_entries(parser, record, &token);
-	else if (rc > 0)
-		rc = error_parse(parser, &token, &record->code);
-	if (rc < 0)
-		return rc;
-	return key_bytes(parser, record, WTL_TAPE_CPU, WTL_TAPE_CPU_MORE, more ? 1 : 0);
+		is_there = token_next(parser, &token);
+	if (is_there &&
+	    (token.quoted || token.text[0] == '*' || memchr(token.text, '=', token.len)))
+		parse_cpu_entries(parser, record, &token);
+	else if (is_there)
+		error_parse(parser, &token, &record->code);
+	return !parser->error &&
+	       key_bytes(parser, record, WTL_TAPE_CPU, WTL_TAPE_CPU_MORE, more ? 1 : 0);
 }
 
 /* "open" with ok or an error, or what a read gave: "none", "[BYTES]" or an error. */
-static int parse_exits(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_exits(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct wtl_buf *bytes = &parser->tape->bytes;
 	struct token token;
-	int rc = token_need(parser, &token, false, "open, none, [BYTES] or the name of an error");
-	bool open = rc == 0 && token_is(&token, WTL_TAPE_EXITS_OPEN);
 	ssize_t len;
+	bool open;
 
-	if (rc == 0)
-		rc = key_bytes(parser, record, WTL_TAPE_EXITS, WTL_TAPE_EXITS_OPEN,
-			       open ? strlen(WTL_TAPE_EXITS_OPEN) : 0);
-	if (rc < 0 || token_is(&token, "none"))
-		return rc;
+	if (!token_need(parser, &token, false, "open, none, [BYTES] or the name of an error"))
+		return false;
+	open = token_is(&token, WTL_TAPE_EXITS_OPEN);
+	if (!key_bytes(parser, record, WTL_TAPE_EXITS, WTL_TAPE_EXITS_OPEN,
+		       open ? strlen(WTL_TAPE_EXITS_OPEN) : 0))
+		return false;
 	if (open)
 		return parse_done(parser, record);
+	if (token_is(&token, "none"))
+		return true;
 	if (token.text[0] != '[')
 		return error_parse(parser, &token, &record->code);
-	if (wtl_buf_reserve(bytes, WTL_EXIT_MAX) < 0)
-		return no_room(parser, bytes->error);
+	if (!fits(parser, wtl_buf_reserve(bytes, WTL_EXIT_MAX)))
+		return false;
 	len = token.len < 2 || token.text[token.len - 1] != ']'
 		      ? -EINVAL
 		      : wtl_sparse_parse(token.text + 1, token.len - 2, bytes->data + bytes->len,
@@ -560,21 +476,19 @@ static int parse_exits(struct parser *parser, struct wtl_tape_record *record)
 		return bad(parser, "a datagram is 1 to %d bytes, [BYTES]", WTL_EXIT_MAX);
 	bytes->len += (size_t)len;
 	bytes->data[bytes->len] = '\0';
-	return 0;
+	return true;
 }
 
-static int parse_frame(struct parser *parser)
+static bool parse_frame(struct parser *parser)
 {
 	struct wtl_tape *tape = parser->tape;
 	struct wtl_tape_frame frame = {0};
 	int64_t *times[] = {&frame.mono_ns, &frame.boot_ns, &frame.real_ns};
 	struct token token;
-	int rc;
 
 	for (size_t i = 0; i < 3; i++) {
-		rc = token_need(parser, &token, false, "three times in nanoseconds");
-		if (rc < 0)
-			return rc;
+		if (!token_need(parser, &token, false, "three times in nanoseconds"))
+			return false;
 		/* Far enough from the type's end that no sum with an offset leaves it. */
 		if (wtl_num_i64(token.text, token.len, times[i]) < 0 || *times[i] < 0 ||
 		    *times[i] > INT64_MAX / 4)
@@ -582,40 +496,37 @@ static int parse_frame(struct parser *parser)
 	}
 	if (tape->n_frames > 0 && frame.mono_ns < wtl_tape_frame(tape, tape->n_frames - 1)->mono_ns)
 		return bad(parser, "the monotonic time goes back");
-	rc = token_next(parser, &token);
-	if (rc > 0)
-		rc = error_parse(parser, &token, &frame.code);
-	if (rc < 0)
-		return rc;
-	if (wtl_buf_add(&tape->frames, &frame, sizeof(frame)) < 0)
-		return no_room(parser, tape->frames.error);
+	if (token_next(parser, &token))
+		error_parse(parser, &token, &frame.code);
+	if (parser->error || !fits(parser, wtl_buf_add(&tape->frames, &frame, sizeof(frame))))
+		return false;
 	tape->n_frames++;
-	return 0;
+	return true;
 }
 
-static int parse_note(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_op(struct parser *parser, char op, struct wtl_tape_record *record)
 {
-	int rc = key_quoted(parser, record, WTL_TAPE_NOTE, "a quoted name");
+	static const char path[] = "a quoted path";
 
-	return rc < 0 ? rc : parse_content(parser, record, false);
-}
-
-static int parse_op(struct parser *parser, char op, struct wtl_tape_record *record)
-{
-	record->kind = WTL_TAPE_READ;
+	record->kind = op == 'H' ? WTL_TAPE_OPEN : WTL_TAPE_READ;
 	switch (op) {
 	case 'R':
-		return parse_file_read(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_FILE, path) &&
+		       parse_content(parser, record, true);
 	case 'O':
-		return parse_file_open(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_FILE, path) &&
+		       parse_opened(parser, record);
 	case 'L':
-		return parse_link(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_LINK, path) &&
+		       parse_content(parser, record, false);
 	case 'D':
-		return parse_dir(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_DIR, path) &&
+		       parse_names(parser, record);
 	case 'P':
 		return parse_perf(parser, record);
 	case 'H':
-		return parse_lib(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_LIB, "a quoted library name") &&
+		       parse_names(parser, record);
 	case 'S':
 		return parse_call(parser, record);
 	case 'C':
@@ -625,18 +536,18 @@ static int parse_op(struct parser *parser, char op, struct wtl_tape_record *reco
 	case 'W':
 		return parse_file_write(parser, record);
 	case 'N':
-		return parse_note(parser, record);
+		return key_quoted(parser, record, WTL_TAPE_NOTE, "a quoted name") &&
+		       parse_content(parser, record, false);
 	default:
 		return bad(parser, "unknown record '%c'", op);
 	}
 }
 
-static int parse_record(struct parser *parser, struct token *token)
+static bool parse_record(struct parser *parser, struct token *token)
 {
 	struct wtl_tape *tape = parser->tape;
 	struct wtl_tape_record record = {0};
 	uint64_t offset;
-	int rc;
 
 	if (tape->n_frames == 0)
 		return bad(parser, "a frame (@ MONO BOOT REAL) must come first");
@@ -645,21 +556,18 @@ static int parse_record(struct parser *parser, struct token *token)
 		    offset > INT64_MAX / 4)
 			return bad(parser, "an offset is a number of nanoseconds");
 		record.offset_ns = (int64_t)offset;
-		rc = token_need(parser, token, false, "a record");
-		if (rc < 0)
-			return rc;
+		if (!token_need(parser, token, false, "a record"))
+			return false;
 	}
 	if (token->quoted || token->len != 1)
 		return bad(parser, "a record is one of R O L D P H S C X W N");
 	record.frame = (uint32_t)tape->n_frames - 1;
-	rc = parse_op(parser, token->text[0], &record);
-	return rc < 0 ? rc : record_add(parser, &record);
+	return parse_op(parser, token->text[0], &record) && record_add(parser, &record);
 }
 
-static int parse_line(struct parser *parser, const char *line, size_t len)
+static bool parse_line(struct parser *parser, const char *line, size_t len)
 {
 	struct token token;
-	int rc;
 
 	if (len > WTL_TAPE_LINE_MAX)
 		return bad(parser, "longer than %d bytes", WTL_TAPE_LINE_MAX);
@@ -668,59 +576,50 @@ static int parse_line(struct parser *parser, const char *line, size_t len)
 	parser->at = line;
 	parser->end = line + wtl_text_trimmed(line, len);
 	if (parser->line == 1) {
-		if (token_next(parser, &token) <= 0 || !token_is(&token, "wattle-tape"))
+		if (!token_next(parser, &token) || !token_is(&token, "wattle-tape"))
 			return bad(parser, "not a tape: it must begin with \"wattle-tape 1\"");
-		if (token_next(parser, &token) <= 0 || !token_is(&token, "1"))
+		if (!token_next(parser, &token) || !token_is(&token, "1"))
 			return bad(parser, "a tape of another version; this program reads 1");
 	} else {
-		rc = token_next(parser, &token);
-		if (rc <= 0 || token.text[0] == '#')
-			return rc;
-		rc = token_is(&token, "@") ? parse_frame(parser) : parse_record(parser, &token);
-		if (rc < 0)
-			return rc;
+		if (!token_next(parser, &token) || token.text[0] == '#')
+			return !parser->error;
+		if (!(token_is(&token, "@") ? parse_frame(parser) : parse_record(parser, &token)))
+			return false;
 	}
-	rc = token_next(parser, &token);
-	if (rc > 0)
+	if (token_next(parser, &token))
 		return bad(parser, "more than was expected: \"%.*s\"",
 			   (int)(token.len < 32 ? token.len : 32), token.text);
-	return rc;
+	return !parser->error;
 }
 
-static int parse_lines(struct parser *parser, const char *text, size_t len)
+static bool parse_lines(struct parser *parser, const char *text, size_t len)
 {
 	const char *end = text + len;
 
 	do {
 		const char *stop = len > 0 ? memchr(text, '\n', (size_t)(end - text)) : NULL;
-		int rc;
 
 		parser->line++;
-		rc = parse_line(parser, text, (size_t)((stop ? stop : end) - text));
-		if (rc < 0)
-			return rc;
+		if (!parse_line(parser, text, (size_t)((stop ? stop : end) - text)))
+			return false;
 		text = stop ? stop + 1 : end;
 	} while (text < end);
-	if (parser->tape->n_frames == 0)
-		return bad(parser, "no frame (@ MONO BOOT REAL)");
-	return 0;
+	return parser->tape->n_frames > 0 || bad(parser, "no frame (@ MONO BOOT REAL)");
 }
 
 int wtl_tape_parse(const char *text, size_t len, struct wtl_tape **ret_tape, struct wtl_err *err)
 {
 	struct parser parser = {.tape = wtl_tape_new(), .err = err};
-	int rc;
 
 	if (!parser.tape)
 		return wtl_err_set(err, ENOMEM, "tape", NULL, "out of memory");
 	wtl_buf_init(&parser.scratch, WTL_TAPE_LINE_MAX);
-	rc = len <= WTL_TAPE_MAX ? parse_lines(&parser, text, len) : no_room(&parser, -EFBIG);
-	if (rc == 0 && wtl_tape_index(parser.tape) < 0)
-		rc = no_room(&parser, -ENOMEM);
+	if (fits(&parser, len <= WTL_TAPE_MAX ? 0 : -EFBIG) && parse_lines(&parser, text, len))
+		fits(&parser, wtl_tape_index(parser.tape) < 0 ? -ENOMEM : 0);
 	wtl_buf_done(&parser.scratch);
-	if (rc < 0) {
+	if (parser.error) {
 		wtl_tape_free(parser.tape);
-		return rc;
+		return parser.error;
 	}
 	*ret_tape = parser.tape;
 	return 0;

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "energy/reading.h"
 
-/* Calls by the functions' true types: a handle is a pointer to an unknown struct. */
+/* Calls by the functions' types: a handle is a pointer to an unknown struct, and so is all that a call fills in. */
 
 static void *handle_of(const struct wtl_lib_arg *arg)
 {
@@ -23,54 +23,55 @@ static int call_text(void *function, const struct wtl_lib_arg args[])
 	return ((int (*)(char *, unsigned))function)(args[0].memory, (unsigned)args[1].word);
 }
 
-static int call_u32(void *function, const struct wtl_lib_arg args[])
+static int call_out(void *function, const struct wtl_lib_arg args[])
 {
-	return ((int (*)(unsigned *))function)(args[0].memory);
+	return ((int (*)(void *))function)(args[0].memory);
 }
 
-static int call_by_index(void *function, const struct wtl_lib_arg args[])
+static int call_2_out(void *function, const struct wtl_lib_arg args[])
 {
-	return ((int (*)(unsigned, void **))function)((unsigned)args[0].word, args[1].memory);
+	return ((int (*)(void *, void *))function)(args[0].memory, args[1].memory);
 }
 
-static int call_by_text(void *function, const struct wtl_lib_arg args[])
+static int call_number_out(void *function, const struct wtl_lib_arg args[])
 {
-	return ((int (*)(const char *, void **))function)(args[0].memory, args[1].memory);
+	return ((int (*)(unsigned, void *))function)((unsigned)args[0].word, args[1].memory);
+}
+
+static int call_device_out(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, void *))function)(handle_of(&args[0]), args[1].memory);
+}
+
+static int call_device_2_out(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, void *, void *))function)(handle_of(&args[0]), args[1].memory,
+							   args[2].memory);
+}
+
+static int call_device_3_out(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, void *, void *, void *))function)(
+		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory);
+}
+
+static int call_device_4_out(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, void *, void *, void *, void *))function)(
+		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory,
+		args[4].memory);
+}
+
+static int call_device_number_out(void *function, const struct wtl_lib_arg args[])
+{
+	return ((int (*)(void *, unsigned, void *))function)(
+		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
 }
 
 static int call_device_text(void *function, const struct wtl_lib_arg args[])
 {
 	return ((int (*)(void *, char *, unsigned))function)(handle_of(&args[0]), args[1].memory,
 							     (unsigned)args[2].word);
-}
-
-static int call_device_pci(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, struct wtl_nvml_pci *))function)(handle_of(&args[0]),
-								  args[1].memory);
-}
-
-static int call_device_u32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned *))function)(handle_of(&args[0]), args[1].memory);
-}
-
-static int call_device_u64(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned long long *))function)(handle_of(&args[0]),
-								 args[1].memory);
-}
-
-static int call_device_i32_i32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, int *, int *))function)(handle_of(&args[0]), args[1].memory,
-							 args[2].memory);
-}
-
-static int call_device_fields(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, int, struct wtl_nvml_field *))function)(
-		handle_of(&args[0]), (int)args[1].word, args[2].memory);
 }
 
 static int call_pid_text(void *function, const struct wtl_lib_arg args[])
@@ -97,37 +98,6 @@ static int call_device_number_text(void *function, const struct wtl_lib_arg args
 		(unsigned)args[3].word);
 }
 
-static int call_device_u32_u32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned *, unsigned *))function)(handle_of(&args[0]),
-								   args[1].memory, args[2].memory);
-}
-
-static int call_device_3_u32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned *, unsigned *, unsigned *))function)(
-		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory);
-}
-
-static int call_device_4_u32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned *, unsigned *, unsigned *, unsigned *))function)(
-		handle_of(&args[0]), args[1].memory, args[2].memory, args[3].memory,
-		args[4].memory);
-}
-
-static int call_device_number_u32(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned, unsigned *))function)(
-		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
-}
-
-/* A struct of whatever type. */
-static int call_device_struct(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, void *))function)(handle_of(&args[0]), args[1].memory);
-}
-
 /* A handle alone. */
 static int call_handle(void *function, const struct wtl_lib_arg args[])
 {
@@ -148,12 +118,6 @@ static int call_ecc_place(void *function, const struct wtl_lib_arg args[])
 		(unsigned)args[3].word, args[4].memory);
 }
 
-static int call_device_list(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned *, void *))function)(handle_of(&args[0]), args[1].memory,
-							       args[2].memory);
-}
-
 static int call_uses(void *function, const struct wtl_lib_arg args[])
 {
 	struct wtl_nvml_uses *uses = args[1].memory;
@@ -170,12 +134,6 @@ static int call_samples(void *function, const struct wtl_lib_arg args[])
 	return ((int (*)(void *, struct wtl_nvml_sample *, unsigned *,
 			 unsigned long long))function)(handle_of(&args[0]), args[1].memory,
 						       args[2].memory, args[3].word);
-}
-
-static int call_device_by_index(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void *, unsigned, void **))function)(
-		handle_of(&args[0]), (unsigned)args[1].word, args[2].memory);
 }
 
 /* ---- GPM ---- */
@@ -199,11 +157,6 @@ struct gpm_request {
 
 _Static_assert(sizeof(struct gpm_entry) == 40, "GPM metric");
 _Static_assert(offsetof(struct gpm_request, entries) == 24, "GPM metrics");
-
-static int call_sample_new(void *function, const struct wtl_lib_arg args[])
-{
-	return ((int (*)(void **))function)(args[0].memory);
-}
 
 static int call_device_number_sample(void *function, const struct wtl_lib_arg args[])
 {
@@ -243,116 +196,116 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_SHUTDOWN] = {"nvmlShutdown", call_plain, 0},
 	[WTL_NVML_DRIVER_VERSION] = {"nvmlSystemGetDriverVersion", call_text, 2},
 	[WTL_NVML_NVML_VERSION] = {"nvmlSystemGetNVMLVersion", call_text, 2},
-	[WTL_NVML_CUDA_VERSION] = {"nvmlSystemGetCudaDriverVersion_v2", call_u32, 1},
-	[WTL_NVML_CUDA_VERSION_V1] = {"nvmlSystemGetCudaDriverVersion", call_u32, 1},
+	[WTL_NVML_CUDA_VERSION] = {"nvmlSystemGetCudaDriverVersion_v2", call_out, 1},
+	[WTL_NVML_CUDA_VERSION_V1] = {"nvmlSystemGetCudaDriverVersion", call_out, 1},
 	[WTL_NVML_PROCESS_NAME] = {"nvmlSystemGetProcessName", call_pid_text, 3},
 	[WTL_NVML_ERROR_TEXT] = {"nvmlErrorString", call_error_text, 2},
-	[WTL_NVML_COUNT] = {"nvmlDeviceGetCount_v2", call_u32, 1},
-	[WTL_NVML_BY_INDEX] = {"nvmlDeviceGetHandleByIndex_v2", call_by_index, 2},
-	[WTL_NVML_BY_BUS_ID] = {"nvmlDeviceGetHandleByPciBusId_v2", call_by_text, 2},
-	[WTL_NVML_BY_UUID] = {"nvmlDeviceGetHandleByUUID", call_by_text, 2},
+	[WTL_NVML_COUNT] = {"nvmlDeviceGetCount_v2", call_out, 1},
+	[WTL_NVML_BY_INDEX] = {"nvmlDeviceGetHandleByIndex_v2", call_number_out, 2},
+	[WTL_NVML_BY_BUS_ID] = {"nvmlDeviceGetHandleByPciBusId_v2", call_2_out, 2},
+	[WTL_NVML_BY_UUID] = {"nvmlDeviceGetHandleByUUID", call_2_out, 2},
 	[WTL_NVML_NAME] = {"nvmlDeviceGetName", call_device_text, 3},
 	[WTL_NVML_UUID] = {"nvmlDeviceGetUUID", call_device_text, 3},
 	[WTL_NVML_SERIAL] = {"nvmlDeviceGetSerial", call_device_text, 3},
 	[WTL_NVML_VBIOS] = {"nvmlDeviceGetVbiosVersion", call_device_text, 3},
 	[WTL_NVML_INFOROM_IMAGE] = {"nvmlDeviceGetInforomImageVersion", call_device_text, 3},
 	[WTL_NVML_INFOROM] = {"nvmlDeviceGetInforomVersion", call_device_number_text, 4},
-	[WTL_NVML_INDEX] = {"nvmlDeviceGetIndex", call_device_u32, 2},
-	[WTL_NVML_PCI_INFO] = {"nvmlDeviceGetPciInfo_v3", call_device_pci, 2},
-	[WTL_NVML_ARCHITECTURE] = {"nvmlDeviceGetArchitecture", call_device_u32, 2},
-	[WTL_NVML_CAPABILITY] = {"nvmlDeviceGetCudaComputeCapability", call_device_i32_i32, 3},
-	[WTL_NVML_TOTAL_ENERGY] = {"nvmlDeviceGetTotalEnergyConsumption", call_device_u64, 2},
-	[WTL_NVML_POWER_USAGE] = {"nvmlDeviceGetPowerUsage", call_device_u32, 2},
-	[WTL_NVML_FIELD_VALUES] = {"nvmlDeviceGetFieldValues", call_device_fields, 3},
-	[WTL_NVML_LIMIT_ENFORCED] = {"nvmlDeviceGetEnforcedPowerLimit", call_device_u32, 2},
-	[WTL_NVML_LIMIT_REQUESTED] = {"nvmlDeviceGetPowerManagementLimit", call_device_u32, 2},
-	[WTL_NVML_LIMIT_DEFAULT] = {"nvmlDeviceGetPowerManagementDefaultLimit", call_device_u32, 2},
-	[WTL_NVML_PERSISTENCE] = {"nvmlDeviceGetPersistenceMode", call_device_u32, 2},
-	[WTL_NVML_PSTATE] = {"nvmlDeviceGetPerformanceState", call_device_u32, 2},
-	[WTL_NVML_FAN] = {"nvmlDeviceGetFanSpeed", call_device_u32, 2},
-	[WTL_NVML_COMPUTE_MODE] = {"nvmlDeviceGetComputeMode", call_device_u32, 2},
-	[WTL_NVML_DISPLAY_ACTIVE] = {"nvmlDeviceGetDisplayActive", call_device_u32, 2},
-	[WTL_NVML_DISPLAY_ATTACHED] = {"nvmlDeviceGetDisplayMode", call_device_u32, 2},
-	[WTL_NVML_PCIE_GEN] = {"nvmlDeviceGetCurrPcieLinkGeneration", call_device_u32, 2},
-	[WTL_NVML_PCIE_GEN_MAX] = {"nvmlDeviceGetMaxPcieLinkGeneration", call_device_u32, 2},
-	[WTL_NVML_PCIE_GEN_GPU_MAX] = {"nvmlDeviceGetGpuMaxPcieLinkGeneration", call_device_u32, 2},
-	[WTL_NVML_PCIE_WIDTH] = {"nvmlDeviceGetCurrPcieLinkWidth", call_device_u32, 2},
-	[WTL_NVML_PCIE_WIDTH_MAX] = {"nvmlDeviceGetMaxPcieLinkWidth", call_device_u32, 2},
-	[WTL_NVML_ACCOUNTING_MODE] = {"nvmlDeviceGetAccountingMode", call_device_u32, 2},
-	[WTL_NVML_ACCOUNTING_BUFFER] = {"nvmlDeviceGetAccountingBufferSize", call_device_u32, 2},
-	[WTL_NVML_MODULE_ID] = {"nvmlDeviceGetModuleId", call_device_u32, 2},
-	[WTL_NVML_C2C_MODE] = {"nvmlDeviceGetC2cModeInfoV", call_device_u32, 2},
-	[WTL_NVML_VIRTUALIZATION] = {"nvmlDeviceGetVirtualizationMode", call_device_u32, 2},
-	[WTL_NVML_MIG_COUNT_MAX] = {"nvmlDeviceGetMaxMigDeviceCount", call_device_u32, 2},
-	[WTL_NVML_INSTANCE] = {"nvmlDeviceGetGpuInstanceId", call_device_u32, 2},
-	[WTL_NVML_COMPUTE_INSTANCE] = {"nvmlDeviceGetComputeInstanceId", call_device_u32, 2},
-	[WTL_NVML_LIMIT_RANGE] = {"nvmlDeviceGetPowerManagementLimitConstraints",
-				  call_device_u32_u32, 3},
-	[WTL_NVML_MIG_MODE] = {"nvmlDeviceGetMigMode", call_device_u32_u32, 3},
-	[WTL_NVML_ECC_MODE] = {"nvmlDeviceGetEccMode", call_device_u32_u32, 3},
-	[WTL_NVML_GSP_MODE] = {"nvmlDeviceGetGspFirmwareMode", call_device_u32_u32, 3},
-	[WTL_NVML_ENCODER_USE] = {"nvmlDeviceGetEncoderUtilization", call_device_u32_u32, 3},
-	[WTL_NVML_DECODER_USE] = {"nvmlDeviceGetDecoderUtilization", call_device_u32_u32, 3},
-	[WTL_NVML_JPEG_USE] = {"nvmlDeviceGetJpgUtilization", call_device_u32_u32, 3},
-	[WTL_NVML_OFA_USE] = {"nvmlDeviceGetOfaUtilization", call_device_u32_u32, 3},
-	[WTL_NVML_ENCODER_STATS] = {"nvmlDeviceGetEncoderStats", call_device_3_u32, 4},
-	[WTL_NVML_REMAPPED_ROWS] = {"nvmlDeviceGetRemappedRows", call_device_4_u32, 5},
-	[WTL_NVML_EVENT_REASONS] = {"nvmlDeviceGetCurrentClocksEventReasons", call_device_u64, 2},
-	[WTL_NVML_THROTTLE_REASONS] = {"nvmlDeviceGetCurrentClocksThrottleReasons", call_device_u64,
+	[WTL_NVML_INDEX] = {"nvmlDeviceGetIndex", call_device_out, 2},
+	[WTL_NVML_PCI_INFO] = {"nvmlDeviceGetPciInfo_v3", call_device_out, 2},
+	[WTL_NVML_ARCHITECTURE] = {"nvmlDeviceGetArchitecture", call_device_out, 2},
+	[WTL_NVML_CAPABILITY] = {"nvmlDeviceGetCudaComputeCapability", call_device_2_out, 3},
+	[WTL_NVML_TOTAL_ENERGY] = {"nvmlDeviceGetTotalEnergyConsumption", call_device_out, 2},
+	[WTL_NVML_POWER_USAGE] = {"nvmlDeviceGetPowerUsage", call_device_out, 2},
+	[WTL_NVML_FIELD_VALUES] = {"nvmlDeviceGetFieldValues", call_device_number_out, 3},
+	[WTL_NVML_LIMIT_ENFORCED] = {"nvmlDeviceGetEnforcedPowerLimit", call_device_out, 2},
+	[WTL_NVML_LIMIT_REQUESTED] = {"nvmlDeviceGetPowerManagementLimit", call_device_out, 2},
+	[WTL_NVML_LIMIT_DEFAULT] = {"nvmlDeviceGetPowerManagementDefaultLimit", call_device_out, 2},
+	[WTL_NVML_PERSISTENCE] = {"nvmlDeviceGetPersistenceMode", call_device_out, 2},
+	[WTL_NVML_PSTATE] = {"nvmlDeviceGetPerformanceState", call_device_out, 2},
+	[WTL_NVML_FAN] = {"nvmlDeviceGetFanSpeed", call_device_out, 2},
+	[WTL_NVML_COMPUTE_MODE] = {"nvmlDeviceGetComputeMode", call_device_out, 2},
+	[WTL_NVML_DISPLAY_ACTIVE] = {"nvmlDeviceGetDisplayActive", call_device_out, 2},
+	[WTL_NVML_DISPLAY_ATTACHED] = {"nvmlDeviceGetDisplayMode", call_device_out, 2},
+	[WTL_NVML_PCIE_GEN] = {"nvmlDeviceGetCurrPcieLinkGeneration", call_device_out, 2},
+	[WTL_NVML_PCIE_GEN_MAX] = {"nvmlDeviceGetMaxPcieLinkGeneration", call_device_out, 2},
+	[WTL_NVML_PCIE_GEN_GPU_MAX] = {"nvmlDeviceGetGpuMaxPcieLinkGeneration", call_device_out, 2},
+	[WTL_NVML_PCIE_WIDTH] = {"nvmlDeviceGetCurrPcieLinkWidth", call_device_out, 2},
+	[WTL_NVML_PCIE_WIDTH_MAX] = {"nvmlDeviceGetMaxPcieLinkWidth", call_device_out, 2},
+	[WTL_NVML_ACCOUNTING_MODE] = {"nvmlDeviceGetAccountingMode", call_device_out, 2},
+	[WTL_NVML_ACCOUNTING_BUFFER] = {"nvmlDeviceGetAccountingBufferSize", call_device_out, 2},
+	[WTL_NVML_MODULE_ID] = {"nvmlDeviceGetModuleId", call_device_out, 2},
+	[WTL_NVML_C2C_MODE] = {"nvmlDeviceGetC2cModeInfoV", call_device_out, 2},
+	[WTL_NVML_VIRTUALIZATION] = {"nvmlDeviceGetVirtualizationMode", call_device_out, 2},
+	[WTL_NVML_MIG_COUNT_MAX] = {"nvmlDeviceGetMaxMigDeviceCount", call_device_out, 2},
+	[WTL_NVML_INSTANCE] = {"nvmlDeviceGetGpuInstanceId", call_device_out, 2},
+	[WTL_NVML_COMPUTE_INSTANCE] = {"nvmlDeviceGetComputeInstanceId", call_device_out, 2},
+	[WTL_NVML_LIMIT_RANGE] = {"nvmlDeviceGetPowerManagementLimitConstraints", call_device_2_out,
+				  3},
+	[WTL_NVML_MIG_MODE] = {"nvmlDeviceGetMigMode", call_device_2_out, 3},
+	[WTL_NVML_ECC_MODE] = {"nvmlDeviceGetEccMode", call_device_2_out, 3},
+	[WTL_NVML_GSP_MODE] = {"nvmlDeviceGetGspFirmwareMode", call_device_2_out, 3},
+	[WTL_NVML_ENCODER_USE] = {"nvmlDeviceGetEncoderUtilization", call_device_2_out, 3},
+	[WTL_NVML_DECODER_USE] = {"nvmlDeviceGetDecoderUtilization", call_device_2_out, 3},
+	[WTL_NVML_JPEG_USE] = {"nvmlDeviceGetJpgUtilization", call_device_2_out, 3},
+	[WTL_NVML_OFA_USE] = {"nvmlDeviceGetOfaUtilization", call_device_2_out, 3},
+	[WTL_NVML_ENCODER_STATS] = {"nvmlDeviceGetEncoderStats", call_device_3_out, 4},
+	[WTL_NVML_REMAPPED_ROWS] = {"nvmlDeviceGetRemappedRows", call_device_4_out, 5},
+	[WTL_NVML_EVENT_REASONS] = {"nvmlDeviceGetCurrentClocksEventReasons", call_device_out, 2},
+	[WTL_NVML_THROTTLE_REASONS] = {"nvmlDeviceGetCurrentClocksThrottleReasons", call_device_out,
 				       2},
 	[WTL_NVML_EVENT_REASONS_KNOWN] = {"nvmlDeviceGetSupportedClocksEventReasons",
-					  call_device_u64, 2},
+					  call_device_out, 2},
 	[WTL_NVML_THROTTLE_REASONS_KNOWN] = {"nvmlDeviceGetSupportedClocksThrottleReasons",
-					     call_device_u64, 2},
-	[WTL_NVML_CLOCK] = {"nvmlDeviceGetClockInfo", call_device_number_u32, 3},
-	[WTL_NVML_CLOCK_MAX] = {"nvmlDeviceGetMaxClockInfo", call_device_number_u32, 3},
-	[WTL_NVML_CLOCK_APPLICATION] = {"nvmlDeviceGetApplicationsClock", call_device_number_u32,
+					     call_device_out, 2},
+	[WTL_NVML_CLOCK] = {"nvmlDeviceGetClockInfo", call_device_number_out, 3},
+	[WTL_NVML_CLOCK_MAX] = {"nvmlDeviceGetMaxClockInfo", call_device_number_out, 3},
+	[WTL_NVML_CLOCK_APPLICATION] = {"nvmlDeviceGetApplicationsClock", call_device_number_out,
 					3},
 	[WTL_NVML_CLOCK_APPLICATION_DEFAULT] = {"nvmlDeviceGetDefaultApplicationsClock",
-						call_device_number_u32, 3},
-	[WTL_NVML_TEMPERATURE_V1] = {"nvmlDeviceGetTemperature", call_device_number_u32, 3},
-	[WTL_NVML_PCIE_THROUGHPUT] = {"nvmlDeviceGetPcieThroughput", call_device_number_u32, 3},
-	[WTL_NVML_TEMPERATURE] = {"nvmlDeviceGetTemperatureV", call_device_struct, 2},
-	[WTL_NVML_TEMPERATURE_MARGIN] = {"nvmlDeviceGetMarginTemperature", call_device_struct, 2},
-	[WTL_NVML_ADDRESSING_MODE] = {"nvmlDeviceGetAddressingMode", call_device_struct, 2},
-	[WTL_NVML_UTILIZATION] = {"nvmlDeviceGetUtilizationRates", call_device_struct, 2},
-	[WTL_NVML_MEMORY_V2] = {"nvmlDeviceGetMemoryInfo_v2", call_device_struct, 2},
-	[WTL_NVML_MEMORY] = {"nvmlDeviceGetMemoryInfo", call_device_struct, 2},
+						call_device_number_out, 3},
+	[WTL_NVML_TEMPERATURE_V1] = {"nvmlDeviceGetTemperature", call_device_number_out, 3},
+	[WTL_NVML_PCIE_THROUGHPUT] = {"nvmlDeviceGetPcieThroughput", call_device_number_out, 3},
+	[WTL_NVML_TEMPERATURE] = {"nvmlDeviceGetTemperatureV", call_device_out, 2},
+	[WTL_NVML_TEMPERATURE_MARGIN] = {"nvmlDeviceGetMarginTemperature", call_device_out, 2},
+	[WTL_NVML_ADDRESSING_MODE] = {"nvmlDeviceGetAddressingMode", call_device_out, 2},
+	[WTL_NVML_UTILIZATION] = {"nvmlDeviceGetUtilizationRates", call_device_out, 2},
+	[WTL_NVML_MEMORY_V2] = {"nvmlDeviceGetMemoryInfo_v2", call_device_out, 2},
+	[WTL_NVML_MEMORY] = {"nvmlDeviceGetMemoryInfo", call_device_out, 2},
 	[WTL_NVML_PROTECTED_MEMORY] = {"nvmlDeviceGetConfComputeProtectedMemoryUsage",
-				       call_device_struct, 2},
-	[WTL_NVML_REMAPPER] = {"nvmlDeviceGetRowRemapperHistogram", call_device_struct, 2},
-	[WTL_NVML_ATTRIBUTES] = {"nvmlDeviceGetAttributes_v2", call_device_struct, 2},
-	[WTL_NVML_SRAM_ERRORS] = {"nvmlDeviceGetSramEccErrorStatus", call_device_struct, 2},
-	[WTL_NVML_FABRIC] = {"nvmlDeviceGetGpuFabricInfoV", call_device_struct, 2},
-	[WTL_NVML_FABRIC_V1] = {"nvmlDeviceGetGpuFabricInfo", call_device_struct, 2},
-	[WTL_NVML_PLATFORM] = {"nvmlDeviceGetPlatformInfo", call_device_struct, 2},
-	[WTL_NVML_REMAPPED_V2] = {"nvmlDeviceGetRemappedRows_v2", call_device_struct, 2},
+				       call_device_out, 2},
+	[WTL_NVML_REMAPPER] = {"nvmlDeviceGetRowRemapperHistogram", call_device_out, 2},
+	[WTL_NVML_ATTRIBUTES] = {"nvmlDeviceGetAttributes_v2", call_device_out, 2},
+	[WTL_NVML_SRAM_ERRORS] = {"nvmlDeviceGetSramEccErrorStatus", call_device_out, 2},
+	[WTL_NVML_FABRIC] = {"nvmlDeviceGetGpuFabricInfoV", call_device_out, 2},
+	[WTL_NVML_FABRIC_V1] = {"nvmlDeviceGetGpuFabricInfo", call_device_out, 2},
+	[WTL_NVML_PLATFORM] = {"nvmlDeviceGetPlatformInfo", call_device_out, 2},
+	[WTL_NVML_REMAPPED_V2] = {"nvmlDeviceGetRemappedRows_v2", call_device_out, 2},
 	[WTL_NVML_VALIDATE_INFOROM] = {"nvmlDeviceValidateInforom", call_handle, 1},
 	[WTL_NVML_ECC_TOTAL] = {"nvmlDeviceGetTotalEccErrors", call_ecc_total, 4},
 	[WTL_NVML_ECC_PLACE] = {"nvmlDeviceGetMemoryErrorCounter", call_ecc_place, 5},
-	[WTL_NVML_COMPUTE_V3] = {"nvmlDeviceGetComputeRunningProcesses_v3", call_device_list, 3},
-	[WTL_NVML_COMPUTE_V2] = {"nvmlDeviceGetComputeRunningProcesses_v2", call_device_list, 3},
-	[WTL_NVML_COMPUTE_V1] = {"nvmlDeviceGetComputeRunningProcesses", call_device_list, 3},
-	[WTL_NVML_GRAPHICS_V3] = {"nvmlDeviceGetGraphicsRunningProcesses_v3", call_device_list, 3},
-	[WTL_NVML_GRAPHICS_V2] = {"nvmlDeviceGetGraphicsRunningProcesses_v2", call_device_list, 3},
-	[WTL_NVML_GRAPHICS_V1] = {"nvmlDeviceGetGraphicsRunningProcesses", call_device_list, 3},
-	[WTL_NVML_MPS_V3] = {"nvmlDeviceGetMPSComputeRunningProcesses_v3", call_device_list, 3},
-	[WTL_NVML_MPS_V2] = {"nvmlDeviceGetMPSComputeRunningProcesses_v2", call_device_list, 3},
-	[WTL_NVML_MPS_V1] = {"nvmlDeviceGetMPSComputeRunningProcesses", call_device_list, 3},
+	[WTL_NVML_COMPUTE_V3] = {"nvmlDeviceGetComputeRunningProcesses_v3", call_device_2_out, 3},
+	[WTL_NVML_COMPUTE_V2] = {"nvmlDeviceGetComputeRunningProcesses_v2", call_device_2_out, 3},
+	[WTL_NVML_COMPUTE_V1] = {"nvmlDeviceGetComputeRunningProcesses", call_device_2_out, 3},
+	[WTL_NVML_GRAPHICS_V3] = {"nvmlDeviceGetGraphicsRunningProcesses_v3", call_device_2_out, 3},
+	[WTL_NVML_GRAPHICS_V2] = {"nvmlDeviceGetGraphicsRunningProcesses_v2", call_device_2_out, 3},
+	[WTL_NVML_GRAPHICS_V1] = {"nvmlDeviceGetGraphicsRunningProcesses", call_device_2_out, 3},
+	[WTL_NVML_MPS_V3] = {"nvmlDeviceGetMPSComputeRunningProcesses_v3", call_device_2_out, 3},
+	[WTL_NVML_MPS_V2] = {"nvmlDeviceGetMPSComputeRunningProcesses_v2", call_device_2_out, 3},
+	[WTL_NVML_MPS_V1] = {"nvmlDeviceGetMPSComputeRunningProcesses", call_device_2_out, 3},
 	[WTL_NVML_USES] = {"nvmlDeviceGetProcessesUtilizationInfo", call_uses, 3},
 	[WTL_NVML_SAMPLES] = {"nvmlDeviceGetProcessUtilization", call_samples, 4},
-	[WTL_NVML_MIG_BY_INDEX] = {"nvmlDeviceGetMigDeviceHandleByIndex", call_device_by_index, 3},
-	[WTL_NVML_GPM_SUPPORT] = {"nvmlGpmQueryDeviceSupport", call_device_struct, 2},
-	[WTL_NVML_GPM_ALLOC] = {"nvmlGpmSampleAlloc", call_sample_new, 1},
+	[WTL_NVML_MIG_BY_INDEX] = {"nvmlDeviceGetMigDeviceHandleByIndex", call_device_number_out,
+				   3},
+	[WTL_NVML_GPM_SUPPORT] = {"nvmlGpmQueryDeviceSupport", call_device_out, 2},
+	[WTL_NVML_GPM_ALLOC] = {"nvmlGpmSampleAlloc", call_out, 1},
 	[WTL_NVML_GPM_FREE] = {"nvmlGpmSampleFree", call_handle, 1},
 	[WTL_NVML_GPM_MIG_SAMPLE] = {"nvmlGpmMigSampleGet", call_device_number_sample, 3},
 	[WTL_NVML_GPM_METRICS] = {"nvmlGpmMetricsGet", call_gpm_metrics, 3},
 	[WTL_NVML_SET_PERSISTENCE] = {"nvmlDeviceSetPersistenceMode", call_device_set, 2},
-	[WTL_NVML_SET_LIMIT_V2] = {"nvmlDeviceSetPowerManagementLimit_v2", call_device_struct, 2},
+	[WTL_NVML_SET_LIMIT_V2] = {"nvmlDeviceSetPowerManagementLimit_v2", call_device_out, 2},
 	[WTL_NVML_SET_LIMIT] = {"nvmlDeviceSetPowerManagementLimit", call_device_set, 2},
-	[WTL_NVML_CONF_COMPUTE] = {"nvmlDeviceGetConfComputeMemSizeInfo", call_device_struct, 2},
-	[WTL_NVML_PROCESS_DETAILS] = {"nvmlDeviceGetRunningProcessDetailList", call_device_struct,
-				      2},
+	[WTL_NVML_CONF_COMPUTE] = {"nvmlDeviceGetConfComputeMemSizeInfo", call_device_out, 2},
+	[WTL_NVML_PROCESS_DETAILS] = {"nvmlDeviceGetRunningProcessDetailList", call_device_out, 2},
 };
 
 int wtl_nvml_field_code(const struct wtl_nvml_field *field)
