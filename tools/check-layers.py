@@ -15,7 +15,7 @@ BELOW = {"base", "energy"}
 DRIVERS = BELOW | {"gpu"}
 METER = DRIVERS | {"sensors", "workload", "meter"}
 FORMS = BELOW | {"document"}
-FRAME = METER | {"record", "replay", "document", "text", "draw", "smi"}
+FRAME = METER | {"record", "replay", "document", "text", "draw", "smi", "report"}
 MAY_INCLUDE = {
     "base": set(),
     "energy": {"base"},
@@ -31,17 +31,16 @@ MAY_INCLUDE = {
     "text": FORMS,
     "draw": FORMS,
     "smi": FORMS,
+    "report": METER | {"record", "replay", "document", "text"},
     "cli": FRAME,
     "commands": FRAME | {"cli"},
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {
-    "export": {"report"},
     "limit": {"query"},
-    "plot": {"report", "top"},
+    "plot": {"top"},
     "record": {"mark", "top"},
-    "run": {"record", "report"},
-    "top": {"report"},
+    "run": {"record"},
 }
 PRINTS = {"cli", "commands"}
 # Folders whose circles are still to be cut.

@@ -13,7 +13,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "cli/idle.h"
 #include "cli/loop.h"
 #include "cli/process.h"

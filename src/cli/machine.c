@@ -156,3 +156,10 @@ void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl
 	finish_tape(app, io);
 	wattle_meter_close(meter);
 }
+
+struct wtl_report_place wtl_settings_place(const struct wtl_settings *settings)
+{
+	return (struct wtl_report_place){.carbon = settings->carbon,
+					 .is_default = !settings->location,
+					 .pue_milli = settings->pue_milli};
+}

@@ -2,10 +2,13 @@
 #ifndef WTL_CLI_MACHINE_H
 #define WTL_CLI_MACHINE_H
 
+#include "report/description.h"
+
 struct wattle_meter;
 struct wtl_app;
 struct wtl_gpu_reader;
 struct wtl_io;
+struct wtl_settings;
 
 /* The environment that the settings ask for. What is wrong with it has been said. */
 int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io);
@@ -16,5 +19,8 @@ int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader 
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io);
 /* Closes it, and says so where a tape could not be written whole. */
 void wtl_close_meter(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io *io);
+
+/* Where the settings say that it stands. */
+struct wtl_report_place wtl_settings_place(const struct wtl_settings *settings);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cli/billing.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/sink.h"

@@ -70,6 +70,7 @@ enum wtl_gap_kind {
 	WTL_GAP_CHANNEL,    /* a channel could not be read */
 	WTL_GAP_OVERRUN,    /* values came faster than they could be written; they are missing */
 	WTL_GAP_EXITS,	    /* the kernel dropped exit records */
+	WTL_GAP_DAMAGED,    /* in no file: a stretch of it that a reader could not read */
 };
 
 struct wtl_stored_gap {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Implements wattle-recording.h on a player. */
+/* Implements wattle-recording.h on a history. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +8,11 @@
 #include <wattle-recording.h>
 
 #include "base/abi.h"
-#include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
-#include "replay/player.h"
+#include "replay/history.h"
 
 #define STEP "step"
 
@@ -21,16 +20,9 @@
  * too short, else every other one would be twice as long where both intervals are the same. */
 enum { INTERVAL_SLACK = 1000 };
 
-struct ended {
-	struct wattle_recording_window window;
-	struct wattle_energy *energies; /* one a domain */
-};
-
 struct wattle_recording {
-	struct wtl_player *player;
+	struct wtl_history *history;	/* it keeps its windows */
 	struct wattle_energy *energies; /* one a domain */
-	struct ended *ended;
-	size_t n_ended, ended_room;
 };
 
 static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
@@ -42,6 +34,7 @@ static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
 			  struct wattle_error *reterr)
 {
+	const struct wtl_history_options options = {.keeps_windows = true};
 	struct wtl_err err = {.code = 0};
 	struct wattle_recording *recording;
 	int rc;
@@ -53,7 +46,7 @@ int wattle_recording_open(const char *path, struct wattle_recording **ret_record
 		wtl_err_set(&err, ENOMEM, "recording", path, "out of memory");
 		return hand_over(&err, reterr);
 	}
-	rc = wtl_player_open(path, NULL, &recording->player, &err);
+	rc = wtl_history_open(path, &options, &recording->history, &err);
 	if (rc == 0) {
 		recording->energies = calloc(wattle_recording_domains(recording) + 1,
 					     sizeof(*recording->energies));
@@ -72,55 +65,33 @@ void wattle_recording_close(struct wattle_recording *recording)
 {
 	if (!recording)
 		return;
-	for (size_t i = 0; i < recording->n_ended; i++)
-		free(recording->ended[i].energies);
-	free(recording->ended);
 	free(recording->energies);
-	wtl_player_close(recording->player);
+	wtl_history_close(recording->history);
 	free(recording);
 }
 
 const char *wattle_recording_fact(struct wattle_recording *recording, const char *key)
 {
-	return wtl_store_get_fact(wtl_player_reader(recording->player), key);
+	return wtl_store_get_fact(recording->history->reader, key);
 }
 
 int wattle_recording_is_whole(const struct wattle_recording *recording)
 {
-	return wtl_store_is_whole(wtl_player_reader(recording->player));
+	return wtl_store_is_whole(recording->history->reader);
 }
 
 size_t wattle_recording_domains(const struct wattle_recording *recording)
 {
-	return wattle_meter_domains(wtl_player_meter(recording->player));
+	return recording->history->n_domains;
 }
 
 int wattle_recording_domain(struct wattle_recording *recording, size_t i,
 			    struct wattle_domain *ret_domain)
 {
-	return wattle_meter_domain(wtl_player_meter(recording->player), i, ret_domain);
+	return wattle_meter_domain(recording->history->meter, i, ret_domain);
 }
 
 /* ---- Going on ---- */
-
-static int keep_window(struct wattle_recording *recording, const struct wtl_played *played)
-{
-	size_t n_domains = wattle_recording_domains(recording);
-	struct ended *ended;
-
-	if (wtl_array_reserve(&recording->ended, &recording->ended_room, recording->n_ended + 1,
-			      sizeof(*recording->ended)) < 0)
-		return -ENOMEM;
-	ended = &recording->ended[recording->n_ended];
-	*ended = (struct ended){.window = {.pid = played->window_pid, .window = played->window}};
-	memcpy(ended->window.name, played->window_name, sizeof(ended->window.name));
-	ended->energies = calloc(n_domains + 1, sizeof(*ended->energies));
-	if (!ended->energies)
-		return -ENOMEM;
-	memcpy(ended->energies, played->energies, n_domains * sizeof(*ended->energies));
-	recording->n_ended++;
-	return 0;
-}
 
 /* As many domains' figures as the caller has room for. */
 static void give_energies(const struct wattle_recording *recording,
@@ -133,24 +104,6 @@ static void give_energies(const struct wattle_recording *recording,
 		wtl_abi_give(wtl_abi_element(ret_energies, i), &energies[i], sizeof(energies[i]));
 }
 
-static int take_played(struct wattle_recording *recording, const struct wtl_played *played,
-		       struct wattle_recording_step *step)
-{
-	if (played->kind == WTL_PLAYED_ENDED)
-		return keep_window(recording, played);
-	if (played->kind == WTL_PLAYED_LOST) {
-		step->is_lost = 1;
-		wtl_text_copy(step->text, sizeof(step->text), played->text);
-	}
-	return 0;
-}
-
-static bool is_sample(const struct wtl_played *played)
-{
-	return played->kind == WTL_PLAYED_SAMPLE || played->kind == WTL_PLAYED_BEGUN ||
-	       played->kind == WTL_PLAYED_ENDED;
-}
-
 /* Until the first sample at least that much later. 1, or 0 at the end (some samples may have come), or
  * negative. */
 static int go_on(struct wattle_recording *recording, int64_t until_ns,
@@ -159,11 +112,12 @@ static int go_on(struct wattle_recording *recording, int64_t until_ns,
 	struct wtl_played played;
 	int rc;
 
-	while ((rc = wtl_player_step(recording->player, &played, err)) > 0) {
-		rc = take_played(recording, &played, step);
-		if (rc < 0)
-			return wtl_err_set(err, rc, "recording", NULL, "out of memory");
-		if (!is_sample(&played))
+	while ((rc = wtl_history_step(recording->history, &played, err)) > 0) {
+		if (played.kind == WTL_PLAYED_LOST) {
+			step->is_lost = 1;
+			wtl_text_copy(step->text, sizeof(step->text), played.text);
+		}
+		if (!wtl_played_has_sample(&played))
 			continue;
 		++*samples;
 		if (played.t_mono_ns >= until_ns)
@@ -190,7 +144,7 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 			  struct wattle_energy *ret_energies, size_t n_energies,
 			  struct wattle_error *reterr)
 {
-	struct wattle_meter *meter = wtl_player_meter(recording->player);
+	struct wattle_meter *meter = recording->history->meter;
 	struct wattle_recording_step step = {.is_lost = 0};
 	struct wattle_window window;
 	struct wtl_err err = {.code = 0};
@@ -201,8 +155,8 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	if (!wtl_abi_is_sized(ret_step) || !wtl_abi_is_sized(reterr) ||
 	    (n_energies > 0 && !wtl_abi_is_sized(ret_energies)))
 		return -EINVAL;
-	wtl_player_sample_again(recording->player);
-	begin_ns = wtl_player_mono(recording->player);
+	wtl_player_sample_again(recording->history->player);
+	begin_ns = wtl_player_mono(recording->history->player);
 	interval_ns -= interval_ns / INTERVAL_SLACK;
 	rc = wattle_window_begin(meter, STEP);
 	if (rc < 0) {
@@ -222,7 +176,7 @@ int wattle_recording_next(struct wattle_recording *recording, int64_t interval_n
 	if (rc == 0 && window.duration_ns <= 0)
 		return 0;
 	step.begin_mono_ns = window.begin_mono_ns;
-	step.begin_utc_ns = wtl_player_utc(recording->player, window.begin_mono_ns);
+	step.begin_utc_ns = wtl_player_utc(recording->history->player, window.begin_mono_ns);
 	step.duration_ns = window.duration_ns;
 	step.total = window.total;
 	give_energies(recording, recording->energies, ret_energies, n_energies);
@@ -237,16 +191,20 @@ int wattle_recording_window(struct wattle_recording *recording, size_t i,
 			    struct wattle_recording_window *ret_window,
 			    struct wattle_energy *ret_energies, size_t n_energies)
 {
-	struct wattle_recording_window own;
+	struct wattle_recording_window own = {.pid = 0};
+	const struct wtl_history_window *window;
 
-	if (i >= recording->n_ended)
+	if (i >= recording->history->n_ended)
 		return -ERANGE;
 	if (!wtl_abi_is_sized(ret_window) || (n_energies > 0 && !wtl_abi_is_sized(ret_energies)))
 		return -EINVAL;
-	own = recording->ended[i].window;
-	give_energies(recording, recording->ended[i].energies, ret_energies, n_energies);
+	window = &recording->history->windows[i];
+	give_energies(recording, window->energies, ret_energies, n_energies);
 	if (!ret_window)
 		return 0;
+	own.pid = window->pid;
+	own.window = window->window;
+	memcpy(own.name, window->name, sizeof(own.name));
 	own.window.size = wtl_abi_tail_size(
 		ret_window, offsetof(struct wattle_recording_window, window), sizeof(own.window));
 	own.window.total.size = wtl_abi_tail_size(
@@ -258,14 +216,15 @@ int wattle_recording_window(struct wattle_recording *recording, size_t i,
 
 size_t wattle_recording_consumers(const struct wattle_recording *recording)
 {
-	return wtl_consumers_slots(wtl_player_consumers(recording->player));
+	return wtl_consumers_slots(recording->history->consumers);
 }
 
 int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 			      struct wattle_recording_consumer *ret_consumer)
 {
-	struct wtl_player *player = recording->player;
-	const struct wtl_consumer *consumer = wtl_consumers_get(wtl_player_consumers(player), slot);
+	struct wtl_player *player = recording->history->player;
+	const struct wtl_consumer *consumer =
+		wtl_consumers_get(recording->history->consumers, slot);
 	struct wattle_recording_consumer own = {.pid = 0};
 	struct wtl_share_energy energy;
 
@@ -273,7 +232,7 @@ int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
 		return -ENOENT;
 	if (!wtl_abi_is_sized(ret_consumer))
 		return -EINVAL;
-	wtl_consumers_energy(wtl_player_consumers(player), slot, WTL_PART_ALL, &energy);
+	wtl_consumers_energy(recording->history->consumers, slot, WTL_PART_ALL, &energy);
 	own.pid = consumer->pid;
 	own.start_utc_ns = wtl_player_start_utc(player, consumer->start_ns);
 	wtl_text_copy(own.name, sizeof(own.name), consumer->name);
@@ -305,7 +264,7 @@ int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
 		return -ERANGE;
 	if (!wtl_abi_is_sized(ret_ledger))
 		return -EINVAL;
-	wtl_consumers_ledger(wtl_player_consumers(recording->player), domain, &ledger);
+	wtl_consumers_ledger(recording->history->consumers, domain, &ledger);
 	own = (struct wattle_recording_ledger){
 		.live_uj = ledger.live_uj,
 		.exited_uj = ledger.exited_uj,

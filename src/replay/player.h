@@ -22,12 +22,17 @@ struct wtl_reading;
  * Goes by a recording again: a meter and consumers that are fed with what was recorded, through the
  * very code that runs live. One step at a time, so that whoever steps can look at both in between.
  */
+enum { WTL_POLICY_DOMAINS = 64 };
+
+/* What is to be taken instead of what was recorded. Zeroed: nothing. */
 struct wtl_player_policy {
-	/* Idle power as it is to be taken, instead of what was known and learned; may be NULL. Returns
-	 * false for a domain that goes by the recording. */
-	bool (*idle)(void *context, const char *domain, struct wtl_baseline *ret_baseline);
-	void *context;
-	bool forgets_idle; /* what an earlier session had learned is not used */
+	bool forgets_idle; /* what an earlier session had learned of idle power is not used */
+	bool has_no_idle;  /* idle power is 0, but for the domains below */
+	struct {
+		char domain[WTL_NAME_SIZE];
+		uint64_t idle_uw;
+	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
+	size_t n_given;
 	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
 };
 
@@ -44,7 +49,7 @@ struct wtl_store_reader *wtl_player_reader(struct wtl_player *player);
 enum wtl_played_kind {
 	WTL_PLAYED_SAMPLE,
 	WTL_PLAYED_BEGUN, /* a window */
-	WTL_PLAYED_ENDED, /* its figures are in the event */
+	WTL_PLAYED_ENDED, /* its figures are in the event; up to here, there is a sample */
 	WTL_PLAYED_CANCELLED,
 	WTL_PLAYED_BILLED,  /* as of the main window's figures, which are in the event */
 	WTL_PLAYED_RESET,   /* all accounts are 0 */
@@ -69,6 +74,12 @@ struct wtl_played {
 	int64_t lost_ns; /* how long the stretch is; 0: not known */
 	char text[256];
 };
+
+/* The step came with a sample of all channels. */
+static inline bool wtl_played_has_sample(const struct wtl_played *played)
+{
+	return played->kind <= WTL_PLAYED_ENDED;
+}
 
 /* One step. 1: *ret_played says what happened; 0: that was all; negative: no memory and the like. */
 int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err);
@@ -131,5 +142,7 @@ void wtl_player_take_figures(struct wtl_player *player);
 
 /* The user's name of a uid, as recorded; "" where it is not known. */
 const char *wtl_player_user(const struct wtl_player *player, uint32_t uid);
+/* The same, or the number where the name is not known; "" for UINT32_MAX. */
+void wtl_player_name_user(const struct wtl_player *player, uint32_t uid, char *name, size_t size);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a player says of where it stands. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "meter/meter.h"
 #include "replay/player_state.h"
@@ -82,6 +84,16 @@ const char *wtl_player_user(const struct wtl_player *player, uint32_t uid)
 		if (player->users[i].uid == uid)
 			return player->users[i].name;
 	return "";
+}
+
+void wtl_player_name_user(const struct wtl_player *player, uint32_t uid, char *name, size_t size)
+{
+	const char *recorded = wtl_player_user(player, uid);
+
+	if (recorded[0] || uid == UINT32_MAX)
+		snprintf(name, size, "%s", uid == UINT32_MAX ? "" : recorded);
+	else
+		snprintf(name, size, "%" PRIu32, uid);
 }
 
 const struct wtl_reading *wtl_player_readings(const struct wtl_player *player)

@@ -129,6 +129,20 @@ static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseli
 	return text && wtl_baseline_parse(text, strlen(text), domain, source, ret_idle) == 0;
 }
 
+/* Returns false for a domain that goes by the recording. */
+static bool given_idle(const struct wtl_player_policy *policy, const char *domain,
+		       struct wtl_baseline *ret_idle)
+{
+	size_t i = 0;
+
+	while (i < policy->n_given && strcmp(policy->given[i].domain, domain) != 0)
+		i++;
+	*ret_idle = (struct wtl_baseline){.is_known = true, .is_given = true};
+	if (i < policy->n_given)
+		ret_idle->idle_uw = policy->given[i].idle_uw;
+	return i < policy->n_given || policy->has_no_idle;
+}
+
 static void tell_idle(struct wtl_player *player)
 {
 	for (size_t i = 0; i < wattle_meter_domains(player->meter); i++) {
@@ -136,8 +150,7 @@ static void tell_idle(struct wtl_player *player)
 		struct wattle_domain domain;
 
 		wtl_meter_domain(player->meter, i, &domain);
-		if (player->policy.idle &&
-		    player->policy.idle(player->policy.context, domain.name, &idle))
+		if (given_idle(&player->policy, domain.name, &idle))
 			wtl_consumers_fix_baseline(player->consumers, i, &idle);
 		else if (recorded_idle(player, i, &idle))
 			wtl_consumers_set_baseline(player->consumers, i, &idle);

@@ -18,10 +18,10 @@ import mkdata  # noqa: E402
 
 # From below; a set's members are siblings. Who includes a layer that stands before it in a row, and nobody else.
 ORDERS = (
-    "base energy gpu sensors meter replay cli commands".split(),
-    "base energy gpu workload meter replay cli commands".split(),
-    "base energy record replay cli commands".split(),
-    "base energy document text cli commands".split(),
+    "base energy gpu sensors meter replay report cli commands".split(),
+    "base energy gpu workload meter replay report cli commands".split(),
+    "base energy record replay report cli commands".split(),
+    "base energy document text report cli commands".split(),
     "base energy document draw cli commands".split(),
     "base energy document smi cli commands".split(),
     "base energy profile".split(),
@@ -74,7 +74,7 @@ def test_who_may_include_whom(tmp_path, layer, other):
 
 def test_commands_know_the_others_that_are_listed(tmp_path):
     put_source(tmp_path, "src/commands/doctor.c", '#include "commands/run/a.h"\n')
-    put(tmp_path, "src/commands/top/a.h", '#include "commands/report/a.h"\n#include "commands/top/b.h"\n')
+    put(tmp_path, "src/commands/plot/a.h", '#include "commands/plot/b.h"\n#include "commands/top/b.h"\n')
     put(tmp_path, "src/cli/a.h", '#include "commands/run/a.h"\n')
     assert layers(tmp_path) == (
         1,

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/billing.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "energy/units.h"
 
 #include "unit.h"

@@ -265,19 +265,9 @@ static void test_a_part(void **state)
 	replay_bench_finish(&f);
 }
 
-/* Idle power as somebody says it is. */
-static bool say_idle(void *context, const char *domain, struct wtl_baseline *ret_baseline)
-{
-	if (strcmp(domain, context) != 0)
-		return false;
-	*ret_baseline = (struct wtl_baseline){.is_known = true, .idle_uw = 20000000};
-	return true;
-}
-
 static void test_a_policy(void **state)
 {
-	char domain[] = "package-0";
-	const struct wtl_player_policy policy = {.idle = say_idle, .context = domain};
+	const struct wtl_player_policy policy = {.given = {{"package-0", 20000000}}, .n_given = 1};
 	struct wtl_player *player;
 	struct wtl_played played;
 	struct wtl_baseline idle;

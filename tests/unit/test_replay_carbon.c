@@ -5,17 +5,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "commands/report/replay.h"
 #include "energy/carbon.h"
 #include "replay_bench.h"
+#include "report/recorded.h"
 #include "unit.h"
-
-/* main.c's, which is not linked here: nothing is to be complained of. */
-int wtl_complain(struct wtl_app *app, const char *format, ...)
-{
-	fail_msg("%s: %s", app ? "complaint" : "?", format);
-	return EINVAL;
-}
 
 static void record(struct replay_bench *f)
 {
@@ -41,22 +34,17 @@ static struct wtl_player *open_player(const char *path)
 static void emit(const char *path, const struct wtl_intensity *intensity,
 		 struct wtl_emission *ret_emission, uint64_t *ret_energy_uj)
 {
-	struct wtl_player *player = open_player(path);
-	int64_t now_ns = wtl_player_mono(player);
-	struct wtl_emitter emitter;
+	const struct wtl_history_options options = {.intensity = intensity};
+	struct wtl_history *history;
 	struct wtl_played played;
 	struct wtl_err err = {.code = 0};
 
-	assert_int_equal(wtl_emitter_init(&emitter, intensity, wtl_player_meter(player), now_ns,
-					  wtl_player_utc(player, now_ns)),
-			 0);
-	while (wtl_player_step(player, &played, &err) > 0)
-		if (played.kind <= WTL_PLAYED_ENDED)
-			wtl_emitter_look(&emitter, played.t_mono_ns, played.t_utc_ns);
-	*ret_emission = emitter.emission;
-	*ret_energy_uj = emitter.energy_uj;
-	wtl_emitter_done(&emitter);
-	wtl_player_close(player);
+	assert_int_equal(wtl_history_open(path, &options, &history, &err), 0);
+	while (wtl_history_step(history, &played, &err) > 0)
+		continue;
+	*ret_emission = history->emitter.emission;
+	*ret_energy_uj = history->emitter.energy_uj;
+	wtl_history_close(history);
 }
 
 static void test_constant_is_the_constants(void **state)
@@ -121,7 +109,7 @@ static void test_without_an_intensity_it_does_nothing(void **state)
 
 static void test_as_a_report(void **state)
 {
-	const struct wtl_settings settings = {.pue_milli = 1250};
+	const struct wtl_report_place place = {.pue_milli = 1250};
 	const struct wtl_emission emission = {.uj_mg_per_kwh = (__int128)3600000000 * 250000,
 					      .energy_uj = 3600000000};
 	const struct wattle_energy total = {
@@ -130,7 +118,7 @@ static void test_as_a_report(void **state)
 	struct wtl_report_carbon carbon;
 
 	(void)state;
-	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &total, &carbon);
+	wtl_describe_emission(&place, "grid.csv", &emission, &total, &carbon);
 	assert_int_equal(carbon.emitted_ug, 250000);
 	assert_int_equal(carbon.uncertainty_ug, 2500);
 	assert_int_equal(carbon.emitted_rest_ng, 0);
@@ -139,7 +127,7 @@ static void test_as_a_report(void **state)
 	assert_string_equal(carbon.carbon.dataset, "grid.csv");
 	assert_int_equal(carbon.pue_milli, 1250);
 	assert_false(carbon.is_default);
-	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &nothing, &carbon);
+	wtl_describe_emission(&place, "grid.csv", &emission, &nothing, &carbon);
 	assert_int_equal(carbon.uncertainty_ug, 0);
 	assert_null(carbon.reason);
 	assert_int_equal(carbon.missing_uj, 0);
@@ -148,7 +136,7 @@ static void test_as_a_report(void **state)
 /* 3.6 mJ at 250 g/kWh are 250 ng; 1 % of it is 2.5. */
 static void test_little(void **state)
 {
-	const struct wtl_settings settings = {.root = NULL};
+	const struct wtl_report_place place = {.pue_milli = 0};
 	const struct wtl_emission emission = {.uj_mg_per_kwh = (__int128)3600 * 250000,
 					      .energy_uj = 3600};
 	const struct wattle_energy total = {
@@ -156,7 +144,7 @@ static void test_little(void **state)
 	struct wtl_report_carbon carbon;
 
 	(void)state;
-	wtl_carbon_of_emission(&settings, "grid.csv", &emission, &total, &carbon);
+	wtl_describe_emission(&place, "grid.csv", &emission, &total, &carbon);
 	assert_int_equal(carbon.emitted_ug, 0);
 	assert_int_equal(carbon.emitted_rest_ng, 250);
 	assert_int_equal(carbon.uncertainty_ug, 1);
@@ -178,14 +166,14 @@ static void test_what_is_not_known_is_not_0(void **state)
 		{{.known_ns = 5, .missing_ns = 5, .missing_uj = 7}, false, 7},
 		{{.energy_uj = 9}, true, 0}, /* while the clock was set back */
 	};
-	const struct wtl_settings settings = {.root = NULL};
+	const struct wtl_report_place place = {.pue_milli = 0};
 	const struct wattle_energy total = {.has_energy = 1, .energy_uj = 16};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct wtl_report_carbon carbon;
 
-		wtl_carbon_of_emission(&settings, "grid.csv", &cases[i].emission, &total, &carbon);
+		wtl_describe_emission(&place, "grid.csv", &cases[i].emission, &total, &carbon);
 		assert_int_equal(carbon.reason == NULL, cases[i].is_known);
 		assert_int_equal(carbon.missing_uj, cases[i].missing_uj);
 	}

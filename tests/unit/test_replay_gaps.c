@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* What a recording does not have: gaps of domains, and the words for what is lost. */
-#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "commands/report/replay.h"
 #include "energy/units.h"
+#include "replay/history.h"
+#include "report/missing.h"
 #include "store_bench.h"
 #include "unit.h"
 
@@ -17,17 +18,8 @@ enum { GAPS_MAX = 16 };
 
 struct told {
 	struct wtl_stored_gap gaps[GAPS_MAX];
-	size_t n, stop_at;
+	size_t n;
 };
-
-static int take(void *context, const struct wtl_stored_gap *gap)
-{
-	struct told *told = context;
-
-	assert_in_range(told->n, 0, GAPS_MAX - 1);
-	told->gaps[told->n++] = *gap;
-	return told->n == told->stop_at ? -ECANCELED : 0;
-}
 
 static void put(struct store_bench *bench, enum wtl_gap_kind kind, const char *subject,
 		int64_t begin_ns, int64_t duration_ns)
@@ -42,14 +34,18 @@ static void put(struct store_bench *bench, enum wtl_gap_kind kind, const char *s
 
 static int tell(struct store_bench *bench, struct told *told)
 {
-	struct wtl_store_reader *reader;
+	struct wtl_history history = {.n_gaps = 0};
 	int rc;
 
 	store_bench_seconds(bench, 1, 1);
 	store_bench_end(bench);
-	reader = store_bench_open(bench);
-	rc = wtl_replay_each_gap(reader, take, told);
-	wtl_store_close(reader);
+	history.reader = store_bench_open(bench);
+	rc = wtl_history_read_gaps(&history);
+	assert_in_range(history.n_gaps, 0, GAPS_MAX);
+	told->n = history.n_gaps;
+	memcpy(told->gaps, history.gaps, told->n * sizeof(told->gaps[0]));
+	free(history.gaps);
+	wtl_store_close(history.reader);
 	return rc;
 }
 
@@ -134,34 +130,21 @@ static void test_none(void **state)
 	assert_int_equal(told.n, 0);
 }
 
-/* Whoever is told may have enough. */
-static void test_not_all(void **state)
-{
-	struct store_bench *bench = *state;
-	struct told told = {.n = 0, .stop_at = 1};
-
-	store_bench_create(bench);
-	put(bench, WTL_GAP_CHANNEL, "a", 1, 1);
-	put(bench, WTL_GAP_CHANNEL, "b", 2, 1);
-	assert_int_equal(tell(bench, &told), -ECANCELED);
-	assert_int_equal(told.n, 1);
-}
-
 /* ---- Words ---- */
 
 static void test_whole(void **state)
 {
 	struct store_bench *bench = *state;
-	struct wtl_store_reader *reader;
+	struct wtl_history history = {.n_gaps = 0};
 	char text[WTL_REMARK_SIZE];
 
 	store_bench_create(bench);
 	store_bench_seconds(bench, 30, 2);
 	store_bench_end(bench);
-	reader = store_bench_open(bench);
-	assert_false(wtl_replay_tell_dropped(reader, text));
-	assert_false(wtl_replay_tell_damaged(reader, text));
-	wtl_store_close(reader);
+	history.reader = store_bench_open(bench);
+	assert_false(wtl_missing_dropped(history.reader, text));
+	assert_false(wtl_missing_rows(history.reader, text));
+	wtl_store_close(history.reader);
 }
 
 static void test_dropped(void **state)
@@ -175,7 +158,7 @@ static void test_dropped(void **state)
 	store_bench_seconds(bench, 60, 2);
 	store_bench_end(bench);
 	reader = store_bench_open(bench);
-	assert_true(wtl_replay_tell_dropped(reader, text));
+	assert_true(wtl_missing_dropped(reader, text));
 	assert_non_null(
 		strstr(text, "the recording is a ring, which has dropped what was before 20"));
 	assert_int_equal(text[strlen(text) - 1], 'Z');
@@ -190,9 +173,34 @@ static void test_lost(void **state)
 	(void)state;
 	memset(lost, 'x', sizeof(lost) - 1);
 	lost[sizeof(lost) - 1] = '\0';
-	wtl_replay_tell_lost(lost, text);
+	wtl_missing_lost(lost, text);
 	assert_int_equal(strncmp(text, "a part cannot be read: x", 24), 0);
 	assert_int_equal(strlen(text), strlen("a part cannot be read: ") + sizeof(lost) - 1);
+}
+
+static void test_what_is_damaged(void **state)
+{
+	static const struct {
+		const char *lost, *told;
+	} all[] = {
+		{"2026-11-21T14:00:00Z to 2026-11-21T14:01:00Z (period 4): series op is damaged",
+		 "period 4: series op is damaged"},
+		{"the rest of period 4 is not what it should be",
+		 "the rest of period 4 is not what it should be"},
+		{"(period 4", "(period 4"},
+		{"", ""},
+	};
+	struct wtl_stored_gap gap = {.kind = WTL_GAP_DAMAGED};
+	char text[WTL_GAP_TEXT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(all); i++) {
+		wtl_text_copy(gap.text, sizeof(gap.text), all[i].lost);
+		assert_string_equal(wtl_gap_text(&gap, text), all[i].told);
+	}
+	gap.kind = WTL_GAP_CHANNEL;
+	wtl_text_copy(gap.text, sizeof(gap.text), all[0].lost);
+	assert_string_equal(wtl_gap_text(&gap, text), all[0].lost);
 }
 
 int main(void)
@@ -202,10 +210,10 @@ int main(void)
 		STORE_TEST(test_other_kinds),
 		STORE_TEST(test_times_that_do_not_fit),
 		STORE_TEST(test_none),
-		STORE_TEST(test_not_all),
 		STORE_TEST(test_whole),
 		STORE_TEST(test_dropped),
 		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_what_is_damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

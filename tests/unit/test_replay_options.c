@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "commands/report/replay.h"
+#include "commands/report/load.h"
 #include "energy/units.h"
 #include "document/command_words.h"
 #include "document/format.h"
@@ -156,35 +156,29 @@ static int parse(const char *text, struct wtl_policy *policy)
 
 static void test_policies(void **state)
 {
-	struct wtl_player_policy how;
-	struct wtl_baseline idle;
 	struct wtl_policy policy;
 
 	(void)state;
 	assert_int_equal(parse(NULL, &policy), 0);
 	assert_false(policy.is_given);
-	how = wtl_policy_of_player(&policy);
-	assert_false(how.forgets_idle);
-	assert_false(how.idle(how.context, "package-0", &idle));
+	assert_false(policy.player.forgets_idle || policy.player.has_no_idle);
+	assert_int_equal(policy.player.n_given, 0);
 
 	assert_int_equal(parse("idle=learned,weight=cycles", &policy), 0);
 	assert_true(policy.is_given && policy.weight == WTL_WEIGHT_CYCLES);
-	assert_true(wtl_policy_of_player(&policy).forgets_idle);
+	assert_true(policy.player.forgets_idle && !policy.player.has_no_idle);
+	assert_string_equal(policy.idle, "learned");
 
 	assert_int_equal(parse("idle=none", &policy), 0);
-	how = wtl_policy_of_player(&policy);
-	assert_true(how.idle(how.context, "package-0", &idle));
-	assert_true(idle.is_known && idle.is_given && idle.idle_uw == 0);
+	assert_true(policy.player.forgets_idle && policy.player.has_no_idle);
 
 	assert_int_equal(parse("idle=package-0:12.5,idle=dram-0:0", &policy), 0);
-	how = wtl_policy_of_player(&policy);
-	assert_false(how.forgets_idle);
-	assert_true(how.idle(how.context, "package-0", &idle));
-	assert_int_equal(idle.idle_uw, 12500000);
-	assert_true(how.idle(how.context, "dram-0", &idle));
-	assert_int_equal(idle.idle_uw, 0);
-	assert_false(how.idle(how.context, "package-1", &idle));
-	assert_int_equal(policy.n_given, 2);
+	assert_false(policy.player.forgets_idle || policy.player.has_no_idle);
+	assert_int_equal(policy.player.n_given, 2);
+	assert_string_equal(policy.player.given[0].domain, "package-0");
+	assert_int_equal(policy.player.given[0].idle_uw, 12500000);
+	assert_string_equal(policy.player.given[1].domain, "dram-0");
+	assert_int_equal(policy.player.given[1].idle_uw, 0);
 	assert_string_equal(policy.given_list[0], "package-0: 12.5 W");
 }
 
@@ -227,7 +221,7 @@ static void test_too_many_domains(void **state)
 	for (int i = 0; i < WTL_POLICY_DOMAINS; i++)
 		wtl_buf_printf(&text, "%sidle=gpu-%d:%d", i ? "," : "", i, i);
 	assert_int_equal(parse(wtl_buf_str(&text), &policy), 0);
-	assert_int_equal(policy.n_given, WTL_POLICY_DOMAINS);
+	assert_int_equal(policy.player.n_given, WTL_POLICY_DOMAINS);
 	wtl_buf_puts(&text, ",idle=gpu-99:1");
 	assert_int_equal(parse(wtl_buf_str(&text), &policy), EINVAL);
 	wtl_buf_done(&text);
@@ -348,35 +342,9 @@ static void test_other_words(void **state)
 	free(words);
 }
 
-/* ---- Gaps ---- */
-
-static void test_what_is_damaged(void **state)
-{
-	static const struct {
-		const char *lost, *told;
-	} all[] = {
-		{"2026-11-21T14:00:00Z to 2026-11-21T14:01:00Z (period 4): series op is damaged",
-		 "period 4: series op is damaged"},
-		{"the rest of period 4 is not what it should be",
-		 "the rest of period 4 is not what it should be"},
-		{"(period 4", "(period 4"},
-		{"", ""},
-	};
-	char text[200], shorter[12];
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(all); i++) {
-		wtl_gap_damage(all[i].lost, text, sizeof(text));
-		assert_string_equal(text, all[i].told);
-	}
-	wtl_gap_damage(all[0].lost, shorter, sizeof(shorter));
-	assert_string_equal(shorter, "period 4: s");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_is_damaged),
 		cmocka_unit_test(test_since_the_begin),
 		cmocka_unit_test(test_lengths),
 		cmocka_unit_test(test_no_moments),

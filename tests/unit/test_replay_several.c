@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "commands/report/several.h"
-#include "commands/report/state.h"
 #include "energy/units.h"
 #include "unit.h"
 
@@ -14,8 +13,8 @@ enum { DOMAINS = 3, RUNS_MAX = 4 };
 
 /* A recording that somebody has gone by, with domains that a test sets. */
 struct fake {
-	struct wtl_replay replay;
-	struct wtl_replay_run runs[RUNS_MAX];
+	struct wtl_recorded recorded;
+	struct wtl_recorded_run runs[RUNS_MAX], *pointers[RUNS_MAX];
 	struct wtl_report_domain domains[RUNS_MAX][DOMAINS];
 	struct wtl_recording_sensor sensors[DOMAINS];
 };
@@ -49,11 +48,12 @@ static struct fake *make(const char *path, const char *host, size_t n_runs)
 	struct fake *fake = calloc(1, sizeof(*fake));
 
 	assert_non_null(fake);
-	fake->replay.runs = fake->runs;
-	fake->replay.n_runs = n_runs;
+	fake->recorded.runs = fake->pointers;
+	fake->recorded.n_runs = n_runs;
 	for (size_t k = 0; k < n_runs; k++) {
 		struct wtl_report *report = &fake->runs[k].report;
 
+		fake->pointers[k] = &fake->runs[k];
 		for (size_t i = 0; i < DOMAINS; i++)
 			fake->domains[k][i].domain = (struct wattle_domain){
 				.name = names[i], .source = rapl, .in_total = i < 2};
@@ -64,16 +64,16 @@ static struct fake *make(const char *path, const char *host, size_t n_runs)
 	}
 	for (size_t i = 0; i < DOMAINS; i++)
 		fake->sensors[i].gain_ppm = 10000;
-	fake->replay.recording = (struct wtl_recording){
+	fake->recorded.recording = (struct wtl_recording){
 		.path = path, .host = host, .cpu_model = "Xeon", .sensors = fake->sensors};
 	return fake;
 }
 
-/* What wtl_replay_finish() does. */
-static struct wtl_replay *finish(struct fake *fake)
+/* What wtl_recorded_new() does. */
+static struct wtl_recorded *finish(struct fake *fake)
 {
-	fake->replay.recording.report = fake->runs[fake->replay.n_runs - 1].report;
-	return &fake->replay;
+	fake->recorded.recording.report = fake->runs[fake->recorded.n_runs - 1].report;
+	return &fake->recorded;
 }
 
 static const struct wtl_compared *find(const struct wtl_comparison_data *data, const char *what)
@@ -99,7 +99,7 @@ static struct fake *make_usual(const char *path, const char *host, uint64_t ener
 static void test_same_sensors(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
@@ -126,7 +126,7 @@ static void test_same_sensors(void **state)
 
 static void assert_independent(struct fake *one, struct fake *other)
 {
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
@@ -152,7 +152,7 @@ static void test_other_sensors(void **state)
 	other->domains[0][0].domain.source = nvml;
 	assert_independent(make_usual("a", "tea", 500), finish(other) ? other : NULL);
 	other = make_usual("b", "tea", 600);
-	other->replay.recording.cpu_model = "EPYC";
+	other->recorded.recording.cpu_model = "EPYC";
 	assert_independent(make_usual("a", "tea", 500), other);
 	other = make_usual("b", "tea", 600);
 	other->domains[0][0].energy.method = WATTLE_METHOD_MODELLED;
@@ -163,8 +163,8 @@ static void test_other_sensors(void **state)
 static void test_domains_of_one_alone(void **state)
 {
 	struct fake *one = make("a", "tea", 1), *other = make_usual("b", "tea", 600);
-	struct wtl_replay *const orders[2][2] = {{&one->replay, &other->replay},
-						 {&other->replay, &one->replay}};
+	struct wtl_recorded *const orders[2][2] = {{&one->recorded, &other->recorded},
+						   {&other->recorded, &one->recorded}};
 
 	(void)state;
 	one->domains[0][0].domain.name = "gpu-0";
@@ -194,7 +194,7 @@ static void test_domains_of_one_alone(void **state)
 static void test_commands(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 
 	(void)state;
@@ -225,7 +225,7 @@ static void test_means_of_runs(void **state)
 {
 	static const char *const made_of_it[] = {"CO2e", "command, full", "command, dynamic"};
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
@@ -275,7 +275,7 @@ static void test_gain_is_of_the_mean(void **state)
 {
 	static const uint64_t used_j[] = {900, 900, 300};
 	struct fake *one = make_usual("a", "tea", 600), *other = make("b", "tea", 3);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	static const char *const rows[] = {"package-0", "energy", "power"};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
@@ -308,7 +308,7 @@ static void test_gain_is_of_the_mean(void **state)
 static void test_one_run_that_counts(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 2);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
@@ -318,7 +318,7 @@ static void test_one_run_that_counts(void **state)
 			set_energy(other, k, i, k == 0 ? 600 : 1, k == 0 ? 12 : 1);
 	for (size_t unfinished = 0; unfinished < 2; unfinished++) {
 		other->runs[1].report.interrupted = !unfinished;
-		other->replay.is_unfinished = unfinished;
+		other->recorded.is_unfinished = unfinished;
 		finish(other);
 		assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
 		assert_int_equal(data.recordings[1].n_runs, 1);
@@ -339,7 +339,7 @@ static void test_one_run_that_counts(void **state)
 static void test_runs_without_a_figure(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 2);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 
 	(void)state;
@@ -364,7 +364,7 @@ static void test_runs_without_a_figure(void **state)
 static void test_mean_time(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared_value *value;
 
@@ -387,7 +387,7 @@ static void test_totals_of_other_domains(void **state)
 {
 	static const char *const of_total[] = {"energy", "power", "command, full", "CO2e"};
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 1);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 
 	(void)state;
@@ -420,7 +420,7 @@ static void test_totals_of_other_domains(void **state)
 static void test_interrupted_runs_do_not_count(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 4);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
 	struct wtl_runs runs;
 
@@ -446,7 +446,7 @@ static void test_interrupted_runs_do_not_count(void **state)
 static void test_three_of_them(void **state)
 {
 	struct fake *one = make_usual("a", "tea", 500), *other = make_usual("b", "tea", 600);
-	struct wtl_replay *const all[] = {&one->replay, &other->replay, &one->replay};
+	struct wtl_recorded *const all[] = {&one->recorded, &other->recorded, &one->recorded};
 	struct wtl_comparison_data data;
 	const struct wtl_compared *energy;
 
@@ -469,7 +469,7 @@ static void test_three_of_them(void **state)
 static void test_runs_in_order(void **state)
 {
 	struct fake *one = make("a", "tea", 3), *other = make("b", "tea", 2);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	static const char *const paths[] = {"a", "b", "a", "b", "a"};
 	static const size_t numbers[] = {1, 1, 2, 2, 3};
 	struct wtl_runs runs;
@@ -502,17 +502,17 @@ static void test_runs_in_order(void **state)
 static void test_unfinished_runs(void **state)
 {
 	struct fake *one = make("a", "tea", 2), *other = make("b", "tea", 1);
-	struct wtl_replay *const both[] = {&one->replay, &other->replay};
+	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_runs runs;
 
 	(void)state;
 	for (size_t k = 0; k < 2; k++)
 		set_energy(one, k, 0, 100 + k, 2);
-	assert_null(wtl_replay_unfinished(&one->replay));
-	one->replay.is_unfinished = true;
-	one->replay.recording.is_live = true;
-	assert_int_equal(wtl_replay_runs(&one->replay), 1);
-	assert_ptr_equal(wtl_replay_unfinished(&one->replay), &one->runs[1].report);
+	assert_null(wtl_recorded_unfinished(&one->recorded));
+	one->recorded.is_unfinished = true;
+	one->recorded.recording.is_live = true;
+	assert_int_equal(wtl_recorded_runs(&one->recorded), 1);
+	assert_ptr_equal(wtl_recorded_unfinished(&one->recorded), &one->runs[1].report);
 	assert_int_equal(wtl_runs_new(both, 1, &runs), 0);
 	assert_int_equal(runs.n_runs, 2);
 	assert_int_equal(runs.n_unfinished, 1);
@@ -526,7 +526,7 @@ static void test_unfinished_runs(void **state)
 	assert_string_equal(runs.recordings[0]->path, "a");
 	wtl_runs_free(&runs);
 	/* A file of such a run alone is not passed over. */
-	other->replay.is_unfinished = true;
+	other->recorded.is_unfinished = true;
 	other->runs[0].report.window.begin_utc_ns -= WTL_NS_PER_S;
 	assert_int_equal(wtl_runs_new(both, 2, &runs), 0);
 	assert_int_equal(runs.n_runs, 3);

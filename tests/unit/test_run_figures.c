@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "commands/report/run_figures.h"
+#include "report/run_figures.h"
 
 enum { RUNS = 4 };
 

@@ -389,28 +389,32 @@ static void test_devices(void **state)
 
 /* ---- What is missing ---- */
 
-static void test_remarks(void **state)
+static void test_gaps_at_a_moment(void **state)
 {
-	static const struct wtl_top_remark remarks[] = {
-		{.from_ns = 30 * S, .to_ns = 33 * S}, /* in no order */
-		{.from_ns = 10 * S, .to_ns = 20 * S},
-		{.from_ns = 15 * S, .to_ns = 16 * S},
+	static const struct wtl_stored_gap gaps[] = {
+		/* In no order. */
+		{.kind = WTL_GAP_CHANNEL, .begin_mono_ns = 30 * S, .duration_ns = 3 * S},
+		{.kind = WTL_GAP_OVERRUN, .begin_mono_ns = 10 * S, .duration_ns = 10 * S},
+		{.kind = WTL_GAP_EXITS, .begin_mono_ns = 15 * S, .duration_ns = S},
+		/* Moments. */
+		{.kind = WTL_GAP_SUSPEND, .begin_mono_ns = 50 * S, .duration_ns = 1000 * S},
+		{.kind = WTL_GAP_CLOCK_STEP, .begin_mono_ns = 60 * S, .duration_ns = -1000 * S},
+		/* These are shown otherwise. */
+		{.kind = WTL_GAP_DAMAGED, .begin_mono_ns = 31 * S, .duration_ns = 30 * S},
 	};
 	static const struct {
 		int64_t at_ns;
 		int which; /* -1: none */
-	} cases[] = {{0, -1},	  {10 * S - 1, -1}, {10 * S, 1}, {15 * S, 2},
-		     {21 * S, 2}, {22 * S, 1},	    {25 * S, 1}, {26 * S, -1},
-		     {30 * S, 0}, {38 * S, 0},	    {39 * S, -1}};
+	} cases[] = {{0, -1},	   {10 * S - 1, -1}, {10 * S, 1},  {15 * S, 2}, {21 * S, 2},
+		     {22 * S, 1},  {25 * S, 1},	     {26 * S, -1}, {30 * S, 0}, {38 * S, 0},
+		     {39 * S, -1}, {50 * S, 3},	     {56 * S, -1}, {60 * S, 4}, {66 * S, -1}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const struct wtl_top_remark *found =
-			wtl_top_remark_at(remarks, 3, cases[i].at_ns, 5 * S);
-
-		assert_ptr_equal(found, cases[i].which < 0 ? NULL : &remarks[cases[i].which]);
-	}
-	assert_null(wtl_top_remark_at(NULL, 0, 0, S));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_ptr_equal(
+			wtl_top_gap_at(gaps, sizeof(gaps) / sizeof(gaps[0]), cases[i].at_ns),
+			cases[i].which < 0 ? NULL : &gaps[cases[i].which]);
+	assert_null(wtl_top_gap_at(NULL, 0, 0));
 }
 
 static void test_gaps(void **state)
@@ -938,7 +942,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_once),	       cmocka_unit_test(test_place),
 		cmocka_unit_test(test_intervals),      cmocka_unit_test(test_not_ahead),
-		cmocka_unit_test(test_devices),	       cmocka_unit_test(test_remarks),
+		cmocka_unit_test(test_devices),	       cmocka_unit_test(test_gaps_at_a_moment),
 		cmocka_unit_test(test_gaps),	       cmocka_unit_test(test_lost_period),
 		cmocka_unit_test(test_no_recording),   cmocka_unit_test(test_plays_to_its_end),
 		cmocka_unit_test(test_seeks),	       cmocka_unit_test(test_ends_in_the_middle),

@@ -5,10 +5,14 @@
 
 #include "base/err.h"
 #include "base/outfile.h"
+#include "cli/command.h"
+#include "cli/complain.h"
 #include "cli/sink.h"
 #include "commands/export/export.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/recordings.h"
+#include "report/missing.h"
 
 /* What is gathered before it is written. */
 enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
@@ -63,38 +67,17 @@ struct session {
 	struct wtl_export export;
 	struct wtl_outstream stream;
 	struct wtl_buf buf;
-	bool has_lost;
 };
 
-static void remark(const struct session *session, const char *text)
-{
-	const struct settings *settings = session->app->own;
-
-	wtl_remark(session->app, "%s: %s", settings->files.words[0], text);
-}
-
-/* A part that cannot be read is said, and the rest goes on. */
-static void remark_lost(struct session *session, const struct wtl_played *played)
-{
-	char text[WTL_REMARK_SIZE];
-
-	if (played->kind != WTL_PLAYED_LOST)
-		return;
-	session->has_lost = true;
-	wtl_replay_tell_lost(played->text, text);
-	remark(session, text);
-}
-
-/* What else it does not have. */
 static void remark_missing(const struct session *session)
 {
-	const struct wtl_store_reader *reader = wtl_player_reader(session->export.player);
+	const struct settings *settings = session->app->own;
+	const char *path = settings->files.words[0];
 	char text[WTL_REMARK_SIZE];
 
-	if (wtl_replay_tell_dropped(reader, text))
-		remark(session, text);
-	if (!session->has_lost && wtl_replay_tell_damaged(reader, text))
-		remark(session, text);
+	if (wtl_missing_dropped(session->export.history->reader, text))
+		wtl_remark(session->app, "%s: %s", path, text);
+	wtl_remark_missing(session->app, path, session->export.history);
 }
 
 static int write_rows(struct session *session, struct wtl_err *err)
@@ -105,10 +88,9 @@ static int write_rows(struct session *session, struct wtl_err *err)
 	int rc = table->begin ? table->begin(export) : 0, stepped = 1;
 
 	while (rc == 0) {
-		stepped = wtl_player_step(export->player, &played, err);
+		stepped = wtl_history_step(export->history, &played, err);
 		if (stepped <= 0)
 			break;
-		remark_lost(session, &played);
 		rc = table->take(export, &played);
 		if (rc == 0)
 			rc = flush(&session->stream, &session->buf, BLOCK);
@@ -155,7 +137,6 @@ static int write_table(struct session *session)
 	free(export->seen_ns);
 	free(export->marks);
 	free(export->powers);
-	free(export->told);
 	if (rc == 0)
 		rc = closed;
 	return rc < 0 ? complain(session, rc, &err) : 0;
@@ -165,7 +146,7 @@ static int run(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
 	struct session session = {.app = app};
-	struct wtl_policy policy;
+	struct wtl_err err = {.code = 0};
 	int rc;
 
 	if (settings->files.n != 1) {
@@ -179,13 +160,12 @@ static int run(struct wtl_app *app)
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
 	session.table = tables[settings->table];
-	wtl_policy_parse(app, NULL, &policy);
-	rc = wtl_replay_open_player(app, settings->files.words[0], &policy, &session.export.player);
-	if (rc < 0)
+	if (wtl_history_open(settings->files.words[0], NULL, &session.export.history, &err) < 0) {
+		wtl_complain_err(app, &err);
 		return WTL_EXIT_FAILED;
-	session.export.n_domains = wattle_meter_domains(wtl_player_meter(session.export.player));
+	}
 	rc = write_table(&session);
-	wtl_player_close(session.export.player);
+	wtl_history_close(session.export.history);
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 

@@ -3,8 +3,8 @@
 #define WTL_COMMANDS_EXPORT_EXPORT_H
 
 #include "base/buf.h"
-#include "commands/report/replay.h"
 #include "document/rows.h"
+#include "replay/history.h"
 
 /* A domain's power from row to row. */
 struct wtl_export_power {
@@ -14,17 +14,13 @@ struct wtl_export_power {
 
 /* A recording as a table, row by row while it is gone by. */
 struct wtl_export {
-	struct wtl_player *player;
+	struct wtl_history *history;
 	struct wtl_rows rows;
-	size_t n_domains;
 	int64_t *seen_ns;		 /* one a channel: the reading that was told last */
 	struct wtl_mark *marks;		 /* one a domain: of the first sample */
 	struct wtl_export_power *powers; /* one a domain */
-	struct wattle_energy *told;	 /* one a domain: of a window that is open */
-	uint32_t ended_id;		 /* the window that ended last */
 	uint64_t run;			 /* the measurement's number, from 1 */
 	bool has_gpu;			 /* the machine has one with a figure */
-	bool unfinished;		 /* something was billed since the last one ended */
 };
 
 /* One of the tables. */

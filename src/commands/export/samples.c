@@ -7,6 +7,7 @@
 
 #include "commands/export/export.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "replay/device.h"
 #include "replay/format.h"
 
@@ -16,15 +17,9 @@ enum { MICRO = 6 };
  * of it (judgement). */
 enum { STILL_UPDATES = 10, JITTER_PART = 8 };
 
-static bool has_sample(const struct wtl_played *played)
-{
-	return played->kind == WTL_PLAYED_SAMPLE || played->kind == WTL_PLAYED_BEGUN ||
-	       played->kind == WTL_PLAYED_ENDED;
-}
-
 static void put_times(struct wtl_export *export, int64_t t_mono_ns)
 {
-	wtl_row_utc(&export->rows, wtl_player_utc(export->player, t_mono_ns));
+	wtl_row_utc(&export->rows, wtl_history_utc(export->history, t_mono_ns));
 	wtl_row_integer(&export->rows, t_mono_ns);
 }
 
@@ -71,8 +66,8 @@ static void put_reading(struct wtl_export *export, const struct wtl_channel *cha
 
 static void put_readings(struct wtl_export *export)
 {
-	const struct wtl_catalog *catalog = &wtl_player_meter(export->player)->catalog;
-	const struct wtl_reading *readings = wtl_player_readings(export->player);
+	const struct wtl_catalog *catalog = &export->history->meter->catalog;
+	const struct wtl_reading *readings = wtl_player_readings(export->history->player);
 
 	for (size_t i = 0; i < catalog->n_channels; i++) {
 		if (!is_new(export, i, &readings[i]))
@@ -83,7 +78,7 @@ static void put_readings(struct wtl_export *export)
 
 static int begin_seen(struct wtl_export *export)
 {
-	size_t n = wtl_player_meter(export->player)->catalog.n_channels;
+	size_t n = export->history->meter->catalog.n_channels;
 
 	export->seen_ns = malloc((n + 1) * sizeof(*export->seen_ns));
 	if (!export->seen_ns)
@@ -105,7 +100,7 @@ static int begin_samples(struct wtl_export *export)
 
 static int take_samples(struct wtl_export *export, const struct wtl_played *played)
 {
-	if (played && has_sample(played))
+	if (played && wtl_played_has_sample(played))
 		put_readings(export);
 	return 0;
 }
@@ -125,11 +120,11 @@ const struct wtl_export_table wtl_export_samples = {
 
 static int begin_power(struct wtl_export *export)
 {
-	const struct wattle_meter *meter = wtl_player_meter(export->player);
-	int64_t now_ns = wtl_player_mono(export->player);
+	const struct wattle_meter *meter = export->history->meter;
+	int64_t now_ns = wtl_player_mono(export->history->player);
 
-	export->marks = calloc(export->n_domains + 1, sizeof(*export->marks));
-	export->powers = calloc(export->n_domains + 1, sizeof(*export->powers));
+	export->marks = calloc(export->history->n_domains + 1, sizeof(*export->marks));
+	export->powers = calloc(export->history->n_domains + 1, sizeof(*export->powers));
 	if (!export->marks || !export->powers)
 		return -ENOMEM;
 	for (size_t i = 0; i < meter->n_lines; i++)
@@ -203,10 +198,10 @@ static void put_power(struct wtl_export *export, const struct wtl_line *line, in
 
 static int take_power(struct wtl_export *export, const struct wtl_played *played)
 {
-	const struct wattle_meter *meter = wtl_player_meter(export->player);
-	const struct wtl_reading *readings = wtl_player_readings(export->player);
+	const struct wattle_meter *meter = export->history->meter;
+	const struct wtl_reading *readings = wtl_player_readings(export->history->player);
 
-	if (!played || !has_sample(played))
+	if (!played || !wtl_played_has_sample(played))
 		return 0;
 	for (size_t i = 0; i < meter->n_lines; i++) {
 		const struct wtl_line *line = &meter->lines[i];
@@ -246,8 +241,8 @@ static const char *device_name(struct wtl_export *export, int32_t device, char *
 	if (device < 0)
 		return "machine";
 	snprintf(key, sizeof(key), WTL_FACT_DEVICE_DOMAIN, (size_t)device);
-	domain = wtl_store_get_fact(wtl_player_reader(export->player), key);
-	if (domain && domain[0])
+	domain = wtl_history_fact(export->history, key);
+	if (domain[0])
 		return domain;
 	snprintf(text, size, "device-%d", device);
 	return text;

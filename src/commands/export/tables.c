@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "commands/export/export.h"
-#include "cli/user.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "document/words.h"
 
 enum { MICRO = 6, NANO = 9 };
@@ -31,14 +31,10 @@ static void put_count(struct wtl_rows *rows, bool is_known, uint64_t value)
 
 static void put_user(struct wtl_export *export, uint32_t uid)
 {
-	const char *name = uid != UINT32_MAX ? wtl_player_user(export->player, uid) : NULL;
-	char number[16];
+	char name[40];
 
-	if (name && !name[0]) {
-		wtl_user_name(false, uid, number, sizeof(number));
-		name = number;
-	}
-	wtl_row_text(&export->rows, name);
+	wtl_player_name_user(export->history->player, uid, name, sizeof(name));
+	wtl_row_text(&export->rows, uid != UINT32_MAX ? name : NULL);
 }
 
 static void put_group(struct wtl_rows *rows, const struct wtl_group *group)
@@ -52,7 +48,7 @@ static void put_group(struct wtl_rows *rows, const struct wtl_group *group)
 
 static void put_energies(struct wtl_export *export, size_t slot)
 {
-	const struct wtl_consumers *consumers = wtl_player_consumers(export->player);
+	const struct wtl_consumers *consumers = export->history->consumers;
 	struct wtl_share_energy all, gpu;
 
 	wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &all);
@@ -71,7 +67,7 @@ static void put_energies(struct wtl_export *export, size_t slot)
 
 static void put_process(struct wtl_export *export, size_t slot, const struct wtl_consumer *consumer)
 {
-	int64_t start_utc_ns = wtl_player_start_utc(export->player, consumer->start_ns);
+	int64_t start_utc_ns = wtl_player_start_utc(export->history->player, consumer->start_ns);
 	struct wtl_rows *rows = &export->rows;
 
 	wtl_row_begin(rows);
@@ -102,7 +98,7 @@ static void put_process(struct wtl_export *export, size_t slot, const struct wtl
 /* All accounts of a measurement that ended, before the next begins with empty ones. */
 static void put_processes(struct wtl_export *export)
 {
-	const struct wtl_consumers *consumers = wtl_player_consumers(export->player);
+	const struct wtl_consumers *consumers = export->history->consumers;
 
 	export->run++;
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
@@ -117,8 +113,8 @@ static int begin_processes(struct wtl_export *export)
 {
 	struct wattle_domain domain;
 
-	for (size_t i = 0; i < export->n_domains; i++) {
-		wtl_meter_domain(wtl_player_meter(export->player), i, &domain);
+	for (size_t i = 0; i < export->history->n_domains; i++) {
+		wtl_meter_domain(export->history->meter, i, &domain);
 		export->has_gpu |= domain.kind == WATTLE_KIND_GPU && domain.source;
 	}
 	return 0;
@@ -126,21 +122,11 @@ static int begin_processes(struct wtl_export *export)
 
 static int take_processes(struct wtl_export *export, const struct wtl_played *played)
 {
-	if (!played) {
-		if (export->unfinished)
-			put_processes(export);
-		return 0;
-	}
-	if (played->kind == WTL_PLAYED_ENDED)
-		export->ended_id = played->window_id;
-	if (played->kind != WTL_PLAYED_BILLED)
-		return 0;
-	export->unfinished = true;
-	if (export->ended_id == 0 || export->ended_id != wtl_player_main_window(export->player))
-		return 0;
-	export->ended_id = 0;
-	export->unfinished = false;
-	put_processes(export);
+	const struct wtl_history *history = export->history;
+
+	if (played ? history->is_run_over && played->kind == WTL_PLAYED_BILLED
+		   : history->is_unfinished && wtl_player_follows(history->player))
+		put_processes(export);
 	return 0;
 }
 
@@ -161,29 +147,20 @@ const struct wtl_export_table wtl_export_processes = {
 
 /* ---- windows ---- */
 
-struct shown_window {
-	uint32_t id;
-	const char *name;
-	int32_t pid;
-	bool is_open;
-	const struct wattle_window *window;
-	const struct wattle_energy *energies;
-};
-
-static void put_window_row(struct wtl_export *export, const struct shown_window *shown,
+static void put_window_row(struct wtl_export *export, const struct wtl_history_window *window,
 			   const char *domain, const struct wattle_energy *energy)
 {
 	struct wtl_rows *rows = &export->rows;
 	bool has = energy->has_energy, has_power = has && energy->has_power;
 
 	wtl_row_begin(rows);
-	wtl_row_fixed(rows, shown->id, 0);
-	wtl_row_text(rows, shown->name);
-	wtl_row_utc(rows, shown->window->begin_utc_ns);
-	wtl_row_integer(rows, shown->window->begin_mono_ns);
-	put_seconds(rows, shown->window->duration_ns);
-	wtl_row_bool(rows, shown->is_open);
-	put_count(rows, shown->pid > 0, (uint64_t)shown->pid);
+	wtl_row_fixed(rows, window->id, 0);
+	wtl_row_text(rows, window->name);
+	wtl_row_utc(rows, window->window.begin_utc_ns);
+	wtl_row_integer(rows, window->window.begin_mono_ns);
+	put_seconds(rows, window->window.duration_ns);
+	wtl_row_bool(rows, window->is_open);
+	put_count(rows, window->pid > 0, (uint64_t)window->pid);
 	wtl_row_text(rows, domain);
 	if (has) {
 		wtl_row_fixed(rows, energy->energy_uj, MICRO);
@@ -204,59 +181,31 @@ static void put_window_row(struct wtl_export *export, const struct shown_window 
 	wtl_row_end(rows);
 }
 
-static void put_window(struct wtl_export *export, const struct shown_window *shown)
+static void put_window(struct wtl_export *export, const struct wtl_history_window *window)
 {
-	struct wattle_meter *meter = wtl_player_meter(export->player);
+	struct wattle_meter *meter = export->history->meter;
 
-	for (size_t i = 0; i < export->n_domains; i++) {
+	for (size_t i = 0; i < export->history->n_domains; i++) {
 		struct wattle_domain domain;
 
 		wtl_meter_domain(meter, i, &domain);
-		put_window_row(export, shown, domain.name, &shown->energies[i]);
+		put_window_row(export, window, domain.name, &window->energies[i]);
 	}
-	put_window_row(export, shown, "total", &shown->window->total);
-}
-
-static int put_open(void *context, const struct wtl_stored_window *stored)
-{
-	struct wtl_export *export = context;
-	struct wattle_window window;
-	const struct shown_window shown = {
-		.id = stored->id,
-		.name = stored->name,
-		.pid = stored->pid,
-		.is_open = true,
-		.window = &window,
-		.energies = export->told,
-	};
-
-	if (wtl_player_window(export->player, stored->id, &window, export->told) == 0)
-		put_window(export, &shown);
-	return 0;
-}
-
-static int begin_windows(struct wtl_export *export)
-{
-	export->told = calloc(export->n_domains + 1, sizeof(*export->told));
-	return export->told ? 0 : -ENOMEM;
+	put_window_row(export, window, "total", &window->window.total);
 }
 
 static int take_windows(struct wtl_export *export, const struct wtl_played *played)
 {
-	struct shown_window shown;
+	struct wtl_history *history = export->history;
 
-	if (!played)
-		return wtl_store_each_window(wtl_player_reader(export->player), put_open, export);
-	if (played->kind != WTL_PLAYED_ENDED || played->window_id == 0)
+	if (played && played->kind == WTL_PLAYED_ENDED && history->window)
+		put_window(export, history->window);
+	if (played)
 		return 0;
-	shown = (struct shown_window){
-		.id = played->window_id,
-		.name = played->window_name,
-		.pid = played->window_pid,
-		.window = &played->window,
-		.energies = played->energies,
-	};
-	put_window(export, &shown);
+	wtl_history_look_at_open_windows(history);
+	for (size_t i = history->n_ended; i < history->n_windows; i++)
+		if (history->windows[i].has_energies)
+			put_window(export, &history->windows[i]);
 	return 0;
 }
 
@@ -268,47 +217,41 @@ static const char *const window_columns[] = {
 const struct wtl_export_table wtl_export_windows = {
 	.columns = window_columns,
 	.n_columns = sizeof(window_columns) / sizeof(window_columns[0]),
-	.begin = begin_windows,
 	.take = take_windows,
 };
 
 /* ---- gaps ---- */
 
-static void put_gap_row(struct wtl_export *export, const char *kind, int64_t t_mono_ns,
-			const struct wtl_stored_gap *gap)
+static void put_gap(struct wtl_export *export, const struct wtl_stored_gap *gap)
 {
 	struct wtl_rows *rows = &export->rows;
+	char text[WTL_GAP_TEXT_SIZE];
 
 	wtl_row_begin(rows);
-	wtl_row_text(rows, kind);
-	wtl_row_utc(rows, wtl_player_utc(export->player, t_mono_ns));
-	wtl_row_integer(rows, t_mono_ns);
+	wtl_row_text(rows, wtl_gap_name(gap->kind));
+	wtl_row_utc(rows, wtl_history_utc(export->history, gap->begin_mono_ns));
+	wtl_row_integer(rows, gap->begin_mono_ns);
 	if (gap->duration_ns)
 		wtl_row_integer(rows, gap->duration_ns);
 	else
 		wtl_row_nothing(rows);
 	wtl_row_text(rows, gap->subject);
-	wtl_row_text(rows, gap->text);
+	wtl_row_text(rows, wtl_gap_text(gap, text));
 	wtl_row_end(rows);
 }
 
-static int put_gap(void *context, const struct wtl_stored_gap *gap)
-{
-	put_gap_row(context, wtl_gap_name(gap->kind), gap->begin_mono_ns, gap);
-	return 0;
-}
-
+/* Those that were met on the way, and then those of the table. */
 static int take_gaps(struct wtl_export *export, const struct wtl_played *played)
 {
-	struct wtl_stored_gap lost = {.duration_ns = played ? played->lost_ns : 0};
+	struct wtl_history *history = export->history;
+	int rc;
 
-	if (!played)
-		return wtl_replay_each_gap(wtl_player_reader(export->player), put_gap, export);
-	if (played->kind != WTL_PLAYED_LOST)
+	if (played)
 		return 0;
-	wtl_gap_damage(played->text, lost.text, sizeof(lost.text));
-	put_gap_row(export, "damaged", played->t_mono_ns, &lost);
-	return 0;
+	rc = wtl_history_read_gaps(history);
+	for (size_t i = 0; i < history->n_gaps; i++)
+		put_gap(export, &history->gaps[i]);
+	return rc;
 }
 
 static const char *const gap_columns[] = {"kind",	 "begin_utc", "begin_mono_ns",

@@ -11,13 +11,17 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/machine.h"
 #include "document/report.h"
+#include "cli/recordings.h"
 #include "energy/baseline.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
+#include "meter/meter.h"
 #include "commands/plot/report.h"
 #include "replay/format.h"
 #include "replay/wall.h"
+#include "report/recorded.h"
 
 #define SQLITE_MAGIC "SQLite format 3"
 #define REPORT_MAX   (64u << 20)
@@ -41,28 +45,32 @@ bool wtl_plot_is_recording(const char *path)
 
 int wtl_plot_rewind(struct wtl_plot_replay *replay)
 {
-	wtl_player_close(replay->player);
-	replay->player = NULL;
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	wtl_history_close(replay->history);
+	replay->history = NULL;
 	replay->now_mono_ns = replay->times.begin_mono_ns;
 	replay->is_lost = false;
-	return wtl_replay_open_player(replay->app, replay->path, &replay->policy, &replay->player);
+	rc = wtl_history_open(replay->path, &replay->options, &replay->history, &err);
+	if (rc < 0)
+		wtl_complain_err(replay->app, &err);
+	return rc;
 }
 
 bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
 {
-	const struct wtl_consumers *consumers = wtl_player_consumers(replay->player);
-	struct wattle_meter *meter = wtl_player_meter(replay->player);
-	struct wtl_policy *policy = &replay->policy;
-	size_t n = wattle_meter_domains(meter);
+	const struct wtl_history *history = replay->history;
+	struct wtl_player_policy *policy = &replay->options.policy;
 
 	if (policy->n_given > 0)
 		return false;
-	for (size_t i = 0; i < n && policy->n_given < WTL_POLICY_DOMAINS; i++) {
+	for (size_t i = 0; i < history->n_domains && policy->n_given < WTL_POLICY_DOMAINS; i++) {
 		struct wattle_domain domain;
 		struct wtl_baseline idle;
 
-		if (wtl_meter_domain(meter, i, &domain) < 0 ||
-		    wtl_consumers_baseline(consumers, i, &idle) < 0 || !idle.is_known ||
+		if (wtl_meter_domain(history->meter, i, &domain) < 0 ||
+		    wtl_consumers_baseline(history->consumers, i, &idle) < 0 || !idle.is_known ||
 		    idle.is_modelled)
 			continue;
 		wtl_text_copy(policy->given[policy->n_given].domain,
@@ -76,15 +84,16 @@ bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
 static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 {
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_player_step(replay->player, ret_played, &err);
+	int rc = wtl_history_step(replay->history, ret_played, &err);
 	int64_t now_ns = rc > 0 ? ret_played->t_mono_ns : replay->times.end_mono_ns;
 
 	if (rc < 0)
 		wtl_complain_err(replay->app, &err);
 	if (rc > 0 && ret_played->kind == WTL_PLAYED_LOST) {
 		replay->is_lost = true;
-		if (!replay->lost[0])
-			wtl_replay_tell_lost(ret_played->text, replay->lost);
+		if (!replay->has_lost)
+			replay->lost = replay->history->gaps[replay->history->n_gaps - 1];
+		replay->has_lost = true;
 	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no time of their own */
 		if (replay->is_lost &&
 		    wtl_plot_times_lose(&replay->times, replay->now_mono_ns, now_ns) < 0)
@@ -113,7 +122,7 @@ int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played
 static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_when *when,
 			int64_t said_ns)
 {
-	const struct wtl_wall *wall = wtl_player_wall(replay->player);
+	const struct wtl_wall *wall = wtl_player_wall(replay->history->player);
 	const struct wtl_plot_times *times = &replay->times;
 	int64_t mono_ns, before_ns;
 
@@ -178,7 +187,7 @@ static int find_stretch(struct wtl_plot_replay *replay)
 int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total)
 {
 	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
-	const struct wattle_meter *meter = wtl_player_meter(replay->player);
+	const struct wattle_meter *meter = replay->history->meter;
 
 	for (size_t i = 0; i < wanted->n_domains; i++) {
 		const char *name = wanted->domains[i];
@@ -206,17 +215,10 @@ bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattl
 
 /* ---- The figure ---- */
 
-const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key)
-{
-	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
-
-	return text ? text : "";
-}
-
 /* "rapl-perf (counter), model (modelled)": of the domains that are shown. */
 static const char *sources(const struct wtl_plot_replay *replay)
 {
-	struct wattle_meter *meter = wtl_player_meter(replay->player);
+	struct wattle_meter *meter = replay->history->meter;
 	size_t n = wattle_meter_domains(meter);
 	struct wtl_buf buf;
 	const char *text;
@@ -239,8 +241,8 @@ static int head(struct wtl_plot_replay *replay, bool has_sources)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
 	const char **lines = wtl_plot_sheet_array(replay->sheet, LINES_MAX, sizeof(*lines));
-	const char *cpu = wtl_plot_fact(replay, WTL_FACT_CPU_MODEL);
-	const char *host = wtl_plot_fact(replay, "host");
+	const char *cpu = wtl_history_fact(replay->history, WTL_FACT_CPU_MODEL);
+	const char *host = wtl_history_fact(replay->history, "host");
 	struct wtl_buf times;
 	int64_t from_ns;
 
@@ -253,7 +255,7 @@ static int head(struct wtl_plot_replay *replay, bool has_sources)
 	lines[0] = wtl_plot_sheet_printf(replay->sheet, "%.60s%s%.100s%s%s · wattle %.40s", host,
 					 host[0] && cpu[0] ? ": " : "", cpu,
 					 host[0] || cpu[0] ? " · " : "", wtl_buf_str(&times),
-					 wtl_plot_fact(replay, WTL_FACT_VERSION));
+					 wtl_history_fact(replay->history, WTL_FACT_VERSION));
 	wtl_buf_done(&times);
 	lines[1] = has_sources ? sources(replay) : "";
 	figure->lines = lines;
@@ -308,7 +310,7 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
 	const char *command;
-	int rc = wtl_plot_times_read(&replay->times, replay->player);
+	int rc = wtl_plot_times_read(&replay->times, replay->history);
 
 	if (rc == 0)
 		rc = find_stretch(replay);
@@ -324,7 +326,7 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 		rc = wtl_plot_note_missing(replay);
 	if (rc < 0)
 		return rc;
-	command = wtl_plot_fact(replay, "command");
+	command = wtl_history_fact(replay->history, "command");
 	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s%s%.200s", picture->title,
 					      command[0] ? ": " : "", command);
 	return figure->title ? 0 : -ENOMEM;
@@ -339,7 +341,7 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 		.app = app, .path = path, .settings = settings, .sheet = sheet};
 	int rc;
 
-	rc = wtl_policy_parse(app, NULL, &replay.policy) ? -EINVAL : wtl_plot_rewind(&replay);
+	rc = wtl_plot_rewind(&replay);
 	if (rc == 0)
 		rc = draw(&replay, picture);
 	if (rc == -ENODATA)
@@ -347,7 +349,7 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 	else if (rc < 0 && !app->complained)
 		wtl_complain(app, "'%s' cannot be drawn: %s", path, wtl_err_text(rc));
 	wtl_plot_times_done(&replay.times);
-	wtl_player_close(replay.player);
+	wtl_history_close(replay.history);
 	return rc < 0 ? WTL_EXIT_FAILED : 0;
 }
 
@@ -378,21 +380,27 @@ static int add_report(struct wtl_app *app, const char *path, const struct wtl_re
 
 int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
 {
-	struct wtl_policy policy;
-	const struct wtl_replay_settings whole = {.by = -1};
-	struct wtl_intensity intensity = {.n = 0};
-	struct wtl_replay *replay;
-	int rc = wtl_policy_parse(app, NULL, &policy) ? -EINVAL : 0;
+	const struct wtl_history_options options = {.keeps_windows = true, .may_summarize = true};
+	const struct wtl_recorded_options how = {.place = wtl_settings_place(&app->settings)};
+	struct wtl_recorded *recorded;
+	struct wtl_history *history;
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_history_open(path, &options, &history, &err);
 
 	if (rc == 0)
-		rc = wtl_replay_new(app, &whole, path, &policy, &intensity, &replay);
+		rc = wtl_recorded_new(history, path, &how, &recorded, &err);
+	if (rc < 0 && err.source[0])
+		wtl_complain_err(app, &err);
+	else if (rc < 0)
+		wtl_complain(app, "%s: %s", path, err.text);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 0 && i < wtl_replay_runs(replay); i++)
-		rc = add_report(app, path, wtl_replay_run(replay, i), reports);
-	if (rc == 0 && wtl_replay_unfinished(replay))
+	wtl_remark_missing(app, path, recorded->history);
+	for (size_t i = 0; rc == 0 && i < wtl_recorded_runs(recorded); i++)
+		rc = add_report(app, path, &recorded->runs[i]->report, reports);
+	if (rc == 0 && recorded->is_unfinished)
 		wtl_remark(app, "%s: run %zu is not drawn, as its end is not in the file", path,
-			   wtl_replay_runs(replay) + 1);
-	wtl_replay_free(replay);
+			   recorded->n_runs);
+	wtl_recorded_free(recorded);
 	return rc;
 }

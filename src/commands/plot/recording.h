@@ -7,8 +7,7 @@
 #include <stdint.h>
 
 #include "commands/plot/plot.h"
-#include "commands/report/replay.h"
-#include "replay/player.h"
+#include "replay/history.h"
 
 /* Plots of a recording. What the files of that share. */
 
@@ -40,13 +39,14 @@ struct wtl_plot_replay {
 	const char *path;
 	const struct wtl_plot_settings *settings;
 	struct wtl_plot_sheet *sheet;
-	struct wtl_policy policy;  /* of the player */
-	struct wtl_player *player; /* at its begin */
+	struct wtl_history_options options;
+	struct wtl_history *history; /* at its begin */
 	struct wtl_plot_times times;
 	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
 	int64_t now_mono_ns;
-	bool is_lost;		    /* the step before could not be read */
-	char lost[WTL_REMARK_SIZE]; /* the first one that could not be, in words; "": none */
+	bool is_lost;  /* the step before could not be read */
+	bool has_lost; /* then, the first stretch that could not be */
+	struct wtl_stored_gap lost;
 };
 
 /* Is that a recording, by the first bytes of the file? */
@@ -71,8 +71,6 @@ int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played
 /* Whether it has the domains that are asked for (the total as well, where there is such a thing). 0, or
  * negative after a complaint. */
 int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
-/* What the recording says of itself (WTL_FACT_…); "": nothing. */
-const char *wtl_plot_fact(const struct wtl_plot_replay *replay, const char *key);
 /* Asked for, or (nothing is) counted. */
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
@@ -86,8 +84,8 @@ int wtl_plot_note_missing(struct wtl_plot_replay *replay);
 
 /* ---- plot_recording_time.c ---- */
 
-/* Reads where its clocks jumped. 0, -ENOMEM or -ENODATA. */
-int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_player *player);
+/* Reads where its clocks jumped. 0 or -ENOMEM. */
+int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history);
 /* Once its holes are known: what the clock said, as wall has it. 0 or -ENOMEM. */
 struct wtl_wall;
 int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "commands/plot/recording.h"
+#include "report/missing.h"
 
 int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text)
 {
@@ -26,15 +27,16 @@ int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text)
 
 int wtl_plot_note_missing(struct wtl_plot_replay *replay)
 {
-	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
 	char text[WTL_REMARK_SIZE];
 	int rc = 0;
 
-	if (wtl_replay_tell_dropped(reader, text))
+	if (wtl_missing_dropped(replay->history->reader, text))
 		rc = wtl_plot_note(replay->sheet, text);
-	if (rc == 0 && replay->lost[0])
-		rc = wtl_plot_note(replay->sheet, replay->lost);
-	else if (rc == 0 && wtl_replay_tell_damaged(reader, text))
+	if (rc == 0 && replay->has_lost) {
+		wtl_missing_lost(replay->lost.text, text);
 		rc = wtl_plot_note(replay->sheet, text);
+	} else if (rc == 0 && wtl_missing_rows(replay->history->reader, text)) {
+		rc = wtl_plot_note(replay->sheet, text);
+	}
 	return rc;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who used the power, and how much memory they had, over time. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,16 +71,16 @@ static void name_key(struct people *people, const struct wtl_consumer *consumer,
 {
 	const struct wtl_group *group = consumer->group;
 	const char *text = "", *none = "";
-	char number[16];
 
 	switch (people->replay->settings->wanted.by) {
 	case WTL_PLOT_BY_PROCESS:
 		name_process(consumer, name, size);
 		return;
 	case WTL_PLOT_BY_USER:
-		text = wtl_player_user(people->replay->player, consumer->uid);
-		snprintf(number, sizeof(number), "%" PRIu32, consumer->uid);
-		none = consumer->uid == UINT32_MAX ? "not known" : number;
+		wtl_player_name_user(people->replay->history->player, consumer->uid, name, size);
+		if (name[0])
+			return;
+		none = "not known";
 		break;
 	case WTL_PLOT_BY_CONTAINER:
 		text = group ? group->container : "";
@@ -149,8 +148,7 @@ static double value_of(struct people *people, size_t slot, const struct wtl_cons
 
 	if (people->quantity == MEMORY)
 		return memory_of(consumer);
-	if (!wtl_consumers_power(wtl_player_consumers(people->replay->player), slot, WTL_PART_ALL,
-				 &power))
+	if (!wtl_consumers_power(people->replay->history->consumers, slot, WTL_PART_ALL, &power))
 		return 0.0;
 	people->has_dynamic &= power.has_dynamic;
 	return (double)(people->shows_dynamic ? power.dynamic_uw : power.full_uw) / 1e6;
@@ -185,7 +183,7 @@ static void judge_age(struct people *people)
 /* Everybody's value into their keys. */
 static int look(struct people *people)
 {
-	const struct wtl_consumers *consumers = wtl_player_consumers(people->replay->player);
+	const struct wtl_consumers *consumers = people->replay->history->consumers;
 	size_t n = wtl_consumers_slots(consumers), before = people->owners_room;
 
 	if (wtl_array_reserve(&people->owners, &people->owners_room, n, sizeof(*people->owners)) <

@@ -225,7 +225,7 @@ static int play(struct wtl_plot_curves *curves)
 
 	while ((rc = wtl_plot_go_on(curves->replay, &played)) > 0) {
 		if (!has_begun) {
-			wtl_player_sample_again(curves->replay->player);
+			wtl_player_sample_again(curves->replay->history->player);
 			rc = wattle_window_begin(curves->meter, WINDOW);
 			if (rc < 0)
 				return rc;
@@ -241,7 +241,7 @@ static int play(struct wtl_plot_curves *curves)
 /* Idle power of a domain; unknown: false. */
 static bool add_idle(const struct wtl_plot_curves *curves, size_t domain, double *sum)
 {
-	const struct wtl_consumers *consumers = wtl_player_consumers(curves->replay->player);
+	const struct wtl_consumers *consumers = curves->replay->history->consumers;
 	struct wtl_baseline idle;
 
 	if (wtl_consumers_baseline(consumers, domain, &idle) < 0 || !idle.is_known)
@@ -320,8 +320,7 @@ static int make_panel(struct wtl_plot_curves *curves)
 
 int wtl_plot_recorded_power(struct wtl_plot_replay *replay)
 {
-	struct wtl_plot_curves curves = {.replay = replay,
-					 .meter = wtl_player_meter(replay->player)};
+	struct wtl_plot_curves curves = {.replay = replay, .meter = replay->history->meter};
 	const char *reason;
 	int rc = choose(&curves);
 

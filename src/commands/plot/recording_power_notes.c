@@ -8,6 +8,8 @@
 #include "commands/plot/recording_power.h"
 #include "document/report.h"
 #include "document/words.h"
+#include "meter/meter.h"
+#include "report/missing.h"
 
 enum { NAMES_MAX = 6 };
 

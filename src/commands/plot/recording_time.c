@@ -27,12 +27,11 @@ static int add_hole(struct wtl_plot_times *times, struct wtl_plot_hole hole)
 	return 0;
 }
 
-static int take_gap(void *context, const struct wtl_stored_gap *gap)
+/* What is lost of one channel or of exits is not lost of all. */
+static int add_gap(struct wtl_plot_times *times, const struct wtl_stored_gap *gap)
 {
-	struct wtl_plot_times *times = context;
 	bool is_suspend = gap->kind == WTL_GAP_SUSPEND;
 
-	/* What is lost of one channel or of exits is not lost of all. */
 	if ((!is_suspend && gap->kind != WTL_GAP_OVERRUN) || gap->duration_ns <= 0 ||
 	    (is_suspend && gap->duration_ns > SLEPT_MAX_NS - times->slept_ns))
 		return 0;
@@ -41,18 +40,6 @@ static int take_gap(void *context, const struct wtl_stored_gap *gap)
 	return add_hole(times, (struct wtl_plot_hole){.at_mono_ns = gap->begin_mono_ns,
 						      .duration_ns = gap->duration_ns,
 						      .is_suspend = is_suspend});
-}
-
-/* What is newest may be in a period that has no end yet. */
-static int take_window(void *context, const struct wtl_stored_window *window)
-{
-	struct wtl_plot_times *times = context;
-	int64_t end_ns;
-
-	if (!__builtin_add_overflow(window->begin_mono_ns, window->duration_ns, &end_ns) &&
-	    end_ns > times->end_mono_ns)
-		times->end_mono_ns = end_ns;
-	return 0;
 }
 
 /* The moment at which it went on is that after the suspend. */
@@ -100,23 +87,15 @@ int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall
 	return 0;
 }
 
-int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_player *player)
+int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history)
 {
-	struct wtl_store_reader *reader = wtl_player_reader(player);
-	struct wtl_store_period first, last;
-	size_t n = wtl_store_periods(reader);
+	int rc = wtl_history_read_gaps(history) == -ENOMEM ? -ENOMEM : 0;
 
-	if (n == 0 || wtl_store_period(reader, 0, &first) < 0 ||
-	    wtl_store_period(reader, n - 1, &last) < 0)
-		return -ENODATA;
-	*times = (struct wtl_plot_times){
-		.begin_mono_ns = first.begin_mono_ns,
-		.end_mono_ns = last.end_mono_ns,
-	};
-	wtl_store_each_window(reader, take_window, times);
-	if (wtl_store_each_gap(reader, take_gap, times) == -ENOMEM)
-		return -ENOMEM;
-	return wtl_plot_times_set(times, wtl_player_wall(player));
+	*times = (struct wtl_plot_times){.begin_mono_ns = history->begin_mono_ns,
+					 .end_mono_ns = history->end_mono_ns};
+	for (size_t i = 0; rc == 0 && i < history->n_gaps; i++)
+		rc = add_gap(times, &history->gaps[i]);
+	return rc < 0 ? rc : wtl_plot_times_set(times, wtl_player_wall(history->player));
 }
 
 void wtl_plot_times_done(struct wtl_plot_times *times)

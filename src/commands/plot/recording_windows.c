@@ -27,7 +27,7 @@ struct bars {
 	bool is_cut;
 };
 
-static int add_bar(struct bars *bars, const struct wtl_played *played)
+static int add_bar(struct bars *bars, const struct wtl_history_window *window)
 {
 	struct wtl_plot_sheet *sheet = bars->replay->sheet;
 	struct bar *bar;
@@ -37,13 +37,13 @@ static int add_bar(struct bars *bars, const struct wtl_played *played)
 		return 0;
 	}
 	bar = &bars->list[bars->n++];
-	bar->name = wtl_plot_sheet_printf(sheet, "%s", played->window_name);
-	bar->is_run = wtl_player_is_measurement(bars->replay->player, played->window_id);
-	bar->total = played->window.total;
+	bar->name = wtl_plot_sheet_printf(sheet, "%s", window->name);
+	bar->is_run = window->is_main;
+	bar->total = window->window.total;
 	bar->energies = wtl_plot_sheet_array(sheet, bars->n_domains + 1, sizeof(*bar->energies));
 	if (!bar->name || !bar->energies)
 		return -ENOMEM;
-	memcpy(bar->energies, played->energies, bars->n_domains * sizeof(*bar->energies));
+	memcpy(bar->energies, window->energies, bars->n_domains * sizeof(*bar->energies));
 	return 0;
 }
 
@@ -53,9 +53,9 @@ static int collect(struct bars *bars)
 	int rc;
 
 	while ((rc = wtl_plot_go_on(bars->replay, &played)) > 0) {
-		if (played.kind != WTL_PLAYED_ENDED)
+		if (played.kind != WTL_PLAYED_ENDED || !bars->replay->history->window)
 			continue;
-		rc = add_bar(bars, &played);
+		rc = add_bar(bars, bars->replay->history->window);
 		if (rc < 0)
 			return rc;
 	}
@@ -65,7 +65,7 @@ static int collect(struct bars *bars)
 /* Runs that were repeated have one name, and are told apart as in a picture of their reports. */
 static int number_runs(struct bars *bars)
 {
-	const char *command = wtl_plot_fact(bars->replay, "command");
+	const char *command = wtl_history_fact(bars->replay->history, "command");
 	size_t n = 0;
 
 	for (size_t i = 0; i < bars->n; i++)
@@ -173,7 +173,7 @@ static int make_panel(struct bars *bars)
 
 int wtl_plot_recorded_windows(struct wtl_plot_replay *replay)
 {
-	struct bars bars = {.replay = replay, .meter = wtl_player_meter(replay->player)};
+	struct bars bars = {.replay = replay, .meter = replay->history->meter};
 	int rc;
 
 	bars.n_domains = wattle_meter_domains(bars.meter);

@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "cli/option.h"
 #include "cli/user.h"
 #include "energy/units.h"

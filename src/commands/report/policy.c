@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "commands/report/replay.h"
+#include "commands/report/load.h"
 
 /* A megawatt; the same bound as for baselines that are kept. */
 #define IDLE_MAX_UW (UINT64_C(1000000) * 1000000)
@@ -33,10 +33,10 @@ static int complain_of_two(struct wtl_app *app, const char *word, size_t len)
 static int parse_given(struct wtl_app *app, const char *text, size_t len, struct wtl_policy *policy)
 {
 	const char *colon = memchr(text, ':', len);
-	size_t name = colon ? (size_t)(colon - text) : 0, i = policy->n_given;
+	size_t name = colon ? (size_t)(colon - text) : 0, i = policy->player.n_given;
 	uint64_t idle_uw;
 
-	if (!colon || name == 0 || name >= sizeof(policy->given[0].domain))
+	if (!colon || name == 0 || name >= sizeof(policy->player.given[0].domain))
 		return complain(app, text - strlen("idle="), len + strlen("idle="));
 	if (wtl_num_fixed(colon + 1, len - name - 1, 6, &idle_uw) < 0 || idle_uw > IDLE_MAX_UW)
 		return wtl_complain(
@@ -45,36 +45,34 @@ static int parse_given(struct wtl_app *app, const char *text, size_t len, struct
 			"74.05, not '%.*s'",
 			(int)len, text, (int)(len - name - 1), colon + 1);
 	for (size_t k = 0; k < i; k++)
-		if (is_word(text, name, policy->given[k].domain))
+		if (is_word(text, name, policy->player.given[k].domain))
 			return complain_of_two(app, text - strlen("idle="), len + strlen("idle="));
 	if (i == WTL_POLICY_DOMAINS)
 		return wtl_complain(app, "--policy: more than %d domains", WTL_POLICY_DOMAINS);
-	snprintf(policy->given[i].domain, sizeof(policy->given[i].domain), "%.*s", (int)name, text);
-	policy->given[i].idle_uw = idle_uw;
+	snprintf(policy->player.given[i].domain, sizeof(policy->player.given[i].domain), "%.*s",
+		 (int)name, text);
+	policy->player.given[i].idle_uw = idle_uw;
 	snprintf(policy->given_text[i], sizeof(policy->given_text[i]), "%.*s: %.*s W", (int)name,
 		 text, (int)(len - name - 1), colon + 1);
 	policy->given_list[i] = policy->given_text[i];
-	policy->n_given++;
+	policy->player.n_given++;
 	return 0;
 }
 
 static int parse_idle(struct wtl_app *app, const char *text, size_t len, struct wtl_policy *policy,
 		      bool *has_idle)
 {
-	static const struct {
-		const char *word;
-		enum wtl_idle_policy idle;
-	} words[] = {{"recorded", WTL_IDLE_RECORDED},
-		     {"learned", WTL_IDLE_LEARNED},
-		     {"none", WTL_IDLE_NONE}};
+	static const char *const words[] = {"recorded", "learned", "none"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (!is_word(text, len, words[i].word))
+		if (!is_word(text, len, words[i]))
 			continue;
 		if (*has_idle)
 			return complain_of_two(app, text - strlen("idle="), len + strlen("idle="));
 		*has_idle = true;
-		policy->idle = words[i].idle;
+		policy->idle = words[i];
+		policy->player.forgets_idle = i > 0;
+		policy->player.has_no_idle = i == 2;
 		return 0;
 	}
 	return parse_given(app, text, len, policy);
@@ -99,7 +97,7 @@ int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *r
 	bool has_idle = false;
 	int rc = 0;
 
-	*ret_policy = (struct wtl_policy){.weight = -1, .is_given = text != NULL};
+	*ret_policy = (struct wtl_policy){.weight = -1, .is_given = text, .idle = "recorded"};
 	while (rc == 0 && text) {
 		size_t len = strcspn(text, ",");
 
@@ -112,31 +110,4 @@ int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *r
 		text = text[len] ? text + len + 1 : NULL;
 	}
 	return rc;
-}
-
-static bool idle_of(void *context, const char *domain, struct wtl_baseline *ret_baseline)
-{
-	const struct wtl_policy *policy = context;
-	struct wtl_baseline given = {.is_known = true, .is_given = true};
-
-	for (size_t i = 0; i < policy->n_given; i++) {
-		if (strcmp(policy->given[i].domain, domain) != 0)
-			continue;
-		given.idle_uw = policy->given[i].idle_uw;
-		*ret_baseline = given;
-		return true;
-	}
-	if (policy->idle != WTL_IDLE_NONE)
-		return false;
-	*ret_baseline = given;
-	return true;
-}
-
-struct wtl_player_policy wtl_policy_of_player(struct wtl_policy *policy)
-{
-	return (struct wtl_player_policy){
-		.idle = idle_of,
-		.context = policy,
-		.forgets_idle = policy->idle != WTL_IDLE_RECORDED,
-	};
 }

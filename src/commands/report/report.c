@@ -18,6 +18,9 @@
 #include "commands/report/several.h"
 #include "document/format.h"
 #include "document/report.h"
+#include "cli/recordings.h"
+#include "commands/report/load.h"
+#include "report/missing.h"
 
 #define OUTPUT_MAX (256u << 20)
 
@@ -78,14 +81,6 @@ static void put_line(void *context, const char *text)
 	wtl_buf_done(&line);
 }
 
-static void tell_dropped(char *path, const struct wtl_store_reader *reader)
-{
-	char text[WTL_REMARK_SIZE];
-
-	if (wtl_replay_tell_dropped(reader, text))
-		put_line(path, text);
-}
-
 /* Is its log there? Then there was nothing in that either. An empty one is none: SQLite makes it to read. */
 static bool has_log(const char *path)
 {
@@ -99,6 +94,7 @@ static bool has_log(const char *path)
 /* What is there is good: is it all? 1: it is not, and that was said; or negative. */
 static int check_end(char *path, struct wtl_err *err)
 {
+	char dropped[WTL_REMARK_SIZE];
 	struct wtl_store_period last;
 	struct wtl_store_reader *reader;
 	struct wtl_buf text;
@@ -107,7 +103,8 @@ static int check_end(char *path, struct wtl_err *err)
 
 	if (rc < 0)
 		return rc;
-	tell_dropped(path, reader);
+	if (wtl_missing_dropped(reader, dropped))
+		put_line(path, dropped);
 	n = wtl_store_periods(reader);
 	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader)) {
 		wtl_store_close(reader);
@@ -184,7 +181,7 @@ struct session {
 	struct wtl_app *app;
 	struct wtl_policy policy;
 	struct wtl_intensity intensity;
-	struct wtl_replay **replays;
+	struct wtl_recorded **recorded;
 	size_t n;
 	struct wtl_runs runs;
 	struct wtl_comparison_data comparison;
@@ -197,7 +194,7 @@ static int format_recording(struct wtl_buf *buf, const void *what,
 	const struct session *session = what;
 
 	return wtl_recording_find(output->name)
-		->recording(buf, wtl_replay_recording(session->replays[0]), style);
+		->recording(buf, &session->recorded[0]->recording, style);
 }
 
 static int format_comparison(struct wtl_buf *buf, const void *what,
@@ -218,34 +215,28 @@ static int format_runs(struct wtl_buf *buf, const void *what, const struct wtl_o
 	return wtl_recording_find(output->name)->runs(buf, &session->runs, style);
 }
 
-static size_t count_runs(const struct wtl_replay *replay)
-{
-	return wtl_replay_runs(replay) + (wtl_replay_unfinished(replay) != NULL);
-}
-
 /* What is to be told: one, several side by side, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
 	const struct settings *settings = session->app->own;
-	bool has_runs = session->n == 1 && count_runs(session->replays[0]) > 1;
+	bool has_runs = session->n == 1 && session->recorded[0]->n_runs > 1;
 	int rc = 0;
 
 	if (has_runs && settings->replay.by >= 0) {
 		wtl_complain(session->app,
 			     "--by is of one run: '%s' holds %zu, which are told as a series",
-			     wtl_replay_recording(session->replays[0])->path,
-			     count_runs(session->replays[0]));
+			     session->recorded[0]->recording.path, session->recorded[0]->n_runs);
 		return -EINVAL;
 	}
 	if (settings->series || has_runs) {
-		rc = wtl_runs_new(session->replays, session->n, &session->runs);
+		rc = wtl_runs_new(session->recorded, session->n, &session->runs);
 		result->format = format_runs;
 		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
 			wtl_complain(session->app, "no run was recorded to its end");
 			return -ENODATA;
 		}
 	} else if (session->n > 1) {
-		rc = wtl_comparison_new(session->replays, session->n, &session->comparison);
+		rc = wtl_comparison_new(session->recorded, session->n, &session->comparison);
 		result->format = format_comparison;
 	} else {
 		result->format = format_recording;
@@ -271,19 +262,19 @@ static int write_result(struct session *session, const struct wtl_result *result
 	return rc;
 }
 
-static int replay_all(struct session *session)
+static int load_all(struct session *session)
 {
 	const struct settings *settings = session->app->own;
 	int rc = 0;
 
-	session->replays = calloc(settings->files.n + 1, sizeof(*session->replays));
-	if (!session->replays) {
+	session->recorded = calloc(settings->files.n + 1, sizeof(*session->recorded));
+	if (!session->recorded) {
 		wtl_complain(session->app, "out of memory");
 		return -ENOMEM;
 	}
 	for (size_t i = 0; rc == 0 && i < settings->files.n; i++) {
-		rc = wtl_replay_new(session->app, &settings->replay, settings->files.words[i],
-				    &session->policy, &session->intensity, &session->replays[i]);
+		rc = wtl_report_load(session->app, &settings->replay, settings->files.words[i],
+				     &session->policy, &session->intensity, &session->recorded[i]);
 		session->n += rc == 0;
 	}
 	return rc;
@@ -292,7 +283,7 @@ static int replay_all(struct session *session)
 static int report(struct session *session)
 {
 	struct wtl_result result = {.what = session, .max = OUTPUT_MAX};
-	int rc = replay_all(session);
+	int rc = load_all(session);
 
 	if (rc == 0)
 		rc = prepare(session, &result);
@@ -301,8 +292,8 @@ static int report(struct session *session)
 	wtl_runs_free(&session->runs);
 	wtl_comparison_free(&session->comparison);
 	for (size_t i = 0; i < session->n; i++)
-		wtl_replay_free(session->replays[i]);
-	free(session->replays);
+		wtl_recorded_free(session->recorded[i]);
+	free(session->recorded);
 	return rc;
 }
 

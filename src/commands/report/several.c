@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "commands/report/several.h"
-#include "commands/report/run_figures.h"
+#include "report/run_figures.h"
 #include "energy/budget.h"
 #include "document/words.h"
 
@@ -28,7 +28,9 @@ static void sort_runs(struct wtl_run runs[], size_t n)
 
 static const struct wtl_report *replayed(const void *of, size_t run)
 {
-	return wtl_replay_run(of, run);
+	const struct wtl_recorded *recorded = of;
+
+	return &recorded->runs[run]->report;
 }
 
 static const struct wtl_report *pointed(const void *of, size_t run)
@@ -59,16 +61,16 @@ static int find_statistics(struct wtl_runs *runs)
 	return 0;
 }
 
-static size_t add_runs(const struct wtl_replay *replay, struct wtl_run list[])
+static size_t add_runs(const struct wtl_recorded *replay, struct wtl_run list[])
 {
-	const struct wtl_recording *recording = wtl_replay_recording(replay);
-	const struct wtl_report *unfinished = wtl_replay_unfinished(replay);
-	size_t n = wtl_replay_runs(replay);
+	const struct wtl_recording *recording = &replay->recording;
+	const struct wtl_report *unfinished = wtl_recorded_unfinished(replay);
+	size_t n = wtl_recorded_runs(replay);
 
 	for (size_t i = 0; i < n; i++)
 		list[i] = (struct wtl_run){.path = recording->path,
 					   .number = i + 1,
-					   .report = *wtl_replay_run(replay, i)};
+					   .report = replay->runs[i]->report};
 	if (!unfinished)
 		return n;
 	list[n] = (struct wtl_run){.path = recording->path,
@@ -79,7 +81,7 @@ static size_t add_runs(const struct wtl_replay *replay, struct wtl_run list[])
 	return n + 1;
 }
 
-int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *ret_runs)
+int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, struct wtl_runs *ret_runs)
 {
 	struct wtl_runs runs = {.has_files = n > 1, .n_recordings = n};
 	const struct wtl_recording **recordings = calloc(n + 1, sizeof(*recordings));
@@ -87,7 +89,7 @@ int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *
 	size_t n_runs = 0;
 
 	for (size_t i = 0; i < n; i++)
-		n_runs += wtl_replay_runs(replays[i]) + 1;
+		n_runs += wtl_recorded_runs(replays[i]) + 1;
 	list = calloc(n_runs + 1, sizeof(*list));
 	runs.runs = list;
 	runs.recordings = recordings;
@@ -96,9 +98,9 @@ int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++) {
-		recordings[i] = wtl_replay_recording(replays[i]);
+		recordings[i] = &replays[i]->recording;
 		runs.n_runs += add_runs(replays[i], list + runs.n_runs);
-		runs.n_unfinished += wtl_replay_unfinished(replays[i]) != NULL;
+		runs.n_unfinished += wtl_recorded_unfinished(replays[i]) != NULL;
 	}
 	sort_runs(list, runs.n_runs);
 	if (find_statistics(&runs) < 0) {
@@ -124,7 +126,7 @@ enum { ROWS_BESIDE_DOMAINS = 6 };
 #define TOTAL SIZE_MAX /* in the place of a domain */
 
 struct builder {
-	struct wtl_replay *const *replays;
+	struct wtl_recorded *const *replays;
 	size_t n;
 	struct wtl_comparison_data *data;
 	size_t n_rows;
@@ -132,13 +134,13 @@ struct builder {
 
 static const struct wtl_recording *recording_of(const struct builder *builder, size_t i)
 {
-	return wtl_replay_recording(builder->replays[i]);
+	return &builder->replays[i]->recording;
 }
 
 /* Of repeated runs those that count, or the recording's only one. */
-static struct wtl_run_list runs_of(const struct wtl_replay *replay)
+static struct wtl_run_list runs_of(const struct wtl_recorded *replay)
 {
-	return (struct wtl_run_list){replayed, replay, wtl_replay_runs(replay)};
+	return (struct wtl_run_list){replayed, replay, wtl_recorded_runs(replay)};
 }
 
 /* The last run that counts, of what no mean can be told. */
@@ -563,7 +565,7 @@ static void add_domains(struct builder *builder, double common[])
 	}
 }
 
-int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
+int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		       struct wtl_comparison_data *data)
 {
 	struct builder builder = {.replays = replays, .n = n, .data = data};
@@ -576,7 +578,7 @@ int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
 		return common ? -EINVAL : -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
-		n_rows += wtl_replay_recording(replays[i])->report.n_domains;
+		n_rows += replays[i]->recording.report.n_domains;
 	data->recordings = calloc(n, sizeof(*data->recordings));
 	data->rows = calloc(n_rows, sizeof(*data->rows));
 	data->values = calloc(n_rows * n, sizeof(*data->values));
@@ -588,7 +590,7 @@ int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_run_list runs = runs_of(replays[i]);
 
-		data->recordings[i] = *wtl_replay_recording(replays[i]);
+		data->recordings[i] = replays[i]->recording;
 		data->recordings[i].n_runs = wtl_runs_whole(&runs);
 		data->recordings[i].compared_utc_ns = report_of(&builder, i)->window.begin_utc_ns;
 	}

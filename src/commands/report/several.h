@@ -2,10 +2,10 @@
 #ifndef WTL_COMMANDS_REPORT_SEVERAL_H
 #define WTL_COMMANDS_REPORT_SEVERAL_H
 
-#include "commands/report/replay.h"
+#include "report/recorded.h"
 
 /* Runs of all recordings in the order in which they began. Borrows from the replays. 0 or -ENOMEM. */
-int wtl_runs_new(struct wtl_replay *const replays[], size_t n, struct wtl_runs *ret_runs);
+int wtl_runs_new(struct wtl_recorded *const replays[], size_t n, struct wtl_runs *ret_runs);
 void wtl_runs_free(struct wtl_runs *runs);
 
 /* Two or more recordings: each with the first one. Of one with repeated runs their mean is compared. */
@@ -16,7 +16,7 @@ struct wtl_comparison_data {
 	struct wtl_compared_value *values;
 };
 
-int wtl_comparison_new(struct wtl_replay *const replays[], size_t n,
+int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		       struct wtl_comparison_data *data);
 void wtl_comparison_free(struct wtl_comparison_data *data); /* a zeroed one is fine */
 

@@ -16,15 +16,16 @@
 #include "cli/child_watch.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "cli/loop.h"
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/sink.h"
+#include "cli/user.h"
 #include "commands/record/recording.h"
-#include "commands/report/run_figures.h"
 #include "document/report.h"
 #include "energy/units.h"
+#include "report/run_figures.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
 
@@ -190,24 +191,38 @@ static void ticked(void *context)
 	wtl_recording_look(&session->recording);
 }
 
+static void name_user(void *context, uint32_t uid, char *name, size_t size)
+{
+	const struct session *session = context;
+	const struct wtl_settings *settings = &session->app->settings;
+
+	wtl_user_name(!settings->root && !settings->tape, uid, name, size);
+}
+
+static int64_t start_of(void *context, int64_t start_ns)
+{
+	const struct session *session = context;
+
+	return session->boot_utc_ns + start_ns;
+}
+
 static void report_window(struct session *session, struct outcome *outcome)
 {
 	struct wtl_description *description = &outcome->description;
 	struct wtl_report *report = &outcome->report;
+	const struct wtl_report_source source = {
+		.meter = session->meter,
+		.consumers = session->billing.consumers,
+		.naming = {name_user, start_of, session},
+		.place = wtl_settings_place(&session->app->settings),
+		.top = session->app->settings.top,
+	};
 
-	wtl_description_fill(description, session->meter);
-	if (session->billing.consumers)
-		wtl_describe_attribution(description, &session->app->settings,
-					 session->billing.consumers, session->boot_utc_ns);
+	wtl_description_report(description, &source, report);
 	wtl_billing_describe(&session->billing, description);
 	wtl_describe_clock_step(description, boot_utc_ns(session->io) - session->boot_utc_ns,
 				"by the clock as it was at the begin");
-	report->attribution = description->attribution;
-	report->domains = description->domains;
-	report->n_domains = description->n_domains;
-	report->notes = description->notes;
-	report->n_notes = description->n_notes;
-	wtl_describe_carbon(&session->app->settings, &report->window.total, &report->carbon);
+	wtl_description_end(description, report);
 	wtl_describe_self(session->meter, &report->self);
 	report->self.late_ticks = session->loop.late_ticks;
 }

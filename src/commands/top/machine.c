@@ -9,7 +9,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "base/thread.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "commands/top/collect.h"
 #include "energy/units.h"
 

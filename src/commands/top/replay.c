@@ -13,9 +13,9 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "commands/top/collect.h"
+#include "cli/recordings.h"
 #include "cli/when.h"
 #include "energy/units.h"
-#include "replay/wall.h"
 
 #define PUBLISH_NS (100 * WTL_NS_PER_MS)
 
@@ -27,26 +27,28 @@
 /* Where nothing was recorded for longer, the play goes on behind it. */
 #define SKIP_NS (5 * WTL_NS_PER_S)
 
-/* So long after a gap it is still told of. */
-#define LINGER_NS (5 * WTL_NS_PER_S)
-
 /* So many are taken in a seek before anybody is asked whether it is still wanted. */
 enum { EVENTS_AT_ONCE = 64 };
 
 /* ---- Events ---- */
 
+static int64_t since_begin(const struct wtl_top_replay *replay, int64_t t_mono_ns)
+{
+	return t_mono_ns - replay->history->begin_mono_ns;
+}
+
 /* What comes next, which the player's meter already knows then, but the view not. 1; 0: there is none; or
  * negative. */
 static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
 {
-	int rc = wtl_player_step(replay->player, &replay->event, err);
+	int rc = wtl_history_step(replay->history, &replay->event, err);
 
 	replay->has_event = rc > 0;
 	if (rc <= 0)
 		return rc;
 	/* Some have no time of their own. */
-	if (replay->event.t_mono_ns - replay->zero_ns > replay->event_ns)
-		replay->event_ns = replay->event.t_mono_ns - replay->zero_ns;
+	if (since_begin(replay, replay->event.t_mono_ns) > replay->event_ns)
+		replay->event_ns = since_begin(replay, replay->event.t_mono_ns);
 	return 1;
 }
 
@@ -66,19 +68,20 @@ static void take_sample(struct wtl_top_collector *collector)
 		return;
 	replay->taken_ns = replay->event_ns;
 	wtl_top_sampler_take(&collector->sampler, &collector->master,
-			     replay->zero_ns + replay->event_ns);
+			     replay->history->begin_mono_ns + replay->event_ns);
 }
 
 static void take_lost(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
-	char text[sizeof(replay->event.text)];
+	const struct wtl_history *history = replay->history;
+	char text[WTL_GAP_TEXT_SIZE];
 
 	collector->sampler.has_missed = replay->is_lost = true;
 	replay->lost.from_ns = replay->reached_ns;
 	replay->lost.to_ns = replay->event_ns;
-	wtl_gap_damage(replay->event.text, text, sizeof(text));
-	wtl_replay_tell_lost(text, replay->lost.text);
+	wtl_missing_lost(wtl_gap_text(&history->gaps[history->n_gaps - 1], text),
+			 replay->lost.text);
 }
 
 static void take_bill(struct wtl_top_collector *collector)
@@ -87,7 +90,7 @@ static void take_bill(struct wtl_top_collector *collector)
 	struct wattle_window window;
 
 	collector->replay->has_bill = true;
-	if (wtl_player_billed(collector->replay->player, &window, &energies))
+	if (wtl_player_billed(collector->replay->history->player, &window, &energies))
 		wtl_top_sampler_bill(&collector->sampler, &collector->master, energies);
 }
 
@@ -123,28 +126,37 @@ static void take_event(struct wtl_top_collector *collector)
 		break;
 	}
 	replay->reached_ns = replay->event_ns;
-	view->played.zero_utc_ns =
-		wtl_player_utc(replay->player, replay->zero_ns + replay->reached_ns) -
-		replay->reached_ns;
+	view->played.zero_utc_ns = wtl_history_utc(replay->history, replay->history->begin_mono_ns +
+									    replay->reached_ns) -
+				   replay->reached_ns;
 	replay->has_event = false;
 	replay->is_changed = true;
 }
 
 /* ---- Views ---- */
 
+static bool is_about(const struct wtl_top_remark *remark, int64_t at_ns)
+{
+	return remark->text[0] && remark->from_ns <= at_ns &&
+	       at_ns - remark->to_ns <= WTL_TOP_LINGER_NS;
+}
+
 static void make_note(struct wtl_top_replay *replay, struct wtl_top_view *view)
 {
+	const struct wtl_history *history = replay->history;
 	int64_t at_ns = replay->reached_ns;
-	const struct wtl_top_remark *remark =
-		wtl_top_remark_at(&replay->lost, replay->lost.text[0] != '\0', at_ns, LINGER_NS);
+	const struct wtl_stored_gap *gap =
+		wtl_top_gap_at(history->gaps, history->n_gaps, history->begin_mono_ns + at_ns);
+	char text[WTL_REMARK_SIZE] = "";
 
-	if (!remark)
-		remark = wtl_top_remark_at(replay->remarks, replay->n_remarks, at_ns, LINGER_NS);
 	wtl_top_replay_find_missing(replay);
-	if (!remark)
-		remark = wtl_top_remark_at(&replay->missing, replay->missing.text[0] != '\0', at_ns,
-					   LINGER_NS);
-	wtl_text_copy(view->played.note, sizeof(view->played.note), remark ? remark->text : "");
+	if (is_about(&replay->lost, at_ns))
+		wtl_text_copy(text, sizeof(text), replay->lost.text);
+	else if (gap)
+		wtl_top_gap_text(gap, text);
+	else if (is_about(&replay->missing, at_ns))
+		wtl_text_copy(text, sizeof(text), replay->missing.text);
+	wtl_text_copy(view->played.note, sizeof(view->played.note), text);
 }
 
 static void publish(struct wtl_top_collector *collector)
@@ -171,18 +183,17 @@ static void free_replay(struct wtl_top_replay *replay)
 {
 	if (!replay)
 		return;
-	wtl_player_close(replay->player);
-	free(replay->remarks);
+	wtl_history_close(replay->history);
 	free(replay);
 }
 
 /* As often as was sampled, within what curves are good for. */
 static int64_t find_interval(const struct wtl_top_replay *replay)
 {
-	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), "interval-ns");
+	const char *text = wtl_history_fact(replay->history, "interval-ns");
 	int64_t interval_ns;
 
-	if (!text || wtl_num_i64(text, strlen(text), &interval_ns) < 0 || interval_ns <= 0)
+	if (wtl_num_i64(text, strlen(text), &interval_ns) < 0 || interval_ns <= 0)
 		return SAMPLE_DEFAULT_NS;
 	if (interval_ns < SAMPLE_LEAST_NS)
 		return SAMPLE_LEAST_NS;
@@ -204,36 +215,8 @@ static int step_to_begin(struct wtl_top_replay *replay, struct wtl_err *err)
 	} while (rc > 0 && replay->event.kind != WTL_PLAYED_BEGUN &&
 		 replay->event.kind != WTL_PLAYED_BILLED && n_seconds < 2);
 	if (rc >= 0)
-		rc = wtl_player_begin_here(replay->player);
+		rc = wtl_player_begin_here(replay->history->player);
 	return rc < 0 ? wtl_err_set(err, rc, "recording", NULL, "%s", wtl_err_text(rc)) : 0;
-}
-
-static int extend(void *context, const struct wtl_stored_window *window)
-{
-	struct wtl_top_replay *replay = context;
-	int64_t end_ns = window->begin_mono_ns + window->duration_ns - replay->zero_ns;
-
-	if (end_ns > replay->length_ns)
-		replay->length_ns = end_ns;
-	return 0;
-}
-
-/* From its begin to the last thing that is known of. */
-static int find_length(struct wtl_top_replay *replay, struct wtl_err *err)
-{
-	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
-	struct wtl_store_period first, last;
-	size_t n = wtl_store_periods(reader);
-
-	if (n == 0 || wtl_store_period(reader, 0, &first) < 0 ||
-	    wtl_store_period(reader, n - 1, &last) < 0)
-		return wtl_err_set(err, ENODATA, "recording", NULL, "there is nothing in it");
-	replay->zero_ns = first.begin_mono_ns;
-	replay->zero_utc_ns = first.begin_utc_ns;
-	replay->length_ns = last.end_mono_ns - first.begin_mono_ns;
-	/* What is damaged there is told by others. */
-	wtl_store_each_window(reader, extend, replay);
-	return 0;
 }
 
 static int open_replay(const char *path, struct wtl_top_replay **ret_replay, struct wtl_err *err)
@@ -244,9 +227,10 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 	if (!replay)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	replay->taken_ns = replay->blank_ns = -1;
-	rc = wtl_player_open(path, NULL, &replay->player, err);
-	if (rc == 0)
-		rc = find_length(replay, err);
+	rc = wtl_history_open(path, NULL, &replay->history, err);
+	/* What is wrong with the table of gaps is told with what else is damaged. */
+	if (rc == 0 && wtl_history_read_gaps(replay->history) == -ENOMEM)
+		rc = wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (rc == 0) {
 		replay->sample_ns = find_interval(replay);
 		rc = step_to_begin(replay, err);
@@ -279,11 +263,11 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
 	view->n_processes = view->n_groups = 0;
 	view->generation++;
-	wtl_player_sample_again(replay->player);
-	rc = wtl_top_sampler_init(&collector->sampler, wtl_player_meter(replay->player), view);
+	wtl_player_sample_again(replay->history->player);
+	rc = wtl_top_sampler_init(&collector->sampler, replay->history->meter, view);
 	if (rc < 0)
 		return rc;
-	wtl_top_people_init_played(&collector->people, replay->player);
+	wtl_top_people_init_played(&collector->people, replay->history->player);
 	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
 		      collector->app->settings.no_processes
 			      ? "processes are not shown (--no-processes)"
@@ -300,44 +284,30 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 static void find_carbon(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
-	struct wtl_store_reader *reader = wtl_player_reader(collector->replay->player);
 	struct wtl_top_view *view = &collector->master;
-	const char *place = wtl_store_get_fact(reader, "location");
+	const char *place = wtl_history_fact(collector->replay->history, "location");
 
 	view->carbon = settings->carbon;
 	view->carbon_is_default = !settings->location;
 	view->pue_milli = settings->pue_milli;
-	if (!settings->location && place && wtl_meter_carbon(place, &view->carbon) == 0)
+	if (!settings->location && place[0] && wtl_meter_carbon(place, &view->carbon) == 0)
 		view->carbon_is_default = false;
-}
-
-/* The place in the recording where UTC was that: the machine may have slept, and its clock been set. */
-static int64_t place_of_utc(const struct wtl_top_replay *replay, int64_t t_utc_ns)
-{
-	int64_t mono_ns;
-
-	if (wtl_wall_find(wtl_player_wall(replay->player), t_utc_ns, &mono_ns))
-		return mono_ns - replay->zero_ns;
-	return t_utc_ns - replay->zero_utc_ns;
 }
 
 /* Where it is to begin (or what is shown), or -ERANGE after a complaint. */
 static int find_place(struct wtl_top_collector *collector, int64_t none_ns, int64_t *ret_ns)
 {
 	const struct wtl_when *at = &collector->settings->at;
-	const struct wtl_top_replay *replay = collector->replay;
+	const struct wtl_history *history = collector->replay->history;
 
 	*ret_ns = none_ns;
 	if (at->kind == WTL_WHEN_NOT)
 		return 0;
-	if (wtl_when_since_ns(at, replay->zero_utc_ns, 0, ret_ns) == 0) {
-		if (at->kind != WTL_WHEN_SINCE)
-			*ret_ns = place_of_utc(replay, replay->zero_utc_ns + *ret_ns);
-		if (*ret_ns >= 0 && *ret_ns <= replay->length_ns)
-			return 0;
-	}
+	if (wtl_when_in(at, history, 0, ret_ns) == 0 && *ret_ns >= 0 &&
+	    *ret_ns <= wtl_history_span_ns(history))
+		return 0;
 	wtl_complain(collector->app, "--at: the recording lasts %.1f s, and this is not in it",
-		     (double)replay->length_ns / 1e9);
+		     (double)wtl_history_span_ns(history) / 1e9);
 	return -ERANGE;
 }
 
@@ -358,13 +328,13 @@ int wtl_top_replay_open(struct wtl_top_collector *collector)
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;
 	}
-	collector->master.played.zero_utc_ns = replay->zero_utc_ns;
+	collector->master.played.zero_utc_ns = replay->history->begin_utc_ns;
 	rc = find_place(collector, 0, &order.ns);
 	if (rc < 0)
 		return rc;
 	find_carbon(collector);
 	pthread_mutex_lock(&collector->lock);
-	wtl_play_init(&collector->play, replay->length_ns, settings->speed_milli,
+	wtl_play_init(&collector->play, wtl_history_span_ns(replay->history), settings->speed_milli,
 		      wtl_top_screen_ns());
 	if (order.ns > 0)
 		wtl_play_order(&collector->play, &order, wtl_top_screen_ns());
@@ -390,7 +360,9 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 	if (rc < 0)
 		return rc;
-	replay->seek_ns = until_ns < replay->length_ns ? until_ns : replay->length_ns;
+	replay->seek_ns = wtl_history_span_ns(replay->history);
+	if (until_ns < replay->seek_ns)
+		replay->seek_ns = until_ns;
 	while ((rc = look_ahead(replay, &err)) > 0 && replay->event_ns <= until_ns)
 		take_event(collector);
 	if (rc < 0) {
@@ -535,7 +507,7 @@ static int go_back(struct wtl_top_collector *collector)
 		give_up(collector, &err);
 	}
 	pthread_mutex_lock(&collector->lock);
-	collector->play.length_ns = collector->replay->length_ns;
+	collector->play.length_ns = wtl_history_span_ns(collector->replay->history);
 	collector->play.is_seeking &= is_open;
 	pthread_mutex_unlock(&collector->lock);
 	return 0;

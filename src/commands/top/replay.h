@@ -6,10 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commands/report/replay.h"
 #include "commands/top/view.h"
-#include "record/store.h"
-#include "replay/player.h"
+#include "replay/history.h"
+#include "report/missing.h"
 
 struct wtl_top_collector;
 
@@ -25,11 +24,9 @@ struct wtl_top_remark {
 };
 
 struct wtl_top_replay {
-	struct wtl_player *player; /* owns the meter and the consumers */
-	int64_t zero_ns;	   /* the recording's begin, by its clock */
-	int64_t zero_utc_ns;
-	int64_t length_ns;
-	int64_t sample_ns;	 /* between two samples that are taken */
+	struct wtl_history
+		*history;  /* owns the meter and the consumers; has all gaps from the begin on */
+	int64_t sample_ns; /* between two samples that are taken */
 	struct wtl_played event; /* what comes next */
 	bool has_event;
 	int64_t event_ns;   /* since the begin, as the others: when it comes */
@@ -45,10 +42,8 @@ struct wtl_top_replay {
 	int64_t second_cpu_ns, second_mono_ns;
 	struct wtl_top_remark lost; /* the newest stretch that could not be read */
 	struct wtl_top_remark
-		missing; /* what else it does not have: told where that was found out */
-	bool is_damaged; /* that is tables which could not be read */
-	struct wtl_top_remark *remarks;
-	size_t n_remarks, room;
+		missing;	/* what else it does not have: told where that was found out */
+	bool is_damaged;	/* that is tables which could not be read */
 	int64_t publish_due_ns; /* by the screen's clock */
 };
 
@@ -66,14 +61,19 @@ int wtl_top_replay_once(struct wtl_top_collector *collector);
 
 /* What else is missing, by what was read so far, is replay->missing then. */
 void wtl_top_replay_find_missing(struct wtl_top_replay *replay);
-/* The machine, its GPUs and all gaps. 0 or -ENOMEM. */
+/* The machine and its GPUs. 0 or -ENOMEM. */
 int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view *view);
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view);
 /* What recording it took, since the second before. */
 void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_played *played,
 				struct wtl_top_view *view);
-/* The newest that is about at_ns, or was up to linger_ns ago; NULL: none. */
-const struct wtl_top_remark *wtl_top_remark_at(const struct wtl_top_remark remarks[], size_t n,
-					       int64_t at_ns, int64_t linger_ns);
+/* For so long after a stretch is over it is still shown. */
+#define WTL_TOP_LINGER_NS INT64_C(5000000000)
+/* The newest gap that is about that moment, or was until a moment ago; NULL: none. Stretches that could not be read are
+ * none of these. */
+const struct wtl_stored_gap *wtl_top_gap_at(const struct wtl_stored_gap gaps[], size_t n,
+					    int64_t at_mono_ns);
+/* What is known of it, in one line. */
+void wtl_top_gap_text(const struct wtl_stored_gap *gap, char text[WTL_REMARK_SIZE]);
 
 #endif

@@ -3,9 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/text.h"
-#include "cli/describe.h"
+#include "report/description.h"
 #include "commands/top/collect.h"
 #include "commands/top/replay.h"
 #include "document/report.h"
@@ -22,9 +21,9 @@ enum { GPUS_MAX = 128 };
 
 static void copy_fact(const struct wtl_top_replay *replay, const char *key, char *to, size_t size)
 {
-	const char *text = wtl_store_get_fact(wtl_player_reader(replay->player), key);
+	const char *text = wtl_history_fact(replay->history, key);
 
-	if (text)
+	if (text[0])
 		wtl_text_clean(to, size, text, strlen(text));
 }
 
@@ -41,8 +40,8 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_g
 
 	snprintf(domain, sizeof(domain), WTL_FACT_DEVICE_DOMAIN, i);
 	snprintf(name, sizeof(name), WTL_FACT_DEVICE_NAME, i);
-	if (!wtl_store_get_fact(wtl_player_reader(replay->player), domain) &&
-	    !wtl_store_get_fact(wtl_player_reader(replay->player), name))
+	if (!wtl_store_get_fact(replay->history->reader, domain) &&
+	    !wtl_store_get_fact(replay->history->reader, name))
 		return false;
 	*gpu = (struct wtl_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
 	/* … which has nothing to say until it is told of. */
@@ -143,7 +142,7 @@ void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_
 	if (replay->second_mono_ns > 0 && span_ns >= 0 && span_ns < SPAN_LEAST_NS)
 		return;
 	if (replay->second_mono_ns > 0 && span_ns > 0 && cpu_ns >= 0) {
-		wtl_describe_cost(wtl_player_meter(replay->player), cpu_ns, &cost);
+		wtl_describe_cost(replay->history->meter, cpu_ns, &cost);
 		view->self.cpu_ppm = (uint32_t)(1e6 * (double)cpu_ns / (double)span_ns);
 		view->self.has_power = cost.has_energy;
 		view->self.power_uw = (uint64_t)(1e9 * (double)cost.energy_uj / (double)span_ns);
@@ -160,50 +159,45 @@ static bool has_length(enum wtl_gap_kind kind)
 	return kind != WTL_GAP_SUSPEND && kind != WTL_GAP_CLOCK_STEP;
 }
 
-static int add_gap(void *context, const struct wtl_stored_gap *gap)
+void wtl_top_gap_text(const struct wtl_stored_gap *gap, char text[WTL_REMARK_SIZE])
 {
-	struct wtl_top_replay *replay = context;
-	struct wtl_top_remark *remark;
-	char text[sizeof(remark->text)], length[32] = "";
-	int64_t length_ns = gap->duration_ns > 0 ? gap->duration_ns : 0;
+	char raw[WTL_REMARK_SIZE], length[32] = "";
 
-	if (wtl_array_reserve(&replay->remarks, &replay->room, replay->n_remarks + 1,
-			      sizeof(*remark)) < 0)
-		return -ENOMEM;
 	if (gap->kind != WTL_GAP_CLOCK_STEP)
-		snprintf(length, sizeof(length), ", for %.1f s", (double)length_ns / 1e9);
-	snprintf(text, sizeof(text), "%s%s%.80s%s", gap->subject, gap->subject[0] ? ": " : "",
+		snprintf(length, sizeof(length), ", for %.1f s",
+			 gap->duration_ns > 0 ? (double)gap->duration_ns / 1e9 : 0.0);
+	snprintf(raw, sizeof(raw), "%s%s%.80s%s", gap->subject, gap->subject[0] ? ": " : "",
 		 gap->text, length);
-	remark = &replay->remarks[replay->n_remarks++];
-	remark->from_ns = gap->begin_mono_ns - replay->zero_ns;
-	remark->to_ns = remark->from_ns + (has_length(gap->kind) ? length_ns : 0);
-	wtl_text_clean(remark->text, sizeof(remark->text), text, strlen(text));
-	return 0;
+	wtl_text_clean(text, WTL_REMARK_SIZE, raw, strlen(raw));
 }
 
-const struct wtl_top_remark *wtl_top_remark_at(const struct wtl_top_remark remarks[], size_t n,
-					       int64_t at_ns, int64_t linger_ns)
+const struct wtl_stored_gap *wtl_top_gap_at(const struct wtl_stored_gap gaps[], size_t n,
+					    int64_t at_mono_ns)
 {
-	const struct wtl_top_remark *newest = NULL;
+	const struct wtl_stored_gap *newest = NULL;
 
-	for (size_t i = 0; i < n; i++)
-		if (remarks[i].from_ns <= at_ns && at_ns - remarks[i].to_ns <= linger_ns &&
-		    (!newest || remarks[i].from_ns >= newest->from_ns))
-			newest = &remarks[i];
+	for (size_t i = 0; i < n; i++) {
+		int64_t begin_ns = gaps[i].begin_mono_ns, since_ns = at_mono_ns - begin_ns;
+
+		if (has_length(gaps[i].kind) && gaps[i].duration_ns > 0)
+			since_ns -= gaps[i].duration_ns;
+		if (gaps[i].kind != WTL_GAP_DAMAGED && begin_ns <= at_mono_ns &&
+		    since_ns <= WTL_TOP_LINGER_NS && (!newest || begin_ns >= newest->begin_mono_ns))
+			newest = &gaps[i];
+	}
 	return newest;
 }
 
 void wtl_top_replay_find_missing(struct wtl_top_replay *replay)
 {
-	const struct wtl_store_reader *reader = wtl_player_reader(replay->player);
 	struct wtl_top_remark *missing = &replay->missing;
 
 	if (!replay->is_damaged && !replay->lost.text[0] &&
-	    wtl_replay_tell_damaged(reader, missing->text)) {
+	    wtl_missing_rows(replay->history->reader, missing->text)) {
 		replay->is_damaged = true;
 		missing->from_ns = missing->to_ns = replay->reached_ns;
 	} else if (!missing->text[0]) {
-		wtl_replay_tell_dropped(reader, missing->text);
+		wtl_missing_dropped(replay->history->reader, missing->text);
 	}
 }
 
@@ -211,9 +205,8 @@ void wtl_top_replay_find_missing(struct wtl_top_replay *replay)
 
 int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view *view)
 {
-	const struct wtl_machine *machine = &wtl_player_meter(replay->player)->machine;
-	struct wtl_store_reader *reader = wtl_player_reader(replay->player);
-	int rc;
+	const struct wtl_history *history = replay->history;
+	const struct wtl_machine *machine = &history->meter->machine;
 
 	view->machine = (struct wtl_top_machine){.n_cpus = machine->n_cpus, .memory_bytes = 0};
 	copy_fact(replay, "host", view->machine.host, sizeof(view->machine.host));
@@ -222,11 +215,7 @@ int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view
 	wtl_text_clean(view->played.kernel, sizeof(view->played.kernel), machine->kernel,
 		       strlen(machine->kernel));
 	view->played.is_there = true;
-	view->played.is_live = wtl_store_is_live(reader);
-	view->played.is_whole = wtl_store_is_whole(reader);
-	rc = read_gpus(replay, view);
-	/* What is wrong with the table of gaps is told with what else is damaged. */
-	if (rc == 0 && wtl_replay_each_gap(reader, add_gap, replay) == -ENOMEM)
-		rc = -ENOMEM;
-	return rc;
+	view->played.is_live = wtl_store_is_live(history->reader);
+	view->played.is_whole = wtl_store_is_whole(history->reader);
+	return read_gpus(replay, view);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/description.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -9,10 +11,9 @@
 #include <sys/resource.h>
 
 #include "base/buf.h"
-#include "cli/command.h"
-#include "cli/describe.h"
-#include "energy/carbon.h"
 #include "document/format.h"
+#include "document/words.h"
+#include "energy/carbon.h"
 #include "energy/units.h"
 #include "meter/meter.h"
 #include "sensors/cpu_tdp.h"
@@ -42,10 +43,7 @@ void wtl_description_done(struct wtl_description *description)
 	memset(description, 0, sizeof(*description));
 }
 
-static void note(struct wtl_description *description, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void note(struct wtl_description *description, const char *format, ...)
+void wtl_describe_note(struct wtl_description *description, const char *format, ...)
 {
 	size_t most = sizeof(description->notes) / sizeof(description->notes[0]);
 	char *text;
@@ -76,9 +74,9 @@ static void note_unmeasured(struct wtl_description *description)
 	}
 	if (measured)
 		return;
-	note(description, "Nothing here is measured%s%s%s%s.", why ? ": " : "",
-	     why ? why->reason : "", why && why->remedy ? ". To change that: " : "",
-	     why && why->remedy ? why->remedy : "");
+	wtl_describe_note(description, "Nothing here is measured%s%s%s%s.", why ? ": " : "",
+			  why ? why->reason : "", why && why->remedy ? ". To change that: " : "",
+			  why && why->remedy ? why->remedy : "");
 }
 
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter)
@@ -104,11 +102,12 @@ void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_tim
 	if (n_times > 0)
 		snprintf(times, sizeof(times), "%" PRIu64 " time%s, ", n_times,
 			 n_times == 1 ? "" : "s");
-	note(description,
-	     "Records of processes that ended were lost (%sbecause too many came at once): some "
-	     "that lived shortly are not listed, and what they used is their parents', or "
-	     "not attributed.",
-	     times);
+	wtl_describe_note(
+		description,
+		"Records of processes that ended were lost (%sbecause too many came at once): some "
+		"that lived shortly are not listed, and what they used is their parents', or "
+		"not attributed.",
+		times);
 }
 
 void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
@@ -117,11 +116,12 @@ void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
 	if (n_exits > 0)
 		wtl_describe_lost_exits(description, n_exits);
 	if (n_unfollowed > 0)
-		note(description,
-		     "There was no room to follow %" PRIu64 " process%s: what %s used is "
-		     "not attributed.",
-		     n_unfollowed, n_unfollowed == 1 ? "" : "es",
-		     n_unfollowed == 1 ? "it" : "they");
+		wtl_describe_note(description,
+				  "There was no room to follow %" PRIu64
+				  " process%s: what %s used is "
+				  "not attributed.",
+				  n_unfollowed, n_unfollowed == 1 ? "" : "es",
+				  n_unfollowed == 1 ? "it" : "they");
 }
 
 void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns, const char *times)
@@ -133,14 +133,16 @@ void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns,
 		return;
 	wtl_buf_init(&by, 64);
 	wtl_format_duration(&by, by_ns == INT64_MIN ? INT64_MAX : llabs(by_ns), true);
-	note(description, "The clock was set %s by %s while this was measured: times are %s.",
-	     by_ns < 0 ? "back" : "forward", wtl_buf_str(&by), times);
+	wtl_describe_note(description,
+			  "The clock was set %s by %s while this was measured: times are %s.",
+			  by_ns < 0 ? "back" : "forward", wtl_buf_str(&by), times);
 	wtl_buf_done(&by);
 }
 
 void wtl_describe_no_command(struct wtl_description *description)
 {
-	note(description, "Which of the processes is the command cannot be told: /proc is not that "
+	wtl_describe_note(description,
+			  "Which of the processes is the command cannot be told: /proc is not that "
 			  "of wattle's PID namespace. To change that: mount the one that is.");
 }
 
@@ -153,26 +155,74 @@ void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double un
 	carbon->uncertainty_rest_ng = -(int32_t)floor((up_ug - uncertainty_ug) * 1e3);
 }
 
-void wtl_describe_carbon(const struct wtl_settings *settings, const struct wattle_energy *total,
+void wtl_describe_carbon(const struct wtl_report_place *place, const struct wattle_energy *total,
 			 struct wtl_report_carbon *ret_carbon)
 {
 	struct wtl_report_carbon *carbon = ret_carbon;
-	const uint64_t mg_per_kwh = settings->carbon.intensity_mg_per_kwh;
+	const uint64_t mg_per_kwh = place->carbon.intensity_mg_per_kwh;
 	double energy_ug, intensity_ug;
 
 	memset(carbon, 0, sizeof(*carbon));
-	carbon->carbon = settings->carbon;
-	carbon->is_default = !settings->location;
-	carbon->pue_milli = settings->pue_milli;
+	carbon->carbon = place->carbon;
+	carbon->is_default = place->is_default;
+	carbon->pue_milli = place->pue_milli;
 	if (!total->has_energy)
 		return;
-	carbon->emitted_ug = wattle_carbon_ug(&settings->carbon, total->energy_uj);
+	carbon->emitted_ug = wattle_carbon_ug(&place->carbon, total->energy_uj);
 	carbon->emitted_rest_ng =
 		wtl_carbon_rest_ng((unsigned __int128)total->energy_uj * mg_per_kwh);
 	/* From the energy's own ±: an energy of 0 has one too. */
 	energy_ug = (double)total->uncertainty_uj * (double)mg_per_kwh / 3.6e9;
-	intensity_ug = 2.0 * settings->carbon.uncertainty_ppm / 1e6 * (double)carbon->emitted_ug;
+	intensity_ug = 2.0 * place->carbon.uncertainty_ppm / 1e6 * (double)carbon->emitted_ug;
 	wtl_describe_carbon_uncertainty(carbon, hypot(energy_ug, intensity_ug));
+}
+
+void wtl_describe_emission(const struct wtl_report_place *place, const char *file,
+			   const struct wtl_emission *emission, const struct wattle_energy *total,
+			   struct wtl_report_carbon *ret_carbon)
+{
+	struct wtl_report_carbon carbon = {.pue_milli = place->pue_milli};
+	double share = total->energy_uj > 0
+			       ? (double)total->uncertainty_uj / (double)total->energy_uj
+			       : 0.0;
+
+	if (emission->energy_uj <= 0 && (emission->missing_uj > 0 || emission->known_ns <= 0))
+		carbon.reason = "the file has no intensity for this time";
+	if (emission->missing_uj > 0)
+		carbon.missing_uj = (uint64_t)emission->missing_uj;
+	carbon.carbon.intensity_mg_per_kwh = wtl_emission_mean_mg_per_kwh(emission);
+	snprintf(carbon.carbon.location, sizeof(carbon.carbon.location), "time-varying");
+	snprintf(carbon.carbon.dataset, sizeof(carbon.carbon.dataset), "%s", file);
+	carbon.emitted_ug = wtl_emission_ug(emission);
+	if (emission->uj_mg_per_kwh > 0)
+		carbon.emitted_rest_ng =
+			wtl_carbon_rest_ng((unsigned __int128)emission->uj_mg_per_kwh);
+	wtl_describe_carbon_uncertainty(&carbon,
+					share * (double)wtl_words_emitted_ng(&carbon) / 1e3);
+	*ret_carbon = carbon;
+}
+
+int wtl_description_report(struct wtl_description *description,
+			   const struct wtl_report_source *source, struct wtl_report *report)
+{
+	int rc = 0;
+
+	wtl_description_fill(description, source->meter);
+	description->attribution.reason = source->no_consumers;
+	if (source->consumers)
+		rc = wtl_describe_attribution(description, source);
+	report->attribution = description->attribution;
+	wtl_describe_carbon(&source->place, &report->window.total, &report->carbon);
+	wtl_description_end(description, report);
+	return rc;
+}
+
+void wtl_description_end(struct wtl_description *description, struct wtl_report *report)
+{
+	report->domains = description->domains;
+	report->n_domains = description->n_domains;
+	report->notes = description->notes;
+	report->n_notes = description->n_notes;
 }
 
 /* What this machine draws at full load, by the table, for each logical CPU. */

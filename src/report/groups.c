@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "commands/report/replay.h"
+
 #include "meter/consumers.h"
+#include "report/recorded.h"
 #include "text/shares.h"
 
 /* A consumer with energy, on its way into a group. */

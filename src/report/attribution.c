@@ -5,11 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/describe.h"
-#include "cli/user.h"
-#include "document/report.h"
 #include "meter/consumers.h"
+#include "report/description.h"
 #include "text/shares.h"
 
 /* What a report says of one consumer, which may be gone when it is printed. */
@@ -55,30 +52,16 @@ static void add_other(struct wtl_report_attribution *attribution,
 		is_first ? -1 : attribution->others_cpu_ns, wtl_consumer_cpu_ns(consumer));
 }
 
-static void name_user(const struct wtl_description *description,
-		      const struct wtl_settings *settings, uint32_t uid,
-		      struct wtl_attributed *kept)
-{
-	const struct wtl_naming *naming = description->naming;
-	const char *name = naming ? naming->user(naming->context, uid) : "";
-
-	if (name[0])
-		wtl_text_copy(kept->user, sizeof(kept->user), name);
-	else
-		wtl_user_name(!naming && !settings->root && !settings->tape, uid, kept->user,
-			      sizeof(kept->user));
-}
-
-static void list(struct wtl_description *description, const struct wtl_settings *settings,
-		 const struct wtl_consumers *consumers, uint32_t slot, int64_t boot_utc_ns)
+static void list(struct wtl_description *description, const struct wtl_report_source *source,
+		 uint32_t slot)
 {
 	struct wtl_report_attribution *attribution = &description->attribution;
 	size_t i = attribution->n_processes++;
 	struct wtl_attributed *kept = &description->attributed[i];
 	struct wtl_report_process *process = &description->processes[i];
-	const struct wtl_naming *naming = description->naming;
+	const struct wtl_naming *naming = &source->naming;
 
-	kept->consumer = *wtl_consumers_get(consumers, slot);
+	kept->consumer = *wtl_consumers_get(source->consumers, slot);
 	if (kept->consumer.group) {
 		kept->group = *kept->consumer.group;
 		kept->consumer.group = &kept->group;
@@ -86,14 +69,13 @@ static void list(struct wtl_description *description, const struct wtl_settings 
 	process->consumer = &kept->consumer;
 	if (kept->consumer.start_ns > 0)
 		process->start_utc_ns =
-			naming ? naming->start_utc_ns(naming->context, kept->consumer.start_ns)
-			       : boot_utc_ns + kept->consumer.start_ns;
+			naming->start_utc_ns(naming->context, kept->consumer.start_ns);
 	if (kept->consumer.uid != UINT32_MAX) {
-		name_user(description, settings, kept->consumer.uid, kept);
+		naming->user(naming->context, kept->consumer.uid, kept->user, sizeof(kept->user));
 		process->user = kept->user;
 	}
-	process->all = share_of(consumers, slot, WTL_PART_ALL);
-	process->gpu = share_of(consumers, slot, WTL_PART_GPU);
+	process->all = share_of(source->consumers, slot, WTL_PART_ALL);
+	process->gpu = share_of(source->consumers, slot, WTL_PART_GPU);
 }
 
 /* All consumers that were billed anything, those with the most first. */
@@ -144,15 +126,15 @@ static void describe_domains(struct wtl_description *description,
 }
 
 int wtl_describe_attribution(struct wtl_description *description,
-			     const struct wtl_settings *settings,
-			     const struct wtl_consumers *consumers, int64_t boot_utc_ns)
+			     const struct wtl_report_source *source)
 {
+	const struct wtl_consumers *consumers = source->consumers;
 	struct wtl_report_attribution *attribution = &description->attribution;
 	struct ranked *ranked = calloc(wtl_consumers_slots(consumers) + 1, sizeof(*ranked));
 	size_t n;
 
-	description->attributed = calloc(settings->top + 1, sizeof(*description->attributed));
-	description->processes = calloc(settings->top + 1, sizeof(*description->processes));
+	description->attributed = calloc(source->top + 1, sizeof(*description->attributed));
+	description->processes = calloc(source->top + 1, sizeof(*description->processes));
 	if (!ranked || !description->attributed || !description->processes) {
 		free(ranked);
 		return -ENOMEM;
@@ -161,10 +143,10 @@ int wtl_describe_attribution(struct wtl_description *description,
 	attribution->is_known = n > 0;
 	attribution->reason = n > 0 ? NULL : "no process was seen to use anything";
 	for (size_t i = 0; i < n; i++) {
-		if (i < settings->top)
-			list(description, settings, consumers, ranked[i].slot, boot_utc_ns);
+		if (i < source->top)
+			list(description, source, ranked[i].slot);
 		else
-			add_other(attribution, consumers, ranked[i].slot, i == settings->top);
+			add_other(attribution, consumers, ranked[i].slot, i == source->top);
 	}
 	free(ranked);
 	attribution->processes = description->processes;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_COMMANDS_REPORT_RUN_FIGURES_H
-#define WTL_COMMANDS_REPORT_RUN_FIGURES_H
+#ifndef WTL_REPORT_RUN_FIGURES_H
+#define WTL_REPORT_RUN_FIGURES_H
 
 #include <stddef.h>
 

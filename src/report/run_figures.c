@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "commands/report/run_figures.h"
+#include "report/run_figures.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,17 +1,67 @@
 /* SPDX-License-Identifier: MIT */
-/* What a recording does not have, in the words that everything that shows it uses. */
+/* What a recording misses: gaps that it has noted, and stretches of it that cannot be read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
-#include "commands/report/replay.h"
-#include "document/format.h"
+#include "base/text.h"
+#include "replay/history.h"
 
-/* ---- Gaps ---- */
+const char *wtl_gap_name(enum wtl_gap_kind kind)
+{
+	switch (kind) {
+	case WTL_GAP_SUSPEND:
+		return "suspend";
+	case WTL_GAP_CLOCK_STEP:
+		return "clock-step";
+	case WTL_GAP_CHANNEL:
+		return "channel";
+	case WTL_GAP_OVERRUN:
+		return "overrun";
+	case WTL_GAP_EXITS:
+		return "exits";
+	case WTL_GAP_DAMAGED:
+		return "damaged";
+	}
+	return "unknown";
+}
 
+static struct wtl_stored_gap *add(struct wtl_history *history)
+{
+	if (wtl_array_reserve(&history->gaps, &history->gaps_room, history->n_gaps + 1,
+			      sizeof(*history->gaps)) < 0)
+		return NULL;
+	return &history->gaps[history->n_gaps++];
+}
+
+const char *wtl_gap_text(const struct wtl_stored_gap *gap, char text[WTL_GAP_TEXT_SIZE])
+{
+	static const char before[] = "(period ";
+	const char *period = strstr(gap->text, before), *end = period ? strchr(period, ')') : NULL;
+
+	if (gap->kind != WTL_GAP_DAMAGED || !end)
+		return gap->text;
+	snprintf(text, WTL_GAP_TEXT_SIZE, "%.*s%s", (int)(end - period - 1), period + 1, end + 1);
+	return text;
+}
+
+int wtl_history_add_lost(struct wtl_history *history, const struct wtl_played *played)
+{
+	struct wtl_stored_gap *gap = add(history);
+
+	if (!gap)
+		return -ENOMEM;
+	*gap = (struct wtl_stored_gap){.kind = WTL_GAP_DAMAGED,
+				       .begin_mono_ns = played->t_mono_ns,
+				       .duration_ns = played->lost_ns};
+	wtl_text_copy(gap->text, sizeof(gap->text), played->text);
+	history->n_lost++;
+	return 0;
+}
+
+/* A gap of the table, with its place there. */
 struct numbered_gap {
 	struct wtl_stored_gap gap;
 	size_t number; /* in the file */
@@ -86,64 +136,24 @@ static void merge(struct gaps *gaps)
 	gaps->n = n;
 }
 
-int wtl_replay_each_gap(struct wtl_store_reader *reader,
-			int (*row)(void *, const struct wtl_stored_gap *), void *context)
+int wtl_history_read_gaps(struct wtl_history *history)
 {
 	struct gaps gaps = {.n = 0};
-	int read = wtl_store_each_gap(reader, collect, &gaps), rc = 0;
+	int rc = wtl_store_each_gap(history->reader, collect, &gaps);
 
-	if (gaps.n > 0 && read != -ENOMEM) {
+	if (gaps.n > 0 && rc != -ENOMEM) {
 		qsort(gaps.list, gaps.n, sizeof(gaps.list[0]), by_subject);
 		merge(&gaps);
 		qsort(gaps.list, gaps.n, sizeof(gaps.list[0]), by_begin);
-		for (size_t i = 0; rc == 0 && i < gaps.n; i++)
-			rc = row(context, &gaps.list[i].gap);
+		for (size_t i = 0; rc != -ENOMEM && i < gaps.n; i++) {
+			struct wtl_stored_gap *gap = add(history);
+
+			if (gap)
+				*gap = gaps.list[i].gap;
+			else
+				rc = -ENOMEM;
+		}
 	}
 	free(gaps.list);
-	return rc ? rc : read;
-}
-
-/* ---- What is not there at all ---- */
-
-bool wtl_replay_tell_dropped(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE])
-{
-	struct wtl_store_period first;
-	struct wtl_buf buf;
-
-	if (!wtl_store_has_dropped(reader) || wtl_store_period(reader, 0, &first) < 0)
-		return false;
-	wtl_buf_init(&buf, WTL_REMARK_SIZE);
-	wtl_buf_puts(&buf, "the recording is a ring, which has dropped what was before ");
-	wtl_format_utc(&buf, first.begin_utc_ns);
-	snprintf(text, WTL_REMARK_SIZE, "%s", wtl_buf_str(&buf));
-	wtl_buf_done(&buf);
-	return true;
-}
-
-void wtl_replay_tell_lost(const char *lost, char text[WTL_REMARK_SIZE])
-{
-	snprintf(text, WTL_REMARK_SIZE, "a part cannot be read: %s", lost);
-}
-
-bool wtl_replay_tell_damaged(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE])
-{
-	if (!wtl_store_is_damaged(reader))
-		return false;
-	snprintf(text, WTL_REMARK_SIZE,
-		 "some of it cannot be read, and is missing in what is told: wattle report --check "
-		 "says what");
-	return true;
-}
-
-void wtl_gap_damage(const char *lost, char text[], size_t size)
-{
-	static const char before[] = "(period ";
-	const char *period = strstr(lost, before), *end = period ? strchr(period, ')') : NULL;
-
-	if (!end) {
-		snprintf(text, size, "%.199s", lost);
-		return;
-	}
-	/* "period 4: series op is damaged" */
-	snprintf(text, size, "%.*s%.150s", (int)(end - period - 1), period + 1, end + 1);
+	return rc;
 }

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPORT_DESCRIPTION_H
+#define WTL_REPORT_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "document/report.h"
+#include "energy/intensity.h"
+
+struct wtl_attributed;
+struct wtl_consumers;
+
+/*
+ * A finished window as a report. Whether a meter has just measured it or a recording was gone through makes no
+ * difference: what differs between the two is in struct wtl_report_source.
+ */
+
+/* What users are called (at least 40 characters of room), and UTC when a process started that did so long after the
+ * machine; 0: not known. */
+struct wtl_naming {
+	void (*user)(void *context, uint32_t uid, char *name, size_t size);
+	int64_t (*start_utc_ns)(void *context, int64_t start_ns);
+	void *context;
+};
+
+/* Where the energy was used. */
+struct wtl_report_place {
+	struct wattle_carbon carbon;
+	bool is_default;    /* no location is known: world average */
+	uint32_t pue_milli; /* 0: not known */
+};
+
+struct wtl_report_source {
+	struct wattle_meter *meter;
+	const struct wtl_consumers *consumers; /* NULL: nobody was followed */
+	const char *no_consumers;	       /* why; may be NULL */
+	struct wtl_naming naming;
+	struct wtl_report_place place;
+	unsigned top; /* consumers to list */
+};
+
+/* What a report points to. */
+struct wtl_description {
+	struct wtl_report_domain *domains;
+	struct wtl_report_attribution attribution;
+	struct wtl_report_process *processes;
+	struct wtl_attributed *attributed; /* what processes[] points to */
+	struct wattle_energy *energies;
+	size_t n_domains;
+	char notes_text[8][512];
+	const char *notes[8];
+	size_t n_notes;
+};
+
+/* 0 or -ENOMEM. */
+int wtl_description_init(struct wtl_description *description, const struct wattle_meter *meter);
+void wtl_description_done(struct wtl_description *description);
+
+/* The domains alone, with description->energies. */
+void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter);
+/*
+ * All of a report whose window is set, with description->energies: domains, who used it, and carbon. Notes that are
+ * added later are in the report after wtl_description_end(). 0 or -ENOMEM: then nobody used it.
+ */
+int wtl_description_report(struct wtl_description *description,
+			   const struct wtl_report_source *source, struct wtl_report *report);
+void wtl_description_end(struct wtl_description *description, struct wtl_report *report);
+
+/* attribution.c: who used it, the domains being filled. 0 or -ENOMEM. */
+int wtl_describe_attribution(struct wtl_description *description,
+			     const struct wtl_report_source *source);
+
+/* ---- Notes ---- */
+
+void wtl_describe_note(struct wtl_description *description, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* What was lost on its way into the attribution: exit records so many times, and so many processes. */
+void wtl_describe_losses(struct wtl_description *description, uint64_t n_exits,
+			 uint64_t n_unfollowed);
+/* Of the first alone; 0: how often is not known. */
+void wtl_describe_lost_exits(struct wtl_description *description, uint64_t n_times);
+/* UTC was set by so much in all, if that is worth a note; times: which times the report has then. */
+void wtl_describe_clock_step(struct wtl_description *description, int64_t by_ns, const char *times);
+/* Why the command has no account. */
+void wtl_describe_no_command(struct wtl_description *description);
+
+/* ---- Parts of a report ---- */
+
+void wtl_describe_carbon(const struct wtl_report_place *place, const struct wattle_energy *total,
+			 struct wtl_report_carbon *ret_carbon);
+/* The same with an intensity that changed over time, from a file which says no ±. */
+void wtl_describe_emission(const struct wtl_report_place *place, const char *file,
+			   const struct wtl_emission *emission, const struct wattle_energy *total,
+			   struct wtl_report_carbon *ret_carbon);
+/* Rounds it up. */
+void wtl_describe_carbon_uncertainty(struct wtl_report_carbon *carbon, double uncertainty_ug);
+/* The highest resident memory of this process so far; 0: not known. */
+uint64_t wtl_peak_memory_bytes(void);
+void wtl_describe_self(struct wattle_meter *meter, struct wtl_report_self *ret_self);
+/* What CPU time of that machine costs. */
+void wtl_describe_cost(const struct wattle_meter *meter, int64_t cpu_ns,
+		       struct wtl_report_self *ret_self);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPORT_RECORDED_H
+#define WTL_REPORT_RECORDED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "document/recording.h"
+#include "replay/history.h"
+#include "report/description.h"
+
+struct wtl_err;
+
+/* A recording as a document: its history, gone through to its end, or to that of the part. */
+
+struct wtl_recorded_options {
+	struct wtl_report_place place; /* a default is replaced by what the recording says */
+	const char *intensity_path;    /* where the history's intensity is from */
+	unsigned top;
+	bool has_by; /* consumers are put together in that way alone */
+	enum wtl_by by;
+	struct wtl_recording_policy policy;
+};
+
+/* A measurement: the recording, a part of it, or one run of several. */
+struct wtl_recorded_run {
+	struct wtl_report report;
+	struct wtl_description description;
+	struct wtl_emission emission;
+};
+
+enum { WTL_RECORDED_GROUPINGS = 5 };
+
+struct wtl_recorded {
+	struct wtl_history *history;
+	struct wtl_recorded_options options;
+	struct wtl_report_source source;
+	struct wtl_recorded_run **runs;
+	size_t n_runs, runs_room;
+	bool is_unfinished; /* the last run had not ended */
+	char **command;
+	struct wtl_recording recording;
+	struct wtl_recording_window *windows;
+	struct wtl_recording_gap *gaps;
+	char (*lost)[WTL_GAP_TEXT_SIZE]; /* texts of stretches that could not be read */
+	struct wtl_recording_sensor *sensors;
+	struct wtl_recording_grouping groupings[WTL_RECORDED_GROUPINGS];
+	size_t n_groupings;
+};
+
+/*
+ * Goes through the history, which has to keep its windows and took no step, and which it owns from then on in any case.
+ * What the options point to is borrowed. 0, or negative with the reason in err.
+ */
+int wtl_recorded_new(struct wtl_history *history, const char *path,
+		     const struct wtl_recorded_options *options, struct wtl_recorded **ret_recorded,
+		     struct wtl_err *err);
+void wtl_recorded_free(struct wtl_recorded *recorded); /* NULL is fine */
+
+/* Measurements that were ended properly: several, where a command was repeated. */
+static inline size_t wtl_recorded_runs(const struct wtl_recorded *recorded)
+{
+	return recorded->n_runs - recorded->is_unfinished;
+}
+
+/* The one behind those, that was not: as far as it goes. NULL: there is none. */
+static inline const struct wtl_report *wtl_recorded_unfinished(const struct wtl_recorded *recorded)
+{
+	return recorded->is_unfinished ? &recorded->runs[recorded->n_runs - 1]->report : NULL;
+}
+
+/* groups.c: consumers by what they have in common. Everything is borrowed from the history's consumers, but the
+ * groups. 0 or -ENOMEM. */
+int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
+		     struct wtl_recording_grouping *ret_grouping);
+void wtl_grouping_free(struct wtl_recording_grouping *grouping);
+
+#endif
