@@ -10,6 +10,7 @@
 #include "wattle.h"
 #include "workload/workload.h"
 
+struct wtl_left_out;
 struct wtl_option;
 struct wtl_output_ops;
 
@@ -51,7 +52,9 @@ struct wtl_inherited {
 };
 
 struct wtl_app {
-	const struct wtl_command *const *commands; /* all of them, ended by NULL */
+	const struct wtl_command *const *commands; /* all of this build, ended by NULL */
+	const struct wtl_left_out
+		*left_out; /* those of other builds, ended by one without a name */
 	const struct wtl_command *command;
 	struct wtl_inherited inherited;
 	struct wtl_settings settings;
@@ -83,4 +86,14 @@ struct wtl_command {
 	int (*run)(struct wtl_app *app); /* returns the exit code */
 };
 
+/*
+ * Optional parts. Without one its files are not compiled, and HAVE_… is 0. A call into it stands behind
+ * `if (HAVE_…)`, which the compiler drops. A command that is nothing without the part is left out.
+ */
+#define WTL_WITHOUT_RECORDINGS "built without recordings: SQLite or zstd was missing"
+#define WTL_WITHOUT_TERMINAL   "built without ncurses: only --once works"
+
+struct wtl_left_out {
+	const char *command, *reason;
+};
 #endif

@@ -78,6 +78,15 @@ const struct wtl_command *wtl_command_find(const struct wtl_command *const comma
 	return *commands;
 }
 
+const char *wtl_command_left_out(const struct wtl_app *app, const char *name)
+{
+	const struct wtl_left_out *one = app->left_out;
+
+	while (one->command && strcmp(one->command, name) != 0)
+		one++;
+	return one->reason;
+}
+
 void wtl_help_overview(const struct wtl_command *const commands[])
 {
 	puts("Usage: wattle COMMAND [OPTION...]\n"

@@ -2,6 +2,7 @@
 #ifndef WTL_CLI_HELP_H
 #define WTL_CLI_HELP_H
 
+struct wtl_app;
 struct wtl_command;
 
 /* Help, man pages and completion, all from the commands' own tables. Commands are ended by NULL. */
@@ -9,6 +10,8 @@ struct wtl_command;
 /* NULL: there is none of that name. */
 const struct wtl_command *wtl_command_find(const struct wtl_command *const commands[],
 					   const char *name);
+/* Why this build has no command of that name; NULL: no build has one. */
+const char *wtl_command_left_out(const struct wtl_app *app, const char *name);
 void wtl_help_overview(const struct wtl_command *const commands[]);
 void wtl_help_command(const struct wtl_command *command);
 /* 0 or -ENOENT: there is no such page, or nothing for that shell. */

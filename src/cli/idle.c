@@ -71,7 +71,8 @@ static bool take_line(const char *line, size_t len, struct wattle_meter *meter,
 	if (wtl_consumers_baseline(consumers, (size_t)i, &seen) == 0 && seen.is_known)
 		return false;
 	wtl_consumers_set_baseline(consumers, (size_t)i, &baseline);
-	wtl_recorder_idle(recorder, (size_t)i, &baseline);
+	if (HAVE_RECORDINGS)
+		wtl_recorder_idle(recorder, (size_t)i, &baseline);
 	return true;
 }
 

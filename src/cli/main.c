@@ -18,9 +18,30 @@ extern const struct wtl_command wtl_command_run, wtl_command_record, wtl_command
 	wtl_command_query, wtl_command_limit, wtl_command_help;
 
 static const struct wtl_command *const commands[] = {
-	&wtl_command_run,   &wtl_command_record, &wtl_command_report, &wtl_command_export,
-	&wtl_command_mark,  &wtl_command_top,	 &wtl_command_plot,   &wtl_command_doctor,
-	&wtl_command_query, &wtl_command_limit,	 &wtl_command_help,   NULL,
+	&wtl_command_run,
+#if HAVE_RECORDINGS
+	&wtl_command_record,
+	&wtl_command_report,
+	&wtl_command_export,
+	&wtl_command_mark,
+#endif
+	&wtl_command_top,
+	&wtl_command_plot,
+	&wtl_command_doctor,
+	&wtl_command_query,
+	&wtl_command_limit,
+	&wtl_command_help,
+	NULL,
+};
+
+static const struct wtl_left_out left_out[] = {
+#if !HAVE_RECORDINGS
+	{"record", WTL_WITHOUT_RECORDINGS},
+	{"report", WTL_WITHOUT_RECORDINGS},
+	{"export", WTL_WITHOUT_RECORDINGS},
+	{"mark", WTL_WITHOUT_RECORDINGS},
+#endif
+	{NULL, NULL},
 };
 
 /* What was printed last may still be in a buffer, and fail only now. */
@@ -56,8 +77,8 @@ static void hold_standard_descriptors(void)
 
 int main(int argc, char **argv)
 {
-	struct wtl_app app = {.commands = commands};
-	const char *word = argc > 1 ? argv[1] : NULL;
+	struct wtl_app app = {.commands = commands, .left_out = left_out};
+	const char *word = argc > 1 ? argv[1] : NULL, *reason;
 
 	hold_standard_descriptors();
 	wtl_inherited_read(&app.inherited);
@@ -78,9 +99,12 @@ int main(int argc, char **argv)
 		return close_output(&app, WTL_EXIT_DONE);
 	}
 	app.command = wtl_command_find(commands, word);
-	if (!app.command) {
+	reason = wtl_command_left_out(&app, word);
+	if (!app.command && reason)
+		wtl_complain(&app, "%s: %s", word, reason);
+	else if (!app.command)
 		wtl_complain(&app, "there is no command '%s': see 'wattle --help'", word);
-		return WTL_EXIT_USAGE;
-	}
+	if (!app.command)
+		return reason ? WTL_EXIT_FAILED : WTL_EXIT_USAGE;
 	return run_command(&app, argc - 1, argv + 1);
 }

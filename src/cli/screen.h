@@ -62,13 +62,10 @@ struct wtl_screen_options {
 
 struct wtl_screen;
 
-/* Whether this build can do it (ncurses). */
-bool wtl_screen_is_built(void);
-
 /*
  * Takes over the terminal on standard input and output. Until wtl_screen_free() it is also given
  * back when the program dies of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT). One at a time.
- * -ENOTTY, -ENOSYS (built without), -EINVAL: the terminal's type is not known.
+ * -ENOTTY, -EINVAL: the terminal's type is not known.
  */
 int wtl_screen_new(const struct wtl_screen_options *options, struct wtl_screen **ret_screen,
 		   struct wtl_err *err);

@@ -49,11 +49,6 @@ static struct {
 
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
-bool wtl_screen_is_built(void)
-{
-	return true;
-}
-
 static void on_fault(int signal)
 {
 	ssize_t written = write(STDOUT_FILENO, rescue.text, rescue.len);

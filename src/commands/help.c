@@ -36,6 +36,8 @@ static int print_help(struct wtl_app *app, const struct wtl_option *option, cons
 	struct settings *settings = app->own;
 
 	(void)option;
+	if (!command && wtl_command_left_out(app, name))
+		return wtl_complain(app, "%s: %s", name, wtl_command_left_out(app, name));
 	if (!command)
 		return wtl_complain(app, "there is no command '%s'", name);
 	wtl_help_command(command);

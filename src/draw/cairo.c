@@ -427,11 +427,6 @@ static int add_svg(struct wtl_buf *buf, const struct wtl_buf *svg, const struct 
 	return words->error ? words->error : wtl_buf_puts(buf, tail);
 }
 
-bool wtl_plot_is_built(void)
-{
-	return true;
-}
-
 static int draw(struct pen *pen, const struct wtl_plot_figure *figure,
 		const struct wtl_plot_paper *paper, struct wtl_buf *buf)
 {

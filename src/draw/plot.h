@@ -117,15 +117,12 @@ struct wtl_plot_paper {
 	double scale;	      /* pixels of a PNG for each of these; 0: 1 */
 };
 
-/* Whether this build can draw (cairo). */
-bool wtl_plot_is_built(void);
-
 /* Any point at all to be drawn? */
 bool wtl_plot_is_empty(const struct wtl_plot_figure *figure);
 
 /*
  * Appends the file to the buffer. 0, or negative with the reason in err: -ENODATA for a plot of nothing,
- * -ENOSYS where this build or (-WTL_ELIBRARY) this machine has no cairo, -EINVAL for what is no figure (a
+ * -WTL_ELIBRARY where this machine has no cairo, -EINVAL for what is no figure (a
  * stack whose series differ in x, a paper out of bounds), the buffer's error.
  */
 int wtl_plot_draw(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,

@@ -147,8 +147,6 @@ static void test_recorded(void **state)
 
 	(void)state;
 	need_counter();
-	if (!HAVE_RECORDINGS)
-		skip();
 	dir = unit_tmpdir();
 	options.path = path = unit_path(dir, "test.wattle");
 	open_big(&bench);

@@ -55,25 +55,6 @@ static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_repor
 	return rc;
 }
 
-int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
-		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
-{
-	const struct wtl_when *from = &settings->from, *to = &settings->to;
-	int rc = wtl_when_since_ns(from, begin_utc_ns, 0, ret_from_ns);
-
-	if (rc == 0)
-		rc = wtl_when_since_ns(to, begin_utc_ns,
-				       from->kind == WTL_WHEN_NOT ? 0 : *ret_from_ns, ret_to_ns);
-	if (rc < 0)
-		wtl_complain(app, "--from or --to is too far away");
-	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
-		 *ret_from_ns >= *ret_to_ns) {
-		wtl_complain(app, "--to is not after --from");
-		rc = -EINVAL;
-	}
-	return rc;
-}
-
 /* Which runs are asked for, once it is known when the first one began. */
 static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		     const struct wtl_plot_reports *reports, struct wtl_plot_wanted *wanted)
@@ -94,13 +75,6 @@ static int find_time(struct wtl_app *app, const struct wtl_plot_settings *settin
 	return 0;
 }
 
-/* One recording, and no picture of its runs: they are drawn like those of reports. */
-static bool is_of_one_recording(const struct wtl_plot_settings *settings)
-{
-	return settings->words.n == 1 && wtl_plot_is_recording(settings->words.words[0]) &&
-	       !(settings->wanted.has_what && settings->wanted.what == WTL_PLOT_RUNS);
-}
-
 static int make_figure(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		       const struct wtl_plot_reports *reports, struct wtl_plot_sheet *sheet)
 {
@@ -116,22 +90,28 @@ static int make_figure(struct wtl_app *app, const struct wtl_plot_settings *sett
 	return rc;
 }
 
+static int add(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
+{
+	if (!wtl_plot_is_recording(path))
+		return add_file(app, path, reports);
+	if (HAVE_RECORDINGS)
+		return wtl_plot_add_runs(app, path, reports);
+	wtl_complain(app, "'%s': %s", path, WTL_WITHOUT_RECORDINGS);
+	return -ENOSYS;
+}
+
 int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		  struct wtl_plot_sheet *sheet)
 {
 	struct wtl_plot_reports *reports;
 	int rc;
 
-	if (is_of_one_recording(settings))
-		return wtl_plot_recording(app, settings->words.words[0], settings, sheet);
 	reports = wtl_plot_reports_new();
 	rc = reports ? 0 : -ENOMEM;
 	if (rc < 0)
 		wtl_complain(app, "out of memory");
 	for (size_t i = 0; rc == 0 && i < settings->words.n; i++)
-		rc = wtl_plot_is_recording(settings->words.words[i])
-			     ? wtl_plot_add_runs(app, settings->words.words[i], reports)
-			     : add_file(app, settings->words.words[i], reports);
+		rc = add(app, settings->words.words[i], reports);
 	if (rc == 0)
 		rc = make_figure(app, settings, reports, sheet);
 	wtl_plot_reports_free(reports);

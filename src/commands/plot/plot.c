@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,11 +15,12 @@
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/plot/plot.h"
+#include "commands/plot/recording.h"
 #include "energy/units.h"
-#include "cli/screen.h"
 #include "cli/when.h"
 
-#define PICTURE_MAX (256u << 20)
+#define PICTURE_MAX  (256u << 20)
+#define SQLITE_MAGIC "SQLite format 3"
 
 enum { TOP_DEFAULT = 8, NAMES_MAX = 32 };
 
@@ -88,8 +90,8 @@ static int run_live(struct wtl_app *app)
 		wtl_complain(app, "--live draws power in the terminal: %s is of no use", other);
 		return WTL_EXIT_USAGE;
 	}
-	if (!plot->screen.once && !wtl_screen_is_built()) {
-		wtl_complain(app, "this wattle was built without ncurses: only --once works");
+	if (!HAVE_TERMINAL && !plot->screen.once) {
+		wtl_complain(app, "%s", WTL_WITHOUT_TERMINAL);
 		return WTL_EXIT_USAGE;
 	}
 	for (size_t i = 0; i < plot->words.n; i++) {
@@ -174,9 +176,62 @@ static int check(struct wtl_app *app)
 		return EINVAL;
 	if (wtl_when_is_backwards(&plot->from, &plot->to))
 		return wtl_complain(app, "--to is not after --from");
-	if (!wtl_plot_is_built())
-		return wtl_complain(app, "this wattle was built without cairo: only --live works");
+	if (!HAVE_CAIRO)
+		return wtl_complain(app, "built without cairo: only --live works");
 	return find_format(app);
+}
+
+bool wtl_plot_is_recording(const char *path)
+{
+	char head[sizeof(SQLITE_MAGIC)] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
+}
+
+int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
+{
+	const struct wtl_when *from = &settings->from, *to = &settings->to;
+	int rc = wtl_when_since_ns(from, begin_utc_ns, 0, ret_from_ns);
+
+	if (rc == 0)
+		rc = wtl_when_since_ns(to, begin_utc_ns,
+				       from->kind == WTL_WHEN_NOT ? 0 : *ret_from_ns, ret_to_ns);
+	if (rc < 0)
+		wtl_complain(app, "--from or --to is too far away");
+	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
+		 *ret_from_ns >= *ret_to_ns) {
+		wtl_complain(app, "--to is not after --from");
+		rc = -EINVAL;
+	}
+	return rc;
+}
+
+/* One recording, and no picture of its runs: they are drawn like those of reports. */
+static bool is_of_one_recording(const struct wtl_plot_settings *settings)
+{
+	return settings->words.n == 1 && wtl_plot_is_recording(settings->words.words[0]) &&
+	       !(settings->wanted.has_what && settings->wanted.what == WTL_PLOT_RUNS);
+}
+
+static int load(struct wtl_app *app, const struct wtl_plot_settings *settings,
+		struct wtl_plot_sheet *sheet)
+{
+	bool is_one = is_of_one_recording(settings);
+
+	if (HAVE_RECORDINGS && is_one)
+		return wtl_plot_recording(app, settings->words.words[0], settings, sheet);
+	if (HAVE_JANSSON && !is_one)
+		return wtl_plot_load(app, settings, sheet);
+	wtl_complain(app, "'%s': %s", settings->words.words[0],
+		     is_one ? WTL_WITHOUT_RECORDINGS : "built without JSON (libjansson)");
+	return WTL_EXIT_FAILED;
 }
 
 /* Through an io, so that a write can be made to fail. */
@@ -212,7 +267,7 @@ static int draw(struct wtl_app *app, const struct wtl_plot_figure *figure)
 	int rc;
 
 	wtl_buf_init(&picture, PICTURE_MAX);
-	rc = wtl_plot_draw(figure, &paper, &picture, &err);
+	rc = HAVE_CAIRO ? wtl_plot_draw(figure, &paper, &picture, &err) : -ENOSYS;
 	if (rc < 0)
 		wtl_complain(app, "%s", err.text);
 	else if (app->settings.output_path)
@@ -238,7 +293,7 @@ static int run(struct wtl_app *app)
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
 	wtl_plot_sheet_init(&sheet);
-	code = wtl_plot_load(app, plot, &sheet);
+	code = load(app, plot, &sheet);
 	if (code == 0)
 		code = draw(app, &sheet.figure);
 	wtl_plot_sheet_done(&sheet);

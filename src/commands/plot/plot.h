@@ -31,6 +31,9 @@ struct wtl_plot_settings {
 int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		  struct wtl_plot_sheet *sheet);
 
+/* A recording, by the first bytes of the file. */
+bool wtl_plot_is_recording(const char *path);
+
 /* --from and --to, where they are given, of what began then, in nanoseconds since. 0, or negative after a
  * complaint. */
 int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,

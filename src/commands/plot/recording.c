@@ -23,23 +23,9 @@
 #include "replay/wall.h"
 #include "report/recorded.h"
 
-#define SQLITE_MAGIC "SQLite format 3"
-#define REPORT_MAX   (64u << 20)
+#define REPORT_MAX (64u << 20)
 
 enum { LINES_MAX = 2 };
-
-bool wtl_plot_is_recording(const char *path)
-{
-	char head[sizeof(SQLITE_MAGIC)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
-}
 
 /* ---- Going by it ---- */
 
@@ -358,7 +344,7 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 static int add_report(struct wtl_app *app, const char *path, const struct wtl_report *report,
 		      struct wtl_plot_reports *reports)
 {
-	const struct wtl_output_ops *json = wtl_output_find("json");
+	const struct wtl_output_ops *json = HAVE_JANSSON ? wtl_output_find("json") : NULL;
 	const struct wtl_output_style style = {.ascii = false};
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf buf;
@@ -367,7 +353,7 @@ static int add_report(struct wtl_app *app, const char *path, const struct wtl_re
 	wtl_buf_init(&buf, REPORT_MAX);
 	if (rc == 0)
 		rc = json->report(&buf, report, &style);
-	if (rc == 0)
+	if (HAVE_JANSSON && rc == 0)
 		rc = wtl_plot_reports_add(reports, path, wtl_buf_str(&buf), buf.len, &err);
 	if (rc < 0)
 		wtl_complain(app, "'%s': %s", path,

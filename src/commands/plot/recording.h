@@ -49,9 +49,6 @@ struct wtl_plot_replay {
 	struct wtl_stored_gap lost;
 };
 
-/* Is that a recording, by the first bytes of the file? */
-bool wtl_plot_is_recording(const char *path);
-
 /* As wtl_plot_load(), for one recording. */
 int wtl_plot_recording(struct wtl_app *app, const char *path,
 		       const struct wtl_plot_settings *settings, struct wtl_plot_sheet *sheet);

@@ -45,6 +45,12 @@ struct settings {
 	struct wtl_recording_settings recording;
 };
 
+static int set_recording(struct wtl_app *app, const struct wtl_option *option, const char *path)
+{
+	return HAVE_RECORDINGS ? wtl_recording_set_path(app, option, path)
+			       : wtl_complain(app, "--record: %s", WTL_WITHOUT_RECORDINGS);
+}
+
 static int set_until(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	struct settings *settings = app->own;
@@ -74,7 +80,7 @@ static const struct wtl_option options[] = {
 	{"record", 0, "FILE",
 	 "Keep all that is measured in FILE, which must not exist yet: see wattle record",
 	 WTL_OPTION_OWN, WTL_OWN(struct settings, recording.path), .what = "a file",
-	 .file = WTL_FILE_RECORDING, .set = wtl_recording_set_path},
+	 .file = WTL_FILE_RECORDING, .set = set_recording},
 	{"top", 0, "N", "List the N processes that used most (default 10)", WTL_OPTION_NUMBER,
 	 WTL_SHARED(top), .least = 0, .most = WTL_TOP_MAX},
 	{0},
@@ -165,7 +171,9 @@ static void end_window(struct session *session, struct outcome *outcome)
 	wtl_window_end(session->meter, WINDOW, window, description->energies,
 		       description->n_domains);
 	wtl_billing_bill(&session->billing, window, description->energies);
-	wtl_recording_window(&session->recording, WINDOW, false, window, description->energies);
+	if (HAVE_RECORDINGS)
+		wtl_recording_window(&session->recording, WINDOW, false, window,
+				     description->energies);
 }
 
 /* Of those that are to be reported, as far as they live that long. A recording reads more of it. */
@@ -188,7 +196,8 @@ static void ticked(void *context)
 
 	wtl_billing_look(&session->billing);
 	look_at_memory(session);
-	wtl_recording_look(&session->recording);
+	if (HAVE_RECORDINGS)
+		wtl_recording_look(&session->recording);
 }
 
 static void name_user(void *context, uint32_t uid, char *name, size_t size)
@@ -265,7 +274,8 @@ static int run_once(struct session *session, struct outcome *outcome)
 	}
 	session->billing.lacks_command = child.number == 0;
 	follow(session, child.number);
-	wtl_recording_command(&session->recording, &child);
+	if (HAVE_RECORDINGS)
+		wtl_recording_command(&session->recording, &child);
 	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
 	if (session->app->settings.tape_record)
 		end_tape(session);
@@ -456,11 +466,12 @@ static int measure(struct session *session)
 					  .cannot_be_had_again = true};
 	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
 					  session->recording.recorder),
-	    recorded;
+	    recorded = 0;
 
 	if (stop == 0)
 		stop = run_all(session);
-	recorded = wtl_recording_close(&session->recording);
+	if (HAVE_RECORDINGS)
+		recorded = wtl_recording_close(&session->recording);
 	wtl_loop_finish(&session->loop);
 	if ((session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0) ||
 	    recorded < 0)
@@ -476,6 +487,19 @@ static void end_session(struct session *session)
 	wtl_loop_done(&session->loop);
 }
 
+static int open_recording(struct session *session)
+{
+	return HAVE_RECORDINGS
+		       ? wtl_recording_open(&session->recording, &session->billing, &session->loop)
+		       : 0;
+}
+
+static void end_recording(struct session *session)
+{
+	if (HAVE_RECORDINGS)
+		wtl_recording_done(&session->recording, NULL);
+}
+
 static int run(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
@@ -484,19 +508,20 @@ static int run(struct wtl_app *app)
 
 	if (check_settings(app) || wtl_sink_check(app) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
-	wtl_recording_listen(&session.recording, app, &settings->recording, false);
+	if (HAVE_RECORDINGS)
+		wtl_recording_listen(&session.recording, app, &settings->recording, false);
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0) {
-		wtl_recording_done(&session.recording, NULL);
+		end_recording(&session);
 		return WTL_EXIT_WATTLE_FAILED;
 	}
 	if (wtl_loop_open(&session.loop, app, ticked, &session) < 0) {
-		wtl_recording_done(&session.recording, NULL);
+		end_recording(&session);
 	} else {
 		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) ==
 			    0 &&
-		    wtl_recording_open(&session.recording, &session.billing, &session.loop) == 0)
+		    open_recording(&session) == 0)
 			code = measure(&session);
-		wtl_recording_done(&session.recording, NULL);
+		end_recording(&session);
 		wtl_billing_close(&session.billing);
 		end_session(&session);
 	}

@@ -180,7 +180,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	struct wtl_top_view *view = &collector->master;
 	int rc;
 
-	if (collector->settings->replay)
+	if (HAVE_RECORDINGS && collector->settings->replay)
 		return wtl_top_replay_open(collector);
 	rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
 	if (rc < 0)
@@ -323,7 +323,7 @@ static void *collect(void *argument)
 	if (wtl_top_collector_open(collector) == 0) {
 		state = WTL_TOP_RUNNING;
 		set_state(collector, state, false);
-		if (collector->replay)
+		if (HAVE_RECORDINGS && collector->replay)
 			state = wtl_top_replay_run(collector) < 0 ? WTL_TOP_FAILED : state;
 		else if (collector->master.is_tape)
 			sample_tape(collector);
@@ -421,7 +421,8 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	wtl_top_people_done(&collector->people);
 	wtl_top_sampler_done(&collector->sampler);
-	wtl_top_replay_done(collector);
+	if (HAVE_RECORDINGS)
+		wtl_top_replay_done(collector);
 	if (collector->meter)
 		wtl_close_meter(collector->app, collector->meter, collector->io);
 	wtl_top_view_done(&collector->master);

@@ -98,7 +98,8 @@ struct wtl_top_people {
 int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
 			struct wtl_consumers *consumers);
 /* For those that a recording tells of. */
-void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player);
+void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player,
+				struct wtl_consumers *consumers);
 void wtl_top_people_done(struct wtl_top_people *people);
 /* Of as many as may be asked once a second: busy ones, and all in turn. */
 void wtl_top_people_read_memory(struct wtl_top_people *people);

@@ -22,11 +22,12 @@ int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings
 	return 0;
 }
 
-void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player)
+void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player,
+				struct wtl_consumers *consumers)
 {
 	memset(people, 0, sizeof(*people));
 	people->player = player;
-	people->consumers = wtl_player_consumers(player);
+	people->consumers = consumers;
 }
 
 void wtl_top_people_done(struct wtl_top_people *people)
@@ -40,7 +41,8 @@ void wtl_top_people_done(struct wtl_top_people *people)
 
 static void find_name(const struct wtl_top_people *people, uint32_t uid, char *name, size_t size)
 {
-	const char *recorded = people->player ? wtl_player_user(people->player, uid) : "";
+	const char *recorded =
+		HAVE_RECORDINGS && people->player ? wtl_player_user(people->player, uid) : "";
 
 	if (recorded[0])
 		wtl_text_clean(name, size, recorded, strlen(recorded));

@@ -1,33 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/session.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "cli/fd.h"
-#include "cli/screen.h"
 #include "cli/sink.h"
 #include "commands/top/draw.h"
 #include "commands/top/replay.h"
 #include "energy/units.h"
 
-/* Longer than this nobody waits for a first picture: it comes, and the figures later. */
-#define OPEN_NS (40 * WTL_NS_PER_MS)
 #define ONCE_NS WTL_NS_PER_S
 
-enum { ONCE_COLUMNS = 100, ONCE_ROWS = 20, ONCE_MAX = 8u << 20, HELD_MAX = 64 * 1024 };
+enum { ONCE_COLUMNS = 100, ONCE_ROWS = 20, ONCE_MAX = 8u << 20 };
 
 /* ---- The picture ---- */
 
@@ -45,7 +36,7 @@ static enum wtl_top_wish input_top(struct wtl_top_session *session, const struct
 
 static int once_rows(struct wtl_top_session *session, const struct wtl_top_view *view, int columns);
 
-static const struct wtl_top_face *face_of(const struct wtl_top_session *session)
+const struct wtl_top_face *wtl_top_session_face(const struct wtl_top_session *session)
 {
 	static const struct wtl_top_face top = {
 		.draw = draw_top, .input = input_top, .once_rows = once_rows, .once_ns = ONCE_NS};
@@ -53,14 +44,14 @@ static const struct wtl_top_face *face_of(const struct wtl_top_session *session)
 	return session->face ? session->face : &top;
 }
 
-static int check(struct wtl_top_session *session, const struct wtl_top_view *view)
+int wtl_top_session_check(struct wtl_top_session *session, const struct wtl_top_view *view)
 {
-	const struct wtl_top_face *face = face_of(session);
+	const struct wtl_top_face *face = wtl_top_session_face(session);
 
 	return face->check ? face->check(session, view) : 0;
 }
 
-static int make_rows(struct wtl_top_session *session, const struct wtl_top_view *view)
+int wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view)
 {
 	int rc = wtl_top_rows_make(&session->rows, view, &session->ui.config, &session->ui.filter,
 				   &session->ui.toggled);
@@ -69,7 +60,8 @@ static int make_rows(struct wtl_top_session *session, const struct wtl_top_view 
 	return rc;
 }
 
-static void draw(struct wtl_top_session *session, const struct wtl_top_view *view, bool is_still)
+void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_view *view,
+			  bool is_still)
 {
 	const struct wtl_top_picture picture = {.canvas = &session->canvas,
 						.view = view,
@@ -80,7 +72,7 @@ static void draw(struct wtl_top_session *session, const struct wtl_top_view *vie
 
 	wtl_top_collector_play(session->collector, &session->ui.play);
 	session->canvas.ascii = session->ui.ascii || session->ui.config.switches[WTL_SWITCH_ASCII];
-	face_of(session)->draw(session, &picture);
+	wtl_top_session_face(session)->draw(session, &picture);
 }
 
 /* ---- Once ---- */
@@ -122,15 +114,15 @@ static int print_picture(struct wtl_top_session *session)
 	struct wtl_buf text;
 	int rc;
 
-	make_rows(session, view);
+	wtl_top_session_rows(session, view);
 	if (session->rows.n > session->settings->rows)
 		session->rows.n = session->settings->rows;
-	rows = face_of(session)->once_rows(session, view, columns);
+	rows = wtl_top_session_face(session)->once_rows(session, view, columns);
 	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
 		wtl_complain(session->app, "out of memory");
 		return WTL_EXIT_FAILED;
 	}
-	draw(session, view, true);
+	wtl_top_session_draw(session, view, true);
 	wtl_buf_init(&text, ONCE_MAX);
 	wtl_canvas_dump(&session->canvas, &text);
 	/* Not through stdio, which would fail once more when it is closed. */
@@ -146,17 +138,17 @@ static int show_once(struct wtl_top_session *session)
 {
 	struct wtl_top_collector *collector = session->collector;
 	int64_t interval_ns = session->app->settings.interval_ns, due_ns, end_ns;
-	int64_t once_ns = face_of(session)->once_ns;
+	int64_t once_ns = wtl_top_session_face(session)->once_ns;
 	bool is_tape = session->app->settings.tape != NULL;
 	int code;
 
 	collector->bills_late = !is_tape;
 	if (wtl_top_collector_open(collector) < 0)
 		return WTL_EXIT_FAILED;
-	code = check(session, wtl_top_collector_view(collector));
+	code = wtl_top_session_check(session, wtl_top_collector_view(collector));
 	if (code)
 		return code;
-	if (collector->replay)
+	if (HAVE_RECORDINGS && collector->replay)
 		return wtl_top_replay_once(collector) < 0 ? WTL_EXIT_FAILED
 							  : print_picture(session);
 	due_ns = wtl_io_mono_ns(collector->io);
@@ -168,290 +160,6 @@ static int show_once(struct wtl_top_session *session)
 	}
 	wtl_top_collector_finish(collector);
 	return print_picture(session);
-}
-
-/* ---- Live ---- */
-
-struct live {
-	struct wtl_top_session *session;
-	struct wtl_screen *screen;
-	const struct wtl_top_view *view;
-	int signals;	    /* descriptor */
-	int held;	    /* what was said on standard error meanwhile; < 0: it is no terminal */
-	int standard_error; /* the real one */
-	int64_t redraw_ns;
-	bool whole;
-	int ended_by; /* a signal, or 0 */
-};
-
-/* Remarks must not appear in the middle of the picture. */
-static void hold_remarks(struct live *live)
-{
-	live->held = -1;
-	live->standard_error = -1;
-	if (!isatty(STDERR_FILENO))
-		return;
-	live->held = memfd_create("wattle-remarks", MFD_CLOEXEC);
-	live->standard_error = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-	if (live->held >= 0 && live->standard_error >= 0)
-		dup2(live->held, STDERR_FILENO);
-}
-
-static void release_remarks(struct live *live)
-{
-	char text[4096];
-	off_t at = 0;
-	ssize_t n;
-
-	if (live->held >= 0 && live->standard_error >= 0) {
-		dup2(live->standard_error, STDERR_FILENO);
-		while (at < HELD_MAX && (n = pread(live->held, text, sizeof(text), at)) > 0) {
-			if (write(STDERR_FILENO, text, (size_t)n) != n)
-				break;
-			at += n;
-		}
-	}
-	if (live->held >= 0)
-		close(live->held);
-	if (live->standard_error >= 0)
-		close(live->standard_error);
-}
-
-static struct wtl_screen_options screen_options(const struct wtl_top_session *session)
-{
-	const bool *switches = session->ui.config.switches;
-
-	return (struct wtl_screen_options){
-		.color = switches[WTL_SWITCH_COLOR] && !session->ui.no_color,
-		.ascii = session->ui.ascii || switches[WTL_SWITCH_ASCII],
-		.mouse = switches[WTL_SWITCH_MOUSE],
-	};
-}
-
-static int show(struct live *live)
-{
-	struct wtl_top_session *session = live->session;
-	const struct wtl_screen_options options = screen_options(session);
-	int rows, columns, rc;
-
-	wtl_screen_set(live->screen, &options);
-	wtl_screen_size(live->screen, &rows, &columns);
-	if (rows != session->canvas.rows || columns != session->canvas.columns)
-		wtl_canvas_resize(&session->canvas, rows, columns);
-	make_rows(session, live->view);
-	draw(session, live->view, false);
-	rc = wtl_screen_show(live->screen, &session->canvas, live->whole);
-	live->whole = false;
-	return rc;
-}
-
-static void save(struct live *live)
-{
-	struct wtl_top_session *session = live->session;
-	int rc;
-
-	if (!session->config_path[0]) {
-		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(),
-			       "The set-up is for now only: no file was named for it");
-		return;
-	}
-	rc = wtl_top_config_save(session);
-	if (rc < 0)
-		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "The set-up cannot be kept: %s",
-			       strerror(-rc));
-	else
-		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "Kept in %s",
-			       session->config_path);
-}
-
-static void send_signal(struct live *live)
-{
-	struct wtl_top_ui *ui = &live->session->ui;
-	int rc = wtl_top_send_signal(&ui->victim);
-
-	if (rc < 0)
-		wtl_top_ui_say(ui, wtl_top_screen_ns(), "%s not sent to %d: %s",
-			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,
-			       rc == -EXDEV ? "it is in another PID namespace" : strerror(-rc));
-	else
-		wtl_top_ui_say(ui, wtl_top_screen_ns(), "%s sent to %d (%s)",
-			       wtl_top_signal_name(ui->victim.signal), ui->victim.pid,
-			       ui->victim.name);
-}
-
-/* 1: the user has enough. */
-static int grant(struct live *live, enum wtl_top_wish wish)
-{
-	if (wish == WTL_TOP_WISH_QUIT)
-		return 1;
-	if (wish == WTL_TOP_WISH_SAVE)
-		save(live);
-	else if (wish == WTL_TOP_WISH_SIGNAL)
-		send_signal(live);
-	else if (wish == WTL_TOP_WISH_PLAY)
-		wtl_top_collector_order(live->session->collector, &live->session->ui.order);
-	else if (wish == WTL_TOP_WISH_REDRAW)
-		live->whole = true;
-	return 0;
-}
-
-/* Takes all that was typed. 1: an end is wanted; -EIO: the terminal is gone. */
-static int take_input(struct live *live)
-{
-	struct wtl_top_session *session = live->session;
-	struct wtl_input input;
-	int rc, end = 0;
-
-	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
-		end = grant(live, face_of(session)->input(session, live->view, &input,
-							  wtl_top_screen_ns()));
-		/* The next key is about what this one has changed. */
-		make_rows(session, live->view);
-	}
-	return rc < 0 ? rc : end;
-}
-
-/* As without a handler, but with the terminal as it was. ncurses would do that within a signal
- * handler, in the middle of whatever it is doing. */
-static void stop_here(struct live *live)
-{
-	sigset_t stop;
-
-	wtl_screen_leave(live->screen);
-	sigemptyset(&stop);
-	sigaddset(&stop, SIGTSTP);
-	signal(SIGTSTP, SIG_DFL);
-	raise(SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &stop, NULL);
-	/* … and here it goes on. */
-	sigprocmask(SIG_BLOCK, &stop, NULL);
-	live->whole = true;
-	live->redraw_ns = 0;
-}
-
-static int take_signals(struct live *live)
-{
-	struct signalfd_siginfo info;
-
-	while (read(live->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		if (info.ssi_signo == SIGTSTP)
-			stop_here(live);
-		else if (info.ssi_signo == SIGWINCH)
-			live->redraw_ns = 0;
-		else
-			live->ended_by = (int)info.ssi_signo;
-	}
-	return live->ended_by != 0;
-}
-
-static void take_view(struct live *live)
-{
-	if (!live->session->ui.is_paused)
-		live->view = wtl_top_collector_view(live->session->collector);
-}
-
-/* Waits for keys, signals and the next redraw. */
-static int turn(struct live *live)
-{
-	struct pollfd watched[] = {{.fd = STDIN_FILENO, .events = POLLIN},
-				   {.fd = live->signals, .events = POLLIN}};
-	int64_t now_ns = wtl_top_screen_ns(), left_ns = live->redraw_ns - now_ns;
-	int rc = 0;
-
-	if (left_ns > 0)
-		poll(watched, 2, (int)((left_ns + WTL_NS_PER_MS - 1) / WTL_NS_PER_MS));
-	if (watched[1].revents && take_signals(live))
-		return 1;
-	if (watched[0].revents) {
-		rc = take_input(live);
-		if (rc)
-			return rc;
-		/* What was typed is seen at once, with the figures as they are. */
-		return show(live);
-	}
-	if (wtl_top_screen_ns() < live->redraw_ns)
-		return 0;
-	live->redraw_ns = wtl_top_screen_ns() + live->session->ui.config.redraw_ms * WTL_NS_PER_MS;
-	take_view(live);
-	return show(live);
-}
-
-static int watch_signals(struct live *live)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGWINCH);
-	if (!sigismember(&live->session->app->inherited.ignored, SIGTSTP))
-		sigaddset(&set, SIGTSTP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	live->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return live->signals < 0 ? -errno : 0;
-}
-
-static int run_screen(struct live *live)
-{
-	int rc = 0;
-
-	live->whole = true;
-	take_view(live);
-	rc = show(live);
-	live->redraw_ns = wtl_top_screen_ns() + 20 * WTL_NS_PER_MS;
-	while (rc == 0) {
-		rc = turn(live);
-		if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)
-			rc = 1;
-	}
-	return rc;
-}
-
-static int exit_code(const struct live *live, int rc)
-{
-	if (wtl_top_collector_wait(live->session->collector, 0) == WTL_TOP_FAILED)
-		return WTL_EXIT_FAILED;
-	if (live->ended_by && live->ended_by != SIGINT)
-		return 128 + live->ended_by;
-	/* A terminal that is gone ends as its signal would have. */
-	return rc == -EIO ? 128 + SIGHUP : rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
-}
-
-static int show_live(struct wtl_top_session *session)
-{
-	const struct wtl_screen_options options = screen_options(session);
-	struct live live = {.session = session};
-	struct wtl_err err = {.code = 0};
-	enum wtl_top_state state;
-	int rc = watch_signals(&live);
-
-	if (rc == 0)
-		rc = wtl_top_collector_start(session->collector);
-	if (rc < 0) {
-		wtl_complain(session->app, "cannot begin: %s", strerror(-rc));
-		return WTL_EXIT_FAILED;
-	}
-	state = wtl_top_collector_wait(session->collector, OPEN_NS);
-	if (state == WTL_TOP_FAILED)
-		return WTL_EXIT_FAILED; /* which has been told */
-	if (state == WTL_TOP_RUNNING) {
-		rc = check(session, wtl_top_collector_view(session->collector));
-		if (rc)
-			return rc;
-	}
-	rc = wtl_screen_new(&options, &live.screen, &err);
-	if (rc < 0) {
-		wtl_complain_err(session->app, &err);
-		return WTL_EXIT_FAILED;
-	}
-	hold_remarks(&live);
-	rc = run_screen(&live);
-	wtl_screen_free(live.screen);
-	release_remarks(&live);
-	close(live.signals);
-	return exit_code(&live, rc);
 }
 
 /* ---- All of it ---- */
@@ -487,7 +195,8 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	wtl_canvas_init(&session->canvas);
 	prepare(session);
 	apply_settings(session);
-	code = is_once ? show_once(session) : show_live(session);
+	/* The caller has checked that there is a screen. */
+	code = HAVE_TERMINAL && !is_once ? wtl_top_session_live(session) : show_once(session);
 	wtl_top_ui_done(&session->ui);
 	wtl_top_rows_done(&session->rows);
 	wtl_canvas_done(&session->canvas);

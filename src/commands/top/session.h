@@ -44,7 +44,21 @@ struct wtl_top_session {
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 			void (*prepare)(struct wtl_top_session *session));
 
-/* top_files.c: the configuration. Remarks and errors are told to the user. */
+/* ---- live.c: on the screen, where the build has one ---- */
+
+/* Returns the exit code. */
+int wtl_top_session_live(struct wtl_top_session *session);
+
+/* Its parts in session.c: what it shows, the first check, and the rows and the picture of a view. */
+const struct wtl_top_face *wtl_top_session_face(const struct wtl_top_session *session);
+int wtl_top_session_check(struct wtl_top_session *session, const struct wtl_top_view *view);
+int wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view);
+void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_view *view,
+			  bool is_still);
+
+/* ---- files.c ---- */
+
+/* The configuration. Remarks and errors are told to the user. */
 void wtl_top_config_load(struct wtl_top_session *session);
 /* 0 or a negative errno. */
 int wtl_top_config_save(const struct wtl_top_session *session);

@@ -112,6 +112,17 @@ static void prepare(struct wtl_top_session *session)
 	}
 }
 
+static int check_build(struct wtl_app *app)
+{
+	const struct wtl_top_settings *settings = app->own;
+
+	if (!HAVE_RECORDINGS && settings->replay)
+		return wtl_complain(app, "--replay: %s", WTL_WITHOUT_RECORDINGS);
+	if (!HAVE_TERMINAL && !settings->once)
+		return wtl_complain(app, "%s", WTL_WITHOUT_TERMINAL);
+	return 0;
+}
+
 static int check_together(struct wtl_app *app)
 {
 	/* A recording has its own machine, interval and baselines. */
@@ -132,9 +143,6 @@ static int check_together(struct wtl_app *app)
 		return wtl_complain(app, "--at is for --replay");
 	if (!settings->once && wtl_option_is_used(app, "--rows"))
 		return wtl_complain(app, "--rows is for --once");
-	if (!settings->once && !wtl_screen_is_built())
-		return wtl_complain(app,
-				    "this wattle was built without ncurses: only --once works");
 	return 0;
 }
 
@@ -143,7 +151,7 @@ static int run(struct wtl_app *app)
 	const struct wtl_top_settings *settings = app->own;
 	struct wtl_top_session session = {.app = app, .settings = settings};
 
-	if (check_together(app))
+	if (check_together(app) || check_build(app))
 		return WTL_EXIT_USAGE;
 	return wtl_top_session_run(&session, settings->once, prepare);
 }
