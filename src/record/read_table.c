@@ -278,50 +278,24 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 	return rc;
 }
 
-static int gap_row(void *context, const void *at)
-{
-	const struct each *each = context;
-	const struct wtl_row_gap *row = at;
+/* Of tables whose rows are given as they stand. */
+#define EACH(name, type, member)                                                           \
+	static int name##_row(void *context, const void *at)                               \
+	{                                                                                  \
+		const struct each *each = context;                                         \
+		const struct wtl_row_##name *row = at;                                     \
+                                                                                           \
+		return each->row.name(each->context, &row->member);                        \
+	}                                                                                  \
+                                                                                           \
+	int wtl_store_each_##name(struct wtl_store_reader *reader,                         \
+				  int (*row)(void *, const struct type *), void *context)  \
+	{                                                                                  \
+		struct each all = {.reader = reader, .context = context, .row.name = row}; \
+                                                                                           \
+		return each(&all, &wtl_table_##name, name##_row);                          \
+	}
 
-	return each->row.gap(each->context, &row->gap);
-}
-
-int wtl_store_each_gap(struct wtl_store_reader *reader,
-		       int (*row)(void *, const struct wtl_stored_gap *), void *context)
-{
-	struct each all = {.reader = reader, .context = context, .row.gap = row};
-
-	return each(&all, &wtl_table_gap, gap_row);
-}
-
-static int account_row(void *context, const void *at)
-{
-	const struct each *each = context;
-	const struct wtl_row_account *row = at;
-
-	return each->row.account(each->context, &row->account);
-}
-
-int wtl_store_each_account(struct wtl_store_reader *reader,
-			   int (*row)(void *, const struct wtl_stored_account *), void *context)
-{
-	struct each all = {.reader = reader, .context = context, .row.account = row};
-
-	return each(&all, &wtl_table_account, account_row);
-}
-
-static int baseline_row(void *context, const void *at)
-{
-	const struct each *each = context;
-	const struct wtl_row_baseline *row = at;
-
-	return each->row.baseline(each->context, &row->stored);
-}
-
-int wtl_store_each_baseline(struct wtl_store_reader *reader,
-			    int (*row)(void *, const struct wtl_stored_baseline *), void *context)
-{
-	struct each all = {.reader = reader, .context = context, .row.baseline = row};
-
-	return each(&all, &wtl_table_baseline, baseline_row);
-}
+EACH(gap, wtl_stored_gap, gap)
+EACH(account, wtl_stored_account, account)
+EACH(baseline, wtl_stored_baseline, stored)

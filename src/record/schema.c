@@ -27,18 +27,16 @@
 		.name = (column), .kind = WTL_FIELD_##how, .offset = offsetof(ROW, member), \
 		.is_optional = true                                                         \
 	}
-/* At most WTL_FIELDS_MAX. */
-#define COUNT_FIELDS(list)                                                          \
-	(COUNT(list) + 0 * sizeof(struct {                                          \
-			       _Static_assert(COUNT(list) <= WTL_FIELDS_MAX,        \
-					      "each has a bit in struct wtl_rows"); \
-			       int none;                                            \
-		       }))
-#define TABLE(title, list, keys, computed)                                         \
-	{                                                                          \
-		.name = (title), .fields = (list), .n_fields = COUNT_FIELDS(list), \
-		.n_keys = (keys), .size = sizeof(ROW), .more = (computed)          \
-	}
+#define TABLE(table, title, keys, computed, ...)                                       \
+	static const struct wtl_field table##_fields[] = {__VA_ARGS__};                \
+	_Static_assert(COUNT(table##_fields) <= WTL_FIELDS_MAX,                        \
+		       "each has a bit in struct wtl_rows");                           \
+	const struct wtl_table wtl_table_##table = {.name = (title),                   \
+						    .fields = table##_fields,          \
+						    .n_fields = COUNT(table##_fields), \
+						    .n_keys = (keys),                  \
+						    .size = sizeof(ROW),               \
+						    .more = (computed)}
 
 enum {
 	TRUTHS = 2,
@@ -53,255 +51,147 @@ enum {
 };
 
 #define ROW struct wtl_row_recording
-static const struct wtl_field recording_fields[] = {
-	FIELD(U32, "id", id),
-	FIELD(I32, "pid", pid),
-	FIELD(I64, "begin_utc_ns", begin_utc_ns),
-	FIELD(I64, "begin_mono_ns", begin_mono_ns),
-	FIELD(I64, "period_ns", period_ns),
-	FIELD(I64, "max_age_ns", max_age_ns),
-	FIELD(U64, "max_bytes", max_bytes),
-	FIELD(BOOL, "is_whole", is_whole),
-	FIELD(I64, "end_utc_ns", end_utc_ns),
-	FIELD(I64, "end_mono_ns", end_mono_ns),
-	FIELD(I64, "first_period", first_period),
-	FIELD(I64, "last_period", last_period),
-};
-const struct wtl_table wtl_table_recording = TABLE("recording", recording_fields, 1, NULL);
+TABLE(recording, "recording", 1, NULL, FIELD(U32, "id", id), FIELD(I32, "pid", pid),
+      FIELD(I64, "begin_utc_ns", begin_utc_ns), FIELD(I64, "begin_mono_ns", begin_mono_ns),
+      FIELD(I64, "period_ns", period_ns), FIELD(I64, "max_age_ns", max_age_ns),
+      FIELD(U64, "max_bytes", max_bytes), FIELD(BOOL, "is_whole", is_whole),
+      FIELD(I64, "end_utc_ns", end_utc_ns), FIELD(I64, "end_mono_ns", end_mono_ns),
+      FIELD(I64, "first_period", first_period), FIELD(I64, "last_period", last_period));
 #undef ROW
 
 #define ROW struct wtl_row_fact
-static const struct wtl_field fact_fields[] = {
-	TEXT("key", key),
-	TEXT("value", value),
-};
-const struct wtl_table wtl_table_fact = TABLE("fact", fact_fields, 1, NULL);
+TABLE(fact, "fact", 1, NULL, TEXT("key", key), TEXT("value", value));
 #undef ROW
 
 #define ROW struct wtl_row_series
-static const struct wtl_field series_fields[] = {
-	FIELD(U32, "id", id),
-	TEXT("name", name),
-};
-const struct wtl_table wtl_table_series = TABLE("series", series_fields, 1, NULL);
+TABLE(series, "series", 1, NULL, FIELD(U32, "id", id), TEXT("name", name));
 #undef ROW
 
 #define ROW struct wtl_row_period
-static const struct wtl_field period_fields[] = {
-	FIELD(I64, "id", id),
-	FIELD(I64, "begin_mono_ns", begin_mono_ns),
-	FIELD(I64, "end_mono_ns", end_mono_ns),
-	FIELD(I64, "begin_utc_ns", begin_utc_ns),
-	FIELD(I64, "end_utc_ns", end_utc_ns),
-	FIELD(U32, "parts", parts),
-	FIELD(BYTES, "counts", counts),
-};
-const struct wtl_table wtl_table_period = TABLE("period", period_fields, 1, NULL);
+TABLE(period, "period", 1, NULL, FIELD(I64, "id", id), FIELD(I64, "begin_mono_ns", begin_mono_ns),
+      FIELD(I64, "end_mono_ns", end_mono_ns), FIELD(I64, "begin_utc_ns", begin_utc_ns),
+      FIELD(I64, "end_utc_ns", end_utc_ns), FIELD(U32, "parts", parts),
+      FIELD(BYTES, "counts", counts));
 #undef ROW
 
 #define ROW struct wtl_row_part
-static const struct wtl_field part_fields[] = {
-	FIELD(I64, "id", id),
-	FIELD(I64, "end_mono_ns", end_mono_ns),
-	FIELD(I64, "end_utc_ns", end_utc_ns),
-	FIELD(BYTES, "data", data),
-};
-const struct wtl_table wtl_table_part = TABLE(
-	"part", part_fields, 1, "period INTEGER AS (id >> 16), number INTEGER AS (id & 65535)");
+TABLE(part, "part", 1, "period INTEGER AS (id >> 16), number INTEGER AS (id & 65535)",
+      FIELD(I64, "id", id), FIELD(I64, "end_mono_ns", end_mono_ns),
+      FIELD(I64, "end_utc_ns", end_utc_ns), FIELD(BYTES, "data", data));
 #undef ROW
 
 #define ROW struct wtl_row_chunk
-static const struct wtl_field chunk_fields[] = {
-	FIELD(I64, "id", id),	    FIELD(U32, "n", n),
-	FIELD(U32, "size", size),   ONE_OF(WTL_PACKINGS, "packed", packed),
-	FIELD(BYTES, "data", data),
-};
-const struct wtl_table wtl_table_chunk = TABLE(
-	"chunk", chunk_fields, 1, "period INTEGER AS (id >> 16), series INTEGER AS (id & 65535)");
+TABLE(chunk, "chunk", 1, "period INTEGER AS (id >> 16), series INTEGER AS (id & 65535)",
+      FIELD(I64, "id", id), FIELD(U32, "n", n), FIELD(U32, "size", size),
+      ONE_OF(WTL_PACKINGS, "packed", packed), FIELD(BYTES, "data", data));
 #undef ROW
 
 #define ROW struct wtl_row_domain
-static const struct wtl_field domain_fields[] = {
-	FIELD(U32, "id", id),
-	TEXT("name", domain.name),
-	TEXT("inside", domain.inside),
-	TEXT("source", domain.source),
-	TEXT("device", domain.device),
-	TEXT("reason", domain.reason),
-	TEXT("remedy", domain.remedy),
-	ONE_OF(WATTLE_KINDS, "kind", domain.kind),
-	ONE_OF(METHODS, "method", domain.method),
-	ONE_OF(STATUSES, "status", domain.status),
-	FIELD(BOOL, "in_total", domain.in_total),
-	FIELD(I32, "primary_channel", domain.primary),
-	FIELD(I32, "check_channel", domain.check),
-};
-const struct wtl_table wtl_table_domain = TABLE("domain", domain_fields, 1, NULL);
+TABLE(domain, "domain", 1, NULL, FIELD(U32, "id", id), TEXT("name", domain.name),
+      TEXT("inside", domain.inside), TEXT("source", domain.source), TEXT("device", domain.device),
+      TEXT("reason", domain.reason), TEXT("remedy", domain.remedy),
+      ONE_OF(WATTLE_KINDS, "kind", domain.kind), ONE_OF(METHODS, "method", domain.method),
+      ONE_OF(STATUSES, "status", domain.status), FIELD(BOOL, "in_total", domain.in_total),
+      FIELD(I32, "primary_channel", domain.primary), FIELD(I32, "check_channel", domain.check));
 #undef ROW
 
 #define ROW struct wtl_row_channel
-static const struct wtl_field channel_fields[] = {
-	FIELD(U32, "id", id),
-	TEXT("domain", channel.domain),
-	TEXT("inside", channel.inside),
-	TEXT("device", channel.device),
-	TEXT("source", source),
-	FIELD(U32, "rank", channel.rank),
-	ONE_OF(WATTLE_KINDS, "kind", channel.kind),
-	ONE_OF(METHODS, "method", channel.method),
-	ONE_OF(QUANTITIES, "quantity", channel.quantity),
-	FIELD(BOOL, "in_total", channel.in_total),
-	FIELD(U64, "unit_num", channel.unit.num),
-	FIELD(U64, "unit_den", channel.unit.den),
-	FIELD(U64, "range", channel.range),
-	FIELD(U64, "max_uw", channel.max_uw),
-	FIELD(I64, "update_ns", channel.update_ns),
-	FIELD(U32, "gain_ppm", channel.gain_ppm),
-	FIELD(U32, "offset_uw", channel.offset_uw),
-	FIELD(U64, "idle_uw", channel.idle_uw),
-	FIELD(BOOL, "has_class", has_class),
-	TEXT("class_name", class_name),
-	ONE_OF(ARCHITECTURES, "class_arch", class.arch),
-	ONE_OF(POWER_FIELDS, "class_field", class.field),
-	FIELD(I32, "class_driver_min", class.driver_min),
-	FIELD(I32, "class_driver_max", class.driver_max),
-	ONE_OF(SENSOR_KINDS, "class_kind", class.kind),
-	FIELD(I64, "class_window_ns", class.window_ns),
-	FIELD(I64, "class_update_ns", class.update_ns),
-	FIELD(I64, "class_latency_ns", class.latency_ns),
-	FIELD(I64, "class_latency_sd_ns", class.latency_sd_ns),
-	FIELD(U32, "class_coverage_permille", class.coverage_permille),
-	FIELD(BOOL, "class_known", class.known),
-};
-const struct wtl_table wtl_table_channel = TABLE("channel", channel_fields, 1, NULL);
+TABLE(channel, "channel", 1, NULL, FIELD(U32, "id", id), TEXT("domain", channel.domain),
+      TEXT("inside", channel.inside), TEXT("device", channel.device), TEXT("source", source),
+      FIELD(U32, "rank", channel.rank), ONE_OF(WATTLE_KINDS, "kind", channel.kind),
+      ONE_OF(METHODS, "method", channel.method), ONE_OF(QUANTITIES, "quantity", channel.quantity),
+      FIELD(BOOL, "in_total", channel.in_total), FIELD(U64, "unit_num", channel.unit.num),
+      FIELD(U64, "unit_den", channel.unit.den), FIELD(U64, "range", channel.range),
+      FIELD(U64, "max_uw", channel.max_uw), FIELD(I64, "update_ns", channel.update_ns),
+      FIELD(U32, "gain_ppm", channel.gain_ppm), FIELD(U32, "offset_uw", channel.offset_uw),
+      FIELD(U64, "idle_uw", channel.idle_uw), FIELD(BOOL, "has_class", has_class),
+      TEXT("class_name", class_name), ONE_OF(ARCHITECTURES, "class_arch", class.arch),
+      ONE_OF(POWER_FIELDS, "class_field", class.field),
+      FIELD(I32, "class_driver_min", class.driver_min),
+      FIELD(I32, "class_driver_max", class.driver_max),
+      ONE_OF(SENSOR_KINDS, "class_kind", class.kind),
+      FIELD(I64, "class_window_ns", class.window_ns),
+      FIELD(I64, "class_update_ns", class.update_ns),
+      FIELD(I64, "class_latency_ns", class.latency_ns),
+      FIELD(I64, "class_latency_sd_ns", class.latency_sd_ns),
+      FIELD(U32, "class_coverage_permille", class.coverage_permille),
+      FIELD(BOOL, "class_known", class.known));
 #undef ROW
 
 #define ROW struct wtl_row_miss
-static const struct wtl_field miss_fields[] = {
-	FIELD(U32, "id", id),
-	TEXT("domain", miss.domain),
-	TEXT("source", source),
-	ONE_OF(WATTLE_KINDS, "kind", miss.kind),
-	ONE_OF(STATUSES, "status", miss.status),
-	FIELD(BOOL, "in_total", miss.in_total),
-	TEXT("reason", miss.reason),
-	TEXT("remedy", miss.remedy),
-};
-const struct wtl_table wtl_table_miss = TABLE("miss", miss_fields, 1, NULL);
+TABLE(miss, "miss", 1, NULL, FIELD(U32, "id", id), TEXT("domain", miss.domain),
+      TEXT("source", source), ONE_OF(WATTLE_KINDS, "kind", miss.kind),
+      ONE_OF(STATUSES, "status", miss.status), FIELD(BOOL, "in_total", miss.in_total),
+      TEXT("reason", miss.reason), TEXT("remedy", miss.remedy));
 #undef ROW
 
 #define ROW struct wtl_row_consumer
-static const struct wtl_field consumer_fields[] = {
-	FIELD(U32, "id", stored.id),
-	FIELD(U32, "slot", stored.slot),
-	FIELD(I64, "first_look", stored.first_look),
-	FIELD(I64, "last_look", stored.last_look),
-	FIELD(I64, "end_period", end_period),
-	ONE_OF(STATES, "state", stored.consumer.state),
-	FIELD(I32, "pid", stored.consumer.pid),
-	FIELD(I32, "parent", stored.consumer.parent),
-	FIELD(I64, "start_ns", stored.consumer.start_ns),
-	PERHAPS(U32, "uid", stored.consumer.uid),
-	TEXT("user", stored.user),
-	FIELD(U32, "n_processes", stored.consumer.n_processes),
-	FIELD(BOOL, "is_in_tree", stored.consumer.is_in_tree),
-	FIELD(BOOL, "is_readable", stored.consumer.is_readable),
-	TEXT("name", stored.consumer.name),
-	TEXT("command", stored.consumer.command),
-	FIELD(BOOL, "has_group", has_group),
-	TEXT("cgroup", stored.group.cgroup),
-	TEXT("unit", stored.group.unit),
-	TEXT("container", stored.group.container),
-	TEXT("pod", stored.group.pod),
-	TEXT("job", stored.group.job),
-	FIELD(I64, "cpu_ns", stored.consumer.cpu_ns),
-	FIELD(I64, "counted_ns", stored.consumer.counted_ns),
-	FIELD(U32, "cpu_ppm", stored.consumer.cpu_ppm),
-	FIELD(U32, "n_threads", stored.consumer.n_threads),
-	PERHAPS(U64, "rss_bytes", stored.consumer.rss_bytes),
-	PERHAPS(U64, "pss_bytes", stored.consumer.pss_bytes),
-	PERHAPS(U64, "uss_bytes", stored.consumer.uss_bytes),
-	PERHAPS(U64, "gpu_memory_bytes", stored.consumer.gpu_memory_bytes),
-	PERHAPS(U32, "gpu_ppm", stored.consumer.gpu_ppm),
-};
-const struct wtl_table wtl_table_consumer = TABLE("consumer", consumer_fields, 1, NULL);
+TABLE(consumer, "consumer", 1, NULL, FIELD(U32, "id", stored.id), FIELD(U32, "slot", stored.slot),
+      FIELD(I64, "first_look", stored.first_look), FIELD(I64, "last_look", stored.last_look),
+      FIELD(I64, "end_period", end_period), ONE_OF(STATES, "state", stored.consumer.state),
+      FIELD(I32, "pid", stored.consumer.pid), FIELD(I32, "parent", stored.consumer.parent),
+      FIELD(I64, "start_ns", stored.consumer.start_ns), PERHAPS(U32, "uid", stored.consumer.uid),
+      TEXT("user", stored.user), FIELD(U32, "n_processes", stored.consumer.n_processes),
+      FIELD(BOOL, "is_in_tree", stored.consumer.is_in_tree),
+      FIELD(BOOL, "is_readable", stored.consumer.is_readable), TEXT("name", stored.consumer.name),
+      TEXT("command", stored.consumer.command), FIELD(BOOL, "has_group", has_group),
+      TEXT("cgroup", stored.group.cgroup), TEXT("unit", stored.group.unit),
+      TEXT("container", stored.group.container), TEXT("pod", stored.group.pod),
+      TEXT("job", stored.group.job), FIELD(I64, "cpu_ns", stored.consumer.cpu_ns),
+      FIELD(I64, "counted_ns", stored.consumer.counted_ns),
+      FIELD(U32, "cpu_ppm", stored.consumer.cpu_ppm),
+      FIELD(U32, "n_threads", stored.consumer.n_threads),
+      PERHAPS(U64, "rss_bytes", stored.consumer.rss_bytes),
+      PERHAPS(U64, "pss_bytes", stored.consumer.pss_bytes),
+      PERHAPS(U64, "uss_bytes", stored.consumer.uss_bytes),
+      PERHAPS(U64, "gpu_memory_bytes", stored.consumer.gpu_memory_bytes),
+      PERHAPS(U32, "gpu_ppm", stored.consumer.gpu_ppm));
 #undef ROW
 
 #define ROW struct wtl_row_consumer_end
-static const struct wtl_field consumer_end_fields[] = {
-	FIELD(U32, "id", id),
-	FIELD(I64, "last_look", last_look),
-};
-const struct wtl_table wtl_table_consumer_end = TABLE("consumer", consumer_end_fields, 1, NULL);
+TABLE(consumer_end, "consumer", 1, NULL, FIELD(U32, "id", id), FIELD(I64, "last_look", last_look));
 #undef ROW
 
 #define ROW struct wtl_row_window
-static const struct wtl_field window_fields[] = {
-	FIELD(U32, "id", stored.id),
-	TEXT("name", stored.name),
-	FIELD(BOOL, "is_stacked", stored.is_stacked),
-	FIELD(BOOL, "is_open", stored.is_open),
-	FIELD(I32, "pid", stored.pid),
-	FIELD(I64, "begin_utc_ns", stored.begin_utc_ns),
-	FIELD(I64, "begin_mono_ns", stored.begin_mono_ns),
-	FIELD(I64, "duration_ns", stored.duration_ns),
-};
-const struct wtl_table wtl_table_window = TABLE("window", window_fields, 1, NULL);
+TABLE(window, "window", 1, NULL, FIELD(U32, "id", stored.id), TEXT("name", stored.name),
+      FIELD(BOOL, "is_stacked", stored.is_stacked), FIELD(BOOL, "is_open", stored.is_open),
+      FIELD(I32, "pid", stored.pid), FIELD(I64, "begin_utc_ns", stored.begin_utc_ns),
+      FIELD(I64, "begin_mono_ns", stored.begin_mono_ns),
+      FIELD(I64, "duration_ns", stored.duration_ns));
 #undef ROW
 
 #define ROW struct wtl_row_energy
-static const struct wtl_field energy_fields[] = {
-	FIELD(U32, "window", window),
-	FIELD(I32, "domain", domain),
-	ONE_OF(STATUSES, "status", energy.status),
-	ONE_OF(METHODS, "method", energy.method),
-	ONE_OF(TRUTHS, "has_energy", energy.has_energy),
-	ONE_OF(TRUTHS, "has_power", energy.has_power),
-	FIELD(U64, "energy_uj", energy.energy_uj),
-	FIELD(U64, "uncertainty_uj", energy.uncertainty_uj),
-	FIELD(U64, "mean_uw", energy.mean_uw),
-	FIELD(U64, "max_uw", energy.max_uw),
-	FIELD(I64, "measured_ns", energy.measured_ns),
-	FIELD(I64, "gap_ns", energy.gap_ns),
-	FIELD(U32, "flags", energy.flags),
-	FIELD(U32, "samples", energy.samples),
-};
-const struct wtl_table wtl_table_energy = TABLE("energy", energy_fields, 2, NULL);
+TABLE(energy, "energy", 2, NULL, FIELD(U32, "window", window), FIELD(I32, "domain", domain),
+      ONE_OF(STATUSES, "status", energy.status), ONE_OF(METHODS, "method", energy.method),
+      ONE_OF(TRUTHS, "has_energy", energy.has_energy),
+      ONE_OF(TRUTHS, "has_power", energy.has_power), FIELD(U64, "energy_uj", energy.energy_uj),
+      FIELD(U64, "uncertainty_uj", energy.uncertainty_uj), FIELD(U64, "mean_uw", energy.mean_uw),
+      FIELD(U64, "max_uw", energy.max_uw), FIELD(I64, "measured_ns", energy.measured_ns),
+      FIELD(I64, "gap_ns", energy.gap_ns), FIELD(U32, "flags", energy.flags),
+      FIELD(U32, "samples", energy.samples));
 #undef ROW
 
 #define ROW struct wtl_row_gap
-static const struct wtl_field gap_fields[] = {
-	FIELD(U32, "id", id),
-	ONE_OF(GAP_KINDS, "kind", gap.kind),
-	FIELD(I64, "begin_mono_ns", gap.begin_mono_ns),
-	FIELD(I64, "duration_ns", gap.duration_ns),
-	TEXT("subject", gap.subject),
-	TEXT("text", gap.text),
-};
-const struct wtl_table wtl_table_gap = TABLE("gap", gap_fields, 1, NULL);
+TABLE(gap, "gap", 1, NULL, FIELD(U32, "id", id), ONE_OF(GAP_KINDS, "kind", gap.kind),
+      FIELD(I64, "begin_mono_ns", gap.begin_mono_ns), FIELD(I64, "duration_ns", gap.duration_ns),
+      TEXT("subject", gap.subject), TEXT("text", gap.text));
 #undef ROW
 
 #define ROW struct wtl_row_account
-static const struct wtl_field account_fields[] = {
-	FIELD(U32, "domain", account.domain),	  FIELD(U32, "consumer", account.consumer),
-	FIELD(U32, "slot", account.slot),	  FIELD(U64, "full_uj", account.full_uj),
-	FIELD(I64, "share_ns", account.share_ns),
-};
-const struct wtl_table wtl_table_account = TABLE("account", account_fields, 3, NULL);
+TABLE(account, "account", 3, NULL, FIELD(U32, "domain", account.domain),
+      FIELD(U32, "consumer", account.consumer), FIELD(U32, "slot", account.slot),
+      FIELD(U64, "full_uj", account.full_uj), FIELD(I64, "share_ns", account.share_ns));
 #undef ROW
 
 #define ROW struct wtl_row_baseline
-static const struct wtl_field baseline_fields[] = {
-	FIELD(U32, "domain", stored.domain),
-	FIELD(BOOL, "is_known", stored.baseline.is_known),
-	FIELD(BOOL, "is_modelled", stored.baseline.is_modelled),
-	FIELD(U64, "idle_uw", stored.baseline.idle_uw),
-	FIELD(U64, "uncertainty_uw", stored.baseline.uncertainty_uw),
-	FIELD(I64, "t_utc_ns", stored.baseline.t_utc_ns),
-	FIELD(I64, "seen_ns", stored.baseline.seen_ns),
-	FIELD(BOOL, "is_given", stored.baseline.is_given),
-};
-const struct wtl_table wtl_table_baseline = TABLE("baseline", baseline_fields, 1, NULL);
+TABLE(baseline, "baseline", 1, NULL, FIELD(U32, "domain", stored.domain),
+      FIELD(BOOL, "is_known", stored.baseline.is_known),
+      FIELD(BOOL, "is_modelled", stored.baseline.is_modelled),
+      FIELD(U64, "idle_uw", stored.baseline.idle_uw),
+      FIELD(U64, "uncertainty_uw", stored.baseline.uncertainty_uw),
+      FIELD(I64, "t_utc_ns", stored.baseline.t_utc_ns),
+      FIELD(I64, "seen_ns", stored.baseline.seen_ns),
+      FIELD(BOOL, "is_given", stored.baseline.is_given));
 #undef ROW
 
 const struct wtl_table *wtl_table_at(size_t i)
