@@ -101,33 +101,6 @@ static void place(const struct wtl_catalog *catalog, const unsigned *apu,
 	}
 }
 
-/* Adds the channel of sensor i, or returns the errno of its trial read as a positive number. */
-static int try_sensor(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
-		      const struct wtl_hwmon_gpu *gpu, size_t i, struct wtl_channel *channel,
-		      struct wtl_catalog *catalog)
-{
-	struct wtl_hwmon_read *read = &reads->at[reads->n];
-	char path[128];
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/%s", gpu->hwmon, sensors[i].file);
-	rc = wtl_hwmon_read_open(read, io, gpu->device, path, NULL);
-	if (rc < 0 && !wtl_hwmon_error_passes(rc)) {
-		wtl_hwmon_read_close(read);
-		return -rc;
-	}
-	channel->quantity = sensors[i].quantity;
-	channel->method = sensors[i].quantity == WTL_QUANTITY_ENERGY ? WATTLE_METHOD_COUNTER
-								     : WATTLE_METHOD_INTEGRATED;
-	rc = wtl_catalog_add(catalog, channel);
-	if (rc < 0) {
-		wtl_hwmon_read_close(read);
-		return rc;
-	}
-	reads->n++;
-	return read->asleep ? wtl_hwmon_miss_asleep(catalog, channel, gpu->device) : 0;
-}
-
 static int open_gpu(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
 		    const struct wtl_hwmon_gpu *gpu, struct wtl_catalog *catalog)
 {
@@ -139,21 +112,29 @@ static int open_gpu(struct wtl_hwmon_gpu_reads *reads, struct wtl_io *io,
 	bool apu = wtl_amdgpu_is_apu(io, gpu);
 	unsigned number = state->n_apus;
 	char path[128] = "";
-	int error = ENOENT;
+	int error = -ENOENT;
 
 	name_device(io, gpu, apu, &channel);
 	place(catalog, apu ? &number : NULL, &channel);
 	state->n_apus += apu;
 	for (size_t i = 0; i < N_SENSORS; i++) {
+		int rc;
+
 		if (!gpu->hwmon[0] || !wtl_hwmon_dir_has(io, gpu->hwmon, sensors[i].file))
 			continue;
-		error = try_sensor(reads, io, gpu, i, &channel, catalog);
-		if (error <= 0)
-			return error;
 		snprintf(path, sizeof(path), "%s/%s", gpu->hwmon, sensors[i].file);
+		channel.quantity = sensors[i].quantity;
+		channel.method = sensors[i].quantity == WTL_QUANTITY_ENERGY
+					 ? WATTLE_METHOD_COUNTER
+					 : WATTLE_METHOD_INTEGRATED;
+		rc = wtl_hwmon_add(&reads->at[reads->n], io, gpu->device, path, NULL, &channel,
+				   catalog, &error);
+		reads->n += rc > 0;
+		if (rc != 0)
+			return rc;
 	}
 	if (path[0])
-		return wtl_hwmon_miss(catalog, &channel, path, -error);
+		return wtl_hwmon_miss(catalog, &channel, path, error);
 	if (apu)
 		return 0; /* a part of the package */
 	return wtl_catalog_missf(catalog, WATTLE_KIND_GPU, channel.domain, WATTLE_STATUS_ABSENT, "",

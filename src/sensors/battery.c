@@ -26,9 +26,7 @@ enum { BATTERIES_MAX = 16, NAMES_MAX = 1 << 16 };
 
 struct battery {
 	struct wtl_io *io;
-	char status_path[136];
-	int status;		      /* that file, held; < 0: it failed */
-	int64_t retry_ns;	      /* when to open it again */
+	struct wtl_held_file status;  /* "Charging" */
 	struct wtl_held_file power;   /* µW, or the current in µA with a voltage */
 	struct wtl_held_file voltage; /* µV; not open: power is power */
 	bool product;
@@ -42,27 +40,10 @@ struct batteries {
 /* The battery's status ("Charging"), or a negative errno. A battery can be changed for another. */
 static int read_status(struct battery *battery, char text[32])
 {
-	ssize_t len;
+	ssize_t len = wtl_held_file_text(&battery->status, text, 31);
 
-	text[0] = '\0';
-	if (battery->status < 0) {
-		int64_t now_ns = wtl_io_mono_ns(battery->io);
-
-		if (now_ns < battery->retry_ns)
-			return -ENODEV;
-		battery->retry_ns = now_ns + WTL_REPROBE_NS;
-		battery->status = wtl_io_file_open(battery->io, battery->status_path);
-		if (battery->status < 0)
-			return battery->status;
-	}
-	len = wtl_io_file_read(battery->io, battery->status, text, 31);
-	if (len < 0) {
-		wtl_io_file_close(battery->io, battery->status);
-		battery->status = -1;
-		return (int)len;
-	}
-	wtl_text_clean(text, 32, text, (size_t)len);
-	return 0;
+	wtl_text_clean(text, 32, text, len < 0 ? 0 : (size_t)len);
+	return len < 0 ? (int)len : 0;
 }
 
 static uint64_t magnitude(int64_t value)
@@ -149,10 +130,10 @@ static int open_files(struct battery *battery, struct wtl_io *io, const char *di
 	int rc;
 
 	*battery = (struct battery){.io = io};
-	snprintf(battery->status_path, sizeof(battery->status_path), "%s/status", dir);
-	battery->status = wtl_io_file_open(io, battery->status_path);
-	if (battery->status < 0)
-		return battery->status;
+	snprintf(path, sizeof(path), "%s/status", dir);
+	rc = wtl_held_file_open(&battery->status, io, path);
+	if (rc < 0)
+		return rc;
 	snprintf(path, sizeof(path), "%s/power_now", dir);
 	rc = wtl_held_file_open(&battery->power, io, path);
 	if (rc != -ENOENT)
@@ -168,7 +149,7 @@ static void close_files(struct battery *battery)
 {
 	wtl_held_file_close(&battery->power);
 	wtl_held_file_close(&battery->voltage);
-	wtl_io_file_close(battery->io, battery->status);
+	wtl_held_file_close(&battery->status);
 }
 
 /* Notes why there is no figure now, if there is none. */

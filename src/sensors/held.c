@@ -6,6 +6,8 @@
 
 #include "base/num.h"
 
+enum { NUMBER_SIZE = 64 };
+
 static void held_fail(struct wtl_held_file *held, int error)
 {
 	bool is_first = held->error == 0;
@@ -46,8 +48,7 @@ void wtl_held_file_close(struct wtl_held_file *held)
 	held->io = NULL;
 }
 
-/* The content, however long ago it failed last. Its length, or a negative errno. */
-static ssize_t held_text(struct wtl_held_file *held, char *text, size_t size)
+ssize_t wtl_held_file_text(struct wtl_held_file *held, char *text, size_t size)
 {
 	ssize_t len;
 
@@ -66,22 +67,23 @@ static ssize_t held_text(struct wtl_held_file *held, char *text, size_t size)
 		held->file = file;
 	}
 	len = wtl_io_file_read(held->io, held->file, text, size);
-	if (len == (ssize_t)size)
-		len = -EFBIG;
 	if (len < 0)
 		held_fail(held, (int)len);
 	return len;
 }
 
-int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret)
+static ssize_t number_text(struct wtl_held_file *held, char text[NUMBER_SIZE])
 {
-	char text[64];
-	ssize_t len = held_text(held, text, sizeof(text));
-	int rc;
+	ssize_t len = wtl_held_file_text(held, text, NUMBER_SIZE);
 
-	if (len < 0)
-		return (int)len;
-	rc = wtl_num_u64(text, (size_t)len, ret);
+	if (len < NUMBER_SIZE)
+		return len;
+	held_fail(held, -EFBIG);
+	return -EFBIG;
+}
+
+static int number_parsed(struct wtl_held_file *held, int rc)
+{
 	if (rc < 0)
 		held_fail(held, rc);
 	else
@@ -89,20 +91,20 @@ int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret)
 	return rc;
 }
 
+int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret)
+{
+	char text[NUMBER_SIZE];
+	ssize_t len = number_text(held, text);
+
+	return len < 0 ? (int)len : number_parsed(held, wtl_num_u64(text, (size_t)len, ret));
+}
+
 int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret)
 {
-	char text[64];
-	ssize_t len = held_text(held, text, sizeof(text));
-	int rc;
+	char text[NUMBER_SIZE];
+	ssize_t len = number_text(held, text);
 
-	if (len < 0)
-		return (int)len;
-	rc = wtl_num_i64(text, (size_t)len, ret);
-	if (rc < 0)
-		held_fail(held, rc);
-	else
-		held->error = 0;
-	return rc;
+	return len < 0 ? (int)len : number_parsed(held, wtl_num_i64(text, (size_t)len, ret));
 }
 
 void wtl_reading_set(struct wtl_reading *reading, int64_t t0_ns, int64_t t1_ns, int error,

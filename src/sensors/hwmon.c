@@ -355,23 +355,16 @@ static void settle(struct scan *scan)
 
 static int add_input(struct hwmon *state, struct scan *scan, const struct draft *draft)
 {
-	struct wtl_hwmon_read *read = &state->inputs[state->n];
-	int rc = wtl_hwmon_read_open(read, scan->io, draft->device, draft->path,
-				     draft->factor[0] ? draft->factor : NULL);
+	int error;
+	int rc = wtl_hwmon_add(&state->inputs[state->n], scan->io, draft->device, draft->path,
+			       draft->factor[0] ? draft->factor : NULL, &draft->channel,
+			       scan->catalog, &error);
 
-	if (rc < 0 && !wtl_hwmon_error_passes(rc)) {
-		wtl_hwmon_read_close(read);
-		return wtl_hwmon_miss(scan->catalog, &draft->channel, draft->path, rc);
-	}
-	rc = wtl_catalog_add(scan->catalog, &draft->channel);
-	if (rc < 0) {
-		wtl_hwmon_read_close(read);
-		/* Two chips that claim the same domain: the first is as good as the second. */
-		return rc == -EEXIST ? 0 : rc;
-	}
-	state->n++;
-	return read->asleep ? wtl_hwmon_miss_asleep(scan->catalog, &draft->channel, draft->device)
-			    : 0;
+	if (rc == 0)
+		return wtl_hwmon_miss(scan->catalog, &draft->channel, draft->path, error);
+	state->n += rc > 0;
+	/* Two chips that claim the same domain: the first is as good as the second. */
+	return rc < 0 && rc != -EEXIST ? rc : 0;
 }
 
 static int hwmon_open(void *state_, const struct wtl_env *env,

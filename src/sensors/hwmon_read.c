@@ -137,7 +137,8 @@ void wtl_hwmon_close_all(struct wtl_hwmon_read reads[], size_t n)
 		wtl_hwmon_read_close(&reads[i]);
 }
 
-bool wtl_hwmon_error_passes(int error)
+/* Is it worth keeping a channel although its first read failed like that? */
+static bool error_passes(int error)
 {
 	return error == -EAGAIN || error == -EBUSY || error == -ETIMEDOUT || error == -EINTR;
 }
@@ -171,8 +172,8 @@ int wtl_hwmon_miss(struct wtl_catalog *catalog, const struct wtl_channel *channe
 	return wtl_catalog_miss(catalog, &miss);
 }
 
-int wtl_hwmon_miss_asleep(struct wtl_catalog *catalog, const struct wtl_channel *channel,
-			  const char *device)
+static int miss_asleep(struct wtl_catalog *catalog, const struct wtl_channel *channel,
+		       const char *device)
 {
 	struct wtl_miss miss;
 
@@ -184,6 +185,24 @@ int wtl_hwmon_miss_asleep(struct wtl_catalog *catalog, const struct wtl_channel 
 		 "echo on | sudo tee %s/power/control",
 		 device);
 	return wtl_catalog_miss(catalog, &miss);
+}
+
+int wtl_hwmon_add(struct wtl_hwmon_read *read, struct wtl_io *io, const char *device,
+		  const char *path, const char *factor, const struct wtl_channel *channel,
+		  struct wtl_catalog *catalog, int *ret_error)
+{
+	int rc = wtl_hwmon_read_open(read, io, device, path, factor);
+
+	*ret_error = rc < 0 && !error_passes(rc) ? rc : 0;
+	if (*ret_error == 0) {
+		rc = wtl_catalog_add(catalog, channel);
+		if (rc >= 0 && read->asleep)
+			rc = miss_asleep(catalog, channel, device);
+		if (rc >= 0)
+			return 1;
+	}
+	wtl_hwmon_read_close(read);
+	return *ret_error ? 0 : rc;
 }
 
 bool wtl_hwmon_dir_has(struct wtl_io *io, const char *dir, const char *name)

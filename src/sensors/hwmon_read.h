@@ -45,16 +45,17 @@ void wtl_hwmon_read_get(struct wtl_hwmon_read *read, int64_t *t_ns, struct wtl_r
 void wtl_hwmon_read_all(struct wtl_hwmon_read reads[], size_t n, struct wtl_reading readings[]);
 void wtl_hwmon_close_all(struct wtl_hwmon_read reads[], size_t n);
 
-/* Is it worth keeping a channel although its first read failed like that? */
-bool wtl_hwmon_error_passes(int error);
-
 /* Notes that a channel's file cannot be read, with the reason and the remedy. */
 int wtl_hwmon_miss(struct wtl_catalog *catalog, const struct wtl_channel *channel, const char *path,
 		   int error);
 
-/* Notes that the device of a channel sleeps. */
-int wtl_hwmon_miss_asleep(struct wtl_catalog *catalog, const struct wtl_channel *channel,
-			  const char *device);
+/*
+ * Opens a sensor, adds its channel and notes whether its device sleeps. 1; 0 when it cannot be read, why
+ * is in *ret_error; or a negative errno of the catalog's. Closed unless 1.
+ */
+int wtl_hwmon_add(struct wtl_hwmon_read *read, struct wtl_io *io, const char *device,
+		  const char *path, const char *factor, const struct wtl_channel *channel,
+		  struct wtl_catalog *catalog, int *ret_error);
 
 /* Is there an entry of that name in the directory? Opens no file. */
 bool wtl_hwmon_dir_has(struct wtl_io *io, const char *dir, const char *name);

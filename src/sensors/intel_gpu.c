@@ -70,10 +70,9 @@ static int open_gpu(struct wtl_hwmon_gpu_reads *state, struct wtl_io *io,
 				      .max_uw = MAX_UW,
 				      .update_ns = UPDATE_NS,
 				      .gain_ppm = GAIN_PPM};
-	struct wtl_hwmon_read *read = &state->at[state->n];
 	bool package = false;
 	char path[128];
-	int rc;
+	int rc, error;
 
 	snprintf(channel.domain, sizeof(channel.domain), "gpu-%u",
 		 wtl_catalog_count(catalog, WATTLE_KIND_GPU));
@@ -88,16 +87,10 @@ static int open_gpu(struct wtl_hwmon_gpu_reads *state, struct wtl_io *io,
 	}
 	snprintf(channel.device, sizeof(channel.device), "Intel GPU %04x at %s%s", gpu->id & 0xffff,
 		 gpu->address, package ? ", chip only" : "");
-	rc = wtl_hwmon_read_open(read, io, gpu->device, path, NULL);
-	if (rc < 0 && !wtl_hwmon_error_passes(rc)) {
-		wtl_hwmon_read_close(read);
-		return wtl_hwmon_miss(catalog, &channel, path, rc);
-	}
-	state->n++;
-	rc = wtl_catalog_add(catalog, &channel);
-	if (rc < 0)
-		return rc;
-	return read->asleep ? wtl_hwmon_miss_asleep(catalog, &channel, gpu->device) : 0;
+	rc = wtl_hwmon_add(&state->at[state->n], io, gpu->device, path, NULL, &channel, catalog,
+			   &error);
+	state->n += rc > 0;
+	return rc == 0 ? wtl_hwmon_miss(catalog, &channel, path, error) : rc;
 }
 
 static int intel_gpu_open(void *state, const struct wtl_env *env,

@@ -40,12 +40,10 @@ enum {
 
 struct model {
 	struct wtl_io *io;
-	int stat;	     /* the held /proc/stat, < 0: not open */
-	int64_t retry_ns;    /* not to be opened before */
-	int error;	     /* why /proc/stat is closed */
-	unsigned n_packages; /* channels for CPUs; 0: they are measured */
-	bool has_dram;	     /* a channel for memory */
-	uint64_t tdp_mw;     /* of one package */
+	struct wtl_held_file stat; /* /proc/stat */
+	unsigned n_packages;	   /* channels for CPUs; 0: they are measured */
+	bool has_dram;		   /* a channel for memory */
+	uint64_t tdp_mw;	   /* of one package */
 	uint64_t dram_mw;
 	unsigned n_cpus;
 	bool started;	  /* the members below mean something */
@@ -69,31 +67,10 @@ struct model {
 
 static int read_idle(struct model *state, int64_t *ret_idle_ns)
 {
-	char text[STAT_SIZE];
-	ssize_t len;
-	int rc;
+	char text[STAT_SIZE] = "";
+	ssize_t len = wtl_held_file_text(&state->stat, text, sizeof(text));
 
-	if (state->stat < 0) {
-		int64_t now_ns = wtl_io_mono_ns(state->io);
-
-		if (now_ns < state->retry_ns)
-			return state->error;
-		state->retry_ns = now_ns + WTL_REPROBE_NS;
-		state->stat = wtl_io_file_open(state->io, "/proc/stat");
-		if (state->stat < 0) {
-			state->error = state->stat;
-			return state->stat;
-		}
-	}
-	memset(text, 0, sizeof(text));
-	len = wtl_io_file_read(state->io, state->stat, text, sizeof(text));
-	rc = len < 0 ? (int)len : wtl_model_parse_stat(text, (size_t)len, ret_idle_ns);
-	if (rc < 0 && rc != -EINVAL) {
-		wtl_io_file_close(state->io, state->stat);
-		state->stat = -1;
-		state->error = rc;
-	}
-	return rc;
+	return len < 0 ? (int)len : wtl_model_parse_stat(text, (size_t)len, ret_idle_ns);
 }
 
 /* The CPUs that are online now: those that are not count as busy otherwise. */
@@ -314,8 +291,10 @@ static int open_cpus(struct model *state, const struct wtl_machine *machine,
 	unsigned n = machine->is_vm ? 1 : machine->n_packages;
 	char device[sizeof(((struct wtl_channel *)NULL)->device)];
 	int64_t idle_ns = 0;
-	int rc = read_idle(state, &idle_ns);
+	int rc;
 
+	wtl_held_file_open(&state->stat, state->io, "/proc/stat");
+	rc = read_idle(state, &idle_ns);
 	if (rc < 0)
 		return wtl_catalog_missf(
 			catalog, WATTLE_KIND_CPU, "package-0", WATTLE_STATUS_FAILED, "",
@@ -375,7 +354,7 @@ static int model_open(void *state_, const struct wtl_env *env,
 	bool needs_dram = !has_dram(catalog);
 	int rc = 0;
 
-	*state = (struct model){.io = env->io, .stat = -1};
+	*state = (struct model){.io = env->io};
 	if (!needs_cpus && !needs_dram)
 		return 0;
 	if (needs_cpus)
@@ -389,9 +368,7 @@ static void model_close(void *state_)
 {
 	struct model *state = state_;
 
-	if (state->io)
-		wtl_io_file_close(state->io, state->stat);
-	state->stat = -1;
+	wtl_held_file_close(&state->stat);
 	state->n_packages = 0;
 	state->has_dram = false;
 }

@@ -88,6 +88,8 @@ struct wtl_held_file {
 int wtl_held_file_open(struct wtl_held_file *held, struct wtl_io *io, const char *path);
 void wtl_held_file_close(struct wtl_held_file *held); /* a zeroed struct is fine */
 
+/* The content, at most `size` bytes. Its length, or a negative errno. */
+ssize_t wtl_held_file_text(struct wtl_held_file *held, char *text, size_t size);
 /* Reads one unsigned (or signed) decimal number. 0, or a negative errno; *ret only on success. */
 int wtl_held_file_u64(struct wtl_held_file *held, uint64_t *ret);
 int wtl_held_file_i64(struct wtl_held_file *held, int64_t *ret);

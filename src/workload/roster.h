@@ -46,7 +46,7 @@ struct wtl_place {
 	bool is_weighed;      /* by its own counters, in this look */
 	uint64_t start_ticks; /* 0: not known */
 	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
-	/* What its parent's child times are held against (short.c). */
+	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */
 	uint32_t look_child; /* the last look that knew of one */

@@ -20,7 +20,7 @@
 /*
  * The parts of a workload, for src/workload/ alone. A look goes through them in this order:
  * rows.c (make room), find.c (who is new), clocks.c (what the machine did, and live ones),
- * ended.c (ended ones), short.c (what others tell of them), names.c (who they are), counters.c (what
+ * ended.c (ended ones), short_lived.c (what others tell of them), names.c (who they are), counters.c (what
  * their use weighs).
  */
 
@@ -176,13 +176,13 @@ void wtl_ended_open(struct wtl_workload *workload);
 void wtl_ended_close(struct wtl_workload *workload);
 void wtl_ended_read(struct wtl_workload *workload);
 
-/* ---- short.c ---- */
+/* ---- short_lived.c ---- */
 
-void wtl_short_open(struct wtl_workload *workload);
-void wtl_short_close(struct wtl_workload *workload);
-void wtl_short_reset(struct wtl_workload *workload);
+void wtl_short_lived_open(struct wtl_workload *workload);
+void wtl_short_lived_close(struct wtl_workload *workload);
+void wtl_short_lived_reset(struct wtl_workload *workload);
 /* Bills from what nobody accounts for to rows. */
-void wtl_short_read(struct wtl_workload *workload);
+void wtl_short_lived_read(struct wtl_workload *workload);
 
 /* ---- names.c ---- */
 

@@ -53,7 +53,7 @@ int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_option
 	}
 	wtl_find_open(workload);
 	wtl_ended_open(workload);
-	wtl_short_open(workload);
+	wtl_short_lived_open(workload);
 	wtl_means_open(workload);
 	if (wtl_counters_open(workload) < 0) {
 		wtl_workload_free(workload);
@@ -70,7 +70,7 @@ void wtl_workload_free(struct wtl_workload *workload)
 		return;
 	wtl_counters_close(workload);
 	wtl_ended_close(workload);
-	wtl_short_close(workload);
+	wtl_short_lived_close(workload);
 	wtl_find_close(workload);
 	wtl_clocks_close(workload);
 	wtl_roster_done(&workload->roster);
@@ -119,7 +119,7 @@ static void give_up_groups(struct wtl_workload *workload)
 		if (roster->places[slot].kind != WTL_PLACE_FREE && roster->consumers[slot].group)
 			used[n++] = roster->consumers[slot].group;
 	/* Its units know theirs by address and by number. */
-	wtl_short_close(workload);
+	wtl_short_lived_close(workload);
 	wtl_groups_sweep(workload->groups, used, n);
 	workload->n_groups_kept = wtl_groups_count(workload->groups);
 	free(used);
@@ -223,7 +223,7 @@ int wtl_workload_tick(struct wtl_workload *workload)
 	wtl_names_read_born(workload);
 	if (workload->exits >= 0)
 		wtl_ended_read(workload);
-	wtl_short_read(workload);
+	wtl_short_lived_read(workload);
 	bill_rest(workload);
 	forget_ended(workload);
 	wtl_names_read_some(workload);
@@ -254,7 +254,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 	roster->n_ended = 0;
 	workload->kernel_ended = false;
 	wtl_rows_reset(workload);
-	wtl_short_reset(workload);
+	wtl_short_lived_reset(workload);
 	wtl_counters_reset(workload);
 	for (uint32_t slot = 0; slot < roster->n_used; slot++) {
 		if (roster->places[slot].kind == WTL_PLACE_OUTSIDER) {

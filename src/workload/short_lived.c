@@ -44,7 +44,7 @@ static void cgroup_mount_find(struct wtl_workload *workload)
 	}
 }
 
-void wtl_short_open(struct wtl_workload *workload)
+void wtl_short_lived_open(struct wtl_workload *workload)
 {
 	if (workload->exits < 0)
 		cgroup_mount_find(workload);
@@ -58,12 +58,12 @@ static void units_close(struct wtl_workload *workload)
 	workload->n_groups_seen = 0;
 }
 
-void wtl_short_close(struct wtl_workload *workload)
+void wtl_short_lived_close(struct wtl_workload *workload)
 {
 	units_close(workload);
 }
 
-void wtl_short_reset(struct wtl_workload *workload)
+void wtl_short_lived_reset(struct wtl_workload *workload)
 {
 	for (size_t i = 0; i < workload->n_units; i++)
 		workload->units[i].has_base = false;
@@ -342,7 +342,7 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	row_bill_unseen(workload, &key, more_ns);
 }
 
-void wtl_short_read(struct wtl_workload *workload)
+void wtl_short_lived_read(struct wtl_workload *workload)
 {
 	bool has_unseen = wtl_busy_left(&workload->busy) > WTL_BUSY_SLACK_NS;
 
