@@ -76,14 +76,16 @@ struct csv {
 	struct wtl_smi_leftover leftover;
 };
 
-/* The next piece up to ", " or the end; advances *at past it. */
-static size_t next_piece(const char **at, const char *end, const char **ret_piece)
+/* The next piece up to the separator or the end; advances *at past it. */
+static size_t next_piece(const char **at, const char *end, const char *separator,
+			 const char **ret_piece)
 {
-	const char *comma = memmem(*at, (size_t)(end - *at), ", ", 2);
+	size_t len = strlen(separator);
+	const char *found = memmem(*at, (size_t)(end - *at), separator, len);
 
 	*ret_piece = *at;
-	*at = comma ? comma + 2 : end + 1;
-	return (size_t)((comma ? comma : end) - *ret_piece);
+	*at = found ? found + len : end + 1;
+	return (size_t)((found ? found : end) - *ret_piece);
 }
 
 static size_t count_pieces(const char *text, size_t len)
@@ -92,89 +94,57 @@ static size_t count_pieces(const char *text, size_t len)
 	size_t n = 0;
 
 	for (; at <= text + len; n++)
-		next_piece(&at, text + len, &piece);
+		next_piece(&at, text + len, ", ", &piece);
 	return n;
 }
 
-/* "power.draw [W]" without its unit. */
-static size_t name_length(const char *name, size_t len)
+/* By "power.draw [W]", without its unit and blanks. */
+static const struct wtl_smi_field *find_field(const struct wtl_smi_query *query, const char *name,
+					      size_t len)
 {
 	const char *bracket = memchr(name, '[', len);
 
-	return wtl_text_trimmed(name, bracket ? (size_t)(bracket - name) : len);
+	len = bracket ? (size_t)(bracket - name) : len;
+	for (; len > 0 && *name == ' '; len--)
+		name++;
+	return wtl_smi_field_find(query, name, wtl_text_trimmed(name, len));
 }
 
-/* Does the line name a column at least? */
-static bool take_header(struct csv *csv, const char *line, size_t len)
+/* Takes the columns for those of the query that has most of them, and returns how many it has;
+ * -EFBIG: too many. */
+static int set_columns(struct csv *csv, const char *text, size_t len, const char *separator)
 {
 	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
 							      &wtl_smi_query_apps};
-	size_t best = 0;
+	const struct wtl_smi_field *field;
+	const char *at, *name;
+	int best = 0;
 
 	for (size_t q = 0; q < 2; q++) {
-		const char *at = line, *name;
-		size_t known = 0;
+		int known = 0;
 
-		while (at <= line + len) {
-			size_t n = next_piece(&at, line + len, &name);
+		for (at = text; at <= text + len;) {
+			size_t n = next_piece(&at, text + len, separator, &name);
 
-			known += wtl_smi_field_find(queries[q], name, name_length(name, n)) != NULL;
+			known += find_field(queries[q], name, n) != NULL;
 		}
-		if (known > best) {
-			best = known;
+		if (known > best)
 			csv->query = queries[q];
-		}
+		best = known > best ? known : best;
 	}
-	return best > 0;
-}
-
-static int set_columns(struct csv *csv, const char *line, size_t len)
-{
-	const char *at = line, *name;
-
-	csv->n = 0;
 	csv->name_column = SIZE_MAX;
-	while (at <= line + len) {
-		size_t n = next_piece(&at, line + len, &name);
-		const struct wtl_smi_field *field;
+	for (at = text; best > 0 && at <= text + len;) {
+		size_t n = next_piece(&at, text + len, separator, &name);
 
 		if (csv->n == WTL_SMI_COLUMNS_MAX)
 			return -EFBIG;
-		field = wtl_smi_field_find(csv->query, name, name_length(name, n));
+		field = find_field(csv->query, name, n);
 		csv->leftover.columns += !field;
 		if (field && field->kind == &wtl_smi_process_name)
 			csv->name_column = csv->n;
 		csv->columns[csv->n++] = field;
 	}
-	csv->header = line;
-	csv->header_len = len;
-	return 0;
-}
-
-static int set_fields(struct csv *csv, const char *fields)
-{
-	static const struct wtl_smi_query *const queries[] = {&wtl_smi_query_gpu,
-							      &wtl_smi_query_apps};
-	struct wtl_smi_columns *columns = malloc(sizeof(*columns));
-	int rc = -EINVAL;
-
-	if (!columns)
-		return -ENOMEM;
-	for (size_t q = 0; q < 2 && rc < 0; q++) {
-		const char *bad;
-		size_t bad_len;
-
-		rc = wtl_smi_columns_parse(queries[q], fields, columns, &bad, &bad_len);
-		csv->query = queries[q];
-	}
-	csv->name_column = SIZE_MAX;
-	for (size_t i = 0; rc == 0 && i < columns->n; i++) {
-		if (columns->fields[i]->kind == &wtl_smi_process_name)
-			csv->name_column = i;
-		csv->columns[csv->n++] = columns->fields[i];
-	}
-	free(columns);
-	return rc;
+	return best;
 }
 
 static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each *each,
@@ -197,10 +167,10 @@ static int take_row(struct csv *csv, const char *line, size_t len, wtl_smi_each 
 	wtl_smi_read_init(&gpu);
 	wtl_smi_read_process_init(&process);
 	for (size_t i = 0; i < csv->n; i++) {
-		size_t value_len = next_piece(&at, end, &value);
+		size_t value_len = next_piece(&at, end, ", ", &value);
 
 		for (size_t k = 0; i == csv->name_column && k < surplus; k++) {
-			size_t more = next_piece(&at, end, &ignored);
+			size_t more = next_piece(&at, end, ", ", &ignored);
 
 			value_len = (size_t)(ignored + more - value);
 		}
@@ -224,11 +194,13 @@ static int take_line(struct csv *csv, const char *line, size_t len, wtl_smi_each
 {
 	if (len == 0)
 		return 0;
-	if (csv->n == 0 && take_header(csv, line, len))
-		return set_columns(csv, line, len);
 	if (csv->n == 0) {
-		csv->leftover.lines++;
-		return 0;
+		int known = set_columns(csv, line, len, ", ");
+
+		csv->header = line;
+		csv->header_len = len;
+		csv->leftover.lines += known == 0;
+		return known < 0 ? known : 0;
 	}
 	/* A file that was appended to has its header again. */
 	if (csv->header && len == csv->header_len && memcmp(line, csv->header, len) == 0)
@@ -248,7 +220,11 @@ int wtl_smi_read_csv(const char *text, size_t len, const char *fields, wtl_smi_e
 	csv = calloc(1, sizeof(*csv));
 	if (!csv)
 		return wtl_err_set(err, ENOMEM, "nvidia-smi", NULL, "out of memory");
-	if (fields && (rc = set_fields(csv, fields)) < 0)
+	if (fields) {
+		rc = set_columns(csv, fields, strlen(fields), ",");
+		rc = rc > 0 && csv->leftover.columns == 0 ? 0 : -EINVAL;
+	}
+	if (rc < 0)
 		wtl_err_set(err, rc, "nvidia-smi", NULL, "'%s' is no list of fields", fields);
 	for (const char *line = text; rc == 0 && line < end;) {
 		const char *newline = memchr(line, '\n', (size_t)(end - line));
