@@ -9,7 +9,7 @@
 #include <wattle.h>
 
 /*
- * What a GPU tells of itself beside its energy, as plain data: filled by sensors/gpu_*.c, shown by
+ * What is known of a GPU beside its energy, as plain data: filled by sensors/gpu_*.c, shown by
  * `wattle query` and `wattle top`. What is not known is marked so per value, with the answer that
  * stood in its place, so that "not supported" and "no permission" can be told apart.
  */
@@ -251,10 +251,10 @@ struct wtl_gpu {
 	int code;		   /* as in struct wtl_gpu_value; 0 where the status is OK */
 	char trouble[128];	   /* the status in words where it is not OK, no full stop; or "" */
 	struct wtl_gpu_value numbers[WTL_GPU_NUMBERS];
-	struct wtl_gpu_process *processes; /* of whoever filled the struct */
+	struct wtl_gpu_process *processes; /* owned by what filled the struct */
 	size_t n_processes;
 	enum wattle_status processes_status;
-	struct wtl_gpu_mig *migs; /* of whoever filled the struct */
+	struct wtl_gpu_mig *migs; /* owned by what filled the struct */
 	size_t n_migs;
 	bool lacks_migs; /* it has instances, and there was no memory to list them */
 };

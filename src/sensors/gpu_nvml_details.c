@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an NVIDIA GPU tells and few ask for: fabric, platform, errors of on-chip memory, what it takes to
+ * What an NVIDIA GPU knows and few ask for: fabric, platform, errors of on-chip memory, what it takes to
  * recover. Functions and fields are those that nvidia-smi shows under the same names; drivers that lack one
  * say so, and are not asked again for a while.
  */
@@ -153,7 +153,7 @@ static void put_fabric_texts(struct wtl_gpu_nvml_read *read, const struct wtl_nv
 			 fabric->status);
 }
 
-/* A part of the health: what is not told is not known. */
+/* A part of the health: a value that is neither yes nor no is unknown. */
 static void put_health(struct wtl_gpu_nvml_read *read, uint32_t health)
 {
 	static const struct {

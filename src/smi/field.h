@@ -113,7 +113,7 @@ enum wtl_smi_when {
 	WTL_SMI_OLD_SRAM,  /* of those only */
 	WTL_SMI_REMAPPED,  /* of GPUs that remap rows */
 	WTL_SMI_NOT_REMAPPED,
-	WTL_SMI_MARGIN, /* of GPUs that tell how far limits of temperature are away */
+	WTL_SMI_MARGIN, /* of GPUs that know how far they are below their temperature limits */
 	WTL_SMI_NO_MARGIN,
 };
 

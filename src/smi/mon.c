@@ -150,7 +150,7 @@ static bool process_value(const struct wtl_gpu_process *process, unsigned which,
 	return any && *ret <= 100 && (which < 2 || *ret > 0);
 }
 
-/* Of a process where there is one, of nobody where there is none, or of the GPU. */
+/* The values of a process, or of the GPU. In pmon without a process, all are unknown. */
 static void put_values(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 		       const struct wtl_gpu *gpu, const struct wtl_gpu_process *process)
 {

@@ -22,8 +22,8 @@ enum { WTL_SMI_TEXT_MAX = 1 << 28 }; /* bytes */
 struct wtl_smi_record {
 	const struct wtl_gpu *gpu; /* numbers that were not there are ABSENT; vendor "nvidia" */
 	bool has_time;
-	int64_t t_local_ns; /* since 1970 on the clock on that wall: its zone is not told */
-	const char *cuda;   /* version; "" where not told */
+	int64_t t_local_ns; /* local time since 1970; the time zone is unknown */
+	const char *cuda;   /* version; "" where unknown */
 };
 
 /* Anything but 0 ends the reading, which then returns it. What the record points to ends with the

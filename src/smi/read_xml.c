@@ -225,7 +225,7 @@ static void end_element(void *data, const char *name)
 	reader->value_cut = false;
 }
 
-/* nvidia-smi declares none; whoever does is up to something. */
+/* nvidia-smi declares no entities; they are a way to blow up a document. */
 static void refuse_entity(void *data, const char *name, int is_parameter, const char *value,
 			  int value_len, const char *base, const char *system, const char *public,
 			  const char *notation)

@@ -91,7 +91,7 @@ int wtl_smi_help(struct wtl_buf *buf, const struct wtl_smi_query *query);
 
 /* -L */
 int wtl_smi_list(struct wtl_buf *buf, const struct wtl_look *look);
-/* -q: the same for people, with the titles of drivers 590 and 595 */
+/* -q: all fields as text, with the titles of drivers 590 and 595 */
 int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look);
 /* -q -x: one document in the shape of nvsmi_device_v12.dtd */
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look);

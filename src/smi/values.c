@@ -317,7 +317,7 @@ const struct wtl_smi_kind wtl_smi_chassis = {
 
 /* ---- A process ---- */
 
-/* Of a process in another PID namespace the name tells the number instead (struct wtl_gpu_process). */
+/* The name of a process in another PID namespace is its number in words: see struct wtl_gpu_process. */
 const char *wtl_smi_process_program(const struct wtl_gpu_process *process)
 {
 	bool is_number = !process->is_visible && wtl_text_starts(process->name, "host pid ");

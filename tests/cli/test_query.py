@@ -283,13 +283,23 @@ def test_file(query, tmp_path):
     assert result.code == 1 and "cannot write" in result.complaint()
 
 
-@pytest.mark.parametrize("field", ["bogus", "POWER.DRAW", "", "index ,, name", "pid", "\x1b[2J"])
+@pytest.mark.parametrize("field", ["bogus", "POWER.DRAW", "", "index ,, name", "  ,index", "index,", "pid", "\x1b[2J"])
 def test_a_field_that_there_is_not(query, field):
     result = query(f"--query-gpu=index,{field}", "--format=csv")
     assert result.code == 2
     assert re.fullmatch(r'Field ".*" is not a valid field to query\.\n', result.out), result
     assert "\x1b" not in result.out and not result.err
     assert query("--query-gpu=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
+
+
+def test_each_table_has_its_fields(query):
+    for option, other in (("compute-apps", "power.draw"), ("domain", "pid")):
+        result = query(f"--query-{option}={other}", "--format=csv")
+        assert (result.code, result.out) == (2, f'Field "{other}" is not a valid field to query.\n')
+    many = query("--query-gpu=" + "index," * 1023 + "index", "--format=csv,noheader", "-i", "0")
+    assert many.out == ", ".join(["0"] * 1024) + "\n"
+    result = query("--query-gpu=" + "index," * 1024 + "index", "--format=csv")
+    assert (result.code, result.complaint()) == (2, "wattle: query: --query-gpu takes at most 1024 fields")
 
 
 def test_one_table_at_once(query):
@@ -412,7 +422,8 @@ TAPE = ROOTS.parent / "tapes" / "server.tape"
 
 def test_what_needs_no_meter_reads_no_meter(tmp_path, query):
     """Columns of nvidia-smi's own are the GPU's; energies and domains are the meter's."""
-    for words, has_meter in ((("-L",), False), (("--query-gpu=name,power.draw", "--format=csv"), False),
+    for words, has_meter in ((("-L",), False), (("--query-gpu=name,power.draw,energy.total", "--format=csv"), False),
+                             (("--query-gpu=cpu.power.draw", "--format=csv"), True),
                              (("--query-domain=name,power.draw", "--format=csv"), True)):
         tape = tmp_path / "tape"
         result = query(*words, "--tape-record", tape, root=("--root", ROOTS / "nvidia-server"))
@@ -441,9 +452,18 @@ def test_domains_of_a_tape():
     assert 2 * len(once.out.splitlines()) < len(result.out.splitlines()) < 1000
 
 
+def test_help_has_the_order_of_nvidia_smi(query):
+    ours = re.findall(r'^"([\w.]+)"', query("--help-query-gpu").out, re.M)
+    assert len(ours) == len(set(ours)) > 230
+    for name in CAPTURES:
+        _, lines = section(name, "capabilities :: help-query-gpu")
+        theirs = [line.split('"')[1] for line in lines if re.fullmatch(r'"[\w.]+"( or "[\w.]+")*', line)]
+        assert [field for field in ours if field in theirs] == [field for field in theirs if field in ours]
+
+
 def test_help_pages(query):
     page = query("--help-query-gpu").out
-    for text in ('"power.draw" [W]\n', '"name" or "gpu_name"\n', '"energy.total" [J]\n'):
+    for text in ('"power.draw" [W]\n', '"name" or "gpu_name"\n', '"energy.total" [J]\nwattle\'s own'):
         assert text in page
     assert '"used_gpu_memory" or "used_memory" [MiB]\n' in query("--help-query-compute-apps").out
     assert '"power.draw" or "power.mean" [W]\n' in query("--help-query-domain").out

@@ -17,60 +17,7 @@ static void check_value(struct smi_bench *bench, size_t gpu, const char *field,
 	free(text);
 }
 
-/* ---- Columns ---- */
-
-static int parse(const struct wtl_smi_query *query, const char *list, char *bad, size_t size)
-{
-	struct wtl_smi_columns columns = {.n = 99};
-	const char *word = NULL;
-	size_t len = 0;
-	int rc = wtl_smi_columns_parse(query, list, &columns, &word, &len);
-
-	if (rc < 0) {
-		assert_int_equal(columns.n, 99); /* untouched */
-		snprintf(bad, size, "%.*s", (int)len, word ? word : "");
-		return rc;
-	}
-	return (int)columns.n;
-}
-
-static void test_columns(void **state)
-{
-	char bad[64];
-
-	(void)state;
-	assert_int_equal(parse(&wtl_smi_query_gpu, "index", bad, sizeof(bad)), 1);
-	assert_int_equal(
-		parse(&wtl_smi_query_gpu, "index,name, power.draw ,index", bad, sizeof(bad)), 4);
-	assert_int_equal(parse(&wtl_smi_query_gpu, "index,bogus,name", bad, sizeof(bad)), -EINVAL);
-	assert_string_equal(bad, "bogus");
-	assert_int_equal(parse(&wtl_smi_query_gpu, "index,,name", bad, sizeof(bad)), -EINVAL);
-	assert_string_equal(bad, "");
-	assert_int_equal(parse(&wtl_smi_query_gpu, "", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_gpu, "index,", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_gpu, "  ,index", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_gpu, "INDEX", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_gpu, "pid", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_apps, "pid,used_memory", bad, sizeof(bad)), 2);
-	assert_int_equal(parse(&wtl_smi_query_apps, "power.draw", bad, sizeof(bad)), -EINVAL);
-	assert_int_equal(parse(&wtl_smi_query_domain, "name,power.draw", bad, sizeof(bad)), 2);
-}
-
-static void test_too_many_columns(void **state)
-{
-	char *list = malloc(6 * (WTL_SMI_COLUMNS_MAX + 1));
-	char bad[8];
-
-	(void)state;
-	assert_non_null(list);
-	list[0] = '\0';
-	for (size_t i = 0; i < WTL_SMI_COLUMNS_MAX; i++)
-		strcpy(list + 6 * i, i + 1 < WTL_SMI_COLUMNS_MAX ? "index," : "index");
-	assert_int_equal(parse(&wtl_smi_query_gpu, list, bad, sizeof(bad)), WTL_SMI_COLUMNS_MAX);
-	strcat(list, ",index");
-	assert_int_equal(parse(&wtl_smi_query_gpu, list, bad, sizeof(bad)), -E2BIG);
-	free(list);
-}
+/* ---- Tables ---- */
 
 /* No two fields of a table share a name, and values stay within their objects. */
 static void check_table(const struct wtl_smi_query *query)
@@ -102,32 +49,6 @@ static void test_tables(void **state)
 	check_table(&wtl_smi_query_gpu);
 	check_table(&wtl_smi_query_apps);
 	check_table(&wtl_smi_query_domain);
-}
-
-static void test_header_and_units(void **state)
-{
-	static const char list[] = "gpu_name,power.draw,clocks.sm,temperature.gpu,memory.used";
-	static struct smi_bench bench;
-	char *text;
-
-	(void)state;
-	smi_bench_init(&bench);
-	bench.look.n_gpus = 1;
-	text = smi_query(&wtl_smi_query_gpu, list, true, true, &bench.look);
-	/* The canonical name stands for an alias. */
-	assert_string_equal(text, "name, power.draw [W], clocks.current.sm [MHz], temperature.gpu, "
-				  "memory.used [MiB]\n"
-				  "NVIDIA H100 80GB HBM3, 631.95 W, 1980 MHz, 59, 19818 MiB\n");
-	free(text);
-	text = smi_query(&wtl_smi_query_gpu, list, true, false, &bench.look);
-	/* nounits: of the values only. */
-	assert_string_equal(text, "name, power.draw [W], clocks.current.sm [MHz], temperature.gpu, "
-				  "memory.used [MiB]\n"
-				  "NVIDIA H100 80GB HBM3, 631.95, 1980, 59, 19818\n");
-	free(text);
-	text = smi_query(&wtl_smi_query_gpu, list, false, false, &bench.look);
-	assert_string_equal(text, "NVIDIA H100 80GB HBM3, 631.95, 1980, 59, 19818\n");
-	free(text);
 }
 
 /* ---- Values ---- */
@@ -306,40 +227,7 @@ static void test_domains(void **state)
 	free(text);
 }
 
-static void test_need_of_the_meter(void **state)
-{
-	struct wtl_smi_columns columns;
-	const char *bad;
-	size_t len;
-
-	(void)state;
-	wtl_smi_columns_parse(&wtl_smi_query_gpu, "index,power.draw,energy.total", &columns, &bad,
-			      &len);
-	assert_false(wtl_smi_columns_need_meter(&columns));
-	wtl_smi_columns_parse(&wtl_smi_query_gpu, "index,cpu.power.draw", &columns, &bad, &len);
-	assert_true(wtl_smi_columns_need_meter(&columns));
-	wtl_smi_columns_parse(&wtl_smi_query_domain, "name", &columns, &bad, &len);
-	assert_true(wtl_smi_columns_need_meter(&columns));
-}
-
 /* ---- Pages ---- */
-
-static void test_help(void **state)
-{
-	struct wtl_buf buf;
-
-	(void)state;
-	wtl_buf_init(&buf, 1 << 20);
-	assert_int_equal(wtl_smi_help(&buf, &wtl_smi_query_gpu), 0);
-	assert_non_null(strstr(wtl_buf_str(&buf), "\"name\" or \"gpu_name\"\n"));
-	assert_non_null(strstr(wtl_buf_str(&buf), "\"power.draw\" [W]\n"));
-	assert_non_null(strstr(wtl_buf_str(&buf), "\"energy.total\" [J]\nwattle's own"));
-	for (const struct wtl_smi_field *field = wtl_smi_gpu_fields; !wtl_smi_is_end(field);
-	     field++)
-		if (field->name)
-			assert_non_null(strstr(wtl_buf_str(&buf), field->name));
-	wtl_buf_done(&buf);
-}
 
 static void test_golden_pages(void **state)
 {
@@ -409,17 +297,6 @@ static void test_golden_monitors(void **state)
 		put_mon(&buf, &mons[i], &bench.look);
 	smi_check_golden("query.mon", &buf);
 	wtl_buf_done(&buf);
-}
-
-static void test_monitor_letters(void **state)
-{
-	const struct wtl_smi_mon good = {.select = "pucvmet"}, bad = {.select = "pxc"},
-				 wrong = {.processes = true, .select = "p"};
-
-	(void)state;
-	assert_int_equal(wtl_smi_mon_check(&good), 0);
-	assert_int_equal(wtl_smi_mon_check(&bad), 'x');
-	assert_int_equal(wtl_smi_mon_check(&wrong), 'p');
 }
 
 /* Every page for a machine without GPUs, and with a buffer that is too small. */
@@ -572,10 +449,7 @@ static void test_monitors_cut_no_character(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_too_many_columns),
 		cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_header_and_units),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_what_is_not_known),
 		cmocka_unit_test(test_sums_need_all_their_parts),
@@ -583,14 +457,11 @@ int main(void)
 		cmocka_unit_test(test_other_makers),
 		cmocka_unit_test(test_apps),
 		cmocka_unit_test(test_domains),
-		cmocka_unit_test(test_need_of_the_meter),
-		cmocka_unit_test(test_help),
 		cmocka_unit_test(test_golden_pages),
 #if HAVE_JANSSON
 		cmocka_unit_test(test_golden_json),
 #endif
 		cmocka_unit_test(test_golden_monitors),
-		cmocka_unit_test(test_monitor_letters),
 		cmocka_unit_test(test_empty_and_full),
 		cmocka_unit_test(test_lines_of_the_total),
 		cmocka_unit_test(test_nothing_raw),

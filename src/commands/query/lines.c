@@ -7,7 +7,7 @@
 #include "smi/smi.h"
 #include "smi/field.h"
 
-/* `wattle query` for people: a line a GPU, in the manner of gpustat, and one for the rest. */
+/* `wattle query` as text: a line a GPU, in the manner of gpustat, and one for the other domains. */
 
 enum { NAME_MAX_BYTES = 4096 };
 
