@@ -74,6 +74,7 @@ void wtl_gpu_nvml_put(struct wtl_gpu_nvml_read *read, enum wtl_gpu_number number
 
 #define LENGTH(type, ...) (sizeof((type[]){__VA_ARGS__}) / sizeof(type))
 #define TO(...)		  .to = {__VA_ARGS__}, .n = LENGTH(enum wtl_gpu_number, __VA_ARGS__)
+#define TO_LONG(...)	  TO(__VA_ARGS__), .is_long = true
 #define IN(...)		  .in = {__VA_ARGS__}, .n_in = LENGTH(uint32_t, __VA_ARGS__)
 
 static const struct wtl_gpu_nvml_call calls[] = {
@@ -127,31 +128,24 @@ static const struct wtl_gpu_nvml_call calls[] = {
 	{WTL_NVML_REMAPPER, .is_struct = true,
 	 TO(WTL_GPU_REMAPPED_MAX, WTL_GPU_REMAPPED_HIGH, WTL_GPU_REMAPPED_PARTIAL,
 	    WTL_GPU_REMAPPED_LOW, WTL_GPU_REMAPPED_NONE)},
-	{WTL_NVML_EVENT_REASONS, .older = WTL_NVML_THROTTLE_REASONS, .is_long = true,
-	 TO(WTL_GPU_THROTTLE)},
-	{WTL_NVML_EVENT_REASONS_KNOWN, .older = WTL_NVML_THROTTLE_REASONS_KNOWN, .is_long = true,
-	 TO(WTL_GPU_THROTTLE_KNOWN)},
-	{WTL_NVML_ECC_TOTAL, IN(0, 0), .is_long = true, TO(WTL_GPU_ECC_CORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_TOTAL, IN(1, 0), .is_long = true, TO(WTL_GPU_ECC_UNCORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_TOTAL, IN(0, 1), .is_long = true, TO(WTL_GPU_ECC_CORRECTED_AGGREGATE)},
-	{WTL_NVML_ECC_TOTAL, IN(1, 1), .is_long = true, TO(WTL_GPU_ECC_UNCORRECTED_AGGREGATE)},
-	{WTL_NVML_ECC_PLACE, IN(0, 0, 2), .is_long = true, TO(WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_PLACE, IN(1, 0, 2), .is_long = true,
-	 TO(WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_PLACE, IN(0, 1, 2), .is_long = true,
-	 TO(WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE)},
-	{WTL_NVML_ECC_PLACE, IN(1, 1, 2), .is_long = true,
-	 TO(WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE)},
-	{WTL_NVML_ECC_PLACE, IN(0, 0, 7), .is_long = true, TO(WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_PLACE, IN(1, 0, 7), .is_long = true,
-	 TO(WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE)},
-	{WTL_NVML_ECC_PLACE, IN(0, 1, 7), .is_long = true,
-	 TO(WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE)},
-	{WTL_NVML_ECC_PLACE, IN(1, 1, 7), .is_long = true,
-	 TO(WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE)},
-	{WTL_NVML_PROTECTED_MEMORY, .is_struct = true, .is_long = true,
-	 TO(WTL_GPU_PROTECTED_TOTAL_BYTES, WTL_GPU_PROTECTED_FREE_BYTES,
-	    WTL_GPU_PROTECTED_USED_BYTES)},
+	{WTL_NVML_EVENT_REASONS, .older = WTL_NVML_THROTTLE_REASONS, TO_LONG(WTL_GPU_THROTTLE)},
+	{WTL_NVML_EVENT_REASONS_KNOWN, .older = WTL_NVML_THROTTLE_REASONS_KNOWN,
+	 TO_LONG(WTL_GPU_THROTTLE_KNOWN)},
+	{WTL_NVML_ECC_TOTAL, IN(0, 0), TO_LONG(WTL_GPU_ECC_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_TOTAL, IN(1, 0), TO_LONG(WTL_GPU_ECC_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_TOTAL, IN(0, 1), TO_LONG(WTL_GPU_ECC_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_TOTAL, IN(1, 1), TO_LONG(WTL_GPU_ECC_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 0, 2), TO_LONG(WTL_GPU_ECC_DRAM_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 0, 2), TO_LONG(WTL_GPU_ECC_DRAM_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 1, 2), TO_LONG(WTL_GPU_ECC_DRAM_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 1, 2), TO_LONG(WTL_GPU_ECC_DRAM_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 0, 7), TO_LONG(WTL_GPU_ECC_SRAM_CORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 0, 7), TO_LONG(WTL_GPU_ECC_SRAM_UNCORRECTED_VOLATILE)},
+	{WTL_NVML_ECC_PLACE, IN(0, 1, 7), TO_LONG(WTL_GPU_ECC_SRAM_CORRECTED_AGGREGATE)},
+	{WTL_NVML_ECC_PLACE, IN(1, 1, 7), TO_LONG(WTL_GPU_ECC_SRAM_UNCORRECTED_AGGREGATE)},
+	{WTL_NVML_PROTECTED_MEMORY, .is_struct = true,
+	 TO_LONG(WTL_GPU_PROTECTED_TOTAL_BYTES, WTL_GPU_PROTECTED_FREE_BYTES,
+		 WTL_GPU_PROTECTED_USED_BYTES)},
 	{WTL_NVML_TEMPERATURE_MARGIN, .version = WTL_NVML_VERSION(struct wtl_nvml_versioned, 1),
 	 .is_struct = true, .is_signed = true, TO(NONE, WTL_GPU_TEMPERATURE_MARGIN_C)},
 	{WTL_NVML_ADDRESSING_MODE, .version = WTL_NVML_VERSION(struct wtl_nvml_versioned, 1),
@@ -163,7 +157,7 @@ void wtl_gpu_nvml_read_call(struct wtl_gpu_nvml_read *read, const struct wtl_gpu
 	union {
 		uint32_t words[WTL_GPU_NVML_ANSWERS];
 		uint64_t longs[WTL_GPU_NVML_ANSWERS];
-	} answers = {.words = {call->version}};
+	} answers = {.longs = {0}};
 	const size_t size = call->is_long ? sizeof(uint64_t) : sizeof(uint32_t);
 	struct wtl_lib_arg args[1 + WTL_GPU_NVML_INPUTS + WTL_GPU_NVML_ANSWERS] = {
 		{.word = read->own->handle}};
@@ -179,6 +173,7 @@ void wtl_gpu_nvml_read_call(struct wtl_gpu_nvml_read *read, const struct wtl_gpu
 	for (size_t i = 0; i < (call->is_struct ? 1 : call->n); i++)
 		args[n++] = (struct wtl_lib_arg){.memory = (char *)&answers + i * size,
 						 .size = call->is_struct ? call->n * size : size};
+	answers.words[0] = call->version;
 	code = wtl_gpu_nvml_ask(read, call->function, args);
 	if (code == WTL_NVML_FUNCTION_NOT_FOUND && call->older)
 		code = wtl_gpu_nvml_ask(read, call->older, args);
@@ -277,6 +272,8 @@ static const struct wtl_gpu_nvml_field fields[] = {
 	{WTL_NVML_FIELD_THROTTLED_HW_THERMAL, 0, 1, WTL_GPU_THROTTLED_HW_THERMAL_NS},
 	{WTL_NVML_FIELD_THROTTLED_POWER_BRAKE, 0, 1, WTL_GPU_THROTTLED_HW_POWER_BRAKE_NS},
 };
+
+_Static_assert(sizeof(fields) / sizeof(fields[0]) <= WTL_GPU_NVML_FIELDS, "asked for at once");
 
 static int ask_fields(struct wtl_gpu_nvml_read *read, struct wtl_nvml_field asked[], size_t n)
 {
