@@ -56,69 +56,42 @@ static size_t name_width(const struct wtl_look *look, const struct wtl_output_st
 	return width;
 }
 
-static bool known(const struct wtl_gpu *gpu, enum wtl_gpu_number number, uint64_t *ret)
-{
-	if (gpu->numbers[number].status != WATTLE_STATUS_OK)
-		return false;
-	*ret = gpu->numbers[number].value;
-	return true;
-}
+static const struct {
+	const char *before;
+	const char *color;
+	uint64_t from; /* what is less is not in color */
+	enum wtl_gpu_number number;
+	int width;
+	uint64_t divisor;
+	const char *unit, *end;
+} figures[] = {
+	{" ", RED, HOT_C, WTL_GPU_TEMPERATURE_C, 3, 1, "°C", PLAIN},
+	{", ", GREEN, BUSY_PERCENT, WTL_GPU_USE_PERCENT, 3, 1, " %", PLAIN},
+	{", ", MAGENTA, 0, WTL_GPU_POWER_UW, 3, 1000000, " / ", ""},
+	{"", "", 0, WTL_GPU_LIMIT_UW, 3, 1000000, " W", PLAIN},
+	{" |", YELLOW, 0, WTL_GPU_MEMORY_USED_BYTES, 6, 1 << 20, " / ", ""},
+	{"", "", 0, WTL_GPU_MEMORY_TOTAL_BYTES, 5, 1 << 20, " MiB", PLAIN},
+};
 
-/* A number in a column, or "-". */
-static bool put_number(const struct page *page, const struct wtl_gpu *gpu,
-		       enum wtl_gpu_number number, int width, uint64_t divisor)
+static void put_figures(const struct page *page, const struct wtl_gpu *gpu)
 {
-	uint64_t value;
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		const struct wtl_gpu_value *figure = &gpu->numbers[figures[i].number];
+		const bool known = figure->status == WATTLE_STATUS_OK;
+		uint64_t value = known ? figure->value : 0, half = figures[i].divisor / 2;
+		bool has_sign = !page->style->ascii || figures[i].number != WTL_GPU_TEMPERATURE_C;
 
-	if (!known(gpu, number, &value)) {
-		wtl_buf_printf(page->buf, "%*s", width, "-");
-		return false;
+		wtl_buf_puts(page->buf, figures[i].before);
+		put_color(page, value >= figures[i].from ? figures[i].color : "");
+		if (known)
+			wtl_buf_printf(page->buf, "%*llu", figures[i].width,
+				       (unsigned long long)((value + half) / figures[i].divisor));
+		else
+			wtl_buf_printf(page->buf, "%*s", figures[i].width, "-");
+		wtl_buf_puts(page->buf, has_sign ? figures[i].unit : " C");
+		put_color(page, figures[i].end);
 	}
-	wtl_buf_printf(page->buf, "%*llu", width,
-		       (unsigned long long)((value + divisor / 2) / divisor));
-	return true;
-}
-
-static void put_temperature(const struct page *page, const struct wtl_gpu *gpu)
-{
-	uint64_t celsius = 0;
-
-	known(gpu, WTL_GPU_TEMPERATURE_C, &celsius);
-	put_color(page, celsius >= HOT_C ? RED : "");
-	put_number(page, gpu, WTL_GPU_TEMPERATURE_C, 3, 1);
-	wtl_buf_puts(page->buf, page->style->ascii ? " C" : "°C");
-	put_color(page, PLAIN);
-}
-
-static void put_use(const struct page *page, const struct wtl_gpu *gpu)
-{
-	uint64_t percent = 0;
-
-	known(gpu, WTL_GPU_USE_PERCENT, &percent);
-	put_color(page, percent >= BUSY_PERCENT ? GREEN : "");
-	put_number(page, gpu, WTL_GPU_USE_PERCENT, 3, 1);
-	wtl_buf_puts(page->buf, " %");
-	put_color(page, PLAIN);
-}
-
-static void put_power(const struct page *page, const struct wtl_gpu *gpu)
-{
-	put_color(page, MAGENTA);
-	put_number(page, gpu, WTL_GPU_POWER_UW, 3, 1000000);
-	wtl_buf_puts(page->buf, " / ");
-	put_number(page, gpu, WTL_GPU_LIMIT_UW, 3, 1000000);
-	wtl_buf_puts(page->buf, " W");
-	put_color(page, PLAIN);
-}
-
-static void put_memory(const struct page *page, const struct wtl_gpu *gpu)
-{
-	put_color(page, YELLOW);
-	put_number(page, gpu, WTL_GPU_MEMORY_USED_BYTES, 6, 1 << 20);
-	wtl_buf_puts(page->buf, " / ");
-	put_number(page, gpu, WTL_GPU_MEMORY_TOTAL_BYTES, 5, 1 << 20);
-	wtl_buf_puts(page->buf, " MiB");
-	put_color(page, PLAIN);
+	wtl_buf_puts(page->buf, " |");
 }
 
 static void put_escaped(const struct page *page, const char *text)
@@ -172,15 +145,7 @@ static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 		wtl_buf_putc(page->buf, '\n');
 		return;
 	}
-	wtl_buf_putc(page->buf, ' ');
-	put_temperature(page, gpu);
-	wtl_buf_puts(page->buf, ", ");
-	put_use(page, gpu);
-	wtl_buf_puts(page->buf, ", ");
-	put_power(page, gpu);
-	wtl_buf_puts(page->buf, " |");
-	put_memory(page, gpu);
-	wtl_buf_puts(page->buf, " |");
+	put_figures(page, gpu);
 	for (size_t i = 0; i < gpu->n_processes; i++)
 		put_process(page, &gpu->processes[i]);
 	wtl_buf_putc(page->buf, '\n');
