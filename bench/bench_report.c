@@ -92,7 +92,7 @@ static void take_sample(struct machine *machine, int64_t t_mono_ns)
 static void begin_process(struct machine *machine, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(machine->consumers);
-	struct wtl_consumer *consumer = wtl_workload_tell_consumer(workload, slot);
+	struct wtl_consumer *consumer = wtl_workload_restore_consumer(workload, slot);
 
 	if (!consumer)
 		abort();
@@ -127,7 +127,7 @@ static void look(struct machine *machine, int64_t second)
 
 		if (roll(machine, BUSY_PART) != 0)
 			continue;
-		consumer = wtl_workload_tell_consumer(workload, slot);
+		consumer = wtl_workload_restore_consumer(workload, slot);
 		cpu_ns = (int64_t)roll(machine, WTL_NS_PER_S);
 		consumer->cpu_ns += cpu_ns;
 		told.busy_ns += cpu_ns;
@@ -137,7 +137,7 @@ static void look(struct machine *machine, int64_t second)
 	if (second % LIFE_S == 0)
 		begin_process(machine,
 			      WTL_SLOTS_FIXED + (uint32_t)roll(machine, machine->n_processes));
-	wtl_workload_tell_look(workload, &told);
+	wtl_workload_restore_look(workload, &told);
 }
 
 static int open_all(struct machine *machine, const char *path, struct wtl_err *err)
@@ -155,7 +155,7 @@ static int open_all(struct machine *machine, const char *path, struct wtl_err *e
 	take_sample(machine, BEGIN_MONO_NS);
 	rc = wtl_meter_new_from(&env, &options, wtl_player_sources, &machine->meter, err);
 	if (rc == 0)
-		rc = wtl_consumers_new_told(machine->meter, NULL, 0, &machine->consumers, err);
+		rc = wtl_consumers_new_restored(machine->meter, NULL, 0, &machine->consumers, err);
 	if (rc == 0)
 		rc = wtl_recorder_new(machine->meter, machine->consumers, &how, &machine->recorder,
 				      err);

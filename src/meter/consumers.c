@@ -102,8 +102,9 @@ static int finish_opening(struct wtl_consumers *consumers, int rc,
 	return wtl_err_set(err, rc, "processes", NULL, "cannot be followed: %s", wtl_err_text(rc));
 }
 
-int wtl_consumers_new_told(struct wattle_meter *meter, const char *const gpu_domains[],
-			   size_t n_gpus, struct wtl_consumers **ret_consumers, struct wtl_err *err)
+int wtl_consumers_new_restored(struct wattle_meter *meter, const char *const gpu_domains[],
+			       size_t n_gpus, struct wtl_consumers **ret_consumers,
+			       struct wtl_err *err)
 {
 	struct wtl_consumers *consumers = calloc(1, sizeof(*consumers));
 	int rc = consumers ? 0 : -ENOMEM;
@@ -113,11 +114,11 @@ int wtl_consumers_new_told(struct wattle_meter *meter, const char *const gpu_dom
 		rc = open_domains(consumers);
 	}
 	if (rc == 0)
-		rc = wtl_workload_new_told(&consumers->workload, err);
+		rc = wtl_workload_new_restored(&consumers->workload, err);
 	if (rc == 0)
 		rc = open_attribution(consumers);
 	if (rc == 0)
-		rc = wtl_consumers_open_told_gpus(consumers, gpu_domains, n_gpus);
+		rc = wtl_consumers_open_restored_gpus(consumers, gpu_domains, n_gpus);
 	return finish_opening(consumers, rc, ret_consumers, err);
 }
 

@@ -321,8 +321,8 @@ const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 
 /* ---- Observed, and told ---- */
 
-int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *const domains[],
-				 size_t n)
+int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char *const domains[],
+				     size_t n)
 {
 	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
 	if (!consumers->gpu_divisions)
@@ -335,8 +335,8 @@ int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *co
 	return 0;
 }
 
-void wtl_consumers_tell_gpu(struct wtl_consumers *consumers, size_t i,
-			    const struct wtl_gpu_look *gpu)
+void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
+			       const struct wtl_gpu_look *gpu)
 {
 	struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 

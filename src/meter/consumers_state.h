@@ -100,8 +100,8 @@ extern const struct wtl_use wtl_unseen_alone;
 
 /* The GPUs' domains are known: the matching ones of the meter are divided by their use. */
 void wtl_consumers_match_gpus(struct wtl_consumers *consumers);
-int wtl_consumers_open_told_gpus(struct wtl_consumers *consumers, const char *const domains[],
-				 size_t n);
+int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char *const domains[],
+				     size_t n);
 int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,
 			    const struct wtl_consumers_options *options, struct wtl_err *err);
 /* false: a look is stuck, and uses the io for ever. */

@@ -2,8 +2,8 @@
 /* Accounts that were kept, and are told as they were. */
 #include "meter/consumers_state.h"
 
-void wtl_consumers_tell_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
-				const struct wtl_share *share)
+void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
+				   const struct wtl_share *share)
 {
 	const struct wtl_use all = {.slot = slot, .weight = 1};
 	size_t capacity = wtl_workload_capacity(consumers->workload);
@@ -16,8 +16,8 @@ void wtl_consumers_tell_account(struct wtl_consumers *consumers, uint32_t slot, 
 			    1);
 }
 
-void wtl_consumers_tell_billed(struct wtl_consumers *consumers,
-			       const struct wattle_energy energies[])
+void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
+				  const struct wattle_energy energies[])
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (energies[i].has_energy)

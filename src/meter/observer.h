@@ -75,23 +75,23 @@ size_t wtl_consumers_gpus(const struct wtl_consumers *consumers);
 void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
 		       struct wtl_gpu_look *ret_gpu);
 
-/* ---- The other way: told what was observed ---- */
+/* ---- The other way: restored from what was observed ---- */
 
-/* Consumers that ask nobody: who ran is told to their workload (wtl_workload_tell_…), and before a look
- * that has GPUs, who used those. 0 or -ENOMEM. */
-int wtl_consumers_new_told(struct wattle_meter *meter, const char *const gpu_domains[],
-			   size_t n_gpus, struct wtl_consumers **ret_consumers,
-			   struct wtl_err *err);
+/* Consumers whose workload is restored (wtl_workload_restore_…) instead of read. Who used the GPUs is given
+ * before a look that has them. 0 or -ENOMEM. */
+int wtl_consumers_new_restored(struct wattle_meter *meter, const char *const gpu_domains[],
+			       size_t n_gpus, struct wtl_consumers **ret_consumers,
+			       struct wtl_err *err);
 struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
-void wtl_consumers_tell_gpu(struct wtl_consumers *consumers, size_t i,
-			    const struct wtl_gpu_look *gpu);
+void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
+			       const struct wtl_gpu_look *gpu);
 
 /* Instead of looks: what a slot was billed in a domain altogether, and the window's energies of which all
  * that was. */
-void wtl_consumers_tell_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
-				const struct wtl_share *share);
-void wtl_consumers_tell_billed(struct wtl_consumers *consumers,
-			       const struct wattle_energy energies[]);
+void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
+				   const struct wtl_share *share);
+void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
+				  const struct wattle_energy energies[]);
 
 #endif

@@ -252,7 +252,7 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	rc = play_op(player, op, ret_played);
 	if (rc == -EBADMSG) {
 		/* Nobody takes the look that was told: its uses are not there for long. */
-		wtl_workload_tell_look(wtl_consumers_workload(player->consumers), &nothing);
+		wtl_workload_restore_look(wtl_consumers_workload(player->consumers), &nothing);
 		snprintf(text, sizeof(text), "the rest of period %zu is not what it should be",
 			 player->period);
 		wtl_player_note_lost(player, ret_played, text);

@@ -29,7 +29,7 @@ static int find_slot(struct wtl_player *player, int64_t told, uint32_t *ret_slot
 	uint32_t *moved;
 
 	*ret_slot = (uint32_t)told;
-	if (player->next_slot == 0 || told < WTL_SLOTS_FIXED || told >= WTL_TOLD_SLOTS_MAX)
+	if (player->next_slot == 0 || told < WTL_SLOTS_FIXED || told >= WTL_RESTORED_SLOTS_MAX)
 		return 0;
 	if (wtl_array_reserve(&player->moved, &player->moved_room, (size_t)told + 1,
 			      sizeof(player->moved[0])) < 0)
@@ -37,7 +37,7 @@ static int find_slot(struct wtl_player *player, int64_t told, uint32_t *ret_slot
 	memset(player->moved + before, 0, (player->moved_room - before) * sizeof(player->moved[0]));
 	moved = &player->moved[told];
 	if (*moved == 0 || is_kept(player, *moved)) {
-		if (player->next_slot >= WTL_TOLD_SLOTS_MAX)
+		if (player->next_slot >= WTL_RESTORED_SLOTS_MAX)
 			return -ENOMEM;
 		*moved = player->next_slot++;
 	}
@@ -69,7 +69,8 @@ static bool keep(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_told_slot *told = &player->told[slot];
 
-	if (!player->is_forgetting || !told->owner || player->next_slot >= WTL_TOLD_SLOTS_MAX / 2)
+	if (!player->is_forgetting || !told->owner ||
+	    player->next_slot >= WTL_RESTORED_SLOTS_MAX / 2)
 		return false;
 	told->owner = 0;
 	told->is_kept = true;
@@ -85,7 +86,7 @@ static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 	if (rc < 0)
 		return rc;
 	if (step > UINT32_MAX || step < -(int64_t)UINT32_MAX || *slot + step < 0 ||
-	    *slot + step >= WTL_TOLD_SLOTS_MAX)
+	    *slot + step >= WTL_RESTORED_SLOTS_MAX)
 		return -EBADMSG;
 	*slot += step;
 	return 0;
@@ -98,9 +99,9 @@ static int have_slots(struct wtl_player *player, uint32_t slot)
 
 	if (slot < wtl_workload_capacity(workload))
 		return 0;
-	if (!wtl_workload_tell_consumer(workload, slot))
+	if (!wtl_workload_restore_consumer(workload, slot))
 		return -ENOMEM;
-	wtl_workload_tell_nobody(workload, slot);
+	wtl_workload_restore_nobody(workload, slot);
 	return 0;
 }
 
@@ -134,8 +135,8 @@ static int take_fold(struct wtl_player *player, size_t i, int64_t *slot)
 	(void)slot;
 	if (rc == 0)
 		rc = wtl_player_take(player, WTL_SINGLE_FOLD_INTO, &into);
-	if (rc == 0 &&
-	    (from < 0 || from >= WTL_TOLD_SLOTS_MAX || into < 0 || into >= WTL_TOLD_SLOTS_MAX))
+	if (rc == 0 && (from < 0 || from >= WTL_RESTORED_SLOTS_MAX || into < 0 ||
+			into >= WTL_RESTORED_SLOTS_MAX))
 		rc = -EBADMSG;
 	if (rc == 0)
 		rc = find_slot(player, from, &fold.from);
@@ -204,7 +205,7 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 	rc = take_shares(player, gpu, (size_t)n);
 	if (rc < 0) {
 		/* What was told before has moved. */
-		wtl_consumers_tell_gpu(player->consumers, i, &look);
+		wtl_consumers_restore_gpu(player->consumers, i, &look);
 		return rc;
 	}
 	look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
@@ -217,7 +218,7 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 		look.n_uses = 1;
 		look.use_ppm = USE_ALL_PPM;
 	}
-	wtl_consumers_tell_gpu(player->consumers, i, &look);
+	wtl_consumers_restore_gpu(player->consumers, i, &look);
 	return 0;
 }
 
@@ -263,10 +264,10 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 		return rc;
 	wtl_player_tell_past(player, slot, is_same);
 	if (id == 0 || told->is_over) {
-		wtl_workload_tell_nobody(workload, slot);
+		wtl_workload_restore_nobody(workload, slot);
 		return 0;
 	}
-	consumer = wtl_workload_tell_consumer(workload, slot);
+	consumer = wtl_workload_restore_consumer(workload, slot);
 	if (!consumer)
 		return -ENOMEM;
 	if (!is_there) {
@@ -325,7 +326,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 		return 0;
 	if (!wtl_workload_consumer(workload, slot))
 		return -EBADMSG;
-	consumer = wtl_workload_tell_consumer(workload, slot);
+	consumer = wtl_workload_restore_consumer(workload, slot);
 	wtl_shadow_set_number(
 		consumer, (enum wtl_change)field,
 		(int64_t)((uint64_t)wtl_shadow_number(consumer, (enum wtl_change)field) +
@@ -359,7 +360,7 @@ static void rest_all(struct wtl_player *player)
 
 	for (size_t i = 0; i < player->n_busy; i++)
 		if (wtl_workload_consumer(workload, player->busy[i]))
-			wtl_workload_tell_consumer(workload, player->busy[i])->cpu_ppm = 0;
+			wtl_workload_restore_consumer(workload, player->busy[i])->cpu_ppm = 0;
 	player->n_busy = 0;
 }
 
@@ -413,8 +414,8 @@ static int tell_weight(struct wtl_player *player)
 	if (rc == 0 && (weight < 0 || weight >= WTL_WEIGHTS))
 		rc = -EBADMSG;
 	if (rc == 0)
-		wtl_workload_tell_weight(wtl_consumers_workload(player->consumers),
-					 (enum wtl_weight)weight);
+		wtl_workload_restore_weight(wtl_consumers_workload(player->consumers),
+					    (enum wtl_weight)weight);
 	return rc;
 }
 
@@ -475,6 +476,6 @@ int wtl_player_tell_look(struct wtl_player *player)
 		look.capacity_ns = look.busy_ns = 0; /* nothing is learned from it */
 		player->lost_before = false;
 	}
-	wtl_workload_tell_look(wtl_consumers_workload(player->consumers), &look);
+	wtl_workload_restore_look(wtl_consumers_workload(player->consumers), &look);
 	return 0;
 }

@@ -110,8 +110,8 @@ static int open_consumers(struct wtl_player *player, struct wtl_err *err)
 		return wtl_err_set(err, ENOMEM, "recording", NULL, "out of memory");
 	for (size_t i = 0; i < player->n_gpus; i++)
 		domains[i] = player->gpus[i].domain;
-	rc = wtl_consumers_new_told(player->meter, domains, player->n_gpus, &player->consumers,
-				    err);
+	rc = wtl_consumers_new_restored(player->meter, domains, player->n_gpus, &player->consumers,
+					err);
 	free(domains);
 	return rc;
 }

@@ -77,7 +77,7 @@ int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into
 	source = &player->told[from];
 	target = &player->told[into];
 	consumer = wtl_workload_consumer(workload, into)
-			   ? wtl_workload_tell_consumer(workload, into)
+			   ? wtl_workload_restore_consumer(workload, into)
 			   : NULL;
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++) {
 		target->past[i] = sum(target->past[i], source->past[i]);
@@ -106,7 +106,7 @@ void wtl_player_keep_number(struct wtl_player *player, uint32_t slot, enum wtl_c
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
 		if (counts[i] == which) {
 			player->told[slot].past[i] = sum(player->told[slot].past[i], by);
-			change(wtl_workload_tell_consumer(workload, slot), which, less(0, by));
+			change(wtl_workload_restore_consumer(workload, slot), which, less(0, by));
 		}
 }
 
@@ -119,7 +119,7 @@ void wtl_player_forget_past(struct wtl_player *player)
 		bool is_there = wtl_workload_consumer(workload, slot);
 
 		for (size_t i = 0; is_there && i < WTL_PAST_COUNTS; i++)
-			change(wtl_workload_tell_consumer(workload, slot), counts[i],
+			change(wtl_workload_restore_consumer(workload, slot), counts[i],
 			       told->past[i]);
 		memset(told->past, 0, sizeof(told->past));
 	}
@@ -128,7 +128,7 @@ void wtl_player_forget_past(struct wtl_player *player)
 static void begin_one(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
-	struct wtl_consumer *consumer = wtl_workload_tell_consumer(workload, slot);
+	struct wtl_consumer *consumer = wtl_workload_restore_consumer(workload, slot);
 	struct wtl_told_slot *told = &player->told[slot];
 	bool is_process = consumer->pid > 0 && consumer->state != WTL_CONSUMER_EXITED;
 
@@ -141,7 +141,7 @@ static void begin_one(struct wtl_player *player, uint32_t slot)
 	}
 	told->is_over = consumer->state == WTL_CONSUMER_EXITED;
 	if (told->is_over)
-		wtl_workload_tell_nobody(workload, slot);
+		wtl_workload_restore_nobody(workload, slot);
 }
 
 void wtl_player_begin_counts(struct wtl_player *player)

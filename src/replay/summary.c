@@ -161,9 +161,9 @@ static int tell_consumers(struct wtl_player *player)
 
 		if (!player->who[i]->is_there)
 			continue;
-		if (player->who[i]->slot >= WTL_TOLD_SLOTS_MAX)
+		if (player->who[i]->slot >= WTL_RESTORED_SLOTS_MAX)
 			return -EBADMSG;
-		consumer = wtl_workload_tell_consumer(workload, player->who[i]->slot);
+		consumer = wtl_workload_restore_consumer(workload, player->who[i]->slot);
 		if (!consumer)
 			return -ENOMEM;
 		*consumer = player->who[i]->consumer;
@@ -216,7 +216,7 @@ static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
 			return -EBADMSG;
 		look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
 		look.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
-		wtl_consumers_tell_gpu(player->consumers, i, &look);
+		wtl_consumers_restore_gpu(player->consumers, i, &look);
 	}
 	return 0;
 }
@@ -259,10 +259,10 @@ static void tell_billed(struct summary *summary)
 		const struct wtl_stored_account *account = &summary->accounts[i];
 		const struct wtl_share share = {account->full_uj, account->share_ns};
 
-		wtl_consumers_tell_account(player->consumers, (uint32_t)slot_of(player, account),
-					   account->domain, &share);
+		wtl_consumers_restore_account(player->consumers, (uint32_t)slot_of(player, account),
+					      account->domain, &share);
 	}
-	wtl_consumers_tell_billed(player->consumers, summary->energies);
+	wtl_consumers_restore_billed(player->consumers, summary->energies);
 	memcpy(player->billed, summary->energies, summary->n_domains * sizeof(*player->billed));
 	player->billed_window = (struct wattle_window){
 		.begin_utc_ns = summary->window.begin_utc_ns,

@@ -95,8 +95,8 @@ struct wtl_workload {
 	struct wtl_workload_look look;
 	struct wtl_workload_means means;
 	uint32_t n_looks;
-	bool is_told;		/* it asks nobody (told.c) */
-	bool has_told_look;	/* that no tick has taken */
+	bool is_restored;	/* it asks nobody (restored.c) */
+	bool has_restored_look; /* that no tick has taken */
 	uint32_t look_replaced; /* the last one in which a number had a new owner */
 	int64_t t_boot_ns;
 	uint64_t before_ticks; /* when the look before this one was */

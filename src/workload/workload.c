@@ -202,18 +202,18 @@ static void look_end(struct wtl_workload *workload)
 	look_point(workload);
 }
 
-/* A look that was told is taken once: nobody ran since. */
-static void tick_told(struct wtl_workload *workload)
+/* A restored look is taken once: nobody ran since. */
+static void tick_restored(struct wtl_workload *workload)
 {
-	if (!workload->has_told_look)
+	if (!workload->has_restored_look)
 		workload->look = (struct wtl_workload_look){.t_mono_ns = workload->look.t_mono_ns};
-	workload->has_told_look = false;
+	workload->has_restored_look = false;
 }
 
 int wtl_workload_tick(struct wtl_workload *workload)
 {
-	if (workload->is_told) {
-		tick_told(workload);
+	if (workload->is_restored) {
+		tick_restored(workload);
 		return 0;
 	}
 	look_begin(workload);
@@ -243,7 +243,7 @@ void wtl_workload_reset(struct wtl_workload *workload)
 
 	workload->look.n_uses = workload->look.n_folds = 0;
 	workload->look.busy_ns = 0;
-	if (workload->is_told)
+	if (workload->is_restored)
 		return;
 	begin_set(workload);
 	workload->follows_tree = false;
@@ -301,7 +301,7 @@ void wtl_workload_name_all(struct wtl_workload *workload)
 
 void wtl_workload_name(struct wtl_workload *workload, uint32_t slot)
 {
-	if (!workload->is_told && is_consumer(workload, slot))
+	if (!workload->is_restored && is_consumer(workload, slot))
 		wtl_names_read_once(workload, slot);
 }
 

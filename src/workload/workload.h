@@ -151,24 +151,24 @@ void wtl_workload_probe_weights(struct wtl_workload *workload);
 /* ---- Told, not looked for ---- */
 
 /* As many as one that looks for itself has at the most (max_slots). */
-enum { WTL_TOLD_SLOTS_MAX = 65536 };
+enum { WTL_RESTORED_SLOTS_MAX = 65536 };
 
 /*
- * A workload that knows what it is told, and asks nobody: for what was recorded. wtl_workload_tick()
- * takes the look it was told, once; wtl_workload_reset() only empties the look; GPUs' processes and memory are told with
- * the consumers. 0 or -ENOMEM.
+ * A workload that is filled from a recording and reads nothing of this machine. wtl_workload_tick()
+ * takes the look that was restored, once. wtl_workload_reset() only empties the look. GPUs' processes
+ * and memory come with the consumers. 0 or -ENOMEM.
  */
-int wtl_workload_new_told(struct wtl_workload **ret_workload, struct wtl_err *err);
+int wtl_workload_new_restored(struct wtl_workload **ret_workload, struct wtl_err *err);
 
 /* The slot's consumer, to be filled in; not in use before, it is as for a new process. NULL: no memory,
- * a fixed slot, or one beyond WTL_TOLD_SLOTS_MAX. Valid until the next one is told. */
-struct wtl_consumer *wtl_workload_tell_consumer(struct wtl_workload *workload, uint32_t slot);
-void wtl_workload_tell_nobody(struct wtl_workload *workload, uint32_t slot);
+ * a fixed slot, or one beyond WTL_RESTORED_SLOTS_MAX. Valid until the next one is restored. */
+struct wtl_consumer *wtl_workload_restore_consumer(struct wtl_workload *workload, uint32_t slot);
+void wtl_workload_restore_nobody(struct wtl_workload *workload, uint32_t slot);
 
 /* The next look. Its uses and folds are borrowed until the one after it. */
-void wtl_workload_tell_look(struct wtl_workload *workload, const struct wtl_workload_look *look);
+void wtl_workload_restore_look(struct wtl_workload *workload, const struct wtl_workload_look *look);
 
-void wtl_workload_tell_weight(struct wtl_workload *workload, enum wtl_weight weight);
+void wtl_workload_restore_weight(struct wtl_workload *workload, enum wtl_weight weight);
 
 /* ---- How it is done here, and what more privilege would add ---- */
 

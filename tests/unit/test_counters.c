@@ -472,9 +472,9 @@ static void test_told(void **state)
 	struct wtl_workload *told;
 
 	(void)state;
-	assert_int_equal(wtl_workload_new_told(&told, NULL), 0);
+	assert_int_equal(wtl_workload_new_restored(&told, NULL), 0);
 	assert_int_equal(wtl_workload_weight(told), WTL_WEIGHT_CPU_TIME);
-	wtl_workload_tell_weight(told, WTL_WEIGHT_CYCLES);
+	wtl_workload_restore_weight(told, WTL_WEIGHT_CYCLES);
 	assert_int_equal(wtl_workload_weight(told), WTL_WEIGHT_CYCLES);
 	wtl_workload_free(told);
 }

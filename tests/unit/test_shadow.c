@@ -147,7 +147,8 @@ static void start(struct shadowed *s)
 	memset(s, 0, sizeof(*s));
 	meter_bench_root(&s->bench, "vm-nothing");
 	meter_bench_open(&s->bench);
-	assert_int_equal(wtl_consumers_new_told(s->bench.meter, NULL, 0, &s->consumers, NULL), 0);
+	assert_int_equal(wtl_consumers_new_restored(s->bench.meter, NULL, 0, &s->consumers, NULL),
+			 0);
 	s->workload = wtl_consumers_workload(s->consumers);
 	s->dir = unit_tmpdir();
 	s->path = unit_path(s->dir, "r.wattle");
@@ -232,7 +233,7 @@ static void expect(struct shadowed *s, int64_t slot, enum wtl_change field, int6
 /* One of whom nothing is told but a pid and CPU time. */
 static struct wtl_consumer *tell(struct shadowed *s, uint32_t slot, int pid, int64_t start_ns)
 {
-	struct wtl_consumer *consumer = wtl_workload_tell_consumer(s->workload, slot);
+	struct wtl_consumer *consumer = wtl_workload_restore_consumer(s->workload, slot);
 
 	assert_non_null(consumer);
 	*consumer = (struct wtl_consumer){.pid = pid, .start_ns = start_ns, .uid = UINT32_MAX};
@@ -249,10 +250,10 @@ static void test_differences(void **state)
 	tell(&s, FIRST + 4, 20, 6)->cpu_ns = 200;
 	look(&s);
 	look(&s);
-	wtl_workload_tell_consumer(s.workload, FIRST + 4)->cpu_ns = 250;
-	wtl_workload_tell_consumer(s.workload, FIRST)->rss_bytes = UINT64_MAX;
+	wtl_workload_restore_consumer(s.workload, FIRST + 4)->cpu_ns = 250;
+	wtl_workload_restore_consumer(s.workload, FIRST)->rss_bytes = UINT64_MAX;
 	look(&s);
-	wtl_workload_tell_nobody(s.workload, FIRST);
+	wtl_workload_restore_nobody(s.workload, FIRST);
 	look(&s);
 	look(&s);
 	read_back(&s);
@@ -320,7 +321,7 @@ static void test_learned_late(void **state)
 	start(&s);
 	tell(&s, FIRST, 10, 0);
 	look(&s);
-	consumer = wtl_workload_tell_consumer(s.workload, FIRST);
+	consumer = wtl_workload_restore_consumer(s.workload, FIRST);
 	consumer->start_ns = 77;
 	consumer->uid = 1000;
 	consumer->group = &group;
@@ -390,8 +391,8 @@ static void test_anew(void **state)
 	tell(&s, FIRST + 1, 11, 5)->cpu_ns = 7;
 	look(&s);
 	wtl_shadow_begin_anew(&s.shadow);
-	wtl_workload_tell_nobody(s.workload, FIRST + 1);
-	wtl_workload_tell_consumer(s.workload, FIRST)->cpu_ns = 130;
+	wtl_workload_restore_nobody(s.workload, FIRST + 1);
+	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 130;
 	look(&s);
 	look(&s);
 	read_back(&s);
@@ -417,7 +418,7 @@ static void test_finish(void **state)
 	start(&s);
 	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
 	look(&s);
-	wtl_workload_tell_consumer(s.workload, FIRST)->cpu_ns = 400;
+	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 400;
 	look(&s);
 	wtl_shadow_finish(&s.shadow, s.consumers);
 	read_back(&s);

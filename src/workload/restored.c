@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A workload that is told who ran, by somebody who has it from a recording. */
+/* A workload that is filled from a recording. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,12 +7,12 @@
 #include "base/err.h"
 #include "workload/state.h"
 
-int wtl_workload_new_told(struct wtl_workload **ret_workload, struct wtl_err *err)
+int wtl_workload_new_restored(struct wtl_workload **ret_workload, struct wtl_err *err)
 {
 	struct wtl_workload *workload = calloc(1, sizeof(*workload));
 
 	if (workload) {
-		workload->is_told = true;
+		workload->is_restored = true;
 		workload->find.loadavg = workload->stat = workload->exits = -1;
 	}
 	if (!workload || wtl_roster_init(&workload->roster, UINT32_MAX) < 0) {
@@ -23,11 +23,11 @@ int wtl_workload_new_told(struct wtl_workload **ret_workload, struct wtl_err *er
 	return 0;
 }
 
-struct wtl_consumer *wtl_workload_tell_consumer(struct wtl_workload *workload, uint32_t slot)
+struct wtl_consumer *wtl_workload_restore_consumer(struct wtl_workload *workload, uint32_t slot)
 {
 	struct wtl_roster *roster = &workload->roster;
 
-	if (slot < WTL_SLOTS_FIXED || slot >= WTL_TOLD_SLOTS_MAX)
+	if (slot < WTL_SLOTS_FIXED || slot >= WTL_RESTORED_SLOTS_MAX)
 		return NULL;
 	while (roster->n_used <= slot) {
 		int64_t added = wtl_roster_add(roster, WTL_PLACE_ROW);
@@ -40,19 +40,19 @@ struct wtl_consumer *wtl_workload_tell_consumer(struct wtl_workload *workload, u
 	return &roster->consumers[slot];
 }
 
-void wtl_workload_tell_nobody(struct wtl_workload *workload, uint32_t slot)
+void wtl_workload_restore_nobody(struct wtl_workload *workload, uint32_t slot)
 {
 	if (slot >= WTL_SLOTS_FIXED && slot < workload->roster.n_used)
 		workload->roster.places[slot].kind = WTL_PLACE_FREE;
 }
 
-void wtl_workload_tell_look(struct wtl_workload *workload, const struct wtl_workload_look *look)
+void wtl_workload_restore_look(struct wtl_workload *workload, const struct wtl_workload_look *look)
 {
 	workload->look = *look;
-	workload->has_told_look = true;
+	workload->has_restored_look = true;
 }
 
-void wtl_workload_tell_weight(struct wtl_workload *workload, enum wtl_weight weight)
+void wtl_workload_restore_weight(struct wtl_workload *workload, enum wtl_weight weight)
 {
 	workload->weight = weight;
 }
