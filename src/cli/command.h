@@ -12,7 +12,7 @@
 
 struct wtl_left_out;
 struct wtl_option;
-struct wtl_output_ops;
+struct wtl_writer;
 
 /* Exit codes (DESIGN 8). */
 enum {
@@ -31,7 +31,7 @@ struct wtl_settings {
 	int64_t interval_ns;
 	bool jitter;
 	unsigned max_windows; /* open at once in its meter; 0: a few */
-	const struct wtl_output_ops *output;
+	const struct wtl_writer *output;
 	const char *output_path; /* NULL: standard output */
 	bool append;
 	bool no_color, ascii, quiet, verbose;

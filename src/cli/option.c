@@ -16,15 +16,12 @@
 
 static int set_format(struct wtl_app *app, const struct wtl_option *option, const char *name)
 {
-	const struct wtl_output_ops *output = wtl_output_find(name);
+	const struct wtl_writer *output = wtl_writer_find(name);
 
 	(void)option;
-	if (!output && strcmp(name, "json") == 0)
-		return wtl_complain(app, "this wattle was built without JSON (libjansson)");
-	if (!output)
-		return -EINVAL;
-	app->settings.output = output;
-	return 0;
+	if (output)
+		app->settings.output = output;
+	return output ? 0 : -EINVAL;
 }
 
 static int set_location(struct wtl_app *app, const struct wtl_option *option, const char *location)
@@ -92,8 +89,8 @@ const struct wtl_option wtl_options_jitter[] = {
 };
 
 const struct wtl_option wtl_options_output[] = {
-	{"format", 'f', "FORMAT", "text (default), json or csv", WTL_OPTION_OWN,
-	 .words = (const char *const[]){"text", "json", "csv", NULL}, .set = set_format},
+	{"format", 'f', "FORMAT", "text (default), json, ndjson or csv", WTL_OPTION_OWN,
+	 .words = wtl_writer_names, .set = set_format},
 	{"output", 'o', "FILE", "Write the result to FILE instead of standard output",
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"append", 0, NULL,

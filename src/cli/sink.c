@@ -56,8 +56,8 @@ static void find_style(const struct wtl_settings *settings, struct wtl_output_st
 			   !(no_color && no_color[0]);
 	ret_style->ascii = settings->ascii || (terminal && !wtl_locale_is_utf8());
 	/* An appended table has its header at the top of the file. */
-	ret_style->append = settings->append && (settings->output != &wtl_output_csv ||
-						 has_content(settings->output_path));
+	ret_style->append = settings->append &&
+			    (!settings->output->is_flat || has_content(settings->output_path));
 	ret_style->verbose = settings->verbose;
 }
 
@@ -182,7 +182,7 @@ static void write_rescued(const struct wtl_result *result)
 	struct wtl_buf plain;
 
 	wtl_buf_init(&plain, RESCUE_MAX);
-	if (result->format(&plain, result->what, &wtl_output_text, &style) == 0)
+	if (wtl_thing_write(&plain, result->thing, result->what, &wtl_writer_text, &style) == 0)
 		wtl_fd_write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
 	wtl_buf_done(&plain);
 }
@@ -197,7 +197,7 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 
 	find_style(&app->settings, &style);
 	wtl_buf_init(&text, result->max);
-	rc = result->format(&text, result->what, app->settings.output, &style);
+	rc = wtl_thing_write(&text, result->thing, result->what, app->settings.output, &style);
 	if (rc < 0 && !text.error)
 		text.error = rc;
 	is_wrong = text.error == -EPROTO;

@@ -6,15 +6,12 @@
 #include <stddef.h>
 
 struct wtl_app;
-struct wtl_buf;
 struct wtl_io;
-struct wtl_output_ops;
-struct wtl_output_style;
+struct wtl_thing;
 
 /* What a command has to tell, and how it is put into a format. */
 struct wtl_result {
-	int (*format)(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-		      const struct wtl_output_style *style);
+	const struct wtl_thing *thing;
 	const void *what;
 	size_t max;		  /* bytes */
 	bool cannot_be_had_again; /* so it goes to standard error when it cannot be written */

@@ -156,12 +156,6 @@ static const char *or_null(const char *text)
 	return text[0] ? text : NULL;
 }
 
-static int format_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-			 const struct wtl_output_style *style)
-{
-	return output->doctor(buf, what, style);
-}
-
 static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 			const struct wtl_description *description)
 {
@@ -199,7 +193,7 @@ static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 	};
 
 	const struct wtl_result result = {
-		.format = format_doctor, .what = &doctor, .max = OUTPUT_MAX};
+		.thing = &wtl_thing_doctor, .what = &doctor, .max = OUTPUT_MAX};
 
 	rc = wtl_sink_write(app, billing->io, &result);
 	free(sources);

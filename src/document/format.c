@@ -417,15 +417,21 @@ int wtl_format_xml(struct wtl_buf *buf, const char *clean)
 	return buf->error;
 }
 
+int wtl_format_word(struct wtl_buf *buf, const char *word)
+{
+	if (is_plain(word))
+		wtl_buf_puts(buf, word);
+	else
+		put_quoted(buf, word);
+	return buf->error;
+}
+
 int wtl_format_command(struct wtl_buf *buf, char *const command[])
 {
 	for (size_t i = 0; command && command[i]; i++) {
 		if (i > 0)
 			wtl_buf_putc(buf, ' ');
-		if (is_plain(command[i]))
-			wtl_buf_puts(buf, command[i]);
-		else
-			put_quoted(buf, command[i]);
+		wtl_format_word(buf, command[i]);
 	}
 	return buf->error;
 }

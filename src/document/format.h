@@ -101,6 +101,7 @@ int wtl_format_xml(struct wtl_buf *buf, const char *clean);
 
 /* A command as one would type it into a shell: words with anything unusual are in quotes,
  * without a backslash where it can be helped. Raw bytes. */
+int wtl_format_word(struct wtl_buf *buf, const char *word);
 int wtl_format_command(struct wtl_buf *buf, char *const command[]);
 
 #endif

@@ -15,6 +15,11 @@ const char *const wtl_by_names[WTL_BYS + 1] = {
 	[WTL_BY_WINDOW] = "window",
 };
 
+enum wtl_field wtl_by_field(enum wtl_by by)
+{
+	return wtl_field_find(wtl_by_names[by], strlen(wtl_by_names[by]));
+}
+
 const char *wtl_by_name(enum wtl_by by)
 {
 	return wtl_by_names[by];
@@ -48,22 +53,6 @@ bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s)
 	return true;
 }
 
-const struct wtl_recording_ops *wtl_recording_find(const char *name)
-{
-	static const struct wtl_recording_ops *const all[] = {
-		&wtl_recording_text,
-		&wtl_recording_csv,
-#if HAVE_JANSSON
-		&wtl_recording_json,
-#endif
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (strcmp(all[i]->name, name) == 0)
-			return all[i];
-	return NULL;
-}
-
 /* A grouping is the same consumers in other rows. */
 static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t processes_uj)
 {
@@ -79,8 +68,9 @@ static bool is_same_sum(const struct wtl_recording_grouping *grouping, uint64_t 
 	return sum_uj == processes_uj;
 }
 
-int wtl_recording_check(const struct wtl_recording *recording)
+int wtl_recording_check(const void *what)
 {
+	const struct wtl_recording *recording = what;
 	uint64_t processes_uj;
 	int rc = wtl_ledgers_check(&recording->report);
 
@@ -94,8 +84,9 @@ int wtl_recording_check(const struct wtl_recording *recording)
 	return 0;
 }
 
-int wtl_comparison_check(const struct wtl_comparison *comparison)
+int wtl_comparison_check(const void *what)
 {
+	const struct wtl_comparison *comparison = what;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < comparison->n_recordings; i++)
@@ -103,8 +94,9 @@ int wtl_comparison_check(const struct wtl_comparison *comparison)
 	return rc;
 }
 
-int wtl_runs_check(const struct wtl_runs *runs)
+int wtl_runs_check(const void *what)
 {
+	const struct wtl_runs *runs = what;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < runs->n_runs; i++)

@@ -8,13 +8,14 @@
 
 #include "energy/difference.h"
 #include "energy/intensity.h"
+#include "document/field.h"
 #include "document/report.h"
 
 struct wtl_buf;
 
 /*
- * What a recording holds, as plain data, and the formats that tell it. Everything is borrowed for the
- * time of the call; strings from outside are raw.
+ * What a recording holds, as plain data. Everything is borrowed for the time of the call;
+ * strings from outside are raw.
  */
 
 /* What energy is put together by. */
@@ -31,6 +32,8 @@ enum wtl_by {
 	WTL_BYS
 };
 
+/* The field that consumers are put together by; WTL_FIELDS: it is none. */
+enum wtl_field wtl_by_field(enum wtl_by by);
 const char *wtl_by_name(enum wtl_by by);   /* "process", "user", … */
 const char *wtl_by_plural(enum wtl_by by); /* of the list in JSON */
 extern const char *const wtl_by_names[];   /* all of them, ended by NULL */
@@ -167,27 +170,15 @@ struct wtl_runs {
 /* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */
 bool wtl_run_rate_ng_per_s(const struct wtl_run *run, uint64_t *ret_ng_per_s);
 
-/* All append to the buffer and return 0 or a negative errno; -EPROTO: a ledger is not closed, print
- * nothing. */
-struct wtl_recording_ops {
-	const char *name; /* as struct wtl_output_ops has it */
-	int (*recording)(struct wtl_buf *buf, const struct wtl_recording *recording,
-			 const struct wtl_output_style *style);
-	int (*comparison)(struct wtl_buf *buf, const struct wtl_comparison *comparison,
-			  const struct wtl_output_style *style);
-	int (*runs)(struct wtl_buf *buf, const struct wtl_runs *runs,
-		    const struct wtl_output_style *style);
-};
-
-extern const struct wtl_recording_ops wtl_recording_text;
-extern const struct wtl_recording_ops wtl_recording_csv;
-extern const struct wtl_recording_ops wtl_recording_json; /* only in builds with jansson */
-
-const struct wtl_recording_ops *wtl_recording_find(const char *name);
+/* As documents, and what has a page of its own as well. */
+void wtl_doc_recording(struct wtl_doc *doc, const void *what);
+void wtl_doc_comparison(struct wtl_doc *doc, const void *what);
+void wtl_doc_runs(struct wtl_doc *doc, const void *what);
+extern const struct wtl_thing wtl_thing_recording, wtl_thing_comparison, wtl_thing_runs;
 
 /* 0, or -EPROTO: the report's ledgers are closed, and each grouping holds what its consumers do. */
-int wtl_recording_check(const struct wtl_recording *recording);
-int wtl_comparison_check(const struct wtl_comparison *comparison); /* of all its recordings */
-int wtl_runs_check(const struct wtl_runs *runs);		   /* of all their reports */
+int wtl_recording_check(const void *recording);
+int wtl_comparison_check(const void *comparison); /* of all its recordings */
+int wtl_runs_check(const void *runs);		  /* of all their reports */
 
 #endif

@@ -12,13 +12,13 @@
 #include "energy/consumer.h"
 #include "energy/ledger.h"
 #include "energy/statistics.h"
+#include "document/writer.h"
 
 struct wtl_buf;
 
 /*
- * What the commands have to tell, as plain data, and the formats that tell it. Everything here is
- * borrowed for the time of the call. Strings from outside (commands, device names) are raw: each
- * format escapes them.
+ * What the commands have to tell, as plain data. Everything here is borrowed for the time of the call.
+ * Strings from outside (commands, device names) are raw: each format escapes them.
  */
 
 struct wtl_report_domain {
@@ -137,33 +137,10 @@ struct wtl_doctor {
 	const char *summary; /* one sentence */
 };
 
-struct wtl_output_style {
-	bool color;   /* ANSI colours */
-	bool ascii;   /* no characters beyond ASCII */
-	bool append;  /* add to a file that has content: CSV without its header; JSON is one line */
-	bool verbose; /* text: sources, gaps and notes of every domain */
-};
-
-struct wtl_output_ops {
-	const char *name; /* "text", "json", "csv" */
-	const char *doc;
-	/* All append to the buffer and return 0 or a negative errno (the buffer's error). */
-	int (*report)(struct wtl_buf *buf, const struct wtl_report *report,
-		      const struct wtl_output_style *style);
-	int (*series)(struct wtl_buf *buf, const struct wtl_series *series,
-		      const struct wtl_output_style *style);
-	int (*doctor)(struct wtl_buf *buf, const struct wtl_doctor *doctor,
-		      const struct wtl_output_style *style);
-};
-
-extern const struct wtl_output_ops wtl_output_text;
-extern const struct wtl_output_ops wtl_output_csv;
-extern const struct wtl_output_ops wtl_output_json; /* only in builds with jansson */
-
-/* All formats of this build, ended by NULL. */
-extern const struct wtl_output_ops *const wtl_outputs[];
-
-/* By name, or NULL. */
-const struct wtl_output_ops *wtl_output_find(const char *name);
+/* As documents, and what has a page of its own as well. */
+void wtl_doc_report(struct wtl_doc *doc, const void *what);
+void wtl_doc_series(struct wtl_doc *doc, const void *what);
+void wtl_doc_doctor(struct wtl_doc *doc, const void *what);
+extern const struct wtl_thing wtl_thing_report, wtl_thing_series, wtl_thing_doctor;
 
 #endif

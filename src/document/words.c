@@ -127,6 +127,17 @@ bool wtl_words_processes_uj(const struct wtl_report *report, uint64_t *ret_full_
 	return true;
 }
 
+bool wtl_words_no_process_uj(const struct wtl_report *report, uint64_t *ret_full_uj)
+{
+	struct wtl_ledger ledger;
+	uint64_t processes_uj;
+
+	if (!wtl_words_ledger(report, &ledger) || !wtl_words_processes_uj(report, &processes_uj))
+		return false;
+	*ret_full_uj = ledger.total_uj - processes_uj;
+	return true;
+}
+
 /* The dynamic parts of all consumers; only where each has one. */
 static bool dynamic_uj(const struct wtl_report_attribution *attribution, uint64_t *ret_dynamic_uj)
 {
@@ -177,8 +188,10 @@ static bool is_attribution_sound(const struct wtl_report *report)
 	return true;
 }
 
-int wtl_ledgers_check(const struct wtl_report *report)
+int wtl_ledgers_check(const void *what)
 {
+	const struct wtl_report *report = what;
+
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const struct wtl_report_domain *domain = &report->domains[i];
 		const struct wtl_ledger *ledger = &domain->ledger;
@@ -191,8 +204,9 @@ int wtl_ledgers_check(const struct wtl_report *report)
 	return !report->attribution.is_known || is_attribution_sound(report) ? 0 : -EPROTO;
 }
 
-int wtl_series_check(const struct wtl_series *series)
+int wtl_series_check(const void *what)
 {
+	const struct wtl_series *series = what;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < series->n_reports; i++)
@@ -232,21 +246,6 @@ bool wtl_words_has_gpu(const struct wtl_report *report)
 			return true;
 	}
 	return false;
-}
-
-const char *wtl_words_state(enum wtl_consumer_state state)
-{
-	switch (state) {
-	case WTL_CONSUMER_LIVE:
-		return "live";
-	case WTL_CONSUMER_EXITED:
-		return "exited";
-	case WTL_CONSUMER_KERNEL:
-		return "kernel";
-	case WTL_CONSUMER_FOLDED:
-		break;
-	}
-	return "folded";
 }
 
 const char *wtl_words_consumer(const struct wtl_consumer *consumer)

@@ -36,8 +36,8 @@ const char *wtl_words_total_reason(const struct wattle_energy *total);
  * 0, or -EPROTO: print nothing. Do the domains' accounts add up to their figures, to the microjoule?
  * Is what was billed to processes not more than the accounts of the counted domains have for them?
  */
-int wtl_ledgers_check(const struct wtl_report *report);
-int wtl_series_check(const struct wtl_series *series); /* of all its reports */
+int wtl_ledgers_check(const void *report);
+int wtl_series_check(const void *series); /* of all its reports */
 
 /* The ledgers of all counted domains with a figure, added up; has_idle: each of them has a baseline.
  * false: it does not fit in 64 bits. */
@@ -46,6 +46,9 @@ bool wtl_words_ledger(const struct wtl_report *report, struct wtl_ledger *ret_le
 /* What all consumers, shown or among the others, have of the counted energy (full). The rest of it
  * belongs to no process. false: it does not fit in 64 bits. */
 bool wtl_words_processes_uj(const struct wtl_report *report, uint64_t *ret_full_uj);
+
+/* That rest. false: it does not fit in 64 bits. */
+bool wtl_words_no_process_uj(const struct wtl_report *report, uint64_t *ret_full_uj);
 
 /* Has the domain's energy been divided among processes? Otherwise its ledger's live, exited and
  * kernel accounts are not known, and the second call says why. */
@@ -59,9 +62,6 @@ extern const char wtl_words_no_idle[];
 
 /* Has any GPU that counts a figure? */
 bool wtl_words_has_gpu(const struct wtl_report *report);
-
-/* "live", "exited", "kernel", "folded". Static. */
-const char *wtl_words_state(enum wtl_consumer_state state);
 
 /* What a consumer is called: its command, its name, or what it stands for. Raw. */
 const char *wtl_words_consumer(const struct wtl_consumer *consumer);

@@ -18,7 +18,7 @@ struct member {
 	uint32_t slot;
 };
 
-enum { NUMBER_SIZE = 12 };
+enum { USER_SIZE = 40 };
 
 struct members {
 	struct member *list;
@@ -27,54 +27,24 @@ struct members {
 
 static const char kernel_threads[] = "kernel threads";
 
-/* Where its control group says that it belongs. */
-static const char *place_of(enum wtl_by by, const struct wtl_group *group)
-{
-	switch (by) {
-	case WTL_BY_CONTAINER:
-		return group->container;
-	case WTL_BY_POD:
-		return group->pod;
-	case WTL_BY_UNIT:
-		return group->unit;
-	case WTL_BY_JOB:
-		return group->job;
-	case WTL_BY_CGROUP:
-		return group->cgroup;
-	case WTL_BY_PROCESS:
-	case WTL_BY_USER:
-	case WTL_BY_COMMAND:
-	case WTL_BY_WINDOW:
-	case WTL_BYS:
-		break;
-	}
-	return "";
-}
-
-/* A user without a name has a number, as elsewhere. */
-static const char *user_of(struct wtl_player *player, uint32_t uid, char number[NUMBER_SIZE])
-{
-	const char *name = uid != UINT32_MAX ? wtl_player_user(player, uid) : "";
-
-	if (name[0] || uid == UINT32_MAX)
-		return name;
-	snprintf(number, NUMBER_SIZE, "%" PRIu32, uid);
-	return number;
-}
-
 /* "" for one that belongs to none. */
 static const char *key_of(struct wtl_player *player, enum wtl_by by,
-			  const struct wtl_consumer *consumer, char number[NUMBER_SIZE])
+			  const struct wtl_consumer *consumer, char user[USER_SIZE])
 {
-	if (by == WTL_BY_USER)
-		return user_of(player, consumer->uid, number);
+	struct wtl_consumer_value value;
+
+	if (by == WTL_BY_USER) {
+		wtl_player_name_user(player, consumer->uid, user, USER_SIZE);
+		return user;
+	}
 	if (by == WTL_BY_COMMAND)
 		return consumer->state == WTL_CONSUMER_KERNEL ? kernel_threads : consumer->name;
-	return consumer->group ? place_of(by, consumer->group) : "";
+	wtl_consumer_get(consumer, consumer->group, wtl_by_field(by), &value);
+	return value.text;
 }
 
-/* Numbers are one a slot. */
-static int collect(struct wtl_player *player, enum wtl_by by, char (*numbers)[NUMBER_SIZE],
+/* Users have a name a slot. */
+static int collect(struct wtl_player *player, enum wtl_by by, char (*users)[USER_SIZE],
 		   struct members *members)
 {
 	const struct wtl_consumers *consumers = wtl_player_consumers(player);
@@ -92,7 +62,7 @@ static int collect(struct wtl_player *player, enum wtl_by by, char (*numbers)[NU
 		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
 		if (energy.full_uj > 0)
 			members->list[members->n++] =
-				(struct member){.key = key_of(player, by, consumer, numbers[slot]),
+				(struct member){.key = key_of(player, by, consumer, users[slot]),
 						.slot = (uint32_t)slot};
 	}
 	return 0;
@@ -177,10 +147,10 @@ int wtl_grouping_new(struct wtl_player *player, enum wtl_by by, unsigned top,
 	const struct wtl_consumers *consumers = wtl_player_consumers(player);
 	struct wtl_recording_grouping grouping = {.by = by, .others = {.name = "", .cpu_ns = -1}};
 	size_t slots = wtl_consumers_slots(consumers), n;
-	/* What users without a name are called lives as long as the groups, behind them. */
-	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + NUMBER_SIZE);
+	/* What users are called lives as long as the groups, behind them. */
+	struct wtl_recording_group *groups = calloc(slots + 1, sizeof(*groups) + USER_SIZE);
 	struct members members = {.n = 0};
-	int rc = groups ? collect(player, by, (char(*)[NUMBER_SIZE])(groups + slots + 1), &members)
+	int rc = groups ? collect(player, by, (char(*)[USER_SIZE])(groups + slots + 1), &members)
 			: -ENOMEM;
 
 	if (rc == 0) {

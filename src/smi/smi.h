@@ -114,7 +114,7 @@ int wtl_smi_mon_rows(struct wtl_buf *buf, const struct wtl_smi_mon *mon,
 /* One line a GPU, and one for the rest. */
 int wtl_look_lines(struct wtl_buf *buf, const struct wtl_look *look,
 		   const struct wtl_output_style *style);
-/* "wattle.query/1": everything. Only in builds with jansson. */
-int wtl_look_json(struct wtl_buf *buf, const struct wtl_look *look, bool one_line);
+/* "wattle.query/1": everything. */
+void wtl_look_doc(struct wtl_doc *doc, const struct wtl_look *look);
 
 #endif

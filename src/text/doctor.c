@@ -202,9 +202,9 @@ static void put_sources(struct wtl_buf *buf, const struct wtl_doctor *doctor,
 	wtl_grid_done(&page.grid);
 }
 
-int wtl_page_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
-		    const struct wtl_output_style *style)
+int wtl_page_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
+	const struct wtl_doctor *doctor = what;
 	struct wtl_buf summary;
 
 	wtl_buf_init(&summary, LINE_MAX_BYTES);

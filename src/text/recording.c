@@ -300,16 +300,12 @@ void wtl_page_recording_self(struct wtl_buf *buf, const struct wtl_report_self *
 
 /* ---- The page ---- */
 
-static int text_recording(struct wtl_buf *buf, const struct wtl_recording *recording,
+static int text_recording(struct wtl_buf *buf, const void *what,
 			  const struct wtl_output_style *style)
 {
+	const struct wtl_recording *recording = what;
 	const struct wtl_report *report = &recording->report;
-	int rc = wtl_recording_check(recording);
 
-	if (rc < 0)
-		return rc;
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
 	put_head(buf, recording, style);
 	wtl_buf_putc(buf, '\n');
 	wtl_page_domains(buf, report, style);
@@ -326,33 +322,8 @@ static int text_recording(struct wtl_buf *buf, const struct wtl_recording *recor
 	return buf->error;
 }
 
-static int text_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
-			   const struct wtl_output_style *style)
-{
-	int rc = wtl_comparison_check(comparison);
-
-	if (rc < 0)
-		return rc;
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
-	return wtl_page_comparison(buf, comparison, style);
-}
-
-static int text_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
-		     const struct wtl_output_style *style)
-{
-	int rc = wtl_runs_check(runs);
-
-	if (rc < 0)
-		return rc;
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
-	return wtl_page_runs(buf, runs, style);
-}
-
-const struct wtl_recording_ops wtl_recording_text = {
-	.name = "text",
-	.recording = text_recording,
-	.comparison = text_comparison,
-	.runs = text_runs,
-};
+const struct wtl_thing wtl_thing_recording = {wtl_recording_check, wtl_doc_recording,
+					      text_recording, true};
+const struct wtl_thing wtl_thing_comparison = {wtl_comparison_check, wtl_doc_comparison,
+					       wtl_page_comparison, true};
+const struct wtl_thing wtl_thing_runs = {wtl_runs_check, wtl_doc_runs, wtl_page_runs, true};

@@ -60,9 +60,8 @@ void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several 
 
 /* ---- recording_several.c ---- */
 
-int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
+int wtl_page_comparison(struct wtl_buf *buf, const void *what,
 			const struct wtl_output_style *style);
-int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
-		  const struct wtl_output_style *style);
+int wtl_page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);
 
 #endif

@@ -252,9 +252,9 @@ static void put_unknown(struct wtl_buf *buf, const struct wtl_comparison *compar
 	}
 }
 
-int wtl_page_comparison(struct wtl_buf *buf, const struct wtl_comparison *comparison,
-			const struct wtl_output_style *style)
+int wtl_page_comparison(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
+	const struct wtl_comparison *comparison = what;
 	struct wtl_buf line;
 	size_t start;
 
@@ -705,9 +705,9 @@ static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs
 	return first;
 }
 
-int wtl_page_runs(struct wtl_buf *buf, const struct wtl_runs *runs,
-		  const struct wtl_output_style *style)
+int wtl_page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
+	const struct wtl_runs *runs = what;
 	if (runs->n_runs == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
 	put_title(buf, runs, style);

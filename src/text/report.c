@@ -202,15 +202,10 @@ void wtl_page_self(struct wtl_buf *buf, const struct wtl_report_self *self,
 	wtl_buf_putc(buf, '\n');
 }
 
-static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
-		       const struct wtl_output_style *style)
+static int text_report(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	int rc = wtl_ledgers_check(report);
+	const struct wtl_report *report = what;
 
-	if (rc < 0)
-		return rc;
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
 	wtl_page_command(buf, report, style);
 	wtl_page_energy(buf, report, style);
 	wtl_page_command_energy(buf, report, style);
@@ -230,30 +225,6 @@ static int text_report(struct wtl_buf *buf, const struct wtl_report *report,
 	return buf->error;
 }
 
-static int text_series(struct wtl_buf *buf, const struct wtl_series *series,
-		       const struct wtl_output_style *style)
-{
-	int rc = wtl_series_check(series);
-
-	if (rc < 0)
-		return rc;
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
-	return wtl_page_series(buf, series, style);
-}
-
-static int text_doctor(struct wtl_buf *buf, const struct wtl_doctor *doctor,
-		       const struct wtl_output_style *style)
-{
-	if (style->append)
-		wtl_buf_putc(buf, '\n');
-	return wtl_page_doctor(buf, doctor, style);
-}
-
-const struct wtl_output_ops wtl_output_text = {
-	.name = "text",
-	.doc = "a page for people",
-	.report = text_report,
-	.series = text_series,
-	.doctor = text_doctor,
-};
+const struct wtl_thing wtl_thing_report = {wtl_ledgers_check, wtl_doc_report, text_report, true};
+const struct wtl_thing wtl_thing_series = {wtl_series_check, wtl_doc_series, wtl_page_series, true};
+const struct wtl_thing wtl_thing_doctor = {NULL, wtl_doc_doctor, wtl_page_doctor, true};

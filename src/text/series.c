@@ -321,9 +321,9 @@ static void put_interrupted(struct wtl_buf *buf, const struct wtl_series *series
 			       n, n == 1 ? "was" : "were");
 }
 
-int wtl_page_series(struct wtl_buf *buf, const struct wtl_series *series,
-		    const struct wtl_output_style *style)
+int wtl_page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
+	const struct wtl_series *series = what;
 	const struct wtl_report *last;
 
 	if (series->n_reports == 0)

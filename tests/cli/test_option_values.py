@@ -37,7 +37,7 @@ SHARED = {
 # command -> (the words that stand after the option, option -> what the complaint says that it takes)
 TABLE = {
     "run": (("--", "true"), {
-        "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json or csv",
+        "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json, ndjson or csv",
         "top": "0 to 65536", "record": FREE,
     }),
     "record": (("--", "true"), {
@@ -46,7 +46,7 @@ TABLE = {
     }),
     "report": (("none.wattle",), {
         "from": TIME, "to": TIME, "by": "process, user, command", "top": "0 to 65536", "policy": "idle=recorded",
-        "format": "text, json or csv", "intensity": FREE,
+        "format": "text, json, ndjson or csv", "intensity": FREE,
     }),
     "export": (("none.wattle",), {"to": "csv, json or ndjson", "what": "samples, power, processes"}),
     "mark": (("begin", "x"), {"file": FREE}),
@@ -59,7 +59,7 @@ TABLE = {
         "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "400 to 16000", "height": "240 to 16000",
         "scale": "1 to 8",
     }),
-    "doctor": ((), {"format": "text, json or csv"}),
+    "doctor": ((), {"format": "text, json, ndjson or csv"}),
     "query": ((), {
         "query-gpu": FREE, "query-compute-apps": FREE, "query-accounted-apps": FREE, "query-domain": FREE,
         "format": FREE, "id": FREE, "loop": "seconds from 0.001 to 86400", "loop-ms": "milliseconds from 1",

@@ -73,7 +73,7 @@ def test_until(value):
 @pytest.mark.parametrize("value", ["", "xml", "JSON", "json,csv", "text "])
 def test_format(value):
     for command in ("run", "doctor"):
-        refused(command, f"--format={value}", says=["--format takes text, json or csv", f"'{value}'"])
+        refused(command, f"--format={value}", says=["--format takes text, json, ndjson or csv", f"'{value}'"])
 
 
 @pytest.mark.parametrize("value", ["", "XXX", "France", "FRA ", "gcp:", "gcp:nowhere", "-5", "10001", "nan",
@@ -302,7 +302,7 @@ def test_completion():
 
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
 def test_completion_of_values():
-    formats = ["text", "json", "csv"]
+    formats = ["text", "json", "ndjson", "csv"]
     assert complete("wattle", "run", "-f", "") == formats
     assert complete("wattle", "run", "--format", "j") == ["json"]
     # Bash gives --format=j as three words.
@@ -317,8 +317,8 @@ def test_completion_of_values():
 
 # What each command offers as an option's value is what that command takes.
 VALUES = [
-    ("run", "--format", "text json csv"), ("report", "-f", "text json csv"), ("query", "--format", "text json csv"),
-    ("doctor", "--format", "text json csv"),
+    ("run", "--format", "text json ndjson csv"), ("report", "-f", "text json ndjson csv"), ("query", "--format", "text json ndjson csv"),
+    ("doctor", "--format", "text json ndjson csv"),
     ("plot", "--format", "svg png pdf"), ("plot", "--what", "power processes windows memory runs"),
     ("plot", "--by", "process user container unit"),
     ("report", "--by", "process user command container pod unit job cgroup window"),

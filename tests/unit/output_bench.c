@@ -80,65 +80,45 @@ static void assert_golden(const char *name, const struct wtl_buf *got)
 	fail_msg("%s differs; WATTLE_GOLDEN_UPDATE=1 rewrites it", path);
 }
 
-int output_report(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-		  const struct wtl_output_style *style)
-{
-	return ops->report(buf, what, style);
-}
-
-int output_series(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-		  const struct wtl_output_style *style)
-{
-	return ops->series(buf, what, style);
-}
-
-int output_doctor(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-		  const struct wtl_output_style *style)
-{
-	return ops->doctor(buf, what, style);
-}
-
-static void check_golden(const char *name, const char *format, output_produce *make,
+static void check_golden(const char *name, const char *format, const struct wtl_thing *thing,
 			 const void *what, struct wtl_output_style style)
 {
-	const struct wtl_output_ops *ops = wtl_output_find(format);
 	struct wtl_buf buf;
 
-	if (!ops)
-		return; /* a build without jansson */
 	wtl_buf_init(&buf, OUTPUT_MAX);
-	assert_int_equal(make(&buf, ops, what, &style), 0);
+	assert_int_equal(wtl_thing_write(&buf, thing, what, wtl_writer_find(format), &style), 0);
 	assert_golden(name, &buf);
 	wtl_buf_done(&buf);
 }
 
-void output_check_golden(const char *name, output_produce *make, const void *what)
+void output_check_golden(const char *name, const struct wtl_thing *thing, const void *what)
 {
 	static const struct {
 		const char *suffix, *format;
 		struct wtl_output_style style;
 	} forms[] = {
-		{"txt", "text", {.color = false}},	{"ascii.txt", "text", {.ascii = true}},
-		{"color.txt", "text", {.color = true}}, {"verbose.txt", "text", {.verbose = true}},
-		{"json", "json", {.color = false}},	{"ndjson", "json", {.append = true}},
-		{"csv", "csv", {.color = false}},	{"append.csv", "csv", {.append = true}},
+		{"txt", "text", {.color = false}},	 {"ascii.txt", "text", {.ascii = true}},
+		{"color.txt", "text", {.color = true}},	 {"verbose.txt", "text", {.verbose = true}},
+		{"json", "json", {.color = false}},	 {"ndjson", "json", {.append = true}},
+		{"ndjson", "ndjson", {.color = false}},	 {"csv", "csv", {.color = false}},
+		{"append.csv", "csv", {.append = true}},
 	};
 	char path[64];
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
 		snprintf(path, sizeof(path), "%s.%s", name, forms[i].suffix);
-		check_golden(path, forms[i].format, make, what, forms[i].style);
+		check_golden(path, forms[i].format, thing, what, forms[i].style);
 	}
 }
 
-char *output_text(const struct wtl_output_ops *ops, output_produce *make, const void *what,
+char *output_text(const struct wtl_writer *writer, const struct wtl_thing *thing, const void *what,
 		  struct wtl_output_style style)
 {
 	struct wtl_buf buf;
 	char *copy;
 
 	wtl_buf_init(&buf, OUTPUT_MAX);
-	assert_int_equal(make(&buf, ops, what, &style), 0);
+	assert_int_equal(wtl_thing_write(&buf, thing, what, writer, &style), 0);
 	copy = strdup(wtl_buf_str(&buf));
 	assert_non_null(copy);
 	assert_int_equal(strlen(copy), buf.len);
@@ -191,16 +171,16 @@ static void check_color(const char *without, char *with)
 	assert_string_equal(with, without);
 }
 
-void output_check_page(output_produce *make, const void *what)
+void output_check_page(const struct wtl_thing *thing, const void *what)
 {
-	char *page = output_text(&wtl_output_text, make, what, plain);
-	char *ascii =
-		output_text(&wtl_output_text, make, what, (struct wtl_output_style){.ascii = true});
-	char *color =
-		output_text(&wtl_output_text, make, what, (struct wtl_output_style){.color = true});
+	char *page = output_text(&wtl_writer_text, thing, what, plain);
+	char *ascii = output_text(&wtl_writer_text, thing, what,
+				  (struct wtl_output_style){.ascii = true});
+	char *color = output_text(&wtl_writer_text, thing, what,
+				  (struct wtl_output_style){.color = true});
 
 	check_fits(page);
-	if (make != output_doctor) /* whose table "+/-" makes too wide by two columns */
+	if (thing != &wtl_thing_doctor) /* whose table "+/-" makes too wide by two columns */
 		check_fits(ascii);
 	check_ascii(ascii);
 	output_assert_no_control(page);

@@ -8,23 +8,17 @@
 
 enum { OUTPUT_MAX = 1 << 26 };
 
-typedef int output_produce(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-			   const struct wtl_output_style *style);
-
-/* `what` is a struct wtl_report, wtl_series, wtl_doctor. */
-output_produce output_report, output_series, output_doctor;
-
 /* All formats and styles of it against the files tests/golden/NAME.*; WATTLE_GOLDEN_UPDATE=1 writes
  * them. */
-void output_check_golden(const char *name, output_produce *make, const void *what);
+void output_check_golden(const char *name, const struct wtl_thing *thing, const void *what);
 
 /* The output, which must be one: to be freed. */
-char *output_text(const struct wtl_output_ops *ops, output_produce *make, const void *what,
+char *output_text(const struct wtl_writer *writer, const struct wtl_thing *thing, const void *what,
 		  struct wtl_output_style style);
 
 /* The text page fits 80 columns, has no blanks at line ends, is ASCII where that was asked for, and
  * colours change nothing but the look. */
-void output_check_page(output_produce *make, const void *what);
+void output_check_page(const struct wtl_thing *thing, const void *what);
 
 /* Nothing but newlines below the blank. */
 void output_assert_no_control(const char *text);

@@ -289,51 +289,22 @@ void recording_bench_runs(struct wtl_run list[], size_t n, const char *path,
 	}
 }
 
-static const struct wtl_recording_ops *ops_of(const char *format)
-{
-	const struct wtl_recording_ops *ops = wtl_recording_find(format);
-
-	assert_non_null(ops);
-	return ops;
-}
-
-static char *finish(struct wtl_buf *buf, int rc)
-{
-	char *copy = strdup(wtl_buf_str(buf));
-
-	assert_int_equal(rc, 0);
-	assert_non_null(copy);
-	assert_int_equal(strlen(copy), buf->len);
-	output_assert_no_control(copy);
-	wtl_buf_done(buf);
-	return copy;
-}
-
 char *recording_bench_text(const char *format, const struct wtl_recording *recording,
 			   struct wtl_output_style style)
 {
-	struct wtl_buf buf;
-
-	wtl_buf_init(&buf, OUTPUT_MAX);
-	return finish(&buf, ops_of(format)->recording(&buf, recording, &style));
+	return output_text(wtl_writer_find(format), &wtl_thing_recording, recording, style);
 }
 
 char *comparison_bench_text(const char *format, const struct wtl_comparison *comparison,
 			    struct wtl_output_style style)
 {
-	struct wtl_buf buf;
-
-	wtl_buf_init(&buf, OUTPUT_MAX);
-	return finish(&buf, ops_of(format)->comparison(&buf, comparison, &style));
+	return output_text(wtl_writer_find(format), &wtl_thing_comparison, comparison, style);
 }
 
 char *runs_bench_text(const char *format, const struct wtl_runs *runs,
 		      struct wtl_output_style style)
 {
-	struct wtl_buf buf;
-
-	wtl_buf_init(&buf, OUTPUT_MAX);
-	return finish(&buf, ops_of(format)->runs(&buf, runs, &style));
+	return output_text(wtl_writer_find(format), &wtl_thing_runs, runs, style);
 }
 
 /* ---- CSV ---- */

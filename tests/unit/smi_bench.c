@@ -345,3 +345,15 @@ void smi_check_golden(const char *name, const struct wtl_buf *text)
 	free(golden);
 	free(path);
 }
+
+void smi_bench_json(struct wtl_buf *buf, const struct wtl_look *look, bool one_line)
+{
+	const struct wtl_output_style style = {.append = one_line};
+	struct wtl_doc doc;
+
+	wtl_doc_init(&doc);
+	wtl_look_doc(&doc, look);
+	assert_int_equal(doc.error, 0);
+	assert_int_equal(wtl_writer_json.document(buf, &doc, &style), 0);
+	wtl_doc_done(&doc);
+}

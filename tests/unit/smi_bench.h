@@ -33,4 +33,7 @@ char *smi_value(struct smi_bench *bench, size_t gpu, const char *field, bool uni
 /* Compares with tests/golden/<name>, or writes it with WATTLE_GOLDEN_UPDATE. */
 void smi_check_golden(const char *name, const struct wtl_buf *text);
 
+/* The look as JSON, on one line or several. */
+void smi_bench_json(struct wtl_buf *buf, const struct wtl_look *look, bool one_line);
+
 #endif

@@ -268,7 +268,7 @@ static void what_holds_without_options(void **state)
 	assert_string_equal(said_complaints(), "");
 	assert_int_equal(app.settings.interval_ns, 100 * WTL_NS_PER_MS);
 	assert_int_equal(app.settings.top, 10);
-	assert_ptr_equal(app.settings.output, &wtl_output_text);
+	assert_ptr_equal(app.settings.output, &wtl_writer_text);
 	assert_null(app.settings.output_path);
 	assert_null(app.settings.location);
 	assert_true(app.settings.carbon.intensity_mg_per_kwh > 0);
@@ -293,7 +293,7 @@ static void every_shared_option(void **state)
 	assert_true(settings->quiet && settings->verbose && settings->jitter && settings->append);
 	assert_true(settings->no_processes);
 	assert_int_equal(settings->interval_ns, 60 * WTL_NS_PER_S);
-	assert_ptr_equal(settings->output, &wtl_output_csv);
+	assert_ptr_equal(settings->output, &wtl_writer_csv);
 	assert_string_equal(settings->output_path, "x");
 	assert_int_equal(settings->pue_milli, 1250);
 	assert_int_equal(settings->top, 0);
@@ -339,7 +339,7 @@ static void the_last_one_counts(void **state)
 			 0);
 	assert_string_equal(said_complaints(), "");
 	assert_int_equal(app.settings.top, 4);
-	assert_ptr_equal(app.settings.output, &wtl_output_text);
+	assert_ptr_equal(app.settings.output, &wtl_writer_text);
 	assert_int_equal(app.settings.interval_ns, 2 * WTL_NS_PER_MS);
 }
 

@@ -184,24 +184,6 @@ static struct told *make_part(void)
 	return told;
 }
 
-static int put_recording(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-			 const struct wtl_output_style *style)
-{
-	return wtl_recording_find(ops->name)->recording(buf, what, style);
-}
-
-static int put_comparison(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-			  const struct wtl_output_style *style)
-{
-	return wtl_recording_find(ops->name)->comparison(buf, what, style);
-}
-
-static int put_runs(struct wtl_buf *buf, const struct wtl_output_ops *ops, const void *what,
-		    const struct wtl_output_style *style)
-{
-	return wtl_recording_find(ops->name)->runs(buf, what, style);
-}
-
 /* ---- Several ---- */
 
 static const struct wtl_compared_value compared_values[][2] = {
@@ -286,10 +268,10 @@ static void test_golden(void **state)
 
 	(void)state;
 	make_runs(list, COUNT(list), &several);
-	output_check_golden("recording", put_recording, &whole->recording);
-	output_check_golden("recording-part", put_recording, &part->recording);
-	output_check_golden("comparison", put_comparison, &comparison);
-	output_check_golden("runs", put_runs, &several);
+	output_check_golden("recording", &wtl_thing_recording, &whole->recording);
+	output_check_golden("recording-part", &wtl_thing_recording, &part->recording);
+	output_check_golden("comparison", &wtl_thing_comparison, &comparison);
+	output_check_golden("runs", &wtl_thing_runs, &several);
 	free(whole);
 	free(part);
 }
@@ -307,16 +289,16 @@ static void test_pages(void **state)
 	for (size_t i = 0; i < COUNT(reports); i++) {
 		struct told *told = make(reports[i]);
 
-		output_check_page(put_recording, &told->recording);
+		output_check_page(&wtl_thing_recording, &told->recording);
 		told->recording.has_by = true;
 		told->recording.by = WTL_BY_WINDOW;
 		told->recording.n_groupings = 0;
-		output_check_page(put_recording, &told->recording);
+		output_check_page(&wtl_thing_recording, &told->recording);
 		free(told);
 	}
-	output_check_page(put_recording, &part->recording);
+	output_check_page(&wtl_thing_recording, &part->recording);
 	make_runs(list, COUNT(list), &several);
-	output_check_page(put_runs, &several);
+	output_check_page(&wtl_thing_runs, &several);
 	free(part);
 }
 
@@ -324,11 +306,13 @@ static void assert_refused(const struct wtl_recording *recording)
 {
 	const struct wtl_output_style style = {.color = false};
 
-	for (size_t i = 0; wtl_outputs[i]; i++) {
+	for (size_t i = 0; wtl_writers[i]; i++) {
 		struct wtl_buf buf;
 
 		wtl_buf_init(&buf, OUTPUT_MAX);
-		assert_int_equal(put_recording(&buf, wtl_outputs[i], recording, &style), -EPROTO);
+		assert_int_equal(wtl_thing_write(&buf, &wtl_thing_recording, recording,
+						 wtl_writers[i], &style),
+				 -EPROTO);
 		assert_int_equal(buf.len, 0);
 		wtl_buf_done(&buf);
 	}
@@ -379,13 +363,15 @@ static void test_one_breach_refuses_all(void **state)
 		list[0] = (struct wtl_run){.path = "a", .report = good.recording.report};
 		list[1] = (struct wtl_run){.path = "b", .report = bad.recording.report};
 		assert_refused(&bad.recording);
-		for (size_t i = 0; wtl_outputs[i]; i++) {
+		for (size_t i = 0; wtl_writers[i]; i++) {
 			struct wtl_buf buf;
 
 			wtl_buf_init(&buf, OUTPUT_MAX);
-			assert_int_equal(put_comparison(&buf, wtl_outputs[i], &comparison, &style),
+			assert_int_equal(wtl_thing_write(&buf, &wtl_thing_comparison, &comparison,
+							 wtl_writers[i], &style),
 					 -EPROTO);
-			assert_int_equal(put_runs(&buf, wtl_outputs[i], &both_runs, &style),
+			assert_int_equal(wtl_thing_write(&buf, &wtl_thing_runs, &both_runs,
+							 wtl_writers[i], &style),
 					 -EPROTO);
 			assert_int_equal(buf.len, 0);
 			wtl_buf_done(&buf);
@@ -402,7 +388,6 @@ static void test_words(void **state)
 			strncmp(wtl_by_plural((enum wtl_by)i), wtl_by_name((enum wtl_by)i), 3), 0);
 	}
 	assert_null(wtl_by_names[WTL_BYS]);
-	assert_null(wtl_recording_find("xml"));
 }
 
 static void test_rates(void **state)

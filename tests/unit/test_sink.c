@@ -18,12 +18,10 @@ struct failure {
 	int rc, error;
 };
 
-static int fail_format(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-		       const struct wtl_output_style *style)
+static int fail_text(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct failure *failure = what;
 
-	(void)output;
 	(void)style;
 	wtl_buf_puts(buf, "half of it");
 	if (failure->error)
@@ -33,8 +31,9 @@ static int fail_format(struct wtl_buf *buf, const void *what, const struct wtl_o
 
 static int write_failing(const struct failure *failure, bool cannot_be_had_again, const char *path)
 {
-	struct wtl_app app = {.settings = {.output = &wtl_output_text, .output_path = path}};
-	const struct wtl_result result = {.format = fail_format,
+	struct wtl_app app = {.settings = {.output = &wtl_writer_text, .output_path = path}};
+	static const struct wtl_thing thing = {.text = fail_text};
+	const struct wtl_result result = {.thing = &thing,
 					  .what = failure,
 					  .max = 4096,
 					  .cannot_be_had_again = cannot_be_had_again};

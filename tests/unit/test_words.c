@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include "text/shares.h"
+#include "document/field.h"
 #include "document/words.h"
 
 enum { DOMAINS = 2 };

@@ -19,7 +19,7 @@ enum { BLOCK = 1 << 16, ROW_MAX = 1 << 24 };
 
 struct settings {
 	struct wtl_option_list files;
-	enum wtl_rows_format format;
+	unsigned format;
 	unsigned table;
 };
 
@@ -32,7 +32,7 @@ static const char *const table_names[] = {"samples", "power",	"processes", "wind
 
 static const struct wtl_option options[] = {
 	{"to", 0, "FORMAT", "csv (default), json, or ndjson: one JSON object a line",
-	 WTL_OPTION_WORD, WTL_OWN(struct settings, format), .words = wtl_rows_formats},
+	 WTL_OPTION_WORD, WTL_OWN(struct settings, format), .words = wtl_writer_row_names},
 	{"what", 0, "TABLE",
 	 "samples (default: every reading of every sensor), power, processes, windows, gaps or "
 	 "devices",
@@ -45,6 +45,24 @@ static const struct wtl_option options[] = {
 static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST,
 				       WTL_OWN(struct settings, files), .what = "a recording",
 				       .takes = "recordings"};
+
+/* ---- Rows ---- */
+
+struct wtl_node *wtl_export_new_row(struct wtl_export *export)
+{
+	wtl_doc_clear(&export->row);
+	return export->row.root;
+}
+
+void wtl_export_put_row(struct wtl_export *export)
+{
+	const struct wtl_doc_row row = {.scopes = {export->row.root}};
+
+	if (export->row.error && !export->buf.error)
+		export->buf.error = export->row.error;
+	export->writer->row(&export->buf, export->table, &row, !export->has_rows);
+	export->has_rows = true;
+}
 
 /* ---- Going by it ---- */
 
@@ -66,7 +84,6 @@ struct session {
 	const struct wtl_export_table *table;
 	struct wtl_export export;
 	struct wtl_outstream stream;
-	struct wtl_buf buf;
 };
 
 static void remark_missing(const struct session *session)
@@ -93,7 +110,7 @@ static int write_rows(struct session *session, struct wtl_err *err)
 			break;
 		rc = table->take(export, &played);
 		if (rc == 0)
-			rc = flush(&session->stream, &session->buf, BLOCK);
+			rc = flush(&session->stream, &session->export.buf, BLOCK);
 	}
 	if (rc == 0)
 		rc = stepped;
@@ -102,8 +119,9 @@ static int write_rows(struct session *session, struct wtl_err *err)
 	if (rc < 0)
 		return rc;
 	remark_missing(session);
-	wtl_rows_end(&export->rows);
-	return flush(&session->stream, &session->buf, 0);
+	if (export->writer->end)
+		export->writer->end(&export->buf, !export->has_rows);
+	return flush(&session->stream, &session->export.buf, 0);
 }
 
 /* Whoever closed the pipe has seen enough: that is no complaint. */
@@ -128,12 +146,16 @@ static int write_table(struct session *session)
 
 	if (rc < 0)
 		return complain(session, rc, &err);
-	wtl_buf_init(&session->buf, ROW_MAX);
-	wtl_rows_begin(&export->rows, settings->format, table_names[settings->table],
-		       session->table->columns, session->table->n_columns, &session->buf);
+	wtl_buf_init(&session->export.buf, ROW_MAX);
+	wtl_doc_init(&export->row);
+	export->table = &session->table->table;
+	export->writer = wtl_writer_find(wtl_writer_row_names[settings->format]);
+	if (export->writer->begin)
+		export->writer->begin(&export->buf, export->table);
 	rc = write_rows(session, &err);
 	closed = wtl_outstream_close(&session->stream, rc == 0);
-	wtl_buf_done(&session->buf);
+	wtl_buf_done(&session->export.buf);
+	wtl_doc_done(&export->row);
 	free(export->seen_ns);
 	free(export->marks);
 	free(export->powers);

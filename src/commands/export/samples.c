@@ -11,16 +11,17 @@
 #include "replay/device.h"
 #include "replay/format.h"
 
-enum { MICRO = 6 };
-
 /* A counter that stands still for so many updates counts nothing; rows may be closer than an update by that part
  * of it (judgement). */
 enum { STILL_UPDATES = 10, JITTER_PART = 8 };
 
-static void put_times(struct wtl_export *export, int64_t t_mono_ns)
+static struct wtl_node *new_row(struct wtl_export *export, int64_t t_mono_ns)
 {
-	wtl_row_utc(&export->rows, wtl_history_utc(export->history, t_mono_ns));
-	wtl_row_integer(&export->rows, t_mono_ns);
+	struct wtl_node *row = wtl_export_new_row(export);
+
+	wtl_doc_utc(row, "t_utc", wtl_history_utc(export->history, t_mono_ns));
+	wtl_doc_integer(row, "t_mono_ns", t_mono_ns);
+	return row;
 }
 
 /* Older files have readings twice that were there when somebody came to keep them: the second time with a time
@@ -40,28 +41,18 @@ static bool is_new(struct wtl_export *export, size_t channel, const struct wtl_r
 static void put_reading(struct wtl_export *export, const struct wtl_channel *channel,
 			const struct wtl_reading *reading)
 {
-	bool is_ok = reading->status == WATTLE_STATUS_OK;
-	bool is_energy = channel->quantity == WTL_QUANTITY_ENERGY;
-	struct wtl_rows *rows = &export->rows;
+	struct wtl_node *row = new_row(export, reading->t_mono_ns);
 
-	wtl_row_begin(rows);
-	put_times(export, reading->t_mono_ns);
-	wtl_row_text(rows, channel->domain);
-	wtl_row_text(rows, channel->source);
-	wtl_row_text(rows, wattle_status_name(reading->status));
-	if (is_ok)
-		wtl_row_fixed(rows, reading->value, 0);
-	else
-		wtl_row_nothing(rows);
-	if (is_ok && is_energy)
-		wtl_row_fixed(rows, wtl_unit_convert(channel->unit, reading->value), MICRO);
-	else
-		wtl_row_nothing(rows);
-	if (is_ok && !is_energy)
-		wtl_row_fixed(rows, wtl_unit_convert(channel->unit, reading->value), MICRO);
-	else
-		wtl_row_nothing(rows);
-	wtl_row_end(rows);
+	wtl_doc_text(row, "domain", channel->domain);
+	wtl_doc_text(row, "source", channel->source);
+	wtl_doc_text(row, "status", wattle_status_name(reading->status));
+	if (reading->status == WATTLE_STATUS_OK) {
+		wtl_doc_fixed(row, "count", reading->value, 0);
+		wtl_doc_micro(row,
+			      channel->quantity == WTL_QUANTITY_ENERGY ? "energy_j" : "power_w",
+			      wtl_unit_convert(channel->unit, reading->value));
+	}
+	wtl_export_put_row(export);
 }
 
 static void put_readings(struct wtl_export *export)
@@ -105,13 +96,8 @@ static int take_samples(struct wtl_export *export, const struct wtl_played *play
 	return 0;
 }
 
-static const char *const sample_columns[] = {
-	"t_utc", "t_mono_ns", "domain", "source", "status", "count", "energy_j", "power_w",
-};
-
 const struct wtl_export_table wtl_export_samples = {
-	.columns = sample_columns,
-	.n_columns = sizeof(sample_columns) / sizeof(sample_columns[0]),
+	.table = {"samples", "t_utc,t_mono_ns,domain,source,status,count,energy_j,power_w"},
 	.begin = begin_samples,
 	.take = take_samples,
 };
@@ -173,26 +159,19 @@ static void put_power(struct wtl_export *export, const struct wtl_line *line, in
 {
 	const struct wattle_energy *before = &power->before;
 	bool is_known = is_power_known(line, energy, power);
-	struct wtl_rows *rows = &export->rows;
+	struct wtl_node *row = new_row(export, t_mono_ns);
 
-	wtl_row_begin(rows);
-	put_times(export, t_mono_ns);
-	wtl_row_text(rows, line->domain.name);
-	wtl_row_bool(rows, line->domain.in_total);
-	wtl_row_text(rows, wattle_status_name(energy->status));
+	wtl_doc_text(row, "domain", line->domain.name);
+	wtl_doc_flag(row, "in_total", line->domain.in_total);
+	wtl_doc_text(row, "status", wattle_status_name(energy->status));
 	if (energy->has_energy)
-		wtl_row_fixed(rows, energy->energy_uj, MICRO);
-	else
-		wtl_row_nothing(rows);
+		wtl_doc_micro(row, "energy_j", energy->energy_uj);
 	if (is_known)
-		wtl_row_fixed(rows,
+		wtl_doc_micro(row, "power_w",
 			      wtl_power_uw(energy->energy_uj - before->energy_uj,
-					   energy->measured_ns - before->measured_ns),
-			      MICRO);
-	else
-		wtl_row_nothing(rows);
-	wtl_row_fixed(rows, (uint64_t)(energy->gap_ns > 0 ? energy->gap_ns : 0), 9);
-	wtl_row_end(rows);
+					   energy->measured_ns - before->measured_ns));
+	wtl_doc_seconds(row, "gap_s", energy->gap_ns > 0 ? energy->gap_ns : 0);
+	wtl_export_put_row(export);
 	go_on_from(power, energy, is_known);
 }
 
@@ -219,13 +198,8 @@ static int take_power(struct wtl_export *export, const struct wtl_played *played
 	return 0;
 }
 
-static const char *const power_columns[] = {
-	"t_utc", "t_mono_ns", "domain", "in_total", "status", "energy_j", "power_w", "gap_s",
-};
-
 const struct wtl_export_table wtl_export_power = {
-	.columns = power_columns,
-	.n_columns = sizeof(power_columns) / sizeof(power_columns[0]),
+	.table = {"power", "t_utc,t_mono_ns,domain,in_total,status,energy_j,power_w,gap_s"},
 	.begin = begin_power,
 	.take = take_power,
 };
@@ -250,31 +224,26 @@ static const char *device_name(struct wtl_export *export, int32_t device, char *
 
 static int take_devices(struct wtl_export *export, const struct wtl_played *played)
 {
-	struct wtl_rows *rows = &export->rows;
 	char name[32];
 
 	if (!played || played->kind != WTL_PLAYED_DEVICES)
 		return 0;
 	for (size_t i = 0; i < played->n_devices; i++) {
 		const struct wtl_device_value *device = &played->devices[i];
+		struct wtl_node *row = new_row(export, played->t_mono_ns);
 
-		wtl_row_begin(rows);
-		put_times(export, played->t_mono_ns);
-		wtl_row_text(rows, device_name(export, device->gpu, name, sizeof(name)));
-		wtl_row_text(rows, wtl_device_quantities[device->number].name);
+		wtl_doc_text(row, "device", device_name(export, device->gpu, name, sizeof(name)));
+		wtl_doc_text(row, "quantity", wtl_device_quantities[device->number].name);
 		if (device->number == WTL_DEVICE_LIMIT_UW && device->value >= 0)
-			wtl_row_fixed(rows, (uint64_t)device->value, MICRO);
+			wtl_doc_micro(row, "value", (uint64_t)device->value);
 		else
-			wtl_row_integer(rows, device->value);
-		wtl_row_end(rows);
+			wtl_doc_integer(row, "value", device->value);
+		wtl_export_put_row(export);
 	}
 	return 0;
 }
 
-static const char *const device_columns[] = {"t_utc", "t_mono_ns", "device", "quantity", "value"};
-
 const struct wtl_export_table wtl_export_devices = {
-	.columns = device_columns,
-	.n_columns = sizeof(device_columns) / sizeof(device_columns[0]),
+	.table = {"devices", "t_utc,t_mono_ns,device,quantity,value"},
 	.take = take_devices,
 };

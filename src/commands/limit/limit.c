@@ -236,15 +236,13 @@ static void put_gpu(struct wtl_buf *buf, const struct wtl_gpu *gpu, int name_wid
 							       : "off");
 }
 
-static int format_limits(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-			 const struct wtl_output_style *style)
+static int text_limits(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct session *session = what;
 	size_t n;
 	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(session->reader, &n);
 	int name_width = 4;
 
-	(void)output;
 	(void)style;
 	for (size_t i = 0; i < session->n; i++) {
 		int width = (int)strlen(gpus[session->chosen[i]].name);
@@ -269,8 +267,8 @@ static int complain_of_none(struct session *session)
 
 static int show(struct session *session)
 {
-	const struct wtl_result result = {
-		.format = format_limits, .what = session, .max = OUTPUT_MAX};
+	static const struct wtl_thing limits = {.text = text_limits};
+	const struct wtl_result result = {.thing = &limits, .what = session, .max = OUTPUT_MAX};
 
 	if (session->n == 0)
 		return complain_of_none(session);

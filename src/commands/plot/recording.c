@@ -344,15 +344,14 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 static int add_report(struct wtl_app *app, const char *path, const struct wtl_report *report,
 		      struct wtl_plot_reports *reports)
 {
-	const struct wtl_output_ops *json = HAVE_JANSSON ? wtl_output_find("json") : NULL;
 	const struct wtl_output_style style = {.ascii = false};
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf buf;
-	int rc = json ? 0 : -ENOSYS;
+	int rc = -ENOSYS;
 
 	wtl_buf_init(&buf, REPORT_MAX);
-	if (rc == 0)
-		rc = json->report(&buf, report, &style);
+	if (HAVE_JANSSON)
+		rc = wtl_thing_write(&buf, &wtl_thing_report, report, &wtl_writer_json, &style);
 	if (HAVE_JANSSON && rc == 0)
 		rc = wtl_plot_reports_add(reports, path, wtl_buf_str(&buf), buf.len, &err);
 	if (rc < 0)

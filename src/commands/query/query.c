@@ -118,8 +118,8 @@ static const struct wtl_option options[] = {
 	{"help-query-compute-apps", 0, NULL, "Show those of --query-compute-apps", HELP(apps)},
 	{"help-query-domain", 0, NULL, "Show those of --query-domain", HELP(domain)},
 	{"format", 0, "FORMAT",
-	 "text (default), json, or csv[,noheader][,nounits] for rows of fields", TEXT(format),
-	 .words = (const char *const[]){"text", "json", "csv", NULL}},
+	 "text (default), json, ndjson, or csv[,noheader][,nounits] for rows of fields",
+	 TEXT(format), .words = wtl_writer_names},
 	{"list-gpus", 'L', NULL, "A line a GPU with its UUID, MIG instances below it", FLAG(list)},
 	{"query", 'q', NULL, "Everything as nvidia-smi's text; with -x: as its XML", FLAG(log)},
 	{"xml-format", 'x', NULL, "Everything as nvidia-smi's XML (nvsmi_device_v12.dtd)",
@@ -270,20 +270,26 @@ static int choose_plain(struct session *session)
 		session->app,
 		strncmp(format, "csv", 3) == 0
 			? "--format %s needs --query-gpu, --query-compute-apps or --query-domain"
-			: "--format takes text, json or csv, not '%s'",
+			: "--format takes text, json, ndjson or csv, not '%s'",
 		format);
 	return WTL_EXIT_USAGE;
 }
 
-static int choose_json(struct session *session)
+/* Is it the name of a format that tells all? */
+static bool choose_document(struct session *session)
 {
-	session->form = WTL_QUERY_JSON;
-#if HAVE_JANSSON
-	return 0;
-#else
-	wtl_complain(session->app, "this wattle was built without JSON (libjansson)");
-	return WTL_EXIT_USAGE;
-#endif
+	const struct settings *settings = session->app->own;
+	const struct wtl_writer *writer =
+		settings->format ? wtl_writer_find(settings->format) : NULL;
+
+	if (!writer || !writer->document || writer->is_flat)
+		return false;
+	session->form = WTL_QUERY_DOCUMENT;
+	/* Many looks are a line each. */
+	if (writer == &wtl_writer_json && session->period_ns > 0)
+		writer = &wtl_writer_ndjson;
+	session->app->settings.output = writer;
+	return true;
 }
 
 /* What the options say that cannot be meant; NULL: nothing. */
@@ -337,8 +343,8 @@ static int choose_form(struct session *session)
 	code = choose_columns(session);
 	if (code)
 		return code;
-	if (settings->format && strcmp(settings->format, "json") == 0)
-		return choose_json(session);
+	if (choose_document(session))
+		return 0;
 	if (settings->query)
 		return choose_csv(session);
 	if (settings->dmon || settings->pmon)
@@ -356,7 +362,7 @@ static bool asks_meter(const struct session *session)
 {
 	if (session->form == WTL_QUERY_CSV)
 		return wtl_smi_columns_need_meter(&session->columns);
-	return session->form == WTL_QUERY_LINES || session->form == WTL_QUERY_JSON;
+	return session->form == WTL_QUERY_LINES || session->form == WTL_QUERY_DOCUMENT;
 }
 
 /* What --query-gpu needs beside the numbers. */
@@ -387,7 +393,7 @@ static unsigned parts(const struct session *session)
 	switch (session->form) {
 	case WTL_QUERY_LINES:
 		return WTL_GPU_READ_NUMBERS | processes;
-	case WTL_QUERY_JSON:
+	case WTL_QUERY_DOCUMENT:
 		return everything | WTL_GPU_READ_INFOROM;
 	case WTL_QUERY_XML:
 	case WTL_QUERY_LOG:
@@ -411,21 +417,20 @@ static unsigned parts(const struct session *session)
 
 /* ---- Doing it ---- */
 
-static int format_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-			 const struct wtl_output_style *style)
+static void build_sample(struct wtl_doc *doc, const void *what)
 {
 	const struct session *session = what;
 
-	(void)output;
+	wtl_look_doc(doc, &session->look);
+}
+
+static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+
 	switch (session->form) {
 	case WTL_QUERY_LINES:
 		return wtl_look_lines(buf, &session->look, style);
-	case WTL_QUERY_JSON:
-#if HAVE_JANSSON
-		return wtl_look_json(buf, &session->look, session->period_ns > 0);
-#else
-		return -EOPNOTSUPP;
-#endif
 	case WTL_QUERY_LIST:
 		return wtl_smi_list(buf, &session->look);
 	case WTL_QUERY_LOG:
@@ -440,14 +445,16 @@ static int format_sample(struct wtl_buf *buf, const void *what, const struct wtl
 		if (!session->headed)
 			wtl_smi_header(buf, &session->columns);
 		return wtl_smi_rows(buf, &session->columns, &session->look);
+	case WTL_QUERY_DOCUMENT:
+		break;
 	}
 	return -EINVAL;
 }
 
 static int write_sample(struct session *session)
 {
-	const struct wtl_result result = {
-		.format = format_sample, .what = session, .max = OUTPUT_MAX};
+	static const struct wtl_thing sample = {.build = build_sample, .text = text_sample};
+	const struct wtl_result result = {.thing = &sample, .what = session, .max = OUTPUT_MAX};
 	int rc = wtl_sink_write(session->app, session->looker.io, &result);
 
 	session->headed = true;
@@ -526,7 +533,7 @@ static void remark_trouble(const struct session *session)
 	bool named = session->app->settings.nvml_path != NULL;
 
 	if (!session->look.trouble[0] || session->form == WTL_QUERY_LINES ||
-	    session->form == WTL_QUERY_JSON)
+	    session->form == WTL_QUERY_DOCUMENT)
 		return;
 	for (size_t i = 0; named && meter && i < meter->catalog.n_misses; i++)
 		if (strcmp(meter->catalog.misses[i].source, "nvml") == 0 &&

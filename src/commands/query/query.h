@@ -15,7 +15,7 @@ struct wtl_gpu_reader;
 
 enum wtl_query_form {
 	WTL_QUERY_LINES,
-	WTL_QUERY_JSON,
+	WTL_QUERY_DOCUMENT,
 	WTL_QUERY_CSV,
 	WTL_QUERY_LIST,
 	WTL_QUERY_XML,

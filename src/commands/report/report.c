@@ -187,34 +187,6 @@ struct session {
 	struct wtl_comparison_data comparison;
 };
 
-static int format_recording(struct wtl_buf *buf, const void *what,
-			    const struct wtl_output_ops *output,
-			    const struct wtl_output_style *style)
-{
-	const struct session *session = what;
-
-	return wtl_recording_find(output->name)
-		->recording(buf, &session->recorded[0]->recording, style);
-}
-
-static int format_comparison(struct wtl_buf *buf, const void *what,
-			     const struct wtl_output_ops *output,
-			     const struct wtl_output_style *style)
-{
-	const struct session *session = what;
-
-	return wtl_recording_find(output->name)
-		->comparison(buf, &session->comparison.comparison, style);
-}
-
-static int format_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-		       const struct wtl_output_style *style)
-{
-	const struct session *session = what;
-
-	return wtl_recording_find(output->name)->runs(buf, &session->runs, style);
-}
-
 /* What is to be told: one, several side by side, or runs. */
 static int prepare(struct session *session, struct wtl_result *result)
 {
@@ -230,16 +202,19 @@ static int prepare(struct session *session, struct wtl_result *result)
 	}
 	if (settings->series || has_runs) {
 		rc = wtl_runs_new(session->recorded, session->n, &session->runs);
-		result->format = format_runs;
+		result->thing = &wtl_thing_runs;
+		result->what = &session->runs;
 		if (rc == 0 && session->runs.n_runs == session->runs.n_unfinished) {
 			wtl_complain(session->app, "no run was recorded to its end");
 			return -ENODATA;
 		}
 	} else if (session->n > 1) {
 		rc = wtl_comparison_new(session->recorded, session->n, &session->comparison);
-		result->format = format_comparison;
+		result->thing = &wtl_thing_comparison;
+		result->what = &session->comparison.comparison;
 	} else {
-		result->format = format_recording;
+		result->thing = &wtl_thing_recording;
+		result->what = &session->recorded[0]->recording;
 	}
 	if (rc < 0)
 		wtl_complain(session->app, "out of memory");
@@ -282,7 +257,7 @@ static int load_all(struct session *session)
 
 static int report(struct session *session)
 {
-	struct wtl_result result = {.what = session, .max = OUTPUT_MAX};
+	struct wtl_result result = {.max = OUTPUT_MAX};
 	int rc = load_all(session);
 
 	if (rc == 0)

@@ -399,8 +399,7 @@ static void find_statistics(const struct session *session, struct wtl_series *se
 		wtl_runs_statistics(&runs, wtl_run_domain_j, i, &domain_j[i]);
 }
 
-static int format_series(const struct session *session, struct wtl_buf *buf,
-			 const struct wtl_output_ops *output, const struct wtl_output_style *style)
+static int write_series(const struct session *session, struct wtl_result *result)
 {
 	const struct settings *settings = session->app->own;
 	size_t n_domains = session->outcomes[0].report.n_domains;
@@ -413,24 +412,30 @@ static int format_series(const struct session *session, struct wtl_buf *buf,
 		.converged = settings->until > 0.0 && has_converged(session),
 		.domain_j = domain_j,
 	};
-	int rc = reports && domain_j ? 0 : -ENOMEM;
+	int rc = -ENOMEM;
 
-	for (size_t i = 0; rc == 0 && i < session->n; i++)
-		reports[i] = session->outcomes[i].report;
-	if (rc == 0) {
+	if (reports && domain_j) {
+		for (size_t i = 0; i < session->n; i++)
+			reports[i] = session->outcomes[i].report;
 		find_statistics(session, &series, domain_j, n_domains);
-		rc = output->series(buf, &series, style);
+		result->thing = &wtl_thing_series;
+		result->what = &series;
+		rc = wtl_sink_write(session->app, session->io, result);
+	} else {
+		wtl_complain(session->app, "out of memory");
 	}
 	free(reports);
 	free(domain_j);
 	return rc;
 }
 
-static int format_result(struct wtl_buf *buf, const void *what, const struct wtl_output_ops *output,
-			 const struct wtl_output_style *style)
+static int write_result(const struct session *session)
 {
-	const struct session *session = what;
 	const struct settings *settings = session->app->own;
+	struct wtl_result result = {.thing = &wtl_thing_report,
+				    .what = &session->outcomes[0].report,
+				    .max = OUTPUT_MAX,
+				    .cannot_be_had_again = true};
 
 	/* The notes lie within the outcomes, which have moved since they were made. */
 	for (size_t i = 0; i < session->n; i++) {
@@ -441,8 +446,8 @@ static int format_result(struct wtl_buf *buf, const void *what, const struct wtl
 		session->outcomes[i].report.notes = description->notes;
 	}
 	if (settings->repeat || settings->until > 0.0)
-		return format_series(session, buf, output, style);
-	return output->report(buf, &session->outcomes[0].report, style);
+		return write_series(session, &result);
+	return wtl_sink_write(session->app, session->io, &result);
 }
 
 static int first_failure(const struct session *session)
@@ -460,10 +465,6 @@ static int first_failure(const struct session *session)
 
 static int measure(struct session *session)
 {
-	const struct wtl_result result = {.format = format_result,
-					  .what = session,
-					  .max = OUTPUT_MAX,
-					  .cannot_be_had_again = true};
 	int stop = wtl_billing_watch_idle(&session->billing, &session->loop,
 					  session->recording.recorder),
 	    recorded = 0;
@@ -473,8 +474,7 @@ static int measure(struct session *session)
 	if (HAVE_RECORDINGS)
 		recorded = wtl_recording_close(&session->recording);
 	wtl_loop_finish(&session->loop);
-	if ((session->n > 0 && wtl_sink_write(session->app, session->io, &result) < 0) ||
-	    recorded < 0)
+	if ((session->n > 0 && write_result(session) < 0) || recorded < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	return stop ? stop : first_failure(session);
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_DOCUMENT_PARTS_H
+#define WTL_DOCUMENT_PARTS_H
+
+#include <stdint.h>
+
+#include "document/report.h"
+#include "document/doc.h"
+
+/* What several documents have. docs/format-json.md describes every key. */
+
+/* "command" (its words, or null) to "interrupted": what ran, and how it ended. */
+void wtl_doc_ran(struct wtl_node *to, const struct wtl_report *report);
+
+/* What a total and a domain have in common; nothing without a figure. */
+void wtl_doc_figures(struct wtl_node *to, const struct wattle_energy *energy);
+
+/* "name" to "source": what a domain is. */
+void wtl_doc_about(struct wtl_node *to, const struct wattle_domain *domain);
+
+/* "total"; "domains", as seen at t_utc_ns */
+void wtl_doc_total(struct wtl_node *to, const struct wattle_energy *total);
+void wtl_doc_domains(struct wtl_node *to, const struct wtl_report_domain *domains, size_t n,
+		     int64_t t_utc_ns);
+
+/* "start_utc" to "ledger": when, and what was measured. end_utc_ns: what the clock showed at its end, to be
+ * told as well; NULL: nothing is known of it but the duration. */
+void wtl_doc_measured(struct wtl_node *to, const struct wtl_report *report,
+		      const int64_t *end_utc_ns);
+
+/* "carbon"; "notes"; "self", which is returned: there may be more to tell */
+void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report);
+struct wtl_node *wtl_doc_self(struct wtl_node *to, const struct wtl_report_self *self);
+void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report);
+
+void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
+			unsigned decimals);
+
+/* The rows of a run that is in the tree: one a domain, and its total. */
+void wtl_doc_report_rows(struct wtl_doc *doc, const struct wtl_node *run,
+			 const struct wtl_report *report, size_t number);
+
+/* "dynamic_j", "full_j" and "uncertainty_j" of a share */
+void wtl_doc_share(struct wtl_node *to, const struct wtl_share_energy *share);
+
+/* idle_…: the baseline of a domain, as seen at t_utc_ns; nothing for a domain with neither a figure
+ * nor a baseline. */
+void wtl_doc_idle(struct wtl_node *to, const struct wtl_report_domain *domain, int64_t t_utc_ns);
+
+/* "ledger" */
+void wtl_doc_ledgers(struct wtl_node *to, const struct wtl_report *report);
+
+/* Who a consumer is and its CPU time, with the user's name (NULL: not known); its memory. */
+void wtl_doc_consumer(struct wtl_node *to, const struct wtl_consumer *consumer,
+		      int64_t start_utc_ns, const char *user);
+void wtl_doc_consumer_memory(struct wtl_node *to, const struct wtl_consumer *consumer);
+
+/* "command_energy", "processes", "others" and "no_process", or the reasons why not. */
+void wtl_doc_attribution(struct wtl_node *to, const struct wtl_report *report);
+
+#endif
