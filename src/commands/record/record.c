@@ -19,7 +19,7 @@
 #include "cli/options.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"
-#include "commands/record/record.h"
+#include "commands/record/settings.h"
 #include "cli/when.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
