@@ -13,7 +13,6 @@
 #include "base/num.h"
 #include "cli/billing.h"
 #include "cli/child.h"
-#include "cli/child_watch.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "report/description.h"
@@ -258,7 +257,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	int stop;
 
 	begin_window(session);
-	stop = wtl_child_begin(&child, session->app);
+	stop = wtl_child_start(&child, session->app);
 	if (stop) {
 		wattle_window_cancel(session->meter, WINDOW);
 		return stop;
@@ -266,7 +265,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	session->billing.lacks_command = child.number == 0;
 	follow(session, child.number);
 	wtl_recording_command(&session->recording, &child);
-	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
+	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	if (session->app->settings.tape_record)
 		end_tape(session);
 	wtl_billing_command_ended(&session->billing, &child);
@@ -489,7 +488,7 @@ static int run(struct wtl_app *app)
 		wtl_recording_done(&session.recording, NULL);
 		return WTL_EXIT_WATTLE_FAILED;
 	}
-	if (wtl_loop_open(&session.loop, app, ticked, &session) < 0) {
+	if (wtl_loop_init(&session.loop, app, ticked, &session) < 0) {
 		wtl_recording_done(&session.recording, NULL);
 	} else {
 		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) ==
