@@ -187,7 +187,7 @@ static void add_usage(struct wtl_child *child, const struct rusage *usage)
 		child->max_rss_bytes = rss_bytes;
 }
 
-/* Who has ended and was not waited for; 0: nobody. */
+/* A child that has ended and was not waited for; 0: there is none. */
 static pid_t next_ended(void)
 {
 	siginfo_t info = {.si_pid = 0};

@@ -27,8 +27,8 @@
  * wattle and the command together, as for any job. */
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-/* What wattle was told to ignore (nohup, a shell's background jobs) it goes on ignoring: a blocked
- * signal would arrive all the same. */
+/* A signal that was ignored when wattle started (nohup, a shell's background jobs) stays ignored: a blocked
+ * one would still arrive. */
 static void watched_signals(sigset_t *set, const struct wtl_inherited *inherited)
 {
 	sigemptyset(set);
@@ -227,7 +227,7 @@ static void take_events(struct wtl_loop *loop, struct wattle_meter *meter, struc
 	struct epoll_event events[2 + WTL_GUESTS];
 	int n = epoll_wait(loop->epoll, events, 2 + WTL_GUESTS, -1);
 
-	/* Samples wait for nobody. */
+	/* The sample comes first: nothing may delay it. */
 	for (int i = 0; i < n; i++)
 		if (events[i].data.fd == loop->timer)
 			tick(loop, meter, io);

@@ -36,7 +36,7 @@ struct wtl_loop {
 	unsigned interrupts;	       /* signals seen that ask for an end */
 	unsigned ctrl_c;	       /* SIGINT among them */
 	int last_signal;	       /* the latest of them */
-	void (*ticked)(void *context); /* called after each sample; NULL: nobody */
+	void (*ticked)(void *context); /* called after each sample; may be NULL */
 	void *context;
 	struct wtl_guest guests[WTL_GUESTS];
 	size_t n_guests;

@@ -340,7 +340,7 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 {
 	int key = 0, rc = 0;
 
-	optind = opterr = 0; /* 0: from the begin */
+	optind = opterr = 0; /* optind 0: getopt starts anew */
 	while (rc == 0 && key >= 0) {
 		const char *word = argv[optind > 0 ? optind : 1];
 
