@@ -121,17 +121,34 @@ static int start(struct wtl_child *child, char *const argv[], const struct wtl_i
 	return rc;
 }
 
-int wtl_child_start(struct wtl_child *child, char *const argv[],
-		    const struct wtl_inherited *inherited)
+/* Says why it could not be started, and returns the exit code that a shell would have for that. */
+static int complain(struct wtl_app *app, int rc)
+{
+	const char *name = app->settings.command[0];
+
+	if (rc == -WTL_EABSENT) {
+		wtl_complain(app, "cannot run '%s': the interpreter that it names is missing",
+			     name);
+		return WTL_EXIT_CANNOT_RUN;
+	}
+	if (rc == -ENOENT) {
+		wtl_complain(app, "cannot run '%s': there is no such command", name);
+		return WTL_EXIT_NOT_FOUND;
+	}
+	wtl_complain(app, "cannot run '%s': %s", name, wtl_err_text(rc));
+	return WTL_EXIT_CANNOT_RUN;
+}
+
+int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 {
 	int rc, number;
 
 	memset(child, 0, sizeof(*child));
 	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	rc = start(child, argv, inherited);
+	rc = start(child, app->settings.command, &app->inherited);
 	if (rc < 0)
-		return rc;
+		return complain(app, rc);
 	number = wtl_process_number(child->pid);
 	child->number = number > 0 ? number : 0;
 	wtl_process_start(child->number, &child->start_ticks);
@@ -170,7 +187,7 @@ static void add_usage(struct wtl_child *child, const struct rusage *usage)
 		child->max_rss_bytes = rss_bytes;
 }
 
-/* Who has ended and was not waited for; 0: nobody. */
+/* A child that has ended and was not waited for; 0: there is none. */
 static pid_t next_ended(void)
 {
 	siginfo_t info = {.si_pid = 0};
@@ -236,19 +253,8 @@ int wtl_child_exit_code(const struct wtl_child *child)
 	return WEXITSTATUS(child->wait_status);
 }
 
-int wtl_child_complain(struct wtl_app *app, int rc)
+int wtl_child_end(struct wtl_child *child, int last_signal)
 {
-	const char *name = app->settings.command[0];
-
-	if (rc == -WTL_EABSENT) {
-		wtl_complain(app, "cannot run '%s': the interpreter that it names is missing",
-			     name);
-		return WTL_EXIT_CANNOT_RUN;
-	}
-	if (rc == -ENOENT) {
-		wtl_complain(app, "cannot run '%s': there is no such command", name);
-		return WTL_EXIT_NOT_FOUND;
-	}
-	wtl_complain(app, "cannot run '%s': %s", name, wtl_err_text(rc));
-	return WTL_EXIT_CANNOT_RUN;
+	wtl_child_reap(child);
+	return child->ended ? wtl_child_exit_code(child) : 128 + last_signal;
 }

@@ -20,14 +20,9 @@ struct wtl_child {
 
 /* Before wattle changes any signal. */
 void wtl_inherited_read(struct wtl_inherited *ret_inherited);
-/* Starts the command in wattle's own process group, on its terminal; wattle becomes the parent of its
- * descendants that lose theirs. 0 or negative errno;
- * -WTL_EABSENT: the file is there, but not the interpreter that its first line names. */
-int wtl_child_start(struct wtl_child *child, char *const argv[],
-		    const struct wtl_inherited *inherited);
-/* Says why it could not be started (wtl_child_start()'s code), and returns the exit code that a shell
- * would have for that. */
-int wtl_child_complain(struct wtl_app *app, int rc);
+/* Starts the settings' command in wattle's own process group, on its terminal; wattle becomes the parent of its
+ * descendants that lose theirs. 0, or after wtl_complain() the exit code that a shell would have. */
+int wtl_child_start(struct wtl_child *child, struct wtl_app *app);
 /* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
  * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);
@@ -35,5 +30,7 @@ void wtl_child_poll(struct wtl_child *child);
 int64_t wtl_child_used_ns(const struct wtl_child *child);
 void wtl_child_reap(struct wtl_child *child);
 int wtl_child_exit_code(const struct wtl_child *child); /* 128 + N for a signal */
+/* Reaps it. Its exit code; of one that goes on, of the signal that left it to itself. */
+int wtl_child_end(struct wtl_child *child, int last_signal);
 
 #endif

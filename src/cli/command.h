@@ -72,16 +72,15 @@ struct wtl_command {
 	const char *description; /* paragraphs divided by an empty line */
 	const char *examples;	 /* "command\n    what it does" blocks divided by an empty line */
 	const char *exit_status; /* lines "CODE  meaning" */
-	const struct wtl_option
-		*options; /* its own (see cli/option.h), ended by one without a name */
-	const struct wtl_option *const *shared; /* its groups of cli/option.h, ended by NULL */
-	const struct wtl_option
-		*word;	      /* what takes a word that is no option; NULL: there are none */
-	size_t settings_size; /* of its own settings */
-	const void *defaults; /* what they begin with; NULL: zeros */
-	bool takes_command;   /* the first word that is no option begins the user's command */
-	bool skips_equals;    /* -i=0 is -i 0, as nvidia-smi has it */
-	bool is_about_commands; /* the help command: the overview's man page has no page of its own for it */
+	/* Options are rows of cli/option.h. */
+	const struct wtl_option *options;	/* its own, ended by one without a name */
+	const struct wtl_option *const *shared; /* its groups, ended by NULL */
+	const struct wtl_option *word; /* for words that are no option; NULL: it takes none */
+	size_t settings_size;	       /* of its own settings */
+	const void *defaults;	       /* what they begin with; NULL: zeros */
+	bool takes_command; /* the first word that is no option begins the user's command */
+	bool skips_equals;  /* -i=0 is -i 0, as nvidia-smi has it */
+	bool is_about_commands; /* the help command: its words are commands, and no page lists its own */
 	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
 	int (*run)(struct wtl_app *app); /* returns the exit code */
 };

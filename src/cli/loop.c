@@ -7,10 +7,12 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/io.h"
 #include "base/thread.h"
 #include "cli/child.h"
 #include "cli/command.h"
+#include "cli/complain.h"
 #include "energy/units.h"
 #include "wattle.h"
 #include "cli/loop.h"
@@ -25,8 +27,8 @@
  * wattle and the command together, as for any job. */
 static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
-/* What wattle was told to ignore (nohup, a shell's background jobs) it goes on ignoring: a blocked
- * signal would arrive all the same. */
+/* A signal that was ignored when wattle started (nohup, a shell's background jobs) stays ignored: a blocked
+ * one would still arrive. */
 static void watched_signals(sigset_t *set, const struct wtl_inherited *inherited)
 {
 	sigemptyset(set);
@@ -48,14 +50,17 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
-		  const struct wtl_inherited *inherited)
+int wtl_loop_init(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(void *context),
+		  void *context)
 {
-	memset(loop, 0, sizeof(*loop));
-	loop->interval_ns = settings->interval_ns;
-	loop->jitter = settings->jitter;
-	loop->random = 0x9e3779b97f4a7c15u;
-	watched_signals(&loop->watched, inherited);
+	*loop = (struct wtl_loop){
+		.interval_ns = app->settings.interval_ns,
+		.jitter = app->settings.jitter,
+		.random = 0x9e3779b97f4a7c15u,
+		.ticked = ticked,
+		.context = context,
+	};
+	watched_signals(&loop->watched, &app->inherited);
 	/* An inherited "ignore" would make the command's end invisible. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &loop->watched, NULL);
@@ -67,6 +72,7 @@ int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
 		int error = errno;
 
 		wtl_loop_done(loop);
+		wtl_complain(app, "cannot set up the sampling loop: %s", wtl_err_text(-error));
 		return -error;
 	}
 	return 0;
@@ -221,7 +227,7 @@ static void take_events(struct wtl_loop *loop, struct wattle_meter *meter, struc
 	struct epoll_event events[2 + WTL_GUESTS];
 	int n = epoll_wait(loop->epoll, events, 2 + WTL_GUESTS, -1);
 
-	/* Samples wait for nobody. */
+	/* The sample comes first: nothing may delay it. */
 	for (int i = 0; i < n; i++)
 		if (events[i].data.fd == loop->timer)
 			tick(loop, meter, io);
@@ -242,6 +248,14 @@ int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 	while (!child->ended && !loop->stop && loop->ctrl_c < CTRL_C_MAX)
 		take_events(loop, meter, io, child);
 	return child->ended || loop->stop ? 0 : -EINTR;
+}
+
+void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,
+			  struct wattle_meter *meter, struct wtl_io *io, struct wtl_child *child)
+{
+	if (wtl_loop_run(loop, meter, io, child) < 0)
+		wtl_remark(app, "'%s' (process %d) does not end, and is left to itself",
+			   app->settings.command[0], child->pid);
 }
 
 int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,

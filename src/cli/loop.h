@@ -8,10 +8,9 @@
 #include <stdint.h>
 
 struct wattle_meter;
+struct wtl_app;
 struct wtl_child;
-struct wtl_inherited;
 struct wtl_io;
-struct wtl_settings;
 
 /* Sampling until the command ends. */
 
@@ -37,15 +36,16 @@ struct wtl_loop {
 	unsigned interrupts;	       /* signals seen that ask for an end */
 	unsigned ctrl_c;	       /* SIGINT among them */
 	int last_signal;	       /* the latest of them */
-	void (*ticked)(void *context); /* called after each sample; NULL: nobody */
+	void (*ticked)(void *context); /* called after each sample; may be NULL */
 	void *context;
 	struct wtl_guest guests[WTL_GUESTS];
 	size_t n_guests;
 	bool stop; /* somebody within wattle wants the loop to end */
 };
 
-int wtl_loop_init(struct wtl_loop *loop, const struct wtl_settings *settings,
-		  const struct wtl_inherited *inherited);
+/* ticked() is called after each sample. 0, or negative after wtl_complain(); wtl_loop_done() after 0 only. */
+int wtl_loop_init(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(void *context),
+		  void *context);
 void wtl_loop_done(struct wtl_loop *loop);
 /* Serves a descriptor from now on. The descriptor stays the caller's. 0 or negative errno. */
 int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), void *context);
@@ -53,6 +53,9 @@ int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), 
  * insists (-EINTR). */
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child);
+/* As wtl_loop_run() for the settings' command; says so where it is left to itself. */
+void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,
+			  struct wattle_meter *meter, struct wtl_io *io, struct wtl_child *child);
 /* Samples for that long or until loop->stop is set (0), or until the user wants an end (-EINTR). */
 int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		  int64_t duration_ns);

@@ -82,8 +82,8 @@ int main(int argc, char **argv)
 
 	hold_standard_descriptors();
 	wtl_inherited_read(&app.inherited);
-	/* A reader that went away, or a file that may not grow, is an error to report, not a reason
-	 * to die unheard. */
+	/* A reader that went away, or a file that may not grow, is an error to report: the signal would end
+	 * wattle without a word. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	if (!word) {

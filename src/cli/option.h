@@ -51,8 +51,8 @@ struct wtl_option {
 	const char *what;	  /* a path: of what, such as "a file" */
 	const char *takes; /* for errors, where neither kind nor words say it; what a list is of */
 	enum wtl_option_file file;
-	/* 0; EINVAL after wtl_complain(); or negative for what the option does not take, of a word that is no
-	 * option: for one word too many. */
+	/* 0; EINVAL after wtl_complain(); or negative: the option does not take that. Of a word that is no
+	 * option, negative means one word too many. */
 	int (*set)(struct wtl_app *app, const struct wtl_option *option, const char *text);
 	const void *data; /* for set() */
 };
@@ -64,7 +64,7 @@ struct wtl_option {
 /* What --from and --to say, of those that read recordings. */
 #define WTL_FROM_TEXT                                                             \
 	"Only from then on: a time such as '2026-11-21 14:00' or 14:00 (local), " \
-	"2026-11-21T14:00Z, or one since the begin such as +90 or +1h30m"
+	"2026-11-21T14:00Z, or one since the start such as +90 or +1h30m"
 #define WTL_TO_TEXT "Only up to then; who used it is exact to a second"
 
 /* Of consumers that are listed. */
@@ -89,7 +89,7 @@ extern const struct wtl_option wtl_options_consumers[];	 /* --no-processes, --id
 extern const struct wtl_option wtl_options_idle_first[]; /* --idle-first */
 extern const struct wtl_option wtl_options_general[];	 /* --quiet, --verbose, --help */
 
-/* A command's options one after the other: its own, then those of its groups. NULL: there are no more. */
+/* The i-th option of a command: its own come first, then those of its groups. NULL: it has no more. */
 const struct wtl_option *wtl_option_at(const struct wtl_command *command, size_t i);
 /* What its value is kept in. */
 void *wtl_option_target(struct wtl_app *app, const struct wtl_option *option);

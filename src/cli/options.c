@@ -84,6 +84,14 @@ static int set_duration(const struct wtl_option *option, const char *text, int64
 	return 0;
 }
 
+static int set_text(const struct wtl_option *option, const char *text, const char **target)
+{
+	if (option->kind != WTL_OPTION_TEXT && !text[0])
+		return -EINVAL;
+	*target = option->kind == WTL_OPTION_OUTPUT && strcmp(text, "-") == 0 ? NULL : text;
+	return 0;
+}
+
 static int set_word(const struct wtl_option *option, const char *text, unsigned *target)
 {
 	for (unsigned i = 0; option->words[i]; i++)
@@ -123,14 +131,8 @@ static int keep(struct wtl_app *app, const struct wtl_option *option, const char
 		return set_duration(option, text, target);
 	case WTL_OPTION_OUTPUT:
 	case WTL_OPTION_PATH:
-		if (!text[0])
-			return -EINVAL;
-		if (option->kind == WTL_OPTION_OUTPUT && strcmp(text, "-") == 0)
-			text = NULL;
-		/* fallthrough */
 	case WTL_OPTION_TEXT:
-		*(const char **)target = text;
-		return 0;
+		return set_text(option, text, target);
 	case WTL_OPTION_WORD:
 		return set_word(option, text, target);
 	case WTL_OPTION_WHEN:
@@ -338,7 +340,7 @@ static int parse(struct wtl_app *app, int argc, char **argv, const char *letters
 {
 	int key = 0, rc = 0;
 
-	optind = opterr = 0; /* 0: from the begin */
+	optind = opterr = 0; /* optind 0: getopt starts anew */
 	while (rc == 0 && key >= 0) {
 		const char *word = argv[optind > 0 ? optind : 1];
 
@@ -373,7 +375,9 @@ int wtl_options_parse(struct wtl_app *app, int argc, char **argv)
 			*letter++ = ':';
 	}
 	if (set_defaults(app))
-		return WTL_EXIT_FAILED + 1;
+		return (app->command->usage_exit == WTL_EXIT_USAGE ? WTL_EXIT_FAILED
+								   : WTL_EXIT_WATTLE_FAILED) +
+		       1;
 	rc = parse(app, argc, argv, letters, longs);
 	if (rc < 0) {
 		wtl_help_command(app->command);

@@ -24,7 +24,7 @@ struct unit {
 	unsigned decimals; /* of a second that one is */
 };
 
-/* The unit at the begin of text: longer names first, so that ms is no m. */
+/* The unit that the text begins with. Longer names come first, so that ms is not read as m. */
 static const struct unit *find_unit(const char *text)
 {
 	static const struct unit units[] = {
@@ -82,7 +82,7 @@ int wtl_when_parse(const char *text, struct wtl_when *ret_when)
 const char *wtl_when_forms(void)
 {
 	return "a time such as '2026-11-21 14:00' or 14:00 (local) or 2026-11-21T14:00Z (UTC), or "
-	       "one since the begin such as +90 or +1h30m";
+	       "one since the start such as +90 or +1h30m";
 }
 
 /* A clock on the wall as UTC: the zone's rules as of then. */

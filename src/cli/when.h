@@ -8,15 +8,15 @@
 /* A moment of a recording, as --from and --to name it. */
 enum wtl_when_kind {
 	WTL_WHEN_NOT,	/* not given */
-	WTL_WHEN_SINCE, /* so long after the begin: "90", "+1h30m", "250ms" */
+	WTL_WHEN_SINCE, /* time since the start: "90", "+1h30m", "250ms" */
 	WTL_WHEN_UTC,	/* "2026-11-21T14:00Z" */
 	WTL_WHEN_LOCAL, /* "2026-11-21 14:00": this machine's time zone */
-	WTL_WHEN_CLOCK, /* "14:00": local, the first one after the begin */
+	WTL_WHEN_CLOCK, /* "14:00": local, the first one after the start */
 };
 
 struct wtl_when {
 	enum wtl_when_kind kind;
-	int64_t ns; /* since the begin; since 1970, as if it were UTC; or since midnight */
+	int64_t ns; /* since the start; since 1970, as if it were UTC; or since midnight */
 };
 
 /* 0 or -EINVAL. */
@@ -29,7 +29,7 @@ int wtl_when_parse_length(const char *text, int64_t *ret_ns);
 const char *wtl_when_forms(void);
 
 /*
- * Nanoseconds since the begin. `after_ns` (since the begin) is what a time of day alone is looked for
+ * Nanoseconds since the start. `after_ns` (since the start) is what a time of day alone is looked for
  * from: that of --from for --to. Local times go by TZ. 0 or -ERANGE.
  */
 int wtl_when_since_ns(const struct wtl_when *when, int64_t begin_utc_ns, int64_t after_ns,

@@ -666,7 +666,7 @@ def test_gpu_energy_live(gpus, screen):
 @pytest.mark.parametrize("options, says", (
     (("--filter", "cpu_w > 3J"), "at character 10 of 'cpu_w > 3J': cpu_w is in watts, not in J"),
     (("--sort", "beauty"), "there is no field 'beauty'"),
-    (("--redraw", "1"), "--redraw takes a whole number from 50 to 10000"),
+    (("--redraw", "1"), "--redraw takes milliseconds from 50 to 10000"),
     (("--rows", "3"), "--rows is for --once"),
     (("word",), "one word too many"),
     (("--tape", "/nowhere/x.tape"), "/nowhere/x.tape"),

@@ -11,7 +11,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "commands/plot/plot.h"
-#include "commands/record/record.h"
+#include "commands/record/settings.h"
 #include "document/report.h"
 #include "energy/units.h"
 #include "said.h"

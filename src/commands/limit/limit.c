@@ -11,7 +11,6 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/child.h"
-#include "cli/child_watch.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/loop.h"
@@ -357,12 +356,12 @@ static int run_command(struct session *session, struct wtl_loop *loop)
 {
 	struct wtl_app *app = session->app;
 	struct wtl_child child;
-	int stop = wtl_child_begin(&child, app);
+	int stop = wtl_child_start(&child, app);
 
 	if (stop)
 		return stop;
-	wtl_child_watch(&child, app, loop, NULL, session->io);
-	return wtl_child_end(&child, loop);
+	wtl_loop_run_command(loop, app, NULL, session->io, &child);
+	return wtl_child_end(&child, loop->last_signal);
 }
 
 /* The note is on the disk before anything is set, and goes when everything is as it was. */
@@ -405,7 +404,7 @@ static int hold_and_run(struct session *session)
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	app->settings.interval_ns = LOOK_NS;
-	if (wtl_loop_open(&loop, app, watch, session) < 0)
+	if (wtl_loop_init(&loop, app, watch, session) < 0)
 		return code;
 	if (write_note(session) == 0) {
 		if (set_all(session) == 0)

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cli/option.h"
-#include "commands/top/top.h"
+#include "commands/top/settings.h"
 #include "draw/plot.h"
 
 struct wtl_app;

@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "commands/mark/mark.h"
-#include "commands/record/record.h"
+#include "commands/record/settings.h"
 
 enum { TEXT_MAX = 16384, LOG_ROOM = 4096 };
 

@@ -11,7 +11,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "commands/record/record.h"
+#include "commands/record/settings.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
 #include "replay/recorder.h"

@@ -10,7 +10,6 @@
 #include "base/num.h"
 #include "cli/billing.h"
 #include "cli/child.h"
-#include "cli/child_watch.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/loop.h"
@@ -19,7 +18,7 @@
 #include "cli/options.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"
-#include "commands/record/record.h"
+#include "commands/record/settings.h"
 #include "cli/when.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -117,7 +116,7 @@ static void ticked(void *context)
 
 static int start_command(struct session *session, struct wtl_child *child)
 {
-	int stop = wtl_child_begin(child, session->app);
+	int stop = wtl_child_start(child, session->app);
 
 	if (stop)
 		return stop;
@@ -206,12 +205,12 @@ static int measure_command(struct session *session)
 	}
 	/* It runs: also where nobody is there any more to be told. */
 	wtl_background_ready(&session->background);
-	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
+	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	wtl_billing_command_ended(&session->billing, &child);
 	rc = end_recording(session);
 	if (!child.ended && session->loop.stop)
 		wait_for_command(session, &child);
-	code = wtl_child_end(&child, &session->loop);
+	code = wtl_child_end(&child, session->loop.last_signal);
 	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : code;
 }
 
@@ -331,7 +330,7 @@ static int record(struct session *session)
 	struct wtl_app *app = session->app;
 	int code = exit_of_failure(app);
 
-	if (wtl_loop_open(&session->loop, app, ticked, session) < 0)
+	if (wtl_loop_init(&session->loop, app, ticked, session) < 0)
 		return code;
 	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0 &&
 	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)

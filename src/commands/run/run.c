@@ -13,7 +13,6 @@
 #include "base/num.h"
 #include "cli/billing.h"
 #include "cli/child.h"
-#include "cli/child_watch.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "report/description.h"
@@ -267,7 +266,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	int stop;
 
 	begin_window(session);
-	stop = wtl_child_begin(&child, session->app);
+	stop = wtl_child_start(&child, session->app);
 	if (stop) {
 		wattle_window_cancel(session->meter, WINDOW);
 		return stop;
@@ -276,7 +275,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	follow(session, child.number);
 	if (HAVE_RECORDINGS)
 		wtl_recording_command(&session->recording, &child);
-	wtl_child_watch(&child, session->app, &session->loop, session->meter, session->io);
+	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	if (session->app->settings.tape_record)
 		end_tape(session);
 	wtl_billing_command_ended(&session->billing, &child);
@@ -514,7 +513,7 @@ static int run(struct wtl_app *app)
 		end_recording(&session);
 		return WTL_EXIT_WATTLE_FAILED;
 	}
-	if (wtl_loop_open(&session.loop, app, ticked, &session) < 0) {
+	if (wtl_loop_init(&session.loop, app, ticked, &session) < 0) {
 		end_recording(&session);
 	} else {
 		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) ==

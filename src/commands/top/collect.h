@@ -16,7 +16,7 @@
 #include "commands/top/play.h"
 #include "commands/top/view.h"
 #include "meter/consumers.h"
-#include "commands/top/top.h"
+#include "commands/top/settings.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"

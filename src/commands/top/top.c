@@ -71,7 +71,7 @@ static const struct wtl_option options[] = {
 	 .set = set_speed},
 	{"at", 0, "TIME",
 	 "With --replay: begin there (with --once: show that; default the end): as "
-	 "'2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z, or +90 or +1h30m since the begin",
+	 "'2026-11-21 14:00' or 14:00 (local), 2026-11-21T14:00Z, or +90 or +1h30m since the start",
 	 WTL_OPTION_WHEN, OWN(at)},
 	{0},
 };

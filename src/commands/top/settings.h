@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_COMMANDS_TOP_TOP_H
-#define WTL_COMMANDS_TOP_TOP_H
+#ifndef WTL_COMMANDS_TOP_SETTINGS_H
+#define WTL_COMMANDS_TOP_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
