@@ -69,7 +69,7 @@ struct wattle_recording_window {
 	size_t size; /* set by the caller */
 	char name[64];
 	int pid; /* of whoever marked it from outside; 0: none */
-	struct wattle_window window;
+	struct wattle_window window; /* stays the last member */
 };
 
 /* The i-th window that has ended so far. -ERANGE past the last. */
@@ -77,31 +77,13 @@ WATTLE_API int wattle_recording_window(struct wattle_recording *recording, size_
 				       struct wattle_recording_window *ret_window,
 				       struct wattle_energy *ret_energies, size_t n_energies);
 
-/* Who used the energy so far. */
-struct wattle_recording_consumer {
-	size_t size;	      /* set by the caller */
-	int pid;	      /* 0: a row that stands for several */
-	int64_t start_utc_ns; /* 0: not known */
-	char name[32], command[256], user[40], cgroup[256], container[80];
-	uint64_t processes; /* how many it stands for; 0: time that nobody was seen to use */
-	int is_in_command;  /* 1: the recorded command, or a descendant */
-	int has_dynamic;    /* 0: no idle baseline is known */
-	uint64_t full_uj, dynamic_uj, uncertainty_uj;
-	int64_t cpu_ns; /* < 0: not known */
-};
-
-/* Slots go from 0 to wattle_recording_consumers() - 1; -ENOENT for one that nobody has. */
-WATTLE_API size_t wattle_recording_consumers(const struct wattle_recording *recording);
-WATTLE_API int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
-					 struct wattle_recording_consumer *ret_consumer);
-
-/* A domain's ledger so far: the parts add up to total_uj, exactly. */
-struct wattle_recording_ledger {
-	size_t size; /* set by the caller */
-	uint64_t live_uj, exited_uj, kernel_uj, idle_uj, unattributed_uj, total_uj;
-};
-WATTLE_API int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
-				       struct wattle_recording_ledger *ret_ledger);
+/*
+ * Who used the energy of the recording so far, as wattle_meter_consumers() tells it of a meter: a list of the
+ * caller's, which wattle_consumers_free() frees. The time on GPUs is not known. 0 or negative.
+ */
+WATTLE_API int wattle_recording_consumers(struct wattle_recording *recording,
+					  struct wattle_consumers **ret_consumers,
+					  struct wattle_error *reterr);
 
 #ifdef __cplusplus
 }

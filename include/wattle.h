@@ -97,7 +97,7 @@ WATTLE_API const char *wattle_status_name(enum wattle_status status);
 enum {
 	WATTLE_E_NO_WINDOW = 4101,   /* no window of that name is open */
 	WATTLE_E_WINDOW_OPEN = 4102, /* a window of that name is open already */
-	WATTLE_E_TOO_MANY = 4103     /* more windows are open than the meter holds */
+	WATTLE_E_TOO_MANY = 4103     /* more windows or sets are open than the meter holds */
 };
 
 /* What failed, for people. code is the value that the function returned. */
@@ -113,6 +113,22 @@ struct wattle_error {
 WATTLE_API const char *wattle_strerror(int code);
 
 /* ---- The meter ---- */
+
+/* What use of the processors weighs (docs/attribution.md). */
+enum wattle_weight { WATTLE_WEIGHT_CPU_TIME, WATTLE_WEIGHT_INSTRUCTIONS, WATTLE_WEIGHT_CYCLES };
+
+/* One channel's reading: one way to measure one domain. Its strings are the meter's. */
+struct wattle_sample {
+	size_t size; /* set by the library */
+	const char *domain, *source;
+	uint32_t channel, channels; /* its number from 0, and how many there are at each tick */
+	enum wattle_method method;
+	int is_energy; /* 1: value is the state of a counter of energy, which may wrap; 0: a power */
+	enum wattle_status status; /* OK: value and time mean something */
+	uint64_t value;		   /* microjoules or microwatts */
+	int64_t t_mono_ns;
+	int64_t half_ns; /* the read began so long before that time, and ended so long after it */
+};
 
 enum wattle_log_level { WATTLE_LOG_WARNING, WATTLE_LOG_INFO, WATTLE_LOG_DEBUG };
 
@@ -138,6 +154,19 @@ struct wattle_options {
 	 * the sampling thread; it must not call the meter. */
 	void (*log)(void *context, enum wattle_log_level level, const char *text);
 	void *log_context;
+	/*
+	 * 1: follows the machine's processes, so that the functions below tell who used the energy. It costs a
+	 * look at all processes a second (some 1 ms for 1,000 of them); without ticks in between, the look is
+	 * taken when it is asked for. 0: they return -ENOTSUP, and nothing is looked at.
+	 */
+	int attribution;
+	enum wattle_weight weight; /* of attribution; CPU time where the hardware does not tell */
+	/* A file for what the machine draws at rest, read at the open and written at the close: so the
+	 * dynamic part of energies is known from the start. NULL: none is kept. */
+	const char *idle_file;
+	/* Called after each sample for every channel, under the same rules as log. */
+	void (*on_sample)(void *context, const struct wattle_sample *sample);
+	void *sample_context;
 };
 
 struct wattle_meter;
@@ -232,6 +261,18 @@ struct wattle_window {
  */
 WATTLE_API int wattle_window_begin(struct wattle_meter *meter, const char *name);
 
+enum {
+	/* Of meters with attribution: looks at the processes at the window's begin, and when it is asked who
+	 * used its energy. Else that is told as of the last regular look, up to a second before. */
+	WATTLE_WINDOW_EXACT = 1,
+	/* The same, and keeps accounts of all consumers for it: wattle_meter_consumers(). */
+	WATTLE_WINDOW_CONSUMERS = 2
+};
+
+/* The same with flags; with any of them, it may allocate. -ENOTSUP without attribution, -ENOMEM. */
+WATTLE_API int wattle_window_begin_with(struct wattle_meter *meter, const char *name,
+					uint32_t flags);
+
 /*
  * Ends a window with a fresh sample. The window and up to n_energies domains, in the order of
  * wattle_meter_domain(), are written; either pointer may be NULL. -WATTLE_E_NO_WINDOW.
@@ -250,9 +291,9 @@ WATTLE_API int wattle_window_read(struct wattle_meter *meter, const char *name,
 WATTLE_API int wattle_window_cancel(struct wattle_meter *meter, const char *name);
 
 /*
- * A stack of windows for code that nests: push begins one (names may repeat), pop ends the newest.
- * They share the meter's limit with the named ones but not their names. Pop on an empty stack is
- * -WATTLE_E_NO_WINDOW.
+ * A stack of windows for code that nests: push begins one (names may repeat), pop ends the newest that
+ * this thread has pushed. They share the meter's limit with the named ones but not their names. Pop on
+ * an empty stack is -WATTLE_E_NO_WINDOW.
  */
 WATTLE_API int wattle_window_push(struct wattle_meter *meter, const char *name);
 WATTLE_API int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
@@ -269,6 +310,143 @@ WATTLE_API int wattle_window_pop(struct wattle_meter *meter, struct wattle_windo
  */
 WATTLE_API int wattle_mark_begin(const char *socket, const char *name, struct wattle_error *reterr);
 WATTLE_API int wattle_mark_end(const char *socket, const char *name, struct wattle_error *reterr);
+
+/* ---- Who used it: meters that were opened with attribution ---- */
+
+#define WATTLE_UNKNOWN UINT64_MAX /* for a number of bytes that is not known */
+
+/* A consumer's part of an energy. */
+struct wattle_share {
+	size_t size;		 /* set by the caller */
+	int has_dynamic;	 /* 0: what the machine draws at rest is not known */
+	uint64_t full_uj;	 /* dynamic, and a part of what is drawn at rest */
+	uint64_t dynamic_uj;	 /* above rest; 0 where it is not known */
+	uint64_t uncertainty_uj; /* k = 2, of the dynamic part, else of the full one */
+};
+
+enum wattle_consumer_state {
+	WATTLE_CONSUMER_RUNNING,
+	WATTLE_CONSUMER_ENDED,
+	WATTLE_CONSUMER_KERNEL,	    /* a kernel thread */
+	WATTLE_CONSUMER_SEVERAL,    /* a row for several that ended */
+	WATTLE_CONSUMER_INTERRUPTS, /* the kernel's time that belongs to no task */
+	WATTLE_CONSUMER_UNSEEN,	    /* use by somebody who could not be seen */
+	WATTLE_CONSUMER_NOBODY	    /* there was no use at all */
+};
+
+/* Whom energy is attributed to. Known by pid and start; strings are the list's, NULL: not known, or none. */
+struct wattle_consumer {
+	size_t size; /* set by the caller */
+	enum wattle_consumer_state state;
+	int pid;	      /* 0: it is no single process */
+	int parent;	      /* its pid; 0: not known */
+	int64_t start_utc_ns; /* 0: not known */
+	uint32_t uid;	      /* UINT32_MAX: not known */
+	int is_in_command;    /* of a recording: it is the recorded command, or descends from it */
+	const char *user;     /* a name, or the number */
+	const char *name, *command;
+	const char *cgroup, *unit, *container, *pod, *job;
+	uint64_t processes; /* how many it stands for; 0: time that nobody was seen to use */
+	int64_t cpu_ns;	    /* < 0: not known */
+	int64_t gpu_ns;	    /* of one GPU; < 0: not known */
+	uint64_t rss_bytes, pss_bytes, uss_bytes, gpu_memory_bytes; /* or WATTLE_UNKNOWN */
+};
+
+/* Where the energy of a domain went: the parts add up to total_uj, exactly. */
+struct wattle_ledger {
+	size_t size; /* set by the caller */
+	int has_idle; /* 0: what is drawn at rest is not known; it is in the other parts, and idle_uj is 0 */
+	uint64_t live_uj;	  /* processes that still run */
+	uint64_t exited_uj;	  /* processes that ended */
+	uint64_t kernel_uj;	  /* kernel threads and interrupts */
+	uint64_t idle_uj;	  /* what is drawn at rest */
+	uint64_t unattributed_uj; /* what cannot be seen */
+	uint64_t total_uj;
+};
+
+/* All consumers at one moment, and what they used of a window's energy. */
+struct wattle_consumers;
+
+/*
+ * Who used the energy of an open window with WATTLE_WINDOW_CONSUMERS, or since the meter was opened (window
+ * NULL), with a fresh sample and a look. The list is the caller's, and stays as it is. -ENOTSUP, -ENOMEM,
+ * -WATTLE_E_NO_WINDOW, or -ENODATA for a window without that flag; the reason is in *reterr (may be NULL).
+ */
+WATTLE_API int wattle_meter_consumers(struct wattle_meter *meter, const char *window,
+				      struct wattle_consumers **ret_consumers,
+				      struct wattle_error *reterr);
+WATTLE_API void wattle_consumers_free(struct wattle_consumers *consumers); /* NULL is fine */
+
+WATTLE_API size_t wattle_consumers_count(const struct wattle_consumers *consumers);
+/* The i-th. -ERANGE past the last. */
+WATTLE_API int wattle_consumers_get(const struct wattle_consumers *consumers, size_t i,
+				    struct wattle_consumer *ret_consumer);
+/* Its share of a domain (in the order of wattle_meter_domain()), or of the total: domain < 0. All
+ * consumers' full_uj add up to the energy, exactly. -ERANGE. */
+WATTLE_API int wattle_consumers_share(const struct wattle_consumers *consumers, size_t i,
+				      int domain, struct wattle_share *ret_share);
+/* The ledger of a domain, or of the total: domain < 0. -ERANGE. */
+WATTLE_API int wattle_consumers_ledger(const struct wattle_consumers *consumers, int domain,
+				       struct wattle_ledger *ret_ledger);
+/* The window that all of this is of. */
+WATTLE_API int wattle_consumers_window(const struct wattle_consumers *consumers,
+				       struct wattle_window *ret_window);
+
+/* ---- What a chosen set used, of any window ---- */
+
+enum wattle_set_kind {
+	WATTLE_SET_SELF,  /* this process and its descendants */
+	WATTLE_SET_PID,	  /* a process and its descendants */
+	WATTLE_SET_CGROUP /* all in a control group, or below it: "/system.slice/ssh.service" */
+};
+
+struct wattle_set;
+
+enum {
+	WATTLE_USE_EARLIER =
+		1 /* as of the last regular look, not of now: see WATTLE_WINDOW_EXACT */
+};
+
+struct wattle_use {
+	size_t size; /* set by the caller */
+	int64_t cpu_ns;
+	int64_t gpu_ns;
+	uint64_t processes; /* that were in it so far */
+	uint32_t flags;	    /* WATTLE_USE_… */
+	/* Of the in_total domains. Its size is set by the library. Stays the last member. */
+	struct wattle_share total;
+};
+
+/*
+ * Chooses a set, which costs a look at the processes; what its members use is then known for every window
+ * that begins afterwards, at no cost of its own. pid is for WATTLE_SET_PID, cgroup for WATTLE_SET_CGROUP
+ * alone. -ENOTSUP, -ESRCH, -EINVAL, -ENOMEM, -WATTLE_E_TOO_MANY (16 at a time).
+ */
+WATTLE_API int wattle_set_open(struct wattle_meter *meter, enum wattle_set_kind kind, int pid,
+			       const char *cgroup, struct wattle_set **ret_set,
+			       struct wattle_error *reterr);
+/* Before its meter is closed. NULL is fine. */
+WATTLE_API void wattle_set_close(struct wattle_set *set);
+
+/*
+ * What it used so far of an open window, or since it was chosen (window NULL), in all and of up to n_shares
+ * domains; either pointer may be NULL. -WATTLE_E_NO_WINDOW; -ENODATA: the window began before the set.
+ */
+WATTLE_API int wattle_set_read(struct wattle_set *set, const char *window,
+			       struct wattle_use *ret_use, struct wattle_share *ret_shares,
+			       size_t n_shares);
+
+/* How processes are followed on this machine, and what more privilege would add. */
+struct wattle_way {
+	size_t size;	    /* set by the caller */
+	const char *name;   /* "exit records" */
+	const char *text;   /* what it gives, or why it is not to be had */
+	const char *remedy; /* what would change that, or NULL */
+	int is_used;
+};
+
+/* The i-th; its strings stay until the meter is closed. -ERANGE past the last, -ENOTSUP. */
+WATTLE_API int wattle_meter_way(struct wattle_meter *meter, size_t i, struct wattle_way *ret_way);
 
 /* ---- Carbon ---- */
 

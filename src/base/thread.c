@@ -27,6 +27,16 @@ int64_t wtl_thread_clock_ns(void)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
+void wtl_thread_mutex_init(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t recursive;
+
+	pthread_mutexattr_init(&recursive);
+	pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(lock, &recursive);
+	pthread_mutexattr_destroy(&recursive);
+}
+
 void wtl_thread_cond_init(pthread_cond_t *cond)
 {
 	pthread_condattr_t monotonic;

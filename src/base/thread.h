@@ -14,6 +14,8 @@ int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument
  * tape's stands still, and that on the wall is set.
  */
 int64_t wtl_thread_clock_ns(void);
+/* Its holder may lock it again. */
+void wtl_thread_mutex_init(pthread_mutex_t *lock);
 void wtl_thread_cond_init(pthread_cond_t *cond);
 /* As pthread_cond_timedwait(), which may wake for nothing; false: until_ns has come. */
 bool wtl_thread_wait(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns);

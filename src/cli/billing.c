@@ -21,21 +21,8 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
+#include "replay/recorder.h"
 #include "workload/workload.h"
-
-/* Looking at every process has its price. Where processes are counted, those that are found need one look
- * before the first that can weigh them: it shall be soon. */
-#define BILL_NS		WTL_NS_PER_S
-#define BILL_COUNTED_NS (WTL_NS_PER_S / 4)
-
-static int64_t bill_ns(const struct wtl_billing *billing)
-{
-	bool is_counted =
-		billing->app->settings.weight != WTL_WEIGHT_CPU_TIME &&
-		wtl_workload_weight_error(wtl_consumers_workload(billing->consumers)) == 0;
-
-	return is_counted ? BILL_COUNTED_NS : BILL_NS;
-}
 
 /* Who adopts the command's orphans: wattle itself, or the one that made this tape. 0: nobody. */
 static int subreaper(const struct wtl_settings *settings, struct wtl_io *io)
@@ -67,58 +54,57 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 		     struct wtl_io *io, const char *window)
 {
 	const struct wtl_settings *settings = &app->settings;
-	const struct wtl_consumers_options how = {
-		.nvml_path = settings->nvml_path,
-		.names_on_use = true,
-		.weight = settings->weight,
-		.subreaper_pid = subreaper(settings, io),
+	const bool is_kept =
+		wtl_idle_path(settings, billing->idle_path, sizeof(billing->idle_path)) == 0;
+	const struct wtl_session_options how = {
+		.consumers = {.nvml_path = settings->nvml_path,
+			      .names_on_use = true,
+			      .weight = settings->weight,
+			      .subreaper_pid = subreaper(settings, io)},
+		.idle_path = is_kept ? billing->idle_path : NULL,
+		.is_tape = settings->tape && !settings->idle_file,
 	};
 	struct wtl_err err = {.code = 0};
 	int rc;
 
-	*billing = (struct wtl_billing){.app = app, .meter = meter, .io = io, .window = window};
+	billing->app = app;
+	billing->meter = meter;
+	billing->io = io;
+	billing->window = window;
 	if (settings->no_processes)
 		return 0;
-	billing->energies = calloc(wattle_meter_domains(meter) + 1, sizeof(*billing->energies));
-	rc = billing->energies ? wtl_consumers_new(meter, io, &how, &billing->consumers, &err)
-			       : wtl_err_set(&err, ENOMEM, "processes", NULL, "out of memory");
+	rc = wtl_session_open(&billing->session, meter, window, &how, &err);
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;
 	}
+	billing->consumers = billing->session.consumers;
 	wtl_remark_weight(app, billing->consumers);
 	/* What could not be read is not replaced. What is to be seen first is not mixed with what was. */
-	if (!settings->idle_first_ns || !wtl_billing_can_learn_idle(billing))
-		billing->learns = wtl_idle_load(app, meter, billing->consumers, NULL);
+	if (!settings->idle_first_ns || !wtl_session_can_learn_idle(&billing->session))
+		wtl_session_load_idle(&billing->session, NULL, NULL);
 	return 0;
 }
 
 void wtl_billing_close(struct wtl_billing *billing)
 {
-	if (billing->consumers && billing->learns)
-		wtl_idle_save(billing->app, billing->io, billing->meter, billing->consumers);
-	if (!wtl_consumers_free(billing->consumers))
-		billing->meter->io_lent = true;
-	free(billing->energies);
+	wtl_idle_close_session(&billing->session);
 }
 
 void wtl_billing_begin(struct wtl_billing *billing)
 {
 	if (!billing->consumers)
 		return;
-	wtl_consumers_begin(billing->consumers);
+	wtl_session_begin(&billing->session);
 	billing->n_lost_exits = wtl_consumers_means(billing->consumers)->n_lost_exits;
 	billing->n_unfollowed = wtl_consumers_means(billing->consumers)->n_unfollowed;
-	billing->begin_utc_ns = wtl_io_real_ns(billing->io);
-	billing->due_ns = wtl_io_mono_ns(billing->io) + bill_ns(billing);
 }
 
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[])
 {
 	if (billing->consumers)
-		wtl_consumers_bill(billing->consumers, energies,
-				   window->begin_utc_ns + window->duration_ns);
+		wtl_session_bill_window(&billing->session, window, energies);
 }
 
 void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_description *description)
@@ -136,14 +122,8 @@ void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_descript
 
 void wtl_billing_look_now(struct wtl_billing *billing)
 {
-	struct wattle_window window;
-
-	if (!billing->consumers)
-		return;
-	billing->due_ns = wtl_io_mono_ns(billing->io) + bill_ns(billing);
-	if (wtl_window_look(billing->meter, billing->window, &window, billing->energies,
-			    wattle_meter_domains(billing->meter)) == 0)
-		wtl_billing_bill(billing, &window, billing->energies);
+	if (billing->consumers)
+		wtl_session_bill(&billing->session);
 }
 
 void wtl_billing_command_ended(struct wtl_billing *billing, const struct wtl_child *child)
@@ -163,31 +143,13 @@ void wtl_billing_look(void *context)
 {
 	struct wtl_billing *billing = context;
 
-	if (billing->consumers && wtl_io_mono_ns(billing->io) >= billing->due_ns)
-		wtl_billing_look_now(billing);
+	if (billing->consumers)
+		wtl_session_tick(&billing->session);
 }
 
-bool wtl_billing_can_learn_idle(const struct wtl_billing *billing)
+static void record_idle(void *recorder, size_t domain, const struct wtl_baseline *idle)
 {
-	struct wattle_domain domain;
-	struct wtl_baseline idle;
-
-	for (size_t i = 0; wtl_meter_domain(billing->meter, i, &domain) == 0; i++)
-		if (domain.source && wtl_consumers_baseline(billing->consumers, i, &idle) == 0 &&
-		    !idle.is_modelled)
-			return true;
-	return false;
-}
-
-bool wtl_billing_learned_idle(const struct wtl_billing *billing)
-{
-	struct wtl_baseline idle;
-
-	for (size_t i = 0; i < wattle_meter_domains(billing->meter); i++)
-		if (wtl_consumers_baseline(billing->consumers, i, &idle) == 0 && idle.is_known &&
-		    idle.t_utc_ns >= billing->begin_utc_ns)
-			return true;
-	return false;
+	wtl_recorder_idle(recorder, domain, idle);
 }
 
 int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
@@ -197,7 +159,7 @@ int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 
 	if (!duration_ns || !billing->consumers)
 		return 0;
-	if (!wtl_billing_can_learn_idle(billing)) {
+	if (!wtl_session_can_learn_idle(&billing->session)) {
 		wtl_remark(billing->app, "what this machine draws at rest is modelled: there is "
 					 "nothing to watch first");
 		return 0;
@@ -210,9 +172,9 @@ int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 		return 128 + loop->last_signal;
 	wtl_billing_look_now(billing);
 	wattle_window_cancel(billing->meter, billing->window);
-	if (!wtl_billing_learned_idle(billing))
+	if (!wtl_session_learned_idle(&billing->session))
 		wtl_remark(billing->app, "the machine was not idle: nothing was learned of what it "
 					 "draws at rest");
-	billing->learns = wtl_idle_load(billing->app, billing->meter, billing->consumers, recorder);
+	wtl_session_load_idle(&billing->session, record_idle, recorder);
 	return 0;
 }

@@ -2,10 +2,11 @@
 #ifndef WTL_CLI_BILLING_H
 #define WTL_CLI_BILLING_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "wattle.h"
+#include "meter/session.h"
 
 struct wtl_app;
 struct wtl_child;
@@ -21,17 +22,16 @@ struct wtl_billing {
 	struct wattle_meter *meter;
 	struct wtl_io *io;
 	const char *window;
-	struct wtl_consumers *consumers; /* NULL: nobody is followed */
-	struct wattle_energy *energies;
-	int64_t begin_utc_ns, due_ns;
+	struct wtl_session session;
+	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
+	char idle_path[PATH_MAX];
 	uint64_t n_lost_exits, n_unfollowed; /* of struct wtl_workload_means, as of begin() */
-	bool learns;			     /* what idle costs is kept by close() */
 	bool lacks_command; /* it runs, and nobody knows which of the processes it is */
 };
 
 /* Says why the weight that was asked for is not to be had, if so. */
 void wtl_remark_weight(const struct wtl_app *app, struct wtl_consumers *consumers);
-/* 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
+/* Of zeroed memory. 0, or negative after wtl_complain(). close() in any case; it keeps what was learned of idle. */
 int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wattle_meter *meter,
 		     struct wtl_io *io, const char *window);
 void wtl_billing_close(struct wtl_billing *billing);
@@ -45,13 +45,9 @@ void wtl_billing_describe(const struct wtl_billing *billing, struct wtl_descript
 /* What the window has used so far, or at its end. */
 void wtl_billing_bill(struct wtl_billing *billing, const struct wattle_window *window,
 		      const struct wattle_energy energies[]);
-/* Is there a domain whose idle power is learned? Models give theirs. */
-bool wtl_billing_can_learn_idle(const struct wtl_billing *billing);
 /* What --idle-first asks for; what it does not find out is as it was kept. The recorder may be NULL. 0, or
  * the exit code to stop with. */
 int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 			   struct wtl_recorder *recorder);
-/* Has the idle power of any domain been learned since begin()? */
-bool wtl_billing_learned_idle(const struct wtl_billing *billing);
 
 #endif

@@ -3,19 +3,16 @@
 #define WTL_CLI_IDLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
-struct wattle_meter;
-struct wtl_app;
-struct wtl_consumers;
-struct wtl_io;
-struct wtl_recorder;
+struct wtl_session;
+struct wtl_settings;
 
-/* Idle baselines from one session to the next, for domains of which none is known. Failures are
- * remarks. recorder: is told, too; may be NULL. false: there is no place to keep them, or something else is
- * there. */
-bool wtl_idle_load(struct wtl_app *app, struct wattle_meter *meter, struct wtl_consumers *consumers,
-		   struct wtl_recorder *recorder);
-void wtl_idle_save(struct wtl_app *app, struct wtl_io *io, struct wattle_meter *meter,
-		   const struct wtl_consumers *consumers);
+/* The file for what the machine draws at rest (meter/idle.h). 0; -ENOENT where neither option nor environment names
+ * a place, or -ENAMETOOLONG. */
+int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size);
+
+/* wtl_session_close(), which finds the folder of that file. */
+bool wtl_idle_close_session(struct wtl_session *session);
 
 #endif

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What wattle keeps for its user, and what users are called. */
+/* What wattle keeps for its user. */
 #include "cli/user.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include "base/text.h"
-
-enum { ENTRY_SIZE = 4096 };
 
 /* Others have no business in there. */
 static int make_one(const char *folder)
@@ -49,15 +44,4 @@ int wtl_user_make_folder_of(const char *file)
 	memcpy(folder, file, (size_t)(slash - file));
 	folder[slash - file] = '\0';
 	return wtl_user_make_folder(folder);
-}
-
-void wtl_user_name(bool is_here, uint32_t uid, char *name, size_t size)
-{
-	struct passwd entry, *found = NULL;
-	char text[ENTRY_SIZE];
-
-	if (is_here && getpwuid_r(uid, &entry, text, sizeof(text), &found) == 0 && found)
-		wtl_text_clean(name, size, found->pw_name, strlen(found->pw_name));
-	else
-		snprintf(name, size, "%u", uid);
 }

@@ -205,7 +205,7 @@ static int run(struct wtl_app *app)
 	struct wtl_description description = {.n_domains = 0};
 	struct wattle_meter *meter;
 	struct wtl_io *io;
-	struct wtl_billing billing;
+	struct wtl_billing billing = {.consumers = NULL};
 	int code = WTL_EXIT_FAILED;
 
 	if (wtl_sink_check(app) < 0 || wtl_open_meter(app, &meter, &io) < 0)
@@ -219,7 +219,7 @@ static int run(struct wtl_app *app)
 				code = count_measured(&description) ? WTL_EXIT_DONE
 								    : WTL_EXIT_NO_SOURCE;
 		}
-		billing.learns = false; /* it changes nothing */
+		billing.session.learns = false; /* it changes nothing */
 		wtl_billing_close(&billing);
 	}
 	wtl_description_done(&description);

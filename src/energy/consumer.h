@@ -38,6 +38,7 @@ struct wtl_consumer {
 	 * has time that nobody was seen to use (parents and control groups tell of it). */
 	uint32_t n_processes;
 	bool is_in_tree;   /* descends from the command that is followed */
+	uint16_t sets;	   /* the chosen sets that it is in, a bit each (wtl_workload_choose_…) */
 	bool is_readable;  /* false: the system does not let us see more than its CPU time */
 	char name[32];	   /* comm */
 	char command[256]; /* arguments, or "" */

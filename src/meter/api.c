@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "energy/carbon.h"
+#include "meter/attached.h"
 #include "meter/meter.h"
 
 enum { WINDOWS_DEFAULT = 64, WINDOWS_MAX = 65536 };
@@ -66,12 +67,15 @@ static int build(struct wattle_meter *meter, const struct wtl_source_ops *const 
 		return rc;
 	rc = wtl_meter_open_lines(meter);
 	if (rc == 0)
-		rc = wtl_meter_open_windows(meter, n_windows ? n_windows : WINDOWS_DEFAULT);
+		rc = wtl_meter_open_windows(meter, (n_windows ? n_windows : WINDOWS_DEFAULT) +
+							   (meter->options.attribution ? 1 : 0));
 	if (rc < 0)
 		return wtl_err_set(err, rc, "meter", NULL, "%s", wtl_err_text(rc));
 	wtl_meter_sample(meter);
-	meter->options.nvml_path = NULL; /* the caller's memory: not needed any more */
-	return 0;
+	rc = meter->options.attribution ? wtl_attached_open(meter, err) : 0;
+	/* The caller's memory: not needed any more. */
+	meter->options.nvml_path = meter->options.idle_file = NULL;
+	return rc;
 }
 
 int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *options,
@@ -85,7 +89,7 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
 		wtl_io_free(env->io);
 		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
 	}
-	pthread_mutex_init(&meter->lock, NULL);
+	wtl_thread_mutex_init(&meter->lock);
 	wtl_thread_cond_init(&meter->stop_changed);
 	meter->env = *env;
 	meter->options = *options;
@@ -209,6 +213,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 	if (!meter)
 		return;
 	wtl_meter_stop_sampler(meter);
+	wtl_attached_close(meter);
 	io_unused = wtl_meter_close_sensors(meter) && !meter->io_lent;
 	if (io_unused)
 		wtl_io_free(meter->env.io);
@@ -230,8 +235,10 @@ int wattle_meter_tick(struct wattle_meter *meter)
 	pthread_mutex_lock(&meter->lock);
 	if (meter->is_tape)
 		rc = wtl_io_wait_until(meter->env.io, INT64_MAX);
-	if (rc == 0)
+	if (rc == 0) {
 		wtl_meter_sample(meter);
+		wtl_attached_tick(meter);
+	}
 	pthread_mutex_unlock(&meter->lock);
 	return rc == -WTL_ETAPE_END ? -ENODATA : rc;
 }

@@ -77,17 +77,26 @@ static int open_domains(struct wtl_consumers *consumers)
 		divided->in_total = domain.in_total;
 		divided->by = how_divided(&domain);
 		divided->gpu = -1;
+		divided->is_gpu = domain.kind == WATTLE_KIND_GPU;
 		if (open_learner(consumers, i) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int open_attribution(struct wtl_consumers *consumers)
+static int book_open(struct wtl_book *book, const struct wtl_consumers *consumers)
 {
-	consumers->attribution = wtl_attribution_new(consumers->n_domains,
-						     wtl_workload_capacity(consumers->workload));
-	return consumers->attribution ? 0 : -ENOMEM;
+	size_t n = consumers->n_domains;
+
+	book->attribution = wtl_attribution_new(n + 1, wtl_workload_capacity(consumers->workload));
+	book->billed = calloc(n + 1, sizeof(*book->billed));
+	return book->attribution && book->billed ? 0 : -ENOMEM;
+}
+
+static void book_close(struct wtl_book *book)
+{
+	wtl_attribution_free(book->attribution);
+	free(book->billed);
 }
 
 /* Takes over the consumers: they are handed out, or freed. */
@@ -116,7 +125,7 @@ int wtl_consumers_new_restored(struct wattle_meter *meter, const char *const gpu
 	if (rc == 0)
 		rc = wtl_workload_new_restored(&consumers->workload, err);
 	if (rc == 0)
-		rc = open_attribution(consumers);
+		rc = book_open(&consumers->own, consumers);
 	if (rc == 0)
 		rc = wtl_consumers_open_restored_gpus(consumers, gpu_domains, n_gpus);
 	return finish_opening(consumers, rc, ret_consumers, err);
@@ -149,7 +158,7 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 	if (rc == 0)
 		rc = wtl_workload_new(&env, &workload, &consumers->workload, err);
 	if (rc == 0)
-		rc = open_attribution(consumers);
+		rc = book_open(&consumers->own, consumers);
 	if (rc == 0)
 		rc = wtl_consumers_open_gpus(consumers, &env, options, err);
 	return finish_opening(consumers, rc, ret_consumers, err);
@@ -164,7 +173,9 @@ bool wtl_consumers_free(struct wtl_consumers *consumers)
 	is_quiet = wtl_consumers_close_gpus(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		wtl_baseline_learner_free(consumers->domains[i].learner);
-	wtl_attribution_free(consumers->attribution);
+	while (consumers->books)
+		wtl_consumers_close_book(consumers, consumers->books);
+	book_close(&consumers->own);
 	wtl_workload_free(consumers->workload);
 	free(consumers->domains);
 	free(consumers->scratch);
@@ -179,7 +190,10 @@ static bool make_room(struct wtl_consumers *consumers)
 {
 	size_t capacity = wtl_workload_capacity(consumers->workload);
 
-	return wtl_attribution_grow(consumers->attribution, capacity) == 0 &&
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		if (wtl_attribution_grow(book->attribution, capacity) < 0)
+			return false;
+	return wtl_attribution_grow(consumers->own.attribution, capacity) == 0 &&
 	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
 			       sizeof(*consumers->recents)) == 0;
 }
@@ -201,6 +215,17 @@ const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *c
 	return wtl_workload_look(consumers->workload);
 }
 
+static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
+{
+	wtl_attribution_fold(book->attribution, fold->from, fold->into);
+	if (fold->from >= book->n_cpu_base)
+		return;
+	/* A row that is younger than the book begins with what its first one had. */
+	if (fold->into < book->n_cpu_base)
+		book->cpu_base_ns[fold->into] += book->cpu_base_ns[fold->from];
+	book->cpu_base_ns[fold->from] = 0;
+}
+
 static void take_look(struct wtl_consumers *consumers)
 {
 	const struct wtl_workload_look *look;
@@ -212,7 +237,9 @@ static void take_look(struct wtl_consumers *consumers)
 	for (size_t i = 0; i < look->n_folds; i++) {
 		const struct wtl_fold *fold = &look->folds[i];
 
-		wtl_attribution_fold(consumers->attribution, fold->from, fold->into);
+		wtl_attribution_fold(consumers->own.attribution, fold->from, fold->into);
+		for (struct wtl_book *book = consumers->books; book; book = book->next)
+			book_fold(book, fold);
 		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
 	}
 	wtl_consumers_look_at_gpus(consumers);
@@ -233,12 +260,10 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 	take_look(consumers);
 	wtl_workload_reset(consumers->workload);
 	wtl_consumers_reset_gpus(consumers);
-	wtl_attribution_reset(consumers->attribution);
+	wtl_attribution_reset(consumers->own.attribution);
+	memset(consumers->own.billed, 0, consumers->n_domains * sizeof(*consumers->own.billed));
 	make_room(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++) {
-		consumers->domains[i].billed_uj = 0;
-		consumers->domains[i].billed_ns = 0;
-		consumers->domains[i].gain = 0.0;
 		note_edge(consumers, i);
 		wtl_baseline_learner_break(consumers->domains[i].learner);
 	}
@@ -274,7 +299,8 @@ struct bill {
 	int64_t duration_ns;
 	const struct wtl_use *uses;
 	size_t n_uses;
-	uint32_t use_ppm; /* of the capacity */
+	uint32_t use_ppm;  /* of the capacity */
+	bool is_corrected; /* the energy so far is less than what was billed */
 };
 
 /* Everybody's part of the interval's power, for those who watch. */
@@ -342,26 +368,24 @@ static void divide(struct wtl_consumers *consumers, const struct wtl_divided_dom
 	bill->use_ppm = cpu_use_ppm(look);
 }
 
-void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
-			       const struct wattle_energy *energy)
+void wtl_billed_note(struct wtl_billed *billed, const struct wattle_energy *energy)
 {
-	domain->billed_uj = energy->energy_uj;
+	billed->energy_uj = energy->energy_uj;
 	if (energy->energy_uj > 0)
-		domain->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
+		billed->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
 }
 
 /* Between two reads one of which hung, the power is not known well enough to learn from. Nor is it where
  * the newest stretch of sampled power, an estimate, was too high before. */
 static bool can_learn(const struct wtl_divided_domain *domain, const struct bill *bill,
-		      int64_t begin_half_ns, const struct wattle_energy *energy)
+		      int64_t begin_half_ns)
 {
 	return LEARN_HALVES * begin_half_ns <= bill->duration_ns &&
-	       LEARN_HALVES * domain->half_ns <= bill->duration_ns &&
-	       energy->energy_uj >= domain->billed_uj;
+	       LEARN_HALVES * domain->half_ns <= bill->duration_ns && !bill->is_corrected;
 }
 
 static void learn(struct wtl_consumers *consumers, size_t i, const struct bill *bill,
-		  const struct wattle_energy *energy, int64_t t_utc_ns)
+		  int64_t t_utc_ns)
 {
 	struct wtl_divided_domain *domain = &consumers->domains[i];
 	int64_t begin_half_ns = domain->half_ns;
@@ -377,10 +401,35 @@ static void learn(struct wtl_consumers *consumers, size_t i, const struct bill *
 		return;
 	note_edge(consumers, i);
 	interval.end_edge_ns = domain->edge_ns;
-	if (can_learn(domain, bill, begin_half_ns, energy))
+	if (can_learn(domain, bill, begin_half_ns))
 		wtl_baseline_learner_add(domain->learner, &interval);
 	else
 		wtl_baseline_learner_break(domain->learner);
+}
+
+/* What is not billed yet of a domain's energy in a book becomes its users'. */
+static void book_bill(struct wtl_book *book, const struct wtl_consumers *consumers, size_t i,
+		      const struct wattle_energy *energy, struct bill *bill)
+{
+	const struct wtl_divided_domain *domain = &consumers->domains[i];
+	struct wtl_billed *billed = &book->billed[i];
+
+	bill->duration_ns = bill->energy_uj = 0;
+	if (energy->measured_ns > billed->time_ns)
+		bill->duration_ns = energy->measured_ns - billed->time_ns;
+	if (energy->energy_uj > billed->energy_uj)
+		bill->energy_uj = energy->energy_uj - billed->energy_uj;
+	bill->is_corrected = energy->energy_uj < billed->energy_uj;
+	wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns, bill->uses,
+			    bill->n_uses);
+	if (bill->is_corrected)
+		wtl_attribution_settle(book->attribution, i, energy->energy_uj);
+	if (domain->is_gpu && domain->gpu >= 0 && !wtl_consumers_gpu_is_guess(consumers, domain))
+		wtl_attribution_add(book->attribution, consumers->n_domains,
+				    (uint64_t)((double)bill->duration_ns * bill->use_ppm / 1e6), 0,
+				    bill->uses, bill->n_uses);
+	billed->time_ns += bill->duration_ns;
+	wtl_billed_note(billed, energy);
 }
 
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
@@ -389,21 +438,15 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	struct wtl_divided_domain *domain = &consumers->domains[i];
 	struct bill bill = {.n_uses = 0};
 
+	divide(consumers, domain, &bill);
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		if (book->energies[i].has_energy)
+			book_bill(book, consumers, i, &book->energies[i], &bill);
 	if (!energy->has_energy)
 		return;
-	divide(consumers, domain, &bill);
-	if (energy->measured_ns > domain->billed_ns)
-		bill.duration_ns = energy->measured_ns - domain->billed_ns;
-	if (energy->energy_uj > domain->billed_uj)
-		bill.energy_uj = energy->energy_uj - domain->billed_uj;
+	book_bill(&consumers->own, consumers, i, energy, &bill);
 	note_recent(consumers, domain, &bill);
-	wtl_attribution_add(consumers->attribution, i, bill.energy_uj, bill.duration_ns, bill.uses,
-			    bill.n_uses);
-	if (energy->energy_uj < domain->billed_uj)
-		wtl_attribution_settle(consumers->attribution, i, energy->energy_uj);
-	learn(consumers, i, &bill, energy, t_utc_ns);
-	domain->billed_ns += bill.duration_ns;
-	wtl_consumers_note_billed(domain, energy);
+	learn(consumers, i, &bill, t_utc_ns);
 }
 
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
@@ -414,6 +457,53 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
 	tell_observer(consumers, WTL_LOOK_BILLED, t_utc_ns);
+}
+
+/* ---- Books beside the own one ---- */
+
+struct wtl_book *wtl_consumers_open_book(struct wtl_consumers *consumers)
+{
+	size_t n_slots = wtl_workload_capacity(consumers->workload);
+	struct wtl_book *book = calloc(1, sizeof(*book));
+
+	if (!book)
+		return NULL;
+	book->energies = calloc(consumers->n_domains + 1, sizeof(*book->energies));
+	book->cpu_base_ns = calloc(n_slots + 1, sizeof(*book->cpu_base_ns));
+	book->next = consumers->books;
+	consumers->books = book;
+	if (book_open(book, consumers) < 0 || !book->energies || !book->cpu_base_ns) {
+		wtl_consumers_close_book(consumers, book);
+		return NULL;
+	}
+	book->n_cpu_base = n_slots;
+	for (size_t slot = 0; slot < n_slots; slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+
+		if (consumer)
+			book->cpu_base_ns[slot] = consumer->cpu_ns;
+	}
+	return book;
+}
+
+void wtl_consumers_close_book(struct wtl_consumers *consumers, struct wtl_book *book)
+{
+	struct wtl_book **at = &consumers->books;
+
+	while (*at && *at != book)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = book->next;
+	book_close(book);
+	free(book->energies);
+	free(book->cpu_base_ns);
+	free(book);
+}
+
+struct wattle_energy *wtl_book_energies(struct wtl_book *book)
+{
+	return book->energies;
 }
 
 /* ---- Idle baselines ---- */

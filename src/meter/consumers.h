@@ -93,6 +93,10 @@ enum wtl_part { WTL_PART_ALL, WTL_PART_CPU /* and DRAM */, WTL_PART_GPU, WTL_PAR
 size_t wtl_consumers_slots(const struct wtl_consumers *consumers);
 const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot);
 
+/* The meter's, in its order; and whether one is in the total. */
+size_t wtl_consumers_domains(const struct wtl_consumers *consumers);
+bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain);
+
 /* Since the window's begin, in counted domains: in_total ones (domain < 0), or one domain. */
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_share_energy *ret_energy);
@@ -118,9 +122,43 @@ struct wtl_command_account {
 void wtl_consumers_command(const struct wtl_consumers *consumers,
 			   struct wtl_command_account *ret_account);
 
+/* The accounts of a chosen set's members together, since wtl_consumers_begin(). */
+struct wtl_consumers_sum {
+	struct wtl_share *shares; /* one a domain, and one for the time on GPUs */
+	int64_t cpu_ns, counted_ns;
+	uint64_t n_processes;
+};
+/* sets: a bit for each of sums[] that is wanted, whose shares[] are there. */
+void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
+			    struct wtl_consumers_sum sums[]);
+/* As wtl_consumers_energy(), or of one domain. */
+void wtl_consumers_sum_energy(const struct wtl_consumers *consumers,
+			      const struct wtl_consumers_sum *sum, int domain,
+			      struct wtl_share_energy *ret_energy);
+
 /* Closed (wtl_ledger_closed()) and with the total of the last billed energies. */
 void wtl_consumers_ledger(const struct wtl_consumers *consumers, size_t domain,
 			  struct wtl_ledger *ret_ledger);
+
+/* ---- Books: the accounts of other windows, which are billed beside ---- */
+
+struct wtl_book;
+
+/* To be opened when the window begins, after a bill, and closed before the consumers are freed. NULL: no memory. */
+struct wtl_book *wtl_consumers_open_book(struct wtl_consumers *consumers);
+void wtl_consumers_close_book(struct wtl_consumers *consumers, struct wtl_book *book);
+/* One a domain: to be filled with those of its window before each bill. */
+struct wattle_energy *wtl_book_energies(struct wtl_book *book);
+
+/* As above, of a book; NULL: the consumers' own. domain < 0: all counted ones. */
+void wtl_book_energy(const struct wtl_consumers *consumers, const struct wtl_book *book,
+		     size_t slot, int domain, struct wtl_share_energy *ret_energy);
+int64_t wtl_book_cpu_ns(const struct wtl_book *book, size_t slot,
+			const struct wtl_consumer *consumer); /* < 0: not known */
+int64_t wtl_book_gpu_ns(const struct wtl_consumers *consumers, const struct wtl_book *book,
+			size_t slot); /* of one GPU */
+void wtl_book_ledger(const struct wtl_consumers *consumers, const struct wtl_book *book,
+		     size_t domain, struct wtl_ledger *ret_ledger);
 
 /* How processes are followed, and what more privilege would add. */
 const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers);

@@ -56,11 +56,11 @@ static double spread_of(const struct wtl_consumers *consumers,
 }
 
 /* What all who used the domain are billed for like own_uj: above idle, where that is known. */
-static double all_used_uj(const struct wtl_consumers *consumers, size_t i,
+static double all_used_uj(const struct wtl_book *book, size_t i,
 			  const struct wtl_baseline *baseline)
 {
-	struct wtl_share all = wtl_attribution_total(consumers->attribution, i);
-	struct wtl_share nobody = wtl_attribution_share(consumers->attribution, WTL_SLOT_NOBODY, i);
+	struct wtl_share all = wtl_attribution_total(book->attribution, i);
+	struct wtl_share nobody = wtl_attribution_share(book->attribution, WTL_SLOT_NOBODY, i);
 
 	all.full_uj -= nobody.full_uj;
 	all.share_ns -= nobody.share_ns;
@@ -82,7 +82,7 @@ static double weight_uncertainty(double own_uj, double all_uj, double spread)
 	return sqrt(2.0) * others * spread;
 }
 
-static void add_share(const struct wtl_consumers *consumers, size_t i,
+static void add_share(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		      const struct wtl_share *share, struct wtl_share_energy *energy,
 		      struct doubts *doubts)
 {
@@ -99,9 +99,9 @@ static void add_share(const struct wtl_consumers *consumers, size_t i,
 	energy->dynamic_uj += share->full_uj - idle_uj;
 	energy->has_dynamic &= baseline.is_known;
 	own_uj = (double)(share->full_uj - idle_uj);
-	doubts->gain_uj += domain->gain * own_uj;
+	doubts->gain_uj += book->billed[i].gain * own_uj;
 	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
-	doubts->weight_uj += weight_uncertainty(own_uj, all_used_uj(consumers, i, &baseline),
+	doubts->weight_uj += weight_uncertainty(own_uj, all_used_uj(book, i, &baseline),
 						spread_of(consumers, domain, doubts->counted)) *
 			     own_uj;
 }
@@ -122,20 +122,31 @@ static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part pa
 	       (part == WTL_PART_ALL || (part == WTL_PART_GPU ? is_gpu : !is_gpu));
 }
 
-/* From shares[], one a domain. */
-static void energy_of(const struct wtl_consumers *consumers, const struct wtl_share shares[],
-		      enum wtl_part part, double counted, struct wtl_share_energy *ret_energy)
+/* From shares[], one a domain; domain < 0: of all that are of the part. */
+static void energy_of(const struct wtl_consumers *consumers, const struct wtl_book *book,
+		      const struct wtl_share shares[], enum wtl_part part, int domain,
+		      double counted, struct wtl_share_energy *ret_energy)
 {
 	struct wtl_share_energy energy = {.has_dynamic = true};
 	struct doubts doubts = {.counted = counted};
 
 	for (size_t i = 0; i < consumers->n_domains; i++)
-		if (is_of_part(&consumers->domains[i], part))
-			add_share(consumers, i, &shares[i], &energy, &doubts);
+		if (domain < 0 ? is_of_part(&consumers->domains[i], part) : (size_t)domain == i)
+			add_share(consumers, book, i, &shares[i], &energy, &doubts);
 	if (!energy.has_dynamic)
 		energy.dynamic_uj = 0;
 	energy.uncertainty_uj = expanded_uj(&doubts);
 	*ret_energy = energy;
+}
+
+size_t wtl_consumers_domains(const struct wtl_consumers *consumers)
+{
+	return consumers->n_domains;
+}
+
+bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain)
+{
+	return consumers->domains[domain].in_total;
 }
 
 size_t wtl_consumers_slots(const struct wtl_consumers *consumers)
@@ -157,34 +168,56 @@ static double slot_counted(const struct wtl_consumers *consumers, size_t slot)
 	return consumer ? counted_part(consumer->counted_ns, consumer->cpu_ns) : 0.0;
 }
 
+static void slot_energy(const struct wtl_consumers *consumers, const struct wtl_book *book,
+			size_t slot, enum wtl_part part, int domain,
+			struct wtl_share_energy *ret_energy)
+{
+	for (size_t i = 0; i < consumers->n_domains; i++)
+		consumers->scratch[i] = wtl_attribution_share(book->attribution, (uint32_t)slot, i);
+	energy_of(consumers, book, consumers->scratch, part, domain, slot_counted(consumers, slot),
+		  ret_energy);
+}
+
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_share_energy *ret_energy)
 {
-	for (size_t i = 0; i < consumers->n_domains; i++)
-		consumers->scratch[i] =
-			wtl_attribution_share(consumers->attribution, (uint32_t)slot, i);
-	energy_of(consumers, consumers->scratch, part, slot_counted(consumers, slot), ret_energy);
+	slot_energy(consumers, &consumers->own, slot, part, -1, ret_energy);
 }
 
 void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
 				 struct wtl_share_energy *ret_energy)
 {
-	struct wtl_share share =
-		wtl_attribution_share(consumers->attribution, (uint32_t)slot, domain);
-	struct wtl_share_energy energy = {.has_dynamic = true};
-	struct doubts doubts = {.counted = slot_counted(consumers, slot)};
+	slot_energy(consumers, &consumers->own, slot, WTL_PART_ALL, (int)domain, ret_energy);
+}
 
-	add_share(consumers, domain, &share, &energy, &doubts);
-	if (!energy.has_dynamic)
-		energy.dynamic_uj = 0;
-	energy.uncertainty_uj = expanded_uj(&doubts);
-	*ret_energy = energy;
+void wtl_book_energy(const struct wtl_consumers *consumers, const struct wtl_book *book,
+		     size_t slot, int domain, struct wtl_share_energy *ret_energy)
+{
+	slot_energy(consumers, book ? book : &consumers->own, slot, WTL_PART_ALL, domain,
+		    ret_energy);
+}
+
+int64_t wtl_book_cpu_ns(const struct wtl_book *book, size_t slot,
+			const struct wtl_consumer *consumer)
+{
+	int64_t base_ns = book && slot < book->n_cpu_base ? book->cpu_base_ns[slot] : 0;
+	int64_t cpu_ns = wtl_consumer_cpu_ns(consumer);
+
+	return cpu_ns < 0 ? cpu_ns : cpu_ns - base_ns;
+}
+
+int64_t wtl_book_gpu_ns(const struct wtl_consumers *consumers, const struct wtl_book *book,
+			size_t slot)
+{
+	return (int64_t)wtl_attribution_share(book ? book->attribution : consumers->own.attribution,
+					      (uint32_t)slot, consumers->n_domains)
+		.full_uj;
 }
 
 struct wtl_share wtl_consumers_share(const struct wtl_consumers *consumers, uint32_t slot,
 				     size_t domain)
 {
-	return wtl_attribution_share(consumers->attribution, slot, domain);
+	return wtl_attribution_share(consumers->own.attribution, slot, domain);
 }
 
 bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
@@ -204,14 +237,53 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 	return true;
 }
 
-static void add_slot(const struct wtl_consumers *consumers, uint32_t slot)
+static void sum_add(const struct wtl_consumers *consumers, uint32_t slot,
+		    const struct wtl_consumer *consumer, struct wtl_consumers_sum *sum)
 {
-	for (size_t i = 0; i < consumers->n_domains; i++) {
-		struct wtl_share share = wtl_attribution_share(consumers->attribution, slot, i);
+	sum->cpu_ns += consumer->cpu_ns;
+	sum->counted_ns += consumer->counted_ns;
+	sum->n_processes += consumer->n_processes;
+	for (size_t i = 0; i <= consumers->n_domains; i++) {
+		struct wtl_share share = wtl_attribution_share(consumers->own.attribution, slot, i);
 
-		consumers->scratch[i].full_uj += share.full_uj;
-		consumers->scratch[i].share_ns += share.share_ns;
+		sum->shares[i].full_uj += share.full_uj;
+		sum->shares[i].share_ns += share.share_ns;
 	}
+}
+
+static void sum_begin(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum)
+{
+	struct wtl_share *shares = sum->shares;
+
+	memset(shares, 0, (consumers->n_domains + 1) * sizeof(*shares));
+	*sum = (struct wtl_consumers_sum){.shares = shares};
+}
+
+void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
+			    struct wtl_consumers_sum sums[])
+{
+	const struct wtl_workload *workload = consumers->workload;
+	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
+
+	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
+		if (sets >> i & 1)
+			sum_begin(consumers, &sums[i]);
+	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
+	     slot = wtl_workload_next(workload, slot + 1)) {
+		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
+
+		for (unsigned i = 0; consumer->sets & sets && i < WTL_SETS_MAX; i++)
+			if ((consumer->sets & sets) >> i & 1)
+				sum_add(consumers, slot, consumer, &sums[i]);
+	}
+}
+
+void wtl_consumers_sum_energy(const struct wtl_consumers *consumers,
+			      const struct wtl_consumers_sum *sum, int domain,
+			      struct wtl_share_energy *ret_energy)
+{
+	energy_of(consumers, &consumers->own, sum->shares, WTL_PART_ALL, domain,
+		  counted_part(sum->counted_ns, sum->cpu_ns), ret_energy);
 }
 
 void wtl_consumers_command(const struct wtl_consumers *consumers,
@@ -219,26 +291,26 @@ void wtl_consumers_command(const struct wtl_consumers *consumers,
 {
 	const struct wtl_workload *workload = consumers->workload;
 	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
-	int64_t counted_ns = 0;
+	struct wtl_consumers_sum sum = {.shares = consumers->scratch};
 	double counted;
 
-	*ret_account = (struct wtl_command_account){.cpu_ns = 0};
-	memset(consumers->scratch, 0, consumers->n_domains * sizeof(*consumers->scratch));
+	sum_begin(consumers, &sum);
 	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
 	     slot = wtl_workload_next(workload, slot + 1)) {
 		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
 
-		if (!consumer->is_in_tree)
-			continue;
-		ret_account->cpu_ns += consumer->cpu_ns;
-		counted_ns += consumer->counted_ns;
-		ret_account->n_processes += consumer->n_processes;
-		add_slot(consumers, slot);
+		if (consumer->is_in_tree)
+			sum_add(consumers, slot, consumer, &sum);
 	}
-	counted = counted_part(counted_ns, ret_account->cpu_ns);
-	energy_of(consumers, consumers->scratch, WTL_PART_ALL, counted, &ret_account->all);
-	energy_of(consumers, consumers->scratch, WTL_PART_CPU, counted, &ret_account->cpu);
-	energy_of(consumers, consumers->scratch, WTL_PART_GPU, counted, &ret_account->gpu);
+	*ret_account =
+		(struct wtl_command_account){.cpu_ns = sum.cpu_ns, .n_processes = sum.n_processes};
+	counted = counted_part(sum.counted_ns, sum.cpu_ns);
+	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_ALL, -1, counted,
+		  &ret_account->all);
+	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_CPU, -1, counted,
+		  &ret_account->cpu);
+	energy_of(consumers, &consumers->own, sum.shares, WTL_PART_GPU, -1, counted,
+		  &ret_account->gpu);
 }
 
 static enum wtl_ledger_account account_of(void *context, uint32_t slot)
@@ -262,11 +334,17 @@ static enum wtl_ledger_account account_of(void *context, uint32_t slot)
 void wtl_consumers_ledger(const struct wtl_consumers *consumers, size_t domain,
 			  struct wtl_ledger *ret_ledger)
 {
+	wtl_book_ledger(consumers, &consumers->own, domain, ret_ledger);
+}
+
+void wtl_book_ledger(const struct wtl_consumers *consumers, const struct wtl_book *book,
+		     size_t domain, struct wtl_ledger *ret_ledger)
+{
 	struct wtl_baseline baseline;
 
 	wtl_baseline_learner_get(consumers->domains[domain].learner, &baseline);
-	wtl_ledger_of(consumers->attribution, domain, account_of, consumers->workload, &baseline,
-		      ret_ledger);
+	wtl_ledger_of(book ? book->attribution : consumers->own.attribution, domain, account_of,
+		      consumers->workload, &baseline, ret_ledger);
 }
 
 const struct wtl_workload_means *wtl_consumers_means(const struct wtl_consumers *consumers)

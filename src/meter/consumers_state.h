@@ -32,11 +32,30 @@ struct wtl_divided_domain {
 	bool in_total;
 	int gpu; /* its place in the GPU use; < 0: none */
 	struct wtl_baseline_learner *learner;
-	uint64_t billed_uj; /* since begin */
-	int64_t billed_ns;
+	bool is_gpu;	 /* a GPU, none of its parts */
 	int64_t half_ns; /* of the read that it ends with */
 	int64_t edge_ns; /* standard uncertainty of the time up to which that read tells */
-	double gain;	 /* relative standard uncertainty of the energy so far */
+};
+
+/* What was billed of a domain since the book began. */
+struct wtl_billed {
+	uint64_t energy_uj;
+	int64_t time_ns;
+	double gain; /* relative standard uncertainty of the energy so far */
+};
+
+/*
+ * Everybody's accounts since some moment: the consumers' own book is since wtl_consumers_begin(). The account
+ * behind those of the domains is the time that was used of GPUs, in ns.
+ */
+struct wtl_book {
+	struct wtl_attribution *attribution;
+	struct wtl_billed *billed; /* one a domain */
+	/* Of another book than the consumers' own: */
+	struct wtl_book *next;
+	struct wattle_energy *energies; /* one a domain: of its window, as of the next bill */
+	int64_t *cpu_base_ns;		/* CPU time of each slot when it began */
+	size_t n_cpu_base;
 };
 
 /* What a consumer drew over the last interval in which it was billed. */
@@ -73,7 +92,8 @@ struct wtl_consumers {
 	struct wattle_meter *meter;
 	struct wtl_io *io;
 	struct wtl_workload *workload;
-	struct wtl_attribution *attribution;
+	struct wtl_book own;
+	struct wtl_book *books; /* the others */
 	struct wtl_divided_domain *domains;
 	struct wtl_share *scratch; /* one a domain */
 	size_t n_domains;
@@ -90,8 +110,7 @@ struct wtl_consumers {
 };
 
 /* All of that energy is billed now. */
-void wtl_consumers_note_billed(struct wtl_divided_domain *domain,
-			       const struct wattle_energy *energy);
+void wtl_billed_note(struct wtl_billed *billed, const struct wattle_energy *energy);
 
 /* ---- consumers_gpu.c ---- */
 

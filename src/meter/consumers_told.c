@@ -11,9 +11,9 @@ void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slo
 	if (domain >= consumers->n_domains)
 		return;
 	/* Without room it is nobody's that is known, and the sum stays right. */
-	wtl_attribution_grow(consumers->attribution, capacity > slot ? capacity : slot + 1u);
-	wtl_attribution_add(consumers->attribution, domain, share->full_uj, share->share_ns, &all,
-			    1);
+	wtl_attribution_grow(consumers->own.attribution, capacity > slot ? capacity : slot + 1u);
+	wtl_attribution_add(consumers->own.attribution, domain, share->full_uj, share->share_ns,
+			    &all, 1);
 }
 
 void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
@@ -21,5 +21,5 @@ void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (energies[i].has_energy)
-			wtl_consumers_note_billed(&consumers->domains[i], &energies[i]);
+			wtl_billed_note(&consumers->own.billed[i], &energies[i]);
 }

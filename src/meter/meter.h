@@ -18,6 +18,7 @@
 
 struct wtl_observer;
 struct wtl_sample;
+struct wtl_attached;
 struct wtl_source_worker;
 
 /* One opened source. */
@@ -52,8 +53,11 @@ struct wtl_line {
 
 struct wtl_window {
 	struct wtl_window *next,
-		*previous; /* of the open ones, newest first; or of the free ones */
-	bool stacked;	   /* by push: its name may repeat */
+		*previous;     /* of the open ones, newest first; or of the free ones */
+	bool stacked;	       /* by push: its name may repeat */
+	pthread_t thread;      /* whose stack it is on */
+	uint32_t flags;	       /* WATTLE_WINDOW_… */
+	struct wtl_book *book; /* everybody's accounts of it, or NULL */
 	char name[64];
 	int64_t begin_utc_ns, begin_mono_ns;
 	struct wtl_mark *marks; /* one a line */
@@ -80,6 +84,7 @@ struct wattle_meter {
 	struct wtl_window *open_windows, *free_windows;
 	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
 	bool was_ticked;
+	struct wtl_attached *attached;	     /* of a meter with attribution, or NULL */
 	const struct wtl_observer *observer; /* or NULL */
 	int64_t observed_ns;		     /* the end of the sample that it was told first */
 	int64_t sampled_ns, read_ns;	     /* when the newest sample began and ended */
@@ -125,6 +130,9 @@ int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_
 int wtl_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
 		   struct wattle_energy *ret_energies, size_t n_energies);
 
+/* Writes a whole window as far as its caller knows it. */
+void wtl_window_give(const struct wattle_window *window, struct wattle_window *ret_window);
+
 /* wtl_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
 		    struct wattle_energy *ret_energies, size_t n_energies);
@@ -146,6 +154,11 @@ void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, i
 int64_t wtl_meter_sample(struct wattle_meter *meter);
 int64_t wtl_meter_sample_asked(struct wattle_meter *meter);
 int wtl_meter_open_windows(struct wattle_meter *meter, size_t n); /* window.c */
+/* The open window of that name; NULL: there is none. */
+struct wtl_window *wtl_window_find(struct wattle_meter *meter, const char *name);
+/* One whose name no caller of the library can choose. */
+#define WTL_WINDOW_OF_SESSION "\n"
+int wtl_window_begin_own(struct wattle_meter *meter);
 void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);

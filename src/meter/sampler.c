@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "base/thread.h"
+#include "meter/attached.h"
 #include "meter/meter.h"
 
 /* Samples on an absolute timer: no drift. Misses are skipped and counted, never made up for. */
@@ -17,6 +18,7 @@ static void *sample(void *argument)
 		if (wtl_thread_wait(&meter->stop_changed, &meter->lock, due_ns))
 			continue;
 		began_ns = wtl_meter_sample(meter);
+		wtl_attached_tick(meter);
 		if (began_ns - due_ns > meter->interval_ns / 2)
 			meter->self.late_ticks++;
 		behind = (began_ns - due_ns) / meter->interval_ns;

@@ -139,6 +139,33 @@ static void coarsen(struct wattle_meter *meter)
 	}
 }
 
+static void tell_caller(const struct wattle_meter *meter)
+{
+	const struct wtl_catalog *catalog = &meter->catalog;
+
+	for (size_t i = 0; meter->options.on_sample && i < catalog->n_channels; i++) {
+		const struct wtl_channel *channel = &catalog->channels[i];
+		const struct wtl_reading *reading = &meter->readings[i];
+		const struct wattle_sample sample = {
+			.size = sizeof(sample),
+			.domain = channel->domain,
+			.source = channel->source,
+			.channel = (uint32_t)i,
+			.channels = (uint32_t)catalog->n_channels,
+			.method = channel->method,
+			.is_energy = channel->quantity == WTL_QUANTITY_ENERGY,
+			.status = reading->status,
+			.value = reading->status == WATTLE_STATUS_OK
+					 ? wtl_unit_convert(channel->unit, reading->value)
+					 : 0,
+			.t_mono_ns = reading->t_mono_ns,
+			.half_ns = reading->half_ns,
+		};
+
+		meter->options.on_sample(meter->options.sample_context, &sample);
+	}
+}
+
 int64_t wtl_meter_sample(struct wattle_meter *meter)
 {
 	int64_t begin_ns = wtl_io_mono_ns(meter->env.io);
@@ -156,6 +183,7 @@ int64_t wtl_meter_sample(struct wattle_meter *meter)
 	meter->read_ns = now_ns;
 	tell_observer(meter);
 	feed_lines(meter);
+	tell_caller(meter);
 	meter->self.ticks++;
 	meter->self.tick_sum_ns += now_ns - begin_ns;
 	if (now_ns - begin_ns > meter->self.tick_max_ns)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "meter/attached.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 
@@ -48,7 +49,7 @@ static struct wtl_window *find_named(struct wattle_meter *meter, const char *nam
 static struct wtl_window *find_top(struct wattle_meter *meter)
 {
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		if (w->stacked)
+		if (w->stacked && pthread_equal(w->thread, pthread_self()))
 			return w;
 	return NULL;
 }
@@ -66,6 +67,7 @@ static void enlist(struct wattle_meter *meter, struct wtl_window *window)
 
 static void forget(struct wattle_meter *meter, struct wtl_window *window)
 {
+	wtl_attached_window_ends(meter, window);
 	if (window->previous)
 		window->previous->next = window->next;
 	else
@@ -96,16 +98,19 @@ static void tell_observer(const struct wattle_meter *meter, enum wtl_window_even
 		meter->observer->window(meter->observer->context, &note);
 }
 
-static int begin(struct wattle_meter *meter, const char *name, bool stacked)
+static int begin(struct wattle_meter *meter, const char *name, bool stacked, uint32_t flags)
 {
 	struct wtl_window *window = meter->free_windows;
 	int64_t fresh_ns, now_ns;
+	int rc;
 
 	if (!window)
 		return -WATTLE_E_TOO_MANY;
 	fresh_ns = wtl_meter_sample_asked(meter);
 	now_ns = wtl_io_mono_ns(meter->env.io);
 	window->stacked = stacked;
+	window->flags = flags;
+	window->thread = pthread_self();
 	memcpy(window->name, name, strlen(name) + 1);
 	window->begin_mono_ns = now_ns;
 	window->begin_utc_ns = wtl_io_real_ns(meter->env.io);
@@ -118,7 +123,12 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked)
 					 &window->marks[i]);
 	enlist(meter, window);
 	tell_observer(meter, WTL_WINDOW_BEGINS, window, now_ns);
-	return 0;
+	rc = meter->attached ? wtl_attached_window_begins(meter, window) : 0;
+	if (rc < 0) {
+		tell_observer(meter, WTL_WINDOW_CANCELLED, window, 0);
+		forget(meter, window);
+	}
+	return rc;
 }
 
 /* What the total is made of: one budget per source, since a source's gain is common to its parts. */
@@ -205,6 +215,15 @@ static void finish_total(struct totals *totals, int64_t duration_ns, uint64_t ma
 	*ret = *total;
 }
 
+void wtl_window_give(const struct wattle_window *window, struct wattle_window *ret_window)
+{
+	struct wattle_window own = *window;
+
+	own.total.size = wtl_abi_tail_size(ret_window, offsetof(struct wattle_window, total),
+					   sizeof(own.total));
+	wtl_abi_give(ret_window, &own, sizeof(own));
+}
+
 static void give_window(const struct wtl_window *window, struct totals *totals, int64_t now_ns,
 			struct wattle_window *ret_window)
 {
@@ -215,9 +234,7 @@ static void give_window(const struct wtl_window *window, struct totals *totals, 
 	};
 
 	finish_total(totals, own.duration_ns, window->total_max_uw, &own.total);
-	own.total.size = wtl_abi_tail_size(ret_window, offsetof(struct wattle_window, total),
-					   sizeof(own.total));
-	wtl_abi_give(ret_window, &own, sizeof(own));
+	wtl_window_give(&own, ret_window);
 }
 
 /* The window up to now, a sample having just been taken. Returns what it takes for now. */
@@ -247,16 +264,39 @@ static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
 	return now_ns;
 }
 
-int wattle_window_begin(struct wattle_meter *meter, const char *name)
+/* A session's window is none of the caller's. */
+static bool is_callers(const char *name)
+{
+	return name_is_good(name) && name[0] != WTL_WINDOW_OF_SESSION[0];
+}
+
+int wattle_window_begin_with(struct wattle_meter *meter, const char *name, uint32_t flags)
 {
 	int rc;
 
-	if (!name_is_good(name))
+	if (!is_callers(name) || flags & ~(uint32_t)(WATTLE_WINDOW_EXACT | WATTLE_WINDOW_CONSUMERS))
 		return -EINVAL;
+	if (flags && !meter->attached)
+		return -ENOTSUP;
 	pthread_mutex_lock(&meter->lock);
-	rc = find_named(meter, name) ? -WATTLE_E_WINDOW_OPEN : begin(meter, name, false);
+	rc = find_named(meter, name) ? -WATTLE_E_WINDOW_OPEN : begin(meter, name, false, flags);
 	pthread_mutex_unlock(&meter->lock);
 	return rc;
+}
+
+int wattle_window_begin(struct wattle_meter *meter, const char *name)
+{
+	return wattle_window_begin_with(meter, name, 0);
+}
+
+int wtl_window_begin_own(struct wattle_meter *meter)
+{
+	return begin(meter, WTL_WINDOW_OF_SESSION, false, 0);
+}
+
+struct wtl_window *wtl_window_find(struct wattle_meter *meter, const char *name)
+{
+	return is_callers(name) ? find_named(meter, name) : NULL;
 }
 
 int wattle_window_push(struct wattle_meter *meter, const char *name)
@@ -266,7 +306,7 @@ int wattle_window_push(struct wattle_meter *meter, const char *name)
 	if (!name_is_good(name))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
-	rc = begin(meter, name, true);
+	rc = begin(meter, name, true, 0);
 	pthread_mutex_unlock(&meter->lock);
 	return rc;
 }
@@ -317,7 +357,7 @@ int wattle_window_end(struct wattle_meter *meter, const char *name,
 		      struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 		      size_t n_energies)
 {
-	if (!name_is_good(name) || !are_sized(ret_window, ret_energies, n_energies))
+	if (!is_callers(name) || !are_sized(ret_window, ret_energies, n_energies))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_named(meter, name), true, ret_window, ret_energies,
@@ -335,7 +375,7 @@ int wattle_window_read(struct wattle_meter *meter, const char *name,
 		       struct wattle_window *ret_window, struct wattle_energy *ret_energies,
 		       size_t n_energies)
 {
-	if (!name_is_good(name) || !are_sized(ret_window, ret_energies, n_energies))
+	if (!is_callers(name) || !are_sized(ret_window, ret_energies, n_energies))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_named(meter, name), false, ret_window, ret_energies,
@@ -378,7 +418,7 @@ int wattle_window_cancel(struct wattle_meter *meter, const char *name)
 {
 	struct wtl_window *window;
 
-	if (!name_is_good(name))
+	if (!is_callers(name))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	window = find_named(meter, name);

@@ -12,7 +12,9 @@
 #include "base/text.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
+#include "meter/session.h"
 #include "replay/history.h"
+#include "replay/player.h"
 
 #define STEP "step"
 
@@ -214,65 +216,34 @@ int wattle_recording_window(struct wattle_recording *recording, size_t i,
 	return 0;
 }
 
-size_t wattle_recording_consumers(const struct wattle_recording *recording)
+static void name_user(void *context, uint32_t uid, char *name, size_t size)
 {
-	return wtl_consumers_slots(recording->history->consumers);
+	wtl_text_copy(name, size, wtl_player_user(context, uid));
 }
 
-int wattle_recording_consumer(struct wattle_recording *recording, size_t slot,
-			      struct wattle_recording_consumer *ret_consumer)
+static int64_t start_utc_ns(void *context, int64_t start_ns)
+{
+	return wtl_player_start_utc(context, start_ns);
+}
+
+int wattle_recording_consumers(struct wattle_recording *recording,
+			       struct wattle_consumers **ret_consumers, struct wattle_error *reterr)
 {
 	struct wtl_player *player = recording->history->player;
-	const struct wtl_consumer *consumer =
-		wtl_consumers_get(recording->history->consumers, slot);
-	struct wattle_recording_consumer own = {.pid = 0};
-	struct wtl_share_energy energy;
+	const struct wtl_consumers_naming naming = {.user = name_user,
+						    .start_utc_ns = start_utc_ns,
+						    .context = player,
+						    .lacks_gpu_time = true};
+	struct wattle_window window = {.size = sizeof(window)};
+	const struct wattle_energy *energies;
+	struct wtl_err err = {.code = 0};
 
-	if (!consumer)
-		return -ENOENT;
-	if (!wtl_abi_is_sized(ret_consumer))
+	if (!ret_consumers || !wtl_abi_is_sized(reterr))
 		return -EINVAL;
-	wtl_consumers_energy(recording->history->consumers, slot, WTL_PART_ALL, &energy);
-	own.pid = consumer->pid;
-	own.start_utc_ns = wtl_player_start_utc(player, consumer->start_ns);
-	wtl_text_copy(own.name, sizeof(own.name), consumer->name);
-	wtl_text_copy(own.command, sizeof(own.command), consumer->command);
-	if (consumer->uid != UINT32_MAX)
-		wtl_text_copy(own.user, sizeof(own.user), wtl_player_user(player, consumer->uid));
-	if (consumer->group) {
-		wtl_text_copy(own.cgroup, sizeof(own.cgroup), consumer->group->cgroup);
-		wtl_text_copy(own.container, sizeof(own.container), consumer->group->container);
-	}
-	own.processes = consumer->n_processes;
-	own.is_in_command = consumer->is_in_tree;
-	own.has_dynamic = energy.has_dynamic;
-	own.full_uj = energy.full_uj;
-	own.dynamic_uj = energy.dynamic_uj;
-	own.uncertainty_uj = energy.uncertainty_uj;
-	own.cpu_ns = wtl_consumer_cpu_ns(consumer);
-	wtl_abi_give(ret_consumer, &own, sizeof(own));
-	return 0;
-}
-
-int wattle_recording_ledger(struct wattle_recording *recording, size_t domain,
-			    struct wattle_recording_ledger *ret_ledger)
-{
-	struct wattle_recording_ledger own;
-	struct wtl_ledger ledger;
-
-	if (domain >= wattle_recording_domains(recording))
-		return -ERANGE;
-	if (!wtl_abi_is_sized(ret_ledger))
-		return -EINVAL;
-	wtl_consumers_ledger(recording->history->consumers, domain, &ledger);
-	own = (struct wattle_recording_ledger){
-		.live_uj = ledger.live_uj,
-		.exited_uj = ledger.exited_uj,
-		.kernel_uj = ledger.kernel_uj,
-		.idle_uj = ledger.idle_uj,
-		.unattributed_uj = ledger.unattributed_uj,
-		.total_uj = ledger.total_uj,
-	};
-	wtl_abi_give(ret_ledger, &own, sizeof(own));
-	return 0;
+	wtl_player_billed(player, &window, &energies);
+	if (wtl_consumers_list(wtl_player_consumers(player), NULL, &window, &naming,
+			       ret_consumers) == 0)
+		return 0;
+	wtl_err_set(&err, ENOMEM, "recording", NULL, "out of memory");
+	return hand_over(&err, reterr);
 }

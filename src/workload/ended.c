@@ -143,6 +143,7 @@ static void row_key(struct wtl_workload *workload, const struct wtl_exit *exit, 
 		return;
 	wtl_names_read_once(workload, slot);
 	key->is_in_tree = key->is_in_tree || roster->consumers[slot].is_in_tree;
+	key->sets = roster->consumers[slot].sets;
 	key->group = roster->consumers[slot].group;
 	if (roster->places[slot].is_kernel) {
 		memset(key, 0, sizeof(*key));
@@ -169,6 +170,7 @@ static void identify(struct wtl_workload *workload, uint32_t slot, const struct 
 		return;
 	wtl_names_read_once(workload, parent);
 	consumer->group = roster->consumers[parent].group;
+	consumer->sets |= roster->consumers[parent].sets;
 }
 
 /* One that we know has ended: its record has the last of its CPU time. */

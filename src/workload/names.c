@@ -108,9 +108,10 @@ static void inherit(struct wtl_workload *workload, uint32_t slot, unsigned depth
 	int parent = roster->consumers[slot].parent;
 	uint32_t from = wtl_roster_find(roster, parent);
 
-	if (!workload->follows_tree)
+	if (!workload->follows_tree && !workload->chosen_trees)
 		return;
-	if (wtl_names_is_adopted(workload, parent, roster->consumers[slot].pid,
+	if (workload->follows_tree &&
+	    wtl_names_is_adopted(workload, parent, roster->consumers[slot].pid,
 				 roster->places[slot].start_ticks))
 		roster->consumers[slot].is_in_tree = true;
 	if (from == WTL_NO_SLOT || from == slot)
@@ -124,6 +125,7 @@ static void inherit(struct wtl_workload *workload, uint32_t slot, unsigned depth
 	}
 	if (roster->consumers[from].is_in_tree)
 		roster->consumers[slot].is_in_tree = true;
+	roster->consumers[slot].sets |= roster->consumers[from].sets & workload->chosen_trees;
 }
 
 int wtl_names_read_stat(struct wtl_workload *workload, uint32_t slot)
@@ -179,6 +181,7 @@ static void group_read(struct wtl_workload *workload, uint32_t slot)
 	if (consumer->group && now != consumer->group && has_left(workload, slot))
 		return;
 	consumer->group = now;
+	consumer->sets |= wtl_workload_group_sets(workload, now);
 }
 
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)

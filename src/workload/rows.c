@@ -26,6 +26,7 @@ static void row_fill(struct wtl_consumer *consumer, const struct wtl_row_key *ke
 
 	consumer->state = key->kind == WTL_ROW_KERNEL ? WTL_CONSUMER_KERNEL : WTL_CONSUMER_FOLDED;
 	consumer->is_in_tree = key->is_in_tree;
+	consumer->sets = key->sets;
 	consumer->uid = key->uid;
 	consumer->parent = key->parent;
 	consumer->group = key->group;
@@ -80,8 +81,13 @@ uint32_t wtl_rows_slot(struct wtl_workload *workload, const struct wtl_row_key *
 	memset(&others, 0, sizeof(others));
 	others.kind = WTL_ROW_OTHERS;
 	others.is_in_tree = key->is_in_tree;
+	others.sets = key->sets;
 	others.uid = UINT32_MAX;
 	slot = row_find(workload, &others);
+	if (slot == WTL_NO_SLOT && others.sets) {
+		others.sets = 0;
+		slot = row_find(workload, &others);
+	}
 	return slot != WTL_NO_SLOT ? slot : (uint32_t)WTL_SLOT_UNSEEN;
 }
 
@@ -98,6 +104,7 @@ static uint32_t row_of(struct wtl_workload *workload, uint32_t slot)
 	} else {
 		key.kind = WTL_ROW_NAME;
 		key.is_in_tree = consumer->is_in_tree;
+		key.sets = consumer->sets;
 		key.uid = consumer->uid;
 		key.group = consumer->group;
 		memcpy(key.name, consumer->name, sizeof(key.name));
@@ -185,6 +192,21 @@ bool wtl_rows_make_room(struct wtl_workload *workload)
 	uint32_t n = workload->roster.n_ended / ROOM_PART + 2;
 
 	return fold_some(workload, n, nth_time(workload, n - 1), false) > 0;
+}
+
+void wtl_rows_forget_set(struct wtl_workload *workload, uint16_t others)
+{
+	struct wtl_rows *rows = &workload->rows;
+
+	for (uint32_t i = 0; i < rows->n; i++) {
+		struct wtl_row_key *key = &rows->rows[i].key;
+
+		if (!(key->sets & ~others))
+			continue;
+		wtl_hash_remove(&rows->by_key, wtl_hash_bytes(key, sizeof(*key)), i);
+		key->sets &= others;
+		wtl_hash_add(&rows->by_key, wtl_hash_bytes(key, sizeof(*key)), i);
+	}
 }
 
 void wtl_rows_reset(struct wtl_workload *workload)

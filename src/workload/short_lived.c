@@ -99,6 +99,7 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 	memset(key, 0, sizeof(*key));
 	key->kind = WTL_ROW_PARENT;
 	key->is_in_tree = consumer->is_in_tree;
+	key->sets = consumer->sets;
 	key->uid = consumer->uid;
 	key->parent = consumer->pid;
 	key->parent_start = roster->places[parent].start_ticks;
@@ -339,6 +340,7 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	key.kind = WTL_ROW_UNIT;
 	key.uid = UINT32_MAX;
 	key.group = unit->group;
+	key.sets = wtl_workload_group_sets(workload, unit->group);
 	row_bill_unseen(workload, &key, more_ns);
 }
 

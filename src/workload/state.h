@@ -57,6 +57,7 @@ struct wtl_row_key {
 		WTL_ROW_OTHERS,	  /* all that there is no row for any more */
 	} kind;
 	bool is_in_tree;
+	uint16_t sets;
 	uint32_t uid;
 	int parent;
 	uint64_t parent_start;
@@ -106,7 +107,9 @@ struct wtl_workload {
 	bool has_own_pids;     /* a PID namespace apart from the first one */
 	bool numbers_differ;   /* /proc is that of another one */
 	bool follows_tree;
-	int tree_pid;	      /* whom wtl_workload_follow_tree() was given */
+	uint16_t chosen_trees; /* those of the sets that are processes and their descendants */
+	char *chosen_groups[WTL_SETS_MAX]; /* those that are control groups; NULL: it is none */
+	int tree_pid;			   /* whom wtl_workload_follow_tree() was given */
 	int64_t tree_cpu_ns;  /* wtl_workload_tree_ended(), for the next look; 0: nothing */
 	uint64_t begin_ticks; /* what started later is known from birth */
 	bool names_all;	      /* in the next look */
@@ -229,6 +232,12 @@ void wtl_rows_fold_ended(struct wtl_workload *workload);
 /* Folds some to make room for at least one slot; false: there is nobody. */
 bool wtl_rows_make_room(struct wtl_workload *workload);
 void wtl_rows_reset(struct wtl_workload *workload);
+/* A set is not chosen any more: rows are in those of `others` at most. */
+void wtl_rows_forget_set(struct wtl_workload *workload, uint16_t others);
+
+/* The chosen sets that a control group is or lies in; NULL is fine. */
+uint16_t wtl_workload_group_sets(const struct wtl_workload *workload,
+				 const struct wtl_group *group);
 
 /* ---- means.c ---- */
 

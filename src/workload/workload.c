@@ -75,6 +75,8 @@ void wtl_workload_free(struct wtl_workload *workload)
 	wtl_clocks_close(workload);
 	wtl_roster_done(&workload->roster);
 	wtl_groups_free(workload->groups);
+	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
+		free(workload->chosen_groups[i]);
 	wtl_hash_done(&workload->rows.by_key);
 	free(workload);
 }
@@ -380,8 +382,21 @@ void wtl_workload_probe_weights(struct wtl_workload *workload)
 
 /* ---- The tree ---- */
 
+/* Takes over what a parent is in, of the sets that are trees; false: it had all of that. */
+static bool take_over(struct wtl_consumer *consumer, const struct wtl_consumer *parent,
+		      uint16_t trees)
+{
+	uint16_t more = parent->sets & trees & (uint16_t)~consumer->sets;
+
+	if ((consumer->is_in_tree || !parent->is_in_tree) && !more)
+		return false;
+	consumer->is_in_tree |= parent->is_in_tree;
+	consumer->sets |= more;
+	return true;
+}
+
 /* Marks whoever has a marked parent, until nobody is left. */
-static void tree_spread(struct wtl_roster *roster)
+static void tree_spread(struct wtl_roster *roster, uint16_t trees)
 {
 	bool is_done = false;
 
@@ -391,37 +406,111 @@ static void tree_spread(struct wtl_roster *roster)
 			struct wtl_consumer *consumer = &roster->consumers[roster->slots[i]];
 			uint32_t parent = wtl_roster_find(roster, consumer->parent);
 
-			if (consumer->is_in_tree || parent == WTL_NO_SLOT ||
-			    !roster->consumers[parent].is_in_tree)
-				continue;
-			consumer->is_in_tree = true;
-			is_done = false;
+			if (parent != WTL_NO_SLOT &&
+			    take_over(consumer, &roster->consumers[parent], trees))
+				is_done = false;
 		}
 	}
 }
 
-int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
+/* The slot of a tree's first process, or WTL_NO_SLOT. */
+static uint32_t find_root(struct wtl_workload *workload, int pid, bool *ret_is_new)
 {
-	struct wtl_roster *roster = &workload->roster;
-	int64_t slot = wtl_roster_find(roster, pid);
-	bool is_new = slot == WTL_NO_SLOT;
+	uint32_t slot = wtl_roster_find(&workload->roster, pid);
 
-	if (is_new) {
+	*ret_is_new = slot == WTL_NO_SLOT;
+	if (*ret_is_new) {
 		slot = wtl_find_one(workload, pid);
 		look_point(workload);
 	}
+	return slot;
+}
+
+static void mark_descendants(struct wtl_workload *workload)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	for (uint32_t i = 0; i < roster->n_live; i++)
+		if (!roster->places[roster->slots[i]].has_stat)
+			wtl_names_read_stat(workload, roster->slots[i]);
+	tree_spread(roster, workload->chosen_trees);
+}
+
+int wtl_workload_follow_tree(struct wtl_workload *workload, int pid)
+{
+	bool is_new;
+	uint32_t slot = find_root(workload, pid, &is_new);
+
 	if (slot == WTL_NO_SLOT)
 		return -ESRCH;
 	workload->follows_tree = true;
 	workload->tree_pid = pid;
-	roster->consumers[slot].is_in_tree = true;
-	if (is_new) /* nobody known descends from it: they were all born before */
-		return 0;
-	for (uint32_t i = 0; i < roster->n_live; i++)
-		if (!roster->places[roster->slots[i]].has_stat)
-			wtl_names_read_stat(workload, roster->slots[i]);
-	tree_spread(roster);
+	workload->roster.consumers[slot].is_in_tree = true;
+	if (!is_new) /* nobody known descends from a new one: they were all born before */
+		mark_descendants(workload);
 	return 0;
+}
+
+int wtl_workload_choose_tree(struct wtl_workload *workload, unsigned set, int pid)
+{
+	bool is_new;
+	uint32_t slot = find_root(workload, pid, &is_new);
+
+	if (slot == WTL_NO_SLOT)
+		return -ESRCH;
+	workload->chosen_trees |= (uint16_t)(1u << set);
+	workload->roster.consumers[slot].sets |= (uint16_t)(1u << set);
+	if (!is_new)
+		mark_descendants(workload);
+	return 0;
+}
+
+static bool is_below(const char *path, const char *group)
+{
+	size_t len = strlen(group);
+
+	return strncmp(path, group, len) == 0 &&
+	       (path[len] == '\0' || path[len] == '/' || (len > 0 && group[len - 1] == '/'));
+}
+
+uint16_t wtl_workload_group_sets(const struct wtl_workload *workload, const struct wtl_group *group)
+{
+	uint16_t sets = 0;
+
+	for (unsigned i = 0; group && i < WTL_SETS_MAX; i++)
+		if (workload->chosen_groups[i] &&
+		    is_below(group->cgroup, workload->chosen_groups[i]))
+			sets |= (uint16_t)(1u << i);
+	return sets;
+}
+
+int wtl_workload_choose_group(struct wtl_workload *workload, unsigned set, const char *cgroup)
+{
+	struct wtl_roster *roster = &workload->roster;
+
+	workload->chosen_groups[set] = strdup(cgroup);
+	if (!workload->chosen_groups[set])
+		return -ENOMEM;
+	for (uint32_t i = 0; i < roster->n_live; i++) {
+		uint32_t slot = roster->slots[i];
+
+		wtl_names_read_once(workload, slot);
+		roster->consumers[slot].sets |=
+			wtl_workload_group_sets(workload, roster->consumers[slot].group);
+	}
+	return 0;
+}
+
+void wtl_workload_choose_nobody(struct wtl_workload *workload, unsigned set)
+{
+	uint16_t others = (uint16_t) ~(1u << set);
+
+	workload->chosen_trees &= others;
+	free(workload->chosen_groups[set]);
+	workload->chosen_groups[set] = NULL;
+	for (uint32_t slot = 0; slot < workload->roster.n_used; slot++)
+		workload->roster.consumers[slot].sets &= others;
+	wtl_rows_forget_set(workload, others);
 }
 
 void wtl_workload_tree_ended(struct wtl_workload *workload, int64_t cpu_ns)

@@ -122,6 +122,15 @@ void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t
 int wtl_workload_follow_tree(struct wtl_workload *workload, int pid);
 
 /*
+ * Chosen sets, numbered from 0: a process with its descendants, as above, or all that are in a control group or
+ * below it. wtl_consumer.sets has a bit for each; who was in one stays in it. -ESRCH, -ENOMEM.
+ */
+enum { WTL_SETS_MAX = 16 };
+int wtl_workload_choose_tree(struct wtl_workload *workload, unsigned set, int pid);
+int wtl_workload_choose_group(struct wtl_workload *workload, unsigned set, const char *cgroup);
+void wtl_workload_choose_nobody(struct wtl_workload *workload, unsigned set);
+
+/*
  * Reads the memory of at most `budget` live processes: up to half of them such as are busy (1 % of a
  * CPU in the last look), then of all in turn. PSS and USS where readable, else RSS alone. PSS costs what
  * there is to walk: 2 MiB a process of the budget and call, half of it for busy ones as far as they need

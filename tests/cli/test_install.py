@@ -13,6 +13,7 @@ import pytest
 REPO = Path(__file__).resolve().parents[2]
 ROOTS = REPO / "tests" / "fixtures" / "roots"
 EXAMPLE = REPO / "examples" / "window.c"
+CONSUMERS_EXAMPLE = REPO / "examples" / "consumers.c"
 RECORDING_EXAMPLE = REPO / "examples" / "recording.c"
 
 
@@ -123,7 +124,7 @@ def test_exported_symbols(installed):
 
 
 def test_exported_symbols_of_recordings(recordings):
-    check_exported(recordings, "wattle-recording", "WATTLE_RECORDING_0", 11)
+    check_exported(recordings, "wattle-recording", "WATTLE_RECORDING_0", 9)
 
 
 def test_private_symbols(recordings):
@@ -237,6 +238,18 @@ def test_recording_example_says_what_went_wrong(recordings, tmp_path):
         assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("root", [None, "client-psys"], ids=["here", "root"])
+def test_example_of_consumers(installed, tmp_path, root):
+    """Its sum is the meter's energy, to the microjoule, and its largest rows are in order."""
+    program = compile(installed, tmp_path, CONSUMERS_EXAMPLE)
+    out = run(program, "0.5", *([ROOTS / root] if root else []), LD_LIBRARY_PATH=str(installed[1]))
+    energies = [int(value.replace(".", "")) for value in re.findall(r" (\d+\.\d{6}) J(?! above)", out)]
+    rows, (total, meter) = energies[:-2], energies[-2:]
+    assert sum(rows) == total == meter, out
+    assert rows[:-1] == sorted(rows[:-1], reverse=True)
+    assert root or total > 0
+
+
 def test_header_from_cpp(installed, tmp_path):
     if not shutil.which("g++"):
         pytest.skip("there is no C++ compiler")
@@ -267,6 +280,6 @@ def test_example_says_what_went_wrong(installed, tmp_path):
 def test_documentation_shows_the_example():
     page = (REPO / "docs" / "c-api.md").read_text()
     assert EXAMPLE.read_text() in page, "docs/c-api.md does not show examples/window.c as it is"
-    header = (REPO / "include" / "wattle.h").read_text()
+    header = "".join((REPO / "include" / name).read_text() for name in ("wattle.h", "wattle-recording.h"))
     for name in re.findall(r"^WATTLE_API [^;(]*?(wattle_\w+)\(", header, re.M):
         assert name in page, f"docs/c-api.md does not mention {name}()"

@@ -244,63 +244,81 @@ static void test_windows(void **state)
 	wattle_recording_close(recording);
 }
 
+static struct wattle_consumers *list_of(struct wattle_recording *recording)
+{
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_consumers *list = NULL;
+
+	if (wattle_recording_consumers(recording, &list, &error) < 0)
+		fail_msg("%s", error.text);
+	return list;
+}
+
 static void test_consumers(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_recording_consumer consumer = {.size = sizeof(consumer)};
 	uint64_t full_uj = 0, n = 0;
 	unsigned workers = 0, in_command = 0;
-	size_t slots;
+	struct wattle_consumers *list;
 
 	(void)state;
 	read_all(recording, S);
-	slots = wattle_recording_consumers(recording);
-	for (size_t i = 0; i < slots; i++) {
-		int rc = wattle_recording_consumer(recording, i, &consumer);
+	list = list_of(recording);
+	wattle_recording_close(recording);
+	for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+		struct wattle_consumer consumer = {.size = sizeof(consumer)};
+		struct wattle_share share = {.size = sizeof(share)};
 
-		if (rc == -ENOENT)
+		assert_int_equal(wattle_consumers_get(list, i, &consumer), 0);
+		if (consumer.state >= WATTLE_CONSUMER_INTERRUPTS)
 			continue;
-		assert_int_equal(rc, 0);
-		full_uj += consumer.full_uj;
-		assert_true(!consumer.has_dynamic || consumer.dynamic_uj <= consumer.full_uj);
+		assert_int_equal(wattle_consumers_share(list, i, -1, &share), 0);
+		full_uj += share.full_uj;
+		assert_true(share.dynamic_uj <= share.full_uj);
 		in_command += (unsigned)consumer.is_in_command;
 		n++;
-		if (strcmp(consumer.name, "worker") != 0 || consumer.pid == 0)
+		if (!consumer.name || strcmp(consumer.name, "worker") != 0 || consumer.pid == 0)
 			continue;
 		workers++;
 		assert_string_equal(consumer.cgroup, "/system.slice/worker.service");
 		assert_true(consumer.cpu_ns > 0);
+		assert_int_equal(consumer.gpu_ns, -1);
 	}
 	assert_int_equal(n, said("consumers"));
 	assert_int_equal(full_uj, said("consumers.full"));
 	assert_true(workers > 0 && in_command > 0);
-	assert_int_equal(wattle_recording_consumer(recording, slots, &consumer), -ENOENT);
-	assert_int_equal(wattle_recording_consumer(recording, SIZE_MAX, &consumer), -ENOENT);
-	wattle_recording_close(recording);
+	wattle_consumers_free(list);
 }
 
 static void test_ledgers(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
-	struct wattle_recording_ledger l = {.size = sizeof(l)};
+	struct wattle_ledger l = {.size = sizeof(l)};
 	size_t n = wattle_recording_domains(recording);
+	struct wattle_consumers *list;
 
 	(void)state;
-	while (wattle_recording_next(recording, S, NULL, NULL, 0, NULL) > 0)
+	while (wattle_recording_next(recording, S, NULL, NULL, 0, NULL) > 0) {
+		list = list_of(recording);
 		for (size_t i = 0; i < n; i++) {
-			assert_int_equal(wattle_recording_ledger(recording, i, &l), 0);
+			assert_int_equal(wattle_consumers_ledger(list, (int)i, &l), 0);
 			assert_int_equal(l.live_uj + l.exited_uj + l.kernel_uj + l.idle_uj +
 						 l.unattributed_uj,
 					 l.total_uj);
+			assert_true(l.has_idle || l.idle_uj == 0);
 		}
-	assert_int_equal(wattle_recording_ledger(recording, 0, &l), 0);
+		wattle_consumers_free(list);
+	}
+	list = list_of(recording);
+	assert_int_equal(wattle_consumers_ledger(list, 0, &l), 0);
 	assert_int_equal(l.total_uj, said("ledger.total"));
 	assert_int_equal(l.live_uj, said("ledger.live"));
 	assert_int_equal(l.exited_uj, said("ledger.exited"));
 	assert_int_equal(l.kernel_uj, said("ledger.kernel"));
 	assert_int_equal(l.idle_uj, said("ledger.idle"));
 	assert_int_equal(l.unattributed_uj, said("ledger.unattributed"));
-	assert_int_equal(wattle_recording_ledger(recording, n, &l), -ERANGE);
+	assert_int_equal(wattle_consumers_ledger(list, (int)n, &l), -ERANGE);
+	wattle_consumers_free(list);
 	wattle_recording_close(recording);
 }
 

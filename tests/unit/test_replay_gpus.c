@@ -145,7 +145,8 @@ static void test_a_user_of_elsewhere(void **state)
 			  "process 90001 C 100 60 0 0 0\n",
 		.store = {.period_ns = 2 * S}};
 	struct wattle_energy energies[REPLAY_DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
-	struct wattle_recording_consumer consumer = {.size = sizeof(consumer)};
+	struct wattle_consumer consumer = {.size = sizeof(consumer)};
+	struct wattle_consumers *list;
 	struct wattle_recording *recording;
 	struct wattle_recording_step step = {.size = sizeof(step)};
 	bool is_known_of_others = false, is_there = false;
@@ -162,14 +163,14 @@ static void test_a_user_of_elsewhere(void **state)
 	assert_int_equal(wattle_recording_open(f.path, &recording, NULL), 0);
 	while (wattle_recording_next(recording, S, &step, energies, REPLAY_DOMAINS_MAX, NULL) > 0)
 		;
-	for (size_t i = 0; i < wattle_recording_consumers(recording); i++) {
-		if (wattle_recording_consumer(recording, i, &consumer) < 0)
-			continue;
+	assert_int_equal(wattle_recording_consumers(recording, &list, NULL), 0);
+	for (size_t i = 0; wattle_consumers_get(list, i, &consumer) == 0; i++) {
 		if (consumer.pid == ELSEWHERE)
 			assert_int_equal(consumer.cpu_ns, -1);
 		is_there |= consumer.pid == ELSEWHERE;
 		is_known_of_others |= consumer.pid == first && consumer.cpu_ns > 0;
 	}
+	wattle_consumers_free(list);
 	assert_true(is_there);
 	assert_true(is_known_of_others);
 	wattle_recording_close(recording);

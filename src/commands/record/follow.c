@@ -180,9 +180,9 @@ int wtl_follow_begin(struct wtl_follow *follow, struct wtl_app *app, struct wtl_
 void wtl_follow_look(struct wtl_follow *follow)
 {
 	if (!follow->billing || !follow->billing->consumers ||
-	    follow->billing->due_ns == follow->seen_due_ns)
+	    follow->billing->session.due_ns == follow->seen_due_ns)
 		return;
-	follow->seen_due_ns = follow->billing->due_ns;
+	follow->seen_due_ns = follow->billing->session.due_ns;
 	if (follow->slot >= 0)
 		look_at_pid(follow);
 	if (!follow->container[0] && !follow->unit[0])

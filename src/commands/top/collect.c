@@ -54,8 +54,13 @@ int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *
 static int open_consumers(struct wtl_top_collector *collector)
 {
 	const struct wtl_settings *settings = &collector->app->settings;
-	const struct wtl_consumers_options options = {.nvml_path = settings->nvml_path,
-						      .weight = settings->weight};
+	const bool is_kept =
+		wtl_idle_path(settings, collector->idle_path, sizeof(collector->idle_path)) == 0;
+	const struct wtl_session_options options = {
+		.consumers = {.nvml_path = settings->nvml_path, .weight = settings->weight},
+		.idle_path = is_kept ? collector->idle_path : NULL,
+		.is_tape = settings->tape && !settings->idle_file,
+	};
 	struct wtl_top_view *view = &collector->master;
 	struct wtl_err err = {.code = 0};
 	int rc;
@@ -65,15 +70,14 @@ static int open_consumers(struct wtl_top_collector *collector)
 			      "processes are not followed (--no-processes)");
 		return 0;
 	}
-	rc = wtl_consumers_new(collector->meter, collector->io, &options, &collector->consumers,
-			       &err);
+	rc = wtl_session_open(&collector->session, collector->meter, "top", &options, &err);
 	if (rc < 0) {
 		wtl_complain_err(collector->app, &err);
 		return rc;
 	}
+	collector->consumers = collector->session.consumers;
 	wtl_remark_weight(collector->app, collector->consumers);
-	collector->learns =
-		wtl_idle_load(collector->app, collector->meter, collector->consumers, NULL);
+	wtl_session_load_idle(&collector->session, NULL, NULL);
 	return 0;
 }
 
@@ -414,10 +418,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	if (!wtl_top_gpus_done(&collector->gpus))
 		return false;
-	if (collector->consumers && collector->learns)
-		wtl_idle_save(collector->app, collector->io, collector->meter,
-			      collector->consumers);
-	if (!wtl_consumers_free(collector->consumers))
+	if (!wtl_idle_close_session(&collector->session))
 		return false;
 	wtl_top_people_done(&collector->people);
 	wtl_top_sampler_done(&collector->sampler);

@@ -2,6 +2,7 @@
 #ifndef WTL_COMMANDS_TOP_COLLECT_H
 #define WTL_COMMANDS_TOP_COLLECT_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +16,13 @@
 #include "cli/complain.h"
 #include "commands/top/play.h"
 #include "commands/top/view.h"
+<<<<<<< HEAD
 #include "meter/consumers.h"
 #include "commands/top/settings.h"
+=======
+#include "commands/top/top.h"
+#include "meter/session.h"
+>>>>>>> session
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"
@@ -176,8 +182,9 @@ struct wtl_top_collector {
 
 	struct wattle_meter *meter;
 	struct wtl_io *io;
-	struct wtl_consumers *consumers;
-	bool learns; /* what is learned of idle may be kept */
+	struct wtl_session session;
+	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
+	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
 	struct wtl_top_people people;
 	struct wtl_top_gpus gpus;

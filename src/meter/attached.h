@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_METER_ATTACHED_H
+#define WTL_METER_ATTACHED_H
+
+#include "meter/session.h"
+
+struct wtl_window;
+
+/* What a meter has that was opened with attribution. All functions but the public ones are called with its lock
+ * held. */
+
+struct wattle_set {
+	struct wattle_meter *meter;
+	unsigned number;
+};
+
+/* What a chosen set's members have used up to some moment. */
+struct wtl_set_account {
+	bool is_known;
+	struct wtl_consumers_sum sum;
+};
+
+struct wtl_attached {
+	struct wtl_session session;
+	char *idle_path;
+	uint16_t sets; /* those that are chosen, a bit each */
+	struct wattle_set set[WTL_SETS_MAX];
+	/* As of the last bill; when they were chosen; WTL_SETS_MAX for each window, when that began (NULL until a
+	 * set is chosen). */
+	struct wtl_set_account now[WTL_SETS_MAX], chosen[WTL_SETS_MAX], *marks;
+	struct wtl_set_account scratch;
+};
+
+/* By the meter's options. 0, or negative; wtl_attached_close() in any case. */
+int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err);
+void wtl_attached_close(struct wattle_meter *meter);
+
+/* After a sample, for meters without attribution too: bills if that is due; and does so in any case. */
+void wtl_attached_tick(struct wattle_meter *meter);
+void wtl_attached_bill(struct wattle_meter *meter);
+
+/* A window has begun: 0 or -ENOMEM. It is about to be forgotten. */
+int wtl_attached_window_begins(struct wattle_meter *meter, struct wtl_window *window);
+void wtl_attached_window_ends(struct wattle_meter *meter, struct wtl_window *window);
+
+#endif

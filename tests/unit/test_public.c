@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* Attribution as a user of the library has it: the public header and libwattle.so, nothing else. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <wattle.h>
+
+#define S INT64_C(1000000000)
+
+enum { DOMAINS_MAX = 32 };
+
+/* This machine, whose domains are modelled where it has no sensor. */
+static struct wattle_meter *open_here(uint32_t interval_ms)
+{
+	const struct wattle_options options = {.size = sizeof(options),
+					       .nvml_path = "",
+					       .interval_ms = interval_ms,
+					       .attribution = 1};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_meter *meter = NULL;
+
+	if (wattle_meter_open(&options, &meter, &error) < 0)
+		fail_msg("%s: %s", error.source, error.text);
+	return meter;
+}
+
+/* Uses CPU time for so long. */
+static void work(double seconds)
+{
+	struct timespec t;
+	double end;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	end = (double)t.tv_sec + (double)t.tv_nsec / 1e9 + seconds;
+	do {
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	} while ((double)t.tv_sec + (double)t.tv_nsec / 1e9 < end);
+}
+
+static struct wattle_consumers *list_of(struct wattle_meter *meter, const char *window)
+{
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_consumers *list = NULL;
+
+	if (wattle_meter_consumers(meter, window, &list, &error) < 0)
+		fail_msg("%s: %s", error.source, error.text);
+	return list;
+}
+
+/* Everybody's shares, and each ledger, add up to the energy of the domain and of the total. */
+static void check_closed(struct wattle_meter *meter, const struct wattle_consumers *list)
+{
+	struct wattle_window window = {.size = sizeof(window)};
+
+	assert_return_code(wattle_consumers_window(list, &window), 0);
+	for (int domain = -1; domain < (int)wattle_meter_domains(meter); domain++) {
+		struct wattle_ledger ledger = {.size = sizeof(ledger)};
+		uint64_t sum_uj = 0;
+
+		for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+			struct wattle_share share = {.size = sizeof(share)};
+
+			assert_return_code(wattle_consumers_share(list, i, domain, &share), 0);
+			assert_true(share.dynamic_uj <= share.full_uj);
+			sum_uj += share.full_uj;
+		}
+		assert_return_code(wattle_consumers_ledger(list, domain, &ledger), 0);
+		assert_int_equal(ledger.total_uj, sum_uj);
+		assert_int_equal(ledger.live_uj + ledger.exited_uj + ledger.kernel_uj +
+					 ledger.idle_uj + ledger.unattributed_uj,
+				 ledger.total_uj);
+		assert_true(ledger.has_idle || ledger.idle_uj == 0);
+		if (domain < 0)
+			assert_int_equal(window.total.energy_uj, sum_uj);
+	}
+}
+
+static bool find_self(const struct wattle_consumers *list, struct wattle_consumer *self,
+		      struct wattle_share *share)
+{
+	for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+		self->size = sizeof(*self);
+		share->size = sizeof(*share);
+		assert_return_code(wattle_consumers_get(list, i, self), 0);
+		assert_return_code(wattle_consumers_share(list, i, -1, share), 0);
+		if (self->pid == (int)getpid())
+			return true;
+	}
+	return false;
+}
+
+static void test_consumers(void **state)
+{
+	struct wattle_meter *meter = open_here(0);
+	struct wattle_consumers *all, *of_window;
+	struct wattle_consumer self;
+	struct wattle_share share;
+	int64_t cpu_ns;
+
+	(void)state;
+	work(0.2);
+	assert_return_code(wattle_window_begin_with(meter, "w", WATTLE_WINDOW_CONSUMERS), 0);
+	work(0.1);
+	of_window = list_of(meter, "w");
+	all = list_of(meter, NULL);
+	check_closed(meter, of_window);
+	check_closed(meter, all);
+	assert_true(find_self(of_window, &self, &share));
+	assert_int_equal(self.state, WATTLE_CONSUMER_RUNNING);
+	assert_non_null(self.name);
+	assert_non_null(self.user);
+	assert_int_equal(self.uid, getuid());
+	assert_in_range(self.start_utc_ns / S, time(NULL) - 3600, time(NULL) + 2);
+	assert_in_range(self.cpu_ns, S / 20, S / 4);
+	assert_true(share.full_uj > 0);
+	cpu_ns = self.cpu_ns;
+	assert_true(find_self(all, &self, &share));
+	assert_true(self.cpu_ns >= cpu_ns + S / 8);
+	/* What was read stays as it was. */
+	assert_return_code(wattle_window_cancel(meter, "w"), 0);
+	assert_true(find_self(of_window, &self, &share));
+	assert_int_equal(self.cpu_ns, cpu_ns);
+	wattle_meter_close(meter);
+	assert_true(find_self(of_window, &self, &share));
+	assert_non_null(self.name);
+	wattle_consumers_free(of_window);
+	wattle_consumers_free(all);
+	wattle_consumers_free(NULL);
+}
+
+static void test_sets(void **state)
+{
+	struct wattle_share shares[DOMAINS_MAX] = {{.size = sizeof(shares[0])}};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_use own = {.size = sizeof(own)}, use = own;
+	struct wattle_set *self, *other, *sets[16];
+	struct wattle_meter *meter = open_here(0);
+	size_t n = 0;
+	pid_t child;
+
+	(void)state;
+	assert_return_code(wattle_window_begin(meter, "before"), 0);
+	assert_return_code(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &self, &error), 0);
+	assert_return_code(wattle_set_open(meter, WATTLE_SET_PID, 1, NULL, &other, &error), 0);
+	assert_int_equal(wattle_set_read(self, "before", &use, NULL, 0), -ENODATA);
+	work(0.1);
+	assert_return_code(wattle_window_begin_with(meter, "exact", WATTLE_WINDOW_EXACT), 0);
+	child = fork();
+	if (child == 0) {
+		work(0.2);
+		_exit(0);
+	}
+	work(0.1);
+	usleep(200000);
+	assert_return_code(wattle_set_read(self, "exact", &use, shares, DOMAINS_MAX), 0);
+	waitpid(child, NULL, 0);
+	/* With the child's, and without what came before the window. */
+	assert_in_range(use.cpu_ns, S / 5, 4 * S / 10);
+	assert_true(use.processes >= 2);
+	assert_int_equal(use.flags, 0);
+	assert_int_equal(use.total.size, sizeof(use.total));
+	assert_true(use.total.full_uj > 0 && use.total.dynamic_uj <= use.total.full_uj);
+	assert_true(shares[0].full_uj > 0);
+	assert_return_code(wattle_set_read(self, NULL, &own, NULL, 0), 0);
+	assert_true(own.cpu_ns >= use.cpu_ns + S / 12);
+	assert_true(own.total.full_uj >= use.total.full_uj);
+	assert_return_code(wattle_window_begin(meter, "plain"), 0);
+	assert_return_code(wattle_set_read(self, "plain", &use, NULL, 0), 0);
+	assert_int_equal(use.flags, WATTLE_USE_EARLIER);
+	assert_int_equal(wattle_set_read(self, "none", &use, NULL, 0), -WATTLE_E_NO_WINDOW);
+
+	/* Their number has a bound, and those that are closed leave room. */
+	while (n < 16 && wattle_set_open(meter, WATTLE_SET_CGROUP, 0, "/", &sets[n], NULL) == 0)
+		n++;
+	assert_int_equal(n, 14);
+	assert_int_equal(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &other, &error),
+			 -WATTLE_E_TOO_MANY);
+	assert_return_code(wattle_set_read(sets[0], NULL, &use, NULL, 0), 0);
+	wattle_set_close(sets[3]);
+	assert_return_code(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &other, &error), 0);
+	assert_return_code(wattle_set_read(other, NULL, &use, NULL, 0), 0);
+	assert_in_range(use.cpu_ns, 0, S / 10);
+	wattle_set_close(NULL);
+	wattle_meter_close(meter);
+}
+
+static void test_errors(void **state)
+{
+	const struct wattle_options none = {.size = sizeof(none), .nvml_path = ""};
+	struct wattle_options wrong = {.size = sizeof(wrong), .attribution = 1};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_consumers *list = (void *)7;
+	struct wattle_share share = {.size = 0};
+	struct wattle_way way = {.size = sizeof(way)};
+	struct wattle_meter *meter = NULL;
+	struct wattle_set *set = (void *)7;
+	size_t n = 0;
+
+	(void)state;
+	assert_return_code(wattle_meter_open(&none, &meter, &error), 0);
+	assert_int_equal(wattle_meter_consumers(meter, NULL, &list, &error), -ENOTSUP);
+	assert_non_null(strstr(error.text, "attribution"));
+	assert_int_equal(wattle_set_open(meter, WATTLE_SET_SELF, 0, NULL, &set, &error), -ENOTSUP);
+	assert_int_equal(wattle_window_begin_with(meter, "w", WATTLE_WINDOW_EXACT), -ENOTSUP);
+	assert_return_code(wattle_window_begin_with(meter, "w", 0), 0);
+	assert_int_equal(wattle_meter_way(meter, 0, &way), -ENOTSUP);
+	wattle_meter_close(meter);
+	wrong.weight = (enum wattle_weight)3;
+	assert_int_equal(wattle_meter_open(&wrong, &meter, &error), -EINVAL);
+
+	meter = open_here(0);
+	assert_int_equal(wattle_meter_consumers(meter, "w", &list, &error), -WATTLE_E_NO_WINDOW);
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	assert_int_equal(wattle_meter_consumers(meter, "w", &list, &error), -ENODATA);
+	assert_non_null(strstr(error.text, "WATTLE_WINDOW_CONSUMERS"));
+	assert_ptr_equal(list, (void *)7);
+	assert_int_equal(wattle_window_begin_with(meter, "x", 4), -EINVAL);
+	assert_int_equal(wattle_window_begin(meter, "\n"), -EINVAL);
+	assert_int_equal(wattle_window_cancel(meter, "\n"), -EINVAL);
+	assert_int_equal(wattle_set_open(meter, WATTLE_SET_PID, 0, NULL, &set, &error), -EINVAL);
+	assert_int_equal(wattle_set_open(meter, WATTLE_SET_CGROUP, 0, NULL, &set, &error), -EINVAL);
+	assert_int_equal(wattle_set_open(meter, WATTLE_SET_PID, INT32_MAX, NULL, &set, &error),
+			 -ESRCH);
+	assert_ptr_equal(set, (void *)7);
+	while (wattle_meter_way(meter, n, &way) == 0) {
+		assert_non_null(way.name);
+		assert_non_null(way.text);
+		n++;
+	}
+	assert_true(n >= 5);
+	list = list_of(meter, NULL);
+	n = wattle_consumers_count(list);
+	assert_int_equal(wattle_consumers_share(list, 0, -1, &share), -EINVAL);
+	share.size = sizeof(share);
+	assert_int_equal(wattle_consumers_share(list, n, -1, &share), -ERANGE);
+	assert_int_equal(wattle_consumers_share(list, 0, DOMAINS_MAX, &share), -ERANGE);
+	wattle_consumers_free(list);
+	wattle_meter_close(meter);
+}
+
+static unsigned n_samples, n_channels;
+
+static void count_sample(void *context, const struct wattle_sample *sample)
+{
+	assert_ptr_equal(context, &n_samples);
+	assert_int_equal(sample->size, sizeof(*sample));
+	assert_non_null(sample->domain);
+	assert_non_null(sample->source);
+	assert_true(sample->channel < sample->channels);
+	assert_true(sample->status != WATTLE_STATUS_OK || sample->t_mono_ns > 0);
+	n_channels = sample->channels;
+	n_samples++;
+}
+
+static void test_samples(void **state)
+{
+	const struct wattle_options options = {.size = sizeof(options),
+					       .nvml_path = "",
+					       .on_sample = count_sample,
+					       .sample_context = &n_samples};
+	struct wattle_meter *meter = NULL;
+	unsigned before;
+
+	(void)state;
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	assert_true(n_channels > 0);
+	before = n_samples;
+	assert_return_code(wattle_meter_tick(meter), 0);
+	assert_int_equal(n_samples, before + n_channels);
+	wattle_meter_close(meter);
+}
+
+static char *idle_path(void)
+{
+	const char *tmp = getenv("TMPDIR");
+	char *path = NULL;
+
+	assert_true(asprintf(&path, "%s/wattle-idle-%d", tmp ? tmp : "/tmp", (int)getpid()) > 0);
+	return path;
+}
+
+/* What is read of the file is that machine's at rest. */
+static void test_idle_file(void **state)
+{
+	const char *roots = getenv("WATTLE_ROOTS");
+	char *path = idle_path(), *root = NULL;
+	struct wattle_options options = {
+		.size = sizeof(options), .nvml_path = "", .attribution = 1};
+	struct wattle_ledger ledger = {.size = sizeof(ledger)};
+	struct wattle_consumers *list;
+	struct wattle_meter *meter;
+	FILE *file = fopen(path, "we");
+
+	(void)state;
+	assert_non_null(roots);
+	assert_true(asprintf(&root, "%s/client-psys", roots) > 0);
+	assert_non_null(file);
+	fputs("rubbish\n", file);
+	fclose(file);
+	options.root = root;
+	options.idle_file = path;
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	list = list_of(meter, NULL);
+	assert_return_code(wattle_consumers_ledger(list, 0, &ledger), 0);
+	assert_int_equal(ledger.has_idle, 0);
+	assert_int_equal(ledger.idle_uj, 0);
+	wattle_consumers_free(list);
+	wattle_meter_close(meter);
+	unlink(path);
+	free(root);
+	free(path);
+}
+
+struct stacked {
+	struct wattle_meter *meter;
+	const char *name, *failed;
+};
+
+static void *push_and_pop(void *argument)
+{
+	struct stacked *stacked = argument;
+	struct wattle_window window = {.size = sizeof(window)};
+
+	for (int i = 0; i < 200; i++) {
+		struct timespec before;
+
+		clock_gettime(CLOCK_MONOTONIC, &before);
+		if (wattle_window_push(stacked->meter, stacked->name) < 0)
+			stacked->failed = "push";
+		if (wattle_window_pop(stacked->meter, &window, NULL, 0) < 0)
+			stacked->failed = "pop";
+		if (window.begin_mono_ns < (int64_t)before.tv_sec * S + before.tv_nsec)
+			stacked->failed = "another's";
+		if (wattle_window_pop(stacked->meter, NULL, NULL, 0) != -WATTLE_E_NO_WINDOW)
+			stacked->failed = "one too many";
+	}
+	return NULL;
+}
+
+/* Two threads that push and pop see windows of their own alone. */
+static void test_stacks(void **state)
+{
+	struct wattle_meter *meter = open_here(10);
+	struct stacked one = {meter, "one", NULL}, two = {meter, "two", NULL};
+	pthread_t threads[2];
+
+	(void)state;
+	assert_return_code(wattle_window_push(meter, "outer"), 0);
+	assert_int_equal(pthread_create(&threads[0], NULL, push_and_pop, &one), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, push_and_pop, &two), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_null(one.failed);
+	assert_null(two.failed);
+	assert_return_code(wattle_window_pop(meter, NULL, NULL, 0), 0);
+	wattle_meter_close(meter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_consumers), cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_errors),	  cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_idle_file), cmocka_unit_test(test_stacks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
