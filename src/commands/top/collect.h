@@ -16,13 +16,8 @@
 #include "cli/complain.h"
 #include "commands/top/play.h"
 #include "commands/top/view.h"
-<<<<<<< HEAD
-#include "meter/consumers.h"
 #include "commands/top/settings.h"
-=======
-#include "commands/top/top.h"
 #include "meter/session.h"
->>>>>>> session
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"
