@@ -198,11 +198,11 @@ static bool make_room(struct wtl_consumers *consumers)
 			       sizeof(*consumers->recents)) == 0;
 }
 
-static void tell_observer(const struct wtl_consumers *consumers, enum wtl_look_event event,
+static void tell_observer(const struct wtl_consumers *consumers, enum wtl_scan_event event,
 			  int64_t t_utc_ns)
 {
 	if (consumers->observer)
-		consumers->observer->looked(consumers->observer->context, event, t_utc_ns);
+		consumers->observer->scanned(consumers->observer->context, event, t_utc_ns);
 }
 
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer)
@@ -210,9 +210,9 @@ void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_obs
 	consumers->observer = observer;
 }
 
-const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *consumers)
+const struct wtl_workload_scan *wtl_consumers_scan(const struct wtl_consumers *consumers)
 {
-	return wtl_workload_look(consumers->workload);
+	return wtl_workload_scan(consumers->workload);
 }
 
 static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
@@ -226,25 +226,25 @@ static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
 	book->cpu_base_ns[fold->from] = 0;
 }
 
-static void take_look(struct wtl_consumers *consumers)
+static void take_scan(struct wtl_consumers *consumers)
 {
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *scan;
 
 	wtl_workload_tick(consumers->workload);
 	/* Without room, slots beyond it count as unseen. */
 	make_room(consumers);
-	look = wtl_workload_look(consumers->workload);
-	for (size_t i = 0; i < look->n_folds; i++) {
-		const struct wtl_fold *fold = &look->folds[i];
+	scan = wtl_workload_scan(consumers->workload);
+	for (size_t i = 0; i < scan->n_folds; i++) {
+		const struct wtl_fold *fold = &scan->folds[i];
 
 		wtl_attribution_fold(consumers->own.attribution, fold->from, fold->into);
 		for (struct wtl_book *book = consumers->books; book; book = book->next)
 			book_fold(book, fold);
 		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
 	}
-	wtl_consumers_look_at_gpus(consumers);
+	wtl_consumers_scan_gpus(consumers);
 	make_room(consumers);
-	tell_observer(consumers, WTL_LOOK_TAKEN, 0);
+	tell_observer(consumers, WTL_SCAN_TAKEN, 0);
 }
 
 static void note_edge(struct wtl_consumers *consumers, size_t i)
@@ -257,7 +257,7 @@ static void note_edge(struct wtl_consumers *consumers, size_t i)
 
 void wtl_consumers_begin(struct wtl_consumers *consumers)
 {
-	take_look(consumers);
+	take_scan(consumers);
 	wtl_workload_reset(consumers->workload);
 	wtl_consumers_reset_gpus(consumers);
 	wtl_attribution_reset(consumers->own.attribution);
@@ -267,7 +267,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 		note_edge(consumers, i);
 		wtl_baseline_learner_break(consumers->domains[i].learner);
 	}
-	tell_observer(consumers, WTL_LOOK_RESET, 0);
+	tell_observer(consumers, WTL_SCAN_RESET, 0);
 }
 
 int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
@@ -337,23 +337,23 @@ static void note_recent(struct wtl_consumers *consumers, const struct wtl_divide
 }
 
 /* All of it where it is not known, so that nothing is learned from it. */
-static uint32_t cpu_use_ppm(const struct wtl_workload_look *look)
+static uint32_t cpu_use_ppm(const struct wtl_workload_scan *scan)
 {
-	if (look->capacity_ns <= 0)
+	if (scan->capacity_ns <= 0)
 		return 1000000;
-	return (uint32_t)(1e6 * (double)look->busy_ns / (double)look->capacity_ns);
+	return (uint32_t)(1e6 * (double)scan->busy_ns / (double)scan->capacity_ns);
 }
 
 static void divide(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
 		   struct bill *bill)
 {
-	const struct wtl_workload_look *look = wtl_workload_look(consumers->workload);
+	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 
 	switch (domain->by) {
 	case WTL_DIVIDED_BY_CPU:
-		bill->uses = look->uses;
-		bill->n_uses = look->n_uses;
-		bill->use_ppm = cpu_use_ppm(look);
+		bill->uses = scan->uses;
+		bill->n_uses = scan->n_uses;
+		bill->use_ppm = cpu_use_ppm(scan);
 		return;
 	case WTL_DIVIDED_BY_GPU:
 		bill->n_uses =
@@ -365,7 +365,7 @@ static void divide(struct wtl_consumers *consumers, const struct wtl_divided_dom
 	/* Whatever it is, with the processors at rest it is at rest, too. */
 	bill->uses = &wtl_unseen_alone;
 	bill->n_uses = 1;
-	bill->use_ppm = cpu_use_ppm(look);
+	bill->use_ppm = cpu_use_ppm(scan);
 }
 
 void wtl_billed_note(struct wtl_billed *billed, const struct wattle_energy *energy)
@@ -452,11 +452,11 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
 			int64_t t_utc_ns)
 {
-	take_look(consumers);
+	take_scan(consumers);
 	consumers->interval++;
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
-	tell_observer(consumers, WTL_LOOK_BILLED, t_utc_ns);
+	tell_observer(consumers, WTL_SCAN_BILLED, t_utc_ns);
 }
 
 /* ---- Books beside the own one ---- */
