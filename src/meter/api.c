@@ -20,20 +20,6 @@ const char *wattle_version(void)
 	return WATTLE_VERSION;
 }
 
-const char *wattle_strerror(int code)
-{
-	switch (code < 0 && code > INT_MIN ? -code : code) {
-	case WATTLE_E_NO_WINDOW:
-		return "no such window is open";
-	case WATTLE_E_WINDOW_OPEN:
-		return "a window of that name is open already";
-	case WATTLE_E_TOO_MANY:
-		return "too many windows are open";
-	default:
-		return wtl_err_text(code);
-	}
-}
-
 static void forward_log(void *context, enum wtl_log_level level, const char *text)
 {
 	static const enum wattle_log_level levels[] = {
@@ -148,18 +134,6 @@ static int open_io(const struct wattle_options *options, struct wtl_io **ret_io,
 	return wtl_io_real_new(options->root, ret_io, err);
 }
 
-void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr)
-{
-	struct wattle_error error = {.code = err->code};
-
-	if (!reterr)
-		return;
-	wtl_text_copy(error.source, sizeof(error.source), err->source);
-	wtl_text_copy(error.path, sizeof(error.path), err->path);
-	wtl_text_copy(error.text, sizeof(error.text), err->text);
-	wtl_abi_give(reterr, &error, sizeof(error));
-}
-
 static int open_meter(const struct wattle_options *options, struct wattle_meter **ret_meter,
 		      struct wtl_err *err)
 {
@@ -241,37 +215,6 @@ int wattle_meter_tick(struct wattle_meter *meter)
 	}
 	pthread_mutex_unlock(&meter->lock);
 	return rc == -WTL_ETAPE_END ? -ENODATA : rc;
-}
-
-size_t wattle_meter_domains(const struct wattle_meter *meter)
-{
-	return meter->n_lines;
-}
-
-int wattle_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain)
-{
-	if (i >= meter->n_lines)
-		return -ERANGE;
-	if (!wtl_abi_is_sized(ret_domain))
-		return -EINVAL;
-	pthread_mutex_lock(&meter->lock);
-	wtl_abi_give(ret_domain, &meter->lines[i].info, sizeof(*ret_domain));
-	pthread_mutex_unlock(&meter->lock);
-	return 0;
-}
-
-int wtl_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain)
-{
-	ret_domain->size = sizeof(*ret_domain);
-	return wattle_meter_domain(meter, i, ret_domain);
-}
-
-int wattle_meter_find(const struct wattle_meter *meter, const char *name)
-{
-	for (size_t i = 0; name && i < meter->n_lines; i++)
-		if (strcmp(meter->lines[i].domain.name, name) == 0)
-			return (int)i;
-	return -ENOENT;
 }
 
 int wattle_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self)

@@ -40,6 +40,65 @@ static void account_copy(const struct wattle_meter *meter, struct wtl_set_accoun
 
 /* ---- The session ---- */
 
+static void sum_sets(struct wtl_attached *attached)
+{
+	struct wtl_consumers_sum sums[WTL_SETS_MAX];
+
+	if (!attached->sets)
+		return;
+	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
+		sums[i] = attached->now[i].sum;
+	wtl_consumers_sum_sets(attached->session.consumers, attached->sets, sums);
+	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
+		attached->now[i].sum = sums[i];
+}
+
+void wtl_attached_bill(struct wattle_meter *meter)
+{
+	struct wtl_attached *attached = meter->attached;
+	struct wattle_window unused;
+
+	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
+		if (w->book)
+			wtl_window_look(meter, w->name, &unused, wtl_book_energies(w->book),
+					wattle_meter_domains(meter));
+	wtl_session_bill(&attached->session);
+	sum_sets(attached);
+}
+
+static struct wtl_set_account *marks_of(const struct wattle_meter *meter,
+					const struct wtl_window *window)
+{
+	size_t at = (size_t)(window - meter->windows) * WTL_SETS_MAX;
+
+	return meter->attached->marks ? &meter->attached->marks[at] : NULL;
+}
+
+static int window_begins(struct wattle_meter *meter, struct wtl_window *window)
+{
+	struct wtl_attached *attached = meter->attached;
+	struct wtl_set_account *marks = marks_of(meter, window);
+
+	if (window->flags)
+		wtl_attached_bill(meter);
+	for (unsigned i = 0; marks && i < WTL_SETS_MAX; i++) {
+		marks[i].is_known = false;
+		if (attached->sets >> i & 1)
+			account_copy(meter, &marks[i], &attached->now[i]);
+	}
+	if (!(window->flags & WATTLE_WINDOW_CONSUMERS))
+		return 0;
+	window->book = wtl_consumers_open_book(attached->session.consumers);
+	return window->book ? 0 : -ENOMEM;
+}
+
+static void window_ends(struct wattle_meter *meter, struct wtl_window *window)
+{
+	if (window->book)
+		wtl_consumers_close_book(meter->attached->session.consumers, window->book);
+	window->book = NULL;
+}
+
 int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err)
 {
 	const struct wattle_options *wanted = &meter->options;
@@ -73,6 +132,8 @@ int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err)
 			return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
 	}
 	attached->session.idle_path = attached->idle_path;
+	meter->window_begins = window_begins;
+	meter->window_ends = window_ends;
 	return 0;
 }
 
@@ -96,32 +157,6 @@ void wtl_attached_close(struct wattle_meter *meter)
 	meter->attached = NULL;
 }
 
-static void sum_sets(struct wtl_attached *attached)
-{
-	struct wtl_consumers_sum sums[WTL_SETS_MAX];
-
-	if (!attached->sets)
-		return;
-	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
-		sums[i] = attached->now[i].sum;
-	wtl_consumers_sum_sets(attached->session.consumers, attached->sets, sums);
-	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
-		attached->now[i].sum = sums[i];
-}
-
-void wtl_attached_bill(struct wattle_meter *meter)
-{
-	struct wtl_attached *attached = meter->attached;
-	struct wattle_window unused;
-
-	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		if (w->book)
-			wtl_window_look(meter, w->name, &unused, wtl_book_energies(w->book),
-					wattle_meter_domains(meter));
-	wtl_session_bill(&attached->session);
-	sum_sets(attached);
-}
-
 void wtl_attached_tick(struct wattle_meter *meter)
 {
 	struct wtl_attached *attached = meter->attached;
@@ -132,40 +167,7 @@ void wtl_attached_tick(struct wattle_meter *meter)
 	wtl_consumers_read_memory(attached->session.consumers, MEMORY_READS);
 }
 
-/* ---- Windows ---- */
-
-static struct wtl_set_account *marks_of(const struct wattle_meter *meter,
-					const struct wtl_window *window)
-{
-	size_t at = (size_t)(window - meter->windows) * WTL_SETS_MAX;
-
-	return meter->attached->marks ? &meter->attached->marks[at] : NULL;
-}
-
-int wtl_attached_window_begins(struct wattle_meter *meter, struct wtl_window *window)
-{
-	struct wtl_attached *attached = meter->attached;
-	struct wtl_set_account *marks = marks_of(meter, window);
-
-	if (window->flags)
-		wtl_attached_bill(meter);
-	for (unsigned i = 0; marks && i < WTL_SETS_MAX; i++) {
-		marks[i].is_known = false;
-		if (attached->sets >> i & 1)
-			account_copy(meter, &marks[i], &attached->now[i]);
-	}
-	if (!(window->flags & WATTLE_WINDOW_CONSUMERS))
-		return 0;
-	window->book = wtl_consumers_open_book(attached->session.consumers);
-	return window->book ? 0 : -ENOMEM;
-}
-
-void wtl_attached_window_ends(struct wattle_meter *meter, struct wtl_window *window)
-{
-	if (window->book)
-		wtl_consumers_close_book(meter->attached->session.consumers, window->book);
-	window->book = NULL;
-}
+/* ---- Consumers ---- */
 
 /* Whatever follows is as of now, where the window asks for that. */
 static void bring_up_to_date(struct wattle_meter *meter)
@@ -173,8 +175,6 @@ static void bring_up_to_date(struct wattle_meter *meter)
 	wtl_meter_sample_asked(meter);
 	wtl_attached_bill(meter);
 }
-
-/* ---- Consumers ---- */
 
 static void name_user(void *context, uint32_t uid, char *name, size_t size)
 {

@@ -4,8 +4,6 @@
 
 #include "meter/session.h"
 
-struct wtl_window;
-
 /* What a meter has that was opened with attribution. All functions but the public ones are called with its lock
  * held. */
 
@@ -38,9 +36,5 @@ void wtl_attached_close(struct wattle_meter *meter);
 /* After a sample, for meters without attribution too: bills if that is due; and does so in any case. */
 void wtl_attached_tick(struct wattle_meter *meter);
 void wtl_attached_bill(struct wattle_meter *meter);
-
-/* A window has begun: 0 or -ENOMEM. It is about to be forgotten. */
-int wtl_attached_window_begins(struct wattle_meter *meter, struct wtl_window *window);
-void wtl_attached_window_ends(struct wattle_meter *meter, struct wtl_window *window);
 
 #endif

@@ -84,7 +84,10 @@ struct wattle_meter {
 	struct wtl_window *open_windows, *free_windows;
 	int64_t asleep_ns; /* CLOCK_BOOTTIME - CLOCK_MONOTONIC: moves when the machine sleeps */
 	bool was_ticked;
-	struct wtl_attached *attached;	     /* of a meter with attribution, or NULL */
+	struct wtl_attached *attached; /* of a meter with attribution, or NULL */
+	/* Of such a meter: a window has begun (0 or -ENOMEM), or is about to be forgotten. */
+	int (*window_begins)(struct wattle_meter *meter, struct wtl_window *window);
+	void (*window_ends)(struct wattle_meter *meter, struct wtl_window *window);
 	const struct wtl_observer *observer; /* or NULL */
 	int64_t observed_ns;		     /* the end of the sample that it was told first */
 	int64_t sampled_ns, read_ns;	     /* when the newest sample began and ended */

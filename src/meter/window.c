@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/abi.h"
-#include "meter/attached.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 
@@ -67,7 +66,8 @@ static void enlist(struct wattle_meter *meter, struct wtl_window *window)
 
 static void forget(struct wattle_meter *meter, struct wtl_window *window)
 {
-	wtl_attached_window_ends(meter, window);
+	if (meter->window_ends)
+		meter->window_ends(meter, window);
 	if (window->previous)
 		window->previous->next = window->next;
 	else
@@ -123,7 +123,7 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked, uin
 					 &window->marks[i]);
 	enlist(meter, window);
 	tell_observer(meter, WTL_WINDOW_BEGINS, window, now_ns);
-	rc = meter->attached ? wtl_attached_window_begins(meter, window) : 0;
+	rc = meter->window_begins ? meter->window_begins(meter, window) : 0;
 	if (rc < 0) {
 		tell_observer(meter, WTL_WINDOW_CANCELLED, window, 0);
 		forget(meter, window);
