@@ -27,8 +27,11 @@ static void put_text(struct wtl_buf *buf, const char *raw, size_t raw_len)
 		(cell.len > 0 && (text[0] == ' ' || text[cell.len - 1] == ' '));
 	wtl_buf_puts(buf, quote ? "\"" : "");
 	wtl_buf_puts(buf, formula ? "'" : "");
-	for (size_t i = 0; i < cell.len && !buf->error; i++) {
-		wtl_buf_puts(buf, text[i] == '"' ? "\"" : "");
+	if (!quote)
+		wtl_buf_add(buf, text, cell.len);
+	for (size_t i = 0; quote && i < cell.len && !buf->error; i++) {
+		if (text[i] == '"')
+			wtl_buf_putc(buf, '"');
 		wtl_buf_putc(buf, text[i]);
 	}
 	wtl_buf_puts(buf, quote ? "\"" : "");
