@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -20,7 +18,6 @@
 #include "cli/when.h"
 
 #define PICTURE_MAX  (256u << 20)
-#define SQLITE_MAGIC "SQLite format 3"
 
 enum { TOP_DEFAULT = 8, NAMES_MAX = 32 };
 
@@ -179,38 +176,6 @@ static int check(struct wtl_app *app)
 	if (!HAVE_CAIRO)
 		return wtl_complain(app, "built without cairo: only --live works");
 	return find_format(app);
-}
-
-bool wtl_plot_is_recording(const char *path)
-{
-	char head[sizeof(SQLITE_MAGIC)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
-}
-
-int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
-		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
-{
-	const struct wtl_when *from = &settings->from, *to = &settings->to;
-	int rc = wtl_when_since_ns(from, begin_utc_ns, 0, ret_from_ns);
-
-	if (rc == 0)
-		rc = wtl_when_since_ns(to, begin_utc_ns,
-				       from->kind == WTL_WHEN_NOT ? 0 : *ret_from_ns, ret_to_ns);
-	if (rc < 0)
-		wtl_complain(app, "--from or --to is too far away");
-	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
-		 *ret_from_ns >= *ret_to_ns) {
-		wtl_complain(app, "--to is not after --from");
-		rc = -EINVAL;
-	}
-	return rc;
 }
 
 /* One recording, and no picture of its runs: they are drawn like those of reports. */

@@ -31,7 +31,7 @@ struct wtl_player;
 struct wtl_top_replay;
 struct wtl_worker;
 
-/* ---- Domains (top_sample.c) ---- */
+/* ---- Domains (sample.c) ---- */
 
 struct wtl_top_moment {
 	uint64_t energy_uj;
@@ -79,7 +79,7 @@ void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *
 /* The energies alone, as of the meter's newest sample. */
 void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
 
-/* ---- Processes (top_people.c) ---- */
+/* ---- Processes (people.c) ---- */
 
 struct wtl_top_people {
 	struct wtl_consumers *consumers; /* NULL: nobody is followed */
@@ -107,7 +107,7 @@ void wtl_top_people_read_memory(struct wtl_top_people *people);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
 int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);
 
-/* ---- GPUs (top_gpus.c) ---- */
+/* ---- GPUs (gpus.c) ---- */
 
 struct wtl_top_gpus {
 	struct wtl_worker *worker; /* NULL: the caller reads */
@@ -138,7 +138,7 @@ void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
 
-/* ---- The machine beside its energy (top_machine.c) ---- */
+/* ---- The machine beside its energy (machine.c) ---- */
 
 enum { WTL_TOP_SENSORS = 8 };
 
@@ -162,7 +162,7 @@ void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
 void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_meter *meter,
 		       struct wtl_top_view *view);
 
-/* ---- All together (top_collect.c) ---- */
+/* ---- All together (collect.c) ---- */
 
 enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
 
@@ -217,6 +217,8 @@ void wtl_top_collector_finish(struct wtl_top_collector *collector);
 int wtl_top_collector_start(struct wtl_top_collector *collector);
 /* Waits at most so long for it to have opened. */
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
+
+/* ---- handover.c ---- */
 
 /* The newest view; stays as it is until the next call. */
 const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
