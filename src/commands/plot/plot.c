@@ -17,7 +17,7 @@
 #include "energy/units.h"
 #include "cli/when.h"
 
-#define PICTURE_MAX  (256u << 20)
+#define PICTURE_MAX (256u << 20)
 
 enum { TOP_DEFAULT = 8, NAMES_MAX = 32 };
 
@@ -136,14 +136,14 @@ static int check_what(struct wtl_app *app)
 	const struct wtl_plot_settings *plot = app->own;
 	const struct wtl_plot_wanted *wanted = &plot->wanted;
 	bool has_by = wtl_option_is_used(app, "--by");
-	bool is_of_people = wanted->has_what &&
-			    (wanted->what == WTL_PLOT_PROCESSES || wanted->what == WTL_PLOT_MEMORY);
+	bool is_of_processes = wanted->has_what && (wanted->what == WTL_PLOT_PROCESSES ||
+						    wanted->what == WTL_PLOT_MEMORY);
 
-	if (is_of_people && plot->domains.n > 0)
+	if (is_of_processes && plot->domains.n > 0)
 		return wtl_complain(
 			app, "--domain goes with power, windows and runs, not with --what %s",
 			wtl_plot_whats[wanted->what]);
-	if (!is_of_people && (has_by || wanted->top))
+	if (!is_of_processes && (has_by || wanted->top))
 		return wtl_complain(app, "--%s goes with --what processes and memory",
 				    has_by ? "by" : "top");
 	return 0;

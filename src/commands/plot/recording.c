@@ -178,7 +178,7 @@ static const struct picture {
 } pictures[WTL_PLOT_WHATS] = {
 	[WTL_PLOT_POWER] = {wtl_plot_recorded_power, "Power", "no domain was measured there",
 			    false},
-	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_people, "Power by who used it",
+	[WTL_PLOT_PROCESSES] = {wtl_plot_recorded_processes, "Power by who used it",
 				"it tells of no processes there", true},
 	[WTL_PLOT_WINDOWS] = {wtl_plot_recorded_windows, "Energy of windows",
 			      "no window ended there", true},

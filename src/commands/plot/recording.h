@@ -104,8 +104,8 @@ int wtl_plot_recorded_gaps(struct wtl_plot_replay *replay, const struct wtl_plot
 
 /* ---- Each fills in the figure's panels and notes. 0, -ENOMEM, -ENODATA, or negative after a complaint ---- */
 
-int wtl_plot_recorded_power(struct wtl_plot_replay *replay);  /* recording_power.c */
-int wtl_plot_recorded_people(struct wtl_plot_replay *replay); /* recording_people.c */
+int wtl_plot_recorded_power(struct wtl_plot_replay *replay);	 /* recording_power.c */
+int wtl_plot_recorded_processes(struct wtl_plot_replay *replay); /* recording_processes.c */
 int wtl_plot_recorded_memory(struct wtl_plot_replay *replay);
 int wtl_plot_recorded_windows(struct wtl_plot_replay *replay); /* recording_windows.c */
 

@@ -141,8 +141,8 @@ static void bill(struct wtl_top_collector *collector)
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	tell_losses(collector);
-	wtl_top_people_read_memory(&collector->people);
-	wtl_top_people_take(&collector->people, &collector->master);
+	wtl_top_processes_read_memory(&collector->processes);
+	wtl_top_processes_take(&collector->processes, &collector->master);
 	/* Which is not known before: GPUs' drivers may tell of some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
@@ -175,8 +175,8 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 		wtl_consumers_begin(collector->consumers);
 	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
 	if (rc == 0)
-		rc = wtl_top_people_init(&collector->people, &collector->app->settings,
-					 collector->consumers);
+		rc = wtl_top_processes_init(&collector->processes, &collector->app->settings,
+					    collector->consumers);
 	if (rc == 0)
 		rc = wtl_top_gpus_init(&collector->gpus, &collector->app->settings,
 				       collector->meter);
@@ -188,7 +188,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	collector->begin_ns = wtl_io_mono_ns(collector->io);
 	collector->bill_due_ns = first_bill_ns(collector);
 	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
-	wtl_top_people_take(&collector->people, view);
+	wtl_top_processes_take(&collector->processes, view);
 	take_slow(collector);
 	wtl_top_collector_publish(collector);
 	return 0;
@@ -367,7 +367,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	if (!wtl_idle_close_session(&collector->session))
 		return false;
-	wtl_top_people_done(&collector->people);
+	wtl_top_processes_done(&collector->processes);
 	wtl_top_sampler_done(&collector->sampler);
 	if (HAVE_RECORDINGS)
 		wtl_top_replay_done(collector);

@@ -79,9 +79,9 @@ void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *
 /* The energies alone, as of the meter's newest sample. */
 void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
 
-/* ---- Processes (people.c) ---- */
+/* ---- Processes (processes.c) ---- */
 
-struct wtl_top_people {
+struct wtl_top_processes {
 	struct wtl_consumers *consumers; /* NULL: nobody is followed */
 	bool is_here;			 /* users have this machine's names */
 	const struct wtl_player *player; /* whose recording has the names; NULL: none */
@@ -96,16 +96,16 @@ struct wtl_top_people {
 	unsigned memory_reads;
 };
 
-int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
-			struct wtl_consumers *consumers);
+int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
+			   struct wtl_consumers *consumers);
 /* For those that a recording tells of. */
-void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player,
-				struct wtl_consumers *consumers);
-void wtl_top_people_done(struct wtl_top_people *people);
+void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
+				   struct wtl_consumers *consumers);
+void wtl_top_processes_done(struct wtl_top_processes *processes);
 /* Of as many as may be asked once a second: busy ones, and all in turn. */
-void wtl_top_people_read_memory(struct wtl_top_people *people);
+void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
-int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);
+int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view);
 
 /* ---- GPUs (gpus.c) ---- */
 
@@ -181,7 +181,7 @@ struct wtl_top_collector {
 	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
 	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
-	struct wtl_top_people people;
+	struct wtl_top_processes processes;
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
