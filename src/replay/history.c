@@ -11,6 +11,35 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 
+/* ---- Emissions ---- */
+
+/* A window of the history's own, from the first sample on. */
+#define EMISSION "emission"
+
+static int begin_emission(struct wtl_history *history)
+{
+	if (!wtl_history_has_intensity(history))
+		return 0;
+	wtl_player_sample_again(history->player);
+	history->emission_utc_ns = wtl_history_utc(history, wtl_player_mono(history->player));
+	return wattle_window_begin(history->meter, EMISSION);
+}
+
+static void add_emission(struct wtl_history *history, int64_t t_utc_ns)
+{
+	struct wattle_window window;
+	uint64_t energy_uj;
+
+	if (!wtl_history_has_intensity(history) ||
+	    wtl_window_look(history->meter, EMISSION, &window, NULL, 0) < 0)
+		return;
+	energy_uj = window.total.has_energy ? window.total.energy_uj : 0;
+	wtl_emission_add(&history->emission, history->options.intensity, history->emission_utc_ns,
+			 t_utc_ns, (int64_t)(energy_uj - history->emission_uj));
+	history->emission_uj = energy_uj;
+	history->emission_utc_ns = t_utc_ns;
+}
+
 /* ---- Windows ---- */
 
 const struct wtl_history_window *wtl_history_find_window(const struct wtl_history *history,
@@ -62,7 +91,7 @@ static int begin_window(struct wtl_history *history, const struct wtl_played *pl
 	window->is_main = wtl_player_is_measurement(history->player, played->window_id);
 	window->window.begin_mono_ns = played->t_mono_ns;
 	window->window.begin_utc_ns = played->t_utc_ns;
-	window->emission = history->emitter.emission;
+	window->emission = history->emission;
 	history->window = window;
 	history->is_unfinished |= !wtl_player_follows(history->player) &&
 				  played->window_id == wtl_player_main_window(history->player);
@@ -82,7 +111,7 @@ static void drop_window(struct wtl_history *history, struct wtl_history_window *
 static void set_figures(const struct wtl_history *history, struct wtl_history_window *window)
 {
 	window->has_energies = true;
-	window->emission = wtl_emission_since(&history->emitter.emission, &window->emission);
+	window->emission = wtl_emission_since(&history->emission, &window->emission);
 }
 
 /* It moves behind those that ended before. */
@@ -140,7 +169,7 @@ struct wtl_emission wtl_history_emission(const struct wtl_history *history)
 
 	if (window && !window->is_open)
 		return window->emission;
-	return wtl_emission_since(&history->emitter.emission,
+	return wtl_emission_since(&history->emission,
 				  window ? &window->emission : &history->part_emission);
 }
 
@@ -160,7 +189,7 @@ static int begin_part(struct wtl_history *history, const struct wtl_played *play
 		history->windows[i].is_cut |= played->kind != WTL_PLAYED_BEGUN ||
 					      history->windows[i].id != played->window_id;
 	history->has_begun = true;
-	history->part_emission = history->emitter.emission;
+	history->part_emission = history->emission;
 	/* What it took to begin is the first part's. */
 	if (history->from_ns > 0)
 		history->cpu_before_ns = history->second.self_cpu_ns;
@@ -227,7 +256,7 @@ static int take(struct wtl_history *history, const struct wtl_played *played)
 	int rc = 0;
 
 	if (wtl_played_has_sample(played))
-		wtl_emitter_look(&history->emitter, played->t_mono_ns, played->t_utc_ns);
+		add_emission(history, played->t_utc_ns);
 	if (played->kind == WTL_PLAYED_BEGUN)
 		rc = begin_window(history, played);
 	else if (played->kind == WTL_PLAYED_ENDED)
@@ -351,17 +380,12 @@ static int read_span(struct wtl_history *history, struct wtl_err *err)
 static int open_all(struct wtl_history *history, const char *path, struct wtl_err *err)
 {
 	int rc = history->options.may_summarize ? open_summary(history, path) : 0;
-	int64_t now_ns;
 
 	if (rc == 0)
 		rc = open_player(history, path, &history->options.policy, err);
 	if (rc >= 0)
 		rc = read_span(history, err);
-	if (rc < 0 || history->is_summary)
-		return rc;
-	now_ns = wtl_player_mono(history->player);
-	return wtl_emitter_init(&history->emitter, history->options.intensity, history->meter,
-				now_ns, wtl_history_utc(history, now_ns));
+	return rc < 0 || history->is_summary ? rc : begin_emission(history);
 }
 
 int wtl_history_open(const char *path, const struct wtl_history_options *options,
@@ -395,7 +419,6 @@ void wtl_history_close(struct wtl_history *history)
 		free(history->windows[i].energies);
 	free(history->windows);
 	free(history->gaps);
-	wtl_emitter_done(&history->emitter);
 	wtl_player_close(history->player);
 	free(history);
 }

@@ -15,16 +15,6 @@
  * recording's CLOCK_MONOTONIC unless their name says otherwise.
  */
 
-/* Emissions over time: follows a meter's total from sample to sample. */
-struct wtl_emitter {
-	const struct wtl_intensity *intensity; /* NULL: it does nothing */
-	struct wattle_meter *meter;
-	struct wtl_mark *marks; /* one a domain, of the first sample */
-	uint64_t energy_uj;	/* by the newest sample */
-	int64_t t_utc_ns;
-	struct wtl_emission emission;
-};
-
 /* A window, with its figures once it has ended (or after wtl_history_look_at_open_windows()). */
 struct wtl_history_window {
 	uint32_t id; /* in the table of windows */
@@ -42,7 +32,8 @@ struct wtl_history_window {
 
 struct wtl_history_options {
 	struct wtl_player_policy policy;
-	const struct wtl_intensity *intensity; /* borrowed; NULL: emissions are not followed */
+	/* Borrowed; NULL, or one without steps: emissions are not followed. */
+	const struct wtl_intensity *intensity;
 	bool keeps_windows; /* that have ended; else they are forgotten with the next step */
 	/* Where the recording has a summary that adds up, it is taken, and there is no step. */
 	bool may_summarize;
@@ -85,8 +76,11 @@ struct wtl_history {
 	struct wtl_played second; /* the newest step of that kind: wattle's own cost */
 	int64_t cpu_before_ns;	  /* of wattle's own CPU time, what was used before the part */
 
-	struct wtl_emitter emitter;
+	/* Emissions with options.intensity, as of the newest sample. */
+	struct wtl_emission emission;
 	struct wtl_emission part_emission; /* up to the part's begin */
+	uint64_t emission_uj;		   /* what they are of, */
+	int64_t emission_utc_ns;	   /* until then */
 
 	uint32_t ended_id; /* the window that ended last, unless its measurement is complete */
 	bool has_measured; /* a measurement has ended */
@@ -106,6 +100,12 @@ void wtl_history_choose(struct wtl_history *history, int64_t from_ns, int64_t to
 /* One step. 1: *ret_played says what happened; 0: the recording, or the part, is over; or negative. */
 int wtl_history_step(struct wtl_history *history, struct wtl_played *ret_played,
 		     struct wtl_err *err);
+
+/* Emissions are followed. */
+static inline bool wtl_history_has_intensity(const struct wtl_history *history)
+{
+	return history->options.intensity && history->options.intensity->n > 0;
+}
 
 /* The part that was asked for has not begun. */
 static inline bool wtl_history_is_waiting(const struct wtl_history *history)
@@ -139,12 +139,6 @@ int64_t wtl_history_span_ns(const struct wtl_history *history);
 int64_t wtl_history_utc(const struct wtl_history *history, int64_t t_mono_ns);
 
 /* ---- Between the files of a history ---- */
-
-/* The intensity may be NULL or empty. 0 or -ENOMEM; wtl_emitter_done() takes a zeroed one as well. */
-int wtl_emitter_init(struct wtl_emitter *emitter, const struct wtl_intensity *intensity,
-		     struct wattle_meter *meter, int64_t t_mono_ns, int64_t t_utc_ns);
-void wtl_emitter_done(struct wtl_emitter *emitter);
-void wtl_emitter_look(struct wtl_emitter *emitter, int64_t t_mono_ns, int64_t t_utc_ns);
 
 /* A stretch that the player could not read becomes a gap. 0 or -ENOMEM. */
 int wtl_history_add_lost(struct wtl_history *history, const struct wtl_played *played);

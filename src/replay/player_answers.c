@@ -59,12 +59,6 @@ const struct wtl_wall *wtl_player_wall(const struct wtl_player *player)
 	return &player->wall;
 }
 
-/* What becomes different about consumers has series where there are any. */
-bool wtl_player_follows(const struct wtl_player *player)
-{
-	return player->cursors[WTL_SINGLE_CHANGES].series >= 0;
-}
-
 bool wtl_player_has_looks(const struct wtl_player *player)
 {
 	return player->has_looks;

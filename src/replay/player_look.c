@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "energy/attribution.h"
 #include "replay/player_state.h"
-#include "replay/shadow.h"
+#include "replay/delta.h"
 #include "workload/gpu_use.h"
 #include "workload/workload.h"
 
@@ -278,7 +278,7 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 			*consumer = who->consumer;
 	}
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
-		wtl_shadow_set_number(consumer, i, 0);
+		wtl_delta_set_number(consumer, i, 0);
 	wtl_player_take_off_past(player, slot, consumer);
 	consumer->cpu_ppm = 0;
 	return 0;
@@ -327,9 +327,9 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 	if (!wtl_workload_consumer(workload, slot))
 		return -EBADMSG;
 	consumer = wtl_workload_restore_consumer(workload, slot);
-	wtl_shadow_set_number(
+	wtl_delta_set_number(
 		consumer, (enum wtl_change)field,
-		(int64_t)((uint64_t)wtl_shadow_number(consumer, (enum wtl_change)field) +
+		(int64_t)((uint64_t)wtl_delta_number(consumer, (enum wtl_change)field) +
 			  (uint64_t)by));
 	if (field == WTL_CHANGE_CPU)
 		used_ns = used_since(&player->told[slot], by);

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "replay/player_state.h"
-#include "replay/shadow.h"
+#include "replay/delta.h"
 #include "workload/workload.h"
 
 /* Numbers that only count what happened since accounts began. */
@@ -28,7 +28,7 @@ static int64_t less(int64_t a, int64_t b)
 
 static void change(struct wtl_consumer *consumer, enum wtl_change which, int64_t by)
 {
-	wtl_shadow_set_number(consumer, which, sum(wtl_shadow_number(consumer, which), by));
+	wtl_delta_set_number(consumer, which, sum(wtl_delta_number(consumer, which), by));
 }
 
 int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot)
@@ -61,7 +61,7 @@ void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 			      struct wtl_consumer *consumer)
 {
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
-		wtl_shadow_set_number(consumer, counts[i], less(0, player->told[slot].past[i]));
+		wtl_delta_set_number(consumer, counts[i], less(0, player->told[slot].past[i]));
 }
 
 /* The account of one that is over is another's from now on, and with it what was before. */
@@ -136,8 +136,8 @@ static void begin_one(struct wtl_player *player, uint32_t slot)
 		/* Who lives on is a process of what comes, too. */
 		if (counts[i] == WTL_CHANGE_PROCESSES && is_process)
 			continue;
-		told->past[i] = sum(told->past[i], wtl_shadow_number(consumer, counts[i]));
-		wtl_shadow_set_number(consumer, counts[i], 0);
+		told->past[i] = sum(told->past[i], wtl_delta_number(consumer, counts[i]));
+		wtl_delta_set_number(consumer, counts[i], 0);
 	}
 	told->is_over = consumer->state == WTL_CONSUMER_EXITED;
 	if (told->is_over)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a player reads of a recording's series. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "replay/player_state.h"
@@ -162,7 +163,7 @@ int wtl_player_take_sample(struct wtl_player *player)
 	player->took_ns += took_ns;
 	player->io.asleep_ns = asleep_ns;
 	player->io.after_ns = begin_ns + took_ns;
-	player->io.utc_ns = wtl_player_utc(player, begin_ns);
+	player->io.utc_ns = wtl_wall_utc(&player->wall, begin_ns);
 	return 0;
 }
 
@@ -171,4 +172,23 @@ int64_t wtl_player_peek_op(const struct wtl_player *player)
 	const struct wtl_cursor *cursor = &player->cursors[WTL_SINGLE_OP];
 
 	return cursor->at < cursor->n ? cursor->values[cursor->at] : -1;
+}
+
+void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text)
+{
+	struct wtl_store_period period;
+
+	player->has_period = false;
+	player->lost_before = player->lost_reset = player->is_broken = true;
+	*played = (struct wtl_played){.kind = WTL_PLAYED_LOST, .t_mono_ns = player->io.mono_ns};
+	if (wtl_store_period(player->reader, player->period - 1, &period) == 0 &&
+	    wtl_player_is_mono(period.end_mono_ns) && period.end_mono_ns > played->t_mono_ns)
+		played->lost_ns = period.end_mono_ns - played->t_mono_ns;
+	snprintf(played->text, sizeof(played->text), "%s", text);
+}
+
+/* What becomes different about consumers has series where there are any. */
+bool wtl_player_follows(const struct wtl_player *player)
+{
+	return player->cursors[WTL_SINGLE_CHANGES].series >= 0;
 }

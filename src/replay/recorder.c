@@ -257,7 +257,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		put_look(recorder);
 		for (size_t i = 0; i < recorder->n_gpus; i++)
 			put_gpu(recorder, i);
-		wtl_shadow_follow(&recorder->shadow, recorder->consumers, recorder->n_looks++);
+		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks++);
 		note_lost_exits(recorder);
 		return;
 	case WTL_SCAN_BILLED:
@@ -266,7 +266,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		return;
 	case WTL_SCAN_RESET:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
-		wtl_shadow_follow(&recorder->shadow, recorder->consumers, recorder->n_looks);
+		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks);
 		return;
 	}
 }
@@ -355,7 +355,7 @@ static void begin_period(struct wtl_recorder *recorder)
 	for (size_t i = 0; i < recorder->n_channels; i++)
 		recorder->channels[i].last.t_mono_ns = INT64_MIN;
 	if (recorder->consumers)
-		wtl_shadow_begin_anew(&recorder->shadow);
+		wtl_delta_begin_anew(&recorder->delta);
 }
 
 int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err)
@@ -391,7 +391,7 @@ struct wtl_store_writer *wtl_recorder_writer(struct wtl_recorder *recorder)
 
 void wtl_recorder_free(struct wtl_recorder *recorder)
 {
-	wtl_shadow_done(&recorder->shadow);
+	wtl_delta_done(&recorder->delta);
 	free(recorder->channels);
 	free(recorder->gpus);
 	free(recorder);

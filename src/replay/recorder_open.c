@@ -90,7 +90,7 @@ static int open_all_series(struct wtl_recorder *recorder)
 	if (rc == 0 && recorder->consumers)
 		rc = open_gpus(recorder);
 	if (rc == 0 && recorder->consumers)
-		rc = wtl_shadow_init(&recorder->shadow, recorder->writer);
+		rc = wtl_delta_init(&recorder->delta, recorder->writer);
 	return rc;
 }
 
@@ -114,8 +114,8 @@ static int begin(struct wtl_recorder *recorder, const struct wtl_recorder_option
 	if (rc < 0)
 		return wtl_err_set(err, rc, "record", options->path, "%s", wtl_err_text(rc));
 	recorder->peak_memory = options->peak_memory;
-	recorder->shadow.user = options->user;
-	recorder->shadow.user_context = options->user_context;
+	recorder->delta.user = options->user;
+	recorder->delta.user_context = options->user_context;
 	wtl_recorder_observe(recorder);
 	return wtl_recorder_commit(recorder, err);
 }

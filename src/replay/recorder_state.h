@@ -13,7 +13,7 @@
 #include "replay/recorder_gap.h"
 #include "replay/recorder_windows.h"
 #include "replay/series.h"
-#include "replay/shadow.h"
+#include "replay/delta.h"
 
 /* The parts of a recorder: recorder_open.c, recorder_tell.c (its plain tables), and recorder.c (what it
  * observes, and its end). */
@@ -35,12 +35,12 @@ struct wtl_recorder {
 	struct wtl_io *io;
 	struct wtl_store_writer *writer;
 	struct wtl_observer observer;
-	uint32_t series[WTL_SINGLE_CHANGES]; /* the shadow has the others */
+	uint32_t series[WTL_SINGLE_CHANGES]; /* the delta has the others */
 	struct wtl_channel_series *channels;
 	size_t n_channels;
 	struct wtl_gpu_series *gpus;
 	size_t n_gpus;
-	struct wtl_shadow shadow;
+	struct wtl_delta delta;
 	int64_t n_looks;
 	struct wtl_known_windows windows;
 	int64_t utc_offset_ns;

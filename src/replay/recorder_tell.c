@@ -150,10 +150,10 @@ void wtl_recorder_tell_end(struct wtl_recorder *recorder)
 {
 	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED; slot++)
 		store_accounts(recorder, slot, 0);
-	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->shadow.n_slots; slot++)
-		if (recorder->shadow.slots[slot].id)
-			store_accounts(recorder, slot, recorder->shadow.slots[slot].id);
-	wtl_shadow_finish(&recorder->shadow, recorder->consumers);
+	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->delta.n_slots; slot++)
+		if (recorder->delta.slots[slot].id)
+			store_accounts(recorder, slot, recorder->delta.slots[slot].id);
+	wtl_delta_finish(&recorder->delta, recorder->consumers);
 	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {
 		struct wtl_stored_baseline row = {.domain = (uint32_t)i};
 

@@ -37,7 +37,7 @@ enum wtl_single {
 	WTL_SINGLE_DEVICE_GPU,
 	WTL_SINGLE_DEVICE_NUMBER,
 	WTL_SINGLE_DEVICE_VALUE,
-	/* Where somebody is followed: the shadow's. */
+	/* Where somebody is followed: the delta's. */
 	WTL_SINGLE_CHANGES,
 	WTL_SINGLE_CHANGE_SLOT,
 	WTL_SINGLE_CHANGE_FIELD,

@@ -73,7 +73,7 @@ static void take_source(struct wtl_recorded *recorded)
 static void tell_carbon(const struct wtl_recorded *recorded, const struct wtl_emission *emission,
 			const struct wattle_energy *total, struct wtl_report_carbon *ret_carbon)
 {
-	if (recorded->history->emitter.intensity)
+	if (wtl_history_has_intensity(recorded->history))
 		wtl_describe_emission(&recorded->source.place, recorded->options.intensity_path,
 				      emission, total, ret_carbon);
 	else
@@ -531,7 +531,7 @@ static int finish(struct wtl_recorded *recorded, const char *path)
 		wtl_history_utc(recorded->history, last->report.window.begin_mono_ns +
 							   last->report.window.duration_ns);
 	recorded->recording.carbon = (struct wtl_recording_carbon){
-		.is_varying = recorded->history->emitter.intensity != NULL,
+		.is_varying = wtl_history_has_intensity(recorded->history),
 		.file = recorded->options.intensity_path,
 		.emission = last->emission,
 	};

@@ -42,8 +42,8 @@ static void emit(const char *path, const struct wtl_intensity *intensity,
 	assert_int_equal(wtl_history_open(path, &options, &history, &err), 0);
 	while (wtl_history_step(history, &played, &err) > 0)
 		continue;
-	*ret_emission = history->emitter.emission;
-	*ret_energy_uj = history->emitter.energy_uj;
+	*ret_emission = history->emission;
+	*ret_energy_uj = history->emission_uj;
 	wtl_history_close(history);
 }
 

@@ -231,7 +231,7 @@ static void test_clock_step(void **state)
 /* ---- Who ran ---- */
 
 /* Nobody is told more than was his: not even who got the place of somebody who is gone. */
-static void check_people(struct lost *l)
+static void check_processes(struct lost *l)
 {
 	const struct wtl_consumers *played = wtl_player_consumers(l->player);
 	size_t n_known = 0;
@@ -291,7 +291,7 @@ static void test_others_in_their_places(void **state)
 	replay_bench_pass(&l.f);
 	replay_bench_bill(&l.f);
 	end_and_play(&l, true);
-	check_people(&l);
+	check_processes(&l);
 	finish(&l);
 }
 
@@ -336,7 +336,7 @@ static void test_nothing_is_learned(void **state)
 		assert_true(was.is_known && told.is_known);
 		assert_true(told.seen_ns <= was.seen_ns);
 	}
-	check_people(&l);
+	check_processes(&l);
 	finish(&l);
 }
 

@@ -80,7 +80,7 @@ static void test_counts_stand_before_what_they_count(void **state)
 		assert_int_equal(pairs[i].count + 1, pairs[i].counted);
 }
 
-/* The shadow's come last: a recording in which nobody is followed has all before them. */
+/* The delta's come last: a recording in which nobody is followed has all before them. */
 static void test_changes_are_last(void **state)
 {
 	(void)state;

@@ -153,7 +153,7 @@ static void test_nobody_is_followed(void **state)
 }
 
 /* This process is among the machine's own, with its user's name. */
-static void test_people(void **state)
+static void test_processes(void **state)
 {
 	struct wtl_app app = app_on(NULL, NULL);
 	struct wtl_top_collector collector;
@@ -184,7 +184,7 @@ int main(void)
 		cmocka_unit_test(test_cannot_open),
 		cmocka_unit_test(test_tape),
 		cmocka_unit_test(test_nobody_is_followed),
-		cmocka_unit_test(test_people),
+		cmocka_unit_test(test_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -19,8 +17,7 @@
 #include "energy/units.h"
 #include "cli/when.h"
 
-#define PICTURE_MAX  (256u << 20)
-#define SQLITE_MAGIC "SQLite format 3"
+#define PICTURE_MAX (256u << 20)
 
 enum { TOP_DEFAULT = 8, NAMES_MAX = 32 };
 
@@ -139,14 +136,14 @@ static int check_what(struct wtl_app *app)
 	const struct wtl_plot_settings *plot = app->own;
 	const struct wtl_plot_wanted *wanted = &plot->wanted;
 	bool has_by = wtl_option_is_used(app, "--by");
-	bool is_of_people = wanted->has_what &&
-			    (wanted->what == WTL_PLOT_PROCESSES || wanted->what == WTL_PLOT_MEMORY);
+	bool is_of_processes = wanted->has_what && (wanted->what == WTL_PLOT_PROCESSES ||
+						    wanted->what == WTL_PLOT_MEMORY);
 
-	if (is_of_people && plot->domains.n > 0)
+	if (is_of_processes && plot->domains.n > 0)
 		return wtl_complain(
 			app, "--domain goes with power, windows and runs, not with --what %s",
 			wtl_plot_whats[wanted->what]);
-	if (!is_of_people && (has_by || wanted->top))
+	if (!is_of_processes && (has_by || wanted->top))
 		return wtl_complain(app, "--%s goes with --what processes and memory",
 				    has_by ? "by" : "top");
 	return 0;
@@ -179,38 +176,6 @@ static int check(struct wtl_app *app)
 	if (!HAVE_CAIRO)
 		return wtl_complain(app, "built without cairo: only --live works");
 	return find_format(app);
-}
-
-bool wtl_plot_is_recording(const char *path)
-{
-	char head[sizeof(SQLITE_MAGIC)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, head, sizeof(head));
-	close(fd);
-	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
-}
-
-int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
-		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
-{
-	const struct wtl_when *from = &settings->from, *to = &settings->to;
-	int rc = wtl_when_since_ns(from, begin_utc_ns, 0, ret_from_ns);
-
-	if (rc == 0)
-		rc = wtl_when_since_ns(to, begin_utc_ns,
-				       from->kind == WTL_WHEN_NOT ? 0 : *ret_from_ns, ret_to_ns);
-	if (rc < 0)
-		wtl_complain(app, "--from or --to is too far away");
-	else if (from->kind != WTL_WHEN_NOT && to->kind != WTL_WHEN_NOT &&
-		 *ret_from_ns >= *ret_to_ns) {
-		wtl_complain(app, "--to is not after --from");
-		rc = -EINVAL;
-	}
-	return rc;
 }
 
 /* One recording, and no picture of its runs: they are drawn like those of reports. */

@@ -57,6 +57,8 @@ int wtl_plot_recording(struct wtl_app *app, const char *path,
 struct wtl_plot_reports;
 int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports);
 
+/* ---- recording_steps.c ---- */
+
 /* Begins anew. 0, or negative after a complaint. */
 int wtl_plot_rewind(struct wtl_plot_replay *replay);
 /* Before that: what is known of idle power now, at its end, shall be known from its begin on. false: that
@@ -72,14 +74,14 @@ int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
 
-/* ---- plot_recording_notes.c ---- */
+/* ---- recording_notes.c ---- */
 
 /* Adds a note below the picture: text as a sentence. 0 or -ENOMEM. */
 int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
 /* Says below the picture what the recording does not have, as far as it was gone by. 0 or -ENOMEM. */
 int wtl_plot_note_missing(struct wtl_plot_replay *replay);
 
-/* ---- plot_recording_time.c ---- */
+/* ---- recording_time.c ---- */
 
 /* Reads where its clocks jumped. 0 or -ENOMEM. */
 int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history);
@@ -102,9 +104,9 @@ int wtl_plot_recorded_gaps(struct wtl_plot_replay *replay, const struct wtl_plot
 
 /* ---- Each fills in the figure's panels and notes. 0, -ENOMEM, -ENODATA, or negative after a complaint ---- */
 
-int wtl_plot_recorded_power(struct wtl_plot_replay *replay);  /* plot_recording_power.c */
-int wtl_plot_recorded_people(struct wtl_plot_replay *replay); /* plot_recording_people.c */
+int wtl_plot_recorded_power(struct wtl_plot_replay *replay);	 /* recording_power.c */
+int wtl_plot_recorded_processes(struct wtl_plot_replay *replay); /* recording_processes.c */
 int wtl_plot_recorded_memory(struct wtl_plot_replay *replay);
-int wtl_plot_recorded_windows(struct wtl_plot_replay *replay); /* plot_recording_windows.c */
+int wtl_plot_recorded_windows(struct wtl_plot_replay *replay); /* recording_windows.c */
 
 #endif

@@ -90,11 +90,6 @@ static bool is_read(const struct wattle_energy *energy)
 	       energy->status == WATTLE_STATUS_STALE;
 }
 
-bool wtl_plot_power_is_seen(const struct wattle_energy *energy)
-{
-	return energy->has_power || energy->energy_uj > 0;
-}
-
 /* From where a curve's point begins until now. */
 struct stretch {
 	size_t n_parts;

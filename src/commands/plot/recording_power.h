@@ -32,7 +32,10 @@ struct wtl_plot_curves {
 };
 
 /* Power that a domain had before anything was seen of it is not known to be 0. */
-bool wtl_plot_power_is_seen(const struct wattle_energy *energy);
+static inline bool wtl_plot_power_is_seen(const struct wattle_energy *energy)
+{
+	return energy->has_power || energy->energy_uj > 0;
+}
 
 /* ---- plot_recording_power_notes.c ---- */
 

@@ -28,11 +28,6 @@
 #define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
 #define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
-int64_t wtl_top_screen_ns(void)
-{
-	return wtl_thread_clock_ns();
-}
-
 int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
 			   const struct wtl_top_settings *settings)
 {
@@ -146,8 +141,8 @@ static void bill(struct wtl_top_collector *collector)
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	tell_losses(collector);
-	wtl_top_people_read_memory(&collector->people);
-	wtl_top_people_take(&collector->people, &collector->master);
+	wtl_top_processes_read_memory(&collector->processes);
+	wtl_top_processes_take(&collector->processes, &collector->master);
 	/* Which is not known before: GPUs' drivers may tell of some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
@@ -160,23 +155,6 @@ static void take_slow(struct wtl_top_collector *collector)
 	wtl_top_machine_take(&collector->machine, &collector->master);
 	wtl_top_limits_take(collector->io, &collector->master);
 	wtl_top_self_take(&collector->machine, collector->meter, &collector->master);
-}
-
-/* Never waits: the reader has a view of its own, and so has this thread. */
-void wtl_top_collector_publish(struct wtl_top_collector *collector)
-{
-	struct wtl_top_view *back = &collector->views[collector->back];
-	unsigned ready;
-
-	collector->master.t_mono_ns = wtl_top_screen_ns();
-	if (wtl_top_view_copy(back, &collector->master) < 0)
-		return;
-	pthread_mutex_lock(&collector->lock);
-	ready = collector->ready;
-	collector->ready = collector->back;
-	collector->back = ready;
-	collector->is_fresh = true;
-	pthread_mutex_unlock(&collector->lock);
 }
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
@@ -197,8 +175,8 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 		wtl_consumers_begin(collector->consumers);
 	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
 	if (rc == 0)
-		rc = wtl_top_people_init(&collector->people, &collector->app->settings,
-					 collector->consumers);
+		rc = wtl_top_processes_init(&collector->processes, &collector->app->settings,
+					    collector->consumers);
 	if (rc == 0)
 		rc = wtl_top_gpus_init(&collector->gpus, &collector->app->settings,
 				       collector->meter);
@@ -210,7 +188,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	collector->begin_ns = wtl_io_mono_ns(collector->io);
 	collector->bill_due_ns = first_bill_ns(collector);
 	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
-	wtl_top_people_take(&collector->people, view);
+	wtl_top_processes_take(&collector->processes, view);
 	take_slow(collector);
 	wtl_top_collector_publish(collector);
 	return 0;
@@ -360,37 +338,6 @@ enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, i
 	return state;
 }
 
-const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector)
-{
-	pthread_mutex_lock(&collector->lock);
-	if (collector->is_fresh) {
-		unsigned front = collector->front;
-
-		collector->front = collector->ready;
-		collector->ready = front;
-		collector->is_fresh = false;
-	}
-	pthread_mutex_unlock(&collector->lock);
-	return &collector->views[collector->front];
-}
-
-void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play *ret_play)
-{
-	pthread_mutex_lock(&collector->lock);
-	*ret_play = collector->play;
-	pthread_mutex_unlock(&collector->lock);
-}
-
-void wtl_top_collector_order(struct wtl_top_collector *collector,
-			     const struct wtl_play_order *order)
-{
-	pthread_mutex_lock(&collector->lock);
-	wtl_play_order(&collector->play, order, wtl_top_screen_ns());
-	collector->n_orders++;
-	pthread_cond_broadcast(&collector->changed);
-	pthread_mutex_unlock(&collector->lock);
-}
-
 /* Waits for the thread, but not for a device that never answers. */
 static bool stop_thread(struct wtl_top_collector *collector)
 {
@@ -420,7 +367,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 		return false;
 	if (!wtl_idle_close_session(&collector->session))
 		return false;
-	wtl_top_people_done(&collector->people);
+	wtl_top_processes_done(&collector->processes);
 	wtl_top_sampler_done(&collector->sampler);
 	if (HAVE_RECORDINGS)
 		wtl_top_replay_done(collector);

@@ -31,7 +31,7 @@ struct wtl_player;
 struct wtl_top_replay;
 struct wtl_worker;
 
-/* ---- Domains (top_sample.c) ---- */
+/* ---- Domains (sample.c) ---- */
 
 struct wtl_top_moment {
 	uint64_t energy_uj;
@@ -79,9 +79,9 @@ void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *
 /* The energies alone, as of the meter's newest sample. */
 void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
 
-/* ---- Processes (top_people.c) ---- */
+/* ---- Processes (processes.c) ---- */
 
-struct wtl_top_people {
+struct wtl_top_processes {
 	struct wtl_consumers *consumers; /* NULL: nobody is followed */
 	bool is_here;			 /* users have this machine's names */
 	const struct wtl_player *player; /* whose recording has the names; NULL: none */
@@ -96,18 +96,18 @@ struct wtl_top_people {
 	unsigned memory_reads;
 };
 
-int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
-			struct wtl_consumers *consumers);
+int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
+			   struct wtl_consumers *consumers);
 /* For those that a recording tells of. */
-void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player,
-				struct wtl_consumers *consumers);
-void wtl_top_people_done(struct wtl_top_people *people);
+void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
+				   struct wtl_consumers *consumers);
+void wtl_top_processes_done(struct wtl_top_processes *processes);
 /* Of as many as may be asked once a second: busy ones, and all in turn. */
-void wtl_top_people_read_memory(struct wtl_top_people *people);
+void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
-int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view);
+int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view);
 
-/* ---- GPUs (top_gpus.c) ---- */
+/* ---- GPUs (gpus.c) ---- */
 
 struct wtl_top_gpus {
 	struct wtl_worker *worker; /* NULL: the caller reads */
@@ -138,7 +138,7 @@ void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
 
-/* ---- The machine beside its energy (top_machine.c) ---- */
+/* ---- The machine beside its energy (machine.c) ---- */
 
 enum { WTL_TOP_SENSORS = 8 };
 
@@ -162,7 +162,7 @@ void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
 void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_meter *meter,
 		       struct wtl_top_view *view);
 
-/* ---- All together (top_collect.c) ---- */
+/* ---- All together (collect.c) ---- */
 
 enum wtl_top_state { WTL_TOP_OPENING, WTL_TOP_RUNNING, WTL_TOP_FAILED };
 
@@ -181,7 +181,7 @@ struct wtl_top_collector {
 	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
 	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
-	struct wtl_top_people people;
+	struct wtl_top_processes processes;
 	struct wtl_top_gpus gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
@@ -217,6 +217,8 @@ void wtl_top_collector_finish(struct wtl_top_collector *collector);
 int wtl_top_collector_start(struct wtl_top_collector *collector);
 /* Waits at most so long for it to have opened. */
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
+
+/* ---- handover.c ---- */
 
 /* The newest view; stays as it is until the next call. */
 const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);

@@ -168,7 +168,7 @@ static void publish(struct wtl_top_collector *collector)
 	if (!replay->has_event)
 		wtl_top_sampler_sum(&collector->sampler, view);
 	if (replay->has_bill && !collector->app->settings.no_processes)
-		wtl_top_people_take(&collector->people, view);
+		wtl_top_processes_take(&collector->processes, view);
 	replay->has_bill = false;
 	view->played.at_ns = replay->reached_ns;
 	make_note(replay, view);
@@ -250,7 +250,7 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	int rc;
 
 	wtl_top_sampler_done(&collector->sampler);
-	wtl_top_people_done(&collector->people);
+	wtl_top_processes_done(&collector->processes);
 	free_replay(collector->replay);
 	collector->replay = replay;
 	view->interval_ns = replay->sample_ns;
@@ -267,8 +267,8 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	rc = wtl_top_sampler_init(&collector->sampler, replay->history->meter, view);
 	if (rc < 0)
 		return rc;
-	wtl_top_people_init_played(&collector->people, replay->history->player,
-				   wtl_player_consumers(replay->history->player));
+	wtl_top_processes_init_played(&collector->processes, replay->history->player,
+				      wtl_player_consumers(replay->history->player));
 	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
 		      collector->app->settings.no_processes
 			      ? "processes are not shown (--no-processes)"

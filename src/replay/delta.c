@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replay/shadow.h"
+#include "replay/delta.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -38,7 +38,7 @@ static bool is_number(enum wtl_change which)
 	return which > WTL_CHANGE_OWNER && which < WTL_CHANGES;
 }
 
-int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change which)
+int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change which)
 {
 	const char *at;
 	uint32_t narrow = 0;
@@ -67,7 +67,7 @@ int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change w
 	return fields[which].kind == INT ? (int64_t)(int32_t)narrow : (int64_t)narrow;
 }
 
-void wtl_shadow_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value)
+void wtl_delta_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value)
 {
 	char *at;
 	uint32_t narrow = (uint32_t)value;
@@ -95,19 +95,19 @@ void wtl_shadow_set_number(struct wtl_consumer *consumer, enum wtl_change which,
 	}
 }
 
-int wtl_shadow_init(struct wtl_shadow *shadow, struct wtl_store_writer *writer)
+int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer)
 {
 	const struct {
 		const char *name;
 		uint32_t *id;
 	} series[] = {
-		{WTL_SERIES_CHANGES, &shadow->count},
-		{WTL_SERIES_CHANGE_SLOT, &shadow->slot},
-		{WTL_SERIES_CHANGE_FIELD, &shadow->field},
-		{WTL_SERIES_CHANGE_BY, &shadow->by},
+		{WTL_SERIES_CHANGES, &delta->count},
+		{WTL_SERIES_CHANGE_SLOT, &delta->slot},
+		{WTL_SERIES_CHANGE_FIELD, &delta->field},
+		{WTL_SERIES_CHANGE_BY, &delta->by},
 	};
 
-	*shadow = (struct wtl_shadow){.writer = writer};
+	*delta = (struct wtl_delta){.writer = writer};
 	for (size_t i = 0; i < sizeof(series) / sizeof(series[0]); i++) {
 		int64_t id = wtl_store_series(writer, series[i].name);
 
@@ -118,18 +118,18 @@ int wtl_shadow_init(struct wtl_shadow *shadow, struct wtl_store_writer *writer)
 	return 0;
 }
 
-void wtl_shadow_done(struct wtl_shadow *shadow)
+void wtl_delta_done(struct wtl_delta *delta)
 {
-	free(shadow->slots);
+	free(delta->slots);
 }
 
-static void put_change(struct wtl_shadow *shadow, uint32_t slot, enum wtl_change field, int64_t by)
+static void put_change(struct wtl_delta *delta, uint32_t slot, enum wtl_change field, int64_t by)
 {
-	wtl_store_put(shadow->writer, shadow->slot, (int64_t)slot - shadow->last_slot);
-	wtl_store_put(shadow->writer, shadow->field, field);
-	wtl_store_put(shadow->writer, shadow->by, by);
-	shadow->last_slot = slot;
-	shadow->n_changes++;
+	wtl_store_put(delta->writer, delta->slot, (int64_t)slot - delta->last_slot);
+	wtl_store_put(delta->writer, delta->field, field);
+	wtl_store_put(delta->writer, delta->by, by);
+	delta->last_slot = slot;
+	delta->n_changes++;
 }
 
 static uint64_t hash_words(const struct wtl_consumer *consumer)
@@ -144,7 +144,7 @@ static uint64_t hash_words(const struct wtl_consumer *consumer)
 }
 
 /* Rows have no pid: they are known by what they are called. */
-static bool is_same_owner(const struct wtl_shadow_slot *slot, const struct wtl_consumer *consumer,
+static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_consumer *consumer,
 			  uint64_t words)
 {
 	if (slot->id == 0 || slot->pid != consumer->pid)
@@ -154,10 +154,10 @@ static bool is_same_owner(const struct wtl_shadow_slot *slot, const struct wtl_c
 	return slot->start_ns == consumer->start_ns || slot->start_ns == 0;
 }
 
-static int store_row(struct wtl_shadow *shadow, uint32_t slot, const struct wtl_consumer *consumer,
+static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
 		     int64_t last_look)
 {
-	const struct wtl_shadow_slot *own = &shadow->slots[slot];
+	const struct wtl_delta_slot *own = &delta->slots[slot];
 	struct wtl_stored_consumer row = {
 		.id = own->id,
 		.slot = slot,
@@ -170,84 +170,83 @@ static int store_row(struct wtl_shadow *shadow, uint32_t slot, const struct wtl_
 		row.group = *consumer->group;
 		row.consumer.group = &row.group;
 	}
-	if (shadow->user && consumer->uid != UINT32_MAX)
-		shadow->user(shadow->user_context, consumer->uid, row.user);
-	return wtl_store_consumer(shadow->writer, &row);
+	if (delta->user && consumer->uid != UINT32_MAX)
+		delta->user(delta->user_context, consumer->uid, row.user);
+	return wtl_store_consumer(delta->writer, &row);
 }
 
-static void end_one(struct wtl_shadow *shadow, uint32_t slot, int64_t look)
+static void end_one(struct wtl_delta *delta, uint32_t slot, int64_t look)
 {
-	if (shadow->slots[slot].id)
-		wtl_store_consumer_end(shadow->writer, shadow->slots[slot].id, look);
+	if (delta->slots[slot].id)
+		wtl_store_consumer_end(delta->writer, delta->slots[slot].id, look);
 }
 
-static int follow_one(struct wtl_shadow *shadow, uint32_t slot, const struct wtl_consumer *consumer,
+static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
 		      int64_t look)
 {
-	struct wtl_shadow_slot *own = &shadow->slots[slot];
+	struct wtl_delta_slot *own = &delta->slots[slot];
 	uint64_t words = hash_words(consumer);
 	bool is_same = is_same_owner(own, consumer, words);
 
 	if (!is_same) {
-		end_one(shadow, slot, look);
-		*own = (struct wtl_shadow_slot){
-			.id = ++shadow->n_ids, .pid = consumer->pid, .first_look = look};
+		end_one(delta, slot, look);
+		*own = (struct wtl_delta_slot){
+			.id = ++delta->n_ids, .pid = consumer->pid, .first_look = look};
 	}
 	if (!own->is_told) {
 		own->is_told = true;
 		memset(own->numbers, 0, sizeof(own->numbers));
-		put_change(shadow, slot, WTL_CHANGE_OWNER, own->id);
+		put_change(delta, slot, WTL_CHANGE_OWNER, own->id);
 	}
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++) {
-		int64_t number = wtl_shadow_number(consumer, i);
+		int64_t number = wtl_delta_number(consumer, i);
 
 		if (number == own->numbers[i])
 			continue;
-		put_change(shadow, slot, i, number - own->numbers[i]);
+		put_change(delta, slot, i, number - own->numbers[i]);
 		own->numbers[i] = number;
 	}
 	if (is_same && words == own->words)
 		return 0;
 	own->words = words;
 	own->start_ns = consumer->start_ns;
-	return store_row(shadow, slot, consumer, -1);
+	return store_row(delta, slot, consumer, -1);
 }
 
-void wtl_shadow_begin_anew(struct wtl_shadow *shadow)
+void wtl_delta_begin_anew(struct wtl_delta *delta)
 {
-	for (size_t i = 0; i < shadow->n_slots; i++)
-		shadow->slots[i].is_told = false;
+	for (size_t i = 0; i < delta->n_slots; i++)
+		delta->slots[i].is_told = false;
 }
 
-int wtl_shadow_follow(struct wtl_shadow *shadow, const struct wtl_consumers *consumers,
-		      int64_t look)
+int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t look)
 {
 	size_t n = wtl_consumers_slots(consumers);
-	int rc = wtl_array_widen(&shadow->slots, &shadow->n_slots, n, sizeof(*shadow->slots));
+	int rc = wtl_array_widen(&delta->slots, &delta->n_slots, n, sizeof(*delta->slots));
 
-	shadow->n_changes = 0;
-	shadow->last_slot = 0;
+	delta->n_changes = 0;
+	delta->last_slot = 0;
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
 
 		if (consumer) {
-			rc = follow_one(shadow, (uint32_t)i, consumer, look);
-		} else if (shadow->slots[i].id) {
-			end_one(shadow, (uint32_t)i, look);
-			shadow->slots[i].id = 0;
-			put_change(shadow, (uint32_t)i, WTL_CHANGE_OWNER, 0);
+			rc = follow_one(delta, (uint32_t)i, consumer, look);
+		} else if (delta->slots[i].id) {
+			end_one(delta, (uint32_t)i, look);
+			delta->slots[i].id = 0;
+			put_change(delta, (uint32_t)i, WTL_CHANGE_OWNER, 0);
 		}
 	}
-	wtl_store_put(shadow->writer, shadow->count, shadow->n_changes);
+	wtl_store_put(delta->writer, delta->count, delta->n_changes);
 	return rc;
 }
 
-void wtl_shadow_finish(struct wtl_shadow *shadow, const struct wtl_consumers *consumers)
+void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers)
 {
-	for (size_t i = 0; i < shadow->n_slots; i++) {
+	for (size_t i = 0; i < delta->n_slots; i++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
 
-		if (consumer && shadow->slots[i].id)
-			store_row(shadow, (uint32_t)i, consumer, -1);
+		if (consumer && delta->slots[i].id)
+			store_row(delta, (uint32_t)i, consumer, -1);
 	}
 }

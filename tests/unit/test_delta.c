@@ -11,7 +11,7 @@
 #include "meter/observer.h"
 #include "meter_bench.h"
 #include "record/writer.h"
-#include "replay/shadow.h"
+#include "replay/delta.h"
 #include "unit.h"
 #include "workload/workload.h"
 
@@ -27,16 +27,16 @@ static void check_values(enum wtl_change which, const int64_t values[], size_t n
 
 		memset(&consumer, 0, sizeof(consumer));
 		memset(&other, 0, sizeof(other));
-		wtl_shadow_set_number(&consumer, which, values[i]);
-		if (wtl_shadow_number(&consumer, which) != values[i])
+		wtl_delta_set_number(&consumer, which, values[i]);
+		if (wtl_delta_number(&consumer, which) != values[i])
 			fail_msg("field %d: %lld became %lld", which, (long long)values[i],
-				 (long long)wtl_shadow_number(&consumer, which));
+				 (long long)wtl_delta_number(&consumer, which));
 		/* By differences that wrap around, too, and nothing else is touched. */
 		for (enum wtl_change k = 0; k < WTL_CHANGES; k++)
-			wtl_shadow_set_number(&other, k,
-					      (int64_t)((uint64_t)wtl_shadow_number(&other, k) +
-							((uint64_t)wtl_shadow_number(&consumer, k) -
-							 (uint64_t)wtl_shadow_number(&other, k))));
+			wtl_delta_set_number(&other, k,
+					     (int64_t)((uint64_t)wtl_delta_number(&other, k) +
+						       ((uint64_t)wtl_delta_number(&consumer, k) -
+							(uint64_t)wtl_delta_number(&other, k))));
 		assert_memory_equal(&consumer, &other, sizeof(consumer));
 	}
 }
@@ -100,9 +100,9 @@ static void test_meanings(void **state)
 
 	(void)state;
 	for (enum wtl_change i = WTL_CHANGE_OWNER; i < WTL_CHANGES; i++)
-		assert_int_equal(wtl_shadow_number(&c, i), expected[i]);
+		assert_int_equal(wtl_delta_number(&c, i), expected[i]);
 	c.is_in_tree = true;
-	assert_int_equal(wtl_shadow_number(&c, WTL_CHANGE_FLAGS), 3);
+	assert_int_equal(wtl_delta_number(&c, WTL_CHANGE_FLAGS), 3);
 }
 
 /* A state that there is not, from a damaged recording. */
@@ -111,22 +111,22 @@ static void test_no_state(void **state)
 	struct wtl_consumer consumer = {.state = WTL_CONSUMER_EXITED};
 
 	(void)state;
-	wtl_shadow_set_number(&consumer, WTL_CHANGE_STATE, WTL_CONSUMER_FOLDED + 1);
+	wtl_delta_set_number(&consumer, WTL_CHANGE_STATE, WTL_CONSUMER_FOLDED + 1);
 	assert_int_equal(consumer.state, WTL_CONSUMER_EXITED);
-	wtl_shadow_set_number(&consumer, WTL_CHANGE_STATE, -1);
+	wtl_delta_set_number(&consumer, WTL_CHANGE_STATE, -1);
 	assert_int_equal(consumer.state, WTL_CONSUMER_EXITED);
-	wtl_shadow_set_number(&consumer, WTL_CHANGES, 5);
-	assert_int_equal(wtl_shadow_number(&consumer, WTL_CHANGES), 0);
+	wtl_delta_set_number(&consumer, WTL_CHANGES, 5);
+	assert_int_equal(wtl_delta_number(&consumer, WTL_CHANGES), 0);
 }
 
 /* ---- Followed ---- */
 
-struct shadowed {
+struct followed {
 	struct meter_bench bench;
 	struct wtl_consumers *consumers;
 	struct wtl_workload *workload;
 	struct wtl_store_writer *writer;
-	struct wtl_shadow shadow;
+	struct wtl_delta delta;
 	char *dir, *path;
 	int64_t n_looks;
 	/* Read back. */
@@ -139,7 +139,7 @@ struct shadowed {
 	int64_t slot;
 };
 
-static void start(struct shadowed *s)
+static void start(struct followed *s)
 {
 	const struct wtl_store_options options = {.values_per_commit = 100};
 	struct wtl_err err = {.code = 0};
@@ -154,17 +154,17 @@ static void start(struct shadowed *s)
 	s->path = unit_path(s->dir, "r.wattle");
 	if (wtl_store_create(s->path, &options, &s->writer, &err) < 0)
 		fail_msg("%s", err.text);
-	assert_int_equal(wtl_shadow_init(&s->shadow, s->writer), 0);
+	assert_int_equal(wtl_delta_init(&s->delta, s->writer), 0);
 }
 
-static void look(struct shadowed *s)
+static void look(struct followed *s)
 {
-	assert_int_equal(wtl_shadow_follow(&s->shadow, s->consumers, s->n_looks++), 0);
+	assert_int_equal(wtl_delta_follow(&s->delta, s->consumers, s->n_looks++), 0);
 }
 
 static int take_row(void *context, const struct wtl_stored_consumer *row)
 {
-	struct shadowed *s = context;
+	struct followed *s = context;
 
 	assert_true(s->n_rows < ROWS_MAX);
 	s->rows[s->n_rows] = *row;
@@ -174,7 +174,7 @@ static int take_row(void *context, const struct wtl_stored_consumer *row)
 	return 0;
 }
 
-static size_t values(struct shadowed *s, const char *name, const int64_t **ret_values)
+static size_t values(struct followed *s, const char *name, const int64_t **ret_values)
 {
 	int64_t series = wtl_store_find(s->reader, name);
 	size_t n;
@@ -184,7 +184,7 @@ static size_t values(struct shadowed *s, const char *name, const int64_t **ret_v
 	return n;
 }
 
-static void read_back(struct shadowed *s)
+static void read_back(struct followed *s)
 {
 	struct wtl_err err = {.code = 0};
 
@@ -201,26 +201,26 @@ static void read_back(struct shadowed *s)
 	assert_int_equal(values(s, WTL_SERIES_CHANGE_BY, &s->by), s->n_changes);
 }
 
-static void finish(struct shadowed *s)
+static void finish(struct followed *s)
 {
 	assert_int_equal(s->list, s->n_counts);
 	assert_int_equal(s->at, s->n_changes);
 	wtl_store_close(s->reader);
-	wtl_shadow_done(&s->shadow);
+	wtl_delta_done(&s->delta);
 	wtl_consumers_free(s->consumers);
 	meter_bench_done(&s->bench);
 	unit_rmtree(s->dir);
 	free(s->path);
 }
 
-static void expect_list(struct shadowed *s, int64_t n)
+static void expect_list(struct followed *s, int64_t n)
 {
 	assert_true(s->list < s->n_counts);
 	assert_int_equal(s->counts[s->list++], n);
 	s->slot = 0;
 }
 
-static void expect(struct shadowed *s, int64_t slot, enum wtl_change field, int64_t by)
+static void expect(struct followed *s, int64_t slot, enum wtl_change field, int64_t by)
 {
 	assert_true(s->at < s->n_changes);
 	s->slot += s->slots[s->at];
@@ -231,7 +231,7 @@ static void expect(struct shadowed *s, int64_t slot, enum wtl_change field, int6
 }
 
 /* One of whom nothing is told but a pid and CPU time. */
-static struct wtl_consumer *tell(struct shadowed *s, uint32_t slot, int pid, int64_t start_ns)
+static struct wtl_consumer *tell(struct followed *s, uint32_t slot, int pid, int64_t start_ns)
 {
 	struct wtl_consumer *consumer = wtl_workload_restore_consumer(s->workload, slot);
 
@@ -242,7 +242,7 @@ static struct wtl_consumer *tell(struct shadowed *s, uint32_t slot, int pid, int
 
 static void test_differences(void **state)
 {
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
@@ -282,7 +282,7 @@ static void test_differences(void **state)
 /* Another process of the same number in the same place is another one. */
 static void test_reused_number(void **state)
 {
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
@@ -315,7 +315,7 @@ static void test_learned_late(void **state)
 {
 	static const struct wtl_group group = {.cgroup = "/a.slice", .unit = "a.service"};
 	struct wtl_consumer *consumer;
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
@@ -343,7 +343,7 @@ static void test_learned_late(void **state)
 	finish(&s);
 }
 
-static void tell_row(struct shadowed *s, const char *name)
+static void tell_row(struct followed *s, const char *name)
 {
 	struct wtl_consumer *consumer = tell(s, FIRST, 0, 0);
 
@@ -355,7 +355,7 @@ static void tell_row(struct shadowed *s, const char *name)
 /* Rows that stand for several have no number: their name tells them apart. */
 static void test_rows(void **state)
 {
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
@@ -383,14 +383,14 @@ static void test_rows(void **state)
 /* A period tells everybody once more, from 0, by the same numbers in the table. */
 static void test_anew(void **state)
 {
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
 	tell(&s, FIRST, 10, 5)->cpu_ns = 100;
 	tell(&s, FIRST + 1, 11, 5)->cpu_ns = 7;
 	look(&s);
-	wtl_shadow_begin_anew(&s.shadow);
+	wtl_delta_begin_anew(&s.delta);
 	wtl_workload_restore_nobody(s.workload, FIRST + 1);
 	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 130;
 	look(&s);
@@ -412,7 +412,7 @@ static void test_anew(void **state)
 /* At the end, the rows tell of everybody who is there as they are then. */
 static void test_finish(void **state)
 {
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
@@ -420,7 +420,7 @@ static void test_finish(void **state)
 	look(&s);
 	wtl_workload_restore_consumer(s.workload, FIRST)->cpu_ns = 400;
 	look(&s);
-	wtl_shadow_finish(&s.shadow, s.consumers);
+	wtl_delta_finish(&s.delta, s.consumers);
 	read_back(&s);
 	expect_list(&s, 2);
 	expect(&s, FIRST, WTL_CHANGE_OWNER, 1);
@@ -442,12 +442,12 @@ static void name_user(void *context, uint32_t uid, char name[33])
 static void test_users(void **state)
 {
 	unsigned asked = 0;
-	struct shadowed s;
+	struct followed s;
 
 	(void)state;
 	start(&s);
-	s.shadow.user = name_user;
-	s.shadow.user_context = &asked;
+	s.delta.user = name_user;
+	s.delta.user_context = &asked;
 	tell(&s, FIRST, 10, 5)->uid = 1000;
 	tell(&s, FIRST + 1, 11, 5);
 	look(&s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_REPLAY_SHADOW_H
-#define WTL_REPLAY_SHADOW_H
+#ifndef WTL_REPLAY_DELTA_H
+#define WTL_REPLAY_DELTA_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct wtl_consumers;
  * What a recording has been told of the consumers: the difference to how they are now is what has to be
  * told next.
  */
-struct wtl_shadow_slot {
+struct wtl_delta_slot {
 	uint32_t id;  /* of its owner in the table; 0: nobody's */
 	bool is_told; /* in this period */
 	int pid;
@@ -25,12 +25,12 @@ struct wtl_shadow_slot {
 	int64_t numbers[WTL_CHANGES];
 };
 
-struct wtl_shadow {
+struct wtl_delta {
 	struct wtl_store_writer *writer;
 	uint32_t count, slot, field, by; /* series */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
-	struct wtl_shadow_slot *slots;
+	struct wtl_delta_slot *slots;
 	size_t n_slots;
 	uint32_t n_ids;
 	/* Of the list being written. */
@@ -39,22 +39,21 @@ struct wtl_shadow {
 };
 
 /* Negative: no memory. The writer is borrowed. */
-int wtl_shadow_init(struct wtl_shadow *shadow, struct wtl_store_writer *writer);
-void wtl_shadow_done(struct wtl_shadow *shadow); /* a zeroed one is fine */
+int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer);
+void wtl_delta_done(struct wtl_delta *delta); /* a zeroed one is fine */
 
 /* What is told next is told as if for the first time, but for who has which number. */
-void wtl_shadow_begin_anew(struct wtl_shadow *shadow);
+void wtl_delta_begin_anew(struct wtl_delta *delta);
 
 /* Writes what is different. `look` is the number of the newest scan. 0 or -ENOMEM: then something is
  * missing in the recording. */
-int wtl_shadow_follow(struct wtl_shadow *shadow, const struct wtl_consumers *consumers,
-		      int64_t look);
+int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t look);
 
 /* The rows of all who are there, as they are now. */
-void wtl_shadow_finish(struct wtl_shadow *shadow, const struct wtl_consumers *consumers);
+void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers);
 
 /* A consumer's number (WTL_CHANGE_STATE and above), and the other way. */
-int64_t wtl_shadow_number(const struct wtl_consumer *consumer, enum wtl_change which);
-void wtl_shadow_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value);
+int64_t wtl_delta_number(const struct wtl_consumer *consumer, enum wtl_change which);
+void wtl_delta_set_number(struct wtl_consumer *consumer, enum wtl_change which, int64_t value);
 
 #endif

@@ -13,59 +13,60 @@
  * is nothing to show. */
 enum { MEMORY_READS = 10, MEMORY_FIRST = 64 };
 
-int wtl_top_people_init(struct wtl_top_people *people, const struct wtl_settings *settings,
-			struct wtl_consumers *consumers)
+int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
+			   struct wtl_consumers *consumers)
 {
-	memset(people, 0, sizeof(*people));
-	people->consumers = consumers;
-	people->is_here = !settings->root && !settings->tape;
+	memset(processes, 0, sizeof(*processes));
+	processes->consumers = consumers;
+	processes->is_here = !settings->root && !settings->tape;
 	return 0;
 }
 
-void wtl_top_people_init_played(struct wtl_top_people *people, struct wtl_player *player,
-				struct wtl_consumers *consumers)
+void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
+				   struct wtl_consumers *consumers)
 {
-	memset(people, 0, sizeof(*people));
-	people->player = player;
-	people->consumers = consumers;
+	memset(processes, 0, sizeof(*processes));
+	processes->player = player;
+	processes->consumers = consumers;
 }
 
-void wtl_top_people_done(struct wtl_top_people *people)
+void wtl_top_processes_done(struct wtl_top_processes *processes)
 {
-	free(people->pointers);
-	wtl_hash_done(&people->by_pointer);
-	memset(people, 0, sizeof(*people));
+	free(processes->pointers);
+	wtl_hash_done(&processes->by_pointer);
+	memset(processes, 0, sizeof(*processes));
 }
 
 /* ---- Users ---- */
 
-static void find_name(const struct wtl_top_people *people, uint32_t uid, char *name, size_t size)
+static void find_name(const struct wtl_top_processes *processes, uint32_t uid, char *name,
+		      size_t size)
 {
 	const char *recorded =
-		HAVE_RECORDINGS && people->player ? wtl_player_user(people->player, uid) : "";
+		HAVE_RECORDINGS && processes->player ? wtl_player_user(processes->player, uid) : "";
 
 	if (recorded[0])
 		wtl_text_clean(name, size, recorded, strlen(recorded));
 	else
-		wtl_user_name(people->is_here, uid, name, size);
+		wtl_user_name(processes->is_here, uid, name, size);
 }
 
 /* Each is asked for once, or again where there are more users than places. */
-static const char *user_name(struct wtl_top_people *people, uint32_t uid)
+static const char *user_name(struct wtl_top_processes *processes, uint32_t uid)
 {
-	size_t max = sizeof(people->users) / sizeof(people->users[0]), i = 0;
+	size_t max = sizeof(processes->users) / sizeof(processes->users[0]), i = 0;
 
-	while (i < people->n_users && people->users[i].uid != uid)
+	while (i < processes->n_users && processes->users[i].uid != uid)
 		i++;
-	if (i < people->n_users)
-		return people->users[i].name;
-	if (people->n_users < max)
-		people->n_users++;
+	if (i < processes->n_users)
+		return processes->users[i].name;
+	if (processes->n_users < max)
+		processes->n_users++;
 	else
 		i = uid % max;
-	people->users[i].uid = uid;
-	find_name(people, uid, people->users[i].name, sizeof(people->users[i].name));
-	return people->users[i].name;
+	processes->users[i].uid = uid;
+	find_name(processes, uid, processes->users[i].name, sizeof(processes->users[i].name));
+	return processes->users[i].name;
 }
 
 /* ---- Groups ---- */
@@ -76,22 +77,22 @@ static bool is_pointer(const void *pointers, uint32_t at, const void *group)
 }
 
 /* The view's copy of a group, or -1: there is no memory for it. */
-static int group_index(struct wtl_top_people *people, struct wtl_top_view *view,
+static int group_index(struct wtl_top_processes *processes, struct wtl_top_view *view,
 		       const struct wtl_group *group)
 {
 	uint32_t sum = wtl_hash_bytes(&group, sizeof(group));
 	const uint32_t *at =
-		wtl_hash_find(&people->by_pointer, sum, is_pointer, people->pointers, group);
+		wtl_hash_find(&processes->by_pointer, sum, is_pointer, processes->pointers, group);
 
 	if (at)
 		return (int)*at;
-	if (wtl_array_reserve(&people->pointers, &people->size_pointers, view->n_groups + 1,
-			      sizeof(*people->pointers)) < 0 ||
-	    wtl_hash_reserve(&people->by_pointer, view->n_groups + 1) < 0 ||
+	if (wtl_array_reserve(&processes->pointers, &processes->size_pointers, view->n_groups + 1,
+			      sizeof(*processes->pointers)) < 0 ||
+	    wtl_hash_reserve(&processes->by_pointer, view->n_groups + 1) < 0 ||
 	    wtl_top_view_reserve(view, 0, 0, 0, view->n_groups + 1) < 0)
 		return -1;
-	wtl_hash_add(&people->by_pointer, sum, (uint32_t)view->n_groups);
-	people->pointers[view->n_groups] = group;
+	wtl_hash_add(&processes->by_pointer, sum, (uint32_t)view->n_groups);
+	processes->pointers[view->n_groups] = group;
 	view->groups[view->n_groups] = *group;
 	return (int)view->n_groups++;
 }
@@ -116,7 +117,7 @@ static void take_power(const struct wtl_consumers *consumers, size_t slot,
 	process->gpu_uw[WTL_TOP_DYNAMIC] = gpu.has_dynamic ? gpu.dynamic_uw : gpu.full_uw;
 }
 
-static void take_process(struct wtl_top_people *people, size_t slot,
+static void take_process(struct wtl_top_processes *processes, size_t slot,
 			 const struct wtl_consumer *consumer, struct wtl_top_view *view)
 {
 	struct wtl_top_process *process = &view->processes[view->n_processes++];
@@ -125,28 +126,29 @@ static void take_process(struct wtl_top_people *people, size_t slot,
 	memset(process, 0, sizeof(*process));
 	process->consumer = *consumer;
 	process->consumer.group = NULL;
-	process->group = consumer->group ? group_index(people, view, consumer->group) : -1;
+	process->group = consumer->group ? group_index(processes, view, consumer->group) : -1;
 	if (consumer->uid != UINT32_MAX)
 		wtl_text_copy(process->user, sizeof(process->user),
-			      user_name(people, consumer->uid));
-	wtl_consumers_energy(people->consumers, slot, WTL_PART_ALL, &energy);
+			      user_name(processes, consumer->uid));
+	wtl_consumers_energy(processes->consumers, slot, WTL_PART_ALL, &energy);
 	process->has_dynamic = energy.has_dynamic;
 	process->energy_uj[WTL_TOP_FULL] = energy.full_uj;
 	process->energy_uj[WTL_TOP_DYNAMIC] =
 		energy.has_dynamic ? energy.dynamic_uj : energy.full_uj;
 	process->uncertainty_uj = energy.uncertainty_uj;
-	take_power(people->consumers, slot, process);
+	take_power(processes->consumers, slot, process);
 	process->has_gpu =
 		process->gpu_uw[WTL_TOP_FULL] > 0 ||
 		(consumer->gpu_memory_bytes != UINT64_MAX && consumer->gpu_memory_bytes > 0) ||
 		consumer->gpu_ppm != UINT32_MAX;
 }
 
-void wtl_top_people_read_memory(struct wtl_top_people *people)
+void wtl_top_processes_read_memory(struct wtl_top_processes *processes)
 {
-	if (people->consumers)
-		wtl_consumers_read_memory(people->consumers,
-					  people->memory_reads++ < 2 ? MEMORY_FIRST : MEMORY_READS);
+	if (processes->consumers)
+		wtl_consumers_read_memory(processes->consumers, processes->memory_reads++ < 2
+									? MEMORY_FIRST
+									: MEMORY_READS);
 }
 
 static void take_domains(const struct wtl_consumers *consumers, struct wtl_top_view *view)
@@ -160,27 +162,27 @@ static void take_domains(const struct wtl_consumers *consumers, struct wtl_top_v
 	}
 }
 
-int wtl_top_people_take(struct wtl_top_people *people, struct wtl_top_view *view)
+int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view)
 {
 	size_t slots, n = 0;
 
-	if (!people->consumers)
+	if (!processes->consumers)
 		return 0;
-	slots = wtl_consumers_slots(people->consumers);
+	slots = wtl_consumers_slots(processes->consumers);
 	for (size_t slot = 0; slot < slots; slot++)
-		n += wtl_consumers_get(people->consumers, slot) != NULL;
+		n += wtl_consumers_get(processes->consumers, slot) != NULL;
 	if (wtl_top_view_reserve(view, 0, 0, n, 0) < 0)
 		return -ENOMEM;
 	view->n_processes = 0;
 	view->n_groups = 0;
-	wtl_hash_clear(&people->by_pointer);
+	wtl_hash_clear(&processes->by_pointer);
 	for (size_t slot = 0; slot < slots; slot++) {
-		const struct wtl_consumer *consumer = wtl_consumers_get(people->consumers, slot);
+		const struct wtl_consumer *consumer = wtl_consumers_get(processes->consumers, slot);
 
 		if (consumer)
-			take_process(people, slot, consumer, view);
+			take_process(processes, slot, consumer, view);
 	}
-	take_domains(people->consumers, view);
+	take_domains(processes->consumers, view);
 	view->has_processes = n > 0;
 	view->generation++;
 	return 0;

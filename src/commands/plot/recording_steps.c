@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What every picture of a recording is made with: steps through it, and its domains. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/complain.h"
+#include "commands/plot/recording.h"
+#include "energy/baseline.h"
+#include "meter/consumers.h"
+#include "meter/meter.h"
+
+int wtl_plot_rewind(struct wtl_plot_replay *replay)
+{
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	wtl_history_close(replay->history);
+	replay->history = NULL;
+	replay->now_mono_ns = replay->times.begin_mono_ns;
+	replay->is_lost = false;
+	rc = wtl_history_open(replay->path, &replay->options, &replay->history, &err);
+	if (rc < 0)
+		wtl_complain_err(replay->app, &err);
+	return rc;
+}
+
+bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
+{
+	const struct wtl_history *history = replay->history;
+	struct wtl_player_policy *policy = &replay->options.policy;
+
+	if (policy->n_given > 0)
+		return false;
+	for (size_t i = 0; i < history->n_domains && policy->n_given < WTL_POLICY_DOMAINS; i++) {
+		struct wattle_domain domain;
+		struct wtl_baseline idle;
+
+		if (wtl_meter_domain(history->meter, i, &domain) < 0 ||
+		    wtl_consumers_baseline(history->consumers, i, &idle) < 0 || !idle.is_known ||
+		    idle.is_modelled)
+			continue;
+		wtl_text_copy(policy->given[policy->n_given].domain,
+			      sizeof(policy->given[0].domain), domain.name);
+		policy->given[policy->n_given++].idle_uw = idle.idle_uw;
+	}
+	return policy->n_given > 0;
+}
+
+/* A stretch that could not be read ends where something can be again. */
+static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
+{
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_history_step(replay->history, ret_played, &err);
+	int64_t now_ns = rc > 0 ? ret_played->t_mono_ns : replay->times.end_mono_ns;
+
+	if (rc < 0)
+		wtl_complain_err(replay->app, &err);
+	if (rc > 0 && ret_played->kind == WTL_PLAYED_LOST) {
+		replay->is_lost = true;
+		if (!replay->has_lost)
+			replay->lost = replay->history->gaps[replay->history->n_gaps - 1];
+		replay->has_lost = true;
+	} else if (rc >= 0 && now_ns > replay->now_mono_ns) { /* some have no time of their own */
+		if (replay->is_lost &&
+		    wtl_plot_times_lose(&replay->times, replay->now_mono_ns, now_ns) < 0)
+			return -ENOMEM;
+		replay->is_lost = false;
+		replay->now_mono_ns = now_ns;
+	}
+	return rc;
+}
+
+int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
+{
+	int rc;
+
+	do {
+		rc = step(replay, ret_played);
+		ret_played->t_mono_ns = replay->now_mono_ns;
+		ret_played->t_utc_ns = wtl_plot_times_utc(&replay->times, replay->now_mono_ns);
+	} while (rc > 0 && ret_played->t_utc_ns < replay->from_utc_ns);
+	return rc > 0 && ret_played->t_utc_ns > replay->to_utc_ns ? 0 : rc;
+}
+
+int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total)
+{
+	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
+	const struct wattle_meter *meter = replay->history->meter;
+
+	for (size_t i = 0; i < wanted->n_domains; i++) {
+		const char *name = wanted->domains[i];
+
+		if ((has_total && strcmp(name, "total") == 0) ||
+		    wattle_meter_find(meter, name) >= 0)
+			continue;
+		wtl_complain(replay->app, "'%s' has no domain '%s'", replay->path, name);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain)
+{
+	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
+
+	if (wanted->n_domains == 0)
+		return domain->in_total && domain->method != WATTLE_METHOD_NONE;
+	for (size_t i = 0; i < wanted->n_domains; i++)
+		if (strcmp(wanted->domains[i], domain->name) == 0)
+			return true;
+	return false;
+}
