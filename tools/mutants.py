@@ -235,7 +235,7 @@ def learn(build, paths):
     """{"tests": {test: {"seconds", "lines": {path: lines}}}, "lines": {path: lines that can be reached}}."""
     kept = build.top / "reached.json"
     key = [build.digest, sorted(paths)]
-    if kept.exists() and (known := json.loads(kept.read_text()))["key"] == key:
+    if kept.exists() and (known := json.loads(kept.read_text())).get("key") == key:
         return known
     print("finding out which test reaches what …", file=sys.stderr)
     folder = build.top / "coverage"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a player makes of a stretch that cannot be read: what is not certain any more is a gap, or nobody's. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -10,19 +9,6 @@
 #include "meter/meter.h"
 #include "replay/player_state.h"
 #include "workload/workload.h"
-
-void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text)
-{
-	struct wtl_store_period period;
-
-	player->has_period = false;
-	player->lost_before = player->lost_reset = player->is_broken = true;
-	*played = (struct wtl_played){.kind = WTL_PLAYED_LOST, .t_mono_ns = player->io.mono_ns};
-	if (wtl_store_period(player->reader, player->period - 1, &period) == 0 &&
-	    wtl_player_is_mono(period.end_mono_ns) && period.end_mono_ns > played->t_mono_ns)
-		played->lost_ns = period.end_mono_ns - played->t_mono_ns;
-	snprintf(played->text, sizeof(played->text), "%s", text);
-}
 
 /* ---- Counters ---- */
 

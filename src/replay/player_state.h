@@ -181,6 +181,8 @@ void wtl_player_find_series(struct wtl_player *player);
 /* The next period that can be read. 1; 0: there is none; a period that cannot be read is told. */
 int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
 			   struct wtl_err *err);
+/* What comes next does not follow what was before: the event says why. */
+void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text);
 /* What happens next, but for what has begun; -1: nothing in this period. */
 int64_t wtl_player_peek_op(const struct wtl_player *player);
 /* Sets the clocks and readings for the meter's next sample. 0 or -EBADMSG. */
@@ -214,8 +216,6 @@ void wtl_player_begin_accounts(struct wtl_player *player);
 
 /* ---- player_lost.c ---- */
 
-/* What comes next does not follow what was before: the event says why. */
-void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text);
 /* The next sample is there, but the meter has not taken it: the newest one before began at from_ns. */
 void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot has another owner than before what is missing. 0 or -ENOMEM. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a player reads of a recording's series. */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "replay/player_state.h"
@@ -77,6 +78,19 @@ static int load_all(struct wtl_player *player, struct wtl_err *err)
 		for (size_t k = 0; rc == 0 && k < WTL_OF_GPU; k++)
 			rc = load(player, &player->gpus[i].of[k], err);
 	return rc;
+}
+
+void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text)
+{
+	struct wtl_store_period period;
+
+	player->has_period = false;
+	player->lost_before = player->lost_reset = player->is_broken = true;
+	*played = (struct wtl_played){.kind = WTL_PLAYED_LOST, .t_mono_ns = player->io.mono_ns};
+	if (wtl_store_period(player->reader, player->period - 1, &period) == 0 &&
+	    wtl_player_is_mono(period.end_mono_ns) && period.end_mono_ns > played->t_mono_ns)
+		played->lost_ns = period.end_mono_ns - played->t_mono_ns;
+	snprintf(played->text, sizeof(played->text), "%s", text);
 }
 
 int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
