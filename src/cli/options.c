@@ -127,7 +127,7 @@ static int keep(struct wtl_app *app, const struct wtl_option *option, const char
 			return -EINVAL;
 		if (option->kind == WTL_OPTION_OUTPUT && strcmp(text, "-") == 0)
 			text = NULL;
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case WTL_OPTION_TEXT:
 		*(const char **)target = text;
 		return 0;
