@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <zstd.h>
 
 #include "base/array.h"
@@ -43,16 +42,6 @@ static int complain_code(struct wtl_store_reader *reader, int code, struct wtl_e
 			"read");
 	return wtl_err_set(err, rc, "record", wtl_database_path_shown(reader->path),
 			   "it cannot be read: %s", wtl_err_text(rc));
-}
-
-void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE])
-{
-	time_t t = (time_t)(t_utc_ns / WTL_NS_PER_S);
-	struct tm tm;
-
-	if (!gmtime_r(&t, &tm) ||
-	    strftime(text, WTL_READ_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		snprintf(text, WTL_READ_TIME_SIZE, "?");
 }
 
 /* ---- Is it one? ---- */

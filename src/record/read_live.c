@@ -13,19 +13,6 @@
 
 enum { SQL_MAX = 65536 };
 
-static bool is_copied(const struct wtl_table *table)
-{
-	/* Of these, a reader knows all that it needs, or looks them up by their number. */
-	return table != &wtl_table_recording && table != &wtl_table_fact &&
-	       table != &wtl_table_series && table != &wtl_table_period &&
-	       table != &wtl_table_part && table != &wtl_table_chunk;
-}
-
-sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table)
-{
-	return reader->copies && is_copied(table) ? reader->copies : reader->db;
-}
-
 struct copy {
 	struct wtl_store_reader *reader;
 	const struct wtl_table *table;
@@ -85,7 +72,7 @@ static int copy_tables(struct wtl_store_reader *reader)
 	    sqlite3_exec(copies, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
-		if (is_copied(table))
+		if (wtl_reader_is_copied(table))
 			rc = copy_table(reader, copies, table);
 	if (rc == 0 && sqlite3_exec(copies, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
 		rc = -ENOMEM;
@@ -123,18 +110,4 @@ int wtl_reader_let_go(struct wtl_store_reader *reader)
 	if (rc == 0)
 		sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
 	return 0;
-}
-
-bool wtl_reader_has_dropped(struct wtl_store_reader *reader, int64_t period)
-{
-	sqlite3_stmt *stmt;
-	bool has = false;
-
-	if (!reader->copies || sqlite3_prepare_v2(reader->db, "SELECT 1 FROM period WHERE id = ?",
-						  -1, &stmt, NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_int64(stmt, 1, period);
-	has = sqlite3_step(stmt) == SQLITE_DONE;
-	sqlite3_finalize(stmt);
-	return has;
 }

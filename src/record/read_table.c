@@ -82,6 +82,19 @@ static bool is_damage(int code)
 	       code == SQLITE_TOOBIG;
 }
 
+bool wtl_reader_is_copied(const struct wtl_table *table)
+{
+	/* Of these, a reader knows all that it needs, or looks them up by their number. */
+	return table != &wtl_table_recording && table != &wtl_table_fact &&
+	       table != &wtl_table_series && table != &wtl_table_period &&
+	       table != &wtl_table_part && table != &wtl_table_chunk;
+}
+
+sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table)
+{
+	return reader->copies && wtl_reader_is_copied(table) ? reader->copies : reader->db;
+}
+
 int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *table,
 		    const struct wtl_scan *scan)
 {

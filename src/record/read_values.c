@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zstd.h>
 
 #include "base/array.h"
@@ -16,6 +17,16 @@ enum {
 	/* Values that are kept room for from one period to another: twice what a writer puts into one. */
 	ROOM_MAX = 8 << 20,
 };
+
+void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE])
+{
+	time_t t = (time_t)(t_utc_ns / WTL_NS_PER_S);
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) ||
+	    strftime(text, WTL_READ_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, WTL_READ_TIME_SIZE, "?");
+}
 
 void wtl_read_parts_clear(struct wtl_read_parts *parts)
 {
@@ -37,6 +48,21 @@ void wtl_reader_forget_period(struct wtl_store_reader *reader)
 
 /* ---- Words ---- */
 
+/* Has a ring dropped the period since the opening? */
+static bool has_dropped(struct wtl_store_reader *reader, int64_t period)
+{
+	sqlite3_stmt *stmt;
+	bool has = false;
+
+	if (!reader->copies || sqlite3_prepare_v2(reader->db, "SELECT 1 FROM period WHERE id = ?",
+						  -1, &stmt, NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_int64(stmt, 1, period);
+	has = sqlite3_step(stmt) == SQLITE_DONE;
+	sqlite3_finalize(stmt);
+	return has;
+}
+
 static int complain(struct wtl_store_reader *reader, size_t period, int64_t series, int code,
 		    const char *what, struct wtl_err *err)
 {
@@ -51,7 +77,7 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 	if (code == -ENOMEM)
 		return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
 				   "out of memory");
-	if (!at->is_lost && !at->is_copied && wtl_reader_has_dropped(reader, at->id)) {
+	if (!at->is_lost && !at->is_copied && has_dropped(reader, at->id)) {
 		at->is_dropped = true;
 		series = -1;
 		what = "the ring has dropped it since it was opened";
@@ -60,10 +86,12 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 		reader->is_damaged = true;
 	wtl_read_time(at->times.begin_utc_ns, begin);
 	wtl_read_time(at->times.end_utc_ns, end);
-	return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path),
-			   "%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,
-			   series >= 0 ? "series " : "",
-			   series >= 0 ? wtl_store_series_name(reader, (size_t)series) : "", what);
+	return wtl_err_set(
+		err, code, "record", wtl_database_path_shown(reader->path),
+		"%s to %s (period %lld): %s%s%s", begin, end, (long long)at->id,
+		series >= 0 ? "series " : "",
+		series >= 0 && (size_t)series < reader->names.n ? reader->names.names[series] : "",
+		what);
 }
 
 /* ---- A period as parts ---- */

@@ -106,9 +106,9 @@ int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_
 
 /* Copies what a writer may change, and ends the transaction. 0 or -ENOMEM. */
 int wtl_reader_let_go(struct wtl_store_reader *reader);
-/* Where the rows of that table are. */
+/* Where the rows of that table are: what a writer may change is copied. */
+bool wtl_reader_is_copied(const struct wtl_table *table);
 sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct wtl_table *table);
-bool wtl_reader_has_dropped(struct wtl_store_reader *reader, int64_t period);
 
 /* 0, -ENOMEM or -EBADMSG; *parts may have some even then. */
 int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,

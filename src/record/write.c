@@ -15,7 +15,6 @@
 #define PERIOD_NS (60 * WTL_NS_PER_S)
 
 enum {
-	ROOM_MIN = 16,
 	BUSY_MS = 10000,
 	/* So that whoever reads a period needs no more than 32 MiB for its values. */
 	PERIOD_VALUES_MAX = 4 << 20,
@@ -24,39 +23,6 @@ enum {
 };
 
 /* ---- Stretches ---- */
-
-size_t wtl_writer_room(const struct wtl_store_writer *writer)
-{
-	size_t room = writer->options.values_per_commit;
-
-	return room < ROOM_MIN ? ROOM_MIN : room;
-}
-
-void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room)
-{
-	for (size_t i = 0; i < stretch->n_runs; i++) {
-		struct wtl_run *run = &stretch->runs[i];
-
-		run->n = 0;
-		if (run->room > 4 * room &&
-		    wtl_array_resize(&run->values, room, sizeof(*run->values)) == 0)
-			run->room = room;
-	}
-	for (size_t i = 0; i < stretch->n_rows; i++)
-		free(stretch->rows[i].row);
-	stretch->n_rows = 0;
-	stretch->grown_bytes = 0;
-	stretch->is_lost = stretch->ends_period = false;
-}
-
-void wtl_stretch_done(struct wtl_stretch *stretch)
-{
-	wtl_stretch_clear(stretch, SIZE_MAX / 8);
-	for (size_t i = 0; i < stretch->n_runs; i++)
-		free(stretch->runs[i].values);
-	free(stretch->runs);
-	free(stretch->rows);
-}
 
 /* Room for series up to n. */
 static int stretch_widen(struct wtl_stretch *stretch, size_t n, size_t room)

@@ -288,6 +288,36 @@ static int set_journal(struct wtl_file *file, const char *mode)
 	return rc || is_set ? rc : SQLITE_BUSY;
 }
 
+/* ---- Sizes of a ring's parts (write_ring.c) ---- */
+
+enum { SHARE_OF_WAL = 8, SHARE_OF_PERIOD = 16 };
+
+#define WAL_BYTES	 (UINT64_C(4) << 20)
+#define WAL_BYTES_MAX	 (UINT64_C(64) << 20)
+#define PERIOD_BYTES_MAX (UINT64_C(8) << 20)
+
+static uint64_t share(uint64_t max_bytes, uint64_t divisor, uint64_t most)
+{
+	return max_bytes == 0 || max_bytes / divisor > most ? most : max_bytes / divisor;
+}
+
+uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options)
+{
+	return share(options->max_bytes, SHARE_OF_WAL, WAL_BYTES);
+}
+
+uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options)
+{
+	return share(options->max_bytes, SHARE_OF_PERIOD, PERIOD_BYTES_MAX);
+}
+
+uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options)
+{
+	return share(options->max_bytes, 1, WAL_BYTES_MAX);
+}
+
+/* ---- Opening ---- */
+
 /* From here on, readers and the writer do not wait for each other. */
 static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
 {

@@ -8,38 +8,12 @@
  *
  * FILE-wal comes beside that. It is emptied at an eighth of max_bytes, at most 4 MiB. One transaction writes each page
  * once, so it adds at most as much as the file has, and usually a period. Only a transaction of another program keeps
- * it from being emptied; at half of wal_bytes_max() that one is waited for.
+ * it from being emptied; at half of wtl_ring_wal_bytes_max() that one is waited for.
  */
-
-enum { SHARE_OF_WAL = 8, SHARE_OF_PERIOD = 16 };
 
 /* Two periods stay, unless there is no room for what comes: the present one and the one before, of which nothing
  * is missing. */
 #define HAS_MORE_THAN_KEPT "SELECT count(*) FROM (SELECT 1 FROM period LIMIT 1 OFFSET 2)"
-
-#define WAL_BYTES	 (UINT64_C(4) << 20)
-#define WAL_BYTES_MAX	 (UINT64_C(64) << 20)
-#define PERIOD_BYTES_MAX (UINT64_C(8) << 20)
-
-static uint64_t share(uint64_t max_bytes, uint64_t divisor, uint64_t most)
-{
-	return max_bytes == 0 || max_bytes / divisor > most ? most : max_bytes / divisor;
-}
-
-uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options)
-{
-	return share(options->max_bytes, SHARE_OF_WAL, WAL_BYTES);
-}
-
-uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options)
-{
-	return share(options->max_bytes, SHARE_OF_PERIOD, PERIOD_BYTES_MAX);
-}
-
-static uint64_t wal_bytes_max(const struct wtl_store_options *options)
-{
-	return share(options->max_bytes, 1, WAL_BYTES_MAX);
-}
 
 /* ---- Dropping ---- */
 
@@ -139,7 +113,7 @@ static int keep_wal_small(struct wtl_store_writer *writer)
 {
 	const struct wtl_store_options *options = &writer->options;
 	uint64_t bytes = options->max_bytes ? wtl_file_wal_bytes(&writer->file) : 0;
-	bool can_wait = bytes <= wal_bytes_max(options) / 2;
+	bool can_wait = bytes <= wtl_ring_wal_bytes_max(options) / 2;
 	int rc;
 
 	if (bytes <= wtl_ring_wal_bytes(options))

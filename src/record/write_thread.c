@@ -9,42 +9,6 @@
 
 enum { ROW_BYTES = 256 }; /* of a row in the file, about */
 
-/* ---- Blocks by series ---- */
-
-int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_buf *block,
-		   size_t n_values)
-{
-	if (wtl_array_reserve(&gather->blocks, &gather->blocks_room, series + 1u,
-			      sizeof(gather->blocks[0])) < 0 ||
-	    wtl_array_reserve(&gather->counts, &gather->counts_room, series + 1u,
-			      sizeof(gather->counts[0])) < 0)
-		return -ENOMEM;
-	for (; gather->n <= series; gather->n++) {
-		wtl_buf_init(&gather->blocks[gather->n], SIZE_MAX);
-		gather->counts[gather->n] = 0;
-	}
-	gather->counts[series] += (int64_t)n_values;
-	wtl_varint_put(&gather->blocks[series], block->len);
-	return wtl_buf_add(&gather->blocks[series], block->data, block->len);
-}
-
-void wtl_gather_clear(struct wtl_gather *gather)
-{
-	for (size_t i = 0; i < gather->n; i++) {
-		wtl_buf_clear(&gather->blocks[i]);
-		gather->counts[i] = 0;
-	}
-}
-
-void wtl_gather_done(struct wtl_gather *gather)
-{
-	for (size_t i = 0; i < gather->n; i++)
-		wtl_buf_done(&gather->blocks[i]);
-	free(gather->blocks);
-	free(gather->counts);
-	*gather = (struct wtl_gather){0};
-}
-
 /* ---- A commit ---- */
 
 /* The blocks of all series over the stretch, into writer->part and to the period's. */

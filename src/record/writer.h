@@ -18,7 +18,7 @@
 #include "record/table.h"
 
 /* The parts of a writer, for write.c (what callers do), write_file.c (the database), write_thread.c
- * (a commit), write_merge.c (a period's end) and write_ring.c (what is dropped). */
+ * (a commit), write_stretch.c (what it is made of), write_merge.c (a period's end) and write_ring.c (what is dropped). */
 
 enum {
 	WTL_STATEMENTS_MAX = 16,
@@ -185,8 +185,9 @@ int wtl_merge_begin(struct wtl_store_writer *writer);
 int wtl_merge_step(struct wtl_store_writer *writer);
 void wtl_merge_done(struct wtl_merge *merge);
 
-/* Bytes of FILE-wal at which it is emptied, and of a period at which it ends. */
+/* Bytes of FILE-wal at which it is emptied and which it may have at most, and of a period at which it ends. */
 uint64_t wtl_ring_wal_bytes(const struct wtl_store_options *options);
+uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options);
 uint64_t wtl_ring_period_bytes(const struct wtl_store_options *options);
 /* Drops what is too old, or too much. 0 or SQLite's code. */
 int wtl_ring_trim(struct wtl_store_writer *writer);

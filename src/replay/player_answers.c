@@ -104,14 +104,3 @@ bool wtl_player_is_measurement(const struct wtl_player *player, uint32_t id)
 {
 	return id && id == player->main_window;
 }
-
-int wtl_player_window(const struct wtl_player *player, uint32_t id,
-		      struct wattle_window *ret_window, struct wattle_energy energies[])
-{
-	const struct wtl_played_window *window = wtl_player_find_window(player, id);
-
-	if (!window || !window->is_open)
-		return -ENOENT;
-	return wtl_window_look(player->meter, window->told_name, ret_window, energies,
-			       wattle_meter_domains(player->meter));
-}

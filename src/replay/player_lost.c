@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a player makes of a stretch that cannot be read: what is not certain any more is a gap, or nobody's. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"

@@ -173,3 +173,14 @@ int wtl_player_cancel_window(struct wtl_player *player, struct wtl_played *playe
 	wtl_player_tell_window(played, window);
 	return 0;
 }
+
+int wtl_player_window(const struct wtl_player *player, uint32_t id,
+		      struct wattle_window *ret_window, struct wattle_energy energies[])
+{
+	const struct wtl_played_window *window = wtl_player_find_window(player, id);
+
+	if (!window || !window->is_open)
+		return -ENOENT;
+	return wtl_window_look(player->meter, window->told_name, ret_window, energies,
+			       wattle_meter_domains(player->meter));
+}
