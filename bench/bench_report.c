@@ -115,7 +115,7 @@ static void begin_process(struct machine *machine, uint32_t slot)
 static void look(struct machine *machine, int64_t second)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(machine->consumers);
-	struct wtl_workload_look told = {.t_mono_ns = machine->io.mono_ns,
+	struct wtl_workload_scan told = {.t_mono_ns = machine->io.mono_ns,
 					 .duration_ns = WTL_NS_PER_S,
 					 .capacity_ns = 64 * WTL_NS_PER_S,
 					 .uses = machine->uses};
@@ -137,7 +137,7 @@ static void look(struct machine *machine, int64_t second)
 	if (second % LIFE_S == 0)
 		begin_process(machine,
 			      WTL_SLOTS_FIXED + (uint32_t)roll(machine, machine->n_processes));
-	wtl_workload_restore_look(workload, &told);
+	wtl_workload_restore_scan(workload, &told);
 }
 
 static int open_all(struct machine *machine, const char *path, struct wtl_err *err)

@@ -186,12 +186,12 @@ static void bench_forks(struct wtl_io *io, int n, bool without_exits)
 	}
 	wtl_workload_follow_tree(workload, loop);
 	for (bool is_over = false; !is_over;) {
-		const struct wtl_workload_look *look;
+		const struct wtl_workload_scan *look;
 
 		sleep_ms(LOOK_MS);
 		is_over = read(pipes[0], &truth_ns, sizeof(truth_ns)) == sizeof(truth_ns);
 		wtl_workload_tick(workload);
-		look = wtl_workload_look(workload);
+		look = wtl_workload_scan(workload);
 		for (size_t i = 0; i < look->n_uses; i++)
 			if (look->uses[i].slot == WTL_SLOT_UNSEEN)
 				unseen_ns += look->uses[i].weight;

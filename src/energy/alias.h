@@ -30,7 +30,7 @@ void wtl_alias_add(struct wtl_alias_readings *readings, int64_t power_uw);
 /*
  * Scans them.
  *
- * A sensor that looks 25 ms in every 100 ms turns a load with a period near 100 ms into a slow beat
+ * A sensor that measures 25 ms in every 100 ms turns a load with a period near 100 ms into a slow beat
  * of its readings. A step of the load moves the readings once; a beat moves them all the time. So
  * the scan takes medians of |P[i+k] - P[i]| over several distances k: one or two steps in the
  * history leave them alone. How much the median grows from k/2 to k gives period and amplitude of

@@ -121,7 +121,7 @@ static double interpolation_uj2(const struct wtl_integral *in, double change_uw,
 }
 
 /*
- * Lone jumps of a periodic load may all fall at the same place between two looks of the sensor, so
+ * Lone jumps of a periodic load may all fall at the same place between two readings of the sensor, so
  * their errors add up. What the readings' usual roughness explains is charged there.
  */
 static double jump_uj(const struct wtl_integral *in, double change_uw, int64_t dt_ns)

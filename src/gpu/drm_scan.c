@@ -25,7 +25,7 @@ struct client {
 	unsigned fd;
 	struct wtl_drm_fdinfo info;
 	int64_t t_ns;
-	bool is_seen; /* in the look that goes on */
+	bool is_seen; /* in the scan that goes on */
 };
 
 struct wtl_drm_scan {
@@ -36,7 +36,7 @@ struct wtl_drm_scan {
 	size_t n_uses, uses_room;
 	int64_t look_ns;
 	size_t hidden;
-	bool is_cut;	   /* the newest look had no room for all clients */
+	bool is_cut;	   /* the newest scan had no room for all clients */
 	bool has_lost_use; /* there was none for all uses of them */
 	struct wtl_buf processes, descriptors;
 };

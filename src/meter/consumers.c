@@ -198,11 +198,11 @@ static bool make_room(struct wtl_consumers *consumers)
 			       sizeof(*consumers->recents)) == 0;
 }
 
-static void tell_observer(const struct wtl_consumers *consumers, enum wtl_look_event event,
+static void tell_observer(const struct wtl_consumers *consumers, enum wtl_scan_event event,
 			  int64_t t_utc_ns)
 {
 	if (consumers->observer)
-		consumers->observer->looked(consumers->observer->context, event, t_utc_ns);
+		consumers->observer->scanned(consumers->observer->context, event, t_utc_ns);
 }
 
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer)
@@ -210,9 +210,9 @@ void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_obs
 	consumers->observer = observer;
 }
 
-const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *consumers)
+const struct wtl_workload_scan *wtl_consumers_scan(const struct wtl_consumers *consumers)
 {
-	return wtl_workload_look(consumers->workload);
+	return wtl_workload_scan(consumers->workload);
 }
 
 static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
@@ -228,12 +228,12 @@ static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
 
 static void take_look(struct wtl_consumers *consumers)
 {
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 
 	wtl_workload_tick(consumers->workload);
 	/* Without room, slots beyond it count as unseen. */
 	make_room(consumers);
-	look = wtl_workload_look(consumers->workload);
+	look = wtl_workload_scan(consumers->workload);
 	for (size_t i = 0; i < look->n_folds; i++) {
 		const struct wtl_fold *fold = &look->folds[i];
 
@@ -242,9 +242,9 @@ static void take_look(struct wtl_consumers *consumers)
 			book_fold(book, fold);
 		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
 	}
-	wtl_consumers_look_at_gpus(consumers);
+	wtl_consumers_scan_gpus(consumers);
 	make_room(consumers);
-	tell_observer(consumers, WTL_LOOK_TAKEN, 0);
+	tell_observer(consumers, WTL_SCAN_TAKEN, 0);
 }
 
 static void note_edge(struct wtl_consumers *consumers, size_t i)
@@ -267,7 +267,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 		note_edge(consumers, i);
 		wtl_baseline_learner_break(consumers->domains[i].learner);
 	}
-	tell_observer(consumers, WTL_LOOK_RESET, 0);
+	tell_observer(consumers, WTL_SCAN_RESET, 0);
 }
 
 int wtl_consumers_follow(struct wtl_consumers *consumers, int pid)
@@ -337,7 +337,7 @@ static void note_recent(struct wtl_consumers *consumers, const struct wtl_divide
 }
 
 /* All of it where it is not known, so that nothing is learned from it. */
-static uint32_t cpu_use_ppm(const struct wtl_workload_look *look)
+static uint32_t cpu_use_ppm(const struct wtl_workload_scan *look)
 {
 	if (look->capacity_ns <= 0)
 		return 1000000;
@@ -347,7 +347,7 @@ static uint32_t cpu_use_ppm(const struct wtl_workload_look *look)
 static void divide(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
 		   struct bill *bill)
 {
-	const struct wtl_workload_look *look = wtl_workload_look(consumers->workload);
+	const struct wtl_workload_scan *look = wtl_workload_scan(consumers->workload);
 
 	switch (domain->by) {
 	case WTL_DIVIDED_BY_CPU:
@@ -456,7 +456,7 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
 	consumers->interval++;
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
-	tell_observer(consumers, WTL_LOOK_BILLED, t_utc_ns);
+	tell_observer(consumers, WTL_SCAN_BILLED, t_utc_ns);
 }
 
 /* ---- Books beside the own one ---- */

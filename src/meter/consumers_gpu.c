@@ -145,7 +145,7 @@ static void forget_figures(struct wtl_consumers *consumers)
 	consumers->n_gpu_slots = 0;
 }
 
-/* ---- Who used a GPU since the last look ---- */
+/* ---- Who used a GPU since the last scan ---- */
 
 static const struct wtl_gpu_seen *find_seen(const struct wtl_gpu_seen seen[], size_t n, int pid)
 {
@@ -241,7 +241,7 @@ static void divide_gpu(struct wtl_consumers *consumers, struct wtl_gpu_division 
 	}
 }
 
-void wtl_consumers_look_at_gpus(struct wtl_consumers *consumers)
+void wtl_consumers_scan_gpus(struct wtl_consumers *consumers)
 {
 	const struct wtl_gpu_use_gpu *gpus;
 
@@ -336,7 +336,7 @@ int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char
 }
 
 void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
-			       const struct wtl_gpu_look *gpu)
+			       const struct wtl_gpu_scan *gpu)
 {
 	struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
@@ -353,11 +353,11 @@ size_t wtl_consumers_gpus(const struct wtl_consumers *consumers)
 }
 
 void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
-		       struct wtl_gpu_look *ret_gpu)
+		       struct wtl_gpu_scan *ret_gpu)
 {
 	const struct wtl_gpu_division *division = &consumers->gpu_divisions[i];
 
-	*ret_gpu = (struct wtl_gpu_look){
+	*ret_gpu = (struct wtl_gpu_scan){
 		.domain = division->domain,
 		.weight = division->weight,
 		.is_guess = division->is_guess,

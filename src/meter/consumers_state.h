@@ -72,7 +72,7 @@ struct wtl_gpu_seen {
 	uint64_t weight;
 };
 
-/* Who used a GPU since the look before. */
+/* Who used a GPU since the scan before. */
 struct wtl_gpu_division {
 	const struct wtl_use *uses; /* by slots */
 	size_t n_uses;
@@ -105,7 +105,7 @@ struct wtl_consumers {
 	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are told */
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */
 	size_t n_gpus;
-	uint32_t *gpu_slots; /* who was seen on any at the last look; may name one twice */
+	uint32_t *gpu_slots; /* who was seen on any at the last scan; may name one twice */
 	size_t n_gpu_slots, size_gpu_slots;
 };
 
@@ -123,16 +123,16 @@ int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char
 				     size_t n);
 int wtl_consumers_open_gpus(struct wtl_consumers *consumers, const struct wtl_env *env,
 			    const struct wtl_consumers_options *options, struct wtl_err *err);
-/* false: a look is stuck, and uses the io for ever. */
+/* false: a scan is stuck, and uses the io for ever. */
 bool wtl_consumers_close_gpus(struct wtl_consumers *consumers);
 
 /* Looks at the GPUs' processes; one slot's account was moved to another's before; all accounts have
  * begun anew. */
-void wtl_consumers_look_at_gpus(struct wtl_consumers *consumers);
+void wtl_consumers_scan_gpus(struct wtl_consumers *consumers);
 void wtl_consumers_fold_gpus(struct wtl_consumers *consumers, uint32_t from, uint32_t into);
 void wtl_consumers_reset_gpus(struct wtl_consumers *consumers);
 
-/* Who used a GPU's domain between the last two looks, and how much of its capacity. */
+/* Who used a GPU's domain between the last two scans, and how much of its capacity. */
 size_t wtl_consumers_gpu_uses(const struct wtl_consumers *consumers,
 			      const struct wtl_divided_domain *domain,
 			      const struct wtl_use **ret_uses, uint32_t *ret_use_ppm);

@@ -11,7 +11,7 @@
 #include "base/worker.h"
 #include "energy/units.h"
 
-/* How long closing waits for a look that is under way. */
+/* How long closing waits for a scan that is under way. */
 #define STUCK_AFTER_NS (2 * WTL_NS_PER_S)
 
 /* How long an exchange waits for its own answer, and from drivers that are slower (judgement) it takes
@@ -31,12 +31,12 @@ struct wtl_gpu_watch {
 
 	/* The job's memory. */
 	struct wtl_gpu_use *use;
-	int64_t took_ns; /* the newest look */
+	int64_t took_ns; /* the newest scan */
 
 	/* The caller's. */
 	size_t n;
 	struct answer taken;
-	bool was_answered, is_slow; /* the newest look took too long to be waited for */
+	bool was_answered, is_slow; /* the newest scan took too long to be waited for */
 };
 
 static int answer_init(struct answer *answer, const struct wtl_gpu_use_gpu gpus[], size_t n)

@@ -13,7 +13,7 @@ struct wtl_gpu_watch;
 /* `use` becomes the watch's, also on failure. Where the io has one order, looks are taken by the
  * caller. 0 or -ENOMEM and the like. */
 int wtl_gpu_watch_new(struct wtl_io *io, struct wtl_gpu_use *use, struct wtl_gpu_watch **ret_watch);
-/* NULL is fine. A look that is stuck in the driver is left behind with all that it uses; then the io
+/* NULL is fine. A scan that is stuck in the driver is left behind with all that it uses; then the io
  * must outlive it, and this returns false. */
 bool wtl_gpu_watch_free(struct wtl_gpu_watch *watch);
 

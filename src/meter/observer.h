@@ -36,8 +36,8 @@ struct wtl_window_note {
 	int64_t t_utc_ns;  /* of a begin */
 };
 
-/* Who used a GPU since the look before. */
-struct wtl_gpu_look {
+/* Who used a GPU since the scan before. */
+struct wtl_gpu_scan {
 	const char *domain;
 	const char *weight; /* how it is divided; NULL: it is not */
 	bool is_guess;
@@ -46,10 +46,10 @@ struct wtl_gpu_look {
 	size_t n_uses;
 };
 
-enum wtl_look_event {
-	WTL_LOOK_TAKEN, /* its uses are about to be billed, or forgotten: the next event says which */
-	WTL_LOOK_BILLED, /* with a window's energies as of t_utc_ns */
-	WTL_LOOK_RESET,	 /* all accounts are 0 from now on */
+enum wtl_scan_event {
+	WTL_SCAN_TAKEN, /* its uses are about to be billed, or forgotten: the next event says which */
+	WTL_SCAN_BILLED, /* with a window's energies as of t_utc_ns */
+	WTL_SCAN_RESET,	 /* all accounts are 0 from now on */
 };
 
 struct wtl_observer {
@@ -57,8 +57,8 @@ struct wtl_observer {
 	/* The meter is locked: it must not be called. */
 	void (*sampled)(void *context, const struct wtl_sample *sample);
 	void (*window)(void *context, const struct wtl_window_note *note);
-	/* t_utc_ns: WTL_LOOK_BILLED only. Asks the consumers for the rest. */
-	void (*looked)(void *context, enum wtl_look_event event, int64_t t_utc_ns);
+	/* t_utc_ns: WTL_SCAN_BILLED only. Asks the consumers for the rest. */
+	void (*scanned)(void *context, enum wtl_scan_event event, int64_t t_utc_ns);
 };
 
 /*
@@ -69,25 +69,25 @@ struct wtl_observer {
 void wtl_meter_observe(struct wattle_meter *meter, const struct wtl_observer *observer);
 void wtl_consumers_observe(struct wtl_consumers *consumers, const struct wtl_observer *observer);
 
-/* The look that the newest event is about, and its GPUs, in an order that never changes. */
-const struct wtl_workload_look *wtl_consumers_look(const struct wtl_consumers *consumers);
+/* The scan that the newest event is about, and its GPUs, in an order that never changes. */
+const struct wtl_workload_scan *wtl_consumers_scan(const struct wtl_consumers *consumers);
 size_t wtl_consumers_gpus(const struct wtl_consumers *consumers);
 void wtl_consumers_gpu(const struct wtl_consumers *consumers, size_t i,
-		       struct wtl_gpu_look *ret_gpu);
+		       struct wtl_gpu_scan *ret_gpu);
 
 /* ---- The other way: restored from what was observed ---- */
 
 /* Consumers whose workload is restored (wtl_workload_restore_…) instead of read. Who used the GPUs is given
- * before a look that has them. 0 or -ENOMEM. */
+ * before a scan that has them. 0 or -ENOMEM. */
 int wtl_consumers_new_restored(struct wattle_meter *meter, const char *const gpu_domains[],
 			       size_t n_gpus, struct wtl_consumers **ret_consumers,
 			       struct wtl_err *err);
 struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
 void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
-			       const struct wtl_gpu_look *gpu);
+			       const struct wtl_gpu_scan *gpu);
 
-/* Instead of looks: what a slot was billed in a domain altogether, and the window's energies of which all
+/* Instead of scans: what a slot was billed in a domain altogether, and the window's energies of which all
  * that was. */
 void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
 				   const struct wtl_share *share);

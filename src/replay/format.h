@@ -57,7 +57,7 @@ enum { WTL_STATE_ANEW = 16 };
 #define WTL_SERIES_LOOK_BUSY	 "look.busy"
 #define WTL_SERIES_LOOK_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
 #define WTL_SERIES_LOOK_USES	 "look.uses"   /* how many */
-#define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this look */
+#define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this scan */
 #define WTL_SERIES_USE_WEIGHT	 "use.weight"
 #define WTL_SERIES_LOOK_FOLDS	 "look.folds"
 #define WTL_SERIES_FOLD_FROM	 "fold.from"

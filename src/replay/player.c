@@ -79,7 +79,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	return 0;
 }
 
-/* What was reset then goes on here: its energy is billed with the next look. */
+/* What was reset then goes on here: its energy is billed with the next scan. */
 static int forget_look(struct wtl_player *player, struct wtl_played *played)
 {
 	int rc;
@@ -93,7 +93,7 @@ static int forget_look(struct wtl_player *player, struct wtl_played *played)
 	return rc;
 }
 
-/* Accounts and windows begin with the first look behind what a ring has dropped: that tells what everybody had
+/* Accounts and windows begin with the first scan behind what a ring has dropped: that tells what everybody had
  * used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
@@ -111,7 +111,7 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	return 0;
 }
 
-/* A look is billed or forgotten by what follows it: one that is neither is not told at all. */
+/* A scan is billed or forgotten by what follows it: one that is neither is not told at all. */
 static int play_look(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t op = wtl_player_peek_op(player);
@@ -232,7 +232,7 @@ static int tell_waiting(struct wtl_player *player, struct wtl_played *played)
 
 int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err)
 {
-	const struct wtl_workload_look nothing = {.n_uses = 0};
+	const struct wtl_workload_scan nothing = {.n_uses = 0};
 	char text[sizeof(ret_played->text)];
 	int64_t op;
 	int rc;
@@ -251,8 +251,8 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	wtl_player_take(player, WTL_SINGLE_OP, &op);
 	rc = play_op(player, op, ret_played);
 	if (rc == -EBADMSG) {
-		/* Nobody takes the look that was told: its uses are not there for long. */
-		wtl_workload_restore_look(wtl_consumers_workload(player->consumers), &nothing);
+		/* Nobody takes the scan that was told: its uses are not there for long. */
+		wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &nothing);
 		snprintf(text, sizeof(text), "the rest of period %zu is not what it should be",
 			 player->period);
 		wtl_player_note_lost(player, ret_played, text);

@@ -193,7 +193,7 @@ static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, s
 static int tell_gpu(struct wtl_player *player, size_t i)
 {
 	struct wtl_gpu_cursors *gpu = &player->gpus[i];
-	struct wtl_gpu_look look = {.domain = gpu->domain};
+	struct wtl_gpu_scan look = {.domain = gpu->domain};
 	int64_t weight, use, n;
 	int rc;
 
@@ -420,14 +420,14 @@ static int tell_weight(struct wtl_player *player)
 }
 
 /* The busy time is at most the capacity, where that is known. */
-static bool is_good(const struct wtl_workload_look *look)
+static bool is_good(const struct wtl_workload_scan *look)
 {
 	return wtl_player_is_mono(look->t_mono_ns) && wtl_player_is_mono(look->duration_ns) &&
 	       look->capacity_ns >= 0 && look->busy_ns >= 0 &&
 	       (look->capacity_ns == 0 || look->busy_ns <= look->capacity_ns);
 }
 
-static int take_look(struct wtl_player *player, struct wtl_workload_look *look)
+static int take_look(struct wtl_player *player, struct wtl_workload_scan *look)
 {
 	int rc = wtl_player_take(player, WTL_SINGLE_LOOK_MONO, &look->t_mono_ns);
 
@@ -452,7 +452,7 @@ static int take_look(struct wtl_player *player, struct wtl_workload_look *look)
 
 int wtl_player_tell_look(struct wtl_player *player)
 {
-	struct wtl_workload_look look = {.n_uses = 0};
+	struct wtl_workload_scan look = {.n_uses = 0};
 	int rc = take_look(player, &look);
 
 	for (size_t i = 0; rc == 0 && i < player->n_gpus; i++)
@@ -462,7 +462,7 @@ int wtl_player_tell_look(struct wtl_player *player)
 	wtl_player_forget_folded(player);
 	if (rc < 0)
 		return rc;
-	/* What was before the first look that there is was nobody's. */
+	/* What was before the first scan that there is was nobody's. */
 	if (player->lost_before && !player->has_looks)
 		wtl_player_begin_counts(player);
 	if (player->n_stale > 0) {
@@ -476,6 +476,6 @@ int wtl_player_tell_look(struct wtl_player *player)
 		look.capacity_ns = look.busy_ns = 0; /* nothing is learned from it */
 		player->lost_before = false;
 	}
-	wtl_workload_restore_look(wtl_consumers_workload(player->consumers), &look);
+	wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &look);
 	return 0;
 }

@@ -86,7 +86,7 @@ int wtl_player_note_stale(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_look *look)
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *look)
 {
 	size_t n = player->n_stale;
 

@@ -52,7 +52,7 @@ void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same
 
 	if (is_same)
 		return;
-	/* What came with folds of this look, which are told before changes. */
+	/* What came with folds of this scan, which are told before changes. */
 	memcpy(told->past, told->folded, sizeof(told->past));
 	told->is_over = false;
 }

@@ -117,7 +117,7 @@ struct wtl_player {
 	struct wtl_use *uses;
 	size_t uses_room;
 	struct wtl_fold *folds;
-	size_t folds_room, n_folded; /* of this look, so far */
+	size_t folds_room, n_folded; /* of this scan, so far */
 	struct wtl_told_slot {
 		uint32_t list;	   /* the list of changes that told of it last */
 		uint32_t owner;	   /* in the table of consumers; 0: nobody */
@@ -125,7 +125,7 @@ struct wtl_player {
 		bool is_kept;	   /* a reset that is none here removed it: it stays as it is */
 		int64_t cpu_ns;	   /* as told in this period; */
 		int64_t retold_ns; /* and in the one before, unless it was told in this one */
-		/* Before accounts began; and of it, what came with the folds of this look. */
+		/* Before accounts began; and of it, what came with the folds of this scan. */
 		int64_t past[WTL_PAST_COUNTS], folded[WTL_PAST_COUNTS];
 	} * told; /* by slot */
 	size_t told_room;
@@ -220,8 +220,8 @@ void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, 
 void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot has another owner than before what is missing. 0 or -ENOMEM. */
 int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);
-/* Before all other folds of the look, the accounts of those go to what was not seen. 0 or -ENOMEM. */
-int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_look *look);
+/* Before all other folds of the scan, the accounts of those go to what was not seen. 0 or -ENOMEM. */
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *look);
 
 /* Where something is missing, a window may have begun or ended in it. 1: one that has is told; 0: there is
  * none any more. */
@@ -236,7 +236,7 @@ void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same
 /* A consumer that is told of from 0: its counts begin below that by what was before. */
 void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 			      struct wtl_consumer *consumer);
-/* 0 or -ENOMEM. After a look's changes, wtl_player_forget_folded(). */
+/* 0 or -ENOMEM. After a scan's changes, wtl_player_forget_folded(). */
 int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into);
 void wtl_player_forget_folded(struct wtl_player *player);
 /* A count that changed by that much in a reset which is none here: it stays as it was. */
@@ -249,7 +249,7 @@ void wtl_player_begin_counts(struct wtl_player *player);
 
 /* ---- player_look.c ---- */
 
-/* Tells the consumers of the next look; of changes alone, as after a reset. 0, -ENOMEM or -EBADMSG. */
+/* Tells the consumers of the next scan; of changes alone, as after a reset. 0, -ENOMEM or -EBADMSG. */
 int wtl_player_tell_look(struct wtl_player *player);
 int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns);
 

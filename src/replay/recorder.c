@@ -189,7 +189,7 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 
 static void put_look(struct wtl_recorder *recorder)
 {
-	const struct wtl_workload_look *look = wtl_consumers_look(recorder->consumers);
+	const struct wtl_workload_scan *look = wtl_consumers_scan(recorder->consumers);
 	int64_t slot = 0;
 
 	put(recorder, WTL_SINGLE_LOOK_MONO, look->t_mono_ns);
@@ -215,7 +215,7 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 {
 	const struct wtl_gpu_series *series = &recorder->gpus[i];
 	struct wtl_store_writer *writer = recorder->writer;
-	struct wtl_gpu_look gpu;
+	struct wtl_gpu_scan gpu;
 
 	wtl_consumers_gpu(recorder->consumers, i, &gpu);
 	wtl_store_put(writer, series->of[WTL_GPU_WEIGHT], wtl_gpu_use_method_find(gpu.weight));
@@ -231,7 +231,7 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 static void note_lost_exits(struct wtl_recorder *recorder)
 {
 	uint64_t n_lost = wtl_consumers_means(recorder->consumers)->n_lost_exits;
-	int64_t now_ns = wtl_consumers_look(recorder->consumers)->t_mono_ns;
+	int64_t now_ns = wtl_consumers_scan(recorder->consumers)->t_mono_ns;
 	struct wtl_stored_gap gap = {
 		.kind = WTL_GAP_EXITS,
 		.begin_mono_ns = recorder->looked_ns,
@@ -247,12 +247,12 @@ static void note_lost_exits(struct wtl_recorder *recorder)
 	recorder->looked_ns = now_ns;
 }
 
-static void looked(void *context, enum wtl_look_event event, int64_t t_utc_ns)
+static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 {
 	struct wtl_recorder *recorder = context;
 
 	switch (event) {
-	case WTL_LOOK_TAKEN:
+	case WTL_SCAN_TAKEN:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_LOOK);
 		put_look(recorder);
 		for (size_t i = 0; i < recorder->n_gpus; i++)
@@ -260,11 +260,11 @@ static void looked(void *context, enum wtl_look_event event, int64_t t_utc_ns)
 		wtl_shadow_follow(&recorder->shadow, recorder->consumers, recorder->n_looks++);
 		note_lost_exits(recorder);
 		return;
-	case WTL_LOOK_BILLED:
+	case WTL_SCAN_BILLED:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_BILLED);
 		put(recorder, WTL_SINGLE_BILL_UTC, t_utc_ns);
 		return;
-	case WTL_LOOK_RESET:
+	case WTL_SCAN_RESET:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
 		wtl_shadow_follow(&recorder->shadow, recorder->consumers, recorder->n_looks);
 		return;
@@ -275,8 +275,10 @@ static void looked(void *context, enum wtl_look_event event, int64_t t_utc_ns)
 
 void wtl_recorder_observe(struct wtl_recorder *recorder)
 {
-	recorder->observer = (struct wtl_observer){
-		.context = recorder, .sampled = sampled, .window = window_noted, .looked = looked};
+	recorder->observer = (struct wtl_observer){.context = recorder,
+						   .sampled = sampled,
+						   .window = window_noted,
+						   .scanned = scanned};
 	wtl_meter_observe(recorder->meter, &recorder->observer);
 	if (recorder->consumers)
 		wtl_consumers_observe(recorder->consumers, &recorder->observer);

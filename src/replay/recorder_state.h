@@ -48,7 +48,7 @@ struct wtl_recorder {
 	/* Of the newest sample; 0: there is none. */
 	int64_t sampled_ns, asleep_ns;
 	bool has_sampled; /* since the last commit */
-	/* As of the last look. */
+	/* As of the last scan. */
 	uint64_t n_lost_exits;
 	int64_t looked_ns;
 	uint64_t (*peak_memory)(void);

@@ -91,7 +91,7 @@ static void tell_users_of_gpus(struct wtl_recorder *recorder)
 {
 	fact_number(recorder, WTL_FACT_GPUS, recorder->n_gpus);
 	for (size_t i = 0; i < recorder->n_gpus; i++) {
-		struct wtl_gpu_look gpu;
+		struct wtl_gpu_scan gpu;
 		char key[WTL_STORE_NAME_SIZE];
 
 		wtl_consumers_gpu(recorder->consumers, i, &gpu);

@@ -45,7 +45,7 @@ void wtl_shadow_done(struct wtl_shadow *shadow); /* a zeroed one is fine */
 /* What is told next is told as if for the first time, but for who has which number. */
 void wtl_shadow_begin_anew(struct wtl_shadow *shadow);
 
-/* Writes what is different. `look` is the number of the newest look. 0 or -ENOMEM: then something is
+/* Writes what is different. `look` is the number of the newest scan. 0 or -ENOMEM: then something is
  * missing in the recording. */
 int wtl_shadow_follow(struct wtl_shadow *shadow, const struct wtl_consumers *consumers,
 		      int64_t look);

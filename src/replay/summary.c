@@ -205,7 +205,7 @@ static int last_value(struct wtl_player *player, int64_t series, int64_t *ret_va
 static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
 {
 	for (size_t i = 0; i < player->n_gpus; i++) {
-		struct wtl_gpu_look look = {.domain = player->gpus[i].domain};
+		struct wtl_gpu_scan look = {.domain = player->gpus[i].domain};
 		int64_t weight = WTL_GPU_USE_NONE;
 		int rc =
 			last_value(player, player->gpus[i].of[WTL_GPU_WEIGHT].series, &weight, err);

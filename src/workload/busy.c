@@ -18,7 +18,7 @@ static bool goes_on(const struct wtl_busy *busy, const struct wtl_proc_machine *
 	       idle_ticks + slack_ticks >= busy->idle_ticks;
 }
 
-void wtl_busy_look(struct wtl_busy *busy, const struct wtl_proc_machine *machine, int64_t t_mono_ns,
+void wtl_busy_scan(struct wtl_busy *busy, const struct wtl_proc_machine *machine, int64_t t_mono_ns,
 		   int64_t t_boot_ns)
 {
 	int64_t step_ns = t_mono_ns - busy->t_mono_ns;

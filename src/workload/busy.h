@@ -18,7 +18,7 @@
  * than the cut can make.
  */
 struct wtl_busy {
-	bool is_known; /* a first look has been taken */
+	bool is_known; /* a first scan has been taken */
 	unsigned n_cpus;
 	int64_t t_mono_ns, t_boot_ns;
 	uint64_t idle_ticks, interrupt_ticks;
@@ -30,12 +30,12 @@ struct wtl_busy {
 
 enum { WTL_BUSY_SLACK_NS = 3 * WTL_NS_PER_TICK }; /* three columns, each cut */
 
-/* A look at the machine. After a first look, a change in the number of CPUs, a suspend or columns
+/* Takes in what the machine did. After a first time, a change in the number of CPUs, a suspend or columns
  * that step back, the sums start anew. */
-void wtl_busy_look(struct wtl_busy *busy, const struct wtl_proc_machine *machine, int64_t t_mono_ns,
+void wtl_busy_scan(struct wtl_busy *busy, const struct wtl_proc_machine *machine, int64_t t_mono_ns,
 		   int64_t t_boot_ns);
 
-/* No look was possible: the sums start anew at the next one. */
+/* No scan was possible: the sums start anew at the next one. */
 void wtl_busy_lost(struct wtl_busy *busy);
 
 /* So much was billed to somebody. */

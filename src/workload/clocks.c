@@ -13,7 +13,7 @@ enum {
 	STAT_FIRST = 16384,
 	STAT_MAX = 1 << 20,
 	LISTED_MIN = 8,
-	/* Whoever used so much since the last look is worth the file that says whether it is still who
+	/* Whoever used so much since the last scan is worth the file that says whether it is still who
 	 * we think: reading it takes a thousandth of that. */
 	DOUBT_NS = 2 * WTL_NS_PER_TICK,
 };
@@ -58,11 +58,11 @@ void wtl_clocks_read_machine(struct wtl_workload *workload)
 	struct wtl_proc_machine machine;
 
 	if (workload->stat >= 0 && machine_read(workload, &machine) == 0)
-		wtl_busy_look(&workload->busy, &machine, workload->look.t_mono_ns,
+		wtl_busy_scan(&workload->busy, &machine, workload->scan.t_mono_ns,
 			      workload->t_boot_ns);
 	else
 		wtl_busy_lost(&workload->busy);
-	workload->look.capacity_ns = workload->n_looks > 1 ? workload->busy.capacity_ns : 0;
+	workload->scan.capacity_ns = workload->n_scans > 1 ? workload->busy.capacity_ns : 0;
 }
 
 /* In 10 ms ticks, for machines without better clocks. */
@@ -113,7 +113,7 @@ int wtl_clocks_ask(struct wtl_workload *workload, const int pids[], int64_t cloc
 
 static bool is_in_doubt(const struct wtl_place *place, int64_t clock_ns)
 {
-	/* Taken up in this look, or it did nothing since. */
+	/* Taken up in this scan, or it did nothing since. */
 	if ((place->clock_ns == 0 && !place->has_stat) || clock_ns == place->clock_ns)
 		return false;
 	return place->is_stale || place->has_record || clock_ns - place->clock_ns >= DOUBT_NS;
@@ -140,23 +140,23 @@ static uint32_t owner(struct wtl_workload *workload, uint32_t slot, int64_t cloc
 	taken = wtl_workload_replace(workload, slot);
 	if (taken < 0)
 		return WTL_NO_SLOT;
-	/* There at the last look already: up to then it is billed, to the one that we took it for. */
+	/* There at the last scan already: up to then it is billed, to the one that we took it for. */
 	if (start_ticks > 0 && start_ticks < workload->before_ticks)
 		workload->roster.places[taken].clock_ns = billed_ns;
 	return (uint32_t)taken;
 }
 
-/* Bills what a process did since the last look, by its clock's answer. */
+/* Bills what a process did since the last scan, by its clock's answer. */
 static void judge(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns)
 {
 	struct wtl_place *place = &workload->roster.places[slot];
-	int64_t capacity_ns = workload->look.capacity_ns;
+	int64_t capacity_ns = workload->scan.capacity_ns;
 
 	if (clock_ns == -ESRCH)
 		wtl_workload_end(workload, slot);
 	if (clock_ns < 0)
 		return;
-	if (place->needs_base || workload->n_looks == 1) {
+	if (place->needs_base || workload->n_scans == 1) {
 		place->needs_base = false;
 		place->clock_ns = clock_ns;
 		return;
@@ -165,7 +165,7 @@ static void judge(struct wtl_workload *workload, uint32_t slot, int64_t clock_ns
 	if (slot == WTL_NO_SLOT)
 		return;
 	place = &workload->roster.places[slot];
-	/* Whoever we come upon late did not do all of it since the last look. */
+	/* Whoever we come upon late did not do all of it since the last scan. */
 	if (place->clock_ns == 0 && capacity_ns > 0 && clock_ns > capacity_ns)
 		place->clock_ns = clock_ns - capacity_ns;
 	if (clock_ns > place->clock_ns) {
@@ -194,7 +194,7 @@ void wtl_clocks_read(struct wtl_workload *workload)
 	workload->clocks_failed = rc < 0;
 	if (rc < 0)
 		return;
-	if (workload->n_looks == 1 && workload->has_clocks && numbers_differ(roster)) {
+	if (workload->n_scans == 1 && workload->has_clocks && numbers_differ(roster)) {
 		workload->has_clocks = false;
 		ask(workload, roster->pids, roster->clocks, roster->n_live);
 	}

@@ -13,10 +13,10 @@
 #include "workload/state.h"
 
 enum {
-	USED_MIN_NS = 5000000, /* whoever uses less in a look is not worth the descriptors */
+	USED_MIN_NS = 5000000, /* whoever uses less in a scan is not worth the descriptors */
 	OVER_MIN_NS = 1000000, /* a rate over less is chance */
 	THREADS_MAX = 32,      /* of one process */
-	NEW_MAX = 32,	       /* processes in one look */
+	NEW_MAX = 32,	       /* processes in one scan */
 	SPARE = 8,	       /* descriptors for others, where there are too few */
 	NAMES_MAX = 1 << 20,
 };
@@ -220,7 +220,7 @@ static int threads_open(struct wtl_io *io, struct wtl_counters *counters, int pi
 	return rc;
 }
 
-/* weight: of what it used in this look, as one of the rest. */
+/* weight: of what it used in this scan, as one of the rest. */
 static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t weight)
 {
 	struct wtl_counters *counters = workload->counters;
@@ -250,7 +250,7 @@ static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t 
 		workload->roster.places[slot].is_uncountable = true;
 }
 
-/* ---- A look ---- */
+/* ---- A scan ---- */
 
 static void counter_take(struct wtl_counted *counted, struct wtl_counter *counter,
 			 const struct wtl_perf_count *now)
@@ -285,7 +285,7 @@ static void counters_read(struct wtl_io *io, struct wtl_counters *counters)
 	}
 }
 
-static void look_begin(const struct wtl_roster *roster, struct wtl_counters *counters)
+static void scan_begin(const struct wtl_roster *roster, struct wtl_counters *counters)
 {
 	for (uint32_t i = 0; i < counters->n_counted; i++) {
 		struct wtl_counted *counted = &counters->counted[i];
@@ -371,7 +371,7 @@ static void none_is_nothing(struct wtl_roster *roster)
 	}
 }
 
-/* Of all that was used in this look; whoever is in works[] and used nothing is only an example. */
+/* Of all that was used in this scan; whoever is in works[] and used nothing is only an example. */
 static void weigh(struct wtl_roster *roster, struct wtl_counters *counters, uint32_t n)
 {
 	uint64_t rest_ns = 0;
@@ -405,7 +405,7 @@ void wtl_counters_weigh(struct wtl_workload *workload)
 	if (!counters)
 		return;
 	counters->rest_ns = counters->rest_weight = 0;
-	look_begin(roster, counters);
+	scan_begin(roster, counters);
 	counters_read(workload->io, counters);
 	n = works_list(roster, counters);
 	if (n == 0 || roster->n_used_now == 0)

@@ -9,7 +9,7 @@
 #include "workload/weigh.h"
 
 /*
- * The hardware's counters of the processes that use most, and what the uses of a look weigh by them.
+ * The hardware's counters of the processes that use most, and what the uses of a scan weigh by them.
  * For src/workload/ alone; NULL in struct wtl_workload: nobody asked for it.
  *
  * Every thread of a process has one, which counts for those that it starts later, too; processes with
@@ -26,12 +26,12 @@ struct wtl_counters {
 	struct wtl_counted {
 		uint32_t slot;
 		int pid;
-		int64_t used_ns; /* in the newest look */
-		/* Counted in over_ns of its CPU time: in the newest look, and in the last one in which
+		int64_t used_ns; /* in the newest scan */
+		/* Counted in over_ns of its CPU time: in the newest scan, and in the last one in which
 		 * that was enough to tell. */
 		uint64_t count_now, count;
 		int64_t over_now_ns, over_ns;
-		/* Used in the look before it was counted (0: settled), and what that weighed. */
+		/* Used in the scan before it was counted (0: settled), and what that weighed. */
 		int64_t before_ns;
 		uint64_t before_weight;
 	} counted[WTL_COUNTED_MAX];
@@ -42,7 +42,7 @@ struct wtl_counters {
 	} counters[WTL_COUNTERS_MAX];
 	uint32_t n_counted, n_counters;
 	uint32_t max; /* counters that there are descriptors for */
-	/* In the newest look: what nobody counted, and what that weighs. */
+	/* In the newest scan: what nobody counted, and what that weighs. */
 	uint64_t rest_ns, rest_weight;
 	struct wtl_buf names;
 	struct wtl_work works[WTL_COUNTED_MAX]; /* scratch */

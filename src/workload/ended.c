@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Those that ended: what they used since the last look, and those that nobody saw alive. */
+/* Those that ended: what they used since the last scan, and those that nobody saw alive. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "workload/state.h"
 
 enum {
-	DATAGRAMS_MAX = 200000, /* in one look */
+	DATAGRAMS_MAX = 200000, /* in one scan */
 	PARENTS_MAX = 32,
 	BIRTH_SLACK_NS = 100000000,
 };
@@ -44,17 +44,17 @@ static bool is_known_one(const struct wtl_workload *workload, uint32_t slot,
 	       start_ns <= workload->t_boot_ns - exit->elapsed_ns + BIRTH_SLACK_NS;
 }
 
-/* The process that had the number until this look, when another one has it now. */
+/* The process that had the number until this scan, when another one has it now. */
 static uint32_t replaced_find(const struct wtl_workload *workload, const struct wtl_exit *exit)
 {
 	const struct wtl_roster *roster = &workload->roster;
 
-	if (workload->look_replaced != workload->n_looks)
+	if (workload->scan_replaced != workload->n_scans)
 		return WTL_NO_SLOT;
 	for (uint32_t i = roster->n_ended; i-- > 0;) {
 		uint32_t slot = roster->ended[i];
 
-		if (roster->places[slot].look_ended != workload->n_looks)
+		if (roster->places[slot].scan_ended != workload->n_scans)
 			break;
 		if (roster->consumers[slot].pid == exit->pid && is_known_one(workload, slot, exit))
 			return slot;
@@ -182,10 +182,10 @@ static void known_take(struct wtl_workload *workload, uint32_t slot, const struc
 	bill_up_to(workload, slot, cpu_ns);
 }
 
-/* Came and went between two looks. */
+/* Came and went between two scans. */
 static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *exit)
 {
-	int64_t cpu_ns = exit->cpu_ns, duration_ns = workload->look.duration_ns;
+	int64_t cpu_ns = exit->cpu_ns, duration_ns = workload->scan.duration_ns;
 	bool is_adopted = false;
 	uint32_t from = ancestor(workload, exit, &is_adopted), row;
 	struct wtl_row_key key;
@@ -194,8 +194,8 @@ static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *ex
 	if (!exit->is_group && exit->elapsed_ns > duration_ns + BIRTH_SLACK_NS &&
 	    cpu_ns > duration_ns)
 		cpu_ns = duration_ns;
-	if (workload->look.capacity_ns > 0 && cpu_ns > workload->look.capacity_ns)
-		cpu_ns = workload->look.capacity_ns;
+	if (workload->scan.capacity_ns > 0 && cpu_ns > workload->scan.capacity_ns)
+		cpu_ns = workload->scan.capacity_ns;
 	/* Perhaps a thread of a process whose clock has counted it already. */
 	if (exit->may_be_thread && cpu_ns > wtl_busy_room(&workload->busy))
 		cpu_ns = wtl_busy_room(&workload->busy);
@@ -269,8 +269,8 @@ static void datagram_take(struct wtl_workload *workload, const void *datagram, s
 
 	wtl_taskstats_start(&reader, datagram, len);
 	while (wtl_taskstats_next(&reader, &exit))
-		/* Before the first look, nobody's accounts have begun. */
-		if (workload->n_looks > 1)
+		/* Before the first scan, nobody's accounts have begun. */
+		if (workload->n_scans > 1)
 			exit_take(workload, &exit);
 	workload->means.n_bad_exits += reader.n_bad;
 }

@@ -5,7 +5,7 @@
  * from a to b, everyone born since has a number in (a, b], and asking for the CPU clocks of those
  * finds the processes among them, because only a process's first thread answers. All of /proc is
  * listed at the start, when the numbers began anew, after a great step, and every 10 s for those who
- * got their number in another way (CRIU); or at each look where that field is not to be trusted.
+ * got their number in another way (CRIU); or at each scan where that field is not to be trusted.
  */
 #include <limits.h>
 #include <string.h>
@@ -151,15 +151,15 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 
 	if (!is_late && newest && find->newest)
 		mark_stale(&workload->roster, find->newest, newest);
-	n_new = list(workload, is_late || workload->n_looks == 1, is_late ? newest : 0);
+	n_new = list(workload, is_late || workload->n_scans == 1, is_late ? newest : 0);
 	if (n_new < 0) {
 		find->newest = 0;
 		return;
 	}
 	find->newest = newest;
 	find->is_settled = false;
-	find->looks_since = 0;
-	find->t_listed_ns = workload->look.t_mono_ns;
+	find->scans_since = 0;
+	find->t_listed_ns = workload->scan.t_mono_ns;
 	if (!is_late)
 		return;
 	workload->means.n_found_late += (uint64_t)n_new;
@@ -170,7 +170,7 @@ static void list_all(struct wtl_workload *workload, int newest, bool is_late)
 	}
 }
 
-/* Where listing does not show everyone, all numbers are gone through, a part at each look. */
+/* Where listing does not show everyone, all numbers are gone through, a part at each scan. */
 static void sweep(struct wtl_workload *workload)
 {
 	struct wtl_finder *find = &workload->find;
@@ -188,7 +188,7 @@ void wtl_find_new(struct wtl_workload *workload)
 	struct wtl_finder *find = &workload->find;
 	int newest = newest_read(workload), from;
 
-	find->looks_since++;
+	find->scans_since++;
 	sweep(workload);
 	if (!workload->has_clocks || newest == 0 || find->newest == 0 || newest < find->newest ||
 	    newest - find->newest > WTL_PROBE_MAX - OVERLAP) {
@@ -203,8 +203,8 @@ void wtl_find_new(struct wtl_workload *workload)
 			find->newest = newest;
 		}
 	}
-	if (find->looks_since >= LISTED_MIN_LOOKS &&
-	    workload->look.t_mono_ns - find->t_listed_ns >= listed_every_ns)
+	if (find->scans_since >= LISTED_MIN_LOOKS &&
+	    workload->scan.t_mono_ns - find->t_listed_ns >= listed_every_ns)
 		list_all(workload, newest, true);
 }
 

@@ -14,7 +14,7 @@ static int64_t child_ns(const struct wtl_place *place)
 void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
 {
 	workload->roster.places[ancestor].children_ns += cpu_ns;
-	workload->roster.places[ancestor].look_child = workload->n_looks;
+	workload->roster.places[ancestor].scan_child = workload->n_scans;
 }
 
 /* What the parent of a process that ended will be told of it. */
@@ -61,7 +61,7 @@ int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot)
 	int pid = workload->roster.consumers[slot].pid;
 
 	workload->means.n_reused++;
-	workload->look_replaced = workload->n_looks;
+	workload->scan_replaced = workload->n_scans;
 	wtl_workload_end(workload, slot);
 	wtl_roster_forget(&workload->roster, slot);
 	return wtl_workload_take(workload, pid, false);

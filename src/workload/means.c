@@ -259,7 +259,7 @@ void wtl_means_update(struct wtl_workload *workload)
 	ways_of_ended(workload);
 	ways_of_machine(workload);
 	ways_of_counters(workload);
-	if (workload->n_looks > 0 && roster->n_live == 0)
+	if (workload->n_scans > 0 && roster->n_live == 0)
 		ways_of_nobody(workload);
 	means->n_live = roster->n_live;
 	means->n_unreadable = 0;

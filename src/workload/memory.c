@@ -12,7 +12,7 @@
  */
 static const uint64_t walked_a_reading_bytes = UINT64_C(2) << 20;
 
-/* Of one CPU: who uses more is one of those that people look at. */
+/* Of one CPU: who uses more is one of those that are looked at. */
 enum { BUSY_PPM = 10000 };
 
 /* PSS and USS, which need the right to look into the process; false without it. */

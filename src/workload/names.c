@@ -11,10 +11,10 @@
 
 enum {
 	PARENTS_MAX = 32, /* generations looked up at once */
-	TURN_PART = 16,	  /* a 16th of all is considered at each look */
+	TURN_PART = 16,	  /* a 16th of all is considered at each scan */
 	AGAIN_MAX = 4,	  /* and so many at most are read again */
-	READS_EARLY = 2,  /* a second look comes soon: most new processes become another program */
-	LOOK_TICKS = 10,  /* a look may take so long */
+	READS_EARLY = 2,  /* a second scan comes soon: most new processes become another program */
+	SCAN_TICKS = 10,  /* a scan may take so long */
 };
 
 static ssize_t process_read(struct wtl_workload *workload, int pid, const char *file)
@@ -152,10 +152,10 @@ uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot)
 		return 0;
 	if (place->has_stat)
 		return stat.start_ticks != place->start_ticks ? stat.start_ticks : 0;
-	/* Whoever was never read was there at the first look. A start to come is another machine's,
+	/* Whoever was never read was there at the first scan. A start to come is another machine's,
 	 * whose files these are. */
-	is_later = stat.start_ticks > workload->begin_ticks + LOOK_TICKS &&
-		   stat.start_ticks <= now_ticks + LOOK_TICKS;
+	is_later = stat.start_ticks > workload->begin_ticks + SCAN_TICKS &&
+		   stat.start_ticks <= now_ticks + SCAN_TICKS;
 	return is_later ? stat.start_ticks : 0;
 }
 
@@ -192,7 +192,7 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 	int rc = wtl_names_read_stat(workload, slot);
 	ssize_t len;
 
-	place->look_read = workload->n_looks;
+	place->scan_read = workload->n_scans;
 	place->n_reads++;
 	if (rc != 0)
 		return rc;
@@ -242,8 +242,8 @@ void wtl_names_read_born(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;
 
-	/* The mass of the first look can wait, unless it matters who descends from whom. */
-	if (workload->n_looks == 1)
+	/* The mass of the first scan can wait, unless it matters who descends from whom. */
+	if (workload->n_scans == 1)
 		return;
 	for (uint32_t i = 0; i < roster->n_born; i++) {
 		uint32_t slot = roster->born[i];
@@ -259,7 +259,7 @@ static bool is_due(const struct wtl_workload *workload, uint32_t slot)
 
 	if (place->kind != WTL_PLACE_PROCESS || place->live == WTL_NOT_LIVE)
 		return false;
-	return place->n_reads < READS_EARLY && place->look_read < workload->n_looks;
+	return place->n_reads < READS_EARLY && place->scan_read < workload->n_scans;
 }
 
 /* A heap, the busiest first: qsort() may allocate. */
@@ -284,7 +284,7 @@ static uint32_t due_read(struct wtl_workload *workload, uint32_t left)
 	struct wtl_roster *roster = &workload->roster;
 	uint32_t n = 0;
 
-	/* The look has no use for uses[] yet. */
+	/* The scan has no use for uses[] yet. */
 	for (uint32_t i = 0; i < roster->n_used_now; i++) {
 		uint32_t slot = roster->used[i];
 
@@ -339,7 +339,7 @@ static void turn_go(struct wtl_workload *workload, uint32_t left)
 			workload->turn = 0;
 		slot = roster->slots[workload->turn++];
 		place = &roster->places[slot];
-		if (place->look_used < place->look_read || place->look_read == workload->n_looks)
+		if (place->scan_used < place->scan_read || place->scan_read == workload->n_scans)
 			continue;
 		turn_read(workload, slot);
 		left--;
@@ -349,7 +349,7 @@ static void turn_go(struct wtl_workload *workload, uint32_t left)
 void wtl_names_read_some(struct wtl_workload *workload)
 {
 	bool is_for_all = workload->names_all;
-	uint32_t left = is_for_all ? UINT32_MAX : workload->options.reads_per_look;
+	uint32_t left = is_for_all ? UINT32_MAX : workload->options.reads_per_scan;
 
 	workload->names_all = false;
 	left = due_read(workload, left);

@@ -46,10 +46,10 @@ void wtl_workload_restore_nobody(struct wtl_workload *workload, uint32_t slot)
 		workload->roster.places[slot].kind = WTL_PLACE_FREE;
 }
 
-void wtl_workload_restore_look(struct wtl_workload *workload, const struct wtl_workload_look *look)
+void wtl_workload_restore_scan(struct wtl_workload *workload, const struct wtl_workload_scan *scan)
 {
-	workload->look = *look;
-	workload->has_restored_look = true;
+	workload->scan = *scan;
+	workload->has_restored_scan = true;
 }
 
 void wtl_workload_restore_weight(struct wtl_workload *workload, enum wtl_weight weight)

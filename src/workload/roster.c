@@ -168,7 +168,7 @@ void wtl_roster_end(struct wtl_roster *roster, uint32_t slot)
 	struct wtl_consumer *consumer = &roster->consumers[slot];
 
 	live_remove(roster, slot);
-	roster->places[slot].look_ended = roster->look;
+	roster->places[slot].scan_ended = roster->scan;
 	if (consumer->state == WTL_CONSUMER_LIVE)
 		consumer->state = WTL_CONSUMER_EXITED;
 	roster->ended[roster->n_ended++] = slot;
@@ -191,7 +191,7 @@ void wtl_roster_use(struct wtl_roster *roster, uint32_t slot, int64_t cpu_ns)
 		roster->used[roster->n_used_now++] = slot;
 	}
 	place->weight_ns += (uint64_t)cpu_ns;
-	place->look_used = roster->look;
+	place->scan_used = roster->scan;
 	roster->consumers[slot].cpu_ns += cpu_ns;
 }
 
@@ -206,9 +206,9 @@ void wtl_roster_fold(struct wtl_roster *roster, uint32_t from, uint32_t into)
 	wtl_roster_remove(roster, from);
 }
 
-void wtl_roster_begin(struct wtl_roster *roster, uint32_t look)
+void wtl_roster_begin(struct wtl_roster *roster, uint32_t scan)
 {
-	roster->look = look;
+	roster->scan = scan;
 	for (uint32_t i = 0; i < roster->n_used_now; i++) {
 		uint32_t slot = roster->used[i];
 

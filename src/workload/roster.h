@@ -31,29 +31,29 @@ struct wtl_place {
 	enum wtl_place_kind kind;
 	uint32_t live; /* its index in the live list; WTL_NOT_LIVE */
 	uint32_t next_free;
-	uint32_t look_ended; /* when it left the live list; 0: it has not */
-	uint32_t look_read;  /* when its names were read last; 0: never */
+	uint32_t scan_ended; /* when it left the live list; 0: it has not */
+	uint32_t scan_read;  /* when its names were read last; 0: never */
 	uint32_t n_reads;    /* how often they were read */
-	uint32_t look_used;  /* the last look that saw it run; 0: none */
+	uint32_t scan_used;  /* the last scan that saw it run; 0: none */
 	bool has_stat;	     /* parent and start are known, and who inherits what */
-	uint64_t weight_ns;  /* use in this look; in the end, what it weighs (counters.c) */
+	uint64_t weight_ns;  /* use in this scan; in the end, what it weighs (counters.c) */
 	bool is_listed;	     /* in used[] */
 	bool needs_base;     /* the first answer of its clock counts from there */
 	bool is_kernel;
 	bool is_stale;	      /* its number may have been given to another process */
 	bool has_record;      /* of its end: another one may answer to its number at any time */
 	bool is_uncountable;  /* the hardware's counters are not to be had for it (counters.c) */
-	bool is_weighed;      /* by its own counters, in this look */
+	bool is_weighed;      /* by its own counters, in this scan */
 	uint64_t start_ticks; /* 0: not known */
 	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
 	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */
-	uint32_t look_child; /* the last look that knew of one */
+	uint32_t scan_child; /* the last scan that knew of one */
 };
 
 struct wtl_roster {
-	uint32_t look; /* its number, from 1 */
+	uint32_t scan; /* its number, from 1 */
 	struct wtl_consumer *consumers;
 	struct wtl_place *places;
 	uint32_t capacity, max;
@@ -72,10 +72,10 @@ struct wtl_roster {
 	uint32_t *ended;
 	uint32_t n_ended;
 
-	uint32_t *used; /* slots with use in this look */
+	uint32_t *used; /* slots with use in this scan */
 	uint32_t n_used_now;
 
-	uint32_t *born; /* slots of processes that were added in this look */
+	uint32_t *born; /* slots of processes that were added in this scan */
 	uint32_t n_born;
 
 	struct wtl_use *uses;
@@ -101,14 +101,14 @@ void wtl_roster_end(struct wtl_roster *roster, uint32_t slot);
 /* The pid is not found any more. */
 void wtl_roster_forget(struct wtl_roster *roster, uint32_t slot);
 
-/* Use in this look. */
+/* Use in this scan. */
 void wtl_roster_use(struct wtl_roster *roster, uint32_t slot, int64_t cpu_ns);
 
 /* Moves one slot's account to another and frees it, and notes it in folds[]. It must have no use in
- * this look and not be in ended[]. */
+ * this scan and not be in ended[]. */
 void wtl_roster_fold(struct wtl_roster *roster, uint32_t from, uint32_t into);
 
-/* A new look, with its number: no uses, no folds; what was shown for the last interval is 0. */
-void wtl_roster_begin(struct wtl_roster *roster, uint32_t look);
+/* A new scan, with its number: no uses, no folds; what was shown for the last interval is 0. */
+void wtl_roster_begin(struct wtl_roster *roster, uint32_t scan);
 
 #endif

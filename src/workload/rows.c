@@ -112,9 +112,9 @@ static uint32_t row_of(struct wtl_workload *workload, uint32_t slot)
 	return wtl_rows_slot(workload, &key);
 }
 
-static bool may_fold(const struct wtl_roster *roster, uint32_t slot, uint32_t look)
+static bool may_fold(const struct wtl_roster *roster, uint32_t slot, uint32_t scan)
 {
-	return roster->places[slot].look_ended < look && !roster->places[slot].is_listed;
+	return roster->places[slot].scan_ended < scan && !roster->places[slot].is_listed;
 }
 
 static int64_t cpu_of(const struct wtl_roster *roster, uint32_t slot)
@@ -139,7 +139,7 @@ static int64_t nth_time(const struct wtl_workload *workload, uint32_t n)
 	if (!times)
 		return INT64_MAX;
 	for (uint32_t i = 0; i < roster->n_ended; i++)
-		if (may_fold(roster, roster->ended[i], workload->n_looks))
+		if (may_fold(roster, roster->ended[i], workload->n_scans))
 			times[n_times++] = cpu_of(roster, roster->ended[i]);
 	qsort(times, n_times, sizeof(*times), compare_times);
 	nth = n_times == 0 ? INT64_MAX : times[n < n_times ? n : n_times - 1];
@@ -160,7 +160,7 @@ static uint32_t fold_some(struct wtl_workload *workload, uint32_t n, int64_t cpu
 		bool is_wanted = kernel_only ? roster->places[slot].is_kernel
 					     : cpu_of(roster, slot) <= cpu_max_ns;
 
-		if (n_folded < n && is_wanted && may_fold(roster, slot, workload->n_looks)) {
+		if (n_folded < n && is_wanted && may_fold(roster, slot, workload->n_scans)) {
 			wtl_roster_fold(roster, slot, row_of(workload, slot));
 			n_folded++;
 		} else {
@@ -182,7 +182,7 @@ void wtl_rows_fold_ended(struct wtl_workload *workload)
 	}
 	if (roster->n_ended <= max)
 		return;
-	/* Some more than need be, so that it is not done at each look. */
+	/* Some more than need be, so that it is not done at each scan. */
 	n = roster->n_ended - max + max / ROOM_PART;
 	fold_some(workload, n, nth_time(workload, n - 1), false);
 }

@@ -21,10 +21,10 @@
 #include "workload/state.h"
 
 enum {
-	PARENTS_MAX = 256,		      /* asked in one look */
+	PARENTS_MAX = 256,		      /* asked in one scan */
 	CHILD_SLACK_NS = 2 * WTL_NS_PER_TICK, /* two times, each cut to a tick */
 	CHILD_WAIT_NS = 200000000,
-	UNIT_SLACK_NS = 5000000, /* between the looks at clocks and at totals */
+	UNIT_SLACK_NS = 5000000, /* between reading clocks and totals */
 	UNIT_DRIFT_NS = 1000000000,
 };
 
@@ -141,7 +141,7 @@ static bool may_be_told(const struct wtl_workload *workload, const struct wtl_pl
 	if (place->live == WTL_NOT_LIVE || !place->has_stat || place->is_kernel)
 		return false;
 	return workload->exits < 0 ||
-	       (place->look_child > 0 && place->look_child + 1 >= workload->n_looks);
+	       (place->scan_child > 0 && place->scan_child + 1 >= workload->n_scans);
 }
 
 /* Whoever waited for a child ran. */
@@ -295,7 +295,7 @@ static int unit_usage(struct wtl_workload *workload, const struct wtl_unit_use *
 	return 0;
 }
 
-/* What this look billed to members of known groups. One that was gone is there again when a member runs. */
+/* What this scan billed to members of known groups. One that was gone is there again when a member runs. */
 static void units_count(struct wtl_workload *workload)
 {
 	const struct wtl_roster *roster = &workload->roster;

@@ -18,7 +18,7 @@
 #include "workload/workload.h"
 
 /*
- * The parts of a workload, for src/workload/ alone. A look goes through them in this order:
+ * The parts of a workload, for src/workload/ alone. A scan goes through them in this order:
  * rows.c (make room), find.c (who is new), clocks.c (what the machine did, and live ones),
  * ended.c (ended ones), short_lived.c (what others tell of them), names.c (who they are), counters.c (what
  * their use weighs).
@@ -34,13 +34,13 @@ enum {
 
 struct wtl_finder {
 	int loadavg;	 /* kept open; < 0: the newest number is of no use here */
-	int newest;	 /* as of the last look; 0: not known, so list */
+	int newest;	 /* as of the last scan; 0: not known, so list */
 	bool is_settled; /* nobody was being made when it was read */
 	int limit;	 /* numbers are below it */
 	bool is_closed;	 /* listing does not show everyone (hidepid) */
 	int sweep_at;
 	int64_t t_listed_ns;
-	uint32_t looks_since; /* the last full listing */
+	uint32_t scans_since; /* the last full listing */
 	struct wtl_buf names;
 	int pids[WTL_PROBE_MAX];
 	int64_t answers[WTL_PROBE_MAX];
@@ -93,26 +93,26 @@ struct wtl_workload {
 	struct wtl_workload_options options;
 	struct wtl_roster roster;
 	struct wtl_groups *groups;
-	struct wtl_workload_look look;
+	struct wtl_workload_scan scan;
 	struct wtl_workload_means means;
-	uint32_t n_looks;
+	uint32_t n_scans;
 	bool is_restored;	/* it asks nobody (restored.c) */
-	bool has_restored_look; /* that no tick has taken */
-	uint32_t look_replaced; /* the last one in which a number had a new owner */
+	bool has_restored_scan; /* that no tick has taken */
+	uint32_t scan_replaced; /* the last one in which a number had a new owner */
 	int64_t t_boot_ns;
-	uint64_t before_ticks; /* when the look before this one was */
+	uint64_t before_ticks; /* when the scan before this one was */
 	bool has_clocks;       /* process_cpu() answers */
-	bool clocks_failed;    /* not in this look */
-	bool no_memory;	       /* in this look */
+	bool clocks_failed;    /* not in this scan */
+	bool no_memory;	       /* in this scan */
 	bool has_own_pids;     /* a PID namespace apart from the first one */
 	bool numbers_differ;   /* /proc is that of another one */
 	bool follows_tree;
 	uint16_t chosen_trees; /* those of the sets that are processes and their descendants */
 	char *chosen_groups[WTL_SETS_MAX]; /* those that are control groups; NULL: it is none */
 	int tree_pid;			   /* whom wtl_workload_follow_tree() was given */
-	int64_t tree_cpu_ns;  /* wtl_workload_tree_ended(), for the next look; 0: nothing */
+	int64_t tree_cpu_ns;  /* wtl_workload_tree_ended(), for the next scan; 0: nothing */
 	uint64_t begin_ticks; /* what started later is known from birth */
-	bool names_all;	      /* in the next look */
+	bool names_all;	      /* in the next scan */
 	bool has_unread;      /* there may be live processes whose names were never read */
 	bool kernel_ended;    /* a kernel thread did, and is to be folded */
 	uint32_t turn;	      /* where the rotation of names stands */
@@ -146,9 +146,9 @@ struct wtl_workload {
 
 /* ---- lifecycle.c ---- */
 
-/* A new live process. needs_base: what it used so far is not this look's. Negative: no room. */
+/* A new live process. needs_base: what it used so far is not this scan's. Negative: no room. */
 int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base);
-/* A live process is no more; its pid is found until the look is over. */
+/* A live process is no more; its pid is found until the scan is over. */
 void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
@@ -199,12 +199,12 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot);
 /* That, where it lives and nobody ever did. */
 void wtl_names_read_once(struct wtl_workload *workload, uint32_t slot);
 /* When the process that has the number now began, where it is not ours: that takes one file. 0: it is
- * ours, or nobody can tell. Not for one taken up in this look whose start time is not known yet. */
+ * ours, or nobody can tell. Not for one taken up in this scan whose start time is not known yet. */
 uint64_t wtl_names_successor(struct wtl_workload *workload, uint32_t slot);
 /* Has the subreaper a process from the tree, whose parent ended? The tree's first process is a child of the
  * subreaper's too then, and whoever was there before it is not of the tree. */
 bool wtl_names_is_adopted(struct wtl_workload *workload, int parent, int pid, uint64_t start_ticks);
-/* Those taken up in this look. */
+/* Those taken up in this scan. */
 void wtl_names_read_born(struct wtl_workload *workload);
 /* A bounded number of others, most active first. */
 void wtl_names_read_some(struct wtl_workload *workload);
@@ -216,11 +216,11 @@ int wtl_counters_open(struct wtl_workload *workload);
 void wtl_counters_close(struct wtl_workload *workload);
 /* Finds out what there is, for offer. */
 void wtl_counters_probe(struct wtl_workload *workload);
-/* Changes the weight of this look's uses; their sum stays. */
+/* Changes the weight of this scan's uses; their sum stays. */
 void wtl_counters_weigh(struct wtl_workload *workload);
 /* What was weighed so far is settled: no account has it any more. */
 void wtl_counters_reset(struct wtl_workload *workload);
-/* From now on counts those that used much in this look. */
+/* From now on counts those that used much in this scan. */
 void wtl_counters_follow(struct wtl_workload *workload);
 
 /* ---- rows.c ---- */

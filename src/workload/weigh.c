@@ -5,7 +5,7 @@
 
 typedef unsigned __int128 wide;
 
-/* More than any machine does in a look, and still so little that sums and products of it fit. */
+/* More than any machine does in a scan, and still so little that sums and products of it fit. */
 #define WORK_MAX (UINT64_C(1) << 52)
 
 /* In units of the counter. */

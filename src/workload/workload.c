@@ -16,7 +16,7 @@ enum {
 	EXITED_DEFAULT = 4096,
 	READS_DEFAULT = 256,
 	GROUPS_MANY = WTL_GROUPS_MAX - WTL_GROUPS_MAX / 8,
-	GROUPS_LOOKS = 16, /* at every such look where nearly all were in use */
+	GROUPS_SCANS = 16, /* at every such scan where nearly all were in use */
 };
 
 static void options_set(struct wtl_workload_options *options,
@@ -30,8 +30,8 @@ static void options_set(struct wtl_workload_options *options,
 		options->max_slots = SLOTS_MIN;
 	if (options->max_exited == 0)
 		options->max_exited = EXITED_DEFAULT;
-	if (options->reads_per_look == 0)
-		options->reads_per_look = READS_DEFAULT;
+	if (options->reads_per_scan == 0)
+		options->reads_per_scan = READS_DEFAULT;
 }
 
 int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_options *options,
@@ -87,13 +87,13 @@ static void forget_ended(struct wtl_workload *workload)
 	struct wtl_roster *roster = &workload->roster;
 
 	for (uint32_t i = roster->n_ended; i-- > 0;) {
-		if (roster->places[roster->ended[i]].look_ended != workload->n_looks)
+		if (roster->places[roster->ended[i]].scan_ended != workload->n_scans)
 			break;
 		wtl_roster_forget(roster, roster->ended[i]);
 	}
 }
 
-/* ---- A look ---- */
+/* ---- A scan ---- */
 
 static void begin_set(struct wtl_workload *workload)
 {
@@ -111,7 +111,7 @@ static void give_up_groups(struct wtl_workload *workload)
 	size_t n = 0;
 
 	if (wtl_groups_count(workload->groups) < GROUPS_MANY ||
-	    (workload->n_groups_kept >= GROUPS_MANY && workload->n_looks % GROUPS_LOOKS))
+	    (workload->n_groups_kept >= GROUPS_MANY && workload->n_scans % GROUPS_SCANS))
 		return;
 	used = calloc(roster->n_used, sizeof(*used));
 	if (!used)
@@ -127,23 +127,23 @@ static void give_up_groups(struct wtl_workload *workload)
 	free(used);
 }
 
-static void look_begin(struct wtl_workload *workload)
+static void scan_begin(struct wtl_workload *workload)
 {
 	int64_t t_mono_ns = wtl_io_mono_ns(workload->io);
-	struct wtl_workload_look *look = &workload->look;
-	int64_t duration_ns = t_mono_ns - look->t_mono_ns;
+	struct wtl_workload_scan *scan = &workload->scan;
+	int64_t duration_ns = t_mono_ns - scan->t_mono_ns;
 
-	workload->n_looks++;
+	workload->n_scans++;
 	workload->no_memory = false;
 	workload->before_ticks = (uint64_t)(workload->t_boot_ns / WTL_NS_PER_TICK);
 	workload->t_boot_ns = wtl_io_boot_ns(workload->io);
-	*look = (struct wtl_workload_look){
+	*scan = (struct wtl_workload_scan){
 		.t_mono_ns = t_mono_ns,
-		.duration_ns = workload->n_looks > 1 && duration_ns > 0 ? duration_ns : 0,
+		.duration_ns = workload->n_scans > 1 && duration_ns > 0 ? duration_ns : 0,
 	};
-	if (workload->n_looks == 1)
+	if (workload->n_scans == 1)
 		begin_set(workload);
-	wtl_roster_begin(&workload->roster, workload->n_looks);
+	wtl_roster_begin(&workload->roster, workload->n_scans);
 	wtl_rows_fold_ended(workload);
 	give_up_groups(workload);
 }
@@ -161,10 +161,10 @@ static void bill_rest(struct wtl_workload *workload)
 }
 
 /* Growth may have moved the arrays. */
-static void look_point(struct wtl_workload *workload)
+static void scan_point(struct wtl_workload *workload)
 {
-	workload->look.uses = workload->roster.uses;
-	workload->look.folds = workload->roster.folds;
+	workload->scan.uses = workload->roster.uses;
+	workload->scan.folds = workload->roster.folds;
 }
 
 static uint32_t share_ppm(uint64_t weight_ns, int64_t duration_ns)
@@ -177,17 +177,17 @@ static uint32_t share_ppm(uint64_t weight_ns, int64_t duration_ns)
 	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
 }
 
-static void look_end(struct wtl_workload *workload)
+static void scan_end(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;
-	struct wtl_workload_look *look = &workload->look;
+	struct wtl_workload_scan *scan = &workload->scan;
 	uint64_t busy_ns = 0;
 
 	for (uint32_t i = 0; i < roster->n_used_now; i++) {
 		uint32_t slot = roster->used[i];
 		uint64_t weight_ns = roster->places[slot].weight_ns;
 
-		roster->consumers[slot].cpu_ppm = share_ppm(weight_ns, look->duration_ns);
+		roster->consumers[slot].cpu_ppm = share_ppm(weight_ns, scan->duration_ns);
 		busy_ns += weight_ns;
 	}
 	wtl_counters_weigh(workload);
@@ -196,20 +196,20 @@ static void look_end(struct wtl_workload *workload)
 			(struct wtl_use){.slot = roster->used[i],
 					 .weight = roster->places[roster->used[i]].weight_ns};
 	wtl_counters_follow(workload);
-	if (look->capacity_ns > 0 && busy_ns > (uint64_t)look->capacity_ns)
-		busy_ns = (uint64_t)look->capacity_ns;
-	look->busy_ns = (int64_t)busy_ns;
-	look->n_uses = roster->n_used_now;
-	look->n_folds = roster->n_folds;
-	look_point(workload);
+	if (scan->capacity_ns > 0 && busy_ns > (uint64_t)scan->capacity_ns)
+		busy_ns = (uint64_t)scan->capacity_ns;
+	scan->busy_ns = (int64_t)busy_ns;
+	scan->n_uses = roster->n_used_now;
+	scan->n_folds = roster->n_folds;
+	scan_point(workload);
 }
 
-/* A restored look is taken once: nobody ran since. */
+/* A restored scan is taken once: nobody ran since. */
 static void tick_restored(struct wtl_workload *workload)
 {
-	if (!workload->has_restored_look)
-		workload->look = (struct wtl_workload_look){.t_mono_ns = workload->look.t_mono_ns};
-	workload->has_restored_look = false;
+	if (!workload->has_restored_scan)
+		workload->scan = (struct wtl_workload_scan){.t_mono_ns = workload->scan.t_mono_ns};
+	workload->has_restored_scan = false;
 }
 
 int wtl_workload_tick(struct wtl_workload *workload)
@@ -218,7 +218,7 @@ int wtl_workload_tick(struct wtl_workload *workload)
 		tick_restored(workload);
 		return 0;
 	}
-	look_begin(workload);
+	scan_begin(workload);
 	wtl_find_new(workload);
 	wtl_clocks_read_machine(workload);
 	wtl_clocks_read(workload);
@@ -229,28 +229,28 @@ int wtl_workload_tick(struct wtl_workload *workload)
 	bill_rest(workload);
 	forget_ended(workload);
 	wtl_names_read_some(workload);
-	look_end(workload);
+	scan_end(workload);
 	wtl_means_update(workload);
 	return workload->no_memory ? -ENOMEM : 0;
 }
 
-const struct wtl_workload_look *wtl_workload_look(const struct wtl_workload *workload)
+const struct wtl_workload_scan *wtl_workload_scan(const struct wtl_workload *workload)
 {
-	return &workload->look;
+	return &workload->scan;
 }
 
 void wtl_workload_reset(struct wtl_workload *workload)
 {
 	struct wtl_roster *roster = &workload->roster;
 
-	workload->look.n_uses = workload->look.n_folds = 0;
-	workload->look.busy_ns = 0;
+	workload->scan.n_uses = workload->scan.n_folds = 0;
+	workload->scan.busy_ns = 0;
 	if (workload->is_restored)
 		return;
 	begin_set(workload);
 	workload->follows_tree = false;
 	workload->tree_cpu_ns = 0;
-	wtl_roster_begin(roster, workload->n_looks);
+	wtl_roster_begin(roster, workload->n_scans);
 	for (uint32_t i = 0; i < roster->n_ended; i++)
 		wtl_roster_remove(roster, roster->ended[i]);
 	roster->n_ended = 0;
@@ -329,7 +329,7 @@ int64_t wtl_workload_outsider(struct wtl_workload *workload, int pid, const char
 		if (is_outsider(roster, i) && roster->consumers[i].pid == pid)
 			return i;
 	slot = wtl_roster_add(roster, WTL_PLACE_OUTSIDER);
-	look_point(workload);
+	scan_point(workload);
 	if (slot < 0)
 		return slot;
 	roster->consumers[slot].pid = pid;
@@ -421,7 +421,7 @@ static uint32_t find_root(struct wtl_workload *workload, int pid, bool *ret_is_n
 	*ret_is_new = slot == WTL_NO_SLOT;
 	if (*ret_is_new) {
 		slot = wtl_find_one(workload, pid);
-		look_point(workload);
+		scan_point(workload);
 	}
 	return slot;
 }

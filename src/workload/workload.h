@@ -30,7 +30,7 @@ struct wtl_workload_options {
 	int subreaper_pid;	 /* whoever it adopts belongs to the followed tree; 0: none */
 	uint32_t max_slots;	 /* 0: 65536 */
 	uint32_t max_exited;	 /* ended processes with an account of their own; 0: 4096 */
-	uint32_t reads_per_look; /* processes whose names are read in one look; 0: 256 */
+	uint32_t reads_per_scan; /* processes whose names are read in one scan; 0: 256 */
 	bool names_on_use;	 /* those of processes that do nothing are not read */
 	bool without_exits;	 /* as if there was no privilege for exit records */
 };
@@ -41,14 +41,14 @@ struct wtl_fold {
 };
 
 /*
- * What one look saw. Apply the folds in order (wtl_attribution_fold), after making room for
+ * What one scan saw. Apply the folds in order (wtl_attribution_fold), after making room for
  * wtl_workload_capacity() slots, and only then bill the uses. Uses are in nanoseconds of CPU time, or
  * by another weight in as many nanoseconds as all of that was together; slots are distinct, weights
- * above 0. Valid until the next look or reset.
+ * above 0. Valid until the next scan or reset.
  */
-struct wtl_workload_look {
+struct wtl_workload_scan {
 	int64_t t_mono_ns;
-	int64_t duration_ns; /* since the previous look; 0 at the first one, which has no uses */
+	int64_t duration_ns; /* since the previous scan; 0 at the first one, which has no uses */
 	int64_t capacity_ns; /* CPUs × duration; 0: not known */
 	int64_t busy_ns;     /* the sum of all uses, at most the capacity where that is known */
 	const struct wtl_use *uses;
@@ -63,15 +63,15 @@ int wtl_workload_new(const struct wtl_env *env, const struct wtl_workload_option
 void wtl_workload_free(struct wtl_workload *workload); /* NULL is fine */
 
 /*
- * One look. 0, or -ENOMEM: somebody new could not be taken up (its use is unseen); the look is
+ * One scan. 0, or -ENOMEM: somebody new could not be taken up (its use is unseen); the scan is
  * right all the same, and is to be billed.
  */
 int wtl_workload_tick(struct wtl_workload *workload);
-const struct wtl_workload_look *wtl_workload_look(const struct wtl_workload *workload);
+const struct wtl_workload_scan *wtl_workload_scan(const struct wtl_workload *workload);
 
 /*
  * All accounts begin anew: ended consumers and rows are forgotten, the CPU time of live ones
- * restarts at 0, and no tree is followed. The last look is empty afterwards.
+ * restarts at 0, and no tree is followed. The last scan is empty afterwards.
  */
 void wtl_workload_reset(struct wtl_workload *workload);
 
@@ -83,7 +83,7 @@ size_t wtl_workload_capacity(const struct wtl_workload *workload);
  * nobody saw, of a parent or a group (n_processes is 0, because nobody counted them), or "others".
  * Ended kernel threads are one row, whose state is KERNEL.
  *
- * NULL for a slot that is not in use, and for the fixed ones. Valid until the next look or reset.
+ * NULL for a slot that is not in use, and for the fixed ones. Valid until the next scan or reset.
  */
 const struct wtl_consumer *wtl_workload_consumer(const struct wtl_workload *workload,
 						 uint32_t slot);
@@ -92,7 +92,7 @@ const struct wtl_consumer *wtl_workload_consumer(const struct wtl_workload *work
  * s + 1)). */
 uint32_t wtl_workload_next(const struct wtl_workload *workload, uint32_t slot);
 
-/* The next look reads the names of everybody that has none yet, however many: for one picture. */
+/* The next scan reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_workload_name_all(struct wtl_workload *workload);
 
 /* Reads who a live process is, if nobody ever did: whoever matters without using the processors. */
@@ -132,19 +132,19 @@ void wtl_workload_choose_nobody(struct wtl_workload *workload, unsigned set);
 
 /*
  * Reads the memory of at most `budget` live processes: up to half of them such as are busy (1 % of a
- * CPU in the last look), then of all in turn. PSS and USS where readable, else RSS alone. PSS costs what
+ * CPU in the last scan), then of all in turn. PSS and USS where readable, else RSS alone. PSS costs what
  * there is to walk: 2 MiB a process of the budget and call, half of it for busy ones as far as they need
  * it. Who is larger is walked all the same, and paid off by the calls after it; meanwhile those whose
  * turn it is have their RSS read alone and keep PSS and USS as long as these can be true (PSS <= RSS),
  * and their turn. So everybody has been walked when all were paid, however large some are, and busy
- * ones sooner. Some 0.1 ms a process of the budget: not for every look. Returns how many were read; one
+ * ones sooner. Some 0.1 ms a process of the budget: not for every scan. Returns how many were read; one
  * that is busy may be read twice.
  */
 unsigned wtl_workload_read_memory(struct wtl_workload *workload, unsigned budget);
 
 /*
  * The process that is followed has ended and has not been waited for yet; it and its descendants that
- * were waited for used so much in all, as wait4() tells. What the next look does not find of that
+ * were waited for used so much in all, as wait4() tells. What the next scan does not find of that
  * becomes the row of that process's children.
  */
 void wtl_workload_tree_ended(struct wtl_workload *workload, int64_t cpu_ns);
@@ -157,14 +157,14 @@ int wtl_workload_weight_error(const struct wtl_workload *workload);
 /* Finds out which weights there are, for the way WTL_WAY_COUNTERS. */
 void wtl_workload_probe_weights(struct wtl_workload *workload);
 
-/* ---- Told, not looked for ---- */
+/* ---- Restored from a recording ---- */
 
-/* As many as one that looks for itself has at the most (max_slots). */
+/* As many as a workload of this machine has at the most (max_slots). */
 enum { WTL_RESTORED_SLOTS_MAX = 65536 };
 
 /*
  * A workload that is filled from a recording and reads nothing of this machine. wtl_workload_tick()
- * takes the look that was restored, once. wtl_workload_reset() only empties the look. GPUs' processes
+ * takes the scan that was restored, once. wtl_workload_reset() only empties the scan. GPUs' processes
  * and memory come with the consumers. 0 or -ENOMEM.
  */
 int wtl_workload_new_restored(struct wtl_workload **ret_workload, struct wtl_err *err);
@@ -174,8 +174,8 @@ int wtl_workload_new_restored(struct wtl_workload **ret_workload, struct wtl_err
 struct wtl_consumer *wtl_workload_restore_consumer(struct wtl_workload *workload, uint32_t slot);
 void wtl_workload_restore_nobody(struct wtl_workload *workload, uint32_t slot);
 
-/* The next look. Its uses and folds are borrowed until the one after it. */
-void wtl_workload_restore_look(struct wtl_workload *workload, const struct wtl_workload_look *look);
+/* The next scan. Its uses and folds are borrowed until the one after it. */
+void wtl_workload_restore_scan(struct wtl_workload *workload, const struct wtl_workload_scan *scan);
 
 void wtl_workload_restore_weight(struct wtl_workload *workload, enum wtl_weight weight);
 
@@ -205,12 +205,12 @@ struct wtl_workload_means {
 	uint64_t n_bad_exits;  /* records that could not be understood */
 	uint64_t n_found_late; /* processes that only a full listing found */
 	uint64_t n_unfollowed; /* processes for which there was no slot or memory */
-	uint64_t n_reused;     /* numbers that a new process took over between two looks */
+	uint64_t n_reused;     /* numbers that a new process took over between two scans */
 	uint32_t n_live;       /* processes followed now */
 	uint32_t n_unreadable; /* of those, whose names and memory are closed to us */
 };
 
-/* As of the last look; lives as long as the workload. */
+/* As of the last scan; lives as long as the workload. */
 const struct wtl_workload_means *wtl_workload_means(const struct wtl_workload *workload);
 
 #endif

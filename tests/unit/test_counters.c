@@ -64,7 +64,7 @@ static int64_t counted_ns(const struct world *world, int pid)
 static void test_weighs(void **state)
 {
 	struct world *world = *state;
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 	int pids[] = {worker(world, 2000), worker(world, 3000)};
 
 	world_open(world, &by_instructions);
@@ -86,7 +86,7 @@ static void test_weighs(void **state)
 	assert_int_equal(world_pid_use(world, pids[0]), 240 * MS);
 	assert_int_equal(world_pid_use(world, pids[1]), 360 * MS);
 	/* CPU time stays what it is. */
-	look = wtl_workload_look(world->workload);
+	look = wtl_workload_scan(world->workload);
 	assert_int_equal(look->busy_ns, 600 * MS);
 	assert_int_equal(world_consumer(world, pids[1])->cpu_ns, 1100 * MS);
 	assert_int_equal(world_consumer(world, pids[1])->cpu_ppm, 300000);
@@ -141,7 +141,7 @@ static void test_idle_ones_are_examples(void **state)
 	assert_int_equal(world_pid_use(world, tiny), 100 * MS - world_pid_use(world, pids[1]));
 	/* A look in which nobody did anything. */
 	world_look(world, WTL_NS_PER_S);
-	assert_int_equal(wtl_workload_look(world->workload)->n_uses, 0);
+	assert_int_equal(wtl_workload_scan(world->workload)->n_uses, 0);
 }
 
 /* Others are taken for typical: short ones, the kernel's, and whoever may not be counted. */

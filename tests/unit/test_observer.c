@@ -62,16 +62,16 @@ static void see_window(void *context, const struct wtl_window_note *note)
 	snprintf(s->name, sizeof(s->name), "%s", note->name);
 }
 
-static void see_look(void *context, enum wtl_look_event event, int64_t t_utc_ns)
+static void see_scan(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 {
 	static const char letters[] = {
-		[WTL_LOOK_TAKEN] = 't', [WTL_LOOK_BILLED] = 'B', [WTL_LOOK_RESET] = 'r'};
+		[WTL_SCAN_TAKEN] = 't', [WTL_SCAN_BILLED] = 'B', [WTL_SCAN_RESET] = 'r'};
 	struct seen *s = context;
 
 	see(s, letters[event]);
 	s->t_utc_ns = t_utc_ns;
-	if (event == WTL_LOOK_TAKEN)
-		s->n_uses = wtl_consumers_look(s->consumers)->n_uses;
+	if (event == WTL_SCAN_TAKEN)
+		s->n_uses = wtl_consumers_scan(s->consumers)->n_uses;
 }
 
 static void start(struct seen *s)
@@ -87,7 +87,7 @@ static void start(struct seen *s)
 		wtl_consumers_new(s->bench.meter, &s->world.io, &options, &s->consumers, NULL), 0);
 	assert_in_range(wattle_meter_domains(s->bench.meter), 1, DOMAINS_MAX);
 	s->observer = (struct wtl_observer){
-		.context = s, .sampled = see_sample, .window = see_window, .looked = see_look};
+		.context = s, .sampled = see_sample, .window = see_window, .scanned = see_scan};
 }
 
 static void watch(struct seen *s)

@@ -42,8 +42,8 @@ static void test_empty(void **state)
 	(void)state;
 	assert_int_equal(count(workload), 0);
 	assert_int_equal(wtl_workload_tick(workload), 0);
-	assert_int_equal(wtl_workload_look(workload)->n_uses, 0);
-	assert_int_equal(wtl_workload_look(workload)->n_folds, 0);
+	assert_int_equal(wtl_workload_scan(workload)->n_uses, 0);
+	assert_int_equal(wtl_workload_scan(workload)->n_folds, 0);
 	assert_null(wtl_workload_consumer(workload, WTL_SLOTS_FIXED));
 	assert_int_equal(wtl_workload_find(workload, 1), -ESRCH);
 	wtl_workload_reset(workload);
@@ -110,14 +110,14 @@ static void test_many_slots(void **state)
 
 static void restore_use(struct wtl_workload *workload, const struct wtl_use *use, int64_t t_ns)
 {
-	const struct wtl_workload_look look = {.t_mono_ns = t_ns,
+	const struct wtl_workload_scan look = {.t_mono_ns = t_ns,
 					       .duration_ns = 10,
 					       .capacity_ns = 20,
 					       .busy_ns = 5,
 					       .uses = use,
 					       .n_uses = 1};
 
-	wtl_workload_restore_look(workload, &look);
+	wtl_workload_restore_scan(workload, &look);
 }
 
 /* A look counts for one tick: who is not in the next one did nothing. */
@@ -129,19 +129,19 @@ static void test_taken_once(void **state)
 	(void)state;
 	restore_use(workload, &use, 1000);
 	assert_int_equal(wtl_workload_tick(workload), 0);
-	assert_int_equal(wtl_workload_look(workload)->n_uses, 1);
-	assert_ptr_equal(wtl_workload_look(workload)->uses, &use);
-	assert_int_equal(wtl_workload_look(workload)->busy_ns, 5);
+	assert_int_equal(wtl_workload_scan(workload)->n_uses, 1);
+	assert_ptr_equal(wtl_workload_scan(workload)->uses, &use);
+	assert_int_equal(wtl_workload_scan(workload)->busy_ns, 5);
 	assert_int_equal(wtl_workload_tick(workload), 0);
-	assert_int_equal(wtl_workload_look(workload)->n_uses, 0);
-	assert_int_equal(wtl_workload_look(workload)->busy_ns, 0);
-	assert_int_equal(wtl_workload_look(workload)->capacity_ns, 0);
+	assert_int_equal(wtl_workload_scan(workload)->n_uses, 0);
+	assert_int_equal(wtl_workload_scan(workload)->busy_ns, 0);
+	assert_int_equal(wtl_workload_scan(workload)->capacity_ns, 0);
 	/* When it was is known all the same. */
-	assert_int_equal(wtl_workload_look(workload)->t_mono_ns, 1000);
+	assert_int_equal(wtl_workload_scan(workload)->t_mono_ns, 1000);
 	restore_use(workload, &use, 2000);
 	restore_use(workload, &use, 3000);
 	assert_int_equal(wtl_workload_tick(workload), 0);
-	assert_int_equal(wtl_workload_look(workload)->t_mono_ns, 3000);
+	assert_int_equal(wtl_workload_scan(workload)->t_mono_ns, 3000);
 	wtl_workload_free(workload);
 }
 
@@ -156,7 +156,7 @@ static void test_reset(void **state)
 	restore_use(workload, &use, 1000);
 	assert_int_equal(wtl_workload_tick(workload), 0);
 	wtl_workload_reset(workload);
-	assert_int_equal(wtl_workload_look(workload)->n_uses, 0);
+	assert_int_equal(wtl_workload_scan(workload)->n_uses, 0);
 	assert_int_equal(wtl_workload_consumer(workload, WTL_SLOTS_FIXED)->cpu_ns, 99);
 	wtl_workload_free(workload);
 }
@@ -204,7 +204,7 @@ static void fixture_close(struct fixture *fixture)
 	meter_bench_done(&fixture->bench);
 }
 
-static void bill(struct fixture *fixture, uint64_t energy_uj, const struct wtl_workload_look *look)
+static void bill(struct fixture *fixture, uint64_t energy_uj, const struct wtl_workload_scan *look)
 {
 	struct wattle_energy *energy = &fixture->energies[fixture->package];
 
@@ -213,7 +213,7 @@ static void bill(struct fixture *fixture, uint64_t energy_uj, const struct wtl_w
 	energy->energy_uj += energy_uj;
 	energy->measured_ns += WTL_NS_PER_S;
 	if (look)
-		wtl_workload_restore_look(fixture->workload, look);
+		wtl_workload_restore_scan(fixture->workload, look);
 	wtl_consumers_bill(fixture->consumers, fixture->energies, fixture->t_ns);
 }
 
@@ -225,7 +225,7 @@ static uint64_t full_uj(const struct fixture *fixture, uint32_t slot)
 static void test_billed(void **state)
 {
 	const struct wtl_use uses[] = {{.slot = 3, .weight = 30}, {.slot = 4, .weight = 10}};
-	const struct wtl_workload_look look = {
+	const struct wtl_workload_scan look = {
 		.duration_ns = 100, .capacity_ns = 100, .busy_ns = 40, .uses = uses, .n_uses = 2};
 	struct fixture fixture;
 
@@ -248,7 +248,7 @@ static void test_folds(void **state)
 {
 	const struct wtl_use use = {.slot = 3, .weight = 1};
 	const struct wtl_fold folds[] = {{.from = 3, .into = 4000}, {.from = 9, .into = 3}};
-	struct wtl_workload_look look = {.duration_ns = 100, .uses = &use, .n_uses = 1};
+	struct wtl_workload_scan look = {.duration_ns = 100, .uses = &use, .n_uses = 1};
 	struct fixture fixture;
 
 	(void)state;
@@ -270,7 +270,7 @@ static void test_folds(void **state)
 static void test_beyond(void **state)
 {
 	const struct wtl_use uses[] = {{.slot = 3, .weight = 1}, {.slot = 1 << 30, .weight = 1}};
-	const struct wtl_workload_look look = {.duration_ns = 100, .uses = uses, .n_uses = 2};
+	const struct wtl_workload_scan look = {.duration_ns = 100, .uses = uses, .n_uses = 2};
 	struct wtl_ledger ledger;
 	struct fixture fixture;
 
@@ -312,13 +312,13 @@ static void test_accounts(void **state)
 static void test_gpus(void **state)
 {
 	const struct wtl_use use = {.slot = 3, .weight = 70};
-	const struct wtl_gpu_look told_look = {.domain = "gpu-0",
+	const struct wtl_gpu_scan told_look = {.domain = "gpu-0",
 					       .weight = "sm-use",
 					       .is_guess = true,
 					       .use_ppm = 420000,
 					       .uses = &use,
 					       .n_uses = 1};
-	struct wtl_gpu_look look;
+	struct wtl_gpu_scan look;
 	struct fixture fixture;
 
 	(void)state;

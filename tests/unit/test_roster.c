@@ -181,7 +181,7 @@ static void end_process(struct model *model, struct wtl_roster *roster)
 		return;
 	wtl_roster_end(roster, slot);
 	assert_int_equal(roster->ended[roster->n_ended - 1], slot);
-	assert_int_equal(roster->places[slot].look_ended, model->look);
+	assert_int_equal(roster->places[slot].scan_ended, model->look);
 	model->slots[slot].kind = ENDED;
 }
 
@@ -211,7 +211,7 @@ static void use(struct model *model, struct wtl_roster *roster)
 		return;
 	model->slots[slot].cpu_ns += cpu_ns;
 	model->slots[slot].weight_ns += cpu_ns;
-	assert_int_equal(roster->places[slot].look_used, model->look);
+	assert_int_equal(roster->places[slot].scan_used, model->look);
 }
 
 static void drop_ended(struct wtl_roster *roster, uint32_t slot)

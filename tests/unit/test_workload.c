@@ -26,11 +26,11 @@ static void start(struct world *world, int pids[3])
 static void test_first_look(void **state)
 {
 	struct world *world = *state;
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 	int pids[3];
 
 	start(world, pids);
-	look = wtl_workload_look(world->workload);
+	look = wtl_workload_scan(world->workload);
 	assert_int_equal(look->n_uses, 0);
 	assert_int_equal(look->n_folds, 0);
 	assert_int_equal(look->duration_ns, 0);
@@ -43,14 +43,14 @@ static void test_first_look(void **state)
 static void test_uses(void **state)
 {
 	struct world *world = *state;
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 	int pids[3];
 
 	start(world, pids);
 	world_run(world, pids[0], 300 * MS);
 	world_run(world, pids[2], 123456789);
 	assert_int_equal(world_look(world, WTL_NS_PER_S), 0);
-	look = wtl_workload_look(world->workload);
+	look = wtl_workload_scan(world->workload);
 	assert_int_equal(look->n_uses, 2);
 	assert_int_equal(world_pid_use(world, pids[0]), 300 * MS);
 	assert_int_equal(world_pid_use(world, pids[1]), 0);
@@ -173,7 +173,7 @@ static void test_exec_shows(void **state)
 static void test_reads_are_bounded(void **state)
 {
 	struct world *world = *state;
-	const struct wtl_workload_options options = {.reads_per_look = 10};
+	const struct wtl_workload_options options = {.reads_per_scan = 10};
 	int last = 0;
 	unsigned opens;
 
@@ -199,7 +199,7 @@ static void test_reads_begin_with_the_busiest(void **state)
 {
 	enum { BUSY = 60, READS = 10 };
 	struct world *world = *state;
-	const struct wtl_workload_options options = {.reads_per_look = READS};
+	const struct wtl_workload_options options = {.reads_per_scan = READS};
 	int pids[BUSY];
 	unsigned n_named = 0;
 
@@ -233,7 +233,7 @@ static void test_reads_of_all_when_told(void **state)
 {
 	enum { RESTING = 100, BUSY = 50 };
 	struct world *world = *state;
-	const struct wtl_workload_options options = {.reads_per_look = 10};
+	const struct wtl_workload_options options = {.reads_per_scan = 10};
 	int pids[RESTING + BUSY];
 	unsigned opens;
 
@@ -388,7 +388,7 @@ static void test_groups_without_end(void **state)
 {
 	enum { JOBS = 600, LOOKS = 60 };
 	struct world *world = *state;
-	struct wtl_workload_options options = {.max_exited = 100, .reads_per_look = 4096};
+	struct wtl_workload_options options = {.max_exited = 100, .reads_per_scan = 4096};
 	int jobs[JOBS], n = 0;
 	char unit[32];
 
@@ -489,7 +489,7 @@ static void test_interrupts(void **state)
 	world->softirq_ns += 1500 * MS;
 	world_look(world, WTL_NS_PER_S);
 	assert_true(world_use(world, WTL_SLOT_INTERRUPTS) <= 110 * MS);
-	assert_true(wtl_workload_look(world->workload)->busy_ns <= 2 * WTL_NS_PER_S);
+	assert_true(wtl_workload_scan(world->workload)->busy_ns <= 2 * WTL_NS_PER_S);
 }
 
 /* A kernel that does not count them apart: samples, which are nobody's. */
@@ -528,7 +528,7 @@ static void test_hotplug_and_suspend(void **state)
 	world->idle_ns += 5000 * (int64_t)WTL_NS_PER_S;
 	world_run(world, pids[0], 10 * MS);
 	world_look(world, WTL_NS_PER_S);
-	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 8 * WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 8 * WTL_NS_PER_S);
 	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
 	/* A CPU's idle time may vanish with it. */
@@ -564,7 +564,7 @@ static void test_clock_stands_or_steps(void **state)
 	world_run(world, pids[0], 10 * MS);
 	world->busy_ns = 0;
 	world_look(world, 0);
-	assert_int_equal(wtl_workload_look(world->workload)->duration_ns, 0);
+	assert_int_equal(wtl_workload_scan(world->workload)->duration_ns, 0);
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
 }
 
@@ -580,7 +580,7 @@ static void test_no_machine(void **state)
 	world_look(world, WTL_NS_PER_S);
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
 	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
-	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 0);
+	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 0);
 	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].is_used);
 }
 
@@ -594,7 +594,7 @@ static void test_many_cpus(void **state)
 	start(world, pids);
 	world_run(world, pids[0], 10 * MS);
 	world_look(world, WTL_NS_PER_S);
-	assert_int_equal(wtl_workload_look(world->workload)->capacity_ns, 60 * WTL_NS_PER_S);
+	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 60 * WTL_NS_PER_S);
 }
 
 /* /proc is gone, and comes back. */
@@ -634,7 +634,7 @@ static void test_reset(void **state)
 	wtl_workload_reset(world->workload);
 	memset(world->accounts, 0, world->n_accounts * sizeof(*world->accounts));
 	world->billed_ns = 0;
-	assert_int_equal(wtl_workload_look(world->workload)->n_uses, 0);
+	assert_int_equal(wtl_workload_scan(world->workload)->n_uses, 0);
 	assert_null(world_row(world, "cc1", NULL));
 	assert_int_equal(world_consumer(world, pids[0])->cpu_ns, 0);
 	assert_string_equal(world_consumer(world, pids[0])->name, "init");

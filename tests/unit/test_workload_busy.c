@@ -24,7 +24,7 @@ static void look(struct machine *machine, int64_t step_ns, int64_t busy_ns, int6
 		.hard_ticks = (uint64_t)machine->hard_ns / WTL_NS_PER_TICK,
 		.soft_ticks = (uint64_t)machine->soft_ns / WTL_NS_PER_TICK,
 	};
-	wtl_busy_look(&machine->busy, &columns, machine->t_ns, machine->t_ns);
+	wtl_busy_scan(&machine->busy, &columns, machine->t_ns, machine->t_ns);
 	wtl_busy_bill(&machine->busy, seen_ns);
 	machine->billed_ns += seen_ns;
 	machine->interrupts_ns += wtl_busy_take_interrupts(&machine->busy);
@@ -129,27 +129,27 @@ static void test_starts_anew(void **state)
 	int64_t t_ns = 1000 * (int64_t)MS, boot_ns = t_ns;
 
 	(void)state;
-	wtl_busy_look(&busy, &columns, t_ns, boot_ns);
+	wtl_busy_scan(&busy, &columns, t_ns, boot_ns);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* A CPU comes. */
 	columns.n_cpus = 5;
-	wtl_busy_look(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
 	assert_int_equal(wtl_busy_left(&busy), 0);
 	assert_int_equal(busy.capacity_ns, 5 * WTL_NS_PER_S);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* Asleep for an hour. */
-	wtl_busy_look(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += 3600 * WTL_NS_PER_S);
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += 3600 * WTL_NS_PER_S);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* Idle time steps back. */
 	columns.idle_ticks -= 5000;
-	wtl_busy_look(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* Within what a wait for a disk may take back, it goes on. */
 	columns.idle_ticks -= 3;
-	wtl_busy_look(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
+	wtl_busy_scan(&busy, &columns, t_ns += WTL_NS_PER_S, boot_ns += WTL_NS_PER_S);
 	assert_in_range(wtl_busy_take_unseen(&busy), 4900 * (int64_t)MS, 5100 * (int64_t)MS);
 	/* The clock steps back. */
-	wtl_busy_look(&busy, &columns, t_ns -= WTL_NS_PER_S, boot_ns);
+	wtl_busy_scan(&busy, &columns, t_ns -= WTL_NS_PER_S, boot_ns);
 	assert_int_equal(busy.capacity_ns, 0);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	/* Nothing can be read for a while. */
@@ -157,7 +157,7 @@ static void test_starts_anew(void **state)
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 	assert_int_equal(wtl_busy_left(&busy), 0);
 	assert_int_equal(wtl_busy_room(&busy), 0);
-	wtl_busy_look(&busy, &columns, t_ns + WTL_NS_PER_S, boot_ns);
+	wtl_busy_scan(&busy, &columns, t_ns + WTL_NS_PER_S, boot_ns);
 	assert_int_equal(wtl_busy_take_unseen(&busy), 0);
 }
 

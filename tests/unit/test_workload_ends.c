@@ -711,7 +711,7 @@ static void test_random_lives(void **state)
 {
 	const struct wtl_workload_options options[] = {
 		{.max_exited = 0},
-		{.max_exited = 10, .reads_per_look = 3},
+		{.max_exited = 10, .reads_per_scan = 3},
 		{.max_slots = 128, .max_exited = 5},
 	};
 	struct world *world = *state;

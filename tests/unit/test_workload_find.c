@@ -525,7 +525,7 @@ static void test_foreign_proc(void **state)
 static void test_many(void **state)
 {
 	struct world *world = *state;
-	struct wtl_workload_options options = {.reads_per_look = 100};
+	struct wtl_workload_options options = {.reads_per_scan = 100};
 	uint64_t sum = 0;
 	int last = 0;
 

@@ -133,12 +133,12 @@ static void test_live(void **state)
 static void test_look(void **state)
 {
 	struct real *real = *state;
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 
 	need(real, WTL_WAY_CPU_CLOCKS);
 	burn(50 * WTL_NS_PER_MS);
 	assert_int_equal(wtl_workload_tick(real->workload), 0);
-	look = wtl_workload_look(real->workload);
+	look = wtl_workload_scan(real->workload);
 	assert_true(look->duration_ns > 0);
 	assert_true(look->n_uses > 0);
 	assert_true(look->busy_ns >= 50 * WTL_NS_PER_MS);

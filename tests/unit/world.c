@@ -730,13 +730,13 @@ static void check_accounts(const struct world *world)
 
 int world_look(struct world *world, int64_t duration_ns)
 {
-	const struct wtl_workload_look *look;
+	const struct wtl_workload_scan *look;
 	uint64_t sum = 0;
 	int rc;
 
 	world_pass(world, duration_ns);
 	rc = wtl_workload_tick(world->workload);
-	look = wtl_workload_look(world->workload);
+	look = wtl_workload_scan(world->workload);
 	accounts_grow(world);
 	for (size_t i = 0; i < look->n_folds; i++) {
 		assert_true(look->folds[i].from < world->n_accounts);
@@ -765,7 +765,7 @@ int world_look(struct world *world, int64_t duration_ns)
 
 uint64_t world_use(const struct world *world, uint32_t slot)
 {
-	const struct wtl_workload_look *look = wtl_workload_look(world->workload);
+	const struct wtl_workload_scan *look = wtl_workload_scan(world->workload);
 
 	for (size_t i = 0; i < look->n_uses; i++)
 		if (look->uses[i].slot == slot)

@@ -101,7 +101,7 @@ struct world {
 	uint64_t event; /* the code that was asked for last */
 	struct world_counter counters[512];
 
-	/* What was billed, by the rules of struct wtl_workload_look. */
+	/* What was billed, by the rules of struct wtl_workload_scan. */
 	uint64_t *accounts;
 	size_t n_accounts;
 	uint64_t billed_ns;
