@@ -367,12 +367,21 @@ static bool parse_call(struct parser *parser, struct wtl_tape_record *record)
 	return parse_outs(parser);
 }
 
-static bool parse_file_write(struct parser *parser, struct wtl_tape_record *record)
+static bool parse_bytes(struct parser *parser, struct wtl_tape_record *record)
+{
+	return parse_content(parser, record, true);
+}
+
+static bool parse_text(struct parser *parser, struct wtl_tape_record *record)
+{
+	return parse_content(parser, record, false);
+}
+
+static bool parse_written(struct parser *parser, struct wtl_tape_record *record)
 {
 	struct token token;
 
-	return key_quoted(parser, record, WTL_TAPE_WRITE, "a quoted path") &&
-	       token_need(parser, &token, true, "what was written, quoted,") &&
+	return token_need(parser, &token, true, "what was written, quoted,") &&
 	       text_add(parser, &token, true) && parse_done(parser, record);
 }
 
@@ -504,40 +513,38 @@ static bool parse_frame(struct parser *parser)
 	return true;
 }
 
+/* Records about something with a quoted name. */
+static const struct {
+	char op;
+	enum wtl_tape_class class;
+	const char *what;
+	bool (*rest)(struct parser *parser, struct wtl_tape_record *record);
+} named[] = {
+	{'R', WTL_TAPE_FILE, "a quoted path", parse_bytes},
+	{'O', WTL_TAPE_FILE, "a quoted path", parse_opened},
+	{'L', WTL_TAPE_LINK, "a quoted path", parse_text},
+	{'D', WTL_TAPE_DIR, "a quoted path", parse_names},
+	{'H', WTL_TAPE_LIB, "a quoted library name", parse_names},
+	{'W', WTL_TAPE_WRITE, "a quoted path", parse_written},
+	{'N', WTL_TAPE_NOTE, "a quoted name", parse_text},
+};
+
 static bool parse_op(struct parser *parser, char op, struct wtl_tape_record *record)
 {
-	static const char path[] = "a quoted path";
-
 	record->kind = op == 'H' ? WTL_TAPE_OPEN : WTL_TAPE_READ;
+	for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+		if (named[i].op == op)
+			return key_quoted(parser, record, named[i].class, named[i].what) &&
+			       named[i].rest(parser, record);
 	switch (op) {
-	case 'R':
-		return key_quoted(parser, record, WTL_TAPE_FILE, path) &&
-		       parse_content(parser, record, true);
-	case 'O':
-		return key_quoted(parser, record, WTL_TAPE_FILE, path) &&
-		       parse_opened(parser, record);
-	case 'L':
-		return key_quoted(parser, record, WTL_TAPE_LINK, path) &&
-		       parse_content(parser, record, false);
-	case 'D':
-		return key_quoted(parser, record, WTL_TAPE_DIR, path) &&
-		       parse_names(parser, record);
 	case 'P':
 		return parse_perf(parser, record);
-	case 'H':
-		return key_quoted(parser, record, WTL_TAPE_LIB, "a quoted library name") &&
-		       parse_names(parser, record);
 	case 'S':
 		return parse_call(parser, record);
 	case 'C':
 		return parse_cpu(parser, record);
 	case 'X':
 		return parse_exits(parser, record);
-	case 'W':
-		return parse_file_write(parser, record);
-	case 'N':
-		return key_quoted(parser, record, WTL_TAPE_NOTE, "a quoted name") &&
-		       parse_content(parser, record, false);
 	default:
 		return bad(parser, "unknown record '%c'", op);
 	}
