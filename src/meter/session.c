@@ -10,7 +10,7 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 
-/* Looking at every process has its price. Where processes are counted, those that are found need one look
+/* Looking at every process has its price. Where processes are counted, those that are found need one scan
  * before the first that can weigh them: it shall be soon. */
 #define BILL_NS		WTL_NS_PER_S
 #define BILL_COUNTED_NS (WTL_NS_PER_S / 4)
