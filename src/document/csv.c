@@ -9,6 +9,17 @@
 
 enum { CELL_MAX = 1 << 23 };
 
+static void put_quoted(struct wtl_buf *buf, const char *text, bool is_formula)
+{
+	wtl_buf_puts(buf, is_formula ? "\"'" : "\"");
+	for (; *text && !buf->error; text++) {
+		if (*text == '"')
+			wtl_buf_putc(buf, '"');
+		wtl_buf_putc(buf, *text);
+	}
+	wtl_buf_putc(buf, '"');
+}
+
 /*
  * Text from anywhere: escaped, so that a row is a line and a terminal is safe; quoted where RFC 4180
  * asks for it; and with a ' before what a spreadsheet would run as a formula.
@@ -17,24 +28,17 @@ static void put_text(struct wtl_buf *buf, const char *raw, size_t raw_len)
 {
 	struct wtl_buf cell;
 	const char *text;
-	bool formula, quote;
+	bool is_formula;
 
 	wtl_buf_init(&cell, CELL_MAX);
 	wtl_text_escape(&cell, raw, raw_len);
 	text = wtl_buf_str(&cell);
-	formula = cell.len > 0 && strchr("=+-@", text[0]);
-	quote = formula || strpbrk(text, "\",") ||
-		(cell.len > 0 && (text[0] == ' ' || text[cell.len - 1] == ' '));
-	wtl_buf_puts(buf, quote ? "\"" : "");
-	wtl_buf_puts(buf, formula ? "'" : "");
-	if (!quote)
+	is_formula = cell.len > 0 && strchr("=+-@", text[0]);
+	if (is_formula || strpbrk(text, "\",") ||
+	    (cell.len > 0 && (text[0] == ' ' || text[cell.len - 1] == ' ')))
+		put_quoted(buf, text, is_formula);
+	else
 		wtl_buf_add(buf, text, cell.len);
-	for (size_t i = 0; quote && i < cell.len && !buf->error; i++) {
-		if (text[i] == '"')
-			wtl_buf_putc(buf, '"');
-		wtl_buf_putc(buf, text[i]);
-	}
-	wtl_buf_puts(buf, quote ? "\"" : "");
 	if (cell.error && !buf->error)
 		buf->error = cell.error;
 	wtl_buf_done(&cell);
