@@ -44,7 +44,7 @@ COMMAND_MAY_INCLUDE = {
 }
 PRINTS = {"cli", "commands"}
 # Folders whose circles are still to be cut.
-STILL_CIRCLING = {"text", "document", "cli", "commands"}
+STILL_CIRCLING = {"commands"}
 FORBIDDEN = (
     "printf fprintf vprintf vfprintf puts putchar perror exit _exit quick_exit abort"
     " getenv secure_getenv setenv putenv unsetenv signal sigaction"

@@ -88,29 +88,6 @@ void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *d
 	wtl_grid_next(grid);
 }
 
-enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n)
-{
-	size_t figures = 0, modelled = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const struct wattle_energy *energy = &domains[i].energy;
-
-		if (!domains[i].domain.in_total || !energy->has_energy)
-			continue;
-		figures++;
-		if (energy->method == WATTLE_METHOD_MODELLED)
-			modelled++;
-	}
-	if (modelled == 0)
-		return WTL_PAGE_MEASURED;
-	return modelled == figures ? WTL_PAGE_MODELLED : WTL_PAGE_PARTLY;
-}
-
-bool wtl_page_is_modelled(const struct wtl_report *report)
-{
-	return wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
-}
-
 /* One unit for a column makes small figures long: four decimals of it are enough. */
 static unsigned energy_last_digit(uint64_t micro, uint64_t uncertainty_micro, unsigned scale)
 {

@@ -153,7 +153,6 @@ void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
 			     const char *unit, bool modelled, const struct wtl_output_style *style);
 
-int wtl_page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);
 int wtl_page_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);
 
 #endif

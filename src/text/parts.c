@@ -10,6 +10,34 @@ enum { LINE_MAX_BYTES = 1 << 23, UNIT = 6, MILLISECOND = 3 };
 
 /* ---- Lines ---- */
 
+enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n)
+{
+	size_t figures = 0, modelled = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct wattle_energy *energy = &domains[i].energy;
+
+		if (!domains[i].domain.in_total || !energy->has_energy)
+			continue;
+		figures++;
+		if (energy->method == WATTLE_METHOD_MODELLED)
+			modelled++;
+	}
+	if (modelled == 0)
+		return WTL_PAGE_MEASURED;
+	return modelled == figures ? WTL_PAGE_MODELLED : WTL_PAGE_PARTLY;
+}
+
+bool wtl_page_is_modelled(const struct wtl_report *report)
+{
+	return wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+}
+
+bool wtl_page_lacks(const struct wtl_report_domain *domain)
+{
+	return domain->domain.in_total && !domain->energy.has_energy;
+}
+
 void wtl_page_label(struct wtl_buf *buf, const char *label)
 {
 	wtl_buf_printf(buf, "  %-*s", WTL_PAGE_LABEL_COLUMNS - 2, label);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "energy/units.h"
@@ -12,76 +11,6 @@
 #include "document/words.h"
 
 enum { LINE_MAX_BYTES = 1 << 20 };
-
-/* ---- Times for people ---- */
-
-static bool local_time(int64_t t_utc_ns, struct tm *ret_tm)
-{
-	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);
-
-	return localtime_r(&seconds, ret_tm) != NULL;
-}
-
-static int put_day(struct wtl_buf *buf, int64_t t_utc_ns)
-{
-	struct tm tm;
-
-	if (!local_time(t_utc_ns, &tm))
-		return wtl_buf_putc(buf, '-');
-	return wtl_buf_printf(buf, "%04d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday);
-}
-
-int wtl_page_local_clock(struct wtl_buf *buf, int64_t t_utc_ns)
-{
-	struct tm tm;
-
-	if (!local_time(t_utc_ns, &tm))
-		return wtl_buf_putc(buf, '-');
-	return wtl_buf_printf(buf, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
-}
-
-int wtl_page_local(struct wtl_buf *buf, int64_t t_utc_ns)
-{
-	put_day(buf, t_utc_ns);
-	wtl_buf_putc(buf, ' ');
-	return wtl_page_local_clock(buf, t_utc_ns);
-}
-
-int wtl_page_local_minute(struct wtl_buf *buf, int64_t t_utc_ns)
-{
-	size_t start;
-
-	put_day(buf, t_utc_ns);
-	wtl_buf_putc(buf, ' ');
-	start = buf->len;
-	wtl_page_local_clock(buf, t_utc_ns);
-	/* Without the seconds. */
-	if (!buf->error && buf->len - start > 3)
-		wtl_layout_truncate(buf, buf->len - 3);
-	return buf->error;
-}
-
-int wtl_page_zone(struct wtl_buf *buf, int64_t t_utc_ns)
-{
-	struct tm tm;
-
-	return wtl_buf_puts(buf, local_time(t_utc_ns, &tm) ? tm.tm_zone : "");
-}
-
-bool wtl_page_is_same_day(int64_t a_utc_ns, int64_t b_utc_ns)
-{
-	struct wtl_buf a, b;
-	bool is_same;
-
-	wtl_buf_init(&a, 64);
-	wtl_buf_init(&b, 64);
-	put_day(&a, a_utc_ns);
-	put_day(&b, b_utc_ns);
-	is_same = strcmp(wtl_buf_str(&a), wtl_buf_str(&b)) == 0;
-	wtl_buf_done(&a);
-	wtl_buf_done(&b);
-	return is_same;
-}
 
 /* ---- The head ---- */
 
@@ -189,25 +118,6 @@ static void put_varying(struct wtl_buf *buf, const struct wtl_recording *recordi
 	wtl_buf_putc(&line, ')');
 	wtl_page_line(buf, "carbon", &line);
 	wtl_page_pue(buf, &report->carbon, style);
-}
-
-bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
-		     const struct wtl_output_style *style)
-{
-	bool is_recorded = !policy->idle || strcmp(policy->idle, "recorded") == 0;
-
-	if (policy->n_idle_given == 0 && is_recorded)
-		return false;
-	wtl_buf_puts(line, "idle power ");
-	if (!is_recorded)
-		wtl_buf_puts(line, strcmp(policy->idle, "none") == 0
-					   ? "taken as none"
-					   : "as learned within the recording alone");
-	for (size_t i = 0; i < policy->n_idle_given; i++) {
-		wtl_buf_puts(line, i > 0 || !is_recorded ? ", " : "given: ");
-		wtl_layout_text(line, policy->idle_given[i], style);
-	}
-	return true;
 }
 
 static void put_policy(struct wtl_buf *buf, const struct wtl_recording *recording,
@@ -324,6 +234,3 @@ static int text_recording(struct wtl_buf *buf, const void *what,
 
 const struct wtl_thing wtl_thing_recording = {wtl_recording_check, wtl_doc_recording,
 					      text_recording, true};
-const struct wtl_thing wtl_thing_comparison = {wtl_comparison_check, wtl_doc_comparison,
-					       wtl_page_comparison, true};
-const struct wtl_thing wtl_thing_runs = {wtl_runs_check, wtl_doc_runs, wtl_page_runs, true};

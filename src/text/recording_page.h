@@ -6,7 +6,7 @@
 
 /* The parts of the text format for recordings. All append and return 0 or the buffer's error. */
 
-/* "2026-11-21 14:57:37", in the time zone of this machine; and the zone's name. */
+/* clock.c: "2026-11-21 14:57:37", in the time zone of this machine; and the zone's name. */
 int wtl_page_local(struct wtl_buf *buf, int64_t t_utc_ns);
 int wtl_page_local_clock(struct wtl_buf *buf, int64_t t_utc_ns);  /* "14:57:37" */
 int wtl_page_local_minute(struct wtl_buf *buf, int64_t t_utc_ns); /* "2026-11-21 14:57" */
@@ -57,11 +57,5 @@ void wtl_page_energy_remarks(struct wtl_buf *buf, const struct wtl_page_several 
 void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
 			     const struct wtl_recording *first,
 			     const struct wtl_output_style *style);
-
-/* ---- recording_several.c ---- */
-
-int wtl_page_comparison(struct wtl_buf *buf, const void *what,
-			const struct wtl_output_style *style);
-int wtl_page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);
 
 #endif

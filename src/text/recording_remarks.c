@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What keeps figures of several recordings, or runs, from being compared as they stand. */
+#include <string.h>
+
 #include "base/buf.h"
 #include "document/format.h"
 #include "text/layout.h"
@@ -234,6 +236,25 @@ void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several 
 			wtl_page_remark(buf, WTL_PAGE_NOTE, "CO2e is told without PUE", style);
 			return;
 		}
+}
+
+bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
+		     const struct wtl_output_style *style)
+{
+	bool is_recorded = !policy->idle || strcmp(policy->idle, "recorded") == 0;
+
+	if (policy->n_idle_given == 0 && is_recorded)
+		return false;
+	wtl_buf_puts(line, "idle power ");
+	if (!is_recorded)
+		wtl_buf_puts(line, strcmp(policy->idle, "none") == 0
+					   ? "taken as none"
+					   : "as learned within the recording alone");
+	for (size_t i = 0; i < policy->n_idle_given; i++) {
+		wtl_buf_puts(line, i > 0 || !is_recorded ? ", " : "given: ");
+		wtl_layout_text(line, policy->idle_given[i], style);
+	}
+	return true;
 }
 
 void wtl_page_policy_remark(struct wtl_buf *buf, const struct wtl_recording *recording,

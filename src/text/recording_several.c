@@ -252,7 +252,8 @@ static void put_unknown(struct wtl_buf *buf, const struct wtl_comparison *compar
 	}
 }
 
-int wtl_page_comparison(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int page_comparison(struct wtl_buf *buf, const void *what,
+			   const struct wtl_output_style *style)
 {
 	const struct wtl_comparison *comparison = what;
 	struct wtl_buf line;
@@ -705,7 +706,7 @@ static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs
 	return first;
 }
 
-int wtl_page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_runs *runs = what;
 	if (runs->n_runs == 0)
@@ -721,3 +722,7 @@ int wtl_page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output
 	put_self(buf, runs, style);
 	return buf->error;
 }
+
+const struct wtl_thing wtl_thing_comparison = {wtl_comparison_check, wtl_doc_comparison,
+					       page_comparison, true};
+const struct wtl_thing wtl_thing_runs = {wtl_runs_check, wtl_doc_runs, page_runs, true};

@@ -16,11 +16,6 @@ struct trait {
 	const void *what;
 };
 
-bool wtl_page_lacks(const struct wtl_report_domain *domain)
-{
-	return domain->domain.in_total && !domain->energy.has_energy;
-}
-
 static bool lacks_figure(const struct wtl_report_domain *domain, const void *what)
 {
 	(void)what;

@@ -226,5 +226,4 @@ static int text_report(struct wtl_buf *buf, const void *what, const struct wtl_o
 }
 
 const struct wtl_thing wtl_thing_report = {wtl_ledgers_check, wtl_doc_report, text_report, true};
-const struct wtl_thing wtl_thing_series = {wtl_series_check, wtl_doc_series, wtl_page_series, true};
 const struct wtl_thing wtl_thing_doctor = {NULL, wtl_doc_doctor, wtl_page_doctor, true};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "text/page.h"
+#include "document/words.h"
+#include "document/writer.h"
 
 #include <math.h>
 
@@ -321,7 +323,7 @@ static void put_interrupted(struct wtl_buf *buf, const struct wtl_series *series
 			       n, n == 1 ? "was" : "were");
 }
 
-int wtl_page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct wtl_series *series = what;
 	const struct wtl_report *last;
@@ -349,3 +351,5 @@ int wtl_page_series(struct wtl_buf *buf, const void *what, const struct wtl_outp
 	wtl_page_self(buf, &last->self, style);
 	return buf->error;
 }
+
+const struct wtl_thing wtl_thing_series = {wtl_series_check, wtl_doc_series, page_series, true};

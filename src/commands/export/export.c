@@ -46,24 +46,6 @@ static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST,
 				       WTL_OWN(struct settings, files), .what = "a recording",
 				       .takes = "recordings"};
 
-/* ---- Rows ---- */
-
-struct wtl_node *wtl_export_new_row(struct wtl_export *export)
-{
-	wtl_doc_clear(&export->row);
-	return export->row.root;
-}
-
-void wtl_export_put_row(struct wtl_export *export)
-{
-	const struct wtl_doc_row row = {.scopes = {export->row.root}};
-
-	if (export->row.error && !export->buf.error)
-		export->buf.error = export->row.error;
-	export->writer->row(&export->buf, export->table, &row, !export->has_rows);
-	export->has_rows = true;
-}
-
 /* ---- Going by it ---- */
 
 static int flush(struct wtl_outstream *stream, struct wtl_buf *buf, size_t least)

@@ -11,6 +11,22 @@
 
 /* ---- processes ---- */
 
+struct wtl_node *wtl_export_new_row(struct wtl_export *export)
+{
+	wtl_doc_clear(&export->row);
+	return export->row.root;
+}
+
+void wtl_export_put_row(struct wtl_export *export)
+{
+	const struct wtl_doc_row row = {.scopes = {export->row.root}};
+
+	if (export->row.error && !export->buf.error)
+		export->buf.error = export->row.error;
+	export->writer->row(&export->buf, export->table, &row, !export->has_rows);
+	export->has_rows = true;
+}
+
 static void put_process(struct wtl_export *export, size_t slot, const struct wtl_consumer *consumer)
 {
 	const struct wtl_history *history = export->history;

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* What pictures of reports read in their JSON. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "commands/plot/report_parts.h"
+#include "document/format.h"
+
+enum { COMMAND_MAX = 1 << 20 };
+
+double wtl_plot_json_number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	return json_is_number(value) ? json_number_value(value) : WTL_PLOT_UNKNOWN;
+}
+
+const char *wtl_plot_json_text(const json_t *object, const char *key)
+{
+	return json_string_value(json_object_get(object, key));
+}
+
+struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key, int64_t x)
+{
+	double y = wtl_plot_json_number(object, key);
+	double half = wtl_plot_json_number(object, "uncertainty_j");
+
+	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
+}
+
+const json_t *wtl_plot_json_domain(const json_t *report, const char *name)
+{
+	const json_t *domains = json_object_get(report, "domains"), *domain;
+	size_t i;
+
+	json_array_foreach(domains, i, domain)
+	{
+		const char *own = wtl_plot_json_text(domain, "name");
+
+		if (own && strcmp(own, name) == 0)
+			return domain;
+	}
+	return NULL;
+}
+
+const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report)
+{
+	const json_t *words = json_object_get(report, "command"), *word;
+	const char **command =
+		wtl_plot_sheet_array(sheet, json_array_size(words) + 1, sizeof(*command));
+	const char *text;
+	struct wtl_buf buf;
+	size_t i;
+
+	if (!command)
+		return NULL;
+	if (!json_is_array(words))
+		return "this machine";
+	json_array_foreach(words, i, word)
+	{
+		command[i] = json_is_string(word) ? json_string_value(word) : "?";
+	}
+	wtl_buf_init(&buf, COMMAND_MAX);
+	wtl_format_command(&buf, (char *const *)(uintptr_t)command);
+	text = wtl_plot_sheet_printf(sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
+				const json_t *report)
+{
+	const char *command = wtl_plot_json_command(sheet, report);
+
+	if (!json_is_array(json_object_get(report, "command")))
+		return wtl_plot_sheet_printf(sheet, "%s of this machine", what);
+	return command ? wtl_plot_sheet_printf(sheet, "%s of: %s", what, command) : NULL;
+}
