@@ -383,12 +383,13 @@ static double edpp;
 
 static int as_double(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer)
 {
-	struct wtl_nvml_field *fields = args[2].memory;
+	struct wtl_nvml_field *fields;
 
 	(void)nv;
 	(void)answer;
 	if (function != WTL_NVML_FIELD_VALUES)
 		return 0;
+	fields = args[2].memory;
 	for (uint64_t i = 0; i < args[1].word; i++)
 		if (fields[i].field == WTL_NVML_FIELD_EDPP_MULTIPLIER) {
 			fields[i].code = WTL_NVML_OK;
