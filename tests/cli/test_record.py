@@ -305,7 +305,7 @@ def test_a_ring_while_somebody_looks(place):
 @pytest.fixture(name="crowd")
 def crowds():
     """Processes whose rows alone are more than a small ring may have."""
-    script = "i=0; while [ $i -lt 2000 ]; do sleep 600 & i=$((i+1)); done; echo; wait"
+    script = "i=0; while [ $i -lt 3000 ]; do sleep 600 & i=$((i+1)); done; echo; wait"
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True) as process:
         process.stdout.readline()
         yield process
@@ -320,7 +320,7 @@ def test_a_ring_that_is_too_small(place, crowd):
     assert result.err.count("--max-size cannot be kept") == 1, result
     place.check()
     assert place.rows("SELECT max(period.end_mono_ns) = recording.end_mono_ns FROM period, recording") == [(1,)]
-    assert place.rows("SELECT count(*) > 2000 FROM consumer") == [(1,)]
+    assert place.rows("SELECT count(*) > 3000 FROM consumer") == [(1,)]
     result = place.run("report", "--format", "json", place.file())
     assert result.code == 0 and result.json["duration_s"] > 0, result
 
