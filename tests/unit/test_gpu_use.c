@@ -866,6 +866,7 @@ static void by_fdinfo(void **state)
 	assert_int_equal(gpus[0].processes[0].weight, SECOND / 2 * 8 + SECOND / 10);
 	assert_int_equal(gpus[0].processes[0].use_ppm, 512500);
 	assert_non_null(strstr(gpus[0].reason, "other users"));
+	assert_int_equal(gpus[0].unseen_weight, 0);
 	/* The one without a domain is left out. */
 	assert_string_equal(gpus[1].domain, "gpu-1");
 	assert_int_equal(gpus[1].processes[0].pid, 21);
