@@ -6,9 +6,10 @@ usage: mutants.py [-n N] [--seed SEED] [--paths PATH...]
 
 Works on a copy in build-mutants. There the tests are linked against one shared library, so that a mutant costs one
 compilation and one link. gcov says which test reaches which line; a mutant is given to those tests only, quick and
-successful ones first, until one fails twice or takes too long. A mutant that does not compile, or that makes the same
-machine code, is replaced by another. Prints the survivors as `path:line: kind: before -> after` and exits 1 if fewer
-than 90 % were noticed. Tests that replace functions when they are linked (--wrap) are left out.
+successful ones first, until one fails twice or takes too long; then to the first few of them with clang's sanitizers, as
+`make test` does. A mutant that does not compile, or that makes the same machine code, is replaced by another. Prints the
+survivors as `path:line: kind: before -> after` and exits 1 if fewer than 90 % were noticed. Tests that replace
+functions when they are linked (--wrap) are left out.
 """
 
 import argparse
@@ -33,7 +34,13 @@ ENOUGH_PERCENT = 90
 WORKERS = 2
 TIMEOUT_S = 10  # and ten times what the test takes
 MEMORY_BYTES = 4 << 30
-FLAGS = "-g0 -w -fPIC -fvisibility=default -fno-semantic-interposition"
+SANITIZED_TESTS = 8  # of those that reach the line
+FLAGS = "-Dc_args=-g0 -w -fPIC -fvisibility=default -fno-semantic-interposition"
+SANITIZE = "-Db_sanitize=address,undefined -Db_lundef=false -Doptimization=0".split()
+SANITIZERS = {
+    "ASAN_OPTIONS": f"detect_leaks=1:allocator_may_return_null=1:hard_rss_limit_mb={MEMORY_BYTES >> 20}",
+    "UBSAN_OPTIONS": "halt_on_error=1",
+}
 COVERAGE_FLAGS = "-O0 -U_FORTIFY_SOURCE --coverage -fprofile-update=atomic"
 
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
@@ -158,19 +165,19 @@ def copy_tree(root, tree):
 class Build:
     """The copy's build directory: its commands, and the tests, linked against one shared library."""
 
-    def __init__(self, root):
-        self.top = root / "build-mutants"
-        self.tree, self.dir = self.top / "tree", self.top / "build"
-        self.digest = copy_tree(root, self.tree)
+    def __init__(self, root, name, compiler, *options):
+        self.top = root / "build-mutants" / name
+        self.tree, self.dir = root / "build-mutants" / "tree", self.top / "build"
+        self.compiler, self.is_sanitized = compiler, bool(options)
         self.shared_data = str((root / ".." / "shared" / "data").resolve())
         if not (self.dir / "build.ninja").exists():
-            setup = ["meson", "setup", self.dir, "-Dtests=enabled", "-Db_pie=false", f"-Dc_args={FLAGS}"]
-            output_of(setup, self.tree, env={**os.environ, "CC": "gcc"})
+            setup = ["meson", "setup", self.dir, "-Dtests=enabled", "-Db_pie=false", FLAGS, *options]
+            output_of(setup, self.tree, env={**os.environ, "CC": compiler})
         output_of(["ninja", "--quiet"], self.dir)
         commands = json.loads(output_of(["ninja", "-t", "compdb", "-x"], self.dir))
         self.commands = {entry["output"]: shlex.split(entry["command"]) for entry in commands}
         self.objects = [name for name in self.commands if re.fullmatch(r"(?:src/libwtl_\w+\.a|wattle)\.p/.*\.o", name)]
-        self.object_of = {os.path.relpath(self.commands[name][-1], "../tree"): name for name in self.objects}
+        self.object_of = {os.path.relpath(self.commands[name][-1], "../../tree"): name for name in self.objects}
         self.tests, self.libraries = {}, set()
         for test in json.loads(output_of(["meson", "introspect", "--tests"], self.dir)):
             test["exe"] = os.path.relpath(test["cmd"][0], self.dir)
@@ -186,14 +193,14 @@ class Build:
         """Links the shared library into `folder`, with {object: its replacement}."""
         objects = [str(replaced.get(name, name)) for name in self.objects]
         (folder / "objects").write_text("\n".join(objects))
-        command = ["gcc", "-shared", "-o", folder / "libwtl_core.so", "-Wl,-soname,libwtl_core.so", f"@{folder}/objects"]
-        coverage = ["--coverage"] if len(replaced) > 1 else []
-        subprocess.run([*command, *coverage, *sorted(self.libraries)], cwd=self.dir, check=True)
+        command = [self.compiler, "-shared", "-o", folder / "libwtl_core.so", "-Wl,-soname,libwtl_core.so", f"@{folder}/objects"]
+        more = ["--coverage"] if len(replaced) > 1 else ["-fsanitize=address,undefined"] if self.is_sanitized else []
+        output_of([*command, *more, *sorted(self.libraries)], self.dir)
 
     def link_test(self, test):
         words = [word for word in self.commands[test["exe"]] if not re.search(r"libwtl_\w+\.a$|libwattle[\w-]*\.so", word)]
         words[words.index("-o") + 1] = test["exe"] + ".mutant"
-        subprocess.run([*words, self.top / "libwtl_core.so"], cwd=self.dir, check=True)
+        output_of([*words, self.top / "libwtl_core.so"], self.dir)
 
     def compile(self, name, source, output, flags=()):
         """Compiles `source` as the object `name` is, into `output`; False where it is not C."""
@@ -209,9 +216,11 @@ class Build:
         """Runs a test against the library in that folder: "ok", "failed" or "too long"."""
         test = self.tests[name]
         env = {**os.environ, **test["env"], "WATTLE_SHARED_DATA": self.shared_data, "LD_LIBRARY_PATH": str(library), **more}
+        # The sanitizers reserve more than there is, and have a limit of their own.
+        limit = [] if self.is_sanitized else ["prlimit", f"--as={MEMORY_BYTES}"]
         process = subprocess.Popen(
-            [test["cmd"][0] + ".mutant", *test["cmd"][1:]], cwd=test["workdir"] or self.dir, env=env, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            [*limit, test["cmd"][0] + ".mutant", *test["cmd"][1:]], cwd=test["workdir"] or self.dir, env={**SANITIZERS, **env},
+            start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
             return "ok" if process.wait(timeout_s) in (0, 77) else "failed"
@@ -231,16 +240,16 @@ def counted_lines(folder):
     counts = sorted(file.name for file in folder.glob("*.gcda"))
     for document in output_of(["gcov", "--json-format", "--stdout", *counts], folder).splitlines() if counts else ():
         for file in json.loads(document)["files"]:
-            lines = found.setdefault(os.path.relpath(file["file"], "../tree"), {})
+            lines = found.setdefault(os.path.relpath(file["file"], "../../tree"), {})
             for line in file["lines"]:
                 lines[line["line_number"]] = lines.get(line["line_number"]) or line["count"] > 0
     return found
 
 
-def learn(build, paths):
+def learn(build, digest, paths):
     """{"tests": {test: {"seconds", "lines": {path: lines}}}, "lines": {path: lines that can be reached}}."""
     kept = build.top / "reached.json"
-    key = [build.digest, sorted(paths)]
+    key = [digest, sorted(paths)]
     if kept.exists() and (known := json.loads(kept.read_text())).get("key") == key:
         return known
     print("finding out which test reaches what …", file=sys.stderr)
@@ -284,8 +293,8 @@ def learn(build, paths):
 class Hunt:
     """What the workers share: the mutants that wait, and what became of the others."""
 
-    def __init__(self, build, known, mutants, n):
-        self.build, self.known, self.mutants, self.n = build, known, iter(mutants), n
+    def __init__(self, builds, known, mutants, n):
+        self.builds, self.known, self.mutants, self.n = builds, known, iter(mutants), n
         self.lock = threading.Condition()
         self.running, self.noticed, self.survived, self.redrawn = 0, 0, 0, 0
         self.seen, self.caught = set(), {}
@@ -310,43 +319,46 @@ class Hunt:
                 print(mutant.words, flush=True)
             self.lock.notify_all()
 
-    def is_noticed(self, mutant, folder):
+    def reaching(self, mutant):
+        """The names of the tests that reach it, in the order in which to ask them."""
         caught = self.caught.setdefault(mutant.path, {})
         # The rest of a statement counts as its first line does.
         line = max((line for line in self.known["lines"].get(mutant.path, ()) if line <= mutant.line), default=0)
         reached = {name: test for name, test in self.known["tests"].items() if line in test["lines"].get(mutant.path, ())}
-        for name in sorted(reached, key=lambda name: reached[name]["seconds"] / (1 + 4 * caught.get(name, 0))):
-            timeout_s = TIMEOUT_S + 10 * reached[name]["seconds"]
-            outcome = self.build.run(name, folder, timeout_s)
-            # On a busy machine other things fail, too: once is not enough.
-            if outcome == "failed":
-                outcome = self.build.run(name, folder, timeout_s)
-            if outcome != "ok":
-                caught[name] = caught.get(name, 0) + 1
-                return True
-        return False
+        return sorted(reached, key=lambda name: reached[name]["seconds"] / (1 + 4 * caught.get(name, 0)))
 
-    def judge(self, mutant, folder):
-        name = self.build.object_of[mutant.path]
-        source, output = folder / Path(mutant.path).name, folder / "mutant.o"
-        source.write_text(mutant.text, encoding="utf-8")
-        if not self.build.compile(name, source, output):
-            return "redrawn"
-        made = hashlib.sha256(output.read_bytes()).digest()
-        with self.lock:
-            if made in self.seen or output.read_bytes() == (self.build.dir / name).read_bytes():
+    def fails(self, build, name, folder):
+        timeout_s = TIMEOUT_S + (30 if build.is_sanitized else 10) * self.known["tests"][name]["seconds"]
+        outcome = build.run(name, folder, timeout_s)
+        # On a busy machine other things fail, too: once is not enough.
+        return outcome == "too long" or (outcome == "failed" and build.run(name, folder, timeout_s) != "ok")
+
+    def judge(self, mutant, number):
+        for build in self.builds:
+            folder = build.top / f"worker-{number}"
+            folder.mkdir(exist_ok=True)
+            name = build.object_of[mutant.path]
+            source, output = folder / Path(mutant.path).name, folder / "mutant.o"
+            source.write_text(mutant.text, encoding="utf-8")
+            if not build.compile(name, source, output):
                 return "redrawn"
-            self.seen.add(made)
-        self.build.link(folder, {name: output})
-        return "noticed" if self.is_noticed(mutant, folder) else "survived"
+            made = output.read_bytes()
+            with self.lock:
+                if not build.is_sanitized and (made in self.seen or made == (build.dir / name).read_bytes()):
+                    return "redrawn"
+                self.seen.add(made)
+            build.link(folder, {name: output})
+            for test in self.reaching(mutant)[: SANITIZED_TESTS if build.is_sanitized else None]:
+                if self.fails(build, test, folder):
+                    self.caught[mutant.path][test] = self.caught[mutant.path].get(test, 0) + 1
+                    return "noticed"
+        return "survived"
 
     def work(self, number):
-        folder = self.build.top / f"worker-{number}"
-        folder.mkdir(exist_ok=True)
         while mutant := self.draw():
             outcome = "redrawn"
             try:
-                outcome = self.judge(mutant, folder)
+                outcome = self.judge(mutant, number)
             finally:
                 self.settle(mutant, outcome)
 
@@ -361,10 +373,10 @@ def main(argv):
     mutants = list(all_mutants(root, options.paths))
     random.Random(options.seed).shuffle(mutants)
     print(f"seed {options.seed}, {len(mutants)} possible mutants", flush=True)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    build = Build(root)
-    hunt = Hunt(build, learn(build, options.paths), mutants, options.n)
+    digest = copy_tree(root, root / "build-mutants" / "tree")
+    builds = [Build(root, "plain", "gcc"), Build(root, "sanitized", "clang-14", *SANITIZE)]
+    hunt = Hunt(builds, learn(builds[0], digest, options.paths), mutants, options.n)
     with ThreadPoolExecutor(WORKERS) as pool:
         list(pool.map(hunt.work, range(WORKERS)))
     judged = hunt.noticed + hunt.survived

@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include "gpu/abi.h"
+#include "gpu/drm.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
 #include "workload/gpu_smooth.h"
@@ -865,11 +866,48 @@ static void by_fdinfo(void **state)
 	assert_int_equal(gpus[0].processes[0].weight, SECOND / 2 * 8 + SECOND / 10);
 	assert_int_equal(gpus[0].processes[0].use_ppm, 512500);
 	assert_non_null(strstr(gpus[0].reason, "other users"));
+	assert_int_equal(gpus[0].unseen_weight, 0);
 	/* The one without a domain is left out. */
 	assert_string_equal(gpus[1].domain, "gpu-1");
 	assert_int_equal(gpus[1].processes[0].pid, 21);
 	assert_int_equal(gpus[1].processes[0].weight, 0);
 	assert_int_equal(watch.nv.lib_opens, 0);
+	done(&watch);
+}
+
+/* More processes than are told apart, and more clients than are followed. */
+static void too_many_by_fdinfo(void **state)
+{
+	const struct wtl_gpu_use_gpu *gpu;
+	struct watch watch;
+
+	(void)state;
+	nv_empty(&watch.nv, "a100");
+	describe(&watch.gpus[0], "amd", "gpu-0", "00000000:09:00.0", "");
+	for (int round = 0; round < 3; round++) {
+		int from = round < 2 ? 0 : MANY;
+		int to = round < 2 ? MANY : WTL_DRM_CLIENTS_MAX + 1;
+
+		for (int i = from; i < to; i++) {
+			char path[32];
+
+			snprintf(path, sizeof(path), "/proc/%d/fd/7", 100 + i);
+			if (round != 1)
+				bench_link(&watch.nv.bench, path, "/dev/dri/renderD128");
+			put_client(&watch, 100 + i, "0000:09:00.0", 1 + i, 5 + round * SECOND / 2,
+				   5);
+		}
+		if (round == 0)
+			watch_open(&watch, NULL, 1);
+		gpu = tick(&watch, round < 2 ? 1 + round : 60);
+		if (round == 1) {
+			assert_int_equal(gpu->method, WTL_GPU_USE_FDINFO);
+			assert_int_equal(gpu->n_processes, WTL_GPU_USE_PROCESSES_MAX);
+			assert_int_equal(gpu->unseen_weight, BEYOND * (SECOND / 2 * 8));
+		}
+	}
+	assert_int_equal(gpu->method, WTL_GPU_USE_NONE);
+	assert_non_null(strstr(gpu->reason, "no room"));
 	done(&watch);
 }
 
@@ -918,6 +956,7 @@ int main(void)
 		cmocka_unit_test(asleep),
 		cmocka_unit_test(in_a_container),
 		cmocka_unit_test(by_fdinfo),
+		cmocka_unit_test(too_many_by_fdinfo),
 		cmocka_unit_test(no_gpus),
 	};
 

@@ -32,6 +32,8 @@ static void test_lines(void **state)
 		"time,intensity\n2026-11-21T14:00Z,56.04\n2026-11-21T15:00Z,120",
 		"\xef\xbb\xbf"
 		"Zeit,g\r\n2026-11-21 14:00,56.04\r\n2026-11-21 15:00:00,120\r\n",
+		"\xef\xbb\xbf"
+		"2026-11-21T14:00Z,56.04\n2026-11-21T15:00Z,120\n",
 		"# from the grid\n\n2026-11-21T15:00+01:00 , 56.040 \n# later\n"
 		"  2026-11-21T15:00:00.000Z,\t120\n\n",
 	};
@@ -108,9 +110,12 @@ static void assert_unknown(const struct wtl_intensity *intensity, int64_t t_utc_
 
 static void test_steps_hold_until_the_next(void **state)
 {
+	struct wtl_intensity_step never[] = {{.t_utc_ns = T14}};
+	const struct wtl_intensity none = {.steps = never};
 	struct wtl_intensity intensity;
 
 	(void)state;
+	assert_unknown(&none, T14, INT64_MAX);
 	parse("2026-11-21T14:00Z,100\n2026-11-21T15:00Z,\n2026-11-21T16:00Z,300\n", &intensity);
 	assert_unknown(&intensity, T14 - 1, T14);
 	assert_at(&intensity, T14, 100000, T14 + HOUR);

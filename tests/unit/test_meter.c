@@ -390,6 +390,31 @@ static void test_denied_midway(void **state)
 	meter_bench_done(&bench);
 }
 
+/* A model takes the place of what may not be read: what is to be done about it stays said, tick after tick. */
+static void test_denied_and_modelled(void **state)
+{
+	struct meter_bench bench;
+	struct wattle_domain before, domain;
+
+	(void)state;
+	meter_bench_copy(&bench, "nvidia-server");
+	meter_bench_write(&bench, PACKAGE0, "!errno EACCES\n");
+	meter_bench_write(&bench, PACKAGE1, "!errno EACCES\n");
+	meter_bench_open(&bench);
+	before = meter_bench_domain(&bench, "package-0");
+	assert_int_equal(before.method, WATTLE_METHOD_MODELLED);
+	assert_non_null(before.remedy);
+	assert_non_null(strstr(before.reason, "energy_uj"));
+	for (int i = 0; i < 2; i++) {
+		meter_bench_tick(&bench, 100 * MS);
+		domain = meter_bench_domain(&bench, "package-0");
+		assert_int_equal(domain.status, WATTLE_STATUS_OK);
+		assert_string_equal(domain.reason, before.reason);
+		assert_string_equal(domain.remedy, before.remedy);
+	}
+	meter_bench_done(&bench);
+}
+
 /* Why there is a model says nothing of why the model went. */
 static void test_model_goes(void **state)
 {
@@ -771,6 +796,7 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_comes_back),
 		cmocka_unit_test(test_denied_midway),
+		cmocka_unit_test(test_denied_and_modelled),
 		cmocka_unit_test(test_model_goes),
 		cmocka_unit_test(test_never_read),
 		cmocka_unit_test(test_suspend),

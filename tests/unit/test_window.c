@@ -484,7 +484,8 @@ static void check_power(const struct wattle_energy *e)
 static void check_window(struct meter_bench *bench, const struct wattle_window *w,
 			 const struct wattle_energy *energies)
 {
-	uint64_t sum_uj = 0, linear_uj = 0;
+	uint64_t sum_uj = 0, linear_uj = 0, sum_uw = 0;
+	bool has_power = false, lacks_power = false;
 	int64_t gap_ns = 0;
 
 	for (size_t i = 0; i < UNIT_COUNT(zones); i++) {
@@ -505,6 +506,9 @@ static void check_window(struct meter_bench *bench, const struct wattle_window *
 		check_power(e);
 		sum_uj += e->energy_uj;
 		linear_uj += e->uncertainty_uj + 1;
+		sum_uw += e->mean_uw;
+		has_power |= e->has_power;
+		lacks_power |= !e->has_power && e->energy_uj > 0;
 		gap_ns = e->gap_ns > gap_ns ? e->gap_ns : gap_ns;
 	}
 	assert_int_equal(w->total.energy_uj, sum_uj);
@@ -512,6 +516,14 @@ static void check_window(struct meter_bench *bench, const struct wattle_window *
 	assert_int_equal(w->total.gap_ns, gap_ns);
 	assert_true(w->total.measured_ns >= 0);
 	check_power(&w->total);
+	/* With a gap somewhere, it is the parts' power, as far as they have one. */
+	assert_int_equal(w->total.has_power, w->total.has_energy &&
+						     w->duration_ns >= WTL_POWER_MIN_NS &&
+						     (gap_ns > 0 ? has_power && !lacks_power
+								 : has_power || sum_uj > 0));
+	if (w->total.has_power)
+		assert_int_equal(w->total.mean_uw,
+				 gap_ns > 0 ? sum_uw : wtl_power_uw(sum_uj, w->duration_ns));
 }
 
 /* One of the zones, at random: consumes, rests, starts anew, fails. */

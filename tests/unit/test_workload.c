@@ -571,6 +571,7 @@ static void test_clock_stands_or_steps(void **state)
 static void test_no_machine(void **state)
 {
 	struct world *world = *state;
+	const struct wtl_workload_way *busy;
 	int pids[3];
 
 	world->no_stat = true;
@@ -581,7 +582,9 @@ static void test_no_machine(void **state)
 	assert_int_equal(world_pid_use(world, pids[0]), 10 * MS);
 	assert_int_equal(world_use(world, WTL_SLOT_UNSEEN), 0);
 	assert_int_equal(wtl_workload_scan(world->workload)->capacity_ns, 0);
-	assert_false(wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME].is_used);
+	busy = &wtl_workload_means(world->workload)->ways[WTL_WAY_BUSY_TIME];
+	assert_false(busy->is_used);
+	assert_non_null(strstr(busy->reason, "/proc/stat cannot be read"));
 }
 
 static void test_many_cpus(void **state)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the clock on the wall showed: it is set forward, the machine sleeps, and it is set back. */
+#include <stdint.h>
+
+#include "replay/wall.h"
+#include "unit.h"
+
+static struct wtl_wall_point points[] = {
+	{.mono_ns = 100, .ahead_ns = 1000},
+	{.mono_ns = 200, .ahead_ns = 1500},
+	{.mono_ns = 300, .ahead_ns = 1540, .slept_ns = 40},
+	{.mono_ns = 400, .ahead_ns = 1240, .slept_ns = 40},
+};
+static const struct wtl_wall wall = {.points = points, .n = UNIT_COUNT(points)}, none = {.n = 0};
+
+static void test_times(void **state)
+{
+	static const struct {
+		int64_t mono_ns, utc_ns, slept_ns;
+	} at[] = {
+		{50, 1050, 0},	 {100, 1100, 0},  {199, 1199, 0},  {200, 1700, 0},  {298, 1798, 0},
+		{300, 1840, 40}, {301, 1841, 40}, {399, 1939, 40}, {400, 1640, 40}, {999, 2239, 40},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(at); i++) {
+		assert_int_equal(wtl_wall_utc(&wall, at[i].mono_ns), at[i].utc_ns);
+		assert_int_equal(wtl_wall_slept(&wall, at[i].mono_ns), at[i].slept_ns);
+		assert_int_equal(wtl_wall_utc_awake(&wall, at[i].mono_ns + at[i].slept_ns),
+				 at[i].utc_ns);
+	}
+	/* The first moment after a sleep tells of it; and while it slept. */
+	assert_int_equal(wtl_wall_slept(&wall, 299), 40);
+	assert_int_equal(wtl_wall_utc_awake(&wall, 339), 339 + 1500);
+	assert_int_equal(wtl_wall_utc(&none, 77), 77);
+	assert_int_equal(wtl_wall_utc_awake(&none, 77), 77);
+	assert_int_equal(wtl_wall_slept(&none, 77), 0);
+}
+
+static void test_moments(void **state)
+{
+	static const struct {
+		int64_t utc_ns, mono_ns; /* < 0: it was never that early */
+	} at[] = {
+		{1099, -1},  {1100, 100}, {1199, 199}, {1200, 200}, {1201, 200},
+		{1699, 200}, {1700, 200}, {1701, 201}, {1800, 300}, {1801, 300},
+		{1840, 300}, {1841, 301}, {1940, 400}, {1941, 701}, {2239, 999},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(at); i++) {
+		int64_t mono_ns = -1;
+
+		assert_int_equal(wtl_wall_find(&wall, at[i].utc_ns, &mono_ns), at[i].mono_ns >= 0);
+		assert_int_equal(mono_ns, at[i].mono_ns);
+		assert_false(wtl_wall_find(&none, at[i].utc_ns, &mono_ns));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_times),
+		cmocka_unit_test(test_moments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
