@@ -45,6 +45,11 @@ static int build(struct wattle_meter *meter, const struct wtl_source_ops *const 
 	if (n_windows > WINDOWS_MAX)
 		return wtl_err_set(err, EINVAL, "meter", NULL, "max_windows is above %d",
 				   WINDOWS_MAX);
+	if (meter->options.nvml_path) {
+		meter->nvml_path = strdup(meter->options.nvml_path);
+		if (!meter->nvml_path)
+			return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
+	}
 	rc = wtl_machine_read(meter->env.io, &meter->machine);
 	if (rc < 0)
 		return wtl_err_set(err, rc, "meter", NULL, "%s", wtl_err_text(rc));
@@ -189,8 +194,10 @@ void wattle_meter_close(struct wattle_meter *meter)
 	wtl_meter_stop_sampler(meter);
 	wtl_attached_close(meter);
 	io_unused = wtl_meter_close_sensors(meter) && !meter->io_lent;
-	if (io_unused)
+	if (io_unused) {
 		wtl_io_free(meter->env.io);
+		free(meter->nvml_path);
+	}
 	wtl_meter_close_windows(meter);
 	wtl_catalog_done(&meter->catalog);
 	free(meter->readings);

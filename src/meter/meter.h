@@ -98,8 +98,9 @@ struct wattle_meter {
 	pthread_cond_t stop_changed;
 	bool stop;
 	int64_t interval_ns;
-	bool is_tape; /* a tick goes on to its next frame */
-	bool io_lent; /* somebody beside the meter never gives the io back: it is not freed */
+	bool is_tape;	 /* a tick goes on to its next frame */
+	bool io_lent;	 /* somebody beside the meter never gives the io back: it is not freed */
+	char *nvml_path; /* the option's, or NULL; goes with the io */
 
 	struct wattle_options options; /* the caller's, for the log callback */
 };

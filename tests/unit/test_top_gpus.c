@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,14 +20,14 @@
 #define ONE_GPU	 "gpu Fake\n  power 0 const 100\n  memory 1024 0 0\n  process 7 C 100 60 20 0 0\n"
 #define CALL	 "nvmlDeviceGetMemoryInfo_v2"
 #define FOR_EVER "100000000"
+#define WAIT_NS	 (20 * WTL_NS_PER_MS)
 #define PATIENCE (20 * WTL_NS_PER_S)
 
 /* Its GPUs, as a screen has them. */
 struct fixture {
 	struct nv nv;
 	struct wattle_meter meter;
-	struct wtl_settings settings;
-	struct wtl_top_gpus gpus;
+	struct wtl_gpu_details gpus;
 	struct wtl_top_view view;
 };
 
@@ -35,17 +36,23 @@ static void start(struct fixture *f, const char *script, bool in_thread)
 	memset(f, 0, sizeof(*f));
 	nv_empty_own(&f->nv, script);
 	f->meter.env.io = f->nv.bench.real;
-	f->settings = (struct wtl_settings){.root = f->nv.bench.root,
-					    .nvml_path = nv_library(),
-					    .fault = in_thread ? NULL : "none"};
+	f->meter.env.io->has_one_order = !in_thread;
+	f->meter.nvml_path = strdup(nv_library());
 	wtl_top_view_init(&f->view);
-	assert_int_equal(wtl_top_gpus_init(&f->gpus, &f->settings, &f->meter), 0);
+	assert_int_equal(wtl_gpu_details_init(&f->gpus, &f->meter, WTL_GPU_READ_NUMBERS), 0);
+}
+
+static void take(struct fixture *f, int64_t wait_ns)
+{
+	wtl_gpu_details_ask(&f->gpus, wait_ns);
+	wtl_top_gpus_show(&f->gpus, &f->view);
 }
 
 static void finish(struct fixture *f)
 {
-	assert_true(wtl_top_gpus_done(&f->gpus));
+	assert_true(wtl_gpu_details_done(&f->gpus));
 	wtl_top_view_done(&f->view);
+	free(f->meter.nvml_path);
 	nv_done(&f->nv);
 }
 
@@ -57,7 +64,7 @@ static void take_until_after(struct fixture *f, int64_t t_ns)
 
 	while ((f->view.n_gpus == 0 || f->view.gpu_answered_ns[0] <= t_ns) &&
 	       wtl_thread_clock_ns() < until_ns) {
-		wtl_top_gpus_take(&f->gpus, &f->view, false);
+		take(f, 0);
 		nanosleep(&moment, NULL);
 	}
 	assert_int_equal(f->view.n_gpus, 1);
@@ -87,7 +94,7 @@ static void test_by_the_caller(void **state)
 	start(&f, ONE_GPU, false);
 	assert_null(f.gpus.worker);
 	for (int i = 0; i < 3; i++) {
-		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		take(&f, 0);
 		check_answer(&f);
 		assert_true(f.view.gpu_answered_ns[0] > begin_ns);
 		begin_ns = f.view.gpu_answered_ns[0];
@@ -142,7 +149,7 @@ static void test_its_domain(void **state)
 	(void)state;
 	start(&f, ONE_GPU, false);
 	put_domains(&f.view);
-	wtl_top_gpus_take(&f.gpus, &f.view, false);
+	take(&f, 0);
 	assert_int_equal(f.view.domains[0].gpu, -1);
 	assert_int_equal(f.view.domains[1].gpu, 0);
 	finish(&f);
@@ -157,7 +164,7 @@ static void test_no_gpu(void **state)
 	start(&f, "", true);
 	put_domains(&f.view);
 	for (int i = 0; i < 3; i++) {
-		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		take(&f, 0);
 		assert_int_equal(f.view.n_gpus, 0);
 		for (size_t k = 0; k < f.view.n_domains; k++)
 			assert_int_equal(f.view.domains[k].gpu, -1);
@@ -176,15 +183,15 @@ static void test_waiting(void **state)
 	take_until_after(&f, 0);
 	do {
 		asked_ns = wtl_thread_clock_ns();
-		wtl_top_gpus_take(&f.gpus, &f.view, true);
+		take(&f, WAIT_NS);
 	} while (f.view.gpu_answered_ns[0] < asked_ns && asked_ns < until_ns);
 	assert_true(f.view.gpu_answered_ns[0] >= asked_ns);
 	nv_set_time(&f.nv, S(20));
-	while (!f.gpus.is_slow && wtl_thread_clock_ns() < until_ns)
-		wtl_top_gpus_take(&f.gpus, &f.view, true);
-	assert_true(f.gpus.is_slow);
+	while (f.gpus.answer_took_ns <= WAIT_NS && wtl_thread_clock_ns() < until_ns)
+		take(&f, WAIT_NS);
+	assert_true(f.gpus.answer_took_ns > WAIT_NS);
 	asked_ns = wtl_thread_clock_ns();
-	wtl_top_gpus_take(&f.gpus, &f.view, true);
+	take(&f, WAIT_NS);
 	assert_true(f.view.gpu_answered_ns[0] < asked_ns);
 	finish(&f);
 }
@@ -198,7 +205,8 @@ static void test_refresh(void **state)
 	(void)state;
 	start(&f, ONE_GPU, true);
 	while (f.view.n_gpus == 0 && wtl_thread_clock_ns() < until_ns) {
-		wtl_top_gpus_refresh(&f.gpus, &f.view);
+		if (wtl_gpu_details_poll(&f.gpus, 0))
+			wtl_top_gpus_show(&f.gpus, &f.view);
 		usleep(1000);
 	}
 	check_answer(&f);
@@ -210,11 +218,11 @@ static void test_refresh(void **state)
 /* Never begun, or closed before the first answer was taken. */
 static void test_closing(void **state)
 {
-	struct wtl_top_gpus none = {.n_reads = 0};
+	struct wtl_gpu_details none = {.n_reads = 0};
 	struct fixture f;
 
 	(void)state;
-	assert_true(wtl_top_gpus_done(&none));
+	assert_true(wtl_gpu_details_done(&none));
 	start(&f, ONE_GPU, true);
 	finish(&f);
 }
@@ -237,11 +245,12 @@ static void test_stuck(void **state)
 	begin_ns = wtl_thread_clock_ns();
 	for (int i = 0; i < 100 || calls(CALL) == n_calls; i++) {
 		assert_true(wtl_thread_clock_ns() - begin_ns < PATIENCE);
-		wtl_top_gpus_take(&f.gpus, &f.view, false);
+		take(&f, 0);
 		check_answer(&f);
 		assert_int_equal(f.view.gpu_answered_ns[0], answered_ns);
 	}
-	assert_false(wtl_top_gpus_done(&f.gpus));
+	assert_false(wtl_gpu_details_done(&f.gpus));
+	assert_true(f.meter.io_lent);
 	assert_true(wtl_thread_clock_ns() - begin_ns < PATIENCE);
 }
 

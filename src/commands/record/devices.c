@@ -6,17 +6,18 @@
 #include "commands/record/recording.h"
 #include "commands/top/collect.h"
 #include "energy/units.h"
+#include "meter/gpu_details.h"
 #include "replay/device.h"
 
 enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
 
-/* A driver that does not answer any more: what it said before is not true now. */
-#define OLD_NS (5 * WTL_NS_PER_S)
+/* How long GPUs' answers are waited for (judgement): who uses them is waited for as long. */
+#define ANSWER_NS (20 * WTL_NS_PER_MS)
 
 /* What the screen of `wattle top` shows beside energy is what is recorded. */
 struct wtl_recording_devices {
 	struct wtl_top_view view;
-	struct wtl_top_gpus gpus;
+	struct wtl_gpu_details gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t looked_ns; /* by the clock of GPUs' answers */
 	size_t n_told;	   /* GPUs whose names are in the facts */
@@ -24,8 +25,7 @@ struct wtl_recording_devices {
 	size_t n;
 };
 
-struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_settings *settings,
-							struct wattle_meter *meter)
+struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *meter)
 {
 	struct wtl_recording_devices *devices = calloc(1, sizeof(*devices));
 
@@ -33,7 +33,7 @@ struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_setting
 		return NULL;
 	wtl_top_view_init(&devices->view);
 	wtl_top_machine_init(&devices->machine, meter->env.io, meter, &devices->view);
-	if (wtl_top_gpus_init(&devices->gpus, settings, meter) == 0)
+	if (wtl_gpu_details_init(&devices->gpus, meter, WTL_GPU_READ_NUMBERS) == 0)
 		return devices;
 	wtl_recording_devices_free(devices);
 	return NULL;
@@ -42,7 +42,7 @@ struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_setting
 void wtl_recording_devices_free(struct wtl_recording_devices *devices)
 {
 	/* A driver that never answers keeps all that it may write to. */
-	if (!devices || !wtl_top_gpus_done(&devices->gpus))
+	if (!devices || !wtl_gpu_details_done(&devices->gpus))
 		return;
 	wtl_top_view_done(&devices->view);
 	free(devices);
@@ -76,9 +76,9 @@ static void put_machine(struct wtl_recording_devices *devices)
 
 static void put_gpu(struct wtl_recording_devices *devices, size_t i)
 {
-	const struct wtl_gpu *gpu = &devices->view.gpus[i];
+	const struct wtl_gpu *gpu = &devices->gpus.gpus[i];
 
-	if (devices->looked_ns - devices->view.gpu_answered_ns[i] > OLD_NS)
+	if (devices->looked_ns - devices->gpus.answered_ns > WTL_GPU_DETAILS_OLD_NS)
 		return;
 	for (enum wtl_device_number k = 0; k < WTL_DEVICE_NUMBERS; k++) {
 		enum wtl_gpu_number from = wtl_device_quantities[k].of_gpu;
@@ -105,16 +105,16 @@ void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 	if (!devices)
 		return;
 	wtl_top_machine_take(&devices->machine, &devices->view);
-	wtl_top_gpus_take(&devices->gpus, &devices->view, true);
+	wtl_gpu_details_ask(&devices->gpus, ANSWER_NS);
 	devices->looked_ns = wtl_thread_clock_ns();
 	devices->n = 0;
 	put_machine(devices);
-	for (size_t i = 0; i < devices->view.n_gpus && i < GPUS_MAX; i++) {
+	for (size_t i = 0; i < devices->gpus.n && i < GPUS_MAX; i++) {
 		if (i >= devices->n_told)
-			tell_gpu(&devices->view.gpus[i], i, recorder);
+			tell_gpu(&devices->gpus.gpus[i], i, recorder);
 		put_gpu(devices, i);
 	}
-	if (devices->n_told < devices->view.n_gpus)
-		devices->n_told = devices->view.n_gpus;
+	if (devices->n_told < devices->gpus.n)
+		devices->n_told = devices->gpus.n;
 	wtl_recorder_devices(recorder, devices->values, devices->n);
 }

@@ -190,7 +190,7 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 			    (has_own_looks(recording) ? COMMIT_NS : FIRST_COMMIT_NS);
 	tell_host(recording);
 	tell_command(recording);
-	recording->devices = wtl_recording_devices_new(&recording->app->settings, billing->meter);
+	recording->devices = wtl_recording_devices_new(billing->meter);
 	if (loop && recording->marks.path[0])
 		wtl_loop_watch(loop, recording->marks.epoll, wtl_mark_server_serve,
 			       &recording->marks);

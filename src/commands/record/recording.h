@@ -98,8 +98,7 @@ void wtl_recording_look_at_marked(struct wtl_recording *recording);
 /* ---- recording_devices.c: what devices tell beside energy ---- */
 
 /* NULL: no memory, or no thread to ask them in. */
-struct wtl_recording_devices *wtl_recording_devices_new(const struct wtl_settings *settings,
-							struct wattle_meter *meter);
+struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *meter);
 /* NULL is fine. */
 void wtl_recording_devices_free(struct wtl_recording_devices *devices);
 /* Hands the newest answers to the recorder, never waits (but on a tape). */

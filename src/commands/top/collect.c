@@ -151,7 +151,8 @@ static void bill(struct wtl_top_collector *collector)
 /* What changes slowly, or costs more. */
 static void take_slow(struct wtl_top_collector *collector)
 {
-	wtl_top_gpus_take(&collector->gpus, &collector->master, false);
+	wtl_gpu_details_ask(&collector->gpus, 0);
+	wtl_top_gpus_show(&collector->gpus, &collector->master);
 	wtl_top_machine_take(&collector->machine, &collector->master);
 	wtl_top_limits_take(collector->io, &collector->master);
 	wtl_top_self_take(&collector->machine, collector->meter, &collector->master);
@@ -178,8 +179,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 		rc = wtl_top_processes_init(&collector->processes, &collector->app->settings,
 					    collector->consumers);
 	if (rc == 0)
-		rc = wtl_top_gpus_init(&collector->gpus, &collector->app->settings,
-				       collector->meter);
+		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_NUMBERS);
 	if (rc < 0) {
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;
@@ -214,7 +214,8 @@ static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 	}
 	if (now_ns >= collector->publish_due_ns) {
 		collector->publish_due_ns = now_ns + PUBLISH_NS;
-		wtl_top_gpus_refresh(&collector->gpus, &collector->master);
+		if (wtl_gpu_details_poll(&collector->gpus, 0))
+			wtl_top_gpus_show(&collector->gpus, &collector->master);
 		wtl_top_collector_publish(collector);
 	}
 }
@@ -363,7 +364,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 {
 	if (collector->has_thread && !stop_thread(collector))
 		return false;
-	if (!wtl_top_gpus_done(&collector->gpus))
+	if (!wtl_gpu_details_done(&collector->gpus))
 		return false;
 	if (!wtl_idle_close_session(&collector->session))
 		return false;

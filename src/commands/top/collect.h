@@ -17,9 +17,9 @@
 #include "commands/top/play.h"
 #include "commands/top/view.h"
 #include "commands/top/settings.h"
+#include "meter/gpu_details.h"
 #include "meter/session.h"
 #include "meter/meter.h"
-#include "sensors/gpu_info.h"
 #include "sensors/source.h"
 
 /*
@@ -109,32 +109,8 @@ int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_v
 
 /* ---- GPUs (gpus.c) ---- */
 
-struct wtl_top_gpus {
-	struct wtl_worker *worker; /* NULL: the caller reads */
-
-	/* The job's memory. */
-	struct wtl_io *own_io;
-	struct wtl_env env;
-	struct wtl_source_options options;
-	struct wtl_machine machine;    /* the meter's may be gone when a driver comes back */
-	struct wtl_gpu_reader *reader; /* NULL: not read yet */
-	int64_t answered_ns, took_ns;
-	unsigned n_reads;
-
-	/* The caller's. */
-	bool is_slow; /* the newest answer took too long to be waited for */
-};
-
-/* Asks for the first time, in a thread where the machine is a real one. 0 or negative errno. */
-int wtl_top_gpus_init(struct wtl_top_gpus *gpus, const struct wtl_settings *settings,
-		      struct wattle_meter *meter);
-/* false: the driver does not answer, and the thread was left behind with all that it uses. */
-bool wtl_top_gpus_done(struct wtl_top_gpus *gpus);
-/* What they told since the last call, if anything, and asks them again: about once a second. Waits a
- * moment for that answer, if told to and if the one before was quick. */
-void wtl_top_gpus_take(struct wtl_top_gpus *gpus, struct wtl_top_view *view, bool waits);
-/* The same without asking: what a driver told in between is not shown a second later. */
-void wtl_top_gpus_refresh(struct wtl_top_gpus *gpus, struct wtl_top_view *view);
+/* The newest answer, in the view. */
+void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
 
@@ -182,7 +158,7 @@ struct wtl_top_collector {
 	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
 	struct wtl_top_processes processes;
-	struct wtl_top_gpus gpus;
+	struct wtl_gpu_details gpus;
 	struct wtl_top_machine_reader machine;
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
 	uint64_t n_lost;    /* exit records and processes, as far as they were told */
