@@ -199,39 +199,19 @@ static void axis_label(const struct plot *plot, int row, uint64_t mw)
 			 text);
 }
 
-static uint64_t power_now(const struct wtl_top_picture *picture, const struct tile *tile,
-			  bool *ret_known)
+/* What the tile shows, as it is now: one domain, the total, or those of a kind. */
+static struct wtl_top_sum now_of(const struct wtl_top_view *view, const struct tile *tile)
 {
-	uint64_t sum_uw = 0;
+	const struct wtl_top_domain *domain = tile->domain;
+	struct wtl_top_sum sum = wtl_top_sum(view, domain ? WTL_STYLE_PLAIN : tile->style, false);
 
-	*ret_known = tile->domain && tile->domain->has_power;
-	if (tile->domain)
-		return tile->domain->power_uw;
-	for (size_t i = 0; i < picture->view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &picture->view->domains[i];
-
-		if (counts(tile, domain) && domain->has_power) {
-			sum_uw += domain->power_uw;
-			*ret_known = true;
-		}
+	if (domain) {
+		sum.has_power = domain->has_power;
+		sum.power_uw = domain->power_uw;
 	}
-	return sum_uw;
-}
-
-static bool is_modelled(const struct wtl_top_picture *picture, const struct tile *tile)
-{
-	const struct wtl_top_view *view = picture->view;
-
-	for (size_t i = 0; i < view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &view->domains[i];
-		bool is_part = tile->domain == &view->total ? domain->in_total
-			       : tile->domain		    ? tile->domain == domain
-							    : counts(tile, domain);
-
-		if (is_part && domain->has_power && domain->method == WATTLE_METHOD_MODELLED)
-			return true;
-	}
-	return false;
+	if (domain && domain != &view->total)
+		sum.is_modelled = domain->has_power && domain->method == WATTLE_METHOD_MODELLED;
+	return sum;
 }
 
 /* A word and a figure, where both have room. Returns where the next one may begin. */
@@ -257,14 +237,13 @@ static void draw_caption(const struct wtl_top_picture *picture, const struct til
 	struct wtl_canvas *canvas = picture->canvas;
 	int at = column + AXIS, end = column + width - 1;
 	char text[WTL_FIGURE_MAX];
-	bool known;
-	uint64_t power_uw = power_now(picture, tile, &known);
+	struct wtl_top_sum now = now_of(picture->view, tile);
 
 	at += wtl_canvas_text(canvas, row, at, end - at, tile->style, tile->name) + 1;
-	if (known)
+	if (now.has_power)
 		at += wtl_canvas_printf(canvas, row, at, end - at, WTL_STYLE_STRONG, "%s%s W",
-					is_modelled(picture, tile) ? "~" : "",
-					wtl_figure_watts_wide(text, power_uw)) +
+					now.is_modelled ? "~" : "",
+					wtl_figure_watts_wide(text, now.power_uw)) +
 		      2;
 	if (at + wtl_text_width(window) <= end)
 		wtl_canvas_right(canvas, row, at, end - at, WTL_STYLE_FAINT, window);
@@ -348,24 +327,13 @@ static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
 	int n = 0;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		struct tile tile = {.name = kinds[k].name, .style = kinds[k].style};
-		bool limits = true, idles = true, any = false;
+		struct wtl_top_sum sum = wtl_top_sum(view, kinds[k].style, true);
 
-		for (size_t i = 0; i < view->n_domains; i++) {
-			const struct wtl_top_domain *domain = &view->domains[i];
-
-			if (!counts(&tile, domain) || !has_curve(domain))
-				continue;
-			any = true;
-			limits &= domain->limit_uw > 0;
-			idles &= domain->idle.is_known;
-			tile.limit_uw += domain->limit_uw;
-			tile.idle_uw += domain->idle.idle_uw;
-		}
-		tile.limit_uw = limits ? tile.limit_uw : 0;
-		tile.idle_uw = idles ? tile.idle_uw : 0;
-		if (any)
-			tiles[n++] = tile;
+		if (sum.is_there)
+			tiles[n++] = (struct tile){.name = kinds[k].name,
+						   .style = kinds[k].style,
+						   .limit_uw = sum.limit_uw,
+						   .idle_uw = sum.idle_uw};
 	}
 	return n;
 }

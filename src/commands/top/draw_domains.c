@@ -10,63 +10,58 @@
 /* No answer for so long is told. */
 #define STUCK_NS (3 * WTL_NS_PER_S)
 
-/* Where the columns stand; a width of 0: no room for it. */
+enum column { POWER, PLUS, BAR, IDLE, LIMIT, ENERGY, HOURS, COLUMNS };
+
+enum { NAME = 1, NAME_WIDTH = 14, BAR_MIN = 8, BAR_MAX = 32, INFO_MIN = 46, LONE_NAME_MAX = 24 };
+
+/* From left to right, each in screens that are so wide. */
+static const struct {
+	int least, width;
+	const char *title;
+	enum wtl_style style;
+} column_info[COLUMNS] = {
+	[POWER] = {0, 9, "POWER", WTL_STYLE_STRONG},
+	[PLUS] = {76, 7, "±", WTL_STYLE_FAINT},
+	[BAR] = {56, BAR_MIN, "", WTL_STYLE_PLAIN},
+	[IDLE] = {92, 8, "IDLE W", WTL_STYLE_IDLE},
+	[LIMIT] = {66, 8, "LIMIT W", WTL_STYLE_LIMIT},
+	[ENERGY] = {40, 10, "ENERGY  ", WTL_STYLE_PLAIN},
+	[HOURS] = {110, 10, "Wh", WTL_STYLE_FAINT},
+};
+
+/* Where the columns stand; 0: no room for it. */
 struct columns {
-	int name, power, plus, bar, bar_width, idle, limit, energy, hours, info, rest;
-	int info_width;
+	int at[COLUMNS], bar_width, info, info_width, rest;
 };
-
-enum {
-	NAME_WIDTH = 14,
-	POWER_WIDTH = 9,
-	PLUS_WIDTH = 7,
-	BAR_MIN = 8,
-	BAR_MAX = 32,
-	FIGURE_WIDTH = 8,
-	ENERGY_WIDTH = 10,
-	HOURS_WIDTH = 10,
-	INFO_MIN = 46,
-	LONE_NAME_MAX = 24,
-};
-
-static int place(int *at, int width)
-{
-	int from = *at;
-
-	*at += width + 1;
-	return from;
-}
 
 static void find_columns(int width, struct columns *ret_columns)
 {
-	struct columns columns = {.name = 1};
-	int at = 1;
+	struct columns columns = {.bar_width = BAR_MIN + (width - 56) / 5};
+	int at = NAME + (width < 40 ? 9 : NAME_WIDTH) + 1;
 
-	place(&at, width < 40 ? 9 : NAME_WIDTH);
-	columns.power = place(&at, POWER_WIDTH);
-	if (width >= 76)
-		columns.plus = place(&at, PLUS_WIDTH);
-	if (width >= 56) {
-		columns.bar_width = BAR_MIN + (width - 56) / 5;
-		if (columns.bar_width > BAR_MAX)
-			columns.bar_width = BAR_MAX;
-		columns.bar = place(&at, columns.bar_width);
+	if (columns.bar_width > BAR_MAX)
+		columns.bar_width = BAR_MAX;
+	for (int i = 0; i < COLUMNS; i++) {
+		if (width < column_info[i].least)
+			continue;
+		columns.at[i] = at;
+		at += (i == BAR ? columns.bar_width : column_info[i].width) + 1;
 	}
-	if (width >= 92)
-		columns.idle = place(&at, FIGURE_WIDTH);
-	if (width >= 66)
-		columns.limit = place(&at, FIGURE_WIDTH);
-	if (width >= 40)
-		columns.energy = place(&at, ENERGY_WIDTH);
-	if (width >= 110)
-		columns.hours = place(&at, HOURS_WIDTH);
-	at++;
+	columns.rest = ++at;
 	if (width - at >= INFO_MIN) {
 		columns.info = at;
 		columns.info_width = width - at;
 	}
-	columns.rest = at;
 	*ret_columns = columns;
+}
+
+/* A figure or a title in its column, if that is there. */
+static void put(const struct wtl_top_picture *picture, int row, const struct columns *columns,
+		enum column column, enum wtl_style style, const char *text)
+{
+	if (columns->at[column])
+		wtl_canvas_right(picture->canvas, row, columns->at[column],
+				 column_info[column].width, style, text);
 }
 
 static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
@@ -354,6 +349,7 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 		     int row, const struct columns *columns)
 {
 	uint64_t scale = bar_scale(domain), width = (uint64_t)columns->bar_width;
+	int at = columns->at[BAR];
 	uint64_t filled = domain->power_uw / 1000 * width * 8 / (scale / 1000 + 1);
 	uint64_t idle = domain->idle.is_known
 				? domain->idle.idle_uw / 1000 * width / (scale / 1000 + 1)
@@ -369,10 +365,10 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 				       : (uint64_t)i < idle ? WTL_STYLE_IDLE
 							    : wtl_top_kind_style(domain->kind);
 
-		put_bar_cell(picture->canvas, row, columns->bar + i, eighths, style);
+		put_bar_cell(picture->canvas, row, at + i, eighths, style);
 	}
 	if (domain->limit_uw)
-		wtl_canvas_put(picture->canvas, row, columns->bar + columns->bar_width,
+		wtl_canvas_put(picture->canvas, row, at + columns->bar_width,
 			       picture->canvas->ascii ? '|' : 0x2502, WTL_STYLE_LIMIT);
 }
 
@@ -383,7 +379,7 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 			 int row, const struct columns *columns)
 {
 	struct wtl_canvas *canvas = picture->canvas;
-	int at = columns->power, width = canvas->columns - at;
+	int at = columns->at[POWER], width = canvas->columns - at;
 	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture, (size_t)domain->gpu) : 0;
 	enum wtl_style style = domain->status == WATTLE_STATUS_ASLEEP ||
 					       domain->status == WATTLE_STATUS_ABSENT ||
@@ -412,29 +408,32 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 static void draw_figures(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			 int row, const struct columns *columns)
 {
-	struct wtl_canvas *canvas = picture->canvas;
 	char text[WTL_FIGURE_MAX], plus[WTL_FIGURE_MAX + 4];
 	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * domain->uncertainty_ppm / 1e6);
+	const struct {
+		enum column column;
+		bool is_known;
+		const char *(*print)(char text[WTL_FIGURE_MAX], uint64_t value);
+		uint64_t value;
+	} figures[] = {
+		{IDLE, domain->idle.is_known, wtl_figure_watts_wide, domain->idle.idle_uw},
+		{LIMIT, domain->limit_uw > 0, wtl_figure_watts_wide, domain->limit_uw},
+		{ENERGY, domain->has_energy, wtl_figure_joules, domain->energy_uj},
+		{HOURS, domain->has_energy, wtl_figure_watt_hours, domain->energy_uj},
+	};
 
-	if (columns->plus && domain->uncertainty_ppm) {
+	if (domain->uncertainty_ppm) {
 		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
 		/* "+-" takes one more. */
-		if (canvas->ascii && wtl_text_width(plus) >= PLUS_WIDTH)
+		if (picture->canvas->ascii && wtl_text_width(plus) >= column_info[PLUS].width)
 			snprintf(plus, sizeof(plus), "±%.0f", (double)plus_uw / 1e6);
-		wtl_canvas_right(canvas, row, columns->plus, PLUS_WIDTH, WTL_STYLE_FAINT, plus);
+		put(picture, row, columns, PLUS, WTL_STYLE_FAINT, plus);
 	}
-	if (columns->idle && domain->idle.is_known)
-		wtl_canvas_right(canvas, row, columns->idle, FIGURE_WIDTH, WTL_STYLE_IDLE,
-				 wtl_figure_watts_wide(text, domain->idle.idle_uw));
-	if (columns->limit && domain->limit_uw)
-		wtl_canvas_right(canvas, row, columns->limit, FIGURE_WIDTH, WTL_STYLE_LIMIT,
-				 wtl_figure_watts_wide(text, domain->limit_uw));
-	if (columns->energy && domain->has_energy)
-		wtl_canvas_right(canvas, row, columns->energy, ENERGY_WIDTH, WTL_STYLE_PLAIN,
-				 wtl_figure_joules(text, domain->energy_uj));
-	if (columns->hours && domain->has_energy)
-		wtl_canvas_right(canvas, row, columns->hours, HOURS_WIDTH, WTL_STYLE_FAINT,
-				 wtl_figure_watt_hours(text, domain->energy_uj));
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+		if (figures[i].is_known)
+			put(picture, row, columns, figures[i].column,
+			    column_info[figures[i].column].style,
+			    figures[i].print(text, figures[i].value));
 }
 
 /* What casts doubt on the figure, or where it comes from. */
@@ -470,11 +469,10 @@ static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_t
 	enum wtl_style style =
 		domain->in_total ? wtl_top_kind_style(domain->kind) : WTL_STYLE_FAINT;
 	int indent = is_indented(picture, domain, detail) ? 2 : 0;
-	int name_width = columns->power - columns->name - 1;
+	int name_width = columns->at[POWER] - NAME - 1;
 	char text[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX + 4];
 
-	wtl_canvas_text(canvas, row, columns->name + indent, name_width - indent, style,
-			domain->name);
+	wtl_canvas_text(canvas, row, NAME + indent, name_width - indent, style, domain->name);
 	if (!domain->has_power) {
 		draw_trouble(picture, domain, row, columns);
 		return 1;
@@ -482,10 +480,10 @@ static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_t
 	snprintf(watts, sizeof(watts), "%s%s W",
 		 domain->method == WATTLE_METHOD_MODELLED ? "~" : "",
 		 wtl_figure_watts_wide(text, domain->power_uw));
-	wtl_canvas_right(canvas, row, columns->power, POWER_WIDTH,
-			 domain->in_total ? WTL_STYLE_STRONG : WTL_STYLE_FAINT, watts);
+	put(picture, row, columns, POWER, domain->in_total ? WTL_STYLE_STRONG : WTL_STYLE_FAINT,
+	    watts);
 	draw_figures(picture, domain, row, columns);
-	if (columns->bar)
+	if (columns->at[BAR])
 		draw_bar(picture, domain, row, columns);
 	if (domain->gpu >= 0 && columns->info) {
 		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row, columns->info,
@@ -493,8 +491,8 @@ static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_t
 	} else if (columns->info) {
 		draw_remark(picture, domain, row, columns->info, columns->info_width);
 	} else if (gpu_has_line(picture, domain->gpu, detail)) {
-		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row + 1, columns->name + 2,
-				 canvas->columns - columns->name - 2);
+		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row + 1, NAME + 2,
+				 canvas->columns - NAME - 2);
 		return 2;
 	}
 	if (domain->gpu >= 0 && !columns->info)
@@ -508,21 +506,9 @@ static void draw_header(const struct wtl_top_picture *picture, int row,
 	struct wtl_canvas *canvas = picture->canvas;
 
 	wtl_canvas_fill(canvas, row, 0, canvas->columns, ' ', WTL_STYLE_HEADER);
-	wtl_canvas_text(canvas, row, columns->name, NAME_WIDTH, WTL_STYLE_HEADER, "DOMAIN");
-	wtl_canvas_right(canvas, row, columns->power, POWER_WIDTH, WTL_STYLE_HEADER, "POWER");
-	if (columns->plus)
-		wtl_canvas_right(canvas, row, columns->plus, PLUS_WIDTH, WTL_STYLE_HEADER, "±");
-	if (columns->idle)
-		wtl_canvas_right(canvas, row, columns->idle, FIGURE_WIDTH, WTL_STYLE_HEADER,
-				 "IDLE W");
-	if (columns->limit)
-		wtl_canvas_right(canvas, row, columns->limit, FIGURE_WIDTH, WTL_STYLE_HEADER,
-				 "LIMIT W");
-	if (columns->energy)
-		wtl_canvas_right(canvas, row, columns->energy, ENERGY_WIDTH, WTL_STYLE_HEADER,
-				 "ENERGY  ");
-	if (columns->hours)
-		wtl_canvas_right(canvas, row, columns->hours, HOURS_WIDTH, WTL_STYLE_HEADER, "Wh");
+	wtl_canvas_text(canvas, row, NAME, NAME_WIDTH, WTL_STYLE_HEADER, "DOMAIN");
+	for (int i = 0; i < COLUMNS; i++)
+		put(picture, row, columns, (enum column)i, WTL_STYLE_HEADER, column_info[i].title);
 }
 
 /* "CPU 82.4 W  DRAM 8.3 W  GPU 182.0 W" */
@@ -535,30 +521,18 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 		     {"GPU", WTL_STYLE_GPU},
 		     {"DRAM", WTL_STYLE_MEMORY},
 		     {"other", WTL_STYLE_OTHER}};
-	const struct wtl_top_view *view = picture->view;
 	struct wtl_canvas *canvas = picture->canvas;
 	char text[WTL_FIGURE_MAX];
 	int at = 1;
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		uint64_t sum_uw = 0;
-		bool known = false, modelled = false;
+		struct wtl_top_sum sum = wtl_top_sum(picture->view, kinds[k].style, false);
 
-		for (size_t i = 0; i < view->n_domains; i++) {
-			const struct wtl_top_domain *domain = &view->domains[i];
-
-			if (!domain->in_total || !domain->has_power ||
-			    wtl_top_kind_style(domain->kind) != kinds[k].style)
-				continue;
-			sum_uw += domain->power_uw;
-			known = true;
-			modelled |= domain->method == WATTLE_METHOD_MODELLED;
-		}
-		if (!known || at >= canvas->columns)
+		if (!sum.has_power || at >= canvas->columns)
 			continue;
 		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, kinds[k].style,
-					"%s %s%s W", kinds[k].name, modelled ? "~" : "",
-					wtl_figure_watts_wide(text, sum_uw)) +
+					"%s %s%s W", kinds[k].name, sum.is_modelled ? "~" : "",
+					wtl_figure_watts_wide(text, sum.power_uw)) +
 		      2;
 	}
 }
@@ -569,10 +543,9 @@ static void draw_lone_gpu(const struct wtl_top_picture *picture, size_t gpu, int
 {
 	const struct wtl_gpu *one = &picture->view->gpus[gpu];
 	struct wtl_canvas *canvas = picture->canvas;
-	int at = columns->power;
+	int at = columns->at[POWER];
 
-	wtl_canvas_printf(canvas, row, columns->name, at - columns->name - 1, WTL_STYLE_GPU,
-			  "gpu-%u", one->index);
+	wtl_canvas_printf(canvas, row, NAME, at - NAME - 1, WTL_STYLE_GPU, "gpu-%u", one->index);
 	at += wtl_canvas_text(canvas, row, at, LONE_NAME_MAX, WTL_STYLE_FAINT,
 			      one->name[0] ? one->name : one->vendor) +
 	      2;

@@ -24,7 +24,7 @@ struct parser {
 	bool failed;
 };
 
-static int parse_or(struct parser *parser);
+static int parse_joined(struct parser *parser, enum kind kind);
 
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -300,38 +300,29 @@ static int parse_not(struct parser *parser)
 		parser->depth--;
 		return parse_term(parser);
 	}
-	inner = parse_or(parser);
+	inner = parse_joined(parser, NODE_OR);
 	parser->depth--;
 	if (!take(parser, ")"))
 		return fail(parser, parser->at, "a ')' is missing here");
 	return inner;
 }
 
-static int join(struct parser *parser, enum kind kind, int left, int right)
+/* Terms with one of these operators between them; `and` binds more closely than `or`. */
+static int parse_joined(struct parser *parser, enum kind kind)
 {
-	struct wtl_filter_node node = {
-		.kind = (uint8_t)kind, .left = (int16_t)left, .right = (int16_t)right};
+	static const char *const signs[][3] = {
+		[NODE_AND] = {"&&", "&", "and"}, [NODE_OR] = {"||", "|", "or"}};
+	bool is_or = kind == NODE_OR;
+	int left = is_or ? parse_joined(parser, NODE_AND) : parse_not(parser);
 
-	return add_node(parser, &node);
-}
+	while (!parser->failed && (take(parser, signs[kind][0]) || take(parser, signs[kind][1]) ||
+				   take_word(parser, signs[kind][2]))) {
+		int right = is_or ? parse_joined(parser, NODE_AND) : parse_not(parser);
+		struct wtl_filter_node node = {
+			.kind = (uint8_t)kind, .left = (int16_t)left, .right = (int16_t)right};
 
-static int parse_and(struct parser *parser)
-{
-	int left = parse_not(parser);
-
-	while (!parser->failed &&
-	       (take(parser, "&&") || take(parser, "&") || take_word(parser, "and")))
-		left = join(parser, NODE_AND, left, parse_not(parser));
-	return left;
-}
-
-static int parse_or(struct parser *parser)
-{
-	int left = parse_and(parser);
-
-	while (!parser->failed &&
-	       (take(parser, "||") || take(parser, "|") || take_word(parser, "or")))
-		left = join(parser, NODE_OR, left, parse_and(parser));
+		left = add_node(parser, &node);
+	}
 	return left;
 }
 
@@ -349,7 +340,7 @@ int wtl_filter_parse(struct wtl_filter *filter, const char *text,
 	memcpy(parsed.text, text, len + 1);
 	skip_space(&parser);
 	if (parsed.text[parser.at]) {
-		parsed.root = parse_or(&parser);
+		parsed.root = parse_joined(&parser, NODE_OR);
 		skip_space(&parser);
 		if (parsed.text[parser.at])
 			fail_out_of_place(&parser);
@@ -382,25 +373,12 @@ bool wtl_filter_search(const struct wtl_top_process *process, const char *text, 
 
 static bool compare_numbers(double value, enum comparison comparison, double with)
 {
-	switch (comparison) {
-	case LESS:
-		return value < with;
-	case LESS_EQUAL:
-		return value <= with;
-	case GREATER:
-		return value > with;
-	case GREATER_EQUAL:
-		return value >= with;
-	case EQUAL:
-		return !(value < with) && !(value > with);
-	case UNEQUAL:
-		return value < with || value > with;
-	case HAS:
-	case HAS_NOT:
-	case NONE:
-		break;
-	}
-	return false;
+	/* Bits: less, equal, greater. */
+	static const unsigned accepted[] = {[LESS] = 1,		 [LESS_EQUAL] = 3, [GREATER] = 4,
+					    [GREATER_EQUAL] = 6, [EQUAL] = 2,	   [UNEQUAL] = 5};
+	unsigned is = value < with ? 1 : value > with ? 4 : 2;
+
+	return comparison <= UNEQUAL && (accepted[comparison] & is);
 }
 
 static bool compare_texts(const char *value, enum comparison comparison, const char *with,

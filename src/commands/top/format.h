@@ -2,11 +2,13 @@
 #ifndef WTL_COMMANDS_TOP_FORMAT_H
 #define WTL_COMMANDS_TOP_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <wattle.h>
 
 #include "cli/canvas.h"
+#include "commands/top/view.h"
 
 /* Figures in few columns, for a screen that changes all the time: the same number of decimals for
  * all that stand in one column, as far as they fit. */
@@ -33,5 +35,15 @@ const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
 
 /* The colour of a kind of domain. */
 enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
+
+/* What the counted domains of a colour are together; of all of them where it is WTL_STYLE_PLAIN. */
+struct wtl_top_sum {
+	uint64_t power_uw, limit_uw, idle_uw; /* limit and idle: 0 unless all have one */
+	bool is_there, has_power, has_idle, is_modelled;
+};
+
+/* Of those that have power now; or, with_past, of those as well that only had it before. */
+struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
+			       bool with_past);
 
 #endif

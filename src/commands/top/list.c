@@ -77,27 +77,22 @@ const char *wtl_top_signal_name(int signal)
 	return "a signal";
 }
 
+static const struct {
+	const char *title;
+	int n;
+} lists[WTL_TOP_DETAILS + 1] = {
+	[WTL_TOP_HELP] = {"Help", N_HELP},
+	[WTL_TOP_SETUP] = {"Set-up (kept when you leave)", SETUP_N},
+	[WTL_TOP_SORT] = {"Sort by", WTL_FIELDS},
+	[WTL_TOP_GROUP] = {"Group by", WTL_GROUPINGS},
+	[WTL_TOP_SIGNAL] = {"Send", N_SIGNALS},
+};
+
 int wtl_top_list_n(const struct wtl_top_ui *ui)
 {
-	switch (ui->mode) {
-	case WTL_TOP_HELP:
-		return ui->is_replay ? N_PLAY_HELP + N_HELP : N_HELP;
-	case WTL_TOP_SETUP:
-		return SETUP_N;
-	case WTL_TOP_SORT:
-		return WTL_FIELDS;
-	case WTL_TOP_GROUP:
-		return WTL_GROUPINGS;
-	case WTL_TOP_SIGNAL:
-		return N_SIGNALS;
-	case WTL_TOP_TABLE:
-	case WTL_TOP_FILTER:
-	case WTL_TOP_SEARCH:
-	case WTL_TOP_CONFIRM:
-	case WTL_TOP_DETAILS:
-		break;
-	}
-	return 0;
+	int more = ui->mode == WTL_TOP_HELP && ui->is_replay ? N_PLAY_HELP : 0;
+
+	return lists[ui->mode].n + more;
 }
 
 bool wtl_top_list_is_choice(const struct wtl_top_ui *ui)
@@ -107,25 +102,7 @@ bool wtl_top_list_is_choice(const struct wtl_top_ui *ui)
 
 const char *wtl_top_list_title(const struct wtl_top_ui *ui)
 {
-	switch (ui->mode) {
-	case WTL_TOP_HELP:
-		return "Help";
-	case WTL_TOP_SETUP:
-		return "Set-up (kept when you leave)";
-	case WTL_TOP_SORT:
-		return "Sort by";
-	case WTL_TOP_GROUP:
-		return "Group by";
-	case WTL_TOP_SIGNAL:
-		return "Send";
-	case WTL_TOP_TABLE:
-	case WTL_TOP_FILTER:
-	case WTL_TOP_SEARCH:
-	case WTL_TOP_CONFIRM:
-	case WTL_TOP_DETAILS:
-		break;
-	}
-	return "";
+	return lists[ui->mode].title ? lists[ui->mode].title : "";
 }
 
 static void help_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "commands/top/collect.h"
+#include "commands/top/format.h"
 #include "energy/units.h"
 
 #define WINDOW "top"
@@ -233,27 +234,12 @@ static uint32_t take_domain(struct wtl_top_sampler *sampler, size_t i, struct wt
 /* The total's power is the sum of its domains', so that they add up on the screen. */
 static void sum_powers(struct wtl_top_view *view)
 {
-	struct wtl_top_domain *total = &view->total;
-	bool limits = true, idles = true;
+	struct wtl_top_sum sum = wtl_top_sum(view, WTL_STYLE_PLAIN, false);
 
-	total->has_power = false;
-	total->power_uw = 0;
-	total->limit_uw = 0;
-	total->idle = (struct wtl_baseline){.is_known = false};
-	for (size_t i = 0; i < view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &view->domains[i];
-
-		if (!domain->in_total || !domain->has_power)
-			continue;
-		total->has_power = true;
-		total->power_uw += domain->power_uw;
-		limits &= domain->limit_uw > 0;
-		idles &= domain->idle.is_known;
-		total->limit_uw += domain->limit_uw;
-		total->idle.idle_uw += domain->idle.idle_uw;
-	}
-	total->limit_uw = limits ? total->limit_uw : 0;
-	total->idle.is_known = total->has_power && idles;
+	view->total.has_power = sum.has_power;
+	view->total.power_uw = sum.power_uw;
+	view->total.limit_uw = sum.limit_uw;
+	view->total.idle = (struct wtl_baseline){.is_known = sum.has_idle, .idle_uw = sum.idle_uw};
 }
 
 static uint32_t take_total(const struct wtl_top_sampler *sampler, struct wtl_top_view *view,

@@ -280,27 +280,24 @@ static enum wtl_top_wish leave_list(struct wtl_top_ui *ui)
 	return save ? WTL_TOP_WISH_SAVE : WTL_TOP_WISH_NOTHING;
 }
 
-static enum wtl_top_wish list_key(struct wtl_top_ui *ui, enum wtl_key key)
+/* Where keys and the wheel move to among n of which so many are visible. false: the input is for something else. */
+static bool moves(const struct wtl_input *input, int visible, int n, int *at)
 {
-	int page = ui->places.list_n > 1 ? ui->places.list_n - 1 : 1;
+	int page = visible > 1 ? visible - 1 : 1;
 
-	if (key == WTL_KEY_UP)
-		move_entry(ui, ui->entry - 1);
-	else if (key == WTL_KEY_DOWN)
-		move_entry(ui, ui->entry + 1);
-	else if (key == WTL_KEY_PAGE_UP)
-		move_entry(ui, ui->entry - page);
-	else if (key == WTL_KEY_PAGE_DOWN)
-		move_entry(ui, ui->entry + page);
-	else if (key == WTL_KEY_HOME)
-		move_entry(ui, 0);
-	else if (key == WTL_KEY_END)
-		move_entry(ui, wtl_top_list_n(ui) - 1);
-	else if (key == WTL_KEY_ENTER)
-		return wtl_top_list_choose(ui, ui->entry);
-	else if (key != WTL_KEY_NONE)
-		return leave_list(ui);
-	return WTL_TOP_WISH_NOTHING;
+	if (input->kind == WTL_INPUT_WHEEL_UP || input->kind == WTL_INPUT_WHEEL_DOWN)
+		*at += input->kind == WTL_INPUT_WHEEL_UP ? -WHEEL_ROWS : WHEEL_ROWS;
+	else if (input->kind != WTL_INPUT_KEY)
+		return false;
+	else if (input->key == WTL_KEY_UP || input->key == WTL_KEY_DOWN)
+		*at += input->key == WTL_KEY_UP ? -1 : 1;
+	else if (input->key == WTL_KEY_PAGE_UP || input->key == WTL_KEY_PAGE_DOWN)
+		*at += input->key == WTL_KEY_PAGE_UP ? -page : page;
+	else if (input->key == WTL_KEY_HOME || input->key == WTL_KEY_END)
+		*at = input->key == WTL_KEY_HOME ? 0 : n - 1;
+	else
+		return false;
+	return true;
 }
 
 static enum wtl_top_wish list_click(struct wtl_top_ui *ui, int row)
@@ -314,30 +311,21 @@ static enum wtl_top_wish list_click(struct wtl_top_ui *ui, int row)
 
 static enum wtl_top_wish list_input(struct wtl_top_ui *ui, const struct wtl_input *input)
 {
-	switch (input->kind) {
-	case WTL_INPUT_KEY:
-		return list_key(ui, input->key);
-	case WTL_INPUT_POINT:
-		if (input->point == ' ' && wtl_top_list_is_choice(ui))
-			return wtl_top_list_choose(ui, ui->entry);
-		if (input->point == 'j' || input->point == 'k')
-			move_entry(ui, ui->entry + (input->point == 'j' ? 1 : -1));
-		else
-			return leave_list(ui);
-		break;
-	case WTL_INPUT_CLICK:
-	case WTL_INPUT_DOUBLE_CLICK:
+	bool is_click = input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK;
+	uint32_t point = input->kind == WTL_INPUT_POINT ? input->point : 0;
+	enum wtl_key key = input->kind == WTL_INPUT_KEY ? input->key : WTL_KEY_NONE;
+	int at = ui->entry;
+
+	if (is_click)
 		return list_click(ui, input->row);
-	case WTL_INPUT_WHEEL_UP:
-		move_entry(ui, ui->entry - WHEEL_ROWS);
-		break;
-	case WTL_INPUT_WHEEL_DOWN:
-		move_entry(ui, ui->entry + WHEEL_ROWS);
-		break;
-	case WTL_INPUT_NONE:
-	case WTL_INPUT_RESIZE:
-		break;
-	}
+	if (key == WTL_KEY_ENTER || (point == ' ' && wtl_top_list_is_choice(ui)))
+		return wtl_top_list_choose(ui, ui->entry);
+	if (point == 'j' || point == 'k')
+		move_entry(ui, at + (point == 'j' ? 1 : -1));
+	else if (moves(input, ui->places.list_n, wtl_top_list_n(ui), &at))
+		move_entry(ui, at);
+	else if (input->kind == WTL_INPUT_POINT || key != WTL_KEY_NONE)
+		return leave_list(ui);
 	return WTL_TOP_WISH_NOTHING;
 }
 
@@ -446,178 +434,142 @@ static void filter_user(const struct turn *turn)
 	wtl_filter_parse(&ui->filter, text, &error);
 }
 
-static void flip(const struct turn *turn, enum wtl_switch which)
-{
-	bool *value = &turn->ui->config.switches[which];
-
-	*value = !*value;
-	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", wtl_switch_info(which)->about,
-		       *value ? "yes" : "no");
-}
-
-static void change_window(struct wtl_top_ui *ui, int by)
-{
-	int window = (int)ui->config.window + by;
-
-	ui->config.window = (unsigned)limit(window, 0, WTL_TOP_WINDOWS - 1);
-}
-
-static enum wtl_top_wish function_key(const struct turn *turn, enum wtl_key key)
-{
-	struct wtl_top_ui *ui = turn->ui;
-
-	if (key == WTL_KEY_F1)
-		wtl_top_list_open(ui, WTL_TOP_HELP);
-	else if (key == WTL_KEY_F2)
-		wtl_top_list_open(ui, WTL_TOP_SETUP);
-	else if (key == WTL_KEY_F3)
-		start_typing(ui, WTL_TOP_SEARCH);
-	else if (key == WTL_KEY_F4)
-		start_typing(ui, WTL_TOP_FILTER);
-	else if (key == WTL_KEY_F5)
-		flip(turn, WTL_SWITCH_TREE);
-	else if (key == WTL_KEY_F6)
-		wtl_top_list_open(ui, WTL_TOP_SORT);
-	else if (key == WTL_KEY_F7)
-		wtl_top_list_open(ui, WTL_TOP_GROUP);
-	else if (key == WTL_KEY_F8)
-		ui->config.window = (ui->config.window + 1) % WTL_TOP_WINDOWS;
-	else if (key == WTL_KEY_F9)
-		start_kill(turn);
-	else if (key == WTL_KEY_F10)
-		return WTL_TOP_WISH_QUIT;
-	return WTL_TOP_WISH_NOTHING;
-}
-
-/* Whoever that is: the first row, where the largest are, lets them go by. */
-static void select_first(struct wtl_top_ui *ui, const struct wtl_top_rows *rows)
-{
-	select_row(ui, rows, 0);
-	ui->is_chosen = false;
-}
-
-static enum wtl_top_wish table_key(const struct turn *turn, enum wtl_key key)
-{
-	struct wtl_top_ui *ui = turn->ui;
-	int page = ui->places.n_rows > 1 ? ui->places.n_rows - 1 : 1;
-
-	if (key == WTL_KEY_UP)
-		choose_row(ui, turn->rows, ui->selected - 1);
-	else if (key == WTL_KEY_DOWN)
-		choose_row(ui, turn->rows, ui->selected + 1);
-	else if (key == WTL_KEY_PAGE_UP)
-		choose_row(ui, turn->rows, ui->selected - page);
-	else if (key == WTL_KEY_PAGE_DOWN)
-		choose_row(ui, turn->rows, ui->selected + page);
-	else if (key == WTL_KEY_HOME)
-		select_first(ui, turn->rows);
-	else if (key == WTL_KEY_END)
-		choose_row(ui, turn->rows, (int)turn->rows->n - 1);
-	else if (key == WTL_KEY_LEFT)
-		ui->shift = limit(ui->shift - SHIFT, 0, ui->shift);
-	else if (key == WTL_KEY_RIGHT)
-		ui->shift = limit(ui->shift + SHIFT, 0, 256);
-	else if (key == WTL_KEY_ENTER)
-		show_details(turn);
-	else
-		return function_key(turn, key);
-	return WTL_TOP_WISH_NOTHING;
-}
-
-/* Letters that stand for a key. */
-static enum wtl_key key_for(uint32_t point)
-{
-	static const struct {
-		char letter;
-		enum wtl_key key;
-	} letters[] = {
-		{'h', WTL_KEY_F1},  {'?', WTL_KEY_F1}, {'S', WTL_KEY_F2}, {'/', WTL_KEY_F3},
-		{'\\', WTL_KEY_F4}, {'t', WTL_KEY_F5}, {'>', WTL_KEY_F6}, {'<', WTL_KEY_F6},
-		{'.', WTL_KEY_F6},  {',', WTL_KEY_F6}, {'g', WTL_KEY_F7}, {'k', WTL_KEY_F9},
-		{'q', WTL_KEY_F10}, {3, WTL_KEY_F10},
-	};
-
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-		if ((uint32_t)letters[i].letter == point)
-			return letters[i].key;
-	return WTL_KEY_NONE;
-}
-
-static bool sort_letter(struct wtl_top_ui *ui, uint32_t point)
-{
-	static const struct {
-		char letter;
-		enum wtl_field field;
-	} letters[] = {
-		{'W', WTL_FIELD_POWER},	 {'C', WTL_FIELD_CPU_POWER}, {'G', WTL_FIELD_GPU_POWER},
-		{'E', WTL_FIELD_ENERGY}, {'P', WTL_FIELD_CPU},	     {'M', WTL_FIELD_MEMORY},
-		{'T', WTL_FIELD_TIME},	 {'N', WTL_FIELD_PID},
-	};
-
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-		if ((uint32_t)letters[i].letter == point) {
-			ui->config.ascending = false;
-			ui->config.sort = letters[i].field;
-			return true;
-		}
-	return false;
-}
-
-static bool show_letter(const struct turn *turn, uint32_t point)
-{
-	static const struct {
-		char letter;
-		enum wtl_switch which;
-	} letters[] = {
-		{'d', WTL_SWITCH_FULL},	  {'a', WTL_SWITCH_PARTS}, {'x', WTL_SWITCH_EXITED},
-		{'K', WTL_SWITCH_KERNEL}, {'i', WTL_SWITCH_IDLE},
-	};
-
-	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-		if ((uint32_t)letters[i].letter == point) {
-			flip(turn, letters[i].which);
-			return true;
-		}
-	return false;
-}
-
 static void set_flag(const struct turn *turn, bool *flag, const char *about)
 {
 	*flag = !*flag;
 	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", about, *flag ? "yes" : "no");
 }
 
-static bool row_letter(const struct turn *turn, uint32_t point)
+enum action {
+	OPEN,
+	TYPE,
+	FLIP,
+	SORT,
+	REVERSE,
+	NEXT_GRAPH,
+	NEXT_WINDOW,
+	WINDOW,
+	STAND_STILL,
+	FOLLOW,
+	SHIFT_COMMANDS,
+	SEARCH_ON,
+	CALL, /* the binding's function */
+	WISH,
+};
+
+/* What keys and letters do in the table. */
+static const struct binding {
+	enum wtl_key key;
+	const char *letters;
+	enum action action;
+	int argument;
+	void (*call)(const struct turn *turn);
+} bindings[] = {
+	{WTL_KEY_F1, "h?", OPEN, WTL_TOP_HELP, NULL},
+	{WTL_KEY_F2, "S", OPEN, WTL_TOP_SETUP, NULL},
+	{WTL_KEY_F3, "/", TYPE, WTL_TOP_SEARCH, NULL},
+	{WTL_KEY_F4, "\\", TYPE, WTL_TOP_FILTER, NULL},
+	{WTL_KEY_F5, "t", FLIP, WTL_SWITCH_TREE, NULL},
+	{WTL_KEY_F6, "><.,", OPEN, WTL_TOP_SORT, NULL},
+	{WTL_KEY_F7, "g", OPEN, WTL_TOP_GROUP, NULL},
+	{WTL_KEY_F8, "", NEXT_WINDOW, 0, NULL},
+	{WTL_KEY_F9, "k", CALL, 0, start_kill},
+	{WTL_KEY_F10, "q\003", WISH, WTL_TOP_WISH_QUIT, NULL}, /* Ctrl-C */
+	{WTL_KEY_ENTER, "", CALL, 0, show_details},
+	{WTL_KEY_LEFT, "", SHIFT_COMMANDS, -SHIFT, NULL},
+	{WTL_KEY_RIGHT, "", SHIFT_COMMANDS, SHIFT, NULL},
+	{WTL_KEY_NONE, " +-", CALL, 0, toggle},
+	{WTL_KEY_NONE, "u", CALL, 0, filter_user},
+	{WTL_KEY_NONE, "n", SEARCH_ON, 1, NULL},
+	{WTL_KEY_NONE, "p", SEARCH_ON, -1, NULL},
+	{WTL_KEY_NONE, "F", FOLLOW, 0, NULL},
+	{WTL_KEY_NONE, "W", SORT, WTL_FIELD_POWER, NULL},
+	{WTL_KEY_NONE, "C", SORT, WTL_FIELD_CPU_POWER, NULL},
+	{WTL_KEY_NONE, "G", SORT, WTL_FIELD_GPU_POWER, NULL},
+	{WTL_KEY_NONE, "E", SORT, WTL_FIELD_ENERGY, NULL},
+	{WTL_KEY_NONE, "P", SORT, WTL_FIELD_CPU, NULL},
+	{WTL_KEY_NONE, "M", SORT, WTL_FIELD_MEMORY, NULL},
+	{WTL_KEY_NONE, "T", SORT, WTL_FIELD_TIME, NULL},
+	{WTL_KEY_NONE, "N", SORT, WTL_FIELD_PID, NULL},
+	{WTL_KEY_NONE, "I", REVERSE, 0, NULL},
+	{WTL_KEY_NONE, "d", FLIP, WTL_SWITCH_FULL, NULL},
+	{WTL_KEY_NONE, "a", FLIP, WTL_SWITCH_PARTS, NULL},
+	{WTL_KEY_NONE, "x", FLIP, WTL_SWITCH_EXITED, NULL},
+	{WTL_KEY_NONE, "K", FLIP, WTL_SWITCH_KERNEL, NULL},
+	{WTL_KEY_NONE, "i", FLIP, WTL_SWITCH_IDLE, NULL},
+	{WTL_KEY_NONE, "v", NEXT_GRAPH, 0, NULL},
+	{WTL_KEY_NONE, "]", WINDOW, 1, NULL},
+	{WTL_KEY_NONE, "[", WINDOW, -1, NULL},
+	{WTL_KEY_NONE, "Z", STAND_STILL, 0, NULL},
+	{WTL_KEY_NONE, "\014", WISH, WTL_TOP_WISH_REDRAW, NULL}, /* Ctrl-L */
+};
+
+static void act(const struct turn *turn, const struct binding *binding)
 {
 	struct wtl_top_ui *ui = turn->ui;
+	struct wtl_top_config *config = &ui->config;
+	int argument = binding->argument;
 
-	if (point == ' ' || point == '+' || point == '-')
-		toggle(turn);
-	else if (point == 'n' || point == 'p')
-		search(turn, ui->selected + (point == 'n' ? 1 : -1), point == 'n' ? 1 : -1);
-	else if (point == 'u')
-		filter_user(turn);
-	else if (point == 'F')
+	switch (binding->action) {
+	case OPEN:
+		wtl_top_list_open(ui, (enum wtl_top_mode)argument);
+		break;
+	case TYPE:
+		start_typing(ui, (enum wtl_top_mode)argument);
+		break;
+	case FLIP:
+		set_flag(turn, &config->switches[argument],
+			 wtl_switch_info((enum wtl_switch)argument)->about);
+		break;
+	case SORT:
+		config->ascending = false;
+		config->sort = (enum wtl_field)argument;
+		break;
+	case REVERSE:
+		config->ascending = !config->ascending;
+		break;
+	case NEXT_GRAPH:
+		config->graph = (enum wtl_graph)((config->graph + 1) % WTL_GRAPHS);
+		break;
+	case NEXT_WINDOW:
+		config->window = (config->window + 1) % WTL_TOP_WINDOWS;
+		break;
+	case WINDOW:
+		config->window =
+			(unsigned)limit((int)config->window + argument, 0, WTL_TOP_WINDOWS - 1);
+		break;
+	case STAND_STILL:
+		set_flag(turn, &ui->is_paused, "The picture stands still");
+		break;
+	case FOLLOW:
 		set_flag(turn, &ui->follows, "Following this process");
-	else
-		return false;
-	return true;
+		break;
+	case SHIFT_COMMANDS:
+		ui->shift = limit(ui->shift + argument, 0, 256);
+		break;
+	case SEARCH_ON:
+		search(turn, ui->selected + argument, argument);
+		break;
+	case CALL:
+		binding->call(turn);
+		break;
+	case WISH:
+		break;
+	}
 }
 
-static enum wtl_top_wish other_letter(const struct turn *turn, uint32_t point)
+static enum wtl_top_wish press(const struct turn *turn, enum wtl_key key, uint32_t point)
 {
-	struct wtl_top_ui *ui = turn->ui;
+	for (size_t i = 0; i < sizeof(bindings) / sizeof(bindings[0]); i++) {
+		const struct binding *binding = &bindings[i];
 
-	if (point == 'I')
-		ui->config.ascending = !ui->config.ascending;
-	else if (point == 'v')
-		ui->config.graph = (enum wtl_graph)((ui->config.graph + 1) % WTL_GRAPHS);
-	else if (point == ']' || point == '[')
-		change_window(ui, point == ']' ? 1 : -1);
-	else if (point == 'Z')
-		set_flag(turn, &ui->is_paused, "The picture stands still");
-	else if (point == 'L' - '@') /* Ctrl-L */
-		return WTL_TOP_WISH_REDRAW;
+		if ((key == WTL_KEY_NONE || key != binding->key) &&
+		    (point == 0 || point >= 0x80 || !strchr(binding->letters, (int)point)))
+			continue;
+		act(turn, binding);
+		return binding->action == WISH ? (enum wtl_top_wish)binding->argument
+					       : WTL_TOP_WISH_NOTHING;
+	}
 	return WTL_TOP_WISH_NOTHING;
 }
 
@@ -662,19 +614,6 @@ static bool play_click(struct wtl_top_ui *ui, const struct wtl_input *input)
 	return true;
 }
 
-static enum wtl_top_wish table_point(const struct turn *turn, uint32_t point)
-{
-	enum wtl_key key = key_for(point);
-
-	if (play_letter(turn, point))
-		return WTL_TOP_WISH_PLAY;
-	if (key != WTL_KEY_NONE)
-		return table_key(turn, key);
-	if (sort_letter(turn->ui, point) || show_letter(turn, point) || row_letter(turn, point))
-		return WTL_TOP_WISH_NOTHING;
-	return other_letter(turn, point);
-}
-
 static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *input)
 {
 	struct wtl_top_ui *ui = turn->ui;
@@ -685,7 +624,7 @@ static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *
 		return WTL_TOP_WISH_PLAY;
 	for (int i = 0; input->row == places->keys_row && i < places->n_keys; i++)
 		if (input->column >= places->keys[i].from && input->column < places->keys[i].to)
-			return table_key(turn, places->keys[i].key);
+			return press(turn, places->keys[i].key, 0);
 	for (int i = 0; input->row == places->header_row && i < places->n_columns; i++)
 		if (input->column >= places->columns[i].from &&
 		    input->column < places->columns[i].to)
@@ -702,24 +641,19 @@ static enum wtl_top_wish click(const struct turn *turn, const struct wtl_input *
 static enum wtl_top_wish table_input(const struct turn *turn, const struct wtl_input *input)
 {
 	struct wtl_top_ui *ui = turn->ui;
+	int row = ui->selected;
 
-	switch (input->kind) {
-	case WTL_INPUT_KEY:
-		return table_key(turn, input->key);
-	case WTL_INPUT_POINT:
-		return table_point(turn, input->point);
-	case WTL_INPUT_CLICK:
-	case WTL_INPUT_DOUBLE_CLICK:
+	if (moves(input, ui->places.n_rows, (int)turn->rows->n, &row)) {
+		choose_row(ui, turn->rows, row);
+		/* The first row, where the largest are, is not a choice of the process in it. */
+		ui->is_chosen = input->kind != WTL_INPUT_KEY || input->key != WTL_KEY_HOME;
+	} else if (input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK) {
 		return click(turn, input);
-	case WTL_INPUT_WHEEL_UP:
-		choose_row(ui, turn->rows, ui->selected - WHEEL_ROWS);
-		break;
-	case WTL_INPUT_WHEEL_DOWN:
-		choose_row(ui, turn->rows, ui->selected + WHEEL_ROWS);
-		break;
-	case WTL_INPUT_NONE:
-	case WTL_INPUT_RESIZE:
-		break;
+	} else if (input->kind == WTL_INPUT_KEY) {
+		return press(turn, input->key, 0);
+	} else if (input->kind == WTL_INPUT_POINT) {
+		return play_letter(turn, input->point) ? WTL_TOP_WISH_PLAY
+						       : press(turn, WTL_KEY_NONE, input->point);
 	}
 	return WTL_TOP_WISH_NOTHING;
 }

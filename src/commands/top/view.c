@@ -14,40 +14,23 @@ void wtl_top_curve_clear(struct wtl_top_curve *curve)
 	memset(curve->bins, 0xff, sizeof(curve->bins));
 }
 
-/* A bin is known if most of it is. */
-static uint32_t mean_of(uint64_t sum, uint32_t n)
-{
-	return 2 * n >= WTL_TOP_GRAIN ? (uint32_t)(sum / n) : WTL_TOP_GAP;
-}
-
-static void add_value(uint64_t *sum, uint32_t *n, uint32_t value)
-{
-	if (value == WTL_TOP_GAP)
-		return;
-	*sum += value;
-	(*n)++;
-}
-
+/* A coarser bin is known if most of it is. */
 static void curve_add(struct wtl_top_curve *curve, const struct wtl_top_clock *clock,
 		      uint32_t value)
 {
-	uint32_t coarse;
-
-	curve->bins[0][clock->n_bins[0] % WTL_TOP_BINS] = value;
-	add_value(&curve->sum, &curve->n, value);
-	if (clock->within[0] + 1 < WTL_TOP_GRAIN)
-		return;
-	coarse = mean_of(curve->sum, curve->n);
-	curve->bins[1][clock->n_bins[1] % WTL_TOP_BINS] = coarse;
-	curve->sum = 0;
-	curve->n = 0;
-	add_value(&curve->sum_coarse, &curve->n_coarse, coarse);
-	if (clock->within[1] + 1 < WTL_TOP_GRAIN)
-		return;
-	curve->bins[2][clock->n_bins[2] % WTL_TOP_BINS] =
-		mean_of(curve->sum_coarse, curve->n_coarse);
-	curve->sum_coarse = 0;
-	curve->n_coarse = 0;
+	for (unsigned grain = 0;; grain++) {
+		curve->bins[grain][clock->n_bins[grain] % WTL_TOP_BINS] = value;
+		if (grain + 1 == WTL_TOP_GRAINS)
+			return;
+		curve->sum[grain] += value == WTL_TOP_GAP ? 0 : value;
+		curve->n[grain] += value != WTL_TOP_GAP;
+		if (clock->within[grain] + 1 < WTL_TOP_GRAIN)
+			return;
+		value = 2 * curve->n[grain] >= WTL_TOP_GRAIN
+				? (uint32_t)(curve->sum[grain] / curve->n[grain])
+				: WTL_TOP_GAP;
+		curve->sum[grain] = curve->n[grain] = 0;
+	}
 }
 
 void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const curves[],

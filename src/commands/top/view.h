@@ -27,10 +27,9 @@ enum { WTL_TOP_GRAINS = 3, WTL_TOP_GRAIN = 6, WTL_TOP_BINS = 1200 };
 
 struct wtl_top_curve {
 	uint32_t bins[WTL_TOP_GRAINS][WTL_TOP_BINS]; /* rings: mW, or per mille */
-	uint64_t sum;
-	uint32_t n; /* of the bin that is being filled, of the coarser grains */
-	uint64_t sum_coarse;
-	uint32_t n_coarse;
+	/* Of the next coarser bins, which are being filled. */
+	uint64_t sum[WTL_TOP_GRAINS - 1];
+	uint32_t n[WTL_TOP_GRAINS - 1];
 };
 
 /* The rings' common clock. */
