@@ -36,7 +36,8 @@ static int stretch_widen(struct wtl_stretch *stretch, size_t n, size_t room)
 
 		if (!values)
 			return -ENOMEM;
-		stretch->runs[stretch->n_runs] = (struct wtl_run){.values = values, .room = room};
+		stretch->runs[stretch->n_runs] =
+			(struct wtl_value_run){.values = values, .room = room};
 	}
 	return 0;
 }
@@ -272,7 +273,7 @@ int wtl_store_baseline(struct wtl_store_writer *writer, const struct wtl_stored_
 
 /* ---- Values ---- */
 
-static bool run_grow(struct wtl_store_writer *writer, struct wtl_run *run)
+static bool run_grow(struct wtl_store_writer *writer, struct wtl_value_run *run)
 {
 	struct wtl_stretch *front = writer->front;
 	size_t more = run->room * sizeof(run->values[0]);
@@ -291,7 +292,7 @@ static bool run_grow(struct wtl_store_writer *writer, struct wtl_run *run)
 
 bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value)
 {
-	struct wtl_run *run = &writer->front->runs[series];
+	struct wtl_value_run *run = &writer->front->runs[series];
 
 	if (run->n == run->room) {
 		/* A recording that has stopped is nobody's concern any more. */

@@ -21,7 +21,7 @@ size_t wtl_writer_room(const struct wtl_store_writer *writer)
 void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room)
 {
 	for (size_t i = 0; i < stretch->n_runs; i++) {
-		struct wtl_run *run = &stretch->runs[i];
+		struct wtl_value_run *run = &stretch->runs[i];
 
 		run->n = 0;
 		if (run->room > 4 * room &&

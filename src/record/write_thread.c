@@ -17,7 +17,7 @@ static int encode(struct wtl_store_writer *writer, const struct wtl_stretch *str
 	uint32_t before = 0;
 
 	for (uint32_t i = 0; i < stretch->n_runs; i++) {
-		const struct wtl_run *run = &stretch->runs[i];
+		const struct wtl_value_run *run = &stretch->runs[i];
 		struct wtl_buf *block = &writer->block;
 
 		if (run->n == 0)

@@ -26,7 +26,7 @@ enum {
 
 /* ---- A stretch: what was put between two commits ---- */
 
-struct wtl_run {
+struct wtl_value_run {
 	int64_t *values;
 	size_t n, room;
 };
@@ -37,7 +37,7 @@ struct wtl_pending {
 };
 
 struct wtl_stretch {
-	struct wtl_run *runs; /* by series */
+	struct wtl_value_run *runs; /* by series */
 	size_t n_runs, runs_room;
 	struct wtl_pending *rows; /* in order */
 	size_t n_rows, rows_room;

@@ -176,7 +176,7 @@ static void leave_some(struct wtl_counters *counters)
 /* For the process that was added last. 0, or why it has none. */
 static int thread_open(struct wtl_io *io, struct wtl_counters *counters, int task)
 {
-	struct wtl_counter counter = {.owner = counters->n_counted - 1};
+	struct wtl_process_counter counter = {.owner = counters->n_counted - 1};
 	int rc;
 
 	if (counters->n_counters >= counters->max)
@@ -252,7 +252,7 @@ static void process_open(struct wtl_workload *workload, uint32_t slot, uint64_t 
 
 /* ---- A scan ---- */
 
-static void counter_take(struct wtl_counted *counted, struct wtl_counter *counter,
+static void counter_take(struct wtl_counted *counted, struct wtl_process_counter *counter,
 			 const struct wtl_perf_count *now)
 {
 	const struct wtl_perf_count *last = &counter->last;
@@ -272,7 +272,7 @@ static void counter_take(struct wtl_counted *counted, struct wtl_counter *counte
 static void counters_read(struct wtl_io *io, struct wtl_counters *counters)
 {
 	for (uint32_t i = counters->n_counters; i-- > 0;) {
-		struct wtl_counter *counter = &counters->counters[i];
+		struct wtl_process_counter *counter = &counters->counters[i];
 		struct wtl_counted *counted = &counters->counted[counter->owner];
 		struct wtl_perf_count now;
 

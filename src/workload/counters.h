@@ -35,7 +35,7 @@ struct wtl_counters {
 		int64_t before_ns;
 		uint64_t before_weight;
 	} counted[WTL_COUNTED_MAX];
-	struct wtl_counter {
+	struct wtl_process_counter {
 		int file;
 		uint32_t owner; /* in counted[] */
 		struct wtl_perf_count last;

@@ -11,7 +11,7 @@ enum {
 
 static bool has_key(const void *rows, uint32_t at, const void *key)
 {
-	return memcmp(&((const struct wtl_rows *)rows)->rows[at].key, key,
+	return memcmp(&((const struct wtl_folded_rows *)rows)->rows[at].key, key,
 		      sizeof(struct wtl_row_key)) == 0;
 }
 
@@ -43,7 +43,7 @@ static void row_fill(struct wtl_consumer *consumer, const struct wtl_row_key *ke
 
 static uint32_t row_add(struct wtl_workload *workload, const struct wtl_row_key *key, uint32_t sum)
 {
-	struct wtl_rows *rows = &workload->rows;
+	struct wtl_folded_rows *rows = &workload->rows;
 	int64_t slot;
 
 	/* One place is kept for each of the two rows of others. */
@@ -196,7 +196,7 @@ bool wtl_rows_make_room(struct wtl_workload *workload)
 
 void wtl_rows_forget_set(struct wtl_workload *workload, uint16_t others)
 {
-	struct wtl_rows *rows = &workload->rows;
+	struct wtl_folded_rows *rows = &workload->rows;
 
 	for (uint32_t i = 0; i < rows->n; i++) {
 		struct wtl_row_key *key = &rows->rows[i].key;

@@ -65,8 +65,8 @@ struct wtl_row_key {
 	char name[32];
 };
 
-struct wtl_rows {
-	struct wtl_row {
+struct wtl_folded_rows {
+	struct wtl_folded_row {
 		struct wtl_row_key key;
 		uint32_t slot;
 	} rows[WTL_ROWS_MAX];
@@ -136,7 +136,7 @@ struct wtl_workload {
 		bool is_for_all;	 /* for other users' processes as well */
 	} offer;
 	struct wtl_counters *counters;
-	struct wtl_rows rows;
+	struct wtl_folded_rows rows;
 	struct wtl_unit_use units[WTL_UNITS_MAX];
 	size_t n_units, n_groups_seen;
 	size_t n_groups_kept;	/* when some were given up last */

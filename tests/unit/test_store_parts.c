@@ -183,8 +183,8 @@ static void test_stretch_gives_memory_back(void **state)
 	(void)state;
 	stretch.runs = calloc(2, sizeof(stretch.runs[0]));
 	stretch.n_runs = stretch.runs_room = 2;
-	stretch.runs[0] = (struct wtl_run){malloc(1000 * sizeof(int64_t)), 900, 1000};
-	stretch.runs[1] = (struct wtl_run){malloc(40 * sizeof(int64_t)), 40, 40};
+	stretch.runs[0] = (struct wtl_value_run){malloc(1000 * sizeof(int64_t)), 900, 1000};
+	stretch.runs[1] = (struct wtl_value_run){malloc(40 * sizeof(int64_t)), 40, 40};
 	stretch.is_lost = stretch.ends_period = true;
 	stretch.grown_bytes = 7;
 	wtl_stretch_clear(&stretch, 16);

@@ -13,7 +13,7 @@
 #include "commands/record/recording.h"
 #include "meter/meter.h"
 
-static size_t find_marked(const struct wtl_recording *recording, const char *name)
+static size_t find_marked(const struct wtl_recording_session *recording, const char *name)
 {
 	size_t i = 0;
 
@@ -22,7 +22,7 @@ static size_t find_marked(const struct wtl_recording *recording, const char *nam
 	return i;
 }
 
-static void begin_window(struct wtl_recording *recording, const char *name, int pid,
+static void begin_window(struct wtl_recording_session *recording, const char *name, int pid,
 			 struct wtl_buf *answer)
 {
 	int rc = -WATTLE_E_TOO_MANY;
@@ -51,7 +51,8 @@ static void begin_window(struct wtl_recording *recording, const char *name, int 
 	wtl_buf_puts(answer, "ok");
 }
 
-static void end_window(struct wtl_recording *recording, const char *name, struct wtl_buf *answer)
+static void end_window(struct wtl_recording_session *recording, const char *name,
+		       struct wtl_buf *answer)
 {
 	struct wattle_meter *meter = recording->billing->meter;
 	size_t i = find_marked(recording, name);
@@ -75,7 +76,7 @@ static void put_line(struct wtl_buf *answer, const char *key, const char *text)
 	wtl_text_escape(answer, text, strlen(text));
 }
 
-static void tell_status(const struct wtl_recording *recording, struct wtl_buf *answer)
+static void tell_status(const struct wtl_recording_session *recording, struct wtl_buf *answer)
 {
 	char *path = realpath(recording->path, NULL);
 	struct stat status;
@@ -93,7 +94,7 @@ static void tell_status(const struct wtl_recording *recording, struct wtl_buf *a
 }
 
 /* false: it is answered when the recording has ended. */
-static bool stop(struct wtl_recording *recording, struct wtl_buf *answer)
+static bool stop(struct wtl_recording_session *recording, struct wtl_buf *answer)
 {
 	if (!recording->can_stop) {
 		wtl_mark_refuse(answer, EPERM,
@@ -107,7 +108,7 @@ static bool stop(struct wtl_recording *recording, struct wtl_buf *answer)
 bool wtl_recording_asked(void *context, const struct wtl_mark_message *mark, int pid,
 			 struct wtl_buf *answer)
 {
-	struct wtl_recording *recording = context;
+	struct wtl_recording_session *recording = context;
 
 	if (mark->verb == WTL_MARK_STOP)
 		return stop(recording, answer);
@@ -124,7 +125,7 @@ bool wtl_recording_asked(void *context, const struct wtl_mark_message *mark, int
 	return true;
 }
 
-void wtl_recording_look_at_marked(struct wtl_recording *recording)
+void wtl_recording_look_at_marked(struct wtl_recording_session *recording)
 {
 	struct wattle_meter *meter = recording->billing->meter;
 

@@ -97,7 +97,7 @@ struct session {
 	struct wtl_io *io;
 	struct wtl_loop loop;
 	struct wtl_billing billing;
-	struct wtl_recording recording;
+	struct wtl_recording_session recording;
 	struct wtl_follow follow;
 	struct wtl_background background;
 	char told[1500]; /* what it came to, in a line */

@@ -39,7 +39,7 @@ static void user_name(void *context, uint32_t uid, char name[33])
 	wtl_user_name(!app->settings.root && !app->settings.tape, uid, name, 33);
 }
 
-static void complain(const struct wtl_recording *recording, const struct wtl_err *err)
+static void complain(const struct wtl_recording_session *recording, const struct wtl_err *err)
 {
 	wtl_complain(recording->app, "%s: %s", err->path[0] ? err->path : recording->path,
 		     err->text[0] ? err->text : wtl_err_text(err->code));
@@ -70,7 +70,7 @@ void wtl_recording_type_path(struct wtl_buf *buf, const char *path)
 
 /* ---- Beginning ---- */
 
-static void tell_command(struct wtl_recording *recording)
+static void tell_command(struct wtl_recording_session *recording)
 {
 	char *const *command = recording->app->settings.command;
 	struct wtl_buf text;
@@ -82,7 +82,7 @@ static void tell_command(struct wtl_recording *recording)
 	wtl_buf_done(&text);
 }
 
-static void tell_host(struct wtl_recording *recording)
+static void tell_host(struct wtl_recording_session *recording)
 {
 	const struct wtl_settings *settings = &recording->app->settings;
 	char host[65] = "", number[24];
@@ -101,12 +101,12 @@ static void tell_host(struct wtl_recording *recording)
 	}
 }
 
-void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app,
+void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_app *app,
 			  const struct wtl_recording_settings *settings, bool can_stop)
 {
 	struct wtl_err err = {.code = 0};
 
-	*recording = (struct wtl_recording){
+	*recording = (struct wtl_recording_session){
 		.app = app, .settings = settings, .path = settings->path, .can_stop = can_stop};
 	recording->marks.asked = wtl_recording_asked;
 	recording->marks.context = recording;
@@ -122,7 +122,7 @@ void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app,
 		setenv(WTL_MARK_VARIABLE, recording->marks.path, 1);
 }
 
-static int begin(struct wtl_recording *recording, struct wtl_err *err)
+static int begin(struct wtl_recording_session *recording, struct wtl_err *err)
 {
 	const struct wtl_settings *settings = &recording->app->settings;
 	struct wtl_billing *billing = recording->billing;
@@ -148,14 +148,14 @@ static int begin(struct wtl_recording *recording, struct wtl_err *err)
 static void second_passed(void *recording);
 
 /* A tape has looks at who ran where it has them. */
-static bool has_own_looks(const struct wtl_recording *recording)
+static bool has_own_looks(const struct wtl_recording_session *recording)
 {
 	const struct wtl_settings *settings = &recording->app->settings;
 
 	return settings->tape || settings->tape_record;
 }
 
-static void watch_seconds(struct wtl_recording *recording)
+static void watch_seconds(struct wtl_recording_session *recording)
 {
 	const struct itimerspec second = {.it_value.tv_nsec = COMMIT_NS,
 					  .it_interval.tv_nsec = COMMIT_NS};
@@ -170,7 +170,7 @@ static void watch_seconds(struct wtl_recording *recording)
 			   "there is no timer: what is marked is written with the next sample");
 }
 
-int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *billing,
+int wtl_recording_open(struct wtl_recording_session *recording, struct wtl_billing *billing,
 		       struct wtl_loop *loop)
 {
 	struct wtl_err err = {.code = 0};
@@ -200,7 +200,7 @@ int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *bill
 
 /* ---- Going on ---- */
 
-static void tell_what_is_left(const struct wtl_recording *recording)
+static void tell_what_is_left(const struct wtl_recording_session *recording)
 {
 	struct wtl_buf typed;
 
@@ -214,7 +214,7 @@ static void tell_what_is_left(const struct wtl_recording *recording)
 	wtl_buf_done(&typed);
 }
 
-static void fail(struct wtl_recording *recording, const struct wtl_err *err)
+static void fail(struct wtl_recording_session *recording, const struct wtl_err *err)
 {
 	recording->has_failed = true;
 	complain(recording, err);
@@ -225,7 +225,7 @@ static void fail(struct wtl_recording *recording, const struct wtl_err *err)
 }
 
 /* A ring never gives up what is newest, even if that alone is too much. */
-static void look_at_size(struct wtl_recording *recording)
+static void look_at_size(struct wtl_recording_session *recording)
 {
 	if (recording->is_over || !wtl_store_is_over(wtl_recorder_writer(recording->recorder)))
 		return;
@@ -236,7 +236,7 @@ static void look_at_size(struct wtl_recording *recording)
 		   recording->path);
 }
 
-static void commit(struct wtl_recording *recording)
+static void commit(struct wtl_recording_session *recording)
 {
 	struct wtl_err err = {.code = 0};
 
@@ -248,7 +248,7 @@ static void commit(struct wtl_recording *recording)
 /* Samples may be minutes apart; what is marked meanwhile is on the disk a second later. */
 static void second_passed(void *context)
 {
-	struct wtl_recording *recording = context;
+	struct wtl_recording_session *recording = context;
 	uint64_t n;
 
 	if (read(recording->timer, &n, sizeof(n)) == (ssize_t)sizeof(n) && recording->recorder &&
@@ -257,7 +257,7 @@ static void second_passed(void *context)
 }
 
 /* What is on the disk is to say whose it was up to then. */
-static void bill(struct wtl_recording *recording)
+static void bill(struct wtl_recording_session *recording)
 {
 	if (!has_own_looks(recording))
 		wtl_billing_look_now(recording->billing);
@@ -265,7 +265,7 @@ static void bill(struct wtl_recording *recording)
 
 void wtl_recording_look(void *context)
 {
-	struct wtl_recording *recording = context;
+	struct wtl_recording_session *recording = context;
 	struct wtl_billing *billing = recording->billing;
 	struct wattle_window window;
 	int64_t now_ns;
@@ -288,12 +288,12 @@ void wtl_recording_look(void *context)
 	commit(recording);
 }
 
-void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *child)
+void wtl_recording_command(struct wtl_recording_session *recording, struct wtl_child *child)
 {
 	recording->child = child;
 }
 
-static void tell_number(struct wtl_recording *recording, const char *name, const char *key,
+static void tell_number(struct wtl_recording_session *recording, const char *name, const char *key,
 			int64_t value)
 {
 	char text[24];
@@ -303,7 +303,7 @@ static void tell_number(struct wtl_recording *recording, const char *name, const
 }
 
 /* How the command of the window ended, and what it came to by the kernel's own account. */
-static void tell_exit(struct wtl_recording *recording, const char *name)
+static void tell_exit(struct wtl_recording_session *recording, const char *name)
 {
 	struct wtl_child *child = recording->child;
 
@@ -325,7 +325,7 @@ static void tell_exit(struct wtl_recording *recording, const char *name)
 			    (int64_t)child->max_rss_bytes);
 }
 
-void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
+void wtl_recording_window(struct wtl_recording_session *recording, const char *name, bool is_open,
 			  const struct wattle_window *window, const struct wattle_energy energies[])
 {
 	if (!recording->recorder)
@@ -338,7 +338,7 @@ void wtl_recording_window(struct wtl_recording *recording, const char *name, boo
 /* ---- The end ---- */
 
 /* Complains where it is not whole. 1: it is, and something stays beside it, which err tells. */
-static int end(struct wtl_recording *recording, struct wtl_err *err)
+static int end(struct wtl_recording_session *recording, struct wtl_err *err)
 {
 	int rc;
 
@@ -359,7 +359,7 @@ static int end(struct wtl_recording *recording, struct wtl_err *err)
 	return recording->has_failed ? -1 : rc;
 }
 
-int wtl_recording_close(struct wtl_recording *recording)
+int wtl_recording_close(struct wtl_recording_session *recording)
 {
 	struct wtl_err err = {.code = 0};
 	int rc = end(recording, &err);
@@ -369,7 +369,7 @@ int wtl_recording_close(struct wtl_recording *recording)
 	return rc < 0 ? rc : 0;
 }
 
-void wtl_recording_discard(struct wtl_recording *recording)
+void wtl_recording_discard(struct wtl_recording_session *recording)
 {
 	bool is_ours = recording->recorder != NULL;
 	struct wtl_err err = {.code = 0};
@@ -378,7 +378,7 @@ void wtl_recording_discard(struct wtl_recording *recording)
 		wtl_store_remove(recording->path);
 }
 
-void wtl_recording_done(struct wtl_recording *recording, const char *told)
+void wtl_recording_done(struct wtl_recording_session *recording, const char *told)
 {
 	struct wtl_buf answer, typed;
 

@@ -30,7 +30,7 @@ struct wtl_recording_settings {
 };
 
 /* A recording that is written beside a measurement (`wattle record`, `wattle run --record`). */
-struct wtl_recording {
+struct wtl_recording_session {
 	struct wtl_app *app;
 	struct wtl_billing *billing;   /* the meter, and who is followed */
 	struct wtl_recorder *recorder; /* NULL: none is written, or it was stopped by an error */
@@ -56,24 +56,24 @@ struct wtl_recording {
  * there shall be a recording, and puts WATTLE_MARK into the environment. Without it there are no
  * marks, which is remarked. can_stop: "stop" may come from outside.
  */
-void wtl_recording_listen(struct wtl_recording *recording, struct wtl_app *app,
+void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_app *app,
 			  const struct wtl_recording_settings *settings, bool can_stop);
 /*
  * Begins one in the settings' record.path (NULL: none), right after the meter and the billing were
  * opened. Marks are taken in the loop from then on (NULL: none are). 0, or negative after
  * wtl_complain(). close() in any case, once wtl_recording_listen() was called.
  */
-int wtl_recording_open(struct wtl_recording *recording, struct wtl_billing *billing,
+int wtl_recording_open(struct wtl_recording_session *recording, struct wtl_billing *billing,
 		       struct wtl_loop *loop);
-/* After each sample (a struct wtl_recording): once a second what there is is written; between samples that
+/* After each sample (a struct wtl_recording_session): once a second what there is is written; between samples that
  * are further apart a timer does that for what is marked. An error is said once, and the measurement goes on
  * without; where it has no other use, the loop is stopped. */
 void wtl_recording_look(void *recording);
 /* The command was started, with the window open: how it ends is kept when that ends. Until then the child is
  * borrowed. */
-void wtl_recording_command(struct wtl_recording *recording, struct wtl_child *child);
+void wtl_recording_command(struct wtl_recording_session *recording, struct wtl_child *child);
 /* A window's figures; is_open false: at its end, when nobody looks at the command's process any more. */
-void wtl_recording_window(struct wtl_recording *recording, const char *name, bool is_open,
+void wtl_recording_window(struct wtl_recording_session *recording, const char *name, bool is_open,
 			  const struct wattle_window *window,
 			  const struct wattle_energy energies[]);
 /* The set() of an option with the path for one: a file, and not standard output. */
@@ -81,11 +81,11 @@ int wtl_recording_set_path(struct wtl_app *app, const struct wtl_option *option,
 /* Appends the path as the word that one types behind a command. Raw bytes. */
 void wtl_recording_type_path(struct wtl_buf *buf, const char *path);
 /* Writes the rest. 0, or negative (said already) where the recording is not whole. */
-int wtl_recording_close(struct wtl_recording *recording);
+int wtl_recording_close(struct wtl_recording_session *recording);
 /* The same where there was nothing to be recorded: the file goes away. */
-void wtl_recording_discard(struct wtl_recording *recording);
+void wtl_recording_discard(struct wtl_recording_session *recording);
 /* Nobody is listened to any more; told (may be NULL) is for those that asked for the end. */
-void wtl_recording_done(struct wtl_recording *recording, const char *told);
+void wtl_recording_done(struct wtl_recording_session *recording, const char *told);
 
 /* ---- recording_marks.c ---- */
 
@@ -93,7 +93,7 @@ void wtl_recording_done(struct wtl_recording *recording, const char *told);
 bool wtl_recording_asked(void *recording, const struct wtl_mark_message *mark, int pid,
 			 struct wtl_buf *answer);
 /* The figures so far of all that are open. */
-void wtl_recording_look_at_marked(struct wtl_recording *recording);
+void wtl_recording_look_at_marked(struct wtl_recording_session *recording);
 
 /* ---- recording_devices.c: what devices tell beside energy ---- */
 

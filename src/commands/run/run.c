@@ -105,7 +105,7 @@ struct session {
 	struct wtl_io *io;
 	struct wtl_loop loop;
 	struct wtl_billing billing;
-	struct wtl_recording recording;
+	struct wtl_recording_session recording;
 	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the begin */
 	int64_t memory_due_ns;
 	bool has_read_memory;
