@@ -68,7 +68,7 @@ WATTLE_API int wattle_recording_next(struct wattle_recording *recording, int64_t
 struct wattle_recording_window {
 	size_t size; /* set by the caller */
 	char name[64];
-	int pid; /* of whoever marked it from outside; 0: none */
+	int pid;		     /* of whoever marked it from outside; 0: none */
 	struct wattle_window window; /* stays the last member */
 };
 

@@ -156,8 +156,8 @@ struct wattle_options {
 	void *log_context;
 	/*
 	 * 1: follows the machine's processes, so that the functions below tell who used the energy. It costs a
-	 * look at all processes a second (some 1 ms for 1,000 of them); without ticks in between, the look is
-	 * taken when it is asked for. 0: they return -ENOTSUP, and nothing is looked at.
+	 * scan of all processes a second (some 1 ms for 1,000 of them); without ticks in between, the scan is
+	 * taken when it is asked for. 0: they return -ENOTSUP, and no process is read.
 	 */
 	int attribution;
 	enum wattle_weight weight; /* of attribution; CPU time where the hardware does not tell */
@@ -222,7 +222,8 @@ WATTLE_API int wattle_meter_find(const struct wattle_meter *meter, const char *n
 /* ---- Windows ---- */
 
 enum {
-	WATTLE_ENERGY_SHORT = 1,     /* fewer than 10 updates of the sensor: mind the uncertainty */
+	WATTLE_ENERGY_SHORT =
+		1, /* fewer than 10 updates of the sensor: so its uncertainty is large */
 	WATTLE_ENERGY_DISAGREES = 2, /* two sources of this domain differ by more than they may */
 	WATTLE_ENERGY_RESET = 4,     /* the counter started anew within the window */
 	WATTLE_ENERGY_INCOMPLETE = 8 /* of a total: a domain that counts has no figure, or a gap */
@@ -262,8 +263,8 @@ struct wattle_window {
 WATTLE_API int wattle_window_begin(struct wattle_meter *meter, const char *name);
 
 enum {
-	/* Of meters with attribution: looks at the processes at the window's begin, and when it is asked who
-	 * used its energy. Else that is told as of the last regular look, up to a second before. */
+	/* Of meters with attribution: scans the processes when the window begins, and when it is asked who
+	 * used its energy. Else that is told as of the last regular scan, up to a second before. */
 	WATTLE_WINDOW_EXACT = 1,
 	/* The same, and keeps accounts of all consumers for it: wattle_meter_consumers(). */
 	WATTLE_WINDOW_CONSUMERS = 2
@@ -369,7 +370,7 @@ struct wattle_consumers;
 
 /*
  * Who used the energy of an open window with WATTLE_WINDOW_CONSUMERS, or since the meter was opened (window
- * NULL), with a fresh sample and a look. The list is the caller's, and stays as it is. -ENOTSUP, -ENOMEM,
+ * NULL), with a fresh sample and a scan. The list is the caller's, and stays as it is. -ENOTSUP, -ENOMEM,
  * -WATTLE_E_NO_WINDOW, or -ENODATA for a window without that flag; the reason is in *reterr (may be NULL).
  */
 WATTLE_API int wattle_meter_consumers(struct wattle_meter *meter, const char *window,
@@ -404,7 +405,7 @@ struct wattle_set;
 
 enum {
 	WATTLE_USE_EARLIER =
-		1 /* as of the last regular look, not of now: see WATTLE_WINDOW_EXACT */
+		1 /* as of the last regular scan, not of now: see WATTLE_WINDOW_EXACT */
 };
 
 struct wattle_use {
@@ -418,7 +419,7 @@ struct wattle_use {
 };
 
 /*
- * Chooses a set, which costs a look at the processes; what its members use is then known for every window
+ * Chooses a set, which costs a scan of the processes; what its members use is then known for every window
  * that begins afterwards, at no cost of its own. pid is for WATTLE_SET_PID, cgroup for WATTLE_SET_CGROUP
  * alone. -ENOTSUP, -ESRCH, -EINVAL, -ENOMEM, -WATTLE_E_TOO_MANY (16 at a time).
  */
