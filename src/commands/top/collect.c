@@ -28,8 +28,8 @@
 #define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
 #define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
-			   const struct wtl_top_settings *settings)
+void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			    const struct wtl_top_settings *settings)
 {
 	memset(collector, 0, sizeof(*collector));
 	collector->app = app;
@@ -41,7 +41,6 @@ int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *
 		wtl_top_view_init(&collector->views[i]);
 	collector->ready = 1;
 	collector->front = 2;
-	return 0;
 }
 
 /* ---- What the thread does ---- */
@@ -159,6 +158,7 @@ static void take_slow(struct wtl_top_collector *collector)
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
 {
+	const struct wtl_settings *settings = &collector->app->settings;
 	struct wtl_top_view *view = &collector->master;
 	int rc;
 
@@ -174,12 +174,11 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	if (collector->consumers)
 		wtl_consumers_begin(collector->consumers);
 	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
+	/* Users have this machine's names. */
+	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
+			       collector->consumers);
 	if (rc == 0)
-		rc = wtl_top_processes_init(&collector->processes, &collector->app->settings,
-					    collector->consumers);
-	if (rc == 0)
-		rc = wtl_top_gpus_init(&collector->gpus, &collector->app->settings,
-				       collector->meter);
+		rc = wtl_top_gpus_init(&collector->gpus, settings, collector->meter);
 	if (rc < 0) {
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;

@@ -96,11 +96,9 @@ struct wtl_top_processes {
 	unsigned memory_reads;
 };
 
-int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
-			   struct wtl_consumers *consumers);
-/* For those that a recording tells of. */
-void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
-				   struct wtl_consumers *consumers);
+/* player: of the recording that tells of them; NULL: none does. */
+void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
+			    struct wtl_player *player, struct wtl_consumers *consumers);
 void wtl_top_processes_done(struct wtl_top_processes *processes);
 /* Of as many as may be asked once a second: busy ones, and all in turn. */
 void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
@@ -201,8 +199,8 @@ struct wtl_top_collector {
 	bool is_fresh;
 };
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
-			   const struct wtl_top_settings *settings);
+void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			    const struct wtl_top_settings *settings);
 /* false: something does not answer; the memory must stay, and the process should end. */
 bool wtl_top_collector_done(struct wtl_top_collector *collector);
 

@@ -183,11 +183,11 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	struct wtl_top_collector *collector = malloc(sizeof(*collector));
 	int code;
 
-	if (!collector || wtl_top_collector_init(collector, session->app, session->settings) < 0) {
-		free(collector);
+	if (!collector) {
 		wtl_complain(session->app, "out of memory");
 		return WTL_EXIT_FAILED;
 	}
+	wtl_top_collector_init(collector, session->app, session->settings);
 	session->collector = collector;
 	collector->without_table = session->face != NULL;
 	wtl_top_ui_init(&session->ui);
