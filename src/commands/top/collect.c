@@ -69,9 +69,9 @@ static int open_consumers(struct wtl_top_collector *collector)
 		wtl_complain_err(collector->app, &err);
 		return rc;
 	}
-	collector->consumers = collector->session.consumers;
-	wtl_remark_weight(collector->app, collector->consumers);
+	wtl_remark_weight(collector->app, collector->session.consumers);
 	wtl_session_load_idle(&collector->session, NULL, NULL);
+	wtl_session_begin(&collector->session);
 	return 0;
 }
 
@@ -92,20 +92,16 @@ static void fill_constants(struct wtl_top_collector *collector)
 /* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
 static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 {
-	const struct wtl_top_view *view = &collector->master;
-
 	if (collector->bills_late)
 		return INT64_MAX;
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].kind == WATTLE_KIND_GPU)
-			return collector->begin_ns + BILL_NS;
-	return collector->begin_ns + BILL_SOON_NS;
+	return collector->begin_ns +
+	       (wtl_top_has_gpus(&collector->master) ? BILL_NS : BILL_SOON_NS);
 }
 
 /* For some seconds; where it goes on, a line that stays would hide the keys. */
 static void tell_losses(struct wtl_top_collector *collector)
 {
-	const struct wtl_workload_means *means = wtl_consumers_means(collector->consumers);
+	const struct wtl_workload_means *means = wtl_consumers_means(collector->session.consumers);
 	uint64_t n_lost = means->n_lost_exits + means->n_unfollowed;
 	struct wtl_top_view *view = &collector->master;
 	int64_t now_ns = wtl_top_screen_ns();
@@ -130,13 +126,12 @@ static void bill(struct wtl_top_collector *collector)
 {
 	struct wtl_top_sampler *sampler = &collector->sampler;
 
-	if (!collector->consumers)
+	if (!collector->session.consumers)
 		return;
 	collector->billed_ns = sampler->window.duration_ns;
 	if (collector->bills_late)
-		wtl_consumers_name_all(collector->consumers);
-	wtl_consumers_bill(collector->consumers, sampler->energies,
-			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
+		wtl_consumers_name_all(collector->session.consumers);
+	wtl_session_bill_window(&collector->session, &sampler->window, sampler->energies);
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	tell_losses(collector);
@@ -171,12 +166,10 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	rc = open_consumers(collector);
 	if (rc < 0)
 		return rc;
-	if (collector->consumers)
-		wtl_consumers_begin(collector->consumers);
 	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
 	/* Users have this machine's names. */
 	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
-			       collector->consumers);
+			       collector->session.consumers);
 	if (rc == 0)
 		rc = wtl_top_gpus_init(&collector->gpus, settings, collector->meter);
 	if (rc < 0) {

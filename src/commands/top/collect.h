@@ -58,7 +58,6 @@ struct wtl_top_sampler {
 	uint64_t n_moments_billed;     /* n_moments then; 0: nothing was billed yet */
 	struct wtl_top_curve **curves;
 	uint32_t *values;
-	uint32_t *gaps;	  /* as many WTL_TOP_GAP as there are values */
 	int64_t begin_ns; /* where the first bin begins; 0: not begun */
 	bool has_missed;  /* the time since the newest moment was not recorded */
 	size_t n;
@@ -175,8 +174,7 @@ struct wtl_top_collector {
 
 	struct wattle_meter *meter;
 	struct wtl_io *io;
-	struct wtl_session session;
-	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
+	struct wtl_session session; /* without consumers: nobody is followed */
 	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
 	struct wtl_top_processes processes;
