@@ -28,8 +28,8 @@
 #define REMARK_PAUSE_NS (60 * WTL_NS_PER_S)
 #define TAPE_STEP_NS	(5 * WTL_NS_PER_S) /* the longest that replaying waits for the next frame */
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
-			   const struct wtl_top_settings *settings)
+void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			    const struct wtl_top_settings *settings)
 {
 	memset(collector, 0, sizeof(*collector));
 	collector->app = app;
@@ -41,7 +41,6 @@ int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *
 		wtl_top_view_init(&collector->views[i]);
 	collector->ready = 1;
 	collector->front = 2;
-	return 0;
 }
 
 /* ---- What the thread does ---- */
@@ -70,9 +69,9 @@ static int open_consumers(struct wtl_top_collector *collector)
 		wtl_complain_err(collector->app, &err);
 		return rc;
 	}
-	collector->consumers = collector->session.consumers;
-	wtl_remark_weight(collector->app, collector->consumers);
+	wtl_remark_weight(collector->app, collector->session.consumers);
 	wtl_session_load_idle(&collector->session, NULL, NULL);
+	wtl_session_begin(&collector->session);
 	return 0;
 }
 
@@ -93,20 +92,16 @@ static void fill_constants(struct wtl_top_collector *collector)
 /* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
 static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 {
-	const struct wtl_top_view *view = &collector->master;
-
 	if (collector->bills_late)
 		return INT64_MAX;
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].kind == WATTLE_KIND_GPU)
-			return collector->begin_ns + BILL_NS;
-	return collector->begin_ns + BILL_SOON_NS;
+	return collector->begin_ns +
+	       (wtl_top_has_gpus(&collector->master) ? BILL_NS : BILL_SOON_NS);
 }
 
 /* For some seconds; where it goes on, a line that stays would hide the keys. */
 static void tell_losses(struct wtl_top_collector *collector)
 {
-	const struct wtl_workload_means *means = wtl_consumers_means(collector->consumers);
+	const struct wtl_workload_means *means = wtl_consumers_means(collector->session.consumers);
 	uint64_t n_lost = means->n_lost_exits + means->n_unfollowed;
 	struct wtl_top_view *view = &collector->master;
 	int64_t now_ns = wtl_top_screen_ns();
@@ -131,13 +126,12 @@ static void bill(struct wtl_top_collector *collector)
 {
 	struct wtl_top_sampler *sampler = &collector->sampler;
 
-	if (!collector->consumers)
+	if (!collector->session.consumers)
 		return;
 	collector->billed_ns = sampler->window.duration_ns;
 	if (collector->bills_late)
-		wtl_consumers_name_all(collector->consumers);
-	wtl_consumers_bill(collector->consumers, sampler->energies,
-			   sampler->window.begin_utc_ns + sampler->window.duration_ns);
+		wtl_consumers_name_all(collector->session.consumers);
+	wtl_session_bill_window(&collector->session, &sampler->window, sampler->energies);
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	tell_losses(collector);
@@ -160,6 +154,7 @@ static void take_slow(struct wtl_top_collector *collector)
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
 {
+	const struct wtl_settings *settings = &collector->app->settings;
 	struct wtl_top_view *view = &collector->master;
 	int rc;
 
@@ -172,12 +167,10 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	rc = open_consumers(collector);
 	if (rc < 0)
 		return rc;
-	if (collector->consumers)
-		wtl_consumers_begin(collector->consumers);
 	rc = wtl_top_sampler_init(&collector->sampler, collector->meter, view);
-	if (rc == 0)
-		rc = wtl_top_processes_init(&collector->processes, &collector->app->settings,
-					    collector->consumers);
+	/* Users have this machine's names. */
+	wtl_top_processes_init(&collector->processes, !settings->root && !settings->tape, NULL,
+			       collector->session.consumers);
 	if (rc == 0)
 		rc = wtl_gpu_details_init(&collector->gpus, collector->meter, WTL_GPU_READ_NUMBERS);
 	if (rc < 0) {

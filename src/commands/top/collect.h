@@ -58,7 +58,6 @@ struct wtl_top_sampler {
 	uint64_t n_moments_billed;     /* n_moments then; 0: nothing was billed yet */
 	struct wtl_top_curve **curves;
 	uint32_t *values;
-	uint32_t *gaps;	  /* as many WTL_TOP_GAP as there are values */
 	int64_t begin_ns; /* where the first bin begins; 0: not begun */
 	bool has_missed;  /* the time since the newest moment was not recorded */
 	size_t n;
@@ -96,11 +95,9 @@ struct wtl_top_processes {
 	unsigned memory_reads;
 };
 
-int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
-			   struct wtl_consumers *consumers);
-/* For those that a recording tells of. */
-void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
-				   struct wtl_consumers *consumers);
+/* player: of the recording that tells of them; NULL: none does. */
+void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
+			    struct wtl_player *player, struct wtl_consumers *consumers);
 void wtl_top_processes_done(struct wtl_top_processes *processes);
 /* Of as many as may be asked once a second: busy ones, and all in turn. */
 void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
@@ -153,8 +150,7 @@ struct wtl_top_collector {
 
 	struct wattle_meter *meter;
 	struct wtl_io *io;
-	struct wtl_session session;
-	struct wtl_consumers *consumers; /* the session's; NULL: nobody is followed */
+	struct wtl_session session; /* without consumers: nobody is followed */
 	char idle_path[PATH_MAX];
 	struct wtl_top_sampler sampler;
 	struct wtl_top_processes processes;
@@ -177,8 +173,8 @@ struct wtl_top_collector {
 	bool is_fresh;
 };
 
-int wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
-			   const struct wtl_top_settings *settings);
+void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app *app,
+			    const struct wtl_top_settings *settings);
 /* false: something does not answer; the memory must stay, and the process should end. */
 bool wtl_top_collector_done(struct wtl_top_collector *collector);
 

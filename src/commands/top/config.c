@@ -37,12 +37,7 @@ static const char *const groupings[WTL_GROUPINGS] = {
 static const char *const graphs[WTL_GRAPHS] = {
 	[WTL_GRAPH_OFF] = "off", [WTL_GRAPH_TOTAL] = "total", [WTL_GRAPH_EACH] = "each"};
 
-static const struct {
-	const char *name;
-	int seconds;
-} windows[WTL_TOP_WINDOWS] = {
-	{"20s", 20}, {"1min", 60}, {"5min", 300}, {"15min", 900}, {"30min", 1800}, {"1h", 3600},
-};
+static const char *const windows[WTL_TOP_WINDOWS] = {"20s", "1min", "5min", "15min", "30min", "1h"};
 
 const struct wtl_switch_info *wtl_switch_info(enum wtl_switch which)
 {
@@ -61,12 +56,14 @@ const char *wtl_graph_name(enum wtl_graph graph)
 
 long long wtl_top_window_ns(unsigned window)
 {
-	return windows[window < WTL_TOP_WINDOWS ? window : 0].seconds * 1000000000LL;
+	static const int seconds[WTL_TOP_WINDOWS] = {20, 60, 300, 900, 1800, 3600};
+
+	return seconds[window < WTL_TOP_WINDOWS ? window : 0] * 1000000000LL;
 }
 
 const char *wtl_top_window_name(unsigned window)
 {
-	return windows[window < WTL_TOP_WINDOWS ? window : 0].name;
+	return windows[window < WTL_TOP_WINDOWS ? window : 0];
 }
 
 void wtl_top_config_init(struct wtl_top_config *config)
@@ -110,16 +107,6 @@ static bool parse_yes_no(const char *text, size_t len, bool *ret)
 	if (i < 8)
 		*ret = i % 2 == 0;
 	return i < 8;
-}
-
-static bool parse_window(const char *text, size_t len, unsigned *ret)
-{
-	for (unsigned i = 0; i < WTL_TOP_WINDOWS; i++)
-		if (is_word(text, len, windows[i].name)) {
-			*ret = i;
-			return true;
-		}
-	return false;
 }
 
 /* Names with blanks or commas between them. All must be known; the command is always shown. */
@@ -179,43 +166,34 @@ static enum verdict taken(bool good)
 	return good ? TAKEN : WRONG;
 }
 
-static enum verdict parse_choice(unsigned index, unsigned n, unsigned *ret)
-{
-	if (index < n)
-		*ret = index;
-	return taken(index < n);
-}
-
 static enum verdict parse_setting(struct wtl_top_config *config, const char *key, size_t key_len,
 				  const char *value, size_t len)
 {
-	unsigned choice = 0;
-	enum verdict verdict;
+	const struct {
+		const char *key;
+		unsigned found, n;
+		unsigned *value;
+	} choices[] = {
+		{"sort", wtl_field_find(value, len), WTL_FIELDS, &config->sort},
+		{"group", find_word(value, len, groupings, WTL_GROUPINGS), WTL_GROUPINGS,
+		 &config->grouping},
+		{"graph", find_word(value, len, graphs, WTL_GRAPHS), WTL_GRAPHS, &config->graph},
+		{"window", find_word(value, len, windows, WTL_TOP_WINDOWS), WTL_TOP_WINDOWS,
+		 &config->window},
+	};
 
 	for (unsigned i = 0; i < WTL_SWITCHES; i++)
 		if (is_word(key, key_len, switches[i].name))
 			return taken(parse_yes_no(value, len, &config->switches[i]));
-	if (is_word(key, key_len, "sort")) {
-		verdict = parse_choice(wtl_field_find(value, len), WTL_FIELDS, &choice);
-		config->sort = verdict == TAKEN ? (enum wtl_field)choice : config->sort;
-		return verdict;
-	}
-	if (is_word(key, key_len, "group")) {
-		choice = find_word(value, len, groupings, WTL_GROUPINGS);
-		verdict = taken(choice < WTL_GROUPINGS);
-		config->grouping = verdict == TAKEN ? (enum wtl_grouping)choice : config->grouping;
-		return verdict;
-	}
-	if (is_word(key, key_len, "graph")) {
-		choice = find_word(value, len, graphs, WTL_GRAPHS);
-		verdict = taken(choice < WTL_GRAPHS);
-		config->graph = verdict == TAKEN ? (enum wtl_graph)choice : config->graph;
-		return verdict;
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+		if (!is_word(key, key_len, choices[i].key))
+			continue;
+		if (choices[i].found < choices[i].n)
+			*choices[i].value = choices[i].found;
+		return taken(choices[i].found < choices[i].n);
 	}
 	if (is_word(key, key_len, "ascending"))
 		return taken(parse_yes_no(value, len, &config->ascending));
-	if (is_word(key, key_len, "window"))
-		return taken(parse_window(value, len, &config->window));
 	if (is_word(key, key_len, "redraw_ms"))
 		return taken(parse_redraw(value, len, &config->redraw_ms));
 	if (is_word(key, key_len, "columns"))

@@ -48,10 +48,10 @@ struct wtl_switch_info {
 };
 
 struct wtl_top_config {
-	enum wtl_field sort;
+	unsigned sort; /* enum wtl_field */
 	bool ascending;
-	enum wtl_grouping grouping;
-	enum wtl_graph graph;
+	unsigned grouping; /* enum wtl_grouping */
+	unsigned graph;	   /* enum wtl_graph */
 	unsigned window;
 	unsigned redraw_ms; /* 50 … 10000 */
 	bool columns[WTL_FIELDS];

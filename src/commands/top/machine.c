@@ -15,37 +15,25 @@
 
 enum { NAMES_MAX = 64 * 1024 };
 
-/* Calls back for each name in a directory. */
-static void each_name(struct wtl_io *io, const char *dir, void *context,
-		      void (*call)(void *context, const char *name))
+/* The names in a directory, each with its NUL; none where it cannot be read. To be done with. */
+static void read_names(struct wtl_io *io, const char *dir, struct wtl_buf *names)
 {
-	struct wtl_buf names;
-
-	wtl_buf_init(&names, NAMES_MAX);
-	if (wtl_io_dir_read(io, dir, &names) > 0)
-		for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
-			call(context, names.data + at);
-	wtl_buf_done(&names);
+	wtl_buf_init(names, NAMES_MAX);
+	if (wtl_io_dir_read(io, dir, names) <= 0)
+		wtl_buf_clear(names);
 }
 
 /* ---- Temperature ---- */
 
-struct sensors {
-	struct wtl_top_machine_reader *reader;
-	struct wtl_io *io;
-};
-
 /* The first input of a CPU's own sensor: the package, or the control temperature. */
-static void add_sensor(void *context, const char *name)
+static void add_sensor(struct wtl_top_machine_reader *reader, const char *name)
 {
 	static const char *const drivers[] = {"coretemp", "k10temp", "zenpower", "cpu_thermal"};
-	struct sensors *sensors = context;
-	struct wtl_top_machine_reader *reader = sensors->reader;
 	char path[96], driver[32];
 
 	if (reader->n_temperatures == WTL_TOP_SENSORS ||
 	    snprintf(path, sizeof(path), "/sys/class/hwmon/%s/name", name) >= (int)sizeof(path) ||
-	    wtl_io_read_line(sensors->io, path, driver, sizeof(driver)) < 0)
+	    wtl_io_read_line(reader->io, path, driver, sizeof(driver)) < 0)
 		return;
 	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
 		if (strcmp(driver, drivers[i]) == 0)
@@ -78,22 +66,14 @@ static void take_temperature(const struct wtl_top_machine_reader *reader,
 static void take_use(struct wtl_top_machine_reader *reader, struct wtl_top_machine *machine)
 {
 	uint64_t fields[8] = {0}, all = 0, busy;
-	char text[512];
-	const char *at;
+	char text[512], *at = text + 4;
 
 	/* Only the first line is wanted; the file is longer. */
 	if (wtl_io_read_line(reader->io, "/proc/stat", text, sizeof(text)) < 0 ||
 	    !wtl_text_starts(text, "cpu "))
 		return;
-	at = text + 4;
 	for (size_t i = 0; i < 8; i++) {
-		size_t len;
-
-		at += strspn(at, " ");
-		len = strcspn(at, " ");
-		if (wtl_num_u64(at, len, &fields[i]) < 0)
-			break;
-		at += len;
+		fields[i] = strtoull(at, &at, 10);
 		all += fields[i];
 	}
 	busy = all - fields[3] - fields[4];
@@ -169,7 +149,7 @@ static void take_cpus(struct wtl_top_machine_reader *reader, struct wtl_top_mach
 void wtl_top_machine_init(struct wtl_top_machine_reader *reader, struct wtl_io *io,
 			  const struct wattle_meter *meter, struct wtl_top_view *view)
 {
-	struct sensors sensors = {.reader = reader, .io = io};
+	struct wtl_buf names;
 
 	memset(reader, 0, sizeof(*reader));
 	reader->io = io;
@@ -177,7 +157,10 @@ void wtl_top_machine_init(struct wtl_top_machine_reader *reader, struct wtl_io *
 	view->machine.n_cpus = meter->machine.n_cpus;
 	wtl_io_read_line(io, "/proc/sys/kernel/hostname", view->machine.host,
 			 sizeof(view->machine.host));
-	each_name(io, "/sys/class/hwmon", &sensors, add_sensor);
+	read_names(io, "/sys/class/hwmon", &names);
+	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
+		add_sensor(reader, names.data + at);
+	wtl_buf_done(&names);
 }
 
 void wtl_top_machine_take(struct wtl_top_machine_reader *reader, struct wtl_top_view *view)
@@ -190,28 +173,21 @@ void wtl_top_machine_take(struct wtl_top_machine_reader *reader, struct wtl_top_
 
 /* ---- Limits of packages ---- */
 
-struct limits {
-	struct wtl_io *io;
-	struct wtl_top_view *view;
-};
-
 /* The long-term limit of a zone "intel-rapl:0" whose name is "package-0" (constraint 0 in the kernel's
  * powercap documentation). */
-static void add_limit(void *context, const char *zone)
+static void add_limit(struct wtl_io *io, struct wtl_top_view *view, const char *zone)
 {
-	struct limits *limits = context;
-	struct wtl_top_view *view = limits->view;
 	char path[128], name[32];
 	uint64_t limit_uw;
 
-	if (strncmp(zone, "intel-rapl", 10) != 0 ||
+	if (!wtl_text_starts(zone, "intel-rapl") ||
 	    snprintf(path, sizeof(path), "/sys/class/powercap/%s/name", zone) >=
 		    (int)sizeof(path) ||
-	    wtl_io_read_line(limits->io, path, name, sizeof(name)) < 0 ||
+	    wtl_io_read_line(io, path, name, sizeof(name)) < 0 ||
 	    !wtl_text_starts(name, "package-"))
 		return;
 	snprintf(path, sizeof(path), "/sys/class/powercap/%.40s/constraint_0_power_limit_uw", zone);
-	if (wtl_io_read_u64(limits->io, path, &limit_uw) < 0)
+	if (wtl_io_read_u64(io, path, &limit_uw) < 0)
 		return;
 	for (size_t i = 0; i < view->n_domains; i++)
 		if (view->domains[i].kind == WATTLE_KIND_CPU &&
@@ -221,9 +197,12 @@ static void add_limit(void *context, const char *zone)
 
 void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view)
 {
-	struct limits limits = {.io = io, .view = view};
+	struct wtl_buf names;
 
-	each_name(io, "/sys/class/powercap", &limits, add_limit);
+	read_names(io, "/sys/class/powercap", &names);
+	for (size_t at = 0; at < names.len; at += strlen(names.data + at) + 1)
+		add_limit(io, view, names.data + at);
+	wtl_buf_done(&names);
 }
 
 /* ---- wattle itself ---- */

@@ -13,21 +13,11 @@
  * is nothing to show. */
 enum { MEMORY_READS = 10, MEMORY_FIRST = 64 };
 
-int wtl_top_processes_init(struct wtl_top_processes *processes, const struct wtl_settings *settings,
-			   struct wtl_consumers *consumers)
+void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
+			    struct wtl_player *player, struct wtl_consumers *consumers)
 {
-	memset(processes, 0, sizeof(*processes));
-	processes->consumers = consumers;
-	processes->is_here = !settings->root && !settings->tape;
-	return 0;
-}
-
-void wtl_top_processes_init_played(struct wtl_top_processes *processes, struct wtl_player *player,
-				   struct wtl_consumers *consumers)
-{
-	memset(processes, 0, sizeof(*processes));
-	processes->player = player;
-	processes->consumers = consumers;
+	*processes = (struct wtl_top_processes){
+		.consumers = consumers, .is_here = is_here, .player = player};
 }
 
 void wtl_top_processes_done(struct wtl_top_processes *processes)

@@ -267,8 +267,8 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	rc = wtl_top_sampler_init(&collector->sampler, replay->history->meter, view);
 	if (rc < 0)
 		return rc;
-	wtl_top_processes_init_played(&collector->processes, replay->history->player,
-				      wtl_player_consumers(replay->history->player));
+	wtl_top_processes_init(&collector->processes, false, replay->history->player,
+			       wtl_player_consumers(replay->history->player));
 	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
 		      collector->app->settings.no_processes
 			      ? "processes are not shown (--no-processes)"

@@ -187,6 +187,7 @@ struct maker {
 	const struct wtl_filter *filter;
 	const struct wtl_top_toggled *toggled;
 	enum wtl_top_share share;
+	enum wtl_field grouped_by; /* the field that the grouping is called after */
 	struct order order;
 };
 
@@ -388,18 +389,11 @@ static void make_tree(const struct maker *maker, size_t n)
 
 static const char *group_name(const struct maker *maker, const struct wtl_top_process *process)
 {
-	static const enum wtl_field fields[WTL_GROUPINGS] = {
-		[WTL_GROUP_USER] = WTL_FIELD_USER, [WTL_GROUP_CONTAINER] = WTL_FIELD_CONTAINER,
-		[WTL_GROUP_POD] = WTL_FIELD_POD,   [WTL_GROUP_UNIT] = WTL_FIELD_UNIT,
-		[WTL_GROUP_JOB] = WTL_FIELD_JOB,   [WTL_GROUP_CGROUP] = WTL_FIELD_CGROUP,
-		[WTL_GROUP_NAME] = WTL_FIELD_NAME,
-	};
 	struct wtl_field_value value;
 
 	if (process->consumer.state == WTL_CONSUMER_KERNEL)
 		return "[kernel]";
-	if (!wtl_field_get(maker->view, process, fields[maker->config->grouping], maker->share,
-			   &value))
+	if (!wtl_field_get(maker->view, process, maker->grouped_by, maker->share, &value))
 		return "-";
 	return value.text;
 }
@@ -563,22 +557,12 @@ static void mark_twins(const struct maker *maker)
 	}
 }
 
-static int make_rows(const struct maker *maker)
-{
-	if (maker->config->grouping != WTL_GROUP_NONE)
-		return make_groups(maker, maker->rows->n_processes);
-	if (maker->config->switches[WTL_SWITCH_TREE])
-		make_tree(maker, maker->rows->n_processes);
-	else
-		make_flat(maker, maker->rows->n_processes);
-	return 0;
-}
-
 int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view,
 		      const struct wtl_top_config *config, const struct wtl_filter *filter,
 		      const struct wtl_top_toggled *toggled)
 {
 	const struct wtl_field_info *info = wtl_field_info(config->sort);
+	const char *grouping = wtl_grouping_name(config->grouping);
 	const struct maker maker = {
 		.rows = rows,
 		.view = view,
@@ -586,6 +570,7 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 		.filter = filter,
 		.toggled = toggled,
 		.share = config->switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
+		.grouped_by = wtl_field_find(grouping, strlen(grouping)),
 		.order = {.falls = info->falls != config->ascending,
 			  .is_text = info->measure == WTL_MEASURE_TEXT},
 	};
@@ -597,7 +582,12 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 	if (rc < 0 || view->n_processes == 0)
 		return rc;
 	rows->n_processes = choose(&maker);
-	rc = make_rows(&maker);
+	if (config->grouping != WTL_GROUP_NONE)
+		rc = make_groups(&maker, rows->n_processes);
+	else if (config->switches[WTL_SWITCH_TREE])
+		make_tree(&maker, rows->n_processes);
+	else
+		make_flat(&maker, rows->n_processes);
 	mark_twins(&maker);
 	return rc;
 }

@@ -45,12 +45,9 @@ static int reserve(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
 	sampler->billed = calloc(n + 1, sizeof(*sampler->billed));
 	sampler->curves = calloc(n + 1, sizeof(*sampler->curves));
 	sampler->values = calloc(n + 1, sizeof(*sampler->values));
-	sampler->gaps = calloc(n + 1, sizeof(*sampler->gaps));
 	if (!sampler->energies || !sampler->moments || !sampler->billed || !sampler->curves ||
-	    !sampler->values || !sampler->gaps)
+	    !sampler->values)
 		return -ENOMEM;
-	for (size_t i = 0; i <= n; i++)
-		sampler->gaps[i] = WTL_TOP_GAP;
 	return wtl_top_view_reserve(view, n, 0, 0, 0);
 }
 
@@ -87,7 +84,6 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 	free(sampler->billed);
 	free(sampler->curves);
 	free(sampler->values);
-	free(sampler->gaps);
 	memset(sampler, 0, sizeof(*sampler));
 }
 
@@ -145,17 +141,14 @@ static bool power_over(const struct wtl_top_sampler *sampler, size_t domain, uin
 	return power_between(moment(sampler, domain, back), moment(sampler, domain, 0), ret_uw);
 }
 
-/* How many samples hold at least so long, and are worth a difference of a sensor that has something
- * new every update_ns. */
+/* How many samples hold at least so long. */
 static uint64_t samples_for(int64_t interval_ns, int64_t span_ns)
 {
 	return interval_ns > 0 ? (uint64_t)((span_ns + interval_ns - 1) / interval_ns) : 1;
 }
 
-static uint32_t curve_value(bool known, uint64_t power_uw)
+static uint32_t curve_value(bool known, uint64_t mw)
 {
-	uint64_t mw = power_uw / 1000;
-
 	return !known ? WTL_TOP_GAP : mw < WTL_TOP_GAP ? (uint32_t)mw : WTL_TOP_GAP - 1;
 }
 
@@ -214,7 +207,7 @@ static uint32_t take_power(const struct wtl_top_sampler *sampler, size_t i, int6
 	}
 	if (domain->has_power && goes_by_bill(sampler, i, interval_ns, update_ns))
 		domain->power_uw = sampler->billed[i].power_uw;
-	return curve_value(known, power_uw);
+	return curve_value(known, power_uw / 1000);
 }
 
 static uint32_t take_domain(struct wtl_top_sampler *sampler, size_t i, struct wtl_top_view *view)
@@ -249,9 +242,7 @@ static uint32_t take_total(const struct wtl_top_sampler *sampler, struct wtl_top
 	view->total.status = sampler->window.total.status;
 	view->is_incomplete = (sampler->window.total.flags & WATTLE_ENERGY_INCOMPLETE) != 0;
 	sum_powers(view);
-	return !curve_known		? WTL_TOP_GAP
-	       : curve_mw < WTL_TOP_GAP ? (uint32_t)curve_mw
-					: WTL_TOP_GAP - 1;
+	return curve_value(curve_known, curve_mw);
 }
 
 /* As many bins as the time since the last ones holds, to the nearest. */
@@ -275,8 +266,7 @@ static void add_bins(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 	}
 	for (; missing > 0; missing--)
 		wtl_top_curves_add(&view->clock, sampler->curves,
-				   sampler->has_missed && missing > 1 ? sampler->gaps
-								      : sampler->values,
+				   sampler->has_missed && missing > 1 ? NULL : sampler->values,
 				   sampler->n + 1);
 	sampler->has_missed = false;
 }

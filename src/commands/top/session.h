@@ -37,6 +37,8 @@ struct wtl_top_session {
 	char config_path[PATH_MAX]; /* "": there is no place for it */
 };
 
+/* ---- run.c ---- */
+
 /*
  * Collects and shows: one picture on standard output, or live on the screen. app, settings and face are set; prepare
  * sets what the ui begins with, and what options say of the screen goes before that. Returns the exit code.
@@ -49,7 +51,9 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 /* Returns the exit code. */
 int wtl_top_session_live(struct wtl_top_session *session);
 
-/* Its parts in session.c: what it shows, the first check, and the rows and the picture of a view. */
+/* ---- session.c ---- */
+
+/* What it shows, the first check, and the rows and the picture of a view. */
 const struct wtl_top_face *wtl_top_session_face(const struct wtl_top_session *session);
 int wtl_top_session_check(struct wtl_top_session *session, const struct wtl_top_view *view);
 int wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view);

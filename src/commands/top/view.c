@@ -37,7 +37,7 @@ void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const
 			const uint32_t values[], size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		curve_add(curves[i], clock, values[i]);
+		curve_add(curves[i], clock, values ? values[i] : WTL_TOP_GAP);
 	clock->n_bins[0]++;
 	for (unsigned grain = 0; grain + 1 < WTL_TOP_GRAINS; grain++) {
 		if (++clock->within[grain] < WTL_TOP_GRAIN)

@@ -40,7 +40,7 @@ struct wtl_top_clock {
 };
 
 void wtl_top_curve_clear(struct wtl_top_curve *curve);
-/* One bin of the finest grain for every curve. */
+/* One bin of the finest grain for every curve; NULL: nothing is known. */
 void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const curves[],
 			const uint32_t values[], size_t n);
 /* The finest grain that holds window_ns, or the coarsest. */

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/* A session from its begin to its end: live on the screen, or one picture on standard output. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "cli/fd.h"
+#include "cli/sink.h"
+#include "commands/top/replay.h"
+#include "commands/top/session.h"
+#include "energy/units.h"
+
+enum { ONCE_COLUMNS = 100, ONCE_MAX = 8u << 20 };
+
+static int once_columns(void)
+{
+	const char *text = getenv("COLUMNS");
+	struct winsize size;
+	uint64_t value;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	if (text && wtl_num_u64(text, strlen(text), &value) == 0 && value > 0 &&
+	    value <= WTL_CANVAS_MAX)
+		return (int)value;
+	return ONCE_COLUMNS;
+}
+
+static int print_picture(struct wtl_top_session *session)
+{
+	const struct wtl_top_view *view = wtl_top_collector_view(session->collector);
+	int columns = once_columns(), rows;
+	struct wtl_buf text;
+	int rc;
+
+	wtl_top_session_rows(session, view);
+	if (session->rows.n > session->settings->rows)
+		session->rows.n = session->settings->rows;
+	rows = wtl_top_session_face(session)->once_rows(session, view, columns);
+	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
+		wtl_complain(session->app, "out of memory");
+		return WTL_EXIT_FAILED;
+	}
+	wtl_top_session_draw(session, view, true);
+	wtl_buf_init(&text, ONCE_MAX);
+	wtl_canvas_dump(&session->canvas, &text);
+	/* Not through stdio, which would fail once more when it is closed. */
+	rc = text.error ? text.error
+			: wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(&text), text.len);
+	wtl_buf_done(&text);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot write to standard output: %s", strerror(-rc));
+	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+static int show_once(struct wtl_top_session *session)
+{
+	struct wtl_top_collector *collector = session->collector;
+	int64_t interval_ns = session->app->settings.interval_ns, due_ns, end_ns;
+	int64_t once_ns = wtl_top_session_face(session)->once_ns;
+	bool is_tape = session->app->settings.tape != NULL;
+	int code;
+
+	collector->bills_late = !is_tape;
+	if (wtl_top_collector_open(collector) < 0)
+		return WTL_EXIT_FAILED;
+	code = wtl_top_session_check(session, wtl_top_collector_view(collector));
+	if (code)
+		return code;
+	if (HAVE_RECORDINGS && collector->replay)
+		return wtl_top_replay_once(collector) < 0 ? WTL_EXIT_FAILED
+							  : print_picture(session);
+	due_ns = wtl_io_mono_ns(collector->io);
+	end_ns = due_ns + (interval_ns > once_ns ? interval_ns : once_ns);
+	while (is_tape || due_ns < end_ns) {
+		due_ns = is_tape ? INT64_MAX : due_ns + interval_ns;
+		if (wtl_top_collector_step(collector, due_ns) < 0)
+			break;
+	}
+	wtl_top_collector_finish(collector);
+	return print_picture(session);
+}
+
+/* ---- All of it ---- */
+
+/* What options and environment say of the screen goes before the configuration, and is not kept in it. */
+static void apply_settings(struct wtl_top_session *session)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	const char *no_color = getenv("NO_COLOR");
+	struct wtl_top_ui *ui = &session->ui;
+
+	if (session->settings->redraw_ns)
+		ui->config.redraw_ms = (unsigned)(session->settings->redraw_ns / WTL_NS_PER_MS);
+	ui->no_color = settings->no_color || (no_color && no_color[0]);
+	ui->ascii = settings->ascii || (isatty(STDOUT_FILENO) == 1 && !wtl_locale_is_utf8());
+}
+
+int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
+			void (*prepare)(struct wtl_top_session *session))
+{
+	struct wtl_top_collector *collector = malloc(sizeof(*collector));
+	int code;
+
+	if (!collector) {
+		wtl_complain(session->app, "out of memory");
+		return WTL_EXIT_FAILED;
+	}
+	wtl_top_collector_init(collector, session->app, session->settings);
+	session->collector = collector;
+	collector->without_table = session->face != NULL;
+	wtl_top_ui_init(&session->ui);
+	wtl_top_rows_init(&session->rows);
+	wtl_canvas_init(&session->canvas);
+	prepare(session);
+	apply_settings(session);
+	/* The caller has checked that there is a screen. */
+	code = HAVE_TERMINAL && !is_once ? wtl_top_session_live(session) : show_once(session);
+	wtl_top_ui_done(&session->ui);
+	wtl_top_rows_done(&session->rows);
+	wtl_canvas_done(&session->canvas);
+	/* Something that does not answer still uses it. */
+	if (wtl_top_collector_done(collector))
+		free(collector);
+	return code;
+}
