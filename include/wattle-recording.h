@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading recordings that `wattle record` wrote (libwattle-recording): what was measured, and who used
- * it, computed from the recorded readings by the code that measures live.
+ * Recordings (libwattle-recording), as `wattle record` writes them. Reading tells what was measured, and who
+ * used it, computed from the recorded readings by the code that measures live; making one is at the end.
  *
  *	struct wattle_recording *recording;
  *	struct wattle_recording_step step = {.size = sizeof(step)};
@@ -13,7 +13,7 @@
  *		… a second of the recording: step.begin_utc_ns, energies[i].mean_uw …
  *	wattle_recording_close(recording);
  *
- * Words, units and manners are those of wattle.h. One thread at a time uses a recording.
+ * Words, units and manners are those of wattle.h. One thread at a time uses a recording or a recorder.
  */
 #ifndef WATTLE_RECORDING_H
 #define WATTLE_RECORDING_H
@@ -84,6 +84,53 @@ WATTLE_API int wattle_recording_window(struct wattle_recording *recording, size_
 WATTLE_API int wattle_recording_consumers(struct wattle_recording *recording,
 					  struct wattle_consumers **ret_consumers,
 					  struct wattle_error *reterr);
+
+/* ---- Making recordings ---- */
+
+struct wattle_recorder;
+
+/* Set size to sizeof(struct wattle_recorder_options) and the rest to 0 or what you want. */
+struct wattle_recorder_options {
+	size_t size;
+	uint64_t max_bytes; /* a ring: the file is never larger, at least 256000; 0: no limit */
+	int64_t max_age_ns; /* a ring of that length; 0: no limit */
+	int64_t period_ns;  /* what a ring drops at once; 0: a minute */
+	/* How far apart samples will be, where the caller takes them: room for them, so that recording
+	 * allocates nothing. 0: the meter's interval_ms, or not known. */
+	int64_t interval_ns;
+};
+
+/*
+ * Records what the meter measures from now on, with who used it where the meter was opened with
+ * attribution, in a new file. A meter has one recorder at a time. The whole recording is its window
+ * "recording", of which there must be none; windows that begin from now on are the recording's, too.
+ * options may be NULL. 0, or negative with the reason in *reterr (which may be NULL): -EEXIST (the file is
+ * there), -EBUSY (the meter is being recorded), -WATTLE_E_WINDOW_OPEN, what creating the file gave, …
+ *
+ * The meter's thread, or any other, may go on with the meter meanwhile: what it measures is handed to a
+ * thread of the recorder's before a sample, about once a second, and nobody waits for the disk. So a
+ * program that is killed loses the last second, or what came since the sample before the newest.
+ */
+WATTLE_API int wattle_recorder_open(const char *path, struct wattle_meter *meter,
+				    const struct wattle_recorder_options *options,
+				    struct wattle_recorder **ret_recorder,
+				    struct wattle_error *reterr);
+
+/* A word about the recording, which replaces one of that key: "command", "host", or any of your own of at
+ * most 95 bytes. -EINVAL. */
+WATTLE_API int wattle_recorder_fact(struct wattle_recorder *recorder, const char *key,
+				    const char *value);
+
+/* 0, or the error of the disk that has stopped the recording. The meter goes on. */
+WATTLE_API int wattle_recorder_status(struct wattle_recorder *recorder,
+				      struct wattle_error *reterr);
+
+/*
+ * Ends the window "recording" with a fresh sample, writes what is left, and frees; before the meter is
+ * closed. NULL is fine. 0; 1: all is written, but a file of SQLite's stays beside it (reterr says why); or
+ * negative, the error that has stopped it: what came before can be read.
+ */
+WATTLE_API int wattle_recorder_close(struct wattle_recorder *recorder, struct wattle_error *reterr);
 
 #ifdef __cplusplus
 }

@@ -153,6 +153,9 @@ int wtl_store_baseline(struct wtl_store_writer *writer, const struct wtl_stored_
 int wtl_store_commit(struct wtl_store_writer *writer, int64_t t_mono_ns, int64_t t_utc_ns,
 		     struct wtl_err *err);
 
+/* Waits until what was committed is on the disk, or an error has stopped the recording. */
+void wtl_store_wait(struct wtl_store_writer *writer);
+
 /* Something was put since the newest commit, or is still to be handed over. */
 bool wtl_store_has_more(const struct wtl_store_writer *writer);
 

@@ -400,6 +400,14 @@ bool wtl_store_is_over(const struct wtl_store_writer *writer)
 	return writer->is_over;
 }
 
+void wtl_store_wait(struct wtl_store_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	while (writer->full && !writer->error)
+		pthread_cond_wait(&writer->changed, &writer->lock);
+	pthread_mutex_unlock(&writer->lock);
+}
+
 bool wtl_store_has_more(const struct wtl_store_writer *writer)
 {
 	const struct wtl_stretch *front = writer->front;

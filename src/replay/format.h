@@ -144,6 +144,7 @@ struct wtl_device_value {
 #define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
 #define WTL_FACT_GPUS	    "gpus"
 #define WTL_FACT_WEIGHT	    "cpu-weight"
+#define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */
 #define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
 #define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */
 /* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */

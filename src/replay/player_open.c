@@ -179,8 +179,9 @@ static int open_all(struct wtl_player *player, const char *path, struct wtl_err 
 	player->io.misses = player->misses;
 	player->io.n_misses = player->n_misses;
 	wtl_player_find_series(player);
-	player->is_behind_dropped =
-		wtl_player_follows(player) && wtl_store_has_dropped(player->reader);
+	player->is_behind_dropped = wtl_player_follows(player) &&
+				    (wtl_store_has_dropped(player->reader) ||
+				     wtl_store_get_fact(player->reader, WTL_FACT_LATE));
 	rc = open_meter(player, err);
 	if (rc < 0)
 		return rc;

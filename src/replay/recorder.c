@@ -19,6 +19,76 @@ static void put(struct wtl_recorder *recorder, enum wtl_single series, int64_t v
 	wtl_store_put(recorder->writer, recorder->series[series], value);
 }
 
+/* ---- Commits ---- */
+
+/* It may have slept since the newest sample. */
+static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int64_t offset_ns)
+{
+	int64_t step_ns = offset_ns - recorder->utc_offset_ns;
+	struct wtl_stored_gap gap = {
+		.kind = WTL_GAP_CLOCK_STEP,
+		.begin_mono_ns = mono_ns,
+		.duration_ns = step_ns,
+	};
+
+	if (recorder->has_clocks && (step_ns > WTL_NS_PER_S || step_ns < -WTL_NS_PER_S)) {
+		snprintf(gap.text, sizeof(gap.text), "UTC was set %s by %.3f s",
+			 step_ns > 0 ? "forward" : "back", (double)llabs(step_ns) / 1e9);
+		wtl_store_gap(recorder->writer, &gap);
+	}
+	recorder->utc_offset_ns = offset_ns;
+	recorder->has_clocks = true;
+}
+
+static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	put(recorder, WTL_SINGLE_OP, WTL_OP_SECOND);
+	put(recorder, WTL_SINGLE_SECOND_MONO, mono_ns);
+	put(recorder, WTL_SINGLE_SECOND_UTC, utc_ns);
+	put(recorder, WTL_SINGLE_SECOND_CPU,
+	    (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
+		    (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000);
+	put(recorder, WTL_SINGLE_SECOND_RSS,
+	    recorder->peak_memory ? (int64_t)recorder->peak_memory() : 0);
+}
+
+/* A period can be read without those before it. */
+static void begin_period(struct wtl_recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->n_channels; i++)
+		recorder->channels[i].last.t_mono_ns = INT64_MIN;
+	if (recorder->consumers)
+		wtl_delta_begin_anew(&recorder->delta);
+}
+
+/* As of a moment just now. */
+static int commit(struct wtl_recorder *recorder, int64_t mono_ns, struct wtl_err *err)
+{
+	int64_t now_utc_ns, utc_ns;
+	int rc;
+
+	if (recorder->is_stopped)
+		return 0;
+	now_utc_ns = wtl_io_real_ns(recorder->io);
+	utc_ns = now_utc_ns - (wtl_io_mono_ns(recorder->io) - mono_ns);
+	note_clock_step(recorder, mono_ns, now_utc_ns - wtl_io_boot_ns(recorder->io));
+	/* Between samples only rows are written: a period begins with a sample. */
+	if (recorder->has_sampled)
+		put_second(recorder, mono_ns, utc_ns);
+	else if (!wtl_store_has_more(recorder->writer))
+		return 0;
+	recorder->has_sampled = false;
+	rc = wtl_store_commit(recorder->writer, mono_ns, utc_ns, err);
+	if (rc > 0)
+		begin_period(recorder);
+	if (rc < 0)
+		wtl_recorder_stop(recorder);
+	return rc < 0 ? rc : 0;
+}
+
 /* ---- Samples ---- */
 
 static bool is_same_reading(const struct wtl_reading *a, const struct wtl_reading *b)
@@ -74,10 +144,24 @@ static void note_failure(struct wtl_recorder *recorder, size_t i, const struct w
 		wtl_store_gap(recorder->writer, &gap);
 }
 
+/* What came before this sample, with which a period may begin. */
+static void commit_before(struct wtl_recorder *recorder, int64_t t_ns)
+{
+	if (recorder->commit_ns == 0 || t_ns < recorder->due_ns)
+		return;
+	recorder->due_ns = t_ns + recorder->commit_ns;
+	if (recorder->waits)
+		wtl_store_wait(recorder->writer);
+	commit(recorder, t_ns, &recorder->err);
+}
+
 static void sampled(void *context, const struct wtl_sample *sample)
 {
 	struct wtl_recorder *recorder = context;
 
+	commit_before(recorder, sample->begin_ns);
+	if (recorder->is_stopped)
+		return;
 	note_sleep(recorder, sample);
 	recorder->sampled_ns = sample->begin_ns;
 	recorder->has_sampled = true;
@@ -131,6 +215,20 @@ static void window_begins(struct wtl_recorder *recorder, const struct wtl_window
 	store_window(recorder, window, NULL, NULL, 0);
 }
 
+/* Of a window that is about to end; nobody else tells them where the recorder commits by itself. */
+static void tell_figures(struct wtl_recorder *recorder, const struct wtl_known_window *known,
+			 int64_t end_ns)
+{
+	size_t n = wattle_meter_domains(recorder->meter);
+	struct wattle_window window;
+
+	if (recorder->commit_ns == 0 || known->is_stacked ||
+	    wtl_window_look(recorder->meter, known->name, &window, recorder->energies, n) < 0)
+		return;
+	window.duration_ns = end_ns - known->begin_mono_ns;
+	store_window(recorder, known, &window, recorder->energies, n);
+}
+
 static void window_noted(void *context, const struct wtl_window_note *note)
 {
 	struct wtl_recorder *recorder = context;
@@ -146,10 +244,13 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 	window->is_open = false;
 	put(recorder, WTL_SINGLE_OP, note->event == WTL_WINDOW_ENDS ? WTL_OP_END : WTL_OP_CANCEL);
 	put(recorder, WTL_SINGLE_WINDOW_ID, window->id);
-	if (note->event == WTL_WINDOW_ENDS)
+	if (note->event == WTL_WINDOW_ENDS) {
 		put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
-	else /* Nor is it open in the table, or has the figures that were told while it was. */
+		tell_figures(recorder, window, note->t_mono_ns);
+	} else {
+		/* Nor is it open in the table, or has the figures that were told while it was. */
 		store_window(recorder, window, NULL, NULL, wattle_meter_domains(recorder->meter));
+	}
 }
 
 void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool is_open,
@@ -262,7 +363,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		return;
 	case WTL_SCAN_BILLED:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_BILLED);
-		put(recorder, WTL_SINGLE_BILL_UTC, t_utc_ns);
+		put(recorder, WTL_SINGLE_BILL_UTC, t_utc_ns + recorder->bill_shift_ns);
 		return;
 	case WTL_SCAN_RESET:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
@@ -314,72 +415,19 @@ void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device
 	}
 }
 
-/* It may have slept since the newest sample. */
-static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
-{
-	int64_t offset_ns = utc_ns - wtl_io_boot_ns(recorder->io);
-	int64_t step_ns = offset_ns - recorder->utc_offset_ns;
-	struct wtl_stored_gap gap = {
-		.kind = WTL_GAP_CLOCK_STEP,
-		.begin_mono_ns = mono_ns,
-		.duration_ns = step_ns,
-	};
-
-	if (recorder->has_clocks && (step_ns > WTL_NS_PER_S || step_ns < -WTL_NS_PER_S)) {
-		snprintf(gap.text, sizeof(gap.text), "UTC was set %s by %.3f s",
-			 step_ns > 0 ? "forward" : "back", (double)llabs(step_ns) / 1e9);
-		wtl_store_gap(recorder->writer, &gap);
-	}
-	recorder->utc_offset_ns = offset_ns;
-	recorder->has_clocks = true;
-}
-
-static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
-{
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	put(recorder, WTL_SINGLE_OP, WTL_OP_SECOND);
-	put(recorder, WTL_SINGLE_SECOND_MONO, mono_ns);
-	put(recorder, WTL_SINGLE_SECOND_UTC, utc_ns);
-	put(recorder, WTL_SINGLE_SECOND_CPU,
-	    (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
-		    (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000);
-	put(recorder, WTL_SINGLE_SECOND_RSS,
-	    recorder->peak_memory ? (int64_t)recorder->peak_memory() : 0);
-}
-
-/* A period can be read without those before it. */
-static void begin_period(struct wtl_recorder *recorder)
-{
-	for (size_t i = 0; i < recorder->n_channels; i++)
-		recorder->channels[i].last.t_mono_ns = INT64_MIN;
-	if (recorder->consumers)
-		wtl_delta_begin_anew(&recorder->delta);
-}
-
 int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err)
 {
-	int64_t mono_ns, utc_ns;
-	int rc;
+	return commit(recorder, wtl_io_mono_ns(recorder->io), err);
+}
 
-	if (recorder->is_stopped)
-		return 0;
-	mono_ns = wtl_io_mono_ns(recorder->io);
-	utc_ns = wtl_io_real_ns(recorder->io);
-	note_clock_step(recorder, mono_ns, utc_ns);
-	/* Between samples only rows are written: a period begins with a sample. */
-	if (recorder->has_sampled)
-		put_second(recorder, mono_ns, utc_ns);
-	else if (!wtl_store_has_more(recorder->writer))
-		return 0;
-	recorder->has_sampled = false;
-	rc = wtl_store_commit(recorder->writer, mono_ns, utc_ns, err);
-	if (rc > 0)
-		begin_period(recorder);
-	if (rc < 0)
-		wtl_recorder_stop(recorder);
-	return rc < 0 ? rc : 0;
+const struct wtl_err *wtl_recorder_error(const struct wtl_recorder *recorder)
+{
+	return &recorder->err;
+}
+
+void wtl_recorder_shift_bills(struct wtl_recorder *recorder, int64_t by_ns)
+{
+	recorder->bill_shift_ns = by_ns;
 }
 
 struct wtl_store_writer *wtl_recorder_writer(struct wtl_recorder *recorder)
@@ -394,6 +442,7 @@ void wtl_recorder_free(struct wtl_recorder *recorder)
 	wtl_delta_done(&recorder->delta);
 	free(recorder->channels);
 	free(recorder->gpus);
+	free(recorder->energies);
 	free(recorder);
 }
 

@@ -2,6 +2,7 @@
 #ifndef WTL_REPLAY_RECORDER_H
 #define WTL_REPLAY_RECORDER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ struct wtl_recorder_options {
 	const char *path;
 	struct wtl_store_options store;
 	int64_t interval_ns; /* of the samples: room for them, where store does not say how much */
+	int64_t commit_ns; /* > 0: commits before a sample, so long after the last time; 0: the caller does */
+	bool waits; /* for the disk, with each of those: samples come faster than time passes */
+	bool is_late; /* the meter has measured before: accounts begin with the consumers' next bill */
 	/* A user's name, "" where there is none. */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
@@ -37,6 +41,12 @@ struct wtl_recorder_options {
 int wtl_recorder_new(struct wattle_meter *meter, struct wtl_consumers *consumers,
 		     const struct wtl_recorder_options *options, struct wtl_recorder **ret_recorder,
 		     struct wtl_err *err);
+
+/* The error that stopped it, kept for later; code 0: none. */
+const struct wtl_err *wtl_recorder_error(const struct wtl_recorder *recorder);
+
+/* The consumers' bills are of a window that began earlier than the recording's own: to be added to their times. */
+void wtl_recorder_shift_bills(struct wtl_recorder *recorder, int64_t by_ns);
 
 /* A word about the recording: the command, the host (docs/recording.md lists them). */
 void wtl_recorder_fact(struct wtl_recorder *recorder, const char *key, const char *value);

@@ -53,9 +53,11 @@ static int open_channels(struct wtl_recorder *recorder)
 {
 	int rc = 0;
 
+	recorder->energies =
+		calloc(wattle_meter_domains(recorder->meter) + 1, sizeof(*recorder->energies));
 	recorder->n_channels = recorder->meter->catalog.n_channels;
 	recorder->channels = calloc(recorder->n_channels + 1, sizeof(*recorder->channels));
-	if (!recorder->channels)
+	if (!recorder->channels || !recorder->energies)
 		return -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < recorder->n_channels; i++)
 		rc = open_channel(recorder, i);
@@ -113,6 +115,12 @@ static int begin(struct wtl_recorder *recorder, const struct wtl_recorder_option
 		rc = wtl_recorder_tell_begin(recorder);
 	if (rc < 0)
 		return wtl_err_set(err, rc, "record", options->path, "%s", wtl_err_text(rc));
+	if (options->is_late && recorder->consumers)
+		wtl_recorder_fact(recorder, WTL_FACT_LATE, "1");
+	recorder->is_late = options->is_late;
+	recorder->waits = options->waits;
+	recorder->commit_ns = options->commit_ns;
+	recorder->due_ns = wtl_io_mono_ns(recorder->io) + options->commit_ns;
 	recorder->peak_memory = options->peak_memory;
 	recorder->delta.user = options->user;
 	recorder->delta.user_context = options->user_context;

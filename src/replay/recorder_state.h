@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "energy/reading.h"
 #include "meter/observer.h"
 #include "record/store.h"
@@ -53,6 +54,11 @@ struct wtl_recorder {
 	int64_t looked_ns;
 	uint64_t (*peak_memory)(void);
 	bool is_stopped;
+	struct wtl_err err; /* what stopped it */
+	int64_t commit_ns, due_ns;
+	bool waits, is_late;
+	int64_t bill_shift_ns;
+	struct wattle_energy *energies; /* one a domain: of a window that ends */
 };
 
 /* ---- recorder.c ---- */

@@ -148,10 +148,11 @@ static void store_domain(struct wtl_recorder *recorder, size_t i)
 
 void wtl_recorder_tell_end(struct wtl_recorder *recorder)
 {
-	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED; slot++)
+	/* Late, they are of more than the recording. */
+	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED && !recorder->is_late; slot++)
 		store_accounts(recorder, slot, 0);
 	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->delta.n_slots; slot++)
-		if (recorder->delta.slots[slot].id)
+		if (recorder->delta.slots[slot].id && !recorder->is_late)
 			store_accounts(recorder, slot, recorder->delta.slots[slot].id);
 	wtl_delta_finish(&recorder->delta, recorder->consumers);
 	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {

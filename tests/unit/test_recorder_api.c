@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT */
+/* Recordings that a program makes: wattle.h and wattle-recording.h as a user has them, and nothing else. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <wattle-recording.h>
+
+#define S  INT64_C(1000000000)
+#define MS INT64_C(1000000)
+
+enum { DOMAINS_MAX = 32 };
+
+static char dir[128], path[256];
+
+static int make_dir(void **state)
+{
+	const char *tmp = getenv("TMPDIR"), *roots = getenv("WATTLE_ROOTS");
+	char command[512];
+
+	(void)state;
+	assert_non_null(roots);
+	snprintf(dir, sizeof(dir), "%s/wattle-recorder-XXXXXX", tmp ? tmp : "/tmp");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/a.wattle", dir);
+	snprintf(command, sizeof(command), "cp -r '%s/xeon-2s-dram' '%s/root'", roots, dir);
+	return system(command);
+}
+
+static int remove_dir(void **state)
+{
+	char command[256];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r '%s'", dir);
+	return system(command);
+}
+
+static int remove_recording(void **state)
+{
+	(void)state;
+	unlink(path);
+	return 0;
+}
+
+/* The counter of the first package: 2^-32 J a count. In one write, since a thread may read it; its length stays. */
+static void move_counter(uint64_t joules)
+{
+	static uint64_t now = UINT64_C(1) << 50;
+	char file[256], text[32];
+	int fd, len;
+
+	snprintf(file, sizeof(file), "%s/root/wattle-perf/18-2-0", dir);
+	now += joules << 32;
+	len = snprintf(text, sizeof(text), "%lu\n", now);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, text, (size_t)len, 0), len);
+	assert_int_equal(ftruncate(fd, len), 0);
+	close(fd);
+}
+
+static void pause_ms(long ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * MS};
+
+	nanosleep(&t, NULL);
+}
+
+static struct wattle_meter *open_root(uint32_t interval_ms, int attribution)
+{
+	char root[160];
+	const struct wattle_options options = {.size = sizeof(options),
+					       .root = attribution ? NULL : root,
+					       .nvml_path = "",
+					       .interval_ms = interval_ms,
+					       .attribution = attribution};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_meter *meter = NULL;
+
+	snprintf(root, sizeof(root), "%s/root", dir);
+	move_counter(0);
+	if (wattle_meter_open(&options, &meter, &error) < 0)
+		fail_msg("%s", error.text);
+	return meter;
+}
+
+static struct wattle_recorder *record(struct wattle_meter *meter)
+{
+	const struct wattle_recorder_options options = {.size = sizeof(options), .period_ns = S};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_recorder *recorder = NULL;
+
+	if (wattle_recorder_open(path, meter, &options, &recorder, &error) < 0)
+		fail_msg("%s", error.text);
+	return recorder;
+}
+
+static void end(struct wattle_recorder *recorder)
+{
+	struct wattle_error error = {.size = sizeof(error)};
+
+	assert_int_equal(wattle_recorder_status(recorder, &error), 0);
+	if (wattle_recorder_close(recorder, &error) != 0)
+		fail_msg("%s", error.text);
+}
+
+static struct wattle_recording *play(void)
+{
+	struct wattle_recording *recording = NULL;
+	struct wattle_error error = {.size = sizeof(error)};
+	int rc;
+
+	if (wattle_recording_open(path, &recording, &error) < 0)
+		fail_msg("%s", error.text);
+	assert_int_equal(wattle_recording_is_whole(recording), 1);
+	while ((rc = wattle_recording_next(recording, S, NULL, NULL, 0, &error)) > 0)
+		continue;
+	assert_int_equal(rc, 0);
+	return recording;
+}
+
+/* A window as it was read back is the one that the meter gave. */
+static void check_window(struct wattle_recording *recording, size_t i, const char *name,
+			 const struct wattle_window *window, const struct wattle_energy energies[])
+{
+	struct wattle_recording_window read = {.size = sizeof(read)};
+	struct wattle_energy own[DOMAINS_MAX] = {{.size = sizeof(own[0])}};
+
+	assert_int_equal(wattle_recording_window(recording, i, &read, own, DOMAINS_MAX), 0);
+	assert_string_equal(read.name, name);
+	assert_int_equal(read.window.begin_utc_ns, window->begin_utc_ns);
+	assert_int_equal(read.window.duration_ns, window->duration_ns);
+	assert_int_equal(read.window.total.energy_uj, window->total.energy_uj);
+	for (size_t k = 0; k < wattle_recording_domains(recording); k++) {
+		assert_int_equal(own[k].has_energy, energies[k].has_energy);
+		assert_int_equal(own[k].energy_uj, energies[k].energy_uj);
+	}
+}
+
+/* What the meter measured before is none of the recording's. */
+static void test_record(void **state)
+{
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_recording_window whole = {.size = sizeof(whole)};
+	struct wattle_meter *meter = open_root(0, 0);
+	struct wattle_recorder *recorder;
+	struct wattle_recording *recording;
+
+	(void)state;
+	move_counter(100);
+	assert_int_equal(wattle_window_begin(meter, "before"), 0);
+	recorder = record(meter);
+	assert_int_equal(wattle_recorder_fact(recorder, "job", "night"), 0);
+	assert_int_equal(wattle_recorder_fact(recorder, "", "night"), -EINVAL);
+	assert_int_equal(wattle_recorder_fact(recorder, "job", NULL), -EINVAL);
+	assert_int_equal(wattle_window_begin(meter, "w"), 0);
+	for (int i = 0; i < 12; i++) {
+		move_counter(3);
+		pause_ms(100);
+		assert_int_equal(wattle_meter_tick(meter), 0);
+	}
+	assert_int_equal(wattle_window_end(meter, "w", &window, energies, DOMAINS_MAX), 0);
+	assert_int_equal(energies[0].energy_uj, 36000000);
+	assert_int_equal(wattle_window_cancel(meter, "before"), 0);
+	move_counter(4);
+	end(recorder);
+	move_counter(100);
+	assert_int_equal(wattle_meter_tick(meter), 0);
+	wattle_meter_close(meter);
+
+	recording = play();
+	assert_string_equal(wattle_recording_fact(recording, "job"), "night");
+	check_window(recording, 0, "w", &window, energies);
+	assert_int_equal(wattle_recording_window(recording, 1, &whole, energies, DOMAINS_MAX), 0);
+	assert_string_equal(whole.name, "recording");
+	assert_int_equal(energies[0].energy_uj, 40000000);
+	assert_int_equal(wattle_recording_window(recording, 2, &whole, NULL, 0), -ERANGE);
+	wattle_recording_close(recording);
+}
+
+/* The meter's own thread goes on while it is recorded, and it can be recorded again. */
+static void test_thread(void **state)
+{
+	struct wattle_meter *meter = open_root(10, 0);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+		struct wattle_window window = {.size = sizeof(window)};
+		struct wattle_recorder *recorder = record(meter);
+		struct wattle_recording *recording;
+
+		assert_int_equal(wattle_window_begin(meter, "w"), 0);
+		move_counter(7);
+		pause_ms(200);
+		assert_int_equal(wattle_window_end(meter, "w", &window, energies, DOMAINS_MAX), 0);
+		end(recorder);
+		recording = play();
+		assert_int_equal(energies[0].energy_uj, 7000000);
+		check_window(recording, 0, "w", &window, energies);
+		wattle_recording_close(recording);
+		unlink(path);
+	}
+	wattle_meter_close(meter);
+}
+
+static void work(double seconds)
+{
+	clock_t until = clock() + (clock_t)(seconds * CLOCKS_PER_SEC);
+
+	while (clock() < until)
+		continue;
+}
+
+/* Who used it: shares add up, and CPU time from before is not there. */
+static void test_attribution(void **state)
+{
+	struct wattle_meter *meter = open_root(50, 1);
+	struct wattle_recording_window whole = {.size = sizeof(whole)};
+	struct wattle_consumers *list = NULL;
+	struct wattle_recording *recording;
+	struct wattle_recorder *recorder;
+	uint64_t full_uj = 0;
+	int found = 0;
+
+	(void)state;
+	work(1.2);
+	recorder = record(meter);
+	work(0.4);
+	pause_ms(1000);
+	end(recorder);
+	wattle_meter_close(meter);
+	recording = play();
+	assert_int_equal(wattle_recording_window(recording, 0, &whole, NULL, 0), 0);
+	assert_int_equal(wattle_recording_consumers(recording, &list, NULL), 0);
+	for (size_t i = 0; i < wattle_consumers_count(list); i++) {
+		struct wattle_consumer consumer = {.size = sizeof(consumer)};
+		struct wattle_share share = {.size = sizeof(share)};
+
+		assert_int_equal(wattle_consumers_get(list, i, &consumer), 0);
+		assert_int_equal(wattle_consumers_share(list, i, -1, &share), 0);
+		full_uj += share.full_uj;
+		if (consumer.pid != (int)getpid())
+			continue;
+		found++;
+		assert_in_range(consumer.cpu_ns, 300 * MS, 700 * MS);
+		assert_non_null(consumer.user);
+	}
+	assert_int_equal(found, 1);
+	assert_true(full_uj > 0);
+	assert_int_equal(full_uj, whole.window.total.energy_uj);
+	wattle_consumers_free(list);
+	wattle_recording_close(recording);
+}
+
+static void test_errors(void **state)
+{
+	struct wattle_meter *meter = open_root(0, 0);
+	struct wattle_recorder_options options = {.size = sizeof(options), .period_ns = -1};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_recorder *recorder = NULL, *other = NULL;
+
+	(void)state;
+	assert_int_equal(wattle_recorder_close(NULL, NULL), 0);
+	assert_int_equal(wattle_recorder_open(NULL, meter, NULL, &recorder, NULL), -EINVAL);
+	assert_int_equal(wattle_recorder_open(path, NULL, NULL, &recorder, NULL), -EINVAL);
+	assert_int_equal(wattle_recorder_open(path, meter, &options, &recorder, NULL), -EINVAL);
+	options.period_ns = 0;
+	options.size = 0;
+	assert_int_equal(wattle_recorder_open(path, meter, &options, &recorder, NULL), -EINVAL);
+	assert_int_equal(
+		wattle_recorder_open("/proc/none/a.wattle", meter, NULL, &recorder, &error),
+		-ENOENT);
+	assert_string_equal(error.path, "/proc/none/a.wattle");
+	assert_int_equal(wattle_window_begin(meter, "recording"), 0);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, &error),
+			 -WATTLE_E_WINDOW_OPEN);
+	assert_int_equal(wattle_window_cancel(meter, "recording"), 0);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_null(recorder);
+
+	recorder = record(meter);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &other, &error), -EBUSY);
+	assert_null(other);
+	end(recorder);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &other, &error), -EEXIST);
+	assert_int_equal(error.code, -EEXIST);
+	assert_true(error.text[0] != '\0');
+	/* The meter has gone on. */
+	assert_int_equal(wattle_meter_tick(meter), 0);
+	wattle_meter_close(meter);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_record, remove_recording),
+		cmocka_unit_test_teardown(test_thread, remove_recording),
+		cmocka_unit_test_teardown(test_attribution, remove_recording),
+		cmocka_unit_test_teardown(test_errors, remove_recording),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
