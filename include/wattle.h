@@ -314,7 +314,7 @@ WATTLE_API int wattle_mark_end(const char *socket, const char *name, struct watt
 
 /* ---- Who used it: meters that were opened with attribution ---- */
 
-#define WATTLE_UNKNOWN UINT64_MAX /* for a number of bytes that is not known */
+#define WATTLE_UNKNOWN UINT64_MAX /* for a number that is not known */
 
 /* A consumer's part of an energy. */
 struct wattle_share {
@@ -448,6 +448,50 @@ struct wattle_way {
 
 /* The i-th; its strings stay until the meter is closed. -ERANGE past the last, -ENOTSUP. */
 WATTLE_API int wattle_meter_way(struct wattle_meter *meter, size_t i, struct wattle_way *ret_way);
+
+/* ---- GPUs beside their energy ---- */
+
+/* A GPU as its driver describes it. Texts are "" and numbers WATTLE_UNKNOWN where they are not known. */
+struct wattle_gpu {
+	size_t size; /* set by the caller */
+	/* Of its last answer. STALE: that is more than 5 s old, and the numbers are of then. ASLEEP: it is
+	 * suspended, and was not woken. With any other than OK and STALE no number is known. */
+	enum wattle_status status;
+	int domain;	/* the index of its energy domain; -1: it has none */
+	int64_t age_ns; /* of the last answer */
+	char name[96], uuid[96], bus_id[32];
+	uint64_t use_percent;
+	uint64_t memory_used_bytes, memory_total_bytes;
+	uint64_t temperature_c;
+	uint64_t clock_mhz, memory_clock_mhz;
+	uint64_t power_limit_uw; /* in force */
+	uint64_t fan_percent;
+	enum wattle_status processes_status; /* OK: its processes are known */
+	uint32_t processes;
+};
+
+enum { WATTLE_GPU_COMPUTE = 1, WATTLE_GPU_GRAPHICS = 2, WATTLE_GPU_MPS = 4 };
+
+/* A process that has memory on a GPU. */
+struct wattle_gpu_process {
+	size_t size; /* set by the caller */
+	int pid;
+	int is_visible; /* 0: pid is of another PID namespace, and means nothing here */
+	uint32_t kinds; /* WATTLE_GPU_…, added */
+	uint64_t memory_bytes, use_percent; /* or WATTLE_UNKNOWN */
+};
+
+/*
+ * Asks the drivers about the GPUs, at most once a second, and returns how many there are; that number does not change.
+ * The first call starts a thread that asks: before it, nothing is paid. Waits at most half a second for the answer, and
+ * not at all for a driver that took longer the last time, or still owes an answer: then the one before stays,
+ * and -EAGAIN says that there was none yet. A GPU that sleeps is not woken. -ENOMEM, or the thread did not start.
+ */
+WATTLE_API int wattle_meter_gpus(struct wattle_meter *meter);
+/* The i-th, and its k-th process, as of the last wattle_meter_gpus(); they ask nothing. -ERANGE past the end. */
+WATTLE_API int wattle_meter_gpu(struct wattle_meter *meter, size_t i, struct wattle_gpu *ret_gpu);
+WATTLE_API int wattle_meter_gpu_process(struct wattle_meter *meter, size_t i, size_t k,
+					struct wattle_gpu_process *ret_process);
 
 /* ---- Carbon ---- */
 

@@ -81,6 +81,7 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
 		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
 	}
 	wtl_thread_mutex_init(&meter->lock);
+	wtl_thread_mutex_init(&meter->gpus_lock);
 	wtl_thread_cond_init(&meter->stop_changed);
 	meter->env = *env;
 	meter->options = *options;
@@ -193,6 +194,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 		return;
 	wtl_meter_stop_sampler(meter);
 	wtl_attached_close(meter);
+	wtl_meter_close_gpus(meter);
 	io_unused = wtl_meter_close_sensors(meter) && !meter->io_lent;
 	if (io_unused) {
 		wtl_io_free(meter->env.io);
@@ -206,6 +208,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 	free(meter->lines);
 	pthread_cond_destroy(&meter->stop_changed);
 	pthread_mutex_destroy(&meter->lock);
+	pthread_mutex_destroy(&meter->gpus_lock);
 	free(meter);
 }
 

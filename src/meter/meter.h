@@ -20,6 +20,7 @@ struct wtl_observer;
 struct wtl_sample;
 struct wtl_attached;
 struct wtl_source_worker;
+struct wtl_gpu_details;
 
 /* One opened source. */
 struct wtl_sensor {
@@ -102,6 +103,11 @@ struct wattle_meter {
 	bool io_lent;	 /* somebody beside the meter never gives the io back: it is not freed */
 	char *nvml_path; /* the option's, or NULL; goes with the io */
 
+	/* What programs ask of the GPUs, and its lock, which is taken before the other. NULL: nobody has asked. */
+	pthread_mutex_t gpus_lock;
+	struct wtl_gpu_details *gpu_details;
+	int64_t gpus_asked_ns;
+
 	struct wattle_options options; /* the caller's, for the log callback */
 };
 
@@ -166,6 +172,7 @@ int wtl_window_begin_own(struct wattle_meter *meter);
 void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);
+void wtl_meter_close_gpus(struct wattle_meter *meter); /* gpus.c */
 
 /* A worker that reads one source of n channels (source_worker.c). NULL: no memory, or no thread. */
 struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,

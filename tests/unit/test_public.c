@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Attribution as a user of the library has it: the public header and libwattle.so, nothing else. */
+/* Attribution and GPUs as a user of the library has them: the public header and libwattle.so, nothing else. */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -368,12 +368,193 @@ static void test_stacks(void **state)
 	wattle_meter_close(meter);
 }
 
+/* A machine of its own, whose GPUs are those of that script; `root` is a template of mkdtemp(). */
+static struct wattle_meter *open_fake(char *root, const char *script)
+{
+	struct wattle_options options = {.size = sizeof(options), .root = root};
+	struct wattle_meter *meter = NULL;
+	char path[128];
+	FILE *file;
+
+	assert_non_null(mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/script", root);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(script, file);
+	assert_int_equal(fclose(file), 0);
+	assert_return_code(setenv("WATTLE_FAKE_NVML", path, 1), 0);
+	options.nvml_path = getenv("WATTLE_NVML_LIBRARY");
+	assert_non_null(options.nvml_path);
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	return meter;
+}
+
+static void close_fake(struct wattle_meter *meter, const char *root)
+{
+	char path[128];
+
+	wattle_meter_close(meter);
+	snprintf(path, sizeof(path), "%s/script", root);
+	unlink(path);
+	rmdir(root);
+	unsetenv("WATTLE_FAKE_NVML");
+}
+
+static double seconds_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Until they have answered: how many there are. */
+static int count_gpus(struct wattle_meter *meter)
+{
+	double until = seconds_now() + 20;
+	int n;
+
+	while ((n = wattle_meter_gpus(meter)) == -EAGAIN && seconds_now() < until)
+		usleep(10000);
+	return n;
+}
+
+static void test_gpus(void **state)
+{
+	char root[] = "/tmp/wattle-gpus-XXXXXX";
+	struct wattle_meter *meter = open_fake(
+		root, "gpu Fake One\n  uuid GPU-1\n  power 0 const 100\n  sensor counter gpu 100\n"
+		      "  memory 1024 0 100\n  process 7 C 100 60 20 0 0\n  process 8 G 50\n"
+		      "  limit 300 350 100 400\n  temperature 61\n  utilization 88 30 0 0\n"
+		      "  clocks 1980 1980 2619 1545 1980 1980 2619 1545\n"
+		      "gpu Fake Two\n  power 0 const 50\n  answer nvmlDeviceGetTemperature 3\n"
+		      "  answer nvmlDeviceGetTemperatureV 3\n");
+	struct wattle_gpu gpu = {.size = sizeof(gpu)}, small = {.size = 0};
+	struct wattle_gpu_process process = {.size = sizeof(process)};
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	double until = seconds_now() + 20;
+
+	(void)state;
+	assert_int_equal(wattle_meter_gpu(meter, 0, &gpu), -ERANGE);
+	assert_int_equal(count_gpus(meter), 2);
+	assert_int_equal(wattle_meter_gpu(meter, 0, &small), -EINVAL);
+	assert_int_equal(wattle_meter_gpu(meter, 0, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_gpu_process(meter, 0, 0, NULL), -EINVAL);
+	assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+	assert_int_equal(gpu.status, WATTLE_STATUS_OK);
+	assert_string_equal(gpu.name, "Fake One");
+	assert_string_equal(gpu.uuid, "GPU-1");
+	assert_true(strlen(gpu.bus_id) > 0);
+	assert_true(gpu.age_ns >= 0);
+	assert_return_code(wattle_meter_domain(meter, (size_t)gpu.domain, &domain), 0);
+	assert_string_equal(domain.name, "gpu-0");
+	assert_int_equal(gpu.use_percent, 88);
+	assert_int_equal(gpu.memory_total_bytes, UINT64_C(1024) << 20);
+	assert_int_equal(gpu.memory_used_bytes, UINT64_C(250) << 20);
+	assert_int_equal(gpu.temperature_c, 61);
+	assert_int_equal(gpu.clock_mhz, 1980);
+	assert_int_equal(gpu.memory_clock_mhz, 2619);
+	assert_int_equal(gpu.power_limit_uw, 300000000);
+	assert_int_equal(gpu.processes_status, WATTLE_STATUS_OK);
+	assert_int_equal(gpu.processes, 2);
+	assert_return_code(wattle_meter_gpu_process(meter, 0, 0, &process), 0);
+	assert_int_equal(process.pid, 7);
+	assert_int_equal(process.kinds, WATTLE_GPU_COMPUTE);
+	assert_int_equal(process.memory_bytes, UINT64_C(100) << 20);
+	assert_return_code(wattle_meter_gpu_process(meter, 0, 1, &process), 0);
+	assert_int_equal(process.pid, 8);
+	assert_int_equal(process.kinds, WATTLE_GPU_GRAPHICS);
+	assert_int_equal(wattle_meter_gpu_process(meter, 0, 2, &process), -ERANGE);
+	/* Use is of the time since the answer before. */
+	while (process.use_percent != 60 && seconds_now() < until) {
+		usleep(50000);
+		assert_int_equal(wattle_meter_gpus(meter), 2);
+		assert_return_code(wattle_meter_gpu_process(meter, 0, 0, &process), 0);
+	}
+	assert_int_equal(process.use_percent, 60);
+	/* What the second does not have is not known, and 0 nowhere. */
+	assert_return_code(wattle_meter_gpu(meter, 1, &gpu), 0);
+	assert_true(gpu.temperature_c == WATTLE_UNKNOWN);
+	assert_int_equal(gpu.status, WATTLE_STATUS_OK);
+	assert_int_equal(wattle_meter_gpu(meter, 2, &gpu), -ERANGE);
+	close_fake(meter, root);
+}
+
+/* They are asked once a second, and the answer before stays. */
+static void test_gpu_is_lost(void **state)
+{
+	char root[] = "/tmp/wattle-gpus-XXXXXX";
+	struct wattle_meter *meter =
+		open_fake(root, "gpu Fake\n  power 0 const 100\n  temperature 61\n  lost from 2\n");
+	struct wattle_gpu gpu = {.size = sizeof(gpu)};
+	double until = seconds_now() + 20;
+
+	(void)state;
+	assert_int_equal(count_gpus(meter), 1);
+	assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+	do {
+		usleep(50000);
+		assert_int_equal(wattle_meter_gpus(meter), 1);
+		assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+	} while (gpu.status == WATTLE_STATUS_OK && seconds_now() < until);
+	assert_int_equal(gpu.status, WATTLE_STATUS_GONE);
+	assert_true(gpu.temperature_c == WATTLE_UNKNOWN);
+	close_fake(meter, root);
+}
+
+/* A driver that takes two seconds is not waited for longer than promised. */
+static void test_slow_gpu(void **state)
+{
+	char root[] = "/tmp/wattle-gpus-XXXXXX";
+	struct wattle_meter *meter =
+		open_fake(root, "delay nvmlDeviceGetMemoryInfo_v2 2000 call 1\ngpu Fake\n"
+				"  power 0 const 100\n  memory 1024 0 0\n");
+	struct wattle_gpu gpu = {.size = sizeof(gpu)};
+	double begin = seconds_now();
+
+	(void)state;
+	assert_int_equal(wattle_meter_gpus(meter), -EAGAIN);
+	assert_true(seconds_now() - begin >= 0.5);
+	begin = seconds_now();
+	assert_int_equal(wattle_meter_gpus(meter), -EAGAIN);
+	assert_true(seconds_now() - begin < 0.4);
+	assert_int_equal(count_gpus(meter), 1);
+	assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+	assert_int_equal(gpu.memory_total_bytes, UINT64_C(1024) << 20);
+	close_fake(meter, root);
+}
+
+/* A tape is read by the caller, in its order; what was not asked then is not known. */
+static void test_gpu_on_a_tape(void **state)
+{
+	struct wattle_gpu gpu = {.size = sizeof(gpu)};
+	struct wattle_options options = {.size = sizeof(options)};
+	struct wattle_meter *meter = NULL;
+	char path[4096];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/tests/fixtures/tapes/server.tape",
+		 getenv("WATTLE_SOURCE_ROOT"));
+	options.tape = path;
+	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+	do {
+		assert_int_equal(wattle_meter_gpus(meter), 1);
+		assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+		assert_string_equal(gpu.name, "NVIDIA A100-SXM4-80GB");
+		assert_true(gpu.temperature_c == WATTLE_UNKNOWN);
+		assert_int_equal(gpu.domain, wattle_meter_find(meter, "gpu-0"));
+	} while (wattle_meter_tick(meter) == 0);
+	wattle_meter_close(meter);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_consumers), cmocka_unit_test(test_sets),
 		cmocka_unit_test(test_errors),	  cmocka_unit_test(test_samples),
 		cmocka_unit_test(test_idle_file), cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_gpus),	  cmocka_unit_test(test_gpu_is_lost),
+		cmocka_unit_test(test_slow_gpu),  cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
