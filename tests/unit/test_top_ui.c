@@ -445,12 +445,11 @@ static void test_who_cannot_be_killed(void **state)
 
 	(void)state;
 	start(&bench);
-	bench.ui.no_kill = true;
 	bench.ui.no_kill_why = "Read-only";
 	top_bench_type(&bench, "k");
 	assert_int_equal(bench.ui.mode, WTL_TOP_TABLE);
 	assert_string_equal(bench.ui.message, "Read-only");
-	bench.ui.no_kill = false;
+	bench.ui.no_kill_why = NULL;
 	/* A kernel thread, one that ended, a row of many, a group. */
 	top_bench_type(&bench, "xK");
 	for (size_t i = 0; i < bench.view.n_processes; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/draw.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,55 +104,35 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 
 /* ---- The second line: the machine beside its energy ---- */
 
-struct line {
-	const struct wtl_top_picture *picture;
-	int row, at, end;
-};
-
-/* A piece that is there whole or not at all. */
-static void add_piece(struct line *line, enum wtl_style style, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void add_piece(struct line *line, enum wtl_style style, const char *format, ...)
-{
-	char text[160];
-	va_list args;
-	int width;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	width = wtl_text_width(text);
-	if (line->at + width > line->end)
-		return;
-	wtl_canvas_text(line->picture->canvas, line->row, line->at, width, style, text);
-	line->at += width + 3;
-}
-
 static void draw_machine(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_machine *machine = &picture->view->machine;
-	struct line line = {
-		.picture = picture, .row = row, .at = 1, .end = picture->canvas->columns};
+	struct wtl_top_line line = {.canvas = picture->canvas,
+				    .row = row,
+				    .at = 1,
+				    .end = picture->canvas->columns,
+				    .gap = 3};
 	char text[WTL_FIGURE_MAX], more[WTL_FIGURE_MAX];
 
 	if (machine->has_use)
-		add_piece(&line, WTL_STYLE_PLAIN, "CPU %s %% of %u",
-			  wtl_figure_percent(text, machine->use_ppm), machine->n_cpus);
+		wtl_top_line_add(&line, 0, WTL_STYLE_PLAIN, "CPU %s %% of %u",
+				 wtl_figure_percent(text, machine->use_ppm), machine->n_cpus);
 	if (machine->memory_bytes)
-		add_piece(&line, WTL_STYLE_PLAIN, "memory %s of %s",
-			  wtl_figure_bytes(text, machine->memory_used_bytes),
-			  wtl_figure_bytes(more, machine->memory_bytes));
+		wtl_top_line_add(&line, 0, WTL_STYLE_PLAIN, "memory %s of %s",
+				 wtl_figure_bytes(text, machine->memory_used_bytes),
+				 wtl_figure_bytes(more, machine->memory_bytes));
 	if (machine->has_temperature)
-		add_piece(&line, WTL_STYLE_PLAIN, "%d °C", machine->temperature_c);
+		wtl_top_line_add(&line, 0, WTL_STYLE_PLAIN, "%d °C", machine->temperature_c);
 	if (machine->clock_mhz)
-		add_piece(&line, WTL_STYLE_PLAIN, "%.1f GHz", machine->clock_mhz / 1e3);
+		wtl_top_line_add(&line, 0, WTL_STYLE_PLAIN, "%.1f GHz", machine->clock_mhz / 1e3);
 	if (machine->throttled)
-		add_piece(&line, WTL_STYLE_WARN, "held down by heat %u times", machine->throttled);
+		wtl_top_line_add(&line, 0, WTL_STYLE_WARN, "held down by heat %u times",
+				 machine->throttled);
 	if (picture->view->played.cpu[0])
-		add_piece(&line, WTL_STYLE_FAINT, "%s", picture->view->played.cpu);
+		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "%s", picture->view->played.cpu);
 	if (picture->view->played.kernel[0])
-		add_piece(&line, WTL_STYLE_FAINT, "kernel %s", picture->view->played.kernel);
+		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "kernel %s",
+				 picture->view->played.kernel);
 }
 
 /* ---- The last line: keys, or what is being typed; and wattle itself ---- */

@@ -43,7 +43,7 @@ void wtl_top_draw_stale(const struct wtl_top_picture *picture, int row);
 
 void wtl_top_draw_table(const struct wtl_top_picture *picture, int row, int height);
 
-/* Where the play of a recording stands (top_draw_play.c). */
+/* Where the play of a recording stands (draw_play.c). */
 void wtl_top_draw_play(const struct wtl_top_picture *picture, int row);
 
 void wtl_top_draw_list(const struct wtl_top_picture *picture);

@@ -214,22 +214,6 @@ static struct wtl_top_sum now_of(const struct wtl_top_view *view, const struct t
 	return sum;
 }
 
-/* A word and a figure, where both have room. Returns where the next one may begin. */
-static int add_figure(struct wtl_canvas *canvas, int row, int at, int end, enum wtl_style style,
-		      const char *word, uint64_t power_uw)
-{
-	char text[WTL_FIGURE_MAX], all[2 * WTL_FIGURE_MAX];
-	int width;
-
-	if (!power_uw)
-		return at;
-	snprintf(all, sizeof(all), "%s %s", word, wtl_figure_watts_wide(text, power_uw));
-	width = wtl_text_width(all);
-	if (at + width > end)
-		return at;
-	return at + wtl_canvas_text(canvas, row, at, width, style, all) + 2;
-}
-
 static void draw_caption(const struct wtl_top_picture *picture, const struct tile *tile, int row,
 			 int column, int width)
 {
@@ -238,6 +222,7 @@ static void draw_caption(const struct wtl_top_picture *picture, const struct til
 	int at = column + AXIS, end = column + width - 1;
 	char text[WTL_FIGURE_MAX];
 	struct wtl_top_sum now = now_of(picture->view, tile);
+	struct wtl_top_line rest;
 
 	at += wtl_canvas_text(canvas, row, at, end - at, tile->style, tile->name) + 1;
 	if (now.has_power)
@@ -248,8 +233,13 @@ static void draw_caption(const struct wtl_top_picture *picture, const struct til
 	if (at + wtl_text_width(window) <= end)
 		wtl_canvas_right(canvas, row, at, end - at, WTL_STYLE_FAINT, window);
 	end -= wtl_text_width(window) + 1;
-	at = add_figure(canvas, row, at, end, WTL_STYLE_LIMIT, "limit", tile->limit_uw);
-	add_figure(canvas, row, at, end, WTL_STYLE_IDLE, "idle", tile->idle_uw);
+	rest = (struct wtl_top_line){.canvas = canvas, .row = row, .at = at, .end = end, .gap = 2};
+	if (tile->limit_uw)
+		wtl_top_line_add(&rest, 0, WTL_STYLE_LIMIT, "limit %s",
+				 wtl_figure_watts_wide(text, tile->limit_uw));
+	if (tile->idle_uw)
+		wtl_top_line_add(&rest, 0, WTL_STYLE_IDLE, "idle %s",
+				 wtl_figure_watts_wide(text, tile->idle_uw));
 }
 
 static void draw_tile(const struct wtl_top_picture *picture, const struct tile *tile, int row,

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -155,30 +154,7 @@ int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_d
 	return height;
 }
 
-/* ---- What a GPU says ---- */
-
-struct piece_line {
-	struct wtl_canvas *canvas;
-	int row, at, end;
-};
-
-/* In a fixed width, so that GPUs stand in columns; a piece that does not fit is left out. */
-static void add(struct piece_line *line, int width, enum wtl_style style, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-
-static void add(struct piece_line *line, int width, enum wtl_style style, const char *format, ...)
-{
-	char text[96];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (line->at + width > line->end)
-		return;
-	wtl_canvas_text(line->canvas, line->row, line->at, width, style, text);
-	line->at += width + 2;
-}
+/* ---- What a GPU says: pieces of fixed widths, so that GPUs stand in columns ---- */
 
 static const char *throttle_words(uint64_t reasons)
 {
@@ -201,20 +177,21 @@ static const char *throttle_words(uint64_t reasons)
 	return NULL;
 }
 
-static void add_pcie(struct piece_line *line, const struct wtl_gpu *gpu)
+static void add_pcie(struct wtl_top_line *line, const struct wtl_gpu *gpu)
 {
 	char tx[WTL_FIGURE_MAX], rx[WTL_FIGURE_MAX];
 	uint64_t gen, width, sent, received;
 
 	if (number(gpu, WTL_GPU_PCIE_GEN, &gen) && number(gpu, WTL_GPU_PCIE_WIDTH, &width))
-		add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)gen, (unsigned)width);
+		wtl_top_line_add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)gen,
+				 (unsigned)width);
 	if (number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, &sent) &&
 	    number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, &received))
-		add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s", wtl_figure_bytes(rx, received),
-		    wtl_figure_bytes(tx, sent));
+		wtl_top_line_add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s",
+				 wtl_figure_bytes(rx, received), wtl_figure_bytes(tx, sent));
 }
 
-static void add_numbers(struct piece_line *line, const struct wtl_gpu *gpu)
+static void add_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
 {
 	uint64_t value, total, reasons = 0;
 	char used[WTL_FIGURE_MAX], all[WTL_FIGURE_MAX];
@@ -222,28 +199,28 @@ static void add_numbers(struct piece_line *line, const struct wtl_gpu *gpu)
 	const char *throttle = known ? throttle_words(reasons) : NULL;
 
 	if (number(gpu, WTL_GPU_USE_PERCENT, &value))
-		add(line, 9, WTL_STYLE_PLAIN, "use %3u %%", (unsigned)value);
+		wtl_top_line_add(line, 9, WTL_STYLE_PLAIN, "use %3u %%", (unsigned)value);
 	if (number(gpu, WTL_GPU_MEMORY_USED_BYTES, &value) &&
 	    number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, &total))
-		add(line, 15, WTL_STYLE_PLAIN, "mem %5s/%s", wtl_figure_bytes(used, value),
-		    wtl_figure_bytes(all, total));
+		wtl_top_line_add(line, 15, WTL_STYLE_PLAIN, "mem %5s/%s",
+				 wtl_figure_bytes(used, value), wtl_figure_bytes(all, total));
 	if (number(gpu, WTL_GPU_TEMPERATURE_C, &value))
-		add(line, 6, value >= 90 ? WTL_STYLE_BAD : WTL_STYLE_PLAIN, "%3u °C",
-		    (unsigned)value);
+		wtl_top_line_add(line, 6, value >= 90 ? WTL_STYLE_BAD : WTL_STYLE_PLAIN, "%3u °C",
+				 (unsigned)value);
 	if (throttle)
-		add(line, 12, WTL_STYLE_WARN, "%s", throttle);
+		wtl_top_line_add(line, 12, WTL_STYLE_WARN, "%s", throttle);
 	else if (known)
 		line->at += line->at + 12 <= line->end ? 14 : 0; /* the next piece stays in line */
 	if (number(gpu, WTL_GPU_CLOCK_SM_MHZ, &value) ||
 	    number(gpu, WTL_GPU_CLOCK_GRAPHICS_MHZ, &value))
-		add(line, 8, WTL_STYLE_PLAIN, "%4u MHz", (unsigned)value);
+		wtl_top_line_add(line, 8, WTL_STYLE_PLAIN, "%4u MHz", (unsigned)value);
 	add_pcie(line, gpu);
 	if (number(gpu, WTL_GPU_MEMORY_USE_PERCENT, &value))
-		add(line, 11, WTL_STYLE_FAINT, "mem bw %2u %%", (unsigned)value);
+		wtl_top_line_add(line, 11, WTL_STYLE_FAINT, "mem bw %2u %%", (unsigned)value);
 	if (number(gpu, WTL_GPU_FAN_PERCENT, &value))
-		add(line, 9, WTL_STYLE_FAINT, "fan %3u %%", (unsigned)value);
+		wtl_top_line_add(line, 9, WTL_STYLE_FAINT, "fan %3u %%", (unsigned)value);
 	if (number(gpu, WTL_GPU_PSTATE, &value))
-		add(line, 3, WTL_STYLE_FAINT, "P%u", (unsigned)value);
+		wtl_top_line_add(line, 3, WTL_STYLE_FAINT, "P%u", (unsigned)value);
 }
 
 static const char *gpu_trouble(enum wattle_status status)
@@ -282,8 +259,11 @@ void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row
 		      int width)
 {
 	const struct wtl_gpu *one = &picture->view->gpus[gpu];
-	struct piece_line line = {
-		.canvas = picture->canvas, .row = row, .at = column, .end = column + width};
+	struct wtl_top_line line = {.canvas = picture->canvas,
+				    .row = row,
+				    .at = column,
+				    .end = column + width,
+				    .gap = 2};
 	const char *trouble = gpu_trouble(one->status);
 	int64_t silent_ns = silence_ns(picture, gpu);
 
@@ -302,10 +282,11 @@ void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row
 static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, int row, int column)
 {
 	const struct wtl_gpu *one = &picture->view->gpus[gpu];
-	struct piece_line line = {.canvas = picture->canvas,
-				  .row = row,
-				  .at = column,
-				  .end = picture->canvas->columns};
+	struct wtl_top_line line = {.canvas = picture->canvas,
+				    .row = row,
+				    .at = column,
+				    .end = picture->canvas->columns,
+				    .gap = 2};
 	uint64_t value;
 
 	if (gpu_trouble(one->status) || silence_ns(picture, gpu) >= STUCK_NS) {
@@ -313,9 +294,9 @@ static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, 
 		return;
 	}
 	if (number(one, WTL_GPU_USE_PERCENT, &value))
-		add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
+		wtl_top_line_add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
 	if (number(one, WTL_GPU_TEMPERATURE_C, &value))
-		add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
+		wtl_top_line_add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
 }
 
 /* ---- Bars ---- */

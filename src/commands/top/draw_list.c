@@ -15,22 +15,19 @@ struct box {
 /* The frame around an inside, and blanks in it. */
 static void draw_frame(struct wtl_canvas *canvas, const struct box *box)
 {
-	static const uint32_t lines[] = {0x2500, 0x2502, 0x250c, 0x2510, 0x2514, 0x2518};
-	static const uint32_t ascii[] = {'-', '|', '+', '+', '+', '+'};
-	const uint32_t *signs = canvas->ascii ? ascii : lines;
+	/* Left, within and right: of the top, the middle and the bottom. */
+	static const uint32_t lines[][3] = {
+		{0x250c, 0x2500, 0x2510}, {0x2502, ' ', 0x2502}, {0x2514, 0x2500, 0x2518}};
+	static const uint32_t ascii[][3] = {{'+', '-', '+'}, {'|', ' ', '|'}, {'+', '-', '+'}};
 	int left = box->column - 2, right = box->column + box->width + 1;
 
 	for (int row = box->row - 1; row <= box->row + box->height; row++) {
-		bool top = row < box->row, bottom = row == box->row + box->height;
+		int part = row < box->row ? 0 : row < box->row + box->height ? 1 : 2;
+		const uint32_t *signs = canvas->ascii ? ascii[part] : lines[part];
 
-		wtl_canvas_fill(canvas, row, left, right - left, top || bottom ? signs[0] : ' ',
-				WTL_STYLE_PLAIN);
-		wtl_canvas_put(canvas, row, left, signs[top ? 2 : bottom ? 4 : 1], WTL_STYLE_PLAIN);
-		wtl_canvas_put(canvas, row, right,
-			       signs[top      ? 3
-				     : bottom ? 5
-					      : 1],
-			       WTL_STYLE_PLAIN);
+		wtl_canvas_fill(canvas, row, left, right - left, signs[1], WTL_STYLE_PLAIN);
+		wtl_canvas_put(canvas, row, left, signs[0], WTL_STYLE_PLAIN);
+		wtl_canvas_put(canvas, row, right, signs[2], WTL_STYLE_PLAIN);
 	}
 }
 

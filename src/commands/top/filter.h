@@ -22,7 +22,7 @@
 enum { WTL_FILTER_MAX = 200, WTL_FILTER_NODES = 64 };
 
 struct wtl_filter_node {
-	uint8_t kind; /* top_filter.c's own */
+	uint8_t kind; /* filter.c's own */
 	uint8_t comparison;
 	uint8_t field;
 	uint8_t text_len;

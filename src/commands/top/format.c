@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/format.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/io.h"
@@ -121,6 +122,23 @@ const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns)
 	split(time_ns, &hours, &minutes, &seconds);
 	snprintf(text, WTL_FIGURE_MAX, "%lld:%02d:%02d", (long long)hours, minutes, seconds);
 	return text;
+}
+
+void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
+		      const char *format, ...)
+{
+	char text[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (width == 0)
+		width = wtl_text_width(text);
+	if (line->at + width > line->end)
+		return;
+	wtl_canvas_text(line->canvas, line->row, line->at, width, style, text);
+	line->at += width + line->gap;
 }
 
 enum wtl_style wtl_top_kind_style(enum wattle_kind kind)

@@ -33,6 +33,16 @@ const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
 /* "0:03:12" */
 const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
 
+/* A line that is written piece by piece, from `at` on. */
+struct wtl_top_line {
+	struct wtl_canvas *canvas;
+	int row, at, end, gap; /* gap: columns between two pieces */
+};
+
+/* Adds a piece that is so wide (0: as wide as it is). What does not fit whole is left out. */
+void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
+		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
 /* The colour of a kind of domain. */
 enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
 

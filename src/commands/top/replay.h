@@ -57,7 +57,7 @@ int wtl_top_replay_run(struct wtl_top_collector *collector);
  * negative. */
 int wtl_top_replay_once(struct wtl_top_collector *collector);
 
-/* ---- top_replay_facts.c: what a recording says beside samples and processes ---- */
+/* ---- replay_facts.c: what a recording says beside samples and processes ---- */
 
 /* What else is missing, by what was read so far, is replay->missing then. */
 void wtl_top_replay_find_missing(struct wtl_top_replay *replay);

@@ -36,7 +36,7 @@ struct wtl_top_rows {
 	struct wtl_top_row *rows;
 	size_t n;
 	size_t n_processes; /* that match */
-	/* top_rows.c's own */
+	/* rows.c's own */
 	struct wtl_top_process *buckets; /* sums of groups; the command is the group's name */
 	size_t n_buckets, size_buckets;
 	struct wtl_sort_key *order;

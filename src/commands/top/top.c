@@ -100,16 +100,12 @@ static void prepare(struct wtl_top_session *session)
 	if (settings->sort)
 		ui->config.sort = wtl_field_find(settings->sort, strlen(settings->sort));
 	ui->is_replay = settings->replay != NULL;
-	if (ui->is_replay) {
-		ui->no_kill = true;
+	if (ui->is_replay)
 		ui->no_kill_why = "These processes are of a recording";
-	} else if (shared_settings->tape || shared_settings->root) {
-		ui->no_kill = true;
+	else if (shared_settings->tape || shared_settings->root)
 		ui->no_kill_why = "These are another machine's processes";
-	} else if (settings->read_only) {
-		ui->no_kill = true;
+	else if (settings->read_only)
 		ui->no_kill_why = "Read-only: no signals are sent";
-	}
 }
 
 static int check_build(struct wtl_app *app)

@@ -241,7 +241,7 @@ static void edit_key(const struct turn *turn, enum wtl_key key)
 		erase(ui, ui->cursor, point_after(ui->edit, ui->cursor));
 }
 
-static enum wtl_top_wish edit_input(const struct turn *turn, const struct wtl_input *input)
+static void edit_input(const struct turn *turn, const struct wtl_input *input)
 {
 	struct wtl_top_ui *ui = turn->ui;
 
@@ -253,7 +253,6 @@ static enum wtl_top_wish edit_input(const struct turn *turn, const struct wtl_in
 		insert(ui, input->point);
 	if (ui->mode != WTL_TOP_TABLE)
 		check_filter(ui);
-	return WTL_TOP_WISH_NOTHING;
 }
 
 /* ---- Lists ---- */
@@ -336,7 +335,7 @@ static void start_kill(const struct turn *turn)
 	struct wtl_top_ui *ui = turn->ui;
 	const struct wtl_top_process *process = selected_process(ui, turn->view, turn->rows);
 
-	if (ui->no_kill) {
+	if (ui->no_kill_why) {
 		wtl_top_ui_say(ui, turn->now_ns, "%s", ui->no_kill_why);
 		return;
 	}
@@ -668,23 +667,19 @@ static enum wtl_top_wish confirm_input(struct wtl_top_ui *ui, const struct wtl_i
 	return WTL_TOP_WISH_NOTHING;
 }
 
-static enum wtl_top_wish details_input(const struct turn *turn, const struct wtl_input *input)
+static void details_input(const struct turn *turn, const struct wtl_input *input)
 {
 	bool kill = (input->kind == WTL_INPUT_KEY && input->key == WTL_KEY_F9) ||
 		    (input->kind == WTL_INPUT_POINT && input->point == 'k');
+	int at = wtl_top_rows_find(turn->rows, turn->ui->details_key);
 
 	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
-		return WTL_TOP_WISH_NOTHING;
+		return;
 	turn->ui->mode = WTL_TOP_TABLE;
-	if (kill) {
-		int at = wtl_top_rows_find(turn->rows, turn->ui->details_key);
-
-		if (at >= 0) {
-			choose_row(turn->ui, turn->rows, at);
-			start_kill(turn);
-		}
+	if (kill && at >= 0) {
+		choose_row(turn->ui, turn->rows, at);
+		start_kill(turn);
 	}
-	return WTL_TOP_WISH_NOTHING;
 }
 
 enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_view *view,
@@ -702,7 +697,8 @@ enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_v
 		return table_input(&turn, input);
 	case WTL_TOP_FILTER:
 	case WTL_TOP_SEARCH:
-		return edit_input(&turn, input);
+		edit_input(&turn, input);
+		break;
 	case WTL_TOP_HELP:
 	case WTL_TOP_SETUP:
 	case WTL_TOP_SORT:
@@ -712,7 +708,8 @@ enum wtl_top_wish wtl_top_ui_input(struct wtl_top_ui *ui, const struct wtl_top_v
 	case WTL_TOP_CONFIRM:
 		return confirm_input(ui, input);
 	case WTL_TOP_DETAILS:
-		return details_input(&turn, input);
+		details_input(&turn, input);
+		break;
 	}
 	return WTL_TOP_WISH_NOTHING;
 }

@@ -68,8 +68,7 @@ struct wtl_top_ui {
 	struct wtl_filter filter;
 	struct wtl_top_toggled toggled;
 	enum wtl_top_mode mode;
-	bool no_kill;		 /* read-only, or not this machine's processes: */
-	const char *no_kill_why; /* a whole sentence, static */
+	const char *no_kill_why; /* a whole sentence, static; NULL: signals may be sent */
 	bool no_color, ascii;	 /* whatever the configuration says */
 	bool is_paused, follows;
 	bool is_replay; /* a recording is played, as: */

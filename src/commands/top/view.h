@@ -15,7 +15,7 @@
 
 /*
  * What `wattle top` knows at one moment, and what it was before that: plain data, made by
- * top_collect.c, never changed by whoever shows it. Text is cleaned (wtl_text_clean).
+ * collect.c, never changed by whoever shows it. Text is cleaned (wtl_text_clean).
  */
 
 /* ---- Curves over time ---- */
