@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Idle power is kept in a file from one session to the next. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "energy/baseline.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "meter/idle.h"
+#include "meter_bench.h"
+#include "unit.h"
+#include "world.h"
+
+struct session {
+	struct meter_bench bench;
+	struct wtl_io_ops ops;
+	struct world world;
+	struct wtl_consumers *consumers;
+	size_t n_taken, domain;
+};
+
+static const struct wtl_baseline idle = {
+	.is_known = true,
+	.idle_uw = 74050000,
+	.uncertainty_uw = 600000,
+	.t_utc_ns = INT64_C(1795258545) * WTL_NS_PER_S,
+	.seen_ns = 12 * WTL_NS_PER_S,
+};
+
+static void start(struct session *s)
+{
+	const struct wtl_consumers_options options = {.nvml_path = ""};
+
+	memset(s, 0, sizeof(*s));
+	meter_bench_root(&s->bench, "xeon-2s-dram");
+	s->ops = *s->bench.io.ops;
+	s->ops.out_write = pass_out_write;
+	s->bench.io.ops = &s->ops;
+	s->bench.nvml = "";
+	meter_bench_open(&s->bench);
+	world_init(&s->world);
+	assert_int_equal(
+		wtl_consumers_new(s->bench.meter, &s->world.io, &options, &s->consumers, NULL), 0);
+}
+
+static void finish(struct session *s)
+{
+	wtl_consumers_free(s->consumers);
+	world_done(&s->world);
+	meter_bench_done(&s->bench);
+}
+
+static void take(void *context, size_t domain, const struct wtl_baseline *taken)
+{
+	struct session *s = context;
+
+	s->n_taken++;
+	s->domain = domain;
+	assert_true(taken->is_known);
+	assert_int_equal(taken->idle_uw, idle.idle_uw);
+	assert_int_equal(taken->uncertainty_uw, idle.uncertainty_uw);
+	assert_int_equal(taken->t_utc_ns, idle.t_utc_ns);
+	assert_int_equal(taken->seen_ns, idle.seen_ns);
+}
+
+static bool load(struct session *s, const char *path)
+{
+	s->n_taken = 0;
+	return wtl_idle_load(s->bench.meter, s->consumers, path, take, s);
+}
+
+static void test_kept(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text;
+	struct session s;
+	size_t package;
+
+	(void)state;
+	start(&s);
+	package = meter_bench_find(&s.bench, "package-0");
+	assert_true(load(&s, path)); /* there is none yet */
+	assert_false(wtl_idle_is_known(s.bench.meter, s.consumers));
+	wtl_consumers_set_baseline(s.consumers, package, &idle);
+	assert_true(wtl_idle_is_known(s.bench.meter, s.consumers));
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	/* What is known already is not taken. */
+	assert_true(load(&s, path));
+	assert_int_equal(s.n_taken, 0);
+	assert_string_equal(s.bench.log, "");
+	finish(&s);
+
+	text = unit_read(dir, "idle");
+	assert_non_null(strstr(text, "wattle-idle/1\nmachine "));
+	assert_non_null(strstr(text, "\npackage-0 rapl-"));
+	start(&s);
+	assert_true(load(&s, path));
+	assert_int_equal(s.n_taken, 1);
+	assert_int_equal(s.domain, package);
+	assert_true(wtl_idle_is_known(s.bench.meter, s.consumers));
+	finish(&s);
+	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* What is not this machine's or not ours is not taken; the latter is not written over either. */
+static void test_other_files(void **state)
+{
+	static const struct {
+		const char *text, *log;
+		bool may_be_kept;
+	} files[] = {
+		{"", "", true},
+		{"wattle-idle/1\nmachine 3 Abacus\npackage-0 rapl-powercap 1 1 2026-11-21T10:55:45Z 1\n",
+		 "are another machine's", true},
+		{"wattle-idle/2\n", "is not a file of idle baselines", false},
+		{"wattle-idle/", "is not a file of idle baselines", false},
+	};
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle");
+	struct session s;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(files); i++) {
+		start(&s);
+		unit_write(dir, "idle", files[i].text);
+		assert_int_equal(load(&s, path), files[i].may_be_kept);
+		assert_int_equal(s.n_taken, 0);
+		assert_int_equal(s.bench.log[0] != '\0', files[i].log[0] != '\0');
+		assert_non_null(strstr(s.bench.log, files[i].log));
+		finish(&s);
+	}
+	start(&s);
+	assert_false(load(&s, dir));
+	assert_non_null(strstr(s.bench.log, "cannot be read: "));
+	wtl_idle_save(s.bench.meter, s.consumers, "/proc/none/idle");
+	assert_non_null(strstr(s.bench.log, "cannot be kept in '/proc/none/idle'"));
+	finish(&s);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* Lines of domains and sources that are not there, and lines that are none. */
+static void test_other_lines(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text, *end;
+	char more[2048];
+	struct session s;
+
+	(void)state;
+	start(&s);
+	wtl_consumers_set_baseline(s.consumers, meter_bench_find(&s.bench, "package-1"), &idle);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	finish(&s);
+	text = unit_read(dir, "idle");
+	end = strchr(strchr(text, '\n') + 1, '\n') + 1;
+	snprintf(more, sizeof(more),
+		 "%.*spackage-9 rapl-perf 1 1 2026-11-21T10:55:45Z 1\nrubbish\n"
+		 "package-0 hwmon 1 1 2026-11-21T10:55:45Z 1\n%s",
+		 (int)(end - text), text, end);
+	more[strlen(more) - 1] = '\0'; /* the last newline */
+	unit_write(dir, "idle", more);
+	start(&s);
+	assert_true(load(&s, path));
+	assert_int_equal(s.n_taken, 1);
+	assert_int_equal(s.domain, meter_bench_find(&s.bench, "package-1"));
+	finish(&s);
+	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_other_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
