@@ -43,8 +43,6 @@ COMMAND_MAY_INCLUDE = {
     "run": {"record"},
 }
 PRINTS = {"cli", "commands"}
-# Folders whose circles are still to be cut.
-STILL_CIRCLING = {"commands"}
 FORBIDDEN = (
     "printf fprintf vprintf vfprintf puts putchar perror exit _exit quick_exit abort"
     " getenv secure_getenv setenv putenv unsetenv signal sigaction"
@@ -152,7 +150,7 @@ def shortest_circle(uses, first):
 
 def check_circles(root):
     """A shortest circle of each file that is in one."""
-    for folder in sorted(path for path in (root / "src").glob("*") if path.is_dir() and path.name not in STILL_CIRCLING):
+    for folder in sorted(path for path in (root / "src").glob("*") if path.is_dir()):
         uses, shown = uses_inside(folder), set()
         for first in uses:
             way = shortest_circle(uses, first)
