@@ -20,7 +20,7 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
-#include "replay/player_io.h"
+#include "meter/given_io.h"
 #include "replay/recorder.h"
 
 enum { CHANNELS = 5, SLOTS_MAX = 100000, BUSY_PART = 20, LIFE_S = 2 };
@@ -30,7 +30,7 @@ enum { CHANNELS = 5, SLOTS_MAX = 100000, BUSY_PART = 20, LIFE_S = 2 };
 #define TICK_NS	      (WTL_NS_PER_S / 10)
 
 struct machine {
-	struct wtl_player_io io;
+	struct wtl_given_io io;
 	struct wtl_channel channels[CHANNELS];
 	struct wtl_reading readings[CHANNELS];
 	uint64_t dice;
@@ -148,12 +148,12 @@ static int open_all(struct machine *machine, const char *path, struct wtl_err *e
 		.path = path, .store = {.values_per_commit = 64}, .interval_ns = TICK_NS};
 	int rc;
 
-	wtl_player_io_init(&machine->io);
+	wtl_given_io_init(&machine->io);
 	machine->io.channels = machine->channels;
 	machine->io.n_channels = CHANNELS;
 	machine->io.readings = machine->readings;
 	take_sample(machine, BEGIN_MONO_NS);
-	rc = wtl_meter_new_from(&env, &options, wtl_player_sources, &machine->meter, err);
+	rc = wtl_meter_new_from(&env, &options, wtl_given_sources, &machine->meter, err);
 	if (rc == 0)
 		rc = wtl_consumers_new_restored(machine->meter, NULL, 0, &machine->consumers, err);
 	if (rc == 0)

@@ -186,6 +186,46 @@ WATTLE_API void wattle_meter_close(struct wattle_meter *meter);
  * -ENODATA: the tape is over. */
 WATTLE_API int wattle_meter_tick(struct wattle_meter *meter);
 
+/* ---- Meters that are fed: readings of your own, such as another tool's file ---- */
+
+/* One way to measure one domain. The strings are copied; the rest may be 0 (or NULL) where it is not known. */
+struct wattle_channel {
+	size_t size;	    /* set by the caller */
+	const char *domain; /* "package-0", "wall": at most 31 bytes */
+	const char *inside; /* the domain that contains it, or NULL */
+	const char *device; /* the maker's name of the part, or NULL */
+	const char *source; /* where values are from, such as "ipmi"; NULL: "fed" */
+	enum wattle_kind kind;
+	int is_energy; /* 1: a counter that only rises, but for wraps and resets; 0: the power drawn now */
+	int in_total;
+	/* One count of a value is num/den microjoules (of a counter) or microwatts; both 0: one. */
+	uint64_t unit_num, unit_den;
+	uint64_t range;	   /* counts after which a counter wraps to 0; 0: it does not */
+	uint64_t max_uw;   /* no such part can draw more: tells wraps from resets */
+	int64_t update_ns; /* how often there is something new */
+	uint32_t gain_ppm; /* standard uncertainty of the sensor's gain */
+};
+
+/*
+ * A meter that reads nothing by itself: its clocks and readings are what it is fed with. Of n channels the
+ * first element's size is that of all; those of one domain stand best first. Of the options, max_windows, log and
+ * on_sample mean something; the rest must be 0. Windows begin after the first feed (-ENODATA);
+ * wattle_meter_tick() is -ENOTSUP. -EINVAL, -EEXIST (the same domain and quantity of one source twice).
+ */
+WATTLE_API int wattle_meter_open_fed(const struct wattle_channel *channels, size_t n,
+				     const struct wattle_options *options,
+				     struct wattle_meter **ret_meter, struct wattle_error *reterr);
+
+/*
+ * A sample: a value of each channel in its counts, as of that time (whole microseconds of it). statuses may be
+ * NULL: all are OK; the value of one that is not means nothing. What happens between two samples is
+ * told by both: a window begins and ends with the newest one. -EINVAL: n is not the number of channels, or the
+ * monotonic time is not later than before (or below 0, or above 2^60); nothing is fed then. -ENOTSUP.
+ */
+WATTLE_API int wattle_meter_feed(struct wattle_meter *meter, int64_t t_utc_ns, int64_t t_mono_ns,
+				 const uint64_t values[], const enum wattle_status statuses[],
+				 size_t n);
+
 /* ---- Domains ---- */
 
 /* One domain. The strings belong to the meter and stay until it is closed; those that are not known

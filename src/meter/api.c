@@ -105,8 +105,7 @@ int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *option
 	return wtl_meter_new_from(env, options, wtl_sources, ret_meter, err);
 }
 
-/* Takes in what a caller compiled against an older or newer header handed over. */
-static int copy_options(const struct wattle_options *from, struct wattle_options *to)
+int wtl_meter_copy_options(const struct wattle_options *from, struct wattle_options *to)
 {
 	memset(to, 0, sizeof(*to));
 	if (!from)
@@ -146,7 +145,7 @@ static int open_meter(const struct wattle_options *options, struct wattle_meter 
 	struct wattle_meter *meter = NULL;
 	struct wattle_options own;
 	struct wtl_env env = {.log = NULL};
-	int rc = copy_options(options, &own);
+	int rc = wtl_meter_copy_options(options, &own);
 
 	if (rc < 0)
 		return wtl_err_set(err, rc, "meter", NULL,
@@ -209,6 +208,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 	pthread_cond_destroy(&meter->stop_changed);
 	pthread_mutex_destroy(&meter->lock);
 	pthread_mutex_destroy(&meter->gpus_lock);
+	free(meter->fed);
 	free(meter);
 }
 
@@ -216,6 +216,8 @@ int wattle_meter_tick(struct wattle_meter *meter)
 {
 	int rc = 0;
 
+	if (meter->fed)
+		return -ENOTSUP;
 	pthread_mutex_lock(&meter->lock);
 	if (meter->is_tape)
 		rc = wtl_io_wait_until(meter->env.io, INT64_MAX);

@@ -19,6 +19,7 @@
 struct wtl_observer;
 struct wtl_sample;
 struct wtl_attached;
+struct wtl_fed;
 struct wtl_source_worker;
 struct wtl_gpu_details;
 
@@ -102,6 +103,8 @@ struct wattle_meter {
 	bool is_tape;	 /* a tick goes on to its next frame */
 	bool io_lent;	 /* somebody beside the meter never gives the io back: it is not freed */
 	char *nvml_path; /* the option's, or NULL; goes with the io */
+	struct wtl_fed *fed; /* what its caller feeds it with, or NULL: it reads sensors */
+	bool is_unfed;	     /* so far */
 
 	/* What programs ask of the GPUs, and its lock, which is taken before the other. NULL: nobody has asked. */
 	pthread_mutex_t gpus_lock;
@@ -173,6 +176,9 @@ void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);
 void wtl_meter_close_gpus(struct wattle_meter *meter); /* gpus.c */
+
+/* Takes in what a caller compiled against an older or newer header handed over. -EINVAL, -E2BIG. */
+int wtl_meter_copy_options(const struct wattle_options *from, struct wattle_options *to);
 
 /* A worker that reads one source of n channels (source_worker.c). NULL: no memory, or no thread. */
 struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,

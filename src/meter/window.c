@@ -104,6 +104,8 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked, uin
 	int64_t fresh_ns, now_ns;
 	int rc;
 
+	if (meter->is_unfed)
+		return -ENODATA;
 	if (!window)
 		return -WATTLE_E_TOO_MANY;
 	fresh_ns = wtl_meter_sample_asked(meter);

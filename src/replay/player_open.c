@@ -98,7 +98,7 @@ static int open_meter(struct wtl_player *player, struct wtl_err *err)
 					   : "it holds no sample that can be read");
 	player->is_broken = false;
 	player->lost_first.lost_ns = player->sampled_ns - player->lost_first.t_mono_ns;
-	return wtl_meter_new_from(&env, &options, wtl_player_sources, &player->meter, err);
+	return wtl_meter_new_from(&env, &options, wtl_given_sources, &player->meter, err);
 }
 
 static int open_consumers(struct wtl_player *player, struct wtl_err *err)
@@ -172,16 +172,16 @@ static int open_all(struct wtl_player *player, const char *path, struct wtl_err 
 	player->readings = calloc(player->n_channels + 1, sizeof(*player->readings));
 	if (!player->channel_cursors || !player->readings)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
-	wtl_player_io_init(&player->io);
+	wtl_given_io_init(&player->io);
 	player->io.readings = player->readings;
 	player->io.channels = player->channels;
 	player->io.n_channels = player->n_channels;
 	player->io.misses = player->misses;
 	player->io.n_misses = player->n_misses;
 	wtl_player_find_series(player);
-	player->is_behind_dropped = wtl_player_follows(player) &&
-				    (wtl_store_has_dropped(player->reader) ||
-				     wtl_store_get_fact(player->reader, WTL_FACT_LATE));
+	player->is_behind_dropped =
+		wtl_player_follows(player) && (wtl_store_has_dropped(player->reader) ||
+					       wtl_store_get_fact(player->reader, WTL_FACT_LATE));
 	rc = open_meter(player, err);
 	if (rc < 0)
 		return rc;

@@ -11,7 +11,7 @@
 #include "record/store.h"
 #include "replay/format.h"
 #include "replay/player.h"
-#include "replay/player_io.h"
+#include "meter/given_io.h"
 #include "replay/series.h"
 #include "replay/wall.h"
 
@@ -62,7 +62,7 @@ struct wtl_played_consumer {
 };
 
 struct wtl_player {
-	struct wtl_player_io io;
+	struct wtl_given_io io;
 	struct wtl_store_reader *reader;
 	struct wattle_meter *meter;
 	struct wtl_consumers *consumers;

@@ -21,6 +21,9 @@
 /* At most the last second is lost: that is this, and the time until it is on the disk. */
 #define COMMIT_NS (WTL_NS_PER_S / 100 * 85)
 
+/* What is fed comes faster than time passes, and can be fed again. */
+#define COMMIT_FED_NS (10 * WTL_NS_PER_S)
+
 struct wattle_recorder {
 	struct wattle_meter *meter;
 	struct wtl_recorder *recorder;
@@ -87,7 +90,8 @@ static int begin(struct wattle_recorder *own, const char *path,
 			  .period_ns = wanted->period_ns,
 			  .io = meter->env.io},
 		.interval_ns = wanted->interval_ns ? wanted->interval_ns : meter->interval_ns,
-		.commit_ns = COMMIT_NS,
+		.commit_ns = meter->fed ? COMMIT_FED_NS : COMMIT_NS,
+		.waits = meter->fed,
 		.is_late = true,
 		.user = user_name,
 		.user_context = meter,
@@ -95,6 +99,9 @@ static int begin(struct wattle_recorder *own, const char *path,
 	struct wattle_window unused;
 	int rc;
 
+	if (meter->is_unfed)
+		return wtl_err_set(err, ENODATA, "record", path,
+				   "the meter was fed with nothing yet");
 	if (meter->observer)
 		return wtl_err_set(err, EBUSY, "record", path, "the meter is being recorded");
 	if (wtl_window_look(meter, WINDOW, &unused, NULL, 0) == 0)

@@ -15,6 +15,7 @@ ROOTS = REPO / "tests" / "fixtures" / "roots"
 EXAMPLE = REPO / "examples" / "window.c"
 CONSUMERS_EXAMPLE = REPO / "examples" / "consumers.c"
 RECORDING_EXAMPLE = REPO / "examples" / "recording.c"
+IMPORT_EXAMPLE = REPO / "examples" / "import.c"
 
 
 def run(*args, **env):
@@ -236,6 +237,27 @@ def test_recording_example_says_what_went_wrong(recordings, tmp_path):
         )
         assert done.returncode == code and done.stdout == ""
         assert len(done.stderr.splitlines()) == 1
+
+
+def test_import_example(recordings, tmp_path):
+    """Another tool's log becomes a recording, which `wattle report` tells as any other."""
+    program = compile(recordings, tmp_path, IMPORT_EXAMPLE, "-std=c99", package="wattle-recording")
+    path = tmp_path / "import.wattle"
+    libraries = {"LD_LIBRARY_PATH": str(recordings[1])}
+    log = "".join(f"{1700000000 + i},100.5\n" for i in range(61))
+    done = subprocess.run(
+        [program, path], input=log, capture_output=True, text=True, env={**os.environ, **libraries}, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    report = run(recordings[0] / "bin" / "wattle", "report", path, **libraries)
+    assert re.search(r"^wall +6030 ", report, re.M), report
+    assert "2023-11-14 22:13:20 to 22:14:20 UTC" in report
+    for log, line in (("1,2\n1,3\n", "at 1.000000 s: Invalid argument"), ("x\n", 'there is no line "SECONDS,WATTS"')):
+        done = subprocess.run(
+            [program, tmp_path / f"{len(log)}.wattle"], input=log, capture_output=True, text=True,
+            env={**os.environ, **libraries}, timeout=60,
+        )
+        assert (done.returncode, done.stderr) == (1, line + "\n")
 
 
 @pytest.mark.parametrize("root", [None, "client-psys"], ids=["here", "root"])

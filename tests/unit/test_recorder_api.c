@@ -303,6 +303,134 @@ static void test_errors(void **state)
 	wattle_meter_close(meter);
 }
 
+/* ---- Fed meters ---- */
+
+enum { FED_SAMPLES = 1000 };
+
+static const struct wattle_channel fed_channels[] = {
+	{.size = sizeof(struct wattle_channel),
+	 .domain = "package-0",
+	 .source = "tool",
+	 .kind = WATTLE_KIND_CPU,
+	 .is_energy = 1,
+	 .in_total = 1,
+	 .unit_num = 1000,
+	 .unit_den = 1,
+	 .range = 1 << 20,
+	 .max_uw = UINT64_C(500000000)},
+	{.size = sizeof(struct wattle_channel),
+	 .domain = "wall",
+	 .source = "tool",
+	 .kind = WATTLE_KIND_BOARD,
+	 .update_ns = S},
+};
+
+static struct wattle_meter *open_fed(void)
+{
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_meter *meter = NULL;
+
+	if (wattle_meter_open_fed(fed_channels, 2, NULL, &meter, &error) < 0)
+		fail_msg("%s", error.text);
+	return meter;
+}
+
+/* Second i: 1 J a second by a counter of 2^20 mJ, which wraps once, and 150 W. */
+static int feed(struct wattle_meter *meter, int64_t i)
+{
+	const uint64_t values[] = {(uint64_t)(1000000 + i * 1000) & ((1 << 20) - 1), 150000000};
+
+	return wattle_meter_feed(meter, 1600000000 * S + i * S, i * S, values, NULL, 2);
+}
+
+static void test_fed(void **state)
+{
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_meter *meter = open_fed();
+	struct wattle_recorder *recorder;
+	struct wattle_recording *recording;
+
+	(void)state;
+	assert_int_equal(wattle_meter_domains(meter), 2);
+	assert_int_equal(feed(meter, 0), 0);
+	recorder = record(meter);
+	assert_int_equal(wattle_window_begin(meter, "all"), 0);
+	for (int i = 1; i <= FED_SAMPLES; i++)
+		assert_int_equal(feed(meter, i), 0);
+	assert_int_equal(wattle_window_end(meter, "all", &window, energies, DOMAINS_MAX), 0);
+	end(recorder);
+	wattle_meter_close(meter);
+	assert_int_equal(window.duration_ns, FED_SAMPLES * S);
+	assert_int_equal(window.begin_utc_ns, 1600000000 * S);
+	assert_int_equal(energies[0].energy_uj, FED_SAMPLES * 1000000);
+	assert_int_equal(energies[1].energy_uj, FED_SAMPLES * INT64_C(150000000));
+	assert_int_equal(energies[0].gap_ns + energies[1].gap_ns, 0);
+	assert_int_equal(window.total.energy_uj, energies[0].energy_uj);
+
+	recording = play();
+	check_window(recording, 0, "all", &window, energies);
+	wattle_recording_close(recording);
+}
+
+/* What one channel does not tell is its gap, and nobody else's. */
+static void test_fed_gap(void **state)
+{
+	static const enum wattle_status gone[] = {WATTLE_STATUS_GONE, WATTLE_STATUS_OK};
+	const uint64_t values[] = {0, 150000000};
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_meter *meter = open_fed();
+
+	(void)state;
+	assert_int_equal(feed(meter, 0), 0);
+	assert_int_equal(wattle_window_begin(meter, "w"), 0);
+	assert_int_equal(feed(meter, 1), 0);
+	assert_int_equal(wattle_meter_feed(meter, 1600000002 * S, 2 * S, values, gone, 2), 0);
+	assert_int_equal(wattle_window_end(meter, "w", NULL, energies, DOMAINS_MAX), 0);
+	assert_int_equal(energies[0].status, WATTLE_STATUS_GONE);
+	assert_int_equal(energies[1].status, WATTLE_STATUS_OK);
+	assert_int_equal(energies[1].gap_ns, 0);
+	wattle_meter_close(meter);
+}
+
+static void test_fed_errors(void **state)
+{
+	static const enum wattle_status rubbish[] = {WATTLE_STATUS_OK, (enum wattle_status)99};
+	const struct wattle_options options = {.size = sizeof(options), .interval_ms = 10};
+	const uint64_t values[] = {0, 0, 0};
+	struct wattle_channel channels[2] = {fed_channels[0], fed_channels[0]};
+	struct wattle_recorder *recorder = NULL;
+	struct wattle_meter *meter = NULL, *live;
+
+	(void)state;
+	assert_int_equal(wattle_meter_open_fed(channels, 2, NULL, &meter, NULL), -EEXIST);
+	assert_int_equal(wattle_meter_open_fed(channels, 1, &options, &meter, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_open_fed(channels, 0, NULL, &meter, NULL), -EINVAL);
+	assert_int_equal(wattle_meter_open_fed(NULL, 1, NULL, &meter, NULL), -EINVAL);
+	channels[0].unit_den = 0;
+	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, NULL), -EINVAL);
+	channels[0].domain = NULL;
+	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, NULL), -EINVAL);
+	assert_null(meter);
+
+	meter = open_fed();
+	assert_int_equal(wattle_window_begin(meter, "w"), -ENODATA);
+	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, NULL), -ENODATA);
+	assert_int_equal(wattle_meter_tick(meter), -ENOTSUP);
+	assert_int_equal(feed(meter, 5), 0);
+	assert_int_equal(feed(meter, 5), -EINVAL);
+	assert_int_equal(feed(meter, 4), -EINVAL);
+	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, values, NULL, 1), -EINVAL);
+	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, values, NULL, 3), -EINVAL);
+	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, NULL, NULL, 2), -EINVAL);
+	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, values, rubbish, 2), -EINVAL);
+	assert_int_equal(feed(meter, 6), 0);
+	wattle_meter_close(meter);
+	live = open_root(0, 0);
+	assert_int_equal(wattle_meter_feed(live, 0, 6 * S, values, NULL, 2), -ENOTSUP);
+	wattle_meter_close(live);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +438,9 @@ int main(void)
 		cmocka_unit_test_teardown(test_thread, remove_recording),
 		cmocka_unit_test_teardown(test_attribution, remove_recording),
 		cmocka_unit_test_teardown(test_errors, remove_recording),
+		cmocka_unit_test_teardown(test_fed, remove_recording),
+		cmocka_unit_test(test_fed_gap),
+		cmocka_unit_test(test_fed_errors),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

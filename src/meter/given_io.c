@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "replay/player_io.h"
+#include "meter/given_io.h"
 
 #include <errno.h>
 #include <string.h>
 
-static struct wtl_player_io *own(struct wtl_io *io)
+static struct wtl_given_io *own(struct wtl_io *io)
 {
-	return (struct wtl_player_io *)io;
+	return (struct wtl_given_io *)io;
 }
 
 static int no_file(struct wtl_io *io, const char *path)
@@ -50,20 +50,20 @@ static int no_dir(struct wtl_io *io, const char *path, struct wtl_buf *names)
 
 static int64_t clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
-	const struct wtl_player_io *player = own(io);
+	const struct wtl_given_io *given = own(io);
 
 	switch (clock) {
 	case WTL_CLOCK_MONO:
-		return player->mono_ns;
+		return given->mono_ns;
 	case WTL_CLOCK_BOOT:
-		return player->mono_ns + player->asleep_ns;
+		return given->mono_ns + given->asleep_ns;
 	case WTL_CLOCK_REAL:
-		return player->utc_ns;
+		return given->utc_ns;
 	}
 	return 0;
 }
 
-/* It is the player's. */
+/* It is a part of its owner. */
 static void no_free(struct wtl_io *io)
 {
 	(void)io;
@@ -80,37 +80,37 @@ static const struct wtl_io_ops ops = {
 	.free = no_free,
 };
 
-void wtl_player_io_init(struct wtl_player_io *io)
+void wtl_given_io_init(struct wtl_given_io *io)
 {
-	*io = (struct wtl_player_io){.io = {.ops = &ops}};
+	*io = (struct wtl_given_io){.io = {.ops = &ops}};
 }
 
 static int open_source(void *state, const struct wtl_env *env,
 		       const struct wtl_source_options *options, struct wtl_catalog *catalog)
 {
-	struct wtl_player_io **player = state;
+	struct wtl_given_io **given = state;
 	int rc = 0;
 
 	(void)options;
-	*player = own(env->io);
-	for (size_t i = 0; rc >= 0 && i < (*player)->n_channels; i++) {
-		catalog->source = (*player)->channels[i].source;
-		catalog->rank = (*player)->channels[i].rank;
-		rc = wtl_catalog_add(catalog, &(*player)->channels[i]);
+	*given = own(env->io);
+	for (size_t i = 0; rc >= 0 && i < (*given)->n_channels; i++) {
+		catalog->source = (*given)->channels[i].source;
+		catalog->rank = (*given)->channels[i].rank;
+		rc = wtl_catalog_add(catalog, &(*given)->channels[i]);
 	}
-	for (size_t i = 0; rc >= 0 && i < (*player)->n_misses; i++) {
-		catalog->source = (*player)->misses[i].source;
-		rc = wtl_catalog_miss(catalog, &(*player)->misses[i]);
+	for (size_t i = 0; rc >= 0 && i < (*given)->n_misses; i++) {
+		catalog->source = (*given)->misses[i].source;
+		rc = wtl_catalog_miss(catalog, &(*given)->misses[i]);
 	}
 	return rc < 0 ? rc : 0;
 }
 
 static void read_source(void *state, struct wtl_reading readings[])
 {
-	struct wtl_player_io *player = *(struct wtl_player_io **)state;
+	struct wtl_given_io *given = *(struct wtl_given_io **)state;
 
-	memcpy(readings, player->readings, player->n_channels * sizeof(*readings));
-	player->mono_ns = player->after_ns;
+	memcpy(readings, given->readings, given->n_channels * sizeof(*readings));
+	given->mono_ns = given->after_ns;
 }
 
 static void close_source(void *state)
@@ -120,11 +120,11 @@ static void close_source(void *state)
 
 static const struct wtl_source_ops source = {
 	.name = "recording",
-	.state_size = sizeof(struct wtl_player_io *),
+	.state_size = sizeof(struct wtl_given_io *),
 	.answers_at_once = true,
 	.open = open_source,
 	.read = read_source,
 	.close = close_source,
 };
 
-const struct wtl_source_ops *const wtl_player_sources[] = {&source, NULL};
+const struct wtl_source_ops *const wtl_given_sources[] = {&source, NULL};

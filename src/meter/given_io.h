@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef WTL_REPLAY_PLAYER_IO_H
-#define WTL_REPLAY_PLAYER_IO_H
+#ifndef WTL_METER_GIVEN_IO_H
+#define WTL_METER_GIVEN_IO_H
 
 #include "base/io.h"
 #include "energy/reading.h"
 #include "sensors/source.h"
 
 /*
- * A recording as an environment and a source: no file is there, clocks say what they are set to, and
- * the only source has all the channels that were recorded.
+ * Readings that are given (by a recording, or a caller) as an environment and a source: no file is there, clocks
+ * say what they are set to, and the only source has all the channels.
  */
-struct wtl_player_io {
+struct wtl_given_io {
 	struct wtl_io io;
 	int64_t mono_ns, asleep_ns, utc_ns;
 	/* The next sample, and the time when it is over. */
@@ -22,8 +22,8 @@ struct wtl_player_io {
 	size_t n_misses;
 };
 
-void wtl_player_io_init(struct wtl_player_io *io);
+void wtl_given_io_init(struct wtl_given_io *io);
 
-extern const struct wtl_source_ops *const wtl_player_sources[];
+extern const struct wtl_source_ops *const wtl_given_sources[];
 
 #endif
