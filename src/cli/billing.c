@@ -149,7 +149,8 @@ void wtl_billing_look(void *context)
 
 static void record_idle(void *recorder, size_t domain, const struct wtl_baseline *idle)
 {
-	wtl_recorder_idle(recorder, domain, idle);
+	if (HAVE_RECORDINGS)
+		wtl_recorder_idle(recorder, domain, idle);
 }
 
 int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
