@@ -32,8 +32,8 @@ static const struct wtl_option *const shared[] = {
 
 static bool is_unclear(const struct wattle_meter *meter)
 {
-	for (size_t i = 0; i < meter->n_lines; i++)
-		if (meter->lines[i].account && wtl_account_is_unclear(meter->lines[i].account))
+	for (size_t i = 0; i < meter->n_domains; i++)
+		if (meter->domains[i].account && wtl_account_is_unclear(meter->domains[i].account))
 			return true;
 	return false;
 }
@@ -85,8 +85,8 @@ static bool is_measured(const struct wattle_meter *meter, const char *domain)
 {
 	int i = wattle_meter_find(meter, domain);
 
-	return i >= 0 && meter->lines[i].info.source &&
-	       meter->lines[i].info.method != WATTLE_METHOD_MODELLED;
+	return i >= 0 && meter->domains[i].info.source &&
+	       meter->domains[i].info.method != WATTLE_METHOD_MODELLED;
 }
 
 /* Is it told with its domain already? */

@@ -56,7 +56,7 @@ static int build(struct wattle_meter *meter, const struct wtl_source_ops *const 
 	rc = wtl_meter_open_sensors(meter, sources, &options, err);
 	if (rc < 0)
 		return rc;
-	rc = wtl_meter_open_lines(meter);
+	rc = wtl_meter_open_domains(meter);
 	if (rc == 0)
 		rc = wtl_meter_open_windows(meter, (n_windows ? n_windows : WINDOWS_DEFAULT) +
 							   (meter->options.attribution ? 1 : 0));
@@ -204,7 +204,7 @@ void wattle_meter_close(struct wattle_meter *meter)
 	free(meter->readings);
 	free(meter->accounts);
 	free(meter->integrals);
-	free(meter->lines);
+	free(meter->domains);
 	pthread_cond_destroy(&meter->stop_changed);
 	pthread_mutex_destroy(&meter->lock);
 	pthread_mutex_destroy(&meter->gpus_lock);

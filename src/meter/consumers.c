@@ -45,7 +45,7 @@ static int open_learner(struct wtl_consumers *consumers, size_t i)
 {
 	const struct wattle_meter *meter = consumers->meter;
 	struct wtl_divided_domain *divided = &consumers->domains[i];
-	int primary = meter->lines[i].domain.primary;
+	int primary = meter->domains[i].domain.primary;
 	uint64_t model_uw = primary >= 0 ? meter->catalog.channels[primary].idle_uw : 0;
 
 	divided->learner = wtl_baseline_learner_new();
@@ -249,7 +249,7 @@ static void take_scan(struct wtl_consumers *consumers)
 
 static void note_edge(struct wtl_consumers *consumers, size_t i)
 {
-	const struct wtl_account *account = consumers->meter->lines[i].account;
+	const struct wtl_account *account = consumers->meter->domains[i].account;
 
 	consumers->domains[i].half_ns = account ? account->last_ok.half_ns : 0;
 	consumers->domains[i].edge_ns = account ? wtl_account_edge_ns(account) : 0;

@@ -38,17 +38,17 @@ void wtl_err_hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 
 size_t wattle_meter_domains(const struct wattle_meter *meter)
 {
-	return meter->n_lines;
+	return meter->n_domains;
 }
 
 int wattle_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain)
 {
-	if (i >= meter->n_lines)
+	if (i >= meter->n_domains)
 		return -ERANGE;
 	if (!wtl_abi_is_sized(ret_domain))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
-	wtl_abi_give(ret_domain, &meter->lines[i].info, sizeof(*ret_domain));
+	wtl_abi_give(ret_domain, &meter->domains[i].info, sizeof(*ret_domain));
 	pthread_mutex_unlock(&meter->lock);
 	return 0;
 }
@@ -61,8 +61,8 @@ int wtl_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain 
 
 int wattle_meter_find(const struct wattle_meter *meter, const char *name)
 {
-	for (size_t i = 0; name && i < meter->n_lines; i++)
-		if (strcmp(meter->lines[i].domain.name, name) == 0)
+	for (size_t i = 0; name && i < meter->n_domains; i++)
+		if (strcmp(meter->domains[i].domain.name, name) == 0)
 			return (int)i;
 	return -ENOENT;
 }

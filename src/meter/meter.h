@@ -38,7 +38,7 @@ struct wtl_sensor {
 };
 
 /* A domain at run time. */
-struct wtl_line {
+struct wtl_domain_state {
 	struct wtl_domain domain;
 	struct wtl_account *account; /* NULL: no figure */
 	struct wtl_account *check;   /* NULL: no second source */
@@ -62,9 +62,9 @@ struct wtl_window {
 	struct wtl_book *book; /* everybody's accounts of it, or NULL */
 	char name[64];
 	int64_t begin_utc_ns, begin_mono_ns;
-	struct wtl_mark *marks; /* one a line */
+	struct wtl_mark *marks; /* one a domain */
 	int64_t sampled_ns;	/* when the begin's sample began */
-	uint64_t *max_uw;	/* one a line: the highest span since the begin; 0: none yet */
+	uint64_t *max_uw;	/* one a domain: the highest span since the begin; 0: none yet */
 	uint64_t total_max_uw;
 };
 
@@ -79,8 +79,8 @@ struct wattle_meter {
 	struct wtl_reading *readings;	/* one a channel */
 	struct wtl_account *accounts;	/* one a channel */
 	struct wtl_integral *integrals; /* one a power channel */
-	struct wtl_line *lines;
-	size_t n_lines;
+	struct wtl_domain_state *domains;
+	size_t n_domains;
 	struct wtl_window *windows;
 	size_t n_windows;
 	struct wtl_window *open_windows, *free_windows;
@@ -158,11 +158,13 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 bool wtl_meter_close_sensors(struct wattle_meter *meter);
 /* Returns the time afterwards: now_ns where nothing was to be read. */
 int64_t wtl_sensor_read(struct wattle_meter *meter, struct wtl_sensor *sensor, int64_t now_ns);
-int wtl_meter_open_lines(struct wattle_meter *meter); /* line.c */
-void wtl_line_explain(struct wtl_line *line);	      /* reason and remedy, as of its status */
-void wtl_line_compare(struct wtl_line *line);
-void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, int64_t t_ns,
-		     struct wattle_energy *ret_energy, struct wtl_budget *ret_budget);
+int wtl_meter_open_domains(struct wattle_meter *meter); /* domain_state.c */
+void wtl_domain_state_explain(
+	struct wtl_domain_state *state); /* reason and remedy, as of its status */
+void wtl_domain_state_compare(struct wtl_domain_state *state);
+void wtl_domain_state_energy(const struct wtl_domain_state *state, const struct wtl_mark *mark,
+			     int64_t t_ns, struct wattle_energy *ret_energy,
+			     struct wtl_budget *ret_budget);
 /* tick.c: both return when the sample began; the second is for a moment that somebody asks about. */
 int64_t wtl_meter_sample(struct wattle_meter *meter);
 int64_t wtl_meter_sample_asked(struct wattle_meter *meter);

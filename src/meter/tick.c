@@ -19,16 +19,16 @@ static void notice_sleep(struct wattle_meter *meter, int64_t now_ns)
 	meter->was_ticked = true;
 }
 
-/* The line's stretch of power counts for the windows that it lies in. */
-static void raise_max(struct wattle_meter *meter, size_t line)
+/* The domain's stretch of power counts for the windows that it lies in. */
+static void raise_max(struct wattle_meter *meter, size_t domain)
 {
-	uint64_t power_uw = meter->lines[line].account->span_uw;
+	uint64_t power_uw = meter->domains[domain].account->span_uw;
 
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		if (w->marks[line].valid &&
-		    w->marks[line].from_ns <= meter->lines[line].span_from_ns &&
-		    power_uw > w->max_uw[line])
-			w->max_uw[line] = power_uw;
+		if (w->marks[domain].valid &&
+		    w->marks[domain].from_ns <= meter->domains[domain].span_from_ns &&
+		    power_uw > w->max_uw[domain])
+			w->max_uw[domain] = power_uw;
 }
 
 /* The same for the total: each domain's newest stretch. */
@@ -37,37 +37,37 @@ static void raise_total_max(struct wattle_meter *meter)
 	int64_t from_ns = INT64_MAX;
 	uint64_t total_uw = 0;
 
-	for (size_t i = 0; i < meter->n_lines; i++) {
-		const struct wtl_line *line = &meter->lines[i];
+	for (size_t i = 0; i < meter->n_domains; i++) {
+		const struct wtl_domain_state *state = &meter->domains[i];
 
-		if (!line->domain.in_total || !line->account ||
-		    line->account->status != WATTLE_STATUS_OK)
+		if (!state->domain.in_total || !state->account ||
+		    state->account->status != WATTLE_STATUS_OK)
 			continue;
-		if (line->account->spans == 0)
+		if (state->account->spans == 0)
 			return;
-		total_uw = wtl_add_sat(total_uw, line->account->span_uw);
-		if (line->span_from_ns < from_ns)
-			from_ns = line->span_from_ns;
+		total_uw = wtl_add_sat(total_uw, state->account->span_uw);
+		if (state->span_from_ns < from_ns)
+			from_ns = state->span_from_ns;
 	}
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
 		if (w->sampled_ns <= from_ns && total_uw > w->total_max_uw)
 			w->total_max_uw = total_uw;
 }
 
-static void settle_marks(struct wattle_meter *meter, size_t line)
+static void settle_marks(struct wattle_meter *meter, size_t state)
 {
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
-		wtl_account_settle_mark(meter->lines[line].account, &w->marks[line]);
+		wtl_account_settle_mark(meter->domains[state].account, &w->marks[state]);
 }
 
 /* Returns true when a stretch of power was completed; span_from_ns is then its begin. */
-static bool feed_account(struct wtl_line *line, const struct wtl_reading *reading)
+static bool feed_account(struct wtl_domain_state *state, const struct wtl_reading *reading)
 {
-	int64_t from_ns = line->account->span_ns;
+	int64_t from_ns = state->account->span_ns;
 
-	if (!wtl_account_feed(line->account, reading))
+	if (!wtl_account_feed(state->account, reading))
 		return false;
-	line->span_from_ns = from_ns;
+	state->span_from_ns = from_ns;
 	return true;
 }
 
@@ -75,23 +75,23 @@ static void feed_lines(struct wattle_meter *meter)
 {
 	bool spanned = false;
 
-	for (size_t i = 0; i < meter->n_lines; i++) {
-		struct wtl_line *line = &meter->lines[i];
-		int primary = line->domain.primary, check = line->domain.check;
+	for (size_t i = 0; i < meter->n_domains; i++) {
+		struct wtl_domain_state *state = &meter->domains[i];
+		int primary = state->domain.primary, check = state->domain.check;
 
 		if (check >= 0)
-			wtl_account_feed(line->check, &meter->readings[check]);
+			wtl_account_feed(state->check, &meter->readings[check]);
 		if (primary < 0)
 			continue;
-		if (feed_account(line, &meter->readings[primary])) {
+		if (feed_account(state, &meter->readings[primary])) {
 			raise_max(meter, i);
 			spanned = true;
 		}
 		settle_marks(meter, i);
-		line->info.status = line->account->status;
-		wtl_line_explain(line);
-		line->info.update_ns = wtl_account_update_ns(line->account);
-		wtl_line_compare(line);
+		state->info.status = state->account->status;
+		wtl_domain_state_explain(state);
+		state->info.update_ns = wtl_account_update_ns(state->account);
+		wtl_domain_state_compare(state);
 	}
 	if (spanned && meter->open_windows)
 		raise_total_max(meter);

@@ -18,8 +18,8 @@ int wtl_meter_open_windows(struct wattle_meter *meter, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct wtl_window *window = &meter->windows[i];
 
-		window->marks = calloc(meter->n_lines + 1, sizeof(*window->marks));
-		window->max_uw = calloc(meter->n_lines + 1, sizeof(*window->max_uw));
+		window->marks = calloc(meter->n_domains + 1, sizeof(*window->marks));
+		window->max_uw = calloc(meter->n_domains + 1, sizeof(*window->max_uw));
 		if (!window->marks || !window->max_uw)
 			return -ENOMEM;
 		window->next = meter->free_windows;
@@ -118,10 +118,10 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked, uin
 	window->begin_utc_ns = wtl_io_real_ns(meter->env.io);
 	window->sampled_ns = fresh_ns;
 	window->total_max_uw = 0;
-	memset(window->max_uw, 0, meter->n_lines * sizeof(*window->max_uw));
-	for (size_t i = 0; i < meter->n_lines; i++)
-		if (meter->lines[i].account)
-			wtl_account_mark(meter->lines[i].account, now_ns, fresh_ns,
+	memset(window->max_uw, 0, meter->n_domains * sizeof(*window->max_uw));
+	for (size_t i = 0; i < meter->n_domains; i++)
+		if (meter->domains[i].account)
+			wtl_account_mark(meter->domains[i].account, now_ns, fresh_ns,
 					 &window->marks[i]);
 	enlist(meter, window);
 	tell_observer(meter, WTL_WINDOW_BEGINS, window, now_ns);
@@ -155,12 +155,12 @@ static struct wtl_budget *budget_of(struct totals *totals, const char *source)
 	return &totals->budgets[totals->n++];
 }
 
-static void add_to_total(struct totals *totals, const struct wtl_line *line,
+static void add_to_total(struct totals *totals, const struct wtl_domain_state *state,
 			 const struct wattle_energy *energy, const struct wtl_budget *budget)
 {
 	struct wattle_energy *total = &totals->energy;
 
-	if (!line->domain.in_total)
+	if (!state->domain.in_total)
 		return;
 	/* A part that could not be read is missing in the total, too. */
 	if (energy->gap_ns > total->gap_ns)
@@ -181,7 +181,7 @@ static void add_to_total(struct totals *totals, const struct wtl_line *line,
 	if (energy->samples > total->samples)
 		total->samples = energy->samples;
 	total->flags |= energy->flags;
-	wtl_budget_add(budget_of(totals, line->info.source), budget);
+	wtl_budget_add(budget_of(totals, state->info.source), budget);
 }
 
 /* With a gap it is the sum of the parts' powers. */
@@ -247,17 +247,18 @@ static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
 	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
 	struct totals totals = {.n = 0};
 
-	for (size_t i = 0; i < meter->n_lines; i++) {
+	for (size_t i = 0; i < meter->n_domains; i++) {
 		struct wattle_energy energy;
 		struct wtl_budget budget;
 
-		wtl_line_energy(&meter->lines[i], &window->marks[i], now_ns, &energy, &budget);
+		wtl_domain_state_energy(&meter->domains[i], &window->marks[i], now_ns, &energy,
+					&budget);
 		if (energy.has_power) {
 			energy.max_uw = energy.mean_uw;
 			if (window->max_uw[i] > energy.mean_uw)
 				energy.max_uw = window->max_uw[i];
 		}
-		add_to_total(&totals, &meter->lines[i], &energy, &budget);
+		add_to_total(&totals, &meter->domains[i], &energy, &budget);
 		if (ret_energies && i < n_energies)
 			wtl_abi_give(wtl_abi_element(ret_energies, i), &energy, sizeof(energy));
 	}

@@ -48,11 +48,11 @@ void wtl_player_resume(struct wtl_player *player, int64_t from_ns)
 
 	player->is_broken = false;
 	player->caught_up = 0;
-	memset(player->is_certain, 0, meter->n_lines * sizeof(*player->is_certain));
+	memset(player->is_certain, 0, meter->n_domains * sizeof(*player->is_certain));
 	/* Where the table is damaged as well, nothing is certain. */
 	wtl_store_each_window(player->reader, find_certain, (void *)(uintptr_t)&stretch);
-	for (size_t i = 0; i < meter->n_lines; i++) {
-		struct wtl_line *line = &meter->lines[i];
+	for (size_t i = 0; i < meter->n_domains; i++) {
+		struct wtl_domain_state *line = &meter->domains[i];
 
 		if (line->account && !player->is_certain[i])
 			wtl_account_break(line->account);

@@ -25,8 +25,8 @@ static int open_series(struct wtl_recorder *recorder, const char *name, uint32_t
 /* A channel that is there to check another may fail, and no energy is missing. */
 static bool is_primary(const struct wattle_meter *meter, size_t channel)
 {
-	for (size_t i = 0; i < meter->n_lines; i++)
-		if (meter->lines[i].domain.primary == (int)channel)
+	for (size_t i = 0; i < meter->n_domains; i++)
+		if (meter->domains[i].domain.primary == (int)channel)
 			return true;
 	return false;
 }

@@ -45,8 +45,8 @@ static void copy_name(char *to, size_t size, const char *from)
 static int tell_domain(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_stored_domain row = {
-		.primary = recorder->meter->lines[i].domain.primary,
-		.check = recorder->meter->lines[i].domain.check,
+		.primary = recorder->meter->domains[i].domain.primary,
+		.check = recorder->meter->domains[i].domain.check,
 	};
 	struct wattle_domain domain;
 
@@ -69,7 +69,7 @@ void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
 {
 	char key[WTL_STORE_NAME_SIZE], text[WTL_BASELINE_LINE_MAX];
 
-	if (!recorder || wtl_baseline_print(text, recorder->meter->lines[domain].domain.name,
+	if (!recorder || wtl_baseline_print(text, recorder->meter->domains[domain].domain.name,
 					    "recorded", idle) < 0)
 		return;
 	snprintf(key, sizeof(key), WTL_FACT_IDLE, domain);
@@ -142,8 +142,8 @@ static void store_domain(struct wtl_recorder *recorder, size_t i)
 
 	tell_domain(recorder, i);
 	snprintf(key, sizeof(key), WTL_FACT_UPDATE, i);
-	if (recorder->meter->lines[i].info.update_ns > 0)
-		fact_number(recorder, key, (uint64_t)recorder->meter->lines[i].info.update_ns);
+	if (recorder->meter->domains[i].info.update_ns > 0)
+		fact_number(recorder, key, (uint64_t)recorder->meter->domains[i].info.update_ns);
 }
 
 void wtl_recorder_tell_end(struct wtl_recorder *recorder)

@@ -143,7 +143,7 @@ static void tell_update(struct wtl_player *player, size_t i, struct wattle_domai
 static void tell_domains(struct wtl_player *player)
 {
 	for (size_t i = 0; i < player->n_domains; i++) {
-		struct wattle_domain *info = &player->meter->lines[i].info;
+		struct wattle_domain *info = &player->meter->domains[i].info;
 
 		info->status = player->domains[i].status;
 		info->reason = or_null(player->domains[i].reason);

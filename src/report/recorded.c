@@ -470,7 +470,7 @@ static int tell_sensors(struct wtl_recorded *recorded)
 	if (!recorded->sensors)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_domains; i++) {
-		int primary = meter->lines[i].domain.primary;
+		int primary = meter->domains[i].domain.primary;
 
 		if (primary < 0)
 			continue;

@@ -113,9 +113,9 @@ static int begin_power(struct wtl_export *export)
 	export->powers = calloc(export->history->n_domains + 1, sizeof(*export->powers));
 	if (!export->marks || !export->powers)
 		return -ENOMEM;
-	for (size_t i = 0; i < meter->n_lines; i++)
-		if (meter->lines[i].account)
-			wtl_account_mark(meter->lines[i].account, now_ns, 0, &export->marks[i]);
+	for (size_t i = 0; i < meter->n_domains; i++)
+		if (meter->domains[i].account)
+			wtl_account_mark(meter->domains[i].account, now_ns, 0, &export->marks[i]);
 	return begin_seen(export);
 }
 
@@ -123,7 +123,7 @@ static int begin_power(struct wtl_export *export)
  * Has it been long enough for a mean? What a counter shows between two updates is of no moment in particular: its
  * means go from a row in which it moved to another one, until it has stood still for many updates.
  */
-static bool is_power_known(const struct wtl_line *line, const struct wattle_energy *energy,
+static bool is_power_known(const struct wtl_domain_state *line, const struct wattle_energy *energy,
 			   const struct wtl_export_power *power)
 {
 	const struct wtl_account *account = line->account;
@@ -154,8 +154,9 @@ static void go_on_from(struct wtl_export_power *power, const struct wattle_energ
 		power->before = *energy;
 }
 
-static void put_power(struct wtl_export *export, const struct wtl_line *line, int64_t t_mono_ns,
-		      const struct wattle_energy *energy, struct wtl_export_power *power)
+static void put_power(struct wtl_export *export, const struct wtl_domain_state *line,
+		      int64_t t_mono_ns, const struct wattle_energy *energy,
+		      struct wtl_export_power *power)
 {
 	const struct wattle_energy *before = &power->before;
 	bool is_known = is_power_known(line, energy, power);
@@ -182,8 +183,8 @@ static int take_power(struct wtl_export *export, const struct wtl_played *played
 
 	if (!played || !wtl_played_has_sample(played))
 		return 0;
-	for (size_t i = 0; i < meter->n_lines; i++) {
-		const struct wtl_line *line = &meter->lines[i];
+	for (size_t i = 0; i < meter->n_domains; i++) {
+		const struct wtl_domain_state *line = &meter->domains[i];
 		struct wattle_energy energy;
 		struct wtl_budget budget;
 		int primary = line->domain.primary;
@@ -191,8 +192,8 @@ static int take_power(struct wtl_export *export, const struct wtl_played *played
 		if (primary < 0 || !is_new(export, (size_t)primary, &readings[primary]))
 			continue;
 		wtl_account_settle_mark(line->account, &export->marks[i]);
-		wtl_line_energy(line, &export->marks[i], readings[primary].t_mono_ns, &energy,
-				&budget);
+		wtl_domain_state_energy(line, &export->marks[i], readings[primary].t_mono_ns,
+					&energy, &budget);
 		put_power(export, line, readings[primary].t_mono_ns, &energy, &export->powers[i]);
 	}
 	return 0;

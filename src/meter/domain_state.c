@@ -48,11 +48,11 @@ static const char *trouble(const struct wtl_account *account)
 	return account->error ? wtl_err_text(account->error) : NULL;
 }
 
-static const char *remedy(const struct wtl_line *line)
+static const char *remedy(const struct wtl_domain_state *state)
 {
-	const struct wtl_account *account = line->account;
+	const struct wtl_account *account = state->account;
 
-	if (account->status == WATTLE_STATUS_GONE && line->domain.kind == WATTLE_KIND_GPU)
+	if (account->status == WATTLE_STATUS_GONE && state->domain.kind == WATTLE_KIND_GPU)
 		return "look for its driver's messages: dmesg | grep -i -e nvrm -e xid -e amdgpu "
 		       "-e i915 -e xe";
 	return account->status != WATTLE_STATUS_OK ? or_null(account->remedy) : NULL;
@@ -60,36 +60,36 @@ static const char *remedy(const struct wtl_line *line)
 
 /* What a source said when it was opened holds as long as the status is the same, or for as long as a
  * model takes its place. */
-static bool miss_holds(const struct wtl_line *line)
+static bool miss_holds(const struct wtl_domain_state *state)
 {
-	const struct wtl_miss *miss = line->domain.miss;
-	bool is_modelled = line->info.method == WATTLE_METHOD_MODELLED;
+	const struct wtl_miss *miss = state->domain.miss;
+	bool is_modelled = state->info.method == WATTLE_METHOD_MODELLED;
 
-	if (!miss || !line->account)
+	if (!miss || !state->account)
 		return miss != NULL;
-	return line->account->status == (is_modelled ? WATTLE_STATUS_OK : miss->status);
+	return state->account->status == (is_modelled ? WATTLE_STATUS_OK : miss->status);
 }
 
-void wtl_line_explain(struct wtl_line *line)
+void wtl_domain_state_explain(struct wtl_domain_state *state)
 {
-	bool holds = miss_holds(line);
+	bool holds = miss_holds(state);
 
-	line->info.remedy = holds ? or_null(line->domain.miss->remedy) : NULL;
-	if (!holds && line->account)
-		line->info.remedy = remedy(line);
+	state->info.remedy = holds ? or_null(state->domain.miss->remedy) : NULL;
+	if (!holds && state->account)
+		state->info.remedy = remedy(state);
 	if (holds)
-		line->info.reason = or_null(line->domain.miss->reason);
+		state->info.reason = or_null(state->domain.miss->reason);
 	else
-		line->info.reason = line->account ? trouble(line->account) : NULL;
-	if (!line->info.reason && line->info.method == WATTLE_METHOD_MODELLED)
-		line->info.reason = "no source here measures it";
+		state->info.reason = state->account ? trouble(state->account) : NULL;
+	if (!state->info.reason && state->info.method == WATTLE_METHOD_MODELLED)
+		state->info.reason = "no source here measures it";
 }
 
-static void describe(struct wattle_meter *meter, struct wtl_line *line)
+static void describe(struct wattle_meter *meter, struct wtl_domain_state *state)
 {
-	const struct wtl_domain *domain = &line->domain;
+	const struct wtl_domain *domain = &state->domain;
 	const struct wtl_channel *channels = meter->catalog.channels;
-	struct wattle_domain *info = &line->info;
+	struct wattle_domain *info = &state->info;
 
 	info->name = domain->name;
 	info->inside = or_null(domain->inside);
@@ -99,7 +99,7 @@ static void describe(struct wattle_meter *meter, struct wtl_line *line)
 	if (domain->check >= 0)
 		info->check = channels[domain->check].source;
 	if (domain->primary < 0) {
-		wtl_line_explain(line);
+		wtl_domain_state_explain(state);
 		return;
 	}
 	info->status = WATTLE_STATUS_OK;
@@ -109,7 +109,7 @@ static void describe(struct wattle_meter *meter, struct wtl_line *line)
 	info->update_ns = channels[domain->primary].update_ns;
 	if (channels[domain->primary].class)
 		info->sensor = channels[domain->primary].class->name;
-	wtl_line_explain(line);
+	wtl_domain_state_explain(state);
 }
 
 /* A source none of whose channels is the best one for its domain only confirms others. */
@@ -119,8 +119,8 @@ static void find_checks(struct wattle_meter *meter)
 		struct wtl_sensor *sensor = &meter->sensors[i];
 
 		sensor->is_check = true;
-		for (size_t k = 0; k < meter->n_lines; k++) {
-			int primary = meter->lines[k].domain.primary;
+		for (size_t k = 0; k < meter->n_domains; k++) {
+			int primary = meter->domains[k].domain.primary;
 
 			if (primary >= 0 && (size_t)primary >= sensor->first &&
 			    (size_t)primary < sensor->first + sensor->n)
@@ -151,24 +151,24 @@ static int open_accounts(struct wattle_meter *meter)
 	return 0;
 }
 
-int wtl_meter_open_lines(struct wattle_meter *meter)
+int wtl_meter_open_domains(struct wattle_meter *meter)
 {
 	struct wtl_domain *domains;
-	int rc = wtl_domains_resolve(&meter->catalog, &domains, &meter->n_lines);
+	int rc = wtl_domains_resolve(&meter->catalog, &domains, &meter->n_domains);
 
 	if (rc < 0)
 		return rc;
-	meter->lines = calloc(meter->n_lines + 1, sizeof(*meter->lines));
-	rc = meter->lines ? open_accounts(meter) : -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < meter->n_lines; i++) {
-		struct wtl_line *line = &meter->lines[i];
+	meter->domains = calloc(meter->n_domains + 1, sizeof(*meter->domains));
+	rc = meter->domains ? open_accounts(meter) : -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < meter->n_domains; i++) {
+		struct wtl_domain_state *state = &meter->domains[i];
 
-		line->domain = domains[i];
-		if (line->domain.primary >= 0)
-			line->account = &meter->accounts[line->domain.primary];
-		if (line->domain.check >= 0)
-			line->check = &meter->accounts[line->domain.check];
-		describe(meter, line);
+		state->domain = domains[i];
+		if (state->domain.primary >= 0)
+			state->account = &meter->accounts[state->domain.primary];
+		if (state->domain.check >= 0)
+			state->check = &meter->accounts[state->domain.check];
+		describe(meter, state);
 	}
 	free(domains);
 	if (rc == 0)
@@ -177,14 +177,14 @@ int wtl_meter_open_lines(struct wattle_meter *meter)
 }
 
 /* A part-time sensor may have missed all that differs: what it does not see is allowed for, too. */
-static double tolerance(const struct wtl_line *line)
+static double tolerance(const struct wtl_domain_state *state)
 {
-	const struct wtl_channel *own = line->account->channel, *other = line->check->channel;
+	const struct wtl_channel *own = state->account->channel, *other = state->check->channel;
 	bool counters =
 		own->quantity == WTL_QUANTITY_ENERGY && other->quantity == WTL_QUANTITY_ENERGY;
 	double unseen = other->class ? 1.0 - other->class->coverage_permille / 1000.0 : 0.0;
 
-	if (counters && line->domain.kind != WATTLE_KIND_GPU)
+	if (counters && state->domain.kind != WATTLE_KIND_GPU)
 		return TOLERANCE_RAPL;
 	return TOLERANCE_POWER + unseen;
 }
@@ -207,54 +207,55 @@ static bool read_together(const struct wtl_account *a, const struct wtl_account 
 	       b->samples && apart_ns <= TOGETHER_NS && apart_ns >= -TOGETHER_NS;
 }
 
-static void start_comparing(struct wtl_line *line, uint64_t breaks)
+static void start_comparing(struct wtl_domain_state *state, uint64_t breaks)
 {
-	int64_t t_ns = line->account->last_ok.t_mono_ns;
-	int64_t check_ns = line->check->last_ok.t_mono_ns;
+	int64_t t_ns = state->account->last_ok.t_mono_ns;
+	int64_t check_ns = state->check->last_ok.t_mono_ns;
 
-	line->comparing = true;
-	line->compare_breaks = breaks;
-	line->compare_next_ns = t_ns + COMPARE_MIN_NS;
-	wtl_account_mark(line->account, t_ns, t_ns, &line->compare_mark);
-	wtl_account_mark(line->check, check_ns, check_ns, &line->check_mark);
+	state->comparing = true;
+	state->compare_breaks = breaks;
+	state->compare_next_ns = t_ns + COMPARE_MIN_NS;
+	wtl_account_mark(state->account, t_ns, t_ns, &state->compare_mark);
+	wtl_account_mark(state->check, check_ns, check_ns, &state->check_mark);
 }
 
 /* Both since the marks. */
-static void judge(struct wtl_line *line, const struct wtl_figure *own,
+static void judge(struct wtl_domain_state *state, const struct wtl_figure *own,
 		  const struct wtl_figure *other)
 {
 	double energy_uj = (double)own->energy_uj;
 	double apart_uj = fabs(energy_uj - (double)other->energy_uj);
 	double allowed_uj =
-		tolerance(line) * energy_uj + hypot(allowance_uj(own), allowance_uj(other));
+		tolerance(state) * energy_uj + hypot(allowance_uj(own), allowance_uj(other));
 
-	line->disagrees = apart_uj > allowed_uj;
-	line->disagreement = line->disagrees && energy_uj > 0.0 ? apart_uj / energy_uj : 0.0;
+	state->disagrees = apart_uj > allowed_uj;
+	state->disagreement = state->disagrees && energy_uj > 0.0 ? apart_uj / energy_uj : 0.0;
 }
 
-void wtl_line_compare(struct wtl_line *line)
+void wtl_domain_state_compare(struct wtl_domain_state *state)
 {
 	struct wtl_figure own, other;
 	uint64_t breaks;
 	int64_t t_ns;
 
-	if (!line->account || !line->check || !read_together(line->account, line->check))
+	if (!state->account || !state->check || !read_together(state->account, state->check))
 		return;
-	t_ns = line->account->last_ok.t_mono_ns;
-	breaks = wtl_account_breaks(line->account) + wtl_account_breaks(line->check);
-	if (!line->comparing || breaks != line->compare_breaks) {
-		start_comparing(line, breaks);
+	t_ns = state->account->last_ok.t_mono_ns;
+	breaks = wtl_account_breaks(state->account) + wtl_account_breaks(state->check);
+	if (!state->comparing || breaks != state->compare_breaks) {
+		start_comparing(state, breaks);
 		return;
 	}
-	if (t_ns < line->compare_next_ns)
+	if (t_ns < state->compare_next_ns)
 		return;
-	line->compare_next_ns = t_ns + COMPARE_PERIOD_NS;
-	wtl_account_since(line->account, &line->compare_mark, t_ns, &own);
-	wtl_account_since(line->check, &line->check_mark, line->check->last_ok.t_mono_ns, &other);
+	state->compare_next_ns = t_ns + COMPARE_PERIOD_NS;
+	wtl_account_since(state->account, &state->compare_mark, t_ns, &own);
+	wtl_account_since(state->check, &state->check_mark, state->check->last_ok.t_mono_ns,
+			  &other);
 	if (own.has_energy && other.has_energy)
-		judge(line, &own, &other);
-	if (t_ns - line->compare_mark.t_ns >= COMPARE_MAX_NS)
-		start_comparing(line, breaks);
+		judge(state, &own, &other);
+	if (t_ns - state->compare_mark.t_ns >= COMPARE_MAX_NS)
+		start_comparing(state, breaks);
 }
 
 static enum wattle_status window_status(const struct wtl_account *account, int64_t gap_ns)
@@ -264,14 +265,14 @@ static enum wattle_status window_status(const struct wtl_account *account, int64
 	return gap_ns > 0 ? WATTLE_STATUS_GAP : WATTLE_STATUS_OK;
 }
 
-static uint32_t figure_flags(const struct wtl_line *line, const struct wtl_figure *figure)
+static uint32_t figure_flags(const struct wtl_domain_state *state, const struct wtl_figure *figure)
 {
-	int64_t update_ns = wtl_account_update_ns(line->account);
+	int64_t update_ns = wtl_account_update_ns(state->account);
 	uint32_t flags = 0;
 
 	if (update_ns && figure->measured_ns < UPDATES_MIN * update_ns)
 		flags |= WATTLE_ENERGY_SHORT;
-	if (line->disagrees)
+	if (state->disagrees)
 		flags |= WATTLE_ENERGY_DISAGREES;
 	if (figure->resets)
 		flags |= WATTLE_ENERGY_RESET;
@@ -283,34 +284,35 @@ static uint64_t round_uj(double value_uj)
 	return value_uj < 1.8e19 ? (uint64_t)(value_uj + 0.5) : UINT64_MAX;
 }
 
-void wtl_line_energy(const struct wtl_line *line, const struct wtl_mark *mark, int64_t t_ns,
-		     struct wattle_energy *ret_energy, struct wtl_budget *ret_budget)
+void wtl_domain_state_energy(const struct wtl_domain_state *state, const struct wtl_mark *mark,
+			     int64_t t_ns, struct wattle_energy *ret_energy,
+			     struct wtl_budget *ret_budget)
 {
 	struct wattle_energy *energy = ret_energy;
 	struct wtl_figure figure;
 
 	memset(energy, 0, sizeof(*energy));
 	memset(ret_budget, 0, sizeof(*ret_budget));
-	energy->status = line->info.status;
-	if (!line->account)
+	energy->status = state->info.status;
+	if (!state->account)
 		return;
-	wtl_account_since(line->account, mark, t_ns, &figure);
+	wtl_account_since(state->account, mark, t_ns, &figure);
 	energy->gap_ns = figure.has_energy ? figure.gap_ns : t_ns - mark->t_ns;
-	energy->status = window_status(line->account, energy->gap_ns);
+	energy->status = window_status(state->account, energy->gap_ns);
 	/* Nothing was measured: that is not an energy of 0. */
 	if (!figure.has_energy || figure.measured_ns <= 0)
 		return;
 	/* Either source may be the right one: uniform between the two. */
-	figure.budget.disagreement_uj = line->disagreement * (double)figure.energy_uj / sqrt(3.0);
-	energy->method = line->info.method;
+	figure.budget.disagreement_uj = state->disagreement * (double)figure.energy_uj / sqrt(3.0);
+	energy->method = state->info.method;
 	energy->has_energy = 1;
 	energy->energy_uj = figure.energy_uj;
 	energy->uncertainty_uj = round_uj(2.0 * wtl_budget_combined_uj(&figure.budget));
 	energy->measured_ns = figure.measured_ns;
 	energy->samples = figure.samples;
-	energy->flags = figure_flags(line, &figure);
+	energy->flags = figure_flags(state, &figure);
 	/* Nor is 0 W the power of what always draws something. */
-	if (figure.measured_ns >= WTL_POWER_MIN_NS && !wtl_account_is_unclear(line->account)) {
+	if (figure.measured_ns >= WTL_POWER_MIN_NS && !wtl_account_is_unclear(state->account)) {
 		energy->has_power = 1;
 		energy->mean_uw = wtl_power_uw(figure.energy_uj, figure.measured_ns);
 	}
