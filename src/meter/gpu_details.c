@@ -97,9 +97,11 @@ static bool take_answer(struct wtl_gpu_details *details)
 		*gpu = answers[i];
 		gpu->migs = NULL;
 		gpu->n_migs = 0;
-		gpu->processes = gpu->n_processes > 0 ? to : NULL;
-		if (gpu->n_processes > 0)
-			memcpy(to, answers[i].processes, gpu->n_processes * sizeof(*to));
+		gpu->processes = NULL;
+		if (gpu->n_processes == 0)
+			continue;
+		gpu->processes = to;
+		memcpy(to, answers[i].processes, gpu->n_processes * sizeof(*to));
 		to += gpu->n_processes;
 	}
 	details->answered_ns = details->read_ns;

@@ -717,10 +717,23 @@ static void test_xml_there_and_back(void **state)
 	assert_int_equal(wtl_smi_xml(&text, &bench.look), 0);
 	assert_int_equal(read_xml(wtl_buf_str(&text), NULL), 0);
 	for (size_t i = 0; i < SMI_GPUS; i++) {
-		assert_memory_equal(first.gpus[i].numbers, heard.gpus[i].numbers,
-				    sizeof(heard.gpus[i].numbers));
-		assert_memory_equal(first.processes[i], heard.processes[i],
-				    sizeof(heard.processes[i]));
+		for (size_t k = 0; k < WTL_GPU_NUMBERS; k++) {
+			const struct wtl_gpu_value *value = &heard.gpus[i].numbers[k];
+
+			assert_int_equal(first.gpus[i].numbers[k].status, value->status);
+			if (value->status == WATTLE_STATUS_OK)
+				assert_int_equal(first.gpus[i].numbers[k].value, value->value);
+		}
+		assert_int_equal(first.gpus[i].n_processes, heard.gpus[i].n_processes);
+		for (size_t k = 0; k < heard.gpus[i].n_processes; k++) {
+			const struct wtl_gpu_process *a = &first.processes[i][k];
+			const struct wtl_gpu_process *b = &heard.processes[i][k];
+
+			assert_memory_equal(a, b, offsetof(struct wtl_gpu_process, has_use));
+			assert_int_equal(a->has_use, b->has_use);
+			assert_int_equal(a->is_visible, b->is_visible);
+			assert_string_equal(a->name, b->name);
+		}
 		assert_string_equal(first.gpus[i].uuid, heard.gpus[i].uuid);
 	}
 	wtl_buf_done(&text);

@@ -43,7 +43,8 @@ static int tell(struct store_bench *bench, struct told *told)
 	rc = wtl_history_read_gaps(&history);
 	assert_in_range(history.n_gaps, 0, GAPS_MAX);
 	told->n = history.n_gaps;
-	memcpy(told->gaps, history.gaps, told->n * sizeof(told->gaps[0]));
+	if (told->n > 0)
+		memcpy(told->gaps, history.gaps, told->n * sizeof(told->gaps[0]));
 	free(history.gaps);
 	wtl_store_close(history.reader);
 	return rc;
