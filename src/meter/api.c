@@ -105,21 +105,6 @@ int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *option
 	return wtl_meter_new_from(env, options, wtl_sources, ret_meter, err);
 }
 
-int wtl_meter_copy_options(const struct wattle_options *from, struct wattle_options *to)
-{
-	memset(to, 0, sizeof(*to));
-	if (!from)
-		return 0;
-	if (!wtl_abi_is_sized(from))
-		return -EINVAL;
-	/* What this version does not know must not be wanted either. */
-	for (size_t i = sizeof(*to); i < from->size; i++)
-		if (((const char *)from)[i])
-			return -E2BIG;
-	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
-	return 0;
-}
-
 static int check_options(const struct wattle_options *options, struct wtl_err *err)
 {
 	if (options->tape && options->root)
@@ -145,7 +130,7 @@ static int open_meter(const struct wattle_options *options, struct wattle_meter 
 	struct wattle_meter *meter = NULL;
 	struct wattle_options own;
 	struct wtl_env env = {.log = NULL};
-	int rc = wtl_meter_copy_options(options, &own);
+	int rc = wtl_abi_take(options, &own, sizeof(own));
 
 	if (rc < 0)
 		return wtl_err_set(err, rc, "meter", NULL,

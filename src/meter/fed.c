@@ -111,7 +111,7 @@ static int open_fed(struct wtl_fed *fed, const struct wattle_channel *channels,
 
 static int take_options(const struct wattle_options *from, struct wattle_options *to)
 {
-	int rc = wtl_meter_copy_options(from, to);
+	int rc = wtl_abi_take(from, to, sizeof(*to));
 
 	if (rc < 0)
 		return rc;

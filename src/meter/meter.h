@@ -179,9 +179,6 @@ int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);
 void wtl_meter_close_gpus(struct wattle_meter *meter); /* gpus.c */
 
-/* Takes in what a caller compiled against an older or newer header handed over. -EINVAL, -E2BIG. */
-int wtl_meter_copy_options(const struct wattle_options *from, struct wattle_options *to);
-
 /* A worker that reads one source of n channels (source_worker.c). NULL: no memory, or no thread. */
 struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,
 						size_t n);

@@ -46,15 +46,10 @@ static void user_name(void *context, uint32_t uid, char name[33])
 static int copy_options(const struct wattle_recorder_options *from,
 			struct wattle_recorder_options *to)
 {
-	memset(to, 0, sizeof(*to));
-	if (!from)
-		return 0;
-	if (!wtl_abi_is_sized(from))
-		return -EINVAL;
-	for (size_t i = sizeof(*to); i < from->size; i++)
-		if (((const char *)from)[i])
-			return -E2BIG;
-	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
+	int rc = wtl_abi_take(from, to, sizeof(*to));
+
+	if (rc < 0)
+		return rc;
 	return to->max_age_ns < 0 || to->period_ns < 0 || to->interval_ns < 0 ? -EINVAL : 0;
 }
 
