@@ -106,7 +106,7 @@ test-cli: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/nul
 	&& echo /dev/shm || echo /tmp)
 test-cli: test-gcc
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
-	$(PYTHON) -B -m pytest -q -p no:cacheprovider -n 8 -m 'not alone' tests/cli
+	$(PYTHON) -B -m pytest -q -p no:cacheprovider -n 6 -m 'not alone' tests/cli
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) -B -m pytest -q -p no:cacheprovider -m alone tests/cli
 

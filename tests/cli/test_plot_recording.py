@@ -267,6 +267,7 @@ def test_a_gap_of_a_part_is_one_of_the_total(place, gpus):
         assert all(4500 < watts < 5600 for watts in lines[0][1:] + lines[1]), (domain, lines)
 
 
+@pytest.mark.alone
 def test_a_failed_reading_breaks_the_line(place, gpus):
     """One is enough, whatever the counter tells after it, and however close to its update period the time between is."""
     name = failing(place, gpus, "once.wattle", *(f"field:83:0 TIMEOUT from {at} until {at + 1} call 2" for at in (1.2, 2.8)), seconds=4.4)
