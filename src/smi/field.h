@@ -223,9 +223,6 @@ const struct wtl_gpu_process **wtl_smi_processes_by_pid(const struct wtl_gpu *gp
 /* "C", "G", "C+G", "M+C" (by way of MPS); "-" where not known. */
 const char *wtl_smi_process_word(const struct wtl_gpu_process *process);
 
-/* "2026/07/03 22:10:46.109", in local time. */
-int wtl_smi_put_timestamp(struct wtl_buf *buf, int64_t t_utc_ns);
-
 /* A date as if it were in UTC; false for one that does not exist, or lies before 1970 or after
  * 2200. */
 bool wtl_smi_civil_ns(const struct tm *civil, unsigned milli, int64_t *ret_ns);
