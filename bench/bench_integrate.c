@@ -13,7 +13,7 @@
 #define ROUNDS 200000
 
 static int score_case(const char *directory, const struct power_case *c, unsigned windows,
-		      uint64_t seed, int64_t poll_ms)
+		      uint64_t seed, int64_t poll_ms, double cold_s)
 {
 	const struct wtl_sensor_class *class = wtl_sensor_class_find(c->arch, c->driver, c->field);
 	struct power_trace trace, steady;
@@ -28,7 +28,14 @@ static int score_case(const char *directory, const struct power_case *c, unsigne
 		power_trace_free(&steady);
 	}
 	for (int settled = 0; r == 0 && settled < 2; settled++) {
-		r = power_trace_score(&trace, &fit, class, windows, seed, poll_ms, settled, &s);
+		const struct power_plan plan = {.windows = windows,
+						.seed = seed,
+						.poll_ms = poll_ms,
+						.settled = settled,
+						.cold_s = cold_s,
+						.most_uw = c->most_uw};
+
+		r = power_trace_score(&trace, &fit, class, &plan, &s);
 		if (r == 0)
 			printf("%-13s %-18s %-22s %5lld %-7s %6.1f %7.2f %7.2f | %6.2f %6.2f %6.2f\n",
 			       c->trace, c->column, class->name, (long long)poll_ms,
@@ -83,6 +90,7 @@ int main(int argc, char **argv)
 {
 	const char *directory = argc > 1 ? argv[1] : getenv("WATTLE_SHARED_DATA");
 	unsigned windows = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 1000;
+	const double cold_s[] = {0.5, 1, 1.5, 2, 3, 5};
 	uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
 
 	if (directory && windows > 0) {
@@ -92,12 +100,19 @@ int main(int argc, char **argv)
 		       "med. U  90%% U |  naive  ours  ratio (rms error)\n",
 		       windows, (unsigned long long)seed);
 		for (size_t i = 0; i < power_case_count; i++)
-			if (score_case(directory, &power_cases[i], windows, seed, 0) < 0)
+			if (score_case(directory, &power_cases[i], windows, seed, 0, 0) < 0)
 				fprintf(stderr, "%s: cannot be read\n", power_cases[i].trace);
 		for (size_t i = 0; i < power_case_count; i++)
-			score_case(directory, &power_cases[i], windows, seed, 100);
+			score_case(directory, &power_cases[i], windows, seed, 100, 0);
 		for (size_t i = 0; i < power_case_count; i++)
-			score_case(directory, &power_cases[i], windows, seed, 500);
+			score_case(directory, &power_cases[i], windows, seed, 500, 0);
+		for (size_t l = 0; l < sizeof(cold_s) / sizeof(cold_s[0]); l++) {
+			printf("polled for the first time where a window of %.1f s begins:\n",
+			       cold_s[l]);
+			for (size_t i = 0; i < power_case_count; i++)
+				score_case(directory, &power_cases[i], windows, seed, 100,
+					   cold_s[l]);
+		}
 	} else {
 		printf("no traces: set WATTLE_SHARED_DATA\n");
 	}

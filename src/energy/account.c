@@ -43,6 +43,9 @@ static void init_integral(struct wtl_integral *integral, const struct wtl_channe
 	};
 
 	wtl_integral_init(integral, channel->class ? channel->class : &plain, WTL_STAMP_POLL, 0);
+	/* Of others, max_uw says what cannot be, which is no guess at what they draw. */
+	if (channel->class)
+		integral->most_uw = channel->max_uw;
 }
 
 void wtl_account_init(struct wtl_account *account, const struct wtl_channel *channel,
@@ -519,6 +522,6 @@ void wtl_account_since(const struct wtl_account *account, const struct wtl_mark 
 		known = figure->samples > 0 && since_integral(account, mark, t_ns, figure);
 	/* No time takes no energy; otherwise there is a figure only for what was measured. */
 	figure->has_energy = known && (figure->measured_ns > 0 || t_ns <= mark->t_ns);
-	figure->budget.gain_uj = wtl_budget_gain_uj(figure->energy_uj, channel->gain_ppm,
-						    channel->offset_uw, figure->measured_ns);
+	figure->budget.gain_uj = wtl_budget_gain_uj(figure->energy_uj, channel->gain_ppm);
+	figure->budget.offset_uj = wtl_budget_offset_uj(channel->offset_uw, figure->measured_ns);
 }

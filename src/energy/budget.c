@@ -6,9 +6,10 @@
 double wtl_budget_combined_uj(const struct wtl_budget *budget)
 {
 	double sum = 0.0;
-	const double terms[] = {budget->gain_uj,	budget->quantisation_uj,
-				budget->edge_uj,	budget->sampling_uj,
-				budget->integration_uj, budget->disagreement_uj};
+	const double terms[] = {budget->gain_uj,	 budget->offset_uj,
+				budget->quantisation_uj, budget->edge_uj,
+				budget->sampling_uj,	 budget->integration_uj,
+				budget->disagreement_uj};
 
 	for (unsigned i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
 		sum += terms[i] * terms[i];
@@ -18,6 +19,7 @@ double wtl_budget_combined_uj(const struct wtl_budget *budget)
 void wtl_budget_add(struct wtl_budget *sum, const struct wtl_budget *part)
 {
 	sum->gain_uj += part->gain_uj;
+	sum->offset_uj += part->offset_uj;
 	sum->quantisation_uj = hypot(sum->quantisation_uj, part->quantisation_uj);
 	sum->edge_uj = hypot(sum->edge_uj, part->edge_uj);
 	sum->sampling_uj = hypot(sum->sampling_uj, part->sampling_uj);
@@ -42,9 +44,12 @@ double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_h
 	       sqrt(3.0);
 }
 
-double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm, uint32_t offset_uw,
-			  int64_t measured_ns)
+double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm)
 {
-	return hypot((double)energy_uj * (double)gain_ppm / 1e6,
-		     (double)offset_uw * (double)measured_ns / 1e9);
+	return (double)energy_uj * (double)gain_ppm / 1e6;
+}
+
+double wtl_budget_offset_uj(uint32_t offset_uw, int64_t measured_ns)
+{
+	return (double)offset_uw * (double)measured_ns / 1e9;
 }

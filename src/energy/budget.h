@@ -12,7 +12,8 @@
  * judgement.
  */
 struct wtl_budget {
-	double gain_uj;		/* the sensor's scale, and its zero over time */
+	double gain_uj;	  /* the sensor's scale */
+	double offset_uj; /* its zero, over the measured time: cancels in what is above idle */
 	double quantisation_uj; /* the sensor's update period at both edges */
 	double edge_uj;		/* the time that a read itself takes, at both edges */
 	double sampling_uj;	/* part-time sensors: what they did not see */
@@ -24,10 +25,9 @@ struct wtl_budget {
 double wtl_budget_combined_uj(const struct wtl_budget *budget);
 
 /*
- * Adds a part to a total. Gains of one source are taken as fully correlated (two packages share the
- * maker's error) and add linearly; everything else is independent and adds in quadrature. `sum` is a
- * budget whose gain_uj and disagreement_uj collect linearly; make one per source and combine the sources' sums in
- * quadrature.
+ * Adds a part to a total. Gains and zeros of one source are taken as fully correlated (two packages
+ * share the maker's error) and add linearly, as disagreements do; everything else is independent and adds
+ * in quadrature. Make one `sum` per source and combine the sources' sums in quadrature.
  */
 void wtl_budget_add(struct wtl_budget *sum, const struct wtl_budget *part);
 
@@ -43,8 +43,7 @@ double wtl_budget_count_uj(const struct wtl_unit *unit);
 /* A read at each edge that lasted 2 × half_ns and sampled somewhere within. */
 double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_half_ns);
 
-/* Gain (relative, ppm) and zero (power) over the measured time. */
-double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm, uint32_t offset_uw,
-			  int64_t measured_ns);
+double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm);
+double wtl_budget_offset_uj(uint32_t offset_uw, int64_t measured_ns);
 
 #endif

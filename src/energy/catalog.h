@@ -29,14 +29,17 @@ struct wtl_channel {
 	char domain[WTL_NAME_SIZE]; /* "package-0" */
 	char inside[WTL_NAME_SIZE]; /* the domain that contains it, "" for none */
 	char device[128];	    /* the maker's name of the part, "" if not known */
+	char serial[48];	    /* what no other device has: a UUID; "" if not known */
 	enum wattle_kind kind;
 	bool in_total;
 	enum wtl_quantity quantity;
 	enum wattle_method method;
 	struct wtl_unit unit; /* of the reading's counts */
-	uint64_t range;	   /* counts after which the counter wraps to 0 (one more than its highest
+	uint64_t range; /* counts after which the counter wraps to 0 (one more than its highest
 			   value); 0: it does not wrap */
-	uint64_t max_uw;   /* no such part can draw more: tells wraps from resets; 0: not known */
+	uint64_t
+		max_uw; /* no such part can draw more: tells wraps from resets; of power with a class, its
+			      limit; 0: not known */
 	int64_t update_ns; /* how often the sensor has something new; 0: not known */
 	uint32_t
 		gain_ppm; /* standard uncertainty of the sensor's gain (facts/carbon-and-ml.md 5.5) */

@@ -15,8 +15,11 @@
 #define RECENT_STEPS 32
 
 /* Judgement, tuned on the traces of docs/integration.md; everything else is derived there. */
-#define EDGE_SHARE (1.0 / 12) /* of range x length; a single step is at most 1/8 */
-#define LAST_STEP  0.5	      /* chance that the newest change goes on */
+#define EDGE_SHARE  (1.0 / 12) /* of range x length; a single step is at most 1/8 */
+#define LAST_STEP   0.5	       /* chance that the newest change goes on */
+#define IDLE_SHARE  0.15       /* of the most that a part may draw: what it draws at rest */
+#define BEAT_FIRST  14.0       /* readings, see unseen_beat_uw() */
+#define BEAT_ENOUGH 40.0
 
 /* The i-th knot back from the newest. */
 static const struct wtl_integral_knot *knot(const struct wtl_integral *in, unsigned back)
@@ -95,6 +98,36 @@ static double beat_uj2(const struct wtl_integral *in)
 	double period = in->alias.beat_updates * seconds(in->spacing_ns);
 
 	return square(swing_uw(in, in->spacing_ns) * period / M_PI);
+}
+
+/*
+ * What the load could be before the readings have shown it: standard deviation of a power that lies
+ * anywhere between rest and the most that the part may draw.
+ */
+static double prior_uw(const struct wtl_integral *in)
+{
+	double most = (double)in->most_uw;
+	double least = IDLE_SHARE * most;
+
+	for (unsigned i = 0; i < RECENT && i < in->count; i++) {
+		most = fmax(most, (double)knot(in, i)->power_uw);
+		least = fmin(least, (double)knot(in, i)->power_uw);
+	}
+	return in->most_uw ? (most - least) / sqrt(12) : 0;
+}
+
+/*
+ * A load may beat with a part-time sensor so slowly that few readings do not show it: the scan for beats
+ * says nothing before BEAT_FIRST of them, and enough from BEAT_ENOUGH on. Until then the load may have
+ * two levels, each anywhere, of which the readings show one: half their distance is the error.
+ */
+static double unseen_beat_uw(const struct wtl_integral *in)
+{
+	double n = fmax(1, (double)in->readings.n);
+	double left = fmin(1, fmax(0, BEAT_ENOUGH - n) / (BEAT_ENOUGH - BEAT_FIRST));
+
+	return prior_uw(in) / M_SQRT2 * fmin(1, 2 * unseen_part(in, in->spacing_ns)) *
+	       fmin(1, BEAT_FIRST / n) * left;
 }
 
 /* Adds dt_ns without a new reading of its own at the present restlessness. */
@@ -190,8 +223,10 @@ static void push_reading(struct wtl_integral *in, int64_t update_ns, uint64_t po
 }
 
 /* First sample, or first after a gap: its reading tells of the averaging window before it. */
-static void start(struct wtl_integral *in, int64_t t_ns, uint64_t power_uw)
+static void start(struct wtl_integral *in, int64_t seen_ns, uint64_t power_uw)
 {
+	/* It appeared some time since the update before. */
+	int64_t t_ns = seen_ns - (in->stamp == WTL_STAMP_POLL ? in->class.update_ns / 2 : 0);
 	int64_t end_ns = t_ns - in->class.latency_ns;
 	int64_t from_ns = end_ns - in->class.window_ns;
 
@@ -205,6 +240,7 @@ static void start(struct wtl_integral *in, int64_t t_ns, uint64_t power_uw)
 	}
 	push(in, from_ns, power_uw, true, false);
 	push_reading(in, t_ns, power_uw, true);
+	in->seen_ns = seen_ns;
 }
 
 /* A changed value, or a new stamp. The value before was last seen at poll_ns. */
@@ -321,6 +357,8 @@ static double edge_uj(const struct wtl_integral *in, int64_t t_ns)
 /* How much the power may have moved since the newest reading. */
 static double step_uw(const struct wtl_integral *in)
 {
+	/* A reading that averages over many updates shows a step little by little, in so many. */
+	double spread = fmax(1, (double)in->class.window_ns / (double)in->class.update_ns);
 	double sum = 0;
 	double last = 0;
 	unsigned n = 0;
@@ -332,7 +370,8 @@ static double step_uw(const struct wtl_integral *in)
 			last = LAST_STEP * fabs(step);
 		sum += square(step);
 	}
-	return n ? fmax(sqrt(sum / n), last) : 0;
+	sum = spread * (sum + square(prior_uw(in)));
+	return fmax(sqrt(sum / (n + spread)), last);
 }
 
 static uint64_t within_recent(const struct wtl_integral *in, wtl_u128 power_uw)
@@ -459,7 +498,8 @@ static double sampling_uj(const struct wtl_integral *in, int64_t length_ns,
 	rough2 = fmax(b->rough_uj2 - a->rough_uj2, now.rough_uj2);
 	swing = fmax(b->swing_uj - a->swing_uj, now.swing_uj);
 	swing2 = fmax(b->swing_uj2 - a->swing_uj2, now.swing_uj2) + beat_uj2(in);
-	return sqrt(fmax(0, rough2) + fmax(0, fmin(square(swing), swing2)));
+	return sqrt(fmax(0, rough2) + fmax(0, fmin(square(swing), swing2)) +
+		    square(unseen_beat_uw(in) * seconds(recent_ns)));
 }
 
 /* Jumps err alike for as long as the scan looks back, and independently beyond. */
@@ -494,6 +534,18 @@ static void charge_edges(const struct wtl_integral *in, const struct wtl_integra
 		energy->edge_uj *= length / half_window;
 }
 
+/*
+ * How well it is known when a reading appeared. Polls about as often as the sensor updates stay in
+ * step with it for a while, and then all readings are late by the same.
+ */
+static double delay_sd_s(const struct wtl_integral *in)
+{
+	int64_t poll_ns =
+		in->stamp == WTL_STAMP_POLL ? min_ns(in->poll_gap_ns, in->class.update_ns) : 0;
+
+	return hypot(seconds(in->class.latency_sd_ns), seconds(poll_ns) / sqrt(12));
+}
+
 int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integral_mark *begin,
 			 const struct wtl_integral_mark *end,
 			 struct wtl_integral_energy *ret_energy)
@@ -522,7 +574,7 @@ int wtl_integral_between(const struct wtl_integral *in, const struct wtl_integra
 	ret_energy->sampling_uj = sampling_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
 	ret_energy->interpolation_uj =
 		interpolation_uj(in, ret_energy->covered_ns, &a.sums, &b.sums);
-	ret_energy->lag_uj = fabs(b.level_uw - a.level_uw) * seconds(in->class.latency_sd_ns);
+	ret_energy->lag_uj = fabs(b.level_uw - a.level_uw) * delay_sd_s(in);
 	charge_edges(in, &a, &b, is_fresh, ret_energy);
 	return 0;
 }

@@ -52,6 +52,7 @@ struct wtl_integral {
 	struct wtl_sensor_class class;
 	enum wtl_integral_stamp stamp;
 	int64_t gap_ns;
+	uint64_t most_uw; /* what the part may draw, set after init by who knows; 0: not known */
 	struct wtl_integral_knot ring[WTL_INTEGRAL_RING];
 	unsigned head;	     /* index of the next knot to write */
 	unsigned count;	     /* knots in the ring */

@@ -76,7 +76,9 @@ static const struct wtl_sensor_class classes[] = {
 	BOXCAR("pascal-draw 10/20", WTL_GPU_ARCH_PASCAL, WTL_POWER_DRAW, ANY, 10, 20, 25, 15, 500),
 	BOXCAR("pascal-instant 10/20", WTL_GPU_ARCH_PASCAL, WTL_POWER_INSTANT, POST530, 10, 20, 25,
 	       15, 500),
-	/* Maxwell and Kepler 2.0 rise like a charging capacitor, update 100 (K40, M40: about 15). The
+	/* K20 and K40: update 15. Delay 33, by what fits the published trace of a K40. */
+	LOWPASS("gk110-draw lowpass/15", WTL_GPU_ARCH_GK110, WTL_POWER_DRAW, ANY, 16, 15, 25, 15),
+	/* Maxwell and the other Keplers (K80) rise like a charging capacitor, update 100 (M40: about 15). The
 	 * energy of a first-order lag is that of a delay by its time constant: 250 ms of K20's tail
 	 * and the slow 10-90 % rise, with a spread that covers 0-500. [J] */
 	LOWPASS("maxwell-draw lowpass/100", WTL_GPU_ARCH_MAXWELL, WTL_POWER_DRAW, ANY, 100, 100,
@@ -122,7 +124,7 @@ enum wtl_gpu_arch wtl_gpu_arch_from_capability(int major, int minor)
 {
 	switch (major) {
 	case 3:
-		return WTL_GPU_ARCH_KEPLER;
+		return minor == 5 ? WTL_GPU_ARCH_GK110 : WTL_GPU_ARCH_KEPLER;
 	case 5:
 		return WTL_GPU_ARCH_MAXWELL;
 	case 6:
@@ -142,6 +144,15 @@ enum wtl_gpu_arch wtl_gpu_arch_from_capability(int major, int minor)
 	default:
 		return WTL_GPU_ARCH_UNKNOWN;
 	}
+}
+
+uint32_t wtl_sensor_zero_uw(enum wtl_gpu_arch arch)
+{
+	/* The one card of Ada in the table, and who knows of Blackwell, need more. */
+	bool is_worse = arch == WTL_GPU_ARCH_ADA || arch == WTL_GPU_ARCH_BLACKWELL ||
+			arch == WTL_GPU_ARCH_UNKNOWN;
+
+	return is_worse ? 12000000 : 8000000;
 }
 
 int64_t wtl_sensor_class_delay_ns(const struct wtl_sensor_class *class)

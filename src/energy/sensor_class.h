@@ -26,6 +26,8 @@ enum wtl_gpu_arch {
 	WTL_GPU_ARCH_ADA,
 	WTL_GPU_ARCH_HOPPER,
 	WTL_GPU_ARCH_BLACKWELL,
+	WTL_GPU_ARCH_GK110, /* Kepler of K20 and K40, compute capability 3.5 */
+	WTL_GPU_ARCHS,
 };
 
 /* Which NVML call or field the reading came from. */
@@ -71,6 +73,13 @@ const struct wtl_sensor_class *wtl_sensor_class_row(unsigned i);
  * from GA10x, which have different sensors.
  */
 enum wtl_gpu_arch wtl_gpu_arch_from_capability(int major, int minor);
+
+/*
+ * Standard uncertainty of the zero of a card's power and energy, which nobody calibrated. Fits of power
+ * against a physical meter on 16 cards of 12 models (facts/carbon-and-ml.md 5.1) have offsets from -22.6 W
+ * (RTX 4090) to +16 W (RTX 2060 Super). With gain alone, ± covers 7 of the 16 at 15 % of their limit.
+ */
+uint32_t wtl_sensor_zero_uw(enum wtl_gpu_arch arch);
 
 /* From the middle of what a reading averaged to the time the reading appeared: window/2 + latency. */
 int64_t wtl_sensor_class_delay_ns(const struct wtl_sensor_class *class);

@@ -2,16 +2,19 @@
 #include "meter/consumers.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/err.h"
 #include "energy/attribution.h"
+#include "energy/budget.h"
 #include "energy/units.h"
 #include "meter/consumers_state.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
+#include "sensors/rapl.h"
 
 /* An interval that is learned from, at least, in halves of the reads at its ends. */
 enum { LEARN_HALVES = 20 };
@@ -59,6 +62,14 @@ static int open_learner(struct wtl_consumers *consumers, size_t i)
 	return 0;
 }
 
+static void note_sensor(struct wtl_divided_domain *divided, const struct wtl_domain_state *state)
+{
+	if (!state->account)
+		return;
+	divided->offset_uw = state->account->channel->offset_uw;
+	divided->dynamic_ppm = wtl_rapl_dynamic_ppm(state->account->channel);
+}
+
 static int open_domains(struct wtl_consumers *consumers)
 {
 	size_t n = wattle_meter_domains(consumers->meter);
@@ -78,6 +89,7 @@ static int open_domains(struct wtl_consumers *consumers)
 		divided->by = how_divided(&domain);
 		divided->gpu = -1;
 		divided->is_gpu = domain.kind == WATTLE_KIND_GPU;
+		note_sensor(divided, &consumers->meter->domains[i]);
 		if (open_learner(consumers, i) < 0)
 			return -ENOMEM;
 	}
@@ -368,11 +380,16 @@ static void divide(struct wtl_consumers *consumers, const struct wtl_divided_dom
 	bill->use_ppm = cpu_use_ppm(scan);
 }
 
-void wtl_billed_note(struct wtl_billed *billed, const struct wattle_energy *energy)
+void wtl_billed_note(struct wtl_billed *billed, const struct wtl_divided_domain *domain,
+		     const struct wattle_energy *energy)
 {
+	double whole_uj = 0.5 * (double)energy->uncertainty_uj;
+	double offset_uj = wtl_budget_offset_uj(domain->offset_uw, energy->measured_ns);
+
 	billed->energy_uj = energy->energy_uj;
 	if (energy->energy_uj > 0)
-		billed->gain = 0.5 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
+		billed->doubt = sqrt(fmax(0.0, whole_uj * whole_uj - offset_uj * offset_uj)) /
+				(double)energy->energy_uj;
 }
 
 /* Between two reads one of which hung, the power is not known well enough to learn from. Nor is it where
@@ -429,7 +446,7 @@ static void book_bill(struct wtl_book *book, const struct wtl_consumers *consume
 				    (uint64_t)((double)bill->duration_ns * bill->use_ppm / 1e6), 0,
 				    bill->uses, bill->n_uses);
 	billed->time_ns += bill->duration_ns;
-	wtl_billed_note(billed, energy);
+	wtl_billed_note(billed, domain, energy);
 }
 
 static void bill_domain(struct wtl_consumers *consumers, size_t i,

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "energy/budget.h"
 #include "meter/consumers_state.h"
 
 /*
@@ -21,7 +22,7 @@
 
 /* Standard uncertainties of a consumer's energy, by what causes them. */
 struct doubts {
-	double gain_uj; /* added up as they are: sensors of one kind err alike */
+	double sensor_uj; /* added up as they are: sensors of one kind err alike */
 	double idle_uj, weight_uj;
 	double counted; /* the part of its CPU time that the hardware counted */
 };
@@ -82,6 +83,17 @@ static double weight_uncertainty(double own_uj, double all_uj, double spread)
 	return sqrt(2.0) * others * spread;
 }
 
+/* Above idle, the sensor's zero cancels. A whole share has a part of it. */
+static double sensor_doubt_uj(const struct wtl_divided_domain *domain,
+			      const struct wtl_billed *billed, const struct wtl_share *share,
+			      double own_uj, bool is_above_idle)
+{
+	if (is_above_idle)
+		return fmax(billed->doubt, domain->dynamic_ppm / 1e6) * own_uj;
+	return hypot(billed->doubt * own_uj,
+		     wtl_budget_offset_uj(domain->offset_uw, share->share_ns));
+}
+
 static void add_share(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
 		      const struct wtl_share *share, struct wtl_share_energy *energy,
 		      struct doubts *doubts)
@@ -99,7 +111,8 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 	energy->dynamic_uj += share->full_uj - idle_uj;
 	energy->has_dynamic &= baseline.is_known;
 	own_uj = (double)(share->full_uj - idle_uj);
-	doubts->gain_uj += book->billed[i].gain * own_uj;
+	doubts->sensor_uj +=
+		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline.is_known);
 	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
 	doubts->weight_uj += weight_uncertainty(own_uj, all_used_uj(book, i, &baseline),
 						spread_of(consumers, domain, doubts->counted)) *
@@ -108,7 +121,7 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 
 static uint64_t expanded_uj(const struct doubts *doubts)
 {
-	double sum = doubts->gain_uj * doubts->gain_uj + doubts->idle_uj * doubts->idle_uj +
+	double sum = doubts->sensor_uj * doubts->sensor_uj + doubts->idle_uj * doubts->idle_uj +
 		     doubts->weight_uj * doubts->weight_uj;
 
 	return (uint64_t)fmin(2.0 * sqrt(sum) + 0.5, 1.8e19);

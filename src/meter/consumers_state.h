@@ -32,7 +32,10 @@ struct wtl_divided_domain {
 	bool in_total;
 	int gpu; /* its place in the GPU use; < 0: none */
 	struct wtl_baseline_learner *learner;
-	bool is_gpu;	 /* a GPU, none of its parts */
+	bool is_gpu; /* a GPU, none of its parts */
+	/* Standard uncertainties: its sensor's zero; and of what it counts above idle, where that is
+	 * known to be worse than the gain (0: it is not). */
+	uint32_t offset_uw, dynamic_ppm;
 	int64_t half_ns; /* of the read that it ends with */
 	int64_t edge_ns; /* standard uncertainty of the time up to which that read tells */
 };
@@ -41,7 +44,7 @@ struct wtl_divided_domain {
 struct wtl_billed {
 	uint64_t energy_uj;
 	int64_t time_ns;
-	double gain; /* relative standard uncertainty of the energy so far */
+	double doubt; /* relative standard uncertainty of the energy so far, but for the sensor's zero */
 };
 
 /*
@@ -110,7 +113,8 @@ struct wtl_consumers {
 };
 
 /* All of that energy is billed now. */
-void wtl_billed_note(struct wtl_billed *billed, const struct wattle_energy *energy);
+void wtl_billed_note(struct wtl_billed *billed, const struct wtl_divided_domain *domain,
+		     const struct wattle_energy *energy);
 
 /* ---- consumers_gpu.c ---- */
 

@@ -21,5 +21,6 @@ void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
 {
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (energies[i].has_energy)
-			wtl_billed_note(&consumers->own.billed[i], &energies[i]);
+			wtl_billed_note(&consumers->own.billed[i], &consumers->domains[i],
+					&energies[i]);
 }

@@ -189,12 +189,12 @@ static double tolerance(const struct wtl_domain_state *state)
 	return TOLERANCE_POWER + unseen;
 }
 
-/* What a figure may be off by beside the gain, which the tolerance is for: k = 2. */
+/* What a figure may be off by beside gain and zero, which the tolerance is for: k = 2. */
 static double allowance_uj(const struct wtl_figure *figure)
 {
 	struct wtl_budget budget = figure->budget;
 
-	budget.gain_uj = 0.0;
+	budget.gain_uj = budget.offset_uj = 0.0;
 	return 2.0 * wtl_budget_combined_uj(&budget);
 }
 

@@ -13,6 +13,8 @@
 /* No GPU board draws more (judgement; the largest of 2026 are rated 1.4 kW). */
 #define MAX_UW UINT64_C(3000000000)
 
+#define LIMIT_UNKNOWN_UW UINT64_C(450000000)
+
 /* Relative standard uncertainty of an uncalibrated card (facts/carbon-and-ml.md 5.5). */
 #define GAIN_PPM 50000
 
@@ -185,9 +187,11 @@ static int add(struct probe *probe, struct wtl_channel *channel, const struct wt
 	int rc;
 
 	wtl_text_copy(channel->device, sizeof(channel->device), probe->device);
+	wtl_text_copy(channel->serial, sizeof(channel->serial), probe->gpu->uuid);
 	channel->quantity = how->quantity;
 	channel->unit = WTL_UNIT_MILLI;
 	channel->gain_ppm = GAIN_PPM;
+	channel->offset_uw = wtl_sensor_zero_uw(probe->arch);
 	rc = wtl_catalog_add(probe->catalog, channel);
 	if (rc < 0)
 		return rc;
@@ -247,6 +251,21 @@ static bool power_field(struct probe *probe, uint32_t scope, struct wtl_nvml_cha
 	return false;
 }
 
+/* What the card may draw, in force; a guess where it does not say (judgement: few are rated more). */
+static uint64_t read_limit_uw(struct probe *probe)
+{
+	uint32_t limit_mw = 0;
+	struct wtl_lib_arg args[] = {
+		{.word = probe->gpu->handle},
+		{.memory = &limit_mw, .size = sizeof(limit_mw)},
+	};
+
+	if (wtl_nvml_call(&probe->nvml->lib, WTL_NVML_LIMIT_ENFORCED, args) != WTL_NVML_OK ||
+	    limit_mw == 0)
+		return LIMIT_UNKNOWN_UW;
+	return UINT64_C(1000) * limit_mw;
+}
+
 static int add_power(struct probe *probe, struct wtl_channel *channel,
 		     const struct wtl_nvml_channel *how)
 {
@@ -258,6 +277,7 @@ static int add_power(struct probe *probe, struct wtl_channel *channel,
 	channel->method = WATTLE_METHOD_INTEGRATED;
 	channel->class = wtl_sensor_class_find(probe->arch, probe->nvml->lib.driver_major, field);
 	channel->update_ns = channel->class->update_ns;
+	channel->max_uw = read_limit_uw(probe);
 	return add(probe, channel, how);
 }
 

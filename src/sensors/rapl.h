@@ -36,6 +36,13 @@ void wtl_rapl_part_name(const struct wtl_rapl_part *part, char name[WTL_NAME_SIZ
 bool wtl_rapl_dies_are_copies(const struct wtl_machine *machine);
 
 /*
+ * Standard uncertainty of a difference that a RAPL channel counts between two loads, where it is known to be
+ * worse than the channel's gain: AMD's is a model that leaves out what data and memory cost
+ * (docs/uncertainty.md). Else 0, as for channels of other sources.
+ */
+uint32_t wtl_rapl_dynamic_ppm(const struct wtl_channel *channel);
+
+/*
  * A channel for the part: domain, place in the tree, gain, bound; the unit is µJ and the counter
  * does not wrap. The caller says what is different.
  */

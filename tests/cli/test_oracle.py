@@ -215,21 +215,32 @@ class Case:
 
     def expanded_uj(self, shares, row):
         idle = {entry["domain"]: dict(entry) for entry in self.oracle.file.rows("baseline") if entry["is_known"]}
-        gain = idle_doubt = weight = 0.0
+        sensor = idle_doubt = weight = 0.0
         for number, (full_uj, share_ns) in shares.items():
             energy = self.energies[self.oracle.main or 1, number]
             baseline = idle.get(number)
             own = full_uj - idle_part(full_uj, share_ns, baseline["idle_uw"] if baseline else None)
             if not full_uj:
                 continue
-            if energy["energy_uj"]:
-                gain += own * energy["uncertainty_uj"] / energy["energy_uj"] / 2
+            sensor += self.sensor_doubt_uj(number, energy, own, share_ns, baseline)
             if baseline:
                 idle_doubt += baseline["uncertainty_uw"] * share_ns / NS
             everybody = self.all_used_uj(number, baseline)
             others = 1 - min(1, own / everybody) if everybody > 0 else 1
             weight += math.sqrt(2) * others * self.spread(number, row) * own
-        return int(2 * math.sqrt(gain ** 2 + idle_doubt ** 2 + weight ** 2) + 0.5)
+        return int(2 * math.sqrt(sensor ** 2 + idle_doubt ** 2 + weight ** 2) + 0.5)
+
+    def sensor_doubt_uj(self, number, energy, own, share_ns, baseline):
+        """The sensor's zero cancels above idle; what AMD's model counts there is known within 70 % (k = 2)."""
+        primary = self.oracle.domains[number]["primary_channel"]
+        channel = next(dict(row) for row in self.oracle.file.rows("channel") if row["id"] == primary)
+        offset_uw = channel["offset_uw"]
+        rest2 = (energy["uncertainty_uj"] / 2) ** 2 - (offset_uw * energy["measured_ns"] / NS) ** 2
+        doubt = math.sqrt(max(0, rest2)) / energy["energy_uj"] if energy["energy_uj"] else 0
+        if not baseline:
+            return math.hypot(doubt * own, offset_uw * share_ns / NS)
+        is_amd = channel["source"].startswith("rapl") and ("AMD" in channel["device"] or "Hygon" in channel["device"])
+        return max(doubt, 0.35 if is_amd else 0) * own
 
     def all_used_uj(self, number, baseline):
         full = time_ns = 0

@@ -13,18 +13,25 @@
 #define MEAN_MS	  1000
 #define BLOCK_MS  100
 
+/* Power limits, as the maker has them. */
+#define A100_UW	   UINT64_C(250000000)
+#define RTX3090_UW UINT64_C(350000000)
+
 const struct power_case power_cases[] = {
-	{"a100_steps", "power.draw", "a100_steps", WTL_GPU_ARCH_GA100, 535, WTL_POWER_DRAW},
+	{"a100_steps", "power.draw", "a100_steps", WTL_GPU_ARCH_GA100, 535, WTL_POWER_DRAW,
+	 A100_UW},
 	{"a100_steps", "power.draw.instant", "a100_steps", WTL_GPU_ARCH_GA100, 535,
-	 WTL_POWER_INSTANT},
-	{"a100_square", "power.draw", "a100_steps", WTL_GPU_ARCH_GA100, 535, WTL_POWER_DRAW},
+	 WTL_POWER_INSTANT, A100_UW},
+	{"a100_square", "power.draw", "a100_steps", WTL_GPU_ARCH_GA100, 535, WTL_POWER_DRAW,
+	 A100_UW},
 	{"a100_square", "power.draw.instant", "a100_steps", WTL_GPU_ARCH_GA100, 535,
-	 WTL_POWER_INSTANT},
-	{"rtx3090_steps", "power.draw", "rtx3090_steps", WTL_GPU_ARCH_GA10X, 535, WTL_POWER_DRAW},
+	 WTL_POWER_INSTANT, A100_UW},
+	{"rtx3090_steps", "power.draw", "rtx3090_steps", WTL_GPU_ARCH_GA10X, 535, WTL_POWER_DRAW,
+	 RTX3090_UW},
 	{"rtx3090_steps", "power.draw.average", "rtx3090_steps", WTL_GPU_ARCH_GA10X, 535,
-	 WTL_POWER_AVERAGE},
+	 WTL_POWER_AVERAGE, RTX3090_UW},
 	{"rtx3090_steps", "power.draw.instant", "rtx3090_steps", WTL_GPU_ARCH_GA10X, 535,
-	 WTL_POWER_INSTANT},
+	 WTL_POWER_INSTANT, RTX3090_UW},
 };
 const size_t power_case_count = sizeof(power_cases) / sizeof(power_cases[0]);
 
@@ -309,44 +316,78 @@ static double naive_j(const struct power_trace *trace, int64_t poll_ms, int64_t 
 }
 
 static void replay(const struct power_trace *trace, const struct wtl_sensor_class *class,
-		   int64_t poll_ms, const struct event *events, size_t count)
+		   const struct power_plan *plan, size_t first_poll, const struct event *events,
+		   size_t count)
 {
 	struct wtl_integral integral;
 	int64_t last_ms = INT64_MIN / 2;
 	size_t e = 0;
 
 	wtl_integral_init(&integral, class, WTL_STAMP_POLL, 0);
-	for (size_t i = 0; i < trace->poll_count; i++) {
-		if (trace->poll_ms[i] - last_ms < poll_ms)
+	integral.most_uw = plan->most_uw;
+	for (size_t i = first_poll; i < trace->poll_count && e < count; i++) {
+		int64_t t_ns = trace->poll_ms[i] * NS_PER_MS;
+
+		if (trace->poll_ms[i] - last_ms < plan->poll_ms)
 			continue;
 		last_ms = trace->poll_ms[i];
-		while (e < count && events[e].t_ns < trace->poll_ms[i] * NS_PER_MS)
+		while (e < count && events[e].t_ns < t_ns)
 			happen(&integral, &events[e++]);
-		wtl_integral_add(&integral, trace->poll_ms[i] * NS_PER_MS,
-				 (uint64_t)llround(trace->poll_w[i] * 1e6));
+		wtl_integral_add(&integral, t_ns, (uint64_t)llround(trace->poll_w[i] * 1e6));
+		/* What is marked now is marked after this reading. */
+		while (e < count && events[e].t_ns == t_ns)
+			happen(&integral, &events[e++]);
 	}
 	while (e < count)
 		happen(&integral, &events[e++]);
 }
 
-static void plan(const struct power_trace *trace, const struct wtl_sensor_class *class,
-		 unsigned count, uint64_t seed, struct window *windows, struct event *events)
+/* Each window by itself, from the first poll in it on. */
+static void replay_cold(const struct power_trace *trace, const struct wtl_sensor_class *class,
+			const struct power_plan *plan, struct event *events, size_t events_each)
+{
+	for (unsigned i = 0; i < plan->windows; i++) {
+		struct event *own = &events[i * events_each];
+		struct window *w = own->window;
+		int64_t length_ns = w->to_ns - w->from_ns;
+		size_t first = 0;
+
+		while (trace->poll_ms[first] * NS_PER_MS < w->from_ns)
+			first++;
+		w->from_ns = own[0].t_ns = trace->poll_ms[first] * NS_PER_MS;
+		w->to_ns = own[1].t_ns = w->from_ns + length_ns;
+		replay(trace, class, plan, first, own, events_each);
+	}
+}
+
+static void make_windows(const struct power_trace *trace, const struct wtl_sensor_class *class,
+			 const struct power_plan *plan, struct window *windows,
+			 struct event *events)
 {
 	int64_t start_ns = trace->meter_start_ms * NS_PER_MS;
-	int64_t span_ns = (int64_t)trace->meter_count * NS_PER_MS;
-	double longest = fmin(10.0, (double)span_ns * 1e-9 - 0.01);
 	int64_t settle_ns =
 		wtl_sensor_class_delay_ns(class) + class->window_ns + 4 * class->update_ns;
+	/* Cold windows may begin a little later than planned, and settle within the trace. */
+	int64_t spare_ns = plan->cold_s > 0 ? settle_ns + 200 * NS_PER_MS : 0;
+	int64_t span_ns = (int64_t)trace->meter_count * NS_PER_MS - spare_ns;
+	double shortest = plan->cold_s > 0 ? plan->cold_s : 0.5;
+	double longest =
+		plan->cold_s > 0 ? plan->cold_s : fmin(10.0, (double)span_ns * 1e-9 - 0.01);
+	size_t each = plan->settled ? 3 : 2;
+	uint64_t seed = plan->seed;
 
-	for (unsigned i = 0; i < count; i++) {
+	for (unsigned i = 0; i < plan->windows; i++) {
 		struct window *w = &windows[i];
-		int64_t length_ns = (int64_t)((0.5 + (longest - 0.5) * uniform(&seed)) * 1e9);
+		int64_t length_ns =
+			(int64_t)((shortest + (longest - shortest) * uniform(&seed)) * 1e9);
 
 		w->from_ns = start_ns + (int64_t)(uniform(&seed) * (double)(span_ns - length_ns));
 		w->to_ns = w->from_ns + length_ns;
-		events[3 * i] = (struct event){w->from_ns, w, EVENT_BEGIN};
-		events[3 * i + 1] = (struct event){w->to_ns, w, EVENT_END};
-		events[3 * i + 2] = (struct event){w->to_ns + settle_ns, w, EVENT_SETTLE};
+		events[each * i] = (struct event){w->from_ns, w, EVENT_BEGIN};
+		events[each * i + 1] = (struct event){w->to_ns, w, EVENT_END};
+		if (plan->settled)
+			events[each * i + 2] =
+				(struct event){w->to_ns + settle_ns, w, EVENT_SETTLE};
 	}
 }
 
@@ -402,26 +443,27 @@ static void summarise(const struct power_trace *trace, const struct power_fit *f
 }
 
 int power_trace_score(const struct power_trace *trace, const struct power_fit *fit,
-		      const struct wtl_sensor_class *class, unsigned n, uint64_t seed,
-		      int64_t poll_ms, int settled, struct power_score *ret)
+		      const struct wtl_sensor_class *class, const struct power_plan *plan,
+		      struct power_score *ret)
 {
+	size_t n = plan->windows, each = plan->settled ? 3 : 2;
 	struct window *windows = calloc(n, sizeof(*windows));
-	struct event *events = calloc(3 * (size_t)n, sizeof(*events));
-	double *room = calloc(3 * (size_t)n, sizeof(*room));
-	size_t count = 0;
+	struct event *events = calloc(each * n, sizeof(*events));
+	double *room = calloc(3 * n, sizeof(*room));
 	int r = -1;
 
 	if (windows && events && room) {
-		plan(trace, class, n, seed, windows, events);
-		for (size_t i = 0; i < 3 * (size_t)n; i++)
-			if (settled || events[i].what != EVENT_SETTLE)
-				events[count++] = events[i];
-		qsort(events, count, sizeof(*events), by_time);
-		replay(trace, class, poll_ms, events, count);
+		make_windows(trace, class, plan, windows, events);
+		if (plan->cold_s > 0) {
+			replay_cold(trace, class, plan, events, each);
+		} else {
+			qsort(events, each * n, sizeof(*events), by_time);
+			replay(trace, class, plan, 0, events, each * n);
+		}
 		for (unsigned i = 0; i < n; i++)
 			windows[i].naive_j =
-				naive_j(trace, poll_ms, windows[i].from_ns, windows[i].to_ns);
-		summarise(trace, fit, windows, n, room, ret);
+				naive_j(trace, plan->poll_ms, windows[i].from_ns, windows[i].to_ns);
+		summarise(trace, fit, windows, plan->windows, room, ret);
 		r = 0;
 	}
 	free(windows);

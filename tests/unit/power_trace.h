@@ -39,6 +39,7 @@ struct power_case {
 	enum wtl_gpu_arch arch;
 	int driver;
 	enum wtl_power_field field;
+	uint64_t most_uw; /* the card's power limit */
 };
 
 struct power_score {
@@ -71,13 +72,21 @@ int power_trace_fit(const struct power_trace *trace, struct power_fit *ret);
 
 double power_trace_true_j(const struct power_trace *trace, int64_t from_ns, int64_t to_ns);
 
-/*
- * Scores `windows` random windows of 0.5 to 10 s. poll_ms > 0 thins the polls to one in at least
- * that many milliseconds. settled: ask again once later samples have come in.
- */
+struct power_plan {
+	unsigned windows;
+	uint64_t seed;
+	int64_t poll_ms; /* > 0 thins the polls to one in at least that many milliseconds */
+	int settled;	 /* ask again once later samples have come in */
+	/* > 0: each window is that long, and the sensor is polled for the first time where it begins
+	 * (wattle run). Else windows are of 0.5 to 10 s, and the sensor is polled all along. */
+	double cold_s;
+	uint64_t most_uw; /* what the card can draw; 0: not known */
+};
+
+/* Scores random windows of a trace. 0 or -1: out of memory. */
 int power_trace_score(const struct power_trace *trace, const struct power_fit *fit,
-		      const struct wtl_sensor_class *class, unsigned windows, uint64_t seed,
-		      int64_t poll_ms, int settled, struct power_score *ret);
+		      const struct wtl_sensor_class *class, const struct power_plan *plan,
+		      struct power_score *ret);
 
 /* All uncertainty terms of an integral in quadrature. */
 double power_trace_combined_uj(const struct wtl_integral_energy *energy);

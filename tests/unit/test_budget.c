@@ -17,6 +17,7 @@ static void test_combined(void **state)
 {
 	const struct wtl_budget nothing = {.gain_uj = 0.0};
 	const struct wtl_budget all = {.gain_uj = 1.0,
+				       .offset_uj = 64.0,
 				       .quantisation_uj = 2.0,
 				       .edge_uj = 4.0,
 				       .sampling_uj = 8.0,
@@ -25,7 +26,7 @@ static void test_combined(void **state)
 
 	(void)state;
 	assert_close(wtl_budget_combined_uj(&nothing), 0.0);
-	assert_close(wtl_budget_combined_uj(&all), sqrt(1 + 4 + 16 + 64 + 256 + 1024));
+	assert_close(wtl_budget_combined_uj(&all), sqrt(1 + 4 + 16 + 64 + 256 + 1024 + 4096));
 }
 
 /* Each term alone is the whole: none is left out, or counted twice. */
@@ -45,12 +46,14 @@ static void test_every_term_counts(void **state)
 static void test_add(void **state)
 {
 	const struct wtl_budget part = {.gain_uj = 3.0,
+					.offset_uj = 3.0,
 					.quantisation_uj = 3.0,
 					.edge_uj = 3.0,
 					.sampling_uj = 3.0,
 					.integration_uj = 3.0,
 					.disagreement_uj = 3.0};
 	struct wtl_budget sum = {.gain_uj = 4.0,
+				 .offset_uj = 4.0,
 				 .quantisation_uj = 4.0,
 				 .edge_uj = 4.0,
 				 .sampling_uj = 4.0,
@@ -61,6 +64,7 @@ static void test_add(void **state)
 	wtl_budget_add(&sum, &part);
 	/* One maker's error is common to all its parts. */
 	assert_close(sum.gain_uj, 7.0);
+	assert_close(sum.offset_uj, 7.0);
 	assert_close(sum.disagreement_uj, 7.0);
 	/* The rest happens to each on its own. */
 	assert_close(sum.quantisation_uj, 5.0);
@@ -73,8 +77,7 @@ static void test_add(void **state)
 static void test_two_packages(void **state)
 {
 	struct wtl_budget sum = {.gain_uj = 0.0};
-	const struct wtl_budget package = {
-		.gain_uj = wtl_budget_gain_uj(100 * W, 30000, 0, WTL_NS_PER_S)};
+	const struct wtl_budget package = {.gain_uj = wtl_budget_gain_uj(100 * W, 30000)};
 
 	(void)state;
 	wtl_budget_add(&sum, &package);
@@ -123,11 +126,11 @@ static void test_edge(void **state)
 static void test_gain(void **state)
 {
 	(void)state;
-	assert_close(wtl_budget_gain_uj(1000 * W, 30000, 0, WTL_NS_PER_S), 30 * J);
-	assert_close(wtl_budget_gain_uj(0, 30000, 2000000, 10 * WTL_NS_PER_S), 20 * J);
-	assert_close(wtl_budget_gain_uj(1000 * W, 30000, 4000000, 10 * WTL_NS_PER_S), 50 * J);
-	assert_close(wtl_budget_gain_uj(1000 * W, 0, 0, WTL_NS_PER_S), 0.0);
-	assert_true(isfinite(wtl_budget_gain_uj(UINT64_MAX, UINT32_MAX, UINT32_MAX, INT64_MAX)));
+	assert_close(wtl_budget_gain_uj(1000 * W, 30000), 30 * J);
+	assert_close(wtl_budget_gain_uj(1000 * W, 0), 0.0);
+	assert_close(wtl_budget_offset_uj(2000000, 10 * WTL_NS_PER_S), 20 * J);
+	assert_true(isfinite(wtl_budget_gain_uj(UINT64_MAX, UINT32_MAX)));
+	assert_true(isfinite(wtl_budget_offset_uj(UINT32_MAX, INT64_MAX)));
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,8 +80,12 @@ static void use(struct fixture *f, const char *domain, double joules, int64_t du
 
 	energy->has_energy = 1;
 	energy->energy_uj += (uint64_t)(joules * 1e6 + 0.5);
-	energy->uncertainty_uj = energy->energy_uj / 20;
 	energy->measured_ns += duration_ns;
+	/* The gain of 5 %, and the zero of NVIDIA's cards: 16 W, both at k = 2. */
+	energy->uncertainty_uj = energy->energy_uj / 20;
+	if (strncmp(domain, "gpu-", 4) == 0)
+		energy->uncertainty_uj = (uint64_t)hypot((double)energy->uncertainty_uj,
+							 16e-3 * (double)energy->measured_ns);
 }
 
 /* What holds at any time: every domain's ledger is closed and is its energy, and so is the sum of all
@@ -881,9 +886,12 @@ static void test_gpu_user_is_named(void **state)
 	finish_gpu(&g);
 }
 
-/* Whoever has it alone is known as well as the GPU's energy; the less of it, the less well. */
+/* Whoever has it alone is known as well as the GPU's energy; the less of it, the less well. The sensor's zero
+ * is in all of that, but not in what is above idle. */
 static void test_uncertainty_of_shares(void **state)
 {
+	const struct wtl_baseline known = {
+		.is_known = true, .idle_uw = 50000000, .t_utc_ns = UTC - S};
 	struct wtl_share_energy alone, most, least;
 	struct gpu_fixture g;
 
@@ -894,7 +902,11 @@ static void test_uncertainty_of_shares(void **state)
 	bill_gpu(&g, 100, 3.5);
 	alone = energy_of(&g.f, pid_of(&g, 0), WTL_PART_GPU);
 	assert_int_equal(alone.full_uj, 100000000);
-	assert_in_range(alone.uncertainty_uj, 4990000, 5010000); /* use() says 5 % */
+	assert_in_range(alone.uncertainty_uj, 16750000, 16780000);
+	wtl_consumers_set_baseline(g.f.consumers, find(&g.f, "gpu-0"), &known);
+	alone = energy_of(&g.f, pid_of(&g, 0), WTL_PART_GPU);
+	assert_int_equal(alone.dynamic_uj, 50000000);
+	assert_in_range(alone.uncertainty_uj, 2610000, 2630000); /* its own spread, too */
 	finish_gpu(&g);
 
 	script_of_two(&g, "", "100 80 0 0 0", "100 20 0 0 0");
@@ -903,9 +915,9 @@ static void test_uncertainty_of_shares(void **state)
 	bill_gpu(&g, 100, 3.5);
 	most = energy_of(&g.f, pid_of(&g, 0), WTL_PART_GPU);
 	least = energy_of(&g.f, pid_of(&g, 1), WTL_PART_GPU);
-	/* 2 sqrt(2) 0.2 times what the other has, and 5 %. */
-	assert_in_range(most.uncertainty_uj, 9700000, 10100000);
-	assert_in_range(least.uncertainty_uj, 8900000, 9300000);
+	/* 2 sqrt(2) 0.2 times what the other has, and 5 %; 80 and 20 % of the zero. */
+	assert_in_range(most.uncertainty_uj, 16000000, 16400000);
+	assert_in_range(least.uncertainty_uj, 9500000, 9900000);
 	finish_gpu(&g);
 }
 

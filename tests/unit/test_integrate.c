@@ -245,9 +245,10 @@ static void test_gap(void **state)
 		wtl_integral_add(&in, t, W(200));
 	assert_int_equal(in.gaps, 1);
 	e = energy(&in, SEC(1), SEC(10));
-	assert_int_equal(e.energy_uj, W(2 * 100 + 2 * 200));
-	assert_int_equal(e.uncovered_ns, SEC(5));
-	assert_int_equal(e.covered_ns, SEC(4));
+	/* The first reading after it is taken to be half an update old. */
+	assert_int_equal(e.energy_uj, W(2 * 100 + 2 * 200) + W(200) / 20);
+	assert_int_equal(e.uncovered_ns, SEC(5) - MS(50));
+	assert_int_equal(e.covered_ns, SEC(4) + MS(50));
 	e = energy(&in, SEC(4), SEC(6));
 	assert_int_equal(e.energy_uj, 0);
 	assert_int_equal(e.uncovered_ns, SEC(2));
@@ -291,8 +292,8 @@ static void test_before_the_start(void **state)
 	for (int64_t t = SEC(5); t <= SEC(6); t += MS(100))
 		wtl_integral_add(&in, t, W(100));
 	e = energy(&in, SEC(3), SEC(6));
-	assert_int_equal(e.energy_uj, W(100));
-	assert_int_equal(e.uncovered_ns, SEC(2));
+	assert_int_equal(e.energy_uj, W(100) + W(100) / 20);
+	assert_int_equal(e.uncovered_ns, SEC(2) - MS(50));
 }
 
 /* energy(a,b) + energy(b,c) == energy(a,c), to the microjoule, in any state and any order. */
@@ -669,7 +670,11 @@ static void score_real(const char *directory, const struct power_case *c, struct
 	}
 	assert_int_equal(power_trace_fit(&steady, &fit), 0);
 	for (int settled = 0; settled < 2; settled++) {
-		assert_int_equal(power_trace_score(&trace, &fit, class, 1000, 20, 0, settled, &s),
+		assert_int_equal(power_trace_score(&trace, &fit, class,
+						   &(struct power_plan){.windows = 1000,
+									.seed = 20,
+									.settled = settled},
+						   &s),
 				 0);
 		print_message("%s %s %s: covered %.1f %%, median U %.2f %%, rms error %.2f %%, "
 			      "naive %.2f %%\n",
@@ -704,10 +709,53 @@ static void test_real_traces(void **state)
 			 strcmp(c->trace, "rtx3090_steps") == 0)
 			limit = (struct limit){0.01, 0.3};
 		else if (strcmp(c->trace, "rtx3090_steps") == 0)
-			limit = (struct limit){0.022, 0.25};
+			limit = (struct limit){0.042, 0.25};
 		score_real(directory, c, limit, &covered);
 	}
 	assert_true(covered / (double)power_case_count >= 0.95);
+}
+
+/* As `wattle run` measures: the sensor is first polled where the window begins, and asked again once it has
+ * settled. A live window may end before a step was reported, above all of a sensor that averages. */
+static void test_cold_windows(void **state)
+{
+	const char *directory = shared_data();
+	const double lengths_s[] = {0.5, 1, 1.5, 2, 3, 5};
+
+	(void)state;
+	for (size_t i = 0; i < power_case_count * 4; i++) {
+		const struct power_case *c = &power_cases[i / 4];
+		const struct wtl_sensor_class *class =
+			wtl_sensor_class_find(c->arch, c->driver, c->field);
+		struct power_plan plan = {.windows = 400,
+					  .seed = 30,
+					  .poll_ms = i % 2 ? 100 : 20,
+					  .settled = i % 4 / 2,
+					  .most_uw = c->most_uw};
+		struct power_trace trace, steady;
+		struct power_score s;
+		struct power_fit fit;
+
+		if (power_trace_load(&trace, directory, c->trace, c->column) < 0 ||
+		    power_trace_load(&steady, directory, c->fit_trace, c->column) < 0)
+			skip();
+		assert_int_equal(power_trace_fit(&steady, &fit), 0);
+		for (size_t l = 0; l < sizeof(lengths_s) / sizeof(lengths_s[0]); l++) {
+			plan.cold_s = lengths_s[l];
+			assert_int_equal(power_trace_score(&trace, &fit, class, &plan, &s), 0);
+			print_message("%s %s, first polled at the start, every %d ms, %.1f s%s: "
+				      "covered %.1f %%, median U %.1f %%\n",
+				      c->trace, c->column, (int)plan.poll_ms, plan.cold_s,
+				      plan.settled ? ", settled" : "", 100 * s.coverage,
+				      100 * s.median_u);
+			if (plan.settled || class->window_ns * 2 <= (int64_t)(plan.cold_s * 1e9))
+				assert_true(s.coverage >= 0.94);
+			if (plan.cold_s >= 5 && strcmp(c->trace, "a100_square") != 0)
+				assert_true(s.median_u <= 0.035);
+		}
+		power_trace_free(&trace);
+		power_trace_free(&steady);
+	}
 }
 
 /*
@@ -728,7 +776,10 @@ static void test_made_up_beats(void **state)
 		struct power_score s;
 
 		assert_int_equal(power_trace_make(&trace, class, 40, periods_ms[i], 60, 190), 0);
-		assert_int_equal(power_trace_score(&trace, &exact, class, 400, 21, 0, 0, &s), 0);
+		assert_int_equal(power_trace_score(&trace, &exact, class,
+						   &(struct power_plan){.windows = 400, .seed = 21},
+						   &s),
+				 0);
 		print_message("period %4.0f ms: covered %5.1f %%, median U %5.2f %%, median error "
 			      "%5.2f %%\n",
 			      periods_ms[i], 100 * s.coverage, 100 * s.median_u,
@@ -739,10 +790,46 @@ static void test_made_up_beats(void **state)
 	}
 }
 
+/* The same from the first reading on: of all lengths together, for a beat is caught in the middle by some. */
+static void test_made_up_beats_cold(void **state)
+{
+	const double periods_ms[] = {60, 95, 97, 104, 107, 130, 210, 310};
+	const double lengths_s[] = {0.3, 0.5, 1, 1.5, 2, 3, 5};
+	const struct wtl_sensor_class *class = instant(WTL_GPU_ARCH_GA100);
+	const struct power_fit exact = {.gain = 1};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods_ms) / sizeof(periods_ms[0]); i++) {
+		struct power_trace trace;
+		double covered = 0;
+
+		assert_int_equal(power_trace_make(&trace, class, 40, periods_ms[i], 60, 190), 0);
+		for (size_t l = 0; l < sizeof(lengths_s) / sizeof(lengths_s[0]); l++) {
+			const struct power_plan plan = {.windows = 400,
+							.seed = 31,
+							.settled = 1,
+							.cold_s = lengths_s[l],
+							.most_uw = UINT64_C(250000000)};
+			struct power_score s;
+
+			assert_int_equal(power_trace_score(&trace, &exact, class, &plan, &s), 0);
+			print_message("period %3.0f ms, first %.1f s: covered %5.1f %%, median U "
+				      "%5.2f %%\n",
+				      periods_ms[i], plan.cold_s, 100 * s.coverage,
+				      100 * s.median_u);
+			covered += s.coverage / (sizeof(lengths_s) / sizeof(lengths_s[0]));
+		}
+		power_trace_free(&trace);
+		assert_true(covered >= 0.95);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_short_window_of_slow_sensor),
+		cmocka_unit_test(test_cold_windows),
+		cmocka_unit_test(test_made_up_beats_cold),
 		cmocka_unit_test(test_constant),
 		cmocka_unit_test(test_ramp_is_exact_under_jitter),
 		cmocka_unit_test(test_step_through_a_boxcar),

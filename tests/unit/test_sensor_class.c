@@ -152,7 +152,7 @@ static void test_capability(void **state)
 		int major, minor;
 		enum wtl_gpu_arch arch;
 	} cards[] = {
-		{3, 5, WTL_GPU_ARCH_KEPLER},	 {3, 7, WTL_GPU_ARCH_KEPLER},
+		{3, 5, WTL_GPU_ARCH_GK110},	 {3, 7, WTL_GPU_ARCH_KEPLER},
 		{5, 2, WTL_GPU_ARCH_MAXWELL},	 {6, 0, WTL_GPU_ARCH_PASCAL},
 		{6, 1, WTL_GPU_ARCH_PASCAL},	 {7, 0, WTL_GPU_ARCH_VOLTA},
 		{7, 2, WTL_GPU_ARCH_VOLTA},	 {7, 5, WTL_GPU_ARCH_TURING},
@@ -161,7 +161,7 @@ static void test_capability(void **state)
 		{9, 0, WTL_GPU_ARCH_HOPPER},	 {10, 0, WTL_GPU_ARCH_BLACKWELL},
 		{12, 0, WTL_GPU_ARCH_BLACKWELL}, {2, 0, WTL_GPU_ARCH_UNKNOWN},
 		{0, 0, WTL_GPU_ARCH_UNKNOWN},	 {99, 0, WTL_GPU_ARCH_UNKNOWN},
-		{-1, -1, WTL_GPU_ARCH_UNKNOWN},
+		{-1, -1, WTL_GPU_ARCH_UNKNOWN},	 {3, 0, WTL_GPU_ARCH_KEPLER},
 	};
 
 	(void)state;

@@ -249,8 +249,8 @@ static double gain_uj(const struct wtl_recording *recording, size_t i,
 {
 	const struct wtl_recording_sensor *sensor = &recording->sensors[i];
 
-	return wtl_budget_gain_uj(energy->energy_uj, sensor->gain_ppm, sensor->offset_uw,
-				  energy->measured_ns);
+	return hypot(wtl_budget_gain_uj(energy->energy_uj, sensor->gain_ppm),
+		     wtl_budget_offset_uj(sensor->offset_uw, energy->measured_ns));
 }
 
 /* What gain and zero leave of the difference of two energies by one sensor: signed, so that those of
@@ -261,8 +261,8 @@ static double common_uj(const struct wtl_recording_sensor *sensor, const struct 
 	bool is_less = b->energy_uj < a->energy_uj;
 	uint64_t apart_uj = is_less ? a->energy_uj - b->energy_uj : b->energy_uj - a->energy_uj;
 	int64_t apart_ns = b->measured_ns - a->measured_ns;
-	double left_uj = wtl_budget_gain_uj(apart_uj, sensor->gain_ppm, sensor->offset_uw,
-					    apart_ns < 0 ? -apart_ns : apart_ns);
+	double left_uj = hypot(wtl_budget_gain_uj(apart_uj, sensor->gain_ppm),
+			       wtl_budget_offset_uj(sensor->offset_uw, apart_ns));
 
 	return is_less ? -left_uj : left_uj;
 }
