@@ -20,8 +20,8 @@ int wtl_idle_path(const struct wtl_settings *settings, char *path, size_t size)
 		return -ENOENT; /* nowhere, by request */
 	if (settings->idle_file)
 		len = snprintf(path, size, "%s", settings->idle_file);
-	else if (settings->root || settings->tape)
-		return -ENOENT; /* that machine is not this one */
+	else if (settings->root || settings->tape || settings->nvml_path)
+		return -ENOENT; /* that machine, or those GPUs, are not this one's */
 	else if (state && state[0] == '/')
 		len = snprintf(path, size, "%s/wattle/idle", state);
 	else if (home && home[0] == '/')

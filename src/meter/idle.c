@@ -2,7 +2,7 @@
 #include "meter/idle.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,22 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/err.h"
+#include "base/hash.h"
 #include "base/io.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
-#include "meter/meter.h"
 
-#define HEAD	 "wattle-idle/1\n"
-#define FILE_MAX (1u << 20)
+/*
+ * The file: HEAD, then for each machine a line that names it, and a line per device. Several machines may
+ * share a home directory, and devices come and go: only what was learned anew is replaced. What stands before
+ * the first machine is of this one, whichever it is.
+ */
+#define HEAD	       "wattle-idle/2\n"
+#define HEAD_OLD       "wattle-idle/1\n" /* what it had is learned anew */
+#define MACHINE	       "machine "
+#define FILE_MAX       (1u << 20)
+#define FILE_FULL      (FILE_MAX / 2) /* others' lines beyond this are dropped */
+#define BASELINE_WORDS 6 /* as wtl_baseline_print() makes them; then the device's number */
 
 struct taking {
 	struct wattle_meter *meter;
@@ -26,31 +34,79 @@ struct taking {
 	void *context;
 };
 
-/* Baselines belong to a machine, not to a home directory that several share. */
+/* Machines of one kind may share a home directory. */
 static void put_machine(struct wtl_buf *buf, const struct wattle_meter *meter)
 {
-	wtl_buf_printf(buf, "machine %u %s\n", meter->machine.n_cpus, meter->machine.cpu_model);
+	const struct wtl_machine *machine = &meter->machine;
+
+	wtl_buf_printf(buf, MACHINE "%016" PRIx64 " %u %s\n", machine->id, machine->n_cpus,
+		       machine->cpu_model);
+}
+
+/* A number for the device that a domain is measured on: of its serial, else of its name. */
+static uint64_t device_number(const struct wattle_meter *meter, size_t domain)
+{
+	const struct wtl_channel *channel = meter->domains[domain].account->channel;
+	const char *text = channel->serial[0] ? channel->serial : channel->device;
+
+	return wtl_hash_more(WTL_HASH_START, text, strlen(text));
+}
+
+/* A line of the file: a domain's baseline, and where it belongs. */
+struct idle_line {
+	struct wtl_baseline baseline;
+	char name[32], source[32];
+	bool has_device; /* lines on old tapes have none */
+	uint64_t device;
+};
+
+static bool parse_line(const char *line, size_t len, struct idle_line *ret)
+{
+	char number[17] = "", *rest = NULL;
+	size_t words = 0, end;
+
+	if (len > 0 && line[len - 1] == '\n')
+		len--;
+	for (end = 0; end < len; end++)
+		if (line[end] == ' ' && ++words == BASELINE_WORDS)
+			break;
+	*ret = (struct idle_line){.has_device = end < len};
+	if (ret->has_device) {
+		if (len - end != sizeof(number))
+			return false;
+		memcpy(number, line + end + 1, sizeof(number) - 1);
+		ret->device = strtoull(number, &rest, 16);
+		if (rest != number + sizeof(number) - 1)
+			return false;
+	}
+	return wtl_baseline_parse(line, end, ret->name, ret->source, &ret->baseline) == 0;
+}
+
+/* The domain that a line is of; negative: none of those that are here. */
+static int domain_of(struct wattle_meter *meter, const struct idle_line *line)
+{
+	struct wattle_domain domain;
+	int i = wattle_meter_find(meter, line->name);
+
+	if (i < 0 || wtl_meter_domain(meter, (size_t)i, &domain) < 0 || !domain.source ||
+	    strcmp(domain.source, line->source) != 0)
+		return -1;
+	return !line->has_device || line->device == device_number(meter, (size_t)i) ? i : -1;
 }
 
 /* Whether it is one of this machine's domains, and nothing is known of it that was seen just now. */
-static bool take_line(const struct taking *taking, const char *line, size_t len)
+static bool take_line(const struct taking *taking, const char *text, size_t len)
 {
-	char name[32], source[32];
-	struct wtl_baseline baseline, seen;
-	struct wattle_domain domain;
-	int i;
+	struct idle_line line;
+	struct wtl_baseline seen;
+	int i = parse_line(text, len, &line) ? domain_of(taking->meter, &line) : -1;
 
-	if (wtl_baseline_parse(line, len, name, source, &baseline) < 0)
+	if (i < 0 ||
+	    (wtl_consumers_baseline(taking->consumers, (size_t)i, &seen) == 0 && seen.is_known))
 		return false;
-	i = wattle_meter_find(taking->meter, name);
-	if (i < 0 || wtl_meter_domain(taking->meter, (size_t)i, &domain) < 0 || !domain.source ||
-	    strcmp(domain.source, source) != 0)
-		return false;
-	if (wtl_consumers_baseline(taking->consumers, (size_t)i, &seen) == 0 && seen.is_known)
-		return false;
-	wtl_consumers_set_baseline(taking->consumers, (size_t)i, &baseline);
+	wtl_consumers_set_baseline(taking->consumers, (size_t)i, &line.baseline);
 	if (taking->taken)
-		taking->taken(taking->context, (size_t)i, &baseline);
+		taking->taken(taking->context, (size_t)i, &line.baseline);
 	return true;
 }
 
@@ -89,45 +145,65 @@ static ssize_t read_file(const char *path, char *text)
 	return len == FILE_MAX ? -EFBIG : len;
 }
 
-static void take_lines(const struct taking *taking, char *text, size_t len)
+/* Goes through the lines of a text. */
+static bool next_line(const char **at, const char *end, const char **ret_line, size_t *ret_len)
 {
-	for (char *at = text, *end = text + len; at < end;) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-		char *next = newline ? newline + 1 : end;
+	const char *newline = memchr(*at, '\n', (size_t)(end - *at));
 
-		if (take_line(taking, at, (size_t)(next - at)))
-			note_line(taking->meter->env.io, at, (size_t)(next - at));
-		at = next;
-	}
+	if (*at == end)
+		return false;
+	*ret_line = *at;
+	*at = newline ? newline + 1 : end;
+	*ret_len = (size_t)(*at - *ret_line);
+	return true;
 }
 
-static bool starts_with(const char *text, ssize_t len, const char *start, size_t start_len)
+static bool starts_with(const char *text, size_t len, const char *start)
 {
-	return len >= (ssize_t)start_len && memcmp(text, start, start_len) == 0;
+	return len >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+static bool is_own(const struct wattle_meter *meter, const char *line, size_t len)
+{
+	struct wtl_buf own;
+	bool is;
+
+	wtl_buf_init(&own, 1024);
+	put_machine(&own, meter);
+	is = len == own.len && memcmp(line, wtl_buf_str(&own), len) == 0;
+	wtl_buf_done(&own);
+	return is;
+}
+
+static void take_lines(const struct taking *taking, const char *text, size_t len)
+{
+	const char *at = text + strlen(HEAD), *line;
+	bool own = true;
+	size_t n;
+
+	while (next_line(&at, text + len, &line, &n))
+		if (starts_with(line, n, MACHINE))
+			own = is_own(taking->meter, line, n);
+		else if (own && take_line(taking, line, n))
+			note_line(taking->meter->env.io, line, n);
+}
+
+static bool is_current(const char *text, ssize_t len)
+{
+	return len > 0 && starts_with(text, (size_t)len, HEAD);
 }
 
 /* text of len bytes; false: it is none of our files. */
-static bool take_file(const struct taking *taking, const char *path, char *text, ssize_t len)
+static bool take_file(const struct taking *taking, const char *path, const char *text, ssize_t len)
 {
-	struct wtl_buf head;
-	const struct wtl_log *log = taking->meter->env.log;
-	bool is_ours = len == 0 || starts_with(text, len, HEAD, sizeof(HEAD) - 1);
-
-	wtl_buf_init(&head, 1024);
-	wtl_buf_puts(&head, HEAD);
-	put_machine(&head, taking->meter);
-	if (!is_ours)
-		wtl_log_line(log, WTL_LOG_WARNING,
+	if (len > 0 && !is_current(text, len) && !starts_with(text, (size_t)len, HEAD_OLD)) {
+		wtl_log_line(taking->meter->env.log, WTL_LOG_WARNING,
 			     "'%s' is not a file of idle baselines, and is left alone", path);
-	else if (starts_with(text, len, wtl_buf_str(&head), head.len))
-		take_lines(taking, text + head.len, (size_t)len - head.len);
-	else if (len > 0)
-		wtl_log_line(log, WTL_LOG_WARNING,
-			     "the idle baselines in '%s' are another machine's: this one's will "
-			     "replace them",
-			     path);
-	wtl_buf_done(&head);
-	return is_ours;
+		return false;
+	}
+	if (is_current(text, len))
+		take_lines(taking, text, (size_t)len);
+	return true;
 }
 
 bool wtl_idle_load(struct wattle_meter *meter, struct wtl_consumers *consumers, const char *path,
@@ -177,31 +253,73 @@ bool wtl_idle_is_known(struct wattle_meter *meter, const struct wtl_consumers *c
 	return false;
 }
 
+/* Of this machine, what is known now. */
+static void put_known(struct wtl_buf *buf, struct wattle_meter *meter,
+		      const struct wtl_consumers *consumers)
+{
+	char line[WTL_BASELINE_LINE_MAX];
+	struct wattle_domain domain;
+	struct wtl_baseline idle;
+
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++)
+		if (get_learned(meter, consumers, i, &domain, &idle)) {
+			int len = wtl_baseline_print(line, domain.name, domain.source, &idle);
+
+			if (len > 0)
+				wtl_buf_printf(buf, "%.*s %016" PRIx64 "\n", len - 1, line,
+					       device_number(meter, i));
+		}
+}
+
+/* own: what the file has of this machine's other devices; else the lines of other machines. */
+static void put_old(struct wtl_buf *buf, struct wattle_meter *meter,
+		    const struct wtl_consumers *consumers, const char *text, size_t len, bool own)
+{
+	const char *at = text + strlen(HEAD), *line;
+	bool is_here = true;
+	size_t n;
+
+	while (next_line(&at, text + len, &line, &n)) {
+		bool is_machine = starts_with(line, n, MACHINE);
+		struct wattle_domain domain;
+		struct wtl_baseline idle;
+		struct idle_line old;
+		int i;
+
+		if (is_machine)
+			is_here = is_own(meter, line, n);
+		if (is_here != own || (own && is_machine) || buf->len + n > FILE_FULL)
+			continue;
+		i = own && parse_line(line, n, &old) ? domain_of(meter, &old) : -1;
+		if (i < 0 || !get_learned(meter, consumers, (size_t)i, &domain, &idle))
+			wtl_buf_add(buf, line, n);
+	}
+}
+
 void wtl_idle_save(struct wattle_meter *meter, const struct wtl_consumers *consumers,
 		   const char *path)
 {
-	struct wtl_io *io = meter->env.io;
-	char line[WTL_BASELINE_LINE_MAX];
+	char *old = malloc(FILE_MAX);
+	ssize_t len = old ? read_file(path, old) : -ENOMEM;
 	struct wtl_buf text;
-	int rc;
+	int rc = old ? 0 : -ENOMEM;
 
 	wtl_buf_init(&text, FILE_MAX);
 	wtl_buf_puts(&text, HEAD);
 	put_machine(&text, meter);
-	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
-		struct wattle_domain domain;
-		struct wtl_baseline idle;
-
-		if (get_learned(meter, consumers, i, &domain, &idle))
-			wtl_buf_add(&text, line,
-				    (size_t)wtl_baseline_print(line, domain.name, domain.source,
-							       &idle));
+	put_known(&text, meter, consumers);
+	if (is_current(old, len)) {
+		put_old(&text, meter, consumers, old, (size_t)len, true);
+		put_old(&text, meter, consumers, old, (size_t)len, false);
 	}
-	rc = text.error ? 0
-			: wtl_io_out_write(io, path, wtl_buf_str(&text), text.len, WTL_OUT_REPLACE);
+	if (rc == 0)
+		rc = text.error ? text.error
+				: wtl_io_out_write(meter->env.io, path, wtl_buf_str(&text),
+						   text.len, WTL_OUT_REPLACE);
 	if (rc < 0)
 		wtl_log_line(meter->env.log, WTL_LOG_WARNING,
 			     "the idle baselines cannot be kept in '%s': %s", path,
 			     wtl_err_text(rc));
 	wtl_buf_done(&text);
+	free(old);
 }

@@ -60,6 +60,8 @@ static void name_device(struct wtl_io *io, const struct wtl_hwmon_gpu *gpu, bool
 {
 	char path[96];
 
+	snprintf(path, sizeof(path), "%s/unique_id", gpu->device);
+	wtl_io_read_line(io, path, channel->serial, sizeof(channel->serial));
 	snprintf(path, sizeof(path), "%s/product_name", gpu->device);
 	if (!apu && wtl_io_read_line(io, path, channel->device, sizeof(channel->device)) == 0 &&
 	    channel->device[0])

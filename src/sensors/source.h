@@ -23,6 +23,7 @@ struct wtl_machine {
 	unsigned n_cpus;       /* online logical CPUs, at least 1 */
 	unsigned n_packages;   /* at least 1 */
 	uint64_t memory_bytes; /* 0: not known */
+	uint64_t id;	       /* a hash of /etc/machine-id; 0: not known */
 	int perf_paranoid;     /* kernel.perf_event_paranoid; INT_MIN: not known */
 	uint64_t capabilities; /* effective set of this process; 0 may also mean not known */
 };

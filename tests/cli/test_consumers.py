@@ -79,7 +79,7 @@ def test_file_is_used_and_kept(tmp_path):
     assert first.err == ""
     watts = idle_watts(first.json)
     assert watts["dram-0"] == pytest.approx(5, rel=0.02) and watts["dram-1"] == pytest.approx(4, rel=0.02)
-    assert path.read_text().startswith("wattle-idle/1\nmachine ")
+    assert path.read_text().startswith("wattle-idle/2\nmachine ")
     assert idle_watts(learn(path).json) == pytest.approx(watts, rel=0.02)
     ages = [domain["idle_age_s"] for domain in first.json["domains"] if "idle_age_s" in domain]
     assert ages and all(age > 0 for age in ages)
@@ -110,7 +110,7 @@ def test_file_cannot_be_read(open_folder):
 
 
 @pytest.mark.parametrize("content", [
-    b"my thesis\n", b"\0\0\0\0", b"wattle-idle/2\nmachine 1 x\n", b"wattle-idle", b"\xff" * 5000],
+    b"my thesis\n", b"\0\0\0\0", b"wattle-idle/3\nmachine 1 x\n", b"wattle-idle", b"\xff" * 5000],
     ids=["text", "nul", "newer", "cut", "bytes"])
 def test_file_of_something_else(tmp_path, content):
     """It may be anything that a user named by mistake: it stays as it is."""
@@ -124,10 +124,35 @@ def test_file_of_something_else(tmp_path, content):
 
 def test_file_of_another_machine(tmp_path):
     path = idle_file(XEON, tmp_path / "idle")
-    path.write_text(re.sub("(?m)^machine .*$", "machine 3 Elbrus", path.read_text()))
+    other = path.read_text().replace("wattle-idle/2\n", "wattle-idle/2\nmachine 00000000000000aa 3 Elbrus\n")
+    path.write_text(other)
     result = learn(path)
-    only_remark(result, "another machine")
-    assert idle_watts(result.json) == {}
+    assert result.err == "" and idle_watts(result.json) == {}
+    assert other.removeprefix("wattle-idle/2\n") in path.read_text()
+
+
+def test_an_idle_gpu_is_one_gpu(gpus, tmp_path):
+    """Another GPU in its place is not billed by what the first one drew at rest; and the first is still known afterwards."""
+    path, first = tmp_path / "idle", GPU_OF_100_W.replace("  bus", "  uuid GPU-aaaaaaaa-0000-4000-8000-000000000001\n  bus", 1)
+    second = first.replace("GPU-aaaaaaaa", "GPU-bbbbbbbb")
+
+    def idle_of(text, *options):
+        result = gpus(text=text).run("-f", "json", "--idle-file", path, *options, "--", "sleep", "0.3")
+        assert result.code == 0, result
+        return next((domain.get("idle_w") for domain in result.json["domains"] if domain["name"] == "gpu-0"), None)
+
+    known_w = idle_of(first, "--idle-first", "4")
+    assert known_w == pytest.approx(100, rel=0.02)
+    assert idle_of(second) is None
+    assert idle_of(first) == pytest.approx(known_w, rel=0.001)
+
+
+def test_a_library_that_is_named_does_not_touch_the_users_file(gpus, tmp_path):
+    fake = gpus(text=GPU_OF_100_W)
+    result = run_wattle("run", *fake.options, "--idle-first", "4", "--", "true",
+                        env={**fake.env, "HOME": str(tmp_path), "XDG_STATE_HOME": ""})
+    assert result.code == 0, result
+    assert list(tmp_path.rglob("idle")) == []
 
 
 @pytest.mark.parametrize("line", ["dram-0", "dram-0 rapl-perf", "dram-0 rapl-perf x y z", "dram-0 rapl-perf -5 0 2026-11-21T10:00:00Z 1",
@@ -196,7 +221,7 @@ def test_idle_first_on_a_busy_machine(tmp_path, known):
     path = tmp_path / "idle"
     if known:
         sample = run_wattle("run", "-f", "json", "--", "true").json
-        path.write_text(idle_text(os.cpu_count(), Path("/proc/cpuinfo").read_text(), sample["domains"]))
+        path.write_text(idle_text(sample["domains"]))
     spinners = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
     try:
         result = run_wattle("run", "-f", "json", "--idle-first", "3", "--idle-file", path, *ALL, "--", "true")
@@ -241,9 +266,7 @@ def test_a_gpu_process_that_sleeps_is_named(gpus):
 
 def kept_gpu(path, idle_w):
     """A file of idle baselines that has the GPU's."""
-    model = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-                  if line.startswith("model name")), "")
-    path.write_text(f"wattle-idle/1\nmachine {os.cpu_count()} {model}\n"
+    path.write_text("wattle-idle/2\n"
                     f"gpu-0 nvml {idle_w * 1000000} 100000 2026-11-20T00:00:00Z 60000000000\n", encoding="utf-8")
     return path
 

@@ -15,7 +15,7 @@ import pytest
 from conftest import REPO, ROOTS, command_path, finish, mover, run_wattle, start_wattle
 from recording import Recording
 from oracle import (CPU, CPU_KINDS, FOLDED, GPU_KINDS, INTERRUPTS, KERNEL, LIVE, NOBODY, Counter, Mark, Oracle, Share, idle_part)
-from test_ledger import idle_of_tape, idle_text, cpus, movable, put_process, stat_line
+from test_ledger import idle_of_tape, idle_text, movable, put_process, stat_line
 
 MICRO = 10 ** 6
 NS = 10 ** 9
@@ -457,7 +457,7 @@ def test_roots_with_idle(record, machine, tmp_path, name):
     put_process(copy.path, 1, "init", 5, parent=0)
     before = run_wattle("run", "--root", copy.path, "-f", "json", "--", "true").json
     idle = tmp_path / "idle"
-    idle.write_text(idle_text(cpus(copy.path), (copy.path / "proc/cpuinfo").read_text(), before["domains"], ("1.5", "0.25")))
+    idle.write_text(idle_text(before["domains"], ("1.5", "0.25")))
     case = record("--root", copy.path, "--idle-file", idle, "-i", "20", "--", *mover(*steps_of(copy.path, 3))).check()
     assert set(case.oracle.baselines()) >= {case.by_name[line["domain"]]["id"] for line in case.report["ledger"]}
     assert any(line["idle_j"] for line in case.report["ledger"])

@@ -91,7 +91,7 @@ static void test_kept(void **state)
 	finish(&s);
 
 	text = unit_read(dir, "idle");
-	assert_non_null(strstr(text, "wattle-idle/1\nmachine "));
+	assert_non_null(strstr(text, "wattle-idle/2\nmachine "));
 	assert_non_null(strstr(text, "\npackage-0 rapl-"));
 	start(&s);
 	assert_true(load(&s, path));
@@ -104,7 +104,7 @@ static void test_kept(void **state)
 	unit_rmtree(dir);
 }
 
-/* What is not this machine's or not ours is not taken; the latter is not written over either. */
+/* What is another machine's or version's, or not ours, is not taken; the last is not written over either. */
 static void test_other_files(void **state)
 {
 	static const struct {
@@ -112,10 +112,11 @@ static void test_other_files(void **state)
 		bool may_be_kept;
 	} files[] = {
 		{"", "", true},
-		{"wattle-idle/1\nmachine 3 Abacus\npackage-0 rapl-powercap 1 1 2026-11-21T10:55:45Z 1\n",
-		 "are another machine's", true},
-		{"wattle-idle/2\n", "is not a file of idle baselines", false},
-		{"wattle-idle/", "is not a file of idle baselines", false},
+		{"wattle-idle/2\nmachine 3 Abacus\npackage-0 rapl-powercap 1 1 2026-11-21T10:55:45Z 1\n",
+		 "", true},
+		{"wattle-idle/1\n", "", true},
+		{"wattle-idle/3\n", "is not a file of idle baselines", false},
+		{"wattle-idle", "is not a file of idle baselines", false},
 	};
 	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle");
 	struct session s;
@@ -170,12 +171,84 @@ static void test_other_lines(void **state)
 	unit_rmtree(dir);
 }
 
+/* Another machine's lines, another GPU's and such as nobody understands stay; what is known anew replaces its
+ * own. */
+static void test_others_stay(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text, *end;
+	const char *kept[] = {
+		"gpu-0 nvml 60000000 1 2026-11-21T10:55:45Z 1 0123456789abcdef\n",
+		"package-0 hwmon 5 1 2026-11-21T10:55:45Z 1\n",
+		"rubbish\n",
+		"machine 00000000000000aa 8 Abacus\npackage-0 rapl-perf 7 1 2026-11-21T10:55:45Z 1 "
+		"0123456789abcdef\n",
+	};
+	struct wtl_baseline other = idle;
+	char more[2048];
+	struct session s;
+
+	(void)state;
+	start(&s);
+	wtl_consumers_set_baseline(s.consumers, meter_bench_find(&s.bench, "package-0"), &idle);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	finish(&s);
+	text = unit_read(dir, "idle");
+	snprintf(more, sizeof(more), "%s%s%s%s%s", text, kept[0], kept[1], kept[2], kept[3]);
+	free(text);
+	unit_write(dir, "idle", more);
+	start(&s);
+	assert_true(load(&s, path));
+	assert_int_equal(s.n_taken, 1);
+	finish(&s);
+
+	start(&s);
+	other.idle_uw = 81000000;
+	wtl_consumers_set_baseline(s.consumers, meter_bench_find(&s.bench, "package-0"), &other);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	finish(&s);
+	text = unit_read(dir, "idle");
+	for (size_t i = 0; i < UNIT_COUNT(kept); i++)
+		assert_non_null(strstr(text, kept[i]));
+	assert_null(strstr(text, " 74050000 "));
+	end = strstr(text, " 81000000 ");
+	assert_non_null(end);
+	assert_null(strstr(end + 1, " 81000000 "));
+	assert_null(strstr(strstr(text, "machine ") + 1, "\nmachine 0000000000000000"));
+	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
+/* The same name and source on another device is not the same baseline. */
+static void test_another_device(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *text;
+	struct session s;
+
+	(void)state;
+	start(&s);
+	wtl_consumers_set_baseline(s.consumers, meter_bench_find(&s.bench, "package-0"), &idle);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	finish(&s);
+	text = unit_read(dir, "idle");
+	for (char *digit = strrchr(text, '\n') - 1; *digit != ' '; digit--)
+		*digit = *digit == '0' ? '1' : '0';
+	unit_write(dir, "idle", text);
+	start(&s);
+	assert_true(load(&s, path));
+	assert_int_equal(s.n_taken, 0);
+	finish(&s);
+	free(text);
+	free(path);
+	unit_rmtree(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),
-		cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_other_lines),
+		cmocka_unit_test(test_kept),	       cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_other_lines),    cmocka_unit_test(test_others_stay),
+		cmocka_unit_test(test_another_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
