@@ -90,9 +90,15 @@ def c_string(text):
     return out
 
 
-def read_csv(path, columns):
+def read_csv(path, columns, may_lack=None):
+    """The rows below the header. A table without the column that it may lack has nothing in it."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
+    if may_lack and rows and rows[0] == columns:
+        rows = [[*row, ""] for row in rows]
+    columns = [*columns, may_lack] if may_lack else columns
+    if may_lack and rows:
+        rows[0][-1] = rows[0][-1] or may_lack
     if not rows or rows[0] != columns:
         sys.exit(f"{path}:1: the header is not {','.join(columns)}")
     for number, row in enumerate(rows[1:], 2):
@@ -144,14 +150,14 @@ def make_tdp(path):
 def carbon_rows(path, provider, number):
     """[(code, C row)] of one table of places, and how many rows were left out because they have no figure."""
     found, bad = [], 0
-    for code, place, grams, year in read_csv(path, ["code", "place", "g_co2e_per_kwh", "year"]):
+    for code, place, grams, year, alias in read_csv(path, ["code", "place", "g_co2e_per_kwh", "year"], "alias"):
         code, mg = f"{provider}:{code}" if provider else code, scaled(grams, 1000)
-        if len(code) > MAX_CODE or len(place.encode()) > MAX_PLACE:
-            sys.exit(f"{path}: {code} {place} is too long")
+        if len(code) > MAX_CODE or len(place.encode()) > MAX_PLACE or not re.fullmatch("([A-Z]{2})?", alias):
+            sys.exit(f"{path}: {code} {place} is too long, or has a bad alias")
         if mg is None:
             bad += 1
         else:
-            found.append((code, f'\t{{"{c_string(code)}", "{c_string(place)}", {mg}, {int(year)}, {number}}},'))
+            found.append((code, f'\t{{"{c_string(code)}", "{c_string(place)}", {mg}, {int(year)}, {number}, "{alias}"}},'))
     return found, bad
 
 

@@ -43,7 +43,7 @@ void wtl_complain_err(struct wtl_app *app, const struct wtl_err *err)
 	const char *text = err->text[0] ? err->text : wtl_err_text(err->code);
 
 	if (err->path[0])
-		wtl_complain(app, "%s: %s: %s", err->source, err->path, text);
+		wtl_complain(app, "%s: %s", err->path, text);
 	else
 		wtl_complain(app, "%s: %s", err->source, text);
 }

@@ -37,13 +37,17 @@ static void print_wrapped(const char *text, int at, int indent)
 	putchar('\n');
 }
 
-static void print_options(const struct wtl_command *command)
+static void print_options(const struct wtl_command *command, bool all)
 {
 	const struct wtl_option *option;
 
 	for (size_t i = 0; (option = wtl_option_at(command, i)); i++) {
-		int len = printf(option->letter ? "  -%c, --%s" : "  %c   --%s",
-				 option->letter ? option->letter : ' ', option->name);
+		int len;
+
+		if (option->is_rare && !all)
+			continue;
+		len = printf(option->letter ? "  -%c, --%s" : "  %c   --%s",
+			     option->letter ? option->letter : ' ', option->name);
 
 		if (option->value)
 			len += printf("=%s", option->value);
@@ -93,15 +97,15 @@ void wtl_help_overview(const struct wtl_command *const commands[])
 	     "Measures the energy that a machine, a program and its parts use.\n");
 	for (size_t i = 0; commands[i]; i++)
 		printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	puts("\n'wattle COMMAND --help' tells more; 'wattle --version' the version.");
+	puts("\n'wattle COMMAND --help' tells more; 'wattle version' the version.");
 }
 
-void wtl_help_command(const struct wtl_command *command)
+void wtl_help_command(const struct wtl_command *command, bool all)
 {
 	printf("Usage: wattle %s %s\n%s.\n\n", command->name, command->synopsis, command->summary);
 	print_wrapped(command->description, 0, 0);
 	puts("\nOptions:");
-	print_options(command);
+	print_options(command, all);
 	if (command->examples)
 		printf("\nExamples:\n%s\n", command->examples);
 	if (command->exit_status) {
@@ -244,142 +248,5 @@ int wtl_help_man(const struct wtl_command *const commands[], const char *name)
 	if (strncmp(name, "wattle-", 7) != 0 || !(command = wtl_command_find(commands, name + 7)))
 		return -ENOENT;
 	man_command(command);
-	return 0;
-}
-
-/* ---- Completion ---- */
-
-/* The spellings of an option, each between these. */
-static void complete_spellings(const struct wtl_option *option, const char *before,
-			       const char *between, const char *after)
-{
-	if (option->letter)
-		printf("%s-%c%s", before, option->letter, between);
-	printf("%s--%s%s", before, option->name, after);
-}
-
-static void complete_words(const char *const words[])
-{
-	for (size_t i = 0; words[i]; i++)
-		printf("%s%s", i ? " " : "", words[i]);
-}
-
-static bool is_called(const struct wtl_option *option, const char *value)
-{
-	return option->value && strcmp(option->value, value) == 0;
-}
-
-/* What is offered as one of its values; what a file or folder may be is the shell's own. */
-static void complete_value(const struct wtl_option *option)
-{
-	bool is_file = is_called(option, "FILE") || is_called(option, "PATH");
-
-	if (!option->words && !is_file && !is_called(option, "DIR"))
-		return;
-	fputs("\t\t", stdout);
-	complete_spellings(option, "", " | ", ") ");
-	if (option->words) {
-		fputs("values=\"", stdout);
-		complete_words(option->words);
-		puts("\" ;;");
-	} else {
-		puts(is_file ? "values=FILE ;;" : "values=DIR ;;");
-	}
-}
-
-/* Its options, those that take a value, its words, and the values of the option before. */
-static void complete_command(const struct wtl_command *command)
-{
-	const struct wtl_option *option, *word = command->word;
-
-	printf("\t%s)\n\t\twords=\"", command->name);
-	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
-		printf(" --%s%s", option->name, option->value ? "=" : "");
-	fputs("\"\n\t\ttakes=\"", stdout);
-	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
-		if (option->value)
-			complete_spellings(option, " ", "", "");
-	fputs(" \"\n\t\toperands=\"", stdout);
-	if (word && word->words)
-		complete_words(word->words);
-	else if (word)
-		fputs(command->is_about_commands ? "$commands" : "FILE", stdout);
-	puts("\"\n\t\tcase $option in");
-	for (size_t i = 0; (option = wtl_option_at(command, i)); i++)
-		complete_value(option);
-	puts("\t\tesac ;;");
-}
-
-/* Bash cuts --option=value in three. */
-static const char completion_head[] =
-	"# bash completion for wattle; made by 'wattle help --completion bash'\n"
-	"_wattle()\n{\n"
-	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal commands= words= takes= operands= values= option=$prev command=0 i word\n"
-	"\tCOMPREPLY=()\n"
-	"\tif [ \"$cur\" = = ]; then\n\t\tcur=\n"
-	"\telif [ \"$prev\" = = ]; then\n\t\toption=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
-	"\tcommands=\"";
-
-static const char completion_scan[] =
-	"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-	"\t\tCOMPREPLY=($(compgen -W \"--help --version $commands\" -- \"$cur\"))\n"
-	"\t\treturn\n\tfi\n"
-	"\tfor ((i = 2; i <= COMP_CWORD; i++)); do\n"
-	"\t\tword=${COMP_WORDS[i]}\n"
-	"\t\tif [ \"$word\" = -- ] && [ \"$i\" -lt \"$COMP_CWORD\" ]; then\n"
-	"\t\t\tcommand=$((i + 1))\n\t\t\tbreak\n\t\tfi\n"
-	"\t\tif [ -n \"$word\" ] && [[ $takes == *\" $word \"* ]]; then\n"
-	"\t\t\t[ \"${COMP_WORDS[i+1]-}\" = = ] && i=$((i + 1))\n"
-	"\t\t\ti=$((i + 1))\n"
-	"\t\telif [[ $word != -* ]]; then\n"
-	"\t\t\tcommand=$i\n\t\t\tbreak\n\t\tfi\n\tdone\n"
-	"\tif [ \"$command\" -gt 0 ]; then\n"
-	"\t\tcase ${COMP_WORDS[1]} in\n";
-
-/* A command's own words, and after those its own completion. Then words that are neither an option nor its
- * value; and values. */
-static const char completion_tail[] =
-	"\t\t\tif declare -F _command_offset >/dev/null; then\n"
-	"\t\t\t\t_command_offset \"$command\"\n"
-	"\t\t\telif [ \"$command\" -eq \"$COMP_CWORD\" ]; then\n"
-	"\t\t\t\tCOMPREPLY=($(compgen -c -- \"$cur\"))\n"
-	"\t\t\telse\n\t\t\t\tcompopt -o default 2>/dev/null\n\t\t\tfi\n"
-	"\t\t\treturn ;;\n"
-	"\t\tesac\n\tfi\n"
-	"\tif [[ $takes == *\" $option \"* ]]; then\n"
-	"\t\twords=$values\n"
-	"\telif [[ $cur != -* && $prev != = && $command -gt 0 ]]; then\n"
-	"\t\twords=$operands\n\tfi\n"
-	"\tcase $words in\n"
-	"\tFILE) compopt -o default 2>/dev/null ;;\n"
-	"\tDIR) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-	"\t*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-	"\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n"
-	"\tesac\n}\n"
-	"complete -F _wattle wattle";
-
-int wtl_help_completion(const struct wtl_command *const commands[], const char *shell)
-{
-	const char *before = "\t\t";
-
-	if (strcmp(shell, "bash") != 0)
-		return -ENOENT;
-	fputs(completion_head, stdout);
-	for (size_t i = 0; commands[i]; i++)
-		printf("%s%s", i ? " " : "", commands[i]->name);
-	puts("\"\n\tcase ${COMP_WORDS[1]} in");
-	for (size_t i = 0; commands[i]; i++)
-		complete_command(commands[i]);
-	puts("\tesac");
-	fputs(completion_scan, stdout);
-	for (size_t i = 0; commands[i]; i++) {
-		if (!commands[i]->takes_command)
-			continue;
-		printf("%s%s", before, commands[i]->name);
-		before = "|";
-	}
-	puts(")");
-	puts(completion_tail);
 	return 0;
 }

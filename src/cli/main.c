@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/guess.h"
 #include "cli/help.h"
 #include "cli/options.h"
 #include "wattle.h"
@@ -44,10 +46,14 @@ static const struct wtl_left_out left_out[] = {
 	{NULL, NULL},
 };
 
-/* What was printed last may still be in a buffer, and fail only now. */
-static int close_output(struct wtl_app *app, int code)
+/* What was printed last may still be in a buffer, and fail only now. Whoever reads help may stop when he has
+ * read enough. */
+static int close_output(struct wtl_app *app, int code, bool is_help)
 {
+	errno = 0;
 	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (is_help && (errno == EPIPE || errno == 0)) /* 0: it failed before */
 		return code;
 	wtl_complain(app, "cannot write to standard output");
 	return code == WTL_EXIT_DONE ? WTL_EXIT_FAILED : code;
@@ -59,7 +65,8 @@ static int run_command(struct wtl_app *app, int argc, char **argv)
 	int code = stop ? stop - 1 : app->command->run(app);
 
 	free(app->own);
-	return close_output(app, code);
+	return close_output(app, code,
+			    app->command->is_about_commands || stop == WTL_EXIT_DONE + 1);
 }
 
 /* A standard descriptor that is closed must not become a file of wattle's, which would then get the
@@ -88,22 +95,23 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	if (!word) {
 		wtl_help_overview(commands);
-		return close_output(&app, WTL_EXIT_USAGE);
+		return close_output(&app, WTL_EXIT_USAGE, true);
 	}
 	if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
 		wtl_help_overview(commands);
-		return close_output(&app, WTL_EXIT_DONE);
+		return close_output(&app, WTL_EXIT_DONE, true);
 	}
-	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+	if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0 ||
+	    strcmp(word, "version") == 0) {
 		printf("wattle %s\n", wattle_version());
-		return close_output(&app, WTL_EXIT_DONE);
+		return close_output(&app, WTL_EXIT_DONE, true);
 	}
 	app.command = wtl_command_find(commands, word);
 	reason = wtl_command_left_out(&app, word);
 	if (!app.command && reason)
 		wtl_complain(&app, "%s: %s", word, reason);
 	else if (!app.command)
-		wtl_complain(&app, "there is no command '%s': see 'wattle --help'", word);
+		wtl_complain_no_command(&app, word);
 	if (!app.command)
 		return reason ? WTL_EXIT_FAILED : WTL_EXIT_USAGE;
 	return run_command(&app, argc - 1, argv + 1);

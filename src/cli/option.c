@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/num.h"
 #include "cli/complain.h"
+#include "cli/guess.h"
 #include "document/report.h"
 #include "energy/carbon.h"
 #include "energy/units.h"
@@ -29,9 +30,14 @@ static int set_location(struct wtl_app *app, const struct wtl_option *option, co
 	if (wtl_carbon_is_other_provider(location))
 		return wtl_complain(app, "--location: the provider of '%s' is not known; known: %s",
 				    location, wtl_carbon_providers);
-	if (wtl_meter_carbon(location, &app->settings.carbon) < 0)
-		return wtl_complain(app, "--%s takes %s, not '%s'", option->name,
-				    wtl_carbon_forms(), location);
+	if (wtl_meter_carbon(location, &app->settings.carbon) < 0) {
+		const char *place = NULL, *meant = wtl_guess_location(location, &place);
+
+		return wtl_complain(app,
+				    meant ? "--%s takes %s, not '%s': did you mean %s, %s?"
+					  : "--%s takes %s, not '%s'",
+				    option->name, wtl_carbon_forms(), location, meant, place);
+	}
 	app->settings.location = location;
 	return 0;
 }
@@ -60,17 +66,17 @@ static int set_pue(struct wtl_app *app, const struct wtl_option *option, const c
 
 const struct wtl_option wtl_options_machine[] = {
 	{"root", 0, "DIR", "Read DIR/sys and DIR/proc instead of this machine's", WTL_OPTION_PATH,
-	 WTL_SHARED(root), .what = "a folder"},
+	 WTL_SHARED(root), .what = "a folder", .is_rare = true},
 	{"tape", 0, "FILE", "Replay a machine from a tape", WTL_OPTION_PATH, WTL_SHARED(tape),
-	 .what = "a file"},
+	 .what = "a file", .is_rare = true},
 	{"tape-record", 0, "FILE",
 	 "Write every raw reading to a tape: the best companion of a bug report", WTL_OPTION_PATH,
 	 WTL_SHARED(tape_record), .what = "a file", .file = WTL_FILE_TAPE},
 	{"nvml", 0, "PATH", "The NVIDIA management library to load; an empty PATH for none",
-	 WTL_OPTION_TEXT, WTL_SHARED(nvml_path)},
+	 WTL_OPTION_TEXT, WTL_SHARED(nvml_path), .is_rare = true},
 	{"fault", 0, "OP:N[:ERRNO][:always]",
 	 "For tests: make the N-th open, read, link, dir, perf, lib, cpu, exits or write fail",
-	 WTL_OPTION_OWN, .set = set_fault},
+	 WTL_OPTION_OWN, .set = set_fault, .is_rare = true},
 	{0},
 };
 
@@ -128,13 +134,21 @@ const struct wtl_option wtl_options_idle_first[] = {
 	{0},
 };
 
+#define IDLE_FILE                                                                     \
+	{                                                                             \
+		"idle-file", 0, "FILE",                                               \
+			"Where the idle power of this machine is kept between runs "  \
+			"(default: $XDG_STATE_HOME/wattle/idle or "                   \
+			"~/.local/state/wattle/idle)",                                \
+			WTL_OPTION_TEXT, WTL_SHARED(idle_file), .file = WTL_FILE_IDLE \
+	}
+
+const struct wtl_option wtl_options_idle_file[] = {IDLE_FILE, {0}};
+
 const struct wtl_option wtl_options_consumers[] = {
 	{"no-processes", 0, NULL, "Do not find out who used the energy", WTL_OPTION_FLAG,
 	 WTL_SHARED(no_processes)},
-	{"idle-file", 0, "FILE",
-	 "Where the idle power of this machine is kept between runs (default: "
-	 "$XDG_STATE_HOME/wattle/idle or ~/.local/state/wattle/idle)",
-	 WTL_OPTION_TEXT, WTL_SHARED(idle_file), .file = WTL_FILE_IDLE},
+	IDLE_FILE,
 	{"weight", 0, "WEIGHT",
 	 "What a use of the processors weighs: cpu-time (default), or what the hardware counts of each "
 	 "process: instructions or cycles",
@@ -147,6 +161,8 @@ const struct wtl_option wtl_options_general[] = {
 	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
 	 WTL_SHARED(verbose)},
 	{"help", 'h', NULL, "Show this help", .kind = WTL_OPTION_HELP},
+	{"help-all", 0, NULL, "Show this help with the options that few need",
+	 .kind = WTL_OPTION_HELP, .is_rare = true},
 	{0},
 };
 

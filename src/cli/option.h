@@ -20,7 +20,7 @@ enum wtl_option_kind {
 	WTL_OPTION_WHEN,     /* struct wtl_when */
 	WTL_OPTION_LIST,     /* struct wtl_option_list: one more */
 	WTL_OPTION_OWN,	     /* set() keeps it */
-	WTL_OPTION_HELP,
+	WTL_OPTION_HELP,     /* is_rare: of all options */
 };
 
 /* The files that a command writes, two of which must not be one. */
@@ -43,6 +43,7 @@ struct wtl_option {
 	const char *value; /* what the help calls its value; NULL: it takes none */
 	const char *text;  /* for the help, no full stop */
 	enum wtl_option_kind kind;
+	bool is_rare;	/* only --help-all tells it */
 	bool is_shared; /* it is kept in the app's settings, not in the command's own */
 	size_t offset, size;
 	int64_t least, most;
@@ -86,6 +87,7 @@ extern const struct wtl_option wtl_options_output[];	 /* --format, -o, --append 
 extern const struct wtl_option wtl_options_terminal[];	 /* --no-color, --ascii */
 extern const struct wtl_option wtl_options_carbon[];	 /* --location, --pue */
 extern const struct wtl_option wtl_options_consumers[];	 /* --no-processes, --idle-file, --weight */
+extern const struct wtl_option wtl_options_idle_file[];	 /* --idle-file alone */
 extern const struct wtl_option wtl_options_idle_first[]; /* --idle-first */
 extern const struct wtl_option wtl_options_general[];	 /* --quiet, --verbose, --help */
 

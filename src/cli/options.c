@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "cli/complain.h"
+#include "cli/guess.h"
 #include "cli/help.h"
 #include "cli/option.h"
 #include "cli/when.h"
@@ -150,13 +151,19 @@ static int keep(struct wtl_app *app, const struct wtl_option *option, const char
 int wtl_option_set(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
 	int rc = keep(app, option, text);
+	struct wtl_guess guess = {.word = text};
 	struct wtl_buf takes;
 
 	if (rc >= 0)
 		return rc;
 	wtl_buf_init(&takes, TAKES_MAX);
 	put_takes(&takes, option);
-	wtl_complain(app, "--%s takes %s, not '%s'", option->name, wtl_buf_str(&takes), text);
+	if (option->words)
+		wtl_guess_words(&guess, option->words);
+	wtl_complain(app,
+		     guess.best ? "--%s takes %s, not '%s': did you mean '%s'?"
+				: "--%s takes %s, not '%s'",
+		     option->name, wtl_buf_str(&takes), text, guess.best);
 	wtl_buf_done(&takes);
 	return EINVAL;
 }
@@ -312,7 +319,24 @@ static int take_word(struct wtl_app *app, const char *word)
 				      word, app->command->name);
 }
 
-/* What getopt has found in a word: 0, EINVAL after a complaint, or -1 for --help. */
+static int complain_unknown(struct wtl_app *app, const char *word)
+{
+	char name[64];
+	struct wtl_guess guess = {.word = name};
+	const struct wtl_option *option;
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	memmove(name, name + strspn(name, "-"), strlen(name) + 1 - strspn(name, "-"));
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++)
+		wtl_guess_consider(&guess, option->name);
+	if (guess.best)
+		return wtl_complain(app, "unknown option '%s': did you mean '--%s'?", word,
+				    guess.best);
+	return wtl_complain(app, "unknown option '%s': see 'wattle %s --help'", word,
+			    app->command->name);
+}
+
+/* What getopt has found in a word: 0, EINVAL after a complaint, or -1 after help. */
 static int take(struct wtl_app *app, int key, const char *word)
 {
 	const struct wtl_command *command = app->command;
@@ -321,16 +345,17 @@ static int take(struct wtl_app *app, int key, const char *word)
 	size_t i;
 
 	if (key == '?' && optopt < LONG)
-		return wtl_complain(app, "unknown option '%s': see 'wattle %s --help'", word,
-				    command->name);
+		return complain_unknown(app, word);
 	i = place_of(command, key == '?' || key == ':' ? optopt : key);
 	option = wtl_option_at(command, i);
 	if (key == '?')
 		return wtl_complain(app, "--%s takes no value", option->name);
 	if (key == ':')
 		return wtl_complain(app, "--%s needs a value: %s", option->name, option->value);
-	if (option->kind == WTL_OPTION_HELP)
+	if (option->kind == WTL_OPTION_HELP) {
+		wtl_help_command(command, option->is_rare);
 		return -1;
+	}
 	app->used |= UINT64_C(1) << i;
 	return wtl_option_set(app, option, value + (command->skips_equals && *value == '='));
 }
@@ -379,10 +404,8 @@ int wtl_options_parse(struct wtl_app *app, int argc, char **argv)
 								   : WTL_EXIT_WATTLE_FAILED) +
 		       1;
 	rc = parse(app, argc, argv, letters, longs);
-	if (rc < 0) {
-		wtl_help_command(app->command);
+	if (rc < 0)
 		return WTL_EXIT_DONE + 1;
-	}
 	if (rc == 0)
 		rc = check_together(app);
 	return rc ? app->command->usage_exit + 1 : 0;

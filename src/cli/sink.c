@@ -54,7 +54,7 @@ static void find_style(const struct wtl_settings *settings, struct wtl_output_st
 	memset(ret_style, 0, sizeof(*ret_style));
 	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
 			   !(no_color && no_color[0]);
-	ret_style->ascii = settings->ascii || (terminal && !wtl_locale_is_utf8());
+	ret_style->ascii = settings->ascii || !wtl_locale_is_utf8();
 	/* An appended table has its header at the top of the file. */
 	ret_style->append = settings->append &&
 			    (!settings->output->is_flat || has_content(settings->output_path));

@@ -2,6 +2,7 @@
 #include "cli/help.h"
 
 #include "cli/complain.h"
+#include "cli/guess.h"
 #include "cli/option.h"
 
 struct settings {
@@ -25,7 +26,8 @@ static int print_completion(struct wtl_app *app, const struct wtl_option *option
 
 	(void)option;
 	if (wtl_help_completion(app->commands, shell) < 0)
-		return wtl_complain(app, "there is no completion for '%s', only for bash", shell);
+		return wtl_complain(
+			app, "there is no completion for '%s': only for bash, zsh and fish", shell);
 	settings->has_helped = true;
 	return 0;
 }
@@ -39,8 +41,8 @@ static int print_help(struct wtl_app *app, const struct wtl_option *option, cons
 	if (!command && wtl_command_left_out(app, name))
 		return wtl_complain(app, "%s: %s", name, wtl_command_left_out(app, name));
 	if (!command)
-		return wtl_complain(app, "there is no command '%s'", name);
-	wtl_help_command(command);
+		return wtl_complain_no_command(app, name);
+	wtl_help_command(command, false);
 	settings->has_helped = true;
 	return 0;
 }
@@ -48,8 +50,8 @@ static int print_help(struct wtl_app *app, const struct wtl_option *option, cons
 static const struct wtl_option options[] = {
 	{"man", 0, "PAGE", "Print a man page, such as wattle-run, for the man program",
 	 WTL_OPTION_OWN, .set = print_man},
-	{"completion", 0, "SHELL", "Print the completion script for bash", WTL_OPTION_OWN,
-	 .words = (const char *const[]){"bash", NULL}, .set = print_completion},
+	{"completion", 0, "SHELL", "Print the completion script for bash, zsh or fish",
+	 WTL_OPTION_OWN, .words = wtl_help_shells, .set = print_completion},
 	{0},
 };
 

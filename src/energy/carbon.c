@@ -51,6 +51,9 @@ static const struct wtl_carbon_row *find_row(const char *code)
 		else
 			low = middle + 1;
 	}
+	for (size_t i = 0; i < wtl_carbon_row_count; i++)
+		if (code[0] != '\0' && compare(code, wtl_carbon_rows[i].alias) == 0)
+			return &wtl_carbon_rows[i];
 	return NULL;
 }
 
@@ -94,7 +97,10 @@ static int take_number(const char *text, struct wtl_carbon_intensity *ret)
 
 static bool is_country_code(const char *text)
 {
-	return strlen(text) == 3 && is_letter(text[0]) && is_letter(text[1]) && is_letter(text[2]);
+	const size_t len = strlen(text);
+
+	return (len == 2 || len == 3) && is_letter(text[0]) && is_letter(text[1]) &&
+	       (len == 2 || is_letter(text[2]));
 }
 
 int wtl_carbon_find(const char *location, struct wtl_carbon_intensity *ret)
@@ -125,7 +131,7 @@ bool wtl_carbon_is_other_provider(const char *location)
 
 const char *wtl_carbon_forms(void)
 {
-	return "a country's three letters (FRA), gcp:REGION (gcp:europe-west9), "
+	return "a country's letters (FRA or FR), gcp:REGION (gcp:europe-west9), "
 	       "grams of CO2e per kWh (56.04, at most 10000), or world";
 }
 

@@ -35,7 +35,7 @@ struct wtl_carbon_intensity {
  *   NULL, "world"       the world average, 472.94 g/kWh in 2024 (Ember's yearly data, from the copy
  *                       in co2.js). It stands in for an unknown country; CodeCarbon's 475 g/kWh is
  *                       IEA's figure for 2018 and was passed over as the older one.
- *   "FRA"               a country by its ISO 3166-1 alpha-3 code, in any case
+ *   "FRA"               a country by its ISO 3166-1 alpha-3 code, in any case; "FR" is the same
  *   "gcp:europe-west9"  a provider's region, in any case
  *   "56.04"             grams per kWh, 0 to 10000, at most three decimals, "." in every locale
  * Returns 0, -EINVAL for anything of another form, -ERANGE for a number that is too great, -ENOENT

@@ -15,6 +15,7 @@ struct wtl_carbon_row {
 	uint32_t intensity_mg_per_kwh;
 	uint16_t year;
 	uint16_t dataset; /* its place in wtl_carbon_datasets */
+	char alias[4];	  /* of a country, its ISO 3166-1 alpha-2 code; else "" */
 };
 
 struct wtl_carbon_dataset {

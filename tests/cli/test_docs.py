@@ -123,7 +123,7 @@ def known_options():
     known = {"": {"--help", "--version"}}
     overview = run_wattle("help").out
     for command in re.findall(r"^  ([a-z]+) ", overview, re.MULTILINE):
-        known[command] = set(OPTION.findall(run_wattle(command, "--help").out))
+        known[command] = set(OPTION.findall(run_wattle(command, "--help-all").out))
     assert {"run", "doctor", "help"} <= set(known)
     return known
 

@@ -21,7 +21,7 @@ FREE = None  # any text may be right: only what wattle says of it is looked at
 SHARED = {
     "interval": "1 to 60000",
     "redraw": "50 to 10000",
-    "location": "a country's three letters",
+    "location": "a country's letters",
     "pue": "a factor from 1 to 10",
     "idle-first": "3 to 3600",
     "weight": WEIGHT,

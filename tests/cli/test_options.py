@@ -147,7 +147,45 @@ def test_words_that_are_too_much():
     refused("help", "what", says=["there is no command 'what'"])
     refused("help", "--man", "what", says=["'what'"])
     refused("help", "--man", "wattle-what", says=["'wattle-what'"])
-    refused("help", "--completion", "fish", says=["'fish'", "bash"])
+    refused("help", "--completion", "tcsh", says=["'tcsh'", "bash, zsh and fish"])
+
+
+@pytest.mark.parametrize("args, meant", [
+    (["reprot"], "did you mean 'report'?"), (["help", "rnu"], "did you mean 'run'?"),
+    (["run", "--repeta", "3", "--", "true"], "did you mean '--repeat'?"), (["top", "--srot=cpu"], "did you mean '--sort'?"),
+    (["run", "-f", "jsno", "--", "true"], "did you mean 'json'?"), (["run", "--weight", "cpu-tme", "--", "true"], "did you mean 'cpu-time'?"),
+    (["run", "--location", "germany", "--", "true"], "did you mean DEU, Germany?"),
+    (["run", "--location", "europe-west9", "--", "true"], "did you mean gcp:europe-west9, Paris?"),
+], ids=lambda value: "-".join(value) if isinstance(value, list) else "")
+def test_what_was_meant(args, meant):
+    result = run_wattle(*args)
+    assert result.code in (2, 125) and result.complaint().endswith(meant)
+
+
+@pytest.mark.parametrize("args", [["xyz"], ["run", "--zzz"], ["run", "-Z"], ["run", "-f", "pdf", "--", "true"], ["run", "--location", "xx", "--", "true"]],
+                         ids="-".join)
+def test_no_wild_guesses(args):
+    assert "did you mean" not in run_wattle(*args).complaint()
+
+
+def test_two_letters_of_a_country():
+    two, three = (run_wattle("run", "-f", "json", "--location", code, "--", "true").json["carbon"] for code in ("de", "DEU"))
+    assert two["location"] == three["location"] == "DEU" and two["intensity_g_per_kwh"] == three["intensity_g_per_kwh"]
+
+
+@pytest.mark.parametrize("args", [["help"], ["--help"], ["run", "--help"], ["help", "--man", "wattle-run"], ["help", "--completion", "zsh"]], ids="-".join)
+def test_help_may_be_left(args):
+    """By its reader, who has seen enough."""
+    with subprocess.Popen([command_path(), *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as wattle:
+        wattle.stdout.close()
+        assert (wattle.wait(20), wattle.stderr.read()) == (0, b"")
+
+
+def test_ascii_in_a_pipe():
+    """A locale without UTF-8 is meant for pipes and files as well."""
+    for environment in ({"LC_ALL": "C"}, {"LANG": None}):
+        assert run_wattle("run", "--", "true", env=environment).out.isascii()
+    assert "±" in run_wattle("run", "--", "true", env={"LANG": "de_DE.UTF-8"}).out
 
 
 def test_commands():
@@ -178,7 +216,7 @@ def test_a_long_word_does_not_hide_the_advice():
 
 def help_options(command):
     """name -> (letter, argument, text) as --help tells it."""
-    text = run_wattle(command, "--help").out
+    text = run_wattle(command, "--help-all").out
     options = {}
     part = re.search(r"\nOptions:\n(.*?)(?:\n\n[A-Z]|\Z)", text, re.S).group(1)
     for entry in re.split(r"\n(?=  (?:-\w, |    )--)", "\n" + part)[1:]:
@@ -212,6 +250,7 @@ def test_help_and_man_page_tell_the_same(command):
     told = help_options(command)
     assert told == man_options(command)
     assert {"help", "quiet", "verbose"} <= set(told)
+    assert not re.search(r"(?m)^      --(root|tape|nvml|fault|help-all)(?![-\w])", run_wattle(command, "--help").out)
     for name, (_, _, doc) in told.items():
         assert doc and not doc.endswith("."), name
     assert run_wattle("help", command).out == run_wattle(command, "--help").out
@@ -286,6 +325,51 @@ for word in ${{COMPREPLY[@]+"${{COMPREPLY[@]}}"}}; do echo "$word"; done
     return done.stdout.split()
 
 
+def offered_by_fish(tmp_path, line):
+    script = tmp_path / "wattle.fish"
+    script.write_text(run_wattle("help", "--completion", "fish").out)
+    done = subprocess.run(["fish", "-c", f"source {script}; complete -C '{line}'"], capture_output=True, text=True,
+                          check=True, env={**os.environ, "HOME": str(tmp_path)})
+    assert done.stderr == ""
+    return [offer.split("\t")[0] for offer in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="fish is not there")
+def test_completion_for_fish(tmp_path):
+    assert offered_by_fish(tmp_path, "wattle ru") == ["run"]
+    assert set(COMMANDS) <= set(offered_by_fish(tmp_path, "wattle "))
+    assert offered_by_fish(tmp_path, "wattle run --form") == ["--format"]
+    assert offered_by_fish(tmp_path, "wattle run --format ") == ["csv", "json", "ndjson", "text"]
+    assert offered_by_fish(tmp_path, "wattle help expo") == ["export"]
+    assert "--all" in offered_by_fish(tmp_path, "wattle run -- ls --al")
+    (tmp_path / "some.wattle").touch()
+    assert offered_by_fish(tmp_path, f"wattle report {tmp_path}/some") == [f"{tmp_path}/some.wattle"]
+
+
+ZSH = """zmodload zsh/zpty
+zpty shell 'PROMPT=; cd %s; exec zsh -f -i'
+zpty -w shell 'PROMPT=; unsetopt zle_bracketed_paste; fpath=(%s $fpath); autoload -U compinit; compinit -u -D; zstyle ":completion:*" list-prompt ""; LISTMAX=0; echo re''ady'
+zpty -r -m shell seen '*ready*'
+zpty -w -n shell $'%s\t'
+sleep 1
+zpty -w -n shell $'\t'
+sleep 1
+zpty -r -t shell seen
+while zpty -r -t shell more; do seen+=$more; done
+print -r -- $seen
+"""
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not there")
+@pytest.mark.parametrize("line, offers", [("wattle repo", ["wattle report"]), ("wattle run --form", ["--format="]), ("wattle limit --persistence o", ["on", "off"])])
+def test_completion_for_zsh(tmp_path, line, offers):
+    (tmp_path / "_wattle").write_text(run_wattle("help", "--completion", "zsh").out)
+    done = subprocess.run(["zsh", "-f", "-c", ZSH % (tmp_path, tmp_path, line)], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "TERM": "dumb", "HOME": str(tmp_path)})
+    for offer in offers:
+        assert offer in done.stdout, (done.stdout, done.stderr)
+
+
 @pytest.mark.skipif(not shutil.which("bash"), reason="bash is not there")
 def test_completion():
     assert complete("wattle", "ru") == ["run"]
@@ -324,7 +408,7 @@ VALUES = [
     ("report", "--by", "process user command container pod unit job cgroup window"),
     ("export", "--to", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
     ("run", "--weight", "cpu-time instructions cycles"), ("top", "--weight", "cpu-time instructions cycles"),
-    ("limit", "--persistence", "on off"), ("help", "--completion", "bash"),
+    ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
     ("query", "-i", ""), ("query", "--query-gpu", ""), ("run", "--until", ""), ("record", "--duration", ""),
 ]

@@ -369,7 +369,7 @@ def test_rows_that_contradict_each_other_are_left_out(tmp_path):
 
 
 def put_carbon_tables(tmp_path, regions):
-    put(tmp_path, "c.csv", "code,place,g_co2e_per_kwh,year\nUSA,States,369.5,2023\nCAF,None,0.0,2022\nFRA,France,56.039,2023\n")
+    put(tmp_path, "c.csv", "code,place,g_co2e_per_kwh,year,alias\nUSA,States,369.5,2023,US\nCAF,None,0.0,2022,CF\nFRA,France,56.039,2023,FR\n")
     put(tmp_path, "g.csv", "code,place,g_co2e_per_kwh,year\n" + regions)
     return put(tmp_path, "carbon.csv",
                'provider,table,uncertainty_percent,dataset\n,c.csv,10,"World, in Data"\nnew,g.csv,20,Regions\naaa,g.csv,30,Others\n')
@@ -380,8 +380,8 @@ def test_carbon_table(tmp_path):
     out = tmp_path / "out.c"
     assert run_tool("mkdata.py", "carbon", out, index, tmp_path / "out.d").returncode == 0
     text = out.read_text()
-    places = ['{"aaa:eu-1", "Z\\303\\274rich", 15050, 2024, 2}', '{"FRA", "France", 56039, 2023, 0}',
-              '{"new:eu-1", "Z\\303\\274rich", 15050, 2024, 1}', '{"USA", "States", 369500, 2023, 0}']
+    places = ['{"aaa:eu-1", "Z\\303\\274rich", 15050, 2024, 2, ""}', '{"FRA", "France", 56039, 2023, 0, "FR"}',
+              '{"new:eu-1", "Z\\303\\274rich", 15050, 2024, 1, ""}', '{"USA", "States", 369500, 2023, 0, "US"}']
     assert sorted(places, key=text.index) == places
     assert "CAF" not in text and "wtl_carbon_row_count = 4;" in text
     assert '{"World, in Data", 10}' in text and 'wtl_carbon_providers[] = "aaa, new";' in text

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/guess.h"
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/sink.h"
@@ -150,6 +151,8 @@ static const struct wtl_option general[] = {
 	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
 	 WTL_SHARED(verbose)},
 	{"help", 'h', NULL, "Show this help", .kind = WTL_OPTION_HELP},
+	{"help-all", 0, NULL, "Show this help with the options that few need",
+	 .kind = WTL_OPTION_HELP, .is_rare = true},
 	{0},
 };
 
@@ -201,6 +204,7 @@ static int choose_fields(struct session *session)
 	const struct settings *settings = session->app->own;
 	const char *bad = "";
 	size_t bad_len = 0;
+	struct wtl_guess guess = {.best = NULL};
 	struct wtl_buf word;
 	int rc = wtl_smi_columns_parse(settings->query, settings->fields, &session->columns, &bad,
 				       &bad_len);
@@ -214,8 +218,15 @@ static int choose_fields(struct session *session)
 	}
 	wtl_buf_init(&word, 8192);
 	wtl_text_escape(&word, bad, bad_len);
+	guess.word = wtl_buf_str(&word);
 	/* As nvidia-smi has it, on standard output. */
 	printf("Field \"%s\" is not a valid field to query.\n", wtl_buf_str(&word));
+	for (const struct wtl_smi_field *field = settings->query->fields; !wtl_smi_is_end(field);
+	     field++)
+		if (field->name)
+			wtl_guess_consider(&guess, field->name);
+	if (guess.best)
+		wtl_complain(session->app, "did you mean %s?", guess.best);
 	wtl_buf_done(&word);
 	return WTL_EXIT_USAGE;
 }
