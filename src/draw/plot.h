@@ -191,18 +191,23 @@ size_t wtl_plot_reducer_end(struct wtl_plot_reducer *reducer);
 
 /* ---- Memory for figures (plot_sheet.c) ---- */
 
-/* Holds what a figure points to. All of it is given back together. */
+/* Holds what a figure points to. All of it is given back together. The first failure sticks in `error`. */
 struct wtl_plot_sheet {
 	struct wtl_plot_figure figure;
 	struct wtl_plot_block *blocks;
+	int error;
 };
 
 void wtl_plot_sheet_init(struct wtl_plot_sheet *sheet);
 void wtl_plot_sheet_done(struct wtl_plot_sheet *sheet);
 /* Zeroed memory for n elements; NULL: no memory. */
 void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size);
-/* NULL: no memory. Cut at 511 bytes. */
+/* "" where there is no memory. Cut at 511 bytes. */
 const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Adds a note below the figure: a sentence that is complete. */
+void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note);
+/* The figure's panels, n of them. NULL: no memory. */
+struct wtl_plot_panel *wtl_plot_sheet_panels(struct wtl_plot_sheet *sheet, size_t n);
 
 #endif

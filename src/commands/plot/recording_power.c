@@ -29,7 +29,7 @@ static int add_curve(struct wtl_plot_curves *curves, size_t domain, const char *
 		curve->span_ns = SPAN_MIN_NS;
 	curve->name = wtl_plot_sheet_printf(replay->sheet, "%s", name);
 	curve->last = wtl_plot_sheet_array(replay->sheet, curves->n_domains, sizeof(*curve->last));
-	if (!points || !curve->name || !curve->last)
+	if (!points || !curve->last)
 		return -ENOMEM;
 	wtl_plot_reducer_init(&curve->reducer, replay->from_utc_ns, replay->to_utc_ns,
 			      WTL_PLOT_COLUMNS, points);
@@ -277,10 +277,9 @@ static const char *remark_of(const struct wtl_plot_curves *curves, size_t domain
 static int make_panel(struct wtl_plot_curves *curves)
 {
 	struct wtl_plot_sheet *sheet = curves->replay->sheet;
-	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
+	struct wtl_plot_panel *panel = wtl_plot_sheet_panels(sheet, 1);
 	struct wtl_plot_series *series =
 		wtl_plot_sheet_array(sheet, curves->n + 1, sizeof(*series));
-	int rc;
 
 	if (!panel || !series)
 		return -ENOMEM;
@@ -307,10 +306,9 @@ static int make_panel(struct wtl_plot_curves *curves)
 		.series = series,
 		.n_series = curves->n,
 	};
-	rc = wtl_plot_recorded_gaps(curves->replay, &panel->gaps, &panel->n_gaps);
-	sheet->figure.panels = panel;
-	sheet->figure.n_panels = 1;
-	return rc < 0 ? rc : wtl_plot_power_note(curves, series);
+	wtl_plot_recorded_gaps(curves->replay, panel);
+	wtl_plot_power_note(curves, series);
+	return sheet->error;
 }
 
 int wtl_plot_recorded_power(struct wtl_plot_replay *replay)

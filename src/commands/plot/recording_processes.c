@@ -267,10 +267,8 @@ static int add_series(struct processes *processes, const char *name, bool is_res
 		.points = processes->points[i],
 		.is_rest = is_rest,
 	};
-	if (!processes->points[i] || !processes->series[i].name)
-		return -ENOMEM;
 	processes->n_series++;
-	return 0;
+	return processes->replay->sheet->error;
 }
 
 /* Goes by it until it is known whether everybody's power above idle is: idle power that was learned on
@@ -400,20 +398,16 @@ static enum sizes sizes_of(const struct processes *processes)
 }
 
 /* Where some lines are one and some the other, each says so. */
-static int name_sizes(struct processes *processes)
+static void name_sizes(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->keys.n; i++) {
 		const struct wtl_plot_key *key = &processes->keys.list[i];
 
-		if (key->shown == WTL_PLOT_NOT_SHOWN)
-			continue;
-		processes->series[key->shown].name =
-			wtl_plot_sheet_printf(processes->replay->sheet, "%s, %s", key->name,
-					      key->lacks_pss ? "RSS" : "PSS");
-		if (!processes->series[key->shown].name)
-			return -ENOMEM;
+		if (key->shown != WTL_PLOT_NOT_SHOWN)
+			processes->series[key->shown].name =
+				wtl_plot_sheet_printf(processes->replay->sheet, "%s, %s", key->name,
+						      key->lacks_pss ? "RSS" : "PSS");
 	}
-	return 0;
 }
 
 static const char *note_of(const struct processes *processes)
@@ -434,16 +428,14 @@ static const char *note_of(const struct processes *processes)
 			 "power is not known of all.";
 }
 
-static int make_panel(struct processes *processes)
+static void make_panel(struct processes *processes)
 {
 	struct wtl_plot_sheet *sheet = processes->replay->sheet;
-	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
-	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
+	struct wtl_plot_panel *panel = wtl_plot_sheet_panels(sheet, 1);
 	bool is_power = processes->quantity == POWER;
 
-	if (!panel || !notes)
-		return -ENOMEM;
-	notes[0] = note_of(processes);
+	if (!panel)
+		return;
 	*panel = (struct wtl_plot_panel){
 		.marks = is_power ? WTL_PLOT_STACK : WTL_PLOT_LINE,
 		.x = WTL_PLOT_X_UTC,
@@ -456,11 +448,8 @@ static int make_panel(struct processes *processes)
 		.series = processes->series,
 		.n_series = processes->n_series,
 	};
-	sheet->figure.panels = panel;
-	sheet->figure.n_panels = 1;
-	sheet->figure.notes = notes;
-	sheet->figure.n_notes = 1;
-	return wtl_plot_recorded_gaps(processes->replay, &panel->gaps, &panel->n_gaps);
+	wtl_plot_sheet_note(sheet, note_of(processes));
+	wtl_plot_recorded_gaps(processes->replay, panel);
 }
 
 static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
@@ -476,14 +465,14 @@ static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
 	if (rc == 0 && processes.n_series == 0)
 		rc = -ENODATA;
 	if (rc == 0 && quantity == MEMORY && sizes_of(&processes) == PSS_AND_RSS)
-		rc = name_sizes(&processes);
+		name_sizes(&processes);
 	if (rc == 0)
 		rc = wtl_plot_rewind(replay);
 	if (rc == 0)
 		rc = play(&processes, show_look);
 	if (rc == 0) {
 		end_point(&processes);
-		rc = make_panel(&processes);
+		make_panel(&processes);
 	}
 	wtl_plot_keys_done(&processes.keys);
 	free(processes.owners);
