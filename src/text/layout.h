@@ -29,7 +29,7 @@ size_t wtl_layout_columns(const char *text, size_t len);
 int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_output_style *style);
 
 /* Cuts what was appended since `start` to a number of columns (3 or more), the cut marked by "…" ("..."): its end,
- * or its begin. */
+ * or its start. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style);
 int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
@@ -64,7 +64,7 @@ struct wtl_grid {
 	const char
 		*align; /* one a column: 'l' left, 'r' right, 'u' left and close to the one before,
 			  'c' left, and cut where the table is wider than the page, 'b' the same
-			  but cut at the begin: one of the two at most */
+			  but cut at the start: one of the two at most */
 	size_t width[WTL_GRID_COLUMNS];
 	size_t at;    /* the column of the next cell */
 	size_t start; /* where it starts in rows */

@@ -65,7 +65,7 @@ static void test_against_the_plain_way(void **state)
 		snprintf(name, sizeof(name), "%zu", i * i);
 		assert_int_equal(key(&keys, name), i);
 	}
-	for (unsigned look = 0; look < LOOKS; look++) {
+	for (unsigned scan = 0; scan < LOOKS; scan++) {
 		double now[KEYS] = {0};
 		size_t n_known = 0;
 
@@ -76,9 +76,9 @@ static void test_against_the_plain_way(void **state)
 
 			now[which] += value;
 			assert_int_equal(wtl_plot_keys_add(&keys, which, value), 0);
-			/* Of this look alone, too. */
-			assert_true(keys.list[which].untold == now[which] - value);
-			keys.list[which].untold += value;
+			/* Of this scan alone, too. */
+			assert_true(keys.list[which].moved == now[which] - value);
+			keys.list[which].moved += value;
 		}
 		for (size_t i = 0; i < KEYS; i++) {
 			assert_true(keys.list[i].now == now[i]);

@@ -40,7 +40,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 
 	if (!wtl_wall_find(wall, said_ns, &mono_ns))
 		return INT64_MIN;
-	/* A time of day that is over at the begin, but it was set back to it. */
+	/* A time of day that was over when the recording began, unless the clock was set back to it. */
 	if (when->kind == WTL_WHEN_CLOCK && mono_ns > times->end_mono_ns &&
 	    wtl_wall_find(wall, said_ns - 86400 * WTL_NS_PER_S, &before_ns) &&
 	    before_ns <= times->end_mono_ns)
@@ -48,7 +48,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 	return wtl_plot_times_utc(times, mono_ns);
 }
 
-/* So long of the recording, or so long by the clock on the wall after what that said at the begin. */
+/* A length of the recording, or the time by the clock on the wall since the recording began. */
 static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct wtl_when *when,
 			      int64_t said_ns, int64_t since_ns)
 {

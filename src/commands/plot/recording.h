@@ -79,7 +79,7 @@ void wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
 
 /* Reads where its clocks jumped, and what was not measured. 0 or -ENOMEM. */
 int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history);
-/* Once its begin and end are known: what its clock said. */
+/* What the clock said. The first and last moment are set. */
 void wtl_plot_times_find(struct wtl_plot_times *times, const struct wtl_wall *wall);
 void wtl_plot_times_done(struct wtl_plot_times *times);
 /* A picture's time at a moment; and what the clock said when a picture has that time. */

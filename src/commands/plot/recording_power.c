@@ -38,10 +38,7 @@ static int add_curve(struct wtl_plot_curves *curves, size_t domain, const char *
 
 static bool wants_total(const struct wtl_plot_wanted *wanted, size_t n_others)
 {
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], "total") == 0)
-			return true;
-	return wanted->n_domains == 0 && n_others > 1;
+	return wanted->n_domains == 0 ? n_others > 1 : wtl_plot_is_asked_for(wanted, "total");
 }
 
 static int choose(struct wtl_plot_curves *curves)
@@ -144,8 +141,8 @@ static void break_line(struct wtl_plot_curve *curve, int64_t t_utc_ns)
 			     &(struct wtl_plot_point){.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN});
 }
 
-/* Where a part has no figure any more, its line breaks; where one has its first, it begins anew: all before
- * that lacks it. */
+/* Where a part has no figure any more, its line breaks. Where one has its first figure, the line starts again: all
+ * before lacks that part. */
 static void change_parts(const struct wtl_plot_curves *curves, struct wtl_plot_curve *curve,
 			 size_t n_parts, int64_t t_utc_ns)
 {

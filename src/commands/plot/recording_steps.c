@@ -110,10 +110,7 @@ bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattl
 
 	if (wanted->n_domains == 0)
 		return domain->in_total && domain->method != WATTLE_METHOD_NONE;
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], domain->name) == 0)
-			return true;
-	return false;
+	return wtl_plot_is_asked_for(wanted, domain->name);
 }
 
 void wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text)

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "energy/units.h"
 #include "document/format.h"
+#include "commands/plot/plot.h"
 #include "commands/plot/report_parts.h"
 
 #define SOURCE "plot"
@@ -164,14 +165,6 @@ int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, con
 
 /* ---- Choosing ---- */
 
-static bool is_asked_for(const struct wtl_plot_wanted *wanted, const char *name)
-{
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], name) == 0)
-			return true;
-	return false;
-}
-
 static void add_domain(struct wtl_plot_chosen *chosen, const char *name)
 {
 	for (size_t i = 0; i < chosen->n_domains; i++)
@@ -194,7 +187,8 @@ static void choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
 
 		if (!name || !isfinite(wtl_plot_json_number(domain, "energy_j")))
 			continue;
-		if (chosen->wanted->n_domains ? is_asked_for(chosen->wanted, name) : counts)
+		if (chosen->wanted->n_domains ? wtl_plot_is_asked_for(chosen->wanted, name)
+					      : counts)
 			add_domain(chosen, name);
 	}
 }
