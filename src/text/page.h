@@ -159,12 +159,10 @@ void wtl_page_add_end(struct wtl_grid *grid, const struct wtl_report *report);
 /* What the two kinds of ± on a page of runs are; NULL: their emissions share no intensity's ±. */
 void wtl_page_legend(const struct wtl_page *page, const struct wtl_report_carbon *carbon);
 
-/* The table of statistics over runs: its heading, and a row; unit NULL: that of the quantity. Nothing for
- * statistics of none. */
+/* The table of statistics over runs: its heading, and the row of a figure. */
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style);
-void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
-			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
-			     const char *unit, bool modelled);
+void wtl_page_add_figure(struct wtl_grid *grid, const struct wtl_statistics of[WTL_RUN_FIGURES],
+			 size_t figure, bool modelled);
 
 int wtl_page_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style);
 

@@ -478,29 +478,15 @@ static void put_sources(const struct wtl_page *page, const struct wtl_runs *runs
 
 static void put_statistics(const struct wtl_page *page, const struct wtl_runs *runs)
 {
-	const struct {
-		const char *name;
-		const struct wtl_statistics *of;
-		enum wtl_format_quantity quantity;
-		const char *unit;
-	} rows[] = {
-		{"time", &runs->duration_s, WTL_FORMAT_J, "s"},
-		{"energy", &runs->energy_j, WTL_FORMAT_J, NULL},
-		{"power", &runs->power_w, WTL_FORMAT_W, NULL},
-		{"command, dynamic", &runs->command_dynamic_j, WTL_FORMAT_J, NULL},
-		{"command, full", &runs->command_full_j, WTL_FORMAT_J, NULL},
-		{"CO2e", &runs->emitted_g, WTL_FORMAT_G, NULL},
-	};
 	bool modelled = false;
 	struct wtl_grid grid;
 
 	for (size_t i = 0; i < runs->n_runs; i++)
 		modelled |= wtl_page_is_modelled(&runs->runs[i].report);
 	wtl_page_begin_statistics(&grid, page->style);
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].of->n > 0)
-			wtl_page_add_statistics(&grid, rows[i].name, rows[i].of, rows[i].quantity,
-						rows[i].unit, modelled && !rows[i].unit);
+	for (size_t i = 0; i < WTL_RUN_FIGURES; i++)
+		if (runs->of[i].n > 0)
+			wtl_page_add_figure(&grid, runs->of, i, modelled);
 	wtl_buf_putc(page->buf, '\n');
 	wtl_grid_render(&grid, page->buf);
 }

@@ -113,9 +113,8 @@ static void add_extreme(struct wtl_grid *grid, double value, unsigned last, unsi
 }
 
 /* Name, mean, ± interval, unit, sd, least, greatest. */
-void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
-			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
-			     const char *unit, bool modelled)
+static void add_statistics(struct wtl_grid *grid, const char *name, const struct wtl_statistics *of,
+			   enum wtl_format_quantity quantity, const char *unit, bool modelled)
 {
 	uint64_t mean = wtl_format_micro(of->mean), spread = wtl_format_micro(of->ci95);
 	unsigned scale = unit ? 6 : wtl_format_scale(mean);
@@ -139,6 +138,18 @@ void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 	wtl_grid_next(grid);
 	add_extreme(grid, of->min, last, scale);
 	add_extreme(grid, of->max, last, scale);
+}
+
+void wtl_page_add_figure(struct wtl_grid *grid, const struct wtl_statistics of[WTL_RUN_FIGURES],
+			 size_t figure, bool modelled)
+{
+	bool is_time = figure == WTL_RUN_DURATION_S;
+
+	add_statistics(grid, wtl_words_figures[figure], &of[figure],
+		       figure == WTL_RUN_POWER_W     ? WTL_FORMAT_W
+		       : figure == WTL_RUN_EMITTED_G ? WTL_FORMAT_G
+						     : WTL_FORMAT_J,
+		       is_time ? "s" : NULL, modelled && !is_time);
 }
 
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
@@ -168,12 +179,12 @@ static const struct wtl_report_carbon *carbon_of(const struct wtl_series *series
 
 static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, bool modelled)
 {
-	struct wtl_statistics of = series->emitted_g;
+	struct wtl_statistics of = series->of[WTL_RUN_EMITTED_G];
 	uint32_t pue_milli = carbon_of(series)->pue_milli;
 	double pue = pue_milli / 1e3;
 	struct wtl_buf name;
 
-	wtl_page_add_statistics(grid, "CO2e", &of, WTL_FORMAT_G, NULL, modelled);
+	wtl_page_add_figure(grid, series->of, WTL_RUN_EMITTED_G, modelled);
 	if (pue_milli == 0 || of.n == 0)
 		return;
 	of.mean *= pue;
@@ -184,7 +195,7 @@ static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, 
 	wtl_buf_init(&name, 64);
 	wtl_buf_puts(&name, "  ");
 	wtl_page_add_pue(&name, pue_milli);
-	wtl_page_add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled);
+	add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled);
 	wtl_buf_done(&name);
 }
 
@@ -197,22 +208,19 @@ static void put_statistics(const struct wtl_page *page, const struct wtl_series 
 	for (size_t i = 0; i < series->n_reports; i++)
 		modelled |= wtl_page_is_modelled(&series->reports[i]);
 	wtl_page_begin_statistics(&grid, page->style);
-	wtl_page_add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false);
-	wtl_page_add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled);
+	wtl_page_add_figure(&grid, series->of, WTL_RUN_DURATION_S, modelled);
+	wtl_page_add_figure(&grid, series->of, WTL_RUN_ENERGY_J, modelled);
 	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
 		char name[DOMAIN_NAME_MAX];
 
 		snprintf(name, sizeof(name), "  %s", first->domains[i].domain.name);
 		if (series->domain_j[i].n > 0)
-			wtl_page_add_statistics(&grid, name, &series->domain_j[i], WTL_FORMAT_J,
-						NULL, is_domain_modelled(series, i));
+			add_statistics(&grid, name, &series->domain_j[i], WTL_FORMAT_J, NULL,
+				       is_domain_modelled(series, i));
 	}
-	if (series->command_dynamic_j.n > 0)
-		wtl_page_add_statistics(&grid, "command, dynamic", &series->command_dynamic_j,
-					WTL_FORMAT_J, NULL, modelled);
-	if (series->command_full_j.n > 0)
-		wtl_page_add_statistics(&grid, "command, full", &series->command_full_j,
-					WTL_FORMAT_J, NULL, modelled);
+	for (size_t i = WTL_RUN_COMMAND_DYNAMIC_J; i <= WTL_RUN_COMMAND_FULL_J; i++)
+		if (series->of[i].n > 0)
+			wtl_page_add_figure(&grid, series->of, i, modelled);
 	add_emitted(&grid, series, modelled);
 	wtl_grid_render(&grid, page->buf);
 }
@@ -252,7 +260,7 @@ static void put_intensity(const struct wtl_page *page, const struct wtl_report_c
 
 static void put_until(const struct wtl_page *page, const struct wtl_series *series)
 {
-	const struct wtl_statistics *energy = &series->energy_j;
+	const struct wtl_statistics *energy = &series->of[WTL_RUN_ENERGY_J];
 	struct wtl_buf *buf = page->buf;
 	size_t start = 0;
 
@@ -265,7 +273,7 @@ static void put_until(const struct wtl_page *page, const struct wtl_series *seri
 		wtl_page_put(page, ": the mean is good to %s ", "±");
 		wtl_format_percent(buf, energy->ci95 / energy->mean);
 	}
-	wtl_page_put(page, " after %z runs, ", series->duration_s.n);
+	wtl_page_put(page, " after %z runs, ", series->of[WTL_RUN_DURATION_S].n);
 	wtl_format_percent(buf, series->until);
 	wtl_buf_puts(buf, " was asked for.");
 	if (series->converged)
@@ -276,7 +284,7 @@ static void put_until(const struct wtl_page *page, const struct wtl_series *seri
 
 static void put_interrupted(const struct wtl_page *page, const struct wtl_series *series)
 {
-	size_t n = series->duration_s.n;
+	size_t n = series->of[WTL_RUN_DURATION_S].n;
 
 	if (n == 0 && series->n_reports > 0)
 		wtl_buf_puts(page->buf, "A run was interrupted: none is whole.\n");
@@ -302,9 +310,9 @@ static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 	wtl_buf_putc(buf, '\n');
 	put_statistics(&page, series);
 	wtl_buf_putc(buf, '\n');
-	if (series->emitted_g.n > 0)
+	if (series->of[WTL_RUN_EMITTED_G].n > 0)
 		put_intensity(&page, carbon_of(series));
-	wtl_page_legend(&page, series->emitted_g.n > 0 ? carbon_of(series) : NULL);
+	wtl_page_legend(&page, series->of[WTL_RUN_EMITTED_G].n > 0 ? carbon_of(series) : NULL);
 	put_interrupted(&page, series);
 	put_until(&page, series);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");

@@ -142,7 +142,7 @@ static void test_carbon_of_a_series(void **state)
 	/* No grams, nobody's. */
 	carbon->uncertainty_ppm = 100000;
 	list[1].carbon.pue_milli = 1500;
-	series.emitted_g.n = 0;
+	series.of[WTL_RUN_EMITTED_G].n = 0;
 	page = output_text(&wtl_writer_text, &wtl_thing_series, &series, style);
 	assert_null(strstr(page, "g/kWh"));
 	assert_null(strstr(page, "PUE"));

@@ -51,12 +51,7 @@ static int find_statistics(struct wtl_runs *runs)
 	for (size_t i = 0; i < runs->n_runs; i++)
 		if (!runs->runs[i].is_unfinished)
 			ended[all.n++] = &runs->runs[i].report;
-	wtl_runs_statistics(&all, wtl_run_duration_s, 0, &runs->duration_s);
-	wtl_runs_statistics(&all, wtl_run_energy_j, 0, &runs->energy_j);
-	wtl_runs_statistics(&all, wtl_run_power_w, 0, &runs->power_w);
-	wtl_runs_statistics(&all, wtl_run_emitted_g, 0, &runs->emitted_g);
-	wtl_runs_statistics_of_all(&all, wtl_run_command_dynamic_j, 0, &runs->command_dynamic_j);
-	wtl_runs_statistics_of_all(&all, wtl_run_command_full_j, 0, &runs->command_full_j);
+	wtl_runs_figures(&all, runs->of);
 	free(ended);
 	return 0;
 }
@@ -121,8 +116,6 @@ void wtl_runs_free(struct wtl_runs *runs)
 
 /* ---- Side by side ---- */
 
-enum { KINDS = 7 };
-
 #define TOTAL SIZE_MAX /* in the place of a domain */
 
 struct builder {
@@ -130,7 +123,7 @@ struct builder {
 	size_t n;
 	struct wtl_comparison_data *data;
 	size_t n_rows;
-	const struct wtl_compared_value *rows[KINDS]; /* those that are made */
+	const struct wtl_compared_value *rows[WTL_RUN_FIGURES + 1]; /* those that are made */
 };
 
 static const struct wtl_recording *recording_of(const struct builder *builder, size_t i)
@@ -242,15 +235,15 @@ static double common_uj(const struct wtl_recording_sensor *sensor, const struct 
 }
 
 /* Repeated runs: their mean, and the 95 % interval of it instead of each one's own error. */
-static void take_mean(const struct builder *builder, size_t i, wtl_run_figure *figure,
-		      size_t domain, struct wtl_compared_value *value)
+static void take_mean(const struct builder *builder, size_t i, size_t figure,
+		      struct wtl_compared_value *value)
 {
 	const struct wtl_run_list runs = runs_of(builder->replays[i]);
 	struct wtl_statistics statistics;
 
 	if (!is_mean(builder, i))
 		return;
-	wtl_runs_statistics_of_all(&runs, figure, domain, &statistics);
+	wtl_runs_statistics_of_all(&runs, figure, &statistics);
 	value->is_known = statistics.n > 0;
 	value->measured.value = (uint64_t)llround(statistics.mean * 1e6);
 	value->measured.uncertainty = (uint64_t)llround(statistics.ci95 * 1e6);
@@ -352,26 +345,17 @@ static double relative_gain(const struct wtl_compared_value *energy)
 
 /* ---- Rows ---- */
 
-/* In the order of the page, but for domains, which follow the power. */
-enum kind { TIME, ENERGY, POWER, DYNAMIC, FULL, CARBON, DOMAIN };
-
-static const struct {
-	const char *what;
-	enum wtl_compared_quantity quantity;
-	wtl_run_figure *figure;
-} kinds[] = {
-	[TIME] = {"time", WTL_COMPARED_S, wtl_run_duration_s},
-	[ENERGY] = {"energy", WTL_COMPARED_J, wtl_run_energy_j},
-	[POWER] = {"power", WTL_COMPARED_W, wtl_run_power_w},
-	[DYNAMIC] = {"command, dynamic", WTL_COMPARED_J, wtl_run_command_dynamic_j},
-	[FULL] = {"command, full", WTL_COMPARED_J, wtl_run_command_full_j},
-	[CARBON] = {"CO2e", WTL_COMPARED_G, wtl_run_emitted_g},
-	[DOMAIN] = {NULL, WTL_COMPARED_J, wtl_run_domain_j},
+/* A row's kind is a figure; that of domains is one for all of them. */
+static const enum wtl_compared_quantity quantities[WTL_RUN_FIGURES + 1] = {
+	[WTL_RUN_DURATION_S] = WTL_COMPARED_S,	   [WTL_RUN_ENERGY_J] = WTL_COMPARED_J,
+	[WTL_RUN_POWER_W] = WTL_COMPARED_W,	   [WTL_RUN_COMMAND_DYNAMIC_J] = WTL_COMPARED_J,
+	[WTL_RUN_COMMAND_FULL_J] = WTL_COMPARED_J, [WTL_RUN_EMITTED_G] = WTL_COMPARED_G,
+	[WTL_RUN_DOMAIN_J] = WTL_COMPARED_J,
 };
 
 static double seconds_of(const struct builder *builder, size_t i)
 {
-	return (double)builder->rows[TIME][i].measured.value / 1e6;
+	return (double)builder->rows[WTL_RUN_DURATION_S][i].measured.value / 1e6;
 }
 
 static struct wtl_measured energy_measured(const struct wattle_energy *energy)
@@ -393,33 +377,34 @@ static struct wtl_measured power_measured(const struct wattle_energy *total)
 }
 
 /* Recording i's figure, as its report has it. domain: its number, of a row of one. False: it is not known. */
-static bool measure(const struct builder *builder, enum kind kind, size_t i, size_t domain,
-		    struct wtl_measured *ret)
+static bool measure(const struct builder *builder, enum wtl_run_figure kind, size_t i,
+		    size_t domain, struct wtl_measured *ret)
 {
 	const struct wtl_report *report = report_of(builder, i);
 	const struct wattle_energy *total = &report->window.total;
-	const struct wattle_energy energy = energy_of(builder, i, kind == DOMAIN ? domain : TOTAL);
+	const struct wattle_energy energy =
+		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
 	const struct wtl_share_energy *share = &report->attribution.command;
 
 	switch (kind) {
-	case TIME:
+	case WTL_RUN_DURATION_S:
 		ret->value = report->window.duration_ns > 0
 				     ? (uint64_t)report->window.duration_ns / 1000
 				     : 0;
 		return true;
-	case ENERGY:
-	case DOMAIN:
+	case WTL_RUN_ENERGY_J:
+	case WTL_RUN_DOMAIN_J:
 		*ret = energy_measured(&energy);
 		return energy.has_energy;
-	case POWER:
+	case WTL_RUN_POWER_W:
 		*ret = power_measured(total);
 		return total->has_energy && total->has_power && seconds_of(builder, i) > 0.0;
-	case DYNAMIC:
-	case FULL:
-		ret->value = kind == DYNAMIC ? share->dynamic_uj : share->full_uj;
+	case WTL_RUN_COMMAND_DYNAMIC_J:
+	case WTL_RUN_COMMAND_FULL_J:
+		ret->value = kind == WTL_RUN_COMMAND_DYNAMIC_J ? share->dynamic_uj : share->full_uj;
 		ret->uncertainty = share->uncertainty_uj;
-		return isfinite(kinds[kind].figure(report, 0));
-	case CARBON:
+		return isfinite(wtl_run_figure(report, kind));
+	case WTL_RUN_EMITTED_G:
 		ret->value = report->carbon.emitted_ug;
 		ret->uncertainty = report->carbon.uncertainty_ug;
 		return !wtl_words_not_all_emitted(&report->carbon, total);
@@ -428,25 +413,26 @@ static bool measure(const struct builder *builder, enum kind kind, size_t i, siz
 }
 
 /* What all runs err by alike: by gain and zero of the sensors. */
-static double gain_of(const struct builder *builder, enum kind kind, size_t i, size_t domain,
-		      uint64_t value)
+static double gain_of(const struct builder *builder, enum wtl_run_figure kind, size_t i,
+		      size_t domain, uint64_t value)
 {
-	const struct wtl_compared_value *total = &builder->rows[ENERGY][i];
-	const struct wattle_energy energy = energy_of(builder, i, kind == DOMAIN ? domain : TOTAL);
+	const struct wtl_compared_value *total = &builder->rows[WTL_RUN_ENERGY_J][i];
+	const struct wattle_energy energy =
+		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
 
 	switch (kind) {
-	case TIME:
+	case WTL_RUN_DURATION_S:
 		break;
-	case ENERGY:
+	case WTL_RUN_ENERGY_J:
 		return total_gain(builder, i, false);
-	case DOMAIN:
+	case WTL_RUN_DOMAIN_J:
 		return gain_uj(recording_of(builder, i), domain, &energy);
-	case POWER:
+	case WTL_RUN_POWER_W:
 		return total->measured.common / seconds_of(builder, i);
-	case DYNAMIC:
-	case FULL:
+	case WTL_RUN_COMMAND_DYNAMIC_J:
+	case WTL_RUN_COMMAND_FULL_J:
 		return relative_gain(total) * (double)value;
-	case CARBON:
+	case WTL_RUN_EMITTED_G:
 		return hypot(relative_gain(total),
 			     report_of(builder, i)->carbon.carbon.uncertainty_ppm / 1e6) *
 		       (double)value;
@@ -472,54 +458,56 @@ static double common_of_domain(const struct builder *builder, size_t i, const ch
 }
 
 /* What the same sensors leave of the difference to the first recording; < 0: they are not the same. */
-static double common_of(const struct builder *builder, enum kind kind, const char *name, size_t i,
-			const struct wtl_compared_value values[])
+static double common_of(const struct builder *builder, enum wtl_run_figure kind, const char *name,
+			size_t i, const struct wtl_compared_value values[])
 {
 	double first_w = (double)values[0].measured.value;
 
 	if (!is_same_machine(recording_of(builder, 0), recording_of(builder, i)))
 		return -1.0;
-	if (kind == DOMAIN)
+	if (kind == WTL_RUN_DOMAIN_J)
 		return common_of_domain(builder, i, name);
-	if (kind == ENERGY && is_same_total(builder, i, true))
+	if (kind == WTL_RUN_ENERGY_J && is_same_total(builder, i, true))
 		return total_gain(builder, i, true);
-	if (kind == POWER && builder->rows[ENERGY][i].is_common && first_w > 0.0)
+	if (kind == WTL_RUN_POWER_W && builder->rows[WTL_RUN_ENERGY_J][i].is_common &&
+	    first_w > 0.0)
 		return values[0].measured.common *
 		       fabs((double)values[i].measured.value - first_w) / first_w;
 	return -1.0;
 }
 
-static void set_value(const struct builder *builder, enum kind kind, const char *name, size_t i,
-		      struct wtl_compared_value *value)
+static void set_value(const struct builder *builder, enum wtl_run_figure kind, const char *name,
+		      size_t i, struct wtl_compared_value *value)
 {
 	const struct wtl_report *report = report_of(builder, i);
 	struct wattle_energy energy;
 	size_t at = TOTAL;
 
-	if (kind == DOMAIN && !find_domain(report, name, &at))
+	if (kind == WTL_RUN_DOMAIN_J && !find_domain(report, name, &at))
 		return;
 	value->is_known = measure(builder, kind, i, at, &value->measured);
-	if (!value->is_known && kind != ENERGY)
+	if (!value->is_known && kind != WTL_RUN_ENERGY_J)
 		return;
-	take_mean(builder, i, kinds[kind].figure, kind == DOMAIN ? at : 0, value);
+	take_mean(builder, i, kind == WTL_RUN_DOMAIN_J ? WTL_RUN_DOMAIN_J + at : kind, value);
 	set_common(builder, i, gain_of(builder, kind, i, at, value->measured.value), value);
-	if (kind == TIME)
+	if (kind == WTL_RUN_DURATION_S)
 		return;
 	/* What is made of the total is incomplete, or not to be compared, as that is. */
 	energy = energy_of(builder, i, at);
 	value->is_incomplete = is_incomplete(&energy);
-	value->has_other_domains = kind != DOMAIN && i > 0 && !is_same_total(builder, i, false);
+	value->has_other_domains =
+		kind != WTL_RUN_DOMAIN_J && i > 0 && !is_same_total(builder, i, false);
 }
 
-static void add_row(struct builder *builder, enum kind kind, const char *name)
+static void add_row(struct builder *builder, enum wtl_run_figure kind, const char *name)
 {
 	struct wtl_compared_value *values = &builder->data->values[builder->n_rows * builder->n];
 
-	builder->data->rows[builder->n_rows++] =
-		(struct wtl_compared){.what = kind == DOMAIN ? name : kinds[kind].what,
-				      .is_domain = kind == DOMAIN,
-				      .quantity = kinds[kind].quantity,
-				      .values = values};
+	builder->data->rows[builder->n_rows++] = (struct wtl_compared){
+		.what = kind == WTL_RUN_DOMAIN_J ? name : wtl_words_figures[kind],
+		.is_domain = kind == WTL_RUN_DOMAIN_J,
+		.quantity = quantities[kind],
+		.values = values};
 	builder->rows[kind] = values;
 	for (size_t i = 0; i < builder->n; i++)
 		set_value(builder, kind, name, i, &values[i]);
@@ -552,7 +540,7 @@ static void add_domains(struct builder *builder)
 			for (size_t before = 0; before < i; before++)
 				is_new &= !find_domain(report_of(builder, before), name, &at);
 			if (is_new)
-				add_row(builder, DOMAIN, name);
+				add_row(builder, WTL_RUN_DOMAIN_J, name);
 		}
 	}
 }
@@ -561,7 +549,7 @@ int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		       struct wtl_comparison_data *data)
 {
 	struct builder builder = {.replays = replays, .n = n, .data = data};
-	size_t n_rows = KINDS;
+	size_t n_rows = WTL_RUN_FIGURES;
 
 	*data = (struct wtl_comparison_data){.rows = NULL};
 	if (n < 2)
@@ -582,9 +570,9 @@ int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		data->recordings[i].n_runs = wtl_runs_whole(&runs);
 		data->recordings[i].compared_utc_ns = report_of(&builder, i)->window.begin_utc_ns;
 	}
-	for (enum kind kind = TIME; kind <= CARBON; kind++) {
+	for (enum wtl_run_figure kind = WTL_RUN_DURATION_S; kind <= WTL_RUN_EMITTED_G; kind++) {
 		add_row(&builder, kind, NULL);
-		if (kind == POWER)
+		if (kind == WTL_RUN_POWER_W)
 			add_domains(&builder);
 	}
 	data->comparison = (struct wtl_comparison){.recordings = data->recordings,
