@@ -2,6 +2,7 @@
 #include "cli/fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -20,6 +21,17 @@ int wtl_fd_read_all(int fd, struct wtl_buf *buf)
 			return buf->error;
 	}
 	return 0;
+}
+
+int wtl_fd_read_file(const char *path, struct wtl_buf *buf)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = wtl_fd_read_all(fd, buf);
+	close(fd);
+	return rc;
 }
 
 int wtl_fd_write_all(int fd, const char *data, size_t len)

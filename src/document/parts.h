@@ -33,8 +33,10 @@ void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report);
 struct wtl_node *wtl_doc_self(struct wtl_node *to, const struct wtl_report_self *self);
 void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report);
 
-void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
-			unsigned decimals);
+/* "statistics" of runs, which is returned: there may be more to tell */
+struct wtl_node *wtl_doc_run_statistics(struct wtl_node *to,
+					const struct wtl_statistics of[WTL_RUN_FIGURES],
+					bool has_power, bool has_command);
 
 /* The rows of a run that is in the tree: one a domain, and its total. */
 void wtl_doc_report_rows(struct wtl_doc *doc, const struct wtl_node *run,

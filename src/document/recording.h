@@ -163,8 +163,7 @@ struct wtl_runs {
 	bool has_files; /* they come from several recordings */
 	const struct wtl_recording *const *recordings;
 	size_t n_recordings;
-	struct wtl_statistics duration_s, energy_j, power_w, emitted_g, command_dynamic_j,
-		command_full_j;
+	struct wtl_statistics of[WTL_RUN_FIGURES]; /* as in a series */
 };
 
 /* Emissions over time, in nanograms CO2e a second. False: no figure, or no time. */

@@ -521,12 +521,5 @@ void wtl_doc_runs(struct wtl_doc *doc, const void *what)
 		put_policy(object, runs->recordings[i]);
 		put_gaps(object, runs->recordings[i]);
 	}
-	object = wtl_doc_object(doc->root, "statistics");
-	wtl_doc_count(object, "runs", runs->duration_s.n);
-	wtl_doc_statistics(object, "duration_s", &runs->duration_s, NANO);
-	wtl_doc_statistics(object, "energy_j", &runs->energy_j, MICRO);
-	wtl_doc_statistics(object, "mean_w", &runs->power_w, MICRO);
-	wtl_doc_statistics(object, "gco2e", &runs->emitted_g, NANO);
-	wtl_doc_statistics(object, "command_dynamic_j", &runs->command_dynamic_j, MICRO);
-	wtl_doc_statistics(object, "command_full_j", &runs->command_full_j, MICRO);
+	wtl_doc_run_statistics(doc->root, runs->of, true, true);
 }

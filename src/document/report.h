@@ -95,17 +95,28 @@ struct wtl_report {
 	size_t n_notes;
 };
 
+/* What a run is told by, and several of them by its statistics. The unit is the last word. */
+enum wtl_run_figure {
+	WTL_RUN_DURATION_S,
+	WTL_RUN_ENERGY_J,
+	WTL_RUN_POWER_W,
+	WTL_RUN_COMMAND_DYNAMIC_J,
+	WTL_RUN_COMMAND_FULL_J,
+	WTL_RUN_EMITTED_G,
+	WTL_RUN_FIGURES,
+	WTL_RUN_DOMAIN_J = WTL_RUN_FIGURES, /* and its number among the domains */
+};
+
 /* Several runs of the same command. */
 struct wtl_series {
 	const struct wtl_report *reports; /* all have the same domains in the same order */
 	size_t n_reports;
 	double until;	/* 0, or the relative half-width that was asked for */
 	bool converged; /* it was reached */
-	/* Of the runs that were not interrupted; every one of them has a duration. */
-	struct wtl_statistics duration_s, energy_j, emitted_g;
+	/* Of the runs that were not interrupted; every one of them has a duration. Of the command alone: n = 0 where it
+	 * is not known in every run. */
+	struct wtl_statistics of[WTL_RUN_FIGURES];
 	const struct wtl_statistics *domain_j; /* n_domains of them; n = 0: not known */
-	/* Of the command alone; n = 0: not known in every run. */
-	struct wtl_statistics command_dynamic_j, command_full_j;
 };
 
 struct wtl_doctor_source {

@@ -266,8 +266,8 @@ static void put_report(struct wtl_node *to, const struct wtl_report *report)
 	wtl_doc_notes(to, report);
 }
 
-void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
-			unsigned decimals)
+static void put_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
+			   unsigned decimals)
 {
 	struct wtl_node *object = wtl_doc_object(to, key);
 
@@ -287,19 +287,31 @@ void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_s
 	wtl_doc_double(object, "max", of->max, decimals);
 }
 
-static void put_all_statistics(struct wtl_node *to, const struct wtl_series *series)
+struct wtl_node *wtl_doc_run_statistics(struct wtl_node *to,
+					const struct wtl_statistics of[WTL_RUN_FIGURES],
+					bool has_power, bool has_command)
 {
 	struct wtl_node *object = wtl_doc_object(to, "statistics");
+
+	wtl_doc_count(object, "runs", of[WTL_RUN_DURATION_S].n);
+	put_statistics(object, "duration_s", &of[WTL_RUN_DURATION_S], NANO);
+	put_statistics(object, "energy_j", &of[WTL_RUN_ENERGY_J], MICRO);
+	if (has_power)
+		put_statistics(object, "mean_w", &of[WTL_RUN_POWER_W], MICRO);
+	put_statistics(object, "gco2e", &of[WTL_RUN_EMITTED_G], NANO);
+	if (has_command) {
+		put_statistics(object, "command_dynamic_j", &of[WTL_RUN_COMMAND_DYNAMIC_J], MICRO);
+		put_statistics(object, "command_full_j", &of[WTL_RUN_COMMAND_FULL_J], MICRO);
+	}
+	return object;
+}
+
+static void put_all_statistics(struct wtl_node *to, const struct wtl_series *series)
+{
+	bool has_command = series->n_reports > 0 && series->reports[0].command;
+	struct wtl_node *object = wtl_doc_run_statistics(to, series->of, false, has_command);
 	struct wtl_node *array;
 
-	wtl_doc_count(object, "runs", series->duration_s.n);
-	wtl_doc_statistics(object, "duration_s", &series->duration_s, NANO);
-	wtl_doc_statistics(object, "energy_j", &series->energy_j, MICRO);
-	wtl_doc_statistics(object, "gco2e", &series->emitted_g, NANO);
-	if (series->n_reports > 0 && series->reports[0].command) {
-		wtl_doc_statistics(object, "command_dynamic_j", &series->command_dynamic_j, MICRO);
-		wtl_doc_statistics(object, "command_full_j", &series->command_full_j, MICRO);
-	}
 	array = wtl_doc_list(object, "domains");
 	if (!series->domain_j || series->n_reports == 0)
 		return;
@@ -307,7 +319,7 @@ static void put_all_statistics(struct wtl_node *to, const struct wtl_series *ser
 		struct wtl_node *domain = wtl_doc_object(array, NULL);
 
 		wtl_doc_text(domain, "name", series->reports[0].domains[i].domain.name);
-		wtl_doc_statistics(domain, "energy_j", &series->domain_j[i], MICRO);
+		put_statistics(domain, "energy_j", &series->domain_j[i], MICRO);
 	}
 }
 

@@ -9,6 +9,15 @@
 
 const char wtl_words_no_idle[] = "no idle baseline has been seen";
 
+const char *const wtl_words_figures[WTL_RUN_FIGURES] = {
+	[WTL_RUN_DURATION_S] = "time",
+	[WTL_RUN_ENERGY_J] = "energy",
+	[WTL_RUN_POWER_W] = "power",
+	[WTL_RUN_COMMAND_DYNAMIC_J] = "command, dynamic",
+	[WTL_RUN_COMMAND_FULL_J] = "command, full",
+	[WTL_RUN_EMITTED_G] = "CO2e",
+};
+
 const char *wtl_words_signal(int number)
 {
 	static const struct {

@@ -60,6 +60,9 @@ const char *wtl_words_unattributed_reason(const struct wtl_report *report,
 const char *wtl_words_not_attributed(const struct wtl_report *report);
 extern const char wtl_words_no_idle[];
 
+/* "time", "energy", …: what a run's figures are called. */
+extern const char *const wtl_words_figures[WTL_RUN_FIGURES];
+
 /* Has any GPU that counts a figure? */
 bool wtl_words_has_gpu(const struct wtl_report *report);
 

@@ -379,37 +379,3 @@ void wtl_plot_axis_utc(int64_t from, int64_t to, unsigned most, struct wtl_plot_
 			return;
 	}
 }
-
-void wtl_plot_axis_elapsed(int64_t from, int64_t to, unsigned most, struct wtl_plot_axis *ret_axis)
-{
-	static const struct {
-		double up_to_s, unit_ns;
-		const char *name;
-	} units[] = {{1e-6, 1, "ns"},	  {1e-3, 1e3, "µs"},	{1, 1e6, "ms"},
-		     {300, 1e9, "s"},	  {18000, 60e9, "min"}, {864000, 3600e9, "h"},
-		     {1e30, 86400e9, "d"}};
-	double span = wtl_plot_distance(from, to);
-	double furthest = fmax(fabs((double)from), fabs((double)to)) / 1e9;
-	int64_t at = from, step = find_ticks(from, to, most, &at);
-	size_t unit = 0;
-
-	memset(ret_axis, 0, sizeof(*ret_axis));
-	while (furthest > units[unit].up_to_s)
-		unit++;
-	ret_axis->unit = units[unit].unit_ns;
-	ret_axis->high = span;
-	snprintf(ret_axis->title, sizeof(ret_axis->title), "Time since the start (%s)",
-		 units[unit].name);
-	while (at <= to && ret_axis->n < WTL_PLOT_TICKS_MAX) {
-		unsigned decimals = decimals_of((double)step / ret_axis->unit);
-		char label[48];
-
-		/* Half a minute is 0.5, a quarter of an hour 0.25. */
-		if (fmod((double)step * pow(10, decimals), ret_axis->unit) != 0)
-			decimals++;
-		put_number(label, sizeof(label), (double)at / ret_axis->unit, decimals);
-		add_tick(ret_axis, wtl_plot_distance(from, at), label);
-		if (__builtin_add_overflow(at, step, &at))
-			return;
-	}
-}

@@ -43,40 +43,6 @@ bool wtl_plot_is_empty(const struct wtl_plot_figure *figure)
 	return true;
 }
 
-static bool is_same_x(const struct wtl_plot_series *a, const struct wtl_plot_series *b)
-{
-	if (a->n != b->n)
-		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (a->points[i].x != b->points[i].x)
-			return false;
-	return true;
-}
-
-static bool is_ascending(const struct wtl_plot_series *series)
-{
-	for (size_t i = 1; i < series->n; i++)
-		if (series->points[i].x < series->points[i - 1].x)
-			return false;
-	return true;
-}
-
-static int check_panel(const struct wtl_plot_panel *panel, struct wtl_err *err)
-{
-	for (size_t i = 1; i < panel->n_gaps; i++)
-		if (panel->gaps[i].from < panel->gaps[i - 1].to)
-			return wtl_err_set(err, EINVAL, SOURCE, NULL, "its gaps overlap");
-	for (size_t s = 0; s < panel->n_series; s++) {
-		if (panel->marks != WTL_PLOT_BARS && !is_ascending(&panel->series[s]))
-			return wtl_err_set(err, EINVAL, SOURCE, NULL, "time goes backwards in it");
-		if (panel->marks == WTL_PLOT_STACK &&
-		    !is_same_x(&panel->series[0], &panel->series[s]))
-			return wtl_err_set(err, EINVAL, SOURCE, NULL,
-					   "what is stacked has not the same times");
-	}
-	return 0;
-}
-
 /* The least that all of it can be read on. */
 static int check_room(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		      struct wtl_err *err)
@@ -98,7 +64,6 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 	double sizes[] = {paper->width, paper->height,
 			  paper->width * (paper->scale > 0 ? paper->scale : 1),
 			  paper->height * (paper->scale > 0 ? paper->scale : 1)};
-	int rc = 0;
 
 	if (wtl_plot_is_empty(figure))
 		return wtl_err_set(err, ENODATA, SOURCE, NULL, "there is nothing to plot");
@@ -109,9 +74,7 @@ int wtl_plot_check(const struct wtl_plot_figure *figure, const struct wtl_plot_p
 					   "(%d to %d)",
 					   sizes[2], sizes[3], WTL_PLOT_SIZE_MIN,
 					   WTL_PLOT_SIZE_MAX);
-	for (size_t i = 0; rc == 0 && i < figure->n_panels; i++)
-		rc = check_panel(&figure->panels[i], err);
-	return rc < 0 ? rc : check_room(figure, paper, err);
+	return check_room(figure, paper, err);
 }
 
 const char *const wtl_plot_whats[WTL_PLOT_WHATS + 1] = {

@@ -203,8 +203,6 @@ static void find_axes(struct layout *layout, struct wtl_plot_frame *frame)
 	}
 	if (panel->x == WTL_PLOT_X_UTC)
 		wtl_plot_axis_utc(frame->from, frame->to, most, &frame->x);
-	else if (panel->x == WTL_PLOT_X_ELAPSED)
-		wtl_plot_axis_elapsed(frame->from, frame->to, most, &frame->x);
 	else
 		wtl_plot_axis_numbers(panel->x_label, frame->from, frame->to, most, &frame->x);
 }
@@ -269,7 +267,7 @@ static int take_memory(struct wtl_plot_frame *frame, double width)
 	size_t most = wtl_plot_reduced_max((size_t)width);
 
 	frame->scratch = calloc(most, sizeof(*frame->scratch));
-	frame->xy = calloc(4 * most, sizeof(*frame->xy));
+	frame->xy = calloc(2 * most, sizeof(*frame->xy));
 	frame->columns = calloc(most, sizeof(*frame->columns));
 	return frame->scratch && frame->xy && frame->columns ? 0 : -ENOMEM;
 }

@@ -71,22 +71,15 @@ static void draw_line(const struct wtl_plot_frame *frame, const struct wtl_plot_
 {
 	struct path path = {.frame = frame,
 			    .stroke = {.rgb = look->rgb, .alpha = 1, .width = width}};
-	const bool is_step = frame->panel->marks == WTL_PLOT_STEP;
-	double before_x = WTL_PLOT_UNKNOWN;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_plot_point *point = &frame->scratch[i];
-		double x = wtl_plot_frame_x(frame, point->x), y;
 
 		if (isnan(point->y))
 			path_flush(&path);
-		y = wtl_plot_frame_y(frame, point->y);
-		/* Also since the end of a break. */
-		if (is_step && !isnan(point->y) && !isnan(before_x))
-			path_add(&path, before_x, y);
-		if (!isnan(point->y))
-			path_add(&path, x, y);
-		before_x = x;
+		else
+			path_add(&path, wtl_plot_frame_x(frame, point->x),
+				 wtl_plot_frame_y(frame, point->y));
 	}
 	path_flush(&path);
 }
@@ -96,8 +89,7 @@ static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_
 			   size_t from, size_t to)
 {
 	const struct wtl_plot_fill fill = {.rgb = look->rgb, .alpha = 0.22};
-	const bool is_step = frame->panel->marks == WTL_PLOT_STEP;
-	const size_t most = 4 * (to - from);
+	const size_t most = 2 * (to - from);
 	struct wtl_plot_xy *at = frame->xy;
 	size_t n = 0;
 
@@ -109,13 +101,11 @@ static void draw_band_part(const struct wtl_plot_frame *frame, const struct wtl_
 		    point[-1].high == point->high && point[1].low == point->low &&
 		    point[1].high == point->high)
 			continue;
-		for (int corner = is_step && i > 0 ? 0 : 1; corner < 2; corner++) {
-			at[n].x = wtl_plot_frame_x(frame, corner ? point->x : point[-1].x);
-			at[n].y = wtl_plot_frame_y(frame, point->high);
-			n++;
-			at[most - n].x = at[n - 1].x;
-			at[most - n].y = low_y(frame, point->low);
-		}
+		at[n].x = wtl_plot_frame_x(frame, point->x);
+		at[n].y = wtl_plot_frame_y(frame, point->high);
+		n++;
+		at[most - n].x = at[n - 1].x;
+		at[most - n].y = low_y(frame, point->low);
 	}
 	/* The way back follows the way there. */
 	memmove(at + n, at + most - n, n * sizeof(*at));
@@ -133,8 +123,8 @@ static void draw_band(const struct wtl_plot_frame *frame, const struct wtl_plot_
 
 		if (i < n && !isnan(point->y) && isfinite(point->low) && isfinite(point->high))
 			continue;
-		/* One alone has no breadth, unless it is a step. */
-		if (i == from + 1 && !(from > 0 && frame->panel->marks == WTL_PLOT_STEP))
+		/* One alone has no breadth. */
+		if (i == from + 1)
 			draw_whisker(frame, &frame->scratch[from],
 				     wtl_plot_frame_x(frame, frame->scratch[from].x), look->rgb);
 		else

@@ -124,7 +124,6 @@ void wtl_plot_axis_numbers(const char *label, int64_t from, int64_t to, unsigned
 			   struct wtl_plot_axis *ret_axis);
 /* Clock times. `at` and the ends are ns since `from`. */
 void wtl_plot_axis_utc(int64_t from, int64_t to, unsigned most, struct wtl_plot_axis *ret_axis);
-void wtl_plot_axis_elapsed(int64_t from, int64_t to, unsigned most, struct wtl_plot_axis *ret_axis);
 
 /* A value as the axis has it, with two digits of its ±: "1.25 ± 0.14 kW"; without (NaN or 0), with one
  * digit more than the ticks have: "1.25 kW". */
@@ -173,8 +172,8 @@ struct wtl_plot_frame {
 	int64_t from, to;
 	struct wtl_plot_axis x, y; /* of bars: x are the values, y is not used */
 	size_t n_columns;
-	/* Memory to work in: what one series is reduced to, four times as many places on paper, and
-	 * two of a stack's columns for each column. */
+	/* Memory to work in: what one series is reduced to, twice as many places on paper, and two of a
+	 * stack's columns for each column. */
 	struct wtl_plot_point *scratch;
 	struct wtl_plot_xy *xy;
 	struct wtl_plot_column *columns;

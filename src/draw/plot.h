@@ -36,7 +36,7 @@ struct wtl_plot_series {
 	const char *name;
 	const char *remark; /* a second, faint line below the name; NULL: none */
 	const struct wtl_plot_point *points;
-	size_t n; /* ascending x, also over NaN */
+	size_t n; /* x never falls, also where y is not known */
 	bool has_range;
 	bool is_rest; /* what is left over ("others", "idle"): drawn in grey */
 	struct wtl_plot_level level;
@@ -50,7 +50,6 @@ struct wtl_plot_gap {
 
 enum wtl_plot_marks {
 	WTL_PLOT_LINE,	/* from point to point, the range as a band */
-	WTL_PLOT_STEP,	/* a value is the mean since the point before it */
 	WTL_PLOT_STACK, /* areas on one another: every series has the same n and the same x */
 	WTL_PLOT_BARS,	/* a row a category, x being its number from 0; series are put end to end */
 	WTL_PLOT_POINTS, /* with the range as whiskers */
@@ -58,7 +57,6 @@ enum wtl_plot_marks {
 
 enum wtl_plot_x {
 	WTL_PLOT_X_UTC,	     /* ns since 1970 */
-	WTL_PLOT_X_ELAPSED,  /* ns since the start */
 	WTL_PLOT_X_NUMBER,   /* of a run */
 	WTL_PLOT_X_CATEGORY, /* of WTL_PLOT_BARS */
 };
@@ -122,8 +120,7 @@ bool wtl_plot_is_empty(const struct wtl_plot_figure *figure);
 
 /*
  * Appends the file to the buffer. 0, or negative with the reason in err: -ENODATA for a plot of nothing,
- * -WTL_ELIBRARY where this machine has no cairo, -EINVAL for what is no figure (a
- * stack whose series differ in x, a paper out of bounds), the buffer's error.
+ * -WTL_ELIBRARY where this machine has no cairo, -EINVAL for a paper out of bounds, the buffer's error.
  */
 int wtl_plot_draw(const struct wtl_plot_figure *figure, const struct wtl_plot_paper *paper,
 		  struct wtl_buf *buf, struct wtl_err *err);
@@ -194,18 +191,23 @@ size_t wtl_plot_reducer_end(struct wtl_plot_reducer *reducer);
 
 /* ---- Memory for figures (plot_sheet.c) ---- */
 
-/* Holds what a figure points to. All of it is given back together. */
+/* Holds what a figure points to. All of it is given back together. The first failure sticks in `error`. */
 struct wtl_plot_sheet {
 	struct wtl_plot_figure figure;
 	struct wtl_plot_block *blocks;
+	int error;
 };
 
 void wtl_plot_sheet_init(struct wtl_plot_sheet *sheet);
 void wtl_plot_sheet_done(struct wtl_plot_sheet *sheet);
 /* Zeroed memory for n elements; NULL: no memory. */
 void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size);
-/* NULL: no memory. Cut at 511 bytes. */
+/* "" where there is no memory. Cut at 511 bytes. */
 const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Adds a note below the figure: a sentence that is complete. */
+void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note);
+/* The figure's panels, n of them. NULL: no memory. */
+struct wtl_plot_panel *wtl_plot_sheet_panels(struct wtl_plot_sheet *sheet, size_t n);
 
 #endif

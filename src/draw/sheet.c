@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +37,12 @@ void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size)
 
 	if (__builtin_mul_overflow(n, size, &bytes) ||
 	    __builtin_add_overflow(bytes, sizeof(*block) + 1, &bytes))
+		bytes = SIZE_MAX;
+	block = bytes < SIZE_MAX ? calloc(1, bytes) : NULL;
+	if (!block) {
+		sheet->error = -ENOMEM;
 		return NULL;
-	block = calloc(1, bytes);
-	if (!block)
-		return NULL;
+	}
 	block->next = sheet->blocks;
 	sheet->blocks = block;
 	return block->memory;
@@ -57,7 +60,27 @@ const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *form
 	va_end(args);
 	len = strlen(text);
 	copy = wtl_plot_sheet_array(sheet, len + 1, 1);
-	if (copy)
-		memcpy(copy, text, len);
-	return copy;
+	return copy ? memcpy(copy, text, len) : "";
+}
+
+void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note)
+{
+	struct wtl_plot_figure *figure = &sheet->figure;
+	const char **notes = wtl_plot_sheet_array(sheet, figure->n_notes + 1, sizeof(*notes));
+
+	if (!notes)
+		return;
+	if (figure->n_notes > 0)
+		memcpy(notes, figure->notes, figure->n_notes * sizeof(*notes));
+	notes[figure->n_notes++] = note;
+	figure->notes = notes;
+}
+
+struct wtl_plot_panel *wtl_plot_sheet_panels(struct wtl_plot_sheet *sheet, size_t n)
+{
+	struct wtl_plot_panel *panels = wtl_plot_sheet_array(sheet, n, sizeof(*panels));
+
+	sheet->figure.panels = panels;
+	sheet->figure.n_panels = panels ? n : 0;
+	return panels;
 }

@@ -16,7 +16,7 @@ static bool is_known(const struct wtl_plot_panel *panel, size_t i)
 	return false;
 }
 
-/* Where what is told of a point begins: at the one before, or where a gap in between ends. */
+/* From where on a point holds: from the one before, or from the end of a gap between them. */
 static double begin_of(const struct wtl_plot_frame *frame, size_t i, const struct wtl_plot_gap *gap)
 {
 	const struct wtl_plot_point *points = frame->panel->series[0].points;

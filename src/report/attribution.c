@@ -7,7 +7,6 @@
 #include "base/text.h"
 #include "meter/consumers.h"
 #include "report/description.h"
-#include "text/shares.h"
 
 /* What a report says of one consumer, which may be gone when it is printed. */
 struct wtl_attributed {

@@ -10,7 +10,6 @@
 
 #include "meter/consumers.h"
 #include "report/recorded.h"
-#include "text/shares.h"
 
 /* A consumer with energy, on its way into a group. */
 struct member {

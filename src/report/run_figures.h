@@ -7,14 +7,10 @@
 #include "energy/statistics.h"
 #include "document/report.h"
 
-/* What is told of repeated runs together, live or from recordings. */
+/* Statistics of repeated runs, live or from recordings. */
 
-/* One figure of a run, in the unit that its name ends with; i: the domain, where it is one's. NAN: it
- * is not known. */
-typedef double wtl_run_figure(const struct wtl_report *report, size_t i);
-
-wtl_run_figure wtl_run_duration_s, wtl_run_energy_j, wtl_run_power_w, wtl_run_emitted_g,
-	wtl_run_domain_j, wtl_run_command_full_j, wtl_run_command_dynamic_j;
+/* An enum wtl_run_figure of a run. NAN: it is not known. */
+double wtl_run_figure(const struct wtl_report *report, size_t figure);
 
 struct wtl_run_list {
 	const struct wtl_report *(*at)(const void *of, size_t run);
@@ -26,11 +22,14 @@ struct wtl_run_list {
 size_t wtl_runs_whole(const struct wtl_run_list *runs);
 
 /* Of the runs that count and have the figure. */
-void wtl_runs_statistics(const struct wtl_run_list *runs, wtl_run_figure *figure, size_t i,
+void wtl_runs_statistics(const struct wtl_run_list *runs, size_t figure,
 			 struct wtl_statistics *ret);
 
 /* The same, but of none (n = 0) unless every run that counts has it. */
-void wtl_runs_statistics_of_all(const struct wtl_run_list *runs, wtl_run_figure *figure, size_t i,
+void wtl_runs_statistics_of_all(const struct wtl_run_list *runs, size_t figure,
 				struct wtl_statistics *ret);
+
+/* Of every figure but domains; the command's as wtl_runs_statistics_of_all(). */
+void wtl_runs_figures(const struct wtl_run_list *runs, struct wtl_statistics ret[WTL_RUN_FIGURES]);
 
 #endif

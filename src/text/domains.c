@@ -10,9 +10,8 @@
 
 enum { DEPTH_MAX = 6, DECIMALS_MAX = 4 };
 
-struct page {
+struct table {
 	const struct wtl_report *report;
-	const struct wtl_output_style *style;
 	struct wtl_grid grid;
 	unsigned scale; /* of the energies: one unit for the whole column */
 	enum wtl_tone tone;
@@ -66,26 +65,25 @@ void wtl_page_walk(const struct wtl_report_domain *domains, size_t n, bool besid
 }
 
 void wtl_page_name(struct wtl_grid *grid, const struct wtl_report_domain *domains, size_t n,
-		   size_t i, const char *mark, const struct wtl_output_style *style)
+		   size_t i, const char *mark)
 {
 	for (size_t above = parent_of(domains, n, i); above < n;
 	     above = parent_of(domains, n, above))
 		wtl_buf_puts(&grid->rows, "  ");
-	wtl_layout_text(&grid->rows, domains[i].domain.name ? domains[i].domain.name : "?", style);
+	wtl_layout_text(&grid->rows, domains[i].domain.name ? domains[i].domain.name : "?",
+			grid->style);
 	wtl_buf_puts(&grid->rows, mark);
 	wtl_grid_next(grid);
 }
 
-void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain,
-			const struct wtl_output_style *style)
+void wtl_page_no_figure(struct wtl_grid *grid, const struct wtl_report_domain *domain)
 {
 	const char *status = wattle_status_name(wtl_words_status(domain));
 
 	wtl_grid_run_on(grid);
 	wtl_buf_puts(&grid->rows, status ? status : "?");
 	wtl_buf_puts(&grid->rows, ": ");
-	wtl_layout_text(&grid->rows, wtl_words_reason(domain), style);
-	wtl_grid_next(grid);
+	wtl_grid_text(grid, wtl_words_reason(domain));
 }
 
 /* One unit for a column makes small figures long: four decimals of it are enough. */
@@ -96,30 +94,28 @@ static unsigned energy_last_digit(uint64_t micro, uint64_t uncertainty_micro, un
 	return last + DECIMALS_MAX < scale ? scale - DECIMALS_MAX : last;
 }
 
-static void add_figures(struct page *page, const struct wattle_energy *energy, bool modelled)
+static void add_figures(struct table *table, const struct wattle_energy *energy, bool modelled)
 {
-	struct wtl_buf *cell = &page->grid.rows;
-	unsigned last = energy_last_digit(energy->energy_uj, energy->uncertainty_uj, page->scale);
+	struct wtl_grid *grid = &table->grid;
+	unsigned last = energy_last_digit(energy->energy_uj, energy->uncertainty_uj, table->scale);
 	uint64_t mean_unc_uw =
 		wtl_format_share(energy->mean_uw, energy->uncertainty_uj, energy->energy_uj);
 
-	if (modelled)
-		wtl_buf_putc(cell, '~');
-	wtl_format_rounded(cell, energy->energy_uj, last, page->scale);
-	wtl_grid_next(&page->grid);
-	wtl_page_add_uncertainty(&page->grid, energy->uncertainty_uj, last, page->scale,
-				 page->style);
+	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
+	wtl_format_rounded(&grid->rows, energy->energy_uj, last, table->scale);
+	wtl_grid_next(grid);
+	wtl_page_add_uncertainty(grid, energy->uncertainty_uj, last, table->scale);
 	if (!energy->has_power) {
-		wtl_grid_cell(&page->grid, "-");
-		wtl_grid_cell(&page->grid, "-");
+		wtl_grid_cell(grid, "-");
+		wtl_grid_cell(grid, "-");
 		return;
 	}
 	last = wtl_format_power_digit(energy->mean_uw, mean_unc_uw);
-	wtl_format_rounded(cell, energy->mean_uw, last, 6);
-	wtl_grid_next(&page->grid);
+	wtl_format_rounded(&grid->rows, energy->mean_uw, last, 6);
+	wtl_grid_next(grid);
 	if (energy->max_uw > 0)
-		wtl_format_rounded(cell, energy->max_uw, last, 6);
-	wtl_grid_next(&page->grid);
+		wtl_format_rounded(&grid->rows, energy->max_uw, last, 6);
+	wtl_grid_next(grid);
 }
 
 static bool has_remark(const struct wattle_energy *energy)
@@ -129,68 +125,47 @@ static bool has_remark(const struct wattle_energy *energy)
 
 static void add_row(void *context, size_t i)
 {
-	struct page *page = context;
-	const struct wtl_report *report = page->report;
+	struct table *table = context;
+	const struct wtl_report *report = table->report;
 	const struct wtl_report_domain *domain = &report->domains[i];
 	const struct wattle_energy *energy = &domain->energy;
 	const char *method = wattle_method_name(wtl_words_method(domain));
 
-	wtl_grid_begin(&page->grid, energy->has_energy ? page->tone : WTL_TONE_WARN);
-	wtl_page_name(&page->grid, report->domains, report->n_domains, i,
-		      energy->has_energy && has_remark(energy) ? " !" : "", page->style);
+	wtl_grid_begin(&table->grid, energy->has_energy ? table->tone : WTL_TONE_WARN);
+	wtl_page_name(&table->grid, report->domains, report->n_domains, i,
+		      energy->has_energy && has_remark(energy) ? " !" : "");
 	if (!energy->has_energy) {
-		wtl_page_no_figure(&page->grid, domain, page->style);
+		wtl_page_no_figure(&table->grid, domain);
 		return;
 	}
-	add_figures(page, energy, energy->method == WATTLE_METHOD_MODELLED);
-	wtl_layout_text(&page->grid.rows, domain->domain.source, page->style);
-	wtl_grid_next(&page->grid);
-	wtl_grid_cell(&page->grid, method ? method : "?");
+	add_figures(table, energy, energy->method == WATTLE_METHOD_MODELLED);
+	wtl_grid_text(&table->grid, domain->domain.source);
+	wtl_grid_cell(&table->grid, method ? method : "?");
 }
 
-static void add_head(struct page *page)
+static void add_head(struct table *table)
 {
-	struct wtl_grid *grid = &page->grid;
-
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(grid, "domain");
-	wtl_grid_cell(grid, "energy");
-	wtl_page_add_unit(grid, "", WTL_FORMAT_J, page->scale, page->style);
-	wtl_grid_cell(grid, "mean [W]");
-	wtl_grid_cell(grid, "max [W]");
-	wtl_grid_cell(grid, "source");
-	wtl_grid_cell(grid, "method");
+	wtl_grid_row(&table->grid, WTL_TONE_PLAIN, (const char *const[]){"domain", "energy", NULL});
+	wtl_page_add_unit(&table->grid, "", WTL_FORMAT_J, table->scale);
+	wtl_grid_cell(&table->grid, "mean [W]");
+	wtl_grid_cell(&table->grid, "max [W]");
+	wtl_grid_cell(&table->grid, "source");
+	wtl_grid_cell(&table->grid, "method");
 }
 
-bool wtl_page_incomplete(const struct wtl_report *report)
+static void add_total(struct table *table)
 {
-	if (report->window.total.gap_ns > 0)
-		return true;
-	for (size_t i = 0; i < report->n_domains; i++) {
-		const struct wtl_report_domain *domain = &report->domains[i];
-
-		if (wtl_page_lacks(domain) ||
-		    (domain->domain.in_total && domain->energy.has_energy &&
-		     domain->energy.gap_ns > 0))
-			return true;
-	}
-	return false;
-}
-
-static void add_total(struct page *page)
-{
-	const struct wtl_report *report = page->report;
-	const struct wattle_energy *total = &report->window.total;
+	const struct wattle_energy *total = &table->report->window.total;
+	bool is_doubtful = has_remark(total) || wtl_page_incomplete(table->report);
 	const char *method = wattle_method_name(total->method);
 
 	if (!total->has_energy)
 		return;
-	wtl_grid_begin(&page->grid, WTL_TONE_STRONG);
-	wtl_grid_cell(&page->grid,
-		      has_remark(total) || wtl_page_incomplete(report) ? "total !" : "total");
-	add_figures(page, total, wtl_page_is_modelled(report));
-	wtl_grid_cell(&page->grid, "");
-	wtl_grid_cell(&page->grid, method ? method : "?");
+	wtl_grid_begin(&table->grid, WTL_TONE_STRONG);
+	wtl_grid_cell(&table->grid, is_doubtful ? "total !" : "total");
+	add_figures(table, total, wtl_page_is_modelled(table->report));
+	wtl_grid_cell(&table->grid, "");
+	wtl_grid_cell(&table->grid, method ? method : "?");
 }
 
 static unsigned common_scale(const struct wtl_report *report)
@@ -220,33 +195,27 @@ enum wtl_page_beside wtl_page_beside(const struct wtl_report_domain *domains, si
 	return beside;
 }
 
-int wtl_page_domains(struct wtl_buf *buf, const struct wtl_report *report,
-		     const struct wtl_output_style *style)
+void wtl_page_domains(const struct wtl_page *page, const struct wtl_report *report)
 {
-	struct page page = {
-		.report = report,
-		.style = style,
-		.scale = common_scale(report),
-	};
-	enum wtl_page_beside beside;
+	struct table table = {.report = report, .scale = common_scale(report)};
+	enum wtl_page_beside beside = wtl_page_beside(report->domains, report->n_domains);
 
-	if (report->n_domains == 0)
-		return wtl_buf_puts(buf, "This machine has no domain that wattle knows.\n");
-	wtl_grid_init(&page.grid, "lrurrll");
-	add_head(&page);
-	wtl_page_walk(report->domains, report->n_domains, false, add_row, &page);
-	add_total(&page);
-	beside = wtl_page_beside(report->domains, report->n_domains);
-	if (beside != WTL_PAGE_NONE) {
-		page.tone = WTL_TONE_FAINT;
-		wtl_grid_begin(&page.grid, WTL_TONE_FAINT);
-		wtl_grid_run_on(&page.grid);
-		wtl_grid_cell(&page.grid, beside == WTL_PAGE_OPINIONS
-						  ? "second opinions, not added to the total:"
-						  : "not in the total:");
-		wtl_page_walk(report->domains, report->n_domains, true, add_row, &page);
+	if (report->n_domains == 0) {
+		wtl_buf_puts(page->buf, "This machine has no domain that wattle knows.\n");
+		return;
 	}
-	wtl_grid_render(&page.grid, buf, style);
-	wtl_grid_done(&page.grid);
-	return buf->error;
+	wtl_grid_init(&table.grid, "lrurrll", page->style);
+	add_head(&table);
+	wtl_page_walk(report->domains, report->n_domains, false, add_row, &table);
+	add_total(&table);
+	if (beside != WTL_PAGE_NONE) {
+		table.tone = WTL_TONE_FAINT;
+		wtl_grid_begin(&table.grid, WTL_TONE_FAINT);
+		wtl_grid_run_on(&table.grid);
+		wtl_grid_cell(&table.grid, beside == WTL_PAGE_OPINIONS
+						   ? "second opinions, not added to the total:"
+						   : "not in the total:");
+		wtl_page_walk(report->domains, report->n_domains, true, add_row, &table);
+	}
+	wtl_grid_render(&table.grid, page->buf);
 }

@@ -10,7 +10,7 @@
 
 /* The line of the head that tells what the machine draws at idle. */
 
-enum { BASELINES_MAX = 6, LINE_MAX_BYTES = 1 << 20 };
+enum { BASELINES_MAX = 6 };
 
 /* All baselines of counted domains together. */
 struct idle {
@@ -50,53 +50,53 @@ static struct idle idle_of(const struct wtl_report_domain *domains, size_t n, in
 }
 
 /* "(package-0 74.1, package-1 69.9)", or the name alone where there is one. */
-static void add_baselines(struct wtl_buf *line, const struct wtl_report_domain *domains, size_t n,
-			  const struct idle *all, const struct wtl_output_style *style)
+static void add_baselines(const struct wtl_page *page, const struct wtl_report_domain *domains,
+			  size_t n, const struct idle *all)
 {
+	struct wtl_buf *buf = page->buf;
 	unsigned last_digit = wtl_format_last_digit(all->idle_uw, all->uncertainty_uw);
 	unsigned scale = wtl_format_scale(all->idle_uw);
-	size_t told = 0;
+	size_t shown = 0;
 
-	wtl_buf_puts(line, " (");
+	wtl_buf_puts(buf, " (");
 	for (size_t i = 0; i < n; i++) {
-		if (!has_baseline(&domains[i]) || told++ >= BASELINES_MAX)
+		if (!has_baseline(&domains[i]) || shown++ >= BASELINES_MAX)
 			continue;
-		wtl_buf_puts(line, told > 1 ? ", " : "");
-		wtl_layout_text(line, domains[i].domain.name, style);
+		wtl_page_put(page, "%w%s", shown > 1 ? ", " : "", domains[i].domain.name);
 		if (all->known == 1)
 			continue;
-		wtl_buf_putc(line, WTL_LAYOUT_NO_BREAK);
-		wtl_buf_puts(line, domains[i].idle.is_modelled ? "~" : "");
-		wtl_format_rounded(line, domains[i].idle.idle_uw, last_digit, scale);
+		wtl_buf_putc(buf, WTL_LAYOUT_NO_BREAK);
+		wtl_buf_puts(buf, domains[i].idle.is_modelled ? "~" : "");
+		wtl_format_rounded(buf, domains[i].idle.idle_uw, last_digit, scale);
 	}
 	if (all->known > BASELINES_MAX)
-		wtl_buf_printf(line, " and %zu more", all->known - BASELINES_MAX);
-	wtl_buf_putc(line, ')');
+		wtl_page_put(page, " and %z more", all->known - BASELINES_MAX);
+	wtl_buf_putc(buf, ')');
 }
 
-int wtl_page_idle(struct wtl_buf *buf, const struct wtl_report_domain *domains, size_t n,
-		  int64_t t_utc_ns, const struct wtl_output_style *style)
+void wtl_page_idle(const struct wtl_page *page, const struct wtl_report_domain *domains, size_t n,
+		   int64_t t_utc_ns)
 {
 	struct idle idle = idle_of(domains, n, t_utc_ns);
-	struct wtl_buf line;
+	struct wtl_buf *buf = page->buf;
+	size_t start, seen;
 
 	if (idle.known == 0)
-		return buf->error;
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_puts(&line, idle.modelled > 0 ? "~ " : "");
-	wtl_format_measure(&line, idle.idle_uw, idle.uncertainty_uw, WTL_FORMAT_W, style->ascii);
-	add_baselines(&line, domains, n, &idle, style);
+		return;
+	start = wtl_page_begin_line(page, "idle");
+	wtl_buf_puts(buf, idle.modelled > 0 ? "~ " : "");
+	wtl_format_measure(buf, idle.idle_uw, idle.uncertainty_uw, WTL_FORMAT_W,
+			   page->style->ascii);
+	add_baselines(page, domains, n, &idle);
 	if (idle.modelled == idle.known)
-		wtl_buf_puts(&line, ", modelled");
+		wtl_buf_puts(buf, ", modelled");
 	if (idle.age_ns >= 0) {
-		size_t start;
-
-		wtl_buf_puts(&line, ", ");
-		start = line.len;
-		wtl_buf_puts(&line, "seen ");
-		wtl_format_age(&line, idle.age_ns);
-		wtl_buf_puts(&line, " ago");
-		wtl_layout_keep(&line, start);
+		wtl_buf_puts(buf, ", ");
+		seen = buf->len;
+		wtl_buf_puts(buf, "seen ");
+		wtl_format_age(buf, idle.age_ns);
+		wtl_buf_puts(buf, " ago");
+		wtl_layout_keep(buf, seen);
 	}
-	return wtl_page_line(buf, "idle", &line);
+	wtl_page_end_line(page, start);
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "text/layout.h"
 
-#include <stdint.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -148,7 +150,7 @@ void wtl_layout_keep(struct wtl_buf *buf, size_t start)
 	}
 }
 
-int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent)
+static int wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent)
 {
 	bool first = true;
 
@@ -173,6 +175,18 @@ int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t
 	return wtl_buf_putc(buf, '\n');
 }
 
+int wtl_layout_wrap(struct wtl_buf *buf, size_t start, size_t column, size_t indent)
+{
+	char *text = buf->error ? NULL : strdup(wtl_buf_str(buf) + start);
+
+	if (!text)
+		return buf->error = buf->error ? buf->error : -ENOMEM;
+	wtl_layout_truncate(buf, start);
+	wrap(buf, text, column, indent);
+	free(text);
+	return buf->error;
+}
+
 void wtl_layout_truncate(struct wtl_buf *buf, size_t len)
 {
 	if (len >= buf->len)
@@ -181,23 +195,10 @@ void wtl_layout_truncate(struct wtl_buf *buf, size_t len)
 	buf->data[len] = '\0';
 }
 
-int wtl_layout_close(struct wtl_buf *line, struct wtl_buf *buf)
+void wtl_grid_init(struct wtl_grid *grid, const char *align, const struct wtl_output_style *style)
 {
-	if (line->error && !buf->error)
-		buf->error = line->error;
-	wtl_buf_done(line);
-	return buf->error;
-}
-
-void wtl_grid_init(struct wtl_grid *grid, const char *align)
-{
-	*grid = (struct wtl_grid){.align = align};
+	*grid = (struct wtl_grid){.align = align, .style = style};
 	wtl_buf_init(&grid->rows, (size_t)1 << 22);
-}
-
-void wtl_grid_done(struct wtl_grid *grid)
-{
-	wtl_buf_done(&grid->rows);
 }
 
 void wtl_grid_begin(struct wtl_grid *grid, enum wtl_tone tone)
@@ -237,6 +238,25 @@ void wtl_grid_cell(struct wtl_grid *grid, const char *escaped)
 	wtl_grid_next(grid);
 }
 
+void wtl_grid_text(struct wtl_grid *grid, const char *text)
+{
+	wtl_layout_text(&grid->rows, text, grid->style);
+	wtl_grid_next(grid);
+}
+
+void wtl_grid_number(struct wtl_grid *grid, uint64_t number)
+{
+	wtl_buf_printf(&grid->rows, "%" PRIu64, number);
+	wtl_grid_next(grid);
+}
+
+void wtl_grid_row(struct wtl_grid *grid, enum wtl_tone tone, const char *const cells[])
+{
+	wtl_grid_begin(grid, tone);
+	for (size_t i = 0; cells[i]; i++)
+		wtl_grid_cell(grid, cells[i]);
+}
+
 static size_t grid_gap(const struct wtl_grid *grid, size_t column)
 {
 	if (column == 0)
@@ -269,7 +289,7 @@ static void pad(struct wtl_buf *buf, size_t *owed)
 
 /* Blanks are owed until something follows them, so that no line ends in blanks. */
 static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, const char *at,
-			      const char *end, const struct wtl_output_style *style)
+			      const char *end)
 {
 	size_t width[WTL_GRID_COLUMNS] = {0};
 	size_t owed = 0, column = 0, left = 0;
@@ -282,7 +302,7 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 		if (*at == RUN_ON) {
 			owed += gap;
 			pad(buf, &owed);
-			wtl_layout_wrap(buf, at + 1, left + gap, left + gap);
+			wrap(buf, at + 1, left + gap, left + gap);
 			return at + strlen(at) + 1;
 		}
 		columns = wtl_layout_columns(at, strlen(at));
@@ -298,9 +318,9 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 			start = buf->len;
 			wtl_buf_puts(buf, at);
 			if (grid->align[column] == 'b')
-				wtl_layout_cut_begin(buf, start, columns, style);
+				wtl_layout_cut_begin(buf, start, columns, grid->style);
 			else
-				wtl_layout_cut(buf, start, columns, style);
+				wtl_layout_cut(buf, start, columns, grid->style);
 			columns = wtl_layout_columns(wtl_buf_str(buf) + start, buf->len - start);
 		}
 		if (grid->align[column] != 'r')
@@ -311,8 +331,7 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 	return at;
 }
 
-int wtl_grid_render(const struct wtl_grid *grid, struct wtl_buf *buf,
-		    const struct wtl_output_style *style)
+int wtl_grid_render(struct wtl_grid *grid, struct wtl_buf *buf)
 {
 	const char *at = wtl_buf_str(&grid->rows);
 	const char *end = at + grid->rows.len;
@@ -322,14 +341,15 @@ int wtl_grid_render(const struct wtl_grid *grid, struct wtl_buf *buf,
 	while (at < end && !buf->error) {
 		enum wtl_tone tone = (enum wtl_tone)(at[1] - '0');
 
-		wtl_layout_tone(buf, tone, style);
-		at = render_row(grid, buf, at + 2, end, style);
-		if (style->color && tone != WTL_TONE_PLAIN && !buf->error) {
+		wtl_layout_tone(buf, tone, grid->style);
+		at = render_row(grid, buf, at + 2, end);
+		if (grid->style->color && tone != WTL_TONE_PLAIN && !buf->error) {
 			/* The tone ends before the line does. */
 			wtl_layout_truncate(buf, buf->len - 1);
-			wtl_layout_tone_end(buf, tone, style);
+			wtl_layout_tone_end(buf, tone, grid->style);
 			wtl_buf_putc(buf, '\n');
 		}
 	}
+	wtl_buf_done(&grid->rows);
 	return buf->error;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "document/report.h"
@@ -28,7 +29,7 @@ size_t wtl_layout_columns(const char *text, size_t len);
 int wtl_layout_text(struct wtl_buf *buf, const char *text, const struct wtl_output_style *style);
 
 /* Cuts what was appended since `start` to a number of columns (3 or more), the cut marked by "…" ("..."): its end,
- * or its begin. */
+ * or its start. */
 int wtl_layout_cut(struct wtl_buf *buf, size_t start, size_t columns,
 		   const struct wtl_output_style *style);
 int wtl_layout_cut_begin(struct wtl_buf *buf, size_t start, size_t columns,
@@ -45,41 +46,43 @@ int wtl_layout_tone_end(struct wtl_buf *buf, enum wtl_tone tone,
 /* Makes every blank since `start` such a blank. */
 void wtl_layout_keep(struct wtl_buf *buf, size_t start);
 
-/* Escaped text as a paragraph, wrapped at the width: further lines are indented. `column` is where
- * the first line stands now. Ends the line. */
-int wtl_layout_wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent);
+/* Makes a paragraph of the escaped text since `start`, which stands at `column`: wrapped at the width, further
+ * lines are indented. Ends the line. */
+int wtl_layout_wrap(struct wtl_buf *buf, size_t start, size_t column, size_t indent);
 
 /* Takes back what was appended after the first len bytes. */
 void wtl_layout_truncate(struct wtl_buf *buf, size_t len);
 
-/* Frees a line that was built aside; an error that happened there becomes the buffer's. */
-int wtl_layout_close(struct wtl_buf *line, struct wtl_buf *buf);
-
 /*
  * A table whose columns are as wide as their widest cell. Build a row by wtl_grid_begin(), then for
- * each cell append its (escaped) text to grid->rows and call wtl_grid_next(). A row may end early.
+ * each cell append its (escaped) text to grid->rows and call wtl_grid_next(). A row may end early. Only
+ * wtl_grid_render() frees it.
  */
 struct wtl_grid {
 	struct wtl_buf rows;
+	const struct wtl_output_style *style;
 	const char
 		*align; /* one a column: 'l' left, 'r' right, 'u' left and close to the one before,
 			  'c' left, and cut where the table is wider than the page, 'b' the same
-			  but cut at the begin: one of the two at most */
+			  but cut at the start: one of the two at most */
 	size_t width[WTL_GRID_COLUMNS];
 	size_t at;    /* the column of the next cell */
 	size_t start; /* where it starts in rows */
 	bool runs_on;
 };
 
-void wtl_grid_init(struct wtl_grid *grid, const char *align);
-void wtl_grid_done(struct wtl_grid *grid);
+void wtl_grid_init(struct wtl_grid *grid, const char *align, const struct wtl_output_style *style);
 void wtl_grid_begin(struct wtl_grid *grid, enum wtl_tone tone);
 void wtl_grid_next(struct wtl_grid *grid);
-void wtl_grid_cell(struct wtl_grid *grid, const char *escaped); /* append and next */
+/* Append and next. */
+void wtl_grid_cell(struct wtl_grid *grid, const char *escaped);
+void wtl_grid_text(struct wtl_grid *grid, const char *text); /* from outside: escaped here */
+void wtl_grid_number(struct wtl_grid *grid, uint64_t number);
+/* A row, or its first cells; ended by NULL. */
+void wtl_grid_row(struct wtl_grid *grid, enum wtl_tone tone, const char *const cells[]);
 /* The next cell is the row's last and runs on over all columns that follow, wrapped. */
 void wtl_grid_run_on(struct wtl_grid *grid);
-/* Appends the table. Also passes on an error that happened while it was built. */
-int wtl_grid_render(const struct wtl_grid *grid, struct wtl_buf *buf,
-		    const struct wtl_output_style *style);
+/* Appends the table, and frees it. Also passes on an error that happened while it was built. */
+int wtl_grid_render(struct wtl_grid *grid, struct wtl_buf *buf);
 
 #endif

@@ -16,8 +16,7 @@
 
 enum { LIVE, EXITED, KERNEL, IDLE, UNATTRIBUTED, ACCOUNTS };
 
-struct page {
-	const struct wtl_output_style *style;
+struct table {
 	struct wtl_grid grid;
 	unsigned scale, last_digit;
 	bool is_shown[ACCOUNTS]; /* an account that is 0 everywhere is left out */
@@ -37,35 +36,34 @@ static void accounts_of(const struct wtl_ledger *ledger, uint64_t ret_accounts_u
 	ret_accounts_uj[UNATTRIBUTED] = ledger->unattributed_uj;
 }
 
-static void add_head(struct page *page)
+static void add_head(struct table *table)
 {
 	static const char *const names[] = {"running", "ended", "kernel", "idle", "not attributed"};
-	struct wtl_grid *grid = &page->grid;
+	struct wtl_grid *grid = &table->grid;
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_page_add_unit(grid, "where it went ", WTL_FORMAT_J, page->scale, page->style);
-	for (size_t i = 0; i < ACCOUNTS; i++) {
-		if (page->is_shown[i])
+	wtl_page_add_unit(grid, "where it went ", WTL_FORMAT_J, table->scale);
+	for (size_t i = 0; i < ACCOUNTS; i++)
+		if (table->is_shown[i])
 			wtl_grid_cell(grid, names[i]);
-	}
 	wtl_grid_cell(grid, "total");
 }
 
-static void add_cell(struct page *page, bool is_known, bool is_modelled, uint64_t rounded_uj)
+static void add_cell(struct table *table, bool is_known, bool is_modelled, uint64_t rounded_uj)
 {
-	struct wtl_buf *cell = &page->grid.rows;
+	struct wtl_buf *cell = &table->grid.rows;
 
 	if (is_known) {
 		wtl_buf_puts(cell, is_modelled ? "~" : "");
-		wtl_format_rounded(cell, rounded_uj, page->last_digit, page->scale);
+		wtl_format_rounded(cell, rounded_uj, table->last_digit, table->scale);
 	} else {
 		wtl_buf_putc(cell, '-');
 	}
-	wtl_grid_next(&page->grid);
+	wtl_grid_next(&table->grid);
 }
 
 /* The accounts that are shown, of rounded_uj in all; the columns' sums grow by them. */
-static void add_row(struct page *page, const struct wtl_report *report,
+static void add_row(struct table *table, const struct wtl_report *report,
 		    const struct wtl_report_domain *domain, uint64_t rounded_uj,
 		    uint64_t sums_uj[ACCOUNTS])
 {
@@ -74,38 +72,37 @@ static void add_row(struct page *page, const struct wtl_report *report,
 	const bool is_known[] = {attributed, attributed, attributed, domain->ledger.has_idle, true};
 	uint64_t exact_uj[ACCOUNTS], accounts_uj[ACCOUNTS];
 
-	wtl_grid_begin(&page->grid, WTL_TONE_PLAIN);
-	wtl_layout_text(&page->grid.rows, domain->domain.name, page->style);
-	wtl_grid_next(&page->grid);
+	wtl_grid_begin(&table->grid, WTL_TONE_PLAIN);
+	wtl_grid_text(&table->grid, domain->domain.name);
 	accounts_of(&domain->ledger, exact_uj);
-	wtl_format_apportion(exact_uj, ACCOUNTS, page->last_digit, rounded_uj, accounts_uj);
+	wtl_format_apportion(exact_uj, ACCOUNTS, table->last_digit, rounded_uj, accounts_uj);
 	for (size_t i = 0; i < ACCOUNTS; i++) {
 		sums_uj[i] += accounts_uj[i];
-		if (page->is_shown[i])
-			add_cell(page, is_known[i], is_modelled, accounts_uj[i]);
+		if (table->is_shown[i])
+			add_cell(table, is_known[i], is_modelled, accounts_uj[i]);
 	}
-	add_cell(page, true, is_modelled, rounded_uj);
+	add_cell(table, true, is_modelled, rounded_uj);
 }
 
-static void add_total(struct page *page, const struct wtl_report *report,
+static void add_total(struct table *table, const struct wtl_report *report,
 		      const uint64_t sums_uj[ACCOUNTS], uint64_t rounded_uj)
 {
 	bool is_modelled = wtl_page_is_modelled(report);
 
-	wtl_grid_begin(&page->grid, WTL_TONE_STRONG);
-	wtl_grid_cell(&page->grid, "total");
+	wtl_grid_begin(&table->grid, WTL_TONE_STRONG);
+	wtl_grid_cell(&table->grid, "total");
 	for (size_t i = 0; i < ACCOUNTS; i++) {
-		if (page->is_shown[i])
-			add_cell(page, true, is_modelled, sums_uj[i]);
+		if (table->is_shown[i])
+			add_cell(table, true, is_modelled, sums_uj[i]);
 	}
-	add_cell(page, true, is_modelled, rounded_uj);
+	add_cell(table, true, is_modelled, rounded_uj);
 }
 
 /* Both arrays have room for every domain. */
-static void add_rows(struct page *page, const struct wtl_report *report,
+static void add_rows(struct table *table, const struct wtl_report *report,
 		     const struct wtl_ledger *total, uint64_t exact_uj[], uint64_t rows_uj[])
 {
-	uint64_t whole_uj = wtl_format_round(total->total_uj, page->last_digit);
+	uint64_t whole_uj = wtl_format_round(total->total_uj, table->last_digit);
 	uint64_t sums_uj[ACCOUNTS] = {0};
 	size_t n = 0;
 
@@ -113,14 +110,14 @@ static void add_rows(struct page *page, const struct wtl_report *report,
 		if (is_row(&report->domains[i]))
 			exact_uj[n++] = report->domains[i].ledger.total_uj;
 	}
-	wtl_format_apportion(exact_uj, n, page->last_digit, whole_uj, rows_uj);
+	wtl_format_apportion(exact_uj, n, table->last_digit, whole_uj, rows_uj);
 	n = 0;
 	for (size_t i = 0; i < report->n_domains; i++) {
 		if (is_row(&report->domains[i]))
-			add_row(page, report, &report->domains[i], rows_uj[n++], sums_uj);
+			add_row(table, report, &report->domains[i], rows_uj[n++], sums_uj);
 	}
 	if (n > 1)
-		add_total(page, report, sums_uj, whole_uj);
+		add_total(table, report, sums_uj, whole_uj);
 }
 
 /* Is there more to tell than that nothing is known of anybody? */
@@ -136,29 +133,28 @@ static bool is_worth_it(const struct wtl_report *report, const struct wtl_ledger
 	return false;
 }
 
-int wtl_page_ledger(struct wtl_buf *buf, const struct wtl_report *report,
-		    const struct wtl_output_style *style)
+void wtl_page_ledger(const struct wtl_page *page, const struct wtl_report *report)
 {
-	struct page page = {.style = style};
 	uint64_t accounts_uj[ACCOUNTS], *rows_uj;
+	struct table table = {.scale = 0};
 	struct wtl_ledger total;
 
 	if (!wtl_words_ledger(report, &total) || !is_worth_it(report, &total))
-		return buf->error;
+		return;
 	rows_uj = calloc(report->n_domains, 2 * sizeof(*rows_uj));
-	if (!rows_uj)
-		return buf->error = -ENOMEM;
-	page.scale = wtl_format_scale(total.total_uj);
-	page.last_digit = wtl_format_last_digit(total.total_uj, 0);
+	if (!rows_uj) {
+		page->buf->error = -ENOMEM;
+		return;
+	}
+	table.scale = wtl_format_scale(total.total_uj);
+	table.last_digit = wtl_format_last_digit(total.total_uj, 0);
 	accounts_of(&total, accounts_uj);
 	for (size_t i = 0; i < ACCOUNTS; i++)
-		page.is_shown[i] = accounts_uj[i] > 0;
-	wtl_grid_init(&page.grid, "lrrrrrr");
-	add_head(&page);
-	add_rows(&page, report, &total, rows_uj, rows_uj + report->n_domains);
+		table.is_shown[i] = accounts_uj[i] > 0;
+	wtl_grid_init(&table.grid, "lrrrrrr", page->style);
+	add_head(&table);
+	add_rows(&table, report, &total, rows_uj, rows_uj + report->n_domains);
 	free(rows_uj);
-	wtl_buf_putc(buf, '\n');
-	wtl_grid_render(&page.grid, buf, style);
-	wtl_grid_done(&page.grid);
-	return buf->error;
+	wtl_buf_putc(page->buf, '\n');
+	wtl_grid_render(&table.grid, page->buf);
 }

@@ -1,27 +1,196 @@
 /* SPDX-License-Identifier: MIT */
-/* What the pages of the text format share: lines of the head, and cells of tables. */
+/* What the pages of the text format share: words, lines of the head, remarks, and cells of tables. */
 #include "text/page.h"
 
-#include "base/buf.h"
-#include "document/format.h"
-#include "text/layout.h"
+#include <inttypes.h>
+#include <stdarg.h>
 
-enum { LINE_MAX_BYTES = 1 << 23, UNIT = 6, MILLISECOND = 3 };
+enum { COMMAND_MAX_BYTES = 1 << 23, NAMES_MAX = 6, LABEL_COLUMNS = 10, UNIT = 6, MILLISECOND = 3 };
 
-/* ---- Lines ---- */
+/* ---- Words ---- */
 
-enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains, size_t n)
+bool wtl_page_any(const struct wtl_page_names *names)
+{
+	for (size_t i = 0; i < names->report->n_domains; i++)
+		if (names->has(&names->report->domains[i], names->what))
+			return true;
+	return false;
+}
+
+static void put_names(const struct wtl_page *page, const struct wtl_page_names *names)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < names->report->n_domains; i++) {
+		const struct wtl_report_domain *domain = &names->report->domains[i];
+
+		if (!names->has(domain, names->what))
+			continue;
+		if (n < NAMES_MAX)
+			wtl_page_put(page, "%w%s", n > 0 ? ", " : "", domain->domain.name);
+		n++;
+	}
+	if (n > NAMES_MAX)
+		wtl_page_put(page, " and %z more", n - NAMES_MAX);
+}
+
+static void put_value(const struct wtl_page *page, char type, va_list *args)
+{
+	const char *words;
+
+	switch (type) {
+	case 's':
+		wtl_layout_text(page->buf, va_arg(*args, const char *), page->style);
+		break;
+	case 'w':
+		words = va_arg(*args, const char *);
+		wtl_buf_puts(page->buf, words ? words : "");
+		break;
+	case 'u':
+		wtl_buf_printf(page->buf, "%" PRIu64, va_arg(*args, uint64_t));
+		break;
+	case 'z':
+		wtl_buf_printf(page->buf, "%zu", va_arg(*args, size_t));
+		break;
+	case 't':
+		wtl_format_duration(page->buf, va_arg(*args, int64_t), page->style->ascii);
+		break;
+	case 'N':
+		put_names(page, va_arg(*args, const struct wtl_page_names *));
+		break;
+	default:
+		wtl_buf_putc(page->buf, type);
+		break;
+	}
+}
+
+static void put(const struct wtl_page *page, const char *format, va_list args)
+{
+	va_list own;
+
+	va_copy(own, args);
+	for (const char *at = format; *at; at++) {
+		if (*at == '%' && at[1])
+			put_value(page, *++at, &own);
+		else
+			wtl_buf_putc(page->buf, *at);
+	}
+	va_end(own);
+}
+
+void wtl_page_put(const struct wtl_page *page, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	put(page, format, args);
+	va_end(args);
+}
+
+void wtl_page_words(const struct wtl_page *page, char *const command[], const char *otherwise)
+{
+	struct wtl_buf words;
+
+	if (!command) {
+		wtl_page_put(page, "%s", otherwise);
+		return;
+	}
+	wtl_buf_init(&words, COMMAND_MAX_BYTES);
+	wtl_format_command(&words, command);
+	wtl_page_put(page, "%s", wtl_buf_str(&words));
+	if (words.error && !page->buf->error)
+		page->buf->error = words.error;
+	wtl_buf_done(&words);
+}
+
+void wtl_page_end_title(const struct wtl_page *page, size_t start)
+{
+	wtl_layout_cut(page->buf, start, WTL_LAYOUT_WIDTH, page->style);
+	wtl_buf_puts(page->buf, "\n\n");
+}
+
+void wtl_page_title(const struct wtl_page *page, char *const command[], const char *otherwise)
+{
+	size_t start = page->buf->len;
+
+	wtl_buf_puts(page->buf, "wattle: ");
+	wtl_page_words(page, command, otherwise);
+	wtl_page_end_title(page, start);
+}
+
+size_t wtl_page_begin_line(const struct wtl_page *page, const char *label)
+{
+	wtl_buf_printf(page->buf, "  %-*s", LABEL_COLUMNS - 2, label);
+	return page->buf->len;
+}
+
+void wtl_page_end_line(const struct wtl_page *page, size_t start)
+{
+	wtl_layout_wrap(page->buf, start, LABEL_COLUMNS, LABEL_COLUMNS);
+}
+
+size_t wtl_page_begin_remark(const struct wtl_page *page, enum wtl_page_bullet bullet)
+{
+	static const char *const signs[] = {
+		[WTL_PAGE_MODEL] = "~",
+		[WTL_PAGE_DOUBT] = "!",
+		[WTL_PAGE_REMEDY] = "→",
+		[WTL_PAGE_NOTE] = "-",
+	};
+	enum wtl_tone tone = bullet == WTL_PAGE_DOUBT ? WTL_TONE_WARN : WTL_TONE_PLAIN;
+
+	wtl_layout_tone(page->buf, tone, page->style);
+	wtl_page_put(page, "%s", signs[bullet]);
+	wtl_layout_tone_end(page->buf, tone, page->style);
+	wtl_buf_putc(page->buf, ' ');
+	return page->buf->len;
+}
+
+void wtl_page_end_remark(const struct wtl_page *page, size_t start)
+{
+	/* Behind "->" it begins a column later. */
+	size_t indent = start >= 2 && page->buf->data[start - 2] == '>' ? 3 : 2;
+
+	wtl_layout_wrap(page->buf, start, indent, indent);
+}
+
+void wtl_page_remark(const struct wtl_page *page, enum wtl_page_bullet bullet, const char *format,
+		     ...)
+{
+	size_t start = wtl_page_begin_remark(page, bullet);
+	va_list args;
+
+	va_start(args, format);
+	put(page, format, args);
+	va_end(args);
+	wtl_page_end_remark(page, start);
+}
+
+size_t wtl_page_begin_remarks(const struct wtl_page *page)
+{
+	wtl_buf_putc(page->buf, '\n');
+	return page->buf->len;
+}
+
+void wtl_page_end_remarks(const struct wtl_page *page, size_t start)
+{
+	if (!page->buf->error && page->buf->len == start)
+		wtl_layout_truncate(page->buf, start - 1);
+}
+
+/* ---- What the pages of reports share ---- */
+
+enum wtl_page_modelled wtl_page_modelled(const struct wtl_report *report)
 {
 	size_t figures = 0, modelled = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		const struct wattle_energy *energy = &domains[i].energy;
+	for (size_t i = 0; i < report->n_domains; i++) {
+		const struct wattle_energy *energy = &report->domains[i].energy;
 
-		if (!domains[i].domain.in_total || !energy->has_energy)
+		if (!report->domains[i].domain.in_total || !energy->has_energy)
 			continue;
 		figures++;
-		if (energy->method == WATTLE_METHOD_MODELLED)
-			modelled++;
+		modelled += energy->method == WATTLE_METHOD_MODELLED;
 	}
 	if (modelled == 0)
 		return WTL_PAGE_MEASURED;
@@ -30,80 +199,49 @@ enum wtl_page_modelled wtl_page_modelled(const struct wtl_report_domain *domains
 
 bool wtl_page_is_modelled(const struct wtl_report *report)
 {
-	return wtl_page_modelled(report->domains, report->n_domains) != WTL_PAGE_MEASURED;
+	return wtl_page_modelled(report) != WTL_PAGE_MEASURED;
 }
 
-bool wtl_page_lacks(const struct wtl_report_domain *domain)
+bool wtl_page_lacks(const struct wtl_report_domain *domain, const void *unused)
 {
+	(void)unused;
 	return domain->domain.in_total && !domain->energy.has_energy;
 }
 
-void wtl_page_label(struct wtl_buf *buf, const char *label)
+bool wtl_page_has_gap(const struct wtl_report_domain *domain, const void *unused)
 {
-	wtl_buf_printf(buf, "  %-*s", WTL_PAGE_LABEL_COLUMNS - 2, label);
+	(void)unused;
+	return domain->domain.in_total && domain->energy.has_energy && domain->energy.gap_ns > 0;
 }
 
-int wtl_page_line(struct wtl_buf *buf, const char *label, struct wtl_buf *line)
+bool wtl_page_incomplete(const struct wtl_report *report)
 {
-	wtl_page_label(buf, label);
-	wtl_layout_wrap(buf, wtl_buf_str(line), WTL_PAGE_LABEL_COLUMNS, WTL_PAGE_LABEL_COLUMNS);
-	return wtl_layout_close(line, buf);
+	return report->window.total.gap_ns > 0 ||
+	       wtl_page_any(&(struct wtl_page_names){report, wtl_page_lacks, NULL}) ||
+	       wtl_page_any(&(struct wtl_page_names){report, wtl_page_has_gap, NULL});
 }
 
-int wtl_page_words(struct wtl_buf *buf, char *const command[], const char *otherwise,
-		   const struct wtl_output_style *style)
+void wtl_page_own(const struct wtl_page *page, const struct wtl_report_self *self)
 {
-	struct wtl_buf words;
-
-	if (!command)
-		return wtl_layout_text(buf, otherwise, style);
-	wtl_buf_init(&words, LINE_MAX_BYTES);
-	wtl_format_command(&words, command);
-	wtl_layout_text(buf, wtl_buf_str(&words), style);
-	return wtl_layout_close(&words, buf);
-}
-
-int wtl_page_end_title(struct wtl_buf *buf, size_t start, const struct wtl_output_style *style)
-{
-	wtl_layout_cut(buf, start, WTL_LAYOUT_WIDTH, style);
-	return wtl_buf_puts(buf, "\n\n");
-}
-
-void wtl_page_own(struct wtl_buf *buf, const struct wtl_report_self *self,
-		  const struct wtl_output_style *style)
-{
-	wtl_format_duration(buf, self->cpu_ns, style->ascii);
-	wtl_buf_puts(buf, " of CPU");
+	wtl_page_put(page, "%t of CPU", self->cpu_ns);
 	if (self->max_rss_bytes) {
-		wtl_buf_puts(buf, ", ");
-		wtl_format_bytes(buf, self->max_rss_bytes);
+		wtl_buf_puts(page->buf, ", ");
+		wtl_format_bytes(page->buf, self->max_rss_bytes);
 	}
 	if (self->has_energy) {
-		wtl_buf_puts(buf, ", ~ ");
-		wtl_format_measure(buf, self->energy_uj, self->uncertainty_uj, WTL_FORMAT_J,
-				   style->ascii);
+		wtl_buf_puts(page->buf, ", ~ ");
+		wtl_format_measure(page->buf, self->energy_uj, self->uncertainty_uj, WTL_FORMAT_J,
+				   page->style->ascii);
 	}
-}
-
-int wtl_page_emitted(struct wtl_buf *buf, const struct wtl_report *report,
-		     const struct wtl_output_style *style)
-{
-	const struct wtl_report_carbon *carbon = &report->carbon;
-
-	if (wtl_page_is_modelled(report))
-		wtl_buf_puts(buf, "~ ");
-	wtl_format_measure(buf, carbon->emitted_ug, carbon->uncertainty_ug, WTL_FORMAT_G,
-			   style->ascii);
-	return wtl_buf_puts(buf, " CO2e at ");
 }
 
 /* ---- Cells ---- */
 
 void wtl_page_add_unit(struct wtl_grid *grid, const char *before, enum wtl_format_quantity quantity,
-		       unsigned scale, const struct wtl_output_style *style)
+		       unsigned scale)
 {
 	wtl_buf_printf(&grid->rows, "%s[%s]", before,
-		       wtl_format_unit(quantity, scale, style->ascii));
+		       wtl_format_unit(quantity, scale, grid->style->ascii));
 	wtl_grid_next(grid);
 }
 
@@ -114,25 +252,34 @@ void wtl_page_add_nothing(struct wtl_grid *grid)
 }
 
 void wtl_page_add_uncertainty(struct wtl_grid *grid, uint64_t micro, unsigned last_digit,
-			      unsigned scale, const struct wtl_output_style *style)
+			      unsigned scale)
 {
 	if (micro > 0) {
-		wtl_buf_puts(&grid->rows, style->ascii ? "+/- " : "± ");
+		wtl_buf_puts(&grid->rows, grid->style->ascii ? "+/- " : "± ");
 		wtl_format_rounded_up(&grid->rows, micro, last_digit, scale);
 	}
 	wtl_grid_next(grid);
 }
 
 void wtl_page_add_measure(struct wtl_grid *grid, uint64_t micro, uint64_t uncertainty_micro,
-			  bool is_modelled, unsigned scale, const struct wtl_output_style *style)
+			  bool is_modelled, unsigned scale)
 {
 	unsigned last = wtl_format_last_digit(micro, uncertainty_micro);
 
-	if (is_modelled)
-		wtl_buf_putc(&grid->rows, '~');
+	wtl_buf_puts(&grid->rows, is_modelled ? "~" : "");
 	wtl_format_rounded(&grid->rows, micro, last, scale);
 	wtl_grid_next(grid);
-	wtl_page_add_uncertainty(grid, uncertainty_micro, last, scale, style);
+	wtl_page_add_uncertainty(grid, uncertainty_micro, last, scale);
+}
+
+void wtl_page_add_energy(struct wtl_grid *grid, const struct wattle_energy *energy,
+			 bool is_modelled, unsigned scale)
+{
+	if (energy->has_energy)
+		wtl_page_add_measure(grid, energy->energy_uj, energy->uncertainty_uj, is_modelled,
+				     scale);
+	else
+		wtl_page_add_nothing(grid);
 }
 
 void wtl_page_add_seconds(struct wtl_grid *grid, int64_t duration_ns)

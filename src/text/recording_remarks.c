@@ -3,153 +3,102 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "document/format.h"
-#include "text/layout.h"
+#include "document/words.h"
 #include "text/page.h"
 #include "text/recording_page.h"
-#include "document/words.h"
 
-enum { LINE_MAX_BYTES = 1 << 20, NAMES_MAX = 6, TOLD_MAX = 5, CARBON_MAX = 4 };
+enum { LACKING_MAX = 5, CARBON_MAX = 4 };
 
 static const struct wtl_report *report_of(const struct wtl_page_several *several, size_t i)
 {
 	return several->report(several->of, i);
 }
 
-static void put_label(struct wtl_buf *line, const struct wtl_page_several *several, size_t i)
-{
-	wtl_buf_printf(line, "%s%zu%s", several->before, i + 1, several->after);
-}
-
-static void end_line(struct wtl_buf *buf, struct wtl_buf *line, enum wtl_page_bullet bullet,
-		     const struct wtl_output_style *style)
-{
-	wtl_page_remark(buf, bullet, wtl_buf_str(line), style);
-	wtl_layout_close(line, buf);
-}
-
 /* ---- The file ---- */
 
-static void remark_part(struct wtl_buf *buf, const char *label,
-			const struct wtl_recording *recording, const struct wtl_output_style *style)
+void wtl_page_file_remarks(const struct wtl_page *page, const char *label,
+			   const struct wtl_recording *recording)
 {
-	struct wtl_buf line;
+	const struct wtl_recording_gap *gap = recording->gaps;
 
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_layout_text(&line, label, style);
-	wtl_buf_puts(&line, " is told in part: ");
-	wtl_format_duration(&line, recording->report.window.duration_ns, style->ascii);
-	wtl_buf_puts(&line, " of ");
-	wtl_format_duration(&line, recording->span_ns, style->ascii);
-	end_line(buf, &line, WTL_PAGE_NOTE, style);
-}
-
-/* Those of it that leave a figure as it is, too: the machine was not what it was in the others. */
-static void remark_gaps(struct wtl_buf *buf, const char *label,
-			const struct wtl_recording *recording, const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_layout_text(&line, label, style);
-	if (recording->n_gaps == 1) {
-		wtl_buf_puts(&line, " has a gap: ");
-		wtl_layout_text(&line,
-				recording->gaps[0].text && recording->gaps[0].text[0]
-					? recording->gaps[0].text
-					: recording->gaps[0].kind,
-				style);
-	} else {
-		wtl_buf_printf(&line, " has %zu gaps: wattle report of it alone tells them",
-			       recording->n_gaps);
-	}
-	end_line(buf, &line, WTL_PAGE_DOUBT, style);
-}
-
-void wtl_page_file_remarks(struct wtl_buf *buf, const char *label,
-			   const struct wtl_recording *recording,
-			   const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	if (recording->is_live || !recording->is_whole) {
-		wtl_buf_init(&line, LINE_MAX_BYTES);
-		wtl_layout_text(&line, label, style);
-		wtl_buf_puts(&line, recording->is_live
-					    ? " is being recorded: its figures are those so far"
-					    : " was cut off: its figures go to the last look that "
-					      "was written");
-		end_line(buf, &line, recording->is_live ? WTL_PAGE_NOTE : WTL_PAGE_DOUBT, style);
-	}
+	if (recording->is_live)
+		wtl_page_remark(page, WTL_PAGE_NOTE,
+				"%s is being recorded: its figures are those so far", label);
+	else if (!recording->is_whole)
+		wtl_page_remark(page, WTL_PAGE_DOUBT,
+				"%s was cut off: its figures go to the last look that was written",
+				label);
 	if (recording->is_part)
-		remark_part(buf, label, recording, style);
-	if (recording->n_gaps > 0)
-		remark_gaps(buf, label, recording, style);
+		wtl_page_remark(page, WTL_PAGE_NOTE, "%s is told in part: %t of %t", label,
+				recording->report.window.duration_ns, recording->span_ns);
+	/* Also gaps that leave a figure as it is: the machine was not what it was in the others. */
+	if (recording->n_gaps == 1)
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "%s has a gap: %s", label,
+				gap->text && gap->text[0] ? gap->text : gap->kind);
+	else if (recording->n_gaps > 1)
+		wtl_page_remark(page, WTL_PAGE_DOUBT,
+				"%s has %z gaps: wattle report of it alone tells them", label,
+				recording->n_gaps);
+}
+
+bool wtl_page_has_policy(const struct wtl_recording_policy *policy)
+{
+	return policy->n_idle_given > 0 || (policy->idle && strcmp(policy->idle, "recorded") != 0);
+}
+
+void wtl_page_policy(const struct wtl_page *page, const struct wtl_recording_policy *policy)
+{
+	const char *idle = policy->idle ? policy->idle : "recorded";
+	bool is_recorded = strcmp(idle, "recorded") == 0;
+
+	wtl_page_put(page, "idle power %w",
+		     is_recorded		 ? ""
+		     : strcmp(idle, "none") == 0 ? "taken as none"
+						 : "as learned within the recording alone");
+	for (size_t i = 0; i < policy->n_idle_given; i++)
+		wtl_page_put(page, "%w%s",
+			     i > 0 || !is_recorded ? ", " : "given: ", policy->idle_given[i]);
+}
+
+void wtl_page_policy_remark(const struct wtl_page *page, const struct wtl_recording *recording)
+{
+	size_t start;
+
+	if (!wtl_page_has_policy(&recording->policy))
+		return;
+	start = wtl_page_begin_remark(page, WTL_PAGE_NOTE);
+	wtl_page_policy(page, &recording->policy);
+	wtl_page_end_remark(page, start);
 }
 
 /* ---- Energy that is missing ---- */
 
-static bool has_gap(const struct wtl_report_domain *domain)
+static void remark_names(const struct wtl_page *page, const struct wtl_page_several *several,
+			 size_t i, const char *verb,
+			 bool (*has)(const struct wtl_report_domain *domain, const void *what))
 {
-	return domain->domain.in_total && domain->energy.has_energy && domain->energy.gap_ns > 0;
+	const struct wtl_page_names names = {report_of(several, i), has, NULL};
+
+	if (wtl_page_any(&names))
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "the total of %w%z%w %w %N", several->before,
+				i + 1, several->after, verb, &names);
 }
 
-/* Returns how many there are. */
-static size_t add_names(struct wtl_buf *line, const struct wtl_report *report,
-			bool (*has)(const struct wtl_report_domain *domain),
-			const struct wtl_output_style *style)
+void wtl_page_energy_remarks(const struct wtl_page *page, const struct wtl_page_several *several)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < report->n_domains; i++) {
-		if (!has(&report->domains[i]))
-			continue;
-		if (n < NAMES_MAX) {
-			wtl_buf_puts(line, n > 0 ? ", " : "");
-			wtl_layout_text(line, report->domains[i].domain.name, style);
-		}
-		n++;
-	}
-	if (n > NAMES_MAX)
-		wtl_buf_printf(line, " and %zu more", n - NAMES_MAX);
-	return n;
-}
-
-static void remark_names(struct wtl_buf *buf, const struct wtl_page_several *several, size_t i,
-			 const char *verb, bool (*has)(const struct wtl_report_domain *domain),
-			 const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_puts(&line, "the total of ");
-	put_label(&line, several, i);
-	wtl_buf_puts(&line, verb);
-	if (add_names(&line, report_of(several, i), has, style) > 0)
-		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
-}
-
-void wtl_page_energy_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
-			     const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
 	size_t n = 0;
 
 	for (size_t i = 0; i < several->n; i++) {
 		const struct wtl_report *report = report_of(several, i);
 
 		if (!report->window.total.has_energy || !wtl_page_incomplete(report) ||
-		    n++ >= TOLD_MAX)
+		    n++ >= LACKING_MAX)
 			continue;
-		remark_names(buf, several, i, " lacks ", wtl_page_lacks, style);
-		remark_names(buf, several, i, " lacks stretches of ", has_gap, style);
+		remark_names(page, several, i, "lacks", wtl_page_lacks);
+		remark_names(page, several, i, "lacks stretches of", wtl_page_has_gap);
 	}
-	if (n <= TOLD_MAX)
-		return;
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_printf(&line, "%zu more lack energy", n - TOLD_MAX);
-	end_line(buf, &line, WTL_PAGE_DOUBT, style);
+	if (n > LACKING_MAX)
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "%z more lack energy", n - LACKING_MAX);
 }
 
 /* ---- Emissions ---- */
@@ -170,100 +119,45 @@ static bool is_new_intensity(const struct wtl_page_several *several, size_t i)
 	return has_emissions(report_of(several, i));
 }
 
-static void remark_intensities(struct wtl_buf *buf, const struct wtl_page_several *several,
-			       const struct wtl_output_style *style)
+static void remark_intensities(const struct wtl_page *page, const struct wtl_page_several *several)
 {
-	const struct wtl_report_carbon *first = NULL;
-	struct wtl_buf line;
-	size_t n = 0;
+	size_t n = 0, all = 0, start;
 
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_puts(&line, "CO2e is not at one intensity: ");
-	for (size_t i = 0; i < several->n; i++) {
-		const struct wtl_report_carbon *carbon = &report_of(several, i)->carbon;
-
+	for (size_t i = 0; i < several->n; i++)
+		all += is_new_intensity(several, i);
+	if (all == 0)
+		return;
+	start = wtl_page_begin_remark(page, all > 1 ? WTL_PAGE_DOUBT : WTL_PAGE_NOTE);
+	wtl_buf_puts(page->buf, all > 1 ? "CO2e is not at one intensity: " : "CO2e is at ");
+	for (size_t i = 0; i < several->n && n < CARBON_MAX; i++) {
 		if (!is_new_intensity(several, i))
 			continue;
-		if (n < CARBON_MAX) {
-			wtl_buf_puts(&line, n > 0 ? ", " : "");
-			wtl_page_intensity(&line, carbon, style);
-			wtl_buf_puts(&line, " in ");
-			put_label(&line, several, i);
-		}
-		first = first ? first : carbon;
-		n++;
+		wtl_buf_puts(page->buf, n++ > 0 ? ", " : "");
+		wtl_page_intensity(page, &report_of(several, i)->carbon);
+		if (all > 1)
+			wtl_page_put(page, " in %w%z%w", several->before, i + 1, several->after);
 	}
-	if (n > CARBON_MAX)
-		wtl_buf_printf(&line, " and %zu more", n - CARBON_MAX);
-	if (n == 1) {
-		wtl_buf_clear(&line);
-		wtl_buf_puts(&line, "CO2e is at ");
-		wtl_page_intensity(&line, first, style);
-	}
-	if (n > 0)
-		wtl_page_remark(buf, n > 1 ? WTL_PAGE_DOUBT : WTL_PAGE_NOTE, wtl_buf_str(&line),
-				style);
-	wtl_layout_close(&line, buf);
+	if (all > n)
+		wtl_page_put(page, " and %z more", all - n);
+	wtl_page_end_remark(page, start);
 }
 
-static void note_varying(struct wtl_buf *buf, const struct wtl_page_several *several,
-			 const char *file, const struct wtl_output_style *style)
+void wtl_page_carbon_remarks(const struct wtl_page *page, const struct wtl_page_several *several,
+			     const struct wtl_recording *first)
 {
-	struct wtl_buf line;
-	bool has = false;
+	bool has = false, has_pue = false;
 
-	for (size_t i = 0; i < several->n; i++)
+	for (size_t i = 0; i < several->n; i++) {
 		has |= has_emissions(report_of(several, i));
-	if (!has)
-		return;
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	wtl_buf_puts(&line, "CO2e is at the intensities over the time in ");
-	wtl_layout_text(&line, file, style);
-	end_line(buf, &line, WTL_PAGE_NOTE, style);
-}
-
-void wtl_page_carbon_remarks(struct wtl_buf *buf, const struct wtl_page_several *several,
-			     const struct wtl_recording *first,
-			     const struct wtl_output_style *style)
-{
-	if (first && first->carbon.is_varying)
-		note_varying(buf, several, first->carbon.file, style);
-	else
-		remark_intensities(buf, several, style);
-	for (size_t i = 0; i < several->n; i++)
-		if (report_of(several, i)->carbon.pue_milli &&
-		    has_emissions(report_of(several, i))) {
-			wtl_page_remark(buf, WTL_PAGE_NOTE, "CO2e is told without PUE", style);
-			return;
-		}
-}
-
-bool wtl_page_policy(struct wtl_buf *line, const struct wtl_recording_policy *policy,
-		     const struct wtl_output_style *style)
-{
-	bool is_recorded = !policy->idle || strcmp(policy->idle, "recorded") == 0;
-
-	if (policy->n_idle_given == 0 && is_recorded)
-		return false;
-	wtl_buf_puts(line, "idle power ");
-	if (!is_recorded)
-		wtl_buf_puts(line, strcmp(policy->idle, "none") == 0
-					   ? "taken as none"
-					   : "as learned within the recording alone");
-	for (size_t i = 0; i < policy->n_idle_given; i++) {
-		wtl_buf_puts(line, i > 0 || !is_recorded ? ", " : "given: ");
-		wtl_layout_text(line, policy->idle_given[i], style);
+		has_pue |= has_emissions(report_of(several, i)) &&
+			   report_of(several, i)->carbon.pue_milli;
 	}
-	return true;
-}
-
-void wtl_page_policy_remark(struct wtl_buf *buf, const struct wtl_recording *recording,
-			    const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, LINE_MAX_BYTES);
-	if (wtl_page_policy(&line, &recording->policy, style))
-		wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
+	if (!first || !first->carbon.is_varying)
+		remark_intensities(page, several);
+	else if (has)
+		wtl_page_remark(page, WTL_PAGE_NOTE,
+				"CO2e is at the intensities over the time in %s",
+				first->carbon.file);
+	if (has_pue)
+		wtl_page_remark(page, WTL_PAGE_NOTE, "CO2e is told without PUE");
 }

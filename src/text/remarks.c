@@ -4,23 +4,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "document/format.h"
-#include "text/layout.h"
 #include "document/words.h"
-
-enum { NAMES_MAX = 6, REMARK_MAX = 1 << 20 };
-
-/* What several domains may share. */
-struct trait {
-	bool (*has)(const struct wtl_report_domain *domain, const void *what);
-	const void *what;
-};
-
-static bool lacks_figure(const struct wtl_report_domain *domain, const void *what)
-{
-	(void)what;
-	return wtl_page_lacks(domain);
-}
 
 static bool has_flag(const struct wtl_report_domain *domain, const void *what)
 {
@@ -29,124 +13,24 @@ static bool has_flag(const struct wtl_report_domain *domain, const void *what)
 	return domain->energy.has_energy && (domain->energy.flags & *flag) != 0;
 }
 
-static bool is_unmeasured(const struct wtl_report_domain *domain)
+static bool is_modelled(const struct wtl_report_domain *domain)
 {
-	return !domain->energy.has_energy || domain->energy.gap_ns > 0 ||
-	       domain->energy.method == WATTLE_METHOD_MODELLED;
+	return domain->energy.has_energy && domain->energy.method == WATTLE_METHOD_MODELLED;
 }
 
 static bool has_remedy(const struct wtl_report_domain *domain, const void *what)
 {
-	return is_unmeasured(domain) && domain->domain.remedy && domain->domain.remedy[0] &&
+	bool is_unmeasured =
+		!domain->energy.has_energy || domain->energy.gap_ns > 0 || is_modelled(domain);
+
+	return is_unmeasured && domain->domain.remedy && domain->domain.remedy[0] &&
 	       strcmp(domain->domain.remedy, what) == 0;
 }
 
 static bool is_modelled_because(const struct wtl_report_domain *domain, const void *what)
 {
-	return domain->energy.has_energy && domain->energy.method == WATTLE_METHOD_MODELLED &&
-	       domain->domain.reason && strcmp(domain->domain.reason, what) == 0;
-}
-
-/* "package-0, package-1 and 6 more" of the domains with that trait. Returns how many there are. */
-static size_t add_names(struct wtl_buf *line, const struct wtl_report *report, struct trait trait,
-			const struct wtl_output_style *style)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < report->n_domains; i++) {
-		const struct wtl_report_domain *domain = &report->domains[i];
-
-		if (!trait.has(domain, trait.what))
-			continue;
-		if (count < NAMES_MAX) {
-			wtl_buf_puts(line, count ? ", " : "");
-			wtl_layout_text(line, domain->domain.name, style);
-		}
-		count++;
-	}
-	if (count > NAMES_MAX)
-		wtl_buf_printf(line, " and %zu more", count - NAMES_MAX);
-	return count;
-}
-
-int wtl_page_remark(struct wtl_buf *buf, enum wtl_page_bullet bullet, const char *escaped,
-		    const struct wtl_output_style *style)
-{
-	static const char *const signs[] = {
-		[WTL_PAGE_MODEL] = "~",
-		[WTL_PAGE_DOUBT] = "!",
-		[WTL_PAGE_REMEDY] = "→",
-		[WTL_PAGE_NOTE] = "-",
-	};
-	enum wtl_tone tone = bullet == WTL_PAGE_DOUBT ? WTL_TONE_WARN : WTL_TONE_PLAIN;
-	size_t indent = bullet == WTL_PAGE_REMEDY && style->ascii ? 3 : 2;
-
-	wtl_layout_tone(buf, tone, style);
-	wtl_layout_text(buf, signs[bullet], style);
-	wtl_layout_tone_end(buf, tone, style);
-	wtl_buf_putc(buf, ' ');
-	return wtl_layout_wrap(buf, escaped, indent, indent);
-}
-
-/* One remark for all domains with a trait: their names between `before` and `after`. */
-static void remark_names(struct wtl_buf *buf, const struct wtl_report *report, const char *before,
-			 struct trait trait, const char *after,
-			 const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_buf_puts(&line, before);
-	if (add_names(&line, report, trait, style) > 0) {
-		wtl_layout_text(&line, after, style);
-		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
-	}
-	wtl_layout_close(&line, buf);
-}
-
-static void remark_flag(struct wtl_buf *buf, const struct wtl_report *report, uint32_t flag,
-			const char *words, const struct wtl_output_style *style)
-{
-	remark_names(buf, report, "", (struct trait){has_flag, &flag}, words, style);
-}
-
-static void remark_gap(struct wtl_buf *buf, const struct wtl_report_domain *domain,
-		       const struct wtl_report *report, const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_layout_text(&line, domain->domain.name, style);
-	wtl_buf_puts(&line, ": ");
-	wtl_format_duration(&line, domain->energy.gap_ns, style->ascii);
-	wtl_buf_puts(&line, " of ");
-	wtl_format_duration(&line, report->window.duration_ns, style->ascii);
-	wtl_buf_puts(&line, " not measured and not filled in");
-	if (domain->domain.reason && domain->energy.method != WATTLE_METHOD_MODELLED) {
-		wtl_buf_puts(&line, ": ");
-		wtl_layout_text(&line, domain->domain.reason, style);
-	}
-	wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
-}
-
-/* Is domain i the first that has the trait? Each is told once. */
-static bool is_first(const struct wtl_report *report, size_t i, struct trait trait)
-{
-	for (size_t before = 0; before < i; before++) {
-		if (trait.has(&report->domains[before], trait.what))
-			return false;
-	}
-	return trait.has(&report->domains[i], trait.what);
-}
-
-static bool in_notes(const struct wtl_report *report, const char *text)
-{
-	for (size_t i = 0; i < report->n_notes; i++) {
-		if (report->notes[i] && strstr(report->notes[i], text))
-			return true;
-	}
-	return false;
+	return is_modelled(domain) && domain->domain.reason &&
+	       strcmp(domain->domain.reason, what) == 0;
 }
 
 /* Was it divided among processes without a baseline, so that idle energy is in their figures? */
@@ -171,258 +55,187 @@ static bool is_counted(const struct wtl_report_domain *domain, const void *what)
 		strcmp(domain->weight, "cycles") == 0);
 }
 
-/* Another weight than usual: what the hardware counted of each process. */
-static void note_counted(struct wtl_buf *buf, const struct wtl_report *report,
-			 const struct wtl_output_style *style)
+static bool in_notes(const struct wtl_report *report, const char *text)
 {
-	const char *weight = NULL;
-	struct wtl_buf line;
-
-	for (size_t i = 0; i < report->n_domains && !weight; i++)
-		if (is_counted(&report->domains[i], NULL))
-			weight = report->domains[i].weight;
-	if (!weight)
-		return;
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_buf_printf(&line, "divided among processes by %s: ", weight);
-	add_names(&line, report, (struct trait){is_counted, NULL}, style);
-	wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
+	for (size_t i = 0; i < report->n_notes; i++)
+		if (report->notes[i] && strstr(report->notes[i], text))
+			return true;
+	return false;
 }
 
-/* Where nothing better is known, what processes use of a domain is a guess (DESIGN 5). */
-static void remark_guesses(struct wtl_buf *buf, const struct wtl_report *report,
-			   const struct wtl_output_style *style)
+/* Is domain i the first with that text? All that share it get one remark. */
+static bool is_first(const struct wtl_page_names *names, size_t i)
 {
+	const struct wtl_report before = {.domains = names->report->domains, .n_domains = i};
+
+	return names->what && names->has(&names->report->domains[i], names->what) &&
+	       !wtl_page_any(&(struct wtl_page_names){&before, names->has, names->what});
+}
+
+static void remark_models(const struct wtl_page *page, const struct wtl_report *report)
+{
+	if (!wtl_page_is_modelled(report))
+		return;
+	wtl_page_remark(page, WTL_PAGE_MODEL,
+			"modelled: computed from load and tables, not measured");
 	for (size_t i = 0; i < report->n_domains; i++) {
-		const char *weight = report->domains[i].weight;
-		struct trait trait = {is_guessed_by, weight};
-		struct wtl_buf after;
+		const char *reason = report->domains[i].domain.reason;
+		const struct wtl_page_names names = {report, is_modelled_because, reason};
 
-		if (!weight || !is_first(report, i, trait))
-			continue;
-		wtl_buf_init(&after, REMARK_MAX);
-		wtl_buf_printf(&after, ": divided among processes by %s", weight);
-		remark_names(buf, report, "", trait, wtl_buf_str(&after), style);
-		wtl_layout_close(&after, buf);
+		if (is_first(&names, i) && !in_notes(report, reason))
+			wtl_page_remark(page, WTL_PAGE_MODEL, "%N: modelled, because %s", &names,
+					reason);
 	}
 }
 
-static void note_reason(struct wtl_buf *buf, const struct wtl_report *report,
-			const struct wtl_output_style *style)
+static void remark_gap(const struct wtl_page *page, const struct wtl_report *report,
+		       const struct wtl_report_domain *domain)
 {
-	const struct wtl_report_attribution *attribution = &report->attribution;
-	struct wtl_buf line;
+	const char *reason =
+		domain->energy.method != WATTLE_METHOD_MODELLED ? domain->domain.reason : NULL;
 
-	if (attribution->is_known || !attribution->reason || in_notes(report, attribution->reason))
-		return;
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_buf_puts(&line, "energy of processes is not known: ");
-	wtl_layout_text(&line, attribution->reason, style);
-	wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
+	wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: %t of %t not measured and not filled in%w%s",
+			domain->domain.name, domain->energy.gap_ns, report->window.duration_ns,
+			reason ? ": " : "", reason);
 }
 
-/* Returns whether it said that a baseline is missing; a note of the report may say so already. */
-static bool note_no_idle(struct wtl_buf *buf, const struct wtl_report *report,
-			 const struct wtl_output_style *style)
+static void remark_disagreement(const struct wtl_page *page, const struct wattle_domain *about)
 {
-	struct wtl_buf line;
-	bool is_missing;
+	static const char end[] = " disagree by more than they may: one of them is wrong";
 
-	if (!report->attribution.is_known || in_notes(report, "idle baseline"))
-		return false;
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_buf_printf(&line, "%s yet for ", wtl_words_no_idle);
-	is_missing = add_names(&line, report, (struct trait){lacks_baseline, NULL}, style) > 0;
-	if (is_missing) {
-		wtl_buf_puts(&line, ": who used that energy is billed in full, "
-				    "idle power included");
-		wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
-	}
-	wtl_layout_close(&line, buf);
-	return is_missing;
+	if (about->source && about->check && strcmp(about->source, about->check) == 0)
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: its counter and its power%w",
+				about->name, end);
+	else
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "%s: %s and %s%w", about->name, about->source,
+				about->check, end);
 }
 
-static bool is_same(const char *a, const char *b)
+static void remark_figures(const struct wtl_page *page, const struct wtl_report *report)
 {
-	return a && b && strcmp(a, b) == 0;
-}
+	static const uint32_t reset = WATTLE_ENERGY_RESET, is_short = WATTLE_ENERGY_SHORT;
+	const struct wtl_page_names were_reset = {report, has_flag, &reset};
+	const struct wtl_page_names were_short = {report, has_flag, &is_short};
+	const struct wtl_page_names lacking = {report, wtl_page_lacks, NULL};
 
-static void remark_disagreement(struct wtl_buf *buf, const struct wtl_report_domain *domain,
-				const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_layout_text(&line, domain->domain.name, style);
-	wtl_buf_puts(&line, ": ");
-	if (is_same(domain->domain.source, domain->domain.check)) {
-		wtl_buf_puts(&line, "its counter and its power");
-	} else {
-		wtl_layout_text(&line, domain->domain.source, style);
-		wtl_buf_puts(&line, " and ");
-		wtl_layout_text(&line, domain->domain.check, style);
-	}
-	wtl_buf_puts(&line, " disagree by more than they may: one of them is wrong");
-	wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
-}
-
-static void remark_figures(struct wtl_buf *buf, const struct wtl_report *report,
-			   const struct wtl_output_style *style)
-{
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const struct wtl_report_domain *domain = &report->domains[i];
 
-		if (!domain->energy.has_energy)
-			continue;
-		if (domain->energy.gap_ns > 0)
-			remark_gap(buf, domain, report, style);
-		if (domain->energy.flags & WATTLE_ENERGY_DISAGREES)
-			remark_disagreement(buf, domain, style);
+		if (domain->energy.has_energy && domain->energy.gap_ns > 0)
+			remark_gap(page, report, domain);
+		if (domain->energy.has_energy && (domain->energy.flags & WATTLE_ENERGY_DISAGREES))
+			remark_disagreement(page, &domain->domain);
 	}
-	remark_flag(buf, report, WATTLE_ENERGY_RESET,
-		    ": the counter started anew, so a stretch is missing", style);
-	remark_flag(buf, report, WATTLE_ENERGY_SHORT,
-		    ": too short for the sensor (fewer than 10 of its updates), so its ± is large",
-		    style);
-	if (report->window.total.has_energy)
-		remark_names(buf, report, "the total lacks ", (struct trait){lacks_figure, NULL},
-			     "", style);
+	if (wtl_page_any(&were_reset))
+		wtl_page_remark(page, WTL_PAGE_DOUBT,
+				"%N: the counter started anew, so a stretch is missing",
+				&were_reset);
+	if (wtl_page_any(&were_short))
+		wtl_page_remark(page, WTL_PAGE_DOUBT,
+				"%N: too short for the sensor (fewer than 10 of its updates), so "
+				"its %s is large",
+				&were_short, "±");
+	if (report->window.total.has_energy && wtl_page_any(&lacking))
+		wtl_page_remark(page, WTL_PAGE_DOUBT, "the total lacks %N", &lacking);
 }
 
-static void remark_remedy(struct wtl_buf *buf, const struct wtl_report *report, const char *remedy,
-			  const struct wtl_output_style *style)
+/* Where nothing better is known, what processes use of a domain is a guess (DESIGN 5). */
+static void remark_guesses(const struct wtl_page *page, const struct wtl_report *report)
 {
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_buf_puts(&line, "for ");
-	add_names(&line, report, (struct trait){has_remedy, remedy}, style);
-	wtl_buf_puts(&line, ": ");
-	wtl_layout_text(&line, remedy, style);
-	wtl_page_remark(buf, WTL_PAGE_REMEDY, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
-}
-
-static void remark_model(struct wtl_buf *buf, const struct wtl_report *report, const char *reason,
-			 const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	add_names(&line, report, (struct trait){is_modelled_because, reason}, style);
-	wtl_buf_puts(&line, ": modelled, because ");
-	wtl_layout_text(&line, reason, style);
-	wtl_page_remark(buf, WTL_PAGE_MODEL, wtl_buf_str(&line), style);
-	wtl_layout_close(&line, buf);
-}
-
-static void remark_models(struct wtl_buf *buf, const struct wtl_report *report,
-			  const struct wtl_output_style *style)
-{
-	if (wtl_page_modelled(report->domains, report->n_domains) == WTL_PAGE_MEASURED)
-		return;
-	wtl_page_remark(buf, WTL_PAGE_MODEL,
-			"modelled: computed from load and tables, not measured", style);
 	for (size_t i = 0; i < report->n_domains; i++) {
-		const char *reason = report->domains[i].domain.reason;
+		const char *weight = report->domains[i].weight;
+		const struct wtl_page_names names = {report, is_guessed_by, weight};
 
-		if (reason && is_first(report, i, (struct trait){is_modelled_because, reason}) &&
-		    !in_notes(report, reason))
-			remark_model(buf, report, reason, style);
+		if (is_first(&names, i))
+			wtl_page_remark(page, WTL_PAGE_DOUBT, "%N: divided among processes by %s",
+					&names, weight);
 	}
 }
 
-static void remark_remedies(struct wtl_buf *buf, const struct wtl_report *report,
-			    const struct wtl_output_style *style)
+/* Another weight than usual: what the hardware counted of each process. */
+static void note_counted(const struct wtl_page *page, const struct wtl_report *report)
+{
+	const struct wtl_page_names names = {report, is_counted, NULL};
+	size_t i = 0;
+
+	if (!wtl_page_any(&names))
+		return;
+	while (!is_counted(&report->domains[i], NULL))
+		i++;
+	wtl_page_remark(page, WTL_PAGE_NOTE, "divided among processes by %w: %N",
+			report->domains[i].weight, &names);
+}
+
+/* Returns whether it said that a baseline is missing; a note of the report may say so already. */
+static bool note_no_idle(const struct wtl_page *page, const struct wtl_report *report)
+{
+	const struct wtl_page_names names = {report, lacks_baseline, NULL};
+
+	if (!report->attribution.is_known || in_notes(report, "idle baseline") ||
+	    !wtl_page_any(&names))
+		return false;
+	wtl_page_remark(page, WTL_PAGE_NOTE,
+			"%w yet for %N: who used that energy is billed in full, idle power "
+			"included",
+			wtl_words_no_idle, &names);
+	return true;
+}
+
+static void remark_remedies(const struct wtl_page *page, const struct wtl_report *report)
 {
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *remedy = report->domains[i].domain.remedy;
+		const struct wtl_page_names names = {report, has_remedy, remedy};
 
-		if (remedy && is_first(report, i, (struct trait){has_remedy, remedy}) &&
-		    !in_notes(report, remedy))
-			remark_remedy(buf, report, remedy, style);
+		if (is_first(&names, i) && !in_notes(report, remedy))
+			wtl_page_remark(page, WTL_PAGE_REMEDY, "for %N: %s", &names, remedy);
 	}
 }
 
-static void put_details(struct wtl_buf *buf, const struct wtl_report_domain *domain,
-			const struct wtl_output_style *style)
+static void put_details(const struct wtl_page *page, const struct wtl_report_domain *domain)
 {
 	const struct wattle_domain *about = &domain->domain;
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	wtl_layout_text(&line, about->name, style);
-	wtl_buf_puts(&line, about->device ? ": " : "");
-	wtl_layout_text(&line, about->device, style);
-	if (domain->energy.has_energy) {
-		wtl_buf_printf(&line, "; %u samples over ", (unsigned)domain->energy.samples);
-		wtl_format_duration(&line, domain->energy.measured_ns, style->ascii);
-	}
-	if (about->update_ns > 0) {
-		wtl_buf_puts(&line, "; a new value every ");
-		wtl_format_period(&line, about->update_ns, style->ascii);
-	}
-	if (about->sensor) {
-		wtl_buf_puts(&line, "; sensor ");
-		wtl_layout_text(&line, about->sensor, style);
-	}
-	if (about->check) {
-		wtl_buf_puts(&line, "; compared with ");
-		wtl_layout_text(&line, about->check, style);
-	}
-	if (domain->weight) {
-		wtl_buf_puts(&line, "; weight ");
-		wtl_layout_text(&line, domain->weight, style);
-	}
-	wtl_buf_puts(buf, "  ");
-	wtl_layout_wrap(buf, wtl_buf_str(&line), 2, 4);
-	wtl_layout_close(&line, buf);
-}
-
-static void put_notes(struct wtl_buf *buf, const struct wtl_report *report,
-		      const struct wtl_output_style *style)
-{
-	struct wtl_buf line;
-
-	wtl_buf_init(&line, REMARK_MAX);
-	for (size_t i = 0; i < report->n_notes; i++) {
-		wtl_buf_clear(&line);
-		wtl_layout_text(&line, report->notes[i], style);
-		if (line.len > 0)
-			wtl_page_remark(buf, WTL_PAGE_NOTE, wtl_buf_str(&line), style);
-	}
-	wtl_layout_close(&line, buf);
-}
-
-int wtl_page_remarks(struct wtl_buf *buf, const struct wtl_report *report,
-		     const struct wtl_output_style *style)
-{
-	bool lacks_idle;
 	size_t start;
 
-	wtl_buf_putc(buf, '\n');
-	start = buf->len;
-	remark_models(buf, report, style);
-	remark_figures(buf, report, style);
-	remark_guesses(buf, report, style);
-	note_reason(buf, report, style);
-	note_counted(buf, report, style);
-	lacks_idle = note_no_idle(buf, report, style);
-	put_notes(buf, report, style);
-	remark_remedies(buf, report, style);
-	if (lacks_idle)
-		wtl_page_remark(buf, WTL_PAGE_REMEDY,
-				"wattle run --idle-first 10 measures an idle baseline first",
-				style);
-	if (style->verbose) {
-		for (size_t i = 0; i < report->n_domains; i++)
-			put_details(buf, &report->domains[i], style);
+	wtl_buf_puts(page->buf, "  ");
+	start = page->buf->len;
+	wtl_page_put(page, "%s%w%s", about->name, about->device ? ": " : "", about->device);
+	if (domain->energy.has_energy)
+		wtl_page_put(page, "; %u samples over %t", (uint64_t)domain->energy.samples,
+			     domain->energy.measured_ns);
+	if (about->update_ns > 0) {
+		wtl_buf_puts(page->buf, "; a new value every ");
+		wtl_format_period(page->buf, about->update_ns, page->style->ascii);
 	}
-	/* Nothing to remark: no empty line for it either. */
-	if (!buf->error && buf->len == start)
-		wtl_layout_truncate(buf, start - 1);
-	return buf->error;
+	if (about->sensor)
+		wtl_page_put(page, "; sensor %s", about->sensor);
+	if (about->check)
+		wtl_page_put(page, "; compared with %s", about->check);
+	if (domain->weight)
+		wtl_page_put(page, "; weight %s", domain->weight);
+	wtl_layout_wrap(page->buf, start, 2, 4);
+}
+
+void wtl_page_remarks(const struct wtl_page *page, const struct wtl_report *report)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+	bool lacks_idle;
+
+	remark_models(page, report);
+	remark_figures(page, report);
+	remark_guesses(page, report);
+	if (!attribution->is_known && attribution->reason && !in_notes(report, attribution->reason))
+		wtl_page_remark(page, WTL_PAGE_NOTE, "energy of processes is not known: %s",
+				attribution->reason);
+	note_counted(page, report);
+	lacks_idle = note_no_idle(page, report);
+	for (size_t i = 0; i < report->n_notes; i++)
+		if (report->notes[i] && report->notes[i][0])
+			wtl_page_remark(page, WTL_PAGE_NOTE, "%s", report->notes[i]);
+	remark_remedies(page, report);
+	if (lacks_idle)
+		wtl_page_remark(page, WTL_PAGE_REMEDY,
+				"wattle run --idle-first 10 measures an idle baseline first");
+	for (size_t i = 0; page->style->verbose && i < report->n_domains; i++)
+		put_details(page, &report->domains[i]);
 }

@@ -4,14 +4,15 @@
 #include "document/writer.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/buf.h"
 #include "document/format.h"
 #include "text/layout.h"
 
-enum { NAME_MAX_BYTES = 1 << 16, LEGEND_MAX_BYTES = 1024 };
+enum { DOMAIN_NAME_MAX = 128 };
 
-/* What a column of the runs tells of the command: the same of all. */
+/* What a column of the runs has of the command: the same of all. */
 enum of_command { NOTHING, FULL, DYNAMIC };
 
 static enum of_command of_command(const struct wtl_series *series)
@@ -30,10 +31,9 @@ static enum of_command of_command(const struct wtl_series *series)
 	return best;
 }
 
-/* Where another run has no dynamic part, this one's is not told; its ± would not be that of full. */
+/* Where another run has no dynamic part, that of this one is left out; its ± would not be that of full. */
 static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
-			enum of_command what, bool modelled, unsigned scale,
-			const struct wtl_output_style *style)
+			enum of_command what, bool modelled, unsigned scale)
 {
 	const struct wtl_report_attribution *attribution = &report->attribution;
 	const struct wtl_share_energy *share = &attribution->command;
@@ -42,30 +42,15 @@ static void add_command(struct wtl_grid *grid, const struct wtl_report *report,
 		wtl_page_add_nothing(grid);
 	else if (what == DYNAMIC)
 		wtl_page_add_measure(grid, share->dynamic_uj, share->uncertainty_uj, modelled,
-				     scale, style);
+				     scale);
 	else
 		wtl_page_add_measure(grid, share->full_uj,
 				     share->has_dynamic ? 0 : share->uncertainty_uj, modelled,
-				     scale, style);
+				     scale);
 }
 
-static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *report,
-		    enum of_command what, unsigned scale, const struct wtl_output_style *style)
+void wtl_page_add_end(struct wtl_grid *grid, const struct wtl_report *report)
 {
-	bool modelled = wtl_page_is_modelled(report);
-	const struct wattle_energy *total = &report->window.total;
-
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_buf_printf(&grid->rows, "%zu", i + 1);
-	wtl_grid_next(grid);
-	wtl_page_add_seconds(grid, report->window.duration_ns);
-	if (total->has_energy)
-		wtl_page_add_measure(grid, total->energy_uj, total->uncertainty_uj, modelled, scale,
-				     style);
-	else
-		wtl_page_add_nothing(grid);
-	if (what != NOTHING)
-		add_command(grid, report, what, modelled, scale, style);
 	if (report->interrupted)
 		wtl_buf_puts(&grid->rows, "interrupted");
 	else if (!wtl_page_end(&grid->rows, report))
@@ -73,8 +58,7 @@ static void add_run(struct wtl_grid *grid, size_t i, const struct wtl_report *re
 	wtl_grid_next(grid);
 }
 
-static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
-		     const struct wtl_output_style *style)
+static void put_runs(const struct wtl_page *page, const struct wtl_series *series)
 {
 	enum of_command what = of_command(series);
 	uint64_t largest = 0;
@@ -88,22 +72,29 @@ static void put_runs(struct wtl_buf *buf, const struct wtl_series *series,
 			largest = total->energy_uj;
 	}
 	scale = wtl_format_scale(largest);
-	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(&grid, "run");
-	wtl_grid_cell(&grid, "time [s]");
-	wtl_grid_cell(&grid, "energy");
-	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale, style);
+	wtl_grid_init(&grid, what == NOTHING ? "rrrul" : "rrrurul", page->style);
+	wtl_grid_row(&grid, WTL_TONE_PLAIN,
+		     (const char *const[]){"run", "time [s]", "energy", NULL});
+	wtl_page_add_unit(&grid, "", WTL_FORMAT_J, scale);
 	if (what != NOTHING) {
 		wtl_grid_cell(&grid, "command");
 		wtl_page_add_unit(&grid, what == DYNAMIC ? "dynamic " : "full ", WTL_FORMAT_J,
-				  scale, style);
+				  scale);
 	}
 	wtl_grid_cell(&grid, "end");
-	for (size_t i = 0; i < series->n_reports; i++)
-		add_run(&grid, i, &series->reports[i], what, scale, style);
-	wtl_grid_render(&grid, buf, style);
-	wtl_grid_done(&grid);
+	for (size_t i = 0; i < series->n_reports; i++) {
+		const struct wtl_report *report = &series->reports[i];
+		bool modelled = wtl_page_is_modelled(report);
+
+		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
+		wtl_grid_number(&grid, i + 1);
+		wtl_page_add_seconds(&grid, report->window.duration_ns);
+		wtl_page_add_energy(&grid, &report->window.total, modelled, scale);
+		if (what != NOTHING)
+			add_command(&grid, report, what, modelled, scale);
+		wtl_page_add_end(&grid, report);
+	}
+	wtl_grid_render(&grid, page->buf);
 }
 
 static void add_cell(struct wtl_grid *grid, double value, unsigned last, unsigned scale)
@@ -122,26 +113,23 @@ static void add_extreme(struct wtl_grid *grid, double value, unsigned last, unsi
 }
 
 /* Name, mean, ± interval, unit, sd, least, greatest. */
-void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
-			     const struct wtl_statistics *of, enum wtl_format_quantity quantity,
-			     const char *unit, bool modelled, const struct wtl_output_style *style)
+static void add_statistics(struct wtl_grid *grid, const char *name, const struct wtl_statistics *of,
+			   enum wtl_format_quantity quantity, const char *unit, bool modelled)
 {
 	uint64_t mean = wtl_format_micro(of->mean), spread = wtl_format_micro(of->ci95);
 	unsigned scale = unit ? 6 : wtl_format_scale(mean);
 	unsigned last = wtl_format_last_digit(mean, spread);
 
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_layout_text(&grid->rows, name, style);
-	wtl_grid_next(grid);
+	wtl_grid_text(grid, name);
 	if (of->n == 0 || !isfinite(of->mean) || !isfinite(of->ci95)) {
 		wtl_grid_cell(grid, "-");
 		return;
 	}
-	if (modelled)
-		wtl_buf_putc(&grid->rows, '~');
+	wtl_buf_puts(&grid->rows, modelled ? "~" : "");
 	add_cell(grid, of->mean, last, scale);
-	wtl_page_add_uncertainty(grid, spread, last, scale, style);
-	wtl_grid_cell(grid, unit ? unit : wtl_format_unit(quantity, scale, style->ascii));
+	wtl_page_add_uncertainty(grid, spread, last, scale);
+	wtl_grid_cell(grid, unit ? unit : wtl_format_unit(quantity, scale, grid->style->ascii));
 	if (of->n < 2)
 		return;
 	add_cell(grid, of->sd, last, scale);
@@ -152,18 +140,25 @@ void wtl_page_add_statistics(struct wtl_grid *grid, const char *name,
 	add_extreme(grid, of->max, last, scale);
 }
 
+void wtl_page_add_figure(struct wtl_grid *grid, const struct wtl_statistics of[WTL_RUN_FIGURES],
+			 size_t figure, bool modelled)
+{
+	bool is_time = figure == WTL_RUN_DURATION_S;
+
+	add_statistics(grid, wtl_words_figures[figure], &of[figure],
+		       figure == WTL_RUN_POWER_W     ? WTL_FORMAT_W
+		       : figure == WTL_RUN_EMITTED_G ? WTL_FORMAT_G
+						     : WTL_FORMAT_J,
+		       is_time ? "s" : NULL, modelled && !is_time);
+}
+
 void wtl_page_begin_statistics(struct wtl_grid *grid, const struct wtl_output_style *style)
 {
-	wtl_grid_init(grid, "lrulrrrr");
-	wtl_grid_begin(grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(grid, "over the runs");
-	wtl_grid_cell(grid, "mean");
-	wtl_grid_cell(grid, style->ascii ? "+/- 95 %" : "± 95 %");
-	wtl_grid_cell(grid, "");
-	wtl_grid_cell(grid, "sd");
-	wtl_grid_cell(grid, "");
-	wtl_grid_cell(grid, "least");
-	wtl_grid_cell(grid, "most");
+	wtl_grid_init(grid, "lrulrrrr", style);
+	wtl_grid_row(grid, WTL_TONE_PLAIN,
+		     (const char *const[]){"over the runs", "mean",
+					   style->ascii ? "+/- 95 %" : "± 95 %", "", "sd", "",
+					   "least", "most", NULL});
 }
 
 /* In any run: a source may be lost, and a model take its place. */
@@ -182,15 +177,14 @@ static const struct wtl_report_carbon *carbon_of(const struct wtl_series *series
 	return &series->reports[series->n_reports - 1].carbon;
 }
 
-static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, bool modelled,
-			const struct wtl_output_style *style)
+static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, bool modelled)
 {
-	struct wtl_statistics of = series->emitted_g;
+	struct wtl_statistics of = series->of[WTL_RUN_EMITTED_G];
 	uint32_t pue_milli = carbon_of(series)->pue_milli;
 	double pue = pue_milli / 1e3;
 	struct wtl_buf name;
 
-	wtl_page_add_statistics(grid, "CO2e", &of, WTL_FORMAT_G, NULL, modelled, style);
+	wtl_page_add_figure(grid, series->of, WTL_RUN_EMITTED_G, modelled);
 	if (pue_milli == 0 || of.n == 0)
 		return;
 	of.mean *= pue;
@@ -198,15 +192,14 @@ static void add_emitted(struct wtl_grid *grid, const struct wtl_series *series, 
 	of.ci95 *= pue;
 	of.min *= pue;
 	of.max *= pue;
-	wtl_buf_init(&name, NAME_MAX_BYTES);
+	wtl_buf_init(&name, 64);
 	wtl_buf_puts(&name, "  ");
 	wtl_page_add_pue(&name, pue_milli);
-	wtl_page_add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled, style);
-	wtl_layout_close(&name, &grid->rows);
+	add_statistics(grid, wtl_buf_str(&name), &of, WTL_FORMAT_G, NULL, modelled);
+	wtl_buf_done(&name);
 }
 
-static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
-			   const struct wtl_output_style *style)
+static void put_statistics(const struct wtl_page *page, const struct wtl_series *series)
 {
 	const struct wtl_report *first = &series->reports[0];
 	bool modelled = false;
@@ -214,141 +207,124 @@ static void put_statistics(struct wtl_buf *buf, const struct wtl_series *series,
 
 	for (size_t i = 0; i < series->n_reports; i++)
 		modelled |= wtl_page_is_modelled(&series->reports[i]);
-	wtl_page_begin_statistics(&grid, style);
-	wtl_page_add_statistics(&grid, "time", &series->duration_s, WTL_FORMAT_J, "s", false,
-				style);
-	wtl_page_add_statistics(&grid, "energy", &series->energy_j, WTL_FORMAT_J, NULL, modelled,
-				style);
+	wtl_page_begin_statistics(&grid, page->style);
+	wtl_page_add_figure(&grid, series->of, WTL_RUN_DURATION_S, modelled);
+	wtl_page_add_figure(&grid, series->of, WTL_RUN_ENERGY_J, modelled);
 	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
-		struct wtl_buf name;
+		char name[DOMAIN_NAME_MAX];
 
-		if (series->domain_j[i].n == 0)
-			continue;
-		wtl_buf_init(&name, NAME_MAX_BYTES);
-		wtl_buf_printf(&name, "  %s", first->domains[i].domain.name);
-		wtl_page_add_statistics(&grid, wtl_buf_str(&name), &series->domain_j[i],
-					WTL_FORMAT_J, NULL, is_domain_modelled(series, i), style);
-		wtl_layout_close(&name, buf);
+		snprintf(name, sizeof(name), "  %s", first->domains[i].domain.name);
+		if (series->domain_j[i].n > 0)
+			add_statistics(&grid, name, &series->domain_j[i], WTL_FORMAT_J, NULL,
+				       is_domain_modelled(series, i));
 	}
-	if (series->command_dynamic_j.n > 0)
-		wtl_page_add_statistics(&grid, "command, dynamic", &series->command_dynamic_j,
-					WTL_FORMAT_J, NULL, modelled, style);
-	if (series->command_full_j.n > 0)
-		wtl_page_add_statistics(&grid, "command, full", &series->command_full_j,
-					WTL_FORMAT_J, NULL, modelled, style);
-	add_emitted(&grid, series, modelled, style);
-	wtl_grid_render(&grid, buf, style);
-	wtl_grid_done(&grid);
+	for (size_t i = WTL_RUN_COMMAND_DYNAMIC_J; i <= WTL_RUN_COMMAND_FULL_J; i++)
+		if (series->of[i].n > 0)
+			wtl_page_add_figure(&grid, series->of, i, modelled);
+	add_emitted(&grid, series, modelled);
+	wtl_grid_render(&grid, page->buf);
 }
 
-int wtl_page_legend(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
-		    const struct wtl_output_style *style)
+void wtl_page_legend(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
 {
-	const char *sign = style->ascii ? "+/-" : "±";
-	struct wtl_buf line;
+	const char *sign = page->style->ascii ? "+/-" : "±";
+	size_t start = page->buf->len;
 
-	wtl_buf_init(&line, LEGEND_MAX_BYTES);
-	wtl_buf_printf(
-		&line,
-		"%s of a run: its sensors' uncertainty (k = 2). %s of a mean: 95 %% "
-		"interval over the runs; an error that is the same in every run is not in it",
-		sign, sign);
+	wtl_page_put(page,
+		     "%w of a run: its sensors' uncertainty (k = 2). %w of a mean: 95 %% "
+		     "interval over the runs; an error that is the same in every run is not in it",
+		     sign, sign);
 	if (carbon && carbon->carbon.uncertainty_ppm) {
-		wtl_buf_printf(&line, ", such as the %s ", sign);
-		wtl_format_percent(&line, 2e-6 * carbon->carbon.uncertainty_ppm);
-		wtl_buf_puts(&line, " of the intensity of CO2e");
+		wtl_page_put(page, ", such as the %w ", sign);
+		wtl_format_percent(page->buf, 2e-6 * carbon->carbon.uncertainty_ppm);
+		wtl_buf_puts(page->buf, " of the intensity of CO2e");
 	}
-	wtl_buf_putc(&line, '.');
-	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
-	return wtl_layout_close(&line, buf);
+	wtl_buf_putc(page->buf, '.');
+	wtl_layout_wrap(page->buf, start, 0, 0);
 }
 
-static void put_intensity(struct wtl_buf *buf, const struct wtl_report_carbon *carbon,
-			  const struct wtl_output_style *style)
+static void put_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
 {
-	struct wtl_buf line;
+	size_t start = page->buf->len;
 
-	wtl_buf_init(&line, NAME_MAX_BYTES);
-	wtl_buf_puts(&line, "CO2e is at ");
-	wtl_page_intensity(&line, carbon, style);
+	wtl_buf_puts(page->buf, "CO2e is at ");
+	wtl_page_intensity(page, carbon);
 	if (carbon->pue_milli) {
-		wtl_buf_puts(&line, ", also ");
-		wtl_page_add_pue(&line, carbon->pue_milli);
-		wtl_buf_puts(&line, ", which is not in the energies");
+		wtl_buf_puts(page->buf, ", also ");
+		wtl_page_add_pue(page->buf, carbon->pue_milli);
+		wtl_buf_puts(page->buf, ", which is not in the energies");
 	}
-	wtl_buf_putc(&line, '.');
-	wtl_layout_wrap(buf, wtl_buf_str(&line), 0, 0);
-	wtl_layout_close(&line, buf);
+	wtl_buf_putc(page->buf, '.');
+	wtl_layout_wrap(page->buf, start, 0, 0);
 }
 
-static void put_until(struct wtl_buf *buf, const struct wtl_series *series,
-		      const struct wtl_output_style *style)
+static void put_until(const struct wtl_page *page, const struct wtl_series *series)
 {
-	const struct wtl_statistics *energy = &series->energy_j;
-	struct wtl_buf line;
+	const struct wtl_statistics *energy = &series->of[WTL_RUN_ENERGY_J];
+	struct wtl_buf *buf = page->buf;
+	size_t start = 0;
 
 	if (!(series->until > 0))
 		return;
-	wtl_buf_init(&line, 1024);
-	wtl_buf_puts(&line, series->converged ? "Reached" : "Not reached");
+	if (!series->converged)
+		start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+	wtl_buf_puts(buf, series->converged ? "Reached" : "Not reached");
 	if (energy->n >= 2 && energy->mean > 0 && isfinite(energy->ci95)) {
-		wtl_buf_puts(&line, style->ascii ? ": the mean is good to +/- "
-						 : ": the mean is good to ± ");
-		wtl_format_percent(&line, energy->ci95 / energy->mean);
+		wtl_page_put(page, ": the mean is good to %s ", "±");
+		wtl_format_percent(buf, energy->ci95 / energy->mean);
 	}
-	wtl_buf_printf(&line, " after %zu runs, ", series->duration_s.n);
-	wtl_format_percent(&line, series->until);
-	wtl_buf_puts(&line, " was asked for.");
-	if (series->converged) {
-		wtl_buf_puts(buf, wtl_buf_str(&line));
+	wtl_page_put(page, " after %z runs, ", series->of[WTL_RUN_DURATION_S].n);
+	wtl_format_percent(buf, series->until);
+	wtl_buf_puts(buf, " was asked for.");
+	if (series->converged)
 		wtl_buf_putc(buf, '\n');
-	} else {
-		wtl_page_remark(buf, WTL_PAGE_DOUBT, wtl_buf_str(&line), style);
-	}
-	wtl_layout_close(&line, buf);
+	else
+		wtl_page_end_remark(page, start);
 }
 
-static void put_interrupted(struct wtl_buf *buf, const struct wtl_series *series)
+static void put_interrupted(const struct wtl_page *page, const struct wtl_series *series)
 {
-	size_t n = series->duration_s.n;
+	size_t n = series->of[WTL_RUN_DURATION_S].n;
 
-	if (n == series->n_reports)
-		return;
-	if (n == 0)
-		wtl_buf_puts(buf, "A run was interrupted: none is whole.\n");
-	else
-		wtl_buf_printf(buf,
-			       "A run was interrupted: mean and spread are those of the %zu that "
-			       "%s not.\n",
-			       n, n == 1 ? "was" : "were");
+	if (n == 0 && series->n_reports > 0)
+		wtl_buf_puts(page->buf, "A run was interrupted: none is whole.\n");
+	else if (n < series->n_reports)
+		wtl_page_put(page,
+			     "A run was interrupted: mean and spread are those of the %z that "
+			     "%w not.\n",
+			     n, n == 1 ? "was" : "were");
 }
 
 static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
+	const struct wtl_page page = {buf, style};
 	const struct wtl_series *series = what;
 	const struct wtl_report *last;
+	size_t start;
 
 	if (series->n_reports == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
 	last = &series->reports[series->n_reports - 1];
-	wtl_page_command(buf, last, style);
-	put_runs(buf, series, style);
+	wtl_page_title(&page, last->command, "this machine");
+	put_runs(&page, series);
 	wtl_buf_putc(buf, '\n');
-	put_statistics(buf, series, style);
+	put_statistics(&page, series);
 	wtl_buf_putc(buf, '\n');
-	if (series->emitted_g.n > 0)
-		put_intensity(buf, carbon_of(series), style);
-	wtl_page_legend(buf, series->emitted_g.n > 0 ? carbon_of(series) : NULL, style);
-	put_interrupted(buf, series);
-	put_until(buf, series, style);
+	if (series->of[WTL_RUN_EMITTED_G].n > 0)
+		put_intensity(&page, carbon_of(series));
+	wtl_page_legend(&page, series->of[WTL_RUN_EMITTED_G].n > 0 ? carbon_of(series) : NULL);
+	put_interrupted(&page, series);
+	put_until(&page, series);
 	wtl_buf_puts(buf, "\nThe last run:\n\n");
-	wtl_page_domains(buf, last, style);
-	wtl_page_ledger(buf, last, style);
-	wtl_page_processes(buf, last, style);
-	wtl_page_remarks(buf, last, style);
+	wtl_page_domains(&page, last);
+	wtl_page_ledger(&page, last);
+	wtl_page_processes(&page, last);
+	start = wtl_page_begin_remarks(&page);
+	wtl_page_remarks(&page, last);
+	wtl_page_end_remarks(&page, start);
 	wtl_buf_putc(buf, '\n');
-	/* Each run's is told since wattle began: the last one's is that of all. */
-	wtl_page_self(buf, &last->self, style);
+	/* Each run's goes back to the start of wattle: the last one's is that of all. */
+	wtl_page_self(&page, &last->self);
 	return buf->error;
 }
 

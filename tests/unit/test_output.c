@@ -142,7 +142,7 @@ static void test_carbon_of_a_series(void **state)
 	/* No grams, nobody's. */
 	carbon->uncertainty_ppm = 100000;
 	list[1].carbon.pue_milli = 1500;
-	series.emitted_g.n = 0;
+	series.of[WTL_RUN_EMITTED_G].n = 0;
 	page = output_text(&wtl_writer_text, &wtl_thing_series, &series, style);
 	assert_null(strstr(page, "g/kWh"));
 	assert_null(strstr(page, "PUE"));
@@ -886,86 +886,6 @@ static void test_utf8(void **state)
 	}
 }
 
-static void test_columns(void **state)
-{
-	(void)state;
-	assert_int_equal(wtl_layout_columns("abc", 3), 3);
-	assert_int_equal(wtl_layout_columns("±µ", 4), 2);
-	assert_int_equal(wtl_layout_columns("電力", 6), 4);
-	assert_int_equal(wtl_layout_columns("🔋", 4), 2);
-	assert_int_equal(wtl_layout_columns("e\xcc\x81", 3), 1);
-	assert_int_equal(wtl_layout_columns("\xff\xff", 2), 2);
-}
-
-/* Columns stay aligned whatever is in them. */
-static void test_grid_wide(void **state)
-{
-	struct wtl_grid grid;
-	struct wtl_buf buf;
-
-	(void)state;
-	wtl_buf_init(&buf, 1024);
-	wtl_grid_init(&grid, "lrul");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(&grid, "電力");
-	wtl_grid_cell(&grid, "1");
-	wtl_grid_cell(&grid, "± 10");
-	wtl_grid_cell(&grid, "x");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(&grid, "abcde");
-	wtl_grid_cell(&grid, "100");
-	wtl_grid_cell(&grid, "± 1");
-	wtl_grid_cell(&grid, "y");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	wtl_grid_cell(&grid, "z");
-	wtl_grid_run_on(&grid);
-	wtl_grid_cell(&grid, "runs on and on and on");
-	wtl_grid_begin(&grid, WTL_TONE_PLAIN);
-	assert_int_equal(wtl_grid_render(&grid, &buf, &plain), 0);
-	assert_text(&buf, "電力     1 ± 10  x\n"
-			  "abcde  100 ± 1   y\n"
-			  "z      runs on and on and on\n"
-			  "\n");
-	wtl_grid_done(&grid);
-	wtl_buf_done(&buf);
-}
-
-static void test_wrap(void **state)
-{
-	static const char words[] = "aaaaaaaaa bbbbbbbbb ccccccccc ddddddddd eeeeeeeee fffffffff "
-				    "ggggggggg hhhhhhhhh i";
-	struct wtl_buf buf;
-
-	(void)state;
-	wtl_buf_init(&buf, 1024);
-	wtl_layout_wrap(&buf, words, 0, 2);
-	assert_text(&buf, "aaaaaaaaa bbbbbbbbb ccccccccc ddddddddd eeeeeeeee fffffffff ggggggggg "
-			  "hhhhhhhhh\n  i\n");
-	wtl_layout_wrap(&buf, "", 0, 2);
-	assert_text(&buf, "\n");
-	wtl_buf_done(&buf);
-}
-
-/* What belongs together stays on one line. */
-static void test_keep(void **state)
-{
-	struct wtl_buf line, buf;
-
-	(void)state;
-	wtl_buf_init(&line, 1024);
-	wtl_buf_init(&buf, 1024);
-	wtl_buf_puts(&line, "one two");
-	wtl_layout_keep(&line, 3);
-	wtl_layout_wrap(&buf, wtl_buf_str(&line), 74, 2);
-	assert_text(&buf, "one two\n");
-	wtl_buf_puts(&line, " 3 4");
-	wtl_layout_keep(&line, 8);
-	wtl_layout_wrap(&buf, wtl_buf_str(&line), 70, 2);
-	assert_text(&buf, "one two\n  3 4\n");
-	wtl_buf_done(&line);
-	wtl_buf_done(&buf);
-}
-
 /* One column takes what the others leave, and never less than eight. */
 static void test_grid_cut(void **state)
 {
@@ -979,7 +899,7 @@ static void test_grid_cut(void **state)
 		struct wtl_grid grid;
 		size_t wanted = others < 70 ? 80 : (size_t)others + 10;
 
-		wtl_grid_init(&grid, "rcl");
+		wtl_grid_init(&grid, "rcl", &plain);
 		wtl_grid_begin(&grid, WTL_TONE_PLAIN);
 		wtl_buf_printf(&grid.rows, "%.*s", others, word);
 		wtl_grid_next(&grid);
@@ -988,8 +908,7 @@ static void test_grid_cut(void **state)
 		wtl_grid_cell(&grid, "1");
 		wtl_grid_cell(&grid, "電電電");
 		wtl_grid_cell(&grid, "");
-		wtl_grid_render(&grid, &buf, &plain);
-		wtl_grid_done(&grid);
+		wtl_grid_render(&grid, &buf);
 		/* The last column is empty, but for its gap. */
 		assert_in_range(wtl_layout_columns(buf.data, strcspn(buf.data, "\n")), wanted - 2,
 				wanted);
@@ -1064,11 +983,7 @@ int main(void)
 		cmocka_unit_test(test_words),
 		cmocka_unit_test(test_command),
 		cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_grid_wide),
 		cmocka_unit_test(test_grid_cut),
-		cmocka_unit_test(test_wrap),
-		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_other_locale),
 	};
 

@@ -48,13 +48,13 @@ static void test_golden(void **state)
 {
 	struct wtl_series builds = {
 		.n_reports = 3,
-		.energy_j = build_statistics[0],
-		.duration_s = {.n = 3, .mean = 12.0034, .min = 12.003, .max = 12.0034},
-		.emitted_g = {.n = 3, .mean = 0.00798, .min = 0.00798, .max = 0.00798},
+		.of[WTL_RUN_ENERGY_J] = build_statistics[0],
+		.of[WTL_RUN_DURATION_S] = {.n = 3, .mean = 12.0034, .min = 12.003, .max = 12.0034},
+		.of[WTL_RUN_EMITTED_G] = {.n = 3, .mean = 0.00798, .min = 0.00798, .max = 0.00798},
 		.domain_j = build_statistics,
-		.command_dynamic_j =
+		.of[WTL_RUN_COMMAND_DYNAMIC_J] =
 			{.n = 3, .mean = 447.2, .sd = 3.1, .ci95 = 7.7, .min = 444.1, .max = 450.3},
-		.command_full_j =
+		.of[WTL_RUN_COMMAND_FULL_J] =
 			{.n = 3, .mean = 502.3, .sd = 3.2, .ci95 = 7.9, .min = 499, .max = 505.5},
 	};
 	struct wtl_report runs_of_build[3] = {machine_build, machine_build, machine_build};
@@ -832,9 +832,10 @@ static void test_json_hostile(void **state)
 
 static void test_json_series(void **state)
 {
-	struct wtl_series series = {.reports = &machine_used,
-				    .n_reports = 1,
-				    .command_full_j = {.n = 1, .mean = 5, .min = 5, .max = 5}};
+	struct wtl_series series = {
+		.reports = &machine_used,
+		.n_reports = 1,
+		.of[WTL_RUN_COMMAND_FULL_J] = {.n = 1, .mean = 5, .min = 5, .max = 5}};
 	json_t *root = json_of(&wtl_thing_series, &series), *of, *statistics;
 
 	(void)state;

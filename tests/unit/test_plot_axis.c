@@ -232,29 +232,6 @@ static void test_utc(void **state)
 	    "23:59:00 23:59:30 01-01 00:00:30 00:01:00");
 }
 
-static void elapsed(int64_t from, int64_t to, unsigned most, const char *title, const char *labels)
-{
-	struct wtl_plot_axis axis;
-
-	wtl_plot_axis_elapsed(from, to, most, &axis);
-	assert_string_equal(axis.title, title);
-	has_labels(&axis, labels);
-}
-
-static void test_elapsed(void **state)
-{
-	(void)state;
-	elapsed(0, 20 * WTL_NS_PER_S, 5, "Time since the start (s)", "0 5 10 15 20");
-	elapsed(0, 299 * WTL_NS_PER_S, 6, "Time since the start (s)", "0 60 120 180 240");
-	elapsed(0, 10 * minute, 6, "Time since the start (min)", "0 2 4 6 8 10");
-	elapsed(5 * minute, 6 * minute, 4, "Time since the start (min)",
-		"5.00 5.25 5.50 5.75 6.00");
-	elapsed(0, 24 * hour, 6, "Time since the start (h)", "0 6 12 18 24");
-	elapsed(0, 30 * day, 6, "Time since the start (d)", "0 7 14 21 28");
-	elapsed(0, WTL_NS_PER_MS / 2, 5, "Time since the start (µs)", "0 100 200 300 400 500");
-	elapsed(0, WTL_NS_PER_S, 5, "Time since the start (ms)", "0 200 400 600 800 1000");
-}
-
 /* Whatever the data, an axis is finite, ascending, and has its ticks on it. */
 static void check(const struct wtl_plot_axis *axis)
 {
@@ -296,8 +273,6 @@ static void test_extremes(void **state)
 
 			wtl_plot_axis_utc(times[i], times[k], 5, &axis);
 			check(&axis);
-			wtl_plot_axis_elapsed(times[i], times[k], 5, &axis);
-			check(&axis);
 			wtl_plot_axis_numbers("Run", times[i], times[k], 5, &axis);
 			assert_true(axis.n >= 1 && axis.low < axis.high);
 		}
@@ -329,9 +304,6 @@ static void test_how_many(void **state)
 		wtl_plot_axis_utc(eight, eight + to, most, &axis);
 		check(&axis);
 		assert_in_range(axis.n, 0, limit);
-		wtl_plot_axis_elapsed(0, to, most, &axis);
-		check(&axis);
-		assert_in_range(axis.n, 1, limit);
 	}
 }
 
@@ -342,8 +314,7 @@ int main(void)
 		cmocka_unit_test(test_values),	 cmocka_unit_test(test_without_zero),
 		cmocka_unit_test(test_bytes),	 cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_utc),
-		cmocka_unit_test(test_elapsed),	 cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_how_many),
+		cmocka_unit_test(test_extremes), cmocka_unit_test(test_how_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void test_against_the_plain_way(void **state)
 		snprintf(name, sizeof(name), "%zu", i * i);
 		assert_int_equal(key(&keys, name), i);
 	}
-	for (unsigned look = 0; look < LOOKS; look++) {
+	for (unsigned scan = 0; scan < LOOKS; scan++) {
 		double now[KEYS] = {0};
 		size_t n_known = 0;
 
@@ -76,9 +76,9 @@ static void test_against_the_plain_way(void **state)
 
 			now[which] += value;
 			assert_int_equal(wtl_plot_keys_add(&keys, which, value), 0);
-			/* Of this look alone, too. */
-			assert_true(keys.list[which].untold == now[which] - value);
-			keys.list[which].untold += value;
+			/* Of this scan alone, too. */
+			assert_true(keys.list[which].moved == now[which] - value);
+			keys.list[which].moved += value;
 		}
 		for (size_t i = 0; i < KEYS; i++) {
 			assert_true(keys.list[i].now == now[i]);
@@ -106,45 +106,9 @@ static void test_against_the_plain_way(void **state)
 #define S   WTL_NS_PER_S
 #define UTC (INT64_C(1795248000) * S)
 
-static void test_times(void **state)
-{
-	struct wtl_plot_hole holes[] = {
-		{.at_mono_ns = 10 * S, .duration_ns = 100 * S, .is_suspend = true},
-		{.at_mono_ns = 15 * S, .duration_ns = 2 * S},
-		{.at_mono_ns = 20 * S, .duration_ns = 3600 * S, .is_suspend = true},
-	};
-	struct wtl_wall_point point = {.mono_ns = 5 * S, .ahead_ns = UTC - 3730 * S};
-	const struct wtl_wall wall = {.points = &point, .n = 1};
-	struct wtl_plot_times times = {
-		.holes = holes,
-		.n = 3,
-		.slept_ns = 3700 * S,
-		.begin_mono_ns = 5 * S,
-		.end_mono_ns = 30 * S,
-	};
-	int64_t before = INT64_MIN;
-
-	(void)state;
-	assert_int_equal(wtl_plot_times_set(&times, &wall), 0);
-	assert_int_equal(times.n_clocks, 1);
-	assert_int_equal(wtl_plot_times_utc(&times, 30 * S), UTC);
-	assert_int_equal(wtl_plot_times_utc(&times, 20 * S), UTC - 10 * S);
-	assert_int_equal(wtl_plot_times_utc(&times, 20 * S - 1), UTC - 3610 * S - 1);
-	assert_int_equal(wtl_plot_times_utc(&times, 10 * S), UTC - 3620 * S);
-	assert_int_equal(wtl_plot_times_utc(&times, 5 * S), UTC - 3725 * S);
-	for (int64_t t = 0; t < 40 * S; t += S / 4) {
-		int64_t now = wtl_plot_times_utc(&times, t);
-
-		assert_true(now > before);
-		assert_int_equal(wtl_plot_times_said(&times, now), now);
-		before = now;
-	}
-	free(times.clocks);
-}
-
-/* Set at 10 s and 20 s, where it begins at 0 and ends after so long. */
+/* Set at 10 s and 20 s, where it begins at 0 and ends after so long; longest: the part that tells the times. */
 static void check_clocks(int64_t end_ns, int64_t first_s, int64_t second_s, size_t longest,
-			 size_t n_clocks)
+			 bool was_set)
 {
 	struct wtl_wall_point points[] = {
 		{.mono_ns = 0, .ahead_ns = UTC},
@@ -155,61 +119,50 @@ static void check_clocks(int64_t end_ns, int64_t first_s, int64_t second_s, size
 	};
 	const struct wtl_wall wall = {.points = points, .n = UNIT_COUNT(points)};
 	struct wtl_plot_times times = {.end_mono_ns = end_ns};
-	int64_t before = INT64_MIN, from, to;
 
-	assert_int_equal(wtl_plot_times_set(&times, &wall), 0);
-	assert_int_equal(times.n_clocks, n_clocks);
-	assert_int_equal(times.longest, longest);
-	wtl_plot_times_longest(&times, &from, &to);
+	wtl_plot_times_find(&times, &wall);
+	assert_true(times.was_set == was_set);
+	assert_int_equal(times.ahead_ns, points[longest].ahead_ns);
 	for (int64_t t = 0; t < end_ns; t += S / 4) {
 		int64_t now = wtl_plot_times_utc(&times, t),
 			said = wtl_plot_times_said(&times, now);
 
 		/* It rises evenly, and says what the clock said while that was the one that held for longest. */
-		assert_true(before == INT64_MIN || now == before + S / 4);
-		before = now;
+		assert_int_equal(now, t + times.ahead_ns);
 		assert_true(said - wtl_wall_utc(&wall, t) <= S &&
 			    wtl_wall_utc(&wall, t) - said <= S);
-		if (now >= from && now < to)
+		if (t >= times.longest_from_ns && t < times.longest_to_ns)
 			assert_int_equal(said, now);
 		else
 			assert_true(said - now > S || now - said > S);
 	}
-	wtl_plot_times_done(&times);
 }
 
 static void test_clock_that_was_set(void **state)
 {
-	const struct wtl_wall none = {.n = 0};
-	struct wtl_plot_times times = {.end_mono_ns = 10 * S};
-
 	(void)state;
-	check_clocks(21 * S, 7200, -3600, 0, 3);
-	check_clocks(40 * S, 7200, -3600, 2, 3);
-	check_clocks(40 * S, -7200, -3600, 2, 3);
-	check_clocks(22 * S, -86400, 0, 1, 2);
+	check_clocks(21 * S, 7200, -3600, 0, true);
+	check_clocks(40 * S, 7200, -3600, 3, true);
+	check_clocks(40 * S, -7200, -3600, 3, true);
+	check_clocks(22 * S, -86400, 0, 2, true);
 	/* The same length twice: the first one's. */
-	check_clocks(20 * S + 1, 5, 5, 0, 3);
+	check_clocks(20 * S + 1, 5, 5, 0, true);
 	/* Slewed, and not set. */
-	check_clocks(40 * S, 1, 0, 0, 1);
-	/* Nothing is known of it. */
-	assert_int_equal(wtl_plot_times_set(&times, &none), 0);
-	assert_int_equal(wtl_plot_times_utc(&times, 5 * S), 5 * S);
-	assert_int_equal(wtl_plot_times_said(&times, 5 * S), 5 * S);
+	check_clocks(40 * S, 1, 0, 0, false);
 }
 
 static void test_gaps(void **state)
 {
-	struct wtl_plot_clock clock = {.ahead_ns = UTC - 100 * S};
+	const struct wtl_wall wall = {.n = 0};
 	struct wtl_plot_sheet sheet;
 	struct wtl_plot_replay replay = {
 		.sheet = &sheet,
-		.times = {.end_mono_ns = 100 * S, .clocks = &clock, .n_clocks = 1},
+		.times = {.wall = &wall, .end_mono_ns = 100 * S, .ahead_ns = UTC - 100 * S},
 		.from_utc_ns = UTC - 100 * S,
 		.to_utc_ns = UTC,
 	};
+	struct wtl_plot_panel panel = {.n_gaps = 0};
 	const struct wtl_plot_gap *gaps;
-	size_t n;
 
 	(void)state;
 	wtl_plot_sheet_init(&sheet);
@@ -222,15 +175,15 @@ static void test_gaps(void **state)
 	assert_int_equal(wtl_plot_times_lose(&replay.times, -60 * S, -50 * S), 0);
 	assert_int_equal(wtl_plot_times_lose(&replay.times, 80 * S, 80 * S), 0);
 	assert_int_equal(replay.times.n, 5);
-	assert_int_equal(wtl_plot_recorded_gaps(&replay, &gaps, &n), 0);
-	assert_int_equal(n, 3);
+	wtl_plot_recorded_gaps(&replay, &panel);
+	gaps = panel.gaps;
+	assert_int_equal(panel.n_gaps, 3);
 	assert_int_equal(gaps[0].from, UTC - 80 * S);
 	assert_int_equal(gaps[0].to, UTC - 70 * S);
 	assert_string_equal(gaps[0].name, "lost");
 	assert_int_equal(gaps[1].to, UTC - 40 * S);
 	assert_int_equal(gaps[2].from, UTC - 40 * S);
 	assert_int_equal(gaps[2].to, UTC - 30 * S);
-	replay.times.clocks = NULL;
 	wtl_plot_times_done(&replay.times);
 	wtl_plot_sheet_done(&sheet);
 }
@@ -238,8 +191,9 @@ static void test_gaps(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names), cmocka_unit_test(test_against_the_plain_way),
-		cmocka_unit_test(test_times), cmocka_unit_test(test_clock_that_was_set),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_against_the_plain_way),
+		cmocka_unit_test(test_clock_that_was_set),
 		cmocka_unit_test(test_gaps),
 	};
 

@@ -320,7 +320,7 @@ static void fill(struct curves *curves, const double ends[], size_t n)
 		curves->series[s] = (struct wtl_plot_series){
 			.name = curves->names[s], .points = curves->points[s], .n = 2};
 	}
-	curves->panel = (struct wtl_plot_panel){.x = WTL_PLOT_X_ELAPSED,
+	curves->panel = (struct wtl_plot_panel){.x = WTL_PLOT_X_UTC,
 						.label = "Power",
 						.unit = "W",
 						.series = curves->series,

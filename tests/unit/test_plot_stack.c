@@ -32,7 +32,7 @@ static void *begin(size_t n_series, size_t n)
 		data->series[s] =
 			(struct wtl_plot_series){.name = "a", .points = data->points[s], .n = n};
 	data->panel = (struct wtl_plot_panel){.marks = WTL_PLOT_STACK,
-					      .x = WTL_PLOT_X_ELAPSED,
+					      .x = WTL_PLOT_X_UTC,
 					      .label = "Power",
 					      .unit = "W",
 					      .prefix = WTL_PLOT_SI,

@@ -848,8 +848,10 @@ static void test_runs(void **state)
 		.n_runs = 3,
 		.recordings = files,
 		.n_recordings = 1,
-		.duration_s = {.n = 3, .mean = 10, .sd = 0.5, .ci95 = 1.25, .min = 9, .max = 11},
-		.energy_j = {.n = 2, .mean = 420, .sd = 1, .ci95 = 9, .min = 419, .max = 421},
+		.of[WTL_RUN_DURATION_S] =
+			{.n = 3, .mean = 10, .sd = 0.5, .ci95 = 1.25, .min = 9, .max = 11},
+		.of[WTL_RUN_ENERGY_J] =
+			{.n = 2, .mean = 420, .sd = 1, .ci95 = 9, .min = 419, .max = 421},
 	};
 	json_t *root;
 

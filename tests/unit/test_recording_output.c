@@ -241,16 +241,19 @@ static void make_runs(struct wtl_run list[], size_t n, struct wtl_runs *ret_runs
 		.runs = list,
 		.n_runs = n,
 		.has_files = true,
-		.duration_s = {.n = n, .mean = 11, .sd = 1, .ci95 = 2.48, .min = 10, .max = 12},
-		.energy_j = {.n = n, .mean = 500, .sd = 5, .ci95 = 12.4, .min = 495, .max = 505},
-		.power_w = {.n = n, .mean = 45, .sd = 4, .ci95 = 10, .min = 41, .max = 49},
-		.emitted_g = {.n = n,
-			      .mean = 0.06,
-			      .sd = 0.001,
-			      .ci95 = 0.002,
-			      .min = 0.05,
-			      .max = 0.07},
-		.command_full_j =
+		.of[WTL_RUN_DURATION_S] =
+			{.n = n, .mean = 11, .sd = 1, .ci95 = 2.48, .min = 10, .max = 12},
+		.of[WTL_RUN_ENERGY_J] =
+			{.n = n, .mean = 500, .sd = 5, .ci95 = 12.4, .min = 495, .max = 505},
+		.of[WTL_RUN_POWER_W] =
+			{.n = n, .mean = 45, .sd = 4, .ci95 = 10, .min = 41, .max = 49},
+		.of[WTL_RUN_EMITTED_G] = {.n = n,
+					  .mean = 0.06,
+					  .sd = 0.001,
+					  .ci95 = 0.002,
+					  .min = 0.05,
+					  .max = 0.07},
+		.of[WTL_RUN_COMMAND_FULL_J] =
 			{.n = n, .mean = 400, .sd = 4, .ci95 = 10, .min = 396, .max = 404},
 	};
 }

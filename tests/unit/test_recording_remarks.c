@@ -30,14 +30,15 @@ static char *remarks_of(const struct recording_bench benches[], size_t n)
 	const struct wtl_page_several several = {
 		.report = bench_report, .of = benches, .n = n, .before = "run ", .after = ""};
 	struct wtl_buf buf;
+	const struct wtl_page page = {&buf, &plain};
 	char *copy;
 
 	wtl_buf_init(&buf, 1 << 16);
 	for (size_t i = 0; i < n; i++)
-		wtl_page_file_remarks(&buf, "a\x1b", &benches[i].recording, &plain);
-	wtl_page_energy_remarks(&buf, &several, &plain);
-	wtl_page_carbon_remarks(&buf, &several, &benches[0].recording, &plain);
-	wtl_page_policy_remark(&buf, &benches[0].recording, &plain);
+		wtl_page_file_remarks(&page, "a\x1b", &benches[i].recording);
+	wtl_page_energy_remarks(&page, &several);
+	wtl_page_carbon_remarks(&page, &several, &benches[0].recording);
+	wtl_page_policy_remark(&page, &benches[0].recording);
 	copy = strdup(wtl_buf_str(&buf));
 	assert_non_null(copy);
 	wtl_buf_done(&buf);

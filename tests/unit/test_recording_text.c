@@ -790,7 +790,8 @@ static void test_runs(void **state)
 	struct wtl_runs runs = {
 		.runs = list,
 		.n_runs = 3,
-		.energy_j = {.n = 3, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
+		.of[WTL_RUN_ENERGY_J] =
+			{.n = 3, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
 	};
 	char *page;
 
@@ -878,7 +879,8 @@ static void test_modelled_runs(void **state)
 	struct wtl_runs runs = {
 		.runs = list,
 		.n_runs = 2,
-		.energy_j = {.n = 2, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
+		.of[WTL_RUN_ENERGY_J] =
+			{.n = 2, .mean = 420, .sd = 4, .ci95 = 10, .min = 416, .max = 424},
 	};
 	char *page;
 
@@ -983,8 +985,10 @@ static void test_least_and_most(void **state)
 	const struct wtl_runs runs = {
 		.runs = list,
 		.n_runs = 2,
-		.energy_j = {.n = 2, .mean = 1.17, .sd = 1.6, .ci95 = 14, .min = 0.033, .max = 2.3},
-		.emitted_g = {.n = 2, .mean = 4, .sd = 0.1, .ci95 = 0.2, .min = 0, .max = 4.123},
+		.of[WTL_RUN_ENERGY_J] =
+			{.n = 2, .mean = 1.17, .sd = 1.6, .ci95 = 14, .min = 0.033, .max = 2.3},
+		.of[WTL_RUN_EMITTED_G] =
+			{.n = 2, .mean = 4, .sd = 0.1, .ci95 = 0.2, .min = 0, .max = 4.123},
 	};
 	char *page;
 

@@ -436,8 +436,8 @@ static void test_interrupted_runs_do_not_count(void **state)
 	wtl_comparison_free(&data);
 	assert_int_equal(wtl_runs_new(both + 1, 1, &runs), 0);
 	assert_int_equal(runs.n_runs, 4);
-	assert_int_equal(runs.energy_j.n, 3);
-	assert_true(fabs(runs.energy_j.min - 1180.0) < 1e-9);
+	assert_int_equal(runs.of[WTL_RUN_ENERGY_J].n, 3);
+	assert_true(fabs(runs.of[WTL_RUN_ENERGY_J].min - 1180.0) < 1e-9);
 	wtl_runs_free(&runs);
 	free(one);
 	free(other);
@@ -488,11 +488,11 @@ static void test_runs_in_order(void **state)
 		assert_string_equal(runs.runs[i].path, paths[i]);
 		assert_int_equal(runs.runs[i].number, numbers[i]);
 	}
-	assert_int_equal(runs.energy_j.n, 5);
-	assert_true(fabs(runs.energy_j.mean - (100 + 101 + 102 + 400) / 5.0) < 1e-9);
-	assert_true(fabs(runs.duration_s.max - 12.0) < 1e-9);
+	assert_int_equal(runs.of[WTL_RUN_ENERGY_J].n, 5);
+	assert_true(fabs(runs.of[WTL_RUN_ENERGY_J].mean - (100 + 101 + 102 + 400) / 5.0) < 1e-9);
+	assert_true(fabs(runs.of[WTL_RUN_DURATION_S].max - 12.0) < 1e-9);
 	/* Not every run has a command. */
-	assert_int_equal(runs.command_full_j.n, 0);
+	assert_int_equal(runs.of[WTL_RUN_COMMAND_FULL_J].n, 0);
 	wtl_runs_free(&runs);
 	free(one);
 	free(other);
@@ -520,8 +520,8 @@ static void test_unfinished_runs(void **state)
 	assert_true(runs.runs[1].is_unfinished && runs.runs[1].is_live);
 	assert_int_equal(runs.runs[1].number, 2);
 	assert_false(runs.has_files);
-	assert_int_equal(runs.energy_j.n, 1);
-	assert_true(fabs(runs.energy_j.max - 100.0) < 1e-9);
+	assert_int_equal(runs.of[WTL_RUN_ENERGY_J].n, 1);
+	assert_true(fabs(runs.of[WTL_RUN_ENERGY_J].max - 100.0) < 1e-9);
 	assert_int_equal(runs.n_recordings, 1);
 	assert_string_equal(runs.recordings[0]->path, "a");
 	wtl_runs_free(&runs);

@@ -45,12 +45,11 @@ static struct wtl_run_list make(struct wtl_report reports[RUNS])
 	return (struct wtl_run_list){at, reports, RUNS};
 }
 
-static void assert_mean(const struct wtl_run_list *runs, wtl_run_figure *figure, size_t n,
-			double mean)
+static void assert_mean(const struct wtl_run_list *runs, size_t figure, size_t n, double mean)
 {
 	struct wtl_statistics got;
 
-	wtl_runs_statistics(runs, figure, 0, &got);
+	wtl_runs_statistics(runs, figure, &got);
 	assert_int_equal(got.n, n);
 	if (!(fabs(got.mean - mean) <= 1e-12 * mean))
 		fail_msg("%.17g is not %.17g", got.mean, mean);
@@ -63,13 +62,13 @@ static void test_every_figure(void **state)
 
 	(void)state;
 	assert_int_equal(wtl_runs_whole(&runs), RUNS);
-	assert_mean(&runs, wtl_run_duration_s, RUNS, 2.5);
-	assert_mean(&runs, wtl_run_energy_j, RUNS, 25);
-	assert_mean(&runs, wtl_run_power_w, RUNS, 10);
-	assert_mean(&runs, wtl_run_emitted_g, RUNS, 0.0025);
-	assert_mean(&runs, wtl_run_domain_j, RUNS, 25);
-	assert_mean(&runs, wtl_run_command_full_j, RUNS, 2.5);
-	assert_mean(&runs, wtl_run_command_dynamic_j, RUNS, 1.25);
+	assert_mean(&runs, WTL_RUN_DURATION_S, RUNS, 2.5);
+	assert_mean(&runs, WTL_RUN_ENERGY_J, RUNS, 25);
+	assert_mean(&runs, WTL_RUN_POWER_W, RUNS, 10);
+	assert_mean(&runs, WTL_RUN_EMITTED_G, RUNS, 0.0025);
+	assert_mean(&runs, WTL_RUN_DOMAIN_J, RUNS, 25);
+	assert_mean(&runs, WTL_RUN_COMMAND_FULL_J, RUNS, 2.5);
+	assert_mean(&runs, WTL_RUN_COMMAND_DYNAMIC_J, RUNS, 1.25);
 }
 
 /* Runs that emit a few micrograms differ by less than one. */
@@ -84,7 +83,7 @@ static void test_little_is_emitted(void **state)
 		reports[i].carbon.emitted_ug = 2;
 		reports[i].carbon.emitted_rest_ng = 100 * (int32_t)i;
 	}
-	wtl_runs_statistics(&runs, wtl_run_emitted_g, 0, &got);
+	wtl_runs_statistics(&runs, WTL_RUN_EMITTED_G, &got);
 	assert_true(fabs(got.min - 2e-6) < 1e-12 && fabs(got.max - 2.3e-6) < 1e-12);
 	assert_true(got.sd > 1e-7);
 }
@@ -100,18 +99,18 @@ static void test_interrupted(void **state)
 	reports[3].interrupted = true;
 	reports[3].window.duration_ns = 6000000;
 	assert_int_equal(wtl_runs_whole(&runs), 3);
-	wtl_runs_statistics(&runs, wtl_run_duration_s, 0, &got);
+	wtl_runs_statistics(&runs, WTL_RUN_DURATION_S, &got);
 	assert_int_equal(got.n, 3);
 	assert_true(fabs(got.mean - 2) < 1e-12 && fabs(got.sd - 1) < 1e-12);
 	assert_true(fabs(got.min - 1) < 1e-12 && fabs(got.max - 3) < 1e-12);
-	assert_mean(&runs, wtl_run_domain_j, 3, 20);
+	assert_mean(&runs, WTL_RUN_DOMAIN_J, 3, 20);
 	/* What it does not know keeps nobody from saying what all others know. */
 	reports[3].attribution.is_known = false;
-	wtl_runs_statistics_of_all(&runs, wtl_run_command_full_j, 0, &got);
+	wtl_runs_statistics_of_all(&runs, WTL_RUN_COMMAND_FULL_J, &got);
 	assert_int_equal(got.n, 3);
 	for (size_t i = 0; i < 3; i++)
 		reports[i].interrupted = true;
-	wtl_runs_statistics(&runs, wtl_run_duration_s, 0, &got);
+	wtl_runs_statistics(&runs, WTL_RUN_DURATION_S, &got);
 	assert_int_equal(got.n, 0);
 	assert_int_equal(wtl_runs_whole(&runs), 0);
 }
@@ -152,17 +151,17 @@ static void test_unknown(void **state)
 {
 	static const struct {
 		void (*forget)(struct wtl_report *report);
-		wtl_run_figure *figure;
+		size_t figure;
 	} cases[] = {
-		{forget_total, wtl_run_energy_j},
-		{forget_total, wtl_run_power_w},
-		{forget_total, wtl_run_emitted_g},
-		{forget_power, wtl_run_power_w},
-		{forget_domain, wtl_run_domain_j},
-		{forget_attribution, wtl_run_command_full_j},
-		{forget_command, wtl_run_command_full_j},
-		{forget_command, wtl_run_command_dynamic_j},
-		{forget_dynamic, wtl_run_command_dynamic_j},
+		{forget_total, WTL_RUN_ENERGY_J},
+		{forget_total, WTL_RUN_POWER_W},
+		{forget_total, WTL_RUN_EMITTED_G},
+		{forget_power, WTL_RUN_POWER_W},
+		{forget_domain, WTL_RUN_DOMAIN_J},
+		{forget_attribution, WTL_RUN_COMMAND_FULL_J},
+		{forget_command, WTL_RUN_COMMAND_FULL_J},
+		{forget_command, WTL_RUN_COMMAND_DYNAMIC_J},
+		{forget_dynamic, WTL_RUN_COMMAND_DYNAMIC_J},
 	};
 
 	(void)state;
@@ -172,11 +171,11 @@ static void test_unknown(void **state)
 		struct wtl_statistics got;
 
 		cases[i].forget(&reports[1]);
-		wtl_runs_statistics(&runs, cases[i].figure, 0, &got);
+		wtl_runs_statistics(&runs, cases[i].figure, &got);
 		assert_int_equal(got.n, RUNS - 1);
-		wtl_runs_statistics_of_all(&runs, cases[i].figure, 0, &got);
+		wtl_runs_statistics_of_all(&runs, cases[i].figure, &got);
 		assert_int_equal(got.n, 0);
-		assert_true(isnan(cases[i].figure(&reports[1], 0)));
+		assert_true(isnan(wtl_run_figure(&reports[1], cases[i].figure)));
 	}
 }
 

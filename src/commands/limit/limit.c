@@ -422,29 +422,16 @@ static int open_machine(struct session *session)
 {
 	struct wtl_app *app = session->app;
 	const struct wtl_limit_settings *settings = app->own;
-	const struct wtl_gpu *gpus;
-	const char *bad;
-	size_t n;
 	int rc;
 
 	if (wtl_open_io(app, &session->io) < 0 ||
 	    wtl_open_gpus(app, session->io, &session->reader) < 0)
 		return exit_failed(app);
 	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
-	gpus = wtl_gpu_reader_gpus(session->reader, &n);
-	session->chosen = calloc(n + 1, sizeof(*session->chosen));
-	rc = session->chosen ? wtl_gpu_choose(gpus, n, settings->ids, session->chosen, &bad)
-			     : -ENOMEM;
-	if (rc == -ENOENT) {
-		wtl_gpu_complain_of_id(app, bad);
-		return app->settings.command ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_NO_SOURCE;
-	}
-	if (rc < 0) {
-		wtl_complain(app, "out of memory");
-		return exit_failed(app);
-	}
-	session->n = (size_t)rc;
-	return 0;
+	rc = wtl_gpus_choose(app, session->reader, settings->ids, &session->chosen, &session->n);
+	if (rc == -ENOENT && !app->settings.command)
+		return WTL_EXIT_NO_SOURCE;
+	return rc < 0 ? exit_failed(app) : 0;
 }
 
 static int do_settings(struct session *session)

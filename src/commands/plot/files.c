@@ -23,6 +23,14 @@ bool wtl_plot_is_recording(const char *path)
 	return n == (ssize_t)sizeof(head) && memcmp(head, SQLITE_MAGIC, sizeof(head)) == 0;
 }
 
+bool wtl_plot_is_asked_for(const struct wtl_plot_wanted *wanted, const char *domain)
+{
+	for (size_t i = 0; i < wanted->n_domains; i++)
+		if (strcmp(wanted->domains[i], domain) == 0)
+			return true;
+	return false;
+}
+
 int wtl_plot_since(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		   int64_t begin_utc_ns, int64_t *ret_from_ns, int64_t *ret_to_ns)
 {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,35 +14,17 @@
 
 #define REPORT_MAX (256u << 20)
 
-static bool is_standard_input(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
-
-static int read_file(const char *path, struct wtl_buf *buf)
-{
-	int fd, rc;
-
-	if (is_standard_input(path))
-		return wtl_fd_read_all(STDIN_FILENO, buf);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0)
-		return -errno;
-	rc = wtl_fd_read_all(fd, buf);
-	close(fd);
-	return rc;
-}
-
 /* 0, or negative after a complaint. */
 static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_reports *reports)
 {
-	const char *name = is_standard_input(path) ? "standard input" : path;
+	bool is_standard_input = strcmp(path, "-") == 0;
+	const char *name = is_standard_input ? "standard input" : path;
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf buf;
 	int rc;
 
 	wtl_buf_init(&buf, REPORT_MAX);
-	rc = read_file(path, &buf);
+	rc = is_standard_input ? wtl_fd_read_all(STDIN_FILENO, &buf) : wtl_fd_read_file(path, &buf);
 	if (rc < 0) {
 		wtl_complain(app, "'%s' cannot be read: %s", name, wtl_err_text(rc));
 	} else {

@@ -31,6 +31,9 @@ struct wtl_plot_settings {
 int wtl_plot_load(struct wtl_app *app, const struct wtl_plot_settings *settings,
 		  struct wtl_plot_sheet *sheet);
 
+/* Is it one of the domains that --domain names? */
+bool wtl_plot_is_asked_for(const struct wtl_plot_wanted *wanted, const char *domain);
+
 /* A recording, by the first bytes of the file. */
 bool wtl_plot_is_recording(const char *path);
 

@@ -21,6 +21,7 @@
 #include "commands/plot/report.h"
 #include "replay/format.h"
 #include "replay/wall.h"
+#include "report/missing.h"
 #include "report/recorded.h"
 
 #define REPORT_MAX (64u << 20)
@@ -39,7 +40,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 
 	if (!wtl_wall_find(wall, said_ns, &mono_ns))
 		return INT64_MIN;
-	/* A time of day that is over at the begin, but it was set back to it. */
+	/* A time of day that was over when the recording began, unless the clock was set back to it. */
 	if (when->kind == WTL_WHEN_CLOCK && mono_ns > times->end_mono_ns &&
 	    wtl_wall_find(wall, said_ns - 86400 * WTL_NS_PER_S, &before_ns) &&
 	    before_ns <= times->end_mono_ns)
@@ -47,7 +48,7 @@ static int64_t place_of(const struct wtl_plot_replay *replay, const struct wtl_w
 	return wtl_plot_times_utc(times, mono_ns);
 }
 
-/* So long of the recording, or so long by the clock on the wall after what that said at the begin. */
+/* A length of the recording, or the time by the clock on the wall since the recording began. */
 static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct wtl_when *when,
 			      int64_t said_ns, int64_t since_ns)
 {
@@ -60,7 +61,7 @@ static int64_t picture_utc_ns(const struct wtl_plot_replay *replay, const struct
 	if (when->kind == WTL_WHEN_SINCE)
 		return wtl_plot_times_utc(times, t_ns);
 	/* A picture has the times of a sleep, too. */
-	return times->n_clocks <= 1 ? t_ns : place_of(replay, when, t_ns);
+	return times->was_set ? place_of(replay, when, t_ns) : t_ns;
 }
 
 static int find_stretch(struct wtl_plot_replay *replay)
@@ -116,59 +117,65 @@ static const char *sources(const struct wtl_plot_replay *replay)
 	return text;
 }
 
+/* "2026-11-21 15:30:38 to 15:30:40 UTC" */
+static const char *times_text(struct wtl_plot_sheet *sheet, int64_t from_utc_ns, int64_t to_utc_ns)
+{
+	struct wtl_buf buf;
+	const char *text;
+
+	wtl_buf_init(&buf, 128);
+	wtl_plot_put_times(&buf, from_utc_ns, to_utc_ns);
+	text = wtl_plot_sheet_printf(sheet, "%s", wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
 /* "vm: AMD EPYC · 2026-11-21 15:30:38 to 15:30:40 UTC · wattle 0.1.0", and below it the sources. */
-static int head(struct wtl_plot_replay *replay, bool has_sources)
+static void head(struct wtl_plot_replay *replay, bool has_sources)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
 	const char **lines = wtl_plot_sheet_array(replay->sheet, LINES_MAX, sizeof(*lines));
 	const char *cpu = wtl_history_fact(replay->history, WTL_FACT_CPU_MODEL);
 	const char *host = wtl_history_fact(replay->history, "host");
-	struct wtl_buf times;
-	int64_t from_ns;
+	/* As reports have them, whatever the axis says. */
+	int64_t from_ns = wtl_plot_times_said(&replay->times, replay->from_utc_ns);
+	int64_t to_ns = wtl_plot_times_said(&replay->times, replay->to_utc_ns);
 
 	if (!lines)
-		return -ENOMEM;
-	wtl_buf_init(&times, 128);
-	/* As reports have them, whatever the axis says. */
-	from_ns = wtl_plot_times_said(&replay->times, replay->from_utc_ns);
-	wtl_plot_put_times(&times, from_ns, wtl_plot_times_said(&replay->times, replay->to_utc_ns));
+		return;
 	lines[0] = wtl_plot_sheet_printf(replay->sheet, "%.60s%s%.100s%s%s · wattle %.40s", host,
 					 host[0] && cpu[0] ? ": " : "", cpu,
-					 host[0] || cpu[0] ? " · " : "", wtl_buf_str(&times),
+					 host[0] || cpu[0] ? " · " : "",
+					 times_text(replay->sheet, from_ns, to_ns),
 					 wtl_history_fact(replay->history, WTL_FACT_VERSION));
-	wtl_buf_done(&times);
 	lines[1] = has_sources ? sources(replay) : "";
 	figure->lines = lines;
-	figure->n_lines = lines[1] && lines[1][0] ? 2 : 1;
+	figure->n_lines = lines[1][0] ? 2 : 1;
 	figure->t_utc_ns = from_ns;
 	figure->shares_x = true;
-	return lines[0] && lines[1] ? 0 : -ENOMEM;
 }
 
-/* That of the picture, and what is to be known of its clock. */
-static int add_notes(struct wtl_plot_replay *replay)
+/* What is to be known of the picture's clock, and what the recording does not have, as far as it was gone through. */
+static void add_notes(const struct wtl_plot_replay *replay)
 {
-	struct wtl_plot_figure *figure = &replay->sheet->figure;
-	struct wtl_buf times;
-	int64_t from_ns, to_ns;
-	const char **notes;
+	const struct wtl_plot_times *times = &replay->times;
+	char text[WTL_REMARK_SIZE];
 
-	if (replay->times.n_clocks <= 1)
-		return 0;
-	notes = wtl_plot_sheet_array(replay->sheet, figure->n_notes + 1, sizeof(*notes));
-	if (!notes)
-		return -ENOMEM;
-	memcpy(notes, figure->notes, figure->n_notes * sizeof(*notes));
-	wtl_plot_times_longest(&replay->times, &from_ns, &to_ns);
-	wtl_buf_init(&times, 128);
-	wtl_plot_put_times(&times, from_ns, to_ns);
-	notes[figure->n_notes] = wtl_plot_sheet_printf(
-		replay->sheet,
-		"The clock was set meanwhile: the axis goes by what it said from %s.",
-		wtl_buf_str(&times));
-	wtl_buf_done(&times);
-	figure->notes = notes;
-	return notes[figure->n_notes++] ? 0 : -ENOMEM;
+	if (times->was_set)
+		wtl_plot_note(
+			replay->sheet,
+			wtl_plot_sheet_printf(
+				replay->sheet,
+				"the clock was set meanwhile: the axis goes by what it said from %s",
+				times_text(replay->sheet,
+					   wtl_plot_times_utc(times, times->longest_from_ns),
+					   wtl_plot_times_utc(times, times->longest_to_ns))));
+	if (wtl_missing_dropped(replay->history->reader, text))
+		wtl_plot_note(replay->sheet, text);
+	if (replay->has_lost)
+		wtl_missing_lost(replay->lost.text, text);
+	if (replay->has_lost || wtl_missing_rows(replay->history->reader, text))
+		wtl_plot_note(replay->sheet, text);
 }
 
 static const struct picture {
@@ -194,22 +201,21 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 
 	if (rc == 0)
 		rc = find_stretch(replay);
-	if (rc == 0)
-		rc = head(replay, picture->has_sources);
-	if (rc == 0)
-		rc = picture->draw(replay);
-	if (rc == 0 && wtl_plot_is_empty(figure))
-		rc = -ENODATA;
-	if (rc == 0)
-		rc = add_notes(replay);
-	if (rc == 0)
-		rc = wtl_plot_note_missing(replay);
 	if (rc < 0)
 		return rc;
+	head(replay, picture->has_sources);
+	rc = picture->draw(replay);
+	if (rc == 0)
+		rc = replay->sheet->error;
+	if (rc == 0 && wtl_plot_is_empty(figure))
+		rc = -ENODATA;
+	if (rc < 0)
+		return rc;
+	add_notes(replay);
 	command = wtl_history_fact(replay->history, "command");
 	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s%s%.200s", picture->title,
 					      command[0] ? ": " : "", command);
-	return figure->title ? 0 : -ENOMEM;
+	return replay->sheet->error;
 }
 
 int wtl_plot_recording(struct wtl_app *app, const char *path,

@@ -8,6 +8,7 @@
 
 #include "commands/plot/plot.h"
 #include "replay/history.h"
+#include "replay/wall.h"
 
 /* Plots of a recording. What the files of that share. */
 
@@ -18,29 +19,26 @@ enum { WTL_PLOT_COLUMNS = 1200 }; /* as fine as any picture of usual size shows 
  * for longest, and for the rest as if it had said that all the time.
  */
 struct wtl_plot_times {
+	const struct wtl_wall *wall; /* the history's */
+	int64_t begin_mono_ns, end_mono_ns;
+	bool was_set; /* the clock, meanwhile */
+	int64_t ahead_ns; /* UTC less a clock that was the monotonic one at the start, and goes on in sleep */
+	int64_t longest_from_ns, longest_to_ns; /* monotonic: while the clock said so */
 	struct wtl_plot_hole {
 		int64_t at_mono_ns, duration_ns;
 		bool is_suspend; /* a moment of the monotonic clock, which stands still then */
 	} * holes;		 /* ascending */
 	size_t n, room;
-	int64_t slept_ns; /* in all */
-	int64_t begin_mono_ns, end_mono_ns;
-	struct wtl_plot_clock {
-		int64_t from_mono_ns;
-		int64_t ahead_ns; /* from then on: UTC less the monotonic clock and what was slept */
-	} * clocks;		  /* ascending; one more each time that it was set */
-	size_t n_clocks, clocks_room;
-	size_t longest; /* the one that tells a picture's times */
 };
 
-/* A recording that is gone by for a picture. */
+/* A recording that is gone through for a picture. */
 struct wtl_plot_replay {
 	struct wtl_app *app;
 	const char *path;
 	const struct wtl_plot_settings *settings;
 	struct wtl_plot_sheet *sheet;
 	struct wtl_history_options options;
-	struct wtl_history *history; /* at its begin */
+	struct wtl_history *history; /* at its start */
 	struct wtl_plot_times times;
 	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
 	int64_t now_mono_ns;
@@ -59,9 +57,9 @@ int wtl_plot_add_runs(struct wtl_app *app, const char *path, struct wtl_plot_rep
 
 /* ---- recording_steps.c ---- */
 
-/* Begins anew. 0, or negative after a complaint. */
+/* Starts anew. 0, or negative after a complaint. */
 int wtl_plot_rewind(struct wtl_plot_replay *replay);
-/* Before that: what is known of idle power now, at its end, shall be known from its begin on. false: that
+/* Before that: what is known of idle power now, at its end, shall be known from its start on. false: that
  * changes nothing. */
 bool wtl_plot_keep_idle(struct wtl_plot_replay *replay);
 /* The next step within the picture, with its time there: 1, 0 at its end, or negative after a complaint. */
@@ -74,33 +72,24 @@ int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total);
 struct wattle_domain;
 bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattle_domain *domain);
 
-/* ---- recording_notes.c ---- */
-
-/* Adds a note below the picture: text as a sentence. 0 or -ENOMEM. */
-int wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
-/* Says below the picture what the recording does not have, as far as it was gone by. 0 or -ENOMEM. */
-int wtl_plot_note_missing(struct wtl_plot_replay *replay);
+/* Adds a note below the picture: text as a sentence. */
+void wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text);
 
 /* ---- recording_time.c ---- */
 
-/* Reads where its clocks jumped. 0 or -ENOMEM. */
+/* Reads where its clocks jumped, and what was not measured. 0 or -ENOMEM. */
 int wtl_plot_times_read(struct wtl_plot_times *times, struct wtl_history *history);
-/* Once its holes are known: what the clock said, as wall has it. 0 or -ENOMEM. */
-struct wtl_wall;
-int wtl_plot_times_set(struct wtl_plot_times *times, const struct wtl_wall *wall);
+/* What the clock said. The first and last moment are set. */
+void wtl_plot_times_find(struct wtl_plot_times *times, const struct wtl_wall *wall);
 void wtl_plot_times_done(struct wtl_plot_times *times);
 /* A picture's time at a moment; and what the clock said when a picture has that time. */
 int64_t wtl_plot_times_utc(const struct wtl_plot_times *times, int64_t t_mono_ns);
 int64_t wtl_plot_times_said(const struct wtl_plot_times *times, int64_t t_utc_ns);
-/* While the picture's times were those that the clock said. */
-void wtl_plot_times_longest(const struct wtl_plot_times *times, int64_t *ret_from_utc_ns,
-			    int64_t *ret_to_utc_ns);
 /* That stretch could not be read. 0 or -ENOMEM. */
 int wtl_plot_times_lose(struct wtl_plot_times *times, int64_t from_mono_ns, int64_t to_mono_ns);
 
-/* What was not measured, once all of it was gone by. 0 or -ENOMEM. */
-int wtl_plot_recorded_gaps(struct wtl_plot_replay *replay, const struct wtl_plot_gap **ret_gaps,
-			   size_t *ret_n);
+/* What was not measured, once all of the recording was gone through. */
+void wtl_plot_recorded_gaps(const struct wtl_plot_replay *replay, struct wtl_plot_panel *panel);
 
 /* ---- Each fills in the figure's panels and notes. 0, -ENOMEM, -ENODATA, or negative after a complaint ---- */
 

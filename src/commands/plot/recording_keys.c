@@ -48,7 +48,7 @@ void wtl_plot_keys_begin(struct wtl_plot_keys *keys)
 	for (size_t i = 0; i < keys->n_touched; i++) {
 		keys->list[keys->touched[i]].is_touched = false;
 		keys->list[keys->touched[i]].now = 0.0;
-		keys->list[keys->touched[i]].untold = 0.0;
+		keys->list[keys->touched[i]].moved = 0.0;
 	}
 	keys->n_touched = 0;
 }

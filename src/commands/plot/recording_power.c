@@ -29,7 +29,7 @@ static int add_curve(struct wtl_plot_curves *curves, size_t domain, const char *
 		curve->span_ns = SPAN_MIN_NS;
 	curve->name = wtl_plot_sheet_printf(replay->sheet, "%s", name);
 	curve->last = wtl_plot_sheet_array(replay->sheet, curves->n_domains, sizeof(*curve->last));
-	if (!points || !curve->name || !curve->last)
+	if (!points || !curve->last)
 		return -ENOMEM;
 	wtl_plot_reducer_init(&curve->reducer, replay->from_utc_ns, replay->to_utc_ns,
 			      WTL_PLOT_COLUMNS, points);
@@ -38,10 +38,7 @@ static int add_curve(struct wtl_plot_curves *curves, size_t domain, const char *
 
 static bool wants_total(const struct wtl_plot_wanted *wanted, size_t n_others)
 {
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], "total") == 0)
-			return true;
-	return wanted->n_domains == 0 && n_others > 1;
+	return wanted->n_domains == 0 ? n_others > 1 : wtl_plot_is_asked_for(wanted, "total");
 }
 
 static int choose(struct wtl_plot_curves *curves)
@@ -144,8 +141,8 @@ static void break_line(struct wtl_plot_curve *curve, int64_t t_utc_ns)
 			     &(struct wtl_plot_point){.x = t_utc_ns, .y = WTL_PLOT_UNKNOWN});
 }
 
-/* Where a part has no figure any more, its line breaks; where one has its first, it begins anew: all before
- * that lacks it. */
+/* Where a part has no figure any more, its line breaks. Where one has its first figure, the line starts again: all
+ * before lacks that part. */
 static void change_parts(const struct wtl_plot_curves *curves, struct wtl_plot_curve *curve,
 			 size_t n_parts, int64_t t_utc_ns)
 {
@@ -277,10 +274,9 @@ static const char *remark_of(const struct wtl_plot_curves *curves, size_t domain
 static int make_panel(struct wtl_plot_curves *curves)
 {
 	struct wtl_plot_sheet *sheet = curves->replay->sheet;
-	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
+	struct wtl_plot_panel *panel = wtl_plot_sheet_panels(sheet, 1);
 	struct wtl_plot_series *series =
 		wtl_plot_sheet_array(sheet, curves->n + 1, sizeof(*series));
-	int rc;
 
 	if (!panel || !series)
 		return -ENOMEM;
@@ -307,10 +303,9 @@ static int make_panel(struct wtl_plot_curves *curves)
 		.series = series,
 		.n_series = curves->n,
 	};
-	rc = wtl_plot_recorded_gaps(curves->replay, &panel->gaps, &panel->n_gaps);
-	sheet->figure.panels = panel;
-	sheet->figure.n_panels = 1;
-	return rc < 0 ? rc : wtl_plot_power_note(curves, series);
+	wtl_plot_recorded_gaps(curves->replay, panel);
+	wtl_plot_power_note(curves, series);
+	return sheet->error;
 }
 
 int wtl_plot_recorded_power(struct wtl_plot_replay *replay)

@@ -37,11 +37,12 @@ static inline bool wtl_plot_power_is_seen(const struct wattle_energy *energy)
 	return energy->has_power || energy->energy_uj > 0;
 }
 
-/* ---- plot_recording_power_notes.c ---- */
+/* ---- recording_power_notes.c ---- */
 
 /* Why a domain (past the last one: the total) has no line. NULL: as there is none at all (the total). */
 const char *wtl_plot_power_reason(const struct wtl_plot_curves *curves, size_t domain);
-/* Adds what the picture has to say below it; a series a curve. 0 or -ENOMEM. */
-int wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series);
+/* Adds what the picture has to say below it; a series a curve. */
+void wtl_plot_power_note(const struct wtl_plot_curves *curves,
+			 const struct wtl_plot_series *series);
 
 #endif

@@ -21,29 +21,6 @@ static bool has_line(const struct wtl_plot_series *series)
 	return false;
 }
 
-/* "a, b and 3 more" */
-static void add_name(struct wtl_buf *names, size_t n, const char *name)
-{
-	if (n < NAMES_MAX)
-		wtl_buf_printf(names, "%s%.60s", n > 0 ? ", " : "", name);
-}
-
-static void end_names(struct wtl_buf *names, size_t n)
-{
-	if (n > NAMES_MAX)
-		wtl_buf_printf(names, " and %zu more", n - NAMES_MAX);
-}
-
-static int note_names(const struct wtl_plot_curves *curves, const char *before,
-		      struct wtl_buf *names, const char *after)
-{
-	char text[WTL_REMARK_SIZE + 256];
-
-	snprintf(text, sizeof(text), "%s%s%s%s", before, wtl_buf_str(names), after[0] ? ": " : "",
-		 after);
-	return wtl_plot_note(curves->replay->sheet, text);
-}
-
 /* Nor has the total a power as long as a part of it has none. */
 static const char *reason_of_total(const struct wtl_plot_curves *curves)
 {
@@ -86,74 +63,72 @@ static const char *reason_without_line(const struct wtl_plot_curves *curves,
 	return is_asked_for ? wtl_plot_power_reason(curves, domain) : NULL;
 }
 
-/* All that have none for one reason, once: with the first of them. */
-static int note_reason(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series,
-		       size_t first, const char *reason)
+/* "a, b and 3 more", of the domains that are `in`. */
+static const char *names_of(const struct wtl_plot_curves *curves, const bool in[])
 {
 	struct wtl_buf names;
+	const char *text;
 	size_t n = 0;
-	int rc = 0;
 
 	wtl_buf_init(&names, 1024);
 	for (size_t i = 0; i <= curves->n_domains; i++) {
-		const char *own = reason_without_line(curves, series, i);
 		struct wattle_domain domain = {.name = "total"};
 
-		if (!own || strcmp(own, reason) != 0)
+		if (!in[i])
 			continue;
-		if (i < first)
-			goto done;
 		wtl_meter_domain(curves->meter, i, &domain);
-		add_name(&names, n++, domain.name);
+		if (n++ < NAMES_MAX)
+			wtl_buf_printf(&names, "%s%.60s", n > 1 ? ", " : "", domain.name);
 	}
-	end_names(&names, n);
-	rc = note_names(curves, "No line of ", &names, reason);
-done:
+	if (n > NAMES_MAX)
+		wtl_buf_printf(&names, " and %zu more", n - NAMES_MAX);
+	text = wtl_plot_sheet_printf(curves->replay->sheet, "%s", wtl_buf_str(&names));
 	wtl_buf_done(&names);
-	return rc;
+	return text;
 }
 
-static int note_without_lines(const struct wtl_plot_curves *curves,
-			      const struct wtl_plot_series *series)
+/* Those that have no line: all with one reason in one note, in the place of the first of them. */
+static void note_without_lines(const struct wtl_plot_curves *curves,
+			       const struct wtl_plot_series *series, bool in[])
 {
-	int rc = 0;
+	struct wtl_plot_sheet *sheet = curves->replay->sheet;
 
-	for (size_t i = 0; rc == 0 && i <= curves->n_domains; i++) {
-		const char *reason = reason_without_line(curves, series, i);
+	for (size_t i = 0; i <= curves->n_domains; i++) {
+		const char *reason = reason_without_line(curves, series, i), *own;
+		bool is_first = reason != NULL;
 
-		if (reason)
-			rc = note_reason(curves, series, i, reason);
+		for (size_t k = 0; reason && k <= curves->n_domains; k++) {
+			own = reason_without_line(curves, series, k);
+			in[k] = own && strcmp(own, reason) == 0;
+			is_first &= k >= i || !in[k];
+		}
+		if (is_first)
+			wtl_plot_note(sheet, wtl_plot_sheet_printf(sheet, "no line of %s: %s",
+								   names_of(curves, in), reason));
 	}
-	return rc;
 }
 
 /* As a report says it. */
-static int note_lacking(const struct wtl_plot_curves *curves)
+static void note_lacking(const struct wtl_plot_curves *curves, bool in[])
 {
-	struct wtl_buf names;
-	size_t n = 0;
-	int rc = 0;
+	struct wtl_plot_sheet *sheet = curves->replay->sheet;
+	bool any = false;
 
-	wtl_buf_init(&names, 1024);
-	for (size_t i = 0; i < curves->n_domains; i++) {
-		struct wattle_domain domain;
-
-		if (!curves->counts[i] || curves->energies[i].has_energy)
-			continue;
-		wtl_meter_domain(curves->meter, i, &domain);
-		add_name(&names, n++, domain.name);
+	for (size_t i = 0; i <= curves->n_domains; i++) {
+		in[i] = i < curves->n_domains && curves->counts[i] &&
+			!curves->energies[i].has_energy;
+		any |= in[i];
 	}
-	end_names(&names, n);
-	if (n > 0)
-		rc = note_names(curves, "The total lacks ", &names, "");
-	wtl_buf_done(&names);
-	return rc;
+	if (any)
+		wtl_plot_note(sheet, wtl_plot_sheet_printf(sheet, "the total lacks %s",
+							   names_of(curves, in)));
 }
 
-int wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series)
+void wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series)
 {
+	struct wtl_plot_sheet *sheet = curves->replay->sheet;
+	bool *in = wtl_plot_sheet_array(sheet, curves->n_domains + 1, sizeof(*in));
 	bool has_level = false, has_total = false;
-	int rc;
 
 	for (size_t i = 0; i < curves->n; i++) {
 		if (!has_line(&series[i]))
@@ -161,14 +136,13 @@ int wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_p
 		has_level |= series[i].level.is_known;
 		has_total |= curves->list[i].domain == curves->n_domains;
 	}
-	rc = wtl_plot_note(
-		curves->replay->sheet,
+	wtl_plot_sheet_note(
+		sheet,
 		has_level
-			? "Band: ± (k = 2), the percentage of the energy so far. Dashed: idle power"
-			: "Band: ± (k = 2), the percentage of the energy so far");
-	if (rc == 0)
-		rc = note_without_lines(curves, series);
-	if (rc == 0 && has_total)
-		rc = note_lacking(curves);
-	return rc;
+			? "Band: ± (k = 2), the percentage of the energy so far. Dashed: idle power."
+			: "Band: ± (k = 2), the percentage of the energy so far.");
+	if (in)
+		note_without_lines(curves, series, in);
+	if (in && has_total)
+		note_lacking(curves, in);
 }

@@ -18,11 +18,11 @@ enum { POINTS_MAX = 600 };
 #define MOMENT_S 1e-6
 
 /* PSS is read of large ones only now and then: it is what it was while RSS moves by no more than this part of it,
- * and of some looks before, that is near enough (judgement). */
+ * and of some scans before, that is near enough (judgement). */
 #define MOVED_PART 0.05
-enum { LATE_LOOKS = 2 };
+enum { LATE_SCANS = 2 };
 
-/* Whose slot it was when it was last looked at. */
+/* Whose slot it was when it was last seen. */
 struct owner {
 	int pid;
 	int64_t start_ns;
@@ -40,17 +40,17 @@ struct processes {
 	struct wtl_plot_keys keys;
 	struct owner *owners; /* by slot */
 	size_t owners_room;
-	int64_t looked_ns; /* monotonic: the look before; what is told of one is since then */
+	int64_t scanned_ns; /* monotonic: of the bill before; a bill is of the time since then */
 	bool has_begun;
-	size_t n_looks;
+	size_t n_scans;
 	bool has_dynamic;   /* of everybody, so far */
 	bool shows_dynamic; /* else all power, idle power included */
 
-	/* The second time: series[k].points[i] of several looks each, the first of power being where
+	/* The second time: series[k].points[i] of several scans each, the first of power being where
 	 * the one after it begins. */
 	struct wtl_plot_series *series;
 	struct wtl_plot_point **points;
-	size_t n_series, n_points, looks_a_point, n_in_point;
+	size_t n_series, n_points, scans_a_point, n_in_point;
 	double seconds_in_point;
 };
 
@@ -121,7 +121,7 @@ static int key_of(struct processes *processes, size_t slot, const struct wtl_con
 	return rc;
 }
 
-/* ---- A look ---- */
+/* ---- A scan ---- */
 
 /* By what it has at all: who is to be shown. */
 static double memory_of(const struct wtl_consumer *consumer)
@@ -156,7 +156,7 @@ static double value_of(struct processes *processes, size_t slot,
 }
 
 /* How much of it PSS does not tell, as it was not read since. */
-static double untold_of(struct owner *owner, const struct wtl_consumer *consumer)
+static double moved_of(struct owner *owner, const struct wtl_consumer *consumer)
 {
 	uint64_t rss_bytes = consumer->rss_bytes;
 
@@ -170,19 +170,19 @@ static double untold_of(struct owner *owner, const struct wtl_consumer *consumer
 	return fabs((double)rss_bytes - (double)owner->rss_then_bytes);
 }
 
-/* A key of which PSS was too old for several looks in a row is drawn by RSS. */
+/* A key of which PSS was too old for several scans in a row is drawn by RSS. */
 static void judge_age(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->keys.n_touched; i++) {
 		struct wtl_plot_key *key = &processes->keys.list[processes->keys.touched[i]];
 
-		key->late_looks = key->untold > MOVED_PART * key->now ? key->late_looks + 1 : 0;
-		key->lacks_pss |= key->late_looks > LATE_LOOKS;
+		key->late_scans = key->moved > MOVED_PART * key->now ? key->late_scans + 1 : 0;
+		key->lacks_pss |= key->late_scans > LATE_SCANS;
 	}
 }
 
 /* Everybody's value into their keys. */
-static int look(struct processes *processes)
+static int scan(struct processes *processes)
 {
 	const struct wtl_consumers *consumers = processes->replay->history->consumers;
 	size_t n = wtl_consumers_slots(consumers), before = processes->owners_room;
@@ -204,8 +204,8 @@ static int look(struct processes *processes)
 		if (key_of(processes, slot, consumer, &key) < 0)
 			return -ENOMEM;
 		if (processes->quantity == MEMORY)
-			processes->keys.list[key].untold +=
-				untold_of(&processes->owners[slot], consumer);
+			processes->keys.list[key].moved +=
+				moved_of(&processes->owners[slot], consumer);
 		if (processes->quantity == MEMORY && processes->n_series > 0)
 			value = shown_memory_of(processes, key, consumer);
 		if (wtl_plot_keys_add(&processes->keys, key, value) < 0)
@@ -214,9 +214,9 @@ static int look(struct processes *processes)
 	return 0;
 }
 
-/* Goes by the recording and calls back after each look within the picture. */
+/* Goes by the recording and calls back after each scan within the picture. */
 static int play(struct processes *processes,
-		void (*looked)(struct processes *, const struct wtl_played *, double seconds))
+		void (*scanned)(struct processes *, const struct wtl_played *, double seconds))
 {
 	struct wtl_played played;
 	int rc;
@@ -226,14 +226,15 @@ static int play(struct processes *processes,
 	processes->has_begun = false;
 	while ((rc = wtl_plot_go_on(processes->replay, &played)) > 0) {
 		if (!processes->has_begun)
-			processes->looked_ns = played.t_mono_ns;
+			processes->scanned_ns = played.t_mono_ns;
 		processes->has_begun = true;
 		if (played.kind != WTL_PLAYED_BILLED)
 			continue;
-		if (look(processes) < 0)
+		if (scan(processes) < 0)
 			return -ENOMEM;
-		looked(processes, &played, (double)(played.t_mono_ns - processes->looked_ns) / 1e9);
-		processes->looked_ns = played.t_mono_ns;
+		scanned(processes, &played,
+			(double)(played.t_mono_ns - processes->scanned_ns) / 1e9);
+		processes->scanned_ns = played.t_mono_ns;
 	}
 	for (size_t slot = 0; slot < processes->owners_room; slot++)
 		settle_owner(processes, &processes->owners[slot]);
@@ -242,16 +243,16 @@ static int play(struct processes *processes,
 
 /* ---- The first time: who is to be shown ---- */
 
-static void rank_look(struct processes *processes, const struct wtl_played *played, double seconds)
+static void rank_scan(struct processes *processes, const struct wtl_played *played, double seconds)
 {
 	(void)played;
-	processes->n_looks++;
+	processes->n_scans++;
 	if (processes->quantity == MEMORY)
 		judge_age(processes);
 	for (size_t i = 0; i < processes->keys.n_touched; i++) {
 		struct wtl_plot_key *key = &processes->keys.list[processes->keys.touched[i]];
 
-		/* Also of the very first look: whoever was there only then is the last of all. */
+		/* Also of the very first bill: who was there only then is ranked last. */
 		key->sum += key->now * (seconds > MOMENT_S ? seconds : MOMENT_S);
 	}
 }
@@ -267,27 +268,25 @@ static int add_series(struct processes *processes, const char *name, bool is_res
 		.points = processes->points[i],
 		.is_rest = is_rest,
 	};
-	if (!processes->points[i] || !processes->series[i].name)
-		return -ENOMEM;
 	processes->n_series++;
-	return 0;
+	return processes->replay->sheet->error;
 }
 
 /* Goes by it until it is known whether everybody's power above idle is: idle power that was learned on
  * the way is that of the whole, as in a report. */
 static int rank(struct processes *processes)
 {
-	int rc = play(processes, rank_look);
+	int rc = play(processes, rank_scan);
 
 	if (rc < 0 || processes->quantity == MEMORY || processes->has_dynamic)
 		return rc;
 	processes->shows_dynamic = processes->has_dynamic = wtl_plot_keep_idle(processes->replay);
 	for (int i = 0; rc == 0 && i < 2; i++) {
 		wtl_plot_keys_done(&processes->keys);
-		processes->n_looks = 0;
+		processes->n_scans = 0;
 		rc = wtl_plot_rewind(processes->replay);
 		if (rc == 0)
-			rc = play(processes, rank_look);
+			rc = play(processes, rank_scan);
 		if (processes->has_dynamic == processes->shows_dynamic)
 			break;
 		processes->shows_dynamic = false;
@@ -302,8 +301,8 @@ static int choose(struct processes *processes)
 	size_t best;
 	int rc = 0;
 
-	processes->looks_a_point = (processes->n_looks + POINTS_MAX - 1) / POINTS_MAX;
-	processes->n_points = processes->n_looks / processes->looks_a_point + 2;
+	processes->scans_a_point = (processes->n_scans + POINTS_MAX - 1) / POINTS_MAX;
+	processes->n_points = processes->n_scans / processes->scans_a_point + 2;
 	processes->series = wtl_plot_sheet_array(sheet, top + 1, sizeof(*processes->series));
 	processes->points = wtl_plot_sheet_array(sheet, top + 1, sizeof(*processes->points));
 	if (!processes->series || !processes->points)
@@ -322,7 +321,7 @@ static int choose(struct processes *processes)
 
 /* ---- The second time: their values ---- */
 
-/* The mean of several looks, or (memory) the highest. */
+/* The mean of several scans, or (memory) the highest. */
 static void add_value(const struct processes *processes, double *y, double value, double seconds)
 {
 	if (processes->quantity == POWER)
@@ -349,7 +348,7 @@ static void end_point(struct processes *processes)
 /* Where the first one's power begins; who is not there has no memory, which is not 0. */
 static void begin_points(struct processes *processes)
 {
-	int64_t begin_ns = wtl_plot_times_utc(&processes->replay->times, processes->looked_ns);
+	int64_t begin_ns = wtl_plot_times_utc(&processes->replay->times, processes->scanned_ns);
 
 	for (size_t k = 0; k < processes->n_series; k++) {
 		if (processes->quantity == POWER)
@@ -361,7 +360,7 @@ static void begin_points(struct processes *processes)
 	}
 }
 
-static void show_look(struct processes *processes, const struct wtl_played *played, double seconds)
+static void show_scan(struct processes *processes, const struct wtl_played *played, double seconds)
 {
 	size_t at;
 
@@ -382,7 +381,7 @@ static void show_look(struct processes *processes, const struct wtl_played *play
 	}
 	processes->n_in_point++;
 	processes->seconds_in_point += seconds;
-	if (processes->n_in_point == processes->looks_a_point)
+	if (processes->n_in_point == processes->scans_a_point)
 		end_point(processes);
 }
 
@@ -400,20 +399,16 @@ static enum sizes sizes_of(const struct processes *processes)
 }
 
 /* Where some lines are one and some the other, each says so. */
-static int name_sizes(struct processes *processes)
+static void name_sizes(struct processes *processes)
 {
 	for (size_t i = 0; i < processes->keys.n; i++) {
 		const struct wtl_plot_key *key = &processes->keys.list[i];
 
-		if (key->shown == WTL_PLOT_NOT_SHOWN)
-			continue;
-		processes->series[key->shown].name =
-			wtl_plot_sheet_printf(processes->replay->sheet, "%s, %s", key->name,
-					      key->lacks_pss ? "RSS" : "PSS");
-		if (!processes->series[key->shown].name)
-			return -ENOMEM;
+		if (key->shown != WTL_PLOT_NOT_SHOWN)
+			processes->series[key->shown].name =
+				wtl_plot_sheet_printf(processes->replay->sheet, "%s, %s", key->name,
+						      key->lacks_pss ? "RSS" : "PSS");
 	}
-	return 0;
 }
 
 static const char *note_of(const struct processes *processes)
@@ -434,16 +429,14 @@ static const char *note_of(const struct processes *processes)
 			 "power is not known of all.";
 }
 
-static int make_panel(struct processes *processes)
+static void make_panel(struct processes *processes)
 {
 	struct wtl_plot_sheet *sheet = processes->replay->sheet;
-	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
-	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
+	struct wtl_plot_panel *panel = wtl_plot_sheet_panels(sheet, 1);
 	bool is_power = processes->quantity == POWER;
 
-	if (!panel || !notes)
-		return -ENOMEM;
-	notes[0] = note_of(processes);
+	if (!panel)
+		return;
 	*panel = (struct wtl_plot_panel){
 		.marks = is_power ? WTL_PLOT_STACK : WTL_PLOT_LINE,
 		.x = WTL_PLOT_X_UTC,
@@ -456,11 +449,8 @@ static int make_panel(struct processes *processes)
 		.series = processes->series,
 		.n_series = processes->n_series,
 	};
-	sheet->figure.panels = panel;
-	sheet->figure.n_panels = 1;
-	sheet->figure.notes = notes;
-	sheet->figure.n_notes = 1;
-	return wtl_plot_recorded_gaps(processes->replay, &panel->gaps, &panel->n_gaps);
+	wtl_plot_sheet_note(sheet, note_of(processes));
+	wtl_plot_recorded_gaps(processes->replay, panel);
 }
 
 static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
@@ -469,21 +459,21 @@ static int draw(struct wtl_plot_replay *replay, enum quantity quantity)
 		.replay = replay, .quantity = quantity, .has_dynamic = true, .shows_dynamic = true};
 	int rc = rank(&processes);
 
-	if (rc == 0 && processes.n_looks == 0)
+	if (rc == 0 && processes.n_scans == 0)
 		rc = -ENODATA;
 	if (rc == 0)
 		rc = choose(&processes);
 	if (rc == 0 && processes.n_series == 0)
 		rc = -ENODATA;
 	if (rc == 0 && quantity == MEMORY && sizes_of(&processes) == PSS_AND_RSS)
-		rc = name_sizes(&processes);
+		name_sizes(&processes);
 	if (rc == 0)
 		rc = wtl_plot_rewind(replay);
 	if (rc == 0)
-		rc = play(&processes, show_look);
+		rc = play(&processes, show_scan);
 	if (rc == 0) {
 		end_point(&processes);
-		rc = make_panel(&processes);
+		make_panel(&processes);
 	}
 	wtl_plot_keys_done(&processes.keys);
 	free(processes.owners);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What every picture of a recording is made with: steps through it, and its domains. */
+/* What every picture of a recording is made with: steps through it, its domains, and notes. */
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
@@ -23,6 +24,8 @@ int wtl_plot_rewind(struct wtl_plot_replay *replay)
 	rc = wtl_history_open(replay->path, &replay->options, &replay->history, &err);
 	if (rc < 0)
 		wtl_complain_err(replay->app, &err);
+	else
+		replay->times.wall = wtl_player_wall(replay->history->player);
 	return rc;
 }
 
@@ -107,8 +110,12 @@ bool wtl_plot_is_wanted(const struct wtl_plot_replay *replay, const struct wattl
 
 	if (wanted->n_domains == 0)
 		return domain->in_total && domain->method != WATTLE_METHOD_NONE;
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], domain->name) == 0)
-			return true;
-	return false;
+	return wtl_plot_is_asked_for(wanted, domain->name);
+}
+
+void wtl_plot_note(struct wtl_plot_sheet *sheet, const char *text)
+{
+	wtl_plot_sheet_note(
+		sheet,
+		wtl_plot_sheet_printf(sheet, "%c%s.", toupper((unsigned char)text[0]), text + 1));
 }

@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "energy/units.h"
 #include "document/format.h"
+#include "commands/plot/plot.h"
 #include "commands/plot/report_parts.h"
 
 #define SOURCE "plot"
@@ -164,29 +165,17 @@ int wtl_plot_reports_add(struct wtl_plot_reports *reports, const char *name, con
 
 /* ---- Choosing ---- */
 
-static bool is_asked_for(const struct wtl_plot_wanted *wanted, const char *name)
-{
-	for (size_t i = 0; i < wanted->n_domains; i++)
-		if (strcmp(wanted->domains[i], name) == 0)
-			return true;
-	return false;
-}
-
-static int add_domain(struct wtl_plot_chosen *chosen, const char *name)
+static void add_domain(struct wtl_plot_chosen *chosen, const char *name)
 {
 	for (size_t i = 0; i < chosen->n_domains; i++)
 		if (strcmp(chosen->domains[i], name) == 0)
-			return 0;
+			return;
 	if (chosen->n_domains == WTL_PLOT_DOMAINS_MAX)
-		return 0;
-	name = wtl_plot_sheet_printf(chosen->sheet, "%s", name);
-	if (!name)
-		return -ENOMEM;
-	chosen->domains[chosen->n_domains++] = name;
-	return 0;
+		return;
+	chosen->domains[chosen->n_domains++] = wtl_plot_sheet_printf(chosen->sheet, "%s", name);
 }
 
-static int choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
+static void choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
 {
 	const json_t *domains = json_object_get(report, "domains"), *domain;
 	size_t i;
@@ -198,11 +187,10 @@ static int choose_domains(struct wtl_plot_chosen *chosen, const json_t *report)
 
 		if (!name || !isfinite(wtl_plot_json_number(domain, "energy_j")))
 			continue;
-		if ((chosen->wanted->n_domains ? is_asked_for(chosen->wanted, name) : counts) &&
-		    add_domain(chosen, name) < 0)
-			return -ENOMEM;
+		if (chosen->wanted->n_domains ? wtl_plot_is_asked_for(chosen->wanted, name)
+					      : counts)
+			add_domain(chosen, name);
 	}
-	return 0;
 }
 
 static bool start_of(const json_t *report, int64_t *ret_utc_ns)
@@ -256,10 +244,9 @@ static int choose(const struct wtl_plot_reports *all, struct wtl_plot_chosen *ch
 		if (!is_in_time(chosen->wanted, report))
 			continue;
 		chosen->reports[chosen->n++] = report;
-		if (choose_domains(chosen, report) < 0)
-			return -ENOMEM;
+		choose_domains(chosen, report);
 	}
-	return 0;
+	return chosen->sheet->error;
 }
 
 /* A domain that was asked for and is in none of them; NULL: there is none such. */
@@ -332,33 +319,33 @@ static const char *time_text(const struct wtl_plot_chosen *chosen)
 	return text;
 }
 
-static int add_lines(const struct wtl_plot_chosen *chosen)
+static void add_lines(const struct wtl_plot_chosen *chosen)
 {
 	const char **lines = wtl_plot_sheet_array(chosen->sheet, 1, sizeof(*lines));
 	const char *from = sources(chosen), *time = time_text(chosen);
 	const char *version = wtl_plot_json_text(chosen->reports[0], "version");
 
-	if (!lines || !from || !time)
-		return -ENOMEM;
+	if (!lines)
+		return;
 	lines[0] = wtl_plot_sheet_printf(chosen->sheet, "%s%s%s%swattle %.40s", from,
 					 from[0] ? " · " : "", time, time[0] ? " · " : "",
 					 version ? version : "?");
 	chosen->sheet->figure.lines = lines;
 	chosen->sheet->figure.n_lines = 1;
-	return lines[0] ? 0 : -ENOMEM;
 }
 
 static int make(struct wtl_plot_chosen *chosen, enum wtl_plot_what what)
 {
-	int rc = add_lines(chosen);
+	int rc;
 
-	if (rc < 0)
-		return rc;
+	add_lines(chosen);
 	if (what == WTL_PLOT_RUNS)
-		return wtl_plot_report_runs(chosen);
-	if (what == WTL_PLOT_PROCESSES)
-		return wtl_plot_report_consumers(chosen);
-	return wtl_plot_report_energies(chosen);
+		rc = wtl_plot_report_runs(chosen);
+	else if (what == WTL_PLOT_PROCESSES)
+		rc = wtl_plot_report_consumers(chosen);
+	else
+		rc = wtl_plot_report_energies(chosen);
+	return rc < 0 ? rc : chosen->sheet->error;
 }
 
 int wtl_plot_reports_figure(const struct wtl_plot_reports *reports,

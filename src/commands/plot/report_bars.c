@@ -8,130 +8,108 @@
 
 /* Energies as bars: a row a domain, a run or a consumer. */
 
-static struct wtl_plot_panel *make_panel(struct wtl_plot_sheet *sheet, const char *label,
-					 const char *const *categories, size_t n)
+#define WHISKERS "Whiskers: ± (k = 2)."
+
+/* Bars of n_series series, a row each of n names; the series' points[s][i]. */
+struct chart {
+	struct wtl_plot_panel *panel;
+	const char **names;
+	struct wtl_plot_series *series;
+	struct wtl_plot_point **points;
+};
+
+/* -ENOMEM */
+static int begin_chart(struct wtl_plot_sheet *sheet, const char *label, size_t n, size_t n_series,
+		       struct chart *chart)
 {
-	struct wtl_plot_panel *panel = wtl_plot_sheet_array(sheet, 1, sizeof(*panel));
-
-	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
-
-	if (!panel || !notes)
-		return NULL;
-	notes[0] = "Whiskers: ± (k = 2).";
-	*panel = (struct wtl_plot_panel){.marks = WTL_PLOT_BARS,
-					 .x = WTL_PLOT_X_CATEGORY,
-					 .label = label,
-					 .unit = "J",
-					 .prefix = WTL_PLOT_SI,
-					 .categories = categories,
-					 .n_categories = n};
-	sheet->figure.panels = panel;
-	sheet->figure.n_panels = 1;
-	sheet->figure.notes = notes;
-	sheet->figure.n_notes = 1;
-	return panel;
+	*chart = (struct chart){
+		.panel = wtl_plot_sheet_panels(sheet, 1),
+		.names = wtl_plot_sheet_array(sheet, n, sizeof(*chart->names)),
+		.series = wtl_plot_sheet_array(sheet, n_series, sizeof(*chart->series)),
+		.points = wtl_plot_sheet_array(sheet, n_series, sizeof(*chart->points)),
+	};
+	if (sheet->error)
+		return sheet->error;
+	for (size_t s = 0; s < n_series; s++) {
+		chart->points[s] = wtl_plot_sheet_array(sheet, n, sizeof(**chart->points));
+		chart->series[s] = (struct wtl_plot_series){.points = chart->points[s], .n = n};
+	}
+	*chart->panel = (struct wtl_plot_panel){.marks = WTL_PLOT_BARS,
+						.x = WTL_PLOT_X_CATEGORY,
+						.label = label,
+						.unit = "J",
+						.prefix = WTL_PLOT_SI,
+						.series = chart->series,
+						.n_series = n_series,
+						.categories = chart->names,
+						.n_categories = n};
+	return sheet->error;
 }
 
-/* One series of bars with whiskers of their own. */
-static int one_series(struct wtl_plot_sheet *sheet, struct wtl_plot_panel *panel,
-		      const struct wtl_plot_point *points, size_t n)
-{
-	struct wtl_plot_series *series = wtl_plot_sheet_array(sheet, 1, sizeof(*series));
+/* ---- Energies ---- */
 
-	if (!series)
-		return -ENOMEM;
-	*series = (struct wtl_plot_series){.points = points, .n = n, .has_range = true};
-	panel->series = series;
-	panel->n_series = 1;
-	return 0;
+static struct wtl_plot_point domain_point(const struct wtl_plot_chosen *chosen, size_t run,
+					  size_t domain, size_t x)
+{
+	return wtl_plot_json_point(
+		wtl_plot_json_domain(chosen->reports[run], chosen->domains[domain]), "energy_j",
+		(int64_t)x);
 }
 
-/* ---- Domains of one run ---- */
-
+/* A row a domain, with whiskers of its own. */
 static int domains_of_one(const struct wtl_plot_chosen *chosen)
 {
-	struct wtl_plot_sheet *sheet = chosen->sheet;
-	struct wtl_plot_point *points =
-		wtl_plot_sheet_array(sheet, chosen->n_domains, sizeof(*points));
-	const char **names = wtl_plot_sheet_array(sheet, chosen->n_domains, sizeof(*names));
-	struct wtl_plot_panel *panel = make_panel(sheet, "Energy", names, chosen->n_domains);
+	struct chart chart;
 
-	if (!points || !names || !panel)
+	if (begin_chart(chosen->sheet, "Energy", chosen->n_domains, 1, &chart) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < chosen->n_domains; i++) {
-		names[i] = chosen->domains[i];
-		points[i] = wtl_plot_json_point(wtl_plot_json_domain(chosen->reports[0], names[i]),
-						"energy_j", (int64_t)i);
+		chart.names[i] = chosen->domains[i];
+		chart.points[0][i] = domain_point(chosen, 0, i, i);
 	}
-	return one_series(sheet, panel, points, chosen->n_domains);
-}
-
-/* ---- Runs, their domains end to end ---- */
-
-static int add_domains(const struct wtl_plot_chosen *chosen, struct wtl_plot_panel *panel)
-{
-	struct wtl_plot_series *series =
-		wtl_plot_sheet_array(chosen->sheet, chosen->n_domains, sizeof(*series));
-
-	if (!series)
-		return -ENOMEM;
-	for (size_t d = 0; d < chosen->n_domains; d++) {
-		struct wtl_plot_point *points =
-			wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*points));
-
-		if (!points)
-			return -ENOMEM;
-		for (size_t i = 0; i < chosen->n; i++)
-			points[i] = wtl_plot_json_point(
-				wtl_plot_json_domain(chosen->reports[i], chosen->domains[d]),
-				"energy_j", (int64_t)i);
-		series[d] = (struct wtl_plot_series){
-			.name = chosen->domains[d], .points = points, .n = chosen->n};
-	}
-	panel->series = series;
-	panel->n_series = chosen->n_domains;
+	chart.series[0].has_range = true;
+	wtl_plot_sheet_note(chosen->sheet, WHISKERS);
 	return 0;
 }
 
+/* A row a run, its domains end to end. */
 static int runs_by_domain(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
 	struct wtl_plot_point *totals = wtl_plot_sheet_array(sheet, chosen->n, sizeof(*totals));
-	const char **names = wtl_plot_sheet_array(sheet, chosen->n, sizeof(*names));
-	struct wtl_plot_panel *panel = make_panel(sheet, "Energy", names, chosen->n);
+	struct chart chart;
 
-	if (!totals || !names || !panel)
+	if (begin_chart(sheet, "Energy", chosen->n, chosen->n_domains, &chart) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < chosen->n; i++) {
-		const char *command = wtl_plot_json_command(sheet, chosen->reports[i]);
-
-		names[i] = command ? wtl_plot_sheet_printf(sheet, "%zu: %s", i + 1, command) : NULL;
-		if (!names[i])
-			return -ENOMEM;
+		chart.names[i] = wtl_plot_sheet_printf(
+			sheet, "%zu: %s", i + 1, wtl_plot_json_command(sheet, chosen->reports[i]));
 		totals[i] = wtl_plot_json_point(json_object_get(chosen->reports[i], "total"),
 						"energy_j", (int64_t)i);
+		for (size_t d = 0; d < chosen->n_domains; d++)
+			chart.points[d][i] = domain_point(chosen, i, d, i);
 	}
+	for (size_t d = 0; d < chosen->n_domains; d++)
+		chart.series[d].name = chosen->domains[d];
 	/* Of some domains, nobody knows the ± together. */
-	if (!chosen->wanted->n_domains)
-		panel->totals = totals;
-	else
-		sheet->figure.n_notes = 0;
-	return add_domains(chosen, panel);
+	if (!chosen->wanted->n_domains) {
+		chart.panel->totals = totals;
+		wtl_plot_sheet_note(sheet, WHISKERS);
+	}
+	wtl_plot_report_files(chosen, false);
+	return 0;
 }
 
 int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen)
 {
+	struct wtl_plot_sheet *sheet = chosen->sheet;
+
 	if (chosen->n_domains == 0)
 		return -ENODATA;
-	chosen->sheet->figure.title =
-		chosen->n > 1
-			? wtl_plot_sheet_printf(chosen->sheet, "Energy of %zu runs", chosen->n)
-			: wtl_plot_json_title(chosen->sheet, "Energy", chosen->reports[0]);
-	if (!chosen->sheet->figure.title)
-		return -ENOMEM;
-	if (chosen->n == 1)
-		return domains_of_one(chosen);
-	return runs_by_domain(chosen) < 0 ? -ENOMEM : wtl_plot_report_files(chosen, false);
+	sheet->figure.title =
+		chosen->n > 1 ? wtl_plot_sheet_printf(sheet, "Energy of %zu runs", chosen->n)
+			      : wtl_plot_json_title(sheet, "Energy", chosen->reports[0]);
+	return chosen->n == 1 ? domains_of_one(chosen) : runs_by_domain(chosen);
 }
 
 /* ---- Who used it ---- */
@@ -165,20 +143,17 @@ static const char *name_of(struct wtl_plot_sheet *sheet, const json_t *process, 
 }
 
 /* A process is a bar of its own; of a group, ± are added: they have the sensors' in common. */
-static int add_bar(struct bar *bars, size_t *n, const struct bar *added, bool groups)
+static void add_bar(struct bar *bars, size_t *n, const struct bar *added, bool groups)
 {
-	if (!added->name)
-		return -ENOMEM;
 	if (!(added->energy_j > 0))
-		return 0;
+		return;
 	for (size_t i = 0; groups && i < *n; i++)
 		if (strcmp(bars[i].name, added->name) == 0) {
 			bars[i].energy_j += added->energy_j;
 			bars[i].uncertainty_j += added->uncertainty_j;
-			return 0;
+			return;
 		}
 	bars[(*n)++] = *added;
-	return 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -206,23 +181,21 @@ static size_t fold(struct bar *bars, size_t n, size_t top)
 
 static int draw_bars(struct wtl_plot_sheet *sheet, const struct bar *bars, size_t n, bool dynamic)
 {
-	struct wtl_plot_point *points = wtl_plot_sheet_array(sheet, n, sizeof(*points));
-	const char **names = wtl_plot_sheet_array(sheet, n, sizeof(*names));
-	struct wtl_plot_panel *panel = make_panel(
-		sheet, dynamic ? "Energy above idle" : "Energy, its part of idle included", names,
-		n);
+	const char *label = dynamic ? "Energy above idle" : "Energy, its part of idle included";
+	struct chart chart;
 
-	if (!points || !names || !panel)
+	if (begin_chart(sheet, label, n, 1, &chart) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		names[i] = bars[i].name;
-		points[i] =
-			(struct wtl_plot_point){.x = (int64_t)i,
-						.y = bars[i].energy_j,
-						.low = bars[i].energy_j - bars[i].uncertainty_j,
-						.high = bars[i].energy_j + bars[i].uncertainty_j};
+		double y = bars[i].energy_j, half = bars[i].uncertainty_j;
+
+		chart.names[i] = bars[i].name;
+		chart.points[0][i] = (struct wtl_plot_point){
+			.x = (int64_t)i, .y = y, .low = y - half, .high = y + half};
 	}
-	return one_series(sheet, panel, points, n);
+	chart.series[0].has_range = true;
+	wtl_plot_sheet_note(sheet, WHISKERS);
+	return 0;
 }
 
 /* Has everybody whose energy is known a part above idle, also those that are not named? */
@@ -260,19 +233,17 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 	size_t n = 0, i;
 	struct bar *bars =
 		wtl_plot_sheet_array(chosen->sheet, json_array_size(processes) + 2, sizeof(*bars));
-	int rc = bars ? 0 : -ENOMEM;
 
+	if (!bars)
+		return -ENOMEM;
 	json_array_foreach(processes, i, process)
 	{
 		const struct bar bar = {.name = name_of(chosen->sheet, process, by),
 					.energy_j = wtl_plot_json_number(process, key),
 					.uncertainty_j = uncertainty_of(process, dynamic)};
 
-		if (rc == 0)
-			rc = add_bar(bars, &n, &bar, by != WTL_PLOT_BY_PROCESS);
+		add_bar(bars, &n, &bar, by != WTL_PLOT_BY_PROCESS);
 	}
-	if (rc < 0)
-		return rc;
 	n = fold(bars, n, chosen->wanted->top);
 	/* Those that the report does not name. */
 	add_bar(bars, &n,
@@ -284,5 +255,5 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 		return -ENODATA;
 	chosen->sheet->figure.title =
 		wtl_plot_json_title(chosen->sheet, "Who used the energy", report);
-	return chosen->sheet->figure.title ? draw_bars(chosen->sheet, bars, n, dynamic) : -ENOMEM;
+	return draw_bars(chosen->sheet, bars, n, dynamic);
 }

@@ -52,9 +52,7 @@ const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *re
 	struct wtl_buf buf;
 	size_t i;
 
-	if (!command)
-		return NULL;
-	if (!json_is_array(words))
+	if (!command || !json_is_array(words))
 		return "this machine";
 	json_array_foreach(words, i, word)
 	{
@@ -74,5 +72,5 @@ const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
 
 	if (!json_is_array(json_object_get(report, "command")))
 		return wtl_plot_sheet_printf(sheet, "%s of this machine", what);
-	return command ? wtl_plot_sheet_printf(sheet, "%s of: %s", what, command) : NULL;
+	return wtl_plot_sheet_printf(sheet, "%s of: %s", what, command);
 }

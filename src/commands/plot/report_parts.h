@@ -33,15 +33,15 @@ const char *wtl_plot_json_text(const json_t *object, const char *key);
 struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key, int64_t x);
 /* NULL: it has none of that name. */
 const json_t *wtl_plot_json_domain(const json_t *report, const char *name);
-/* "WHAT of: COMMAND", or "WHAT of this machine". NULL: no memory. */
+/* "WHAT of: COMMAND", or "WHAT of this machine". */
 const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
 				const json_t *report);
-/* The words of its command. NULL: no memory. */
+/* The words of its command. */
 const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report);
 
 /* Adds notes that say which run is of which file, where there are several, and (if that is wanted and they
- * differ) of which command. 0 or -ENOMEM. */
-int wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
+ * differ) of which command. */
+void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);
 
 /* 0 or -ENOMEM, or -ENODATA. */
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen);

@@ -114,7 +114,7 @@ static int add_panel(const struct wtl_plot_chosen *chosen, enum quantity quantit
 static const char *title_of(const struct wtl_plot_chosen *chosen)
 {
 	const char *first = wtl_plot_json_command(chosen->sheet, chosen->reports[0]);
-	bool same = first != NULL;
+	bool same = true;
 
 	for (size_t i = 1; same && i < chosen->n; i++)
 		same = json_equal(json_object_get(chosen->reports[0], "command"),
@@ -145,102 +145,77 @@ static const char *file_note(const struct wtl_plot_chosen *chosen, size_t first,
 			     bool with_command)
 {
 	const json_t *report = chosen->reports[first];
-	const char *file = wtl_plot_json_text(report, WTL_PLOT_JSON_FILE), *slash;
-	const char *command = with_command ? wtl_plot_json_command(chosen->sheet, report) : "";
+	const char *file = wtl_plot_json_text(report, WTL_PLOT_JSON_FILE);
+	const char *slash = file ? strrchr(file, '/') : NULL;
 	char to[32] = "";
 
-	slash = file ? strrchr(file, '/') : NULL;
 	if (last > first)
 		snprintf(to, sizeof(to), " to %zu", last + 1);
-	return command ? wtl_plot_sheet_printf(chosen->sheet, "Run%s %zu%s: %s%s%s",
-					       last > first ? "s" : "", first + 1, to,
-					       slash ? slash + 1 : (file ? file : "?"),
-					       with_command ? ", " : "", command)
-		       : NULL;
+	return wtl_plot_sheet_printf(
+		chosen->sheet, "Run%s %zu%s: %s%s%s", last > first ? "s" : "", first + 1, to,
+		slash ? slash + 1 : (file ? file : "?"), with_command ? ", " : "",
+		with_command ? wtl_plot_json_command(chosen->sheet, report) : "");
 }
 
-int wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands)
+void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands)
 {
-	struct wtl_plot_figure *figure = &chosen->sheet->figure;
-	const char **notes = wtl_plot_sheet_array(chosen->sheet, figure->n_notes + FILES_MAX + 1,
-						  sizeof(*notes));
+	json_t *const *reports = chosen->reports;
 	bool is_one = true, is_one_command = true;
 	size_t first = 0;
 
 	for (size_t i = 1; i < chosen->n; i++) {
-		is_one &= is_like(chosen->reports[0], chosen->reports[i], with_commands);
-		is_one_command &= json_equal(json_object_get(chosen->reports[0], "command"),
-					     json_object_get(chosen->reports[i], "command"));
+		is_one &= is_like(reports[0], reports[i], with_commands);
+		is_one_command &= json_equal(json_object_get(reports[0], "command"),
+					     json_object_get(reports[i], "command"));
 	}
-	if (!notes)
-		return -ENOMEM;
 	if (is_one)
-		return 0;
+		return;
 	with_commands &= !is_one_command;
-	memcpy(notes, figure->notes, figure->n_notes * sizeof(*notes));
-	figure->notes = notes;
 	for (size_t i = 1, n = 0; i <= chosen->n; i++) {
-		if (i < chosen->n &&
-		    is_like(chosen->reports[first], chosen->reports[i], with_commands))
+		if (i < chosen->n && is_like(reports[first], reports[i], with_commands))
 			continue;
-		notes[figure->n_notes] =
-			n < FILES_MAX
-				? file_note(chosen, first, i - 1, with_commands)
-				: wtl_plot_sheet_printf(chosen->sheet, "Runs %zu to %zu: others.",
-							first + 1, chosen->n);
-		if (!notes[figure->n_notes++])
-			return -ENOMEM;
-		if (n++ == FILES_MAX)
-			break;
+		if (n++ == FILES_MAX) {
+			wtl_plot_sheet_note(chosen->sheet,
+					    wtl_plot_sheet_printf(chosen->sheet,
+								  "Runs %zu to %zu: others.",
+								  first + 1, chosen->n));
+			return;
+		}
+		wtl_plot_sheet_note(chosen->sheet, file_note(chosen, first, i - 1, with_commands));
 		first = i;
 	}
-	return 0;
-}
-
-static int add_notes(struct wtl_plot_sheet *sheet, bool has_mean)
-{
-	const char **notes = wtl_plot_sheet_array(sheet, 1, sizeof(*notes));
-
-	if (!notes)
-		return -ENOMEM;
-	notes[0] =
-		has_mean
-			? "Whiskers: ± of one run (k = 2). Dashed: mean of the runs. Band: its 95 % "
-			  "interval (Student's t)."
-			: "Whiskers: ± of the run (k = 2).";
-	sheet->figure.notes = notes;
-	sheet->figure.n_notes = 1;
-	return 0;
 }
 
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 {
-	struct wtl_plot_figure *figure = &chosen->sheet->figure;
-	struct wtl_plot_panel *panels = wtl_plot_sheet_array(
-		chosen->sheet, WTL_PLOT_DOMAINS_MAX + QUANTITIES, sizeof(*panels));
-	size_t n_domains = chosen->wanted->n_domains ? chosen->n_domains : 0;
+	struct wtl_plot_sheet *sheet = chosen->sheet;
+	struct wtl_plot_panel *panels =
+		wtl_plot_sheet_panels(sheet, WTL_PLOT_DOMAINS_MAX + QUANTITIES);
+	size_t n_domains = chosen->wanted->n_domains ? chosen->n_domains : 0, n = 0;
 	int rc = panels ? 0 : -ENOMEM;
 
-	figure->panels = panels;
 	for (size_t i = 0; rc >= 0 && i < n_domains; i++) {
-		rc = add_panel(chosen, ENERGY, chosen->domains[i], &panels[figure->n_panels]);
-		figure->n_panels += rc > 0;
+		rc = add_panel(chosen, ENERGY, chosen->domains[i], &panels[n]);
+		n += rc > 0;
 	}
 	for (enum quantity q = ENERGY; rc >= 0 && q < QUANTITIES; q++) {
 		/* Asked for domains, nobody wants the machine; how long it took, always. */
 		if (chosen->wanted->n_domains && q != DURATION)
 			continue;
-		rc = add_panel(chosen, q, NULL, &panels[figure->n_panels]);
-		figure->n_panels += rc > 0;
+		rc = add_panel(chosen, q, NULL, &panels[n]);
+		n += rc > 0;
 	}
+	sheet->figure.n_panels = n;
 	if (rc < 0)
 		return rc;
-	figure->shares_x = true;
-	figure->title = title_of(chosen);
-	rc = add_notes(chosen->sheet, chosen->n > 1);
-	if (rc == 0)
-		rc = wtl_plot_report_files(chosen, true);
-	if (rc < 0 || !figure->title)
-		return -ENOMEM;
-	return figure->n_panels > 0 ? 0 : -ENODATA;
+	sheet->figure.shares_x = true;
+	sheet->figure.title = title_of(chosen);
+	wtl_plot_sheet_note(
+		sheet,
+		chosen->n > 1
+			? "Whiskers: ± of one run (k = 2). Dashed: mean of the runs. Band: its 95 % "
+			  "interval (Student's t)."
+			: "Whiskers: ± of the run (k = 2).");
+	wtl_plot_report_files(chosen, true);
+	return n > 0 ? 0 : -ENODATA;
 }

@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "cli/complain.h"
 #include "commands/query/query.h"
+#include "sensors/gpu_info.h"
 
 static bool is_text(const char *text, const char *word, size_t len)
 {
@@ -78,8 +79,26 @@ int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t
 	return n_chosen;
 }
 
-void wtl_gpu_complain_of_id(struct wtl_app *app, const char *bad)
+int wtl_gpus_choose(struct wtl_app *app, const struct wtl_gpu_reader *reader, const char *ids,
+		    size_t **ret_chosen, size_t *ret_n)
 {
-	wtl_complain(app, "there is no GPU '%.*s': see wattle query -L", (int)strcspn(bad, ","),
-		     bad);
+	size_t n, *chosen;
+	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(reader, &n);
+	const char *bad = "";
+	int rc;
+
+	chosen = calloc(n + 1, sizeof(*chosen));
+	rc = chosen ? wtl_gpu_choose(gpus, n, ids, chosen, &bad) : -ENOMEM;
+	if (rc == -ENOENT)
+		wtl_complain(app, "there is no GPU '%.*s': see wattle query -L",
+			     (int)strcspn(bad, ","), bad);
+	else if (rc < 0)
+		wtl_complain(app, "out of memory");
+	if (rc < 0) {
+		free(chosen);
+		return rc;
+	}
+	*ret_chosen = chosen;
+	*ret_n = (size_t)rc;
+	return 0;
 }

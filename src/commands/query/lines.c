@@ -9,7 +9,7 @@
 
 /* `wattle query` as text: a line a GPU, in the manner of gpustat, and one for the other domains. */
 
-enum { NAME_MAX_BYTES = 4096 };
+enum { NAMES_MAX_BYTES = 4096 };
 
 /* As in gpustat: what is worth a look stands out. */
 #define CYAN	"\033[36m"
@@ -34,25 +34,28 @@ static void put_color(const struct page *page, const char *color)
 }
 
 /* Returns its columns. */
-static size_t escape_name(struct wtl_buf *name, const struct wtl_gpu *gpu,
-			  const struct wtl_output_style *style)
+static size_t put_name(struct wtl_buf *buf, const struct wtl_gpu *gpu,
+		       const struct wtl_output_style *style)
 {
-	wtl_buf_init(name, NAME_MAX_BYTES);
-	wtl_layout_text(name, gpu->name[0] ? gpu->name : "?", style);
-	return wtl_layout_columns(wtl_buf_str(name), name->len);
+	size_t start = buf->len;
+
+	wtl_layout_text(buf, gpu->name[0] ? gpu->name : "?", style);
+	return wtl_layout_columns(wtl_buf_str(buf) + start, buf->len - start);
 }
 
 static size_t name_width(const struct wtl_look *look, const struct wtl_output_style *style)
 {
+	struct wtl_buf names;
 	size_t width = 0;
 
+	wtl_buf_init(&names, NAMES_MAX_BYTES);
 	for (size_t i = 0; i < look->n_gpus; i++) {
-		struct wtl_buf name;
-		size_t columns = escape_name(&name, &look->gpus[i], style);
+		size_t columns = put_name(&names, &look->gpus[i], style);
 
 		width = columns > width ? columns : width;
-		wtl_buf_done(&name);
+		wtl_buf_clear(&names);
 	}
+	wtl_buf_done(&names);
 	return width;
 }
 
@@ -128,15 +131,14 @@ static const char *status_words(const struct wtl_gpu *gpu)
 
 static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 {
-	struct wtl_buf name;
-	size_t columns = escape_name(&name, gpu, page->style);
+	size_t columns;
 
 	put_color(page, CYAN);
 	wtl_buf_printf(page->buf, "[%u]", gpu->index);
 	put_color(page, PLAIN);
-	wtl_buf_printf(page->buf, " %s%*s |", wtl_buf_str(&name), (int)(page->name_width - columns),
-		       "");
-	wtl_layout_close(&name, page->buf);
+	wtl_buf_putc(page->buf, ' ');
+	columns = put_name(page->buf, gpu, page->style);
+	wtl_buf_printf(page->buf, "%*s |", (int)(page->name_width - columns), "");
 	if (gpu->status != WATTLE_STATUS_OK && gpu->status != WATTLE_STATUS_STALE) {
 		put_color(page, RED);
 		wtl_buf_putc(page->buf, ' ');

@@ -28,25 +28,14 @@ static int out_of_memory(struct wtl_app *app)
 
 static int choose(struct wtl_looker *looker, const char *ids)
 {
-	size_t n;
-	const struct wtl_gpu *gpus = wtl_gpu_reader_gpus(looker->reader, &n);
-	const char *bad;
-	int rc;
+	int rc = wtl_gpus_choose(looker->app, looker->reader, ids, &looker->chosen,
+				 &looker->n_chosen);
 
-	looker->chosen = calloc(n + 1, sizeof(*looker->chosen));
-	looker->gpus = calloc(n + 1, sizeof(*looker->gpus));
-	looker->meters = calloc(n + 1, sizeof(*looker->meters));
-	if (!looker->chosen || !looker->gpus || !looker->meters)
-		return out_of_memory(looker->app);
-	rc = wtl_gpu_choose(gpus, n, ids, looker->chosen, &bad);
-	if (rc == -ENOENT) {
-		wtl_gpu_complain_of_id(looker->app, bad);
-		return WTL_EXIT_NO_SOURCE;
-	}
 	if (rc < 0)
-		return out_of_memory(looker->app);
-	looker->n_chosen = (size_t)rc;
-	return 0;
+		return rc == -ENOENT ? WTL_EXIT_NO_SOURCE : WTL_EXIT_FAILED;
+	looker->gpus = calloc(looker->n_chosen + 1, sizeof(*looker->gpus));
+	looker->meters = calloc(looker->n_chosen + 1, sizeof(*looker->meters));
+	return looker->gpus && looker->meters ? 0 : out_of_memory(looker->app);
 }
 
 static int begin_metering(struct wtl_looker *looker)

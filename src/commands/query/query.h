@@ -59,6 +59,8 @@ void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
  */
 int wtl_gpu_choose(const struct wtl_gpu *gpus, size_t n, const char *ids, size_t ret_chosen[],
 		   const char **ret_bad);
-void wtl_gpu_complain_of_id(struct wtl_app *app, const char *bad);
+/* Those of a reader's GPUs, into an array to be freed. 0, or -ENOENT or -ENOMEM after a complaint. */
+int wtl_gpus_choose(struct wtl_app *app, const struct wtl_gpu_reader *reader, const char *ids,
+		    size_t **ret_chosen, size_t *ret_n);
 
 #endif

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A recording for a report: what is asked for is held against what there is. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -21,18 +19,13 @@ int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensi
 {
 	struct wtl_err err = {.code = 0};
 	struct wtl_buf text;
-	int fd, rc;
+	int rc;
 
 	*ret_intensity = (struct wtl_intensity){.n = 0};
 	if (!path)
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	rc = fd < 0 ? -errno : 0;
 	wtl_buf_init(&text, FILE_MAX);
-	if (rc == 0)
-		rc = wtl_fd_read_all(fd, &text);
-	if (fd >= 0)
-		close(fd);
+	rc = wtl_fd_read_file(path, &text);
 	if (rc < 0)
 		wtl_complain(app, "--intensity: '%s' cannot be read: %s", path, wtl_err_text(rc));
 	else if ((rc = wtl_intensity_parse(ret_intensity, wtl_buf_str(&text), text.len, &err)) < 0)

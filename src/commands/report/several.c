@@ -51,12 +51,7 @@ static int find_statistics(struct wtl_runs *runs)
 	for (size_t i = 0; i < runs->n_runs; i++)
 		if (!runs->runs[i].is_unfinished)
 			ended[all.n++] = &runs->runs[i].report;
-	wtl_runs_statistics(&all, wtl_run_duration_s, 0, &runs->duration_s);
-	wtl_runs_statistics(&all, wtl_run_energy_j, 0, &runs->energy_j);
-	wtl_runs_statistics(&all, wtl_run_power_w, 0, &runs->power_w);
-	wtl_runs_statistics(&all, wtl_run_emitted_g, 0, &runs->emitted_g);
-	wtl_runs_statistics_of_all(&all, wtl_run_command_dynamic_j, 0, &runs->command_dynamic_j);
-	wtl_runs_statistics_of_all(&all, wtl_run_command_full_j, 0, &runs->command_full_j);
+	wtl_runs_figures(&all, runs->of);
 	free(ended);
 	return 0;
 }
@@ -121,8 +116,6 @@ void wtl_runs_free(struct wtl_runs *runs)
 
 /* ---- Side by side ---- */
 
-enum { ROWS_BESIDE_DOMAINS = 6 };
-
 #define TOTAL SIZE_MAX /* in the place of a domain */
 
 struct builder {
@@ -130,6 +123,7 @@ struct builder {
 	size_t n;
 	struct wtl_comparison_data *data;
 	size_t n_rows;
+	const struct wtl_compared_value *rows[WTL_RUN_FIGURES + 1]; /* those that are made */
 };
 
 static const struct wtl_recording *recording_of(const struct builder *builder, size_t i)
@@ -217,33 +211,6 @@ static bool is_same_source(const struct wtl_report_domain *a, const struct wtl_r
 	       a->energy.method == b->energy.method;
 }
 
-static struct wtl_compared_value *add_row(struct builder *builder, const char *what, bool is_domain,
-					  enum wtl_compared_quantity quantity)
-{
-	struct wtl_compared *row = &builder->data->rows[builder->n_rows];
-	struct wtl_compared_value *values = &builder->data->values[builder->n_rows * builder->n];
-
-	builder->n_rows++;
-	*row = (struct wtl_compared){
-		.what = what, .is_domain = is_domain, .quantity = quantity, .values = values};
-	return values;
-}
-
-/* Differences to the first; common NULL, or common[i] < 0: not by the same sensors. */
-static void add_differences(struct builder *builder, struct wtl_compared_value values[],
-			    const double common[])
-{
-	for (size_t i = 1; i < builder->n; i++) {
-		if (!values[0].is_known || !values[i].is_known)
-			continue;
-		values[i].has_difference = true;
-		values[i].is_common = common && common[i] >= 0.0;
-		wtl_difference_of(&values[0].measured, &values[i].measured,
-				  common ? common[i] : -1.0, &values[i].difference);
-		values[i].difference.is_significant &= !values[i].has_other_domains;
-	}
-}
-
 static double gain_uj(const struct wtl_recording *recording, size_t i,
 		      const struct wattle_energy *energy)
 {
@@ -268,15 +235,15 @@ static double common_uj(const struct wtl_recording_sensor *sensor, const struct 
 }
 
 /* Repeated runs: their mean, and the 95 % interval of it instead of each one's own error. */
-static void take_mean(const struct builder *builder, size_t i, wtl_run_figure *figure,
-		      size_t domain, struct wtl_compared_value *value)
+static void take_mean(const struct builder *builder, size_t i, size_t figure,
+		      struct wtl_compared_value *value)
 {
 	const struct wtl_run_list runs = runs_of(builder->replays[i]);
 	struct wtl_statistics statistics;
 
 	if (!is_mean(builder, i))
 		return;
-	wtl_runs_statistics_of_all(&runs, figure, domain, &statistics);
+	wtl_runs_statistics_of_all(&runs, figure, &statistics);
 	value->is_known = statistics.n > 0;
 	value->measured.value = (uint64_t)llround(statistics.mean * 1e6);
 	value->measured.uncertainty = (uint64_t)llround(statistics.ci95 * 1e6);
@@ -299,42 +266,6 @@ static bool is_incomplete(const struct wattle_energy *energy)
 	return energy->has_energy &&
 	       (energy->gap_ns > 0 ||
 		(energy->flags & (WATTLE_ENERGY_INCOMPLETE | WATTLE_ENERGY_RESET)));
-}
-
-static void add_domain(struct builder *builder, const char *name, double common[])
-{
-	struct wtl_compared_value *values = add_row(builder, name, true, WTL_COMPARED_J);
-	const struct wtl_report_domain *first = NULL;
-	struct wattle_energy energy, first_energy = {.has_energy = 0};
-	size_t at;
-
-	for (size_t i = 0; i < builder->n; i++) {
-		const struct wtl_recording *recording = recording_of(builder, i);
-		const struct wtl_report_domain *domain =
-			find_domain(report_of(builder, i), name, &at);
-
-		common[i] = -1.0;
-		if (!domain)
-			continue;
-		energy = energy_of(builder, i, at);
-		if (!energy.has_energy)
-			continue;
-		values[i].is_known = true;
-		values[i].is_incomplete = is_incomplete(&energy);
-		values[i].measured = (struct wtl_measured){.value = energy.energy_uj,
-							   .uncertainty = energy.uncertainty_uj};
-		take_mean(builder, i, wtl_run_domain_j, at, &values[i]);
-		set_common(builder, i, gain_uj(recording, at, &energy), &values[i]);
-		if (i == 0) {
-			first = domain;
-			first_energy = energy;
-		} else if (first && is_same_source(first, domain) &&
-			   is_same_machine(recording_of(builder, 0), recording)) {
-			common[i] =
-				fabs(common_uj(&recording->sensors[at], &first_energy, &energy));
-		}
-	}
-	add_differences(builder, values, common);
 }
 
 static bool counts(const struct wtl_report_domain *domain)
@@ -404,72 +335,6 @@ static bool is_same_total(const struct builder *builder, size_t i, bool by_senso
 	return is_within(first, other, by_sensor) && is_within(other, first, by_sensor);
 }
 
-/* What is made of the total is incomplete, or not to be compared, as that is. */
-static void tell_total(const struct builder *builder, size_t i, struct wtl_compared_value *value)
-{
-	const struct wattle_energy total = energy_of(builder, i, TOTAL);
-
-	value->is_incomplete = is_incomplete(&total);
-	value->has_other_domains = i > 0 && !is_same_total(builder, i, false);
-}
-
-static void add_total(struct builder *builder, double common[])
-{
-	struct wtl_compared_value *values = add_row(builder, "energy", false, WTL_COMPARED_J);
-	const struct wtl_recording *first = recording_of(builder, 0);
-
-	for (size_t i = 0; i < builder->n; i++) {
-		const struct wattle_energy total = energy_of(builder, i, TOTAL);
-
-		values[i].is_known = total.has_energy;
-		values[i].measured = (struct wtl_measured){.value = total.energy_uj,
-							   .uncertainty = total.uncertainty_uj};
-		take_mean(builder, i, wtl_run_energy_j, 0, &values[i]);
-		set_common(builder, i, total_gain(builder, i, false), &values[i]);
-		tell_total(builder, i, &values[i]);
-		common[i] = i > 0 && is_same_machine(first, recording_of(builder, i)) &&
-					    is_same_total(builder, i, true)
-				    ? total_gain(builder, i, true)
-				    : -1.0;
-	}
-	add_differences(builder, values, common);
-}
-
-/* Mean power: what energy's errors are, over the time. */
-static void add_power(struct builder *builder, const struct wtl_compared_value energies[],
-		      double common[])
-{
-	struct wtl_compared_value *values = add_row(builder, "power", false, WTL_COMPARED_W);
-	double first_w = 0.0, first_gain = 0.0;
-
-	for (size_t i = 0; i < builder->n; i++) {
-		const struct wattle_energy *total = &report_of(builder, i)->window.total;
-		double seconds = (double)builder->data->values[i].measured.value / 1e6, relative;
-
-		common[i] = -1.0;
-		if (!total->has_energy || !total->has_power || seconds <= 0.0)
-			continue;
-		relative = total->energy_uj > 0
-				   ? (double)total->uncertainty_uj / (double)total->energy_uj
-				   : 0.0;
-		values[i].is_known = true;
-		values[i].measured = (struct wtl_measured){
-			.value = total->mean_uw,
-			.uncertainty = (uint64_t)llround(relative * (double)total->mean_uw)};
-		take_mean(builder, i, wtl_run_power_w, 0, &values[i]);
-		set_common(builder, i, energies[i].measured.common / seconds, &values[i]);
-		tell_total(builder, i, &values[i]);
-		if (i == 0) {
-			first_w = (double)values[i].measured.value;
-			first_gain = values[i].measured.common;
-		} else if (energies[i].is_common && first_w > 0.0) {
-			common[i] = first_gain * fabs((double)values[i].measured.value - first_w) /
-				    first_w;
-		}
-	}
-	add_differences(builder, values, common);
-}
-
 /* What its sensors' gains may be wrong by, of the whole. */
 static double relative_gain(const struct wtl_compared_value *energy)
 {
@@ -478,75 +343,190 @@ static double relative_gain(const struct wtl_compared_value *energy)
 		       : 0.0;
 }
 
-static void add_command(struct builder *builder, const struct wtl_compared_value energies[],
-			bool is_dynamic)
+/* ---- Rows ---- */
+
+/* A row's kind is a figure; that of domains is one for all of them. */
+static const enum wtl_compared_quantity quantities[WTL_RUN_FIGURES + 1] = {
+	[WTL_RUN_DURATION_S] = WTL_COMPARED_S,	   [WTL_RUN_ENERGY_J] = WTL_COMPARED_J,
+	[WTL_RUN_POWER_W] = WTL_COMPARED_W,	   [WTL_RUN_COMMAND_DYNAMIC_J] = WTL_COMPARED_J,
+	[WTL_RUN_COMMAND_FULL_J] = WTL_COMPARED_J, [WTL_RUN_EMITTED_G] = WTL_COMPARED_G,
+	[WTL_RUN_DOMAIN_J] = WTL_COMPARED_J,
+};
+
+static double seconds_of(const struct builder *builder, size_t i)
 {
-	struct wtl_compared_value *values = add_row(
-		builder, is_dynamic ? "command, dynamic" : "command, full", false, WTL_COMPARED_J);
-	wtl_run_figure *figure = is_dynamic ? wtl_run_command_dynamic_j : wtl_run_command_full_j;
-
-	for (size_t i = 0; i < builder->n; i++) {
-		const struct wtl_report *report = report_of(builder, i);
-		const struct wtl_share_energy *share = &report->attribution.command;
-
-		values[i].is_known = isfinite(figure(report, 0));
-		if (!values[i].is_known)
-			continue;
-		values[i].measured = (struct wtl_measured){
-			.value = is_dynamic ? share->dynamic_uj : share->full_uj,
-			.uncertainty = share->uncertainty_uj,
-		};
-		take_mean(builder, i, figure, 0, &values[i]);
-		set_common(builder, i,
-			   relative_gain(&energies[i]) * (double)values[i].measured.value,
-			   &values[i]);
-		tell_total(builder, i, &values[i]);
-	}
-	add_differences(builder, values, NULL);
+	return (double)builder->rows[WTL_RUN_DURATION_S][i].measured.value / 1e6;
 }
 
-static void add_carbon(struct builder *builder, const struct wtl_compared_value energies[])
+static struct wtl_measured energy_measured(const struct wattle_energy *energy)
 {
-	struct wtl_compared_value *values = add_row(builder, "CO2e", false, WTL_COMPARED_G);
-
-	for (size_t i = 0; i < builder->n; i++) {
-		const struct wtl_report *report = report_of(builder, i);
-
-		values[i].is_known =
-			!wtl_words_not_all_emitted(&report->carbon, &report->window.total);
-		if (!values[i].is_known)
-			continue;
-		values[i].measured = (struct wtl_measured){
-			.value = report->carbon.emitted_ug,
-			.uncertainty = report->carbon.uncertainty_ug,
-		};
-		take_mean(builder, i, wtl_run_emitted_g, 0, &values[i]);
-		set_common(builder, i,
-			   hypot(relative_gain(&energies[i]),
-				 report->carbon.carbon.uncertainty_ppm / 1e6) *
-				   (double)values[i].measured.value,
-			   &values[i]);
-		tell_total(builder, i, &values[i]);
-	}
-	add_differences(builder, values, NULL);
+	return (struct wtl_measured){.value = energy->energy_uj,
+				     .uncertainty = energy->uncertainty_uj};
 }
 
-static void add_duration(struct builder *builder)
+/* Mean power: what energy's errors are, over the time. */
+static struct wtl_measured power_measured(const struct wattle_energy *total)
 {
-	struct wtl_compared_value *values = add_row(builder, "time", false, WTL_COMPARED_S);
+	double relative = total->energy_uj > 0
+				  ? (double)total->uncertainty_uj / (double)total->energy_uj
+				  : 0.0;
 
-	for (size_t i = 0; i < builder->n; i++) {
-		int64_t duration_ns = report_of(builder, i)->window.duration_ns;
+	return (struct wtl_measured){.value = total->mean_uw,
+				     .uncertainty =
+					     (uint64_t)llround(relative * (double)total->mean_uw)};
+}
 
-		values[i].is_known = true;
-		values[i].measured.value = duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0;
-		take_mean(builder, i, wtl_run_duration_s, 0, &values[i]);
+/* Recording i's figure, as its report has it. domain: its number, of a row of one. False: it is not known. */
+static bool measure(const struct builder *builder, enum wtl_run_figure kind, size_t i,
+		    size_t domain, struct wtl_measured *ret)
+{
+	const struct wtl_report *report = report_of(builder, i);
+	const struct wattle_energy *total = &report->window.total;
+	const struct wattle_energy energy =
+		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
+	const struct wtl_share_energy *share = &report->attribution.command;
+
+	switch (kind) {
+	case WTL_RUN_DURATION_S:
+		ret->value = report->window.duration_ns > 0
+				     ? (uint64_t)report->window.duration_ns / 1000
+				     : 0;
+		return true;
+	case WTL_RUN_ENERGY_J:
+	case WTL_RUN_DOMAIN_J:
+		*ret = energy_measured(&energy);
+		return energy.has_energy;
+	case WTL_RUN_POWER_W:
+		*ret = power_measured(total);
+		return total->has_energy && total->has_power && seconds_of(builder, i) > 0.0;
+	case WTL_RUN_COMMAND_DYNAMIC_J:
+	case WTL_RUN_COMMAND_FULL_J:
+		ret->value = kind == WTL_RUN_COMMAND_DYNAMIC_J ? share->dynamic_uj : share->full_uj;
+		ret->uncertainty = share->uncertainty_uj;
+		return isfinite(wtl_run_figure(report, kind));
+	case WTL_RUN_EMITTED_G:
+		ret->value = report->carbon.emitted_ug;
+		ret->uncertainty = report->carbon.uncertainty_ug;
+		return !wtl_words_not_all_emitted(&report->carbon, total);
 	}
-	add_differences(builder, values, NULL);
+	return false;
+}
+
+/* What all runs err by alike: by gain and zero of the sensors. */
+static double gain_of(const struct builder *builder, enum wtl_run_figure kind, size_t i,
+		      size_t domain, uint64_t value)
+{
+	const struct wtl_compared_value *total = &builder->rows[WTL_RUN_ENERGY_J][i];
+	const struct wattle_energy energy =
+		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
+
+	switch (kind) {
+	case WTL_RUN_DURATION_S:
+		break;
+	case WTL_RUN_ENERGY_J:
+		return total_gain(builder, i, false);
+	case WTL_RUN_DOMAIN_J:
+		return gain_uj(recording_of(builder, i), domain, &energy);
+	case WTL_RUN_POWER_W:
+		return total->measured.common / seconds_of(builder, i);
+	case WTL_RUN_COMMAND_DYNAMIC_J:
+	case WTL_RUN_COMMAND_FULL_J:
+		return relative_gain(total) * (double)value;
+	case WTL_RUN_EMITTED_G:
+		return hypot(relative_gain(total),
+			     report_of(builder, i)->carbon.carbon.uncertainty_ppm / 1e6) *
+		       (double)value;
+	}
+	return 0.0;
+}
+
+/* Of two energies of a domain, what its sensor's gain and zero leave of their difference; < 0: two sensors'. */
+static double common_of_domain(const struct builder *builder, size_t i, const char *name)
+{
+	const struct wtl_report *reports[] = {report_of(builder, 0), report_of(builder, i)};
+	size_t at[2] = {0, 0};
+	const struct wtl_report_domain *first = find_domain(reports[0], name, &at[0]);
+	const struct wtl_report_domain *other = find_domain(reports[1], name, &at[1]);
+	struct wattle_energy energies[2];
+
+	if (!first || !other || !is_same_source(first, other))
+		return -1.0;
+	energies[0] = energy_of(builder, 0, at[0]);
+	energies[1] = energy_of(builder, i, at[1]);
+	return fabs(
+		common_uj(&recording_of(builder, i)->sensors[at[1]], &energies[0], &energies[1]));
+}
+
+/* What the same sensors leave of the difference to the first recording; < 0: they are not the same. */
+static double common_of(const struct builder *builder, enum wtl_run_figure kind, const char *name,
+			size_t i, const struct wtl_compared_value values[])
+{
+	double first_w = (double)values[0].measured.value;
+
+	if (!is_same_machine(recording_of(builder, 0), recording_of(builder, i)))
+		return -1.0;
+	if (kind == WTL_RUN_DOMAIN_J)
+		return common_of_domain(builder, i, name);
+	if (kind == WTL_RUN_ENERGY_J && is_same_total(builder, i, true))
+		return total_gain(builder, i, true);
+	if (kind == WTL_RUN_POWER_W && builder->rows[WTL_RUN_ENERGY_J][i].is_common &&
+	    first_w > 0.0)
+		return values[0].measured.common *
+		       fabs((double)values[i].measured.value - first_w) / first_w;
+	return -1.0;
+}
+
+static void set_value(const struct builder *builder, enum wtl_run_figure kind, const char *name,
+		      size_t i, struct wtl_compared_value *value)
+{
+	const struct wtl_report *report = report_of(builder, i);
+	struct wattle_energy energy;
+	size_t at = TOTAL;
+
+	if (kind == WTL_RUN_DOMAIN_J && !find_domain(report, name, &at))
+		return;
+	value->is_known = measure(builder, kind, i, at, &value->measured);
+	if (!value->is_known && kind != WTL_RUN_ENERGY_J)
+		return;
+	take_mean(builder, i, kind == WTL_RUN_DOMAIN_J ? WTL_RUN_DOMAIN_J + at : kind, value);
+	set_common(builder, i, gain_of(builder, kind, i, at, value->measured.value), value);
+	if (kind == WTL_RUN_DURATION_S)
+		return;
+	/* What is made of the total is incomplete, or not to be compared, as that is. */
+	energy = energy_of(builder, i, at);
+	value->is_incomplete = is_incomplete(&energy);
+	value->has_other_domains =
+		kind != WTL_RUN_DOMAIN_J && i > 0 && !is_same_total(builder, i, false);
+}
+
+static void add_row(struct builder *builder, enum wtl_run_figure kind, const char *name)
+{
+	struct wtl_compared_value *values = &builder->data->values[builder->n_rows * builder->n];
+
+	builder->data->rows[builder->n_rows++] = (struct wtl_compared){
+		.what = kind == WTL_RUN_DOMAIN_J ? name : wtl_words_figures[kind],
+		.is_domain = kind == WTL_RUN_DOMAIN_J,
+		.quantity = quantities[kind],
+		.values = values};
+	builder->rows[kind] = values;
+	for (size_t i = 0; i < builder->n; i++)
+		set_value(builder, kind, name, i, &values[i]);
+	for (size_t i = 1; i < builder->n; i++) {
+		double common;
+
+		if (!values[0].is_known || !values[i].is_known)
+			continue;
+		common = common_of(builder, kind, name, i, values);
+		values[i].has_difference = true;
+		values[i].is_common = common >= 0.0;
+		wtl_difference_of(&values[0].measured, &values[i].measured, common,
+				  &values[i].difference);
+		values[i].difference.is_significant &= !values[i].has_other_domains;
+	}
 }
 
 /* Every name once, in the order of the recordings. */
-static void add_domains(struct builder *builder, double common[])
+static void add_domains(struct builder *builder)
 {
 	size_t at;
 
@@ -560,7 +540,7 @@ static void add_domains(struct builder *builder, double common[])
 			for (size_t before = 0; before < i; before++)
 				is_new &= !find_domain(report_of(builder, before), name, &at);
 			if (is_new)
-				add_domain(builder, name, common);
+				add_row(builder, WTL_RUN_DOMAIN_J, name);
 		}
 	}
 }
@@ -569,21 +549,17 @@ int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		       struct wtl_comparison_data *data)
 {
 	struct builder builder = {.replays = replays, .n = n, .data = data};
-	size_t n_rows = ROWS_BESIDE_DOMAINS;
-	double *common = calloc(n, sizeof(*common));
+	size_t n_rows = WTL_RUN_FIGURES;
 
 	*data = (struct wtl_comparison_data){.rows = NULL};
-	if (!common || n < 2) {
-		free(common);
-		return common ? -EINVAL : -ENOMEM;
-	}
+	if (n < 2)
+		return -EINVAL;
 	for (size_t i = 0; i < n; i++)
 		n_rows += replays[i]->recording.report.n_domains;
 	data->recordings = calloc(n, sizeof(*data->recordings));
 	data->rows = calloc(n_rows, sizeof(*data->rows));
 	data->values = calloc(n_rows * n, sizeof(*data->values));
 	if (!data->recordings || !data->rows || !data->values) {
-		free(common);
 		wtl_comparison_free(data);
 		return -ENOMEM;
 	}
@@ -594,14 +570,11 @@ int wtl_comparison_new(struct wtl_recorded *const replays[], size_t n,
 		data->recordings[i].n_runs = wtl_runs_whole(&runs);
 		data->recordings[i].compared_utc_ns = report_of(&builder, i)->window.begin_utc_ns;
 	}
-	add_duration(&builder);
-	add_total(&builder, common);
-	add_power(&builder, &data->values[n], common);
-	add_domains(&builder, common);
-	add_command(&builder, &data->values[n], true);
-	add_command(&builder, &data->values[n], false);
-	add_carbon(&builder, &data->values[n]);
-	free(common);
+	for (enum wtl_run_figure kind = WTL_RUN_DURATION_S; kind <= WTL_RUN_EMITTED_G; kind++) {
+		add_row(&builder, kind, NULL);
+		if (kind == WTL_RUN_POWER_W)
+			add_domains(&builder);
+	}
 	data->comparison = (struct wtl_comparison){.recordings = data->recordings,
 						   .n_recordings = n,
 						   .rows = data->rows,

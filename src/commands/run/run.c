@@ -347,7 +347,7 @@ static bool has_converged(const struct session *session)
 	const struct settings *settings = session->app->own;
 	struct wtl_statistics energy;
 
-	wtl_runs_statistics_of_all(&runs, wtl_run_energy_j, 0, &energy);
+	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
 	return energy.n >= UNTIL_MIN_RUNS && energy.mean > 0.0 &&
 	       energy.ci95 <= settings->until * energy.mean;
 }
@@ -389,13 +389,9 @@ static void find_statistics(const struct session *session, struct wtl_series *se
 {
 	const struct wtl_run_list runs = {report_at, session, session->n};
 
-	wtl_runs_statistics(&runs, wtl_run_duration_s, 0, &series->duration_s);
-	wtl_runs_statistics(&runs, wtl_run_energy_j, 0, &series->energy_j);
-	wtl_runs_statistics(&runs, wtl_run_emitted_g, 0, &series->emitted_g);
-	wtl_runs_statistics_of_all(&runs, wtl_run_command_full_j, 0, &series->command_full_j);
-	wtl_runs_statistics_of_all(&runs, wtl_run_command_dynamic_j, 0, &series->command_dynamic_j);
+	wtl_runs_figures(&runs, series->of);
 	for (size_t i = 0; i < n_domains; i++)
-		wtl_runs_statistics(&runs, wtl_run_domain_j, i, &domain_j[i]);
+		wtl_runs_statistics(&runs, WTL_RUN_DOMAIN_J + i, &domain_j[i]);
 }
 
 static int write_series(const struct session *session, struct wtl_result *result)

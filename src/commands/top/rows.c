@@ -9,7 +9,6 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "text/shares.h"
 
 struct wtl_sort_key {
 	double number;
