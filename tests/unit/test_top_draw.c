@@ -210,7 +210,7 @@ static void test_stuck(void **state)
 	draw_at(&bench, 30, 120, 7 * WTL_NS_PER_S);
 	assert_true(shows(&bench, "Nothing new for 7 s"));
 	/* One GPU of a meter that goes on. */
-	bench.view.gpu_answered_ns[0] -= 4 * WTL_NS_PER_S;
+	bench.view.gpus_answered_ns -= 4 * WTL_NS_PER_S;
 	draw_at(&bench, 30, 120, 0);
 	assert_true(shows(&bench, "stuck: no answer for 4 s"));
 	assert_false(shows(&bench, "Nothing new"));
@@ -318,14 +318,14 @@ static void test_remarks(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	domain = &bench.view.domains[0];
-	domain->flags = WATTLE_ENERGY_DISAGREES;
+	domain->energy.flags = WATTLE_ENERGY_DISAGREES;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "two sources disagree"));
-	domain->flags = 0;
-	domain->gap_ns = 65 * WTL_NS_PER_S;
+	domain->energy.flags = 0;
+	domain->energy.gap_ns = 65 * WTL_NS_PER_S;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "not measured for 0:01:05"));
-	domain->gap_ns = 0;
+	domain->energy.gap_ns = 0;
 	domain->method = WATTLE_METHOD_MODELLED;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "modelled, not measured"));
@@ -383,9 +383,8 @@ static int count_cells(const struct wtl_canvas *canvas, enum wtl_style style, in
 static void test_curve_gap_and_zero(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_curve *curve = &bench.view.total.power;
+	struct wtl_top_curve *curve = &bench.view.total.curve;
 	struct wtl_top_clock *clock = &bench.view.clock;
-	uint32_t value = 0;
 	int dots = 0;
 
 	(void)state;
@@ -396,8 +395,8 @@ static void test_curve_gap_and_zero(void **state)
 	memset(clock, 0, sizeof(*clock));
 	clock->bin_ns = 100 * WTL_NS_PER_MS;
 	for (unsigned i = 0; i < 200; i++) {
-		value = i < 100 ? WTL_TOP_GAP : 0;
-		wtl_top_curves_add(clock, &curve, &value, 1);
+		curve->newest = i < 100 ? WTL_TOP_GAP : 0;
+		wtl_top_view_add_bin(&bench.view, true);
 	}
 	top_bench_draw(&bench, 40, 120);
 	for (int row = 0; row < 40; row++)
@@ -417,7 +416,7 @@ static void test_curve_gap_and_zero(void **state)
 static void test_curve_does_not_shimmer(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_curve *curve = &bench.view.total.power;
+	struct wtl_top_curve *curve = &bench.view.total.curve;
 	uint32_t before[120], after[120];
 	unsigned same = 0;
 
@@ -425,18 +424,17 @@ static void test_curve_does_not_shimmer(void **state)
 	top_bench_init(&bench, top_bench_server);
 	bench.ui.config.graph = WTL_GRAPH_TOTAL;
 	for (unsigned i = 0; i < 500; i++) {
-		uint32_t value = 1000 * (i * 7919 % 400);
-
-		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+		curve->newest = 1000 * (i * 7919 % 400);
+		wtl_top_view_add_bin(&bench.view, true);
 	}
 	for (unsigned step = 0; step < 40; step++) {
-		uint32_t value = 100000;
 		int row = 25;
 
 		top_bench_draw(&bench, 40, 120);
 		for (int column = 0; column < 120; column++)
 			before[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
-		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+		curve->newest = 100000;
+		wtl_top_view_add_bin(&bench.view, true);
 		top_bench_draw(&bench, 40, 120);
 		for (int column = 0; column < 120; column++)
 			after[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
@@ -666,7 +664,7 @@ static void test_guess(void **state)
 	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess)"));
 	top_bench_draw(&bench, 40, 50);
 	assert_true(shows(&bench, ", above idle, GPU W: a guess"));
-	gpu->has_energy = false;
+	gpu->energy.has_energy = false;
 	top_bench_draw(&bench, 40, 160);
 	assert_false(shows(&bench, "guess"));
 	top_bench_done(&bench);
@@ -716,7 +714,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.parent = 0;
 		rows[i]->consumer.uid = 1000;
 		rows[i]->consumer.n_processes = (uint32_t)i + 3;
-		rows[i]->group = i;
+		rows[i]->consumer.group = &bench.view.groups[i];
 		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
 	}
 	top_bench_draw(&bench, 40, 200);
@@ -730,7 +728,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.parent = 700 + i;
 		rows[i]->consumer.is_in_tree = false;
 		rows[i]->consumer.n_processes = 0;
-		rows[i]->group = -1;
+		rows[i]->consumer.group = NULL;
 		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command),
 			 "children of make");
 	}

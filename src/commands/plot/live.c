@@ -34,10 +34,7 @@ static const struct wtl_top_domain *find(const struct wtl_top_view *view, const 
 {
 	if (strcmp(name, "total") == 0)
 		return &view->total;
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (strcmp(view->domains[i].name, name) == 0)
-			return &view->domains[i];
-	return NULL;
+	return wtl_top_find_domain(view, name);
 }
 
 static int panels_of(const struct plot_live *live)

@@ -31,16 +31,21 @@ static int put_left_of(const struct wtl_top_picture *picture, int row, int end, 
 static const char *total_mark(const struct wtl_top_view *view)
 {
 	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].in_total && view->domains[i].has_energy &&
+		if (view->domains[i].in_total && view->domains[i].energy.has_energy &&
 		    view->domains[i].method == WATTLE_METHOD_MODELLED)
 			return "~";
 	return "";
 }
 
+static bool is_incomplete(const struct wtl_top_view *view)
+{
+	return view->total.energy.flags & WATTLE_ENERGY_INCOMPLETE;
+}
+
 static int title_total(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_domain *total = &picture->view->total;
-	enum wtl_style style = picture->view->is_incomplete ? WTL_STYLE_WARN : WTL_STYLE_STRONG;
+	enum wtl_style style = is_incomplete(picture->view) ? WTL_STYLE_WARN : WTL_STYLE_STRONG;
 	struct wtl_canvas *canvas = picture->canvas;
 	char text[WTL_FIGURE_MAX];
 	int at = 1;
@@ -51,10 +56,10 @@ static int title_total(const struct wtl_top_picture *picture, int row)
 	at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, style, "%s%s W",
 				total_mark(picture->view),
 				wtl_figure_watts_wide(text, total->power_uw));
-	if (total->uncertainty_ppm && at + 8 <= canvas->columns)
+	if (wtl_top_doubt(total) > 0.0 && at + 8 <= canvas->columns)
 		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
-					" ±%.0f %%", total->uncertainty_ppm / 1e4);
-	if (picture->view->is_incomplete)
+					" ±%.0f %%", 100.0 * wtl_top_doubt(total));
+	if (is_incomplete(picture->view))
 		at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_WARN,
 				      " incomplete");
 	return at;
@@ -82,12 +87,12 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 
 	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
 			  wtl_figure_clock(text, view->duration_ns));
-	if (view->total.has_energy) {
+	if (view->total.energy.has_energy) {
 		snprintf(more, sizeof(more), "%s%s", total_mark(view),
-			 wtl_figure_watt_hours(text, view->total.energy_uj));
+			 wtl_figure_watt_hours(text, view->total.energy.energy_uj));
 		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
 		snprintf(more, sizeof(more), "%s%s", total_mark(view),
-			 wtl_figure_joules(text, view->total.energy_uj));
+			 wtl_figure_joules(text, view->total.energy.energy_uj));
 		more[strcspn(more, "J") + 1] = '\0'; /* without the blank after it */
 		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
 		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN,
@@ -106,7 +111,7 @@ static void draw_title(const struct wtl_top_picture *picture, int row)
 
 static void draw_machine(const struct wtl_top_picture *picture, int row)
 {
-	const struct wtl_top_machine *machine = &picture->view->machine;
+	const struct wtl_host_state *machine = &picture->view->machine;
 	struct wtl_top_line line = {.canvas = picture->canvas,
 				    .row = row,
 				    .at = 1,

@@ -42,14 +42,14 @@ static uint32_t value_at(const struct plot *plot, uint64_t back)
 	bool known = false;
 
 	if (plot->tile->domain)
-		return wtl_top_curve_at(&plot->tile->domain->power, &view->clock, plot->grain,
+		return wtl_top_curve_at(&plot->tile->domain->curve, &view->clock, plot->grain,
 					back);
 	for (size_t i = 0; i < view->n_domains; i++) {
 		uint32_t value;
 
 		if (!counts(plot->tile, &view->domains[i]))
 			continue;
-		value = wtl_top_curve_at(&view->domains[i].power, &view->clock, plot->grain, back);
+		value = wtl_top_curve_at(&view->domains[i].curve, &view->clock, plot->grain, back);
 		if (value == WTL_TOP_GAP)
 			continue;
 		known = true;
@@ -290,7 +290,7 @@ static struct tile tile_of(const struct wtl_top_domain *domain, const char *name
 
 static bool has_curve(const struct wtl_top_domain *domain)
 {
-	return domain->in_total && (domain->has_power || domain->has_energy);
+	return domain->in_total && (domain->has_power || domain->energy.has_energy);
 }
 
 static int each_domain(const struct wtl_top_view *view, struct tile tiles[], int max)

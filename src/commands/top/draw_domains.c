@@ -73,14 +73,6 @@ static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top
 	return !domain->inside[0] || picture->ui->config.switches[WTL_SWITCH_PARTS];
 }
 
-static const struct wtl_top_domain *find_domain(const struct wtl_top_view *view, const char *name)
-{
-	for (size_t i = 0; name[0] && i < view->n_domains; i++)
-		if (strcmp(view->domains[i].name, name) == 0)
-			return &view->domains[i];
-	return NULL;
-}
-
 /* Whether one that this lies in has a row above: without, it stands on its own. */
 static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			enum wtl_top_detail detail)
@@ -89,7 +81,7 @@ static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_
 
 	/* No more around it than there are. */
 	for (size_t i = 0; domain && i < view->n_domains; i++) {
-		domain = find_domain(view, domain->inside);
+		domain = wtl_top_find_domain(view, domain->inside);
 		if (domain && is_shown(picture, domain, detail))
 			return true;
 	}
@@ -239,9 +231,9 @@ static const char *gpu_trouble(enum wattle_status status)
 	return words[status];
 }
 
-static int64_t silence_ns(const struct wtl_top_picture *picture, size_t gpu)
+static int64_t silence_ns(const struct wtl_top_picture *picture)
 {
-	int64_t answered_ns = picture->view->gpu_answered_ns[gpu];
+	int64_t answered_ns = picture->view->gpus_answered_ns;
 
 	return answered_ns > 0 && !picture->ui->is_paused && !picture->view->is_over
 		       ? picture->now_ns - answered_ns
@@ -265,7 +257,7 @@ void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row
 				    .end = column + width,
 				    .gap = 2};
 	const char *trouble = gpu_trouble(one->status);
-	int64_t silent_ns = silence_ns(picture, gpu);
+	int64_t silent_ns = silence_ns(picture);
 
 	if (trouble)
 		wtl_canvas_text(picture->canvas, row, column, width,
@@ -289,7 +281,7 @@ static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, 
 				    .gap = 2};
 	uint64_t value;
 
-	if (gpu_trouble(one->status) || silence_ns(picture, gpu) >= STUCK_NS) {
+	if (gpu_trouble(one->status) || silence_ns(picture) >= STUCK_NS) {
 		wtl_top_draw_gpu(picture, gpu, row, column, line.end - column);
 		return;
 	}
@@ -304,7 +296,8 @@ static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, 
 /* The power of a full bar. */
 static uint64_t bar_scale(const struct wtl_top_domain *domain)
 {
-	uint64_t most = domain->max_uw > domain->power_uw ? domain->max_uw : domain->power_uw;
+	uint64_t max_uw = domain->energy.has_power ? domain->energy.max_uw : 0;
+	uint64_t most = max_uw > domain->power_uw ? max_uw : domain->power_uw;
 
 	if (domain->limit_uw)
 		return domain->limit_uw;
@@ -361,7 +354,7 @@ static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl
 {
 	struct wtl_canvas *canvas = picture->canvas;
 	int at = columns->at[POWER], width = canvas->columns - at;
-	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture, (size_t)domain->gpu) : 0;
+	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture) : 0;
 	enum wtl_style style = domain->status == WATTLE_STATUS_ASLEEP ||
 					       domain->status == WATTLE_STATUS_ABSENT ||
 					       domain->status == WATTLE_STATUS_OK
@@ -390,7 +383,7 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 			 int row, const struct columns *columns)
 {
 	char text[WTL_FIGURE_MAX], plus[WTL_FIGURE_MAX + 4];
-	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * domain->uncertainty_ppm / 1e6);
+	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * wtl_top_doubt(domain));
 	const struct {
 		enum column column;
 		bool is_known;
@@ -399,11 +392,11 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 	} figures[] = {
 		{IDLE, domain->idle.is_known, wtl_figure_watts_wide, domain->idle.idle_uw},
 		{LIMIT, domain->limit_uw > 0, wtl_figure_watts_wide, domain->limit_uw},
-		{ENERGY, domain->has_energy, wtl_figure_joules, domain->energy_uj},
-		{HOURS, domain->has_energy, wtl_figure_watt_hours, domain->energy_uj},
+		{ENERGY, domain->energy.has_energy, wtl_figure_joules, domain->energy.energy_uj},
+		{HOURS, domain->energy.has_energy, wtl_figure_watt_hours, domain->energy.energy_uj},
 	};
 
-	if (domain->uncertainty_ppm) {
+	if (plus_uw) {
 		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
 		/* "+-" takes one more. */
 		if (picture->canvas->ascii && wtl_text_width(plus) >= column_info[PLUS].width)
@@ -427,11 +420,11 @@ static void draw_remark(const struct wtl_top_picture *picture, const struct wtl_
 	if (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP)
 		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_BAD,
 				wattle_status_name(domain->status));
-	else if (domain->flags & WATTLE_ENERGY_DISAGREES)
+	else if (domain->energy.flags & WATTLE_ENERGY_DISAGREES)
 		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_WARN, "two sources disagree");
-	else if (domain->gap_ns > 0)
+	else if (domain->energy.gap_ns > 0)
 		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN, "not measured for %s",
-				  wtl_figure_clock(text, domain->gap_ns));
+				  wtl_figure_clock(text, domain->energy.gap_ns));
 	else if (domain->method == WATTLE_METHOD_MODELLED)
 		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN,
 				  "modelled, not measured%s%s", domain->device[0] ? "  " : "",

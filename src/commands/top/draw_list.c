@@ -215,7 +215,7 @@ static void say_group(struct details *details, const struct wtl_top_process *pro
 	struct wtl_field_value value;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (wtl_field_get(details->picture->view, process, fields[i], WTL_TOP_FULL, &value))
+		if (wtl_field_get(process, fields[i], WTL_TOP_FULL, &value))
 			say_long(details, wtl_field_info(fields[i])->about, value.text);
 }
 
@@ -242,7 +242,7 @@ void wtl_top_draw_details(const struct wtl_top_picture *picture)
 		return;
 	}
 	consumer = &process->consumer;
-	wtl_field_get(picture->view, process, WTL_FIELD_STATE, WTL_TOP_FULL, &state);
+	wtl_field_get(process, WTL_FIELD_STATE, WTL_TOP_FULL, &state);
 	say(&details, "process", "%d   parent %d   %s", consumer->pid, consumer->parent,
 	    state.text);
 	say(&details, "name", "%s", consumer->name);

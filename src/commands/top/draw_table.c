@@ -169,7 +169,8 @@ static void ledger_text(const struct wtl_top_view *view, bool all, char text[128
 /* Whoever is billed for it is billed in full. */
 static bool lacks_baseline(const struct wtl_top_domain *domain)
 {
-	return domain->in_total && domain->weight && !domain->idle.is_known && domain->has_energy;
+	return domain->in_total && domain->weight && !domain->idle.is_known &&
+	       domain->energy.has_energy;
 }
 
 static bool has_full_share(const struct wtl_top_process *process)
@@ -214,7 +215,7 @@ static void guess_text(const struct wtl_top_view *view, int room, char text[96])
 	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_top_domain *domain = &view->domains[i];
 
-		if (!domain->in_total || !domain->has_energy ||
+		if (!domain->in_total || !domain->energy.has_energy ||
 		    !wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight)))
 			continue;
 		more += first != NULL;
@@ -351,7 +352,7 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 	struct wtl_field_value value;
 	char text[WTL_FIGURE_MAX];
 
-	if (!wtl_field_get(picture->view, process, field, share_of(picture), &value))
+	if (!wtl_field_get(process, field, share_of(picture), &value))
 		return;
 	if (info->measure == WTL_MEASURE_TEXT) {
 		wtl_canvas_text(picture->canvas, row, at, width, style, value.text);
@@ -409,7 +410,7 @@ static void draw_common(const struct wtl_top_picture *picture,
 		at += wtl_canvas_printf(canvas, row, at, end - at, style, " (parent %d)",
 					process->consumer.parent);
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (wtl_field_get(picture->view, process, fields[i], WTL_TOP_FULL, &where))
+		if (wtl_field_get(process, fields[i], WTL_TOP_FULL, &where))
 			break;
 	if (where.text && where.text[0])
 		wtl_canvas_printf(canvas, row, at, end - at, style, " in %s", where.text);

@@ -394,8 +394,8 @@ static bool compare_texts(const char *value, enum comparison comparison, const c
 }
 
 /* The depth is that of the parser. */
-static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_view *view,
-		  const struct wtl_top_process *process, enum wtl_top_share share)
+static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_process *process,
+		  enum wtl_top_share share)
 {
 	const struct wtl_filter_node *node = &filter->nodes[at];
 	const char *text = filter->text + node->text_at;
@@ -404,28 +404,28 @@ static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_
 
 	switch ((enum kind)node->kind) {
 	case NODE_AND:
-		return match(filter, node->left, view, process, share) &&
-		       match(filter, node->right, view, process, share);
+		return match(filter, node->left, process, share) &&
+		       match(filter, node->right, process, share);
 	case NODE_OR:
-		return match(filter, node->left, view, process, share) ||
-		       match(filter, node->right, view, process, share);
+		return match(filter, node->left, process, share) ||
+		       match(filter, node->right, process, share);
 	case NODE_NOT:
-		return !match(filter, node->left, view, process, share);
+		return !match(filter, node->left, process, share);
 	case NODE_SEARCH:
 		return wtl_filter_search(process, text, node->text_len);
 	case NODE_NUMBER:
 	case NODE_TEXT:
 		break;
 	}
-	if (!wtl_field_get(view, process, (enum wtl_field)node->field, share, &value))
+	if (!wtl_field_get(process, (enum wtl_field)node->field, share, &value))
 		return false;
 	if (node->kind == NODE_NUMBER)
 		return compare_numbers(value.number, comparison, node->number);
 	return compare_texts(value.text, comparison, text, node->text_len);
 }
 
-bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_view *view,
-		      const struct wtl_top_process *process, enum wtl_top_share share)
+bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_process *process,
+		      enum wtl_top_share share)
 {
-	return filter->root < 0 || match(filter, filter->root, view, process, share);
+	return filter->root < 0 || match(filter, filter->root, process, share);
 }

@@ -258,7 +258,7 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->clock.bin_ns = replay->sample_ns;
 	replay->curves_ns =
 		wtl_top_clock_bin_ns(&view->clock, WTL_TOP_GRAINS - 1) * (WTL_TOP_BINS + 10);
-	wtl_top_curve_clear(&view->total.power);
+	wtl_top_curve_clear(&view->total.curve);
 	view->total.has_power = false;
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
 	view->n_processes = view->n_groups = 0;

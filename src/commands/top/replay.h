@@ -39,7 +39,6 @@ struct wtl_top_replay {
 	bool is_lost;	    /* what comes next is behind a stretch that could not be read */
 	bool is_changed;    /* since the view was published */
 	bool has_bill;	    /* and the processes as well */
-	int64_t second_cpu_ns, second_mono_ns;
 	struct wtl_top_remark lost; /* the newest stretch that could not be read */
 	struct wtl_top_remark
 		missing;	/* what else it does not have: told where that was found out */

@@ -51,7 +51,7 @@ static uint64_t process_key(const struct wtl_top_process *process, int64_t start
 				    consumer->state == WTL_CONSUMER_FOLDED};
 	/* Rows of ended processes are told apart by what they have in common. */
 	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
-				  (int64_t)(uintptr_t)consumer->group};
+				  consumer->group ? wtl_hash_text(consumer->group->cgroup) : 0};
 	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));
 
 	if (consumer->pid == 0)
@@ -196,8 +196,7 @@ static void make_key(const struct maker *maker, const struct wtl_top_process *pr
 {
 	struct wtl_field_value value = {.text = ""};
 
-	key->is_known =
-		wtl_field_get(maker->view, process, maker->config->sort, maker->share, &value);
+	key->is_known = wtl_field_get(process, maker->config->sort, maker->share, &value);
 	key->number = value.number;
 	key->text = value.text;
 	key->process = index;
@@ -224,7 +223,7 @@ static bool is_shown(const struct maker *maker, const struct wtl_top_process *pr
 		return false;
 	if (!switches[WTL_SWITCH_IDLE] && is_idle(process))
 		return false;
-	return wtl_filter_match(maker->filter, maker->view, process, maker->share);
+	return wtl_filter_match(maker->filter, process, maker->share);
 }
 
 /* The processes to show, in order, in rows->order. */
@@ -393,7 +392,7 @@ static const char *group_name(const struct maker *maker, const struct wtl_top_pr
 
 	if (process->consumer.state == WTL_CONSUMER_KERNEL)
 		return "[kernel]";
-	if (!wtl_field_get(maker->view, process, maker->grouped_by, maker->share, &value))
+	if (!wtl_field_get(process, maker->grouped_by, maker->share, &value))
 		return "-";
 	return value.text;
 }
@@ -426,7 +425,6 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 	bucket->consumer.uss_bytes = UINT64_MAX;
 	bucket->consumer.gpu_memory_bytes = UINT64_MAX;
 	bucket->consumer.cpu_ns = -1;
-	bucket->group = -1;
 	bucket->has_dynamic = true;
 	wtl_hash_add(&rows->places, sum, (uint32_t)rows->n_buckets);
 	return (int)rows->n_buckets++;
