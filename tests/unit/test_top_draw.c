@@ -389,7 +389,7 @@ static void test_curve_gap_and_zero(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	bench.view.total.idle.is_known = false;
 	wtl_top_curve_clear(curve);
 	memset(clock, 0, sizeof(*clock));
@@ -422,7 +422,7 @@ static void test_curve_does_not_shimmer(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	for (unsigned i = 0; i < 500; i++) {
 		curve->newest = 1000 * (i * 7919 % 400);
 		wtl_top_view_add_bin(&bench.view, true);
@@ -465,9 +465,9 @@ static void test_windows(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	for (unsigned i = 0; i < WTL_TOP_WINDOWS; i++) {
-		bench.ui.config.window = i;
+		bench.ui.config.set[WTL_SET_WINDOW] = i;
 		top_bench_draw(&bench, 40, 120);
-		assert_true(shows(&bench, wtl_top_window_name(i)));
+		assert_true(shows(&bench, wtl_setting_info(WTL_SET_WINDOW)->words[i]));
 		check_cells(&bench.canvas);
 	}
 	top_bench_done(&bench);
@@ -550,7 +550,7 @@ static void test_parts(void **state)
 {
 	struct wtl_top_domain *core;
 	struct top_bench bench;
-	bool *parts = &bench.ui.config.switches[WTL_SWITCH_PARTS];
+	unsigned *parts = &bench.ui.config.set[WTL_SET_PARTS];
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
@@ -592,7 +592,7 @@ static void test_partly_modelled(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	bench.view.total.method = WATTLE_METHOD_MIXED;
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	top_bench_draw(&bench, 40, 160);
 	assert_true(shows(&bench, " 469.4 W ") &&
 		    shows(&bench, "  1.40 g CO2e FRA  90.12 kJ  25.03 Wh"));
@@ -605,7 +605,7 @@ static void test_partly_modelled(void **state)
 	assert_true(shows(&bench, " ~469.4 W "));
 	assert_true(shows(&bench, "  ~1.40 g CO2e FRA  ~90.12 kJ  ~25.03 Wh"));
 	assert_true(shows(&bench, "total ~469.4 W"));
-	bench.ui.config.graph = WTL_GRAPH_EACH;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_EACH;
 	top_bench_draw(&bench, 40, 120);
 	assert_true(shows(&bench, "CPU 165.7 W") && shows(&bench, "DRAM ~12.4 W"));
 	top_bench_draw(&bench, 6, 60);
@@ -706,7 +706,7 @@ static void test_rows_of_one_name(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.switches[WTL_SWITCH_EXITED] = true;
+	bench.ui.config.set[WTL_SET_EXITED] = true;
 	for (int i = 0; i < 2; i++) {
 		rows[i] = top_bench_process(&bench.view, pids[i]);
 		rows[i]->consumer.state = WTL_CONSUMER_FOLDED;

@@ -155,10 +155,10 @@ static void draw(struct wtl_top_session *session, const struct wtl_top_picture *
 
 static void change_window(struct wtl_top_ui *ui, bool longer)
 {
-	if (longer && ui->config.window + 1 < WTL_TOP_WINDOWS)
-		ui->config.window++;
-	else if (!longer && ui->config.window > 0)
-		ui->config.window--;
+	if (longer && ui->config.set[WTL_SET_WINDOW] + 1 < WTL_TOP_WINDOWS)
+		ui->config.set[WTL_SET_WINDOW]++;
+	else if (!longer && ui->config.set[WTL_SET_WINDOW] > 0)
+		ui->config.set[WTL_SET_WINDOW]--;
 }
 
 static enum wtl_top_wish take_point(struct wtl_top_ui *ui, uint32_t point)
@@ -238,7 +238,7 @@ static const struct wtl_top_face face = {.check = check,
 /* The terminal's own mouse copies what is shown. */
 static void leave_mouse(struct wtl_top_session *session)
 {
-	session->ui.config.switches[WTL_SWITCH_MOUSE] = false;
+	session->ui.config.set[WTL_SET_MOUSE] = false;
 }
 
 int wtl_plot_live(struct wtl_app *app, const struct wtl_plot_settings *settings)

@@ -289,7 +289,8 @@ static void lay_out(const struct wtl_top_picture *picture, int rows, struct layo
 	wanted = rows / 3 > CURVES_MAX ? CURVES_MAX : rows / 3;
 	if (wanted < CURVES_MIN)
 		wanted = CURVES_MIN;
-	if (picture->ui->config.graph != WTL_GRAPH_OFF && !picture->is_still && spare >= wanted)
+	if (picture->ui->config.set[WTL_SET_GRAPH] != WTL_GRAPH_OFF && !picture->is_still &&
+	    spare >= wanted)
 		layout.curves = wanted;
 	layout.table = rows - layout.curves;
 	*ret_layout = layout;

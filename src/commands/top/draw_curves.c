@@ -217,7 +217,7 @@ static struct wtl_top_sum now_of(const struct wtl_top_view *view, const struct t
 static void draw_caption(const struct wtl_top_picture *picture, const struct tile *tile, int row,
 			 int column, int width)
 {
-	const char *window = wtl_top_window_name(picture->ui->config.window);
+	const char *window = wtl_setting_word(&picture->ui->config, WTL_SET_WINDOW);
 	struct wtl_canvas *canvas = picture->canvas;
 	int at = column + AXIS, end = column + width - 1;
 	char text[WTL_FIGURE_MAX];
@@ -251,7 +251,7 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 			    .column = column + AXIS,
 			    .height = height - 1,
 			    .width = width - AXIS - 1};
-	int64_t window_ns = wtl_top_window_ns(picture->ui->config.window);
+	int64_t window_ns = wtl_top_window_ns(picture->ui->config.set[WTL_SET_WINDOW]);
 	const struct wtl_top_clock *clock = &picture->view->clock;
 	uint32_t level = picture->canvas->ascii ? '-' : 0x2500;
 
@@ -348,7 +348,7 @@ void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int hei
 	if (room < 1)
 		room = 1;
 	tiles[0] = tile_of(&view->total, "total");
-	if (picture->ui->config.graph == WTL_GRAPH_EACH && room > 1) {
+	if (picture->ui->config.set[WTL_SET_GRAPH] == WTL_GRAPH_EACH && room > 1) {
 		n = each_domain(view, tiles, room);
 		/* One domain is the total. */
 		if (n < 2 || n > room)

@@ -70,7 +70,7 @@ static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top
 		return true;
 	if (detail != WTL_TOP_ALL)
 		return false;
-	return !domain->inside[0] || picture->ui->config.switches[WTL_SWITCH_PARTS];
+	return !domain->inside[0] || picture->ui->config.set[WTL_SET_PARTS];
 }
 
 /* Whether one that this lies in has a row above: without, it stands on its own. */

@@ -17,7 +17,7 @@ struct table {
 
 static enum wtl_top_share share_of(const struct wtl_top_picture *picture)
 {
-	return picture->ui->config.switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
+	return picture->ui->config.set[WTL_SET_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
 }
 
 static bool is_of_gpus(enum wtl_field field)
@@ -261,15 +261,17 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 	}
 	snprintf(text, sizeof(text), "%zu process%s by %s%s", picture->rows->n_processes,
 		 picture->rows->n_processes == 1 ? "" : "es",
-		 wtl_field_info(ui->config.sort)->title, ui->config.ascending ? " (reversed)" : "");
+		 wtl_field_info(ui->config.sort)->title,
+		 ui->config.set[WTL_SET_ASCENDING] ? " (reversed)" : "");
 	at = put(picture, row, at, WTL_STYLE_PLAIN, text);
 	if (ui->filter.text[0]) {
 		at = put(picture, row, at, WTL_STYLE_PLAIN, " where ");
 		at = put(picture, row, at, WTL_STYLE_WARN, ui->filter.text);
 	}
-	if (ui->config.grouping != WTL_GROUP_NONE) {
+	if (ui->config.set[WTL_SET_GROUP] != WTL_GROUP_NONE) {
 		at = put(picture, row, at, WTL_STYLE_PLAIN, " in groups by ");
-		at = put(picture, row, at, WTL_STYLE_PLAIN, wtl_grouping_name(ui->config.grouping));
+		at = put(picture, row, at, WTL_STYLE_PLAIN,
+			 wtl_setting_word(&ui->config, WTL_SET_GROUP));
 	}
 	if (full)
 		at = put(picture, row, at, WTL_STYLE_PLAIN, ", full shares");

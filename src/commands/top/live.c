@@ -67,12 +67,12 @@ static void release_remarks(struct live *live)
 
 static struct wtl_screen_options screen_options(const struct wtl_top_session *session)
 {
-	const bool *switches = session->ui.config.switches;
+	const unsigned *set = session->ui.config.set;
 
 	return (struct wtl_screen_options){
-		.color = switches[WTL_SWITCH_COLOR] && !session->ui.no_color,
-		.ascii = session->ui.ascii || switches[WTL_SWITCH_ASCII],
-		.mouse = switches[WTL_SWITCH_MOUSE],
+		.color = set[WTL_SET_COLOR] && !session->ui.no_color,
+		.ascii = session->ui.ascii || set[WTL_SET_ASCII],
+		.mouse = set[WTL_SET_MOUSE],
 	};
 }
 

@@ -213,15 +213,14 @@ static bool is_idle(const struct wtl_top_process *process)
 
 static bool is_shown(const struct maker *maker, const struct wtl_top_process *process)
 {
-	const bool *switches = maker->config->switches;
+	const unsigned *set = maker->config->set;
 	enum wtl_consumer_state state = process->consumer.state;
 
-	if (state == WTL_CONSUMER_KERNEL && !switches[WTL_SWITCH_KERNEL])
+	if (state == WTL_CONSUMER_KERNEL && !set[WTL_SET_KERNEL])
 		return false;
-	if ((state == WTL_CONSUMER_EXITED || state == WTL_CONSUMER_FOLDED) &&
-	    !switches[WTL_SWITCH_EXITED])
+	if ((state == WTL_CONSUMER_EXITED || state == WTL_CONSUMER_FOLDED) && !set[WTL_SET_EXITED])
 		return false;
-	if (!switches[WTL_SWITCH_IDLE] && is_idle(process))
+	if (!set[WTL_SET_IDLE] && is_idle(process))
 		return false;
 	return wtl_filter_match(maker->filter, process, maker->share);
 }
@@ -560,16 +559,16 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 		      const struct wtl_top_toggled *toggled)
 {
 	const struct wtl_field_info *info = wtl_field_info(config->sort);
-	const char *grouping = wtl_grouping_name(config->grouping);
+	const char *grouping = wtl_setting_word(config, WTL_SET_GROUP);
 	const struct maker maker = {
 		.rows = rows,
 		.view = view,
 		.config = config,
 		.filter = filter,
 		.toggled = toggled,
-		.share = config->switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
+		.share = config->set[WTL_SET_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
 		.grouped_by = wtl_field_find(grouping, strlen(grouping)),
-		.order = {.falls = info->falls != config->ascending,
+		.order = {.falls = info->falls == !config->set[WTL_SET_ASCENDING],
 			  .is_text = info->measure == WTL_MEASURE_TEXT},
 	};
 	int rc = reserve(rows, view->n_processes);
@@ -580,9 +579,9 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 	if (rc < 0 || view->n_processes == 0)
 		return rc;
 	rows->n_processes = choose(&maker);
-	if (config->grouping != WTL_GROUP_NONE)
+	if (config->set[WTL_SET_GROUP] != WTL_GROUP_NONE)
 		rc = make_groups(&maker, rows->n_processes);
-	else if (config->switches[WTL_SWITCH_TREE])
+	else if (config->set[WTL_SET_TREE])
 		make_tree(&maker, rows->n_processes);
 	else
 		make_flat(&maker, rows->n_processes);

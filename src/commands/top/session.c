@@ -70,6 +70,6 @@ void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_
 						.is_still = is_still};
 
 	wtl_top_collector_play(session->collector, &session->ui.play);
-	session->canvas.ascii = session->ui.ascii || session->ui.config.switches[WTL_SWITCH_ASCII];
+	session->canvas.ascii = session->ui.ascii || session->ui.config.set[WTL_SET_ASCII];
 	wtl_top_session_face(session)->draw(session, &picture);
 }

@@ -126,7 +126,7 @@ const char *wtl_top_list_title(const struct wtl_top_ui *ui);
 /* Whether an entry can be chosen (help is only read). */
 bool wtl_top_list_is_choice(const struct wtl_top_ui *ui);
 /* Enter or a click on an entry. */
-enum wtl_top_wish wtl_top_list_choose(struct wtl_top_ui *ui, int entry);
+void wtl_top_list_choose(struct wtl_top_ui *ui, int entry);
 void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode);
 
 /* "SIGTERM". */
