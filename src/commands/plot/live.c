@@ -233,7 +233,8 @@ static const struct wtl_top_face face = {.check = check,
 					 .draw = draw,
 					 .input = take_input,
 					 .once_rows = once_rows,
-					 .once_ns = ONCE_NS};
+					 .once_ns = ONCE_NS,
+					 .without_table = true};
 
 /* The terminal's own mouse copies what is shown. */
 static void leave_mouse(struct wtl_top_session *session)

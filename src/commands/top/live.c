@@ -151,7 +151,7 @@ static int take_input(struct live *live)
 	int rc, end = 0;
 
 	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
-		end = grant(live, wtl_top_session_face(session)->input(session, live->view, &input,
+		end = grant(live, session->face->input(session, live->view, &input,
 								       wtl_top_screen_ns()));
 		/* The next key is about what this one has changed. */
 		wtl_top_session_rows(session, live->view);
