@@ -140,3 +140,9 @@ void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style
 	wtl_canvas_text(line->canvas, line->row, line->at, width, style, text);
 	line->at += width + line->gap;
 }
+
+void wtl_top_line_put(struct wtl_top_line *line, enum wtl_style style, const char *text)
+{
+	line->at += wtl_canvas_text(line->canvas, line->row, line->at, line->end - line->at, style,
+				    text);
+}

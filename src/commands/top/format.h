@@ -39,8 +39,10 @@ struct wtl_top_line {
 	int row, at, end, gap; /* gap: columns between two pieces */
 };
 
-/* Adds a piece that is so wide (0: as wide as it is). What does not fit whole is left out. */
+/* Adds a piece that is so wide (0: as wide as it is), and the gap. What does not fit whole is left out. */
 void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Writes on without a gap; the end of what does not fit is cut. */
+void wtl_top_line_put(struct wtl_top_line *line, enum wtl_style style, const char *text);
 
 #endif
