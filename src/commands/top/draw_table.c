@@ -439,7 +439,7 @@ static void draw_command(const struct wtl_top_picture *picture, const struct wtl
 	else
 		at += wtl_canvas_text(canvas, row, at, end - at, style,
 				      shifted(wtl_process_title(process), picture->ui->shift));
-	if (line->is_twin)
+	if (wtl_top_rows_has_twin(picture->rows, picture->view, process))
 		draw_common(picture, process, row, at, end, style);
 	if (line->process >= 0 && consumer->state == WTL_CONSUMER_EXITED)
 		wtl_canvas_text(canvas, row, at, end - at, style, " (ended)");

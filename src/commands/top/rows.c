@@ -35,27 +35,20 @@ void wtl_top_rows_done(struct wtl_top_rows *rows)
 	wtl_top_rows_init(rows);
 }
 
-/* What a row of ended processes is called, and whose they were. */
-static uint64_t title_hash(const struct wtl_top_process *process)
-{
-	const char *title = wtl_process_title(process);
-
-	return wtl_hash_more(wtl_hash_more(WTL_HASH_START, title, strlen(title)),
-			     &process->consumer.uid, sizeof(process->consumer.uid));
-}
-
 static uint64_t process_key(const struct wtl_top_process *process, int64_t start_ns)
 {
 	const struct wtl_consumer *consumer = &process->consumer;
+	const char *title = wtl_process_title(process);
 	const int64_t identity[] = {consumer->pid, start_ns,
 				    consumer->state == WTL_CONSUMER_FOLDED};
 	/* Rows of ended processes are told apart by what they have in common. */
-	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
+	const int64_t common[] = {consumer->uid, consumer->parent, consumer->is_in_tree,
 				  consumer->group ? wtl_hash_text(consumer->group->cgroup) : 0};
 	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));
 
 	if (consumer->pid == 0)
-		hash = wtl_hash_more(hash ^ title_hash(process), common, sizeof(common));
+		hash = wtl_hash_more(wtl_hash_more(hash, title, strlen(title)), common,
+				     sizeof(common));
 	return hash | 1;
 }
 
@@ -147,37 +140,24 @@ static int compare(const struct wtl_sort_key *a, const struct wtl_sort_key *b,
 	return by ? by : (a->process > b->process) - (a->process < b->process);
 }
 
-static void sift_down(struct wtl_sort_key keys[], size_t at, size_t n, const struct order *order)
-{
-	struct wtl_sort_key moved = keys[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && compare(&keys[child], &keys[child + 1], order) < 0)
-			child++;
-		if (compare(&moved, &keys[child], order) >= 0)
-			break;
-		keys[at] = keys[child];
-		at = child;
-	}
-	keys[at] = moved;
-}
-
-/* A heap sort: qsort() takes memory. */
+/* A Shell sort with Ciura's gaps, going on by 9/4: qsort() takes memory. */
 static void sort(struct wtl_sort_key keys[], size_t n, const struct order *order)
 {
-	for (size_t i = n / 2; i-- > 0;)
-		sift_down(keys, i, n, order);
-	while (n > 1) {
-		struct wtl_sort_key last = keys[--n];
+	static const size_t gaps[] = {58548857, 26021714, 11565206, 5140092, 2284485, 1015327,
+				      451256,	200558,	  89137,    39616,   17607,   7825,
+				      3478,	1546,	  701,	    301,     132,     57,
+				      23,	10,	  4,	    1};
 
-		keys[n] = keys[0];
-		keys[0] = last;
-		sift_down(keys, 0, n, order);
-	}
+	for (size_t k = 0; k < sizeof(gaps) / sizeof(gaps[0]); k++)
+		for (size_t i = gaps[k]; i < n; i++) {
+			struct wtl_sort_key moved = keys[i];
+			size_t at = i;
+
+			for (; at >= gaps[k] && compare(&moved, &keys[at - gaps[k]], order) < 0;
+			     at -= gaps[k])
+				keys[at] = keys[at - gaps[k]];
+			keys[at] = moved;
+		}
 }
 
 struct maker {
@@ -519,41 +499,6 @@ static int make_groups(const struct maker *maker, size_t n)
 	return 0;
 }
 
-/* ---- Rows of the same name ---- */
-
-static bool is_like(const void *context, uint32_t at, const void *process)
-{
-	const struct maker *maker = context;
-	const struct wtl_top_process *a = process;
-	const struct wtl_top_process *b =
-		wtl_top_row_process(maker->rows, maker->view, &maker->rows->rows[at]);
-
-	return a->consumer.uid == b->consumer.uid &&
-	       strcmp(wtl_process_title(a), wtl_process_title(b)) == 0;
-}
-
-static void mark_twins(const struct maker *maker)
-{
-	struct wtl_top_rows *rows = maker->rows;
-
-	wtl_hash_clear(&rows->places);
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct wtl_top_process *process =
-			wtl_top_row_process(rows, maker->view, &rows->rows[i]);
-		const uint32_t *twin;
-		uint32_t sum;
-
-		if (rows->rows[i].process < 0 || process->consumer.state != WTL_CONSUMER_FOLDED)
-			continue;
-		sum = (uint32_t)title_hash(process);
-		twin = wtl_hash_find(&rows->places, sum, is_like, maker, process);
-		if (twin)
-			rows->rows[i].is_twin = rows->rows[*twin].is_twin = true;
-		else
-			wtl_hash_add(&rows->places, sum, (uint32_t)i);
-	}
-}
-
 int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view,
 		      const struct wtl_top_config *config, const struct wtl_filter *filter,
 		      const struct wtl_top_toggled *toggled)
@@ -585,7 +530,6 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 		make_tree(&maker, rows->n_processes);
 	else
 		make_flat(&maker, rows->n_processes);
-	mark_twins(&maker);
 	return rc;
 }
 
@@ -602,4 +546,21 @@ int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key)
 		if (rows->rows[i].key == key)
 			return (int)i;
 	return -1;
+}
+
+bool wtl_top_rows_has_twin(const struct wtl_top_rows *rows, const struct wtl_top_view *view,
+			   const struct wtl_top_process *process)
+{
+	if (process->consumer.state != WTL_CONSUMER_FOLDED)
+		return false;
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct wtl_top_process *other =
+			wtl_top_row_process(rows, view, &rows->rows[i]);
+
+		if (other != process && other->consumer.state == WTL_CONSUMER_FOLDED &&
+		    other->consumer.uid == process->consumer.uid &&
+		    strcmp(wtl_process_title(other), wtl_process_title(process)) == 0)
+			return true;
+	}
+	return false;
 }
