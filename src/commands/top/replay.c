@@ -56,12 +56,6 @@ static void take_sample(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
 
-	/* A seek goes so much further that no curve will show this. */
-	if (replay->event_ns < replay->seek_ns - replay->curves_ns && replay->taken_ns >= 0) {
-		replay->blank_ns = replay->event_ns;
-		collector->sampler.has_missed = true;
-		return;
-	}
 	/* Intervals are never quite even. */
 	if (replay->taken_ns >= 0 &&
 	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
@@ -226,7 +220,7 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 
 	if (!replay)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
-	replay->taken_ns = replay->blank_ns = -1;
+	replay->taken_ns = -1;
 	rc = wtl_history_open(path, NULL, &replay->history, err);
 	/* What is wrong with the table of gaps is told with what else is damaged. */
 	if (rc == 0 && wtl_history_read_gaps(replay->history) == -ENOMEM)
@@ -256,8 +250,6 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->interval_ns = replay->sample_ns;
 	memset(&view->clock, 0, sizeof(view->clock));
 	view->clock.bin_ns = replay->sample_ns;
-	replay->curves_ns =
-		wtl_top_clock_bin_ns(&view->clock, WTL_TOP_GRAINS - 1) * (WTL_TOP_BINS + 10);
 	wtl_top_curve_clear(&view->total.curve);
 	view->total.has_power = false;
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
@@ -361,9 +353,6 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 	if (rc < 0)
 		return rc;
-	replay->seek_ns = wtl_history_span_ns(replay->history);
-	if (until_ns < replay->seek_ns)
-		replay->seek_ns = until_ns;
 	while ((rc = look_ahead(replay, &err)) > 0 && replay->event_ns <= until_ns)
 		take_event(collector);
 	if (rc < 0) {
@@ -387,14 +376,6 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
 
-/* A seek to before where all is shown, or to where curves would be blank though there is something. */
-static bool has_to_go_back(const struct wtl_top_replay *replay, const struct wtl_play *play)
-{
-	return play->is_seeking && replay->reached_ns > replay->first_ns &&
-	       (play->target_ns < replay->reached_ns ||
-		(replay->blank_ns >= 0 && play->target_ns - replay->curves_ns < replay->blank_ns));
-}
-
 /* What to do now; behind the lock. */
 static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
 {
@@ -405,7 +386,8 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 	*ret_due_ns = INT64_MAX;
 	if (collector->stop)
 		return TURN_STOP;
-	if (has_to_go_back(replay, play))
+	if (play->is_seeking && replay->reached_ns > replay->first_ns &&
+	    play->target_ns < replay->reached_ns)
 		return TURN_BACK;
 	if (!replay->has_event) {
 		wtl_play_end(play);

@@ -29,16 +29,14 @@ struct wtl_top_replay {
 	int64_t sample_ns; /* between two samples that are taken */
 	struct wtl_played event; /* what comes next */
 	bool has_event;
-	int64_t event_ns;   /* since the begin, as the others: when it comes */
-	int64_t reached_ns; /* all to here is in the view */
-	int64_t first_ns;   /* the first that is */
-	int64_t taken_ns;   /* the sampler's newest; < 0: none */
-	int64_t curves_ns;  /* as long as the longest curve, and a bit */
-	int64_t seek_ns;    /* where a seek is to end; 0: none */
-	int64_t blank_ns;   /* curves have nothing from somewhere to here; < 0: they have all */
-	bool is_lost;	    /* what comes next is behind a stretch that could not be read */
-	bool is_changed;    /* since the view was published */
-	bool has_bill;	    /* and the processes as well */
+	int64_t event_ns;	    /* since the begin, as the others: when it comes */
+	int64_t reached_ns;	    /* all to here is in the view */
+	int64_t first_ns;	    /* the first that is */
+	int64_t taken_ns;	    /* the sampler's newest; < 0: none */
+	int64_t seek_ns;	    /* where a seek is to end; 0: none */
+	bool is_lost;		    /* what comes next is behind a stretch that could not be read */
+	bool is_changed;	    /* since the view was published */
+	bool has_bill;		    /* and the processes as well */
 	struct wtl_top_remark lost; /* the newest stretch that could not be read */
 	struct wtl_top_remark
 		missing;	/* what else it does not have: told where that was found out */
