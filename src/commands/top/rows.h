@@ -15,8 +15,7 @@
 
 struct wtl_top_row {
 	uint64_t key;	 /* the same for the same process or group in every view */
-	int process;	 /* in the view; -1: a group, see wtl_top_row_process() */
-	int bucket;	 /* the group that it is, or is in; -1 */
+	int process;	 /* in the view; < 0: a group, see wtl_top_row_process() */
 	unsigned depth;	 /* in the tree */
 	uint64_t guides; /* bit i: a line goes on at depth i (the first 64) */
 	bool is_last;	 /* of its siblings */
