@@ -138,7 +138,6 @@ struct wtl_top_collector {
 			       is that of the newest second then */
 	struct wtl_top_replay *replay; /* NULL: no recording is played */
 	struct wtl_play play;	       /* how it is; behind the lock */
-	unsigned n_orders;	       /* that were given; behind the lock */
 
 	struct wtl_top_view master; /* the thread's */
 	/* Behind the lock: the reader's (`shown`) and the other one, which is the newest if is_fresh. */

@@ -45,7 +45,6 @@ void wtl_top_collector_order(struct wtl_top_collector *collector,
 {
 	pthread_mutex_lock(&collector->lock);
 	wtl_play_order(&collector->play, order, wtl_top_screen_ns());
-	collector->n_orders++;
 	pthread_cond_broadcast(&collector->changed);
 	pthread_mutex_unlock(&collector->lock);
 }

@@ -175,9 +175,8 @@ static void publish(struct wtl_top_collector *collector)
 
 static void free_replay(struct wtl_top_replay *replay)
 {
-	if (!replay)
-		return;
-	wtl_history_close(replay->history);
+	if (replay)
+		wtl_history_close(replay->history);
 	free(replay);
 }
 
@@ -376,7 +375,7 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
 
-/* What to do now; behind the lock. */
+/* What to do now, or when something is due; behind the lock. */
 static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -391,56 +390,40 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 		return TURN_BACK;
 	if (!replay->has_event) {
 		wtl_play_end(play);
-		return TURN_WAIT;
+	} else {
+		if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
+			wtl_play_skip(play, replay->event_ns, now_ns);
+		*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
+		replay->seek_ns = play->is_seeking ? play->target_ns : 0;
+		if (*ret_due_ns <= now_ns)
+			return TURN_GO_ON;
 	}
-	if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
-		wtl_play_skip(play, replay->event_ns, now_ns);
-	*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
-	replay->seek_ns = play->is_seeking ? play->target_ns : 0;
-	return *ret_due_ns <= now_ns ? TURN_GO_ON : TURN_WAIT;
-}
-
-/* Waits for an order, a stop, or that time; behind the lock. */
-static void wait_until(struct wtl_top_collector *collector, int64_t t_ns)
-{
-	unsigned n_orders = collector->n_orders;
-
-	while (!collector->stop && collector->n_orders == n_orders) {
-		if (t_ns == INT64_MAX)
-			pthread_cond_wait(&collector->changed, &collector->lock);
-		else if (!wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
-			break;
-	}
+	if (replay->is_changed && *ret_due_ns > replay->publish_due_ns)
+		*ret_due_ns = replay->publish_due_ns;
+	return TURN_WAIT;
 }
 
 /* Until it is time for what comes next. Meanwhile what was made is shown, but not too often. */
 static enum turn await_event(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
+	enum turn turn;
 
-	for (;;) {
+	do {
 		int64_t now_ns = wtl_top_screen_ns(), due_ns;
-		enum turn turn;
 
 		if (replay->is_changed && now_ns >= replay->publish_due_ns)
 			publish(collector);
 		pthread_mutex_lock(&collector->lock);
 		turn = decide(collector, now_ns, &due_ns);
-		if (turn == TURN_WAIT && replay->is_changed && due_ns > replay->publish_due_ns)
-			due_ns = replay->publish_due_ns;
-		if (turn == TURN_WAIT)
-			wait_until(collector, due_ns);
+		/* An order or a stop ends it as well. */
+		if (turn == TURN_WAIT && due_ns == INT64_MAX)
+			pthread_cond_wait(&collector->changed, &collector->lock);
+		else if (turn == TURN_WAIT)
+			wtl_thread_wait(&collector->changed, &collector->lock, due_ns);
 		pthread_mutex_unlock(&collector->lock);
-		if (turn != TURN_WAIT)
-			return turn;
-	}
-}
-
-static void note_reached(struct wtl_top_collector *collector)
-{
-	pthread_mutex_lock(&collector->lock);
-	wtl_play_reach(&collector->play, collector->replay->reached_ns, wtl_top_screen_ns());
-	pthread_mutex_unlock(&collector->lock);
+	} while (turn == TURN_WAIT);
+	return turn;
 }
 
 /* What comes next; on the way to somewhere also some of what comes then. 0 or negative. */
@@ -456,7 +439,9 @@ static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
 			break;
 		take_event(collector);
 	}
-	note_reached(collector);
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_reach(&collector->play, replay->reached_ns, wtl_top_screen_ns());
+	pthread_mutex_unlock(&collector->lock);
 	return rc < 0 ? rc : 0;
 }
 
@@ -480,14 +465,13 @@ static int go_back(struct wtl_top_collector *collector)
 	int rc = open_replay(collector->settings->replay, &replay, &err);
 	bool is_open = rc == 0;
 
-	if (is_open) {
-		rc = begin_view(collector, replay);
-		if (rc < 0) {
-			wtl_complain(collector->app, "cannot go back: %s", wtl_err_text(rc));
-			return rc;
-		}
-	} else {
+	if (!is_open)
 		give_up(collector, &err);
+	else
+		rc = begin_view(collector, replay);
+	if (is_open && rc < 0) {
+		wtl_complain(collector->app, "cannot go back: %s", wtl_err_text(rc));
+		return rc;
 	}
 	pthread_mutex_lock(&collector->lock);
 	collector->play.length_ns = wtl_history_span_ns(collector->replay->history);
