@@ -85,12 +85,8 @@ static void draw_title(const struct wtl_top_picture *picture)
 {
 	const struct wtl_top_view *view = picture->view;
 	struct wtl_canvas *canvas = picture->canvas;
+	const char *place = wtl_top_place(view);
 	char text[WTL_FIGURE_MAX];
-	const char *place = view->is_over	     ? "end of the tape"
-			    : view->is_tape	     ? "tape"
-			    : view->is_root	     ? "another root"
-			    : picture->ui->is_paused ? ""
-						     : view->machine.host;
 	int at = 1;
 
 	at += wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_TITLE, "wattle plot");
@@ -99,7 +95,8 @@ static void draw_title(const struct wtl_top_picture *picture)
 		at += wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_WARN,
 				      "held: space goes on") +
 		      2;
-	wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_FAINT, place);
+	wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_FAINT,
+			picture->ui->is_paused && place == view->machine.host ? "" : place);
 	wtl_canvas_right(canvas, 0, canvas->columns - 12, 11, WTL_STYLE_FAINT,
 			 wtl_figure_clock(text, view->duration_ns));
 }

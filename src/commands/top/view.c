@@ -176,6 +176,14 @@ double wtl_top_doubt(const struct wtl_top_domain *domain)
 		       : 0.0;
 }
 
+const char *wtl_top_place(const struct wtl_top_view *view)
+{
+	return view->is_over   ? "end of the tape"
+	       : view->is_tape ? "tape"
+	       : view->is_root ? "another root"
+			       : view->machine.host;
+}
+
 const char *wtl_top_mark(bool is_modelled)
 {
 	return is_modelled ? "~" : "";

@@ -159,6 +159,8 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
 void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known);
 
 bool wtl_top_has_gpus(const struct wtl_top_view *view);
+/* What is shown: the host, or that it is another machine. */
+const char *wtl_top_place(const struct wtl_top_view *view);
 const struct wtl_top_domain *wtl_top_find_domain(const struct wtl_top_view *view, const char *name);
 
 /* What counted domains of some kinds have together. Limit and idle: 0 unless all have one. */
