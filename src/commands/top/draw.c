@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/text.h"
 #include "commands/top/format.h"
 #include "energy/units.h"
 
@@ -197,9 +197,7 @@ static void draw_typing(const struct wtl_top_picture *picture, int row)
 	before[ui->cursor] = '\0';
 	caret = wtl_text_width(before);
 	while (caret > room && *shown) {
-		do
-			shown++;
-		while (((unsigned char)*shown & 0xc0) == 0x80);
+		shown = wtl_text_next(shown);
 		caret = wtl_text_width(before + (shown - ui->edit));
 	}
 	wtl_canvas_text(canvas, row, at, room, WTL_STYLE_PLAIN, shown);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 
@@ -141,7 +142,7 @@ static void say(struct details *details, const char *name, const char *format, .
 static void say_long(struct details *details, const char *name, const char *text)
 {
 	int width = details->box.width - 13;
-	char part[400];
+	char part[400] = "";
 
 	if (width < 4)
 		return;
@@ -150,13 +151,10 @@ static void say_long(struct details *details, const char *name, const char *text
 		int used = 0;
 
 		while (text[len] && len < sizeof(part) - 5 && used < width) {
-			do
-				part[len] = text[len];
-			while (len++, ((unsigned char)text[len] & 0xc0) == 0x80);
-			part[len] = '\0';
+			len = (size_t)(wtl_text_next(text + len) - text);
+			snprintf(part, sizeof(part), "%.*s", (int)len, text);
 			used = wtl_text_width(part);
 		}
-		part[len] = '\0';
 		say(details, name, "%s", part);
 		text += len;
 		name = "";

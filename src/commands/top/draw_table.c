@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 #include "workload/gpu_use.h"
@@ -374,10 +375,8 @@ static void put_branches(const struct wtl_top_row *row, struct wtl_top_line *lin
 /* From the shift on, in whole characters. */
 static const char *shifted(const char *text, int shift)
 {
-	for (; shift > 0 && *text; shift--)
-		do
-			text++;
-		while (((unsigned char)*text & 0xc0) == 0x80);
+	for (; shift > 0; shift--)
+		text = wtl_text_next(text);
 	return text;
 }
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/text.h"
 
 enum kind { NODE_AND, NODE_OR, NODE_NOT, NODE_NUMBER, NODE_TEXT, NODE_SEARCH };
 
@@ -48,11 +49,9 @@ static int fail(struct parser *parser, size_t at, const char *format, ...)
 static int fail_out_of_place(struct parser *parser)
 {
 	const char *at = parser->text + parser->at;
-	int len = 1;
 
-	while (((unsigned char)at[len] & 0xc0) == 0x80)
-		len++;
-	return fail(parser, parser->at, "'%.*s' is out of place here", len, at);
+	return fail(parser, parser->at, "'%.*s' is out of place here",
+		    (int)(wtl_text_next(at) - at), at);
 }
 
 static int add_node(struct parser *parser, const struct wtl_filter_node *node)

@@ -115,27 +115,19 @@ static void start_typing(struct wtl_top_ui *ui, enum wtl_top_mode mode)
 	check_filter(ui);
 }
 
-static bool is_continued(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
+/* The character before, and behind the one at a place. */
 static size_t point_before(const char *text, size_t at)
 {
-	if (at > 0)
-		at--;
-	while (at > 0 && is_continued(text[at]))
-		at--;
-	return at;
+	size_t before = 0;
+
+	for (size_t next = 0; next < at; next = (size_t)(wtl_text_next(text + next) - text))
+		before = next;
+	return before;
 }
 
 static size_t point_after(const char *text, size_t at)
 {
-	if (text[at])
-		at++;
-	while (is_continued(text[at]))
-		at++;
-	return at;
+	return (size_t)(wtl_text_next(text + at) - text);
 }
 
 static void erase(struct wtl_top_ui *ui, size_t from, size_t to)
