@@ -19,9 +19,9 @@
 #include "energy/units.h"
 #include "report/description.h"
 
-/* Looking at every process has its price, and a GPU's driver knows who used it once a second. */
+/* A scan of all processes costs time, and GPUs' drivers have new samples of their users once a second. */
 #define BILL_NS WTL_NS_PER_S
-/* So that the table of a machine without GPUs has figures soon, there is one sooner, and this soon. */
+/* The first bill of a machine without GPUs, so that its table has figures soon. */
 #define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
 /* A shorter stretch at the end has no figures to show. */
 #define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
@@ -91,7 +91,7 @@ static void fill_constants(struct wtl_top_collector *collector)
 	view->pue_milli = settings->pue_milli;
 }
 
-/* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
+/* With GPUs a second later: what they draw before the driver knows their users could never be attributed. */
 static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 {
 	if (collector->bills_late)
@@ -139,7 +139,7 @@ static void bill(struct wtl_top_collector *collector)
 	remark_losses(collector);
 	wtl_top_processes_read_memory(&collector->processes);
 	wtl_top_processes_take(&collector->processes, &collector->master);
-	/* Which is not known before: GPUs' drivers may tell of some. */
+	/* Shown where there are none. Not before the first bill: GPUs' drivers may know of some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
 }
@@ -208,7 +208,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	return 0;
 }
 
-/* Every second since the begin. */
+/* A whole number of seconds since the start. */
 static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t now_ns)
 {
 	int64_t since_ns = now_ns - collector->begin_ns;

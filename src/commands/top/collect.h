@@ -23,8 +23,8 @@
 #include "report/host_state.h"
 
 /*
- * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. Whoever
- * shows the views never waits for either.
+ * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. The
+ * screen waits for neither.
  */
 
 struct wtl_player;

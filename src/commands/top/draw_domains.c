@@ -6,7 +6,7 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* No answer for so long is told. */
+/* A GPU that has not answered for so long is called stuck. */
 #define STUCK_NS (3 * WTL_NS_PER_S)
 
 enum column { POWER, PLUS, BAR, IDLE, LIMIT, ENERGY, HOURS, COLUMNS };

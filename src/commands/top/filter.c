@@ -30,7 +30,7 @@ static int parse_joined(struct parser *parser, enum kind kind);
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The first error is the one that is told. */
+/* The first error is kept. */
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 {
 	va_list args;

@@ -24,10 +24,10 @@
 #define SAMPLE_DEFAULT_NS (100 * WTL_NS_PER_MS)
 #define SAMPLE_MOST_NS	  (60 * WTL_NS_PER_S)
 
-/* Where nothing was recorded for longer, the play goes on behind it. */
+/* A longer stretch without any record is skipped. */
 #define SKIP_NS (5 * WTL_NS_PER_S)
 
-/* So many are taken in a seek before anybody is asked whether it is still wanted. */
+/* So many are taken in a seek before orders are looked at again. */
 enum { EVENTS_AT_ONCE = 64 };
 
 /* ---- Events ---- */
@@ -46,7 +46,7 @@ static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
 	replay->has_event = rc > 0;
 	if (rc <= 0)
 		return rc;
-	/* Some have no time of their own. */
+	/* Events without a time of their own come with the one before. */
 	if (since_begin(replay, replay->event.t_mono_ns) > replay->event_ns)
 		replay->event_ns = since_begin(replay, replay->event.t_mono_ns);
 	return 1;
@@ -56,7 +56,7 @@ static void take_sample(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
 
-	/* Intervals are never quite even. */
+	/* A quarter less than the interval will do: intervals are never quite even. */
 	if (replay->taken_ns >= 0 &&
 	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
 		return;
@@ -88,7 +88,7 @@ static void take_bill(struct wtl_top_collector *collector)
 		wtl_top_sampler_bill(&collector->sampler, &collector->master, energies);
 }
 
-/* What was to come next comes now. */
+/* Puts the event that was read ahead into the view. */
 static void take_event(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -158,7 +158,7 @@ static void publish(struct wtl_top_collector *collector)
 	struct wtl_top_replay *replay = collector->replay;
 	struct wtl_top_view *view = &collector->master;
 
-	/* The meter may know what comes next already. */
+	/* While an event is read ahead, the meter is ahead of the view. */
 	if (!replay->has_event)
 		wtl_top_sampler_sum(&collector->sampler, view);
 	if (replay->has_bill && !collector->app->settings.no_processes)
@@ -221,7 +221,7 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	replay->taken_ns = -1;
 	rc = wtl_history_open(path, NULL, &replay->history, err);
-	/* What is wrong with the table of gaps is told with what else is damaged. */
+	/* A damaged table of gaps is part of the remark on what is missing. */
 	if (rc == 0 && wtl_history_read_gaps(replay->history) == -ENOMEM)
 		rc = wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (rc == 0) {
@@ -445,7 +445,7 @@ static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
 	return rc < 0 ? rc : 0;
 }
 
-/* What goes wrong now is told where gaps are; the picture stays as it is. */
+/* The picture stays as it is, with the error as its note. */
 static void give_up(struct wtl_top_collector *collector, const struct wtl_err *err)
 {
 	struct wtl_top_remark *lost = &collector->replay->lost;

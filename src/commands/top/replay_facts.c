@@ -41,7 +41,7 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_g
 	    !wtl_store_get_fact(replay->history->reader, name))
 		return false;
 	*gpu = (struct wtl_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
-	/* … which has nothing to say until it is told of. */
+	/* Its numbers come with the first devices event. */
 	forget_numbers(gpu);
 	copy_fact(replay, domain, gpu->domain, sizeof(gpu->domain));
 	copy_fact(replay, name, gpu->name, sizeof(gpu->name));
@@ -107,7 +107,7 @@ static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
 
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view)
 {
-	/* What is not told now is not known now. */
+	/* An event has all that is known then. */
 	view->machine.has_temperature = view->machine.has_use = false;
 	view->machine.clock_mhz = 0;
 	for (size_t i = 0; i < view->n_gpus; i++)

@@ -41,7 +41,7 @@ static uint64_t process_key(const struct wtl_top_process *process, int64_t start
 	const char *title = wtl_process_title(process);
 	const int64_t identity[] = {consumer->pid, start_ns,
 				    consumer->state == WTL_CONSUMER_FOLDED};
-	/* Rows of ended processes are told apart by what they have in common. */
+	/* Rows of ended processes have no number: what their processes have in common makes the key. */
 	const int64_t common[] = {consumer->uid, consumer->parent, consumer->is_in_tree,
 				  consumer->group ? wtl_hash_text(consumer->group->cgroup) : 0};
 	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));

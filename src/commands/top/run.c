@@ -86,7 +86,7 @@ static int show_once(struct wtl_top_session *session)
 
 /* ---- All of it ---- */
 
-/* What options and environment say of the screen goes before the configuration, and is not kept in it. */
+/* Options and environment override the configuration, and are not kept in it. */
 static void apply_settings(struct wtl_top_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -122,7 +122,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	wtl_top_ui_done(&session->ui);
 	wtl_top_rows_done(&session->rows);
 	wtl_canvas_done(&session->canvas);
-	/* Something that does not answer still uses it. */
+	/* false: a device that does not answer still uses it. */
 	if (wtl_top_collector_done(collector))
 		free(collector);
 	return code;

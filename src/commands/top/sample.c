@@ -9,7 +9,7 @@
 
 #define WINDOW "top"
 
-/* A figure that people read is a mean over this long. */
+/* The power that is shown is a mean over this long. */
 #define FIGURE_NS WTL_NS_PER_S
 
 /* What was billed longer ago, or over longer, is not the power of now; but for so many samples. */

@@ -55,7 +55,7 @@ void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_
 
 /* ---- files.c ---- */
 
-/* The configuration. Remarks and errors are told to the user. */
+/* The configuration. Remarks and errors go to standard error. */
 void wtl_top_config_load(struct wtl_top_session *session);
 /* 0 or a negative errno. */
 int wtl_top_config_save(const struct wtl_top_session *session);

@@ -117,7 +117,7 @@ static int once_rows(struct wtl_top_session *session, const struct wtl_top_view 
 static const struct wtl_top_face face = {
 	.draw = draw, .input = input, .once_rows = once_rows, .once_ns = WTL_NS_PER_S};
 
-/* What options say goes before the configuration, and is not kept in it. */
+/* Options override the configuration, and are not kept in it. */
 static void prepare(struct wtl_top_session *session)
 {
 	const struct wtl_settings *shared_settings = &session->app->settings;
@@ -209,7 +209,7 @@ const struct wtl_command wtl_command_top = {
 		    "wattle top --replay night.wattle --speed 10\n"
 		    "    a recording, ten times as fast as it was\n\n"
 		    "wattle top --once --replay night.wattle --at +1h30m\n"
-		    "    how it was 90 minutes after the begin\n\n"
+		    "    how it was 90 minutes after the start\n\n"
 		    "wattle top --tape server.tape\n"
 		    "    a recorded machine, as fast as it was recorded",
 	.exit_status =

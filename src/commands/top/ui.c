@@ -51,7 +51,7 @@ static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, i
 	ui->first = limit(ui->first, 0, (int)rows->n - visible);
 }
 
-/* By the user, who wants that process and not whoever comes to stand there. */
+/* Chosen by the user: the cursor stays with this process when rows change. */
 static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
 {
 	select_row(ui, rows, row);
@@ -377,7 +377,7 @@ void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
 	int at = stays ? find_row(view, rows, &ui->selected_key) : -1;
 
-	/* Whoever takes the place of one that is gone was not chosen. */
+	/* The process that comes to stand in its row was not chosen. */
 	ui->is_chosen &= at >= 0;
 	select_row(ui, rows, at >= 0 ? at : ui->selected);
 	if (ui->mode == WTL_TOP_DETAILS)

@@ -13,7 +13,7 @@
 #include "commands/top/rows.h"
 #include "commands/top/view.h"
 
-/* What the user of `wattle top` is doing: keys in, changes of state and wishes out. Touches nothing
+/* What the user of `wattle top` is doing: keys and clicks become changes of state and wishes. Touches nothing
  * outside. */
 
 enum wtl_top_mode {
@@ -29,7 +29,7 @@ enum wtl_top_mode {
 	WTL_TOP_DETAILS,
 };
 
-/* What is left to do for whoever passes input on. */
+/* What the caller has to do. */
 enum wtl_top_wish {
 	WTL_TOP_WISH_NOTHING,
 	WTL_TOP_WISH_QUIT,

@@ -17,7 +17,7 @@
 
 /*
  * What `wattle top` knows at one moment, and what it was before that: plain data, made by
- * collect.c, never changed by whoever shows it. Text is cleaned (wtl_text_clean).
+ * collect.c; drawing never changes it. Text is cleaned (wtl_text_clean).
  */
 
 /* ---- Curves over time ---- */
