@@ -39,7 +39,7 @@ MAY_INCLUDE = {
 COMMAND_MAY_INCLUDE = {
     "limit": {"query"},
     "plot": {"top"},
-    "record": {"mark", "top"},
+    "record": {"mark"},
     "run": {"record"},
 }
 PRINTS = {"cli", "commands"}

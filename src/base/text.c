@@ -18,6 +18,14 @@ static bool is_continuation(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+const char *wtl_text_next(const char *text)
+{
+	text += *text != '\0';
+	while (is_continuation(*text))
+		text++;
+	return text;
+}
+
 /* Characters that move or hide text on a terminal although they are valid UTF-8. */
 static bool is_invisible(uint32_t point)
 {

@@ -20,6 +20,9 @@ size_t wtl_text_trimmed(const char *text, size_t len);
 
 bool wtl_text_starts(const char *text, const char *prefix);
 
+/* Behind the first character of UTF-8 text; its end stays where it is. */
+const char *wtl_text_next(const char *text);
+
 /* For terminals and logs: printable UTF-8 as it is, everything else as \n, \t, \\ or \xNN. */
 int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len);
 

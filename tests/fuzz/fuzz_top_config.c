@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (wtl_top_config_parse(&config, (const char *)data, size, remark) == 0) {
 		check(strlen(remark) < sizeof(remark));
 		check(config.columns[WTL_FIELD_COMMAND]);
-		check(config.sort < WTL_FIELDS && config.window < WTL_TOP_WINDOWS);
+		check(config.sort < WTL_FIELDS && config.set[WTL_SET_WINDOW] < WTL_TOP_WINDOWS);
 		check(wtl_top_config_print(&config, &first) == 0);
 		check(wtl_top_config_parse(&again, wtl_buf_str(&first), first.len, remark) == 0);
 		check(wtl_top_config_print(&again, &second) == 0);

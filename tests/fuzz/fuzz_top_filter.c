@@ -19,17 +19,17 @@ static void match_all(const struct wtl_filter *filter)
 {
 	static struct wtl_group group = {
 		.cgroup = "/a", .unit = "b.service", .container = "docker/c"};
-	struct wtl_top_process process = {.group = 0, .user = "bob", .has_power = true};
-	struct wtl_top_process nobody = {.group = -1};
-	struct wtl_top_view view = {.groups = &group, .n_groups = 1};
+	struct wtl_top_process process = {.user = "bob", .has_power = true};
+	struct wtl_top_process nobody = {.user = ""};
 	bool matches[2];
 
-	process.consumer = (struct wtl_consumer){.pid = 42, .name = "x", .command = "y z"};
+	process.consumer =
+		(struct wtl_consumer){.pid = 42, .name = "x", .command = "y z", .group = &group};
 	for (int i = 0; i < 2; i++) {
 		const struct wtl_top_process *one = i ? &nobody : &process;
 
-		matches[i] = wtl_filter_match(filter, &view, one, WTL_TOP_FULL);
-		check(matches[i] == wtl_filter_match(filter, &view, one, WTL_TOP_FULL));
+		matches[i] = wtl_filter_match(filter, one, WTL_TOP_FULL);
+		check(matches[i] == wtl_filter_match(filter, one, WTL_TOP_FULL));
 	}
 }
 

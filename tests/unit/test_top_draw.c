@@ -210,7 +210,7 @@ static void test_stuck(void **state)
 	draw_at(&bench, 30, 120, 7 * WTL_NS_PER_S);
 	assert_true(shows(&bench, "Nothing new for 7 s"));
 	/* One GPU of a meter that goes on. */
-	bench.view.gpu_answered_ns[0] -= 4 * WTL_NS_PER_S;
+	bench.view.gpus_answered_ns -= 4 * WTL_NS_PER_S;
 	draw_at(&bench, 30, 120, 0);
 	assert_true(shows(&bench, "stuck: no answer for 4 s"));
 	assert_false(shows(&bench, "Nothing new"));
@@ -318,14 +318,14 @@ static void test_remarks(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	domain = &bench.view.domains[0];
-	domain->flags = WATTLE_ENERGY_DISAGREES;
+	domain->energy.flags = WATTLE_ENERGY_DISAGREES;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "two sources disagree"));
-	domain->flags = 0;
-	domain->gap_ns = 65 * WTL_NS_PER_S;
+	domain->energy.flags = 0;
+	domain->energy.gap_ns = 65 * WTL_NS_PER_S;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "not measured for 0:01:05"));
-	domain->gap_ns = 0;
+	domain->energy.gap_ns = 0;
 	domain->method = WATTLE_METHOD_MODELLED;
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "modelled, not measured"));
@@ -383,21 +383,20 @@ static int count_cells(const struct wtl_canvas *canvas, enum wtl_style style, in
 static void test_curve_gap_and_zero(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_curve *curve = &bench.view.total.power;
+	struct wtl_top_curve *curve = &bench.view.total.curve;
 	struct wtl_top_clock *clock = &bench.view.clock;
-	uint32_t value = 0;
 	int dots = 0;
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	bench.view.total.idle.is_known = false;
 	wtl_top_curve_clear(curve);
 	memset(clock, 0, sizeof(*clock));
 	clock->bin_ns = 100 * WTL_NS_PER_MS;
 	for (unsigned i = 0; i < 200; i++) {
-		value = i < 100 ? WTL_TOP_GAP : 0;
-		wtl_top_curves_add(clock, &curve, &value, 1);
+		curve->newest = i < 100 ? WTL_TOP_GAP : 0;
+		wtl_top_view_add_bin(&bench.view, true);
 	}
 	top_bench_draw(&bench, 40, 120);
 	for (int row = 0; row < 40; row++)
@@ -417,26 +416,25 @@ static void test_curve_gap_and_zero(void **state)
 static void test_curve_does_not_shimmer(void **state)
 {
 	struct top_bench bench;
-	struct wtl_top_curve *curve = &bench.view.total.power;
+	struct wtl_top_curve *curve = &bench.view.total.curve;
 	uint32_t before[120], after[120];
 	unsigned same = 0;
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	for (unsigned i = 0; i < 500; i++) {
-		uint32_t value = 1000 * (i * 7919 % 400);
-
-		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+		curve->newest = 1000 * (i * 7919 % 400);
+		wtl_top_view_add_bin(&bench.view, true);
 	}
 	for (unsigned step = 0; step < 40; step++) {
-		uint32_t value = 100000;
 		int row = 25;
 
 		top_bench_draw(&bench, 40, 120);
 		for (int column = 0; column < 120; column++)
 			before[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
-		wtl_top_curves_add(&bench.view.clock, &curve, &value, 1);
+		curve->newest = 100000;
+		wtl_top_view_add_bin(&bench.view, true);
 		top_bench_draw(&bench, 40, 120);
 		for (int column = 0; column < 120; column++)
 			after[column] = wtl_canvas_cell(&bench.canvas, row, column)->point;
@@ -467,9 +465,9 @@ static void test_windows(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	for (unsigned i = 0; i < WTL_TOP_WINDOWS; i++) {
-		bench.ui.config.window = i;
+		bench.ui.config.set[WTL_SET_WINDOW] = i;
 		top_bench_draw(&bench, 40, 120);
-		assert_true(shows(&bench, wtl_top_window_name(i)));
+		assert_true(shows(&bench, wtl_setting_info(WTL_SET_WINDOW)->words[i]));
 		check_cells(&bench.canvas);
 	}
 	top_bench_done(&bench);
@@ -552,7 +550,7 @@ static void test_parts(void **state)
 {
 	struct wtl_top_domain *core;
 	struct top_bench bench;
-	bool *parts = &bench.ui.config.switches[WTL_SWITCH_PARTS];
+	unsigned *parts = &bench.ui.config.set[WTL_SET_PARTS];
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
@@ -594,7 +592,7 @@ static void test_partly_modelled(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	bench.view.total.method = WATTLE_METHOD_MIXED;
-	bench.ui.config.graph = WTL_GRAPH_TOTAL;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_TOTAL;
 	top_bench_draw(&bench, 40, 160);
 	assert_true(shows(&bench, " 469.4 W ") &&
 		    shows(&bench, "  1.40 g CO2e FRA  90.12 kJ  25.03 Wh"));
@@ -607,7 +605,7 @@ static void test_partly_modelled(void **state)
 	assert_true(shows(&bench, " ~469.4 W "));
 	assert_true(shows(&bench, "  ~1.40 g CO2e FRA  ~90.12 kJ  ~25.03 Wh"));
 	assert_true(shows(&bench, "total ~469.4 W"));
-	bench.ui.config.graph = WTL_GRAPH_EACH;
+	bench.ui.config.set[WTL_SET_GRAPH] = WTL_GRAPH_EACH;
 	top_bench_draw(&bench, 40, 120);
 	assert_true(shows(&bench, "CPU 165.7 W") && shows(&bench, "DRAM ~12.4 W"));
 	top_bench_draw(&bench, 6, 60);
@@ -666,7 +664,7 @@ static void test_guess(void **state)
 	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess)"));
 	top_bench_draw(&bench, 40, 50);
 	assert_true(shows(&bench, ", above idle, GPU W: a guess"));
-	gpu->has_energy = false;
+	gpu->energy.has_energy = false;
 	top_bench_draw(&bench, 40, 160);
 	assert_false(shows(&bench, "guess"));
 	top_bench_done(&bench);
@@ -708,7 +706,7 @@ static void test_rows_of_one_name(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.switches[WTL_SWITCH_EXITED] = true;
+	bench.ui.config.set[WTL_SET_EXITED] = true;
 	for (int i = 0; i < 2; i++) {
 		rows[i] = top_bench_process(&bench.view, pids[i]);
 		rows[i]->consumer.state = WTL_CONSUMER_FOLDED;
@@ -716,7 +714,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.parent = 0;
 		rows[i]->consumer.uid = 1000;
 		rows[i]->consumer.n_processes = (uint32_t)i + 3;
-		rows[i]->group = i;
+		rows[i]->consumer.group = &bench.view.groups[i];
 		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
 	}
 	top_bench_draw(&bench, 40, 200);
@@ -730,7 +728,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.parent = 700 + i;
 		rows[i]->consumer.is_in_tree = false;
 		rows[i]->consumer.n_processes = 0;
-		rows[i]->group = -1;
+		rows[i]->consumer.group = NULL;
 		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command),
 			 "children of make");
 	}

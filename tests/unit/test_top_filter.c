@@ -22,7 +22,7 @@ static unsigned count(const char *text)
 	if (wtl_filter_parse(&filter, text, &error) < 0)
 		fail_msg("'%s' at %d: %s", text, error.position, error.text);
 	for (size_t i = 0; i < view.n_processes; i++)
-		n += wtl_filter_match(&filter, &view, &view.processes[i], WTL_TOP_DYNAMIC);
+		n += wtl_filter_match(&filter, &view.processes[i], WTL_TOP_DYNAMIC);
 	wtl_top_view_done(&view);
 	return n;
 }
@@ -179,8 +179,8 @@ static void test_shares(void **state)
 	top_bench_server(&view);
 	process = top_bench_process(&view, 6006); /* 12.5 W dynamic, 22.5 W full */
 	assert_int_equal(wtl_filter_parse(&filter, "cpu_w > 20", &error), 0);
-	assert_false(wtl_filter_match(&filter, &view, process, WTL_TOP_DYNAMIC));
-	assert_true(wtl_filter_match(&filter, &view, process, WTL_TOP_FULL));
+	assert_false(wtl_filter_match(&filter, process, WTL_TOP_DYNAMIC));
+	assert_true(wtl_filter_match(&filter, process, WTL_TOP_FULL));
 	wtl_top_view_done(&view);
 }
 
@@ -225,25 +225,21 @@ static void test_fields(void **state)
 static void test_outside(void **state)
 {
 	static const enum wtl_field fields[] = {WTL_FIELD_CPU_POWER, WTL_FIELD_CPU, WTL_FIELD_TIME};
-	struct wtl_top_process process = {
-		.group = -1, .has_power = true, .consumer = {.pid = 7, .start_ns = 5}};
-	struct wtl_top_view view;
+	struct wtl_top_process process = {.has_power = true, .consumer = {.pid = 7, .start_ns = 5}};
 	struct wtl_field_value value;
 
 	(void)state;
-	wtl_top_view_init(&view);
 	for (size_t i = 0; i < UNIT_COUNT(fields); i++) {
 		process.consumer.start_ns = 5;
 		process.consumer.cpu_ns = 0;
-		assert_true(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+		assert_true(wtl_field_get(&process, fields[i], WTL_TOP_FULL, &value));
 		process.consumer.start_ns = 0;
-		assert_false(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+		assert_false(wtl_field_get(&process, fields[i], WTL_TOP_FULL, &value));
 		process.consumer.start_ns = 5;
 		process.consumer.cpu_ns = -1;
-		assert_false(wtl_field_get(&view, &process, fields[i], WTL_TOP_FULL, &value));
+		assert_false(wtl_field_get(&process, fields[i], WTL_TOP_FULL, &value));
 	}
-	assert_true(wtl_field_get(&view, &process, WTL_FIELD_POWER, WTL_TOP_FULL, &value));
-	wtl_top_view_done(&view);
+	assert_true(wtl_field_get(&process, WTL_FIELD_POWER, WTL_TOP_FULL, &value));
 }
 
 static void test_unknown(void **state)
@@ -255,9 +251,7 @@ static void test_unknown(void **state)
 		WTL_FIELD_GPU_MEMORY, WTL_FIELD_UNIT,	   WTL_FIELD_JOB,	WTL_FIELD_POD,
 		WTL_FIELD_CONTAINER,  WTL_FIELD_CGROUP,	   WTL_FIELD_NAME,
 	};
-	struct wtl_top_view view;
-	struct wtl_top_process process = {.group = -1,
-					  .consumer = {.uid = UINT32_MAX,
+	struct wtl_top_process process = {.consumer = {.uid = UINT32_MAX,
 						       .gpu_ppm = UINT32_MAX,
 						       .rss_bytes = UINT64_MAX,
 						       .pss_bytes = UINT64_MAX,
@@ -266,14 +260,10 @@ static void test_unknown(void **state)
 	struct wtl_field_value value;
 
 	(void)state;
-	wtl_top_view_init(&view);
 	for (size_t i = 0; i < UNIT_COUNT(unknown); i++)
-		if (wtl_field_get(&view, &process, unknown[i], WTL_TOP_FULL, &value))
+		if (wtl_field_get(&process, unknown[i], WTL_TOP_FULL, &value))
 			fail_msg("%s is known", wtl_field_info(unknown[i])->name);
-	assert_true(wtl_field_get(&view, &process, WTL_FIELD_ENERGY, WTL_TOP_FULL, &value));
-	process.group = 3; /* a group that the view does not have */
-	assert_false(wtl_field_get(&view, &process, WTL_FIELD_UNIT, WTL_TOP_FULL, &value));
-	wtl_top_view_done(&view);
+	assert_true(wtl_field_get(&process, WTL_FIELD_ENERGY, WTL_TOP_FULL, &value));
 }
 
 int main(void)

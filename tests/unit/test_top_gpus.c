@@ -62,13 +62,13 @@ static void take_until_after(struct fixture *f, int64_t t_ns)
 	const struct timespec moment = {.tv_nsec = 5 * WTL_NS_PER_MS};
 	int64_t until_ns = wtl_thread_clock_ns() + PATIENCE;
 
-	while ((f->view.n_gpus == 0 || f->view.gpu_answered_ns[0] <= t_ns) &&
+	while ((f->view.n_gpus == 0 || f->view.gpus_answered_ns <= t_ns) &&
 	       wtl_thread_clock_ns() < until_ns) {
 		take(f, 0);
 		nanosleep(&moment, NULL);
 	}
 	assert_int_equal(f->view.n_gpus, 1);
-	assert_true(f->view.gpu_answered_ns[0] > t_ns);
+	assert_true(f->view.gpus_answered_ns > t_ns);
 }
 
 static void check_answer(const struct fixture *f)
@@ -96,8 +96,8 @@ static void test_by_the_caller(void **state)
 	for (int i = 0; i < 3; i++) {
 		take(&f, 0);
 		check_answer(&f);
-		assert_true(f.view.gpu_answered_ns[0] > begin_ns);
-		begin_ns = f.view.gpu_answered_ns[0];
+		assert_true(f.view.gpus_answered_ns > begin_ns);
+		begin_ns = f.view.gpus_answered_ns;
 	}
 	assert_int_equal(f.gpus.n_reads, 3);
 	finish(&f);
@@ -112,7 +112,7 @@ static void test_in_a_thread(void **state)
 	start(&f, ONE_GPU, true);
 	take_until_after(&f, 0);
 	check_answer(&f);
-	take_until_after(&f, f.view.gpu_answered_ns[0]);
+	take_until_after(&f, f.view.gpus_answered_ns);
 	check_answer(&f);
 	finish(&f);
 }
@@ -184,15 +184,15 @@ static void test_waiting(void **state)
 	do {
 		asked_ns = wtl_thread_clock_ns();
 		take(&f, WAIT_NS);
-	} while (f.view.gpu_answered_ns[0] < asked_ns && asked_ns < until_ns);
-	assert_true(f.view.gpu_answered_ns[0] >= asked_ns);
+	} while (f.view.gpus_answered_ns < asked_ns && asked_ns < until_ns);
+	assert_true(f.view.gpus_answered_ns >= asked_ns);
 	nv_set_time(&f.nv, S(20));
 	while (f.gpus.answer_took_ns <= WAIT_NS && wtl_thread_clock_ns() < until_ns)
 		take(&f, WAIT_NS);
 	assert_true(f.gpus.answer_took_ns > WAIT_NS);
 	asked_ns = wtl_thread_clock_ns();
 	take(&f, WAIT_NS);
-	assert_true(f.view.gpu_answered_ns[0] < asked_ns);
+	assert_true(f.view.gpus_answered_ns < asked_ns);
 	finish(&f);
 }
 
@@ -237,7 +237,7 @@ static void test_stuck(void **state)
 	(void)state;
 	start(&f, "delay " CALL " " FOR_EVER " from 10\n" ONE_GPU, true);
 	take_until_after(&f, 0);
-	answered_ns = f.view.gpu_answered_ns[0];
+	answered_ns = f.view.gpus_answered_ns;
 	/* None is under way when it gets stuck. */
 	assert_true(wtl_worker_take(f.gpus.worker, PATIENCE));
 	nv_set_time(&f.nv, S(20));
@@ -247,7 +247,7 @@ static void test_stuck(void **state)
 		assert_true(wtl_thread_clock_ns() - begin_ns < PATIENCE);
 		take(&f, 0);
 		check_answer(&f);
-		assert_int_equal(f.view.gpu_answered_ns[0], answered_ns);
+		assert_int_equal(f.view.gpus_answered_ns, answered_ns);
 	}
 	assert_false(wtl_gpu_details_done(&f.gpus));
 	assert_true(f.meter.io_lent);

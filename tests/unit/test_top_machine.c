@@ -4,15 +4,13 @@
 
 #include "commands/top/collect.h"
 #include "energy/units.h"
-#include "meter/meter.h"
 
 #include "unit.h"
 
 struct bench {
 	char *dir;
 	struct wtl_io *io;
-	struct wattle_meter meter; /* only what is asked of it */
-	struct wtl_top_machine_reader reader;
+	struct wtl_host_reader reader;
 	struct wtl_top_view view;
 };
 
@@ -35,9 +33,8 @@ static void start(struct bench *bench)
 	unit_write(bench->dir,
 		   "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "7\n");
 	assert_int_equal(wtl_io_real_new(bench->dir, &bench->io, NULL), 0);
-	bench->meter.machine.n_cpus = 8;
 	wtl_top_view_init(&bench->view);
-	wtl_top_machine_init(&bench->reader, bench->io, &bench->meter, &bench->view);
+	wtl_host_init(&bench->reader, bench->io, 8);
 }
 
 static void finish(struct bench *bench)
@@ -50,11 +47,11 @@ static void finish(struct bench *bench)
 static void test_all(void **state)
 {
 	struct bench bench;
-	const struct wtl_top_machine *machine = &bench.view.machine;
+	const struct wtl_host_state *machine = &bench.reader.state;
 
 	(void)state;
 	start(&bench);
-	wtl_top_machine_take(&bench.reader, &bench.view);
+	wtl_host_read(&bench.reader);
 	assert_string_equal(machine->host, "node?[2J17");
 	assert_int_equal(machine->n_cpus, 8);
 	assert_false(machine->has_use); /* of no stretch of time */
@@ -67,7 +64,7 @@ static void test_all(void **state)
 	unit_write(bench.dir, "proc/stat", "cpu  150 0 125 800 125 0 0 0 9 9\n");
 	unit_write(bench.dir, "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count",
 		   "10\n");
-	wtl_top_machine_take(&bench.reader, &bench.view);
+	wtl_host_read(&bench.reader);
 	assert_true(machine->has_use);
 	assert_int_equal(machine->use_ppm, 375000); /* 75 of 200 */
 	assert_int_equal(machine->throttled, 3);
@@ -85,25 +82,24 @@ static void test_rubbish(void **state)
 	start(&bench);
 	for (size_t i = 0; i < UNIT_COUNT(stats); i++) {
 		unit_write(bench.dir, "proc/stat", stats[i]);
-		wtl_top_machine_take(&bench.reader, &bench.view);
-		if (bench.view.machine.has_use)
-			assert_in_range(bench.view.machine.use_ppm, 0, 1000000);
+		wtl_host_read(&bench.reader);
+		if (bench.reader.state.has_use)
+			assert_in_range(bench.reader.state.use_ppm, 0, 1000000);
 	}
 	unit_write(bench.dir, "proc/meminfo", "MemTotal: x\nMemAvailable: 5 kB\n");
 	unit_write(bench.dir, "sys/class/hwmon/hwmon1/temp1_input", "-5\n");
 	unit_write(bench.dir, "sys/class/hwmon/hwmon2/temp1_input", "9999999999\n");
-	bench.view.machine.memory_bytes = 5;
-	wtl_top_machine_take(&bench.reader, &bench.view);
-	assert_int_equal(bench.view.machine.memory_bytes, 0);
-	assert_int_equal(bench.view.machine.memory_used_bytes, 0);
-	assert_false(bench.view.machine.has_temperature);
+	bench.reader.state.memory_bytes = 5;
+	wtl_host_read(&bench.reader);
+	assert_int_equal(bench.reader.state.memory_bytes, 0);
+	assert_int_equal(bench.reader.state.memory_used_bytes, 0);
+	assert_false(bench.reader.state.has_temperature);
 	finish(&bench);
 }
 
 static void test_nothing_there(void **state)
 {
-	struct wtl_top_machine_reader reader;
-	struct wattle_meter meter = {.machine = {.n_cpus = 1}};
+	struct wtl_host_reader reader;
 	struct wtl_top_view view;
 	char *dir = unit_tmpdir();
 	struct wtl_io *io;
@@ -111,13 +107,13 @@ static void test_nothing_there(void **state)
 	(void)state;
 	assert_int_equal(wtl_io_real_new(dir, &io, NULL), 0);
 	wtl_top_view_init(&view);
-	wtl_top_machine_init(&reader, io, &meter, &view);
-	wtl_top_machine_take(&reader, &view);
+	wtl_host_init(&reader, io, 1);
+	wtl_host_read(&reader);
 	wtl_top_limits_take(io, &view);
-	assert_string_equal(view.machine.host, "");
-	assert_false(view.machine.has_use);
-	assert_false(view.machine.has_temperature);
-	assert_int_equal(view.machine.clock_mhz, 0);
+	assert_string_equal(reader.state.host, "");
+	assert_false(reader.state.has_use);
+	assert_false(reader.state.has_temperature);
+	assert_int_equal(reader.state.clock_mhz, 0);
 	wtl_top_view_done(&view);
 	wtl_io_free(io);
 	unit_rmtree(dir);

@@ -45,9 +45,9 @@ static void test_order(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	assert_rows(&bench, "4321 6006 4330 4331 5005 6666 1 812 2210 ");
-	bench.ui.config.ascending = true;
+	bench.ui.config.set[WTL_SET_ASCENDING] = true;
 	assert_rows(&bench, "812 2210 1 6666 5005 4331 4330 6006 4321 ");
-	bench.ui.config.ascending = false;
+	bench.ui.config.set[WTL_SET_ASCENDING] = false;
 	bench.ui.config.sort = WTL_FIELD_PID;
 	assert_rows(&bench, "1 812 2210 4321 4330 4331 5005 6006 6666 ");
 	bench.ui.config.sort = WTL_FIELD_USER;
@@ -55,7 +55,7 @@ static void test_order(void **state)
 	/* What is not known comes last, both ways. */
 	bench.ui.config.sort = WTL_FIELD_GPU_MEMORY;
 	assert_rows(&bench, "4321 1 812 2210 4330 4331 5005 6006 6666 ");
-	bench.ui.config.ascending = true;
+	bench.ui.config.set[WTL_SET_ASCENDING] = true;
 	assert_rows(&bench, "4321 1 812 2210 4330 4331 5005 6006 6666 ");
 	top_bench_done(&bench);
 }
@@ -63,16 +63,16 @@ static void test_order(void **state)
 static void test_switches(void **state)
 {
 	struct top_bench bench;
-	bool *switches = bench.ui.config.switches;
+	unsigned *switches = bench.ui.config.set;
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	switches[WTL_SWITCH_KERNEL] = true;
+	switches[WTL_SET_KERNEL] = true;
 	assert_rows(&bench, "4321 6006 4330 4331 5005 77 6666 1 812 2210 ");
-	switches[WTL_SWITCH_KERNEL] = false;
-	switches[WTL_SWITCH_EXITED] = true;
+	switches[WTL_SET_KERNEL] = false;
+	switches[WTL_SET_EXITED] = true;
 	assert_rows(&bench, "4321 6006 4330 4331 5005 6666 1 812 2210 0 4100 ");
-	switches[WTL_SWITCH_IDLE] = false;
+	switches[WTL_SET_IDLE] = false;
 	assert_rows(&bench, "4321 6006 4330 4331 5005 6666 1 ");
 	top_bench_done(&bench);
 }
@@ -99,7 +99,7 @@ static void test_tree(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.switches[WTL_SWITCH_TREE] = true;
+	bench.ui.config.set[WTL_SET_TREE] = true;
 	assert_rows(&bench, "1 >6006 >5005 >6666 >812 >>2210 >>>4321 >>>>4330 >>>>4331 ");
 	row = &bench.rows.rows[4]; /* 812: the last child of 1 */
 	assert_true(row->is_last);
@@ -121,7 +121,7 @@ static void test_tree_of_impossible_parents(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.switches[WTL_SWITCH_TREE] = true;
+	bench.ui.config.set[WTL_SET_TREE] = true;
 	bench.ui.config.sort = WTL_FIELD_PID;
 	top_bench_process(&bench.view, 1)->consumer.parent = 4331; /* younger than its child */
 	top_bench_process(&bench.view, 812)->consumer.parent = 812;
@@ -143,7 +143,7 @@ static void test_deep_tree(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_laptop);
-	bench.ui.config.switches[WTL_SWITCH_TREE] = true;
+	bench.ui.config.set[WTL_SET_TREE] = true;
 	assert_int_equal(wtl_top_view_reserve(&bench.view, 0, 0, DEEP, 0), 0);
 	for (int i = 0; i < DEEP; i++) {
 		bench.view.processes[i] = bench.view.processes[0];
@@ -168,7 +168,7 @@ static void test_groups(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.grouping = WTL_GROUP_USER;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_USER;
 	assert_rows(&bench, "bob(4) alice(1) 100999(1) eve(1) root(2) ");
 	bob = wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[0]);
 	assert_int_equal(bob->cpu_uw[WTL_TOP_DYNAMIC], 38240000 + 9710000 + 9660000);
@@ -195,16 +195,16 @@ static void test_groups(void **state)
 	top_bench_process(&bench.view, 4331)->consumer.n_processes = 1;
 	wtl_top_toggle(&bench.ui.toggled, bench.rows.rows[0].key);
 	assert_rows(&bench, "bob(4) >4321 >4330 >4331 >2210 alice(1) 100999(1) eve(1) root(2) ");
-	bench.ui.config.grouping = WTL_GROUP_CONTAINER;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_CONTAINER;
 	bench.ui.toggled.n = 0;
 	assert_rows(&bench, "-(8) docker/3f1c2a9b77de(1) ");
-	bench.ui.config.grouping = WTL_GROUP_JOB;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_JOB;
 	assert_rows(&bench, "-(8) slurm/4711(1) ");
-	bench.ui.config.grouping = WTL_GROUP_NAME;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_NAME;
 	bench.ui.config.sort = WTL_FIELD_COMMAND;
 	assert_rows(&bench, "bash(1) lmp(1) postgres(1) python(3) sshd(1) systemd(1) x(1) ");
-	bench.ui.config.switches[WTL_SWITCH_KERNEL] = true;
-	bench.ui.config.grouping = WTL_GROUP_UNIT;
+	bench.ui.config.set[WTL_SET_KERNEL] = true;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_UNIT;
 	assert_rows(&bench, "-(4) [kernel](1) docker-3f1c2a9b77de.scope(1) session-3.scope(4) ");
 	top_bench_done(&bench);
 }
@@ -237,11 +237,11 @@ static void test_many(void **state)
 		assert_true(bench.view.processes[bench.rows.rows[i - 1].process].cpu_uw[0] >=
 			    bench.view.processes[bench.rows.rows[i].process].cpu_uw[0]);
 	before = bench.rows.rows;
-	bench.ui.config.grouping = WTL_GROUP_USER;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_USER;
 	make(&bench);
 	assert_int_equal(bench.rows.n, 500);
-	bench.ui.config.grouping = WTL_GROUP_NONE;
-	bench.ui.config.switches[WTL_SWITCH_TREE] = true;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_NONE;
+	bench.ui.config.set[WTL_SET_TREE] = true;
 	make(&bench);
 	assert_int_equal(bench.rows.n, MANY);
 	assert_ptr_equal(bench.rows.rows, before); /* no memory is taken again */
@@ -266,6 +266,13 @@ static void test_keys(void **state)
 	top_bench_done(&bench);
 }
 
+static bool has_twin(const struct top_bench *bench, size_t row)
+{
+	return wtl_top_rows_has_twin(
+		&bench->rows, &bench->view,
+		wtl_top_row_process(&bench->rows, &bench->view, &bench->rows.rows[row]));
+}
+
 /* Rows of ended processes have no number: others of that name are other rows, and say so. */
 static void test_rows_of_one_name(void **state)
 {
@@ -276,7 +283,7 @@ static void test_rows_of_one_name(void **state)
 
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
-	bench.ui.config.switches[WTL_SWITCH_EXITED] = true;
+	bench.ui.config.set[WTL_SET_EXITED] = true;
 	rows[0] = top_bench_process(&bench.view, 5005);
 	rows[1] = top_bench_process(&bench.view, 4321);
 	for (size_t i = 0; i < 2; i++) {
@@ -294,7 +301,7 @@ static void test_rows_of_one_name(void **state)
 			wtl_top_row_process(&bench.rows, &bench.view, &bench.rows.rows[i]);
 		bool is_one = process == rows[0] || process == rows[1];
 
-		assert_int_equal(bench.rows.rows[i].is_twin, is_one);
+		assert_int_equal(has_twin(&bench, i), is_one);
 		assert_int_equal(wtl_top_rows_find(&bench.rows, wtl_top_process_key(process)), i);
 		n += is_one;
 	}
@@ -303,13 +310,13 @@ static void test_rows_of_one_name(void **state)
 	rows[1]->consumer.uid = 1001;
 	make(&bench);
 	for (size_t i = 0; i < bench.rows.n; i++)
-		assert_false(bench.rows.rows[i].is_twin);
+		assert_false(has_twin(&bench, i));
 	/* In groups of rows as well. */
 	rows[1]->consumer.uid = 1000;
-	bench.ui.config.grouping = WTL_GROUP_NAME;
+	bench.ui.config.set[WTL_SET_GROUP] = WTL_GROUP_NAME;
 	make(&bench);
 	for (size_t i = 0; i < bench.rows.n; i++)
-		assert_false(bench.rows.rows[i].is_twin); /* they are closed */
+		assert_false(has_twin(&bench, i)); /* they are closed */
 	top_bench_done(&bench);
 }
 
@@ -338,7 +345,7 @@ static void test_nothing(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_denied);
 	for (unsigned i = 0; i < WTL_GROUPINGS; i++) {
-		bench.ui.config.grouping = (enum wtl_grouping)i;
+		bench.ui.config.set[WTL_SET_GROUP] = (enum wtl_grouping)i;
 		assert_rows(&bench, "");
 	}
 	top_bench_done(&bench);

@@ -58,7 +58,7 @@ static const struct wtl_top_domain *package(struct bench *bench)
 
 static uint32_t bin(struct bench *bench, uint64_t back)
 {
-	return wtl_top_curve_at(&package(bench)->power, &bench->view.clock, 0, back);
+	return wtl_top_curve_at(&package(bench)->curve, &bench->view.clock, 0, back);
 }
 
 static void test_power(void **state)
@@ -72,7 +72,7 @@ static void test_power(void **state)
 		sample(&bench, 100 * MS, 5000000); /* 50 W */
 	assert_true(package(&bench)->has_power);
 	assert_int_equal(package(&bench)->power_uw, 50000000);
-	assert_int_equal(package(&bench)->energy_uj, 100000000);
+	assert_int_equal(package(&bench)->energy.energy_uj, 100000000);
 	assert_int_equal(bench.view.clock.n_bins[0], 20);
 	for (unsigned back = 0; back < 20; back++)
 		assert_int_equal(bin(&bench, back), 50000);
@@ -224,10 +224,11 @@ static void test_description(void **state)
 	assert_true(package(&bench)->in_total);
 	assert_true(package(&bench)->source[0]);
 	assert_int_equal(package(&bench)->gpu, -1);
-	assert_true(package(&bench)->uncertainty_ppm > 0);
+	assert_true(wtl_top_doubt(package(&bench)) > 0.0);
 	assert_int_equal(bench.view.duration_ns, 100 * MS);
 	for (size_t i = 0; i < bench.view.n_domains; i++)
-		assert_true(bench.view.domains[i].has_energy || bench.view.domains[i].reason[0]);
+		assert_true(bench.view.domains[i].energy.has_energy ||
+			    bench.view.domains[i].reason[0]);
 	finish(&bench);
 }
 

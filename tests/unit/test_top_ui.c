@@ -150,7 +150,7 @@ static void test_chosen_process(void **state)
 	top_bench_type(&bench, "<down>");
 	assert_int_equal(selected_pid(&bench), 4330);
 	top_bench_process(&bench.view, 4330)->consumer.state = WTL_CONSUMER_EXITED;
-	bench.ui.config.switches[WTL_SWITCH_EXITED] = false;
+	bench.ui.config.set[WTL_SET_EXITED] = false;
 	assert_int_equal(selected_pid(&bench), 4321);
 	pass(&bench, 6006);
 	assert_int_equal(selected_pid(&bench), 4331);
@@ -185,16 +185,16 @@ static void test_sort_letters(void **state)
 	(void)state;
 	start(&bench);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-		bench.ui.config.ascending = true;
+		bench.ui.config.set[WTL_SET_ASCENDING] = true;
 		top_bench_type(&bench, cases[i].keys);
 		assert_int_equal(bench.ui.config.sort, cases[i].field);
-		assert_false(bench.ui.config.ascending);
+		assert_false(bench.ui.config.set[WTL_SET_ASCENDING]);
 	}
 	top_bench_type(&bench, "I");
-	assert_true(bench.ui.config.ascending);
+	assert_true(bench.ui.config.set[WTL_SET_ASCENDING]);
 	top_bench_type(&bench, "<F6><home><down><enter>");
 	assert_int_equal(bench.ui.config.sort, WTL_FIELD_PPID);
-	assert_false(bench.ui.config.ascending);
+	assert_false(bench.ui.config.set[WTL_SET_ASCENDING]);
 	top_bench_done(&bench);
 }
 
@@ -202,33 +202,33 @@ static void test_switch_letters(void **state)
 {
 	static const struct {
 		const char *key;
-		enum wtl_switch which;
-	} cases[] = {{"d", WTL_SWITCH_FULL},   {"a", WTL_SWITCH_PARTS}, {"x", WTL_SWITCH_EXITED},
-		     {"K", WTL_SWITCH_KERNEL}, {"i", WTL_SWITCH_IDLE},	{"t", WTL_SWITCH_TREE},
-		     {"<F5>", WTL_SWITCH_TREE}};
+		enum wtl_setting which;
+	} cases[] = {{"d", WTL_SET_FULL},   {"a", WTL_SET_PARTS}, {"x", WTL_SET_EXITED},
+		     {"K", WTL_SET_KERNEL}, {"i", WTL_SET_IDLE},  {"t", WTL_SET_TREE},
+		     {"<F5>", WTL_SET_TREE}};
 	struct top_bench bench;
 
 	(void)state;
 	start(&bench);
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
-		bool before = bench.ui.config.switches[cases[i].which];
+		bool before = bench.ui.config.set[cases[i].which];
 
 		top_bench_type(&bench, cases[i].key);
-		assert_int_equal(bench.ui.config.switches[cases[i].which], !before);
+		assert_int_equal(bench.ui.config.set[cases[i].which], !before);
 		assert_true(bench.ui.message[0]);
 	}
 	top_bench_type(&bench, "v");
-	assert_int_equal(bench.ui.config.graph, WTL_GRAPH_OFF);
+	assert_int_equal(bench.ui.config.set[WTL_SET_GRAPH], WTL_GRAPH_OFF);
 	top_bench_type(&bench, "v");
-	assert_int_equal(bench.ui.config.graph, WTL_GRAPH_TOTAL);
+	assert_int_equal(bench.ui.config.set[WTL_SET_GRAPH], WTL_GRAPH_TOTAL);
 	top_bench_type(&bench, "]]");
-	assert_int_equal(bench.ui.config.window, 2);
+	assert_int_equal(bench.ui.config.set[WTL_SET_WINDOW], 2);
 	top_bench_type(&bench, "[[[[");
-	assert_int_equal(bench.ui.config.window, 0);
+	assert_int_equal(bench.ui.config.set[WTL_SET_WINDOW], 0);
 	top_bench_type(&bench, "]]]]]]]]]]");
-	assert_int_equal(bench.ui.config.window, WTL_TOP_WINDOWS - 1);
+	assert_int_equal(bench.ui.config.set[WTL_SET_WINDOW], WTL_TOP_WINDOWS - 1);
 	top_bench_type(&bench, "<F8>");
-	assert_int_equal(bench.ui.config.window, 0);
+	assert_int_equal(bench.ui.config.set[WTL_SET_WINDOW], 0);
 	top_bench_type(&bench, "Z");
 	assert_true(bench.ui.is_paused);
 	top_bench_type(&bench, "Z");
@@ -582,7 +582,7 @@ static void test_setup(void **state)
 	}
 	assert_true(config->columns[WTL_FIELD_COMMAND]);
 	for (int i = 0; i < 10; i++) { /* once around */
-		bench.ui.entry = WTL_SWITCHES + 2;
+		bench.ui.entry = WTL_SET_GRAPH + 2;
 		top_bench_type(&bench, "<enter>");
 		assert_in_range(config->redraw_ms, 50, 10000);
 	}
@@ -634,9 +634,9 @@ static void test_mouse(void **state)
 	for (int i = 0; i < places.n_columns; i++) {
 		give(&bench, WTL_INPUT_CLICK, places.header_row, places.columns[i].from);
 		assert_int_equal(ui->config.sort, places.columns[i].field);
-		assert_false(ui->config.ascending);
+		assert_false(ui->config.set[WTL_SET_ASCENDING]);
 		give(&bench, WTL_INPUT_CLICK, places.header_row, places.columns[i].to - 1);
-		assert_true(ui->config.ascending);
+		assert_true(ui->config.set[WTL_SET_ASCENDING]);
 	}
 	top_bench_type(&bench, "W");
 	top_bench_draw(&bench, 40, 120);

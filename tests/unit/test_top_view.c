@@ -9,65 +9,69 @@
 
 #include "unit.h"
 
-static void add(struct wtl_top_clock *clock, struct wtl_top_curve *curve, uint32_t value)
+static void add(struct wtl_top_view *view, uint32_t value)
 {
-	wtl_top_curves_add(clock, &curve, &value, 1);
+	view->total.curve.newest = value;
+	wtl_top_view_add_bin(view, true);
+}
+
+/* A bin of the total's curve. */
+static uint32_t at(const struct wtl_top_view *view, unsigned grain, uint64_t back)
+{
+	return wtl_top_curve_at(&view->total.curve, &view->clock, grain, back);
 }
 
 static void test_curve(void **state)
 {
-	struct wtl_top_clock clock = {.bin_ns = 100 * WTL_NS_PER_MS};
-	struct wtl_top_curve curve;
+	struct wtl_top_view view;
 
 	(void)state;
-	wtl_top_curve_clear(&curve);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, 0), WTL_TOP_GAP);
+	wtl_top_view_init(&view);
+	assert_int_equal(at(&view, 0, 0), WTL_TOP_GAP);
 	for (uint32_t i = 1; i <= 36; i++)
-		add(&clock, &curve, i);
-	assert_int_equal(clock.n_bins[0], 36);
-	assert_int_equal(clock.n_bins[1], 6);
-	assert_int_equal(clock.n_bins[2], 1);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, 0), 36);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, 35), 1);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, 36), WTL_TOP_GAP);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 1, 5), 3); /* 1 … 6, cut */
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 1, 0), 33);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 2, 0), 18);
+		add(&view, i);
+	assert_int_equal(view.clock.n_bins[0], 36);
+	assert_int_equal(view.clock.n_bins[1], 6);
+	assert_int_equal(view.clock.n_bins[2], 1);
+	assert_int_equal(at(&view, 0, 0), 36);
+	assert_int_equal(at(&view, 0, 35), 1);
+	assert_int_equal(at(&view, 0, 36), WTL_TOP_GAP);
+	assert_int_equal(at(&view, 1, 5), 3); /* 1 … 6, cut */
+	assert_int_equal(at(&view, 1, 0), 33);
+	assert_int_equal(at(&view, 2, 0), 18);
 }
 
 /* The oldest values go, and none come back as new ones. */
 static void test_ring(void **state)
 {
-	struct wtl_top_clock clock = {.bin_ns = 1};
-	struct wtl_top_curve curve;
+	struct wtl_top_view view;
 	uint64_t n = 5 * WTL_TOP_BINS + 17;
 
 	(void)state;
-	wtl_top_curve_clear(&curve);
+	wtl_top_view_init(&view);
 	for (uint64_t i = 0; i < n; i++)
-		add(&clock, &curve, (uint32_t)i);
+		add(&view, (uint32_t)i);
 	for (uint64_t back = 0; back < WTL_TOP_BINS; back++)
-		assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, back), n - 1 - back);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 0, WTL_TOP_BINS), WTL_TOP_GAP);
+		assert_int_equal(at(&view, 0, back), n - 1 - back);
+	assert_int_equal(at(&view, 0, WTL_TOP_BINS), WTL_TOP_GAP);
 }
 
 /* A coarse bin is known if half of it is. */
 static void test_gaps(void **state)
 {
-	struct wtl_top_clock clock = {.bin_ns = 1};
-	struct wtl_top_curve curve;
+	struct wtl_top_view view;
 
 	(void)state;
-	wtl_top_curve_clear(&curve);
+	wtl_top_view_init(&view);
 	for (uint32_t i = 0; i < 6; i++)
-		add(&clock, &curve, i < 3 ? 10 : WTL_TOP_GAP);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 1, 0), 10);
+		add(&view, i < 3 ? 10 : WTL_TOP_GAP);
+	assert_int_equal(at(&view, 1, 0), 10);
 	for (uint32_t i = 0; i < 6; i++)
-		add(&clock, &curve, i < 2 ? 10 : WTL_TOP_GAP);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 1, 0), WTL_TOP_GAP);
+		add(&view, i < 2 ? 10 : WTL_TOP_GAP);
+	assert_int_equal(at(&view, 1, 0), WTL_TOP_GAP);
 	for (uint32_t i = 0; i < 24; i++)
-		add(&clock, &curve, 0);
-	assert_int_equal(wtl_top_curve_at(&curve, &clock, 2, 0), 2); /* 10, gap and four 0 */
+		add(&view, 0);
+	assert_int_equal(at(&view, 2, 0), 2); /* 10, gap and four 0 */
 }
 
 static void test_grains(void **state)

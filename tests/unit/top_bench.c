@@ -22,7 +22,7 @@ static struct wtl_top_domain *add_domain(struct wtl_top_view *view, const char *
 	assert_int_equal(wtl_top_view_reserve(view, view->n_domains + 1, 0, 0, 0), 0);
 	domain = &view->domains[view->n_domains++];
 	memset(domain, 0, sizeof(*domain));
-	wtl_top_curve_clear(&domain->power);
+	wtl_top_curve_clear(&domain->curve);
 	wtl_text_copy(domain->name, sizeof(domain->name), name);
 	wtl_text_copy(domain->source, sizeof(domain->source), "rapl-perf");
 	domain->kind = kind;
@@ -30,19 +30,20 @@ static struct wtl_top_domain *add_domain(struct wtl_top_view *view, const char *
 	domain->in_total = true;
 	domain->gpu = -1;
 	domain->has_power = watts >= 0.0;
-	domain->has_energy = watts >= 0.0;
+	domain->energy.has_energy = watts >= 0.0;
+	domain->energy.has_power = watts >= 0.0;
 	domain->power_uw = watts >= 0.0 ? (uint64_t)(watts * 1e6) : 0;
-	domain->max_uw = domain->power_uw * 5 / 4;
-	domain->energy_uj = joules > 0.0 ? (uint64_t)(joules * 1e6) : 0;
-	domain->uncertainty_ppm = 60000;
+	domain->energy.max_uw = domain->power_uw * 5 / 4;
+	domain->energy.energy_uj = joules > 0.0 ? (uint64_t)(joules * 1e6) : 0;
+	domain->energy.uncertainty_uj = domain->energy.energy_uj * 6 / 100;
 	domain->weight = "cpu-time";
 	domain->ledger = (struct wtl_ledger){.has_idle = true,
-					     .live_uj = domain->energy_uj * 40 / 100,
-					     .exited_uj = domain->energy_uj * 3 / 100,
-					     .kernel_uj = domain->energy_uj * 2 / 100,
-					     .idle_uj = domain->energy_uj * 54 / 100,
-					     .unattributed_uj = domain->energy_uj / 100,
-					     .total_uj = domain->energy_uj};
+					     .live_uj = domain->energy.energy_uj * 40 / 100,
+					     .exited_uj = domain->energy.energy_uj * 3 / 100,
+					     .kernel_uj = domain->energy.energy_uj * 2 / 100,
+					     .idle_uj = domain->energy.energy_uj * 54 / 100,
+					     .unattributed_uj = domain->energy.energy_uj / 100,
+					     .total_uj = domain->energy.energy_uj};
 	return domain;
 }
 
@@ -91,7 +92,6 @@ static struct wtl_gpu *add_gpu(struct wtl_top_view *view, double watts)
 	domain->gpu = (int)index;
 	wtl_text_copy(domain->source, sizeof(domain->source), "nvml");
 	fill_gpu(&view->gpus[index], (unsigned)index);
-	view->gpu_answered_ns[index] = view->t_mono_ns;
 	view->n_gpus++;
 	return &view->gpus[index];
 }
@@ -119,7 +119,6 @@ static struct wtl_top_process *add_process(struct wtl_top_view *view, int pid, i
 	wtl_text_copy(process->consumer.name, sizeof(process->consumer.name), name);
 	wtl_text_copy(process->consumer.command, sizeof(process->consumer.command), command);
 	wtl_text_copy(process->user, sizeof(process->user), user);
-	process->group = -1;
 	process->has_power = true;
 	process->has_dynamic = true;
 	return process;
@@ -159,22 +158,16 @@ static uint32_t curve_value(uint64_t power_uw, unsigned i)
 /* 200 bins of every domain and the total. */
 static void draw_curves(struct wtl_top_view *view)
 {
-	struct wtl_top_curve *curves[64];
-	uint32_t values[64];
-	size_t n = 0;
-
 	view->clock.bin_ns = 100 * WTL_NS_PER_MS;
-	for (size_t i = 0; i < view->n_domains; i++)
-		curves[n++] = &view->domains[i].power;
-	curves[n] = &view->total.power;
 	for (unsigned bin = 0; bin < 200; bin++) {
 		for (size_t i = 0; i < view->n_domains; i++)
-			values[i] = view->domains[i].has_power
-					    ? curve_value(view->domains[i].power_uw, bin)
-					    : WTL_TOP_GAP;
-		values[n] =
+			view->domains[i].curve.newest =
+				view->domains[i].has_power
+					? curve_value(view->domains[i].power_uw, bin)
+					: WTL_TOP_GAP;
+		view->total.curve.newest =
 			view->total.power_uw ? curve_value(view->total.power_uw, bin) : WTL_TOP_GAP;
-		wtl_top_curves_add(&view->clock, curves, values, n + 1);
+		wtl_top_view_add_bin(view, true);
 	}
 }
 
@@ -185,19 +178,19 @@ static void sum_up(struct wtl_top_view *view)
 	wtl_text_copy(total->name, sizeof(total->name), "total");
 	total->in_total = true;
 	total->has_power = true;
-	total->has_energy = true;
+	total->energy.has_energy = true;
 	total->method = WATTLE_METHOD_COUNTER;
-	total->uncertainty_ppm = 50000;
 	total->idle.is_known = true;
 	for (size_t i = 0; i < view->n_domains; i++) {
 		if (!view->domains[i].in_total)
 			continue;
 		total->power_uw += view->domains[i].power_uw;
-		total->energy_uj += view->domains[i].energy_uj;
+		total->energy.energy_uj += view->domains[i].energy.energy_uj;
 		total->idle.idle_uw += view->domains[i].idle.idle_uw;
 	}
+	total->energy.uncertainty_uj = total->energy.energy_uj / 20;
 	assert_int_equal(wtl_meter_carbon("FRA", &view->carbon), 0);
-	view->emitted_ug = wattle_carbon_ug(&view->carbon, total->energy_uj);
+	view->emitted_ug = wattle_carbon_ug(&view->carbon, total->energy.energy_uj);
 	view->t_mono_ns = 1000 * WTL_NS_PER_S;
 	view->duration_ns = SECONDS_192;
 	view->interval_ns = 100 * WTL_NS_PER_MS;
@@ -210,15 +203,15 @@ static void sum_up(struct wtl_top_view *view)
 
 static void set_machine(struct wtl_top_view *view)
 {
-	view->machine = (struct wtl_top_machine){.n_cpus = 64,
-						 .has_use = true,
-						 .use_ppm = 341200,
-						 .memory_bytes = UINT64_C(270000000000),
-						 .memory_used_bytes = UINT64_C(81000000000),
-						 .has_temperature = true,
-						 .temperature_c = 61,
-						 .clock_mhz = 2900,
-						 .throttled = 3};
+	view->machine = (struct wtl_host_state){.n_cpus = 64,
+						.has_use = true,
+						.use_ppm = 341200,
+						.memory_bytes = UINT64_C(270000000000),
+						.memory_used_bytes = UINT64_C(81000000000),
+						.has_temperature = true,
+						.temperature_c = 61,
+						.clock_mhz = 2900,
+						.throttled = 3};
 	wtl_text_copy(view->machine.host, sizeof(view->machine.host), "node17");
 }
 
@@ -244,22 +237,22 @@ static void add_processes(struct wtl_top_view *view)
 	burn(add_process(view, 1, 0, "root", "systemd", "/sbin/init"), 0.01, 0.0, 300);
 	burn(add_process(view, 812, 1, "root", "sshd", "sshd: /usr/sbin/sshd -D"), 0.0, 0.0, 0);
 	process = add_process(view, 2210, 812, "bob", "bash", "-bash");
-	process->group = 0;
+	process->consumer.group = &view->groups[0];
 	process = add_process(view, 4321, 2210, "bob", "python",
 			      "python train.py --epochs 90 --data /srv/imagenet --amp");
-	process->group = 0;
+	process->consumer.group = &view->groups[0];
 	burn(process, 38.24, 231.6, 3871000);
 	process = add_process(view, 4330, 4321, "bob", "python", "python train.py worker 0");
-	process->group = 0;
+	process->consumer.group = &view->groups[0];
 	burn(process, 9.71, 0.0, 982000);
 	process = add_process(view, 4331, 4321, "bob", "python", "python train.py worker 1");
-	process->group = 0;
+	process->consumer.group = &view->groups[0];
 	burn(process, 9.66, 0.0, 977000);
 	process = add_process(view, 5005, 1, "100999", "postgres", "postgres: writer");
-	process->group = 1;
+	process->consumer.group = &view->groups[1];
 	burn(process, 1.42, 0.0, 120000);
 	process = add_process(view, 6006, 1, "alice", "lmp", "lmp -in \xe6\xb5\x8b\xe8\xaf\x95.lj");
-	process->group = 2;
+	process->consumer.group = &view->groups[2];
 	burn(process, 12.5, 0.0, 1000000);
 	/* Names that would do things to a terminal. */
 	burn(add_process(view, 6666, 1, "eve", "x",
@@ -312,8 +305,7 @@ void top_bench_gpus(struct wtl_top_view *view, size_t n)
 	add_groups(view);
 	add_processes(view);
 	sum_up(view);
-	for (size_t i = 0; i < n; i++)
-		view->gpu_answered_ns[i] = view->t_mono_ns;
+	view->gpus_answered_ns = view->t_mono_ns;
 }
 
 void top_bench_server(struct wtl_top_view *view)
@@ -330,7 +322,7 @@ void top_bench_server(struct wtl_top_view *view)
 	domain->status = WATTLE_STATUS_GONE;
 	wtl_text_copy(domain->reason, sizeof(domain->reason),
 		      "the GPU has fallen off the bus (NVML: GPU is lost)");
-	view->is_incomplete = true;
+	view->total.energy.flags = WATTLE_ENERGY_INCOMPLETE;
 }
 
 void top_bench_laptop(struct wtl_top_view *view)
@@ -340,7 +332,7 @@ void top_bench_laptop(struct wtl_top_view *view)
 	wtl_top_view_init(view);
 	domain = add_domain(view, "package-0", WATTLE_KIND_CPU, 8.4, 1612.0);
 	domain->method = WATTLE_METHOD_MODELLED;
-	domain->uncertainty_ppm = 1000000;
+	domain->energy.uncertainty_uj = domain->energy.energy_uj;
 	wtl_text_copy(domain->source, sizeof(domain->source), "model");
 	burn(add_process(view, 1, 0, "root", "systemd", "/sbin/init"), 0.01, 0.0, 300);
 	burn(add_process(view, 50, 1, "ann", "firefox", "firefox"), 2.5, 0.0, 500000);
@@ -368,7 +360,7 @@ void top_bench_denied(struct wtl_top_view *view)
 		      "chmod g+r /sys/class/powercap/intel-rapl:0/energy_uj");
 	sum_up(view);
 	view->total.has_power = false;
-	view->total.has_energy = false;
+	view->total.energy.has_energy = false;
 	view->has_processes = false;
 	wtl_text_copy(view->processes_reason, sizeof(view->processes_reason),
 		      "processes cannot be followed here: /proc is not there");

@@ -34,10 +34,7 @@ static const struct wtl_top_domain *find(const struct wtl_top_view *view, const 
 {
 	if (strcmp(name, "total") == 0)
 		return &view->total;
-	for (size_t i = 0; i < view->n_domains; i++)
-		if (strcmp(view->domains[i].name, name) == 0)
-			return &view->domains[i];
-	return NULL;
+	return wtl_top_find_domain(view, name);
 }
 
 static int panels_of(const struct plot_live *live)
@@ -88,12 +85,8 @@ static void draw_title(const struct wtl_top_picture *picture)
 {
 	const struct wtl_top_view *view = picture->view;
 	struct wtl_canvas *canvas = picture->canvas;
+	const char *place = wtl_top_place(view);
 	char text[WTL_FIGURE_MAX];
-	const char *place = view->is_over	     ? "end of the tape"
-			    : view->is_tape	     ? "tape"
-			    : view->is_root	     ? "another root"
-			    : picture->ui->is_paused ? ""
-						     : view->machine.host;
 	int at = 1;
 
 	at += wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_TITLE, "wattle plot");
@@ -102,7 +95,8 @@ static void draw_title(const struct wtl_top_picture *picture)
 		at += wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_WARN,
 				      "held: space goes on") +
 		      2;
-	wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_FAINT, place);
+	wtl_canvas_text(canvas, 0, at, canvas->columns - at, WTL_STYLE_FAINT,
+			picture->ui->is_paused && place == view->machine.host ? "" : place);
 	wtl_canvas_right(canvas, 0, canvas->columns - 12, 11, WTL_STYLE_FAINT,
 			 wtl_figure_clock(text, view->duration_ns));
 }
@@ -158,10 +152,10 @@ static void draw(struct wtl_top_session *session, const struct wtl_top_picture *
 
 static void change_window(struct wtl_top_ui *ui, bool longer)
 {
-	if (longer && ui->config.window + 1 < WTL_TOP_WINDOWS)
-		ui->config.window++;
-	else if (!longer && ui->config.window > 0)
-		ui->config.window--;
+	if (longer && ui->config.set[WTL_SET_WINDOW] + 1 < WTL_TOP_WINDOWS)
+		ui->config.set[WTL_SET_WINDOW]++;
+	else if (!longer && ui->config.set[WTL_SET_WINDOW] > 0)
+		ui->config.set[WTL_SET_WINDOW]--;
 }
 
 static enum wtl_top_wish take_point(struct wtl_top_ui *ui, uint32_t point)
@@ -236,12 +230,13 @@ static const struct wtl_top_face face = {.check = check,
 					 .draw = draw,
 					 .input = take_input,
 					 .once_rows = once_rows,
-					 .once_ns = ONCE_NS};
+					 .once_ns = ONCE_NS,
+					 .without_table = true};
 
 /* The terminal's own mouse copies what is shown. */
 static void leave_mouse(struct wtl_top_session *session)
 {
-	session->ui.config.switches[WTL_SWITCH_MOUSE] = false;
+	session->ui.config.set[WTL_SET_MOUSE] = false;
 }
 
 int wtl_plot_live(struct wtl_app *app, const struct wtl_plot_settings *settings)

@@ -4,10 +4,11 @@
 
 #include "base/thread.h"
 #include "commands/record/recording.h"
-#include "commands/top/collect.h"
 #include "energy/units.h"
 #include "meter/gpu_details.h"
+#include "meter/meter.h"
 #include "replay/device.h"
+#include "report/host_state.h"
 
 enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
 
@@ -16,9 +17,8 @@ enum { VALUES_MAX = 1024, GPUS_MAX = 128 };
 
 /* What the screen of `wattle top` shows beside energy is what is recorded. */
 struct wtl_recording_devices {
-	struct wtl_top_view view;
 	struct wtl_gpu_details gpus;
-	struct wtl_top_machine_reader machine;
+	struct wtl_host_reader host;
 	int64_t looked_ns; /* by the clock of GPUs' answers */
 	size_t n_told;	   /* GPUs whose names are in the facts */
 	struct wtl_device_value values[VALUES_MAX];
@@ -31,8 +31,7 @@ struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *met
 
 	if (!devices)
 		return NULL;
-	wtl_top_view_init(&devices->view);
-	wtl_top_machine_init(&devices->machine, meter->env.io, meter, &devices->view);
+	wtl_host_init(&devices->host, meter->env.io, meter->machine.n_cpus);
 	if (wtl_gpu_details_init(&devices->gpus, meter, WTL_GPU_READ_NUMBERS) == 0)
 		return devices;
 	wtl_recording_devices_free(devices);
@@ -44,7 +43,6 @@ void wtl_recording_devices_free(struct wtl_recording_devices *devices)
 	/* A driver that never answers keeps all that it may write to. */
 	if (!devices || !wtl_gpu_details_done(&devices->gpus))
 		return;
-	wtl_top_view_done(&devices->view);
 	free(devices);
 }
 
@@ -58,20 +56,20 @@ static void put(struct wtl_recording_devices *devices, int32_t gpu, enum wtl_dev
 
 static void put_machine(struct wtl_recording_devices *devices)
 {
-	const struct wtl_top_machine *machine = &devices->view.machine;
+	const struct wtl_host_state *host = &devices->host.state;
 
-	if (machine->has_temperature && machine->temperature_c >= 0)
-		put(devices, -1, WTL_DEVICE_TEMPERATURE_C, (uint64_t)machine->temperature_c);
-	if (machine->clock_mhz)
-		put(devices, -1, WTL_DEVICE_CLOCK_MHZ, machine->clock_mhz);
-	if (machine->has_use)
-		put(devices, -1, WTL_DEVICE_USE_PERCENT, (machine->use_ppm + 5000) / 10000);
-	if (machine->memory_bytes) {
-		put(devices, -1, WTL_DEVICE_MEMORY_USED_BYTES, machine->memory_used_bytes);
-		put(devices, -1, WTL_DEVICE_MEMORY_TOTAL_BYTES, machine->memory_bytes);
+	if (host->has_temperature && host->temperature_c >= 0)
+		put(devices, -1, WTL_DEVICE_TEMPERATURE_C, (uint64_t)host->temperature_c);
+	if (host->clock_mhz)
+		put(devices, -1, WTL_DEVICE_CLOCK_MHZ, host->clock_mhz);
+	if (host->has_use)
+		put(devices, -1, WTL_DEVICE_USE_PERCENT, (host->use_ppm + 5000) / 10000);
+	if (host->memory_bytes) {
+		put(devices, -1, WTL_DEVICE_MEMORY_USED_BYTES, host->memory_used_bytes);
+		put(devices, -1, WTL_DEVICE_MEMORY_TOTAL_BYTES, host->memory_bytes);
 	}
-	if (devices->machine.has_throttle_start)
-		put(devices, -1, WTL_DEVICE_THROTTLED, machine->throttled);
+	if (host->has_throttled)
+		put(devices, -1, WTL_DEVICE_THROTTLED, host->throttled);
 }
 
 static void put_gpu(struct wtl_recording_devices *devices, size_t i)
@@ -104,7 +102,7 @@ void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 {
 	if (!devices)
 		return;
-	wtl_top_machine_take(&devices->machine, &devices->view);
+	wtl_host_read(&devices->host);
 	wtl_gpu_details_ask(&devices->gpus, ANSWER_NS);
 	devices->looked_ns = wtl_thread_clock_ns();
 	devices->n = 0;

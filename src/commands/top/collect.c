@@ -2,9 +2,12 @@
 #include "commands/top/collect.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/text.h"
@@ -14,10 +17,11 @@
 #include "cli/machine.h"
 #include "commands/top/replay.h"
 #include "energy/units.h"
+#include "report/description.h"
 
-/* Looking at every process has its price, and a GPU's driver knows who used it once a second. */
+/* A scan of all processes costs time, and GPUs' drivers have new samples of their users once a second. */
 #define BILL_NS WTL_NS_PER_S
-/* So that the table of a machine without GPUs has figures soon, there is one sooner, and this soon. */
+/* The first bill of a machine without GPUs, so that its table has figures soon. */
 #define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
 /* A shorter stretch at the end has no figures to show. */
 #define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
@@ -37,10 +41,8 @@ void wtl_top_collector_init(struct wtl_top_collector *collector, struct wtl_app 
 	pthread_mutex_init(&collector->lock, NULL);
 	wtl_thread_cond_init(&collector->changed);
 	wtl_top_view_init(&collector->master);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 2; i++)
 		wtl_top_view_init(&collector->views[i]);
-	collector->ready = 1;
-	collector->front = 2;
 }
 
 /* ---- What the thread does ---- */
@@ -89,7 +91,7 @@ static void fill_constants(struct wtl_top_collector *collector)
 	view->pue_milli = settings->pue_milli;
 }
 
-/* What a GPU draws before its driver tells who uses it would be nobody's for ever. */
+/* With GPUs a second later: what they draw before the driver knows their users could never be attributed. */
 static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 {
 	if (collector->bills_late)
@@ -99,7 +101,7 @@ static int64_t first_bill_ns(const struct wtl_top_collector *collector)
 }
 
 /* For some seconds; where it goes on, a line that stays would hide the keys. */
-static void tell_losses(struct wtl_top_collector *collector)
+static void remark_losses(struct wtl_top_collector *collector)
 {
 	const struct wtl_workload_means *means = wtl_consumers_means(collector->session.consumers);
 	uint64_t n_lost = means->n_lost_exits + means->n_unfollowed;
@@ -134,22 +136,41 @@ static void bill(struct wtl_top_collector *collector)
 	wtl_session_bill_window(&collector->session, &sampler->window, sampler->energies);
 	if (!collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
-	tell_losses(collector);
+	remark_losses(collector);
 	wtl_top_processes_read_memory(&collector->processes);
 	wtl_top_processes_take(&collector->processes, &collector->master);
-	/* Which is not known before: GPUs' drivers may tell of some. */
+	/* Shown where there are none. Not before the first bill: GPUs' drivers may know of some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
+}
+
+static uint64_t resident_bytes(void)
+{
+	char text[128], *at;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[len > 0 ? len : 0] = '\0';
+	at = strchr(text, ' ');
+	return at ? strtoull(at, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 /* What changes slowly, or costs more. */
 static void take_slow(struct wtl_top_collector *collector)
 {
+	struct wtl_top_view *view = &collector->master;
+	struct wtl_report_self self;
+
 	wtl_gpu_details_ask(&collector->gpus, 0);
-	wtl_top_gpus_show(&collector->gpus, &collector->master);
-	wtl_top_machine_take(&collector->machine, &collector->master);
-	wtl_top_limits_take(collector->io, &collector->master);
-	wtl_top_self_take(&collector->machine, collector->meter, &collector->master);
+	wtl_top_gpus_show(&collector->gpus, view);
+	wtl_host_read(&collector->host);
+	view->machine = collector->host.state;
+	wtl_top_limits_take(collector->io, view);
+	wtl_describe_self(collector->meter, &self);
+	wtl_top_self_take(view, collector->meter, wtl_top_screen_ns(), self.cpu_ns);
+	view->self.rss_bytes = resident_bytes();
 }
 
 int wtl_top_collector_open(struct wtl_top_collector *collector)
@@ -177,7 +198,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 		wtl_complain(collector->app, "cannot begin: %s", wtl_err_text(rc));
 		return rc;
 	}
-	wtl_top_machine_init(&collector->machine, collector->io, collector->meter, view);
+	wtl_host_init(&collector->host, collector->io, collector->meter->machine.n_cpus);
 	collector->begin_ns = wtl_io_mono_ns(collector->io);
 	collector->bill_due_ns = first_bill_ns(collector);
 	wtl_top_sampler_take(&collector->sampler, view, collector->begin_ns);
@@ -187,7 +208,7 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	return 0;
 }
 
-/* Every second since the begin. */
+/* A whole number of seconds since the start. */
 static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t now_ns)
 {
 	int64_t since_ns = now_ns - collector->begin_ns;
@@ -368,7 +389,7 @@ bool wtl_top_collector_done(struct wtl_top_collector *collector)
 	if (collector->meter)
 		wtl_close_meter(collector->app, collector->meter, collector->io);
 	wtl_top_view_done(&collector->master);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 2; i++)
 		wtl_top_view_done(&collector->views[i]);
 	pthread_cond_destroy(&collector->changed);
 	pthread_mutex_destroy(&collector->lock);

@@ -20,16 +20,15 @@
 #include "meter/gpu_details.h"
 #include "meter/session.h"
 #include "meter/meter.h"
-#include "sensors/source.h"
+#include "report/host_state.h"
 
 /*
- * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. Whoever
- * shows the views never waits for either.
+ * Where the views of `wattle top` come from: a thread that samples, and one that asks the GPUs. The
+ * screen waits for neither.
  */
 
 struct wtl_player;
 struct wtl_top_replay;
-struct wtl_worker;
 
 /* ---- Domains (sample.c) ---- */
 
@@ -41,26 +40,25 @@ struct wtl_top_moment {
 
 enum { WTL_TOP_MOMENTS = 256 };
 
-/* What was billed last of a domain's energy: its power and that of its users are over the same time. */
-struct wtl_top_billed {
-	struct wtl_top_moment until;
-	bool has_power;
-	uint64_t power_uw;
+/* A domain's energy at the last samples, and at the last bill: its users' power is over the same time as its own. */
+struct wtl_top_track {
+	struct wtl_top_moment moments[WTL_TOP_MOMENTS]; /* a ring */
+	struct wtl_top_moment billed;
+	bool has_billed_power;
+	uint64_t billed_uw;
+	int64_t update_ns; /* of its sensor */
 };
 
 struct wtl_top_sampler {
 	struct wattle_meter *meter;
-	struct wattle_energy *energies; /* of the window, one a domain */
 	struct wattle_window window;
-	struct wtl_top_moment *moments; /* rings: WTL_TOP_MOMENTS for each domain */
-	uint64_t n_moments;
-	struct wtl_top_billed *billed; /* one a domain */
-	uint64_t n_moments_billed;     /* n_moments then; 0: nothing was billed yet */
-	struct wtl_top_curve **curves;
-	uint32_t *values;
-	int64_t begin_ns; /* where the first bin begins; 0: not begun */
-	bool has_missed;  /* the time since the newest moment was not recorded */
+	struct wattle_energy *energies; /* of the window, one a domain */
+	struct wtl_top_track *tracks;	/* one a domain */
 	size_t n;
+	uint64_t n_moments;
+	uint64_t n_moments_billed; /* n_moments then; 0: nothing was billed yet */
+	int64_t begin_ns;	   /* where the first bin begins; 0: not begun */
+	bool has_missed;	   /* the time since the newest moment was not recorded */
 };
 
 /* Fills the view's domains and begins the window. 0 or -ENOMEM. */
@@ -70,13 +68,11 @@ void wtl_top_sampler_done(struct wtl_top_sampler *sampler);
 /* After a sample of the meter: the window so far, powers and curves. */
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  int64_t now_ns);
-
 /* These energies were billed: until the next time the domains' power is the mean since the last time. */
 void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
 			  const struct wattle_energy energies[]);
-
-/* The energies alone, as of the meter's newest sample. */
-void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
+/* The energies alone, as of the meter's newest sample. false: there is no window. */
+bool wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view);
 
 /* ---- Processes (processes.c) ---- */
 
@@ -89,13 +85,13 @@ struct wtl_top_processes {
 		char name[32];
 	} users[64];
 	size_t n_users;
-	const struct wtl_group **pointers; /* where the view's groups came from */
-	size_t size_pointers;
-	struct wtl_hash by_pointer; /* places of pointers */
+	const struct wtl_group **origins; /* where the view's groups came from */
+	size_t size_origins;
+	struct wtl_hash by_origin;
 	unsigned memory_reads;
 };
 
-/* player: of the recording that tells of them; NULL: none does. */
+/* player: of the recording that has the processes; NULL: none has. */
 void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
 			    struct wtl_player *player, struct wtl_consumers *consumers);
 void wtl_top_processes_done(struct wtl_top_processes *processes);
@@ -104,36 +100,14 @@ void wtl_top_processes_read_memory(struct wtl_top_processes *processes);
 /* Processes, ledgers and baselines as of the last billing. 0 or -ENOMEM. */
 int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view);
 
-/* ---- GPUs (gpus.c) ---- */
+/* ---- GPUs and limits (devices.c) ---- */
 
 /* The newest answer, in the view. */
 void wtl_top_gpus_show(const struct wtl_gpu_details *details, struct wtl_top_view *view);
 /* GPUs and their energy domains become one row. */
 void wtl_top_gpus_join(struct wtl_top_view *view);
-
-/* ---- The machine beside its energy (machine.c) ---- */
-
-enum { WTL_TOP_SENSORS = 8 };
-
-struct wtl_top_machine_reader {
-	struct wtl_io *io;
-	uint64_t busy, all; /* of /proc/stat */
-	char temperatures[WTL_TOP_SENSORS][96];
-	size_t n_temperatures;
-	uint64_t throttle_start;
-	bool has_throttle_start;
-	unsigned n_cpus;
-	int64_t self_cpu_ns, self_wall_ns;
-	uint64_t self_energy_uj;
-};
-
-void wtl_top_machine_init(struct wtl_top_machine_reader *reader, struct wtl_io *io,
-			  const struct wattle_meter *meter, struct wtl_top_view *view);
-void wtl_top_machine_take(struct wtl_top_machine_reader *reader, struct wtl_top_view *view);
 /* Limits of CPU packages, by powercap. */
 void wtl_top_limits_take(struct wtl_io *io, struct wtl_top_view *view);
-void wtl_top_self_take(struct wtl_top_machine_reader *reader, struct wattle_meter *meter,
-		       struct wtl_top_view *view);
 
 /* ---- All together (collect.c) ---- */
 
@@ -155,21 +129,20 @@ struct wtl_top_collector {
 	struct wtl_top_sampler sampler;
 	struct wtl_top_processes processes;
 	struct wtl_gpu_details gpus;
-	struct wtl_top_machine_reader machine;
+	struct wtl_host_reader host;
 	int64_t begin_ns, bill_due_ns, slow_due_ns, publish_due_ns;
-	uint64_t n_lost;    /* exit records and processes, as far as they were told */
+	uint64_t n_lost;    /* exit records and processes, as far as they were remarked on */
 	int64_t billed_ns;  /* the window's duration that was billed so far */
 	bool bills_late;    /* set before it is opened: bills at the end alone, for one picture */
 	bool without_table; /* set before it is opened: no processes beside the domains' power, which
 			       is that of the newest second then */
 	struct wtl_top_replay *replay; /* NULL: no recording is played */
 	struct wtl_play play;	       /* how it is; behind the lock */
-	unsigned n_orders;	       /* that were given; behind the lock */
 
 	struct wtl_top_view master; /* the thread's */
-	struct wtl_top_view views[3];
-	unsigned back, ready,
-		front; /* which of the views: the thread's, the newest, the reader's */
+	/* Behind the lock: the reader's (`shown`) and the other one, which is the newest if is_fresh. */
+	struct wtl_top_view views[2];
+	unsigned shown;
 	bool is_fresh;
 };
 
@@ -190,8 +163,6 @@ int wtl_top_collector_start(struct wtl_top_collector *collector);
 /* Waits at most so long for it to have opened. */
 enum wtl_top_state wtl_top_collector_wait(struct wtl_top_collector *collector, int64_t timeout_ns);
 
-/* ---- handover.c ---- */
-
 /* The newest view; stays as it is until the next call. */
 const struct wtl_top_view *wtl_top_collector_view(struct wtl_top_collector *collector);
 
@@ -200,8 +171,13 @@ void wtl_top_collector_play(struct wtl_top_collector *collector, struct wtl_play
 void wtl_top_collector_order(struct wtl_top_collector *collector,
 			     const struct wtl_play_order *order);
 
-/* For those that make views: hands the master out. */
+/* ---- For those that make views (handover.c) ---- */
+
+/* Hands the master out. */
 void wtl_top_collector_publish(struct wtl_top_collector *collector);
+/* What measuring costs: CPU time so far, at that time. */
+void wtl_top_self_take(struct wtl_top_view *view, const struct wattle_meter *meter, int64_t now_ns,
+		       int64_t cpu_ns);
 /* The screen's clock, also where what is shown has another. */
 int64_t wtl_top_screen_ns(void);
 

@@ -7,6 +7,7 @@
 
 #include "base/num.h"
 #include "base/text.h"
+#include "energy/units.h"
 
 enum {
 	UNKNOWN_MAX = 64 * 1024,
@@ -15,18 +16,11 @@ enum {
 	REDRAW_MAX_MS = 10000
 };
 
-static const struct wtl_switch_info switches[WTL_SWITCHES] = {
-	[WTL_SWITCH_TREE] = {"tree", "Processes as a tree", false},
-	[WTL_SWITCH_FULL] = {"full", "Full shares: with a part of the idle energy", false},
-	[WTL_SWITCH_PARTS] = {"parts", "Domains that lie inside others", true},
-	[WTL_SWITCH_EXITED] = {"exited", "Processes that ended", false},
-	[WTL_SWITCH_KERNEL] = {"kernel", "Kernel threads", false},
-	[WTL_SWITCH_IDLE] = {"idle", "Processes that use nothing now", true},
-	[WTL_SWITCH_COLOR] = {"color", "Colours", true},
-	[WTL_SWITCH_ASCII] = {"ascii", "Nothing beyond ASCII", false},
-	[WTL_SWITCH_MOUSE] = {"mouse", "Mouse", true},
-};
+static const char *const no_yes[] = {"no", "yes"};
+static const char *const graphs[] = {"off", "total", "each"};
+static const char *const windows[WTL_TOP_WINDOWS] = {"20s", "1min", "5min", "15min", "30min", "1h"};
 
+/* Names of fields. */
 static const char *const groupings[WTL_GROUPINGS] = {
 	[WTL_GROUP_NONE] = "none",	     [WTL_GROUP_USER] = "user",
 	[WTL_GROUP_CONTAINER] = "container", [WTL_GROUP_POD] = "pod",
@@ -34,48 +28,53 @@ static const char *const groupings[WTL_GROUPINGS] = {
 	[WTL_GROUP_CGROUP] = "cgroup",	     [WTL_GROUP_NAME] = "name",
 };
 
-static const char *const graphs[WTL_GRAPHS] = {
-	[WTL_GRAPH_OFF] = "off", [WTL_GRAPH_TOTAL] = "total", [WTL_GRAPH_EACH] = "each"};
+static const struct wtl_setting_info settings[WTL_SETTINGS] = {
+	[WTL_SET_TREE] = {"tree", "Processes as a tree", no_yes, 2, 0},
+	[WTL_SET_FULL] = {"full", "Full shares: with a part of the idle energy", no_yes, 2, 0},
+	[WTL_SET_PARTS] = {"parts", "Domains that lie inside others", no_yes, 2, 1},
+	[WTL_SET_EXITED] = {"exited", "Processes that ended", no_yes, 2, 0},
+	[WTL_SET_KERNEL] = {"kernel", "Kernel threads", no_yes, 2, 0},
+	[WTL_SET_IDLE] = {"idle", "Processes that use nothing now", no_yes, 2, 1},
+	[WTL_SET_COLOR] = {"color", "Colours", no_yes, 2, 1},
+	[WTL_SET_ASCII] = {"ascii", "Nothing beyond ASCII", no_yes, 2, 0},
+	[WTL_SET_MOUSE] = {"mouse", "Mouse", no_yes, 2, 1},
+	[WTL_SET_GRAPH] = {"graph", "Curves", graphs, 3, WTL_GRAPH_EACH},
+	[WTL_SET_WINDOW] = {"window", "Their window", windows, WTL_TOP_WINDOWS, 0},
+	[WTL_SET_GROUP] = {"group", "Groups", groupings, WTL_GROUPINGS, WTL_GROUP_NONE},
+	[WTL_SET_ASCENDING] = {"ascending", "The other way round", no_yes, 2, 0},
+};
 
-static const char *const windows[WTL_TOP_WINDOWS] = {"20s", "1min", "5min", "15min", "30min", "1h"};
-
-const struct wtl_switch_info *wtl_switch_info(enum wtl_switch which)
+const struct wtl_setting_info *wtl_setting_info(enum wtl_setting which)
 {
-	return &switches[which];
+	return &settings[which];
 }
 
-const char *wtl_grouping_name(enum wtl_grouping grouping)
+const char *wtl_setting_word(const struct wtl_top_config *config, enum wtl_setting which)
 {
-	return groupings[grouping];
+	return settings[which].words[config->set[which]];
 }
 
-const char *wtl_graph_name(enum wtl_graph graph)
+void wtl_setting_next(struct wtl_top_config *config, enum wtl_setting which)
 {
-	return graphs[graph];
+	config->set[which] = (config->set[which] + 1) % settings[which].n;
 }
 
-long long wtl_top_window_ns(unsigned window)
+int64_t wtl_top_window_ns(unsigned window)
 {
 	static const int seconds[WTL_TOP_WINDOWS] = {20, 60, 300, 900, 1800, 3600};
 
-	return seconds[window < WTL_TOP_WINDOWS ? window : 0] * 1000000000LL;
-}
-
-const char *wtl_top_window_name(unsigned window)
-{
-	return windows[window < WTL_TOP_WINDOWS ? window : 0];
+	return seconds[window] * WTL_NS_PER_S;
 }
 
 void wtl_top_config_init(struct wtl_top_config *config)
 {
 	memset(config, 0, sizeof(*config));
 	config->sort = WTL_FIELD_POWER;
-	config->graph = WTL_GRAPH_EACH;
 	config->redraw_ms = REDRAW_DEFAULT_MS;
 	for (unsigned i = 0; i < WTL_FIELDS; i++)
 		config->columns[i] = wtl_field_info((enum wtl_field)i)->is_default;
-	for (unsigned i = 0; i < WTL_SWITCHES; i++)
-		config->switches[i] = switches[i].is_default;
+	for (unsigned i = 0; i < WTL_SETTINGS; i++)
+		config->set[i] = settings[i].fallback;
 	wtl_buf_init(&config->unknown, UNKNOWN_MAX);
 }
 
@@ -89,24 +88,32 @@ static bool is_word(const char *text, size_t len, const char *word)
 	return strlen(word) == len && strncasecmp(text, word, len) == 0;
 }
 
-/* The index of a word in a list of n, or n. */
-static unsigned find_word(const char *text, size_t len, const char *const words[], unsigned n)
+/* One of the words; for no and yes there are others as well. */
+static bool parse_word(const struct wtl_setting_info *info, const char *text, size_t len,
+		       unsigned *ret)
 {
-	unsigned i = 0;
+	static const char *const switched[] = {"off", "on", "false", "true", "0", "1"};
 
-	while (i < n && !is_word(text, len, words[i]))
-		i++;
-	return i;
+	for (unsigned i = 0; i < info->n; i++)
+		if (is_word(text, len, info->words[i])) {
+			*ret = i;
+			return true;
+		}
+	for (unsigned i = 0; info->words == no_yes && i < 6; i++)
+		if (is_word(text, len, switched[i])) {
+			*ret = i % 2;
+			return true;
+		}
+	return false;
 }
 
-static bool parse_yes_no(const char *text, size_t len, bool *ret)
+static bool parse_sort(const char *text, size_t len, unsigned *ret)
 {
-	static const char *const words[] = {"yes", "no", "on", "off", "true", "false", "1", "0"};
-	unsigned i = find_word(text, len, words, 8);
+	enum wtl_field field = wtl_field_find(text, len);
 
-	if (i < 8)
-		*ret = i % 2 == 0;
-	return i < 8;
+	if (field != WTL_FIELDS)
+		*ret = field;
+	return field != WTL_FIELDS;
 }
 
 /* Names with blanks or commas between them. All must be known; the command is always shown. */
@@ -169,31 +176,11 @@ static enum verdict taken(bool good)
 static enum verdict parse_setting(struct wtl_top_config *config, const char *key, size_t key_len,
 				  const char *value, size_t len)
 {
-	const struct {
-		const char *key;
-		unsigned found, n;
-		unsigned *value;
-	} choices[] = {
-		{"sort", wtl_field_find(value, len), WTL_FIELDS, &config->sort},
-		{"group", find_word(value, len, groupings, WTL_GROUPINGS), WTL_GROUPINGS,
-		 &config->grouping},
-		{"graph", find_word(value, len, graphs, WTL_GRAPHS), WTL_GRAPHS, &config->graph},
-		{"window", find_word(value, len, windows, WTL_TOP_WINDOWS), WTL_TOP_WINDOWS,
-		 &config->window},
-	};
-
-	for (unsigned i = 0; i < WTL_SWITCHES; i++)
-		if (is_word(key, key_len, switches[i].name))
-			return taken(parse_yes_no(value, len, &config->switches[i]));
-	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
-		if (!is_word(key, key_len, choices[i].key))
-			continue;
-		if (choices[i].found < choices[i].n)
-			*choices[i].value = choices[i].found;
-		return taken(choices[i].found < choices[i].n);
-	}
-	if (is_word(key, key_len, "ascending"))
-		return taken(parse_yes_no(value, len, &config->ascending));
+	for (unsigned i = 0; i < WTL_SETTINGS; i++)
+		if (is_word(key, key_len, settings[i].name))
+			return taken(parse_word(&settings[i], value, len, &config->set[i]));
+	if (is_word(key, key_len, "sort"))
+		return taken(parse_sort(value, len, &config->sort));
 	if (is_word(key, key_len, "redraw_ms"))
 		return taken(parse_redraw(value, len, &config->redraw_ms));
 	if (is_word(key, key_len, "columns"))
@@ -273,14 +260,9 @@ int wtl_top_config_print(const struct wtl_top_config *config, struct wtl_buf *bu
 {
 	wtl_buf_puts(buf, "# wattle top; written by its set-up window\n");
 	wtl_buf_printf(buf, "sort = %s\n", wtl_field_info(config->sort)->name);
-	wtl_buf_printf(buf, "ascending = %s\n", config->ascending ? "yes" : "no");
-	wtl_buf_printf(buf, "group = %s\n", groupings[config->grouping]);
-	wtl_buf_printf(buf, "graph = %s\n", graphs[config->graph]);
-	wtl_buf_printf(buf, "window = %s\n", wtl_top_window_name(config->window));
 	wtl_buf_printf(buf, "redraw_ms = %u\n", config->redraw_ms);
-	for (unsigned i = 0; i < WTL_SWITCHES; i++)
-		wtl_buf_printf(buf, "%s = %s\n", switches[i].name,
-			       config->switches[i] ? "yes" : "no");
+	for (unsigned i = 0; i < WTL_SETTINGS; i++)
+		wtl_buf_printf(buf, "%s = %s\n", settings[i].name, wtl_setting_word(config, i));
 	wtl_buf_puts(buf, "columns =");
 	for (unsigned i = 0; i < WTL_FIELDS; i++)
 		if (config->columns[i])

@@ -24,38 +24,42 @@ enum wtl_grouping {
 	WTL_GROUPINGS
 };
 
-enum wtl_graph { WTL_GRAPH_OFF, WTL_GRAPH_TOTAL, WTL_GRAPH_EACH, WTL_GRAPHS };
+enum wtl_graph { WTL_GRAPH_OFF, WTL_GRAPH_TOTAL, WTL_GRAPH_EACH };
 
 enum { WTL_TOP_WINDOWS = 6 }; /* 20 s … 1 h: wtl_top_window_ns() */
 
-/* Yes or no: one line each in the set-up window. */
-enum wtl_switch {
-	WTL_SWITCH_TREE,
-	WTL_SWITCH_FULL,   /* full shares instead of dynamic ones */
-	WTL_SWITCH_PARTS,  /* domains that lie inside others */
-	WTL_SWITCH_EXITED, /* processes that ended */
-	WTL_SWITCH_KERNEL, /* kernel threads */
-	WTL_SWITCH_IDLE,   /* processes that used nothing in the last interval */
-	WTL_SWITCH_COLOR,
-	WTL_SWITCH_ASCII,
-	WTL_SWITCH_MOUSE,
-	WTL_SWITCHES
+/* What has one of a few values, each with a word: no and yes, unless it is said. */
+enum wtl_setting {
+	WTL_SET_TREE,
+	WTL_SET_FULL,	/* full shares instead of dynamic ones */
+	WTL_SET_PARTS,	/* domains that lie inside others */
+	WTL_SET_EXITED, /* processes that ended */
+	WTL_SET_KERNEL, /* kernel threads */
+	WTL_SET_IDLE,	/* processes that used nothing in the last interval */
+	WTL_SET_COLOR,
+	WTL_SET_ASCII,
+	WTL_SET_MOUSE,
+	WTL_SET_GRAPH,	/* enum wtl_graph */
+	WTL_SET_WINDOW, /* of WTL_TOP_WINDOWS */
+	/* Those that are no lines of the set-up window: */
+	WTL_SET_GROUP, /* enum wtl_grouping */
+	WTL_SET_ASCENDING,
+	WTL_SETTINGS,
+	WTL_SETTINGS_LISTED = WTL_SET_GROUP
 };
 
-struct wtl_switch_info {
+struct wtl_setting_info {
 	const char *name, *about;
-	bool is_default;
+	const char *const *words; /* one a value */
+	unsigned n;		  /* values; of a switch 2 */
+	unsigned fallback;	  /* the value at first */
 };
 
 struct wtl_top_config {
-	unsigned sort; /* enum wtl_field */
-	bool ascending;
-	unsigned grouping; /* enum wtl_grouping */
-	unsigned graph;	   /* enum wtl_graph */
-	unsigned window;
+	unsigned set[WTL_SETTINGS];
+	unsigned sort;	    /* enum wtl_field */
 	unsigned redraw_ms; /* 50 … 10000 */
 	bool columns[WTL_FIELDS];
-	bool switches[WTL_SWITCHES];
 	char filter[WTL_FILTER_MAX + 1];
 	struct wtl_buf unknown; /* lines that this version does not know, kept as they are */
 };
@@ -63,11 +67,12 @@ struct wtl_top_config {
 void wtl_top_config_init(struct wtl_top_config *config); /* the defaults */
 void wtl_top_config_done(struct wtl_top_config *config);
 
-const struct wtl_switch_info *wtl_switch_info(enum wtl_switch which);
-const char *wtl_grouping_name(enum wtl_grouping grouping);
-const char *wtl_graph_name(enum wtl_graph graph);
-long long wtl_top_window_ns(unsigned window);
-const char *wtl_top_window_name(unsigned window);
+const struct wtl_setting_info *wtl_setting_info(enum wtl_setting which);
+/* The word for the value that a setting has; what it is about may be said by that word alone. */
+const char *wtl_setting_word(const struct wtl_top_config *config, enum wtl_setting which);
+/* To its next value; after the last comes the first. */
+void wtl_setting_next(struct wtl_top_config *config, enum wtl_setting which);
+int64_t wtl_top_window_ns(unsigned window);
 
 /*
  * Takes what a file says: lines "key = value", '#' for remarks. A value that cannot be is left at

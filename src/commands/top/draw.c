@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "base/text.h"
 #include "commands/top/format.h"
 #include "energy/units.h"
 
@@ -15,49 +15,46 @@ enum { CURVES_MIN = 5, CURVES_MAX = 12, TABLE_MIN = 6, SELF_MAX = 128, CARBON_MA
 
 /* ---- The first line: the machine's total ---- */
 
-/* One piece of a line, from its right end to the left, if there is room. Returns the new end. */
-static int put_left_of(const struct wtl_top_picture *picture, int row, int end, int from,
-		       enum wtl_style style, const char *text)
+/* One piece at the right end of a line, if there is room. */
+static void put_at_end(struct wtl_top_line *line, enum wtl_style style, const char *text)
 {
 	int width = wtl_text_width(text);
 
-	if (end - width < from)
-		return end;
-	wtl_canvas_text(picture->canvas, row, end - width, width, style, text);
-	return end - width - 2;
+	if (line->end - width < line->at)
+		return;
+	wtl_canvas_text(line->canvas, line->row, line->end - width, width, style, text);
+	line->end -= width + 2;
 }
 
 /* "~" before what has something modelled in it. */
 static const char *total_mark(const struct wtl_top_view *view)
 {
+	bool is_modelled = false;
+
 	for (size_t i = 0; i < view->n_domains; i++)
-		if (view->domains[i].in_total && view->domains[i].has_energy &&
-		    view->domains[i].method == WATTLE_METHOD_MODELLED)
-			return "~";
-	return "";
+		is_modelled |= view->domains[i].in_total && view->domains[i].energy.has_energy &&
+			       view->domains[i].method == WATTLE_METHOD_MODELLED;
+	return wtl_top_mark(is_modelled);
 }
 
-static int title_total(const struct wtl_top_picture *picture, int row)
+static void put_total(const struct wtl_top_view *view, struct wtl_top_line *line)
 {
-	const struct wtl_top_domain *total = &picture->view->total;
-	enum wtl_style style = picture->view->is_incomplete ? WTL_STYLE_WARN : WTL_STYLE_STRONG;
-	struct wtl_canvas *canvas = picture->canvas;
-	char text[WTL_FIGURE_MAX];
-	int at = 1;
+	bool is_incomplete = view->total.energy.flags & WATTLE_ENERGY_INCOMPLETE;
+	double doubt = wtl_top_doubt(&view->total);
+	char text[WTL_FIGURE_MAX], total[WTL_FIGURE_MAX + 4];
 
-	if (!total->has_power)
-		return at + wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
-					    picture->view->t_mono_ns ? "no power known" : "…");
-	at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, style, "%s%s W",
-				total_mark(picture->view),
-				wtl_figure_watts_wide(text, total->power_uw));
-	if (total->uncertainty_ppm && at + 8 <= canvas->columns)
-		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT,
-					" ±%.0f %%", total->uncertainty_ppm / 1e4);
-	if (picture->view->is_incomplete)
-		at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_WARN,
-				      " incomplete");
-	return at;
+	if (!view->total.has_power) {
+		wtl_top_line_put(line, WTL_STYLE_FAINT, view->t_mono_ns ? "no power known" : "…");
+		return;
+	}
+	snprintf(total, sizeof(total), "%s%s W", total_mark(view),
+		 wtl_figure_watts_wide(text, view->total.power_uw));
+	wtl_top_line_put(line, is_incomplete ? WTL_STYLE_WARN : WTL_STYLE_STRONG, total);
+	if (doubt > 0.0 && line->at + 8 <= line->end) {
+		snprintf(text, sizeof(text), " ±%.0f %%", 100.0 * doubt);
+		wtl_top_line_put(line, WTL_STYLE_FAINT, text);
+	}
+	wtl_top_line_put(line, WTL_STYLE_WARN, is_incomplete ? " incomplete" : "");
 }
 
 static const char *carbon_text(const struct wtl_top_view *view, char text[CARBON_MAX])
@@ -77,36 +74,34 @@ static const char *carbon_text(const struct wtl_top_view *view, char text[CARBON
 static void draw_title(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
-	int end = picture->canvas->columns - 1, from = title_total(picture, row) + 2;
+	struct wtl_top_line line = {
+		.canvas = picture->canvas, .row = row, .at = 1, .end = picture->canvas->columns};
 	char text[WTL_FIGURE_MAX], more[WTL_FIGURE_MAX + 1], carbon[CARBON_MAX];
 
-	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
-			  wtl_figure_clock(text, view->duration_ns));
-	if (view->total.has_energy) {
+	put_total(view, &line);
+	line.at += 2;
+	line.end--;
+	put_at_end(&line, WTL_STYLE_FAINT, wtl_figure_clock(text, view->duration_ns));
+	if (view->total.energy.has_energy) {
 		snprintf(more, sizeof(more), "%s%s", total_mark(view),
-			 wtl_figure_watt_hours(text, view->total.energy_uj));
-		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
+			 wtl_figure_watt_hours(text, view->total.energy.energy_uj));
+		put_at_end(&line, WTL_STYLE_PLAIN, more);
 		snprintf(more, sizeof(more), "%s%s", total_mark(view),
-			 wtl_figure_joules(text, view->total.energy_uj));
+			 wtl_figure_joules(text, view->total.energy.energy_uj));
 		more[strcspn(more, "J") + 1] = '\0'; /* without the blank after it */
-		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN, more);
-		end = put_left_of(picture, row, end, from, WTL_STYLE_PLAIN,
-				  carbon_text(view, carbon));
+		put_at_end(&line, WTL_STYLE_PLAIN, more);
+		put_at_end(&line, WTL_STYLE_PLAIN, carbon_text(view, carbon));
 	}
-	end = put_left_of(picture, row, end, from, WTL_STYLE_FAINT,
-			  view->played.is_there ? view->machine.host
-			  : view->is_over	? "end of the tape"
-			  : view->is_tape	? "tape"
-			  : view->is_root	? "another root"
-						: view->machine.host);
-	put_left_of(picture, row, end, from, WTL_STYLE_TITLE, "wattle top");
+	put_at_end(&line, WTL_STYLE_FAINT, wtl_top_place(view));
+	put_at_end(&line, WTL_STYLE_TITLE, "wattle top");
 }
 
 /* ---- The second line: the machine beside its energy ---- */
 
 static void draw_machine(const struct wtl_top_picture *picture, int row)
 {
-	const struct wtl_top_machine *machine = &picture->view->machine;
+	const struct wtl_host_state *machine = &picture->view->machine;
+	const struct wtl_top_played *played = &picture->view->played;
 	struct wtl_top_line line = {.canvas = picture->canvas,
 				    .row = row,
 				    .at = 1,
@@ -128,11 +123,10 @@ static void draw_machine(const struct wtl_top_picture *picture, int row)
 	if (machine->throttled)
 		wtl_top_line_add(&line, 0, WTL_STYLE_WARN, "held down by heat %u times",
 				 machine->throttled);
-	if (picture->view->played.cpu[0])
-		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "%s", picture->view->played.cpu);
-	if (picture->view->played.kernel[0])
-		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "kernel %s",
-				 picture->view->played.kernel);
+	if (played->cpu[0])
+		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "%s", played->cpu);
+	if (played->kernel[0])
+		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "kernel %s", played->kernel);
 }
 
 /* ---- The last line: keys, or what is being typed; and wattle itself ---- */
@@ -171,22 +165,20 @@ static void draw_keys(const struct wtl_top_picture *picture, int row, int width)
 		{"F9", "Kill", WTL_KEY_F9, 21},	  {"F10", "Quit", WTL_KEY_F10, 0},
 	};
 	struct wtl_top_places *places = &picture->ui->places;
-	struct wtl_canvas *canvas = picture->canvas;
-	int at = 0;
+	struct wtl_top_line line = {.canvas = picture->canvas, .row = row, .end = width};
 
 	places->keys_row = row;
 	places->n_keys = 0;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		int from = at;
+		int from = line.at;
 
 		if (width < keys[i].least)
 			continue;
-		at += wtl_canvas_text(canvas, row, at, width - at, WTL_STYLE_KEY, keys[i].key);
-		at += wtl_canvas_text(canvas, row, at, width - at, WTL_STYLE_LABEL, keys[i].label);
+		wtl_top_line_put(&line, WTL_STYLE_KEY, keys[i].key);
+		wtl_top_line_put(&line, WTL_STYLE_LABEL, keys[i].label);
 		places->keys[places->n_keys].from = from;
-		places->keys[places->n_keys].to = at;
+		places->keys[places->n_keys].to = line.at++;
 		places->keys[places->n_keys++].key = keys[i].code;
-		at++;
 	}
 }
 
@@ -205,9 +197,7 @@ static void draw_typing(const struct wtl_top_picture *picture, int row)
 	before[ui->cursor] = '\0';
 	caret = wtl_text_width(before);
 	while (caret > room && *shown) {
-		do
-			shown++;
-		while (((unsigned char)*shown & 0xc0) == 0x80);
+		shown = wtl_text_next(shown);
 		caret = wtl_text_width(before + (shown - ui->edit));
 	}
 	wtl_canvas_text(canvas, row, at, room, WTL_STYLE_PLAIN, shown);
@@ -284,7 +274,8 @@ static void lay_out(const struct wtl_top_picture *picture, int rows, struct layo
 	wanted = rows / 3 > CURVES_MAX ? CURVES_MAX : rows / 3;
 	if (wanted < CURVES_MIN)
 		wanted = CURVES_MIN;
-	if (picture->ui->config.graph != WTL_GRAPH_OFF && !picture->is_still && spare >= wanted)
+	if (picture->ui->config.set[WTL_SET_GRAPH] != WTL_GRAPH_OFF && !picture->is_still &&
+	    spare >= wanted)
 		layout.curves = wanted;
 	layout.table = rows - layout.curves;
 	*ret_layout = layout;
@@ -312,16 +303,11 @@ static void draw_body(const struct wtl_top_picture *picture, int row, int rows)
 void wtl_top_draw(const struct wtl_top_picture *picture)
 {
 	struct wtl_canvas *canvas = picture->canvas;
-	struct wtl_top_places *places = &picture->ui->places;
 	int rows = canvas->rows;
 
 	wtl_canvas_clear(canvas);
-	places->header_row = -1;
-	places->keys_row = -1;
-	places->play_row = -1;
-	places->n_rows = 0;
-	places->n_columns = 0;
-	places->list_n = 0;
+	picture->ui->places =
+		(struct wtl_top_places){.header_row = -1, .keys_row = -1, .play_row = -1};
 	if (rows == 0 || canvas->columns == 0)
 		return;
 	draw_title(picture, 0);

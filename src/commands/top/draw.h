@@ -31,8 +31,6 @@ enum wtl_top_detail { WTL_TOP_SUMMARY, WTL_TOP_COUNTED, WTL_TOP_ALL };
 int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_detail detail);
 void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int height,
 			  enum wtl_top_detail detail);
-void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
-		      int width); /* what it says beside its power */
 
 void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int height);
 /* One curve: of the view's total or of one of its domains. */

@@ -15,7 +15,7 @@ struct tile {
 	const char *name;
 	enum wtl_style style;
 	const struct wtl_top_domain *domain; /* NULL: the sum over the style's domains */
-	uint64_t limit_uw, idle_uw;
+	struct wtl_top_sum now;
 };
 
 struct plot {
@@ -29,28 +29,22 @@ struct plot {
 	uint32_t top_mw;    /* at the upper edge */
 };
 
-static bool counts(const struct tile *tile, const struct wtl_top_domain *domain)
-{
-	return domain->in_total && wtl_top_kind_style(domain->kind) == tile->style;
-}
-
 /* Known where any is known: what is missing shows in its own row. */
 static uint32_t value_at(const struct plot *plot, uint64_t back)
 {
 	const struct wtl_top_view *view = plot->picture->view;
+	const struct tile *tile = plot->tile;
 	uint64_t sum = 0;
 	bool known = false;
 
-	if (plot->tile->domain)
-		return wtl_top_curve_at(&plot->tile->domain->power, &view->clock, plot->grain,
-					back);
+	if (tile->domain)
+		return wtl_top_curve_at(&tile->domain->curve, &view->clock, plot->grain, back);
 	for (size_t i = 0; i < view->n_domains; i++) {
-		uint32_t value;
+		const struct wtl_top_domain *domain = &view->domains[i];
+		uint32_t value = wtl_top_curve_at(&domain->curve, &view->clock, plot->grain, back);
 
-		if (!counts(plot->tile, &view->domains[i]))
-			continue;
-		value = wtl_top_curve_at(&view->domains[i].power, &view->clock, plot->grain, back);
-		if (value == WTL_TOP_GAP)
+		if (!domain->in_total || wtl_top_kind_style(domain->kind) != tile->style ||
+		    value == WTL_TOP_GAP)
 			continue;
 		known = true;
 		sum += value;
@@ -99,7 +93,7 @@ static uint32_t round_up(uint64_t value)
 /* The limit is in the picture once it is not far away. */
 static void find_scale(struct plot *plot, int n_dots)
 {
-	uint64_t most = plot->tile->idle_uw / 1000, limit = plot->tile->limit_uw / 1000;
+	uint64_t most = plot->tile->now.idle_uw / 1000, limit = plot->tile->now.limit_uw / 1000;
 
 	for (int i = 0; i < n_dots; i++) {
 		uint32_t value = dot_value(plot, (uint64_t)i);
@@ -181,9 +175,9 @@ static void mark_idle(const struct plot *plot)
 {
 	int rows;
 
-	if (!plot->tile->idle_uw)
+	if (!plot->tile->now.idle_uw)
 		return;
-	rows = dots_for(plot, plot->tile->idle_uw / 1000) / DOTS_HIGH;
+	rows = dots_for(plot, plot->tile->now.idle_uw / 1000) / DOTS_HIGH;
 	for (int y = plot->height - rows; y < plot->height; y++)
 		wtl_canvas_restyle(plot->picture->canvas, plot->row + y, plot->column, plot->width,
 				   WTL_STYLE_IDLE);
@@ -199,47 +193,35 @@ static void axis_label(const struct plot *plot, int row, uint64_t mw)
 			 text);
 }
 
-/* What the tile shows, as it is now: one domain, the total, or those of a kind. */
-static struct wtl_top_sum now_of(const struct wtl_top_view *view, const struct tile *tile)
-{
-	const struct wtl_top_domain *domain = tile->domain;
-	struct wtl_top_sum sum = wtl_top_sum(view, domain ? WTL_STYLE_PLAIN : tile->style, false);
-
-	if (domain) {
-		sum.has_power = domain->has_power;
-		sum.power_uw = domain->power_uw;
-	}
-	if (domain && domain != &view->total)
-		sum.is_modelled = domain->has_power && domain->method == WATTLE_METHOD_MODELLED;
-	return sum;
-}
-
 static void draw_caption(const struct wtl_top_picture *picture, const struct tile *tile, int row,
 			 int column, int width)
 {
-	const char *window = wtl_top_window_name(picture->ui->config.window);
-	struct wtl_canvas *canvas = picture->canvas;
-	int at = column + AXIS, end = column + width - 1;
-	char text[WTL_FIGURE_MAX];
-	struct wtl_top_sum now = now_of(picture->view, tile);
-	struct wtl_top_line rest;
+	const char *window = wtl_setting_word(&picture->ui->config, WTL_SET_WINDOW);
+	struct wtl_top_line line = {.canvas = picture->canvas,
+				    .row = row,
+				    .at = column + AXIS,
+				    .end = column + width - 1,
+				    .gap = 2};
+	char text[WTL_FIGURE_MAX], power[WTL_FIGURE_MAX + 4];
 
-	at += wtl_canvas_text(canvas, row, at, end - at, tile->style, tile->name) + 1;
-	if (now.has_power)
-		at += wtl_canvas_printf(canvas, row, at, end - at, WTL_STYLE_STRONG, "%s%s W",
-					now.is_modelled ? "~" : "",
-					wtl_figure_watts_wide(text, now.power_uw)) +
-		      2;
-	if (at + wtl_text_width(window) <= end)
-		wtl_canvas_right(canvas, row, at, end - at, WTL_STYLE_FAINT, window);
-	end -= wtl_text_width(window) + 1;
-	rest = (struct wtl_top_line){.canvas = canvas, .row = row, .at = at, .end = end, .gap = 2};
-	if (tile->limit_uw)
-		wtl_top_line_add(&rest, 0, WTL_STYLE_LIMIT, "limit %s",
-				 wtl_figure_watts_wide(text, tile->limit_uw));
-	if (tile->idle_uw)
-		wtl_top_line_add(&rest, 0, WTL_STYLE_IDLE, "idle %s",
-				 wtl_figure_watts_wide(text, tile->idle_uw));
+	wtl_top_line_put(&line, tile->style, tile->name);
+	line.at++;
+	if (tile->now.has_power) {
+		snprintf(power, sizeof(power), "%s%s W", wtl_top_mark(tile->now.is_modelled),
+			 wtl_figure_watts_wide(text, tile->now.power_uw));
+		wtl_top_line_put(&line, WTL_STYLE_STRONG, power);
+		line.at += 2;
+	}
+	if (line.at + wtl_text_width(window) <= line.end)
+		wtl_canvas_right(picture->canvas, row, line.at, line.end - line.at, WTL_STYLE_FAINT,
+				 window);
+	line.end -= wtl_text_width(window) + 1;
+	if (tile->now.limit_uw)
+		wtl_top_line_add(&line, 0, WTL_STYLE_LIMIT, "limit %s",
+				 wtl_figure_watts_wide(text, tile->now.limit_uw));
+	if (tile->now.idle_uw)
+		wtl_top_line_add(&line, 0, WTL_STYLE_IDLE, "idle %s",
+				 wtl_figure_watts_wide(text, tile->now.idle_uw));
 }
 
 static void draw_tile(const struct wtl_top_picture *picture, const struct tile *tile, int row,
@@ -251,7 +233,7 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 			    .column = column + AXIS,
 			    .height = height - 1,
 			    .width = width - AXIS - 1};
-	int64_t window_ns = wtl_top_window_ns(picture->ui->config.window);
+	int64_t window_ns = wtl_top_window_ns(picture->ui->config.set[WTL_SET_WINDOW]);
 	const struct wtl_top_clock *clock = &picture->view->clock;
 	uint32_t level = picture->canvas->ascii ? '-' : 0x2500;
 
@@ -265,8 +247,8 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 			(uint64_t)((double)(clock->n_bins[plot.grain] - 1) / plot.bins_per_dot);
 	find_scale(&plot, 2 * plot.width);
 	draw_caption(picture, tile, row, column, width);
-	draw_level(&plot, tile->limit_uw, level, WTL_STYLE_LIMIT);
-	draw_level(&plot, tile->idle_uw, picture->canvas->ascii ? '.' : 0x2508, WTL_STYLE_IDLE);
+	draw_level(&plot, tile->now.limit_uw, level, WTL_STYLE_LIMIT);
+	draw_level(&plot, tile->now.idle_uw, picture->canvas->ascii ? '.' : 0x2508, WTL_STYLE_IDLE);
 	draw_dots(&plot);
 	mark_idle(&plot);
 	axis_label(&plot, plot.row, plot.top_mw);
@@ -278,19 +260,22 @@ static void draw_tile(const struct wtl_top_picture *picture, const struct tile *
 
 /* ---- Which tiles ---- */
 
-static struct tile tile_of(const struct wtl_top_domain *domain, const char *name)
+static struct tile tile_of(const struct wtl_top_view *view, const struct wtl_top_domain *domain)
 {
-	return (struct tile){.name = name,
-			     .style = name == domain->name ? wtl_top_kind_style(domain->kind)
-							   : WTL_STYLE_STRONG,
-			     .domain = domain,
-			     .limit_uw = domain->limit_uw,
-			     .idle_uw = domain->idle.is_known ? domain->idle.idle_uw : 0};
-}
+	bool is_total = domain == &view->total;
 
-static bool has_curve(const struct wtl_top_domain *domain)
-{
-	return domain->in_total && (domain->has_power || domain->has_energy);
+	return (struct tile){
+		.name = is_total ? "total" : domain->name,
+		.style = is_total ? WTL_STYLE_STRONG : wtl_top_kind_style(domain->kind),
+		.domain = domain,
+		.now = {.has_power = domain->has_power,
+			.power_uw = domain->power_uw,
+			.limit_uw = domain->limit_uw,
+			.idle_uw = domain->idle.is_known ? domain->idle.idle_uw : 0,
+			.is_modelled =
+				is_total ? wtl_top_sum(view, WTL_STYLE_PLAIN, false).is_modelled
+					 : domain->method == WATTLE_METHOD_MODELLED},
+	};
 }
 
 static int each_domain(const struct wtl_top_view *view, struct tile tiles[], int max)
@@ -298,10 +283,12 @@ static int each_domain(const struct wtl_top_view *view, struct tile tiles[], int
 	int n = 0;
 
 	for (size_t i = 0; i < view->n_domains && n <= max; i++) {
-		if (!has_curve(&view->domains[i]))
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		if (!domain->in_total || !(domain->has_power || domain->energy.has_energy))
 			continue;
 		if (n < max)
-			tiles[n] = tile_of(&view->domains[i], view->domains[i].name);
+			tiles[n] = tile_of(view, domain);
 		n++;
 	}
 	return n;
@@ -320,10 +307,8 @@ static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
 		struct wtl_top_sum sum = wtl_top_sum(view, kinds[k].style, true);
 
 		if (sum.is_there)
-			tiles[n++] = (struct tile){.name = kinds[k].name,
-						   .style = kinds[k].style,
-						   .limit_uw = sum.limit_uw,
-						   .idle_uw = sum.idle_uw};
+			tiles[n++] = (struct tile){
+				.name = kinds[k].name, .style = kinds[k].style, .now = sum};
 	}
 	return n;
 }
@@ -331,8 +316,7 @@ static int each_kind(const struct wtl_top_view *view, struct tile tiles[])
 void wtl_top_draw_curve(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			int row, int height, int column, int width)
 {
-	const struct tile tile =
-		tile_of(domain, domain == &picture->view->total ? "total" : domain->name);
+	const struct tile tile = tile_of(picture->view, domain);
 
 	draw_tile(picture, &tile, row, height, column, width);
 }
@@ -347,15 +331,15 @@ void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int hei
 		room = TILES_MAX;
 	if (room < 1)
 		room = 1;
-	tiles[0] = tile_of(&view->total, "total");
-	if (picture->ui->config.graph == WTL_GRAPH_EACH && room > 1) {
+	tiles[0] = tile_of(view, &view->total);
+	if (picture->ui->config.set[WTL_SET_GRAPH] == WTL_GRAPH_EACH && room > 1) {
 		n = each_domain(view, tiles, room);
 		/* One domain is the total. */
 		if (n < 2 || n > room)
 			n = n < 2 ? 0 : each_kind(view, tiles);
 		if (n < room) {
 			memmove(&tiles[1], &tiles[0], (size_t)n * sizeof(tiles[0]));
-			tiles[0] = tile_of(&view->total, "total");
+			tiles[0] = tile_of(view, &view->total);
 			n++;
 		}
 		if (n > room)

@@ -6,7 +6,7 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* No answer for so long is told. */
+/* A GPU that has not answered for so long is called stuck. */
 #define STUCK_NS (3 * WTL_NS_PER_S)
 
 enum column { POWER, PLUS, BAR, IDLE, LIMIT, ENERGY, HOURS, COLUMNS };
@@ -28,9 +28,10 @@ static const struct {
 	[HOURS] = {110, 10, "Wh", WTL_STYLE_FAINT},
 };
 
-/* Where the columns stand; 0: no room for it. */
+/* Where the columns stand; 0: no room for it. In the rest of the row there may be room for what a GPU says. */
 struct columns {
-	int at[COLUMNS], bar_width, info, info_width, rest;
+	int at[COLUMNS], bar_width, rest;
+	bool has_info;
 };
 
 static void find_columns(int width, struct columns *ret_columns)
@@ -47,10 +48,7 @@ static void find_columns(int width, struct columns *ret_columns)
 		at += (i == BAR ? columns.bar_width : column_info[i].width) + 1;
 	}
 	columns.rest = ++at;
-	if (width - at >= INFO_MIN) {
-		columns.info = at;
-		columns.info_width = width - at;
-	}
+	columns.has_info = width - at >= INFO_MIN;
 	*ret_columns = columns;
 }
 
@@ -70,15 +68,7 @@ static bool is_shown(const struct wtl_top_picture *picture, const struct wtl_top
 		return true;
 	if (detail != WTL_TOP_ALL)
 		return false;
-	return !domain->inside[0] || picture->ui->config.switches[WTL_SWITCH_PARTS];
-}
-
-static const struct wtl_top_domain *find_domain(const struct wtl_top_view *view, const char *name)
-{
-	for (size_t i = 0; name[0] && i < view->n_domains; i++)
-		if (strcmp(view->domains[i].name, name) == 0)
-			return &view->domains[i];
-	return NULL;
+	return !domain->inside[0] || picture->ui->config.set[WTL_SET_PARTS];
 }
 
 /* Whether one that this lies in has a row above: without, it stands on its own. */
@@ -89,7 +79,7 @@ static bool is_indented(const struct wtl_top_picture *picture, const struct wtl_
 
 	/* No more around it than there are. */
 	for (size_t i = 0; domain && i < view->n_domains; i++) {
-		domain = find_domain(view, domain->inside);
+		domain = wtl_top_find_domain(view, domain->inside);
 		if (domain && is_shown(picture, domain, detail))
 			return true;
 	}
@@ -127,7 +117,7 @@ static bool gpu_has_line(const struct wtl_top_picture *picture, int gpu, enum wt
 	uint64_t value;
 
 	find_columns(picture->canvas->columns, &columns);
-	if (detail != WTL_TOP_ALL || columns.info || gpu < 0 ||
+	if (detail != WTL_TOP_ALL || columns.has_info || gpu < 0 ||
 	    picture->view->gpus[gpu].status != WATTLE_STATUS_OK)
 		return false;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
@@ -177,33 +167,19 @@ static const char *throttle_words(uint64_t reasons)
 	return NULL;
 }
 
-static void add_pcie(struct wtl_top_line *line, const struct wtl_gpu *gpu)
-{
-	char tx[WTL_FIGURE_MAX], rx[WTL_FIGURE_MAX];
-	uint64_t gen, width, sent, received;
-
-	if (number(gpu, WTL_GPU_PCIE_GEN, &gen) && number(gpu, WTL_GPU_PCIE_WIDTH, &width))
-		wtl_top_line_add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)gen,
-				 (unsigned)width);
-	if (number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, &sent) &&
-	    number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, &received))
-		wtl_top_line_add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s",
-				 wtl_figure_bytes(rx, received), wtl_figure_bytes(tx, sent));
-}
-
 static void add_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
 {
-	uint64_t value, total, reasons = 0;
 	char used[WTL_FIGURE_MAX], all[WTL_FIGURE_MAX];
+	uint64_t value, more, reasons = 0;
 	bool known = number(gpu, WTL_GPU_THROTTLE, &reasons);
 	const char *throttle = known ? throttle_words(reasons) : NULL;
 
 	if (number(gpu, WTL_GPU_USE_PERCENT, &value))
 		wtl_top_line_add(line, 9, WTL_STYLE_PLAIN, "use %3u %%", (unsigned)value);
 	if (number(gpu, WTL_GPU_MEMORY_USED_BYTES, &value) &&
-	    number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, &total))
+	    number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, &more))
 		wtl_top_line_add(line, 15, WTL_STYLE_PLAIN, "mem %5s/%s",
-				 wtl_figure_bytes(used, value), wtl_figure_bytes(all, total));
+				 wtl_figure_bytes(used, value), wtl_figure_bytes(all, more));
 	if (number(gpu, WTL_GPU_TEMPERATURE_C, &value))
 		wtl_top_line_add(line, 6, value >= 90 ? WTL_STYLE_BAD : WTL_STYLE_PLAIN, "%3u °C",
 				 (unsigned)value);
@@ -214,7 +190,20 @@ static void add_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
 	if (number(gpu, WTL_GPU_CLOCK_SM_MHZ, &value) ||
 	    number(gpu, WTL_GPU_CLOCK_GRAPHICS_MHZ, &value))
 		wtl_top_line_add(line, 8, WTL_STYLE_PLAIN, "%4u MHz", (unsigned)value);
-	add_pcie(line, gpu);
+}
+
+static void add_more_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
+{
+	char sent[WTL_FIGURE_MAX], received[WTL_FIGURE_MAX];
+	uint64_t value, more;
+
+	if (number(gpu, WTL_GPU_PCIE_GEN, &value) && number(gpu, WTL_GPU_PCIE_WIDTH, &more))
+		wtl_top_line_add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)value,
+				 (unsigned)more);
+	if (number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, &value) &&
+	    number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, &more))
+		wtl_top_line_add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s",
+				 wtl_figure_bytes(received, more), wtl_figure_bytes(sent, value));
 	if (number(gpu, WTL_GPU_MEMORY_USE_PERCENT, &value))
 		wtl_top_line_add(line, 11, WTL_STYLE_FAINT, "mem bw %2u %%", (unsigned)value);
 	if (number(gpu, WTL_GPU_FAN_PERCENT, &value))
@@ -234,52 +223,33 @@ static const char *gpu_trouble(enum wattle_status status)
 		[WATTLE_STATUS_ABSENT] = "tells nothing of itself",
 	};
 
-	if ((size_t)status >= sizeof(words) / sizeof(words[0]))
-		return NULL;
-	return words[status];
+	return (size_t)status < sizeof(words) / sizeof(words[0]) ? words[status] : NULL;
 }
 
-static int64_t silence_ns(const struct wtl_top_picture *picture, size_t gpu)
+/* For how long GPUs have not answered where that is too long, else 0. */
+static int64_t stuck_ns(const struct wtl_top_picture *picture)
 {
-	int64_t answered_ns = picture->view->gpu_answered_ns[gpu];
+	const struct wtl_top_view *view = picture->view;
+	int64_t silent_ns = picture->now_ns - view->gpus_answered_ns;
 
-	return answered_ns > 0 && !picture->ui->is_paused && !picture->view->is_over
-		       ? picture->now_ns - answered_ns
+	return view->gpus_answered_ns > 0 && !picture->ui->is_paused && !view->is_over &&
+			       silent_ns >= STUCK_NS
+		       ? silent_ns
 		       : 0;
 }
 
-static void draw_stuck(const struct wtl_top_picture *picture, int64_t silent_ns, int row,
-		       int column, int width)
+static void put_stuck(const struct wtl_top_picture *picture, struct wtl_top_line *line)
 {
-	wtl_canvas_printf(picture->canvas, row, column, width, WTL_STYLE_BAD,
-			  "stuck: no answer for %lld s", (long long)(silent_ns / WTL_NS_PER_S));
+	char text[48];
+
+	snprintf(text, sizeof(text), "stuck: no answer for %lld s",
+		 (long long)(stuck_ns(picture) / WTL_NS_PER_S));
+	wtl_top_line_put(line, WTL_STYLE_BAD, text);
 }
 
-void wtl_top_draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
-		      int width)
-{
-	const struct wtl_gpu *one = &picture->view->gpus[gpu];
-	struct wtl_top_line line = {.canvas = picture->canvas,
-				    .row = row,
-				    .at = column,
-				    .end = column + width,
-				    .gap = 2};
-	const char *trouble = gpu_trouble(one->status);
-	int64_t silent_ns = silence_ns(picture, gpu);
-
-	if (trouble)
-		wtl_canvas_text(picture->canvas, row, column, width,
-				one->status == WATTLE_STATUS_ASLEEP ? WTL_STYLE_FAINT
-								    : WTL_STYLE_BAD,
-				trouble);
-	else if (silent_ns >= STUCK_NS)
-		draw_stuck(picture, silent_ns, row, column, width);
-	else
-		add_numbers(&line, one);
-}
-
-/* In the rest of a row that has no room for more. */
-static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, int row, int column)
+/* What a GPU says beside its power; shortly: in the rest of a row that has no room for more. */
+static void draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
+		     bool shortly)
 {
 	const struct wtl_gpu *one = &picture->view->gpus[gpu];
 	struct wtl_top_line line = {.canvas = picture->canvas,
@@ -287,16 +257,25 @@ static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, 
 				    .at = column,
 				    .end = picture->canvas->columns,
 				    .gap = 2};
+	const char *trouble = gpu_trouble(one->status);
 	uint64_t value;
 
-	if (gpu_trouble(one->status) || silence_ns(picture, gpu) >= STUCK_NS) {
-		wtl_top_draw_gpu(picture, gpu, row, column, line.end - column);
-		return;
+	if (trouble) {
+		wtl_top_line_put(&line,
+				 one->status == WATTLE_STATUS_ASLEEP ? WTL_STYLE_FAINT
+								     : WTL_STYLE_BAD,
+				 trouble);
+	} else if (stuck_ns(picture)) {
+		put_stuck(picture, &line);
+	} else if (!shortly) {
+		add_numbers(&line, one);
+		add_more_numbers(&line, one);
+	} else {
+		if (number(one, WTL_GPU_USE_PERCENT, &value))
+			wtl_top_line_add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
+		if (number(one, WTL_GPU_TEMPERATURE_C, &value))
+			wtl_top_line_add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
 	}
-	if (number(one, WTL_GPU_USE_PERCENT, &value))
-		wtl_top_line_add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
-	if (number(one, WTL_GPU_TEMPERATURE_C, &value))
-		wtl_top_line_add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
 }
 
 /* ---- Bars ---- */
@@ -304,7 +283,8 @@ static void draw_gpu_shortly(const struct wtl_top_picture *picture, size_t gpu, 
 /* The power of a full bar. */
 static uint64_t bar_scale(const struct wtl_top_domain *domain)
 {
-	uint64_t most = domain->max_uw > domain->power_uw ? domain->max_uw : domain->power_uw;
+	uint64_t max_uw = domain->energy.has_power ? domain->energy.max_uw : 0;
+	uint64_t most = max_uw > domain->power_uw ? max_uw : domain->power_uw;
 
 	if (domain->limit_uw)
 		return domain->limit_uw;
@@ -357,40 +337,34 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 
 /* Why there is no power, and what would help. */
 static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
-			 int row, const struct columns *columns)
+			 struct wtl_top_line *line)
 {
-	struct wtl_canvas *canvas = picture->canvas;
-	int at = columns->at[POWER], width = canvas->columns - at;
-	int64_t silent_ns = domain->gpu >= 0 ? silence_ns(picture, (size_t)domain->gpu) : 0;
-	enum wtl_style style = domain->status == WATTLE_STATUS_ASLEEP ||
-					       domain->status == WATTLE_STATUS_ABSENT ||
-					       domain->status == WATTLE_STATUS_OK
-				       ? WTL_STYLE_FAINT
-				       : WTL_STYLE_BAD;
-	const char *word = domain->status == WATTLE_STATUS_OK ? "…"
-			   : domain->status == WATTLE_STATUS_GONE
-				   ? "lost"
-				   : wattle_status_name(domain->status);
+	enum wattle_status status = domain->status;
+	bool is_bad = status != WATTLE_STATUS_ASLEEP && status != WATTLE_STATUS_ABSENT &&
+		      status != WATTLE_STATUS_OK;
 
 	/* Why it is late need not be said then. */
-	if (silent_ns >= STUCK_NS) {
-		draw_stuck(picture, silent_ns, row, at, width);
+	if (domain->gpu >= 0 && stuck_ns(picture)) {
+		put_stuck(picture, line);
 		return;
 	}
-	at += wtl_canvas_text(canvas, row, at, width, style, word) + 2;
-	at += wtl_canvas_text(canvas, row, at, canvas->columns - at, WTL_STYLE_PLAIN,
-			      domain->reason);
-	if (domain->remedy[0] && domain->status != WATTLE_STATUS_ASLEEP &&
-	    at + 16 < canvas->columns)
-		wtl_canvas_printf(canvas, row, at, canvas->columns - at, WTL_STYLE_FAINT, " → %s",
-				  domain->remedy);
+	wtl_top_line_put(line, is_bad ? WTL_STYLE_BAD : WTL_STYLE_FAINT,
+			 status == WATTLE_STATUS_OK	? "…"
+			 : status == WATTLE_STATUS_GONE ? "lost"
+							: wattle_status_name(status));
+	line->at += 2;
+	wtl_top_line_put(line, WTL_STYLE_PLAIN, domain->reason);
+	if (domain->remedy[0] && status != WATTLE_STATUS_ASLEEP && line->at + 16 < line->end) {
+		wtl_top_line_put(line, WTL_STYLE_FAINT, " → ");
+		wtl_top_line_put(line, WTL_STYLE_FAINT, domain->remedy);
+	}
 }
 
 static void draw_figures(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			 int row, const struct columns *columns)
 {
 	char text[WTL_FIGURE_MAX], plus[WTL_FIGURE_MAX + 4];
-	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * domain->uncertainty_ppm / 1e6);
+	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * wtl_top_doubt(domain));
 	const struct {
 		enum column column;
 		bool is_known;
@@ -399,11 +373,11 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 	} figures[] = {
 		{IDLE, domain->idle.is_known, wtl_figure_watts_wide, domain->idle.idle_uw},
 		{LIMIT, domain->limit_uw > 0, wtl_figure_watts_wide, domain->limit_uw},
-		{ENERGY, domain->has_energy, wtl_figure_joules, domain->energy_uj},
-		{HOURS, domain->has_energy, wtl_figure_watt_hours, domain->energy_uj},
+		{ENERGY, domain->energy.has_energy, wtl_figure_joules, domain->energy.energy_uj},
+		{HOURS, domain->energy.has_energy, wtl_figure_watt_hours, domain->energy.energy_uj},
 	};
 
-	if (domain->uncertainty_ppm) {
+	if (plus_uw) {
 		snprintf(plus, sizeof(plus), "±%s", wtl_figure_watts_wide(text, plus_uw));
 		/* "+-" takes one more. */
 		if (picture->canvas->ascii && wtl_text_width(plus) >= column_info[PLUS].width)
@@ -418,67 +392,67 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 }
 
 /* What casts doubt on the figure, or where it comes from. */
-static void draw_remark(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
-			int row, int column, int width)
+static void draw_remark(const struct wtl_top_domain *domain, struct wtl_top_line *line)
 {
-	struct wtl_canvas *canvas = picture->canvas;
+	bool is_modelled = domain->method == WATTLE_METHOD_MODELLED;
 	char text[WTL_FIGURE_MAX];
 
-	if (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP)
-		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_BAD,
-				wattle_status_name(domain->status));
-	else if (domain->flags & WATTLE_ENERGY_DISAGREES)
-		wtl_canvas_text(canvas, row, column, width, WTL_STYLE_WARN, "two sources disagree");
-	else if (domain->gap_ns > 0)
-		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN, "not measured for %s",
-				  wtl_figure_clock(text, domain->gap_ns));
-	else if (domain->method == WATTLE_METHOD_MODELLED)
-		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_WARN,
-				  "modelled, not measured%s%s", domain->device[0] ? "  " : "",
-				  domain->device);
-	else
-		wtl_canvas_printf(canvas, row, column, width, WTL_STYLE_FAINT, "%s%s%s%s%s",
-				  domain->source, domain->weight ? ", shared by " : "",
-				  domain->weight ? domain->weight : "",
-				  domain->device[0] ? "  " : "", domain->device);
+	if (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP) {
+		wtl_top_line_put(line, WTL_STYLE_BAD, wattle_status_name(domain->status));
+	} else if (domain->energy.flags & WATTLE_ENERGY_DISAGREES) {
+		wtl_top_line_put(line, WTL_STYLE_WARN, "two sources disagree");
+	} else if (domain->energy.gap_ns > 0) {
+		wtl_top_line_put(line, WTL_STYLE_WARN, "not measured for ");
+		wtl_top_line_put(line, WTL_STYLE_WARN,
+				 wtl_figure_clock(text, domain->energy.gap_ns));
+	} else {
+		char remark[sizeof(domain->source) + sizeof(domain->device) + 64];
+
+		snprintf(remark, sizeof(remark), "%s%s%s%s%s",
+			 is_modelled ? "modelled, not measured" : domain->source,
+			 !is_modelled && domain->weight ? ", shared by " : "",
+			 !is_modelled && domain->weight ? domain->weight : "",
+			 domain->device[0] ? "  " : "", domain->device);
+		wtl_top_line_put(line, is_modelled ? WTL_STYLE_WARN : WTL_STYLE_FAINT, remark);
+	}
 }
 
+/* Returns the rows that it took. */
 static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 		       int row, const struct columns *columns, enum wtl_top_detail detail)
 {
-	struct wtl_canvas *canvas = picture->canvas;
-	enum wtl_style style =
-		domain->in_total ? wtl_top_kind_style(domain->kind) : WTL_STYLE_FAINT;
-	int indent = is_indented(picture, domain, detail) ? 2 : 0;
-	int name_width = columns->at[POWER] - NAME - 1;
+	struct wtl_top_line line = {.canvas = picture->canvas,
+				    .row = row,
+				    .at = NAME + (is_indented(picture, domain, detail) ? 2 : 0),
+				    .end = columns->at[POWER] - 1};
+	bool has_line = gpu_has_line(picture, domain->gpu, detail);
 	char text[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX + 4];
 
-	wtl_canvas_text(canvas, row, NAME + indent, name_width - indent, style, domain->name);
+	wtl_top_line_put(&line,
+			 domain->in_total ? wtl_top_kind_style(domain->kind) : WTL_STYLE_FAINT,
+			 domain->name);
+	line.at = columns->at[POWER];
+	line.end = picture->canvas->columns;
 	if (!domain->has_power) {
-		draw_trouble(picture, domain, row, columns);
+		draw_trouble(picture, domain, &line);
 		return 1;
 	}
 	snprintf(watts, sizeof(watts), "%s%s W",
-		 domain->method == WATTLE_METHOD_MODELLED ? "~" : "",
+		 wtl_top_mark(domain->method == WATTLE_METHOD_MODELLED),
 		 wtl_figure_watts_wide(text, domain->power_uw));
 	put(picture, row, columns, POWER, domain->in_total ? WTL_STYLE_STRONG : WTL_STYLE_FAINT,
 	    watts);
 	draw_figures(picture, domain, row, columns);
 	if (columns->at[BAR])
 		draw_bar(picture, domain, row, columns);
-	if (domain->gpu >= 0 && columns->info) {
-		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row, columns->info,
-				 columns->info_width);
-	} else if (columns->info) {
-		draw_remark(picture, domain, row, columns->info, columns->info_width);
-	} else if (gpu_has_line(picture, domain->gpu, detail)) {
-		wtl_top_draw_gpu(picture, (size_t)domain->gpu, row + 1, NAME + 2,
-				 canvas->columns - NAME - 2);
-		return 2;
-	}
-	if (domain->gpu >= 0 && !columns->info)
-		draw_gpu_shortly(picture, (size_t)domain->gpu, row, columns->rest);
-	return 1;
+	line.at = columns->rest;
+	if (has_line)
+		draw_gpu(picture, (size_t)domain->gpu, row + 1, NAME + 2, false);
+	else if (domain->gpu >= 0)
+		draw_gpu(picture, (size_t)domain->gpu, row, columns->rest, !columns->has_info);
+	else if (columns->has_info)
+		draw_remark(domain, &line);
+	return 1 + has_line;
 }
 
 static void draw_header(const struct wtl_top_picture *picture, int row,
@@ -492,7 +466,7 @@ static void draw_header(const struct wtl_top_picture *picture, int row,
 		put(picture, row, columns, (enum column)i, WTL_STYLE_HEADER, column_info[i].title);
 }
 
-/* "CPU 82.4 W  DRAM 8.3 W  GPU 182.0 W" */
+/* "CPU 82.4 W  GPU 182.0 W  DRAM 8.3 W" */
 static void draw_summary(const struct wtl_top_picture *picture, int row)
 {
 	static const struct {
@@ -502,19 +476,19 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 		     {"GPU", WTL_STYLE_GPU},
 		     {"DRAM", WTL_STYLE_MEMORY},
 		     {"other", WTL_STYLE_OTHER}};
-	struct wtl_canvas *canvas = picture->canvas;
-	char text[WTL_FIGURE_MAX];
-	int at = 1;
+	struct wtl_top_line line = {
+		.canvas = picture->canvas, .row = row, .at = 1, .end = picture->canvas->columns};
+	char text[WTL_FIGURE_MAX], piece[WTL_FIGURE_MAX + 16];
 
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
 		struct wtl_top_sum sum = wtl_top_sum(picture->view, kinds[k].style, false);
 
-		if (!sum.has_power || at >= canvas->columns)
+		if (!sum.has_power || line.at >= line.end)
 			continue;
-		at += wtl_canvas_printf(canvas, row, at, canvas->columns - at, kinds[k].style,
-					"%s %s%s W", kinds[k].name, sum.is_modelled ? "~" : "",
-					wtl_figure_watts_wide(text, sum.power_uw)) +
-		      2;
+		snprintf(piece, sizeof(piece), "%s %s%s W", kinds[k].name,
+			 wtl_top_mark(sum.is_modelled), wtl_figure_watts_wide(text, sum.power_uw));
+		wtl_top_line_put(&line, kinds[k].style, piece);
+		line.at += 2;
 	}
 }
 
@@ -528,9 +502,8 @@ static void draw_lone_gpu(const struct wtl_top_picture *picture, size_t gpu, int
 
 	wtl_canvas_printf(canvas, row, NAME, at - NAME - 1, WTL_STYLE_GPU, "gpu-%u", one->index);
 	at += wtl_canvas_text(canvas, row, at, LONE_NAME_MAX, WTL_STYLE_FAINT,
-			      one->name[0] ? one->name : one->vendor) +
-	      2;
-	wtl_top_draw_gpu(picture, gpu, row, at, canvas->columns - at);
+			      one->name[0] ? one->name : one->vendor);
+	draw_gpu(picture, gpu, row, at + 2, false);
 }
 
 void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int height,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 
@@ -141,7 +142,7 @@ static void say(struct details *details, const char *name, const char *format, .
 static void say_long(struct details *details, const char *name, const char *text)
 {
 	int width = details->box.width - 13;
-	char part[400];
+	char part[400] = "";
 
 	if (width < 4)
 		return;
@@ -150,13 +151,10 @@ static void say_long(struct details *details, const char *name, const char *text
 		int used = 0;
 
 		while (text[len] && len < sizeof(part) - 5 && used < width) {
-			do
-				part[len] = text[len];
-			while (len++, ((unsigned char)text[len] & 0xc0) == 0x80);
-			part[len] = '\0';
+			len = (size_t)(wtl_text_next(text + len) - text);
+			snprintf(part, sizeof(part), "%.*s", (int)len, text);
 			used = wtl_text_width(part);
 		}
-		part[len] = '\0';
 		say(details, name, "%s", part);
 		text += len;
 		name = "";
@@ -215,7 +213,7 @@ static void say_group(struct details *details, const struct wtl_top_process *pro
 	struct wtl_field_value value;
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (wtl_field_get(details->picture->view, process, fields[i], WTL_TOP_FULL, &value))
+		if (wtl_field_get(process, fields[i], WTL_TOP_FULL, &value))
 			say_long(details, wtl_field_info(fields[i])->about, value.text);
 }
 
@@ -242,7 +240,7 @@ void wtl_top_draw_details(const struct wtl_top_picture *picture)
 		return;
 	}
 	consumer = &process->consumer;
-	wtl_field_get(picture->view, process, WTL_FIELD_STATE, WTL_TOP_FULL, &state);
+	wtl_field_get(process, WTL_FIELD_STATE, WTL_TOP_FULL, &state);
 	say(&details, "process", "%d   parent %d   %s", consumer->pid, consumer->parent,
 	    state.text);
 	say(&details, "name", "%s", consumer->name);

@@ -8,7 +8,7 @@
 #include "commands/top/format.h"
 #include "energy/units.h"
 
-/* What the state takes at least, so that the bar beside it stands still. */
+/* The state takes STATE_WIDTH at least, so that the bar beside it does not move. */
 enum { TIME_MAX = 96, STATE_MAX = 64, STATE_WIDTH = 11, BAR_MIN = 10, BAR_MAX = 60 };
 
 static const char *state_text(const struct wtl_top_picture *picture, char text[STATE_MAX])
@@ -34,7 +34,7 @@ static const char *state_text(const struct wtl_top_picture *picture, char text[S
 	return text;
 }
 
-/* The time zone is that of whoever watches. */
+/* In the user's time zone. */
 static bool local_text(int64_t t_utc_ns, char *text, size_t size)
 {
 	time_t seconds = (time_t)(t_utc_ns / WTL_NS_PER_S);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 #include "workload/gpu_use.h"
@@ -17,7 +18,7 @@ struct table {
 
 static enum wtl_top_share share_of(const struct wtl_top_picture *picture)
 {
-	return picture->ui->config.switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
+	return picture->ui->config.set[WTL_SET_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC;
 }
 
 static bool is_of_gpus(enum wtl_field field)
@@ -119,57 +120,66 @@ static void find_table(const struct wtl_top_picture *picture, struct table *tabl
 
 /* ---- The line above the table ---- */
 
-static int put(const struct wtl_top_picture *picture, int row, int at, enum wtl_style style,
-	       const char *text)
-{
-	return at + wtl_canvas_text(picture->canvas, row, at, picture->canvas->columns - at, style,
-				    text);
-}
-
 /* The accounts of all counted domains together, as parts of 100: all of them, or those with something in
  * them. */
 static void ledger_text(const struct wtl_top_view *view, bool all, char text[128])
 {
-	struct wtl_ledger sum = {.has_idle = false};
+	static const char *const names[] = {"running", "ended", "kernel", "idle", "not attributed"};
+	uint64_t sums_uj[5] = {0}, total_uj = 0;
 	size_t used = 0;
 
 	for (size_t i = 0; i < view->n_domains; i++) {
 		const struct wtl_ledger *one = &view->domains[i].ledger;
+		const uint64_t parts_uj[] = {one->live_uj, one->exited_uj, one->kernel_uj,
+					     one->idle_uj, one->unattributed_uj};
 
-		if (!view->domains[i].in_total)
-			continue;
-		sum.live_uj += one->live_uj;
-		sum.exited_uj += one->exited_uj;
-		sum.kernel_uj += one->kernel_uj;
-		sum.idle_uj += one->idle_uj;
-		sum.unattributed_uj += one->unattributed_uj;
-		sum.total_uj += one->total_uj;
+		for (size_t k = 0; view->domains[i].in_total && k < 5; k++)
+			sums_uj[k] += parts_uj[k];
+		total_uj += view->domains[i].in_total ? one->total_uj : 0;
 	}
 	text[0] = '\0';
-	if (sum.total_uj == 0)
-		return;
-	const struct {
-		const char *name;
-		uint64_t uj;
-	} parts[] = {{"running", sum.live_uj},
-		     {"ended", sum.exited_uj},
-		     {"kernel", sum.kernel_uj},
-		     {"idle", sum.idle_uj},
-		     {"not attributed", sum.unattributed_uj}};
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		double percent = 100.0 * (double)parts[i].uj / (double)sum.total_uj;
+	for (size_t i = 0; total_uj > 0 && i < 5; i++) {
+		double percent = 100.0 * (double)sums_uj[i] / (double)total_uj;
 
 		if (all || percent >= 0.5)
 			used += (size_t)snprintf(text + used, 128 - used, "%s%s %.0f %%",
-						 used ? "  " : "", parts[i].name, percent);
+						 used ? "  " : "", names[i], percent);
 	}
 }
 
-/* Whoever is billed for it is billed in full. */
+/* Without an idle baseline, its users are billed in full. */
 static bool lacks_baseline(const struct wtl_top_domain *domain)
 {
-	return domain->in_total && domain->weight && !domain->idle.is_known && domain->has_energy;
+	return domain->weight && !domain->idle.is_known;
+}
+
+/* It is divided by what is only a guess. */
+static bool is_guessed(const struct wtl_top_domain *domain)
+{
+	return wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight));
+}
+
+/* "gpu-0 and 2 more": the counted domains of which this is true. Returns the first one, or NULL. */
+static const struct wtl_top_domain *domains_text(const struct wtl_top_view *view,
+						 bool (*is)(const struct wtl_top_domain *domain),
+						 char text[64])
+{
+	const struct wtl_top_domain *first = NULL;
+	unsigned more = 0;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		if (!domain->in_total || !domain->energy.has_energy || !is(domain))
+			continue;
+		more += first != NULL;
+		first = first ? first : domain;
+	}
+	if (more > 0)
+		snprintf(text, 64, "%s and %u more", first->name, more);
+	else if (first)
+		snprintf(text, 64, "%s", first->name);
+	return first;
 }
 
 static bool has_full_share(const struct wtl_top_process *process)
@@ -180,109 +190,91 @@ static bool has_full_share(const struct wtl_top_process *process)
 }
 
 /* Which shares there are: above idle, all of them, or what is missing for that. */
-static const char *shares_text(const struct wtl_top_view *view, char text[96])
+static enum wtl_style shares_text(const struct wtl_top_picture *picture, char text[128])
 {
-	const char *lacks = NULL;
+	const struct wtl_top_view *view = picture->view;
 	bool any = false, full = false;
-	unsigned more = 0;
+	char lacking[64];
 
-	for (size_t i = 0; i < view->n_domains; i++) {
-		any |= view->domains[i].in_total && view->domains[i].idle.is_known;
-		if (!lacks_baseline(&view->domains[i]))
-			continue;
-		more += lacks != NULL;
-		lacks = lacks ? lacks : view->domains[i].name;
+	if (share_of(picture) == WTL_TOP_FULL) {
+		snprintf(text, 128, ", full shares");
+		return WTL_STYLE_PLAIN;
 	}
+	for (size_t i = 0; i < view->n_domains; i++)
+		any |= view->domains[i].in_total && view->domains[i].idle.is_known;
 	for (size_t i = 0; i < view->n_processes && !full; i++)
 		full = has_full_share(&view->processes[i]);
-	if (any && !full)
-		return NULL;
-	if (!any || !lacks)
-		return ", no idle baseline yet: full shares";
-	snprintf(text, 96, ", no idle baseline for %s", lacks);
-	if (more > 0)
-		snprintf(text + strlen(text), 96 - strlen(text), " and %u more", more);
-	return strncat(text, ": full shares", 96 - strlen(text) - 1);
+	if (any && !full) {
+		snprintf(text, 128, ", above idle");
+		return WTL_STYLE_PLAIN;
+	}
+	if (any && domains_text(view, lacks_baseline, lacking))
+		snprintf(text, 128, ", no idle baseline for %s: full shares", lacking);
+	else
+		snprintf(text, 128, ", no idle baseline yet: full shares");
+	return WTL_STYLE_WARN;
 }
 
-/* Whose energy goes by what is only a guess; as much of it as there is room for. "": nobody's. */
-static void guess_text(const struct wtl_top_view *view, int room, char text[96])
+/* What is divided by a guess; as much of that as there is room for. */
+static void put_guess(const struct wtl_top_view *view, struct wtl_top_line *line)
 {
-	const struct wtl_top_domain *first = NULL;
-	unsigned more = 0;
+	char names[64], text[128];
+	const struct wtl_top_domain *first = domains_text(view, is_guessed, names);
 
-	for (size_t i = 0; i < view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &view->domains[i];
-
-		if (!domain->in_total || !domain->has_energy ||
-		    !wtl_gpu_use_method_is_guess(wtl_gpu_use_method_find(domain->weight)))
-			continue;
-		more += first != NULL;
-		first = first ? first : domain;
-	}
-	text[0] = '\0';
 	if (!first)
 		return;
-	if (more > 0)
-		snprintf(text, 96, ", %s and %u more by %s", first->name, more, first->weight);
-	else
-		snprintf(text, 96, ", %s by %s", first->name, first->weight);
-	if (wtl_text_width(text) > room)
-		snprintf(text, 96, ", GPU W: a guess");
+	snprintf(text, sizeof(text), ", %s by %s", names, first->weight);
+	wtl_top_line_put(line, WTL_STYLE_WARN,
+			 wtl_text_width(text) > line->end - line->at ? ", GPU W: a guess" : text);
 }
 
 /* On the right, as much of it as there is room for. */
-static void draw_ledger(const struct wtl_top_picture *picture, int row, int at)
+static void draw_ledger(const struct wtl_top_view *view, const struct wtl_top_line *line)
 {
-	int room = picture->canvas->columns - at;
+	int room = line->end - line->at;
 	char ledger[128];
 
-	ledger_text(picture->view, true, ledger);
+	ledger_text(view, true, ledger);
 	if (room <= wtl_text_width(ledger) + 2)
-		ledger_text(picture->view, false, ledger);
+		ledger_text(view, false, ledger);
 	if (room > wtl_text_width(ledger) + 2)
-		wtl_canvas_right(picture->canvas, row, at, room - 1, WTL_STYLE_FAINT, ledger);
+		wtl_canvas_right(line->canvas, line->row, line->at, room - 1, WTL_STYLE_FAINT,
+				 ledger);
 }
 
 static void draw_caption(const struct wtl_top_picture *picture, int row)
 {
 	const struct wtl_top_view *view = picture->view;
 	const struct wtl_top_ui *ui = picture->ui;
-	bool full = share_of(picture) == WTL_TOP_FULL;
-	char text[160], lack[96], guess[96];
-	const char *shares = shares_text(view, lack);
-	int at = 1;
+	struct wtl_top_line line = {
+		.canvas = picture->canvas, .row = row, .at = 1, .end = picture->canvas->columns};
+	enum wtl_style style;
+	char text[160];
 
 	if (!view->has_processes) {
-		put(picture, row, at, WTL_STYLE_FAINT,
-		    view->processes_reason[0] ? view->processes_reason : "processes: …");
+		wtl_top_line_put(&line, WTL_STYLE_FAINT,
+				 view->processes_reason[0] ? view->processes_reason
+							   : "processes: …");
 		return;
 	}
 	snprintf(text, sizeof(text), "%zu process%s by %s%s", picture->rows->n_processes,
 		 picture->rows->n_processes == 1 ? "" : "es",
-		 wtl_field_info(ui->config.sort)->title, ui->config.ascending ? " (reversed)" : "");
-	at = put(picture, row, at, WTL_STYLE_PLAIN, text);
-	if (ui->filter.text[0]) {
-		at = put(picture, row, at, WTL_STYLE_PLAIN, " where ");
-		at = put(picture, row, at, WTL_STYLE_WARN, ui->filter.text);
+		 wtl_field_info(ui->config.sort)->title,
+		 ui->config.set[WTL_SET_ASCENDING] ? " (reversed)" : "");
+	wtl_top_line_put(&line, WTL_STYLE_PLAIN, text);
+	wtl_top_line_put(&line, WTL_STYLE_PLAIN, ui->filter.text[0] ? " where " : "");
+	wtl_top_line_put(&line, WTL_STYLE_WARN, ui->filter.text);
+	if (ui->config.set[WTL_SET_GROUP] != WTL_GROUP_NONE) {
+		wtl_top_line_put(&line, WTL_STYLE_PLAIN, " in groups by ");
+		wtl_top_line_put(&line, WTL_STYLE_PLAIN,
+				 wtl_setting_word(&ui->config, WTL_SET_GROUP));
 	}
-	if (ui->config.grouping != WTL_GROUP_NONE) {
-		at = put(picture, row, at, WTL_STYLE_PLAIN, " in groups by ");
-		at = put(picture, row, at, WTL_STYLE_PLAIN, wtl_grouping_name(ui->config.grouping));
-	}
-	if (full)
-		at = put(picture, row, at, WTL_STYLE_PLAIN, ", full shares");
-	else if (shares)
-		at = put(picture, row, at, WTL_STYLE_WARN, shares);
-	else
-		at = put(picture, row, at, WTL_STYLE_PLAIN, ", above idle");
-	guess_text(view, picture->canvas->columns - at, guess);
-	at = put(picture, row, at, WTL_STYLE_WARN, guess);
-	if (ui->follows)
-		at = put(picture, row, at, WTL_STYLE_WARN, "  following");
-	if (ui->is_paused)
-		at = put(picture, row, at, WTL_STYLE_WARN, "  paused");
-	draw_ledger(picture, row, at);
+	style = shares_text(picture, text);
+	wtl_top_line_put(&line, style, text);
+	put_guess(view, &line);
+	wtl_top_line_put(&line, WTL_STYLE_WARN, ui->follows ? "  following" : "");
+	wtl_top_line_put(&line, WTL_STYLE_WARN, ui->is_paused ? "  paused" : "");
+	draw_ledger(view, &line);
 }
 
 static void draw_header(const struct wtl_top_picture *picture, const struct table *table, int row)
@@ -351,7 +343,7 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 	struct wtl_field_value value;
 	char text[WTL_FIGURE_MAX];
 
-	if (!wtl_field_get(picture->view, process, field, share_of(picture), &value))
+	if (!wtl_field_get(process, field, share_of(picture), &value))
 		return;
 	if (info->measure == WTL_MEASURE_TEXT) {
 		wtl_canvas_text(picture->canvas, row, at, width, style, value.text);
@@ -364,82 +356,75 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 }
 
 /* The lines that show whose child a process is. */
-static int draw_branches(const struct wtl_top_picture *picture, const struct wtl_top_row *line,
-			 int row, int at, int end)
+static void put_branches(const struct wtl_top_row *row, struct wtl_top_line *line)
 {
-	struct wtl_canvas *canvas = picture->canvas;
-	unsigned from = line->depth > TREE_DEPTH_MAX ? line->depth - TREE_DEPTH_MAX : 0;
-	bool ascii = canvas->ascii;
+	unsigned depth = row->depth > TREE_DEPTH_MAX ? row->depth - TREE_DEPTH_MAX : 0;
+	bool ascii = line->canvas->ascii;
 
-	for (unsigned depth = from; depth < line->depth && at < end; depth++, at += 2) {
-		bool own = depth + 1 == line->depth;
-		bool goes_on = depth + 1 < 64 && (line->guides >> (depth + 1) & 1);
+	for (; depth < row->depth && line->at < line->end; depth++) {
+		bool own = depth + 1 == row->depth;
+		bool goes_on = depth + 1 < 64 && (row->guides >> (depth + 1) & 1);
 		const char *branch = !own && !goes_on ? "  " : ascii ? "| " : "│ ";
 
 		if (own)
-			branch = line->is_last ? (ascii ? "`-" : "└─") : (ascii ? "|-" : "├─");
-		wtl_canvas_text(canvas, row, at, end - at, WTL_STYLE_FAINT, branch);
+			branch = row->is_last ? (ascii ? "`-" : "└─") : (ascii ? "|-" : "├─");
+		wtl_top_line_put(line, WTL_STYLE_FAINT, branch);
 	}
-	return at;
 }
 
 /* From the shift on, in whole characters. */
 static const char *shifted(const char *text, int shift)
 {
-	for (; shift > 0 && *text; shift--)
-		do
-			text++;
-		while (((unsigned char)*text & 0xc0) == 0x80);
+	for (; shift > 0; shift--)
+		text = wtl_text_next(text);
 	return text;
 }
 
 /* What ended processes have in common, where that is all that tells two rows apart. */
-static void draw_common(const struct wtl_top_picture *picture,
-			const struct wtl_top_process *process, int row, int at, int end,
-			enum wtl_style style)
+static void put_common(const struct wtl_top_process *process, struct wtl_top_line *line,
+		       enum wtl_style style)
 {
 	static const enum wtl_field fields[] = {WTL_FIELD_CONTAINER, WTL_FIELD_JOB, WTL_FIELD_UNIT,
 						WTL_FIELD_CGROUP};
-	struct wtl_canvas *canvas = picture->canvas;
-	struct wtl_field_value where = {.text = NULL};
+	struct wtl_field_value where;
+	char parent[32];
 
 	if (process->consumer.is_in_tree)
-		at += wtl_canvas_text(canvas, row, at, end - at, style, " of the command");
-	if (process->consumer.parent > 0)
-		at += wtl_canvas_printf(canvas, row, at, end - at, style, " (parent %d)",
-					process->consumer.parent);
+		wtl_top_line_put(line, style, " of the command");
+	if (process->consumer.parent > 0) {
+		snprintf(parent, sizeof(parent), " (parent %d)", process->consumer.parent);
+		wtl_top_line_put(line, style, parent);
+	}
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		if (wtl_field_get(picture->view, process, fields[i], WTL_TOP_FULL, &where))
-			break;
-	if (where.text && where.text[0])
-		wtl_canvas_printf(canvas, row, at, end - at, style, " in %s", where.text);
+		if (wtl_field_get(process, fields[i], WTL_TOP_FULL, &where)) {
+			wtl_top_line_put(line, style, " in ");
+			wtl_top_line_put(line, style, where.text);
+			return;
+		}
 }
 
-static void draw_command(const struct wtl_top_picture *picture, const struct wtl_top_row *line,
-			 const struct wtl_top_process *process, int row, int at, int width,
+static void draw_command(const struct wtl_top_picture *picture, const struct wtl_top_row *row,
+			 const struct wtl_top_process *process, struct wtl_top_line *line,
 			 enum wtl_style style)
 {
-	struct wtl_canvas *canvas = picture->canvas;
 	const struct wtl_consumer *consumer = &process->consumer;
-	int end = at + width;
+	bool is_group = row->process < 0;
+	char number[48] = "";
 
-	at = draw_branches(picture, line, row, at, end);
-	if (line->has_children && (line->is_closed || line->process < 0))
-		at += wtl_canvas_text(canvas, row, at, end - at, WTL_STYLE_FAINT,
-				      line->is_closed ? "+ " : "- ");
-	if (line->process < 0)
-		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s  (%u)",
-					consumer->command, consumer->n_processes);
+	put_branches(row, line);
+	if (row->has_children && (row->is_closed || is_group))
+		wtl_top_line_put(line, WTL_STYLE_FAINT, row->is_closed ? "+ " : "- ");
+	if (is_group)
+		snprintf(number, sizeof(number), "  (%u)", consumer->n_processes);
 	else if (consumer->state == WTL_CONSUMER_FOLDED && consumer->n_processes > 0)
-		at += wtl_canvas_printf(canvas, row, at, end - at, style, "%s (%u that ended)",
-					wtl_process_title(process), consumer->n_processes);
-	else
-		at += wtl_canvas_text(canvas, row, at, end - at, style,
-				      shifted(wtl_process_title(process), picture->ui->shift));
-	if (line->is_twin)
-		draw_common(picture, process, row, at, end, style);
-	if (line->process >= 0 && consumer->state == WTL_CONSUMER_EXITED)
-		wtl_canvas_text(canvas, row, at, end - at, style, " (ended)");
+		snprintf(number, sizeof(number), " (%u that ended)", consumer->n_processes);
+	wtl_top_line_put(line, style,
+			 shifted(wtl_process_title(process), number[0] ? 0 : picture->ui->shift));
+	wtl_top_line_put(line, style, number);
+	if (wtl_top_rows_has_twin(picture->rows, picture->view, process))
+		put_common(process, line, style);
+	if (!is_group && consumer->state == WTL_CONSUMER_EXITED)
+		wtl_top_line_put(line, style, " (ended)");
 }
 
 static void draw_row(const struct wtl_top_picture *picture, const struct table *table, size_t i,
@@ -451,9 +436,13 @@ static void draw_row(const struct wtl_top_picture *picture, const struct table *
 	enum wtl_style style = style_of(process, line->process < 0);
 
 	for (int c = 0; c < table->n; c++) {
+		struct wtl_top_line command = {.canvas = picture->canvas,
+					       .row = row,
+					       .at = table->at[c],
+					       .end = table->at[c] + table->width[c]};
+
 		if (table->fields[c] == WTL_FIELD_COMMAND)
-			draw_command(picture, line, process, row, table->at[c], table->width[c],
-				     style);
+			draw_command(picture, line, process, &command, style);
 		else
 			draw_cell(picture, process, table->fields[c], row, table->at[c],
 				  table->width[c], style);

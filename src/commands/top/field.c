@@ -11,39 +11,25 @@ bool wtl_process_has_cpu(const struct wtl_top_process *process)
 	return wtl_consumer_cpu_ns(&process->consumer) >= 0;
 }
 
-static bool give(bool known, double number, struct wtl_field_value *ret_value)
-{
-	ret_value->text = "";
-	ret_value->number = known ? number : 0.0;
-	return known;
-}
-
 static bool get_energy(const struct wtl_top_process *process, enum wtl_field field,
-		       enum wtl_top_share share, struct wtl_field_value *ret_value)
+		       enum wtl_top_share share, double *ret_number)
 {
 	double cpu_w = (double)process->cpu_uw[share] / 1e6;
 	double gpu_w = (double)process->gpu_uw[share] / 1e6;
 
-	if (field == WTL_FIELD_POWER)
-		return give(process->has_power, cpu_w + gpu_w, ret_value);
-	if (field == WTL_FIELD_CPU_POWER)
-		return give(process->has_power && wtl_process_has_cpu(process), cpu_w, ret_value);
-	if (field == WTL_FIELD_GPU_POWER)
-		return give(process->has_power && process->has_gpu, gpu_w, ret_value);
-	return give(true, (double)process->energy_uj[share] / 1e6, ret_value);
+	*ret_number = field == WTL_FIELD_POWER	     ? cpu_w + gpu_w
+		      : field == WTL_FIELD_CPU_POWER ? cpu_w
+		      : field == WTL_FIELD_GPU_POWER ? gpu_w
+						     : (double)process->energy_uj[share] / 1e6;
+	if (field == WTL_FIELD_CPU_POWER && !wtl_process_has_cpu(process))
+		return false;
+	if (field == WTL_FIELD_GPU_POWER && !process->has_gpu)
+		return false;
+	return field == WTL_FIELD_ENERGY || process->has_power;
 }
 
-/* The user's name, and the title, which a process always has one of. */
-static const char *text_of(const struct wtl_top_process *process, enum wtl_field field)
-{
-	return field == WTL_FIELD_USER	    ? process->user
-	       : field == WTL_FIELD_COMMAND ? wtl_process_title(process)
-					    : NULL;
-}
-
-bool wtl_field_get(const struct wtl_top_view *view, const struct wtl_top_process *process,
-		   enum wtl_field field, enum wtl_top_share share,
-		   struct wtl_field_value *ret_value)
+bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
+		   enum wtl_top_share share, struct wtl_field_value *ret_value)
 {
 	static const double units[] = {
 		[WTL_MEASURE_TEXT] = 1,	    [WTL_MEASURE_NUMBER] = 1,	 [WTL_MEASURE_WATT] = 1e6,
@@ -52,23 +38,23 @@ bool wtl_field_get(const struct wtl_top_view *view, const struct wtl_top_process
 	};
 	enum wtl_measure measure = wtl_field_info(field)->measure;
 	enum wtl_consumer_state state = process->consumer.state;
-	bool runs = state == WTL_CONSUMER_LIVE || state == WTL_CONSUMER_KERNEL;
-	bool has_group = process->group >= 0 && (size_t)process->group < view->n_groups;
-	struct wtl_consumer_value value;
+	struct wtl_consumer_value value = {.text = ""};
 	bool is_known;
 
-	if (measure == WTL_MEASURE_WATT || measure == WTL_MEASURE_JOULE)
-		return get_energy(process, field, share, ret_value);
-	is_known =
-		wtl_consumer_get(&process->consumer,
-				 has_group ? &view->groups[process->group] : NULL, field, &value);
+	if (measure == WTL_MEASURE_WATT || measure == WTL_MEASURE_JOULE) {
+		ret_value->text = "";
+		return get_energy(process, field, share, &ret_value->number);
+	}
+	is_known = wtl_consumer_get(&process->consumer, process->consumer.group, field, &value);
 	if (field == WTL_FIELD_CPU)
-		is_known = runs && wtl_process_has_cpu(process);
-	if (text_of(process, field)) {
-		value.text = text_of(process, field);
+		is_known = (state == WTL_CONSUMER_LIVE || state == WTL_CONSUMER_KERNEL) &&
+			   wtl_process_has_cpu(process);
+	/* The user's name, and the title, which a process always has one of. */
+	if (field == WTL_FIELD_USER || field == WTL_FIELD_COMMAND) {
+		value.text = field == WTL_FIELD_USER ? process->user : wtl_process_title(process);
 		is_known = value.text[0] != '\0';
 	}
-	give(is_known, (double)value.number / units[measure], ret_value);
 	ret_value->text = value.text;
+	ret_value->number = is_known ? (double)value.number / units[measure] : 0.0;
 	return is_known;
 }

@@ -16,9 +16,8 @@ struct wtl_field_value {
 	const char *text; /* of a text */
 };
 
-bool wtl_field_get(const struct wtl_top_view *view, const struct wtl_top_process *process,
-		   enum wtl_field field, enum wtl_top_share share,
-		   struct wtl_field_value *ret_value);
+bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
+		   enum wtl_top_share share, struct wtl_field_value *ret_value);
 
 /* What a process is called: its command, or its name where there is none. */
 const char *wtl_process_title(const struct wtl_top_process *process);

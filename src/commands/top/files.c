@@ -39,7 +39,7 @@ static void find_path(const struct wtl_top_settings *settings, char path[PATH_MA
 
 static int read_file(const char *path, struct wtl_buf *text)
 {
-	/* A pipe with nobody at its other end would be waited for. */
+	/* Opening a pipe without a writer would wait for one. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
 
 	if (fd < 0)
@@ -89,7 +89,7 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 
 /* ---- Signals ---- */
 
-/* One whose start is not known is not known to be the one that was shown. */
+/* Is the process with that number now the one that was shown? Not if its start is not known. */
 static bool is_same(const struct wtl_top_victim *victim)
 {
 	int64_t tick_ns = WTL_NS_PER_S / sysconf(_SC_CLK_TCK), off_ns;
@@ -101,7 +101,7 @@ static bool is_same(const struct wtl_top_victim *victim)
 	return off_ns <= 2 * tick_ns && off_ns >= -2 * tick_ns;
 }
 
-/* The folder stands for the process that /proc calls so, whatever the number means elsewhere or later
+/* An open folder of /proc keeps to its process, even if the number is given to another one later
  * (pidfd_send_signal(2)). */
 static int signal_by(int folder, const struct wtl_top_victim *victim)
 {

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/num.h"
+#include "base/text.h"
 
 enum kind { NODE_AND, NODE_OR, NODE_NOT, NODE_NUMBER, NODE_TEXT, NODE_SEARCH };
 
@@ -29,7 +30,7 @@ static int parse_joined(struct parser *parser, enum kind kind);
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The first error is the one that is told. */
+/* The first error is kept. */
 static int fail(struct parser *parser, size_t at, const char *format, ...)
 {
 	va_list args;
@@ -48,11 +49,9 @@ static int fail(struct parser *parser, size_t at, const char *format, ...)
 static int fail_out_of_place(struct parser *parser)
 {
 	const char *at = parser->text + parser->at;
-	int len = 1;
 
-	while (((unsigned char)at[len] & 0xc0) == 0x80)
-		len++;
-	return fail(parser, parser->at, "'%.*s' is out of place here", len, at);
+	return fail(parser, parser->at, "'%.*s' is out of place here",
+		    (int)(wtl_text_next(at) - at), at);
 }
 
 static int add_node(struct parser *parser, const struct wtl_filter_node *node)
@@ -394,8 +393,8 @@ static bool compare_texts(const char *value, enum comparison comparison, const c
 }
 
 /* The depth is that of the parser. */
-static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_view *view,
-		  const struct wtl_top_process *process, enum wtl_top_share share)
+static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_process *process,
+		  enum wtl_top_share share)
 {
 	const struct wtl_filter_node *node = &filter->nodes[at];
 	const char *text = filter->text + node->text_at;
@@ -404,28 +403,28 @@ static bool match(const struct wtl_filter *filter, int at, const struct wtl_top_
 
 	switch ((enum kind)node->kind) {
 	case NODE_AND:
-		return match(filter, node->left, view, process, share) &&
-		       match(filter, node->right, view, process, share);
+		return match(filter, node->left, process, share) &&
+		       match(filter, node->right, process, share);
 	case NODE_OR:
-		return match(filter, node->left, view, process, share) ||
-		       match(filter, node->right, view, process, share);
+		return match(filter, node->left, process, share) ||
+		       match(filter, node->right, process, share);
 	case NODE_NOT:
-		return !match(filter, node->left, view, process, share);
+		return !match(filter, node->left, process, share);
 	case NODE_SEARCH:
 		return wtl_filter_search(process, text, node->text_len);
 	case NODE_NUMBER:
 	case NODE_TEXT:
 		break;
 	}
-	if (!wtl_field_get(view, process, (enum wtl_field)node->field, share, &value))
+	if (!wtl_field_get(process, (enum wtl_field)node->field, share, &value))
 		return false;
 	if (node->kind == NODE_NUMBER)
 		return compare_numbers(value.number, comparison, node->number);
 	return compare_texts(value.text, comparison, text, node->text_len);
 }
 
-bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_view *view,
-		      const struct wtl_top_process *process, enum wtl_top_share share)
+bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_process *process,
+		      enum wtl_top_share share)
 {
-	return filter->root < 0 || match(filter, filter->root, view, process, share);
+	return filter->root < 0 || match(filter, filter->root, process, share);
 }

@@ -46,8 +46,8 @@ struct wtl_filter_error {
 int wtl_filter_parse(struct wtl_filter *filter, const char *text,
 		     struct wtl_filter_error *ret_error);
 
-bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_view *view,
-		      const struct wtl_top_process *process, enum wtl_top_share share);
+bool wtl_filter_match(const struct wtl_filter *filter, const struct wtl_top_process *process,
+		      enum wtl_top_share share);
 
 /* Whether text occurs in a process's command, name, user or number, in either case. */
 bool wtl_filter_search(const struct wtl_top_process *process, const char *text, size_t len);

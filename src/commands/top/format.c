@@ -141,43 +141,8 @@ void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style
 	line->at += width + line->gap;
 }
 
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
+void wtl_top_line_put(struct wtl_top_line *line, enum wtl_style style, const char *text)
 {
-	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
-		return WTL_STYLE_CPU;
-	if (kind == WATTLE_KIND_DRAM)
-		return WTL_STYLE_MEMORY;
-	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
-		return WTL_STYLE_GPU;
-	return WTL_STYLE_OTHER;
-}
-
-struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
-			       bool with_past)
-{
-	struct wtl_top_sum sum = {.is_there = false};
-	bool limits = true, idles = true;
-
-	for (size_t i = 0; i < view->n_domains; i++) {
-		const struct wtl_top_domain *domain = &view->domains[i];
-
-		if (!domain->in_total ||
-		    (style != WTL_STYLE_PLAIN && wtl_top_kind_style(domain->kind) != style) ||
-		    !(domain->has_power || (with_past && domain->has_energy)))
-			continue;
-		sum.is_there = true;
-		limits &= domain->limit_uw > 0;
-		idles &= domain->idle.is_known;
-		sum.limit_uw += domain->limit_uw;
-		sum.idle_uw += domain->idle.idle_uw;
-		if (!domain->has_power)
-			continue;
-		sum.has_power = true;
-		sum.power_uw += domain->power_uw;
-		sum.is_modelled |= domain->method == WATTLE_METHOD_MODELLED;
-	}
-	sum.limit_uw = limits ? sum.limit_uw : 0;
-	sum.has_idle = sum.is_there && idles;
-	sum.idle_uw = idles ? sum.idle_uw : 0;
-	return sum;
+	line->at += wtl_canvas_text(line->canvas, line->row, line->at, line->end - line->at, style,
+				    text);
 }

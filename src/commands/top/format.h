@@ -39,21 +39,10 @@ struct wtl_top_line {
 	int row, at, end, gap; /* gap: columns between two pieces */
 };
 
-/* Adds a piece that is so wide (0: as wide as it is). What does not fit whole is left out. */
+/* Adds a piece that is so wide (0: as wide as it is), and the gap. What does not fit whole is left out. */
 void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
 		      const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-/* The colour of a kind of domain. */
-enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
-
-/* What the counted domains of a colour are together; of all of them where it is WTL_STYLE_PLAIN. */
-struct wtl_top_sum {
-	uint64_t power_uw, limit_uw, idle_uw; /* limit and idle: 0 unless all have one */
-	bool is_there, has_power, has_idle, is_modelled;
-};
-
-/* Of those that have power now; or, with_past, of those as well that only had it before. */
-struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
-			       bool with_past);
+/* Writes on without a gap; the end of what does not fit is cut. */
+void wtl_top_line_put(struct wtl_top_line *line, enum wtl_style style, const char *text);
 
 #endif

@@ -64,10 +64,12 @@ enum {
 	N_PLAY_HELP = sizeof(play_help) / sizeof(play_help[0]),
 };
 
-/* The set-up window: what the switches are, then these, then the columns. */
-enum { SETUP_GRAPH = WTL_SWITCHES, SETUP_WINDOW, SETUP_REDRAW, SETUP_COLUMNS };
-
-enum { SETUP_N = SETUP_COLUMNS + WTL_FIELDS - 1 /* the command is always there */ };
+/* The set-up window: the settings, then these, and then the columns but for the command, which is always there. */
+enum {
+	SETUP_REDRAW = WTL_SETTINGS_LISTED,
+	SETUP_COLUMNS,
+	SETUP_N = SETUP_COLUMNS + WTL_FIELDS - 1
+};
 
 const char *wtl_top_signal_name(int signal)
 {
@@ -105,50 +107,39 @@ const char *wtl_top_list_title(const struct wtl_top_ui *ui)
 	return lists[ui->mode].title ? lists[ui->mode].title : "";
 }
 
-static void help_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])
-{
-	int before = ui->is_replay ? N_PLAY_HELP : 0;
-
-	wtl_text_copy(text, WTL_TOP_LINE_MAX,
-		      entry < before ? play_help[entry] : help[entry - before]);
-}
-
 static void setup_text(const struct wtl_top_config *config, int entry, char text[WTL_TOP_LINE_MAX])
 {
-	const struct wtl_field_info *info;
-	bool on;
+	const struct wtl_setting_info *setting;
+	const struct wtl_field_info *field;
 
-	if (entry < WTL_SWITCHES) {
-		snprintf(text, WTL_TOP_LINE_MAX, "[%c] %s", config->switches[entry] ? 'x' : ' ',
-			 wtl_switch_info((enum wtl_switch)entry)->about);
-		return;
-	}
-	if (entry == SETUP_GRAPH) {
-		snprintf(text, WTL_TOP_LINE_MAX, "    Curves: %s", wtl_graph_name(config->graph));
-		return;
-	}
-	if (entry == SETUP_WINDOW) {
-		snprintf(text, WTL_TOP_LINE_MAX, "    Their window: %s",
-			 wtl_top_window_name(config->window));
-		return;
-	}
 	if (entry == SETUP_REDRAW) {
 		snprintf(text, WTL_TOP_LINE_MAX, "    Redraw every %u ms", config->redraw_ms);
-		return;
+	} else if (entry >= SETUP_COLUMNS) {
+		field = wtl_field_info((enum wtl_field)(entry - SETUP_COLUMNS));
+		snprintf(text, WTL_TOP_LINE_MAX, "[%c] Column %-9s  %s",
+			 config->columns[entry - SETUP_COLUMNS] ? 'x' : ' ', field->title,
+			 field->about);
+	} else {
+		setting = wtl_setting_info((enum wtl_setting)entry);
+		if (setting->n == 2)
+			snprintf(text, WTL_TOP_LINE_MAX, "[%c] %s", config->set[entry] ? 'x' : ' ',
+				 setting->about);
+		else
+			snprintf(text, WTL_TOP_LINE_MAX, "    %s: %s", setting->about,
+				 wtl_setting_word(config, (enum wtl_setting)entry));
 	}
-	info = wtl_field_info((enum wtl_field)(entry - SETUP_COLUMNS));
-	on = config->columns[entry - SETUP_COLUMNS];
-	snprintf(text, WTL_TOP_LINE_MAX, "[%c] Column %-9s  %s", on ? 'x' : ' ', info->title,
-		 info->about);
 }
 
 void wtl_top_list_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP_LINE_MAX])
 {
+	int before = ui->is_replay ? N_PLAY_HELP : 0;
+
 	text[0] = '\0';
 	if (entry < 0 || entry >= wtl_top_list_n(ui))
 		return;
 	if (ui->mode == WTL_TOP_HELP)
-		help_text(ui, entry, text);
+		wtl_text_copy(text, WTL_TOP_LINE_MAX,
+			      entry < before ? play_help[entry] : help[entry - before]);
 	else if (ui->mode == WTL_TOP_SETUP)
 		setup_text(&ui->config, entry, text);
 	else if (ui->mode == WTL_TOP_SORT)
@@ -156,7 +147,8 @@ void wtl_top_list_text(const struct wtl_top_ui *ui, int entry, char text[WTL_TOP
 			 wtl_field_info((enum wtl_field)entry)->title,
 			 wtl_field_info((enum wtl_field)entry)->about);
 	else if (ui->mode == WTL_TOP_GROUP)
-		wtl_text_copy(text, WTL_TOP_LINE_MAX, wtl_grouping_name((enum wtl_grouping)entry));
+		wtl_text_copy(text, WTL_TOP_LINE_MAX,
+			      wtl_setting_info(WTL_SET_GROUP)->words[entry]);
 	else if (ui->mode == WTL_TOP_SIGNAL)
 		snprintf(text, WTL_TOP_LINE_MAX, "%2d %-8s %s", signals[entry].number,
 			 signals[entry].name, signals[entry].about);
@@ -167,45 +159,36 @@ static void choose_setup(struct wtl_top_config *config, int entry)
 	static const unsigned periods_ms[] = {50, 100, 200, 500, 1000, 2000, 5000};
 	size_t n = sizeof(periods_ms) / sizeof(periods_ms[0]), i = 0;
 
-	if (entry < WTL_SWITCHES) {
-		config->switches[entry] = !config->switches[entry];
-	} else if (entry == SETUP_GRAPH) {
-		config->graph = (enum wtl_graph)((config->graph + 1) % WTL_GRAPHS);
-	} else if (entry == SETUP_WINDOW) {
-		config->window = (config->window + 1) % WTL_TOP_WINDOWS;
-	} else if (entry == SETUP_REDRAW) {
+	if (entry == SETUP_REDRAW) {
 		while (i < n && periods_ms[i] <= config->redraw_ms)
 			i++;
 		config->redraw_ms = periods_ms[i % n];
+	} else if (entry >= SETUP_COLUMNS) {
+		config->columns[entry - SETUP_COLUMNS] ^= true;
 	} else {
-		bool *column = &config->columns[entry - SETUP_COLUMNS];
-
-		*column = !*column;
+		wtl_setting_next(config, (enum wtl_setting)entry);
 	}
 }
 
-enum wtl_top_wish wtl_top_list_choose(struct wtl_top_ui *ui, int entry)
+void wtl_top_list_choose(struct wtl_top_ui *ui, int entry)
 {
 	if (entry < 0 || entry >= wtl_top_list_n(ui))
-		return WTL_TOP_WISH_NOTHING;
+		return;
 	ui->entry = entry;
 	if (ui->mode == WTL_TOP_SETUP) {
 		choose_setup(&ui->config, entry);
-	} else if (ui->mode == WTL_TOP_SORT) {
+		return;
+	}
+	if (ui->mode == WTL_TOP_SORT) {
 		ui->config.sort = (enum wtl_field)entry;
-		ui->config.ascending = false;
-		ui->mode = WTL_TOP_TABLE;
+		ui->config.set[WTL_SET_ASCENDING] = false;
 	} else if (ui->mode == WTL_TOP_GROUP) {
-		ui->config.grouping = (enum wtl_grouping)entry;
+		ui->config.set[WTL_SET_GROUP] = (unsigned)entry;
 		ui->toggled.n = 0;
-		ui->mode = WTL_TOP_TABLE;
 	} else if (ui->mode == WTL_TOP_SIGNAL) {
 		ui->victim.signal = signals[entry].number;
-		ui->mode = WTL_TOP_CONFIRM;
-	} else {
-		ui->mode = WTL_TOP_TABLE;
 	}
-	return WTL_TOP_WISH_NOTHING;
+	ui->mode = ui->mode == WTL_TOP_SIGNAL ? WTL_TOP_CONFIRM : WTL_TOP_TABLE;
 }
 
 void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode)
@@ -213,6 +196,6 @@ void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode)
 	ui->mode = mode;
 	ui->first_entry = 0;
 	ui->entry = mode == WTL_TOP_SORT    ? (int)ui->config.sort
-		    : mode == WTL_TOP_GROUP ? (int)ui->config.grouping
+		    : mode == WTL_TOP_GROUP ? (int)ui->config.set[WTL_SET_GROUP]
 					    : 0;
 }

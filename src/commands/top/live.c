@@ -15,7 +15,7 @@
 #include "commands/top/session.h"
 #include "energy/units.h"
 
-/* A first picture waits for figures no longer than that; they come later then. */
+/* The first picture waits so long for figures. */
 #define OPEN_NS (40 * WTL_NS_PER_MS)
 
 enum { HELD_MAX = 64 * 1024 };
@@ -67,12 +67,12 @@ static void release_remarks(struct live *live)
 
 static struct wtl_screen_options screen_options(const struct wtl_top_session *session)
 {
-	const bool *switches = session->ui.config.switches;
+	const unsigned *set = session->ui.config.set;
 
 	return (struct wtl_screen_options){
-		.color = switches[WTL_SWITCH_COLOR] && !session->ui.no_color,
-		.ascii = session->ui.ascii || switches[WTL_SWITCH_ASCII],
-		.mouse = switches[WTL_SWITCH_MOUSE],
+		.color = set[WTL_SET_COLOR] && !session->ui.no_color,
+		.ascii = session->ui.ascii || set[WTL_SET_ASCII],
+		.mouse = set[WTL_SET_MOUSE],
 	};
 }
 
@@ -151,8 +151,8 @@ static int take_input(struct live *live)
 	int rc, end = 0;
 
 	while ((rc = wtl_screen_read(live->screen, &input)) > 0 && !end) {
-		end = grant(live, wtl_top_session_face(session)->input(session, live->view, &input,
-								       wtl_top_screen_ns()));
+		end = grant(live,
+			    session->face->input(session, live->view, &input, wtl_top_screen_ns()));
 		/* The next key is about what this one has changed. */
 		wtl_top_session_rows(session, live->view);
 	}
@@ -281,7 +281,7 @@ int wtl_top_session_live(struct wtl_top_session *session)
 	}
 	state = wtl_top_collector_wait(session->collector, OPEN_NS);
 	if (state == WTL_TOP_FAILED)
-		return WTL_EXIT_FAILED; /* which has been told */
+		return WTL_EXIT_FAILED; /* after a complaint */
 	if (state == WTL_TOP_RUNNING) {
 		rc = wtl_top_session_check(session, wtl_top_collector_view(session->collector));
 		if (rc)

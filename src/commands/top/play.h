@@ -7,7 +7,7 @@
 
 /*
  * Where the play of a recording stands, and what its keys do to that: arithmetic alone. Positions are
- * nanoseconds since the recording's begin; now_ns is the clock of whoever watches.
+ * nanoseconds since the recording's start; now_ns is the screen's clock.
  */
 
 enum {
@@ -40,17 +40,17 @@ struct wtl_play_order {
 	int64_t ns;
 };
 
-/* At the begin; speed_milli 0: as it was. */
+/* At the start; speed_milli 0: as fast as it was. */
 void wtl_play_init(struct wtl_play *play, int64_t length_ns, uint32_t speed_milli, int64_t now_ns);
 int64_t wtl_play_position(const struct wtl_play *play, int64_t now_ns);
 void wtl_play_order(struct wtl_play *play, const struct wtl_play_order *order, int64_t now_ns);
 
-/* For whoever plays. What comes next comes at t_ns: when that is by the clock; at or before now: at
- * once; INT64_MAX: not before an order. A seek that ends before it has ended then. */
+/* When an event at t_ns is due by the clock: now or before for at once, INT64_MAX for not before an order. Ends a seek
+ * whose target lies before it. */
 int64_t wtl_play_due(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
 /* All to t_ns has been played. */
 void wtl_play_reach(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
-/* Nothing was recorded for so long that nobody waits for it. */
+/* Skips a stretch without any record, to t_ns. */
 void wtl_play_skip(struct wtl_play *play, int64_t t_ns, int64_t now_ns);
 /* There is no more. */
 void wtl_play_end(struct wtl_play *play);

@@ -5,8 +5,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "base/user.h"
 #include "commands/top/collect.h"
-#include "cli/user.h"
 #include "replay/player.h"
 
 /* PSS takes a third of a millisecond a process, and milliseconds of a large one. At first, though, there
@@ -22,29 +22,17 @@ void wtl_top_processes_init(struct wtl_top_processes *processes, bool is_here,
 
 void wtl_top_processes_done(struct wtl_top_processes *processes)
 {
-	free(processes->pointers);
-	wtl_hash_done(&processes->by_pointer);
+	free(processes->origins);
+	wtl_hash_done(&processes->by_origin);
 	memset(processes, 0, sizeof(*processes));
 }
 
-/* ---- Users ---- */
-
-static void find_name(const struct wtl_top_processes *processes, uint32_t uid, char *name,
-		      size_t size)
-{
-	const char *recorded =
-		HAVE_RECORDINGS && processes->player ? wtl_player_user(processes->player, uid) : "";
-
-	if (recorded[0])
-		wtl_text_clean(name, size, recorded, strlen(recorded));
-	else
-		wtl_user_name(processes->is_here, uid, name, size);
-}
-
-/* Each is asked for once, or again where there are more users than places. */
+/* Each user is asked for once, or again where there are more users than places. */
 static const char *user_name(struct wtl_top_processes *processes, uint32_t uid)
 {
 	size_t max = sizeof(processes->users) / sizeof(processes->users[0]), i = 0;
+	const char *recorded;
+	char *name;
 
 	while (i < processes->n_users && processes->users[i].uid != uid)
 		i++;
@@ -55,78 +43,71 @@ static const char *user_name(struct wtl_top_processes *processes, uint32_t uid)
 	else
 		i = uid % max;
 	processes->users[i].uid = uid;
-	find_name(processes, uid, processes->users[i].name, sizeof(processes->users[i].name));
-	return processes->users[i].name;
+	name = processes->users[i].name;
+	recorded =
+		HAVE_RECORDINGS && processes->player ? wtl_player_user(processes->player, uid) : "";
+	if (recorded[0])
+		wtl_text_clean(name, sizeof(processes->users[i].name), recorded, strlen(recorded));
+	else
+		wtl_user_name(processes->is_here, uid, name, sizeof(processes->users[i].name));
+	return name;
 }
 
-/* ---- Groups ---- */
-
-static bool is_pointer(const void *pointers, uint32_t at, const void *group)
+static bool is_origin(const void *origins, uint32_t at, const void *group)
 {
-	return ((const struct wtl_group *const *)pointers)[at] == group;
+	return ((const struct wtl_group *const *)origins)[at] == group;
 }
 
-/* The view's copy of a group, or -1: there is no memory for it. */
-static int group_index(struct wtl_top_processes *processes, struct wtl_top_view *view,
-		       const struct wtl_group *group)
+/* The view's copy of a group: the workload's own goes when nobody is in it any more. There is room for it. */
+static const struct wtl_group *copy_of(struct wtl_top_processes *processes,
+				       struct wtl_top_view *view, const struct wtl_group *group)
 {
 	uint32_t sum = wtl_hash_bytes(&group, sizeof(group));
 	const uint32_t *at =
-		wtl_hash_find(&processes->by_pointer, sum, is_pointer, processes->pointers, group);
+		wtl_hash_find(&processes->by_origin, sum, is_origin, processes->origins, group);
 
 	if (at)
-		return (int)*at;
-	if (wtl_array_reserve(&processes->pointers, &processes->size_pointers, view->n_groups + 1,
-			      sizeof(*processes->pointers)) < 0 ||
-	    wtl_hash_reserve(&processes->by_pointer, view->n_groups + 1) < 0 ||
-	    wtl_top_view_reserve(view, 0, 0, 0, view->n_groups + 1) < 0)
-		return -1;
-	wtl_hash_add(&processes->by_pointer, sum, (uint32_t)view->n_groups);
-	processes->pointers[view->n_groups] = group;
+		return &view->groups[*at];
+	wtl_hash_add(&processes->by_origin, sum, (uint32_t)view->n_groups);
+	processes->origins[view->n_groups] = group;
 	view->groups[view->n_groups] = *group;
-	return (int)view->n_groups++;
+	return &view->groups[view->n_groups++];
 }
 
-/* ---- Processes ---- */
-
-static void take_power(const struct wtl_consumers *consumers, size_t slot,
-		       struct wtl_top_process *process)
+/* Without an idle baseline the dynamic share is the full one. */
+static void take_shares(uint64_t full, bool has_dynamic, uint64_t dynamic,
+			uint64_t ret_shares[WTL_TOP_SHARES])
 {
-	struct wtl_consumer_power cpu, gpu;
-
-	process->has_power = wtl_consumers_power(consumers, slot, WTL_PART_CPU, &cpu);
-	if (!process->has_power)
-		return;
-	/* The last interval may have been billed before the baseline was known. */
-	process->has_dynamic &= cpu.has_dynamic;
-	process->cpu_uw[WTL_TOP_FULL] = cpu.full_uw;
-	process->cpu_uw[WTL_TOP_DYNAMIC] = cpu.has_dynamic ? cpu.dynamic_uw : cpu.full_uw;
-	if (!wtl_consumers_power(consumers, slot, WTL_PART_GPU, &gpu))
-		return;
-	process->gpu_uw[WTL_TOP_FULL] = gpu.full_uw;
-	process->gpu_uw[WTL_TOP_DYNAMIC] = gpu.has_dynamic ? gpu.dynamic_uw : gpu.full_uw;
+	ret_shares[WTL_TOP_FULL] = full;
+	ret_shares[WTL_TOP_DYNAMIC] = has_dynamic ? dynamic : full;
 }
 
 static void take_process(struct wtl_top_processes *processes, size_t slot,
 			 const struct wtl_consumer *consumer, struct wtl_top_view *view)
 {
 	struct wtl_top_process *process = &view->processes[view->n_processes++];
+	struct wtl_consumer_power power;
 	struct wtl_share_energy energy;
 
-	memset(process, 0, sizeof(*process));
-	process->consumer = *consumer;
-	process->consumer.group = NULL;
-	process->group = consumer->group ? group_index(processes, view, consumer->group) : -1;
+	*process = (struct wtl_top_process){.consumer = *consumer};
+	if (consumer->group)
+		process->consumer.group = copy_of(processes, view, consumer->group);
 	if (consumer->uid != UINT32_MAX)
 		wtl_text_copy(process->user, sizeof(process->user),
 			      user_name(processes, consumer->uid));
 	wtl_consumers_energy(processes->consumers, slot, WTL_PART_ALL, &energy);
 	process->has_dynamic = energy.has_dynamic;
-	process->energy_uj[WTL_TOP_FULL] = energy.full_uj;
-	process->energy_uj[WTL_TOP_DYNAMIC] =
-		energy.has_dynamic ? energy.dynamic_uj : energy.full_uj;
 	process->uncertainty_uj = energy.uncertainty_uj;
-	take_power(processes->consumers, slot, process);
+	take_shares(energy.full_uj, energy.has_dynamic, energy.dynamic_uj, process->energy_uj);
+	process->has_power = wtl_consumers_power(processes->consumers, slot, WTL_PART_CPU, &power);
+	if (process->has_power) {
+		/* The last interval may have been billed before the baseline was known. */
+		process->has_dynamic &= power.has_dynamic;
+		take_shares(power.full_uw, power.has_dynamic, power.dynamic_uw, process->cpu_uw);
+		if (wtl_consumers_power(processes->consumers, slot, WTL_PART_GPU, &power))
+			take_shares(power.full_uw, power.has_dynamic, power.dynamic_uw,
+				    process->gpu_uw);
+	}
 	process->has_gpu =
 		process->gpu_uw[WTL_TOP_FULL] > 0 ||
 		(consumer->gpu_memory_bytes != UINT64_MAX && consumer->gpu_memory_bytes > 0) ||
@@ -135,14 +116,41 @@ static void take_process(struct wtl_top_processes *processes, size_t slot,
 
 void wtl_top_processes_read_memory(struct wtl_top_processes *processes)
 {
-	if (processes->consumers)
-		wtl_consumers_read_memory(processes->consumers, processes->memory_reads++ < 2
-									? MEMORY_FIRST
-									: MEMORY_READS);
+	wtl_consumers_read_memory(processes->consumers,
+				  processes->memory_reads++ < 2 ? MEMORY_FIRST : MEMORY_READS);
 }
 
-static void take_domains(const struct wtl_consumers *consumers, struct wtl_top_view *view)
+/* Room for n processes, each in a group of its own at most. */
+static int reserve(struct wtl_top_processes *processes, struct wtl_top_view *view, size_t n)
 {
+	if (wtl_top_view_reserve(view, 0, 0, n, n) < 0 ||
+	    wtl_array_reserve(&processes->origins, &processes->size_origins, n,
+			      sizeof(*processes->origins)) < 0)
+		return -ENOMEM;
+	return wtl_hash_reserve(&processes->by_origin, n);
+}
+
+int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view)
+{
+	const struct wtl_consumers *consumers = processes->consumers;
+	size_t slots, n = 0;
+
+	if (!consumers)
+		return 0;
+	slots = wtl_consumers_slots(consumers);
+	for (size_t slot = 0; slot < slots; slot++)
+		n += wtl_consumers_get(consumers, slot) != NULL;
+	wtl_hash_clear(&processes->by_origin);
+	view->n_processes = view->n_groups = 0;
+	view->generation++;
+	if (reserve(processes, view, n) < 0)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < slots; slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+
+		if (consumer)
+			take_process(processes, slot, consumer, view);
+	}
 	for (size_t i = 0; i < view->n_domains; i++) {
 		struct wtl_top_domain *domain = &view->domains[i];
 
@@ -150,30 +158,6 @@ static void take_domains(const struct wtl_consumers *consumers, struct wtl_top_v
 		wtl_consumers_baseline(consumers, i, &domain->idle);
 		wtl_consumers_ledger(consumers, i, &domain->ledger);
 	}
-}
-
-int wtl_top_processes_take(struct wtl_top_processes *processes, struct wtl_top_view *view)
-{
-	size_t slots, n = 0;
-
-	if (!processes->consumers)
-		return 0;
-	slots = wtl_consumers_slots(processes->consumers);
-	for (size_t slot = 0; slot < slots; slot++)
-		n += wtl_consumers_get(processes->consumers, slot) != NULL;
-	if (wtl_top_view_reserve(view, 0, 0, n, 0) < 0)
-		return -ENOMEM;
-	view->n_processes = 0;
-	view->n_groups = 0;
-	wtl_hash_clear(&processes->by_pointer);
-	for (size_t slot = 0; slot < slots; slot++) {
-		const struct wtl_consumer *consumer = wtl_consumers_get(processes->consumers, slot);
-
-		if (consumer)
-			take_process(processes, slot, consumer, view);
-	}
-	take_domains(processes->consumers, view);
 	view->has_processes = n > 0;
-	view->generation++;
 	return 0;
 }

@@ -24,10 +24,10 @@
 #define SAMPLE_DEFAULT_NS (100 * WTL_NS_PER_MS)
 #define SAMPLE_MOST_NS	  (60 * WTL_NS_PER_S)
 
-/* Where nothing was recorded for longer, the play goes on behind it. */
+/* A longer stretch without any record is skipped. */
 #define SKIP_NS (5 * WTL_NS_PER_S)
 
-/* So many are taken in a seek before anybody is asked whether it is still wanted. */
+/* So many are taken in a seek before orders are looked at again. */
 enum { EVENTS_AT_ONCE = 64 };
 
 /* ---- Events ---- */
@@ -46,7 +46,7 @@ static int look_ahead(struct wtl_top_replay *replay, struct wtl_err *err)
 	replay->has_event = rc > 0;
 	if (rc <= 0)
 		return rc;
-	/* Some have no time of their own. */
+	/* Events without a time of their own come with the one before. */
 	if (since_begin(replay, replay->event.t_mono_ns) > replay->event_ns)
 		replay->event_ns = since_begin(replay, replay->event.t_mono_ns);
 	return 1;
@@ -56,13 +56,7 @@ static void take_sample(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
 
-	/* A seek goes so much further that no curve will show this. */
-	if (replay->event_ns < replay->seek_ns - replay->curves_ns && replay->taken_ns >= 0) {
-		replay->blank_ns = replay->event_ns;
-		collector->sampler.has_missed = true;
-		return;
-	}
-	/* Intervals are never quite even. */
+	/* A quarter less than the interval will do: intervals are never quite even. */
 	if (replay->taken_ns >= 0 &&
 	    replay->event_ns - replay->taken_ns < replay->sample_ns - replay->sample_ns / 4)
 		return;
@@ -94,7 +88,7 @@ static void take_bill(struct wtl_top_collector *collector)
 		wtl_top_sampler_bill(&collector->sampler, &collector->master, energies);
 }
 
-/* What was to come next comes now. */
+/* Puts the event that was read ahead into the view. */
 static void take_event(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -164,7 +158,7 @@ static void publish(struct wtl_top_collector *collector)
 	struct wtl_top_replay *replay = collector->replay;
 	struct wtl_top_view *view = &collector->master;
 
-	/* The meter may know what comes next already. */
+	/* While an event is read ahead, the meter is ahead of the view. */
 	if (!replay->has_event)
 		wtl_top_sampler_sum(&collector->sampler, view);
 	if (replay->has_bill && !collector->app->settings.no_processes)
@@ -181,9 +175,8 @@ static void publish(struct wtl_top_collector *collector)
 
 static void free_replay(struct wtl_top_replay *replay)
 {
-	if (!replay)
-		return;
-	wtl_history_close(replay->history);
+	if (replay)
+		wtl_history_close(replay->history);
 	free(replay);
 }
 
@@ -226,9 +219,9 @@ static int open_replay(const char *path, struct wtl_top_replay **ret_replay, str
 
 	if (!replay)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
-	replay->taken_ns = replay->blank_ns = -1;
+	replay->taken_ns = -1;
 	rc = wtl_history_open(path, NULL, &replay->history, err);
-	/* What is wrong with the table of gaps is told with what else is damaged. */
+	/* A damaged table of gaps is part of the remark on what is missing. */
 	if (rc == 0 && wtl_history_read_gaps(replay->history) == -ENOMEM)
 		rc = wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (rc == 0) {
@@ -256,9 +249,7 @@ static int begin_view(struct wtl_top_collector *collector, struct wtl_top_replay
 	view->interval_ns = replay->sample_ns;
 	memset(&view->clock, 0, sizeof(view->clock));
 	view->clock.bin_ns = replay->sample_ns;
-	replay->curves_ns =
-		wtl_top_clock_bin_ns(&view->clock, WTL_TOP_GRAINS - 1) * (WTL_TOP_BINS + 10);
-	wtl_top_curve_clear(&view->total.power);
+	wtl_top_curve_clear(&view->total.curve);
 	view->total.has_power = false;
 	view->self = (struct wtl_top_self){.cpu_ppm = 0};
 	view->n_processes = view->n_groups = 0;
@@ -361,9 +352,6 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 	if (rc < 0)
 		return rc;
-	replay->seek_ns = wtl_history_span_ns(replay->history);
-	if (until_ns < replay->seek_ns)
-		replay->seek_ns = until_ns;
 	while ((rc = look_ahead(replay, &err)) > 0 && replay->event_ns <= until_ns)
 		take_event(collector);
 	if (rc < 0) {
@@ -387,15 +375,7 @@ int wtl_top_replay_once(struct wtl_top_collector *collector)
 
 enum turn { TURN_GO_ON, TURN_WAIT, TURN_BACK, TURN_STOP };
 
-/* A seek to before where all is shown, or to where curves would be blank though there is something. */
-static bool has_to_go_back(const struct wtl_top_replay *replay, const struct wtl_play *play)
-{
-	return play->is_seeking && replay->reached_ns > replay->first_ns &&
-	       (play->target_ns < replay->reached_ns ||
-		(replay->blank_ns >= 0 && play->target_ns - replay->curves_ns < replay->blank_ns));
-}
-
-/* What to do now; behind the lock. */
+/* What to do now, or when something is due; behind the lock. */
 static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int64_t *ret_due_ns)
 {
 	struct wtl_top_replay *replay = collector->replay;
@@ -405,60 +385,45 @@ static enum turn decide(struct wtl_top_collector *collector, int64_t now_ns, int
 	*ret_due_ns = INT64_MAX;
 	if (collector->stop)
 		return TURN_STOP;
-	if (has_to_go_back(replay, play))
+	if (play->is_seeking && replay->reached_ns > replay->first_ns &&
+	    play->target_ns < replay->reached_ns)
 		return TURN_BACK;
 	if (!replay->has_event) {
 		wtl_play_end(play);
-		return TURN_WAIT;
+	} else {
+		if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
+			wtl_play_skip(play, replay->event_ns, now_ns);
+		*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
+		replay->seek_ns = play->is_seeking ? play->target_ns : 0;
+		if (*ret_due_ns <= now_ns)
+			return TURN_GO_ON;
 	}
-	if (gap_ns > SKIP_NS && gap_ns > 3 * replay->sample_ns)
-		wtl_play_skip(play, replay->event_ns, now_ns);
-	*ret_due_ns = wtl_play_due(play, replay->event_ns, now_ns);
-	replay->seek_ns = play->is_seeking ? play->target_ns : 0;
-	return *ret_due_ns <= now_ns ? TURN_GO_ON : TURN_WAIT;
-}
-
-/* Waits for an order, a stop, or that time; behind the lock. */
-static void wait_until(struct wtl_top_collector *collector, int64_t t_ns)
-{
-	unsigned n_orders = collector->n_orders;
-
-	while (!collector->stop && collector->n_orders == n_orders) {
-		if (t_ns == INT64_MAX)
-			pthread_cond_wait(&collector->changed, &collector->lock);
-		else if (!wtl_thread_wait(&collector->changed, &collector->lock, t_ns))
-			break;
-	}
+	if (replay->is_changed && *ret_due_ns > replay->publish_due_ns)
+		*ret_due_ns = replay->publish_due_ns;
+	return TURN_WAIT;
 }
 
 /* Until it is time for what comes next. Meanwhile what was made is shown, but not too often. */
 static enum turn await_event(struct wtl_top_collector *collector)
 {
 	struct wtl_top_replay *replay = collector->replay;
+	enum turn turn;
 
-	for (;;) {
+	do {
 		int64_t now_ns = wtl_top_screen_ns(), due_ns;
-		enum turn turn;
 
 		if (replay->is_changed && now_ns >= replay->publish_due_ns)
 			publish(collector);
 		pthread_mutex_lock(&collector->lock);
 		turn = decide(collector, now_ns, &due_ns);
-		if (turn == TURN_WAIT && replay->is_changed && due_ns > replay->publish_due_ns)
-			due_ns = replay->publish_due_ns;
-		if (turn == TURN_WAIT)
-			wait_until(collector, due_ns);
+		/* An order or a stop ends it as well. */
+		if (turn == TURN_WAIT && due_ns == INT64_MAX)
+			pthread_cond_wait(&collector->changed, &collector->lock);
+		else if (turn == TURN_WAIT)
+			wtl_thread_wait(&collector->changed, &collector->lock, due_ns);
 		pthread_mutex_unlock(&collector->lock);
-		if (turn != TURN_WAIT)
-			return turn;
-	}
-}
-
-static void note_reached(struct wtl_top_collector *collector)
-{
-	pthread_mutex_lock(&collector->lock);
-	wtl_play_reach(&collector->play, collector->replay->reached_ns, wtl_top_screen_ns());
-	pthread_mutex_unlock(&collector->lock);
+	} while (turn == TURN_WAIT);
+	return turn;
 }
 
 /* What comes next; on the way to somewhere also some of what comes then. 0 or negative. */
@@ -474,11 +439,13 @@ static int take_events(struct wtl_top_collector *collector, struct wtl_err *err)
 			break;
 		take_event(collector);
 	}
-	note_reached(collector);
+	pthread_mutex_lock(&collector->lock);
+	wtl_play_reach(&collector->play, replay->reached_ns, wtl_top_screen_ns());
+	pthread_mutex_unlock(&collector->lock);
 	return rc < 0 ? rc : 0;
 }
 
-/* What goes wrong now is told where gaps are; the picture stays as it is. */
+/* The picture stays as it is, with the error as its note. */
 static void give_up(struct wtl_top_collector *collector, const struct wtl_err *err)
 {
 	struct wtl_top_remark *lost = &collector->replay->lost;
@@ -498,14 +465,13 @@ static int go_back(struct wtl_top_collector *collector)
 	int rc = open_replay(collector->settings->replay, &replay, &err);
 	bool is_open = rc == 0;
 
-	if (is_open) {
-		rc = begin_view(collector, replay);
-		if (rc < 0) {
-			wtl_complain(collector->app, "cannot go back: %s", wtl_err_text(rc));
-			return rc;
-		}
-	} else {
+	if (!is_open)
 		give_up(collector, &err);
+	else
+		rc = begin_view(collector, replay);
+	if (is_open && rc < 0) {
+		wtl_complain(collector->app, "cannot go back: %s", wtl_err_text(rc));
+		return rc;
 	}
 	pthread_mutex_lock(&collector->lock);
 	collector->play.length_ns = wtl_history_span_ns(collector->replay->history);

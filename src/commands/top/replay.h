@@ -19,30 +19,27 @@ struct wtl_top_collector;
 
 /* What is known of a stretch of the recording beside its figures. */
 struct wtl_top_remark {
-	int64_t from_ns, to_ns; /* since the begin */
+	int64_t from_ns, to_ns; /* since the start */
 	char text[WTL_REMARK_SIZE];
 };
 
 struct wtl_top_replay {
 	struct wtl_history
-		*history;  /* owns the meter and the consumers; has all gaps from the begin on */
+		*history;  /* owns the meter and the consumers; has all gaps from the start on */
 	int64_t sample_ns; /* between two samples that are taken */
 	struct wtl_played event; /* what comes next */
 	bool has_event;
-	int64_t event_ns;   /* since the begin, as the others: when it comes */
-	int64_t reached_ns; /* all to here is in the view */
-	int64_t first_ns;   /* the first that is */
-	int64_t taken_ns;   /* the sampler's newest; < 0: none */
-	int64_t curves_ns;  /* as long as the longest curve, and a bit */
-	int64_t seek_ns;    /* where a seek is to end; 0: none */
-	int64_t blank_ns;   /* curves have nothing from somewhere to here; < 0: they have all */
-	bool is_lost;	    /* what comes next is behind a stretch that could not be read */
-	bool is_changed;    /* since the view was published */
-	bool has_bill;	    /* and the processes as well */
-	int64_t second_cpu_ns, second_mono_ns;
+	int64_t event_ns;	    /* since the start, as the others: when it comes */
+	int64_t reached_ns;	    /* all to here is in the view */
+	int64_t first_ns;	    /* the first that is */
+	int64_t taken_ns;	    /* the sampler's newest; < 0: none */
+	int64_t seek_ns;	    /* where a seek is to end; 0: none */
+	bool is_lost;		    /* what comes next is behind a stretch that could not be read */
+	bool is_changed;	    /* since the view was published */
+	bool has_bill;		    /* and the processes as well */
 	struct wtl_top_remark lost; /* the newest stretch that could not be read */
 	struct wtl_top_remark
-		missing;	/* what else it does not have: told where that was found out */
+		missing;	/* what else it does not have, and where that was found out */
 	bool is_damaged;	/* that is tables which could not be read */
 	int64_t publish_due_ns; /* by the screen's clock */
 };

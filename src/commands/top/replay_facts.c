@@ -12,9 +12,6 @@
 #include "replay/device.h"
 #include "replay/format.h"
 
-/* A rate is one over at least so long. */
-#define SPAN_LEAST_NS (WTL_NS_PER_S / 2)
-
 enum { GPUS_MAX = 128 };
 
 /* ---- The machine and its devices ---- */
@@ -44,7 +41,7 @@ static bool read_gpu(const struct wtl_top_replay *replay, size_t i, struct wtl_g
 	    !wtl_store_get_fact(replay->history->reader, name))
 		return false;
 	*gpu = (struct wtl_gpu){.index = (unsigned)i, .status = WATTLE_STATUS_OK};
-	/* … which has nothing to say until it is told of. */
+	/* Its numbers come with the first devices event. */
 	forget_numbers(gpu);
 	copy_fact(replay, domain, gpu->domain, sizeof(gpu->domain));
 	copy_fact(replay, name, gpu->name, sizeof(gpu->name));
@@ -59,15 +56,13 @@ static int read_gpus(const struct wtl_top_replay *replay, struct wtl_top_view *v
 	while (view->n_gpus < GPUS_MAX && read_gpu(replay, view->n_gpus, &gpu)) {
 		if (wtl_top_view_reserve(view, 0, view->n_gpus + 1, 0, 0) < 0)
 			return -ENOMEM;
-		/* When it answered is not asked: all of this is long ago. */
-		view->gpu_answered_ns[view->n_gpus] = 0;
 		view->gpus[view->n_gpus++] = gpu;
 	}
 	wtl_top_gpus_join(view);
 	return 0;
 }
 
-static void take_machine(const struct wtl_device_value *device, struct wtl_top_machine *machine)
+static void take_machine(const struct wtl_device_value *device, struct wtl_host_state *machine)
 {
 	switch (device->number) {
 	case WTL_DEVICE_TEMPERATURE_C:
@@ -112,7 +107,7 @@ static void take_gpu(const struct wtl_device_value *device, struct wtl_gpu *gpu)
 
 void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top_view *view)
 {
-	/* What is not told now is not known now. */
+	/* An event has all that is known then. */
 	view->machine.has_temperature = view->machine.has_use = false;
 	view->machine.clock_mhz = 0;
 	for (size_t i = 0; i < view->n_gpus; i++)
@@ -133,22 +128,8 @@ void wtl_top_replay_take_devices(const struct wtl_played *played, struct wtl_top
 void wtl_top_replay_take_second(struct wtl_top_replay *replay, const struct wtl_played *played,
 				struct wtl_top_view *view)
 {
-	int64_t span_ns = played->t_mono_ns - replay->second_mono_ns;
-	int64_t cpu_ns = played->self_cpu_ns - replay->second_cpu_ns;
-	struct wtl_report_self cost = {.has_energy = false};
-
 	view->self.rss_bytes = (uint64_t)(played->self_rss_bytes > 0 ? played->self_rss_bytes : 0);
-	/* The last one comes when all is over, soon after the one before, and has cost more. */
-	if (replay->second_mono_ns > 0 && span_ns >= 0 && span_ns < SPAN_LEAST_NS)
-		return;
-	if (replay->second_mono_ns > 0 && span_ns > 0 && cpu_ns >= 0) {
-		wtl_describe_cost(replay->history->meter, cpu_ns, &cost);
-		view->self.cpu_ppm = (uint32_t)(1e6 * (double)cpu_ns / (double)span_ns);
-		view->self.has_power = cost.has_energy;
-		view->self.power_uw = (uint64_t)(1e9 * (double)cost.energy_uj / (double)span_ns);
-	}
-	replay->second_mono_ns = played->t_mono_ns;
-	replay->second_cpu_ns = played->self_cpu_ns;
+	wtl_top_self_take(view, replay->history->meter, played->t_mono_ns, played->self_cpu_ns);
 }
 
 /* ---- Gaps ---- */
@@ -208,7 +189,7 @@ int wtl_top_replay_read_facts(struct wtl_top_replay *replay, struct wtl_top_view
 	const struct wtl_history *history = replay->history;
 	const struct wtl_machine *machine = &history->meter->machine;
 
-	view->machine = (struct wtl_top_machine){.n_cpus = machine->n_cpus, .memory_bytes = 0};
+	view->machine = (struct wtl_host_state){.n_cpus = machine->n_cpus, .memory_bytes = 0};
 	copy_fact(replay, "host", view->machine.host, sizeof(view->machine.host));
 	wtl_text_clean(view->played.cpu, sizeof(view->played.cpu), machine->cpu_model,
 		       strlen(machine->cpu_model));

@@ -34,27 +34,20 @@ void wtl_top_rows_done(struct wtl_top_rows *rows)
 	wtl_top_rows_init(rows);
 }
 
-/* What a row of ended processes is called, and whose they were. */
-static uint64_t title_hash(const struct wtl_top_process *process)
-{
-	const char *title = wtl_process_title(process);
-
-	return wtl_hash_more(wtl_hash_more(WTL_HASH_START, title, strlen(title)),
-			     &process->consumer.uid, sizeof(process->consumer.uid));
-}
-
 static uint64_t process_key(const struct wtl_top_process *process, int64_t start_ns)
 {
 	const struct wtl_consumer *consumer = &process->consumer;
+	const char *title = wtl_process_title(process);
 	const int64_t identity[] = {consumer->pid, start_ns,
 				    consumer->state == WTL_CONSUMER_FOLDED};
-	/* Rows of ended processes are told apart by what they have in common. */
-	const int64_t common[] = {consumer->parent, consumer->is_in_tree,
-				  (int64_t)(uintptr_t)consumer->group};
+	/* Rows of ended processes have no number: what their processes have in common makes the key. */
+	const int64_t common[] = {consumer->uid, consumer->parent, consumer->is_in_tree,
+				  consumer->group ? wtl_hash_text(consumer->group->cgroup) : 0};
 	uint64_t hash = wtl_hash_more(WTL_HASH_START, identity, sizeof(identity));
 
 	if (consumer->pid == 0)
-		hash = wtl_hash_more(hash ^ title_hash(process), common, sizeof(common));
+		hash = wtl_hash_more(wtl_hash_more(hash, title, strlen(title)), common,
+				     sizeof(common));
 	return hash | 1;
 }
 
@@ -105,15 +98,15 @@ void wtl_top_toggle(struct wtl_top_toggled *toggled, uint64_t key)
 	toggled->keys[toggled->n++] = key;
 }
 
-/* Rows for every process and every group. */
+/* Places for every process and every group. */
 static int reserve(struct wtl_top_rows *rows, size_t n)
 {
-	size_t size = n + n / 2 + 64;
+	size_t size = 2 * (n + n / 2 + 64);
 
-	if (n <= rows->size)
+	if (2 * n <= rows->size)
 		return 0;
-	if (wtl_array_resize(&rows->rows, 2 * size, sizeof(*rows->rows)) < 0 ||
-	    wtl_array_resize(&rows->order, 2 * size, sizeof(*rows->order)) < 0 ||
+	if (wtl_array_resize(&rows->rows, size, sizeof(*rows->rows)) < 0 ||
+	    wtl_array_resize(&rows->order, size, sizeof(*rows->order)) < 0 ||
 	    wtl_array_resize(&rows->children, size, sizeof(*rows->children)) < 0 ||
 	    wtl_array_resize(&rows->siblings, size, sizeof(*rows->siblings)) < 0 ||
 	    wtl_hash_reserve(&rows->places, size) < 0)
@@ -146,37 +139,24 @@ static int compare(const struct wtl_sort_key *a, const struct wtl_sort_key *b,
 	return by ? by : (a->process > b->process) - (a->process < b->process);
 }
 
-static void sift_down(struct wtl_sort_key keys[], size_t at, size_t n, const struct order *order)
-{
-	struct wtl_sort_key moved = keys[at];
-
-	for (;;) {
-		size_t child = 2 * at + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && compare(&keys[child], &keys[child + 1], order) < 0)
-			child++;
-		if (compare(&moved, &keys[child], order) >= 0)
-			break;
-		keys[at] = keys[child];
-		at = child;
-	}
-	keys[at] = moved;
-}
-
-/* A heap sort: qsort() takes memory. */
+/* A Shell sort with Ciura's gaps, going on by 9/4: qsort() takes memory. */
 static void sort(struct wtl_sort_key keys[], size_t n, const struct order *order)
 {
-	for (size_t i = n / 2; i-- > 0;)
-		sift_down(keys, i, n, order);
-	while (n > 1) {
-		struct wtl_sort_key last = keys[--n];
+	static const size_t gaps[] = {58548857, 26021714, 11565206, 5140092, 2284485, 1015327,
+				      451256,	200558,	  89137,    39616,   17607,   7825,
+				      3478,	1546,	  701,	    301,     132,     57,
+				      23,	10,	  4,	    1};
 
-		keys[n] = keys[0];
-		keys[0] = last;
-		sift_down(keys, 0, n, order);
-	}
+	for (size_t k = 0; k < sizeof(gaps) / sizeof(gaps[0]); k++)
+		for (size_t i = gaps[k]; i < n; i++) {
+			struct wtl_sort_key moved = keys[i];
+			size_t at = i;
+
+			for (; at >= gaps[k] && compare(&moved, &keys[at - gaps[k]], order) < 0;
+			     at -= gaps[k])
+				keys[at] = keys[at - gaps[k]];
+			keys[at] = moved;
+		}
 }
 
 struct maker {
@@ -195,8 +175,7 @@ static void make_key(const struct maker *maker, const struct wtl_top_process *pr
 {
 	struct wtl_field_value value = {.text = ""};
 
-	key->is_known =
-		wtl_field_get(maker->view, process, maker->config->sort, maker->share, &value);
+	key->is_known = wtl_field_get(process, maker->config->sort, maker->share, &value);
 	key->number = value.number;
 	key->text = value.text;
 	key->process = index;
@@ -213,17 +192,16 @@ static bool is_idle(const struct wtl_top_process *process)
 
 static bool is_shown(const struct maker *maker, const struct wtl_top_process *process)
 {
-	const bool *switches = maker->config->switches;
+	const unsigned *set = maker->config->set;
 	enum wtl_consumer_state state = process->consumer.state;
 
-	if (state == WTL_CONSUMER_KERNEL && !switches[WTL_SWITCH_KERNEL])
+	if (state == WTL_CONSUMER_KERNEL && !set[WTL_SET_KERNEL])
 		return false;
-	if ((state == WTL_CONSUMER_EXITED || state == WTL_CONSUMER_FOLDED) &&
-	    !switches[WTL_SWITCH_EXITED])
+	if ((state == WTL_CONSUMER_EXITED || state == WTL_CONSUMER_FOLDED) && !set[WTL_SET_EXITED])
 		return false;
-	if (!switches[WTL_SWITCH_IDLE] && is_idle(process))
+	if (!set[WTL_SET_IDLE] && is_idle(process))
 		return false;
-	return wtl_filter_match(maker->filter, maker->view, process, maker->share);
+	return wtl_filter_match(maker->filter, process, maker->share);
 }
 
 /* The processes to show, in order, in rows->order. */
@@ -242,25 +220,15 @@ static size_t choose(const struct maker *maker)
 	return n;
 }
 
-static struct wtl_top_row *add_row(struct wtl_top_rows *rows, int process, int bucket)
+/* A place is one in rows->order: of a process that is shown, or behind these of a group. */
+static const struct wtl_top_process *at_place(const struct maker *maker, int place)
 {
-	struct wtl_top_row *row = &rows->rows[rows->n++];
+	int index = maker->rows->order[place].process;
 
-	*row = (struct wtl_top_row){.process = process, .bucket = bucket};
-	return row;
+	return index >= 0 ? &maker->view->processes[index] : &maker->rows->buckets[-1 - index];
 }
 
-static void make_flat(const struct maker *maker, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		int process = maker->rows->order[i].process;
-
-		add_row(maker->rows, process, -1)->key =
-			wtl_top_process_key(&maker->view->processes[process]);
-	}
-}
-
-/* ---- The tree ---- */
+/* ---- The tree: parents of all places, in rows->siblings ---- */
 
 /* rows->places: from a pid to a place in rows->order. The later start has the pid. */
 static uint32_t *place_of(const struct maker *maker, int pid)
@@ -269,16 +237,11 @@ static uint32_t *place_of(const struct maker *maker, int pid)
 			     NULL);
 }
 
-static const struct wtl_top_process *ordered(const struct maker *maker, int place)
-{
-	return &maker->view->processes[maker->rows->order[place].process];
-}
-
 static void fill_pids(const struct maker *maker, size_t n)
 {
 	wtl_hash_clear(&maker->rows->places);
 	for (size_t i = 0; i < n; i++) {
-		const struct wtl_top_process *process = ordered(maker, (int)i);
+		const struct wtl_top_process *process = at_place(maker, (int)i);
 		int pid = process->consumer.pid;
 		uint32_t *place;
 
@@ -288,7 +251,7 @@ static void fill_pids(const struct maker *maker, size_t n)
 		if (!place)
 			wtl_hash_add(&maker->rows->places, wtl_hash_number((uint32_t)pid),
 				     (uint32_t)i);
-		else if (ordered(maker, (int)*place)->consumer.start_ns <
+		else if (at_place(maker, (int)*place)->consumer.start_ns <
 			 process->consumer.start_ns)
 			*place = (uint32_t)i;
 	}
@@ -297,7 +260,7 @@ static void fill_pids(const struct maker *maker, size_t n)
 /* A parent that started later is another process with the same number. */
 static int parent_of(const struct maker *maker, int place)
 {
-	const struct wtl_top_process *process = ordered(maker, place);
+	const struct wtl_top_process *process = at_place(maker, place);
 	const uint32_t *found;
 	int parent;
 
@@ -306,82 +269,20 @@ static int parent_of(const struct maker *maker, int place)
 	found = place_of(maker, process->consumer.parent);
 	parent = found ? (int)*found : -1;
 	if (parent < 0 || parent == place ||
-	    ordered(maker, parent)->consumer.start_ns > process->consumer.start_ns)
+	    at_place(maker, parent)->consumer.start_ns > process->consumer.start_ns)
 		return -1;
 	/* Of two that started at once, the lower place is the parent: no circles. */
-	if (ordered(maker, parent)->consumer.start_ns == process->consumer.start_ns &&
-	    ordered(maker, parent)->consumer.pid > process->consumer.pid)
+	if (at_place(maker, parent)->consumer.start_ns == process->consumer.start_ns &&
+	    at_place(maker, parent)->consumer.pid > process->consumer.pid)
 		return -1;
 	return parent;
 }
 
-/* children[i] is the first child of place i, siblings[i] the next one; both keep the order. Returns
- * the first root. */
-static int link_tree(const struct maker *maker, size_t n)
+static void find_parents(const struct maker *maker, size_t n)
 {
-	struct wtl_top_rows *rows = maker->rows;
-	int root = -1;
-
-	for (size_t i = 0; i < n; i++)
-		rows->children[i] = -1;
-	for (size_t i = n; i-- > 0;) {
-		int parent = parent_of(maker, (int)i);
-		int *first = parent < 0 ? &root : &rows->children[parent];
-
-		rows->siblings[i] = *first;
-		*first = (int)i;
-	}
-	return root;
-}
-
-static void add_tree_row(const struct maker *maker, int place, unsigned depth, uint64_t guides)
-{
-	struct wtl_top_rows *rows = maker->rows;
-	struct wtl_top_row *row = add_row(rows, rows->order[place].process, -1);
-
-	row->key = wtl_top_process_key(ordered(maker, place));
-	row->depth = depth;
-	row->guides = guides;
-	row->is_last = rows->siblings[place] < 0;
-	row->has_children = rows->children[place] >= 0;
-	row->is_closed = row->has_children && wtl_top_is_toggled(maker->toggled, row->key);
-}
-
-/* Goes down without recursion: while a place's children are shown, its entry in children[] is where
- * to come back to. */
-static void make_tree(const struct maker *maker, size_t n)
-{
-	struct wtl_top_rows *rows = maker->rows;
-	unsigned depth = 0;
-	uint64_t guides = 0;
-	int place, above = -1;
-
 	fill_pids(maker, n);
-	place = link_tree(maker, n);
-	while (place >= 0 || above >= 0) {
-		int next;
-
-		if (place < 0) { /* up again */
-			place = rows->siblings[above];
-			above = rows->children[above];
-			depth--;
-			if (depth < 64)
-				guides &= ~(UINT64_C(1) << depth);
-			continue;
-		}
-		add_tree_row(maker, place, depth, guides);
-		next = rows->children[place];
-		if (next < 0 || rows->rows[rows->n - 1].is_closed) {
-			place = rows->siblings[place];
-			continue;
-		}
-		if (depth < 64 && rows->siblings[place] >= 0)
-			guides |= UINT64_C(1) << depth;
-		rows->children[place] = above;
-		above = place;
-		place = next;
-		depth++;
-	}
+	for (size_t i = 0; i < n; i++)
+		maker->rows->siblings[i] = parent_of(maker, (int)i);
 }
 
 /* ---- Groups ---- */
@@ -392,7 +293,7 @@ static const char *group_name(const struct maker *maker, const struct wtl_top_pr
 
 	if (process->consumer.state == WTL_CONSUMER_KERNEL)
 		return "[kernel]";
-	if (!wtl_field_get(maker->view, process, maker->grouped_by, maker->share, &value))
+	if (!wtl_field_get(process, maker->grouped_by, maker->share, &value))
 		return "-";
 	return value.text;
 }
@@ -425,7 +326,6 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 	bucket->consumer.uss_bytes = UINT64_MAX;
 	bucket->consumer.gpu_memory_bytes = UINT64_MAX;
 	bucket->consumer.cpu_ns = -1;
-	bucket->group = -1;
 	bucket->has_dynamic = true;
 	wtl_hash_add(&rows->places, sum, (uint32_t)rows->n_buckets);
 	return (int)rows->n_buckets++;
@@ -465,94 +365,106 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 	}
 }
 
-/* children[bucket] is the first place of a group, siblings[i] the next one; both keep the order. */
-static int fill_buckets(const struct maker *maker, size_t n)
+/* Every place's parent is that of its group. Returns how many groups there are, or -ENOMEM. */
+static int find_groups(const struct maker *maker, size_t n)
 {
 	struct wtl_top_rows *rows = maker->rows;
+	struct wtl_sort_key *keys = rows->order + n;
 
 	wtl_hash_clear(&rows->places);
 	for (size_t i = n; i-- > 0;) {
-		const struct wtl_top_process *process = ordered(maker, (int)i);
-		size_t known = rows->n_buckets;
+		const struct wtl_top_process *process = at_place(maker, (int)i);
 		int bucket = find_bucket(rows, group_name(maker, process));
 
 		if (bucket < 0)
 			return bucket;
-		if (rows->n_buckets > known)
-			rows->children[bucket] = -1;
 		add_to_bucket(&rows->buckets[bucket], process);
-		rows->siblings[i] = rows->children[bucket];
-		rows->children[bucket] = (int)i;
+		rows->siblings[i] = bucket;
 	}
-	return 0;
-}
-
-static void add_bucket(const struct maker *maker, int bucket)
-{
-	struct wtl_top_rows *rows = maker->rows;
-	struct wtl_top_row *row = add_row(rows, -1, bucket);
-
-	row->key = bucket_key(&rows->buckets[bucket]);
-	row->has_children = true;
-	row->is_closed = !wtl_top_is_toggled(maker->toggled, row->key);
-	if (row->is_closed)
-		return;
-	for (int place = rows->children[bucket]; place >= 0; place = rows->siblings[place]) {
-		row = add_row(rows, rows->order[place].process, bucket);
-		row->key = wtl_top_process_key(ordered(maker, place));
-		row->depth = 1;
-		row->is_last = rows->siblings[place] < 0;
-	}
-}
-
-static int make_groups(const struct maker *maker, size_t n)
-{
-	struct wtl_top_rows *rows = maker->rows;
-	struct wtl_sort_key *keys = rows->order + rows->size; /* the second half */
-	int rc = fill_buckets(maker, n);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < rows->n_buckets; i++)
-		make_key(maker, &rows->buckets[i], (int)i, &keys[i]);
+	for (size_t k = 0; k < rows->n_buckets; k++)
+		make_key(maker, &rows->buckets[k], (int)k, &keys[k]);
 	sort(keys, rows->n_buckets, &maker->order);
-	for (size_t i = 0; i < rows->n_buckets; i++)
-		add_bucket(maker, keys[i].process);
-	return 0;
+	for (size_t k = 0; k < rows->n_buckets; k++) {
+		rows->children[keys[k].process] = (int)(n + k);
+		keys[k].process = -1 - keys[k].process;
+		rows->siblings[n + k] = -1;
+	}
+	for (size_t i = 0; i < n; i++)
+		rows->siblings[i] = rows->children[rows->siblings[i]];
+	return (int)rows->n_buckets;
 }
 
-/* ---- Rows of the same name ---- */
+/* ---- Rows of places ---- */
 
-static bool is_like(const void *context, uint32_t at, const void *process)
+/* From parents in siblings[] to lists: children[i] is the first child of place i, siblings[i] the next one of the same
+ * parent; both keep the order. Returns the first place without a parent. */
+static int link_places(struct wtl_top_rows *rows, size_t n)
 {
-	const struct maker *maker = context;
-	const struct wtl_top_process *a = process;
-	const struct wtl_top_process *b =
-		wtl_top_row_process(maker->rows, maker->view, &maker->rows->rows[at]);
+	int root = -1;
 
-	return a->consumer.uid == b->consumer.uid &&
-	       strcmp(wtl_process_title(a), wtl_process_title(b)) == 0;
+	for (size_t i = 0; i < n; i++)
+		rows->children[i] = -1;
+	for (size_t i = n; i-- > 0;) {
+		int *first = rows->siblings[i] < 0 ? &root : &rows->children[rows->siblings[i]];
+
+		rows->siblings[i] = *first;
+		*first = (int)i;
+	}
+	return root;
 }
 
-static void mark_twins(const struct maker *maker)
+static const struct wtl_top_row *add_row(const struct maker *maker, int place, unsigned depth,
+					 uint64_t guides)
 {
 	struct wtl_top_rows *rows = maker->rows;
+	const struct wtl_top_process *process = at_place(maker, place);
+	struct wtl_top_row *row = &rows->rows[rows->n++];
 
-	wtl_hash_clear(&rows->places);
-	for (size_t i = 0; i < rows->n; i++) {
-		const struct wtl_top_process *process =
-			wtl_top_row_process(rows, maker->view, &rows->rows[i]);
-		const uint32_t *twin;
-		uint32_t sum;
+	*row = (struct wtl_top_row){
+		.process = rows->order[place].process,
+		.depth = depth,
+		.guides = guides,
+		.is_last = rows->siblings[place] < 0,
+		.has_children = rows->children[place] >= 0,
+	};
+	row->key = row->process < 0 ? bucket_key(process) : wtl_top_process_key(process);
+	/* Parts of the tree are open until they are toggled, groups are closed. */
+	row->is_closed = row->has_children &&
+			 wtl_top_is_toggled(maker->toggled, row->key) == (row->process >= 0);
+	return row;
+}
 
-		if (rows->rows[i].process < 0 || process->consumer.state != WTL_CONSUMER_FOLDED)
+/* Goes down without recursion: while a place's children are shown, its entry in children[] is where
+ * to come back to. */
+static void add_rows(const struct maker *maker, size_t n)
+{
+	struct wtl_top_rows *rows = maker->rows;
+	int place = link_places(rows, n), above = -1;
+	unsigned depth = 0;
+	uint64_t guides = 0;
+
+	while (place >= 0 || above >= 0) {
+		int next;
+
+		if (place < 0) { /* up again */
+			place = rows->siblings[above];
+			above = rows->children[above];
+			depth--;
+			if (depth < 64)
+				guides &= ~(UINT64_C(1) << depth);
 			continue;
-		sum = (uint32_t)title_hash(process);
-		twin = wtl_hash_find(&rows->places, sum, is_like, maker, process);
-		if (twin)
-			rows->rows[i].is_twin = rows->rows[*twin].is_twin = true;
-		else
-			wtl_hash_add(&rows->places, sum, (uint32_t)i);
+		}
+		next = rows->children[place];
+		if (add_row(maker, place, depth, guides)->is_closed || next < 0) {
+			place = rows->siblings[place];
+			continue;
+		}
+		if (depth < 64 && rows->siblings[place] >= 0)
+			guides |= UINT64_C(1) << depth;
+		rows->children[place] = above;
+		above = place;
+		place = next;
+		depth++;
 	}
 }
 
@@ -561,41 +473,45 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 		      const struct wtl_top_toggled *toggled)
 {
 	const struct wtl_field_info *info = wtl_field_info(config->sort);
-	const char *grouping = wtl_grouping_name(config->grouping);
+	const char *grouping = wtl_setting_word(config, WTL_SET_GROUP);
 	const struct maker maker = {
 		.rows = rows,
 		.view = view,
 		.config = config,
 		.filter = filter,
 		.toggled = toggled,
-		.share = config->switches[WTL_SWITCH_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
+		.share = config->set[WTL_SET_FULL] ? WTL_TOP_FULL : WTL_TOP_DYNAMIC,
 		.grouped_by = wtl_field_find(grouping, strlen(grouping)),
-		.order = {.falls = info->falls != config->ascending,
+		.order = {.falls = info->falls == !config->set[WTL_SET_ASCENDING],
 			  .is_text = info->measure == WTL_MEASURE_TEXT},
 	};
 	int rc = reserve(rows, view->n_processes);
+	size_t n;
 
 	rows->n = 0;
 	rows->n_buckets = 0;
 	rows->n_processes = 0;
 	if (rc < 0 || view->n_processes == 0)
 		return rc;
-	rows->n_processes = choose(&maker);
-	if (config->grouping != WTL_GROUP_NONE)
-		rc = make_groups(&maker, rows->n_processes);
-	else if (config->switches[WTL_SWITCH_TREE])
-		make_tree(&maker, rows->n_processes);
+	rows->n_processes = n = choose(&maker);
+	if (config->set[WTL_SET_GROUP] != WTL_GROUP_NONE)
+		rc = find_groups(&maker, n);
+	else if (config->set[WTL_SET_TREE])
+		find_parents(&maker, n);
 	else
-		make_flat(&maker, rows->n_processes);
-	mark_twins(&maker);
-	return rc;
+		memset(rows->siblings, 0xff, n * sizeof(*rows->siblings)); /* all -1 */
+	if (rc < 0)
+		return rc;
+	add_rows(&maker, n + (size_t)rc);
+	return 0;
 }
 
 const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *rows,
 						  const struct wtl_top_view *view,
 						  const struct wtl_top_row *row)
 {
-	return row->process >= 0 ? &view->processes[row->process] : &rows->buckets[row->bucket];
+	return row->process >= 0 ? &view->processes[row->process]
+				 : &rows->buckets[-1 - row->process];
 }
 
 int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key)
@@ -604,4 +520,21 @@ int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key)
 		if (rows->rows[i].key == key)
 			return (int)i;
 	return -1;
+}
+
+bool wtl_top_rows_has_twin(const struct wtl_top_rows *rows, const struct wtl_top_view *view,
+			   const struct wtl_top_process *process)
+{
+	if (process->consumer.state != WTL_CONSUMER_FOLDED)
+		return false;
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct wtl_top_process *other =
+			wtl_top_row_process(rows, view, &rows->rows[i]);
+
+		if (other != process && other->consumer.state == WTL_CONSUMER_FOLDED &&
+		    other->consumer.uid == process->consumer.uid &&
+		    strcmp(wtl_process_title(other), wtl_process_title(process)) == 0)
+			return true;
+	}
+	return false;
 }

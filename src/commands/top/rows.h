@@ -15,13 +15,11 @@
 
 struct wtl_top_row {
 	uint64_t key;	 /* the same for the same process or group in every view */
-	int process;	 /* in the view; -1: a group, see wtl_top_row_process() */
-	int bucket;	 /* the group that it is, or is in; -1 */
+	int process;	 /* in the view; < 0: a group, see wtl_top_row_process() */
 	unsigned depth;	 /* in the tree */
 	uint64_t guides; /* bit i: a line goes on at depth i (the first 64) */
 	bool is_last;	 /* of its siblings */
 	bool has_children, is_closed;
-	bool is_twin; /* of ended processes, of which another row has the same name and user */
 };
 
 enum { WTL_TOP_CLOSED_MAX = 128 };
@@ -57,6 +55,9 @@ int wtl_top_rows_make(struct wtl_top_rows *rows, const struct wtl_top_view *view
 const struct wtl_top_process *wtl_top_row_process(const struct wtl_top_rows *rows,
 						  const struct wtl_top_view *view,
 						  const struct wtl_top_row *row);
+/* Whether another row of ended processes has the same name and user. */
+bool wtl_top_rows_has_twin(const struct wtl_top_rows *rows, const struct wtl_top_view *view,
+			   const struct wtl_top_process *process);
 /* The row with that key, or -1. */
 int wtl_top_rows_find(const struct wtl_top_rows *rows, uint64_t key);
 uint64_t wtl_top_process_key(const struct wtl_top_process *process);

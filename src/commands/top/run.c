@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A session from its begin to its end: live on the screen, or one picture on standard output. */
+/* A session from its start to its end: live on the screen, or one picture on standard output. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -39,7 +39,7 @@ static int print_picture(struct wtl_top_session *session)
 	wtl_top_session_rows(session, view);
 	if (session->rows.n > session->settings->rows)
 		session->rows.n = session->settings->rows;
-	rows = wtl_top_session_face(session)->once_rows(session, view, columns);
+	rows = session->face->once_rows(session, view, columns);
 	if (wtl_canvas_resize(&session->canvas, rows, columns) < 0) {
 		wtl_complain(session->app, "out of memory");
 		return WTL_EXIT_FAILED;
@@ -60,7 +60,7 @@ static int show_once(struct wtl_top_session *session)
 {
 	struct wtl_top_collector *collector = session->collector;
 	int64_t interval_ns = session->app->settings.interval_ns, due_ns, end_ns;
-	int64_t once_ns = wtl_top_session_face(session)->once_ns;
+	int64_t once_ns = session->face->once_ns;
 	bool is_tape = session->app->settings.tape != NULL;
 	int code;
 
@@ -86,7 +86,7 @@ static int show_once(struct wtl_top_session *session)
 
 /* ---- All of it ---- */
 
-/* What options and environment say of the screen goes before the configuration, and is not kept in it. */
+/* Options and environment override the configuration, and are not kept in it. */
 static void apply_settings(struct wtl_top_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -111,7 +111,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	}
 	wtl_top_collector_init(collector, session->app, session->settings);
 	session->collector = collector;
-	collector->without_table = session->face != NULL;
+	collector->without_table = session->face->without_table;
 	wtl_top_ui_init(&session->ui);
 	wtl_top_rows_init(&session->rows);
 	wtl_canvas_init(&session->canvas);
@@ -122,7 +122,7 @@ int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 	wtl_top_ui_done(&session->ui);
 	wtl_top_rows_done(&session->rows);
 	wtl_canvas_done(&session->canvas);
-	/* Something that does not answer still uses it. */
+	/* false: a device that does not answer still uses it. */
 	if (wtl_top_collector_done(collector))
 		free(collector);
 	return code;

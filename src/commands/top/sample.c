@@ -5,12 +5,11 @@
 
 #include "base/text.h"
 #include "commands/top/collect.h"
-#include "commands/top/format.h"
 #include "energy/units.h"
 
 #define WINDOW "top"
 
-/* A figure that people read is a mean over this long. */
+/* The power that is shown is a mean over this long. */
 #define FIGURE_NS WTL_NS_PER_S
 
 /* What was billed longer ago, or over longer, is not the power of now; but for so many samples. */
@@ -36,38 +35,25 @@ static void describe(struct wtl_top_domain *domain, const struct wattle_domain *
 	domain->in_total = info->in_total != 0;
 }
 
-static int reserve(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
-{
-	size_t n = sampler->n;
-
-	sampler->energies = calloc(n + 1, sizeof(*sampler->energies));
-	sampler->moments = calloc((n + 1) * WTL_TOP_MOMENTS, sizeof(*sampler->moments));
-	sampler->billed = calloc(n + 1, sizeof(*sampler->billed));
-	sampler->curves = calloc(n + 1, sizeof(*sampler->curves));
-	sampler->values = calloc(n + 1, sizeof(*sampler->values));
-	if (!sampler->energies || !sampler->moments || !sampler->billed || !sampler->curves ||
-	    !sampler->values)
-		return -ENOMEM;
-	return wtl_top_view_reserve(view, n, 0, 0, 0);
-}
-
 int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *meter,
 			 struct wtl_top_view *view)
 {
-	memset(sampler, 0, sizeof(*sampler));
-	sampler->meter = meter;
-	sampler->n = wattle_meter_domains(meter);
-	if (reserve(sampler, view) < 0) {
+	size_t n = wattle_meter_domains(meter);
+
+	*sampler = (struct wtl_top_sampler){.meter = meter, .n = n};
+	sampler->energies = calloc(n + 1, sizeof(*sampler->energies));
+	sampler->tracks = calloc(n + 1, sizeof(*sampler->tracks));
+	if (!sampler->energies || !sampler->tracks || wtl_top_view_reserve(view, n, 0, 0, 0) < 0) {
 		wtl_top_sampler_done(sampler);
 		return -ENOMEM;
 	}
-	view->n_domains = sampler->n;
-	for (size_t i = 0; i < sampler->n; i++) {
+	view->n_domains = n;
+	for (size_t i = 0; i < n; i++) {
 		struct wtl_top_domain *domain = &view->domains[i];
 		struct wattle_domain info;
 
 		memset(domain, 0, sizeof(*domain));
-		wtl_top_curve_clear(&domain->power);
+		wtl_top_curve_clear(&domain->curve);
 		wtl_meter_domain(meter, i, &info);
 		describe(domain, &info);
 		domain->gpu = -1;
@@ -80,26 +66,11 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 void wtl_top_sampler_done(struct wtl_top_sampler *sampler)
 {
 	free(sampler->energies);
-	free(sampler->moments);
-	free(sampler->billed);
-	free(sampler->curves);
-	free(sampler->values);
+	free(sampler->tracks);
 	memset(sampler, 0, sizeof(*sampler));
 }
 
-/* `back` samples before the newest; the oldest there is, at most. */
-static const struct wtl_top_moment *moment(const struct wtl_top_sampler *sampler, size_t domain,
-					   uint64_t back)
-{
-	uint64_t most = sampler->n_moments < WTL_TOP_MOMENTS ? sampler->n_moments : WTL_TOP_MOMENTS;
-
-	if (back >= most)
-		back = most - 1;
-	return &sampler->moments[domain * WTL_TOP_MOMENTS +
-				 (sampler->n_moments - 1 - back) % WTL_TOP_MOMENTS];
-}
-
-/* What is not known yet is 0, as at the window's begin. */
+/* What is not known yet is 0, as at the window's start. */
 static struct wtl_top_moment moment_of(const struct wattle_energy *energy)
 {
 	if (!energy->has_energy)
@@ -108,13 +79,6 @@ static struct wtl_top_moment moment_of(const struct wattle_energy *energy)
 				       .energy_uj = energy->energy_uj,
 				       .measured_ns = energy->measured_ns,
 				       .gap_ns = energy->gap_ns};
-}
-
-static void keep_moment(struct wtl_top_sampler *sampler, size_t domain,
-			const struct wattle_energy *energy)
-{
-	sampler->moments[domain * WTL_TOP_MOMENTS + (sampler->n_moments - 1) % WTL_TOP_MOMENTS] =
-		moment_of(energy);
 }
 
 /* The mean power from one moment to another. false: not (all) measured. */
@@ -134,11 +98,17 @@ static bool power_between(const struct wtl_top_moment *then, const struct wtl_to
 	return true;
 }
 
-/* The same over the last `back` samples. */
-static bool power_over(const struct wtl_top_sampler *sampler, size_t domain, uint64_t back,
-		       uint64_t *ret_uw)
+/* The same over the last `back` samples; since the oldest moment, at most. */
+static bool power_over(const struct wtl_top_sampler *sampler, const struct wtl_top_track *track,
+		       uint64_t back, uint64_t *ret_uw)
 {
-	return power_between(moment(sampler, domain, back), moment(sampler, domain, 0), ret_uw);
+	uint64_t newest = sampler->n_moments - 1;
+	uint64_t most = newest < WTL_TOP_MOMENTS ? newest : WTL_TOP_MOMENTS - 1;
+
+	if (back > most)
+		back = most;
+	return power_between(&track->moments[(newest - back) % WTL_TOP_MOMENTS],
+			     &track->moments[newest % WTL_TOP_MOMENTS], ret_uw);
 }
 
 /* How many samples hold at least so long. */
@@ -152,76 +122,59 @@ static uint32_t curve_value(bool known, uint64_t mw)
 	return !known ? WTL_TOP_GAP : mw < WTL_TOP_GAP ? (uint32_t)mw : WTL_TOP_GAP - 1;
 }
 
-static bool is_readable(enum wattle_status status)
-{
-	return status == WATTLE_STATUS_OK || status == WATTLE_STATUS_GAP ||
-	       status == WATTLE_STATUS_STALE;
-}
-
-static void take_energy(struct wtl_top_domain *domain, const struct wattle_energy *energy)
-{
-	domain->has_energy = energy->has_energy != 0;
-	domain->energy_uj = energy->energy_uj;
-	domain->uncertainty_uj = energy->uncertainty_uj;
-	domain->max_uw = energy->has_power ? energy->max_uw : 0;
-	domain->gap_ns = energy->gap_ns;
-	domain->flags = energy->flags;
-	domain->method = energy->method == WATTLE_METHOD_NONE ? domain->method : energy->method;
-	/* As much of the power is uncertain as of the energy so far. */
-	domain->uncertainty_ppm = 0;
-	if (energy->has_energy && energy->energy_uj > 0) {
-		double ppm = 1e6 * (double)energy->uncertainty_uj / (double)energy->energy_uj;
-
-		domain->uncertainty_ppm = ppm < 1e9 ? (uint32_t)ppm : 1000000000u;
-	}
-}
-
-/* Who uses it has figures of then, too, which shall be parts of this one. Of a sensor that has something
- * new less often a figure takes longer. */
-static bool goes_by_bill(const struct wtl_top_sampler *sampler, size_t i, int64_t interval_ns,
-			 int64_t update_ns)
+/* Processes' figures are those of the last bill and shall be parts of their domain's, so the domain's is of then as
+ * well. Where the sensor is too slow for a second, it is not. */
+static void go_by_bill(const struct wtl_top_sampler *sampler, const struct wtl_top_track *track,
+		       int64_t interval_ns, struct wtl_top_domain *domain)
 {
 	int64_t back = (int64_t)(sampler->n_moments - sampler->n_moments_billed);
 
-	return sampler->n_moments_billed > 0 && sampler->billed[i].has_power &&
-	       2 * update_ns <= FIGURE_NS && is_of_now(back * interval_ns, interval_ns);
+	if (domain->has_power && sampler->n_moments_billed > 0 && track->has_billed_power &&
+	    2 * track->update_ns <= FIGURE_NS && is_of_now(back * interval_ns, interval_ns))
+		domain->power_uw = track->billed_uw;
 }
 
 /* The figure over a second and the curve's value over as few samples as the sensor allows. */
-static uint32_t take_power(const struct wtl_top_sampler *sampler, size_t i, int64_t interval_ns,
-			   int64_t update_ns, struct wtl_top_domain *domain)
+static void take_power(const struct wtl_top_sampler *sampler, const struct wtl_top_track *track,
+		       int64_t interval_ns, struct wtl_top_domain *domain)
 {
-	uint64_t power_uw = 0, few = samples_for(interval_ns, 2 * update_ns);
+	uint64_t power_uw = 0, few = samples_for(interval_ns, 2 * track->update_ns);
 	uint64_t many = samples_for(interval_ns, FIGURE_NS);
-	bool known = is_readable(domain->status);
+	bool known = domain->status == WATTLE_STATUS_OK || domain->status == WATTLE_STATUS_GAP ||
+		     domain->status == WATTLE_STATUS_STALE;
 
-	if (few < 1 || update_ns * 2 <= interval_ns)
+	if (few < 1 || track->update_ns * 2 <= interval_ns)
 		few = 1;
 	domain->has_power =
-		known && power_over(sampler, i, many > few ? many : few, &domain->power_uw);
-	known = known && power_over(sampler, i, few, &power_uw);
+		known && power_over(sampler, track, many > few ? many : few, &domain->power_uw);
+	known = known && power_over(sampler, track, few, &power_uw);
 	/* After a gap the figure comes back with the curve. */
 	if (known && !domain->has_power) {
 		domain->has_power = true;
 		domain->power_uw = power_uw;
 	}
-	if (domain->has_power && goes_by_bill(sampler, i, interval_ns, update_ns))
-		domain->power_uw = sampler->billed[i].power_uw;
-	return curve_value(known, power_uw / 1000);
+	go_by_bill(sampler, track, interval_ns, domain);
+	domain->curve.newest = curve_value(known, power_uw / 1000);
 }
 
-static uint32_t take_domain(struct wtl_top_sampler *sampler, size_t i, struct wtl_top_view *view)
+static void take_domain(struct wtl_top_sampler *sampler, size_t i, struct wtl_top_view *view)
 {
 	struct wtl_top_domain *domain = &view->domains[i];
+	struct wtl_top_track *track = &sampler->tracks[i];
+	const struct wattle_energy *energy = &sampler->energies[i];
 	struct wattle_domain info;
 
+	domain->curve.newest = WTL_TOP_GAP;
 	if (wtl_meter_domain(sampler->meter, i, &info) < 0)
-		return WTL_TOP_GAP;
-	if (info.status != domain->status || !domain->has_energy)
+		return;
+	if (info.status != domain->status || !domain->energy.has_energy)
 		describe(domain, &info);
-	keep_moment(sampler, i, &sampler->energies[i]);
-	take_energy(domain, &sampler->energies[i]);
-	return take_power(sampler, i, view->interval_ns, info.update_ns, domain);
+	track->update_ns = info.update_ns;
+	track->moments[(sampler->n_moments - 1) % WTL_TOP_MOMENTS] = moment_of(energy);
+	domain->energy = *energy;
+	if (energy->method != WATTLE_METHOD_NONE)
+		domain->method = energy->method;
+	take_power(sampler, track, view->interval_ns, domain);
 }
 
 /* The total's power is the sum of its domains', so that they add up on the screen. */
@@ -235,46 +188,43 @@ static void sum_powers(struct wtl_top_view *view)
 	view->total.idle = (struct wtl_baseline){.is_known = sum.has_idle, .idle_uw = sum.idle_uw};
 }
 
-static uint32_t take_total(const struct wtl_top_sampler *sampler, struct wtl_top_view *view,
-			   uint64_t curve_mw, bool curve_known)
-{
-	take_energy(&view->total, &sampler->window.total);
-	view->total.status = sampler->window.total.status;
-	view->is_incomplete = (sampler->window.total.flags & WATTLE_ENERGY_INCOMPLETE) != 0;
-	sum_powers(view);
-	return curve_value(curve_known, curve_mw);
-}
-
 /* As many bins as the time since the last ones holds, to the nearest. */
 static void add_bins(struct wtl_top_sampler *sampler, struct wtl_top_view *view, int64_t now_ns)
 {
-	int64_t bin_ns = view->clock.bin_ns, due, missing;
+	int64_t bin_ns = view->clock.bin_ns, missing;
 
 	if (sampler->begin_ns == 0) {
 		sampler->begin_ns = now_ns;
 		return;
 	}
-	for (size_t i = 0; i < sampler->n; i++)
-		sampler->curves[i] = &view->domains[i].power;
-	sampler->curves[sampler->n] = &view->total.power;
-	due = (now_ns - sampler->begin_ns + bin_ns / 2) / bin_ns;
-	missing = due - (int64_t)view->clock.n_bins[0];
+	missing =
+		(now_ns - sampler->begin_ns + bin_ns / 2) / bin_ns - (int64_t)view->clock.n_bins[0];
 	/* The machine stood still for longer than any curve is. */
 	if (missing > WTL_TOP_BINS) {
 		sampler->begin_ns += (missing - WTL_TOP_BINS) * bin_ns;
 		missing = WTL_TOP_BINS;
 	}
 	for (; missing > 0; missing--)
-		wtl_top_curves_add(&view->clock, sampler->curves,
-				   sampler->has_missed && missing > 1 ? NULL : sampler->values,
-				   sampler->n + 1);
+		wtl_top_view_add_bin(view, !sampler->has_missed || missing == 1);
 	sampler->has_missed = false;
 }
 
-static void take_sums(const struct wtl_top_sampler *sampler, struct wtl_top_view *view)
+bool wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
 {
-	view->duration_ns = sampler->window.duration_ns;
-	view->emitted_ug = wattle_carbon_ug(&view->carbon, view->total.energy_uj);
+	const struct wattle_window *window = &sampler->window;
+
+	if (wtl_window_look(sampler->meter, WINDOW, &sampler->window, sampler->energies,
+			    sampler->n) < 0)
+		return false;
+	for (size_t i = 0; i < sampler->n; i++)
+		view->domains[i].energy = sampler->energies[i];
+	view->total.energy = window->total;
+	view->total.status = window->total.status;
+	if (window->total.method != WATTLE_METHOD_NONE)
+		view->total.method = window->total.method;
+	view->duration_ns = window->duration_ns;
+	view->emitted_ug = wattle_carbon_ug(&view->carbon, window->total.energy_uj);
+	return true;
 }
 
 void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *view,
@@ -283,19 +233,20 @@ void wtl_top_sampler_take(struct wtl_top_sampler *sampler, struct wtl_top_view *
 	uint64_t sum_mw = 0;
 	bool known = false;
 
-	if (wtl_window_look(sampler->meter, WINDOW, &sampler->window, sampler->energies,
-			    sampler->n) < 0)
+	if (!wtl_top_sampler_sum(sampler, view))
 		return;
 	sampler->n_moments++;
 	for (size_t i = 0; i < sampler->n; i++) {
-		sampler->values[i] = take_domain(sampler, i, view);
-		if (!view->domains[i].in_total || sampler->values[i] == WTL_TOP_GAP)
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		take_domain(sampler, i, view);
+		if (!domain->in_total || domain->curve.newest == WTL_TOP_GAP)
 			continue;
 		known = true;
-		sum_mw += sampler->values[i];
+		sum_mw += domain->curve.newest;
 	}
-	sampler->values[sampler->n] = take_total(sampler, view, sum_mw, known);
-	take_sums(sampler, view);
+	sum_powers(view);
+	view->total.curve.newest = curve_value(known, sum_mw);
 	add_bins(sampler, view, now_ns);
 }
 
@@ -304,28 +255,14 @@ void wtl_top_sampler_bill(struct wtl_top_sampler *sampler, struct wtl_top_view *
 {
 	sampler->n_moments_billed = sampler->n_moments;
 	for (size_t i = 0; i < sampler->n; i++) {
-		struct wtl_top_billed *billed = &sampler->billed[i];
+		struct wtl_top_track *track = &sampler->tracks[i];
 		struct wtl_top_moment now = moment_of(&energies[i]);
-		struct wattle_domain info;
 
-		billed->has_power =
-			is_of_now(now.measured_ns - billed->until.measured_ns, view->interval_ns) &&
-			power_between(&billed->until, &now, &billed->power_uw);
-		billed->until = now;
-		if (view->domains[i].has_power && wtl_meter_domain(sampler->meter, i, &info) == 0 &&
-		    goes_by_bill(sampler, i, view->interval_ns, info.update_ns))
-			view->domains[i].power_uw = billed->power_uw;
+		track->has_billed_power =
+			is_of_now(now.measured_ns - track->billed.measured_ns, view->interval_ns) &&
+			power_between(&track->billed, &now, &track->billed_uw);
+		track->billed = now;
+		go_by_bill(sampler, track, view->interval_ns, &view->domains[i]);
 	}
 	sum_powers(view);
-}
-
-void wtl_top_sampler_sum(struct wtl_top_sampler *sampler, struct wtl_top_view *view)
-{
-	if (wtl_window_look(sampler->meter, WINDOW, &sampler->window, sampler->energies,
-			    sampler->n) < 0)
-		return;
-	for (size_t i = 0; i < sampler->n; i++)
-		take_energy(&view->domains[i], &sampler->energies[i]);
-	take_energy(&view->total, &sampler->window.total);
-	take_sums(sampler, view);
 }

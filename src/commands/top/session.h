@@ -11,33 +11,32 @@
 struct wtl_top_picture;
 struct wtl_top_session;
 
-/* What a session shows, and what its keys do: wattle top, or another that is made of its parts. */
+/* What a session shows, and what its keys do: those of wattle top or plot --live. */
 struct wtl_top_face {
 	/* Once the domains are known: 0, or the exit code after a complaint. NULL: all is well. */
 	int (*check)(struct wtl_top_session *session, const struct wtl_top_view *view);
 	void (*draw)(struct wtl_top_session *session, const struct wtl_top_picture *picture);
 	enum wtl_top_wish (*input)(struct wtl_top_session *session, const struct wtl_top_view *view,
 				   const struct wtl_input *input, int64_t now_ns);
-	/* Of one picture: its height, and how long to look before it. */
+	/* Of one picture: its height, and how long to measure before it. */
 	int (*once_rows)(struct wtl_top_session *session, const struct wtl_top_view *view,
 			 int columns);
 	int64_t once_ns;
+	bool without_table; /* of processes */
 };
 
 /* A session: collecting, showing, and what the user wishes. */
 struct wtl_top_session {
-	const struct wtl_top_face *face; /* NULL: that of wattle top */
+	const struct wtl_top_face *face;
 	struct wtl_app *app;
 	const struct wtl_top_settings *settings;
-	struct wtl_top_collector
-		*collector; /* may outlive the session: see wtl_top_collector_done() */
+	/* May outlive the session: see wtl_top_collector_done(). */
+	struct wtl_top_collector *collector;
 	struct wtl_top_ui ui;
 	struct wtl_top_rows rows;
 	struct wtl_canvas canvas;
 	char config_path[PATH_MAX]; /* "": there is no place for it */
 };
-
-/* ---- run.c ---- */
 
 /*
  * Collects and shows: one picture on standard output, or live on the screen. app, settings and face are set; prepare
@@ -45,24 +44,18 @@ struct wtl_top_session {
  */
 int wtl_top_session_run(struct wtl_top_session *session, bool is_once,
 			void (*prepare)(struct wtl_top_session *session));
-
-/* ---- live.c: on the screen, where the build has one ---- */
-
-/* Returns the exit code. */
+/* The same on the screen, where the build has one (live.c). */
 int wtl_top_session_live(struct wtl_top_session *session);
 
-/* ---- session.c ---- */
-
-/* What it shows, the first check, and the rows and the picture of a view. */
-const struct wtl_top_face *wtl_top_session_face(const struct wtl_top_session *session);
+/* The first check, the rows, and the picture of a view. */
 int wtl_top_session_check(struct wtl_top_session *session, const struct wtl_top_view *view);
-int wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view);
+void wtl_top_session_rows(struct wtl_top_session *session, const struct wtl_top_view *view);
 void wtl_top_session_draw(struct wtl_top_session *session, const struct wtl_top_view *view,
 			  bool is_still);
 
 /* ---- files.c ---- */
 
-/* The configuration. Remarks and errors are told to the user. */
+/* The configuration. Remarks and errors go to standard error. */
 void wtl_top_config_load(struct wtl_top_session *session);
 /* 0 or a negative errno. */
 int wtl_top_config_save(const struct wtl_top_session *session);

@@ -8,6 +8,7 @@
 #include "cli/option.h"
 #include "cli/options.h"
 #include "cli/screen.h"
+#include "commands/top/draw.h"
 #include "commands/top/play.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
@@ -86,7 +87,37 @@ static const struct wtl_option *const shared[] = {
 	NULL,
 };
 
-/* What options say goes before the configuration, and is not kept in it. */
+static void draw(struct wtl_top_session *session, const struct wtl_top_picture *picture)
+{
+	(void)session;
+	wtl_top_draw(picture);
+}
+
+static enum wtl_top_wish input(struct wtl_top_session *session, const struct wtl_top_view *view,
+			       const struct wtl_input *input, int64_t now_ns)
+{
+	return wtl_top_ui_input(&session->ui, view, &session->rows, input, now_ns);
+}
+
+/* As many rows as it takes: title, machine, domains, caption, header, processes, and wattle itself. */
+static int once_rows(struct wtl_top_session *session, const struct wtl_top_view *view, int columns)
+{
+	const struct wtl_top_picture picture = {.canvas = &session->canvas,
+						.view = view,
+						.rows = &session->rows,
+						.ui = &session->ui,
+						.is_still = true};
+	size_t n = session->rows.n < 2 ? 2 : session->rows.n;
+
+	session->canvas.columns = columns;
+	n += (size_t)wtl_top_domains_height(&picture, WTL_TOP_ALL) + 5 + view->played.is_there;
+	return n < WTL_CANVAS_MAX ? (int)n : WTL_CANVAS_MAX;
+}
+
+static const struct wtl_top_face face = {
+	.draw = draw, .input = input, .once_rows = once_rows, .once_ns = WTL_NS_PER_S};
+
+/* Options override the configuration, and are not kept in it. */
 static void prepare(struct wtl_top_session *session)
 {
 	const struct wtl_settings *shared_settings = &session->app->settings;
@@ -145,7 +176,7 @@ static int check_together(struct wtl_app *app)
 static int run(struct wtl_app *app)
 {
 	const struct wtl_top_settings *settings = app->own;
-	struct wtl_top_session session = {.app = app, .settings = settings};
+	struct wtl_top_session session = {.face = &face, .app = app, .settings = settings};
 
 	if (check_together(app) || check_build(app))
 		return WTL_EXIT_USAGE;
@@ -178,7 +209,7 @@ const struct wtl_command wtl_command_top = {
 		    "wattle top --replay night.wattle --speed 10\n"
 		    "    a recording, ten times as fast as it was\n\n"
 		    "wattle top --once --replay night.wattle --at +1h30m\n"
-		    "    how it was 90 minutes after the begin\n\n"
+		    "    how it was 90 minutes after the start\n\n"
 		    "wattle top --tape server.tape\n"
 		    "    a recorded machine, as fast as it was recorded",
 	.exit_status =

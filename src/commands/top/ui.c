@@ -51,7 +51,7 @@ static void select_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, i
 	ui->first = limit(ui->first, 0, (int)rows->n - visible);
 }
 
-/* By the user, who wants that process and not whoever comes to stand there. */
+/* Chosen by the user: the cursor stays with this process when rows change. */
 static void choose_row(struct wtl_top_ui *ui, const struct wtl_top_rows *rows, int row)
 {
 	select_row(ui, rows, row);
@@ -115,27 +115,19 @@ static void start_typing(struct wtl_top_ui *ui, enum wtl_top_mode mode)
 	check_filter(ui);
 }
 
-static bool is_continued(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
+/* The character before, and behind the one at a place. */
 static size_t point_before(const char *text, size_t at)
 {
-	if (at > 0)
-		at--;
-	while (at > 0 && is_continued(text[at]))
-		at--;
-	return at;
+	size_t before = 0;
+
+	for (size_t next = 0; next < at; next = (size_t)(wtl_text_next(text + next) - text))
+		before = next;
+	return before;
 }
 
 static size_t point_after(const char *text, size_t at)
 {
-	if (text[at])
-		at++;
-	while (is_continued(text[at]))
-		at++;
-	return at;
+	return (size_t)(wtl_text_next(text + at) - text);
 }
 
 static void erase(struct wtl_top_ui *ui, size_t from, size_t to)
@@ -299,31 +291,33 @@ static bool moves(const struct wtl_input *input, int visible, int n, int *at)
 	return true;
 }
 
-static enum wtl_top_wish list_click(struct wtl_top_ui *ui, int row)
+/* The entry that the input chooses: by Enter, a click, or the space bar; -1: none. */
+static int chosen_entry(const struct wtl_top_ui *ui, const struct wtl_input *input)
 {
-	int at = row - ui->places.list_row;
+	int clicked = input->row - ui->places.list_row;
 
-	if (at < 0 || at >= ui->places.list_n)
-		return leave_list(ui);
-	return wtl_top_list_choose(ui, ui->first_entry + at);
+	if (input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK)
+		return clicked >= 0 && clicked < ui->places.list_n ? ui->first_entry + clicked : -1;
+	if ((input->kind == WTL_INPUT_KEY && input->key == WTL_KEY_ENTER) ||
+	    (input->kind == WTL_INPUT_POINT && input->point == ' ' && wtl_top_list_is_choice(ui)))
+		return ui->entry;
+	return -1;
 }
 
 static enum wtl_top_wish list_input(struct wtl_top_ui *ui, const struct wtl_input *input)
 {
-	bool is_click = input->kind == WTL_INPUT_CLICK || input->kind == WTL_INPUT_DOUBLE_CLICK;
 	uint32_t point = input->kind == WTL_INPUT_POINT ? input->point : 0;
-	enum wtl_key key = input->kind == WTL_INPUT_KEY ? input->key : WTL_KEY_NONE;
-	int at = ui->entry;
+	int at = ui->entry, chosen = chosen_entry(ui, input);
 
-	if (is_click)
-		return list_click(ui, input->row);
-	if (key == WTL_KEY_ENTER || (point == ' ' && wtl_top_list_is_choice(ui)))
-		return wtl_top_list_choose(ui, ui->entry);
-	if (point == 'j' || point == 'k')
+	if (input->kind == WTL_INPUT_NONE || input->kind == WTL_INPUT_RESIZE)
+		return WTL_TOP_WISH_NOTHING;
+	if (chosen >= 0)
+		wtl_top_list_choose(ui, chosen);
+	else if (point == 'j' || point == 'k')
 		move_entry(ui, at + (point == 'j' ? 1 : -1));
 	else if (moves(input, ui->places.list_n, wtl_top_list_n(ui), &at))
 		move_entry(ui, at);
-	else if (input->kind == WTL_INPUT_POINT || key != WTL_KEY_NONE)
+	else
 		return leave_list(ui);
 	return WTL_TOP_WISH_NOTHING;
 }
@@ -383,7 +377,7 @@ void wtl_top_ui_settle(struct wtl_top_ui *ui, const struct wtl_top_view *view,
 	bool stays = (ui->is_chosen || ui->follows) && ui->selected_key;
 	int at = stays ? find_row(view, rows, &ui->selected_key) : -1;
 
-	/* Whoever takes the place of one that is gone was not chosen. */
+	/* The process that comes to stand in its row was not chosen. */
 	ui->is_chosen &= at >= 0;
 	select_row(ui, rows, at >= 0 ? at : ui->selected);
 	if (ui->mode == WTL_TOP_DETAILS)
@@ -416,7 +410,8 @@ static void show_details(const struct turn *turn)
 
 static void sort_by(struct wtl_top_ui *ui, enum wtl_field field)
 {
-	ui->config.ascending = ui->config.sort == field && !ui->config.ascending;
+	ui->config.set[WTL_SET_ASCENDING] =
+		ui->config.sort == field && !ui->config.set[WTL_SET_ASCENDING];
 	ui->config.sort = field;
 }
 
@@ -433,23 +428,29 @@ static void filter_user(const struct turn *turn)
 	wtl_filter_parse(&ui->filter, text, &error);
 }
 
-static void set_flag(const struct turn *turn, bool *flag, const char *about)
+static void say_yes_no(const struct turn *turn, const char *about, bool yes)
 {
-	*flag = !*flag;
-	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", about, *flag ? "yes" : "no");
+	wtl_top_ui_say(turn->ui, turn->now_ns, "%s: %s", about, yes ? "yes" : "no");
+}
+
+static void stand_still(const struct turn *turn)
+{
+	turn->ui->is_paused = !turn->ui->is_paused;
+	say_yes_no(turn, "The picture stands still", turn->ui->is_paused);
+}
+
+static void follow(const struct turn *turn)
+{
+	turn->ui->follows = !turn->ui->follows;
+	say_yes_no(turn, "Following this process", turn->ui->follows);
 }
 
 enum action {
 	OPEN,
 	TYPE,
-	FLIP,
+	NEXT, /* value of a setting */
 	SORT,
-	REVERSE,
-	NEXT_GRAPH,
-	NEXT_WINDOW,
 	WINDOW,
-	STAND_STILL,
-	FOLLOW,
 	SHIFT_COMMANDS,
 	SEARCH_ON,
 	CALL, /* the binding's function */
@@ -468,10 +469,10 @@ static const struct binding {
 	{WTL_KEY_F2, "S", OPEN, WTL_TOP_SETUP, NULL},
 	{WTL_KEY_F3, "/", TYPE, WTL_TOP_SEARCH, NULL},
 	{WTL_KEY_F4, "\\", TYPE, WTL_TOP_FILTER, NULL},
-	{WTL_KEY_F5, "t", FLIP, WTL_SWITCH_TREE, NULL},
+	{WTL_KEY_F5, "t", NEXT, WTL_SET_TREE, NULL},
 	{WTL_KEY_F6, "><.,", OPEN, WTL_TOP_SORT, NULL},
 	{WTL_KEY_F7, "g", OPEN, WTL_TOP_GROUP, NULL},
-	{WTL_KEY_F8, "", NEXT_WINDOW, 0, NULL},
+	{WTL_KEY_F8, "", NEXT, WTL_SET_WINDOW, NULL},
 	{WTL_KEY_F9, "k", CALL, 0, start_kill},
 	{WTL_KEY_F10, "q\003", WISH, WTL_TOP_WISH_QUIT, NULL}, /* Ctrl-C */
 	{WTL_KEY_ENTER, "", CALL, 0, show_details},
@@ -481,7 +482,7 @@ static const struct binding {
 	{WTL_KEY_NONE, "u", CALL, 0, filter_user},
 	{WTL_KEY_NONE, "n", SEARCH_ON, 1, NULL},
 	{WTL_KEY_NONE, "p", SEARCH_ON, -1, NULL},
-	{WTL_KEY_NONE, "F", FOLLOW, 0, NULL},
+	{WTL_KEY_NONE, "F", CALL, 0, follow},
 	{WTL_KEY_NONE, "W", SORT, WTL_FIELD_POWER, NULL},
 	{WTL_KEY_NONE, "C", SORT, WTL_FIELD_CPU_POWER, NULL},
 	{WTL_KEY_NONE, "G", SORT, WTL_FIELD_GPU_POWER, NULL},
@@ -490,16 +491,16 @@ static const struct binding {
 	{WTL_KEY_NONE, "M", SORT, WTL_FIELD_MEMORY, NULL},
 	{WTL_KEY_NONE, "T", SORT, WTL_FIELD_TIME, NULL},
 	{WTL_KEY_NONE, "N", SORT, WTL_FIELD_PID, NULL},
-	{WTL_KEY_NONE, "I", REVERSE, 0, NULL},
-	{WTL_KEY_NONE, "d", FLIP, WTL_SWITCH_FULL, NULL},
-	{WTL_KEY_NONE, "a", FLIP, WTL_SWITCH_PARTS, NULL},
-	{WTL_KEY_NONE, "x", FLIP, WTL_SWITCH_EXITED, NULL},
-	{WTL_KEY_NONE, "K", FLIP, WTL_SWITCH_KERNEL, NULL},
-	{WTL_KEY_NONE, "i", FLIP, WTL_SWITCH_IDLE, NULL},
-	{WTL_KEY_NONE, "v", NEXT_GRAPH, 0, NULL},
+	{WTL_KEY_NONE, "I", NEXT, WTL_SET_ASCENDING, NULL},
+	{WTL_KEY_NONE, "d", NEXT, WTL_SET_FULL, NULL},
+	{WTL_KEY_NONE, "a", NEXT, WTL_SET_PARTS, NULL},
+	{WTL_KEY_NONE, "x", NEXT, WTL_SET_EXITED, NULL},
+	{WTL_KEY_NONE, "K", NEXT, WTL_SET_KERNEL, NULL},
+	{WTL_KEY_NONE, "i", NEXT, WTL_SET_IDLE, NULL},
+	{WTL_KEY_NONE, "v", NEXT, WTL_SET_GRAPH, NULL},
 	{WTL_KEY_NONE, "]", WINDOW, 1, NULL},
 	{WTL_KEY_NONE, "[", WINDOW, -1, NULL},
-	{WTL_KEY_NONE, "Z", STAND_STILL, 0, NULL},
+	{WTL_KEY_NONE, "Z", CALL, 0, stand_still},
 	{WTL_KEY_NONE, "\014", WISH, WTL_TOP_WISH_REDRAW, NULL}, /* Ctrl-L */
 };
 
@@ -507,6 +508,7 @@ static void act(const struct turn *turn, const struct binding *binding)
 {
 	struct wtl_top_ui *ui = turn->ui;
 	struct wtl_top_config *config = &ui->config;
+	unsigned *window = &config->set[WTL_SET_WINDOW];
 	int argument = binding->argument;
 
 	switch (binding->action) {
@@ -516,32 +518,19 @@ static void act(const struct turn *turn, const struct binding *binding)
 	case TYPE:
 		start_typing(ui, (enum wtl_top_mode)argument);
 		break;
-	case FLIP:
-		set_flag(turn, &config->switches[argument],
-			 wtl_switch_info((enum wtl_switch)argument)->about);
+	case NEXT:
+		wtl_setting_next(config, (enum wtl_setting)argument);
+		/* The others are seen. */
+		if (argument < WTL_SET_GRAPH)
+			say_yes_no(turn, wtl_setting_info((enum wtl_setting)argument)->about,
+				   config->set[argument]);
 		break;
 	case SORT:
-		config->ascending = false;
+		config->set[WTL_SET_ASCENDING] = false;
 		config->sort = (enum wtl_field)argument;
 		break;
-	case REVERSE:
-		config->ascending = !config->ascending;
-		break;
-	case NEXT_GRAPH:
-		config->graph = (enum wtl_graph)((config->graph + 1) % WTL_GRAPHS);
-		break;
-	case NEXT_WINDOW:
-		config->window = (config->window + 1) % WTL_TOP_WINDOWS;
-		break;
 	case WINDOW:
-		config->window =
-			(unsigned)limit((int)config->window + argument, 0, WTL_TOP_WINDOWS - 1);
-		break;
-	case STAND_STILL:
-		set_flag(turn, &ui->is_paused, "The picture stands still");
-		break;
-	case FOLLOW:
-		set_flag(turn, &ui->follows, "Following this process");
+		*window = (unsigned)limit((int)*window + argument, 0, WTL_TOP_WINDOWS - 1);
 		break;
 	case SHIFT_COMMANDS:
 		ui->shift = limit(ui->shift + argument, 0, 256);

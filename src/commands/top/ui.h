@@ -13,7 +13,7 @@
 #include "commands/top/rows.h"
 #include "commands/top/view.h"
 
-/* What the user of `wattle top` is doing: keys in, changes of state and wishes out. Touches nothing
+/* What the user of `wattle top` is doing: keys and clicks become changes of state and wishes. Touches nothing
  * outside. */
 
 enum wtl_top_mode {
@@ -29,7 +29,7 @@ enum wtl_top_mode {
 	WTL_TOP_DETAILS,
 };
 
-/* What is left to do for whoever passes input on. */
+/* What the caller has to do. */
 enum wtl_top_wish {
 	WTL_TOP_WISH_NOTHING,
 	WTL_TOP_WISH_QUIT,
@@ -126,7 +126,7 @@ const char *wtl_top_list_title(const struct wtl_top_ui *ui);
 /* Whether an entry can be chosen (help is only read). */
 bool wtl_top_list_is_choice(const struct wtl_top_ui *ui);
 /* Enter or a click on an entry. */
-enum wtl_top_wish wtl_top_list_choose(struct wtl_top_ui *ui, int entry);
+void wtl_top_list_choose(struct wtl_top_ui *ui, int entry);
 void wtl_top_list_open(struct wtl_top_ui *ui, enum wtl_top_mode mode);
 
 /* "SIGTERM". */

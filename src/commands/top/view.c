@@ -33,11 +33,16 @@ static void curve_add(struct wtl_top_curve *curve, const struct wtl_top_clock *c
 	}
 }
 
-void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const curves[],
-			const uint32_t values[], size_t n)
+void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known)
 {
-	for (size_t i = 0; i < n; i++)
-		curve_add(curves[i], clock, values ? values[i] : WTL_TOP_GAP);
+	struct wtl_top_clock *clock = &view->clock;
+
+	for (size_t i = 0; i <= view->n_domains; i++) {
+		struct wtl_top_domain *domain =
+			i < view->n_domains ? &view->domains[i] : &view->total;
+
+		curve_add(&domain->curve, clock, is_known ? domain->curve.newest : WTL_TOP_GAP);
+	}
 	clock->n_bins[0]++;
 	for (unsigned grain = 0; grain + 1 < WTL_TOP_GRAINS; grain++) {
 		if (++clock->within[grain] < WTL_TOP_GRAIN)
@@ -77,7 +82,7 @@ uint32_t wtl_top_curve_at(const struct wtl_top_curve *curve, const struct wtl_to
 void wtl_top_view_init(struct wtl_top_view *view)
 {
 	memset(view, 0, sizeof(*view));
-	wtl_top_curve_clear(&view->total.power);
+	wtl_top_curve_clear(&view->total.curve);
 	view->total.gpu = -1;
 }
 
@@ -85,46 +90,40 @@ void wtl_top_view_done(struct wtl_top_view *view)
 {
 	free(view->domains);
 	free(view->gpus);
-	free(view->gpu_answered_ns);
 	free(view->processes);
 	free(view->groups);
 	wtl_top_view_init(view);
 }
 
-static int grow_gpus(struct wtl_top_view *view, size_t n)
-{
-	size_t first = view->size_gpus, second = view->size_gpus;
-
-	/* size_gpus is what both have. */
-	if (wtl_array_reserve(&view->gpus, &first, n, sizeof(*view->gpus)) < 0 ||
-	    wtl_array_reserve(&view->gpu_answered_ns, &second, n, sizeof(*view->gpu_answered_ns)) <
-		    0)
-		return -ENOMEM;
-	view->size_gpus = first;
-	return 0;
-}
-
 int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus, size_t processes,
 			 size_t groups)
 {
-	int rc = wtl_array_reserve(&view->domains, &view->size_domains, domains,
-				   sizeof(*view->domains));
-
-	if (rc == 0)
-		rc = grow_gpus(view, gpus);
-	if (rc == 0)
-		rc = wtl_array_reserve(&view->processes, &view->size_processes, processes,
-				       sizeof(*view->processes));
-	if (rc == 0)
-		rc = wtl_array_reserve(&view->groups, &view->size_groups, groups,
-				       sizeof(*view->groups));
-	return rc;
+	if (wtl_array_reserve(&view->domains, &view->size_domains, domains,
+			      sizeof(*view->domains)) < 0 ||
+	    wtl_array_reserve(&view->gpus, &view->size_gpus, gpus, sizeof(*view->gpus)) < 0 ||
+	    wtl_array_reserve(&view->processes, &view->size_processes, processes,
+			      sizeof(*view->processes)) < 0 ||
+	    wtl_array_reserve(&view->groups, &view->size_groups, groups, sizeof(*view->groups)) < 0)
+		return -ENOMEM;
+	return 0;
 }
 
 static void copy_array(void *dst, const void *src, size_t n, size_t element)
 {
 	if (n > 0)
 		memcpy(dst, src, n * element);
+}
+
+static void copy_processes(struct wtl_top_view *dst, const struct wtl_top_view *src)
+{
+	copy_array(dst->groups, src->groups, src->n_groups, sizeof(*src->groups));
+	copy_array(dst->processes, src->processes, src->n_processes, sizeof(*src->processes));
+	for (size_t i = 0; i < src->n_processes; i++) {
+		struct wtl_consumer *consumer = &dst->processes[i].consumer;
+
+		if (consumer->group)
+			consumer->group = &dst->groups[consumer->group - src->groups];
+	}
 }
 
 int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
@@ -140,7 +139,6 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->domains = old.domains;
 	dst->size_domains = old.size_domains;
 	dst->gpus = old.gpus;
-	dst->gpu_answered_ns = old.gpu_answered_ns;
 	dst->size_gpus = old.size_gpus;
 	dst->processes = old.processes;
 	dst->size_processes = old.size_processes;
@@ -148,12 +146,8 @@ int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src)
 	dst->size_groups = old.size_groups;
 	copy_array(dst->domains, src->domains, src->n_domains, sizeof(*src->domains));
 	copy_array(dst->gpus, src->gpus, src->n_gpus, sizeof(*src->gpus));
-	copy_array(dst->gpu_answered_ns, src->gpu_answered_ns, src->n_gpus,
-		   sizeof(*src->gpu_answered_ns));
-	if (old.generation == src->generation)
-		return 0;
-	copy_array(dst->processes, src->processes, src->n_processes, sizeof(*src->processes));
-	copy_array(dst->groups, src->groups, src->n_groups, sizeof(*src->groups));
+	if (old.generation != src->generation)
+		copy_processes(dst, src);
 	return 0;
 }
 
@@ -163,4 +157,75 @@ bool wtl_top_has_gpus(const struct wtl_top_view *view)
 		if (view->domains[i].kind == WATTLE_KIND_GPU)
 			return true;
 	return view->n_gpus > 0;
+}
+
+const struct wtl_top_domain *wtl_top_find_domain(const struct wtl_top_view *view, const char *name)
+{
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (strcmp(view->domains[i].name, name) == 0)
+			return &view->domains[i];
+	return NULL;
+}
+
+double wtl_top_doubt(const struct wtl_top_domain *domain)
+{
+	const struct wattle_energy *energy = &domain->energy;
+
+	return energy->has_energy && energy->energy_uj > 0
+		       ? (double)energy->uncertainty_uj / (double)energy->energy_uj
+		       : 0.0;
+}
+
+const char *wtl_top_place(const struct wtl_top_view *view)
+{
+	return view->is_over   ? "end of the tape"
+	       : view->is_tape ? "tape"
+	       : view->is_root ? "another root"
+			       : view->machine.host;
+}
+
+const char *wtl_top_mark(bool is_modelled)
+{
+	return is_modelled ? "~" : "";
+}
+
+enum wtl_style wtl_top_kind_style(enum wattle_kind kind)
+{
+	if (kind == WATTLE_KIND_CPU || kind == WATTLE_KIND_CORE || kind == WATTLE_KIND_SOC)
+		return WTL_STYLE_CPU;
+	if (kind == WATTLE_KIND_DRAM)
+		return WTL_STYLE_MEMORY;
+	if (kind == WATTLE_KIND_GPU || kind == WATTLE_KIND_GPU_MEMORY || kind == WATTLE_KIND_UNCORE)
+		return WTL_STYLE_GPU;
+	return WTL_STYLE_OTHER;
+}
+
+struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
+			       bool with_past)
+{
+	struct wtl_top_sum sum = {.is_there = false};
+	bool limits = true, idles = true;
+
+	for (size_t i = 0; i < view->n_domains; i++) {
+		const struct wtl_top_domain *domain = &view->domains[i];
+
+		if (!domain->in_total ||
+		    (style != WTL_STYLE_PLAIN && wtl_top_kind_style(domain->kind) != style) ||
+		    !(domain->has_power || (with_past && domain->energy.has_energy)))
+			continue;
+		sum.is_there = true;
+		limits &= domain->limit_uw > 0;
+		idles &= domain->idle.is_known;
+		sum.limit_uw += domain->limit_uw;
+		sum.idle_uw += domain->idle.idle_uw;
+		if (!domain->has_power)
+			continue;
+		sum.has_power = true;
+		sum.power_uw += domain->power_uw;
+		sum.is_modelled |= domain->method == WATTLE_METHOD_MODELLED;
+	}
+	sum.limit_uw = limits ? sum.limit_uw : 0;
+	sum.has_idle = sum.is_there && idles;
+	sum.idle_uw = idles ? sum.idle_uw : 0;
+	return sum;
 }

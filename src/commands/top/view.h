@@ -8,14 +8,16 @@
 
 #include <wattle.h>
 
+#include "cli/canvas.h"
 #include "energy/baseline.h"
 #include "energy/consumer.h"
 #include "energy/gpu.h"
 #include "energy/ledger.h"
+#include "report/host_state.h"
 
 /*
  * What `wattle top` knows at one moment, and what it was before that: plain data, made by
- * collect.c, never changed by whoever shows it. Text is cleaned (wtl_text_clean).
+ * collect.c; drawing never changes it. Text is cleaned (wtl_text_clean).
  */
 
 /* ---- Curves over time ---- */
@@ -26,7 +28,8 @@ enum { WTL_TOP_GRAINS = 3, WTL_TOP_GRAIN = 6, WTL_TOP_BINS = 1200 };
 #define WTL_TOP_GAP UINT32_MAX /* no value: not measured */
 
 struct wtl_top_curve {
-	uint32_t bins[WTL_TOP_GRAINS][WTL_TOP_BINS]; /* rings: mW, or per mille */
+	uint32_t newest;			     /* what the next bin gets: mW */
+	uint32_t bins[WTL_TOP_GRAINS][WTL_TOP_BINS]; /* rings */
 	/* Of the next coarser bins, which are being filled. */
 	uint64_t sum[WTL_TOP_GRAINS - 1];
 	uint32_t n[WTL_TOP_GRAINS - 1];
@@ -40,9 +43,6 @@ struct wtl_top_clock {
 };
 
 void wtl_top_curve_clear(struct wtl_top_curve *curve);
-/* One bin of the finest grain for every curve; NULL: nothing is known. */
-void wtl_top_curves_add(struct wtl_top_clock *clock, struct wtl_top_curve *const curves[],
-			const uint32_t values[], size_t n);
 /* The finest grain that holds window_ns, or the coarsest. */
 unsigned wtl_top_clock_grain(const struct wtl_top_clock *clock, int64_t window_ns);
 int64_t wtl_top_clock_bin_ns(const struct wtl_top_clock *clock, unsigned grain);
@@ -57,30 +57,28 @@ struct wtl_top_domain {
 	enum wattle_kind kind;
 	enum wattle_method method;
 	enum wattle_status status;
-	bool in_total;
-	bool has_power;
-	uint64_t power_uw;	  /* over the last second */
-	uint32_t uncertainty_ppm; /* of it, k = 2; 0: not known */
-	bool has_energy;
-	uint64_t energy_uj, uncertainty_uj;
-	uint64_t max_uw; /* the highest between two samples; 0: not known */
-	int64_t gap_ns;
-	uint32_t flags;	   /* WATTLE_ENERGY_… */
-	uint64_t limit_uw; /* 0: not known */
+	bool in_total, has_power;
+	uint64_t power_uw;	     /* over the last second */
+	struct wattle_energy energy; /* since the start */
+	uint64_t limit_uw;	     /* 0: not known */
 	struct wtl_baseline idle;
 	int gpu;	    /* index in the view's gpus, or -1 */
 	const char *weight; /* how its energy is divided, static; NULL: it is not */
 	struct wtl_ledger ledger;
-	struct wtl_top_curve power; /* mW */
+	struct wtl_top_curve curve;
 };
+
+/* The uncertainty of its power, k = 2, as a part of it: that of its energy. 0: not known. */
+double wtl_top_doubt(const struct wtl_top_domain *domain);
+/* "~" before the figures of what is modelled, else "". */
+const char *wtl_top_mark(bool is_modelled);
 
 /* ---- Consumers ---- */
 
 enum wtl_top_share { WTL_TOP_DYNAMIC, WTL_TOP_FULL, WTL_TOP_SHARES };
 
 struct wtl_top_process {
-	struct wtl_consumer consumer; /* its group is NULL: see below */
-	int group;		      /* index in the view's groups, or -1 */
+	struct wtl_consumer consumer; /* its group is one of the view's, or NULL */
 	char user[32];
 	bool has_power;	  /* it was there for the last interval */
 	bool has_dynamic; /* false: no idle baseline, and dynamic is what full is */
@@ -90,25 +88,15 @@ struct wtl_top_process {
 	uint64_t uncertainty_uj;
 };
 
-/* ---- The machine beside its energy ---- */
-
-struct wtl_top_machine {
-	char host[64];
-	unsigned n_cpus;
-	bool has_use;
-	uint32_t use_ppm;			  /* of all CPUs together */
-	uint64_t memory_bytes, memory_used_bytes; /* 0: not known */
-	bool has_temperature;
-	int temperature_c;  /* the hottest package */
-	uint32_t clock_mhz; /* of the CPUs that were asked; 0: not known */
-	uint32_t throttled; /* times that a package was held down by heat, since the start */
-};
+/* ---- The whole ---- */
 
 struct wtl_top_self {
 	uint32_t cpu_ppm; /* of one CPU, over the last seconds */
 	uint64_t rss_bytes;
 	bool has_power;
 	uint64_t power_uw; /* modelled */
+	/* Where the last seconds began. */
+	int64_t since_ns, since_cpu_ns;
 };
 
 /* What is shown is of a recording. */
@@ -117,8 +105,8 @@ struct wtl_top_played {
 	bool is_live;  /* it is being written */
 	bool is_whole; /* it was ended properly */
 	char cpu[96], kernel[64];
-	int64_t at_ns;	     /* since the recording's begin: what is shown is as of then */
-	int64_t zero_utc_ns; /* UTC of the begin, by the clock as it was then */
+	int64_t at_ns;	     /* since the recording's start: what is shown is as of then */
+	int64_t zero_utc_ns; /* UTC of the start, by the clock as it was then */
 	char note[160];	     /* what is missing around it; "": nothing */
 };
 
@@ -132,13 +120,12 @@ struct wtl_top_view {
 
 	struct wtl_top_domain *domains;
 	size_t n_domains, size_domains;
-	struct wtl_top_domain
-		total; /* name "total"; its limit and idle are sums, where all are known */
-	bool is_incomplete;
+	/* Its name is "total"; its limit and idle are sums, where all are known. */
+	struct wtl_top_domain total;
 
-	struct wtl_gpu *gpus;	  /* their processes are NULL */
-	int64_t *gpu_answered_ns; /* monotonic: when it last answered; one a GPU */
+	struct wtl_gpu *gpus; /* their processes are NULL */
 	size_t n_gpus, size_gpus;
+	int64_t gpus_answered_ns; /* monotonic: when they last answered; 0: not asked */
 
 	struct wtl_top_process *processes;
 	size_t n_processes, size_processes;
@@ -154,19 +141,39 @@ struct wtl_top_view {
 	bool carbon_is_default;
 	uint64_t emitted_ug;
 	uint32_t pue_milli; /* power usage effectiveness × 1000; 0: not given. In no figure */
-	struct wtl_top_machine machine;
+	struct wtl_host_state machine;
 	struct wtl_top_self self; /* of the recorder, if this is played */
 	struct wtl_top_played played;
 };
 
 void wtl_top_view_init(struct wtl_top_view *view);
 void wtl_top_view_done(struct wtl_top_view *view);
-/* Room for so many; contents stay, and what is new is not set. 0 or -ENOMEM. */
+/* Room for so many; contents stay, and what is new is not set. Groups do not move while there is room for them. 0 or
+ * -ENOMEM. */
 int wtl_top_view_reserve(struct wtl_top_view *view, size_t domains, size_t gpus, size_t processes,
 			 size_t groups);
 /* Makes dst the same as src; the processes only if their generation differs. 0 or -ENOMEM. */
 int wtl_top_view_copy(struct wtl_top_view *dst, const struct wtl_top_view *src);
 
+/* One bin more of every curve: what is newest there, or a gap. */
+void wtl_top_view_add_bin(struct wtl_top_view *view, bool is_known);
+
 bool wtl_top_has_gpus(const struct wtl_top_view *view);
+/* What is shown: the host, or that it is another machine. */
+const char *wtl_top_place(const struct wtl_top_view *view);
+const struct wtl_top_domain *wtl_top_find_domain(const struct wtl_top_view *view, const char *name);
+
+/* What counted domains of some kinds have together. Limit and idle: 0 unless all have one. */
+struct wtl_top_sum {
+	uint64_t power_uw, limit_uw, idle_uw;
+	bool is_there, has_power, has_idle, is_modelled;
+};
+
+/* The colour of a kind of domain. */
+enum wtl_style wtl_top_kind_style(enum wattle_kind kind);
+/* Of the domains of a colour (WTL_STYLE_PLAIN: of all) that have power now; or, with_past, of those as well that only
+ * had it before. */
+struct wtl_top_sum wtl_top_sum(const struct wtl_top_view *view, enum wtl_style style,
+			       bool with_past);
 
 #endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_REPORT_HOST_STATE_H
+#define WTL_REPORT_HOST_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/io.h"
+
+/* What a machine says of itself beside its energy: shown by `wattle top`, kept by `wattle record`. */
+
+struct wtl_host_state {
+	char host[64];
+	unsigned n_cpus;
+	bool has_use;
+	uint32_t use_ppm;			  /* of all CPUs together */
+	uint64_t memory_bytes, memory_used_bytes; /* 0: not known */
+	bool has_temperature;
+	int temperature_c;  /* the hottest package */
+	uint32_t clock_mhz; /* of the CPUs that were asked; 0: not known */
+	bool has_throttled;
+	uint32_t throttled; /* times that a package was held down by heat, since the start */
+};
+
+enum { WTL_HOST_SENSORS = 8 };
+
+/* Reads it, again and again. Without memory of its own. */
+struct wtl_host_reader {
+	struct wtl_io *io;
+	uint64_t busy, all; /* of /proc/stat */
+	char temperatures[WTL_HOST_SENSORS][96];
+	size_t n_temperatures;
+	uint64_t throttle_start;
+	struct wtl_host_state state; /* as of the last reading */
+};
+
+/* Finds the sensors, and what does not change. */
+void wtl_host_init(struct wtl_host_reader *reader, struct wtl_io *io, unsigned n_cpus);
+/* The use is that since the reading before. */
+void wtl_host_read(struct wtl_host_reader *reader);
+
+#endif
