@@ -197,12 +197,6 @@ void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, en
 	slot_energy(consumers, &consumers->own, slot, part, -1, ret_energy);
 }
 
-void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
-				 struct wtl_share_energy *ret_energy)
-{
-	slot_energy(consumers, &consumers->own, slot, WTL_PART_ALL, (int)domain, ret_energy);
-}
-
 void wtl_book_energy(const struct wtl_consumers *consumers, const struct wtl_book *book,
 		     size_t slot, int domain, struct wtl_share_energy *ret_energy)
 {
