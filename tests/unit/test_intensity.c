@@ -59,6 +59,8 @@ static void test_rubbish_is_named_by_its_line(void **state)
 	} bad[] = {
 		{"", "it holds no line"},
 		{"time,intensity\n", "it holds no line"},
+		{"t,g\n", "it holds no line"},
+		{"\xef\xbb\xbe\n\xef\xbb\xbf\n", "line 2: a time"},
 		{"# nothing\n", "it holds no line"},
 		{"2026-11-21T14:00Z\n", "line 1: a time, a comma"},
 		{"time,g\n2026-11-21T14:00Z,56\nlater,57\n", "line 3: this is no time"},
