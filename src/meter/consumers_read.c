@@ -169,8 +169,6 @@ size_t wtl_consumers_slots(const struct wtl_consumers *consumers)
 
 const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot)
 {
-	if (slot >= wtl_workload_capacity(consumers->workload))
-		return NULL;
 	return wtl_workload_consumer(consumers->workload, (uint32_t)slot);
 }
 

@@ -914,6 +914,9 @@ static void test_two_on_a_gpu(void **state)
 		bill_gpu(&g, 100, 3.5 + i);
 	assert_int_equal(gpu_uj(&g, 0), 300000000);
 	assert_int_equal(gpu_uj(&g, 1), 100000000);
+	/* Four seconds at 80 % in all, three quarters of them its. */
+	assert_int_equal(wtl_book_gpu_ns(g.f.consumers, NULL, slot_of(&g.f, pid_of(&g, 0))),
+			 2400000000);
 	assert_int_equal(energy_of(&g.f, pid_of(&g, 0), WTL_PART_CPU).full_uj, 0);
 	assert_int_equal(energy_of(&g.f, pid_of(&g, 0), WTL_PART_ALL).full_uj, 300000000);
 	for (enum wtl_part part = WTL_PART_ALL; part < WTL_PARTS; part++) {
