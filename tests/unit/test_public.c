@@ -386,7 +386,7 @@ static void test_gpus(void **state)
 		"gpu Fake One\n  uuid GPU-1\n  power 0 const 100\n  sensor counter gpu 100\n"
 		"  memory 1024 0 100\n  process 7 C 100 60 20 0 0\n  process 8 G 50\n"
 		"  limit 300 350 100 400\n  temperature 61\n  utilization 88 30 0 0\n"
-		"  clocks 1980 1980 2619 1545 1980 1980 2619 1545\n"
+		"  clocks 1905 1980 2619 1545 1980 1980 2619 1545\n"
 		"gpu Fake Two\n  power 0 const 50\n  answer nvmlDeviceGetTemperature 3\n"
 		"  answer nvmlDeviceGetTemperatureV 3\n  process 9 C 10 1 1 0 0\n  process 10 C 20\n");
 	struct wattle_gpu gpu = {.size = sizeof(gpu)}, small = {.size = 0};
