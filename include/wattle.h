@@ -396,7 +396,8 @@ struct wattle_consumer {
 /* Where the energy of a domain went: the parts add up to total_uj, exactly. */
 struct wattle_ledger {
 	size_t size; /* set by the caller */
-	int has_idle; /* 0: what is drawn at rest is not known; it is in the other parts, and idle_uj is 0 */
+	/* 0: what is drawn at rest is not known, or of a total only for some domains: then the rest of it is in the other parts. */
+	int has_idle;
 	uint64_t live_uj;	  /* processes that still run */
 	uint64_t exited_uj;	  /* processes that ended */
 	uint64_t kernel_uj;	  /* kernel threads and interrupts */

@@ -71,6 +71,14 @@ SWAPS = (
     ("boolean", re.compile(r"(?<== )(?:true|false)(?=;)|(?<=return )(?:true|false)(?=;)"), {"true": "false", "false": "true"}),
 )
 CONSTANT = re.compile(r"(?<![\w.])(\d+)[uU]?[lL]{0,2}(?![\w.])")
+# The greater or lesser of two, and a difference or nothing: whether equal ones are greater changes nothing.
+WORD = r"([\w.\[\]]+(?:->[\w.\[\]]+)*)"
+EITHER = re.compile(
+    rf"(?<![\w.>)\]]){WORD}( [<>]=?) {WORD}"
+    r"(?: \?\s+(?:\1\s+: \3|\3\s+: \1|\1 - \3\s+: 0|\3 - \1\s+: 0)(?![\w.(\[-])|\)\s+(?:\1 = \3|\3 = \1);)"
+)
+# Only the sign of these is asked for, another mutant is made of what is returned, and a nanosecond is next to nothing.
+SIGN = re.compile(r"-1 : 1\b|\breturn \d+;|_(?:ns|uj|uw) (?:>|<=) 0\b")
 CONDITION = re.compile(r"\b(?:if|while) (\()")
 RETURN = re.compile(r"\breturn ([^;]+);")
 
@@ -94,6 +102,7 @@ def changes_in(text, code, first, last):
     """(kind, start, end, replacement) of everything that can be changed in one function's body."""
     left_out = [(match.start(), closing(code, match.end() - 1)) for match in WORDING.finditer(code, first, last)]
     left_out += [match.span() for match in DECLARATION.finditer(code, first, last)]
+    left_out += [match.span(2) for match in EITHER.finditer(code, first, last)]
 
     def places(pattern):
         for match in pattern.finditer(code, first, last):
@@ -104,6 +113,7 @@ def changes_in(text, code, first, last):
         for match in places(pattern):
             yield kind, *match.span(), swap[match.group()]
     rooms = [(match.start(), closing(code, match.end() - 1)) for match in ROOM.finditer(code, first, last)]
+    rooms += [match.span() for match in SIGN.finditer(code, first, last)]
     for match in places(CONSTANT):
         if any(start <= match.start() < end for start, end in rooms):
             continue
@@ -368,7 +378,7 @@ class Hunt:
 
 
 def main(argv):
-    parser = argparse.ArgumentParser(usage=__doc__)
+    parser = argparse.ArgumentParser(usage=__doc__.replace("%", "%%"))
     parser.add_argument("-n", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     parser.add_argument("--paths", nargs="+", default=list(PATHS))

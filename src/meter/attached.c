@@ -21,12 +21,6 @@ static size_t n_shares(const struct wattle_meter *meter)
 	return wattle_meter_domains(meter) + 1; /* and the time on GPUs */
 }
 
-static int account_open(const struct wattle_meter *meter, struct wtl_set_account *account)
-{
-	account->sum.shares = calloc(n_shares(meter), sizeof(*account->sum.shares));
-	return account->sum.shares ? 0 : -ENOMEM;
-}
-
 static void account_copy(const struct wattle_meter *meter, struct wtl_set_account *to,
 			 const struct wtl_set_account *from)
 {
@@ -144,14 +138,8 @@ void wtl_attached_close(struct wattle_meter *meter)
 	if (!attached)
 		return;
 	wtl_session_close(&attached->session);
-	for (unsigned i = 0; i < WTL_SETS_MAX; i++) {
-		free(attached->now[i].sum.shares);
-		free(attached->chosen[i].sum.shares);
-	}
-	free(attached->scratch.sum.shares);
-	for (size_t i = 0; attached->marks && i < meter->n_windows * WTL_SETS_MAX; i++)
-		free(attached->marks[i].sum.shares);
-	free(attached->marks);
+	free(attached->now);
+	free(attached->shares);
 	free(attached->idle_path);
 	free(attached);
 	meter->attached = NULL;
@@ -238,25 +226,30 @@ int wattle_meter_consumers(struct wattle_meter *meter, const char *window,
 
 /* ---- Sets ---- */
 
-/* Room for the accounts of sets, with the first one. */
-static int open_marks(struct wattle_meter *meter)
+/* Room for the accounts of sets, with the first one: all of it, or none. */
+static int open_accounts(struct wattle_meter *meter)
 {
 	struct wtl_attached *attached = meter->attached;
-	size_t n = meter->n_windows * WTL_SETS_MAX;
+	size_t n = (2 + meter->n_windows) * WTL_SETS_MAX;
+	struct wtl_set_account *accounts;
+	struct wtl_share *shares;
 
-	if (attached->marks)
+	if (attached->now)
 		return 0;
-	for (unsigned i = 0; i < WTL_SETS_MAX; i++)
-		if (account_open(meter, &attached->now[i]) < 0 ||
-		    account_open(meter, &attached->chosen[i]) < 0)
-			return -ENOMEM;
-	if (account_open(meter, &attached->scratch) < 0)
+	accounts = calloc(n, sizeof(*accounts));
+	shares = calloc((n + 1) * n_shares(meter), sizeof(*shares));
+	if (!accounts || !shares) {
+		free(accounts);
+		free(shares);
 		return -ENOMEM;
-	attached->marks = calloc(n, sizeof(*attached->marks));
-	for (size_t i = 0; attached->marks && i < n; i++)
-		if (account_open(meter, &attached->marks[i]) < 0)
-			return -ENOMEM;
-	return attached->marks ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		accounts[i].sum.shares = shares + (i + 1) * n_shares(meter);
+	attached->shares = shares;
+	attached->now = accounts;
+	attached->chosen = accounts + WTL_SETS_MAX;
+	attached->marks = accounts + 2 * WTL_SETS_MAX;
+	return 0;
 }
 
 /* This process by the number that /proc has for it. */
@@ -294,7 +287,7 @@ static int open_set(struct wattle_meter *meter, enum wattle_set_kind kind, int p
 {
 	struct wtl_attached *attached = meter->attached;
 	unsigned number = 0;
-	int rc = open_marks(meter);
+	int rc = open_accounts(meter);
 
 	while (rc == 0 && number < WTL_SETS_MAX && attached->sets >> number & 1)
 		number++;
@@ -400,7 +393,7 @@ static int read_set(const struct wattle_set *set, const char *name, struct wattl
 	const struct wtl_window *window = name ? wtl_window_find(meter, name) : NULL;
 	const struct wtl_set_account *mark =
 		window ? &marks_of(meter, window)[set->number] : &attached->chosen[set->number];
-	struct wtl_consumers_sum sum = {.shares = attached->scratch.sum.shares};
+	struct wtl_consumers_sum sum = {.shares = attached->shares};
 
 	if (name && !window)
 		return -WATTLE_E_NO_WINDOW;

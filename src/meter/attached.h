@@ -23,10 +23,10 @@ struct wtl_attached {
 	char *idle_path;
 	uint16_t sets; /* those that are chosen, a bit each */
 	struct wattle_set set[WTL_SETS_MAX];
-	/* As of the last bill; when they were chosen; WTL_SETS_MAX for each window, when that began (NULL until a
-	 * set is chosen). */
-	struct wtl_set_account now[WTL_SETS_MAX], chosen[WTL_SETS_MAX], *marks;
-	struct wtl_set_account scratch;
+	/* As of the last bill; when they were chosen; and WTL_SETS_MAX for each window, when that began. NULL until a set
+	 * is chosen. */
+	struct wtl_set_account *now, *chosen, *marks;
+	struct wtl_share *shares; /* of all of these, behind one sum's that is worked with */
 };
 
 /* By the meter's options. 0, or negative; wtl_attached_close() in any case. */

@@ -74,7 +74,7 @@ static int open_domains(struct wtl_consumers *consumers)
 {
 	size_t n = wattle_meter_domains(consumers->meter);
 
-	consumers->domains = calloc(n + 1, sizeof(*consumers->domains));
+	consumers->domains = calloc(n, sizeof(*consumers->domains));
 	consumers->scratch = calloc(n + 1, sizeof(*consumers->scratch));
 	if (!consumers->domains || !consumers->scratch)
 		return -ENOMEM;
@@ -101,7 +101,7 @@ static int book_open(struct wtl_book *book, const struct wtl_consumers *consumer
 	size_t n = consumers->n_domains;
 
 	book->attribution = wtl_attribution_new(n + 1, wtl_workload_capacity(consumers->workload));
-	book->billed = calloc(n + 1, sizeof(*book->billed));
+	book->billed = calloc(n, sizeof(*book->billed));
 	return book->attribution && book->billed ? 0 : -ENOMEM;
 }
 
@@ -485,8 +485,8 @@ struct wtl_book *wtl_consumers_open_book(struct wtl_consumers *consumers)
 
 	if (!book)
 		return NULL;
-	book->energies = calloc(consumers->n_domains + 1, sizeof(*book->energies));
-	book->cpu_base_ns = calloc(n_slots + 1, sizeof(*book->cpu_base_ns));
+	book->energies = calloc(consumers->n_domains, sizeof(*book->energies));
+	book->cpu_base_ns = calloc(n_slots, sizeof(*book->cpu_base_ns));
 	book->next = consumers->books;
 	consumers->books = book;
 	if (book_open(book, consumers) < 0 || !book->energies || !book->cpu_base_ns) {
@@ -525,25 +525,20 @@ struct wattle_energy *wtl_book_energies(struct wtl_book *book)
 
 /* ---- Idle baselines ---- */
 
-int wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
-			   struct wtl_baseline *ret_baseline)
+void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
+			    struct wtl_baseline *ret_baseline)
 {
-	if (domain >= consumers->n_domains)
-		return -ERANGE;
 	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
-	return 0;
 }
 
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline)
 {
-	if (domain < consumers->n_domains)
-		wtl_baseline_learner_start(consumers->domains[domain].learner, baseline);
+	wtl_baseline_learner_start(consumers->domains[domain].learner, baseline);
 }
 
 void wtl_consumers_fix_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline)
 {
-	if (domain < consumers->n_domains)
-		wtl_baseline_learner_fix(consumers->domains[domain].learner, baseline);
+	wtl_baseline_learner_fix(consumers->domains[domain].learner, baseline);
 }

@@ -73,9 +73,9 @@ void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget)
 
 /* ---- Idle baselines ---- */
 
-/* Learned in this or an earlier session. -ERANGE past the last domain. */
-int wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
-			   struct wtl_baseline *ret_baseline);
+/* Learned in this or an earlier session. */
+void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
+			    struct wtl_baseline *ret_baseline);
 /* What an earlier session learned, before any billing. */
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);
@@ -97,11 +97,9 @@ const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consume
 size_t wtl_consumers_domains(const struct wtl_consumers *consumers);
 bool wtl_consumers_counts(const struct wtl_consumers *consumers, size_t domain);
 
-/* Since the window's begin, in counted domains: in_total ones (domain < 0), or one domain. */
+/* Since the window's begin, in the domains of that part that are in the total. */
 void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			  struct wtl_share_energy *ret_energy);
-void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
-				 struct wtl_share_energy *ret_energy);
 /* A slot's account in a domain; fixed slots too. */
 struct wtl_share wtl_consumers_share(const struct wtl_consumers *consumers, uint32_t slot,
 				     size_t domain);

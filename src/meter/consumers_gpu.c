@@ -59,7 +59,7 @@ static int open_divisions(struct wtl_consumers *consumers)
 	size_t n;
 	const struct wtl_gpu_use_gpu *gpus = wtl_gpu_watch_gpus(consumers->gpu_watch, &n);
 
-	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
+	consumers->gpu_divisions = calloc(n, sizeof(*consumers->gpu_divisions));
 	if (!consumers->gpu_divisions)
 		return -ENOMEM;
 	consumers->n_gpus = n;
@@ -324,7 +324,7 @@ const char *wtl_consumers_gpu_weight(const struct wtl_consumers *consumers,
 int wtl_consumers_open_restored_gpus(struct wtl_consumers *consumers, const char *const domains[],
 				     size_t n)
 {
-	consumers->gpu_divisions = calloc(n + 1, sizeof(*consumers->gpu_divisions));
+	consumers->gpu_divisions = calloc(n, sizeof(*consumers->gpu_divisions));
 	if (!consumers->gpu_divisions)
 		return -ENOMEM;
 	consumers->n_gpus = n;

@@ -252,7 +252,7 @@ int wattle_consumers_ledger(const struct wattle_consumers *consumers, int domain
 		.live_uj = from->live_uj,
 		.exited_uj = from->exited_uj,
 		.kernel_uj = from->kernel_uj,
-		.idle_uj = from->has_idle ? from->idle_uj : 0,
+		.idle_uj = from->idle_uj,
 		.unattributed_uj = from->unattributed_uj,
 		.total_uj = from->total_uj,
 	};

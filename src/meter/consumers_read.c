@@ -169,8 +169,6 @@ size_t wtl_consumers_slots(const struct wtl_consumers *consumers)
 
 const struct wtl_consumer *wtl_consumers_get(const struct wtl_consumers *consumers, size_t slot)
 {
-	if (slot >= wtl_workload_capacity(consumers->workload))
-		return NULL;
 	return wtl_workload_consumer(consumers->workload, (uint32_t)slot);
 }
 
@@ -195,12 +193,6 @@ void wtl_consumers_energy(const struct wtl_consumers *consumers, size_t slot, en
 			  struct wtl_share_energy *ret_energy)
 {
 	slot_energy(consumers, &consumers->own, slot, part, -1, ret_energy);
-}
-
-void wtl_consumers_domain_energy(const struct wtl_consumers *consumers, size_t slot, size_t domain,
-				 struct wtl_share_energy *ret_energy)
-{
-	slot_energy(consumers, &consumers->own, slot, WTL_PART_ALL, (int)domain, ret_energy);
 }
 
 void wtl_book_energy(const struct wtl_consumers *consumers, const struct wtl_book *book,

@@ -136,8 +136,8 @@ static int open_accounts(struct wattle_meter *meter)
 
 	for (size_t i = 0; i < catalog->n_channels; i++)
 		n_power += catalog->channels[i].quantity == WTL_QUANTITY_POWER;
-	meter->accounts = calloc(catalog->n_channels + 1, sizeof(*meter->accounts));
-	meter->integrals = calloc(n_power + 1, sizeof(*meter->integrals));
+	meter->accounts = calloc(catalog->n_channels, sizeof(*meter->accounts));
+	meter->integrals = calloc(n_power, sizeof(*meter->integrals));
 	if (!meter->accounts || !meter->integrals)
 		return -ENOMEM;
 	n_power = 0;
@@ -158,7 +158,7 @@ int wtl_meter_open_domains(struct wattle_meter *meter)
 
 	if (rc < 0)
 		return rc;
-	meter->domains = calloc(meter->n_domains + 1, sizeof(*meter->domains));
+	meter->domains = calloc(meter->n_domains, sizeof(*meter->domains));
 	rc = meter->domains ? open_accounts(meter) : -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < meter->n_domains; i++) {
 		struct wtl_domain_state *state = &meter->domains[i];

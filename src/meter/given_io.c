@@ -16,21 +16,6 @@ static int no_file(struct wtl_io *io, const char *path)
 	return -ENOENT;
 }
 
-static ssize_t no_read(struct wtl_io *io, int file, void *buf, size_t size)
-{
-	(void)io;
-	(void)file;
-	(void)buf;
-	(void)size;
-	return -EBADF;
-}
-
-static void no_close(struct wtl_io *io, int file)
-{
-	(void)io;
-	(void)file;
-}
-
 static ssize_t no_link(struct wtl_io *io, const char *path, char *buf, size_t size)
 {
 	(void)io;
@@ -72,8 +57,6 @@ static void no_free(struct wtl_io *io)
 /* The meter, its consumers and this source ask for no more than this. */
 static const struct wtl_io_ops ops = {
 	.file_open = no_file,
-	.file_read = no_read,
-	.file_close = no_close,
 	.link_read = no_link,
 	.dir_read = no_dir,
 	.clock_ns = clock_ns,

@@ -41,7 +41,7 @@ struct wtl_gpu_watch {
 
 static int answer_init(struct answer *answer, const struct wtl_gpu_use_gpu gpus[], size_t n)
 {
-	answer->gpus = calloc(n + 1, sizeof(*answer->gpus));
+	answer->gpus = calloc(n, sizeof(*answer->gpus));
 	if (!answer->gpus)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)

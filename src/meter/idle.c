@@ -101,8 +101,10 @@ static bool take_line(const struct taking *taking, const char *text, size_t len)
 	struct wtl_baseline seen;
 	int i = parse_line(text, len, &line) ? domain_of(taking->meter, &line) : -1;
 
-	if (i < 0 ||
-	    (wtl_consumers_baseline(taking->consumers, (size_t)i, &seen) == 0 && seen.is_known))
+	if (i < 0)
+		return false;
+	wtl_consumers_baseline(taking->consumers, (size_t)i, &seen);
+	if (seen.is_known)
 		return false;
 	wtl_consumers_set_baseline(taking->consumers, (size_t)i, &line.baseline);
 	if (taking->taken)
@@ -237,9 +239,9 @@ bool wtl_idle_load(struct wattle_meter *meter, struct wtl_consumers *consumers, 
 static bool get_learned(struct wattle_meter *meter, const struct wtl_consumers *consumers, size_t i,
 			struct wattle_domain *domain, struct wtl_baseline *idle)
 {
-	return wtl_meter_domain(meter, i, domain) == 0 && domain->source &&
-	       wtl_consumers_baseline(consumers, i, idle) == 0 && idle->is_known &&
-	       !idle->is_modelled;
+	wtl_meter_domain(meter, i, domain);
+	wtl_consumers_baseline(consumers, i, idle);
+	return domain->source && idle->is_known && !idle->is_modelled;
 }
 
 bool wtl_idle_is_known(struct wattle_meter *meter, const struct wtl_consumers *consumers)

@@ -140,8 +140,6 @@ int wtl_window_end(struct wattle_meter *meter, const char *name, struct wattle_w
 		   struct wattle_energy *ret_energies, size_t n_energies);
 int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,
 		    struct wattle_energy *ret_energies, size_t n_energies);
-int wtl_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
-		   struct wattle_energy *ret_energies, size_t n_energies);
 
 /* Writes a whole window as far as its caller knows it. */
 void wtl_window_give(const struct wattle_window *window, struct wattle_window *ret_window);

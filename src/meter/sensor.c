@@ -65,7 +65,7 @@ int wtl_meter_open_sensors(struct wattle_meter *meter, const struct wtl_source_o
 		if (rc < 0)
 			return rc;
 	}
-	meter->readings = calloc(meter->catalog.n_channels + 1, sizeof(*meter->readings));
+	meter->readings = calloc(meter->catalog.n_channels, sizeof(*meter->readings));
 	if (!meter->readings)
 		return wtl_err_set(err, ENOMEM, "meter", NULL, "out of memory");
 	for (size_t i = 0; i < n; i++)

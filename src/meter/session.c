@@ -34,7 +34,7 @@ int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, co
 		.is_tape = options->is_tape,
 		.is_counted = options->consumers.weight != WTL_WEIGHT_CPU_TIME,
 	};
-	session->energies = calloc(wattle_meter_domains(meter) + 1, sizeof(*session->energies));
+	session->energies = calloc(wattle_meter_domains(meter), sizeof(*session->energies));
 	if (!session->energies)
 		return wtl_err_set(err, ENOMEM, "processes", NULL, "out of memory");
 	return wtl_consumers_new(meter, session->io, &options->consumers, &session->consumers, err);
@@ -104,10 +104,11 @@ bool wtl_session_can_learn_idle(const struct wtl_session *session)
 	struct wattle_domain domain;
 	struct wtl_baseline idle;
 
-	for (size_t i = 0; wtl_meter_domain(session->meter, i, &domain) == 0; i++)
-		if (domain.source && wtl_consumers_baseline(session->consumers, i, &idle) == 0 &&
-		    !idle.is_modelled)
+	for (size_t i = 0; wtl_meter_domain(session->meter, i, &domain) == 0; i++) {
+		wtl_consumers_baseline(session->consumers, i, &idle);
+		if (domain.source && !idle.is_modelled)
 			return true;
+	}
 	return false;
 }
 
@@ -115,9 +116,10 @@ bool wtl_session_learned_idle(const struct wtl_session *session)
 {
 	struct wtl_baseline idle;
 
-	for (size_t i = 0; i < wattle_meter_domains(session->meter); i++)
-		if (wtl_consumers_baseline(session->consumers, i, &idle) == 0 && idle.is_known &&
-		    idle.t_utc_ns >= session->begin_utc_ns)
+	for (size_t i = 0; i < wattle_meter_domains(session->meter); i++) {
+		wtl_consumers_baseline(session->consumers, i, &idle);
+		if (idle.is_known && idle.t_utc_ns >= session->begin_utc_ns)
 			return true;
+	}
 	return false;
 }

@@ -18,8 +18,8 @@ int wtl_meter_open_windows(struct wattle_meter *meter, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct wtl_window *window = &meter->windows[i];
 
-		window->marks = calloc(meter->n_domains + 1, sizeof(*window->marks));
-		window->max_uw = calloc(meter->n_domains + 1, sizeof(*window->max_uw));
+		window->marks = calloc(meter->n_domains, sizeof(*window->marks));
+		window->max_uw = calloc(meter->n_domains, sizeof(*window->max_uw));
 		if (!window->marks || !window->max_uw)
 			return -ENOMEM;
 		window->next = meter->free_windows;
@@ -408,13 +408,6 @@ int wattle_window_pop(struct wattle_meter *meter, struct wattle_window *ret_wind
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	return tell_and_unlock(meter, find_top(meter), true, ret_window, ret_energies, n_energies);
-}
-
-int wtl_window_pop(struct wattle_meter *meter, struct wattle_window *ret_window,
-		   struct wattle_energy *ret_energies, size_t n_energies)
-{
-	set_sizes(ret_window, ret_energies, n_energies);
-	return wattle_window_pop(meter, ret_window, ret_energies, n_energies);
 }
 
 int wattle_window_cancel(struct wattle_meter *meter, const char *name)

@@ -82,8 +82,10 @@ static void tell_idle(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_baseline idle;
 
-	if (recorder->consumers && wtl_consumers_baseline(recorder->consumers, i, &idle) == 0 &&
-	    idle.is_known)
+	if (!recorder->consumers)
+		return;
+	wtl_consumers_baseline(recorder->consumers, i, &idle);
+	if (idle.is_known)
 		wtl_recorder_idle(recorder, i, &idle);
 }
 

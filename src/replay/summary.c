@@ -175,7 +175,8 @@ static int fix_baseline(void *context, const struct wtl_stored_baseline *stored)
 {
 	struct wtl_player *player = context;
 
-	wtl_consumers_fix_baseline(player->consumers, stored->domain, &stored->baseline);
+	if (stored->domain < player->n_domains)
+		wtl_consumers_fix_baseline(player->consumers, stored->domain, &stored->baseline);
 	return 0;
 }
 

@@ -125,8 +125,8 @@ static int list(struct wtl_workload *workload, bool needs_base, int newest)
 		bool is_since;
 
 		at += len + 1;
-		if (name[0] < '1' || name[0] > '9' || wtl_num_u64(name, len, &pid) < 0 ||
-		    pid > INT_MAX || wtl_roster_find(&workload->roster, (int)pid) != WTL_NO_SLOT)
+		if (wtl_num_u64(name, len, &pid) < 0 || pid == 0 || pid > INT_MAX ||
+		    wtl_roster_find(&workload->roster, (int)pid) != WTL_NO_SLOT)
 			continue;
 		is_since = now && is_given_out((int)pid, newest, now);
 		if (wtl_workload_take(workload, (int)pid, needs_base && !is_since) >= 0)

@@ -38,7 +38,7 @@ int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_bas
 		slot = wtl_roster_add_process(roster, pid);
 	if (slot < 0) {
 		workload->means.n_unfollowed++;
-		workload->no_memory = workload->no_memory || slot == -ENOMEM;
+		workload->no_memory |= slot == -ENOMEM;
 		return slot;
 	}
 	roster->places[slot].needs_base = needs_base;

@@ -194,18 +194,26 @@ static void take_log(void *context, enum wattle_log_level level, const char *tex
 		snprintf(bench->log + len, sizeof(bench->log) - len, "%s\n", text);
 }
 
-void meter_bench_open(struct meter_bench *bench)
+int meter_bench_try(struct meter_bench *bench, struct wtl_err *err)
 {
 	const struct wtl_env env = {.io = &bench->io};
-	struct wtl_err err = {.code = 0};
+	int rc = wtl_io_real_new(bench->root, &bench->real, err);
 
-	if (wtl_io_real_new(bench->root, &bench->real, &err) < 0)
-		fail_msg("%s: %s", bench->root, err.text);
+	if (rc < 0)
+		return rc;
+	bench->freed = false;
 	bench->options.size = sizeof(bench->options);
 	bench->options.nvml_path = bench->nvml;
 	bench->options.log = take_log;
 	bench->options.log_context = bench;
-	if (wtl_meter_new(&env, &bench->options, &bench->meter, &err) < 0)
+	return wtl_meter_new(&env, &bench->options, &bench->meter, err);
+}
+
+void meter_bench_open(struct meter_bench *bench)
+{
+	struct wtl_err err = {.code = 0};
+
+	if (meter_bench_try(bench, &err) < 0)
 		fail_msg("%s: %s", err.source, err.text);
 }
 

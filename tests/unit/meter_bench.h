@@ -54,7 +54,7 @@ struct meter_bench {
 	char log[4096]; /* every line, each ended by a newline */
 };
 
-enum { METER_BENCH_START_NS = 1000000000 };
+#define METER_BENCH_START_NS (1000 * INT64_C(1000000000))
 
 void meter_bench_root(struct meter_bench *bench, const char *name);
 /* A copy of the root that may be changed; name "" is an empty directory. */
@@ -65,6 +65,8 @@ void meter_bench_write(const struct meter_bench *bench, const char *path, const 
 void meter_bench_remove(const struct meter_bench *bench, const char *path);
 
 void meter_bench_open(struct meter_bench *bench);
+/* The same, as often as one likes: 0, or why it is not open. */
+int meter_bench_try(struct meter_bench *bench, struct wtl_err *err);
 /* Closes what is open, checks that the environment was freed exactly when it may be, cleans up. */
 void meter_bench_done(struct meter_bench *bench);
 

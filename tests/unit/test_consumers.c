@@ -164,8 +164,12 @@ static void test_one_busy_thread(void **state)
 	f.world.n_cpus = 128;
 	pid = world_fork(&f.world, 1);
 	begin(&f);
+	assert_false(wtl_consumers_power(f.consumers, slot_of(&f, pid), WTL_PART_ALL, &power));
 	watch_idle(&f, 5);
-	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle), 0);
+	assert_true(wtl_consumers_power(f.consumers, slot_of(&f, pid), WTL_PART_ALL, &power));
+	assert_int_equal(power.full_uw, 0);
+	assert_false(wtl_consumers_power(f.consumers, 1 << 20, WTL_PART_ALL, &power));
+	wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle);
 	assert_true(idle.is_known);
 	begin(&f);
 	for (int i = 0; i < 10; i++) {
@@ -336,7 +340,7 @@ static void test_modelled_baselines(void **state)
 	(void)state;
 	start(&f, "vm-nothing");
 	wtl_consumers_set_baseline(f.consumers, find(&f, "package-0"), &kept);
-	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle), 0);
+	wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle);
 	assert_true(idle.is_known && idle.is_modelled);
 	assert_int_equal(idle.idle_uw, 3200000);
 	f.world.n_cpus = 4;
@@ -374,7 +378,7 @@ static void test_modelled_beside_measured(void **state)
 	(void)state;
 	start(&f, "amd-epyc");
 	pid = world_fork(&f.world, 1);
-	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "dram-0"), &idle), 0);
+	wtl_consumers_baseline(f.consumers, find(&f, "dram-0"), &idle);
 	assert_true(idle.is_known && idle.is_modelled);
 	wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle);
 	assert_false(idle.is_known || idle.is_modelled);
@@ -417,9 +421,8 @@ static void test_baseline_of_an_earlier_session(void **state)
 	/* The file's figure goes through a histogram of 1 % bins. */
 	assert_in_range(ledger.idle_uj, 39500000, 40500000);
 	assert_int_equal(ledger.live_uj + ledger.idle_uj, 50000000);
-	assert_int_equal(wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle), 0);
+	wtl_consumers_baseline(f.consumers, find(&f, "package-0"), &idle);
 	assert_int_equal(idle.t_utc_ns, UTC - 3600 * S);
-	assert_int_equal(wtl_consumers_baseline(f.consumers, 1000, &idle), -ERANGE);
 	finish(&f);
 }
 
@@ -531,7 +534,7 @@ static void test_domains_beside(void **state)
 	bill(&f, S);
 	energy = energy_of(&f, pid, WTL_PART_ALL);
 	assert_int_equal(energy.full_uj, 20000000);
-	wtl_consumers_domain_energy(f.consumers, slot_of(&f, pid), find(&f, "core-0"), &energy);
+	wtl_book_energy(f.consumers, NULL, slot_of(&f, pid), (int)find(&f, "core-0"), &energy);
 	assert_int_equal(energy.full_uj, 12000000);
 	assert_int_equal(ledger_of(&f, "psys-0").unattributed_uj, 40000000);
 	assert_null(wtl_consumers_weight(f.consumers, find(&f, "psys-0")));
@@ -642,6 +645,65 @@ static void test_long_history(void **state)
 		n_known += ledger.has_idle;
 	}
 	assert_true(n_known > STEPS / 2);
+	finish(&f);
+}
+
+/* Ended processes become rows: their accounts move, in each book, and so does their CPU time since it was opened. */
+static void test_rows_in_a_book(void **state)
+{
+	const struct wtl_consumers_options options = {.nvml_path = "", .max_exited = 2};
+	struct wtl_share_energy energy;
+	struct wtl_book *book, *other;
+	uint64_t energy_uj = 0;
+	int64_t cpu_ns = 0;
+	struct fixture f;
+	int pids[8];
+
+	(void)state;
+	start(&f, "client-psys");
+	wtl_consumers_free(f.consumers);
+	assert_int_equal(
+		wtl_consumers_new(f.bench.meter, &f.world.io, &options, &f.consumers, NULL), 0);
+	begin(&f);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++) {
+		pids[i] = world_fork(&f.world, 1);
+		world_exec(&f.world, pids[i], "cc1", "cc1");
+		world_run(&f.world, pids[i], 10 * MS);
+	}
+	use(&f, "package-0", 5, S);
+	bill(&f, S);
+	book = wtl_consumers_open_book(f.consumers);
+	other = wtl_consumers_open_book(f.consumers);
+	assert_true(book && other);
+	for (size_t i = 0; i < UNIT_COUNT(pids); i++) {
+		struct wattle_energy *of_book = &wtl_book_energies(book)[find(&f, "package-0")];
+
+		world_run(&f.world, pids[i], 20 * MS);
+		if (i % 2)
+			world_end(&f.world, pids[i]);
+		of_book->has_energy = 1;
+		of_book->energy_uj += 3000000;
+		of_book->measured_ns += S;
+		use(&f, "package-0", 3, S);
+		bill(&f, S);
+	}
+	for (size_t slot = 0; slot < wtl_consumers_slots(f.consumers); slot++) {
+		const struct wtl_consumer *consumer = wtl_consumers_get(f.consumers, slot);
+
+		wtl_book_energy(f.consumers, book, slot, -1, &energy);
+		energy_uj += energy.full_uj;
+		if (!consumer)
+			continue;
+		cpu_ns += wtl_book_cpu_ns(book, slot, consumer);
+		if (consumer->state == WTL_CONSUMER_FOLDED) {
+			assert_int_equal(energy.full_uj, 3000000 * consumer->n_processes);
+			assert_int_equal(wtl_book_cpu_ns(book, slot, consumer),
+					 20 * MS * (int64_t)consumer->n_processes);
+		}
+	}
+	assert_int_equal(energy_uj, 3000000 * UNIT_COUNT(pids));
+	wtl_consumers_close_book(f.consumers, book);
+	wtl_consumers_close_book(f.consumers, other);
 	finish(&f);
 }
 
@@ -852,8 +914,18 @@ static void test_two_on_a_gpu(void **state)
 		bill_gpu(&g, 100, 3.5 + i);
 	assert_int_equal(gpu_uj(&g, 0), 300000000);
 	assert_int_equal(gpu_uj(&g, 1), 100000000);
+	/* Four seconds at 80 % in all, three quarters of them its. */
+	assert_int_equal(wtl_book_gpu_ns(g.f.consumers, NULL, slot_of(&g.f, pid_of(&g, 0))),
+			 2400000000);
 	assert_int_equal(energy_of(&g.f, pid_of(&g, 0), WTL_PART_CPU).full_uj, 0);
 	assert_int_equal(energy_of(&g.f, pid_of(&g, 0), WTL_PART_ALL).full_uj, 300000000);
+	for (enum wtl_part part = WTL_PART_ALL; part < WTL_PARTS; part++) {
+		struct wtl_consumer_power power;
+
+		assert_true(wtl_consumers_power(g.f.consumers, slot_of(&g.f, pid_of(&g, 0)), part,
+						&power));
+		assert_int_equal(power.full_uw, part == WTL_PART_CPU ? 0 : 75000000);
+	}
 	assert_string_equal(wtl_consumers_weight(g.f.consumers, find(&g.f, "gpu-0")), "sm-use");
 	consumer = wtl_consumers_get(g.f.consumers, slot_of(&g.f, pid_of(&g, 1)));
 	assert_int_equal(consumer->gpu_memory_bytes, 300 << 20);
@@ -1184,6 +1256,7 @@ int main(void)
 		cmocka_unit_test(test_corrected_energy),
 		cmocka_unit_test(test_domain_without_figure),
 		cmocka_unit_test(test_long_history),
+		cmocka_unit_test(test_rows_in_a_book),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_two_on_a_gpu),
 		cmocka_unit_test(test_gpu_user_is_named),

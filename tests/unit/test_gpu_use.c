@@ -10,6 +10,7 @@
 #include "unit.h"
 
 #include "gpu/abi.h"
+#include "golden.h"
 #include "gpu/drm.h"
 #include "nvml_bench.h"
 #include "pass_io.h"
@@ -926,6 +927,94 @@ static void no_gpus(void **state)
 	wtl_gpu_use_free(NULL);
 }
 
+/* ---- What was told of each script's machine ---- */
+
+static void print_gpu(FILE *out, const struct wtl_gpu_use_gpu *gpu)
+{
+	fprintf(out, "  %s %s (%s) unseen %llu:", gpu->domain,
+		gpu->method == WTL_GPU_USE_NONE ? "-" : wtl_gpu_use_method_name(gpu->method),
+		gpu->reason, (unsigned long long)gpu->unseen_weight);
+	for (size_t i = 0; i < gpu->n_processes; i++) {
+		const struct wtl_gpu_use_process *process = &gpu->processes[i];
+
+		fprintf(out, " %d%s %llu %u %lld", process->pid, process->is_visible ? "" : "?",
+			(unsigned long long)process->weight, process->use_ppm,
+			(long long)process->memory_bytes);
+	}
+	fprintf(out, "\n");
+}
+
+static void test_scripts(void **state)
+{
+	static const char *const scripts[] = {
+		"a100-mig",
+		"a100",
+		"asleep",
+		"capture-h100-load",
+		"capture-h100-mig-load",
+		"capture-l40s-load",
+		"capture-rtx2080s-load",
+		"eight-gpus",
+		"flaky",
+		"gb200",
+		"h100-mig-denied",
+		"h100-mig",
+		"h100",
+		"init-denied",
+		"laptop",
+		"lost",
+		"lost-for-good",
+		"mig",
+		"mismatch",
+		"no-permission",
+		"not-supported",
+		"pascal",
+		"reload",
+		"reset",
+		"two",
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	assert_non_null(out);
+	for (size_t i = 0; i < UNIT_COUNT(scripts); i++) {
+		const char *at;
+		struct watch watch;
+		char name[64], *script;
+		size_t n = 0;
+
+		snprintf(name, sizeof(name), "%s.nvml", scripts[i]);
+		nv_empty(&watch.nv, scripts[i]);
+		script = unit_read(getenv("WATTLE_FAKE_SCRIPTS"), name);
+		for (at = script; n < 2 && (at = strstr(at, "\ngpu ")) != NULL; n++, at++) {
+			const char *bus = strstr(at, "\n  bus "), *next = strstr(at + 1, "\ngpu ");
+			char bus_id[32], domain[16];
+
+			snprintf(bus_id, sizeof(bus_id), "00000000:%02X:00.0", 0x17 + (int)n);
+			if (bus && (!next || bus < next))
+				sscanf(bus, " bus %31s", bus_id);
+			snprintf(domain, sizeof(domain), "gpu-%zu", n);
+			describe(&watch.gpus[n], "nvidia", domain, bus_id, "");
+		}
+		free(script);
+		watch_open(&watch, nv_library(), n);
+		for (int k = 0; k < 9; k++) {
+			const struct wtl_gpu_use_gpu *used;
+
+			used = tick(&watch, 0.5 + k * (k < 5 ? 1 : 2));
+			fprintf(out, "%s %d\n", scripts[i], k);
+			for (size_t j = 0; j < n; j++)
+				print_gpu(out, &used[j]);
+		}
+		done(&watch);
+	}
+	fclose(out);
+	golden_check("gpu-use.txt", text);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -958,6 +1047,7 @@ int main(void)
 		cmocka_unit_test(by_fdinfo),
 		cmocka_unit_test(too_many_by_fdinfo),
 		cmocka_unit_test(no_gpus),
+		cmocka_unit_test(test_scripts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

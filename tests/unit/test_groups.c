@@ -16,6 +16,7 @@ static const struct {
 } cases[] = {
 	/* systemd */
 	{"0::/\n", "/", "", "", "", ""},
+	{"3:cpu:/a\n0::/\n", "/a", "", "", "", ""},
 	{"0::/init.scope\n", "/init.scope", "init.scope", "", "", ""},
 	{"0::/system.slice/ssh.service\n", "/system.slice/ssh.service", "ssh.service", "", "", ""},
 	{"0::/user.slice/user-1000.slice/session-3.scope\n",

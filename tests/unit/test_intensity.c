@@ -59,12 +59,14 @@ static void test_rubbish_is_named_by_its_line(void **state)
 	} bad[] = {
 		{"", "it holds no line"},
 		{"time,intensity\n", "it holds no line"},
+		{"t,g\n", "it holds no line"},
+		{"\xef\xbb\xbe\n\xef\xbb\xbf\n", "line 2: a time"},
 		{"# nothing\n", "it holds no line"},
 		{"2026-11-21T14:00Z\n", "line 1: a time, a comma"},
 		{"time,g\n2026-11-21T14:00Z,56\nlater,57\n", "line 3: this is no time"},
 		{"2026-11-21T14:00Z,56\n2026-11-21T25:00Z,57\n", "line 2: this is no time"},
 		{"2026-11-21T14:00Z,-1\n", "line 1: the intensity"},
-		{"2026-11-21T14:00Z,10000.001\n", "line 1: the intensity"},
+		{"2026-11-21T14:00Z,10000\n2026-11-21T15:00Z,10000.001\n", "line 2: the intensity"},
 		{"2026-11-21T14:00Z,1e3\n", "line 1: the intensity"},
 		{"2026-11-21T14:00Z,nan\n", "line 1: the intensity"},
 		{"2026-11-21T14:00Z,56,FRA\n", "line 1: the intensity"},
@@ -224,6 +226,11 @@ static void test_corrections_and_clocks(void **state)
 	wtl_emission_add(&emission, &intensity, T14 + 2 * HOUR, T14 + HOUR, 3600000000);
 	assert_int_equal(wtl_emission_ug(&emission), 350000);
 	assert_int_equal(emission.known_ns, 2 * HOUR);
+	/* Nothing is left of the energy, and something of the emission: their mean is not known. */
+	wtl_emission_add(&emission, &intensity, T14, T14, -5400000000);
+	assert_int_equal(emission.energy_uj, 0);
+	assert_int_equal(wtl_emission_ug(&emission), 200000);
+	assert_int_equal(wtl_emission_mean_mg_per_kwh(&emission), 0);
 	/* It never becomes less than nothing. */
 	wtl_emission_add(&emission, &intensity, T14, T14, INT64_C(-90000000000));
 	assert_int_equal(wtl_emission_ug(&emission), 0);

@@ -607,6 +607,11 @@ static void test_the_library(void **state)
 	assert_int_equal(wattle_mark_begin(NULL, "x", &error), -ENOENT);
 	assert_non_null(strstr(error.text, "WATTLE_MARK"));
 	assert_int_equal(wattle_mark_begin("", "x", &error), -ENOENT);
+	assert_int_equal(wattle_mark_begin("/dev/null/x", "x", &error), -ENOTDIR);
+	assert_int_equal(error.code, -ENOTDIR);
+	error.size = 0;
+	assert_int_equal(wattle_mark_begin("", "x", &error), -EINVAL);
+	error.size = sizeof(error);
 	bench_done(&bench);
 	assert_int_equal(wattle_mark_begin(path, "x", &error), -ENOENT);
 	assert_string_equal(error.path, path);

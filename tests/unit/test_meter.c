@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "energy/units.h"
+#include "base/thread.h"
 #include "meter_bench.h"
 #include "unit.h"
 
@@ -186,14 +187,19 @@ static void test_reasons(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(expected); i++) {
+		struct wattle_energy energies[64];
 		struct meter_bench bench;
 
 		meter_bench_root(&bench, expected[i].root);
 		meter_bench_open(&bench);
+		assert_return_code(wattle_window_begin(bench.meter, "w"), 0);
+		assert_return_code(wtl_window_end(bench.meter, "w", NULL, energies, 64), 0);
 		for (size_t k = 0; k < wattle_meter_domains(bench.meter); k++) {
 			struct wattle_domain d;
 
 			wtl_meter_domain(bench.meter, k, &d);
+			if (!d.source)
+				assert_int_equal(energies[k].status, d.status);
 			if (!d.source && !d.reason)
 				fail_msg("%s: %s is not measured, and does not say why",
 					 expected[i].root, d.name);
@@ -636,15 +642,17 @@ static void test_slow_source(void **state)
 {
 	struct meter_bench bench;
 	unsigned done;
-	int64_t before_ns;
+	int64_t before_ns, real_ns;
 
 	(void)state;
 	start_slow(&bench);
 	done = bench.slow_reads_done;
 	bench.stuck = true;
 	before_ns = meter_bench_now(&bench);
-	for (int i = 0; i < 5; i++)
-		meter_bench_tick(&bench, 100 * MS);
+	real_ns = wtl_thread_clock_ns();
+	for (int i = 0; i < 50; i++)
+		meter_bench_tick(&bench, 10 * MS);
+	assert_true(wtl_thread_clock_ns() - real_ns < 2 * S); /* no wait for each */
 	meter_bench_await_begun(&bench, done + 1);
 	assert_int_equal(bench.blocked_owner, 0);
 	assert_int_equal(meter_bench_now(&bench), before_ns + 500 * MS);
@@ -692,6 +700,30 @@ static void test_guarded_source(void **state)
 	meter_bench_release(&bench);
 	assert_answers_again(&bench, "gpu-0");
 	assert_null(strstr(bench.log, "answers slowly"));
+	meter_bench_done(&bench);
+}
+
+/* What only confirms another source is read once a second; 3 times too slow within a minute, it is not waited for. */
+static void test_check_is_read_seldom(void **state)
+{
+	struct meter_bench bench;
+	unsigned reads;
+
+	(void)state;
+	meter_bench_root(&bench, "client-psys");
+	bench.slow = "energy_uj";
+	meter_bench_open(&bench);
+	reads = bench.slow_reads;
+	for (unsigned i = 1; i <= 25; i++) {
+		meter_bench_tick(&bench, 100 * MS);
+		assert_int_equal(bench.slow_reads, reads + i / 10 * 5); /* zones */
+	}
+	bench.slow_ns = 5 * MS;
+	for (int i = 1; i <= 5; i++) {
+		assert_null(strstr(bench.log, "answers slowly"));
+		meter_bench_tick(&bench, i == 3 ? 70 * S : 10 * S);
+	}
+	assert_non_null(strstr(bench.log, "rapl-powercap answers slowly"));
 	meter_bench_done(&bench);
 }
 
@@ -807,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_slow_source),
 		cmocka_unit_test(test_guarded_source),
 		cmocka_unit_test(test_slow_counter),
+		cmocka_unit_test(test_check_is_read_seldom),
 		cmocka_unit_test(test_integrated),
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_too_many_windows_wanted),

@@ -71,7 +71,7 @@ static void test_windows(void **state)
 		wrong += wattle_window_push(bench.meter, "p") != 0;
 		bench.now_ns += WTL_NS_PER_MS / 10;
 		wrong += wtl_window_read(bench.meter, "w", &window, energies, 16) != 0;
-		wrong += wtl_window_pop(bench.meter, &window, energies, 16) != 0;
+		wrong += wattle_window_pop(bench.meter, &window, energies, 16) != 0;
 		wrong += wtl_window_end(bench.meter, "w", &window, energies, 16) != 0;
 		wrong += wattle_window_cancel(bench.meter, "w") != -WATTLE_E_NO_WINDOW;
 	}

@@ -162,7 +162,7 @@ static void test_windows(void **state)
 	assert_int_equal(wattle_window_push(meter, "two"), 0);
 	expect(&s, "sb");
 	assert_true(s.note.is_stacked);
-	assert_int_equal(wtl_window_pop(meter, NULL, NULL, 0), 0);
+	assert_int_equal(wattle_window_pop(meter, NULL, NULL, 0), 0);
 	expect(&s, "se");
 	assert_string_equal(s.name, "two");
 	/* To look is no event of its own, but a sample was taken. */

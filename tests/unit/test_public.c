@@ -282,47 +282,6 @@ static void test_samples(void **state)
 	wattle_meter_close(meter);
 }
 
-static char *idle_path(void)
-{
-	const char *tmp = getenv("TMPDIR");
-	char *path = NULL;
-
-	assert_true(asprintf(&path, "%s/wattle-idle-%d", tmp ? tmp : "/tmp", (int)getpid()) > 0);
-	return path;
-}
-
-/* What is read of the file is that machine's at rest. */
-static void test_idle_file(void **state)
-{
-	const char *roots = getenv("WATTLE_ROOTS");
-	char *path = idle_path(), *root = NULL;
-	struct wattle_options options = {
-		.size = sizeof(options), .nvml_path = "", .attribution = 1};
-	struct wattle_ledger ledger = {.size = sizeof(ledger)};
-	struct wattle_consumers *list;
-	struct wattle_meter *meter;
-	FILE *file = fopen(path, "we");
-
-	(void)state;
-	assert_non_null(roots);
-	assert_true(asprintf(&root, "%s/client-psys", roots) > 0);
-	assert_non_null(file);
-	fputs("rubbish\n", file);
-	fclose(file);
-	options.root = root;
-	options.idle_file = path;
-	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
-	list = list_of(meter, NULL);
-	assert_return_code(wattle_consumers_ledger(list, 0, &ledger), 0);
-	assert_int_equal(ledger.has_idle, 0);
-	assert_int_equal(ledger.idle_uj, 0);
-	wattle_consumers_free(list);
-	wattle_meter_close(meter);
-	unlink(path);
-	free(root);
-	free(path);
-}
-
 struct stacked {
 	struct wattle_meter *meter;
 	const char *name, *failed;
@@ -423,12 +382,13 @@ static void test_gpus(void **state)
 {
 	char root[] = "/tmp/wattle-gpus-XXXXXX";
 	struct wattle_meter *meter = open_fake(
-		root, "gpu Fake One\n  uuid GPU-1\n  power 0 const 100\n  sensor counter gpu 100\n"
-		      "  memory 1024 0 100\n  process 7 C 100 60 20 0 0\n  process 8 G 50\n"
-		      "  limit 300 350 100 400\n  temperature 61\n  utilization 88 30 0 0\n"
-		      "  clocks 1980 1980 2619 1545 1980 1980 2619 1545\n"
-		      "gpu Fake Two\n  power 0 const 50\n  answer nvmlDeviceGetTemperature 3\n"
-		      "  answer nvmlDeviceGetTemperatureV 3\n");
+		root,
+		"gpu Fake One\n  uuid GPU-1\n  power 0 const 100\n  sensor counter gpu 100\n"
+		"  memory 1024 0 100\n  process 7 C 100 60 20 0 0\n  process 8 G 50\n"
+		"  limit 300 350 100 400\n  temperature 61\n  utilization 88 30 0 0\n"
+		"  clocks 1905 1980 2619 1545 1980 1980 2619 1545\n"
+		"gpu Fake Two\n  power 0 const 50\n  answer nvmlDeviceGetTemperature 3\n"
+		"  answer nvmlDeviceGetTemperatureV 3\n  process 9 C 10 1 1 0 0\n  process 10 C 20\n");
 	struct wattle_gpu gpu = {.size = sizeof(gpu)}, small = {.size = 0};
 	struct wattle_gpu_process process = {.size = sizeof(process)};
 	struct wattle_domain domain = {.size = sizeof(domain)};
@@ -476,6 +436,13 @@ static void test_gpus(void **state)
 	assert_return_code(wattle_meter_gpu(meter, 1, &gpu), 0);
 	assert_true(gpu.temperature_c == WATTLE_UNKNOWN);
 	assert_int_equal(gpu.status, WATTLE_STATUS_OK);
+	assert_int_equal(gpu.processes, 2);
+	assert_return_code(wattle_meter_gpu_process(meter, 1, 0, &process), 0);
+	assert_int_equal(process.pid, 9);
+	assert_return_code(wattle_meter_gpu_process(meter, 1, 1, &process), 0);
+	assert_int_equal(process.pid, 10);
+	assert_return_code(wattle_meter_domain(meter, (size_t)gpu.domain, &domain), 0);
+	assert_string_equal(domain.name, "gpu-1");
 	assert_int_equal(wattle_meter_gpu(meter, 2, &gpu), -ERANGE);
 	close_fake(meter, root);
 }
@@ -550,11 +517,11 @@ static void test_gpu_on_a_tape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_consumers), cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_errors),	  cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_idle_file), cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_gpus),	  cmocka_unit_test(test_gpu_is_lost),
-		cmocka_unit_test(test_slow_gpu),  cmocka_unit_test(test_gpu_on_a_tape),
+		cmocka_unit_test(test_consumers),     cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_gpus),
+		cmocka_unit_test(test_gpu_is_lost),   cmocka_unit_test(test_slow_gpu),
+		cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,13 +390,130 @@ static void test_fed_gap(void **state)
 	assert_int_equal(energies[0].status, WATTLE_STATUS_GONE);
 	assert_int_equal(energies[1].status, WATTLE_STATUS_OK);
 	assert_int_equal(energies[1].gap_ns, 0);
+	assert_int_equal(energies[0].gap_ns, S);
 	wattle_meter_close(meter);
+}
+
+/* The total is of several sources and methods; what one source errs by is common to its channels, whose names need
+ * not lie in one place. */
+static void test_fed_total(void **state)
+{
+	char again[] = "tool";
+	const struct wattle_channel channels[] = {
+		{.size = sizeof(channels[0]),
+		 .domain = "a",
+		 .source = "tool",
+		 .is_energy = 1,
+		 .in_total = 1,
+		 .gain_ppm = 10000},
+		{.size = sizeof(channels[0]),
+		 .domain = "b",
+		 .source = again,
+		 .is_energy = 1,
+		 .in_total = 1,
+		 .gain_ppm = 10000},
+		{.size = sizeof(channels[0]),
+		 .domain = "c-longer-than-all-the-others-31",
+		 .kind = WATTLE_KIND_GPU,
+		 .in_total = 1,
+		 .update_ns = S / 10,
+		 .inside = "",
+		 .device = "Abacus"},
+	};
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_energy energies[3] = {{.size = sizeof(energies[0])}};
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	struct wattle_meter *meter = NULL;
+
+	(void)state;
+	assert_int_equal(wattle_meter_open_fed(channels, 3, NULL, &meter, NULL), 0);
+	for (int64_t i = 0; i <= 100; i++) {
+		const uint64_t values[] = {(uint64_t)i * 3000000, (uint64_t)i * 4000000, 5000000};
+
+		assert_int_equal(wattle_meter_feed(meter, 0, i * S, values, NULL, 3), 0);
+		if (i == 0)
+			assert_int_equal(wattle_window_begin(meter, "w"), 0);
+	}
+	assert_int_equal(wattle_window_end(meter, "w", &window, energies, 3), 0);
+	assert_int_equal(window.total.method, WATTLE_METHOD_MIXED);
+	assert_int_equal(window.total.energy_uj, 1200000000);
+	assert_int_equal(window.total.flags, 0);
+	/* 1 % of 700 J, twice; that of the power is small beside it. */
+	assert_in_range(window.total.uncertainty_uj, 14000000,
+			14000000 + energies[2].uncertainty_uj);
+	assert_int_equal(wattle_meter_domain(meter, 2, &domain), 0);
+	assert_string_equal(domain.name, channels[2].domain);
+	assert_string_equal(domain.source, "fed");
+	assert_string_equal(domain.device, "Abacus");
+	assert_int_equal(domain.update_ns, S / 10);
+	assert_int_equal(wattle_meter_domain(meter, 1, &domain), 0);
+	assert_string_equal(domain.source, "tool");
+	assert_null(domain.device);
+	wattle_meter_close(meter);
+}
+
+static void test_fed_channels(void **state)
+{
+	static const char too_long[] = "longer-than-all-of-the-others-32";
+	const size_t size = sizeof(struct wattle_channel);
+	const struct wattle_channel channels[] = {
+		{.size = size, .domain = too_long},
+		{.size = size, .domain = "a", .inside = too_long},
+		{.size = size, .domain = "a", .source = too_long},
+		{.size = size, .domain = "a", .kind = WATTLE_KINDS},
+		{.size = size, .domain = "a", .update_ns = -1},
+		{.size = size, .domain = "a", .unit_den = 1},
+		{.size = size, .domain = NULL},
+		{.size = 0, .domain = "a"},
+	};
+	const struct wattle_options options[] = {
+		{.size = sizeof(options[0]), .root = "/"},
+		{.size = sizeof(options[0]), .nvml_path = ""},
+		{.size = sizeof(options[0]), .tape = "/"},
+		{.size = sizeof(options[0]), .interval_ms = 10},
+		{.size = sizeof(options[0]), .attribution = 1},
+		{.size = sizeof(options[0]), .idle_file = "/"},
+		{.size = sizeof(options[0]), .max_windows = 1 << 20},
+	};
+	struct wattle_meter *meter = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(channels) / sizeof(channels[0]); i++) {
+		struct wattle_error error = {.size = sizeof(error)};
+
+		assert_int_equal(wattle_meter_open_fed(&channels[i], 1, NULL, &meter, &error),
+				 -EINVAL);
+		assert_int_equal(error.text[0] != '\0', channels[i].size != 0);
+	}
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		struct wattle_error error = {.size = sizeof(error)};
+
+		assert_int_equal(
+			wattle_meter_open_fed(fed_channels, 2, &options[i], &meter, &error),
+			-EINVAL);
+		assert_int_equal(error.code, -EINVAL);
+		assert_true(error.text[0] != '\0');
+	}
+	assert_null(meter);
 }
 
 static void test_fed_errors(void **state)
 {
 	static const enum wattle_status rubbish[] = {WATTLE_STATUS_OK, (enum wattle_status)99};
-	const struct wattle_options options = {.size = sizeof(options), .interval_ms = 10};
+	static const struct {
+		int64_t t_utc_ns, t_mono_ns;
+		int rc;
+	} times[] = {
+		{0, -1, -EINVAL},
+		{INT64_C(1) << 62, 7 * S, 0},
+		{(INT64_C(1) << 62) + 1, 8 * S, -EINVAL},
+		{-(INT64_C(1) << 62), 8 * S, 0},
+		{-(INT64_C(1) << 62) - 1, 9 * S, -EINVAL},
+		{0, 8 * S + 999, -EINVAL}, /* the same microsecond */
+		{0, 8 * S + 1000, 0},
+		{0, (INT64_C(1) << 60) + 1, -EINVAL},
+		{0, INT64_C(1) << 60, 0},
+	};
 	const uint64_t values[] = {0, 0, 0};
 	struct wattle_channel channels[2] = {fed_channels[0], fed_channels[0]};
 	struct wattle_recorder *recorder = NULL;
@@ -404,13 +521,8 @@ static void test_fed_errors(void **state)
 
 	(void)state;
 	assert_int_equal(wattle_meter_open_fed(channels, 2, NULL, &meter, NULL), -EEXIST);
-	assert_int_equal(wattle_meter_open_fed(channels, 1, &options, &meter, NULL), -EINVAL);
 	assert_int_equal(wattle_meter_open_fed(channels, 0, NULL, &meter, NULL), -EINVAL);
 	assert_int_equal(wattle_meter_open_fed(NULL, 1, NULL, &meter, NULL), -EINVAL);
-	channels[0].unit_den = 0;
-	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, NULL), -EINVAL);
-	channels[0].domain = NULL;
-	assert_int_equal(wattle_meter_open_fed(channels, 1, NULL, &meter, NULL), -EINVAL);
 	assert_null(meter);
 
 	meter = open_fed();
@@ -425,6 +537,10 @@ static void test_fed_errors(void **state)
 	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, NULL, NULL, 2), -EINVAL);
 	assert_int_equal(wattle_meter_feed(meter, 0, 6 * S, values, rubbish, 2), -EINVAL);
 	assert_int_equal(feed(meter, 6), 0);
+	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++)
+		assert_int_equal(wattle_meter_feed(meter, times[i].t_utc_ns, times[i].t_mono_ns,
+						   values, NULL, 2),
+				 times[i].rc);
 	wattle_meter_close(meter);
 	live = open_root(0, 0);
 	assert_int_equal(wattle_meter_feed(live, 0, 6 * S, values, NULL, 2), -ENOTSUP);
@@ -440,6 +556,8 @@ int main(void)
 		cmocka_unit_test_teardown(test_errors, remove_recording),
 		cmocka_unit_test_teardown(test_fed, remove_recording),
 		cmocka_unit_test(test_fed_gap),
+		cmocka_unit_test(test_fed_total),
+		cmocka_unit_test(test_fed_channels),
 		cmocka_unit_test(test_fed_errors),
 	};
 

@@ -188,8 +188,9 @@ static void test_every_root(void **state)
 /* Windows of any name nest and overlap; each has the figures that it had. */
 static void test_windows(void **state)
 {
-	struct wattle_energy inner[REPLAY_DOMAINS_MAX], pushed[REPLAY_DOMAINS_MAX];
-	struct wattle_window inner_window, pushed_window;
+	struct wattle_energy inner[REPLAY_DOMAINS_MAX],
+		pushed[REPLAY_DOMAINS_MAX] = {{.size = sizeof(pushed[0])}};
+	struct wattle_window inner_window, pushed_window = {.size = sizeof(pushed_window)};
 	struct wtl_player *player;
 	struct wtl_played played;
 	struct replay_bench f;
@@ -207,10 +208,10 @@ static void test_windows(void **state)
 	assert_int_equal(wattle_window_push(f.bench.meter, "step"), 0);
 	replay_bench_pass(&f);
 	replay_bench_pass(&f);
-	assert_int_equal(wtl_window_pop(f.bench.meter, &pushed_window, pushed, n), 0);
+	assert_int_equal(wattle_window_pop(f.bench.meter, &pushed_window, pushed, n), 0);
 	assert_int_equal(wtl_window_end(f.bench.meter, "inner", &inner_window, inner, n), 0);
 	replay_bench_pass(&f);
-	assert_int_equal(wtl_window_pop(f.bench.meter, NULL, NULL, 0), 0);
+	assert_int_equal(wattle_window_pop(f.bench.meter, NULL, NULL, 0), 0);
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
 	assert_int_equal(wtl_player_open(f.path, NULL, &player, NULL), 0);

@@ -72,6 +72,7 @@ static void test_refused_scales(void **state)
 			      (double)INFINITY,
 			      -(double)INFINITY,
 			      1000.0001,
+			      1000.000000004,
 			      DBL_MAX,
 			      DBL_MIN,
 			      5e-324,

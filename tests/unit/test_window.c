@@ -82,7 +82,7 @@ static void test_overlap(void **state)
 static void test_stack(void **state)
 {
 	struct meter_bench bench;
-	struct wattle_energy energies[8];
+	struct wattle_energy energies[8] = {{.size = sizeof(energies[0])}};
 	uint64_t counter = 1000000, expect[4] = {0};
 
 	(void)state;
@@ -96,17 +96,17 @@ static void test_stack(void **state)
 	for (int i = 3; i >= 0; i--) {
 		for (int k = i; k < 4; k++)
 			expect[i] += UINT64_C(1) << (4 * k);
-		assert_return_code(wtl_window_pop(bench.meter, NULL, energies, 8), 0);
+		assert_return_code(wattle_window_pop(bench.meter, NULL, energies, 8), 0);
 		assert_int_equal(energies[meter_bench_find(&bench, "package-0")].energy_uj,
 				 expect[i]);
 	}
-	assert_int_equal(wtl_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wattle_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(end(&bench, "f").energy_uj, 0x1111);
 	/* A pushed window is not known by its name. */
 	assert_return_code(wattle_window_push(bench.meter, "g"), 0);
 	assert_int_equal(wtl_window_end(bench.meter, "g", NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wattle_window_cancel(bench.meter, "g"), -WATTLE_E_NO_WINDOW);
-	assert_return_code(wtl_window_pop(bench.meter, NULL, NULL, 0), 0);
+	assert_return_code(wattle_window_pop(bench.meter, NULL, NULL, 0), 0);
 	meter_bench_done(&bench);
 }
 
@@ -178,7 +178,7 @@ static void test_unknown_and_twice(void **state)
 			 -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wtl_window_read(bench.meter, "w", &window, &energy, 1),
 			 -WATTLE_E_NO_WINDOW);
-	assert_int_equal(wtl_window_pop(bench.meter, &window, &energy, 1), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wattle_window_pop(bench.meter, &window, &energy, 1), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(wattle_window_cancel(bench.meter, "w"), -WATTLE_E_NO_WINDOW);
 	assert_int_equal(window.duration_ns, -7);
 	assert_int_equal(energy.energy_uj, 7);
@@ -614,7 +614,7 @@ static void *hammer(void *argument)
 		hammer->wrong += wtl_meter_domain(hammer->meter, 0, &domain) != 0;
 		hammer->wrong += wtl_meter_self(hammer->meter, &self) != 0;
 		hammer->wrong += wattle_meter_find(hammer->meter, "package-1") != 1;
-		hammer->wrong += wtl_window_pop(hammer->meter, &w, energies, 8) != 0;
+		hammer->wrong += wattle_window_pop(hammer->meter, &w, energies, 8) != 0;
 		hammer->wrong += wtl_window_end(hammer->meter, name, NULL, NULL, 0) != 0;
 		hammer->rounds++;
 	}
@@ -645,7 +645,7 @@ static void test_threads(void **state)
 		assert_true(hammers[i].rounds > 0);
 	}
 	/* Nothing is left open. */
-	assert_int_equal(wtl_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wattle_window_pop(bench.meter, NULL, NULL, 0), -WATTLE_E_NO_WINDOW);
 	meter_bench_done(&bench);
 }
 

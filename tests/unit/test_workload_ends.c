@@ -638,6 +638,7 @@ static void test_many_names(void **state)
 {
 	struct world *world = *state;
 	const struct wtl_consumer *others;
+	uint64_t of_set = 0, n_others;
 	int shell = start(world);
 
 	world->n_cpus = 60;
@@ -651,8 +652,27 @@ static void test_many_names(void **state)
 	world_look(world, WTL_NS_PER_S);
 	others = world_row(world, "others", NULL);
 	assert_non_null(others);
-	assert_true(others->n_processes > 1900);
+	n_others = others->n_processes;
+	assert_true(n_others > 1900);
 	assert_int_equal(world->billed_ns, (uint64_t)3000 * MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+	/* Those of a chosen set have another row of others; of a second set there is room in the first row alone. */
+	for (unsigned set = 0; set < 2; set++) {
+		int chosen = world_fork(world, 1);
+
+		world_look(world, WTL_NS_PER_S);
+		assert_int_equal(wtl_workload_choose_tree(world->workload, set, chosen), 0);
+		for (int i = 0; i < 50; i++)
+			world_child(world, chosen, i % 2 ? "cc1" : "as", MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	for (uint32_t slot = wtl_workload_next(world->workload, 0); slot < world->n_accounts;
+	     slot = wtl_workload_next(world->workload, slot + 1))
+		of_set += wtl_workload_consumer(world->workload, slot)->sets == 1
+				  ? world->accounts[slot]
+				  : 0;
+	assert_int_equal(of_set, 50 * MS);
+	assert_int_equal(others->n_processes, n_others + 50);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
 }
 

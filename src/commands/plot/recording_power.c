@@ -236,7 +236,8 @@ static bool add_idle(const struct wtl_plot_curves *curves, size_t domain, double
 	const struct wtl_consumers *consumers = curves->replay->history->consumers;
 	struct wtl_baseline idle;
 
-	if (wtl_consumers_baseline(consumers, domain, &idle) < 0 || !idle.is_known)
+	wtl_consumers_baseline(consumers, domain, &idle);
+	if (!idle.is_known)
 		return false;
 	*sum += (double)idle.idle_uw / 1e6;
 	return true;

@@ -40,9 +40,9 @@ bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
 		struct wattle_domain domain;
 		struct wtl_baseline idle;
 
-		if (wtl_meter_domain(history->meter, i, &domain) < 0 ||
-		    wtl_consumers_baseline(history->consumers, i, &idle) < 0 || !idle.is_known ||
-		    idle.is_modelled)
+		wtl_meter_domain(history->meter, i, &domain);
+		wtl_consumers_baseline(history->consumers, i, &idle);
+		if (!idle.is_known || idle.is_modelled)
 			continue;
 		wtl_text_copy(policy->given[policy->n_given].domain,
 			      sizeof(policy->given[0].domain), domain.name);
