@@ -18,7 +18,7 @@
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { REPLAY_DOMAINS_MAX = 64 };
+enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 32 };
 
 /* What the first package uses in a tenth of a second; the second 1 J more. */
 #define JOULES UINT64_C(7)
@@ -49,6 +49,8 @@ struct replay_bench {
 	bool has_gpus;
 	uint64_t package_counts[2];
 	bool first_fails; /* the first package cannot be read */
+	char *bills[REPLAY_BILLS_MAX]; /* everything that could be asked after each */
+	size_t n_bills;
 };
 
 /* Two sockets with DRAM, and processes; or as the setup says. The recorder is there. */
@@ -82,7 +84,7 @@ size_t replay_bench_period(struct replay_bench *f, int64_t t_mono_ns,
 /* All values of a period become noise, or those of the one series that tells what happened. */
 void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op);
 
-/* Plays all of it for that. */
-void replay_bench_check(struct replay_bench *f);
+/* Plays all of it for that: after every bill, and at the end. counts[] as above; or NULL. */
+void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1]);
 
 #endif
