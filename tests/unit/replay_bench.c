@@ -140,6 +140,7 @@ void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *se
 	assert_in_range(wattle_meter_domains(f->bench.meter), 1, REPLAY_DOMAINS_MAX);
 	if (wtl_recorder_new(f->bench.meter, f->consumers, &options, &f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
+	wtl_writer_wait(wtl_recorder_writer(f->recorder));
 	for (int i = 0; i < 2; i++)
 		f->package_counts[i] = UINT64_C(1) << 40;
 }
