@@ -274,13 +274,14 @@ static int load_counts(struct wtl_store_reader *reader, const struct wtl_read_pe
 	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_period, " WHERE id = ?");
 	if (code == SQLITE_OK) {
 		sqlite3_bind_int64(rows.stmt, 1, period->id);
-		if (sqlite3_step(rows.stmt) == SQLITE_ROW)
+		code = sqlite3_step(rows.stmt);
+		if (code == SQLITE_ROW)
 			rc = wtl_row_get(&rows, &reader->crc, &row);
 		if (rc == 0)
 			rc = decode_counts(reader, &row.counts);
 	}
 	wtl_rows_done(&rows);
-	return rc;
+	return code == SQLITE_NOMEM ? -ENOMEM : rc;
 }
 
 static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *chunk,
