@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Recordings in which somebody has changed one value, with checksums that fit: every column of every table, and every
- * series, takes values that no recorder writes. tests/golden/hostile.txt says what a reader makes of each.
+ * A recording as it is written, in tests/golden/recording.rows.txt; and with one value changed, with checksums that fit:
+ * every column of every table, and every series, takes values that no recorder writes. tests/golden/hostile.*.txt says
+ * what a reader makes of each.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +17,7 @@
 #include "meter/meter.h"
 #include "meter/observer.h"
 #include "record/code.h"
+#include "record/reader.h"
 #include "record/writer.h"
 #include "replay/history.h"
 #include "replay/series.h"
@@ -561,6 +563,85 @@ static void change_all_series(struct hostile *h)
 	}
 }
 
+/* ---- What there is before anything is changed ---- */
+
+static const char *const passing =
+	"key <> 'wattle'"; /* facts that stay as they are from version to version */
+
+/* Without checksums, blobs, this process's own, and what a better sensor class would change. */
+static void print_table(struct hostile *h, sqlite3 *db, const struct wtl_table *table)
+{
+	char sql[128];
+	sqlite3_stmt *stmt;
+
+	snprintf(sql, sizeof(sql), "SELECT * FROM %s%s%s ORDER BY 1, 2", table->name,
+		 table == &wtl_table_fact ? " WHERE " : "",
+		 table == &wtl_table_fact ? passing : "");
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+	wtl_buf_printf(&h->text, "%s\n", table->name);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		for (size_t i = 0; i < table->n_fields; i++) {
+			const char *value = (const char *)sqlite3_column_text(stmt, (int)i);
+
+			if (strcmp(table->fields[i].name, "pid") == 0 &&
+			    table == &wtl_table_recording)
+				value = "…";
+			if (table->fields[i].kind != WTL_FIELD_BYTES &&
+			    strcmp(table->fields[i].name, "uncertainty_uj") != 0)
+				wtl_buf_printf(&h->text, "%s%s", i ? "|" : "  ",
+					       value ? value : "NULL");
+		}
+		wtl_buf_puts(&h->text, "\n");
+	}
+	sqlite3_finalize(stmt);
+}
+
+/* Of each series and period, how many values, their sum, and their sum by place. */
+static void print_series(struct hostile *h)
+{
+	struct wtl_store_reader *reader;
+	sqlite3_stmt *stmt;
+	const int64_t *values;
+	uint64_t sum, by_place;
+	size_t n;
+
+	assert_int_equal(wtl_store_open(h->f.path, &reader, NULL), 0);
+	sqlite3_prepare_v2(wtl_reader_database(reader, &wtl_table_series),
+			   "SELECT id, name FROM series WHERE name <> 'second.cpu' ORDER BY id", -1,
+			   &stmt, NULL);
+	while (sqlite3_step(stmt) == SQLITE_ROW) {
+		wtl_buf_printf(&h->text, "%s", sqlite3_column_text(stmt, 1));
+		for (size_t i = 0; i < wtl_store_periods(reader); i++) {
+			assert_int_equal(wtl_store_values(reader,
+							  (uint32_t)sqlite3_column_int(stmt, 0), i,
+							  &values, &n, NULL),
+					 0);
+			sum = by_place = 0;
+			for (size_t k = 0; k < n; k++) {
+				sum += (uint64_t)values[k];
+				by_place += (k + 1) * (uint64_t)values[k];
+			}
+			wtl_buf_printf(&h->text, " %zu:%" PRId64 ":%" PRId64, n, (int64_t)sum,
+				       (int64_t)by_place);
+		}
+		wtl_buf_puts(&h->text, "\n");
+	}
+	sqlite3_finalize(stmt);
+	wtl_store_close(reader);
+}
+
+static void print_recording(struct hostile *h)
+{
+	const struct wtl_table *table;
+	sqlite3 *db = open_copy(h);
+
+	for (size_t i = 0; (table = wtl_table_at(i)); i++)
+		if (table != &wtl_table_chunk && table != &wtl_table_series)
+			print_table(h, db, table);
+	sqlite3_close(db);
+	print_series(h);
+}
+
 /* ---- Tests ---- */
 
 /* A bit of everything: a GPU with a user, sleep, a clock that is set, windows, what devices tell. */
@@ -579,6 +660,7 @@ static void record(struct replay_bench *f)
 	size_t n;
 
 	replay_bench_start_on(f, &setup);
+	f->bench.clock_step_ns = 0;
 	n = wattle_meter_domains(f->bench.meter);
 	replay_bench_begin(f);
 	replay_bench_live_for(f, 1);
@@ -634,6 +716,12 @@ static void with_recording(const char *golden, void (*change_it)(struct hostile 
 	replay_bench_finish(&h.f);
 }
 
+static void test_nothing_changed(void **state)
+{
+	(void)state;
+	with_recording("recording.rows.txt", print_recording);
+}
+
 static void test_rows(void **state)
 {
 	(void)state;
@@ -661,9 +749,8 @@ static void test_series(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_nothing_changed), cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_facts),		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_series),
 	};
 
