@@ -128,8 +128,11 @@ int64_t wtl_store_series(struct wtl_store_writer *writer, const char *name);
  */
 bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value);
 
+/* Something could not be kept for want of memory: the next commit is -ENOMEM. Returns that. */
+int wtl_store_fail(struct wtl_store_writer *writer);
+
 /* Rows: replace those of the same key (fact: key; domain, channel, miss: number; consumer, window:
- * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM. */
+ * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM, which the next commit says too. */
 int wtl_store_fact(struct wtl_store_writer *writer, const char *key, const char *value);
 int wtl_store_domain(struct wtl_store_writer *writer, uint32_t i, const struct wtl_stored_domain *);
 int wtl_store_channel(struct wtl_store_writer *writer, uint32_t i, const struct wtl_channel *);

@@ -348,6 +348,12 @@ static void note_lost_exits(struct wtl_recorder *recorder)
 	recorder->looked_ns = now_ns;
 }
 
+static void follow(struct wtl_recorder *recorder, int64_t look)
+{
+	if (wtl_delta_follow(&recorder->delta, recorder->consumers, look) < 0)
+		wtl_store_fail(recorder->writer);
+}
+
 static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 {
 	struct wtl_recorder *recorder = context;
@@ -358,7 +364,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		put_look(recorder);
 		for (size_t i = 0; i < recorder->n_gpus; i++)
 			put_gpu(recorder, i);
-		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks++);
+		follow(recorder, recorder->n_looks++);
 		note_lost_exits(recorder);
 		return;
 	case WTL_SCAN_BILLED:
@@ -367,7 +373,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		return;
 	case WTL_SCAN_RESET:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
-		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks);
+		follow(recorder, recorder->n_looks);
 		return;
 	}
 }

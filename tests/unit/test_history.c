@@ -21,6 +21,7 @@
 #include "energy/intensity.h"
 #include "golden.h"
 #include "meter/meter.h"
+#include "record/writer.h"
 #include "replay/history.h"
 #include "replay_bench.h"
 #include "unit.h"
@@ -74,8 +75,9 @@ static void say_step(struct trace *trace, const struct wtl_history *history,
 					    "reset",  "second", "devices", "lost"};
 	struct wtl_emission emission = wtl_history_emission(history);
 
-	say(trace, "%6.3f %s %s%s", (double)(played->t_mono_ns - history->begin_mono_ns) / 1e9,
-	    kinds[played->kind], played->window_name, played->is_cut ? " cut" : "");
+	say(trace, "%6.3f %.3f %s %s%s", (double)(played->t_mono_ns - history->begin_mono_ns) / 1e9,
+	    (double)(played->t_utc_ns - history->begin_utc_ns) / 1e9, kinds[played->kind],
+	    played->window_name, played->is_cut ? " cut" : "");
 	if (played->kind == WTL_PLAYED_ENDED || played->kind == WTL_PLAYED_BILLED)
 		say_energies(trace, &played->window, played->energies);
 	if (history->window)
@@ -320,6 +322,79 @@ static void sqlite_stop(void *context)
 	(void)context;
 }
 
+/* The n-th allocation fails while a recording is made. An error; or it is whole, and what is missing is a gap. */
+static int record_without(struct replay_bench *f, unsigned long n, struct trace *trace)
+{
+	static const struct way way = {.options.keeps_windows = true};
+	const struct wtl_recorder_options options = {
+		.path = f->path, .interval_ns = 100 * MS, .store.period_ns = S};
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	struct wtl_err err = {.code = 0};
+	char name[512];
+	int rc;
+
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		snprintf(name, sizeof(name), "%s%s", f->path, ends[i]);
+		unlink(name);
+	}
+	wattle_test_fail_alloc(n, false);
+	rc = wtl_recorder_new(f->bench.meter, f->consumers, &options, &f->recorder, &err);
+	if (rc == 0) {
+		wtl_consumers_begin(f->consumers);
+		wattle_window_begin(f->bench.meter, "run");
+	}
+	for (int i = 0; rc == 0 && i < 25; i++) {
+		meter_bench_tick(&f->bench, 100 * MS);
+		world_pass(&f->world, 100 * MS);
+		if (i % 10 != 9)
+			continue;
+		wtl_window_look(f->bench.meter, "run", &f->window, f->energies, REPLAY_DOMAINS_MAX);
+		wtl_consumers_bill(f->consumers, f->energies,
+				   f->window.begin_utc_ns + f->window.duration_ns);
+		rc = wtl_recorder_commit(f->recorder, &err);
+		wtl_writer_wait(wtl_recorder_writer(f->recorder));
+	}
+	if (f->recorder) {
+		int ended = wtl_recorder_end(f->recorder, rc < 0 ? NULL : &err);
+
+		rc = rc < 0 ? rc : ended;
+		wattle_window_cancel(f->bench.meter, "run");
+		f->recorder = NULL;
+	}
+	wattle_test_fail_alloc(0, false);
+	assert_int_equal(rc, err.code);
+	if (rc == 0)
+		assert_int_equal(go_through(f->path, &way, trace), 0);
+	return rc;
+}
+
+static void test_recorder(void **state)
+{
+	static struct trace whole, trace;
+	unsigned long n = 0, failed, n_refused = 0;
+	struct replay_bench f;
+	int rc;
+
+	(void)state;
+	need_counter();
+	replay_bench_start(&f, S);
+	replay_bench_stop(&f);
+	f.bench.clock_step_ns = 0;
+	assert_int_equal(record_without(&f, 0, &whole), 0);
+	do {
+		n++;
+		failed = wattle_test_failures();
+		rc = record_without(&f, n, &trace);
+		if (rc != 0 && rc != -ENOMEM)
+			fail_msg("allocation %lu: %d", n, rc);
+		if (rc == 0 && strcmp(trace.text, whole.text) != 0)
+			fail_msg("allocation %lu: another recording\n%s", n, trace.text);
+		n_refused += rc < 0;
+	} while (wattle_test_failures() > failed);
+	assert_true(n_refused > n / 2);
+	replay_bench_finish(&f);
+}
+
 /* Each allocation fails, alone or with all behind it: the same is told, or that there is no memory. Where there is none for
  * the summary, the recording is played. */
 static void check_each(const char *path, const struct way *way)
@@ -386,6 +461,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_recorder),
 	};
 
 	sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);

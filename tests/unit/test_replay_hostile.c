@@ -679,7 +679,7 @@ static void record(struct replay_bench *f)
 	assert_int_equal(wtl_window_end(f->bench.meter, "inner", &window, energies, n), 0);
 	wtl_recorder_window(f->recorder, "inner", false, &window, energies);
 	wtl_recorder_devices(f->recorder, devices, UNIT_COUNT(devices));
-	replay_bench_live_for(f, 2);
+	replay_bench_live_for(f, 1);
 	replay_bench_end(f);
 	replay_bench_stop(f);
 }
