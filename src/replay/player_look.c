@@ -294,7 +294,8 @@ static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
 /* CPU time that is told with a change: a period tells everything again, from 0. */
 static int64_t used_since(struct wtl_told_slot *told, int64_t by_ns)
 {
-	uint64_t used_ns = (uint64_t)by_ns - (uint64_t)told->retold_ns;
+	uint64_t used_ns =
+		(uint64_t)by_ns - (uint64_t)told->retold_ns - (uint64_t)told->folded_cpu_ns;
 
 	told->cpu_ns = (int64_t)((uint64_t)told->cpu_ns + (uint64_t)by_ns);
 	told->retold_ns = 0;

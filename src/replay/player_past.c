@@ -70,12 +70,16 @@ int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	int rc = wtl_player_reach_slot(player, from > into ? from : into);
 	struct wtl_told_slot *source, *target;
+	const struct wtl_consumer *folded = wtl_workload_consumer(workload, from);
 	struct wtl_consumer *consumer;
 
 	if (rc < 0 || from == into)
 		return rc;
 	source = &player->told[from];
 	target = &player->told[into];
+	target->folded_cpu_ns =
+		sum(target->folded_cpu_ns,
+		    sum(source->folded_cpu_ns, sum(source->past[0], folded ? folded->cpu_ns : 0)));
 	consumer = wtl_workload_consumer(workload, into)
 			   ? wtl_workload_restore_consumer(workload, into)
 			   : NULL;
@@ -92,9 +96,12 @@ int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into
 
 void wtl_player_forget_folded(struct wtl_player *player)
 {
-	for (size_t i = 0; i < player->n_folded; i++)
-		memset(player->told[player->folds[i].into].folded, 0,
-		       sizeof(player->told[0].folded));
+	for (size_t i = 0; i < player->n_folded; i++) {
+		struct wtl_told_slot *told = &player->told[player->folds[i].into];
+
+		memset(told->folded, 0, sizeof(told->folded));
+		told->folded_cpu_ns = 0;
+	}
 	player->n_folded = 0;
 }
 

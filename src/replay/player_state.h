@@ -127,7 +127,8 @@ struct wtl_player {
 		int64_t retold_ns; /* and in the one before, unless it was told in this one */
 		/* Before accounts began; and of it, what came with the folds of this scan. */
 		int64_t past[WTL_PAST_COUNTS], folded[WTL_PAST_COUNTS];
-	} * told; /* by slot */
+		int64_t folded_cpu_ns; /* all CPU time that those folds bring: it was used before */
+	} * told;		       /* by slot */
 	size_t told_room;
 	/* Slots that had another owner before something was lost: whose the account is now is not known. */
 	uint32_t *stale;

@@ -378,6 +378,20 @@ void replay_bench_live_for(struct replay_bench *f, int seconds)
 	}
 }
 
+void replay_bench_crowd(struct replay_bench *f)
+{
+	char name[16];
+
+	for (int i = 0; i < REPLAY_CROWD; i++) {
+		if (f->crowd[i])
+			world_end(&f->world, f->crowd[i]);
+		snprintf(name, sizeof(name), "crowd%d", i % 4);
+		f->crowd[i] = world_fork(&f->world, 1);
+		world_exec(&f->world, f->crowd[i], name, name);
+		world_run(&f->world, f->crowd[i], (5 + i) * MS);
+	}
+}
+
 void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1])
 {
 	unsigned own[WTL_PLAYED_LOST + 1] = {0};

@@ -18,7 +18,7 @@
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 32 };
+enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 32, REPLAY_CROWD = 6 };
 
 /* What the first package uses in a tenth of a second; the second 1 J more. */
 #define JOULES UINT64_C(7)
@@ -51,6 +51,7 @@ struct replay_bench {
 	bool first_fails; /* the first package cannot be read */
 	char *bills[REPLAY_BILLS_MAX]; /* everything that could be asked after each */
 	size_t n_bills;
+	int crowd[REPLAY_CROWD];
 };
 
 /* Two sockets with DRAM, and processes; or as the setup says. The recorder is there. */
@@ -67,6 +68,9 @@ void replay_bench_bill(struct replay_bench *f);
 void replay_bench_end(struct replay_bench *f);
 /* Some seconds in which processes come, run and go, with names and memory that are learned late. */
 void replay_bench_live_for(struct replay_bench *f, int seconds);
+
+/* Processes that are seen, and have ended with the next call: more than are kept apart, so that some are folded. */
+void replay_bench_crowd(struct replay_bench *f);
 
 /* Everything that can be asked, as text (free()); every ledger is closed. */
 char *replay_bench_print_live(struct replay_bench *f);

@@ -160,7 +160,9 @@ static void record_runs(struct replay_bench *f, const struct wtl_store_options *
 	wtl_recorder_fact(f->recorder, "host", "here");
 	replay_bench_begin(f);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "across"), 0);
-	replay_bench_live_for(f, 2);
+	replay_bench_live_for(f, 1);
+	replay_bench_crowd(f);
+	replay_bench_live_for(f, 1);
 	replay_bench_end(f);
 	replay_bench_pass(f);
 	replay_bench_begin(f);
@@ -169,7 +171,9 @@ static void record_runs(struct replay_bench *f, const struct wtl_store_options *
 	f->bench.asleep_ns += 3600 * S;
 	assert_int_equal(wattle_window_cancel(f->bench.meter, "dropped"), 0);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "inner"), 0);
+	replay_bench_crowd(f);
 	replay_bench_live_for(f, 1);
+	replay_bench_crowd(f);
 	assert_int_equal(wtl_window_end(f->bench.meter, "inner", NULL, NULL, 0), 0);
 	assert_int_equal(wtl_window_end(f->bench.meter, "across", NULL, NULL, 0), 0);
 	assert_int_equal(wattle_window_begin(f->bench.meter, "stays"), 0);
@@ -443,6 +447,12 @@ static void test_memory(void **state)
 	check_each(f.path, &part);
 	replay_bench_finish(&f);
 	record_one(&f);
+	check_each(f.path, &summary);
+	replay_bench_finish(&f);
+	/* One that is being written. */
+	replay_bench_start(&f, 2 * S);
+	replay_bench_begin(&f);
+	replay_bench_live_for(&f, 3);
 	check_each(f.path, &summary);
 	replay_bench_finish(&f);
 }
