@@ -99,7 +99,7 @@ enum wtl_change {
 #define WTL_SERIES_SECOND_MONO "second.mono"
 #define WTL_SERIES_SECOND_UTC  "second.utc"
 #define WTL_SERIES_SECOND_CPU  "second.cpu" /* wattle's own, nanoseconds */
-#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest it ever had, bytes */
+#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest it ever had, bytes; empty: not known */
 
 /* What devices tell beside energy, where it is known: how many values, and for each the device (of the facts
  * device.N.…, or -1: the machine and its processors), enum wtl_device_number, and the value. */

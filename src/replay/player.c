@@ -144,12 +144,14 @@ static int play_look(struct wtl_player *player, struct wtl_played *played)
 
 static int play_second(struct wtl_player *player, struct wtl_played *played)
 {
+	bool has_rss = player->cursors[WTL_SINGLE_SECOND_RSS].n > 0;
 	int64_t utc_ns;
 
 	if (wtl_player_take(player, WTL_SINGLE_SECOND_MONO, &played->t_mono_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SECOND_UTC, &utc_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SECOND_CPU, &played->self_cpu_ns) < 0 ||
-	    wtl_player_take(player, WTL_SINGLE_SECOND_RSS, &played->self_rss_bytes) < 0)
+	    (has_rss &&
+	     wtl_player_take(player, WTL_SINGLE_SECOND_RSS, &played->self_rss_bytes) < 0))
 		return -EBADMSG;
 	if (!wtl_player_is_mono(played->t_mono_ns) || !wtl_player_is_utc(utc_ns) ||
 	    played->self_cpu_ns < 0 || played->self_rss_bytes < 0)

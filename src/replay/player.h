@@ -68,7 +68,7 @@ struct wtl_played {
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
 	int64_t looked_ns; /* BILLED: of who ran; its window may have ended before */
-	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far */
+	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far; 0: not known */
 	const struct wtl_device_value *devices; /* what devices told beside energy */
 	size_t n_devices;
 	int64_t lost_ns; /* how long the stretch is; 0: not known */

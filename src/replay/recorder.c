@@ -51,8 +51,8 @@ static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t u
 	put(recorder, WTL_SINGLE_SECOND_CPU,
 	    (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
 		    (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000);
-	put(recorder, WTL_SINGLE_SECOND_RSS,
-	    recorder->peak_memory ? (int64_t)recorder->peak_memory() : 0);
+	if (recorder->peak_memory)
+		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)recorder->peak_memory());
 }
 
 /* A period can be read without those before it. */

@@ -29,7 +29,7 @@ struct wtl_recorder_options {
 	/* A user's name, "" where there is none. */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
-	/* The highest resident memory of this program so far, bytes. */
+	/* The highest resident memory of this program so far, bytes; NULL: not recorded. */
 	uint64_t (*peak_memory)(void);
 };
 

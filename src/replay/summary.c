@@ -240,7 +240,7 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 		int rc = last_value(player, player->cursors[wanted[i].id].series, wanted[i].value,
 				    err);
 
-		if (rc <= 0)
+		if (rc < 0 || (rc == 0 && wanted[i].id != WTL_SINGLE_SECOND_RSS))
 			return rc < 0 ? rc : -EBADMSG;
 	}
 	if (!wtl_player_is_mono(second->t_mono_ns) || !wtl_player_is_utc(second->t_utc_ns) ||

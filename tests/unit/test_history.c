@@ -95,11 +95,12 @@ static void say_step(struct trace *trace, const struct wtl_history *history,
 static void say_end(struct trace *trace, struct wtl_history *history)
 {
 	wtl_history_look_at_open_windows(history);
-	say(trace, "%s, %zu domains, %.3f s, own cpu %s, %zu gaps, host %s\n",
+	/* A recorder that is not told its peak memory says nothing of it. */
+	say(trace, "%s, %zu domains, %.3f s, own cpu %s, memory %" PRId64 ", %zu gaps, host %s\n",
 	    history->is_summary ? "summary" : "played", history->n_domains,
 	    (double)wtl_history_span_ns(history) / 1e9,
-	    history->cpu_before_ns > 0 ? "before" : "from the begin", history->n_gaps,
-	    wtl_history_fact(history, "host"));
+	    history->cpu_before_ns > 0 ? "before" : "from the begin",
+	    history->second.self_rss_bytes, history->n_gaps, wtl_history_fact(history, "host"));
 	for (size_t i = 0; i < history->n_windows; i++) {
 		const struct wtl_history_window *window = &history->windows[i];
 

@@ -271,8 +271,10 @@ static void test_errors(void **state)
 {
 	struct wattle_meter *meter = open_root(0, 0);
 	struct wattle_recorder_options options = {.size = sizeof(options), .period_ns = -1};
-	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_error error = {.size = sizeof(error)}, unsized = {.size = 0};
 	struct wattle_recorder *recorder = NULL, *other = NULL;
+
+	int pushed = 0;
 
 	(void)state;
 	assert_int_equal(wattle_recorder_close(NULL, NULL), 0);
@@ -290,10 +292,23 @@ static void test_errors(void **state)
 	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, &error),
 			 -WATTLE_E_WINDOW_OPEN);
 	assert_int_equal(wattle_window_cancel(meter, "recording"), 0);
+	/* No room for one window more. */
+	while (wattle_window_push(meter, "w") == 0)
+		pushed++;
+	assert_true(pushed > 0);
+	assert_true(wattle_recorder_open(path, meter, NULL, &recorder, &error) < 0);
+	assert_true(error.code < 0 && error.text[0] != '\0');
+	assert_null(recorder);
+	while (pushed-- > 0)
+		assert_int_equal(wattle_window_pop(meter, NULL, NULL, 0), 0);
+	assert_int_equal(wattle_window_begin(meter, "recording"), 0);
+	assert_int_equal(wattle_window_cancel(meter, "recording"), 0);
 	assert_int_not_equal(access(path, F_OK), 0);
 	assert_null(recorder);
 
 	recorder = record(meter);
+	assert_int_equal(wattle_recorder_status(recorder, &unsized), -EINVAL);
+	assert_int_equal(wattle_recorder_close(recorder, &unsized), -EINVAL);
 	assert_int_equal(wattle_recorder_open(path, meter, NULL, &other, &error), -EBUSY);
 	assert_null(other);
 	end(recorder);
