@@ -17,8 +17,8 @@ struct wtl_consumers;
  * told next.
  */
 struct wtl_delta_slot {
-	uint32_t id;  /* of its owner in the table; 0: nobody's */
-	bool is_told; /* in this period */
+	uint32_t id;	 /* of its owner in the table; 0: nobody's */
+	bool is_written; /* in this period */
 	int pid;
 	int64_t start_ns, first_look;
 	uint64_t words; /* a hash of what is not a number */
@@ -45,9 +45,9 @@ void wtl_delta_done(struct wtl_delta *delta); /* a zeroed one is fine */
 /* What is told next is told as if for the first time, but for who has which number. */
 void wtl_delta_begin_anew(struct wtl_delta *delta);
 
-/* Writes what is different. `look` is the number of the newest scan. 0 or -ENOMEM: then something is
+/* Writes what is different. `scan` is the number of the newest scan. 0 or -ENOMEM: then something is
  * missing in the recording. */
-int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t look);
+int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t scan);
 
 /* The rows of all who are there, as they are now. */
 void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers);

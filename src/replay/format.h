@@ -17,7 +17,7 @@ enum wtl_op {
 	WTL_OP_BEGIN,  /* of a window, with the sample before it: window.… */
 	WTL_OP_END,
 	WTL_OP_CANCEL,
-	WTL_OP_LOOK,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
+	WTL_OP_SCAN,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
 	WTL_OP_BILLED,	/* bill.utc */
 	WTL_OP_RESET,	/* change.… */
 	WTL_OP_SECOND,	/* second.…: clocks, and wattle's own cost */
@@ -51,15 +51,15 @@ enum { WTL_STATE_ANEW = 16 };
 #define WTL_SERIES_WINDOW_MONO "window.mono" /* of a begin or an end */
 #define WTL_SERIES_WINDOW_UTC  "window.utc"  /* of a begin */
 
-#define WTL_SERIES_LOOK_MONO	 "look.mono"
-#define WTL_SERIES_LOOK_DURATION "look.duration"
-#define WTL_SERIES_LOOK_CAPACITY "look.capacity"
-#define WTL_SERIES_LOOK_BUSY	 "look.busy"
-#define WTL_SERIES_LOOK_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
-#define WTL_SERIES_LOOK_USES	 "look.uses"   /* how many */
+#define WTL_SERIES_SCAN_MONO	 "look.mono"
+#define WTL_SERIES_SCAN_DURATION "look.duration"
+#define WTL_SERIES_SCAN_CAPACITY "look.capacity"
+#define WTL_SERIES_SCAN_BUSY	 "look.busy"
+#define WTL_SERIES_SCAN_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
+#define WTL_SERIES_SCAN_USES	 "look.uses"   /* how many */
 #define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this scan */
 #define WTL_SERIES_USE_WEIGHT	 "use.weight"
-#define WTL_SERIES_LOOK_FOLDS	 "look.folds"
+#define WTL_SERIES_SCAN_FOLDS	 "look.folds"
 #define WTL_SERIES_FOLD_FROM	 "fold.from"
 #define WTL_SERIES_FOLD_INTO	 "fold.into"
 #define WTL_SERIES_BILL_UTC	 "bill.utc"

@@ -151,7 +151,7 @@ static void forget_ended(struct wtl_history *history)
 	history->n_ended = 0;
 }
 
-void wtl_history_look_at_open_windows(struct wtl_history *history)
+void wtl_history_update_open_windows(struct wtl_history *history)
 {
 	for (size_t i = history->n_ended; i < history->n_windows; i++) {
 		struct wtl_history_window *window = &history->windows[i];
@@ -217,8 +217,9 @@ static bool can_be_cut(const struct wtl_history *history, const struct wtl_playe
 static int cut(struct wtl_history *history, const struct wtl_played *played)
 {
 	/* The same moment, whether it is a run or the part that is billed. */
-	int64_t t_ns = (played->kind == WTL_PLAYED_BILLED ? played->looked_ns : played->t_mono_ns) -
-		       history->begin_mono_ns;
+	int64_t t_ns =
+		(played->kind == WTL_PLAYED_BILLED ? played->scanned_ns : played->t_mono_ns) -
+		history->begin_mono_ns;
 	int rc = 0;
 
 	if (!history->is_part || !can_be_cut(history, played))

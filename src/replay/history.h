@@ -15,7 +15,7 @@
  * recording's CLOCK_MONOTONIC unless their name says otherwise.
  */
 
-/* A window, with its figures once it has ended (or after wtl_history_look_at_open_windows()). */
+/* A window, with its figures once it has ended (or after wtl_history_update_open_windows()). */
 struct wtl_history_window {
 	uint32_t id; /* in the table of windows */
 	char name[64];
@@ -117,7 +117,7 @@ static inline bool wtl_history_is_waiting(const struct wtl_history *history)
 const struct wtl_history_window *wtl_history_find_window(const struct wtl_history *history,
 							 uint32_t id);
 /* Windows that are open get the figures that they have as of the newest sample. */
-void wtl_history_look_at_open_windows(struct wtl_history *history);
+void wtl_history_update_open_windows(struct wtl_history *history);
 /* What was emitted in the window that energy is billed by, or in the part. */
 struct wtl_emission wtl_history_emission(const struct wtl_history *history);
 

@@ -67,7 +67,7 @@ struct wtl_played {
 	bool is_cut;	    /* BEGUN: it began before what there is of the recording */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
-	int64_t looked_ns; /* BILLED: of who ran; its window may have ended before */
+	int64_t scanned_ns; /* BILLED: when processes were scanned; its window may have ended before */
 	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far; 0: not known */
 	const struct wtl_device_value *devices; /* what devices told beside energy */
 	size_t n_devices;
@@ -135,7 +135,7 @@ bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *re
 /* false: nobody was followed when it was recorded. */
 bool wtl_player_follows(const struct wtl_player *player);
 /* As far as it was played: somebody was looked at. */
-bool wtl_player_has_looks(const struct wtl_player *player);
+bool wtl_player_has_scans(const struct wtl_player *player);
 /* Where nobody was: what wtl_player_billed() tells are the main window's figures, as they were when it ended,
  * or by the newest sample. */
 void wtl_player_take_figures(struct wtl_player *player);

@@ -16,7 +16,7 @@
 #include "replay/wall.h"
 
 /* The parts of a player: player_open.c and player_tables.c (what it begins with), player_values.c (what is read
- * of the series), player.c (stepping), player_windows.c, player_look.c (who ran), player_past.c (what they
+ * of the series), player.c (stepping), player_windows.c, player_scan.c (who ran), player_past.c (what they
  * used before), player_lost.c (what cannot be read). */
 
 /* Times beyond these are damaged ones; of others a few can be added. */
@@ -37,13 +37,13 @@ struct wtl_channel_cursors {
 struct wtl_gpu_cursors {
 	struct wtl_cursor of[WTL_OF_GPU];
 	char domain[WTL_NAME_SIZE];
-	struct wtl_use *told;
+	struct wtl_use *used;
 	size_t room;
 };
 
 struct wtl_played_window {
 	uint32_t id;
-	char name[64], told_name[16]; /* the meter's: names may repeat */
+	char name[64], meter_name[16]; /* the meter's: names may repeat */
 	bool is_open, has_begun;
 	/* As the table says; end INT64_MAX: it was open to the end. */
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns;
@@ -107,7 +107,7 @@ struct wtl_player {
 	struct wattle_window billed_window;
 	bool was_billed;
 	bool is_behind_dropped; /* a ring has dropped what was before, and nobody was looked at since */
-	bool has_looks;		/* who ran was recorded */
+	bool has_scans;		/* who ran was recorded */
 	uint32_t main_window;	/* whose energy was billed live; 0: none */
 	int64_t bill_offset_ns; /* of the UTC of its bills to CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
@@ -118,18 +118,18 @@ struct wtl_player {
 	size_t uses_room;
 	struct wtl_fold *folds;
 	size_t folds_room, n_folded; /* of this scan, so far */
-	struct wtl_told_slot {
+	struct wtl_played_slot {
 		uint32_t list;	   /* the list of changes that told of it last */
 		uint32_t owner;	   /* in the table of consumers; 0: nobody */
 		bool is_over;	   /* it had ended before accounts began: nothing is told of it */
 		bool is_kept;	   /* a reset that is none here removed it: it stays as it is */
 		int64_t cpu_ns;	   /* as told in this period; */
-		int64_t retold_ns; /* and in the one before, unless it was told in this one */
+		int64_t before_ns; /* and in the one before, unless it was told in this one */
 		/* Before accounts began; and of it, what came with the folds of this scan. */
 		int64_t past[WTL_PAST_COUNTS], folded[WTL_PAST_COUNTS];
 		int64_t folded_cpu_ns; /* all CPU time that those folds bring: it was used before */
-	} * told;		       /* by slot */
-	size_t told_room;
+	} * slots;		       /* by number */
+	size_t slots_room;
 	/* Slots that had another owner before something was lost: whose the account is now is not known. */
 	uint32_t *stale;
 	size_t n_stale, stale_room;
@@ -198,7 +198,7 @@ int wtl_player_count(struct wtl_player *player, enum wtl_single id, size_t *ret_
 
 /* NULL: the table has none of that id. */
 struct wtl_played_window *wtl_player_find_window(const struct wtl_player *player, int64_t id);
-void wtl_player_tell_window(struct wtl_played *played, const struct wtl_played_window *window);
+void wtl_player_report_window(struct wtl_played *played, const struct wtl_played_window *window);
 
 /* With the sample that was taken before, or on its own. 0 or -EBADMSG. */
 int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played);
@@ -222,7 +222,7 @@ void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot has another owner than before what is missing. 0 or -ENOMEM. */
 int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);
 /* Before all other folds of the scan, the accounts of those go to what was not seen. 0 or -ENOMEM. */
-int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *look);
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *scan);
 
 /* Where something is missing, a window may have begun or ended in it. 1: one that has is told; 0: there is
  * none any more. */
@@ -233,7 +233,7 @@ int wtl_player_catch_up(struct wtl_player *player, struct wtl_played *played);
 /* There is a told[] of the slot. 0 or -ENOMEM. */
 int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot);
 /* The slot's owner is told again, or another one. */
-void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same);
+void wtl_player_renew_past(struct wtl_player *player, uint32_t slot, bool is_same);
 /* A consumer that is told of from 0: its counts begin below that by what was before. */
 void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 			      struct wtl_consumer *consumer);
@@ -248,10 +248,10 @@ void wtl_player_forget_past(struct wtl_player *player);
 /* Accounts begin: who has ended is gone, and nobody has used anything. */
 void wtl_player_begin_counts(struct wtl_player *player);
 
-/* ---- player_look.c ---- */
+/* ---- player_scan.c ---- */
 
 /* Tells the consumers of the next scan; of changes alone, as after a reset. 0, -ENOMEM or -EBADMSG. */
-int wtl_player_tell_look(struct wtl_player *player);
-int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns);
+int wtl_player_restore_scan(struct wtl_player *player);
+int wtl_player_restore_changes(struct wtl_player *player, int64_t duration_ns);
 
 #endif

@@ -112,7 +112,7 @@ static int begin(struct wtl_recorder *recorder, const struct wtl_recorder_option
 		return rc;
 	rc = open_all_series(recorder);
 	if (rc == 0)
-		rc = wtl_recorder_tell_begin(recorder);
+		rc = wtl_recorder_write_start(recorder);
 	if (rc < 0)
 		return wtl_err_set(err, rc, "record", options->path, "%s", wtl_err_text(rc));
 	if (options->is_late && recorder->consumers)

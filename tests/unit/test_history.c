@@ -94,7 +94,7 @@ static void say_step(struct trace *trace, const struct wtl_history *history,
 
 static void say_end(struct trace *trace, struct wtl_history *history)
 {
-	wtl_history_look_at_open_windows(history);
+	wtl_history_update_open_windows(history);
 	/* A recorder that is not told its peak memory says nothing of it. */
 	say(trace, "%s, %zu domains, %.3f s, own cpu %s, memory %" PRId64 ", %zu gaps, host %s\n",
 	    history->is_summary ? "summary" : "played", history->n_domains,

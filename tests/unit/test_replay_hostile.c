@@ -194,7 +194,7 @@ static void play(const char *path, struct outcome *outcome)
 		return;
 	while ((rc = wtl_history_step(history, &played, NULL)) > 0) {
 		steps++;
-		times += played.t_utc_ns - history->begin_utc_ns + played.looked_ns % S;
+		times += played.t_utc_ns - history->begin_utc_ns + played.scanned_ns % S;
 		beside += played.self_rss_bytes;
 		for (size_t i = 0; i < played.n_devices; i++)
 			beside += played.devices[i].value;
