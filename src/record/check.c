@@ -154,7 +154,7 @@ int wtl_store_check(const char *path, void (*line)(void *context, const char *te
 		return rc;
 	check_structure(&check);
 	check_wal(&check);
-	/* Parts and chunks are looked at as what they stand for. */
+	/* Parts and chunks are checked as the values that they hold. */
 	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
 		if (table != &wtl_table_part && table != &wtl_table_chunk)
 			rc = check_table(&check, table);

@@ -192,7 +192,7 @@ static struct plan find_plan(const int64_t values[], size_t n)
 	if (step > 1)
 		step = find_step(HOW_SECOND, values, n);
 	plans[2] = (struct plan){HOW_SECOND, step, tokens_len(HOW_SECOND, step, values, n)};
-	/* These two tell the first value before the tokens. */
+	/* With these two, the first value comes before the tokens. */
 	plans[1].len += varint_len(zigzag((uint64_t)values[0]));
 	plans[2].len += varint_len(zigzag((uint64_t)values[0]));
 	best = plans[0];

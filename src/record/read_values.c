@@ -69,7 +69,7 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 	struct wtl_read_period *at = &reader->periods[period];
 	char begin[WTL_READ_TIME_SIZE], end[WTL_READ_TIME_SIZE];
 
-	/* What SQLite had no memory for looks as if it was not there. */
+	/* What SQLite had no memory for is reported as missing. */
 	if (code == -ENOMEM || sqlite3_errcode(reader->db) == SQLITE_NOMEM) {
 		reader->period = SIZE_MAX; /* it may be read once there is memory */
 		code = -ENOMEM;
@@ -312,7 +312,7 @@ static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t
 
 	if (rc == 0)
 		rc = chunk.n == n ? unpack(reader, &chunk, &block) : -EBADMSG;
-	/* A block tells how many values it has, before room is made for them. */
+	/* The number of values in a block is checked before room is made for them. */
 	if (rc == 0 && wtl_code_count(block, chunk.size) != (int64_t)n)
 		rc = -EBADMSG;
 	if (rc == 0)

@@ -16,7 +16,7 @@
 
 enum {
 	BUSY_MS = 10000,
-	/* So that whoever reads a period needs no more than 32 MiB for its values. */
+	/* So that a reader needs no more than 32 MiB for a period's values. */
 	PERIOD_VALUES_MAX = 4 << 20,
 	/* Between two commits, beyond what is kept ready. */
 	GROWN_BYTES_MAX = 32 << 20,
@@ -130,7 +130,7 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 
 /* ---- Rows ---- */
 
-/* The next commit says so. */
+/* The next commit returns it. */
 int wtl_store_fail(struct wtl_store_writer *writer)
 {
 	pthread_mutex_lock(&writer->lock);

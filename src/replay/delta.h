@@ -13,8 +13,8 @@
 struct wtl_consumers;
 
 /*
- * What a recording has been told of the consumers: the difference to how they are now is what has to be
- * told next.
+ * What a recording has of the consumers: the difference to how they are now is what has to be
+ * written next.
  */
 struct wtl_delta_slot {
 	uint32_t id;	 /* of its owner in the table; 0: nobody's */
@@ -42,7 +42,7 @@ struct wtl_delta {
 int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer);
 void wtl_delta_done(struct wtl_delta *delta); /* a zeroed one is fine */
 
-/* What is told next is told as if for the first time, but for who has which number. */
+/* From now on everything is written as if for the first time, but consumers keep their numbers. */
 void wtl_delta_begin_anew(struct wtl_delta *delta);
 
 /* Writes what is different. `scan` is the number of the newest scan. 0 or -ENOMEM: then something is

@@ -93,7 +93,7 @@ static int forget_scan(struct wtl_player *player, struct wtl_played *played)
 	return rc;
 }
 
-/* Accounts and windows begin with the first scan behind what a ring has dropped: that tells what everybody had
+/* Accounts and windows begin with the first scan behind what a ring has dropped: that has what everybody had
  * used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
@@ -111,7 +111,7 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	return 0;
 }
 
-/* A scan is billed or forgotten by what follows it: one that is neither is not told at all. */
+/* A scan is billed or forgotten by what follows it: one that is neither is damaged. */
 static int play_scan(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t op = wtl_player_peek_op(player);
@@ -219,7 +219,7 @@ static int report(const struct wtl_player *player, struct wtl_played *played)
 	return 1;
 }
 
-/* What the opening passed over, and windows that go on behind it. 1: that is told. */
+/* What was skipped when opening, and windows that go on behind it. 1: one of those is in *played. */
 static int report_waiting(struct wtl_player *player, struct wtl_played *played)
 {
 	if (player->lost_first.text[0]) {
@@ -253,7 +253,7 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	wtl_player_take(player, WTL_SINGLE_OP, &op);
 	rc = play_op(player, op, ret_played);
 	if (rc == -EBADMSG) {
-		/* Nobody takes the scan that was told: its uses are not there for long. */
+		/* The scan points into this player's arrays, which will change: an empty one replaces it. */
 		wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &nothing);
 		snprintf(text, sizeof(text), "the rest of period %zu is not what it should be",
 			 player->period);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player says of where it stands. */
+/* What can be asked of a player between two steps. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

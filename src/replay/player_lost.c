@@ -18,7 +18,7 @@ struct stretch {
 };
 
 /*
- * A window that was open all the time was told live, when nothing was lost: where it has no gap, the counter
+ * A window that was open all the time has its figures from the live meter, which lost nothing: where it has no gap, the counter
  * was not reset, and the machine did not sleep.
  */
 static int find_certain(void *context, const struct wtl_stored_window *window)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player needs to begin: the meter, the consumers, and what was known of the machine. */
+/* What a player starts with: the meter, the consumers, and what was known of the machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "replay/player_state.h"
 #include "replay/recorder_windows.h"
 
-/* Those that a recorder can tell apart, and some that the player and its user open. */
+/* As many as a recorder knows at once, and some that the player and its user open. */
 enum { WINDOWS_OPEN_MAX = WTL_KNOWN_WINDOWS + 16 };
 
 static void restore_machine(struct wtl_player *player)
@@ -129,7 +129,7 @@ static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseli
 	return text && wtl_baseline_parse(text, strlen(text), domain, source, ret_idle) == 0;
 }
 
-/* Returns false for a domain that goes by the recording. */
+/* Returns false for a domain whose idle power is the recording's. */
 static bool given_idle(const struct wtl_player_policy *policy, const char *domain,
 		       struct wtl_baseline *ret_idle)
 {

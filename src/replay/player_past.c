@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What consumers had used before the accounts began. Their numbers were told live, since live accounts began;
+ * What consumers had used before the accounts began. Recorded numbers count from when the live accounts began;
  * where those of a player begin later, what was before is taken off.
  */
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "replay/delta.h"
 #include "workload/workload.h"
 
-/* Numbers that only count what happened since accounts began. */
+/* Numbers that count since accounts began. */
 static const enum wtl_change counts[WTL_PAST_COUNTS] = {WTL_CHANGE_CPU, WTL_CHANGE_COUNTED,
 							WTL_CHANGE_PROCESSES};
 
-/* Damaged ones may be anything: they go round, as they do when changes are added up. */
+/* Damaged ones may be anything: they wrap, as they do when changes are added up. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -52,7 +52,7 @@ void wtl_player_renew_past(struct wtl_player *player, uint32_t slot, bool is_sam
 
 	if (is_same)
 		return;
-	/* What came with folds of this scan, which are told before changes. */
+	/* What came with folds of this scan, which are restored before changes. */
 	memcpy(own->past, own->folded, sizeof(own->past));
 	own->is_over = false;
 }

@@ -22,7 +22,7 @@ static bool is_kept(const struct wtl_player *player, uint32_t slot)
 	return slot < player->slots_room && player->slots[slot].is_kept;
 }
 
-/* Where what the file says of its slot is told. 0 or -ENOMEM. */
+/* The slot here of a slot of the file. 0 or -ENOMEM. */
 static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_slot)
 {
 	size_t before = player->moved_room;
@@ -46,7 +46,7 @@ static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_
 	return 0;
 }
 
-/* Up to the first reset that is none here, all were recorded as they are in the file. */
+/* Up to the first reset that is none here, slots here are those of the file. */
 static int begin_moving(struct wtl_player *player)
 {
 	uint32_t n = (uint32_t)wtl_workload_capacity(wtl_consumers_workload(player->consumers));
@@ -93,7 +93,7 @@ static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 	return 0;
 }
 
-/* Accounts are moved between slots that are there, whoever has them. */
+/* Accounts can only be moved between slots that exist. */
 static int have_slots(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
@@ -106,7 +106,7 @@ static int have_slots(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-/* One of a list, whose slot may be recorded as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
+/* One of a list, whose slot may be stored as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
 typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
 
 static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
@@ -292,7 +292,7 @@ static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
 	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
 }
 
-/* CPU time that is recorded with a change: a period tells everything again, from 0. */
+/* CPU time that is recorded with a change: in each period everything is written again, from 0. */
 static int64_t used_since(struct wtl_played_slot *own, int64_t by_ns)
 {
 	uint64_t used_ns =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player begins with: the recording's plain tables. */
+/* What a player reads first: the recording's plain tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
 
-/* The same text once, since sources are told apart by where their names are. */
+/* The same text once, since sources are compared by the address of their names. */
 static const char *intern_source(struct wtl_player *player, const char *name)
 {
 	for (size_t i = 0; i < player->n_sources; i++)

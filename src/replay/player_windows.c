@@ -51,7 +51,7 @@ void wtl_player_report_window(struct wtl_played *played, const struct wtl_played
 	snprintf(played->window_name, sizeof(played->window_name), "%s", window->name);
 }
 
-/* Where nobody was followed, accounts do not begin anew: a command that is repeated has the same name. */
+/* Where nobody was followed, accounts do not start again: a command that is repeated has the same name. */
 static bool is_next_run(const struct wtl_player *player, const struct wtl_played_window *window)
 {
 	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
@@ -145,7 +145,7 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 	played->energies = player->energies;
 	wtl_player_report_window(played, window);
 	wtl_player_note_ended(player, window, &played->window);
-	/* Accounts do not begin anew before their window is over. */
+	/* Accounts do not start again before their window is over. */
 	if (window->id == player->main_window)
 		player->lost_reset = false;
 	return 0;

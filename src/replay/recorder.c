@@ -215,7 +215,7 @@ static void window_begins(struct wtl_recorder *recorder, const struct wtl_window
 	store_window(recorder, window, NULL, NULL, 0);
 }
 
-/* Of a window that is about to end; nobody else tells them where the recorder commits by itself. */
+/* Of a window that is about to end: where the recorder commits by itself, nobody else stores its figures. */
 static void store_figures(struct wtl_recorder *recorder, const struct wtl_known_window *known,
 			  int64_t end_ns)
 {
@@ -248,7 +248,7 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 		put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
 		store_figures(recorder, window, note->t_mono_ns);
 	} else {
-		/* Nor is it open in the table, or has the figures that were told while it was. */
+		/* In the table it is not open either, and has no figures any more. */
 		store_window(recorder, window, NULL, NULL, wattle_meter_domains(recorder->meter));
 	}
 }
@@ -286,7 +286,7 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 	store_window(recorder, known, NULL, NULL, 0);
 }
 
-/* ---- Looks ---- */
+/* ---- Scans ---- */
 
 static void put_scan(struct wtl_recorder *recorder)
 {
@@ -328,7 +328,7 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 	}
 }
 
-/* Processes whose end nobody told of: what they used is unseen. */
+/* Processes whose exit records were dropped: what they used is unseen. */
 static void note_lost_exits(struct wtl_recorder *recorder)
 {
 	uint64_t n_lost = wtl_consumers_means(recorder->consumers)->n_lost_exits;

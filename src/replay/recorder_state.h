@@ -63,14 +63,14 @@ struct wtl_recorder {
 
 /* ---- recorder.c ---- */
 
-/* Is told of what the meter and its consumers do, from now on; or not any more. */
+/* Observes the meter and its consumers from now on; or not any more. */
 void wtl_recorder_observe(struct wtl_recorder *recorder);
 void wtl_recorder_stop(struct wtl_recorder *recorder);
 void wtl_recorder_free(struct wtl_recorder *recorder);
 
 /* ---- recorder_tables.c ---- */
 
-/* What the machine is, and what is known when the recording begins. 0 or negative. */
+/* What the machine is, and what is known when the recording starts. 0 or negative. */
 int wtl_recorder_write_start(struct wtl_recorder *recorder);
 /* Accounts, idle power and domains as they are at the end. */
 void wtl_recorder_write_end(struct wtl_recorder *recorder);

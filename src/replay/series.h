@@ -6,7 +6,7 @@
 
 #include "record/store.h"
 
-/* The series of a recording by number, for those who write and read them; format.h says what they mean. */
+/* The series of a recording by number, for those who write and read them; format.h explains them. */
 
 /* Those that are there once. What counts how many there are stands right before what is counted. */
 enum wtl_single {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a recording from what it says of it, instead of going by all of it. */
+/* The end of a recording from its summary, instead of playing all of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "replay/player_state.h"
 #include "workload/gpu_use.h"
 
-/* What is gathered before anything is told to the player: it may not add up. */
+/* What is gathered before anything is restored: it may not add up. */
 struct summary {
 	struct wtl_player *player;
 	size_t n_domains;
@@ -313,6 +313,6 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 	free(summary.energies);
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
-	/* What does not add up may still be there to be gone by. */
+	/* What does not add up can still be played. */
 	return rc < 0 ? 0 : rc;
 }

@@ -48,7 +48,7 @@ struct replay_bench {
 	char *dir, *path;
 	bool has_gpus;
 	uint64_t package_counts[2];
-	bool first_fails; /* the first package cannot be read */
+	bool first_fails;	       /* the first package cannot be read */
 	char *bills[REPLAY_BILLS_MAX]; /* everything that could be asked after each */
 	size_t n_bills;
 	int crowd[REPLAY_CROWD];
