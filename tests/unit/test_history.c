@@ -94,13 +94,22 @@ static void say_step(struct trace *trace, const struct wtl_history *history,
 
 static void say_end(struct trace *trace, struct wtl_history *history)
 {
+	const struct wattle_energy *billed;
+	struct wattle_window billed_window;
+
 	wtl_history_update_open_windows(history);
+	wtl_player_take_figures(history->player);
 	/* A recorder that is not told its peak memory says nothing of it. */
 	say(trace, "%s, %zu domains, %.3f s, own cpu %s, memory %" PRId64 ", %zu gaps, host %s\n",
 	    history->is_summary ? "summary" : "played", history->n_domains,
 	    (double)wtl_history_span_ns(history) / 1e9,
 	    history->cpu_before_ns > 0 ? "before" : "from the begin",
 	    history->second.self_rss_bytes, history->n_gaps, wtl_history_fact(history, "host"));
+	if (wtl_player_billed(history->player, &billed_window, &billed)) {
+		say(trace, "  billed");
+		say_energies(trace, &billed_window, billed);
+		say(trace, "\n");
+	}
 	for (size_t i = 0; i < history->n_windows; i++) {
 		const struct wtl_history_window *window = &history->windows[i];
 

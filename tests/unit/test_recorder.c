@@ -74,6 +74,10 @@ static void test_many_windows(void **state)
 	assert_ptr_equal(wtl_known_windows_find(&windows, "outer"), outer);
 	assert_int_equal(outer->id, 1);
 	assert_true(outer->is_open);
+	/* As many as there is room for are known. */
+	for (int i = 0; i < WTL_KNOWN_WINDOWS - 1; i++)
+		add(&windows, "open");
+	assert_ptr_equal(wtl_known_windows_find(&windows, "outer"), outer);
 	/* With too many open ones, it is the oldest that is not. */
 	for (int i = 0; i < WTL_KNOWN_WINDOWS; i++)
 		add(&windows, "open");
