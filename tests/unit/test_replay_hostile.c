@@ -37,23 +37,24 @@ struct outcome {
 	} figures[FIELDS];
 };
 
-static void add(struct outcome *outcome, const char *name, int64_t value)
+/* Hostile values wrap. */
+static void add(struct outcome *outcome, const char *name, uint64_t value)
 {
 	assert_true(outcome->n < FIELDS);
-	outcome->figures[outcome->n++] = (struct figure){name, value};
+	outcome->figures[outcome->n++] = (struct figure){name, (int64_t)value};
 }
 
 static void add_windows(struct outcome *outcome, const struct wtl_history *history)
 {
-	int64_t main_uj = -1, sum_uj = 0, sum_ns = 0, utc_ns = 0, pids = 0, has_energy = 0;
+	uint64_t main_uj = UINT64_MAX, sum_uj = 0, sum_ns = 0, utc_ns = 0, pids = 0, has_energy = 0;
 
 	for (size_t i = 0; i < history->n_ended; i++) {
 		const struct wtl_history_window *window = &history->windows[i];
 
 		if (window->is_main)
-			main_uj = (int64_t)window->window.total.energy_uj;
+			main_uj = (uint64_t)window->window.total.energy_uj;
 		for (size_t k = 0; k < history->n_domains; k++) {
-			sum_uj += (int64_t)window->energies[k].energy_uj;
+			sum_uj += (uint64_t)window->energies[k].energy_uj;
 			has_energy += window->energies[k].has_energy;
 		}
 		sum_ns += window->window.duration_ns;
@@ -61,8 +62,8 @@ static void add_windows(struct outcome *outcome, const struct wtl_history *histo
 		pids += window->pid + 1000 * window->is_cut;
 	}
 	add(outcome, "main_uj", main_uj);
-	add(outcome, "windows", (int64_t)history->n_ended);
-	add(outcome, "open", (int64_t)(history->n_windows - history->n_ended));
+	add(outcome, "windows", (uint64_t)history->n_ended);
+	add(outcome, "open", (uint64_t)(history->n_windows - history->n_ended));
 	add(outcome, "windows_uj", sum_uj);
 	add(outcome, "windows_ns", sum_ns);
 	add(outcome, "windows_utc", utc_ns);
@@ -73,7 +74,7 @@ static void add_windows(struct outcome *outcome, const struct wtl_history *histo
 /* Each consumer's figures count by its slot, so that one is not as good as another. */
 static void add_consumers(struct outcome *outcome, const struct wtl_consumers *consumers)
 {
-	int64_t n = 0, cpu_ns = 0, full_uj = 0, by_slot = 0, words = 0, numbers = 0;
+	uint64_t n = 0, cpu_ns = 0, full_uj = 0, by_slot = 0, words = 0, numbers = 0;
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *one = wtl_consumers_get(consumers, slot);
@@ -85,16 +86,16 @@ static void add_consumers(struct outcome *outcome, const struct wtl_consumers *c
 		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &energy);
 		n++;
 		cpu_ns += one->cpu_ns;
-		full_uj += (int64_t)energy.full_uj;
-		by_slot += (int64_t)((slot + 1) * (energy.full_uj + energy.dynamic_uj));
-		words += (int64_t)(strlen(one->name) + strlen(one->command) +
-				   (one->group ? strlen(one->group->cgroup) : 1000));
-		sum = (uint64_t)(one->pid + one->parent + one->state + one->is_in_tree +
-				 one->is_readable) +
-		      one->uid + one->n_threads + one->n_processes + one->cpu_ppm + one->gpu_ppm +
-		      (uint64_t)one->cpu_ns + (uint64_t)one->counted_ns + (uint64_t)one->start_ns +
-		      one->rss_bytes + one->pss_bytes + one->uss_bytes + one->gpu_memory_bytes;
-		numbers += (int64_t)((slot + 1) * sum);
+		full_uj += (uint64_t)energy.full_uj;
+		by_slot += (uint64_t)((slot + 1) * (energy.full_uj + energy.dynamic_uj));
+		words += (uint64_t)(strlen(one->name) + strlen(one->command) +
+				    (one->group ? strlen(one->group->cgroup) : 1000));
+		sum = (uint64_t)one->pid + (uint64_t)one->parent + one->state + one->is_in_tree +
+		      one->is_readable + one->uid + one->n_threads + one->n_processes +
+		      one->cpu_ppm + one->gpu_ppm + (uint64_t)one->cpu_ns +
+		      (uint64_t)one->counted_ns + (uint64_t)one->start_ns + one->rss_bytes +
+		      one->pss_bytes + one->uss_bytes + one->gpu_memory_bytes;
+		numbers += (uint64_t)((slot + 1) * sum);
 	}
 	add(outcome, "consumers", n);
 	add(outcome, "cpu_ns", cpu_ns);
@@ -105,22 +106,22 @@ static void add_consumers(struct outcome *outcome, const struct wtl_consumers *c
 }
 
 /* What everybody had after each bill, and how busy they were then. */
-static int64_t shares_of(const struct wtl_consumers *consumers)
+static uint64_t shares_of(const struct wtl_consumers *consumers)
 {
-	int64_t sum = 0;
+	uint64_t sum = 0;
 
 	for (size_t slot = 0; slot < wtl_consumers_slots(consumers); slot++) {
 		const struct wtl_consumer *one = wtl_consumers_get(consumers, slot);
 		struct wtl_share share = wtl_consumers_share(consumers, (uint32_t)slot, 0);
 
-		sum += (int64_t)((slot + 1) * (share.full_uj + (one ? one->cpu_ppm : 0)));
+		sum += (uint64_t)((slot + 1) * (share.full_uj + (one ? one->cpu_ppm : 0)));
 	}
 	return sum;
 }
 
 static void add_domains(struct outcome *outcome, const struct wtl_history *history)
 {
-	int64_t statuses = 0, words = 0, idle_uw = 0, unattributed_uj = 0, kernel_uj = 0;
+	uint64_t statuses = 0, words = 0, idle_uw = 0, unattributed_uj = 0, kernel_uj = 0;
 
 	for (size_t i = 0; i < history->n_domains; i++) {
 		struct wattle_domain domain = {.size = sizeof(domain)};
@@ -133,16 +134,16 @@ static void add_domains(struct outcome *outcome, const struct wtl_history *histo
 		assert_true(wtl_ledger_closed(&ledger));
 		statuses += domain.status + 16 * domain.kind + 256 * domain.method +
 			    4096 * domain.in_total;
-		words +=
-			(int64_t)(strlen(domain.name) + strlen(domain.source ? domain.source : "") +
-				  strlen(domain.reason ? domain.reason : "") +
-				  strlen(domain.device ? domain.device : "") +
-				  strlen(domain.inside ? domain.inside : ""));
-		idle_uw += (int64_t)idle.idle_uw + domain.update_ns;
-		unattributed_uj += (int64_t)ledger.unattributed_uj;
-		kernel_uj += (int64_t)ledger.kernel_uj;
+		words += (uint64_t)(strlen(domain.name) +
+				    strlen(domain.source ? domain.source : "") +
+				    strlen(domain.reason ? domain.reason : "") +
+				    strlen(domain.device ? domain.device : "") +
+				    strlen(domain.inside ? domain.inside : ""));
+		idle_uw += (uint64_t)idle.idle_uw + domain.update_ns;
+		unattributed_uj += (uint64_t)ledger.unattributed_uj;
+		kernel_uj += (uint64_t)ledger.kernel_uj;
 	}
-	add(outcome, "domains", (int64_t)history->n_domains);
+	add(outcome, "domains", (uint64_t)history->n_domains);
 	add(outcome, "domain_status", statuses);
 	add(outcome, "domain_words", words);
 	add(outcome, "domain_idle", idle_uw);
@@ -151,12 +152,12 @@ static void add_domains(struct outcome *outcome, const struct wtl_history *histo
 	add(outcome, "cpus",
 	    history->meter->machine.n_cpus + 100 * history->meter->machine.is_vm +
 		    1000 * history->meter->machine.n_packages);
-	add(outcome, "memory", (int64_t)history->meter->machine.memory_bytes);
+	add(outcome, "memory", (uint64_t)history->meter->machine.memory_bytes);
 }
 
 static void add_gaps(struct outcome *outcome, struct wtl_history *history)
 {
-	int64_t sum_ns = 0, kinds = 0, words = 0;
+	uint64_t sum_ns = 0, kinds = 0, words = 0;
 
 	add(outcome, "read_gaps", wtl_history_read_gaps(history));
 	for (size_t i = 0; i < history->n_gaps; i++) {
@@ -164,7 +165,7 @@ static void add_gaps(struct outcome *outcome, struct wtl_history *history)
 
 		sum_ns += gap->duration_ns + gap->begin_mono_ns - history->begin_mono_ns;
 		kinds = 10 * kinds + gap->kind;
-		words += (int64_t)(strlen(gap->subject) + strlen(gap->text));
+		words += (uint64_t)(strlen(gap->subject) + strlen(gap->text));
 	}
 	add(outcome, "gaps", kinds);
 	add(outcome, "gaps_ns", sum_ns);
@@ -173,7 +174,7 @@ static void add_gaps(struct outcome *outcome, struct wtl_history *history)
 
 static void add_end(struct outcome *outcome, struct wtl_history *history)
 {
-	add(outcome, "lost", (int64_t)history->n_lost);
+	add(outcome, "lost", (uint64_t)history->n_lost);
 	add(outcome, "span", wtl_history_span_ns(history));
 	add_gaps(outcome, history);
 	add_windows(outcome, history);
@@ -186,7 +187,7 @@ static void play(const char *path, struct outcome *outcome)
 	const struct wtl_history_options options = {.keeps_windows = true};
 	struct wtl_history *history = NULL;
 	struct wtl_played played;
-	int64_t steps = 0, times = 0, beside = 0, shares = 0;
+	uint64_t steps = 0, times = 0, beside = 0, shares = 0;
 	int rc = wtl_history_open(path, &options, &history, NULL);
 
 	add(outcome, "opened", rc);
