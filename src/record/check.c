@@ -19,7 +19,7 @@ struct check {
 	size_t n_rows; /* of the table, that are damaged */
 };
 
-static void tell(struct check *check, const char *text)
+static void report(struct check *check, const char *text)
 {
 	char clean[LINE_SIZE];
 
@@ -47,7 +47,7 @@ static void check_structure(struct check *check)
 			text = strchr(text, '\n') + 1;
 		snprintf(line, sizeof(line), "structure: %s", text);
 		line[strcspn(line, "\n")] = '\0';
-		tell(check, line);
+		report(check, line);
 		n++;
 	}
 	sqlite3_finalize(stmt);
@@ -64,7 +64,7 @@ static void check_wal(struct check *check)
 		 "its newest part is in %.200s-wal, which cannot be read in a directory where you "
 		 "may not write: copy both to one where you may",
 		 path);
-	tell(check, line);
+	report(check, line);
 }
 
 /* ---- Tables ---- */
@@ -91,7 +91,7 @@ static int row_is_damaged(void *context, int64_t key, bool is_page)
 		snprintf(line, sizeof(line), "table %s: %s %lld%s", check->table->name, name,
 			 (long long)key,
 			 is_page ? ": rows from here on cannot be reached" : " is damaged");
-	tell(check, line);
+	report(check, line);
 	return 0;
 }
 
@@ -110,12 +110,12 @@ static int check_table(struct check *check, const struct wtl_table *table)
 	rc = wtl_reader_scan(check->reader, table, &scan);
 	if (rc < 0 && rc != -ENOMEM) {
 		snprintf(line, sizeof(line), "table %s: it cannot be read", table->name);
-		tell(check, line);
+		report(check, line);
 	}
 	if (check->n_rows > ROW_LINES_MAX) {
 		snprintf(line, sizeof(line), "table %s: and %zu more", table->name,
 			 check->n_rows - ROW_LINES_MAX);
-		tell(check, line);
+		report(check, line);
 	}
 	return rc == -ENOMEM ? rc : 0;
 }
@@ -135,7 +135,7 @@ static int check_period(struct check *check, size_t period)
 		if (rc == -ENOMEM)
 			return rc;
 		if (rc < 0)
-			tell(check, err.text);
+			report(check, err.text);
 		/* It is the same for all series. */
 		if (reader->periods[period].is_lost || reader->period_error)
 			break;
@@ -154,7 +154,7 @@ int wtl_store_check(const char *path, void (*line)(void *context, const char *te
 		return rc;
 	check_structure(&check);
 	check_wal(&check);
-	/* Parts and chunks are looked at as what they stand for. */
+	/* Parts and chunks are checked as the values that they hold. */
 	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
 		if (table != &wtl_table_part && table != &wtl_table_chunk)
 			rc = check_table(&check, table);

@@ -76,8 +76,8 @@ int wtl_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 
 /* ---- Encoding ---- */
 
-/* What is told of value i; i > 0 unless the values themselves are. */
-static inline uint64_t told(enum how how, const int64_t values[], size_t i)
+/* What is coded of value i; i > 0 unless the values themselves are. */
+static inline uint64_t coded(enum how how, const int64_t values[], size_t i)
 {
 	uint64_t here = (uint64_t)values[i], difference;
 
@@ -89,7 +89,7 @@ static inline uint64_t told(enum how how, const int64_t values[], size_t i)
 	return difference - ((uint64_t)values[i - 1] - (uint64_t)values[i - 2]);
 }
 
-static size_t first_told(enum how how)
+static size_t first_coded(enum how how)
 {
 	return how == HOW_VALUES ? 0 : 1;
 }
@@ -105,13 +105,13 @@ static uint64_t greatest_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* The greatest divisor of all that is told, as signed numbers. */
+/* The greatest divisor of all that is coded, as signed numbers. */
 static uint64_t find_step(enum how how, const int64_t values[], size_t n)
 {
 	uint64_t step = 0;
 
-	for (size_t i = first_told(how); i < n && step != 1; i++) {
-		uint64_t x = told(how, values, i);
+	for (size_t i = first_coded(how); i < n && step != 1; i++) {
+		uint64_t x = coded(how, values, i);
 		uint64_t size = x >> 63 ? 0 - x : x;
 
 		if (step == 0 || size % step != 0)
@@ -131,8 +131,8 @@ static inline __attribute__((always_inline)) size_t tokens_len(enum how how, uin
 {
 	size_t len = 0, run = 0;
 
-	for (size_t i = first_told(how); i < n; i++) {
-		uint64_t x = told(how, values, i);
+	for (size_t i = first_coded(how); i < n; i++) {
+		uint64_t x = coded(how, values, i);
 
 		if (x == 0) {
 			run++;
@@ -152,8 +152,8 @@ static inline __attribute__((always_inline)) uint8_t *tokens_write(uint8_t *to, 
 {
 	size_t run = 0;
 
-	for (size_t i = first_told(how); i < n; i++) {
-		uint64_t x = told(how, values, i);
+	for (size_t i = first_coded(how); i < n; i++) {
+		uint64_t x = coded(how, values, i);
 
 		if (x == 0) {
 			run++;
@@ -192,7 +192,7 @@ static struct plan find_plan(const int64_t values[], size_t n)
 	if (step > 1)
 		step = find_step(HOW_SECOND, values, n);
 	plans[2] = (struct plan){HOW_SECOND, step, tokens_len(HOW_SECOND, step, values, n)};
-	/* These two tell the first value before the tokens. */
+	/* With these two, the first value comes before the tokens. */
 	plans[1].len += varint_len(zigzag((uint64_t)values[0]));
 	plans[2].len += varint_len(zigzag((uint64_t)values[0]));
 	best = plans[0];
@@ -258,31 +258,31 @@ int wtl_code_put_planes(struct wtl_buf *buf, const int64_t values[], size_t n)
 	struct plan plan;
 	uint64_t all = 0;
 	unsigned width = 0;
-	size_t first, n_told;
+	size_t first, n_coded;
 	uint8_t *to;
 	int rc = find_plan_for(buf, values, n, &plan);
 
 	if (rc < 0)
 		return rc;
-	first = n ? first_told(plan.how) : 0;
-	n_told = n - first;
+	first = n ? first_coded(plan.how) : 0;
+	n_coded = n - first;
 	for (size_t i = first; i < n; i++)
-		all |= zigzag(divided(told(plan.how, values, i), plan.step));
+		all |= zigzag(divided(coded(plan.how, values, i), plan.step));
 	while (width < 8 && all >> 8 * width)
 		width++;
-	if (wtl_buf_reserve(buf, n_told * width + HEAD_MAX) < 0)
+	if (wtl_buf_reserve(buf, n_coded * width + HEAD_MAX) < 0)
 		return buf->error;
 	to = (uint8_t *)buf->data + buf->len;
 	to = head_write(to, &plan, LAYOUT_PLANES, values, n);
 	if (n > 0)
 		*to++ = (uint8_t)width;
 	for (size_t i = first; i < n; i++) {
-		uint64_t x = zigzag(divided(told(plan.how, values, i), plan.step));
+		uint64_t x = zigzag(divided(coded(plan.how, values, i), plan.step));
 
 		for (unsigned k = 0; k < width; k++)
-			to[k * n_told + i - first] = (uint8_t)(x >> 8 * k);
+			to[k * n_coded + i - first] = (uint8_t)(x >> 8 * k);
 	}
-	end_at(buf, to + n_told * width);
+	end_at(buf, to + n_coded * width);
 	return 0;
 }
 
@@ -334,20 +334,20 @@ struct place {
 };
 
 static inline __attribute__((always_inline)) void take(enum how how, struct place *place,
-						       uint64_t told_here, int64_t values[])
+						       uint64_t coded_here, int64_t values[])
 {
 	if (how == HOW_VALUES) {
-		place->value = told_here;
+		place->value = coded_here;
 	} else if (how == HOW_DIFFERENCES) {
-		place->value += told_here;
+		place->value += coded_here;
 	} else {
-		place->difference += told_here;
+		place->difference += coded_here;
 		place->value += place->difference;
 	}
 	values[place->i++] = (int64_t)place->value;
 }
 
-/* So many values of which nothing is told. */
+/* So many values of which nothing is coded. */
 static inline __attribute__((always_inline)) int take_run(enum how how, struct place *place,
 							  const uint8_t *end, int64_t values[],
 							  size_t n)
@@ -378,7 +378,7 @@ static inline bool are_eight(uint64_t word)
 static inline __attribute__((always_inline)) int tokens_read(enum how how, const struct head *head,
 							     int64_t values[])
 {
-	struct place place = {.at = head->at, .i = first_told(how), .value = head->first};
+	struct place place = {.at = head->at, .i = first_coded(how), .value = head->first};
 	const uint8_t *const end = head->end;
 	const uint64_t step = head->step;
 	const size_t n = head->n;
@@ -417,7 +417,7 @@ static inline __attribute__((always_inline)) void planes_read(enum how how, cons
 							      const uint8_t *planes, unsigned width,
 							      int64_t values[])
 {
-	struct place place = {.i = first_told(how), .value = head->first};
+	struct place place = {.i = first_coded(how), .value = head->first};
 	const uint64_t step = head->step;
 	const size_t n = head->n - place.i;
 
@@ -436,13 +436,13 @@ static inline __attribute__((always_inline)) int all_planes_read(enum how how,
 								 int64_t values[])
 {
 	const uint8_t *at = head->at;
-	size_t n_told = head->n - first_told(how);
+	size_t n_coded = head->n - first_coded(how);
 	unsigned width;
 
 	if (at == head->end || *at > 8)
 		return -EBADMSG;
 	width = *at++;
-	if ((size_t)(head->end - at) != n_told * width)
+	if ((size_t)(head->end - at) != n_coded * width)
 		return -EBADMSG;
 	if (width == 1)
 		planes_read(how, head, at, 1, values);
@@ -453,8 +453,8 @@ static inline __attribute__((always_inline)) int all_planes_read(enum how how,
 	return 0;
 }
 
-static inline __attribute__((always_inline)) int told_read(enum how how, const struct head *head,
-							   int64_t values[])
+static inline __attribute__((always_inline)) int coded_read(enum how how, const struct head *head,
+							    int64_t values[])
 {
 	return head->has_planes ? all_planes_read(how, head, values)
 				: tokens_read(how, head, values);
@@ -469,9 +469,9 @@ int wtl_code_get(const uint8_t *bytes, size_t len, int64_t values[], size_t n)
 	if (n == 0)
 		return head.at == head.end ? 0 : -EBADMSG;
 	if (head.how == HOW_VALUES)
-		return told_read(HOW_VALUES, &head, values);
+		return coded_read(HOW_VALUES, &head, values);
 	values[0] = (int64_t)head.first;
 	if (head.how == HOW_DIFFERENCES)
-		return told_read(HOW_DIFFERENCES, &head, values);
-	return told_read(HOW_SECOND, &head, values);
+		return coded_read(HOW_DIFFERENCES, &head, values);
+	return coded_read(HOW_SECOND, &head, values);
 }

@@ -15,12 +15,12 @@ struct wtl_buf;
  *
  *	how          one byte: 0 the values themselves, 1 their differences, 2 the differences of those
  *	n            how many values; nothing follows after 0
- *	step         what is told is divided by this, at least 1
+ *	step         what is coded is divided by this, at least 1
  *	first        the first value, unless `how` is 0 (not divided)
  *	tokens       for each value (but the first, unless `how` is 0): 0 and a number r: r + 1 times
- *	             nothing; else what is told, divided by `step`, as 2x for x > 0 and -2x - 1 for x < 0
+ *	             nothing; else what is coded, divided by `step`, as 2x for x > 0 and -2x - 1 for x < 0
  *
- * With 2, the first difference is told as it is. The first value is told as 2x or -2x - 1 as well.
+ * With 2, the first difference is coded as it is. The first value is coded as 2x or -2x - 1 as well.
  *
  * `how` + 4: in place of the tokens, one byte w of 0 to 8, and w times a byte for each value that tokens
  * would be for: the lowest byte of each, then the next of each… That is larger, but smaller once it is

@@ -97,7 +97,7 @@ static int read_header(struct wtl_store_reader *reader, struct wtl_err *err)
 
 /* ---- Connections ---- */
 
-/* Whatever the file says, it is data. */
+/* All text in the file is data. */
 static void distrust(sqlite3 *db)
 {
 	sqlite3_extended_result_codes(db, 1);

@@ -104,7 +104,7 @@ int wtl_reader_let_go(struct wtl_store_reader *reader)
 
 	if (rc == 0)
 		rc = copy_tables(reader);
-	/* A table that is not there is told by whoever wants it, as of any other file. */
+	/* A table that is missing is an error where it is read, as in any other file. */
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc == 0)

@@ -69,7 +69,7 @@ static int complain(struct wtl_store_reader *reader, size_t period, int64_t seri
 	struct wtl_read_period *at = &reader->periods[period];
 	char begin[WTL_READ_TIME_SIZE], end[WTL_READ_TIME_SIZE];
 
-	/* What SQLite had no memory for looks as if it was not there. */
+	/* What SQLite had no memory for is reported as missing. */
 	if (code == -ENOMEM || sqlite3_errcode(reader->db) == SQLITE_NOMEM) {
 		reader->period = SIZE_MAX; /* it may be read once there is memory */
 		code = -ENOMEM;
@@ -274,13 +274,14 @@ static int load_counts(struct wtl_store_reader *reader, const struct wtl_read_pe
 	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_period, " WHERE id = ?");
 	if (code == SQLITE_OK) {
 		sqlite3_bind_int64(rows.stmt, 1, period->id);
-		if (sqlite3_step(rows.stmt) == SQLITE_ROW)
+		code = sqlite3_step(rows.stmt);
+		if (code == SQLITE_ROW)
 			rc = wtl_row_get(&rows, &reader->crc, &row);
 		if (rc == 0)
 			rc = decode_counts(reader, &row.counts);
 	}
 	wtl_rows_done(&rows);
-	return rc;
+	return code == SQLITE_NOMEM ? -ENOMEM : rc;
 }
 
 static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *chunk,
@@ -311,7 +312,7 @@ static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t
 
 	if (rc == 0)
 		rc = chunk.n == n ? unpack(reader, &chunk, &block) : -EBADMSG;
-	/* A block tells how many values it has, before room is made for them. */
+	/* The number of values in a block is checked before room is made for them. */
 	if (rc == 0 && wtl_code_count(block, chunk.size) != (int64_t)n)
 		rc = -EBADMSG;
 	if (rc == 0)

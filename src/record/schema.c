@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each table holds. docs/recording.md says what it means; a test compares the two. */
+/* What each table holds. docs/recording.md explains it; a test compares the two. */
 #include <stddef.h>
 
 #include "record/table.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a row can say that is of a machine: checksums fit whatever somebody computes them for. */
+/* Which values a machine can have: anybody can compute a checksum that fits. */
 #include "record/table.h"
 
 /* 36 years, and about 146 around 1970: some of those can be added, with 64 bits. */

@@ -41,7 +41,7 @@ struct wtl_stored_domain {
 	int32_t primary, check; /* channels, or -1 */
 };
 
-/* Who had a slot from one look to another (numbers of looks, from 0; last_look -1: still has). */
+/* Who had a slot from one scan to another (numbers of scans, from 0; last_look -1: still has). */
 struct wtl_stored_consumer {
 	uint32_t id; /* from 1, never used twice */
 	uint32_t slot;
@@ -57,7 +57,7 @@ struct wtl_stored_window {
 	uint32_t id; /* from 1 */
 	char name[64];
 	bool is_stacked, is_open;
-	int32_t pid; /* of whoever marked it from outside; 0: from within */
+	int32_t pid; /* of the process that marked it from outside; 0: from within */
 	int64_t begin_utc_ns, begin_mono_ns, duration_ns;
 	struct wattle_energy total;
 	const struct wattle_energy *energies; /* one a domain; to be written, NULL: none has any */
@@ -128,14 +128,17 @@ int64_t wtl_store_series(struct wtl_store_writer *writer, const char *name);
  */
 bool wtl_store_put(struct wtl_store_writer *writer, uint32_t series, int64_t value);
 
+/* Something could not be kept for want of memory: the next commit is -ENOMEM. Returns that. */
+int wtl_store_fail(struct wtl_store_writer *writer);
+
 /* Rows: replace those of the same key (fact: key; domain, channel, miss: number; consumer, window:
- * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM. */
+ * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM, which the next commit says too. */
 int wtl_store_fact(struct wtl_store_writer *writer, const char *key, const char *value);
 int wtl_store_domain(struct wtl_store_writer *writer, uint32_t i, const struct wtl_stored_domain *);
 int wtl_store_channel(struct wtl_store_writer *writer, uint32_t i, const struct wtl_channel *);
 int wtl_store_miss(struct wtl_store_writer *writer, uint32_t i, const struct wtl_miss *);
 int wtl_store_consumer(struct wtl_store_writer *writer, const struct wtl_stored_consumer *);
-/* Nobody has that consumer's slot any more, from that look on. */
+/* From that scan on, nobody has that consumer's slot. */
 int wtl_store_consumer_end(struct wtl_store_writer *writer, uint32_t id, int64_t last_look);
 int wtl_store_window(struct wtl_store_writer *writer, const struct wtl_stored_window *);
 int wtl_store_gap(struct wtl_store_writer *writer, const struct wtl_stored_gap *);

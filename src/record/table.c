@@ -209,7 +209,7 @@ static int set_number(const struct wtl_field *field, void *at, int64_t number)
 	return 0;
 }
 
-/* What a field has where the table says nothing. */
+/* What a field has where the table has no value. */
 static int set_nothing(const struct wtl_field *field, void *at)
 {
 	int64_t unknown = 0;

@@ -95,10 +95,10 @@ struct wtl_row_miss {
 struct wtl_row_consumer {
 	struct wtl_stored_consumer stored;
 	bool has_group;
-	int64_t end_period; /* in which it was told that nobody has the slot any more; 0: not yet */
+	int64_t end_period; /* in which the slot became free; 0: not yet */
 };
 
-/* What wtl_store_consumer_end() says; no table. */
+/* The arguments of wtl_store_consumer_end(); no table. */
 struct wtl_row_consumer_end {
 	uint32_t id;
 	int64_t last_look;
@@ -178,7 +178,7 @@ const struct wtl_table *wtl_table_at(size_t i);
 /* Its only key is a number, by which SQLite keeps the rows. */
 bool wtl_table_has_rowid(const struct wtl_table *table);
 
-/* sound.c: a row that was read is of this world; no checksum says so. Times and durations can be added then. */
+/* sound.c: the row has values that a machine can have, which no checksum shows. Its times and durations can be added. */
 bool wtl_row_is_sound(const struct wtl_table *table, const void *row);
 
 /* ---- SQL ---- */

@@ -16,7 +16,7 @@
 
 enum {
 	BUSY_MS = 10000,
-	/* So that whoever reads a period needs no more than 32 MiB for its values. */
+	/* So that a reader needs no more than 32 MiB for a period's values. */
 	PERIOD_VALUES_MAX = 4 << 20,
 	/* Between two commits, beyond what is kept ready. */
 	GROWN_BYTES_MAX = 32 << 20,
@@ -130,6 +130,17 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 
 /* ---- Rows ---- */
 
+/* The next commit returns it. */
+int wtl_store_fail(struct wtl_store_writer *writer)
+{
+	pthread_mutex_lock(&writer->lock);
+	if (!writer->error)
+		writer->error = wtl_err_set(&writer->err, ENOMEM, "record", writer->file.path,
+					    "the recording stopped: out of memory");
+	pthread_mutex_unlock(&writer->lock);
+	return -ENOMEM;
+}
+
 static int row_put(struct wtl_store_writer *writer, const struct wtl_table *table, const void *row)
 {
 	struct wtl_stretch *front = writer->front;
@@ -141,7 +152,7 @@ static int row_put(struct wtl_store_writer *writer, const struct wtl_table *tabl
 	if (!copy || wtl_array_reserve(&front->rows, &front->rows_room, front->n_rows + 1,
 				       sizeof(front->rows[0])) < 0) {
 		free(copy);
-		return -ENOMEM;
+		return wtl_store_fail(writer);
 	}
 	memcpy(copy, row, table->size);
 	front->rows[front->n_rows++] = (struct wtl_pending){table, copy};

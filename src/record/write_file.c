@@ -442,7 +442,7 @@ static int tidy(struct wtl_file *file)
 }
 
 /* What of SQLite's stays beside the file, "" for nothing; how much is in it, and why. Where nobody uses it (why is 0),
- * SQLite could not remove it, and said nothing. */
+ * SQLite could not remove it, and returned no error. */
 static const char *find_beside(const char *path, struct stat *ret_stat, int *why)
 {
 	for (size_t i = 1; i < FILES; i++) {

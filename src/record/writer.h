@@ -43,7 +43,7 @@ struct wtl_stretch {
 	size_t n_rows, rows_room;
 	size_t grown_bytes;	/* of runs beyond what is kept ready */
 	bool is_lost;		/* memory ran out: the values are not written */
-	struct wtl_row_gap gap; /* that says so */
+	struct wtl_row_gap gap; /* the row for it */
 	bool ends_period;
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns, end_utc_ns;
 };

@@ -175,26 +175,26 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 	return wtl_store_consumer(delta->writer, &row);
 }
 
-static void end_one(struct wtl_delta *delta, uint32_t slot, int64_t look)
+static void end_one(struct wtl_delta *delta, uint32_t slot, int64_t scan)
 {
 	if (delta->slots[slot].id)
-		wtl_store_consumer_end(delta->writer, delta->slots[slot].id, look);
+		wtl_store_consumer_end(delta->writer, delta->slots[slot].id, scan);
 }
 
 static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
-		      int64_t look)
+		      int64_t scan)
 {
 	struct wtl_delta_slot *own = &delta->slots[slot];
 	uint64_t words = hash_words(consumer);
 	bool is_same = is_same_owner(own, consumer, words);
 
 	if (!is_same) {
-		end_one(delta, slot, look);
+		end_one(delta, slot, scan);
 		*own = (struct wtl_delta_slot){
-			.id = ++delta->n_ids, .pid = consumer->pid, .first_look = look};
+			.id = ++delta->n_ids, .pid = consumer->pid, .first_look = scan};
 	}
-	if (!own->is_told) {
-		own->is_told = true;
+	if (!own->is_written) {
+		own->is_written = true;
 		memset(own->numbers, 0, sizeof(own->numbers));
 		put_change(delta, slot, WTL_CHANGE_OWNER, own->id);
 	}
@@ -216,10 +216,10 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 void wtl_delta_begin_anew(struct wtl_delta *delta)
 {
 	for (size_t i = 0; i < delta->n_slots; i++)
-		delta->slots[i].is_told = false;
+		delta->slots[i].is_written = false;
 }
 
-int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t look)
+int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t scan)
 {
 	size_t n = wtl_consumers_slots(consumers);
 	int rc = wtl_array_widen(&delta->slots, &delta->n_slots, n, sizeof(*delta->slots));
@@ -230,9 +230,9 @@ int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consum
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
 
 		if (consumer) {
-			rc = follow_one(delta, (uint32_t)i, consumer, look);
+			rc = follow_one(delta, (uint32_t)i, consumer, scan);
 		} else if (delta->slots[i].id) {
-			end_one(delta, (uint32_t)i, look);
+			end_one(delta, (uint32_t)i, scan);
 			delta->slots[i].id = 0;
 			put_change(delta, (uint32_t)i, WTL_CHANGE_OWNER, 0);
 		}

@@ -13,12 +13,12 @@
 struct wtl_consumers;
 
 /*
- * What a recording has been told of the consumers: the difference to how they are now is what has to be
- * told next.
+ * What a recording has of the consumers: the difference to how they are now is what has to be
+ * written next.
  */
 struct wtl_delta_slot {
-	uint32_t id;  /* of its owner in the table; 0: nobody's */
-	bool is_told; /* in this period */
+	uint32_t id;	 /* of its owner in the table; 0: nobody's */
+	bool is_written; /* in this period */
 	int pid;
 	int64_t start_ns, first_look;
 	uint64_t words; /* a hash of what is not a number */
@@ -42,12 +42,12 @@ struct wtl_delta {
 int wtl_delta_init(struct wtl_delta *delta, struct wtl_store_writer *writer);
 void wtl_delta_done(struct wtl_delta *delta); /* a zeroed one is fine */
 
-/* What is told next is told as if for the first time, but for who has which number. */
+/* From now on everything is written as if for the first time, but consumers keep their numbers. */
 void wtl_delta_begin_anew(struct wtl_delta *delta);
 
-/* Writes what is different. `look` is the number of the newest scan. 0 or -ENOMEM: then something is
+/* Writes what is different. `scan` is the number of the newest scan. 0 or -ENOMEM: then something is
  * missing in the recording. */
-int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t look);
+int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consumers, int64_t scan);
 
 /* The rows of all who are there, as they are now. */
 void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers);

@@ -17,11 +17,11 @@ enum wtl_op {
 	WTL_OP_BEGIN,  /* of a window, with the sample before it: window.… */
 	WTL_OP_END,
 	WTL_OP_CANCEL,
-	WTL_OP_LOOK,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
+	WTL_OP_SCAN,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
 	WTL_OP_BILLED,	/* bill.utc */
 	WTL_OP_RESET,	/* change.… */
 	WTL_OP_SECOND,	/* second.…: clocks, and wattle's own cost */
-	WTL_OP_DEVICES, /* device.…: what GPUs tell beside energy */
+	WTL_OP_DEVICES, /* device.…: what GPUs report beside energy */
 	WTL_OPS
 };
 
@@ -32,34 +32,35 @@ enum wtl_op {
 
 #define WTL_SERIES_OP "op"
 
-/* A sample's begin (CLOCK_MONOTONIC), how long it took, and CLOCK_BOOTTIME - CLOCK_MONOTONIC. */
+/* When a sample started (CLOCK_MONOTONIC), how long it took, and CLOCK_BOOTTIME - CLOCK_MONOTONIC. */
 #define WTL_SERIES_SAMPLE_MONO	 "sample.mono"
 #define WTL_SERIES_SAMPLE_TOOK	 "sample.took"
 #define WTL_SERIES_SAMPLE_ASLEEP "sample.asleep"
 
 /* "ch.N.…". For each sample of channel N: 0, the reading is the one of the sample before; else its time from the
- * sample's begin, and 1 more unless it is before that. The rest is there for new readings only. */
+ * sample's start, and 1 more unless it is before that. The rest is there for new readings only. */
 #define WTL_SERIES_CHANNEL_AT	 "at"
 #define WTL_SERIES_CHANNEL_VALUE "value"
 #define WTL_SERIES_CHANNEL_HALF	 "half"
-#define WTL_SERIES_CHANNEL_STATE "state" /* enum wattle_status, + 16 for a counter begun anew */
+#define WTL_SERIES_CHANNEL_STATE \
+	"state" /* enum wattle_status, + 16 for a counter that started again */
 #define WTL_SERIES_CHANNEL_ERROR "error" /* where the status is not OK */
 
 enum { WTL_STATE_ANEW = 16 };
 
 #define WTL_SERIES_WINDOW_ID   "window.id"   /* in the table of windows */
-#define WTL_SERIES_WINDOW_MONO "window.mono" /* of a begin or an end */
-#define WTL_SERIES_WINDOW_UTC  "window.utc"  /* of a begin */
+#define WTL_SERIES_WINDOW_MONO "window.mono" /* of a start or an end */
+#define WTL_SERIES_WINDOW_UTC  "window.utc"  /* of a start */
 
-#define WTL_SERIES_LOOK_MONO	 "look.mono"
-#define WTL_SERIES_LOOK_DURATION "look.duration"
-#define WTL_SERIES_LOOK_CAPACITY "look.capacity"
-#define WTL_SERIES_LOOK_BUSY	 "look.busy"
-#define WTL_SERIES_LOOK_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
-#define WTL_SERIES_LOOK_USES	 "look.uses"   /* how many */
+#define WTL_SERIES_SCAN_MONO	 "look.mono"
+#define WTL_SERIES_SCAN_DURATION "look.duration"
+#define WTL_SERIES_SCAN_CAPACITY "look.capacity"
+#define WTL_SERIES_SCAN_BUSY	 "look.busy"
+#define WTL_SERIES_SCAN_WEIGHT	 "look.weight" /* enum wtl_weight: what uses of processors weigh */
+#define WTL_SERIES_SCAN_USES	 "look.uses"   /* how many */
 #define WTL_SERIES_USE_SLOT	 "use.slot" /* as the difference to the one before in this scan */
 #define WTL_SERIES_USE_WEIGHT	 "use.weight"
-#define WTL_SERIES_LOOK_FOLDS	 "look.folds"
+#define WTL_SERIES_SCAN_FOLDS	 "look.folds"
 #define WTL_SERIES_FOLD_FROM	 "fold.from"
 #define WTL_SERIES_FOLD_INTO	 "fold.into"
 #define WTL_SERIES_BILL_UTC	 "bill.utc"
@@ -71,7 +72,7 @@ enum { WTL_STATE_ANEW = 16 };
 #define WTL_SERIES_GPU_SLOT   "slot"
 #define WTL_SERIES_GPU_SHARE  "share"
 
-/* What became different about consumers since the last LOOK or RESET: how many changes, and for each
+/* What became different about consumers since the last SCAN or RESET: how many changes, and for each
  * the slot (as the difference to the change before), which number, and by how much. */
 #define WTL_SERIES_CHANGES	"change.count"
 #define WTL_SERIES_CHANGE_SLOT	"change.slot"
@@ -99,9 +100,9 @@ enum wtl_change {
 #define WTL_SERIES_SECOND_MONO "second.mono"
 #define WTL_SERIES_SECOND_UTC  "second.utc"
 #define WTL_SERIES_SECOND_CPU  "second.cpu" /* wattle's own, nanoseconds */
-#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest it ever had, bytes */
+#define WTL_SERIES_SECOND_RSS  "second.rss" /* the highest it ever had, bytes; empty: not known */
 
-/* What devices tell beside energy, where it is known: how many values, and for each the device (of the facts
+/* What devices report beside energy, where it is known: how many values, and for each the device (of the facts
  * device.N.…, or -1: the machine and its processors), enum wtl_device_number, and the value. */
 #define WTL_SERIES_DEVICES	 "device.count"
 #define WTL_SERIES_DEVICE_GPU	 "device.gpu"
@@ -119,7 +120,7 @@ enum wtl_device_number {
 	WTL_DEVICE_LIMIT_UW,
 	WTL_DEVICE_THROTTLE, /* enum wtl_gpu_throttle */
 	WTL_DEVICE_FAN_PERCENT,
-	WTL_DEVICE_THROTTLED, /* times that processors were held down by heat, since the begin */
+	WTL_DEVICE_THROTTLED, /* times that processors were held down by heat, since the start */
 	WTL_DEVICE_NUMBERS
 };
 
@@ -153,7 +154,7 @@ struct wtl_device_value {
 /* Of the window with that id in the table, which is one run of a command: how that ended. The reason is there
  * where the rest is not. */
 #define WTL_FACT_WINDOW		"window.%" PRIu32 ".%s"
-#define WTL_FACT_EXIT_STATUS	"exit_status" /* what a shell would say */
+#define WTL_FACT_EXIT_STATUS	"exit_status" /* as a shell reports it */
 #define WTL_FACT_EXIT_SIGNAL	"exit_signal" /* that ended it */
 #define WTL_FACT_EXIT_REASON	"exit_reason"
 #define WTL_FACT_INTERRUPTED	"interrupted" /* "1": wattle was */

@@ -151,7 +151,7 @@ static void forget_ended(struct wtl_history *history)
 	history->n_ended = 0;
 }
 
-void wtl_history_look_at_open_windows(struct wtl_history *history)
+void wtl_history_update_open_windows(struct wtl_history *history)
 {
 	for (size_t i = history->n_ended; i < history->n_windows; i++) {
 		struct wtl_history_window *window = &history->windows[i];
@@ -190,7 +190,7 @@ static int begin_part(struct wtl_history *history, const struct wtl_played *play
 					      history->windows[i].id != played->window_id;
 	history->has_begun = true;
 	history->part_emission = history->emission;
-	/* What it took to begin is the first part's. */
+	/* CPU time from before the first second belongs to the first part. */
 	if (history->from_ns > 0)
 		history->cpu_before_ns = history->second.self_cpu_ns;
 	return wtl_player_begin_here(history->player);
@@ -217,8 +217,9 @@ static bool can_be_cut(const struct wtl_history *history, const struct wtl_playe
 static int cut(struct wtl_history *history, const struct wtl_played *played)
 {
 	/* The same moment, whether it is a run or the part that is billed. */
-	int64_t t_ns = (played->kind == WTL_PLAYED_BILLED ? played->looked_ns : played->t_mono_ns) -
-		       history->begin_mono_ns;
+	int64_t t_ns =
+		(played->kind == WTL_PLAYED_BILLED ? played->scanned_ns : played->t_mono_ns) -
+		history->begin_mono_ns;
 	int rc = 0;
 
 	if (!history->is_part || !can_be_cut(history, played))
@@ -230,7 +231,7 @@ static int cut(struct wtl_history *history, const struct wtl_played *played)
 	return rc;
 }
 
-/* ---- Going through it ---- */
+/* ---- Steps ---- */
 
 /* What is known of the main window is complete, if that has ended. */
 static void take_bill(struct wtl_history *history)
@@ -270,7 +271,7 @@ static int take(struct wtl_history *history, const struct wtl_played *played)
 	/* Where somebody was followed, the last bill is behind the window's end. */
 	if (played->kind == (follows ? WTL_PLAYED_BILLED : WTL_PLAYED_ENDED))
 		take_bill(history);
-	/* Some have no time of their own. */
+	/* Some events have no time. */
 	if (played->kind != WTL_PLAYED_LOST && played->t_mono_ns > history->now_mono_ns)
 		history->now_mono_ns = played->t_mono_ns;
 	return rc < 0 ? rc : cut(history, played);
@@ -333,7 +334,7 @@ static int open_player(struct wtl_history *history, const char *path,
 	return 0;
 }
 
-/* 1: it said all; 0: it did not, and nothing is open; or -ENOMEM. */
+/* 1: it is enough; 0: it is not, and nothing is open; or -ENOMEM. */
 static int open_summary(struct wtl_history *history, const char *path)
 {
 	const struct wtl_player_policy only_summary = {.only_summary = true};
@@ -352,7 +353,7 @@ static int open_summary(struct wtl_history *history, const char *path)
 	return 0;
 }
 
-/* The file goes at least as far as a window of it. */
+/* The recording is at least as long as each window in it. */
 static int stretch(void *context, const struct wtl_stored_window *window)
 {
 	struct wtl_history *history = context;
@@ -423,7 +424,7 @@ void wtl_history_close(struct wtl_history *history)
 	free(history);
 }
 
-/* ---- What it says of itself ---- */
+/* ---- Facts ---- */
 
 const char *wtl_history_fact(const struct wtl_history *history, const char *key)
 {

@@ -10,12 +10,12 @@
 #include "replay/player.h"
 
 /*
- * A recording, gone through once from its begin to its end. This is the cursor of everything that reads
+ * A recording, read once from its start to its end. This is the cursor of everything that reads
  * recordings: it steps a player, and keeps what is true between two steps. Times are nanoseconds of the
- * recording's CLOCK_MONOTONIC unless their name says otherwise.
+ * recording's CLOCK_MONOTONIC unless their name has utc in it.
  */
 
-/* A window, with its figures once it has ended (or after wtl_history_look_at_open_windows()). */
+/* A window, with its figures once it has ended (or after wtl_history_update_open_windows()). */
 struct wtl_history_window {
 	uint32_t id; /* in the table of windows */
 	char name[64];
@@ -27,7 +27,7 @@ struct wtl_history_window {
 	struct wattle_window window;
 	struct wattle_energy *energies; /* one a domain */
 	struct wtl_emission
-		emission; /* what was emitted in it; before it has figures: up to its begin */
+		emission; /* what was emitted in it; before it has figures: up to its start */
 };
 
 struct wtl_history_options {
@@ -52,7 +52,7 @@ struct wtl_history {
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns;
 	int64_t now_mono_ns; /* the latest that was reached; it never falls */
 
-	/* The part: nanoseconds since the begin, INT64_MIN and INT64_MAX where it has no bound. */
+	/* The part: nanoseconds since the start, INT64_MIN and INT64_MAX where it has no bound. */
 	bool is_part, has_begun;
 	int64_t from_ns, to_ns;
 
@@ -78,7 +78,7 @@ struct wtl_history {
 
 	/* Emissions with options.intensity, as of the newest sample. */
 	struct wtl_emission emission;
-	struct wtl_emission part_emission; /* up to the part's begin */
+	struct wtl_emission part_emission; /* up to the part's start */
 	uint64_t emission_uj;		   /* what they are of, */
 	int64_t emission_utc_ns;	   /* until then */
 
@@ -97,7 +97,7 @@ void wtl_history_close(struct wtl_history *history); /* NULL is fine */
  */
 void wtl_history_choose(struct wtl_history *history, int64_t from_ns, int64_t to_ns);
 
-/* One step. 1: *ret_played says what happened; 0: the recording, or the part, is over; or negative. */
+/* One step. 1: *ret_played is what happened; 0: the recording, or the part, is over; or negative. */
 int wtl_history_step(struct wtl_history *history, struct wtl_played *ret_played,
 		     struct wtl_err *err);
 
@@ -117,7 +117,7 @@ static inline bool wtl_history_is_waiting(const struct wtl_history *history)
 const struct wtl_history_window *wtl_history_find_window(const struct wtl_history *history,
 							 uint32_t id);
 /* Windows that are open get the figures that they have as of the newest sample. */
-void wtl_history_look_at_open_windows(struct wtl_history *history);
+void wtl_history_update_open_windows(struct wtl_history *history);
 /* What was emitted in the window that energy is billed by, or in the part. */
 struct wtl_emission wtl_history_emission(const struct wtl_history *history);
 
@@ -132,9 +132,9 @@ const char *wtl_gap_name(enum wtl_gap_kind kind); /* "suspend", … */
 enum { WTL_GAP_TEXT_SIZE = 200 };
 const char *wtl_gap_text(const struct wtl_stored_gap *gap, char text[WTL_GAP_TEXT_SIZE]);
 
-/* What the recording says of itself (WTL_FACT_…); "": nothing. */
+/* A fact of the recording (WTL_FACT_…); "": there is none. */
 const char *wtl_history_fact(const struct wtl_history *history, const char *key);
-/* How long the file goes, and UTC at its end. */
+/* How long the recording is, and UTC at a time of it. */
 int64_t wtl_history_span_ns(const struct wtl_history *history);
 int64_t wtl_history_utc(const struct wtl_history *history, int64_t t_mono_ns);
 

@@ -40,7 +40,7 @@ static int play_sample(struct wtl_player *player, struct wtl_played *played)
 
 /* ---- Bills ---- */
 
-static const struct wtl_played_window own_window = {.told_name = "here"};
+static const struct wtl_played_window own_window = {.meter_name = "here"};
 
 static int play_bill(struct wtl_player *player, struct wtl_played *played)
 {
@@ -61,7 +61,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 		if (!wtl_player_is_mono(mono_ns) || mono_ns < player->sampled_ns)
 			return -EBADMSG;
 		player->io.mono_ns = mono_ns;
-		if (wtl_window_look(player->meter, main->told_name, &window, player->energies,
+		if (wtl_window_look(player->meter, main->meter_name, &window, player->energies,
 				    wattle_meter_domains(player->meter)) < 0)
 			return -EBADMSG;
 	}
@@ -71,16 +71,16 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	player->billed_window = window;
 	player->was_billed = true;
 	played->kind = WTL_PLAYED_BILLED;
-	played->looked_ns = utc_ns - player->bill_offset_ns;
+	played->scanned_ns = utc_ns - player->bill_offset_ns;
 	played->t_mono_ns = window.begin_mono_ns + window.duration_ns;
 	played->window = window;
 	played->energies = player->billed;
-	wtl_player_tell_window(played, main);
+	wtl_player_report_window(played, main);
 	return 0;
 }
 
 /* What was reset then goes on here: its energy is billed with the next scan. */
-static int forget_look(struct wtl_player *player, struct wtl_played *played)
+static int forget_scan(struct wtl_player *player, struct wtl_played *played)
 {
 	int rc;
 
@@ -88,12 +88,12 @@ static int forget_look(struct wtl_player *player, struct wtl_played *played)
 	played->kind = WTL_PLAYED_SAMPLE;
 	wtl_consumers_bill(player->consumers, player->energies, played->t_mono_ns);
 	player->is_forgetting = true;
-	rc = wtl_player_tell_changes(player, 0);
+	rc = wtl_player_restore_changes(player, 0);
 	player->is_forgetting = false;
 	return rc;
 }
 
-/* Accounts and windows begin with the first scan behind what a ring has dropped: that tells what everybody had
+/* Accounts and windows begin with the first scan behind what a ring has dropped: that has what everybody had
  * used until then. */
 static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *played)
 {
@@ -111,18 +111,18 @@ static int begin_behind_dropped(struct wtl_player *player, struct wtl_played *pl
 	return 0;
 }
 
-/* A scan is billed or forgotten by what follows it: one that is neither is not told at all. */
-static int play_look(struct wtl_player *player, struct wtl_played *played)
+/* A scan is billed or forgotten by what follows it: one that is neither is damaged. */
+static int play_scan(struct wtl_player *player, struct wtl_played *played)
 {
 	int64_t op = wtl_player_peek_op(player);
 	int rc;
 
 	if (op != WTL_OP_BILLED && op != WTL_OP_RESET)
 		return -EBADMSG;
-	rc = wtl_player_tell_look(player);
+	rc = wtl_player_restore_scan(player);
 	if (rc < 0)
 		return rc;
-	player->has_looks = true;
+	player->has_scans = true;
 	player->cursors[WTL_SINGLE_OP].at++;
 	if (op == WTL_OP_BILLED && player->is_behind_dropped)
 		return begin_behind_dropped(player, played);
@@ -131,25 +131,27 @@ static int play_look(struct wtl_player *player, struct wtl_played *played)
 	player->is_behind_dropped = false;
 	played->t_mono_ns = player->io.mono_ns;
 	if (player->main_is_own)
-		return forget_look(player, played);
+		return forget_scan(player, played);
 	wtl_consumers_begin(player->consumers);
 	wtl_player_forget_past(player);
 	player->main_window = 0;
 	player->was_billed = player->lost_reset = false;
 	played->kind = WTL_PLAYED_RESET;
-	return wtl_player_tell_changes(player, 0);
+	return wtl_player_restore_changes(player, 0);
 }
 
 /* ---- The rest ---- */
 
 static int play_second(struct wtl_player *player, struct wtl_played *played)
 {
+	bool has_rss = player->cursors[WTL_SINGLE_SECOND_RSS].n > 0;
 	int64_t utc_ns;
 
 	if (wtl_player_take(player, WTL_SINGLE_SECOND_MONO, &played->t_mono_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SECOND_UTC, &utc_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SECOND_CPU, &played->self_cpu_ns) < 0 ||
-	    wtl_player_take(player, WTL_SINGLE_SECOND_RSS, &played->self_rss_bytes) < 0)
+	    (has_rss &&
+	     wtl_player_take(player, WTL_SINGLE_SECOND_RSS, &played->self_rss_bytes) < 0))
 		return -EBADMSG;
 	if (!wtl_player_is_mono(played->t_mono_ns) || !wtl_player_is_utc(utc_ns) ||
 	    played->self_cpu_ns < 0 || played->self_rss_bytes < 0)
@@ -200,8 +202,8 @@ static int play_op(struct wtl_player *player, int64_t op, struct wtl_played *pla
 					  : wtl_player_end_window(player, played);
 	case WTL_OP_CANCEL:
 		return wtl_player_cancel_window(player, played);
-	case WTL_OP_LOOK:
-		return play_look(player, played);
+	case WTL_OP_SCAN:
+		return play_scan(player, played);
 	case WTL_OP_SECOND:
 		return play_second(player, played);
 	case WTL_OP_DEVICES:
@@ -211,23 +213,23 @@ static int play_op(struct wtl_player *player, int64_t op, struct wtl_played *pla
 	}
 }
 
-static int told(const struct wtl_player *player, struct wtl_played *played)
+static int report(const struct wtl_player *player, struct wtl_played *played)
 {
 	played->t_utc_ns = wtl_player_utc(player, played->t_mono_ns);
 	return 1;
 }
 
-/* What the opening passed over, and windows that go on behind it. 1: that is told. */
-static int tell_waiting(struct wtl_player *player, struct wtl_played *played)
+/* What was skipped when opening, and windows that go on behind it. 1: one of those is in *played. */
+static int report_waiting(struct wtl_player *player, struct wtl_played *played)
 {
 	if (player->lost_first.text[0]) {
 		*played = player->lost_first;
 		player->lost_first.text[0] = '\0';
-		return told(player, played);
+		return report(player, played);
 	}
 	if (player->is_behind_dropped || !wtl_player_catch_up(player, played))
 		return 0;
-	return told(player, played);
+	return report(player, played);
 }
 
 int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err)
@@ -238,7 +240,7 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	int rc;
 
 	memset(ret_played, 0, sizeof(*ret_played));
-	rc = tell_waiting(player, ret_played);
+	rc = report_waiting(player, ret_played);
 	if (rc > 0)
 		return rc;
 	while (!player->has_period || wtl_player_peek_op(player) < 0) {
@@ -246,12 +248,12 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 		if (rc <= 0)
 			return rc;
 		if (!player->has_period)
-			return told(player, ret_played);
+			return report(player, ret_played);
 	}
 	wtl_player_take(player, WTL_SINGLE_OP, &op);
 	rc = play_op(player, op, ret_played);
 	if (rc == -EBADMSG) {
-		/* Nobody takes the scan that was told: its uses are not there for long. */
+		/* The scan points into this player's arrays, which will change: an empty one replaces it. */
 		wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &nothing);
 		snprintf(text, sizeof(text), "the rest of period %zu is not what it should be",
 			 player->period);
@@ -260,7 +262,7 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 	}
 	if (rc < 0)
 		return wtl_err_set(err, rc, "recording", NULL, "%s", wtl_err_text(rc));
-	return told(player, ret_played);
+	return report(player, ret_played);
 }
 
 void wtl_player_sample_again(struct wtl_player *player)
@@ -271,7 +273,7 @@ void wtl_player_sample_again(struct wtl_player *player)
 int wtl_player_begin_here(struct wtl_player *player)
 {
 	if (player->main_is_own)
-		wattle_window_cancel(player->meter, own_window.told_name);
+		wattle_window_cancel(player->meter, own_window.meter_name);
 	wtl_consumers_begin(player->consumers);
 	wtl_player_begin_counts(player);
 	player->main_is_own = true;
@@ -279,7 +281,7 @@ int wtl_player_begin_here(struct wtl_player *player)
 	memset(player->energies, 0,
 	       wattle_meter_domains(player->meter) * sizeof(*player->energies));
 	wtl_player_sample_again(player);
-	return wattle_window_begin(player->meter, own_window.told_name);
+	return wattle_window_begin(player->meter, own_window.meter_name);
 }
 
 void wtl_player_take_figures(struct wtl_player *player)
@@ -289,10 +291,10 @@ void wtl_player_take_figures(struct wtl_player *player)
 				    : wtl_player_find_window(player, player->main_window);
 	size_t n = wattle_meter_domains(player->meter);
 
-	if (player->has_looks || !main || (player->main_ended && !player->main_is_own))
+	if (player->has_scans || !main || (player->main_ended && !player->main_is_own))
 		return;
 	player->io.mono_ns = player->io.after_ns;
-	if (wtl_window_look(player->meter, main->told_name, &player->billed_window,
+	if (wtl_window_look(player->meter, main->meter_name, &player->billed_window,
 			    player->energies, n) < 0)
 		return;
 	memcpy(player->billed, player->energies, n * sizeof(*player->billed));

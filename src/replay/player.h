@@ -19,8 +19,8 @@ struct wtl_player;
 struct wtl_reading;
 
 /*
- * Goes by a recording again: a meter and consumers that are fed with what was recorded, through the
- * very code that runs live. One step at a time, so that whoever steps can look at both in between.
+ * Plays a recording: a meter and consumers that are fed with what was recorded, through the
+ * very code that runs live. One step at a time, so that the caller can read both in between.
  */
 enum { WTL_POLICY_DOMAINS = 64 };
 
@@ -55,7 +55,7 @@ enum wtl_played_kind {
 	WTL_PLAYED_RESET,   /* all accounts are 0 */
 	WTL_PLAYED_SECOND,  /* wattle's own cost so far */
 	WTL_PLAYED_DEVICES, /* devices[] */
-	WTL_PLAYED_LOST,    /* a stretch could not be read, from t_mono_ns on: text says which */
+	WTL_PLAYED_LOST,    /* a stretch could not be read, from t_mono_ns on: see text */
 };
 
 struct wtl_played {
@@ -63,13 +63,13 @@ struct wtl_played {
 	int64_t t_mono_ns, t_utc_ns;
 	uint32_t window_id;
 	char window_name[64];
-	int32_t window_pid; /* of whoever marked it from outside; 0: none */
+	int32_t window_pid; /* of the process that marked it from outside; 0: none */
 	bool is_cut;	    /* BEGUN: it began before what there is of the recording */
 	struct wattle_window window;
 	const struct wattle_energy *energies; /* one a domain; until the next step */
-	int64_t looked_ns; /* BILLED: of who ran; its window may have ended before */
-	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far */
-	const struct wtl_device_value *devices; /* what devices told beside energy */
+	int64_t scanned_ns; /* BILLED: when processes were scanned; its window may have ended before */
+	int64_t self_cpu_ns, self_rss_bytes;	/* the highest so far; 0: not known */
+	const struct wtl_device_value *devices; /* what devices reported beside energy */
 	size_t n_devices;
 	int64_t lost_ns; /* how long the stretch is; 0: not known */
 	char text[256];
@@ -81,7 +81,7 @@ static inline bool wtl_played_has_sample(const struct wtl_played *played)
 	return played->kind <= WTL_PLAYED_ENDED;
 }
 
-/* One step. 1: *ret_played says what happened; 0: that was all; negative: no memory and the like. */
+/* One step. 1: *ret_played is what happened; 0: that was all; negative: no memory and the like. */
 int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, struct wtl_err *err);
 
 /*
@@ -91,9 +91,9 @@ int wtl_player_step(struct wtl_player *player, struct wtl_played *ret_played, st
 int wtl_player_begin_here(struct wtl_player *player);
 
 /*
- * Goes to the end of a recording without going by it, where that was ended properly and what it says of
- * its end adds up: everything below is then as after the last step. 1, with wattle's own cost; 0: it has
- * to be gone by, and opened anew for that; or negative. For a player that took no step, and with no policy
+ * Goes to the end of a recording without playing it, where that was ended properly and its summary
+ * adds up: everything below is then as after the last step. 1, with wattle's own cost; 0: it has
+ * to be played, and opened again for that; or negative. For a player that took no step, and with no policy
  * but only_summary.
  */
 int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
@@ -115,7 +115,7 @@ int wtl_player_window(const struct wtl_player *player, uint32_t id,
 /* The newest sample is the meter's next one once more: a window that is begun now begins with it. */
 void wtl_player_sample_again(struct wtl_player *player);
 
-/* UTC at a monotonic time of the recording, wherever the player stands; and the clock that tells it. */
+/* UTC at a monotonic time of the recording, wherever the player stands; and the clock it comes from. */
 int64_t wtl_player_utc(const struct wtl_player *player, int64_t t_mono_ns);
 const struct wtl_wall *wtl_player_wall(const struct wtl_player *player);
 
@@ -134,9 +134,9 @@ bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *re
 
 /* false: nobody was followed when it was recorded. */
 bool wtl_player_follows(const struct wtl_player *player);
-/* As far as it was played: somebody was looked at. */
-bool wtl_player_has_looks(const struct wtl_player *player);
-/* Where nobody was: what wtl_player_billed() tells are the main window's figures, as they were when it ended,
+/* As far as it was played, there was a scan. */
+bool wtl_player_has_scans(const struct wtl_player *player);
+/* Where nobody was: wtl_player_billed() has the main window's figures, as they were when it ended,
  * or by the newest sample. */
 void wtl_player_take_figures(struct wtl_player *player);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player says of where it stands. */
+/* What can be asked of a player between two steps. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,9 +59,9 @@ const struct wtl_wall *wtl_player_wall(const struct wtl_player *player)
 	return &player->wall;
 }
 
-bool wtl_player_has_looks(const struct wtl_player *player)
+bool wtl_player_has_scans(const struct wtl_player *player)
 {
-	return player->has_looks;
+	return player->has_scans;
 }
 
 bool wtl_player_billed(const struct wtl_player *player, struct wattle_window *ret_window,

@@ -18,7 +18,7 @@ struct stretch {
 };
 
 /*
- * A window that was open all the time was told live, when nothing was lost: where it has no gap, the counter
+ * A window that was open all the time has its figures from the live meter, which lost nothing: where it has no gap, the counter
  * was not reset, and the machine did not sleep.
  */
 static int find_certain(void *context, const struct wtl_stored_window *window)
@@ -72,20 +72,20 @@ int wtl_player_note_stale(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *look)
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *scan)
 {
 	size_t n = player->n_stale;
 
-	if (wtl_array_reserve(&player->folds, &player->folds_room, look->n_folds + n,
+	if (wtl_array_reserve(&player->folds, &player->folds_room, scan->n_folds + n,
 			      sizeof(player->folds[0])) < 0)
 		return -ENOMEM;
-	if (look->n_folds > 0)
-		memmove(player->folds + n, player->folds, look->n_folds * sizeof(player->folds[0]));
+	if (scan->n_folds > 0)
+		memmove(player->folds + n, player->folds, scan->n_folds * sizeof(player->folds[0]));
 	for (size_t i = 0; i < n; i++)
 		player->folds[i] =
 			(struct wtl_fold){.from = player->stale[i], .into = WTL_SLOT_UNSEEN};
-	look->folds = player->folds;
-	look->n_folds += n;
+	scan->folds = player->folds;
+	scan->n_folds += n;
 	player->n_stale = 0;
 	return 0;
 }
@@ -131,7 +131,7 @@ static void end_late(struct wtl_player *player, struct wtl_played_window *window
 
 	wtl_store_each_window(player->reader, seek, &sought);
 	if (sought.is_found) {
-		wattle_window_cancel(player->meter, window->told_name);
+		wattle_window_cancel(player->meter, window->meter_name);
 		played->kind = WTL_PLAYED_ENDED;
 		played->window = sought.figures;
 		played->energies = player->energies;
@@ -140,7 +140,7 @@ static void end_late(struct wtl_player *player, struct wtl_played_window *window
 		wtl_player_cancel(player, window);
 		played->kind = WTL_PLAYED_CANCELLED;
 	}
-	wtl_player_tell_window(played, window);
+	wtl_player_report_window(played, window);
 }
 
 static int begin_late(struct wtl_player *player, struct wtl_played_window *window,
@@ -148,13 +148,13 @@ static int begin_late(struct wtl_player *player, struct wtl_played_window *windo
 {
 	player->io.mono_ns = player->sampled_ns;
 	player->io.utc_ns = wtl_player_utc(player, player->sampled_ns);
-	if (wattle_window_begin(player->meter, window->told_name) < 0)
+	if (wattle_window_begin(player->meter, window->meter_name) < 0)
 		return 0;
 	wtl_player_begin_accounts(player);
 	wtl_player_note_begun(player, window, window->begin_utc_ns - window->begin_mono_ns);
 	played->kind = WTL_PLAYED_BEGUN;
 	played->is_cut = true;
-	wtl_player_tell_window(played, window);
+	wtl_player_report_window(played, window);
 	return 1;
 }
 

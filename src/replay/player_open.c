@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player needs to begin: the meter, the consumers, and what was known of the machine. */
+/* What a player starts with: the meter, the consumers, and what was known of the machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "replay/player_state.h"
 #include "replay/recorder_windows.h"
 
-/* Those that a recorder can tell apart, and some that the player and its user open. */
+/* As many as a recorder knows at once, and some that the player and its user open. */
 enum { WINDOWS_OPEN_MAX = WTL_KNOWN_WINDOWS + 16 };
 
-static void tell_machine(struct wtl_player *player)
+static void restore_machine(struct wtl_player *player)
 {
 	const struct {
 		const char *key;
@@ -129,7 +129,7 @@ static bool recorded_idle(struct wtl_player *player, size_t i, struct wtl_baseli
 	return text && wtl_baseline_parse(text, strlen(text), domain, source, ret_idle) == 0;
 }
 
-/* Returns false for a domain that goes by the recording. */
+/* Returns false for a domain whose idle power is the recording's. */
 static bool given_idle(const struct wtl_player_policy *policy, const char *domain,
 		       struct wtl_baseline *ret_idle)
 {
@@ -143,7 +143,7 @@ static bool given_idle(const struct wtl_player_policy *policy, const char *domai
 	return i < policy->n_given || policy->has_no_idle;
 }
 
-static void tell_idle(struct wtl_player *player)
+static void restore_idle(struct wtl_player *player)
 {
 	for (size_t i = 0; i < wattle_meter_domains(player->meter); i++) {
 		struct wtl_baseline idle;
@@ -185,7 +185,7 @@ static int open_all(struct wtl_player *player, const char *path, struct wtl_err 
 	rc = open_meter(player, err);
 	if (rc < 0)
 		return rc;
-	tell_machine(player);
+	restore_machine(player);
 	n_domains = wattle_meter_domains(player->meter);
 	player->energies = calloc(n_domains + 1, sizeof(*player->energies));
 	player->billed = calloc(n_domains + 1, sizeof(*player->billed));
@@ -194,7 +194,7 @@ static int open_all(struct wtl_player *player, const char *path, struct wtl_err 
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	rc = open_consumers(player, err);
 	if (rc == 0)
-		tell_idle(player);
+		restore_idle(player);
 	return rc;
 }
 
@@ -235,7 +235,7 @@ void wtl_player_close(struct wtl_player *player)
 	free(player->is_certain);
 	free(player->uses);
 	free(player->folds);
-	free(player->told);
+	free(player->slots);
 	free(player->moved);
 	free(player->stale);
 	free(player->busy);

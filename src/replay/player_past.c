@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What consumers had used before the accounts began. Their numbers were told live, since live accounts began;
+ * What consumers had used before the accounts began. Recorded numbers count from when the live accounts began;
  * where those of a player begin later, what was before is taken off.
  */
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include "replay/delta.h"
 #include "workload/workload.h"
 
-/* Numbers that only count what happened since accounts began. */
+/* Numbers that count since accounts began. */
 static const enum wtl_change counts[WTL_PAST_COUNTS] = {WTL_CHANGE_CPU, WTL_CHANGE_COUNTED,
 							WTL_CHANGE_PROCESSES};
 
-/* Damaged ones may be anything: they go round, as they do when changes are added up. */
+/* Damaged ones may be anything: they wrap, as they do when changes are added up. */
 static int64_t sum(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -33,35 +33,35 @@ static void change(struct wtl_consumer *consumer, enum wtl_change which, int64_t
 
 int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot)
 {
-	size_t before = player->told_room;
+	size_t before = player->slots_room;
 
 	if (slot < before)
 		return 0;
-	if (wtl_array_reserve(&player->told, &player->told_room, slot + 1u,
-			      sizeof(player->told[0])) < 0)
+	if (wtl_array_reserve(&player->slots, &player->slots_room, slot + 1u,
+			      sizeof(player->slots[0])) < 0)
 		return -ENOMEM;
-	if (player->told_room > before)
-		memset(player->told + before, 0,
-		       (player->told_room - before) * sizeof(player->told[0]));
+	if (player->slots_room > before)
+		memset(player->slots + before, 0,
+		       (player->slots_room - before) * sizeof(player->slots[0]));
 	return 0;
 }
 
-void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same)
+void wtl_player_renew_past(struct wtl_player *player, uint32_t slot, bool is_same)
 {
-	struct wtl_told_slot *told = &player->told[slot];
+	struct wtl_played_slot *own = &player->slots[slot];
 
 	if (is_same)
 		return;
-	/* What came with folds of this scan, which are told before changes. */
-	memcpy(told->past, told->folded, sizeof(told->past));
-	told->is_over = false;
+	/* What came with folds of this scan, which are restored before changes. */
+	memcpy(own->past, own->folded, sizeof(own->past));
+	own->is_over = false;
 }
 
 void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 			      struct wtl_consumer *consumer)
 {
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
-		wtl_delta_set_number(consumer, counts[i], less(0, player->told[slot].past[i]));
+		wtl_delta_set_number(consumer, counts[i], less(0, player->slots[slot].past[i]));
 }
 
 /* The account of one that is over is another's from now on, and with it what was before. */
@@ -69,13 +69,17 @@ int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	int rc = wtl_player_reach_slot(player, from > into ? from : into);
-	struct wtl_told_slot *source, *target;
+	struct wtl_played_slot *source, *target;
+	const struct wtl_consumer *folded = wtl_workload_consumer(workload, from);
 	struct wtl_consumer *consumer;
 
 	if (rc < 0 || from == into)
 		return rc;
-	source = &player->told[from];
-	target = &player->told[into];
+	source = &player->slots[from];
+	target = &player->slots[into];
+	target->folded_cpu_ns =
+		sum(target->folded_cpu_ns,
+		    sum(source->folded_cpu_ns, sum(source->past[0], folded ? folded->cpu_ns : 0)));
 	consumer = wtl_workload_consumer(workload, into)
 			   ? wtl_workload_restore_consumer(workload, into)
 			   : NULL;
@@ -92,9 +96,12 @@ int wtl_player_fold_past(struct wtl_player *player, uint32_t from, uint32_t into
 
 void wtl_player_forget_folded(struct wtl_player *player)
 {
-	for (size_t i = 0; i < player->n_folded; i++)
-		memset(player->told[player->folds[i].into].folded, 0,
-		       sizeof(player->told[0].folded));
+	for (size_t i = 0; i < player->n_folded; i++) {
+		struct wtl_played_slot *own = &player->slots[player->folds[i].into];
+
+		memset(own->folded, 0, sizeof(own->folded));
+		own->folded_cpu_ns = 0;
+	}
 	player->n_folded = 0;
 }
 
@@ -105,7 +112,7 @@ void wtl_player_keep_number(struct wtl_player *player, uint32_t slot, enum wtl_c
 
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++)
 		if (counts[i] == which) {
-			player->told[slot].past[i] = sum(player->told[slot].past[i], by);
+			player->slots[slot].past[i] = sum(player->slots[slot].past[i], by);
 			change(wtl_workload_restore_consumer(workload, slot), which, less(0, by));
 		}
 }
@@ -114,14 +121,14 @@ void wtl_player_forget_past(struct wtl_player *player)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 
-	for (uint32_t slot = 0; slot < player->told_room; slot++) {
-		struct wtl_told_slot *told = &player->told[slot];
+	for (uint32_t slot = 0; slot < player->slots_room; slot++) {
+		struct wtl_played_slot *own = &player->slots[slot];
 		bool is_there = wtl_workload_consumer(workload, slot);
 
 		for (size_t i = 0; is_there && i < WTL_PAST_COUNTS; i++)
 			change(wtl_workload_restore_consumer(workload, slot), counts[i],
-			       told->past[i]);
-		memset(told->past, 0, sizeof(told->past));
+			       own->past[i]);
+		memset(own->past, 0, sizeof(own->past));
 	}
 }
 
@@ -129,18 +136,18 @@ static void begin_one(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	struct wtl_consumer *consumer = wtl_workload_restore_consumer(workload, slot);
-	struct wtl_told_slot *told = &player->told[slot];
+	struct wtl_played_slot *own = &player->slots[slot];
 	bool is_process = consumer->pid > 0 && consumer->state != WTL_CONSUMER_EXITED;
 
 	for (size_t i = 0; i < WTL_PAST_COUNTS; i++) {
 		/* Who lives on is a process of what comes, too. */
 		if (counts[i] == WTL_CHANGE_PROCESSES && is_process)
 			continue;
-		told->past[i] = sum(told->past[i], wtl_delta_number(consumer, counts[i]));
+		own->past[i] = sum(own->past[i], wtl_delta_number(consumer, counts[i]));
 		wtl_delta_set_number(consumer, counts[i], 0);
 	}
-	told->is_over = consumer->state == WTL_CONSUMER_EXITED;
-	if (told->is_over)
+	own->is_over = consumer->state == WTL_CONSUMER_EXITED;
+	if (own->is_over)
 		wtl_workload_restore_nobody(workload, slot);
 }
 
@@ -150,8 +157,8 @@ void wtl_player_begin_counts(struct wtl_player *player)
 	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
 
 	for (uint32_t slot = wtl_workload_next(workload, 0);
-	     slot < capacity && slot < player->told_room;
+	     slot < capacity && slot < player->slots_room;
 	     slot = wtl_workload_next(workload, slot + 1))
-		if (player->told[slot].owner)
+		if (player->slots[slot].owner)
 			begin_one(player, slot);
 }

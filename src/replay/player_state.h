@@ -16,7 +16,7 @@
 #include "replay/wall.h"
 
 /* The parts of a player: player_open.c and player_tables.c (what it begins with), player_values.c (what is read
- * of the series), player.c (stepping), player_windows.c, player_look.c (who ran), player_past.c (what they
+ * of the series), player.c (stepping), player_windows.c, player_scan.c (who ran), player_past.c (what they
  * used before), player_lost.c (what cannot be read). */
 
 /* Times beyond these are damaged ones; of others a few can be added. */
@@ -37,15 +37,15 @@ struct wtl_channel_cursors {
 struct wtl_gpu_cursors {
 	struct wtl_cursor of[WTL_OF_GPU];
 	char domain[WTL_NAME_SIZE];
-	struct wtl_use *told;
+	struct wtl_use *used;
 	size_t room;
 };
 
 struct wtl_played_window {
 	uint32_t id;
-	char name[64], told_name[16]; /* the meter's: names may repeat */
+	char name[64], meter_name[16]; /* the meter's: names may repeat */
 	bool is_open, has_begun;
-	/* As the table says; end INT64_MAX: it was open to the end. */
+	/* As in the table; end INT64_MAX: it was open to the end. */
 	int64_t begin_mono_ns, begin_utc_ns, end_mono_ns;
 	int32_t pid;
 };
@@ -53,7 +53,7 @@ struct wtl_played_window {
 /* Of a consumer: CPU time, how much of it was counted, and processes. */
 enum { WTL_PAST_COUNTS = 3 };
 
-/* A consumer as the table tells of it. */
+/* A consumer as it is in the table. */
 struct wtl_played_consumer {
 	uint32_t id, slot;
 	bool is_there; /* to the end */
@@ -106,41 +106,42 @@ struct wtl_player {
 	struct wattle_energy *energies, *billed;
 	struct wattle_window billed_window;
 	bool was_billed;
-	bool is_behind_dropped; /* a ring has dropped what was before, and nobody was looked at since */
-	bool has_looks;		/* who ran was recorded */
+	bool is_behind_dropped; /* a ring has dropped what was before, and there was no scan since */
+	bool has_scans;		/* who ran was recorded */
 	uint32_t main_window;	/* whose energy was billed live; 0: none */
 	int64_t bill_offset_ns; /* of the UTC of its bills to CLOCK_MONOTONIC */
 	bool main_ended, main_is_own;
 	struct wattle_window ended_window;
-	int64_t utc_offset_ns; /* as told newest */
+	int64_t utc_offset_ns; /* the newest */
 	struct wtl_wall wall;
 	struct wtl_use *uses;
 	size_t uses_room;
 	struct wtl_fold *folds;
 	size_t folds_room, n_folded; /* of this scan, so far */
-	struct wtl_told_slot {
-		uint32_t list;	   /* the list of changes that told of it last */
-		uint32_t owner;	   /* in the table of consumers; 0: nobody */
-		bool is_over;	   /* it had ended before accounts began: nothing is told of it */
-		bool is_kept;	   /* a reset that is none here removed it: it stays as it is */
-		int64_t cpu_ns;	   /* as told in this period; */
-		int64_t retold_ns; /* and in the one before, unless it was told in this one */
+	struct wtl_played_slot {
+		uint32_t list;	/* the newest list of changes that had it */
+		uint32_t owner; /* in the table of consumers; 0: nobody */
+		bool is_over;	/* it had ended before accounts began: changes of it are skipped */
+		bool is_kept;	/* a reset that is none here removed it: it stays as it is */
+		int64_t cpu_ns; /* as recorded in this period; */
+		int64_t before_ns; /* and in the one before, unless it was recorded in this one */
 		/* Before accounts began; and of it, what came with the folds of this scan. */
 		int64_t past[WTL_PAST_COUNTS], folded[WTL_PAST_COUNTS];
-	} * told; /* by slot */
-	size_t told_room;
+		int64_t folded_cpu_ns; /* all CPU time that those folds bring: it was used before */
+	} * slots;		       /* by number */
+	size_t slots_room;
 	/* Slots that had another owner before something was lost: whose the account is now is not known. */
 	uint32_t *stale;
 	size_t n_stale, stale_room;
-	uint32_t *busy; /* slots whose CPU time the newest list told of */
+	uint32_t *busy; /* slots whose CPU time changed with the newest list */
 	size_t n_busy, busy_room;
 	uint32_t n_lists;
 	bool is_first_list; /* in this period */
-	bool lost_reset;    /* accounts may have begun anew in what is missing */
+	bool lost_reset;    /* accounts may have started again in what is missing */
 	bool *is_certain;   /* by domain: nothing happened to its counter in what is missing */
 	bool is_forgetting; /* a reset that is none of the accounts' */
-	/* From the first such reset on, where what the file says of its slots is told, by those: whoever
-	 * the reset removed stays, and what comes has another slot here. 0: not yet. */
+	/* From the first such reset on, the slots here of the file's slots: who was removed by
+	 * the reset stays, and who comes has another slot here. 0: not yet. */
 	uint32_t *moved;
 	size_t moved_room;
 	uint32_t next_slot; /* the first one that nobody had; 0: all slots are the file's */
@@ -178,10 +179,10 @@ struct wtl_played_consumer *wtl_player_find_consumer(const struct wtl_player *pl
 /* ---- player_values.c: values, one after the other. -EBADMSG where the series is over ---- */
 
 void wtl_player_find_series(struct wtl_player *player);
-/* The next period that can be read. 1; 0: there is none; a period that cannot be read is told. */
+/* The next period that can be read. 1; 0: there is none; a period that cannot be read is in *played. */
 int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
 			   struct wtl_err *err);
-/* What comes next does not follow what was before: the event says why. */
+/* What comes next does not follow what was before: the event has the reason. */
 void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, const char *text);
 /* What happens next, but for what has begun; -1: nothing in this period. */
 int64_t wtl_player_peek_op(const struct wtl_player *player);
@@ -197,21 +198,21 @@ int wtl_player_count(struct wtl_player *player, enum wtl_single id, size_t *ret_
 
 /* NULL: the table has none of that id. */
 struct wtl_played_window *wtl_player_find_window(const struct wtl_player *player, int64_t id);
-void wtl_player_tell_window(struct wtl_played *played, const struct wtl_played_window *window);
+void wtl_player_report_window(struct wtl_played *played, const struct wtl_played_window *window);
 
 /* With the sample that was taken before, or on its own. 0 or -EBADMSG. */
 int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played);
 int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played);
 int wtl_player_cancel_window(struct wtl_player *player, struct wtl_played *played);
 
-/* Notes for those who begin, end and cancel windows that are not told of. */
+/* For windows that begin, end and are cancelled without an event of their own. */
 void wtl_player_note_begun(struct wtl_player *player, struct wtl_played_window *window,
 			   int64_t utc_offset_ns);
 void wtl_player_note_ended(struct wtl_player *player, struct wtl_played_window *window,
 			   const struct wattle_window *figures);
 void wtl_player_cancel(struct wtl_player *player, struct wtl_played_window *window);
 /* Before a window begins: where something is missing since accounts last began, and no window is open that they
- * are of, they began anew in what is missing. */
+ * are of, they started again in what is missing. */
 void wtl_player_begin_accounts(struct wtl_player *player);
 
 /* ---- player_lost.c ---- */
@@ -221,19 +222,19 @@ void wtl_player_resume(struct wtl_player *player, int64_t from_ns);
 /* The slot has another owner than before what is missing. 0 or -ENOMEM. */
 int wtl_player_note_stale(struct wtl_player *player, uint32_t slot);
 /* Before all other folds of the scan, the accounts of those go to what was not seen. 0 or -ENOMEM. */
-int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *look);
+int wtl_player_fold_stale(struct wtl_player *player, struct wtl_workload_scan *scan);
 
-/* Where something is missing, a window may have begun or ended in it. 1: one that has is told; 0: there is
+/* Where something is missing, a window may have begun or ended in it. 1: one that has is in *played; 0: there is
  * none any more. */
 int wtl_player_catch_up(struct wtl_player *player, struct wtl_played *played);
 
 /* ---- player_past.c ---- */
 
-/* There is a told[] of the slot. 0 or -ENOMEM. */
+/* There is a slots[] of the slot. 0 or -ENOMEM. */
 int wtl_player_reach_slot(struct wtl_player *player, uint32_t slot);
-/* The slot's owner is told again, or another one. */
-void wtl_player_tell_past(struct wtl_player *player, uint32_t slot, bool is_same);
-/* A consumer that is told of from 0: its counts begin below that by what was before. */
+/* The slot's owner is recorded again, or it has another one. */
+void wtl_player_renew_past(struct wtl_player *player, uint32_t slot, bool is_same);
+/* A consumer whose numbers start again from 0: its counts start below that by what was before. */
 void wtl_player_take_off_past(const struct wtl_player *player, uint32_t slot,
 			      struct wtl_consumer *consumer);
 /* 0 or -ENOMEM. After a scan's changes, wtl_player_forget_folded(). */
@@ -247,10 +248,10 @@ void wtl_player_forget_past(struct wtl_player *player);
 /* Accounts begin: who has ended is gone, and nobody has used anything. */
 void wtl_player_begin_counts(struct wtl_player *player);
 
-/* ---- player_look.c ---- */
+/* ---- player_scan.c ---- */
 
-/* Tells the consumers of the next scan; of changes alone, as after a reset. 0, -ENOMEM or -EBADMSG. */
-int wtl_player_tell_look(struct wtl_player *player);
-int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns);
+/* Restores the next scan; or changes alone, as after a reset. 0, -ENOMEM or -EBADMSG. */
+int wtl_player_restore_scan(struct wtl_player *player);
+int wtl_player_restore_changes(struct wtl_player *player, int64_t duration_ns);
 
 #endif

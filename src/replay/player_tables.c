@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a player begins with: the recording's plain tables. */
+/* What a player reads first: the recording's plain tables. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
 
-/* The same text once, since sources are told apart by where their names are. */
+/* The same text once, since sources are compared by the address of their names. */
 static const char *intern_source(struct wtl_player *player, const char *name)
 {
 	for (size_t i = 0; i < player->n_sources; i++)
@@ -158,7 +158,7 @@ static int add_window(void *context, const struct wtl_stored_window *stored)
 			stored->is_open ? INT64_MAX : stored->begin_mono_ns + stored->duration_ns,
 	};
 	memcpy(own->name, stored->name, sizeof(own->name));
-	snprintf(own->told_name, sizeof(own->told_name), "w%u", stored->id);
+	snprintf(own->meter_name, sizeof(own->meter_name), "w%u", stored->id);
 	return 0;
 }
 
@@ -237,7 +237,7 @@ void wtl_player_free_tables(struct wtl_player *player)
 	for (size_t i = 0; i < player->n_who; i++)
 		free(player->who[i]);
 	for (size_t i = 0; i < player->n_gpus; i++)
-		free(player->gpus[i].told);
+		free(player->gpus[i].used);
 	free(player->who);
 	free(player->users);
 	free(player->domains);

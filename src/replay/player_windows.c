@@ -44,14 +44,14 @@ static int take_mono(struct wtl_player *player, int64_t *ret_mono_ns)
 	return 0;
 }
 
-void wtl_player_tell_window(struct wtl_played *played, const struct wtl_played_window *window)
+void wtl_player_report_window(struct wtl_played *played, const struct wtl_played_window *window)
 {
 	played->window_id = window->id;
 	played->window_pid = window->pid;
 	snprintf(played->window_name, sizeof(played->window_name), "%s", window->name);
 }
 
-/* Where nobody was followed, accounts do not begin anew: a command that is repeated has the same name. */
+/* Where nobody was followed, accounts do not start again: a command that is repeated has the same name. */
 static bool is_next_run(const struct wtl_player *player, const struct wtl_played_window *window)
 {
 	const struct wtl_played_window *main = wtl_player_find_window(player, player->main_window);
@@ -115,14 +115,14 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 	played->kind = WTL_PLAYED_BEGUN;
 	played->t_mono_ns = mono_ns;
 	if (!window || window->is_open ||
-	    wattle_window_begin(player->meter, window->told_name) < 0) {
+	    wattle_window_begin(player->meter, window->meter_name) < 0) {
 		wattle_meter_tick(player->meter);
 		played->kind = WTL_PLAYED_SAMPLE;
 		return 0;
 	}
 	wtl_player_begin_accounts(player);
 	wtl_player_note_begun(player, window, player->utc_offset_ns);
-	wtl_player_tell_window(played, window);
+	wtl_player_report_window(played, window);
 	return 0;
 }
 
@@ -136,16 +136,16 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 	played->kind = WTL_PLAYED_ENDED;
 	played->t_mono_ns = mono_ns;
 	if (!window || !window->is_open ||
-	    wtl_window_end(player->meter, window->told_name, &played->window, player->energies,
+	    wtl_window_end(player->meter, window->meter_name, &played->window, player->energies,
 			   wattle_meter_domains(player->meter)) < 0) {
 		wattle_meter_tick(player->meter);
 		played->kind = WTL_PLAYED_SAMPLE;
 		return 0;
 	}
 	played->energies = player->energies;
-	wtl_player_tell_window(played, window);
+	wtl_player_report_window(played, window);
 	wtl_player_note_ended(player, window, &played->window);
-	/* Accounts do not begin anew before their window is over. */
+	/* Accounts do not start again before their window is over. */
 	if (window->id == player->main_window)
 		player->lost_reset = false;
 	return 0;
@@ -153,7 +153,7 @@ int wtl_player_end_window(struct wtl_player *player, struct wtl_played *played)
 
 void wtl_player_cancel(struct wtl_player *player, struct wtl_played_window *window)
 {
-	wattle_window_cancel(player->meter, window->told_name);
+	wattle_window_cancel(player->meter, window->meter_name);
 	window->is_open = false;
 	if (window->id == player->main_window)
 		player->main_window = 0;
@@ -170,7 +170,7 @@ int wtl_player_cancel_window(struct wtl_player *player, struct wtl_played *playe
 	if (!window || !window->is_open)
 		return 0;
 	wtl_player_cancel(player, window);
-	wtl_player_tell_window(played, window);
+	wtl_player_report_window(played, window);
 	return 0;
 }
 
@@ -181,6 +181,6 @@ int wtl_player_window(const struct wtl_player *player, uint32_t id,
 
 	if (!window || !window->is_open)
 		return -ENOENT;
-	return wtl_window_look(player->meter, window->told_name, ret_window, energies,
+	return wtl_window_look(player->meter, window->meter_name, ret_window, energies,
 			       wattle_meter_domains(player->meter));
 }

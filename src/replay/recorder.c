@@ -51,8 +51,8 @@ static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t u
 	put(recorder, WTL_SINGLE_SECOND_CPU,
 	    (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
 		    (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000);
-	put(recorder, WTL_SINGLE_SECOND_RSS,
-	    recorder->peak_memory ? (int64_t)recorder->peak_memory() : 0);
+	if (recorder->peak_memory)
+		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)recorder->peak_memory());
 }
 
 /* A period can be read without those before it. */
@@ -215,9 +215,9 @@ static void window_begins(struct wtl_recorder *recorder, const struct wtl_window
 	store_window(recorder, window, NULL, NULL, 0);
 }
 
-/* Of a window that is about to end; nobody else tells them where the recorder commits by itself. */
-static void tell_figures(struct wtl_recorder *recorder, const struct wtl_known_window *known,
-			 int64_t end_ns)
+/* Of a window that is about to end: where the recorder commits by itself, nobody else stores its figures. */
+static void store_figures(struct wtl_recorder *recorder, const struct wtl_known_window *known,
+			  int64_t end_ns)
 {
 	size_t n = wattle_meter_domains(recorder->meter);
 	struct wattle_window window;
@@ -246,9 +246,9 @@ static void window_noted(void *context, const struct wtl_window_note *note)
 	put(recorder, WTL_SINGLE_WINDOW_ID, window->id);
 	if (note->event == WTL_WINDOW_ENDS) {
 		put(recorder, WTL_SINGLE_WINDOW_MONO, note->t_mono_ns);
-		tell_figures(recorder, window, note->t_mono_ns);
+		store_figures(recorder, window, note->t_mono_ns);
 	} else {
-		/* Nor is it open in the table, or has the figures that were told while it was. */
+		/* In the table it is not open either, and has no figures any more. */
 		store_window(recorder, window, NULL, NULL, wattle_meter_domains(recorder->meter));
 	}
 }
@@ -286,29 +286,29 @@ void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int
 	store_window(recorder, known, NULL, NULL, 0);
 }
 
-/* ---- Looks ---- */
+/* ---- Scans ---- */
 
-static void put_look(struct wtl_recorder *recorder)
+static void put_scan(struct wtl_recorder *recorder)
 {
-	const struct wtl_workload_scan *look = wtl_consumers_scan(recorder->consumers);
+	const struct wtl_workload_scan *scan = wtl_consumers_scan(recorder->consumers);
 	int64_t slot = 0;
 
-	put(recorder, WTL_SINGLE_LOOK_MONO, look->t_mono_ns);
-	put(recorder, WTL_SINGLE_LOOK_DURATION, look->duration_ns);
-	put(recorder, WTL_SINGLE_LOOK_CAPACITY, look->capacity_ns);
-	put(recorder, WTL_SINGLE_LOOK_BUSY, look->busy_ns);
-	put(recorder, WTL_SINGLE_LOOK_WEIGHT,
+	put(recorder, WTL_SINGLE_SCAN_MONO, scan->t_mono_ns);
+	put(recorder, WTL_SINGLE_SCAN_DURATION, scan->duration_ns);
+	put(recorder, WTL_SINGLE_SCAN_CAPACITY, scan->capacity_ns);
+	put(recorder, WTL_SINGLE_SCAN_BUSY, scan->busy_ns);
+	put(recorder, WTL_SINGLE_SCAN_WEIGHT,
 	    wtl_workload_weight(wtl_consumers_workload(recorder->consumers)));
-	put(recorder, WTL_SINGLE_LOOK_USES, (int64_t)look->n_uses);
-	for (size_t i = 0; i < look->n_uses; i++) {
-		put(recorder, WTL_SINGLE_USE_SLOT, look->uses[i].slot - slot);
-		put(recorder, WTL_SINGLE_USE_WEIGHT, (int64_t)look->uses[i].weight);
-		slot = look->uses[i].slot;
+	put(recorder, WTL_SINGLE_SCAN_USES, (int64_t)scan->n_uses);
+	for (size_t i = 0; i < scan->n_uses; i++) {
+		put(recorder, WTL_SINGLE_USE_SLOT, scan->uses[i].slot - slot);
+		put(recorder, WTL_SINGLE_USE_WEIGHT, (int64_t)scan->uses[i].weight);
+		slot = scan->uses[i].slot;
 	}
-	put(recorder, WTL_SINGLE_LOOK_FOLDS, (int64_t)look->n_folds);
-	for (size_t i = 0; i < look->n_folds; i++) {
-		put(recorder, WTL_SINGLE_FOLD_FROM, look->folds[i].from);
-		put(recorder, WTL_SINGLE_FOLD_INTO, look->folds[i].into);
+	put(recorder, WTL_SINGLE_SCAN_FOLDS, (int64_t)scan->n_folds);
+	for (size_t i = 0; i < scan->n_folds; i++) {
+		put(recorder, WTL_SINGLE_FOLD_FROM, scan->folds[i].from);
+		put(recorder, WTL_SINGLE_FOLD_INTO, scan->folds[i].into);
 	}
 }
 
@@ -328,24 +328,30 @@ static void put_gpu(struct wtl_recorder *recorder, size_t i)
 	}
 }
 
-/* Processes whose end nobody told of: what they used is unseen. */
+/* Processes whose exit records were dropped: what they used is unseen. */
 static void note_lost_exits(struct wtl_recorder *recorder)
 {
 	uint64_t n_lost = wtl_consumers_means(recorder->consumers)->n_lost_exits;
 	int64_t now_ns = wtl_consumers_scan(recorder->consumers)->t_mono_ns;
 	struct wtl_stored_gap gap = {
 		.kind = WTL_GAP_EXITS,
-		.begin_mono_ns = recorder->looked_ns,
-		.duration_ns = now_ns - recorder->looked_ns,
+		.begin_mono_ns = recorder->scanned_ns,
+		.duration_ns = now_ns - recorder->scanned_ns,
 	};
 
-	if (recorder->looked_ns && n_lost > recorder->n_lost_exits) {
+	if (recorder->scanned_ns && n_lost > recorder->n_lost_exits) {
 		snprintf(gap.text, sizeof(gap.text),
 			 "the kernel dropped records of processes that ended");
 		wtl_store_gap(recorder->writer, &gap);
 	}
 	recorder->n_lost_exits = n_lost;
-	recorder->looked_ns = now_ns;
+	recorder->scanned_ns = now_ns;
+}
+
+static void follow(struct wtl_recorder *recorder, int64_t scan)
+{
+	if (wtl_delta_follow(&recorder->delta, recorder->consumers, scan) < 0)
+		wtl_store_fail(recorder->writer);
 }
 
 static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
@@ -354,11 +360,11 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 
 	switch (event) {
 	case WTL_SCAN_TAKEN:
-		put(recorder, WTL_SINGLE_OP, WTL_OP_LOOK);
-		put_look(recorder);
+		put(recorder, WTL_SINGLE_OP, WTL_OP_SCAN);
+		put_scan(recorder);
 		for (size_t i = 0; i < recorder->n_gpus; i++)
 			put_gpu(recorder, i);
-		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks++);
+		follow(recorder, recorder->n_scans++);
 		note_lost_exits(recorder);
 		return;
 	case WTL_SCAN_BILLED:
@@ -367,7 +373,7 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		return;
 	case WTL_SCAN_RESET:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
-		wtl_delta_follow(&recorder->delta, recorder->consumers, recorder->n_looks);
+		follow(recorder, recorder->n_scans);
 		return;
 	}
 }
@@ -467,7 +473,7 @@ int wtl_recorder_end(struct wtl_recorder *recorder, struct wtl_err *err)
 	if (!recorder->is_stopped)
 		finish_gaps(recorder);
 	if (!recorder->is_stopped && recorder->consumers)
-		wtl_recorder_tell_end(recorder);
+		wtl_recorder_write_end(recorder);
 	rc = wtl_recorder_commit(recorder, err);
 	wtl_recorder_stop(recorder);
 	ended = wtl_store_end(recorder->writer, rc < 0 ? &later : err);

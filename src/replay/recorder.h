@@ -16,20 +16,20 @@ struct wtl_err;
 struct wtl_recorder;
 
 /*
- * Writes all that a meter and its consumers go by to a recording, from which a player (player.h) goes
+ * Writes all that a meter and its consumers compute with to a recording, from which a player (player.h) goes
  * by it again. All from one thread, the meter's sampling included.
  */
 struct wtl_recorder_options {
 	const char *path;
 	struct wtl_store_options store;
-	int64_t interval_ns; /* of the samples: room for them, where store does not say how much */
+	int64_t interval_ns; /* of the samples: room for them, where store has no number */
 	int64_t commit_ns; /* > 0: commits before a sample, so long after the last time; 0: the caller does */
 	bool waits; /* for the disk, with each of those: samples come faster than time passes */
 	bool is_late; /* the meter has measured before: accounts begin with the consumers' next bill */
 	/* A user's name, "" where there is none. */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
-	/* The highest resident memory of this program so far, bytes. */
+	/* The highest resident memory of this program so far, bytes; NULL: not recorded. */
 	uint64_t (*peak_memory)(void);
 };
 
@@ -57,11 +57,11 @@ void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
 
 /*
  * About once a second, also where samples are further apart: writes what came since. 0, or the error that
- * stopped the recording: said once, later calls return 0 and nothing is recorded.
+ * stopped the recording: returned once, later calls return 0 and nothing is recorded.
  */
 int wtl_recorder_commit(struct wtl_recorder *recorder, struct wtl_err *err);
 
-/* The figures of a window by its name, the newest one of that name: what the table of windows tells. */
+/* The figures of a window by its name, the newest one of that name: as in the table of windows. */
 void wtl_recorder_window(struct wtl_recorder *recorder, const char *name, bool is_open,
 			 const struct wattle_window *window, const struct wattle_energy energies[]);
 
@@ -72,7 +72,7 @@ void wtl_recorder_window_fact(struct wtl_recorder *recorder, const char *name, c
 /* Who marked the newest window of that name from outside. */
 void wtl_recorder_marked_by(struct wtl_recorder *recorder, const char *name, int pid);
 
-/* What devices tell beside energy, about once a second. */
+/* What devices report beside energy, about once a second. */
 void wtl_recorder_devices(struct wtl_recorder *recorder, const struct wtl_device_value values[],
 			  size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording's begin. */
+/* Opening a recorder. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -37,7 +37,7 @@ static int open_channel(struct wtl_recorder *recorder, size_t i)
 	char name[WTL_STORE_NAME_SIZE];
 	int rc = 0;
 
-	/* No reading is like this one: the first is told. */
+	/* No reading is like this one: the first is written. */
 	channel->last.t_mono_ns = INT64_MIN;
 	channel->is_primary = is_primary(recorder->meter, i);
 	for (enum wtl_of_channel k = 0; rc == 0 && k < WTL_OF_CHANNEL; k++) {
@@ -112,7 +112,7 @@ static int begin(struct wtl_recorder *recorder, const struct wtl_recorder_option
 		return rc;
 	rc = open_all_series(recorder);
 	if (rc == 0)
-		rc = wtl_recorder_tell_begin(recorder);
+		rc = wtl_recorder_write_start(recorder);
 	if (rc < 0)
 		return wtl_err_set(err, rc, "record", options->path, "%s", wtl_err_text(rc));
 	if (options->is_late && recorder->consumers)

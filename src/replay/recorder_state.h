@@ -16,7 +16,7 @@
 #include "replay/series.h"
 #include "replay/delta.h"
 
-/* The parts of a recorder: recorder_open.c, recorder_tell.c (its plain tables), and recorder.c (what it
+/* The parts of a recorder: recorder_open.c, recorder_tables.c (its plain tables), and recorder.c (what it
  * observes, and its end). */
 
 struct wtl_channel_series {
@@ -42,7 +42,7 @@ struct wtl_recorder {
 	struct wtl_gpu_series *gpus;
 	size_t n_gpus;
 	struct wtl_delta delta;
-	int64_t n_looks;
+	int64_t n_scans;
 	struct wtl_known_windows windows;
 	int64_t utc_offset_ns;
 	bool has_clocks; /* the one above means something */
@@ -51,7 +51,7 @@ struct wtl_recorder {
 	bool has_sampled; /* since the last commit */
 	/* As of the last scan. */
 	uint64_t n_lost_exits;
-	int64_t looked_ns;
+	int64_t scanned_ns;
 	uint64_t (*peak_memory)(void);
 	bool is_stopped;
 	struct wtl_err err; /* what stopped it */
@@ -63,16 +63,16 @@ struct wtl_recorder {
 
 /* ---- recorder.c ---- */
 
-/* Is told of what the meter and its consumers do, from now on; or not any more. */
+/* Observes the meter and its consumers from now on; or not any more. */
 void wtl_recorder_observe(struct wtl_recorder *recorder);
 void wtl_recorder_stop(struct wtl_recorder *recorder);
 void wtl_recorder_free(struct wtl_recorder *recorder);
 
-/* ---- recorder_tell.c ---- */
+/* ---- recorder_tables.c ---- */
 
-/* What the machine is, and what is known when the recording begins. 0 or negative. */
-int wtl_recorder_tell_begin(struct wtl_recorder *recorder);
+/* What the machine is, and what is known when the recording starts. 0 or negative. */
+int wtl_recorder_write_start(struct wtl_recorder *recorder);
 /* Accounts, idle power and domains as they are at the end. */
-void wtl_recorder_tell_end(struct wtl_recorder *recorder);
+void wtl_recorder_write_end(struct wtl_recorder *recorder);
 
 #endif

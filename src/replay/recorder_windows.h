@@ -14,7 +14,7 @@ enum { WTL_KNOWN_WINDOWS = 256 };
 struct wtl_known_window {
 	uint32_t id; /* in the table of windows; 0: the place is free */
 	bool is_open, is_stacked;
-	int32_t pid; /* of whoever marked it from outside, or 0 */
+	int32_t pid; /* of the process that marked it from outside, or 0 */
 	char name[64];
 	int64_t begin_utc_ns, begin_mono_ns;
 };

@@ -6,7 +6,7 @@
 
 #include "record/store.h"
 
-/* The series of a recording by number, for those who write and read them; format.h says what they mean. */
+/* The series of a recording by number, for those who write and read them; format.h explains them. */
 
 /* Those that are there once. What counts how many there are stands right before what is counted. */
 enum wtl_single {
@@ -17,15 +17,15 @@ enum wtl_single {
 	WTL_SINGLE_WINDOW_ID,
 	WTL_SINGLE_WINDOW_MONO,
 	WTL_SINGLE_WINDOW_UTC,
-	WTL_SINGLE_LOOK_MONO,
-	WTL_SINGLE_LOOK_DURATION,
-	WTL_SINGLE_LOOK_CAPACITY,
-	WTL_SINGLE_LOOK_BUSY,
-	WTL_SINGLE_LOOK_WEIGHT,
-	WTL_SINGLE_LOOK_USES,
+	WTL_SINGLE_SCAN_MONO,
+	WTL_SINGLE_SCAN_DURATION,
+	WTL_SINGLE_SCAN_CAPACITY,
+	WTL_SINGLE_SCAN_BUSY,
+	WTL_SINGLE_SCAN_WEIGHT,
+	WTL_SINGLE_SCAN_USES,
 	WTL_SINGLE_USE_SLOT,
 	WTL_SINGLE_USE_WEIGHT,
-	WTL_SINGLE_LOOK_FOLDS,
+	WTL_SINGLE_SCAN_FOLDS,
 	WTL_SINGLE_FOLD_FROM,
 	WTL_SINGLE_FOLD_INTO,
 	WTL_SINGLE_BILL_UTC,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a recording from what it says of it, instead of going by all of it. */
+/* The end of a recording from its summary, instead of playing all of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "replay/player_state.h"
 #include "workload/gpu_use.h"
 
-/* What is gathered before anything is told to the player: it may not add up. */
+/* What is gathered before anything is restored: it may not add up. */
 struct summary {
 	struct wtl_player *player;
 	size_t n_domains;
@@ -72,7 +72,7 @@ static bool is_sum(const struct summary *summary, const struct wtl_stored_window
 	return true;
 }
 
-static int look_at_window(void *context, const struct wtl_stored_window *window)
+static int take_window(void *context, const struct wtl_stored_window *window)
 {
 	struct summary *summary = context;
 
@@ -87,7 +87,7 @@ static int look_at_window(void *context, const struct wtl_stored_window *window)
 }
 
 /* Where a command was repeated, each run has accounts of its own, and those before are gone. */
-static int look_for_repeats(void *context, const struct wtl_stored_window *window)
+static int find_repeats(void *context, const struct wtl_stored_window *window)
 {
 	struct summary *summary = context;
 
@@ -107,9 +107,9 @@ static int gather(struct summary *summary)
 		return -ENOMEM;
 	rc = wtl_store_each_account(reader, add_account, summary);
 	if (rc == 0)
-		rc = wtl_store_each_window(reader, look_at_window, summary);
+		rc = wtl_store_each_window(reader, take_window, summary);
 	if (rc == 0)
-		rc = wtl_store_each_window(reader, look_for_repeats, summary);
+		rc = wtl_store_each_window(reader, find_repeats, summary);
 	if (rc == 0)
 		rc = wtl_player_keep_domains(summary->player);
 	return rc;
@@ -121,14 +121,14 @@ static bool adds_up(const struct summary *summary)
 	       !summary->repeats && summary->player->n_domains == summary->n_domains;
 }
 
-/* ---- Telling it ---- */
+/* ---- Restoring it ---- */
 
 static const char *or_null(const char *text)
 {
 	return text[0] ? text : NULL;
 }
 
-static void tell_update(struct wtl_player *player, size_t i, struct wattle_domain *info)
+static void restore_update(struct wtl_player *player, size_t i, struct wattle_domain *info)
 {
 	char key[WTL_STORE_NAME_SIZE];
 	const char *text;
@@ -140,7 +140,7 @@ static void tell_update(struct wtl_player *player, size_t i, struct wattle_domai
 		info->update_ns = update_ns;
 }
 
-static void tell_domains(struct wtl_player *player)
+static void restore_domains(struct wtl_player *player)
 {
 	for (size_t i = 0; i < player->n_domains; i++) {
 		struct wattle_domain *info = &player->meter->domains[i].info;
@@ -148,11 +148,11 @@ static void tell_domains(struct wtl_player *player)
 		info->status = player->domains[i].status;
 		info->reason = or_null(player->domains[i].reason);
 		info->remedy = or_null(player->domains[i].remedy);
-		tell_update(player, i, info);
+		restore_update(player, i, info);
 	}
 }
 
-static int tell_consumers(struct wtl_player *player)
+static int restore_consumers(struct wtl_player *player)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 
@@ -203,10 +203,10 @@ static int last_value(struct wtl_player *player, int64_t series, int64_t *ret_va
 	return 0;
 }
 
-static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
+static int restore_gpus(struct wtl_player *player, struct wtl_err *err)
 {
 	for (size_t i = 0; i < player->n_gpus; i++) {
-		struct wtl_gpu_scan look = {.domain = player->gpus[i].domain};
+		struct wtl_gpu_scan scan = {.domain = player->gpus[i].domain};
 		int64_t weight = WTL_GPU_USE_NONE;
 		int rc =
 			last_value(player, player->gpus[i].of[WTL_GPU_WEIGHT].series, &weight, err);
@@ -215,14 +215,14 @@ static int tell_gpus(struct wtl_player *player, struct wtl_err *err)
 			return rc;
 		if (weight < WTL_GPU_USE_NONE || weight >= WTL_GPU_USE_METHODS)
 			return -EBADMSG;
-		look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-		look.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
-		wtl_consumers_restore_gpu(player->consumers, i, &look);
+		scan.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
+		scan.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
+		wtl_consumers_restore_gpu(player->consumers, i, &scan);
 	}
 	return 0;
 }
 
-static int tell_clocks(struct wtl_player *player, struct wtl_played *second, struct wtl_err *err)
+static int restore_clocks(struct wtl_player *player, struct wtl_played *second, struct wtl_err *err)
 {
 	const struct {
 		enum wtl_single id;
@@ -241,7 +241,7 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 		int rc = last_value(player, player->cursors[wanted[i].id].series, wanted[i].value,
 				    err);
 
-		if (rc <= 0)
+		if (rc < 0 || (rc == 0 && wanted[i].id != WTL_SINGLE_SECOND_RSS))
 			return rc < 0 ? rc : -EBADMSG;
 	}
 	if (!wtl_player_is_mono(second->t_mono_ns) || !wtl_player_is_utc(second->t_utc_ns) ||
@@ -252,7 +252,7 @@ static int tell_clocks(struct wtl_player *player, struct wtl_played *second, str
 	return 0;
 }
 
-static void tell_billed(struct summary *summary)
+static void restore_billed(struct summary *summary)
 {
 	struct wtl_player *player = summary->player;
 
@@ -273,24 +273,24 @@ static void tell_billed(struct summary *summary)
 	};
 	player->main_window = summary->window.id;
 	player->bill_offset_ns = summary->window.begin_utc_ns - summary->window.begin_mono_ns;
-	player->was_billed = player->has_looks = true;
+	player->was_billed = player->has_scans = true;
 }
 
-static int tell_all(struct summary *summary, struct wtl_played *second, struct wtl_err *err)
+static int restore_all(struct summary *summary, struct wtl_played *second, struct wtl_err *err)
 {
 	struct wtl_player *player = summary->player;
-	int rc = tell_consumers(player);
+	int rc = restore_consumers(player);
 
 	if (rc == 0)
-		rc = tell_gpus(player, err);
+		rc = restore_gpus(player, err);
 	if (rc == 0)
-		rc = tell_clocks(player, second, err);
+		rc = restore_clocks(player, second, err);
 	if (rc == 0)
 		rc = wtl_store_each_baseline(player->reader, fix_baseline, player);
 	if (rc < 0)
 		return rc;
-	tell_domains(player);
-	tell_billed(summary);
+	restore_domains(player);
+	restore_billed(summary);
 	return 0;
 }
 
@@ -305,7 +305,7 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 	if (wtl_store_is_whole(player->reader) && !wtl_store_has_dropped(player->reader)) {
 		rc = gather(&summary);
 		if (rc == 0 && adds_up(&summary)) {
-			rc = tell_all(&summary, ret_second, err);
+			rc = restore_all(&summary, ret_second, err);
 			rc = rc < 0 ? rc : 1;
 		}
 	}
@@ -314,6 +314,6 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 	free(summary.energies);
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
-	/* What does not add up may still be there to be gone by. */
+	/* What does not add up can still be played. */
 	return rc < 0 ? 0 : rc;
 }

@@ -24,7 +24,7 @@ static bool is_good(int64_t mono_ns, int64_t utc_ns)
 	return wtl_player_is_mono(mono_ns) && wtl_player_is_utc(utc_ns);
 }
 
-/* What is not later than the newest point says nothing, nor does what it says already. */
+/* A point that is not later than the newest one, or shows the same, is skipped. */
 static int add(struct wtl_wall *wall, int64_t mono_ns, int64_t ahead_ns)
 {
 	const struct wtl_wall_point *last = wall->n > 0 ? &wall->points[wall->n - 1] : NULL;
@@ -72,7 +72,7 @@ static int add_period(struct wtl_wall *wall, struct wtl_store_reader *reader, si
 	ahead_ns = period.begin_utc_ns - period.begin_mono_ns;
 	end_ns = period.end_utc_ns - period.end_mono_ns;
 	rc = add(wall, period.begin_mono_ns, ahead_ns);
-	/* What happened after the last commit of a period is in the next one's begin. */
+	/* What happened after the last commit of a period shows at the start of the next one. */
 	if (wtl_store_period(reader, i + 1, &next) == 0 &&
 	    is_good(next.begin_mono_ns, next.begin_utc_ns) &&
 	    is_apart(next.begin_utc_ns - next.begin_mono_ns, ahead_ns, EVEN_NS))
@@ -171,7 +171,7 @@ int64_t wtl_wall_utc_awake(const struct wtl_wall *wall, int64_t t_ns)
 
 int64_t wtl_wall_slept(const struct wtl_wall *wall, int64_t t_mono_ns)
 {
-	/* The first moment after a sleep is the one that tells of it. */
+	/* The point of a sleep is the first moment after it. */
 	return wall->n > 0 ? wall->points[find(wall, t_mono_ns + 1)].slept_ns : 0;
 }
 

@@ -64,7 +64,7 @@ static void take_source(struct wtl_recorded *recorded)
 	take_place(recorded, &source->place);
 	if (!wtl_player_follows(history->player))
 		source->no_consumers = "processes were not followed (--no-processes)";
-	else if (!wtl_player_has_looks(history->player))
+	else if (!wtl_player_has_scans(history->player))
 		source->no_consumers = "it ends before anybody was looked at";
 	else
 		source->consumers = history->consumers;
@@ -271,7 +271,7 @@ static int go_through(struct wtl_recorded *recorded, struct wtl_err *err)
 		}
 	if (rc < 0)
 		return rc;
-	wtl_history_look_at_open_windows(history);
+	wtl_history_update_open_windows(history);
 	return finish_rest(recorded, err);
 }
 

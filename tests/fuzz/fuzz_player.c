@@ -327,18 +327,18 @@ static void put_look(struct story *story)
 {
 	unsigned n_uses = below(story->input, 8), n_folds = below(story->input, 4);
 
-	stand_put(WTL_SERIES_OP, WTL_OP_LOOK);
-	stand_put(WTL_SERIES_LOOK_MONO, story->t_ns);
-	stand_put(WTL_SERIES_LOOK_DURATION, WTL_NS_PER_S);
-	stand_put(WTL_SERIES_LOOK_CAPACITY, 2 * WTL_NS_PER_S);
-	stand_put(WTL_SERIES_LOOK_BUSY, WTL_NS_PER_S);
-	stand_put(WTL_SERIES_LOOK_WEIGHT, below(story->input, WTL_WEIGHTS));
-	stand_put(WTL_SERIES_LOOK_USES, n_uses);
+	stand_put(WTL_SERIES_OP, WTL_OP_SCAN);
+	stand_put(WTL_SERIES_SCAN_MONO, story->t_ns);
+	stand_put(WTL_SERIES_SCAN_DURATION, WTL_NS_PER_S);
+	stand_put(WTL_SERIES_SCAN_CAPACITY, 2 * WTL_NS_PER_S);
+	stand_put(WTL_SERIES_SCAN_BUSY, WTL_NS_PER_S);
+	stand_put(WTL_SERIES_SCAN_WEIGHT, below(story->input, WTL_WEIGHTS));
+	stand_put(WTL_SERIES_SCAN_USES, n_uses);
 	for (unsigned i = 0; i < n_uses; i++) {
 		stand_put(WTL_SERIES_USE_SLOT, 1);
 		stand_put(WTL_SERIES_USE_WEIGHT, 1000 * i + 1);
 	}
-	stand_put(WTL_SERIES_LOOK_FOLDS, n_folds);
+	stand_put(WTL_SERIES_SCAN_FOLDS, n_folds);
 	for (unsigned i = 0; i < n_folds; i++) {
 		stand_put(WTL_SERIES_FOLD_FROM, below(story->input, 16));
 		stand_put(WTL_SERIES_FOLD_INTO, below(story->input, 16));

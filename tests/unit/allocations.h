@@ -9,6 +9,8 @@
 
 /* Of tests/alloc/failmalloc.c, which a test that includes this is linked with. */
 unsigned long wattle_test_allocations(void);		   /* so far */
+unsigned long wattle_test_failures(void);		   /* of those that were made to fail */
+long wattle_test_blocks(void);				   /* that were not freed */
 void wattle_test_fail_alloc(unsigned long n, bool always); /* the n-th from now; 0: none */
 
 /* Skips the running test where they are not counted: a sanitizer's own malloc() comes before ours. */

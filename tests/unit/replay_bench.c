@@ -140,6 +140,7 @@ void replay_bench_start_on(struct replay_bench *f, const struct replay_setup *se
 	assert_in_range(wattle_meter_domains(f->bench.meter), 1, REPLAY_DOMAINS_MAX);
 	if (wtl_recorder_new(f->bench.meter, f->consumers, &options, &f->recorder, &err) < 0)
 		fail_msg("%s", err.text);
+	wtl_writer_wait(wtl_recorder_writer(f->recorder));
 	for (int i = 0; i < 2; i++)
 		f->package_counts[i] = UINT64_C(1) << 40;
 }
@@ -170,6 +171,8 @@ void replay_bench_finish(struct replay_bench *f)
 	meter_bench_done(&f->bench);
 	unit_rmtree(f->dir);
 	free(f->path);
+	for (size_t i = 0; i < f->n_bills; i++)
+		free(f->bills[i]);
 	unsetenv("WATTLE_FAKE_NVML");
 	unsetenv("WATTLE_FAKE_NVML_CLOCK");
 }
@@ -306,6 +309,12 @@ void replay_bench_pass(struct replay_bench *f)
 	world_pass(&f->world, 100 * MS);
 }
 
+static void keep_bill(struct replay_bench *f)
+{
+	assert_true(f->n_bills < REPLAY_BILLS_MAX);
+	f->bills[f->n_bills++] = replay_bench_print_live(f);
+}
+
 void replay_bench_bill(struct replay_bench *f)
 {
 	struct wtl_err err = {.code = 0};
@@ -315,6 +324,7 @@ void replay_bench_bill(struct replay_bench *f)
 		0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
+	keep_bill(f);
 	wtl_consumers_read_memory(f->consumers, 3);
 	wtl_recorder_window(f->recorder, "run", true, &f->window, f->energies);
 	if (wtl_recorder_commit(f->recorder, &err) < 0)
@@ -337,6 +347,7 @@ void replay_bench_end(struct replay_bench *f)
 		0);
 	wtl_consumers_bill(f->consumers, f->energies,
 			   f->window.begin_utc_ns + f->window.duration_ns);
+	keep_bill(f);
 	wtl_recorder_window(f->recorder, "run", false, &f->window, f->energies);
 }
 
@@ -367,14 +378,40 @@ void replay_bench_live_for(struct replay_bench *f, int seconds)
 	}
 }
 
-void replay_bench_check(struct replay_bench *f)
+void replay_bench_crowd(struct replay_bench *f)
 {
-	unsigned counts[WTL_PLAYED_LOST + 1];
-	struct wtl_player *player = replay_bench_play(f->path, counts);
+	char name[16];
 
-	assert_int_equal(counts[WTL_PLAYED_LOST], 0);
+	for (int i = 0; i < REPLAY_CROWD; i++) {
+		if (f->crowd[i])
+			world_end(&f->world, f->crowd[i]);
+		snprintf(name, sizeof(name), "crowd%d", i % 4);
+		f->crowd[i] = world_fork(&f->world, 1);
+		world_exec(&f->world, f->crowd[i], name, name);
+		world_run(&f->world, f->crowd[i], (5 + i) * MS);
+	}
+}
+
+void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1])
+{
+	unsigned own[WTL_PLAYED_LOST + 1] = {0};
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_player_open(f->path, NULL, &player, &err);
+
+	while (rc >= 0 && (rc = wtl_player_step(player, &played, &err)) > 0)
+		if (own[played.kind]++, played.kind == WTL_PLAYED_BILLED)
+			replay_bench_check_same(strdup(f->bills[own[WTL_PLAYED_BILLED] - 1]),
+						replay_bench_print_played(player));
+	if (rc < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(own[WTL_PLAYED_BILLED], f->n_bills);
+	assert_int_equal(own[WTL_PLAYED_LOST], 0);
 	replay_bench_check_same(replay_bench_print_live(f), replay_bench_print_played(player));
 	wtl_player_close(player);
+	if (counts)
+		memcpy(counts, own, sizeof(own));
 }
 
 /* ---- Damage ---- */

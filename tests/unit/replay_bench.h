@@ -18,7 +18,7 @@
 #define MS WTL_NS_PER_MS
 #define S  WTL_NS_PER_S
 
-enum { REPLAY_DOMAINS_MAX = 64 };
+enum { REPLAY_DOMAINS_MAX = 64, REPLAY_BILLS_MAX = 32, REPLAY_CROWD = 6 };
 
 /* What the first package uses in a tenth of a second; the second 1 J more. */
 #define JOULES UINT64_C(7)
@@ -48,7 +48,10 @@ struct replay_bench {
 	char *dir, *path;
 	bool has_gpus;
 	uint64_t package_counts[2];
-	bool first_fails; /* the first package cannot be read */
+	bool first_fails;	       /* the first package cannot be read */
+	char *bills[REPLAY_BILLS_MAX]; /* everything that could be asked after each */
+	size_t n_bills;
+	int crowd[REPLAY_CROWD];
 };
 
 /* Two sockets with DRAM, and processes; or as the setup says. The recorder is there. */
@@ -66,6 +69,9 @@ void replay_bench_end(struct replay_bench *f);
 /* Some seconds in which processes come, run and go, with names and memory that are learned late. */
 void replay_bench_live_for(struct replay_bench *f, int seconds);
 
+/* Processes that are seen, and have ended with the next call: more than are kept apart, so that some are folded. */
+void replay_bench_crowd(struct replay_bench *f);
+
 /* Everything that can be asked, as text (free()); every ledger is closed. */
 char *replay_bench_print_live(struct replay_bench *f);
 char *replay_bench_print_played(struct wtl_player *player);
@@ -82,7 +88,7 @@ size_t replay_bench_period(struct replay_bench *f, int64_t t_mono_ns,
 /* All values of a period become noise, or those of the one series that tells what happened. */
 void replay_bench_spoil(struct replay_bench *f, size_t period, bool only_op);
 
-/* Plays all of it for that. */
-void replay_bench_check(struct replay_bench *f);
+/* Plays all of it for that: after every bill, and at the end. counts[] as above; or NULL. */
+void replay_bench_check(struct replay_bench *f, unsigned counts[WTL_PLAYED_LOST + 1]);
 
 #endif

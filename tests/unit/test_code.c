@@ -298,20 +298,38 @@ static void test_crc(void **state)
 	}
 }
 
+/* A buffer that may not hold all of a block has an error, however much it may hold. */
+static void test_no_room(void **state)
+{
+	static int (*const puts[])(struct wtl_buf *, const int64_t[],
+				   size_t) = {wtl_code_put, wtl_code_put_planes};
+	const int64_t values[] = {5, -700, 90000, 90000, 90000, INT64_MAX, 3, 1, 4, 1, 5};
+	struct wtl_buf buf;
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(puts); i++) {
+		wtl_buf_init(&buf, 1000);
+		assert_int_equal(puts[i](&buf, values, UNIT_COUNT(values)), 0);
+		len = buf.len;
+		wtl_buf_done(&buf);
+		for (size_t most = 0; most < len; most++) {
+			wtl_buf_init(&buf, most);
+			assert_true(puts[i](&buf, values, UNIT_COUNT(values)) < 0);
+			wtl_buf_done(&buf);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty_and_single),
-		cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_repetition),
-		cmocka_unit_test(test_common_step),
-		cmocka_unit_test(test_random),
-		cmocka_unit_test(test_bad_blocks),
-		cmocka_unit_test(test_step_that_wraps),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_exact_bytes),
-		cmocka_unit_test(test_varints),
-		cmocka_unit_test(test_crc),
+		cmocka_unit_test(test_empty_and_single), cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_repetition),	 cmocka_unit_test(test_common_step),
+		cmocka_unit_test(test_random),		 cmocka_unit_test(test_bad_blocks),
+		cmocka_unit_test(test_step_that_wraps),	 cmocka_unit_test(test_too_many),
+		cmocka_unit_test(test_no_room),		 cmocka_unit_test(test_exact_bytes),
+		cmocka_unit_test(test_varints),		 cmocka_unit_test(test_crc),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <wattle-recording.h>
 
 #include "base/err.h"
 #include "energy/catalog.h"
@@ -71,6 +74,10 @@ static void test_many_windows(void **state)
 	assert_ptr_equal(wtl_known_windows_find(&windows, "outer"), outer);
 	assert_int_equal(outer->id, 1);
 	assert_true(outer->is_open);
+	/* As many as there is room for are known. */
+	for (int i = 0; i < WTL_KNOWN_WINDOWS - 1; i++)
+		add(&windows, "open");
+	assert_ptr_equal(wtl_known_windows_find(&windows, "outer"), outer);
 	/* With too many open ones, it is the oldest that is not. */
 	for (int i = 0; i < WTL_KNOWN_WINDOWS; i++)
 		add(&windows, "open");
@@ -410,6 +417,65 @@ static void test_cancelled(void **state)
 	finish(&f);
 }
 
+/* The n-th write fails, and all behind it. Whoever records by the header is told, and has what came before. 1: nothing
+ * failed. */
+static int record_on(unsigned n, const char *how, int wanted, unsigned *read)
+{
+	struct wattle_recorder_options options = {
+		.size = sizeof(options), .interval_ns = 100 * MS, .period_ns = 2 * S};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_recording *recording = NULL;
+	struct wattle_recorder *recorder = NULL;
+	struct fixture f;
+	char spec[64];
+	int rc, closed;
+
+	start(&f);
+	stop(&f);
+	unlink(f.path);
+	snprintf(spec, sizeof(spec), "write:%u:%s:always", n, how);
+	assert_int_equal(wtl_io_set_fault(f.bench.meter->env.io, spec, NULL), 0);
+	rc = wattle_recorder_open(f.path, f.bench.meter, &options, &recorder, &error);
+	for (int i = 0; rc == 0 && i < 60; i++) {
+		meter_bench_tick(&f.bench, 100 * MS);
+		if (i % 10 == 9)
+			usleep(2000); /* the thread writes */
+		rc = wattle_recorder_status(recorder, &error);
+	}
+	assert_int_equal(wattle_meter_tick(f.bench.meter), 0);
+	closed = recorder ? wattle_recorder_close(recorder, &error) : rc;
+	assert_true(rc == 0 || closed == rc);
+	/* What fails at last is tidying up. */
+	assert_true(closed == wanted || (rc == 0 && (closed == 0 || closed == 1)));
+	assert_int_equal(error.code, closed == 1 ? wanted : closed);
+	assert_int_equal(error.text[0] != '\0', closed != 0);
+	/* Before the first commit there is nothing. */
+	if (recorder && wattle_recording_open(f.path, &recording, NULL) == 0) {
+		assert_int_equal(wattle_recording_is_whole(recording), closed >= 0);
+		wattle_recording_close(recording);
+		++*read;
+	}
+	finish(&f);
+	return closed == 0;
+}
+
+static void check_disk(const char *how, int wanted)
+{
+	unsigned n = 1, n_read = 0;
+
+	while (!record_on(n, how, wanted, &n_read))
+		n++;
+	assert_in_range(n, 6, 100);
+	assert_in_range(n_read, n / 2, n - 1);
+}
+
+static void test_disk(void **state)
+{
+	(void)state;
+	check_disk("ENOSPC", -ENOSPC);
+	check_disk("EIO", -EIO);
+}
+
 static void test_a_channel_fails(void **state)
 {
 	struct fixture f;
@@ -501,6 +567,7 @@ int main(void)
 		cmocka_unit_test(test_marked),
 		cmocka_unit_test(test_cancelled),
 		cmocka_unit_test(test_between_samples),
+		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_a_channel_fails),
 	};
 

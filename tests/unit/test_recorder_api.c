@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -269,8 +271,10 @@ static void test_errors(void **state)
 {
 	struct wattle_meter *meter = open_root(0, 0);
 	struct wattle_recorder_options options = {.size = sizeof(options), .period_ns = -1};
-	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_error error = {.size = sizeof(error)}, unsized = {.size = 0};
 	struct wattle_recorder *recorder = NULL, *other = NULL;
+
+	int pushed = 0;
 
 	(void)state;
 	assert_int_equal(wattle_recorder_close(NULL, NULL), 0);
@@ -288,10 +292,23 @@ static void test_errors(void **state)
 	assert_int_equal(wattle_recorder_open(path, meter, NULL, &recorder, &error),
 			 -WATTLE_E_WINDOW_OPEN);
 	assert_int_equal(wattle_window_cancel(meter, "recording"), 0);
+	/* No room for one window more. */
+	while (wattle_window_push(meter, "w") == 0)
+		pushed++;
+	assert_true(pushed > 0);
+	assert_true(wattle_recorder_open(path, meter, NULL, &recorder, &error) < 0);
+	assert_true(error.code < 0 && error.text[0] != '\0');
+	assert_null(recorder);
+	while (pushed-- > 0)
+		assert_int_equal(wattle_window_pop(meter, NULL, NULL, 0), 0);
+	assert_int_equal(wattle_window_begin(meter, "recording"), 0);
+	assert_int_equal(wattle_window_cancel(meter, "recording"), 0);
 	assert_int_not_equal(access(path, F_OK), 0);
 	assert_null(recorder);
 
 	recorder = record(meter);
+	assert_int_equal(wattle_recorder_status(recorder, &unsized), -EINVAL);
+	assert_int_equal(wattle_recorder_close(recorder, &unsized), -EINVAL);
 	assert_int_equal(wattle_recorder_open(path, meter, NULL, &other, &error), -EBUSY);
 	assert_null(other);
 	end(recorder);
@@ -301,6 +318,67 @@ static void test_errors(void **state)
 	/* The meter has gone on. */
 	assert_int_equal(wattle_meter_tick(meter), 0);
 	wattle_meter_close(meter);
+}
+
+/* ---- A disk that fails ---- */
+
+/* The file may not grow any more in the middle: that is said, the meter goes on, and what came before is there. */
+static void test_full(void **state)
+{
+	struct wattle_energy energies[DOMAINS_MAX] = {{.size = sizeof(energies[0])}};
+	struct wattle_error error = {.size = sizeof(error)};
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_meter *meter = open_root(0, 0);
+	struct wattle_recorder *recorder = record(meter);
+	struct wattle_recording *recording = NULL;
+	struct rlimit before, limit;
+	int status = 0, steps = 0;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	assert_int_equal(wattle_window_begin(meter, "w"), 0);
+	for (int i = 0; i < 80 && status == 0; i++) {
+		move_counter(1);
+		pause_ms(50);
+		assert_int_equal(wattle_meter_tick(meter), 0);
+		status = wattle_recorder_status(recorder, &error);
+		limit.rlim_cur = 4096;
+		if (i == 20)
+			assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	}
+	assert_true(status < 0);
+	assert_int_equal(error.code, status);
+	assert_string_equal(error.path, path);
+	assert_true(error.text[0] != '\0');
+	assert_int_equal(wattle_recorder_fact(recorder, "late", "1"), 0);
+	error.code = 0;
+	assert_int_equal(wattle_recorder_close(recorder, &error), status);
+	assert_int_equal(error.code, status);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(wattle_window_end(meter, "w", &window, energies, DOMAINS_MAX), 0);
+	assert_true(energies[0].energy_uj > 20000000);
+	wattle_meter_close(meter);
+
+	assert_int_equal(wattle_recording_open(path, &recording, &error), 0);
+	assert_int_equal(wattle_recording_is_whole(recording), 0);
+	assert_null(wattle_recording_fact(recording, "late"));
+	while (wattle_recording_next(recording, 0, NULL, NULL, 0, &error) > 0)
+		steps++;
+	assert_in_range(steps, 10, 79);
+	wattle_recording_close(recording);
+}
+
+static int remove_all(void **state)
+{
+	char beside[300];
+
+	snprintf(beside, sizeof(beside), "%s-wal", path);
+	unlink(beside);
+	snprintf(beside, sizeof(beside), "%s-shm", path);
+	unlink(beside);
+	return remove_recording(state);
 }
 
 /* ---- Fed meters ---- */
@@ -554,6 +632,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_thread, remove_recording),
 		cmocka_unit_test_teardown(test_attribution, remove_recording),
 		cmocka_unit_test_teardown(test_errors, remove_recording),
+		cmocka_unit_test_teardown(test_full, remove_all),
 		cmocka_unit_test_teardown(test_fed, remove_recording),
 		cmocka_unit_test(test_fed_gap),
 		cmocka_unit_test(test_fed_total),

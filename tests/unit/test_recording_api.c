@@ -283,6 +283,7 @@ static void test_consumers(void **state)
 		assert_string_equal(consumer.cgroup, "/system.slice/worker.service");
 		assert_true(consumer.cpu_ns > 0);
 		assert_int_equal(consumer.gpu_ns, -1);
+		assert_in_range(consumer.start_utc_ns / S, 1700001000, 1700001010);
 	}
 	assert_int_equal(n, said("consumers"));
 	assert_int_equal(full_uj, said("consumers.full"));

@@ -47,7 +47,7 @@ static void check_script(const char *root, const char *script, int seconds)
 	live(&f, first, second, seconds);
 	replay_bench_end(&f);
 	replay_bench_stop(&f);
-	replay_bench_check(&f);
+	replay_bench_check(&f, NULL);
 	replay_bench_finish(&f);
 }
 
@@ -118,7 +118,7 @@ static void check_users(const char *head, const char *one, const char *other)
 			     WTL_PART_GPU, &energy);
 	assert_true(energy.full_uj > 0);
 	replay_bench_stop(&f);
-	replay_bench_check(&f);
+	replay_bench_check(&f, NULL);
 	replay_bench_finish(&f);
 }
 

@@ -69,8 +69,8 @@ static void test_counts_stand_before_what_they_count(void **state)
 	static const struct {
 		enum wtl_single count, counted;
 	} pairs[] = {
-		{WTL_SINGLE_LOOK_USES, WTL_SINGLE_USE_SLOT},
-		{WTL_SINGLE_LOOK_FOLDS, WTL_SINGLE_FOLD_FROM},
+		{WTL_SINGLE_SCAN_USES, WTL_SINGLE_USE_SLOT},
+		{WTL_SINGLE_SCAN_FOLDS, WTL_SINGLE_FOLD_FROM},
 		{WTL_SINGLE_CHANGES, WTL_SINGLE_CHANGE_SLOT},
 		{WTL_SINGLE_DEVICES, WTL_SINGLE_DEVICE_GPU},
 	};

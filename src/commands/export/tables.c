@@ -135,7 +135,7 @@ static int take_windows(struct wtl_export *export, const struct wtl_played *play
 		put_window(export, history->window);
 	if (played)
 		return 0;
-	wtl_history_look_at_open_windows(history);
+	wtl_history_update_open_windows(history);
 	for (size_t i = history->n_ended; i < history->n_windows; i++)
 		if (history->windows[i].has_energies)
 			put_window(export, &history->windows[i]);

@@ -19,23 +19,24 @@ static const struct wtl_use unseen_alone = {.slot = WTL_SLOT_UNSEEN, .weight = 1
 
 static bool is_kept(const struct wtl_player *player, uint32_t slot)
 {
-	return slot < player->told_room && player->told[slot].is_kept;
+	return slot < player->slots_room && player->slots[slot].is_kept;
 }
 
-/* Where what the file says of its slot is told. 0 or -ENOMEM. */
-static int find_slot(struct wtl_player *player, int64_t told, uint32_t *ret_slot)
+/* The slot here of a slot of the file. 0 or -ENOMEM. */
+static int find_slot(struct wtl_player *player, int64_t recorded, uint32_t *ret_slot)
 {
 	size_t before = player->moved_room;
 	uint32_t *moved;
 
-	*ret_slot = (uint32_t)told;
-	if (player->next_slot == 0 || told < WTL_SLOTS_FIXED || told >= WTL_RESTORED_SLOTS_MAX)
+	*ret_slot = (uint32_t)recorded;
+	if (player->next_slot == 0 || recorded < WTL_SLOTS_FIXED ||
+	    recorded >= WTL_RESTORED_SLOTS_MAX)
 		return 0;
-	if (wtl_array_reserve(&player->moved, &player->moved_room, (size_t)told + 1,
+	if (wtl_array_reserve(&player->moved, &player->moved_room, (size_t)recorded + 1,
 			      sizeof(player->moved[0])) < 0)
 		return -ENOMEM;
 	memset(player->moved + before, 0, (player->moved_room - before) * sizeof(player->moved[0]));
-	moved = &player->moved[told];
+	moved = &player->moved[recorded];
 	if (*moved == 0 || is_kept(player, *moved)) {
 		if (player->next_slot >= WTL_RESTORED_SLOTS_MAX)
 			return -ENOMEM;
@@ -45,7 +46,7 @@ static int find_slot(struct wtl_player *player, int64_t told, uint32_t *ret_slot
 	return 0;
 }
 
-/* Up to the first reset that is none here, all were told as they are in the file. */
+/* Up to the first reset that is none here, slots here are those of the file. */
 static int begin_moving(struct wtl_player *player)
 {
 	uint32_t n = (uint32_t)wtl_workload_capacity(wtl_consumers_workload(player->consumers));
@@ -67,13 +68,13 @@ static int begin_moving(struct wtl_player *player)
  * slots are for those to come), and what was used is nobody's. */
 static bool keep(struct wtl_player *player, uint32_t slot)
 {
-	struct wtl_told_slot *told = &player->told[slot];
+	struct wtl_played_slot *own = &player->slots[slot];
 
-	if (!player->is_forgetting || !told->owner ||
+	if (!player->is_forgetting || !own->owner ||
 	    player->next_slot >= WTL_RESTORED_SLOTS_MAX / 2)
 		return false;
-	told->owner = 0;
-	told->is_kept = true;
+	own->owner = 0;
+	own->is_kept = true;
 	return true;
 }
 
@@ -92,7 +93,7 @@ static int take_slot(struct wtl_cursor *cursor, int64_t *slot)
 	return 0;
 }
 
-/* Accounts are moved between slots that are there, whoever has them. */
+/* Accounts can only be moved between slots that exist. */
 static int have_slots(struct wtl_player *player, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
@@ -105,7 +106,7 @@ static int have_slots(struct wtl_player *player, uint32_t slot)
 	return 0;
 }
 
-/* One of a list, whose slot may be told as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
+/* One of a list, whose slot may be stored as the difference to the one before. 0, -ENOMEM or -EBADMSG. */
 typedef int take_one(struct wtl_player *player, size_t i, int64_t *slot);
 
 static int take_use(struct wtl_player *player, size_t i, int64_t *slot)
@@ -177,7 +178,7 @@ static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, s
 
 	if (n > gpu->of[WTL_GPU_SLOT].n - gpu->of[WTL_GPU_SLOT].at)
 		return -EBADMSG;
-	rc = wtl_array_reserve(&gpu->told, &gpu->room, n, sizeof(*gpu->told));
+	rc = wtl_array_reserve(&gpu->used, &gpu->room, n, sizeof(*gpu->used));
 	for (size_t i = 0; rc == 0 && i < n; i++) {
 		rc = wtl_player_next(&gpu->of[WTL_GPU_SLOT], &slot);
 		if (rc == 0)
@@ -185,15 +186,15 @@ static int take_shares(struct wtl_player *player, struct wtl_gpu_cursors *gpu, s
 		if (rc == 0)
 			rc = find_slot(player, slot, &at);
 		if (rc == 0)
-			gpu->told[i] = (struct wtl_use){.slot = at, .weight = (uint64_t)share};
+			gpu->used[i] = (struct wtl_use){.slot = at, .weight = (uint64_t)share};
 	}
 	return rc;
 }
 
-static int tell_gpu(struct wtl_player *player, size_t i)
+static int restore_gpu(struct wtl_player *player, size_t i)
 {
 	struct wtl_gpu_cursors *gpu = &player->gpus[i];
-	struct wtl_gpu_scan look = {.domain = gpu->domain};
+	struct wtl_gpu_scan scan = {.domain = gpu->domain};
 	int64_t weight, use, n;
 	int rc;
 
@@ -204,43 +205,43 @@ static int tell_gpu(struct wtl_player *player, size_t i)
 		return -EBADMSG;
 	rc = take_shares(player, gpu, (size_t)n);
 	if (rc < 0) {
-		/* What was told before has moved. */
-		wtl_consumers_restore_gpu(player->consumers, i, &look);
+		/* What was recorded before has moved. */
+		wtl_consumers_restore_gpu(player->consumers, i, &scan);
 		return rc;
 	}
-	look.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
-	look.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
-	look.use_ppm = (uint32_t)use;
-	look.uses = gpu->told;
-	look.n_uses = (size_t)n;
-	if (player->lost_before && look.weight) {
-		look.uses = &unseen_alone;
-		look.n_uses = 1;
-		look.use_ppm = USE_ALL_PPM;
+	scan.weight = wtl_gpu_use_method_name((enum wtl_gpu_use_method)weight);
+	scan.is_guess = wtl_gpu_use_method_is_guess((enum wtl_gpu_use_method)weight);
+	scan.use_ppm = (uint32_t)use;
+	scan.uses = gpu->used;
+	scan.n_uses = (size_t)n;
+	if (player->lost_before && scan.weight) {
+		scan.uses = &unseen_alone;
+		scan.n_uses = 1;
+		scan.use_ppm = USE_ALL_PPM;
 	}
-	wtl_consumers_restore_gpu(player->consumers, i, &look);
+	wtl_consumers_restore_gpu(player->consumers, i, &scan);
 	return 0;
 }
 
 /* ---- What became different about consumers ---- */
 
-static int note_told(struct wtl_player *player, uint32_t slot)
+static int mark_listed(struct wtl_player *player, uint32_t slot)
 {
 	int rc = wtl_player_reach_slot(player, slot);
 
 	if (rc == 0)
-		player->told[slot].list = player->n_lists;
+		player->slots[slot].list = player->n_lists;
 	return rc;
 }
 
 /* Owners change with folds, unless those are among what is missing. */
 static int note_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 {
-	struct wtl_told_slot *told = &player->told[slot];
-	uint32_t before = told->owner;
+	struct wtl_played_slot *own = &player->slots[slot];
+	uint32_t before = own->owner;
 
-	told->owner = (uint32_t)id;
-	return (player->lost_before || player->is_forgetting) && before && before != told->owner
+	own->owner = (uint32_t)id;
+	return (player->lost_before || player->is_forgetting) && before && before != own->owner
 		       ? wtl_player_note_stale(player, slot)
 		       : 0;
 }
@@ -250,20 +251,20 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 	struct wtl_workload *workload = wtl_consumers_workload(player->consumers);
 	const struct wtl_played_consumer *who;
 	struct wtl_consumer *consumer;
-	struct wtl_told_slot *told = &player->told[slot];
-	bool is_same = told->owner && told->owner == id;
+	struct wtl_played_slot *own = &player->slots[slot];
+	bool is_same = own->owner && own->owner == id;
 	bool is_there = is_same && wtl_workload_consumer(workload, slot);
 	int rc;
 
 	if (id < 0 || id > UINT32_MAX)
 		return -EBADMSG;
-	told->retold_ns = is_same ? told->cpu_ns : 0;
-	told->cpu_ns = 0;
+	own->before_ns = is_same ? own->cpu_ns : 0;
+	own->cpu_ns = 0;
 	rc = note_owner(player, slot, id);
 	if (rc < 0)
 		return rc;
-	wtl_player_tell_past(player, slot, is_same);
-	if (id == 0 || told->is_over) {
+	wtl_player_renew_past(player, slot, is_same);
+	if (id == 0 || own->is_over) {
 		wtl_workload_restore_nobody(workload, slot);
 		return 0;
 	}
@@ -291,13 +292,14 @@ static uint32_t part_ppm(int64_t part_ns, int64_t whole_ns)
 	return ppm < UINT32_MAX ? (uint32_t)ppm : UINT32_MAX;
 }
 
-/* CPU time that is told with a change: a period tells everything again, from 0. */
-static int64_t used_since(struct wtl_told_slot *told, int64_t by_ns)
+/* CPU time that is recorded with a change: in each period everything is written again, from 0. */
+static int64_t used_since(struct wtl_played_slot *own, int64_t by_ns)
 {
-	uint64_t used_ns = (uint64_t)by_ns - (uint64_t)told->retold_ns;
+	uint64_t used_ns =
+		(uint64_t)by_ns - (uint64_t)own->before_ns - (uint64_t)own->folded_cpu_ns;
 
-	told->cpu_ns = (int64_t)((uint64_t)told->cpu_ns + (uint64_t)by_ns);
-	told->retold_ns = 0;
+	own->cpu_ns = (int64_t)((uint64_t)own->cpu_ns + (uint64_t)by_ns);
+	own->before_ns = 0;
 	return (int64_t)used_ns;
 }
 
@@ -322,7 +324,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 		return -EBADMSG;
 	if (field == WTL_CHANGE_OWNER)
 		return set_owner(player, slot, by);
-	if (player->told[slot].is_over)
+	if (player->slots[slot].is_over)
 		return 0;
 	if (!wtl_workload_consumer(workload, slot))
 		return -EBADMSG;
@@ -332,7 +334,7 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 		(int64_t)((uint64_t)wtl_delta_number(consumer, (enum wtl_change)field) +
 			  (uint64_t)by));
 	if (field == WTL_CHANGE_CPU)
-		used_ns = used_since(&player->told[slot], by);
+		used_ns = used_since(&player->slots[slot], by);
 	if (player->is_forgetting)
 		wtl_player_keep_number(player, slot, (enum wtl_change)field, by);
 	if (duration_ns <= 0 || used_ns <= 0)
@@ -342,12 +344,12 @@ static int apply(struct wtl_player *player, uint32_t slot, int64_t field, int64_
 }
 
 /* A period's first list names everybody: who is not in it is not there. */
-static int forget_untold(struct wtl_player *player)
+static int remove_unlisted(struct wtl_player *player)
 {
 	int rc = 0;
 
-	for (uint32_t slot = WTL_SLOTS_FIXED; rc == 0 && slot < player->told_room; slot++)
-		if (player->told[slot].owner && player->told[slot].list != player->n_lists &&
+	for (uint32_t slot = WTL_SLOTS_FIXED; rc == 0 && slot < player->slots_room; slot++)
+		if (player->slots[slot].owner && player->slots[slot].list != player->n_lists &&
 		    !keep(player, slot))
 			rc = set_owner(player, slot, 0);
 	player->is_first_list = false;
@@ -365,21 +367,21 @@ static void rest_all(struct wtl_player *player)
 }
 
 /* The slot here of a change to one of the file's. */
-static int find_changed(struct wtl_player *player, int64_t told, int64_t field, int64_t by,
+static int find_changed(struct wtl_player *player, int64_t recorded, int64_t field, int64_t by,
 			uint32_t *ret_slot)
 {
-	int rc = find_slot(player, told, ret_slot);
+	int rc = find_slot(player, recorded, ret_slot);
 
 	if (rc == 0)
-		rc = note_told(player, *ret_slot);
-	if (rc < 0 || field != WTL_CHANGE_OWNER || player->told[*ret_slot].owner == by ||
+		rc = mark_listed(player, *ret_slot);
+	if (rc < 0 || field != WTL_CHANGE_OWNER || player->slots[*ret_slot].owner == by ||
 	    !keep(player, *ret_slot))
 		return rc;
-	rc = find_slot(player, told, ret_slot);
-	return rc < 0 ? rc : note_told(player, *ret_slot);
+	rc = find_slot(player, recorded, ret_slot);
+	return rc < 0 ? rc : mark_listed(player, *ret_slot);
 }
 
-int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
+int wtl_player_restore_changes(struct wtl_player *player, int64_t duration_ns)
 {
 	int64_t slot = 0, field = 0, by = 0;
 	uint32_t at = 0;
@@ -402,14 +404,14 @@ int wtl_player_tell_changes(struct wtl_player *player, int64_t duration_ns)
 			rc = apply(player, at, field, by, duration_ns);
 	}
 	if (rc == 0 && player->is_first_list)
-		rc = forget_untold(player);
+		rc = remove_unlisted(player);
 	return rc;
 }
 
-static int tell_weight(struct wtl_player *player)
+static int restore_weight(struct wtl_player *player)
 {
 	int64_t weight = WTL_WEIGHT_CPU_TIME;
-	int rc = wtl_player_take(player, WTL_SINGLE_LOOK_WEIGHT, &weight);
+	int rc = wtl_player_take(player, WTL_SINGLE_SCAN_WEIGHT, &weight);
 
 	if (rc == 0 && (weight < 0 || weight >= WTL_WEIGHTS))
 		rc = -EBADMSG;
@@ -420,62 +422,62 @@ static int tell_weight(struct wtl_player *player)
 }
 
 /* The busy time is at most the capacity, where that is known. */
-static bool is_good(const struct wtl_workload_scan *look)
+static bool is_good(const struct wtl_workload_scan *scan)
 {
-	return wtl_player_is_mono(look->t_mono_ns) && wtl_player_is_mono(look->duration_ns) &&
-	       look->capacity_ns >= 0 && look->busy_ns >= 0 &&
-	       (look->capacity_ns == 0 || look->busy_ns <= look->capacity_ns);
+	return wtl_player_is_mono(scan->t_mono_ns) && wtl_player_is_mono(scan->duration_ns) &&
+	       scan->capacity_ns >= 0 && scan->busy_ns >= 0 &&
+	       (scan->capacity_ns == 0 || scan->busy_ns <= scan->capacity_ns);
 }
 
-static int take_look(struct wtl_player *player, struct wtl_workload_scan *look)
+static int take_scan(struct wtl_player *player, struct wtl_workload_scan *scan)
 {
-	int rc = wtl_player_take(player, WTL_SINGLE_LOOK_MONO, &look->t_mono_ns);
+	int rc = wtl_player_take(player, WTL_SINGLE_SCAN_MONO, &scan->t_mono_ns);
 
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_SINGLE_LOOK_DURATION, &look->duration_ns);
+		rc = wtl_player_take(player, WTL_SINGLE_SCAN_DURATION, &scan->duration_ns);
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_SINGLE_LOOK_CAPACITY, &look->capacity_ns);
+		rc = wtl_player_take(player, WTL_SINGLE_SCAN_CAPACITY, &scan->capacity_ns);
 	if (rc == 0)
-		rc = wtl_player_take(player, WTL_SINGLE_LOOK_BUSY, &look->busy_ns);
-	if (rc == 0 && !is_good(look))
+		rc = wtl_player_take(player, WTL_SINGLE_SCAN_BUSY, &scan->busy_ns);
+	if (rc == 0 && !is_good(scan))
 		rc = -EBADMSG;
 	if (rc == 0)
-		rc = tell_weight(player);
+		rc = restore_weight(player);
 	if (rc == 0)
-		rc = take_list(player, WTL_SINGLE_LOOK_USES, take_use, &look->n_uses);
+		rc = take_list(player, WTL_SINGLE_SCAN_USES, take_use, &scan->n_uses);
 	if (rc == 0)
-		rc = take_list(player, WTL_SINGLE_LOOK_FOLDS, take_fold, &look->n_folds);
-	look->uses = player->uses;
-	look->folds = player->folds;
+		rc = take_list(player, WTL_SINGLE_SCAN_FOLDS, take_fold, &scan->n_folds);
+	scan->uses = player->uses;
+	scan->folds = player->folds;
 	return rc;
 }
 
-int wtl_player_tell_look(struct wtl_player *player)
+int wtl_player_restore_scan(struct wtl_player *player)
 {
-	struct wtl_workload_scan look = {.n_uses = 0};
-	int rc = take_look(player, &look);
+	struct wtl_workload_scan scan = {.n_uses = 0};
+	int rc = take_scan(player, &scan);
 
 	for (size_t i = 0; rc == 0 && i < player->n_gpus; i++)
-		rc = tell_gpu(player, i);
+		rc = restore_gpu(player, i);
 	if (rc == 0)
-		rc = wtl_player_tell_changes(player, look.duration_ns);
+		rc = wtl_player_restore_changes(player, scan.duration_ns);
 	wtl_player_forget_folded(player);
 	if (rc < 0)
 		return rc;
 	/* What was before the first scan that there is was nobody's. */
-	if (player->lost_before && !player->has_looks)
+	if (player->lost_before && !player->has_scans)
 		wtl_player_begin_counts(player);
 	if (player->n_stale > 0) {
-		rc = wtl_player_fold_stale(player, &look);
+		rc = wtl_player_fold_stale(player, &scan);
 		if (rc < 0)
 			return rc;
 	}
 	if (player->lost_before) {
-		look.uses = &unseen_alone;
-		look.n_uses = 1;
-		look.capacity_ns = look.busy_ns = 0; /* nothing is learned from it */
+		scan.uses = &unseen_alone;
+		scan.n_uses = 1;
+		scan.capacity_ns = scan.busy_ns = 0; /* nothing is learned from it */
 		player->lost_before = false;
 	}
-	wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &look);
+	wtl_workload_restore_scan(wtl_consumers_workload(player->consumers), &scan);
 	return 0;
 }

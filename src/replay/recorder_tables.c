@@ -20,7 +20,7 @@ static void fact_number(struct wtl_recorder *recorder, const char *key, uint64_t
 	wtl_store_fact(recorder->writer, key, text);
 }
 
-static void tell_machine(struct wtl_recorder *recorder)
+static void write_machine(struct wtl_recorder *recorder)
 {
 	const struct wtl_machine *machine = &recorder->meter->machine;
 
@@ -42,7 +42,7 @@ static void copy_name(char *to, size_t size, const char *from)
 		wtl_text_copy(to, size, from);
 }
 
-static int tell_domain(struct wtl_recorder *recorder, size_t i)
+static int write_domain(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_stored_domain row = {
 		.primary = recorder->meter->domains[i].domain.primary,
@@ -78,7 +78,7 @@ void wtl_recorder_idle(struct wtl_recorder *recorder, size_t domain,
 }
 
 /* What is known of idle power when the recording begins. */
-static void tell_idle(struct wtl_recorder *recorder, size_t i)
+static void write_idle(struct wtl_recorder *recorder, size_t i)
 {
 	struct wtl_baseline idle;
 
@@ -89,7 +89,7 @@ static void tell_idle(struct wtl_recorder *recorder, size_t i)
 		wtl_recorder_idle(recorder, i, &idle);
 }
 
-static void tell_users_of_gpus(struct wtl_recorder *recorder)
+static void write_gpu_users(struct wtl_recorder *recorder)
 {
 	fact_number(recorder, WTL_FACT_GPUS, recorder->n_gpus);
 	for (size_t i = 0; i < recorder->n_gpus; i++) {
@@ -102,18 +102,18 @@ static void tell_users_of_gpus(struct wtl_recorder *recorder)
 	}
 }
 
-int wtl_recorder_tell_begin(struct wtl_recorder *recorder)
+int wtl_recorder_write_start(struct wtl_recorder *recorder)
 {
 	const struct wtl_catalog *catalog = &recorder->meter->catalog;
 	int rc = 0;
 
-	tell_machine(recorder);
-	tell_users_of_gpus(recorder);
+	write_machine(recorder);
+	write_gpu_users(recorder);
 	for (size_t i = 0; rc == 0 && i < catalog->n_misses; i++)
 		rc = wtl_store_miss(recorder->writer, (uint32_t)i, &catalog->misses[i]);
 	for (size_t i = 0; rc == 0 && i < wattle_meter_domains(recorder->meter); i++) {
-		rc = tell_domain(recorder, i);
-		tell_idle(recorder, i);
+		rc = write_domain(recorder, i);
+		write_idle(recorder, i);
 	}
 	return rc;
 }
@@ -142,13 +142,13 @@ static void store_domain(struct wtl_recorder *recorder, size_t i)
 {
 	char key[WTL_STORE_NAME_SIZE];
 
-	tell_domain(recorder, i);
+	write_domain(recorder, i);
 	snprintf(key, sizeof(key), WTL_FACT_UPDATE, i);
 	if (recorder->meter->domains[i].info.update_ns > 0)
 		fact_number(recorder, key, (uint64_t)recorder->meter->domains[i].info.update_ns);
 }
 
-void wtl_recorder_tell_end(struct wtl_recorder *recorder)
+void wtl_recorder_write_end(struct wtl_recorder *recorder)
 {
 	/* Late, they are of more than the recording. */
 	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED && !recorder->is_late; slot++)
