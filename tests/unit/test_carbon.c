@@ -198,7 +198,7 @@ static void test_rubbish_is_refused(void **state)
 		"1.2345",
 		".",
 		"..",
-		"FR",
+		"F",
 		"FRAN",
 		"France",
 		"F1A",
