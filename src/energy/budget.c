@@ -53,3 +53,14 @@ double wtl_budget_offset_uj(uint32_t offset_uw, int64_t measured_ns)
 {
 	return (double)offset_uw * (double)measured_ns / 1e9;
 }
+
+double wtl_budget_power_uw(uint64_t power_uw, uint64_t energy_uj, uint64_t uncertainty_uj,
+			   int64_t measured_ns, uint64_t zero_uw)
+{
+	double zero_uj = (double)zero_uw * (double)measured_ns / 1e9;
+	double rest_uj = sqrt(
+		fmax(0.0, ((double)uncertainty_uj - zero_uj) * ((double)uncertainty_uj + zero_uj)));
+
+	return energy_uj ? hypot(rest_uj / (double)energy_uj * (double)power_uw, (double)zero_uw)
+			 : 0.0;
+}

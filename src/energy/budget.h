@@ -46,4 +46,11 @@ double wtl_budget_edge_uj(uint64_t mean_uw, int64_t begin_half_ns, int64_t end_h
 double wtl_budget_gain_uj(uint64_t energy_uj, uint32_t gain_ppm);
 double wtl_budget_offset_uj(uint32_t offset_uw, int64_t measured_ns);
 
+/*
+ * The uncertainty of another power by the sensor that measured an energy: its zero stays, all else is in
+ * proportion. All at one k.
+ */
+double wtl_budget_power_uw(uint64_t power_uw, uint64_t energy_uj, uint64_t uncertainty_uj,
+			   int64_t measured_ns, uint64_t zero_uw);
+
 #endif

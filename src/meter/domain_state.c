@@ -318,3 +318,24 @@ void wtl_domain_state_energy(const struct wtl_domain_state *state, const struct 
 	}
 	*ret_budget = figure.budget;
 }
+
+static double offset_uw(const struct wtl_domain_state *state)
+{
+	return state->account ? (double)state->account->channel->offset_uw : 0.0;
+}
+
+uint64_t wtl_meter_zero_uw(const struct wattle_meter *meter, size_t domain)
+{
+	const struct wtl_domain_state *states = meter->domains;
+	double variance = 0.0;
+
+	if (domain < meter->n_domains)
+		return (uint64_t)(2.0 * offset_uw(&states[domain]));
+	/* Zeros of one source add up, as in a total's budget: (a + b)² is the sum of all products. */
+	for (size_t i = 0; i < meter->n_domains; i++)
+		for (size_t k = 0; k < meter->n_domains; k++)
+			if (states[i].domain.in_total && states[k].domain.in_total &&
+			    states[i].info.source == states[k].info.source)
+				variance += offset_uw(&states[i]) * offset_uw(&states[k]);
+	return (uint64_t)(2.0 * sqrt(variance));
+}

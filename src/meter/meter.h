@@ -132,6 +132,10 @@ int wtl_meter_new_from(const struct wtl_env *env, const struct wattle_options *o
  */
 int wtl_meter_guard(struct wattle_meter *meter); /* sensor.c */
 
+/* The uncertainty (k = 2) of the zero of a domain's sensor, or past the last domain of the total's: as
+ * power. domain_state.c */
+uint64_t wtl_meter_zero_uw(const struct wattle_meter *meter, size_t domain);
+
 /* The public functions of those names, for callers within this tree: they set the sizes. */
 int wtl_meter_domain(struct wattle_meter *meter, size_t i, struct wattle_domain *ret_domain);
 int wtl_meter_self(struct wattle_meter *meter, struct wattle_self *ret_self);

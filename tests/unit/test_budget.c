@@ -133,6 +133,25 @@ static void test_gain(void **state)
 	assert_true(isfinite(wtl_budget_offset_uj(UINT32_MAX, INT64_MAX)));
 }
 
+/* A zero of 16 W stays 16 W, whatever the power; a gain of 6 % is 6 % of it. */
+static void test_power(void **state)
+{
+	const int64_t time_ns = 10 * WTL_NS_PER_S;
+	const uint64_t zero_uw = 16 * W, energy_uj = 2000 * W; /* 200 W for 10 s */
+	uint64_t uncertainty_uj = (uint64_t)hypot(160 * J, 120 * J);
+
+	(void)state;
+	assert_close(wtl_budget_power_uw(200 * W, energy_uj, uncertainty_uj, time_ns, zero_uw),
+		     20 * J);
+	assert_close(wtl_budget_power_uw(50 * W, energy_uj, uncertainty_uj, time_ns, zero_uw),
+		     hypot(16 * J, 3 * J));
+	assert_close(wtl_budget_power_uw(0, energy_uj, uncertainty_uj, time_ns, zero_uw), 16 * J);
+	assert_close(wtl_budget_power_uw(50 * W, energy_uj, 120 * W, time_ns, 0), 3 * J);
+	assert_close(wtl_budget_power_uw(50 * W, 0, uncertainty_uj, time_ns, zero_uw), 0.0);
+	/* Rounding may leave less than the zero alone. */
+	assert_close(wtl_budget_power_uw(50 * W, energy_uj, 160 * W - 1, time_ns, zero_uw), 16 * J);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +159,7 @@ int main(void)
 		cmocka_unit_test(test_add),	     cmocka_unit_test(test_two_packages),
 		cmocka_unit_test(test_quantisation), cmocka_unit_test(test_quantisation_by_trial),
 		cmocka_unit_test(test_edge),	     cmocka_unit_test(test_gain),
+		cmocka_unit_test(test_power),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

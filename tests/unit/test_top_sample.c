@@ -224,7 +224,7 @@ static void test_description(void **state)
 	assert_true(package(&bench)->in_total);
 	assert_true(package(&bench)->source[0]);
 	assert_int_equal(package(&bench)->gpu, -1);
-	assert_true(wtl_top_doubt(package(&bench)) > 0.0);
+	assert_true(wtl_top_power_uncertainty_uw(package(&bench)) > 0);
 	assert_int_equal(bench.view.duration_ns, 100 * MS);
 	for (size_t i = 0; i < bench.view.n_domains; i++)
 		assert_true(bench.view.domains[i].energy.has_energy ||

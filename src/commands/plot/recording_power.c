@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/complain.h"
+#include "energy/budget.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
@@ -24,7 +25,9 @@ static int add_curve(struct wtl_plot_curves *curves, size_t domain, const char *
 	struct wtl_plot_point *points = wtl_plot_sheet_array(
 		replay->sheet, wtl_plot_reduced_max(WTL_PLOT_COLUMNS), sizeof(*points));
 
-	*curve = (struct wtl_plot_curve){.domain = domain, .span_ns = 2 * update_ns};
+	*curve = (struct wtl_plot_curve){.domain = domain,
+					 .span_ns = 2 * update_ns,
+					 .zero_uw = wtl_meter_zero_uw(curves->meter, domain)};
 	if (curve->span_ns < SPAN_MIN_NS)
 		curve->span_ns = SPAN_MIN_NS;
 	curve->name = wtl_plot_sheet_printf(replay->sheet, "%s", name);
@@ -160,14 +163,15 @@ static void change_parts(const struct wtl_plot_curves *curves, struct wtl_plot_c
 static void add_point(struct wtl_plot_curve *curve, const struct wattle_energy *energy,
 		      double watts, int64_t t_utc_ns)
 {
-	double relative = energy->energy_uj > 0
-				  ? (double)energy->uncertainty_uj / (double)energy->energy_uj
-				  : 0.0;
+	double doubt_w =
+		wtl_budget_power_uw((uint64_t)(fmax(0.0, watts) * 1e6), energy->energy_uj,
+				    energy->uncertainty_uj, energy->measured_ns, curve->zero_uw) /
+		1e6;
 	const struct wtl_plot_point point = {
 		.x = t_utc_ns,
 		.y = watts,
-		.low = fmax(0.0, watts * (1.0 - relative)),
-		.high = watts * (1.0 + relative),
+		.low = fmax(0.0, watts - doubt_w),
+		.high = watts + doubt_w,
 	};
 
 	wtl_plot_reducer_add(&curve->reducer, &point);

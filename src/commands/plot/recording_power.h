@@ -17,6 +17,7 @@ struct wtl_plot_curve {
 	size_t domain; /* past the last one: the total */
 	const char *name;
 	int64_t span_ns;	    /* of a point, at least */
+	uint64_t zero_uw;	    /* uncertainty of its sensor's zero, k = 2 */
 	struct wattle_energy *last; /* of all domains, of parts of it alone: where a point begins */
 	size_t n_parts_most;
 	struct wtl_plot_reducer reducer;

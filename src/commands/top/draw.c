@@ -40,7 +40,7 @@ static const char *total_mark(const struct wtl_top_view *view)
 static void put_total(const struct wtl_top_view *view, struct wtl_top_line *line)
 {
 	bool is_incomplete = view->total.energy.flags & WATTLE_ENERGY_INCOMPLETE;
-	double doubt = wtl_top_doubt(&view->total);
+	uint64_t doubt_uw = wtl_top_power_uncertainty_uw(&view->total);
 	char text[WTL_FIGURE_MAX], total[WTL_FIGURE_MAX + 4];
 
 	if (!view->total.has_power) {
@@ -50,8 +50,9 @@ static void put_total(const struct wtl_top_view *view, struct wtl_top_line *line
 	snprintf(total, sizeof(total), "%s%s W", total_mark(view),
 		 wtl_figure_watts_wide(text, view->total.power_uw));
 	wtl_top_line_put(line, is_incomplete ? WTL_STYLE_WARN : WTL_STYLE_STRONG, total);
-	if (doubt > 0.0 && line->at + 8 <= line->end) {
-		snprintf(text, sizeof(text), " ±%.0f %%", 100.0 * doubt);
+	if (doubt_uw > 0 && view->total.power_uw > 0 && line->at + 8 <= line->end) {
+		snprintf(text, sizeof(text), " ±%.0f %%",
+			 100.0 * (double)doubt_uw / (double)view->total.power_uw);
 		wtl_top_line_put(line, WTL_STYLE_FAINT, text);
 	}
 	wtl_top_line_put(line, WTL_STYLE_WARN, is_incomplete ? " incomplete" : "");

@@ -364,7 +364,7 @@ static void draw_figures(const struct wtl_top_picture *picture, const struct wtl
 			 int row, const struct columns *columns)
 {
 	char text[WTL_FIGURE_MAX], plus[WTL_FIGURE_MAX + 4];
-	uint64_t plus_uw = (uint64_t)((double)domain->power_uw * wtl_top_doubt(domain));
+	uint64_t plus_uw = wtl_top_power_uncertainty_uw(domain);
 	const struct {
 		enum column column;
 		bool is_known;

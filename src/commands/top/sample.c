@@ -56,10 +56,12 @@ int wtl_top_sampler_init(struct wtl_top_sampler *sampler, struct wattle_meter *m
 		wtl_top_curve_clear(&domain->curve);
 		wtl_meter_domain(meter, i, &info);
 		describe(domain, &info);
+		domain->zero_uw = wtl_meter_zero_uw(meter, i);
 		domain->gpu = -1;
 	}
 	wtl_text_copy(view->total.name, sizeof(view->total.name), "total");
 	view->total.in_total = true;
+	view->total.zero_uw = wtl_meter_zero_uw(meter, n);
 	return wattle_window_begin(meter, WINDOW);
 }
 

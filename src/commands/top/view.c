@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "energy/budget.h"
 
 void wtl_top_curve_clear(struct wtl_top_curve *curve)
 {
@@ -167,13 +168,15 @@ const struct wtl_top_domain *wtl_top_find_domain(const struct wtl_top_view *view
 	return NULL;
 }
 
-double wtl_top_doubt(const struct wtl_top_domain *domain)
+uint64_t wtl_top_power_uncertainty_uw(const struct wtl_top_domain *domain)
 {
 	const struct wattle_energy *energy = &domain->energy;
 
-	return energy->has_energy && energy->energy_uj > 0
-		       ? (double)energy->uncertainty_uj / (double)energy->energy_uj
-		       : 0.0;
+	return energy->has_energy
+		       ? (uint64_t)wtl_budget_power_uw(domain->power_uw, energy->energy_uj,
+						       energy->uncertainty_uj, energy->measured_ns,
+						       domain->zero_uw)
+		       : 0;
 }
 
 const char *wtl_top_place(const struct wtl_top_view *view)

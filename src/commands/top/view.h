@@ -59,6 +59,7 @@ struct wtl_top_domain {
 	enum wattle_status status;
 	bool in_total, has_power;
 	uint64_t power_uw;	     /* over the last second */
+	uint64_t zero_uw;	     /* uncertainty of its sensor's zero, k = 2 */
 	struct wattle_energy energy; /* since the start */
 	uint64_t limit_uw;	     /* 0: not known */
 	struct wtl_baseline idle;
@@ -68,8 +69,8 @@ struct wtl_top_domain {
 	struct wtl_top_curve curve;
 };
 
-/* The uncertainty of its power, k = 2, as a part of it: that of its energy. 0: not known. */
-double wtl_top_doubt(const struct wtl_top_domain *domain);
+/* The uncertainty of its power, k = 2. 0: not known. */
+uint64_t wtl_top_power_uncertainty_uw(const struct wtl_top_domain *domain);
 /* "~" before the figures of what is modelled, else "". */
 const char *wtl_top_mark(bool is_modelled);
 
