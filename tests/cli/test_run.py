@@ -529,7 +529,7 @@ def test_closed_pipe_is_an_error_not_a_death():
     with os.fdopen(writer, "wb") as pipe:
         rescued(run_wattle("run", *XEON, "--", "true", stdout=pipe), "standard output")
         assert run_wattle("doctor", *XEON, stdout=pipe).code == 1
-        assert run_wattle("--help", stdout=pipe).code == 1
+        assert run_wattle("--help", stdout=pipe).code == 0  # its reader has seen enough
         # With -o nothing of wattle's goes there.
         assert run_wattle("run", *XEON, *QUIET, "--", "true", stdout=pipe).code == 0
 
