@@ -41,7 +41,7 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 	return rows[a_len % 3][b_len];
 }
 
-/* A third of the word may be wrong, but not all of a short one. */
+/* One letter and a quarter of the word may be wrong, but not all of a short one. */
 void wtl_guess_consider(struct wtl_guess *guess, const char *known)
 {
 	size_t len = strlen(guess->word), known_len = strlen(known), far;

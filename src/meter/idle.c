@@ -294,7 +294,7 @@ static void put_old(struct wtl_buf *buf, struct wattle_meter *meter,
 			continue;
 		i = own && parse_line(line, n, &old) ? domain_of(meter, &old) : -1;
 		if (i < 0 || !get_learned(meter, consumers, (size_t)i, &domain, &idle))
-			wtl_buf_add(buf, line, n);
+			wtl_buf_printf(buf, "%.*s\n", (int)(n - (line[n - 1] == '\n')), line);
 	}
 }
 

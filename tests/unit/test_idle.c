@@ -219,6 +219,45 @@ static void test_others_stay(void **state)
 	unit_rmtree(dir);
 }
 
+/* Whatever is in the file is read, and written back in a form that is read again. */
+static void test_damaged_files(void **state)
+{
+	char *dir = unit_tmpdir(), *path = unit_path(dir, "idle"), *good;
+	uint64_t random = 12;
+	struct session s;
+
+	(void)state;
+	start(&s);
+	wtl_consumers_set_baseline(s.consumers, meter_bench_find(&s.bench, "package-0"), &idle);
+	wtl_idle_save(s.bench.meter, s.consumers, path);
+	good = unit_read(dir, "idle");
+	for (int i = 0; i < 500; i++) {
+		char text[512], *kept;
+
+		snprintf(text, sizeof(text), "%s%s", good,
+			 "machine 00000000000000aa 8 Abacus\npackage-0 rapl-perf 7 1 "
+			 "2026-11-21T10:55:45Z 1 0123456789abcdef\n");
+		for (int k = 0; k < 3; k++) {
+			random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+			text[14 + (random >> 33) % (strlen(text) - 14)] =
+				"0 \nmz"[(random >> 20) % 5];
+		}
+		text[14 + (random >> 40) % (strlen(text) - 13)] = '\0';
+		unit_write(dir, "idle", text);
+		load(&s, path);
+		wtl_idle_save(s.bench.meter, s.consumers, path);
+		kept = unit_read(dir, "idle");
+		assert_memory_equal(kept, good, strlen(good));
+		assert_int_equal(kept[strlen(kept) - 1], '\n');
+		free(kept);
+		assert_true(load(&s, path));
+	}
+	finish(&s);
+	free(good);
+	free(path);
+	unit_rmtree(dir);
+}
+
 /* The same name and source on another device is not the same baseline. */
 static void test_another_device(void **state)
 {
@@ -246,9 +285,9 @@ static void test_another_device(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_kept),	       cmocka_unit_test(test_other_files),
-		cmocka_unit_test(test_other_lines),    cmocka_unit_test(test_others_stay),
-		cmocka_unit_test(test_another_device),
+		cmocka_unit_test(test_kept),	      cmocka_unit_test(test_other_files),
+		cmocka_unit_test(test_other_lines),   cmocka_unit_test(test_others_stay),
+		cmocka_unit_test(test_damaged_files), cmocka_unit_test(test_another_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
