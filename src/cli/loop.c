@@ -13,7 +13,9 @@
 #include "cli/child.h"
 #include "cli/command.h"
 #include "cli/complain.h"
+#include "cli/options.h"
 #include "energy/units.h"
+#include "meter/meter.h"
 #include "wattle.h"
 #include "cli/loop.h"
 
@@ -22,6 +24,10 @@
 
 /* Of the time between two samples, what guests may have. */
 #define GUEST_PART 4
+/* A fifth of what most sensors of GPUs take for an update, until a part-time one has told enough
+ * (docs/integration.md). */
+#define HURRY_NS     (20 * WTL_NS_PER_MS)
+#define HURRY_FOR_NS (3 * WTL_NS_PER_S)
 
 /* Those that a user sends to wattle meaning the command. Ctrl-Z and its like are left alone: they stop
  * wattle and the command together, as for any job. */
@@ -91,14 +97,16 @@ void wtl_loop_done(struct wtl_loop *loop)
 /* xorshift64*: only to be out of step with the workload. */
 static int64_t jittered(struct wtl_loop *loop)
 {
-	uint64_t half = (uint64_t)loop->interval_ns / 4;
+	bool hurries = loop->due_ns < loop->hurry_until_ns && loop->hurry_ns < loop->interval_ns;
+	int64_t interval_ns = hurries ? loop->hurry_ns : loop->interval_ns;
+	uint64_t half = (uint64_t)interval_ns / 4;
 
 	if (!loop->jitter || half == 0)
-		return loop->interval_ns;
+		return interval_ns;
 	loop->random ^= loop->random >> 12;
 	loop->random ^= loop->random << 25;
 	loop->random ^= loop->random >> 27;
-	return loop->interval_ns - (int64_t)half + (int64_t)(loop->random % (2 * half));
+	return interval_ns - (int64_t)half + (int64_t)(loop->random % (2 * half));
 }
 
 static void arm(struct wtl_loop *loop)
@@ -248,6 +256,21 @@ int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 	while (!child->ended && !loop->stop && loop->ctrl_c < CTRL_C_MAX)
 		take_events(loop, meter, io, child);
 	return child->ended || loop->stop ? 0 : -EINTR;
+}
+
+void wtl_loop_hurry(struct wtl_loop *loop, const struct wtl_app *app, struct wattle_meter *meter,
+		    struct wtl_io *io)
+{
+	struct wattle_domain domain;
+	bool is_sampled = false;
+
+	for (size_t i = 0; wtl_meter_domain(meter, i, &domain) == 0; i++)
+		is_sampled |= domain.in_total && domain.sensor &&
+			      domain.method == WATTLE_METHOD_INTEGRATED;
+	if (!is_sampled || wtl_option_is_used(app, "--interval"))
+		return;
+	loop->hurry_ns = HURRY_NS;
+	loop->hurry_until_ns = wtl_io_mono_ns(io) + HURRY_FOR_NS;
 }
 
 void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,

@@ -29,6 +29,7 @@ struct wtl_loop {
 	int epoll, timer, signals;
 	sigset_t watched;
 	int64_t interval_ns;
+	int64_t hurry_ns, hurry_until_ns; /* until then it samples that often, if that is more often */
 	bool jitter;
 	uint64_t random;
 	int64_t due_ns;
@@ -53,6 +54,12 @@ int wtl_loop_watch(struct wtl_loop *loop, int fd, void (*serve)(void *context), 
  * insists (-EINTR). */
 int wtl_loop_run(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,
 		 struct wtl_child *child);
+/*
+ * Sampled power is known the better the more often it is asked for, above all in a short window: for its
+ * first seconds the run to come is sampled more often where such power counts, unless the user said how often.
+ */
+void wtl_loop_hurry(struct wtl_loop *loop, const struct wtl_app *app, struct wattle_meter *meter,
+		    struct wtl_io *io);
 /* As wtl_loop_run() for the settings' command; says so where it is left to itself. */
 void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,
 			  struct wattle_meter *meter, struct wtl_io *io, struct wtl_child *child);

@@ -18,10 +18,10 @@
 #include "base/text.h"
 #include "energy/units.h"
 
-/* Power sensors update every 20 to 100 ms (facts/carbon-and-ml.md 5.1): asking more often than that
- * costs without telling more. Not 50 ms, so that ticks on a grid of whole ms are due or not whatever
- * their jitter, and a tape's replay asks what was asked. */
-#define POWER_PERIOD_NS (47500 * (WTL_NS_PER_MS / 1000))
+/* Most power sensors update every 100 ms, some every 20 (facts/carbon-and-ml.md 5.1): asking more often
+ * than this costs without telling better when they did. Not 20 ms, so that ticks on a grid of whole ms
+ * are due or not whatever their jitter, and a tape's replay asks what was asked. */
+#define POWER_PERIOD_NS (17500 * (WTL_NS_PER_MS / 1000))
 
 #define SLEEP_CHECK_NS (1 * WTL_NS_PER_S)
 /* What a GPU draws between waking and its first reading is lost: so it is looked for more often. Less

@@ -147,6 +147,18 @@ def test_an_idle_gpu_is_one_gpu(gpus, tmp_path):
     assert idle_of(first) == pytest.approx(known_w, rel=0.001)
 
 
+def test_sampled_power_is_asked_for_more_often_at_first(gpus):
+    """A GPU without a counter: a short window is known better. Unless somebody said how often."""
+    found = {}
+    for options in ((), ("-i", "100")):
+        result = gpus("pascal").run("-f", "json", *options, "--", "sleep", "1")
+        found[options] = next(domain for domain in result.json["domains"] if domain["name"] == "gpu-0")
+    assert found[()]["samples"] > 2 * found["-i", "100"]["samples"]
+    assert found[()]["uncertainty_j"] < found["-i", "100"]["uncertainty_j"] / 2
+    counted = gpus("a100").run("-f", "json", "--", "sleep", "0.5")
+    assert next(domain["samples"] for domain in counted.json["domains"] if domain["name"] == "gpu-0") < 10
+
+
 def test_a_library_that_is_named_does_not_touch_the_users_file(gpus, tmp_path):
     fake = gpus(text=GPU_OF_100_W)
     result = run_wattle("run", *fake.options, "--idle-first", "4", "--", "true",

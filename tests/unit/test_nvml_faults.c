@@ -252,11 +252,11 @@ static void test_power_at_its_own_pace(void **state)
 		nv_at(&nv, i * 0.01);
 		assert_int_equal(nv.bench.readings[0].t_mono_ns, nv.bench.now_ns);
 		assert_int_equal(nv.bench.readings[1].status, WATTLE_STATUS_OK);
-		assert_true(nv.bench.now_ns - nv.bench.readings[1].t_mono_ns < S(0.05));
+		assert_true(nv.bench.now_ns - nv.bench.readings[1].t_mono_ns < S(0.02));
 		fresh += nv.bench.readings[1].t_mono_ns != last_ns;
 		last_ns = nv.bench.readings[1].t_mono_ns;
 	}
-	assert_int_equal(fresh, 20);
+	assert_int_equal(fresh, 50);
 	assert_int_equal(nv.calls("nvmlDeviceGetFieldValues"), 1 + 100);
 	nv_done(&nv);
 }

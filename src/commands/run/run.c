@@ -275,6 +275,7 @@ static int run_once(struct session *session, struct outcome *outcome)
 	follow(session, child.number);
 	if (HAVE_RECORDINGS)
 		wtl_recording_command(&session->recording, &child);
+	wtl_loop_hurry(&session->loop, session->app, session->meter, session->io);
 	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	if (session->app->settings.tape_record)
 		end_tape(session);
