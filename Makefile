@@ -133,7 +133,12 @@ bench: deps all
 bench-peers: deps all
 	WATTLE='$(CURDIR)/build/wattle' WATTLE_BUILD_ROOT='$(CURDIR)/build' $(PYTHON) -B bench/bench_peers.py
 
-install: all
+# Where: PREFIX (/usr/local) below DESTDIR.
+PREFIX ?= /usr/local
+
+install: deps
+	@[ -f build/build.ninja ] || meson setup build -Dtests=disabled
+	meson configure build -Dprefix=$(PREFIX)
 	meson install -C build
 
 format:
