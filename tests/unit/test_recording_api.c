@@ -233,6 +233,8 @@ static void test_windows(void **state)
 {
 	struct wattle_recording *recording = open_it(made.path);
 	struct wattle_recording_window window = {.size = sizeof(window)};
+	struct wattle_recording_window unsized = {.size = 0};
+	struct wattle_energy no_energy = {.size = 0};
 
 	(void)state;
 	assert_int_equal(wattle_recording_window(recording, 0, &window, NULL, 0), -ERANGE);
@@ -240,6 +242,10 @@ static void test_windows(void **state)
 	check_window(recording, 0, "inner", 77);
 	check_window(recording, 1, "run", 0);
 	assert_int_equal(wattle_recording_window(recording, 1, &window, NULL, 0), 0);
+	/* Without a size nobody knows how much may be written; for one domain as for many. */
+	assert_int_equal(wattle_recording_window(recording, 1, &unsized, NULL, 0), -EINVAL);
+	assert_int_equal(wattle_recording_window(recording, 1, &window, &no_energy, 1), -EINVAL);
+	assert_int_equal(wattle_recording_window(recording, 1, NULL, NULL, 0), 0);
 	assert_int_equal(wattle_recording_window(recording, 2, &window, NULL, 0), -ERANGE);
 	wattle_recording_close(recording);
 }
