@@ -180,8 +180,8 @@ static void test_others_stay(void **state)
 		"gpu-0 nvml 60000000 1 2026-11-21T10:55:45Z 1 0123456789abcdef\n",
 		"package-0 hwmon 5 1 2026-11-21T10:55:45Z 1\n",
 		"rubbish\n",
-		"machine 00000000000000aa 8 Abacus\npackage-0 rapl-perf 7 1 2026-11-21T10:55:45Z 1 "
-		"0123456789abcdef\n",
+		"machine 00000000000000aa 8 Abacus\n",
+		"package-0 rapl-perf 7 1 2026-11-21T10:55:45Z 1 0123456789abcdef\n",
 	};
 	struct wtl_baseline other = idle;
 	char more[2048];
@@ -193,7 +193,8 @@ static void test_others_stay(void **state)
 	wtl_idle_save(s.bench.meter, s.consumers, path);
 	finish(&s);
 	text = unit_read(dir, "idle");
-	snprintf(more, sizeof(more), "%s%s%s%s%s", text, kept[0], kept[1], kept[2], kept[3]);
+	snprintf(more, sizeof(more), "%s%s%s%s%s%s", text, kept[0], kept[1], kept[2], kept[3],
+		 kept[4]);
 	free(text);
 	unit_write(dir, "idle", more);
 	start(&s);
