@@ -416,7 +416,8 @@ static bool measure(const struct builder *builder, enum wtl_run_figure kind, siz
 static double gain_of(const struct builder *builder, enum wtl_run_figure kind, size_t i,
 		      size_t domain, uint64_t value)
 {
-	const struct wtl_compared_value *total = &builder->rows[WTL_RUN_ENERGY_J][i];
+	/* Made before the rows that need them. */
+	const struct wtl_compared_value *totals = builder->rows[WTL_RUN_ENERGY_J];
 	const struct wattle_energy energy =
 		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
 
@@ -428,12 +429,12 @@ static double gain_of(const struct builder *builder, enum wtl_run_figure kind, s
 	case WTL_RUN_DOMAIN_J:
 		return gain_uj(recording_of(builder, i), domain, &energy);
 	case WTL_RUN_POWER_W:
-		return total->measured.common / seconds_of(builder, i);
+		return totals[i].measured.common / seconds_of(builder, i);
 	case WTL_RUN_COMMAND_DYNAMIC_J:
 	case WTL_RUN_COMMAND_FULL_J:
-		return relative_gain(total) * (double)value;
+		return relative_gain(&totals[i]) * (double)value;
 	case WTL_RUN_EMITTED_G:
-		return hypot(relative_gain(total),
+		return hypot(relative_gain(&totals[i]),
 			     report_of(builder, i)->carbon.carbon.uncertainty_ppm / 1e6) *
 		       (double)value;
 	}
