@@ -91,14 +91,13 @@ def c_string(text):
 
 
 def read_csv(path, columns, may_lack=None):
-    """The rows below the header. A table without the column that it may lack has nothing in it."""
+    """The rows below the header. The column that a table may lack is empty then."""
     with open(path, newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
-    if may_lack and rows and rows[0] == columns:
-        rows = [[*row, ""] for row in rows]
-    columns = [*columns, may_lack] if may_lack else columns
-    if may_lack and rows:
-        rows[0][-1] = rows[0][-1] or may_lack
+    if may_lack:
+        if rows[:1] == [columns]:
+            rows = [[*columns, may_lack], *([*row, ""] for row in rows[1:])]
+        columns = [*columns, may_lack]
     if not rows or rows[0] != columns:
         sys.exit(f"{path}:1: the header is not {','.join(columns)}")
     for number, row in enumerate(rows[1:], 2):

@@ -31,10 +31,21 @@ static bool is_called(const struct wtl_option *option, const char *value)
 	return option->value && strcmp(option->value, value) == 0;
 }
 
+static bool takes_file(const struct wtl_option *option)
+{
+	return is_called(option, "FILE") || is_called(option, "PATH");
+}
+
+static void complete_names(const struct wtl_command *const commands[])
+{
+	for (size_t i = 0; commands[i]; i++)
+		printf("%s%s", i ? " " : "", commands[i]->name);
+}
+
 /* What is offered as one of its values; what a file or folder may be is the shell's own. */
 static void complete_value(const struct wtl_option *option)
 {
-	bool is_file = is_called(option, "FILE") || is_called(option, "PATH");
+	bool is_file = takes_file(option);
 
 	if (!option->words && !is_file && !is_called(option, "DIR"))
 		return;
@@ -126,8 +137,7 @@ static void complete_bash(const struct wtl_command *const commands[])
 	const char *before = "\t\t";
 
 	fputs(bash_head, stdout);
-	for (size_t i = 0; commands[i]; i++)
-		printf("%s%s", i ? " " : "", commands[i]->name);
+	complete_names(commands);
 	puts("\"\n\tcase ${COMP_WORDS[1]} in");
 	for (size_t i = 0; commands[i]; i++)
 		complete_command(commands[i]);
@@ -164,7 +174,7 @@ static void zsh_value(const struct wtl_option *option)
 		putchar('(');
 		complete_words(option->words);
 		putchar(')');
-	} else if (is_called(option, "FILE") || is_called(option, "PATH")) {
+	} else if (takes_file(option)) {
 		fputs("_files", stdout);
 	} else {
 		fputs(is_called(option, "DIR") ? "_files -/" : " ", stdout);
@@ -238,8 +248,7 @@ static void fish_values(const struct wtl_option *option)
 	} else if (is_called(option, "DIR")) {
 		fputs(" -x -a '(__fish_complete_directories)'", stdout);
 	} else if (option->value) {
-		fputs(is_called(option, "FILE") || is_called(option, "PATH") ? " -r -F" : " -x",
-		      stdout);
+		fputs(takes_file(option) ? " -r -F" : " -x", stdout);
 	}
 }
 
@@ -255,8 +264,7 @@ static void fish_words(const struct wtl_command *const commands[],
 		puts(" -a '(__fish_complete_subcommand --fcs-skip=2)'");
 	} else if (command->is_about_commands) {
 		fputs(" -a '", stdout);
-		for (size_t i = 0; commands[i]; i++)
-			printf("%s%s", i ? " " : "", commands[i]->name);
+		complete_names(commands);
 		puts("'");
 	} else if (word->words) {
 		fputs(" -a '", stdout);

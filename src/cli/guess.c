@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/guess.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "cli/complain.h"
@@ -13,9 +14,9 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static char lower(char c)
+static bool is_same(char a, char b)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
 /* Damerau and Levenshtein's distance, in which no part is changed twice, by rows. */
@@ -30,11 +31,10 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 
 		row[0] = i;
 		for (size_t k = 1; k <= b_len; k++) {
-			bool is_same = lower(a[i - 1]) == lower(b[k - 1]);
-
-			row[k] = least(before[k - 1] + !is_same, least(before[k], row[k - 1]) + 1);
-			if (i > 1 && k > 1 && lower(a[i - 1]) == lower(b[k - 2]) &&
-			    lower(a[i - 2]) == lower(b[k - 1]))
+			row[k] = least(before[k - 1] + !is_same(a[i - 1], b[k - 1]),
+				       least(before[k], row[k - 1]) + 1);
+			if (i > 1 && k > 1 && is_same(a[i - 1], b[k - 2]) &&
+			    is_same(a[i - 2], b[k - 1]))
 				row[k] = least(row[k], swap[k - 2] + 1);
 		}
 	}

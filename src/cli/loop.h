@@ -29,8 +29,8 @@ struct wtl_loop {
 	int epoll, timer, signals;
 	sigset_t watched;
 	int64_t interval_ns;
-	int64_t hurry_ns,
-		hurry_until_ns; /* until then it samples that often, if that is more often */
+	int64_t hurry_ns; /* the interval until hurry_until_ns, if it is the shorter one */
+	int64_t hurry_until_ns;
 	bool jitter;
 	uint64_t random;
 	int64_t due_ns;

@@ -324,9 +324,9 @@ static int complain_unknown(struct wtl_app *app, const char *word)
 	char name[64];
 	struct wtl_guess guess = {.word = name};
 	const struct wtl_option *option;
+	const char *start = word + strspn(word, "-");
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-	memmove(name, name + strspn(name, "-"), strlen(name) + 1 - strspn(name, "-"));
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(start, "="), start);
 	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++)
 		wtl_guess_consider(&guess, option->name);
 	if (guess.best)
