@@ -144,7 +144,7 @@ def bare_share(interval):
 
 def own_time(options, env, interval, seconds):
     """wattle's own CPU time beside such a command, as its report tells it, and the time that passed."""
-    args = [WATTLE, "run", "-i", interval, "-f", "json", *options, "--", *spin_for(seconds)]
+    args = [WATTLE, "run", "-o", "-", "-i", interval, "-f", "json", *options, "--", *spin_for(seconds)]
     report = json.loads(subprocess.run(args, env=env, capture_output=True, text=True, check=True).stdout)
     return report["self"]["cpu_s"], report["duration_s"]
 

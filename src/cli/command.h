@@ -32,9 +32,9 @@ struct wtl_settings {
 	bool jitter;
 	unsigned max_windows; /* open at once in its meter; 0: a few */
 	const struct wtl_writer *output;
-	const char *output_path; /* NULL: standard output */
+	const char *output_path; /* NULL: see wtl_sink_fd() */
 	bool append;
-	bool no_color, ascii, quiet, verbose;
+	bool no_color, ascii, quiet, verbose, full;
 	const char *location;
 	struct wattle_carbon carbon;
 	uint32_t pue_milli; /* 0: not given */

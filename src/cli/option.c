@@ -97,8 +97,8 @@ const struct wtl_option wtl_options_jitter[] = {
 const struct wtl_option wtl_options_output[] = {
 	{"format", 'f', "FORMAT", "text (default), json, ndjson or csv", WTL_OPTION_OWN,
 	 .words = wtl_writer_names, .set = set_format},
-	{"output", 'o', "FILE", "Write the result to FILE instead of standard output",
-	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
+	{"output", 'o', "FILE", "Write the result to FILE (-: standard output)", WTL_OPTION_OUTPUT,
+	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"append", 0, NULL,
 	 "Add to the end of FILE: JSON as one line, CSV with one header at the top",
 	 WTL_OPTION_FLAG, WTL_SHARED(append)},

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/fd.h"
+#include "cli/options.h"
 #include "document/report.h"
 #include "cli/sink.h"
 
@@ -45,11 +46,18 @@ static bool has_content(const char *path)
 	return stat(path, &status) == 0 && (!S_ISREG(status.st_mode) || status.st_size > 0);
 }
 
-static void find_style(const struct wtl_settings *settings, struct wtl_output_style *ret_style)
+int wtl_sink_fd(const struct wtl_app *app)
 {
+	return app->settings.command && !wtl_option_is_used(app, "--output") ? STDERR_FILENO
+									     : STDOUT_FILENO;
+}
+
+static void find_style(const struct wtl_app *app, struct wtl_output_style *ret_style)
+{
+	const struct wtl_settings *settings = &app->settings;
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR");
-	bool terminal = !settings->output_path && isatty(STDOUT_FILENO) == 1;
+	bool terminal = !settings->output_path && isatty(wtl_sink_fd(app)) == 1;
 
 	memset(ret_style, 0, sizeof(*ret_style));
 	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
@@ -59,6 +67,8 @@ static void find_style(const struct wtl_settings *settings, struct wtl_output_st
 	ret_style->append = settings->append &&
 			    (!settings->output->is_flat || has_content(settings->output_path));
 	ret_style->verbose = settings->verbose;
+	ret_style->brief = !settings->full && !settings->verbose;
+	ret_style->quiet = settings->quiet;
 }
 
 /* A file can be made in the folder of path: tried, because permission bits do not tell of read-only
@@ -165,43 +175,46 @@ int wtl_sink_check_tape(struct wtl_app *app)
 	return path ? check(app, path, 0) : 0;
 }
 
-static int write_out(const struct wtl_settings *settings, struct wtl_io *io,
-		     const struct wtl_buf *text)
+static int write_out(const struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text)
 {
+	const struct wtl_settings *settings = &app->settings;
+
 	if (text->error)
 		return text->error;
 	if (!settings->output_path)
-		return wtl_fd_write_all(STDOUT_FILENO, wtl_buf_str(text), text->len);
+		return wtl_fd_write_all(wtl_sink_fd(app), wtl_buf_str(text), text->len);
 	return wtl_io_out_write(io, settings->output_path, wtl_buf_str(text), text->len,
 				settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
 
-static void write_rescued(const struct wtl_result *result)
+/* What failed was not that descriptor. */
+static void write_rescued(const struct wtl_result *result, int fd)
 {
 	const struct wtl_output_style style = {.ascii = true};
 	struct wtl_buf plain;
 
 	wtl_buf_init(&plain, RESCUE_MAX);
 	if (wtl_thing_write(&plain, result->thing, result->what, &wtl_writer_text, &style) == 0)
-		wtl_fd_write_all(STDERR_FILENO, wtl_buf_str(&plain), plain.len);
+		wtl_fd_write_all(fd, wtl_buf_str(&plain), plain.len);
 	wtl_buf_done(&plain);
 }
 
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result)
 {
 	const char *path = app->settings.output_path;
+	bool to_error = !path && wtl_sink_fd(app) == STDERR_FILENO;
 	struct wtl_output_style style;
 	struct wtl_buf text;
 	bool is_wrong;
 	int rc;
 
-	find_style(&app->settings, &style);
+	find_style(app, &style);
 	wtl_buf_init(&text, result->max);
 	rc = wtl_thing_write(&text, result->thing, result->what, app->settings.output, &style);
 	if (rc < 0 && !text.error)
 		text.error = rc;
 	is_wrong = text.error == -EPROTO;
-	rc = write_out(&app->settings, io, &text);
+	rc = write_out(app, io, &text);
 	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
@@ -212,9 +225,12 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 		return rc;
 	}
 	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", path ? "'" : "",
-		     path ? path : "standard output", path ? "'" : "", wtl_err_text(rc),
+		     path	? path
+		     : to_error ? "standard error"
+				: "standard output",
+		     path ? "'" : "", wtl_err_text(rc),
 		     result->cannot_be_had_again ? "; here it is instead:" : "");
 	if (result->cannot_be_had_again)
-		write_rescued(result);
+		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);
 	return rc;
 }

@@ -20,6 +20,9 @@ struct wtl_result {
 /* Writes a result in the format and to the place that the settings say; says so where that fails.
  * 0 or negative errno. */
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result);
+/* Where a result goes without a file: to standard error where a command of the user's runs, whose results have
+ * standard output; elsewhere, and with "-o -", to standard output. */
+int wtl_sink_fd(const struct wtl_app *app);
 /* Does the environment say that the terminal takes UTF-8? */
 bool wtl_locale_is_utf8(void);
 /* Finds out before any work whether the output can be written: over no recording. 0 or negative. */

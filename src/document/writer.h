@@ -14,6 +14,8 @@ struct wtl_output_style {
 	bool ascii;   /* no characters beyond ASCII */
 	bool append;  /* add to a file that has content: CSV without its header; JSON is one line */
 	bool verbose; /* text: sources, gaps and notes of every domain */
+	bool brief;   /* text: of a run the first lines alone */
+	bool quiet;   /* text: of a run one line, if it is brief */
 };
 
 /*

@@ -178,7 +178,7 @@ static void put_sources(const struct wtl_page *page, const struct wtl_doctor *do
 
 int wtl_page_doctor(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style};
+	const struct wtl_page page = {buf, style, NULL};
 	const struct wtl_doctor *doctor = what;
 	size_t start;
 

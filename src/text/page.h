@@ -14,6 +14,16 @@
 struct wtl_page {
 	struct wtl_buf *buf;
 	const struct wtl_output_style *style;
+	struct wtl_page_choice *choice; /* NULL: every remark stays */
+};
+
+/* One remark of many: the first of the gravest kind is the best. */
+struct wtl_page_choice {
+	size_t n, best;	    /* remarks so far, and which of them is the best (if n > 0) */
+	size_t wanted;	    /* only this one stays; SIZE_MAX: none */
+	unsigned best_rank; /* of the best one */
+	size_t begin;	    /* where the latest begins */
+	size_t of;	    /* with one that stays: how many there are */
 };
 
 /* ---- Words (parts.c) ---- */
@@ -96,13 +106,22 @@ void wtl_page_add_mean(struct wtl_grid *grid, const struct wattle_energy *energy
 
 /* ---- Lines of a report's head and below (report.c) ---- */
 
+/* The remark of a report that matters most, if it has any (run.c). */
+void wtl_page_best_remark(const struct wtl_page *page, const struct wtl_report *report);
+/* "226 ± 22 J dynamic, 1321 J full": what the command used (users.c). False: it is not known. */
+bool wtl_page_command_share(const struct wtl_page *page, const struct wtl_report *report);
 void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *report);
+/* "177 ± 14 W": the total's, whose power is known. */
+void wtl_page_mean_power(const struct wtl_page *page, const struct wattle_energy *total);
+void wtl_page_time(const struct wtl_page *page, const struct wtl_report *report);
 /* The last line: "wattle itself: …, 121 samples (2 late)". */
 void wtl_page_self(const struct wtl_page *page, const struct wtl_report_self *self);
 /* "~ 1.23 ± 0.04 g CO2e at ": the intensity is to follow. The ~ is the energy's. */
 void wtl_page_emitted(const struct wtl_page *page, const struct wtl_report *report);
 /* "380 g/kWh (DEU, data set, 2023)": one that does not change, and whose figure it is. */
 void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon);
+/* The same up to the place: "380 g/kWh (DEU". */
+void wtl_page_place(const struct wtl_page *page, const struct wtl_report_carbon *carbon);
 /* "with PUE 1.25" */
 void wtl_page_add_pue(struct wtl_buf *buf, uint32_t pue_milli);
 /* The line after that of the emissions: with PUE. Nothing where none was given. */

@@ -129,6 +129,24 @@ void wtl_page_end_line(const struct wtl_page *page, size_t start)
 	wtl_layout_wrap(page->buf, start, LABEL_COLUMNS, LABEL_COLUMNS);
 }
 
+static void choose(const struct wtl_page *page, enum wtl_page_bullet bullet)
+{
+	static const unsigned ranks[] = {
+		[WTL_PAGE_DOUBT] = 4,
+		[WTL_PAGE_REMEDY] = 3,
+		[WTL_PAGE_NOTE] = 2,
+		[WTL_PAGE_MODEL] = 1,
+	};
+	struct wtl_page_choice *choice = page->choice;
+
+	if (ranks[bullet] > choice->best_rank) {
+		choice->best_rank = ranks[bullet];
+		choice->best = choice->n;
+	}
+	choice->n++;
+	choice->begin = page->buf->len;
+}
+
 size_t wtl_page_begin_remark(const struct wtl_page *page, enum wtl_page_bullet bullet)
 {
 	static const char *const signs[] = {
@@ -139,6 +157,8 @@ size_t wtl_page_begin_remark(const struct wtl_page *page, enum wtl_page_bullet b
 	};
 	enum wtl_tone tone = bullet == WTL_PAGE_DOUBT ? WTL_TONE_WARN : WTL_TONE_PLAIN;
 
+	if (page->choice)
+		choose(page, bullet);
 	wtl_layout_tone(page->buf, tone, page->style);
 	wtl_page_put(page, "%s", signs[bullet]);
 	wtl_layout_tone_end(page->buf, tone, page->style);
@@ -151,6 +171,12 @@ void wtl_page_end_remark(const struct wtl_page *page, size_t start)
 	/* Behind "->" it begins a column later. */
 	size_t indent = start >= 2 && page->buf->data[start - 2] == '>' ? 3 : 2;
 
+	if (page->choice && page->choice->n - 1 != page->choice->wanted) {
+		wtl_layout_truncate(page->buf, page->choice->begin);
+		return;
+	}
+	if (page->choice && page->choice->of > 1)
+		wtl_page_put(page, " (%z more with --full)", page->choice->of - 1);
 	wtl_layout_wrap(page->buf, start, indent, indent);
 }
 

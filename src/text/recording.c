@@ -152,7 +152,7 @@ void wtl_page_recording_self(const struct wtl_page *page, const struct wtl_repor
 static int text_recording(struct wtl_buf *buf, const void *what,
 			  const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style};
+	const struct wtl_page page = {buf, style, NULL};
 	const struct wtl_recording *recording = what;
 	const struct wtl_report *report = &recording->report;
 	size_t start;

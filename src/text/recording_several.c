@@ -228,7 +228,7 @@ static void put_remarks(const struct wtl_page *page, const struct wtl_comparison
 static int page_comparison(struct wtl_buf *buf, const void *what,
 			   const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style};
+	const struct wtl_page page = {buf, style, NULL};
 	const struct wtl_comparison *comparison = what;
 	size_t start;
 
@@ -590,7 +590,7 @@ static const struct wtl_report_carbon *shared_carbon(const struct wtl_runs *runs
 
 static int page_runs(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style};
+	const struct wtl_page page = {buf, style, NULL};
 	const struct wtl_runs *runs = what;
 
 	if (runs->n_runs == 0)

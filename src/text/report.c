@@ -60,7 +60,7 @@ void wtl_page_pue(const struct wtl_page *page, const struct wtl_report_carbon *c
 	wtl_buf_puts(page->buf, ", which is not in the energies\n");
 }
 
-void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+void wtl_page_place(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
 {
 	const struct wattle_carbon *grid = &carbon->carbon;
 
@@ -70,6 +70,13 @@ void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_car
 		     carbon->is_default ? "world average"
 		     : grid->year	? grid->location
 					: "as given");
+}
+
+void wtl_page_intensity(const struct wtl_page *page, const struct wtl_report_carbon *carbon)
+{
+	const struct wattle_carbon *grid = &carbon->carbon;
+
+	wtl_page_place(page, carbon);
 	if (grid->dataset[0] && (carbon->is_default || grid->year))
 		wtl_page_put(page, ", %s", grid->dataset);
 	if (grid->year)
@@ -104,6 +111,14 @@ static void put_caveats(const struct wtl_page *page, const struct wtl_report *re
 			     incomplete ? "! incomplete" : "");
 }
 
+void wtl_page_mean_power(const struct wtl_page *page, const struct wattle_energy *total)
+{
+	wtl_format_measure(
+		page->buf, total->mean_uw,
+		wtl_format_share(total->mean_uw, total->uncertainty_uj, total->energy_uj),
+		WTL_FORMAT_W, page->style->ascii);
+}
+
 void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *report)
 {
 	const struct wattle_energy *total = &report->window.total;
@@ -128,10 +143,7 @@ void wtl_page_energy(const struct wtl_page *page, const struct wtl_report *repor
 	if (!total->has_power)
 		return;
 	wtl_page_begin_line(page, "power");
-	wtl_format_measure(
-		buf, total->mean_uw,
-		wtl_format_share(total->mean_uw, total->uncertainty_uj, total->energy_uj),
-		WTL_FORMAT_W, page->style->ascii);
+	wtl_page_mean_power(page, total);
 	wtl_buf_puts(buf, " mean\n");
 }
 
@@ -145,7 +157,7 @@ void wtl_page_usage(const struct wtl_page *page, const struct wtl_report *report
 	}
 }
 
-static void put_time(const struct wtl_page *page, const struct wtl_report *report)
+void wtl_page_time(const struct wtl_page *page, const struct wtl_report *report)
 {
 	wtl_page_begin_line(page, "time");
 	wtl_page_put(page, "%t", report->window.duration_ns);
@@ -182,33 +194,3 @@ void wtl_page_self(const struct wtl_page *page, const struct wtl_report_self *se
 	wtl_layout_tone_end(page->buf, WTL_TONE_FAINT, page->style);
 	wtl_buf_putc(page->buf, '\n');
 }
-
-static int text_report(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
-{
-	const struct wtl_page page = {buf, style};
-	const struct wtl_report *report = what;
-	size_t start;
-
-	wtl_page_title(&page, report->command, "this machine");
-	wtl_page_energy(&page, report);
-	wtl_page_command_energy(&page, report);
-	wtl_page_idle(&page, report->domains, report->n_domains,
-		      wtl_words_end_utc_ns(&report->window));
-	put_time(&page, report);
-	if (report->window.total.has_energy)
-		wtl_page_carbon(&page, report);
-	wtl_page_ended(&page, report);
-	wtl_buf_putc(buf, '\n');
-	wtl_page_domains(&page, report);
-	wtl_page_ledger(&page, report);
-	wtl_page_processes(&page, report);
-	start = wtl_page_begin_remarks(&page);
-	wtl_page_remarks(&page, report);
-	wtl_page_end_remarks(&page, start);
-	wtl_buf_putc(buf, '\n');
-	wtl_page_self(&page, &report->self);
-	return buf->error;
-}
-
-const struct wtl_thing wtl_thing_report = {wtl_ledgers_check, wtl_doc_report, text_report, true};
-const struct wtl_thing wtl_thing_doctor = {NULL, wtl_doc_doctor, wtl_page_doctor, true};

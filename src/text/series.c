@@ -210,7 +210,7 @@ static void put_statistics(const struct wtl_page *page, const struct wtl_series 
 	wtl_page_begin_statistics(&grid, page->style);
 	wtl_page_add_figure(&grid, series->of, WTL_RUN_DURATION_S, modelled);
 	wtl_page_add_figure(&grid, series->of, WTL_RUN_ENERGY_J, modelled);
-	for (size_t i = 0; series->domain_j && i < first->n_domains; i++) {
+	for (size_t i = 0; series->domain_j && !page->style->brief && i < first->n_domains; i++) {
 		char name[DOMAIN_NAME_MAX];
 
 		snprintf(name, sizeof(name), "  %s", first->domains[i].domain.name);
@@ -295,9 +295,43 @@ static void put_interrupted(const struct wtl_page *page, const struct wtl_series
 			     n, n == 1 ? "was" : "were");
 }
 
+static void put_failed(const struct wtl_page *page, const struct wtl_series *series)
+{
+	const struct wtl_report *first = NULL;
+	size_t n = 0;
+	size_t start;
+
+	for (size_t i = series->n_reports; i-- > 0;)
+		if (series->reports[i].exit_status || series->reports[i].exit_signal) {
+			first = &series->reports[i];
+			n++;
+		}
+	if (!first)
+		return;
+	start = wtl_page_begin_remark(page, WTL_PAGE_DOUBT);
+	wtl_page_put(page, "%z of %z runs failed, first with: ", n, series->n_reports);
+	wtl_page_end(page->buf, first);
+	wtl_page_end_remark(page, start);
+}
+
+/* What the mean does not say, below it. */
+static void put_brief_end(const struct wtl_page *page, const struct wtl_series *series)
+{
+	if (page->style->quiet)
+		return;
+	wtl_buf_putc(page->buf, '\n');
+	put_interrupted(page, series);
+	put_failed(page, series);
+	put_until(page, series);
+	wtl_page_put(page,
+		     "%z runs. An error that all share, such as a sensor's, is not in the %s.\n",
+		     series->of[WTL_RUN_DURATION_S].n, "±");
+	wtl_page_best_remark(page, &series->reports[series->n_reports - 1]);
+}
+
 static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
-	const struct wtl_page page = {buf, style};
+	const struct wtl_page page = {buf, style, NULL};
 	const struct wtl_series *series = what;
 	const struct wtl_report *last;
 	size_t start;
@@ -306,6 +340,11 @@ static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
 	last = &series->reports[series->n_reports - 1];
 	wtl_page_title(&page, last->command, "this machine");
+	if (style->brief) {
+		put_statistics(&page, series);
+		put_brief_end(&page, series);
+		return buf->error;
+	}
 	put_runs(&page, series);
 	wtl_buf_putc(buf, '\n');
 	put_statistics(&page, series);

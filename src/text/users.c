@@ -36,6 +36,21 @@ static void add_share(const struct wtl_page *page, const struct wtl_share_energy
 	wtl_buf_printf(page->buf, " %s full", wtl_format_unit(WTL_FORMAT_J, scale, ascii));
 }
 
+bool wtl_page_command_share(const struct wtl_page *page, const struct wtl_report *report)
+{
+	const struct wtl_report_attribution *attribution = &report->attribution;
+
+	if (!attribution->is_known || !attribution->has_command)
+		return false;
+	if (page->style->brief)
+		wtl_layout_tone(page->buf, WTL_TONE_STRONG, page->style);
+	wtl_buf_puts(page->buf, wtl_page_is_modelled(report) ? "~ " : "");
+	add_share(page, &attribution->command);
+	if (page->style->brief)
+		wtl_layout_tone_end(page->buf, WTL_TONE_STRONG, page->style);
+	return true;
+}
+
 static bool has_line(const struct wtl_report_attribution *attribution)
 {
 	return attribution->is_known && attribution->has_command;
@@ -54,8 +69,7 @@ void wtl_page_command_energy(const struct wtl_page *page, const struct wtl_repor
 	if (!has_line(attribution))
 		return;
 	start = wtl_page_begin_line(page, "command");
-	wtl_buf_puts(page->buf, wtl_page_is_modelled(report) ? "~ " : "");
-	add_share(page, &attribution->command);
+	wtl_page_command_share(page, report);
 	wtl_page_put(page, ": %u process%w", attribution->command_processes,
 		     attribution->command_processes == 1 ? "" : "es");
 	if (attribution->command_cpu_ns >= 0) {

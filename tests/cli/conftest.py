@@ -135,15 +135,27 @@ def parse_csv(text):
     return rows
 
 
-def run_wattle(*args, env=None, timeout=TIMEOUT, stdin=b"", **options):
-    """Runs the command. env: changes to a clean environment. Other options are subprocess.run's."""
+def whole(args):
+    """The words with what makes the report of `run` whole, and puts it on standard output, apart from remarks."""
+    words = list(map(os.fspath, args))
+    own = words[:words.index("--")] if "--" in words else words
+    if not words or words[0] != "run" or {"-h", "--help"} & set(own):
+        return words
+    more = [] if {"-o", "--output"} & set(own) or any(w.startswith(("--output=", "-o/")) for w in own) else ["-o", "-"]
+    return [words[0], "--full", *more, *words[1:]]
+
+
+def run_wattle(*args, env=None, timeout=TIMEOUT, stdin=b"", as_typed=False, **options):
+    """Runs the command. env: changes to a clean environment. as_typed: nothing is added to run's options, see whole().
+    Other options are subprocess.run's."""
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     if "stdin_file" in options:
         options["stdin"] = options.pop("stdin_file")
     else:
         options["input"] = stdin
-    done = subprocess.run([command_path(), *map(os.fspath, args)], env=clean_env(**(env or {})),
+    words = map(os.fspath, args) if as_typed else whole(args)
+    done = subprocess.run([command_path(), *words], env=clean_env(**(env or {})),
                           timeout=timeout, check=False, **options)
     return Result(done.returncode, done.stdout, done.stderr)
 
@@ -152,7 +164,7 @@ def start_wattle(*args, env=None, **options):
     options.setdefault("stdout", subprocess.PIPE)
     options.setdefault("stderr", subprocess.PIPE)
     options.setdefault("stdin", subprocess.DEVNULL)
-    return subprocess.Popen([command_path(), *map(os.fspath, args)], env=clean_env(**(env or {})),
+    return subprocess.Popen([command_path(), *whole(args)], env=clean_env(**(env or {})),
                             **options)
 
 

@@ -116,14 +116,14 @@ def fail_each(shim, args, whole, always, log):
 
 @pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
 def test_run(wattle, shim, nvml, tmp_path, always):
-    args = [wattle, "run", "--root", str(ROOTS / "xeon-2s-dram"), "--nvml", nvml, "-f", "json", "--", "true"]
+    args = [wattle, "run", "--full", "-o", "-", "--root", str(ROOTS / "xeon-2s-dram"), "--nvml", nvml, "-f", "json", "--", "true"]
     whole = call(args)
     assert whole.returncode == 0 and complete_json(whole.stdout)
     fail_each(shim, args, whole, always, tmp_path)
 
 
 def test_run_series(wattle, shim, tmp_path):
-    args = [wattle, "run", "--root", str(ROOTS / "vm-nothing"), "-r", "6", "-f", "json", "--", "true"]
+    args = [wattle, "run", "--full", "-o", "-", "--root", str(ROOTS / "vm-nothing"), "-r", "6", "-f", "json", "--", "true"]
     whole = call(args)
     assert whole.returncode == 0
     count = call(args, LD_PRELOAD=shim, WATTLE_TEST_ALLOC_LOG=str(tmp_path / "count"))
@@ -144,7 +144,7 @@ def test_run_series(wattle, shim, tmp_path):
 
 @pytest.mark.parametrize("format", ["text", "csv"])
 def test_run_formats(wattle, shim, tmp_path, format):
-    args = [wattle, "run", "--root", str(ROOTS / "client-psys"), "-f", format, "--", "true"]
+    args = [wattle, "run", "--full", "-o", "-", "--root", str(ROOTS / "client-psys"), "-f", format, "--", "true"]
     call(args, LD_PRELOAD=shim, WATTLE_TEST_ALLOC_LOG=str(tmp_path / "count"))
     total = int((tmp_path / "count").read_text().split()[0])
     assert 10 < total < AT_MOST
@@ -209,7 +209,7 @@ def move(wattle, nvml, root, fault=None):
     moved = [perf / "18-2-0", 5 * JOULE, perf / "18-3-0", 2 * JOULE]
     moved += [zones / "intel-rapl:0" / "energy_uj", 5000000]
     moved += [zones / "intel-rapl:0" / "intel-rapl:0:0" / "energy_uj", 2000000]
-    args = [wattle, "run", "--root", str(root), "--nvml", nvml, "-f", "json"]
+    args = [wattle, "run", "--full", "-o", "-", "--root", str(root), "--nvml", nvml, "-f", "json"]
     args += ["--fault", fault] if fault else []
     return call(args + ["--", sys.executable, "-S", "-c", MOVER, *map(str, moved)])
 

@@ -47,7 +47,7 @@ def as_nobody(*options, command=("true",)):
     """Runs without privilege."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root and setpriv to give privilege up")
-    done = subprocess.run([*NOBODY, command_path(), "run", *options, "--", *command], capture_output=True, text=True,
+    done = subprocess.run([*NOBODY, command_path(), "run", "--full", "-o", "-", *options, "--", *command], capture_output=True, text=True,
                           env=clean_env(HOME=None), cwd="/", timeout=TIMEOUT, check=False)
     if done.returncode in (126, 127):
         pytest.skip("others cannot run this build")

@@ -64,7 +64,7 @@ def run_shown(command):
         env[key] = value
     assert words[0] == "wattle", command
     words = [fake_library() if word == FAKE_NVML else word for word in words[1:]]
-    return run_wattle(*words, env=env, cwd=REPO)
+    return run_wattle(*words, env=env, cwd=REPO, as_typed=True)
 
 
 def comparable(text, command):

@@ -320,7 +320,7 @@ def test_repeat():
 def test_without_privilege():
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root and setpriv to give privilege up")
-    done = subprocess.run([*NOBODY, command_path(), "run", "-q", "-i", "20", "-f", "json", *ALL, "--", "sh", "-c", STORM],
+    done = subprocess.run([*NOBODY, command_path(), "run", "-o", "-", "-q", "-i", "20", "-f", "json", *ALL, "--", "sh", "-c", STORM],
                           capture_output=True, env=clean_env(), timeout=TIMEOUT, check=False)
     if done.returncode in (126, 127):
         pytest.skip("this build cannot be run by others")

@@ -625,7 +625,7 @@ def test_amd_a_limit_within_a_hold_is_someone_elses(amd):
 
 def test_amd_and_measure(amd):
     """The combination that the help names: the limit around wattle run."""
-    result = amd.run("-i", "0", "--power", "290", "--", os.environ["WATTLE"], "run", "--root", amd.root,
+    result = amd.run("-i", "0", "--power", "290", "--", os.environ["WATTLE"], "run", "-o", "-", "--root", amd.root,
                      "--nvml", "", "-f", "json", "--", "true")
     assert result.code == 0, result
     assert result.json["exit_status"] == 0

@@ -3,6 +3,7 @@
 
 import hashlib
 import os
+import re
 import resource
 import signal
 import stat
@@ -14,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from conftest import (ROOTS, check_sums, clean_env, domain, parse_csv, parse_json, run_wattle,
+from conftest import (REPO, ROOTS, check_sums, clean_env, domain, parse_csv, parse_json, run_wattle,
                       start_wattle, finish)
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
+TAPE = REPO / "tests/fixtures/tapes/server.tape"
 QUIET = ("-o", "/dev/null")
 PYTHON = (sys.executable, "-S", "-E", "-c")
 
@@ -156,6 +158,65 @@ def test_report_comes_after_the_commands_output():
     first, rest = result.out.split("\n", 1)
     assert first == "from the command"
     assert parse_json(rest)["schema"] == "wattle.report/1"
+
+
+# ---- The report as it comes without options for it ----
+
+def brief(*args, **options):
+    return run_wattle("run", *args, as_typed=True, **options)
+
+
+def test_report_goes_to_standard_error():
+    result = brief(*XEON, "--", "echo", "from the command")
+    assert result.out == "from the command\n"
+    assert result.err.startswith("wattle: echo 'from the command'\n\n")
+    result = brief(*XEON, "-f", "json", "--", "echo", "out")
+    assert result.out == "out\n" and parse_json(result.err)["schema"] == "wattle.report/1"
+    result = brief(*XEON, "-f", "json", "-o", "-", "--", "sh", "-c", "echo err >&2")
+    assert result.err == "err\n" and result.json["exit_status"] == 0
+    # A tape has no command whose output it could get into.
+    assert brief("--tape", TAPE).err == "" and "machine" in brief("--tape", TAPE).out
+
+
+def test_report_has_six_lines():
+    report = brief("--idle-file", "", "--", "sleep", "0.3").err.splitlines()  # of this machine, which has processes
+    assert report[0] == "wattle: sleep 0.3" and report[1] == ""
+    assert [line[:10].strip() for line in report[2:6]] == ["command", "machine", "time", "carbon"]
+    assert [line[:2] for line in report[6:] if line[:2] != "  "] in (["! "], ["→ "], ["- "])
+    assert not any(line.startswith(("domain", "where it went")) for line in report)
+
+
+def test_remark_that_matters_most():
+    """A figure in doubt before what would help, that before notes; and how many there are besides."""
+    whole = run_wattle("run", "--root", ROOTS / "vm-nothing", "--", "true").out.splitlines()
+    some = brief("--root", ROOTS / "vm-nothing", "--", "true").err
+    doubts = [line for line in whole if line.startswith("! ")]
+    remarks = [line for line in whole if line[:2] in ("! ", "→ ", "- ", "~ ")]
+    assert doubts and doubts[0] in some
+    assert f"({len(remarks) - 1} more with --full)" in some.replace("\n ", "")
+    assert some.count("modelled") == 1
+
+
+def test_quiet_report_is_one_line():
+    result = brief("-q", *XEON, "--", "sh", "-c", "exit 3")
+    assert result.code == 3 and result.err.count("\n") == 1
+    assert re.fullmatch(r"wattle: [0-9.]+ ± [0-9.]+ J, [0-9.]+ ms, exit status 3\n", result.err), result.err
+
+
+def test_repeated_runs_are_mean_and_spread():
+    result = brief(*XEON, "-r", "3", "--", "true")
+    lines = result.err.splitlines()
+    assert lines[2].split() == ["over", "the", "runs", "mean", "±", "95", "%", "sd", "least", "most"]
+    assert [line.split("  ")[0] for line in lines[3:7]] == ["time", "energy", "CO2e", ""]
+    assert "package-0 " not in result.err.split("! ")[0] and "3 runs." in result.err
+    result = brief(*XEON, "-r", "2", "--", "sh", "-c", "exit 4")
+    assert "! 2 of 2 runs failed, first with: exit status 4" in result.err
+
+
+def test_standard_error_that_takes_nothing():
+    with open("/dev/full", "wb") as full:
+        result = brief(*XEON, "--", "true", stderr=full)
+    assert result.code == 125 and "package-0" in result.out
 
 
 def test_environment_folder_and_limits_are_unchanged(tmp_path):

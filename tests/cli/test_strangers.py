@@ -20,7 +20,7 @@ BURNT_S, OWN_S = 0.8, 0.4
 
 def measure(shell, *, before=(), env=None, code=0):
     """What a shell's line came to, in which $wattle is `wattle run` with what these tests want of it."""
-    wattle = (command_path(), "run", "-q", "-i", "20", "-f", "json", *ALL)
+    wattle = (command_path(), "run", "-o", "-", "-q", "-i", "20", "-f", "json", *ALL)
     done = subprocess.run([*before, "bash", "-c", shell.replace("$wattle", shlex.join(map(str, wattle)))],
                           capture_output=True, text=True, env=env or clean_env(), cwd="/", timeout=TIMEOUT, check=False)
     if before and done.returncode in (126, 127):

@@ -98,7 +98,7 @@ def run(build, wattle, folder, scenario, watts, *, seconds=None, before=(), opti
     with open(report, "w", encoding="utf-8") as out:
         done = subprocess.run(
             [simulator / "sim", *([] if seconds else ["--by-tool"]), text, folder / "machine", "--", *before,
-             wattle, "run", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", *options, "--",
+             wattle, "run", "-o", "-", "--quiet", "--idle-file", idle, "--top", "65536", "--format", "json", *options, "--",
              *(["sleep", str(seconds)] if seconds else ["sh", "-c", "exec $SIM_LAUNCH"])],
             stdout=out, stderr=subprocess.PIPE, text=True, timeout=timeout, check=False)
     if done.returncode != 0:

@@ -30,7 +30,7 @@ static char *remarks_of(const struct recording_bench benches[], size_t n)
 	const struct wtl_page_several several = {
 		.report = bench_report, .of = benches, .n = n, .before = "run ", .after = ""};
 	struct wtl_buf buf;
-	const struct wtl_page page = {&buf, &plain};
+	const struct wtl_page page = {&buf, &plain, NULL};
 	char *copy;
 
 	wtl_buf_init(&buf, 1 << 16);

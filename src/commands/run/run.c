@@ -55,6 +55,9 @@ static const struct wtl_option options[] = {
 	 "Keep all that is measured in FILE, which must not exist yet: see wattle record",
 	 WTL_OPTION_OWN, WTL_OWN(struct settings, recording.path), .what = "a file",
 	 .file = WTL_FILE_RECORDING, .set = set_recording},
+	{"full", 0, NULL,
+	 "The whole report as text: domains, where the energy went, processes, all remarks",
+	 WTL_OPTION_FLAG, WTL_SHARED(full)},
 	{"top", 0, "N", "List the N processes that used most (default 10)", WTL_OPTION_NUMBER,
 	 WTL_SHARED(top), .least = 0, .most = WTL_TOP_MAX},
 	{0},
@@ -231,17 +234,16 @@ const struct wtl_command wtl_command_run = {
 	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.description =
 		"Runs COMMAND and tells what it used, with all its descendants, and what the machine "
-		"used meanwhile: joules, watt hours and CO2 equivalent, for each part that can be told "
-		"apart, each with its source, its method and its uncertainty (plus or minus, at k = 2).\n\n"
-		"The first figures are those of the whole machine while the command ran. Below them "
-		"stand the command's own, where the energy went, and the processes that used most. "
+		"used meanwhile: joules, watt hours and CO2 equivalent, each with its uncertainty "
+		"(plus or minus, at k = 2). --full adds each part of the machine with its source and "
+		"its method, where the energy went, and the processes that used most.\n\n"
 		"Dynamic is what is above the machine's idle power, full has a part of the idle power, "
 		"too. Idle power is learned while the machine rests, and kept; --idle-first measures "
 		"it now.\n\n"
 		"The command keeps the terminal, and wattle's exit status is its exit status. Signals "
 		"sent to wattle are passed on; Ctrl-C ends the command, and the report of what ran is "
-		"still printed. The report goes to standard output after the command has ended: use -o "
-		"to keep both apart.",
+		"still printed. The report goes to standard error after the command has ended: -o - "
+		"sends it to standard output, -o FILE to a file.",
 	.examples = "wattle run -- sleep 2\n"
 		    "    what two seconds of this machine cost\n\n"
 		    "wattle run --idle-first 10 -- make -j8\n"
