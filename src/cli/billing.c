@@ -16,6 +16,7 @@
 #include "report/description.h"
 #include "cli/idle.h"
 #include "cli/loop.h"
+#include "cli/progress.h"
 #include "cli/process.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -153,6 +154,24 @@ static void record_idle(void *recorder, size_t domain, const struct wtl_baseline
 		wtl_recorder_idle(recorder, domain, idle);
 }
 
+/* In steps of a second where somebody watches. */
+static int watch_idle(struct wtl_billing *billing, struct wtl_loop *loop, int64_t duration_ns)
+{
+	bool is_shown = wtl_progress_is_shown(billing->app);
+	int64_t step_ns = is_shown ? WTL_NS_PER_S : duration_ns;
+	int rc = 0;
+
+	for (int64_t left_ns = duration_ns; rc == 0 && left_ns > 0 && !loop->stop;
+	     left_ns -= step_ns) {
+		wtl_progress_show(billing->app, true, "watching the idle machine: %lld s left",
+				  (long long)((left_ns + WTL_NS_PER_S - 1) / WTL_NS_PER_S));
+		rc = wtl_loop_idle(loop, billing->meter, billing->io,
+				   left_ns < step_ns ? left_ns : step_ns);
+	}
+	wtl_progress_clear(billing->app);
+	return rc;
+}
+
 int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 			   struct wtl_recorder *recorder)
 {
@@ -165,11 +184,12 @@ int wtl_billing_watch_idle(struct wtl_billing *billing, struct wtl_loop *loop,
 					 "nothing to watch first");
 		return 0;
 	}
-	wtl_remark(billing->app, "watching the idle machine for %lld s",
-		   (long long)(duration_ns / WTL_NS_PER_S));
+	if (!wtl_progress_is_shown(billing->app))
+		wtl_remark(billing->app, "watching the idle machine for %lld s",
+			   (long long)(duration_ns / WTL_NS_PER_S));
 	wtl_billing_begin(billing);
 	wattle_window_begin(billing->meter, billing->window);
-	if (wtl_loop_idle(loop, billing->meter, billing->io, duration_ns) < 0)
+	if (watch_idle(billing, loop, duration_ns) < 0)
 		return 128 + loop->last_signal;
 	wtl_billing_look_now(billing);
 	wattle_window_cancel(billing->meter, billing->window);

@@ -52,20 +52,36 @@ int wtl_sink_fd(const struct wtl_app *app)
 									     : STDOUT_FILENO;
 }
 
-static void find_style(const struct wtl_app *app, struct wtl_output_style *ret_style)
+/* Where a result goes, and how. */
+struct place {
+	const char *path; /* NULL: to the descriptor */
+	int fd;
+	const struct wtl_writer *writer;
+};
+
+static struct place find_place(const struct wtl_app *app, const struct wtl_result *result)
 {
 	const struct wtl_settings *settings = &app->settings;
+
+	if (result->is_beside)
+		return (struct place){NULL, STDERR_FILENO, &wtl_writer_text};
+	return (struct place){settings->output_path, wtl_sink_fd(app), settings->output};
+}
+
+static void find_style(const struct wtl_settings *settings, const struct place *place,
+		       struct wtl_output_style *ret_style)
+{
 	const char *term = getenv("TERM");
 	const char *no_color = getenv("NO_COLOR");
-	bool terminal = !settings->output_path && isatty(wtl_sink_fd(app)) == 1;
+	bool terminal = !place->path && isatty(place->fd) == 1;
 
 	memset(ret_style, 0, sizeof(*ret_style));
 	ret_style->color = terminal && !settings->no_color && term && strcmp(term, "dumb") != 0 &&
 			   !(no_color && no_color[0]);
 	ret_style->ascii = settings->ascii || !wtl_locale_is_utf8();
 	/* An appended table has its header at the top of the file. */
-	ret_style->append = settings->append &&
-			    (!settings->output->is_flat || has_content(settings->output_path));
+	ret_style->append = settings->append && place->path &&
+			    (!place->writer->is_flat || has_content(place->path));
 	ret_style->verbose = settings->verbose;
 	ret_style->brief = !settings->full && !settings->verbose;
 	ret_style->quiet = settings->quiet;
@@ -175,16 +191,15 @@ int wtl_sink_check_tape(struct wtl_app *app)
 	return path ? check(app, path, 0) : 0;
 }
 
-static int write_out(const struct wtl_app *app, struct wtl_io *io, const struct wtl_buf *text)
+static int write_out(const struct wtl_app *app, struct wtl_io *io, const struct place *place,
+		     const struct wtl_buf *text)
 {
-	const struct wtl_settings *settings = &app->settings;
-
 	if (text->error)
 		return text->error;
-	if (!settings->output_path)
-		return wtl_fd_write_all(wtl_sink_fd(app), wtl_buf_str(text), text->len);
-	return wtl_io_out_write(io, settings->output_path, wtl_buf_str(text), text->len,
-				settings->append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
+	if (!place->path)
+		return wtl_fd_write_all(place->fd, wtl_buf_str(text), text->len);
+	return wtl_io_out_write(io, place->path, wtl_buf_str(text), text->len,
+				app->settings.append ? WTL_OUT_APPEND : WTL_OUT_REPLACE);
 }
 
 /* What failed was not that descriptor. */
@@ -201,20 +216,20 @@ static void write_rescued(const struct wtl_result *result, int fd)
 
 int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_result *result)
 {
-	const char *path = app->settings.output_path;
-	bool to_error = !path && wtl_sink_fd(app) == STDERR_FILENO;
+	const struct place place = find_place(app, result);
+	bool to_error = !place.path && place.fd == STDERR_FILENO;
 	struct wtl_output_style style;
 	struct wtl_buf text;
 	bool is_wrong;
 	int rc;
 
-	find_style(app, &style);
+	find_style(&app->settings, &place, &style);
 	wtl_buf_init(&text, result->max);
-	rc = wtl_thing_write(&text, result->thing, result->what, app->settings.output, &style);
+	rc = wtl_thing_write(&text, result->thing, result->what, place.writer, &style);
 	if (rc < 0 && !text.error)
 		text.error = rc;
 	is_wrong = text.error == -EPROTO;
-	rc = write_out(app, io, &text);
+	rc = write_out(app, io, &place, &text);
 	wtl_buf_done(&text);
 	if (rc == 0)
 		return 0;
@@ -224,11 +239,11 @@ int wtl_sink_write(struct wtl_app *app, struct wtl_io *io, const struct wtl_resu
 			     "not told");
 		return rc;
 	}
-	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", path ? "'" : "",
-		     path	? path
+	wtl_complain(app, "cannot write the result to %s%s%s: %s%s", place.path ? "'" : "",
+		     place.path ? place.path
 		     : to_error ? "standard error"
 				: "standard output",
-		     path ? "'" : "", wtl_err_text(rc),
+		     place.path ? "'" : "", wtl_err_text(rc),
 		     result->cannot_be_had_again ? "; here it is instead:" : "");
 	if (result->cannot_be_had_again)
 		write_rescued(result, to_error ? STDOUT_FILENO : STDERR_FILENO);

@@ -14,6 +14,7 @@ struct wtl_result {
 	const struct wtl_thing *thing;
 	const void *what;
 	size_t max;		  /* bytes */
+	bool is_beside;		  /* on standard error as text, whatever -o and -f say */
 	bool cannot_be_had_again; /* so it goes to standard error when it cannot be written */
 };
 

@@ -350,21 +350,6 @@ void wattle_set_close(struct wattle_set *set)
 	pthread_mutex_unlock(&meter->lock);
 }
 
-/* What came since the mark. A correction of sampled power may have taken some of it back. */
-static void subtract(const struct wattle_meter *meter, const struct wtl_set_account *now,
-		     const struct wtl_set_account *mark, struct wtl_consumers_sum *ret_sum)
-{
-	ret_sum->cpu_ns = now->sum.cpu_ns - mark->sum.cpu_ns;
-	ret_sum->counted_ns = now->sum.counted_ns - mark->sum.counted_ns;
-	ret_sum->n_processes = now->sum.n_processes;
-	for (size_t i = 0; i < n_shares(meter); i++) {
-		const struct wtl_share *a = &now->sum.shares[i], *b = &mark->sum.shares[i];
-
-		ret_sum->shares[i].full_uj = a->full_uj > b->full_uj ? a->full_uj - b->full_uj : 0;
-		ret_sum->shares[i].share_ns = a->share_ns - b->share_ns;
-	}
-}
-
 static void give_use(const struct wattle_meter *meter, const struct wtl_consumers_sum *sum,
 		     uint32_t flags, struct wattle_use *ret_use)
 {
@@ -401,7 +386,8 @@ static int read_set(const struct wattle_set *set, const char *name, struct wattl
 		return -ENODATA;
 	if (!window || window->flags)
 		bring_up_to_date(meter);
-	subtract(meter, &attached->now[set->number], mark, &sum);
+	wtl_consumers_sum_since(attached->session.consumers, &attached->now[set->number].sum,
+				&mark->sum, &sum);
 	if (ret_use)
 		give_use(meter, &sum, window && !window->flags ? WATTLE_USE_EARLIER : 0, ret_use);
 	for (size_t i = 0; ret_shares && i < n && i < wattle_meter_domains(meter); i++) {

@@ -129,6 +129,17 @@ struct wtl_consumers_sum {
 /* sets: a bit for each of sums[] that is wanted, whose shares[] are there. */
 void wtl_consumers_sum_sets(const struct wtl_consumers *consumers, uint16_t sets,
 			    struct wtl_consumers_sum sums[]);
+/* The same of the command's, whose shares[] are there. */
+void wtl_consumers_sum_command(const struct wtl_consumers *consumers,
+			       struct wtl_consumers_sum *sum);
+/* How many shares a sum has. */
+size_t wtl_consumers_sum_shares(const struct wtl_consumers *consumers);
+/* What came to a sum since it was `mark`, into one whose shares[] are there. A correction of sampled power may
+ * have taken some of it back. */
+void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
+			     const struct wtl_consumers_sum *now,
+			     const struct wtl_consumers_sum *mark,
+			     struct wtl_consumers_sum *ret_sum);
 /* As wtl_consumers_energy(), or of one domain. */
 void wtl_consumers_sum_energy(const struct wtl_consumers *consumers,
 			      const struct wtl_consumers_sum *sum, int domain,

@@ -291,22 +291,49 @@ void wtl_consumers_sum_energy(const struct wtl_consumers *consumers,
 		  counted_part(sum->counted_ns, sum->cpu_ns), ret_energy);
 }
 
-void wtl_consumers_command(const struct wtl_consumers *consumers,
-			   struct wtl_command_account *ret_account)
+void wtl_consumers_sum_command(const struct wtl_consumers *consumers, struct wtl_consumers_sum *sum)
 {
 	const struct wtl_workload *workload = consumers->workload;
 	uint32_t capacity = (uint32_t)wtl_workload_capacity(workload);
-	struct wtl_consumers_sum sum = {.shares = consumers->scratch};
-	double counted;
 
-	sum_begin(consumers, &sum);
+	sum_begin(consumers, sum);
 	for (uint32_t slot = wtl_workload_next(workload, 0); slot < capacity;
 	     slot = wtl_workload_next(workload, slot + 1)) {
 		const struct wtl_consumer *consumer = wtl_workload_consumer(workload, slot);
 
 		if (consumer->is_in_tree)
-			sum_add(consumers, slot, consumer, &sum);
+			sum_add(consumers, slot, consumer, sum);
 	}
+}
+
+size_t wtl_consumers_sum_shares(const struct wtl_consumers *consumers)
+{
+	return consumers->n_domains + 1;
+}
+
+void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
+			     const struct wtl_consumers_sum *now,
+			     const struct wtl_consumers_sum *mark,
+			     struct wtl_consumers_sum *ret_sum)
+{
+	ret_sum->cpu_ns = now->cpu_ns - mark->cpu_ns;
+	ret_sum->counted_ns = now->counted_ns - mark->counted_ns;
+	ret_sum->n_processes = now->n_processes;
+	for (size_t i = 0; i < wtl_consumers_sum_shares(consumers); i++) {
+		const struct wtl_share *a = &now->shares[i], *b = &mark->shares[i];
+
+		ret_sum->shares[i].full_uj = a->full_uj > b->full_uj ? a->full_uj - b->full_uj : 0;
+		ret_sum->shares[i].share_ns = a->share_ns - b->share_ns;
+	}
+}
+
+void wtl_consumers_command(const struct wtl_consumers *consumers,
+			   struct wtl_command_account *ret_account)
+{
+	struct wtl_consumers_sum sum = {.shares = consumers->scratch};
+	double counted;
+
+	wtl_consumers_sum_command(consumers, &sum);
 	*ret_account =
 		(struct wtl_command_account){.cpu_ns = sum.cpu_ns, .n_processes = sum.n_processes};
 	counted = counted_part(sum.counted_ns, sum.cpu_ns);

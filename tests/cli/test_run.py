@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import (REPO, ROOTS, check_sums, clean_env, domain, parse_csv, parse_json, run_wattle,
+from conftest import (REPO, ROOTS, UNIT_PERF, check_sums, clean_env, domain, mover, parse_csv, parse_json, run_wattle,
                       start_wattle, finish)
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
@@ -217,6 +217,53 @@ def test_standard_error_that_takes_nothing():
     with open("/dev/full", "wb") as full:
         result = brief(*XEON, "--", "true", stderr=full)
     assert result.code == 125 and "package-0" in result.out
+
+
+# ---- Lines while it runs ----
+
+def test_lines_add_up_to_the_report(machine, tmp_path):
+    server = machine("xeon-2s-dram")
+    perf = server.perf("18-2-0")
+    rows, report = tmp_path / "rows.csv", tmp_path / "report.wattle"
+    result = brief("--root", server.path, "-I", "0.2", "-f", "csv", "-o", rows, "--record", report, "--",
+                   *mover(*(("sleep", 0.15, "add", perf, 3 * UNIT_PERF) * 5)))
+    assert result.code == 0 and "machine" in result.err
+    lines = parse_csv(rows.read_text())
+    assert len(lines) >= 4
+    whole = run_wattle("report", "-f", "json", report).json
+    assert sum(Decimal(line["energy_j"]) for line in lines) == whole["total"]["energy_j"] == 15
+    assert sum(Decimal(line["duration_s"]) for line in lines) == Decimal(lines[-1]["time_s"])
+    assert all(Decimal(line["uncertainty_j"]) > 0 for line in lines)
+
+
+def test_lines_of_the_command():
+    """Of this machine: what the lines say of the command is what the report says of it."""
+    result = brief("--idle-file", "", "-I", "0.1", "-f", "json", "-o", "-", "--", *PYTHON,
+                   "import time\nwhile time.process_time() < 0.5: pass")
+    rows = [parse_json(line) for line in result.out.splitlines()]
+    used = sum(row.get("command_cpu_s", 0) for row in rows)
+    assert len(rows) >= 4 and Decimal("0.5") <= used < Decimal("0.7")
+    assert "schema" not in result.err and "command" in result.err
+
+
+def test_lines_take_the_place_of_a_report_for_programs():
+    result = brief(*XEON, "-I", "0.1", "-f", "csv", "--", "sleep", "0.25")
+    assert result.err.startswith("time_s,duration_s,energy_j,") and "machine" not in result.err
+    assert len(parse_csv(result.err)) == 3
+    text = brief(*XEON, "-I", "0.1", "--", "sleep", "0.25").err.splitlines()
+    assert text[0].split() == ["time", "[s]", "machine", "mean", "command"] and text[4].startswith("wattle: sleep")
+    assert brief(*XEON, "-I", "1", "-r", "2", "--", "true").complaint() == \
+        "wattle: run: --every shows one run: leave out --repeat and --until"
+    full = brief(*XEON, "-I", "0.1", "-o", "/dev/full", "--", "sleep", "0.2")
+    assert full.code == 125 and "cannot write the lines of --every" in full.err and "machine" in full.err
+
+
+def test_progress_on_a_terminal(terminal, wattle):
+    shown = terminal(wattle, "run", *XEON, "-r", "3", "--", "true").finish().out
+    assert "wattle: 1 of 3 runs done" in shown and "wattle: 2 of 3 runs done" in shown
+    quiet = terminal(wattle, "run", "-q", *XEON, "-r", "3", "--", "true").finish().out
+    assert "runs done" not in quiet
+    assert "runs done" not in brief(*XEON, "-r", "3", "--", "true").err
 
 
 def test_environment_folder_and_limits_are_unchanged(tmp_path):

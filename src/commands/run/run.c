@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"
+#include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/sink.h"
 #include "commands/run/session.h"
 
@@ -16,6 +20,7 @@
 struct settings {
 	unsigned repeat, repeat_max; /* 0: not given */
 	double until;		     /* 0: not given */
+	int64_t every_ns;	     /* 0: not given */
 	struct wtl_recording_settings recording;
 };
 
@@ -55,6 +60,10 @@ static const struct wtl_option options[] = {
 	 "Keep all that is measured in FILE, which must not exist yet: see wattle record",
 	 WTL_OPTION_OWN, WTL_OWN(struct settings, recording.path), .what = "a file",
 	 .file = WTL_FILE_RECORDING, .set = set_recording},
+	{"every", 'I', "SECONDS",
+	 "Print a line for each interval as the command runs (0.01 to 86400): text, csv, or json as lines",
+	 WTL_OPTION_DURATION, WTL_OWN(struct settings, every_ns), .least = 10 * WTL_NS_PER_MS,
+	 .most = 86400 * WTL_NS_PER_S},
 	{"full", 0, NULL,
 	 "The whole report as text: domains, where the energy went, processes, all remarks",
 	 WTL_OPTION_FLAG, WTL_SHARED(full)},
@@ -83,6 +92,15 @@ static int check_tape(struct wtl_app *app)
 	return 0;
 }
 
+static int check_every(struct wtl_app *app)
+{
+	const struct settings *settings = app->own;
+
+	return settings->every_ns && (settings->repeat || settings->until > 0.0)
+		       ? wtl_complain(app, "--every shows one run: leave out --repeat and --until")
+		       : 0;
+}
+
 static int check_repeats(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
@@ -103,7 +121,7 @@ static int check_settings(struct wtl_app *app)
 		return EINVAL;
 	if (!settings->tape && !settings->command)
 		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
-	return check_repeats(app);
+	return check_repeats(app) || check_every(app) ? EINVAL : 0;
 }
 
 static const struct wtl_report *report_at(const void *of, size_t run)
@@ -136,14 +154,39 @@ static bool goes_on(struct wtl_run_session *session)
 	return session->n < settings->repeat;
 }
 
+/* How far it is. Where the command writes to the terminal as well, each line stays. */
+static void show_progress(const struct wtl_run_session *session)
+{
+	const struct settings *settings = session->app->own;
+	const struct wtl_run_list runs = {report_at, session, session->n};
+	struct wtl_statistics energy, time;
+	char of[32] = "", mean[96] = "", left[48] = "";
+
+	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
+	wtl_runs_statistics_of_all(&runs, WTL_RUN_DURATION_S, &time);
+	if (settings->repeat)
+		snprintf(of, sizeof(of), " of %u", settings->repeat);
+	if (energy.n > 1 && energy.mean > 0)
+		snprintf(mean, sizeof(mean), ", mean %.4g J, good to %.2g %%", energy.mean,
+			 100 * energy.ci95 / energy.mean);
+	if (settings->repeat && time.n > 0)
+		snprintf(left, sizeof(left), ", some %.0f s left",
+			 time.mean * (settings->repeat - (double)session->n));
+	wtl_progress_show(session->app, isatty(STDOUT_FILENO) != 1, "%zu%s runs done%s%s",
+			  session->n, of, mean, left);
+}
+
 /* 0 or the exit code to stop with; then the runs before it still count. */
 static int run_all(struct wtl_run_session *session)
 {
-	int stop;
+	int stop = wtl_run_once(session);
 
-	do
+	while (!stop && goes_on(session)) {
+		show_progress(session);
 		stop = wtl_run_once(session);
-	while (!stop && goes_on(session));
+	}
+	if (session->n > 1 && isatty(STDOUT_FILENO) != 1)
+		wtl_progress_clear(session->app);
 	return stop;
 }
 
@@ -189,15 +232,21 @@ static int write_series(const struct wtl_run_session *session, struct wtl_result
 
 static int write_result(const struct wtl_run_session *session)
 {
-	const struct settings *settings = session->app->own;
+	struct wtl_app *app = session->app;
+	const struct settings *settings = app->own;
 	struct wtl_result result = {.thing = &wtl_thing_report,
 				    .what = &session->outcomes[0].report,
 				    .max = WTL_RUN_OUTPUT_MAX,
 				    .cannot_be_had_again = true};
 
+	if (session->every) {
+		result.is_beside = session->every->writer || wtl_option_is_used(app, "--output");
+		if (wtl_run_every_has_place(session->every))
+			return 0;
+	}
 	if (settings->repeat || settings->until > 0.0)
 		return write_series(session, &result);
-	return wtl_sink_write(session->app, session->io, &result);
+	return wtl_sink_write(app, session->io, &result);
 }
 
 static int measure(struct wtl_run_session *session)
@@ -218,12 +267,21 @@ static int run(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
 	struct wtl_run_session session = {0};
-	int code;
+	struct wtl_run_every every = {.fd = -1};
+	int code = WTL_EXIT_WATTLE_FAILED;
 
 	if (check_settings(app) || wtl_sink_check(app) < 0 ||
 	    wtl_run_open(&session, app, &settings->recording) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
-	code = measure(&session);
+	if (settings->every_ns) {
+		session.every = &every;
+		if (wtl_run_every_open(&every, app, &session.billing, settings->every_ns) == 0)
+			code = measure(&session);
+		if (wtl_run_every_close(&every) < 0)
+			code = WTL_EXIT_WATTLE_FAILED;
+	} else {
+		code = measure(&session);
+	}
 	wtl_run_close(&session);
 	return code;
 }
@@ -253,6 +311,8 @@ const struct wtl_command wtl_command_run = {
 		    "    with the carbon intensity of France\n\n"
 		    "wattle run --repeat 10 -f json -o cost.json -- make -j8\n"
 		    "    ten runs, their mean and spread, as JSON\n\n"
+		    "wattle run -I 1 -f csv -o power.csv -- ./train.sh\n"
+		    "    a row a second while it runs\n\n"
 		    "wattle run --until 2% -- ./benchmark\n"
 		    "    as many runs as the mean needs to be known within 2 %\n\n"
 		    "wattle run -f csv --append -o costs.csv -- ./nightly.sh\n"

@@ -38,6 +38,8 @@ static void begin_window(struct wtl_run_session *session)
 	session->has_read_memory = false;
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
+	if (session->every)
+		wtl_run_every_begin(session->every);
 }
 
 static void end_window(struct wtl_run_session *session, struct wtl_run_outcome *outcome)
@@ -48,6 +50,8 @@ static void end_window(struct wtl_run_session *session, struct wtl_run_outcome *
 	wtl_window_end(session->meter, WINDOW, window, description->energies,
 		       description->n_domains);
 	wtl_billing_bill(&session->billing, window, description->energies);
+	if (session->every)
+		wtl_run_every_end(session->every, window);
 	if (HAVE_RECORDINGS)
 		wtl_recording_window(&session->recording, WINDOW, false, window,
 				     description->energies);
@@ -73,6 +77,8 @@ static void ticked(void *context)
 
 	wtl_billing_look(&session->billing);
 	look_at_memory(session);
+	if (session->every)
+		wtl_run_every_look(session->every);
 	if (HAVE_RECORDINGS)
 		wtl_recording_look(&session->recording);
 }

@@ -9,6 +9,7 @@
 #include "cli/billing.h"
 #include "cli/loop.h"
 #include "commands/record/recording.h"
+#include "commands/run/every.h"
 #include "document/report.h"
 #include "energy/statistics.h"
 #include "report/description.h"
@@ -34,6 +35,7 @@ struct wtl_run_session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_recording_session recording;
+	struct wtl_run_every *every; /* NULL: no lines while it runs. Borrowed */
 	int64_t boot_utc_ns; /* when the machine started, by the clock as it was at the begin */
 	int64_t memory_due_ns;
 	bool has_read_memory;

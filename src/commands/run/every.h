@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_RUN_EVERY_H
+#define WTL_COMMANDS_RUN_EVERY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "base/buf.h"
+#include "cli/billing.h"
+#include "document/doc.h"
+#include "meter/consumers.h"
+
+struct wtl_app;
+struct wtl_writer;
+
+/* A line for each interval of a run (`wattle run --every`). The energies of the lines add up to the run's. */
+struct wtl_run_every {
+	struct wtl_app *app;
+	struct wtl_billing *billing;
+	const struct wtl_writer *writer; /* NULL: text */
+	int fd;
+	int64_t interval_ns, due_ns, begin_mono_ns, told_ns;
+	uint64_t told_uj; /* of the machine, so far */
+	size_t n_domains;
+	struct wattle_energy *energies;
+	struct wtl_consumers_sum told, now,
+		since; /* of the command; shares NULL: nobody is followed */
+	struct wtl_doc row;
+	struct wtl_buf buf;
+	int error; /* nothing is written any more */
+};
+
+/* Of zeroed memory: opens what the settings say for the lines. 0, or negative after wtl_complain(). close() in any case. */
+int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
+		       struct wtl_billing *billing, int64_t interval_ns);
+/* 0, or negative after wtl_complain(): lines are missing. */
+int wtl_run_every_close(struct wtl_run_every *every);
+/* The billing's window has begun. */
+void wtl_run_every_begin(struct wtl_run_every *every);
+/* After each sample. */
+void wtl_run_every_look(struct wtl_run_every *every);
+/* The window has ended, with these figures, and was billed: the line of what is left. */
+void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *window);
+/* Do lines for programs have the place where the report would go? */
+bool wtl_run_every_has_place(const struct wtl_run_every *every);
+
+#endif
