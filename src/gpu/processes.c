@@ -252,7 +252,7 @@ void wtl_process_program(struct wtl_io *io, int pid, char *name, size_t size)
 	(void)wtl_io_read_line(io, path, name, size);
 }
 
-static void name_by_nvml(struct wtl_nvml_lib *lib, int pid, char *name, size_t size)
+void wtl_nvml_name(struct wtl_nvml_lib *lib, int pid, char *name, size_t size)
 {
 	char answer[NAME_SIZE] = "";
 	struct wtl_lib_arg args[] = {
@@ -275,7 +275,7 @@ void wtl_nvml_process_name(struct wtl_io *io, struct wtl_nvml_lib *lib, bool pid
 	process->is_visible = pids_are_ours && wtl_io_exists(io, path);
 	process->name[0] = '\0';
 	if (pids_are_ours)
-		name_by_nvml(lib, process->pid, process->name, sizeof(process->name));
+		wtl_nvml_name(lib, process->pid, process->name, sizeof(process->name));
 	if (!process->name[0] && process->is_visible)
 		wtl_process_program(io, process->pid, process->name, sizeof(process->name));
 	if (!process->name[0] && !process->is_visible)

@@ -83,6 +83,9 @@ bool wtl_nvml_pids_are_ours(struct wtl_io *io);
 void wtl_nvml_process_name(struct wtl_io *io, struct wtl_nvml_lib *lib, bool pids_are_ours,
 			   struct wtl_gpu_process *process);
 
+/* By NVML alone: as text, "" where it does not know. */
+void wtl_nvml_name(struct wtl_nvml_lib *lib, int pid, char *name, size_t size);
+
 /* The same for any process: its first argument, else its program, else "". */
 void wtl_process_program(struct wtl_io *io, int pid, char *name, size_t size);
 

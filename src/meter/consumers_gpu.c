@@ -111,7 +111,8 @@ static uint32_t slot_of(struct wtl_consumers *consumers, const struct wtl_gpu_us
 			wtl_workload_name(consumers->workload, (uint32_t)slot);
 	} else {
 		snprintf(name, sizeof(name), "host pid %d", process->pid);
-		slot = wtl_workload_outsider(consumers->workload, process->pid, name);
+		slot = wtl_workload_outsider(consumers->workload, process->pid,
+					     process->name[0] ? process->name : name);
 	}
 	return slot < 0 ? WTL_SLOT_UNSEEN : (uint32_t)slot;
 }

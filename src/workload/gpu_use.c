@@ -256,14 +256,38 @@ static void lose(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gp
 		one->handle = 0;
 }
 
+/* A process of this namespace that /proc hides: NVML is asked for its name once, as lists keep their order. */
+static void name_hidden(struct wtl_gpu_use *use, const struct wtl_gpu_use_process *before,
+			struct wtl_gpu_use_process *process)
+{
+	char path[128];
+	const char *name;
+
+	if (process->name[0])
+		return;
+	if (before->pid == process->pid) {
+		memcpy(process->name, before->name, sizeof(process->name));
+		return;
+	}
+	wtl_nvml_name(&use->lib, process->pid, path, sizeof(path));
+	name = strrchr(path, '/');
+	wtl_text_copy(process->name, sizeof(process->name), name && name[1] ? name + 1 : path);
+}
+
 static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_gpu_use_gpu *gpu)
 {
+	size_t n_before = gpu->n_processes;
+
 	gpu->n_processes = 0;
 	gpu->unseen_weight = 0;
 	one->n_entered = one->list.n;
 	for (size_t i = 0; i < one->list.n; i++) {
-		struct wtl_gpu_use_process *process = entry(gpu, one, one->list.at[i].pid);
+		struct wtl_gpu_use_process before = {.pid = 0}, *process;
 		char path[32];
+
+		if (gpu->n_processes < n_before)
+			before = one->processes[gpu->n_processes];
+		process = entry(gpu, one, one->list.at[i].pid);
 
 		if (!process) {
 			one->n_entered = i;
@@ -271,6 +295,8 @@ static void list_processes(struct wtl_gpu_use *use, struct one *one, struct wtl_
 		}
 		snprintf(path, sizeof(path), "/proc/%d/stat", process->pid);
 		process->is_visible = use->pids_are_ours && wtl_io_exists(use->io, path);
+		if (use->pids_are_ours && !process->is_visible)
+			name_hidden(use, &before, process);
 		add_memory(process, one->list.at[i].memory_bytes);
 	}
 }

@@ -46,6 +46,7 @@ struct wtl_gpu_use_process {
 	uint64_t weight;       /* in units of its GPU; 0 is fine */
 	uint32_t use_ppm;      /* of the whole GPU; UINT32_MAX: not known */
 	uint64_t memory_bytes; /* UINT64_MAX: not known */
+	char name[32];	       /* of one that is not visible, by NVML: its program; "": not known */
 };
 
 struct wtl_gpu_use_gpu {

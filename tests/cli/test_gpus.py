@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from conftest import ROOTS, SCRIPTS, check_sums, domain, run_wattle
+from conftest import ROOTS, SCRIPTS, check_sums, domain, fake_library, run_wattle
 
 NOTHING = ("--root", ROOTS / "vm-nothing")
 
@@ -324,3 +324,10 @@ def test_instances_on_a_tape_and_in_a_recording(gpus, users, tmp_path):
     assert domain(report.json, "gpu-0")["weight"] == "instance-use, memory (a guess)"
     check_ledger(report.json)
     assert min(gpu_joules(report.json, users[:3])) > 0
+
+
+def test_processes_that_proc_hides_have_nvmls_names():
+    """As `query` has them."""
+    report = run_wattle("run", "--root", ROOTS / "vm-nothing", "--nvml", fake_library(), "-f", "json", "--", "sleep", "1.2",
+                        env={"WATTLE_FAKE_NVML": SCRIPTS / "capture-h100-load.nvml"}).json
+    assert [row["name"] for row in report["processes"]] == ["gpu_burn"]
