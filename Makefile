@@ -31,7 +31,7 @@ deps-test:
 
 run: deps
 	@[ -f build/build.ninja ] || meson setup build -Dtests=disabled
-	meson compile -C build wattle:executable
+	meson compile -C build wattle:executable nvidia-ml:shared_library
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/io.h"
+#include "base/remedy.h"
 #include "cli/billing.h"
 #include "cli/command.h"
 #include "cli/complain.h"
@@ -12,6 +15,7 @@
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/sink.h"
+#include "document/format.h"
 #include "document/report.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
@@ -21,6 +25,9 @@
 
 #define WINDOW	   "doctor"
 #define OUTPUT_MAX (16u << 20)
+#define REMEDY_MAX (8u << 10)
+
+enum { REMEDIES_MAX = 64 };
 /* Long enough for ten updates of the slowest common sensor (100 ms). */
 #define LOOK_NS WTL_NS_PER_S
 /* So long where a counter has not moved: then it is clear that it never will (see account.h). */
@@ -68,7 +75,51 @@ static void look(struct wtl_app *app, struct wattle_meter *meter, struct wtl_io 
 		wtl_consumers_baseline(billing->consumers, i, &description->domains[i].idle);
 }
 
-static size_t list_ways(const struct wtl_consumers *consumers, struct wtl_doctor_way ways[WTL_WAYS])
+/* Remedies that name the command by the path of this one, which may not be the one in PATH. */
+struct remedies {
+	struct wtl_buf
+		binary; /* as a word for a shell; empty: remedies stay, they are another machine's */
+	struct wtl_buf texts[REMEDIES_MAX];
+	size_t n;
+};
+
+static void begin_remedies(struct remedies *remedies, const struct wtl_settings *settings)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+
+	remedies->n = 0;
+	wtl_buf_init(&remedies->binary, REMEDY_MAX);
+	if (len <= 0 || settings->root || settings->tape)
+		return;
+	path[len] = '\0';
+	wtl_format_word(&remedies->binary, path);
+}
+
+static const char *with_path(struct remedies *remedies, const char *remedy)
+{
+	const char *at = remedy ? strstr(remedy, WTL_REMEDY_BINARY) : NULL;
+	struct wtl_buf *text;
+
+	if (!at || remedies->binary.len == 0 || remedies->n == REMEDIES_MAX)
+		return remedy;
+	text = &remedies->texts[remedies->n++];
+	wtl_buf_init(text, REMEDY_MAX);
+	wtl_buf_add(text, remedy, (size_t)(at - remedy));
+	wtl_buf_puts(text, wtl_buf_str(&remedies->binary));
+	wtl_buf_puts(text, at + strlen(WTL_REMEDY_BINARY));
+	return text->error ? remedy : wtl_buf_str(text);
+}
+
+static void end_remedies(struct remedies *remedies)
+{
+	wtl_buf_done(&remedies->binary);
+	for (size_t i = 0; i < remedies->n; i++)
+		wtl_buf_done(&remedies->texts[i]);
+}
+
+static size_t list_ways(const struct wtl_consumers *consumers, struct remedies *remedies,
+			struct wtl_doctor_way ways[WTL_WAYS])
 {
 	const struct wtl_workload_means *means = wtl_consumers_means(consumers);
 
@@ -77,7 +128,7 @@ static size_t list_ways(const struct wtl_consumers *consumers, struct wtl_doctor
 			.way = means->ways[i].way,
 			.is_used = means->ways[i].is_used,
 			.reason = means->ways[i].reason,
-			.remedy = means->ways[i].remedy,
+			.remedy = with_path(remedies, means->ways[i].remedy),
 		};
 	return WTL_WAYS;
 }
@@ -117,7 +168,7 @@ static bool is_listed(const struct wtl_doctor_source *sources, size_t n,
  * unmeasured domain would need: it may be the easier one.
  */
 static size_t list_sources(const struct wattle_meter *meter,
-			   const struct wtl_description *description,
+			   const struct wtl_description *description, struct remedies *remedies,
 			   struct wtl_doctor_source *sources)
 {
 	size_t n = 0;
@@ -137,8 +188,8 @@ static size_t list_sources(const struct wattle_meter *meter,
 		};
 	}
 	for (size_t i = 0; i < n; i++)
-		if (!sources[i].remedy[0])
-			sources[i].remedy = NULL;
+		sources[i].remedy =
+			sources[i].remedy[0] ? with_path(remedies, sources[i].remedy) : NULL;
 	return n;
 }
 
@@ -158,12 +209,13 @@ static const char *or_null(const char *text)
 }
 
 static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
-			const struct wtl_description *description)
+			struct wtl_description *description)
 {
 	struct wattle_meter *meter = billing->meter;
 	struct wtl_doctor_source *sources = calloc(meter->catalog.n_misses + 1, sizeof(*sources));
 	const struct wtl_machine *machine = &meter->machine;
 	struct wtl_doctor_way ways[WTL_WAYS];
+	struct remedies remedies;
 	char summary[128];
 	int rc;
 
@@ -171,6 +223,10 @@ static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 		wtl_complain(app, "out of memory");
 		return -1;
 	}
+	begin_remedies(&remedies, &app->settings);
+	for (size_t i = 0; i < description->n_domains; i++)
+		description->domains[i].domain.remedy =
+			with_path(&remedies, description->domains[i].domain.remedy);
 	snprintf(summary, sizeof(summary), "%zu of %zu domains are measured.",
 		 count_measured(description), description->n_domains);
 
@@ -187,9 +243,9 @@ static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 		.domains = description->domains,
 		.n_domains = description->n_domains,
 		.sources = sources,
-		.n_sources = list_sources(meter, description, sources),
+		.n_sources = list_sources(meter, description, &remedies, sources),
 		.ways = ways,
-		.n_ways = list_ways(billing->consumers, ways),
+		.n_ways = list_ways(billing->consumers, &remedies, ways),
 		.summary = summary,
 	};
 
@@ -198,6 +254,7 @@ static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 
 	rc = wtl_sink_write(app, billing->io, &result);
 	free(sources);
+	end_remedies(&remedies);
 	return rc;
 }
 
