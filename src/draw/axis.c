@@ -14,6 +14,9 @@
 #define TINY  1e-30
 /* Room above the highest and below the lowest value, as a part of the axis. */
 #define ROOM 0.06
+/* With all values between this part of the highest and the highest, an axis from 0 would show a level line. */
+#define CUT_FROM 0.75
+#define CUT_TO	 0.999999
 
 enum { DECIMALS_MAX = 9, PREFIXES = 9, PREFIX_UNIT = 3, LEAST = 3 };
 
@@ -74,11 +77,9 @@ static void add_room(double low, double high, bool everywhere, struct wtl_plot_a
 {
 	double span = high - low;
 
-	/* All the same: in the middle. */
-	if (span <= 0 || span < fabs(high) * 1e-9) {
-		span = high != 0 ? fabs(high) / 5 : 1;
-		axis->high = high + span;
-		axis->low = high != 0 ? high - span : 0;
+	/* All of them are 0. */
+	if (span <= 0) {
+		axis->high = 1;
 		return;
 	}
 	axis->high = high > 0 || everywhere ? high + span * ROOM : high;
@@ -94,11 +95,12 @@ static double set_ends(const struct wtl_plot_panel *panel, double low, double hi
 	low = cut(low, 0);
 	high = cut(high, 1);
 	low = fmin(low, high);
-	if (!panel->without_zero) {
+	axis->is_cut = panel->may_be_cut && low > high * CUT_FROM && low < high * CUT_TO;
+	if (!axis->is_cut) {
 		low = fmin(low, 0);
 		high = fmax(high, 0);
 	}
-	add_room(low, high, panel->without_zero, axis);
+	add_room(low, high, axis->is_cut, axis);
 	/* What cannot be below 0 does not seem to. */
 	if (low >= 0)
 		axis->low = fmax(axis->low, 0);
@@ -147,8 +149,9 @@ static void set_unit(const struct wtl_plot_panel *panel, double most, struct wtl
 	else if (panel->prefix == WTL_PLOT_BINARY)
 		axis->unit = binary_unit(most, &prefix);
 	snprintf(axis->symbol, sizeof(axis->symbol), "%s%.16s", prefix, unit);
-	snprintf(axis->title, sizeof(axis->title), "%.80s%s%s%s", panel->label ? panel->label : "",
-		 axis->symbol[0] ? " (" : "", axis->symbol, axis->symbol[0] ? ")" : "");
+	snprintf(axis->title, sizeof(axis->title), "%.80s%s%s%s%s",
+		 panel->label ? panel->label : "", axis->symbol[0] ? " (" : "", axis->symbol,
+		 axis->symbol[0] ? ")" : "", axis->is_cut ? ", axis cut" : "");
 }
 
 static void add_tick(struct wtl_plot_axis *axis, double at, const char *label)

@@ -52,7 +52,7 @@ static bool draw_parts(const struct wtl_plot_frame *frame, size_t category, doub
 
 	for (size_t s = 0; s < frame->panel->n_series; s++) {
 		const struct wtl_plot_point *point = point_of(&frame->panel->series[s], category);
-		const struct wtl_plot_look look = wtl_plot_look(frame->panel, s);
+		const struct wtl_plot_look look = frame->looks[s];
 		struct wtl_plot_box box = {value_x(frame, sum), top, 0, bottom};
 
 		if (!point || !isfinite(point->y) || point->y < 0)
@@ -88,7 +88,7 @@ static double draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_
 	const struct wtl_plot_stroke stroke = {.rgb = WTL_PLOT_INK, .alpha = 1, .width = 1.2};
 	double low = value_x(frame, whole->low), high = value_x(frame, whole->high);
 
-	if (!isfinite(whole->low) || !isfinite(whole->high) || !(whole->low < whole->high))
+	if (!(whole->low < whole->high) || !wtl_plot_range_is_drawn(whole))
 		return 0;
 	wtl_plot_segment(frame->pen, low, y, high, y, &stroke);
 	wtl_plot_segment(frame->pen, low, y - CAP, low, y + CAP, &stroke);

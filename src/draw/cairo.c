@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -354,6 +355,16 @@ static void set_defaults(struct pen *pen, const struct wtl_plot_paper *paper)
 	pen->cairo.scale(pen->cr, unit_of(paper), unit_of(paper));
 }
 
+/* "Power: make: 231 ± 12 J · mean 19.2 W" */
+static void put_title(const struct wtl_plot_figure *figure, char ret_title[WTL_PLOT_TEXT_MAX])
+{
+	char text[WTL_PLOT_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "%.300s%s%.200s", figure->title ? figure->title : "",
+		 figure->summary ? ": " : "", figure->summary ? figure->summary : "");
+	wtl_text_clean(ret_title, WTL_PLOT_TEXT_MAX, text, strlen(text));
+}
+
 /* When the data are of, not now: the same data give the same file. */
 static void set_metadata(struct pen *pen, cairo_surface_t *surface,
 			 const struct wtl_plot_figure *figure)
@@ -361,8 +372,7 @@ static void set_metadata(struct pen *pen, cairo_surface_t *surface,
 	char title[WTL_PLOT_TEXT_MAX];
 	struct wtl_buf time;
 
-	wtl_text_clean(title, sizeof(title), figure->title ? figure->title : "",
-		       figure->title ? strlen(figure->title) : 0);
+	put_title(figure, title);
 	pen->cairo.pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, title);
 	pen->cairo.pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATOR,
 					    "wattle " WATTLE_VERSION);
@@ -410,6 +420,7 @@ static int add_svg(struct wtl_buf *buf, const struct wtl_buf *svg, const struct 
 	static const char end[] = "</svg>";
 	const char *text = wtl_buf_str(svg), *start = strstr(text, "<svg");
 	const char *body = start ? strchr(start, '>') : NULL, *tail = NULL;
+	char title[WTL_PLOT_TEXT_MAX];
 
 	for (const char *at = body; at && (at = strstr(at, end)); at++)
 		tail = at;
@@ -418,7 +429,8 @@ static int add_svg(struct wtl_buf *buf, const struct wtl_buf *svg, const struct 
 	body++;
 	wtl_buf_add(buf, text, (size_t)(body - text));
 	wtl_buf_puts(buf, "\n<title>");
-	wtl_plot_escape(buf, figure->title);
+	put_title(figure, title);
+	wtl_plot_escape(buf, title);
 	wtl_buf_puts(buf, "</title>");
 	wtl_buf_add(buf, body, (size_t)(tail - body));
 	wtl_buf_puts(buf, "<g id=\"words\" font-family=\"sans-serif\">\n");

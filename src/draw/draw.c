@@ -11,15 +11,15 @@
 enum {
 	MARGIN = 18,
 	TITLE_HEIGHT = 22,
+	SUMMARY_HEIGHT = 19,
 	LINE_HEIGHT = 16,
 	NOTE_HEIGHT = 15,
 	PANEL_GAP = 16,
 	PANEL_TITLE = 22,
 	AXIS_HEIGHT = 40, /* of an x axis with labels */
 	ROW = 27,	  /* of a bar */
-	KEY_ROW = 18,
-	BARS_MAX = 400, /* rows that a height is made for */
-	TICK_ROOM = 76, /* for a label of an x axis */
+	BARS_MAX = 400,	  /* rows that a height is made for */
+	TICK_ROOM = 76,	  /* for a label of an x axis */
 	TICK_ROOM_Y = 34,
 	FIGURES = 118, /* "1234.5 ± 123.4 kJ" */
 	BARS_LEAST = 90,
@@ -49,19 +49,19 @@ static double height_of(const struct wtl_plot_figure *figure, size_t i)
 	static const double heights[] = {320, 210, 170};
 	const struct wtl_plot_panel *panel = &figure->panels[i];
 	size_t rows = panel->n_categories < BARS_MAX ? panel->n_categories : BARS_MAX;
-	size_t names = panel->n_series > 1 ? panel->n_series : 0;
-
 	/* At least as high as the key beside it. */
+	double key = wtl_plot_key_height(panel);
+
 	if (panel->marks == WTL_PLOT_BARS)
-		return fmax((double)(rows < 2 ? 2 : rows) * ROW,
-			    (double)(names < BARS_MAX ? names : BARS_MAX) * KEY_ROW);
-	return heights[figure->n_panels > 3 ? 2 : figure->n_panels - 1];
+		return fmax((double)(rows < 2 ? 2 : rows) * ROW, key);
+	return fmax(heights[figure->n_panels > 3 ? 2 : figure->n_panels - 1], key);
 }
 
 static double around(const struct wtl_plot_figure *figure)
 {
 	double height = 2 * MARGIN + TITLE_HEIGHT + 6;
 
+	height += figure->summary ? SUMMARY_HEIGHT : 0;
 	height += LINE_HEIGHT * (double)figure->n_lines;
 	height += NOTE_HEIGHT * (double)figure->n_notes + (figure->n_notes ? 8 : 0);
 	for (size_t i = 0; i < figure->n_panels; i++) {
@@ -225,6 +225,7 @@ static double draw_panel(struct layout *layout, size_t i, double top, double str
 					  top + height_of(figure, i) * stretch};
 	/* As many as there are pixels; what takes the memory has room for more. */
 	frame.n_columns = (size_t)fmax(1, frame.box.right - frame.box.left);
+	wtl_plot_looks(panel, frame.looks);
 	find_axes(layout, &frame);
 	wtl_plot_panel_draw(&frame);
 	return frame.box.bottom + (frame.has_x_labels ? AXIS_HEIGHT : 0);
@@ -235,12 +236,18 @@ static double draw_panel(struct layout *layout, size_t i, double top, double str
 static double draw_head(const struct layout *layout)
 {
 	static const struct wtl_plot_lettering title = {
-		.size = WTL_SIZE_TITLE, .rgb = WTL_PLOT_INK, .bold = true};
-	static const struct wtl_plot_lettering line = {.size = WTL_SIZE_TEXT,
-						       .rgb = WTL_PLOT_FAINT};
+		.size = WTL_SIZE_TITLE, .rgb = WTL_PLOT_INK, .bold = true, .keeps_end = true};
+	static const struct wtl_plot_lettering summary = {
+		.size = WTL_SIZE_PANEL, .rgb = WTL_PLOT_INK, .bold = true};
+	static const struct wtl_plot_lettering line = {
+		.size = WTL_SIZE_TEXT, .rgb = WTL_PLOT_FAINT, .keeps_end = true};
 	double room = layout->width - 2 * MARGIN, y = MARGIN + 14;
 
 	wtl_plot_text(layout->pen, MARGIN, y, room, &title, layout->figure->title);
+	if (layout->figure->summary) {
+		y += SUMMARY_HEIGHT;
+		wtl_plot_text(layout->pen, MARGIN, y, room, &summary, layout->figure->summary);
+	}
 	y += 4;
 	for (size_t i = 0; i < layout->figure->n_lines; i++) {
 		y += LINE_HEIGHT;
@@ -251,8 +258,8 @@ static double draw_head(const struct layout *layout)
 
 static void draw_notes(const struct layout *layout, double y)
 {
-	static const struct wtl_plot_lettering letters = {.size = WTL_SIZE_FAINT,
-							  .rgb = WTL_PLOT_FAINT};
+	static const struct wtl_plot_lettering letters = {
+		.size = WTL_SIZE_FAINT, .rgb = WTL_PLOT_FAINT, .keeps_end = true};
 
 	y += 4;
 	for (size_t i = 0; i < layout->figure->n_notes; i++) {
@@ -262,14 +269,19 @@ static void draw_notes(const struct layout *layout, double y)
 	}
 }
 
-static int take_memory(struct wtl_plot_frame *frame, double width)
+static int take_memory(struct wtl_plot_frame *frame, const struct wtl_plot_figure *figure,
+		       double width)
 {
-	size_t most = wtl_plot_reduced_max((size_t)width);
+	size_t most = wtl_plot_reduced_max((size_t)width), n_series = 1;
 
+	for (size_t i = 0; i < figure->n_panels; i++)
+		if (figure->panels[i].n_series > n_series)
+			n_series = figure->panels[i].n_series;
+	frame->looks = calloc(n_series, sizeof(*frame->looks));
 	frame->scratch = calloc(most, sizeof(*frame->scratch));
 	frame->xy = calloc(2 * most, sizeof(*frame->xy));
 	frame->columns = calloc(most, sizeof(*frame->columns));
-	return frame->scratch && frame->xy && frame->columns ? 0 : -ENOMEM;
+	return frame->looks && frame->scratch && frame->xy && frame->columns ? 0 : -ENOMEM;
 }
 
 int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_pen *pen,
@@ -279,7 +291,7 @@ int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_p
 	double stretch = (height - around(figure)) / panels_height(figure), y;
 	/* A little more: the last pixel may be a part of one. */
 	const struct wtl_plot_box paper = {0, 0, width + 2, height + 2};
-	int rc = take_memory(&layout.frame, width);
+	int rc = take_memory(&layout.frame, figure, width);
 
 	if (rc == 0) {
 		/* In too little height, panels run over the edge rather than upside down. */
@@ -293,6 +305,7 @@ int wtl_plot_figure_draw(const struct wtl_plot_figure *figure, struct wtl_plot_p
 			y = draw_panel(&layout, i, y, stretch);
 		draw_notes(&layout, y);
 	}
+	free(layout.frame.looks);
 	free(layout.frame.scratch);
 	free(layout.frame.xy);
 	free(layout.frame.columns);

@@ -6,14 +6,15 @@
 #include "draw/parts.h"
 
 /*
- * The key: names at the right of a panel, each where its curve ends, as far as there is room, so that
- * nobody has to compare colours. Below a name is what there is to say of it; levels ("idle") have entries
- * of their own.
+ * The key: names at the right of a panel, so that nobody has to compare colours: beside the ends of curves, as
+ * far as there is room, and of areas in the order in which they lie on one another. Below a name is what
+ * there is to say of it, its level ("idle") first.
  */
 
 enum {
 	ENTRIES_MAX = 64,
-	LEADER = 14,
+	REMARKS_MAX = 16,
+	KEY_GAP = 12,
 	SAMPLE = 20,
 	SAMPLE_GAP = 6,
 	LINE = 14,
@@ -28,9 +29,9 @@ static const struct wtl_plot_lettering faint_letters = {.size = WTL_SIZE_FAINT,
 
 struct entry {
 	size_t series;
-	bool is_level;
 	double wanted, y, height; /* y: its middle */
-	char name[160];
+	const char *name;
+	char remark[240];
 };
 
 struct key {
@@ -46,6 +47,11 @@ static bool is_plain(const struct wtl_plot_panel *panel)
 	return panel->marks == WTL_PLOT_BARS && panel->n_series == 1;
 }
 
+static bool has_areas(const struct key *key)
+{
+	return key->panel->marks == WTL_PLOT_STACK || key->panel->marks == WTL_PLOT_BARS;
+}
+
 static const struct wtl_plot_point *last_known(const struct wtl_plot_series *series)
 {
 	for (size_t i = series->n; i > 0; i--)
@@ -54,94 +60,69 @@ static const struct wtl_plot_point *last_known(const struct wtl_plot_series *ser
 	return NULL;
 }
 
-static void add_entry(struct key *key, const struct entry *entry)
+/* "idle 73.5 W · rapl-perf, counter" */
+static void put_remark(const struct key *key, const struct wtl_plot_series *series,
+		       struct entry *entry)
 {
-	if (key->n < ENTRIES_MAX) {
-		key->entries[key->n++] = *entry;
+	const struct wtl_plot_level *level = &series->level;
+	const char *remark = series->remark ? series->remark : "";
+	char value[WTL_PLOT_MEASURE_MAX] = "0000.00 ± 00.00 kW"; /* the widest */
+
+	if (has_areas(key) || !level->is_known || !isfinite(level->y)) {
+		snprintf(entry->remark, sizeof(entry->remark), "%s", remark);
 		return;
 	}
-	if (key->panel->series[entry->series].is_rest)
-		key->entries[ENTRIES_MAX - 1] = *entry;
-	key->n_left_out++;
+	if (key->frame)
+		wtl_plot_axis_measure(&key->frame->y, level->y, level->high - level->y, value);
+	snprintf(entry->remark, sizeof(entry->remark), "%.32s %.70s%s%.120s",
+		 level->name ? level->name : "", value, remark[0] ? " · " : "", remark);
 }
 
-static void add_series(struct key *key, size_t s)
+static void add_entry(struct key *key, size_t s)
 {
 	const struct wtl_plot_series *series = &key->panel->series[s];
 	const struct wtl_plot_point *last = last_known(series);
-	struct entry entry = {.series = s};
+	struct entry *entry = &key->entries[key->n];
 
 	if (!last)
 		return;
-	snprintf(entry.name, sizeof(entry.name), "%s", series->name ? series->name : "");
-	if (key->frame && key->panel->marks != WTL_PLOT_BARS)
-		entry.wanted = wtl_plot_frame_y(key->frame, last->y);
-	add_entry(key, &entry);
-}
-
-static void add_level(struct key *key, size_t s)
-{
-	const struct wtl_plot_series *series = &key->panel->series[s];
-	const struct wtl_plot_level *level = &series->level;
-	bool many = key->panel->n_series > 1 && series->name;
-	struct entry entry = {.series = s, .is_level = true};
-	char value[WTL_PLOT_MEASURE_MAX] = "0000.00 ± 00.00 kW"; /* the widest */
-
-	if (!level->is_known || !isfinite(level->y) || !last_known(series))
-		return;
-	if (key->frame) {
-		wtl_plot_axis_measure(&key->frame->y, level->y, level->high - level->y, value);
-		entry.wanted = wtl_plot_frame_y(key->frame, level->y);
+	if (key->n == ENTRIES_MAX) {
+		key->n_left_out++;
+		if (!series->is_rest)
+			return;
+		entry--;
+	} else {
+		key->n++;
 	}
-	snprintf(entry.name, sizeof(entry.name), "%.48s%s%.32s %.70s", many ? series->name : "",
-		 many ? " " : "", level->name ? level->name : "", value);
-	add_entry(key, &entry);
-}
-
-/* The height of a stack's last known column, up to each series. */
-static void want_stack(struct key *key)
-{
-	const struct wtl_plot_panel *panel = key->panel;
-	size_t i = 0, at = 0;
-	double sum = 0;
-
-	if (!key->frame)
-		return;
-	for (size_t s = 0; s < panel->n_series; s++)
-		for (i = panel->series[s].n; i > at; i--)
-			if (isfinite(panel->series[s].points[i - 1].y)) {
-				at = i;
-				break;
-			}
-	for (size_t s = 0, e = 0; at > 0 && s < panel->n_series && e < key->n; s++) {
-		double y = panel->series[s].points[at - 1].y;
-
-		y = isfinite(y) ? y : 0;
-		if (key->entries[e].series == s)
-			key->entries[e++].wanted = wtl_plot_frame_y(key->frame, sum + y / 2);
-		sum += y;
-	}
+	*entry = (struct entry){.series = s, .name = series->name ? series->name : ""};
+	put_remark(key, series, entry);
+	if (key->frame && !has_areas(key))
+		entry->wanted = wtl_plot_frame_y(key->frame, last->y);
 }
 
 static double height_of(const struct key *key, const struct entry *entry)
 {
-	bool has_remark = key->panel->series[entry->series].remark && !entry->is_level;
-
-	return LINE + (key->has_remarks && has_remark ? LINE - 2 : 0) + PAD;
+	return LINE + (key->has_remarks && entry->remark[0] ? LINE - 2 : 0) + PAD;
 }
 
+static void swap(struct key *key, size_t a, size_t b)
+{
+	struct entry moved = key->entries[a];
+
+	key->entries[a] = key->entries[b];
+	key->entries[b] = moved;
+}
+
+/* As the curves end, from above; as areas lie on one another. */
 static void sort(struct key *key)
 {
-	for (size_t i = 1; i < key->n; i++) {
-		struct entry moved = key->entries[i];
-		size_t at = i;
-
-		while (at > 0 && key->entries[at - 1].wanted > moved.wanted) {
-			key->entries[at] = key->entries[at - 1];
-			at--;
-		}
-		key->entries[at] = moved;
-	}
+	if (key->panel->marks == WTL_PLOT_STACK)
+		for (size_t i = 0; i < key->n / 2; i++)
+			swap(key, i, key->n - 1 - i);
+	for (size_t i = 1; i < key->n; i++)
+		for (size_t at = i; at > 0 && key->entries[at - 1].wanted > key->entries[at].wanted;
+		     at--)
+			swap(key, at, at - 1);
 }
 
 /* Where all want to be, but for what lies on one another: moved down, and up again from the bottom. */
@@ -187,14 +168,10 @@ static void fit(struct key *key, double room)
 static void draw_sample(const struct key *key, const struct entry *entry, double x, double y)
 {
 	const struct wtl_plot_frame *frame = key->frame;
-	const struct wtl_plot_look look = wtl_plot_look(key->panel, entry->series);
+	const struct wtl_plot_look look = frame->looks[entry->series];
 	const struct wtl_plot_box box = {x, y - 5, x + SAMPLE, y + 5};
 
-	if (entry->is_level) {
-		wtl_plot_segment(frame->pen, x, y, x + SAMPLE, y,
-				 &(struct wtl_plot_stroke){
-					 .rgb = look.rgb, .alpha = 1, .width = 1.1, .dash = 6});
-	} else if (key->panel->marks == WTL_PLOT_STACK || key->panel->marks == WTL_PLOT_BARS) {
+	if (has_areas(key)) {
 		wtl_plot_box(frame->pen, &box,
 			     &(struct wtl_plot_fill){.rgb = look.light,
 						     .alpha = 1,
@@ -212,8 +189,8 @@ static void draw_sample(const struct key *key, const struct entry *entry, double
 		if (key->panel->marks != WTL_PLOT_POINTS)
 			wtl_plot_segment(frame->pen, x, y, x + SAMPLE, y,
 					 &(struct wtl_plot_stroke){
-						 .rgb = look.rgb, .alpha = 1, .width = 1.6});
-		if (key->panel->n_series > 1 || key->panel->marks == WTL_PLOT_POINTS)
+						 .rgb = look.rgb, .alpha = 1, .width = look.width});
+		if (wtl_plot_has_marks(key->panel, entry->series))
 			wtl_plot_mark(frame->pen, x + SAMPLE / 2.0, y, 3.6, &look);
 	}
 }
@@ -221,39 +198,27 @@ static void draw_sample(const struct key *key, const struct entry *entry, double
 static void draw_entry(const struct key *key, const struct entry *entry)
 {
 	const struct wtl_plot_frame *frame = key->frame;
-	const struct wtl_plot_series *series = &key->panel->series[entry->series];
-	const struct wtl_plot_stroke leader = {.rgb = 0xb0b0b0, .alpha = 1, .width = 0.8};
-	bool has_remark = key->has_remarks && series->remark && !entry->is_level;
-	double x = frame->box.right + frame->figures + LEADER,
+	bool has_remark = key->has_remarks && entry->remark[0];
+	double x = frame->box.right + frame->figures + KEY_GAP,
 	       y = entry->y - (has_remark ? (LINE - 2) / 2.0 : 0);
 	double text = x + SAMPLE + SAMPLE_GAP,
 	       room = frame->key - (text - frame->box.right - frame->figures);
 
-	if (key->panel->marks != WTL_PLOT_BARS)
-		wtl_plot_segment(frame->pen, frame->box.right + 3,
-				 fmax(frame->box.top, fmin(frame->box.bottom, entry->wanted)),
-				 x - 3, y, &leader);
 	draw_sample(key, entry, x, y);
-	wtl_plot_text(frame->pen, text, y + 4, room,
-		      entry->is_level ? &faint_letters : &name_letters, entry->name);
+	wtl_plot_text(frame->pen, text, y + 4, room, &name_letters, entry->name);
 	if (has_remark)
-		wtl_plot_text(frame->pen, text, y + LINE + 2, room, &faint_letters, series->remark);
+		wtl_plot_text(frame->pen, text, y + LINE + 2, room, &faint_letters, entry->remark);
 }
 
 static void gather(struct key *key)
 {
 	for (size_t s = 0; s < key->panel->n_series; s++)
-		add_series(key, s);
-	if (key->panel->marks == WTL_PLOT_STACK)
-		want_stack(key);
-	else if (key->panel->marks != WTL_PLOT_BARS)
-		for (size_t s = 0; s < key->panel->n_series; s++)
-			add_level(key, s);
+		add_entry(key, s);
 }
 
 double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel *panel, double most)
 {
-	const double other = LEADER + SAMPLE + SAMPLE_GAP + 4;
+	const double other = KEY_GAP + SAMPLE + SAMPLE_GAP + 4;
 	struct key key = {.panel = panel};
 	char text[WTL_PLOT_TEXT_MAX];
 	double widest = 0;
@@ -263,21 +228,30 @@ double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel 
 	gather(&key);
 	for (size_t i = 0; i < key.n; i++) {
 		const struct entry *entry = &key.entries[i];
-		const struct wtl_plot_lettering *letters =
-			entry->is_level ? &faint_letters : &name_letters;
-		const char *remark = panel->series[entry->series].remark;
 
-		widest = fmax(widest, wtl_plot_fit(pen, letters, entry->name, most, text));
-		widest = fmax(widest, wtl_plot_fit(pen, &faint_letters, remark, most, text));
+		widest = fmax(widest, wtl_plot_fit(pen, &name_letters, entry->name, most, text));
+		widest = fmax(widest, wtl_plot_fit(pen, &faint_letters, entry->remark, most, text));
 	}
 	return key.n > 0 ? fmin(most, widest + other) : 0;
+}
+
+double wtl_plot_key_height(const struct wtl_plot_panel *panel)
+{
+	size_t n = panel->n_series < ENTRIES_MAX ? panel->n_series : ENTRIES_MAX;
+	bool has_remarks = false;
+
+	for (size_t s = 0; s < panel->n_series; s++)
+		has_remarks |= panel->series[s].remark || panel->series[s].level.is_known;
+	if (n < 2)
+		return 0;
+	return (double)n * (has_remarks && n <= REMARKS_MAX ? ROW + LINE - 2 : ROW);
 }
 
 /* Below the last entry. */
 static void draw_left_out(const struct key *key, double bottom)
 {
 	const struct wtl_plot_frame *frame = key->frame;
-	const double indent = LEADER + SAMPLE + SAMPLE_GAP;
+	const double indent = KEY_GAP + SAMPLE + SAMPLE_GAP;
 	char text[48];
 
 	snprintf(text, sizeof(text), "and %zu more", key->n_left_out);
@@ -294,8 +268,7 @@ void wtl_plot_key_draw(const struct wtl_plot_frame *frame)
 		return;
 	gather(&key);
 	fit(&key, bottom - top);
-	if (frame->panel->marks != WTL_PLOT_BARS)
-		sort(&key);
+	sort(&key);
 	bottom -= key.n_left_out > 0 ? ROW : 0;
 	spread(&key, top, bottom);
 	for (size_t i = 0; i < key.n; i++)

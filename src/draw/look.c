@@ -1,47 +1,96 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <string.h>
 
 #include "draw/parts.h"
 
 /*
  * Colours of M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour
- * vision tell apart, in an order in which neighbours differ in lightness; their yellow is too light for a
- * line on white. Without colours, shapes of points and hatches tell what is what: each of a round has a
- * hatch of its own, and that of another in the next round, whose lightness is another.
+ * vision tell apart, in an order in which neighbours differ in hue and lightness. Black is kept for totals;
+ * yellow, which is too light for a line on white, is wine (of P. Tol's "muted" scheme) here. Without
+ * colours, shapes of points and hatches tell what is what: each hue has a hatch of its own, and that of
+ * another where it is used again.
  */
 static const struct {
 	uint32_t rgb, light;
 	enum wtl_plot_hatch hatch;
-} looks[] = {
+} hues[] = {
 	{0x0072b2, 0x8fc3e0, WTL_HATCH_NONE},  /* blue */
 	{0xe69f00, 0xf8dfa5, WTL_HATCH_UP},    /* orange */
 	{0x009e73, 0x8fd6c0, WTL_HATCH_DOWN},  /* bluish green */
 	{0xcc79a7, 0xf0d3e2, WTL_HATCH_PLUMB}, /* reddish purple */
-	{0x333333, 0xa8a8a8, WTL_HATCH_LEVEL}, /* black */
-	{0x56b4e9, 0xcde8f8, WTL_HATCH_CROSS}, /* sky blue */
 	{0xd55e00, 0xe8945c, WTL_HATCH_GRID},  /* vermilion */
+	{0x56b4e9, 0xcde8f8, WTL_HATCH_CROSS}, /* sky blue */
+	{0x882255, 0xb98aa5, WTL_HATCH_LEVEL}, /* wine */
 };
 
-enum { LOOKS = sizeof(looks) / sizeof(looks[0]), CORNERS_MAX = 16, HOLLOW_FROM = 5 };
+enum {
+	HUES = sizeof(hues) / sizeof(hues[0]),
+	CORNERS_MAX = 16,
+	HOLLOW_FROM = 5,
+};
 
-struct wtl_plot_look wtl_plot_look(const struct wtl_plot_panel *panel, size_t series)
+static bool has_height(const struct wtl_plot_series *series, size_t i)
 {
-	size_t i = series % LOOKS;
-	struct wtl_plot_look look = {.rgb = looks[i].rgb,
-				     .light = looks[i].light,
-				     .hatch = looks[(i + series / LOOKS) % LOOKS].hatch,
-				     .mark = (unsigned)(series % (2 * HOLLOW_FROM))};
+	return i < series->n && series->points[i].y > 0;
+}
 
-	if (panel->series[series].is_rest) {
-		look.rgb = 0x8a8a8a;
-		look.light = 0xdedede;
-		look.hatch = WTL_HATCH_NONE;
-		/* The second of them ("idle" and "others") is lighter. */
-		for (size_t s = 0; s < series; s++)
-			if (panel->series[s].is_rest)
-				look.light = 0xf4f4f4;
+/* How often each hue is that of the area right below one of that series. */
+static void count_below(const struct wtl_plot_panel *panel, size_t series,
+			const struct wtl_plot_look looks[], size_t ret_below[HUES])
+{
+	memset(ret_below, 0, HUES * sizeof(*ret_below));
+	if (panel->marks != WTL_PLOT_STACK && panel->marks != WTL_PLOT_BARS)
+		return;
+	for (size_t i = 0; i < panel->series[series].n; i++) {
+		size_t below = series;
+
+		if (!has_height(&panel->series[series], i))
+			continue;
+		while (below > 0 && !has_height(&panel->series[below - 1], i))
+			below--;
+		if (below > 0 && looks[below - 1].hue < HUES)
+			ret_below[looks[below - 1].hue]++;
 	}
-	return look;
+}
+
+static struct wtl_plot_look colourful(const struct wtl_plot_panel *panel, size_t series,
+				      const struct wtl_plot_look looks[])
+{
+	size_t below[HUES], uses = 0;
+	unsigned hue = series % HUES;
+
+	count_below(panel, series, looks, below);
+	for (unsigned i = 0; i < HUES; i++)
+		if (below[(series + i) % HUES] < below[hue])
+			hue = (unsigned)((series + i) % HUES);
+	for (size_t s = 0; s < series; s++)
+		uses += looks[s].hue == hue;
+	return (struct wtl_plot_look){.rgb = hues[hue].rgb,
+				      .light = hues[hue].light,
+				      .hatch = hues[(hue + uses) % HUES].hatch,
+				      .mark = (unsigned)(series % (2 * HOLLOW_FROM)),
+				      .hue = hue,
+				      .width = 1.4};
+}
+
+void wtl_plot_looks(const struct wtl_plot_panel *panel, struct wtl_plot_look ret_looks[])
+{
+	uint32_t light = 0xdedede;
+
+	for (size_t s = 0; s < panel->n_series; s++) {
+		if (panel->series[s].is_total) {
+			ret_looks[s] = (struct wtl_plot_look){
+				.rgb = WTL_PLOT_INK, .light = 0xa8a8a8, .hue = HUES, .width = 2.6};
+		} else if (panel->series[s].is_rest) {
+			ret_looks[s] = (struct wtl_plot_look){
+				.rgb = 0x8a8a8a, .light = light, .hue = HUES, .width = 1.4};
+			/* The second of them ("idle" and "others") is lighter. */
+			light = 0xf4f4f4;
+		} else {
+			ret_looks[s] = colourful(panel, s, ret_looks);
+		}
+	}
 }
 
 /* Shapes as regular polygons: corners, and where the first of them is, in turns from the right. */

@@ -67,10 +67,10 @@ static void draw_whisker(const struct wtl_plot_frame *frame, const struct wtl_pl
 /* ---- Lines ---- */
 
 static void draw_line(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
-		      size_t n, double width)
+		      size_t n)
 {
 	struct path path = {.frame = frame,
-			    .stroke = {.rgb = look->rgb, .alpha = 1, .width = width}};
+			    .stroke = {.rgb = look->rgb, .alpha = 1, .width = look->width}};
 
 	for (size_t i = 0; i < n; i++) {
 		const struct wtl_plot_point *point = &frame->scratch[i];
@@ -152,6 +152,12 @@ static void draw_level(const struct wtl_plot_frame *frame, const struct wtl_plot
 		&(struct wtl_plot_stroke){.rgb = look->rgb, .alpha = 1, .width = 1.1, .dash = 6});
 }
 
+bool wtl_plot_has_marks(const struct wtl_plot_panel *panel, size_t series)
+{
+	return panel->marks == WTL_PLOT_POINTS ||
+	       (panel->n_series > 1 && !panel->series[series].is_total);
+}
+
 /* A shape now and then, and one at least, so that lines are told apart without their colours. */
 static void draw_line_marks(const struct wtl_plot_frame *frame, const struct wtl_plot_look *look,
 			    size_t series, size_t n)
@@ -185,23 +191,23 @@ static void draw_lines(const struct wtl_plot_frame *frame)
 	const struct wtl_plot_panel *panel = frame->panel;
 
 	for (size_t s = 0; s < panel->n_series; s++) {
-		const struct wtl_plot_look look = wtl_plot_look(panel, s);
+		const struct wtl_plot_look look = frame->looks[s];
 
 		draw_level(frame, &panel->series[s], &look);
 		if (panel->series[s].has_range)
 			draw_band(frame, &look, wtl_plot_reduce(frame, &panel->series[s]));
 	}
 	for (size_t s = 0; s < panel->n_series; s++) {
-		const struct wtl_plot_look look = wtl_plot_look(panel, s);
+		const struct wtl_plot_look look = frame->looks[s];
 		size_t n = wtl_plot_reduce(frame, &panel->series[s]);
 
-		draw_line(frame, &look, n, 1.4);
-		if (panel->n_series > 1)
+		draw_line(frame, &look, n);
+		if (wtl_plot_has_marks(panel, s))
 			draw_line_marks(frame, &look, s, n);
 	}
 }
 
-/* ---- Points with whiskers ---- */
+/* ---- Points ---- */
 
 static void draw_points(const struct wtl_plot_frame *frame)
 {
@@ -209,7 +215,7 @@ static void draw_points(const struct wtl_plot_frame *frame)
 
 	for (size_t s = 0; s < panel->n_series; s++) {
 		const struct wtl_plot_series *series = &panel->series[s];
-		const struct wtl_plot_look look = wtl_plot_look(panel, s);
+		const struct wtl_plot_look look = frame->looks[s];
 		size_t n = wtl_plot_reduce(frame, series);
 
 		draw_level(frame, series, &look);
@@ -219,8 +225,6 @@ static void draw_points(const struct wtl_plot_frame *frame)
 
 			if (isnan(point->y))
 				continue;
-			if (series->has_range)
-				draw_whisker(frame, point, x, look.rgb);
 			wtl_plot_mark(frame->pen, x, wtl_plot_frame_y(frame, point->y), 3.8, &look);
 		}
 	}

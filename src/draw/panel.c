@@ -62,6 +62,18 @@ static void draw_y_axis(const struct wtl_plot_frame *frame)
 		      (box->bottom - box->top) * 1.2, &title, frame->y.title);
 }
 
+/* Two strokes across the foot of an axis that does not begin at 0. */
+static void draw_cut(const struct wtl_plot_frame *frame)
+{
+	const struct wtl_plot_box gap = {frame->box.left - 3, frame->box.bottom - 13,
+					 frame->box.left + 3, frame->box.bottom - 9};
+
+	wtl_plot_box(frame->pen, &gap, &(struct wtl_plot_fill){.rgb = WTL_PLOT_PAPER, .alpha = 1});
+	wtl_plot_segment(frame->pen, gap.left - 2, gap.bottom + 2, gap.right + 2, gap.bottom - 2,
+			 &edge);
+	wtl_plot_segment(frame->pen, gap.left - 2, gap.top + 2, gap.right + 2, gap.top - 2, &edge);
+}
+
 static void draw_gap(const struct wtl_plot_frame *frame, const struct wtl_plot_gap *gap)
 {
 	static const struct wtl_plot_fill fill = {
@@ -100,7 +112,7 @@ static void draw_gap(const struct wtl_plot_frame *frame, const struct wtl_plot_g
 static void draw_title(const struct wtl_plot_frame *frame)
 {
 	static const struct wtl_plot_lettering title = {
-		.size = WTL_SIZE_PANEL, .rgb = WTL_PLOT_INK, .bold = true};
+		.size = WTL_SIZE_PANEL, .rgb = WTL_PLOT_INK, .bold = true, .keeps_end = true};
 
 	if (frame->panel->title)
 		wtl_plot_text(frame->pen, frame->box.left, frame->box.top - 8,
@@ -131,5 +143,7 @@ void wtl_plot_panel_draw(const struct wtl_plot_frame *frame)
 				 &edge);
 	}
 	wtl_plot_segment(frame->pen, box->left, box->top, box->left, box->bottom, &edge);
+	if (frame->y.is_cut)
+		draw_cut(frame);
 	wtl_plot_key_draw(frame);
 }

@@ -104,6 +104,7 @@ struct wtl_plot_tick {
 
 struct wtl_plot_axis {
 	double low, high; /* at its ends; times in ns since `from` */
+	bool is_cut;	  /* 0 is not where it seems to be */
 	struct wtl_plot_tick ticks[WTL_PLOT_TICKS_MAX];
 	size_t n;
 	char title[128];
@@ -145,10 +146,12 @@ struct wtl_plot_look {
 	uint32_t rgb, light; /* for lines, for areas below hatches */
 	enum wtl_plot_hatch hatch;
 	unsigned mark; /* shape of its points: see wtl_plot_mark() */
+	unsigned hue;  /* its number: those of one hue differ in hatch or mark */
+	double width;  /* of its line */
 };
 
-/* Of the series with that number in its panel. */
-struct wtl_plot_look wtl_plot_look(const struct wtl_plot_panel *panel, size_t series);
+/* Of all series of a panel. Areas that touch anywhere do not share a hue, as far as there are hues. */
+void wtl_plot_looks(const struct wtl_plot_panel *panel, struct wtl_plot_look ret_looks[]);
 void wtl_plot_mark(struct wtl_plot_pen *pen, double x, double y, double radius,
 		   const struct wtl_plot_look *look);
 
@@ -164,10 +167,11 @@ struct wtl_plot_column {
 struct wtl_plot_frame {
 	struct wtl_plot_pen *pen;
 	const struct wtl_plot_panel *panel;
-	struct wtl_plot_box box; /* of the curves */
-	double key;		 /* width of the key at its right; 0: none */
-	double figures;		 /* of bars: room for figures between box and key */
-	double names;		 /* of bars: width of the names at its left */
+	struct wtl_plot_look *looks; /* of its series */
+	struct wtl_plot_box box;     /* of the curves */
+	double key;		     /* width of the key at its right; 0: none */
+	double figures;		     /* of bars: room for figures between box and key */
+	double names;		     /* of bars: width of the names at its left */
 	bool has_x_labels;
 	int64_t from, to;
 	struct wtl_plot_axis x, y; /* of bars: x are the values, y is not used */
@@ -183,6 +187,9 @@ struct wtl_plot_frame {
 double wtl_plot_frame_at(const struct wtl_plot_frame *frame, double at);
 double wtl_plot_frame_x(const struct wtl_plot_frame *frame, int64_t x);
 double wtl_plot_frame_y(const struct wtl_plot_frame *frame, double y);
+
+/* A ± of more than half of the value is said in words, if at all. */
+bool wtl_plot_range_is_drawn(const struct wtl_plot_point *point);
 
 /* range.c: what a panel's points span. false: there are none. */
 bool wtl_plot_range_x(const struct wtl_plot_panel *panel, int64_t *ret_from, int64_t *ret_to);
@@ -202,6 +209,8 @@ const struct wtl_plot_gap *wtl_plot_gap_met(struct wtl_plot_walk *walk, int64_t 
 
 /* panel.c, marks.c, stack.c, bars.c, key.c */
 void wtl_plot_panel_draw(const struct wtl_plot_frame *frame);
+/* Shapes tell the curve without its colour. */
+bool wtl_plot_has_marks(const struct wtl_plot_panel *panel, size_t series);
 void wtl_plot_marks_draw(const struct wtl_plot_frame *frame);
 void wtl_plot_stack_draw(const struct wtl_plot_frame *frame);
 double wtl_plot_bars_names(struct wtl_plot_pen *pen, const struct wtl_plot_panel *panel,
@@ -210,6 +219,8 @@ void wtl_plot_bars_draw(const struct wtl_plot_frame *frame);
 /* As wide as its names want, at most `most`. */
 double wtl_plot_key_width(struct wtl_plot_pen *pen, const struct wtl_plot_panel *panel,
 			  double most);
+/* The least with all names in it, and with what is said of them if they are few. */
+double wtl_plot_key_height(const struct wtl_plot_panel *panel);
 void wtl_plot_key_draw(const struct wtl_plot_frame *frame);
 
 /* check.c: what cannot be drawn. 0, -EINVAL or -ENODATA. */

@@ -34,11 +34,12 @@ struct wtl_plot_level {
 
 struct wtl_plot_series {
 	const char *name;
-	const char *remark; /* a second, faint line below the name; NULL: none */
+	const char *remark; /* faint, below the name and behind the level's figure; NULL: none */
 	const struct wtl_plot_point *points;
 	size_t n; /* x never falls, also where y is not known */
 	bool has_range;
-	bool is_rest; /* what is left over ("others", "idle"): drawn in grey */
+	bool is_rest;  /* what is left over ("others", "idle"): drawn in grey */
+	bool is_total; /* of the others: drawn in black, and heaviest */
 	struct wtl_plot_level level;
 };
 
@@ -52,7 +53,7 @@ enum wtl_plot_marks {
 	WTL_PLOT_LINE,	/* from point to point, the range as a band */
 	WTL_PLOT_STACK, /* areas on one another: every series has the same n and the same x */
 	WTL_PLOT_BARS,	/* a row a category, x being its number from 0; series are put end to end */
-	WTL_PLOT_POINTS, /* with the range as whiskers */
+	WTL_PLOT_POINTS, /* not joined, and without their range */
 };
 
 enum wtl_plot_x {
@@ -75,8 +76,9 @@ struct wtl_plot_panel {
 	int64_t from, to;	  /* of the x axis; from >= to: as far as the points and gaps go */
 	const char *label, *unit; /* of the values: "Power", "W" */
 	enum wtl_plot_prefix prefix;
-	bool has_steps;	   /* of a stack: a value is the mean since the point before it */
-	bool without_zero; /* the axis need not begin at 0; never for areas and bars */
+	bool has_steps;	 /* of a stack: a value is the mean since the point before it */
+	bool may_be_cut; /* where all values are far from 0, the axis begins near them and is
+			    * marked as cut; never for areas and bars */
 	const struct wtl_plot_series *series;
 	size_t n_series;
 	const struct wtl_plot_gap *gaps; /* ascending, not overlapping */
@@ -89,7 +91,8 @@ struct wtl_plot_panel {
 };
 
 struct wtl_plot_figure {
-	const char *title;
+	const char *title;	  /* of what: cut in the middle where there is no room for it */
+	const char *summary;	  /* below it: "231 ± 12 J · mean 19.2 W"; NULL: none */
 	const char *const *lines; /* below the title: source, method, machine, time */
 	size_t n_lines;
 	const struct wtl_plot_panel *panels; /* one below the other */
@@ -205,6 +208,12 @@ void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size);
 /* "" where there is no memory. Cut at 511 bytes. */
 const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* A figure's summary: "NAME: 231 ± 12 J · mean power 19.3 ± 1.0 W", as far as they are known; NULL: neither is. */
+const char *wtl_plot_sheet_summary(struct wtl_plot_sheet *sheet, const char *name,
+				   const struct wtl_plot_point *energy_j,
+				   const struct wtl_plot_point *mean_w);
+/* "machine 13 %" */
+const char *wtl_plot_sheet_percent(struct wtl_plot_sheet *sheet, const char *name, double ratio);
 /* Adds a note below the figure: a sentence that is complete. */
 void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note);
 /* The figure's panels, n of them. NULL: no memory. */

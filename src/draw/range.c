@@ -18,6 +18,12 @@ static void widen(struct span *span, double y)
 		span->high = y;
 }
 
+bool wtl_plot_range_is_drawn(const struct wtl_plot_point *point)
+{
+	return isfinite(point->low) && isfinite(point->high) &&
+	       point->high - point->y <= point->y / 2;
+}
+
 bool wtl_plot_range_x(const struct wtl_plot_panel *panel, int64_t *ret_from, int64_t *ret_to)
 {
 	int64_t from = INT64_MAX, to = INT64_MIN;
@@ -106,12 +112,13 @@ static void widen_by_bars(struct span *span, const struct wtl_plot_panel *panel)
 				    !isfinite(series->points[i].y))
 					continue;
 				sum += series->points[i].y;
-				if (series->has_range)
+				if (series->has_range &&
+				    wtl_plot_range_is_drawn(&series->points[i]))
 					widen(span, series->points[i].high);
 			}
 		}
 		widen(span, sum);
-		if (panel->totals)
+		if (panel->totals && wtl_plot_range_is_drawn(&panel->totals[category]))
 			widen(span, panel->totals[category].high);
 	}
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "document/format.h"
 #include "draw/plot.h"
 
 struct wtl_plot_block {
@@ -61,6 +64,46 @@ const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *form
 	len = strlen(text);
 	copy = wtl_plot_sheet_array(sheet, len + 1, 1);
 	return copy ? memcpy(copy, text, len) : "";
+}
+
+static void put_measure(struct wtl_buf *buf, const char *before, const struct wtl_plot_point *point,
+			enum wtl_format_quantity quantity)
+{
+	double micro = 1e6 * point->y, half = 1e6 * (point->high - point->y);
+
+	if (!(micro >= 0 && micro < 1e18))
+		return;
+	half = half > 0 && half < 1e18 ? half : 0;
+	wtl_buf_puts(buf, before);
+	wtl_format_measure(buf, (uint64_t)llround(micro), (uint64_t)llround(half), quantity, false);
+}
+
+const char *wtl_plot_sheet_summary(struct wtl_plot_sheet *sheet, const char *name,
+				   const struct wtl_plot_point *energy_j,
+				   const struct wtl_plot_point *mean_w)
+{
+	struct wtl_buf buf;
+	const char *text = NULL;
+
+	wtl_buf_init(&buf, 256);
+	put_measure(&buf, "", energy_j, WTL_FORMAT_J);
+	put_measure(&buf, buf.len ? " · mean power " : "mean power ", mean_w, WTL_FORMAT_W);
+	if (buf.len)
+		text = wtl_plot_sheet_printf(sheet, "%.100s: %s", name, wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
+}
+
+const char *wtl_plot_sheet_percent(struct wtl_plot_sheet *sheet, const char *name, double ratio)
+{
+	struct wtl_buf buf;
+	const char *text;
+
+	wtl_buf_init(&buf, 64);
+	wtl_format_percent(&buf, ratio);
+	text = wtl_plot_sheet_printf(sheet, "%s %s", name, wtl_buf_str(&buf));
+	wtl_buf_done(&buf);
+	return text;
 }
 
 void wtl_plot_sheet_note(struct wtl_plot_sheet *sheet, const char *note)

@@ -8,6 +8,9 @@
  * points: then the height of an area is power, and its size is energy.
  */
 
+/* Of an area that is seen as more than its edge, in pixels. */
+#define HEIGHT_SEEN 0.5
+
 static bool is_known(const struct wtl_plot_panel *panel, size_t i)
 {
 	for (size_t s = 0; s < panel->n_series; s++)
@@ -100,14 +103,16 @@ static size_t trace(const struct wtl_plot_frame *frame, const struct wtl_plot_co
 	return n_edge;
 }
 
-/* Its edge, but where it has no height: there it would be drawn over that of others. */
+/* Its edge, but where it has hardly any height: there it would be drawn over that of others. */
 static void draw_edge(const struct wtl_plot_frame *frame, const struct wtl_plot_column *columns,
 		      size_t n, size_t per_column, const struct wtl_plot_stroke *stroke)
 {
 	size_t from = 0;
 
 	for (size_t i = 0; i <= n; i++) {
-		if (i < n && columns[i].high > columns[i].low)
+		if (i < n && wtl_plot_frame_y(frame, columns[i].low) -
+					     wtl_plot_frame_y(frame, columns[i].high) >
+				     HEIGHT_SEEN)
 			continue;
 		if (i > from) {
 			/* A slope goes up from its neighbour, and down to it. */
@@ -147,7 +152,7 @@ static void draw_part(const struct wtl_plot_frame *frame, const struct wtl_plot_
 static void draw_series(const struct wtl_plot_frame *frame, size_t series, size_t n)
 {
 	struct wtl_plot_column *columns = frame->columns;
-	const struct wtl_plot_look look = wtl_plot_look(frame->panel, series);
+	const struct wtl_plot_look look = frame->looks[series];
 	size_t from = 0;
 
 	for (size_t i = 0; i < n; i++) {

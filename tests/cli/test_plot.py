@@ -70,8 +70,13 @@ class Picture:
         self.words = [text for text, *_ in self.texts]
 
     @property
-    def title(self):
+    def whole_title(self):
         return self.root.find(SVG + "title").text
+
+    @property
+    def title(self):
+        """Without the figures, which stand below it in the picture."""
+        return self.whole_title.removesuffix(": " + self.words[1])
 
     def at(self, words):
         found = [(x, y) for text, x, y, _ in self.texts if text == words]
@@ -117,41 +122,77 @@ def test_runs(file):
     assert picture.title == "12 runs of: make -j"
     assert "12 runs of: make -j" in picture.words
     assert "rapl-perf (counter) · 2026-11-21 08:00:00 to 08:00:13 UTC · wattle 0.1.0" in picture.words
-    for words in ("Energy of the machine", "Energy (J)", "Duration", "Duration (s)", "Power (W)", "Run", "1", "12", "a run"):
-        assert words in picture.words
-    assert any(words.startswith("mean 104.5 ± ") and words.endswith(" J") for words in picture.words), picture.words
+    assert picture.words[1] == "mean of the runs · machine: 105 ± 11 J · mean power 52.3 ± 5.3 W"
+    assert picture.whole_title == ": ".join(picture.words[:2])
+    for words in ("Energy", "Energy (J), axis cut", "Duration", "Duration (s), axis cut", "Power (W), axis cut", "Run", "1", "12", "machine", "a run"):
+        assert words in picture.words, picture.words
+    assert any(re.fullmatch(r"mean 104\.5 ± [\d.]+ J · sd [\d.]+ %", words) for words in picture.words), picture.words
     assert any("95 % interval" in words for words in picture.words)
-    # Axis titles of values are read from below, and each whisker stands upright.
-    assert any(e.get("transform", "").startswith("rotate(-90") for text, *_, e in picture.texts if text == "Energy (J)")
-    upright = [line for line in picture.strokes(BLUE) if len(line) == 2 and line[0][0] == line[1][0]]
-    assert len(upright) == 24  # of the energy and of the power
+    # What the sensors err by is the same in each run, and is told once.
+    assert "Not drawn: the sensors' ± (k = 2), most of it the same in all runs: machine 10 %." in picture.words
+    # Axis titles of values are read from below.
+    assert any(e.get("transform", "").startswith("rotate(-90") for text, *_, e in picture.texts if text == "Energy (J), axis cut")
     # The mean of each of the three goes all the way from the first run to the last.
-    dashed = [line for line in picture.strokes(BLUE, dashed=True) if line[1][0] - line[0][0] > 300]
+    dashed = [line for line in picture.strokes(INK, dashed=True) if line[1][0] - line[0][0] > 300]
     assert len(dashed) == 3
     assert all(line[0][1] == line[1][1] for line in dashed)
+
+
+def dots(picture, color=INK):
+    """Where marks of that colour stand in panels, not in keys: their middles."""
+    found = []
+    for path in picture.fills(color):
+        numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?", path.get("d") or "")]
+        xs, ys = numbers[::2], numbers[1::2]
+        if 8 < len(xs) and max(xs) - min(xs) < 10:
+            found.append(((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2))
+    return found
 
 
 def test_a_run_that_is_not_known_is_left_out(file):
     lost = report(3)
     del lost["total"]["energy_j"]
     picture = plot(file(RUNS[0], RUNS[1], lost, RUNS[4]))
-    upright = [line for line in picture.strokes(BLUE) if len(line) == 2 and line[0][0] == line[1][0]]
-    assert len(upright) == 6  # of the energy and of the power, whose own is not known either
-    assert "4" in picture.words  # but it has its place
+    # Three of the energy, four each of the duration and the power, and one each in the keys; but it has its place.
+    assert len(dots(picture)) == 3 + 4 + 4 + 3
+    assert "4" in picture.words
 
 
-def test_each_domain_that_is_asked_for_has_a_panel(file):
+def test_energies_have_one_axis(file):
+    """What the command used stands below what the machine did."""
+    picture = plot(file(*(report(i, command_energy={"dynamic_j": 20.0 + i, "uncertainty_j": 4.0}) for i in range(3))))
+    assert picture.words[1] == "mean of the runs · command, above idle: 21.0 ± 4.7 J · machine: 100 ± 10 J · mean power 50.0 ± 5.0 W"
+    assert picture.words.count("Energy (J)") == 1
+    assert picture.at("machine")[1] < picture.at("command, above idle")[1]
+    assert any("machine 10 %; command, above idle 19 %." in words for words in picture.words), picture.words
+
+
+def test_an_axis_that_is_cut_says_so(file):
+    """Without such words, all axes begin at 0."""
+    words = plot(file(*(report(second, 1000 + second / 10) for second in range(8)))).words
+    assert {"Energy (J), axis cut", "Power (W), axis cut"} <= set(words), words
+    words = plot(file(*(report(second, 100 + 30 * second) for second in range(3)))).words
+    assert "Energy (J)" in words and "0" in words, words
+
+
+def test_different_commands_have_no_mean(file):
+    words = plot(file(report(), report(2, command=["ld"]))).words
+    assert words[0] == "2 runs" and not any("mean" in one for one in words[1:] if not one.startswith("Mean")), words
+
+
+def test_each_domain_that_is_asked_for_is_shown(file):
     names = [f"gpu-{i}" for i in range(8)] + ["dram-0", "dram-1"]
     runs = [dict(report(i), domains=[domain(name, 50.0 + i) for name in names]) for i in range(2)]
     picture = plot(file(*runs), "--what", "runs", *(word for name in names for word in ("--domain", name)))
-    assert {f"Energy of {name}" for name in names} <= set(picture.words), picture.words
+    assert set(names) <= set(picture.words) and "machine" not in picture.words, picture.words
 
 
 def test_one_run_has_no_mean(file):
     picture = plot(file(RUNS[0]), "--what", "runs")
     assert picture.title == "1 run of: make -j"
     assert not any(words.startswith("mean") for words in picture.words)
-    assert "Whiskers: ± of the run (k = 2)." in picture.words
+    assert picture.words[1] == "machine: 100 ± 10 J · mean power 50.0 ± 5.0 W"
+    assert "Not drawn: the sensors' ± (k = 2): machine 10 %." in picture.words
 
 
 def test_energy_by_domain(file):
@@ -170,7 +211,7 @@ def test_energy_by_domain(file):
 
 def test_energy_of_several_runs(file):
     picture = plot(file(*RUNS[:3]), "--what", "windows")
-    for words in ("Energy of 3 runs", "1: make -j", "3: make -j", "package-0", "dram-0", "100 ± 10 J"):
+    for words in ("Energy of 3 runs of: make -j", "1: make -j", "3: make -j", "package-0", "dram-0", "100 ± 10 J"):
         assert words in picture.words, picture.words
 
 
@@ -454,13 +495,26 @@ def test_a_large_series(tmp_path):
     refused(path, says="these are more than 10000 reports")
 
 
-def test_energies_that_vary_little_are_told_apart(file):
-    """Of runs, the axis need not begin at 0; of bars it does."""
-    picture = plot(file(*(report(second, 1000 + second / 10) for second in range(8))))
-    numbers = [words for words in picture.words if re.fullmatch(r"\d+(\.\d+)?", words)]
-    assert len(numbers) == len(set(numbers)) or "0" not in numbers
-    bars = plot(file(RUNS[0]))
-    assert "0" in bars.words
+def test_a_wide_uncertainty_is_told_not_drawn(file):
+    """Of a half it has a whisker, beyond that only a figure."""
+    one = report(domains=[dict(domain("package-0", 80.0), uncertainty_j=40.0), dict(domain("dram-0", 20.0), uncertainty_j=15.0)])
+    picture = plot(file(one))
+    level = [line for line in picture.strokes(INK) if len(line) == 2 and line[0][1] == line[1][1] and line[1][0] - line[0][0] > 20]
+    heights = {line[0][1] for line in level}
+    assert picture.at("80 ± 40 J")[1] - 4 in heights and picture.at("20 ± 15 J")[1] - 4 not in heights
+    assert "Whiskers: ± (k = 2), up to 50 %; more only in figures." in picture.words
+
+
+def test_titles_are_cut_in_the_middle(file):
+    """Their ends tell them apart."""
+    long = ["sh", "-c", "./fit " + "--with-a-long-option " * 12 + "--seed 7"]
+    words = plot(file(report(command=long), report(2, command=long)), "--width", "800").words
+    assert words[0].startswith("2 runs of: sh -c") and "…" in words[0] and words[0].endswith("--seed 7'"), words[0]
+
+
+def test_the_title_has_what_the_command_used(file):
+    picture = plot(file(report(command_energy={"dynamic_j": 20.0, "uncertainty_j": 4.0})))
+    assert picture.words[1] == "command, above idle: 20.0 ± 4.0 J · machine: 100 ± 10 J · mean power 50.0 ± 5.0 W"
 
 
 @pytest.mark.parametrize("energy, unit", ((0.0021, "mJ"), (2.0, "J"), (9000.0, "J"), (25e3, "kJ"), (3e7, "MJ"), (4e-7, "nJ")))

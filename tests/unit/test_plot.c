@@ -84,6 +84,7 @@ static void fill_power(struct data *data)
 		{EIGHT + 20 * WTL_NS_PER_S, EIGHT + 30 * WTL_NS_PER_S, "suspended"}};
 
 	fill(data, 2, WTL_PLOT_LINE, WTL_PLOT_X_UTC);
+	data->figure.summary = "machine: 2530 ± 120 J · mean power 42.1 ± 2.0 W";
 	data->panels[0].title = "CPU packages";
 	data->panels[0].gaps = gaps;
 	data->panels[0].n_gaps = 1;
@@ -105,7 +106,7 @@ static void fill_runs(struct data *data)
 	data->panels[0].x_label = "Run";
 	data->panels[0].label = "Energy";
 	data->panels[0].unit = "J";
-	data->panels[0].without_zero = true;
+	data->panels[0].may_be_cut = true;
 	data->figure.title = "12 runs of: make";
 }
 
@@ -205,9 +206,8 @@ static void test_power(void **state)
 	assert_non_null(plot_text(&journal, "Time (UTC), 2026-11-21"));
 	assert_non_null(plot_text(&journal, "08:00:10"));
 	assert_non_null(plot_text(&journal, "package-1"));
-	assert_non_null(plot_text(&journal, "mean 21.0 W"));
+	assert_non_null(plot_text(&journal, "idle 11.50 ± 0.50 W · mean 21.0 W"));
 	assert_non_null(plot_text(&journal, "suspended"));
-	assert_non_null(plot_text(&journal, "package-0 idle 11.50 ± 0.50 W"));
 	assert_non_null(plot_text(&journal, "rapl-perf (counter)"));
 	assert_non_null(plot_text(&journal, "Hatched"));
 	/* Gaps are gaps: those with a name in all curves, those of a curve in that one. */
@@ -324,7 +324,7 @@ static void test_runs(void **state)
 {
 	struct data *data = calloc(1, sizeof(*data));
 	struct plot_journal journal;
-	size_t whiskers = 0;
+	size_t upright = 0;
 
 	(void)state;
 	assert_non_null(data);
@@ -332,11 +332,13 @@ static void test_runs(void **state)
 	plot_journal_draw(&journal, &data->figure);
 	assert_non_null(plot_text(&journal, "mean 21.0 ± 2.0 J"));
 	assert_non_null(plot_text(&journal, "Run"));
+	/* A mark a run, one in the key, and the interval of the mean; no whiskers. */
+	assert_int_equal(plot_count(&journal, PLOT_AREA, BLUE), 12 + 2);
 	for (size_t i = 0; i < journal.n; i++)
-		whiskers += journal.strokes[i].kind == PLOT_LINE && journal.strokes[i].is_clipped &&
-			    journal.strokes[i].rgb == BLUE && journal.strokes[i].n == 2 &&
-			    journal.strokes[i].at[0].x == journal.strokes[i].at[1].x;
-	assert_int_equal(whiskers, 12);
+		upright += journal.strokes[i].kind == PLOT_LINE && journal.strokes[i].is_clipped &&
+			   journal.strokes[i].rgb == BLUE && journal.strokes[i].n == 2 &&
+			   journal.strokes[i].at[0].x == journal.strokes[i].at[1].x;
+	assert_int_equal(upright, 0);
 	plot_journal_done(&journal);
 	free(data);
 }
@@ -574,7 +576,9 @@ static void test_papers(void **state)
 	paper.format = WTL_PLOT_SVG;
 	assert_int_equal(draw_on(&paper, &buf, 64u << 20), 0);
 	assert_non_null(strstr(buf.data, "viewBox=\"0 0 500 300\""));
-	assert_non_null(strstr(buf.data, "<title>Power over time</title>"));
+	assert_non_null(strstr(
+		buf.data,
+		"<title>Power over time: machine: 2530 ± 120 J · mean power 42.1 ± 2.0 W</title>"));
 	assert_string_equal(buf.data + buf.len - 7, "</svg>\n");
 	wtl_buf_done(&buf);
 	/* The same data give the same file. */

@@ -16,10 +16,10 @@ static const int64_t minute = 60 * WTL_NS_PER_S, hour = 3600 * WTL_NS_PER_S,
 static const int64_t eight = 1795248000 * WTL_NS_PER_S;
 
 static struct wtl_plot_axis values(const char *unit, enum wtl_plot_prefix prefix, double low,
-				   double high, unsigned most, bool without_zero)
+				   double high, unsigned most, bool may_be_cut)
 {
 	const struct wtl_plot_panel panel = {
-		.label = "Power", .unit = unit, .prefix = prefix, .without_zero = without_zero};
+		.label = "Power", .unit = unit, .prefix = prefix, .may_be_cut = may_be_cut};
 	struct wtl_plot_axis axis;
 
 	wtl_plot_axis_values(&panel, low, high, most, &axis);
@@ -110,20 +110,21 @@ static void test_sizes(void **state)
 	}
 }
 
-static void test_without_zero(void **state)
+static void test_cut(void **state)
 {
 	struct wtl_plot_axis axis = values("J", WTL_PLOT_SI, 1002, 1018, 4, true);
 
 	(void)state;
 	has_labels(&axis, "1005 1010 1015");
 	assert_true(axis.low > 1000 && axis.low < 1002);
-	/* What is above 0 does not seem to go below. */
-	axis = values("J", WTL_PLOT_SI, 0.1, 20, 4, true);
-	assert_true(axis.low == 0);
-	/* All the same: in the middle. */
+	assert_true(axis.is_cut);
+	assert_string_equal(axis.title, "Power (J), axis cut");
+	/* From 0 where that shows enough, and where all are the same. */
+	axis = values("J", WTL_PLOT_SI, 14, 20, 4, true);
+	assert_true(axis.low == 0 && !axis.is_cut);
+	assert_string_equal(axis.title, "Power (J)");
 	axis = values("J", WTL_PLOT_SI, 50, 50, 4, true);
-	assert_true(fabs(axis.low - 40) < 1e-9);
-	assert_true(fabs(axis.high - 60) < 1e-9);
+	assert_true(axis.low == 0 && axis.high > 50 && !axis.is_cut);
 	axis = values("J", WTL_PLOT_SI, 0, 0, 5, true);
 	has_labels(&axis, "0.0 0.2 0.4 0.6 0.8 1.0");
 }
@@ -311,7 +312,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steps),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_values),	 cmocka_unit_test(test_without_zero),
+		cmocka_unit_test(test_values),	 cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_bytes),	 cmocka_unit_test(test_measure),
 		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_utc),
 		cmocka_unit_test(test_extremes), cmocka_unit_test(test_how_many),

@@ -188,18 +188,19 @@ static void test_colours_by_any_eye(void **state)
 {
 	struct wtl_plot_series series[SERIES] = {{.name = "a"}};
 	const struct wtl_plot_panel panel = {.series = series, .n_series = SERIES};
+	struct wtl_plot_look looks[SERIES];
 
 	(void)state;
+	wtl_plot_looks(&panel, looks);
 	for (unsigned eye = 0; eye < 4; eye++)
 		for (size_t i = 0; i < SERIES; i++) {
-			const uint32_t rgb = wtl_plot_look(&panel, i).rgb;
+			const uint32_t rgb = looks[i].rgb;
 
 			assert_true(difference(rgb, WTL_PLOT_PAPER, eye) > 20);
 			for (size_t k = 0; k < i; k++)
-				if (difference(rgb, wtl_plot_look(&panel, k).rgb, eye) < 10)
-					fail_msg(
-						"%zu and %zu are alike to eye %u: %.1f", i, k, eye,
-						difference(rgb, wtl_plot_look(&panel, k).rgb, eye));
+				if (difference(rgb, looks[k].rgb, eye) < 10)
+					fail_msg("%zu and %zu are alike to eye %u: %.1f", i, k, eye,
+						 difference(rgb, looks[k].rgb, eye));
 		}
 }
 
@@ -209,15 +210,17 @@ static void test_without_colours(void **state)
 {
 	struct wtl_plot_series series[2 * SERIES] = {{.name = "a"}};
 	const struct wtl_plot_panel panel = {.series = series, .n_series = 2 * SERIES};
+	struct wtl_plot_look looks[2 * SERIES];
 	double one[3], other[3];
 
 	(void)state;
-	see(wtl_plot_look(&panel, 0).rgb, 0, one);
-	see(wtl_plot_look(&panel, 1).rgb, 0, other);
+	wtl_plot_looks(&panel, looks);
+	see(looks[0].rgb, 0, one);
+	see(looks[1].rgb, 0, other);
 	assert_true(fabs(lightness(one) - lightness(other)) > 20);
 	for (size_t i = 1; i < 2 * SERIES; i++) {
-		const struct wtl_plot_look a = wtl_plot_look(&panel, i - 1);
-		const struct wtl_plot_look b = wtl_plot_look(&panel, i);
+		const struct wtl_plot_look a = looks[i - 1];
+		const struct wtl_plot_look b = looks[i];
 
 		assert_int_not_equal(a.mark, b.mark);
 		see(a.light, 0, one);
@@ -231,13 +234,15 @@ static void test_areas_without_colours(void **state)
 {
 	struct wtl_plot_series series[2 * SERIES + 1] = {[2 * SERIES] = {.is_rest = true}};
 	const struct wtl_plot_panel panel = {.series = series, .n_series = 2 * SERIES + 1};
+	struct wtl_plot_look looks[2 * SERIES + 1];
 	double one[3], other[3];
 
 	(void)state;
+	wtl_plot_looks(&panel, looks);
 	for (size_t i = 0; i < panel.n_series; i++)
 		for (size_t k = 0; k < i; k++) {
-			const struct wtl_plot_look a = wtl_plot_look(&panel, i);
-			const struct wtl_plot_look b = wtl_plot_look(&panel, k);
+			const struct wtl_plot_look a = looks[i];
+			const struct wtl_plot_look b = looks[k];
 
 			see(a.light, 0, one);
 			see(b.light, 0, other);
@@ -248,24 +253,68 @@ static void test_areas_without_colours(void **state)
 	/* Of the first round each has a hatch of its own. */
 	for (size_t i = 0; i < SERIES; i++)
 		for (size_t k = 0; k < i; k++)
-			assert_int_not_equal(wtl_plot_look(&panel, i).hatch,
-					     wtl_plot_look(&panel, k).hatch);
+			assert_int_not_equal(looks[i].hatch, looks[k].hatch);
 }
 
 static void test_the_rest_is_grey(void **state)
 {
 	struct wtl_plot_series series[3] = {{.is_rest = true}, {.name = "a"}, {.is_rest = true}};
 	const struct wtl_plot_panel panel = {.series = series, .n_series = 3};
+	struct wtl_plot_look looks[3];
 
 	(void)state;
+	wtl_plot_looks(&panel, looks);
 	for (size_t i = 0; i < 3; i += 2) {
-		uint32_t rgb = wtl_plot_look(&panel, i).rgb;
+		uint32_t rgb = looks[i].rgb;
 
 		assert_int_equal(rgb >> 16, rgb & 0xff);
 		assert_int_equal(rgb >> 8 & 0xff, rgb & 0xff);
 	}
-	assert_int_not_equal(wtl_plot_look(&panel, 0).light, wtl_plot_look(&panel, 2).light);
-	assert_int_not_equal(wtl_plot_look(&panel, 1).rgb, wtl_plot_look(&panel, 0).rgb);
+	assert_int_not_equal(looks[0].light, looks[2].light);
+	assert_int_not_equal(looks[1].rgb, looks[0].rgb);
+}
+
+static void test_the_total_is_black(void **state)
+{
+	struct wtl_plot_series series[3] = {{.name = "a"}, {.name = "b"}, {.is_total = true}};
+	const struct wtl_plot_panel panel = {.series = series, .n_series = 3};
+	struct wtl_plot_look looks[3];
+
+	(void)state;
+	wtl_plot_looks(&panel, looks);
+	assert_int_equal(looks[2].rgb, WTL_PLOT_INK);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_not_equal(looks[i].rgb, WTL_PLOT_INK);
+		assert_true(looks[2].width > 1.5 * looks[i].width);
+		assert_true(wtl_plot_has_marks(&panel, i));
+	}
+	assert_false(wtl_plot_has_marks(&panel, 2));
+}
+
+/* Two areas that touch where those between them have no height differ in hue as any two neighbours. */
+static void test_hues_of_neighbours(void **state)
+{
+	enum { N = 3 * SERIES };
+	struct wtl_plot_point points[N][N - 1];
+	struct wtl_plot_series series[N];
+	struct wtl_plot_look looks[N];
+	const struct wtl_plot_panel panel = {
+		.marks = WTL_PLOT_STACK, .series = series, .n_series = N};
+
+	(void)state;
+	/* At each place s lies on s - 1, or on s - SERIES, whose hue would be its own in turn. */
+	for (size_t s = 0; s < N; s++) {
+		for (size_t i = 0; i < N - 1; i++)
+			points[s][i] = (struct wtl_plot_point){
+				.x = (int64_t)i, .y = s == i || s == i + 1 || s == i + 1 + SERIES};
+		series[s] = (struct wtl_plot_series){.points = points[s], .n = N - 1};
+	}
+	wtl_plot_looks(&panel, looks);
+	for (size_t s = 1; s < N; s++) {
+		assert_int_not_equal(looks[s].rgb, looks[s - 1].rgb);
+		if (s > SERIES)
+			assert_int_not_equal(looks[s].rgb, looks[s - SERIES].rgb);
+	}
 }
 
 /* All shapes have about the same size, and their middle where they stand. */
@@ -378,7 +427,9 @@ static void test_key_without_room(void **state)
 	fill(&curves, ends, CURVES);
 	for (size_t i = 0; i < CURVES; i++)
 		curves.series[i].remark = "a remark";
-	plot_journal_draw(&journal, &curves.figure);
+	plot_journal_init(&journal);
+	assert_int_equal(wtl_plot_figure_draw(&curves.figure, &journal.pen, WTL_PLOT_WIDTH, 420),
+			 0);
 	assert_null(plot_text(&journal, "a remark"));
 	for (size_t i = 0; i < CURVES; i++)
 		height_of(&journal, curves.names[i]);
@@ -456,21 +507,21 @@ static void test_marks_of_short_curves(void **state)
 
 	(void)state;
 	for (size_t s = 0; s < UNIT_COUNT(ends); s++) {
-		struct wtl_plot_look look;
+		struct wtl_plot_look looks[UNIT_COUNT(ends)];
 		size_t with;
 
 		fill(&curves, ends, UNIT_COUNT(ends));
-		look = wtl_plot_look(&curves.panel, s);
+		wtl_plot_looks(&curves.panel, looks);
 		curves.series[s].n = 1;
 		plot_journal_draw(&journal, &curves.figure);
-		with = plot_count(&journal, PLOT_AREA, look.rgb);
+		with = plot_count(&journal, PLOT_AREA, looks[s].rgb);
 		plot_journal_done(&journal);
 		/* One at the point, one in the key. */
 		assert_int_equal(with, 2);
 	}
 }
 
-/* A level has an entry of its own, with its curve's name where there are several. */
+/* What a level is stands below its curve's name. */
 static void test_key_of_levels(void **state)
 {
 	static const double ends[] = {40, 20};
@@ -481,16 +532,15 @@ static void test_key_of_levels(void **state)
 	fill(&curves, ends, 2);
 	curves.series[1].level = (struct wtl_plot_level){.is_known = true, .name = "idle", .y = 12};
 	plot_journal_draw(&journal, &curves.figure);
-	assert_non_null(plot_text(&journal, "curve-1. idle 12.0 W"));
+	assert_true(fabs(height_of(&journal, "idle 12.0 W") - height_of(&journal, "curve-1.") -
+			 12) < 1);
 	plot_journal_done(&journal);
-	curves.panel.n_series = 1;
-	curves.series[0].level = curves.series[1].level;
+	curves.series[1].remark = "nvml, counter";
 	plot_journal_draw(&journal, &curves.figure);
-	assert_non_null(plot_text(&journal, "idle 12.0 W"));
-	assert_null(plot_text(&journal, "curve-0. idle"));
+	assert_non_null(plot_text(&journal, "idle 12.0 W · nvml, counter"));
 	plot_journal_done(&journal);
-	/* Not for a curve that is not there, nor for a level that nobody knows. */
-	curves.series[0].level.y = HUGE_VAL;
+	/* Not for a level that nobody knows. */
+	curves.series[1].level.y = HUGE_VAL;
 	plot_journal_draw(&journal, &curves.figure);
 	assert_null(plot_text(&journal, "idle"));
 	plot_journal_done(&journal);
@@ -634,6 +684,8 @@ int main(void)
 		cmocka_unit_test(test_without_colours),
 		cmocka_unit_test(test_areas_without_colours),
 		cmocka_unit_test(test_the_rest_is_grey),
+		cmocka_unit_test(test_the_total_is_black),
+		cmocka_unit_test(test_hues_of_neighbours),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_key_order),
 		cmocka_unit_test(test_key_without_room),

@@ -117,10 +117,13 @@ static void test_runs(void **state)
 	assert_string_equal(
 		made->lines[0],
 		"rapl-perf (counter) · 2026-11-21 08:00:00 to 08:00:21 UTC · wattle 0.1.0");
-	/* No command's energy is known: its panel is not there. */
+	/* No command's energy is known: its points are not there. */
 	assert_int_equal(made->n_panels, 3);
 	assert_true(made->shares_x);
-	assert_string_equal(made->panels[0].title, "Energy of the machine");
+	assert_string_equal(made->summary,
+			    "mean of the runs · machine: 12.0 ± 5.1 J · mean power 30.0 ± 3.2 W");
+	assert_string_equal(made->panels[0].title, "Energy");
+	assert_int_equal(made->panels[0].n_series, 1);
 	assert_string_equal(made->panels[1].title, "Duration");
 	assert_string_equal(made->panels[2].unit, "W");
 	series = made->panels[0].series;
@@ -128,12 +131,15 @@ static void test_runs(void **state)
 	assert_int_equal(series->points[2].x, 3);
 	has_y(series, 0, 10, 8.75, 11.25);
 	/* As many percent of the power. */
-	assert_true(made->panels[2].series->has_range);
+	assert_false(made->panels[2].series->has_range);
 	series = made->panels[2].series;
 	assert_true(fabs((series->points[0].high / series->points[0].y) - 1.125) < 1e-9);
 	assert_true(fabs((series->points[0].low / series->points[0].y) - 0.875) < 1e-9);
 	series = made->panels[0].series;
-	assert_int_equal(made->n_notes, 1); /* all of one file and command */
+	assert_int_equal(made->n_notes, 2); /* all of one file and command */
+	assert_string_equal(
+		made->notes[1],
+		"Not drawn: the sensors' ± (k = 2), most of it the same in all runs: machine 10 %.");
 	has_y(series, 2, 14, 12.75, 15.25);
 	/* 10, 12, 14: sd 2, t 4.3027 with 2 degrees of freedom, so ± 4.968. */
 	assert_true(series->level.is_known);
@@ -174,12 +180,15 @@ static void test_command_energy(void **state)
 	assert_int_equal(made->n_notes, 3);
 	assert_string_equal(made->notes[1], "Run 1: a.json, make -j");
 	assert_string_equal(made->notes[2], "Run 2: a.json, cc");
-	assert_int_equal(made->n_panels, 4);
-	assert_string_equal(made->panels[1].title, "Energy of the command, above idle");
-	has_y(made->panels[1].series, 0, 4, 3, 5);
+	assert_int_equal(made->n_panels, 3);
+	assert_int_equal(made->panels[0].n_series, 2);
+	assert_string_equal(made->panels[0].series[1].name, "command, above idle");
+	has_y(&made->panels[0].series[1], 0, 4, 3, 5);
 	/* Without a baseline, a full share is no dynamic one. */
-	assert_true(isnan(made->panels[1].series->points[1].y));
-	assert_false(made->panels[1].series->level.is_known);
+	assert_true(isnan(made->panels[0].series[1].points[1].y));
+	/* Of different commands nobody wants the mean. */
+	assert_false(made->panels[0].series[0].level.is_known);
+	assert_null(made->summary);
 	end(&bench);
 }
 
@@ -197,15 +206,16 @@ static void test_series_document(void **state)
 	assert_int_equal(wtl_plot_reports_add(bench.reports, "b.json", one, strlen(one), NULL), 0);
 	made = good(&bench);
 	assert_string_equal(made->title, "3 runs of: make -j");
-	assert_int_equal(made->n_notes, 3);
-	assert_string_equal(made->notes[1], "Runs 1 to 2: a.json");
-	assert_string_equal(made->notes[2], "Run 3: b.json");
+	assert_int_equal(made->n_notes, 4);
+	assert_string_equal(made->notes[2], "Runs 1 to 2: a.json");
+	assert_string_equal(made->notes[3], "Run 3: b.json");
 	end(&bench);
 }
 
 /* So many files that not all of them are told. */
 static void test_many_files(void **state)
 {
+	const char *const *notes;
 	const struct wtl_plot_figure *made;
 	struct bench bench;
 
@@ -223,17 +233,19 @@ static void test_many_files(void **state)
 				0);
 		}
 		made = good(&bench);
-		assert_int_equal(made->n_notes, 10);
-		assert_string_equal(made->notes[1], "Run 1: a.json");
-		assert_string_equal(made->notes[8], "Run 8: 8.json");
-		assert_string_equal(made->notes[9], "Runs 9 to 11: others.");
+		/* Whiskers, or means and what they do not say. */
+		notes = made->notes + (with_bars ? 1 : 2);
+		assert_ptr_equal(notes + 9, made->notes + made->n_notes);
+		assert_string_equal(notes[0], "Run 1: a.json");
+		assert_string_equal(notes[7], "Run 8: 8.json");
+		assert_string_equal(notes[8], "Runs 9 to 11: others.");
 		end(&bench);
 	}
 	/* What is no text has no name. */
 	begin(&bench, one);
 	assert_int_equal(wtl_plot_reports_add(bench.reports, "\xff", one, strlen(one), NULL), 0);
 	made = good(&bench);
-	assert_string_equal(made->notes[2], "Run 2: ?");
+	assert_string_equal(made->notes[3], "Run 2: ?");
 	end(&bench);
 }
 
@@ -250,10 +262,11 @@ static void test_domains(void **state)
 	bench.wanted.n_domains = 2;
 	made = good(&bench);
 	assert_int_equal(made->n_panels, 3);
-	assert_string_equal(made->panels[0].title, "Energy of dram-0");
-	assert_string_equal(made->panels[1].title, "Energy of core-0");
-	assert_string_equal(made->panels[2].title, "Duration");
-	has_y(made->panels[1].series, 1, 9, 8.5, 9.5);
+	assert_int_equal(made->panels[0].n_series, 2);
+	assert_string_equal(made->panels[0].series[0].name, "dram-0");
+	assert_string_equal(made->panels[0].series[1].name, "core-0");
+	assert_string_equal(made->panels[1].title, "Duration");
+	has_y(&made->panels[0].series[1], 1, 9, 8.5, 9.5);
 	end(&bench);
 	begin(&bench, three);
 	bench.wanted.domains = unknown;
@@ -274,6 +287,7 @@ static void test_energies(void **state)
 	made = good(&bench);
 	panel = made->panels;
 	assert_string_equal(made->title, "Energy of: make -j");
+	assert_string_equal(made->summary, "machine: 10.0 ± 1.3 J · mean power 30.0 ± 3.8 W");
 	assert_int_equal(panel->n_categories, 2); /* those that count */
 	assert_string_equal(panel->categories[0], "package-0");
 	has_y(panel->series, 1, 3.5, 3, 4);
@@ -283,7 +297,7 @@ static void test_energies(void **state)
 	bench.wanted.has_what = true;
 	made = good(&bench);
 	panel = made->panels;
-	assert_string_equal(made->title, "Energy of 3 runs");
+	assert_string_equal(made->title, "Energy of 3 runs of: make -j");
 	assert_int_equal(panel->n_categories, 3);
 	assert_string_equal(panel->categories[2], "3: make -j");
 	assert_int_equal(panel->n_series, 2);

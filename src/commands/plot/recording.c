@@ -178,6 +178,25 @@ static void add_notes(const struct wtl_plot_replay *replay)
 		wtl_plot_note(replay->sheet, text);
 }
 
+/* Below the title: the only domain that is drawn, or the machine. */
+static const char *summary(const struct wtl_plot_replay *replay)
+{
+	const struct wtl_plot_wanted *wanted = &replay->settings->wanted;
+	const char *name = wanted->n_domains == 1 ? wanted->domains[0] : "total";
+	int found = wattle_meter_find(replay->history->meter, name);
+	const struct wattle_energy *whole =
+		&replay->whole[found >= 0 ? (size_t)found : replay->history->n_domains];
+	double energy_j = (double)whole->energy_uj / 1e6, mean_w = (double)whole->mean_uw / 1e6;
+	double doubt = (double)whole->uncertainty_uj / (double)whole->energy_uj;
+
+	return wtl_plot_sheet_summary(
+		replay->sheet, found >= 0 ? name : "machine",
+		&(struct wtl_plot_point){.y = whole->has_energy ? energy_j : WTL_PLOT_UNKNOWN,
+					 .high = energy_j * (1 + doubt)},
+		&(struct wtl_plot_point){.y = whole->has_power ? mean_w : WTL_PLOT_UNKNOWN,
+					 .high = mean_w * (1 + doubt)});
+}
+
 static const struct picture {
 	int (*draw)(struct wtl_plot_replay *replay);
 	const char *title, *nothing;
@@ -196,7 +215,7 @@ static const struct picture {
 static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 {
 	struct wtl_plot_figure *figure = &replay->sheet->figure;
-	const char *command;
+	const char *of;
 	int rc = wtl_plot_times_read(&replay->times, replay->history);
 
 	if (rc == 0)
@@ -212,9 +231,12 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 	if (rc < 0)
 		return rc;
 	add_notes(replay);
-	command = wtl_history_fact(replay->history, "command");
-	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s%s%.200s", picture->title,
-					      command[0] ? ": " : "", command);
+	of = wtl_history_fact(replay->history, "command");
+	if (!of[0])
+		of = wtl_history_fact(replay->history, "host");
+	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s: %.400s", picture->title,
+					      of[0] ? of : "this machine");
+	figure->summary = summary(replay);
 	return replay->sheet->error;
 }
 

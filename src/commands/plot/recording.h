@@ -42,6 +42,9 @@ struct wtl_plot_replay {
 	struct wtl_plot_times times;
 	int64_t from_utc_ns, to_utc_ns; /* of the picture: times as it has them */
 	int64_t now_mono_ns;
+	bool has_begun; /* the picture, with the step before */
+	/* Of each domain, and last of the total: what was measured in the picture so far. The sheet's. */
+	struct wattle_energy *whole;
 	bool is_lost;  /* the step before could not be read */
 	bool has_lost; /* then, the first stretch that could not be */
 	struct wtl_stored_gap lost;

@@ -10,9 +10,6 @@
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
-#include "document/words.h"
-
-#define WINDOW "plot"
 
 /* Power over less than this is mostly the jitter of edges. */
 #define SPAN_MIN_NS (20 * WTL_NS_PER_MS)
@@ -52,11 +49,10 @@ static int choose(struct wtl_plot_curves *curves)
 	curves->n_domains = wattle_meter_domains(curves->meter);
 	curves->list = wtl_plot_sheet_array(curves->replay->sheet, curves->n_domains + 1,
 					    sizeof(*curves->list));
-	curves->energies = wtl_plot_sheet_array(curves->replay->sheet, curves->n_domains + 1,
-						sizeof(*curves->energies));
+	curves->energies = curves->replay->whole;
 	curves->counts = wtl_plot_sheet_array(curves->replay->sheet, curves->n_domains + 1,
 					      sizeof(*curves->counts));
-	if (rc == 0 && (!curves->list || !curves->energies || !curves->counts))
+	if (rc == 0 && (!curves->list || !curves->counts))
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < curves->n_domains; i++) {
 		struct wattle_domain domain;
@@ -201,36 +197,16 @@ static void go_on(const struct wtl_plot_curves *curves, struct wtl_plot_curve *c
 	begin_point(curves, curve);
 }
 
-static void take_sample(struct wtl_plot_curves *curves, const struct wtl_played *played)
-{
-	struct wattle_window window;
-
-	if (wtl_window_look(curves->meter, WINDOW, &window, curves->energies, curves->n_domains) <
-	    0)
-		return;
-	curves->energies[curves->n_domains] = window.total;
-	for (size_t i = 0; i < curves->n; i++)
-		go_on(curves, &curves->list[i], played->t_utc_ns);
-}
-
 static int play(struct wtl_plot_curves *curves)
 {
 	struct wtl_played played;
-	bool has_begun = false;
 	int rc;
 
-	while ((rc = wtl_plot_go_on(curves->replay, &played)) > 0) {
-		if (!has_begun) {
-			wtl_player_sample_again(curves->replay->history->player);
-			rc = wattle_window_begin(curves->meter, WINDOW);
-			if (rc < 0)
-				return rc;
-			has_begun = true;
-		}
+	while ((rc = wtl_plot_go_on(curves->replay, &played)) > 0)
 		if (played.kind == WTL_PLAYED_SAMPLE || played.kind == WTL_PLAYED_BEGUN ||
 		    played.kind == WTL_PLAYED_ENDED)
-			take_sample(curves, &played);
-	}
+			for (size_t i = 0; i < curves->n; i++)
+				go_on(curves, &curves->list[i], played.t_utc_ns);
 	return rc;
 }
 
@@ -287,13 +263,16 @@ static int make_panel(struct wtl_plot_curves *curves)
 		return -ENOMEM;
 	for (size_t i = 0; i < curves->n; i++) {
 		struct wtl_plot_curve *curve = &curves->list[i];
+		const struct wattle_energy *energy = &curves->energies[curve->domain];
 
+		/* A ± of more than half the power would cover the others: a note tells it. */
 		series[i] = (struct wtl_plot_series){
 			.name = curve->name,
 			.remark = remark_of(curves, curve->domain),
 			.n = wtl_plot_reducer_end(&curve->reducer),
 			.points = curve->reducer.points,
-			.has_range = true,
+			.has_range = energy->uncertainty_uj <= energy->energy_uj / 2,
+			.is_total = curve->domain == curves->n_domains,
 			.level = idle_of(curves, curve->domain),
 		};
 	}

@@ -124,23 +124,50 @@ static void note_lacking(const struct wtl_plot_curves *curves, bool in[])
 							   names_of(curves, in)));
 }
 
+/* "Not drawn: ± (k = 2) beyond 50 %: package-0 100 %, dram-0 100 %." */
+static void note_wide(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series)
+{
+	struct wtl_plot_sheet *sheet = curves->replay->sheet;
+	const char *list = "";
+
+	for (size_t i = 0; i < curves->n; i++) {
+		const struct wattle_energy *energy = &curves->energies[curves->list[i].domain];
+
+		if (!series[i].has_range && has_line(&series[i]) && energy->energy_uj > 0)
+			list = wtl_plot_sheet_printf(
+				sheet, "%s%s%s", list, list[0] ? ", " : "",
+				wtl_plot_sheet_percent(sheet, series[i].name,
+						       (double)energy->uncertainty_uj /
+							       (double)energy->energy_uj));
+	}
+	if (list[0])
+		wtl_plot_note(sheet, wtl_plot_sheet_printf(
+					     sheet, "not drawn: ± (k = 2) beyond 50 %%: %s", list));
+}
+
 void wtl_plot_power_note(const struct wtl_plot_curves *curves, const struct wtl_plot_series *series)
 {
 	struct wtl_plot_sheet *sheet = curves->replay->sheet;
 	bool *in = wtl_plot_sheet_array(sheet, curves->n_domains + 1, sizeof(*in));
-	bool has_level = false, has_total = false;
+	bool has_level = false, has_total = false, has_band = false;
 
 	for (size_t i = 0; i < curves->n; i++) {
 		if (!has_line(&series[i]))
 			continue;
 		has_level |= series[i].level.is_known;
+		has_band |= series[i].has_range;
 		has_total |= curves->list[i].domain == curves->n_domains;
 	}
-	wtl_plot_sheet_note(
-		sheet,
-		has_level
-			? "Band: ± (k = 2), the percentage of the energy so far. Dashed: idle power."
-			: "Band: ± (k = 2), the percentage of the energy so far.");
+	if (has_band || has_level)
+		wtl_plot_sheet_note(
+			sheet,
+			wtl_plot_sheet_printf(
+				sheet, "%s%s%s",
+				has_band ? "Band: ± (k = 2), the percentage of the energy so far."
+					 : "",
+				has_band && has_level ? " " : "",
+				has_level ? "Dashed: idle power." : ""));
+	note_wide(curves, series);
 	if (in)
 		note_without_lines(curves, series, in);
 	if (in && has_total)

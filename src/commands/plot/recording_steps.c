@@ -12,6 +12,9 @@
 #include "meter/consumers.h"
 #include "meter/meter.h"
 
+/* The meter's, of all that is in the picture. */
+#define WINDOW "plot"
+
 int wtl_plot_rewind(struct wtl_plot_replay *replay)
 {
 	struct wtl_err err = {.code = 0};
@@ -21,12 +24,16 @@ int wtl_plot_rewind(struct wtl_plot_replay *replay)
 	replay->history = NULL;
 	replay->now_mono_ns = replay->times.begin_mono_ns;
 	replay->is_lost = false;
+	replay->has_begun = false;
 	rc = wtl_history_open(replay->path, &replay->options, &replay->history, &err);
 	if (rc < 0)
 		wtl_complain_err(replay->app, &err);
-	else
-		replay->times.wall = wtl_player_wall(replay->history->player);
-	return rc;
+	if (rc < 0)
+		return rc;
+	replay->times.wall = wtl_player_wall(replay->history->player);
+	replay->whole = wtl_plot_sheet_array(replay->sheet, replay->history->n_domains + 1,
+					     sizeof(*replay->whole));
+	return replay->whole ? 0 : -ENOMEM;
 }
 
 bool wtl_plot_keep_idle(struct wtl_plot_replay *replay)
@@ -75,6 +82,27 @@ static int step(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 	return rc;
 }
 
+/* What was measured in the picture so far. The window begins with its first step. */
+static int look(struct wtl_plot_replay *replay, enum wtl_played_kind kind)
+{
+	struct wattle_meter *meter = replay->history->meter;
+	struct wattle_window window;
+	size_t n = replay->history->n_domains;
+	int rc = 0;
+
+	if (!replay->has_begun) {
+		wtl_player_sample_again(replay->history->player);
+		rc = wattle_window_begin(meter, WINDOW);
+		replay->has_begun = true;
+	} else if (kind != WTL_PLAYED_SAMPLE && kind != WTL_PLAYED_BEGUN &&
+		   kind != WTL_PLAYED_ENDED) {
+		return 0;
+	}
+	if (rc == 0 && wtl_window_look(meter, WINDOW, &window, replay->whole, n) == 0)
+		replay->whole[n] = window.total;
+	return rc;
+}
+
 int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played)
 {
 	int rc;
@@ -84,7 +112,10 @@ int wtl_plot_go_on(struct wtl_plot_replay *replay, struct wtl_played *ret_played
 		ret_played->t_mono_ns = replay->now_mono_ns;
 		ret_played->t_utc_ns = wtl_plot_times_utc(&replay->times, replay->now_mono_ns);
 	} while (rc > 0 && ret_played->t_utc_ns < replay->from_utc_ns);
-	return rc > 0 && ret_played->t_utc_ns > replay->to_utc_ns ? 0 : rc;
+	if (rc <= 0 || ret_played->t_utc_ns > replay->to_utc_ns)
+		return rc > 0 ? 0 : rc;
+	rc = look(replay, ret_played->kind);
+	return rc < 0 ? rc : 1;
 }
 
 int wtl_plot_check_domains(struct wtl_plot_replay *replay, bool has_total)

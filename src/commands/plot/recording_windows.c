@@ -119,7 +119,9 @@ static void make_panel(const struct bars *bars)
 	};
 	/* Of some domains without the others there is no whole. */
 	if (has_whole || bars->n_series == 1)
-		wtl_plot_sheet_note(sheet, "Whiskers: ± of the whole (k = 2).");
+		wtl_plot_sheet_note(
+			sheet,
+			"Whiskers: ± of the whole (k = 2), up to 50 %; more only in figures.");
 	if (bars->is_cut)
 		wtl_plot_sheet_note(sheet, "Only the first 200 windows are shown.");
 }

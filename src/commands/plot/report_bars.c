@@ -8,7 +8,7 @@
 
 /* Energies as bars: a row a domain, a run or a consumer. */
 
-#define WHISKERS "Whiskers: ± (k = 2)."
+#define WHISKERS "Whiskers: ± (k = 2), up to 50 %; more only in figures."
 
 /* Bars of n_series series, a row each of n names; the series' points[s][i]. */
 struct chart {
@@ -102,14 +102,14 @@ static int runs_by_domain(const struct wtl_plot_chosen *chosen)
 
 int wtl_plot_report_energies(const struct wtl_plot_chosen *chosen)
 {
-	struct wtl_plot_sheet *sheet = chosen->sheet;
-
 	if (chosen->n_domains == 0)
 		return -ENODATA;
-	sheet->figure.title =
-		chosen->n > 1 ? wtl_plot_sheet_printf(sheet, "Energy of %zu runs", chosen->n)
-			      : wtl_plot_json_title(sheet, "Energy", chosen->reports[0]);
-	return chosen->n == 1 ? domains_of_one(chosen) : runs_by_domain(chosen);
+	if (chosen->n > 1) {
+		wtl_plot_report_title(chosen, "Energy of ");
+		return runs_by_domain(chosen);
+	}
+	wtl_plot_json_title(chosen->sheet, "Energy", chosen->reports[0]);
+	return domains_of_one(chosen);
 }
 
 /* ---- Who used it ---- */
@@ -253,7 +253,6 @@ int wtl_plot_report_consumers(const struct wtl_plot_chosen *chosen)
 		false);
 	if (n == 0)
 		return -ENODATA;
-	chosen->sheet->figure.title =
-		wtl_plot_json_title(chosen->sheet, "Who used the energy", report);
+	wtl_plot_json_title(chosen->sheet, "Who used the energy", report);
 	return draw_bars(chosen->sheet, bars, n, dynamic);
 }

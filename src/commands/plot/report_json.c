@@ -28,6 +28,20 @@ struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key,
 	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
 }
 
+struct wtl_plot_point wtl_plot_json_power(const json_t *object, int64_t x)
+{
+	double y = wtl_plot_json_number(object, "mean_w");
+	double half = y * wtl_plot_json_number(object, "uncertainty_j") /
+		      wtl_plot_json_number(object, "energy_j");
+
+	return (struct wtl_plot_point){.x = x, .y = y, .low = y - half, .high = y + half};
+}
+
+struct wtl_plot_point wtl_plot_json_dynamic(const json_t *report, int64_t x)
+{
+	return wtl_plot_json_point(json_object_get(report, "command_energy"), "dynamic_j", x);
+}
+
 const json_t *wtl_plot_json_domain(const json_t *report, const char *name)
 {
 	const json_t *domains = json_object_get(report, "domains"), *domain;
@@ -65,12 +79,29 @@ const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *re
 	return text;
 }
 
-const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
-				const json_t *report)
+void wtl_plot_json_summary(struct wtl_plot_sheet *sheet, const char *name,
+			   const struct wtl_plot_point *dynamic,
+			   const struct wtl_plot_point *energy, const struct wtl_plot_point *power)
 {
-	const char *command = wtl_plot_json_command(sheet, report);
+	const struct wtl_plot_point unknown = {.y = WTL_PLOT_UNKNOWN};
+	const char *command =
+		wtl_plot_sheet_summary(sheet, "command, above idle", dynamic, &unknown);
+	const char *whole = wtl_plot_sheet_summary(sheet, name, energy, power);
 
-	if (!json_is_array(json_object_get(report, "command")))
-		return wtl_plot_sheet_printf(sheet, "%s of this machine", what);
-	return wtl_plot_sheet_printf(sheet, "%s of: %s", what, command);
+	sheet->figure.summary = whole;
+	if (command && whole)
+		sheet->figure.summary = wtl_plot_sheet_printf(sheet, "%s · %s", command, whole);
+}
+
+void wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what, const json_t *report)
+{
+	const json_t *total = json_object_get(report, "total");
+	const struct wtl_plot_point dynamic = wtl_plot_json_dynamic(report, 0);
+	const struct wtl_plot_point energy = wtl_plot_json_point(total, "energy_j", 0);
+	const struct wtl_plot_point power = wtl_plot_json_power(total, 0);
+
+	sheet->figure.title = wtl_plot_sheet_printf(
+		sheet, json_is_array(json_object_get(report, "command")) ? "%s of: %s" : "%s of %s",
+		what, wtl_plot_json_command(sheet, report));
+	wtl_plot_json_summary(sheet, "machine", &dynamic, &energy, &power);
 }

@@ -33,12 +33,21 @@ const char *wtl_plot_json_text(const json_t *object, const char *key);
 struct wtl_plot_point wtl_plot_json_point(const json_t *object, const char *key, int64_t x);
 /* NULL: it has none of that name. */
 const json_t *wtl_plot_json_domain(const json_t *report, const char *name);
-/* "WHAT of: COMMAND", or "WHAT of this machine". */
-const char *wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what,
-				const json_t *report);
+/* Of mean_w; the time is known so much better that the energy's ± is the power's. */
+struct wtl_plot_point wtl_plot_json_power(const json_t *object, int64_t x);
+/* The energy above idle that the report's command has used. */
+struct wtl_plot_point wtl_plot_json_dynamic(const json_t *report, int64_t x);
+/* Below the figure's title: what is known of the command, and of the machine or domain. */
+void wtl_plot_json_summary(struct wtl_plot_sheet *sheet, const char *name,
+			   const struct wtl_plot_point *dynamic,
+			   const struct wtl_plot_point *energy, const struct wtl_plot_point *power);
+/* Titles the figure "WHAT of: COMMAND", or "WHAT of this machine", with the report's energy below it. */
+void wtl_plot_json_title(struct wtl_plot_sheet *sheet, const char *what, const json_t *report);
 /* The words of its command. */
 const char *wtl_plot_json_command(struct wtl_plot_sheet *sheet, const json_t *report);
 
+/* Titles the figure "12 runs of: COMMAND", with their mean energy and power below it. */
+void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *before);
 /* Adds notes that say which run is of which file, where there are several, and (if that is wanted and they
  * differ) of which command. */
 void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands);

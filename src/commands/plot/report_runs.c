@@ -11,89 +11,124 @@
 
 enum { FILES_MAX = 8 };
 
-enum quantity { ENERGY, COMMAND, DURATION, MEAN_POWER, QUANTITIES };
-
-static struct wtl_plot_point command_point(const json_t *report, int64_t run)
-{
-	const json_t *command = json_object_get(report, "command_energy");
-
-	if (json_object_get(command, "dynamic_j"))
-		return wtl_plot_json_point(command, "dynamic_j", run);
-	return (struct wtl_plot_point){.x = run, .y = WTL_PLOT_UNKNOWN};
-}
+/* A panel each but for the command, which is in that of the energies. */
+enum quantity { ENERGY, DURATION, MEAN_POWER, COMMAND, QUANTITIES };
 
 static struct wtl_plot_point point_of(const json_t *report, enum quantity quantity,
 				      const char *domain, int64_t run)
 {
 	const json_t *total =
 		domain ? wtl_plot_json_domain(report, domain) : json_object_get(report, "total");
-	double y, half;
 
 	if (quantity == ENERGY)
 		return wtl_plot_json_point(total, "energy_j", run);
 	if (quantity == COMMAND)
-		return command_point(report, run);
-	if (quantity == DURATION) {
-		y = wtl_plot_json_number(report, "duration_s");
-		return (struct wtl_plot_point){.x = run, .y = y, .low = y, .high = y};
-	}
-	/* The time is known so much better that the energy's ± is the power's. */
-	y = wtl_plot_json_number(total, "mean_w");
-	half = y * wtl_plot_json_number(total, "uncertainty_j") /
-	       wtl_plot_json_number(total, "energy_j");
-	return (struct wtl_plot_point){.x = run, .y = y, .low = y - half, .high = y + half};
+		return wtl_plot_json_dynamic(report, run);
+	if (quantity == MEAN_POWER)
+		return wtl_plot_json_power(total, run);
+	return (struct wtl_plot_point){.x = run, .y = wtl_plot_json_number(report, "duration_s")};
 }
 
-/* Of those that were not cut short, as in the report's statistics. */
-static void find_mean(const struct wtl_plot_chosen *chosen, struct wtl_plot_series *series)
+/* Of all runs. NULL: no memory. */
+static const struct wtl_plot_point *points_of(const struct wtl_plot_chosen *chosen,
+					      enum quantity quantity, const char *domain)
 {
-	double *values = wtl_plot_sheet_array(chosen->sheet, series->n, sizeof(*values));
-	struct wtl_statistics statistics;
+	struct wtl_plot_point *points =
+		wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*points));
+
+	for (size_t i = 0; points && i < chosen->n; i++)
+		points[i] = point_of(chosen->reports[i], quantity, domain, (int64_t)i + 1);
+	return points;
+}
+
+static bool is_one_command(const struct wtl_plot_chosen *chosen)
+{
+	for (size_t i = 1; i < chosen->n; i++)
+		if (!json_equal(json_object_get(chosen->reports[0], "command"),
+				json_object_get(chosen->reports[i], "command")))
+			return false;
+	return true;
+}
+
+/* Of those that were not cut short, as in the report's statistics. false: they are fewer than two, or not of one
+ * command, and have no mean. */
+static bool find_mean(const struct wtl_plot_chosen *chosen, const struct wtl_plot_point points[],
+		      struct wtl_statistics *ret_statistics)
+{
+	double *values = wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*values));
 	size_t n = 0;
 
-	for (size_t i = 0; values && i < series->n; i++)
-		if (isfinite(series->points[i].y) &&
+	for (size_t i = 0; values && i < chosen->n; i++)
+		if (isfinite(points[i].y) &&
 		    !json_is_true(json_object_get(chosen->reports[i], "interrupted")))
-			values[n++] = series->points[i].y;
-	if (n < 2)
+			values[n++] = points[i].y;
+	if (n < 2 || !is_one_command(chosen))
+		return false;
+	wtl_statistics_of(values, n, ret_statistics);
+	return true;
+}
+
+static void set_mean(const struct wtl_plot_chosen *chosen, struct wtl_plot_series *series)
+{
+	struct wtl_statistics statistics;
+
+	if (!find_mean(chosen, series->points, &statistics))
 		return;
-	wtl_statistics_of(values, n, &statistics);
 	series->level = (struct wtl_plot_level){.is_known = true,
 						.name = "mean",
 						.y = statistics.mean,
 						.low = statistics.mean - statistics.ci95,
 						.high = statistics.mean + statistics.ci95};
+	if (statistics.mean > 0)
+		series->remark = wtl_plot_sheet_percent(chosen->sheet, "sd",
+							statistics.sd / statistics.mean);
 }
 
-/* A panel, unless the quantity is not known of any run. 1: it is there. */
-static int add_panel(const struct wtl_plot_chosen *chosen, enum quantity quantity,
-		     const char *domain, struct wtl_plot_panel *panel)
+/* Adds the quantity of a domain, of the machine (NULL) or of its command to the panel, unless it is not known of
+ * any run. */
+static int add_series(const struct wtl_plot_chosen *chosen, enum quantity quantity,
+		      const char *domain, struct wtl_plot_panel *panel,
+		      struct wtl_plot_series *series)
 {
-	static const struct {
-		const char *title, *label, *unit, *name;
-		bool has_range;
-	} words[QUANTITIES] = {
-		[ENERGY] = {"Energy of the machine", "Energy", "J", "a run", true},
-		[COMMAND] = {"Energy of the command, above idle", "Energy", "J", "a run", true},
-		[DURATION] = {"Duration", "Duration", "s", "a run", false},
-		[MEAN_POWER] = {"Mean power of the machine", "Power", "W", "a run", true},
-	};
-	struct wtl_plot_point *points =
-		wtl_plot_sheet_array(chosen->sheet, chosen->n, sizeof(*points));
-	struct wtl_plot_series *series = wtl_plot_sheet_array(chosen->sheet, 1, sizeof(*series));
+	static const char *const names[QUANTITIES] = {[ENERGY] = "machine",
+						      [COMMAND] = "command, above idle",
+						      [DURATION] = "a run",
+						      [MEAN_POWER] = "machine"};
+	const struct wtl_plot_point *points = points_of(chosen, quantity, domain);
 	bool any = false;
 
-	if (!points || !series)
+	if (!points)
 		return -ENOMEM;
-	for (size_t i = 0; i < chosen->n; i++) {
-		points[i] = point_of(chosen->reports[i], quantity, domain, (int64_t)i + 1);
+	for (size_t i = 0; i < chosen->n; i++)
 		any |= isfinite(points[i].y);
-	}
-	*series = (struct wtl_plot_series){.name = words[quantity].name,
+	if (!any)
+		return 0;
+	series += panel->n_series++;
+	*series = (struct wtl_plot_series){.name = domain ? domain : names[quantity],
 					   .points = points,
 					   .n = chosen->n,
-					   .has_range = words[quantity].has_range};
-	find_mean(chosen, series);
+					   .is_total = !domain && quantity != COMMAND};
+	set_mean(chosen, series);
+	return 0;
+}
+
+/* All energies have one axis, so that they can be compared. */
+static int make_panel(const struct wtl_plot_chosen *chosen, enum quantity quantity,
+		      struct wtl_plot_panel *panel)
+{
+	static const struct {
+		const char *title, *label, *unit;
+	} words[] = {
+		[ENERGY] = {"Energy", "Energy", "J"},
+		[DURATION] = {"Duration", "Duration", "s"},
+		[MEAN_POWER] = {"Mean power", "Power", "W"},
+	};
+	struct wtl_plot_series *series =
+		wtl_plot_sheet_array(chosen->sheet, WTL_PLOT_DOMAINS_MAX + 2, sizeof(*series));
+	size_t n_domains =
+		chosen->wanted->n_domains && quantity != DURATION ? chosen->n_domains : 0;
+	int rc = series ? 0 : -ENOMEM;
+
 	*panel = (struct wtl_plot_panel){.title = words[quantity].title,
 					 .marks = WTL_PLOT_POINTS,
 					 .x = WTL_PLOT_X_NUMBER,
@@ -101,27 +136,64 @@ static int add_panel(const struct wtl_plot_chosen *chosen, enum quantity quantit
 					 .label = words[quantity].label,
 					 .unit = words[quantity].unit,
 					 .prefix = WTL_PLOT_SI,
-					 .without_zero = true,
-					 .series = series,
-					 .n_series = 1};
-	if (domain)
-		panel->title =
-			wtl_plot_sheet_printf(chosen->sheet, "%s of %s",
-					      quantity == ENERGY ? "Energy" : "Mean power", domain);
-	return any;
+					 .may_be_cut = true,
+					 .series = series};
+	for (size_t i = 0; rc == 0 && i < n_domains; i++)
+		rc = add_series(chosen, quantity, chosen->domains[i], panel, series);
+	if (rc == 0 && n_domains == 0)
+		rc = add_series(chosen, quantity, NULL, panel, series);
+	if (rc == 0 && n_domains == 0 && quantity == ENERGY)
+		rc = add_series(chosen, COMMAND, NULL, panel, series);
+	return rc;
 }
 
-static const char *title_of(const struct wtl_plot_chosen *chosen)
+/* The mean of the sensors' ± of single runs, as a part of their mean. */
+static double shared_part(const struct wtl_plot_point points[], size_t n)
 {
-	const char *first = wtl_plot_json_command(chosen->sheet, chosen->reports[0]);
-	bool same = true;
+	double half = 0, sum = 0;
 
-	for (size_t i = 1; same && i < chosen->n; i++)
-		same = json_equal(json_object_get(chosen->reports[0], "command"),
-				  json_object_get(chosen->reports[i], "command"));
-	return wtl_plot_sheet_printf(chosen->sheet, "%zu %s%s%s", chosen->n,
-				     chosen->n == 1 ? "run" : "runs", same ? " of: " : "",
-				     same ? first : "");
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(points[i].high)) {
+			half += points[i].high - points[i].y;
+			sum += points[i].y;
+		}
+	return sum > 0 ? half / sum : 0;
+}
+
+/* The only run, or the mean of all with both its errors: that of chance, and what the runs have in common. */
+static struct wtl_plot_point whole_of(const struct wtl_plot_chosen *chosen, enum quantity quantity,
+				      const char *domain)
+{
+	const struct wtl_plot_point *points = points_of(chosen, quantity, domain);
+	struct wtl_statistics mean;
+
+	if (points && chosen->n == 1)
+		return points[0];
+	if (!points || !find_mean(chosen, points, &mean))
+		return (struct wtl_plot_point){.y = WTL_PLOT_UNKNOWN};
+	return (struct wtl_plot_point){
+		.y = mean.mean,
+		.high = mean.mean + hypot(mean.ci95, mean.mean * shared_part(points, chosen->n))};
+}
+
+void wtl_plot_report_title(const struct wtl_plot_chosen *chosen, const char *before)
+{
+	struct wtl_plot_sheet *sheet = chosen->sheet;
+	const char *domain = chosen->wanted->n_domains == 1 ? chosen->domains[0] : NULL;
+	const struct wtl_plot_point energy = whole_of(chosen, ENERGY, domain);
+	const struct wtl_plot_point power = whole_of(chosen, MEAN_POWER, domain);
+	const struct wtl_plot_point dynamic =
+		domain ? (struct wtl_plot_point){.y = WTL_PLOT_UNKNOWN}
+		       : whole_of(chosen, COMMAND, NULL);
+	const char *of = is_one_command(chosen) ? " of: " : "";
+
+	sheet->figure.title = wtl_plot_sheet_printf(
+		sheet, "%s%zu %s%s%s", before, chosen->n, chosen->n == 1 ? "run" : "runs", of,
+		of[0] ? wtl_plot_json_command(sheet, chosen->reports[0]) : "");
+	wtl_plot_json_summary(sheet, domain ? domain : "machine", &dynamic, &energy, &power);
+	if (sheet->figure.summary && chosen->n > 1)
+		sheet->figure.summary = wtl_plot_sheet_printf(sheet, "mean of the runs · %s",
+							      sheet->figure.summary);
 }
 
 /* ---- Of which file ---- */
@@ -160,17 +232,14 @@ static const char *file_note(const struct wtl_plot_chosen *chosen, size_t first,
 void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_commands)
 {
 	json_t *const *reports = chosen->reports;
-	bool is_one = true, is_one_command = true;
+	bool is_one = true;
 	size_t first = 0;
 
-	for (size_t i = 1; i < chosen->n; i++) {
+	for (size_t i = 1; i < chosen->n; i++)
 		is_one &= is_like(reports[0], reports[i], with_commands);
-		is_one_command &= json_equal(json_object_get(reports[0], "command"),
-					     json_object_get(reports[i], "command"));
-	}
 	if (is_one)
 		return;
-	with_commands &= !is_one_command;
+	with_commands &= !is_one_command(chosen);
 	for (size_t i = 1, n = 0; i <= chosen->n; i++) {
 		if (i < chosen->n && is_like(reports[first], reports[i], with_commands))
 			continue;
@@ -186,36 +255,50 @@ void wtl_plot_report_files(const struct wtl_plot_chosen *chosen, bool with_comma
 	}
 }
 
+/* "machine 13 %; command, above idle 23 %" */
+static void note_shared(const struct wtl_plot_chosen *chosen, const struct wtl_plot_panel *energies)
+{
+	struct wtl_plot_sheet *sheet = chosen->sheet;
+	const char *list = "";
+
+	for (size_t i = 0; i < energies->n_series; i++) {
+		double part = shared_part(energies->series[i].points, chosen->n);
+
+		if (part > 0)
+			list = wtl_plot_sheet_printf(
+				sheet, "%s%s%s", list, list[0] ? "; " : "",
+				wtl_plot_sheet_percent(sheet, energies->series[i].name, part));
+	}
+	if (list[0])
+		wtl_plot_sheet_note(
+			sheet,
+			wtl_plot_sheet_printf(
+				sheet, "Not drawn: the sensors' ± (k = 2)%s: %s.",
+				chosen->n > 1 ? ", most of it the same in all runs" : "", list));
+}
+
 int wtl_plot_report_runs(const struct wtl_plot_chosen *chosen)
 {
 	struct wtl_plot_sheet *sheet = chosen->sheet;
-	struct wtl_plot_panel *panels =
-		wtl_plot_sheet_panels(sheet, WTL_PLOT_DOMAINS_MAX + QUANTITIES);
-	size_t n_domains = chosen->wanted->n_domains ? chosen->n_domains : 0, n = 0;
+	struct wtl_plot_panel *panels = wtl_plot_sheet_panels(sheet, COMMAND);
+	size_t n = 0;
 	int rc = panels ? 0 : -ENOMEM;
 
-	for (size_t i = 0; rc >= 0 && i < n_domains; i++) {
-		rc = add_panel(chosen, ENERGY, chosen->domains[i], &panels[n]);
-		n += rc > 0;
-	}
-	for (enum quantity q = ENERGY; rc >= 0 && q < QUANTITIES; q++) {
-		/* Asked for domains, nobody wants the machine; how long it took, always. */
-		if (chosen->wanted->n_domains && q != DURATION)
-			continue;
-		rc = add_panel(chosen, q, NULL, &panels[n]);
-		n += rc > 0;
+	for (enum quantity q = ENERGY; rc == 0 && q < COMMAND; q++) {
+		rc = make_panel(chosen, q, &panels[n]);
+		n += panels[n].n_series > 0;
 	}
 	sheet->figure.n_panels = n;
-	if (rc < 0)
-		return rc;
+	if (rc < 0 || n == 0)
+		return rc < 0 ? rc : -ENODATA;
 	sheet->figure.shares_x = true;
-	sheet->figure.title = title_of(chosen);
-	wtl_plot_sheet_note(
-		sheet,
-		chosen->n > 1
-			? "Whiskers: ± of one run (k = 2). Dashed: mean of the runs. Band: its 95 % "
-			  "interval (Student's t)."
-			: "Whiskers: ± of the run (k = 2).");
+	wtl_plot_report_title(chosen, "");
+	if (panels[0].series[0].level.is_known)
+		wtl_plot_sheet_note(
+			sheet, "Dashed: mean of the runs. Band: its 95 % interval (Student's t). "
+			       "sd: how much single runs differ.");
+	if (panels[0].unit[0] == 'J')
+		note_shared(chosen, &panels[0]);
 	wtl_plot_report_files(chosen, true);
-	return n > 0 ? 0 : -ENODATA;
+	return 0;
 }
