@@ -10,6 +10,9 @@
 #include "text/page.h"
 #include "text/recording_page.h"
 
+/* Smaller parts are 0.00 %. */
+#define RATIO_SEEN 0.00005
+
 enum { SPARKS = 8, SPARKS_MAX = 60, UNIT = 6 };
 
 static const char *base_name(const char *path)
@@ -95,12 +98,13 @@ static void add_difference(struct wtl_grid *grid, const struct wtl_compared_valu
 
 	if (!value->has_difference)
 		return;
-	wtl_buf_puts(&grid->rows, sign);
+	/* What rounds to 0 has none. */
+	wtl_buf_puts(&grid->rows, wtl_format_round(difference->value, last) > 0 ? sign : "");
 	wtl_format_rounded(&grid->rows, difference->value, last, scale);
 	wtl_grid_next(grid);
 	wtl_page_add_uncertainty(grid, uncertainty, last, scale);
 	if (difference->has_ratio) {
-		wtl_buf_puts(&grid->rows, sign);
+		wtl_buf_puts(&grid->rows, fabs(difference->ratio) >= RATIO_SEEN ? sign : "");
 		wtl_format_percent(&grid->rows, fabs(difference->ratio));
 	}
 	wtl_grid_next(grid);

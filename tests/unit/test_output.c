@@ -666,6 +666,14 @@ static void test_fixed(void **state)
 	assert_text(&buf, "-1.235");
 	wtl_format_double(&buf, -0.0001, 3);
 	assert_text(&buf, "0.000");
+	/* What rounds to 0 is never below it. */
+	for (unsigned decimals = 0; decimals < 9; decimals++) {
+		wtl_format_double(&buf, -0.4 * pow(10, -(double)decimals), decimals);
+		assert_null(strchr(wtl_buf_str(&buf), '-'));
+		wtl_buf_clear(&buf);
+	}
+	wtl_format_double(&buf, -0.0, 1);
+	assert_text(&buf, "0.0");
 	wtl_format_double(&buf, 1e300, 0);
 	assert_text(&buf, "18446744073709551615");
 	assert_int_equal(wtl_format_fixed(&buf, 1, 19), -EINVAL);
