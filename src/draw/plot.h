@@ -205,7 +205,7 @@ void wtl_plot_sheet_init(struct wtl_plot_sheet *sheet);
 void wtl_plot_sheet_done(struct wtl_plot_sheet *sheet);
 /* Zeroed memory for n elements; NULL: no memory. */
 void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size);
-/* "" where there is no memory. Cut at 511 bytes. */
+/* "" where there is no memory. */
 const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* A figure's summary: "NAME: 231 ± 12 J · mean power 19.3 ± 1.0 W", as far as they are known; NULL: neither is. */

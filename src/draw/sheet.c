@@ -53,17 +53,20 @@ void *wtl_plot_sheet_array(struct wtl_plot_sheet *sheet, size_t n, size_t size)
 
 const char *wtl_plot_sheet_printf(struct wtl_plot_sheet *sheet, const char *format, ...)
 {
-	char text[512];
-	va_list args;
-	size_t len;
-	char *copy;
+	va_list args, again;
+	char *text = NULL;
+	int len;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	va_copy(again, args);
+	len = vsnprintf(NULL, 0, format, args);
+	if (len >= 0)
+		text = wtl_plot_sheet_array(sheet, (size_t)len + 1, 1);
+	if (text)
+		vsnprintf(text, (size_t)len + 1, format, again);
+	va_end(again);
 	va_end(args);
-	len = strlen(text);
-	copy = wtl_plot_sheet_array(sheet, len + 1, 1);
-	return copy ? memcpy(copy, text, len) : "";
+	return text ? text : "";
 }
 
 static void put_measure(struct wtl_buf *buf, const char *before, const struct wtl_plot_point *point,

@@ -7,6 +7,8 @@
 #include "document/format.h"
 #include "draw/parts.h"
 
+enum { CLEAN_MAX = WTL_PLOT_TEXT_MAX - 4 }; /* "…" has to fit, too */
+
 static bool begins_character(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
@@ -41,15 +43,35 @@ static void put_cut(const char *clean, size_t n, bool keeps_end, char ret_text[W
 		 clean + begin);
 }
 
+/* Cleaned, also where it is longer than any paper: then without its middle. */
+static void put_clean(const char *text, char ret_clean[CLEAN_MAX])
+{
+	const size_t last = CLEAN_MAX / 3, len = strlen(text);
+	const char *end = text + len - (len < last ? len : last);
+	char joined[CLEAN_MAX];
+
+	while (!begins_character(*end) && *end)
+		end++;
+	if (len >= CLEAN_MAX) {
+		size_t head = CLEAN_MAX - last - sizeof("…");
+
+		while (head > 0 && !begins_character(text[head]))
+			head--;
+		snprintf(joined, sizeof(joined), "%.*s…%s", (int)head, text, end);
+		text = joined;
+	}
+	wtl_text_clean(ret_clean, CLEAN_MAX, text, strlen(text));
+}
+
 /* Text from outside may be anything, and what draws it refuses what is not UTF-8. */
 double wtl_plot_fit(struct wtl_plot_pen *pen, const struct wtl_plot_lettering *lettering,
 		    const char *text, double width, char ret_text[WTL_PLOT_TEXT_MAX])
 {
-	char clean[WTL_PLOT_TEXT_MAX - 4];
+	char clean[CLEAN_MAX];
 	size_t low = 0, high;
 	double taken;
 
-	wtl_text_clean(clean, sizeof(clean), text ? text : "", text ? strlen(text) : 0);
+	put_clean(text ? text : "", clean);
 	wtl_text_copy(ret_text, WTL_PLOT_TEXT_MAX, clean);
 	taken = pen->ops->width(pen, lettering, ret_text);
 	if (taken <= width)

@@ -505,9 +505,10 @@ def test_a_wide_uncertainty_is_told_not_drawn(file):
     assert "Whiskers: ± (k = 2), up to 50 %; more only in figures." in picture.words
 
 
-def test_titles_are_cut_in_the_middle(file):
+@pytest.mark.parametrize("times", (12, 500))
+def test_titles_are_cut_in_the_middle(file, times):
     """Their ends tell them apart."""
-    long = ["sh", "-c", "./fit " + "--with-a-long-option " * 12 + "--seed 7"]
+    long = ["sh", "-c", "./fit " + "--with-a-long-option " * times + "--seed 7"]
     words = plot(file(report(command=long), report(2, command=long)), "--width", "800").words
     assert words[0].startswith("2 runs of: sh -c") and "…" in words[0] and words[0].endswith("--seed 7'"), words[0]
 

@@ -110,6 +110,22 @@ static void test_sizes(void **state)
 	}
 }
 
+/* 0 has no sign, on whichever side the others lie. */
+static void test_no_negative_zero(void **state)
+{
+	(void)state;
+	for (double low = -3; low <= 0; low += 0.1) {
+		struct wtl_plot_axis axis = values("W", WTL_PLOT_SI, low, 1, 6, false);
+		char text[WTL_PLOT_MEASURE_MAX];
+
+		for (size_t i = 0; i < axis.n; i++)
+			assert_true(axis.ticks[i].label[0] != '-' ||
+				    strpbrk(axis.ticks[i].label, "123456789"));
+		wtl_plot_axis_measure(&axis, -1e-9, 0, text);
+		assert_true(text[0] != '-');
+	}
+}
+
 static void test_cut(void **state)
 {
 	struct wtl_plot_axis axis = values("J", WTL_PLOT_SI, 1002, 1018, 4, true);
@@ -311,11 +327,17 @@ static void test_how_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_steps),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_values),	 cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_bytes),	 cmocka_unit_test(test_measure),
-		cmocka_unit_test(test_numbers),	 cmocka_unit_test(test_utc),
-		cmocka_unit_test(test_extremes), cmocka_unit_test(test_how_many),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_no_negative_zero),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_measure),
+		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_utc),
+		cmocka_unit_test(test_extremes),
+		cmocka_unit_test(test_how_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,7 +234,7 @@ static int draw(struct wtl_plot_replay *replay, const struct picture *picture)
 	of = wtl_history_fact(replay->history, "command");
 	if (!of[0])
 		of = wtl_history_fact(replay->history, "host");
-	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s: %.400s", picture->title,
+	figure->title = wtl_plot_sheet_printf(replay->sheet, "%s: %s", picture->title,
 					      of[0] ? of : "this machine");
 	figure->summary = summary(replay);
 	return replay->sheet->error;
