@@ -556,6 +556,18 @@ def test_once_of_a_tape():
     assert abs(shown * 1000 - total) < 2
 
 
+def test_tape_is_billed_to_its_end(gpus, tmp_path):
+    """Whatever is left of the last second counts as well, and does not become the power of now."""
+    fake, tape = gpus("h100"), tmp_path / "h100.tape"
+    options = ("--root", ROOTS / "vm-nothing", "-i", "100")
+    fake.run(*options, "--tape-record", tape, "--", "sleep", "1.3")
+    billed = run_wattle("run", "-f", "json", "--tape", tape).json["processes"][0]
+    result = run_wattle("top", "--once", "--tape", tape, env={"COLUMNS": "180"})
+    watts, joules = re.search(r"\n +1001 .*? (\d+\.\d+) +(\d+\.\d+) J ", result.out).groups()
+    assert abs(Decimal(joules) - Decimal(billed["full_j"])) <= Decimal("0.1"), (billed, result.out)
+    assert abs(Decimal(watts) - Decimal(re.search(r"gpu-0 +(\d+\.\d) W", result.out).group(1))) < 1, result.out
+
+
 def test_once_lists_processes(sleeper):
     process = sleeper("wattle-once")
     result = run_wattle("top", "--once", "--filter", f"pid = {process.pid}", env={"COLUMNS": "150"})

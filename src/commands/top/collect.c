@@ -23,7 +23,7 @@
 #define BILL_NS WTL_NS_PER_S
 /* The first bill of a machine without GPUs, so that its table has figures soon. */
 #define BILL_SOON_NS (3 * WTL_NS_PER_S / 10)
-/* A shorter stretch at the end has no figures to show. */
+/* A shorter stretch at the end has no power to show. */
 #define BILL_LEAST_NS	(WTL_NS_PER_S / 2)
 #define SLOW_NS		WTL_NS_PER_S
 #define PUBLISH_NS	(100 * WTL_NS_PER_MS)
@@ -124,7 +124,7 @@ static void remark_losses(struct wtl_top_collector *collector)
 			 means->n_unfollowed == 1 ? "" : "es");
 }
 
-static void bill(struct wtl_top_collector *collector)
+static void bill(struct wtl_top_collector *collector, bool has_power)
 {
 	struct wtl_top_sampler *sampler = &collector->sampler;
 
@@ -134,7 +134,7 @@ static void bill(struct wtl_top_collector *collector)
 	if (collector->bills_late)
 		wtl_consumers_name_all(collector->session.consumers);
 	wtl_session_bill_window(&collector->session, &sampler->window, sampler->energies);
-	if (!collector->without_table)
+	if (has_power && !collector->without_table)
 		wtl_top_sampler_bill(sampler, &collector->master, sampler->energies);
 	remark_losses(collector);
 	wtl_top_processes_read_memory(&collector->processes);
@@ -142,6 +142,31 @@ static void bill(struct wtl_top_collector *collector)
 	/* Shown where there are none. Not before the first bill: GPUs' drivers may know of some. */
 	wtl_text_copy(collector->master.processes_reason,
 		      sizeof(collector->master.processes_reason), "no process can be seen here");
+}
+
+/* Its energy counts; powers stay those of the bill before. */
+static void bill_rest(struct wtl_top_collector *collector)
+{
+	struct wtl_top_view *view = &collector->master;
+	size_t n = view->n_processes;
+	struct wtl_top_process *before = calloc(n + 1, sizeof(*before));
+
+	if (!before)
+		return;
+	memcpy(before, view->processes, n * sizeof(*before));
+	bill(collector, false);
+	for (size_t i = 0; i < view->n_processes; i++) {
+		struct wtl_top_process *process = &view->processes[i];
+		size_t k = 0;
+
+		while (k < n && (before[k].consumer.pid != process->consumer.pid ||
+				 before[k].consumer.start_ns != process->consumer.start_ns))
+			k++;
+		process->has_power = k < n && before[k].has_power;
+		memcpy(process->cpu_uw, before[k].cpu_uw, sizeof(process->cpu_uw));
+		memcpy(process->gpu_uw, before[k].gpu_uw, sizeof(process->gpu_uw));
+	}
+	free(before);
 }
 
 static uint64_t resident_bytes(void)
@@ -219,7 +244,7 @@ static int64_t next_bill_ns(const struct wtl_top_collector *collector, int64_t n
 static void take_due(struct wtl_top_collector *collector, int64_t now_ns)
 {
 	if (now_ns >= collector->bill_due_ns) {
-		bill(collector);
+		bill(collector, true);
 		collector->bill_due_ns = next_bill_ns(collector, now_ns);
 	}
 	if (now_ns >= collector->slow_due_ns) {
@@ -251,9 +276,12 @@ int wtl_top_collector_step(struct wtl_top_collector *collector, int64_t due_ns)
 
 void wtl_top_collector_finish(struct wtl_top_collector *collector)
 {
-	if (!collector->billed_ns ||
-	    collector->sampler.window.duration_ns - collector->billed_ns >= BILL_LEAST_NS)
-		bill(collector);
+	int64_t left_ns = collector->sampler.window.duration_ns - collector->billed_ns;
+
+	if (collector->billed_ns > 0 && left_ns > 0 && left_ns < BILL_LEAST_NS)
+		bill_rest(collector);
+	else if (left_ns > 0)
+		bill(collector, true);
 	take_slow(collector);
 	wtl_top_collector_publish(collector);
 }
