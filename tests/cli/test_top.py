@@ -192,7 +192,7 @@ def test_resizing(screen):
     top.wait("F10Quit")
     assert "DOMAIN" not in top.text()
     top.resize(40, 120)
-    top.wait("DOMAIN +POWER.*LIMIT W +ENERGY +Wh")
+    top.wait("DOMAIN +POWER.*ENERGY +Wh")
     top.keys("q")
     top.wait("ENDED 0")
 

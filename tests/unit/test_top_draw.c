@@ -301,12 +301,19 @@ static void test_statuses(void **state)
 		if (!shows(&bench, cases[i].says))
 			fail_msg("'%s' is not shown", cases[i].says);
 	}
+	/* One may tell all but its power. */
+	assert_false(shows(&bench, " 34.1G/80.0G "));
+	bench.view.gpus[1].status = WATTLE_STATUS_OK;
+	top_bench_draw(&bench, 30, 160);
+	assert_true(shows(&bench, " asleep  reading it") && shows(&bench, " 34.1G/80.0G "));
+	bench.view.gpus[1].status = WATTLE_STATUS_ASLEEP;
 	/* A GPU without an energy domain has a row of its own. */
 	bench.view.gpus[0].status = WATTLE_STATUS_GONE;
 	for (size_t i = 0; i < bench.view.n_domains; i++)
 		bench.view.domains[i].gpu = -1;
 	top_bench_draw(&bench, 30, 160);
-	assert_true(shows(&bench, "gpu-0          NVIDIA A100-SXM4-80GB  lost: it has fallen off"));
+	assert_true(shows(&bench, "\n gpu-0     NVIDIA A100-SXM4-80GB "));
+	assert_true(shows(&bench, " lost: it has fallen off"));
 	top_bench_done(&bench);
 }
 
@@ -333,6 +340,17 @@ static void test_remarks(void **state)
 	top_bench_done(&bench);
 }
 
+static int count_cells(const struct wtl_canvas *canvas, enum wtl_style style, int from_row,
+		       int to_row)
+{
+	int n = 0;
+
+	for (int row = from_row; row < to_row; row++)
+		for (int column = 0; column < canvas->columns; column++)
+			n += wtl_canvas_cell(canvas, row, column)->style == style;
+	return n;
+}
+
 static void test_throttling(void **state)
 {
 	struct top_bench bench;
@@ -343,10 +361,14 @@ static void test_throttling(void **state)
 	reasons = &bench.view.gpus[0].numbers[WTL_GPU_THROTTLE];
 	reasons->value = WTL_THROTTLE_SW_POWER_CAP | WTL_THROTTLE_HW_THERMAL;
 	top_bench_draw(&bench, 30, 160);
-	assert_true(shows(&bench, "too hot (hw)")); /* the graver one */
+	assert_true(shows(&bench, "heat (hw)")); /* the graver one */
+	/* Where there is no room for the word, the clock has its colour. */
+	top_bench_draw(&bench, 30, 80);
+	assert_false(shows(&bench, "heat"));
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_WARN, 3, 12) == 4);
 	reasons->value = WTL_THROTTLE_IDLE | WTL_THROTTLE_DISPLAY_CLOCKS;
 	top_bench_draw(&bench, 30, 160);
-	assert_false(shows(&bench, "too hot"));
+	assert_false(shows(&bench, "heat (hw)"));
 	assert_false(shows(&bench, "power cap"));
 	top_bench_done(&bench);
 }
@@ -362,21 +384,10 @@ static void test_gpu_without_numbers(void **state)
 		bench.view.gpus[0].numbers[i] =
 			(struct wtl_gpu_value){.status = WATTLE_STATUS_ABSENT};
 	top_bench_draw(&bench, 30, 160);
-	assert_false(shows(&bench, "use "));
+	assert_false(shows(&bench, "USE%"));
 	assert_false(shows(&bench, "MHz"));
 	assert_false(shows(&bench, "PCIe"));
 	top_bench_done(&bench);
-}
-
-static int count_cells(const struct wtl_canvas *canvas, enum wtl_style style, int from_row,
-		       int to_row)
-{
-	int n = 0;
-
-	for (int row = from_row; row < to_row; row++)
-		for (int column = 0; column < canvas->columns; column++)
-			n += wtl_canvas_cell(canvas, row, column)->style == style;
-	return n;
 }
 
 /* A gap is a column without dots; 0 W is one with. */
@@ -453,7 +464,7 @@ static void test_levels(void **state)
 	(void)state;
 	top_bench_init(&bench, top_bench_server);
 	top_bench_draw(&bench, 40, 120);
-	assert_true(count_cells(&bench.canvas, WTL_STYLE_LIMIT, 14, 28) > 30);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_LIMIT, 13, 28) > 30);
 	assert_true(count_cells(&bench.canvas, WTL_STYLE_IDLE, 14, 28) > 30);
 	top_bench_done(&bench);
 }

@@ -11,7 +11,7 @@
 /* Nothing new for so long is worth a word. */
 #define STALE_NS (2 * WTL_NS_PER_S)
 
-enum { CURVES_MIN = 5, CURVES_MAX = 12, TABLE_MIN = 6, SELF_MAX = 128, CARBON_MAX = 160 };
+enum { CURVES_MIN = 5, CURVES_MAX = 12, SELF_MAX = 128, CARBON_MAX = 160 };
 
 /* ---- The first line: the machine's total ---- */
 
@@ -122,8 +122,8 @@ static void draw_machine(const struct wtl_top_picture *picture, int row)
 	if (machine->clock_mhz)
 		wtl_top_line_add(&line, 0, WTL_STYLE_PLAIN, "%.1f GHz", machine->clock_mhz / 1e3);
 	if (machine->throttled)
-		wtl_top_line_add(&line, 0, WTL_STYLE_WARN, "held down by heat %u times",
-				 machine->throttled);
+		wtl_top_line_add(&line, 0, WTL_STYLE_WARN,
+				 "slowed by heat %u times: check its cooling", machine->throttled);
 	if (played->cpu[0])
 		wtl_top_line_add(&line, 0, WTL_STYLE_FAINT, "%s", played->cpu);
 	if (played->kernel[0])
@@ -258,7 +258,7 @@ struct layout {
 static void lay_out(const struct wtl_top_picture *picture, int rows, struct layout *ret_layout)
 {
 	struct layout layout = {.machine = rows >= 12 || picture->is_still, .detail = WTL_TOP_ALL};
-	int least = rows < 12 ? rows / 2 : rows < 24 ? TABLE_MIN : rows / 3, wanted, spare;
+	int least = rows < 12 ? rows / 2 : rows * 2 / 5, wanted, spare;
 
 	/* Made to fit. */
 	if (picture->is_still)

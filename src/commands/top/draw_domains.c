@@ -9,48 +9,69 @@
 /* A GPU that has not answered for so long is called stuck. */
 #define STUCK_NS (3 * WTL_NS_PER_S)
 
-enum column { POWER, PLUS, BAR, IDLE, LIMIT, ENERGY, HOURS, COLUMNS };
+/* From left to right: of every domain, then of GPUs alone. Where a GPU's are, others have a remark. */
+enum column {
+	POWER,
+	PLUS,
+	BAR,
+	IDLE,
+	LIMIT,
+	ENERGY,
+	HOURS,
+	USE,
+	MEMORY,
+	TEMPERATURE,
+	CLOCK,
+	SLOWED,
+	ENCODER,
+	DECODER,
+	PCIE,
+	LINK,
+	BANDWIDTH,
+	FAN,
+	STATE,
+	REMARK,
+	COLUMNS,
+	GPU_COLUMNS = USE
+};
 
-enum { NAME = 1, NAME_WIDTH = 14, BAR_MIN = 8, BAR_MAX = 32, INFO_MIN = 46, LONE_NAME_MAX = 24 };
+enum { NAME = 1, NAME_MAX_WIDTH = 14, INDENT = 2, HEADER_MIN = 56, BAR_MIN = 8, HOT_C = 90 };
 
-/* From left to right, each in screens that are so wide. */
 static const struct {
-	int least, width;
+	int width, keep; /* where there is no room for all, those with the least go */
 	const char *title;
 	enum wtl_style style;
+	enum wtl_gpu_number number; /* of a GPU's: what it shows */
 } column_info[COLUMNS] = {
-	[POWER] = {0, 9, "POWER", WTL_STYLE_STRONG},
-	[PLUS] = {76, 7, "±", WTL_STYLE_FAINT},
-	[BAR] = {56, BAR_MIN, "", WTL_STYLE_PLAIN},
-	[IDLE] = {92, 8, "IDLE W", WTL_STYLE_IDLE},
-	[LIMIT] = {66, 8, "LIMIT W", WTL_STYLE_LIMIT},
-	[ENERGY] = {40, 10, "ENERGY  ", WTL_STYLE_PLAIN},
-	[HOURS] = {110, 10, "Wh", WTL_STYLE_FAINT},
+	[POWER] = {9, 99, "POWER", WTL_STYLE_STRONG, 0},
+	[PLUS] = {6, 90, "±", WTL_STYLE_FAINT, 0},
+	[BAR] = {BAR_MIN, 92, "", WTL_STYLE_PLAIN, 0},
+	[IDLE] = {6, 60, "IDLE W", WTL_STYLE_IDLE, 0},
+	[LIMIT] = {7, 70, "LIMIT W", WTL_STYLE_LIMIT, 0},
+	[ENERGY] = {8, 93, "ENERGY  ", WTL_STYLE_PLAIN, 0},
+	[HOURS] = {9, 10, "Wh", WTL_STYLE_FAINT, 0},
+	[USE] = {4, 95, "USE%", WTL_STYLE_PLAIN, WTL_GPU_USE_PERCENT},
+	[MEMORY] = {11, 94, "MEMORY", WTL_STYLE_PLAIN, WTL_GPU_MEMORY_USED_BYTES},
+	[TEMPERATURE] = {3, 91, "°C", WTL_STYLE_PLAIN, WTL_GPU_TEMPERATURE_C},
+	[CLOCK] = {4, 85, "MHz", WTL_STYLE_PLAIN, WTL_GPU_CLOCK_SM_MHZ},
+	[SLOWED] = {9, 75, "SLOWED BY", WTL_STYLE_WARN, WTL_GPU_THROTTLE},
+	[ENCODER] = {4, 80, "ENC%", WTL_STYLE_PLAIN, WTL_GPU_ENCODER_PERCENT},
+	[DECODER] = {4, 50, "DEC%", WTL_STYLE_PLAIN, WTL_GPU_DECODER_PERCENT},
+	[PCIE] = {11, 78, "PCIe RX/TX", WTL_STYLE_PLAIN, WTL_GPU_PCIE_RX_BYTES_PER_S},
+	[LINK] = {4, 45, "LINK", WTL_STYLE_FAINT, WTL_GPU_PCIE_GEN},
+	[BANDWIDTH] = {7, 40, "MEM BW%", WTL_STYLE_FAINT, WTL_GPU_MEMORY_USE_PERCENT},
+	[FAN] = {4, 35, "FAN%", WTL_STYLE_FAINT, WTL_GPU_FAN_PERCENT},
+	[STATE] = {2, 30, "P", WTL_STYLE_FAINT, WTL_GPU_PSTATE},
+	[REMARK] = {46, 5, "", WTL_STYLE_FAINT, 0},
 };
 
-/* Where the columns stand; 0: no room for it. In the rest of the row there may be room for what a GPU says. */
+/* Where the columns stand; 0: no room for it, or nothing to show. */
 struct columns {
-	int at[COLUMNS], bar_width, rest;
-	bool has_info;
+	int at[COLUMNS], name_width, bar_width;
+	int rest;	  /* remarks begin here; 0: no room for any */
+	uint64_t full_uw; /* what a full bar stands for */
+	enum wtl_top_detail detail;
 };
-
-static void find_columns(int width, struct columns *ret_columns)
-{
-	struct columns columns = {.bar_width = BAR_MIN + (width - 56) / 5};
-	int at = NAME + (width < 40 ? 9 : NAME_WIDTH) + 1;
-
-	if (columns.bar_width > BAR_MAX)
-		columns.bar_width = BAR_MAX;
-	for (int i = 0; i < COLUMNS; i++) {
-		if (width < column_info[i].least)
-			continue;
-		columns.at[i] = at;
-		at += (i == BAR ? columns.bar_width : column_info[i].width) + 1;
-	}
-	columns.rest = ++at;
-	columns.has_info = width - at >= INFO_MIN;
-	*ret_columns = columns;
-}
 
 /* A figure or a title in its column, if that is there. */
 static void put(const struct wtl_top_picture *picture, int row, const struct columns *columns,
@@ -97,33 +118,7 @@ static bool has_domain(const struct wtl_top_view *view, size_t gpu)
 
 static bool has_header(const struct wtl_top_picture *picture)
 {
-	return picture->canvas->columns >= 56;
-}
-
-/* A number, or false where it is not known. */
-static bool number(const struct wtl_gpu *gpu, enum wtl_gpu_number which, uint64_t *ret)
-{
-	*ret = gpu->numbers[which].value;
-	return gpu->numbers[which].status == WATTLE_STATUS_OK;
-}
-
-/* A second line of a GPU's, where there is no room in the first and something to say. */
-static bool gpu_has_line(const struct wtl_top_picture *picture, int gpu, enum wtl_top_detail detail)
-{
-	static const enum wtl_gpu_number numbers[] = {
-		WTL_GPU_USE_PERCENT, WTL_GPU_MEMORY_USED_BYTES, WTL_GPU_TEMPERATURE_C,
-		WTL_GPU_CLOCK_SM_MHZ, WTL_GPU_CLOCK_GRAPHICS_MHZ};
-	struct columns columns;
-	uint64_t value;
-
-	find_columns(picture->canvas->columns, &columns);
-	if (detail != WTL_TOP_ALL || columns.has_info || gpu < 0 ||
-	    picture->view->gpus[gpu].status != WATTLE_STATUS_OK)
-		return false;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (number(&picture->view->gpus[gpu], numbers[i], &value))
-			return true;
-	return false;
+	return picture->canvas->columns >= HEADER_MIN;
 }
 
 int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_detail detail)
@@ -133,83 +128,185 @@ int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_d
 
 	if (detail == WTL_TOP_SUMMARY)
 		return view->n_domains > 0;
-	for (size_t i = 0; i < view->n_domains; i++) {
-		if (!is_shown(picture, &view->domains[i], detail))
-			continue;
-		height += 1 + (view->domains[i].has_power &&
-			       gpu_has_line(picture, view->domains[i].gpu, detail));
-	}
+	for (size_t i = 0; i < view->n_domains; i++)
+		height += is_shown(picture, &view->domains[i], detail);
 	for (size_t i = 0; i < view->n_gpus; i++)
 		height += !has_domain(view, i);
 	return height;
 }
 
-/* ---- What a GPU says: pieces of fixed widths, so that GPUs stand in columns ---- */
+/* ---- Which columns there are ---- */
 
-static const char *throttle_words(uint64_t reasons)
+/* What a GPU's column shows, or false where that is not known. */
+static bool number(const struct wtl_gpu *gpu, enum column column, uint64_t *ret)
+{
+	const struct wtl_gpu_value *value = &gpu->numbers[column_info[column].number];
+
+	/* Other makers' GPUs have no clock of their multiprocessors alone. */
+	if (column == CLOCK && value->status != WATTLE_STATUS_OK)
+		value = &gpu->numbers[WTL_GPU_CLOCK_GRAPHICS_MHZ];
+	*ret = value->value;
+	return gpu->status == WATTLE_STATUS_OK && value->status == WATTLE_STATUS_OK;
+}
+
+/* A full bar is the highest limit of all that count, or power where there is no limit. */
+static void want_of_domain(const struct wtl_top_picture *picture,
+			   const struct wtl_top_domain *domain, struct columns *columns,
+			   bool wanted[COLUMNS])
+{
+	int name = wtl_text_width(domain->name) +
+		   (is_indented(picture, domain, columns->detail) ? INDENT : 0);
+	uint64_t most_uw = domain->energy.has_power ? domain->energy.max_uw : 0;
+
+	if (name > columns->name_width)
+		columns->name_width = name < NAME_MAX_WIDTH ? name : NAME_MAX_WIDTH;
+	if (!domain->has_power)
+		return;
+	if (domain->power_uw > most_uw)
+		most_uw = domain->power_uw;
+	most_uw = domain->limit_uw ? domain->limit_uw : wtl_top_round_up(most_uw);
+	if (domain->in_total && most_uw > columns->full_uw)
+		columns->full_uw = most_uw;
+	wanted[IDLE] |= domain->idle.is_known;
+	wanted[LIMIT] |= domain->limit_uw > 0;
+}
+
+static void find_wanted(const struct wtl_top_picture *picture, struct columns *columns,
+			bool wanted[COLUMNS])
+{
+	const struct wtl_top_view *view = picture->view;
+	uint64_t value;
+
+	wanted[POWER] = wanted[PLUS] = wanted[ENERGY] = wanted[HOURS] = wanted[REMARK] = true;
+	wanted[BAR] = has_header(picture);
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (is_shown(picture, &view->domains[i], columns->detail))
+			want_of_domain(picture, &view->domains[i], columns, wanted);
+	for (size_t i = 0; i < view->n_gpus; i++)
+		for (int c = GPU_COLUMNS; c < REMARK; c++)
+			if (number(&view->gpus[i], (enum column)c, &value)) {
+				wanted[c] = true;
+				wanted[REMARK] = false;
+			}
+}
+
+static int width_of(int column, int screen)
+{
+	/* The bar, with a place for a limit behind it; wide screens have a wide one. */
+	if (column == BAR)
+		return BAR_MIN + 1 + (screen > 60 ? (screen - 60) / 6 : 0);
+	return column_info[column].width;
+}
+
+static void find_columns(const struct wtl_top_picture *picture, enum wtl_top_detail detail,
+			 struct columns *columns)
+{
+	bool wanted[COLUMNS] = {false};
+	int screen = picture->canvas->columns, left, at, least;
+
+	*columns = (struct columns){.detail = detail, .name_width = 6, .full_uw = 1000000};
+	find_wanted(picture, columns, wanted);
+	at = NAME + columns->name_width + 1;
+	for (;;) {
+		left = screen - at;
+		least = POWER;
+		for (int c = 0; c < COLUMNS; c++) {
+			left -= wanted[c] ? width_of(c, screen) + (c > POWER) : 0;
+			if (wanted[c] && column_info[c].keep < column_info[least].keep)
+				least = c;
+		}
+		if (left >= 0 || least == POWER)
+			break;
+		wanted[least] = false;
+	}
+	/* The bar takes what is left. */
+	columns->bar_width = width_of(BAR, screen) - 1 + (left > 0 ? left : 0);
+	for (int c = 0; c < COLUMNS; c++) {
+		if (!wanted[c])
+			continue;
+		columns->at[c] = at;
+		at += (c == BAR ? columns->bar_width + 1 : column_info[c].width) + 1;
+		if (c >= GPU_COLUMNS && !columns->rest)
+			columns->rest = columns->at[c];
+	}
+}
+
+/* ---- What a GPU says ---- */
+
+static const char *slowed_by(uint64_t reasons)
 {
 	static const struct {
 		enum wtl_gpu_throttle bit;
-		const char *words;
+		const char *word;
 	} words[] = {
-		{WTL_THROTTLE_HW_THERMAL, "too hot (hw)"},
-		{WTL_THROTTLE_SW_THERMAL, "too hot"},
-		{WTL_THROTTLE_HW_POWER_BRAKE, "power brake"},
-		{WTL_THROTTLE_HW_SLOWDOWN, "hw slowdown"},
+		{WTL_THROTTLE_HW_THERMAL, "heat (hw)"},
+		{WTL_THROTTLE_SW_THERMAL, "heat"},
+		{WTL_THROTTLE_HW_POWER_BRAKE, "brake"},
+		{WTL_THROTTLE_HW_SLOWDOWN, "hardware"},
 		{WTL_THROTTLE_SW_POWER_CAP, "power cap"},
-		{WTL_THROTTLE_SYNC_BOOST, "sync boost"},
-		{WTL_THROTTLE_APPLICATION_CLOCKS, "app clocks"},
+		{WTL_THROTTLE_SYNC_BOOST, "sync"},
+		{WTL_THROTTLE_APPLICATION_CLOCKS, "app clock"},
 	};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (reasons & words[i].bit)
-			return words[i].words;
+			return words[i].word;
 	return NULL;
 }
 
-static void add_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
+/* "34.1G/80.0G"; without the second where that is not known. */
+static const char *pair_text(const struct wtl_gpu *gpu, enum wtl_gpu_number second, uint64_t first,
+			     char text[WTL_FIGURE_MAX])
 {
-	char used[WTL_FIGURE_MAX], all[WTL_FIGURE_MAX];
-	uint64_t value, more, reasons = 0;
-	bool known = number(gpu, WTL_GPU_THROTTLE, &reasons);
-	const char *throttle = known ? throttle_words(reasons) : NULL;
+	char one[WTL_FIGURE_MAX], two[WTL_FIGURE_MAX];
+	bool is_known = gpu->numbers[second].status == WATTLE_STATUS_OK;
 
-	if (number(gpu, WTL_GPU_USE_PERCENT, &value))
-		wtl_top_line_add(line, 9, WTL_STYLE_PLAIN, "use %3u %%", (unsigned)value);
-	if (number(gpu, WTL_GPU_MEMORY_USED_BYTES, &value) &&
-	    number(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, &more))
-		wtl_top_line_add(line, 15, WTL_STYLE_PLAIN, "mem %5s/%s",
-				 wtl_figure_bytes(used, value), wtl_figure_bytes(all, more));
-	if (number(gpu, WTL_GPU_TEMPERATURE_C, &value))
-		wtl_top_line_add(line, 6, value >= 90 ? WTL_STYLE_BAD : WTL_STYLE_PLAIN, "%3u °C",
-				 (unsigned)value);
-	if (throttle)
-		wtl_top_line_add(line, 12, WTL_STYLE_WARN, "%s", throttle);
-	else if (known)
-		line->at += line->at + 12 <= line->end ? 14 : 0; /* the next piece stays in line */
-	if (number(gpu, WTL_GPU_CLOCK_SM_MHZ, &value) ||
-	    number(gpu, WTL_GPU_CLOCK_GRAPHICS_MHZ, &value))
-		wtl_top_line_add(line, 8, WTL_STYLE_PLAIN, "%4u MHz", (unsigned)value);
+	snprintf(text, WTL_FIGURE_MAX, "%.12s%s%.12s", wtl_figure_bytes(one, first),
+		 is_known ? "/" : "",
+		 is_known ? wtl_figure_bytes(two, gpu->numbers[second].value) : "");
+	return text;
 }
 
-static void add_more_numbers(struct wtl_top_line *line, const struct wtl_gpu *gpu)
+static const char *number_text(const struct wtl_gpu *gpu, enum column column, uint64_t value,
+			       char text[WTL_FIGURE_MAX])
 {
-	char sent[WTL_FIGURE_MAX], received[WTL_FIGURE_MAX];
-	uint64_t value, more;
+	if (column == SLOWED)
+		return slowed_by(value);
+	if (column == MEMORY)
+		return pair_text(gpu, WTL_GPU_MEMORY_TOTAL_BYTES, value, text);
+	if (column == PCIE)
+		return pair_text(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, value, text);
+	if (column == LINK)
+		snprintf(text, WTL_FIGURE_MAX, "%ux%u", (unsigned)value,
+			 (unsigned)gpu->numbers[WTL_GPU_PCIE_WIDTH].value);
+	else
+		snprintf(text, WTL_FIGURE_MAX, "%s%u", column == STATE ? "P" : "", (unsigned)value);
+	return text;
+}
 
-	if (number(gpu, WTL_GPU_PCIE_GEN, &value) && number(gpu, WTL_GPU_PCIE_WIDTH, &more))
-		wtl_top_line_add(line, 10, WTL_STYLE_FAINT, "PCIe %ux%u", (unsigned)value,
-				 (unsigned)more);
-	if (number(gpu, WTL_GPU_PCIE_TX_BYTES_PER_S, &value) &&
-	    number(gpu, WTL_GPU_PCIE_RX_BYTES_PER_S, &more))
-		wtl_top_line_add(line, 17, WTL_STYLE_PLAIN, "↓%5s ↑%5s /s",
-				 wtl_figure_bytes(received, more), wtl_figure_bytes(sent, value));
-	if (number(gpu, WTL_GPU_MEMORY_USE_PERCENT, &value))
-		wtl_top_line_add(line, 11, WTL_STYLE_FAINT, "mem bw %2u %%", (unsigned)value);
-	if (number(gpu, WTL_GPU_FAN_PERCENT, &value))
-		wtl_top_line_add(line, 9, WTL_STYLE_FAINT, "fan %3u %%", (unsigned)value);
-	if (number(gpu, WTL_GPU_PSTATE, &value))
-		wtl_top_line_add(line, 3, WTL_STYLE_FAINT, "P%u", (unsigned)value);
+static void draw_numbers(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
+			 const struct columns *columns)
+{
+	uint64_t value, reasons = 0;
+	bool is_slowed = number(gpu, SLOWED, &reasons) && slowed_by(reasons);
+	char text[WTL_FIGURE_MAX];
+
+	for (int c = GPU_COLUMNS; c < REMARK; c++) {
+		enum column column = (enum column)c;
+		bool is_bad =
+			column == TEMPERATURE && gpu->numbers[WTL_GPU_TEMPERATURE_C].value >= HOT_C;
+		const char *shown;
+
+		if (!columns->at[c] || !number(gpu, column, &value))
+			continue;
+		shown = number_text(gpu, column, value, text);
+		if (shown)
+			put(picture, row, columns, column,
+			    is_bad			   ? WTL_STYLE_BAD
+			    : column == CLOCK && is_slowed ? WTL_STYLE_WARN
+							   : column_info[c].style,
+			    shown);
+	}
 }
 
 static const char *gpu_trouble(enum wattle_status status)
@@ -247,49 +344,28 @@ static void put_stuck(const struct wtl_top_picture *picture, struct wtl_top_line
 	wtl_top_line_put(line, WTL_STYLE_BAD, text);
 }
 
-/* What a GPU says beside its power; shortly: in the rest of a row that has no room for more. */
-static void draw_gpu(const struct wtl_top_picture *picture, size_t gpu, int row, int column,
-		     bool shortly)
+/* What a GPU says beside its power. */
+static void draw_gpu(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
+		     const struct columns *columns)
 {
-	const struct wtl_gpu *one = &picture->view->gpus[gpu];
 	struct wtl_top_line line = {.canvas = picture->canvas,
 				    .row = row,
-				    .at = column,
-				    .end = picture->canvas->columns,
-				    .gap = 2};
-	const char *trouble = gpu_trouble(one->status);
-	uint64_t value;
+				    .at = columns->rest,
+				    .end = columns->rest ? picture->canvas->columns : 0};
+	const char *trouble = gpu_trouble(gpu->status);
 
-	if (trouble) {
+	if (trouble)
 		wtl_top_line_put(&line,
-				 one->status == WATTLE_STATUS_ASLEEP ? WTL_STYLE_FAINT
+				 gpu->status == WATTLE_STATUS_ASLEEP ? WTL_STYLE_FAINT
 								     : WTL_STYLE_BAD,
 				 trouble);
-	} else if (stuck_ns(picture)) {
+	else if (stuck_ns(picture))
 		put_stuck(picture, &line);
-	} else if (!shortly) {
-		add_numbers(&line, one);
-		add_more_numbers(&line, one);
-	} else {
-		if (number(one, WTL_GPU_USE_PERCENT, &value))
-			wtl_top_line_add(&line, 4, WTL_STYLE_PLAIN, "%3u%%", (unsigned)value);
-		if (number(one, WTL_GPU_TEMPERATURE_C, &value))
-			wtl_top_line_add(&line, 5, WTL_STYLE_PLAIN, "%2u°C", (unsigned)value);
-	}
+	else
+		draw_numbers(picture, gpu, row, columns);
 }
 
 /* ---- Bars ---- */
-
-/* The power of a full bar. */
-static uint64_t bar_scale(const struct wtl_top_domain *domain)
-{
-	uint64_t max_uw = domain->energy.has_power ? domain->energy.max_uw : 0;
-	uint64_t most = max_uw > domain->power_uw ? max_uw : domain->power_uw;
-
-	if (domain->limit_uw)
-		return domain->limit_uw;
-	return most + most / 4 + 1;
-}
 
 /* In eighths of a cell; in whole cells with ASCII. */
 static void put_bar_cell(struct wtl_canvas *canvas, int row, int column, unsigned eighths,
@@ -306,16 +382,16 @@ static void put_bar_cell(struct wtl_canvas *canvas, int row, int column, unsigne
 		wtl_canvas_put(canvas, row, column, 0xb7, WTL_STYLE_FAINT);
 }
 
+/* All on one scale, so that they compare; the limit is a mark on it. */
 static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 		     int row, const struct columns *columns)
 {
-	uint64_t scale = bar_scale(domain), width = (uint64_t)columns->bar_width;
-	int at = columns->at[BAR];
-	uint64_t filled = domain->power_uw / 1000 * width * 8 / (scale / 1000 + 1);
-	uint64_t idle = domain->idle.is_known
-				? domain->idle.idle_uw / 1000 * width / (scale / 1000 + 1)
-				: 0;
+	uint64_t full = columns->full_uw, width = (uint64_t)columns->bar_width;
+	uint64_t filled = domain->power_uw / 1000 * width * 8 / (full / 1000);
+	uint64_t idle =
+		domain->idle.is_known ? domain->idle.idle_uw / 1000 * width / (full / 1000) : 0;
 	bool is_over = domain->limit_uw && domain->power_uw > domain->limit_uw;
+	int at = columns->at[BAR];
 
 	for (int i = 0; i < columns->bar_width; i++) {
 		uint64_t from = (uint64_t)i * 8;
@@ -329,24 +405,30 @@ static void draw_bar(const struct wtl_top_picture *picture, const struct wtl_top
 		put_bar_cell(picture->canvas, row, at + i, eighths, style);
 	}
 	if (domain->limit_uw)
-		wtl_canvas_put(picture->canvas, row, at + columns->bar_width,
+		wtl_canvas_put(picture->canvas, row,
+			       at + (int)(domain->limit_uw / 1000 * width / (full / 1000)),
 			       picture->canvas->ascii ? '|' : 0x2502, WTL_STYLE_LIMIT);
 }
 
 /* ---- Rows ---- */
 
-/* Why there is no power, and what would help. */
+/* Why there is no power, and what would help. A GPU may tell all but its power. */
 static void draw_trouble(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
-			 struct wtl_top_line *line)
+			 const struct columns *columns, struct wtl_top_line *line)
 {
+	const struct wtl_gpu *gpu = domain->gpu >= 0 ? &picture->view->gpus[domain->gpu] : NULL;
 	enum wattle_status status = domain->status;
 	bool is_bad = status != WATTLE_STATUS_ASLEEP && status != WATTLE_STATUS_ABSENT &&
 		      status != WATTLE_STATUS_OK;
 
 	/* Why it is late need not be said then. */
-	if (domain->gpu >= 0 && stuck_ns(picture)) {
+	if (gpu && stuck_ns(picture)) {
 		put_stuck(picture, line);
 		return;
+	}
+	if (gpu && gpu->status == WATTLE_STATUS_OK && columns->rest) {
+		line->end = columns->rest - 1;
+		draw_numbers(picture, gpu, line->row, columns);
 	}
 	wtl_top_line_put(line, is_bad ? WTL_STYLE_BAD : WTL_STYLE_FAINT,
 			 status == WATTLE_STATUS_OK	? "…"
@@ -417,15 +499,22 @@ static void draw_remark(const struct wtl_top_domain *domain, struct wtl_top_line
 	}
 }
 
-/* Returns the rows that it took. */
-static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
-		       int row, const struct columns *columns, enum wtl_top_detail detail)
+/* Something casts doubt on its power; where there is room, a remark says what. */
+static bool is_doubtful(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain)
 {
-	struct wtl_top_line line = {.canvas = picture->canvas,
-				    .row = row,
-				    .at = NAME + (is_indented(picture, domain, detail) ? 2 : 0),
-				    .end = columns->at[POWER] - 1};
-	bool has_line = gpu_has_line(picture, domain->gpu, detail);
+	return (domain->status != WATTLE_STATUS_OK && domain->status != WATTLE_STATUS_GAP) ||
+	       (domain->energy.flags & WATTLE_ENERGY_DISAGREES) ||
+	       (domain->gpu >= 0 && gpu_trouble(picture->view->gpus[domain->gpu].status));
+}
+
+static void draw_domain(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
+			int row, const struct columns *columns)
+{
+	struct wtl_top_line line = {
+		.canvas = picture->canvas,
+		.row = row,
+		.at = NAME + (is_indented(picture, domain, columns->detail) ? INDENT : 0),
+		.end = columns->at[POWER] - 1};
 	char text[WTL_FIGURE_MAX], watts[WTL_FIGURE_MAX + 4];
 
 	wtl_top_line_put(&line,
@@ -434,36 +523,44 @@ static int draw_domain(const struct wtl_top_picture *picture, const struct wtl_t
 	line.at = columns->at[POWER];
 	line.end = picture->canvas->columns;
 	if (!domain->has_power) {
-		draw_trouble(picture, domain, &line);
-		return 1;
+		draw_trouble(picture, domain, columns, &line);
+		return;
 	}
 	snprintf(watts, sizeof(watts), "%s%s W",
 		 wtl_top_mark(domain->method == WATTLE_METHOD_MODELLED),
 		 wtl_figure_watts_wide(text, domain->power_uw));
-	put(picture, row, columns, POWER, domain->in_total ? WTL_STYLE_STRONG : WTL_STYLE_FAINT,
+	put(picture, row, columns, POWER,
+	    is_doubtful(picture, domain) ? WTL_STYLE_WARN
+	    : domain->in_total		 ? WTL_STYLE_STRONG
+					 : WTL_STYLE_FAINT,
 	    watts);
 	draw_figures(picture, domain, row, columns);
-	if (columns->at[BAR])
+	/* What is outside the total may be more than all in it. */
+	if (columns->at[BAR] && (domain->in_total || domain->power_uw <= columns->full_uw))
 		draw_bar(picture, domain, row, columns);
 	line.at = columns->rest;
-	if (has_line)
-		draw_gpu(picture, (size_t)domain->gpu, row + 1, NAME + 2, false);
-	else if (domain->gpu >= 0)
-		draw_gpu(picture, (size_t)domain->gpu, row, columns->rest, !columns->has_info);
-	else if (columns->has_info)
+	if (domain->gpu >= 0)
+		draw_gpu(picture, &picture->view->gpus[domain->gpu], row, columns);
+	else if (columns->rest)
 		draw_remark(domain, &line);
-	return 1 + has_line;
 }
 
 static void draw_header(const struct wtl_top_picture *picture, int row,
 			const struct columns *columns)
 {
 	struct wtl_canvas *canvas = picture->canvas;
+	int at = columns->at[BAR];
+	char text[WTL_FIGURE_MAX];
 
 	wtl_canvas_fill(canvas, row, 0, canvas->columns, ' ', WTL_STYLE_HEADER);
-	wtl_canvas_text(canvas, row, NAME, NAME_WIDTH, WTL_STYLE_HEADER, "DOMAIN");
+	wtl_canvas_text(canvas, row, NAME, columns->at[POWER] - NAME, WTL_STYLE_HEADER, "DOMAIN");
 	for (int i = 0; i < COLUMNS; i++)
 		put(picture, row, columns, (enum column)i, WTL_STYLE_HEADER, column_info[i].title);
+	if (at) {
+		wtl_canvas_put(canvas, row, at, '0', WTL_STYLE_HEADER);
+		snprintf(text, sizeof(text), "%g W", (double)columns->full_uw / 1e6);
+		wtl_canvas_right(canvas, row, at + 1, columns->bar_width, WTL_STYLE_HEADER, text);
+	}
 }
 
 /* "CPU 82.4 W  GPU 182.0 W  DRAM 8.3 W" */
@@ -493,17 +590,16 @@ static void draw_summary(const struct wtl_top_picture *picture, int row)
 }
 
 /* A GPU without an energy domain: its name stands where the power would. */
-static void draw_lone_gpu(const struct wtl_top_picture *picture, size_t gpu, int row,
+static void draw_lone_gpu(const struct wtl_top_picture *picture, const struct wtl_gpu *gpu, int row,
 			  const struct columns *columns)
 {
-	const struct wtl_gpu *one = &picture->view->gpus[gpu];
 	struct wtl_canvas *canvas = picture->canvas;
-	int at = columns->at[POWER];
+	int at = columns->at[POWER], end = columns->rest ? columns->rest : canvas->columns;
 
-	wtl_canvas_printf(canvas, row, NAME, at - NAME - 1, WTL_STYLE_GPU, "gpu-%u", one->index);
-	at += wtl_canvas_text(canvas, row, at, LONE_NAME_MAX, WTL_STYLE_FAINT,
-			      one->name[0] ? one->name : one->vendor);
-	draw_gpu(picture, gpu, row, at + 2, false);
+	wtl_canvas_printf(canvas, row, NAME, at - NAME - 1, WTL_STYLE_GPU, "gpu-%u", gpu->index);
+	wtl_canvas_text(canvas, row, at, end - at - 1, WTL_STYLE_FAINT,
+			gpu->name[0] ? gpu->name : gpu->vendor);
+	draw_gpu(picture, gpu, row, columns);
 }
 
 void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int height,
@@ -519,15 +615,13 @@ void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int he
 		draw_summary(picture, row);
 		return;
 	}
-	find_columns(picture->canvas->columns, &columns);
+	find_columns(picture, detail, &columns);
 	if (has_header(picture))
 		draw_header(picture, row++, &columns);
 	for (size_t i = 0; i < view->n_domains && row < end; i++)
 		if (is_shown(picture, &view->domains[i], detail))
-			row += draw_domain(picture, &view->domains[i], row, &columns, detail);
-	for (size_t i = 0; i < view->n_gpus && row < end; i++) {
-		if (has_domain(view, i))
-			continue;
-		draw_lone_gpu(picture, i, row++, &columns);
-	}
+			draw_domain(picture, &view->domains[i], row++, &columns);
+	for (size_t i = 0; i < view->n_gpus && row < end; i++)
+		if (!has_domain(view, i))
+			draw_lone_gpu(picture, &view->gpus[i], row++, &columns);
 }

@@ -124,6 +124,18 @@ const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns)
 	return text;
 }
 
+uint64_t wtl_top_round_up(uint64_t value)
+{
+	static const unsigned steps[] = {10, 12, 16, 20, 24, 30, 40, 50, 60, 80};
+	uint64_t power = 1;
+
+	for (; power < UINT64_MAX / 1000; power *= 10)
+		for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+			if (steps[i] * power >= value)
+				return steps[i] * power;
+	return value;
+}
+
 void wtl_top_line_add(struct wtl_top_line *line, int width, enum wtl_style style,
 		      const char *format, ...)
 {

@@ -33,6 +33,9 @@ const char *wtl_figure_time(char text[WTL_FIGURE_MAX], int64_t time_ns);
 /* "0:03:12" */
 const char *wtl_figure_clock(char text[WTL_FIGURE_MAX], int64_t time_ns);
 
+/* The end of a scale that holds this: at most a quarter more, and halves of it are short numbers, too. */
+uint64_t wtl_top_round_up(uint64_t value);
+
 /* A line that is written piece by piece, from `at` on. */
 struct wtl_top_line {
 	struct wtl_canvas *canvas;
