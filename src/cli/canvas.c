@@ -67,12 +67,13 @@ static uint32_t ascii_of(uint32_t point)
 		uint32_t point;
 		char ascii;
 	} signs[] = {
-		{0x2026, '.'},						     /* … */
-		{0xb0, ' '},						     /* ° */
-		{0xb5, 'u'},						     /* µ */
-		{0xb7, '.'},						     /* · */
-		{0xd7, 'x'},						     /* × */
-		{0x2191, '^'}, {0x2193, 'v'}, {0x2190, '<'},  {0x2192, '>'}, /* arrows */
+		{0x2026, '.'}, /* … */
+		{0xb0, ' '},   /* ° */
+		{0xb5, 'u'},   /* µ */
+		{0xb7, '.'},   /* · */
+		{0xd7, 'x'},   /* × */
+		{0x25a0, '#'}, {0x2191, '^'}, {0x2193, 'v'},  {0x2190, '<'},
+		{0x2192, '>'},						     /* arrows */
 		{0x25b2, '^'}, {0x25bc, 'v'}, {0x25b8, '>'},  {0x25be, 'v'}, /* triangles */
 		{0x2013, '-'}, {0x2014, '-'}, {0x2018, '\''}, {0x2019, '\''},
 		{0x201c, '"'}, {0x201d, '"'}, {0x2082, '2'},
@@ -281,7 +282,7 @@ static void dump_cell(const struct wtl_cell *cell, struct wtl_buf *buf)
 
 static void dump_style(const struct wtl_cell *cell, struct wtl_buf *buf)
 {
-	static const char letters[] = ".sfthSXklcmgoLiw!";
+	static const char letters[] = ".sfthSXklcmgoCMGOLiw!";
 
 	_Static_assert(sizeof(letters) == WTL_STYLES + 1, "a letter a style");
 	wtl_buf_putc(buf, letters[cell->style]);

@@ -29,6 +29,11 @@ enum wtl_style {
 	WTL_STYLE_MEMORY,
 	WTL_STYLE_GPU,
 	WTL_STYLE_OTHER,
+	/* The same four for a second one beside the first. */
+	WTL_STYLE_CPU_2,
+	WTL_STYLE_MEMORY_2,
+	WTL_STYLE_GPU_2,
+	WTL_STYLE_OTHER_2,
 	WTL_STYLE_LIMIT,
 	WTL_STYLE_IDLE,
 	WTL_STYLE_WARN,

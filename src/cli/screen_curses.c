@@ -123,6 +123,10 @@ static const struct look looks[WTL_STYLES] = {
 	[WTL_STYLE_MEMORY] = {114, -1, COLOR_GREEN, -1, A_NORMAL, A_NORMAL},
 	[WTL_STYLE_GPU] = {177, -1, COLOR_MAGENTA, -1, A_NORMAL, A_NORMAL},
 	[WTL_STYLE_OTHER] = {179, -1, COLOR_YELLOW, -1, A_NORMAL, A_NORMAL},
+	[WTL_STYLE_CPU_2] = {37, -1, COLOR_CYAN, -1, A_NORMAL, A_DIM},
+	[WTL_STYLE_MEMORY_2] = {71, -1, COLOR_GREEN, -1, A_NORMAL, A_DIM},
+	[WTL_STYLE_GPU_2] = {133, -1, COLOR_MAGENTA, -1, A_NORMAL, A_DIM},
+	[WTL_STYLE_OTHER_2] = {136, -1, COLOR_YELLOW, -1, A_NORMAL, A_DIM},
 	[WTL_STYLE_LIMIT] = {167, -1, COLOR_RED, -1, A_NORMAL, A_NORMAL},
 	[WTL_STYLE_IDLE] = {67, -1, COLOR_BLUE, -1, A_NORMAL, A_DIM},
 	[WTL_STYLE_WARN] = {214, -1, COLOR_YELLOW, -1, A_BOLD, A_BOLD},
@@ -141,7 +145,9 @@ static void set_looks(struct wtl_screen *screen)
 		screen->pairs[i] = 0;
 		if (!color)
 			continue;
-		if (!rich && i == WTL_STYLE_FAINT)
+		/* Few colours: what is another shade with many is another brightness. */
+		if (!rich &&
+		    (i == WTL_STYLE_FAINT || (i >= WTL_STYLE_CPU_2 && i <= WTL_STYLE_OTHER_2)))
 			screen->attributes[i] = A_DIM;
 		if (init_pair((short)(i + 1), rich ? look->rich : look->poor,
 			      rich ? look->rich_back : look->poor_back) == OK)

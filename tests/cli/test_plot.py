@@ -536,7 +536,9 @@ def test_live_shows_and_gives_the_terminal_back(screen):
     live.wait(r"wattle plot +\S+")
     live.wait(r"total +\d+\.\d W")
     text = live.text()
-    assert "20s" in text and "qQuit" in text and "package-0" not in text
+    assert "20s" in text and "qQuit" in text
+    # What the total is the sum of, in the order that it is stacked in.
+    assert re.search(r"(?s)gpu-0 +\d+\.\d W ±.*dram-0 .*package-1 .*package-0 ", text), text
     live.keys("+").wait("1min")
     live.keys("+").wait("5min")
     live.keys("-", "-").wait("20s")
@@ -586,12 +588,14 @@ def test_live_needs_a_terminal():
 def test_live_once_of_a_tape():
     result = run_wattle("plot", "--live", "--once", "--tape", TAPES / "server.tape", "gpu-0", "total", env={"COLUMNS": "90"})
     assert result.code == 0, result
-    assert re.search(r"(?m)^ +gpu-0 \d+\.\d W +20s$", result.out), result.out
+    assert re.search(r"(?m)^ +gpu-0 \d+\.\d W ±\d+\.\d$", result.out), result.out
+    assert re.search(r"(?m)^ *[1-9]\d* W .*[\u2800-\u28ff·]", result.out), result.out  # a unit, and a grid
+    assert re.search(r"20s .*now", result.out), result.out
     assert "\x1b" not in result.out and "Quit" not in result.out
     assert re.search("[\u2800-\u28ff]", result.out)
     assert max(map(len, result.out.splitlines())) <= 90
     plain = run_wattle("plot", "--live", "--once", "--ascii", "--tape", TAPES / "server.tape")
-    assert plain.out.isascii() and "#" in plain.out
+    assert plain.out.isascii() and "aaaaaa" in plain.out and re.search("a package-0 ", plain.out), plain.out
 
 
 def test_live_once_names_what_there_is():

@@ -469,6 +469,59 @@ static void test_levels(void **state)
 	top_bench_done(&bench);
 }
 
+/* The scale goes by what is there: a limit that is far away is told, not drawn. */
+static void test_scale(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_domain *gpu;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	gpu = &bench.view.domains[6];
+	assert_string_equal(gpu->name, "gpu-0");
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, " 400 W ")); /* 291 W of 400: it is close */
+	gpu->limit_uw = 700000000;
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, "limit 700.0") && shows(&bench, " 400 W "));
+	assert_false(shows(&bench, "700 W \xe2\x94\x80"));
+	/* Ticks of time. */
+	assert_true(shows(&bench, "\xe2\x95\xb5"
+				  "20s ") &&
+		    shows(&bench, " now\xe2\x95\xb5"));
+	top_bench_done(&bench);
+}
+
+/* The total as plot --live shows it: neighbours in the stack differ, and each is named beside it. */
+static void test_stack(void **state)
+{
+	struct top_bench bench;
+	struct wtl_top_picture picture = {
+		.canvas = &bench.canvas, .view = &bench.view, .ui = &bench.ui};
+
+	(void)state;
+	top_bench_init(&bench, eight_gpus);
+	for (int rows = 1; rows < 40; rows += 1 + rows / 6)
+		for (int columns = 1; columns < 160; columns += 1 + columns / 6) {
+			bench.canvas.ascii = columns % 2;
+			assert_int_equal(wtl_canvas_resize(&bench.canvas, rows, columns), 0);
+			wtl_top_draw_curve(&picture, &bench.view.total, 0, rows, 0, columns);
+			check_cells(&bench.canvas);
+		}
+	bench.canvas.ascii = false;
+	assert_int_equal(wtl_canvas_resize(&bench.canvas, 30, 120), 0);
+	wtl_top_draw_curve(&picture, &bench.view.total, 0, 30, 0, 120);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_GPU, 0, 30) > 200);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_GPU_2, 0, 30) > 200);
+	assert_true(count_cells(&bench.canvas, WTL_STYLE_CPU_2, 0, 30) > 20);
+	assert_true(shows(&bench, "total 2480.5 W \xc2\xb1") && shows(&bench, "\n2400 W "));
+	assert_true(shows(&bench, "\xe2\x96\xa0 gpu-7       284.3 W \xc2\xb1"));
+	assert_int_equal(wtl_canvas_resize(&bench.canvas, 10, 120), 0);
+	wtl_top_draw_curve(&picture, &bench.view.total, 0, 10, 0, 120);
+	assert_true(shows(&bench, "and 3 more"));
+	top_bench_done(&bench);
+}
+
 static void test_windows(void **state)
 {
 	struct top_bench bench;
@@ -795,6 +848,8 @@ int main(void)
 		cmocka_unit_test(test_curve_gap_and_zero),
 		cmocka_unit_test(test_curve_does_not_shimmer),
 		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_scale),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_narrow_columns),

@@ -14,9 +14,6 @@
 
 enum { PANEL_MIN_ROWS = 6, PANEL_MIN_COLUMNS = 36, ONCE_ROWS = 12, CONTROL_L = 12 };
 
-/* Of a curve: where its name begins, and the room for its window at the right. */
-enum { CAPTION = 6, WINDOW_MAX = 7 };
-
 /* As much as the narrowest window shows. */
 #define ONCE_NS (20 * WTL_NS_PER_S)
 
@@ -58,7 +55,7 @@ static int columns_for(int n, int rows, int columns)
 static void draw_reason(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			const char *name, const struct box *box)
 {
-	int at = box->column + CAPTION, end = box->column + box->width - WINDOW_MAX;
+	int at = box->column + WTL_TOP_AXIS, end = box->column + box->width;
 	const char *reason = !domain ? "there is no such domain" : domain->reason;
 
 	at += wtl_canvas_text(picture->canvas, box->row, at, end - at, WTL_STYLE_STRONG, name) + 1;

@@ -32,8 +32,11 @@ int wtl_top_domains_height(const struct wtl_top_picture *picture, enum wtl_top_d
 void wtl_top_draw_domains(const struct wtl_top_picture *picture, int row, int height,
 			  enum wtl_top_detail detail);
 
+/* Left of a curve there is its axis; above it a line with its name. */
+enum { WTL_TOP_AXIS = 7 };
+
 void wtl_top_draw_curves(const struct wtl_top_picture *picture, int row, int height);
-/* One curve: of the view's total or of one of its domains. */
+/* One large curve of a domain, with a grid; of the total, those that it is the sum of on top of each other. */
 void wtl_top_draw_curve(const struct wtl_top_picture *picture, const struct wtl_top_domain *domain,
 			int row, int height, int column, int width);
 /* Over that row, where nothing new has come for a while. */
