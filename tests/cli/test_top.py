@@ -659,7 +659,7 @@ def test_gpu_energy_goes_where_run_says(gpus):
     watts, joules = re.search(r"gpu-0 +(\d+\.\d) W.* (\d+\.\d+) J", result.out).groups()
     own_watts, own_joules = re.search(SHARED, result.out).groups()
     assert own_joules == joules and abs(Decimal(own_watts) - Decimal(watts)) <= Decimal("0.05"), result.out
-    assert "1 process by W, no idle baseline for gpu-0: full shares" in result.out, result.out
+    assert "1 process by W, full shares, no idle baseline: let gpu-0 rest for 3 s" in result.out, result.out
     assert re.search(r"running \d+ %  .*not attributed 1\d %", result.out), result.out  # of the modelled package alone
 
 

@@ -700,15 +700,29 @@ static void test_lacks_baseline(void **state)
 	assert_true(shows(&bench, " by W, above idle "));
 	top_bench_process(&bench.view, 4321)->has_dynamic = false;
 	top_bench_draw(&bench, 40, 160);
-	assert_true(shows(&bench, " by W, no idle baseline for gpu-0: full shares "));
+	assert_true(shows(&bench, " by W, full shares, no idle baseline: let gpu-0 rest for 3 s "));
 	find_domain(&bench, "dram-0")->weight = "cpu-time";
 	find_domain(&bench, "dram-0")->idle.is_known = false;
 	top_bench_draw(&bench, 40, 160);
-	assert_true(shows(&bench, ", no idle baseline for dram-0 and 1 more: full shares "));
+	assert_true(shows(&bench, ", no idle baseline: let dram-0 and 1 more rest for 3 s "));
 	for (size_t i = 0; i < bench.view.n_domains; i++)
 		bench.view.domains[i].idle.is_known = false;
 	top_bench_draw(&bench, 40, 160);
-	assert_true(shows(&bench, ", no idle baseline yet: full shares "));
+	assert_true(shows(&bench, ", no idle baseline: let the machine rest for 3 s "));
+	top_bench_done(&bench);
+}
+
+/* In fewer words where there is less room, and always what to do. */
+static void test_baseline_note_is_short(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_laptop);
+	top_bench_draw(&bench, 24, 70);
+	assert_true(shows(&bench, "3 processes by W, full shares: let the machine rest for 3 s\n"));
+	top_bench_draw(&bench, 24, 56);
+	assert_true(shows(&bench, "3 processes by W, full shares: let it rest for 3 s\n"));
 	top_bench_done(&bench);
 }
 
@@ -723,7 +737,8 @@ static void test_guess(void **state)
 	assert_false(shows(&bench, "guess"));
 	gpu->weight = "memory (a guess)";
 	top_bench_draw(&bench, 40, 160);
-	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess) "));
+	assert_true(
+		shows(&bench, ", above idle, gpu-0 by memory (a guess): go by the GPU's own row "));
 	top_bench_draw(&bench, 40, 80);
 	assert_true(shows(&bench, ", above idle, gpu-0 by memory (a guess)"));
 	top_bench_draw(&bench, 40, 50);
@@ -818,6 +833,29 @@ static void test_pue(void **state)
 	top_bench_done(&bench);
 }
 
+/* Programs without their path, titles that begin alike cut so that they differ. */
+static void test_titles(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_draw(&bench, 40, 80);
+	assert_true(shows(&bench, " init\n") && !shows(&bench, "/sbin/init"));
+	assert_true(shows(&bench, "sshd: /usr/sbin/"));
+	assert_true(shows(&bench, "\xe2\x80\xa6py worker 0\n"));
+	assert_true(shows(&bench, "\xe2\x80\xa6py worker 1\n"));
+	assert_true(shows(&bench, " python train.py --epo\xe2\x80\xa6\n"));
+	top_bench_type(&bench, "p");
+	top_bench_draw(&bench, 40, 80);
+	assert_true(shows(&bench, " /sbin/init\n"));
+	/* A kernel thread is no file. */
+	top_bench_type(&bench, "pK");
+	top_bench_draw(&bench, 40, 120);
+	assert_true(shows(&bench, " kworker/3:1\n"));
+	top_bench_done(&bench);
+}
+
 static void test_no_control_in_names(void **state)
 {
 	struct top_bench bench;
@@ -857,10 +895,12 @@ int main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_partly_modelled),
 		cmocka_unit_test(test_lacks_baseline),
+		cmocka_unit_test(test_baseline_note_is_short),
 		cmocka_unit_test(test_guess),
 		cmocka_unit_test(test_outside_process),
 		cmocka_unit_test(test_rows_of_one_name),
 		cmocka_unit_test(test_pue),
+		cmocka_unit_test(test_titles),
 		cmocka_unit_test(test_no_control_in_names),
 	};
 

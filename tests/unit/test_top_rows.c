@@ -60,6 +60,35 @@ static void test_order(void **state)
 	top_bench_done(&bench);
 }
 
+/* Who holds a GPU's memory and does nothing stands above those that draw next to nothing. */
+static void test_idle_on_a_gpu(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	top_bench_process(&bench.view, 2210)->consumer.gpu_memory_bytes = 1 << 20;
+	assert_rows(&bench, "4321 6006 4330 4331 5005 2210 6666 1 812 ");
+	/* Holding none of it is nothing. */
+	top_bench_process(&bench.view, 2210)->consumer.gpu_memory_bytes = 0;
+	assert_rows(&bench, "4321 6006 4330 4331 5005 6666 1 812 2210 ");
+	top_bench_done(&bench);
+}
+
+/* By command, as it is shown: without the path, unless paths are shown. */
+static void test_order_by_command(void **state)
+{
+	struct top_bench bench;
+
+	(void)state;
+	top_bench_init(&bench, top_bench_server);
+	bench.ui.config.sort = WTL_FIELD_COMMAND;
+	assert_rows(&bench, "2210 6666 1 6006 5005 4321 4330 4331 812 ");
+	bench.ui.config.set[WTL_SET_PATHS] = true;
+	assert_rows(&bench, "2210 1 6666 6006 5005 4321 4330 4331 812 ");
+	top_bench_done(&bench);
+}
+
 static void test_switches(void **state)
 {
 	struct top_bench bench;
@@ -355,6 +384,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_idle_on_a_gpu),
+		cmocka_unit_test(test_order_by_command),
 		cmocka_unit_test(test_switches),
 		cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_tree),

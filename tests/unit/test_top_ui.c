@@ -335,7 +335,7 @@ static void test_search(void **state)
 	assert_int_equal(selected_pid(&bench), 4331);
 	top_bench_type(&bench, "n");
 	assert_int_equal(selected_pid(&bench), 4330);
-	top_bench_type(&bench, "p");
+	top_bench_type(&bench, "B");
 	assert_int_equal(selected_pid(&bench), 4331);
 	top_bench_type(&bench, "/\x15"
 			       "812<enter>");

@@ -35,6 +35,7 @@ static const struct wtl_setting_info settings[WTL_SETTINGS] = {
 	[WTL_SET_EXITED] = {"exited", "Processes that ended", no_yes, 2, 0},
 	[WTL_SET_KERNEL] = {"kernel", "Kernel threads", no_yes, 2, 0},
 	[WTL_SET_IDLE] = {"idle", "Processes that use nothing now", no_yes, 2, 1},
+	[WTL_SET_PATHS] = {"paths", "Programs with their path", no_yes, 2, 0},
 	[WTL_SET_COLOR] = {"color", "Colours", no_yes, 2, 1},
 	[WTL_SET_ASCII] = {"ascii", "Nothing beyond ASCII", no_yes, 2, 0},
 	[WTL_SET_MOUSE] = {"mouse", "Mouse", no_yes, 2, 1},

@@ -36,6 +36,7 @@ enum wtl_setting {
 	WTL_SET_EXITED, /* processes that ended */
 	WTL_SET_KERNEL, /* kernel threads */
 	WTL_SET_IDLE,	/* processes that used nothing in the last interval */
+	WTL_SET_PATHS,	/* programs with their path */
 	WTL_SET_COLOR,
 	WTL_SET_ASCII,
 	WTL_SET_MOUSE,

@@ -189,12 +189,13 @@ static bool has_full_share(const struct wtl_top_process *process)
 		process->gpu_uw[WTL_TOP_FULL] > 0);
 }
 
-/* Which shares there are: above idle, all of them, or what is missing for that. */
-static enum wtl_style shares_text(const struct wtl_top_picture *picture, char text[128])
+/* Which shares there are: above idle, all of them, or what to do so that there are some above idle; in the words that
+ * there is room for. */
+static enum wtl_style shares_text(const struct wtl_top_picture *picture, int room, char text[128])
 {
 	const struct wtl_top_view *view = picture->view;
 	bool any = false, full = false;
-	char lacking[64];
+	char lacking[64] = "the machine";
 
 	if (share_of(picture) == WTL_TOP_FULL) {
 		snprintf(text, 128, ", full shares");
@@ -208,24 +209,29 @@ static enum wtl_style shares_text(const struct wtl_top_picture *picture, char te
 		snprintf(text, 128, ", above idle");
 		return WTL_STYLE_PLAIN;
 	}
-	if (any && domains_text(view, lacks_baseline, lacking))
-		snprintf(text, 128, ", no idle baseline for %s: full shares", lacking);
-	else
-		snprintf(text, 128, ", no idle baseline yet: full shares");
+	if (any)
+		domains_text(view, lacks_baseline, lacking);
+	snprintf(text, 128, ", full shares, no idle baseline: let %s rest for 3 s", lacking);
+	if (wtl_text_width(text) > room)
+		snprintf(text, 128, ", full shares: let %s rest for 3 s", lacking);
+	if (wtl_text_width(text) > room)
+		snprintf(text, 128, ", full shares: let it rest for 3 s");
 	return WTL_STYLE_WARN;
 }
 
-/* What is divided by a guess; as much of that as there is room for. */
-static void put_guess(const struct wtl_top_view *view, struct wtl_top_line *line)
-{
-	char names[64], text[128];
-	const struct wtl_top_domain *first = domains_text(view, is_guessed, names);
+#define GUESS ", GPU W: a guess"
 
-	if (!first)
-		return;
-	snprintf(text, sizeof(text), ", %s by %s", names, first->weight);
+/* What is divided by a guess; as much of that as there is room for. */
+static void put_guess(const struct wtl_top_domain *first, const char *names,
+		      struct wtl_top_line *line)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), ", %s by %s: go by the GPU's own row", names, first->weight);
+	if (wtl_text_width(text) > line->end - line->at)
+		text[strcspn(text, ":")] = '\0';
 	wtl_top_line_put(line, WTL_STYLE_WARN,
-			 wtl_text_width(text) > line->end - line->at ? ", GPU W: a guess" : text);
+			 wtl_text_width(text) > line->end - line->at ? GUESS : text);
 }
 
 /* On the right, as much of it as there is room for. */
@@ -248,8 +254,9 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 	const struct wtl_top_ui *ui = picture->ui;
 	struct wtl_top_line line = {
 		.canvas = picture->canvas, .row = row, .at = 1, .end = picture->canvas->columns};
+	const struct wtl_top_domain *guessed;
 	enum wtl_style style;
-	char text[160];
+	char text[160], names[64];
 
 	if (!view->has_processes) {
 		wtl_top_line_put(&line, WTL_STYLE_FAINT,
@@ -269,9 +276,11 @@ static void draw_caption(const struct wtl_top_picture *picture, int row)
 		wtl_top_line_put(&line, WTL_STYLE_PLAIN,
 				 wtl_setting_word(&ui->config, WTL_SET_GROUP));
 	}
-	style = shares_text(picture, text);
+	guessed = domains_text(view, is_guessed, names);
+	style = shares_text(picture, line.end - line.at - (guessed ? (int)strlen(GUESS) : 0), text);
 	wtl_top_line_put(&line, style, text);
-	put_guess(view, &line);
+	if (guessed)
+		put_guess(guessed, names, &line);
 	wtl_top_line_put(&line, WTL_STYLE_WARN, ui->follows ? "  following" : "");
 	wtl_top_line_put(&line, WTL_STYLE_WARN, ui->is_paused ? "  paused" : "");
 	draw_ledger(view, &line);
@@ -372,6 +381,13 @@ static void put_branches(const struct wtl_top_row *row, struct wtl_top_line *lin
 	}
 }
 
+/* What a row's process is called on this screen: programs with or without their path. */
+static const char *title_of(const struct wtl_top_picture *picture,
+			    const struct wtl_top_process *process)
+{
+	return wtl_process_short_title(process, picture->ui->config.set[WTL_SET_PATHS]);
+}
+
 /* From the shift on, in whole characters. */
 static const char *shifted(const char *text, int shift)
 {
@@ -403,6 +419,54 @@ static void put_common(const struct wtl_top_process *process, struct wtl_top_lin
 		}
 }
 
+/* Whether a title that is too long begins like another one in sight, and ends otherwise. */
+static bool ends_differ(const struct wtl_top_picture *picture, const char *title, int room)
+{
+	const struct wtl_top_rows *rows = picture->rows;
+	size_t first = (size_t)picture->ui->first, n = (size_t)picture->ui->places.n_rows;
+
+	for (size_t i = first; i < first + n && i < rows->n && room > 0; i++) {
+		const char *other =
+			title_of(picture, wtl_top_row_process(rows, picture->view, &rows->rows[i]));
+
+		if (strncmp(other, title, (size_t)room) == 0 && strcmp(other, title) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The end of a text, so many columns of it at most. */
+static const char *last_columns(const char *text, int columns)
+{
+	int excess = wtl_text_width(text) - columns;
+
+	while (excess > 0 && *text) {
+		const char *next = wtl_text_next(text);
+		char one[8] = "";
+
+		memcpy(one, text, (size_t)(next - text) < sizeof(one) ? (size_t)(next - text) : 0);
+		excess -= wtl_text_width(one);
+		text = next;
+	}
+	return text;
+}
+
+/* Its end is cut, or its middle where that tells it apart from others. */
+static void put_title(const struct wtl_top_picture *picture, const char *title,
+		      struct wtl_top_line *line, enum wtl_style style)
+{
+	int room = line->end - line->at;
+
+	if (room < 12 || wtl_text_width(title) <= room || !ends_differ(picture, title, room - 1)) {
+		wtl_top_line_put(line, style, title);
+		return;
+	}
+	line->end -= room / 2;
+	wtl_top_line_put(line, style, title);
+	line->end += room / 2;
+	wtl_top_line_put(line, style, last_columns(title, line->end - line->at));
+}
+
 static void draw_command(const struct wtl_top_picture *picture, const struct wtl_top_row *row,
 			 const struct wtl_top_process *process, struct wtl_top_line *line,
 			 enum wtl_style style)
@@ -418,8 +482,11 @@ static void draw_command(const struct wtl_top_picture *picture, const struct wtl
 		snprintf(number, sizeof(number), "  (%u)", consumer->n_processes);
 	else if (consumer->state == WTL_CONSUMER_FOLDED && consumer->n_processes > 0)
 		snprintf(number, sizeof(number), " (%u that ended)", consumer->n_processes);
-	wtl_top_line_put(line, style,
-			 shifted(wtl_process_title(process), number[0] ? 0 : picture->ui->shift));
+	if (number[0])
+		wtl_top_line_put(line, style, title_of(picture, process));
+	else
+		put_title(picture, shifted(title_of(picture, process), picture->ui->shift), line,
+			  style);
 	wtl_top_line_put(line, style, number);
 	if (wtl_top_rows_has_twin(picture->rows, picture->view, process))
 		put_common(process, line, style);

@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "commands/top/field.h"
 
+#include <string.h>
+
 const char *wtl_process_title(const struct wtl_top_process *process)
 {
 	return process->consumer.command[0] ? process->consumer.command : process->consumer.name;
+}
+
+const char *wtl_process_short_title(const struct wtl_top_process *process, bool with_path)
+{
+	const char *title = wtl_process_title(process), *end = title + strcspn(title, " ");
+	bool is_path = title[0] == '/' || title[0] == '.';
+
+	/* Kernel threads and groups are no files. */
+	if (with_path || !is_path || process->consumer.pid <= 0 || end[-1] == '/')
+		return title;
+	while (end[-1] != '/' && end - 1 > title)
+		end--;
+	return end;
 }
 
 bool wtl_process_has_cpu(const struct wtl_top_process *process)

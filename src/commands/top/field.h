@@ -22,6 +22,9 @@ bool wtl_field_get(const struct wtl_top_process *process, enum wtl_field field,
 /* What a process is called: its command, or its name where there is none. */
 const char *wtl_process_title(const struct wtl_top_process *process);
 
+/* The same, its program without the path unless that is wanted: "python3 /srv/train.py". */
+const char *wtl_process_short_title(const struct wtl_top_process *process, bool with_path);
+
 /* Whether its CPU time is known: of a process of the host that a container's GPU is used by it is not. */
 bool wtl_process_has_cpu(const struct wtl_top_process *process);
 

@@ -10,6 +10,9 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+/* By power, who holds a GPU's memory stands above those that draw less than this: the idle ones stay in sight. */
+#define HELD_W 1.0
+
 struct wtl_sort_key {
 	double number;
 	const char *text;
@@ -170,6 +173,13 @@ struct maker {
 	struct order order;
 };
 
+/* A GPU's memory, whether it is used or not. */
+static bool holds_gpu(const struct wtl_top_process *process)
+{
+	return process->consumer.gpu_memory_bytes > 0 &&
+	       process->consumer.gpu_memory_bytes != UINT64_MAX;
+}
+
 static void make_key(const struct maker *maker, const struct wtl_top_process *process, int index,
 		     struct wtl_sort_key *key)
 {
@@ -178,6 +188,10 @@ static void make_key(const struct maker *maker, const struct wtl_top_process *pr
 	key->is_known = wtl_field_get(process, maker->config->sort, maker->share, &value);
 	key->number = value.number;
 	key->text = value.text;
+	if (maker->config->sort == WTL_FIELD_COMMAND)
+		key->text = wtl_process_short_title(process, maker->config->set[WTL_SET_PATHS]);
+	if (maker->config->sort == WTL_FIELD_POWER && value.number < HELD_W && holds_gpu(process))
+		key->number = HELD_W;
 	key->process = index;
 	key->pid = process->consumer.pid;
 }
@@ -186,8 +200,7 @@ static bool is_idle(const struct wtl_top_process *process)
 {
 	return process->consumer.cpu_ppm == 0 &&
 	       (process->consumer.gpu_ppm == 0 || process->consumer.gpu_ppm == UINT32_MAX) &&
-	       (process->consumer.gpu_memory_bytes == 0 ||
-		process->consumer.gpu_memory_bytes == UINT64_MAX);
+	       !holds_gpu(process);
 }
 
 static bool is_shown(const struct maker *maker, const struct wtl_top_process *process)
