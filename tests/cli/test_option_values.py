@@ -38,7 +38,7 @@ SHARED = {
 TABLE = {
     "run": (("--", "true"), {
         "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json, ndjson or csv",
-        "top": "0 to 65536", "record": FREE,
+        "top": "0 to 65536", "record": FREE, "every": "seconds from 0.01 to 86400",
     }),
     "record": (("--", "true"), {
         "duration": "a time from 100ms to 366 days", "max-age": "a time from 100ms to 366 days", "max-size": "a size of at least 256k",
