@@ -139,7 +139,7 @@ def state(row, detail):
     yield "  clocks " + " ".join(clocks + most)
     yield f"  temperature {row.get('temperature.gpu')}" + (f" {row.get('temperature.memory')}"
                                                            if row.get("temperature.memory") else "")
-    yield f"  state {row['pstate'][1:]} {row.get('fan.speed') or 0} {row['clocks_event_reasons.active']}"
+    yield f"  state {row['pstate'][1:]} {row.get('fan.speed') or '-'} {row['clocks_event_reasons.active']}"
     yield f"  persistence {'on' if row.number('persistence_mode') else 'off'}"
     if row.get("mig.mode.current"):
         yield f"  mig {'on' if row.number('mig.mode.current') else 'off'}"
