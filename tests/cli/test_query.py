@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import stat
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -677,6 +678,28 @@ def test_lines(query):
     assert second.startswith("[1] NVIDIA A100-PCIE-40GB | ") and second.endswith("|")
     assert rest.startswith("package-0 ~ ") and "gpu" not in rest
     assert "°" not in query("--ascii").out
+
+
+def test_one_look_is_short(query):
+    """What is there in 20 ms is said; what takes a second look has its reason."""
+    gpu = TWO.format(first="").replace("sensor counter gpu 20", "sensor counter gpu 100000")
+    slow = query("--format", "json", text=gpu).json
+    assert slow["gpus"][0]["power_w"] == 100 and slow["gpus"][0]["unknown"]["mean_w"].endswith("see --loop")
+    assert "mean_w" not in slow["gpus"][0]
+    domains = {domain["name"]: domain for domain in slow["domains"]}
+    assert "see --loop" in domains["gpu-0"]["reason"] and domains["package-0"]["mean_uncertainty_w"] > 0
+    still = query(root=("--root", ROOTS / "xeon-2s-dram")).out
+    assert "dram-0 - W" in still and still.endswith(" (-: its sensor has not moved yet: see --loop)\n")
+
+
+@pytest.mark.alone
+def test_one_look_does_not_wait(query):
+    """Twenty milliseconds, in which GPUs are read meanwhile, and not two tenths of a second."""
+    def took():
+        began = time.monotonic()
+        query()
+        return time.monotonic() - began
+    assert min(took() for _ in range(5)) < 0.15
 
 
 def test_colours_are_for_terminals(gpus, terminal, wattle):

@@ -173,8 +173,8 @@ static void put_domain(const struct page *page, const struct wattle_domain *doma
 	} else {
 		put_color(page, MAGENTA);
 		wtl_buf_puts(page->buf, domain->method == WATTLE_METHOD_MODELLED ? " ~ " : " ");
-		wtl_format_fixed(page->buf, (meter->power_uw + 50000) / 100000, 1);
-		wtl_buf_puts(page->buf, " W");
+		wtl_format_measure(page->buf, meter->power_uw, meter->power_uncertainty_uw,
+				   WTL_FORMAT_W, page->style->ascii);
 	}
 	put_color(page, PLAIN);
 }
@@ -182,16 +182,21 @@ static void put_domain(const struct page *page, const struct wattle_domain *doma
 static void put_domains(const struct page *page)
 {
 	const struct wtl_look *look = page->look;
-	size_t shown = 0;
+	size_t shown = 0, waiting = 0;
 
 	if (!look->domain_meters)
 		return;
 	for (size_t i = 0; i < look->n_domains; i++) {
-		if (!is_told(&look->domains[i].domain))
+		const struct wattle_domain *domain = &look->domains[i].domain;
+
+		if (!is_told(domain))
 			continue;
 		wtl_buf_puts(page->buf, shown++ ? ", " : "");
-		put_domain(page, &look->domains[i].domain, &look->domain_meters[i]);
+		put_domain(page, domain, &look->domain_meters[i]);
+		waiting += domain->status == WATTLE_STATUS_OK && !look->domain_meters[i].has_power;
 	}
+	if (waiting)
+		wtl_buf_puts(page->buf, " (-: its sensor has not moved yet: see --loop)");
 	if (!shown)
 		wtl_buf_puts(page->buf, "no power of CPUs and memory: see wattle doctor");
 	wtl_buf_putc(page->buf, '\n');

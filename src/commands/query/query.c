@@ -22,10 +22,8 @@
 
 #define OUTPUT_MAX (64u << 20)
 #define LOOP_MAX_S 86400u
-/* What a first row looks back on: ten updates of the slowest common sensor (100 ms) where a GPU's mean
- * power is asked for, and two where only a glance at the processors is. */
-#define LOOK_NS	  WTL_NS_PER_S
-#define GLANCE_NS (200 * WTL_NS_PER_MS)
+/* What a first row of means looks back on: ten updates of the slowest common sensor (100 ms). */
+#define LOOK_NS WTL_NS_PER_S
 
 struct settings {
 	const char *format, *fields, *ids, *columns, *mon_options;
@@ -525,15 +523,14 @@ static bool looks_twice(const struct session *session)
 
 static int64_t first_wait_ns(const struct session *session)
 {
-	int64_t look_ns;
+	const bool has_means = session->form == WTL_QUERY_CSV && session->looker.asks_meter;
 
 	if (session->form == WTL_QUERY_MON && session->mon.processes)
 		return session->period_ns;
-	if (!session->looker.asks_meter)
-		return looks_twice(session) ? GLANCE_NS : 0;
-	look_ns = session->form == WTL_QUERY_CSV ? LOOK_NS : GLANCE_NS;
-	return session->period_ns > 0 && session->period_ns < look_ns ? session->period_ns
-								      : look_ns;
+	if (!has_means)
+		return looks_twice(session) ? WTL_LOOKER_GLANCE_NS : 0;
+	return session->period_ns > 0 && session->period_ns < LOOK_NS ? session->period_ns
+								      : LOOK_NS;
 }
 
 /* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, if there is
@@ -553,6 +550,11 @@ static void remark_trouble(const struct session *session)
 	wtl_remark(session->app, "%s", session->look.trouble);
 }
 
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static int take_samples(struct session *session)
 {
 	struct wtl_looker *looker = &session->looker;
@@ -563,6 +565,7 @@ static int take_samples(struct session *session)
 		wtl_looker_look(looker, &session->look);
 	/* A tape may be over before; what it holds is told. */
 	over = first_wait_ns(session) > 0 && wtl_looker_wait(looker, due_ns) < 0;
+	due_ns = later(due_ns, looker->glance_end_ns);
 	for (uint64_t n = 0;; n++) {
 		wtl_looker_look(looker, &session->look);
 		if (n == 0)

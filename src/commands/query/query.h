@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "energy/units.h"
 #include "smi/smi.h"
 
 struct wtl_app;
@@ -22,6 +23,10 @@ enum wtl_query_form {
 	WTL_QUERY_LOG,
 	WTL_QUERY_MON, /* dmon, pmon */
 };
+
+/* A mean power is of no less time than this, some twenty updates of a processor's counter: so long takes
+ * the first look, in which GPUs are read meanwhile. */
+#define WTL_LOOKER_GLANCE_NS (20 * WTL_NS_PER_MS)
 
 /* One look after the other at GPUs and domains (query_look.c). */
 struct wtl_looker {
@@ -40,6 +45,7 @@ struct wtl_looker {
 	struct wattle_energy *window,
 		*step; /* one a domain: since the first look, since the last */
 	size_t n_domains;
+	int64_t glance_end_ns; /* no mean power before; 0: none is asked for */
 	char user[64];
 };
 
