@@ -127,6 +127,16 @@ static uint64_t major_of(const char *version)
 	return wtl_num_u64(version, strcspn(version, "."), &major) == 0 ? major : 0;
 }
 
+/* Where a field is in the document; NULL: not there. */
+static const char *path_of(const struct document *document, const struct wtl_smi_field *field,
+			   const struct wtl_look *look)
+{
+	if (document->is_xml)
+		return field->element;
+	return field->title_of_610 && major_of(look->driver) >= 610 ? field->title_of_610
+								    : field->title;
+}
+
 static bool has_remapped_rows(const struct wtl_gpu *gpu)
 {
 	for (const struct wtl_smi_field *field = wtl_smi_gpu_fields; !wtl_smi_is_end(field);
@@ -249,7 +259,7 @@ static void put_fields(struct document *document, size_t depth, const struct wtl
 	const char *before = "";
 
 	for (; !wtl_smi_is_end(field); field++) {
-		const char *path = document->is_xml ? field->element : field->title, *name;
+		const char *path = path_of(document, field, row->look), *name;
 		size_t at;
 
 		if (!path || !is_shown(document, field, row))
@@ -307,6 +317,31 @@ static void put_gpu(struct document *document, const struct wtl_smi_row *row)
 	wtl_buf_puts(buf, document->is_xml ? "\t</gpu>\n" : "\n");
 }
 
+/* Driver 610 has new names for two versions, and a word at the old ones. */
+static void put_versions(struct document *document, size_t depth, const struct wtl_look *look)
+{
+	static const char deprecated[] =
+		"%s [Deprecated; will be removed in CUDA 14.0. Use %s Version instead]";
+	const struct {
+		const char *title, *element, *version, *newer;
+	} rows[] = {
+		{"Driver Version", "driver_version", look->driver, "KMD"},
+		{"CUDA Version", "cuda_version", look->cuda, "CUDA UMD"},
+		{"KMD Version", NULL, look->driver, NULL},
+		{"CUDA UMD Version", NULL, look->cuda, NULL},
+	};
+	const bool is_new = !document->is_xml && major_of(look->driver) >= 610;
+	char text[256];
+
+	for (size_t i = 0; i < (is_new ? 4 : 2); i++) {
+		const char *version = rows[i].version[0] ? rows[i].version : "N/A";
+
+		snprintf(text, sizeof(text), is_new && rows[i].newer ? deprecated : "%s", version,
+			 rows[i].newer);
+		put_text(document, depth, document->is_xml ? rows[i].element : rows[i].title, text);
+	}
+}
+
 static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool is_xml)
 {
 	struct document document = {.buf = buf, .is_xml = is_xml, .column = VALUE_COLUMN};
@@ -320,8 +355,7 @@ static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool i
 				   "<nvidia_smi_log>\n"
 				 : "\n==============NVSMI LOG==============\n\n");
 	put_time(&document, depth, is_xml ? "timestamp" : "Timestamp", look->t_utc_ns);
-	put_text(&document, depth, is_xml ? "driver_version" : "Driver Version", look->driver);
-	put_text(&document, depth, is_xml ? "cuda_version" : "CUDA Version", look->cuda);
+	put_versions(&document, depth, look);
 	wtl_buf_puts(buf, is_xml ? "" : "\n");
 	put_text(&document, depth, is_xml ? "attached_gpus" : "Attached GPUs", attached);
 	for (size_t i = 0; i < look->n_gpus; i++) {

@@ -72,6 +72,7 @@ CAPTURES = {
     "h100": "nvidia-h100-80gb-hbm3__590.48.01.txt",
     "h100-mig": "nvidia-h100-mig__590.48.01.txt",
     "l40s": "nvidia-l40s__595.80.txt",
+    "rtx2080s-610": "nvidia-geforce-rtx-2080-super__610.57.04.txt",
 }
 ALL = [(name, phase) for name in CAPTURES for phase in ("idle", "load")]
 
@@ -79,8 +80,8 @@ ALL = [(name, phase) for name in CAPTURES for phase in ("idle", "load")]
 def sections(name):
     """{title: (command, lines)} of a capture; skips the test where it is not there."""
     folder = captures()
-    if not folder:
-        pytest.skip("the captured outputs (shared/data/nvidia-smi) are not here")
+    if not folder or not (folder / CAPTURES[name]).exists():
+        pytest.skip(f"the captured output (shared/data/nvidia-smi/{CAPTURES[name]}) is not here")
     found, title, command = {}, None, None
     bar = False
     for line in (folder / CAPTURES[name]).read_text(encoding="utf-8").splitlines():
@@ -524,12 +525,14 @@ MOVES = {
     ("l40s", "load"): "Encoder|Average FPS|Average Latency|Average Power Draw|Instantaneous Power Draw",
     ("rtx2080s", "idle"): "Idle|SW Power Cap|SW Power Capping|Instantaneous Power Draw|Graphics|SM|Memory|Video",
     ("rtx2080s", "load"): "Instantaneous Power Draw",
+    ("rtx2080s-610", "idle"): "SW Power Capping|Instantaneous Power Draw|Graphics|SM|Memory|Video",
+    ("rtx2080s-610", "load"): "SW Power Capping|Instantaneous Power Draw",
 }
 
 
 @pytest.mark.parametrize("name,phase", MOVES)
 def test_log_of_a_real_gpu(query, bus, name, phase):
-    """Title for title as its driver (590, 595) wrote it; a value is that value or, for some titles, not known."""
+    """Title for title as its driver (590, 595, 610) wrote it; a value is that value or, for some titles, not known."""
     _, lines = section(name, phase + " :: query (-q)")
     of = dict(re.split(r"\s+: ", line.strip(), maxsplit=1) for line in lines if " : " in line)
     code = f"0x0{of['Base Classcode'][2:]}0{of['Sub Classcode'][2:]}00"
@@ -542,7 +545,60 @@ def test_log_of_a_real_gpu(query, bus, name, phase):
     wrong = [(a, b) for a, b in zip(ours, theirs) if a != b and not (UNSERVED_TITLES.match(a) and a.endswith(": N/A"))]
     assert not wrong
     known = sum(a == b and " : " in a and not a.endswith("N/A") for a, b in zip(ours, theirs))
-    assert known > (90 if name == "rtx2080s" else 110)
+    assert known > (90 if name.startswith("rtx2080s") else 110)
+
+
+OF_610 = """\
+driver 610.43.02
+cuda 13030
+gpu NVIDIA H200
+  arch hopper
+  cc 9.0
+  power 0 const 83.4
+  sensor usage gpu 100
+  limit 700 700 200 700
+  value nvmlDeviceGetMarginTemperature 49
+"""
+
+
+def test_titles_of_610(query):
+    """As nvidia-smi 610.43.02 wrote them of an H200."""
+    shown = query("-q", text=OF_610).out
+    for lines in ("""
+Driver Version                                         : 610.43.02 [Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]
+CUDA Version                                           : 13.3 [Deprecated; will be removed in CUDA 14.0. Use CUDA UMD Version instead]
+KMD Version                                            : 610.43.02
+CUDA UMD Version                                       : 13.3
+
+Attached GPUs """, """
+    Inforom Time Data
+        Time Run                                       : N/A
+    GPU Operation Mode
+""", """
+        GPU Current T.Limit Temp                       : 49 C
+        GPU Shutdown T.Limit Temp Specification        : N/A
+""", """
+        GPU Target Temperature Specification           : N/A
+""", """
+        Memory Max Operating T.Limit Temp Specification: N/A
+""", """
+        GPU Ceiling Power Limit
+            Current Power Limit                        : 700.00 W
+            Requested Power Limit                      : 700.00 W
+            Default Power Limit                        : 700.00 W
+        GPU Base Power
+            Current Base Power                         : N/A
+            Requested Base Power                       : N/A
+            Default Base Power                         : N/A
+        Min Power Limit                                : 200.00 W
+"""):
+        assert lines in shown, lines
+    xml = ET.fromstring(query("-x", text=OF_610).out)
+    assert xml.findtext("driver_version") == "610.43.02" and xml.findtext("gpu/gpu_power_readings/current_power_limit") == "700.00 W"
+    fields = "gpu.base.current,bbx.time_run,power_smoothing.curr_profile.ramp_up_rate,power_smoothing.admin_override.percent_tmp_floor"
+    assert query(f"--query-gpu={fields}", "--format=csv", text=OF_610).out == (
+        "gpu.base.current [W], bbx.time_run [seconds], power_smoothing.curr_profile.ramp_up_rate [W/s], "
+        "power_smoothing.admin_override.percent_tmp_floor [%]\n[N/A], [N/A], [N/A], [N/A]\n")
 
 
 # The XML's names of what the log has under its titles.

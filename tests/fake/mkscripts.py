@@ -258,7 +258,7 @@ def script(found, when, name):
     detail = tree(found[f"{when} :: query"])
     held = holders(found[f"{when} :: query-compute-apps"], detail)
     version = dict(re.split(r"\s*:\s*", x, maxsplit=1) for x in found["capabilities :: version"])
-    cuda = version.get("CUDA Version", "0.0").split(".")
+    cuda = version.get("CUDA UMD version", version.get("CUDA Version", "0.0")).split(".")
     yield f"# Made by mkscripts.py from {name}: {when}."
     yield f"driver {row['driver_version']}"
     yield f"nvml {version['NVML version']}"
@@ -281,6 +281,7 @@ def main():
     for capture in map(Path, sys.argv[1:]):
         found = sections(capture.read_text(errors="replace"))
         short = re.sub(r"^nvidia-(geforce-)?|__.*$|-80gb-hbm3", "", capture.stem).replace("rtx-2080-super", "rtx2080s")
+        short += "-610" if "__610." in capture.stem else ""
         for when in ("idle", "load"):
             lines = script(found, when, capture.name)
             (HERE / "scripts" / f"capture-{short}-{when}.nvml").write_text("\n".join(lines) + "\n")
