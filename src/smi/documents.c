@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -21,6 +22,7 @@ enum { VALUE_MAX = 4096 };
 struct document {
 	struct wtl_buf *buf;
 	bool is_xml;
+	unsigned sections;    /* of the text; 0: all */
 	size_t column;	      /* of the text's values */
 	struct wtl_buf value; /* the one that is being made */
 };
@@ -115,6 +117,77 @@ static void walk(struct document *document, size_t depth, const char *from, cons
 	}
 	for (const char *at = to + shared, *slash; (slash = strchr(at, '/')); at = slash + 1)
 		open_folder(document, depth + open++, at, (size_t)(slash - at));
+}
+
+/* ---- Sections ---- */
+
+/* As nvidia-smi names them, but for those of which it prints what wattle does not: SUPPORTED_CLOCKS,
+ * SUPPORTED_GPU_TARGET_TEMP, VOLTAGE. */
+const char *const wtl_smi_section_names[] = {
+	"MEMORY",	   "UTILIZATION",    "ECC",	  "TEMPERATURE",  "POWER",
+	"CLOCK",	   "COMPUTE",	     "PIDS",	  "PERFORMANCE",  "PAGE_RETIREMENT",
+	"ACCOUNTING",	   "ENCODER_STATS",  "FBC_STATS", "ROW_REMAPPER", "GSP_FIRMWARE_VERSION",
+	"POWER_SMOOTHING", "POWER_PROFILES", NULL,
+};
+
+/* What stands at the left of each, in the same order. */
+static const char *const section_titles[][8] = {
+	{"FB Memory Usage", "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"},
+	{"Utilization"},
+	{"ECC Mode", "ECC Errors"},
+	{"Temperature"},
+	{"GPU Power Readings", "GPU Memory Power Readings ", "Module Power Readings"},
+	{"Clocks", "Applications Clocks", "Default Applications Clocks", "Deferred Clocks",
+	 "Max Clocks", "Max Customer Boost Clocks", "Clock Policy"},
+	{"Compute Mode"},
+	{"Processes"},
+	{"Performance State", "Clocks Event Reasons", "Clocks Event Reasons Counters",
+	 "Sparse Operation Mode"},
+	{"Retired Pages"},
+	{"Accounting Mode", "Accounting Mode Buffer Size"},
+	{"Encoder Stats"},
+	{"FBC Stats"},
+	{"Remapped Rows"},
+	{"GSP Firmware Version"},
+	{"Power Smoothing"},
+	{"Workload Power Profiles"},
+};
+
+enum { SECTIONS = sizeof(section_titles) / sizeof(section_titles[0]) };
+
+int wtl_smi_sections_parse(const char *list, unsigned *ret_sections, const char **ret_bad,
+			   size_t *ret_bad_len)
+{
+	unsigned sections = 0;
+
+	for (const char *word = list; word;) {
+		size_t len = strcspn(word, ","), i = 0;
+
+		while (i < SECTIONS && (strlen(wtl_smi_section_names[i]) != len ||
+					strncasecmp(word, wtl_smi_section_names[i], len) != 0))
+			i++;
+		if (i == SECTIONS) {
+			*ret_bad = word;
+			*ret_bad_len = len;
+			return -EINVAL;
+		}
+		sections |= 1u << i;
+		word = word[len] ? word + len + 1 : NULL;
+	}
+	*ret_sections = sections;
+	return 0;
+}
+
+bool wtl_smi_sections_have(unsigned sections, const char *title)
+{
+	size_t len = strcspn(title, "/");
+
+	for (size_t i = 0; i < SECTIONS; i++)
+		for (size_t k = 0; sections >> i & 1 && section_titles[i][k]; k++)
+			if (strlen(section_titles[i][k]) == len &&
+			    strncmp(title, section_titles[i][k], len) == 0)
+				return true;
+	return sections == 0;
 }
 
 /* ---- What is shown ---- */
@@ -264,6 +337,8 @@ static void put_fields(struct document *document, size_t depth, const struct wtl
 
 		if (!path || !is_shown(document, field, row))
 			continue;
+		if (!row->process && !row->mig && !wtl_smi_sections_have(document->sections, path))
+			continue;
 		walk(document, depth, before, path);
 		before = path;
 		at = depth + count_folders(path);
@@ -342,9 +417,11 @@ static void put_versions(struct document *document, size_t depth, const struct w
 	}
 }
 
-static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool is_xml)
+static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool is_xml,
+			unsigned sections)
 {
-	struct document document = {.buf = buf, .is_xml = is_xml, .column = VALUE_COLUMN};
+	struct document document = {
+		.buf = buf, .is_xml = is_xml, .sections = sections, .column = VALUE_COLUMN};
 	size_t depth = is_xml;
 	char attached[32];
 
@@ -368,12 +445,12 @@ static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool i
 	return buf->error;
 }
 
-int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look)
+int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look, unsigned sections)
 {
-	return put_document(buf, look, false);
+	return put_document(buf, look, false, sections);
 }
 
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look)
 {
-	return put_document(buf, look, true);
+	return put_document(buf, look, true, 0);
 }

@@ -63,7 +63,7 @@ TABLE = {
     "query": ((), {
         "query-gpu": FREE, "query-compute-apps": FREE, "query-accounted-apps": FREE, "query-domain": FREE,
         "format": FREE, "id": FREE, "loop": "seconds from 0.001 to 86400", "loop-ms": "milliseconds from 1",
-        "count": "1 to 4294967295", "filename": FREE, "select": FREE, "delay": "seconds from 0.001 to 86400",
+        "count": "1 to 4294967295", "filename": FREE, "select": FREE, "delay": "seconds from 0.001 to 86400", "display": FREE,
         "options": FREE,
     }),
     "limit": (("-i", "0", "-p", "250", "--", "true"), {

@@ -333,6 +333,11 @@ def test_one_table_at_once(query):
     ("dmon", "-l", "1"),
     ("-s", "p"),
     ("-d", "1"),
+    ("-q", "-d", "1"),
+    ("-q", "-d", "POWER,"),
+    ("-q", "-x", "-d", "POWER"),
+    ("-d", "POWER"),
+    ("dmon", "-d", "POWER"),
     ("bogus",),
     ("-lms",),
     ("-lms", "0"),
@@ -707,6 +712,31 @@ def test_log_of_mig_and_of_nobody(query):
     nobody = query("-q")
     assert nobody.code == 0 and nobody.out.count("\nGPU 0000") == 2
     assert nobody.out.count("    Processes                                          : None\n") == 2
+
+
+def test_sections_of_the_log(query):
+    """-d, with nvidia-smi's words: the head, and of each GPU what they name, in the order of the whole."""
+    def shown(*words):
+        return query("-q", *words, script="capture-h100-load").out.splitlines()
+    whole = shown()
+
+    def titles(lines):
+        return [line.partition(" : ")[0].rstrip() for line in lines if re.match("    [A-Z]", line)]
+    assert titles(shown("-d", "POWER,UTILIZATION")) == [
+        "    Utilization", "    GPU Power Readings", "    GPU Memory Power Readings", "    Module Power Readings"]
+    power = shown("--display=power")
+    begin, end = whole.index("    GPU Power Readings"), next(i for i, x in enumerate(whole) if "Power Smoothing" in x)
+    assert without_times(power) == [*without_times(whole[:9]), *whole[begin:end], ""]
+    assert titles(shown("-d", "PIDS")) == ["    Processes"] and any("gpu_burn" in line for line in shown("-d", "PIDS"))
+    assert titles(shown("-d", "clock,COMPUTE,row_remapper")) == [
+        "    Compute Mode", "    Remapped Rows", "    Clocks", "    Applications Clocks", "    Default Applications Clocks",
+        "    Deferred Clocks", "    Max Clocks", "    Max Customer Boost Clocks", "    Clock Policy"]
+    every = "MEMORY,UTILIZATION,ECC,TEMPERATURE,POWER,CLOCK,COMPUTE,PIDS,PERFORMANCE,PAGE_RETIREMENT,ACCOUNTING,ENCODER_STATS,FBC_STATS," \
+            "ROW_REMAPPER,GSP_FIRMWARE_VERSION,POWER_SMOOTHING,POWER_PROFILES"
+    assert set(titles(shown("-d", every))) < set(titles(whole))
+    for word in every.split(","):
+        assert titles(shown("-d", word)), word
+    assert query("-q", "-d", "POWR").complaint() == "wattle: query: -d has no section 'POWR': did you mean POWER?"
 
 
 def test_xml_of_mig(query):

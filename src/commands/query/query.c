@@ -26,11 +26,12 @@
 #define LOOK_NS WTL_NS_PER_S
 
 struct settings {
-	const char *format, *fields, *ids, *columns, *mon_options;
+	const char *format, *fields, *ids, *columns, *mon_options, *display;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
 	bool list, log, xml, dmon, pmon;
 	bool wants_ms;		   /* -lms is given, its number is to come */
 	int64_t loop_ns, delay_ns; /* 0: not given */
+	unsigned sections;	   /* of -q; 0: all */
 	uint64_t count;		   /* 0: not given */
 };
 
@@ -64,6 +65,7 @@ static int set_help(struct wtl_app *app, const struct wtl_option *option, const 
 	WTL_OPTION_DURATION, WTL_OWN(struct settings, field), .least = WTL_NS_PER_MS, \
 							      .most = LOOP_MAX_S * WTL_NS_PER_S
 
+static const struct wtl_option delay_option = {"delay", 0, "SECONDS", "", PERIOD(delay_ns)};
 static const struct wtl_option loop_option = {"loop", 'l', "SECONDS", "", PERIOD(loop_ns)};
 static const struct wtl_option loop_ms_option = {
 	"loop-ms",    0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
@@ -137,8 +139,11 @@ static const struct wtl_option options[] = {
 	 "dmon: columns of p(ower), u(se), c(locks), v(iolations), m(emory), e(rrors), t(raffic), "
 	 "default puc; pmon: u(se), m(emory), default u",
 	 TEXT(columns)},
-	{"delay", 'd', "SECONDS", "dmon, pmon: from one sample to the next (default 1)",
-	 PERIOD(delay_ns)},
+	{"display", 'd', "SECTIONS",
+	 "-q: only these parts, such as POWER,UTILIZATION. dmon, pmon: seconds from one sample to the next "
+	 "(default 1)",
+	 TEXT(display), .words = wtl_smi_section_names},
+	{"delay", 0, "SECONDS", "The same for dmon and pmon alone", PERIOD(delay_ns)},
 	{"options", 'o', "D|T", "dmon, pmon: columns for date (D) and time (T)", TEXT(mon_options)},
 	{0},
 };
@@ -262,8 +267,31 @@ static int choose_mon(struct session *session)
 			     settings->pmon ? "pmon" : "dmon", bad);
 	else if (given[strspn(given, "DT")])
 		wtl_complain(session->app, "-o takes D, T or DT, not '%s'", given);
+	if (settings->display)
+		wtl_option_set(session->app, &delay_option, settings->display);
 	session->period_ns = settings->delay_ns ? settings->delay_ns : WTL_NS_PER_S;
 	return session->app->complained ? WTL_EXIT_USAGE : 0;
+}
+
+static int choose_sections(struct session *session)
+{
+	struct settings *settings = session->app->own;
+	struct wtl_guess guess = {.best = NULL};
+	const char *bad = "";
+	size_t len = 0;
+	char word[32];
+
+	if (!settings->display ||
+	    wtl_smi_sections_parse(settings->display, &settings->sections, &bad, &len) == 0)
+		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : 0), bad);
+	guess.word = word;
+	wtl_guess_words(&guess, wtl_smi_section_names);
+	wtl_complain(session->app,
+		     guess.best ? "-d has no section '%.*s': did you mean %s?"
+				: "-d has no section '%.*s'",
+		     (int)len, bad, guess.best);
+	return WTL_EXIT_USAGE;
 }
 
 static int choose_plain(struct session *session)
@@ -314,7 +342,9 @@ static const char *contradiction(const struct settings *settings)
 		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
 		{forms > 1, "only one of -L, -q (with or without -x), dmon and pmon"},
 		{!mon && (settings->columns || settings->delay_ns || settings->mon_options),
-		 "-s, -d and -o are for dmon and pmon"},
+		 "-s, --delay and -o are for dmon and pmon"},
+		{!mon && settings->display && (!settings->log || settings->xml),
+		 "-d takes sections with -q (without -x), and seconds with dmon and pmon"},
 		{mon && settings->loop_ns, "dmon and pmon take -d, not --loop"},
 		{settings->format && forms > 0 && strcmp(settings->format, "json") != 0,
 		 "-L, -q, -x, dmon and pmon have no --format but json"},
@@ -326,14 +356,14 @@ static const char *contradiction(const struct settings *settings)
 	return NULL;
 }
 
-/* Fields and columns, which are looked at also where JSON tells everything. */
+/* Fields, columns and sections, which are looked at also where JSON tells everything. */
 static int choose_columns(struct session *session)
 {
 	const struct settings *settings = session->app->own;
 
 	if (settings->query)
 		return choose_fields(session);
-	return settings->dmon || settings->pmon ? choose_mon(session) : 0;
+	return settings->dmon || settings->pmon ? choose_mon(session) : choose_sections(session);
 }
 
 /* 0 or the exit code. */
@@ -395,6 +425,7 @@ static unsigned column_parts(const struct session *session)
 /* What has to be read: each part has its price. */
 static unsigned parts(const struct session *session)
 {
+	const unsigned sections = ((const struct settings *)session->app->own)->sections;
 	const unsigned processes = WTL_GPU_READ_PROCESSES;
 	const unsigned everything = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes |
 				    WTL_GPU_READ_USE | WTL_GPU_READ_DETAILS;
@@ -405,8 +436,11 @@ static unsigned parts(const struct session *session)
 	case WTL_QUERY_DOCUMENT:
 		return everything | WTL_GPU_READ_INFOROM;
 	case WTL_QUERY_XML:
-	case WTL_QUERY_LOG:
 		return everything;
+	case WTL_QUERY_LOG:
+		return WTL_GPU_READ_NUMBERS | WTL_GPU_READ_DETAILS |
+		       (sections == 0 ? WTL_GPU_READ_PCIE : 0) |
+		       (wtl_smi_sections_have(sections, "Processes") ? processes : 0);
 	case WTL_QUERY_LIST:
 		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
 	case WTL_QUERY_MON:
@@ -436,6 +470,7 @@ static void build_sample(struct wtl_doc *doc, const void *what)
 static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
 {
 	const struct session *session = what;
+	const struct settings *settings = session->app->own;
 
 	switch (session->form) {
 	case WTL_QUERY_LINES:
@@ -443,7 +478,7 @@ static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_o
 	case WTL_QUERY_LIST:
 		return wtl_smi_list(buf, &session->look);
 	case WTL_QUERY_LOG:
-		return wtl_smi_log(buf, &session->look);
+		return wtl_smi_log(buf, &session->look, settings->sections);
 	case WTL_QUERY_XML:
 		return wtl_smi_xml(buf, &session->look);
 	case WTL_QUERY_MON:
