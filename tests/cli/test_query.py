@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import stat
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOTS, SCRIPTS, fake_library, finish, parse_json, run_wattle, start_wattle
+from test_top import Screen
 
 NOTHING = ("--root", ROOTS / "vm-nothing")
 STAMP = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}(?=, |$)")
@@ -39,6 +41,23 @@ gpu NVIDIA A100-PCIE-40GB
   sensor counter gpu 20
   sensor usage gpu 20
 """
+
+
+@pytest.fixture(name="screen_of")
+def screens_of(tmp_path, wattle):
+    """screen_of("query", …): wattle in tmux."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    opened = []
+
+    def start(*words, **options):
+        folder = tmp_path / f"screen{len(opened)}"
+        folder.mkdir()
+        opened.append(Screen(folder, wattle, *words, **options))
+        return opened[-1]
+    yield start
+    for screen in opened:
+        screen.close()
 
 
 @pytest.fixture(name="query")
@@ -775,7 +794,7 @@ def test_one_look_is_short(query):
     domains = {domain["name"]: domain for domain in slow["domains"]}
     assert "see --loop" in domains["gpu-0"]["reason"] and domains["package-0"]["mean_uncertainty_w"] > 0
     still = query(root=("--root", ROOTS / "xeon-2s-dram")).out
-    assert "dram-0 - W" in still and still.endswith(" (-: its sensor has not moved yet: see --loop)\n")
+    assert "dram-0 - W" in still and still.endswith(" (-: its sensor has not moved yet: see --watch)\n")
 
 
 @pytest.mark.alone
@@ -795,6 +814,28 @@ def test_colours_are_for_terminals(gpus, terminal, wattle):
     assert b"\x1b[" not in terminal(*words, "--no-color", env=fake.env).finish().out_bytes
     assert b"\x1b[" not in terminal(*words, env={**fake.env, "NO_COLOR": "1"}).finish().out_bytes
     assert "\x1b[" not in run_wattle(*words[1:], env=fake.env).out
+
+
+def test_watch_is_a_loop_in_a_pipe(query):
+    words = ("--query-gpu=index,power.draw", "--format=csv", "-c", "3")
+    assert query(*words, "--watch", "-l", "0.02").out == query(*words, "-lms", "20").out
+    assert query("--watch", "--loop", "20ms", "-c", "2").out.count("[0] NVIDIA") == 2
+    result = query("dmon", "--watch")
+    assert result.code == 2 and result.complaint() == "wattle: query: dmon and pmon take -d, not --loop or --watch"
+
+
+def test_watch_redraws_in_place(screen_of, gpus):
+    """Nothing above goes, nothing is left below, lines do not wrap, and what does not fit is counted."""
+    fake = gpus(text=TWO.format(first="process 4321 C 2566").replace("power 0 const 200", "power 0 const 200\n  power 3 const 210"))
+    screen = screen_of("query", *NOTHING, *fake.options, "--watch", "--loop", "0.1", rows=8, columns=60, env=fake.env)
+    screen.wait(r"200 / ")
+    text = screen.wait(r"210 / ").string
+    assert text.startswith("BEFORE\n[0] NVIDIA") and text.count("[0]") == text.count("[1]") == text.count("package-0") == 1
+    assert max(map(len, text.splitlines())) <= 60
+    screen = screen_of("query", *NOTHING, *fake.options, "-q", "--watch", "--loop", "0.1", "-c", "5", rows=8, columns=60, env=fake.env)
+    screen.wait("ENDED 0")
+    text = screen.text()
+    assert re.search(r"\((\d{3}) more lines\)\nENDED 0", text) and text.count("NVSMI LOG") == 1, text
 
 
 def test_hostile_names(query):

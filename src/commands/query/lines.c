@@ -196,7 +196,7 @@ static void put_domains(const struct page *page)
 		waiting += domain->status == WATTLE_STATUS_OK && !look->domain_meters[i].has_power;
 	}
 	if (waiting)
-		wtl_buf_puts(page->buf, " (-: its sensor has not moved yet: see --loop)");
+		wtl_buf_puts(page->buf, " (-: its sensor has not moved yet: see --watch)");
 	if (!shown)
 		wtl_buf_puts(page->buf, "no power of CPUs and memory: see wattle doctor");
 	wtl_buf_putc(page->buf, '\n');

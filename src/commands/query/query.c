@@ -23,12 +23,13 @@
 #define OUTPUT_MAX (64u << 20)
 #define LOOP_MAX_S 86400u
 /* What a first row of means looks back on: ten updates of the slowest common sensor (100 ms). */
-#define LOOK_NS WTL_NS_PER_S
+#define LOOK_NS	 WTL_NS_PER_S
+#define WATCH_NS (2 * WTL_NS_PER_S)
 
 struct settings {
 	const char *format, *fields, *ids, *columns, *mon_options, *display;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
-	bool list, log, xml, dmon, pmon;
+	bool list, log, xml, dmon, pmon, watch;
 	bool wants_ms;		   /* -lms is given, its number is to come */
 	int64_t loop_ns, delay_ns; /* 0: not given */
 	unsigned sections;	   /* of -q; 0: all */
@@ -131,6 +132,9 @@ static const struct wtl_option options[] = {
 	 .set = set_loop},
 	{"loop-ms", 0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
 	 .is_ms = true},
+	{"watch", 0, NULL,
+	 "Go on every 2 seconds, or as --loop says; on a terminal, in place of the sample before",
+	 FLAG(watch)},
 	{"count", 'c', "N", "End after N samples", WTL_OPTION_NUMBER,
 	 WTL_OWN(struct settings, count), .least = 1, .most = UINT32_MAX},
 	{"filename", 'f', "FILE", "Write to FILE instead of standard output", WTL_OPTION_PATH,
@@ -175,7 +179,9 @@ struct session {
 	struct wtl_smi_mon mon;
 	int64_t period_ns; /* 0: once */
 	uint64_t count;
-	bool headed; /* the header is out */
+	bool headed;	/* the header is out */
+	size_t n_lines; /* on the terminal, to be written over */
+	size_t *lines;	/* that, or NULL: samples follow each other */
 	struct wtl_looker looker;
 	struct wtl_look look;
 };
@@ -329,10 +335,15 @@ static bool choose_document(struct session *session)
 	return true;
 }
 
+static bool is_mon(const struct settings *settings)
+{
+	return settings->dmon || settings->pmon;
+}
+
 /* What the options say that cannot be meant; NULL: nothing. */
 static const char *contradiction(const struct settings *settings)
 {
-	const bool mon = settings->dmon || settings->pmon;
+	const bool mon = is_mon(settings);
 	const int forms = settings->list + (settings->xml || settings->log) + mon;
 	const struct {
 		bool wrong;
@@ -345,7 +356,8 @@ static const char *contradiction(const struct settings *settings)
 		 "-s, --delay and -o are for dmon and pmon"},
 		{!mon && settings->display && (!settings->log || settings->xml),
 		 "-d takes sections with -q (without -x), and seconds with dmon and pmon"},
-		{mon && settings->loop_ns, "dmon and pmon take -d, not --loop"},
+		{mon && (settings->loop_ns || settings->watch),
+		 "dmon and pmon take -d, not --loop or --watch"},
 		{settings->format && forms > 0 && strcmp(settings->format, "json") != 0,
 		 "-L, -q, -x, dmon and pmon have no --format but json"},
 	};
@@ -363,7 +375,17 @@ static int choose_columns(struct session *session)
 
 	if (settings->query)
 		return choose_fields(session);
-	return settings->dmon || settings->pmon ? choose_mon(session) : choose_sections(session);
+	return is_mon(settings) ? choose_mon(session) : choose_sections(session);
+}
+
+static void choose_pace(struct session *session)
+{
+	const struct settings *settings = session->app->own;
+
+	session->period_ns = settings->loop_ns || !settings->watch ? settings->loop_ns : WATCH_NS;
+	session->count = settings->count;
+	if (settings->watch && !session->app->settings.output_path && wtl_redraw_is_possible())
+		session->lines = &session->n_lines;
 }
 
 /* 0 or the exit code. */
@@ -377,8 +399,7 @@ static int choose_form(struct session *session)
 		wtl_complain(session->app, "%s", wrong);
 		return WTL_EXIT_USAGE;
 	}
-	session->period_ns = settings->loop_ns;
-	session->count = settings->count;
+	choose_pace(session);
 	code = choose_columns(session);
 	if (code)
 		return code;
@@ -386,7 +407,7 @@ static int choose_form(struct session *session)
 		return 0;
 	if (settings->query)
 		return choose_csv(session);
-	if (settings->dmon || settings->pmon)
+	if (is_mon(settings))
 		return 0;
 	if (settings->list || settings->xml || settings->log) {
 		session->form = settings->list	? WTL_QUERY_LIST
@@ -467,9 +488,9 @@ static void build_sample(struct wtl_doc *doc, const void *what)
 	wtl_look_doc(doc, &session->look);
 }
 
-static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int put_sample(struct wtl_buf *buf, const struct session *session,
+		      const struct wtl_output_style *style)
 {
-	const struct session *session = what;
 	const struct settings *settings = session->app->own;
 
 	switch (session->form) {
@@ -495,13 +516,29 @@ static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_o
 	return -EINVAL;
 }
 
+static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+	struct wtl_buf text;
+	int rc;
+
+	if (!session->lines)
+		return put_sample(buf, session, style);
+	wtl_buf_init(&text, OUTPUT_MAX);
+	rc = put_sample(&text, session, style);
+	if (rc == 0)
+		wtl_redraw(buf, wtl_buf_str(&text), session->lines);
+	wtl_buf_done(&text);
+	return rc;
+}
+
 static int write_sample(struct session *session)
 {
 	static const struct wtl_thing sample = {.build = build_sample, .text = text_sample};
 	const struct wtl_result result = {.thing = &sample, .what = session, .max = OUTPUT_MAX};
 	int rc = wtl_sink_write(session->app, session->looker.io, &result);
 
-	session->headed = true;
+	session->headed = !session->lines;
 	/* The next one goes behind it. */
 	session->app->settings.append = session->app->settings.output_path != NULL;
 	return rc;
@@ -686,6 +723,8 @@ const struct wtl_command wtl_command_query = {
 	.examples =
 		"wattle query\n"
 		"    a line a GPU\n\n"
+		"wattle query --watch\n"
+		"    the same every 2 s, in place\n\n"
 		"wattle query --query-gpu=name,power.draw --format=csv,noheader,nounits -lms 200\n"
 		"    as nvidia-smi, every 200 ms\n\n"
 		"wattle query --query-gpu=name,energy.total,cpu.power.draw --format=csv -l 1\n"

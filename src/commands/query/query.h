@@ -11,6 +11,7 @@
 #include "smi/smi.h"
 
 struct wtl_app;
+struct wtl_buf;
 struct wattle_meter;
 struct wtl_gpu_reader;
 
@@ -58,6 +59,12 @@ void wtl_looker_done(struct wtl_looker *looker);
 int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns);
 /* Reads all that is asked for. The look is borrowed until the next one. */
 void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
+
+/* Is standard output a terminal on which a sample can take the place of the one before? */
+bool wtl_redraw_is_possible(void);
+/* Appends the text so that it does: as many lines as fit, each cut at the edge. *lines is for the next one's use; it
+ * begins at 0. */
+void wtl_redraw(struct wtl_buf *buf, const char *text, size_t *lines);
 
 /*
  * The places (in gpus[]) that a list of indices, UUIDs, bus ids and serial numbers names, in the
