@@ -227,7 +227,7 @@ static bool is_shown(const struct document *document, const struct wtl_smi_field
 	const uint64_t capability = major_of(gpu->compute_capability);
 	const bool is_old = capability > 0 && capability < 8;
 	const bool has_margin =
-		gpu->numbers[WTL_GPU_TEMPERATURE_MARGIN_C].status != WATTLE_STATUS_ABSENT;
+		gpu->numbers[WTL_GPU_TEMPERATURE_MARGIN_C].status == WATTLE_STATUS_OK;
 
 	if (!document->is_xml && major_of(row->look->driver) < field->title_since)
 		return false;

@@ -20,6 +20,7 @@ MAKE(hex1, HEX, .digits = 1);
 MAKE(hex2, HEX, .digits = 2);
 MAKE(hex4, HEX, .digits = 4);
 MAKE(mask, HEX, .digits = 16, .json = WTL_SMI_JSON_REASONS);
+MAKE(hex, HEX, .digits = 1, .is_small = true, .json = WTL_SMI_JSON_HEX);
 MAKE(guid, HEX, .digits = 16, .is_small = true, .json = WTL_SMI_JSON_HEX);
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -33,6 +34,14 @@ FLAG(active, "Not Active", "Active");
 FLAG(valid, "invalid", "valid");
 FLAG(degraded, "Full", "Degraded");
 FLAG(truth, "False", "True");
+/* NVML's numbers. */
+WORDS(brand,
+      LIST("Unknown", "Quadro", "Tesla", "NVS", "Grid", "GeForce", "Titan",
+	   "NVIDIA Virtual Applications", "NVIDIA Virtual PC", "NVIDIA Virtual Compute Server",
+	   "NVIDIA RTX Virtual Workstation", "NVIDIA Cloud Gaming", "Quadro RTX", "NVIDIA RTX",
+	   "NVIDIA", "GeForce RTX", "Titan RTX"));
+WORDS(architecture, LIST("Tesla", "Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing",
+			 "Ampere", "Ada Lovelace", "Hopper", "Blackwell"));
 WORDS(addressing, LIST("None", "HMM", "ATS"));
 WORDS(mode, LIST("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"));
 
@@ -78,17 +87,23 @@ WORDS(peer, LIST("Direct Connected", "Switch Connected"), .json_words = LIST("di
 #define GEN(t, e)      PCI("GPU Link Info/PCIe Generation/" t, "pci_gpu_link_info/pcie_gen/" e)
 #define WIDTH(t, e) \
 	PCI("GPU Link Info/Link Width/" t, "pci_gpu_link_info/link_widths/" e), .suffix = "x"
-#define FB(t, e)	AT("FB Memory Usage/" t, "fb_memory_usage/" e)
-#define PROTECTED(t, e) AT("Conf Compute Protected Memory Usage/" t, "cc_protected_memory_usage/" e)
-#define ENCODER(t, e)	AT("Encoder Stats/" t, "encoder_stats/" e)
-#define ROWS(t, e)	AT("Remapped Rows/" t, "remapped_rows/" e), .when = WTL_SMI_REMAPPED
-#define NEVER_HOT(t)	NEVER("Temperature/" t, NULL, .when = WTL_SMI_NO_MARGIN)
-#define NEVER_NEAR(t)                                         \
-	NEVER("Temperature/" t, NULL, .when = WTL_SMI_MARGIN, \
-	      .title_of_610 = "Temperature/" t " Specification")
+#define FB(t, e)	  AT("FB Memory Usage/" t, "fb_memory_usage/" e)
+#define BAR1(t, e)	  AT("BAR1 Memory Usage/" t, "bar1_memory_usage/" e)
+#define CAPTURE(t, e)	  AT("FBC Stats/" t, "fbc_stats/" e)
+#define PROTECTED(t, e)	  AT("Conf Compute Protected Memory Usage/" t, "cc_protected_memory_usage/" e)
+#define ENCODER(t, e)	  AT("Encoder Stats/" t, "encoder_stats/" e)
+#define ROWS(t, e)	  AT("Remapped Rows/" t, "remapped_rows/" e), .when = WTL_SMI_REMAPPED
 #define TEMPERATURE(t, e) AT("Temperature/" t, "temperature/" e), .suffix = " C"
-#define BOARD(t, e)	  AT("GPU Power Readings/" t, "gpu_power_readings/" e)
-#define CEILING(t, e)	  BOARD(t, e), .title_of_610 = "GPU Power Readings/GPU Ceiling Power Limit/" t
+/* As temperatures where the GPU knows no margins, else as margins. */
+#define LIMIT_C(t, e, which, json_key)                                                     \
+	FIELD(COUNT(which##_C, json_key "_temperature_c"), TEMPERATURE(t, e "_threshold"), \
+	      .when = WTL_SMI_NO_MARGIN)
+#define LIMIT_MARGIN(t, e, which, json_key)                                  \
+	FIELD(OF(signed_number, which##_MARGIN_C, json_key "_margin_c"),     \
+	      TEMPERATURE(t, e "_tlimit_threshold"), .when = WTL_SMI_MARGIN, \
+	      .title_of_610 = "Temperature/" t " Specification")
+#define BOARD(t, e)   AT("GPU Power Readings/" t, "gpu_power_readings/" e)
+#define CEILING(t, e) BOARD(t, e), .title_of_610 = "GPU Power Readings/GPU Ceiling Power Limit/" t
 #define BASE_POWER(t) \
 	NEVER("GPU Power Readings/GPU Base Power/" t " Base Power", NULL, .title_since = 610)
 #define MEMORY_POWER(t, e) AT("GPU Memory Power Readings /" t, "gpu_memory_power_readings/" e)
@@ -195,8 +210,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	COLUMN("count", KIND(count), "How many GPUs the machine has"),
 	ROW("name", TEXT(name), AT("Product Name", "product_name"), "The maker's name of the GPU",
 	    .alias = "gpu_name"),
-	NEVER("Product Brand", "product_brand"),
-	NEVER("Product Architecture", "product_architecture"),
+	FIELD(OF(brand, BRAND, "brand"), AT("Product Brand", "product_brand")),
+	FIELD(OF(architecture, ARCHITECTURE, "architecture"),
+	      AT("Product Architecture", "product_architecture")),
 	ROW("display_mode", KIND(deprecated), AT("Display Mode", "display_mode"),
 	    "Withdrawn by NVIDIA", .help = 13),
 	ROW("display_attached", OF(yes, DISPLAY_ATTACHED, "display_attached"),
@@ -231,16 +247,16 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    .alias = "gpu_serial", .help = 2),
 	ROW("uuid", TEXT(uuid), AT("GPU UUID", "uuid"),
 	    "The GPU's own identifier, which never changes", .alias = "gpu_uuid"),
-	NEVER("GPU PDI", NULL),
-	NEVER("Minor Number", "minor_number"),
+	FIELD(OF(guid, PDI, "pdi"), .title = "GPU PDI"),
+	FIELD(COUNT(MINOR_NUMBER, "minor_number"), AT("Minor Number", "minor_number")),
 	ROW("vbios_version", TEXT(vbios), AT("VBIOS Version", "vbios_version"),
 	    "The version of the board's BIOS", .help = 15),
+	FIELD(OF(yes, MULTI_GPU_BOARD, "multi_gpu_board"), AT("MultiGPU Board", "multigpu_board")),
+	FIELD(OF(hex, BOARD_ID, "board_id"), AT("Board ID", "board_id")),
+	FIELD(TEXT(board_part), AT("Board Part Number", "board_part_number")),
+	NEVER("GPU Part Number", "gpu_part_number"),
+	NEVER("FRU Part Number", "gpu_fru_part_number"),
 	FIELD(COUNT(MODULE_ID, NULL), XML("gpu_module_id")),
-	NEVER("MultiGPU Board", NULL),
-	NEVER("Board ID", NULL),
-	NEVER("Board Part Number", NULL),
-	NEVER("GPU Part Number", NULL),
-	NEVER("FRU Part Number", NULL),
 	ROW("platform.chassis_serial_number", TEXT_WITH(chassis, chassis_serial, PLATFORM_HOST),
 	    PLATFORM("Chassis Serial Number", "chassis_serial_number"),
 	    "The serial number of the chassis; empty where it has none", .help = 35),
@@ -288,8 +304,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	       "Whether the info ROM is whole: valid or invalid. Looked at once a minute"),
 	NEVER("Inforom BBX Object Flush/Latest Timestamp", NULL),
 	NEVER("Inforom BBX Object Flush/Latest Duration", NULL),
-	NONE("bbx.time_run", .title = "Inforom Time Data/Time Run", .title_since = 610, .help = 36,
-	     .unit = "seconds"),
+	COLUMN("bbx.time_run", COUNT(TIME_RUN_S, "time_run_s"),
+	       "How long the GPU has run since its first start", .unit = "seconds",
+	       .title = "Inforom Time Data/Time Run", .title_since = 610, .help = 36),
 	NONE("gom.current", AT("GPU Operation Mode/Current", "gpu_operation_mode/current_gom"),
 	     .alias = "gpu_operation_mode.current", .help = 18),
 	NONE("gom.pending", AT("GPU Operation Mode/Pending", "gpu_operation_mode/pending_gom"),
@@ -306,7 +323,7 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    AT("GPU Recovery Action", "gpu_recovery_action"),
 	    "What a fault makes necessary: None, Reset, Reboot, Drain P2P, Drain and Reset",
 	    .help = 17),
-	NEVER("GSP Firmware Version", NULL),
+	FIELD(TEXT(gsp_firmware), AT("GSP Firmware Version", "gsp_firmware_version")),
 	NEVER("IBMNPU/Relaxed Ordering Mode", NULL),
 	ROW("pci.bus", PLACE(hex2, ADDRESS, pci_bus), PCI("Bus", "pci_bus"), "The PCI bus, in hex",
 	    .help = 5),
@@ -354,8 +371,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    WIDTH("Current", "current_link_width"), "PCIe lanes in use now", .help = 11),
 	NEVER("PCI/Bridge Chip/Type", NULL),
 	NEVER("PCI/Bridge Chip/Firmware", NULL),
-	NEVER("PCI/Replays Since Reset", NULL),
-	NEVER("PCI/Replay Number Rollovers", NULL),
+	FIELD(COUNT(PCIE_REPLAYS, "pcie_replays"), PCI("Replays Since Reset", "replay_counter")),
+	FIELD(COUNT(PCIE_REPLAY_ROLLOVERS, "pcie_replay_rollovers"),
+	      PCI("Replay Number Rollovers", "replay_rollover_counter")),
 	ROW("pcie.tx", RATE(PCIE_TX_BYTES_PER_S, "pcie_tx_bytes_per_s"),
 	    PCI("Tx Throughput", "tx_util"), "wattle's own: what the GPU sends over PCIe",
 	    .help = 39),
@@ -408,9 +426,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    "Of it, what programs hold"),
 	ROW("memory.free", MIB(MEMORY_FREE_BYTES, "memory_free_bytes"), FB("Free", "free"),
 	    "Of it, what is free"),
-	NEVER("BAR1 Memory Usage/Total", "bar1_memory_usage/total"),
-	NEVER("BAR1 Memory Usage/Used", "bar1_memory_usage/used"),
-	NEVER("BAR1 Memory Usage/Free", "bar1_memory_usage/free"),
+	FIELD(MIB(BAR1_TOTAL_BYTES, "bar1_total_bytes"), BAR1("Total", "total")),
+	FIELD(MIB(BAR1_USED_BYTES, "bar1_used_bytes"), BAR1("Used", "used")),
+	FIELD(MIB(BAR1_FREE_BYTES, "bar1_free_bytes"), BAR1("Free", "free")),
 	ROW("protected_memory.total", MIB(PROTECTED_TOTAL_BYTES, "protected_total_bytes"),
 	    PROTECTED("Total", "total"), "Memory for confidential computing", .help = 33),
 	ROW("protected_memory.used", MIB(PROTECTED_USED_BYTES, "protected_used_bytes"),
@@ -437,9 +455,11 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    ENCODER("Average FPS", "average_fps"), "Their mean frames a second"),
 	ROW("encoder.stats.averageLatency", COUNT(ENCODER_LATENCY_US, "encoder_latency_us"),
 	    ENCODER("Average Latency", "average_latency"), "Their mean latency in microseconds"),
-	NEVER("FBC Stats/Active Sessions", NULL),
-	NEVER("FBC Stats/Average FPS", NULL),
-	NEVER("FBC Stats/Average Latency", NULL),
+	FIELD(COUNT(CAPTURE_SESSIONS, "capture_sessions"),
+	      CAPTURE("Active Sessions", "session_count")),
+	FIELD(COUNT(CAPTURE_FPS, "capture_frames_per_s"), CAPTURE("Average FPS", "average_fps")),
+	FIELD(COUNT(CAPTURE_LATENCY_US, "capture_latency_us"),
+	      CAPTURE("Average Latency", "average_latency")),
 	NONE("dramEncryption.mode.current", AT("DRAM Encryption Mode/Current", NULL)),
 	NONE("dramEncryption.mode.pending", AT("DRAM Encryption Mode/Pending", NULL)),
 	ROW("ecc.mode.current", SWITCH(ECC_MODE, "ecc"),
@@ -466,8 +486,12 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 		    "in microcontrollers"),
 	SRAM_SOURCE("pcie", PCIE, "pcie", "PCIE", "in the PCIe unit"),
 	SRAM_SOURCE("other", OTHER, "other", "Other", "elsewhere"),
-	NEVER("ECC Errors/Channel Repair Pending", NULL, .when = WTL_SMI_SRAM),
-	NEVER("ECC Errors/TPC Repair Pending", NULL, .when = WTL_SMI_SRAM),
+	FIELD(OF(yes, CHANNEL_REPAIR_PENDING, "channel_repair_pending"),
+	      AT("ECC Errors/Channel Repair Pending", "ecc_errors/channel_repair_pending"),
+	      .when = WTL_SMI_SRAM),
+	FIELD(OF(yes, TPC_REPAIR_PENDING, "tpc_repair_pending"),
+	      AT("ECC Errors/TPC Repair Pending", "ecc_errors/tpc_repair_pending"),
+	      .when = WTL_SMI_SRAM),
 	NEVER("ECC Errors/Unrepairable Memory", NULL, .when = WTL_SMI_SRAM),
 	NONE("retired_pages.single_bit_ecc.count", AT("Retired Pages/Single Bit ECC", NULL),
 	     .alias = "retired_pages.sbe"),
@@ -509,24 +533,28 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    TEMPERATURE("GPU T.Limit Temp", "gpu_temp_tlimit"),
 	    "Degrees below the temperature at which it slows down",
 	    .title_of_610 = "Temperature/GPU Current T.Limit Temp"),
-	NEVER_HOT("GPU Shutdown Temp"),
-	NEVER_NEAR("GPU Shutdown T.Limit Temp"),
-	NEVER_HOT("GPU Slowdown Temp"),
-	NEVER_NEAR("GPU Slowdown T.Limit Temp"),
-	NEVER_HOT("GPU Max Operating Temp"),
-	NEVER_NEAR("GPU Max Operating T.Limit Temp"),
-	NEVER("Temperature/GPU Target Temperature", NULL,
+	LIMIT_C("GPU Shutdown Temp", "gpu_temp_max", SHUTDOWN, "shutdown"),
+	LIMIT_MARGIN("GPU Shutdown T.Limit Temp", "gpu_temp_max", SHUTDOWN, "shutdown"),
+	LIMIT_C("GPU Slowdown Temp", "gpu_temp_slow", SLOWDOWN, "slowdown"),
+	LIMIT_MARGIN("GPU Slowdown T.Limit Temp", "gpu_temp_slow", SLOWDOWN, "slowdown"),
+	LIMIT_C("GPU Max Operating Temp", "gpu_temp_max_gpu", MAX_OPERATING, "max_operating"),
+	LIMIT_MARGIN("GPU Max Operating T.Limit Temp", "gpu_temp_max_gpu", MAX_OPERATING,
+		     "max_operating"),
+	FIELD(COUNT(TARGET_C, "target_temperature_c"),
+	      TEMPERATURE("GPU Target Temperature", "gpu_target_temperature"),
 	      .title_of_610 = "Temperature/GPU Target Temperature Specification"),
 	ROW("temperature.memory", COUNT(MEMORY_TEMPERATURE_C, "memory_temperature_c"),
 	    TEMPERATURE("Memory Current Temp", "memory_temp"),
 	    "The memory's temperature in degrees Celsius", .unknown = "N/A"),
+	LIMIT_C("Memory Max Operating Temp", "gpu_temp_max_mem", MEMORY_MAX_OPERATING,
+		"memory_max_operating"),
+	LIMIT_MARGIN("Memory Max Operating T.Limit Temp", "gpu_temp_max_mem", MEMORY_MAX_OPERATING,
+		     "memory_max_operating"),
 	COLUMN("power.management", KIND(deprecated), "Withdrawn by NVIDIA"),
 	FIELD(OF(pstate, PSTATE, NULL), XML("gpu_power_readings/power_state")),
 	ROW("power.draw", WATTS(POWER_UW, "power_w"), XML("gpu_power_readings/power_draw"),
 	    "The board's power: the mean of a second from Ampere on (but for GA100), else of the moment",
 	    .older = "power_readings/power_draw"),
-	NEVER_HOT("Memory Max Operating Temp"),
-	NEVER_NEAR("Memory Max Operating T.Limit Temp"),
 	ROW("power.draw.average", WATTS(POWER_AVERAGE_UW, "power_average_w"),
 	    BOARD("Average Power Draw", "average_power_draw"), "The board's mean power",
 	    .alias = "gpu.power.draw.average"),
@@ -657,7 +685,8 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	ROW("clocks.max.video", MHZ(CLOCK_VIDEO_MAX_MHZ, "clock_video_max_mhz"),
 	    AT("Max Clocks/Video", "max_clocks/video_clock"),
 	    "wattle's own: the highest video clock", .help = 40),
-	NEVER("Max Customer Boost Clocks/Graphics", NULL),
+	FIELD(MHZ(CLOCK_GRAPHICS_BOOST_MAX_MHZ, "clock_graphics_boost_max_mhz"),
+	      AT("Max Customer Boost Clocks/Graphics", "max_customer_boost_clocks/graphics_clock")),
 	NEVER("Clock Policy/Auto Boost", NULL),
 	NEVER("Clock Policy/Auto Boost Default", NULL),
 	ROW("fabric.state", OF(fabric_state, FABRIC_STATE, "fabric_state"),

@@ -180,6 +180,33 @@ def values(row):
             yield f"  answer {function} DEPRECATED"
 
 
+# What only -q has: the fake's key, and the titles of its values.
+LIMITS = ("GPU Shutdown", "GPU Slowdown", "Memory Max Operating", "GPU Max Operating")
+TITLES = [
+    ("nvmlDeviceGetBoardId", "Board ID"), ("nvmlDeviceGetPdi", "GPU PDI"),
+    ("nvmlDeviceGetMultiGpuBoard", "MultiGPU Board"), ("nvmlDeviceGetBoardPartNumber", "Board Part Number"),
+    ("nvmlDeviceGetGspFirmwareVersion", "GSP Firmware Version"), ("nvmlDeviceGetBBXTimeData_v1", "Inforom Time Data/Time Run"),
+    ("nvmlDeviceGetPcieReplayCounter", "PCI/Replays Since Reset"), ("field:95:0", "PCI/Replay Number Rollovers"),
+    ("nvmlDeviceGetBAR1MemoryInfo", *(f"BAR1 Memory Usage/{x}" for x in ("Total", "Used", "Free"))),
+    ("nvmlDeviceGetFBCStats", *(f"FBC Stats/{x}" for x in ("Active Sessions", "Average FPS", "Average Latency"))),
+    ("nvmlDeviceGetRepairStatus", *(f"ECC Errors/{x} Repair Pending" for x in ("Channel", "TPC"))),
+    ("nvmlDeviceGetMaxCustomerBoostClock:0", "Max Customer Boost Clocks/Graphics"),
+    *((f"nvmlDeviceGetTemperatureThreshold:{i}", f"Temperature/{x} Temp") for i, x in enumerate(LIMITS)),
+    *((f"field:{193 + i}:0", f"Temperature/{x} T.Limit Temp") for i, x in enumerate(LIMITS)),
+    ("nvmlDeviceGetTemperatureThreshold:5", "Temperature/GPU Target Temperature"),
+]
+BRANDS = {"GeForce": 5, "NVIDIA": 14}
+
+
+def titles(detail):
+    """The values of TITLES, without their units."""
+    yield f"  value nvmlDeviceGetBrand {BRANDS[detail[('Product Brand',)][0]]}"
+    for key, *names in TITLES:
+        found = [(detail.get(tuple(x.split("/"))) or detail.get(tuple(f"{x} Specification".split("/"))) or ["N/A"])[0] for x in names]
+        if "N/A" not in found:
+            yield f"  value {key} {' '.join(str(WORDS.get(x, x.split()[0])) for x in found)}"
+
+
 def details(row, detail):
     """What is read on request. Of a healthy fabric the captures tell no health."""
     mode = detail.get(("GPU Virtualization Mode", "Virtualization Mode"), ["N/A"])[0]
@@ -271,6 +298,7 @@ def script(found, when, name):
     yield from state(row, detail)
     yield from values(row)
     yield from details(row, detail)
+    yield from titles(detail)
     yield from migs(found["capabilities :: list"], detail)
     yield from processes(held, found[f"{when} :: pmon"], detail)
 

@@ -151,6 +151,8 @@ static void put_identity(struct wtl_node *to, const struct wtl_gpu *gpu)
 	wtl_doc_known(to, "inforom_oem", gpu->inforom_oem);
 	wtl_doc_known(to, "inforom_ecc", gpu->inforom_ecc);
 	wtl_doc_known(to, "inforom_power", gpu->inforom_power);
+	wtl_doc_known(to, "board_part", gpu->board_part);
+	wtl_doc_known(to, "gsp_firmware", gpu->gsp_firmware);
 }
 
 static void put_meter(struct wtl_node *to, const struct wtl_look_meter *meter)

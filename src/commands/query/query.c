@@ -443,6 +443,14 @@ static unsigned column_parts(const struct session *session)
 	return what;
 }
 
+static unsigned mon_parts(const struct wtl_smi_mon *mon)
+{
+	if (mon->processes)
+		return WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE;
+	return WTL_GPU_READ_NUMBERS | (strchr(mon->select, 't') ? WTL_GPU_READ_PCIE : 0) |
+	       (strpbrk(mon->select, "me") ? WTL_GPU_READ_DETAILS : 0);
+}
+
 /* What has to be read: each part has its price. */
 static unsigned parts(const struct session *session)
 {
@@ -465,10 +473,7 @@ static unsigned parts(const struct session *session)
 	case WTL_QUERY_LIST:
 		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
 	case WTL_QUERY_MON:
-		if (session->mon.processes)
-			return processes | WTL_GPU_READ_USE;
-		return WTL_GPU_READ_NUMBERS |
-		       (strchr(session->mon.select, 't') ? WTL_GPU_READ_PCIE : 0);
+		return mon_parts(&session->mon);
 	case WTL_QUERY_CSV:
 		break;
 	}
