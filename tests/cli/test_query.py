@@ -800,6 +800,11 @@ def test_lines(query):
     assert second.startswith("[1] NVIDIA A100-PCIE-40GB | ") and second.endswith("|")
     assert rest.startswith("package-0 ~ ") and "gpu" not in rest
     assert "°" not in query("--ascii").out
+    assert "enc" not in first and "dec" not in first
+    video = query(text=TWO.format(first="process 4321 C 2566").replace("utilization 50 10 0 0", "utilization 50 10 88 5")).out
+    assert " MiB | enc 88 %, dec 5 % | " in video.splitlines()[0]
+    video = query(text=TWO.format(first="").replace("utilization 50 10 0 0", "utilization 50 10 0 5")).out
+    assert video.splitlines()[0].endswith(" MiB | dec 5 % |")
 
 
 def test_one_look_is_short(query):

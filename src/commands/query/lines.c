@@ -97,6 +97,30 @@ static void put_figures(const struct page *page, const struct wtl_gpu *gpu)
 	wtl_buf_puts(page->buf, " |");
 }
 
+/* Encoder and decoder, as long as they work: most never do. */
+static void put_video(const struct page *page, const struct wtl_gpu *gpu)
+{
+	static const struct {
+		enum wtl_gpu_number number;
+		const char *name;
+	} engines[] = {{WTL_GPU_ENCODER_PERCENT, "enc"}, {WTL_GPU_DECODER_PERCENT, "dec"}};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		const struct wtl_gpu_value *use = &gpu->numbers[engines[i].number];
+
+		if (use->status != WATTLE_STATUS_OK || use->value == 0)
+			continue;
+		wtl_buf_puts(page->buf, any ? ", " : " ");
+		put_color(page, GREEN);
+		wtl_buf_printf(page->buf, "%s %llu %%", engines[i].name,
+			       (unsigned long long)use->value);
+		put_color(page, PLAIN);
+		any = true;
+	}
+	wtl_buf_puts(page->buf, any ? " |" : "");
+}
+
 static void put_escaped(const struct page *page, const char *text)
 {
 	wtl_layout_text(page->buf, text, page->style);
@@ -148,6 +172,7 @@ static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 		return;
 	}
 	put_figures(page, gpu);
+	put_video(page, gpu);
 	for (size_t i = 0; i < gpu->n_processes; i++)
 		put_process(page, &gpu->processes[i]);
 	wtl_buf_putc(page->buf, '\n');
