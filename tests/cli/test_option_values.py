@@ -48,7 +48,7 @@ TABLE = {
         "from": TIME, "to": TIME, "by": "process, user, command", "top": "0 to 65536", "policy": "idle=recorded",
         "format": "text, json, ndjson or csv", "intensity": FREE,
     }),
-    "export": (("none.wattle",), {"to": "csv, json or ndjson", "what": "samples, power, processes"}),
+    "export": (("none.wattle",), {"format": "csv, json or ndjson", "what": "samples, power, processes"}),
     "mark": (("begin", "x"), {"file": FREE}),
     "top": (("--once",), {
         "rows": "0 to 900", "filter": FREE, "sort": "there is no field", "config": FREE, "replay": FREE,
