@@ -313,6 +313,16 @@ def test_a_field_that_there_is_not(query, field):
     assert query("--query-gpu=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
 
 
+def test_short_options_of_other_commands(query, tmp_path):
+    """-f and -o are nvidia-smi's here: who means a format, or a file, is told, and no file "json" is made."""
+    for name in ("json", "csv"):
+        result = query("-f", name, cwd=tmp_path)
+        assert result.code == 2 and "-f is a file here, as in nvidia-smi: --format takes" in result.complaint()
+    assert query("-o", "x.json", cwd=tmp_path).complaint().endswith("-o are for dmon and pmon; -f names a file")
+    assert list(tmp_path.iterdir()) == [tmp_path / "script.nvml"]
+    assert query("-f", "./json", "-L", cwd=tmp_path).code == 0 and (tmp_path / "json").read_text().startswith("GPU 0: ")
+
+
 def test_each_table_has_its_fields(query):
     for option, other in (("compute-apps", "power.draw"), ("domain", "pid")):
         result = query(f"--query-{option}={other}", "--format=csv")

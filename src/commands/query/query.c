@@ -335,14 +335,21 @@ static bool choose_document(struct session *session)
 	return true;
 }
 
+/* "-f json" means a format in the other commands; a file of that name is ./json. */
+static bool is_format(const char *path)
+{
+	return path && wtl_writer_find(path);
+}
+
 static bool is_mon(const struct settings *settings)
 {
 	return settings->dmon || settings->pmon;
 }
 
 /* What the options say that cannot be meant; NULL: nothing. */
-static const char *contradiction(const struct settings *settings)
+static const char *contradiction(const struct wtl_app *app)
 {
+	const struct settings *settings = app->own;
 	const bool mon = is_mon(settings);
 	const int forms = settings->list + (settings->xml || settings->log) + mon;
 	const struct {
@@ -350,10 +357,12 @@ static const char *contradiction(const struct settings *settings)
 		const char *text;
 	} rules[] = {
 		{settings->wants_ms, "-lms needs a value: MS"},
+		{is_format(app->settings.output_path),
+		 "-f is a file here, as in nvidia-smi: --format takes text, json, ndjson or csv"},
 		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
 		{forms > 1, "only one of -L, -q (with or without -x), dmon and pmon"},
 		{!mon && (settings->columns || settings->delay_ns || settings->mon_options),
-		 "-s, --delay and -o are for dmon and pmon"},
+		 "-s, --delay and -o are for dmon and pmon; -f names a file"},
 		{!mon && settings->display && (!settings->log || settings->xml),
 		 "-d takes sections with -q (without -x), and seconds with dmon and pmon"},
 		{mon && (settings->loop_ns || settings->watch),
@@ -392,7 +401,7 @@ static void choose_pace(struct session *session)
 static int choose_form(struct session *session)
 {
 	const struct settings *settings = session->app->own;
-	const char *wrong = contradiction(settings);
+	const char *wrong = contradiction(session->app);
 	int code;
 
 	if (wrong) {
