@@ -71,7 +71,7 @@ def main():
         seek, seek_peak = measured(WATTLE, "top", "--once", "--replay", path)
         print(f"  wattle top, to the end  {seek:8.3f} s  {seek_peak:6.0f} MB   a seek: {seek / report:.0f} times the summary's, "
               f"{seek / replay:.2f} times going by all of it", flush=True)
-        export, export_peak = measured(WATTLE, "export", "--to", "ndjson", "-o", lines, path)
+        export, export_peak = measured(WATTLE, "export", "-f", "ndjson", "-o", lines, path)
         print(f"  wattle export (samples) {export:8.3f} s  {export_peak:6.0f} MB   {lines.stat().st_size / path.stat().st_size:.1f} "
               f"times the recording's size", flush=True)
         plain = read_lines(lines)

@@ -163,6 +163,33 @@ enum wtl_gpu_number {
 	WTL_GPU_PLATFORM_HOST,	      /* which machine in the slot */
 	WTL_GPU_PLATFORM_PEER,	      /* 0: joined directly to its peers, 1: by switches */
 	WTL_GPU_PLATFORM_GUID,	      /* in the fabric */
+	WTL_GPU_BRAND,		      /* NVML's numbers, as the next */
+	WTL_GPU_ARCHITECTURE,
+	WTL_GPU_MINOR_NUMBER,	 /* of /dev/nvidia0, ... */
+	WTL_GPU_MULTI_GPU_BOARD, /* 0 or 1 */
+	WTL_GPU_BOARD_ID,
+	WTL_GPU_PDI,	    /* of this very device */
+	WTL_GPU_TIME_RUN_S, /* since its first start */
+	WTL_GPU_PCIE_REPLAYS,
+	WTL_GPU_PCIE_REPLAY_ROLLOVERS,
+	WTL_GPU_BAR1_TOTAL_BYTES,
+	WTL_GPU_BAR1_FREE_BYTES,
+	WTL_GPU_BAR1_USED_BYTES,
+	WTL_GPU_CAPTURE_SESSIONS, /* of the frame buffer */
+	WTL_GPU_CAPTURE_FPS,
+	WTL_GPU_CAPTURE_LATENCY_US,
+	WTL_GPU_SHUTDOWN_C, /* temperatures at which something happens */
+	WTL_GPU_SLOWDOWN_C,
+	WTL_GPU_MEMORY_MAX_OPERATING_C,
+	WTL_GPU_MAX_OPERATING_C,
+	WTL_GPU_TARGET_C,
+	WTL_GPU_SHUTDOWN_MARGIN_C, /* the same as margins; int64_t: mostly negative */
+	WTL_GPU_SLOWDOWN_MARGIN_C,
+	WTL_GPU_MEMORY_MAX_OPERATING_MARGIN_C,
+	WTL_GPU_MAX_OPERATING_MARGIN_C,
+	WTL_GPU_CLOCK_GRAPHICS_BOOST_MAX_MHZ,
+	WTL_GPU_CHANNEL_REPAIR_PENDING, /* 0 or 1, as the next */
+	WTL_GPU_TPC_REPAIR_PENDING,
 	WTL_GPU_NUMBERS
 };
 
@@ -243,6 +270,7 @@ struct wtl_gpu {
 	char name[96], uuid[96], serial[32], bus_id[32], vbios[32], driver[80], pci_device_id[16],
 		pci_subsystem_id[16], compute_capability[16];
 	char inforom_image[24], inforom_oem[24], inforom_ecc[24], inforom_power[24];
+	char board_part[32], gsp_firmware[64]; /* with what is read on request */
 	/* Of the fabric: which one, and how joining it went, in the driver's words ("Success"); of the platform.
 	 * They mean something where WTL_GPU_FABRIC_CLIQUE and WTL_GPU_PLATFORM_HOST are known. */
 	char fabric_cluster[40], fabric_status[64], chassis_serial[20];

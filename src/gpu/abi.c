@@ -209,6 +209,8 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_SERIAL] = {"nvmlDeviceGetSerial", call_device_text, 3},
 	[WTL_NVML_VBIOS] = {"nvmlDeviceGetVbiosVersion", call_device_text, 3},
 	[WTL_NVML_INFOROM_IMAGE] = {"nvmlDeviceGetInforomImageVersion", call_device_text, 3},
+	[WTL_NVML_BOARD_PART] = {"nvmlDeviceGetBoardPartNumber", call_device_text, 3},
+	[WTL_NVML_GSP_FIRMWARE] = {"nvmlDeviceGetGspFirmwareVersion", call_device_out, 2},
 	[WTL_NVML_INFOROM] = {"nvmlDeviceGetInforomVersion", call_device_number_text, 4},
 	[WTL_NVML_INDEX] = {"nvmlDeviceGetIndex", call_device_out, 2},
 	[WTL_NVML_PCI_INFO] = {"nvmlDeviceGetPciInfo_v3", call_device_out, 2},
@@ -236,6 +238,12 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_MODULE_ID] = {"nvmlDeviceGetModuleId", call_device_out, 2},
 	[WTL_NVML_C2C_MODE] = {"nvmlDeviceGetC2cModeInfoV", call_device_out, 2},
 	[WTL_NVML_VIRTUALIZATION] = {"nvmlDeviceGetVirtualizationMode", call_device_out, 2},
+	[WTL_NVML_BRAND] = {"nvmlDeviceGetBrand", call_device_out, 2},
+	[WTL_NVML_MINOR_NUMBER] = {"nvmlDeviceGetMinorNumber", call_device_out, 2},
+	[WTL_NVML_MULTI_GPU_BOARD] = {"nvmlDeviceGetMultiGpuBoard", call_device_out, 2},
+	[WTL_NVML_BOARD_ID] = {"nvmlDeviceGetBoardId", call_device_out, 2},
+	[WTL_NVML_TIME_RUN] = {"nvmlDeviceGetBBXTimeData_v1", call_device_out, 2},
+	[WTL_NVML_PCIE_REPLAYS] = {"nvmlDeviceGetPcieReplayCounter", call_device_out, 2},
 	[WTL_NVML_MIG_COUNT_MAX] = {"nvmlDeviceGetMaxMigDeviceCount", call_device_out, 2},
 	[WTL_NVML_INSTANCE] = {"nvmlDeviceGetGpuInstanceId", call_device_out, 2},
 	[WTL_NVML_COMPUTE_INSTANCE] = {"nvmlDeviceGetComputeInstanceId", call_device_out, 2},
@@ -263,6 +271,9 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 					3},
 	[WTL_NVML_CLOCK_APPLICATION_DEFAULT] = {"nvmlDeviceGetDefaultApplicationsClock",
 						call_device_number_out, 3},
+	[WTL_NVML_CLOCK_BOOST_MAX] = {"nvmlDeviceGetMaxCustomerBoostClock", call_device_number_out,
+				      3},
+	[WTL_NVML_THRESHOLD] = {"nvmlDeviceGetTemperatureThreshold", call_device_number_out, 3},
 	[WTL_NVML_TEMPERATURE_V1] = {"nvmlDeviceGetTemperature", call_device_number_out, 3},
 	[WTL_NVML_PCIE_THROUGHPUT] = {"nvmlDeviceGetPcieThroughput", call_device_number_out, 3},
 	[WTL_NVML_TEMPERATURE] = {"nvmlDeviceGetTemperatureV", call_device_out, 2},
@@ -273,6 +284,10 @@ const struct wtl_lib_function wtl_nvml_functions[WTL_NVML_FUNCTIONS] = {
 	[WTL_NVML_MEMORY] = {"nvmlDeviceGetMemoryInfo", call_device_out, 2},
 	[WTL_NVML_PROTECTED_MEMORY] = {"nvmlDeviceGetConfComputeProtectedMemoryUsage",
 				       call_device_out, 2},
+	[WTL_NVML_BAR1] = {"nvmlDeviceGetBAR1MemoryInfo", call_device_out, 2},
+	[WTL_NVML_CAPTURE_STATS] = {"nvmlDeviceGetFBCStats", call_device_out, 2},
+	[WTL_NVML_PDI] = {"nvmlDeviceGetPdi", call_device_out, 2},
+	[WTL_NVML_REPAIR] = {"nvmlDeviceGetRepairStatus", call_device_out, 2},
 	[WTL_NVML_REMAPPER] = {"nvmlDeviceGetRowRemapperHistogram", call_device_out, 2},
 	[WTL_NVML_ATTRIBUTES] = {"nvmlDeviceGetAttributes_v2", call_device_out, 2},
 	[WTL_NVML_SRAM_ERRORS] = {"nvmlDeviceGetSramEccErrorStatus", call_device_out, 2},
@@ -339,6 +354,16 @@ bool wtl_nvml_field_u64(const struct wtl_nvml_field *field, uint64_t *ret_value)
 	default:
 		return false;
 	}
+}
+
+bool wtl_nvml_field_i64(const struct wtl_nvml_field *field, uint64_t *ret_value)
+{
+	if (field->type == WTL_NVML_VALUE_I32)
+		*ret_value = (uint64_t)(int64_t)field->value.i32;
+	else
+		*ret_value = field->value.u64;
+	return field->type == WTL_NVML_VALUE_I32 || field->type == WTL_NVML_VALUE_I64 ||
+	       wtl_nvml_field_u64(field, ret_value);
 }
 
 bool wtl_nvml_field_millionths(const struct wtl_nvml_field *field, uint64_t *ret_value)

@@ -47,14 +47,19 @@ enum wtl_nvml_field_id {
 	WTL_NVML_FIELD_THROTTLED_POWER = 74,
 	WTL_NVML_FIELD_THROTTLED_SYNC_BOOST = 76,
 	WTL_NVML_FIELD_MEMORY_TEMPERATURE = 82, /* °C */
-	WTL_NVML_FIELD_ENERGY = 83,		/* since the driver was loaded; Volta and later */
-	WTL_NVML_FIELD_POWER_AVERAGE = 185,	/* driver 535 and later, as the next */
+	WTL_NVML_FIELD_PCIE_REPLAY_ROLLOVERS = 95,
+	WTL_NVML_FIELD_ENERGY = 83,	    /* since the driver was loaded; Volta and later */
+	WTL_NVML_FIELD_POWER_AVERAGE = 185, /* driver 535 and later, as the next */
 	WTL_NVML_FIELD_POWER_INSTANT = 186,
 	WTL_NVML_FIELD_LIMIT_MIN = 187,
 	WTL_NVML_FIELD_LIMIT_MAX = 188,
 	WTL_NVML_FIELD_LIMIT_DEFAULT = 189,
 	WTL_NVML_FIELD_LIMIT = 190, /* in force */
 	WTL_NVML_FIELD_LIMIT_REQUESTED = 192,
+	WTL_NVML_FIELD_SHUTDOWN_MARGIN = 193, /* °C, signed, as the next three */
+	WTL_NVML_FIELD_SLOWDOWN_MARGIN = 194,
+	WTL_NVML_FIELD_MEMORY_MAX_OPERATING_MARGIN = 195,
+	WTL_NVML_FIELD_MAX_OPERATING_MARGIN = 196,
 	WTL_NVML_FIELD_PCIE_TX_BYTES = 197, /* counters that wrap */
 	WTL_NVML_FIELD_PCIE_RX_BYTES = 198,
 	WTL_NVML_FIELD_RECOVERY_ACTION = 230, /* enum wtl_gpu_recovery; NVML 12.8 and later */
@@ -325,6 +330,8 @@ enum wtl_nvml_function {
 	WTL_NVML_SERIAL,
 	WTL_NVML_VBIOS,
 	WTL_NVML_INFOROM_IMAGE,
+	WTL_NVML_BOARD_PART,
+	WTL_NVML_GSP_FIRMWARE, /* (handle, text of 64 bytes) */
 	WTL_NVML_INFOROM,      /* (handle, object 0 OEM, 1 ECC, 2 power, text, length) */
 	WTL_NVML_INDEX,	       /* (handle, u32 *) */
 	WTL_NVML_PCI_INFO,     /* (handle, struct wtl_nvml_pci *) */
@@ -354,6 +361,12 @@ enum wtl_nvml_function {
 	WTL_NVML_MODULE_ID,
 	WTL_NVML_C2C_MODE,
 	WTL_NVML_VIRTUALIZATION, /* enum wtl_gpu_virtualization */
+	WTL_NVML_BRAND,
+	WTL_NVML_MINOR_NUMBER,
+	WTL_NVML_MULTI_GPU_BOARD,
+	WTL_NVML_BOARD_ID,
+	WTL_NVML_TIME_RUN, /* s */
+	WTL_NVML_PCIE_REPLAYS,
 	WTL_NVML_MIG_COUNT_MAX,
 	WTL_NVML_INSTANCE, /* of a MIG device, as the next */
 	WTL_NVML_COMPUTE_INSTANCE,
@@ -383,6 +396,8 @@ enum wtl_nvml_function {
 	WTL_NVML_CLOCK_MAX,
 	WTL_NVML_CLOCK_APPLICATION,
 	WTL_NVML_CLOCK_APPLICATION_DEFAULT,
+	WTL_NVML_CLOCK_BOOST_MAX,
+	WTL_NVML_THRESHOLD,	  /* 0 shutdown, 1 slowdown, 2 memory, 3 GPU, 5 target; °C */
 	WTL_NVML_TEMPERATURE_V1,  /* sensor 0; °C */
 	WTL_NVML_PCIE_THROUGHPUT, /* 0 sent, 1 received; KB/s. Blocks for 20 ms */
 
@@ -394,6 +409,10 @@ enum wtl_nvml_function {
 	WTL_NVML_MEMORY_V2,
 	WTL_NVML_MEMORY,
 	WTL_NVML_PROTECTED_MEMORY, /* struct wtl_nvml_memory */
+	WTL_NVML_BAR1,		   /* struct wtl_nvml_memory */
+	WTL_NVML_CAPTURE_STATS,	   /* three u32: sessions, fps, latency_us */
+	WTL_NVML_PDI,		   /* u32 version, u64 */
+	WTL_NVML_REPAIR,	   /* u32 version, u32 channel, u32 TPC */
 	WTL_NVML_REMAPPER,	   /* five u32: banks with max, high, partial, low, no rows left */
 	WTL_NVML_ATTRIBUTES,
 	WTL_NVML_SRAM_ERRORS, /* struct wtl_nvml_sram; root only */
@@ -451,6 +470,9 @@ int wtl_nvml_field_code(const struct wtl_nvml_field *field);
 
 /* A field's value as a count; false for a type or a sign that no counter or power has. */
 bool wtl_nvml_field_u64(const struct wtl_nvml_field *field, uint64_t *ret_value);
+
+/* The same for one that may be negative: an int64_t. */
+bool wtl_nvml_field_i64(const struct wtl_nvml_field *field, uint64_t *ret_value);
 
 /* A field's value in millionths, also where it is a floating-point number; false for one that is negative or
  * too large. */

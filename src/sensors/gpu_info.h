@@ -27,7 +27,7 @@ enum {
 	WTL_GPU_READ_PROCESSES = 4, /* who has memory on it: some ms a GPU */
 	WTL_GPU_READ_USE = 8,	    /* the processes' percentages, too */
 	WTL_GPU_READ_DETAILS =
-		16, /* fabric, platform, errors of on-chip memory, ...: seven calls a GPU */
+		16, /* board, limits, fabric, errors of on-chip memory, ...: some 25 calls a GPU */
 	WTL_GPU_READ_INFOROM = 32, /* whether it is whole: reads its flash, once a minute at most */
 };
 

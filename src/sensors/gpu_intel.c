@@ -11,7 +11,7 @@
 enum { VENDOR_INTEL = 0x8086 };
 
 /* Two readings of the energy counter that are closer say little about power. */
-#define POWER_MIN_NS (100 * WTL_NS_PER_MS)
+#define POWER_MIN_NS (10 * WTL_NS_PER_MS)
 
 static bool is_integrated(const struct wtl_hwmon_gpu *where)
 {

@@ -133,6 +133,8 @@ struct wtl_gpu_nvml_call {
 
 void wtl_gpu_nvml_read_call(struct wtl_gpu_nvml_read *read, const struct wtl_gpu_nvml_call *call);
 
+#define WTL_GPU_NVML_SIGNED UINT32_MAX /* in place of a factor: an int64_t */
+
 /* A value that has a number of its own in NVML; many are read by one call. */
 struct wtl_gpu_nvml_field {
 	uint32_t field, scope;

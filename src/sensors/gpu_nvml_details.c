@@ -26,18 +26,68 @@ enum {
 static const struct wtl_gpu_nvml_field fields[] = {
 	{WTL_NVML_FIELD_RECOVERY_ACTION, 0, 1, WTL_GPU_RECOVERY_ACTION},
 	{WTL_NVML_FIELD_EDPP_MULTIPLIER, 0, 0, WTL_GPU_EDPP_MICROPERCENT},
+	{WTL_NVML_FIELD_PCIE_REPLAY_ROLLOVERS, 0, 1, WTL_GPU_PCIE_REPLAY_ROLLOVERS},
+	{WTL_NVML_FIELD_SHUTDOWN_MARGIN, 0, WTL_GPU_NVML_SIGNED, WTL_GPU_SHUTDOWN_MARGIN_C},
+	{WTL_NVML_FIELD_SLOWDOWN_MARGIN, 0, WTL_GPU_NVML_SIGNED, WTL_GPU_SLOWDOWN_MARGIN_C},
+	{WTL_NVML_FIELD_MEMORY_MAX_OPERATING_MARGIN, 0, WTL_GPU_NVML_SIGNED,
+	 WTL_GPU_MEMORY_MAX_OPERATING_MARGIN_C},
+	{WTL_NVML_FIELD_MAX_OPERATING_MARGIN, 0, WTL_GPU_NVML_SIGNED,
+	 WTL_GPU_MAX_OPERATING_MARGIN_C},
 };
 
-static const struct wtl_gpu_nvml_call virtualization = {WTL_NVML_VIRTUALIZATION,
-							.to = {WTL_GPU_VIRTUALIZATION}, .n = 1};
+#define ONE(which)	   .to = {WTL_GPU_##which}, .n = 1
+#define ONE_OF(in_, which) .in = {in_}, .n_in = 1, ONE(which)
 
-static const struct wtl_gpu_nvml_call remapped = {
-	WTL_NVML_REMAPPED_V2,
-	.is_struct = true,
-	.to = {WTL_GPU_NVML_NONE, WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE,
-	       WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE, WTL_GPU_NVML_NONE},
-	.n = 6,
+static const struct wtl_gpu_nvml_call calls[] = {
+	{WTL_NVML_VIRTUALIZATION, ONE(VIRTUALIZATION)},
+	{WTL_NVML_BRAND, ONE(BRAND)},
+	{WTL_NVML_ARCHITECTURE, ONE(ARCHITECTURE)},
+	{WTL_NVML_MINOR_NUMBER, ONE(MINOR_NUMBER)},
+	{WTL_NVML_MULTI_GPU_BOARD, ONE(MULTI_GPU_BOARD)},
+	{WTL_NVML_BOARD_ID, ONE(BOARD_ID)},
+	{WTL_NVML_TIME_RUN, ONE(TIME_RUN_S)},
+	{WTL_NVML_PCIE_REPLAYS, ONE(PCIE_REPLAYS)},
+	{WTL_NVML_CLOCK_BOOST_MAX, ONE_OF(0, CLOCK_GRAPHICS_BOOST_MAX_MHZ)},
+	{WTL_NVML_THRESHOLD, ONE_OF(0, SHUTDOWN_C)},
+	{WTL_NVML_THRESHOLD, ONE_OF(1, SLOWDOWN_C)},
+	{WTL_NVML_THRESHOLD, ONE_OF(2, MEMORY_MAX_OPERATING_C)},
+	{WTL_NVML_THRESHOLD, ONE_OF(3, MAX_OPERATING_C)},
+	{WTL_NVML_THRESHOLD, ONE_OF(5, TARGET_C)},
+	{WTL_NVML_BAR1, .is_struct = true, .is_long = true,
+	 .to = {WTL_GPU_BAR1_TOTAL_BYTES, WTL_GPU_BAR1_FREE_BYTES, WTL_GPU_BAR1_USED_BYTES},
+	 .n = 3},
+	{WTL_NVML_CAPTURE_STATS, .is_struct = true,
+	 .to = {WTL_GPU_CAPTURE_SESSIONS, WTL_GPU_CAPTURE_FPS, WTL_GPU_CAPTURE_LATENCY_US}, .n = 3},
+	{WTL_NVML_PDI, .is_struct = true, .is_long = true,
+	 .version = WTL_NVML_VERSION(uint64_t[2], 1), .to = {WTL_GPU_NVML_NONE, WTL_GPU_PDI},
+	 .n = 2},
+	{WTL_NVML_REPAIR, .is_struct = true, .version = WTL_NVML_VERSION(uint32_t[3], 1),
+	 .to = {WTL_GPU_NVML_NONE, WTL_GPU_CHANNEL_REPAIR_PENDING, WTL_GPU_TPC_REPAIR_PENDING},
+	 .n = 3},
+	{WTL_NVML_REMAPPED_V2, .is_struct = true,
+	 .to = {WTL_GPU_NVML_NONE, WTL_GPU_REMAPPED_CORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE,
+		WTL_GPU_REMAPPED_UNCORRECTABLE_INACTIVE, WTL_GPU_NVML_NONE, WTL_GPU_NVML_NONE},
+	 .n = 6},
 };
+
+/* Neither changes. */
+static void read_texts(struct wtl_gpu_nvml_read *read)
+{
+	struct wtl_gpu *gpu = read->gpu;
+	char text[sizeof(gpu->gsp_firmware)] = "";
+	struct wtl_lib_arg args[] = {
+		{.word = read->own->handle},
+		{.memory = text, .size = sizeof(text)},
+	};
+
+	if (gpu->board_part[0] || gpu->gsp_firmware[0] || read->gone)
+		return;
+	wtl_nvml_device_text(read->lib, WTL_NVML_BOARD_PART, read->own->handle, gpu->board_part,
+			     sizeof(gpu->board_part));
+	if (wtl_gpu_nvml_ask(read, WTL_NVML_GSP_FIRMWARE, args) == WTL_NVML_OK)
+		wtl_text_clean(gpu->gsp_firmware, sizeof(gpu->gsp_firmware), text,
+			       strnlen(text, sizeof(text)));
+}
 
 /*
  * NVML has no public function for it: nvidia-smi asks the driver by a way of its own (NVIDIA/k8s-test-infra says
@@ -262,9 +312,10 @@ int wtl_gpu_nvml_read_details(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gp
 		.lib = &nvml->lib, .own = own, .gpu = gpu, .now_ns = wtl_io_mono_ns(nvml->io)};
 
 	wtl_gpu_nvml_read_fields(&read, fields, sizeof(fields) / sizeof(fields[0]));
-	wtl_gpu_nvml_read_call(&read, &virtualization);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		wtl_gpu_nvml_read_call(&read, &calls[i]);
+	read_texts(&read);
 	read_host_link(&read, nvml->io);
-	wtl_gpu_nvml_read_call(&read, &remapped);
 	read_sram(&read);
 	read_fabric(&read);
 	read_platform(&read);

@@ -296,9 +296,13 @@ static void put_field(struct wtl_gpu_nvml_read *read, const struct wtl_gpu_nvml_
 		code = wtl_nvml_field_code(answer);
 	if (wtl_gpu_nvml_is_gone(code))
 		read->gone = code;
-	is_good = field->factor ? wtl_nvml_field_u64(answer, &value) &&
-					  !__builtin_mul_overflow(value, field->factor, &value)
-				: wtl_nvml_field_millionths(answer, &value);
+	if (field->factor == WTL_GPU_NVML_SIGNED)
+		is_good = wtl_nvml_field_i64(answer, &value);
+	else
+		is_good = field->factor
+				  ? wtl_nvml_field_u64(answer, &value) &&
+					    !__builtin_mul_overflow(value, field->factor, &value)
+				  : wtl_nvml_field_millionths(answer, &value);
 	if (code == WTL_NVML_OK && !is_good)
 		code = WTL_NVML_NO_DATA;
 	wtl_gpu_nvml_put(read, field->to, code, value);

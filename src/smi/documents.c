@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -21,6 +22,7 @@ enum { VALUE_MAX = 4096 };
 struct document {
 	struct wtl_buf *buf;
 	bool is_xml;
+	unsigned sections;    /* of the text; 0: all */
 	size_t column;	      /* of the text's values */
 	struct wtl_buf value; /* the one that is being made */
 };
@@ -117,6 +119,77 @@ static void walk(struct document *document, size_t depth, const char *from, cons
 		open_folder(document, depth + open++, at, (size_t)(slash - at));
 }
 
+/* ---- Sections ---- */
+
+/* As nvidia-smi names them, but for those of which it prints what wattle does not: SUPPORTED_CLOCKS,
+ * SUPPORTED_GPU_TARGET_TEMP, VOLTAGE. */
+const char *const wtl_smi_section_names[] = {
+	"MEMORY",	   "UTILIZATION",    "ECC",	  "TEMPERATURE",  "POWER",
+	"CLOCK",	   "COMPUTE",	     "PIDS",	  "PERFORMANCE",  "PAGE_RETIREMENT",
+	"ACCOUNTING",	   "ENCODER_STATS",  "FBC_STATS", "ROW_REMAPPER", "GSP_FIRMWARE_VERSION",
+	"POWER_SMOOTHING", "POWER_PROFILES", NULL,
+};
+
+/* What stands at the left of each, in the same order. */
+static const char *const section_titles[][8] = {
+	{"FB Memory Usage", "BAR1 Memory Usage", "Conf Compute Protected Memory Usage"},
+	{"Utilization"},
+	{"ECC Mode", "ECC Errors"},
+	{"Temperature"},
+	{"GPU Power Readings", "GPU Memory Power Readings ", "Module Power Readings"},
+	{"Clocks", "Applications Clocks", "Default Applications Clocks", "Deferred Clocks",
+	 "Max Clocks", "Max Customer Boost Clocks", "Clock Policy"},
+	{"Compute Mode"},
+	{"Processes"},
+	{"Performance State", "Clocks Event Reasons", "Clocks Event Reasons Counters",
+	 "Sparse Operation Mode"},
+	{"Retired Pages"},
+	{"Accounting Mode", "Accounting Mode Buffer Size"},
+	{"Encoder Stats"},
+	{"FBC Stats"},
+	{"Remapped Rows"},
+	{"GSP Firmware Version"},
+	{"Power Smoothing"},
+	{"Workload Power Profiles"},
+};
+
+enum { SECTIONS = sizeof(section_titles) / sizeof(section_titles[0]) };
+
+int wtl_smi_sections_parse(const char *list, unsigned *ret_sections, const char **ret_bad,
+			   size_t *ret_bad_len)
+{
+	unsigned sections = 0;
+
+	for (const char *word = list; word;) {
+		size_t len = strcspn(word, ","), i = 0;
+
+		while (i < SECTIONS && (strlen(wtl_smi_section_names[i]) != len ||
+					strncasecmp(word, wtl_smi_section_names[i], len) != 0))
+			i++;
+		if (i == SECTIONS) {
+			*ret_bad = word;
+			*ret_bad_len = len;
+			return -EINVAL;
+		}
+		sections |= 1u << i;
+		word = word[len] ? word + len + 1 : NULL;
+	}
+	*ret_sections = sections;
+	return 0;
+}
+
+bool wtl_smi_sections_have(unsigned sections, const char *title)
+{
+	size_t len = strcspn(title, "/");
+
+	for (size_t i = 0; i < SECTIONS; i++)
+		for (size_t k = 0; sections >> i & 1 && section_titles[i][k]; k++)
+			if (strlen(section_titles[i][k]) == len &&
+			    strncmp(title, section_titles[i][k], len) == 0)
+				return true;
+	return sections == 0;
+}
+
 /* ---- What is shown ---- */
 
 /* What stands before the first point of a version; 0: not known. */
@@ -125,6 +198,16 @@ static uint64_t major_of(const char *version)
 	uint64_t major;
 
 	return wtl_num_u64(version, strcspn(version, "."), &major) == 0 ? major : 0;
+}
+
+/* Where a field is in the document; NULL: not there. */
+static const char *path_of(const struct document *document, const struct wtl_smi_field *field,
+			   const struct wtl_look *look)
+{
+	if (document->is_xml)
+		return field->element;
+	return field->title_of_610 && major_of(look->driver) >= 610 ? field->title_of_610
+								    : field->title;
 }
 
 static bool has_remapped_rows(const struct wtl_gpu *gpu)
@@ -144,7 +227,7 @@ static bool is_shown(const struct document *document, const struct wtl_smi_field
 	const uint64_t capability = major_of(gpu->compute_capability);
 	const bool is_old = capability > 0 && capability < 8;
 	const bool has_margin =
-		gpu->numbers[WTL_GPU_TEMPERATURE_MARGIN_C].status != WATTLE_STATUS_ABSENT;
+		gpu->numbers[WTL_GPU_TEMPERATURE_MARGIN_C].status == WATTLE_STATUS_OK;
 
 	if (!document->is_xml && major_of(row->look->driver) < field->title_since)
 		return false;
@@ -249,10 +332,12 @@ static void put_fields(struct document *document, size_t depth, const struct wtl
 	const char *before = "";
 
 	for (; !wtl_smi_is_end(field); field++) {
-		const char *path = document->is_xml ? field->element : field->title, *name;
+		const char *path = path_of(document, field, row->look), *name;
 		size_t at;
 
 		if (!path || !is_shown(document, field, row))
+			continue;
+		if (!row->process && !row->mig && !wtl_smi_sections_have(document->sections, path))
 			continue;
 		walk(document, depth, before, path);
 		before = path;
@@ -307,9 +392,36 @@ static void put_gpu(struct document *document, const struct wtl_smi_row *row)
 	wtl_buf_puts(buf, document->is_xml ? "\t</gpu>\n" : "\n");
 }
 
-static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool is_xml)
+/* Driver 610 has new names for two versions, and a word at the old ones. */
+static void put_versions(struct document *document, size_t depth, const struct wtl_look *look)
 {
-	struct document document = {.buf = buf, .is_xml = is_xml, .column = VALUE_COLUMN};
+	static const char deprecated[] =
+		"%s [Deprecated; will be removed in CUDA 14.0. Use %s Version instead]";
+	const struct {
+		const char *title, *element, *version, *newer;
+	} rows[] = {
+		{"Driver Version", "driver_version", look->driver, "KMD"},
+		{"CUDA Version", "cuda_version", look->cuda, "CUDA UMD"},
+		{"KMD Version", NULL, look->driver, NULL},
+		{"CUDA UMD Version", NULL, look->cuda, NULL},
+	};
+	const bool is_new = !document->is_xml && major_of(look->driver) >= 610;
+	char text[256];
+
+	for (size_t i = 0; i < (is_new ? 4 : 2); i++) {
+		const char *version = rows[i].version[0] ? rows[i].version : "N/A";
+
+		snprintf(text, sizeof(text), is_new && rows[i].newer ? deprecated : "%s", version,
+			 rows[i].newer);
+		put_text(document, depth, document->is_xml ? rows[i].element : rows[i].title, text);
+	}
+}
+
+static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool is_xml,
+			unsigned sections)
+{
+	struct document document = {
+		.buf = buf, .is_xml = is_xml, .sections = sections, .column = VALUE_COLUMN};
 	size_t depth = is_xml;
 	char attached[32];
 
@@ -320,8 +432,7 @@ static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool i
 				   "<nvidia_smi_log>\n"
 				 : "\n==============NVSMI LOG==============\n\n");
 	put_time(&document, depth, is_xml ? "timestamp" : "Timestamp", look->t_utc_ns);
-	put_text(&document, depth, is_xml ? "driver_version" : "Driver Version", look->driver);
-	put_text(&document, depth, is_xml ? "cuda_version" : "CUDA Version", look->cuda);
+	put_versions(&document, depth, look);
 	wtl_buf_puts(buf, is_xml ? "" : "\n");
 	put_text(&document, depth, is_xml ? "attached_gpus" : "Attached GPUs", attached);
 	for (size_t i = 0; i < look->n_gpus; i++) {
@@ -334,12 +445,12 @@ static int put_document(struct wtl_buf *buf, const struct wtl_look *look, bool i
 	return buf->error;
 }
 
-int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look)
+int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look, unsigned sections)
 {
-	return put_document(buf, look, false);
+	return put_document(buf, look, false, sections);
 }
 
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look)
 {
-	return put_document(buf, look, true);
+	return put_document(buf, look, true, 0);
 }

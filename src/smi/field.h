@@ -137,7 +137,8 @@ struct wtl_smi_field {
 	const char *older;  /* an element of other drivers, which is read, not written */
 	const char *suffix; /* behind the value instead of a blank and the unit */
 	enum wtl_smi_when when;
-	unsigned title_since; /* the driver that has the title; 0: all */
+	unsigned title_since;	  /* the driver that has the title; 0: all */
+	const char *title_of_610; /* from that driver on; NULL: the same */
 
 	unsigned help; /* a part of --help-query-gpu begins here; parts come in the order of their
 			  numbers, which is that of nvidia-smi's list */

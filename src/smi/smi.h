@@ -13,7 +13,7 @@ struct wtl_buf;
 
 /*
  * The machine output of nvidia-smi, for GPUs of any maker: CSV, XML, and the columns of dmon and
- * pmon, as drivers 535 to 595 print them. What is not known is "[N/A]" ("N/A" in XML, "-" in
+ * pmon, as drivers 535 to 610 print them. What is not known is "[N/A]" ("N/A" in XML, "-" in
  * columns); a GPU that was lost, a lack of permission and a failure have the words that nvidia-smi
  * has for them. Text from outside is escaped.
  */
@@ -91,8 +91,15 @@ int wtl_smi_help(struct wtl_buf *buf, const struct wtl_smi_query *query);
 
 /* -L */
 int wtl_smi_list(struct wtl_buf *buf, const struct wtl_look *look);
-/* -q: all fields as text, with the titles of drivers 590 and 595 */
-int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look);
+/* -q: all fields as text, with the titles of the driver (590 to 610); or those of some sections (bits; 0: all) */
+int wtl_smi_log(struct wtl_buf *buf, const struct wtl_look *look, unsigned sections);
+/* What -d takes, ended by NULL, and the bits of a list such as "POWER,clock". -EINVAL: *ret_bad and
+ * *ret_bad_len are the word that is no section. */
+extern const char *const wtl_smi_section_names[];
+int wtl_smi_sections_parse(const char *list, unsigned *ret_sections, const char **ret_bad,
+			   size_t *ret_bad_len);
+/* Do they have what takes a part of its own to read? */
+bool wtl_smi_sections_have(unsigned sections, const char *title);
 /* -q -x: one document in the shape of nvsmi_device_v12.dtd */
 int wtl_smi_xml(struct wtl_buf *buf, const struct wtl_look *look);
 

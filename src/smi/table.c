@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <stddef.h>
+#include "smi/row.h"
 
-#include "smi/field.h"
-
-/*
- * All fields of --query-gpu, -q, -x and the JSON, and those of the other --query-…. The GPU's are in the
- * order of -q and -x as drivers 590 and 595 write them.
- */
+/* All fields of --query-gpu, -q, -x and the JSON, in the order of -q and -x as drivers 590 to 610 write them. */
 
 /* ---- Kinds of numbers ---- */
 
@@ -25,6 +20,7 @@ MAKE(hex1, HEX, .digits = 1);
 MAKE(hex2, HEX, .digits = 2);
 MAKE(hex4, HEX, .digits = 4);
 MAKE(mask, HEX, .digits = 16, .json = WTL_SMI_JSON_REASONS);
+MAKE(hex, HEX, .digits = 1, .is_small = true, .json = WTL_SMI_JSON_HEX);
 MAKE(guid, HEX, .digits = 16, .is_small = true, .json = WTL_SMI_JSON_HEX);
 
 #define LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -38,6 +34,14 @@ FLAG(active, "Not Active", "Active");
 FLAG(valid, "invalid", "valid");
 FLAG(degraded, "Full", "Degraded");
 FLAG(truth, "False", "True");
+/* NVML's numbers. */
+WORDS(brand,
+      LIST("Unknown", "Quadro", "Tesla", "NVS", "Grid", "GeForce", "Titan",
+	   "NVIDIA Virtual Applications", "NVIDIA Virtual PC", "NVIDIA Virtual Compute Server",
+	   "NVIDIA RTX Virtual Workstation", "NVIDIA Cloud Gaming", "Quadro RTX", "NVIDIA RTX",
+	   "NVIDIA", "GeForce RTX", "Titan RTX"));
+WORDS(architecture, LIST("Tesla", "Fermi", "Kepler", "Maxwell", "Pascal", "Volta", "Turing",
+			 "Ampere", "Ada Lovelace", "Hopper", "Blackwell"));
 WORDS(addressing, LIST("None", "HMM", "ATS"));
 WORDS(mode, LIST("Default", "Exclusive_Thread", "Prohibited", "Exclusive_Process"));
 
@@ -55,9 +59,8 @@ WORDS(misconfigured,
 			 "firmware", "location", "gpu-state"));
 WORDS(peer, LIST("Direct Connected", "Switch Connected"), .json_words = LIST("direct", "switch"));
 
-/* ---- Rows: name, what it is and where, its place in -q and -x, doc, and what else there is ---- */
+/* ---- Rows ---- */
 
-#define KIND(name) .kind = &wtl_smi_##name
 #define OF(how, which, json_key) \
 	.kind = &(how), .place = WTL_SMI_NUMBER, .number = WTL_GPU_##which, .key = (json_key)
 #define COUNT(which, json_key)	      OF(plain, which, json_key)
@@ -68,46 +71,45 @@ WORDS(peer, LIST("Direct Connected", "Switch Connected"), .json_words = LIST("di
 #define RATE(which, json_key)	      OF(kilo, which, json_key), .unit = "KB/s"
 #define SWITCH(which, json_key)	      OF(enabled, which, json_key)
 #define BIT(which)		      OF(active, THROTTLE, NULL), .mask = WTL_THROTTLE_##which
-#define MEMBER(type, member)	      .offset = offsetof(type, member), .size = sizeof(((type *)0)->member)
-#define TEXT_OF(how, member)	      KIND(how), MEMBER(struct wtl_gpu, member)
 #define TEXT_WITH(how, member, which) TEXT_OF(how, member), .number = WTL_GPU_##which
 #define PCI_CLASS(json_key, bits)     OF(hex1, PCI_CLASS, json_key), .mask = (bits)
-#define METER(which, quantity)	      KIND(meter), .number = WTL_SMI_##which, .unit = (quantity)
 #define SUM(which)		      KIND(sum), .number = WTL_SMI_SUM_##which, .unit = "W"
-#define TEXT(member)		      TEXT_OF(text, member)
 #define PLACE(how, where, member) \
 	.kind = &(how), .place = WTL_SMI_##where, MEMBER(struct wtl_gpu, member)
 
-#define FIELD(...)          \
-	{                   \
-		__VA_ARGS__ \
-	}
-#define ROW(t, how, at, about, ...) FIELD(.name = (t), how, at, .doc = (about), __VA_ARGS__)
-#define COLUMN(t, how, about, ...)  FIELD(.name = (t), how, .doc = (about), __VA_ARGS__)
-/* What is never known: a column of nvidia-smi's, or in -q and -x. */
-#define NONE(t, ...)	 FIELD(.name = (t), KIND(none), __VA_ARGS__)
+/* What is never known, in -q and -x. */
 #define NEVER(t, e, ...) FIELD(AT(t, e), KIND(none), __VA_ARGS__)
 
 /* Places in -q and -x. */
-#define AT(t, e)       .title = (t), .element = (e)
-#define XML(e)	       .element = (e)
 #define INFOROM(t, e)  AT("Inforom Version/" t, "inforom_version/" e)
 #define PLATFORM(t, e) AT("Platform Info/" t, "platformInfo/" e), .when = WTL_SMI_BLACKWELL
 #define PCI(t, e)      AT("PCI/" t, "pci/" e)
 #define GEN(t, e)      PCI("GPU Link Info/PCIe Generation/" t, "pci_gpu_link_info/pcie_gen/" e)
 #define WIDTH(t, e) \
 	PCI("GPU Link Info/Link Width/" t, "pci_gpu_link_info/link_widths/" e), .suffix = "x"
-#define FB(t, e)		 AT("FB Memory Usage/" t, "fb_memory_usage/" e)
-#define PROTECTED(t, e)		 AT("Conf Compute Protected Memory Usage/" t, "cc_protected_memory_usage/" e)
-#define ENCODER(t, e)		 AT("Encoder Stats/" t, "encoder_stats/" e)
-#define ROWS(t, e)		 AT("Remapped Rows/" t, "remapped_rows/" e), .when = WTL_SMI_REMAPPED
-#define NEVER_HOT(t, has_margin) NEVER("Temperature/" t, NULL, .when = WTL_SMI_##has_margin)
-#define TEMPERATURE(t, e)	 AT("Temperature/" t, "temperature/" e), .suffix = " C"
-#define BOARD(t, e)		 AT("GPU Power Readings/" t, "gpu_power_readings/" e)
-#define MEMORY_POWER(t, e)	 AT("GPU Memory Power Readings /" t, "gpu_memory_power_readings/" e)
-#define MODULE(t, e)		 AT("Module Power Readings/" t, "module_power_readings/" e)
-#define FABRIC(t, e)		 AT("Fabric/" t, "fabric/" e), .unknown = "N/A"
-#define HEALTH(t, e)		 FABRIC("Health/" t, "health/" e)
+#define FB(t, e)	  AT("FB Memory Usage/" t, "fb_memory_usage/" e)
+#define BAR1(t, e)	  AT("BAR1 Memory Usage/" t, "bar1_memory_usage/" e)
+#define CAPTURE(t, e)	  AT("FBC Stats/" t, "fbc_stats/" e)
+#define PROTECTED(t, e)	  AT("Conf Compute Protected Memory Usage/" t, "cc_protected_memory_usage/" e)
+#define ENCODER(t, e)	  AT("Encoder Stats/" t, "encoder_stats/" e)
+#define ROWS(t, e)	  AT("Remapped Rows/" t, "remapped_rows/" e), .when = WTL_SMI_REMAPPED
+#define TEMPERATURE(t, e) AT("Temperature/" t, "temperature/" e), .suffix = " C"
+/* As temperatures where the GPU knows no margins, else as margins. */
+#define LIMIT_C(t, e, which, json_key)                                                     \
+	FIELD(COUNT(which##_C, json_key "_temperature_c"), TEMPERATURE(t, e "_threshold"), \
+	      .when = WTL_SMI_NO_MARGIN)
+#define LIMIT_MARGIN(t, e, which, json_key)                                  \
+	FIELD(OF(signed_number, which##_MARGIN_C, json_key "_margin_c"),     \
+	      TEMPERATURE(t, e "_tlimit_threshold"), .when = WTL_SMI_MARGIN, \
+	      .title_of_610 = "Temperature/" t " Specification")
+#define BOARD(t, e)   AT("GPU Power Readings/" t, "gpu_power_readings/" e)
+#define CEILING(t, e) BOARD(t, e), .title_of_610 = "GPU Power Readings/GPU Ceiling Power Limit/" t
+#define BASE_POWER(t) \
+	NEVER("GPU Power Readings/GPU Base Power/" t " Base Power", NULL, .title_since = 610)
+#define MEMORY_POWER(t, e) AT("GPU Memory Power Readings /" t, "gpu_memory_power_readings/" e)
+#define MODULE(t, e)	   AT("Module Power Readings/" t, "module_power_readings/" e)
+#define FABRIC(t, e)	   AT("Fabric/" t, "fabric/" e), .unknown = "N/A"
+#define HEALTH(t, e)	   FABRIC("Health/" t, "health/" e)
 
 /* ---- Rows that are alike ---- */
 
@@ -184,6 +186,17 @@ WORDS(peer, LIST("Direct Connected", "Switch Connected"), .json_words = LIST("di
 	    "Uncorrected errors of on-chip memory " where ", of the gpu's life", \
 	    .when = WTL_SMI_SRAM)
 
+#define SMOOTH(profile, name, ...) NONE("power_smoothing." profile "." name, __VA_ARGS__)
+#define SMOOTHING(profile)                                              \
+	SMOOTH(profile, "percent_tmp_floor", .unit = "%"),              \
+		SMOOTH(profile, "ramp_up_rate", .unit = "W/s"),         \
+		SMOOTH(profile, "ramp_down_rate", .unit = "W/s"),       \
+		SMOOTH(profile, "ramp_down_hysteresis", .unit = "ms"),  \
+		SMOOTH(profile, "secondary_power_floor", .unit = "W"),  \
+		SMOOTH(profile, "primary_floor_act_window_multiplier"), \
+		SMOOTH(profile, "primary_floor_tar_window_multiplier"), \
+		SMOOTH(profile, "primary_floor_act_offset", .unit = "W")
+
 #define SINCE_LOADED "since the driver was loaded"
 #define OF_ITS_LIFE  "of the gpu's life"
 
@@ -197,8 +210,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	COLUMN("count", KIND(count), "How many GPUs the machine has"),
 	ROW("name", TEXT(name), AT("Product Name", "product_name"), "The maker's name of the GPU",
 	    .alias = "gpu_name"),
-	NEVER("Product Brand", "product_brand"),
-	NEVER("Product Architecture", "product_architecture"),
+	FIELD(OF(brand, BRAND, "brand"), AT("Product Brand", "product_brand")),
+	FIELD(OF(architecture, ARCHITECTURE, "architecture"),
+	      AT("Product Architecture", "product_architecture")),
 	ROW("display_mode", KIND(deprecated), AT("Display Mode", "display_mode"),
 	    "Withdrawn by NVIDIA", .help = 13),
 	ROW("display_attached", OF(yes, DISPLAY_ATTACHED, "display_attached"),
@@ -233,16 +247,16 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    .alias = "gpu_serial", .help = 2),
 	ROW("uuid", TEXT(uuid), AT("GPU UUID", "uuid"),
 	    "The GPU's own identifier, which never changes", .alias = "gpu_uuid"),
-	NEVER("GPU PDI", NULL),
-	NEVER("Minor Number", "minor_number"),
+	FIELD(OF(guid, PDI, "pdi"), .title = "GPU PDI"),
+	FIELD(COUNT(MINOR_NUMBER, "minor_number"), AT("Minor Number", "minor_number")),
 	ROW("vbios_version", TEXT(vbios), AT("VBIOS Version", "vbios_version"),
 	    "The version of the board's BIOS", .help = 15),
+	FIELD(OF(yes, MULTI_GPU_BOARD, "multi_gpu_board"), AT("MultiGPU Board", "multigpu_board")),
+	FIELD(OF(hex, BOARD_ID, "board_id"), AT("Board ID", "board_id")),
+	FIELD(TEXT(board_part), AT("Board Part Number", "board_part_number")),
+	NEVER("GPU Part Number", "gpu_part_number"),
+	NEVER("FRU Part Number", "gpu_fru_part_number"),
 	FIELD(COUNT(MODULE_ID, NULL), XML("gpu_module_id")),
-	NEVER("MultiGPU Board", NULL),
-	NEVER("Board ID", NULL),
-	NEVER("Board Part Number", NULL),
-	NEVER("GPU Part Number", NULL),
-	NEVER("FRU Part Number", NULL),
 	ROW("platform.chassis_serial_number", TEXT_WITH(chassis, chassis_serial, PLATFORM_HOST),
 	    PLATFORM("Chassis Serial Number", "chassis_serial_number"),
 	    "The serial number of the chassis; empty where it has none", .help = 35),
@@ -290,6 +304,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	       "Whether the info ROM is whole: valid or invalid. Looked at once a minute"),
 	NEVER("Inforom BBX Object Flush/Latest Timestamp", NULL),
 	NEVER("Inforom BBX Object Flush/Latest Duration", NULL),
+	COLUMN("bbx.time_run", COUNT(TIME_RUN_S, "time_run_s"),
+	       "How long the GPU has run since its first start", .unit = "seconds",
+	       .title = "Inforom Time Data/Time Run", .title_since = 610, .help = 36),
 	NONE("gom.current", AT("GPU Operation Mode/Current", "gpu_operation_mode/current_gom"),
 	     .alias = "gpu_operation_mode.current", .help = 18),
 	NONE("gom.pending", AT("GPU Operation Mode/Pending", "gpu_operation_mode/pending_gom"),
@@ -299,14 +316,14 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	ROW("virtualization_mode", OF(virtualization, VIRTUALIZATION, "virtualization"),
 	    AT("GPU Virtualization Mode/Virtualization Mode",
 	       "gpu_virtualization_mode/virtualization_mode"),
-	    "wattle's own: None, Pass-Through, VGPU, Host VGPU or Host VSGA", .help = 36),
+	    "wattle's own: None, Pass-Through, VGPU, Host VGPU or Host VSGA", .help = 37),
 	NEVER("GPU Virtualization Mode/Host VGPU Mode", NULL),
 	NEVER("GPU Virtualization Mode/vGPU Heterogeneous Mode", NULL),
 	ROW("gpu_recovery_action", OF(recovery, RECOVERY_ACTION, "recovery_action"),
 	    AT("GPU Recovery Action", "gpu_recovery_action"),
 	    "What a fault makes necessary: None, Reset, Reboot, Drain P2P, Drain and Reset",
 	    .help = 17),
-	NEVER("GSP Firmware Version", NULL),
+	FIELD(TEXT(gsp_firmware), AT("GSP Firmware Version", "gsp_firmware_version")),
 	NEVER("IBMNPU/Relaxed Ordering Mode", NULL),
 	ROW("pci.bus", PLACE(hex2, ADDRESS, pci_bus), PCI("Bus", "pci_bus"), "The PCI bus, in hex",
 	    .help = 5),
@@ -354,11 +371,12 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    WIDTH("Current", "current_link_width"), "PCIe lanes in use now", .help = 11),
 	NEVER("PCI/Bridge Chip/Type", NULL),
 	NEVER("PCI/Bridge Chip/Firmware", NULL),
-	NEVER("PCI/Replays Since Reset", NULL),
-	NEVER("PCI/Replay Number Rollovers", NULL),
+	FIELD(COUNT(PCIE_REPLAYS, "pcie_replays"), PCI("Replays Since Reset", "replay_counter")),
+	FIELD(COUNT(PCIE_REPLAY_ROLLOVERS, "pcie_replay_rollovers"),
+	      PCI("Replay Number Rollovers", "replay_rollover_counter")),
 	ROW("pcie.tx", RATE(PCIE_TX_BYTES_PER_S, "pcie_tx_bytes_per_s"),
 	    PCI("Tx Throughput", "tx_util"), "wattle's own: what the GPU sends over PCIe",
-	    .help = 38),
+	    .help = 39),
 	ROW("pcie.rx", RATE(PCIE_RX_BYTES_PER_S, "pcie_rx_bytes_per_s"),
 	    PCI("Rx Throughput", "rx_util"), "wattle's own: what it receives"),
 	NEVER("PCI/Atomic Caps Outbound", NULL),
@@ -388,7 +406,7 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	ROW("clocks_event_reasons.display_clocks_setting", BIT(DISPLAY_CLOCKS),
 	    AT("Clocks Event Reasons/Display Clock Setting",
 	       "clocks_event_reasons/clocks_event_reason_display_clocks_setting"),
-	    "wattle's own: clocks are held down now: a display", .help = 40,
+	    "wattle's own: clocks are held down now: a display", .help = 41,
 	    .older = "clocks_throttle_reasons/clocks_throttle_reason_display_clocks_setting"),
 	THROTTLED("sw_power_cap", SW_POWER_CAP, "sw_power_cap", "SW Power Capping", "sw_power_cap",
 		  .help = 22),
@@ -408,9 +426,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    "Of it, what programs hold"),
 	ROW("memory.free", MIB(MEMORY_FREE_BYTES, "memory_free_bytes"), FB("Free", "free"),
 	    "Of it, what is free"),
-	NEVER("BAR1 Memory Usage/Total", "bar1_memory_usage/total"),
-	NEVER("BAR1 Memory Usage/Used", "bar1_memory_usage/used"),
-	NEVER("BAR1 Memory Usage/Free", "bar1_memory_usage/free"),
+	FIELD(MIB(BAR1_TOTAL_BYTES, "bar1_total_bytes"), BAR1("Total", "total")),
+	FIELD(MIB(BAR1_USED_BYTES, "bar1_used_bytes"), BAR1("Used", "used")),
+	FIELD(MIB(BAR1_FREE_BYTES, "bar1_free_bytes"), BAR1("Free", "free")),
 	ROW("protected_memory.total", MIB(PROTECTED_TOTAL_BYTES, "protected_total_bytes"),
 	    PROTECTED("Total", "total"), "Memory for confidential computing", .help = 33),
 	ROW("protected_memory.used", MIB(PROTECTED_USED_BYTES, "protected_used_bytes"),
@@ -437,9 +455,11 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    ENCODER("Average FPS", "average_fps"), "Their mean frames a second"),
 	ROW("encoder.stats.averageLatency", COUNT(ENCODER_LATENCY_US, "encoder_latency_us"),
 	    ENCODER("Average Latency", "average_latency"), "Their mean latency in microseconds"),
-	NEVER("FBC Stats/Active Sessions", NULL),
-	NEVER("FBC Stats/Average FPS", NULL),
-	NEVER("FBC Stats/Average Latency", NULL),
+	FIELD(COUNT(CAPTURE_SESSIONS, "capture_sessions"),
+	      CAPTURE("Active Sessions", "session_count")),
+	FIELD(COUNT(CAPTURE_FPS, "capture_frames_per_s"), CAPTURE("Average FPS", "average_fps")),
+	FIELD(COUNT(CAPTURE_LATENCY_US, "capture_latency_us"),
+	      CAPTURE("Average Latency", "average_latency")),
 	NONE("dramEncryption.mode.current", AT("DRAM Encryption Mode/Current", NULL)),
 	NONE("dramEncryption.mode.pending", AT("DRAM Encryption Mode/Pending", NULL)),
 	ROW("ecc.mode.current", SWITCH(ECC_MODE, "ecc"),
@@ -466,8 +486,12 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 		    "in microcontrollers"),
 	SRAM_SOURCE("pcie", PCIE, "pcie", "PCIE", "in the PCIe unit"),
 	SRAM_SOURCE("other", OTHER, "other", "Other", "elsewhere"),
-	NEVER("ECC Errors/Channel Repair Pending", NULL, .when = WTL_SMI_SRAM),
-	NEVER("ECC Errors/TPC Repair Pending", NULL, .when = WTL_SMI_SRAM),
+	FIELD(OF(yes, CHANNEL_REPAIR_PENDING, "channel_repair_pending"),
+	      AT("ECC Errors/Channel Repair Pending", "ecc_errors/channel_repair_pending"),
+	      .when = WTL_SMI_SRAM),
+	FIELD(OF(yes, TPC_REPAIR_PENDING, "tpc_repair_pending"),
+	      AT("ECC Errors/TPC Repair Pending", "ecc_errors/tpc_repair_pending"),
+	      .when = WTL_SMI_SRAM),
 	NEVER("ECC Errors/Unrepairable Memory", NULL, .when = WTL_SMI_SRAM),
 	NONE("retired_pages.single_bit_ecc.count", AT("Retired Pages/Single Bit ECC", NULL),
 	     .alias = "retired_pages.sbe"),
@@ -507,24 +531,30 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	ROW("temperature.gpu.tlimit",
 	    OF(signed_number, TEMPERATURE_MARGIN_C, "temperature_margin_c"),
 	    TEMPERATURE("GPU T.Limit Temp", "gpu_temp_tlimit"),
-	    "Degrees below the temperature at which it slows down"),
-	NEVER_HOT("GPU Shutdown Temp", NO_MARGIN),
-	NEVER_HOT("GPU Shutdown T.Limit Temp", MARGIN),
-	NEVER_HOT("GPU Slowdown Temp", NO_MARGIN),
-	NEVER_HOT("GPU Slowdown T.Limit Temp", MARGIN),
-	NEVER_HOT("GPU Max Operating Temp", NO_MARGIN),
-	NEVER_HOT("GPU Max Operating T.Limit Temp", MARGIN),
-	NEVER("Temperature/GPU Target Temperature", NULL),
+	    "Degrees below the temperature at which it slows down",
+	    .title_of_610 = "Temperature/GPU Current T.Limit Temp"),
+	LIMIT_C("GPU Shutdown Temp", "gpu_temp_max", SHUTDOWN, "shutdown"),
+	LIMIT_MARGIN("GPU Shutdown T.Limit Temp", "gpu_temp_max", SHUTDOWN, "shutdown"),
+	LIMIT_C("GPU Slowdown Temp", "gpu_temp_slow", SLOWDOWN, "slowdown"),
+	LIMIT_MARGIN("GPU Slowdown T.Limit Temp", "gpu_temp_slow", SLOWDOWN, "slowdown"),
+	LIMIT_C("GPU Max Operating Temp", "gpu_temp_max_gpu", MAX_OPERATING, "max_operating"),
+	LIMIT_MARGIN("GPU Max Operating T.Limit Temp", "gpu_temp_max_gpu", MAX_OPERATING,
+		     "max_operating"),
+	FIELD(COUNT(TARGET_C, "target_temperature_c"),
+	      TEMPERATURE("GPU Target Temperature", "gpu_target_temperature"),
+	      .title_of_610 = "Temperature/GPU Target Temperature Specification"),
 	ROW("temperature.memory", COUNT(MEMORY_TEMPERATURE_C, "memory_temperature_c"),
 	    TEMPERATURE("Memory Current Temp", "memory_temp"),
 	    "The memory's temperature in degrees Celsius", .unknown = "N/A"),
+	LIMIT_C("Memory Max Operating Temp", "gpu_temp_max_mem", MEMORY_MAX_OPERATING,
+		"memory_max_operating"),
+	LIMIT_MARGIN("Memory Max Operating T.Limit Temp", "gpu_temp_max_mem", MEMORY_MAX_OPERATING,
+		     "memory_max_operating"),
 	COLUMN("power.management", KIND(deprecated), "Withdrawn by NVIDIA"),
 	FIELD(OF(pstate, PSTATE, NULL), XML("gpu_power_readings/power_state")),
 	ROW("power.draw", WATTS(POWER_UW, "power_w"), XML("gpu_power_readings/power_draw"),
 	    "The board's power: the mean of a second from Ampere on (but for GA100), else of the moment",
 	    .older = "power_readings/power_draw"),
-	NEVER_HOT("Memory Max Operating Temp", NO_MARGIN),
-	NEVER_HOT("Memory Max Operating T.Limit Temp", MARGIN),
 	ROW("power.draw.average", WATTS(POWER_AVERAGE_UW, "power_average_w"),
 	    BOARD("Average Power Draw", "average_power_draw"), "The board's mean power",
 	    .alias = "gpu.power.draw.average"),
@@ -532,17 +562,20 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    BOARD("Instantaneous Power Draw", "instant_power_draw"),
 	    "The board's power of the moment", .alias = "gpu.power.draw.instant"),
 	ROW("enforced.power.limit", WATTS(LIMIT_UW, "limit_w"),
-	    BOARD("Current Power Limit", "current_power_limit"),
+	    CEILING("Current Power Limit", "current_power_limit"),
 	    "The power limit in force: the least of all", .alias = "gpu.power.current_limit",
 	    .help = 25, .older = "power_readings/enforced_power_limit"),
 	ROW("power.limit", WATTS(LIMIT_REQUESTED_UW, "limit_requested_w"),
-	    BOARD("Requested Power Limit", "requested_power_limit"),
+	    CEILING("Requested Power Limit", "requested_power_limit"),
 	    "The power limit that was set: see wattle limit", .alias = "gpu.power.requested_limit",
 	    .help = 24, .older = "power_readings/power_limit"),
 	ROW("power.default_limit", WATTS(LIMIT_DEFAULT_UW, "limit_default_w"),
-	    BOARD("Default Power Limit", "default_power_limit"),
+	    CEILING("Default Power Limit", "default_power_limit"),
 	    "The power limit after the driver was loaded", .alias = "gpu.power.default_limit",
 	    .help = 26, .older = "power_readings/default_power_limit"),
+	BASE_POWER("Current"),
+	BASE_POWER("Requested"),
+	BASE_POWER("Default"),
 	ROW("power.min_limit", WATTS(LIMIT_MIN_UW, "limit_min_w"),
 	    BOARD("Min Power Limit", "min_power_limit"), "The lowest power limit that can be set",
 	    .alias = "gpu.power.min_limit", .older = "power_readings/min_power_limit"),
@@ -551,7 +584,7 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    .alias = "gpu.power.max_limit", .older = "power_readings/max_power_limit"),
 	ROW("memory.power.draw.average", WATTS(MEMORY_POWER_AVERAGE_UW, "memory_power_average_w"),
 	    MEMORY_POWER("Average Power Draw", "average_power_draw"),
-	    "wattle's own: the mean power of the memory", .help = 37),
+	    "wattle's own: the mean power of the memory", .help = 38),
 	ROW("memory.power.draw.instant", WATTS(MEMORY_POWER_INSTANT_UW, "memory_power_instant_w"),
 	    MEMORY_POWER("Instantaneous Power Draw", "instant_power_draw"),
 	    "wattle's own: the memory's power of the moment"),
@@ -577,20 +610,31 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    MODULE("Min Power Limit", "min_power_limit"), "The lowest one that can be set"),
 	ROW("module.power.max_limit", WATTS(MODULE_LIMIT_MAX_UW, "module_limit_max_w"),
 	    MODULE("Max Power Limit", "max_power_limit"), "The highest one that can be set"),
+	/* How base power and power smoothing are asked for is not public, or was seen on no GPU. */
+	NONE("gpu.base.current", .unit = "W"),
+	NONE("gpu.base.requested", .unit = "W"),
+	NONE("gpu.base.default", .unit = "W"),
+	NONE("gpu.base.min", .unit = "W"),
+	NONE("gpu.base.max", .unit = "W"),
+	NONE("power_smoothing.tmp_floor", .unit = "W"),
+	NONE("power_smoothing.tmp_ceil", .unit = "W"),
+	NONE("power_smoothing.hw_lifetime_remaining_percent", .unit = "%"),
+	NONE("power_smoothing.enabled"),
 	NONE("power_smoothing.delayed_power_smoothing_supported"),
+	NONE("power_smoothing.soc_power_smoothing_enabled"),
+	NONE("power_smoothing.priv_level"),
+	NONE("power_smoothing.imm_ramp_down"),
+	NONE("power_smoothing.max_percent_tmp_floor", .unit = "%"),
+	NONE("power_smoothing.min_percent_tmp_floor", .unit = "%"),
 	NONE("power_smoothing.primary_power_floor", .unit = "W"),
 	NONE("power_smoothing.secondary_power_floor", .unit = "W"),
 	NONE("power_smoothing.min_primary_floor_activation_offset", .unit = "W"),
 	NONE("power_smoothing.min_primary_floor_activation_point", .unit = "W"),
 	NONE("power_smoothing.window_multiplier", .unit = "ms"),
-	NONE("power_smoothing.curr_profile.secondary_power_floor", .unit = "W"),
-	NONE("power_smoothing.curr_profile.primary_floor_act_window_multiplier"),
-	NONE("power_smoothing.curr_profile.primary_floor_tar_window_multiplier"),
-	NONE("power_smoothing.curr_profile.primary_floor_act_offset", .unit = "W"),
-	NONE("power_smoothing.admin_override.secondary_power_floor", .unit = "W"),
-	NONE("power_smoothing.admin_override.primary_floor_act_window_multiplier"),
-	NONE("power_smoothing.admin_override.primary_floor_tar_window_multiplier"),
-	NONE("power_smoothing.admin_override.primary_floor_act_offset", .unit = "W"),
+	NONE("power_smoothing.num_preset_profiles"),
+	SMOOTHING("curr_profile"),
+	NONE("power_smoothing.active_profile"),
+	SMOOTHING("admin_override"),
 	NEVER("Power Smoothing", NULL),
 	NEVER("Workload Power Profiles/Requested Profiles", NULL),
 	NEVER("Workload Power Profiles/Enforced Profiles", NULL),
@@ -640,8 +684,9 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	    .alias = "clocks.max.mem"),
 	ROW("clocks.max.video", MHZ(CLOCK_VIDEO_MAX_MHZ, "clock_video_max_mhz"),
 	    AT("Max Clocks/Video", "max_clocks/video_clock"),
-	    "wattle's own: the highest video clock", .help = 39),
-	NEVER("Max Customer Boost Clocks/Graphics", NULL),
+	    "wattle's own: the highest video clock", .help = 40),
+	FIELD(MHZ(CLOCK_GRAPHICS_BOOST_MAX_MHZ, "clock_graphics_boost_max_mhz"),
+	      AT("Max Customer Boost Clocks/Graphics", "max_customer_boost_clocks/graphics_clock")),
 	NEVER("Clock Policy/Auto Boost", NULL),
 	NEVER("Clock Policy/Auto Boost Default", NULL),
 	ROW("fabric.state", OF(fabric_state, FABRIC_STATE, "fabric_state"),
@@ -678,111 +723,8 @@ const struct wtl_smi_field wtl_smi_gpu_fields[] = {
 	{0},
 };
 
-#define PROCESS(how, where, member)                                             \
-	.kind = &(how), .object = WTL_SMI_OF_PROCESS, .place = WTL_SMI_##where, \
-	MEMBER(struct wtl_gpu_process, member)
-#define PROGRAM \
-	KIND(process_name), .object = WTL_SMI_OF_PROCESS, MEMBER(struct wtl_gpu_process, name)
-
-const struct wtl_smi_field wtl_smi_process_fields[] = {
-	COLUMN("timestamp", KIND(timestamp),
-	       "When the processes were read, by the clock on the wall"),
-	COLUMN("gpu_name", TEXT(name), "The maker's name of the GPU"),
-	COLUMN("gpu_bus_id", KIND(bus_id), "Where the GPU is on the PCI bus"),
-	COLUMN("gpu_serial", TEXT(serial), "The board's serial number"),
-	COLUMN("gpu_uuid", TEXT(uuid), "The GPU's own identifier"),
-	FIELD(PROCESS(plain, U32, instance), AT("GPU instance ID", "gpu_instance_id")),
-	FIELD(PROCESS(plain, U32, compute_instance),
-	      AT("Compute instance ID", "compute_instance_id")),
-	ROW("pid", PROCESS(plain, INT, pid), AT("Process ID", "pid"),
-	    "The process, as the host counts"),
-	FIELD(KIND(process_type), AT("    Type", "type")),
-	FIELD(KIND(process_title), AT("    Name", NULL)),
-	ROW("process_name", PROGRAM, XML("process_name"), "The path of its program",
-	    .alias = "name", .unknown = "[Not Found]"),
-	ROW("used_gpu_memory", PROCESS(mib, U64, memory_bytes),
-	    AT("    Used GPU Memory", "used_memory"), "What it holds of the GPU's memory",
-	    .alias = "used_memory", .unit = "MiB"),
-	{0},
-};
-
-#define INSTANCE(how, where, member)                                        \
-	.kind = &(how), .object = WTL_SMI_OF_MIG, .place = WTL_SMI_##where, \
-	MEMBER(struct wtl_gpu_mig, member)
-
-const struct wtl_smi_field wtl_smi_mig_fields[] = {
-	FIELD(INSTANCE(plain, U32, index), AT("Index", "index")),
-	FIELD(INSTANCE(plain, U32, instance), AT("GPU Instance ID", "gpu_instance_id")),
-	FIELD(INSTANCE(plain, U32, compute_instance),
-	      AT("Compute Instance ID", "compute_instance_id")),
-	FIELD(INSTANCE(mib, U64, memory_total_bytes),
-	      AT("Shared FB Memory Usage/Total", "fb_memory_usage/total"), .unit = "MiB"),
-	FIELD(INSTANCE(mib, U64, memory_used_bytes),
-	      AT("Shared FB Memory Usage/Used", "fb_memory_usage/used"), .unit = "MiB"),
-	{0},
-};
-
-/* Of the driver's accounts, which are never read: what there is to ask for. */
-static const struct wtl_smi_field accounted_fields[] = {
-	NONE("timestamp"),
-	NONE("gpu_name"),
-	NONE("gpu_bus_id"),
-	NONE("gpu_serial"),
-	NONE("gpu_uuid"),
-	NONE("vgpu_instance"),
-	NONE("pid"),
-	NONE("gpu_utilization", .unit = "%", .alias = "gpu_util"),
-	NONE("mem_utilization", .unit = "%", .alias = "mem_util"),
-	NONE("max_memory_usage", .unit = "MiB"),
-	NONE("time", .unit = "ms"),
-	{0},
-};
-
-#define DOMAIN(which) KIND(domain_text), .number = WTL_SMI_DOMAIN_##which
-
-static const struct wtl_smi_field domain_fields[] = {
-	COLUMN("timestamp", KIND(timestamp),
-	       "When the domains were read, by the clock on the wall"),
-	COLUMN("name", DOMAIN(NAME), "The domain: package-0, dram-0, ...", .alias = "domain"),
-	COLUMN("kind", DOMAIN(KIND), "What it is a part of: cpu, dram, platform, ..."),
-	COLUMN("inside", DOMAIN(INSIDE), "The domain that contains it: never add both"),
-	COLUMN("in_total", DOMAIN(IN_TOTAL), "Whether the machine's total has it: Yes or No"),
-	COLUMN("device", DOMAIN(DEVICE), "The maker's name of the part"),
-	COLUMN("source", DOMAIN(SOURCE), "How it is read: rapl-perf, rapl-powercap, model, ..."),
-	COLUMN("method", DOMAIN(METHOD), "counter, integrated or modelled"),
-	COLUMN("status", DOMAIN(STATUS), "ok, or what is wrong"),
-	COLUMN("reason", DOMAIN(REASON), "Why there is no (measured) figure"),
-	COLUMN("power.draw", METER(POWER, "W"), "The mean power since the row before",
-	       .alias = "power.mean"),
-	COLUMN("power.uncertainty", METER(POWER_UNCERTAINTY, "W"),
-	       "Its expanded uncertainty (k = 2)"),
-	COLUMN("energy.window", METER(ENERGY, "J"),
-	       "The energy since wattle began to watch, before the first row"),
-	COLUMN("energy.window.uncertainty", METER(ENERGY_UNCERTAINTY, "J"),
-	       "Its expanded uncertainty (k = 2)", .alias = "energy.uncertainty"),
-	{0},
-};
-
 const struct wtl_smi_query wtl_smi_query_gpu = {
 	.option = "--query-gpu",
 	.about = "Each row is a GPU.",
 	.fields = wtl_smi_gpu_fields,
-};
-
-const struct wtl_smi_query wtl_smi_query_apps = {
-	.option = "--query-compute-apps",
-	.about = "Each row is a process that computes on a GPU.",
-	.fields = wtl_smi_process_fields,
-};
-
-const struct wtl_smi_query wtl_smi_query_accounted = {
-	.option = "--query-accounted-apps",
-	.about = "Each row is a process that the driver keeps an account of.",
-	.fields = accounted_fields,
-};
-
-const struct wtl_smi_query wtl_smi_query_domain = {
-	.option = "--query-domain",
-	.about = "Each row is an energy domain: a CPU package, its cores, DRAM, a GPU, ...",
-	.fields = domain_fields,
 };

@@ -108,8 +108,8 @@ def plain(value):
 @pytest.mark.parametrize("what", WHATS)
 def test_formats_say_the_same(place, what):
     csv = place.rows("--what", what)
-    document = parse_json(place.good("export", "--what", what, "--to", "json", "a.wattle").out)
-    lines = [parse_json(line) for line in place.good("export", "--what", what, "--to", "ndjson", "a.wattle").out.splitlines()]
+    document = parse_json(place.good("export", "--what", what, "-f", "json", "a.wattle").out)
+    lines = [parse_json(line) for line in place.good("export", "--what", what, "-f", "ndjson", "a.wattle").out.splitlines()]
     assert (document["schema"], document["what"]) == ("wattle.export/1", what)
     assert document["rows"] == lines and len(lines) == len(csv)
     for row, cells in zip(lines, csv):
@@ -322,7 +322,7 @@ def test_nothing_replaces_a_file_before_the_end(place):
 
 def test_closed_pipe(place):
     """head has seen enough: no complaint."""
-    done = subprocess.run(["sh", "-c", f"{command_path()} export --to ndjson a.wattle | head -n 1"], cwd=place.path, timeout=TIMEOUT,
+    done = subprocess.run(["sh", "-c", f"{command_path()} export -f ndjson a.wattle | head -n 1"], cwd=place.path, timeout=TIMEOUT,
                           env=clean_env(**place.env), capture_output=True, check=True)
     assert done.stderr == b"" and json.loads(done.stdout)
 
@@ -337,7 +337,7 @@ def test_hostile_names(place, tmp_path):
         for value in row.values():
             assert value[:1] not in ("=", "+", "@", "-") and "\x1b" not in value and "\n" not in value
     for to in ("json", "ndjson"):
-        out = place.good("export", "--what", "processes", "--to", to, "evil.wattle").out_bytes
+        out = place.good("export", "--what", "processes", "-f", to, "evil.wattle").out_bytes
         assert all(0x20 <= byte < 0x7f or byte == 0x0a for byte in out)
         assert b"HYPERLINK" in out
 
@@ -345,7 +345,7 @@ def test_hostile_names(place, tmp_path):
 @pytest.mark.parametrize("options,words", [
     ((), "which recording?"),
     (("a", "b"), "one recording at a time"),
-    (("--to", "xml", "a"), "--to takes csv, json or ndjson, not 'xml'"),
+    (("--format", "xml", "a"), "--format takes csv, json or ndjson, not 'xml'"),
     (("--what", "all", "a"), "--what takes samples, power, processes, windows, gaps or devices, not 'all'"),
 ])
 def test_bad_options(place, options, words):

@@ -251,8 +251,8 @@ def test_exports(bench, name, what):
     path = bench.root(name)
     out = bench.good("export", "--what", what, path)
     assert out.out.splitlines()[0] == EXPORTS[what]
-    lines = [parse_json(line) for line in bench.good("export", "--what", what, "--to", "ndjson", path).out.splitlines()]
-    document = bench.good("export", "--what", what, "--to", "json", path).json
+    lines = [parse_json(line) for line in bench.good("export", "--what", what, "-f", "ndjson", path).out.splitlines()]
+    document = bench.good("export", "--what", what, "-f", "json", path).json
     assert document["rows"] == lines and len(lines) == len(out.csv)
     columns = EXPORTS[what].split(",")
     for line, row in zip(lines, out.csv):
@@ -269,8 +269,8 @@ def test_exports_are_the_report(bench, name):
     """Energy since the begin, at the last sample, is what the recording's window has, and what lies before it."""
     path = bench.root(name)
     report = bench.good("report", "-f", "json", "--top", "65536", path).json
-    power = bench.good("export", "--what", "power", "--to", "json", path).json["rows"]
-    windows = bench.good("export", "--what", "windows", "--to", "json", path).json["rows"]
+    power = bench.good("export", "--what", "power", "-f", "json", path).json["rows"]
+    windows = bench.good("export", "--what", "windows", "-f", "json", path).json["rows"]
     for domain in report["domains"]:
         own = [row for row in power if row["domain"] == domain["name"] and "energy_j" in row]
         if "energy_j" not in domain:
@@ -280,7 +280,7 @@ def test_exports_are_the_report(bench, name):
             assert row["energy_j"] >= before["energy_j"] and row["t_mono_ns"] > before["t_mono_ns"]
         window = [row for row in windows if row["id"] == 1 and row["domain"] == domain["name"]]
         assert [row["energy_j"] for row in window] == [domain["energy_j"]]
-    processes = bench.good("export", "--what", "processes", "--to", "json", path).json["rows"]
+    processes = bench.good("export", "--what", "processes", "-f", "json", path).json["rows"]
     told = report.get("processes", [])
     assert sum(row["full_j"] for row in processes) == sum((row["full_j"] for row in told), Decimal(0))
 

@@ -48,7 +48,7 @@ TABLE = {
         "from": TIME, "to": TIME, "by": "process, user, command", "top": "0 to 65536", "policy": "idle=recorded",
         "format": "text, json, ndjson or csv", "intensity": FREE,
     }),
-    "export": (("none.wattle",), {"to": "csv, json or ndjson", "what": "samples, power, processes"}),
+    "export": (("none.wattle",), {"format": "csv, json or ndjson", "what": "samples, power, processes"}),
     "mark": (("begin", "x"), {"file": FREE}),
     "top": (("--once",), {
         "rows": "0 to 900", "filter": FREE, "sort": "there is no field", "config": FREE, "replay": FREE,
@@ -63,7 +63,7 @@ TABLE = {
     "query": ((), {
         "query-gpu": FREE, "query-compute-apps": FREE, "query-accounted-apps": FREE, "query-domain": FREE,
         "format": FREE, "id": FREE, "loop": "seconds from 0.001 to 86400", "loop-ms": "milliseconds from 1",
-        "count": "1 to 4294967295", "filename": FREE, "select": FREE, "delay": "seconds from 0.001 to 86400",
+        "count": "1 to 4294967295", "filename": FREE, "select": FREE, "delay": "seconds from 0.001 to 86400", "display": FREE,
         "options": FREE,
     }),
     "limit": (("-i", "0", "-p", "250", "--", "true"), {

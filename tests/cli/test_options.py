@@ -406,7 +406,7 @@ VALUES = [
     ("plot", "--format", "svg png pdf"), ("plot", "--what", "power processes windows memory runs"),
     ("plot", "--by", "process user container unit"),
     ("report", "--by", "process user command container pod unit job cgroup window"),
-    ("export", "--to", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
+    ("export", "--format", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
     ("run", "--weight", "cpu-time instructions cycles"), ("top", "--weight", "cpu-time instructions cycles"),
     ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),

@@ -511,7 +511,7 @@ def test_gpus(record, gpus, script):
 # ---- Other ways to ask for the same ----
 
 def exported(path, what):
-    result = run_wattle("export", "--what", what, "--to", "json", path)
+    result = run_wattle("export", "--what", what, "-f", "json", path)
     assert result.code == 0, result
     return result.json["rows"]
 

@@ -3,14 +3,17 @@
 
 import os
 import re
+import shutil
 import signal
 import stat
+import time
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
 
 from conftest import ROOTS, SCRIPTS, fake_library, finish, parse_json, run_wattle, start_wattle
+from test_top import Screen
 
 NOTHING = ("--root", ROOTS / "vm-nothing")
 STAMP = re.compile(r"^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d\.\d{3}(?=, |$)")
@@ -38,6 +41,23 @@ gpu NVIDIA A100-PCIE-40GB
   sensor counter gpu 20
   sensor usage gpu 20
 """
+
+
+@pytest.fixture(name="screen_of")
+def screens_of(tmp_path, wattle):
+    """screen_of("query", …): wattle in tmux."""
+    if not shutil.which("tmux"):
+        pytest.skip("tmux is not installed")
+    opened = []
+
+    def start(*words, **options):
+        folder = tmp_path / f"screen{len(opened)}"
+        folder.mkdir()
+        opened.append(Screen(folder, wattle, *words, **options))
+        return opened[-1]
+    yield start
+    for screen in opened:
+        screen.close()
 
 
 @pytest.fixture(name="query")
@@ -71,6 +91,7 @@ CAPTURES = {
     "h100": "nvidia-h100-80gb-hbm3__590.48.01.txt",
     "h100-mig": "nvidia-h100-mig__590.48.01.txt",
     "l40s": "nvidia-l40s__595.80.txt",
+    "rtx2080s-610": "nvidia-geforce-rtx-2080-super__610.57.04.txt",
 }
 ALL = [(name, phase) for name in CAPTURES for phase in ("idle", "load")]
 
@@ -78,8 +99,8 @@ ALL = [(name, phase) for name in CAPTURES for phase in ("idle", "load")]
 def sections(name):
     """{title: (command, lines)} of a capture; skips the test where it is not there."""
     folder = captures()
-    if not folder:
-        pytest.skip("the captured outputs (shared/data/nvidia-smi) are not here")
+    if not folder or not (folder / CAPTURES[name]).exists():
+        pytest.skip(f"the captured output (shared/data/nvidia-smi/{CAPTURES[name]}) is not here")
     found, title, command = {}, None, None
     bar = False
     for line in (folder / CAPTURES[name]).read_text(encoding="utf-8").splitlines():
@@ -292,6 +313,16 @@ def test_a_field_that_there_is_not(query, field):
     assert query("--query-gpu=bogus", "--format=csv").out == 'Field "bogus" is not a valid field to query.\n'
 
 
+def test_short_options_of_other_commands(query, tmp_path):
+    """-f and -o are nvidia-smi's here: who means a format, or a file, is told, and no file "json" is made."""
+    for name in ("json", "csv"):
+        result = query("-f", name, cwd=tmp_path)
+        assert result.code == 2 and "-f is a file here, as in nvidia-smi: --format takes" in result.complaint()
+    assert query("-o", "x.json", cwd=tmp_path).complaint().endswith("-o are for dmon and pmon; -f names a file")
+    assert list(tmp_path.iterdir()) == [tmp_path / "script.nvml"]
+    assert query("-f", "./json", "-L", cwd=tmp_path).code == 0 and (tmp_path / "json").read_text().startswith("GPU 0: ")
+
+
 def test_each_table_has_its_fields(query):
     for option, other in (("compute-apps", "power.draw"), ("domain", "pid")):
         result = query(f"--query-{option}={other}", "--format=csv")
@@ -331,6 +362,11 @@ def test_one_table_at_once(query):
     ("dmon", "-l", "1"),
     ("-s", "p"),
     ("-d", "1"),
+    ("-q", "-d", "1"),
+    ("-q", "-d", "POWER,"),
+    ("-q", "-x", "-d", "POWER"),
+    ("-d", "POWER"),
+    ("dmon", "-d", "POWER"),
     ("bogus",),
     ("-lms",),
     ("-lms", "0"),
@@ -508,11 +544,8 @@ def without_times(lines):
 
 
 # What wattle has no source for, and says so.
-UNSERVED_TITLES = re.compile(r"\s+(Product (Brand|Architecture)|GPU PDI|Minor Number|MultiGPU Board|Board (ID|Part Number)|GPU Part Number|"
-                             r"GSP Firmware Version|Replay.*|Atomic Caps Outbound|"
-                             r"Sparse Operation Mode|.*Repair Pending|Unrepairable Memory|Video|Graphics|EGM|"
-                             r"GPU .*T\.Limit Temp|GPU (Shutdown|Slowdown|Max Operating|Target) Temp.*|Memory Max Operating.*|"
-                             r"Average (FPS|Latency)|Active Sessions|Total|Used|Free)\s+:")
+UNSERVED_TITLES = re.compile(r"\s+(GPU Part Number|Atomic Caps Outbound|Sparse Operation Mode|Unrepairable Memory|EGM|Video|"
+                             r"Total|Used|Free)\s+:")
 
 
 # What moves between the questions of one capture, of which the script has the CSV's answers.
@@ -523,12 +556,14 @@ MOVES = {
     ("l40s", "load"): "Encoder|Average FPS|Average Latency|Average Power Draw|Instantaneous Power Draw",
     ("rtx2080s", "idle"): "Idle|SW Power Cap|SW Power Capping|Instantaneous Power Draw|Graphics|SM|Memory|Video",
     ("rtx2080s", "load"): "Instantaneous Power Draw",
+    ("rtx2080s-610", "idle"): "SW Power Capping|Instantaneous Power Draw|Graphics|SM|Memory|Video",
+    ("rtx2080s-610", "load"): "SW Power Capping|Instantaneous Power Draw",
 }
 
 
 @pytest.mark.parametrize("name,phase", MOVES)
 def test_log_of_a_real_gpu(query, bus, name, phase):
-    """Title for title as its driver (590, 595) wrote it; a value is that value or, for some titles, not known."""
+    """Title for title as its driver (590, 595, 610) wrote it; a value is that value or, for some titles, not known."""
     _, lines = section(name, phase + " :: query (-q)")
     of = dict(re.split(r"\s+: ", line.strip(), maxsplit=1) for line in lines if " : " in line)
     code = f"0x0{of['Base Classcode'][2:]}0{of['Sub Classcode'][2:]}00"
@@ -541,7 +576,60 @@ def test_log_of_a_real_gpu(query, bus, name, phase):
     wrong = [(a, b) for a, b in zip(ours, theirs) if a != b and not (UNSERVED_TITLES.match(a) and a.endswith(": N/A"))]
     assert not wrong
     known = sum(a == b and " : " in a and not a.endswith("N/A") for a, b in zip(ours, theirs))
-    assert known > (90 if name == "rtx2080s" else 110)
+    assert known > (90 if name.startswith("rtx2080s") else 110)
+
+
+OF_610 = """\
+driver 610.43.02
+cuda 13030
+gpu NVIDIA H200
+  arch hopper
+  cc 9.0
+  power 0 const 83.4
+  sensor usage gpu 100
+  limit 700 700 200 700
+  value nvmlDeviceGetMarginTemperature 49
+"""
+
+
+def test_titles_of_610(query):
+    """As nvidia-smi 610.43.02 wrote them of an H200."""
+    shown = query("-q", text=OF_610).out
+    for lines in ("""
+Driver Version                                         : 610.43.02 [Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]
+CUDA Version                                           : 13.3 [Deprecated; will be removed in CUDA 14.0. Use CUDA UMD Version instead]
+KMD Version                                            : 610.43.02
+CUDA UMD Version                                       : 13.3
+
+Attached GPUs """, """
+    Inforom Time Data
+        Time Run                                       : N/A
+    GPU Operation Mode
+""", """
+        GPU Current T.Limit Temp                       : 49 C
+        GPU Shutdown T.Limit Temp Specification        : N/A
+""", """
+        GPU Target Temperature Specification           : N/A
+""", """
+        Memory Max Operating T.Limit Temp Specification: N/A
+""", """
+        GPU Ceiling Power Limit
+            Current Power Limit                        : 700.00 W
+            Requested Power Limit                      : 700.00 W
+            Default Power Limit                        : 700.00 W
+        GPU Base Power
+            Current Base Power                         : N/A
+            Requested Base Power                       : N/A
+            Default Base Power                         : N/A
+        Min Power Limit                                : 200.00 W
+"""):
+        assert lines in shown, lines
+    xml = ET.fromstring(query("-x", text=OF_610).out)
+    assert xml.findtext("driver_version") == "610.43.02" and xml.findtext("gpu/gpu_power_readings/current_power_limit") == "700.00 W"
+    fields = "gpu.base.current,bbx.time_run,power_smoothing.curr_profile.ramp_up_rate,power_smoothing.admin_override.percent_tmp_floor"
+    assert query(f"--query-gpu={fields}", "--format=csv", text=OF_610).out == (
+        "gpu.base.current [W], bbx.time_run [seconds], power_smoothing.curr_profile.ramp_up_rate [W/s], "
+        "power_smoothing.admin_override.percent_tmp_floor [%]\n[N/A], [N/A], [N/A], [N/A]\n")
 
 
 # The XML's names of what the log has under its titles.
@@ -652,6 +740,51 @@ def test_log_of_mig_and_of_nobody(query):
     assert nobody.out.count("    Processes                                          : None\n") == 2
 
 
+def test_sections_of_the_log(query):
+    """-d, with nvidia-smi's words: the head, and of each GPU what they name, in the order of the whole."""
+    def shown(*words):
+        return query("-q", *words, script="capture-h100-load").out.splitlines()
+    whole = shown()
+
+    def titles(lines):
+        return [line.partition(" : ")[0].rstrip() for line in lines if re.match("    [A-Z]", line)]
+    assert titles(shown("-d", "POWER,UTILIZATION")) == [
+        "    Utilization", "    GPU Power Readings", "    GPU Memory Power Readings", "    Module Power Readings"]
+    power = shown("--display=power")
+    begin, end = whole.index("    GPU Power Readings"), next(i for i, x in enumerate(whole) if "Power Smoothing" in x)
+    assert without_times(power) == [*without_times(whole[:9]), *whole[begin:end], ""]
+    assert titles(shown("-d", "PIDS")) == ["    Processes"] and any("gpu_burn" in line for line in shown("-d", "PIDS"))
+    assert titles(shown("-d", "clock,COMPUTE,row_remapper")) == [
+        "    Compute Mode", "    Remapped Rows", "    Clocks", "    Applications Clocks", "    Default Applications Clocks",
+        "    Deferred Clocks", "    Max Clocks", "    Max Customer Boost Clocks", "    Clock Policy"]
+    every = "MEMORY,UTILIZATION,ECC,TEMPERATURE,POWER,CLOCK,COMPUTE,PIDS,PERFORMANCE,PAGE_RETIREMENT,ACCOUNTING,ENCODER_STATS,FBC_STATS," \
+            "ROW_REMAPPER,GSP_FIRMWARE_VERSION,POWER_SMOOTHING,POWER_PROFILES"
+    assert set(titles(shown("-d", every))) < set(titles(whole))
+    for word in every.split(","):
+        assert titles(shown("-d", word)), word
+    assert query("-q", "-d", "POWR").complaint() == "wattle: query: -d has no section 'POWR': did you mean POWER?"
+
+
+def test_what_only_the_log_has(query):
+    """Beyond CSV: in the XML under its names, in JSON typed; less is read where dmon needs it."""
+    gpu = ET.fromstring(query("-x", script="capture-h100-load").out).find("gpu")
+    assert {path: gpu.findtext(path) for path in (
+        "product_brand", "product_architecture", "minor_number", "multigpu_board", "board_id", "board_part_number", "gsp_firmware_version",
+        "pci/replay_counter", "bar1_memory_usage/used", "fbc_stats/session_count", "temperature/gpu_temp_max_tlimit_threshold",
+        "temperature/gpu_temp_max_threshold", "temperature/gpu_target_temperature", "max_customer_boost_clocks/graphics_clock")} == {
+            "product_brand": "NVIDIA", "product_architecture": "Hopper", "minor_number": "0", "multigpu_board": "No", "board_id": "0x9",
+            "board_part_number": "692-2G520-0200-000", "gsp_firmware_version": "590.48.01", "pci/replay_counter": "9",
+            "bar1_memory_usage/used": "19819 MiB", "fbc_stats/session_count": "0", "temperature/gpu_temp_max_tlimit_threshold": "-8 C",
+            "temperature/gpu_temp_max_threshold": None, "temperature/gpu_target_temperature": "N/A",
+            "max_customer_boost_clocks/graphics_clock": "1980 MHz"}
+    assert len(gpu.findall("temperature")) == len(gpu.findall("pci")) == 1
+    gpu = query("--format", "json", script="capture-rtx2080s-load").json["gpus"][0]
+    assert (gpu["brand"], gpu["architecture"], gpu["slowdown_temperature_c"], gpu["bar1_total_bytes"]) == ("geforce", "turing", 97, 256 << 20)
+    assert gpu["unknown"]["slowdown_margin_c"] == "not supported" and gpu["gsp_firmware"] == "595.71.05"
+    assert query("dmon", "-s", "me", "-c", "1", script="capture-h100-load").out.splitlines()[-1].split() == [
+        "0", "19818", "19819", "0", "0", "0", "9"]
+
+
 def test_xml_of_mig(query):
     gpu = ET.fromstring(query("-x", script="capture-h100-mig-load").out).find("gpu")
     migs = gpu.findall("mig_devices/mig_device")
@@ -677,6 +810,33 @@ def test_lines(query):
     assert second.startswith("[1] NVIDIA A100-PCIE-40GB | ") and second.endswith("|")
     assert rest.startswith("package-0 ~ ") and "gpu" not in rest
     assert "°" not in query("--ascii").out
+    assert "enc" not in first and "dec" not in first
+    video = query(text=TWO.format(first="process 4321 C 2566").replace("utilization 50 10 0 0", "utilization 50 10 88 5")).out
+    assert " MiB | enc 88 %, dec 5 % | " in video.splitlines()[0]
+    video = query(text=TWO.format(first="").replace("utilization 50 10 0 0", "utilization 50 10 0 5")).out
+    assert video.splitlines()[0].endswith(" MiB | dec 5 % |")
+
+
+def test_one_look_is_short(query):
+    """What is there in 20 ms is said; what takes a second look has its reason."""
+    gpu = TWO.format(first="").replace("sensor counter gpu 20", "sensor counter gpu 100000")
+    slow = query("--format", "json", text=gpu).json
+    assert slow["gpus"][0]["power_w"] == 100 and slow["gpus"][0]["unknown"]["mean_w"].endswith("see --loop")
+    assert "mean_w" not in slow["gpus"][0]
+    domains = {domain["name"]: domain for domain in slow["domains"]}
+    assert "see --loop" in domains["gpu-0"]["reason"] and domains["package-0"]["mean_uncertainty_w"] > 0
+    still = query(root=("--root", ROOTS / "xeon-2s-dram")).out
+    assert "dram-0 - W" in still and still.endswith(" (-: its sensor has not moved yet: see --watch)\n")
+
+
+@pytest.mark.alone
+def test_one_look_does_not_wait(query):
+    """Twenty milliseconds, in which GPUs are read meanwhile, and not two tenths of a second."""
+    def took():
+        began = time.monotonic()
+        query()
+        return time.monotonic() - began
+    assert min(took() for _ in range(5)) < 0.15
 
 
 def test_colours_are_for_terminals(gpus, terminal, wattle):
@@ -686,6 +846,28 @@ def test_colours_are_for_terminals(gpus, terminal, wattle):
     assert b"\x1b[" not in terminal(*words, "--no-color", env=fake.env).finish().out_bytes
     assert b"\x1b[" not in terminal(*words, env={**fake.env, "NO_COLOR": "1"}).finish().out_bytes
     assert "\x1b[" not in run_wattle(*words[1:], env=fake.env).out
+
+
+def test_watch_is_a_loop_in_a_pipe(query):
+    words = ("--query-gpu=index,power.draw", "--format=csv", "-c", "3")
+    assert query(*words, "--watch", "-l", "0.02").out == query(*words, "-lms", "20").out
+    assert query("--watch", "--loop", "20ms", "-c", "2").out.count("[0] NVIDIA") == 2
+    result = query("dmon", "--watch")
+    assert result.code == 2 and result.complaint() == "wattle: query: dmon and pmon take -d, not --loop or --watch"
+
+
+def test_watch_redraws_in_place(screen_of, gpus):
+    """Nothing above goes, nothing is left below, lines do not wrap, and what does not fit is counted."""
+    fake = gpus(text=TWO.format(first="process 4321 C 2566").replace("power 0 const 200", "power 0 const 200\n  power 3 const 210"))
+    screen = screen_of("query", *NOTHING, *fake.options, "--watch", "--loop", "0.1", rows=8, columns=60, env=fake.env)
+    screen.wait(r"200 / ")
+    text = screen.wait(r"210 / ").string
+    assert text.startswith("BEFORE\n[0] NVIDIA") and text.count("[0]") == text.count("[1]") == text.count("package-0") == 1
+    assert max(map(len, text.splitlines())) <= 60
+    screen = screen_of("query", *NOTHING, *fake.options, "-q", "--watch", "--loop", "0.1", "-c", "5", rows=8, columns=60, env=fake.env)
+    screen.wait("ENDED 0")
+    text = screen.text()
+    assert re.search(r"\((\d{3}) more lines\)\nENDED 0", text) and text.count("NVSMI LOG") == 1, text
 
 
 def test_hostile_names(query):

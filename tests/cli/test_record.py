@@ -288,7 +288,7 @@ def test_a_ring_while_somebody_looks(place):
     process = place.running("-i", "1", "--max-size", "300k", "--no-processes")
     wait_for(lambda: place.rows("SELECT count(*) FROM part") >= [(3,)] or place.rows("SELECT count(*) FROM chunk") > [(0,)],
              "more than a pipe holds")
-    with subprocess.Popen([command_path(), "export", place.file(), "--to", "ndjson"], stdout=subprocess.PIPE,
+    with subprocess.Popen([command_path(), "export", place.file(), "-f", "ndjson"], stdout=subprocess.PIPE,
                           env=clean_env(**place.env)) as reader:
         reader.stdout.read(1)  # it is at work, and waits for us
         sizes = []
@@ -342,7 +342,7 @@ def test_a_ring_tells_what_it_has(place):
     assert report["recording"]["is_part"] is True
     assert [text for text in report["notes"] if "is a ring, which has dropped what was before 20" in text]
     assert 0.5 <= report["duration_s"] <= (end - begin) / 1e9 < 5
-    window = [row for row in place.run("export", "--what", "windows", "--to", "csv", place.file()).csv
+    window = [row for row in place.run("export", "--what", "windows", "-f", "csv", place.file()).csv
               if row["domain"] == "total"]
     assert len(window) == 1
     assert float(window[0]["duration_s"]) == pytest.approx(float(report["duration_s"]), abs=0.1)
@@ -910,7 +910,7 @@ def test_its_first_seconds(place, commits, end):
         parts = [row.get(f"{part}_j", 0) for part in ("live", "exited", "kernel", "idle", "unattributed")]
         assert sum(parts) == row["total_j"] > 0, row
     assert place.run("report", "--replay", "--format", "json", place.file()).json["ledger"] == told["ledger"]
-    for words in (["export", place.file(), "--to", "json"], ["export", place.file(), "--what", "windows"], ["report", place.file()]):
+    for words in (["export", place.file(), "-f", "json"], ["export", place.file(), "--what", "windows"], ["report", place.file()]):
         result = place.run(*words)
         assert result.code == 0 and "Traceback" not in result.err, result
     if process.poll() is None:

@@ -111,6 +111,11 @@ struct fake_temperature {
 };
 
 /* Margin temperature, addressing mode. */
+struct fake_pdi {
+	uint32_t version;
+	uint64_t value;
+};
+
 struct fake_versioned {
 	uint32_t version;
 	int32_t value;
@@ -194,6 +199,7 @@ _Static_assert(sizeof(struct fake_remapped_rows) == 24, "nvmlRemappedRowsInfo_v2
 _Static_assert(sizeof(struct fake_gpm_support) == 8, "nvmlGpmSupport_t");
 _Static_assert(sizeof(struct fake_gpm_metric) == 40, "nvmlGpmMetric_t");
 _Static_assert(sizeof(struct fake_gpm_get) == 24 + 477 * 40, "nvmlGpmMetricsGet_t of 615");
+_Static_assert(sizeof(struct fake_pdi) == 16, "nvmlPdi_t");
 _Static_assert(sizeof(struct fake_versioned) == 8, "nvmlMarginTemperature_v1_t");
 _Static_assert(sizeof(struct fake_attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct fake_pci) == 68, "nvmlPciInfo_t");

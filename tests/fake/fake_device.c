@@ -181,9 +181,8 @@ FAKE_API int nvmlDeviceGetPerformanceState(void *device, int *pstate)
 FAKE_API int nvmlDeviceGetFanSpeed(void *device, unsigned *percent)
 {
 	FAKE_ENTER_DEVICE(device);
-	if (gpu->fan)
-		*percent = gpu->fan;
-	return gpu->fan ? FAKE_OK : FAKE_NOT_SUPPORTED;
+	*percent = gpu->fan;
+	return gpu->fan == UINT32_MAX ? FAKE_NOT_SUPPORTED : FAKE_OK;
 }
 
 FAKE_API int nvmlDeviceGetComputeMode(void *device, int *mode)

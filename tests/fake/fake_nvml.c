@@ -351,7 +351,7 @@ static uint32_t field_value(struct fake_gpu *gpu, struct fake_field *field, int6
 	snprintf(key, sizeof(key), "field:%u:%u", field->field, field->scope);
 	value = fake_value(gpu, key);
 	if (value) {
-		field->value_type = 3;
+		field->value_type = value[0] == '-' ? 5 : 3;
 		field->value.u64 = strtoull(value, NULL, 0);
 		return FAKE_OK;
 	}

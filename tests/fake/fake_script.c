@@ -174,6 +174,7 @@ static int do_gpu(struct line *line)
 	gpu->limit_min_mw = 100000;
 	gpu->memory_total = UINT64_C(80) << 30;
 	gpu->memory_free = UINT64_MAX;
+	gpu->fan = UINT32_MAX;
 	line->gpu = gpu;
 	return 0;
 }
@@ -519,10 +520,12 @@ static int do_pcie(struct line *line)
 
 static int do_state(struct line *line)
 {
+	bool has_fan = strcmp(line->word[2], "-") != 0;
 	int64_t throttle;
 
-	if (unsigned32(line, 1, 1, &line->gpu->pstate) || unsigned32(line, 2, 1, &line->gpu->fan) ||
-	    number(line, 3, 1, &throttle))
+	line->gpu->fan = UINT32_MAX;
+	if (unsigned32(line, 1, 1, &line->gpu->pstate) ||
+	    (has_fan && unsigned32(line, 2, 1, &line->gpu->fan)) || number(line, 3, 1, &throttle))
 		return -1;
 	line->gpu->throttle = (uint64_t)throttle;
 	return 0;

@@ -112,9 +112,9 @@ struct fake_gpu {
 	uint32_t clock_mhz[4], clock_max_mhz[4]; /* graphics, SM, memory, video */
 	uint32_t pcie_tx_kbs, pcie_rx_kbs;
 	uint64_t throttle;
-	uint32_t pstate, fan;
-	int persistence; /* 0, 1 */
-	int mig;	 /* -1: not supported */
+	uint32_t pstate, fan; /* percent; UINT32_MAX: none */
+	int persistence;      /* 0, 1 */
+	int mig;	      /* -1: not supported */
 	struct fake_rules rules;
 	struct fake_value values[FAKE_VALUES_MAX];
 	size_t n_values;

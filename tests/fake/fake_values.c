@@ -120,8 +120,25 @@ static int give_long(const char *text, unsigned long long *to)
 		return FAKE_OK;                                         \
 	}
 
+/* In MiB: all, used, free. */
+#define MEMORY(name)                                                 \
+	FAKE_API int name(void *device, struct fake_memory *memory); \
+	FAKE_API int name(void *device, struct fake_memory *memory)  \
+	{                                                            \
+		const char *value;                                   \
+		FAKE_ENTER_DEVICE(device);                           \
+		value = fake_value(gpu, __func__);                   \
+		if (!value)                                          \
+			return FAKE_NOT_SUPPORTED;                   \
+		memory->total = number_at(value, 0) << 20;           \
+		memory->used = number_at(value, 1) << 20;            \
+		memory->free = number_at(value, 2) << 20;            \
+		return FAKE_OK;                                      \
+	}
+
 TEXT(nvmlDeviceGetVbiosVersion)
 TEXT(nvmlDeviceGetInforomImageVersion)
+TEXT(nvmlDeviceGetBoardPartNumber)
 WORD(nvmlDeviceGetDisplayActive)
 WORD(nvmlDeviceGetDisplayMode)
 WORD(nvmlDeviceGetCurrPcieLinkGeneration)
@@ -134,8 +151,14 @@ WORD(nvmlDeviceGetAccountingBufferSize)
 WORD(nvmlDeviceGetModuleId)
 WORD(nvmlDeviceGetC2cModeInfoV)
 WORD(nvmlDeviceGetVirtualizationMode)
+WORD(nvmlDeviceGetBrand)
+WORD(nvmlDeviceGetMultiGpuBoard)
+WORD(nvmlDeviceGetBoardId)
+WORD(nvmlDeviceGetBBXTimeData_v1)
+WORD(nvmlDeviceGetPcieReplayCounter)
 WORD(nvmlDeviceGetGpuInstanceId)
 WORD(nvmlDeviceGetComputeInstanceId)
+TWO_WORDS(nvmlDeviceGetDriverModel)
 TWO_WORDS(nvmlDeviceGetEccMode)
 TWO_WORDS(nvmlDeviceGetGspFirmwareMode)
 TWO_WORDS(nvmlDeviceGetJpgUtilization)
@@ -144,8 +167,12 @@ LONG(nvmlDeviceGetSupportedClocksEventReasons)
 LONG(nvmlDeviceGetSupportedClocksThrottleReasons)
 BY_TYPE(nvmlDeviceGetApplicationsClock)
 BY_TYPE(nvmlDeviceGetDefaultApplicationsClock)
+BY_TYPE(nvmlDeviceGetTemperatureThreshold)
+BY_TYPE(nvmlDeviceGetMaxCustomerBoostClock)
 VERSIONED(nvmlDeviceGetMarginTemperature)
 VERSIONED(nvmlDeviceGetAddressingMode)
+MEMORY(nvmlDeviceGetConfComputeProtectedMemoryUsage)
+MEMORY(nvmlDeviceGetBAR1MemoryInfo)
 
 /* ---- Single ones ---- */
 
@@ -161,7 +188,10 @@ FAKE_API int nvmlDeviceGetTotalEccErrors(void *device, unsigned type, unsigned c
 					 unsigned long long *errors);
 FAKE_API int nvmlDeviceGetMemoryErrorCounter(void *device, unsigned type, unsigned counter,
 					     unsigned place, unsigned long long *errors);
-FAKE_API int nvmlDeviceGetConfComputeProtectedMemoryUsage(void *device, struct fake_memory *memory);
+FAKE_API int nvmlDeviceGetGspFirmwareVersion(void *device, char *text);
+FAKE_API int nvmlDeviceGetFBCStats(void *device, unsigned stats[3]);
+FAKE_API int nvmlDeviceGetPdi(void *device, struct fake_pdi *pdi);
+FAKE_API int nvmlDeviceGetRepairStatus(void *device, unsigned status[3]);
 FAKE_API int nvmlDeviceGetAttributes_v2(void *device, struct fake_attributes *attributes);
 
 FAKE_API int nvmlSystemGetProcessName(unsigned pid, char *name, unsigned length)
@@ -222,18 +252,46 @@ FAKE_API int nvmlDeviceGetMemoryErrorCounter(void *device, unsigned type, unsign
 	return give_long(value_of(gpu, __func__, 3, type, counter, place), errors);
 }
 
-FAKE_API int nvmlDeviceGetConfComputeProtectedMemoryUsage(void *device, struct fake_memory *memory)
+FAKE_API int nvmlDeviceGetGspFirmwareVersion(void *device, char *text)
 {
 	const char *value;
 
 	FAKE_ENTER_DEVICE(device);
 	value = fake_value(gpu, __func__);
-	if (!value)
-		return FAKE_NOT_SUPPORTED;
-	memory->total = number_at(value, 0) << 20;
-	memory->used = number_at(value, 1) << 20;
-	memory->free = number_at(value, 2) << 20;
-	return FAKE_OK;
+	return value ? fake_copy(text, 64, value) : FAKE_NOT_SUPPORTED;
+}
+
+FAKE_API int nvmlDeviceGetFBCStats(void *device, unsigned stats[3])
+{
+	unsigned *const to[] = {&stats[0], &stats[1], &stats[2]};
+
+	FAKE_ENTER_DEVICE(device);
+	return give_words(gpu, __func__, to, 3);
+}
+
+FAKE_API int nvmlDeviceGetPdi(void *device, struct fake_pdi *pdi)
+{
+	unsigned long long value;
+	int rc;
+
+	FAKE_ENTER_DEVICE(device);
+	if (pdi->version != (sizeof(*pdi) | 1u << 24))
+		return FAKE_VERSION_MISMATCH;
+	rc = give_long(fake_value(gpu, __func__), &value);
+	if (rc == FAKE_OK)
+		pdi->value = value;
+	return rc;
+}
+
+/* Channel, TPC, behind the version. */
+FAKE_API int nvmlDeviceGetRepairStatus(void *device, unsigned status[3])
+{
+	unsigned *const to[] = {&status[1], &status[2]};
+
+	FAKE_ENTER_DEVICE(device);
+	if (status[0] != (3 * sizeof(*status) | 1u << 24))
+		return FAKE_VERSION_MISMATCH;
+	return give_words(gpu, __func__, to, 2);
 }
 
 FAKE_API int nvmlDeviceGetAttributes_v2(void *device, struct fake_attributes *attributes)

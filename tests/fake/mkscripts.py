@@ -139,7 +139,7 @@ def state(row, detail):
     yield "  clocks " + " ".join(clocks + most)
     yield f"  temperature {row.get('temperature.gpu')}" + (f" {row.get('temperature.memory')}"
                                                            if row.get("temperature.memory") else "")
-    yield f"  state {row['pstate'][1:]} {row.get('fan.speed') or 0} {row['clocks_event_reasons.active']}"
+    yield f"  state {row['pstate'][1:]} {row.get('fan.speed') or '-'} {row['clocks_event_reasons.active']}"
     yield f"  persistence {'on' if row.number('persistence_mode') else 'off'}"
     if row.get("mig.mode.current"):
         yield f"  mig {'on' if row.number('mig.mode.current') else 'off'}"
@@ -178,6 +178,33 @@ def values(row):
     for field, function in DEPRECATIONS.items():
         if row[field] == DEPRECATED:
             yield f"  answer {function} DEPRECATED"
+
+
+# What only -q has: the fake's key, and the titles of its values.
+LIMITS = ("GPU Shutdown", "GPU Slowdown", "Memory Max Operating", "GPU Max Operating")
+TITLES = [
+    ("nvmlDeviceGetBoardId", "Board ID"), ("nvmlDeviceGetPdi", "GPU PDI"),
+    ("nvmlDeviceGetMultiGpuBoard", "MultiGPU Board"), ("nvmlDeviceGetBoardPartNumber", "Board Part Number"),
+    ("nvmlDeviceGetGspFirmwareVersion", "GSP Firmware Version"), ("nvmlDeviceGetBBXTimeData_v1", "Inforom Time Data/Time Run"),
+    ("nvmlDeviceGetPcieReplayCounter", "PCI/Replays Since Reset"), ("field:95:0", "PCI/Replay Number Rollovers"),
+    ("nvmlDeviceGetBAR1MemoryInfo", *(f"BAR1 Memory Usage/{x}" for x in ("Total", "Used", "Free"))),
+    ("nvmlDeviceGetFBCStats", *(f"FBC Stats/{x}" for x in ("Active Sessions", "Average FPS", "Average Latency"))),
+    ("nvmlDeviceGetRepairStatus", *(f"ECC Errors/{x} Repair Pending" for x in ("Channel", "TPC"))),
+    ("nvmlDeviceGetMaxCustomerBoostClock:0", "Max Customer Boost Clocks/Graphics"),
+    *((f"nvmlDeviceGetTemperatureThreshold:{i}", f"Temperature/{x} Temp") for i, x in enumerate(LIMITS)),
+    *((f"field:{193 + i}:0", f"Temperature/{x} T.Limit Temp") for i, x in enumerate(LIMITS)),
+    ("nvmlDeviceGetTemperatureThreshold:5", "Temperature/GPU Target Temperature"),
+]
+BRANDS = {"GeForce": 5, "NVIDIA": 14}
+
+
+def titles(detail):
+    """The values of TITLES, without their units."""
+    yield f"  value nvmlDeviceGetBrand {BRANDS[detail[('Product Brand',)][0]]}"
+    for key, *names in TITLES:
+        found = [(detail.get(tuple(x.split("/"))) or detail.get(tuple(f"{x} Specification".split("/"))) or ["N/A"])[0] for x in names]
+        if "N/A" not in found:
+            yield f"  value {key} {' '.join(str(WORDS.get(x, x.split()[0])) for x in found)}"
 
 
 def details(row, detail):
@@ -258,7 +285,7 @@ def script(found, when, name):
     detail = tree(found[f"{when} :: query"])
     held = holders(found[f"{when} :: query-compute-apps"], detail)
     version = dict(re.split(r"\s*:\s*", x, maxsplit=1) for x in found["capabilities :: version"])
-    cuda = version.get("CUDA Version", "0.0").split(".")
+    cuda = version.get("CUDA UMD version", version.get("CUDA Version", "0.0")).split(".")
     yield f"# Made by mkscripts.py from {name}: {when}."
     yield f"driver {row['driver_version']}"
     yield f"nvml {version['NVML version']}"
@@ -271,6 +298,7 @@ def script(found, when, name):
     yield from state(row, detail)
     yield from values(row)
     yield from details(row, detail)
+    yield from titles(detail)
     yield from migs(found["capabilities :: list"], detail)
     yield from processes(held, found[f"{when} :: pmon"], detail)
 
@@ -281,6 +309,7 @@ def main():
     for capture in map(Path, sys.argv[1:]):
         found = sections(capture.read_text(errors="replace"))
         short = re.sub(r"^nvidia-(geforce-)?|__.*$|-80gb-hbm3", "", capture.stem).replace("rtx-2080-super", "rtx2080s")
+        short += "-610" if "__610." in capture.stem else ""
         for when in ("idle", "load"):
             lines = script(found, when, capture.name)
             (HERE / "scripts" / f"capture-{short}-{when}.nvml").write_text("\n".join(lines) + "\n")

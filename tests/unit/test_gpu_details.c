@@ -24,6 +24,20 @@ static bool is_detail(unsigned number)
 	return number >= WTL_GPU_ON_REQUEST;
 }
 
+/* By a number of its own, not by a function that a driver may lack. */
+static bool is_field(unsigned number)
+{
+	return number == WTL_GPU_RECOVERY_ACTION || number == WTL_GPU_EDPP_MICROPERCENT ||
+	       number == WTL_GPU_PCIE_REPLAY_ROLLOVERS ||
+	       (number >= WTL_GPU_SHUTDOWN_MARGIN_C && number <= WTL_GPU_MAX_OPERATING_MARGIN_C);
+}
+
+/* What every GPU of the fake has. */
+static bool is_always_known(unsigned number)
+{
+	return number == WTL_GPU_ARCHITECTURE || number == WTL_GPU_MINOR_NUMBER;
+}
+
 /* ---- All of it ---- */
 
 static void everything(void **state)
@@ -36,6 +50,21 @@ static void everything(void **state)
 		&reading, ONE_GPU
 		"  value field:230:0 4\n  value field:274:0 85\n"
 		"  value nvmlDeviceGetVirtualizationMode 3\n"
+		"  value nvmlDeviceGetBrand 13\n  value nvmlDeviceGetMultiGpuBoard 1\n"
+		"  value nvmlDeviceGetBoardId 0x8300\n  value nvmlDeviceGetPdi 0xdcf1ff36c40bd6cb\n"
+		"  value nvmlDeviceGetBBXTimeData_v1 13572809\n"
+		"  value nvmlDeviceGetPcieReplayCounter 9\n  value field:95:0 8\n"
+		"  value nvmlDeviceGetBAR1MemoryInfo 256 41 215\n"
+		"  value nvmlDeviceGetFBCStats 31 32 33\n  value nvmlDeviceGetRepairStatus 0 1\n"
+		"  value nvmlDeviceGetMaxCustomerBoostClock:0 1980\n"
+		"  value nvmlDeviceGetTemperatureThreshold:0 100\n"
+		"  value nvmlDeviceGetTemperatureThreshold:1 97\n"
+		"  value nvmlDeviceGetTemperatureThreshold:2 95\n"
+		"  value nvmlDeviceGetTemperatureThreshold:3 89\n"
+		"  value nvmlDeviceGetTemperatureThreshold:5 84\n"
+		"  value field:193:0 -8\n  value field:194:0 -2\n  value field:195:0 3\n"
+		"  value field:196:0 0\n  value nvmlDeviceGetBoardPartNumber 900-2G133\n"
+		"  value nvmlDeviceGetGspFirmwareVersion 610.57.04\n"
 		"  value nvmlDeviceGetRemappedRows_v2 1 2 3 4 1 0\n"
 		"  value nvmlDeviceGetSramEccErrorStatus 11 12 13 14 15 16 17 18 19 20 21 1\n"
 		"  value nvmlDeviceGetPlatformInfo 14 4 1 1 2 0x034c4931ff7d1c4f 1820000000001\n");
@@ -61,6 +90,35 @@ static void everything(void **state)
 	reading_check(gpu, WTL_GPU_PLATFORM_PEER, 1);
 	reading_check(gpu, WTL_GPU_PLATFORM_GUID, UINT64_C(0x034c4931ff7d1c4f));
 	assert_string_equal(gpu->chassis_serial, "1820000000001");
+	reading_check(gpu, WTL_GPU_BRAND, 13);
+	reading_check(gpu, WTL_GPU_ARCHITECTURE, 7);
+	reading_check(gpu, WTL_GPU_MINOR_NUMBER, 0);
+	reading_check(gpu, WTL_GPU_MULTI_GPU_BOARD, 1);
+	reading_check(gpu, WTL_GPU_BOARD_ID, 0x8300);
+	reading_check(gpu, WTL_GPU_PDI, UINT64_C(0xdcf1ff36c40bd6cb));
+	reading_check(gpu, WTL_GPU_TIME_RUN_S, 13572809);
+	reading_check(gpu, WTL_GPU_PCIE_REPLAYS, 9);
+	reading_check(gpu, WTL_GPU_PCIE_REPLAY_ROLLOVERS, 8);
+	reading_check(gpu, WTL_GPU_BAR1_TOTAL_BYTES, UINT64_C(256) << 20);
+	reading_check(gpu, WTL_GPU_BAR1_USED_BYTES, UINT64_C(41) << 20);
+	reading_check(gpu, WTL_GPU_BAR1_FREE_BYTES, UINT64_C(215) << 20);
+	reading_check(gpu, WTL_GPU_CAPTURE_SESSIONS, 31);
+	reading_check(gpu, WTL_GPU_CAPTURE_FPS, 32);
+	reading_check(gpu, WTL_GPU_CAPTURE_LATENCY_US, 33);
+	reading_check(gpu, WTL_GPU_CHANNEL_REPAIR_PENDING, 0);
+	reading_check(gpu, WTL_GPU_TPC_REPAIR_PENDING, 1);
+	reading_check(gpu, WTL_GPU_CLOCK_GRAPHICS_BOOST_MAX_MHZ, 1980);
+	reading_check(gpu, WTL_GPU_SHUTDOWN_C, 100);
+	reading_check(gpu, WTL_GPU_SLOWDOWN_C, 97);
+	reading_check(gpu, WTL_GPU_MEMORY_MAX_OPERATING_C, 95);
+	reading_check(gpu, WTL_GPU_MAX_OPERATING_C, 89);
+	reading_check(gpu, WTL_GPU_TARGET_C, 84);
+	reading_check(gpu, WTL_GPU_SHUTDOWN_MARGIN_C, (uint64_t)-8);
+	reading_check(gpu, WTL_GPU_SLOWDOWN_MARGIN_C, (uint64_t)-2);
+	reading_check(gpu, WTL_GPU_MEMORY_MAX_OPERATING_MARGIN_C, 3);
+	reading_check(gpu, WTL_GPU_MAX_OPERATING_MARGIN_C, 0);
+	assert_string_equal(gpu->board_part, "900-2G133");
+	assert_string_equal(gpu->gsp_firmware, "610.57.04");
 	/* No other call than what was asked for. */
 	reading_check_not(gpu, WTL_GPU_INFOROM_VALID, WATTLE_STATUS_ABSENT, 0);
 	reading_check_not(gpu, WTL_GPU_POWER_UW, WATTLE_STATUS_ABSENT, 0);
@@ -108,13 +166,18 @@ static void old_drivers(void **state)
 			  "missing nvmlDeviceGetVirtualizationMode nvmlDeviceGetRemappedRows_v2 "
 			  "nvmlDeviceGetSramEccErrorStatus nvmlDeviceGetGpuFabricInfoV\n"
 			  "missing nvmlDeviceGetGpuFabricInfo nvmlDeviceGetPlatformInfo "
-			  "nvmlDeviceValidateInforom\n" ONE_GPU
+			  "nvmlDeviceValidateInforom nvmlDeviceGetBrand nvmlDeviceGetArchitecture\n"
+			  "missing nvmlDeviceGetMinorNumber nvmlDeviceGetMultiGpuBoard "
+			  "nvmlDeviceGetBoardId nvmlDeviceGetPdi nvmlDeviceGetBBXTimeData_v1\n"
+			  "missing nvmlDeviceGetPcieReplayCounter nvmlDeviceGetBAR1MemoryInfo "
+			  "nvmlDeviceGetFBCStats nvmlDeviceGetTemperatureThreshold\n"
+			  "missing nvmlDeviceGetMaxCustomerBoostClock nvmlDeviceGetRepairStatus "
+			  "nvmlDeviceGetBoardPartNumber nvmlDeviceGetGspFirmwareVersion\n" ONE_GPU
 			  "  answer field:230:0 INVALID_ARGUMENT\n");
 	gpu = reading_at(&reading, 1, DETAILS | WTL_GPU_READ_INFOROM);
 	assert_int_equal(gpu->status, WATTLE_STATUS_OK);
 	for (unsigned i = 0; i < WTL_GPU_NUMBERS; i++)
-		if (is_detail(i) && i != WTL_GPU_RECOVERY_ACTION &&
-		    i != WTL_GPU_EDPP_MICROPERCENT && i != WTL_GPU_PCIE_GEN_HOST_MAX)
+		if (is_detail(i) && !is_field(i) && i != WTL_GPU_PCIE_GEN_HOST_MAX)
 			reading_check_not(gpu, i, WATTLE_STATUS_ABSENT,
 					  WTL_NVML_FUNCTION_NOT_FOUND);
 	reading_check_not(gpu, WTL_GPU_RECOVERY_ACTION, WATTLE_STATUS_ABSENT, 2);
@@ -125,7 +188,7 @@ static void old_drivers(void **state)
 	reading_start_own(&reading, ONE_GPU);
 	gpu = reading_at(&reading, 1, DETAILS | WTL_GPU_READ_INFOROM);
 	for (unsigned i = 0; i < WTL_GPU_NUMBERS; i++)
-		if (is_detail(i))
+		if (is_detail(i) && !is_always_known(i))
 			reading_check_not(gpu, i, WATTLE_STATUS_ABSENT, WTL_NVML_NOT_SUPPORTED);
 	reading_at(&reading, 30, DETAILS | WTL_GPU_READ_INFOROM);
 	assert_int_equal(reading.nv.calls("nvmlDeviceGetSramEccErrorStatus"), 1);

@@ -346,14 +346,14 @@ static void test_lines_of_the_total(void **state)
 	bench.domains[0].domain.status = WATTLE_STATUS_FAILED;
 	wtl_buf_init(&buf, 1 << 16);
 	wtl_look_lines(&buf, &bench.look, &plain);
-	assert_non_null(
-		strstr(wtl_buf_str(&buf), "\npackage-0 failed, core-0 95.2 W, dram-0 ~ 45.2 W\n"));
+	assert_non_null(strstr(wtl_buf_str(&buf),
+			       "\npackage-0 failed, core-0 95.2 ± 8.7 W, dram-0 ~ 45.2 ± 8.7 W\n"));
 	wtl_buf_clear(&buf);
 	bench.domains[0].domain.status = WATTLE_STATUS_OK;
 	bench.domains[1].domain.in_total = 0;
 	bench.domains[2].domain.kind = WATTLE_KIND_GPU;
 	wtl_look_lines(&buf, &bench.look, &plain);
-	assert_non_null(strstr(wtl_buf_str(&buf), "\npackage-0 - W\n"));
+	assert_non_null(strstr(wtl_buf_str(&buf), "\npackage-0 - W (-: its sensor"));
 	wtl_buf_clear(&buf);
 	bench.domains[0].domain.in_total = 0;
 	wtl_look_lines(&buf, &bench.look, &plain);

@@ -64,6 +64,11 @@ static int put_json(struct wtl_buf *buf, const struct wtl_look *look)
 	return 0;
 }
 
+static int put_log(struct wtl_buf *buf, const struct wtl_look *look)
+{
+	return wtl_smi_log(buf, look, 0);
+}
+
 /* Lines with a value that are not in `before`, each behind the last line without one: its folder. */
 static void put_places(struct wtl_buf *places, const char *before, char *after)
 {
@@ -93,7 +98,7 @@ static void put_places(struct wtl_buf *places, const char *before, char *after)
 static void test_places_of_every_number(void **state)
 {
 	static int (*const forms[])(struct wtl_buf *, const struct wtl_look *) = {
-		put_columns, wtl_smi_log, wtl_smi_xml, put_json};
+		put_columns, put_log, wtl_smi_xml, put_json};
 	static struct smi_bench bench;
 	struct wtl_buf before[UNIT_COUNT(forms)], after, places;
 
@@ -214,6 +219,8 @@ static void test_xml_is_read_back(void **state)
 		if (!field->element)
 			continue;
 		only(&bench, field->number, value_of(field));
+		if (field->when == WTL_SMI_MARGIN)
+			smi_set(gpu, WTL_GPU_TEMPERATURE_MARGIN_C, 1);
 		strcpy(gpu->compute_capability, field->when == WTL_SMI_OLD_SRAM ? "7.5" : "10.0");
 		wtl_buf_clear(&buf);
 		assert_int_equal(wtl_smi_xml(&buf, &bench.look), 0);
@@ -389,7 +396,7 @@ static void test_platform_since_blackwell(void **state)
 			count(wtl_buf_str(&buf), "<chassis_serial_number></chassis_serial_number>"),
 			is_told);
 		wtl_buf_clear(&buf);
-		wtl_smi_log(&buf, &bench.look);
+		wtl_smi_log(&buf, &bench.look, 0);
 		assert_int_equal(count(wtl_buf_str(&buf),
 				       "Slot Number                                    : "
 				       "14\n"),

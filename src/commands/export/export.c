@@ -31,7 +31,7 @@ static const char *const table_names[] = {"samples", "power",	"processes", "wind
 					  "gaps",    "devices", NULL};
 
 static const struct wtl_option options[] = {
-	{"to", 0, "FORMAT", "csv (default), json, or ndjson: one JSON object a line",
+	{"format", 'f', "FORMAT", "csv (default), json, or ndjson: one JSON object a line",
 	 WTL_OPTION_WORD, WTL_OWN(struct settings, format), .words = wtl_writer_row_names},
 	{"what", 0, "TABLE",
 	 "samples (default: every reading of every sensor), power, processes, windows, gaps or "
@@ -183,7 +183,7 @@ const struct wtl_command wtl_command_export = {
 		"written while the recording is read, so that its length does not matter.",
 	.examples = "wattle export night.wattle --what power -o night.csv\n"
 		    "    energy and power of every domain over time\n\n"
-		    "wattle export night.wattle --what processes --to ndjson | jq .full_j\n"
+		    "wattle export night.wattle --what processes -f ndjson | jq .full_j\n"
 		    "    who used how much",
 	.exit_status = "0\tdone\n"
 		       "1\tthe recording cannot be read, or not all could be written\n"

@@ -100,7 +100,11 @@ static void put_texts(struct wtl_node *to, const struct wtl_gpu *gpu)
 		wtl_doc_known(to, "platform_chassis_serial", gpu->chassis_serial);
 }
 
-static void put_numbers(struct wtl_node *to, const struct wtl_gpu *gpu)
+/* Of a sensor that is fine, the first look may be too short. */
+static const char too_short[] = "its sensor has not moved yet: see --loop";
+
+static void put_numbers(struct wtl_node *to, const struct wtl_gpu *gpu,
+			const struct wtl_look_meter *meter)
 {
 	const struct wtl_smi_field *fields[WTL_GPU_NUMBERS] = {NULL};
 	struct wtl_node *unknown;
@@ -117,6 +121,8 @@ static void put_numbers(struct wtl_node *to, const struct wtl_gpu *gpu)
 			put_value(to, fields[i], gpu->numbers[i].value);
 	put_texts(to, gpu);
 	unknown = wtl_doc_object(to, "unknown");
+	if (meter && meter->has_energy && !meter->has_power)
+		wtl_doc_text(unknown, "mean_w", too_short);
 	for (size_t i = 0; i < WTL_GPU_NUMBERS; i++)
 		if (gpu->numbers[i].status != WATTLE_STATUS_OK)
 			wtl_doc_text(unknown, fields[i]->key,
@@ -145,6 +151,8 @@ static void put_identity(struct wtl_node *to, const struct wtl_gpu *gpu)
 	wtl_doc_known(to, "inforom_oem", gpu->inforom_oem);
 	wtl_doc_known(to, "inforom_ecc", gpu->inforom_ecc);
 	wtl_doc_known(to, "inforom_power", gpu->inforom_power);
+	wtl_doc_known(to, "board_part", gpu->board_part);
+	wtl_doc_known(to, "gsp_firmware", gpu->gsp_firmware);
 }
 
 static void put_meter(struct wtl_node *to, const struct wtl_look_meter *meter)
@@ -218,11 +226,12 @@ static void put_migs(struct wtl_node *to, const struct wtl_gpu *gpu)
 static void put_gpu(struct wtl_node *to, const struct wtl_look *look, size_t i)
 {
 	const struct wtl_gpu *gpu = &look->gpus[i];
+	const struct wtl_look_meter *meter = look->meters ? &look->meters[i] : NULL;
 	struct wtl_node *object = wtl_doc_object(to, NULL), *processes;
 
 	put_identity(object, gpu);
-	put_meter(object, look->meters ? &look->meters[i] : NULL);
-	put_numbers(object, gpu);
+	put_meter(object, meter);
+	put_numbers(object, gpu, meter);
 	wtl_doc_text(object, "processes_status", wattle_status_name(gpu->processes_status));
 	processes = wtl_doc_list(object, "processes");
 	for (size_t k = 0; k < gpu->n_processes; k++)
@@ -233,14 +242,16 @@ static void put_gpu(struct wtl_node *to, const struct wtl_look *look, size_t i)
 static void put_domain(struct wtl_node *to, const struct wtl_look *look, size_t i)
 {
 	const struct wattle_domain *domain = &look->domains[i].domain;
+	const struct wtl_look_meter *meter = look->domain_meters ? &look->domain_meters[i] : NULL;
+	const bool waits = meter && !meter->has_power && domain->status == WATTLE_STATUS_OK;
 	struct wtl_node *object = wtl_doc_object(to, NULL);
 
 	wtl_doc_about(object, domain);
 	if (domain->method != WATTLE_METHOD_NONE)
 		wtl_doc_text(object, "method", wattle_method_name(domain->method));
 	wtl_doc_text(object, "status", wattle_status_name(domain->status));
-	put_meter(object, look->domain_meters ? &look->domain_meters[i] : NULL);
-	wtl_doc_text(object, "reason", domain->reason);
+	put_meter(object, meter);
+	wtl_doc_text(object, "reason", waits ? too_short : domain->reason);
 }
 
 void wtl_look_doc(struct wtl_doc *doc, const struct wtl_look *look)

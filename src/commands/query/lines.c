@@ -97,6 +97,30 @@ static void put_figures(const struct page *page, const struct wtl_gpu *gpu)
 	wtl_buf_puts(page->buf, " |");
 }
 
+/* Encoder and decoder, as long as they work: most never do. */
+static void put_video(const struct page *page, const struct wtl_gpu *gpu)
+{
+	static const struct {
+		enum wtl_gpu_number number;
+		const char *name;
+	} engines[] = {{WTL_GPU_ENCODER_PERCENT, "enc"}, {WTL_GPU_DECODER_PERCENT, "dec"}};
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		const struct wtl_gpu_value *use = &gpu->numbers[engines[i].number];
+
+		if (use->status != WATTLE_STATUS_OK || use->value == 0)
+			continue;
+		wtl_buf_puts(page->buf, any ? ", " : " ");
+		put_color(page, GREEN);
+		wtl_buf_printf(page->buf, "%s %llu %%", engines[i].name,
+			       (unsigned long long)use->value);
+		put_color(page, PLAIN);
+		any = true;
+	}
+	wtl_buf_puts(page->buf, any ? " |" : "");
+}
+
 static void put_escaped(const struct page *page, const char *text)
 {
 	wtl_layout_text(page->buf, text, page->style);
@@ -148,6 +172,7 @@ static void put_gpu(const struct page *page, const struct wtl_gpu *gpu)
 		return;
 	}
 	put_figures(page, gpu);
+	put_video(page, gpu);
 	for (size_t i = 0; i < gpu->n_processes; i++)
 		put_process(page, &gpu->processes[i]);
 	wtl_buf_putc(page->buf, '\n');
@@ -173,8 +198,8 @@ static void put_domain(const struct page *page, const struct wattle_domain *doma
 	} else {
 		put_color(page, MAGENTA);
 		wtl_buf_puts(page->buf, domain->method == WATTLE_METHOD_MODELLED ? " ~ " : " ");
-		wtl_format_fixed(page->buf, (meter->power_uw + 50000) / 100000, 1);
-		wtl_buf_puts(page->buf, " W");
+		wtl_format_measure(page->buf, meter->power_uw, meter->power_uncertainty_uw,
+				   WTL_FORMAT_W, page->style->ascii);
 	}
 	put_color(page, PLAIN);
 }
@@ -182,16 +207,21 @@ static void put_domain(const struct page *page, const struct wattle_domain *doma
 static void put_domains(const struct page *page)
 {
 	const struct wtl_look *look = page->look;
-	size_t shown = 0;
+	size_t shown = 0, waiting = 0;
 
 	if (!look->domain_meters)
 		return;
 	for (size_t i = 0; i < look->n_domains; i++) {
-		if (!is_told(&look->domains[i].domain))
+		const struct wattle_domain *domain = &look->domains[i].domain;
+
+		if (!is_told(domain))
 			continue;
 		wtl_buf_puts(page->buf, shown++ ? ", " : "");
-		put_domain(page, &look->domains[i].domain, &look->domain_meters[i]);
+		put_domain(page, domain, &look->domain_meters[i]);
+		waiting += domain->status == WATTLE_STATUS_OK && !look->domain_meters[i].has_power;
 	}
+	if (waiting)
+		wtl_buf_puts(page->buf, " (-: its sensor has not moved yet: see --watch)");
 	if (!shown)
 		wtl_buf_puts(page->buf, "no power of CPUs and memory: see wattle doctor");
 	wtl_buf_putc(page->buf, '\n');

@@ -49,6 +49,7 @@ static int begin_metering(struct wtl_looker *looker)
 		return out_of_memory(looker->app);
 	wattle_window_begin(looker->meter, WINDOW);
 	wattle_window_begin(looker->meter, STEP);
+	looker->glance_end_ns = wtl_io_mono_ns(looker->io) + WTL_LOOKER_GLANCE_NS;
 	return 0;
 }
 
@@ -217,8 +218,10 @@ void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look)
 		looker->gpus[i] = gpus[looker->chosen[i]];
 	ret_look->gpus = looker->gpus;
 	ret_look->n_gpus = looker->n_chosen;
-	if (looker->asks_meter)
+	if (looker->asks_meter) {
+		wtl_looker_wait(looker, looker->glance_end_ns);
 		read_meter(looker, ret_look);
+	}
 	ret_look->driver = wtl_gpu_reader_driver_version(looker->reader);
 	ret_look->cuda = wtl_gpu_reader_cuda_version(looker->reader);
 	ret_look->trouble = wtl_gpu_reader_trouble(looker->reader);

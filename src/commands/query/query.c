@@ -22,17 +22,17 @@
 
 #define OUTPUT_MAX (64u << 20)
 #define LOOP_MAX_S 86400u
-/* What a first row looks back on: ten updates of the slowest common sensor (100 ms) where a GPU's mean
- * power is asked for, and two where only a glance at the processors is. */
-#define LOOK_NS	  WTL_NS_PER_S
-#define GLANCE_NS (200 * WTL_NS_PER_MS)
+/* What a first row of means looks back on: ten updates of the slowest common sensor (100 ms). */
+#define LOOK_NS	 WTL_NS_PER_S
+#define WATCH_NS (2 * WTL_NS_PER_S)
 
 struct settings {
-	const char *format, *fields, *ids, *columns, *mon_options;
+	const char *format, *fields, *ids, *columns, *mon_options, *display;
 	const struct wtl_smi_query *query, *help; /* --query-…, --help-query-… */
-	bool list, log, xml, dmon, pmon;
+	bool list, log, xml, dmon, pmon, watch;
 	bool wants_ms;		   /* -lms is given, its number is to come */
 	int64_t loop_ns, delay_ns; /* 0: not given */
+	unsigned sections;	   /* of -q; 0: all */
 	uint64_t count;		   /* 0: not given */
 };
 
@@ -66,6 +66,7 @@ static int set_help(struct wtl_app *app, const struct wtl_option *option, const 
 	WTL_OPTION_DURATION, WTL_OWN(struct settings, field), .least = WTL_NS_PER_MS, \
 							      .most = LOOP_MAX_S * WTL_NS_PER_S
 
+static const struct wtl_option delay_option = {"delay", 0, "SECONDS", "", PERIOD(delay_ns)};
 static const struct wtl_option loop_option = {"loop", 'l', "SECONDS", "", PERIOD(loop_ns)};
 static const struct wtl_option loop_ms_option = {
 	"loop-ms",    0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
@@ -131,6 +132,9 @@ static const struct wtl_option options[] = {
 	 .set = set_loop},
 	{"loop-ms", 0, "MS", "The same in milliseconds; also spelled -lms MS", PERIOD(loop_ns),
 	 .is_ms = true},
+	{"watch", 0, NULL,
+	 "Go on every 2 seconds, or as --loop says; on a terminal, in place of the sample before",
+	 FLAG(watch)},
 	{"count", 'c', "N", "End after N samples", WTL_OPTION_NUMBER,
 	 WTL_OWN(struct settings, count), .least = 1, .most = UINT32_MAX},
 	{"filename", 'f', "FILE", "Write to FILE instead of standard output", WTL_OPTION_PATH,
@@ -139,8 +143,11 @@ static const struct wtl_option options[] = {
 	 "dmon: columns of p(ower), u(se), c(locks), v(iolations), m(emory), e(rrors), t(raffic), "
 	 "default puc; pmon: u(se), m(emory), default u",
 	 TEXT(columns)},
-	{"delay", 'd', "SECONDS", "dmon, pmon: from one sample to the next (default 1)",
-	 PERIOD(delay_ns)},
+	{"display", 'd', "SECTIONS",
+	 "-q: only these parts, such as POWER,UTILIZATION. dmon, pmon: seconds from one sample to the next "
+	 "(default 1)",
+	 TEXT(display), .words = wtl_smi_section_names},
+	{"delay", 0, "SECONDS", "The same for dmon and pmon alone", PERIOD(delay_ns)},
 	{"options", 'o', "D|T", "dmon, pmon: columns for date (D) and time (T)", TEXT(mon_options)},
 	{0},
 };
@@ -172,7 +179,9 @@ struct session {
 	struct wtl_smi_mon mon;
 	int64_t period_ns; /* 0: once */
 	uint64_t count;
-	bool headed; /* the header is out */
+	bool headed;	/* the header is out */
+	size_t n_lines; /* on the terminal, to be written over */
+	size_t *lines;	/* that, or NULL: samples follow each other */
 	struct wtl_looker looker;
 	struct wtl_look look;
 };
@@ -264,8 +273,31 @@ static int choose_mon(struct session *session)
 			     settings->pmon ? "pmon" : "dmon", bad);
 	else if (given[strspn(given, "DT")])
 		wtl_complain(session->app, "-o takes D, T or DT, not '%s'", given);
+	if (settings->display)
+		wtl_option_set(session->app, &delay_option, settings->display);
 	session->period_ns = settings->delay_ns ? settings->delay_ns : WTL_NS_PER_S;
 	return session->app->complained ? WTL_EXIT_USAGE : 0;
+}
+
+static int choose_sections(struct session *session)
+{
+	struct settings *settings = session->app->own;
+	struct wtl_guess guess = {.best = NULL};
+	const char *bad = "";
+	size_t len = 0;
+	char word[32];
+
+	if (!settings->display ||
+	    wtl_smi_sections_parse(settings->display, &settings->sections, &bad, &len) == 0)
+		return 0;
+	snprintf(word, sizeof(word), "%.*s", (int)(len < sizeof(word) ? len : 0), bad);
+	guess.word = word;
+	wtl_guess_words(&guess, wtl_smi_section_names);
+	wtl_complain(session->app,
+		     guess.best ? "-d has no section '%.*s': did you mean %s?"
+				: "-d has no section '%.*s'",
+		     (int)len, bad, guess.best);
+	return WTL_EXIT_USAGE;
 }
 
 static int choose_plain(struct session *session)
@@ -303,21 +335,38 @@ static bool choose_document(struct session *session)
 	return true;
 }
 
-/* What the options say that cannot be meant; NULL: nothing. */
-static const char *contradiction(const struct settings *settings)
+/* "-f json" means a format in the other commands; a file of that name is ./json. */
+static bool is_format(const char *path)
 {
-	const bool mon = settings->dmon || settings->pmon;
+	return path && wtl_writer_find(path);
+}
+
+static bool is_mon(const struct settings *settings)
+{
+	return settings->dmon || settings->pmon;
+}
+
+/* What the options say that cannot be meant; NULL: nothing. */
+static const char *contradiction(const struct wtl_app *app)
+{
+	const struct settings *settings = app->own;
+	const bool mon = is_mon(settings);
 	const int forms = settings->list + (settings->xml || settings->log) + mon;
 	const struct {
 		bool wrong;
 		const char *text;
 	} rules[] = {
 		{settings->wants_ms, "-lms needs a value: MS"},
+		{is_format(app->settings.output_path),
+		 "-f is a file here, as in nvidia-smi: --format takes text, json, ndjson or csv"},
 		{settings->query && forms > 0, "--query-... excludes -L, -q, -x, dmon and pmon"},
 		{forms > 1, "only one of -L, -q (with or without -x), dmon and pmon"},
 		{!mon && (settings->columns || settings->delay_ns || settings->mon_options),
-		 "-s, -d and -o are for dmon and pmon"},
-		{mon && settings->loop_ns, "dmon and pmon take -d, not --loop"},
+		 "-s, --delay and -o are for dmon and pmon; -f names a file"},
+		{!mon && settings->display && (!settings->log || settings->xml),
+		 "-d takes sections with -q (without -x), and seconds with dmon and pmon"},
+		{mon && (settings->loop_ns || settings->watch),
+		 "dmon and pmon take -d, not --loop or --watch"},
 		{settings->format && forms > 0 && strcmp(settings->format, "json") != 0,
 		 "-L, -q, -x, dmon and pmon have no --format but json"},
 	};
@@ -328,29 +377,38 @@ static const char *contradiction(const struct settings *settings)
 	return NULL;
 }
 
-/* Fields and columns, which are looked at also where JSON tells everything. */
+/* Fields, columns and sections, which are looked at also where JSON tells everything. */
 static int choose_columns(struct session *session)
 {
 	const struct settings *settings = session->app->own;
 
 	if (settings->query)
 		return choose_fields(session);
-	return settings->dmon || settings->pmon ? choose_mon(session) : 0;
+	return is_mon(settings) ? choose_mon(session) : choose_sections(session);
+}
+
+static void choose_pace(struct session *session)
+{
+	const struct settings *settings = session->app->own;
+
+	session->period_ns = settings->loop_ns || !settings->watch ? settings->loop_ns : WATCH_NS;
+	session->count = settings->count;
+	if (settings->watch && !session->app->settings.output_path && wtl_redraw_is_possible())
+		session->lines = &session->n_lines;
 }
 
 /* 0 or the exit code. */
 static int choose_form(struct session *session)
 {
 	const struct settings *settings = session->app->own;
-	const char *wrong = contradiction(settings);
+	const char *wrong = contradiction(session->app);
 	int code;
 
 	if (wrong) {
 		wtl_complain(session->app, "%s", wrong);
 		return WTL_EXIT_USAGE;
 	}
-	session->period_ns = settings->loop_ns;
-	session->count = settings->count;
+	choose_pace(session);
 	code = choose_columns(session);
 	if (code)
 		return code;
@@ -358,7 +416,7 @@ static int choose_form(struct session *session)
 		return 0;
 	if (settings->query)
 		return choose_csv(session);
-	if (settings->dmon || settings->pmon)
+	if (is_mon(settings))
 		return 0;
 	if (settings->list || settings->xml || settings->log) {
 		session->form = settings->list	? WTL_QUERY_LIST
@@ -394,9 +452,18 @@ static unsigned column_parts(const struct session *session)
 	return what;
 }
 
+static unsigned mon_parts(const struct wtl_smi_mon *mon)
+{
+	if (mon->processes)
+		return WTL_GPU_READ_PROCESSES | WTL_GPU_READ_USE;
+	return WTL_GPU_READ_NUMBERS | (strchr(mon->select, 't') ? WTL_GPU_READ_PCIE : 0) |
+	       (strpbrk(mon->select, "me") ? WTL_GPU_READ_DETAILS : 0);
+}
+
 /* What has to be read: each part has its price. */
 static unsigned parts(const struct session *session)
 {
+	const unsigned sections = ((const struct settings *)session->app->own)->sections;
 	const unsigned processes = WTL_GPU_READ_PROCESSES;
 	const unsigned everything = WTL_GPU_READ_NUMBERS | WTL_GPU_READ_PCIE | processes |
 				    WTL_GPU_READ_USE | WTL_GPU_READ_DETAILS;
@@ -407,15 +474,15 @@ static unsigned parts(const struct session *session)
 	case WTL_QUERY_DOCUMENT:
 		return everything | WTL_GPU_READ_INFOROM;
 	case WTL_QUERY_XML:
-	case WTL_QUERY_LOG:
 		return everything;
+	case WTL_QUERY_LOG:
+		return WTL_GPU_READ_NUMBERS | WTL_GPU_READ_DETAILS |
+		       (sections == 0 ? WTL_GPU_READ_PCIE : 0) |
+		       (wtl_smi_sections_have(sections, "Processes") ? processes : 0);
 	case WTL_QUERY_LIST:
 		return WTL_GPU_READ_NUMBERS; /* MIG instances are among them */
 	case WTL_QUERY_MON:
-		if (session->mon.processes)
-			return processes | WTL_GPU_READ_USE;
-		return WTL_GPU_READ_NUMBERS |
-		       (strchr(session->mon.select, 't') ? WTL_GPU_READ_PCIE : 0);
+		return mon_parts(&session->mon);
 	case WTL_QUERY_CSV:
 		break;
 	}
@@ -435,9 +502,10 @@ static void build_sample(struct wtl_doc *doc, const void *what)
 	wtl_look_doc(doc, &session->look);
 }
 
-static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+static int put_sample(struct wtl_buf *buf, const struct session *session,
+		      const struct wtl_output_style *style)
 {
-	const struct session *session = what;
+	const struct settings *settings = session->app->own;
 
 	switch (session->form) {
 	case WTL_QUERY_LINES:
@@ -445,7 +513,7 @@ static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_o
 	case WTL_QUERY_LIST:
 		return wtl_smi_list(buf, &session->look);
 	case WTL_QUERY_LOG:
-		return wtl_smi_log(buf, &session->look);
+		return wtl_smi_log(buf, &session->look, settings->sections);
 	case WTL_QUERY_XML:
 		return wtl_smi_xml(buf, &session->look);
 	case WTL_QUERY_MON:
@@ -462,13 +530,29 @@ static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_o
 	return -EINVAL;
 }
 
+static int text_sample(struct wtl_buf *buf, const void *what, const struct wtl_output_style *style)
+{
+	const struct session *session = what;
+	struct wtl_buf text;
+	int rc;
+
+	if (!session->lines)
+		return put_sample(buf, session, style);
+	wtl_buf_init(&text, OUTPUT_MAX);
+	rc = put_sample(&text, session, style);
+	if (rc == 0)
+		wtl_redraw(buf, wtl_buf_str(&text), session->lines);
+	wtl_buf_done(&text);
+	return rc;
+}
+
 static int write_sample(struct session *session)
 {
 	static const struct wtl_thing sample = {.build = build_sample, .text = text_sample};
 	const struct wtl_result result = {.thing = &sample, .what = session, .max = OUTPUT_MAX};
 	int rc = wtl_sink_write(session->app, session->looker.io, &result);
 
-	session->headed = true;
+	session->headed = !session->lines;
 	/* The next one goes behind it. */
 	session->app->settings.append = session->app->settings.output_path != NULL;
 	return rc;
@@ -525,15 +609,14 @@ static bool looks_twice(const struct session *session)
 
 static int64_t first_wait_ns(const struct session *session)
 {
-	int64_t look_ns;
+	const bool has_means = session->form == WTL_QUERY_CSV && session->looker.asks_meter;
 
 	if (session->form == WTL_QUERY_MON && session->mon.processes)
 		return session->period_ns;
-	if (!session->looker.asks_meter)
-		return looks_twice(session) ? GLANCE_NS : 0;
-	look_ns = session->form == WTL_QUERY_CSV ? LOOK_NS : GLANCE_NS;
-	return session->period_ns > 0 && session->period_ns < look_ns ? session->period_ns
-								      : look_ns;
+	if (!has_means)
+		return looks_twice(session) ? WTL_LOOKER_GLANCE_NS : 0;
+	return session->period_ns > 0 && session->period_ns < LOOK_NS ? session->period_ns
+								      : LOOK_NS;
 }
 
 /* Why NVIDIA's GPUs cannot be asked, where the output has no place for it, and the meter, if there is
@@ -553,6 +636,11 @@ static void remark_trouble(const struct session *session)
 	wtl_remark(session->app, "%s", session->look.trouble);
 }
 
+static int64_t later(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static int take_samples(struct session *session)
 {
 	struct wtl_looker *looker = &session->looker;
@@ -563,6 +651,7 @@ static int take_samples(struct session *session)
 		wtl_looker_look(looker, &session->look);
 	/* A tape may be over before; what it holds is told. */
 	over = first_wait_ns(session) > 0 && wtl_looker_wait(looker, due_ns) < 0;
+	due_ns = later(due_ns, looker->glance_end_ns);
 	for (uint64_t n = 0;; n++) {
 		wtl_looker_look(looker, &session->look);
 		if (n == 0)
@@ -648,6 +737,8 @@ const struct wtl_command wtl_command_query = {
 	.examples =
 		"wattle query\n"
 		"    a line a GPU\n\n"
+		"wattle query --watch\n"
+		"    the same every 2 s, in place\n\n"
 		"wattle query --query-gpu=name,power.draw --format=csv,noheader,nounits -lms 200\n"
 		"    as nvidia-smi, every 200 ms\n\n"
 		"wattle query --query-gpu=name,energy.total,cpu.power.draw --format=csv -l 1\n"

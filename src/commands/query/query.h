@@ -7,9 +7,11 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "energy/units.h"
 #include "smi/smi.h"
 
 struct wtl_app;
+struct wtl_buf;
 struct wattle_meter;
 struct wtl_gpu_reader;
 
@@ -22,6 +24,10 @@ enum wtl_query_form {
 	WTL_QUERY_LOG,
 	WTL_QUERY_MON, /* dmon, pmon */
 };
+
+/* A mean power is of no less time than this, some twenty updates of a processor's counter: so long takes
+ * the first look, in which GPUs are read meanwhile. */
+#define WTL_LOOKER_GLANCE_NS (20 * WTL_NS_PER_MS)
 
 /* One look after the other at GPUs and domains (query_look.c). */
 struct wtl_looker {
@@ -40,6 +46,7 @@ struct wtl_looker {
 	struct wattle_energy *window,
 		*step; /* one a domain: since the first look, since the last */
 	size_t n_domains;
+	int64_t glance_end_ns; /* no mean power before; 0: none is asked for */
 	char user[64];
 };
 
@@ -52,6 +59,12 @@ void wtl_looker_done(struct wtl_looker *looker);
 int wtl_looker_wait(struct wtl_looker *looker, int64_t t_mono_ns);
 /* Reads all that is asked for. The look is borrowed until the next one. */
 void wtl_looker_look(struct wtl_looker *looker, struct wtl_look *ret_look);
+
+/* Is standard output a terminal on which a sample can take the place of the one before? */
+bool wtl_redraw_is_possible(void);
+/* Appends the text so that it does: as many lines as fit, each cut at the edge. *lines is for the next one's use; it
+ * begins at 0. */
+void wtl_redraw(struct wtl_buf *buf, const char *text, size_t *lines);
 
 /*
  * The places (in gpus[]) that a list of indices, UUIDs, bus ids and serial numbers names, in the
