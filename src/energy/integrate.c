@@ -532,6 +532,10 @@ static void charge_edges(const struct wtl_integral *in, const struct wtl_integra
 	/* Their power is what an averaging window left for its second half. */
 	if (!a->settled && !b->settled && length < half_window)
 		energy->edge_uj *= length / half_window;
+	/* What a reading averages over twice the window may all have been drawn within it; more than that, and the
+	 * range of the power bounds it. */
+	if (!b->settled && length > 0)
+		energy->tail_uj *= fmin(2, fmax(1, 2 * half_window / length));
 }
 
 /*

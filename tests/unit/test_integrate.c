@@ -442,8 +442,8 @@ static void test_short_window_of_slow_sensor(void **state)
 			assert_int_equal(wtl_integral_mark(&in, t, &a), 0);
 			assert_int_equal(wtl_integral_mark(&in, t + MS(6), &b), 0);
 			assert_int_equal(wtl_integral_between(&in, &a, &b, &e), 0);
-			/* 200 W for 6 ms, and as much again on either side */
-			assert_true(hypot(e.edge_uj, e.tail_uj) < 3 * 200e6 * 0.006);
+			/* 200 W for 6 ms, as much again on either side, and once more for the sensor's own average */
+			assert_true(hypot(e.edge_uj, e.tail_uj) < 4 * 200e6 * 0.006);
 		}
 	}
 }
@@ -748,8 +748,7 @@ static void test_cold_windows(void **state)
 				      c->trace, c->column, (int)plan.poll_ms, plan.cold_s,
 				      plan.settled ? ", settled" : "", 100 * s.coverage,
 				      100 * s.median_u);
-			if (plan.settled || class->window_ns * 2 <= (int64_t)(plan.cold_s * 1e9))
-				assert_true(s.coverage >= 0.94);
+			assert_true(s.coverage >= 0.94);
 			if (plan.cold_s >= 5 && strcmp(c->trace, "a100_square") != 0)
 				assert_true(s.median_u <= 0.035);
 		}
