@@ -134,7 +134,7 @@ TABLE(consumer, "consumer", 1, NULL, FIELD(U32, "id", stored.id), FIELD(U32, "sl
       TEXT("user", stored.user), FIELD(U32, "n_processes", stored.consumer.n_processes),
       FIELD(BOOL, "is_in_tree", stored.consumer.is_in_tree),
       FIELD(BOOL, "is_readable", stored.consumer.is_readable), TEXT("name", stored.consumer.name),
-      TEXT("command", stored.consumer.command), FIELD(BOOL, "has_group", has_group),
+      TEXT("command", stored.command), FIELD(BOOL, "has_group", has_group),
       TEXT("cgroup", stored.group.cgroup), TEXT("unit", stored.group.unit),
       TEXT("container", stored.group.container), TEXT("pod", stored.group.pod),
       TEXT("job", stored.group.job), FIELD(I64, "cpu_ns", stored.consumer.cpu_ns),

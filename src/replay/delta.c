@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "meter/consumers.h"
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
@@ -137,7 +138,8 @@ static uint64_t hash_words(const struct wtl_consumer *consumer)
 	uint64_t hash = WTL_HASH_START ^ consumer->uid;
 
 	hash = wtl_hash_more(hash, consumer->name, strlen(consumer->name) + 1);
-	hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
+	if (consumer->command)
+		hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
 	hash ^= (uint64_t)consumer->start_ns * UINT64_C(0x9e3779b97f4a7c15);
 	/* Groups are kept once each, so that a pointer stands for one. */
 	return hash ^ (uint64_t)(uintptr_t)consumer->group;
@@ -169,6 +171,10 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 	if (consumer->group) {
 		row.group = *consumer->group;
 		row.consumer.group = &row.group;
+	}
+	if (consumer->command) {
+		wtl_text_copy(row.command, sizeof(row.command), consumer->command);
+		row.consumer.command = row.command;
 	}
 	if (delta->user && consumer->uid != UINT32_MAX)
 		delta->user(delta->user_context, consumer->uid, row.user);
