@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_CAPACITY = 64 };
 
 /* Arrays that have grown already stay so when a later one fails. */
 static int grow(struct wtl_roster *roster, uint32_t capacity)
