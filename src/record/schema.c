@@ -31,6 +31,7 @@
 	static const struct wtl_field table##_fields[] = {__VA_ARGS__};                \
 	_Static_assert(COUNT(table##_fields) <= WTL_FIELDS_MAX,                        \
 		       "each has a bit in struct wtl_rows");                           \
+	_Static_assert(sizeof(ROW) <= WTL_ROW_SIZE_MAX, "there is room for any");      \
 	const struct wtl_table wtl_table_##table = {.name = (title),                   \
 						    .fields = table##_fields,          \
 						    .n_fields = COUNT(table##_fields), \
