@@ -89,6 +89,8 @@ static void take_sample(struct machine *machine, int64_t t_mono_ns)
 	machine->n_samples++;
 }
 
+static char commands[SLOTS_MAX][40];
+
 static void begin_process(struct machine *machine, uint32_t slot)
 {
 	struct wtl_workload *workload = wtl_consumers_workload(machine->consumers);
@@ -108,8 +110,9 @@ static void begin_process(struct machine *machine, uint32_t slot)
 					  .gpu_memory_bytes = UINT64_MAX,
 					  .gpu_ppm = UINT32_MAX};
 	snprintf(consumer->name, sizeof(consumer->name), "worker-%u", slot % 50);
-	snprintf(consumer->command, sizeof(consumer->command), "/usr/bin/worker-%u --of %u",
-		 slot % 50, slot);
+	snprintf(commands[slot], sizeof(commands[slot]), "/usr/bin/worker-%u --of %u", slot % 50,
+		 slot);
+	consumer->command = commands[slot];
 }
 
 static void look(struct machine *machine, int64_t second)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What `wattle run` costs the command that it measures: time, memory, slow-down, and its own CPU time.
+"""What `wattle run` costs the command that it measures: time, memory, slow-down, and its own CPU time; and what
+`wattle record` costs beside it.
 
 Each figure is the median of pairs taken in turn, since the machine's own noise is larger than what is measured.
 Prints the targets of the issue beside them, and never fails for being slow.
@@ -12,6 +13,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -27,6 +29,7 @@ TURNS, TURN_MS = int(os.environ.get("TURNS", "500")), 25
 SPIN_FOR = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile time.monotonic() < end: pass"
 SHORT_S, LONG_S = 1, 5
 SHARES = int(os.environ.get("SHARES", "5"))
+BESIDE_S = int(os.environ.get("BESIDE_S", "30"))
 
 
 def machines():
@@ -62,11 +65,12 @@ def median(values):
     return statistics.median(values)
 
 
-def high_water(options, env):
+def high_water(command, options, env=None):
     """VmHWM of wattle itself while it measures, in KiB: the rusage of wait4 is that of its biggest child too."""
-    process = subprocess.Popen(
-        [WATTLE, "run", *options, "--", "sleep", "1"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    folder = tempfile.TemporaryDirectory()
+    output = ["-o", f"{folder.name}/high.wattle"] if command == "record" else []
+    process = subprocess.Popen([WATTLE, command, *output, *options, "--", "sleep", "3"], env=env,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     highest = 0
     while process.poll() is None:
         try:
@@ -75,7 +79,8 @@ def high_water(options, env):
                     highest = max(highest, int(line.split()[1]))
         except OSError:
             pass
-        time.sleep(0.02)
+        time.sleep(0.005)
+    folder.cleanup()
     return highest
 
 
@@ -87,7 +92,7 @@ def bench_start(name, options, env):
     print(f"{name}: wattle run -- true")
     print(f"  true alone            {without * 1e3:8.2f} ms")
     print(f"  added by wattle       {added * 1e3:8.2f} ms   {added / without:6.2f} x true    target: 5 ms")
-    print(f"  resident memory       {high_water(options, env) / 1024:8.2f} MiB                   target: 6 MB")
+    print(f"  resident memory       {high_water('run', options, env) / 1024:8.2f} MiB                   target: 6 MB")
 
 
 def bench_slowdown(name, options, env):
@@ -149,6 +154,24 @@ def own_time(options, env, interval, seconds):
     return report["self"]["cpu_s"], report["duration_s"]
 
 
+def bench_beside(processes):
+    """run and record in turn, a sample every 100 ms beside so many sleeping processes."""
+    sleep = [BUILD / "bench" / "bench_workload", "sleep", str(processes)]
+    with subprocess.Popen(sleep, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as beside, tempfile.TemporaryDirectory() as folder:
+        beside.stdout.readline()
+        runs, records = [], []
+        for i in range(SHARES):
+            for command, spent_s in (("run", runs), ("record", records)):
+                output = ["-o", f"{folder}/{i}.wattle"] if command == "record" else []
+                args = [WATTLE, command, "-i", "100", *output, "--", "sleep", str(BESIDE_S)]
+                spent_s.append(spent(args, None)[1])
+        memory = [high_water(command, []) / 1024 for command in ("run", "record")]
+    print(f"beside {processes} sleeping processes, {BESIDE_S} s, a sample every 100 ms")
+    print(f"  wattle run            {median(runs) * 1e3:8.1f} ms of CPU   {memory[0]:6.2f} MiB   target at 5000: 6 MB")
+    print(f"  wattle record         {median(records) * 1e3:8.1f} ms of CPU   {memory[1]:6.2f} MiB   target at 5000: 12 MB")
+    print(f"  record / run          {median([b / a for a, b in zip(runs, records)]):8.2f}             target: 1.5", flush=True)
+
+
 def main():
     if not os.access(WATTLE, os.X_OK):
         sys.exit(f"{WATTLE} is not built")
@@ -156,6 +179,8 @@ def main():
         env = {**os.environ, **changes}
         bench_start(name, options, env)
         bench_slowdown(name, options, env)
+    for processes in (1, 1000, 5000):
+        bench_beside(processes)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
  *
  *	bench_workload tick N	CPU time of a look at N sleeping processes, beside reading each /proc/PID/stat
  *	bench_workload forks N	how much of the CPU time of N children of 5 ms is billed to somebody
+ *	bench_workload sleep N	N sleeping processes until its input ends, for what others cost beside them
  *	bench_workload memory N	CPU time of reading the memory of a process of N MiB, beside walking it each time
  */
 #include <fcntl.h>
@@ -95,6 +96,26 @@ static int sleepers(pid_t pids[], int n)
 	return n;
 }
 
+static void end(const pid_t pids[], int n)
+{
+	for (int i = 0; i < n; i++)
+		kill(pids[i], SIGKILL);
+	for (int i = 0; i < n; i++)
+		waitpid(pids[i], NULL, 0);
+}
+
+static void only_sleep(int wanted)
+{
+	static pid_t pids[PROCESSES_MAX];
+	int n = sleepers(pids, wanted);
+	char byte;
+
+	puts("ready");
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+	end(pids, n);
+}
+
 static void bench_tick(struct wtl_io *io, int wanted)
 {
 	static pid_t pids[PROCESSES_MAX];
@@ -122,10 +143,7 @@ static void bench_tick(struct wtl_io *io, int wanted)
 	       n, (double)look / 1e6, LOOKS, (double)look_ns[LOOKS - 1] / 1e6, (double)all / 1e6,
 	       (double)all / (double)look);
 	wtl_workload_free(workload);
-	for (int i = 0; i < n; i++)
-		kill(pids[i], SIGKILL);
-	for (int i = 0; i < n; i++)
-		waitpid(pids[i], NULL, 0);
+	end(pids, n);
 }
 
 /* In a process of its own: n children, one after the other. Its answer is their CPU time. */
@@ -283,12 +301,14 @@ int main(int argc, char **argv)
 	struct wtl_io *io;
 
 	if (n < 1 || n > PROCESSES_MAX || wtl_io_real_new(NULL, &io, NULL) < 0) {
-		fprintf(stderr, "usage: bench_workload tick|forks|memory N\n");
+		fprintf(stderr, "usage: bench_workload tick|sleep|forks|memory N\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IONBF, 0);
 	if (strcmp(argv[1], "tick") == 0) {
 		bench_tick(io, n);
+	} else if (strcmp(argv[1], "sleep") == 0) {
+		only_sleep(n);
 	} else if (strcmp(argv[1], "memory") == 0) {
 		bench_memory(io, n);
 	} else {

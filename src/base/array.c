@@ -32,14 +32,19 @@ int wtl_array_reserve(void *array, size_t *room, size_t n, size_t size)
 
 int wtl_array_widen(void *array, size_t *n_now, size_t n, size_t size)
 {
-	unsigned char *memory;
+	void *before, *widened;
 
 	if (n <= *n_now)
 		return 0;
-	if (wtl_array_resize(array, n, size) < 0)
+	/* Memory that is new is zero already, and takes none before it is written to. */
+	widened = calloc(n, size);
+	if (!widened)
 		return -ENOMEM;
-	memcpy(&memory, array, sizeof(memory));
-	memset(memory + *n_now * size, 0, (n - *n_now) * size);
+	memcpy(&before, array, sizeof(before));
+	if (before)
+		memcpy(widened, before, *n_now * size);
+	free(before);
+	memcpy(array, &widened, sizeof(widened));
 	*n_now = n;
 	return 0;
 }

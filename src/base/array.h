@@ -18,7 +18,8 @@ int wtl_array_resize(void *array, size_t n, size_t size);
  */
 int wtl_array_reserve(void *array, size_t *room, size_t n, size_t size);
 
-/* At least n elements; *n_now is their number so far. New ones are all zeros. */
+/* At least n elements; *n_now is their number so far. New ones are all zeros, and of many, those that
+ * are never written to take no memory. */
 int wtl_array_widen(void *array, size_t *n_now, size_t n, size_t size);
 
 #endif

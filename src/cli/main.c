@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "cli/help.h"
 #include "cli/options.h"
 #include "wattle.h"
+
+enum { LARGE_BYTES = 128 << 10 };
 
 extern const struct wtl_command wtl_command_run, wtl_command_record, wtl_command_report,
 	wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_doctor,
@@ -87,6 +90,9 @@ int main(int argc, char **argv)
 	struct wtl_app app = {.commands = commands, .left_out = left_out};
 	const char *word = argc > 1 ? argv[1] : NULL, *reason;
 
+	/* Large blocks go back to the system when they are freed, and all threads share what small ones leave. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	mallopt(M_ARENA_MAX, 1);
 	hold_standard_descriptors();
 	wtl_inherited_read(&app.inherited);
 	/* A reader that went away, or a file that may not grow, is an error to report: the signal would end

@@ -59,7 +59,7 @@ static const struct wtl_field_info fields[WTL_FIELDS] = {
 	[WTL_FIELD_NAME] = {"name", NULL, "name", "NAME", "Name", WTL_MEASURE_TEXT, 15, false,
 			    false, 12, OWN(name, 0)},
 	[WTL_FIELD_COMMAND] = {"command", "cmd", "command", "COMMAND", "Command", WTL_MEASURE_TEXT,
-			       10, false, true, 99, OWN(command, 0)},
+			       10, false, true, 99, NOWHERE},
 };
 
 const struct wtl_field_info *wtl_field_info(enum wtl_field field)
@@ -112,6 +112,8 @@ bool wtl_consumer_get(const struct wtl_consumer *consumer, const struct wtl_grou
 		return give_text(group ? (const char *)group + info->offset : "", ret_value);
 	if (field == WTL_FIELD_STATE)
 		return give_text(wtl_words_state(consumer->state), ret_value);
+	if (field == WTL_FIELD_COMMAND)
+		return give_text(consumer->command ? consumer->command : "", ret_value);
 	if (info->measure == WTL_MEASURE_TEXT)
 		return give_text(info->place == WTL_FIELD_OWN ? at : "", ret_value);
 	memcpy(&small, at, sizeof(small));

@@ -259,7 +259,7 @@ bool wtl_words_has_gpu(const struct wtl_report *report)
 
 const char *wtl_words_consumer(const struct wtl_consumer *consumer)
 {
-	if (consumer->command[0])
+	if (consumer->command)
 		return consumer->command;
 	if (consumer->name[0])
 		return consumer->name;

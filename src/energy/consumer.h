@@ -27,21 +27,24 @@ struct wtl_group {
 	char job[64];	    /* "slurm/123", "slurm/123_4" */
 };
 
-/* What is known of a consumer beside its energy. Strings are cleaned for printing. */
+enum { WTL_COMMAND_SIZE = 256 };
+
+/* What is known of a consumer beside its energy. Strings are cleaned for printing; whoever has the consumer has what
+ * it points to. */
 struct wtl_consumer {
 	enum wtl_consumer_state state;
-	int pid;	  /* 0 for a folded row */
-	int parent;	  /* its parent's pid; 0: none or not known */
-	int64_t start_ns; /* since boot; 0: not known */
-	uint32_t uid;	  /* UINT32_MAX: not known */
+	int pid;      /* 0 for a folded row */
+	int parent;   /* its parent's pid; 0: none or not known */
+	uint32_t uid; /* UINT32_MAX: not known */
 	/* How many stand behind it: 1 for a process; for a row those that were seen to end, 0 where it only
 	 * has time that nobody was seen to use (parents and control groups tell of it). */
 	uint32_t n_processes;
-	bool is_in_tree;   /* descends from the command that is followed */
-	uint16_t sets;	   /* the chosen sets that it is in, a bit each (wtl_workload_choose_…) */
-	bool is_readable;  /* false: the system does not let us see more than its CPU time */
-	char name[32];	   /* comm */
-	char command[256]; /* arguments, or "" */
+	uint16_t sets;	  /* the chosen sets that it is in, a bit each (wtl_workload_choose_…) */
+	bool is_in_tree;  /* descends from the command that is followed */
+	bool is_readable; /* false: the system does not let us see more than its CPU time */
+	char name[32];	  /* comm */
+	int64_t start_ns; /* since boot; 0: not known */
+	const char *command; /* arguments, at most WTL_COMMAND_SIZE with the 0; NULL: not known */
 	const struct wtl_group *group; /* NULL: not known */
 	int64_t cpu_ns;		       /* CPU time within the attribution */
 	int64_t counted_ns; /* of cpu_ns, weighed by what the hardware counted in it (--weight) */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/text.h"
 #include "base/user.h"
 #include "energy/units.h"
 #include "meter/meter.h"
@@ -14,7 +15,7 @@ struct row {
 	struct wtl_consumer consumer;
 	struct wtl_group group;
 	enum wattle_consumer_state state;
-	char user[40];
+	char user[40], command[WTL_COMMAND_SIZE];
 	int64_t start_utc_ns, cpu_ns, gpu_ns;
 };
 
@@ -87,7 +88,10 @@ static void take_slot(struct wattle_consumers *list, const struct wtl_consumers 
 	*row = (struct row){.consumer = *consumer, .state = states[consumer->state]};
 	if (consumer->group)
 		row->group = *consumer->group;
+	if (consumer->command)
+		wtl_text_copy(row->command, sizeof(row->command), consumer->command);
 	row->consumer.group = NULL;
+	row->consumer.command = NULL;
 	row->cpu_ns = wtl_book_cpu_ns(book, slot, consumer);
 	row->gpu_ns = naming->lacks_gpu_time ? -1 : wtl_book_gpu_ns(consumers, book, slot);
 	take_names(row, list->n > 0 ? row - 1 : NULL, naming);
@@ -188,7 +192,7 @@ int wattle_consumers_get(const struct wattle_consumers *consumers, size_t i,
 		.is_in_command = row->consumer.is_in_tree,
 		.user = or_null(row->user),
 		.name = or_null(row->consumer.name),
-		.command = or_null(row->consumer.command),
+		.command = or_null(row->command),
 		.cgroup = or_null(row->group.cgroup),
 		.unit = or_null(row->group.unit),
 		.container = or_null(row->group.container),

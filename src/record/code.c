@@ -48,6 +48,11 @@ int wtl_varint_put(struct wtl_buf *buf, uint64_t value)
 	return wtl_buf_add(buf, bytes, (size_t)(varint_write(bytes, value) - bytes));
 }
 
+int wtl_varint_put_signed(struct wtl_buf *buf, int64_t value)
+{
+	return wtl_varint_put(buf, zigzag((uint64_t)value));
+}
+
 static inline __attribute__((always_inline)) int varint_read(const uint8_t **at, const uint8_t *end,
 							     uint64_t *ret_value)
 {
@@ -72,6 +77,16 @@ static inline __attribute__((always_inline)) int varint_read(const uint8_t **at,
 int wtl_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_value)
 {
 	return varint_read(at, end, ret_value);
+}
+
+int wtl_varint_get_signed(const uint8_t **at, const uint8_t *end, int64_t *ret_value)
+{
+	uint64_t value;
+
+	if (varint_read(at, end, &value) < 0)
+		return -EBADMSG;
+	*ret_value = (int64_t)unzigzag(value);
+	return 0;
 }
 
 /* ---- Encoding ---- */

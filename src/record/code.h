@@ -44,8 +44,11 @@ int64_t wtl_code_count(const uint8_t *bytes, size_t len);
 int wtl_code_get(const uint8_t *bytes, size_t len, int64_t values[], size_t n);
 
 int wtl_varint_put(struct wtl_buf *buf, uint64_t value);
+/* x as 2x for x >= 0, and -2x - 1 for x < 0. */
+int wtl_varint_put_signed(struct wtl_buf *buf, int64_t value);
 
 /* A varint at *at, which moves behind it. 0, or -EBADMSG past the end or for more than 64 bits. */
 int wtl_varint_get(const uint8_t **at, const uint8_t *end, uint64_t *ret_value);
+int wtl_varint_get_signed(const uint8_t **at, const uint8_t *end, int64_t *ret_value);
 
 #endif

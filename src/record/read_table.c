@@ -220,6 +220,7 @@ static int consumer_row(void *context, const void *at)
 	struct wtl_stored_consumer stored = row->stored;
 
 	stored.consumer.group = row->has_group ? &stored.group : NULL;
+	stored.consumer.command = stored.command[0] ? stored.command : NULL;
 	return each->row.consumer(each->context, &stored);
 }
 

@@ -31,6 +31,7 @@
 	static const struct wtl_field table##_fields[] = {__VA_ARGS__};                \
 	_Static_assert(COUNT(table##_fields) <= WTL_FIELDS_MAX,                        \
 		       "each has a bit in struct wtl_rows");                           \
+	_Static_assert(sizeof(ROW) <= WTL_ROW_SIZE_MAX, "there is room for any");      \
 	const struct wtl_table wtl_table_##table = {.name = (title),                   \
 						    .fields = table##_fields,          \
 						    .n_fields = COUNT(table##_fields), \
@@ -134,7 +135,7 @@ TABLE(consumer, "consumer", 1, NULL, FIELD(U32, "id", stored.id), FIELD(U32, "sl
       TEXT("user", stored.user), FIELD(U32, "n_processes", stored.consumer.n_processes),
       FIELD(BOOL, "is_in_tree", stored.consumer.is_in_tree),
       FIELD(BOOL, "is_readable", stored.consumer.is_readable), TEXT("name", stored.consumer.name),
-      TEXT("command", stored.consumer.command), FIELD(BOOL, "has_group", has_group),
+      TEXT("command", stored.command), FIELD(BOOL, "has_group", has_group),
       TEXT("cgroup", stored.group.cgroup), TEXT("unit", stored.group.unit),
       TEXT("container", stored.group.container), TEXT("pod", stored.group.pod),
       TEXT("job", stored.group.job), FIELD(I64, "cpu_ns", stored.consumer.cpu_ns),

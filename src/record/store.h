@@ -47,8 +47,10 @@ struct wtl_stored_consumer {
 	uint32_t slot;
 	int64_t first_look, last_look;
 	char user[33];
-	struct wtl_consumer consumer; /* group points to .group, or is NULL */
+	struct wtl_consumer
+		consumer; /* group points to .group, command to .command, or they are NULL */
 	struct wtl_group group;
+	char command[WTL_COMMAND_SIZE];
 };
 
 /* A named window. A ring keeps the first one (id 1), which is the recording's own. Figures are as of its

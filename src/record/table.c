@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/code.h"
 
 /* ---- SQL ---- */
 
@@ -229,6 +230,61 @@ static int set_nothing(const struct wtl_field *field, void *at)
 	else if (field->is_optional)
 		unknown = field->kind == WTL_FIELD_U64 ? -1 : INT64_MAX;
 	return set_number(field, at, unknown);
+}
+
+/* ---- Packed rows ---- */
+
+int wtl_row_pack(struct wtl_buf *packed, const struct wtl_table *table, const void *row)
+{
+	size_t before = packed->len;
+
+	wtl_buf_add(packed, &table, sizeof(table));
+	for (size_t i = 0; i < table->n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+		const char *at = (const char *)row + field->offset;
+		int64_t number;
+
+		if (field->kind == WTL_FIELD_TEXT) {
+			size_t len = strnlen(at, field->size);
+
+			wtl_varint_put(packed, len);
+			wtl_buf_add(packed, at, len);
+		} else if (field->kind != WTL_FIELD_BYTES) {
+			number_of(field, at, &number);
+			wtl_varint_put_signed(packed, number);
+		}
+	}
+	if (packed->error == 0)
+		return 0;
+	/* The rows before it are still whole. */
+	packed->len = before;
+	packed->error = 0;
+	return -ENOMEM;
+}
+
+const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, void *row)
+{
+	const struct wtl_table *table;
+
+	memcpy(&table, *at, sizeof(table));
+	*at += sizeof(table);
+	memset(row, 0, table->size);
+	for (size_t i = 0; i < table->n_fields; i++) {
+		const struct wtl_field *field = &table->fields[i];
+		char *to = (char *)row + field->offset;
+		uint64_t len = 0;
+		int64_t number = 0;
+
+		if (field->kind == WTL_FIELD_TEXT) {
+			wtl_varint_get(at, end, &len);
+			memcpy(to, *at, len);
+			*at += len;
+		} else if (field->kind != WTL_FIELD_BYTES) {
+			wtl_varint_get_signed(at, end, &number);
+			set_number(field, to, number);
+		}
+	}
+	return table;
 }
 
 static int get_text(sqlite3_stmt *stmt, int column, const struct wtl_field *field,

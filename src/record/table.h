@@ -44,7 +44,7 @@ struct wtl_field {
 	bool is_optional; /* a number whose highest value stands for "not known": NULL in the table */
 };
 
-enum { WTL_FIELDS_MAX = 64, WTL_FACT_SIZE = 8192 };
+enum { WTL_FIELDS_MAX = 64, WTL_FACT_SIZE = 8192, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };
 
 struct wtl_table {
 	const char *name;
@@ -197,6 +197,11 @@ struct wtl_rows {
 int wtl_rows_prepare(struct wtl_rows *rows, sqlite3 *db, const struct wtl_table *table,
 		     const char *rest);
 void wtl_rows_done(struct wtl_rows *rows); /* a zeroed one is fine */
+
+/* Appends a row, with its table, to packed rows: as much as it says. It has no bytes (WTL_FIELD_BYTES). 0 or -ENOMEM. */
+int wtl_row_pack(struct wtl_buf *packed, const struct wtl_table *table, const void *row);
+/* The row at *at, which moves behind it, and its table. There is room for WTL_ROW_SIZE_MAX at row. */
+const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, void *row);
 
 /* Binds a row to the statement of wtl_table_insert_sql(); texts and bytes are borrowed until it is
  * reset. 0 or SQLite's code. */

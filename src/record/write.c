@@ -105,6 +105,8 @@ int wtl_store_create(const char *path, const struct wtl_store_options *options,
 	writer->next_period = 1;
 	pthread_mutex_init(&writer->lock, NULL);
 	pthread_cond_init(&writer->changed, NULL);
+	for (int i = 0; i < 2; i++)
+		wtl_buf_init(&writer->stretches[i].rows, SIZE_MAX);
 	wtl_buf_init(&writer->part, WTL_CODE_BYTES_MAX);
 	wtl_buf_init(&writer->block, WTL_CODE_BYTES_MAX);
 	wtl_buf_init(&writer->merge.data, WTL_CODE_BYTES_MAX);
@@ -143,19 +145,11 @@ int wtl_store_fail(struct wtl_store_writer *writer)
 
 static int row_put(struct wtl_store_writer *writer, const struct wtl_table *table, const void *row)
 {
-	struct wtl_stretch *front = writer->front;
-	void *copy;
-
 	if (writer->is_stopped)
 		return 0;
-	copy = malloc(table->size);
-	if (!copy || wtl_array_reserve(&front->rows, &front->rows_room, front->n_rows + 1,
-				       sizeof(front->rows[0])) < 0) {
-		free(copy);
+	if (wtl_row_pack(&writer->front->rows, table, row) < 0)
 		return wtl_store_fail(writer);
-	}
-	memcpy(copy, row, table->size);
-	front->rows[front->n_rows++] = (struct wtl_pending){table, copy};
+	writer->front->n_rows++;
 	return 0;
 }
 

@@ -90,9 +90,20 @@ int wtl_file_put(struct wtl_file *file, const struct wtl_table *table, const voi
 	return sqlite3_reset(stmt);
 }
 
+/* What is done each second is prepared once. */
+static int run_kept(struct wtl_file *file, sqlite3_stmt **stmt, const char *sql)
+{
+	int rc = *stmt ? SQLITE_OK : sqlite3_prepare_v2(file->db, sql, -1, stmt, NULL);
+
+	if (rc)
+		return rc;
+	sqlite3_step(*stmt);
+	return sqlite3_reset(*stmt);
+}
+
 int wtl_file_begin(struct wtl_file *file)
 {
-	return wtl_file_run(file, "BEGIN IMMEDIATE");
+	return run_kept(file, &file->begin, "BEGIN IMMEDIATE");
 }
 
 static int may_write(struct wtl_file *file)
@@ -126,7 +137,7 @@ int wtl_file_commit(struct wtl_file *file, int so_far)
 	int rc = so_far ? so_far : may_write(file);
 
 	if (rc == SQLITE_OK)
-		rc = wtl_file_run(file, "COMMIT");
+		rc = run_kept(file, &file->commit, "COMMIT");
 	if (rc == SQLITE_OK)
 		return check_names(file);
 	if (!sqlite3_get_autocommit(file->db))
@@ -321,14 +332,14 @@ uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options)
 /* From here on, readers and the writer do not wait for each other. */
 static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
 {
-	char sql[128];
+	char sql[160];
 	int rc = set_journal(file, "wal");
 
 	if (rc)
 		return rc == SQLITE_BUSY ? SQLITE_IOERR_LOCK : rc;
 	/* A transaction is written when it is committed, each of its pages once. */
 	snprintf(sql, sizeof(sql),
-		 "PRAGMA cache_spill=OFF;"
+		 "PRAGMA cache_spill=OFF; PRAGMA cache_size=-256;"
 		 "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
 		 (unsigned long long)(wal_bytes / WTL_PAGE_BYTES), (unsigned long long)wal_bytes);
 	return wtl_file_run(file, sql);
@@ -488,6 +499,8 @@ void wtl_file_close(struct wtl_file *file, bool is_intact)
 {
 	for (size_t i = 0; i < WTL_STATEMENTS_MAX; i++)
 		sqlite3_finalize(file->inserts[i].stmt);
+	sqlite3_finalize(file->begin);
+	sqlite3_finalize(file->commit);
 	if (file->db && !is_intact)
 		sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(file->db);

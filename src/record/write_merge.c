@@ -141,7 +141,6 @@ static int write_chunks(struct wtl_store_writer *writer, void *context)
 int wtl_merge_begin(struct wtl_store_writer *writer)
 {
 	struct wtl_merge *merge = &writer->merge;
-	struct wtl_gather gather;
 	int rc = SQLITE_OK;
 
 	/* The one before is still being made where periods are very short. */
@@ -149,19 +148,13 @@ int wtl_merge_begin(struct wtl_store_writer *writer)
 		rc = wtl_merge_step(writer);
 	if (rc)
 		return rc;
-	if (!merge->zstd)
-		merge->zstd = ZSTD_createCCtx();
+	wtl_merge_done(merge);
+	merge->zstd = ZSTD_createCCtx();
 	if (!merge->zstd)
 		return SQLITE_NOMEM;
-	gather = merge->gather;
 	merge->gather = writer->gather;
-	writer->gather = gather;
-	wtl_gather_clear(&writer->gather);
-	writer->gather.period = (struct wtl_row_period){0};
+	writer->gather = (struct wtl_gather){0};
 	merge->is_active = merge->gather.period.parts > 0;
-	merge->next = 0;
-	merge->n_chunks = 0;
-	wtl_buf_clear(&merge->data);
 	return SQLITE_OK;
 }
 
@@ -175,7 +168,8 @@ int wtl_merge_step(struct wtl_store_writer *writer)
 	if (merge->next < merge->gather.n)
 		return merge_series(merge, merge->next++);
 	rc = wtl_ring_write(writer, write_chunks, merge);
-	merge->is_active = false;
+	/* Memory that is needed once a minute is not kept. */
+	wtl_merge_done(merge);
 	return rc;
 }
 
@@ -187,4 +181,5 @@ void wtl_merge_done(struct wtl_merge *merge)
 	wtl_buf_done(&merge->data);
 	wtl_buf_done(&merge->block);
 	ZSTD_freeCCtx(merge->zstd);
+	*merge = (struct wtl_merge){.data = merge->data, .block = merge->block};
 }

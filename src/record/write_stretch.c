@@ -7,7 +7,7 @@
 #include "record/code.h"
 #include "record/writer.h"
 
-enum { ROOM_MIN = 16 };
+enum { ROOM_MIN = 16, ROWS_KEPT = 65536 };
 
 /* ---- Stretches ---- */
 
@@ -28,8 +28,9 @@ void wtl_stretch_clear(struct wtl_stretch *stretch, size_t room)
 		    wtl_array_resize(&run->values, room, sizeof(*run->values)) == 0)
 			run->room = room;
 	}
-	for (size_t i = 0; i < stretch->n_rows; i++)
-		free(stretch->rows[i].row);
+	if (stretch->rows.size > ROWS_KEPT)
+		wtl_buf_done(&stretch->rows);
+	wtl_buf_clear(&stretch->rows);
 	stretch->n_rows = 0;
 	stretch->grown_bytes = 0;
 	stretch->is_lost = stretch->ends_period = false;
@@ -41,7 +42,7 @@ void wtl_stretch_done(struct wtl_stretch *stretch)
 	for (size_t i = 0; i < stretch->n_runs; i++)
 		free(stretch->runs[i].values);
 	free(stretch->runs);
-	free(stretch->rows);
+	wtl_buf_done(&stretch->rows);
 }
 
 /* ---- Blocks by series ---- */
@@ -61,14 +62,6 @@ int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_
 	gather->counts[series] += (int64_t)n_values;
 	wtl_varint_put(&gather->blocks[series], block->len);
 	return wtl_buf_add(&gather->blocks[series], block->data, block->len);
-}
-
-void wtl_gather_clear(struct wtl_gather *gather)
-{
-	for (size_t i = 0; i < gather->n; i++) {
-		wtl_buf_clear(&gather->blocks[i]);
-		gather->counts[i] = 0;
-	}
 }
 
 void wtl_gather_done(struct wtl_gather *gather)

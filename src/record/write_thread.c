@@ -79,18 +79,32 @@ static int put_consumer_end(struct wtl_store_writer *writer, const struct wtl_ro
 	return wtl_file_put(file, &wtl_table_consumer, &row);
 }
 
-static int put_row(struct wtl_store_writer *writer, const struct wtl_pending *pending)
+static int put_row(struct wtl_store_writer *writer, const struct wtl_table *table, void *row)
 {
-	struct wtl_row_consumer *consumer = pending->row;
+	struct wtl_row_consumer *consumer = row;
 
 	/* They are of all that was recorded. */
-	if (pending->table == &wtl_table_account && writer->has_dropped)
+	if (table == &wtl_table_account && writer->has_dropped)
 		return SQLITE_OK;
-	if (pending->table == &wtl_table_consumer_end)
-		return put_consumer_end(writer, pending->row);
-	if (pending->table == &wtl_table_consumer && consumer->stored.last_look >= 0)
+	if (table == &wtl_table_consumer_end)
+		return put_consumer_end(writer, row);
+	if (table == &wtl_table_consumer && consumer->stored.last_look >= 0)
 		consumer->end_period = writer->next_period - 1;
-	return wtl_file_put(&writer->file, pending->table, pending->row);
+	return wtl_file_put(&writer->file, table, row);
+}
+
+static int put_rows(struct wtl_store_writer *writer, const struct wtl_buf *rows)
+{
+	_Alignas(max_align_t) unsigned char row[WTL_ROW_SIZE_MAX];
+	const uint8_t *at = (const uint8_t *)rows->data, *end = at + rows->len;
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && at < end) {
+		const struct wtl_table *table = wtl_row_unpack(&at, end, row);
+
+		rc = put_row(writer, table, row);
+	}
+	return rc;
 }
 
 static void begin_period(struct wtl_store_writer *writer, const struct wtl_stretch *stretch)
@@ -109,8 +123,8 @@ static int put_stretch(struct wtl_store_writer *writer, void *context)
 	struct wtl_file *file = &writer->file;
 	int rc = wtl_file_begin(file);
 
-	for (size_t i = 0; rc == SQLITE_OK && i < stretch->n_rows; i++)
-		rc = put_row(writer, &stretch->rows[i]);
+	if (rc == SQLITE_OK)
+		rc = put_rows(writer, &stretch->rows);
 	if (rc == SQLITE_OK)
 		rc = stretch->is_lost ? wtl_file_put(file, &wtl_table_gap, &stretch->gap)
 				      : put_part(writer, stretch, &period);

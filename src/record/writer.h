@@ -31,16 +31,11 @@ struct wtl_value_run {
 	size_t n, room;
 };
 
-struct wtl_pending {
-	const struct wtl_table *table;
-	void *row;
-};
-
 struct wtl_stretch {
 	struct wtl_value_run *runs; /* by series */
 	size_t n_runs, runs_room;
-	struct wtl_pending *rows; /* in order */
-	size_t n_rows, rows_room;
+	struct wtl_buf rows; /* packed, in order */
+	size_t n_rows;
 	size_t grown_bytes;	/* of runs beyond what is kept ready */
 	bool is_lost;		/* memory ran out: the values are not written */
 	struct wtl_row_gap gap; /* the row for it */
@@ -62,6 +57,7 @@ struct wtl_file {
 		const struct wtl_table *table;
 		sqlite3_stmt *stmt;
 	} inserts[WTL_STATEMENTS_MAX];
+	sqlite3_stmt *begin, *commit;
 };
 
 /* Codes beside SQLite's own. */
@@ -111,7 +107,6 @@ struct wtl_gather {
 
 int wtl_gather_add(struct wtl_gather *gather, uint32_t series, const struct wtl_buf *block,
 		   size_t n_values); /* 0 or -ENOMEM */
-void wtl_gather_clear(struct wtl_gather *gather);
 void wtl_gather_done(struct wtl_gather *gather);
 
 /* A period whose parts are being made chunks. */
@@ -183,6 +178,7 @@ void wtl_stretch_done(struct wtl_stretch *stretch);
 int wtl_merge_begin(struct wtl_store_writer *writer);
 /* Goes on by one series, or writes all of them; is_active false: it is done. */
 int wtl_merge_step(struct wtl_store_writer *writer);
+/* Frees what it has; another one may begin. */
 void wtl_merge_done(struct wtl_merge *merge);
 
 /* Bytes of FILE-wal at which it is emptied and which it may have at most, and of a period at which it ends. */

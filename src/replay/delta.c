@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "meter/consumers.h"
 
 enum { FLAG_IN_TREE = 1, FLAG_READABLE = 2 };
@@ -137,7 +138,8 @@ static uint64_t hash_words(const struct wtl_consumer *consumer)
 	uint64_t hash = WTL_HASH_START ^ consumer->uid;
 
 	hash = wtl_hash_more(hash, consumer->name, strlen(consumer->name) + 1);
-	hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
+	if (consumer->command)
+		hash = wtl_hash_more(hash, consumer->command, strlen(consumer->command) + 1);
 	hash ^= (uint64_t)consumer->start_ns * UINT64_C(0x9e3779b97f4a7c15);
 	/* Groups are kept once each, so that a pointer stands for one. */
 	return hash ^ (uint64_t)(uintptr_t)consumer->group;
@@ -157,7 +159,7 @@ static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_co
 static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
 		     int64_t last_look)
 {
-	const struct wtl_delta_slot *own = &delta->slots[slot];
+	struct wtl_delta_slot *own = &delta->slots[slot];
 	struct wtl_stored_consumer row = {
 		.id = own->id,
 		.slot = slot,
@@ -170,8 +172,19 @@ static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_co
 		row.group = *consumer->group;
 		row.consumer.group = &row.group;
 	}
-	if (delta->user && consumer->uid != UINT32_MAX)
-		delta->user(delta->user_context, consumer->uid, row.user);
+	if (consumer->command) {
+		wtl_text_copy(row.command, sizeof(row.command), consumer->command);
+		row.consumer.command = row.command;
+	}
+	if (delta->user && consumer->uid != UINT32_MAX) {
+		/* The one before often has the same, and looking a name up takes 50 us. */
+		if (!delta->has_named || delta->named_uid != consumer->uid)
+			delta->user(delta->user_context, consumer->uid, delta->named);
+		delta->has_named = true;
+		delta->named_uid = consumer->uid;
+		memcpy(row.user, delta->named, sizeof(row.user));
+	}
+	own->is_stale = consumer->cpu_ppm != 0;
 	return wtl_store_consumer(delta->writer, &row);
 }
 
@@ -193,19 +206,18 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 		*own = (struct wtl_delta_slot){
 			.id = ++delta->n_ids, .pid = consumer->pid, .first_look = scan};
 	}
-	if (!own->is_written) {
-		own->is_written = true;
-		memset(own->numbers, 0, sizeof(own->numbers));
+	if (!own->is_written)
 		put_change(delta, slot, WTL_CHANGE_OWNER, own->id);
-	}
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++) {
 		int64_t number = wtl_delta_number(consumer, i);
+		int64_t before = own->is_written ? own->numbers[i] : 0;
 
-		if (number == own->numbers[i])
-			continue;
-		put_change(delta, slot, i, number - own->numbers[i]);
+		own->is_stale |= number != own->numbers[i];
 		own->numbers[i] = number;
+		if (number != before)
+			put_change(delta, slot, i, number - before);
 	}
+	own->is_written = true;
 	if (is_same && words == own->words)
 		return 0;
 	own->words = words;
@@ -241,12 +253,22 @@ int wtl_delta_follow(struct wtl_delta *delta, const struct wtl_consumers *consum
 	return rc;
 }
 
+/* Its row is not what it is now. */
+static bool is_stale(const struct wtl_delta_slot *own, const struct wtl_consumer *consumer)
+{
+	bool is = own->is_stale || consumer->cpu_ppm != 0 || own->words != hash_words(consumer);
+
+	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; !is && i < WTL_CHANGES; i++)
+		is = wtl_delta_number(consumer, i) != own->numbers[i];
+	return is;
+}
+
 void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consumers)
 {
 	for (size_t i = 0; i < delta->n_slots; i++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
 
-		if (consumer && delta->slots[i].id)
+		if (consumer && delta->slots[i].id && is_stale(&delta->slots[i], consumer))
 			store_row(delta, (uint32_t)i, consumer, -1);
 	}
 }

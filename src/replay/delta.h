@@ -19,6 +19,7 @@ struct wtl_consumers;
 struct wtl_delta_slot {
 	uint32_t id;	 /* of its owner in the table; 0: nobody's */
 	bool is_written; /* in this period */
+	bool is_stale;	 /* something has changed since its row was stored */
 	int pid;
 	int64_t start_ns, first_look;
 	uint64_t words; /* a hash of what is not a number */
@@ -30,6 +31,9 @@ struct wtl_delta {
 	uint32_t count, slot, field, by; /* series */
 	void (*user)(void *context, uint32_t uid, char name[33]);
 	void *user_context;
+	bool has_named; /* the user who was asked for last */
+	uint32_t named_uid;
+	char named[33];
 	struct wtl_delta_slot *slots;
 	size_t n_slots;
 	uint32_t n_ids;

@@ -59,6 +59,7 @@ struct wtl_played_consumer {
 	bool is_there; /* to the end */
 	struct wtl_consumer consumer;
 	struct wtl_group group;
+	char command[WTL_COMMAND_SIZE];
 };
 
 struct wtl_player {

@@ -131,6 +131,10 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 		own->group = *stored->consumer.group;
 		own->consumer.group = &own->group;
 	}
+	if (stored->consumer.command) {
+		memcpy(own->command, stored->command, sizeof(own->command));
+		own->consumer.command = own->command;
+	}
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 struct wtl_attributed {
 	struct wtl_consumer consumer;
 	struct wtl_group group;
-	char user[40];
+	char user[40], command[WTL_COMMAND_SIZE];
 };
 
 /* A slot on its way into the list. */
@@ -64,6 +64,10 @@ static void list(struct wtl_description *description, const struct wtl_report_so
 	if (kept->consumer.group) {
 		kept->group = *kept->consumer.group;
 		kept->consumer.group = &kept->group;
+	}
+	if (kept->consumer.command) {
+		wtl_text_copy(kept->command, sizeof(kept->command), kept->consumer.command);
+		kept->consumer.command = kept->command;
 	}
 	process->consumer = &kept->consumer;
 	if (kept->consumer.start_ns > 0)

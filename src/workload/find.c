@@ -117,6 +117,8 @@ static int list(struct wtl_workload *workload, bool needs_base, int newest)
 	n = wtl_io_dir_read(workload->io, "/proc", names);
 	if (n < 0)
 		return n;
+	if (workload->n_scans == 1)
+		wtl_roster_expect(&workload->roster, (uint32_t)n);
 	now = newest ? newest_read(workload) : 0;
 	for (size_t at = 0; at < names->len;) {
 		const char *name = names->data + at;

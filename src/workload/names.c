@@ -184,6 +184,16 @@ static void group_read(struct wtl_workload *workload, uint32_t slot)
 	consumer->sets |= wtl_workload_group_sets(workload, now);
 }
 
+/* From the text that was read. */
+static void command_set(struct wtl_workload *workload, uint32_t slot, size_t len)
+{
+	char command[WTL_COMMAND_SIZE];
+
+	wtl_proc_clean_command(command, sizeof(command), workload->text, len);
+	if (command[0])
+		wtl_roster_set_command(&workload->roster, slot, command);
+}
+
 int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 {
 	struct wtl_place *place = &workload->roster.places[slot];
@@ -209,8 +219,7 @@ int wtl_names_read_all(struct wtl_workload *workload, uint32_t slot)
 		len = process_read(workload, consumer->pid, "cmdline");
 		/* Empty for one that has ended: what is known stays. */
 		if (len > 0)
-			wtl_proc_clean_command(consumer->command, sizeof(consumer->command),
-					       workload->text, (size_t)len);
+			command_set(workload, slot, (size_t)len);
 		mark_denied(workload, consumer, len);
 	}
 	group_read(workload, slot);

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_CAPACITY = 64 };
 
 /* Arrays that have grown already stay so when a later one fails. */
 static int grow(struct wtl_roster *roster, uint32_t capacity)
@@ -37,6 +37,16 @@ static int grow(struct wtl_roster *roster, uint32_t capacity)
 	return 0;
 }
 
+void wtl_roster_expect(struct wtl_roster *roster, uint32_t n)
+{
+	uint64_t capacity = (uint64_t)n + n / 8;
+
+	if (capacity > roster->max)
+		capacity = roster->max;
+	if (capacity > roster->capacity)
+		grow(roster, (uint32_t)capacity);
+}
+
 int wtl_roster_init(struct wtl_roster *roster, uint32_t max)
 {
 	*roster = (struct wtl_roster){.first_free = WTL_NO_SLOT, .max = max};
@@ -49,6 +59,8 @@ int wtl_roster_init(struct wtl_roster *roster, uint32_t max)
 
 void wtl_roster_done(struct wtl_roster *roster)
 {
+	for (uint32_t slot = 0; slot < roster->n_used; slot++)
+		free(roster->places[slot].command);
 	free(roster->consumers);
 	free(roster->places);
 	free(roster->pids);
@@ -132,10 +144,25 @@ int64_t wtl_roster_add_process(struct wtl_roster *roster, int pid)
 	return slot;
 }
 
+void wtl_roster_set_command(struct wtl_roster *roster, uint32_t slot, const char *command)
+{
+	struct wtl_place *place = &roster->places[slot];
+	char *copy;
+
+	if (place->command && strcmp(place->command, command) == 0)
+		return;
+	copy = strdup(command);
+	if (!copy)
+		return;
+	free(place->command);
+	roster->consumers[slot].command = place->command = copy;
+}
+
 void wtl_roster_remove(struct wtl_roster *roster, uint32_t slot)
 {
 	struct wtl_place *place = &roster->places[slot];
 
+	free(place->command);
 	*place = (struct wtl_place){
 		.kind = WTL_PLACE_FREE, .live = WTL_NOT_LIVE, .next_free = roster->first_free};
 	roster->first_free = slot;

@@ -35,8 +35,8 @@ struct wtl_place {
 	uint32_t scan_read;  /* when its names were read last; 0: never */
 	uint32_t n_reads;    /* how often they were read */
 	uint32_t scan_used;  /* the last scan that saw it run; 0: none */
+	uint32_t scan_child; /* the last scan that knew of a child that ended */
 	bool has_stat;	     /* parent and start are known, and who inherits what */
-	uint64_t weight_ns;  /* use in this scan; in the end, what it weighs (counters.c) */
 	bool is_listed;	     /* in used[] */
 	bool needs_base;     /* the first answer of its clock counts from there */
 	bool is_kernel;
@@ -44,12 +44,13 @@ struct wtl_place {
 	bool has_record;      /* of its end: another one may answer to its number at any time */
 	bool is_uncountable;  /* the hardware's counters are not to be had for it (counters.c) */
 	bool is_weighed;      /* by its own counters, in this scan */
+	uint64_t weight_ns;   /* use in this scan; in the end, what it weighs (counters.c) */
 	uint64_t start_ticks; /* 0: not known */
 	int64_t clock_ns;     /* CPU time since birth, as far as it is billed */
+	char *command;	      /* the consumer's, or NULL */
 	/* What its parent's child times are held against (short_lived.c). */
 	uint64_t child_ticks;
 	int64_t children_ns; /* of children that ended, as far as billed, since child_ticks was read */
-	uint32_t scan_child; /* the last scan that knew of one */
 };
 
 struct wtl_roster {
@@ -86,10 +87,15 @@ struct wtl_roster {
 int wtl_roster_init(struct wtl_roster *roster, uint32_t max);
 void wtl_roster_done(struct wtl_roster *roster);
 
+/* So many are about to be added: room that is made at once leaves no holes in memory. */
+void wtl_roster_expect(struct wtl_roster *roster, uint32_t n);
+
 /* A slot with an empty consumer. -ENOSPC or -ENOMEM. */
 int64_t wtl_roster_add(struct wtl_roster *roster, enum wtl_place_kind kind);
 /* The same for a live process that is not there yet. */
 int64_t wtl_roster_add_process(struct wtl_roster *roster, int pid);
+/* The consumer's command from now on; without memory, it stays as it was. */
+void wtl_roster_set_command(struct wtl_roster *roster, uint32_t slot, const char *command);
 /* Gives back a slot that is not live. */
 void wtl_roster_remove(struct wtl_roster *roster, uint32_t slot);
 

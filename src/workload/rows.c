@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that stand for several consumers, so that nothing vanishes and memory stays bounded. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +17,16 @@ static bool has_key(const void *rows, uint32_t at, const void *key)
 }
 
 /* How a row is shown. */
-static void row_fill(struct wtl_consumer *consumer, const struct wtl_row_key *key)
+static void row_fill(struct wtl_roster *roster, uint32_t slot, const struct wtl_row_key *key)
 {
 	static const char *const names[] = {
 		[WTL_ROW_NAME] = NULL,		[WTL_ROW_PARENT] = "short-lived",
 		[WTL_ROW_UNIT] = "short-lived", [WTL_ROW_KERNEL] = "kernel threads",
 		[WTL_ROW_TREE] = "short-lived", [WTL_ROW_OTHERS] = "others",
 	};
+
+	struct wtl_consumer *consumer = &roster->consumers[slot];
+	char command[sizeof("children of ") + sizeof(key->name)];
 
 	consumer->state = key->kind == WTL_ROW_KERNEL ? WTL_CONSUMER_KERNEL : WTL_CONSUMER_FOLDED;
 	consumer->is_in_tree = key->is_in_tree;
@@ -34,10 +38,8 @@ static void row_fill(struct wtl_consumer *consumer, const struct wtl_row_key *ke
 	if (names[key->kind])
 		memcpy(consumer->name, names[key->kind], strlen(names[key->kind]) + 1);
 	if (key->kind == WTL_ROW_PARENT && key->name[0]) {
-		static const char of[] = "children of ";
-
-		memcpy(consumer->command, of, sizeof(of));
-		strncat(consumer->command, key->name, sizeof(consumer->command) - sizeof(of));
+		snprintf(command, sizeof(command), "children of %s", key->name);
+		wtl_roster_set_command(roster, slot, command);
 	}
 }
 
@@ -57,7 +59,7 @@ static uint32_t row_add(struct wtl_workload *workload, const struct wtl_row_key 
 	memcpy(&rows->rows[rows->n].key, key, sizeof(*key));
 	rows->rows[rows->n].slot = (uint32_t)slot;
 	wtl_hash_add(&rows->by_key, sum, rows->n++);
-	row_fill(&workload->roster.consumers[slot], key);
+	row_fill(&workload->roster, (uint32_t)slot, key);
 	return (uint32_t)slot;
 }
 

@@ -54,7 +54,7 @@ static int see_miss(void *context, uint32_t i, const struct wtl_miss *row)
 static int see_consumer(void *context, const struct wtl_stored_consumer *row)
 {
 	(void)context;
-	check(strlen(row->consumer.command) < sizeof(row->consumer.command));
+	check(strnlen(row->command, sizeof(row->command)) < sizeof(row->command));
 	check(!row->consumer.group || strlen(row->consumer.group->cgroup) < 256);
 	return 0;
 }

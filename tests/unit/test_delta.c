@@ -326,7 +326,7 @@ static void test_learned_late(void **state)
 	consumer->uid = 1000;
 	consumer->group = &group;
 	snprintf(consumer->name, sizeof(consumer->name), "late");
-	snprintf(consumer->command, sizeof(consumer->command), "late --arguments");
+	consumer->command = "late --arguments";
 	look(&s);
 	read_back(&s);
 	expect_list(&s, 1);
@@ -334,7 +334,7 @@ static void test_learned_late(void **state)
 	expect_list(&s, 0);
 	assert_int_equal(s.n_rows, 1);
 	assert_string_equal(s.rows[0].consumer.name, "late");
-	assert_string_equal(s.rows[0].consumer.command, "late --arguments");
+	assert_string_equal(s.rows[0].command, "late --arguments");
 	assert_int_equal(s.rows[0].consumer.start_ns, 77);
 	assert_int_equal(s.rows[0].consumer.uid, 1000);
 	assert_string_equal(s.rows[0].group.cgroup, "/a.slice");

@@ -220,7 +220,7 @@ static void test_hostile_names(void **state)
 
 		bench.groups[0].name = hostile[i].name;
 		bench.processes[0].user = hostile[i].name;
-		strcpy(bench.consumers[0].command, hostile[i].name);
+		bench.consumers[0].command = hostile[i].name;
 		bench.windows[1].name = hostile[i].name;
 		set_by(&bench, WTL_BY_USER);
 		table = table_of(&bench.recording);

@@ -88,7 +88,7 @@ static void add_consumers(struct outcome *outcome, const struct wtl_consumers *c
 		cpu_ns += one->cpu_ns;
 		full_uj += (uint64_t)energy.full_uj;
 		by_slot += (uint64_t)((slot + 1) * (energy.full_uj + energy.dynamic_uj));
-		words += (uint64_t)(strlen(one->name) + strlen(one->command) +
+		words += (uint64_t)(strlen(one->name) + (one->command ? strlen(one->command) : 0) +
 				    (one->group ? strlen(one->group->cgroup) : 1000));
 		sum = (uint64_t)one->pid + (uint64_t)one->parent + one->state + one->is_in_tree +
 		      one->is_readable + one->uid + one->n_threads + one->n_processes +

@@ -481,7 +481,6 @@ static struct wtl_stored_consumer some_consumer(uint32_t id, const struct wtl_gr
 			     .is_in_tree = true,
 			     .is_readable = true,
 			     .name = "python3",
-			     .command = "python3 -c 'print(\"ä\")'",
 			     .group = group,
 			     .cpu_ns = 5,
 			     .counted_ns = 6,
@@ -492,6 +491,7 @@ static struct wtl_stored_consumer some_consumer(uint32_t id, const struct wtl_gr
 			     .uss_bytes = 11,
 			     .gpu_memory_bytes = UINT64_MAX,
 			     .gpu_ppm = UINT32_MAX},
+		.command = "python3 -c 'print(\"ä\")'",
 	};
 }
 
@@ -512,7 +512,7 @@ static void expect_consumer(const struct wtl_stored_consumer *back,
 	SAME(back, put, consumer.is_in_tree);
 	SAME(back, put, consumer.is_readable);
 	SAME_TEXT(back, put, consumer.name);
-	SAME_TEXT(back, put, consumer.command);
+	SAME_TEXT(back, put, command);
 	SAME(back, put, consumer.cpu_ns);
 	SAME(back, put, consumer.counted_ns);
 	SAME(back, put, consumer.cpu_ppm);

@@ -399,7 +399,7 @@ static void put_crowd(struct store_bench *bench, uint32_t from, uint32_t to)
 {
 	struct wtl_stored_consumer consumer = {.last_look = -1};
 
-	memset(consumer.consumer.command, 'x', 150);
+	memset(consumer.command, 'x', 150);
 	for (uint32_t id = from; id <= to; id++) {
 		consumer.id = consumer.slot = id;
 		wtl_store_consumer(bench->writer, &consumer);

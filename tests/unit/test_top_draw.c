@@ -794,7 +794,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.uid = 1000;
 		rows[i]->consumer.n_processes = (uint32_t)i + 3;
 		rows[i]->consumer.group = &bench.view.groups[i];
-		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
+		snprintf(rows[i]->command, sizeof(rows[i]->command), "cc1");
 	}
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "cc1 (3 that ended) in session-3.scope"));
@@ -808,8 +808,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.is_in_tree = false;
 		rows[i]->consumer.n_processes = 0;
 		rows[i]->consumer.group = NULL;
-		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command),
-			 "children of make");
+		snprintf(rows[i]->command, sizeof(rows[i]->command), "children of make");
 	}
 	top_bench_draw(&bench, 40, 200);
 	assert_true(shows(&bench, "children of make (parent 700)"));

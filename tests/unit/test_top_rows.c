@@ -29,8 +29,8 @@ static void assert_rows(struct top_bench *bench, const char *expected)
 		size_t len = strlen(text);
 
 		if (row->process < 0)
-			snprintf(text + len, sizeof(text) - len, "%s(%u) ",
-				 process->consumer.command, process->consumer.n_processes);
+			snprintf(text + len, sizeof(text) - len, "%s(%u) ", process->command,
+				 process->consumer.n_processes);
 		else
 			snprintf(text + len, sizeof(text) - len, "%.*s%d%s ", (int)row->depth,
 				 ">>>>>>>>>", process->consumer.pid, row->is_closed ? "+" : "");
@@ -321,7 +321,7 @@ static void test_rows_of_one_name(void **state)
 		rows[i]->consumer.start_ns = 0;
 		rows[i]->consumer.uid = 1000;
 		rows[i]->consumer.group = &groups[i];
-		snprintf(rows[i]->consumer.command, sizeof(rows[i]->consumer.command), "cc1");
+		snprintf(rows[i]->command, sizeof(rows[i]->command), "cc1");
 	}
 	make(&bench);
 	assert_true(wtl_top_process_key(rows[0]) != wtl_top_process_key(rows[1]));

@@ -363,15 +363,15 @@ static void test_search_goes_on(void **state)
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(cases); i++) {
 		struct top_bench bench;
-		struct wtl_consumer *consumer;
+		struct wtl_top_process *process;
 
 		start(&bench);
-		consumer = &top_bench_process(&bench.view, 4331)->consumer;
+		process = top_bench_process(&bench.view, 4331);
 		top_bench_type(&bench, "/later<enter>");
 		assert_non_null(strstr(bench.ui.message, "'later' is in none of these rows"));
 		top_bench_type(&bench, cases[i].keys);
 		bench.view.t_mono_ns += cases[i].wait_ns;
-		snprintf(consumer->command, sizeof(consumer->command), "python3 later.py");
+		snprintf(process->command, sizeof(process->command), "python3 later.py");
 		top_bench_draw(&bench, 40, 120);
 		assert_int_equal(selected_pid(&bench) == 4331, cases[i].is_found);
 		assert_int_equal(bench.ui.sought, 0);

@@ -269,7 +269,7 @@ static void consumers(void **state)
 	assert_string_equal(wtl_words_consumer(&consumer), "ended processes");
 	strcpy(consumer.name, "sh");
 	assert_string_equal(wtl_words_consumer(&consumer), "sh");
-	strcpy(consumer.command, "sh -c true");
+	consumer.command = "sh -c true";
 	assert_string_equal(wtl_words_consumer(&consumer), "sh -c true");
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_LIVE), "live");
 	assert_string_equal(wtl_words_state(WTL_CONSUMER_EXITED), "exited");

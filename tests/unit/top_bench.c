@@ -117,7 +117,7 @@ static struct wtl_top_process *add_process(struct wtl_top_view *view, int pid, i
 						  .gpu_memory_bytes = UINT64_MAX,
 						  .gpu_ppm = UINT32_MAX};
 	wtl_text_copy(process->consumer.name, sizeof(process->consumer.name), name);
-	wtl_text_copy(process->consumer.command, sizeof(process->consumer.command), command);
+	wtl_text_copy(process->command, sizeof(process->command), command);
 	wtl_text_copy(process->user, sizeof(process->user), user);
 	process->has_power = true;
 	process->has_dynamic = true;

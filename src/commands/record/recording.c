@@ -30,7 +30,7 @@
 #define FIRST_COMMIT_NS (WTL_NS_PER_S / 5)
 
 /* Reading a process's memory takes up to milliseconds: of so many a commit. */
-enum { MEMORY_READS = 28, COMMAND_TEXT_MAX = 4096 };
+enum { MEMORY_READS = 10, COMMAND_TEXT_MAX = 4096 };
 
 static void user_name(void *context, uint32_t uid, char name[33])
 {

@@ -57,7 +57,7 @@ static void end_window(struct wtl_run_session *session, struct wtl_run_outcome *
 				     description->energies);
 }
 
-/* Of those that are to be reported, as far as they live that long. A recording reads more of it. */
+/* Of those that are to be reported, as far as they live that long. A recording reads it itself. */
 static void look_at_memory(struct wtl_run_session *session)
 {
 	int64_t now_ns = wtl_io_mono_ns(session->io);

@@ -244,7 +244,7 @@ void wtl_top_draw_details(const struct wtl_top_picture *picture)
 	say(&details, "process", "%d   parent %d   %s", consumer->pid, consumer->parent,
 	    state.text);
 	say(&details, "name", "%s", consumer->name);
-	say_long(&details, "command", consumer->command[0] ? consumer->command : "not known");
+	say_long(&details, "command", process->command[0] ? process->command : "not known");
 	say(&details, "user", "%s", process->user[0] ? process->user : "not known");
 	if (!consumer->is_readable && wtl_process_has_cpu(process))
 		say(&details, "", "the system shows no more of it than its CPU time");

@@ -5,7 +5,7 @@
 
 const char *wtl_process_title(const struct wtl_top_process *process)
 {
-	return process->consumer.command[0] ? process->consumer.command : process->consumer.name;
+	return process->command[0] ? process->command : process->consumer.name;
 }
 
 const char *wtl_process_short_title(const struct wtl_top_process *process, bool with_path)

@@ -365,7 +365,7 @@ bool wtl_filter_search(const struct wtl_top_process *process, const char *text, 
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", process->consumer.pid);
-	return contains(process->consumer.command, text, len) ||
+	return contains(process->command, text, len) ||
 	       contains(process->consumer.name, text, len) || contains(process->user, text, len) ||
 	       (strlen(pid) == len && memcmp(pid, text, len) == 0);
 }

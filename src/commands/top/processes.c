@@ -92,6 +92,9 @@ static void take_process(struct wtl_top_processes *processes, size_t slot,
 	*process = (struct wtl_top_process){.consumer = *consumer};
 	if (consumer->group)
 		process->consumer.group = copy_of(processes, view, consumer->group);
+	if (consumer->command)
+		wtl_text_copy(process->command, sizeof(process->command), consumer->command);
+	process->consumer.command = NULL;
 	if (consumer->uid != UINT32_MAX)
 		wtl_text_copy(process->user, sizeof(process->user),
 			      user_name(processes, consumer->uid));

@@ -69,8 +69,7 @@ uint64_t wtl_top_key_now(const struct wtl_top_view *view, uint64_t key)
 
 static uint64_t bucket_key(const struct wtl_top_process *bucket)
 {
-	return wtl_hash_more(WTL_HASH_START, bucket->consumer.command,
-			     strlen(bucket->consumer.command)) &
+	return wtl_hash_more(WTL_HASH_START, bucket->command, strlen(bucket->command)) &
 	       ~UINT64_C(1);
 }
 
@@ -315,7 +314,7 @@ static bool is_bucket(const void *rows, uint32_t at, const void *name)
 {
 	const struct wtl_top_process *bucket = &((const struct wtl_top_rows *)rows)->buckets[at];
 
-	return strncmp(bucket->consumer.command, name, sizeof(bucket->consumer.command) - 1) == 0;
+	return strncmp(bucket->command, name, sizeof(bucket->command) - 1) == 0;
 }
 
 static int find_bucket(struct wtl_top_rows *rows, const char *name)
@@ -331,7 +330,7 @@ static int find_bucket(struct wtl_top_rows *rows, const char *name)
 		return -ENOMEM;
 	bucket = &rows->buckets[rows->n_buckets];
 	memset(bucket, 0, sizeof(*bucket));
-	wtl_text_copy(bucket->consumer.command, sizeof(bucket->consumer.command), name);
+	wtl_text_copy(bucket->command, sizeof(bucket->command), name);
 	bucket->consumer.uid = UINT32_MAX;
 	bucket->consumer.gpu_ppm = UINT32_MAX;
 	bucket->consumer.rss_bytes = UINT64_MAX;

@@ -79,8 +79,9 @@ const char *wtl_top_mark(bool is_modelled);
 enum wtl_top_share { WTL_TOP_DYNAMIC, WTL_TOP_FULL, WTL_TOP_SHARES };
 
 struct wtl_top_process {
-	struct wtl_consumer consumer; /* its group is one of the view's, or NULL */
-	char user[32];
+	struct wtl_consumer
+		consumer; /* its group is one of the view's, or NULL; its command is here */
+	char user[32], command[WTL_COMMAND_SIZE];
 	bool has_power;	  /* it was there for the last interval */
 	bool has_dynamic; /* false: no idle baseline, and dynamic is what full is */
 	bool has_gpu;
