@@ -532,10 +532,10 @@ static void charge_edges(const struct wtl_integral *in, const struct wtl_integra
 	/* Their power is what an averaging window left for its second half. */
 	if (!a->settled && !b->settled && length < half_window)
 		energy->edge_uj *= length / half_window;
-	/* What a reading averages over twice the window may all have been drawn within it; more than that, and the
-	 * range of the power bounds it. */
+	/* What a reading averages over more than the window may all have been drawn within it, until the range of the
+	 * power bounds that. Half an averaging window more, for how late the readings are. */
 	if (!b->settled && length > 0)
-		energy->tail_uj *= fmin(2, fmax(1, 2 * half_window / length));
+		energy->tail_uj *= fmin(2, fmax(1, 3 * half_window / length));
 }
 
 /*
