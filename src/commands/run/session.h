@@ -19,7 +19,6 @@ struct wtl_app;
 
 /* Runs of commands that are measured one after the other, with one meter (`wattle run`, `wattle compare`). */
 
-enum { WTL_RUNS_MAX = 1000 };
 #define WTL_RUN_OUTPUT_MAX (256u << 20) /* bytes of a result */
 
 /* One finished run. The report borrows from the description. */
