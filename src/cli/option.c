@@ -17,12 +17,12 @@
 
 static int set_format(struct wtl_app *app, const struct wtl_option *option, const char *name)
 {
-	const struct wtl_writer *output = wtl_writer_find(name);
-
-	(void)option;
-	if (output)
-		app->settings.output = output;
-	return output ? 0 : -EINVAL;
+	for (size_t i = 0; option->words[i]; i++)
+		if (strcmp(option->words[i], name) == 0) {
+			app->settings.output = wtl_writer_find(name);
+			return 0;
+		}
+	return -EINVAL;
 }
 
 static int set_location(struct wtl_app *app, const struct wtl_option *option, const char *location)
@@ -111,9 +111,19 @@ const struct wtl_option wtl_options_jitter[] = {
 	{0},
 };
 
-const struct wtl_option wtl_options_output[] = {
+const struct wtl_option wtl_options_format[] = {
 	{"format", 'f', "FORMAT", "text (default), json, ndjson or csv", WTL_OPTION_OWN,
 	 .words = wtl_writer_names, .set = set_format},
+	{0},
+};
+
+const struct wtl_option wtl_options_format_all[] = {
+	{"format", 'f', "FORMAT", "text (default), json, ndjson, csv or markdown", WTL_OPTION_OWN,
+	 .words = wtl_writer_names_all, .set = set_format},
+	{0},
+};
+
+const struct wtl_option wtl_options_output[] = {
 	{"output", 'o', "FILE", "Write the result to FILE (-: standard output)", WTL_OPTION_OUTPUT,
 	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"append", 0, NULL,
@@ -174,10 +184,11 @@ const struct wtl_option wtl_options_consumers[] = {
 };
 
 const struct wtl_option wtl_options_repeat[] = {
-	{"repeat", 'r', "N", "Run the command N times (1 to 1000) and tell mean and spread",
+	{"repeat", 'r', "N",
+	 "Run the command, or each of several, N times (1 to 1000) and tell mean and spread",
 	 WTL_OPTION_NUMBER, WTL_SHARED(repeat), .least = 1, .most = WTL_RUNS_MAX},
 	{"until", 0, "REL",
-	 "Repeat until the 95 % interval of the mean energy is within REL of it, such as 0.02 or 2%",
+	 "Repeat until the 95 % interval of the mean energy, of compare that of each ratio, is within REL of it, such as 0.02 or 2%",
 	 WTL_OPTION_OWN, .takes = "a part from 0.01% to 100% such as 0.02 or 2%", .set = set_until},
 	{"max-repeat", 0, "N", "With --until: at most N times (default 100)", WTL_OPTION_NUMBER,
 	 WTL_SHARED(repeat_max), .least = 1, .most = WTL_RUNS_MAX},

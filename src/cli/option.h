@@ -86,7 +86,9 @@ struct wtl_option_list {
 extern const struct wtl_option wtl_options_machine[];	 /* --root, --tape, … */
 extern const struct wtl_option wtl_options_interval[];	 /* --interval */
 extern const struct wtl_option wtl_options_jitter[];	 /* --jitter */
-extern const struct wtl_option wtl_options_output[];	 /* --format, -o, --append */
+extern const struct wtl_option wtl_options_format[];	 /* --format */
+extern const struct wtl_option wtl_options_format_all[]; /* the same with Markdown */
+extern const struct wtl_option wtl_options_output[];	 /* -o, --append */
 extern const struct wtl_option wtl_options_terminal[];	 /* --no-color, --ascii */
 extern const struct wtl_option wtl_options_carbon[];	 /* --location, --pue */
 extern const struct wtl_option wtl_options_consumers[];	 /* --no-processes, --idle-file, --weight */

@@ -174,7 +174,7 @@ static void test_ratio_of_too_little(void **state)
 	assert_int_equal(ratio_of(a, none, 2, 0.0).n, 0);
 	assert_int_equal(ratio_of(none, a, 2, 0.0).n, 0);
 	assert_int_equal(ratio_of(none, none, 2, 0.0).n, 0);
-	assert_int_equal(ratio_of(a, b, 2, NAN).n, 0);
+	assert_int_equal(ratio_of(a, b, 2, (double)NAN).n, 0);
 }
 
 /* By Box and Muller, from a generator of Knuth's. */
