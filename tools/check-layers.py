@@ -37,6 +37,7 @@ MAY_INCLUDE = {
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {
+    "compare": {"run", "record"},
     "limit": {"query"},
     "plot": {"top"},
     "record": {"mark"},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
@@ -34,15 +35,31 @@ void wtl_inherited_read(struct wtl_inherited *ret_inherited)
 			sigaddset(&ret_inherited->ignored, i);
 }
 
-static int spawn(struct wtl_child *child, const char *file, char *const argv[],
-		 const struct wtl_inherited *inherited)
+static int redirect(posix_spawn_file_actions_t *actions, const struct wtl_settings *settings)
 {
+	int error = 0;
+
+	if (settings->lacks_input)
+		error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null",
+							 O_RDONLY, 0);
+	if (!error && settings->hides_output)
+		error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null",
+							 O_WRONLY, 0);
+	return error;
+}
+
+static int spawn(struct wtl_child *child, const char *file, char *const argv[],
+		 const struct wtl_app *app)
+{
+	const struct wtl_inherited *inherited = &app->inherited;
+	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t defaults;
 	int error = posix_spawnattr_init(&attributes);
 
 	if (error)
 		return -error;
+	posix_spawn_file_actions_init(&actions);
 	/* What wattle changed for itself is put back: the blocked signals, SIGPIPE and SIGXFSZ. An
 	 * ignored SIGCHLD is not, as with timeout(1). */
 	sigemptyset(&defaults);
@@ -53,7 +70,10 @@ static int spawn(struct wtl_child *child, const char *file, char *const argv[],
 	posix_spawnattr_setsigmask(&attributes, &inherited->blocked);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	error = posix_spawnp(&child->pid, file, NULL, &attributes, argv, environ);
+	error = redirect(&actions, &app->settings);
+	if (!error)
+		error = posix_spawnp(&child->pid, file, &actions, &attributes, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -error;
 }
@@ -86,8 +106,7 @@ static int find_in_path(const char *name, char *ret_path, size_t size)
 }
 
 /* A script without a #! line is run by the shell, as execvp() would. */
-static int spawn_script(struct wtl_child *child, char *const argv[],
-			const struct wtl_inherited *inherited)
+static int spawn_script(struct wtl_child *child, char *const argv[], const struct wtl_app *app)
 {
 	char path[PATH_MAX];
 	char **shell_argv;
@@ -104,18 +123,18 @@ static int spawn_script(struct wtl_child *child, char *const argv[],
 	shell_argv[0] = (char[]){"sh"};
 	shell_argv[1] = path;
 	memcpy(shell_argv + 2, argv + 1, (n - 1) * sizeof(*argv));
-	rc = spawn(child, "/bin/sh", shell_argv, inherited);
+	rc = spawn(child, "/bin/sh", shell_argv, app);
 	free(shell_argv);
 	return rc;
 }
 
-static int start(struct wtl_child *child, char *const argv[], const struct wtl_inherited *inherited)
+static int start(struct wtl_child *child, char *const argv[], const struct wtl_app *app)
 {
 	char path[PATH_MAX];
-	int rc = spawn(child, argv[0], argv, inherited);
+	int rc = spawn(child, argv[0], argv, app);
 
 	if (rc == -ENOEXEC)
-		return spawn_script(child, argv, inherited);
+		return spawn_script(child, argv, app);
 	if (rc == -ENOENT && find_in_path(argv[0], path, sizeof(path)) == 0 && is_runnable(path))
 		return -WTL_EABSENT;
 	return rc;
@@ -146,7 +165,7 @@ int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 	memset(child, 0, sizeof(*child));
 	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	rc = start(child, app->settings.command, &app->inherited);
+	rc = start(child, app->settings.command, app);
 	if (rc < 0)
 		return complain(app, rc);
 	number = wtl_process_number(child->pid);

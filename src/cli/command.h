@@ -42,8 +42,11 @@ struct wtl_settings {
 	unsigned top;		/* processes to list */
 	enum wtl_weight weight; /* of the use of processors */
 	const char *idle_file;
-	int64_t idle_first_ns; /* 0: not given */
-	char **command;	       /* NULL: none */
+	int64_t idle_first_ns;		/* 0: not given */
+	unsigned repeat, repeat_max;	/* 0: not given */
+	double until;			/* 0: not given */
+	char **command;			/* NULL: none */
+	bool lacks_input, hides_output; /* of the command: they are /dev/null */
 };
 
 /* The signals as wattle found them at its start: the command shall find them the same. */

@@ -18,12 +18,13 @@
 
 enum { LARGE_BYTES = 128 << 10 };
 
-extern const struct wtl_command wtl_command_run, wtl_command_record, wtl_command_report,
-	wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot, wtl_command_doctor,
-	wtl_command_query, wtl_command_limit, wtl_command_help;
+extern const struct wtl_command wtl_command_run, wtl_command_compare, wtl_command_record,
+	wtl_command_report, wtl_command_export, wtl_command_mark, wtl_command_top, wtl_command_plot,
+	wtl_command_doctor, wtl_command_query, wtl_command_limit, wtl_command_help;
 
 static const struct wtl_command *const commands[] = {
 	&wtl_command_run,
+	&wtl_command_compare,
 #if HAVE_RECORDINGS
 	&wtl_command_record,
 	&wtl_command_report,

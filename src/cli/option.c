@@ -17,12 +17,12 @@
 
 static int set_format(struct wtl_app *app, const struct wtl_option *option, const char *name)
 {
-	const struct wtl_writer *output = wtl_writer_find(name);
-
-	(void)option;
-	if (output)
-		app->settings.output = output;
-	return output ? 0 : -EINVAL;
+	for (size_t i = 0; option->words[i]; i++)
+		if (strcmp(option->words[i], name) == 0) {
+			app->settings.output = wtl_writer_find(name);
+			return 0;
+		}
+	return -EINVAL;
 }
 
 static int set_location(struct wtl_app *app, const struct wtl_option *option, const char *location)
@@ -64,6 +64,23 @@ static int set_pue(struct wtl_app *app, const struct wtl_option *option, const c
 	return 0;
 }
 
+static int set_until(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	size_t len = strlen(text);
+	bool percent = len > 0 && text[len - 1] == '%';
+	double value;
+
+	(void)option;
+	if (wtl_num_double(text, len - percent, &value) < 0)
+		return -EINVAL;
+	if (percent)
+		value /= 100.0;
+	if (!(value >= 1e-4 && value <= 1.0))
+		return -EINVAL;
+	app->settings.until = value;
+	return 0;
+}
+
 const struct wtl_option wtl_options_machine[] = {
 	{"root", 0, "DIR", "Read DIR/sys and DIR/proc instead of this machine's", WTL_OPTION_PATH,
 	 WTL_SHARED(root), .what = "a folder", .is_rare = true},
@@ -94,9 +111,19 @@ const struct wtl_option wtl_options_jitter[] = {
 	{0},
 };
 
-const struct wtl_option wtl_options_output[] = {
+const struct wtl_option wtl_options_format[] = {
 	{"format", 'f', "FORMAT", "text (default), json, ndjson or csv", WTL_OPTION_OWN,
 	 .words = wtl_writer_names, .set = set_format},
+	{0},
+};
+
+const struct wtl_option wtl_options_format_all[] = {
+	{"format", 'f', "FORMAT", "text (default), json, ndjson, csv or markdown", WTL_OPTION_OWN,
+	 .words = wtl_writer_names_all, .set = set_format},
+	{0},
+};
+
+const struct wtl_option wtl_options_output[] = {
 	{"output", 'o', "FILE", "Write the result to FILE (-: standard output)", WTL_OPTION_OUTPUT,
 	 WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"append", 0, NULL,
@@ -155,6 +182,30 @@ const struct wtl_option wtl_options_consumers[] = {
 	 WTL_OPTION_WORD, WTL_SHARED(weight), .words = wtl_weight_names},
 	{0},
 };
+
+const struct wtl_option wtl_options_repeat[] = {
+	{"repeat", 'r', "N",
+	 "Run the command, or each of several, N times (1 to 1000) and tell mean and spread",
+	 WTL_OPTION_NUMBER, WTL_SHARED(repeat), .least = 1, .most = WTL_RUNS_MAX},
+	{"until", 0, "REL",
+	 "Repeat until the 95 % interval of the mean energy, of compare that of each ratio, is within REL of it, such as 0.02 or 2%",
+	 WTL_OPTION_OWN, .takes = "a part from 0.01% to 100% such as 0.02 or 2%", .set = set_until},
+	{"max-repeat", 0, "N", "With --until: at most N times (default 100)", WTL_OPTION_NUMBER,
+	 WTL_SHARED(repeat_max), .least = 1, .most = WTL_RUNS_MAX},
+	{0},
+};
+
+int wtl_option_check_repeat(struct wtl_app *app)
+{
+	const struct wtl_settings *settings = &app->settings;
+
+	if (settings->repeat_max && settings->until <= 0.0)
+		return wtl_complain(app, "--max-repeat bounds --until, which is not given");
+	if (settings->repeat && settings->until > 0.0)
+		return wtl_complain(app,
+				    "--repeat and --until exclude each other: use --max-repeat");
+	return 0;
+}
 
 const struct wtl_option wtl_options_general[] = {
 	{"quiet", 'q', NULL, "No remarks on standard error", WTL_OPTION_FLAG, WTL_SHARED(quiet)},

@@ -71,6 +71,9 @@ struct wtl_option {
 /* Of consumers that are listed. */
 enum { WTL_TOP_MAX = 65536 };
 
+/* Runs of a command, at most; those of --until unless --max-repeat says otherwise. */
+enum { WTL_RUNS_MAX = 1000, WTL_UNTIL_RUNS_MAX = 100 };
+
 /* The words of a list of words, as they were typed. */
 enum { WTL_OPTION_LIST_MAX = 256 };
 
@@ -83,13 +86,19 @@ struct wtl_option_list {
 extern const struct wtl_option wtl_options_machine[];	 /* --root, --tape, … */
 extern const struct wtl_option wtl_options_interval[];	 /* --interval */
 extern const struct wtl_option wtl_options_jitter[];	 /* --jitter */
-extern const struct wtl_option wtl_options_output[];	 /* --format, -o, --append */
+extern const struct wtl_option wtl_options_format[];	 /* --format */
+extern const struct wtl_option wtl_options_format_all[]; /* the same with Markdown */
+extern const struct wtl_option wtl_options_output[];	 /* -o, --append */
 extern const struct wtl_option wtl_options_terminal[];	 /* --no-color, --ascii */
 extern const struct wtl_option wtl_options_carbon[];	 /* --location, --pue */
 extern const struct wtl_option wtl_options_consumers[];	 /* --no-processes, --idle-file, --weight */
 extern const struct wtl_option wtl_options_idle_file[];	 /* --idle-file alone */
 extern const struct wtl_option wtl_options_idle_first[]; /* --idle-first */
+extern const struct wtl_option wtl_options_repeat[];	 /* --repeat, --until, --max-repeat */
 extern const struct wtl_option wtl_options_general[];	 /* --quiet, --verbose, --help */
+
+/* Whether those of wtl_options_repeat fit together. 0, or EINVAL after wtl_complain(). */
+int wtl_option_check_repeat(struct wtl_app *app);
 
 /* The i-th option of a command: its own come first, then those of its groups. NULL: it has no more. */
 const struct wtl_option *wtl_option_at(const struct wtl_command *command, size_t i);

@@ -33,6 +33,12 @@ void wtl_doc_carbon(struct wtl_node *to, const struct wtl_report *report);
 struct wtl_node *wtl_doc_self(struct wtl_node *to, const struct wtl_report_self *self);
 void wtl_doc_notes(struct wtl_node *to, const struct wtl_report *report);
 
+void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
+			unsigned decimals);
+
+/* "schema" to "statistics": what a series has, without how it came to its end */
+void wtl_doc_runs_of(struct wtl_node *to, const struct wtl_series *series);
+
 /* "statistics" of runs, which is returned: there may be more to tell */
 struct wtl_node *wtl_doc_run_statistics(struct wtl_node *to,
 					const struct wtl_statistics of[WTL_RUN_FIGURES],

@@ -266,8 +266,8 @@ static void put_report(struct wtl_node *to, const struct wtl_report *report)
 	wtl_doc_notes(to, report);
 }
 
-static void put_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
-			   unsigned decimals)
+void wtl_doc_statistics(struct wtl_node *to, const char *key, const struct wtl_statistics *of,
+			unsigned decimals)
 {
 	struct wtl_node *object = wtl_doc_object(to, key);
 
@@ -294,14 +294,15 @@ struct wtl_node *wtl_doc_run_statistics(struct wtl_node *to,
 	struct wtl_node *object = wtl_doc_object(to, "statistics");
 
 	wtl_doc_count(object, "runs", of[WTL_RUN_DURATION_S].n);
-	put_statistics(object, "duration_s", &of[WTL_RUN_DURATION_S], NANO);
-	put_statistics(object, "energy_j", &of[WTL_RUN_ENERGY_J], MICRO);
+	wtl_doc_statistics(object, "duration_s", &of[WTL_RUN_DURATION_S], NANO);
+	wtl_doc_statistics(object, "energy_j", &of[WTL_RUN_ENERGY_J], MICRO);
 	if (has_power)
-		put_statistics(object, "mean_w", &of[WTL_RUN_POWER_W], MICRO);
-	put_statistics(object, "gco2e", &of[WTL_RUN_EMITTED_G], NANO);
+		wtl_doc_statistics(object, "mean_w", &of[WTL_RUN_POWER_W], MICRO);
+	wtl_doc_statistics(object, "gco2e", &of[WTL_RUN_EMITTED_G], NANO);
 	if (has_command) {
-		put_statistics(object, "command_dynamic_j", &of[WTL_RUN_COMMAND_DYNAMIC_J], MICRO);
-		put_statistics(object, "command_full_j", &of[WTL_RUN_COMMAND_FULL_J], MICRO);
+		wtl_doc_statistics(object, "command_dynamic_j", &of[WTL_RUN_COMMAND_DYNAMIC_J],
+				   MICRO);
+		wtl_doc_statistics(object, "command_full_j", &of[WTL_RUN_COMMAND_FULL_J], MICRO);
 	}
 	return object;
 }
@@ -319,7 +320,7 @@ static void put_all_statistics(struct wtl_node *to, const struct wtl_series *ser
 		struct wtl_node *domain = wtl_doc_object(array, NULL);
 
 		wtl_doc_text(domain, "name", series->reports[0].domains[i].domain.name);
-		put_statistics(domain, "energy_j", &series->domain_j[i], MICRO);
+		wtl_doc_statistics(domain, "energy_j", &series->domain_j[i], MICRO);
 	}
 }
 
@@ -332,22 +333,31 @@ void wtl_doc_report(struct wtl_doc *doc, const void *what)
 	wtl_doc_report_rows(doc, doc->root, report, 1);
 }
 
-void wtl_doc_series(struct wtl_doc *doc, const void *what)
+void wtl_doc_runs_of(struct wtl_node *to, const struct wtl_series *series)
 {
-	const struct wtl_series *series = what;
 	struct wtl_node *runs;
 
-	doc->table = &report_table;
-	wtl_doc_schema(doc->root, "wattle.series/1");
-	runs = wtl_doc_list(doc->root, "runs");
+	wtl_doc_schema(to, "wattle.series/1");
+	runs = wtl_doc_list(to, "runs");
 	for (size_t i = 0; i < series->n_reports; i++) {
 		struct wtl_node *run = wtl_doc_object(runs, NULL);
 
 		wtl_doc_schema(run, report_schema);
 		put_report(run, &series->reports[i]);
-		wtl_doc_report_rows(doc, run, &series->reports[i], i + 1);
 	}
-	put_all_statistics(doc->root, series);
+	put_all_statistics(to, series);
+}
+
+void wtl_doc_series(struct wtl_doc *doc, const void *what)
+{
+	const struct wtl_series *series = what;
+	const struct wtl_node *run;
+
+	wtl_doc_runs_of(doc->root, series);
+	doc->table = &report_table;
+	run = doc->error ? NULL : wtl_node_get(doc->root, "runs")->first;
+	for (size_t i = 0; run; i++, run = run->next)
+		wtl_doc_report_rows(doc, run, &series->reports[i], i + 1);
 	if (series->until > 0) {
 		wtl_doc_double(doc->root, "until", series->until, MICRO);
 		wtl_doc_flag(doc->root, "converged", series->converged);

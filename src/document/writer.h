@@ -16,6 +16,7 @@ struct wtl_output_style {
 	bool verbose; /* text: sources, gaps and notes of every domain */
 	bool brief;   /* text: of a run the first lines alone */
 	bool quiet;   /* text: of a run one line, if it is brief */
+	bool markdown; /* text: its tables are Markdown's */
 };
 
 /*
@@ -36,14 +37,16 @@ struct wtl_writer {
 	void (*end)(struct wtl_buf *buf, bool is_empty);
 };
 
-extern const struct wtl_writer wtl_writer_text, wtl_writer_json, wtl_writer_ndjson, wtl_writer_csv;
+extern const struct wtl_writer wtl_writer_text, wtl_writer_json, wtl_writer_ndjson, wtl_writer_csv,
+	wtl_writer_markdown;
 
 /* All formats, ended by NULL. */
 extern const struct wtl_writer *const wtl_writers[];
 
 const struct wtl_writer *wtl_writer_find(const char *name); /* or NULL */
-/* The names of all, and of those that write tables row by row; ended by NULL. */
-extern const char *const wtl_writer_names[], *const wtl_writer_row_names[];
+/* The names of those that every command takes, of all, and of those that write tables row by row; ended by NULL. */
+extern const char *const wtl_writer_names[], *const wtl_writer_names_all[],
+						     *const wtl_writer_row_names[];
 
 /* Something that can be told: how it becomes a document, and a page for people. */
 struct wtl_thing {

@@ -62,6 +62,8 @@ struct wtl_share_energy {
 	uint64_t full_uj;
 	uint64_t dynamic_uj;	 /* 0 where it is not known */
 	uint64_t uncertainty_uj; /* of the dynamic part, else of the full one: k = 2 */
+	/* Of it, what idle power and weight leave: standard (k = 1). */
+	uint64_t idle_doubt_uj, weight_doubt_uj;
 };
 
 /* Adds a share. The first one says whether there is a dynamic part, and each that has none takes it away. The

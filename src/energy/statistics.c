@@ -64,3 +64,27 @@ void wtl_statistics_of(const double values[], size_t n, struct wtl_statistics *r
 		wtl_tally_add(&tally, values[i]);
 	wtl_tally_statistics(&tally, ret_statistics);
 }
+
+void wtl_ratio_of(const struct wtl_tally *logs, double of_all, struct wtl_ratio *ret_ratio)
+{
+	struct wtl_ratio ratio = {.n = logs->n, .of_all = 2.0 * of_all};
+	struct wtl_statistics of;
+	double half;
+
+	wtl_tally_statistics(logs, &of);
+	if (!isfinite(of.mean) || !isfinite(of.ci95) || !isfinite(of_all))
+		ratio.n = 0;
+	if (ratio.n > 0) {
+		ratio.of_pairs = of.ci95;
+		half = hypot(ratio.of_pairs, ratio.of_all);
+		ratio.value = exp(of.mean);
+		ratio.low = exp(of.mean - half);
+		ratio.high = exp(of.mean + half);
+	}
+	*ret_ratio = ratio;
+}
+
+bool wtl_ratio_is_significant(const struct wtl_ratio *ratio)
+{
+	return ratio->n >= 2 && (ratio->low > 1.0 || ratio->high < 1.0);
+}

@@ -119,12 +119,17 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 			     own_uj;
 }
 
+static uint64_t round_uj(double uj)
+{
+	return (uint64_t)fmin(uj + 0.5, 1.8e19);
+}
+
 static uint64_t expanded_uj(const struct doubts *doubts)
 {
 	double sum = doubts->sensor_uj * doubts->sensor_uj + doubts->idle_uj * doubts->idle_uj +
 		     doubts->weight_uj * doubts->weight_uj;
 
-	return (uint64_t)fmin(2.0 * sqrt(sum) + 0.5, 1.8e19);
+	return round_uj(2.0 * sqrt(sum));
 }
 
 static bool is_of_part(const struct wtl_divided_domain *domain, enum wtl_part part)
@@ -149,6 +154,8 @@ static void energy_of(const struct wtl_consumers *consumers, const struct wtl_bo
 	if (!energy.has_dynamic)
 		energy.dynamic_uj = 0;
 	energy.uncertainty_uj = expanded_uj(&doubts);
+	energy.idle_doubt_uj = round_uj(doubts.idle_uj);
+	energy.weight_doubt_uj = round_uj(doubts.weight_uj);
 	*ret_energy = energy;
 }
 

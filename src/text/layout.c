@@ -331,6 +331,44 @@ static const char *render_row(const struct wtl_grid *grid, struct wtl_buf *buf, 
 	return at;
 }
 
+/* Cells that are close to the one before belong to it. */
+static const char *render_markdown_row(const struct wtl_grid *grid, struct wtl_buf *buf,
+				       const char *at, const char *end)
+{
+	bool is_empty = true;
+
+	wtl_buf_putc(buf, '|');
+	for (size_t column = 0; grid->align[column]; column++) {
+		bool is_there = at < end && *at != ROW;
+
+		if (grid->align[column] != 'u')
+			wtl_buf_puts(buf, column > 0 ? " | " : " ");
+		else if (is_there && *at && !is_empty)
+			wtl_buf_putc(buf, ' ');
+		is_empty = !is_there || !*at;
+		for (; is_there && *at; at++)
+			wtl_buf_printf(buf, *at == '|' ? "\\%c" : "%c", *at);
+		at += is_there;
+	}
+	wtl_buf_puts(buf, " |\n");
+	return at;
+}
+
+/* The first row is its heading. */
+static void render_markdown(const struct wtl_grid *grid, struct wtl_buf *buf, const char *at,
+			    const char *end)
+{
+	for (size_t row = 0; at < end && !buf->error; row++) {
+		at = render_markdown_row(grid, buf, at + 2, end);
+		if (row > 0)
+			continue;
+		for (size_t column = 0; grid->align[column]; column++)
+			if (grid->align[column] != 'u')
+				wtl_buf_puts(buf, grid->align[column] == 'r' ? "|---:" : "|---");
+		wtl_buf_puts(buf, "|\n");
+	}
+}
+
 int wtl_grid_render(struct wtl_grid *grid, struct wtl_buf *buf)
 {
 	const char *at = wtl_buf_str(&grid->rows);
@@ -338,6 +376,10 @@ int wtl_grid_render(struct wtl_grid *grid, struct wtl_buf *buf)
 
 	if (grid->rows.error && !buf->error)
 		buf->error = grid->rows.error;
+	if (grid->style->markdown) {
+		render_markdown(grid, buf, at, end);
+		at = end;
+	}
 	while (at < end && !buf->error) {
 		enum wtl_tone tone = (enum wtl_tone)(at[1] - '0');
 

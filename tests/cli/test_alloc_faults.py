@@ -122,8 +122,10 @@ def test_run(wattle, shim, nvml, tmp_path, always):
     fail_each(shim, args, whole, always, tmp_path)
 
 
-def test_run_series(wattle, shim, tmp_path):
-    args = [wattle, "run", "--full", "-o", "-", "--root", str(ROOTS / "vm-nothing"), "-r", "6", "-f", "json", "--", "true"]
+@pytest.mark.parametrize("command", [("run", "--full", "-o", "-", "-r", "6", "true"),
+                                     ("compare", "--until", "1%", "--max-repeat", "4", "-N", "true", "true")], ids=lambda c: c[0])
+def test_several_runs(wattle, shim, tmp_path, command):
+    args = [wattle, command[0], "--root", str(ROOTS / "vm-nothing"), "-f", "json", *command[1:]]
     whole = call(args)
     assert whole.returncode == 0
     count = call(args, LD_PRELOAD=shim, WATTLE_TEST_ALLOC_LOG=str(tmp_path / "count"))

@@ -28,7 +28,7 @@ from conftest import REPO, ROOTS, command_path, fake_library, run_wattle
 PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md")])
 FIXTURE_PAGES = [REPO / "tests" / "fixtures" / "tapes" / "README.md"]
 # Formats and bounds explained by made-up examples; their own tests hold them against the code.
-MADE_UP = {"format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md"}
+MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md"}
 FOREIGN_OPTIONS = {  # docker, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
     "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle",

@@ -40,6 +40,11 @@ TABLE = {
         "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "format": "text, json, ndjson or csv",
         "top": "0 to 65536", "record": FREE, "every": "seconds from 0.01 to 86400",
     }),
+    "compare": (("true", "true"), {
+        "repeat": "1 to 1000", "max-repeat": "1 to 1000", "until": "100%|such as 0.02", "warmup": "0 to 1000",
+        "format": "text, json, ndjson, csv or markdown", "energy": "best, dynamic or machine", "prepare": FREE,
+        "command-name": FREE,
+    }),
     "record": (("--", "true"), {
         "duration": "a time from 100ms to 366 days", "max-age": "a time from 100ms to 366 days", "max-size": "a size of at least 256k",
         "pid": "1 to 1073741824", "container": FREE, "unit": FREE,
@@ -71,7 +76,7 @@ TABLE = {
     }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }
-USAGE = {"run": 125, "limit": 125}
+USAGE = {"run": 125, "compare": 125, "limit": 125}
 BAD = ["", "rubbish", HUGE, "-" + HUGE, "-1", "a\x1b[31mb\nc\td", "x" * 5000, "1 2", "0x1", "nan", "１"]
 
 
@@ -158,7 +163,9 @@ def test_values_that_may_be_anything(command, tmp_path):
             # What nvidia-smi says of itself on standard output, query says there, too.
             last = (result.err or f"wattle: {result.out if command == 'query' else ''}").splitlines()[-1]
             assert last.startswith("wattle: ") and len(last) > 20, last
-    names = [name for name in options_of(command, is_free=True) if not (command == "run" and name == "tape-record")]
+    # What a shell says of a preparation is not wattle's.
+    names = [name for name in options_of(command, is_free=True)
+             if (command, name) not in (("run", "tape-record"), ("compare", "tape-record"), ("compare", "prepare"))]
     values = ["", "rubbish/none", "a\x1b[31mb\nc\td", "x" * 5000, "/", "."]
     at_once(once, [(name, value) for name in names for value in values])
 
@@ -188,6 +195,7 @@ WORDS = {
     "top": [(("x",), "'x'")],
     "query": [(("x",), "'x'")],
     "run": [((), "COMMAND|command")],
+    "compare": [((), "Two at least"), (("true",), "Two at least")],
     "help": [(("what",), "'what'")],
 }
 
@@ -202,7 +210,7 @@ def test_words_that_are_missing_or_too_many(command, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [c for c in WORDS if c not in ("run", "limit")])
+@pytest.mark.parametrize("command", [c for c in WORDS if c not in ("run", "compare", "limit")])
 @pytest.mark.parametrize("word", ["\x1b]0;title\x07", "a\nwattle: fine", "é漢\u202e", "\udcff\udcfe"])
 def test_hostile_words_are_escaped(command, word, tmp_path):
     words = ("begin", word) if command == "mark" else (word,)

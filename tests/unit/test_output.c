@@ -158,7 +158,7 @@ static void test_table_of_outputs(void **state)
 	assert_null(wtl_writer_find("xml"));
 	assert_null(wtl_writer_find(""));
 	for (size_t i = 0; wtl_writers[i]; i++) {
-		assert_string_equal(wtl_writer_names[i], wtl_writers[i]->name);
+		assert_string_equal(wtl_writer_names_all[i], wtl_writers[i]->name);
 		assert_non_null(wtl_writers[i]->doc);
 	}
 	for (size_t i = 0; wtl_writer_row_names[i]; i++)

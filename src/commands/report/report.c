@@ -59,7 +59,8 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_output, wtl_options_terminal, wtl_options_carbon, wtl_options_general, NULL,
+	wtl_options_format, wtl_options_output,	 wtl_options_terminal,
+	wtl_options_carbon, wtl_options_general, NULL,
 };
 
 static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(files),

@@ -2,10 +2,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/num.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/option.h"
@@ -14,13 +12,10 @@
 #include "cli/sink.h"
 #include "commands/run/session.h"
 
-#define UNTIL_MAX_RUNS 100 /* unless --max-repeat says otherwise */
 #define UNTIL_MIN_RUNS 3
 
 struct settings {
-	unsigned repeat, repeat_max; /* 0: not given */
-	double until;		     /* 0: not given */
-	int64_t every_ns;	     /* 0: not given */
+	int64_t every_ns; /* 0: not given */
 	struct wtl_recording_settings recording;
 };
 
@@ -30,32 +25,7 @@ static int set_recording(struct wtl_app *app, const struct wtl_option *option, c
 			       : wtl_complain(app, "--record: %s", WTL_WITHOUT_RECORDINGS);
 }
 
-static int set_until(struct wtl_app *app, const struct wtl_option *option, const char *text)
-{
-	struct settings *settings = app->own;
-	size_t len = strlen(text);
-	bool percent = len > 0 && text[len - 1] == '%';
-	double value;
-
-	(void)option;
-	if (wtl_num_double(text, len - percent, &value) < 0)
-		return -EINVAL;
-	if (percent)
-		value /= 100.0;
-	if (!(value >= 1e-4 && value <= 1.0))
-		return -EINVAL;
-	settings->until = value;
-	return 0;
-}
-
 static const struct wtl_option options[] = {
-	{"repeat", 'r', "N", "Run the command N times (1 to 1000) and tell mean and spread",
-	 WTL_OPTION_NUMBER, WTL_OWN(struct settings, repeat), .least = 1, .most = WTL_RUNS_MAX},
-	{"until", 0, "REL",
-	 "Repeat until the 95 % interval of the mean energy is within REL of it, such as 0.02 or 2%",
-	 WTL_OPTION_OWN, .takes = "a part from 0.01% to 100% such as 0.02 or 2%", .set = set_until},
-	{"max-repeat", 0, "N", "With --until: at most N times (default 100)", WTL_OPTION_NUMBER,
-	 WTL_OWN(struct settings, repeat_max), .least = 1, .most = WTL_RUNS_MAX},
 	{"record", 0, "FILE",
 	 "Keep all that is measured in FILE, which must not exist yet: see wattle record",
 	 WTL_OPTION_OWN, WTL_OWN(struct settings, recording.path), .what = "a file",
@@ -73,19 +43,17 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_idle_first, wtl_options_consumers,
-	wtl_options_interval,	wtl_options_jitter,
-	wtl_options_output,	wtl_options_terminal,
-	wtl_options_carbon,	wtl_options_machine,
-	wtl_options_general,	NULL,
+	wtl_options_repeat, wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
+	wtl_options_jitter, wtl_options_format,	    wtl_options_output,	   wtl_options_terminal,
+	wtl_options_carbon, wtl_options_machine,    wtl_options_general,   NULL,
 };
 
 /* What a tape, which is a machine of its own, cannot be asked for. */
 static int check_tape(struct wtl_app *app)
 {
-	const struct settings *settings = app->own;
+	const struct wtl_settings *settings = &app->settings;
 
-	if (app->settings.command)
+	if (settings->command)
 		return wtl_complain(app, "a tape replays a machine: it takes no command");
 	if (settings->repeat || settings->until > 0.0)
 		return wtl_complain(app, "a tape is the same every time: --repeat has no use");
@@ -96,21 +64,9 @@ static int check_every(struct wtl_app *app)
 {
 	const struct settings *settings = app->own;
 
-	return settings->every_ns && (settings->repeat || settings->until > 0.0)
+	return settings->every_ns && (app->settings.repeat || app->settings.until > 0.0)
 		       ? wtl_complain(app, "--every shows one run: leave out --repeat and --until")
 		       : 0;
-}
-
-static int check_repeats(struct wtl_app *app)
-{
-	const struct settings *settings = app->own;
-
-	if (settings->repeat_max && settings->until <= 0.0)
-		return wtl_complain(app, "--max-repeat bounds --until, which is not given");
-	if (settings->repeat && settings->until > 0.0)
-		return wtl_complain(app,
-				    "--repeat and --until exclude each other: use --max-repeat");
-	return 0;
 }
 
 static int check_settings(struct wtl_app *app)
@@ -121,7 +77,7 @@ static int check_settings(struct wtl_app *app)
 		return EINVAL;
 	if (!settings->tape && !settings->command)
 		return wtl_complain(app, "which command? As in: wattle run -- sleep 2");
-	return check_repeats(app) || check_every(app) ? EINVAL : 0;
+	return wtl_option_check_repeat(app) || check_every(app) ? EINVAL : 0;
 }
 
 static const struct wtl_report *report_at(const void *of, size_t run)
@@ -134,7 +90,7 @@ static const struct wtl_report *report_at(const void *of, size_t run)
 static bool has_converged(const struct wtl_run_session *session)
 {
 	const struct wtl_run_list runs = {report_at, session, session->n};
-	const struct settings *settings = session->app->own;
+	const struct wtl_settings *settings = &session->app->settings;
 	struct wtl_statistics energy;
 
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
@@ -144,8 +100,8 @@ static bool has_converged(const struct wtl_run_session *session)
 
 static bool goes_on(struct wtl_run_session *session)
 {
-	const struct settings *settings = session->app->own;
-	unsigned most = settings->repeat_max ? settings->repeat_max : UNTIL_MAX_RUNS;
+	const struct wtl_settings *settings = &session->app->settings;
+	unsigned most = settings->repeat_max ? settings->repeat_max : WTL_UNTIL_RUNS_MAX;
 
 	if (wtl_loop_interrupted(&session->loop))
 		return false;
@@ -157,7 +113,7 @@ static bool goes_on(struct wtl_run_session *session)
 /* How far it is. Where the command writes to the terminal as well, each line stays. */
 static void show_progress(const struct wtl_run_session *session)
 {
-	const struct settings *settings = session->app->own;
+	const struct wtl_settings *settings = &session->app->settings;
 	const struct wtl_run_list runs = {report_at, session, session->n};
 	struct wtl_statistics energy, time;
 	char of[32] = "", mean[96] = "", left[48] = "";
@@ -202,7 +158,7 @@ static void find_statistics(const struct wtl_run_session *session, struct wtl_se
 
 static int write_series(const struct wtl_run_session *session, struct wtl_result *result)
 {
-	const struct settings *settings = session->app->own;
+	const struct wtl_settings *settings = &session->app->settings;
 	size_t n_domains = session->outcomes[0].report.n_domains;
 	struct wtl_report *reports = calloc(session->n, sizeof(*reports));
 	struct wtl_statistics *domain_j = calloc(n_domains + 1, sizeof(*domain_j));
@@ -233,7 +189,7 @@ static int write_series(const struct wtl_run_session *session, struct wtl_result
 static int write_result(const struct wtl_run_session *session)
 {
 	struct wtl_app *app = session->app;
-	const struct settings *settings = app->own;
+	const struct wtl_settings *settings = &app->settings;
 	struct wtl_result result = {.thing = &wtl_thing_report,
 				    .what = &session->outcomes[0].report,
 				    .max = WTL_RUN_OUTPUT_MAX,

@@ -214,7 +214,7 @@ static struct wtl_run_outcome *add_outcome(struct wtl_run_session *session)
 	return outcome;
 }
 
-static void drop_last(struct wtl_run_session *session)
+void wtl_run_forget(struct wtl_run_session *session)
 {
 	wtl_description_done(&session->outcomes[--session->n].description);
 }
@@ -231,7 +231,7 @@ int wtl_run_once(struct wtl_run_session *session)
 	stop = session->app->settings.tape ? run_tape(session, outcome)
 					   : run_command(session, outcome);
 	if (stop)
-		drop_last(session);
+		wtl_run_forget(session);
 	return stop;
 }
 

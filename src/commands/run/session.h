@@ -19,7 +19,6 @@ struct wtl_app;
 
 /* Runs of commands that are measured one after the other, with one meter (`wattle run`, `wattle compare`). */
 
-enum { WTL_RUNS_MAX = 1000 };
 #define WTL_RUN_OUTPUT_MAX (256u << 20) /* bytes of a result */
 
 /* One finished run. The report borrows from the description. */
@@ -51,6 +50,8 @@ void wtl_run_close(struct wtl_run_session *session);
 /* Measures the settings' command once, or the tape: one outcome more. 0, or after wtl_complain() the exit code
  * to stop with; then the outcomes before it still count. */
 int wtl_run_once(struct wtl_run_session *session);
+/* Forgets the last outcome. */
+void wtl_run_forget(struct wtl_run_session *session);
 /* No run follows: ends the recording, and what is written next is not disturbed by signals. 0, or negative
  * (said already) where the recording is not whole. Reports may be read from then on. */
 int wtl_run_finish(struct wtl_run_session *session);
