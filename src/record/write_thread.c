@@ -96,7 +96,7 @@ static int put_row(struct wtl_store_writer *writer, const struct wtl_table *tabl
 static int put_rows(struct wtl_store_writer *writer, const struct wtl_buf *rows)
 {
 	_Alignas(max_align_t) unsigned char row[WTL_ROW_SIZE_MAX];
-	const uint8_t *at = (const uint8_t *)rows->data, *end = at + rows->len;
+	const uint8_t *at = (const uint8_t *)wtl_buf_str(rows), *end = at + rows->len;
 	int rc = SQLITE_OK;
 
 	while (rc == SQLITE_OK && at < end) {

@@ -219,3 +219,14 @@ def test_runs_in_a_part(place):
     both = place.json("--from", f"+{begins[0] / 1e9 + 0.1:.3f}", "two.wattle")
     assert [window["is_main"] for window in both["windows"]] == [True, True]
     assert [window.get("is_cut", False) for window in both["windows"]] == [True, False]
+
+
+def test_a_commands_difference_lacks_what_both_err_by(place):
+    """On one machine: as that of the machine's energy, narrower than two independent figures."""
+    for name in ("one.wattle", "other.wattle"):
+        place.run("run", "-q", "--idle-file", "", "--record", name, "--", "sh", "-c", "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done")
+    rows = {row["what"]: row["values"] for row in place.json("one.wattle", "other.wattle")["comparison"]}
+    for what in ("energy", "command, full"):
+        first, other = rows[what]
+        assert other["is_same_sensor"], what
+        assert other["difference_uncertainty_j"] ** 2 < first["uncertainty_j"] ** 2 + other["uncertainty_j"] ** 2, what

@@ -412,6 +412,17 @@ static bool measure(const struct builder *builder, enum wtl_run_figure kind, siz
 	return false;
 }
 
+/* The same of the command's part: what idle power and weight do not leave of its ±. A zero cancels above idle. */
+static double command_gain(const struct wtl_share_energy *share, uint64_t whole_uj, uint64_t value)
+{
+	double half = (double)share->uncertainty_uj / 2.0;
+	double doubt = hypot((double)share->idle_doubt_uj, (double)share->weight_doubt_uj);
+
+	return whole_uj > 0 && half > doubt
+		       ? sqrt((half - doubt) * (half + doubt)) * (double)value / (double)whole_uj
+		       : 0.0;
+}
+
 /* What all runs err by alike: by gain and zero of the sensors. */
 static double gain_of(const struct builder *builder, enum wtl_run_figure kind, size_t i,
 		      size_t domain, uint64_t value)
@@ -420,6 +431,7 @@ static double gain_of(const struct builder *builder, enum wtl_run_figure kind, s
 	const struct wtl_compared_value *totals = builder->rows[WTL_RUN_ENERGY_J];
 	const struct wattle_energy energy =
 		energy_of(builder, i, kind == WTL_RUN_DOMAIN_J ? domain : TOTAL);
+	const struct wtl_share_energy *command = &report_of(builder, i)->attribution.command;
 
 	switch (kind) {
 	case WTL_RUN_DURATION_S:
@@ -431,8 +443,9 @@ static double gain_of(const struct builder *builder, enum wtl_run_figure kind, s
 	case WTL_RUN_POWER_W:
 		return totals[i].measured.common / seconds_of(builder, i);
 	case WTL_RUN_COMMAND_DYNAMIC_J:
+		return command_gain(command, command->dynamic_uj, value);
 	case WTL_RUN_COMMAND_FULL_J:
-		return relative_gain(&totals[i]) * (double)value;
+		return command_gain(command, command->full_uj, value);
 	case WTL_RUN_EMITTED_G:
 		return hypot(relative_gain(&totals[i]),
 			     report_of(builder, i)->carbon.carbon.uncertainty_ppm / 1e6) *
@@ -462,7 +475,7 @@ static double common_of_domain(const struct builder *builder, size_t i, const ch
 static double common_of(const struct builder *builder, enum wtl_run_figure kind, const char *name,
 			size_t i, const struct wtl_compared_value values[])
 {
-	double first_w = (double)values[0].measured.value;
+	double first = (double)values[0].measured.value;
 
 	if (!is_same_machine(recording_of(builder, 0), recording_of(builder, i)))
 		return -1.0;
@@ -470,10 +483,11 @@ static double common_of(const struct builder *builder, enum wtl_run_figure kind,
 		return common_of_domain(builder, i, name);
 	if (kind == WTL_RUN_ENERGY_J && is_same_total(builder, i, true))
 		return total_gain(builder, i, true);
-	if (kind == WTL_RUN_POWER_W && builder->rows[WTL_RUN_ENERGY_J][i].is_common &&
-	    first_w > 0.0)
-		return values[0].measured.common *
-		       fabs((double)values[i].measured.value - first_w) / first_w;
+	if ((kind == WTL_RUN_POWER_W || kind == WTL_RUN_COMMAND_DYNAMIC_J ||
+	     kind == WTL_RUN_COMMAND_FULL_J) &&
+	    builder->rows[WTL_RUN_ENERGY_J][i].is_common && first > 0.0)
+		return values[0].measured.common * fabs((double)values[i].measured.value - first) /
+		       first;
 	return -1.0;
 }
 

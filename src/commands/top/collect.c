@@ -153,7 +153,8 @@ static void bill_rest(struct wtl_top_collector *collector)
 
 	if (!before)
 		return;
-	memcpy(before, view->processes, n * sizeof(*before));
+	if (n > 0)
+		memcpy(before, view->processes, n * sizeof(*before));
 	bill(collector, false);
 	for (size_t i = 0; i < view->n_processes; i++) {
 		struct wtl_top_process *process = &view->processes[i];
