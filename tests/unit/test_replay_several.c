@@ -223,7 +223,7 @@ static void test_commands(void **state)
 /* Of repeated runs the mean is compared, and what they scatter by is its error. */
 static void test_means_of_runs(void **state)
 {
-	static const char *const made_of_it[] = {"CO2e", "command, full", "command, dynamic"};
+	static const char *const made_of_it[] = {"CO2e", "command, dynamic"};
 	struct fake *one = make_usual("a", "tea", 500), *other = make("b", "tea", 3);
 	struct wtl_recorded *const both[] = {&one->recorded, &other->recorded};
 	struct wtl_comparison_data data;
@@ -238,11 +238,12 @@ static void test_means_of_runs(void **state)
 		/* A tenth of the energy, and a gram for 1000 J. */
 		report->carbon.emitted_ug = (590 + 10 * k) * 2 * 1000;
 		report->attribution.is_known = report->attribution.has_command = true;
-		report->attribution.command =
-			(struct wtl_share_energy){.has_dynamic = true,
-						  .full_uj = (590 + 10 * k) * 2 * WTL_UJ_PER_J / 10,
-						  .dynamic_uj = (590 + 10 * k) * WTL_UJ_PER_J / 10,
-						  .uncertainty_uj = 1};
+		report->attribution.command = (struct wtl_share_energy){
+			.has_dynamic = true,
+			.full_uj = (590 + 10 * k) * 2 * WTL_UJ_PER_J / 10,
+			.dynamic_uj = (590 + 10 * k) * WTL_UJ_PER_J / 10,
+			/* of gain alone */
+			.uncertainty_uj = (590 + 10 * k) * WTL_UJ_PER_J / 10 / 50};
 	}
 	finish(other);
 	assert_int_equal(wtl_comparison_new(both, 2, &data), 0);
