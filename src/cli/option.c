@@ -208,7 +208,8 @@ int wtl_option_check_repeat(struct wtl_app *app)
 }
 
 const struct wtl_option wtl_options_general[] = {
-	{"quiet", 'q', NULL, "No remarks on standard error", WTL_OPTION_FLAG, WTL_SHARED(quiet)},
+	{"quiet", 'q', NULL, "As little text as possible: no remarks, and short reports",
+	 WTL_OPTION_FLAG, WTL_SHARED(quiet)},
 	{"verbose", 'v', NULL, "More about sources and how they were found", WTL_OPTION_FLAG,
 	 WTL_SHARED(verbose)},
 	{"help", 'h', NULL, "Show this help", .kind = WTL_OPTION_HELP},

@@ -176,6 +176,9 @@ struct wtl_window *wtl_window_find(struct wattle_meter *meter, const char *name)
 /* One whose name no caller of the library can choose. */
 #define WTL_WINDOW_OF_SESSION "\n"
 int wtl_window_begin_own(struct wattle_meter *meter);
+/* That one begins anew, as of the newest sample: reads nothing, and no observer is told. Takes the lock; not for
+ * attached meters, whose session has the window. */
+int wtl_window_mark(struct wattle_meter *meter);
 void wtl_meter_close_windows(struct wattle_meter *meter);
 int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);

@@ -98,22 +98,11 @@ static void tell_observer(const struct wattle_meter *meter, enum wtl_window_even
 		meter->observer->window(meter->observer->context, &note);
 }
 
-static int begin(struct wattle_meter *meter, const char *name, bool stacked, uint32_t flags)
+/* The window begins now, by the sample that began at fresh_ns. Returns when that is. */
+static int64_t mark(struct wattle_meter *meter, struct wtl_window *window, int64_t fresh_ns)
 {
-	struct wtl_window *window = meter->free_windows;
-	int64_t fresh_ns, now_ns;
-	int rc;
+	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
 
-	if (meter->is_unfed)
-		return -ENODATA;
-	if (!window)
-		return -WATTLE_E_TOO_MANY;
-	fresh_ns = wtl_meter_sample_asked(meter);
-	now_ns = wtl_io_mono_ns(meter->env.io);
-	window->stacked = stacked;
-	window->flags = flags;
-	window->thread = pthread_self();
-	memcpy(window->name, name, strlen(name) + 1);
 	window->begin_mono_ns = now_ns;
 	window->begin_utc_ns = wtl_io_real_ns(meter->env.io);
 	window->sampled_ns = fresh_ns;
@@ -123,6 +112,24 @@ static int begin(struct wattle_meter *meter, const char *name, bool stacked, uin
 		if (meter->domains[i].account)
 			wtl_account_mark(meter->domains[i].account, now_ns, fresh_ns,
 					 &window->marks[i]);
+	return now_ns;
+}
+
+static int begin(struct wattle_meter *meter, const char *name, bool stacked, uint32_t flags)
+{
+	struct wtl_window *window = meter->free_windows;
+	int64_t now_ns;
+	int rc;
+
+	if (meter->is_unfed)
+		return -ENODATA;
+	if (!window)
+		return -WATTLE_E_TOO_MANY;
+	now_ns = mark(meter, window, wtl_meter_sample_asked(meter));
+	window->stacked = stacked;
+	window->flags = flags;
+	window->thread = pthread_self();
+	memcpy(window->name, name, strlen(name) + 1);
 	enlist(meter, window);
 	tell_observer(meter, WTL_WINDOW_BEGINS, window, now_ns);
 	rc = meter->window_begins ? meter->window_begins(meter, window) : 0;
@@ -295,6 +302,26 @@ int wattle_window_begin(struct wattle_meter *meter, const char *name)
 int wtl_window_begin_own(struct wattle_meter *meter)
 {
 	return begin(meter, WTL_WINDOW_OF_SESSION, false, 0);
+}
+
+int wtl_window_mark(struct wattle_meter *meter)
+{
+	struct wtl_window *window;
+
+	pthread_mutex_lock(&meter->lock);
+	window = find_named(meter, WTL_WINDOW_OF_SESSION);
+	if (!window && meter->free_windows) {
+		window = meter->free_windows;
+		window->stacked = false;
+		window->flags = 0;
+		window->thread = pthread_self();
+		memcpy(window->name, WTL_WINDOW_OF_SESSION, sizeof(WTL_WINDOW_OF_SESSION));
+		enlist(meter, window);
+	}
+	if (window)
+		mark(meter, window, meter->sampled_ns);
+	pthread_mutex_unlock(&meter->lock);
+	return window ? 0 : -WATTLE_E_TOO_MANY;
 }
 
 struct wtl_window *wtl_window_find(struct wattle_meter *meter, const char *name)

@@ -91,6 +91,8 @@ static const char *why_not(const struct wtl_compare *compare)
 		for (size_t run = 0; run < whole(series); run++)
 			if (!has_same_domains(first, &series->reports[run]))
 				return "not every run was measured by the same sensors";
+			else if (!(wtl_run_figure(&series->reports[run], compare->figure) > 0))
+				return "a run used no energy that its sensors saw";
 	}
 	return NULL;
 }

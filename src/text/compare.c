@@ -120,9 +120,10 @@ static void put_ratio(const struct wtl_page *page, const struct wtl_ratio *ratio
 		wtl_layout_keep(page->buf, start);
 }
 
-static void put_sentence(const struct wtl_page *page, const struct wtl_compared_command *best,
+static void put_sentence(const struct wtl_page *page, const struct wtl_compare *compare,
 			 const struct wtl_compared_command *other)
 {
+	const struct wtl_compared_command *best = &compare->commands[compare->order[0]];
 	const struct wtl_ratio *ratio = &other->ratio;
 	bool is_seen = ratio->n == 1 || wtl_ratio_is_significant(ratio);
 	struct wtl_buf *buf = page->buf;
@@ -134,13 +135,12 @@ static void put_sentence(const struct wtl_page *page, const struct wtl_compared_
 	wtl_buf_puts(buf, !is_seen ? " and " : ratio->n == 1 ? " used " : " uses ");
 	if (is_seen) {
 		put_ratio(page, ratio);
-		wtl_buf_puts(buf, " times less energy than ");
+		wtl_page_put(page, " times less %wenergy than ",
+			     compare->figure == WTL_RUN_ENERGY_J ? "machine " : "dynamic ");
 	}
 	put_quoted(page, other);
 	if (ratio->n == 1)
 		wtl_buf_puts(buf, "; one run of each does not tell whether that is chance");
-	else if (ratio->n == 0)
-		wtl_buf_puts(buf, ": a run used no energy");
 	else if (!is_known(ratio))
 		wtl_buf_puts(buf, ": how they compare is not known well enough");
 	if (!is_seen && is_known(ratio)) {
@@ -349,8 +349,7 @@ static int page_compare(struct wtl_buf *buf, const void *what, const struct wtl_
 	if (compare->reason)
 		wtl_page_remark(&page, WTL_PAGE_DOUBT, "nothing is compared: %w", compare->reason);
 	for (size_t i = 1; i < compare->n && !compare->reason; i++)
-		put_sentence(&page, &compare->commands[compare->order[0]],
-			     &compare->commands[compare->order[i]]);
+		put_sentence(&page, compare, &compare->commands[compare->order[i]]);
 	if (style->quiet)
 		return buf->error;
 	if (!compare->reason) {

@@ -317,15 +317,25 @@ static void put_failed(const struct wtl_page *page, const struct wtl_series *ser
 /* What the mean does not say, below it. */
 static void put_brief_end(const struct wtl_page *page, const struct wtl_series *series)
 {
+	const struct wattle_energy *total = &series->reports[series->n_reports - 1].window.total;
+	size_t n = series->of[WTL_RUN_DURATION_S].n, start;
+
 	if (page->style->quiet)
 		return;
 	wtl_buf_putc(page->buf, '\n');
 	put_interrupted(page, series);
 	put_failed(page, series);
 	put_until(page, series);
-	wtl_page_put(page,
-		     "%z runs. An error that all share, such as a sensor's, is not in the %s.\n",
-		     series->of[WTL_RUN_DURATION_S].n, "±");
+	start = page->buf->len;
+	wtl_page_put(page, "%z runs. An error that all share is not in the %s", n, "±");
+	if (total->has_energy && total->energy_uj > 0) {
+		wtl_page_put(page, ": that of the sensors is %s ", "±");
+		wtl_format_percent(page->buf,
+				   (double)total->uncertainty_uj / (double)total->energy_uj);
+		wtl_buf_puts(page->buf, " of the energy");
+	}
+	wtl_buf_putc(page->buf, '.');
+	wtl_layout_wrap(page->buf, start, 0, 0);
 	wtl_page_best_remark(page, &series->reports[series->n_reports - 1]);
 }
 
@@ -338,6 +348,8 @@ static int page_series(struct wtl_buf *buf, const void *what, const struct wtl_o
 
 	if (series->n_reports == 0)
 		return wtl_buf_puts(buf, "wattle: no run ended\n");
+	if (style->brief && series->n_reports == 1)
+		return wtl_thing_report.text(buf, &series->reports[0], style);
 	last = &series->reports[series->n_reports - 1];
 	wtl_page_title(&page, last->command, "this machine");
 	if (style->brief) {

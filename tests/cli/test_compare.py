@@ -97,7 +97,7 @@ def test_known_ratio(server):
     assert "ratio" not in a
     assert b["ratio"]["ratio"] == Decimal("1.98") and b["ratio"]["significant"] is True
     text = compare(server, "-r", "3", "-n", "small", "-n", "large", using(server, 50), using(server, 99))
-    assert "'small' uses 1.980" in text.out and "times less energy than 'large'" in text.out
+    assert "'small' uses 1.980" in text.out and "times less machine energy than 'large'" in text.out
     assert text.err == ""
 
 
@@ -166,7 +166,7 @@ def test_a_zero_error_is_less_of_more_power(server):
 
 def test_one_run_has_no_interval(server):
     text = compare(server, "-r", "1", using(server, 10), using(server, 20)).out
-    assert "used 2.000 times less energy" in text and "chance" in text
+    assert "used 2.000 times less machine energy" in text and "chance" in text
     ratio = commands_of(compare(server, "-r", "1", "-f", "json", using(server, 10), using(server, 20)).json)[1]["ratio"]
     assert ratio["n"] == 1 and "low" not in ratio and ratio["reason"]
 
@@ -415,3 +415,17 @@ def test_dynamic_energy_of_known_watts(tmp_path):
     assert float(ratio["of_all"]) > 0
     for command, cpu_s in zip((one, two), used):
         assert float(command["energy_j"]["mean"]) == pytest.approx(20 * float(sum(cpu_s)) / 4, rel=0.1)
+
+
+def test_a_run_without_energy(server):
+    """No ratio can be had of it, and nobody is best."""
+    report = compare(server, "-r", "2", "-f", "json", using(server, 10), "sleep 0.03").json
+    assert report["reason"] and "best" not in report
+    assert all("ratio" not in command for command in report["commands"])
+    assert "nothing is compared" in compare(server, "-r", "2", using(server, 10), "sleep 0.03").out
+
+
+def test_picture(server, tmp_path):
+    (tmp_path / "c.json").write_bytes(compare(server, "-r", "3", "-f", "json", using(server, 10), using(server, 20)).out_bytes)
+    picture = run_wattle("plot", tmp_path / "c.json")
+    assert picture.code == 0 and "6 runs" in picture.out, picture

@@ -359,7 +359,7 @@ def test_bad_files(file, tmp_path):
     refused(tmp_path, "-o", tmp_path / "x.svg", says="cannot be read: Is a directory")
     refused(nothing, "-o", tmp_path / "x.svg", says="this is no report: it is empty")
     refused(junk, "-o", tmp_path / "x.svg", says="this is neither a recording (it is no SQLite database, or an encrypted one) nor a report")
-    refused(file({"schema": "wattle.doctor/1"}), "-o", tmp_path / "x.svg", says="no wattle.report/1 or wattle.series/1")
+    refused(file({"schema": "wattle.doctor/1"}), "-o", tmp_path / "x.svg", says="wattle.series/1 or wattle.compare/1")
     refused(file(RUNS[0]), junk, "-o", tmp_path / "x.svg", says=str(junk))
     assert not (tmp_path / "x.svg").exists()
 

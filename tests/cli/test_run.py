@@ -208,9 +208,10 @@ def test_repeated_runs_are_mean_and_spread():
     lines = result.err.splitlines()
     assert lines[2].split() == ["over", "the", "runs", "mean", "±", "95", "%", "sd", "least", "most"]
     assert [line.split("  ")[0] for line in lines[3:7]] == ["time", "energy", "CO2e", ""]
-    assert "package-0 " not in result.err.split("! ")[0] and "3 runs." in result.err
+    assert "package-0 " not in result.err.split("! ")[0] and "3 runs. An error that all share" in result.err
     result = brief(*XEON, "-r", "2", "--", "sh", "-c", "exit 4")
     assert "! 2 of 2 runs failed, first with: exit status 4" in result.err
+    assert "over the runs" not in brief(*XEON, "-r", "1", "--", "true").err  # there is no spread
 
 
 def test_standard_error_that_takes_nothing():
@@ -234,6 +235,21 @@ def test_lines_add_up_to_the_report(machine, tmp_path):
     assert sum(Decimal(line["energy_j"]) for line in lines) == whole["total"]["energy_j"] == 15
     assert sum(Decimal(line["duration_s"]) for line in lines) == Decimal(lines[-1]["time_s"])
     assert all(Decimal(line["uncertainty_j"]) > 0 for line in lines)
+
+
+def test_lines_change_no_figure():
+    """Of a tape, which is the same every time; and they leave no window behind."""
+    tapes = REPO / "tests/fixtures/tapes"
+    for name in ("server", "busy-thread"):
+        plain = brief("--tape", tapes / f"{name}.tape").out
+        for every in ("0.1", "1", "5"):
+            assert brief("--tape", tapes / f"{name}.tape", "-I", every).out.endswith(plain)
+
+
+def test_lines_leave_recordings_and_marks_alone(tmp_path):
+    path = tmp_path / "r.wattle"
+    assert brief(*XEON, "-q", "-I", "0.05", "--record", path, "--", "sleep", "0.3").code == 0
+    assert [row["name"] for row in run_wattle("report", "-f", "json", path).json.get("windows", [])] in ([], ["run"])
 
 
 def test_lines_of_the_command():

@@ -52,15 +52,12 @@ static bool has_schema(const json_t *document, const char *name)
 	return schema && strcmp(schema, name) == 0;
 }
 
-/* One document: a report, or a series of them. */
-static int add_document(json_t *list, json_t *document)
+static int add_series(json_t *list, const json_t *series)
 {
-	json_t *runs = json_object_get(document, "runs"), *run;
+	json_t *runs = json_object_get(series, "runs"), *run;
 	size_t i;
 
-	if (has_schema(document, "wattle.report/1"))
-		return json_array_append(list, document) < 0 ? -ENOMEM : 0;
-	if (!has_schema(document, "wattle.series/1") || !json_is_array(runs))
+	if (!has_schema(series, "wattle.series/1") || !json_is_array(runs))
 		return -WTL_EFORMAT;
 	json_array_foreach(runs, i, run)
 	{
@@ -70,6 +67,25 @@ static int add_document(json_t *list, json_t *document)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* One document: a report, a series of them, or a comparison of series. */
+static int add_document(json_t *list, json_t *document)
+{
+	json_t *commands = json_object_get(document, "commands"), *command;
+	int rc = 0;
+	size_t i;
+
+	if (has_schema(document, "wattle.compare/1") && json_is_array(commands)) {
+		json_array_foreach(commands, i, command)
+		{
+			rc = rc < 0 ? rc : add_series(list, json_object_get(command, "series"));
+		}
+		return rc;
+	}
+	if (has_schema(document, "wattle.report/1"))
+		return json_array_append(list, document) < 0 ? -ENOMEM : 0;
+	return add_series(list, document);
 }
 
 static size_t skip_space(const char *text, size_t len)
@@ -95,7 +111,7 @@ static int add_documents(json_t *list, const char *text, size_t len, json_error_
 		if (!document)
 			return -WTL_EFORMAT;
 		snprintf(error->text, sizeof(error->text),
-			 "it is JSON, but no wattle.report/1 or wattle.series/1");
+			 "it is JSON, but no wattle.report/1, wattle.series/1 or wattle.compare/1");
 		at += (size_t)error->position;
 		at += skip_space(text + at, len - at);
 		rc = add_document(list, document);

@@ -20,10 +20,7 @@
 #include "meter/meter.h"
 #include "text/layout.h"
 
-/* Of the uncertainty of an interval: its energy is the difference of the run's window at its edges. */
-#define WINDOW "every"
-
-enum { LINE_MAX_BYTES = 4096, TIME_COLUMNS = 10, MEASURE_COLUMNS = 20, POWER_COLUMNS = 12 };
+enum { LINE_MAX_BYTES = 4096, TIME_COLUMNS = 10, MEASURE_COLUMNS = 20, POWER_COLUMNS = 16 };
 
 static const struct wtl_doc_table table = {
 	.name = "intervals",
@@ -40,6 +37,11 @@ struct interval {
 	struct wtl_share_energy command;
 	int64_t cpu_ns;
 };
+
+static bool has_power(const struct interval *line)
+{
+	return line->has_energy && !line->is_negative && line->duration_ns >= WTL_POWER_MIN_NS;
+}
 
 static void flush(struct wtl_run_every *every)
 {
@@ -68,8 +70,8 @@ static bool is_ascii(const struct wtl_run_every *every)
 
 static void put_head(struct wtl_run_every *every)
 {
-	wtl_buf_printf(&every->buf, "%*s  %-*s%-*s%s\n", TIME_COLUMNS, "time [s]", MEASURE_COLUMNS,
-		       "machine", POWER_COLUMNS, "mean", every->now.shares ? "command" : "");
+	wtl_buf_printf(&every->buf, "%*s  %-*s%-*scommand\n", TIME_COLUMNS, "time [s]",
+		       MEASURE_COLUMNS, "machine", POWER_COLUMNS, "mean");
 }
 
 static void put_line(struct wtl_run_every *every, const struct interval *line)
@@ -91,8 +93,9 @@ static void put_line(struct wtl_run_every *every, const struct interval *line)
 	}
 	pad(buf, start, MEASURE_COLUMNS);
 	start = buf->len;
-	if (line->has_energy && !line->is_negative)
-		wtl_format_measure(buf, wtl_power_uw(line->energy_uj, line->duration_ns), 0,
+	if (has_power(line))
+		wtl_format_measure(buf, wtl_power_uw(line->energy_uj, line->duration_ns),
+				   wtl_power_uw(line->uncertainty_uj, line->duration_ns),
 				   WTL_FORMAT_W, ascii);
 	pad(buf, start, POWER_COLUMNS);
 	if (line->has_command) {
@@ -121,7 +124,7 @@ static void put_row(struct wtl_run_every *every, const struct interval *line)
 	if (line->has_energy) {
 		wtl_doc_signed(to, "energy_j", line->is_negative, line->energy_uj, 6);
 		wtl_doc_micro(to, "uncertainty_j", line->uncertainty_uj);
-		if (!line->is_negative)
+		if (has_power(line))
 			wtl_doc_micro(to, "mean_w",
 				      wtl_power_uw(line->energy_uj, line->duration_ns));
 		wtl_doc_flag(to, "too_short", line->is_short);
@@ -143,6 +146,14 @@ static void put_row(struct wtl_run_every *every, const struct interval *line)
 
 static void put(struct wtl_run_every *every, const struct interval *line)
 {
+	const struct wtl_settings *settings = &every->app->settings;
+	bool is_first = line->t_ns == line->duration_ns;
+
+	if (is_first && !every->writer)
+		put_head(every);
+	else if (is_first && every->writer->begin &&
+		 !(settings->append && lseek(every->fd, 0, SEEK_END) > 0))
+		every->writer->begin(&every->buf, &table);
 	if (every->writer)
 		put_row(every, line);
 	else
@@ -209,7 +220,8 @@ static void tell(struct wtl_run_every *every, const struct wattle_window *window
 	struct interval line = {.t_ns = 0};
 	struct wattle_window own = {.total.has_energy = false};
 
-	wtl_window_look(every->billing->meter, WINDOW, &own, every->energies, every->n_domains);
+	wtl_window_look(every->billing->meter, WTL_WINDOW_OF_SESSION, &own, every->energies,
+			every->n_domains);
 	find_machine(every, window, &own, &line);
 	find_command(every, window, &line);
 	put(every, &line);
@@ -217,9 +229,8 @@ static void tell(struct wtl_run_every *every, const struct wattle_window *window
 
 void wtl_run_every_begin(struct wtl_run_every *every)
 {
-	every->begin_mono_ns = wtl_io_mono_ns(every->billing->io);
-	every->due_ns = every->begin_mono_ns + every->interval_ns;
-	wattle_window_begin(every->billing->meter, WINDOW);
+	every->due_ns = wtl_io_mono_ns(every->billing->io) + every->interval_ns;
+	wtl_window_mark(every->billing->meter);
 }
 
 void wtl_run_every_look(struct wtl_run_every *every)
@@ -232,21 +243,20 @@ void wtl_run_every_look(struct wtl_run_every *every)
 		return;
 	while (every->due_ns <= now_ns)
 		every->due_ns += every->interval_ns;
-	if (!every->app->settings.tape) /* a tape has what its own bills asked for, no more */
+	/* A tape has what its own bills asked for, no more. */
+	if (!every->app->settings.tape && !every->app->settings.tape_record)
 		wtl_billing_look_now(billing);
 	if (wtl_window_look(billing->meter, billing->window, &window, every->energies,
 			    every->n_domains) < 0)
 		return;
 	tell(every, &window);
-	wattle_window_cancel(billing->meter, WINDOW);
-	wattle_window_begin(billing->meter, WINDOW);
+	wtl_window_mark(billing->meter);
 }
 
 void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *window)
 {
 	if (window->duration_ns > every->told_ns)
 		tell(every, window);
-	wattle_window_cancel(every->billing->meter, WINDOW);
 }
 
 /* ---- Where the lines go ---- */
@@ -301,12 +311,6 @@ int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
 		every->writer = writer->is_flat ? writer : &wtl_writer_ndjson;
 	if (allocate(every) < 0 || open_place(every) < 0)
 		return -1;
-	if (!every->writer)
-		put_head(every);
-	else if (every->writer->begin &&
-		 !(app->settings.append && lseek(every->fd, 0, SEEK_END) > 0))
-		every->writer->begin(&every->buf, &table);
-	flush(every);
 	return 0;
 }
 

@@ -21,7 +21,7 @@ struct wtl_run_every {
 	struct wtl_billing *billing;
 	const struct wtl_writer *writer; /* NULL: text */
 	int fd;
-	int64_t interval_ns, due_ns, begin_mono_ns, told_ns;
+	int64_t interval_ns, due_ns, told_ns;
 	uint64_t told_uj; /* of the machine, so far */
 	size_t n_domains;
 	struct wattle_energy *energies;
