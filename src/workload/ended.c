@@ -76,7 +76,7 @@ static void bill_up_to(struct wtl_workload *workload, uint32_t slot, int64_t cpu
 	/* One that has left the live list has been held against its parent's child times already. */
 	parent = wtl_roster_find(&workload->roster, workload->roster.consumers[slot].parent);
 	if (place->live == WTL_NOT_LIVE && parent != WTL_NO_SLOT)
-		wtl_workload_child_used(workload, parent, more_ns);
+		wtl_workload_child_used(workload, parent, more_ns, WTL_NO_SLOT);
 	if (!place->needs_base) {
 		wtl_roster_use(&workload->roster, slot, more_ns);
 		wtl_busy_bill(&workload->busy, more_ns);
@@ -206,7 +206,8 @@ static void bill_unseen(struct wtl_workload *workload, const struct wtl_exit *ex
 	wtl_roster_use(&workload->roster, row, cpu_ns);
 	wtl_busy_bill(&workload->busy, cpu_ns);
 	if (from != WTL_NO_SLOT)
-		wtl_workload_child_used(workload, from, cpu_ns);
+		wtl_workload_child_used(workload, from, cpu_ns,
+					row != WTL_SLOT_UNSEEN ? row : WTL_NO_SLOT);
 }
 
 /* Those of pending[] whose number still answers are not waited for yet, or live on as a process

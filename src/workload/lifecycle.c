@@ -11,10 +11,15 @@ static int64_t child_ns(const struct wtl_place *place)
 	return (int64_t)place->child_ticks * WTL_NS_PER_TICK;
 }
 
-void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns)
+void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
+			     uint32_t row)
 {
-	workload->roster.places[ancestor].children_ns += cpu_ns;
-	workload->roster.places[ancestor].scan_child = workload->n_scans;
+	struct wtl_place *place = &workload->roster.places[ancestor];
+
+	place->children_ns += cpu_ns;
+	place->scan_child = workload->n_scans;
+	place->children_row =
+		place->children_row == 0 || place->children_row == row ? row : WTL_NO_SLOT;
 }
 
 /* What the parent of a process that ended will be told of it. */
@@ -26,7 +31,8 @@ static void child_ended(struct wtl_workload *workload, uint32_t slot)
 
 	if (parent != WTL_NO_SLOT)
 		wtl_workload_child_used(workload, parent,
-					place->clock_ns + child_ns(place) + place->children_ns);
+					place->clock_ns + child_ns(place) + place->children_ns,
+					WTL_NO_SLOT);
 }
 
 int64_t wtl_workload_take(struct wtl_workload *workload, int pid, bool needs_base)

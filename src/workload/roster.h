@@ -36,9 +36,12 @@ struct wtl_place {
 	uint32_t n_reads;    /* how often they were read */
 	uint32_t scan_used;  /* the last scan that saw it run; 0: none */
 	uint32_t scan_child; /* the last scan that knew of a child that ended */
-	bool has_stat;	     /* parent and start are known, and who inherits what */
-	bool is_listed;	     /* in used[] */
-	bool needs_base;     /* the first answer of its clock counts from there */
+	/* The row that all children are in that ended since something was last billed to them together; 0: there are
+	 * none (no row has that slot), WTL_NO_SLOT: they are not all in one. */
+	uint32_t children_row;
+	bool has_stat;	 /* parent and start are known, and who inherits what */
+	bool is_listed;	 /* in used[] */
+	bool needs_base; /* the first answer of its clock counts from there */
 	bool is_kernel;
 	bool is_stale;	      /* its number may have been given to another process */
 	bool has_record;      /* of its end: another one may answer to its number at any time */

@@ -69,24 +69,18 @@ void wtl_short_lived_reset(struct wtl_workload *workload)
 		workload->units[i].has_base = false;
 }
 
-static void row_bill(struct wtl_workload *workload, const struct wtl_row_key *key, int64_t use_ns)
+static void row_bill(struct wtl_workload *workload, uint32_t slot, int64_t use_ns)
 {
-	wtl_roster_use(&workload->roster, wtl_rows_slot(workload, key), use_ns);
+	wtl_roster_use(&workload->roster, slot, use_ns);
 	wtl_busy_bill(&workload->busy, use_ns);
 }
 
-/* As much of it as nobody accounts for. Returns how much. */
-static int64_t row_bill_unseen(struct wtl_workload *workload, const struct wtl_row_key *key,
-			       int64_t use_ns)
+/* How much of it nobody accounts for. */
+static int64_t unseen(const struct wtl_workload *workload, int64_t use_ns)
 {
 	int64_t room_ns = wtl_busy_room(&workload->busy);
 
-	if (use_ns > room_ns)
-		use_ns = room_ns;
-	if (use_ns <= 0)
-		return 0;
-	row_bill(workload, key, use_ns);
-	return use_ns;
+	return use_ns < room_ns ? use_ns : room_ns > 0 ? room_ns : 0;
 }
 
 static void children_key(struct wtl_workload *workload, uint32_t parent, struct wtl_row_key *key)
@@ -107,11 +101,24 @@ static void children_key(struct wtl_workload *workload, uint32_t parent, struct 
 	memcpy(key->name, consumer->name, sizeof(key->name));
 }
 
+/* With exit records the children that came and went are in rows by name: where all were in one, it has what the
+ * kernel used to take them apart. */
+static uint32_t children_slot(struct wtl_workload *workload, uint32_t parent)
+{
+	uint32_t row = workload->roster.places[parent].children_row;
+	struct wtl_row_key key;
+
+	workload->roster.places[parent].children_row = 0;
+	if (workload->exits >= 0 && row != 0 && row != WTL_NO_SLOT)
+		return row;
+	children_key(workload, parent, &key);
+	return wtl_rows_slot(workload, &key);
+}
+
 static void parent_read(struct wtl_workload *workload, uint32_t slot)
 {
 	struct wtl_place *place = &workload->roster.places[slot];
 	struct wtl_proc_stat stat;
-	struct wtl_row_key key;
 	int64_t more_ns, billed_ns;
 
 	if (wtl_names_parse_stat(workload, slot, &stat) < 0 ||
@@ -127,9 +134,9 @@ static void parent_read(struct wtl_workload *workload, uint32_t slot)
 	/* Small differences add up until they mean something. */
 	if (more_ns <= CHILD_SLACK_NS)
 		return;
-	children_key(workload, slot, &key);
-	/* May move the places. */
-	billed_ns = row_bill_unseen(workload, &key, more_ns);
+	billed_ns = unseen(workload, more_ns);
+	if (billed_ns > 0) /* may move the places */
+		row_bill(workload, children_slot(workload, slot), billed_ns);
 	/* Against the same base for ever, so that cuts do not add up. A little that there is no room
 	 * for waits for some; much is use that is billed to somebody already. */
 	workload->roster.places[slot].children_ns += more_ns <= CHILD_WAIT_NS ? billed_ns : more_ns;
@@ -188,7 +195,7 @@ static void tree_end(struct wtl_workload *workload)
 	if (slot == WTL_NO_SLOT || more_ns <= 0)
 		return;
 	children_key(workload, slot, &key);
-	row_bill(workload, &key, more_ns);
+	row_bill(workload, wtl_rows_slot(workload, &key), more_ns);
 	workload->roster.places[slot].children_ns += more_ns;
 }
 
@@ -341,7 +348,9 @@ static void unit_read(struct wtl_workload *workload, struct wtl_unit_use *unit)
 	key.uid = UINT32_MAX;
 	key.group = unit->group;
 	key.sets = wtl_workload_group_sets(workload, unit->group);
-	row_bill_unseen(workload, &key, more_ns);
+	more_ns = unseen(workload, more_ns);
+	if (more_ns > 0)
+		row_bill(workload, wtl_rows_slot(workload, &key), more_ns);
 }
 
 void wtl_short_lived_read(struct wtl_workload *workload)

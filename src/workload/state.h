@@ -153,8 +153,9 @@ void wtl_workload_end(struct wtl_workload *workload, uint32_t slot);
 /* Another process has that number now: the slot's ended, and the new one's slot (or negative). */
 int64_t wtl_workload_replace(struct wtl_workload *workload, uint32_t slot);
 /* CPU time of an ended process that we learn of after its end: `ancestor` is the nearest one that is
- * followed, and will be told of it. */
-void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns);
+ * followed, and will be told of it. row: that it is in, or WTL_NO_SLOT. */
+void wtl_workload_child_used(struct wtl_workload *workload, uint32_t ancestor, int64_t cpu_ns,
+			     uint32_t row);
 
 /* ---- find.c ---- */
 

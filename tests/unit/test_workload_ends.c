@@ -254,7 +254,29 @@ static void test_teardown(void **state)
 			world_child(world, shell, "cc1", 5 * MS);
 		world_look(world, WTL_NS_PER_S);
 	}
-	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 2500 * (int64_t)MS);
+	/* All were of one row: it was theirs. */
+	assert_in_range(world_row(world, "cc1", NULL)->cpu_ns, 2560 * (int64_t)MS,
+			2600 * (int64_t)MS);
+	assert_null(world_row(world, "short-lived", NULL));
+	assert_in_range(world->billed_ns, 2565 * (uint64_t)MS, 2605 * (uint64_t)MS);
+	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
+}
+
+/* Of several rows, nobody knows whose it was. */
+static void test_teardown_of_several(void **state)
+{
+	struct world *world = *state;
+	int shell = start(world);
+
+	world->teardown_ns = MS / 5;
+	for (int look = 0; look < 5; look++) {
+		world_run(world, shell, MS);
+		for (int i = 0; i < 100; i++)
+			world_child(world, shell, i % 2 ? "cc1" : "as", 5 * MS);
+		world_look(world, WTL_NS_PER_S);
+	}
+	assert_int_equal(world_row(world, "cc1", NULL)->cpu_ns, 1250 * (int64_t)MS);
+	assert_int_equal(world_row(world, "as", NULL)->cpu_ns, 1250 * (int64_t)MS);
 	assert_in_range(world_row(world, "short-lived", NULL)->cpu_ns, 60 * MS, 100 * MS);
 	assert_in_range(world->billed_ns, 2565 * (uint64_t)MS, 2605 * (uint64_t)MS);
 	assert_int_equal(world->accounts[WTL_SLOT_UNSEEN], 0);
@@ -757,6 +779,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_before_first, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_elder, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_teardown, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_teardown_of_several, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_elder_with_threads, world_setup,
 						world_teardown),
 		cmocka_unit_test_setup_teardown(test_tree_of_the_short, world_setup,
