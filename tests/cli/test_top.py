@@ -166,6 +166,7 @@ def test_search(screen, sleeper):
     top.wait("ENDED 0")
 
 
+@pytest.mark.alone
 def test_found_process_stays_under_the_cursor(screen, sleeper):
     """Others pass it by in the meantime; what is done is done to it."""
     process = sleeper("wattle-victim")
