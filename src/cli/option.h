@@ -72,7 +72,7 @@ struct wtl_option {
 enum { WTL_TOP_MAX = 65536 };
 
 /* Runs of a command, at most; those of --until unless --max-repeat says otherwise. */
-enum { WTL_RUNS_MAX = 1000, WTL_UNTIL_RUNS_MAX = 100 };
+enum { WTL_RUNS_MAX = 1000, WTL_UNTIL_RUNS_MIN = 3, WTL_UNTIL_RUNS_MAX = 100 };
 
 /* The words of a list of words, as they were typed. */
 enum { WTL_OPTION_LIST_MAX = 256 };

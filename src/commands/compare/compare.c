@@ -13,7 +13,7 @@
 #include "document/words.h"
 #include "report/compare.h"
 
-enum { REPEAT_DEFAULT = 10, UNTIL_MIN_RUNS = 3, WARMUP_MAX = 1000 };
+enum { REPEAT_DEFAULT = 10, WARMUP_MAX = 1000 };
 
 struct settings {
 	unsigned warmup;
@@ -200,7 +200,7 @@ static int compare(const struct contest *contest, struct compared *ret)
 		const struct wtl_ratio *ratio = &ret->commands[i].ratio;
 
 		if (i != ret->order[0] &&
-		    (ratio->n < UNTIL_MIN_RUNS || ratio->of_pairs > ret->compare.until))
+		    (ratio->n < WTL_UNTIL_RUNS_MIN || ratio->of_pairs > ret->compare.until))
 			ret->compare.converged = false;
 	}
 	return 0;
@@ -222,7 +222,8 @@ static bool goes_on(const struct contest *contest)
 	struct compared compared;
 	bool has_converged = false;
 
-	if (settings->until > 0.0 && rounds >= UNTIL_MIN_RUNS && compare(contest, &compared) == 0) {
+	if (settings->until > 0.0 && rounds >= WTL_UNTIL_RUNS_MIN &&
+	    compare(contest, &compared) == 0) {
 		has_converged = compared.compare.converged;
 		free_compared(&compared);
 	}

@@ -12,8 +12,6 @@
 #include "cli/sink.h"
 #include "commands/run/session.h"
 
-#define UNTIL_MIN_RUNS 3
-
 struct settings {
 	int64_t every_ns; /* 0: not given */
 	struct wtl_recording_settings recording;
@@ -94,7 +92,7 @@ static bool has_converged(const struct wtl_run_session *session)
 	struct wtl_statistics energy;
 
 	wtl_runs_statistics_of_all(&runs, WTL_RUN_ENERGY_J, &energy);
-	return energy.n >= UNTIL_MIN_RUNS && energy.mean > 0.0 &&
+	return energy.n >= WTL_UNTIL_RUNS_MIN && energy.mean > 0.0 &&
 	       energy.ci95 <= settings->until * energy.mean;
 }
 
@@ -110,7 +108,13 @@ static bool goes_on(struct wtl_run_session *session)
 	return session->n < settings->repeat;
 }
 
-/* How far it is. Where the command writes to the terminal as well, each line stays. */
+/* Where the command writes to the terminal as well, each line of progress stays. */
+static bool is_alone_on_terminal(void)
+{
+	return isatty(STDOUT_FILENO) != 1;
+}
+
+/* How far it is. */
 static void show_progress(const struct wtl_run_session *session)
 {
 	const struct wtl_settings *settings = &session->app->settings;
@@ -128,8 +132,8 @@ static void show_progress(const struct wtl_run_session *session)
 	if (settings->repeat && time.n > 0)
 		snprintf(left, sizeof(left), ", some %.0f s left",
 			 time.mean * (settings->repeat - (double)session->n));
-	wtl_progress_show(session->app, isatty(STDOUT_FILENO) != 1, "%zu%s runs done%s%s",
-			  session->n, of, mean, left);
+	wtl_progress_show(session->app, is_alone_on_terminal(), "%zu%s runs done%s%s", session->n,
+			  of, mean, left);
 }
 
 /* 0 or the exit code to stop with; then the runs before it still count. */
@@ -141,7 +145,7 @@ static int run_all(struct wtl_run_session *session)
 		show_progress(session);
 		stop = wtl_run_once(session);
 	}
-	if (session->n > 1 && isatty(STDOUT_FILENO) != 1)
+	if (session->n > 1 && is_alone_on_terminal())
 		wtl_progress_clear(session->app);
 	return stop;
 }
