@@ -32,8 +32,8 @@ WATTLE_API int wattle_recording_open(const char *path, struct wattle_recording *
 				     struct wattle_error *reterr);
 WATTLE_API void wattle_recording_close(struct wattle_recording *recording); /* NULL is fine */
 
-/* A word about it: "host", "command", "cpu", "kernel", "wattle" (docs/recording.md lists them). NULL:
- * it does not say. Until the recording is closed. */
+/* A word about it: "host", "command", "cpu", "kernel", "wattle", "machine-id", "boot-id" (docs/recording.md lists
+ * them). NULL: it does not say. Until the recording is closed. */
 WATTLE_API const char *wattle_recording_fact(struct wattle_recording *recording, const char *key);
 
 /* 1: it was ended properly; 0: it was cut off, or is being written. */

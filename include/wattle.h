@@ -167,6 +167,17 @@ struct wattle_options {
 	/* Called after each sample for every channel, under the same rules as log. */
 	void (*on_sample)(void *context, const struct wattle_sample *sample);
 	void *sample_context;
+	/*
+	 * Which of NVIDIA's GPUs to measure, as CUDA_VISIBLE_DEVICES says it: indices, UUIDs and MIG devices, with
+	 * commas; NULL: all; "": none. The others are not read: no domain, not in the total, not among
+	 * wattle_meter_gpus(), and what processes use of them is in nobody's share. Names stay those of the
+	 * whole machine: "3" is gpu-3. Other makers' GPUs are measured in any case.
+	 * An index is NVML's, as with CUDA_DEVICE_ORDER=PCI_BUS_ID: CUDA's default, FASTEST_FIRST, counts differently
+	 * where models are mixed. A MIG device stands for its whole GPU, which has one counter. The first entry
+	 * that names nothing ends the list, with a warning (none for "-1"). A tape keeps the list that
+	 * it was recorded with.
+	 */
+	const char *gpus;
 };
 
 struct wattle_meter;
@@ -247,6 +258,8 @@ struct wattle_domain {
 	enum wattle_status status;
 	int in_total;	   /* 1: the machine's total is the sum of these domains */
 	int64_t update_ns; /* how often the sensor has something new; 0: not known */
+	/* What no other device has: a GPU's UUID, as its driver writes it. Also of what lies in that GPU. */
+	const char *uuid;
 };
 
 /* How many domains there are, those without a figure included. The number never changes. */
@@ -478,6 +491,15 @@ WATTLE_API int wattle_set_read(struct wattle_set *set, const char *window,
 			       struct wattle_use *ret_use, struct wattle_share *ret_shares,
 			       size_t n_shares);
 
+/*
+ * Ends a window as wattle_window_end() does, and tells what the set used of it, both by one sample. n is for energies and
+ * shares alike. -WATTLE_E_NO_WINDOW; -ENODATA: the window began before the set, and stays open.
+ */
+WATTLE_API int wattle_set_end(struct wattle_set *set, const char *window,
+			      struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+			      struct wattle_use *ret_use, struct wattle_share *ret_shares,
+			      size_t n);
+
 /* How processes are followed on this machine, and what more privilege would add. */
 struct wattle_way {
 	size_t size;	    /* set by the caller */
@@ -543,6 +565,7 @@ struct wattle_carbon {
 	uint32_t uncertainty_ppm; /* standard, relative, of the intensity */
 	char location[40];
 	char dataset[96];
+	char place[40]; /* "France"; "" for a number given by the caller */
 };
 
 /*
@@ -553,6 +576,23 @@ WATTLE_API int wattle_carbon_find(const char *location, struct wattle_carbon *re
 
 /* Micrograms of CO2 equivalent for an energy. */
 WATTLE_API uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_t energy_uj);
+
+/* Expanded uncertainty (k = 2) of those micrograms, from those of the energy and of the intensity. */
+WATTLE_API double wattle_carbon_uncertainty_ug(const struct wattle_carbon *carbon,
+					       uint64_t energy_uj, uint64_t uncertainty_uj);
+
+/* ---- Repeated measurements ---- */
+
+struct wattle_mean {
+	size_t size; /* set by the caller */
+	size_t n;
+	double mean;
+	double sd; /* sample standard deviation; 0 where n < 2 */
+	double ci95; /* half-width of the mean's 95 % confidence interval, by Student's t; 0 where n < 2 */
+};
+
+/* Of n values of one quantity. -EINVAL: there is none. */
+WATTLE_API int wattle_mean_of(const double values[], size_t n, struct wattle_mean *ret_mean);
 
 /* ---- The cost of measuring ---- */
 

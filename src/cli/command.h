@@ -27,7 +27,7 @@ enum {
 
 /* What options that several commands share say. */
 struct wtl_settings {
-	const char *root, *tape, *tape_record, *nvml_path, *fault;
+	const char *root, *tape, *tape_record, *nvml_path, *gpus, *fault;
 	int64_t interval_ns;
 	bool jitter;
 	unsigned max_windows; /* open at once in its meter; 0: a few */

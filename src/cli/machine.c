@@ -126,6 +126,8 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 	const struct wattle_options options = {
 		.size = sizeof(options),
 		.nvml_path = app->settings.nvml_path,
+		.tape = app->settings.tape,
+		.gpus = app->settings.gpus,
 		.max_windows = app->settings.max_windows ? app->settings.max_windows : 4,
 		.log = log_line,
 		.log_context = app,

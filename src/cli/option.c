@@ -104,6 +104,14 @@ const struct wtl_option wtl_options_interval[] = {
 	{0},
 };
 
+const struct wtl_option wtl_options_gpus[] = {
+	{"gpus", 0, "LIST",
+	 "Of NVIDIA's GPUs measure these only: indices, UUIDs or MIG devices with commas, as in "
+	 "CUDA_VISIBLE_DEVICES; an empty LIST for none (default: all)",
+	 WTL_OPTION_TEXT, WTL_SHARED(gpus)},
+	{0},
+};
+
 const struct wtl_option wtl_options_jitter[] = {
 	{"jitter", 0, NULL,
 	 "Vary the interval by up to a quarter, so as not to beat with the workload",

@@ -85,6 +85,7 @@ struct wtl_option_list {
 /* Groups that several commands have, each ended by one without a name. */
 extern const struct wtl_option wtl_options_machine[];	 /* --root, --tape, … */
 extern const struct wtl_option wtl_options_interval[];	 /* --interval */
+extern const struct wtl_option wtl_options_gpus[];	 /* --gpus */
 extern const struct wtl_option wtl_options_jitter[];	 /* --jitter */
 extern const struct wtl_option wtl_options_format[];	 /* --format */
 extern const struct wtl_option wtl_options_format_all[]; /* the same with Markdown */

@@ -34,13 +34,8 @@ enum { REMEDIES_MAX = 64 };
 #define LOOK_LONG_NS (3500 * WTL_NS_PER_MS)
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_format,
-	wtl_options_output,
-	wtl_options_terminal,
-	wtl_options_idle_file,
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
+	wtl_options_format, wtl_options_output,	 wtl_options_terminal, wtl_options_idle_file,
+	wtl_options_gpus,   wtl_options_machine, wtl_options_general,  NULL,
 };
 
 static bool is_unclear(const struct wattle_meter *meter)

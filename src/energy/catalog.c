@@ -85,6 +85,18 @@ int wtl_catalog_missf(struct wtl_catalog *catalog, enum wattle_kind kind, const 
 	return wtl_catalog_miss(catalog, &miss);
 }
 
+bool wtl_gpu_set_has(const struct wtl_gpu_set *set, unsigned number)
+{
+	return set->has_all ||
+	       (number < 8 * sizeof(set->bits) && set->bits[number / 64] >> number % 64 & 1);
+}
+
+void wtl_gpu_set_add(struct wtl_gpu_set *set, unsigned number)
+{
+	if (number < 8 * sizeof(set->bits))
+		set->bits[number / 64] |= UINT64_C(1) << number % 64;
+}
+
 bool wtl_catalog_has(const struct wtl_catalog *catalog, enum wattle_kind kind)
 {
 	for (size_t i = 0; i < catalog->n_channels; i++)
@@ -112,6 +124,8 @@ unsigned wtl_catalog_count(const struct wtl_catalog *catalog, enum wattle_kind k
 		if (channel->kind == kind && !named_before(catalog, channel->domain, i))
 			count++;
 	}
+	for (size_t i = 0; i < 4 && kind == WATTLE_KIND_GPU; i++)
+		count += (unsigned)__builtin_popcountll(catalog->left_out.bits[i]);
 	/* A GPU that sleeps or is denied keeps its number too. */
 	for (size_t i = 0; i < catalog->n_misses; i++) {
 		const struct wtl_miss *miss = &catalog->misses[i];

@@ -63,11 +63,21 @@ struct wtl_miss {
 	char remedy[240]; /* a command or setting; "" where there is none */
 };
 
+/* NVIDIA's GPUs by the number in their domain's name: "gpu-3". */
+struct wtl_gpu_set {
+	uint64_t bits[4]; /* from 256 on, they are in none */
+	bool has_all;	  /* however many there are */
+};
+
+bool wtl_gpu_set_has(const struct wtl_gpu_set *set, unsigned number);
+void wtl_gpu_set_add(struct wtl_gpu_set *set, unsigned number);
+
 struct wtl_catalog {
 	struct wtl_channel *channels;
 	size_t n_channels, channels_room;
 	struct wtl_miss *misses;
 	size_t n_misses, misses_room;
+	struct wtl_gpu_set left_out; /* by request: they have neither */
 	/* What the registry stamps on entries while a source opens. */
 	const char *source;
 	unsigned rank;
@@ -95,8 +105,8 @@ int wtl_catalog_missf(struct wtl_catalog *catalog, enum wattle_kind kind, const 
 /* Is a channel of that kind there already? */
 bool wtl_catalog_has(const struct wtl_catalog *catalog, enum wattle_kind kind);
 
-/* How many different domains of that kind there are, those that cannot be read included: the next
- * GPU's number. */
+/* How many different domains of that kind there are, those that cannot be read or were left out
+ * included: the next GPU's number. */
 unsigned wtl_catalog_count(const struct wtl_catalog *catalog, enum wattle_kind kind);
 
 #endif

@@ -275,6 +275,7 @@ struct wtl_gpu {
 	 * They mean something where WTL_GPU_FABRIC_CLIQUE and WTL_GPU_PLATFORM_HOST are known. */
 	char fabric_cluster[40], fabric_status[64], chassis_serial[20];
 	uint32_t pci_domain, pci_bus, pci_device;
+	bool is_left_out;	   /* by request: only its number is known */
 	enum wattle_status status; /* OK, ASLEEP, GONE (lost), DENIED, FAILED */
 	int code;		   /* as in struct wtl_gpu_value; 0 where the status is OK */
 	char trouble[128];	   /* the status in words where it is not OK, no full stop; or "" */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "energy/carbon.h"
+#include "energy/statistics.h"
 #include "meter/attached.h"
 #include "meter/meter.h"
 
@@ -32,11 +34,24 @@ static void forward_log(void *context, enum wtl_log_level level, const char *tex
 	options->log(options->log_context, levels[level], text);
 }
 
+/* A tape is replayed with the list that it was recorded with, if it has one. Room for `size` bytes in text[]. */
+static const char *choose_gpus(const struct wattle_meter *meter, char text[], size_t size)
+{
+	const char *list = meter->options.gpus;
+
+	if ((!list && !meter->options.tape) || (list && strlen(list) >= size))
+		return list;
+	wtl_text_copy(text, size, list);
+	return wtl_io_note(meter->env.io, "gpus", text, size) == 1 ? text : list;
+}
+
 static int build(struct wattle_meter *meter, const struct wtl_source_ops *const sources[],
 		 struct wtl_err *err)
 {
+	char gpus[4096];
 	const struct wtl_source_options options = {
 		.nvml_path = meter->options.nvml_path,
+		.gpus = choose_gpus(meter, gpus, sizeof(gpus)),
 		.machine = &meter->machine,
 	};
 	uint32_t n_windows = meter->options.max_windows;
@@ -66,6 +81,7 @@ static int build(struct wattle_meter *meter, const struct wtl_source_ops *const 
 	rc = meter->options.attribution ? wtl_attached_open(meter, err) : 0;
 	/* The caller's memory: not needed any more. */
 	meter->options.nvml_path = meter->options.idle_file = NULL;
+	meter->options.tape = meter->options.gpus = NULL;
 	return rc;
 }
 
@@ -243,6 +259,7 @@ int wattle_carbon_find(const char *location, struct wattle_carbon *ret_carbon)
 	carbon.uncertainty_ppm = (uint32_t)(found.rel_uncertainty * 1e6 + 0.5);
 	wtl_text_copy(carbon.location, sizeof(carbon.location), found.location);
 	wtl_text_copy(carbon.dataset, sizeof(carbon.dataset), found.dataset);
+	wtl_text_copy(carbon.place, sizeof(carbon.place), found.place);
 	wtl_abi_give(ret_carbon, &carbon, sizeof(carbon));
 	return 0;
 }
@@ -259,4 +276,30 @@ uint64_t wattle_carbon_ug(const struct wattle_carbon *carbon, uint64_t energy_uj
 
 	return wtl_carbon_co2e_ug(energy_uj,
 				  intensity < UINT32_MAX ? (uint32_t)intensity : UINT32_MAX);
+}
+
+double wattle_carbon_uncertainty_ug(const struct wattle_carbon *carbon, uint64_t energy_uj,
+				    uint64_t uncertainty_uj)
+{
+	double of_energy = (double)uncertainty_uj * (double)carbon->intensity_mg_per_kwh / 3.6e9;
+	double of_intensity =
+		2.0 * carbon->uncertainty_ppm / 1e6 * (double)wattle_carbon_ug(carbon, energy_uj);
+
+	return hypot(of_energy, of_intensity);
+}
+
+int wattle_mean_of(const double values[], size_t n, struct wattle_mean *ret_mean)
+{
+	struct wtl_statistics statistics;
+
+	if (n == 0 || !ret_mean || !wtl_abi_is_sized(ret_mean))
+		return -EINVAL;
+	wtl_statistics_of(values, n, &statistics);
+	wtl_abi_give(ret_mean,
+		     &(struct wattle_mean){.n = n,
+					   .mean = statistics.mean,
+					   .sd = statistics.sd,
+					   .ci95 = statistics.ci95},
+		     sizeof(*ret_mean));
+	return 0;
 }

@@ -370,24 +370,22 @@ static void give_use(const struct wattle_meter *meter, const struct wtl_consumer
 	wtl_abi_give(ret_use, &use, sizeof(use));
 }
 
-static int read_set(const struct wattle_set *set, const char *name, struct wattle_use *ret_use,
-		    struct wattle_share *ret_shares, size_t n)
+static struct wtl_set_account *mark_of(const struct wattle_set *set,
+				       const struct wtl_window *window)
+{
+	return window ? &marks_of(set->meter, window)[set->number]
+		      : &set->meter->attached->chosen[set->number];
+}
+
+static void give_set(const struct wattle_set *set, const struct wtl_window *window,
+		     struct wattle_use *ret_use, struct wattle_share *ret_shares, size_t n)
 {
 	struct wattle_meter *meter = set->meter;
 	struct wtl_attached *attached = meter->attached;
-	const struct wtl_window *window = name ? wtl_window_find(meter, name) : NULL;
-	const struct wtl_set_account *mark =
-		window ? &marks_of(meter, window)[set->number] : &attached->chosen[set->number];
 	struct wtl_consumers_sum sum = {.shares = attached->shares};
 
-	if (name && !window)
-		return -WATTLE_E_NO_WINDOW;
-	if (!mark->is_known)
-		return -ENODATA;
-	if (!window || window->flags)
-		bring_up_to_date(meter);
 	wtl_consumers_sum_since(attached->session.consumers, &attached->now[set->number].sum,
-				&mark->sum, &sum);
+				&mark_of(set, window)->sum, &sum);
 	if (ret_use)
 		give_use(meter, &sum, window && !window->flags ? WATTLE_USE_EARLIER : 0, ret_use);
 	for (size_t i = 0; ret_shares && i < n && i < wattle_meter_domains(meter); i++) {
@@ -396,19 +394,63 @@ static int read_set(const struct wattle_set *set, const char *name, struct wattl
 		wtl_consumers_sum_energy(attached->session.consumers, &sum, (int)i, &energy);
 		wtl_share_energy_give(&energy, wtl_abi_element(ret_shares, i));
 	}
-	return 0;
 }
 
-int wattle_set_read(struct wattle_set *set, const char *window, struct wattle_use *ret_use,
+static bool are_sized(const struct wattle_use *use, const struct wattle_share *shares, size_t n)
+{
+	return wtl_abi_is_sized(use) && (n == 0 || wtl_abi_is_sized(shares));
+}
+
+int wattle_set_read(struct wattle_set *set, const char *name, struct wattle_use *ret_use,
 		    struct wattle_share *ret_shares, size_t n_shares)
 {
-	int rc;
+	struct wattle_meter *meter = set->meter;
+	struct wtl_window *window;
+	int rc = 0;
 
-	if (!wtl_abi_is_sized(ret_use) || (n_shares > 0 && !wtl_abi_is_sized(ret_shares)))
+	if (!are_sized(ret_use, ret_shares, n_shares))
 		return -EINVAL;
-	pthread_mutex_lock(&set->meter->lock);
-	rc = read_set(set, window, ret_use, ret_shares, n_shares);
-	pthread_mutex_unlock(&set->meter->lock);
+	pthread_mutex_lock(&meter->lock);
+	window = name ? wtl_window_find(meter, name) : NULL;
+	if (name && !window)
+		rc = -WATTLE_E_NO_WINDOW;
+	else if (!mark_of(set, window)->is_known)
+		rc = -ENODATA;
+	if (rc == 0 && (!window || window->flags))
+		bring_up_to_date(meter);
+	if (rc == 0)
+		give_set(set, window, ret_use, ret_shares, n_shares);
+	pthread_mutex_unlock(&meter->lock);
+	return rc;
+}
+
+int wattle_set_end(struct wattle_set *set, const char *name, struct wattle_window *ret_window,
+		   struct wattle_energy *ret_energies, struct wattle_use *ret_use,
+		   struct wattle_share *ret_shares, size_t n)
+{
+	struct wattle_meter *meter = set->meter;
+	struct wtl_window *window;
+	int64_t end_ns;
+	int rc = 0;
+
+	if (!wtl_abi_is_sized(ret_window) || (n > 0 && !wtl_abi_is_sized(ret_energies)) ||
+	    !are_sized(ret_use, ret_shares, n))
+		return -EINVAL;
+	pthread_mutex_lock(&meter->lock);
+	window = wtl_window_find(meter, name);
+	if (!window) {
+		rc = -WATTLE_E_NO_WINDOW;
+	} else if (!mark_of(set, window)->is_known) {
+		rc = -ENODATA;
+	} else {
+		wtl_meter_sample_asked(meter);
+		end_ns = wtl_window_tell(meter, window, ret_window, ret_energies, n);
+		if (window->flags)
+			wtl_attached_bill(meter);
+		give_set(set, window, ret_use, ret_shares, n);
+		wtl_window_close(meter, window, end_ns);
+	}
+	pthread_mutex_unlock(&meter->lock);
 	return rc;
 }
 

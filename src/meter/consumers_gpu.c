@@ -40,6 +40,7 @@ static int open_use(const struct wtl_consumers *consumers, const struct wtl_env 
 		    const char *nvml_path, struct wtl_gpu_use **ret_use, struct wtl_err *err)
 {
 	const struct wtl_source_options how = {.nvml_path = nvml_path,
+					       .left_out = consumers->meter->catalog.left_out,
 					       .machine = &consumers->meter->machine};
 	const struct wtl_gpu *gpus;
 	struct wtl_gpu_reader *reader;

@@ -106,6 +106,7 @@ static void describe(struct wattle_meter *meter, struct wtl_domain_state *state)
 	info->source = channels[domain->primary].source;
 	info->method = channels[domain->primary].method;
 	info->device = or_null(channels[domain->primary].device);
+	info->uuid = or_null(channels[domain->primary].serial);
 	info->update_ns = channels[domain->primary].update_ns;
 	if (channels[domain->primary].class)
 		info->sensor = channels[domain->primary].class->name;

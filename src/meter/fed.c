@@ -116,7 +116,7 @@ static int take_options(const struct wattle_options *from, struct wattle_options
 	if (rc < 0)
 		return rc;
 	return to->root || to->nvml_path || to->tape || to->interval_ms || to->attribution ||
-			       to->idle_file
+			       to->idle_file || to->gpus
 		       ? -EINVAL
 		       : 0;
 }

@@ -50,6 +50,7 @@ int wtl_gpu_details_init(struct wtl_gpu_details *details, struct wattle_meter *m
 	details->env = meter->env;
 	details->machine = meter->machine;
 	details->options.nvml_path = meter->nvml_path;
+	details->options.left_out = meter->catalog.left_out;
 	details->options.machine = &details->machine;
 	details->what = what;
 	if (meter->env.io->has_one_order || meter->env.io->fault)
@@ -79,21 +80,27 @@ static bool take_answer(struct wtl_gpu_details *details)
 {
 	const struct wtl_gpu *answers;
 	struct wtl_gpu_process *to;
-	size_t n, n_processes = 0;
+	size_t n, n_wanted = 0, n_processes = 0;
 
 	if (!details->reader)
 		return false;
 	answers = wtl_gpu_reader_gpus(details->reader, &n);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		n_wanted += !answers[i].is_left_out;
 		n_processes += answers[i].n_processes;
-	if (wtl_array_widen(&details->gpus, &details->n, n, sizeof(*details->gpus)) < 0 ||
+	}
+	if (wtl_array_widen(&details->gpus, &details->n, n_wanted, sizeof(*details->gpus)) < 0 ||
 	    wtl_array_reserve(&details->processes, &details->room, n_processes,
 			      sizeof(*details->processes)) < 0)
 		return false;
 	to = details->processes;
+	n_wanted = 0;
 	for (size_t i = 0; i < n; i++) {
-		struct wtl_gpu *gpu = &details->gpus[i];
+		struct wtl_gpu *gpu = &details->gpus[n_wanted];
 
+		if (answers[i].is_left_out)
+			continue;
+		n_wanted++;
 		*gpu = answers[i];
 		gpu->migs = NULL;
 		gpu->n_migs = 0;

@@ -116,7 +116,7 @@ struct wattle_meter {
 
 /*
  * Opens a meter on an environment. env->io becomes the meter's (freed by wattle_meter_close), also
- * on failure. nvml_path as in wattle_options; max_windows 0 means the default. No thread is started.
+ * on failure. nvml_path and gpus as in wattle_options; max_windows 0 means the default. No thread is started.
  */
 int wtl_meter_new(const struct wtl_env *env, const struct wattle_options *options,
 		  struct wattle_meter **ret_meter, struct wtl_err *err);
@@ -147,6 +147,12 @@ int wtl_window_read(struct wattle_meter *meter, const char *name, struct wattle_
 
 /* Writes a whole window as far as its caller knows it. */
 void wtl_window_give(const struct wattle_window *window, struct wattle_window *ret_window);
+
+/* With the meter's lock held: what a window used up to now, a sample having just been taken, and when that is; and its end. */
+int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *window,
+			struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+			size_t n_energies);
+void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int64_t end_ns);
 
 /* wtl_window_read() as of the last sample: takes none. */
 int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_window *ret_window,

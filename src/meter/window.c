@@ -246,10 +246,9 @@ static void give_window(const struct wtl_window *window, struct totals *totals, 
 	wtl_window_give(&own, ret_window);
 }
 
-/* The window up to now, a sample having just been taken. Returns what it takes for now. */
-static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
-		    struct wattle_window *ret_window, struct wattle_energy *ret_energies,
-		    size_t n_energies)
+int64_t wtl_window_tell(struct wattle_meter *meter, const struct wtl_window *window,
+			struct wattle_window *ret_window, struct wattle_energy *ret_energies,
+			size_t n_energies)
 {
 	int64_t now_ns = wtl_io_mono_ns(meter->env.io);
 	struct totals totals = {.n = 0};
@@ -272,6 +271,12 @@ static int64_t tell(struct wattle_meter *meter, const struct wtl_window *window,
 	if (ret_window)
 		give_window(window, &totals, now_ns, ret_window);
 	return now_ns;
+}
+
+void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int64_t end_ns)
+{
+	tell_observer(meter, WTL_WINDOW_ENDS, window, end_ns);
+	forget(meter, window);
 }
 
 /* A session's window is none of the caller's. */
@@ -366,11 +371,9 @@ static int tell_and_unlock(struct wattle_meter *meter, struct wtl_window *window
 
 	if (window) {
 		wtl_meter_sample_asked(meter);
-		now_ns = tell(meter, window, ret_window, ret_energies, n_energies);
-		if (close) {
-			tell_observer(meter, WTL_WINDOW_ENDS, window, now_ns);
-			forget(meter, window);
-		}
+		now_ns = wtl_window_tell(meter, window, ret_window, ret_energies, n_energies);
+		if (close)
+			wtl_window_close(meter, window, now_ns);
 	}
 	pthread_mutex_unlock(&meter->lock);
 	return window ? 0 : -WATTLE_E_NO_WINDOW;
@@ -423,7 +426,7 @@ int wtl_window_look(struct wattle_meter *meter, const char *name, struct wattle_
 	pthread_mutex_lock(&meter->lock);
 	window = find_named(meter, name);
 	if (window)
-		tell(meter, window, ret_window, ret_energies, n_energies);
+		wtl_window_tell(meter, window, ret_window, ret_energies, n_energies);
 	pthread_mutex_unlock(&meter->lock);
 	return window ? 0 : -WATTLE_E_NO_WINDOW;
 }

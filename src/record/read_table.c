@@ -271,10 +271,11 @@ static int window_row(void *context, const void *at)
 	struct each *each = context;
 	const struct wtl_row_window *row = at;
 	struct wtl_stored_window window = row->stored;
-	int rc;
+	int rc = 0;
 
 	window.total = (struct wattle_energy){.status = WATTLE_STATUS_FAILED};
-	rc = read_energies(each, &window);
+	if (each->energy_rows.stmt)
+		rc = read_energies(each, &window);
 	return rc < 0 ? rc : each->row.window(each->context, &window);
 }
 
@@ -290,6 +291,14 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 	wtl_rows_done(&all.energy_rows);
 	free(all.energies);
 	return rc;
+}
+
+int wtl_store_each_window_bare(struct wtl_store_reader *reader,
+			       int (*row)(void *, const struct wtl_stored_window *), void *context)
+{
+	struct each all = {.reader = reader, .context = context, .row.window = row};
+
+	return each(&all, &wtl_table_window, window_row);
 }
 
 /* Of tables whose rows are given as they stand. */

@@ -238,6 +238,9 @@ int wtl_store_each_consumer(struct wtl_store_reader *,
 			    int (*row)(void *, const struct wtl_stored_consumer *), void *);
 int wtl_store_each_window(struct wtl_store_reader *,
 			  int (*row)(void *, const struct wtl_stored_window *), void *);
+/* Without its figures, of which there may be a hundred times as many rows: damage to them stays unnoticed. */
+int wtl_store_each_window_bare(struct wtl_store_reader *,
+			       int (*row)(void *, const struct wtl_stored_window *), void *);
 int wtl_store_each_gap(struct wtl_store_reader *, int (*row)(void *, const struct wtl_stored_gap *),
 		       void *);
 int wtl_store_each_account(struct wtl_store_reader *,

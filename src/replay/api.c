@@ -36,7 +36,8 @@ static int hand_over(const struct wtl_err *err, struct wattle_error *reterr)
 int wattle_recording_open(const char *path, struct wattle_recording **ret_recording,
 			  struct wattle_error *reterr)
 {
-	const struct wtl_history_options options = {.keeps_windows = true};
+	const struct wtl_history_options options = {.keeps_windows = true,
+						    .policy.skips_energies = true};
 	struct wtl_err err = {.code = 0};
 	struct wattle_recording *recording;
 	int rc;

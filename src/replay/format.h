@@ -132,7 +132,10 @@ struct wtl_device_value {
 
 /* ---- Facts ---- */
 
-#define WTL_FACT_VERSION    "wattle" /* that wrote it */
+#define WTL_FACT_VERSION    "wattle"	 /* that wrote it */
+#define WTL_FACT_MACHINE_ID "machine-id" /* hashes, 16 digits: wtl_machine_hash() */
+#define WTL_FACT_BOOT_ID    "boot-id"
+#define WTL_FACT_SERIAL	    "channel.%zu.serial" /* of the device that it measures */
 #define WTL_FACT_CPUS	    "cpus"
 #define WTL_FACT_PACKAGES   "packages"
 #define WTL_FACT_CPU_MODEL  "cpu"

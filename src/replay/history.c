@@ -375,7 +375,7 @@ static int read_span(struct wtl_history *history, struct wtl_err *err)
 	history->begin_utc_ns = first.begin_utc_ns;
 	history->end_mono_ns = last.end_mono_ns;
 	/* What is newest may be in a period that has no end yet. The player has read the table. */
-	return wtl_store_each_window(history->reader, stretch, history);
+	return wtl_store_each_window_bare(history->reader, stretch, history);
 }
 
 static int open_all(struct wtl_history *history, const char *path, struct wtl_err *err)

@@ -34,6 +34,7 @@ struct wtl_player_policy {
 	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
 	size_t n_given;
 	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
+	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
 };
 
 /* policy may be NULL. 0, or negative with the reason in err. */

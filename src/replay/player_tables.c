@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "replay/player_state.h"
 
 enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
@@ -27,6 +28,8 @@ static const char *intern_source(struct wtl_player *player, const char *name)
 static int add_channel(void *context, uint32_t i, const struct wtl_channel *channel)
 {
 	struct wtl_player *player = context;
+	char key[WTL_STORE_NAME_SIZE];
+	const char *serial;
 
 	if (i != player->n_channels || i >= WTL_CATALOG_MAX ||
 	    !wtl_player_is_span(channel->update_ns))
@@ -36,6 +39,11 @@ static int add_channel(void *context, uint32_t i, const struct wtl_channel *chan
 		return -ENOMEM;
 	player->channels[i] = *channel;
 	player->channels[i].source = intern_source(player, channel->source);
+	snprintf(key, sizeof(key), WTL_FACT_SERIAL, (size_t)i);
+	serial = wtl_store_get_fact(player->reader, key);
+	if (serial)
+		wtl_text_copy(player->channels[i].serial, sizeof(player->channels[i].serial),
+			      serial);
 	player->n_channels++;
 	return 0;
 }
@@ -224,7 +232,9 @@ int wtl_player_read_tables(struct wtl_player *player, struct wtl_err *err)
 	if (rc == 0)
 		rc = wtl_store_each_consumer(reader, add_consumer, player);
 	if (rc == 0)
-		rc = wtl_store_each_window(reader, add_window, player);
+		rc = player->policy.skips_energies
+			     ? wtl_store_each_window_bare(reader, add_window, player)
+			     : wtl_store_each_window(reader, add_window, player);
 	if (rc == 0)
 		rc = read_gpus(player);
 	if (rc < 0)

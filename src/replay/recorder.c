@@ -40,17 +40,24 @@ static void note_clock_step(struct wtl_recorder *recorder, int64_t mono_ns, int6
 	recorder->has_clocks = true;
 }
 
-static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
+/* CPU time of measuring. The process of a meter that others use does other things: there it is how long samples took. */
+static int64_t own_cpu_ns(const struct wtl_recorder *recorder)
 {
 	struct rusage usage;
 
+	if (recorder->is_late)
+		return recorder->meter->self.tick_sum_ns;
 	getrusage(RUSAGE_SELF, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
+	       (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+}
+
+static void put_second(struct wtl_recorder *recorder, int64_t mono_ns, int64_t utc_ns)
+{
 	put(recorder, WTL_SINGLE_OP, WTL_OP_SECOND);
 	put(recorder, WTL_SINGLE_SECOND_MONO, mono_ns);
 	put(recorder, WTL_SINGLE_SECOND_UTC, utc_ns);
-	put(recorder, WTL_SINGLE_SECOND_CPU,
-	    (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
-		    (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000);
+	put(recorder, WTL_SINGLE_SECOND_CPU, own_cpu_ns(recorder));
 	if (recorder->peak_memory)
 		put(recorder, WTL_SINGLE_SECOND_RSS, (int64_t)recorder->peak_memory());
 }

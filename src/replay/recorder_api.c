@@ -14,6 +14,7 @@
 #include "energy/units.h"
 #include "meter/attached.h"
 #include "meter/meter.h"
+#include "replay/format.h"
 #include "replay/recorder.h"
 
 #define WINDOW "recording"
@@ -115,6 +116,8 @@ static int begin(struct wattle_recorder *own, const char *path,
 		wtl_store_remove(path);
 		return wtl_err_set(err, rc, "record", path, "%s", wattle_strerror(rc));
 	}
+	wtl_recorder_window_fact(own->recorder, WINDOW, WTL_FACT_EXIT_REASON,
+				 "the program recorded itself");
 	if (meter->attached)
 		shift_bills(own);
 	if (options.interval_ns > 0)

@@ -20,11 +20,24 @@ static void fact_number(struct wtl_recorder *recorder, const char *key, uint64_t
 	wtl_store_fact(recorder->writer, key, text);
 }
 
+/* Nothing for what is not known. */
+static void fact_hash(struct wtl_recorder *recorder, const char *key, uint64_t hash)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%016" PRIx64, hash);
+	if (hash)
+		wtl_store_fact(recorder->writer, key, text);
+}
+
 static void write_machine(struct wtl_recorder *recorder)
 {
 	const struct wtl_machine *machine = &recorder->meter->machine;
 
 	wtl_store_fact(recorder->writer, WTL_FACT_VERSION, wattle_version());
+	fact_hash(recorder, WTL_FACT_MACHINE_ID, machine->id);
+	fact_hash(recorder, WTL_FACT_BOOT_ID,
+		  wtl_machine_hash(recorder->meter->env.io, "/proc/sys/kernel/random/boot_id"));
 	wtl_store_fact(recorder->writer, WTL_FACT_CPU_MODEL, machine->cpu_model);
 	wtl_store_fact(recorder->writer, WTL_FACT_VENDOR, machine->vendor);
 	wtl_store_fact(recorder->writer, WTL_FACT_PRODUCT, machine->product);
@@ -102,12 +115,26 @@ static void write_gpu_users(struct wtl_recorder *recorder)
 	}
 }
 
+static void write_serials(struct wtl_recorder *recorder)
+{
+	const struct wtl_catalog *catalog = &recorder->meter->catalog;
+
+	for (size_t i = 0; i < catalog->n_channels; i++) {
+		char key[WTL_STORE_NAME_SIZE];
+
+		snprintf(key, sizeof(key), WTL_FACT_SERIAL, i);
+		if (catalog->channels[i].serial[0])
+			wtl_store_fact(recorder->writer, key, catalog->channels[i].serial);
+	}
+}
+
 int wtl_recorder_write_start(struct wtl_recorder *recorder)
 {
 	const struct wtl_catalog *catalog = &recorder->meter->catalog;
 	int rc = 0;
 
 	write_machine(recorder);
+	write_serials(recorder);
 	write_gpu_users(recorder);
 	for (size_t i = 0; rc == 0 && i < catalog->n_misses; i++)
 		rc = wtl_store_miss(recorder->writer, (uint32_t)i, &catalog->misses[i]);

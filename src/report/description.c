@@ -160,7 +160,6 @@ void wtl_describe_carbon(const struct wtl_report_place *place, const struct watt
 {
 	struct wtl_report_carbon *carbon = ret_carbon;
 	const uint64_t mg_per_kwh = place->carbon.intensity_mg_per_kwh;
-	double energy_ug, intensity_ug;
 
 	memset(carbon, 0, sizeof(*carbon));
 	carbon->carbon = place->carbon;
@@ -171,10 +170,9 @@ void wtl_describe_carbon(const struct wtl_report_place *place, const struct watt
 	carbon->emitted_ug = wattle_carbon_ug(&place->carbon, total->energy_uj);
 	carbon->emitted_rest_ng =
 		wtl_carbon_rest_ng((unsigned __int128)total->energy_uj * mg_per_kwh);
-	/* From the energy's own ±: an energy of 0 has one too. */
-	energy_ug = (double)total->uncertainty_uj * (double)mg_per_kwh / 3.6e9;
-	intensity_ug = 2.0 * place->carbon.uncertainty_ppm / 1e6 * (double)carbon->emitted_ug;
-	wtl_describe_carbon_uncertainty(carbon, hypot(energy_ug, intensity_ug));
+	wtl_describe_carbon_uncertainty(
+		carbon, wattle_carbon_uncertainty_ug(&place->carbon, total->energy_uj,
+						     total->uncertainty_uj));
 }
 
 void wtl_describe_emission(const struct wtl_report_place *place, const char *file,

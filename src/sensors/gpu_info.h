@@ -34,7 +34,7 @@ enum {
 /*
  * Finds the GPUs, wakes none, and reads their identity. Hardware that is not there or does not answer
  * is no error: the reader then has fewer GPUs, or rows whose status says what is wrong. 0 or -ENOMEM.
- * `options` (nvml_path, machine) is read during the call only; the env's io must outlive the reader.
+ * `options` (nvml_path, left_out, machine) is read during the call only; the env's io must outlive the reader.
  */
 int wtl_gpu_reader_new(const struct wtl_env *env, const struct wtl_source_options *options,
 		       struct wtl_gpu_reader **ret_reader, struct wtl_err *err);

@@ -46,6 +46,7 @@ static struct wtl_gpu *add_row(struct wtl_gpus_nvml *nvml, struct wtl_gpu_list *
 		return NULL;
 	own = &nvml->gpus[nvml->n_gpus++];
 	*own = (struct wtl_gpu_nvml_gpu){.row = list->n - 1, .index = -1};
+	gpu->is_left_out = wtl_gpu_set_has(&nvml->left_out, list->n_domains);
 	wtl_gpu_list_name(list, gpu);
 	if (pci) {
 		wtl_text_copy(own->bus_id, sizeof(own->bus_id), pci->id);
@@ -115,7 +116,8 @@ struct finding {
 	struct wtl_gpu_list *list;
 	struct wtl_nvml_pci_gpu pci[WTL_GPUS_MAX];
 	bool has_row[WTL_GPUS_MAX];
-	size_t n_pci, n_asleep, n_foreign, n_nameless;
+	size_t n_pci, n_asleep, n_nameless;
+	size_t n_silent; /* those that are not asked anything: asleep, foreign or left out */
 	bool is_container, is_bus_known;
 };
 
@@ -160,15 +162,16 @@ static int add_by_index(struct finding *finding, uint32_t index)
 {
 	struct wtl_gpus_nvml *nvml = finding->nvml;
 	uint64_t handle = 0;
-	int code = handle_by_index(nvml, index, &handle);
 	struct wtl_gpu *gpu = add_row(nvml, finding->list, NULL);
 	struct wtl_gpu_nvml_gpu *own;
 	struct wtl_nvml_pci_gpu *pci;
+	int code;
 
 	if (!gpu)
 		return -ENOMEM;
 	own = &nvml->gpus[nvml->n_gpus - 1];
 	own->index = (int)index;
+	code = gpu->is_left_out ? WTL_NVML_GPU_NOT_FOUND : handle_by_index(nvml, index, &handle);
 	if (code != WTL_NVML_OK) {
 		fail(gpu, code);
 		finding->n_nameless++;
@@ -196,6 +199,8 @@ static int add_from_bus(struct finding *finding, size_t i, int code)
 	if (!gpu)
 		return -ENOMEM;
 	finding->has_row[i] = true;
+	if (gpu->is_left_out)
+		return 0;
 	own = &finding->nvml->gpus[finding->nvml->n_gpus - 1];
 	if (wtl_nvml_pci_is_foreign(pci)) {
 		own->is_foreign = true;
@@ -272,6 +277,13 @@ static int start(struct wtl_gpus_nvml *nvml)
 	return code;
 }
 
+/* There is no GPU that NVML is to be asked about. */
+static bool is_silent(const struct finding *finding)
+{
+	return finding->nvml->left_out.has_all ||
+	       (finding->n_pci && finding->n_silent == finding->n_pci);
+}
+
 static int add_all(struct finding *finding)
 {
 	struct wtl_gpus_nvml *nvml = finding->nvml;
@@ -279,7 +291,7 @@ static int add_all(struct finding *finding)
 	struct wtl_lib_arg args[] = {{.memory = &count, .size = sizeof(count)}};
 	int code, rc = 0;
 
-	if (finding->n_pci && finding->n_asleep + finding->n_foreign == finding->n_pci)
+	if (is_silent(finding))
 		return add_bus(finding, WTL_NVML_OK); /* nothing is loaded */
 	code = start(nvml);
 	if (code == WTL_NVML_OK && !finding->n_asleep)
@@ -296,6 +308,21 @@ static int add_all(struct finding *finding)
 	for (uint32_t i = 0; i < count && i < WTL_GPUS_MAX && rc == 0; i++)
 		rc = add_by_index(finding, i);
 	return rc < 0 ? rc : add_rest(finding);
+}
+
+static void count_pci(struct finding *finding)
+{
+	unsigned number = 0;
+
+	for (size_t i = 0; i < finding->n_pci; i++) {
+		const struct wtl_nvml_pci_gpu *pci = &finding->pci[i];
+		bool is_foreign = wtl_nvml_pci_is_foreign(pci);
+
+		finding->n_asleep += pci->asleep && !is_foreign;
+		finding->n_silent += pci->asleep || is_foreign ||
+				     wtl_gpu_set_has(&finding->nvml->left_out, number);
+		number += !is_foreign;
+	}
 }
 
 static int gpu_nvml_open(void *state, const struct wtl_env *env,
@@ -317,6 +344,7 @@ static int gpu_nvml_open(void *state, const struct wtl_env *env,
 		if (!nvml->path)
 			return -ENOMEM;
 	}
+	nvml->left_out = options->left_out;
 	nvml->pids_are_ours = wtl_nvml_pids_are_ours(env->io);
 	finding = calloc(1, sizeof(*finding));
 	if (!finding)
@@ -326,11 +354,7 @@ static int gpu_nvml_open(void *state, const struct wtl_env *env,
 	finding->is_container = options->machine->is_container;
 	n = wtl_nvml_pci_gpus(env->io, finding->pci, WTL_GPUS_MAX, &finding->is_bus_known);
 	finding->n_pci = n > 0 ? (size_t)n : 0;
-	for (size_t i = 0; i < finding->n_pci; i++) {
-		finding->n_foreign += wtl_nvml_pci_is_foreign(&finding->pci[i]);
-		finding->n_asleep +=
-			finding->pci[i].asleep && !wtl_nvml_pci_is_foreign(&finding->pci[i]);
-	}
+	count_pci(finding);
 	rc = n == -ENOMEM ? n : add_all(finding);
 	free(finding);
 	return rc;
@@ -465,7 +489,7 @@ static void read_gpu(struct wtl_gpus_nvml *nvml, struct wtl_gpu_nvml_gpu *own, u
 	int64_t now_ns = wtl_io_mono_ns(nvml->io);
 	int code;
 
-	if (own->is_foreign)
+	if (own->is_foreign || gpu->is_left_out)
 		return;
 	if (own->is_on_bus && wtl_nvml_pci_asleep(nvml->io, own->bus_id)) {
 		fall_asleep(gpu);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "energy/catalog.h"
 #include "energy/gpu.h"
 #include "energy/units.h"
 #include "gpu/library.h"
@@ -55,6 +56,7 @@ struct wtl_gpus_nvml {
 	char *path_copy;
 	struct wtl_gpu_nvml_gpu *gpus;
 	size_t n_gpus;
+	struct wtl_gpu_set left_out;
 	bool pids_are_ours;
 	int64_t start_ns; /* not to be started before */
 	char cuda[16], version[80];

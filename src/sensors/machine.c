@@ -371,12 +371,11 @@ static int perf_paranoid(struct wtl_io *io)
 	return (int)level;
 }
 
-/* The id itself is to be kept secret, says machine-id(5). */
-static uint64_t machine_id(struct wtl_io *io)
+uint64_t wtl_machine_hash(struct wtl_io *io, const char *path)
 {
 	char text[64] = "";
 
-	if (wtl_io_read_line(io, "/etc/machine-id", text, sizeof(text)) < 0 || !text[0])
+	if (wtl_io_read_line(io, path, text, sizeof(text)) < 0 || !text[0])
 		return 0;
 	return wtl_hash_more(WTL_HASH_START, text, strlen(text));
 }
@@ -389,7 +388,7 @@ int wtl_machine_read(struct wtl_io *io, struct wtl_machine *ret_machine)
 	if (rc < 0)
 		return rc;
 	product_read(io, &machine);
-	machine.id = machine_id(io);
+	machine.id = wtl_machine_hash(io, "/etc/machine-id");
 	machine.is_container = is_container(io);
 	wtl_io_read_line(io, "/proc/sys/kernel/osrelease", machine.kernel, sizeof(machine.kernel));
 	machine.memory_bytes = memory_bytes(io);

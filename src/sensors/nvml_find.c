@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "gpu/pci.h"
+#include "gpu/visible.h"
 
 struct finding {
 	struct wtl_nvml *nvml;
@@ -27,8 +28,14 @@ struct finding {
 	size_t n_asleep; /* of those that are NVIDIA's driver's */
 	size_t n_foreign;
 	unsigned number;     /* of the next GPU */
-	unsigned n_nameless; /* GPUs that NVML counts but does not give a handle for */
+	unsigned n_nameless; /* GPUs that NVML counts, without a handle: refused or left out */
+	const char *list;    /* of those that are wanted, or NULL: all */
+	enum wtl_gpu_visible visible[WTL_NVML_GPUS_MAX]; /* by their index, if there is a list */
+	struct wtl_gpu_names names;
 };
+
+/* No index: the GPU is not NVML's, so that no list can name it. */
+#define NO_INDEX SIZE_MAX
 
 /* ---- The PCI bus ---- */
 
@@ -60,6 +67,62 @@ static void mark_found(struct finding *finding, const char *bus_id)
 			finding->is_found[i] = true;
 }
 
+/* ---- Those that are wanted ---- */
+
+/* Chooses among n GPUs, by what is known of their names. */
+static void choose(struct finding *finding, size_t n)
+{
+	const struct wtl_log *log = finding->nvml->log;
+	const char *bad;
+
+	if (!finding->list)
+		return;
+	bad = wtl_gpu_list_apply(finding->list, &finding->names, finding->visible, n);
+	if (bad)
+		wtl_log_line(log, WTL_LOG_WARNING,
+			     "the list of GPUs ends before '%.*s', which names no GPU here",
+			     (int)strcspn(bad, ","), bad);
+	for (unsigned i = 0; i < n; i++)
+		if (finding->visible[i] == WTL_GPU_VISIBLE_BY_MIG)
+			wtl_log_line(log, WTL_LOG_INFO,
+				     "gpu-%u is measured as a whole: its MIG devices have no "
+				     "counters of their own",
+				     finding->number + i);
+		else if (finding->visible[i] == WTL_GPU_VISIBLE_PERHAPS)
+			wtl_log_line(log, WTL_LOG_INFO,
+				     "gpu-%u is measured: its UUID is not known, and may be one "
+				     "of those in the list of GPUs",
+				     finding->number + i);
+}
+
+/* The list chooses none, whatever GPUs there are. */
+static bool wants_none(struct finding *finding)
+{
+	if (!finding->list)
+		return false;
+	wtl_gpu_list_apply(finding->list, &finding->names, finding->visible, WTL_NVML_GPUS_MAX);
+	for (size_t i = 0; i < WTL_NVML_GPUS_MAX; i++)
+		if (finding->visible[i] != WTL_GPU_HIDDEN)
+			return false;
+	return true;
+}
+
+/* A GPU that is not wanted keeps its number, and nothing else. */
+static bool is_left_out(struct finding *finding, size_t index)
+{
+	if (!finding->list ||
+	    (index < WTL_NVML_GPUS_MAX && finding->visible[index] != WTL_GPU_HIDDEN))
+		return false;
+	wtl_gpu_set_add(&finding->catalog->left_out, finding->number++);
+	return true;
+}
+
+static int read_names(struct finding *finding, uint64_t handle, size_t index)
+{
+	return wtl_gpu_names_read(&finding->names, &finding->nvml->lib, handle, index,
+				  wtl_gpu_list_has_migs(finding->list));
+}
+
 /* ---- Misses ---- */
 
 static int miss_gpu(struct finding *finding, enum wattle_status status, const char *remedy,
@@ -89,13 +152,18 @@ static int miss_foreign(struct finding *finding, const struct wtl_nvml_pci_gpu *
 static int miss_all(struct finding *finding, enum wattle_status status, const char *reason,
 		    const char *remedy)
 {
+	size_t index = 0;
 	int rc = 0;
 
+	choose(finding, finding->n_pci - finding->n_foreign);
 	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
 		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
+		bool is_foreign = wtl_nvml_pci_is_foreign(gpu);
 		char text[200];
 
-		if (wtl_nvml_pci_is_foreign(gpu)) {
+		if (is_left_out(finding, is_foreign ? NO_INDEX : index++))
+			continue;
+		if (is_foreign) {
 			rc = miss_foreign(finding, gpu);
 		} else {
 			snprintf(text, sizeof(text), "the NVIDIA GPU at %s: %s", gpu->id, reason);
@@ -235,26 +303,51 @@ static int take(struct finding *finding, uint64_t handle, const char *bus_id)
 	return wtl_nvml_probe(nvml, gpu, finding->number++, finding->catalog);
 }
 
+static int handle_by_index(struct wtl_nvml *nvml, uint32_t index, uint64_t *ret_handle)
+{
+	struct wtl_lib_arg args[] = {
+		{.word = index},
+		{.memory = ret_handle, .size = sizeof(*ret_handle)},
+	};
+	int code = wtl_nvml_call(&nvml->lib, WTL_NVML_BY_INDEX, args);
+
+	return code == WTL_NVML_OK && !*ret_handle ? WTL_NVML_GPU_NOT_FOUND : code;
+}
+
+/* Names are asked for where the list has any: else those left out are not touched at all. */
+static int choose_by_index(struct finding *finding, uint32_t count)
+{
+	bool has_uuids = finding->list && wtl_gpu_list_has_uuids(finding->list);
+	int rc = 0;
+
+	for (uint32_t i = 0; i < count && has_uuids && rc == 0; i++) {
+		uint64_t handle = 0;
+
+		if (handle_by_index(finding->nvml, i, &handle) == WTL_NVML_OK)
+			rc = read_names(finding, handle, i);
+	}
+	choose(finding, count);
+	return rc;
+}
+
 static int find_by_index(struct finding *finding, uint32_t count)
 {
-	struct wtl_nvml *nvml = finding->nvml;
-	int rc = 0;
+	int rc = choose_by_index(finding, count);
 
 	for (uint32_t i = 0; i < count && rc == 0; i++) {
 		uint64_t handle = 0;
-		struct wtl_lib_arg args[] = {
-			{.word = i},
-			{.memory = &handle, .size = sizeof(handle)},
-		};
-		int code = wtl_nvml_call(&nvml->lib, WTL_NVML_BY_INDEX, args);
 		char reason[200];
+		int code;
 
-		if (code == WTL_NVML_OK && handle) {
+		if (is_left_out(finding, i)) {
+			finding->n_nameless++;
+			continue;
+		}
+		code = handle_by_index(finding->nvml, i, &handle);
+		if (code == WTL_NVML_OK) {
 			rc = take(finding, handle, NULL);
 			continue;
 		}
-		if (code == WTL_NVML_OK)
-			code = WTL_NVML_GPU_NOT_FOUND;
 		finding->n_nameless++;
 		snprintf(reason, sizeof(reason), "NVIDIA GPU with index %u: %s", i,
 			 wtl_nvml_reason(code));
@@ -263,9 +356,33 @@ static int find_by_index(struct finding *finding, uint32_t count)
 	return rc;
 }
 
+/* Those that sleep are not asked for their names. */
+static int choose_by_bus_id(struct finding *finding)
+{
+	bool has_uuids = finding->list && wtl_gpu_list_has_uuids(finding->list);
+	size_t index = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
+		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
+		uint64_t handle = 0;
+
+		if (wtl_nvml_pci_is_foreign(gpu))
+			continue;
+		if (has_uuids && !gpu->asleep &&
+		    wtl_nvml_handle_by_text(&finding->nvml->lib, WTL_NVML_BY_BUS_ID, gpu->id,
+					    &handle) == WTL_NVML_OK)
+			rc = read_names(finding, handle, index);
+		index++;
+	}
+	choose(finding, index);
+	return rc;
+}
+
 static int find_by_bus_id(struct finding *finding)
 {
-	int rc = 0;
+	int rc = choose_by_bus_id(finding);
+	size_t index = 0;
 
 	for (size_t i = 0; i < finding->n_pci && rc == 0; i++) {
 		const struct wtl_nvml_pci_gpu *gpu = &finding->pci[i];
@@ -279,6 +396,8 @@ static int find_by_bus_id(struct finding *finding)
 			finding->is_found[i] = false;
 			continue;
 		}
+		if (is_left_out(finding, index++))
+			continue;
 		if (gpu->asleep) {
 			rc = take_asleep(finding, gpu);
 			continue;
@@ -308,7 +427,8 @@ static int find_rest(struct finding *finding)
 		if (finding->is_found[i])
 			continue;
 		if (wtl_nvml_pci_is_foreign(gpu)) {
-			rc = miss_foreign(finding, gpu);
+			if (!is_left_out(finding, NO_INDEX))
+				rc = miss_foreign(finding, gpu);
 			continue;
 		}
 		if (finding->n_nameless) {
@@ -316,6 +436,8 @@ static int find_rest(struct finding *finding)
 			continue;
 		}
 		if (finding->is_container) /* the host's, and none of this container's business */
+			continue;
+		if (is_left_out(finding, NO_INDEX))
 			continue;
 		snprintf(reason, sizeof(reason), "NVML does not know the NVIDIA GPU at %s",
 			 gpu->id);
@@ -366,6 +488,13 @@ static int find(struct finding *finding, const char *path)
 
 	if (rc < 0)
 		return rc;
+	if (wants_none(finding)) {
+		choose(finding, 0);
+		for (size_t i = 0; i < finding->n_pci; i++)
+			is_left_out(finding, NO_INDEX);
+		finding->catalog->left_out.has_all = true;
+		return 0;
+	}
 	if (path && !path[0])
 		return miss_all(finding, WATTLE_STATUS_ABSENT, "NVML is switched off by request",
 				"");
@@ -381,7 +510,11 @@ int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *option
 		  struct wtl_catalog *catalog)
 {
 	struct finding finding = {
-		.nvml = nvml, .catalog = catalog, .is_container = options->machine->is_container};
+		.nvml = nvml,
+		.catalog = catalog,
+		.is_container = options->machine->is_container,
+		.list = options->gpus,
+	};
 	int rc;
 
 	finding.number = wtl_catalog_count(catalog, WATTLE_KIND_GPU);
@@ -391,6 +524,7 @@ int wtl_nvml_find(struct wtl_nvml *nvml, const struct wtl_source_options *option
 			return -ENOMEM;
 	}
 	rc = find(&finding, options->nvml_path);
+	wtl_gpu_names_done(&finding.names);
 	free(finding.pci);
 	return rc;
 }

@@ -28,6 +28,10 @@ struct wtl_machine {
 	uint64_t capabilities; /* effective set of this process; 0 may also mean not known */
 };
 
+/* A hash of a line that names the machine, such as /etc/machine-id: the id itself is to be kept secret, says
+ * machine-id(5). 0: it is not there. */
+uint64_t wtl_machine_hash(struct wtl_io *io, const char *path);
+
 /* Reads them. Only -ENOMEM is an error; what is not there is not known. */
 int wtl_machine_read(struct wtl_io *io, struct wtl_machine *ret_machine);
 
@@ -38,6 +42,8 @@ int wtl_machine_read(struct wtl_io *io, struct wtl_machine *ret_machine);
  */
 struct wtl_source_options {
 	const char *nvml_path;		   /* NULL: by the loader's rules; "": none */
+	const char *gpus;		   /* as in struct wattle_options: for what finds domains */
+	struct wtl_gpu_set left_out;	   /* by that: for what reads GPUs beside their domains */
 	const struct wtl_machine *machine; /* where all this happens; read once for all sources */
 };
 

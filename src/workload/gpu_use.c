@@ -134,7 +134,7 @@ int wtl_gpu_use_new(const struct wtl_env *env, const char *nvml_path, const stru
 			rc = -ENOMEM;
 	}
 	for (size_t i = 0; i < n_gpus && rc == 0; i++)
-		if (gpus[i].domain[0])
+		if (gpus[i].domain[0] && !gpus[i].is_left_out)
 			rc = add(use, &gpus[i]);
 	if (rc < 0) {
 		wtl_gpu_use_free(use);

@@ -57,6 +57,28 @@ def test_counters_of_two_gpus(gpus):
         agrees(line, watts, 0.02)
 
 
+def names(report):
+    return [line["name"] for line in report["domains"] if line["name"].startswith("gpu")]
+
+
+def test_only_some_gpus(gpus, tmp_path):
+    """The other one, which would only give errors, is in nothing: no total, no tape, no recording."""
+    machine = gpus(text=TWO.format(first="answer * 999"))
+    tape, file = tmp_path / "t.tape", tmp_path / "a.wattle"
+    report = measure(machine, "--gpus", "1", "--tape-record", tape)
+    assert names(report) == ["gpu-1"]
+    agrees(domain(report, "gpu-1"), 200, 0.02)
+    replayed = run_wattle("run", "--tape", tape, "-f", "json").json
+    assert (names(replayed), replayed["total"]) == (["gpu-1"], report["total"])
+    assert names(measure(machine, "--gpus", "", seconds="0.1")) == []
+    unknown = machine.run(*NOTHING, "--gpus", "1,7,0", "-f", "json", "--", "true")
+    assert names(unknown.json) == ["gpu-1"]
+    assert "the list of GPUs ends before '7', which names no GPU here" in unknown.err
+    kept = machine.run(*NOTHING, "--gpus", "1", "--record", file, "--", "true")
+    if "built without recordings" not in kept.err:
+        assert names(run_wattle("report", file, "-f", "json").json) == ["gpu-1"]
+
+
 def test_a_lost_gpu_is_a_marked_gap_and_the_other_goes_on(gpus):
     report = measure(gpus(text=TWO.format(first="lost from 0.5 until -")), "-i", "20", seconds="1.2")
     lost, other = domain(report, "gpu-0"), domain(report, "gpu-1")

@@ -31,6 +31,7 @@ SHARED = {
     "tape": FREE,
     "tape-record": FREE,
     "nvml": FREE,
+    "gpus": FREE,
     "fault": "OP:N",
 }
 

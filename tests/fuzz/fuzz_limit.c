@@ -6,8 +6,9 @@
 
 #include "commands/limit/limit.h"
 #include "commands/query/query.h"
+#include "gpu/visible.h"
 
-/* What wattle limit keeps on the disk, and lists of GPUs as a user types them. */
+/* What wattle limit keeps on the disk, and lists of GPUs as a user types them, or as in CUDA_VISIBLE_DEVICES. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -51,9 +52,31 @@ static void choose(const char *text, size_t size)
 	free(ids);
 }
 
+static void apply(const char *text, size_t size)
+{
+	static struct wtl_gpu_name at[] = {
+		{0, "GPU-10"}, {0, "MIG-1"}, {0, "MIG-2"}, {1, "GPU-1"}, {1, ""}};
+	const struct wtl_gpu_names names = {.at = at, .n = 5};
+	enum wtl_gpu_visible visible[3];
+	char *list = strndup(text, size);
+	const char *bad;
+
+	check(list != NULL);
+	bad = wtl_gpu_list_apply(list, &names, visible, 3);
+	check(!bad || (bad > list && bad < list + strlen(list)) || bad == list);
+	for (int i = 0; i < 3; i++)
+		check(visible[i] <= WTL_GPU_VISIBLE_PERHAPS);
+	/* Without any that could be asked for, no more GPUs are known than before. */
+	bad = wtl_gpu_list_apply(list, &(struct wtl_gpu_names){.n = 0}, visible, 3);
+	for (int i = 0; i < 3; i++)
+		check(visible[i] != WTL_GPU_VISIBLE_BY_MIG);
+	free(list);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	parse_hold((const char *)data, size);
 	choose((const char *)data, size);
+	apply((const char *)data, size);
 	return 0;
 }

@@ -200,6 +200,12 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 	EACH(windows, n_windows, row(context, one));
 }
 
+int wtl_store_each_window_bare(struct wtl_store_reader *reader,
+			       int (*row)(void *, const struct wtl_stored_window *), void *context)
+{
+	return wtl_store_each_window(reader, row, context);
+}
+
 int wtl_store_each_account(struct wtl_store_reader *reader,
 			   int (*row)(void *, const struct wtl_stored_account *), void *context)
 {

@@ -107,13 +107,24 @@ void nv_prepare(struct nv *nv, const char *script)
 	setenv("WATTLE_FAKE_NVML", path, 1);
 }
 
+static void nv_say(void *context, enum wtl_log_level level, const char *text)
+{
+	struct nv *nv = context;
+	size_t len = strlen(nv->said);
+
+	if (level != WTL_LOG_DEBUG)
+		snprintf(nv->said + len, sizeof(nv->said) - len, "%d %s\n", (int)level, text);
+}
+
 int nv_open(struct nv *nv, const char *nvml_path)
 {
 	struct wtl_machine machine;
-	const struct wtl_source_options options = {.nvml_path = nvml_path, .machine = &machine};
-	const struct wtl_env env = {.io = &nv->bench.io};
+	const struct wtl_source_options options = {
+		.nvml_path = nvml_path, .gpus = nv->gpus, .machine = &machine};
+	const struct wtl_env env = {.io = &nv->bench.io, .log = &nv->log};
 	struct bench *bench = &nv->bench;
 
+	nv->log = (struct wtl_log){.line = nv_say, .context = nv};
 	assert_int_equal(wtl_machine_read(&bench->io, &machine), 0);
 	bench->ops = &wtl_source_nvml;
 	bench->state = calloc(1, bench->ops->state_size);

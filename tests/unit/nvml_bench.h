@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "source_bench.h"
 
 #define S(x) ((int64_t)((x)*1e9 + 0.5))
@@ -24,6 +25,9 @@ struct nv {
 	bool faulty; /* calls fail on the way, the one that shuts down too */
 	void *fake;  /* a reference of our own, for the counts of calls */
 	unsigned lib_opens, lib_closes;
+	const char *gpus; /* the option, before nv_open() */
+	struct wtl_log log;
+	char said[1024]; /* by it: a line each, which begins with the level's number */
 	int (*twist)(struct nv *nv, size_t function, struct wtl_lib_arg args[], int *answer);
 	unsigned long (*calls)(const char *function);
 	unsigned long (*touched)(unsigned gpu);

@@ -12,7 +12,11 @@
 void reading_open(struct reading *reading, const char *path)
 {
 	struct wtl_machine machine;
-	const struct wtl_source_options options = {.nvml_path = path, .machine = &machine};
+	const struct wtl_source_options options = {
+		.nvml_path = path,
+		.left_out = reading->nv.bench.catalog.left_out,
+		.machine = &machine,
+	};
 	const struct wtl_env env = {.io = &reading->nv.bench.io};
 	struct wtl_err err = {0};
 

@@ -358,11 +358,14 @@ static void test_carbon(void **state)
 	assert_true(world.uncertainty_ppm > 0);
 	assert_return_code(wattle_carbon_find("FRA", &france), 0);
 	assert_true(france.intensity_mg_per_kwh < world.intensity_mg_per_kwh / 4);
+	assert_string_equal(france.place, "France");
+	assert_string_equal(world.place, "World");
 	assert_return_code(wattle_carbon_find("gcp:europe-west9", &cloud), 0);
 	assert_true(cloud.intensity_mg_per_kwh < 100000);
 	assert_return_code(wattle_carbon_find("475.5", &number), 0);
 	assert_int_equal(number.intensity_mg_per_kwh, 475500);
 	assert_int_equal(number.year, 0);
+	assert_string_equal(number.place, "");
 	assert_int_equal(wattle_carbon_find("XYZ", &untouched), -ENOENT);
 	assert_int_equal(wattle_carbon_find("gcp:moon-east1", &untouched), -ENOENT);
 	assert_int_equal(wattle_carbon_find("", &untouched), -EINVAL);
@@ -375,6 +378,30 @@ static void test_carbon(void **state)
 	assert_true(wattle_carbon_ug(&number, UINT64_MAX) > UINT64_C(1000000000000000));
 	number.intensity_mg_per_kwh = UINT64_C(1) << 33;
 	assert_true(wattle_carbon_ug(&number, UINT64_C(3600000000000)) >= UINT64_C(4294967295000));
+	/* 1 kWh ± 6 % at 500 g/kWh ± 4 % (standard): 30 g and 40 g. */
+	number.intensity_mg_per_kwh = 500000;
+	number.uncertainty_ppm = 40000;
+	assert_float_equal(wattle_carbon_uncertainty_ug(&number, UINT64_C(3600000000000),
+							UINT64_C(216000000000)),
+			   50e6, 1.0);
+}
+
+/* Of 1, 2, 3, 4: t = 3.182 at three degrees of freedom. */
+static void test_mean(void **state)
+{
+	const double values[] = {1, 2, 3, 4};
+	struct wattle_mean mean = {.size = sizeof(mean)};
+
+	(void)state;
+	assert_return_code(wattle_mean_of(values, 4, &mean), 0);
+	assert_int_equal(mean.n, 4);
+	assert_float_equal(mean.mean, 2.5, 1e-9);
+	assert_float_equal(mean.sd, 1.290994, 1e-6);
+	assert_float_equal(mean.ci95, 2.054, 1e-3);
+	assert_return_code(wattle_mean_of(values, 1, &mean), 0);
+	assert_float_equal(mean.ci95, 0.0, 0.0);
+	assert_int_equal(wattle_mean_of(values, 0, &mean), -EINVAL);
+	assert_int_equal(wattle_mean_of(values, 4, NULL), -EINVAL);
 }
 
 int main(void)
@@ -386,7 +413,7 @@ int main(void)
 		cmocka_unit_test(test_this_machine),  cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_two_meters),    cmocka_unit_test(test_sampler),
 		cmocka_unit_test(test_sampler_stops), cmocka_unit_test(test_log),
-		cmocka_unit_test(test_carbon),
+		cmocka_unit_test(test_carbon),	      cmocka_unit_test(test_mean),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

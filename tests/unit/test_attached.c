@@ -400,6 +400,38 @@ static void test_shares(void **state)
 	finish(&m);
 }
 
+/* A set's part of a window, and the window, by the sample that ends it. */
+static void test_set_ends_a_window(void **state)
+{
+	static struct machine m; /* large */
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_energy energies[DOMAINS] = {{.size = sizeof(energies[0])}};
+	struct wattle_share shares[DOMAINS] = {{.size = sizeof(shares[0])}};
+	struct wattle_use use = {.size = sizeof(use), .total.size = sizeof(use.total)};
+	struct wattle_set *a;
+
+	(void)state;
+	start(&m);
+	reopen(&m);
+	assert_return_code(wattle_window_begin(m.bench.meter, "earlier"), 0);
+	assert_return_code(wattle_set_open(m.bench.meter, WATTLE_SET_PID, m.a, NULL, &a, NULL), 0);
+	assert_return_code(wattle_window_begin_with(m.bench.meter, "w", WATTLE_WINDOW_EXACT), 0);
+	pass(&m, S, 600 * MS, 200 * MS);
+	assert_return_code(wattle_set_end(a, "w", &window, energies, &use, shares, DOMAINS), 0);
+	assert_int_equal(use.cpu_ns, 600 * MS);
+	assert_int_equal(use.flags, 0);
+	assert_int_equal(window.duration_ns, S);
+	assert_int_equal(energies[PACKAGE].energy_uj, 20000000);
+	assert_int_equal(shares[PACKAGE].full_uj, 15000000);
+	assert_int_equal(use.total.full_uj, shares[PACKAGE].full_uj + shares[DRAM].full_uj);
+	assert_int_equal(wattle_set_end(a, "w", NULL, NULL, &use, NULL, 0), -WATTLE_E_NO_WINDOW);
+	assert_int_equal(wattle_set_end(a, "earlier", NULL, NULL, &use, NULL, 0), -ENODATA);
+	assert_return_code(wattle_window_end(m.bench.meter, "earlier", NULL, NULL, 0), 0);
+	use.size = 0;
+	assert_int_equal(wattle_set_end(a, "w", NULL, NULL, &use, NULL, 0), -EINVAL);
+	finish(&m);
+}
+
 /* ---- Whole lives, on machines that tell more or less ---- */
 
 static void print_list(FILE *out, const struct wattle_consumers *list)
@@ -1040,15 +1072,11 @@ static void test_no_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_lives),
-		cmocka_unit_test(test_idle_is_kept),
-		cmocka_unit_test(test_idle_files),
-		cmocka_unit_test(test_idle_cannot_be_kept),
-		cmocka_unit_test(test_session),
-		cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_no_memory_for_gpus),
+		cmocka_unit_test(test_shares),	   cmocka_unit_test(test_set_ends_a_window),
+		cmocka_unit_test(test_lives),	   cmocka_unit_test(test_idle_is_kept),
+		cmocka_unit_test(test_idle_files), cmocka_unit_test(test_idle_cannot_be_kept),
+		cmocka_unit_test(test_session),	   cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};
 

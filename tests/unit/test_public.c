@@ -328,9 +328,10 @@ static void test_stacks(void **state)
 }
 
 /* A machine of its own, whose GPUs are those of that script; `root` is a template of mkdtemp(). */
-static struct wattle_meter *open_fake(char *root, const char *script)
+static struct wattle_meter *open_chosen(char *root, const char *script, const char *gpus)
 {
-	struct wattle_options options = {.size = sizeof(options), .root = root};
+	struct wattle_options options = {
+		.size = sizeof(options), .root = root, .attribution = gpus != NULL, .gpus = gpus};
 	struct wattle_meter *meter = NULL;
 	char path[128];
 	FILE *file;
@@ -346,6 +347,11 @@ static struct wattle_meter *open_fake(char *root, const char *script)
 	assert_non_null(options.nvml_path);
 	assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
 	return meter;
+}
+
+static struct wattle_meter *open_fake(char *root, const char *script)
+{
+	return open_chosen(root, script, NULL);
 }
 
 static void close_fake(struct wattle_meter *meter, const char *root)
@@ -447,6 +453,59 @@ static void test_gpus(void **state)
 	close_fake(meter, root);
 }
 
+/* Others' GPUs are no part of anything, and are not touched: the first one would answer with rubbish. */
+static void test_chosen_gpus(void **state)
+{
+	static const char script[] = "gpu Fake Zero\n  power 0 const 1\n  answer * 999\n"
+				     "gpu Fake One\n  power 0 const 100\n  uuid GPU-11\n"
+				     "  sensor counter gpu 100\n  process 1 C 100 60 20 0 0\n"
+				     "gpu Fake Two\n  power 0 const 50\n  uuid GPU-12\n"
+				     "  sensor counter gpu 100\n  process 1 C 100 60 20 0 0\n";
+	char root[] = "/tmp/wattle-gpus-XXXXXX";
+	struct wattle_meter *meter = open_chosen(root, script, "2,GPU-12,5,1");
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	struct wattle_gpu gpu = {.size = sizeof(gpu)};
+	struct wattle_window window = {.size = sizeof(window)};
+	struct wattle_energy energies[8] = {{.size = sizeof(energies[0])}};
+	struct wattle_consumers *consumers;
+	uint64_t sum_uj = 0;
+	int two;
+
+	(void)state;
+	assert_int_equal(wattle_meter_find(meter, "gpu-0"), -ENOENT);
+	assert_int_equal(wattle_meter_find(meter, "gpu-1"), -ENOENT);
+	two = wattle_meter_find(meter, "gpu-2");
+	assert_true(two >= 0);
+	assert_return_code(wattle_meter_domain(meter, (size_t)two, &domain), 0);
+	assert_string_equal(domain.device, "Fake Two");
+	assert_string_equal(domain.uuid, "GPU-12");
+	assert_return_code(wattle_window_begin(meter, "w"), 0);
+	usleep(300000);
+	assert_return_code(wattle_window_end(meter, "w", &window, energies, 8), 0);
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		assert_return_code(wattle_meter_domain(meter, i, &domain), 0);
+		sum_uj += domain.in_total && energies[i].has_energy ? energies[i].energy_uj : 0;
+	}
+	assert_int_equal(window.total.energy_uj, sum_uj);
+	assert_in_range(energies[two].energy_uj, 10000000, 100000000);
+	assert_return_code(wattle_meter_consumers(meter, NULL, &consumers, NULL), 0);
+	wattle_consumers_free(consumers);
+	assert_int_equal(count_gpus(meter), 1);
+	assert_return_code(wattle_meter_gpu(meter, 0, &gpu), 0);
+	assert_string_equal(gpu.uuid, "GPU-12");
+	assert_int_equal(gpu.domain, two);
+	assert_int_equal(wattle_meter_gpu(meter, 1, &gpu), -ERANGE);
+	close_fake(meter, root);
+
+	meter = open_chosen(strcpy(root, "/tmp/wattle-gpus-XXXXXX"), script, "");
+	for (size_t i = 0; i < wattle_meter_domains(meter); i++) {
+		assert_return_code(wattle_meter_domain(meter, i, &domain), 0);
+		assert_int_not_equal(domain.kind, WATTLE_KIND_GPU);
+	}
+	assert_int_equal(count_gpus(meter), 0);
+	close_fake(meter, root);
+}
+
 /* They are asked once a second, and the answer before stays. */
 static void test_gpu_is_lost(void **state)
 {
@@ -517,11 +576,11 @@ static void test_gpu_on_a_tape(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_consumers),     cmocka_unit_test(test_sets),
-		cmocka_unit_test(test_errors),	      cmocka_unit_test(test_samples),
-		cmocka_unit_test(test_stacks),	      cmocka_unit_test(test_gpus),
-		cmocka_unit_test(test_gpu_is_lost),   cmocka_unit_test(test_slow_gpu),
-		cmocka_unit_test(test_gpu_on_a_tape),
+		cmocka_unit_test(test_consumers),   cmocka_unit_test(test_sets),
+		cmocka_unit_test(test_errors),	    cmocka_unit_test(test_samples),
+		cmocka_unit_test(test_stacks),	    cmocka_unit_test(test_gpus),
+		cmocka_unit_test(test_chosen_gpus), cmocka_unit_test(test_gpu_is_lost),
+		cmocka_unit_test(test_slow_gpu),    cmocka_unit_test(test_gpu_on_a_tape),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

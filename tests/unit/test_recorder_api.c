@@ -267,6 +267,68 @@ static void test_attribution(void **state)
 	wattle_recording_close(recording);
 }
 
+static void put(const char *name, const char *text)
+{
+	char file[256];
+	FILE *out;
+
+	snprintf(file, sizeof(file), "%s/root/%s", dir, name);
+	out = fopen(file, "w");
+	assert_non_null(out);
+	fputs(text, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+/* By which recordings of several machines, or of one, are told apart. */
+static void test_identity(void **state)
+{
+	char root[160], script[192], command[400], machine[32] = "";
+	const struct wattle_options options = {
+		.size = sizeof(options), .root = root, .nvml_path = getenv("WATTLE_NVML_LIBRARY")};
+	struct wattle_domain domain = {.size = sizeof(domain)};
+	struct wattle_recording *recording;
+	struct wattle_recorder *recorder;
+	struct wattle_meter *meter;
+	const char *boot;
+
+	(void)state;
+	snprintf(root, sizeof(root), "%s/root", dir);
+	snprintf(script, sizeof(script), "%s/script", root);
+	snprintf(command, sizeof(command), "mkdir -p %s/etc %s/proc/sys/kernel/random", root, root);
+	assert_int_equal(system(command), 0);
+	put("etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+	put("script", "gpu Fake\n  uuid GPU-11\n  power 0 const 100\n  sensor counter gpu 20\n");
+	assert_int_equal(setenv("WATTLE_FAKE_NVML", script, 1), 0);
+	for (int times = 0; times < 2; times++) {
+		assert_return_code(wattle_meter_open(&options, &meter, NULL), 0);
+		recorder = record(meter);
+		wattle_meter_tick(meter);
+		end(recorder);
+		wattle_meter_close(meter);
+		recording = play();
+		for (size_t i = 0; i < wattle_recording_domains(recording); i++) {
+			assert_return_code(wattle_recording_domain(recording, i, &domain), 0);
+			if (domain.kind == WATTLE_KIND_GPU)
+				assert_string_equal(domain.uuid, "GPU-11");
+			else
+				assert_null(domain.uuid);
+		}
+		assert_int_equal(strlen(wattle_recording_fact(recording, "machine-id")), 16);
+		if (times)
+			assert_string_equal(wattle_recording_fact(recording, "machine-id"),
+					    machine);
+		snprintf(machine, sizeof(machine), "%s",
+			 wattle_recording_fact(recording, "machine-id"));
+		boot = wattle_recording_fact(recording, "boot-id");
+		assert_int_equal(boot ? strlen(boot) : 0, times ? 16 : 0);
+		assert_true(!boot || strcmp(boot, machine) != 0);
+		wattle_recording_close(recording);
+		unlink(path);
+		put("proc/sys/kernel/random/boot_id", "1b4e28ba-2fa1-11d2-883f-0016d3cca427\n");
+	}
+	unsetenv("WATTLE_FAKE_NVML");
+}
+
 static void test_errors(void **state)
 {
 	struct wattle_meter *meter = open_root(0, 0);
@@ -551,6 +613,7 @@ static void test_fed_channels(void **state)
 		{.size = sizeof(options[0]), .interval_ms = 10},
 		{.size = sizeof(options[0]), .attribution = 1},
 		{.size = sizeof(options[0]), .idle_file = "/"},
+		{.size = sizeof(options[0]), .gpus = ""},
 		{.size = sizeof(options[0]), .max_windows = 1 << 20},
 	};
 	struct wattle_meter *meter = NULL;
@@ -631,6 +694,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_record, remove_recording),
 		cmocka_unit_test_teardown(test_thread, remove_recording),
 		cmocka_unit_test_teardown(test_attribution, remove_recording),
+		cmocka_unit_test_teardown(test_identity, remove_recording),
 		cmocka_unit_test_teardown(test_errors, remove_recording),
 		cmocka_unit_test_teardown(test_full, remove_all),
 		cmocka_unit_test_teardown(test_fed, remove_recording),

@@ -51,9 +51,19 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_repeat, wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
-	wtl_options_jitter, wtl_options_format_all, wtl_options_output,	   wtl_options_terminal,
-	wtl_options_carbon, wtl_options_machine,    wtl_options_general,   NULL,
+	wtl_options_repeat,
+	wtl_options_idle_first,
+	wtl_options_consumers,
+	wtl_options_interval,
+	wtl_options_gpus,
+	wtl_options_jitter,
+	wtl_options_format_all,
+	wtl_options_output,
+	wtl_options_terminal,
+	wtl_options_carbon,
+	wtl_options_machine,
+	wtl_options_general,
+	NULL,
 };
 
 static const struct wtl_option word = {"COMMAND", .kind = WTL_OPTION_LIST,

@@ -87,8 +87,9 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval, wtl_options_jitter,
-	wtl_options_carbon,	wtl_options_machine,   wtl_options_general,  NULL,
+	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
+	wtl_options_gpus,	wtl_options_jitter,    wtl_options_carbon,
+	wtl_options_machine,	wtl_options_general,   NULL,
 };
 
 struct session {

@@ -78,13 +78,8 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_interval,
-	wtl_options_consumers,
-	wtl_options_terminal,
-	wtl_options_carbon,
-	wtl_options_machine,
-	wtl_options_general,
-	NULL,
+	wtl_options_interval, wtl_options_gpus,	   wtl_options_consumers, wtl_options_terminal,
+	wtl_options_carbon,   wtl_options_machine, wtl_options_general,	  NULL,
 };
 
 static void draw(struct wtl_top_session *session, const struct wtl_top_picture *picture)
