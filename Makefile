@@ -11,8 +11,8 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 	git ls-files -o --exclude-standard src include tests examples bench))))
 
 .NOTPARALLEL:
-.PHONY: all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli valgrind fuzz bench bench-peers install format clean deps deps-test
+.PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
+	test-threads test-cli test-python wheel valgrind fuzz bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -35,7 +35,7 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-test: deps-test layers format-check test-gcc test-limits test-nojson test-sanitized test-threads test-cli
+test: deps-test layers format-check test-gcc test-limits test-nojson test-sanitized test-threads test-cli test-python
 
 layers:
 	$(call heading,layers)
@@ -97,18 +97,45 @@ valgrind: test-gcc
 		--wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 		$(filter-out stuck no_alloc below plot,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
 
-test-cli: export WATTLE = $(CURDIR)/build-gcc/wattle
-test-cli: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
-test-cli: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
-test-cli: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
+test-cli test-python: export WATTLE = $(CURDIR)/build-gcc/wattle
+test-cli test-python: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
+test-cli test-python: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
+test-cli test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
 # In memory, where there is some: what is made safe against a power cut again and again is slow on a disk.
-test-cli: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
+test-cli test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 test-cli: test-gcc
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
 	$(PYTHON) -B -m pytest -q -p no:cacheprovider -n 6 -m 'not alone' tests/cli
 	$(call heading,the command and the tools: one by one)
 	$(PYTHON) -B -m pytest -q -p no:cacheprovider -m alone tests/cli
+
+# The Python package's tools and what it is tested with: remade when the list changes.
+build-python/made: tests/python/requirements.txt
+	rm -rf build-python
+	$(PYTHON) -m venv --system-site-packages build-python
+	build-python/bin/pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+# What can be published: dist/wattle-…-py3-none-manylinux_….whl, which carries the libraries that are not on every machine.
+wheel: export PATH := $(CURDIR)/build-python/bin:$(PATH)
+wheel: deps-test build-python/made
+	$(call heading,the Python package: wheel)
+	@mkdir -p dist build-wheel
+	@rm -f dist/*.whl build-wheel/*.whl
+	CC=gcc CFLAGS='-include $(CURDIR)/tools/older-glibc.h' WATTLE_WHEEL_BUILD='$(CURDIR)/build-wheel' \
+		python -m build --no-isolation --skip-dependency-check --wheel -o build-wheel python
+	auditwheel repair -w dist build-wheel/*.whl
+	twine check --strict dist/*.whl
+
+# In build-python/, with the wheel itself.
+test-python: test-gcc wheel
+	$(call heading,the Python package: types)
+	build-python/bin/pip install -q --no-index --no-deps --force-reinstall dist/*.whl
+	cd python && ../build-python/bin/mypy && ../build-python/bin/pyright
+	$(call heading,the Python package: tests)
+	build-python/bin/python -B -m pytest -q -p no:cacheprovider -n 4 -m 'not alone' tests/python
+	build-python/bin/python -B -m pytest -q -p no:cacheprovider -m alone tests/python
 
 fuzz:
 	@tools/install-deps.sh fuzz
@@ -145,4 +172,9 @@ format:
 	clang-format-14 -i $(SOURCES)
 
 clean:
-	rm -rf build build-gcc build-nojson build-sanitized build-threads build-fuzz build-mutants
+	rm -rf build build-gcc build-nojson build-sanitized build-threads build-fuzz build-mutants \
+		build-python build-wheel dist python/wattle/_lib
+
+# The Python package's declarations of the C library.
+abi:
+	$(PYTHON) -B tools/mkabi.py python/wattle/_abi.py include/wattle.h include/wattle-recording.h

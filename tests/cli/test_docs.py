@@ -29,7 +29,7 @@ PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md")])
 FIXTURE_PAGES = [REPO / "tests" / "fixtures" / "tapes" / "README.md"]
 # Formats and bounds explained by made-up examples; their own tests hold them against the code.
 MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md"}
-FOREIGN_OPTIONS = {  # docker, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
+FOREIGN_OPTIONS = {"--long",   # docker, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
     "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle",
 }
@@ -37,6 +37,7 @@ FAKE_NVML = "build/tests/fake/libnvidia-ml.so.1"  # as a reader has it
 
 MARK = re.compile(r"<!-- (?P<part>lines of the )?output of(?: \(exit (?P<exit>\d+)\))?: (?P<command>[^\n]*?) -->\n+"
                   r"```\n\$ (?P<shown>[^\n]*)\n(?P<text>.*?)```\n", re.DOTALL)
+PYTHON = re.compile(r"^```python\n.*?^```\n(?:\n^```text\n.*?^```\n)?", re.DOTALL | re.MULTILINE)  # tests/python/test_docs.py runs these
 FENCE = re.compile(r"^```[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"±|\+/-|\d (?:[mµk]?J|[mµk]?Wh?|mg|g/kWh)\b|\"[a-z_]+_[jw]\":")
 SELF = re.compile(r"^wattle itself: .* of CPU, .*, (?=\d+ samples)", re.MULTILINE)
@@ -112,7 +113,7 @@ def test_every_mark_has_its_block(page):
 @pytest.mark.parametrize("page", [p for p in PAGES if p.name not in MADE_UP], ids=name)
 def test_no_figures_without_their_command(page):
     text = page.read_text(encoding="utf-8")
-    for block in FENCE.findall(MARK.sub("", text)):
+    for block in FENCE.findall(PYTHON.sub("", MARK.sub("", text))):
         assert not FIGURE.search(block), f"a block of figures without its command:\n{block}"
     assert "@SAMPLE@" not in text
 
