@@ -104,11 +104,13 @@ test-cli test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
 # In memory, where there is some: what is made safe against a power cut again and again is slow on a disk.
 test-cli test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
+# A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
+PYTEST = -B -m pytest -q -p no:cacheprovider --reruns 1 -rR
 test-cli: test-gcc
 	$(call heading,the command and the tools: side by side$(comma) since most of these tests wait)
-	$(PYTHON) -B -m pytest -q -p no:cacheprovider -n 6 -m 'not alone' tests/cli
+	$(PYTHON) $(PYTEST) -n 6 -m 'not alone' tests/cli
 	$(call heading,the command and the tools: one by one)
-	$(PYTHON) -B -m pytest -q -p no:cacheprovider -m alone tests/cli
+	$(PYTHON) $(PYTEST) -m alone tests/cli
 
 # The Python package's tools and what it is tested with: remade when the list changes.
 build-python/made: tests/python/requirements.txt
@@ -134,8 +136,8 @@ test-python: test-gcc wheel
 	build-python/bin/pip install -q --no-index --no-deps --force-reinstall dist/*.whl
 	cd python && ../build-python/bin/mypy && ../build-python/bin/pyright
 	$(call heading,the Python package: tests)
-	build-python/bin/python -B -m pytest -q -p no:cacheprovider -n 4 -m 'not alone' tests/python
-	build-python/bin/python -B -m pytest -q -p no:cacheprovider -m alone tests/python
+	build-python/bin/python $(PYTEST) -n 4 -m 'not alone' tests/python
+	build-python/bin/python $(PYTEST) -m alone tests/python
 
 fuzz:
 	@tools/install-deps.sh fuzz
