@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "energy/watts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The state: idle, awake, what a user of whom nothing is known is taken for, and a place each. */
+enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
+
+/* Before anything is known. */
+#define IDLE_PART	0.7 /* of the power is idle power */
+#define IDLE_SPREAD	0.4
+#define AWAKE_PART	0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
+#define SPREAD		0.35  /* of watts among users: relative, standard */
+#define NOISE_PART	0.005 /* of the power: what a second scatters by, at first */
+#define NOISE_LEAST	1e-4  /* of the power */
+#define NOISE_RATE	0.02  /* how much of it a look renews; more in the first ones */
+#define NOISE_STEP	9.0 /* one look makes the noise's variance seem no larger than so many times */
+#define FAR		9.0    /* variances from where a look is far off */
+#define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
+#define USER_DRIFT	0.01   /* of a typical user's watts, in one second of its use */
+#define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
+#define TYPICAL_SPREAD	0.25 /* of what users draw together in the first look: relative, standard */
+#define TYPICAL_PART \
+	0.125 /* of the power, for one CPU, where the first look says nothing of users */
+
+struct wtl_watts {
+	size_t n; /* of the state */
+	unsigned looks;
+	bool knows_idle;
+	double power_w; /* of the domain, in its first look: the scale of what is not known yet */
+	double noise;	/* variance of the power over one second */
+	double *state;	/* n */
+	double *gain, *product; /* n each: room */
+	double *covariance;	/* n · (n + 1) / 2, the lower triangle row by row */
+};
+
+static double *at(const struct wtl_watts *watts, size_t i, size_t k)
+{
+	return &watts->covariance[i >= k ? i * (i + 1) / 2 + k : k * (k + 1) / 2 + i];
+}
+
+struct wtl_watts *wtl_watts_new(size_t n_places)
+{
+	size_t n = n_places + FIRST_PLACE, n_numbers = 3 * n + n * (n + 1) / 2;
+	struct wtl_watts *watts = calloc(1, sizeof(*watts) + n_numbers * sizeof(double));
+
+	if (!watts)
+		return NULL;
+	watts->n = n;
+	watts->state = (double *)(watts + 1);
+	watts->gain = watts->state + n;
+	watts->product = watts->gain + n;
+	watts->covariance = watts->product + n;
+	return watts;
+}
+
+void wtl_watts_free(struct wtl_watts *watts)
+{
+	free(watts);
+}
+
+void wtl_watts_reset(struct wtl_watts *watts)
+{
+	size_t n = watts->n;
+
+	watts->looks = 0;
+	watts->knows_idle = false;
+	watts->power_w = watts->noise = 0.0;
+	memset(watts->state, 0, (3 * n + n * (n + 1) / 2) * sizeof(double));
+}
+
+static void set_alone(struct wtl_watts *watts, size_t i, double w, double uncertainty_w)
+{
+	watts->state[i] = w;
+	for (size_t k = 0; k < watts->n; k++)
+		*at(watts, i, k) = 0.0;
+	*at(watts, i, i) = uncertainty_w * uncertainty_w;
+}
+
+void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertainty_w)
+{
+	watts->knows_idle = true;
+	set_alone(watts, IDLE, idle_w, uncertainty_w);
+}
+
+void wtl_watts_clear(struct wtl_watts *watts, size_t place)
+{
+	size_t i = FIRST_PLACE + place;
+	double own_w = SPREAD * watts->state[TYPICAL];
+
+	watts->state[i] = watts->state[TYPICAL];
+	for (size_t k = 0; k < watts->n; k++)
+		if (k != i)
+			*at(watts, i, k) = *at(watts, TYPICAL, k);
+	*at(watts, i, i) = *at(watts, TYPICAL, TYPICAL) + own_w * own_w;
+}
+
+static double all_use_s(const struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double sum = 0.0;
+
+	for (size_t i = FIRST_PLACE; i < watts->n; i++)
+		sum += look->use_s[i - FIRST_PLACE];
+	return sum;
+}
+
+/* What is taken for granted before the first look. */
+static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double power_w = look->energy_j / look->duration_s, use_s = all_use_s(watts, look);
+	double awake_w = AWAKE_PART * power_w, noise_w = NOISE_PART * power_w;
+	double typical_w = TYPICAL_PART * power_w, above_j, doubt_w;
+
+	watts->power_w = power_w;
+	if (!watts->knows_idle)
+		set_alone(watts, IDLE, IDLE_PART * power_w, IDLE_SPREAD * power_w);
+	set_alone(watts, AWAKE, 0.0, awake_w);
+	above_j = look->energy_j - watts->state[IDLE] * look->duration_s;
+	doubt_w = typical_w;
+	if (use_s > 0.05 * look->duration_s && above_j > 0.0) {
+		typical_w = above_j / use_s;
+		doubt_w = fmin(wtl_watts_idle(watts).uncertainty_w * look->duration_s / use_s,
+			       typical_w);
+	}
+	set_alone(watts, TYPICAL, typical_w, hypot(TYPICAL_SPREAD * typical_w, doubt_w));
+	watts->noise = noise_w * noise_w;
+	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
+		wtl_watts_clear(watts, i);
+}
+
+/* How each number of the state counts in a look. */
+static double part_of(const struct wtl_watts_look *look, size_t i)
+{
+	if (i == IDLE)
+		return look->duration_s;
+	if (i == AWAKE)
+		return look->awake_s;
+	return i == TYPICAL ? 0.0 : look->use_s[i - FIRST_PLACE];
+}
+
+static void drift(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double idle_w = IDLE_DRIFT_PART * watts->power_w,
+	       user_w = USER_DRIFT * watts->state[TYPICAL];
+
+	*at(watts, IDLE, IDLE) += idle_w * idle_w * look->duration_s;
+	for (size_t i = FIRST_PLACE; i < watts->n; i++)
+		if (look->use_s[i - FIRST_PLACE] > 0.001 * look->duration_s)
+			*at(watts, i, i) += user_w * user_w * look->duration_s;
+}
+
+/* What the energy of a look is taken to be; product: covariance · parts; ret_variance: parts · product. */
+static double expect(const struct wtl_watts *watts, const struct wtl_watts_look *look,
+		     double *ret_variance)
+{
+	double expected = 0.0, variance = 0.0;
+
+	for (size_t i = 0; i < watts->n; i++) {
+		double sum = 0.0, part;
+
+		for (size_t k = 0; k < watts->n; k++) {
+			part = part_of(look, k);
+			if (part != 0.0)
+				sum += *at(watts, i, k) * part;
+		}
+		part = part_of(look, i);
+		watts->product[i] = sum;
+		expected += watts->state[i] * part;
+		variance += sum * part;
+	}
+	*ret_variance = variance;
+	return expected;
+}
+
+/* The noise is what a look is off by beyond what the state's own uncertainty explains. */
+static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *look, double off_j,
+			double variance)
+{
+	double rate = fmax(NOISE_RATE, 1.0 / (watts->looks + 8.0));
+	double seen = (off_j * off_j - variance - look->noise_j * look->noise_j) / look->duration_s;
+	double least_w = NOISE_LEAST * watts->power_w;
+
+	seen = fmin(fmax(seen, 0.0), NOISE_STEP * watts->noise);
+	watts->noise += rate * (seen - watts->noise);
+	watts->noise = fmax(watts->noise, least_w * least_w);
+}
+
+/* Nothing draws less than that: the most probable state then, with what depends on it. */
+static void move_to_least(struct wtl_watts *watts, size_t which, double least_w)
+{
+	double variance = *at(watts, which, which), by_w = least_w - watts->state[which];
+
+	for (size_t i = 0; i < watts->n && variance > 0.0; i++)
+		if (i != which)
+			watts->state[i] += *at(watts, i, which) / variance * by_w;
+	watts->state[which] = least_w;
+}
+
+static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double variance, total, noise, off_j;
+
+	off_j = look->energy_j - expect(watts, look, &variance);
+	noise = watts->noise * look->duration_s + look->noise_j * look->noise_j;
+	total = variance + noise;
+	if (off_j * off_j > FAR * total) {
+		noise *= off_j * off_j / (FAR * total);
+		total = variance + noise;
+	}
+	for (size_t i = 0; i < watts->n; i++) {
+		watts->gain[i] = watts->product[i] / total;
+		watts->state[i] += watts->gain[i] * off_j;
+	}
+	for (size_t i = 0; i < watts->n; i++)
+		for (size_t k = 0; k <= i; k++)
+			*at(watts, i, k) -= watts->gain[i] * watts->product[k];
+	learn_noise(watts, look, off_j, variance);
+	if (watts->state[AWAKE] < 0.0)
+		move_to_least(watts, AWAKE, 0.0);
+}
+
+void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	if (!(look->duration_s > 0.0) || !(look->energy_j > 0.0))
+		return;
+	if (watts->looks == 0)
+		begin(watts, look);
+	drift(watts, look);
+	correct(watts, look);
+	watts->looks++;
+}
+
+static struct wtl_watts_figure figure(const struct wtl_watts *watts, size_t i)
+{
+	return (struct wtl_watts_figure){.w = watts->state[i],
+					 .uncertainty_w = sqrt(fmax(*at(watts, i, i), 0.0))};
+}
+
+struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts)
+{
+	return figure(watts, IDLE);
+}
+
+struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts)
+{
+	return figure(watts, AWAKE);
+}
+
+struct wtl_watts_figure wtl_watts_of(const struct wtl_watts *watts, size_t place)
+{
+	struct wtl_watts_figure user = figure(watts, FIRST_PLACE + place);
+
+	user.w = fmax(user.w, LEAST_PART * watts->state[TYPICAL]);
+	return user;
+}
+
+unsigned wtl_watts_looks(const struct wtl_watts *watts)
+{
+	return watts->looks;
+}
+
+void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
+		       double weights_w[])
+{
+	double use_s = all_use_s(watts, look);
+	double awake_w = use_s > 0.0 ? watts->state[AWAKE] * look->awake_s / use_s : 0.0;
+
+	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
+		weights_w[i] = wtl_watts_of(watts, i).w + awake_w;
+}
+
+/*
+ * Of a share s_i = w_i·u_i / sum(w·u): ds_i/s_i = dw_i/w_i - sum over q (s_q·dw_q/w_q), whose variance is
+ * P_ii/w_i² - 2·sum(s_q·P_iq/(w_i·w_q)) + sum over q and r (s_q·s_r·P_qr/(w_q·w_r)).
+ */
+void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look *look,
+		      const double weights_w[], double doubts[])
+{
+	size_t n = watts->n - FIRST_PLACE;
+	double sum = 0.0, common = 0.0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += weights_w[i] * look->use_s[i];
+	for (size_t i = 0; i < n; i++) {
+		double with_all = 0.0;
+
+		/* s_q / w_q is u_q / sum */
+		for (size_t q = 0; q < n && sum > 0.0; q++)
+			if (look->use_s[q] > 0.0)
+				with_all += look->use_s[q] / sum *
+					    *at(watts, FIRST_PLACE + i, FIRST_PLACE + q);
+		watts->product[i] = with_all;
+		if (sum > 0.0)
+			common += look->use_s[i] / sum * with_all;
+	}
+	for (size_t i = 0; i < n; i++) {
+		double own = *at(watts, FIRST_PLACE + i, FIRST_PLACE + i);
+		double w = weights_w[i];
+
+		doubts[i] =
+			w > 0.0 ? sqrt(fmax(own / (w * w) - 2.0 * watts->product[i] / w + common,
+					    0.0))
+				: 0.0;
+	}
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_ENERGY_WATTS_H
+#define WTL_ENERGY_WATTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Watts learned from energy and use: how much a domain draws at rest, how much more while anybody uses it, and
+ * how much each user adds for a second of its use. Over a look of length dt
+ *
+ *	energy = idle · dt + awake_w · awake_s + sum over users (w · use_s) + what is left over
+ *
+ * which is a linear regression; it is solved look by look by a Kalman filter (recursive least squares) whose state
+ * may drift slowly. What is left over tells how noisy looks are; a look that is far off counts less.
+ *
+ * Users are numbered places. Arithmetic only: doubles, +-*: and sqrt, in a fixed order, so that the same looks
+ * give the same watts on every machine. Nothing allocates but _new().
+ *
+ * The constants are judgement, tried on made-up machines (tests/unit/test_watts.c): see watts.c.
+ */
+struct wtl_watts;
+
+/* NULL: no memory. */
+struct wtl_watts *wtl_watts_new(size_t n_places);
+void wtl_watts_free(struct wtl_watts *watts); /* NULL is fine */
+
+/* All is forgotten. */
+void wtl_watts_reset(struct wtl_watts *watts);
+
+/* What is known of the power at rest, with its standard uncertainty: replaces what was learned of it. */
+void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertainty_w);
+
+struct wtl_watts_look {
+	double energy_j, duration_s;
+	double noise_j; /* standard uncertainty of the energy by the times of its two reads */
+	/* Of the duration, how long anybody used the domain. */
+	double awake_s;
+	const double *use_s; /* one a place; more than the duration where several CPUs were used */
+};
+
+/* A look of no length teaches nothing. */
+void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look);
+
+/* A place has a new user, of whom nothing is known: taken for a typical one. */
+void wtl_watts_clear(struct wtl_watts *watts, size_t place);
+
+/* Watts, and their standard uncertainties. */
+struct wtl_watts_figure {
+	double w, uncertainty_w;
+};
+struct wtl_watts_figure wtl_watts_idle(const struct wtl_watts *watts);
+struct wtl_watts_figure wtl_watts_awake(const struct wtl_watts *watts);
+struct wtl_watts_figure wtl_watts_of(const struct wtl_watts *watts, size_t place); /* w > 0 */
+/* How many looks taught it anything. */
+unsigned wtl_watts_looks(const struct wtl_watts *watts);
+
+/*
+ * Watts per second of use by which a look's dynamic energy is to be divided: a place's own, and the same part of
+ * what being awake draws for every second of use. weights_w has one a place.
+ */
+void wtl_watts_weights(const struct wtl_watts *watts, const struct wtl_watts_look *look,
+		       double weights_w[]);
+
+/*
+ * Standard uncertainties, relative, of the shares that those weights give: of whoever has all, 0. doubts has one a
+ * place.
+ */
+void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look *look,
+		      const double weights_w[], double doubts[]);
+
+#endif
