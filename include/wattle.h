@@ -115,7 +115,12 @@ WATTLE_API const char *wattle_strerror(int code);
 /* ---- The meter ---- */
 
 /* What use of the processors weighs (docs/attribution.md). */
-enum wattle_weight { WATTLE_WEIGHT_CPU_TIME, WATTLE_WEIGHT_INSTRUCTIONS, WATTLE_WEIGHT_CYCLES };
+enum wattle_weight {
+	WATTLE_WEIGHT_CPU_TIME,
+	WATTLE_WEIGHT_INSTRUCTIONS,
+	WATTLE_WEIGHT_CYCLES,
+	WATTLE_WEIGHT_LEARNED /* what each consumer was learned to draw in a second of CPU time */
+};
 
 /* One channel's reading: one way to measure one domain. Its strings are the meter's. */
 struct wattle_sample {

@@ -148,8 +148,10 @@ static void share_add(struct wtl_share *share, uint64_t energy_uj, int64_t durat
 	share->share_ns += duration_ns;
 }
 
-void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
-			 int64_t duration_ns, const struct wtl_use uses[], size_t n)
+/* doubts_ppm: of each use, or NULL. */
+static void add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
+		int64_t duration_ns, const struct wtl_use uses[], const uint32_t doubts_ppm[],
+		size_t n)
 {
 	struct domain *account = &attribution->domains[domain];
 	uint64_t time_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
@@ -168,17 +170,60 @@ void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uin
 	cut = cut_of(sum, &account->phase);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t energy_end_uj, time_end_ns;
+		struct wtl_share *share;
 
 		if (uses[i].weight == 0)
 			continue;
 		cumulative += uses[i].weight;
 		energy_end_uj = cut_at(&cut, energy_uj, cumulative);
 		time_end_ns = cut_at(&cut, time_ns, cumulative);
-		share_add(share_named(attribution, domain, uses[i].slot),
-			  energy_end_uj - energy_done_uj, (int64_t)(time_end_ns - time_done_ns));
+		share = share_named(attribution, domain, uses[i].slot);
+		share_add(share, energy_end_uj - energy_done_uj,
+			  (int64_t)(time_end_ns - time_done_ns));
+		if (doubts_ppm)
+			share->doubt_uj += (uint64_t)((u128)(energy_end_uj - energy_done_uj) *
+						      doubts_ppm[i] / 1000000);
 		energy_done_uj = energy_end_uj;
 		time_done_ns = time_end_ns;
 	}
+}
+
+void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
+			 int64_t duration_ns, const struct wtl_use uses[], size_t n)
+{
+	add(attribution, domain, energy_uj, duration_ns, uses, NULL, n);
+}
+
+static void share_take(struct wtl_share *share, const struct wtl_share *part)
+{
+	share->full_uj -= part->full_uj;
+	share->share_ns -= part->share_ns;
+	share->doubt_uj -= part->doubt_uj;
+}
+
+void wtl_attribution_settle_recent(struct wtl_attribution *recent, size_t domain)
+{
+	memset(shares_of(recent, domain), 0, recent->n_used * sizeof(struct wtl_share));
+	recent->domains[domain].total = (struct wtl_share){0};
+}
+
+void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
+			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
+			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n)
+{
+	struct wtl_share total = recent->domains[domain].total;
+	const struct wtl_share *parts = shares_of(recent, domain);
+
+	for (size_t i = 0; i < recent->n_used; i++)
+		share_take(share_named(attribution, domain, i), &parts[i]);
+	share_take(&attribution->domains[domain].total, &total);
+	wtl_attribution_settle_recent(recent, domain);
+	energy_uj += total.full_uj;
+	duration_ns += total.share_ns;
+	/* By the same rounding, so that each has the same of both. */
+	recent->domains[domain].phase = attribution->domains[domain].phase;
+	add(attribution, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
+	add(recent, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
 }
 
 /* Cuts the new total at the old accounts: nobody gets more than before, as the new one is less. */
@@ -221,6 +266,7 @@ void wtl_attribution_fold(struct wtl_attribution *attribution, uint32_t from, ui
 		struct wtl_share *source = shares_of(attribution, i) + from;
 
 		share_add(share_named(attribution, i, into), source->full_uj, source->share_ns);
+		share_named(attribution, i, into)->doubt_uj += source->doubt_uj;
 		*source = (struct wtl_share){0};
 	}
 }

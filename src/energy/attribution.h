@@ -34,6 +34,8 @@ enum {
 struct wtl_share {
 	uint64_t full_uj;
 	int64_t share_ns;
+	uint64_t
+		doubt_uj; /* of it, by what is not known of the weights: standard, where that was told */
 };
 
 /* Use within one interval, in any unit. Slots are distinct; entries with weight 0 are fine. A slot
@@ -62,6 +64,17 @@ void wtl_attribution_reset(struct wtl_attribution *attribution);
  */
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n);
+
+/*
+ * The same for an interval that may be billed anew: as wtl_attribution_add(), after all that `recent` was billed in
+ * that domain is taken back, to be divided again by these uses. `recent` has only what was added so, as many
+ * domains, and the same slots. doubts_ppm: of what each is billed, what is not known of its weight, standard.
+ */
+void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
+			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
+			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);
+/* What was billed in that domain stays as it is: `recent` has nothing of it. */
+void wtl_attribution_settle_recent(struct wtl_attribution *recent, size_t domain);
 
 /*
  * A domain's energy so far turned out to be total_uj, and no interval will be added for that: less

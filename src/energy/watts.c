@@ -20,6 +20,7 @@ enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
 #define FAR		9.0    /* variances from where a look is far off */
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
 #define USER_DRIFT	0.01   /* of a typical user's watts, in one second of its use */
+#define SPLIT_SPREAD	0.2    /* by how much one differs from those it was counted with */
 #define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
 #define TYPICAL_SPREAD	0.25 /* of what users draw together in the first look: relative, standard */
 #define TYPICAL_PART \
@@ -85,16 +86,26 @@ void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertai
 	set_alone(watts, IDLE, idle_w, uncertainty_w);
 }
 
-void wtl_watts_clear(struct wtl_watts *watts, size_t place)
+/* Like another one, give or take something of its own. */
+static void set_like(struct wtl_watts *watts, size_t i, size_t like, double spread)
 {
-	size_t i = FIRST_PLACE + place;
-	double own_w = SPREAD * watts->state[TYPICAL];
+	double own_w = spread * watts->state[like];
 
-	watts->state[i] = watts->state[TYPICAL];
+	watts->state[i] = watts->state[like];
 	for (size_t k = 0; k < watts->n; k++)
 		if (k != i)
-			*at(watts, i, k) = *at(watts, TYPICAL, k);
-	*at(watts, i, i) = *at(watts, TYPICAL, TYPICAL) + own_w * own_w;
+			*at(watts, i, k) = *at(watts, like, k);
+	*at(watts, i, i) = *at(watts, like, like) + own_w * own_w;
+}
+
+void wtl_watts_clear(struct wtl_watts *watts, size_t place)
+{
+	set_like(watts, FIRST_PLACE + place, TYPICAL, SPREAD);
+}
+
+void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
+{
+	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from, SPLIT_SPREAD);
 }
 
 static double all_use_s(const struct wtl_watts *watts, const struct wtl_watts_look *look)

@@ -42,8 +42,10 @@ struct wtl_watts_look {
 /* A look of no length teaches nothing. */
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look);
 
-/* A place has a new user, of whom nothing is known: taken for a typical one. */
+/* A place has a new user: of whom nothing is known, and who is taken for a typical one; or who was counted at
+ * another place so far. */
 void wtl_watts_clear(struct wtl_watts *watts, size_t place);
+void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from);
 
 /* Watts, and their standard uncertainties. */
 struct wtl_watts_figure {

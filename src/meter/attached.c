@@ -80,6 +80,8 @@ static int window_begins(struct wattle_meter *meter, struct wtl_window *window)
 		if (attached->sets >> i & 1)
 			account_copy(meter, &marks[i], &attached->now[i]);
 	}
+	if (marks && attached->sets)
+		wtl_consumers_settle(attached->session.consumers);
 	if (!(window->flags & WATTLE_WINDOW_CONSUMERS))
 		return 0;
 	window->book = wtl_consumers_open_book(attached->session.consumers);
@@ -105,7 +107,7 @@ int wtl_attached_open(struct wattle_meter *meter, struct wtl_err *err)
 	struct wtl_attached *attached;
 	int rc;
 
-	if (wanted->weight > WATTLE_WEIGHT_CYCLES)
+	if (wanted->weight > WATTLE_WEIGHT_LEARNED)
 		return wtl_err_set(err, EINVAL, "meter", NULL, "there is no such weight");
 	attached = calloc(1, sizeof(*attached));
 	if (!attached)
@@ -303,6 +305,7 @@ static int open_set(struct wattle_meter *meter, enum wattle_set_kind kind, int p
 	attached->sets |= (uint16_t)(1u << number);
 	sum_sets(attached);
 	account_copy(meter, &attached->chosen[number], &attached->now[number]);
+	wtl_consumers_settle(attached->session.consumers);
 	for (struct wtl_window *w = meter->open_windows; w; w = w->next)
 		marks_of(meter, w)[number].is_known = false;
 	attached->set[number] = (struct wattle_set){meter, number};

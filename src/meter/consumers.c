@@ -102,13 +102,39 @@ static int book_open(struct wtl_book *book, const struct wtl_consumers *consumer
 
 	book->attribution = wtl_attribution_new(n + 1, wtl_workload_capacity(consumers->workload));
 	book->billed = calloc(n, sizeof(*book->billed));
-	return book->attribution && book->billed ? 0 : -ENOMEM;
+	if (!book->attribution || !book->billed)
+		return -ENOMEM;
+	if (!consumers->learned || book->chunk.recent)
+		return 0;
+	return wtl_chunk_init(&book->chunk, n, wtl_workload_capacity(consumers->workload));
 }
 
 static void book_close(struct wtl_book *book)
 {
 	wtl_attribution_free(book->attribution);
+	wtl_chunk_done(&book->chunk);
 	free(book->billed);
+}
+
+/* Of all that is divided by CPU time. */
+int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told)
+{
+	struct wtl_book *own = &consumers->own;
+	int rc = 0;
+
+	consumers->learned = wtl_learned_new(consumers->n_domains, is_told);
+	if (!consumers->learned)
+		return -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < consumers->n_domains; i++) {
+		struct wtl_baseline baseline;
+
+		wtl_baseline_learner_get(consumers->domains[i].learner, &baseline);
+		if (consumers->domains[i].by == WTL_DIVIDED_BY_CPU && !baseline.is_modelled)
+			rc = wtl_learned_add_domain(consumers->learned, i);
+	}
+	return rc < 0 ? rc
+		      : wtl_chunk_init(&own->chunk, consumers->n_domains,
+				       wtl_workload_capacity(consumers->workload));
 }
 
 /* Takes over the consumers: they are handed out, or freed. */
@@ -169,6 +195,8 @@ int wtl_consumers_new(struct wattle_meter *meter, struct wtl_io *io,
 	}
 	if (rc == 0)
 		rc = wtl_workload_new(&env, &workload, &consumers->workload, err);
+	if (rc == 0 && options->weight == WTL_WEIGHT_LEARNED)
+		rc = wtl_consumers_learn_watts(consumers, false);
 	if (rc == 0)
 		rc = book_open(&consumers->own, consumers);
 	if (rc == 0)
@@ -188,6 +216,7 @@ bool wtl_consumers_free(struct wtl_consumers *consumers)
 	while (consumers->books)
 		wtl_consumers_close_book(consumers, consumers->books);
 	book_close(&consumers->own);
+	wtl_learned_free(consumers->learned);
 	wtl_workload_free(consumers->workload);
 	free(consumers->domains);
 	free(consumers->scratch);
@@ -203,9 +232,11 @@ static bool make_room(struct wtl_consumers *consumers)
 	size_t capacity = wtl_workload_capacity(consumers->workload);
 
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
-		if (wtl_attribution_grow(book->attribution, capacity) < 0)
+		if (wtl_attribution_grow(book->attribution, capacity) < 0 ||
+		    wtl_chunk_grow(&book->chunk, capacity) < 0)
 			return false;
 	return wtl_attribution_grow(consumers->own.attribution, capacity) == 0 &&
+	       wtl_chunk_grow(&consumers->own.chunk, capacity) == 0 &&
 	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
 			       sizeof(*consumers->recents)) == 0;
 }
@@ -230,6 +261,7 @@ const struct wtl_workload_scan *wtl_consumers_scan(const struct wtl_consumers *c
 static void book_fold(struct wtl_book *book, const struct wtl_fold *fold)
 {
 	wtl_attribution_fold(book->attribution, fold->from, fold->into);
+	wtl_chunk_fold(&book->chunk, fold);
 	if (fold->from >= book->n_cpu_base)
 		return;
 	/* A row that is younger than the book begins with what its first one had. */
@@ -250,12 +282,17 @@ static void take_scan(struct wtl_consumers *consumers)
 		const struct wtl_fold *fold = &scan->folds[i];
 
 		wtl_attribution_fold(consumers->own.attribution, fold->from, fold->into);
+		wtl_chunk_fold(&consumers->own.chunk, fold);
+		if (consumers->learned)
+			wtl_learned_fold(consumers->learned, fold);
 		for (struct wtl_book *book = consumers->books; book; book = book->next)
 			book_fold(book, fold);
 		wtl_consumers_fold_gpus(consumers, fold->from, fold->into);
 	}
 	wtl_consumers_scan_gpus(consumers);
 	make_room(consumers);
+	if (consumers->learned)
+		wtl_learned_scan(consumers->learned, consumers->workload);
 	tell_observer(consumers, WTL_SCAN_TAKEN, 0);
 }
 
@@ -273,6 +310,7 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 	wtl_workload_reset(consumers->workload);
 	wtl_consumers_reset_gpus(consumers);
 	wtl_attribution_reset(consumers->own.attribution);
+	wtl_chunk_settle(&consumers->own.chunk);
 	memset(consumers->own.billed, 0, consumers->n_domains * sizeof(*consumers->own.billed));
 	make_room(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++) {
@@ -313,6 +351,7 @@ struct bill {
 	size_t n_uses;
 	uint32_t use_ppm;  /* of the capacity */
 	bool is_corrected; /* the energy so far is less than what was billed */
+	bool is_learned;   /* it is divided by what is learned of watts */
 };
 
 /* Everybody's part of the interval's power, for those who watch. */
@@ -325,7 +364,7 @@ static void note_recent(struct wtl_consumers *consumers, const struct wtl_divide
 
 	if (!domain->in_total || bill->duration_ns < WTL_POWER_MIN_NS)
 		return;
-	wtl_baseline_learner_get(domain->learner, &baseline);
+	wtl_consumers_baseline(consumers, (size_t)(domain - consumers->domains), &baseline);
 	full_uw = (double)wtl_power_uw(bill->energy_uj, bill->duration_ns);
 	dynamic_uw = full_uw > (double)baseline.idle_uw ? full_uw - (double)baseline.idle_uw : 0.0;
 	for (size_t i = 0; i < bill->n_uses; i++)
@@ -356,15 +395,18 @@ static uint32_t cpu_use_ppm(const struct wtl_workload_scan *scan)
 	return (uint32_t)(1e6 * (double)scan->busy_ns / (double)scan->capacity_ns);
 }
 
-static void divide(struct wtl_consumers *consumers, const struct wtl_divided_domain *domain,
-		   struct bill *bill)
+static void divide(struct wtl_consumers *consumers, size_t i, struct bill *bill)
 {
+	const struct wtl_divided_domain *domain = &consumers->domains[i];
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
+	struct wtl_learned_uses uses = {.uses = scan->uses, .n = scan->n_uses};
 
 	switch (domain->by) {
 	case WTL_DIVIDED_BY_CPU:
-		bill->uses = scan->uses;
-		bill->n_uses = scan->n_uses;
+		if (bill->is_learned)
+			wtl_learned_weigh(consumers->learned, i, scan, &uses);
+		bill->uses = uses.uses;
+		bill->n_uses = uses.n;
 		bill->use_ppm = cpu_use_ppm(scan);
 		return;
 	case WTL_DIVIDED_BY_GPU:
@@ -437,8 +479,14 @@ static void book_bill(struct wtl_book *book, const struct wtl_consumers *consume
 	if (energy->energy_uj > billed->energy_uj)
 		bill->energy_uj = energy->energy_uj - billed->energy_uj;
 	bill->is_corrected = energy->energy_uj < billed->energy_uj;
-	wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns, bill->uses,
-			    bill->n_uses);
+	if (bill->is_learned && !bill->is_corrected)
+		wtl_chunk_bill(&book->chunk, consumers->learned, book->attribution, i,
+			       bill->energy_uj, bill->duration_ns);
+	else
+		wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns,
+				    bill->uses, bill->n_uses);
+	if (bill->is_corrected && book->chunk.recent)
+		wtl_attribution_settle_recent(book->chunk.recent, i);
 	if (bill->is_corrected)
 		wtl_attribution_settle(book->attribution, i, energy->energy_uj);
 	if (domain->is_gpu && domain->gpu >= 0 && !wtl_consumers_gpu_is_guess(consumers, domain))
@@ -449,21 +497,62 @@ static void book_bill(struct wtl_book *book, const struct wtl_consumers *consume
 	wtl_billed_note(billed, domain, energy);
 }
 
+/* Before it is billed: what it tells of everybody's watts. */
+static void learn_watts(struct wtl_consumers *consumers, size_t i,
+			const struct wattle_energy *energy)
+{
+	const struct wtl_divided_domain *domain = &consumers->domains[i];
+	const struct wtl_account *account = consumers->meter->domains[i].account;
+	const struct wtl_billed *billed = &consumers->own.billed[i];
+	struct wtl_baseline baseline;
+	struct bill bill;
+	double noise_j;
+
+	if (energy->measured_ns <= billed->time_ns || energy->energy_uj < billed->energy_uj)
+		return;
+	bill = (struct bill){.energy_uj = energy->energy_uj - billed->energy_uj,
+			     .duration_ns = energy->measured_ns - billed->time_ns};
+	if (!can_learn(domain, &bill, account ? account->last_ok.half_ns : 0))
+		return;
+	noise_j = hypot((double)domain->edge_ns,
+			account ? (double)wtl_account_edge_ns(account) : 0.0) *
+		  (double)bill.energy_uj / 1e6 / (double)bill.duration_ns;
+	wtl_baseline_learner_get(domain->learner, &baseline);
+	wtl_learned_add(consumers->learned, i, bill.energy_uj, bill.duration_ns, noise_j,
+			&baseline);
+}
+
 static void bill_domain(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy, int64_t t_utc_ns)
 {
 	struct wtl_divided_domain *domain = &consumers->domains[i];
 	struct bill bill = {.n_uses = 0};
 
-	divide(consumers, domain, &bill);
+	if (consumers->learned && energy->has_energy)
+		learn_watts(consumers, i, energy);
+	bill.is_learned = wtl_learned_has(consumers->learned, i);
+	divide(consumers, i, &bill);
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		if (book->energies[i].has_energy)
 			book_bill(book, consumers, i, &book->energies[i], &bill);
 	if (!energy->has_energy)
 		return;
 	book_bill(&consumers->own, consumers, i, energy, &bill);
+	if (bill.is_learned) /* chunks were weighed since */
+		divide(consumers, i, &bill);
 	note_recent(consumers, domain, &bill);
 	learn(consumers, i, &bill, t_utc_ns);
+}
+
+static void add_to_chunks(struct wtl_consumers *consumers)
+{
+	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
+
+	if (!consumers->learned)
+		return;
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		wtl_chunk_add(&book->chunk, consumers->learned, scan);
+	wtl_chunk_add(&consumers->own.chunk, consumers->learned, scan);
 }
 
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
@@ -471,9 +560,18 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
 {
 	take_scan(consumers);
 	consumers->interval++;
+	add_to_chunks(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		bill_domain(consumers, i, &energies[i], t_utc_ns);
 	tell_observer(consumers, WTL_SCAN_BILLED, t_utc_ns);
+}
+
+void wtl_consumers_settle(struct wtl_consumers *consumers)
+{
+	if (!consumers->learned)
+		return;
+	wtl_chunk_settle(&consumers->own.chunk);
+	tell_observer(consumers, WTL_SCAN_SETTLED, 0);
 }
 
 /* ---- Books beside the own one ---- */
@@ -529,6 +627,7 @@ void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain
 			    struct wtl_baseline *ret_baseline)
 {
 	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
+	wtl_learned_idle(consumers->learned, domain, ret_baseline);
 }
 
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,

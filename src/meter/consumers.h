@@ -64,6 +64,10 @@ void wtl_consumers_command_ended(struct wtl_consumers *consumers, int64_t cpu_ns
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],
 			int64_t t_utc_ns);
 
+/* What was billed so far is not divided anew when more is learned of watts: a sum of accounts is about to be kept, to
+ * be taken from a later one. */
+void wtl_consumers_settle(struct wtl_consumers *consumers);
+
 /* The next bill reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_consumers_name_all(struct wtl_consumers *consumers);
 

@@ -42,6 +42,7 @@ static double cpu_spread(const struct wtl_consumers *consumers, double counted)
 	case WTL_WEIGHT_CYCLES:
 		return SPREAD_CPU_TIME + counted * (SPREAD_CYCLES - SPREAD_CPU_TIME);
 	case WTL_WEIGHT_CPU_TIME:
+	case WTL_WEIGHT_LEARNED:
 	case WTL_WEIGHTS:
 		break;
 	}
@@ -105,7 +106,7 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 
 	if (share->full_uj == 0)
 		return;
-	wtl_baseline_learner_get(domain->learner, &baseline);
+	wtl_consumers_baseline(consumers, i, &baseline);
 	idle_uj = baseline.is_known ? wtl_share_idle_uj(share, baseline.idle_uw) : 0;
 	energy->full_uj += share->full_uj;
 	energy->dynamic_uj += share->full_uj - idle_uj;
@@ -114,9 +115,13 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 	doubts->sensor_uj +=
 		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline.is_known);
 	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
-	doubts->weight_uj += weight_uncertainty(own_uj, all_used_uj(book, i, &baseline),
-						spread_of(consumers, domain, doubts->counted)) *
-			     own_uj;
+	if (wtl_learned_has(consumers->learned, i))
+		doubts->weight_uj += (double)share->doubt_uj;
+	else
+		doubts->weight_uj +=
+			weight_uncertainty(own_uj, all_used_uj(book, i, &baseline),
+					   spread_of(consumers, domain, doubts->counted)) *
+			own_uj;
 }
 
 static uint64_t round_uj(double uj)
@@ -260,6 +265,7 @@ static void sum_add(const struct wtl_consumers *consumers, uint32_t slot,
 
 		sum->shares[i].full_uj += share.full_uj;
 		sum->shares[i].share_ns += share.share_ns;
+		sum->shares[i].doubt_uj += share.doubt_uj;
 	}
 }
 
@@ -331,6 +337,8 @@ void wtl_consumers_sum_since(const struct wtl_consumers *consumers,
 
 		ret_sum->shares[i].full_uj = a->full_uj > b->full_uj ? a->full_uj - b->full_uj : 0;
 		ret_sum->shares[i].share_ns = a->share_ns - b->share_ns;
+		ret_sum->shares[i].doubt_uj =
+			a->doubt_uj > b->doubt_uj ? a->doubt_uj - b->doubt_uj : 0;
 	}
 }
 
@@ -381,7 +389,7 @@ void wtl_book_ledger(const struct wtl_consumers *consumers, const struct wtl_boo
 {
 	struct wtl_baseline baseline;
 
-	wtl_baseline_learner_get(consumers->domains[domain].learner, &baseline);
+	wtl_consumers_baseline(consumers, domain, &baseline);
 	wtl_ledger_of(book ? book->attribution : consumers->own.attribution, domain, account_of,
 		      consumers->workload, &baseline, ret_ledger);
 }

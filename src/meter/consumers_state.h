@@ -13,6 +13,7 @@
 #include "energy/catalog.h"
 #include "meter/consumers.h"
 #include "meter/gpu_watch.h"
+#include "meter/learned.h"
 #include "meter/observer.h"
 #include "workload/workload.h"
 
@@ -54,6 +55,7 @@ struct wtl_billed {
 struct wtl_book {
 	struct wtl_attribution *attribution;
 	struct wtl_billed *billed; /* one a domain */
+	struct wtl_chunk chunk;	   /* zeroed where watts are not learned */
 	/* Of another book than the consumers' own: */
 	struct wtl_book *next;
 	struct wattle_energy *energies; /* one a domain: of its window, as of the next bill */
@@ -104,6 +106,7 @@ struct wtl_consumers {
 	size_t n_recents;
 	uint64_t interval;
 	const struct wtl_observer *observer; /* or NULL */
+	struct wtl_learned *learned;	     /* NULL: uses weigh what the scan says */
 
 	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are told */
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */

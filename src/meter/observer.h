@@ -50,6 +50,7 @@ enum wtl_scan_event {
 	WTL_SCAN_TAKEN, /* its uses are about to be billed, or forgotten: the next event says which */
 	WTL_SCAN_BILLED, /* with a window's energies as of t_utc_ns */
 	WTL_SCAN_RESET,	 /* all accounts are 0 from now on */
+	WTL_SCAN_SETTLED, /* no scan: what was billed so far stays divided as it is */
 };
 
 struct wtl_observer {
@@ -86,6 +87,10 @@ struct wtl_workload *wtl_consumers_workload(struct wtl_consumers *consumers);
 /* .domain is as it was. weight and uses are borrowed until the next one is told. */
 void wtl_consumers_restore_gpu(struct wtl_consumers *consumers, size_t i,
 			       const struct wtl_gpu_scan *gpu);
+
+/* Watts are learned (WTL_WEIGHT_LEARNED), before the first bill; is_told: with those whom the restored consumers'
+ * watts_key names. -ENOMEM. */
+int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told);
 
 /* Instead of scans: what a slot was billed in a domain altogether, and the window's energies of which all
  * that was. */

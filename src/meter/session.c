@@ -32,7 +32,8 @@ int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, co
 		.window = window,
 		.idle_path = options->idle_path,
 		.is_tape = options->is_tape,
-		.is_counted = options->consumers.weight != WTL_WEIGHT_CPU_TIME,
+		.is_counted = options->consumers.weight == WTL_WEIGHT_INSTRUCTIONS ||
+			      options->consumers.weight == WTL_WEIGHT_CYCLES,
 	};
 	session->energies = calloc(wattle_meter_domains(meter), sizeof(*session->energies));
 	if (!session->energies)

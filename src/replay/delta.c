@@ -31,6 +31,7 @@ static const struct field fields[WTL_CHANGES] = {
 	[WTL_CHANGE_PSS] = {WIDE, offsetof(struct wtl_consumer, pss_bytes)},
 	[WTL_CHANGE_USS] = {WIDE, offsetof(struct wtl_consumer, uss_bytes)},
 	[WTL_CHANGE_GPU_MEMORY] = {WIDE, offsetof(struct wtl_consumer, gpu_memory_bytes)},
+	[WTL_CHANGE_WATTS_KEY] = {UNSIGNED, offsetof(struct wtl_consumer, watts_key)},
 	[WTL_CHANGE_GPU_USE] = {PPM, offsetof(struct wtl_consumer, gpu_ppm)},
 };
 

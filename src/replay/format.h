@@ -22,6 +22,7 @@ enum wtl_op {
 	WTL_OP_RESET,	/* change.… */
 	WTL_OP_SECOND,	/* second.…: clocks, and wattle's own cost */
 	WTL_OP_DEVICES, /* device.…: what GPUs report beside energy */
+	WTL_OP_SETTLED, /* what was billed so far stays divided as it is (learned watts) */
 	WTL_OPS
 };
 
@@ -94,6 +95,7 @@ enum wtl_change {
 	WTL_CHANGE_USS,
 	WTL_CHANGE_GPU_MEMORY,
 	WTL_CHANGE_GPU_USE,
+	WTL_CHANGE_WATTS_KEY, /* with whom its watts are learned: wtl_consumer.watts_key */
 	WTL_CHANGES
 };
 
@@ -147,7 +149,7 @@ struct wtl_device_value {
 #define WTL_FACT_CONTAINER  "container"
 #define WTL_FACT_GPU_DOMAIN "gpu.%zu.domain"
 #define WTL_FACT_GPUS	    "gpus"
-#define WTL_FACT_WEIGHT	    "cpu-weight"
+#define WTL_FACT_WEIGHT	    "cpu-weight"  /* of the use of processors: wtl_weight_names */
 #define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */
 #define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
 #define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */

@@ -11,6 +11,7 @@
 #include "energy/baseline.h"
 #include "record/store.h"
 #include "replay/format.h"
+#include "workload/workload.h"
 
 struct wtl_wall;
 struct wtl_consumers;
@@ -33,6 +34,8 @@ struct wtl_player_policy {
 		uint64_t idle_uw;
 	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
 	size_t n_given;
+	enum wtl_weight weight;
+	bool has_weight; /* the use of processors weighs that: CPU time, or what is learned */
 	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
 	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
 };
@@ -56,6 +59,7 @@ enum wtl_played_kind {
 	WTL_PLAYED_RESET,   /* all accounts are 0 */
 	WTL_PLAYED_SECOND,  /* wattle's own cost so far */
 	WTL_PLAYED_DEVICES, /* devices[] */
+	WTL_PLAYED_SETTLED, /* accounts stay divided as they are */
 	WTL_PLAYED_LOST,    /* a stretch could not be read, from t_mono_ns on: see text */
 };
 

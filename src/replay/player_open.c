@@ -157,6 +157,19 @@ static void restore_idle(struct wtl_player *player)
 	}
 }
 
+/* Whose watts were learned together was recorded, where they were. */
+static int open_weight(struct wtl_player *player)
+{
+	const char *text = wtl_store_get_fact(player->reader, WTL_FACT_WEIGHT);
+	int recorded = text ? wtl_weight_find(text) : WTL_WEIGHT_CPU_TIME;
+	int weight = player->policy.has_weight ? (int)player->policy.weight : recorded;
+
+	player->is_learned = weight == WTL_WEIGHT_LEARNED;
+	return player->is_learned ? wtl_consumers_learn_watts(player->consumers,
+							      recorded == WTL_WEIGHT_LEARNED)
+				  : 0;
+}
+
 static int open_all(struct wtl_player *player, const char *path, struct wtl_err *err)
 {
 	size_t n_domains;
@@ -193,6 +206,8 @@ static int open_all(struct wtl_player *player, const char *path, struct wtl_err 
 	if (!player->energies || !player->billed || !player->is_certain)
 		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	rc = open_consumers(player, err);
+	if (rc == 0 && open_weight(player) < 0)
+		return wtl_err_set(err, ENOMEM, "recording", path, "out of memory");
 	if (rc == 0)
 		restore_idle(player);
 	return rc;

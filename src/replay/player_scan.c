@@ -415,6 +415,10 @@ static int restore_weight(struct wtl_player *player)
 
 	if (rc == 0 && (weight < 0 || weight >= WTL_WEIGHTS))
 		rc = -EBADMSG;
+	if (player->is_learned)
+		weight = WTL_WEIGHT_LEARNED;
+	else if (weight == WTL_WEIGHT_LEARNED)
+		weight = WTL_WEIGHT_CPU_TIME; /* as it was recorded, too */
 	if (rc == 0)
 		wtl_workload_restore_weight(wtl_consumers_workload(player->consumers),
 					    (enum wtl_weight)weight);

@@ -382,6 +382,9 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 		put(recorder, WTL_SINGLE_OP, WTL_OP_RESET);
 		follow(recorder, recorder->n_scans);
 		return;
+	case WTL_SCAN_SETTLED:
+		put(recorder, WTL_SINGLE_OP, WTL_OP_SETTLED);
+		return;
 	}
 }
 

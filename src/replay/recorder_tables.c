@@ -49,6 +49,17 @@ static void write_machine(struct wtl_recorder *recorder)
 	fact_number(recorder, WTL_FACT_CONTAINER, machine->is_container);
 }
 
+static void write_weight(struct wtl_recorder *recorder)
+{
+	struct wtl_workload *workload;
+
+	if (!recorder->consumers)
+		return;
+	workload = wtl_consumers_workload(recorder->consumers);
+	wtl_store_fact(recorder->writer, WTL_FACT_WEIGHT,
+		       wtl_weight_name(wtl_workload_weight(workload)));
+}
+
 static void copy_name(char *to, size_t size, const char *from)
 {
 	if (from)
@@ -134,6 +145,7 @@ int wtl_recorder_write_start(struct wtl_recorder *recorder)
 	int rc = 0;
 
 	write_machine(recorder);
+	write_weight(recorder);
 	write_serials(recorder);
 	write_gpu_users(recorder);
 	for (size_t i = 0; rc == 0 && i < catalog->n_misses; i++)
@@ -175,13 +187,23 @@ static void store_domain(struct wtl_recorder *recorder, size_t i)
 		fact_number(recorder, key, (uint64_t)recorder->meter->domains[i].info.update_ns);
 }
 
+/* Late, they are of more than the recording; and what is not known of learned weights is not in them. */
+static bool has_accounts(const struct wtl_recorder *recorder)
+{
+	return recorder->consumers && !recorder->is_late &&
+	       wtl_workload_weight(wtl_consumers_workload(recorder->consumers)) !=
+		       WTL_WEIGHT_LEARNED;
+}
+
 void wtl_recorder_write_end(struct wtl_recorder *recorder)
 {
-	/* Late, they are of more than the recording. */
-	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED && !recorder->is_late; slot++)
+	bool stores = has_accounts(recorder);
+
+	write_weight(recorder);
+	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED && stores; slot++)
 		store_accounts(recorder, slot, 0);
-	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->delta.n_slots; slot++)
-		if (recorder->delta.slots[slot].id && !recorder->is_late)
+	for (uint32_t slot = WTL_SLOTS_FIXED; slot < recorder->delta.n_slots && stores; slot++)
+		if (recorder->delta.slots[slot].id)
 			store_accounts(recorder, slot, recorder->delta.slots[slot].id);
 	wtl_delta_finish(&recorder->delta, recorder->consumers);
 	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {

@@ -258,7 +258,8 @@ static void restore_billed(struct summary *summary)
 
 	for (size_t i = 0; i < summary->n_accounts; i++) {
 		const struct wtl_stored_account *account = &summary->accounts[i];
-		const struct wtl_share share = {account->full_uj, account->share_ns};
+		const struct wtl_share share = {.full_uj = account->full_uj,
+						.share_ns = account->share_ns};
 
 		wtl_consumers_restore_account(player->consumers, (uint32_t)slot_of(player, account),
 					      account->domain, &share);

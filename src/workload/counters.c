@@ -25,6 +25,7 @@ const char *const wtl_weight_names[WTL_WEIGHTS + 1] = {
 	[WTL_WEIGHT_CPU_TIME] = "cpu-time",
 	[WTL_WEIGHT_INSTRUCTIONS] = "instructions",
 	[WTL_WEIGHT_CYCLES] = "cycles",
+	[WTL_WEIGHT_LEARNED] = "learned",
 };
 
 static const uint64_t configs[WTL_WEIGHTS] = {
@@ -90,7 +91,7 @@ void wtl_counters_probe(struct wtl_workload *workload)
 	int task = probe_task(workload->io);
 
 	offer->is_known = true;
-	for (enum wtl_weight i = WTL_WEIGHT_CPU_TIME + 1; i < WTL_WEIGHTS; i++) {
+	for (enum wtl_weight i = WTL_WEIGHT_CPU_TIME + 1; i < WTL_WEIGHT_LEARNED; i++) {
 		offer->errors[i] = probe(workload, i, task);
 		if (offer->errors[i] == 0)
 			offer->is_for_all = probe(workload, i, 1) == 0;
@@ -102,7 +103,9 @@ int wtl_counters_open(struct wtl_workload *workload)
 	enum wtl_weight weight = workload->options.weight;
 	struct wtl_counters *counters;
 
-	if (weight == WTL_WEIGHT_CPU_TIME)
+	if (weight == WTL_WEIGHT_LEARNED)
+		workload->weight = weight;
+	if (weight == WTL_WEIGHT_CPU_TIME || weight == WTL_WEIGHT_LEARNED)
 		return 0;
 	workload->counters_error = probe(workload, weight, probe_task(workload->io));
 	if (workload->counters_error < 0)

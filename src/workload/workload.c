@@ -364,6 +364,12 @@ void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t
 	workload->roster.consumers[slot].gpu_ppm = gpu_ppm;
 }
 
+void wtl_workload_set_watts_key(struct wtl_workload *workload, uint32_t slot, uint32_t key)
+{
+	if (is_consumer(workload, slot))
+		workload->roster.consumers[slot].watts_key = key;
+}
+
 enum wtl_weight wtl_workload_weight(const struct wtl_workload *workload)
 {
 	return workload->weight;

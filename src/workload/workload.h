@@ -18,8 +18,15 @@ struct wtl_err;
  */
 struct wtl_workload;
 
-/* What a use of the processors weighs: the CPU time, or the work that the hardware counted in it. */
-enum wtl_weight { WTL_WEIGHT_CPU_TIME, WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES, WTL_WEIGHTS };
+/* What a use of the processors weighs: the CPU time, the work that the hardware counted in it, or what it was learned to
+ * draw. */
+enum wtl_weight {
+	WTL_WEIGHT_CPU_TIME,
+	WTL_WEIGHT_INSTRUCTIONS,
+	WTL_WEIGHT_CYCLES,
+	WTL_WEIGHT_LEARNED, /* CPU time in the scan: who consumes the uses weighs them */
+	WTL_WEIGHTS
+};
 
 const char *wtl_weight_name(enum wtl_weight weight); /* "cpu-time" */
 extern const char *const wtl_weight_names[];	     /* all of them, ended by NULL */
@@ -114,6 +121,9 @@ void wtl_workload_keep_outsiders(struct wtl_workload *workload, const uint32_t s
 /* What is known of a consumer's GPUs, for wtl_workload_consumer(). */
 void wtl_workload_set_gpu(struct wtl_workload *workload, uint32_t slot, uint64_t memory_bytes,
 			  uint32_t gpu_ppm);
+
+/* With whom its watts are learned, for wtl_workload_consumer(). */
+void wtl_workload_set_watts_key(struct wtl_workload *workload, uint32_t slot, uint32_t key);
 
 /*
  * From now on this process and its descendants are in the tree: those that live, and all that are

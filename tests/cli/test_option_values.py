@@ -14,7 +14,7 @@ from conftest import ROOTS, run_wattle
 HUGE = "9" * 30
 ROOT = ("--root", ROOTS / "vm-nothing")
 TIME = "a time such as"
-WEIGHT = "cpu-time, instructions or cycles"
+WEIGHT = "cpu-time, instructions, cycles or learned"
 FREE = None  # any text may be right: only what wattle says of it is looked at
 
 # Options that mean the same wherever they are.

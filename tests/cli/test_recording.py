@@ -85,7 +85,7 @@ KEPT = [
     ("channel", "src/energy/sensor_class.h", "wtl_sensor_class", {"": "class_"}),
     ("miss", "src/energy/catalog.h", "wtl_miss", {}),
     ("consumer", "src/record/store.h", "wtl_stored_consumer", {"consumer": "pid", "group": "has_group"}),
-    ("consumer", "src/energy/consumer.h", "wtl_consumer", {"group": "has_group", "sets": None}),
+    ("consumer", "src/energy/consumer.h", "wtl_consumer", {"group": "has_group", "sets": None, "watts_key": None}),
     ("consumer", "src/energy/consumer.h", "wtl_group", {}),
     ("window", "src/record/store.h", "wtl_stored_window", {"total": None, "energies": None, "n_energies": None}),
     ("energy", "include/wattle.h", "wattle_energy", {"size": None}),

@@ -15,9 +15,10 @@
 
 enum {
 	SCENARIO_MAX = 256 * 1024,
-	ARGS_MAX = 9,
-	/* with the NULL */ NUMBERS_MAX = 5,
-	ARG_SIZE = 24
+	ARGS_MAX = 10,
+	/* with the NULL */ NUMBERS_MAX = 6,
+	ARG_SIZE = 24,
+	RESTS = 20 /* of its work, this part is done at rest */
 };
 
 int sim_scenario_load(const char *path, struct sim_scenario *ret_scenario)
@@ -71,14 +72,14 @@ static void burn_until(int64_t cpu_end_ns, int64_t stop_mono_ns)
 
 struct job {
 	uint64_t duty_ppm, seed;
-	int64_t start_ns, stop_ns;
+	int64_t start_ns, stop_ns, phase_ns;
 };
 
 static void work(const struct job *job)
 {
 	uint64_t random = job->seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
 	uint64_t duty_ppm = job->duty_ppm;
-	int64_t stop_ns = job->stop_ns;
+	int64_t stop_ns = job->stop_ns, phase_end_ns = job->start_ns;
 
 	sim_sleep_until(job->start_ns < stop_ns ? job->start_ns : stop_ns);
 	if (duty_ppm == 0)
@@ -86,6 +87,15 @@ static void work(const struct job *job)
 	for (int64_t now_ns = sim_mono_ns(); now_ns < stop_ns;) {
 		/* 10 to 50 ms, so that nothing that samples can keep in step. */
 		int64_t period_ns = 10000000 + (int64_t)(random_next(&random) % 40000000);
+
+		while (job->phase_ns > 0 && now_ns >= phase_end_ns) {
+			bool works = duty_ppm == job->duty_ppm && phase_end_ns > job->start_ns;
+
+			duty_ppm = works ? job->duty_ppm / RESTS : job->duty_ppm;
+			phase_end_ns +=
+				job->phase_ns / 4 +
+				(int64_t)(random_next(&random) % (uint64_t)(job->phase_ns * 3 / 2));
+		}
 		int64_t busy_ns = period_ns / 1000000 * (int64_t)duty_ppm;
 
 		burn_until(own_cpu_ns() + busy_ns, stop_ns);
@@ -116,6 +126,7 @@ int sim_work(char *const args[])
 			.seed = strtoull(args[2], NULL, 10) + UINT64_C(1000003) * i,
 			.start_ns = strtoll(args[3], NULL, 10),
 			.stop_ns = strtoll(args[4], NULL, 10),
+			.phase_ns = strtoll(args[6], NULL, 10),
 		};
 		if (i > 0 && pthread_create(&threads[i], NULL, work_thread, &jobs[i]) != 0)
 			return 1;
@@ -204,6 +215,7 @@ static void run_worker(const struct sim_scenario *scenario, size_t i, const char
 		snprintf(number[2], ARG_SIZE, "%" PRId64, t0_ns + worker->start_ns);
 		snprintf(number[3], ARG_SIZE, "%" PRId64, t0_ns + stop_ns);
 		snprintf(number[4], ARG_SIZE, "%u", worker->threads);
+		snprintf(number[5], ARG_SIZE, "%" PRId64, worker->phase_ns);
 	}
 	for (size_t n = 0; n < n_numbers; n++)
 		args[(worker->children ? 4 : 3) + n] = number[n];

@@ -240,7 +240,8 @@ static void weights(void **state)
 		enum wtl_weight weight;
 	} good[] = {{"cpu-time", WTL_WEIGHT_CPU_TIME},
 		    {"instructions", WTL_WEIGHT_INSTRUCTIONS},
-		    {"cycles", WTL_WEIGHT_CYCLES}};
+		    {"cycles", WTL_WEIGHT_CYCLES},
+		    {"learned", WTL_WEIGHT_LEARNED}};
 	static const char *const bad[] = {"", "cpu", "CYCLES", "cycles ", "instructions,cycles",
 					  "0"};
 	struct wtl_app app;
@@ -255,7 +256,7 @@ static void weights(void **state)
 		assert_int_equal(parse_value(&app, &wtl_command_run, "weight", bad[i]),
 				 WTL_EXIT_WATTLE_FAILED + 1);
 		assert_int_equal(app.settings.weight, WTL_WEIGHT_CPU_TIME);
-		check_said(said_complaints(), "--weight takes cpu-time, instructions or cycles");
+		check_said(said_complaints(), "--weight takes cpu-time, instructions, cycles or learned");
 	}
 }
 

@@ -217,7 +217,7 @@ static void test_errors(void **state)
 	assert_return_code(wattle_window_begin_with(meter, "w", 0), 0);
 	assert_int_equal(wattle_meter_way(meter, 0, &way), -ENOTSUP);
 	wattle_meter_close(meter);
-	wrong.weight = (enum wattle_weight)3;
+	wrong.weight = (enum wattle_weight)99;
 	assert_int_equal(wattle_meter_open(&wrong, &meter, &error), -EINVAL);
 
 	meter = open_here(0);

@@ -79,12 +79,11 @@ static void test_resets(void **state)
 }
 
 /* Suspend, a sensor that fails and comes back, a counter that starts anew. */
-static void test_troubles(void **state)
+static void trouble(const struct replay_setup *setup)
 {
 	struct replay_bench f;
 
-	(void)state;
-	replay_bench_start(&f, 3 * S);
+	replay_bench_start_on(&f, setup);
 	replay_bench_begin(&f);
 	replay_bench_live_for(&f, 2);
 	f.bench.asleep_ns += 3600 * S;
@@ -106,10 +105,22 @@ static void test_troubles(void **state)
 	replay_bench_finish(&f);
 }
 
+static void test_troubles(void **state)
+{
+	static const enum wtl_weight weights[] = {WTL_WEIGHT_CPU_TIME, WTL_WEIGHT_LEARNED};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(weights); i++)
+		trouble(&(struct replay_setup){.root = "xeon-2s-dram",
+					       .weight = weights[i],
+					       .store = {.period_ns = 3 * S}});
+}
+
 /* Uses that weigh what the hardware counted. */
 static void test_weights(void **state)
 {
-	static const enum wtl_weight weights[] = {WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES};
+	static const enum wtl_weight weights[] = {WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_CYCLES,
+						  WTL_WEIGHT_LEARNED};
 
 	(void)state;
 	for (size_t i = 0; i < UNIT_COUNT(weights); i++) {

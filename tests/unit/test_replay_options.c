@@ -165,7 +165,8 @@ static void test_policies(void **state)
 	assert_int_equal(policy.player.n_given, 0);
 
 	assert_int_equal(parse("idle=learned,weight=cycles", &policy), 0);
-	assert_true(policy.is_given && policy.weight == WTL_WEIGHT_CYCLES);
+	assert_true(policy.is_given && policy.player.has_weight &&
+		    policy.player.weight == WTL_WEIGHT_CYCLES);
 	assert_true(policy.player.forgets_idle && !policy.player.has_no_idle);
 	assert_string_equal(policy.idle, "learned");
 

@@ -44,21 +44,26 @@ struct loading {
 	struct wtl_history *history;
 };
 
+static bool is_counted(int weight)
+{
+	return weight == WTL_WEIGHT_INSTRUCTIONS || weight == WTL_WEIGHT_CYCLES;
+}
+
 /* What was not recorded cannot be weighed anew, and names that are in no domain of it are mistakes. */
 static int check_policy(const struct loading *loading)
 {
 	const struct wtl_player_policy *given = &loading->policy->player;
 	const char *recorded = wtl_history_fact(loading->history, WTL_FACT_WEIGHT);
-	int weight = loading->policy->weight;
 
 	if (!recorded[0])
 		recorded = wtl_weight_name(WTL_WEIGHT_CPU_TIME);
-	if (weight >= 0 && strcmp(recorded, wtl_weight_name((enum wtl_weight)weight)) != 0) {
+	if (given->has_weight && wtl_weight_find(recorded) != (int)given->weight &&
+	    (is_counted(wtl_weight_find(recorded)) || is_counted((int)given->weight))) {
 		wtl_complain(
 			loading->app,
 			"--policy weight=%s: the use of processors was weighed by %s when this "
 			"was recorded, and nothing else is in it",
-			wtl_weight_name((enum wtl_weight)weight), recorded);
+			wtl_weight_name(given->weight), recorded);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < given->n_given; i++) {

@@ -21,7 +21,6 @@ struct wtl_policy {
 	bool is_given;
 	struct wtl_player_policy player;
 	const char *idle; /* "recorded", "learned", "none" */
-	int weight;	  /* enum wtl_weight; < 0: as it was */
 	char given_text[WTL_POLICY_DOMAINS][WTL_NAME_SIZE + 32];
 	const char *given_list[WTL_POLICY_DOMAINS];
 };

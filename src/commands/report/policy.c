@@ -82,13 +82,16 @@ static int parse_weight(struct wtl_app *app, const char *text, size_t len,
 			struct wtl_policy *policy)
 {
 	char name[32];
+	int weight;
 
-	if (policy->weight >= 0)
+	if (policy->player.has_weight)
 		return complain_of_two(app, text - strlen("weight="), len + strlen("weight="));
 	snprintf(name, sizeof(name), "%.*s", (int)len, text);
-	policy->weight = wtl_weight_find(name);
-	if (policy->weight < 0)
+	weight = wtl_weight_find(name);
+	if (weight < 0)
 		return complain(app, text - strlen("weight="), len + strlen("weight="));
+	policy->player.has_weight = true;
+	policy->player.weight = (enum wtl_weight)weight;
 	return 0;
 }
 
@@ -97,7 +100,7 @@ int wtl_policy_parse(struct wtl_app *app, const char *text, struct wtl_policy *r
 	bool has_idle = false;
 	int rc = 0;
 
-	*ret_policy = (struct wtl_policy){.weight = -1, .is_given = text, .idle = "recorded"};
+	*ret_policy = (struct wtl_policy){.is_given = text, .idle = "recorded"};
 	while (rc == 0 && text) {
 		size_t len = strcspn(text, ",");
 

@@ -115,6 +115,7 @@ static void take_event(struct wtl_top_collector *collector)
 	case WTL_PLAYED_LOST:
 		take_lost(collector);
 		break;
+	case WTL_PLAYED_SETTLED:
 	case WTL_PLAYED_CANCELLED:
 	case WTL_PLAYED_RESET:
 		break;
