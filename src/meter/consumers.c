@@ -623,13 +623,6 @@ struct wattle_energy *wtl_book_energies(struct wtl_book *book)
 
 /* ---- Idle baselines ---- */
 
-void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
-			    struct wtl_baseline *ret_baseline)
-{
-	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
-	wtl_learned_idle(consumers->learned, domain, ret_baseline);
-}
-
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline)
 {

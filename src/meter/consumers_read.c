@@ -20,6 +20,13 @@
 #define SPREAD_GPU_USE	    0.20
 #define SPREAD_GPU_MEMORY   0.50
 
+void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
+			    struct wtl_baseline *ret_baseline)
+{
+	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
+	wtl_learned_idle(consumers->learned, domain, ret_baseline);
+}
+
 /* Standard uncertainties of a consumer's energy, by what causes them. */
 struct doubts {
 	double sensor_uj; /* added up as they are: sensors of one kind err alike */

@@ -35,7 +35,7 @@ struct wtl_player_policy {
 	} given[WTL_POLICY_DOMAINS]; /* idle power as it is to be taken */
 	size_t n_given;
 	enum wtl_weight weight;
-	bool has_weight; /* the use of processors weighs that: CPU time, or what is learned */
+	bool has_weight;   /* the use of processors weighs that: CPU time, or what is learned */
 	bool only_summary; /* for wtl_player_summary() alone: who has gone is not read */
 	bool skips_energies; /* of windows, as they were stored, where they are computed again anyway */
 };

@@ -52,7 +52,7 @@ static bool is_counted(const struct wtl_report_domain *domain, const void *what)
 	(void)what;
 	return domain->energy.has_energy && domain->weight &&
 	       (strcmp(domain->weight, "instructions") == 0 ||
-		strcmp(domain->weight, "cycles") == 0);
+		strcmp(domain->weight, "cycles") == 0 || strcmp(domain->weight, "learned") == 0);
 }
 
 static bool in_notes(const struct wtl_report *report, const char *text)

@@ -318,6 +318,34 @@ def test_cycles_are_cpu_time_at_one_clock(tmp_path):
     assert -0.4 < scores["vector"].error < -0.1
 
 
+PHASES = "duration 15\nsocket idle=74.05 dram=4\nothers 15\nworker low watts=8 duty=0.35 phase=1.5\n" \
+         "worker middle watts=15 duty=0.3 phase=1.5\nworker high watts=24 duty=0.25 phase=1.5\n"
+
+
+def errors_of(found, report):
+    scores = list(trial.Trial(found.truth, report).scores())
+    assert all(score.is_covered for score in scores), [(score.name, score.error, score.stated) for score in scores]
+    return {score.name: abs(score.error) for score in scores}
+
+
+def test_learned_watts(tmp_path):
+    """Three that draw 8, 15 and 24 W per CPU second, and work in turns: the machine's counters tell them apart. The same
+    recording by CPU time does not. The ± covers both."""
+    sim_path()
+    recording = tmp_path / "phases.wattle"
+    found, _ = attempt(tmp_path, PHASES, TWO_IDLE, options=("--weight", "learned", "--record", recording))
+    assert weights(found.report) == {"learned"}
+    replayed, by_time = (json.loads(run_wattle("report", "--format", "json", "--top", "65536", *policy, recording).out,
+                                    parse_float=Decimal) for policy in ((), ("--policy", "weight=cpu-time")))
+    for mine, theirs in zip(found.report["processes"], replayed["processes"]):
+        assert {key: mine.get(key) for key in ("pid", "dynamic_j", "uncertainty_j", "full_j")} == \
+            {key: theirs.get(key) for key in ("pid", "dynamic_j", "uncertainty_j", "full_j")}
+    check_ledger(by_time)
+    assert weights(replayed) == {"learned"} and weights(by_time) == {"cpu-time"}
+    learned, timed = errors_of(found, found.report), errors_of(found, by_time)
+    assert sum(learned.values()) < 0.5 * sum(timed.values()), (learned, timed)
+
+
 def test_machine_without_counters(tmp_path):
     """Then CPU time is the weight, and is named; what was wanted is told in one line."""
     sim_path()

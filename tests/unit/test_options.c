@@ -256,7 +256,8 @@ static void weights(void **state)
 		assert_int_equal(parse_value(&app, &wtl_command_run, "weight", bad[i]),
 				 WTL_EXIT_WATTLE_FAILED + 1);
 		assert_int_equal(app.settings.weight, WTL_WEIGHT_CPU_TIME);
-		check_said(said_complaints(), "--weight takes cpu-time, instructions, cycles or learned");
+		check_said(said_complaints(),
+			   "--weight takes cpu-time, instructions, cycles or learned");
 	}
 }
 
