@@ -376,11 +376,12 @@ WATTLE_API int wattle_mark_end(const char *socket, const char *name, struct watt
 
 /* A consumer's part of an energy. */
 struct wattle_share {
-	size_t size;		 /* set by the caller */
-	int has_dynamic;	 /* 0: what the machine draws at rest is not known */
-	uint64_t full_uj;	 /* dynamic, and a part of what is drawn at rest */
-	uint64_t dynamic_uj;	 /* above rest; 0 where it is not known */
-	uint64_t uncertainty_uj; /* k = 2, of the dynamic part, else of the full one */
+	size_t size;		      /* set by the caller */
+	int has_dynamic;	      /* 0: what the machine draws at rest is not known */
+	uint64_t full_uj;	      /* dynamic, and a part of what is drawn at rest */
+	uint64_t dynamic_uj;	      /* above rest; 0 where it is not known */
+	uint64_t uncertainty_uj;      /* k = 2, of the dynamic part, else of the full one */
+	uint64_t full_uncertainty_uj; /* k = 2, of the full one */
 };
 
 enum wattle_consumer_state {

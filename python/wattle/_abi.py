@@ -274,12 +274,14 @@ class Share(Structure):
     full_uj: int
     dynamic_uj: int
     uncertainty_uj: int
+    full_uncertainty_uj: int
     _fields_ = [
         ("size", c_size_t),
         ("has_dynamic", c_int),
         ("full_uj", c_uint64),
         ("dynamic_uj", c_uint64),
         ("uncertainty_uj", c_uint64),
+        ("full_uncertainty_uj", c_uint64),
     ]
 
 

@@ -307,7 +307,7 @@ class Recording:
         )
         for rows, dtype, names in plan:
             for name in names.split():
-                columns[name] = pandas.array([getattr(row, name) for row in rows], dtype=dtype)
+                columns[name] = pandas.array([getattr(row, name, None) for row in rows], dtype=dtype)
         return pandas.DataFrame(columns)
 
     # ---- Its end ----

@@ -8,7 +8,7 @@ from ._lib import WindowError, known, load, new, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Iterable, Sequence
+    from typing import Any, Callable, Iterable, Sequence, overload
 
 
 def plus_minus(value: float | None, uncertainty: float | None, unit: str) -> str:
@@ -122,6 +122,8 @@ class Share:
         Above rest; None while what the machine draws at rest is not known.
     uncertainty_j : float
         k = 2, of the dynamic part if that is known, else of the full one.
+    full_uncertainty_j : float
+        k = 2, of the full one.
     """
 
     __slots__ = ("_raw",)
@@ -144,6 +146,10 @@ class Share:
     @property
     def uncertainty_j(self) -> float:
         return self._raw.uncertainty_uj / 1e6
+
+    @property
+    def full_uncertainty_j(self) -> float:
+        return self._raw.full_uncertainty_uj / 1e6
 
     def __repr__(self) -> str:
         if self.dynamic_j is None:
@@ -490,8 +496,15 @@ class Consumer:
         self.rss_bytes, self.pss_bytes = known(raw.rss_bytes), known(raw.pss_bytes)
         self.uss_bytes, self.gpu_memory_bytes = known(raw.uss_bytes), known(raw.gpu_memory_bytes)
 
-    def share(self, domain: str | None = None) -> Share:
-        """Its part of a domain's energy, or of the total."""
+    if TYPE_CHECKING:
+
+        @overload
+        def share(self) -> Share: ...
+        @overload
+        def share(self, domain: str | None) -> Share | None: ...
+
+    def share(self, domain: str | None = None) -> Share | None:
+        """Its part of a domain's energy, or of the total; None where that has no figure."""
         return self._of._share(self._i, domain)
 
     def __repr__(self) -> str:
@@ -542,7 +555,9 @@ class Consumers:
             raise KeyError(f"no domain {domain!r}: there are {', '.join(self._domains)}")
         return self._domains.index(domain)
 
-    def _share(self, i: int, domain: str | None) -> Share:
+    def _share(self, i: int, domain: str | None) -> Share | None:
+        if domain is not None and self.ledger(domain).total_uj == 0:
+            return None
         raw = new(_abi.Share)
         self._library.wattle_consumers_share(self._handle, i, self._index(domain), raw)
         return Share(raw)

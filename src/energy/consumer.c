@@ -18,6 +18,7 @@ void wtl_share_energy_add(struct wtl_share_energy *sum, const struct wtl_share_e
 	sum->full_uj = wtl_add_sat(sum->full_uj, more->full_uj);
 	sum->dynamic_uj = wtl_add_sat(sum->dynamic_uj, more->dynamic_uj);
 	sum->uncertainty_uj = wtl_add_sat(sum->uncertainty_uj, more->uncertainty_uj);
+	sum->full_uncertainty_uj = wtl_add_sat(sum->full_uncertainty_uj, more->full_uncertainty_uj);
 	sum->idle_doubt_uj = wtl_add_sat(sum->idle_doubt_uj, more->idle_doubt_uj);
 	sum->weight_doubt_uj = wtl_add_sat(sum->weight_doubt_uj, more->weight_doubt_uj);
 }

@@ -62,8 +62,9 @@ struct wtl_consumer {
 struct wtl_share_energy {
 	bool has_dynamic; /* an idle baseline is known for every domain that was billed */
 	uint64_t full_uj;
-	uint64_t dynamic_uj;	 /* 0 where it is not known */
-	uint64_t uncertainty_uj; /* of the dynamic part, else of the full one: k = 2 */
+	uint64_t dynamic_uj;	      /* 0 where it is not known */
+	uint64_t uncertainty_uj;      /* of the dynamic part, else of the full one: k = 2 */
+	uint64_t full_uncertainty_uj; /* of the full one */
 	/* Of it, what idle power and weight leave: standard (k = 1). */
 	uint64_t idle_doubt_uj, weight_doubt_uj;
 };

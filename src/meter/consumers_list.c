@@ -217,6 +217,7 @@ void wtl_share_energy_give(const struct wtl_share_energy *energy, struct wattle_
 		.full_uj = energy->full_uj,
 		.dynamic_uj = energy->dynamic_uj,
 		.uncertainty_uj = energy->uncertainty_uj,
+		.full_uncertainty_uj = energy->full_uncertainty_uj,
 	};
 
 	wtl_abi_give(ret_share, &share, sizeof(share));

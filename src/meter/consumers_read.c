@@ -102,14 +102,36 @@ static double sensor_doubt_uj(const struct wtl_divided_domain *domain,
 		     wtl_budget_offset_uj(domain->offset_uw, share->share_ns));
 }
 
-static void add_share(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
-		      const struct wtl_share *share, struct wtl_share_energy *energy,
-		      struct doubts *doubts)
+/* What is not known of a share, above rest if that is known; above_uj: of it, what is above rest. */
+static void add_doubts(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
+		       const struct wtl_share *share, const struct wtl_baseline *baseline,
+		       double above_uj, struct doubts *doubts)
 {
 	const struct wtl_divided_domain *domain = &consumers->domains[i];
+	uint64_t idle_uj = baseline->is_known ? wtl_share_idle_uj(share, baseline->idle_uw) : 0;
+	double own_uj = (double)(share->full_uj - idle_uj);
+
+	doubts->sensor_uj +=
+		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline->is_known);
+	doubts->idle_uj += (double)baseline->uncertainty_uw * (double)share->share_ns / 1e9;
+	if (wtl_learned_has(consumers->learned, i))
+		doubts->weight_uj += (double)share->doubt_uj * own_uj / fmax(above_uj, 1.0);
+	else
+		doubts->weight_uj +=
+			weight_uncertainty(own_uj, all_used_uj(book, i, baseline),
+					   spread_of(consumers, domain, doubts->counted)) *
+			own_uj;
+}
+
+/* full: of all of it. */
+static void add_share(const struct wtl_consumers *consumers, const struct wtl_book *book, size_t i,
+		      const struct wtl_share *share, struct wtl_share_energy *energy,
+		      struct doubts *doubts, struct doubts *full)
+{
+	const struct wtl_baseline nothing = {.is_known = false};
 	struct wtl_baseline baseline;
-	double own_uj;
 	uint64_t idle_uj;
+	double above_uj;
 
 	if (share->full_uj == 0)
 		return;
@@ -118,17 +140,9 @@ static void add_share(const struct wtl_consumers *consumers, const struct wtl_bo
 	energy->full_uj += share->full_uj;
 	energy->dynamic_uj += share->full_uj - idle_uj;
 	energy->has_dynamic &= baseline.is_known;
-	own_uj = (double)(share->full_uj - idle_uj);
-	doubts->sensor_uj +=
-		sensor_doubt_uj(domain, &book->billed[i], share, own_uj, baseline.is_known);
-	doubts->idle_uj += (double)baseline.uncertainty_uw * (double)share->share_ns / 1e9;
-	if (wtl_learned_has(consumers->learned, i))
-		doubts->weight_uj += (double)share->doubt_uj;
-	else
-		doubts->weight_uj +=
-			weight_uncertainty(own_uj, all_used_uj(book, i, &baseline),
-					   spread_of(consumers, domain, doubts->counted)) *
-			own_uj;
+	above_uj = (double)(share->full_uj - idle_uj);
+	add_doubts(consumers, book, i, share, &baseline, above_uj, doubts);
+	add_doubts(consumers, book, i, share, &nothing, above_uj, full);
 }
 
 static uint64_t round_uj(double uj)
@@ -158,14 +172,15 @@ static void energy_of(const struct wtl_consumers *consumers, const struct wtl_bo
 		      double counted, struct wtl_share_energy *ret_energy)
 {
 	struct wtl_share_energy energy = {.has_dynamic = true};
-	struct doubts doubts = {.counted = counted};
+	struct doubts doubts = {.counted = counted}, full = {.counted = counted};
 
 	for (size_t i = 0; i < consumers->n_domains; i++)
 		if (domain < 0 ? is_of_part(&consumers->domains[i], part) : (size_t)domain == i)
-			add_share(consumers, book, i, &shares[i], &energy, &doubts);
+			add_share(consumers, book, i, &shares[i], &energy, &doubts, &full);
 	if (!energy.has_dynamic)
 		energy.dynamic_uj = 0;
 	energy.uncertainty_uj = expanded_uj(&doubts);
+	energy.full_uncertainty_uj = expanded_uj(&full);
 	energy.idle_doubt_uj = round_uj(doubts.idle_uj);
 	energy.weight_doubt_uj = round_uj(doubts.weight_uj);
 	*ret_energy = energy;

@@ -571,14 +571,13 @@ def test_forked_child_writes_nothing(server):
     assert tracker.stop() > 0 and len(rows()) == 1
 
 
-@pytest.mark.parametrize("dynamic_pm_j, pm_j", [(2, 5), (9, 9)])
-def test_uncertainty_of_the_full_share(server, dynamic_pm_j, pm_j):
-    """Half of what is known to ± 10 J is known to ± 5 J at best."""
+def test_uncertainty_of_the_full_share(server):
+    """That of all of it, not of the dynamic part alone."""
     tracker = EmissionsTracker(tracking_mode="process", country_iso_code="FRA")
-    own = SimpleNamespace(full_uj=50 * J, uncertainty_j=dynamic_pm_j, domains={})
+    own = SimpleNamespace(full_uj=50 * J, uncertainty_j=2, full_uncertainty_j=5, domains={})
     window = SimpleNamespace(energy_uj=100 * J, uncertainty_j=10, domains={}, own=own, duration_s=1, mean_w=100)
     data = tracker._data(SimpleNamespace(carbon=wattle.Carbon("FRA"), domains=()), window, (0, 0, 0))
-    assert data.energy_consumed * KWH == pytest.approx(50) and data.uncertainty * KWH == pytest.approx(pm_j)
+    assert data.energy_consumed * KWH == pytest.approx(50) and data.uncertainty * KWH == pytest.approx(5)
 
 
 # ---- The real one ----

@@ -188,6 +188,7 @@ def test_what_this_process_used():
         assert mine and w.own.processes >= 2
         assert 0.05 < w.own.cpu_s < 60
         assert 0 < w.own_full_j <= w.energy_j
+        assert w.own.full_uncertainty_j > 0
         assert w.own.domains["package-0"].full_j <= w.domains["package-0"].energy_j
         ledger = users.ledger()
         parts = ledger.live_uj + ledger.exited_uj + ledger.kernel_uj + ledger.idle_uj + ledger.unattributed_uj

@@ -523,11 +523,7 @@ class EmissionsTracker:
         total_uj, uncertainty_j = window.energy_uj, window.uncertainty_j
         energies_j = {name: energy.energy_j for name, energy in window.domains.items()}
         if conf["tracking_mode"] == "process":
-            whole_uj, whole_pm_j = total_uj, uncertainty_j
-            total_uj, uncertainty_j = (own.full_uj, own.uncertainty_j) if own and whole_uj is not None else (None, None)
-            if total_uj and whole_uj and whole_pm_j is not None and uncertainty_j is not None:
-                # That of the share is of what it caused. Of all of it, it is no better known than the machine's energy is.
-                uncertainty_j = max(uncertainty_j, whole_pm_j * total_uj / whole_uj)
+            total_uj, uncertainty_j = (own.full_uj, own.full_uncertainty_j) if own and total_uj is not None else (None, None)
             energies_j = {name: own.domains[name].full_j if own and j is not None else None for name, j in energies_j.items()}
         parts: dict[str, list[float | None]] = {"cpu": [], "gpu": [], "ram": []}
         counted = [domain for domain in meter.domains if domain.in_total]

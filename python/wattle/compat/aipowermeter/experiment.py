@@ -74,7 +74,7 @@ class _Power:
         total_uj = self._consumers.ledger(domain).total_uj if self._consumers is not None and watts is not None else 0
         if watts is None or not total_uj:
             return watts, None
-        return watts, _by_pid((pid, row.share(domain).full_uj / total_uj * watts) for pid, row in self._mine)
+        return watts, _by_pid((pid, share.full_uj / total_uj * watts) for pid, row in self._mine if (share := row.share(domain)))
 
     def of_kind(self, kind: str) -> tuple[float | None, dict[str, float] | None]:
         """Of all domains of a kind; None unless all of them are measured."""
