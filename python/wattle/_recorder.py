@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, ContextManager, Iterator
 
 _VARIABLE = "WATTLE_MARK"
+_NAME_ROOM, _PATH_SIZE = 20, 108  # the longest names before the suffix, sun_path (src/commands/mark/place.c)
 _WAIT_S = 10.0  # for the recording of the node's first rank
 _warned: set[str] = set()
 _recorders: set[Recorder] = set()
@@ -118,25 +119,59 @@ def mark(name: str) -> Mark:
     return Mark(name, os.environ.get(_VARIABLE))
 
 
-def _place() -> str:
-    """This user's own directory for sockets, where `wattle mark` looks. Raises `Error`."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    place = f"/tmp/wattle-{os.geteuid()}"
-    if runtime.startswith("/") and len(runtime) <= 70 and os.path.isdir(runtime) and os.stat(runtime).st_uid == os.geteuid():
-        place = runtime + "/wattle"
+def _is_ours(status: os.stat_result, others: int) -> bool:
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & others
+
+
+def _places() -> Iterator[tuple[str, str, str]]:
+    """Where `wattle mark` looks (src/commands/mark/place.c), best first: the base, the directory, how the sockets' names end."""
+    places: list[tuple[str, str, str]] = []
+    is_root, runtime = os.geteuid() == 0, os.environ.get("XDG_RUNTIME_DIR", "")
+    if os.path.exists(runtime) and not (is_root and runtime == "/run/user/0"):
+        places.append((runtime, "wattle", ".sock"))
+    if is_root:
+        places.append(("/run", "wattle", ".sock"))
     try:
-        os.makedirs(place, mode=0o700, exist_ok=True)
-        status = os.lstat(place)
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read(8)
+    except OSError:
+        boot = ""
+    state, home = os.environ.get("XDG_STATE_HOME", ""), os.environ.get("HOME", "")
+    if state.startswith("/"):
+        places.append((state, "wattle/marks", f".{boot}.sock"))
+    else:
+        places.append((home, ".local/state/wattle/marks", f".{boot}.sock"))
+    for base, below, suffix in places:
+        if base.startswith("/") and (not os.path.exists(base) or _is_ours(os.stat(base), stat.S_IWOTH)):
+            yield base, f"{base}/{below}", suffix
+
+
+def _why_not(base: str, place: str, suffix: str) -> str:
+    """Makes it. The reason why it cannot be used, or nothing."""
+    if len(os.fsencode(place)) + _NAME_ROOM + len(suffix) >= _PATH_SIZE:
+        return f"is too long: with its name a socket's path has at most {_PATH_SIZE - 1} bytes; set XDG_RUNTIME_DIR to a shorter one"
+    try:
+        made = ""
+        for part in place.strip("/").split("/"):
+            made += f"/{part}"
+            if not os.path.isdir(made):
+                os.mkdir(made, mode=0o700)
+        if _is_ours(os.lstat(place), stat.S_IWGRP | stat.S_IWOTH) and _is_ours(os.stat(base), stat.S_IWOTH):
+            return ""
     except OSError as error:
-        raise Error(f"{place} cannot be made: {error.strerror}", -(error.errno or 0)) from None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
-        raise Error(f"{place} is not this user's alone: remove it, or set XDG_RUNTIME_DIR", -errno.EPERM)
-    return place
+        return f"cannot be made: {error.strerror}"
+    return "is not this user's alone: remove it, or set XDG_RUNTIME_DIR"
 
 
 def _socket_of(path: str) -> str:
-    """Where the recording of that file listens: every process of this user on this machine finds the same."""
-    return f"{_place()}/record-{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:16]}.sock"
+    """Where the recording of that file listens: every process of this user on this machine finds the same. Raises `Error`."""
+    first = ""
+    for base, place, suffix in _places():
+        why = _why_not(base, place, suffix)
+        if not why:
+            return f"{place}/record-{hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:12]}{suffix}"
+        first = first or f"{place} {why}"
+    raise Error(first or "no directory is this user's own: set XDG_RUNTIME_DIR, or HOME", -errno.EPERM)
 
 
 class _Listener:
@@ -146,7 +181,7 @@ class _Listener:
         self.path, self._answer = path, answer
         self._pid = os.getpid()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        hidden = f"{os.path.dirname(path)}/.{os.path.basename(path)}"
+        hidden = f"{os.path.dirname(path)}/.{os.path.basename(path).removeprefix('record-')}"
         try:
             if os.path.lexists(hidden):
                 os.unlink(hidden)

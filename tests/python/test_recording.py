@@ -9,8 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -22,6 +24,7 @@ from wattle import _abi, _lib, _recorder
 WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
 ZONES = ("intel-rapl:0", "intel-rapl:1")
 J = 10**6
+PACKAGE = os.path.dirname(os.path.dirname(wattle.__file__))
 
 
 @pytest.fixture(autouse=True)
@@ -423,6 +426,59 @@ def test_marks_in_a_recording_from_code(tmp_path, machine, runtime):
     assert "WATTLE_MARK" not in os.environ
     assert wattle.read(path).window("from a shell").energy_uj == 6 * J
     assert not [name for name in os.listdir(runtime / "wattle") if "record" in name]
+
+
+OWN_RUN = 'mount -t tmpfs -o mode=0755 none /run && mkdir -p -m 700 /run/user/0 && exec "$@"'
+
+
+@pytest.mark.parametrize("user", ["root", "nobody"])
+@pytest.mark.parametrize(
+    "env",
+    [
+        {},
+        {"HOME": "/home"},
+        {"HOME": "/new"},
+        {"HOME": "/home", "XDG_STATE_HOME": "/state"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/run"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/none"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/link"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/file"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/loose"},
+        {"HOME": "/home", "XDG_RUNTIME_DIR": "/others"},
+        *({"HOME": "/home", "XDG_RUNTIME_DIR": f"/{n}"} for n in range(81, 85)),
+    ],
+)
+def test_marks_listen_where_the_command_does(env, user):
+    """Whoever the user is, and whatever the environment says."""
+    words = ["unshare", "-rm", "sh", "-c", OWN_RUN, "sh"] if user == "root" else []
+    if words and subprocess.run([*words, "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespace of one's own can be made here")
+    with tempfile.TemporaryDirectory(prefix="wt-", dir="/tmp") as name:
+        base = Path(name)
+        for made in ("home", "run", "link", "file", "others", "loose/wattle"):
+            (base / made).mkdir(parents=True, mode=0o700)
+        (base / "link" / "wattle").symlink_to("../run")
+        (base / "file" / "wattle").touch()
+        (base / "others").chmod(0o1777)
+        (base / "loose" / "wattle").chmod(0o777)
+        own = {key: f"{base}{value}" for key, value in env.items()}
+        runtime = own.get("XDG_RUNTIME_DIR", "")
+        if runtime[len(name) + 1 :].isdigit():  # so long is the directory's name
+            own["XDG_RUNTIME_DIR"] = f"{base}/{'x' * (int(runtime[len(name) + 1 :]) - len(name) - len('//wattle'))}"
+            os.mkdir(own["XDG_RUNTIME_DIR"])
+        if user == "nobody" and os.geteuid() == 0:
+            subprocess.run(["chown", "-Rh", "65534:65534", base], check=True)
+            words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "WATTLE_MARK", "HOME"))}
+        command = [WATTLE, "record", "-q", "--no-processes", "-o", base / "a.wattle", "--", "sh", "-c", 'echo "$WATTLE_MARK"']
+        told = subprocess.run([*words, *command], env={**kept, **own}, capture_output=True, text=True, check=True).stdout.strip()
+        program = "from wattle import _recorder\ntry: print(_recorder._socket_of('/x'))\nexcept _recorder.Error: print()"
+        ours = subprocess.run(
+            [*words, sys.executable, "-B", "-c", program], env={**kept, **own, "PYTHONPATH": PACKAGE}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        assert os.path.dirname(ours) == os.path.dirname(told)
+        assert ours.count(".") == told.count(".")
+        assert not ours or len(os.path.basename(ours)) == len("record-0123456789ab.sock") + (9 if "marks" in told else 0)
 
 
 def test_mark_without_a_recording():

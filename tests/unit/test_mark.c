@@ -191,60 +191,6 @@ static void place_done(struct place *place)
 	free(place->own);
 }
 
-static void test_a_place_of_ones_own(void **state)
-{
-	char dir[WTL_MARK_PATH_SIZE], elsewhere[32], deep[200];
-	struct place place;
-	struct stat status;
-
-	(void)state;
-	place_init(&place);
-	assert_int_equal(wtl_mark_place(dir, NULL), 0);
-	assert_string_equal(dir, place.own);
-	assert_int_equal(stat(dir, &status), 0);
-	assert_int_equal(status.st_mode & 07777, 0700);
-	/* Again, and then without. */
-	assert_int_equal(wtl_mark_place(dir, NULL), 0);
-	snprintf(elsewhere, sizeof(elsewhere), "/tmp/wattle-%u", (unsigned)geteuid());
-	unsetenv("XDG_RUNTIME_DIR");
-	assert_int_equal(wtl_mark_place(dir, NULL), 0);
-	assert_string_equal(dir, elsewhere);
-	/* What is no path, is not there, or is too long for a socket. */
-	memset(deep, 'x', sizeof(deep));
-	deep[0] = '/';
-	deep[sizeof(deep) - 1] = '\0';
-	setenv("XDG_RUNTIME_DIR", deep, 1);
-	assert_int_equal(wtl_mark_place(dir, NULL), 0);
-	assert_string_equal(dir, elsewhere);
-	setenv("XDG_RUNTIME_DIR", "run", 1);
-	assert_int_equal(wtl_mark_place(dir, NULL), 0);
-	assert_string_equal(dir, elsewhere);
-	place_done(&place);
-}
-
-static void test_a_place_of_others(void **state)
-{
-	char dir[WTL_MARK_PATH_SIZE];
-	struct wtl_err err = {.code = 0};
-	struct place place;
-
-	(void)state;
-	place_init(&place);
-	assert_int_equal(mkdir(place.own, 0700), 0);
-	assert_int_equal(chmod(place.own, 0770), 0);
-	assert_int_equal(wtl_mark_place(dir, &err), -EPERM);
-	assert_non_null(strstr(err.text, "not this user's alone"));
-	assert_int_equal(rmdir(place.own), 0);
-	unit_write(place.dir, "wattle", "a file");
-	assert_int_equal(wtl_mark_place(dir, &err), -ENOTDIR);
-	assert_int_equal(unlink(place.own), 0);
-	assert_int_equal(mkdir(place.own, 0700), 0);
-	assert_int_equal(rename(place.own, strcat(strcpy(dir, place.own), "-real")), 0);
-	unit_symlink(place.dir, "wattle", "wattle-real");
-	assert_int_equal(wtl_mark_place(dir, &err), -ENOTDIR);
-	place_done(&place);
-}
-
 struct seen {
 	unsigned n;
 	char path[WTL_MARK_PATH_SIZE];
@@ -687,8 +633,6 @@ int main(void)
 		cmocka_unit_test(test_a_message_with_a_nul),
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_status),
-		cmocka_unit_test(test_a_place_of_ones_own),
-		cmocka_unit_test(test_a_place_of_others),
 		cmocka_unit_test(test_listening),
 		cmocka_unit_test(test_one_client),
 		cmocka_unit_test(test_rubbish),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,7 +12,13 @@
 #include "cli/complain.h"
 #include "commands/mark/mark.h"
 
-enum { RECORDINGS_MAX = 64, NAMED_MAX = 4 };
+enum {
+	RECORDINGS_MAX = 64,
+	NAMED_MAX = 4,
+	/* SQLite's file format, "Locking" (os.h: SHARED_FIRST, SHARED_SIZE) */
+	SHARED_LOCK_AT = 0x40000002,
+	SHARED_LOCK_LEN = 510,
+};
 
 struct finding {
 	struct wtl_mark_status *list;
@@ -65,11 +72,27 @@ static int connect_by_variable(struct wtl_app *app, const char *path)
 	return fd;
 }
 
+/* A process that has SQLite's lock on the file's readers, which each connection to it has. 0: nobody, or nobody that
+ * can be seen. */
+static int who_has_open(const char *file)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_start = SHARED_LOCK_AT, .l_len = SHARED_LOCK_LEN};
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), pid = 0;
+
+	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+		pid = lock.l_pid;
+	if (fd >= 0)
+		close(fd);
+	return pid;
+}
+
 static const struct wtl_mark_status *find_file(struct wtl_app *app,
 					       const struct wtl_mark_status list[], size_t n,
 					       const char *file)
 {
 	struct stat status;
+	int pid;
 
 	if (stat(file, &status) < 0) {
 		wtl_complain(app, "%s: %s", file, wtl_err_text(errno));
@@ -78,7 +101,14 @@ static const struct wtl_mark_status *find_file(struct wtl_app *app,
 	for (size_t i = 0; i < n; i++)
 		if (list[i].device == status.st_dev && list[i].inode == status.st_ino)
 			return &list[i];
-	wtl_complain(app, "%s is not being recorded by this user", file);
+	pid = who_has_open(file);
+	if (pid > 0)
+		wtl_complain(app,
+			     "%s: no recorder of this user answers for it; process %d has it open: "
+			     "if that records it, kill -INT %d ends it",
+			     file, pid, pid);
+	else
+		wtl_complain(app, "%s is not being recorded by this user", file);
 	return NULL;
 }
 

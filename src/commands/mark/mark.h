@@ -15,24 +15,20 @@ struct wtl_buf;
 
 enum { WTL_MARK_PATH_SIZE = 108 }; /* sun_path's */
 
-/* ---- Where recordings listen (mark_place.c) ---- */
+/* ---- Where recordings listen (place.c) ---- */
 
 /*
- * This user's own directory for sockets, made if need be: $XDG_RUNTIME_DIR/wattle, or without that
- * /tmp/wattle-UID. One that others could write to is not taken. 0, or negative with the reason.
- */
-int wtl_mark_place(char dir[WTL_MARK_PATH_SIZE], struct wtl_err *err);
-
-/*
- * A socket that listens there, named after this process. What sockets of recordings that are no more
- * have left there goes away. Returns the descriptor, or negative with the reason.
+ * A socket that listens, named after this process, in the first of these that can be made and that nobody else can
+ * write to: $XDG_RUNTIME_DIR/wattle (root: not that of its login); root: /run/wattle;
+ * $XDG_STATE_HOME/wattle/marks or ~/.local/state/wattle/marks. What sockets of recordings that are no more have
+ * left there goes away. Returns the descriptor, or negative with the reason.
  */
 int wtl_mark_listen(char path[WTL_MARK_PATH_SIZE], struct wtl_err *err);
 
 /* Calls back for each of this user's sockets that somebody listens at, in order of their names. */
 void wtl_mark_each(void (*found)(void *context, const char *path, int fd), void *context);
 
-/* ---- Taking marks (mark_server.c) ---- */
+/* ---- Taking marks (server.c) ---- */
 
 enum { WTL_MARK_CLIENTS = 16 };
 
@@ -71,7 +67,7 @@ void wtl_mark_server_close(struct wtl_mark_server *server); /* a closed one is f
 void wtl_mark_refuse(struct wtl_buf *answer, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ---- Asking a recording (mark_find.c) ---- */
+/* ---- Asking a recording (find.c) ---- */
 
 struct wtl_app;
 

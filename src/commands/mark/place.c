@@ -11,21 +11,40 @@
 
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/user.h"
 #include "commands/mark/mark.h"
 
-#define SOURCE "marks"
-#define PREFIX "record-"
-#define SUFFIX ".sock"
+#define SOURCE	"marks"
+#define PREFIX	"record-"
+#define SUFFIX	".sock"
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-enum { PLACES = 3, SAME_NUMBER_MAX = 9, LISTED_MAX = 256 };
+enum {
+	PLACES = 4,
+	SAME_NUMBER_MAX = 9,
+	LISTED_MAX = 256,
+	DIR_SIZE = 512,
+	BOOT_DIGITS = 8,
+	SUFFIX_SIZE = BOOT_DIGITS + sizeof("." SUFFIX),
+	/* The longest names before the suffix: /.record-4194304-9, the Python package's /record-0123456789ab. */
+	NAME_ROOM = 20,
+};
 
-/* Room for a socket's name must be left. */
-static bool is_short_enough(const char *dir)
+/* A directory for this user's sockets. python/wattle/_recorder.py names the same ones. */
+struct place {
+	const char *base; /* what it is made in */
+	char dir[DIR_SIZE];
+	/* How its sockets' names end. A home directory may be shared by machines: there it says which boot of
+	 * which machine, so that no other one takes a living recording's socket for a dead one's. */
+	char suffix[SUFFIX_SIZE];
+};
+
+/* Nobody else can put a directory, a link or a socket there. */
+static bool is_ours(const struct stat *status, mode_t others)
 {
-	return strlen(dir) + sizeof("/.record-4194304-9.sock") <= WTL_MARK_PATH_SIZE;
+	return status->st_uid == geteuid() && (status->st_mode & others) == 0;
 }
 
-/* Ours alone: nobody else can put a socket, or a link, there. */
 static int check_place(const char *dir)
 {
 	struct stat status;
@@ -34,66 +53,109 @@ static int check_place(const char *dir)
 		return -errno;
 	if (!S_ISDIR(status.st_mode))
 		return -ENOTDIR;
-	return status.st_uid == geteuid() && (status.st_mode & 077) == 0 ? 0 : -EPERM;
+	return is_ours(&status, S_IWGRP | S_IWOTH) ? 0 : -EPERM;
 }
 
-static bool name_runtime_place(char dir[WTL_MARK_PATH_SIZE])
+/* ---- Which there are ---- */
+
+/* A base that is a shared directory, or somebody else's (a variable may be of before su(1)), is none. */
+static void add_place(struct place places[], size_t *n, const char *base, const char *below)
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	struct place *place = &places[*n];
 	struct stat status;
 
-	/* After su(1) it may still be somebody else's. */
-	return runtime && runtime[0] == '/' &&
-	       snprintf(dir, WTL_MARK_PATH_SIZE, "%s/wattle", runtime) < WTL_MARK_PATH_SIZE &&
-	       is_short_enough(dir) && stat(runtime, &status) == 0 && status.st_uid == geteuid();
+	if (!base || base[0] != '/')
+		return;
+	if (stat(base, &status) == 0 ? !is_ours(&status, S_IWOTH) : errno != ENOENT)
+		return;
+	*place = (struct place){.base = base, .suffix = SUFFIX};
+	snprintf(place->dir, sizeof(place->dir), "%s/%s", base, below);
+	for (size_t i = 0; i < *n; i++)
+		if (strcmp(places[i].dir, place->dir) == 0)
+			return;
+	++*n;
 }
 
-static void name_plain_place(char dir[WTL_MARK_PATH_SIZE])
+static void name_boot(char suffix[SUFFIX_SIZE])
 {
-	snprintf(dir, WTL_MARK_PATH_SIZE, "/tmp/wattle-%u", (unsigned)geteuid());
+	FILE *file = fopen(BOOT_ID, "re");
+	char boot[BOOT_DIGITS + 1] = "";
+
+	if (file && !fgets(boot, sizeof(boot), file))
+		boot[0] = '\0';
+	if (file)
+		fclose(file);
+	snprintf(suffix, SUFFIX_SIZE, ".%s" SUFFIX, boot);
 }
 
-int wtl_mark_place(char dir[WTL_MARK_PATH_SIZE], struct wtl_err *err)
+static void add_state_place(struct place places[], size_t *n)
 {
-	int rc;
+	const char *state = getenv("XDG_STATE_HOME");
+	size_t before = *n;
 
-	if (!name_runtime_place(dir))
-		name_plain_place(dir);
-	if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-		return wtl_err_set(err, errno, SOURCE, dir, "cannot be made: %s",
-				   wtl_err_text(errno));
-	rc = check_place(dir);
-	if (rc == -EPERM)
-		return wtl_err_set(err, rc, SOURCE, dir,
-				   "is not this user's alone: remove it, or set XDG_RUNTIME_DIR");
-	return rc < 0 ? wtl_err_set(err, rc, SOURCE, dir, "%s", wtl_err_text(rc)) : 0;
+	if (state && state[0] == '/')
+		add_place(places, n, state, "wattle/marks");
+	else
+		add_place(places, n, getenv("HOME"), ".local/state/wattle/marks");
+	if (*n > before)
+		name_boot(places[before].suffix);
+}
+
+/* The login's directory: it goes away with the login, and a recording may stay. */
+static const char *login_dir(char dir[32])
+{
+	snprintf(dir, 32, "/run/user/%u", (unsigned)geteuid());
+	return dir;
+}
+
+/* Where to listen, best first. */
+static size_t list_places(struct place places[PLACES])
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	bool is_root = geteuid() == 0;
+	char login[32];
+	size_t n = 0;
+
+	if (runtime && access(runtime, F_OK) == 0 &&
+	    !(is_root && strcmp(runtime, login_dir(login)) == 0))
+		add_place(places, &n, runtime, "wattle");
+	if (is_root)
+		add_place(places, &n, "/run", "wattle");
+	add_state_place(places, &n);
+	return n;
 }
 
 /* ---- Finding ---- */
 
+static bool ends_with(const char *name, const char *end)
+{
+	size_t len = strlen(name), end_len = strlen(end);
+
+	return len >= end_len && strcmp(name + len - end_len, end) == 0;
+}
+
 static int is_socket_name(const struct dirent *entry)
 {
-	size_t len = strlen(entry->d_name);
-
-	return wtl_text_starts(entry->d_name, PREFIX) && len > sizeof(SUFFIX) &&
-	       strcmp(entry->d_name + len - (sizeof(SUFFIX) - 1), SUFFIX) == 0;
+	return wtl_text_starts(entry->d_name, PREFIX) && ends_with(entry->d_name, SUFFIX);
 }
 
 /* A socket that nobody listens at any more is removed. */
-static void each_in(const char *dir, void (*found)(void *context, const char *path, int fd),
-		    void *context)
+static void each_in(const struct place *place,
+		    void (*found)(void *context, const char *path, int fd), void *context)
 {
 	struct dirent **entries;
-	int n = check_place(dir) == 0 ? scandir(dir, &entries, is_socket_name, alphasort) : -1;
+	int n = check_place(place->dir) < 0
+			? -1
+			: scandir(place->dir, &entries, is_socket_name, alphasort);
 
 	for (int i = 0; i < n; i++) {
 		char path[WTL_MARK_PATH_SIZE];
 		int fd = -ENAMETOOLONG;
 
-		if (i < LISTED_MAX && snprintf(path, sizeof(path), "%s/%s", dir,
+		if (i < LISTED_MAX && snprintf(path, sizeof(path), "%s/%s", place->dir,
 					       entries[i]->d_name) < (int)sizeof(path))
 			fd = wtl_mark_connect(path, found ? WTL_MARK_TIMEOUT_MS : 0);
-		if (fd == -ECONNREFUSED)
+		if (fd == -ECONNREFUSED && ends_with(entries[i]->d_name, place->suffix))
 			unlink(path);
 		if (fd >= 0) {
 			if (found)
@@ -106,30 +168,43 @@ static void each_in(const char *dir, void (*found)(void *context, const char *pa
 		free(entries);
 }
 
-/* Also where a recording would be that was started with, or without, XDG_RUNTIME_DIR. */
-static size_t list_places(char places[PLACES][WTL_MARK_PATH_SIZE])
-{
-	size_t n = 0;
-
-	if (name_runtime_place(places[n]))
-		n++;
-	snprintf(places[n], WTL_MARK_PATH_SIZE, "/run/user/%u/wattle", (unsigned)geteuid());
-	if (n == 0 || strcmp(places[n], places[0]) != 0)
-		n++;
-	name_plain_place(places[n]);
-	return n + 1;
-}
-
 void wtl_mark_each(void (*found)(void *context, const char *path, int fd), void *context)
 {
-	char places[PLACES][WTL_MARK_PATH_SIZE];
+	struct place places[PLACES];
 	size_t n = list_places(places);
+	char login[32];
 
+	/* Also where a recording would be that was started with another XDG_RUNTIME_DIR. */
+	add_place(places, &n, login_dir(login), "wattle");
 	for (size_t i = 0; i < n; i++)
-		each_in(places[i], found, context);
+		each_in(&places[i], found, context);
 }
 
 /* ---- Listening ---- */
+
+static int make_place(const struct place *place, struct wtl_err *err)
+{
+	struct stat status;
+	int rc;
+
+	if (strlen(place->dir) + NAME_ROOM + strlen(place->suffix) >= WTL_MARK_PATH_SIZE)
+		return wtl_err_set(err, ENAMETOOLONG, SOURCE, place->dir,
+				   "is too long: with its name a socket's path has at most %d "
+				   "bytes; set XDG_RUNTIME_DIR to a shorter one",
+				   WTL_MARK_PATH_SIZE - 1);
+	rc = wtl_user_make_folder(place->dir);
+	if (rc < 0)
+		return wtl_err_set(err, rc, SOURCE, place->dir, "cannot be made: %s",
+				   wtl_err_text(rc));
+	rc = check_place(place->dir);
+	/* It may have been made by somebody else meanwhile. */
+	if (rc == 0 && (stat(place->base, &status) < 0 || !is_ours(&status, S_IWOTH)))
+		rc = -EPERM;
+	if (rc == -EPERM)
+		return wtl_err_set(err, rc, SOURCE, place->dir,
+				   "is not this user's alone: remove it, or set XDG_RUNTIME_DIR");
+	return rc < 0 ? wtl_err_set(err, rc, SOURCE, place->dir, "%s", wtl_err_text(rc)) : 0;
+}
 
 /* It gets its name only when it listens: whoever finds it before would take it for a dead one. */
 static int bind_hidden(int fd, const char *dir, char hidden[WTL_MARK_PATH_SIZE])
@@ -138,7 +213,9 @@ static int bind_hidden(int fd, const char *dir, char hidden[WTL_MARK_PATH_SIZE])
 	mode_t mask;
 	int rc;
 
-	snprintf(hidden, WTL_MARK_PATH_SIZE, "%.80s/." PREFIX "%d", dir, (int)getpid());
+	if (snprintf(hidden, WTL_MARK_PATH_SIZE, "%s/." PREFIX "%d", dir, (int)getpid()) >=
+	    WTL_MARK_PATH_SIZE)
+		return -ENAMETOOLONG;
 	wtl_text_copy(address.sun_path, sizeof(address.sun_path), hidden);
 	unlink(hidden);
 	mask = umask(0177);
@@ -150,15 +227,16 @@ static int bind_hidden(int fd, const char *dir, char hidden[WTL_MARK_PATH_SIZE])
 }
 
 /* Another PID namespace that shares the directory may have a process of the same number. */
-static int give_name(const char *dir, const char *hidden, char path[WTL_MARK_PATH_SIZE])
+static int give_name(const struct place *place, const char *hidden, char path[WTL_MARK_PATH_SIZE])
 {
 	for (int i = 0; i <= SAME_NUMBER_MAX; i++) {
 		char more[8] = "";
 
 		if (i > 0)
 			snprintf(more, sizeof(more), "-%d", i);
-		snprintf(path, WTL_MARK_PATH_SIZE, "%.80s/" PREFIX "%d%s" SUFFIX, dir,
-			 (int)getpid(), more);
+		if (snprintf(path, WTL_MARK_PATH_SIZE, "%s/" PREFIX "%d%s%s", place->dir,
+			     (int)getpid(), more, place->suffix) >= WTL_MARK_PATH_SIZE)
+			return -ENAMETOOLONG;
 		if (link(hidden, path) == 0)
 			return 0;
 		if (errno != EEXIST)
@@ -167,23 +245,38 @@ static int give_name(const char *dir, const char *hidden, char path[WTL_MARK_PAT
 	return -EEXIST;
 }
 
-int wtl_mark_listen(char path[WTL_MARK_PATH_SIZE], struct wtl_err *err)
+static int listen_in(const struct place *place, char path[WTL_MARK_PATH_SIZE], struct wtl_err *err)
 {
-	char dir[WTL_MARK_PATH_SIZE], hidden[WTL_MARK_PATH_SIZE] = "";
-	int rc = wtl_mark_place(dir, err), fd;
+	char hidden[WTL_MARK_PATH_SIZE] = "";
+	int rc = make_place(place, err), fd;
 
 	if (rc < 0)
 		return rc;
-	each_in(dir, NULL, NULL);
+	each_in(place, NULL, NULL);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	rc = fd < 0 ? -errno : bind_hidden(fd, dir, hidden);
+	rc = fd < 0 ? -errno : bind_hidden(fd, place->dir, hidden);
 	if (rc == 0)
-		rc = give_name(dir, hidden, path);
+		rc = give_name(place, hidden, path);
 	if (hidden[0])
 		unlink(hidden);
 	if (rc == 0)
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	return wtl_err_set(err, rc, SOURCE, dir, "cannot listen: %s", wtl_err_text(rc));
+	return wtl_err_set(err, rc, SOURCE, place->dir, "cannot listen: %s", wtl_err_text(rc));
+}
+
+int wtl_mark_listen(char path[WTL_MARK_PATH_SIZE], struct wtl_err *err)
+{
+	struct place places[PLACES];
+	size_t n = list_places(places);
+	int rc = -ENOENT;
+
+	for (size_t i = 0; i < n && rc < 0; i++)
+		/* Why the best one cannot be used is what is told. */
+		rc = listen_in(&places[i], path, i == 0 ? err : NULL);
+	if (n == 0)
+		rc = wtl_err_set(err, ENOENT, SOURCE, NULL,
+				 "no directory is this user's own: set XDG_RUNTIME_DIR, or HOME");
+	return rc;
 }

@@ -22,6 +22,7 @@ struct word {
 	bool is_ready;
 	int code; /* else: the exit code */
 	int pid;
+	bool can_stop; /* by --stop */
 };
 
 /* ---- In the foreground ---- */
@@ -40,9 +41,13 @@ static void tell_ready(const struct wtl_app *app, const struct word *word)
 	wtl_buf_init(&text, 10 * TEXT_MAX);
 	wtl_buf_puts(&text, "recording to ");
 	wtl_text_escape(&text, path, strlen(path));
-	wtl_buf_printf(&text, " in the background, as process %d\nwattle record --stop ",
-		       word->pid);
-	wtl_text_escape(&text, wtl_buf_str(&typed), typed.len);
+	wtl_buf_printf(&text, " in the background, as process %d\n", word->pid);
+	if (word->can_stop) {
+		wtl_buf_puts(&text, "wattle record --stop ");
+		wtl_text_escape(&text, wtl_buf_str(&typed), typed.len);
+	} else {
+		wtl_buf_printf(&text, "kill -INT %d", word->pid);
+	}
 	wtl_buf_puts(&text, " ends it");
 	puts(wtl_buf_str(&text));
 	wtl_buf_done(&text);
@@ -171,9 +176,9 @@ static void redirect_to_log(struct wtl_background *background)
 	redirect_to_null(STDERR_FILENO);
 }
 
-bool wtl_background_ready(struct wtl_background *background)
+bool wtl_background_ready(struct wtl_background *background, bool can_stop)
 {
-	const struct word word = {.is_ready = true, .pid = getpid()};
+	const struct word word = {.is_ready = true, .pid = getpid(), .can_stop = can_stop};
 
 	if (background->pipe < 0)
 		return true;

@@ -26,10 +26,10 @@ int wtl_background_enter(struct wtl_background *background, struct wtl_app *app,
 
 /*
  * It records: tells the foreground, and leaves the terminal. Where no command has them, standard output
- * becomes /dev/null (as input is already), and errors go to FILE.log. false: the foreground is gone, and
- * so is the wish.
+ * becomes /dev/null (as input is already), and errors go to FILE.log. can_stop: --stop will find it. false: the
+ * foreground is gone, and so is the wish.
  */
-bool wtl_background_ready(struct wtl_background *background);
+bool wtl_background_ready(struct wtl_background *background, bool can_stop);
 
 /* The exit code, which the foreground takes over if it still waits; a log in which nothing was
  * written is removed. */

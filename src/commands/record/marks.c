@@ -98,7 +98,9 @@ static bool stop(struct wtl_recording_session *recording, struct wtl_buf *answer
 {
 	if (!recording->can_stop) {
 		wtl_mark_refuse(answer, EPERM,
-				"this recording is of 'wattle run', and ends with it");
+				"this recording is of 'wattle run', and ends with it: kill -INT %d "
+				"ends both",
+				(int)getpid());
 		return true;
 	}
 	recording->loop->stop = true;

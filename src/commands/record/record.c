@@ -195,6 +195,11 @@ static void wait_for_command(struct session *session, struct wtl_child *child)
 	wtl_loop_run(&session->loop, NULL, session->io, child);
 }
 
+static bool tell_ready(struct session *session)
+{
+	return wtl_background_ready(&session->background, session->recording.marks.path[0]);
+}
+
 static int measure_command(struct session *session)
 {
 	struct wtl_child child;
@@ -205,7 +210,7 @@ static int measure_command(struct session *session)
 		return rc;
 	}
 	/* It runs: also where nobody is there any more to be told. */
-	wtl_background_ready(&session->background);
+	tell_ready(session);
 	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
 	wtl_billing_command_ended(&session->billing, &child);
 	rc = end_recording(session);
@@ -222,7 +227,7 @@ static int measure_machine(struct session *session)
 	if (session->billing.consumers)
 		rc = wtl_follow_begin(&session->follow, session->app, &session->billing,
 				      &session->loop, session->recording.recorder);
-	if (rc < 0 || !wtl_background_ready(&session->background)) {
+	if (rc < 0 || !tell_ready(session)) {
 		wtl_recording_discard(&session->recording);
 		return WTL_EXIT_FAILED;
 	}

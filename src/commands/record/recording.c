@@ -105,6 +105,7 @@ void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_ap
 			  const struct wtl_recording_settings *settings, bool can_stop)
 {
 	struct wtl_err err = {.code = 0};
+	char instead[80] = "";
 
 	*recording = (struct wtl_recording_session){
 		.app = app, .settings = settings, .path = settings->path, .can_stop = can_stop};
@@ -115,11 +116,15 @@ void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_ap
 	app->settings.max_windows = WTL_RECORDED_WINDOWS_MAX;
 	if (app->settings.tape)
 		return;
-	if (wtl_mark_server_open(&recording->marks, &err) < 0)
-		wtl_remark(app, "no windows can be marked from outside: %s: %s", err.path,
-			   err.text);
-	else
+	if (wtl_mark_server_open(&recording->marks, &err) == 0) {
 		setenv(WTL_MARK_VARIABLE, recording->marks.path, 1);
+		return;
+	}
+	if (can_stop)
+		snprintf(instead, sizeof(instead), ", and --stop cannot end it (kill -INT %d does)",
+			 (int)getpid());
+	wtl_remark(app, "no windows can be marked from outside%s: %s%s%s", instead, err.path,
+		   err.path[0] ? ": " : "", err.text);
 }
 
 static int begin(struct wtl_recording_session *recording, struct wtl_err *err)
