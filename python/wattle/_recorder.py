@@ -22,7 +22,7 @@ from types import TracebackType
 from . import _abi
 from ._lib import Error, WattleWarning, WindowError, check, load, load_recording, new, text
 from .figures import Window
-from .meter import NAME_BYTES, Meter, local_rank
+from .meter import NAME_BYTES, Meter, local_rank, own_key
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ class Mark:
 
     def _ask(self, verb: str, wait_s: float = 0.0) -> bool:
         """Whether a recording took it."""
+        if "\0" in self.name:
+            raise ValueError(f"window {self.name!r}: a name has no NUL")
         error, began = new(_abi.Error), time.monotonic()
         where = None if self._where is None else os.fsencode(self._where)
         while True:
-            code = getattr(load(), f"wattle_mark_{verb}")(where, self.name.encode(), error)
+            code = getattr(load(), f"wattle_mark_{verb}")(where, self.name.encode(errors="surrogatepass"), error)
             waited_s = time.monotonic() - began
             if code not in (-errno.ENOENT, -errno.ECONNREFUSED) or waited_s >= wait_s:
                 break
@@ -89,7 +91,7 @@ class Mark:
         WindowError
             A window of that name is open in the recording, or too many are.
         ValueError
-            The name is empty, or longer than 63 bytes.
+            The name is empty, longer than 63 bytes, or not plain text: it has control characters, invisible ones, or blanks at its ends.
         """
         self.is_marked = self._ask("begin", self._wait_s)
 
@@ -177,7 +179,7 @@ def _socket_of(path: str) -> str:
 class _Listener:
     """Takes marks for a recorder, in a thread (src/base/mark.h has the protocol)."""
 
-    def __init__(self, path: str, answer: Callable[[str, str], str]) -> None:
+    def __init__(self, path: str, answer: Callable[[bytes, bytes], str]) -> None:
         self.path, self._answer = path, answer
         self._pid = os.getpid()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -203,7 +205,7 @@ class _Listener:
                 client.settimeout(1.0)
                 try:
                     while message := client.recv(256):
-                        verb, _, name = message.decode("utf-8", "replace").partition(" ")
+                        verb, _, name = message.partition(b" ")
                         client.send(self._answer(verb, name).encode("utf-8", "replace"))
                 except OSError:  # it said nothing, or has gone
                     pass
@@ -327,35 +329,46 @@ class Recorder:
     def _mark(self, name: str) -> tuple[Mark, Window]:
         wait_s, self._wait_s = self._wait_s, 0.0
         mark, window = Mark(f"rank {self._rank}: {name}", self._where, wait_s), Window(name, None, None)
-        mark.begin()
+        try:
+            mark.begin()
+        except ValueError as error:
+            if isinstance(error, WindowError):
+                raise
+            mark.name = own_key(mark.name).decode()  # as the first rank's windows are called
+            mark.begin()
         stands = f"its figures are in {self.path}, of the window {mark.name!r}"
         window._fail((stands if mark.is_marked else f"it could not be marked: nobody records {self.path}",))
         return mark, window
 
-    def _answer(self, verb: str, name: str) -> str:
+    def _answer(self, verb: bytes, key: bytes) -> str:
         """To a mark from outside."""
-        meter, key = self.meter, "".join(c if c.isprintable() else "?" for c in name).encode()
+        meter, code = self.meter, -errno.EOPNOTSUPP
         assert meter is not None
-        code = -errno.EOPNOTSUPP
         with meter._lock:
             if self._handle is None or meter._handle is None:
                 return f"error {errno.EIO}: the recording has ended"
-            if verb == "status":
+            if verb == b"status":
                 file = os.stat(self.path)
                 lines = [f"file {os.path.realpath(self.path)}", f"id {file.st_dev}:{file.st_ino}", f"pid {os.getpid()}"]
                 lines += [f"begin {self._begin_utc_ns}", "stop no", *(f"window {w.decode()}" for w in sorted(self._begun))]
                 return "ok\n" + "\n".join(lines)
-            if len(key) > NAME_BYTES:
+            if verb == b"stop":
+                return f"error {-code}: it is of the Python program, process {os.getpid()}, and ends with it"
+            if b"\0" in key:
+                code = -errno.EINVAL
+            elif len(key) > NAME_BYTES:
                 code = -errno.ENAMETOOLONG
-            elif verb == "begin":
+            elif verb == b"begin":
                 code = meter._library.wattle_window_begin_with(meter._handle, key, 0)
                 if code >= 0:
                     self._begun.add(key)
-            elif verb == "end":
+            elif verb == b"end":
                 code = -_abi.E_NO_WINDOW
                 if key in self._begun:
                     self._begun.remove(key)
                     code = meter._library.wattle_window_end(meter._handle, key, None, None, 0)
+        if code == -errno.EINVAL:
+            return f"error {-code}: a window's name is plain text in UTF-8"
         return "ok" if code >= 0 else f"error {-code}: {text(load().wattle_strerror(code))}"
 
     # ---- Its end ----

@@ -42,6 +42,15 @@ def _depth() -> int:
     return depth + 1
 
 
+def own_key(name: str) -> bytes:
+    """What stands for a name that the C library does not take, being too long or not plain text: no other name has the same."""
+    import hashlib
+
+    plain = "".join(letter if letter.isprintable() else "?" for letter in name).strip().encode()
+    digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
+    return f"{plain[: NAME_BYTES - 13].decode(errors='ignore')}~{digest}".encode()
+
+
 class _Open:
     """A window that is open: its names here and in the C library, what is filled in at its end, and its block or sampler."""
 
@@ -437,9 +446,9 @@ class Meter:
             raise ValueError(f"a window's name is text without NUL, and not empty: {name!r}")
         if self._is_closed:
             raise Error("the meter is closed: open another one")
-        key = name.encode(errors="replace")
-        if len(key) > NAME_BYTES:
-            key = key[: NAME_BYTES - 9].decode(errors="ignore").encode() + f"~{hash(name) & 0xFFFFFFFF:08x}".encode()
+        key = name.encode(errors="ignore")
+        if len(key) > NAME_BYTES or key.decode() != name:
+            key = own_key(name)
         wait = self._wait if sync is True else None if sync is False else _sync.function(sync)
         opened = _Open(name, key, Window(name, self.carbon, lambda: self.read(name)), wait, owner)
         try:
@@ -470,6 +479,10 @@ class Meter:
         if code >= 0:
             return
         del self._begun[opened.key]
+        if code == -errno.EINVAL and opened.key != own_key(opened.name):
+            opened.key = own_key(opened.name)
+            self._begin_in_library(opened, flags)
+            return
         if code == -_abi.E_TOO_MANY:
             raise WindowError(f"too many windows are open: {self._names()}; Meter(max_windows=…) allows more", code)
         if code == -_abi.E_WINDOW_OPEN:

@@ -36,13 +36,18 @@ static int find_verb(const char *text, size_t len)
 	return -EINVAL;
 }
 
-/* What is kept of a name must be told from what is kept of others: it is not cut. */
+/* What is kept of a name must be told from what is kept of others: it is neither cut nor cleaned. */
 static int take_name(char name[WTL_MARK_NAME_SIZE], const char *text, size_t len)
 {
 	if (len >= WTL_MARK_NAME_SIZE)
 		return -ENAMETOOLONG;
-	wtl_text_clean(name, WTL_MARK_NAME_SIZE, text, len);
-	return name[0] ? 0 : -ENOENT;
+	if (len == 0)
+		return -ENOENT;
+	if (!wtl_text_is_clean(text, len))
+		return -EILSEQ;
+	memcpy(name, text, len);
+	name[len] = '\0';
+	return 0;
 }
 
 int wtl_mark_parse(const char *text, size_t len, struct wtl_mark_message *ret_mark)
@@ -68,16 +73,16 @@ int wtl_mark_parse(const char *text, size_t len, struct wtl_mark_message *ret_ma
 
 int wtl_mark_print(char text[WTL_MARK_MESSAGE_MAX], enum wtl_mark_verb verb, const char *name)
 {
-	char clean[WTL_MARK_NAME_SIZE];
+	char taken[WTL_MARK_NAME_SIZE];
 	int rc;
 
 	if (!verbs[verb].has_name) {
 		snprintf(text, WTL_MARK_MESSAGE_MAX, "%s", verbs[verb].word);
 		return 0;
 	}
-	rc = name ? take_name(clean, name, strlen(name)) : -ENOENT;
+	rc = name ? take_name(taken, name, strlen(name)) : -ENOENT;
 	if (rc == 0)
-		snprintf(text, WTL_MARK_MESSAGE_MAX, "%s %s", verbs[verb].word, clean);
+		snprintf(text, WTL_MARK_MESSAGE_MAX, "%s %s", verbs[verb].word, taken);
 	return rc;
 }
 
@@ -88,6 +93,9 @@ const char *wtl_mark_strerror(int error)
 		return "a window's name has at most 63 bytes";
 	case ENOENT:
 		return "a window needs a name";
+	case EILSEQ:
+		return "a window's name is plain text in UTF-8, without control characters, "
+		       "invisible ones, or blanks at its ends";
 	case EINVAL:
 		return "this is no message that a recording understands";
 	default:

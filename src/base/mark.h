@@ -21,10 +21,11 @@ enum wtl_mark_verb { WTL_MARK_BEGIN, WTL_MARK_END, WTL_MARK_STATUS, WTL_MARK_STO
 
 struct wtl_mark_message {
 	enum wtl_mark_verb verb;
-	char name[WTL_MARK_NAME_SIZE]; /* cleaned for printing; "" for verbs that have none */
+	char name[WTL_MARK_NAME_SIZE]; /* plain text; "" for verbs that have none */
 };
 
-/* A message. -EINVAL: it is none; -ENAMETOOLONG or -ENOENT: the name is too long, or there is none. */
+/* A message. -EINVAL: it is none; -ENAMETOOLONG, -ENOENT or -EILSEQ: the name is too long, there is none, or it is
+ * not plain text (wtl_text_is_clean). */
 int wtl_mark_parse(const char *text, size_t len, struct wtl_mark_message *ret_mark);
 
 /* "begin NAME" and so on into text; name may be NULL. The errors of wtl_mark_parse(). */

@@ -111,6 +111,18 @@ char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len)
 	return dst;
 }
 
+bool wtl_text_is_clean(const char *text, size_t len)
+{
+	if (len > 0 && (is_space(text[0]) || is_space(text[len - 1])))
+		return false;
+	for (size_t n; len > 0; text += n, len -= n) {
+		n = printable_len(text, len);
+		if (n == 0)
+			return false;
+	}
+	return true;
+}
+
 size_t wtl_text_trimmed(const char *text, size_t len)
 {
 	while (len > 0 && is_space(text[len - 1]))

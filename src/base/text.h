@@ -15,6 +15,9 @@ char *wtl_text_copy(char *dst, size_t size, const char *src);
  * become '?', and white space at both ends is dropped. */
 char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
 
+/* Whether wtl_text_clean() leaves it as it is. Two texts that differ and are clean look different. */
+bool wtl_text_is_clean(const char *text, size_t len);
+
 /* The length of text without white space at its end. */
 size_t wtl_text_trimmed(const char *text, size_t len);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/abi.h"
+#include "base/text.h"
 #include "meter/meter.h"
 #include "meter/observer.h"
 
@@ -279,10 +280,11 @@ void wtl_window_close(struct wattle_meter *meter, struct wtl_window *window, int
 	forget(meter, window);
 }
 
-/* A session's window is none of the caller's. */
+/* What a recording keeps must be told from the names of others. A session's window is none of the caller's: its
+ * name is not plain. */
 static bool is_callers(const char *name)
 {
-	return name_is_good(name) && name[0] != WTL_WINDOW_OF_SESSION[0];
+	return name_is_good(name) && wtl_text_is_clean(name, strlen(name));
 }
 
 int wattle_window_begin_with(struct wattle_meter *meter, const char *name, uint32_t flags)
@@ -338,7 +340,7 @@ int wattle_window_push(struct wattle_meter *meter, const char *name)
 {
 	int rc;
 
-	if (!name_is_good(name))
+	if (!is_callers(name))
 		return -EINVAL;
 	pthread_mutex_lock(&meter->lock);
 	rc = begin(meter, name, true, 0);

@@ -809,6 +809,21 @@ def test_marks_from_c(place):
     assert done.stderr == "no recording listens there any more\n"
 
 
+@pytest.mark.parametrize("odd", ["a\x01", "a\x02", "a\n", " a", "a\u200b", "\u202ea", b"a\xff"])
+def test_names_are_never_changed(place, odd):
+    """Cleaned, they would be another one's; plain text stays as it is, to the last byte."""
+    process = place.running()
+    for name in ("a", "a?", "größe \\ 'x' \u00a0 \U0001f50b", "\\" * 63):
+        place.marked("begin", name)
+        assert f"  {name}\n" in place.mark("list").out
+    result = place.mark("begin", odd)
+    assert result.code == 2 and "plain text in UTF-8" in result.complaint(), result
+    with client(place, process) as mark:
+        assert "plain text in UTF-8" in ask(mark, b"begin " + (odd if isinstance(odd, bytes) else odd.encode()))
+    stop(process)
+    assert [w[0] for w in place.windows()] == [WINDOW, "a", "a?", "größe \\ 'x' \u00a0 \U0001f50b", "\\" * 63]
+
+
 def test_the_main_window_is_not_for_others(place):
     process = place.running()
     assert "is the recording itself" in place.mark("begin", WINDOW).complaint()

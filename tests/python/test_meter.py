@@ -147,7 +147,7 @@ def test_wrong_windows(meter):
 
 
 def test_long_and_foreign_names(meter):
-    for name in ("é" * 100, "é" * 101, "tab\tnewline\n", "<i>"):
+    for name in ("é" * 100, "é" * 101, "tab\tnewline\n", "tab newline", " blanks ", "blanks", "\udc80", "\udc81", "<i>"):
         with meter.window(name) as w:
             meter.begin(name + "x")
             meter.end(name + "x")

@@ -7,6 +7,7 @@ import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -481,6 +482,35 @@ def test_marks_listen_where_the_command_does(env, user):
         assert not ours or len(os.path.basename(ours)) == len("record-0123456789ab.sock") + (9 if "marks" in told else 0)
 
 
+ODD = ("a\x01", "a\x02", "a\n", " a", "a\u200b", "\udc80", "\udc81", "y" * 70, "y" * 71)
+PLAIN = ("a", "a?", "größe \\ 'x' \u00a0 \U0001f50b")
+
+
+def test_no_two_windows_have_the_same_name(tmp_path, machine):
+    """Whatever they are called; plain text stays as it is."""
+    path = tmp_path / "a.wattle"
+    with wattle.record(path, **options(machine)) as recorder:
+        for name in (*ODD, *PLAIN):
+            recorder.begin(name)
+        for name in (*ODD, *PLAIN):
+            assert recorder.end(name).name == name
+        for name in ODD:
+            with pytest.raises(ValueError, match="window"):
+                wattle.mark(name).begin()
+        for name in PLAIN:
+            with wattle.mark(name):
+                assert name in subprocess.check_output([WATTLE, "mark", "list"], text=True)
+        for odd in (b"a\xff", b"a\0", b"a\x01"):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as client:
+                client.connect(os.environ["WATTLE_MARK"])
+                client.send(b"begin " + odd)
+                assert b"plain text in UTF-8" in client.recv(1000)
+        assert "and ends with it" in subprocess.run([WATTLE, "record", "--stop"], capture_output=True, text=True).stderr
+    names = [window.name for window in wattle.read(path)]
+    assert len({name for name in names if name not in PLAIN}) == len(ODD) + 1
+    assert sorted(name for name in names if name in PLAIN) == sorted(2 * PLAIN)
+
+
 def test_mark_without_a_recording():
     with pytest.warns(wattle.WattleWarning, match="WATTLE_MARK.*wattle run --record run.wattle -- python") as told:
         for _ in range(3):
@@ -501,6 +531,8 @@ open(f"{flag}.{rank}", "w").close()
 while not os.path.exists(flag):
     time.sleep(0.01)
 time.sleep(0.1)
+with recorder.window("odd\\tname"):
+    pass
 window = recorder.end("epoch")
 if rank != "0" and ranks:
     assert window.energy_j is None and window.reasons == (f"its figures are in {path}, of the window 'rank {rank}: epoch'",)
@@ -546,7 +578,8 @@ def test_ranks_of_a_node(tmp_path):
         assert all(a[2] <= b[1] + 1e-3 for a, b in zip(spans, spans[1:]))  # UTC may be slewed meanwhile
         assert domain.gap_s >= sum(end - begin for begin, end in domain.missing) - 1e-5
     windows = [w.name for w in wattle.read(node_paths[0])]
-    assert sorted(windows) == ["epoch", "rank 1: epoch", "rank 2: epoch", "recording"]
+    assert len({name for name in windows if "odd?name~" in name}) == 3
+    assert sorted(name for name in windows if "odd" not in name) == ["epoch", "rank 1: epoch", "rank 2: epoch", "recording"]
 
     nodes = wattle.merge([*node_paths, *own_paths])
     assert len(nodes.machines) == 2 and nodes.energy_uj == 36 * J and nodes.reasons == []

@@ -70,19 +70,14 @@ static void end_window(struct wtl_recording_session *recording, const char *name
 	wtl_buf_puts(answer, "ok");
 }
 
-static void put_line(struct wtl_buf *answer, const char *key, const char *text)
-{
-	wtl_buf_printf(answer, "\n%s ", key);
-	wtl_text_escape(answer, text, strlen(text));
-}
-
 static void tell_status(const struct wtl_recording_session *recording, struct wtl_buf *answer)
 {
 	char *path = realpath(recording->path, NULL);
 	struct stat status;
 
-	wtl_buf_puts(answer, "ok");
-	put_line(answer, "file", path ? path : recording->path);
+	wtl_buf_puts(answer, "ok\nfile ");
+	wtl_text_escape(answer, path ? path : recording->path,
+			strlen(path ? path : recording->path));
 	free(path);
 	wtl_buf_printf(answer, "\npid %d\nbegin %lld\nstop %s", (int)getpid(),
 		       (long long)recording->begin_utc_ns, recording->can_stop ? "yes" : "no");
@@ -90,7 +85,7 @@ static void tell_status(const struct wtl_recording_session *recording, struct wt
 		wtl_buf_printf(answer, "\nid %llu:%llu", (unsigned long long)status.st_dev,
 			       (unsigned long long)status.st_ino);
 	for (size_t i = 0; i < recording->n_marked; i++)
-		put_line(answer, "window", recording->marked[i]);
+		wtl_buf_printf(answer, "\nwindow %s", recording->marked[i]);
 }
 
 /* false: it is answered when the recording has ended. */
