@@ -30,9 +30,24 @@ void wtl_inherited_read(struct wtl_inherited *ret_inherited)
 	sigemptyset(&ret_inherited->blocked);
 	sigemptyset(&ret_inherited->ignored);
 	sigprocmask(SIG_BLOCK, NULL, &ret_inherited->blocked);
-	for (int i = 1; i < SIGRTMIN; i++)
+	for (int i = 1; i <= SIGRTMAX; i++)
 		if (sigaction(i, NULL, &action) == 0 && action.sa_handler == SIG_IGN)
 			sigaddset(&ret_inherited->ignored, i);
+}
+
+void wtl_ending_signals(const struct wtl_inherited *inherited, sigset_t *ret_signals)
+{
+	static const int usual[] = {SIGINT,    SIGTERM, SIGHUP,	 SIGQUIT,   SIGUSR1,
+				    SIGUSR2,   SIGALRM, SIGPROF, SIGVTALRM, SIGXCPU,
+				    SIGSTKFLT, SIGIO,	SIGPWR};
+
+	sigemptyset(ret_signals);
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (!sigismember(&inherited->ignored, usual[i]))
+			sigaddset(ret_signals, usual[i]);
+	for (int i = SIGRTMIN; i <= SIGRTMAX; i++)
+		if (!sigismember(&inherited->ignored, i))
+			sigaddset(ret_signals, i);
 }
 
 static int redirect(posix_spawn_file_actions_t *actions, const struct wtl_settings *settings)

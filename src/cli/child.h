@@ -2,6 +2,7 @@
 #ifndef WTL_CLI_CHILD_H
 #define WTL_CLI_CHILD_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,9 @@ struct wtl_child {
 
 /* Before wattle changes any signal. */
 void wtl_inherited_read(struct wtl_inherited *ret_inherited);
+/* All that would end wattle without a word, to be waited for instead; none of its own faults. What was ignored when
+ * wattle started (nohup, a shell's background jobs) is not among them: a blocked signal would still arrive. */
+void wtl_ending_signals(const struct wtl_inherited *inherited, sigset_t *ret_signals);
 /* Starts the settings' command in wattle's own process group, on its terminal; wattle becomes the parent of its
  * descendants that lose theirs. 0, or after wtl_complain() the exit code that a shell would have. */
 int wtl_child_start(struct wtl_child *child, struct wtl_app *app);

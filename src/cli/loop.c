@@ -22,6 +22,8 @@
 /* After so many Ctrl-C the command is left to itself. */
 #define CTRL_C_MAX 3
 
+#define SIGNALS_AT_ONCE 64
+
 /* Of the time between two samples, what guests may have. */
 #define GUEST_PART 4
 /* A fifth of what most sensors of GPUs take for an update, until a part-time one has told enough
@@ -29,24 +31,10 @@
 #define HURRY_NS     (20 * WTL_NS_PER_MS)
 #define HURRY_FOR_NS (3 * WTL_NS_PER_S)
 
-/* Those that a user sends to wattle meaning the command. Ctrl-Z and its like are left alone: they stop
- * wattle and the command together, as for any job. */
-static const int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-
-/* A signal that was ignored when wattle started (nohup, a shell's background jobs) stays ignored: a blocked
- * one would still arrive. */
-static void watched_signals(sigset_t *set, const struct wtl_inherited *inherited)
+/* These have whatever meaning the command gives them. */
+static bool asks_for_end(int signal)
 {
-	sigemptyset(set);
-	sigaddset(set, SIGCHLD);
-	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
-		if (!sigismember(&inherited->ignored, forwarded[i]))
-			sigaddset(set, forwarded[i]);
-}
-
-static bool asks_for_end(uint32_t signal)
-{
-	return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+	return signal != SIGUSR1 && signal != SIGUSR2 && signal < SIGRTMIN;
 }
 
 static int watch(int epoll, int fd)
@@ -66,7 +54,9 @@ int wtl_loop_init(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(voi
 		.ticked = ticked,
 		.context = context,
 	};
-	watched_signals(&loop->watched, &app->inherited);
+	/* Ctrl-Z and its like are left alone: they stop wattle and the command together, as for any job. */
+	wtl_ending_signals(&app->inherited, &loop->watched);
+	sigaddset(&loop->watched, SIGCHLD);
 	/* An inherited "ignore" would make the command's end invisible. */
 	signal(SIGCHLD, SIG_DFL);
 	sigprocmask(SIG_BLOCK, &loop->watched, NULL);
@@ -185,12 +175,26 @@ static void tick(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_i
 
 /* ---- Signals ---- */
 
-/* The terminal sends its signals to the command as well; those sent by kill() to wattle are meant for
- * the command. */
+/* Those sent by kill() to wattle are meant for the command, and so is a timer that ran when wattle started. The
+ * terminal sends its signals to the command as well, and each has a limit of its own on its CPU time. */
 static void forward(const struct signalfd_siginfo *info, struct wtl_child *child)
 {
-	if (info->ssi_code != SI_KERNEL && child && !child->ended)
-		kill(child->pid, (int)info->ssi_signo);
+	int signal = (int)info->ssi_signo;
+	bool is_wattles = info->ssi_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT ||
+							  signal == SIGHUP || signal == SIGXCPU);
+
+	if (!is_wattles && child && !child->ended)
+		kill(child->pid, signal);
+}
+
+static void take_end(struct wtl_loop *loop, const struct signalfd_siginfo *info)
+{
+	loop->interrupts++;
+	loop->ctrl_c += info->ssi_signo == SIGINT;
+	loop->last_signal = (int)info->ssi_signo;
+	/* wattle's own CPU time is over: a second later the kernel kills it. */
+	if (info->ssi_signo == SIGXCPU && info->ssi_code == SI_KERNEL)
+		loop->ctrl_c = CTRL_C_MAX;
 }
 
 /* child is NULL while nothing runs. */
@@ -198,14 +202,14 @@ static void take_signals(struct wtl_loop *loop, struct wtl_child *child)
 {
 	struct signalfd_siginfo info;
 
-	while (read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+	/* Whoever sends more than that does not hold up the samples. */
+	for (int i = 0; i < SIGNALS_AT_ONCE &&
+			read(loop->signals, &info, sizeof(info)) == (ssize_t)sizeof(info);
+	     i++) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
-		if (asks_for_end(info.ssi_signo)) {
-			loop->interrupts++;
-			loop->ctrl_c += info.ssi_signo == SIGINT;
-			loop->last_signal = (int)info.ssi_signo;
-		}
+		if (asks_for_end((int)info.ssi_signo))
+			take_end(loop, &info);
 		forward(&info, child);
 	}
 	if (child)
@@ -277,8 +281,11 @@ void wtl_loop_run_command(struct wtl_loop *loop, const struct wtl_app *app,
 			  struct wattle_meter *meter, struct wtl_io *io, struct wtl_child *child)
 {
 	if (wtl_loop_run(loop, meter, io, child) < 0)
-		wtl_remark(app, "'%s' (process %d) does not end, and is left to itself",
-			   app->settings.command[0], child->pid);
+		wtl_remark(app, "%s'%s' (process %d) %s, and is left to itself",
+			   loop->last_signal == SIGXCPU ? "wattle's CPU time is over (ulimit -t): "
+							: "",
+			   app->settings.command[0], child->pid,
+			   loop->last_signal == SIGXCPU ? "goes on" : "does not end");
 }
 
 int wtl_loop_idle(struct wtl_loop *loop, struct wattle_meter *meter, struct wtl_io *io,

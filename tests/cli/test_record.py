@@ -573,7 +573,7 @@ def test_bad_options(place, options, says):
     (["start", "x"], "it is 'begin NAME'"),
     (["begin"], "which window?"),
     (["begin", ""], "needs a name"),
-    (["begin", " \t"], "needs a name"),
+    (["begin", " \t"], "plain text"),
     (["end", "x" * 64], "at most 63 bytes"),
     (["begin", "x", "y"], "one word too many"),
     (["list", "x"], "takes nothing"),

@@ -3,9 +3,11 @@
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,6 +41,11 @@ def child_of(pid):
         if int(fields[1]) == pid:
             return int(stat.parent.name)
     raise AssertionError(f"process {pid} has no child")
+
+
+def commands(pid):
+    """What its children are called."""
+    return [Path(f"/proc/{child}/comm").read_text().strip() for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def lines(path):
@@ -80,6 +87,99 @@ def test_sigterm_ends_the_command_and_the_report_is_printed():
     check_sums(result.json)
     with pytest.raises(ProcessLookupError):
         os.kill(child, 0)
+
+
+# By default each of these ends a program, without a word.
+UNUSUAL = [signal.SIGALRM, signal.SIGXCPU, signal.SIGIO, signal.SIGPWR, signal.SIGPROF, signal.SIGVTALRM, signal.SIGSTKFLT]
+
+
+@pytest.mark.parametrize("number", UNUSUAL)
+def test_unusual_ends_of_a_run(number):
+    process = start_wattle("run", *XEON, "-f", "json", "-r", "9", "--", "sh", "-c", "ulimit -c 0; echo ready >&2; exec sleep 600")
+    assert process.stderr.readline() == b"ready\n"
+    process.send_signal(number)
+    result = finish(process)
+    assert result.code == 128 + number
+    run, = result.json["runs"]
+    assert run["exit_signal"] == number and run["interrupted"] is True
+
+
+@pytest.mark.parametrize("number", UNUSUAL)
+def test_unusual_ends_of_a_recording(number, tmp_path):
+    path = tmp_path / "a.wattle"
+    process = start_wattle("record", *XEON, "-o", path)
+    wait_for(lambda: f"{path} " in run_wattle("mark", "list").out or process.poll() is not None, "the recording")
+    process.send_signal(number)
+    result = finish(process)
+    if "built without" in result.err:
+        pytest.skip("this wattle was built without recordings")
+    assert result.code == 0 and "wattle: recorded " in result.err, result
+    assert run_wattle("report", "--check", path).code == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGIO])
+def test_unusual_ends_of_a_comparison(number, tmp_path):
+    go = tmp_path / "go"
+    process = start_wattle("compare", *XEON, "-r", "2", f"echo >{go}; exec sleep 600", "true")
+    wait_for(go.exists, "the first run")
+    process.send_signal(number)
+    result = finish(process)
+    assert result.code == 128 + number, result
+
+
+@pytest.mark.parametrize("number", [*UNUSUAL, signal.SIGUSR1, signal.SIGRTMIN])
+def test_unusual_ends_of_a_screen(terminal, wattle, number):
+    """The terminal is as it was."""
+    on = terminal("sh", "-c", f'before=$(stty -g); "{wattle}" top {" ".join(XEON)}; echo "ended $?"; [ "$before" = "$(stty -g)" ] && echo same')
+    on.expect("package-0")
+    os.kill(child_of(on.pid), number)
+    on.expect(f"ended {128 + number}")
+    on.expect("same")
+    on.finish()
+
+
+def test_a_real_time_signal_is_the_commands(tmp_path):
+    process = start_wattle("run", *XEON, "-f", "json", "--", *PYTHON,
+                           "import os, signal\nsignal.signal(signal.SIGRTMIN + 3, lambda *_: os._exit(9))\n"
+                           "os.write(2, b'ready\\n')\nwhile True: signal.pause()")
+    assert process.stderr.readline() == b"ready\n"
+    process.send_signal(signal.SIGRTMIN + 3)
+    result = finish(process)
+    assert result.code == 9 and result.json["interrupted"] is False
+
+
+def test_an_alarm_from_before(tmp_path):
+    """perl -e 'alarm 1; exec @ARGV' wattle run …: the whole of it is to end."""
+    process = start_wattle("run", *XEON, "-f", "json", "--", "sleep", "600",
+                           preexec_fn=lambda: signal.setitimer(signal.ITIMER_REAL, 0.3))
+    result = finish(process)
+    assert result.code == 128 + signal.SIGALRM and result.json["exit_signal"] == signal.SIGALRM
+
+
+def test_cpu_time_is_over(tmp_path):
+    """wattle's own: the command has a limit of its own, and goes on."""
+    def nearly_over():
+        resource.setrlimit(resource.RLIMIT_CPU, (1, 100))
+        while time.process_time() < 0.4:
+            pass
+    process = start_wattle("run", *XEON, "-f", "json", "-o", tmp_path / "report", "--", "env", "--ignore-signal=RTMIN", "sleep", "600",
+                           preexec_fn=nearly_over)
+    child = None
+    try:
+        wait_for(lambda: process.poll() is not None or "sleep" in commands(process.pid), "the command")
+        child = child_of(process.pid)
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            for _ in range(1000):  # to be busy
+                os.kill(process.pid, signal.SIGRTMIN)
+        assert process.poll() == 128 + signal.SIGXCPU
+        os.kill(child, 0)
+    finally:
+        if child:
+            os.kill(child, signal.SIGKILL)
+    assert parse_json((tmp_path / "report").read_text())["interrupted"] is True
+    assert f"wattle's CPU time is over (ulimit -t): 'env' (process {child}) goes on, and is left to itself" in process.stderr.read().decode()
+    process.communicate()
 
 
 def test_user_signals_are_no_interruption():

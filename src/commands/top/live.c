@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "cli/child.h"
 #include "cli/screen.h"
 #include "commands/top/draw.h"
 #include "commands/top/session.h"
@@ -226,12 +227,10 @@ static int turn(struct live *live)
 
 static int watch_signals(struct live *live)
 {
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
 	sigset_t set;
 
-	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaddset(&set, signals[i]);
+	wtl_ending_signals(&live->session->app->inherited, &set);
+	sigaddset(&set, SIGWINCH);
 	if (!sigismember(&live->session->app->inherited.ignored, SIGTSTP))
 		sigaddset(&set, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
