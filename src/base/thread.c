@@ -7,16 +7,57 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
+/* Of other libraries nobody knows what they take; by default a thread has as much as ulimit -s says. */
+#define STACK_LEAST (1u << 20)
+
+static void take_large_stack(pthread_attr_t *attributes)
+{
+	size_t size;
+
+	if (pthread_attr_getstacksize(attributes, &size) == 0 && size < STACK_LEAST)
+		pthread_attr_setstacksize(attributes, STACK_LEAST);
+}
+
 int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument)
 {
 	sigset_t all, before;
-	int error;
+	pthread_attr_t attributes;
+	int error = pthread_attr_init(&attributes);
 
+	if (error)
+		return -error;
+	take_large_stack(&attributes);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(ret_thread, NULL, run, argument);
+	error = pthread_create(ret_thread, &attributes, run, argument);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
 	return -error;
+}
+
+struct call {
+	int (*run)(void *argument);
+	void *argument;
+	int returned;
+};
+
+static void *make_call(void *argument)
+{
+	struct call *call = argument;
+
+	call->returned = call->run(call->argument);
+	return NULL;
+}
+
+int wtl_thread_call(int (*run)(void *argument), void *argument)
+{
+	struct call call = {.run = run, .argument = argument};
+	pthread_t thread;
+
+	if (wtl_thread_start(&thread, make_call, &call) < 0)
+		return run(argument);
+	pthread_join(thread, NULL);
+	return call.returned;
 }
 
 int64_t wtl_thread_clock_ns(void)

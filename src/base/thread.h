@@ -8,6 +8,9 @@
 
 /* A thread that leaves the program's signals to others. 0 or a negative errno. */
 int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument);
+/* Runs it in a thread, whose stack is large whatever ulimit -s says, and waits; where there can be none, here. What it
+ * returned. */
+int wtl_thread_call(int (*run)(void *argument), void *argument);
 
 /*
  * Waiting for another thread goes by this process' monotonic clock, whatever clock readings go by: a

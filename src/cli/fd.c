@@ -9,7 +9,7 @@
 
 int wtl_fd_read_all(int fd, struct wtl_buf *buf)
 {
-	char piece[65536];
+	char piece[8192];
 	ssize_t n;
 
 	while ((n = read(fd, piece, sizeof(piece))) != 0) {

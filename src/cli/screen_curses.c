@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "base/num.h"
 #include "base/thread.h"
 #include "cli/screen.h"
@@ -406,12 +407,19 @@ static void set_locale(const struct wtl_screen_options *options)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+static int open_terminal(void *screen)
+{
+	((struct wtl_screen *)screen)->terminal = newterm(NULL, stdout, stdin);
+	return 0;
+}
+
 static int set_up(struct wtl_screen *screen, struct wtl_err *err)
 {
 	const char *type = getenv("TERM");
 
 	set_locale(&screen->options);
-	screen->terminal = newterm(NULL, stdout, stdin);
+	/* It reads the terminal's description by three functions with 32 KiB each. */
+	wtl_thread_call(open_terminal, screen);
 	if (!screen->terminal)
 		return wtl_err_set(err, EINVAL, "screen", NULL,
 				   "the type of this terminal is not known here (TERM=%s)",

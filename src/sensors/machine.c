@@ -176,13 +176,19 @@ static unsigned cpus_online(struct wtl_io *io, int cpus[CPUS_MAX])
 	return n > 0 ? (unsigned)n : 0;
 }
 
+/* Too large for a stack. */
+struct cpus {
+	int online[CPUS_MAX], siblings[CPUS_MAX];
+	bool marked[CPUS_MAX];
+};
+
 /* Marks the CPUs that share a package with this one; false where the kernel does not list them. */
-static bool mark_siblings(struct wtl_io *io, int cpu, bool marked[CPUS_MAX])
+static bool mark_siblings(struct wtl_io *io, int cpu, struct cpus *cpus)
 {
 	/* The second name is that of kernels before 5.3. */
 	static const char *const files[] = {"package_cpus_list", "core_siblings_list"};
 	char path[96], text[4096];
-	int siblings[CPUS_MAX], n = -ENOENT;
+	int n = -ENOENT;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && n < 0; i++) {
 		ssize_t len;
@@ -191,35 +197,33 @@ static bool mark_siblings(struct wtl_io *io, int cpu, bool marked[CPUS_MAX])
 			 files[i]);
 		len = wtl_io_slurp(io, path, text, sizeof(text));
 		if (len >= 0)
-			n = wtl_num_cpu_list(text, (size_t)len, siblings, CPUS_MAX);
+			n = wtl_num_cpu_list(text, (size_t)len, cpus->siblings, CPUS_MAX);
 	}
 	for (int i = 0; i < n; i++)
-		if (siblings[i] < CPUS_MAX)
-			marked[siblings[i]] = true;
+		if (cpus->siblings[i] < CPUS_MAX)
+			cpus->marked[cpus->siblings[i]] = true;
 	return n > 0;
 }
 
 /* One file a package, whatever the number of CPUs. 0 where the kernel does not tell. */
-static unsigned count_packages(struct wtl_io *io, const int cpus[], unsigned n)
+static unsigned count_packages(struct wtl_io *io, struct cpus *cpus, unsigned n)
 {
-	bool marked[CPUS_MAX] = {false};
 	unsigned packages = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		if (cpus[i] >= CPUS_MAX || marked[cpus[i]])
+		if (cpus->online[i] >= CPUS_MAX || cpus->marked[cpus->online[i]])
 			continue;
-		if (!mark_siblings(io, cpus[i], marked))
+		if (!mark_siblings(io, cpus->online[i], cpus))
 			return 0;
 		packages++;
 	}
 	return packages;
 }
 
-static int cpus_read(struct wtl_io *io, struct wtl_machine *machine)
+static int count_cpus(struct wtl_io *io, struct wtl_machine *machine, struct cpus *cpus)
 {
 	struct distinct packages = {.n = 0};
-	int cpus[CPUS_MAX];
-	unsigned n = cpus_online(io, cpus), package, die;
+	unsigned n = cpus_online(io, cpus->online), package, die;
 	int rc;
 
 	machine->n_cpus = n;
@@ -233,12 +237,21 @@ static int cpus_read(struct wtl_io *io, struct wtl_machine *machine)
 	/* Only x86 has "physical id" there. */
 	if (packages.n == 0)
 		for (unsigned i = 0; i < n; i++)
-			if (wtl_machine_package(io, cpus[i], &package, &die))
+			if (wtl_machine_package(io, cpus->online[i], &package, &die))
 				distinct_add(&packages, package);
 	machine->n_packages = packages.n > 0 ? packages.n : 1;
 	if (machine->n_cpus == 0)
 		machine->n_cpus = 1;
 	return 0;
+}
+
+static int cpus_read(struct wtl_io *io, struct wtl_machine *machine)
+{
+	struct cpus *cpus = calloc(1, sizeof(*cpus));
+	int rc = cpus ? count_cpus(io, machine, cpus) : -ENOMEM;
+
+	free(cpus);
+	return rc;
 }
 
 static bool contains(const char *text, const char *const words[])

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/fd.h"
@@ -243,11 +244,24 @@ static int draw(struct wtl_app *app, const struct wtl_plot_figure *figure)
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
+static int plot_files(void *context)
+{
+	struct wtl_app *app = context;
+	const struct wtl_plot_settings *plot = app->own;
+	struct wtl_plot_sheet sheet;
+	int code;
+
+	wtl_plot_sheet_init(&sheet);
+	code = load(app, plot, &sheet);
+	if (code == 0)
+		code = draw(app, &sheet.figure);
+	wtl_plot_sheet_done(&sheet);
+	return code;
+}
+
 static int run(struct wtl_app *app)
 {
 	struct wtl_plot_settings *plot = app->own;
-	struct wtl_plot_sheet sheet;
-	int code;
 
 	if (plot->live)
 		return run_live(app);
@@ -257,12 +271,8 @@ static int run(struct wtl_app *app)
 		plot->wanted.top = TOP_DEFAULT;
 	if (wtl_sink_check(app) < 0)
 		return WTL_EXIT_FAILED;
-	wtl_plot_sheet_init(&sheet);
-	code = load(app, plot, &sheet);
-	if (code == 0)
-		code = draw(app, &sheet.figure);
-	wtl_plot_sheet_done(&sheet);
-	return code;
+	/* Fonts are set up by files that name files, reports are nested: what stack that takes is theirs to say. */
+	return wtl_thread_call(plot_files, app);
 }
 
 const struct wtl_command wtl_command_plot = {
