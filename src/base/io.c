@@ -148,6 +148,12 @@ int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size)
 	return io->ops->note ? io->ops->note(io, name, text, size) : 1;
 }
 
+/* Up to the end of 2114: what begins then and takes a year is still sound (record/sound.c). */
+static bool is_kept(int64_t t_utc_ns)
+{
+	return t_utc_ns >= 0 && t_utc_ns < INT64_C(4575744000) * 1000000000;
+}
+
 int64_t wtl_io_mono_ns(struct wtl_io *io)
 {
 	return io->ops->clock_ns(io, WTL_CLOCK_MONO);
@@ -160,7 +166,14 @@ int64_t wtl_io_boot_ns(struct wtl_io *io)
 
 int64_t wtl_io_real_ns(struct wtl_io *io)
 {
-	return io->ops->clock_ns(io, WTL_CLOCK_REAL);
+	int64_t t_ns = io->ops->clock_ns(io, WTL_CLOCK_REAL);
+
+	return is_kept(t_ns) ? t_ns : wtl_io_boot_ns(io);
+}
+
+bool wtl_io_lacks_utc(struct wtl_io *io)
+{
+	return !is_kept(io->ops->clock_ns(io, WTL_CLOCK_REAL));
 }
 
 int wtl_io_wait_until(struct wtl_io *io, int64_t t_mono_ns)

@@ -231,7 +231,9 @@ void wtl_io_exits_close(struct wtl_io *io, int file);
 int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);
+/* UTC. By a clock that says what recordings cannot keep, it is as if it had not been set: the time since boot. */
 int64_t wtl_io_real_ns(struct wtl_io *io);
+bool wtl_io_lacks_utc(struct wtl_io *io);
 int wtl_io_wait_until(struct wtl_io *io, int64_t t_mono_ns);
 int wtl_io_file_write(struct wtl_io *io, const char *path, const void *data, size_t len);
 int wtl_io_out_write(struct wtl_io *io, const char *path, const void *data, size_t len,

@@ -589,11 +589,16 @@ static int64_t real_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 		[WTL_CLOCK_REAL] = CLOCK_REALTIME,
 	};
 	struct timespec now;
+	int64_t t_ns;
 
 	(void)io;
 	if (clock_gettime(ids[clock], &now) < 0)
 		return 0;
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	/* UTC can be set to what 64 bits of nanoseconds do not hold. */
+	if (__builtin_mul_overflow((int64_t)now.tv_sec, INT64_C(1000000000), &t_ns) ||
+	    __builtin_add_overflow(t_ns, (int64_t)now.tv_nsec, &t_ns))
+		return INT64_MAX;
+	return t_ns;
 }
 
 static int real_wait_until(struct wtl_io *io, int64_t t_mono_ns)

@@ -498,9 +498,9 @@ static bool parse_frame(struct parser *parser)
 	for (size_t i = 0; i < 3; i++) {
 		if (!token_need(parser, &token, false, "three times in nanoseconds"))
 			return false;
-		/* Far enough from the type's end that no sum with an offset leaves it. */
+		/* Far enough from the type's end that no sum with an offset leaves it; UTC up to 2116. */
 		if (wtl_num_i64(token.text, token.len, times[i]) < 0 || *times[i] < 0 ||
-		    *times[i] > INT64_MAX / 4)
+		    *times[i] > INT64_MAX / (i == 2 ? 2 : 4))
 			return bad(parser, "a time is a number of nanoseconds");
 	}
 	if (tape->n_frames > 0 && frame.mono_ns < wtl_tape_frame(tape, tape->n_frames - 1)->mono_ns)

@@ -79,6 +79,10 @@ int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 	rc = open_io(&app->settings, ret_io, &err);
 	if (rc < 0)
 		wtl_complain_err(app, &err);
+	else if (wtl_io_lacks_utc(*ret_io))
+		wtl_remark(app,
+			   "this machine's clock is set to before 1970 or after 2114: dates are "
+			   "told as if it had not been set, from 1970 on; set it");
 	return rc;
 }
 

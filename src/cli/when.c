@@ -81,8 +81,8 @@ int wtl_when_parse(const char *text, struct wtl_when *ret_when)
 
 const char *wtl_when_forms(void)
 {
-	return "a time such as '2026-11-21 14:00' or 14:00 (local) or 2026-11-21T14:00Z (UTC), or "
-	       "one since the start such as +90 or +1h30m";
+	return "a time such as '2026-11-21 14:00' or 14:00 (local) or 2026-11-21T14:00Z (UTC), "
+	       "from 1970 to 2261, or one since the start such as +90 or +1h30m";
 }
 
 /* A clock on the wall as UTC: the zone's rules as of then. */

@@ -65,7 +65,8 @@ static int parse_line(struct wtl_intensity *intensity, const struct line *line, 
 		return rubbish(err, line, "a time, a comma and an intensity are wanted");
 	len = without_blanks(&time, len);
 	if (wtl_date_parse(time, len, &date) < 0)
-		return rubbish(err, line, "this is no time such as 2026-11-21T14:00:00Z");
+		return rubbish(err, line,
+			       "this is no time from 1970 to 2261 such as 2026-11-21T14:00:00Z");
 	step.t_utc_ns = wtl_date_utc_ns(&date.date) - date.zone_s * WTL_NS_PER_S;
 	if (parse_value(comma + 1, line->len - (size_t)(comma + 1 - line->text), &step.mg_per_kwh) <
 	    0)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """A clock that was set while it was recorded: text, JSON, CSV and pictures tell the same times, those that the clock showed."""
 
+import os
 import re
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
-from conftest import run_wattle
+from conftest import REPO, command_path, run_wattle
 from test_plot_recording import Place, curves, moment, shifted, span
 
 S = 10**9
@@ -242,3 +244,67 @@ def test_part_of_a_plot(step):
     assert is_near(whole[0], step.shown(2), 1.1) and is_near(whole[1], step.shown(11), 1.1)
     result = step.place.run("plot", step.path, "--to", f"{step.shown(0) - timedelta(days=2):%Y-%m-%dT%H:%M:%SZ}")
     assert result.code == 1 and "nothing of it lies in that stretch" in result.complaint()
+
+
+# ---- Clocks that are set to what cannot be kept ----
+
+YEAR_2300, YEAR_2262, YEAR_2115, MONTH_2114 = 10413792000, 9223372035, 4575744000, 4573065600
+
+
+def set_to(seconds):
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libotherclock.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the other clock")
+    return {"LD_PRELOAD": str(shim), "WATTLE_TEST_CLOCK": str(seconds)}
+
+
+@pytest.mark.parametrize("seconds,begins,kept", [
+    (MONTH_2114, "2114-12-", True),
+    (YEAR_2115 - 1, "2114-12-31T23:59:59", True),  # it goes beyond while it is measured
+    (YEAR_2115, "19", False),
+    (YEAR_2262, "19", False),
+    (YEAR_2262 + 1, "19", False),
+    (YEAR_2300, "19", False),
+    (253402300800, "19", False),  # 10000
+    (-1000, "19", False),
+])
+def test_a_clock_that_is_far_ahead(tmp_path, seconds, begins, kept):
+    """Energy does not go by it: it is measured and kept, with other dates, and that is said."""
+    env, path = set_to(seconds), tmp_path / "a.wattle"
+    run = run_wattle("run", "-f", "json", "--record", path, "--", "sleep", "1.2", env=env)
+    assert run.code == 0, run
+    assert run.json["start_utc"].startswith(begins) and ("clock is set to before 1970 or after 2114" in run.err) != kept, run
+    if "built without" in run.err:
+        pytest.skip("this wattle was built without recordings")
+    for words in (["report", "--check", path], ["export", path], ["top", "--replay", path, "--once"]):
+        told = run_wattle(*words, env=env)
+        assert told.code == 0, told
+    told = run_wattle("report", path, "-f", "json")
+    assert told.code == 0 and told.json["start_utc"] == run.json["start_utc"], told
+    begin = datetime.fromisoformat(told.json["start_utc"].replace("Z", "+00:00"))
+    part = run_wattle("report", path, "-f", "json", "--from", (begin + timedelta(seconds=0.3)).isoformat())
+    assert part.code == 0 and 0 < part.json["duration_s"] < told.json["duration_s"], part
+
+
+def test_a_recording_is_listed(tmp_path):
+    """Its begin and this clock have nothing to do with each other."""
+    env = set_to(YEAR_2300)
+    result = run_wattle("record", "-o", tmp_path / "a.wattle", "--", command_path(), "mark", "list", env=env)
+    assert result.code == 0 and re.fullmatch(r".*a\.wattle \(process \d+\)\n", result.out), result
+
+
+@pytest.mark.parametrize("words", [("--from", "2300-01-01"), ("--to", "2262-01-01T00:00Z"), ("--from", "1969-12-31")])
+def test_dates_that_there_are_not(words):
+    result = run_wattle("report", *words, "a.wattle")
+    assert result.code == 2 and "from 1970 to 2261" in result.complaint() and repr(words[1]) in result.complaint()
+
+
+def test_a_tape_of_later(tmp_path):
+    """A tape holds dates as long as recordings do."""
+    text = (REPO / "tests/fixtures/tapes/busy-thread.tape").read_text()
+    first = re.search(r"^@ \d+ \d+ (\d+)$", text, re.MULTILINE)[1]
+    ahead = MONTH_2114 * S - int(first)
+    text = re.sub(r"^(@ \d+ \d+) (\d+)", lambda m: f"{m[1]} {int(m[2]) + ahead}", text, flags=re.MULTILINE)
+    (tmp_path / "a.tape").write_text(text)
+    result = run_wattle("run", "--tape", tmp_path / "a.tape", "-f", "json")
+    assert result.code == 0 and result.json["start_utc"].startswith("2114-12-"), result

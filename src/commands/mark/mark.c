@@ -13,7 +13,7 @@
 #include "cli/option.h"
 #include "energy/units.h"
 
-enum { RECORDINGS_MAX = 64 };
+enum { RECORDINGS_MAX = 64, FOR_MAX_S = 36 * 365 * 86400 };
 
 struct settings {
 	const char *verb, *name, *file; /* each may be NULL */
@@ -101,7 +101,7 @@ static void print_status(const struct wtl_mark_status *status)
 	clock_gettime(CLOCK_REALTIME, &now);
 	seconds = (int64_t)now.tv_sec - status->begin_utc_ns / WTL_NS_PER_S;
 	printf("%s (process %d", status->file, status->pid);
-	if (seconds >= 0) { /* the clock may have been set back since */
+	if (seconds >= 0 && seconds < FOR_MAX_S) { /* the clock may have been set since */
 		printf(", for ");
 		print_duration(seconds);
 	}
