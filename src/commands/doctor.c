@@ -98,16 +98,19 @@ static void begin_remedies(struct remedies *remedies, const struct wtl_settings 
 
 static const char *with_path(struct remedies *remedies, const char *remedy)
 {
-	const char *at = remedy ? strstr(remedy, WTL_REMEDY_BINARY) : NULL;
+	const char *from = remedy, *at = remedy ? strstr(remedy, WTL_REMEDY_BINARY) : NULL;
 	struct wtl_buf *text;
 
 	if (!at || remedies->binary.len == 0 || remedies->n == REMEDIES_MAX)
 		return remedy;
 	text = &remedies->texts[remedies->n++];
 	wtl_buf_init(text, REMEDY_MAX);
-	wtl_buf_add(text, remedy, (size_t)(at - remedy));
-	wtl_buf_puts(text, wtl_buf_str(&remedies->binary));
-	wtl_buf_puts(text, at + strlen(WTL_REMEDY_BINARY));
+	for (; at; at = strstr(from, WTL_REMEDY_BINARY)) {
+		wtl_buf_add(text, from, (size_t)(at - from));
+		wtl_buf_puts(text, wtl_buf_str(&remedies->binary));
+		from = at + strlen(WTL_REMEDY_BINARY);
+	}
+	wtl_buf_puts(text, from);
 	return text->error ? remedy : wtl_buf_str(text);
 }
 

@@ -74,7 +74,9 @@ static void add_below(struct table *table, const char *before, const char *text)
 	wtl_grid_cell(&table->grid, "");
 	wtl_grid_run_on(&table->grid);
 	wtl_layout_text(&table->grid.rows, before, table->grid.style);
-	wtl_grid_text(&table->grid, text);
+	wtl_layout_text(&table->grid.rows, text, table->grid.style);
+	wtl_layout_keep_commands(&table->grid.rows, table->grid.start);
+	wtl_grid_next(&table->grid);
 }
 
 static void add_row(void *context, size_t i)

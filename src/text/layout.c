@@ -150,6 +150,22 @@ void wtl_layout_keep(struct wtl_buf *buf, size_t start)
 	}
 }
 
+void wtl_layout_keep_commands(struct wtl_buf *buf, size_t start)
+{
+	bool is_command = false;
+
+	for (size_t i = start; i < buf->len; i++) {
+		if (wtl_text_starts(buf->data + i, "sudo "))
+			is_command = true;
+		if (buf->data[i] != ' ' || i == start)
+			continue;
+		if (strchr("&,", buf->data[i - 1]) || buf->data[i + 1] == '(')
+			is_command = false;
+		if (is_command)
+			buf->data[i] = WTL_LAYOUT_NO_BREAK;
+	}
+}
+
 static int wrap(struct wtl_buf *buf, const char *text, size_t column, size_t indent)
 {
 	bool first = true;

@@ -46,6 +46,10 @@ int wtl_layout_tone_end(struct wtl_buf *buf, enum wtl_tone tone,
 /* Makes every blank since `start` such a blank. */
 void wtl_layout_keep(struct wtl_buf *buf, size_t start);
 
+/* The same within each command ("sudo …") of a remedy, so that its lines can be pasted: a shell goes on in the
+ * next line only behind "&&". */
+void wtl_layout_keep_commands(struct wtl_buf *buf, size_t start);
+
 /* Makes a paragraph of the escaped text since `start`, which stands at `column`: wrapped at the width, further
  * lines are indented. Ends the line. */
 int wtl_layout_wrap(struct wtl_buf *buf, size_t start, size_t column, size_t indent);

@@ -186,9 +186,14 @@ static void remark_remedies(const struct wtl_page *page, const struct wtl_report
 	for (size_t i = 0; i < report->n_domains; i++) {
 		const char *remedy = report->domains[i].domain.remedy;
 		const struct wtl_page_names names = {report, has_remedy, remedy};
+		size_t start;
 
-		if (is_first(&names, i) && !in_notes(report, remedy))
-			wtl_page_remark(page, WTL_PAGE_REMEDY, "for %N: %s", &names, remedy);
+		if (!is_first(&names, i) || in_notes(report, remedy))
+			continue;
+		start = wtl_page_begin_remark(page, WTL_PAGE_REMEDY);
+		wtl_page_put(page, "for %N: %s", &names, remedy);
+		wtl_layout_keep_commands(page->buf, start);
+		wtl_page_end_remark(page, start);
 	}
 }
 

@@ -179,8 +179,11 @@ def remedies(root):
 def test_permissions_page_says_what_doctor_says(machine):
     page = " ".join((REPO / "docs" / "permissions.md").read_text(encoding="utf-8").split())
     perf = remedies(ROOTS / "eacces")
-    setcap = "sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle)"
+    binary = "$(command -v wattle)"
+    setcap = (f"sudo chgrp $(id -gn) {binary} && sudo chmod 750 {binary} && "
+              f"sudo setcap cap_perfmon,cap_net_admin+ep {binary}")
     assert setcap in perf and setcap in page
+    assert perf.count("setcap") == perf.count(setcap), perf
     assert "sudo sysctl kernel.perf_event_paranoid=0" in perf and "sudo sysctl kernel.perf_event_paranoid=0" in page
     powercap = re.search(r"sudo chgrp .*?/energy_uj && sudo chmod .*?/energy_uj",
                          remedies(machine("eacces").without_perf().path))

@@ -101,7 +101,9 @@ def test_remedies_are_exact():
     says("vm-nothing", "absent", "virtual machine", "host")
     says("container-masked", "denied", "masked", "--security-opt systempaths=unconfined")
     says("container-masked", "denied", "--cap-add PERFMON")
-    says("eacces", "denied", "perf_event_paranoid is 4", "sudo setcap cap_perfmon,cap_net_admin+ep")
+    says("eacces", "denied", "perf_event_paranoid is 4",
+         "sudo chgrp $(id -gn) $(command -v wattle) && sudo chmod 750 $(command -v wattle) && "
+         "sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle)")
     says("laptop-battery", "absent", "modprobe")
     says("nvidia-laptop", "asleep", "suspended")
 

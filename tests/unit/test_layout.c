@@ -225,6 +225,28 @@ static void wrapping(void **state)
 	wtl_buf_done(&joined);
 }
 
+/* A remedy's lines can be pasted into a shell: they break where it goes on, and in words for people. */
+static void commands_of_a_remedy(void **state)
+{
+	struct wtl_buf buf;
+
+	(void)state;
+	wtl_buf_init(&buf, 4096);
+	wtl_buf_puts(&buf,
+		     "→ sudo chgrp $(id -gn) $(command -v wattle) && sudo chmod 750 $(command -v "
+		     "wattle) && sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle), "
+		     "or run it as root, which needs no more than that");
+	wtl_layout_keep_commands(&buf, 0);
+	wtl_layout_wrap(&buf, 0, 8, 2);
+	assert_string_equal(
+		wtl_buf_str(&buf),
+		"→ sudo chgrp $(id -gn) $(command -v wattle) &&\n"
+		"  sudo chmod 750 $(command -v wattle) &&\n"
+		"  sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle), or run it as\n"
+		"  root, which needs no more than that\n");
+	wtl_buf_done(&buf);
+}
+
 static void a_word_wider_than_the_page(void **state)
 {
 	char word[200];
@@ -396,6 +418,7 @@ int main(void)
 		cmocka_unit_test(cutting_at_every_width),
 		cmocka_unit_test(tones),
 		cmocka_unit_test(wrapping),
+		cmocka_unit_test(commands_of_a_remedy),
 		cmocka_unit_test(a_word_wider_than_the_page),
 		cmocka_unit_test(kept_together),
 		cmocka_unit_test(taking_back),
