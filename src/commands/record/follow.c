@@ -135,7 +135,8 @@ static bool find_container(struct wtl_follow *follow)
 	const char *name = record->container;
 	char id[sizeof(follow->container)] = "";
 
-	wtl_follow_find_container(follow->billing->io, name, id, sizeof(id));
+	if (HAVE_JANSSON)
+		wtl_follow_find_container(follow->billing->io, name, id, sizeof(id));
 	if (!id[0])
 		wtl_text_copy(id, sizeof(id), name);
 	if (strcmp(follow->container, id) == 0)
@@ -151,6 +152,10 @@ static void begin_groups(struct wtl_follow *follow, struct wtl_recorder *recorde
 	if (record->container) {
 		wtl_recorder_fact(recorder, WTL_FACT_FOLLOW_CONTAINER, record->container);
 		find_container(follow);
+		if (!HAVE_JANSSON && !wtl_follow_is_id(record->container))
+			wtl_remark(follow->app,
+				   "--container: built without jansson, which reads the "
+				   "names of Docker's and Podman's: give its ID");
 	}
 	if (record->unit) {
 		wtl_recorder_fact(recorder, WTL_FACT_FOLLOW_UNIT, record->unit);

@@ -42,8 +42,11 @@ bool wtl_follow_is_container(const struct wtl_group *group, const char *name);
 /* Is it that unit: "ssh.service", or "ssh" for short? */
 bool wtl_follow_is_unit(const struct wtl_group *group, const char *name);
 
+/* At least 4 hexadecimal digits, and nothing else? */
+bool wtl_follow_is_id(const char *name);
+
 /* The ID of a container of Docker's or Podman's by its name, which may look like an ID, as their files tell
- * it. "" where they do not. */
+ * it. "" where they do not. Needs jansson. */
 void wtl_follow_find_container(struct wtl_io *io, const char *name, char *ret_id, size_t size);
 
 #endif
