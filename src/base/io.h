@@ -163,6 +163,9 @@ struct wtl_io {
 struct wtl_env {
 	struct wtl_io *io;
 	const struct wtl_log *log; /* may be NULL */
+	/* NULL: whatever this process may do, its user may do. Else it has rights that its user lacks, and
+	 * calls this, on the thread that opens the meter, as soon as what needs them is open. */
+	void (*drop_rights)(void);
 };
 
 /*
@@ -177,6 +180,13 @@ struct wtl_env {
  * "!errno NAME"; lines may be added while it is read.
  */
 int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
+
+/*
+ * Opens the machine's exit records for whoever is the first to ask for them, who may come when the
+ * process has no right to them any more. Where that fails, that one will be told. Nothing for another kind of
+ * wtl_io.
+ */
+void wtl_io_real_open_exits(struct wtl_io *io);
 
 /* Replays a tape (see docs/tape.md). Fails with -WTL_EFORMAT and the line for a bad tape. */
 int wtl_io_replay_new(const char *path, struct wtl_io **ret_io, struct wtl_err *err);

@@ -45,7 +45,7 @@ struct real_lib {
 
 /* One listener to exits: the kernel's socket, or below a root a file. */
 struct real_exits {
-	bool used;
+	bool used, is_ahead; /* opened before anybody asked */
 	struct wtl_exits kernel;
 	int file;
 	size_t at; /* in the file: the first line that was not read */
@@ -506,10 +506,14 @@ static int real_exits_open(struct wtl_io *io)
 	int rc;
 
 	for (size_t i = 0; i < EXITS_MAX && !exits; i++)
-		if (!real->exits[i].used)
+		if (!real->exits[i].used || real->exits[i].is_ahead)
 			exits = &real->exits[i];
 	if (!exits)
 		return -EMFILE;
+	if (exits->is_ahead) {
+		exits->is_ahead = false;
+		return (int)(exits - real->exits);
+	}
 	exits->at = 0;
 	if (real->root < 0) {
 		rc = wtl_exits_open(&exits->kernel);
@@ -706,6 +710,14 @@ static const struct wtl_io_ops real_ops = {
 	.out_write = real_out_write,
 	.free = real_free,
 };
+
+void wtl_io_real_open_exits(struct wtl_io *io)
+{
+	int file = io->ops == &real_ops ? real_exits_open(io) : -1;
+
+	if (file >= 0)
+		real_of(io)->exits[file].is_ahead = true;
+}
 
 /* Leaves real->root at -1 when the root is the machine's own. */
 static int root_open(struct real *real, const char *root, struct wtl_err *err)

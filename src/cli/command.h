@@ -84,6 +84,8 @@ struct wtl_command {
 	bool takes_command; /* the first word that is no option begins the user's command */
 	bool skips_equals;  /* -i=0 is -i 0, as nvidia-smi has it */
 	bool is_about_commands; /* the help command: its words are commands, and no page lists its own */
+	bool measures; /* some of what it does needs rights, which go when a meter is open; else they go
+			* before it begins */
 	int usage_exit; /* the exit code for bad usage: 2, or 125 where other codes are the command's */
 	int (*run)(struct wtl_app *app); /* returns the exit code */
 };

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/machine.h"
+#include "cli/rights.h"
 #include "cli/sink.h"
 #include "energy/units.h"
 #include "meter/meter.h"
@@ -43,14 +44,22 @@ static void log_line(void *context, enum wattle_log_level level, const char *tex
 	wtl_remark(app, "%s", text);
 }
 
-/* With capabilities from its file, the command must not load code of its caller's choice. */
-static int check_library(struct wtl_app *app)
+/* With capabilities from its file, the command must not load code of its caller's choice, nor keep for him what
+ * he may not read. */
+static int check_rights(struct wtl_app *app)
 {
 	const char *path = app->settings.nvml_path;
 
-	if (!path || !path[0] || !getauxval(AT_SECURE))
+	if (!getauxval(AT_SECURE))
 		return 0;
-	wtl_complain(app, "--nvml takes no library here: this wattle has more privileges than you");
+	if (path && path[0])
+		wtl_complain(app, "--nvml takes no library here: this wattle has more privileges "
+				  "than you");
+	else if (app->settings.tape_record)
+		wtl_complain(app, "--tape-record keeps no tape here: this wattle has more "
+				  "privileges than you");
+	else
+		return 0;
 	return -EPERM;
 }
 
@@ -70,12 +79,15 @@ static void remark_library(const struct wtl_app *app, const struct wattle_meter 
 int wtl_open_io(struct wtl_app *app, struct wtl_io **ret_io)
 {
 	struct wtl_err err = {.code = 0};
-	int rc = check_library(app);
+	int rc = check_rights(app);
 
 	if (rc == 0)
 		rc = wtl_sink_check_tape(app);
 	if (rc < 0)
 		return rc;
+	/* What is on a tape is the user's own. */
+	if (app->settings.tape)
+		wtl_rights_drop();
 	rc = open_io(&app->settings, ret_io, &err);
 	if (rc < 0)
 		wtl_complain_err(app, &err);
@@ -111,8 +123,10 @@ int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader 
 					       .machine = &machine};
 	const struct wtl_env env = {.io = io};
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_machine_read(io, &machine);
+	int rc;
 
+	wtl_rights_drop();
+	rc = wtl_machine_read(io, &machine);
 	if (rc < 0)
 		wtl_err_set(&err, rc, "machine", NULL, "%s", wtl_err_text(rc));
 	else
@@ -124,6 +138,17 @@ int wtl_open_gpus(struct wtl_app *app, struct wtl_io *io, struct wtl_gpu_reader 
 
 /* Sampled more often, two switches of threads a sample cost more than a driver's rare hang. */
 #define GUARD_LEAST_NS (10 * WTL_NS_PER_MS)
+
+/* What needs them: the exit records now, and perf's energy events when the meter opens, which then calls
+ * env->drop_rights(). No thread has been started, no library loaded. */
+static void lend_rights(const struct wtl_app *app, struct wtl_env *env)
+{
+	if (!wtl_rights_are_borrowed())
+		return;
+	env->drop_rights = wtl_rights_drop;
+	if (!app->settings.no_processes)
+		wtl_io_real_open_exits(env->io);
+}
 
 int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct wtl_io **ret_io)
 {
@@ -143,7 +168,9 @@ int wtl_open_meter(struct wtl_app *app, struct wattle_meter **ret_meter, struct 
 
 	if (rc < 0)
 		return rc;
+	lend_rights(app, &env);
 	rc = wtl_meter_new(&env, &options, &meter, &err);
+	wtl_rights_drop();
 	if (rc < 0) {
 		wtl_complain_err(app, &err);
 		return rc;

@@ -14,6 +14,7 @@
 #include "cli/guess.h"
 #include "cli/help.h"
 #include "cli/options.h"
+#include "cli/rights.h"
 #include "wattle.h"
 
 enum { LARGE_BYTES = 128 << 10 };
@@ -86,6 +87,13 @@ static void hold_standard_descriptors(void)
 		close(fd);
 }
 
+static void choose_command(struct wtl_app *app, const char *word)
+{
+	app->command = word ? wtl_command_find(commands, word) : NULL;
+	if (!app->command || !app->command->measures)
+		wtl_rights_drop();
+}
+
 int main(int argc, char **argv)
 {
 	struct wtl_app app = {.commands = commands, .left_out = left_out};
@@ -100,6 +108,7 @@ int main(int argc, char **argv)
 	 * wattle without a word. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	choose_command(&app, word);
 	if (!word) {
 		wtl_help_overview(commands);
 		return close_output(&app, WTL_EXIT_USAGE, true);
@@ -113,7 +122,6 @@ int main(int argc, char **argv)
 		printf("wattle %s\n", wattle_version());
 		return close_output(&app, WTL_EXIT_DONE, true);
 	}
-	app.command = wtl_command_find(commands, word);
 	reason = wtl_command_left_out(&app, word);
 	if (!app.command && reason)
 		wtl_complain(&app, "%s: %s", word, reason);

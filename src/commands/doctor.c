@@ -310,6 +310,7 @@ const struct wtl_command wtl_command_doctor = {
 		       "2\tthe options were wrong\n"
 		       "3\tno domain is measured: there are models at best",
 	.shared = shared,
+	.measures = true,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,
 };

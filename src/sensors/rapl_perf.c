@@ -471,11 +471,15 @@ static int perf_open(void *state, const struct wtl_env *env,
 		.first_miss = catalog->n_misses,
 	};
 	uint64_t energy_uj;
+	int rc;
 
 	perf->io = env->io;
 	scan.is_fake =
 		wtl_io_read_u64(env->io, FIRST_ZONE_ENERGY, &energy_uj) == 0 && energy_uj == 0;
-	return pmus_open(&scan);
+	rc = pmus_open(&scan);
+	if (env->drop_rights)
+		env->drop_rights();
+	return rc;
 }
 
 static void perf_read(void *state, struct wtl_reading readings[])

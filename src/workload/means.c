@@ -22,7 +22,9 @@ static const char remedy_pids[] = "run in the host's PID namespace (Kubernetes: 
 				  "--pid=host)";
 static const char remedy_own_proc[] =
 	"mount /proc of the PID namespace that wattle runs in, or run wattle in the one of /proc";
-static const char remedy_counters[] = WTL_REMEDY_SETCAP ", or run as root";
+/* Capabilities of the program's file are given up before the first process is counted. */
+static const char remedy_counters[] =
+	"run as root, or, for your own processes, sudo sysctl kernel.perf_event_paranoid=1";
 static const char remedy_container[] = "start the container with --cap-add PERFMON";
 static const char remedy_pmu[] =
 	"in a virtual machine: have it given a PMU (QEMU: -cpu host,pmu=on)";

@@ -485,30 +485,3 @@ def test_a_library_that_cannot_be_loaded_is_told(tmp_path):
         assert any("--nvml gives nothing" in line and path in line for line in done.err.splitlines()), done.err
     assert "nvml" not in run_wattle("run", "--nvml", "", "--", "true").err
     assert "nvml" not in run_wattle("run", "-q", "--nvml", "/nonexistent.so", "--", "true").err
-
-
-def privileged(tmp_path):
-    """A copy of the command with a capability from its file, run by somebody else than root."""
-    if os.geteuid() != 0 or not shutil.which("setcap") or not shutil.which("setpriv"):
-        pytest.skip("needs root, setcap and setpriv")
-    tmp_path.chmod(0o755)
-    for folder in tmp_path.parents:
-        if folder.stat().st_uid == os.geteuid() and folder != folder.parent:
-            folder.chmod(folder.stat().st_mode | 0o11)
-    copy = tmp_path / "wattle"
-    shutil.copy(command_path(), copy)
-    if subprocess.run(["setcap", "cap_perfmon+ep", copy], stderr=subprocess.DEVNULL, check=False).returncode:
-        pytest.skip("this file system holds no capabilities")
-    return ["setpriv", "--reuid=65534", "--clear-groups", copy]
-
-
-def test_no_foreign_library_with_privileges(tmp_path):
-    """A capability from the file must not be lent to code of the caller's choice."""
-    words = privileged(tmp_path)
-    done = subprocess.run([*words, "doctor", "--nvml", "./mine.so"], capture_output=True, text=True, check=False)
-    if "Operation not permitted" in done.stderr and not done.stdout:
-        pytest.skip("this system does not run files with capabilities")
-    assert done.returncode == 1
-    assert done.stderr == ("wattle: doctor: --nvml takes no library here: this wattle has more privileges than you\n")
-    done = subprocess.run([*words, "run", "--nvml", "", "--", "true"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr

@@ -392,6 +392,7 @@ const struct wtl_command wtl_command_compare = {
 	.shared = shared,
 	.settings_size = sizeof(struct settings),
 	.word = &word,
+	.measures = true,
 	.usage_exit = WTL_EXIT_WATTLE_FAILED,
 	.run = run,
 };

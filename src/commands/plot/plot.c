@@ -12,6 +12,7 @@
 #include "cli/fd.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/rights.h"
 #include "cli/sink.h"
 #include "commands/plot/plot.h"
 #include "commands/plot/recording.h"
@@ -265,6 +266,7 @@ static int run(struct wtl_app *app)
 
 	if (plot->live)
 		return run_live(app);
+	wtl_rights_drop();
 	if (check(app))
 		return WTL_EXIT_USAGE;
 	if (!plot->wanted.top)
@@ -312,6 +314,7 @@ const struct wtl_command wtl_command_plot = {
 		(const struct wtl_option *const[]){wtl_options_machine, wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct wtl_plot_settings),
+	.measures = true,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,
 };

@@ -62,6 +62,7 @@ int wtl_looker_init(struct wtl_looker *looker, struct wtl_app *app, const char *
 	looker->app = app;
 	looker->what = what;
 	looker->asks_meter = asks_meter;
+	app->settings.no_processes = true; /* by wattle: the drivers tell of theirs */
 	rc = asks_meter ? wtl_open_meter(app, &looker->meter, &looker->io)
 			: wtl_open_io(app, &looker->io);
 	if (rc < 0 || wtl_open_gpus(app, looker->io, &looker->reader) < 0)

@@ -758,6 +758,7 @@ const struct wtl_command wtl_command_query = {
 	.word = &words,
 	.settings_size = sizeof(struct settings),
 	.skips_equals = true,
+	.measures = true,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,
 };

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "cli/rights.h"
 #include "commands/mark/mark.h"
 #include "commands/record/settings.h"
 
@@ -127,6 +128,7 @@ int wtl_background_enter(struct wtl_background *background, struct wtl_app *app,
 		background->pipe = ends[1];
 		return 1;
 	}
+	wtl_rights_drop();
 	close(ends[1]);
 	if (pid < 0) {
 		close(ends[0]);

@@ -16,6 +16,7 @@
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/rights.h"
 #include "commands/record/background.h"
 #include "commands/record/follow.h"
 #include "commands/record/settings.h"
@@ -355,8 +356,10 @@ static int run(struct wtl_app *app)
 	char name[64];
 	int code, rc;
 
-	if (settings->stop)
+	if (settings->stop) {
+		wtl_rights_drop();
 		return stop(app);
+	}
 	if (check_settings(app))
 		return WTL_EXIT_USAGE;
 	if (!settings->recording.path)
@@ -408,6 +411,7 @@ const struct wtl_command wtl_command_record = {
 	.shared = shared,
 	.settings_size = sizeof(struct wtl_record_settings),
 	.takes_command = true,
+	.measures = true,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,
 };

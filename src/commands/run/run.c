@@ -296,6 +296,7 @@ const struct wtl_command wtl_command_run = {
 	.shared = shared,
 	.settings_size = sizeof(struct settings),
 	.takes_command = true,
+	.measures = true,
 	.usage_exit = WTL_EXIT_WATTLE_FAILED,
 	.run = run,
 };

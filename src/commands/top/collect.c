@@ -15,6 +15,7 @@
 #include "cli/billing.h"
 #include "cli/idle.h"
 #include "cli/machine.h"
+#include "cli/rights.h"
 #include "commands/top/replay.h"
 #include "energy/units.h"
 #include "report/description.h"
@@ -205,8 +206,10 @@ int wtl_top_collector_open(struct wtl_top_collector *collector)
 	struct wtl_top_view *view = &collector->master;
 	int rc;
 
-	if (HAVE_RECORDINGS && collector->settings->replay)
+	if (HAVE_RECORDINGS && collector->settings->replay) {
+		wtl_rights_drop();
 		return wtl_top_replay_open(collector);
+	}
 	rc = wtl_open_meter(collector->app, &collector->meter, &collector->io);
 	if (rc < 0)
 		return rc;
@@ -364,6 +367,8 @@ int wtl_top_collector_start(struct wtl_top_collector *collector)
 {
 	int rc = wtl_thread_start(&collector->thread, collect, collector);
 
+	/* The other thread has its own, until its meter is open. */
+	wtl_rights_drop();
 	collector->has_thread = rc == 0;
 	return rc;
 }

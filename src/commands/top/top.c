@@ -217,6 +217,7 @@ const struct wtl_command wtl_command_top = {
 	.shared = shared,
 	.settings_size = sizeof(struct wtl_top_settings),
 	.defaults = &(const struct wtl_top_settings){.rows = ROWS_DEFAULT},
+	.measures = true,
 	.usage_exit = WTL_EXIT_USAGE,
 	.run = run,
 };

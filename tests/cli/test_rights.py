@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Capabilities that wattle has by its file: given up at once where files are read, and as soon as the netlink socket and
+perf's events are open where it measures."""
+
+import os
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import REPO, ROOTS, Terminal, parse_json, wait_for
+from rights import NOBODY, SETS, borrowers, capabilities_of  # noqa: F401 (a fixture)
+from test_ledger import ALL
+
+RECORDING = REPO / "tests" / "fixtures" / "recorded" / "server.wattle"
+SOON = 10
+
+
+def thread_count(pid):
+    return len(list(Path(f"/proc/{pid}/task").iterdir()))
+
+
+def expect_none(pid):
+    wait_for(lambda: capabilities_of(pid) == 0, f"every thread of {pid} to have no capability", timeout=SOON)
+
+
+def exit_records(report):
+    return next(way for way in report["ways"] if way["way"] == "exit records")
+
+
+def test_what_was_opened_with_rights_serves_without(borrower):
+    """The kernel's exit records need CAP_NET_ADMIN when their socket is opened, and nobody else may open it."""
+    one = borrower()
+    if not exit_records(parse_json(one.run("doctor", "-f", "json", words=[one.path]).stdout))["is_used"]:
+        pytest.skip("this kernel gives no exit records, or not in here")
+    assert exit_records(parse_json(one.run("doctor", "-f", "json").stdout))["is_used"]
+    bare = [*NOBODY, one.folder / "bare"]
+    (one.folder / "bare").write_bytes(one.path.read_bytes())
+    (one.folder / "bare").chmod(0o755)
+    assert not exit_records(parse_json(one.run("doctor", "-f", "json", words=bare).stdout))["is_used"]
+    # Processes that live for a moment are there by name.
+    shutil.copy("/bin/true", one.folder / "shortlived")
+    done = one.run("run", "--full", "-o", "-", "-f", "json", *ALL, "--", "sh", "-c",
+                   "for i in 1 2 3 4 5 6 7 8 9; do ./shortlived; done; sleep 1")
+    assert done.returncode == 0, done.stderr
+    report = parse_json(done.stdout)
+    assert "processes" not in report or any(p["name"] == "shortlived" for p in report["processes"]), done.stdout
+
+
+@pytest.mark.parametrize("options", [(), ("--root", ROOTS / "amd-gpu")], ids=["machine", "root"])
+def test_a_recorder_has_none(borrower, options):
+    one = borrower()
+    one.folder.chmod(0o777)
+    process = one.start("record", "-o", "x.wattle", *options, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: (one.folder / "x.wattle").exists() and thread_count(process.pid) > 1, "a recording")
+        expect_none(process.pid)
+    finally:
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+
+
+def test_a_recorder_in_the_background_has_none(borrower):
+    one = borrower()
+    one.folder.chmod(0o777)
+    done = one.run("record", "--background", "-o", "x.wattle")
+    assert done.returncode == 0, done.stderr
+    pid = int(done.stdout.split("as process ")[1].split()[0])
+    try:
+        expect_none(pid)
+    finally:
+        os.kill(pid, signal.SIGINT)
+        wait_for(lambda: not Path(f"/proc/{pid}").exists(), "its end")
+
+
+def test_run_and_its_command_have_none(borrower):
+    one = borrower()
+    process = one.start("run", "-o", "/dev/null", "--", "sh", "-c", "cat /proc/self/status; read line", stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE, text=True)
+    try:
+        lines = iter(process.stdout.readline, "")
+        told = {}
+        while not {"CapBnd", *SETS} <= told.keys():
+            name, _, value = next(lines).partition(":")
+            told[name] = value.strip()
+        assert all(int(told[name], 16) == 0 for name in SETS)
+        assert int(told["CapBnd"], 16) != 0, "what the command may get by programs of its own"
+        assert capabilities_of(process.pid) == 0
+    finally:
+        process.communicate("\n", timeout=60)
+
+
+def status_under(words):
+    out = subprocess.run([*words, "cat", "/proc/self/status"], capture_output=True, text=True, check=True).stdout
+    return [line for line in out.splitlines() if line.startswith("Cap")]
+
+
+def test_what_the_user_has_himself_stays(borrower):
+    """Root's capabilities, and those that a user lets programs inherit, are the command's as without wattle."""
+    one = borrower()
+    run = (one.path, "run", "-q", "-o", "/dev/null", "--")
+    for who in ((), (*NOBODY, "--inh-caps=+net_raw"), (*NOBODY, "--inh-caps=+net_raw", "--ambient-caps=+net_raw")):
+        wanted = status_under(who)
+        if "--ambient-caps=+net_raw" in who:
+            # Programs with capabilities of their own get no ambient ones: the kernel's rule.
+            wanted = status_under((*NOBODY, "--inh-caps=+net_raw"))
+        assert status_under((*who, *run)) == wanted, who
+
+
+def test_top_has_none(borrower):
+    one = borrower()
+    screen = Terminal(*one.words, "top", env=one.env, cwd=one.folder)
+    try:
+        screen.expect("CPU")
+        assert thread_count(screen.pid) > 1
+        expect_none(screen.pid)
+    finally:
+        screen.send(b"q")
+        screen.finish()
+        screen.close()
+
+
+@pytest.mark.parametrize("args", [
+    ("plot", "-", "-o", "x.svg"),
+    ("run", "--tape", "/dev/stdin"),
+    ("export", RECORDING),
+    ("report", RECORDING, "-f", "json", "--by", "pid"),
+    ("help", "run"),
+    ("limit", "--restore"),
+    ("mark", "list"),
+    ("top", "--replay", RECORDING, "--once"),
+], ids=lambda args: args[0])
+def test_who_reads_files_has_none(borrower, args):
+    """Whatever it does: it is stopped at its first write or read, or later, and asked then."""
+    one = borrower()
+    ours, theirs = os.pipe()
+    try:
+        # A full pipe, and an input that nobody writes to: most wait there.
+        os.set_blocking(theirs, False)
+        try:
+            while True:
+                os.write(theirs, b"x" * 4096)
+        except BlockingIOError:
+            os.set_blocking(theirs, True)
+        process = one.start(*args, stdin=subprocess.PIPE, stdout=theirs, stderr=theirs)
+        try:
+            expect_none(process.pid)
+        finally:
+            process.kill()
+            process.communicate()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_no_foreign_library_with_rights(borrower):
+    """They must not be lent to code of the caller's choice."""
+    one = borrower()
+    done = one.run("doctor", "--nvml", "./mine.so")
+    assert done.returncode == 1
+    assert done.stderr == "wattle: doctor: --nvml takes no library here: this wattle has more privileges than you\n"
+    assert one.run("run", "--nvml", "", "--", "true").returncode == 0
+
+
+def test_no_tape_with_rights(borrower):
+    """It would hold counters as they were read."""
+    one = borrower()
+    one.folder.chmod(0o777)
+    done = one.run("run", "--tape-record", "x.tape", "--", "true")
+    assert done.returncode == 125
+    assert done.stderr == "wattle: run: --tape-record keeps no tape here: this wattle has more privileges than you\n"
+    assert not (one.folder / "x.tape").exists()
