@@ -263,16 +263,27 @@ static void exit_take(struct wtl_workload *workload, const struct wtl_exit *exit
 		pending_flush(workload);
 }
 
+/* Records tell of everybody. Where /proc hides others' processes, these are numbers here as well. */
+static void hide(const struct wtl_workload *workload, struct wtl_exit *exit)
+{
+	if (!workload->find.is_closed || exit->uid == workload->uid)
+		return;
+	memset(exit->name, 0, sizeof(exit->name));
+	exit->uid = UINT32_MAX;
+}
+
 static void datagram_take(struct wtl_workload *workload, const void *datagram, size_t len)
 {
 	struct wtl_taskstats reader;
 	struct wtl_exit exit;
 
 	wtl_taskstats_start(&reader, datagram, len);
-	while (wtl_taskstats_next(&reader, &exit))
+	while (wtl_taskstats_next(&reader, &exit)) {
+		hide(workload, &exit);
 		/* Before the first scan, nobody's accounts have begun. */
 		if (workload->n_scans > 1)
 			exit_take(workload, &exit);
+	}
 	workload->means.n_bad_exits += reader.n_bad;
 }
 

@@ -77,8 +77,8 @@ static void mounts_read(struct wtl_workload *workload)
 	free(text);
 }
 
-/* Does /proc number processes as the system calls do? Sets is_own, too: is it a namespace apart from
- * the machine's first one? */
+/* Does /proc number processes as the system calls do? Sets whose we are, and is_own: is it a namespace apart
+ * from the machine's first one? */
 static bool numbers_agree(struct wtl_workload *workload, bool *ret_is_own)
 {
 	/* PROC_PID_INIT_INO in include/linux/proc_ns.h. */
@@ -91,9 +91,12 @@ static bool numbers_agree(struct wtl_workload *workload, bool *ret_is_own)
 	*ret_is_own =
 		wtl_io_link_read(workload->io, "/proc/self/ns/pid", target, sizeof(target)) > 0 &&
 		strcmp(target, first) != 0;
+	workload->uid = UINT32_MAX;
+	if (len <= 0 || wtl_proc_parse_status(workload->text, (size_t)len, &status) < 0)
+		return true;
+	workload->uid = status.uid;
 	/* One number for each namespace from that of /proc to one's own. */
-	return len <= 0 || wtl_proc_parse_status(workload->text, (size_t)len, &status) < 0 ||
-	       status.n_numbers <= 1;
+	return status.n_numbers <= 1;
 }
 
 void wtl_means_open(struct wtl_workload *workload)

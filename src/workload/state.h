@@ -106,6 +106,7 @@ struct wtl_workload {
 	bool no_memory;	       /* in this scan */
 	bool has_own_pids;     /* a PID namespace apart from the first one */
 	bool numbers_differ;   /* /proc is that of another one */
+	uint32_t uid;	       /* our own; UINT32_MAX: not known */
 	bool follows_tree;
 	uint16_t chosen_trees; /* those of the sets that are processes and their descendants */
 	char *chosen_groups[WTL_SETS_MAX]; /* those that are control groups; NULL: it is none */

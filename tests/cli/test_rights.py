@@ -12,7 +12,7 @@ import pytest
 
 from conftest import REPO, ROOTS, Terminal, parse_json, wait_for
 from rights import NOBODY, SETS, borrowers, capabilities_of  # noqa: F401 (a fixture)
-from test_ledger import ALL
+from test_ledger import ALL, check_ledger
 
 RECORDING = REPO / "tests" / "fixtures" / "recorded" / "server.wattle"
 SOON = 10
@@ -153,6 +153,41 @@ def test_who_reads_files_has_none(borrower, args):
     finally:
         os.close(ours)
         os.close(theirs)
+
+
+HIDDEN = """mount -t proc -o hidepid=2 proc /proc && exec "$@" """
+
+
+def test_what_proc_hides_stays_hidden(borrower):
+    """The kernel tells of everybody's end; with hidepid other users' names are not for this one."""
+    one = borrower()
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-m", "sh", "-c", HIDDEN, "-", "true"], stderr=subprocess.DEVNULL,
+                                                     check=False).returncode:
+        pytest.skip("/proc cannot be mounted anew here")
+    for name in ("shownself", "hiddenother"):
+        shutil.copy("/bin/true", one.folder / name)
+    args = ("run", "--full", "-o", "-", "-f", "json", *ALL, "--", "sh", "-c",
+            "for i in 1 2 3 4 5 6 7 8 9; do ./shownself; done; echo >&2; sleep 3")
+
+    def names(words):
+        process = subprocess.Popen([*words, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=one.folder, env=one.env,
+                                   text=True)
+        process.stderr.readline()
+        for _ in range(9):
+            subprocess.run([one.folder / "hiddenother"], check=True)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, err
+        report = parse_json(out)
+        if "processes" not in report:
+            pytest.skip("this machine has no energy that could be attributed")
+        check_ledger(report)
+        return {p.get("name") for p in report["processes"]}
+    seen = names(one.words)
+    if "hiddenother" not in seen:
+        pytest.skip("this kernel gives no exit records, or not in here")
+    assert "shownself" in seen
+    seen = names(("unshare", "-m", "sh", "-c", HIDDEN, "-", *one.words))
+    assert "shownself" in seen and "hiddenother" not in seen
 
 
 def test_no_foreign_library_with_rights(borrower):

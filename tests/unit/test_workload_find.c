@@ -475,6 +475,45 @@ static void test_hidepid(void **state)
 	assert_non_null(wtl_workload_means(world->workload)->ways[WTL_WAY_VISIBLE].remedy);
 }
 
+/* Exit records tell of everybody; what /proc hides stays hidden, and all that was used is billed. */
+static void test_hidepid_with_records(void **state)
+{
+	struct world *world = *state;
+	int theirs = world_fork(world, 1), ours, born;
+	uint32_t slot;
+
+	world_put(world, "/proc/self/mountinfo",
+		  "20 1 0:5 / /proc rw,relatime shared:2 - proc proc rw,hidepid=2\n");
+	world_put(world, "/proc/self/status", "Tgid:\t77\nUid:\t1000\t1000\nNSpid:\t77\n");
+	world_put(world, "/proc/sys/kernel/pid_max", "131072\n");
+	strcpy(world_at(world, theirs)->name, "secret");
+	for (int pid = 1; pid <= theirs; pid++)
+		world_at(world, pid)->is_closed = world_at(world, pid)->is_unlisted = true;
+	ours = world_fork(world, 1);
+	world_at(world, ours)->uid = 1000;
+	world_open(world, NULL);
+	world_look(world, WTL_NS_PER_S);
+	/* Two lives between two looks; then one that was followed ends. */
+	born = world_child(world, ours, "mine", 3 * MS);
+	world_child(world, theirs, "secret", 5 * MS);
+	world_look(world, WTL_NS_PER_S);
+	assert_true(born > 0);
+	assert_non_null(world_row(world, "mine", NULL));
+	assert_int_equal(world_row(world, "mine", NULL)->uid, 1000);
+	assert_null(world_row(world, "secret", NULL));
+	assert_non_null(world_row(world, "", &slot));
+	assert_int_equal(world_row(world, "", NULL)->uid, UINT32_MAX);
+	assert_int_equal(world_use(world, slot), 5 * MS);
+	slot = (uint32_t)wtl_workload_find(world->workload, theirs);
+	world_run(world, theirs, 7 * MS);
+	world_end(world, theirs);
+	world_look(world, WTL_NS_PER_S);
+	assert_int_equal(world_use(world, slot), 7 * MS);
+	assert_string_equal(wtl_workload_consumer(world->workload, slot)->name, "");
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->uid, UINT32_MAX);
+	assert_int_equal(wtl_workload_consumer(world->workload, slot)->pid, theirs);
+}
+
 /* Everyone is listed, but closed. */
 static void test_hidepid_noaccess(void **state)
 {
@@ -616,6 +655,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_starts_to_come, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_own_thread, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid, world_setup, world_teardown),
+		cmocka_unit_test_setup_teardown(test_hidepid_with_records, world_setup,
+						world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_noaccess, world_setup, world_teardown),
 		cmocka_unit_test_setup_teardown(test_hidepid_of_others, world_setup,
 						world_teardown),
