@@ -39,8 +39,7 @@ static int close_checked(int fd, int rc)
 	return rc;
 }
 
-/* Opens a fresh file in the directory of path and leaves its name in temp. */
-static int temp_open(const char *path, mode_t mode, char *temp, size_t size)
+int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	int dir_len = slash ? (int)(slash + 1 - path) : 0;
@@ -57,6 +56,17 @@ static int temp_open(const char *path, mode_t mode, char *temp, size_t size)
 			return fd >= 0 ? fd : -errno;
 	}
 	return -EEXIST;
+}
+
+int wtl_outfile_name(const char *temp, const char *path)
+{
+	if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	/* Network file systems do not have that. */
+	if ((errno != EINVAL && errno != ENOSYS) || link(temp, path) < 0)
+		return -errno;
+	unlink(temp);
+	return 0;
 }
 
 /* Gives the temporary file the rights of the old one (NULL: there is none) and its place; or throws it
@@ -85,7 +95,7 @@ static int temp_finish(int fd, const char *temp, const char *path, const struct 
 static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old)
 {
 	char temp[PATH_MAX];
-	int fd = temp_open(path, old ? 0600 : 0666, temp, sizeof(temp));
+	int fd = wtl_outfile_temp(path, old ? 0600 : 0666, temp, sizeof(temp));
 
 	if (fd < 0)
 		return fd;
@@ -180,7 +190,8 @@ static int open_temp(struct wtl_outstream *stream, const char *path)
 	stream->target = stream->has_old ? realpath(path, NULL) : strdup(path);
 	if (!stream->target)
 		return -errno;
-	stream->fd = temp_open(stream->target, stream->has_old ? 0600 : 0666, temp, sizeof(temp));
+	stream->fd =
+		wtl_outfile_temp(stream->target, stream->has_old ? 0600 : 0666, temp, sizeof(temp));
 	if (stream->fd < 0)
 		return stream->fd;
 	stream->temp = strdup(temp);

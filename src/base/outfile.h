@@ -15,7 +15,13 @@
  */
 int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode mode);
 
-/* The same for what comes piece by piece: nothing replaces the old file before the end. */
+/* Opens a fresh file in the directory of path and leaves its name in temp: ".wattle-PID-N.tmp". A descriptor or a
+ * negative errno. */
+int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size);
+/* Gives it the name path, if nothing has that. 0, -EEXIST or another negative errno. */
+int wtl_outfile_name(const char *temp, const char *path);
+
+/* As wtl_outfile_write() for what comes piece by piece: nothing replaces the old file before the end. */
 struct wtl_outstream {
 	int fd;
 	char *target; /* to be replaced by the temporary file; NULL: it is written directly */

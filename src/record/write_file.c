@@ -16,9 +16,7 @@ enum { BUSY_MS = 10000, SHORT_BUSY_MS = 500, SQL_MAX = 65536 };
 #define PAGES_MAX 1073741823 /* of a database, in every version of SQLite */
 
 /* A recording's file, and those that SQLite makes of its name. */
-static const char *const file_ends[] = {"", "-wal", "-shm", "-journal"};
-
-enum { FILES = sizeof(file_ends) / sizeof(file_ends[0]) };
+const char *const wtl_file_ends[WTL_FILE_ENDS] = {"", "-wal", "-shm", "-journal"};
 
 /* ---- Statements ---- */
 
@@ -162,7 +160,7 @@ int wtl_file_limit(struct wtl_file *file, uint64_t pages)
 
 /* ---- Words ---- */
 
-static int code_of(struct wtl_file *file, int code)
+int wtl_file_errno(struct wtl_file *file, int code)
 {
 	if (file->fault)
 		return file->fault;
@@ -172,7 +170,7 @@ static int code_of(struct wtl_file *file, int code)
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 {
 	const char *path = wtl_database_path_shown(file->path);
-	int rc = code_of(file, code);
+	int rc = wtl_file_errno(file, code);
 
 	if (code == SQLITE_READONLY_DBMOVED)
 		return wtl_err_set(err, ENOENT, "record", path,
@@ -194,109 +192,6 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 	return wtl_err_set(err, rc, "record", path, "the recording stopped: %s",
 			   rc == -EBADMSG ? "another program has changed the file"
 					  : wtl_err_text(rc));
-}
-
-static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
-{
-	const char *path = wtl_database_path_shown(file->path);
-
-	return wtl_err_set(err, code_of(file, code), "record", path,
-			   "no recording can be made there: %s", wtl_err_text(code_of(file, code)));
-}
-
-static int complain_exists(const char *path, struct wtl_err *err)
-{
-	if (wtl_database_is_locked(path))
-		return wtl_err_set(err, EEXIST, "record", path,
-				   "another recorder is writing this file right now");
-	return wtl_err_set(err, EEXIST, "record", path,
-			   "there is a file of that name already; a recording never replaces one");
-}
-
-/* ---- Creating ---- */
-
-/* SQLite would take files of those names for its own, and remove them: of a recording that was killed, or of
- * somebody who calls his files like that. */
-static int check_beside(const char *path, struct wtl_err *err)
-{
-	for (size_t i = 1; i < FILES; i++) {
-		char *beside;
-		struct stat st;
-		bool has;
-
-		if (asprintf(&beside, "%s%s", path, file_ends[i]) < 0)
-			return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-		has = lstat(beside, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
-		free(beside);
-		if (has)
-			return wtl_err_set(err, EEXIST, "record", path,
-					   "there is a file %s%s already, and SQLite would take it "
-					   "for its own; a recording never replaces one",
-					   path, file_ends[i]);
-	}
-	return 0;
-}
-
-static int make_file(const char *path, struct wtl_io *io, struct wtl_err *err)
-{
-	int rc = io ? wtl_io_out_check(io) : 0;
-	int fd = rc < 0 ? rc : open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	if (rc == 0 && fd < 0)
-		rc = -errno;
-	if (rc == -EEXIST)
-		return complain_exists(path, err);
-	if (rc < 0)
-		return wtl_err_set(err, rc, "record", path, "no recording can be made there: %s",
-				   wtl_err_text(rc));
-	close(fd);
-	rc = check_beside(path, err);
-	if (rc < 0)
-		unlink(path);
-	return rc;
-}
-
-static int make_tables(struct wtl_file *file)
-{
-	const struct wtl_table *table;
-	struct wtl_buf sql;
-	int rc = SQLITE_NOMEM;
-
-	wtl_buf_init(&sql, SQL_MAX);
-	wtl_buf_printf(&sql,
-		       "PRAGMA page_size=%d;"
-		       "PRAGMA auto_vacuum=INCREMENTAL;"
-		       "PRAGMA synchronous=FULL;"
-		       "PRAGMA temp_store=MEMORY;"
-		       "BEGIN IMMEDIATE;"
-		       "PRAGMA application_id=%d;"
-		       "PRAGMA user_version=%d;",
-		       WTL_PAGE_BYTES, WTL_APPLICATION_ID, WTL_FORMAT_VERSION);
-	for (size_t i = 0; (table = wtl_table_at(i)); i++) {
-		wtl_table_create_sql(table, &sql);
-		wtl_buf_putc(&sql, ';');
-	}
-	if (wtl_buf_puts(&sql, "COMMIT") == 0)
-		rc = wtl_file_run(file, wtl_buf_str(&sql));
-	wtl_buf_done(&sql);
-	return rc;
-}
-
-static int set_journal(struct wtl_file *file, const char *mode)
-{
-	sqlite3_stmt *stmt;
-	char sql[64];
-	bool is_set;
-	int rc;
-
-	snprintf(sql, sizeof(sql), "PRAGMA journal_mode=%s", mode);
-	rc = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
-	if (rc)
-		return rc;
-	is_set = sqlite3_step(stmt) == SQLITE_ROW &&
-		 strcmp((const char *)sqlite3_column_text(stmt, 0), mode) == 0;
-	rc = sqlite3_finalize(stmt);
-	return rc || is_set ? rc : SQLITE_BUSY;
 }
 
 /* ---- Sizes of a ring's parts (write_ring.c) ---- */
@@ -327,93 +222,24 @@ uint64_t wtl_ring_wal_bytes_max(const struct wtl_store_options *options)
 	return share(options->max_bytes, 1, WAL_BYTES_MAX);
 }
 
-/* ---- Opening ---- */
+/* ---- The WAL ---- */
 
-/* From here on, readers and the writer do not wait for each other. */
-static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
+int wtl_file_set_journal(struct wtl_file *file, const char *mode)
 {
-	char sql[160];
-	int rc = set_journal(file, "wal");
-
-	if (rc)
-		return rc == SQLITE_BUSY ? SQLITE_IOERR_LOCK : rc;
-	/* A transaction is written when it is committed, each of its pages once. */
-	snprintf(sql, sizeof(sql),
-		 "PRAGMA cache_spill=OFF; PRAGMA cache_size=-256;"
-		 "PRAGMA wal_autocheckpoint=%llu; PRAGMA journal_size_limit=%llu",
-		 (unsigned long long)(wal_bytes / WTL_PAGE_BYTES), (unsigned long long)wal_bytes);
-	return wtl_file_run(file, sql);
-}
-
-static int open_new(struct wtl_file *file, const struct wtl_row_recording *recording,
-		    const struct wtl_store_options *options, struct wtl_err *err)
-{
-	int rc = sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-				 NULL);
-
-	if (rc == SQLITE_OK) {
-		sqlite3_extended_result_codes(file->db, 1);
-		sqlite3_busy_timeout(file->db, BUSY_MS);
-		rc = make_tables(file);
-	}
-	if (rc == SQLITE_OK)
-		rc = enter_wal(file, wtl_ring_wal_bytes(options));
-	if (rc == SQLITE_OK && options->max_bytes > 0)
-		rc = wtl_file_limit(file, options->max_bytes / WTL_PAGE_BYTES);
-	if (rc == SQLITE_OK)
-		rc = wtl_file_put(file, &wtl_table_recording, recording);
-	if (rc)
-		return complain_new(file, rc, err);
-	file->lock = wtl_database_lock(file->path);
-	if (file->lock < 0)
-		return wtl_err_set(err, file->lock, "record", file->path,
-				   "the file cannot be locked: %s", wtl_err_text(file->lock));
-	return 0;
-}
-
-void wtl_store_remove(const char *path)
-{
-	for (size_t i = 0; i < FILES; i++) {
-		char *one;
-
-		if (asprintf(&one, "%s%s", path, file_ends[i]) < 0)
-			continue;
-		unlink(one);
-		free(one);
-	}
-}
-
-int wtl_file_create(struct wtl_file *file, const char *path,
-		    const struct wtl_store_options *options,
-		    const struct wtl_row_recording *recording, struct wtl_err *err)
-{
+	sqlite3_stmt *stmt;
+	char sql[64];
+	bool is_set;
 	int rc;
 
-	*file = (struct wtl_file){.lock = -1, .io = options->io};
-	wtl_crc_init(&file->crc);
-	file->path = wtl_database_path(path);
-	if (!file->path)
-		return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-	rc = make_file(path, options->io, err);
-	if (rc == 0) {
-		rc = open_new(file, recording, options, err);
-		if (rc < 0) {
-			/* Without memory, there is not even that. */
-			if (file->db)
-				sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
-						  NULL);
-			wtl_store_remove(path);
-		}
-	}
-	if (rc < 0) {
-		wtl_file_close(file, false);
-		if (err)
-			snprintf(err->path, sizeof(err->path), "%s", path);
-	}
-	return rc;
+	snprintf(sql, sizeof(sql), "PRAGMA journal_mode=%s", mode);
+	rc = sqlite3_prepare_v2(file->db, sql, -1, &stmt, NULL);
+	if (rc)
+		return rc;
+	is_set = sqlite3_step(stmt) == SQLITE_ROW &&
+		 strcmp((const char *)sqlite3_column_text(stmt, 0), mode) == 0;
+	rc = sqlite3_finalize(stmt);
+	return rc || is_set ? rc : SQLITE_BUSY;
 }
-
-/* ---- The WAL ---- */
 
 uint64_t wtl_file_wal_bytes(const struct wtl_file *file)
 {
@@ -442,25 +268,25 @@ static int tidy(struct wtl_file *file)
 	int rc = may_write(file), emptied;
 
 	if (rc)
-		return code_of(file, rc);
+		return wtl_file_errno(file, rc);
 	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
 	wtl_file_run(file, "PRAGMA incremental_vacuum");
 	/* Then at least nothing is in the WAL alone. */
 	emptied = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	emptied = emptied ? code_of(file, emptied) : 0;
-	rc = set_journal(file, "delete");
-	return rc && !emptied ? code_of(file, rc) : emptied;
+	emptied = emptied ? wtl_file_errno(file, emptied) : 0;
+	rc = wtl_file_set_journal(file, "delete");
+	return rc && !emptied ? wtl_file_errno(file, rc) : emptied;
 }
 
 /* What of SQLite's stays beside the file, "" for nothing; how much is in it, and why. Where nobody uses it (why is 0),
  * SQLite could not remove it, and returned no error. */
 static const char *find_beside(const char *path, struct stat *ret_stat, int *why)
 {
-	for (size_t i = 1; i < FILES; i++) {
+	for (size_t i = 1; i < WTL_FILE_ENDS; i++) {
 		char *beside;
 		int rc;
 
-		if (asprintf(&beside, "%s%s", path, file_ends[i]) < 0)
+		if (asprintf(&beside, "%s%s", path, wtl_file_ends[i]) < 0)
 			continue;
 		rc = stat(beside, ret_stat);
 		if (rc == 0 && !*why) {
@@ -469,7 +295,7 @@ static const char *find_beside(const char *path, struct stat *ret_stat, int *why
 		}
 		free(beside);
 		if (rc == 0)
-			return file_ends[i];
+			return wtl_file_ends[i];
 	}
 	return "";
 }
@@ -495,15 +321,25 @@ int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
 	return beside[0] != '\0';
 }
 
-void wtl_file_close(struct wtl_file *file, bool is_intact)
+void wtl_file_disconnect(struct wtl_file *file, bool is_intact)
 {
-	for (size_t i = 0; i < WTL_STATEMENTS_MAX; i++)
+	for (size_t i = 0; i < WTL_STATEMENTS_MAX; i++) {
 		sqlite3_finalize(file->inserts[i].stmt);
+		file->inserts[i] = (struct wtl_insert){.table = NULL};
+	}
 	sqlite3_finalize(file->begin);
 	sqlite3_finalize(file->commit);
+	/* Without memory, there is not even a connection. */
 	if (file->db && !is_intact)
 		sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(file->db);
+	file->begin = file->commit = NULL;
+	file->db = NULL;
+}
+
+void wtl_file_close(struct wtl_file *file, bool is_intact)
+{
+	wtl_file_disconnect(file, is_intact);
 	if (file->lock >= 0)
 		close(file->lock);
 	free(file->path);

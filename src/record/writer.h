@@ -17,11 +17,13 @@
 #include "record/store.h"
 #include "record/table.h"
 
-/* The parts of a writer, for write.c (what callers do), write_file.c (the database), write_thread.c
- * (a commit), write_stretch.c (what it is made of), write_merge.c (a period's end) and write_ring.c (what is dropped). */
+/* The parts of a writer, for write.c (what callers do), write_create.c (its files), write_file.c (the
+ * database), write_thread.c (a commit), write_stretch.c (what it is made of), write_merge.c (a period's end) and
+ * write_ring.c (what is dropped). */
 
 enum {
 	WTL_STATEMENTS_MAX = 16,
+	WTL_FILE_ENDS = 4,
 };
 
 /* ---- A stretch: what was put between two commits ---- */
@@ -53,7 +55,7 @@ struct wtl_file {
 	int lock;	    /* a descriptor of FILE-wal, or -1 */
 	uint64_t pages_max; /* 0: no limit */
 	struct wtl_crc crc;
-	struct {
+	struct wtl_insert {
 		const struct wtl_table *table;
 		sqlite3_stmt *stmt;
 	} inserts[WTL_STATEMENTS_MAX];
@@ -65,6 +67,9 @@ enum {
 	WTL_FILE_LIMIT = SQLITE_FULL | 100 << 8, /* the file would have more pages than it may */
 	WTL_FILE_WAL_GONE = SQLITE_IOERR | 100 << 8, /* FILE-wal was removed, with nothing in it */
 };
+
+/* What the names of a recording's files end in: "" for itself, then of those that SQLite makes beside it. */
+extern const char *const wtl_file_ends[WTL_FILE_ENDS];
 
 /* Creates the file, which must not be there, with its tables. 0, or negative with the reason; then
  * nothing of it is left. */
@@ -83,6 +88,11 @@ int wtl_file_commit(struct wtl_file *file, int so_far);
 /* From now on it has at most so many pages (0: no limit); where it has more already, it keeps those. */
 int wtl_file_limit(struct wtl_file *file, uint64_t pages);
 
+/* SQLite's journal_mode. SQLITE_BUSY where another connection keeps it from being set. */
+int wtl_file_set_journal(struct wtl_file *file, const char *mode);
+
+/* The negative errno that a code stands for. */
+int wtl_file_errno(struct wtl_file *file, int code);
 /* Says what a code means for the recording. Returns the negative errno. */
 int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err);
 
@@ -94,6 +104,7 @@ int wtl_file_empty_wal(struct wtl_file *file, int busy_ms);
 /* Makes it one file again, and closes it. 1 where a file of SQLite's stays beside it, with the reason. */
 int wtl_file_end(struct wtl_file *file, struct wtl_err *err);
 /* is_intact false: what is in the WAL is left there. */
+void wtl_file_disconnect(struct wtl_file *file, bool is_intact);
 void wtl_file_close(struct wtl_file *file, bool is_intact);
 
 /* ---- The blocks of a period, by series ---- */

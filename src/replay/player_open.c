@@ -77,6 +77,17 @@ static int find_first(struct wtl_player *player, struct wtl_err *err)
 	return rc;
 }
 
+static const char *why_no_sample(const struct wtl_store_reader *reader)
+{
+	if (wtl_store_is_damaged(reader))
+		return "it holds no sample that can be read: wattle report --check says what is "
+		       "missing";
+	if (wtl_store_periods(reader) > 0 || wtl_store_is_whole(reader))
+		return "it holds no sample that can be read";
+	return "there is nothing in it: it was begun just now, or was cut off before anything "
+	       "measured was in it";
+}
+
 /* The first sample is the meter's state to begin with. */
 static int open_meter(struct wtl_player *player, struct wtl_err *err)
 {
@@ -91,11 +102,8 @@ static int open_meter(struct wtl_player *player, struct wtl_err *err)
 	if (rc > 0)
 		rc = wtl_player_take(player, WTL_SINGLE_OP, &op);
 	if (op != WTL_OP_SAMPLE || wtl_player_take_sample(player) < 0)
-		return wtl_err_set(err, EBADMSG, "recording", NULL,
-				   wtl_store_is_damaged(player->reader)
-					   ? "it holds no sample that can be read: wattle report "
-					     "--check says what is missing"
-					   : "it holds no sample that can be read");
+		return wtl_err_set(err, EBADMSG, "recording", NULL, "%s",
+				   why_no_sample(player->reader));
 	player->is_broken = false;
 	player->lost_first.lost_ns = player->sampled_ns - player->lost_first.t_mono_ns;
 	return wtl_meter_new_from(&env, &options, wtl_given_sources, &player->meter, err);

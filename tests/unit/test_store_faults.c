@@ -519,8 +519,14 @@ static void kill_once(struct store_bench *bench, struct shared *shared, uint64_t
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	if (wtl_store_open(bench->path, &reader, &err) < 0) {
+		char name[64], *temp;
+
 		if (shared->is_created)
 			fail_msg("%s", err.text);
+		snprintf(name, sizeof(name), ".wattle-%d-0.tmp", pid);
+		temp = unit_path(bench->dir, name);
+		unlink(temp);
+		free(temp);
 		return;
 	}
 	assert_false(wtl_store_is_whole(reader));
