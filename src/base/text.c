@@ -26,6 +26,13 @@ const char *wtl_text_next(const char *text)
 	return text;
 }
 
+/* A surrogate, or a noncharacter (Unicode 23.7): cairo draws nothing at all where it meets one. */
+static bool is_no_character(uint32_t point)
+{
+	return point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ||
+	       (point >= 0xfdd0 && point <= 0xfdef) || (point & 0xfffe) == 0xfffe;
+}
+
 /* Characters that move or hide text on a terminal although they are valid UTF-8. */
 static bool is_invisible(uint32_t point)
 {
@@ -60,8 +67,7 @@ static size_t printable_len(const char *text, size_t len)
 			return 0;
 		point = point << 6 | ((unsigned char)text[i] & 0x3f);
 	}
-	if (point < smallest[n] || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff) ||
-	    is_invisible(point))
+	if (point < smallest[n] || is_no_character(point) || is_invisible(point))
 		return 0;
 	return n;
 }

@@ -11,8 +11,8 @@ struct wtl_buf;
 /* Copies with a NUL, cut to size; returns dst. A NULL src is "". */
 char *wtl_text_copy(char *dst, size_t size, const char *src);
 
-/* Like wtl_text_copy for `len` bytes from outside: control characters and bytes that are not UTF-8
- * become '?', and white space at both ends is dropped. */
+/* Like wtl_text_copy for `len` bytes from outside: control characters, those that hide or turn text, noncharacters
+ * (U+FFFE) and bytes that are not UTF-8 become '?', and white space at both ends is dropped. */
 char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
 
 /* Whether wtl_text_clean() leaves it as it is. Two texts that differ and are clean look different. */

@@ -397,8 +397,10 @@ int wtl_format_xml(struct wtl_buf *buf, const char *clean)
 	static const struct {
 		const char *text, *xml;
 	} escapes[] = {
-		{"&", "&amp;"},	  {"<", "&lt;"},	 {">", "&gt;"},
-		{"\"", "&quot;"}, {"\xef\xbf\xbe", "?"}, {"\xef\xbf\xbf", "?"},
+		{"&", "&amp;"},
+		{"<", "&lt;"},
+		{">", "&gt;"},
+		{"\"", "&quot;"},
 	};
 
 	while (*clean && !buf->error) {

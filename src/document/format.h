@@ -95,8 +95,7 @@ int wtl_format_utc(struct wtl_buf *buf, int64_t t_utc_ns);
 /* One character of UTF-8: its length and code point, or 0 for what is not UTF-8. */
 size_t wtl_format_utf8(const char *text, size_t len, uint32_t *ret_point);
 
-/* Text without control characters, as wtl_text_clean() makes it, within an XML element or attribute.
- * U+FFFE and U+FFFF, which no XML may hold, become '?'. */
+/* Text as wtl_text_clean() makes it, within an XML element or attribute. */
 int wtl_format_xml(struct wtl_buf *buf, const char *clean);
 
 /* A command as one would type it into a shell: words with anything unusual are in quotes,

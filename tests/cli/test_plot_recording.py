@@ -7,7 +7,10 @@ import re
 import shutil
 import signal
 import sqlite3
+import struct
+import subprocess
 import time
+import zlib
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -576,13 +579,78 @@ def test_formats(place, busy, what):
     assert (place.path / "y.pdf").read_bytes() == pdf
 
 
-def test_hostile_names(place, machine):
-    copy = machine("vm-nothing")
-    evil = "</text><script>&\x1b[2J\u202e"
-    name = place.record("evil.wattle", "--root", copy.path, "--nvml", "", "--", "sh", "-c", "sleep 1.2", evil)
-    picture = place.plot(name)
+# What processes may call themselves to spoil a picture; the kernel keeps 15 bytes.
+HOSTILE = {
+    "noncharacters": "\ufdd0\ufdef\ufffe\uffff\U0001fffe\U0010ffff".encode(),
+    "surrogates": b"\xed\xa0\x80\xed\xbf\xbf",
+    "overlong": b"\xc0\xaf\xe0\x80\xaf\xf0\x80\x80\xaf\xf8\x88\x80\x80\x80",
+    "not-utf-8": b"\x80\xff\xe2\x82",
+    "controls": b"\x01\x1b[2J\x7f" + "\u0080\u009b".encode(),
+    "directions": "\u202e\u2066\u200f\u061c\u2028\ufeff".encode(),
+    "markup": b"</text><script>&'\"]]>(\\",
+    "marks": ("e" + "\u0301" * 9 + "\u0627\u6f22\U0001f50b").encode(),
+}
+# No XML may have them, or no reader should see them.
+FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufeff"
+                       "\ufffe\uffff\U0001fffe\U0010ffff]")
+
+
+@pytest.fixture(name="hostile", scope="module")
+def recorded_hostile_names(place):
+    """This machine, with processes and a command of such names."""
+    script = ("import subprocess, time\n"
+              f"names = [b'x%d-%s' % (i, text) for i, text in enumerate({list(HOSTILE.values())!r})]\n"
+              "spin = [subprocess.Popen(['sh', '-c', 'printf %s \"$1\" >/proc/$$/comm; while :; do :; done', 'sh', name]) for name in names]\n"
+              "time.sleep(1.5)\n"
+              "for one in spin:\n    one.kill()")
+    return place.record("hostile.wattle", "--", "python3", "-c", script, *HOSTILE.values())
+
+
+def check_png(data):
+    """Every chunk is whole, and all pixels are there."""
+    width, height = png_size(data)
+    at, pixels = 8, b""
+    while at < len(data):
+        size, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + size]
+        assert struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0] == zlib.crc32(kind + body)
+        pixels += body if kind == b"IDAT" else b""
+        at += 12 + size
+    assert len(zlib.decompress(pixels)) in (height * (1 + 3 * width), height * (1 + 4 * width))
+
+
+def check_pdf(path):
+    data = path.read_bytes()
+    table = int(re.search(rb"startxref\s+(\d+)\s+%%EOF\s*$", data).group(1))
+    assert data[table:table + 4] == b"xref"
+    places = [int(at) for at in re.findall(rb"(\d{10}) \d{5} n", data[table:])]
+    assert places and all(re.match(rb"\d+ 0 obj", data[at:at + 20]) for at in places)
+    if shutil.which("qpdf"):
+        checked = subprocess.run(["qpdf", "--check", path], capture_output=True, text=True)
+        assert checked.returncode == 0, checked
+
+
+def check_pictures(place, *args):
+    """The SVG, which is what a parser of XML makes of it; the others have to be whole."""
+    picture = place.plot(*args)
     assert not list(picture.root.iter(SVG + "script"))
-    assert not any("\x1b" in words or "\u202e" in words for words in [*picture.words, picture.title])
+    assert not any(FORBIDDEN.search(words) for words in [*picture.words, picture.whole_title])
+    for name in ("x.png", "x.pdf"):
+        assert place.run("plot", *args, "-o", name).code == 0
+    check_png((place.path / "x.png").read_bytes())
+    check_pdf(place.path / "x.pdf")
+    return picture
+
+
+def test_hostile_names(place, hostile):
+    check_pictures(place, hostile)
+    words = check_pictures(place, hostile, "--what", "processes", "--top", "100").words
+    assert all(any(f"x{i}-" in name for name in words) for i in range(len(HOSTILE))), words
+
+
+def test_hostile_words_in_a_report(place):
+    assert place.run("run", "-f", "json", "-o", "hostile.json", "--", "true", *HOSTILE.values()).code == 0
+    check_pictures(place, "hostile.json")
 
 
 # ---- Recordings that are not as they should be ----
