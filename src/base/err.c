@@ -23,6 +23,7 @@ static const struct error_word words[] = {
 	{WTL_ETAPE_END, "WTL_ETAPE_END", "End of the tape"},
 	{WTL_EFROZEN, "WTL_EFROZEN", "the counter stands still"},
 	{WTL_ENOCOUNTER, "WTL_ENOCOUNTER", "this GPU has no energy counter"},
+	{WTL_ENOTFILE, "WTL_ENOTFILE", "Not a regular file"},
 	{EPERM, "EPERM", "Operation not permitted"},
 	{ENOENT, "ENOENT", "No such file or directory"},
 	{ESRCH, "ESRCH", "No such process"},

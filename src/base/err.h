@@ -10,6 +10,7 @@ enum {
 	WTL_ETAPE_END = 4004,  /* a replayed tape holds nothing more */
 	WTL_EFROZEN = 4005,    /* a counter stands still that should be moving */
 	WTL_ENOCOUNTER = 4006, /* a GPU woke up that has not the counter it was taken to have */
+	WTL_ENOTFILE = 4007,   /* a pipe, a device or the like stands where a file should be */
 };
 
 /*

@@ -304,6 +304,14 @@ static bool lib_allowed(const struct real *real, const char *name)
 	return real->root < 0 || strchr(name, '/');
 }
 
+/* By a path: the loader would wait for ever where it is a pipe. */
+static bool is_other_kind(const char *name)
+{
+	struct stat st;
+
+	return strchr(name, '/') && stat(name, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 static void *lib_load(const struct real *real, const char *const names[], int *ret_code,
 		      struct wtl_err *err)
 {
@@ -315,6 +323,11 @@ static void *lib_load(const struct real *real, const char *const names[], int *r
 
 		if (!lib_allowed(real, names[i]))
 			continue;
+		if (is_other_kind(names[i])) {
+			*ret_code = wtl_err_set(err, WTL_ELIBRARY, "dlopen", names[i], "%s: %s",
+						names[i], wtl_err_text(WTL_ENOTFILE));
+			continue;
+		}
 		loaded = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 		if (loaded)
 			return loaded;

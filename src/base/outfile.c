@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/text.h"
+#include "base/infile.h"
 
 static int write_all(int fd, const char *data, size_t len)
 {
@@ -102,13 +102,6 @@ static int replace_regular(const char *path, const void *data, size_t len, const
 	return temp_finish(fd, temp, path, old, write_all(fd, data, len));
 }
 
-/* Names of descriptors of this process: a rename would leave the open file behind. */
-static bool is_descriptor(const char *path)
-{
-	return strcmp(path, "/dev/stdout") == 0 || strcmp(path, "/dev/stderr") == 0 ||
-	       wtl_text_starts(path, "/dev/fd/") || wtl_text_starts(path, "/proc/self/fd/");
-}
-
 static int write_direct(const char *path, const void *data, size_t len)
 {
 	/* O_APPEND, for a /dev/stdout that is a file with something in it. */
@@ -125,7 +118,8 @@ static int replace(const char *path, const void *data, size_t len)
 	char *target;
 	int rc;
 
-	if (is_descriptor(path))
+	/* A rename would leave the open file behind. */
+	if (wtl_infile_is_descriptor(path))
 		return write_direct(path, data, len);
 	if (stat(path, &old) < 0) {
 		if (errno != ENOENT)
@@ -207,7 +201,7 @@ int wtl_outstream_open(struct wtl_outstream *stream, const char *path)
 	int rc;
 
 	*stream = (struct wtl_outstream){.fd = -1};
-	if (!path || is_descriptor(path))
+	if (!path || wtl_infile_is_descriptor(path))
 		return open_direct(stream, path);
 	stream->has_old = stat(path, &stream->old) == 0;
 	if (!stream->has_old && errno != ENOENT)

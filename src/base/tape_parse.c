@@ -2,16 +2,15 @@
 #include "base/tape.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/infile.h"
 #include "base/num.h"
 #include "base/sparse.h"
 #include "base/text.h"
@@ -632,37 +631,13 @@ int wtl_tape_parse(const char *text, size_t len, struct wtl_tape **ret_tape, str
 	return 0;
 }
 
-/* Reads the whole file; it may be a pipe. */
-static int file_load(const char *path, struct wtl_buf *buf)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n = 1;
-	int rc = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (n > 0 && rc == 0) {
-		char part[16384];
-
-		n = read(fd, part, sizeof(part));
-		if (n > 0)
-			rc = wtl_buf_add(buf, part, (size_t)n);
-		else if (n < 0 && errno == EINTR)
-			n = 1;
-		else if (n < 0)
-			rc = -errno;
-	}
-	close(fd);
-	return rc;
-}
-
 int wtl_tape_load(const char *path, struct wtl_tape **ret_tape, struct wtl_err *err)
 {
 	struct wtl_buf text;
 	int rc;
 
 	wtl_buf_init(&text, WTL_TAPE_MAX);
-	rc = file_load(path, &text);
+	rc = wtl_infile_read(path, &text);
 	if (rc < 0) {
 		wtl_err_set(err, rc, "tape", path, "%s", wtl_err_text(rc));
 	} else {

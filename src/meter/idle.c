@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/infile.h"
 #include "base/io.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
@@ -134,17 +135,17 @@ static void take_notes(const struct taking *taking)
 
 static ssize_t read_file(const char *path, char *text)
 {
-	FILE *file = fopen(path, "re");
-	ssize_t len;
+	int fd = wtl_infile_open(path);
+	size_t len = 0;
+	ssize_t n = fd;
 
-	if (!file)
-		return -errno;
-	/* A directory can be opened, but not read. */
-	len = (ssize_t)fread(text, 1, FILE_MAX, file);
-	if (ferror(file))
-		len = -EISDIR;
-	fclose(file);
-	return len == FILE_MAX ? -EFBIG : len;
+	while (n >= 0 && len < FILE_MAX && (n = read(fd, text + len, FILE_MAX - len)) > 0)
+		len += (size_t)n;
+	if (fd >= 0 && n < 0)
+		n = -errno;
+	if (fd >= 0)
+		close(fd);
+	return n < 0 ? n : len == FILE_MAX ? -EFBIG : (ssize_t)len;
 }
 
 /* Goes through the lines of a text. */

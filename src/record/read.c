@@ -350,6 +350,29 @@ static int read_tables(struct wtl_store_reader *reader, struct wtl_err *err)
 
 /* ---- Opening and closing ---- */
 
+/* SQLite opens these by itself, and would wait for ever where one is a pipe. */
+static int check_beside(const struct wtl_store_reader *reader, struct wtl_err *err)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+	const char *shown = wtl_database_path_shown(reader->path);
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char *beside;
+		struct stat st;
+		bool is_other;
+
+		if (asprintf(&beside, "%s%s", reader->path, ends[i]) < 0)
+			return complain(reader, ENOMEM, err, "out of memory");
+		is_other = stat(beside, &st) == 0 && !S_ISREG(st.st_mode);
+		free(beside);
+		if (is_other)
+			return wtl_err_set(err, WTL_EFORMAT, "record", shown,
+					   "not a recording: %s%s beside it is no regular file",
+					   shown, ends[i]);
+	}
+	return 0;
+}
+
 static int check_kind(const struct wtl_store_reader *reader, struct wtl_err *err)
 {
 	struct stat st;
@@ -361,7 +384,7 @@ static int check_kind(const struct wtl_store_reader *reader, struct wtl_err *err
 		return complain(reader, EISDIR, err, "not a recording: it is a directory");
 	if (!S_ISREG(st.st_mode))
 		return complain(reader, WTL_EFORMAT, err, "not a recording: it is no regular file");
-	return 0;
+	return check_beside(reader, err);
 }
 
 int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_reader,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What is asked of the files: which of them are recordings, and which part of them is drawn. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/infile.h"
 #include "cli/complain.h"
 #include "commands/plot/plot.h"
 
@@ -13,7 +13,7 @@
 bool wtl_plot_is_recording(const char *path)
 {
 	char head[sizeof(SQLITE_MAGIC)] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	int fd = wtl_infile_open(path);
 	ssize_t n;
 
 	if (fd < 0)

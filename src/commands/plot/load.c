@@ -5,9 +5,9 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/infile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
-#include "cli/fd.h"
 #include "commands/plot/plot.h"
 #include "commands/plot/recording.h"
 #include "commands/plot/report.h"
@@ -24,7 +24,8 @@ static int add_file(struct wtl_app *app, const char *path, struct wtl_plot_repor
 	int rc;
 
 	wtl_buf_init(&buf, REPORT_MAX);
-	rc = is_standard_input ? wtl_fd_read_all(STDIN_FILENO, &buf) : wtl_fd_read_file(path, &buf);
+	rc = is_standard_input ? wtl_infile_read_fd(STDIN_FILENO, &buf)
+			       : wtl_infile_read(path, &buf);
 	if (rc < 0) {
 		wtl_complain(app, "'%s' cannot be read: %s", name, wtl_err_text(rc));
 	} else {

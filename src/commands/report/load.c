@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/fd.h"
+#include "base/infile.h"
 #include "cli/machine.h"
 #include "cli/recordings.h"
 #include "commands/report/load.h"
@@ -25,7 +25,7 @@ int wtl_intensity_load(struct wtl_app *app, const char *path, struct wtl_intensi
 	if (!path)
 		return 0;
 	wtl_buf_init(&text, FILE_MAX);
-	rc = wtl_fd_read_file(path, &text);
+	rc = wtl_infile_read(path, &text);
 	if (rc < 0)
 		wtl_complain(app, "--intensity: '%s' cannot be read: %s", path, wtl_err_text(rc));
 	else if ((rc = wtl_intensity_parse(ret_intensity, wtl_buf_str(&text), text.len, &err)) < 0)

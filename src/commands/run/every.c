@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -12,6 +14,7 @@
 #include "cli/complain.h"
 #include "cli/command.h"
 #include "cli/fd.h"
+#include "cli/loop.h"
 
 #include "cli/sink.h"
 #include "document/format.h"
@@ -261,15 +264,38 @@ void wtl_run_every_end(struct wtl_run_every *every, const struct wattle_window *
 
 /* ---- Where the lines go ---- */
 
-static int open_place(struct wtl_run_every *every)
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* A pipe that nobody reads yet is waited for, until a signal asks for the end. */
+static int open_file(const char *path, int how, struct wtl_loop *loop)
+{
+	const struct timespec nap = {.tv_nsec = 20 * WTL_NS_PER_MS};
+	int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | how, fd;
+
+	while ((fd = open(path, flags | O_NONBLOCK, 0666)) < 0 && errno == ENXIO && is_pipe(path)) {
+		if (wtl_loop_interrupted(loop)) {
+			errno = ECANCELED;
+			return -1;
+		}
+		nanosleep(&nap, NULL);
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, how & O_APPEND);
+	return fd;
+}
+
+static int open_place(struct wtl_run_every *every, struct wtl_loop *loop)
 {
 	const struct wtl_settings *settings = &every->app->settings;
 	int how = settings->append ? O_APPEND : O_TRUNC;
 
-	every->fd = settings->output_path
-			    ? open(settings->output_path,
-				   O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | how, 0666)
-			    : wtl_sink_fd(every->app);
+	every->fd = settings->output_path ? open_file(settings->output_path, how, loop)
+					  : wtl_sink_fd(every->app);
 	if (every->fd >= 0)
 		return 0;
 	wtl_complain(every->app, "cannot write '%s': %s; nothing was run", settings->output_path,
@@ -297,7 +323,7 @@ static int allocate(struct wtl_run_every *every)
 }
 
 int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
-		       struct wtl_billing *billing, int64_t interval_ns)
+		       struct wtl_billing *billing, struct wtl_loop *loop, int64_t interval_ns)
 {
 	const struct wtl_writer *writer = app->settings.output;
 
@@ -309,7 +335,7 @@ int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
 	wtl_doc_init(&every->row);
 	if (writer->document)
 		every->writer = writer->is_flat ? writer : &wtl_writer_ndjson;
-	if (allocate(every) < 0 || open_place(every) < 0)
+	if (allocate(every) < 0 || open_place(every, loop) < 0)
 		return -1;
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "meter/consumers.h"
 
 struct wtl_app;
+struct wtl_loop;
 struct wtl_writer;
 
 /* A line for each interval of a run (`wattle run --every`). The energies of the lines add up to the run's. */
@@ -34,7 +35,7 @@ struct wtl_run_every {
 
 /* Of zeroed memory: opens what the settings say for the lines. 0, or negative after wtl_complain(). close() in any case. */
 int wtl_run_every_open(struct wtl_run_every *every, struct wtl_app *app,
-		       struct wtl_billing *billing, int64_t interval_ns);
+		       struct wtl_billing *billing, struct wtl_loop *loop, int64_t interval_ns);
 /* 0, or negative after wtl_complain(): lines are missing. */
 int wtl_run_every_close(struct wtl_run_every *every);
 /* The billing's window has begun. */

@@ -245,7 +245,8 @@ static int run(struct wtl_app *app)
 		return WTL_EXIT_WATTLE_FAILED;
 	if (settings->every_ns) {
 		session.every = &every;
-		if (wtl_run_every_open(&every, app, &session.billing, settings->every_ns) == 0)
+		if (wtl_run_every_open(&every, app, &session.billing, &session.loop,
+				       settings->every_ns) == 0)
 			code = measure(&session);
 		if (wtl_run_every_close(&every) < 0)
 			code = WTL_EXIT_WATTLE_FAILED;

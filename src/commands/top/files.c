@@ -10,8 +10,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/infile.h"
 #include "base/outfile.h"
-#include "cli/fd.h"
 #include "cli/process.h"
 #include "commands/top/session.h"
 #include "cli/user.h"
@@ -37,18 +37,6 @@ static void find_path(const struct wtl_top_settings *settings, char path[PATH_MA
 		path[0] = '\0';
 }
 
-static int read_file(const char *path, struct wtl_buf *text)
-{
-	/* Opening a pipe without a writer would wait for one. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), rc;
-
-	if (fd < 0)
-		return -errno;
-	rc = wtl_fd_read_all(fd, text);
-	close(fd);
-	return rc;
-}
-
 void wtl_top_config_load(struct wtl_top_session *session)
 {
 	struct wtl_app *app = session->app;
@@ -58,7 +46,7 @@ void wtl_top_config_load(struct wtl_top_session *session)
 
 	find_path(session->settings, session->config_path);
 	wtl_buf_init(&text, FILE_MAX);
-	rc = session->config_path[0] ? read_file(session->config_path, &text) : -ENOENT;
+	rc = session->config_path[0] ? wtl_infile_read(session->config_path, &text) : -ENOENT;
 	if (rc == 0) {
 		wtl_top_config_parse(&session->ui.config, wtl_buf_str(&text), text.len, remark);
 		if (remark[0])
@@ -76,6 +64,12 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 
 	if (!session->config_path[0])
 		return -ENOENT;
+	/* To open a pipe for writing could wait for ever. */
+	rc = wtl_infile_open(session->config_path);
+	if (rc == -WTL_ENOTFILE)
+		return rc;
+	if (rc >= 0)
+		close(rc);
 	wtl_buf_init(&text, FILE_MAX);
 	rc = wtl_top_config_print(&session->ui.config, &text);
 	if (rc == 0) {

@@ -107,7 +107,7 @@ static void save(struct live *live)
 	rc = wtl_top_config_save(session);
 	if (rc < 0)
 		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "The set-up cannot be kept: %s",
-			       strerror(-rc));
+			       wtl_err_text(rc));
 	else
 		wtl_top_ui_say(&session->ui, wtl_top_screen_ns(), "Kept in %s",
 			       session->config_path);

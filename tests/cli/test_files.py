@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""The files that options name: what stands in their place and is none is not waited for, and what pipes bring is read."""
+
+import fcntl
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import termios
+import threading
+
+import pytest
+
+from conftest import REPO, ROOTS, TIMEOUT, finish, run_wattle, start_wattle, wait_for
+
+XEON = ("--root", ROOTS / "xeon-2s-dram")
+TAPE = REPO / "tests" / "fixtures" / "tapes" / "server.tape"
+RECORDING = REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle"
+INTENSITY = b"2020-01-01 00:00:00,50\n"
+HANGS = 10  # seconds: nothing here takes one
+
+
+@pytest.fixture(name="place")
+def place_for_files(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    shutil.copy(RECORDING, tmp_path / "a.wattle")
+    return tmp_path
+
+
+@pytest.fixture(name="report", scope="module")
+def a_report():
+    return run_wattle("run", *XEON, "-f", "json", "--", "true").out_bytes
+
+
+def quick(place, *args, **options):
+    env = {"XDG_STATE_HOME": place / "state", "XDG_CONFIG_HOME": place / "config"}
+    return run_wattle(*args, cwd=place, env=env, timeout=HANGS, **options)
+
+
+# ---- What is no file ----
+
+@pytest.mark.parametrize("args", [
+    ("run", "--tape", "FILE"), ("record", "-o", "r.wattle", "--tape", "FILE"), ("doctor", "--tape", "FILE"), ("query", "--tape", "FILE"),
+    ("top", "--once", "--tape", "FILE"), ("report", "FILE"), ("report", "--check", "FILE"), ("report", "a.wattle", "--intensity", "FILE"), ("export", "FILE"), ("plot", "FILE"), ("top", "--once", "--replay", "FILE"),
+], ids=" ".join)
+def test_pipes_and_devices_are_refused(place, args):
+    """Nobody writes the pipe, so who opens it as a file waits for ever; a device may do anything."""
+    for odd in ("pipe", "/dev/zero"):
+        result = quick(place, *with_file(args, odd))
+        assert result.code == (125 if args[0] == "run" else 1), result
+        line = result.complaint()
+        assert odd in line and "egular file" in line, line
+    assert not (place / "r.wattle").exists()
+
+
+@pytest.mark.parametrize("args", [("--idle-file", "FILE"), ("--config", "FILE"), ("--nvml", "FILE")], ids=" ".join)
+def test_what_can_be_done_without_is_a_remark(place, args):
+    for odd in ("./pipe", "/dev/zero"):
+        result = quick(place, "top", "--once", *(() if args[0] == "--nvml" else XEON), *with_file(args, odd))
+        assert result.code == 0
+        told = [line for line in result.err.splitlines() if "Not a regular file" in line]
+        assert len(told) == 1 and odd in told[0], result.err
+
+
+def test_the_empty_device_is_an_empty_file(place):
+    assert quick(place, "top", "--once", *XEON, "--idle-file", "/dev/null", "--config", "/dev/null").err == ""
+
+
+@pytest.mark.parametrize("command", [("run", "-o", "-", "--", "true"), ("record", "-o", "r.wattle", "--duration", "1"), ("doctor",)])
+def test_idle_file_that_is_a_pipe(place, command):
+    """It is read while signals wait for the sampling loop: whoever waited here could only be killed."""
+    result = quick(place, command[0], *XEON, "--idle-file", "pipe", *command[1:])
+    assert result.code in (0, 3)
+    assert "the idle baselines in 'pipe' cannot be read: Not a regular file" in result.err
+    assert (place / "pipe").is_fifo()
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("args", [("report",), ("report", "--check"), ("export",), ("plot",), ("top", "--once", "--replay")], ids=" ".join)
+def test_pipes_beside_a_recording(place, args, end):
+    """SQLite would open them: whoever may only read one waits for its writer."""
+    os.mkfifo(place / f"a.wattle{end}")
+    result = quick(place, *args, "a.wattle")
+    assert result.code == 1
+    assert f"a.wattle{end} beside it is no regular file" in result.complaint()
+
+
+# ---- What pipes bring ----
+
+def by_pipe(content, *args):
+    """As a shell's <(…): /dev/fd/N, which is written a while after wattle has begun to read."""
+    out, into = os.pipe()
+
+    def write():
+        with os.fdopen(into, "wb") as pipe:
+            pipe.write(content[:100])
+            pipe.flush()
+            wait_for(lambda: unread(into) == 0, "the reader")
+            pipe.write(content[100:])
+    writer = threading.Thread(target=write)
+    process = start_wattle(*with_file(args, f"/dev/fd/{out}"), pass_fds=[out])
+    writer.start()
+    result = finish(process)
+    os.close(out)
+    writer.join()
+    return result
+
+
+def unread(fd):
+    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0" * 4))[0]
+
+
+def texts(report):
+    """The words, what the file has, and what of the result tells that all of it was read."""
+    return {"--tape": (("run", "-o", "-", "-f", "json", "--tape", "FILE"), TAPE.read_bytes(), lambda result: result.json["total"]),
+            "--intensity": (("report", "-f", "json", RECORDING, "--intensity", "FILE"), INTENSITY, lambda result: result.json["carbon"]["gco2e"]),
+            "--config": (("top", "--once", *XEON, "--idle-file", "", "--config", "FILE"), b"window = 5min\nno such line\n" * 200,
+                         lambda result: result.err.split(": ", 2)[2]),
+            "plot": (("plot", "FILE"), report, lambda result: result.out_bytes)}
+
+
+def with_file(args, path):
+    return [path if word == "FILE" else word for word in args]
+
+
+@pytest.mark.parametrize("what", ["--tape", "--intensity", "--config", "plot"])
+def test_texts_come_by_pipe(what, report, tmp_path):
+    args, content, told = texts(report)[what]
+    (tmp_path / "file").write_bytes(content)
+    plain = run_wattle(*with_file(args, tmp_path / "file"))
+    assert plain.code == 0 and told(plain)
+    assert told(by_pipe(content, *args)) == told(plain)
+    assert told(run_wattle(*with_file(args, "/dev/stdin"), stdin=content)) == told(plain)
+    with open(tmp_path / "file", "rb") as file:
+        assert told(run_wattle(*with_file(args, "/dev/stdin"), stdin_file=file)) == told(plain)
+
+
+def test_plot_of_standard_input(report):
+    assert run_wattle("plot", "-", stdin=report).out_bytes == run_wattle("plot", "/dev/stdin", stdin=report).out_bytes != b""
+
+
+@pytest.mark.parametrize("what", ["--tape", "--intensity", "--config", "plot"])
+def test_a_pipe_that_does_not_end_can_be_left(what, report):
+    out, into = os.pipe()
+    args, content, _ = texts(report)[what]
+    with os.fdopen(into, "wb") as pipe:
+        process = start_wattle(*with_file(args, f"/dev/fd/{out}"), pass_fds=[out])
+        pipe.write(content)
+        pipe.flush()
+        wait_for(lambda: unread(into) == 0, "the reader")
+        process.send_signal(signal.SIGINT)
+        assert finish(process, HANGS).code == -signal.SIGINT
+    os.close(out)
+
+
+def test_a_pipe_brings_no_more_than_a_file_may_have():
+    with open("/dev/zero", "rb") as zeros:
+        result = run_wattle("report", RECORDING, "--intensity", "/dev/stdin", stdin_file=zeros)
+    assert result.code == 1 and "File too large" in result.complaint()
+
+
+# ---- Where lines are written ----
+
+def test_every_to_a_pipe_that_nobody_reads(place):
+    process = start_wattle("run", *XEON, "--every", "1", "-o", "pipe", "--", "touch", "ran", cwd=place)
+
+    def blocks_signals():
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+            blocked = next(line for line in status if line.startswith("SigBlk"))
+        return int(blocked.split()[1], 16) & 1 << (signal.SIGINT - 1)
+    try:
+        wait_for(blocks_signals, "the loop")
+        process.send_signal(signal.SIGINT)
+        result = finish(process, HANGS)
+    finally:
+        process.kill()
+    assert result.code == 125
+    assert "cannot write 'pipe': Operation canceled; nothing was run" in result.complaint()
+    assert not (place / "ran").exists()
+
+
+def test_every_to_a_pipe_that_is_read_later(place):
+    process = start_wattle("run", *XEON, "--every", "1", "-f", "csv", "-o", "pipe", "--", "true", cwd=place)
+    with subprocess.Popen(["cat", place / "pipe"], stdout=subprocess.PIPE) as reader:
+        assert finish(process).code == 0
+        assert reader.communicate(timeout=TIMEOUT)[0].startswith(b"time_s,")
