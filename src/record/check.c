@@ -35,6 +35,7 @@ static void check_structure(struct check *check)
 	char line[LINE_SIZE];
 	int n = 0, rc;
 
+	wtl_guard_start(&check->reader->guard);
 	snprintf(line, sizeof(line), "PRAGMA main.quick_check(%d)", STRUCTURE_LINES_MAX);
 	rc = sqlite3_prepare_v2(check->reader->db, line, -1, &stmt, NULL);
 	while (rc == SQLITE_OK && n < STRUCTURE_LINES_MAX && sqlite3_step(stmt) == SQLITE_ROW) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -24,30 +25,28 @@ static int file_errno(sqlite3 *db)
 	return error > 0 ? error : sqlite3_system_errno(db);
 }
 
+static const struct {
+	int code, error;
+} known[] = {
+	{SQLITE_NOMEM, ENOMEM},	     {SQLITE_FULL, ENOSPC},	{SQLITE_BUSY, EBUSY},
+	{SQLITE_LOCKED, EBUSY},	     {SQLITE_CORRUPT, EBADMSG}, {SQLITE_NOTADB, EBADMSG},
+	{SQLITE_TOOBIG, EBADMSG},    {SQLITE_ERROR, EBADMSG}, /* a table or a column is not there */
+	{SQLITE_INTERRUPT, EBADMSG}, /* more steps than the file can need */
+	{SQLITE_AUTH, EBADMSG},	     /* what no recording has */
+};
+
 int wtl_database_errno(sqlite3 *db, int code)
 {
 	int system = db ? sqlite3_system_errno(db) : 0;
 
-	switch (code & 0xff) {
-	case SQLITE_NOMEM:
-		return -ENOMEM;
-	case SQLITE_FULL:
-		return -ENOSPC;
-	case SQLITE_CANTOPEN:
-	case SQLITE_READONLY:
+	code &= 0xff;
+	if (code == SQLITE_CANTOPEN || code == SQLITE_READONLY)
 		return system ? -system : -EACCES;
-	case SQLITE_BUSY:
-	case SQLITE_LOCKED:
-		return -EBUSY;
-	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-	case SQLITE_TOOBIG:
-	case SQLITE_ERROR: /* a table or a column is not there */
-		return -EBADMSG;
-	default:
-		system = db ? file_errno(db) : 0;
-		return system ? -system : -EIO;
-	}
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (known[i].code == code)
+			return -known[i].error;
+	system = db ? file_errno(db) : 0;
+	return system ? -system : -EIO;
 }
 
 char *wtl_database_path(const char *path)
@@ -62,17 +61,24 @@ const char *wtl_database_path_shown(const char *path)
 	return path[0] == '/' ? path : path + 2;
 }
 
+/* 0: it is not there. A path that does not fit is none that could be opened. */
+static uint64_t file_bytes(const char *path, const char *end)
+{
+	char whole[PATH_MAX + 8];
+	struct stat st;
+
+	snprintf(whole, sizeof(whole), "%s%s", path, end);
+	return stat(whole, &st) < 0 ? 0 : (uint64_t)st.st_size;
+}
+
 bool wtl_database_has_wal(const char *path)
 {
-	struct stat st;
-	char *wal;
-	bool has;
+	return file_bytes(path, "-wal") > 0;
+}
 
-	if (asprintf(&wal, "%s-wal", path) < 0)
-		return false;
-	has = stat(wal, &st) == 0 && st.st_size > 0;
-	free(wal);
-	return has;
+uint64_t wtl_database_bytes(const char *path)
+{
+	return file_bytes(path, "") + file_bytes(path, "-wal");
 }
 
 static int wal_open(const char *path, int flags)

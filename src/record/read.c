@@ -14,10 +14,7 @@
 #include "record/reader.h"
 
 enum {
-	VALUE_BYTES_MAX = 128 << 20, /* of anything in the file */
-	SQL_BYTES_MAX = 1 << 20,
 	CACHE_KIB = 8192,
-	BUSY_MS = 5000,
 	FACTS_MAX = 1 << 16,
 	PERIOD_IDS_MAX = 1 << 30,
 	HEADER_SIZE = 100, /* of an SQLite database: see its file format, 1.3 */
@@ -29,19 +26,6 @@ static int complain(const struct wtl_store_reader *reader, int code, struct wtl_
 		    const char *text)
 {
 	return wtl_err_set(err, code, "record", wtl_database_path_shown(reader->path), "%s", text);
-}
-
-static int complain_code(struct wtl_store_reader *reader, int code, struct wtl_err *err)
-{
-	int rc = wtl_database_errno(reader->db, code);
-
-	if (rc == -EBADMSG)
-		return complain(
-			reader, rc, err,
-			"it was a recording, but its first pages are damaged: nothing can be "
-			"read");
-	return wtl_err_set(err, rc, "record", wtl_database_path_shown(reader->path),
-			   "it cannot be read: %s", wtl_err_text(rc));
 }
 
 /* ---- Is it one? ---- */
@@ -92,54 +76,33 @@ static int read_header(struct wtl_store_reader *reader, struct wtl_err *err)
 		return complain(reader, WTL_EFORMAT, err, "not a recording: it is too short");
 	if (rc == SQLITE_OK)
 		rc = file->pMethods->xRead(file, header, HEADER_SIZE, 0);
-	return rc ? complain_code(reader, rc, err) : check_header(reader, header, err);
+	return rc ? wtl_reader_complain(reader, rc, err) : check_header(reader, header, err);
 }
 
 /* ---- Connections ---- */
 
-/* All text in the file is data. */
-static void distrust(sqlite3 *db)
-{
-	sqlite3_extended_result_codes(db, 1);
-	sqlite3_busy_timeout(db, BUSY_MS);
-	sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
-	sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, SQL_BYTES_MAX);
-	sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
-	sqlite3_limit(db, SQLITE_LIMIT_WORKER_THREADS, 0);
-	sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 2);
-	sqlite3_limit(db, SQLITE_LIMIT_EXPR_DEPTH, 50);
-	sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
-	sqlite3_db_config(db, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
-}
-
-static int set_pragmas(sqlite3 *db)
-{
-	char sql[256];
-
-	snprintf(
-		sql, sizeof(sql),
-		/* Nothing is written; without it, SQLite does not look into a file that was cut. */
-		"PRAGMA writable_schema=ON;"
-		"PRAGMA query_only=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0;"
-		"PRAGMA temp_store=MEMORY; PRAGMA cache_size=-%d",
-		CACHE_KIB);
-	return sqlite3_exec(db, sql, NULL, NULL, NULL);
-}
-
-/* The newest commit, as of now and until the end. */
+/* The newest commit, as of now and until the end; and its schema, which nothing may have read before. */
 static int begin_snapshot(sqlite3 *db)
 {
-	int rc = set_pragmas(db);
+	int rc = sqlite3_exec(db, "BEGIN; PRAGMA main.user_version", NULL, NULL, NULL);
 
-	if (rc == SQLITE_OK)
-		rc = sqlite3_exec(db, "BEGIN; SELECT count(*) FROM main.sqlite_schema", NULL, NULL,
-				  NULL);
 	if (rc != SQLITE_OK && !sqlite3_get_autocommit(db))
 		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return rc;
+}
+
+/* The snapshot is in these files whatever a writer does. */
+static int check_snapshot(struct wtl_store_reader *reader, struct wtl_err *err)
+{
+	char sql[64];
+	int rc = wtl_reader_check_schema(reader, err);
+
+	if (rc < 0)
+		return rc;
+	wtl_guard_allow(&reader->guard, reader->db, wtl_database_bytes(reader->path));
+	snprintf(sql, sizeof(sql), "PRAGMA cache_size=-%d", CACHE_KIB);
+	sqlite3_exec(reader->db, sql, NULL, NULL, NULL);
+	return 0;
 }
 
 /* "file:…?immutable=1" (free()): for where neither lock nor WAL can be had, as in a directory that is
@@ -171,10 +134,9 @@ static int connect(struct wtl_store_reader *reader, const char *name, int flags,
 	int rc = sqlite3_open_v2(name, &reader->db,
 				 SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | flags, NULL);
 
-	if (rc != SQLITE_OK)
-		return complain_code(reader, rc, err);
-	distrust(reader->db);
-	return read_header(reader, err);
+	if (rc == SQLITE_OK)
+		rc = wtl_guard_set(&reader->guard, reader->db);
+	return rc ? wtl_reader_complain(reader, rc, err) : read_header(reader, err);
 }
 
 static int open_database(struct wtl_store_reader *reader, struct wtl_err *err)
@@ -186,9 +148,9 @@ static int open_database(struct wtl_store_reader *reader, struct wtl_err *err)
 		return rc;
 	code = begin_snapshot(reader->db);
 	if (code == SQLITE_OK)
-		return 0;
+		return check_snapshot(reader, err);
 	if ((code & 0xff) != SQLITE_CANTOPEN && (code & 0xff) != SQLITE_READONLY)
-		return complain_code(reader, code, err);
+		return wtl_reader_complain(reader, code, err);
 	sqlite3_close(reader->db);
 	reader->db = NULL;
 	reader->lacks_wal = wtl_database_has_wal(reader->path);
@@ -201,7 +163,7 @@ static int open_database(struct wtl_store_reader *reader, struct wtl_err *err)
 	if (rc < 0)
 		return rc;
 	code = begin_snapshot(reader->db);
-	return code ? complain_code(reader, code, err) : 0;
+	return code ? wtl_reader_complain(reader, code, err) : check_snapshot(reader, err);
 }
 
 /* ---- What is known from the beginning ---- */
@@ -430,6 +392,7 @@ void wtl_store_close(struct wtl_store_reader *reader)
 	if (!reader)
 		return;
 	wtl_reader_forget_period(reader);
+	wtl_rows_done(&reader->period_rows);
 	wtl_rows_done(&reader->chunk_rows);
 	sqlite3_close(reader->copies);
 	sqlite3_close(reader->db);

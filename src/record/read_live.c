@@ -85,13 +85,18 @@ static int copy_tables(struct wtl_store_reader *reader)
 
 static int copy_parts(struct wtl_store_reader *reader)
 {
+	uint64_t before = reader->n_bytes_read;
+
 	for (size_t i = 0; i < reader->n_periods; i++) {
 		struct wtl_read_period *period = &reader->periods[i];
 
 		if (period->n_parts == 0)
 			continue;
 		period->is_copied = true;
-		period->error = wtl_reader_load_parts(reader, period, &period->parts);
+		/* Together they are no larger than the file. */
+		period->error = -EBADMSG;
+		if (reader->n_bytes_read - before <= reader->guard.bytes)
+			period->error = wtl_reader_load_parts(reader, period, &period->parts);
 		if (period->error == -ENOMEM)
 			return -ENOMEM;
 	}
@@ -104,10 +109,14 @@ int wtl_reader_let_go(struct wtl_store_reader *reader)
 
 	if (rc == 0)
 		rc = copy_tables(reader);
-	/* A table that is missing is an error where it is read, as in any other file. */
+	if (rc == 0)
+		rc = wtl_reader_prepare_lookups(reader);
+	/* What cannot be read is an error where it is read, as in any other file. */
 	if (rc == -ENOMEM)
 		return rc;
 	if (rc == 0)
 		sqlite3_exec(reader->db, "COMMIT", NULL, NULL, NULL);
+	/* Whoever writes it may also change its schema from now on. */
+	reader->guard.is_closed = rc == 0;
 	return 0;
 }

@@ -71,6 +71,9 @@ static int scan_on(struct wtl_store_reader *reader, struct cursor *cursor,
 		if (cursor->has_key && key < cursor->next)
 			return SQLITE_CORRUPT;
 		cursor->next = key + 1;
+		/* Each byte of a file is in one value. */
+		if (cursor->rows.n_bytes > reader->guard.bytes)
+			return SQLITE_INTERRUPT;
 	}
 	return rc;
 }
@@ -79,7 +82,7 @@ static bool is_damage(int code)
 {
 	code &= 0xff;
 	return code == SQLITE_CORRUPT || code == SQLITE_IOERR || code == SQLITE_NOTADB ||
-	       code == SQLITE_TOOBIG;
+	       code == SQLITE_TOOBIG || code == SQLITE_INTERRUPT;
 }
 
 bool wtl_reader_is_copied(const struct wtl_table *table)
@@ -101,8 +104,10 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 	struct cursor cursor;
 	int64_t step = 1;
 	sqlite3 *db = wtl_reader_database(reader, table);
-	int ended = cursor_open(&cursor, db, table);
+	int ended;
 
+	wtl_guard_start(&reader->guard);
+	ended = cursor_open(&cursor, db, table);
 	for (int i = 0; ended == 0 && i < STEPS_MAX; i++) {
 		int64_t before = cursor.next;
 		int rc = scan_on(reader, &cursor, scan, &ended);
@@ -120,7 +125,8 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 		if (step == 1 && scan->damaged)
 			ended = scan->damaged(scan->context, cursor.next, true);
 		/* Other pages may be sound: it tries further and further behind. */
-		if (!cursor.has_key || cursor.next > INT64_MAX / 2 - step)
+		if (!cursor.has_key || cursor.next > INT64_MAX / 2 - step ||
+		    (rc & 0xff) == SQLITE_INTERRUPT)
 			break;
 		cursor.next += step;
 		step *= 2;

@@ -16,7 +16,14 @@ enum {
 	BLOCK_BYTES_MAX = 128 << 20,
 	/* Values that are kept room for from one period to another: twice what a writer puts into one. */
 	ROOM_MAX = 8 << 20,
+	/* A value takes 10 bytes at most. Where nothing happens, a thousand may be in one. */
+	BYTES_PER_VALUE = 16,
+	VALUES_PER_BYTE = 1024,
+	READS_PER_BYTE = 64, /* of what is damaged, and read again and again */
 };
+
+#define READ_BYTES_MIN	 (UINT64_C(256) << 20)
+#define VALUES_TOTAL_MIN (UINT64_C(64) << 20)
 
 void wtl_read_time(int64_t t_utc_ns, char text[WTL_READ_TIME_SIZE])
 {
@@ -42,26 +49,44 @@ void wtl_reader_forget_period(struct wtl_store_reader *reader)
 {
 	wtl_read_parts_clear(&reader->parts);
 	reader->n_counts = 0;
+	reader->n_chunk_values = 0;
 	reader->period = SIZE_MAX;
 	reader->period_error = 0;
 }
 
-/* ---- Words ---- */
+/* ---- Rows that are looked up by their number ---- */
+
+/* Prepared once: later, beside a writer, nothing is compiled any more. */
+int wtl_reader_prepare_lookups(struct wtl_store_reader *reader)
+{
+	int code = SQLITE_OK;
+
+	if (!reader->period_rows.stmt)
+		code = wtl_rows_prepare(&reader->period_rows, reader->db, &wtl_table_period,
+					" WHERE id = ?");
+	if (code == SQLITE_OK && !reader->chunk_rows.stmt)
+		code = wtl_rows_prepare(&reader->chunk_rows, reader->db, &wtl_table_chunk,
+					" WHERE id = ?");
+	return code ? wtl_database_errno(reader->db, code) : 0;
+}
+
+/* SQLITE_ROW: the statement stands at it, until it is reset. */
+static int look_up(struct wtl_rows *rows, int64_t id)
+{
+	sqlite3_bind_int64(rows->stmt, 1, id);
+	return sqlite3_step(rows->stmt);
+}
 
 /* Has a ring dropped the period since the opening? */
 static bool has_dropped(struct wtl_store_reader *reader, int64_t period)
 {
-	sqlite3_stmt *stmt;
-	bool has = false;
+	bool has = reader->copies && look_up(&reader->period_rows, period) == SQLITE_DONE;
 
-	if (!reader->copies || sqlite3_prepare_v2(reader->db, "SELECT 1 FROM period WHERE id = ?",
-						  -1, &stmt, NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_int64(stmt, 1, period);
-	has = sqlite3_step(stmt) == SQLITE_DONE;
-	sqlite3_finalize(stmt);
+	sqlite3_reset(reader->period_rows.stmt);
 	return has;
 }
+
+/* ---- Words ---- */
 
 static int complain(struct wtl_store_reader *reader, size_t period, int64_t series, int code,
 		    const char *what, struct wtl_err *err)
@@ -160,9 +185,12 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 			rc = wtl_row_get(&rows, &reader->crc, &row);
 			if (rc == 0 && row.id != first + (int64_t)parts->n)
 				rc = -EBADMSG;
+			if (rc == 0 && rows.n_bytes > reader->guard.bytes)
+				rc = -EBADMSG;
 			if (rc == 0)
 				rc = add_part(parts, &row);
 		}
+		reader->n_bytes_read += rows.n_bytes;
 	}
 	if (rc == 0 && code != SQLITE_DONE)
 		rc = wtl_database_errno(reader->db, code) == -ENOMEM ? -ENOMEM : -EBADMSG;
@@ -170,6 +198,30 @@ int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read
 		rc = -EBADMSG;
 	wtl_rows_done(&rows);
 	return rc;
+}
+
+/* ---- No more than there can be in the file ---- */
+
+/* Rows that share pages can each be as long as the file. */
+static bool has_read_too_much(const struct wtl_store_reader *reader)
+{
+	return reader->n_bytes_read / BYTES_PER_VALUE >
+	       reader->n_values_read +
+		       (READ_BYTES_MIN + READS_PER_BYTE * reader->guard.bytes) / BYTES_PER_VALUE;
+}
+
+/* Small rows can stand for any number of values. What a period has is known; each counts once. */
+static int count_values(struct wtl_store_reader *reader, struct wtl_read_period *period, uint64_t n)
+{
+	uint64_t most = VALUES_TOTAL_MIN + VALUES_PER_BYTE * reader->guard.bytes;
+
+	if (period->is_counted)
+		return 0;
+	if (n > most - reader->n_values_counted)
+		return -EBADMSG;
+	reader->n_values_counted += n;
+	period->is_counted = true;
+	return 0;
 }
 
 static const struct wtl_read_block *find_block(const struct wtl_read_part *part, uint32_t series)
@@ -243,7 +295,7 @@ static int values_of_parts(struct wtl_store_reader *reader, const struct wtl_rea
 
 static int decode_counts(struct wtl_store_reader *reader, const struct wtl_bytes *bytes)
 {
-	int64_t n;
+	int64_t n, sum = 0;
 
 	if (bytes->len == 0)
 		return 0;
@@ -256,32 +308,33 @@ static int decode_counts(struct wtl_store_reader *reader, const struct wtl_bytes
 	if (wtl_code_get(bytes->data, bytes->len, reader->counts, (size_t)n) < 0)
 		return -EBADMSG;
 	/* No more than one series could have: a writer ends a period at a quarter of that. */
-	for (int64_t i = 0, sum = 0; i < n; i++) {
+	for (int64_t i = 0; i < n; i++) {
 		if (reader->counts[i] < 0 || reader->counts[i] > WTL_CODE_VALUES_MAX - sum)
 			return -EBADMSG;
 		sum += reader->counts[i];
 	}
 	reader->n_counts = (size_t)n;
+	reader->n_chunk_values = (uint64_t)sum;
 	return 0;
 }
 
 static int load_counts(struct wtl_store_reader *reader, const struct wtl_read_period *period)
 {
+	struct wtl_rows *rows = &reader->period_rows;
 	struct wtl_row_period row;
-	struct wtl_rows rows;
-	int code, rc = -EBADMSG;
+	int code, rc;
 
-	code = wtl_rows_prepare(&rows, reader->db, &wtl_table_period, " WHERE id = ?");
-	if (code == SQLITE_OK) {
-		sqlite3_bind_int64(rows.stmt, 1, period->id);
-		code = sqlite3_step(rows.stmt);
-		if (code == SQLITE_ROW)
-			rc = wtl_row_get(&rows, &reader->crc, &row);
-		if (rc == 0)
-			rc = decode_counts(reader, &row.counts);
-	}
-	wtl_rows_done(&rows);
-	return code == SQLITE_NOMEM ? -ENOMEM : rc;
+	rc = wtl_reader_prepare_lookups(reader);
+	if (rc < 0)
+		return rc;
+	code = look_up(rows, period->id);
+	rc = code == SQLITE_ROW	    ? wtl_row_get(rows, &reader->crc, &row)
+	     : code == SQLITE_NOMEM ? -ENOMEM
+				    : -EBADMSG;
+	if (rc == 0)
+		rc = decode_counts(reader, &row.counts);
+	sqlite3_reset(rows->stmt);
+	return rc;
 }
 
 static int unpack(struct wtl_store_reader *reader, const struct wtl_row_chunk *chunk,
@@ -310,6 +363,7 @@ static int decode_chunk(struct wtl_store_reader *reader, uint32_t series, size_t
 	const uint8_t *block = NULL;
 	int rc = wtl_row_get(&reader->chunk_rows, &reader->crc, &chunk);
 
+	reader->n_bytes_read += chunk.data.len;
 	if (rc == 0)
 		rc = chunk.n == n ? unpack(reader, &chunk, &block) : -EBADMSG;
 	/* The number of values in a block is checked before room is made for them. */
@@ -325,17 +379,12 @@ static int values_of_chunk(struct wtl_store_reader *reader, int64_t period_id, u
 {
 	struct wtl_rows *rows = &reader->chunk_rows;
 	int64_t n = series < reader->n_counts ? reader->counts[series] : 0;
-	int code = SQLITE_OK, rc;
+	int code, rc;
 
 	*ret_n = (size_t)n;
 	if (n == 0)
 		return 0;
-	if (!rows->stmt)
-		code = wtl_rows_prepare(rows, reader->db, &wtl_table_chunk, " WHERE id = ?");
-	if (code != SQLITE_OK)
-		return wtl_database_errno(reader->db, code);
-	sqlite3_bind_int64(rows->stmt, 1, period_id * WTL_STORE_SERIES_MAX + series);
-	code = sqlite3_step(rows->stmt);
+	code = look_up(rows, period_id * WTL_STORE_SERIES_MAX + series);
 	if (code == SQLITE_ROW)
 		rc = decode_chunk(reader, series, (size_t)n);
 	else
@@ -365,7 +414,8 @@ static int load_period(struct wtl_store_reader *reader, size_t i)
 int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t period,
 		     const int64_t **ret_values, size_t *ret_n, struct wtl_err *err)
 {
-	const struct wtl_read_period *at;
+	const struct wtl_read_parts *parts;
+	struct wtl_read_period *at;
 	size_t n = 0;
 	int rc;
 
@@ -375,17 +425,22 @@ int wtl_store_values(struct wtl_store_reader *reader, uint32_t series, size_t pe
 	at = &reader->periods[period];
 	if (at->is_lost)
 		return complain(reader, period, -1, -EBADMSG, "all of it is missing", err);
-	rc = load_period(reader, period);
+	wtl_guard_start(&reader->guard);
+	rc = has_read_too_much(reader) ? -EBADMSG : load_period(reader, period);
+	parts = at->is_copied ? &at->parts : &reader->parts;
+	if (rc == 0)
+		rc = count_values(reader, at,
+				  at->n_parts > 0 ? parts->n_values : reader->n_chunk_values);
 	if (rc < 0)
 		return complain(reader, period, -1, rc, "damaged", err);
 	make_room(reader, period);
 	if (at->n_parts > 0)
-		rc = values_of_parts(reader, at->is_copied ? &at->parts : &reader->parts, series,
-				     &n);
+		rc = values_of_parts(reader, parts, series, &n);
 	else
 		rc = values_of_chunk(reader, at->id, series, &n);
 	if (rc < 0)
 		return complain(reader, period, series, rc, " is damaged", err);
+	reader->n_values_read += n;
 	*ret_values = n > 0 ? reader->series[series].values : NULL;
 	*ret_n = n;
 	return 0;

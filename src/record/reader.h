@@ -9,12 +9,13 @@
 #include <sqlite3.h>
 
 #include "record/crc.h"
+#include "record/guard.h"
 #include "record/names.h"
 #include "record/store.h"
 #include "record/table.h"
 
-/* The parts of a reader, for read.c (opening), read_live.c (beside a writer), read_table.c (rows),
- * read_values.c (series) and check.c. */
+/* The parts of a reader, for read.c (opening), read_schema.c (is it one?), read_live.c (beside a writer),
+ * read_table.c (rows), read_values.c (series) and check.c. */
 
 struct wtl_fact {
 	char *key, *value;
@@ -45,6 +46,7 @@ struct wtl_read_period {
 	uint32_t n_parts;
 	bool is_lost;
 	bool is_dropped; /* by the ring, since the opening */
+	bool is_counted; /* its values are among n_values_counted */
 	/* Its parts as of the opening, where a writer may go on with them. */
 	bool is_copied;
 	int error;
@@ -59,6 +61,7 @@ struct wtl_series_values {
 struct wtl_store_reader {
 	char *path;
 	sqlite3 *db;
+	struct wtl_guard guard; /* of db */
 	sqlite3 *copies; /* of tables, as of the opening; NULL: db holds that moment itself */
 	struct wtl_crc crc;
 	struct wtl_row_recording recording;
@@ -74,14 +77,17 @@ struct wtl_store_reader {
 	int period_error;
 	int64_t *counts; /* of chunks: values by series */
 	size_t n_counts, counts_room;
+	uint64_t n_chunk_values; /* of all series together */
 	struct wtl_read_parts parts;
+	/* What was looked up and decoded so far; and how many values the periods have that were asked for. */
+	uint64_t n_bytes_read, n_values_read, n_values_counted;
 	/* By series; room for so many values in all. */
 	struct wtl_series_values *series;
 	uint64_t n_room;
 	size_t values_of; /* the period that they are of; SIZE_MAX: of none */
 	uint8_t *block;	  /* unpacked */
 	size_t block_room;
-	struct wtl_rows chunk_rows;
+	struct wtl_rows period_rows, chunk_rows; /* by their number */
 	struct ZSTD_DCtx_s *zstd;
 };
 
@@ -104,6 +110,12 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 int wtl_reader_open(const char *path, bool holds, struct wtl_store_reader **ret_reader,
 		    struct wtl_err *err);
 
+/* SQLite's code in words; a negative errno. */
+int wtl_reader_complain(struct wtl_store_reader *reader, int code, struct wtl_err *err);
+
+/* Before anything of its tables is read. 0 or negative. */
+int wtl_reader_check_schema(struct wtl_store_reader *reader, struct wtl_err *err);
+
 /* Copies what a writer may change, and ends the transaction. 0 or -ENOMEM. */
 int wtl_reader_let_go(struct wtl_store_reader *reader);
 /* Where the rows of that table are: what a writer may change is copied. */
@@ -114,6 +126,9 @@ sqlite3 *wtl_reader_database(const struct wtl_store_reader *reader, const struct
 int wtl_reader_load_parts(struct wtl_store_reader *reader, const struct wtl_read_period *period,
 			  struct wtl_read_parts *parts);
 void wtl_read_parts_clear(struct wtl_read_parts *parts);
+
+/* Compiles what finds periods and chunks. 0 or negative. */
+int wtl_reader_prepare_lookups(struct wtl_store_reader *reader);
 
 /* Frees what is known of the period. */
 void wtl_reader_forget_period(struct wtl_store_reader *reader);

@@ -65,22 +65,24 @@ int wtl_rows_prepare(struct wtl_rows *rows, sqlite3 *db, const struct wtl_table 
 		     const char *rest)
 {
 	struct wtl_buf sql;
-	int rc;
+	int rc = SQLITE_OK;
 
 	*rows = (struct wtl_rows){.table = table};
 	wtl_buf_init(&sql, 8192);
 	wtl_buf_puts(&sql, "SELECT ");
-	for (size_t i = 0; i < table->n_fields; i++) {
+	for (size_t i = 0; rc != SQLITE_NOMEM && i < table->n_fields; i++) {
 		const char *name = table->fields[i].name;
-		bool is_there = sqlite3_table_column_metadata(db, "main", table->name, name, NULL,
-							      NULL, NULL, NULL, NULL) == SQLITE_OK;
 
-		wtl_buf_printf(&sql, "%s, ", is_there ? name : "NULL");
-		rows->present |= (uint64_t)is_there << i;
+		rc = sqlite3_table_column_metadata(db, "main", table->name, name, NULL, NULL, NULL,
+						   NULL, NULL);
+		wtl_buf_printf(&sql, "%s, ", rc == SQLITE_OK ? name : "NULL");
+		rows->present |= (uint64_t)(rc == SQLITE_OK) << i;
 	}
 	wtl_buf_printf(&sql, "crc FROM main.%s%s", table->name, rest);
-	rc = sql.error ? SQLITE_NOMEM
-		       : sqlite3_prepare_v2(db, wtl_buf_str(&sql), -1, &rows->stmt, NULL);
+	if (sql.error)
+		rc = SQLITE_NOMEM;
+	if (rc != SQLITE_NOMEM)
+		rc = sqlite3_prepare_v2(db, wtl_buf_str(&sql), -1, &rows->stmt, NULL);
 	wtl_buf_done(&sql);
 	return rc;
 }
@@ -287,20 +289,22 @@ const struct wtl_table *wtl_row_unpack(const uint8_t **at, const uint8_t *end, v
 	return table;
 }
 
-static int get_text(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
+static int get_text(struct wtl_rows *rows, int column, const struct wtl_field *field,
 		    const struct wtl_crc *crc, char *at, uint32_t *sum)
 {
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-	size_t len = (size_t)sqlite3_column_bytes(stmt, column);
+	const char *text = (const char *)sqlite3_column_text(rows->stmt, column);
+	size_t len = (size_t)sqlite3_column_bytes(rows->stmt, column);
 
+	rows->n_bytes += len;
 	*sum = add_bytes(crc, *sum, text, text ? len : 0);
 	wtl_text_clean(at, field->size, text ? text : "", text ? len : 0);
 	return 0;
 }
 
-static int get_field(sqlite3_stmt *stmt, int column, const struct wtl_field *field,
+static int get_field(struct wtl_rows *rows, int column, const struct wtl_field *field,
 		     const struct wtl_crc *crc, char *at, uint32_t *sum)
 {
+	sqlite3_stmt *stmt = rows->stmt;
 	int type = sqlite3_column_type(stmt, column);
 	struct wtl_bytes bytes;
 	int64_t number;
@@ -310,10 +314,11 @@ static int get_field(sqlite3_stmt *stmt, int column, const struct wtl_field *fie
 		return set_nothing(field, at);
 	}
 	if (field->kind == WTL_FIELD_TEXT)
-		return get_text(stmt, column, field, crc, at, sum);
+		return get_text(rows, column, field, crc, at, sum);
 	if (field->kind == WTL_FIELD_BYTES && type == SQLITE_BLOB) {
 		bytes.data = sqlite3_column_blob(stmt, column);
 		bytes.len = (size_t)sqlite3_column_bytes(stmt, column);
+		rows->n_bytes += bytes.len;
 		*sum = add_bytes(crc, *sum, bytes.data, bytes.len);
 		memcpy(at, &bytes, sizeof(bytes));
 		return 0;
@@ -327,7 +332,7 @@ static int get_field(sqlite3_stmt *stmt, int column, const struct wtl_field *fie
 	return set_number(field, at, number);
 }
 
-int wtl_row_get(const struct wtl_rows *rows, const struct wtl_crc *crc, void *row)
+int wtl_row_get(struct wtl_rows *rows, const struct wtl_crc *crc, void *row)
 {
 	const struct wtl_table *table = rows->table;
 	int n_fields = (int)table->n_fields, rc = 0;
@@ -340,7 +345,7 @@ int wtl_row_get(const struct wtl_rows *rows, const struct wtl_crc *crc, void *ro
 		int bad;
 
 		if (rows->present >> i & 1)
-			bad = get_field(rows->stmt, i, field, crc, at, &sum);
+			bad = get_field(rows, i, field, crc, at, &sum);
 		else
 			bad = set_nothing(field, at);
 		rc = rc ? rc : bad;

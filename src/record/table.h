@@ -191,6 +191,7 @@ struct wtl_rows {
 	const struct wtl_table *table;
 	sqlite3_stmt *stmt;
 	uint64_t present; /* bit i: the recording has field i */
+	uint64_t n_bytes; /* of texts and blobs so far */
 };
 
 /* Prepares "SELECT … FROM table" and what follows it (" WHERE …", or ""). 0 or SQLite's code. */
@@ -212,6 +213,6 @@ int wtl_row_bind(sqlite3_stmt *stmt, const struct wtl_table *table, const struct
  * The row that the statement stands at; bytes are borrowed until it goes on. 0; -EBADMSG when the
  * checksum does not fit, or a value is none that the field can have. The key is set even then.
  */
-int wtl_row_get(const struct wtl_rows *rows, const struct wtl_crc *crc, void *row);
+int wtl_row_get(struct wtl_rows *rows, const struct wtl_crc *crc, void *row);
 
 #endif

@@ -893,6 +893,29 @@ def test_of_a_newer_version(files, work):
     assert "newer" in one_line(files, "newer.wattle")
 
 
+SCHEMAS = {
+    "computed": "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'value TEXT', 'value TEXT AS "
+                "(hex(zeroblob(400000000)))') WHERE name = 'fact'",
+    "view": "ALTER TABLE gap RENAME TO g; CREATE VIEW gap AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+            "SELECT i AS id, i AS kind, i AS begin_mono_ns, i AS duration_ns, '' AS subject, '' AS text, i AS crc FROM n",
+    "virtual": "DROP TABLE gap; CREATE VIRTUAL TABLE gap USING fts5(id, kind, begin_mono_ns, duration_ns, subject, text, crc)",
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_schema_of_a_stranger(files, work, schema):
+    """What SQLite would compute, it is not asked for: by no command."""
+    name = f"{schema}.wattle"
+    shutil.copy(files.path / work[0], files.path / name)
+    database = sqlite3.connect(files.path / name)
+    database.executescript(SCHEMAS[schema])
+    database.close()
+    assert "its tables are not those of a recording" in one_line(files, name)
+    for args in (("report", "--check"), ("plot", "-o", "x.svg"), ("top", "--once", "--replay"), ("export",)):
+        result = files.run(*args, name)
+        assert result.code == 1 and result.out == "" and "its tables are not those of a recording" in result.complaint()
+
+
 def test_truncated(files, work):
     """Every length is a clear line, or a report of what is there."""
     whole = (files.path / work[0]).read_bytes()

@@ -142,8 +142,6 @@ static void test_fewer_columns(void **state)
 	assert_int_equal(sqlite3_open(bench->path, &file.db), SQLITE_OK);
 	assert_int_equal(wtl_file_put(&file, &table, &row), SQLITE_OK);
 	wtl_file_close(&file, true);
-	/* One that has more than is known is read too. */
-	run_sql(bench, "ALTER TABLE series ADD COLUMN of_the_future");
 	reader = store_bench_open(bench);
 	assert_int_equal(wtl_store_each_domain(reader, count_domain, &n), 0);
 	assert_int_equal(n, 1);
@@ -419,9 +417,6 @@ static void test_rows(void **state)
 	run_sql(bench, "UPDATE consumer SET slot = 5");
 	assert_int_equal(check_lines(bench, &lines), 22);
 	assert_non_null(strstr(lines.text, "table consumer: and 280 more\n"));
-	run_sql(bench, "DROP TABLE consumer");
-	assert_int_equal(check_lines(bench, &lines), 2);
-	assert_non_null(strstr(lines.text, "table consumer: it cannot be read\n"));
 	free(image.bytes);
 }
 
@@ -451,19 +446,14 @@ static void test_parts(void **state)
 	wtl_store_close(reader);
 }
 
-/* What a file says is data, never something to be run. */
-static void test_hostile_schema(void **state)
+/* Numbers that a reader would go by. */
+static void test_hostile_rows(void **state)
 {
 	struct store_bench *bench = *state;
 	struct wtl_store_reader *reader = NULL;
 	uint64_t n;
 	struct image image = make_whole(bench, &n);
 
-	run_sql(bench, "ALTER TABLE fact RENAME TO fact_; CREATE VIEW fact AS SELECT key, "
-		       "hex(zeroblob(100000000)) AS value, 0 AS crc FROM fact_");
-	assert_int_equal(wtl_store_open(bench->path, &reader, NULL), -EBADMSG);
-	assert_null(reader);
-	put_back(bench, &image, image.len);
 	run_sql(bench, "UPDATE period SET id = 9223372036854775807 WHERE id = 9;"
 		       "UPDATE period SET parts = 4294967295 WHERE id = 10;"
 		       "UPDATE period SET counts = zeroblob(100000) WHERE id = 11;"
@@ -492,7 +482,7 @@ int main(void)
 		STORE_TEST(test_periods_are_missing),
 		STORE_TEST(test_rows),
 		STORE_TEST(test_parts),
-		STORE_TEST(test_hostile_schema),
+		STORE_TEST(test_hostile_rows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
