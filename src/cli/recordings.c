@@ -22,7 +22,7 @@ void wtl_remark_missing(const struct wtl_app *app, const char *path,
 		wtl_missing_lost(history->gaps[i].text, text);
 		wtl_remark(app, "%s: %s", path, text);
 	}
-	if (history->n_lost == 0 && wtl_missing_rows(history->reader, text))
+	if (history->n_lost == 0 && wtl_missing_rows(history, text))
 		wtl_remark(app, "%s: %s", path, text);
 }
 

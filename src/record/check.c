@@ -121,6 +121,17 @@ static int check_table(struct check *check, const struct wtl_table *table)
 	return rc == -ENOMEM ? rc : 0;
 }
 
+static void check_fit(struct check *check)
+{
+	char line[LINE_SIZE];
+
+	if (!check->reader->misfit)
+		return;
+	snprintf(line, sizeof(line), "table %s: its rows do not fit each other",
+		 check->reader->misfit->name);
+	report(check, line);
+}
+
 /* ---- Series ---- */
 
 static int check_period(struct check *check, size_t period)
@@ -155,6 +166,7 @@ int wtl_store_check(const char *path, void (*line)(void *context, const char *te
 		return rc;
 	check_structure(&check);
 	check_wal(&check);
+	check_fit(&check);
 	/* Parts and chunks are checked as the values that they hold. */
 	for (size_t i = 0; rc == 0 && (table = wtl_table_at(i)); i++)
 		if (table != &wtl_table_part && table != &wtl_table_chunk)

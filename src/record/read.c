@@ -16,7 +16,6 @@
 enum {
 	CACHE_KIB = 8192,
 	FACTS_MAX = 1 << 16,
-	PERIOD_IDS_MAX = 1 << 30,
 	HEADER_SIZE = 100, /* of an SQLite database: see its file format, 1.3 */
 	HEADER_VERSION_AT = 60,
 	HEADER_APPLICATION_AT = 68,
@@ -176,15 +175,21 @@ static int take_recording(void *context, const void *row)
 	return 0;
 }
 
+/* A row that is none beside the others: its name or number is another's, or before the first. */
+static int note_misfit(struct wtl_store_reader *reader, const struct wtl_table *table)
+{
+	reader->is_damaged = true;
+	reader->misfit = table;
+	return 0;
+}
+
 static int take_series(void *context, const void *at)
 {
 	struct wtl_store_reader *reader = context;
 	const struct wtl_row_series *row = at;
 	int rc = wtl_names_add(&reader->names, row->id, row->name);
 
-	if (rc < 0 && rc != -ENOMEM)
-		reader->is_damaged = true;
-	return rc == -ENOMEM ? rc : 0;
+	return rc < 0 && rc != -ENOMEM ? note_misfit(reader, &wtl_table_series) : rc;
 }
 
 static int take_fact(void *context, const void *at)
@@ -257,11 +262,8 @@ static int take_period(void *context, const void *at)
 	int64_t expected = next_id(reader, row->id);
 	int rc = 0;
 
-	if (row->id < expected || row->id < 1 || row->id > PERIOD_IDS_MAX ||
-	    row->parts > WTL_PARTS_MAX) {
-		reader->is_damaged = true;
-		return 0;
-	}
+	if (row->id < expected)
+		return note_misfit(reader, &wtl_table_period);
 	if (row->id > expected)
 		rc = add_hole(reader, expected, row->begin_mono_ns, row->begin_utc_ns);
 	return rc < 0 ? rc : add_period(reader, &period);

@@ -23,8 +23,10 @@ static int cursor_open(struct cursor *cursor, sqlite3 *db, const struct wtl_tabl
 	char rest[128], order[64] = "";
 	int rc;
 
-	*cursor = (struct cursor){.next = 0};
-	cursor->has_key = wtl_table_has_rowid(table);
+	*cursor = (struct cursor){.has_key = wtl_table_has_rowid(table)};
+	/* No row has a number below 0, but that has to be seen. */
+	if (cursor->has_key)
+		cursor->next = INT64_MIN;
 	for (size_t i = 0; i < table->n_keys; i++)
 		snprintf(order + 2 * i, sizeof(order) - 2 * i, i ? ",%zu" : "%zu", i + 1);
 	if (cursor->has_key)
@@ -120,7 +122,9 @@ int wtl_reader_scan(struct wtl_store_reader *reader, const struct wtl_table *tab
 			break;
 		}
 		reader->is_damaged = true;
-		if (cursor.next != before)
+		if (cursor.next < 0)
+			cursor.next = 0;
+		else if (cursor.next != before)
 			step = 1;
 		if (step == 1 && scan->damaged)
 			ended = scan->damaged(scan->context, cursor.next, true);
@@ -297,6 +301,20 @@ int wtl_store_each_window(struct wtl_store_reader *reader,
 	wtl_rows_done(&all.energy_rows);
 	free(all.energies);
 	return rc;
+}
+
+static int pass_over(void *context, const void *row)
+{
+	(void)context;
+	(void)row;
+	return 0;
+}
+
+int wtl_store_look_at_energies(struct wtl_store_reader *reader)
+{
+	const struct wtl_scan scan = {.row = pass_over};
+
+	return wtl_reader_scan(reader, &wtl_table_energy, &scan);
 }
 
 int wtl_store_each_window_bare(struct wtl_store_reader *reader,

@@ -66,6 +66,7 @@ struct wtl_store_reader {
 	struct wtl_crc crc;
 	struct wtl_row_recording recording;
 	bool is_live, is_damaged;
+	const struct wtl_table *misfit; /* whose rows do not fit each other; NULL: none */
 	bool lacks_wal; /* what is newest is in FILE-wal, which cannot be read from there */
 	struct wtl_names names;
 	struct wtl_fact *facts;

@@ -1,71 +1,135 @@
 /* SPDX-License-Identifier: MIT */
-/* Which values a machine can have: anybody can compute a checksum that fits. */
+/*
+ * Which values a recorder can have written: anybody can compute a checksum that fits. What is read of the tables needs no
+ * further check, but of how rows fit each other.
+ */
 #include "record/table.h"
 
-/* 36 years, and about 146 around 1970: some of those can be added, with 64 bits. */
-#define SPAN_MAX_NS (INT64_C(1) << 60)
-#define UTC_MAX_NS  (INT64_C(1) << 62)
-
-static bool is_span(int64_t t_ns)
+static bool recording_is_sound(const void *at)
 {
-	return t_ns >= 0 && t_ns <= SPAN_MAX_NS;
+	const struct wtl_row_recording *row = at;
+
+	return wtl_store_is_mono(row->begin_mono_ns) && wtl_store_is_utc(row->begin_utc_ns) &&
+	       wtl_store_is_mono(row->end_mono_ns) && wtl_store_is_utc(row->end_utc_ns) &&
+	       wtl_store_is_mono(row->period_ns) && wtl_store_is_mono(row->max_age_ns) &&
+	       row->first_period >= 0 && row->first_period <= WTL_PERIODS_MAX &&
+	       row->last_period >= 0 && row->last_period <= WTL_PERIODS_MAX;
 }
 
-static bool is_utc(int64_t t_ns)
+static bool series_is_sound(const void *at)
 {
-	return t_ns >= -UTC_MAX_NS && t_ns <= UTC_MAX_NS;
+	const struct wtl_row_series *row = at;
+
+	return row->id < WTL_STORE_SERIES_MAX && row->name[0];
 }
 
-static bool recording_is_sound(const struct wtl_row_recording *row)
+static bool period_is_sound(const void *at)
 {
-	return is_span(row->begin_mono_ns) && is_utc(row->begin_utc_ns) &&
-	       is_span(row->end_mono_ns) && is_utc(row->end_utc_ns);
+	const struct wtl_row_period *row = at;
+
+	return row->id >= 1 && row->id <= WTL_PERIODS_MAX && row->parts <= WTL_PARTS_MAX &&
+	       wtl_store_is_mono(row->begin_mono_ns) && wtl_store_is_utc(row->begin_utc_ns) &&
+	       wtl_store_is_mono(row->end_mono_ns) && wtl_store_is_utc(row->end_utc_ns);
 }
 
-static bool period_is_sound(const struct wtl_row_period *row)
+static bool domain_is_sound(const void *at)
 {
-	return is_span(row->begin_mono_ns) && is_utc(row->begin_utc_ns) &&
-	       is_span(row->end_mono_ns) && is_utc(row->end_utc_ns);
+	return ((const struct wtl_row_domain *)at)->id < WTL_CATALOG_MAX;
 }
 
-static bool window_is_sound(const struct wtl_stored_window *row)
+static bool miss_is_sound(const void *at)
 {
-	return is_span(row->begin_mono_ns) && is_utc(row->begin_utc_ns) &&
-	       is_span(row->duration_ns);
+	return ((const struct wtl_row_miss *)at)->id < WTL_CATALOG_MAX;
 }
 
-static bool energy_is_sound(const struct wtl_row_energy *row)
+static bool class_is_sound(const struct wtl_sensor_class *class)
 {
+	return wtl_store_is_span(class->window_ns) && wtl_store_is_span(class->update_ns) &&
+	       wtl_store_is_span(class->latency_ns) && wtl_store_is_span(class->latency_sd_ns);
+}
+
+static bool channel_is_sound(const void *at)
+{
+	const struct wtl_row_channel *row = at;
+	const struct wtl_channel *channel = &row->channel;
+
+	return row->id < WTL_CATALOG_MAX && channel->domain[0] && channel->unit.num > 0 &&
+	       channel->unit.den > 0 && wtl_store_is_span(channel->update_ns) &&
+	       (!row->has_class || class_is_sound(&row->class));
+}
+
+static bool window_is_sound(const void *at)
+{
+	const struct wtl_stored_window *row = &((const struct wtl_row_window *)at)->stored;
+
+	return row->id >= 1 && wtl_store_is_mono(row->begin_mono_ns) &&
+	       wtl_store_is_utc(row->begin_utc_ns) && wtl_store_is_mono(row->duration_ns);
+}
+
+static bool energy_is_sound(const void *at)
+{
+	const struct wtl_row_energy *row = at;
+
 	return row->domain >= -1 && row->domain < WTL_CATALOG_MAX &&
-	       is_span(row->energy.measured_ns) && is_span(row->energy.gap_ns);
+	       wtl_store_is_mono(row->energy.measured_ns) && wtl_store_is_mono(row->energy.gap_ns);
 }
 
 /* A clock can be set by any time, and back. */
-static bool gap_is_sound(const struct wtl_stored_gap *row)
+static bool gap_is_sound(const void *at)
 {
-	return is_span(row->begin_mono_ns) &&
-	       (row->kind == WTL_GAP_CLOCK_STEP ? is_utc(row->duration_ns)
-						: is_span(row->duration_ns));
+	const struct wtl_stored_gap *row = &((const struct wtl_row_gap *)at)->gap;
+
+	return wtl_store_is_mono(row->begin_mono_ns) &&
+	       (row->kind == WTL_GAP_CLOCK_STEP ? wtl_store_is_utc(row->duration_ns)
+						: wtl_store_is_mono(row->duration_ns));
 }
 
-static bool consumer_is_sound(const struct wtl_consumer *row)
+static bool consumer_is_sound(const void *at)
 {
-	return is_span(row->start_ns) && is_span(row->cpu_ns) && is_span(row->counted_ns);
+	const struct wtl_row_consumer *row = at;
+	const struct wtl_consumer *consumer = &row->stored.consumer;
+
+	return row->stored.id >= 1 && wtl_store_is_mono(consumer->start_ns) &&
+	       wtl_store_is_mono(consumer->cpu_ns) && wtl_store_is_mono(consumer->counted_ns);
+}
+
+static bool account_is_sound(const void *at)
+{
+	const struct wtl_stored_account *row = &((const struct wtl_row_account *)at)->account;
+
+	return row->domain < WTL_CATALOG_MAX && wtl_store_is_mono(row->share_ns);
+}
+
+static bool baseline_is_sound(const void *at)
+{
+	const struct wtl_stored_baseline *row = &((const struct wtl_row_baseline *)at)->stored;
+
+	return row->domain < WTL_CATALOG_MAX && wtl_store_is_utc(row->baseline.t_utc_ns) &&
+	       wtl_store_is_mono(row->baseline.seen_ns);
 }
 
 bool wtl_row_is_sound(const struct wtl_table *table, const void *row)
 {
-	if (table == &wtl_table_recording)
-		return recording_is_sound(row);
-	if (table == &wtl_table_period)
-		return period_is_sound(row);
-	if (table == &wtl_table_window)
-		return window_is_sound(&((const struct wtl_row_window *)row)->stored);
-	if (table == &wtl_table_energy)
-		return energy_is_sound(row);
-	if (table == &wtl_table_gap)
-		return gap_is_sound(&((const struct wtl_row_gap *)row)->gap);
-	if (table == &wtl_table_consumer)
-		return consumer_is_sound(&((const struct wtl_row_consumer *)row)->stored.consumer);
+	static const struct {
+		const struct wtl_table *table;
+		bool (*is_sound)(const void *row);
+	} rules[] = {
+		{&wtl_table_recording, recording_is_sound},
+		{&wtl_table_series, series_is_sound},
+		{&wtl_table_period, period_is_sound},
+		{&wtl_table_domain, domain_is_sound},
+		{&wtl_table_channel, channel_is_sound},
+		{&wtl_table_miss, miss_is_sound},
+		{&wtl_table_consumer, consumer_is_sound},
+		{&wtl_table_window, window_is_sound},
+		{&wtl_table_energy, energy_is_sound},
+		{&wtl_table_gap, gap_is_sound},
+		{&wtl_table_account, account_is_sound},
+		{&wtl_table_baseline, baseline_is_sound},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].table == table)
+			return rules[i].is_sound(row);
 	return true;
 }

@@ -28,6 +28,30 @@ struct wtl_err;
 
 enum { WTL_STORE_SERIES_MAX = 65536, WTL_STORE_NAME_SIZE = 96 };
 
+/* ---- Times ---- */
+
+/* Of CLOCK_MONOTONIC, 36 years; and UTC, about 146 around 1970: beyond these they are damaged ones; of others some can be
+ * added, with 64 bits. */
+#define WTL_STORE_MONO_MAX_NS (INT64_C(1) << 60)
+#define WTL_STORE_UTC_MAX_NS  (INT64_C(1) << 62)
+/* 13 days, more than any sensor's own times, or a read: they can be multiplied, too. */
+#define WTL_STORE_SPAN_MAX_NS (INT64_C(1) << 50)
+
+static inline bool wtl_store_is_mono(int64_t t_ns)
+{
+	return t_ns >= 0 && t_ns <= WTL_STORE_MONO_MAX_NS;
+}
+
+static inline bool wtl_store_is_utc(int64_t t_ns)
+{
+	return t_ns >= -WTL_STORE_UTC_MAX_NS && t_ns <= WTL_STORE_UTC_MAX_NS;
+}
+
+static inline bool wtl_store_is_span(int64_t span_ns)
+{
+	return span_ns >= 0 && span_ns <= WTL_STORE_SPAN_MAX_NS;
+}
+
 /* ---- Rows of the plain tables ---- */
 
 /* The domain as it is shown (wattle_meter_domain()), and the channels that it is read from. */
@@ -241,6 +265,8 @@ int wtl_store_each_window(struct wtl_store_reader *,
 /* Without its figures, of which there may be a hundred times as many rows: damage to them stays unnoticed. */
 int wtl_store_each_window_bare(struct wtl_store_reader *,
 			       int (*row)(void *, const struct wtl_stored_window *), void *);
+/* All of those figures, also of windows that there are none of: only for whether they are damaged. */
+int wtl_store_look_at_energies(struct wtl_store_reader *);
 int wtl_store_each_gap(struct wtl_store_reader *, int (*row)(void *, const struct wtl_stored_gap *),
 		       void *);
 int wtl_store_each_account(struct wtl_store_reader *,

@@ -165,7 +165,7 @@ struct wtl_row_chunk {
 
 enum wtl_packing { WTL_PACKED_NOT, WTL_PACKED_ZSTD, WTL_PACKINGS };
 
-enum { WTL_PARTS_MAX = 65536 };
+enum { WTL_PARTS_MAX = 65536, WTL_PERIODS_MAX = 1 << 30 };
 
 extern const struct wtl_table wtl_table_recording, wtl_table_fact, wtl_table_series,
 	wtl_table_domain, wtl_table_channel, wtl_table_miss, wtl_table_consumer,
@@ -178,7 +178,7 @@ const struct wtl_table *wtl_table_at(size_t i);
 /* Its only key is a number, by which SQLite keeps the rows. */
 bool wtl_table_has_rowid(const struct wtl_table *table);
 
-/* sound.c: the row has values that a machine can have, which no checksum shows. Its times and durations can be added. */
+/* sound.c: the row has values that a recorder can have written, which no checksum shows. Its times and durations can be added. */
 bool wtl_row_is_sound(const struct wtl_table *table, const void *row);
 
 /* ---- SQL ---- */

@@ -348,8 +348,10 @@ static int open_summary(struct wtl_history *history, const char *path)
 		rc = wtl_store_each_window(history->reader, take_stored_window, history);
 		return rc < 0 ? rc : 1;
 	}
+	history->was_damaged = history->player && wtl_store_is_damaged(history->reader);
 	wtl_player_close(history->player);
 	history->player = NULL;
+	history->reader = NULL;
 	return 0;
 }
 
@@ -422,6 +424,11 @@ void wtl_history_close(struct wtl_history *history)
 	free(history->gaps);
 	wtl_player_close(history->player);
 	free(history);
+}
+
+bool wtl_history_is_damaged(const struct wtl_history *history)
+{
+	return history->was_damaged || history->n_lost > 0 || wtl_store_is_damaged(history->reader);
 }
 
 /* ---- Facts ---- */

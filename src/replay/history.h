@@ -56,7 +56,8 @@ struct wtl_history {
 	bool is_part, has_begun;
 	int64_t from_ns, to_ns;
 
-	bool is_summary; /* it was taken from the summary */
+	bool is_summary;  /* it was taken from the summary */
+	bool was_damaged; /* the summary was not taken, and some of it is damaged */
 	bool is_over;
 
 	/* Those that have ended, in the order of their ends, and behind them those that are open. */
@@ -137,6 +138,17 @@ const char *wtl_history_fact(const struct wtl_history *history, const char *key)
 /* How long the recording is, and UTC at a time of it. */
 int64_t wtl_history_span_ns(const struct wtl_history *history);
 int64_t wtl_history_utc(const struct wtl_history *history, int64_t t_mono_ns);
+
+/* Something of it could not be read so far, and was passed over. */
+bool wtl_history_is_damaged(const struct wtl_history *history);
+
+/*
+ * Reads all of the file (wtl_store_check()), and where that is sound, all that it means: a line for each thing that cannot
+ * be read or makes no sense. Whatever else a reader of the recording could complain of is among it. Returns the number of
+ * lines, or negative where the file cannot even be opened.
+ */
+int wtl_history_check(const char *path, void (*line)(void *context, const char *text),
+		      void *context, struct wtl_err *err);
 
 /* ---- Between the files of a history ---- */
 

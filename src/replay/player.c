@@ -48,7 +48,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 	const struct wtl_played_window *main = &own_window;
 	int64_t utc_ns;
 
-	if (wtl_player_take(player, WTL_SINGLE_BILL_UTC, &utc_ns) < 0 || !wtl_player_is_utc(utc_ns))
+	if (wtl_player_take(player, WTL_SINGLE_BILL_UTC, &utc_ns) < 0 || !wtl_store_is_utc(utc_ns))
 		return -EBADMSG;
 	if (!player->main_is_own)
 		main = wtl_player_find_window(player, player->main_window);
@@ -58,7 +58,7 @@ static int play_bill(struct wtl_player *player, struct wtl_played *played)
 		/* Bills are of the window's time: what was made of UTC since does not count. */
 		int64_t mono_ns = utc_ns - player->bill_offset_ns;
 
-		if (!wtl_player_is_mono(mono_ns) || mono_ns < player->sampled_ns)
+		if (!wtl_store_is_mono(mono_ns) || mono_ns < player->sampled_ns)
 			return -EBADMSG;
 		player->io.mono_ns = mono_ns;
 		if (wtl_window_look(player->meter, main->meter_name, &window, player->energies,
@@ -153,7 +153,7 @@ static int play_second(struct wtl_player *player, struct wtl_played *played)
 	    (has_rss &&
 	     wtl_player_take(player, WTL_SINGLE_SECOND_RSS, &played->self_rss_bytes) < 0))
 		return -EBADMSG;
-	if (!wtl_player_is_mono(played->t_mono_ns) || !wtl_player_is_utc(utc_ns) ||
+	if (!wtl_store_is_mono(played->t_mono_ns) || !wtl_store_is_utc(utc_ns) ||
 	    played->self_cpu_ns < 0 || played->self_rss_bytes < 0)
 		return -EBADMSG;
 	played->kind = WTL_PLAYED_SECOND;

@@ -31,7 +31,7 @@ int64_t wtl_player_start_utc(const struct wtl_player *player, int64_t start_ns)
 {
 	int64_t slept_ns = wtl_wall_slept(&player->wall, player->io.mono_ns);
 
-	if (start_ns == 0 || !wtl_player_is_mono(start_ns))
+	if (start_ns == 0 || !wtl_store_is_mono(start_ns))
 		return 0;
 	/* What it had slept before the recording began is not in the wall's clock. */
 	return wtl_wall_utc_awake(&player->wall, start_ns - player->io.asleep_ns + slept_ns);

@@ -428,7 +428,7 @@ static int restore_weight(struct wtl_player *player)
 /* The busy time is at most the capacity, where that is known. */
 static bool is_good(const struct wtl_workload_scan *scan)
 {
-	return wtl_player_is_mono(scan->t_mono_ns) && wtl_player_is_mono(scan->duration_ns) &&
+	return wtl_store_is_mono(scan->t_mono_ns) && wtl_store_is_mono(scan->duration_ns) &&
 	       scan->capacity_ns >= 0 && scan->busy_ns >= 0 &&
 	       (scan->capacity_ns == 0 || scan->busy_ns <= scan->capacity_ns);
 }

@@ -19,10 +19,6 @@
  * of the series), player.c (stepping), player_windows.c, player_scan.c (who ran), player_past.c (what they
  * used before), player_lost.c (what cannot be read). */
 
-/* Times beyond these are damaged ones; of others a few can be added. */
-#define WTL_PLAYER_MONO_MAX_NS (INT64_C(1) << 60) /* 36 years */
-#define WTL_PLAYER_UTC_MAX_NS  (INT64_C(1) << 62)
-
 /* A series within the present period. */
 struct wtl_cursor {
 	int64_t series; /* -ENOENT: the recording has none */
@@ -151,22 +147,6 @@ struct wtl_player {
 	struct wtl_device_value *devices;
 	size_t devices_room;
 };
-
-static inline bool wtl_player_is_mono(int64_t t_ns)
-{
-	return t_ns >= 0 && t_ns <= WTL_PLAYER_MONO_MAX_NS;
-}
-
-/* Some days, that can be multiplied: more than any sensor's own times, or a sample's. */
-static inline bool wtl_player_is_span(int64_t span_ns)
-{
-	return span_ns >= 0 && span_ns <= INT64_C(1) << 50;
-}
-
-static inline bool wtl_player_is_utc(int64_t t_ns)
-{
-	return t_ns >= -WTL_PLAYER_UTC_MAX_NS && t_ns <= WTL_PLAYER_UTC_MAX_NS;
-}
 
 /* ---- player_tables.c ---- */
 

@@ -32,7 +32,7 @@ static int add_channel(void *context, uint32_t i, const struct wtl_channel *chan
 	const char *serial;
 
 	if (i != player->n_channels || i >= WTL_CATALOG_MAX ||
-	    !wtl_player_is_span(channel->update_ns))
+	    !wtl_store_is_span(channel->update_ns))
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->channels, &player->channels_room, i + 1u,
 			      sizeof(player->channels[0])) < 0)
@@ -57,8 +57,8 @@ static int copy_class(void *context, uint32_t i, const struct wtl_channel *chann
 
 	if (!known || i >= player->n_channels)
 		return 0;
-	if (!wtl_player_is_span(known->window_ns) || !wtl_player_is_span(known->update_ns) ||
-	    !wtl_player_is_span(known->latency_ns) || !wtl_player_is_span(known->latency_sd_ns))
+	if (!wtl_store_is_span(known->window_ns) || !wtl_store_is_span(known->update_ns) ||
+	    !wtl_store_is_span(known->latency_ns) || !wtl_store_is_span(known->latency_sd_ns))
 		return -EBADMSG;
 	player->classes[i] = *known;
 	player->classes[i].name = "recorded";
@@ -154,8 +154,8 @@ static int add_window(void *context, const struct wtl_stored_window *stored)
 
 	if (stored->id == 0 ||
 	    (player->n_windows && stored->id <= player->windows[player->n_windows - 1].id) ||
-	    !wtl_player_is_mono(stored->begin_mono_ns) ||
-	    !wtl_player_is_mono(stored->duration_ns) || !wtl_player_is_utc(stored->begin_utc_ns))
+	    !wtl_store_is_mono(stored->begin_mono_ns) || !wtl_store_is_mono(stored->duration_ns) ||
+	    !wtl_store_is_utc(stored->begin_utc_ns))
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->windows, &player->windows_room, player->n_windows + 1,
 			      sizeof(player->windows[0])) < 0)
@@ -202,8 +202,9 @@ static int add_domain(void *context, uint32_t i, const struct wtl_stored_domain 
 {
 	struct wtl_player *player = context;
 
+	/* Then there are fewer than the meter has, and no summary. */
 	if (i != player->n_domains || i >= WTL_CATALOG_MAX)
-		return -EBADMSG;
+		return 0;
 	if (wtl_array_reserve(&player->domains, &player->domains_room, i + 1u,
 			      sizeof(player->domains[0])) < 0)
 		return -ENOMEM;
@@ -216,34 +217,63 @@ int wtl_player_keep_domains(struct wtl_player *player)
 	return wtl_store_each_domain(player->reader, add_domain, player);
 }
 
+static int read_channels(struct wtl_player *player)
+{
+	int rc = wtl_store_each_channel(player->reader, add_channel, player);
+
+	if (rc < 0)
+		return rc;
+	player->classes = calloc(player->n_channels + 1, sizeof(player->classes[0]));
+	return player->classes ? wtl_store_each_channel(player->reader, copy_class, player)
+			       : -ENOMEM;
+}
+
+static int read_misses(struct wtl_player *player)
+{
+	return wtl_store_each_miss(player->reader, add_miss, player);
+}
+
+static int read_consumers(struct wtl_player *player)
+{
+	return wtl_store_each_consumer(player->reader, add_consumer, player);
+}
+
+static int read_windows(struct wtl_player *player)
+{
+	return player->policy.skips_energies
+		       ? wtl_store_each_window_bare(player->reader, add_window, player)
+		       : wtl_store_each_window(player->reader, add_window, player);
+}
+
 int wtl_player_read_tables(struct wtl_player *player, struct wtl_err *err)
 {
-	struct wtl_store_reader *reader = player->reader;
-	int rc;
+	static const struct {
+		int (*read)(struct wtl_player *player);
+		const char *bad;
+	} tables[] = {
+		{read_channels, "its channels are not numbered one after the other, or have "
+				"times that no sensor has"},
+		{read_misses, "its table miss is damaged"},
+		{read_consumers, "its consumers are not numbered as they should be"},
+		{read_windows, "its windows are not numbered as they should be"},
+		{read_gpus, "its fact gpus is not a number of GPUs"},
+	};
+	int rc = 0;
 
 	player->sources = calloc(SOURCES_MAX, sizeof(player->sources[0]));
-	rc = player->sources ? wtl_store_each_channel(reader, add_channel, player) : -ENOMEM;
-	if (rc == 0) {
-		player->classes = calloc(player->n_channels + 1, sizeof(player->classes[0]));
-		rc = player->classes ? wtl_store_each_channel(reader, copy_class, player) : -ENOMEM;
+	if (!player->sources)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < sizeof(tables) / sizeof(tables[0]); i++) {
+		rc = tables[i].read(player);
+		if (rc == -EBADMSG)
+			return wtl_err_set(err, rc, "recording", NULL, "%s%s", tables[i].bad,
+					   wtl_store_is_damaged(player->reader)
+						   ? ": wattle report --check says what is damaged"
+						   : "");
 	}
-	if (rc == 0)
-		rc = wtl_store_each_miss(reader, add_miss, player);
-	if (rc == 0)
-		rc = wtl_store_each_consumer(reader, add_consumer, player);
-	if (rc == 0)
-		rc = player->policy.skips_energies
-			     ? wtl_store_each_window_bare(reader, add_window, player)
-			     : wtl_store_each_window(reader, add_window, player);
-	if (rc == 0)
-		rc = read_gpus(player);
-	if (rc < 0)
-		return wtl_err_set(err, rc, "recording", NULL,
-				   rc == -EBADMSG ? "its tables are damaged: wattle report --check "
-						    "says where"
-						  : "its tables cannot be read: %s",
-				   wtl_err_text(rc));
-	return 0;
+	return rc < 0 ? wtl_err_set(err, rc, "recording", NULL, "its tables cannot be read: %s",
+				    wtl_err_text(rc))
+		      : 0;
 }
 
 void wtl_player_free_tables(struct wtl_player *player)

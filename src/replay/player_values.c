@@ -93,7 +93,7 @@ int wtl_player_load_period(struct wtl_player *player, struct wtl_played *played,
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
 	if (wtl_store_period(player->reader, player->period, &period) == 0 &&
-	    wtl_player_is_mono(period.begin_mono_ns) && wtl_player_is_utc(period.begin_utc_ns)) {
+	    wtl_store_is_mono(period.begin_mono_ns) && wtl_store_is_utc(period.begin_utc_ns)) {
 		player->utc_offset_ns = period.begin_utc_ns - period.begin_mono_ns;
 		player->io.mono_ns = period.begin_mono_ns;
 	}
@@ -125,10 +125,10 @@ static int take_reading(struct wtl_channel_cursors *channel, int64_t begin_ns,
 		return -EBADMSG;
 	if (state < 0 || (state & ~WTL_STATE_ANEW) > WATTLE_STATUS_ABSENT)
 		return -EBADMSG;
-	if (at_ns < -WTL_PLAYER_MONO_MAX_NS || at_ns > WTL_PLAYER_MONO_MAX_NS)
+	if (at_ns < -WTL_STORE_MONO_MAX_NS || at_ns > WTL_STORE_MONO_MAX_NS)
 		return -EBADMSG;
 	at_ns += begin_ns - (at_ns > 0);
-	if (!wtl_player_is_mono(at_ns) || !wtl_player_is_mono(half_ns))
+	if (!wtl_store_is_mono(at_ns) || !wtl_store_is_span(half_ns))
 		return -EBADMSG;
 	*reading = (struct wtl_reading){
 		.t_mono_ns = at_ns,
@@ -150,9 +150,9 @@ int wtl_player_take_sample(struct wtl_player *player)
 	    wtl_player_take(player, WTL_SINGLE_SAMPLE_TOOK, &took_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_SAMPLE_ASLEEP, &asleep_ns) < 0)
 		return -EBADMSG;
-	if (!wtl_player_is_mono(begin_ns) || !wtl_player_is_span(took_ns) ||
-	    !wtl_player_is_mono(asleep_ns) || begin_ns < player->sampled_ns ||
-	    took_ns > WTL_PLAYER_MONO_MAX_NS - player->took_ns)
+	if (!wtl_store_is_mono(begin_ns) || !wtl_store_is_span(took_ns) ||
+	    !wtl_store_is_mono(asleep_ns) || begin_ns < player->sampled_ns ||
+	    took_ns > WTL_STORE_MONO_MAX_NS - player->took_ns)
 		return -EBADMSG;
 	for (size_t i = 0; i < player->n_channels; i++) {
 		rc = take_reading(&player->channel_cursors[i], begin_ns, &player->readings[i]);
@@ -182,7 +182,7 @@ void wtl_player_note_lost(struct wtl_player *player, struct wtl_played *played, 
 	player->lost_before = player->lost_reset = player->is_broken = true;
 	*played = (struct wtl_played){.kind = WTL_PLAYED_LOST, .t_mono_ns = player->io.mono_ns};
 	if (wtl_store_period(player->reader, player->period - 1, &period) == 0 &&
-	    wtl_player_is_mono(period.end_mono_ns) && period.end_mono_ns > played->t_mono_ns)
+	    wtl_store_is_mono(period.end_mono_ns) && period.end_mono_ns > played->t_mono_ns)
 		played->lost_ns = period.end_mono_ns - played->t_mono_ns;
 	snprintf(played->text, sizeof(played->text), "%s", text);
 }

@@ -38,7 +38,7 @@ static int take_window(struct wtl_player *player, struct wtl_played_window **ret
 static int take_mono(struct wtl_player *player, int64_t *ret_mono_ns)
 {
 	if (wtl_player_take(player, WTL_SINGLE_WINDOW_MONO, ret_mono_ns) < 0 ||
-	    !wtl_player_is_mono(*ret_mono_ns) || *ret_mono_ns < player->sampled_ns)
+	    !wtl_store_is_mono(*ret_mono_ns) || *ret_mono_ns < player->sampled_ns)
 		return -EBADMSG;
 	player->io.after_ns = *ret_mono_ns;
 	return 0;
@@ -108,7 +108,7 @@ int wtl_player_begin_window(struct wtl_player *player, struct wtl_played *played
 
 	if (take_window(player, &window) < 0 || take_mono(player, &mono_ns) < 0 ||
 	    wtl_player_take(player, WTL_SINGLE_WINDOW_UTC, &utc_ns) < 0 ||
-	    !wtl_player_is_utc(utc_ns))
+	    !wtl_store_is_utc(utc_ns))
 		return -EBADMSG;
 	player->io.utc_ns = utc_ns;
 	player->utc_offset_ns = utc_ns - mono_ns;

@@ -25,7 +25,10 @@ struct summary {
 	/* The newest window that ended, and whose energies are the sums. */
 	struct wtl_stored_window window;
 	struct wattle_energy *energies;
+	struct wtl_stored_baseline *baselines;
+	size_t n_baselines, baselines_room;
 	bool has_window, has_open, repeats;
+	bool is_odd; /* rows do not fit each other */
 };
 
 /* Whose it is: one who is there, or one of the fixed slots; else -EBADMSG. */
@@ -44,12 +47,15 @@ static int add_account(void *context, const struct wtl_stored_account *account)
 	struct summary *summary = context;
 	struct wtl_share *sum;
 
-	if (account->domain >= summary->n_domains || slot_of(summary->player, account) < 0)
-		return -EBADMSG;
+	summary->is_odd |= account->domain >= summary->n_domains ||
+			   slot_of(summary->player, account) < 0 ||
+			   !wtl_store_is_mono(account->share_ns);
+	if (summary->is_odd)
+		return 0;
 	sum = &summary->sums[account->domain];
-	if (!wtl_player_is_mono(account->share_ns) ||
-	    !wtl_player_is_mono(sum->share_ns + account->share_ns))
-		return -EBADMSG;
+	summary->is_odd |= !wtl_store_is_mono(sum->share_ns + account->share_ns);
+	if (summary->is_odd)
+		return 0;
 	if (wtl_array_reserve(&summary->accounts, &summary->accounts_room, summary->n_accounts + 1,
 			      sizeof(*account)) < 0)
 		return -ENOMEM;
@@ -96,29 +102,51 @@ static int find_repeats(void *context, const struct wtl_stored_window *window)
 	return 0;
 }
 
+static int add_baseline(void *context, const struct wtl_stored_baseline *stored)
+{
+	struct summary *summary = context;
+
+	if (stored->domain >= summary->n_domains)
+		return 0;
+	if (wtl_array_reserve(&summary->baselines, &summary->baselines_room,
+			      summary->n_baselines + 1, sizeof(*stored)) < 0)
+		return -ENOMEM;
+	summary->baselines[summary->n_baselines++] = *stored;
+	return 0;
+}
+
+/* Whatever is wrong with one table, all are read: so that it is known whether they are damaged. */
 static int gather(struct summary *summary)
 {
 	struct wtl_store_reader *reader = summary->player->reader;
-	int rc;
+	int rc[6] = {0};
 
 	summary->sums = calloc(summary->n_domains + 1, sizeof(*summary->sums));
 	summary->energies = calloc(summary->n_domains + 1, sizeof(*summary->energies));
 	if (!summary->sums || !summary->energies)
 		return -ENOMEM;
-	rc = wtl_store_each_account(reader, add_account, summary);
-	if (rc == 0)
-		rc = wtl_store_each_window(reader, take_window, summary);
-	if (rc == 0)
-		rc = wtl_store_each_window(reader, find_repeats, summary);
-	if (rc == 0)
-		rc = wtl_player_keep_domains(summary->player);
-	return rc;
+	rc[0] = wtl_store_each_account(reader, add_account, summary);
+	rc[1] = wtl_store_each_window(reader, take_window, summary);
+	rc[2] = wtl_store_each_window_bare(reader, find_repeats, summary);
+	rc[3] = wtl_store_look_at_energies(reader);
+	rc[4] = wtl_player_keep_domains(summary->player);
+	rc[5] = wtl_store_each_baseline(reader, add_baseline, summary);
+	for (size_t i = 0; i < sizeof(rc) / sizeof(rc[0]); i++) {
+		if (rc[i] == -ENOMEM)
+			return -ENOMEM;
+		summary->is_odd |= rc[i] < 0;
+	}
+	return 0;
 }
 
 static bool adds_up(const struct summary *summary)
 {
-	return summary->n_accounts > 0 && summary->has_window && !summary->has_open &&
-	       !summary->repeats && summary->player->n_domains == summary->n_domains;
+	const struct wtl_player *player = summary->player;
+
+	/* It is of all that was recorded. */
+	return wtl_store_is_whole(player->reader) && !wtl_store_has_dropped(player->reader) &&
+	       !summary->is_odd && summary->n_accounts > 0 && summary->has_window &&
+	       !summary->has_open && !summary->repeats && player->n_domains == summary->n_domains;
 }
 
 /* ---- Restoring it ---- */
@@ -168,15 +196,6 @@ static int restore_consumers(struct wtl_player *player)
 			return -ENOMEM;
 		*consumer = player->who[i]->consumer;
 	}
-	return 0;
-}
-
-static int fix_baseline(void *context, const struct wtl_stored_baseline *stored)
-{
-	struct wtl_player *player = context;
-
-	if (stored->domain < player->n_domains)
-		wtl_consumers_fix_baseline(player->consumers, stored->domain, &stored->baseline);
 	return 0;
 }
 
@@ -244,8 +263,8 @@ static int restore_clocks(struct wtl_player *player, struct wtl_played *second, 
 		if (rc < 0 || (rc == 0 && wanted[i].id != WTL_SINGLE_SECOND_RSS))
 			return rc < 0 ? rc : -EBADMSG;
 	}
-	if (!wtl_player_is_mono(second->t_mono_ns) || !wtl_player_is_utc(second->t_utc_ns) ||
-	    !wtl_player_is_mono(player->io.mono_ns) || !wtl_player_is_mono(player->io.asleep_ns) ||
+	if (!wtl_store_is_mono(second->t_mono_ns) || !wtl_store_is_utc(second->t_utc_ns) ||
+	    !wtl_store_is_mono(player->io.mono_ns) || !wtl_store_is_mono(player->io.asleep_ns) ||
 	    second->self_cpu_ns < 0 || second->self_rss_bytes < 0)
 		return -EBADMSG;
 	player->utc_offset_ns = second->t_utc_ns - second->t_mono_ns;
@@ -286,10 +305,11 @@ static int restore_all(struct summary *summary, struct wtl_played *second, struc
 		rc = restore_gpus(player, err);
 	if (rc == 0)
 		rc = restore_clocks(player, second, err);
-	if (rc == 0)
-		rc = wtl_store_each_baseline(player->reader, fix_baseline, player);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < summary->n_baselines; i++)
+		wtl_consumers_fix_baseline(player->consumers, summary->baselines[i].domain,
+					   &summary->baselines[i].baseline);
 	restore_domains(player);
 	restore_billed(summary);
 	return 0;
@@ -300,19 +320,16 @@ int wtl_player_summary(struct wtl_player *player, struct wtl_played *ret_second,
 {
 	struct summary summary = {.player = player,
 				  .n_domains = wattle_meter_domains(player->meter)};
-	int rc = 0;
+	int rc = gather(&summary);
 
-	/* It is of all that was recorded. */
-	if (wtl_store_is_whole(player->reader) && !wtl_store_has_dropped(player->reader)) {
-		rc = gather(&summary);
-		if (rc == 0 && adds_up(&summary)) {
-			rc = restore_all(&summary, ret_second, err);
-			rc = rc < 0 ? rc : 1;
-		}
+	if (rc == 0 && adds_up(&summary)) {
+		rc = restore_all(&summary, ret_second, err);
+		rc = rc < 0 ? rc : 1;
 	}
 	free(summary.accounts);
 	free(summary.sums);
 	free(summary.energies);
+	free(summary.baselines);
 	if (rc == -ENOMEM)
 		return wtl_err_set(err, rc, "recording", NULL, "out of memory");
 	/* What does not add up can still be played. */

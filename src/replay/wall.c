@@ -21,7 +21,7 @@ static bool is_apart(int64_t a_ns, int64_t b_ns, int64_t by_ns)
 
 static bool is_good(int64_t mono_ns, int64_t utc_ns)
 {
-	return wtl_player_is_mono(mono_ns) && wtl_player_is_utc(utc_ns);
+	return wtl_store_is_mono(mono_ns) && wtl_store_is_utc(utc_ns);
 }
 
 /* A point that is not later than the newest one, or shows the same, is skipped. */
@@ -114,7 +114,7 @@ static int put_sleep(void *context, const struct wtl_stored_gap *gap)
 	if (gap->kind != WTL_GAP_SUSPEND || wall->n == 0 || gap->duration_ns <= 0 ||
 	    !is_good(gap->begin_mono_ns, gap->duration_ns) ||
 	    gap->begin_mono_ns < wall->points[0].mono_ns ||
-	    gap->duration_ns > WTL_PLAYER_MONO_MAX_NS - wall->points[wall->n - 1].slept_ns)
+	    gap->duration_ns > WTL_STORE_MONO_MAX_NS - wall->points[wall->n - 1].slept_ns)
 		return 0;
 	at = find(wall, gap->begin_mono_ns);
 	point = (struct wtl_wall_point){

@@ -26,9 +26,9 @@ void wtl_missing_lost(const char *lost, char text[WTL_REMARK_SIZE])
 	snprintf(text, WTL_REMARK_SIZE, "a part cannot be read: %s", lost);
 }
 
-bool wtl_missing_rows(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE])
+bool wtl_missing_rows(const struct wtl_history *history, char text[WTL_REMARK_SIZE])
 {
-	if (!wtl_store_is_damaged(reader))
+	if (!wtl_history_is_damaged(history))
 		return false;
 	snprintf(text, WTL_REMARK_SIZE,
 		 "some of it cannot be read, and is missing in what is told: wattle report --check "

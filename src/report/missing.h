@@ -15,6 +15,6 @@ bool wtl_missing_dropped(const struct wtl_store_reader *reader, char text[WTL_RE
 /* A stretch that could not be read, by the text of its gap. */
 void wtl_missing_lost(const char *lost, char text[WTL_REMARK_SIZE]);
 /* Something, as far as it was read. Where there was no such stretch, it is rows of tables. false: it is all there. */
-bool wtl_missing_rows(const struct wtl_store_reader *reader, char text[WTL_REMARK_SIZE]);
+bool wtl_missing_rows(const struct wtl_history *history, char text[WTL_REMARK_SIZE]);
 
 #endif

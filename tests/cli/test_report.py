@@ -916,6 +916,60 @@ def test_schema_of_a_stranger(files, work, schema):
         assert result.code == 1 and result.out == "" and "its tables are not those of a recording" in result.complaint()
 
 
+# Values that no recorder writes, with checksums that fit; and some at the bounds, that one could.
+EXTREMES = [
+    ("recording", "first_period", 2 ** 62), ("recording", "end_mono_ns", 2 ** 60 + 1), ("recording", "max_bytes", -1),
+    ("series", "name", "x"), ("series", "id", -1), ("period", "id", 2 ** 40), ("period", "parts", 3), ("period", "end_utc_ns", -2 ** 63),
+    ("domain", "id", 2 ** 53), ("domain", "kind", 99), ("domain", "check_channel", 2 ** 31 - 1), ("miss", "reason", None),
+    ("channel", "update_ns", 2 ** 58), ("channel", "update_ns", 2 ** 50), ("channel", "update_ns", 2 ** 50 + 1), ("channel", "unit_num", 0),
+    ("channel", "unit_num", 2 ** 63 - 1), ("channel", "range", 1), ("channel", "max_uw", -1), ("channel", "domain", ""), ("channel", "id", 4000),
+    ("consumer", "id", -2 ** 63), ("consumer", "cpu_ns", 2 ** 60), ("consumer", "cpu_ns", 2 ** 63 - 1), ("consumer", "rss_bytes", 2 ** 62),
+    ("consumer", "slot", 65536), ("window", "id", 2 ** 31), ("window", "duration_ns", 2 ** 62), ("window", "begin_utc_ns", 2 ** 62),
+    ("energy", "domain", -2 ** 31), ("energy", "energy_uj", 2 ** 63 - 1), ("energy", "energy_uj", b"x"), ("energy", "window", -1),
+    ("account", "share_ns", -2 ** 63), ("account", "full_uj", 2 ** 62), ("baseline", "idle_uw", 2 ** 63 - 1), ("baseline", "seen_ns", 2 ** 62),
+    ("fact", "value", "1e9"),
+]
+
+
+@pytest.fixture(name="taped", scope="module")
+def recorded_tape(files):
+    files.good("record", "-q", "-o", "taped.wattle", "--tape", TAPE)
+    return files.path / "taped.wattle"
+
+
+def put_extreme(path, table, column, value):
+    """Into the row in the middle."""
+    database = sqlite3.connect(path)
+    columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+    keys = [row[1] for row in database.execute(f"PRAGMA table_info({table})") if row[5]]
+    rows = database.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+    row = dict(zip(columns, rows[len(rows) // 2]))
+    where = " AND ".join(f"{key} = ?" for key in keys)
+    own = tuple(row[key] for key in keys)
+    row[column] = value
+    row["crc"] = checksum([row[name] for name in columns if name != "crc"])
+    database.execute(f"UPDATE {table} SET {column} = ?, crc = ? WHERE {where}", (value, row["crc"], *own))
+    database.commit()
+    database.close()
+
+
+@pytest.mark.parametrize("table, column, value", EXTREMES)
+def test_all_commands_agree(files, taped, table, column, value):
+    """What one of them says is damaged, --check finds; and where that finds something, a report says so, too."""
+    shutil.copy(taped, files.path / "extreme.wattle")
+    put_extreme(files.path / "extreme.wattle", table, column, value)
+    check = files.run("report", "--check", "extreme.wattle")
+    assert check.code in (0, 1) and check.err == "" and (check.code == 0) == (check.out == "extreme.wattle: nothing is damaged or missing\n")
+    said = {}
+    for args in (("report",), ("report", "--replay"), ("export",), ("plot", "-o", "extreme.svg"), ("top", "--once", "--replay")):
+        result = files.run(*args, "extreme.wattle")
+        assert result.code in (0, 1), result
+        assert result.code == 0 or result.complaint()
+        said[args] = result.code == 1 or "cannot be read" in result.err + result.out
+    assert not any(said.values()) or check.code == 1, said
+    assert said["report",] == (check.code == 1), (said, check.out)
+
+
 def test_truncated(files, work):
     """Every length is a clear line, or a report of what is there."""
     whole = (files.path / work[0]).read_bytes()

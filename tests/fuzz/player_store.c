@@ -206,6 +206,12 @@ int wtl_store_each_window_bare(struct wtl_store_reader *reader,
 	return wtl_store_each_window(reader, row, context);
 }
 
+int wtl_store_look_at_energies(struct wtl_store_reader *reader)
+{
+	(void)reader;
+	return 0;
+}
+
 int wtl_store_each_account(struct wtl_store_reader *reader,
 			   int (*row)(void *, const struct wtl_stored_account *), void *context)
 {

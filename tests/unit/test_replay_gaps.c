@@ -144,7 +144,7 @@ static void test_whole(void **state)
 	store_bench_end(bench);
 	history.reader = store_bench_open(bench);
 	assert_false(wtl_missing_dropped(history.reader, text));
-	assert_false(wtl_missing_rows(history.reader, text));
+	assert_false(wtl_missing_rows(&history, text));
 	wtl_store_close(history.reader);
 }
 

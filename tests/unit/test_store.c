@@ -719,7 +719,7 @@ static int see_baseline(void *context, const struct wtl_stored_baseline *row)
 
 static void test_account_and_baseline(void **state)
 {
-	const struct wtl_stored_account unseen = {0, 0, 2, UINT64_MAX, INT64_MAX};
+	const struct wtl_stored_account unseen = {0, 0, 2, UINT64_MAX, INT64_C(1) << 60};
 	const struct wtl_stored_baseline baseline = {
 		.domain = 1,
 		.baseline = {.is_known = true,

@@ -174,7 +174,7 @@ static void add_notes(const struct wtl_plot_replay *replay)
 		wtl_plot_note(replay->sheet, text);
 	if (replay->has_lost)
 		wtl_missing_lost(replay->lost.text, text);
-	if (replay->has_lost || wtl_missing_rows(replay->history->reader, text))
+	if (replay->has_lost || wtl_missing_rows(replay->history, text))
 		wtl_plot_note(replay->sheet, text);
 }
 

@@ -92,7 +92,7 @@ static bool has_log(const char *path)
 	       stat(log, &status) == 0 && status.st_size > 0;
 }
 
-/* What is there is good: is it all? 1: it is not, and that was said; or negative. */
+/* Is it all that was recorded? 1: it is not, and that was said; or negative. */
 static int check_end(char *path, struct wtl_err *err)
 {
 	char dropped[WTL_REMARK_SIZE];
@@ -107,7 +107,9 @@ static int check_end(char *path, struct wtl_err *err)
 	if (wtl_missing_dropped(reader, dropped))
 		put_line(path, dropped);
 	n = wtl_store_periods(reader);
-	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader)) {
+	/* Where tables are damaged, that it was ended may be what is missing. */
+	if (wtl_store_is_whole(reader) || wtl_store_is_live(reader) ||
+	    wtl_store_is_damaged(reader)) {
 		wtl_store_close(reader);
 		return 0;
 	}
@@ -131,10 +133,10 @@ static int check_end(char *path, struct wtl_err *err)
 static int check_one(struct wtl_app *app, char *path)
 {
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_store_check(path, put_line, path, &err);
+	int rc = wtl_history_check(path, put_line, path, &err);
+	int end = rc < 0 ? 0 : check_end(path, &err);
 
-	if (rc == 0)
-		rc = check_end(path, &err);
+	rc = end ? end : rc;
 	if (rc < 0)
 		wtl_complain_err(app, &err);
 	else if (rc == 0)

@@ -174,7 +174,7 @@ void wtl_top_replay_find_missing(struct wtl_top_replay *replay)
 	struct wtl_top_remark *missing = &replay->missing;
 
 	if (!replay->is_damaged && !replay->lost.text[0] &&
-	    wtl_missing_rows(replay->history->reader, missing->text)) {
+	    wtl_missing_rows(replay->history, missing->text)) {
 		replay->is_damaged = true;
 		missing->from_ns = missing->to_ns = replay->reached_ns;
 	} else if (!missing->text[0]) {
