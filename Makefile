@@ -139,18 +139,13 @@ test-python: test-gcc wheel
 	build-python/bin/python $(PYTEST) -n 4 -m 'not alone' tests/python
 	build-python/bin/python $(PYTEST) -m alone tests/python
 
+# Each target FUZZ_SECONDS, or all together FUZZ_MINUTES; FUZZ names those that are to run.
 fuzz:
 	@tools/install-deps.sh fuzz
 	$(call configure,build-fuzz,clang-14,-Dfuzz=true -Db_sanitize=address$(comma)undefined -Db_lundef=false -Dtests=disabled)
 	meson compile -C build-fuzz
-	@set -e; for target in build-fuzz/tests/fuzz/fuzz_*; do \
-		[ -x "$$target" ] && [ -f "$$target" ] || continue; \
-		name=$${target##*/fuzz_}; \
-		printf '\n=== fuzz: %s, %s s ===\n' "$$name" '$(FUZZ_SECONDS)'; \
-		mkdir -p "build-fuzz/corpus/$$name"; \
-		"$$target" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -artifact_prefix=build-fuzz/ \
-			"build-fuzz/corpus/$$name" "tests/fuzz/corpus/$$name"; \
-	done
+	$(PYTHON) -B tools/fuzz.py build-fuzz $(if $(FUZZ_MINUTES),--minutes $(FUZZ_MINUTES),--seconds $(FUZZ_SECONDS)) \
+		$(if $(FUZZ),--targets $(FUZZ))
 
 bench: deps all
 	@set -e; for script in $(filter-out bench/bench_peers.py,$(wildcard bench/bench_*.py)); do \
