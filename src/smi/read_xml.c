@@ -128,12 +128,17 @@ static void take_text(void *data, const char *text, int len)
 	reader->value_cut |= n < (size_t)len;
 }
 
+/* Most are told apart by their first letter. */
+static bool is_path(const char *element, const char *path)
+{
+	return element && element[0] == path[0] && strcmp(element, path) == 0;
+}
+
 static void take_value(const struct wtl_smi_target *target, const struct wtl_smi_field *field,
 		       const char *path, const char *value, size_t len)
 {
 	for (; !wtl_smi_is_end(field); field++)
-		if ((field->element && strcmp(field->element, path) == 0) ||
-		    (field->older && strcmp(field->older, path) == 0)) {
+		if (is_path(field->element, path) || is_path(field->older, path)) {
 			wtl_smi_read_value(target, field, value, len, true);
 			return;
 		}
@@ -222,7 +227,7 @@ static void end_element(void *data, const char *name)
 		take_root_value(reader, reader->path + sizeof(root) - 1, value, len);
 	reader->path[strlen(reader->path) - strlen(name) - 1] = '\0';
 	reader->value_len = 0;
-	reader->value_cut = false;
+	reader->value_cut = true; /* what has an element in it has no value, only white space */
 }
 
 /* nvidia-smi declares no entities; they are a way to blow up a document. */

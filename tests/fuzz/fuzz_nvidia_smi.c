@@ -12,13 +12,18 @@
 
 /*
  * The readers of nvidia-smi's CSV and XML. The first byte chooses: 'x' XML, 'f' CSV whose first line is
- * the list of fields, anything else CSV with a header. What is read is written again by every writer,
- * and that XML has to be readable.
+ * the list of fields, anything else CSV with a header. What is read is written again by a writer, which one
+ * the size of the input says (of the first records), and that XML has to be readable.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { OUTPUT_MAX = 1 << 24 };
+enum { OUTPUT_MAX = 1 << 24, WRITTEN_MAX = 2 };
+
+struct heard {
+	size_t size; /* of the input */
+	size_t n;
+};
 
 static void check(int good)
 {
@@ -66,6 +71,16 @@ static int count(void *context, const struct wtl_smi_record *record)
 	return 0;
 }
 
+static void write_xml(struct wtl_buf *buf, const struct wtl_look *look)
+{
+	size_t n = 0;
+
+	wtl_smi_xml(buf, look);
+	if (!buf->error &&
+	    wtl_smi_read_xml(wtl_buf_str(buf), buf->len, count, &n, NULL, NULL) != -EOPNOTSUPP)
+		check(n == 1);
+}
+
 static int hear(void *context, const struct wtl_smi_record *record)
 {
 	static const struct wtl_smi_mon mons[] = {{.select = "pucvmet"},
@@ -77,20 +92,25 @@ static int hear(void *context, const struct wtl_smi_record *record)
 				      .driver = record->gpu->driver,
 				      .cuda = record->cuda,
 				      .trouble = ""};
+	struct heard *heard = context;
 	struct wtl_buf buf;
-	size_t n = 0;
 
-	(void)context;
 	check_gpu(record->gpu);
+	if (heard->n++ >= WRITTEN_MAX)
+		return 0;
 	wtl_buf_init(&buf, OUTPUT_MAX);
-	wtl_smi_xml(&buf, &look);
-	if (!buf.error &&
-	    wtl_smi_read_xml(wtl_buf_str(&buf), buf.len, count, &n, NULL, NULL) != -EOPNOTSUPP)
-		check(n == 1);
-	wtl_smi_list(&buf, &look);
-	wtl_look_lines(&buf, &look, &plain);
-	for (size_t i = 0; i < 2; i++)
-		wtl_smi_mon_rows(&buf, &mons[i], &look);
+	switch (heard->size % 8) {
+	case 0:
+		write_xml(&buf, &look);
+		break;
+	case 1:
+	case 2:
+		wtl_smi_list(&buf, &look);
+		wtl_look_lines(&buf, &look, &plain);
+		break;
+	default:
+		wtl_smi_mon_rows(&buf, &mons[heard->size % 2], &look);
+	}
 	if (!buf.error)
 		check_printable(&buf);
 	wtl_buf_done(&buf);
@@ -100,6 +120,7 @@ static int hear(void *context, const struct wtl_smi_record *record)
 static void read_fields(const char *text, size_t size)
 {
 	const char *newline = memchr(text, '\n', size);
+	struct heard heard = {.size = size};
 	struct wtl_smi_leftover leftover;
 	char *fields;
 
@@ -107,7 +128,7 @@ static void read_fields(const char *text, size_t size)
 		return;
 	fields = strndup(text, (size_t)(newline - text));
 	check(fields != NULL);
-	wtl_smi_read_csv(newline + 1, size - (size_t)(newline + 1 - text), fields, hear, NULL,
+	wtl_smi_read_csv(newline + 1, size - (size_t)(newline + 1 - text), fields, hear, &heard,
 			 &leftover, NULL);
 	free(fields);
 }
@@ -115,6 +136,7 @@ static void read_fields(const char *text, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *text = (const char *)data + 1;
+	struct heard heard = {.size = size};
 	struct wtl_smi_leftover leftover;
 	struct wtl_err err = {.code = 0};
 	int rc = 0;
@@ -122,11 +144,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size == 0)
 		return 0;
 	if (data[0] == 'x')
-		rc = wtl_smi_read_xml(text, size - 1, hear, NULL, &leftover, &err);
+		rc = wtl_smi_read_xml(text, size - 1, hear, &heard, &leftover, &err);
 	else if (data[0] == 'f')
 		read_fields(text, size - 1);
 	else
-		rc = wtl_smi_read_csv(text, size - 1, NULL, hear, NULL, &leftover, &err);
+		rc = wtl_smi_read_csv(text, size - 1, NULL, hear, &heard, &leftover, &err);
 	check(rc <= 0 && (rc == 0) == (err.code == 0));
 	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * What NVML answers: every call into the library takes its return code, and what it writes, from the
  * input, as a library of another version or a broken driver would. Nothing is assumed of the answers
- * but their sizes. An input of an odd number of bytes is for who looks at the GPUs, else for who measures.
+ * but their sizes. Where the input ends nothing is supported any more, and nobody asks again. An input of an
+ * odd number of bytes is for who looks at the GPUs, else for who measures.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -15,13 +16,14 @@
 #include "base/io.h"
 #include "energy/catalog.h"
 #include "energy/reading.h"
+#include "gpu/abi.h"
 #include "memio.h"
 #include "sensors/gpu_info.h"
 #include "sensors/source.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { READS = 8 };
+enum { READS = 8, GPUS_MAX = 3 };
 
 struct machine {
 	struct memio memio; /* first: its io is the machine's */
@@ -63,10 +65,25 @@ static bool lib_has(struct wtl_io *io, int lib, size_t function)
 	return next_byte((struct machine *)io) % 16 != 15;
 }
 
+/* Runs of one byte: an input need not be as long as all structures. */
+static void fill(struct machine *machine, uint8_t *to, size_t size)
+{
+	while (size > 0 && machine->size > 0) {
+		size_t run = 1 + next_byte(machine) % 64;
+
+		run = run < size ? run : size;
+		memset(to, (int)next_byte(machine), run);
+		to += run;
+		size -= run;
+	}
+	memset(to, 0, size);
+}
+
 static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_arg args[],
 		    int *ret_answer)
 {
 	struct machine *machine = (struct machine *)io;
+	bool is_over = machine->size == 0;
 	unsigned byte = next_byte(machine);
 
 	(void)lib;
@@ -74,18 +91,14 @@ static int lib_call(struct wtl_io *io, int lib, size_t function, struct wtl_lib_
 		return -ENOSYS;
 	/* Half of all calls succeed. */
 	*ret_answer = byte < 128 ? 0 : (int)(byte - 128);
-	for (unsigned i = 0; i < machine->functions[function].n_args; i++) {
-		uint8_t *to = args[i].memory;
-
-		/* Runs of one byte: an input need not be as long as all structures. */
-		for (size_t k = 0; to && k < args[i].size;) {
-			size_t run = 1 + next_byte(machine) % 64;
-			unsigned value = next_byte(machine);
-
-			for (; run > 0 && k < args[i].size; run--)
-				to[k++] = (uint8_t)value;
-		}
-	}
+	if (is_over)
+		*ret_answer = WTL_NVML_NOT_SUPPORTED;
+	for (unsigned i = 0; !is_over && i < machine->functions[function].n_args; i++)
+		if (args[i].memory)
+			fill(machine, args[i].memory, args[i].size);
+	/* Hundreds of GPUs, as almost any number means, would take hundreds of times as long, and be alike. */
+	if (function == WTL_NVML_COUNT)
+		*(uint32_t *)args[0].memory %= GPUS_MAX + 1;
 	return 0;
 }
 
@@ -123,7 +136,7 @@ static void read_all(struct machine *machine, void *state, size_t n)
 	struct wtl_reading *readings = calloc(n + 1, sizeof(*readings));
 
 	check(readings != NULL);
-	for (int i = 0; i < READS; i++) {
+	for (int i = 0; i < READS && (i < 2 || machine->size > 0); i++) {
 		machine->memio.now_ns += 700 * WTL_NS_PER_MS;
 		wtl_source_nvml.read(state, readings);
 		for (size_t k = 0; k < n; k++)
@@ -174,7 +187,7 @@ static void fuzz_reader(struct machine *machine, const struct wtl_env *env,
 	size_t n;
 
 	check(wtl_gpu_reader_new(env, options, &reader, NULL) == 0);
-	for (int i = 0; i < READS; i++) {
+	for (int i = 0; i < READS && (i < 2 || machine->size > 0); i++) {
 		machine->memio.now_ns += 700 * WTL_NS_PER_MS;
 		/* The details first: they come late in the input otherwise. */
 		wtl_gpu_reader_read(reader, i % 2 ? what : WTL_GPU_READ_DETAILS);
