@@ -90,6 +90,12 @@ bool wtl_store_is_whole(const struct wtl_store_reader *reader)
 	return stand.is_whole;
 }
 
+bool wtl_store_is_live(const struct wtl_store_reader *reader)
+{
+	(void)reader;
+	return false;
+}
+
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
 {
 	(void)reader;

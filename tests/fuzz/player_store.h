@@ -18,7 +18,8 @@ enum {
 	STAND_SERIES = 96,
 	STAND_CHANNELS = 6,
 	STAND_ROWS = 12,
-	STAND_FACTS = 16,
+	STAND_FACTS = 48,
+	STAND_VALUE_SIZE = 512,
 };
 
 struct stand_run {
@@ -41,7 +42,7 @@ struct stand_store {
 	bool is_whole;
 
 	struct stand_fact {
-		char key[WTL_STORE_NAME_SIZE], value[128];
+		char key[WTL_STORE_NAME_SIZE], value[STAND_VALUE_SIZE];
 	} facts[STAND_FACTS];
 	size_t n_facts;
 	struct wtl_channel channels[STAND_CHANNELS];
