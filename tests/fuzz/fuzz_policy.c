@@ -28,7 +28,7 @@ static void parse_policy(const char *text)
 	if (rc != 0)
 		return;
 	check(policy.player.n_given <= WTL_POLICY_DOMAINS && policy.idle);
-	check(policy.weight < WTL_WEIGHTS);
+	check(policy.player.weight < WTL_WEIGHTS);
 	for (size_t i = 0; i < policy.player.n_given; i++) {
 		check(policy.player.given[i].domain[0] != '\0');
 		check(policy.player.given[i].idle_uw <= UINT64_C(1000000) * 1000000);
