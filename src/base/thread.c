@@ -28,6 +28,8 @@ int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument
 		return -error;
 	take_large_stack(&attributes);
 	sigfillset(&all);
+	/* That is of what the thread does itself: where it is blocked, the kernel asks no handler. */
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	error = pthread_create(ret_thread, &attributes, run, argument);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

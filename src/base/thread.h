@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A thread that leaves the program's signals to others. 0 or a negative errno. */
+/* A thread that leaves the program's signals to others, all but SIGBUS. 0 or a negative errno. */
 int wtl_thread_start(pthread_t *ret_thread, void *(*run)(void *), void *argument);
 /* Runs it in a thread, whose stack is large whatever ulimit -s says, and waits; where there can be none, here. What it
  * returned. */

@@ -13,6 +13,7 @@
 #include "cli/complain.h"
 #include "cli/guess.h"
 #include "cli/help.h"
+#include "cli/mapped.h"
 #include "cli/options.h"
 #include "cli/rights.h"
 #include "wattle.h"
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 	 * wattle without a word. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	wtl_mapped_watch();
 	choose_command(&app, word);
 	if (!word) {
 		wtl_help_overview(commands);

@@ -135,6 +135,10 @@ struct wtl_store_options {
 	int64_t period_ns;	    /* 0: a minute */
 	uint32_t values_per_commit; /* room for so many values a series between two commits */
 	struct wtl_io *io;	    /* asked before every write to the disk whether it is to fail */
+	/* SQLite has FILE-shm in memory: where another process truncates that, touching it is a SIGBUS. This calls
+	 * work(context), in any thread, and returns 0; or negative where such a signal ended that in its middle. NULL:
+	 * the recording stops where the file is seen to be shorter, and a signal before that is the program's. */
+	int (*guard)(void (*work)(void *context), void *context);
 };
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,9 +90,12 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 {
 	char temp[PATH_MAX];
 	int fd = wtl_outfile_temp(file->path, 0666, temp, sizeof(temp)), rc;
+	struct stat st = {.st_ino = 0};
 
 	if (fd < 0)
 		return complain_new(file, fd, err);
+	fstat(fd, &st);
+	file->inodes[0] = st.st_ino;
 	close(fd);
 	rc = connect(file, temp);
 	if (rc == SQLITE_OK)
@@ -111,31 +115,66 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 	return rc;
 }
 
-/* ---- Opening ---- */
+/* ---- The files beside it ---- */
 
-/* SQLite would take files of those names for its own, and remove them: of a recording that was killed, or of
- * somebody who calls his files like that. */
-static int check_beside(struct wtl_file *file, struct wtl_err *err)
+/* SQLite takes what has these names for its own, whoever it is of: it would write into a file that somebody else holds
+ * open, or die of one that is truncated. So all of them are made here, and none is there already. */
+static int make_beside(struct wtl_file *file, size_t i, mode_t mode, struct wtl_err *err)
 {
-	const char *path = wtl_database_path_shown(file->path);
+	const char *name = file->names[i];
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), rc = 0;
+	struct stat st;
 
-	for (size_t i = 1; i < WTL_FILE_ENDS; i++) {
-		char *beside;
-		struct stat st;
-		bool has;
-
-		if (asprintf(&beside, "%s%s", path, wtl_file_ends[i]) < 0)
-			return wtl_err_set(err, ENOMEM, "record", path, "out of memory");
-		has = lstat(beside, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0);
-		free(beside);
-		if (has)
-			return wtl_err_set(err, EEXIST, "record", path,
-					   "there is a file %s%s already, and SQLite would take it "
-					   "for its own; a recording never replaces one",
-					   path, wtl_file_ends[i]);
-	}
-	return 0;
+	if (fd < 0 && errno == EEXIST)
+		return wtl_err_set(err, EEXIST, "record", wtl_database_path_shown(file->path),
+				   "there is a file %s already, and SQLite would take it for its "
+				   "own: remove it, or record to another name",
+				   wtl_database_path_shown(name));
+	if (fd < 0)
+		return complain_new(file, -errno, err);
+	if (fchmod(fd, mode) < 0 || fstat(fd, &st) < 0)
+		rc = complain_new(file, -errno, err);
+	close(fd);
+	if (rc < 0)
+		unlink(name);
+	else
+		file->inodes[i] = st.st_ino;
+	return rc;
 }
+
+static void remove_first(const char *path, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *one;
+
+		if (asprintf(&one, "%s%s", path, wtl_file_ends[i]) < 0)
+			continue;
+		unlink(one);
+		free(one);
+	}
+}
+
+/* With the rights of the file itself. */
+static int make_all_beside(struct wtl_file *file, struct wtl_err *err)
+{
+	struct stat st;
+	size_t i;
+	int rc = stat(file->path, &st) < 0 ? complain_new(file, -errno, err) : 0;
+
+	for (i = 1; rc == 0 && i < WTL_FILE_ENDS; i++) {
+		if (asprintf(&file->names[i], "%s%s", file->path, wtl_file_ends[i]) < 0) {
+			file->names[i] = NULL;
+			rc = complain_new(file, -ENOMEM, err);
+		} else {
+			rc = make_beside(file, i, st.st_mode & 0777, err);
+		}
+	}
+	if (rc < 0)
+		remove_first(file->path, i - 1);
+	return rc;
+}
+
+/* ---- Opening ---- */
 
 /* From here on, readers and the writer do not wait for each other. */
 static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
@@ -153,25 +192,75 @@ static int enter_wal(struct wtl_file *file, uint64_t wal_bytes)
 	return wtl_file_run(file, sql);
 }
 
-static int open_new(struct wtl_file *file, const struct wtl_row_recording *recording,
-		    const struct wtl_store_options *options, struct wtl_err *err)
+/* Where others may rename files, SQLite may have opened another one than was made: then nothing is in ours. */
+static bool is_ours(struct wtl_file *file)
 {
+	struct stat st;
+	int has_moved = 0;
+
+	if (stat(file->path, &st) < 0 || st.st_ino != file->inodes[0] ||
+	    sqlite3_file_control(file->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved) ||
+	    has_moved || fstat(file->lock, &st) < 0 || st.st_ino != file->inodes[WTL_FILE_WAL] ||
+	    st.st_size == 0 || stat(file->names[WTL_FILE_SHM], &st) < 0)
+		return false;
+	file->shm_bytes = st.st_size;
+	return st.st_ino == file->inodes[WTL_FILE_SHM] && st.st_size > 0;
+}
+
+struct opening {
+	struct wtl_file *file;
+	const struct wtl_row_recording *recording;
+	const struct wtl_store_options *options;
+};
+
+static int open_new(void *context)
+{
+	const struct opening *opening = context;
+	const struct wtl_store_options *options = opening->options;
+	struct wtl_file *file = opening->file;
 	int rc = connect(file, file->path);
 
 	if (rc == SQLITE_OK)
 		rc = enter_wal(file, wtl_ring_wal_bytes(options));
 	if (rc == SQLITE_OK && options->max_bytes > 0)
 		rc = wtl_file_limit(file, options->max_bytes / WTL_PAGE_BYTES);
-	/* Once more: there is nothing to lock before something is in the WAL. */
+	/* Once more: something is to be in the WAL. */
 	if (rc == SQLITE_OK)
-		rc = wtl_file_put(file, &wtl_table_recording, recording);
-	if (rc)
-		return complain_new(file, rc, err);
+		rc = wtl_file_put(file, &wtl_table_recording, opening->recording);
+	return rc;
+}
+
+static int hold(struct wtl_file *file, struct wtl_err *err)
+{
+	const char *path = wtl_database_path_shown(file->path);
+
 	file->lock = wtl_database_lock(file->path);
 	if (file->lock < 0)
-		return wtl_err_set(err, file->lock, "record", file->path,
-				   "the file cannot be locked: %s", wtl_err_text(file->lock));
+		return wtl_err_set(err, file->lock, "record", path, "the file cannot be locked: %s",
+				   wtl_err_text(file->lock));
+	if (!is_ours(file))
+		return wtl_err_set(err, EEXIST, "record", path,
+				   "no recording can be made there: another program has put other "
+				   "files in its place");
+	unlink(file->names[WTL_FILE_JOURNAL]);
 	return 0;
+}
+
+static int begin(struct wtl_file *file, const struct wtl_store_options *options,
+		 const struct wtl_row_recording *recording, struct wtl_err *err)
+{
+	struct opening opening = {file, recording, options};
+	int rc = make_all_beside(file, err);
+
+	if (rc < 0)
+		return rc;
+	rc = wtl_file_guarded(file, open_new, &opening);
+	rc = rc ? complain_new(file, rc, err) : hold(file, err);
+	if (rc < 0) {
+		wtl_file_disconnect(file, false);
+		wtl_store_remove(file->path);
+	}
+	return rc;
 }
 
 static int create(struct wtl_file *file, const struct wtl_store_options *options,
@@ -184,29 +273,13 @@ static int create(struct wtl_file *file, const struct wtl_store_options *options
 		return complain_new(file, rc, err);
 	if (lstat(file->path, &st) == 0)
 		return complain_exists(file, err);
-	rc = check_beside(file, err);
-	if (rc == 0)
-		rc = prepare(file, recording, err);
-	if (rc < 0)
-		return rc;
-	rc = open_new(file, recording, options, err);
-	if (rc < 0) {
-		wtl_file_disconnect(file, false);
-		wtl_store_remove(file->path);
-	}
-	return rc;
+	rc = prepare(file, recording, err);
+	return rc < 0 ? rc : begin(file, options, recording, err);
 }
 
 void wtl_store_remove(const char *path)
 {
-	for (size_t i = 0; i < WTL_FILE_ENDS; i++) {
-		char *one;
-
-		if (asprintf(&one, "%s%s", path, wtl_file_ends[i]) < 0)
-			continue;
-		unlink(one);
-		free(one);
-	}
+	remove_first(path, WTL_FILE_ENDS);
 }
 
 int wtl_file_create(struct wtl_file *file, const char *path,
@@ -215,7 +288,7 @@ int wtl_file_create(struct wtl_file *file, const char *path,
 {
 	int rc;
 
-	*file = (struct wtl_file){.lock = -1, .io = options->io};
+	*file = (struct wtl_file){.lock = -1, .io = options->io, .guard = options->guard};
 	wtl_crc_init(&file->crc);
 	file->path = wtl_database_path(path);
 	if (!file->path)

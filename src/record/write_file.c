@@ -15,8 +15,64 @@ enum { BUSY_MS = 10000, SHORT_BUSY_MS = 500, SQL_MAX = 65536 };
 
 #define PAGES_MAX 1073741823 /* of a database, in every version of SQLite */
 
-/* A recording's file, and those that SQLite makes of its name. */
 const char *const wtl_file_ends[WTL_FILE_ENDS] = {"", "-wal", "-shm", "-journal"};
+
+/* ---- FILE-shm ---- */
+
+/* In the middle of something, so all of it is left as it is, but for its locks: POSIX gives those of a process back
+ * when it closes any descriptor of the file. */
+static void abandon(struct wtl_file *file)
+{
+	int fd = open(file->names[WTL_FILE_SHM], O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd >= 0)
+		close(fd);
+	memset(file->inserts, 0, sizeof(file->inserts));
+	file->begin = file->commit = NULL;
+	file->db = NULL;
+	file->fault = -EIO;
+}
+
+struct job {
+	int (*work)(void *);
+	void *context;
+	int rc;
+};
+
+static void do_job(void *context)
+{
+	struct job *job = context;
+
+	job->rc = job->work(job->context);
+}
+
+int wtl_file_guarded(struct wtl_file *file, int (*work)(void *), void *context)
+{
+	struct job job = {work, context, SQLITE_OK};
+
+	if (!file->guard) {
+		do_job(&job);
+	} else if (file->guard(do_job, &job) < 0) {
+		abandon(file);
+		job.rc = WTL_FILE_SHM_CUT;
+	}
+	return job.rc;
+}
+
+/* Where it was removed, or another one has its name, SQLite still has the one that it began with. */
+static int check_shm(struct wtl_file *file)
+{
+	struct stat st;
+
+	if (stat(file->names[WTL_FILE_SHM], &st) < 0 || st.st_ino != file->inodes[WTL_FILE_SHM])
+		return SQLITE_OK;
+	if (st.st_size < file->shm_bytes) {
+		file->fault = -EIO;
+		return WTL_FILE_SHM_CUT;
+	}
+	file->shm_bytes = st.st_size;
+	return SQLITE_OK;
+}
 
 /* ---- Statements ---- */
 
@@ -101,7 +157,9 @@ static int run_kept(struct wtl_file *file, sqlite3_stmt **stmt, const char *sql)
 
 int wtl_file_begin(struct wtl_file *file)
 {
-	return run_kept(file, &file->begin, "BEGIN IMMEDIATE");
+	int rc = check_shm(file);
+
+	return rc ? rc : run_kept(file, &file->begin, "BEGIN IMMEDIATE");
 }
 
 static int may_write(struct wtl_file *file)
@@ -182,6 +240,12 @@ int wtl_file_complain(struct wtl_file *file, int code, struct wtl_err *err)
 			"the recording stopped: %s-wal was removed, without which nobody "
 			"can find what comes; what was recorded is in the file",
 			path);
+	if (code == WTL_FILE_SHM_CUT)
+		return wtl_err_set(
+			err, EIO, "record", path,
+			"the recording stopped: another program has truncated %s-shm, or its "
+			"disk failed; what was recorded is in the file and its -wal",
+			path);
 	if (code == SQLITE_BUSY_SNAPSHOT)
 		return wtl_err_set(err, rc, "record", path,
 				   "the recording stopped: another program has been reading the "
@@ -252,6 +316,8 @@ int wtl_file_empty_wal(struct wtl_file *file, int busy_ms)
 {
 	int rc = may_write(file);
 
+	if (rc == SQLITE_OK)
+		rc = check_shm(file);
 	if (rc)
 		return rc;
 	sqlite3_busy_timeout(file->db, busy_ms);
@@ -267,6 +333,8 @@ static int tidy(struct wtl_file *file)
 {
 	int rc = may_write(file), emptied;
 
+	if (rc == SQLITE_OK)
+		rc = check_shm(file);
 	if (rc)
 		return wtl_file_errno(file, rc);
 	sqlite3_busy_timeout(file->db, SHORT_BUSY_MS);
@@ -274,8 +342,18 @@ static int tidy(struct wtl_file *file)
 	/* Then at least nothing is in the WAL alone. */
 	emptied = sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 	emptied = emptied ? wtl_file_errno(file, emptied) : 0;
-	rc = wtl_file_set_journal(file, "delete");
+	/* A journal in a file could be somebody else's. */
+	rc = wtl_file_set_journal(file, "memory");
 	return rc && !emptied ? wtl_file_errno(file, rc) : emptied;
+}
+
+static int tidy_and_disconnect(void *context)
+{
+	struct wtl_file *file = context;
+	int why = tidy(file);
+
+	wtl_file_disconnect(file, !file->fault);
+	return why;
 }
 
 /* What of SQLite's stays beside the file, "" for nothing; how much is in it, and why. Where nobody uses it (why is 0),
@@ -302,14 +380,15 @@ static const char *find_beside(const char *path, struct stat *ret_stat, int *why
 
 int wtl_file_end(struct wtl_file *file, struct wtl_err *err)
 {
-	int why = tidy(file);
+	int why = wtl_file_guarded(file, tidy_and_disconnect, file);
 	struct stat st = {.st_size = 0};
 	char *path = file->path;
 	const char *beside, *shown = wtl_database_path_shown(path);
 	bool is_wal;
 
+	why = why == WTL_FILE_SHM_CUT ? -EIO : why;
 	file->path = NULL;
-	wtl_file_close(file, !file->fault);
+	wtl_file_close(file, false);
 	beside = find_beside(path, &st, &why);
 	is_wal = strcmp(beside, "-wal") == 0;
 	if (beside[0])
@@ -337,11 +416,25 @@ void wtl_file_disconnect(struct wtl_file *file, bool is_intact)
 	file->db = NULL;
 }
 
+static int disconnect_intact(void *file)
+{
+	wtl_file_disconnect(file, true);
+	return SQLITE_OK;
+}
+
+static int disconnect(void *file)
+{
+	wtl_file_disconnect(file, false);
+	return SQLITE_OK;
+}
+
 void wtl_file_close(struct wtl_file *file, bool is_intact)
 {
-	wtl_file_disconnect(file, is_intact);
+	wtl_file_guarded(file, is_intact ? disconnect_intact : disconnect, file);
 	if (file->lock >= 0)
 		close(file->lock);
 	free(file->path);
+	for (size_t i = 0; i < WTL_FILE_ENDS; i++)
+		free(file->names[i]);
 	*file = (struct wtl_file){.lock = -1};
 }

@@ -134,8 +134,11 @@ static int put_stretch(struct wtl_store_writer *writer, void *context)
 	return rc;
 }
 
-static int write_stretch(struct wtl_store_writer *writer, struct wtl_stretch *stretch)
+/* The one that is full. */
+static int write_stretch(void *context)
 {
+	struct wtl_store_writer *writer = context;
+	struct wtl_stretch *stretch = writer->full;
 	int rc;
 
 	wtl_buf_clear(&writer->part);
@@ -173,7 +176,7 @@ static void do_stretch(struct wtl_store_writer *writer)
 
 	pthread_mutex_unlock(&writer->lock);
 	if (!writer->error)
-		rc = write_stretch(writer, stretch);
+		rc = wtl_file_guarded(&writer->file, write_stretch, writer);
 	wtl_stretch_clear(stretch, wtl_writer_room(writer));
 	pthread_mutex_lock(&writer->lock);
 	writer->full = NULL;
@@ -186,12 +189,17 @@ static void do_stretch(struct wtl_store_writer *writer)
 		ends_period ? 0 : writer->period_bytes + writer->part.len + rows_bytes;
 }
 
+static int merge(void *writer)
+{
+	return wtl_merge_step(writer);
+}
+
 static void do_merge(struct wtl_store_writer *writer)
 {
 	int rc;
 
 	pthread_mutex_unlock(&writer->lock);
-	rc = wtl_merge_step(writer);
+	rc = wtl_file_guarded(&writer->file, merge, writer);
 	pthread_mutex_lock(&writer->lock);
 	writer->has_merge = writer->merge.is_active;
 	if (rc)
@@ -215,8 +223,9 @@ static int put_recording(struct wtl_store_writer *writer, void *context)
 }
 
 /* All is written: what is left of the present period, and that it is whole. */
-static int finish(struct wtl_store_writer *writer)
+static int finish(void *context)
 {
+	struct wtl_store_writer *writer = context;
 	struct wtl_row_recording *recording = &writer->recording;
 	int rc = wtl_merge_begin(writer);
 
@@ -248,7 +257,7 @@ void *wtl_writer_run(void *context)
 			pthread_cond_wait(&writer->changed, &writer->lock);
 		pthread_cond_broadcast(&writer->changed);
 	}
-	rc = writer->error ? SQLITE_OK : finish(writer);
+	rc = writer->error ? SQLITE_OK : wtl_file_guarded(&writer->file, finish, writer);
 	if (rc)
 		stop(writer, rc);
 	pthread_mutex_unlock(&writer->lock);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <sqlite3.h>
 
@@ -23,8 +24,11 @@
 
 enum {
 	WTL_STATEMENTS_MAX = 16,
-	WTL_FILE_ENDS = 4,
 };
+
+/* What the names of a recording's files end in: "" for itself, then of those that SQLite has beside it. */
+enum { WTL_FILE_WAL = 1, WTL_FILE_SHM, WTL_FILE_JOURNAL, WTL_FILE_ENDS };
+extern const char *const wtl_file_ends[WTL_FILE_ENDS];
 
 /* ---- A stretch: what was put between two commits ---- */
 
@@ -49,9 +53,14 @@ struct wtl_stretch {
 
 struct wtl_file {
 	char *path;
-	struct wtl_io *io; /* may be NULL */
-	int fault;	   /* what it answered, where that was an error */
+	struct wtl_io *io;					  /* may be NULL */
+	int (*guard)(void (*work)(void *context), void *context); /* may be NULL */
+	int fault; /* of io, where it answered with an error, or of FILE-shm */
 	sqlite3 *db;
+	/* Its files, by WTL_FILE_WAL and so on: what they are called, and which ones they are. 0 has no name here. */
+	char *names[WTL_FILE_ENDS];
+	ino_t inodes[WTL_FILE_ENDS];
+	off_t shm_bytes;    /* it never gets smaller */
 	int lock;	    /* a descriptor of FILE-wal, or -1 */
 	uint64_t pages_max; /* 0: no limit */
 	struct wtl_crc crc;
@@ -66,16 +75,20 @@ struct wtl_file {
 enum {
 	WTL_FILE_LIMIT = SQLITE_FULL | 100 << 8, /* the file would have more pages than it may */
 	WTL_FILE_WAL_GONE = SQLITE_IOERR | 100 << 8, /* FILE-wal was removed, with nothing in it */
+	WTL_FILE_SHM_CUT = SQLITE_IOERR | 101 << 8,  /* FILE-shm was truncated */
 };
-
-/* What the names of a recording's files end in: "" for itself, then of those that SQLite makes beside it. */
-extern const char *const wtl_file_ends[WTL_FILE_ENDS];
 
 /* Creates the file, which must not be there, with its tables. 0, or negative with the reason; then
  * nothing of it is left. */
 int wtl_file_create(struct wtl_file *file, const char *path,
 		    const struct wtl_store_options *options,
 		    const struct wtl_row_recording *recording, struct wtl_err *err);
+
+/*
+ * Everything that uses the connection is done by this, with the writer's guard. Returns what work() returned; or
+ * WTL_FILE_SHM_CUT where it was ended in its middle: there is no connection any more, and its memory is left behind.
+ */
+int wtl_file_guarded(struct wtl_file *file, int (*work)(void *context), void *context);
 
 /* These return SQLite's codes. */
 int wtl_file_run(struct wtl_file *file, const char *sql);

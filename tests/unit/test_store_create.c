@@ -3,13 +3,17 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <sqlite3.h>
 
 #include "store_bench.h"
 
@@ -97,10 +101,141 @@ static void test_killed_while_it_begins(void **state)
 	assert_true(unnamed > 10 && named > 10);
 }
 
+/* ---- Names that are taken ---- */
+
+enum taken { EMPTY, FULL, LINKED, SYMLINK, DANGLING, FIFO, TAKEN };
+
+static void take_name(const struct store_bench *bench, const char *name, enum taken taken)
+{
+	char *path = unit_path(bench->dir, name), *other = unit_path(bench->dir, "other");
+
+	unit_write(bench->dir, "other", "");
+	if (taken == EMPTY || taken == FULL)
+		unit_write(bench->dir, name, taken == FULL ? "precious" : "");
+	else if (taken == LINKED)
+		assert_int_equal(link(other, path), 0);
+	else if (taken == FIFO)
+		assert_int_equal(mkfifo(path, 0600), 0);
+	else
+		unit_symlink(bench->dir, name, taken == SYMLINK ? "other" : "nothing");
+	free(path);
+	free(other);
+}
+
+/* Other people's files of the names that SQLite would use: it would write into them, and remove them. */
+static void check_taken(const char *end, enum taken taken)
+{
+	struct wtl_err err = {.text = ""};
+	struct store_bench bench;
+	struct stat before, after;
+	char name[64], *path;
+
+	store_bench_init(&bench);
+	snprintf(name, sizeof(name), "r.wattle%s", end);
+	take_name(&bench, name, taken);
+	path = unit_path(bench.dir, name);
+	assert_int_equal(lstat(path, &before), 0);
+	assert_int_equal(store_bench_try_create(&bench, &err), -EEXIST);
+	assert_string_equal(err.path, bench.path);
+	assert_non_null(strstr(err.text, end));
+	assert_int_equal(lstat(path, &after), 0);
+	assert_int_equal(after.st_ino, before.st_ino);
+	assert_int_equal(after.st_size, before.st_size);
+	/* Nothing else is there. */
+	assert_int_equal(unit_entries(bench.dir, ""), 2);
+	free(path);
+	store_bench_done(&bench);
+}
+
+static void test_names_that_are_taken(void **state)
+{
+	static const char *const ends[] = {"-wal", "-shm", "-journal"};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++)
+		for (enum taken taken = EMPTY; taken < TAKEN; taken++)
+			check_taken(ends[i], taken);
+}
+
+/* ---- Somebody puts another file in the place of ours while SQLite opens it, and back again ---- */
+
+static struct {
+	const char *end;
+	char *theirs, *ours;
+} swap;
+
+static int swapping_open(const char *path, int flags, int mode)
+{
+	size_t len = strlen(path), end = swap.end ? strlen(swap.end) : 0;
+	int fd;
+
+	if (!swap.end || len < end || strcmp(path + len - end, swap.end) != 0)
+		return open(path, flags, mode);
+	rename(path, swap.ours);
+	rename(swap.theirs, path);
+	fd = open(path, flags, mode);
+	rename(path, swap.theirs);
+	rename(swap.ours, path);
+	return fd;
+}
+
+static void test_files_that_are_swapped(void **state)
+{
+	static const char *const ends[] = {"-wal", "-shm"};
+	sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+	struct store_bench *bench = *state;
+
+	swap.theirs = unit_path(bench->dir, "theirs");
+	swap.ours = unit_path(bench->dir, "ours");
+	vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)swapping_open);
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		struct wtl_err err = {.text = ""};
+
+		unit_write(bench->dir, "theirs", "");
+		swap.end = ends[i];
+		assert_int_equal(store_bench_try_create(bench, &err), -EEXIST);
+		assert_non_null(
+			strstr(err.text, "another program has put other files in its place"));
+		assert_int_equal(unit_entries(bench->dir, ""), 1);
+	}
+	swap.end = NULL;
+	vfs->xSetSystemCall(vfs, NULL, NULL);
+	store_bench_create(bench);
+	free(swap.theirs);
+	free(swap.ours);
+}
+
+/* ---- Rights ---- */
+
+/* Who may read and write the file may the others. */
+static void test_rights(void **state)
+{
+	static const char *const ends[] = {"", "-wal", "-shm"};
+	struct store_bench *bench = *state;
+	mode_t before = umask(027);
+
+	store_bench_create(bench);
+	umask(before);
+	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
+		char name[64], *path;
+		struct stat st;
+
+		snprintf(name, sizeof(name), "r.wattle%s", ends[i]);
+		path = unit_path(bench->dir, name);
+		assert_int_equal(lstat(path, &st), 0);
+		assert_int_equal(st.st_mode, S_IFREG | 0640);
+		free(path);
+	}
+	assert_int_equal(unit_entries(bench->dir, ""), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed_while_it_begins),
+		cmocka_unit_test(test_names_that_are_taken),
+		STORE_TEST(test_files_that_are_swapped),
+		STORE_TEST(test_rights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,34 +350,6 @@ static void test_where_nothing_can_be_made(void **state)
 	}
 }
 
-/* Other people's files of the names that SQLite would use: it would remove them. */
-static void test_names_that_are_taken(void **state)
-{
-	static const char *const ends[] = {"-wal", "-shm", "-journal"};
-	struct store_bench *bench = *state;
-
-	for (size_t i = 0; i < UNIT_COUNT(ends); i++) {
-		struct wtl_err err = {.text = ""};
-		char name[64], *text;
-
-		snprintf(name, sizeof(name), "r.wattle%s", ends[i]);
-		unit_write(bench->dir, name, "precious");
-		assert_int_equal(store_bench_try_create(bench, &err), -EEXIST);
-		assert_string_equal(err.path, bench->path);
-		assert_non_null(strstr(err.text, ends[i]));
-		assert_int_equal(unit_entries(bench->dir, ""), i + 1);
-		text = unit_read(bench->dir, name);
-		assert_string_equal(text, "precious");
-		free(text);
-		unit_write(bench->dir, name, "");
-	}
-	/* Empty ones have nothing to lose. */
-	store_bench_create(bench);
-	store_bench_seconds(bench, 2, 10);
-	store_bench_end(bench);
-	store_bench_expect(bench, 20);
-}
-
 /* ---- Out of memory ---- */
 
 /* Merging failed, and another stretch was handed over by then: nothing is written any more. */
@@ -572,7 +544,6 @@ int main(void)
 		STORE_TEST(test_wal_of_a_ring_is_removed),
 		STORE_TEST(test_wal_is_removed_last),
 		STORE_TEST(test_where_nothing_can_be_made),
-		STORE_TEST(test_names_that_are_taken),
 		STORE_TEST(test_stopped_while_merging),
 		STORE_TEST(test_each_commit_is_synced),
 		STORE_TEST(test_killed),

@@ -16,6 +16,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "report/description.h"
+#include "cli/mapped.h"
 #include "cli/option.h"
 #include "cli/user.h"
 #include "energy/units.h"
@@ -135,7 +136,8 @@ static int begin(struct wtl_recording_session *recording, struct wtl_err *err)
 		.path = recording->path,
 		.store = {.max_bytes = recording->settings->max_bytes,
 			  .max_age_ns = recording->settings->max_age_ns,
-			  .io = billing->io},
+			  .io = billing->io,
+			  .guard = wtl_mapped_guard},
 		.interval_ns = settings->interval_ns,
 		.peak_memory = wtl_peak_memory_bytes,
 		.user = user_name,

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""The files of a recording beside those of others: names that are taken, and files that somebody truncates."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import clean_env, command_path, finish, wait_for
+from test_record import ended, places  # noqa: F401 (the fixture "place") pylint: disable=unused-import
+
+NOBODY = 65534
+TRUNCATED = "the recording stopped: another program has truncated "
+
+
+def as_nobody(action):
+    """In a process of its own; what it opens stays open as long as it waits for us."""
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(go[1])
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            held = action()
+            os.write(ready[1], b"x")
+            os.read(go[0], 1)
+            for fd in held:
+                os.ftruncate(fd, 0)
+        finally:
+            os._exit(0)
+    os.close(ready[1])
+    os.close(go[0])
+    assert os.read(ready[0], 1) == b"x"
+    os.close(ready[0])
+
+    def end():
+        os.close(go[1])
+        os.waitpid(child, 0)
+    return end
+
+
+@pytest.mark.parametrize("words", [["record", "--duration", "1", "-o"], ["run", "--record"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_a_file_that_somebody_else_has_made(place, monkeypatch, words, end):
+    """In a directory like /tmp: what is in it could be read and truncated by its owner."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    shared = place.path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    taken = shared / f"a.wattle{end}"
+    monkeypatch.chdir(shared)  # nobody may not go through what is above it
+    let_go = as_nobody(lambda: [os.open(taken.name, os.O_RDWR | os.O_CREAT, 0o666)])
+    try:
+        result = place.run(*words, shared / "a.wattle", *(["--", "true"] if words[0] == "run" else []))
+    finally:
+        let_go()
+    assert result.code == (125 if words[0] == "run" else 1)
+    assert f"there is a file {taken} already" in result.complaint()
+    assert os.listdir(shared) == [taken.name]
+    assert (taken.stat().st_uid, taken.stat().st_size) == (NOBODY, 0)
+
+
+# ---- FILE-shm is truncated ----
+
+
+def recorded(place):
+    """Two seconds and more are on the disk."""
+    return place.file().exists() and place.rows("SELECT count(*) FROM part")[0][0] >= 2
+
+
+def check_readable(place):
+    report = place.run("report", "--format", "json", place.file())
+    assert report.code == 0 and report.json["total"]["energy_j"] > 0, report
+    assert TRUNCATED not in report.err
+    told = place.run("report", "--check", place.file()).out.splitlines()
+    assert len(told) == 1 and "it was cut off: there is nothing after" in told[0], told
+
+
+def test_it_is_truncated_while_recording(place):
+    process = place.running()
+    wait_for(lambda: recorded(place), "the commits")
+    os.truncate(place.file("a.wattle-shm"), 0)
+    result = ended(process, 1)
+    first, second = result.err.splitlines()
+    assert f"{place.file()}: {TRUNCATED}{place.file()}-shm" in first
+    assert f"wattle report {place.file()}" in second
+    check_readable(place)
+
+
+def cutting(place):
+    """The environment of a command that finds it truncated in the middle of what SQLite does, once the file is there."""
+    shim = Path(os.environ.get("WATTLE_BUILD_ROOT") or ".") / "tests/gate/libcutgate.so"
+    if not shim.exists():
+        pytest.skip("WATTLE_BUILD_ROOT does not name a build with the gate")
+    # What is in its middle is left behind.
+    checks = f"{os.environ.get('ASAN_OPTIONS', '')}:detect_leaks=0"
+    return place.file("cut"), {"LD_PRELOAD": shim, "WATTLE_TEST_CUT": place.file("cut"), "ASAN_OPTIONS": checks}
+
+
+def test_it_is_truncated_while_it_is_written(place):
+    now, env = cutting(place)
+    process = place.running(env=env)
+    wait_for(lambda: recorded(place), "the commits")
+    now.touch()
+    result = ended(process, 1)
+    assert len(result.err.splitlines()) == 2 and TRUNCATED in result.err, result
+    check_readable(place)
+
+
+def test_a_run_goes_on(place):
+    """The command is measured to its end, and what was recorded can be read meanwhile."""
+    now, env = cutting(place)
+    done = place.file("done")
+    with open(place.file("err"), "wb") as err:
+        process = place.start("run", "--record", place.file(), "--", "sh", "-c", f"while [ ! -e {done} ]; do sleep 0.05; done",
+                              env=env, stderr=err)
+        wait_for(lambda: recorded(place), "the commits")
+        now.touch()
+        wait_for(lambda: TRUNCATED in place.file("err").read_text(), "the recording to stop")
+        assert process.poll() is None
+        report = place.run("report", "--format", "json", place.file())
+        assert report.code == 0 and report.json["total"]["energy_j"] > 0, report
+        done.touch()
+        result = finish(process)
+    assert result.code == 125
+    check_readable(place)
+    assert "machine" in result.out + place.file("err").read_text()
+
+
+def test_it_is_truncated_as_a_recording_begins(place):
+    now, env = cutting(place)
+    now.touch()
+    result = place.record("--duration", "1", env=env)
+    assert result.code == 1 and "no recording can be made there" in result.complaint()
+    assert not [name for name in os.listdir(place.path) if "wattle" in name]
+
+
+def test_it_is_truncated_while_somebody_reads(place):
+    """A signal without a word would be all that is said."""
+    process = place.running()
+    wait_for(lambda: recorded(place), "the commits")
+    process.send_signal(signal.SIGSTOP)
+    now, env = cutting(place)
+    now.touch()
+    result = place.run("report", place.file(), env=env)
+    process.send_signal(signal.SIGCONT)
+    process.kill()
+    process.communicate()
+    assert result.code == -signal.SIGBUS
+    assert "another program has truncated a file while it was read" in result.complaint()
+
+
+def test_a_signal_of_that_number(place):
+    """That somebody sends it is no file's fault."""
+    with subprocess.Popen([command_path(), "run", "--", "sleep", "60"], env=clean_env(**place.env), stderr=subprocess.PIPE,
+                          stdout=subprocess.PIPE, start_new_session=True) as process:
+        wait_for(lambda: Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(), "the command")
+        process.send_signal(signal.SIGBUS)
+        code = process.wait()
+        os.killpg(process.pid, signal.SIGKILL)  # the command has its standard error still
+        assert code == -signal.SIGBUS and b"truncated" not in process.stderr.read()
