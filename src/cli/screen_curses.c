@@ -407,8 +407,10 @@ static void set_locale(const struct wtl_screen_options *options)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* wtl_screen_size() says how large it is: ncurses counts with 16 bits and a sign, and would give up. */
 static int open_terminal(void *screen)
 {
+	use_env(FALSE);
 	((struct wtl_screen *)screen)->terminal = newterm(NULL, stdout, stdin);
 	return 0;
 }

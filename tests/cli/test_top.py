@@ -444,6 +444,39 @@ def test_terminal_without_a_size(terminal, tmp_path):
     assert result.out_bytes.rstrip().endswith(b"\x1b[?1l\x1b>") or b"\x1b[?1049l" in result.out_bytes
 
 
+SIZES = [(1, 1), (65535, 65535), (1, 65535), (65535, 1), (32768, 40000)]  # what TIOCSWINSZ takes
+
+
+def sized(terminal, size, *words):
+    """A command that begins on a terminal of that size."""
+    on = terminal("sh", "-c", 'read line; exec "$@"', "sh", command_path(), *words)
+    set_size(on, *size)
+    on.send(b"\n")
+    return on
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("words", [("top",), ("plot", "--live")])
+def test_terminals_of_any_size(terminal, words, size):
+    """Also one that changes: what is beyond 1000 rows or columns stays empty."""
+    on = sized(terminal, size, *words, *XEON).expect("\x1b[?1049h")
+    for then in (*SIZES, (24, 80), size):
+        on.pump(0.05)
+        set_size(on, *then)
+        on.send(b"h ")
+    on.send(b"qq")
+    result = on.finish()
+    assert result.code == 0 and b"\x1b[?1049l" in result.out_bytes, result.out_bytes[-500:]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("words", [("help", "run"), ("run", "--help-all"), ("run", *XEON, "--full", "--", "sleep", "0.3"), ("doctor", *XEON),
+                                   ("run", *XEON, "--every", "0.1", "--", "sleep", "0.3"), ("top", "--once", *XEON)])
+def test_pages_on_terminals_of_any_size(terminal, words, size):
+    result = sized(terminal, size, *words).finish()
+    assert result.code in (0, 3) and len(result.out) < 10**6, result
+
+
 def test_terminal_that_goes_away(terminal, tmp_path):
     top = start_on(terminal, tmp_path).expect("package-0")
     os.close(top.fd)
