@@ -227,9 +227,13 @@ static int write_doctor(struct wtl_app *app, const struct wtl_billing *billing,
 		return -1;
 	}
 	begin_remedies(&remedies, &app->settings);
-	for (size_t i = 0; i < description->n_domains; i++)
-		description->domains[i].domain.remedy =
-			with_path(&remedies, description->domains[i].domain.remedy);
+	for (size_t i = 0; i < description->n_domains; i++) {
+		struct wattle_domain *domain = &description->domains[i].domain;
+
+		domain->remedy = with_path(&remedies, domain->remedy);
+		if (!domain->reason)
+			domain->reason = wtl_describe_coarse(meter, i);
+	}
 	snprintf(summary, sizeof(summary), "%zu of %zu domains are measured.",
 		 count_measured(description), description->n_domains);
 

@@ -355,6 +355,8 @@ static void mark_counter(const struct wtl_account *account, struct wtl_mark *mar
 {
 	mark->from_ns = account->last_ok.t_mono_ns;
 	mark->half_ns = account->last_ok.half_ns;
+	if (account->channel->fresh_ns && mark->t_ns > mark->from_ns)
+		mark->half_ns += mark->t_ns - mark->from_ns;
 	mark->energy_uj = wtl_counter_uj(&account->counter);
 	mark->gap_ns = unknown_ns(account);
 	mark->resets = account->counter.resets;
@@ -380,7 +382,7 @@ void wtl_account_mark(const struct wtl_account *account, int64_t t_ns, int64_t f
 		return;
 	if (!is_counter(account))
 		mark_integral(account, t_ns, ret_mark);
-	else if (account->last_ok.t_mono_ns >= fresh_ns)
+	else if (account->last_ok.t_mono_ns >= fresh_ns - account->channel->fresh_ns)
 		mark_counter(account, ret_mark);
 }
 

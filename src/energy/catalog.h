@@ -41,6 +41,8 @@ struct wtl_channel {
 		max_uw; /* no such part can draw more: tells wraps from resets; of power with a class, its
 			      limit; 0: not known */
 	int64_t update_ns; /* how often the sensor has something new; 0: not known */
+	int64_t fresh_ns; /* of one that is read rarely: a reading tells of a moment so long after it; 0: a
+			      sample's reading is that sample's */
 	uint32_t
 		gain_ppm; /* standard uncertainty of the sensor's gain (facts/carbon-and-ml.md 5.5) */
 	uint32_t offset_uw; /* standard uncertainty of its zero, as power */

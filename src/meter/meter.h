@@ -190,9 +190,8 @@ int wtl_meter_start_sampler(struct wattle_meter *meter); /* sampler.c */
 void wtl_meter_stop_sampler(struct wattle_meter *meter);
 void wtl_meter_close_gpus(struct wattle_meter *meter); /* gpus.c */
 
-/* A worker that reads one source of n channels (source_worker.c). NULL: no memory, or no thread. */
-struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,
-						size_t n);
+/* A worker that reads a sensor from now on (source_worker.c). NULL: no memory, or no thread. */
+struct wtl_source_worker *wtl_source_worker_new(const struct wtl_sensor *sensor);
 /* Ends the thread; NULL is fine. false: it is stuck in a read and was left behind, so its state (and
  * what that uses) must not be freed. */
 bool wtl_source_worker_free(struct wtl_source_worker *worker);

@@ -81,7 +81,7 @@ int wtl_meter_guard(struct wattle_meter *meter)
 		if (sensor->worker || !sensor->ops->may_hang || sensor->n == 0 ||
 		    !may_have_thread(meter, sensor))
 			continue;
-		sensor->worker = wtl_source_worker_new(sensor->ops, sensor->state, sensor->n);
+		sensor->worker = wtl_source_worker_new(sensor);
 		if (!sensor->worker)
 			return -ENOMEM;
 	}
@@ -119,7 +119,7 @@ static void judge_speed(struct wattle_meter *meter, struct wtl_sensor *sensor, i
 		return;
 	/* Without a thread it stays slow; it is tried again with the next slow read. */
 	if (!sensor->worker)
-		sensor->worker = wtl_source_worker_new(sensor->ops, sensor->state, sensor->n);
+		sensor->worker = wtl_source_worker_new(sensor);
 	if (!sensor->worker)
 		return;
 	sensor->wait_again_ns = now_ns + SLOW_HOLD_NS;

@@ -34,17 +34,19 @@ static void destroy(struct wtl_source_worker *source)
 	free(source);
 }
 
-struct wtl_source_worker *wtl_source_worker_new(const struct wtl_source_ops *ops, void *state,
-						size_t n)
+struct wtl_source_worker *wtl_source_worker_new(const struct wtl_sensor *sensor)
 {
 	struct wtl_source_worker *source = calloc(1, sizeof(*source));
 
 	if (!source)
 		return NULL;
-	source->ops = ops;
-	source->state = state;
-	source->n = n;
-	source->answer = calloc(n, sizeof(*source->answer));
+	source->ops = sensor->ops;
+	source->state = sensor->state;
+	source->n = sensor->n;
+	source->answer = calloc(sensor->n, sizeof(*source->answer));
+	/* What the source has read last: it may leave that as it is. */
+	if (source->answer)
+		memcpy(source->answer, sensor->readings, sensor->n * sizeof(*source->answer));
 	if (!source->answer || wtl_worker_new(read_source, NULL, source, &source->worker) < 0) {
 		destroy(source);
 		return NULL;

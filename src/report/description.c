@@ -17,6 +17,7 @@
 #include "energy/units.h"
 #include "meter/meter.h"
 #include "sensors/cpu_tdp.h"
+#include "sensors/rapl.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
 #define WATT_PER_CPU_UW UINT64_C(4000000)
@@ -79,6 +80,30 @@ static void note_unmeasured(struct wtl_description *description)
 			  why && why->remedy ? why->remedy : "");
 }
 
+const char *wtl_describe_coarse(const struct wattle_meter *meter, size_t domain)
+{
+	int primary = meter->domains[domain].domain.primary;
+
+	if (primary < 0 || !wtl_rapl_is_coarse(&meter->catalog.channels[primary]))
+		return NULL;
+	return "read once a second, in steps of 10 mJ: the right to it is the program's, not the "
+	       "user's";
+}
+
+static void note_coarse(struct wtl_description *description, const struct wattle_meter *meter)
+{
+	size_t i = 0;
+
+	while (i < description->n_domains && !wtl_describe_coarse(meter, i))
+		i++;
+	if (i < description->n_domains)
+		wtl_describe_note(description,
+				  "The counters of %s are read once a second, in steps of 10 mJ: "
+				  "the right to them is the program's, not the user's. A group "
+				  "that may read energy_uj is not limited (docs/permissions.md).",
+				  description->domains[i].domain.source);
+}
+
 void wtl_description_fill(struct wtl_description *description, struct wattle_meter *meter)
 {
 	for (size_t i = 0; i < description->n_domains; i++) {
@@ -87,6 +112,8 @@ void wtl_description_fill(struct wtl_description *description, struct wattle_met
 		memset(line, 0, sizeof(*line));
 		wtl_meter_domain(meter, i, &line->domain);
 		line->energy = description->energies[i];
+		if (!line->energy.has_energy && !line->domain.reason)
+			line->domain.reason = wtl_describe_coarse(meter, i);
 		/* Unless somebody is known to have used it. */
 		line->ledger.unattributed_uj = line->energy.energy_uj;
 		line->ledger.total_uj = line->energy.energy_uj;
@@ -206,6 +233,7 @@ int wtl_description_report(struct wtl_description *description,
 	int rc = 0;
 
 	wtl_description_fill(description, source->meter);
+	note_coarse(description, source->meter);
 	description->attribution.reason = source->no_consumers;
 	if (source->consumers)
 		rc = wtl_describe_attribution(description, source);

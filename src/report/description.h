@@ -76,6 +76,9 @@ int wtl_describe_attribution(struct wtl_description *description,
 
 /* ---- Notes ---- */
 
+/* That the domain's counter is read coarsely, and why; NULL: it is not (wtl_rapl_is_coarse()). */
+const char *wtl_describe_coarse(const struct wattle_meter *meter, size_t domain);
+
 void wtl_describe_note(struct wtl_description *description, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* What was lost on its way into the attribution: exit records so many times, and so many processes. */

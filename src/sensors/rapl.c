@@ -81,6 +81,13 @@ uint32_t wtl_rapl_dynamic_ppm(const struct wtl_channel *channel)
 										  : 0;
 }
 
+/* The unit tells: perf's are far finer. */
+bool wtl_rapl_is_coarse(const struct wtl_channel *channel)
+{
+	return channel->source && strcmp(channel->source, "rapl-perf") == 0 &&
+	       channel->unit.num == WTL_RAPL_COARSE_UJ && channel->unit.den == 1;
+}
+
 /* Reads a number at *text and steps behind it. */
 static bool take_number(const char **text, unsigned *ret)
 {

@@ -43,6 +43,18 @@ bool wtl_rapl_dies_are_copies(const struct wtl_machine *machine);
 uint32_t wtl_rapl_dynamic_ppm(const struct wtl_channel *channel);
 
 /*
+ * Counters that the program may read by rights which its user lacks are read once in so long, and rounded down
+ * to such steps, before anything else sees them: a processor's energy tells of what others compute (PLATYPUS,
+ * facts/fleet.md 5.1). Both are judgement.
+ */
+#define WTL_RAPL_COARSE_NS WTL_NS_PER_S
+#define WTL_RAPL_COARSE_UJ UINT64_C(10000)
+/* A window that begins right after a reading begins with it, so that windows in a row lose nothing. */
+#define WTL_RAPL_FRESH_NS (50 * WTL_NS_PER_MS)
+/* Is it such a channel? */
+bool wtl_rapl_is_coarse(const struct wtl_channel *channel);
+
+/*
  * A channel for the part: domain, place in the tree, gain, bound; the unit is µJ and the counter
  * does not wrap. The caller says what is different.
  */

@@ -34,6 +34,9 @@ enum {
 	NAMES_MAX = 64 * 1024, /* bytes of the PMUs' names */
 };
 
+/* Samples are not that even. */
+#define COARSE_SLACK_NS (50 * WTL_NS_PER_MS)
+
 /* A part whose counter does not move from 0 for this long is no counter. */
 #define ZERO_MAX_NS (WTL_NS_PER_S)
 
@@ -53,10 +56,12 @@ struct counter {
 	struct wtl_perf_event event;
 	struct lead lead;
 	char pmu[PMU_NAME_SIZE];
-	bool draws_always; /* at 0 it would be no counter: such a part cannot draw nothing */
-	int file;	   /* < 0: not open */
-	int error;	   /* of the last read, negative errno, or 0 */
-	bool anew;	   /* opened again, and not read since */
+	bool draws_always;    /* at 0 it would be no counter: such a part cannot draw nothing */
+	int file;	      /* < 0: not open */
+	int error;	      /* of the last read, negative errno, or 0 */
+	bool anew;	      /* opened again, and not read since */
+	struct wtl_unit unit; /* of its counts, where the channel's is coarse */
+	uint64_t base;	      /* what those begin with */
 	int64_t retry_ns;
 	int64_t opened_ns;
 };
@@ -65,6 +70,9 @@ struct perf {
 	struct wtl_io *io;
 	struct counter *counters;
 	size_t n_counters;
+	bool is_coarse;
+	unsigned n_reads; /* so far, up to 2 */
+	int64_t due_ns;	  /* the next one */
 };
 
 struct scan {
@@ -458,6 +466,58 @@ static int pmus_open(struct scan *scan)
 	return rc;
 }
 
+/* ---- With rights that the user lacks ---- */
+
+/* Without those, would the user be let at the counters, by perf or by powercap? */
+static bool is_users_own(const struct scan *scan)
+{
+	uint64_t energy_uj;
+
+	return (scan->machine->perf_paranoid <= 0 && scan->machine->perf_paranoid != INT_MIN) ||
+	       wtl_io_read_u64(scan->env->io, FIRST_ZONE_ENERGY, &energy_uj) == 0;
+}
+
+static void make_coarse(struct scan *scan)
+{
+	struct perf *perf = scan->perf;
+
+	perf->is_coarse = true;
+	for (size_t i = 0; i < perf->n_counters; i++) {
+		struct wtl_channel *channel = &scan->catalog->channels[scan->first_channel + i];
+
+		perf->counters[i].unit = channel->unit;
+		channel->unit = (struct wtl_unit){.num = WTL_RAPL_COARSE_UJ, .den = 1};
+		channel->fresh_ns = WTL_RAPL_FRESH_NS;
+	}
+}
+
+/*
+ * Is it time to read? The first reading is of the meter's opening. The second, of a window's begin, comes soon
+ * after it and would tell of less than a second: the counters begin anew with it.
+ */
+static bool coarse_is_due(struct perf *perf, int64_t now_ns, bool *ret_begins)
+{
+	bool is_early = perf->n_reads > 0 && now_ns < perf->due_ns - COARSE_SLACK_NS;
+	bool is_late = now_ns > perf->due_ns + COARSE_SLACK_NS;
+
+	if (is_early && perf->n_reads > 1)
+		return false;
+	*ret_begins = perf->n_reads == 0 || is_early;
+	perf->n_reads += perf->n_reads < 2;
+	/* One a second in the long run, however they fall. */
+	perf->due_ns = (*ret_begins || is_late ? now_ns : perf->due_ns) + WTL_RAPL_COARSE_NS;
+	return true;
+}
+
+static uint64_t coarse_value(struct counter *counter, uint64_t value, bool begins)
+{
+	if (begins || value < counter->base) {
+		counter->base = value;
+		counter->anew = true;
+	}
+	return wtl_unit_convert(counter->unit, value - counter->base) / WTL_RAPL_COARSE_UJ;
+}
+
 static int perf_open(void *state, const struct wtl_env *env,
 		     const struct wtl_source_options *options, struct wtl_catalog *catalog)
 {
@@ -477,8 +537,11 @@ static int perf_open(void *state, const struct wtl_env *env,
 	scan.is_fake =
 		wtl_io_read_u64(env->io, FIRST_ZONE_ENERGY, &energy_uj) == 0 && energy_uj == 0;
 	rc = pmus_open(&scan);
-	if (env->drop_rights)
+	if (env->drop_rights) {
 		env->drop_rights();
+		if (rc == 0 && !is_users_own(&scan))
+			make_coarse(&scan);
+	}
 	return rc;
 }
 
@@ -486,13 +549,19 @@ static void perf_read(void *state, struct wtl_reading readings[])
 {
 	struct perf *perf = state;
 	int64_t t_ns = perf->n_counters > 0 ? wtl_io_mono_ns(perf->io) : 0;
+	bool begins = false;
 
+	/* The readings stay what they are. */
+	if (perf->is_coarse && !coarse_is_due(perf, t_ns, &begins))
+		return;
 	for (size_t i = 0; i < perf->n_counters; i++) {
 		int64_t before_ns = t_ns;
 		uint64_t value = 0;
 		int rc = counter_value(perf->io, &perf->counters[i], before_ns, &value);
 
 		t_ns = wtl_io_mono_ns(perf->io);
+		if (rc == 0 && perf->is_coarse)
+			value = coarse_value(&perf->counters[i], value, begins);
 		wtl_reading_set(&readings[i], before_ns, t_ns, rc, value);
 		if (rc == 0) {
 			readings[i].anew = perf->counters[i].anew;

@@ -62,8 +62,8 @@ struct wtl_source_ops {
 		    const struct wtl_source_options *options, struct wtl_catalog *catalog);
 
 	/*
-	 * Fills one reading for each channel that open() added, in that order. Allocates nothing,
-	 * logs nothing. A channel that failed is tried again now and then (wtl_held_file does it).
+	 * Fills one reading for each channel that open() added, in that order, or leaves them all as the
+	 * call before did, when it is too early to read again. Allocates nothing, logs nothing. A channel that failed is tried again now and then (wtl_held_file does it).
 	 */
 	void (*read)(void *state, struct wtl_reading readings[]);
 

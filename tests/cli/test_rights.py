@@ -2,15 +2,19 @@
 """Capabilities that wattle has by its file: given up at once where files are read, and as soon as the netlink socket and
 perf's events are open where it measures."""
 
+import csv
 import os
 import shutil
 import signal
 import subprocess
+import threading
+import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from conftest import REPO, ROOTS, Terminal, parse_json, wait_for
+from conftest import REPO, ROOTS, Terminal, check_sums, domain, parse_json, wait_for
 from rights import NOBODY, SETS, borrowers, capabilities_of  # noqa: F401 (a fixture)
 from test_ledger import ALL, check_ledger
 
@@ -188,6 +192,96 @@ def test_what_proc_hides_stays_hidden(borrower):
     assert "shownself" in seen
     seen = names(("unshare", "-m", "sh", "-c", HIDDEN, "-", *one.words))
     assert "shownself" in seen and "hiddenother" not in seen
+
+
+class Moving:
+    """A machine whose perf counters are for the privileged, and draw 50 W each."""
+
+    def __init__(self, folder, paranoid="4", powercap="!errno EACCES"):
+        self.path = folder / "root"
+        shutil.copytree(ROOTS / "eacces", self.path, symlinks=True)
+        (self.path / "proc/sys/kernel/perf_event_paranoid").write_text(f"{paranoid}\n")
+        zones = list((self.path / "sys").rglob("energy_uj"))
+        assert zones
+        for zone in zones:
+            zone.write_text(f"{powercap}\n")
+        self.files = [os.open(file, os.O_WRONLY | os.O_TRUNC) for file in (self.path / "wattle-perf").iterdir()]
+        self.begin, self.ended = time.monotonic(), threading.Event()
+        self.move()
+        self.thread = threading.Thread(target=self.keep_moving)
+        self.thread.start()
+
+    def move(self):
+        counts = 10 ** 12 + int((time.monotonic() - self.begin) * 50 * 2 ** 32)
+        for file in self.files:
+            os.pwrite(file, f"{counts:<40}\n".encode(), 0)
+
+    def keep_moving(self):
+        while not self.ended.wait(0.002):
+            self.move()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.ended.set()
+        self.thread.join()
+        for file in self.files:
+            os.close(file)
+
+
+COARSE = "once a second, in steps of 10 mJ"
+
+
+def test_borrowed_rights_see_coarsely(borrower):
+    """PLATYPUS: neither often nor finely, in reports and recordings; the sums hold to the microjoule."""
+    one = borrower()
+    one.folder.chmod(0o777)
+    with Moving(one.folder) as machine:
+        done = one.run("run", "--full", "-o", "-", "-f", "json", "-i", "10", "--record", "x.wattle", "--root", machine.path, "--nvml", "",
+                       "--", "sleep", "2.5")
+        assert done.returncode == 0, done.stderr
+        report = parse_json(done.stdout)
+        check_sums(report)
+        assert any(COARSE in note for note in report["notes"])
+        for line in report["domains"]:
+            assert line["source"] == "rapl-perf"
+            assert line["energy_j"] % Decimal("0.01") == 0 and line["energy_j"] > 0, line
+            assert line["gap_s"] > 0 and line["measured_s"] > Decimal("0.9"), line
+            assert line["samples"] <= 3, line
+            assert abs(line["mean_w"] - 50) <= line["uncertainty_j"] / line["measured_s"], line
+        told = parse_json(one.run("report", "x.wattle", "-f", "json").stdout)
+        assert [line["energy_j"] for line in told["domains"]] == [line["energy_j"] for line in report["domains"]]
+        assert any(COARSE in note for note in told["notes"])
+        samples = list(csv.DictReader(one.run("export", "x.wattle", "--what", "samples").stdout.splitlines()))
+        for name in {sample["domain"] for sample in samples}:
+            times = [(int(s["t_mono_ns"]), s["energy_j"]) for s in samples if s["domain"] == name]
+            assert len(times) >= 3
+            # The window's begin counts from 0 again: what is less than a second after the first one tells nothing.
+            assert times[0][1] == times[1][1] == "0.000000"
+            assert all(later[0] - sooner[0] >= 0.89e9 for sooner, later in zip(times[1:], times[2:])), times
+            assert all(Decimal(energy) % Decimal("0.01") == 0 for _, energy in times)
+        short = one.run("run", "--full", "-o", "-", "-f", "json", "--root", machine.path, "--nvml", "", "--", "sleep", "0.3")
+        for line in parse_json(short.stdout)["domains"]:
+            assert "energy_j" not in line and COARSE in line["reason"], line
+        doctor = parse_json(one.run("doctor", "-f", "json", "--root", machine.path, "--nvml", "").stdout)
+        assert all("energy_j" in line and COARSE in line["reason"] for line in doctor["domains"])
+        top = one.run("top", "--once", "--root", machine.path, "--nvml", "").stdout
+        assert "package-0" in top and "50.0 W" in top or "49.9 W" in top, top
+
+
+@pytest.mark.parametrize("machine, words", [
+    ({"paranoid": "0"}, NOBODY), ({"powercap": "77000000"}, NOBODY), ({}, ()),
+], ids=["perf-for-all", "powercap-for-the-group", "root"])
+def test_who_may_read_sees_all(borrower, machine, words):
+    one = borrower()
+    with Moving(one.folder, **machine) as moving:
+        done = one.run("run", "--full", "-o", "-", "-f", "json", "-i", "10", "--root", moving.path, "--nvml", "", "--", "sleep", "0.3",
+                       words=[*words, one.path])
+        assert done.returncode == 0, done.stderr
+        assert COARSE not in done.stdout
+        package = domain(parse_json(done.stdout), "package-0")
+        assert package["source"] == "rapl-perf" and package["energy_j"] > 1 and package["samples"] > 3
 
 
 def test_no_foreign_library_with_rights(borrower):

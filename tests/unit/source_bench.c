@@ -173,7 +173,7 @@ void bench_open(struct bench *bench, const struct wtl_source_ops *ops)
 {
 	struct wtl_machine machine;
 	const struct wtl_source_options options = {.nvml_path = "", .machine = &machine};
-	const struct wtl_env env = {.io = &bench->io};
+	const struct wtl_env env = {.io = &bench->io, .drop_rights = bench->drop_rights};
 
 	assert_int_equal(wtl_machine_read(&bench->io, &machine), 0);
 	bench->ops = ops;

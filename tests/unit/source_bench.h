@@ -32,6 +32,7 @@ struct bench {
 	char *copy; /* to be removed, or NULL */
 
 	const struct wtl_source_ops *ops;
+	void (*drop_rights)(void); /* of the environment */
 	void *state;
 	struct wtl_catalog catalog;
 	struct wtl_reading readings[64];

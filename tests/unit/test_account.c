@@ -104,6 +104,29 @@ static void test_late_first_reading(void **state)
 	expect_figure(since(&b, &m), 100 * J, S, 2 * S - 10000);
 }
 
+/* One that is read once a second: windows in a row begin with the reading that the one before ended with, and
+ * know the moment no better than that. */
+static void test_rare_readings(void **state)
+{
+	struct wtl_channel channel = counter_channel();
+	struct bench b;
+	struct wtl_mark m;
+
+	(void)state;
+	channel.fresh_ns = 50 * MS;
+	init(&b, channel);
+	good(&b, S, 0);
+	b.fresh_ns = b.now_ns = S + 60 * MS;
+	assert_false(mark(&b).valid);
+	b.fresh_ns = b.now_ns = S + 40 * MS;
+	m = mark(&b);
+	assert_true(m.valid);
+	assert_true(m.half_ns >= 40 * MS);
+	good(&b, 2 * S, 100 * J);
+	expect_figure(since(&b, &m), 100 * J, S, 0);
+	assert_true(since(&b, &m).budget.edge_uj > 100e6 * 40e-3 / sqrt(3));
+}
+
 /* DENIED all along: no mark, no figure, and the reason stays. */
 static void test_denied(void **state)
 {
@@ -701,6 +724,7 @@ int main(void)
 		cmocka_unit_test(test_zero_of_a_sensor_is_in_the_budget),
 		cmocka_unit_test(test_gap_within_the_window),
 		cmocka_unit_test(test_late_first_reading),
+		cmocka_unit_test(test_rare_readings),
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_failed_reads_lose_nothing),
 		cmocka_unit_test(test_fails_at_the_end),

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/remedy.h"
+#include "sensors/rapl.h"
 #include "source_bench.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -583,6 +584,101 @@ static void one_failed_read_loses_no_energy(void **state)
 	bench_done(&bench);
 }
 
+static unsigned n_drops;
+
+static void drop(void)
+{
+	n_drops++;
+}
+
+static void put_energy(const struct bench *bench, uint64_t joules_milli)
+{
+	char text[32];
+
+	/* The bench's counters are in units of 2^-32 J. */
+	snprintf(
+		text, sizeof(text), "%llu\n",
+		(unsigned long long)((unsigned __int128)joules_milli * (UINT64_C(1) << 32) / 1000));
+	bench_write(bench, "/wattle-perf/9-2-0", text);
+}
+
+static bool was_read(struct bench *bench, int64_t later_ns)
+{
+	bench_read(bench, later_ns);
+	return bench->readings[0].t_mono_ns == bench->now_ns;
+}
+
+/* Whose rights the program has borrowed gets a reading a second, in steps, from the window's begin on. */
+static void coarse_with_borrowed_rights(void **state)
+{
+	struct bench bench;
+
+	(void)state;
+	small_machine(&bench, "GenuineIntel");
+	bench_write(&bench, "/proc/sys/kernel/perf_event_paranoid", "2\n");
+	bench.drop_rights = drop;
+	n_drops = 0;
+	put_energy(&bench, 5000);
+	bench_open(&bench, &wtl_source_rapl_perf);
+	assert_int_equal(n_drops, 1);
+	assert_true(wtl_rapl_is_coarse(&bench.catalog.channels[0]));
+	assert_true(was_read(&bench, 0));
+	assert_int_equal(uj(&bench, "package-0"), 0);
+	/* Whatever there was before tells nothing. */
+	put_energy(&bench, 5778);
+	assert_true(was_read(&bench, 20 * WTL_NS_PER_MS));
+	assert_int_equal(uj(&bench, "package-0"), 0);
+	assert_true(bench_reading(&bench, "package-0")->anew);
+	put_energy(&bench, 5999);
+	for (int i = 0; i < 9; i++)
+		assert_false(was_read(&bench, 100 * WTL_NS_PER_MS));
+	put_energy(&bench, 6999);
+	assert_true(was_read(&bench, 100 * WTL_NS_PER_MS));
+	assert_false(bench_reading(&bench, "package-0")->anew);
+	/* 1.221 J since, of which a hundredth of a joule is the step. */
+	assert_int_equal(uj(&bench, "package-0"), 1220000);
+	assert_false(was_read(&bench, 900 * WTL_NS_PER_MS));
+	/* The parts of steps are not lost. */
+	put_energy(&bench, 7009);
+	assert_true(was_read(&bench, 100 * WTL_NS_PER_MS));
+	assert_int_equal(uj(&bench, "package-0"), 1230000);
+	bench_done(&bench);
+}
+
+/* Who could read it anyway is not limited: by the kernel's setting, or by powercap. */
+static void not_coarse_for_who_may_read(void **state)
+{
+	static const struct {
+		const char *paranoid, *powercap;
+		bool has_borrowed, is_coarse;
+	} cases[] = {
+		{"2\n", NULL, true, true},   {"2\n", "!errno EACCES\n", true, true},
+		{NULL, NULL, true, true},    {"0\n", NULL, true, false},
+		{"-1\n", NULL, true, false}, {"4\n", "77\n", true, false},
+		{"2\n", NULL, false, false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct bench bench;
+
+		small_machine(&bench, "GenuineIntel");
+		if (cases[i].paranoid)
+			bench_write(&bench, "/proc/sys/kernel/perf_event_paranoid",
+				    cases[i].paranoid);
+		if (cases[i].powercap)
+			bench_write(&bench, "/sys/class/powercap/intel-rapl:0/energy_uj",
+				    cases[i].powercap);
+		bench.drop_rights = cases[i].has_borrowed ? drop : NULL;
+		bench_open(&bench, &wtl_source_rapl_perf);
+		assert_int_equal(wtl_rapl_is_coarse(&bench.catalog.channels[0]),
+				 cases[i].is_coarse);
+		assert_true(was_read(&bench, 0));
+		assert_int_equal(was_read(&bench, 1) && was_read(&bench, 1), !cases[i].is_coarse);
+		bench_done(&bench);
+	}
+}
+
 /* When the lead CPU has gone, the kernel names another one of that package. */
 static void another_cpu_leads(void **state)
 {
@@ -653,6 +749,8 @@ int main(void)
 		cmocka_unit_test(counters_at_zero_are_no_counters),
 		cmocka_unit_test(a_counter_fails_and_comes_back),
 		cmocka_unit_test(one_failed_read_loses_no_energy),
+		cmocka_unit_test(coarse_with_borrowed_rights),
+		cmocka_unit_test(not_coarse_for_who_may_read),
 		cmocka_unit_test(another_cpu_leads),
 		cmocka_unit_test(reading_opens_nothing),
 	};

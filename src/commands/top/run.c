@@ -12,6 +12,9 @@
 #include "commands/top/replay.h"
 #include "commands/top/session.h"
 #include "energy/units.h"
+#include "meter/meter.h"
+#include "report/description.h"
+#include "sensors/rapl.h"
 
 enum { ONCE_COLUMNS = 100, ONCE_MAX = 8u << 20 };
 
@@ -56,6 +59,14 @@ static int print_picture(struct wtl_top_session *session)
 	return rc < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 }
 
+static bool is_coarse(const struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->n_domains; i++)
+		if (wtl_describe_coarse(meter, i))
+			return true;
+	return false;
+}
+
 static int show_once(struct wtl_top_session *session)
 {
 	struct wtl_top_collector *collector = session->collector;
@@ -73,6 +84,9 @@ static int show_once(struct wtl_top_session *session)
 	if (HAVE_RECORDINGS && collector->replay)
 		return wtl_top_replay_once(collector) < 0 ? WTL_EXIT_FAILED
 							  : print_picture(session);
+	/* What is read once a second has no power before the second time. */
+	if (is_coarse(collector->meter))
+		once_ns += WTL_RAPL_COARSE_NS;
 	due_ns = wtl_io_mono_ns(collector->io);
 	end_ns = due_ns + (interval_ns > once_ns ? interval_ns : once_ns);
 	while (is_tape || due_ns < end_ns) {
