@@ -24,12 +24,14 @@
 #include "base/num.h"
 #include "base/thread.h"
 #include "cli/screen.h"
+#include "cli/screen_feed.h"
 #include "energy/units.h"
 
-enum { DOUBLE_CLICK_MS = 400, ESCAPE_MS = 25, ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80 };
+enum { DOUBLE_CLICK_MS = 400, ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80 };
 
 struct wtl_screen {
 	SCREEN *terminal;
+	struct wtl_screen_feed feed;
 	struct wtl_screen_options options;
 	struct wtl_cell *shown; /* what is on the terminal now */
 	size_t size;
@@ -383,6 +385,8 @@ int wtl_screen_read(struct wtl_screen *screen, struct wtl_input *ret_input)
 	if (is_gone(STDIN_FILENO, POLLIN))
 		return -EIO;
 	rc = get_wch(&character);
+	if (rc == ERR && wtl_screen_feed_take(&screen->feed) > 0)
+		rc = get_wch(&character);
 	if (rc == ERR)
 		return 0;
 	if (rc == KEY_CODE_YES && character == KEY_MOUSE)
@@ -411,14 +415,18 @@ static void set_locale(const struct wtl_screen_options *options)
 static int open_terminal(void *screen)
 {
 	use_env(FALSE);
-	((struct wtl_screen *)screen)->terminal = newterm(NULL, stdout, stdin);
+	((struct wtl_screen *)screen)->terminal = newterm(NULL, stdout, screen->feed.out);
 	return 0;
 }
 
 static int set_up(struct wtl_screen *screen, struct wtl_err *err)
 {
 	const char *type = getenv("TERM");
+	int rc = wtl_screen_feed_open(&screen->feed);
 
+	if (rc < 0)
+		return wtl_err_set(err, rc, "screen", NULL, "no pipe can be made: %s",
+				   wtl_err_text(rc));
 	set_locale(&screen->options);
 	/* It reads the terminal's description by three functions with 32 KiB each. */
 	wtl_thread_call(open_terminal, screen);
@@ -426,7 +434,7 @@ static int set_up(struct wtl_screen *screen, struct wtl_err *err)
 		return wtl_err_set(err, EINVAL, "screen", NULL,
 				   "the type of this terminal is not known here (TERM=%s)",
 				   type ? type : "");
-	set_escdelay(ESCAPE_MS);
+	set_escdelay(0); /* what belongs together comes together */
 	cbreak();
 	noecho();
 	nonl();
@@ -478,6 +486,7 @@ void wtl_screen_free(struct wtl_screen *screen)
 		endwin();
 		delscreen(screen->terminal);
 	}
+	wtl_screen_feed_close(&screen->feed);
 	free(screen->shown);
 	free(screen);
 }

@@ -574,6 +574,26 @@ def test_mouse(terminal, tmp_path):
     assert top.finish().code == 0
 
 
+@pytest.mark.parametrize("begun", (b"\x1b[<0;2", b"\x1b[<", b"\x1b[<0;2;24;1;1;1;1;1;1;1;1;1;1;1;1;1"))
+def test_half_a_mouse_report(terminal, tmp_path, begun):
+    """ncurses would wait for the rest of it, and neither a key nor a signal would be seen."""
+    top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
+    top.send(begun)
+    top.pump(0.2)
+    top.send(b"q")
+    assert top.finish(20).code == 0
+
+
+def test_mouse_report_in_pieces(terminal, tmp_path):
+    top = start_on(terminal, tmp_path, TERM="xterm-256color").expect("package-0").expect("Quit")
+    for piece in (b"\x1b[<0;", b"2;2", b"4M\x1b[<0;2;24", b"m"):
+        top.send(piece)
+        top.pump(0.1)
+    top.expect("Help \x1b").expect("Filter")
+    top.send(b"qq")
+    assert top.finish().code == 0
+
+
 # ---- Once ----
 
 def test_once_is_plain_text():
