@@ -412,10 +412,12 @@ static void set_locale(const struct wtl_screen_options *options)
 }
 
 /* wtl_screen_size() says how large it is: ncurses counts with 16 bits and a sign, and would give up. */
-static int open_terminal(void *screen)
+static int open_terminal(void *context)
 {
+	struct wtl_screen *screen = context;
+
 	use_env(FALSE);
-	((struct wtl_screen *)screen)->terminal = newterm(NULL, stdout, screen->feed.out);
+	screen->terminal = newterm(NULL, stdout, screen->feed.out);
 	return 0;
 }
 

@@ -407,7 +407,7 @@ VALUES = [
     ("plot", "--by", "process user container unit"),
     ("report", "--by", "process user command container pod unit job cgroup window"),
     ("export", "--format", "csv json ndjson"), ("export", "--what", "samples power processes windows gaps devices"),
-    ("run", "--weight", "cpu-time instructions cycles"), ("top", "--weight", "cpu-time instructions cycles"),
+    ("run", "--weight", "cpu-time instructions cycles learned"), ("top", "--weight", "cpu-time instructions cycles learned"),
     ("limit", "--persistence", "on off"), ("help", "--completion", "bash zsh fish"),
     ("report", "--to", ""), ("plot", "--from", ""), ("plot", "--to", ""), ("top", "--at", ""), ("run", "--pue", ""),
     ("query", "-i", ""), ("query", "--query-gpu", ""), ("run", "--until", ""), ("record", "--duration", ""),

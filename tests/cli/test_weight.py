@@ -19,7 +19,7 @@ def test_bad_weight(command, code):
     done = run_wattle(command, "--weight", "memory", "--", "true") if command == "run" else run_wattle(
         command, "--once", "--weight", "memory")
     assert done.code == code
-    assert done.err == f"wattle: {command}: --weight takes cpu-time, instructions or cycles, not 'memory'\n"
+    assert done.err == f"wattle: {command}: --weight takes cpu-time, instructions, cycles or learned, not 'memory'\n"
 
 
 def test_cpu_time_asks_for_nothing():
