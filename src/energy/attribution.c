@@ -201,7 +201,7 @@ static void share_take(struct wtl_share *share, const struct wtl_share *part)
 	share->doubt_uj -= part->doubt_uj;
 }
 
-void wtl_attribution_settle_recent(struct wtl_attribution *recent, size_t domain)
+static void empty(struct wtl_attribution *recent, size_t domain)
 {
 	memset(shares_of(recent, domain), 0, recent->n_used * sizeof(struct wtl_share));
 	recent->domains[domain].total = (struct wtl_share){0};
@@ -217,7 +217,7 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 	for (size_t i = 0; i < recent->n_used; i++)
 		share_take(share_named(attribution, domain, i), &parts[i]);
 	share_take(&attribution->domains[domain].total, &total);
-	wtl_attribution_settle_recent(recent, domain);
+	empty(recent, domain);
 	energy_uj += total.full_uj;
 	duration_ns += total.share_ns;
 	/* By the same rounding, so that each has the same of both. */

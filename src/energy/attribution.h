@@ -73,9 +73,6 @@ void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uin
 void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_attribution *recent,
 			      size_t domain, uint64_t energy_uj, int64_t duration_ns,
 			      const struct wtl_use uses[], const uint32_t doubts_ppm[], size_t n);
-/* What was billed in that domain stays as it is: `recent` has nothing of it. */
-void wtl_attribution_settle_recent(struct wtl_attribution *recent, size_t domain);
-
 /*
  * A domain's energy so far turned out to be total_uj, and no interval will be added for that: less
  * than was billed (a correction of sampled power) is taken back, from everybody in proportion; more

@@ -9,18 +9,25 @@
 enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
 
 /* Before anything is known. */
-#define IDLE_PART	0.7 /* of the power is idle power */
-#define IDLE_SPREAD	0.4
-#define AWAKE_PART	0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
-#define SPREAD		0.35  /* of watts among users: relative, standard */
-#define NOISE_PART	0.005 /* of the power: what a second scatters by, at first */
-#define NOISE_LEAST	1e-4  /* of the power */
-#define NOISE_RATE	0.02  /* how much of it a look renews; more in the first ones */
-#define NOISE_STEP	9.0 /* one look makes the noise's variance seem no larger than so many times */
-#define FAR		9.0    /* variances from where a look is far off */
+#define IDLE_PART   0.7 /* of the power is idle power */
+#define IDLE_SPREAD 0.4
+#define AWAKE_PART  0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
+#define SPREAD	    0.35  /* of watts among users: relative, standard */
+#define NOISE_PART  0.005 /* of the power: what a second scatters by, at first */
+#define NOISE_LEAST 1e-4  /* of the power */
+#define NOISE_RATE  0.02  /* how much of it a look renews; more in the first ones */
+#define NOISE_STEP  9.0	 /* one look makes the noise's variance seem no larger than so many times */
+#define FAR	    9.0	 /* variances from where a look is far off */
+#define FAR_MOST    25.0 /* it counts less by this at most: the machine may have changed */
+enum {
+	FIRST_LOOKS = 16,
+	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
+};
 #define IDLE_DRIFT_PART 0.0007 /* of the power, in one second: standard */
 #define USER_DRIFT	0.01   /* of a typical user's watts, in one second of its use */
 #define SPLIT_SPREAD	0.2    /* by how much one differs from those it was counted with */
+#define TYPICAL_LEAST	0.002  /* of the power: a typical user draws that for a second of use */
+#define LOWEST_DRIFT	0.001  /* by how much the lowest power seen may rise from look to look */
 #define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
 #define TYPICAL_SPREAD	0.25 /* of what users draw together in the first look: relative, standard */
 #define TYPICAL_PART \
@@ -29,10 +36,12 @@ enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
 struct wtl_watts {
 	size_t n; /* of the state */
 	unsigned looks;
-	bool knows_idle;
-	double power_w; /* of the domain, in its first look: the scale of what is not known yet */
-	double noise;	/* variance of the power over one second */
-	double *state;	/* n */
+	unsigned n_far;			    /* of them, that were far off */
+	struct wtl_watts_figure known_idle; /* w 0: it is not known */
+	double power_w;	 /* of the domain, in its first look: the scale of what is not known yet */
+	double lowest_w; /* power that was seen: what it draws at rest is not more */
+	double noise;	 /* variance of the power over one second */
+	double *state;	 /* n */
 	double *gain, *product; /* n each: room */
 	double *covariance;	/* n · (n + 1) / 2, the lower triangle row by row */
 };
@@ -62,16 +71,6 @@ void wtl_watts_free(struct wtl_watts *watts)
 	free(watts);
 }
 
-void wtl_watts_reset(struct wtl_watts *watts)
-{
-	size_t n = watts->n;
-
-	watts->looks = 0;
-	watts->knows_idle = false;
-	watts->power_w = watts->noise = 0.0;
-	memset(watts->state, 0, (3 * n + n * (n + 1) / 2) * sizeof(double));
-}
-
 static void set_alone(struct wtl_watts *watts, size_t i, double w, double uncertainty_w)
 {
 	watts->state[i] = w;
@@ -82,7 +81,7 @@ static void set_alone(struct wtl_watts *watts, size_t i, double w, double uncert
 
 void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertainty_w)
 {
-	watts->knows_idle = true;
+	watts->known_idle = (struct wtl_watts_figure){idle_w, uncertainty_w};
 	set_alone(watts, IDLE, idle_w, uncertainty_w);
 }
 
@@ -125,7 +124,11 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	double typical_w = TYPICAL_PART * power_w, above_j, doubt_w;
 
 	watts->power_w = power_w;
-	if (!watts->knows_idle)
+	watts->lowest_w = power_w;
+	watts->n_far = 0;
+	if (watts->known_idle.w > 0.0)
+		set_alone(watts, IDLE, watts->known_idle.w, watts->known_idle.uncertainty_w);
+	else
 		set_alone(watts, IDLE, IDLE_PART * power_w, IDLE_SPREAD * power_w);
 	set_alone(watts, AWAKE, 0.0, awake_w);
 	above_j = look->energy_j - watts->state[IDLE] * look->duration_s;
@@ -198,15 +201,32 @@ static void learn_noise(struct wtl_watts *watts, const struct wtl_watts_look *lo
 	watts->noise = fmax(watts->noise, least_w * least_w);
 }
 
-/* Nothing draws less than that: the most probable state then, with what depends on it. */
-static void move_to_least(struct wtl_watts *watts, size_t which, double least_w)
+/* It cannot be what it is: the most probable state then, with what depends on it. */
+static void move_to(struct wtl_watts *watts, size_t which, double w)
 {
-	double variance = *at(watts, which, which), by_w = least_w - watts->state[which];
+	double variance = *at(watts, which, which), by_w = w - watts->state[which];
 
 	for (size_t i = 0; i < watts->n && variance > 0.0; i++)
 		if (i != which)
 			watts->state[i] += *at(watts, i, which) / variance * by_w;
-	watts->state[which] = least_w;
+	watts->state[which] = w;
+}
+
+/* Nothing draws less than nothing, and at rest a domain draws no more than it was seen to draw. */
+static void keep_possible(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double least_w = TYPICAL_LEAST * watts->power_w;
+	double power_w = look->energy_j / look->duration_s;
+
+	watts->lowest_w = fmin(watts->lowest_w * (1.0 + LOWEST_DRIFT), power_w);
+	if (watts->state[AWAKE] < 0.0)
+		move_to(watts, AWAKE, 0.0);
+	if (watts->state[IDLE] < 0.0)
+		move_to(watts, IDLE, 0.0);
+	else if (watts->state[IDLE] > watts->lowest_w + 2.0 * sqrt(watts->noise))
+		move_to(watts, IDLE, watts->lowest_w);
+	if (watts->state[TYPICAL] < least_w)
+		move_to(watts, TYPICAL, least_w);
 }
 
 static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
@@ -217,8 +237,9 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	noise = watts->noise * look->duration_s + look->noise_j * look->noise_j;
 	total = variance + noise;
 	if (off_j * off_j > FAR * total) {
-		noise *= off_j * off_j / (FAR * total);
+		noise *= fmin(off_j * off_j / (FAR * total), FAR_MOST);
 		total = variance + noise;
+		watts->n_far++;
 	}
 	for (size_t i = 0; i < watts->n; i++) {
 		watts->gain[i] = watts->product[i] / total;
@@ -228,14 +249,15 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		for (size_t k = 0; k <= i; k++)
 			*at(watts, i, k) -= watts->gain[i] * watts->product[k];
 	learn_noise(watts, look, off_j, variance);
-	if (watts->state[AWAKE] < 0.0)
-		move_to_least(watts, AWAKE, 0.0);
+	keep_possible(watts, look);
 }
 
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
 	if (!(look->duration_s > 0.0) || !(look->energy_j > 0.0))
 		return;
+	if (watts->looks < FIRST_LOOKS && watts->n_far >= FAR_LOOKS)
+		watts->looks = 0;
 	if (watts->looks == 0)
 		begin(watts, look);
 	drift(watts, look);

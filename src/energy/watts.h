@@ -25,9 +25,6 @@ struct wtl_watts;
 struct wtl_watts *wtl_watts_new(size_t n_places);
 void wtl_watts_free(struct wtl_watts *watts); /* NULL is fine */
 
-/* All is forgotten. */
-void wtl_watts_reset(struct wtl_watts *watts);
-
 /* What is known of the power at rest, with its standard uncertainty: replaces what was learned of it. */
 void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertainty_w);
 

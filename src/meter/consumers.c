@@ -227,16 +227,24 @@ bool wtl_consumers_free(struct wtl_consumers *consumers)
 
 /* ---- Billing ---- */
 
+/* Without room for it, a chunk is no part of its book any more: what it has stays as it is. */
+static void grow_chunk(struct wtl_chunk *chunk, size_t capacity)
+{
+	if (wtl_chunk_grow(chunk, capacity) < 0)
+		wtl_chunk_done(chunk);
+}
+
 static bool make_room(struct wtl_consumers *consumers)
 {
 	size_t capacity = wtl_workload_capacity(consumers->workload);
 
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
-		if (wtl_attribution_grow(book->attribution, capacity) < 0 ||
-		    wtl_chunk_grow(&book->chunk, capacity) < 0)
+		if (wtl_attribution_grow(book->attribution, capacity) < 0)
 			return false;
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		grow_chunk(&book->chunk, capacity);
+	grow_chunk(&consumers->own.chunk, capacity);
 	return wtl_attribution_grow(consumers->own.attribution, capacity) == 0 &&
-	       wtl_chunk_grow(&consumers->own.chunk, capacity) == 0 &&
 	       wtl_array_widen(&consumers->recents, &consumers->n_recents, capacity,
 			       sizeof(*consumers->recents)) == 0;
 }
@@ -311,6 +319,8 @@ void wtl_consumers_begin(struct wtl_consumers *consumers)
 	wtl_consumers_reset_gpus(consumers);
 	wtl_attribution_reset(consumers->own.attribution);
 	wtl_chunk_settle(&consumers->own.chunk);
+	if (consumers->learned)
+		wtl_learned_forget_slots(consumers->learned);
 	memset(consumers->own.billed, 0, consumers->n_domains * sizeof(*consumers->own.billed));
 	make_room(consumers);
 	for (size_t i = 0; i < consumers->n_domains; i++) {
@@ -466,8 +476,27 @@ static void learn(struct wtl_consumers *consumers, size_t i, const struct bill *
 		wtl_baseline_learner_break(domain->learner);
 }
 
+/* The chunk begins with the newest scan: what was used before is no measure of the energy that follows. */
+static void begin_chunk(struct wtl_book *book, const struct wtl_consumers *consumers)
+{
+	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
+
+	if (!book->chunk.recent)
+		return;
+	wtl_chunk_settle(&book->chunk);
+	if (scan->capacity_ns > 0)
+		wtl_chunk_add(&book->chunk, consumers->learned, scan);
+}
+
+static void begin_chunks(struct wtl_consumers *consumers)
+{
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		begin_chunk(book, consumers);
+	begin_chunk(&consumers->own, consumers);
+}
+
 /* What is not billed yet of a domain's energy in a book becomes its users'. */
-static void book_bill(struct wtl_book *book, const struct wtl_consumers *consumers, size_t i,
+static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, size_t i,
 		      const struct wattle_energy *energy, struct bill *bill)
 {
 	const struct wtl_divided_domain *domain = &consumers->domains[i];
@@ -479,16 +508,18 @@ static void book_bill(struct wtl_book *book, const struct wtl_consumers *consume
 	if (energy->energy_uj > billed->energy_uj)
 		bill->energy_uj = energy->energy_uj - billed->energy_uj;
 	bill->is_corrected = energy->energy_uj < billed->energy_uj;
-	if (bill->is_learned && !bill->is_corrected)
+	if (bill->is_learned) /* the room for uses was another book's since */
+		divide(consumers, i, bill);
+	if (bill->is_learned && !bill->is_corrected && book->chunk.recent)
 		wtl_chunk_bill(&book->chunk, consumers->learned, book->attribution, i,
 			       bill->energy_uj, bill->duration_ns);
 	else
 		wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns,
 				    bill->uses, bill->n_uses);
-	if (bill->is_corrected && book->chunk.recent)
-		wtl_attribution_settle_recent(book->chunk.recent, i);
-	if (bill->is_corrected)
+	if (bill->is_corrected) {
+		begin_chunk(book, consumers);
 		wtl_attribution_settle(book->attribution, i, energy->energy_uj);
+	}
 	if (domain->is_gpu && domain->gpu >= 0 && !wtl_consumers_gpu_is_guess(consumers, domain))
 		wtl_attribution_add(book->attribution, consumers->n_domains,
 				    (uint64_t)((double)bill->duration_ns * bill->use_ppm / 1e6), 0,
@@ -526,11 +557,19 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 			const struct wattle_energy *energy, int64_t t_utc_ns)
 {
 	struct wtl_divided_domain *domain = &consumers->domains[i];
+	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 	struct bill bill = {.n_uses = 0};
 
-	if (consumers->learned && energy->has_energy)
+	if (consumers->learned && energy->has_energy) {
+		bool was_learned = wtl_learned_has(consumers->learned, i);
+
 		learn_watts(consumers, i, energy);
-	bill.is_learned = wtl_learned_has(consumers->learned, i);
+		if (!was_learned && wtl_learned_has(consumers->learned, i))
+			begin_chunks(consumers);
+	}
+	/* Of a scan without a capacity it is not known who used what; where nobody did, the energy is nobody's. */
+	bill.is_learned =
+		wtl_learned_has(consumers->learned, i) && scan->capacity_ns > 0 && scan->n_uses > 0;
 	divide(consumers, i, &bill);
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		if (book->energies[i].has_energy)
@@ -544,15 +583,23 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	learn(consumers, i, &bill, t_utc_ns);
 }
 
-static void add_to_chunks(struct wtl_consumers *consumers)
+static void add_to_chunk(struct wtl_book *book, const struct wtl_consumers *consumers)
 {
 	const struct wtl_workload_scan *scan = wtl_workload_scan(consumers->workload);
 
+	if (scan->capacity_ns <= 0)
+		begin_chunk(book, consumers);
+	else if (book->chunk.recent)
+		wtl_chunk_add(&book->chunk, consumers->learned, scan);
+}
+
+static void add_to_chunks(struct wtl_consumers *consumers)
+{
 	if (!consumers->learned)
 		return;
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
-		wtl_chunk_add(&book->chunk, consumers->learned, scan);
-	wtl_chunk_add(&consumers->own.chunk, consumers->learned, scan);
+		add_to_chunk(book, consumers);
+	add_to_chunk(&consumers->own, consumers);
 }
 
 void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_energy energies[],

@@ -80,6 +80,9 @@ void wtl_consumers_read_memory(struct wtl_consumers *consumers, unsigned budget)
 /* Learned in this or an earlier session. */
 void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
 			    struct wtl_baseline *ret_baseline);
+/* The same as it was seen at rest alone: what is kept for later sessions. */
+void wtl_consumers_rest(const struct wtl_consumers *consumers, size_t domain,
+			struct wtl_baseline *ret_baseline);
 /* What an earlier session learned, before any billing. */
 void wtl_consumers_set_baseline(struct wtl_consumers *consumers, size_t domain,
 				const struct wtl_baseline *baseline);

@@ -20,10 +20,16 @@
 #define SPREAD_GPU_USE	    0.20
 #define SPREAD_GPU_MEMORY   0.50
 
+void wtl_consumers_rest(const struct wtl_consumers *consumers, size_t domain,
+			struct wtl_baseline *ret_baseline)
+{
+	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
+}
+
 void wtl_consumers_baseline(const struct wtl_consumers *consumers, size_t domain,
 			    struct wtl_baseline *ret_baseline)
 {
-	wtl_baseline_learner_get(consumers->domains[domain].learner, ret_baseline);
+	wtl_consumers_rest(consumers, domain, ret_baseline);
 	wtl_learned_idle(consumers->learned, domain, ret_baseline);
 }
 

@@ -104,7 +104,7 @@ static bool take_line(const struct taking *taking, const char *text, size_t len)
 
 	if (i < 0)
 		return false;
-	wtl_consumers_baseline(taking->consumers, (size_t)i, &seen);
+	wtl_consumers_rest(taking->consumers, (size_t)i, &seen);
 	if (seen.is_known)
 		return false;
 	wtl_consumers_set_baseline(taking->consumers, (size_t)i, &line.baseline);
@@ -241,7 +241,7 @@ static bool get_learned(struct wattle_meter *meter, const struct wtl_consumers *
 			struct wattle_domain *domain, struct wtl_baseline *idle)
 {
 	wtl_meter_domain(meter, i, domain);
-	wtl_consumers_baseline(consumers, i, idle);
+	wtl_consumers_rest(consumers, i, idle);
 	return domain->source && idle->is_known && !idle->is_modelled;
 }
 

@@ -18,12 +18,14 @@ enum { OTHERS, PLACES = 64, PLACE_BITS = 6, PLACE_MASK = PLACES - 1 };
 #define CHUNK_S	      60.0
 #define IDLE_LOOKS    8	   /* before power at rest is taken from the regression */
 #define IDLE_DOUBT    0.05 /* and how well it must be known where nothing is known at rest */
-#define DURATIONS_OFF 0.2  /* a scan and an energy are of the same time, but for that */
+#define UW_MOST	      1e15
+#define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
 
 struct place {
 	uint32_t key;	 /* place, and above it how many had been given out; 0: free */
 	uint32_t name;	 /* hash of the name that shares it; 0: one consumer's alone */
 	bool is_shared;	 /* by several of that name */
+	bool is_used;	 /* in the newest scan, by one who has it */
 	double recent_s; /* use, the older the less */
 };
 
@@ -113,7 +115,7 @@ static size_t least_used(const struct wtl_learned *learned, double use_s)
 
 		if (place->key == 0)
 			return i;
-		if (learned->use_s[i] == 0.0 && place->recent_s < use_s &&
+		if (!place->is_used && place->recent_s < use_s &&
 		    (least == OTHERS || place->recent_s < learned->places[least].recent_s))
 			least = i;
 	}
@@ -162,6 +164,14 @@ static size_t choose_place(struct wtl_learned *learned, const struct wtl_consume
 	return place;
 }
 
+/* One of several has used so much that it is told apart, if there is a place. */
+static size_t place_alone(struct wtl_learned *learned, uint32_t slot, size_t shared, double use_s)
+{
+	size_t place = give_place(learned, slot, use_s);
+
+	return place == OTHERS ? shared : place;
+}
+
 static bool owns(const struct wtl_learned *learned, uint32_t key)
 {
 	return key && learned->places[key & PLACE_MASK].key == key;
@@ -187,7 +197,7 @@ static size_t place_for(struct wtl_learned *learned, struct wtl_workload *worklo
 				? OTHERS
 				: choose_place(learned, consumer, slot, use_s);
 	else if (learned->places[place].is_shared && consumer->cpu_ns > ALONE_NS)
-		place = give_place(learned, slot, use_s);
+		place = place_alone(learned, slot, place, use_s);
 	wtl_workload_set_watts_key(workload, slot, learned->places[place].key);
 	return place;
 }
@@ -207,8 +217,17 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 	if (scan->duration_ns <= 0 || scan->capacity_ns <= 0)
 		return 0;
 	learned->scan_ns = scan->duration_ns;
-	for (size_t i = 0; i < PLACES; i++)
+	for (size_t i = 0; i < PLACES; i++) {
 		learned->places[i].recent_s *= RECENT_KEPT;
+		learned->places[i].is_used = false;
+	}
+	for (size_t i = 0; i < scan->n_uses; i++) {
+		const struct wtl_consumer *consumer =
+			wtl_workload_consumer(workload, scan->uses[i].slot);
+
+		if (consumer && owns(learned, consumer->watts_key))
+			learned->places[consumer->watts_key & PLACE_MASK].is_used = true;
+	}
 	for (size_t i = 0; i < scan->n_uses; i++) {
 		double use_s = (double)scan->uses[i].weight / WTL_NS_PER_S;
 		uint32_t slot = scan->uses[i].slot;
@@ -222,6 +241,11 @@ int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload)
 	}
 	learned->awake_s = (1.0 - resting) * (double)scan->duration_ns / WTL_NS_PER_S;
 	return 0;
+}
+
+void wtl_learned_forget_slots(struct wtl_learned *learned)
+{
+	memset(learned->place_of, OTHERS, learned->n_place_of);
 }
 
 void wtl_learned_fold(struct wtl_learned *learned, const struct wtl_fold *fold)
@@ -250,7 +274,7 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 	if (!own->watts || learned->scan_ns == 0 ||
 	    fabs((double)(duration_ns - learned->scan_ns)) > DURATIONS_OFF * (double)duration_ns)
 		return;
-	if (baseline->is_known && !own->knows_rest)
+	if (baseline->is_known && !baseline->is_given && !own->knows_rest)
 		wtl_watts_know_idle(own->watts, (double)baseline->idle_uw / 1e6,
 				    (double)baseline->uncertainty_uw / 1e6);
 	own->knows_rest = baseline->is_known;
@@ -272,8 +296,8 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	if (!(idle.w > 0.0) || idle.uncertainty_w > most_w)
 		return;
 	baseline->is_known = true;
-	baseline->idle_uw = (uint64_t)(idle.w * 1e6);
-	baseline->uncertainty_uw = (uint64_t)(idle.uncertainty_w * 1e6);
+	baseline->idle_uw = (uint64_t)fmin(idle.w * 1e6, UW_MOST);
+	baseline->uncertainty_uw = (uint64_t)fmin(idle.uncertainty_w * 1e6, UW_MOST);
 }
 
 /* in: CPU time by slots, whose energy is above rest in that part. */
@@ -297,7 +321,7 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 		learned->sums_s[place] += (double)in[i].weight / WTL_NS_PER_S;
 	}
 	look.use_s = learned->sums_s;
-	if (whole->energy_j > idle_j)
+	if (whole->energy_j > idle_j && idle_j >= 0.0)
 		dynamic_ppm = 1e6 * (1.0 - idle_j / whole->energy_j);
 	wtl_watts_weights(watts, &look, learned->weights_w);
 	wtl_watts_doubts(watts, &look, learned->weights_w, learned->doubts);
@@ -307,7 +331,8 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 		double weight = (double)in[i].weight * learned->weights_w[place] * 1e3;
 
 		learned->uses[i].slot = in[i].slot;
-		learned->uses[i].weight = (uint64_t)fmin(weight, 1e18) + (in[i].weight > 0);
+		learned->uses[i].weight =
+			(uint64_t)fmin(fmax(weight, 0.0), 1e18) + (in[i].weight > 0);
 		learned->doubts_ppm[i] = (uint32_t)fmin(learned->doubts[place] * dynamic_ppm, 4e9);
 	}
 	ret_uses->uses = learned->uses;

@@ -106,7 +106,7 @@ bool wtl_session_can_learn_idle(const struct wtl_session *session)
 	struct wtl_baseline idle;
 
 	for (size_t i = 0; wtl_meter_domain(session->meter, i, &domain) == 0; i++) {
-		wtl_consumers_baseline(session->consumers, i, &idle);
+		wtl_consumers_rest(session->consumers, i, &idle);
 		if (domain.source && !idle.is_modelled)
 			return true;
 	}
@@ -118,7 +118,7 @@ bool wtl_session_learned_idle(const struct wtl_session *session)
 	struct wtl_baseline idle;
 
 	for (size_t i = 0; i < wattle_meter_domains(session->meter); i++) {
-		wtl_consumers_baseline(session->consumers, i, &idle);
+		wtl_consumers_rest(session->consumers, i, &idle);
 		if (idle.is_known && idle.t_utc_ns >= session->begin_utc_ns)
 			return true;
 	}

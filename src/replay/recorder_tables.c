@@ -108,7 +108,7 @@ static void write_idle(struct wtl_recorder *recorder, size_t i)
 
 	if (!recorder->consumers)
 		return;
-	wtl_consumers_baseline(recorder->consumers, i, &idle);
+	wtl_consumers_rest(recorder->consumers, i, &idle);
 	if (idle.is_known)
 		wtl_recorder_idle(recorder, i, &idle);
 }
@@ -209,7 +209,7 @@ void wtl_recorder_write_end(struct wtl_recorder *recorder)
 	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {
 		struct wtl_stored_baseline row = {.domain = (uint32_t)i};
 
-		wtl_consumers_baseline(recorder->consumers, i, &row.baseline);
+		wtl_consumers_rest(recorder->consumers, i, &row.baseline);
 		if (row.baseline.is_known)
 			wtl_store_baseline(recorder->writer, &row);
 		store_domain(recorder, i);

@@ -216,6 +216,7 @@ static void find_command(struct wtl_run_every *every, const struct wattle_window
 	widen(window, line);
 	every->told = every->now;
 	every->now = before;
+	wtl_consumers_settle(every->billing->consumers);
 }
 
 static void tell(struct wtl_run_every *every, const struct wattle_window *window)
