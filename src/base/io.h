@@ -156,6 +156,7 @@ struct wtl_io_ops {
 struct wtl_io {
 	const struct wtl_io_ops *ops;
 	struct wtl_fault *fault; /* NULL: no call is made to fail */
+	mode_t file_mode;	 /* of the user's files that are made: see base/outfile.h */
 	bool has_one_order; /* a tape, written or read: what is asked is asked from one thread, in turn */
 };
 

@@ -682,7 +682,7 @@ static int real_out_write(struct wtl_io *io, const char *path, const void *data,
 			  enum wtl_out_mode mode)
 {
 	(void)io;
-	return wtl_outfile_write(path, data, len, mode);
+	return wtl_outfile_write(path, data, len, mode, io->file_mode);
 }
 
 static void real_free(struct wtl_io *io)

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/outfile.h"
 #include "base/sparse.h"
 #include "base/tape.h"
 
@@ -736,15 +737,16 @@ int wtl_io_record_new(struct wtl_io *inner, const char *path, struct wtl_io **re
 
 	if (!record)
 		return wtl_err_set(err, ENOMEM, "tape", path, "out of memory");
-	record->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	record->fd = wtl_outfile_open(path, O_WRONLY | O_TRUNC | O_NOCTTY, inner->file_mode);
 	if (record->fd < 0) {
-		code = errno;
+		code = record->fd;
 		free(record);
 		return wtl_err_set(err, code, "tape", path, "cannot write the tape: %s",
 				   wtl_err_text(code));
 	}
 	record->io.ops = &record_ops;
 	record->io.has_one_order = true;
+	record->io.file_mode = inner->file_mode;
 	record->inner = inner;
 	/* A little more than a tape may have, to tell a line that is too long. */
 	wtl_buf_init(&record->line, WTL_TAPE_LINE_MAX + 64);

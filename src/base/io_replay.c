@@ -577,7 +577,7 @@ static int replay_out_write(struct wtl_io *io, const char *path, const void *dat
 			    enum wtl_out_mode mode)
 {
 	(void)io;
-	return wtl_outfile_write(path, data, len, mode);
+	return wtl_outfile_write(path, data, len, mode, io->file_mode);
 }
 
 static void replay_free(struct wtl_io *io)

@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/infile.h"
@@ -39,6 +42,39 @@ static int close_checked(int fd, int rc)
 	return rc;
 }
 
+/* Whether this process may read what other programs of the machine's users may not. */
+static bool is_privileged(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = {{0}};
+
+	if (geteuid() == 0 || getauxval(AT_SECURE) || syscall(SYS_capget, &header, sets) < 0)
+		return true;
+	/* systemd gives this one to everybody who logs in. */
+	sets[1].effective &= ~CAP_TO_MASK(CAP_WAKE_ALARM);
+	sets[1].permitted &= ~CAP_TO_MASK(CAP_WAKE_ALARM);
+	return sets[0].effective || sets[0].permitted || sets[1].effective || sets[1].permitted;
+}
+
+int wtl_outfile_open(const char *path, int flags, mode_t mode)
+{
+	bool is_exact = mode & WTL_MODE_GIVEN;
+	struct stat st;
+	int fd;
+
+	if (mode == 0)
+		mode = is_privileged() ? 0600 : 0666;
+	if (is_exact && !(flags & O_EXCL) && stat(path, &st) == 0)
+		is_exact = false;
+	fd = open(path, flags | O_CREAT | O_CLOEXEC, mode & 0777);
+	if (fd < 0)
+		return -errno;
+	/* A file system that has no modes has none to change. */
+	if (is_exact)
+		(void)!fchmod(fd, mode & 0777);
+	return fd;
+}
+
 int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
 {
 	const char *slash = strrchr(path, '/');
@@ -51,9 +87,9 @@ int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
 
 		if (len < 0 || (size_t)len >= size)
 			return -ENAMETOOLONG;
-		fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-		if (fd >= 0 || errno != EEXIST)
-			return fd >= 0 ? fd : -errno;
+		fd = wtl_outfile_open(temp, O_WRONLY | O_EXCL | O_NOFOLLOW, mode);
+		if (fd != -EEXIST)
+			return fd;
 	}
 	return -EEXIST;
 }
@@ -92,10 +128,11 @@ static int temp_finish(int fd, const char *temp, const char *path, const struct 
 }
 
 /* old is NULL when there is no file yet. */
-static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old)
+static int replace_regular(const char *path, const void *data, size_t len, const struct stat *old,
+			   mode_t mode)
 {
 	char temp[PATH_MAX];
-	int fd = wtl_outfile_temp(path, old ? 0600 : 0666, temp, sizeof(temp));
+	int fd = wtl_outfile_temp(path, old ? 0600 : mode, temp, sizeof(temp));
 
 	if (fd < 0)
 		return fd;
@@ -112,7 +149,7 @@ static int write_direct(const char *path, const void *data, size_t len)
 	return close_checked(fd, write_all(fd, data, len));
 }
 
-static int replace(const char *path, const void *data, size_t len)
+static int replace(const char *path, const void *data, size_t len, mode_t mode)
 {
 	struct stat old;
 	char *target;
@@ -124,7 +161,7 @@ static int replace(const char *path, const void *data, size_t len)
 	if (stat(path, &old) < 0) {
 		if (errno != ENOENT)
 			return -errno;
-		return replace_regular(path, data, len, NULL);
+		return replace_regular(path, data, len, NULL, mode);
 	}
 	if (!S_ISREG(old.st_mode))
 		return write_direct(path, data, len);
@@ -133,19 +170,19 @@ static int replace(const char *path, const void *data, size_t len)
 	target = realpath(path, NULL);
 	if (!target)
 		return -errno;
-	rc = replace_regular(target, data, len, &old);
+	rc = replace_regular(target, data, len, &old, mode);
 	free(target);
 	return rc;
 }
 
-static int append(const char *path, const void *data, size_t len)
+static int append(const char *path, const void *data, size_t len, mode_t mode)
 {
-	int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+	int fd = wtl_outfile_open(path, O_WRONLY | O_APPEND | O_NOCTTY, mode);
 	struct stat old;
 	int rc;
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (fstat(fd, &old) < 0)
 		return close_checked(fd, -errno);
 	rc = write_all(fd, data, len);
@@ -160,11 +197,12 @@ static int append(const char *path, const void *data, size_t len)
 	return close_checked(fd, rc);
 }
 
-int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode mode)
+int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode how,
+		      mode_t mode)
 {
-	if (mode == WTL_OUT_APPEND)
-		return append(path, data, len);
-	return replace(path, data, len);
+	if (how == WTL_OUT_APPEND)
+		return append(path, data, len, mode);
+	return replace(path, data, len, mode);
 }
 
 /* ---- Piece by piece ---- */
@@ -177,7 +215,7 @@ static int open_direct(struct wtl_outstream *stream, const char *path)
 }
 
 /* A symbolic link stays one: its target is what is replaced. */
-static int open_temp(struct wtl_outstream *stream, const char *path)
+static int open_temp(struct wtl_outstream *stream, const char *path, mode_t mode)
 {
 	char temp[PATH_MAX];
 
@@ -185,7 +223,7 @@ static int open_temp(struct wtl_outstream *stream, const char *path)
 	if (!stream->target)
 		return -errno;
 	stream->fd =
-		wtl_outfile_temp(stream->target, stream->has_old ? 0600 : 0666, temp, sizeof(temp));
+		wtl_outfile_temp(stream->target, stream->has_old ? 0600 : mode, temp, sizeof(temp));
 	if (stream->fd < 0)
 		return stream->fd;
 	stream->temp = strdup(temp);
@@ -196,7 +234,7 @@ static int open_temp(struct wtl_outstream *stream, const char *path)
 	return -ENOMEM;
 }
 
-int wtl_outstream_open(struct wtl_outstream *stream, const char *path)
+int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mode)
 {
 	int rc;
 
@@ -208,7 +246,7 @@ int wtl_outstream_open(struct wtl_outstream *stream, const char *path)
 		return -errno;
 	if (stream->has_old && !S_ISREG(stream->old.st_mode))
 		return open_direct(stream, path);
-	rc = open_temp(stream, path);
+	rc = open_temp(stream, path, mode);
 	if (rc < 0)
 		free(stream->target);
 	return rc;

@@ -9,11 +9,23 @@
 #include "base/io.h"
 
 /*
+ * The mode of files that are made. 0: only for the owner where this process has rights that others' lack (root, a
+ * set-user-ID or capability of its file, a capability), because then they may have gone into what is written;
+ * else what the umask lets through. WTL_MODE_GIVEN and permission bits: exactly those, whatever the umask. Files
+ * that are there already keep theirs.
+ */
+#define WTL_MODE_GIVEN 0x10000
+
+/* open(), with O_CREAT and O_CLOEXEC, and the mode for a file that was not there. A descriptor or a negative errno. */
+int wtl_outfile_open(const char *path, int flags, mode_t mode);
+
+/*
  * What wtl_io's out_write does on a real machine. Replacing a regular file (or making one) goes
  * through a temporary file beside it; the old file stays whole when anything fails. Devices, pipes
  * and /dev/stdout are written directly. A failed append to a regular file is taken back.
  */
-int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode mode);
+int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode how,
+		      mode_t mode);
 
 /* Opens a fresh file in the directory of path and leaves its name in temp: ".wattle-PID-N.tmp". A descriptor or a
  * negative errno. */
@@ -31,7 +43,7 @@ struct wtl_outstream {
 };
 
 /* path NULL: standard output. 0 or negative errno, then there is nothing to close. */
-int wtl_outstream_open(struct wtl_outstream *stream, const char *path);
+int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mode);
 int wtl_outstream_write(struct wtl_outstream *stream, const void *data, size_t len);
 /* keep false: the old file stays as it was. 0 or negative errno. */
 int wtl_outstream_close(struct wtl_outstream *stream, bool keep);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "wattle.h"
 #include "workload/workload.h"
@@ -34,6 +35,7 @@ struct wtl_settings {
 	const struct wtl_writer *output;
 	const char *output_path; /* NULL: see wtl_sink_fd() */
 	bool append;
+	mode_t file_mode; /* of files that are made: see base/outfile.h */
 	bool no_color, ascii, quiet, verbose, full;
 	const char *location;
 	struct wattle_carbon carbon;

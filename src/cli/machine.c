@@ -24,6 +24,7 @@ static int open_io(const struct wtl_settings *settings, struct wtl_io **ret_io, 
 
 	if (rc < 0)
 		return rc;
+	io->file_mode = settings->file_mode;
 	if (settings->fault)
 		rc = wtl_io_set_fault(io, settings->fault, err);
 	if (rc == 0 && settings->tape_record)

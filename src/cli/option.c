@@ -3,11 +3,13 @@
 #include "cli/option.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/outfile.h"
 #include "cli/complain.h"
 #include "cli/guess.h"
 #include "document/report.h"
@@ -81,6 +83,30 @@ static int set_until(struct wtl_app *app, const struct wtl_option *option, const
 	return 0;
 }
 
+static int set_mode(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	size_t len = strlen(text);
+	mode_t mode = (mode_t)strtoul(text, NULL, 8);
+
+	(void)option;
+	if (len < 3 || len > 4 || strspn(text, "01234567") != len || mode & ~0666u ||
+	    (mode & 0600) != 0600)
+		return -EINVAL;
+	app->settings.file_mode = WTL_MODE_GIVEN | mode;
+	return 0;
+}
+
+#define MODE                                                                                       \
+	{                                                                                          \
+		"mode", 0, "OCTAL",                                                                \
+			"The mode of files that are made, such as 0640 (default: 0600 as root or " \
+			"with capabilities, else as the umask says)",                              \
+			WTL_OPTION_OWN, .takes = "an octal mode from 0600 to 0666 such as 0640",   \
+					.set = set_mode                                            \
+	}
+
+const struct wtl_option wtl_options_mode[] = {MODE, {0}};
+
 const struct wtl_option wtl_options_machine[] = {
 	{"root", 0, "DIR", "Read DIR/sys and DIR/proc instead of this machine's", WTL_OPTION_PATH,
 	 WTL_SHARED(root), .what = "a folder", .is_rare = true},
@@ -89,6 +115,7 @@ const struct wtl_option wtl_options_machine[] = {
 	{"tape-record", 0, "FILE",
 	 "Write every raw reading to a tape: the best companion of a bug report", WTL_OPTION_PATH,
 	 WTL_SHARED(tape_record), .what = "a file", .file = WTL_FILE_TAPE},
+	MODE,
 	{"nvml", 0, "PATH", "The NVIDIA management library to load; an empty PATH for none",
 	 WTL_OPTION_TEXT, WTL_SHARED(nvml_path), .is_rare = true},
 	{"fault", 0, "OP:N[:ERRNO][:always]",

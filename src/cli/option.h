@@ -83,6 +83,7 @@ struct wtl_option_list {
 };
 
 /* Groups that several commands have, each ended by one without a name. */
+extern const struct wtl_option wtl_options_mode[];	 /* --mode, which the machine's have, too */
 extern const struct wtl_option wtl_options_machine[];	 /* --root, --tape, … */
 extern const struct wtl_option wtl_options_interval[];	 /* --interval */
 extern const struct wtl_option wtl_options_gpus[];	 /* --gpus */

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/outfile.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "cli/fd.h"
@@ -109,18 +110,18 @@ static int check_folder(const char *path)
 }
 
 /* Appending follows a link that leads nowhere yet. */
-static int check_append(const char *path)
+static int check_append(const char *path, mode_t mode)
 {
 	struct stat status;
 	int fd;
 
 	if (lstat(path, &status) < 0)
 		return check_folder(path);
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
-	return fd < 0 ? -errno : close(fd);
+	fd = wtl_outfile_open(path, O_WRONLY | O_APPEND | O_NOCTTY, mode);
+	return fd < 0 ? fd : close(fd);
 }
 
-static int check_path(const char *path, bool append)
+static int check_path(const char *path, bool append, mode_t mode)
 {
 	struct stat status;
 	char *target;
@@ -129,7 +130,9 @@ static int check_path(const char *path, bool append)
 	if (!path[0])
 		return -ENOENT;
 	if (stat(path, &status) < 0)
-		return errno != ENOENT ? -errno : append ? check_append(path) : check_folder(path);
+		return errno != ENOENT ? -errno
+		       : append	       ? check_append(path, mode)
+				       : check_folder(path);
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
 	if (access(path, W_OK) < 0)
@@ -181,7 +184,9 @@ int wtl_sink_check(struct wtl_app *app)
 {
 	const char *path = app->settings.output_path;
 
-	return path ? check(app, path, check_path(path, app->settings.append)) : 0;
+	return path ? check(app, path,
+			    check_path(path, app->settings.append, app->settings.file_mode))
+		    : 0;
 }
 
 int wtl_sink_check_tape(struct wtl_app *app)

@@ -89,7 +89,8 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 		   struct wtl_err *err)
 {
 	char temp[PATH_MAX];
-	int fd = wtl_outfile_temp(file->path, 0666, temp, sizeof(temp)), rc;
+	int rc, fd = wtl_outfile_temp(file->path, file->io ? file->io->file_mode : 0, temp,
+				      sizeof(temp));
 	struct stat st = {.st_ino = 0};
 
 	if (fd < 0)

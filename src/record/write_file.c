@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/outfile.h"
 #include "record/database.h"
 #include "record/writer.h"
 

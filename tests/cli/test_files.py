@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The files that options name: what stands in their place and is none is not waited for, and what pipes bring is read."""
+"""Files: what is none is not waited for, what pipes bring is read, and what is written is for those who may read it."""
 
 import fcntl
 import os
 import shutil
 import signal
+import stat
 import struct
 import subprocess
+import tempfile
 import termios
 import threading
+from pathlib import Path
 
 import pytest
 
-from conftest import REPO, ROOTS, TIMEOUT, finish, run_wattle, start_wattle, wait_for
+from conftest import REPO, ROOTS, TIMEOUT, command_path, finish, run_wattle, start_wattle, wait_for
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 TAPE = REPO / "tests" / "fixtures" / "tapes" / "server.tape"
@@ -185,3 +188,123 @@ def test_every_to_a_pipe_that_is_read_later(place):
     with subprocess.Popen(["cat", place / "pipe"], stdout=subprocess.PIPE) as reader:
         assert finish(process).code == 0
         assert reader.communicate(timeout=TIMEOUT)[0].startswith(b"time_s,")
+
+
+# ---- Who may read what is written ----
+
+NOBODY = 65534
+# What makes the file "made", for each way in which wattle makes one.
+MAKERS = {
+    "run -o": ("run", *XEON, "-o", "made", "--", "true"),
+    "run --append": ("run", *XEON, "--append", "-o", "made", "--", "true"),
+    "run --every": ("run", *XEON, "--every", "1", "-o", "made", "--", "true"),
+    "run --record": ("run", "-q", "-o", "out", "--record", "made", "--", "true"),
+    "run --tape-record": ("run", *XEON, "-o", "out", "--tape-record", "made", "--", "true"),
+    "run --idle-file": ("run", "-q", "--tape", TAPE.with_name("busy-thread.tape"), "-o", "out", "--idle-file", "made"),
+    "compare": ("compare", *XEON, "-r", "1", "-o", "made", "true", "true"),
+    "record": ("record", "-q", "-o", "made", "--duration", "0.2"),
+    "report": ("report", "-o", "made", RECORDING),
+    "export": ("export", "-o", "made", RECORDING),
+    "plot": ("plot", "--format", "svg", "-o", "made", RECORDING),
+    "doctor": ("doctor", *XEON, "-o", "made"),
+    "query": ("query", "--root", ROOTS / "amd-gpu", "--nvml", "", "-L", "-f", "made"),
+}
+
+
+def needs_root():
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv, to become others")
+
+
+@pytest.fixture(name="shared")
+def folder_of_everybody():
+    with tempfile.TemporaryDirectory(prefix="wattle-test-") as path:
+        os.chmod(path, 0o777)
+        yield Path(path)
+
+
+def mode_of(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def make(folder, maker, *more, umask=0o027, rights=(), **options):
+    """The mode of what was made, by root or as setpriv is told."""
+    for path in (command_path(), REPO, folder):
+        if rights and not all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(path).resolve().parents):
+            pytest.skip(f"{path} is closed to other users")
+    command, *words = map(str, MAKERS[maker])
+    env = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_RUNTIME_DIR": str(folder), "LC_ALL": "C"}
+    done = subprocess.run([*(("setpriv", *rights) if rights else ()), command_path(), command, *more, *words], cwd=folder, umask=umask, env=env,
+                          capture_output=True, timeout=TIMEOUT, check=False, **options)
+    assert done.returncode in (0, 3), done
+    return mode_of(folder / "made")
+
+
+def nobody(*more):
+    return (f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *more)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_root_writes_is_for_root(shared, maker):
+    """What only root may read has gone into it, and nobody's umask forbids others to read it."""
+    needs_root()
+    assert make(shared, maker, umask=0) == 0o600
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_others_write_goes_by_their_umask(shared, maker):
+    needs_root()
+    assert make(shared, maker, rights=nobody()) == 0o640
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_mode_on_purpose(shared, maker):
+    """Exactly that, as of chmod: the umask has no say."""
+    assert make(shared, maker, "--mode", "0664", umask=0o077) == 0o664
+
+
+@pytest.mark.parametrize("capability,mode", [("perfmon", 0o600), ("sys_ptrace", 0o600), ("wake_alarm", 0o640)])
+def test_capabilities_make_it_private(shared, capability, mode):
+    """One that each user has by his login, on some systems, lets nobody read anything."""
+    needs_root()
+    try:
+        made = make(shared, "run -o", rights=nobody(f"--inh-caps=+{capability}", f"--ambient-caps=+{capability}"))
+    except AssertionError as error:
+        if "setpriv" in str(error):
+            pytest.skip("this system lends no capabilities")
+        raise
+    assert made == mode
+
+
+def test_a_capability_of_the_file_makes_it_private(shared):
+    needs_root()
+    copy = shared / "wattle-copy"
+    shutil.copy(command_path(), copy)
+    if not shutil.which("setcap") or subprocess.run(["setcap", "cap_perfmon+ep", copy], capture_output=True, check=False).returncode:
+        pytest.skip("this file system holds no capabilities")
+    done = subprocess.run(["setpriv", *nobody(), copy, "run", "-o", "made", "--", "true"], cwd=shared, umask=0o022, capture_output=True,
+                          env={**os.environ, "XDG_STATE_HOME": str(shared)}, check=False)
+    if b"Operation not permitted" in done.stderr and not (shared / "made").exists():
+        pytest.skip("this system does not run files with capabilities")
+    assert done.returncode == 0, done
+    assert mode_of(shared / "made") == 0o600
+
+
+@pytest.mark.parametrize("given,mode", [((), 0o600), (("--mode", "0644"), 0o644)])
+def test_what_lies_beside_a_recording_has_its_mode(shared, given, mode):
+    needs_root()
+    sockets = {"XDG_RUNTIME_DIR": shared, "XDG_STATE_HOME": shared / "state"}
+    started = run_wattle("record", "-q", "-o", "a.wattle", "--background", *given, cwd=shared, env=sockets, umask=0o022)
+    assert started.code == 0, started
+    modes = {path.name: mode_of(path) for path in shared.glob("a.wattle*")}
+    assert run_wattle("record", "-q", "--stop", "a.wattle", cwd=shared, env=sockets).code == 0
+    assert modes == {f"a.wattle{end}": mode for end in ("", "-wal", "-shm", ".log")}
+    assert mode_of(shared / "a.wattle") == mode
+
+
+def test_a_file_that_is_there_keeps_its_mode(shared):
+    for maker, options in (("run -o", ()), ("run --append", ()), ("run --every", ()), ("run --tape-record", ()), ("run -o", ("--mode", "0666"))):
+        (shared / "made").touch()
+        (shared / "made").chmod(0o644)
+        assert make(shared, maker, *options) == 0o644
+        (shared / "made").unlink()

@@ -268,6 +268,14 @@ def test_a_note_that_cannot_be_kept_sets_nothing(limits, tmp_path):
     assert "nothing was set" in result.err and "is back at" not in result.err
 
 
+def test_a_note_is_for_its_owner_alone(limits):
+    """So that nobody else learns of it by a umask that lets him."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, whose notes they are")
+    shown = limits.run("--power", "200", "--", "sh", "-c", f"stat -c %a {limits.folder}/hold-*", umask=0)
+    assert shown.out == "600\n"
+
+
 def test_two_with_one_uuid(limits):
     """Boards that were made with the same one: each gets back what it had itself."""
     text = script().replace("000000000002", "000000000001")

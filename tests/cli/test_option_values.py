@@ -30,6 +30,7 @@ SHARED = {
     "root": FREE,
     "tape": FREE,
     "tape-record": FREE,
+    "mode": "an octal mode from 0600 to 0666",
     "nvml": FREE,
     "gpus": FREE,
     "fault": "OP:N",

@@ -369,6 +369,7 @@ def test_setup_is_kept(screen, tmp_path):
     text = config.read_text()
     assert "\ntree = yes\n" in text and "\nparts = no\n" in text
     assert [p.name for p in config.parent.iterdir()] == ["top.conf"]
+    assert os.geteuid() != 0 or config.stat().st_mode & 0o777 == 0o600
     # A newer wattle's line survives, and is told of once.
     config.write_text(text + "sparkle = much\n")
     top.close()

@@ -90,13 +90,17 @@ static void test_a_new_file(void **state)
 
 	(void)state;
 	umask(022);
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("new")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("new"), 0), 0);
 	write_pieces(&stream);
 	assert_true(stat(in_dir("new"), &status) < 0);
 	assert_int_equal(wtl_outstream_close(&stream, true), 0);
 	assert_holds("new", "one two");
 	assert_int_equal(stat(in_dir("new"), &status), 0);
-	assert_int_equal(status.st_mode & 0777, 0644);
+	assert_int_equal(status.st_mode & 0777, geteuid() == 0 ? 0600 : 0644);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("open"), WTL_MODE_GIVEN | 0664), 0);
+	assert_int_equal(wtl_outstream_close(&stream, true), 0);
+	assert_int_equal(stat(in_dir("open"), &status), 0);
+	assert_int_equal(status.st_mode & 0777, 0664);
 	assert_no_rest();
 }
 
@@ -108,7 +112,7 @@ static void test_an_old_file_stays_until_the_end(void **state)
 	(void)state;
 	put("old", "what was there");
 	assert_int_equal(chmod(in_dir("old"), 0640), 0);
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("old")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("old"), 0), 0);
 	write_pieces(&stream);
 	assert_holds("old", "what was there");
 	assert_int_equal(wtl_outstream_close(&stream, true), 0);
@@ -125,11 +129,11 @@ static void test_what_is_thrown_away(void **state)
 
 	(void)state;
 	put("kept", "what was there");
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("kept")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("kept"), 0), 0);
 	write_pieces(&stream);
 	assert_int_equal(wtl_outstream_close(&stream, false), 0);
 	assert_holds("kept", "what was there");
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("never")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("never"), 0), 0);
 	write_pieces(&stream);
 	assert_int_equal(wtl_outstream_close(&stream, false), 0);
 	assert_true(stat(in_dir("never"), &status) < 0);
@@ -144,7 +148,7 @@ static void test_a_link_stays_one(void **state)
 	(void)state;
 	put("target", "what was there");
 	assert_int_equal(symlink("target", in_dir("link")), 0);
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("link")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("link"), 0), 0);
 	write_pieces(&stream);
 	assert_int_equal(wtl_outstream_close(&stream, true), 0);
 	assert_holds("target", "one two");
@@ -163,7 +167,7 @@ static void test_pipes_are_written_directly(void **state)
 	assert_int_equal(mkfifo(in_dir("pipe"), 0600), 0);
 	reader = open(in_dir("pipe"), O_RDONLY | O_NONBLOCK);
 	assert_true(reader >= 0);
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("pipe")), 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("pipe"), 0), 0);
 	write_pieces(&stream);
 	assert_int_equal(read(reader, got, sizeof(got) - 1), 7);
 	assert_string_equal(got, "one two");
@@ -184,7 +188,7 @@ static void test_standard_output(void **state)
 	file = open(in_dir("stdout"), O_RDWR | O_CREAT, 0600);
 	assert_true(kept >= 0 && file >= 0);
 	dup2(file, STDOUT_FILENO);
-	rc[0] = wtl_outstream_open(&stream, NULL);
+	rc[0] = wtl_outstream_open(&stream, NULL, 0);
 	rc[1] = wtl_outstream_write(&stream, "one two", 7);
 	rc[2] = wtl_outstream_close(&stream, true);
 	dup2(kept, STDOUT_FILENO);
@@ -200,10 +204,10 @@ static void test_what_cannot_be_opened(void **state)
 	struct wtl_outstream stream;
 
 	(void)state;
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("no/such/folder")), -ENOENT);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("no/such/folder"), 0), -ENOENT);
 	put("file", "");
-	assert_int_equal(wtl_outstream_open(&stream, in_dir("file/below")), -ENOTDIR);
-	assert_true(wtl_outstream_open(&stream, dir) < 0);
+	assert_int_equal(wtl_outstream_open(&stream, in_dir("file/below"), 0), -ENOTDIR);
+	assert_true(wtl_outstream_open(&stream, dir, 0) < 0);
 	assert_no_rest();
 }
 
@@ -214,7 +218,7 @@ static void test_a_full_disk(void **state)
 	(void)state;
 	if (access("/dev/full", W_OK) < 0)
 		skip();
-	assert_int_equal(wtl_outstream_open(&stream, "/dev/full"), 0);
+	assert_int_equal(wtl_outstream_open(&stream, "/dev/full", 0), 0);
 	assert_int_equal(wtl_outstream_write(&stream, "one", 3), -ENOSPC);
 	assert_int_equal(wtl_outstream_close(&stream, false), 0);
 }

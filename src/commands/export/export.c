@@ -124,7 +124,9 @@ static int write_table(struct session *session)
 	const struct settings *settings = session->app->own;
 	struct wtl_export *export = &session->export;
 	struct wtl_err err = {.code = 0};
-	int rc = wtl_outstream_open(&session->stream, session->app->settings.output_path), closed;
+	int rc = wtl_outstream_open(&session->stream, session->app->settings.output_path,
+				    session->app->settings.file_mode),
+	    closed;
 
 	if (rc < 0)
 		return complain(session, rc, &err);
@@ -189,7 +191,7 @@ const struct wtl_command wtl_command_export = {
 		       "1\tthe recording cannot be read, or not all could be written\n"
 		       "2\twrong options",
 	.options = options,
-	.shared = (const struct wtl_option *const[]){wtl_options_general, NULL},
+	.shared = (const struct wtl_option *const[]){wtl_options_mode, wtl_options_general, NULL},
 	.word = &word,
 	.settings_size = sizeof(struct settings),
 	.usage_exit = WTL_EXIT_USAGE,

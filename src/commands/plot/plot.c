@@ -210,11 +210,13 @@ static int write_file(struct wtl_app *app, const struct wtl_buf *picture)
 
 	if (rc == 0 && app->settings.fault)
 		rc = wtl_io_set_fault(io, app->settings.fault, &err);
-	if (rc < 0)
+	if (rc < 0) {
 		wtl_complain_err(app, &err);
-	else
+	} else {
+		io->file_mode = app->settings.file_mode;
 		rc = wtl_io_out_write(io, app->settings.output_path, picture->data, picture->len,
 				      WTL_OUT_REPLACE);
+	}
 	if (rc < 0 && !app->complained)
 		wtl_complain(app, "cannot write '%s': %s", app->settings.output_path,
 			     wtl_err_text(rc));

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/outfile.h"
 #include "base/text.h"
 #include "cli/rights.h"
 #include "commands/mark/mark.h"
@@ -165,9 +166,9 @@ static void redirect_to_log(struct wtl_background *background)
 	int fd = -1;
 
 	if (name_log(record->recording.path, background->log))
-		fd = open(background->log,
-			  O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
-			  0666);
+		fd = wtl_outfile_open(background->log,
+				      O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
+				      background->app->settings.file_mode);
 	if (fd >= 0) {
 		(void)!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOG_ROOM);
 		dup2(fd, STDERR_FILENO);

@@ -59,8 +59,13 @@ static const struct wtl_option options[] = {
 };
 
 static const struct wtl_option *const shared[] = {
-	wtl_options_format, wtl_options_output,	 wtl_options_terminal,
-	wtl_options_carbon, wtl_options_general, NULL,
+	wtl_options_format,
+	wtl_options_output,
+	wtl_options_terminal,
+	wtl_options_carbon,
+	wtl_options_mode,
+	wtl_options_general,
+	NULL,
 };
 
 static const struct wtl_option word = {"FILE", .kind = WTL_OPTION_LIST, OWN(files),
@@ -235,6 +240,7 @@ static int write_result(struct session *session, const struct wtl_result *result
 		wtl_complain_err(session->app, &err);
 		return rc;
 	}
+	io->file_mode = session->app->settings.file_mode;
 	rc = wtl_sink_write(session->app, io, result);
 	wtl_io_free(io);
 	return rc;

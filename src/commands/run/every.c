@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/io.h"
+#include "base/outfile.h"
 #include "cli/complain.h"
 #include "cli/command.h"
 #include "cli/fd.h"
@@ -273,16 +274,17 @@ static bool is_pipe(const char *path)
 }
 
 /* A pipe that nobody reads yet is waited for, until a signal asks for the end. */
-static int open_file(const char *path, int how, struct wtl_loop *loop)
+static int open_file(const struct wtl_settings *settings, struct wtl_loop *loop)
 {
 	const struct timespec nap = {.tv_nsec = 20 * WTL_NS_PER_MS};
-	int flags = O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC | how, fd;
+	const char *path = settings->output_path;
+	int how = settings->append ? O_APPEND : O_TRUNC, fd;
 
-	while ((fd = open(path, flags | O_NONBLOCK, 0666)) < 0 && errno == ENXIO && is_pipe(path)) {
-		if (wtl_loop_interrupted(loop)) {
-			errno = ECANCELED;
-			return -1;
-		}
+	while ((fd = wtl_outfile_open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | how,
+				      settings->file_mode)) == -ENXIO &&
+	       is_pipe(path)) {
+		if (wtl_loop_interrupted(loop))
+			return -ECANCELED;
 		nanosleep(&nap, NULL);
 	}
 	if (fd >= 0)
@@ -293,15 +295,13 @@ static int open_file(const char *path, int how, struct wtl_loop *loop)
 static int open_place(struct wtl_run_every *every, struct wtl_loop *loop)
 {
 	const struct wtl_settings *settings = &every->app->settings;
-	int how = settings->append ? O_APPEND : O_TRUNC;
 
-	every->fd = settings->output_path ? open_file(settings->output_path, how, loop)
-					  : wtl_sink_fd(every->app);
+	every->fd = settings->output_path ? open_file(settings, loop) : wtl_sink_fd(every->app);
 	if (every->fd >= 0)
 		return 0;
 	wtl_complain(every->app, "cannot write '%s': %s; nothing was run", settings->output_path,
-		     strerror(errno));
-	return -errno;
+		     wtl_err_text(every->fd));
+	return every->fd;
 }
 
 static int allocate(struct wtl_run_every *every)

@@ -75,7 +75,7 @@ int wtl_top_config_save(const struct wtl_top_session *session)
 	if (rc == 0) {
 		wtl_user_make_folder_of(session->config_path);
 		rc = wtl_outfile_write(session->config_path, wtl_buf_str(&text), text.len,
-				       WTL_OUT_REPLACE);
+				       WTL_OUT_REPLACE, session->app->settings.file_mode);
 	}
 	wtl_buf_done(&text);
 	return rc;
