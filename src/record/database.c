@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
+
 /* Why a read or a write failed: each of SQLite's files keeps its own errno, the connection only the newest. */
 static int file_errno(sqlite3 *db)
 {
@@ -28,11 +30,17 @@ static int file_errno(sqlite3 *db)
 static const struct {
 	int code, error;
 } known[] = {
-	{SQLITE_NOMEM, ENOMEM},	     {SQLITE_FULL, ENOSPC},	{SQLITE_BUSY, EBUSY},
-	{SQLITE_LOCKED, EBUSY},	     {SQLITE_CORRUPT, EBADMSG}, {SQLITE_NOTADB, EBADMSG},
-	{SQLITE_TOOBIG, EBADMSG},    {SQLITE_ERROR, EBADMSG}, /* a table or a column is not there */
+	{SQLITE_NOMEM, ENOMEM},
+	{SQLITE_FULL, ENOSPC},
+	{SQLITE_BUSY, EBUSY},
+	{SQLITE_LOCKED, EBUSY},
+	{SQLITE_CORRUPT, EBADMSG},
+	{SQLITE_NOTADB, EBADMSG},
+	{SQLITE_TOOBIG, EBADMSG},
+	{SQLITE_ERROR, EBADMSG},     /* a table or a column is not there */
 	{SQLITE_INTERRUPT, EBADMSG}, /* more steps than the file can need */
 	{SQLITE_AUTH, EBADMSG},	     /* what no recording has */
+	{WTL_DATABASE_NO_LIBRARY, WTL_ELIBRARY},
 };
 
 int wtl_database_errno(sqlite3 *db, int code)

@@ -17,6 +17,12 @@ enum {
 	WTL_PAGE_BYTES = 4096,
 };
 
+/* Of sqlite3_open_v2(), where SQLite is loaded when it is first needed (cli/late_libraries.c): it is not there. */
+#define WTL_DATABASE_NO_LIBRARY SQLITE_NOLFS
+#define WTL_DATABASE_NO_LIBRARY_TEXT                                                          \
+	"recordings need libsqlite3.so.0 and libzstd.so.1, which cannot be loaded (packages " \
+	"libsqlite3-0 and libzstd1)"
+
 /* The negative errno that an SQLite's code of a connection (may be NULL) stands for. */
 int wtl_database_errno(sqlite3 *db, int code);
 

@@ -20,6 +20,9 @@ int wtl_reader_complain(struct wtl_store_reader *reader, int code, struct wtl_er
 {
 	int rc = wtl_database_errno(reader->db, code);
 
+	if (code == WTL_DATABASE_NO_LIBRARY)
+		return wtl_err_set(err, rc, "record", wtl_database_path_shown(reader->path),
+				   WTL_DATABASE_NO_LIBRARY_TEXT);
 	if (rc == -EBADMSG)
 		return wtl_err_set(err, rc, "record", wtl_database_path_shown(reader->path),
 				   "it was a recording, but its first pages are damaged: nothing "

@@ -24,8 +24,11 @@ enum { BUSY_MS = 10000, SQL_MAX = 65536 };
 static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
 {
 	const char *path = wtl_database_path_shown(file->path);
-	int rc = code < 0 ? code : wtl_file_errno(file, code);
+	int rc;
 
+	if (code == WTL_DATABASE_NO_LIBRARY)
+		return wtl_err_set(err, WTL_ELIBRARY, "record", path, WTL_DATABASE_NO_LIBRARY_TEXT);
+	rc = code < 0 ? code : wtl_file_errno(file, code);
 	return wtl_err_set(err, rc, "record", path, "no recording can be made there: %s",
 			   wtl_err_text(rc));
 }

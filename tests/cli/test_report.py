@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sqlite3
+import subprocess
 import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -884,6 +885,22 @@ def test_not_a_recording(files):
     with sqlite3.connect(files.path / "other.db") as database:
         database.execute("CREATE TABLE a(b)")
     assert "not a recording" in one_line(files, "other.db")
+
+
+def test_without_the_library(files, work, tmp_path):
+    """SQLite is the machine's own, and loaded for recordings alone: where it is not there, one line says so."""
+    loaded = subprocess.run(["ldd", command_path()], capture_output=True, text=True, check=False).stdout
+    if "libc.so" not in loaded or "libsqlite3" in loaded:
+        pytest.skip("this build has it linked")
+    (tmp_path / "libsqlite3.so.0").write_text("none")
+    env = {"LD_LIBRARY_PATH": str(tmp_path)}
+    for args in (("report", work[0]), ("report", "--check", work[0]), ("export", work[0]), ("record", "-o", "never.wattle", "--tape", TAPE)):
+        result = files.run(*args, env=env)
+        assert result.code == 1 and "need libsqlite3.so.0 and libzstd.so.1, which cannot be loaded" in result.complaint()
+    assert files.run("run", "--record", "never.wattle", "true", env=env).code == 125
+    assert not (files.path / "never.wattle").exists()
+    files.good("run", "true", env=env)
+    assert "No such file" in files.run("report", "nosuch", env=env).complaint()
 
 
 def test_of_a_newer_version(files, work):

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SQLite and zstd, loaded with the first recording. They read what strangers made, so they are the machine's own, which gets
+ * its security updates, and no copies in the command. Linked as shared libraries they would be loaded by every start, which
+ * takes a third more of a CPU for most commands (ARCHITECTURE.md has the figures). The names are those of the libraries: the
+ * same objects are linked with the libraries themselves elsewhere.
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <sqlite3.h>
+#include <zstd.h>
+
+#include "record/database.h"
+
+/* Result, name, parameters, and those again to be handed on. */
+#define SQLITE_FUNCTIONS(F)                                                                       \
+	F(int, sqlite3_bind_blob64,                                                               \
+	  (sqlite3_stmt * stmt, int at, const void *data, sqlite3_uint64 n, void (*end)(void *)), \
+	  (stmt, at, data, n, end))                                                               \
+	F(int, sqlite3_bind_int64, (sqlite3_stmt * stmt, int at, sqlite3_int64 value),            \
+	  (stmt, at, value))                                                                      \
+	F(int, sqlite3_bind_null, (sqlite3_stmt * stmt, int at), (stmt, at))                      \
+	F(int, sqlite3_bind_text64,                                                               \
+	  (sqlite3_stmt * stmt, int at, const char *text, sqlite3_uint64 n, void (*end)(void *),  \
+	   unsigned char encoding),                                                               \
+	  (stmt, at, text, n, end, encoding))                                                     \
+	F(int, sqlite3_busy_timeout, (sqlite3 * db, int ms), (db, ms))                            \
+	F(int, sqlite3_close, (sqlite3 * db), (db))                                               \
+	F(const void *, sqlite3_column_blob, (sqlite3_stmt * stmt, int at), (stmt, at))           \
+	F(int, sqlite3_column_bytes, (sqlite3_stmt * stmt, int at), (stmt, at))                   \
+	F(sqlite3_int64, sqlite3_column_int64, (sqlite3_stmt * stmt, int at), (stmt, at))         \
+	F(const unsigned char *, sqlite3_column_text, (sqlite3_stmt * stmt, int at), (stmt, at))  \
+	F(int, sqlite3_column_type, (sqlite3_stmt * stmt, int at), (stmt, at))                    \
+	F(int, sqlite3_errcode, (sqlite3 * db), (db))                                             \
+	F(int, sqlite3_exec,                                                                      \
+	  (sqlite3 * db, const char *sql, int (*row)(void *, int, char **, char **),              \
+	   void *context, char **ret_text),                                                       \
+	  (db, sql, row, context, ret_text))                                                      \
+	F(int, sqlite3_extended_result_codes, (sqlite3 * db, int is_on), (db, is_on))             \
+	F(int, sqlite3_file_control, (sqlite3 * db, const char *name, int op, void *value),       \
+	  (db, name, op, value))                                                                  \
+	F(int, sqlite3_finalize, (sqlite3_stmt * stmt), (stmt))                                   \
+	F(int, sqlite3_get_autocommit, (sqlite3 * db), (db))                                      \
+	F(int, sqlite3_limit, (sqlite3 * db, int id, int value), (db, id, value))                 \
+	F(int, sqlite3_prepare_v2,                                                                \
+	  (sqlite3 * db, const char *sql, int n, sqlite3_stmt **ret_stmt, const char **ret_end),  \
+	  (db, sql, n, ret_stmt, ret_end))                                                        \
+	F(int, sqlite3_prepare_v3,                                                                \
+	  (sqlite3 * db, const char *sql, int n, unsigned flags, sqlite3_stmt **ret_stmt,         \
+	   const char **ret_end),                                                                 \
+	  (db, sql, n, flags, ret_stmt, ret_end))                                                 \
+	F(int, sqlite3_reset, (sqlite3_stmt * stmt), (stmt))                                      \
+	F(int, sqlite3_set_authorizer,                                                            \
+	  (sqlite3 * db,                                                                          \
+	   int (*may)(void *, int, const char *, const char *, const char *, const char *),       \
+	   void *context),                                                                        \
+	  (db, may, context))                                                                     \
+	F(int, sqlite3_step, (sqlite3_stmt * stmt), (stmt))                                       \
+	F(int, sqlite3_system_errno, (sqlite3 * db), (db))                                        \
+	F(int, sqlite3_table_column_metadata,                                                     \
+	  (sqlite3 * db, const char *database, const char *table, const char *column,             \
+	   char const **ret_type, char const **ret_collation, int *ret_not_null, int *ret_is_key, \
+	   int *ret_counts),                                                                      \
+	  (db, database, table, column, ret_type, ret_collation, ret_not_null, ret_is_key,        \
+	   ret_counts))                                                                           \
+	F(int, sqlite3_wal_checkpoint_v2,                                                         \
+	  (sqlite3 * db, const char *name, int mode, int *ret_frames, int *ret_done),             \
+	  (db, name, mode, ret_frames, ret_done))
+
+#define ZSTD_FUNCTIONS(F)                                                                   \
+	F(size_t, ZSTD_compressBound, (size_t n), (n))                                      \
+	F(size_t, ZSTD_compressCCtx,                                                        \
+	  (ZSTD_CCtx * zstd, void *to, size_t room, const void *from, size_t n, int level), \
+	  (zstd, to, room, from, n, level))                                                 \
+	F(ZSTD_CCtx *, ZSTD_createCCtx, (void), ())                                         \
+	F(ZSTD_DCtx *, ZSTD_createDCtx, (void), ())                                         \
+	F(size_t, ZSTD_decompressDCtx,                                                      \
+	  (ZSTD_DCtx * zstd, void *to, size_t room, const void *from, size_t n),            \
+	  (zstd, to, room, from, n))                                                        \
+	F(size_t, ZSTD_freeCCtx, (ZSTD_CCtx * zstd), (zstd))                                \
+	F(size_t, ZSTD_freeDCtx, (ZSTD_DCtx * zstd), (zstd))                                \
+	F(unsigned, ZSTD_isError, (size_t code), (code))
+
+static struct {
+	pthread_once_t once;
+	bool is_loaded;
+	/* These need more than to be handed on. */
+	__typeof__(&sqlite3_open_v2) sqlite3_open_v2;
+	__typeof__(&sqlite3_db_config) sqlite3_db_config;
+	__typeof__(&sqlite3_progress_handler) sqlite3_progress_handler;
+#define FUNCTION(result, name, parameters, arguments) __typeof__(&name) name;
+	SQLITE_FUNCTIONS(FUNCTION);
+	ZSTD_FUNCTIONS(FUNCTION);
+#undef FUNCTION
+} late = {.once = PTHREAD_ONCE_INIT};
+
+static bool find(void *library, const char *name, void *ret_function)
+{
+	*(void **)ret_function = dlsym(library, name);
+	return *(void **)ret_function != NULL;
+}
+
+static void load(void)
+{
+	void *sqlite = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
+	void *zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	late.is_loaded = sqlite && zstd && find(sqlite, "sqlite3_open_v2", &late.sqlite3_open_v2) &&
+			 find(sqlite, "sqlite3_db_config", &late.sqlite3_db_config) &&
+			 find(sqlite, "sqlite3_progress_handler", &late.sqlite3_progress_handler);
+#define FUNCTION(result, name, parameters, arguments) \
+	late.is_loaded = late.is_loaded && find(sqlite, #name, &late.name);
+	SQLITE_FUNCTIONS(FUNCTION);
+#undef FUNCTION
+#define FUNCTION(result, name, parameters, arguments) \
+	late.is_loaded = late.is_loaded && find(zstd, #name, &late.name);
+	ZSTD_FUNCTIONS(FUNCTION);
+#undef FUNCTION
+}
+
+static bool is_there(void)
+{
+	pthread_once(&late.once, load);
+	return late.is_loaded;
+}
+
+/* All else is done with what it gives; or nothing is. */
+int sqlite3_open_v2(const char *path, sqlite3 **ret_db, int flags, const char *vfs)
+{
+	*ret_db = NULL;
+	return is_there() ? late.sqlite3_open_v2(path, ret_db, flags, vfs)
+			  : WTL_DATABASE_NO_LIBRARY;
+}
+
+/* All that is set is a number, and may be asked for. */
+int sqlite3_db_config(sqlite3 *db, int op, ...)
+{
+	va_list values;
+	int value, *ret_value;
+
+	va_start(values, op);
+	value = va_arg(values, int);
+	ret_value = va_arg(values, int *);
+	va_end(values);
+	return is_there() ? late.sqlite3_db_config(db, op, value, ret_value) : SQLITE_ERROR;
+}
+
+void sqlite3_progress_handler(sqlite3 *db, int n, int (*handler)(void *), void *context)
+{
+	if (is_there())
+		late.sqlite3_progress_handler(db, n, handler, context);
+}
+
+#define FUNCTION(result, name, parameters, arguments)                \
+	result name parameters                                       \
+	{                                                            \
+		return is_there() ? late.name arguments : (result)0; \
+	}
+SQLITE_FUNCTIONS(FUNCTION);
+ZSTD_FUNCTIONS(FUNCTION);
