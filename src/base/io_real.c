@@ -501,8 +501,12 @@ static int real_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[
 	char none[1];
 
 	if (real_of(io)->root < 0) {
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n; i++) {
 			cpu_ns[i] = pid_cpu_ns(pids[i]);
+			/* The call itself is denied, as by a container's seccomp profile. */
+			if (cpu_ns[i] < 0 && cpu_ns[i] != -ESRCH)
+				return -EOPNOTSUPP;
+		}
 		return 0;
 	}
 	if (root_slurp(io, CPU_DIR, none, 0) == -ENOENT)

@@ -155,6 +155,15 @@ static int start(struct wtl_child *child, char *const argv[], const struct wtl_a
 	return rc;
 }
 
+/* With errno where not. */
+static bool can_wait(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 || errno == ECHILD ||
+	       wait4(-1, NULL, WNOHANG, NULL) >= 0 || errno == ECHILD;
+}
+
 /* Says why it could not be started, and returns the exit code that a shell would have for that. */
 static int complain(struct wtl_app *app, int rc)
 {
@@ -178,6 +187,13 @@ int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 	int rc, number;
 
 	memset(child, 0, sizeof(*child));
+	if (!can_wait()) {
+		wtl_complain(app,
+			     "cannot run '%s': its end could not be seen, as waitid and wait4 are "
+			     "denied here: %s",
+			     app->settings.command[0], wtl_err_text(errno));
+		return WTL_EXIT_WATTLE_FAILED;
+	}
 	/* Descendants whose parent ends become wattle's children, and are known as the command's. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = start(child, app->settings.command, app);
@@ -221,12 +237,32 @@ static void add_usage(struct wtl_child *child, const struct rusage *usage)
 		child->max_rss_bytes = rss_bytes;
 }
 
-/* A child that has ended and was not waited for; 0: there is none. */
+/* A child that has ended and was not waited for; 0: there is none. -1: whoever it is, as that cannot be asked without
+ * waiting for it: some seccomp profiles deny waitid(). */
 static pid_t next_ended(void)
 {
 	siginfo_t info = {.si_pid = 0};
 
-	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ? info.si_pid : 0;
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0)
+		return info.si_pid;
+	return errno == ECHILD ? 0 : -1;
+}
+
+/* As wait4(), also where that one is denied. The process, or 0. */
+static pid_t take_ended(pid_t pid, int *ret_status, struct rusage *ret_usage)
+{
+	siginfo_t info = {.si_pid = 0};
+	pid_t taken = wait4(pid, ret_status, WNOHANG, ret_usage);
+
+	if (taken >= 0 || errno == ECHILD)
+		return taken > 0 ? taken : 0;
+	if (syscall(SYS_waitid, pid > 0 ? P_PID : P_ALL, pid, &info, WEXITED | WNOHANG, ret_usage) <
+	    0)
+		return 0;
+	*ret_status = info.si_code == CLD_EXITED   ? W_EXITCODE(info.si_status, 0)
+		      : info.si_code == CLD_DUMPED ? info.si_status | WCOREFLAG
+						   : info.si_status;
+	return info.si_pid;
 }
 
 /* Is it the command, or a descendant that lost its parent (see wtl_child_start())? Whoever was wattle's
@@ -242,14 +278,19 @@ static bool is_ours(const struct wtl_child *child, pid_t pid)
 	return pid >= child->pid;
 }
 
+/* pid -1: whoever it is. */
 static bool reap_one(struct wtl_child *child, pid_t pid)
 {
-	bool counts = is_ours(child, pid);
+	bool counts = pid > 0 && is_ours(child, pid);
 	struct rusage usage;
 	int status;
+	pid_t taken = take_ended(pid, &status, &usage);
 
-	if (wait4(pid, &status, WNOHANG, &usage) != pid)
+	if (taken == 0)
 		return false;
+	if (pid < 0)
+		counts = is_ours(child, taken);
+	pid = taken;
 	if (counts)
 		add_usage(child, &usage);
 	if (pid == child->pid) {
@@ -263,7 +304,7 @@ void wtl_child_reap(struct wtl_child *child)
 {
 	pid_t pid;
 
-	while ((pid = next_ended()) > 0 && reap_one(child, pid))
+	while ((pid = next_ended()) != 0 && reap_one(child, pid))
 		;
 }
 
@@ -272,7 +313,7 @@ void wtl_child_poll(struct wtl_child *child)
 	pid_t pid;
 
 	/* The command itself stays. */
-	while (!child->ended && (pid = next_ended()) > 0) {
+	while (!child->ended && (pid = next_ended()) != 0) {
 		if (pid == child->pid)
 			child->ended = true;
 		else if (!reap_one(child, pid))

@@ -44,6 +44,16 @@ static int watch(int epoll, int fd)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+/* A seccomp profile may deny these too: nothing would end then, or come to rest. */
+static bool can_wait(const struct wtl_loop *loop)
+{
+	const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+	struct epoll_event event;
+
+	return epoll_wait(loop->epoll, &event, 1, 0) >= 0 &&
+	       timerfd_settime(loop->timer, 0, &never, NULL) == 0;
+}
+
 int wtl_loop_init(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(void *context),
 		  void *context)
 {
@@ -59,12 +69,12 @@ int wtl_loop_init(struct wtl_loop *loop, struct wtl_app *app, void (*ticked)(voi
 	sigaddset(&loop->watched, SIGCHLD);
 	/* An inherited "ignore" would make the command's end invisible. */
 	signal(SIGCHLD, SIG_DFL);
-	sigprocmask(SIG_BLOCK, &loop->watched, NULL);
 	loop->epoll = epoll_create1(EPOLL_CLOEXEC);
 	loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	loop->signals = signalfd(-1, &loop->watched, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (loop->epoll < 0 || loop->timer < 0 || loop->signals < 0 ||
-	    watch(loop->epoll, loop->timer) < 0 || watch(loop->epoll, loop->signals) < 0) {
+	if (sigprocmask(SIG_BLOCK, &loop->watched, NULL) < 0 || loop->epoll < 0 ||
+	    loop->timer < 0 || loop->signals < 0 || watch(loop->epoll, loop->timer) < 0 ||
+	    watch(loop->epoll, loop->signals) < 0 || !can_wait(loop)) {
 		int error = errno;
 
 		wtl_loop_done(loop);
