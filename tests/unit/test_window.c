@@ -140,18 +140,9 @@ static void test_limit(void **state)
 
 static void test_names(void **state)
 {
-	static const char *const odd[] = {"\xff",
-					  "a\n",
-					  "\n",
-					  " a",
-					  "a ",
-					  "a\tb",
-					  "\x1b[31mred",
-					  "a\xc2\x85",
-					  "\xe2\x80\xae"
-					  "a",
-					  "\xc3",
-					  "\xed\xa0\x80"};
+	static const char *const odd[] = {
+		"\xff",	     "a\n",	      "\n",   " a",	     "a ", "a\tb", "\x1b[31mred",
+		"a\xc2\x85", "\xe2\x80\xaez", "\xc3", "\xed\xa0\x80"};
 	struct meter_bench bench;
 	char name[65];
 
