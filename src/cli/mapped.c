@@ -2,12 +2,29 @@
 #include "cli/mapped.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
-static _Thread_local sigjmp_buf *guarded;
+/* What handlers of signals have to know. */
+static struct {
+	sigjmp_buf *guarded; /* by one thread at a time */
+	pthread_t thread;
+	struct wtl_rescue rescue;
+} faults;
+
+struct wtl_rescue *wtl_rescue(void)
+{
+	return &faults.rescue;
+}
+
+static bool is_guarded(void)
+{
+	return faults.guarded && pthread_equal(faults.thread, pthread_self());
+}
 
 static void on_bus(int number, siginfo_t *info, void *unused)
 {
@@ -16,8 +33,8 @@ static void on_bus(int number, siginfo_t *info, void *unused)
 
 	(void)unused;
 	/* Not where somebody has sent it. */
-	if (info->si_code > 0 && guarded)
-		siglongjmp(*guarded, 1);
+	if (info->si_code > 0 && is_guarded())
+		siglongjmp(*faults.guarded, 1);
 	if (info->si_code > 0)
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 	signal(number, SIG_DFL);
@@ -33,14 +50,19 @@ void wtl_mapped_watch(void)
 
 int wtl_mapped_guard(void (*work)(void *context), void *context)
 {
-	sigjmp_buf *outer = guarded, here;
+	sigjmp_buf *outer = faults.guarded, here;
 
+	if (outer && !is_guarded()) {
+		work(context);
+		return 0;
+	}
 	if (sigsetjmp(here, 1)) {
-		guarded = outer;
+		faults.guarded = outer;
 		return -EFAULT;
 	}
-	guarded = &here;
+	faults.thread = pthread_self();
+	faults.guarded = &here;
 	work(context);
-	guarded = outer;
+	faults.guarded = outer;
 	return 0;
 }

@@ -2,6 +2,9 @@
 #ifndef WTL_CLI_MAPPED_H
 #define WTL_CLI_MAPPED_H
 
+#include <stddef.h>
+#include <termios.h>
+
 /*
  * Files that are in memory, and that another process truncates: touching what was there is a SIGBUS. A recording's
  * FILE-shm is one of them.
@@ -10,7 +13,16 @@
 /* From now on such a signal ends what wtl_mapped_guard() calls; elsewhere it ends wattle, as before, but with a line. */
 void wtl_mapped_watch(void);
 
-/* A guard of struct wtl_store_options: work() may be ended wherever it touches such a file. */
+/* A guard of struct wtl_store_options: work() may be ended wherever it touches such a file. One thread at a time: others'
+ * work is not guarded meanwhile. */
 int wtl_mapped_guard(void (*work)(void *context), void *context);
+
+/* How to give the terminal back from within a signal handler: filled in by the screen. */
+struct wtl_rescue {
+	struct termios termios;
+	char text[160];
+	size_t len;
+};
+struct wtl_rescue *wtl_rescue(void);
 
 #endif

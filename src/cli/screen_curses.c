@@ -23,6 +23,7 @@
 #include "base/thread.h"
 #include "base/num.h"
 #include "base/thread.h"
+#include "cli/mapped.h"
 #include "cli/screen.h"
 #include "cli/screen_feed.h"
 #include "energy/units.h"
@@ -43,21 +44,14 @@ struct wtl_screen {
 	int click_row, click_column;
 };
 
-/* How to give the terminal back from within a signal handler. */
-static struct {
-	struct termios termios;
-	char text[160];
-	size_t len;
-} rescue;
-
 static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 static void on_fault(int signal)
 {
-	ssize_t written = write(STDOUT_FILENO, rescue.text, rescue.len);
+	ssize_t written = write(STDOUT_FILENO, wtl_rescue()->text, wtl_rescue()->len);
 
 	(void)written;
-	tcsetattr(STDIN_FILENO, TCSANOW, &rescue.termios);
+	tcsetattr(STDIN_FILENO, TCSANOW, &wtl_rescue()->termios);
 	raise(signal); /* as by default: SA_RESETHAND */
 }
 
@@ -73,13 +67,13 @@ static void watch_faults(void (*handler)(int))
 /* Without terminfo's requests to wait ("$<5>"). */
 static void add_rescue(const char *text)
 {
-	while (text && *text && rescue.len + 1 < sizeof(rescue.text)) {
+	while (text && *text && wtl_rescue()->len + 1 < sizeof(wtl_rescue()->text)) {
 		const char *end = text[0] == '$' && text[1] == '<' ? strchr(text, '>') : NULL;
 
 		if (end)
 			text = end + 1;
 		else
-			rescue.text[rescue.len++] = *text++;
+			wtl_rescue()->text[wtl_rescue()->len++] = *text++;
 	}
 }
 
@@ -95,7 +89,7 @@ static const char *capability(const char *name)
 
 static void prepare_rescue(void)
 {
-	rescue.len = 0;
+	wtl_rescue()->len = 0;
 	add_rescue("\033[?1006l\033[?1002l\033[?1000l"); /* the mouse */
 	add_rescue(capability("sgr0"));
 	add_rescue(capability("rmkx"));
@@ -462,7 +456,7 @@ int wtl_screen_new(const struct wtl_screen_options *options, struct wtl_screen *
 	int rc;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) ||
-	    tcgetattr(STDIN_FILENO, &rescue.termios) < 0)
+	    tcgetattr(STDIN_FILENO, &wtl_rescue()->termios) < 0)
 		return wtl_err_set(err, ENOTTY, "screen", NULL,
 				   "this is no terminal; --once prints one picture anywhere");
 	screen = calloc(1, sizeof(*screen));

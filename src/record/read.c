@@ -314,7 +314,10 @@ static int read_tables(struct wtl_store_reader *reader, struct wtl_err *err)
 
 /* ---- Opening and closing ---- */
 
-/* SQLite opens these by itself, and would wait for ever where one is a pipe. */
+/*
+ * SQLite opens these by itself, takes what is in them for a part of the recording, and would wait for ever where one is
+ * a pipe. In a directory that several may write to, anybody can put them there.
+ */
 static int check_beside(const struct wtl_store_reader *reader, struct wtl_err *err)
 {
 	static const char *const ends[] = {"-wal", "-shm", "-journal"};
@@ -322,17 +325,27 @@ static int check_beside(const struct wtl_store_reader *reader, struct wtl_err *e
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		char *beside;
-		struct stat st;
+		struct stat st, own;
 		bool is_other;
 
 		if (asprintf(&beside, "%s%s", reader->path, ends[i]) < 0)
 			return complain(reader, ENOMEM, err, "out of memory");
-		is_other = stat(beside, &st) == 0 && !S_ISREG(st.st_mode);
+		is_other = lstat(beside, &st) == 0;
 		free(beside);
-		if (is_other)
+		if (!is_other)
+			continue;
+		if (!S_ISREG(st.st_mode))
 			return wtl_err_set(err, WTL_EFORMAT, "record", shown,
 					   "not a recording: %s%s beside it is no regular file",
 					   shown, ends[i]);
+		if (stat(reader->path, &own) == 0 && (own.st_uid != st.st_uid || st.st_nlink > 1))
+			return wtl_err_set(
+				err, WTL_EFORMAT, "record", shown,
+				"not read: %s%s beside it is %s, and SQLite would take it "
+				"for a part of this recording: remove it",
+				shown, ends[i],
+				own.st_uid != st.st_uid ? "another user's"
+							: "a file with several names");
 	}
 	return 0;
 }

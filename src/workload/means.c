@@ -49,6 +49,12 @@ static void way_set(struct wtl_workload *workload, enum wtl_workload_way_id id, 
 	va_end(args);
 }
 
+static bool can_see_first(struct wtl_workload *workload)
+{
+	return wtl_io_slurp(workload->io, "/proc/1/stat", workload->text, sizeof(workload->text)) >=
+	       0;
+}
+
 /* What the mounts say: are loadavg and stat an emulation's (lxcfs), does /proc hide processes? */
 static void mounts_read(struct wtl_workload *workload)
 {
@@ -57,6 +63,9 @@ static void mounts_read(struct wtl_workload *workload)
 			   : -ENOMEM;
 	char option[32];
 
+	/* Too many mounts to read: then they may hide processes. */
+	if (len < 0 && len != -ENOENT)
+		workload->find.is_closed = !can_see_first(workload);
 	if (len > 0) {
 		if (wtl_proc_is_mounted(text, (size_t)len, "/proc/loadavg")) {
 			wtl_io_file_close(workload->io, workload->find.loadavg);
@@ -70,9 +79,7 @@ static void mounts_read(struct wtl_workload *workload)
 		if (wtl_proc_mount_option(text, (size_t)len, "/proc", "hidepid=", option,
 					  sizeof(option)) &&
 		    strcmp(option, "0") != 0 && strcmp(option, "off") != 0)
-			workload->find.is_closed =
-				wtl_io_slurp(workload->io, "/proc/1/stat", workload->text,
-					     sizeof(workload->text)) < 0;
+			workload->find.is_closed = !can_see_first(workload);
 	}
 	free(text);
 }

@@ -105,7 +105,7 @@ static const struct wtl_mark_status *find_file(struct wtl_app *app,
 	if (pid > 0)
 		wtl_complain(app,
 			     "%s: no recorder of this user answers for it; process %d has it open: "
-			     "if that records it, kill -INT %d ends it",
+			     "if that records it, kill %d ends it",
 			     file, pid, pid);
 	else
 		wtl_complain(app, "%s is not being recorded by this user", file);

@@ -48,7 +48,7 @@ static void tell_ready(const struct wtl_app *app, const struct word *word)
 		wtl_buf_puts(&text, "wattle record --stop ");
 		wtl_text_escape(&text, wtl_buf_str(&typed), typed.len);
 	} else {
-		wtl_buf_printf(&text, "kill -INT %d", word->pid);
+		wtl_buf_printf(&text, "kill %d", word->pid);
 	}
 	wtl_buf_puts(&text, " ends it");
 	puts(wtl_buf_str(&text));

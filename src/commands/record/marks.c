@@ -93,7 +93,7 @@ static bool stop(struct wtl_recording_session *recording, struct wtl_buf *answer
 {
 	if (!recording->can_stop) {
 		wtl_mark_refuse(answer, EPERM,
-				"this recording is of 'wattle run', and ends with it: kill -INT %d "
+				"this recording is of 'wattle run', and ends with it: kill %d "
 				"ends both",
 				(int)getpid());
 		return true;

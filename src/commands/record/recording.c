@@ -122,7 +122,7 @@ void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_ap
 		return;
 	}
 	if (can_stop)
-		snprintf(instead, sizeof(instead), ", and --stop cannot end it (kill -INT %d does)",
+		snprintf(instead, sizeof(instead), ", and --stop cannot end it (kill %d does)",
 			 (int)getpid());
 	wtl_remark(app, "no windows can be marked from outside%s: %s%s%s", instead, err.path,
 		   err.path[0] ? ": " : "", err.text);
