@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/io.h"
-#include "base/outfile.h"
 #include "record/database.h"
 #include "record/writer.h"
 

@@ -223,6 +223,14 @@ def folder_of_everybody():
         yield Path(path)
 
 
+def own_places(folder, uid=0):
+    """Where it keeps its sockets and its state, apart from those of tests beside this one: wattle takes no folder of another user's."""
+    for name in ("sockets", "state"):
+        (folder / name).mkdir(mode=0o700, exist_ok=True)
+        os.chown(folder / name, uid or os.geteuid(), -1)
+    return {"XDG_RUNTIME_DIR": str(folder / "sockets"), "XDG_STATE_HOME": str(folder / "state")}
+
+
 def mode_of(path):
     return stat.S_IMODE(path.stat().st_mode)
 
@@ -233,7 +241,7 @@ def make(folder, maker, *more, umask=0o027, rights=(), **options):
         if rights and not all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(path).resolve().parents):
             pytest.skip(f"{path} is closed to other users")
     command, *words = map(str, MAKERS[maker])
-    env = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_RUNTIME_DIR": str(folder), "LC_ALL": "C"}
+    env = {**os.environ, **own_places(folder, NOBODY if rights else 0), "LC_ALL": "C"}
     done = subprocess.run([*(("setpriv", *rights) if rights else ()), command_path(), command, *more, *words], cwd=folder, umask=umask, env=env,
                           capture_output=True, timeout=TIMEOUT, check=False, **options)
     assert done.returncode in (0, 3), done
@@ -283,7 +291,7 @@ def test_a_capability_of_the_file_makes_it_private(shared):
     if not shutil.which("setcap") or subprocess.run(["setcap", "cap_perfmon+ep", copy], capture_output=True, check=False).returncode:
         pytest.skip("this file system holds no capabilities")
     done = subprocess.run(["setpriv", *nobody(), copy, "run", "-o", "made", "--", "true"], cwd=shared, umask=0o022, capture_output=True,
-                          env={**os.environ, "XDG_STATE_HOME": str(shared)}, check=False)
+                          env={**os.environ, **own_places(shared, NOBODY)}, check=False)
     if b"Operation not permitted" in done.stderr and not (shared / "made").exists():
         pytest.skip("this system does not run files with capabilities")
     assert done.returncode == 0, done
@@ -293,11 +301,11 @@ def test_a_capability_of_the_file_makes_it_private(shared):
 @pytest.mark.parametrize("given,mode", [((), 0o600), (("--mode", "0644"), 0o644)])
 def test_what_lies_beside_a_recording_has_its_mode(shared, given, mode):
     needs_root()
-    sockets = {"XDG_RUNTIME_DIR": shared, "XDG_STATE_HOME": shared / "state"}
-    started = run_wattle("record", "-q", "-o", "a.wattle", "--background", *given, cwd=shared, env=sockets, umask=0o022)
+    places = own_places(shared)
+    started = run_wattle("record", "-q", "-o", "a.wattle", "--background", *given, cwd=shared, env=places, umask=0o022)
     assert started.code == 0, started
     modes = {path.name: mode_of(path) for path in shared.glob("a.wattle*")}
-    assert run_wattle("record", "-q", "--stop", "a.wattle", cwd=shared, env=sockets).code == 0
+    assert run_wattle("record", "-q", "--stop", "a.wattle", cwd=shared, env=places).code == 0
     assert modes == {f"a.wattle{end}": mode for end in ("", "-wal", "-shm", ".log")}
     assert mode_of(shared / "a.wattle") == mode
 
