@@ -125,27 +125,27 @@ def _is_ours(status: os.stat_result, others: int) -> bool:
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & others
 
 
+def _is_base(path: str) -> bool:
+    return path.startswith("/") and (not os.path.exists(path) or _is_ours(os.stat(path), stat.S_IWOTH))
+
+
 def _places() -> Iterator[tuple[str, str, str]]:
     """Where `wattle mark` looks (src/commands/mark/place.c), best first: the base, the directory, how the sockets' names end."""
-    places: list[tuple[str, str, str]] = []
     is_root, runtime = os.geteuid() == 0, os.environ.get("XDG_RUNTIME_DIR", "")
-    if os.path.exists(runtime) and not (is_root and runtime == "/run/user/0"):
-        places.append((runtime, "wattle", ".sock"))
-    if is_root:
-        places.append(("/run", "wattle", ".sock"))
+    if os.path.exists(runtime) and _is_base(runtime) and not (is_root and runtime == "/run/user/0"):
+        yield runtime, f"{runtime}/wattle", ".sock"
+    elif is_root and _is_base("/run"):
+        yield "/run", "/run/wattle", ".sock"
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             boot = file.read(8)
     except OSError:
         boot = ""
-    state, home = os.environ.get("XDG_STATE_HOME", ""), os.environ.get("HOME", "")
-    if state.startswith("/"):
-        places.append((state, "wattle/marks", f".{boot}.sock"))
-    else:
-        places.append((home, ".local/state/wattle/marks", f".{boot}.sock"))
-    for base, below, suffix in places:
-        if base.startswith("/") and (not os.path.exists(base) or _is_ours(os.stat(base), stat.S_IWOTH)):
-            yield base, f"{base}/{below}", suffix
+    base, below = os.environ.get("XDG_STATE_HOME", ""), "wattle/marks"
+    if not base.startswith("/"):
+        base, below = os.environ.get("HOME", ""), ".local/state/wattle/marks"
+    if _is_base(base):
+        yield base, f"{base}/{below}", f".{boot}.sock"
 
 
 def _why_not(base: str, place: str, suffix: str) -> str:

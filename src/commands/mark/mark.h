@@ -19,7 +19,7 @@ enum { WTL_MARK_PATH_SIZE = 108 }; /* sun_path's */
 
 /*
  * A socket that listens, named after this process, in the first of these that can be made and that nobody else can
- * write to: $XDG_RUNTIME_DIR/wattle (root: not that of its login); root: /run/wattle;
+ * write to: $XDG_RUNTIME_DIR/wattle (root: not that of its login), else for root /run/wattle;
  * $XDG_STATE_HOME/wattle/marks or ~/.local/state/wattle/marks. What sockets of recordings that are no more have
  * left there goes away. Returns the descriptor, or negative with the reason.
  */

@@ -119,7 +119,8 @@ static size_t list_places(struct place places[PLACES])
 	if (runtime && access(runtime, F_OK) == 0 &&
 	    !(is_root && strcmp(runtime, login_dir(login)) == 0))
 		add_place(places, &n, runtime, "wattle");
-	if (is_root)
+	/* A directory that root has chosen stands for it: what runs there does not see the others, nor they it. */
+	if (is_root && n == 0)
 		add_place(places, &n, "/run", "wattle");
 	add_state_place(places, &n);
 	return n;
