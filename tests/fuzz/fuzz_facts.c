@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a recording says in words: its facts, lines of KEY=VALUE, of a recording that is small and sound otherwise. It is
- * gone through, or its summary is taken ('s' as the first byte), and told in a format.
+ * gone through, or its summary is taken ('s' as the first byte), and told in a format, or not: the size of the input says
+ * which.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -147,8 +148,8 @@ static void take_fact(const char *line, size_t len)
 
 static void tell(const struct wtl_recorded *recorded, unsigned how)
 {
-	const struct wtl_writer *writer = wtl_writers[how % 5];
-	const struct wtl_output_style style = {.verbose = how & 8};
+	const struct wtl_writer *writer = wtl_writers[how];
+	const struct wtl_output_style style = {.verbose = true};
 	struct wtl_buf buf;
 
 	wtl_buf_init(&buf, OUTPUT_MAX);
@@ -174,8 +175,8 @@ static void go_through(bool may_summarize, unsigned how)
 	}
 	if (wtl_recorded_new(history, "made up", &told, &recorded, &err) < 0)
 		check(err.text[0] != '\0');
-	else
-		tell(recorded, how);
+	else if (how % 8 < 5)
+		tell(recorded, how % 8);
 	wtl_recorded_free(recorded);
 }
 

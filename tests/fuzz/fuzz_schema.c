@@ -4,6 +4,7 @@
  *   TABLE|SQL                  the table's text becomes that; without a text it goes
  *   +TYPE|NAME|TABLE|ROOT|SQL  one more entry of the schema, whose first page is that of the table ROOT, or a number
  *   @OFFSET|HEX                bytes of the file
+ *   !LENGTH|                   it ends there
  * '~' in a text is a newline. There are some rows in it, so that what the schema promises is asked for.
  */
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct patch {
 };
 
 static struct patch patches[PATCHES_MAX];
-static size_t n_patches;
+static size_t n_patches, cut_at;
 static sqlite3_stmt *change, *drop, *add, *find;
 
 static void check(int good)
@@ -97,6 +98,8 @@ static void take_line(char *line)
 	}
 	if (line[0] == '@' && n == 2) {
 		add_patch(line + 1, parts[1]);
+	} else if (line[0] == '!' && n == 2) {
+		cut_at = strtoull(line + 1, NULL, 10);
 	} else if (line[0] == '+' && n == PARTS_MAX) {
 		long long page = root_of(parts[3]);
 
@@ -138,6 +141,9 @@ static void apply_patches(struct memvfs_file *file)
 			memcpy(file->bytes + patch->at, patch->bytes, patch->len);
 	}
 	n_patches = 0;
+	if (cut_at > 0 && cut_at < file->len)
+		file->len = cut_at;
+	cut_at = 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

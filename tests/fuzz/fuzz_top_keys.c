@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
 	TYPED_MAX = 2048,
-	DRAWN_EACH = 8,
+	DRAWN_EACH = 16,
 	ROWS_MAX = 40,
 	COLUMNS_MAX = 120,
 	PROCESSES = 6,
