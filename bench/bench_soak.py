@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Does wattle's memory stay as it is? `record`, `run` and `top` at 1 kHz, MINUTES long (60), beside processes that come and go.
+"""Does wattle's memory stay as it is? `record`, a ring, `run` and its learned watts at 1 kHz, MINUTES long (60), beside processes that come and go.
 
-6000 short processes first: 4096 ended ones have accounts of their own, and what they take is no leak. Prints the resident
-memory of each (MiB, but for pages of files) at every twelfth of the time, and the last one in relation to the first.
+Up to 4096 ended processes have accounts of their own: what these take in the first quarter of an hour is no leak. Prints the
+resident memory of each (MiB, but for pages of files) at every twelfth of the time, and the last one in relation to that at half-time.
 """
 
 import os
@@ -50,7 +50,7 @@ def main():
             time.sleep(2)
             short_processes(SHORT)
             time.sleep(10)
-            first = {}
+            first = now = {}
             print("minutes  " + "  ".join(f"{name:>8}" for name in running))
             begin = time.monotonic()
             for look in range(LOOKS + 1):
@@ -58,7 +58,7 @@ def main():
                     short_processes(10)
                     time.sleep(1)
                 now = {name: resident_mib(process.pid) for name, process in running.items()}
-                first = first or now
+                first = now if look == LOOKS // 2 else first
                 print(f"{(time.monotonic() - begin) / 60:7.1f}  " + "  ".join(f"{mib:8.2f}" for mib in now.values()), flush=True)
             print("ratio    " + "  ".join(f"{now[name] / first[name]:8.2f}" for name in running))
         finally:
