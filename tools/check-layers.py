@@ -32,8 +32,9 @@ MAY_INCLUDE = {
     "draw": FORMS,
     "smi": FORMS,
     "report": METER | {"record", "replay", "document", "text"},
+    "serve": METER | {"record", "replay", "document", "report"},
     "cli": FRAME,
-    "commands": FRAME | {"cli"},
+    "commands": FRAME | {"cli", "serve"},
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {
@@ -42,6 +43,7 @@ COMMAND_MAY_INCLUDE = {
     "plot": {"top"},
     "record": {"mark"},
     "run": {"record"},
+    "serve": {"record"},
 }
 PRINTS = {"cli", "commands"}
 FORBIDDEN = (

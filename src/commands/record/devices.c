@@ -108,11 +108,22 @@ void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 	devices->n = 0;
 	put_machine(devices);
 	for (size_t i = 0; i < devices->gpus.n && i < GPUS_MAX; i++) {
-		if (i >= devices->n_told)
+		if (i >= devices->n_told && recorder)
 			tell_gpu(&devices->gpus.gpus[i], i, recorder);
 		put_gpu(devices, i);
 	}
 	if (devices->n_told < devices->gpus.n)
 		devices->n_told = devices->gpus.n;
-	wtl_recorder_devices(recorder, devices->values, devices->n);
+	if (recorder)
+		wtl_recorder_devices(recorder, devices->values, devices->n);
+}
+
+void wtl_recording_devices_tell(const struct wtl_recording_devices *devices,
+				const struct wtl_device_value **ret_values, size_t *ret_n_values,
+				const struct wtl_gpu **ret_gpus, size_t *ret_n_gpus)
+{
+	*ret_values = devices->values;
+	*ret_n_values = devices->n;
+	*ret_gpus = devices->gpus.gpus;
+	*ret_n_gpus = devices->gpus.n;
 }

@@ -292,6 +292,8 @@ void wtl_recording_look(void *context)
 		wtl_recorder_window(recording->recorder, billing->window, true, &window,
 				    recording->energies);
 	wtl_recording_look_at_marked(recording);
+	if (recording->committing)
+		recording->committing(recording->committing_context);
 	commit(recording);
 }
 

@@ -16,6 +16,8 @@
 #include "replay/recorder.h"
 #include "wattle.h"
 
+struct wtl_device_value;
+struct wtl_gpu;
 struct wtl_option;
 struct wtl_recording_devices;
 
@@ -47,6 +49,9 @@ struct wtl_recording_session {
 	struct wtl_mark_server marks;
 	struct wtl_loop *loop; /* NULL: nobody listens */
 	bool can_stop;	       /* it may be told to: loop->stop is set */
+	/* Before each commit, with what was billed up to then; NULL: nobody. */
+	void (*committing)(void *context);
+	void *committing_context;
 	char marked[WTL_MARKED_MAX][WTL_MARK_NAME_SIZE];
 	size_t n_marked;
 };
@@ -101,8 +106,12 @@ void wtl_recording_look_at_marked(struct wtl_recording_session *recording);
 struct wtl_recording_devices *wtl_recording_devices_new(struct wattle_meter *meter);
 /* NULL is fine. */
 void wtl_recording_devices_free(struct wtl_recording_devices *devices);
-/* Hands the newest answers to the recorder, never waits (but on a tape). */
+/* Hands the newest answers to the recorder (NULL: there is none), never waits (but on a tape). */
 void wtl_recording_devices_look(struct wtl_recording_devices *devices,
 				struct wtl_recorder *recorder);
+/* The same answers, and the GPUs that they are of. Until the next look. */
+void wtl_recording_devices_tell(const struct wtl_recording_devices *devices,
+				const struct wtl_device_value **ret_values, size_t *ret_n_values,
+				const struct wtl_gpu **ret_gpus, size_t *ret_n_gpus);
 
 #endif

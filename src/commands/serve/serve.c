@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/num.h"
+#include "cli/billing.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
+#include "cli/machine.h"
+#include "cli/option.h"
+#include "cli/options.h"
+#include "cli/user.h"
+#include "commands/serve/serve.h"
+#include "energy/units.h"
+#include "meter/meter.h"
+#include "serve/agent.h"
+#include "serve/http.h"
+
+#define WINDOW "serve"
+
+/* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
+#define INTERVAL_NS WTL_NS_PER_S
+
+enum { TOTALS_MAX = 1 << 20, PROCESSES = 50, PROCESSES_MAX = 65536 };
+
+static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	uint64_t bytes;
+
+	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < 2000000)
+		return -EINVAL;
+	*(uint64_t *)wtl_option_target(app, option) = bytes;
+	return 0;
+}
+
+static const struct wtl_option options[] = {
+	{"port", 0, "N", "The TCP port to listen at (default: 9177); 0 chooses a free one",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_serve_settings, port), .least = 0, .most = 65535},
+	{"address", 0, "IP", "The address to listen at (default: 127.0.0.1)", WTL_OPTION_TEXT,
+	 WTL_OWN(struct wtl_serve_settings, address)},
+	{"insecure-listen", 0, NULL,
+	 "Listen at another address than this machine's own without encryption and passwords",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, insecure_listen)},
+	{"host", 0, "NAME", "A name that browsers may call this server by; may be given again",
+	 WTL_OPTION_LIST, WTL_OWN(struct wtl_serve_settings, hosts), .takes = "a host's name"},
+	{"store", 0, "DIR",
+	 "The folder that it remembers in (default: /var/lib/wattle/serve for root, else "
+	 "~/.local/state/wattle/serve)",
+	 WTL_OPTION_PATH, WTL_OWN(struct wtl_serve_settings, store), .what = "a folder"},
+	{"no-store", 0, NULL, "Remember nothing: counters begin at 0 with each start",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, no_store)},
+	{"max-size", 0, "SIZE", "Keep about SIZE in the store, the newest (default: 2G)",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, max_bytes),
+	 .takes = "a size of at least 2M such as 500M, 20G or 1.5GiB", .set = set_size},
+	{"max-age", 0, "TIME", "Keep the newest TIME in the store (default: 31d)",
+	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_serve_settings, max_age_ns),
+	 .least = 3600 * WTL_NS_PER_S, .most = 3660 * 86400 * WTL_NS_PER_S,
+	 .takes = "a time from 1h to ten years such as 12h or 31d"},
+	{"per-process", 0, NULL, "Tell every process by its number as well: many series",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, per_process)},
+	{0},
+};
+
+static const struct wtl_option *const shared[] = {
+	wtl_options_idle_first, wtl_options_consumers, wtl_options_interval,
+	wtl_options_gpus,	wtl_options_jitter,    wtl_options_carbon,
+	wtl_options_machine,	wtl_options_general,   NULL,
+};
+
+struct session {
+	struct wtl_app *app;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_loop loop;
+	struct wtl_billing billing;
+	struct wtl_recording_settings recorded;
+	struct wtl_recording_session recording;
+	struct wtl_recording_devices *devices; /* the recording's, or our own */
+	struct wtl_serve_store store;
+	struct wtl_board board;
+	struct wtl_agent agent;
+	struct wtl_http *http;
+	int64_t seen_due_ns;
+	char host[65];
+};
+
+/* ---- Measuring ---- */
+
+static void user_name(void *context, uint32_t uid, char *name, size_t size)
+{
+	const struct wtl_app *app = context;
+
+	wtl_user_name(!app->settings.root && !app->settings.tape, uid, name, size);
+}
+
+static bool is_recorded(const struct session *session)
+{
+	return session->recording.recorder && !session->recording.has_failed;
+}
+
+/* What was billed is on the board, and the counters are with the second that they belong to. */
+static void look(struct session *session)
+{
+	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
+					  .recording = session->recorded.path};
+
+	if (session->devices)
+		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
+					   &beside.gpus, &beside.n_gpus);
+	wtl_agent_look(&session->agent, &beside);
+}
+
+static void keep_totals(void *context)
+{
+	struct session *session = context;
+	struct wtl_buf totals;
+
+	look(session);
+	wtl_buf_init(&totals, TOTALS_MAX);
+	wtl_totals_save(&session->agent.totals, &totals);
+	if (!totals.error)
+		wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS,
+				  wtl_buf_str(&totals));
+	wtl_buf_done(&totals);
+}
+
+static void ticked(void *context)
+{
+	struct session *session = context;
+
+	wtl_billing_look(&session->billing);
+	wtl_recording_look(&session->recording);
+	if (is_recorded(session))
+		return; /* keep_totals() looked, once a second */
+	if (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns)
+		return;
+	session->seen_due_ns = session->billing.session.due_ns;
+	if (session->devices)
+		wtl_recording_devices_look(session->devices, NULL);
+	look(session);
+}
+
+static void serve_machine(struct session *session)
+{
+	if (session->app->settings.tape) {
+		while (!session->loop.stop && wtl_io_wait_until(session->io, INT64_MAX) == 0) {
+			wattle_meter_tick(session->meter);
+			ticked(session);
+		}
+		/* The tape is over: what it came to is served until somebody ends it. */
+		wtl_loop_idle(&session->loop, NULL, session->io, INT64_MAX / 2);
+		return;
+	}
+	while (!session->loop.stop && wtl_loop_idle(&session->loop, session->meter, session->io,
+						    366 * 86400 * WTL_NS_PER_S) == 0)
+		;
+}
+
+static int begin_recording(struct session *session)
+{
+	char began[24];
+	int rc = wtl_recording_open(&session->recording, &session->billing, &session->loop);
+
+	if (rc < 0 || !session->recorded.path)
+		return rc;
+	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
+	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
+	session->recording.committing = keep_totals;
+	session->recording.committing_context = session;
+	return 0;
+}
+
+static int begin_agent(struct session *session)
+{
+	const struct wtl_app *app = session->app;
+	const struct wtl_serve_settings *settings = app->own;
+	const struct wtl_agent_options how = {
+		.meter = session->meter,
+		.consumers = session->billing.consumers,
+		.window = WINDOW,
+		.naming = {.user = user_name, .context = session->app},
+		.place = wtl_settings_place(&app->settings),
+		.host = session->host[0] ? session->host : NULL,
+		.max_processes = settings->per_process ? PROCESSES_MAX : PROCESSES,
+	};
+
+	if (!app->settings.root && !app->settings.tape)
+		gethostname(session->host, sizeof(session->host) - 1);
+	if (wtl_agent_init(&session->agent, &how, &session->board) < 0)
+		return wtl_complain(session->app, "out of memory");
+	if (session->store.totals && wtl_agent_resume(&session->agent, session->store.totals,
+						      session->store.counters_utc_ns) < 0)
+		wtl_remark(session->app, "the counters in %s are damaged: they begin at 0",
+			   session->store.folder);
+	return 0;
+}
+
+static int begin_http(struct session *session)
+{
+	const struct wtl_serve_settings *settings = session->app->own;
+	const struct wtl_http_options how = {.address = settings->address,
+					     .port = settings->port,
+					     .hosts = settings->hosts.words,
+					     .board = &session->board,
+					     .routes = wtl_routes};
+	struct wtl_err err = {.code = 0};
+	bool is_six = strchr(settings->address, ':');
+
+	if (wtl_http_start(&how, &session->http, &err) < 0)
+		return wtl_complain(session->app, "%s", err.text);
+	wtl_remark(session->app, "serving at http://%s%s%s:%u/ (Ctrl-C ends it)", is_six ? "[" : "",
+		   settings->address, is_six ? "]" : "", wtl_http_port(session->http));
+	return 0;
+}
+
+static int measure(struct session *session)
+{
+	struct wattle_energy *energies;
+	struct wattle_window window;
+	size_t n = wattle_meter_domains(session->meter);
+	int stop;
+
+	if (begin_agent(session) || begin_recording(session) < 0)
+		return WTL_EXIT_FAILED;
+	session->devices = session->recorded.path ? session->recording.devices
+						  : wtl_recording_devices_new(session->meter);
+	stop = wtl_billing_watch_idle(&session->billing, &session->loop,
+				      session->recording.recorder);
+	if (stop)
+		return stop;
+	wtl_billing_begin(&session->billing);
+	wattle_window_begin(session->meter, WINDOW);
+	if (begin_http(session))
+		return WTL_EXIT_FAILED;
+	serve_machine(session);
+	energies = session->agent.energies;
+	wtl_window_end(session->meter, WINDOW, &window, energies, n);
+	wtl_billing_bill(&session->billing, &window, energies);
+	wtl_recording_window(&session->recording, WINDOW, false, &window, energies);
+	return wtl_recording_close(&session->recording) < 0 ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
+}
+
+/* ---- Settings ---- */
+
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	struct wtl_serve_settings *settings = app->own;
+
+	if (settings->no_store && settings->store)
+		return wtl_complain(app, "--store and --no-store exclude each other");
+	if (!is_loopback(settings->address) && !settings->insecure_listen)
+		return wtl_complain(app,
+				    "--address %s: other machines could read who uses what: give "
+				    "--insecure-listen if that is meant",
+				    settings->address);
+	if (!wtl_option_is_used(app, "--interval"))
+		app->settings.interval_ns = INTERVAL_NS;
+	return 0;
+}
+
+/* ---- All of it ---- */
+
+static int serve(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int code = WTL_EXIT_FAILED;
+
+	if (wtl_loop_init(&session->loop, app, ticked, session) < 0)
+		return code;
+	wtl_board_init(&session->board);
+	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0)
+		code = measure(session);
+	wtl_http_stop(session->http);
+	if (!session->recorded.path)
+		wtl_recording_devices_free(session->devices);
+	wtl_recording_done(&session->recording, NULL);
+	wtl_agent_done(&session->agent);
+	wtl_board_done(&session->board);
+	wtl_billing_close(&session->billing);
+	wtl_loop_done(&session->loop);
+	return code;
+}
+
+static int run(struct wtl_app *app)
+{
+	const struct wtl_serve_settings *settings = app->own;
+	struct session session = {.app = app};
+	int code = WTL_EXIT_FAILED, rc;
+
+	if (check_settings(app))
+		return WTL_EXIT_USAGE;
+	rc = wtl_serve_store_open(&session.store, app, settings);
+	if (rc >= 0) {
+		session.recorded =
+			(struct wtl_recording_settings){.path = rc == 0 ? session.store.path : NULL,
+							.max_bytes = settings->max_bytes / 2,
+							.max_age_ns = settings->max_age_ns};
+		wtl_recording_listen(&session.recording, app, &session.recorded, true);
+		if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
+			code = serve(&session);
+			wtl_close_meter(app, session.meter, session.io);
+		}
+		wtl_recording_done(&session.recording, NULL);
+	}
+	wtl_serve_store_close(&session.store);
+	return code;
+}
+
+static const struct wtl_serve_settings defaults = {
+	.address = "127.0.0.1",
+	.port = WTL_HTTP_PORT,
+	.max_bytes = UINT64_C(2000000000),
+	.max_age_ns = 31 * 86400 * WTL_NS_PER_S,
+};
+
+const struct wtl_command wtl_command_serve = {
+	.name = "serve",
+	.summary = "Serve metrics for Prometheus and a live page",
+	.synopsis = "[OPTION...]",
+	.description =
+		"Measures this machine without an end, and answers requests by HTTP at "
+		"http://127.0.0.1:9177: /metrics for Prometheus, and / for people. No request reads a "
+		"sensor: all are answered from what was measured last.\n\n"
+		"What was measured is kept in a folder of recordings (--store), which wattle report "
+		"and plot read; counters go on from there after a restart.",
+	.examples = "wattle serve\n"
+		    "    the page is at http://127.0.0.1:9177/\n\n"
+		    "wattle serve --port 9200 --no-store\n"
+		    "    at another port, remembering nothing",
+	.exit_status = "0\tit was told to end\n"
+		       "1\tit failed\n"
+		       "2\twrong options",
+	.options = options,
+	.shared = shared,
+	.settings_size = sizeof(struct wtl_serve_settings),
+	.defaults = &defaults,
+	.measures = true,
+	.usage_exit = WTL_EXIT_USAGE,
+	.run = run,
+};

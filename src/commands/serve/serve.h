@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_SERVE_SERVE_H
+#define WTL_COMMANDS_SERVE_SERVE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/option.h"
+#include "commands/record/recording.h"
+
+struct wtl_err;
+
+/* What the options of `wattle serve` say. */
+struct wtl_serve_settings {
+	const char *address;
+	unsigned port;
+	bool insecure_listen, no_store, per_process;
+	struct wtl_option_list hosts;
+	const char *store; /* a folder; NULL: see store.c */
+	uint64_t max_bytes;
+	int64_t max_age_ns;
+};
+
+/*
+ * An agent's memory: a folder with a recording for each time that it ran, wattle-serve-YYYYMMDD-HHMMSS.wattle
+ * (UTC). The newest one knows the counters.
+ */
+struct wtl_serve_store {
+	char folder[PATH_MAX - 64];
+	char path[PATH_MAX];	 /* of the new recording */
+	char *totals;		 /* of the newest one before it; NULL: there is none */
+	int64_t counters_utc_ns; /* when those began */
+};
+
+#define WTL_FACT_TOTALS	      "served-totals"
+#define WTL_FACT_TOTALS_BEGAN "served-since"
+
+/*
+ * Finds the folder, makes it if need be, reads what the newest recording knows, and removes what is older than
+ * max_age_ns or, oldest first, more than max_bytes (0: no limit). 1: there is to be no store; 0; or negative after
+ * wtl_complain(). close() in any case.
+ */
+int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
+			 const struct wtl_serve_settings *settings);
+void wtl_serve_store_close(struct wtl_serve_store *store);
+
+#endif

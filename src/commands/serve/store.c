@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "cli/complain.h"
+#include "cli/user.h"
+#include "commands/serve/serve.h"
+#include "energy/units.h"
+#include "record/store.h"
+
+#define PREFIX "wattle-serve-"
+#define SUFFIX ".wattle"
+
+/* A recording of an earlier run. */
+struct kept {
+	char name[64];
+	uint64_t bytes;
+	int64_t changed_ns;
+};
+
+struct kept_list {
+	struct kept *list;
+	size_t n, room;
+};
+
+static int path_of(const struct wtl_serve_store *store, const char *name, char path[PATH_MAX])
+{
+	int len = snprintf(path, PATH_MAX, "%s/%s", store->folder, name);
+
+	return len < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
+/* 1: no place is known, or it is another machine that is measured. */
+static int find_folder(struct wtl_serve_store *store, const struct wtl_app *app,
+		       const struct wtl_serve_settings *settings)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const char *given = getenv("STATE_DIRECTORY"); /* systemd's */
+	size_t size = sizeof(store->folder);
+	int len;
+
+	if (settings->store)
+		len = snprintf(store->folder, size, "%s", settings->store);
+	else if (app->settings.root || app->settings.tape)
+		return 1;
+	else if (given && given[0] == '/')
+		len = snprintf(store->folder, size, "%s/serve", given);
+	else if (geteuid() == 0)
+		len = snprintf(store->folder, size, "/var/lib/wattle/serve");
+	else if (state && state[0] == '/')
+		len = snprintf(store->folder, size, "%s/wattle/serve", state);
+	else if (home && home[0] == '/')
+		len = snprintf(store->folder, size, "%s/.local/state/wattle/serve", home);
+	else
+		return 1;
+	return len < (int)size ? 0 : -ENAMETOOLONG;
+}
+
+/* ---- What is there ---- */
+
+static bool is_ours(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len < sizeof(((struct kept *)NULL)->name) && wtl_text_starts(name, PREFIX) &&
+	       len > strlen(SUFFIX) && strcmp(name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* Their names have the time in them. */
+static int newest_first(const void *a, const void *b)
+{
+	return strcmp(((const struct kept *)b)->name, ((const struct kept *)a)->name);
+}
+
+static int list_kept(const struct wtl_serve_store *store, struct kept_list *kept)
+{
+	DIR *folder = opendir(store->folder);
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	struct stat status;
+	int rc = folder ? 0 : -errno;
+
+	while (rc == 0 && (entry = readdir(folder))) {
+		if (!is_ours(entry->d_name) || path_of(store, entry->d_name, path) < 0 ||
+		    lstat(path, &status) < 0 || !S_ISREG(status.st_mode))
+			continue;
+		rc = wtl_array_reserve(&kept->list, &kept->room, kept->n + 1, sizeof(*kept->list));
+		if (rc < 0)
+			break;
+		wtl_text_copy(kept->list[kept->n].name, sizeof(kept->list->name), entry->d_name);
+		kept->list[kept->n].bytes = (uint64_t)status.st_size;
+		kept->list[kept->n++].changed_ns = status.st_mtim.tv_sec * WTL_NS_PER_S;
+	}
+	if (folder)
+		closedir(folder);
+	if (kept->n > 0)
+		qsort(kept->list, kept->n, sizeof(*kept->list), newest_first);
+	return rc;
+}
+
+static void remove_old(struct wtl_app *app, const struct wtl_serve_store *store,
+		       const struct wtl_serve_settings *settings, const struct kept_list *kept)
+{
+	int64_t now_ns = time(NULL) * WTL_NS_PER_S;
+	uint64_t sum = 0;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < kept->n; i++) {
+		const struct kept *one = &kept->list[i];
+		bool is_too_old =
+			settings->max_age_ns > 0 && now_ns - one->changed_ns > settings->max_age_ns;
+
+		sum += one->bytes;
+		/* The newest knows the counters, until the new one does. */
+		if (i == 0 ||
+		    !(is_too_old || (settings->max_bytes && sum > settings->max_bytes / 2)) ||
+		    path_of(store, one->name, path) < 0)
+			continue;
+		wtl_remark(app, "%s is removed: %s", path,
+			   is_too_old ? "it is older than --max-age" : "the store has --max-size");
+		wtl_store_remove(path);
+	}
+}
+
+/* 0, or negative: that one does not tell. */
+static int read_totals(struct wtl_serve_store *store, const char *path, struct wtl_err *err)
+{
+	struct wtl_store_reader *reader;
+	const char *totals, *began;
+	int rc = wtl_store_open(path, &reader, err);
+
+	if (rc < 0)
+		return rc;
+	totals = wtl_store_get_fact(reader, WTL_FACT_TOTALS);
+	began = wtl_store_get_fact(reader, WTL_FACT_TOTALS_BEGAN);
+	if (!totals || !began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0)
+		rc = wtl_err_set(err, ENODATA, "serve", path, "it has no counters");
+	else if (!(store->totals = strdup(totals)))
+		rc = wtl_err_set(err, ENOMEM, "serve", path, "out of memory");
+	wtl_store_close(reader);
+	return rc;
+}
+
+/* Of the newest that has them: one that was cut short before its first second has none. */
+static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
+			const struct kept_list *kept)
+{
+	struct wtl_err err = {.code = 0};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < kept->n; i++) {
+		if (path_of(store, kept->list[i].name, path) < 0)
+			continue;
+		if (read_totals(store, path, &err) == 0)
+			return;
+		if (err.code != -ENODATA && err.code != ENODATA)
+			wtl_remark(app, "%s: %s: the counters in it are passed over", path,
+				   err.text);
+	}
+	if (kept->n > 0)
+		wtl_remark(app, "no recording in %s has counters: they begin at 0", store->folder);
+}
+
+static int name_new(struct wtl_serve_store *store)
+{
+	time_t now = time(NULL);
+	char name[64];
+	struct tm utc;
+
+	if (!gmtime_r(&now, &utc) ||
+	    strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S" SUFFIX, &utc) == 0)
+		return -EOVERFLOW;
+	for (unsigned i = 0; i < 100; i++) {
+		if (path_of(store, name, store->path) < 0)
+			return -ENAMETOOLONG;
+		if (access(store->path, F_OK) < 0)
+			return 0;
+		strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S", &utc);
+		snprintf(name + strlen(name), sizeof(name) - strlen(name), "-%02u" SUFFIX, i + 1);
+	}
+	return -EEXIST;
+}
+
+int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
+			 const struct wtl_serve_settings *settings)
+{
+	struct kept_list kept = {.n = 0};
+	int rc;
+
+	*store = (struct wtl_serve_store){.totals = NULL};
+	if (settings->no_store)
+		return 1;
+	rc = find_folder(store, app, settings);
+	if (rc == 0)
+		rc = wtl_user_make_folder(store->folder);
+	if (rc == 0)
+		rc = list_kept(store, &kept);
+	if (rc == 0) {
+		find_totals(app, store, &kept);
+		remove_old(app, store, settings, &kept);
+		rc = name_new(store);
+	}
+	free(kept.list);
+	if (rc < 0)
+		wtl_complain(app, "%s: %s: choose another folder with --store, or --no-store",
+			     store->folder, wtl_err_text(rc));
+	return rc;
+}
+
+void wtl_serve_store_close(struct wtl_serve_store *store)
+{
+	free(store->totals);
+	store->totals = NULL;
+}

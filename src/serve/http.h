@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_HTTP_H
+#define WTL_SERVE_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct wtl_board;
+struct wtl_err;
+struct wtl_http;
+struct wtl_route;
+
+/*
+ * The HTTP side of an agent: GET and HEAD, answered from the newest snapshot by a thread of its own. What a path
+ * answers is a row of routes.c.
+ */
+
+enum { WTL_HTTP_PORT = 9177, WTL_HTTP_HOSTS_MAX = 16 };
+
+struct wtl_http_options {
+	const char *address; /* to listen at: "127.0.0.1", "::1", "0.0.0.0" */
+	unsigned port;	     /* 0: any */
+	/* Names that a request may call this server by, beside "localhost" and IP addresses; ended by NULL. Whoever
+	 * reaches it by another name was sent by somebody else's page (DNS rebinding). */
+	const char *const *hosts;
+	struct wtl_board *board;
+	const struct wtl_route *routes; /* ended by one without a path */
+};
+
+/* 0, or negative with the reason. Signals are to be blocked: the thread leaves them so. */
+int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret_http,
+		   struct wtl_err *err);
+unsigned wtl_http_port(const struct wtl_http *http); /* that it listens at */
+void wtl_http_stop(struct wtl_http *http);	     /* NULL is fine */
+
+/* ---- What answers ---- */
+
+struct wtl_live;
+
+/* A header of the request, NULL: it has none; an argument of its query. */
+struct wtl_request {
+	const char *path;
+	const char *(*header)(const struct wtl_request *request, const char *name);
+	const char *(*argument)(const struct wtl_request *request, const char *name);
+	void *connection;
+	const struct wtl_http *http;
+	const struct wtl_live *live; /* NULL: nothing was measured yet */
+};
+
+enum { WTL_REPLY_MAX = 8 << 20 };
+
+struct wtl_reply {
+	unsigned status;   /* 200 */
+	const char *type;  /* the content's */
+	const char *cache; /* NULL: it is not to be kept */
+	struct wtl_buf body;
+};
+
+struct wtl_route {
+	const char *path;
+	bool needs_live; /* 503 until there is a snapshot */
+	void (*answer)(const struct wtl_request *request, struct wtl_reply *reply);
+};
+
+extern const struct wtl_route wtl_routes[]; /* routes.c: all of an agent's */
+
+/* A line of text as the body. */
+void wtl_reply_say(struct wtl_reply *reply, unsigned status, const char *text);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/live.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static size_t energies_of(const struct wtl_live *live)
+{
+	return live->n_domains * WTL_TOTALS_PARTS;
+}
+
+int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts)
+{
+	size_t n_energies = counts->n_groups * energies_of(counts);
+
+	if (wtl_array_reserve(&live->domains, &live->room_domains, counts->n_domains,
+			      sizeof(*live->domains)) < 0 ||
+	    wtl_array_reserve(&live->misses, &live->room_misses, counts->n_misses,
+			      sizeof(*live->misses)) < 0 ||
+	    wtl_array_reserve(&live->groups, &live->room_groups, counts->n_groups,
+			      sizeof(*live->groups)) < 0 ||
+	    wtl_array_reserve(&live->processes, &live->room_processes, counts->n_processes,
+			      sizeof(*live->processes)) < 0 ||
+	    wtl_array_reserve(&live->gpus, &live->room_gpus, counts->n_gpus, sizeof(*live->gpus)) <
+		    0 ||
+	    wtl_array_reserve(&live->group_energies, &live->room_energies, n_energies,
+			      sizeof(*live->group_energies)) < 0)
+		return -ENOMEM;
+	live->n_domains = counts->n_domains;
+	live->n_misses = counts->n_misses;
+	live->n_groups = counts->n_groups;
+	live->n_processes = counts->n_processes;
+	live->n_gpus = counts->n_gpus;
+	for (size_t i = 0; i < live->n_groups; i++)
+		live->groups[i].energy_uj = &live->group_energies[i * energies_of(live)];
+	return 0;
+}
+
+void wtl_live_done(struct wtl_live *live)
+{
+	free(live->domains);
+	free(live->misses);
+	free(live->groups);
+	free(live->processes);
+	free(live->gpus);
+	free(live->group_energies);
+	memset(live, 0, sizeof(*live));
+}
+
+uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domain,
+			 enum wtl_totals_part part)
+{
+	return live->groups[group].energy_uj[domain * WTL_TOTALS_PARTS + part];
+}
+
+static uint64_t sum_of_groups(const struct wtl_live *live, size_t by, size_t domain)
+{
+	uint64_t sum_uj = 0;
+
+	for (size_t i = 0; i < live->n_groups; i++)
+		if (live->groups[i].by == by)
+			sum_uj += wtl_live_energy(live, i, domain, WTL_TOTALS_DYNAMIC);
+	return sum_uj;
+}
+
+bool wtl_live_adds_up(const struct wtl_live *live)
+{
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+		uint64_t sum_uj = 0;
+
+		for (size_t k = 0; k < WTL_TOTALS_ACCOUNTS; k++)
+			sum_uj += domain->accounts_uj[k];
+		if (sum_uj != domain->energy_uj)
+			return false;
+		for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
+			if (sum_of_groups(live, by, i) != domain->accounts_uj[WTL_TOTALS_PROCESSES])
+				return false;
+	}
+	return true;
+}
+
+/* ---- The board ---- */
+
+void wtl_board_init(struct wtl_board *board)
+{
+	memset(board, 0, sizeof(*board));
+	pthread_mutex_init(&board->lock, NULL);
+	board->newest = -1;
+}
+
+void wtl_board_done(struct wtl_board *board)
+{
+	for (size_t i = 0; i < WTL_LIVE_SLOTS; i++)
+		wtl_live_done(&board->slots[i]);
+	pthread_mutex_destroy(&board->lock);
+}
+
+struct wtl_live *wtl_board_draft(struct wtl_board *board)
+{
+	struct wtl_live *draft = NULL;
+
+	pthread_mutex_lock(&board->lock);
+	for (int i = 0; i < WTL_LIVE_SLOTS && !draft; i++)
+		if (i != board->newest && board->holders[i] == 0)
+			draft = &board->slots[i];
+	pthread_mutex_unlock(&board->lock);
+	return draft;
+}
+
+void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft)
+{
+	pthread_mutex_lock(&board->lock);
+	board->newest = (int)(draft - board->slots);
+	pthread_mutex_unlock(&board->lock);
+	if (board->changed)
+		board->changed(board->context);
+}
+
+const struct wtl_live *wtl_board_hold(struct wtl_board *board)
+{
+	const struct wtl_live *live = NULL;
+
+	pthread_mutex_lock(&board->lock);
+	if (board->newest >= 0) {
+		live = &board->slots[board->newest];
+		board->holders[board->newest]++;
+	}
+	pthread_mutex_unlock(&board->lock);
+	return live;
+}
+
+void wtl_board_give_back(struct wtl_board *board, const struct wtl_live *live)
+{
+	pthread_mutex_lock(&board->lock);
+	if (live)
+		board->holders[live - board->slots]--;
+	pthread_mutex_unlock(&board->lock);
+}

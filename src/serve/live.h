@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_LIVE_H
+#define WTL_SERVE_LIVE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <wattle.h>
+
+#include "energy/catalog.h"
+#include "replay/format.h"
+#include "serve/totals.h"
+
+/*
+ * What an agent knows at one moment, as plain data: whoever measures fills one about once a second, and whoever
+ * answers requests reads the newest. No request reads a sensor.
+ */
+
+struct wtl_live_domain {
+	char name[WTL_NAME_SIZE], inside[WTL_NAME_SIZE]; /* inside: "" for none */
+	char device[128], source[32], uuid[64];
+	char reason[192]; /* why there is no figure; "" where there is one */
+	enum wattle_kind kind;
+	enum wattle_method method;
+	enum wattle_status status;
+	bool in_total, has_energy, has_power, has_idle;
+	/* Since the counters began (over restarts): the accounts of the ledger, and their sum. */
+	uint64_t accounts_uj[WTL_TOTALS_ACCOUNTS], energy_uj;
+	/* Since this agent began: what was measured with its ± (k = 2), and what could not be. */
+	uint64_t measured_uj, uncertainty_uj;
+	int64_t measured_ns, gap_ns;
+	uint64_t power_uw, power_uncertainty_uw; /* over the last interval; k = 2 */
+	uint64_t idle_uw, idle_uncertainty_uw;	 /* k = 2 */
+};
+
+/* A source that offers nothing. */
+struct wtl_live_miss {
+	char source[32], domain[WTL_NAME_SIZE];
+	char reason[192];
+	enum wattle_status status;
+};
+
+struct wtl_live_group {
+	uint8_t by; /* the place in wtl_totals_groupings[] */
+	char name[WTL_TOTALS_NAME_SIZE];
+	uint64_t
+		power_uw; /* over the last interval, in the counted domains, with its part of idle */
+	uint64_t *energy_uj; /* wtl_live_energy() */
+};
+
+struct wtl_live_process {
+	int pid; /* 0: a row of several that ended */
+	char name[32], user[40];
+	uint32_t cpu_ppm;
+	bool has_dynamic;
+	uint64_t power_uw, dynamic_uw; /* over the last interval */
+	uint64_t energy_uj, uncertainty_uj,
+		dynamic_uj; /* since this agent began; ± (k = 2) is of the full one */
+};
+
+struct wtl_live_gpu {
+	char domain[WTL_NAME_SIZE], name[128], uuid[64];
+	uint64_t has; /* bits by enum wtl_device_number */
+	int64_t values[WTL_DEVICE_NUMBERS];
+};
+
+/* What is served has a fixed size: counts are at most these, but for the processes. */
+enum { WTL_LIVE_DOMAINS = 256, WTL_LIVE_MISSES = 64, WTL_LIVE_GPUS = 128 };
+
+struct wtl_live {
+	uint64_t number;		/* of the snapshot: 1, 2, … */
+	int64_t t_utc_ns, begin_utc_ns; /* now, and when this agent began */
+	int64_t counters_utc_ns; /* when the counters began; as begin_utc_ns where none were found */
+	int64_t interval_ns;	 /* that "the last interval" is */
+	char host[65], version[32];
+	struct wtl_live_domain *domains;
+	struct wtl_live_miss *misses;
+	struct wtl_live_group *
+		groups; /* of all groupings, one after the other; the overflow is the last of its own */
+	struct wtl_live_process *processes; /* those that use most first */
+	struct wtl_live_gpu *gpus;
+	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
+	size_t n_running; /* processes that were there */
+	/* The machine: the sum of the domains that are in the total. */
+	uint64_t energy_uj, power_uw, power_uncertainty_uw;
+	bool is_complete;			     /* every one of those has a figure */
+	uint64_t emitted_ug, emitted_uncertainty_ug; /* since this agent began: CO2e; k = 2 */
+	char location[40], dataset[96];
+	uint64_t intensity_mg_per_kwh;
+	bool is_default_place; /* nobody said where: the world's average */
+	/* What the agent itself cost. */
+	int64_t cpu_ns;
+	uint64_t rss_bytes, ticks, late_ticks, self_uj, self_uncertainty_uj;
+	bool has_self_energy, is_recorded;
+	char recording[256]; /* the file, or why there is none */
+	uint64_t *group_energies;
+	size_t room_domains, room_misses, room_groups, room_processes, room_gpus, room_energies;
+};
+
+/* Room for so many; what there was is gone. 0 or -ENOMEM. */
+int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts);
+void wtl_live_done(struct wtl_live *live);
+
+/* What a group has of a domain. */
+uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domain,
+			 enum wtl_totals_part part);
+/* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
+bool wtl_live_adds_up(const struct wtl_live *live);
+
+/*
+ * The newest snapshot, for several threads. One that is held does not change.
+ */
+enum { WTL_LIVE_SLOTS = 4 };
+
+struct wtl_board {
+	pthread_mutex_t lock;
+	struct wtl_live slots[WTL_LIVE_SLOTS];
+	unsigned holders[WTL_LIVE_SLOTS];
+	int newest;			/* -1: there is none yet */
+	void (*changed)(void *context); /* after each publication, by its thread; may be NULL */
+	void *context;
+};
+
+void wtl_board_init(struct wtl_board *board);
+void wtl_board_done(struct wtl_board *board); /* nobody holds any */
+/* One to be filled, by the only one who does; NULL: all are held, and this time there is none. */
+struct wtl_live *wtl_board_draft(struct wtl_board *board);
+void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft);
+/* The newest; NULL: there is none yet. To be given back. */
+const struct wtl_live *wtl_board_hold(struct wtl_board *board);
+void wtl_board_give_back(struct wtl_board *board, const struct wtl_live *live);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+#include <stddef.h>
+
+#include "serve/http.h"
+#include "serve/live.h"
+#include "serve/metrics.h"
+
+static void answer_health(const struct wtl_request *request, struct wtl_reply *reply)
+{
+	if (request->live)
+		wtl_reply_say(reply, 200, "ok");
+	else
+		wtl_reply_say(reply, 503, "nothing was measured yet");
+}
+
+static void answer_metrics(const struct wtl_request *request, struct wtl_reply *reply)
+{
+	reply->type = "text/plain; version=0.0.4; charset=utf-8";
+	wtl_metrics_write(request->live, &reply->body);
+}
+
+const struct wtl_route wtl_routes[] = {
+	{"/healthz", false, answer_health},
+	{"/metrics", true, answer_metrics},
+	{0},
+};

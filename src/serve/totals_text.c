@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The counters as text: lines of fields that tabs divide.
+ *	wattle-totals 1
+ *	domain NAME PROCESSES KERNEL IDLE UNATTRIBUTED
+ *	group GROUPING DOMAIN DYNAMIC IDLE NAME
+ * Energies are µJ. What is 0 is left out.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "base/text.h"
+#include "serve/totals.h"
+
+#define HEADER "wattle-totals 1\n"
+
+enum { FIELDS_MAX = 6 };
+
+struct field {
+	const char *text;
+	size_t len;
+};
+
+static const char *grouping_name(size_t by)
+{
+	return wtl_field_info(wtl_totals_groupings[by])->name;
+}
+
+static void save_group(const struct wtl_totals *totals, size_t by,
+		       const struct wtl_totals_group *group, struct wtl_buf *buf)
+{
+	for (size_t i = 0; i < totals->n_domains; i++) {
+		uint64_t dynamic = wtl_totals_energy(totals, group, i, WTL_TOTALS_DYNAMIC);
+		uint64_t idle = wtl_totals_energy(totals, group, i, WTL_TOTALS_IDLE_PART);
+
+		if (dynamic + idle > 0)
+			wtl_buf_printf(buf, "group\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
+				       grouping_name(by), totals->domains[i], dynamic, idle,
+				       group->name);
+	}
+}
+
+void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf)
+{
+	wtl_buf_puts(buf, HEADER);
+	for (size_t i = 0; i < totals->n_domains; i++) {
+		const uint64_t *uj = &totals->accounts_uj[i * WTL_TOTALS_ACCOUNTS];
+
+		wtl_buf_printf(buf,
+			       "domain\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+			       totals->domains[i], uj[0], uj[1], uj[2], uj[3]);
+	}
+	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
+		const struct wtl_totals_grouping *grouping = &totals->by[by];
+
+		for (size_t i = 0; i < grouping->n; i++)
+			save_group(totals, by, &grouping->groups[i], buf);
+		save_group(totals, by, &grouping->groups[WTL_TOTALS_GROUPS], buf);
+	}
+}
+
+/* ---- Reading ---- */
+
+static size_t split(const char *line, size_t len, struct field fields[FIELDS_MAX])
+{
+	const char *end = line + len;
+	size_t n = 0;
+
+	for (const char *at = line; n < FIELDS_MAX; n++) {
+		const char *tab = memchr(at, '\t', (size_t)(end - at));
+
+		fields[n] = (struct field){at, (size_t)((tab ? tab : end) - at)};
+		if (!tab)
+			return n + 1;
+		at = tab + 1;
+	}
+	return FIELDS_MAX + 1;
+}
+
+static bool is_text(const struct field *field, const char *text)
+{
+	return strlen(text) == field->len && memcmp(field->text, text, field->len) == 0;
+}
+
+/* Sums of sums must not wrap, so a counter has 2^62 µJ at most: 1.3 GWh. */
+static int take_number(const struct field *field, uint64_t *ret)
+{
+	int rc = wtl_num_u64(field->text, field->len, ret);
+
+	return rc < 0 || *ret >= UINT64_C(1) << 60 ? -EINVAL : 0;
+}
+
+/* n_domains where it is not there any more. */
+static size_t find_domain(const struct wtl_totals *totals, const struct field *name)
+{
+	size_t i = 0;
+
+	while (i < totals->n_domains && !is_text(name, totals->domains[i]))
+		i++;
+	return i;
+}
+
+static int load_domain(struct wtl_totals *totals, const struct field fields[])
+{
+	size_t domain = find_domain(totals, &fields[1]);
+	uint64_t uj[WTL_TOTALS_ACCOUNTS];
+
+	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
+		if (take_number(&fields[2 + i], &uj[i]) < 0)
+			return -EINVAL;
+	if (domain < totals->n_domains)
+		memcpy(&totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS], uj, sizeof(uj));
+	return 0;
+}
+
+static struct wtl_totals_group *find_group(struct wtl_totals_grouping *grouping,
+					   const struct field *name)
+{
+	struct wtl_totals_group *group;
+
+	for (size_t i = 0; i < grouping->n; i++)
+		if (is_text(name, grouping->groups[i].name))
+			return &grouping->groups[i];
+	group = &grouping->groups[WTL_TOTALS_GROUPS];
+	if (is_text(name, WTL_TOTALS_OVERFLOW) || grouping->n == WTL_TOTALS_GROUPS) {
+		grouping->has_overflow = true;
+		return group;
+	}
+	group = &grouping->groups[grouping->n++];
+	memcpy(group->name, name->text, name->len);
+	return group;
+}
+
+static int load_group(struct wtl_totals *totals, const struct field fields[])
+{
+	size_t domain = find_domain(totals, &fields[2]), by = 0;
+	struct wtl_totals_group *group;
+	uint64_t dynamic, idle;
+
+	while (by < WTL_TOTALS_GROUPINGS && !is_text(&fields[1], grouping_name(by)))
+		by++;
+	if (by == WTL_TOTALS_GROUPINGS || take_number(&fields[3], &dynamic) < 0 ||
+	    take_number(&fields[4], &idle) < 0 || fields[5].len >= WTL_TOTALS_NAME_SIZE ||
+	    !wtl_text_is_clean(fields[5].text, fields[5].len))
+		return -EINVAL;
+	if (domain == totals->n_domains)
+		return 0;
+	group = find_group(&totals->by[by], &fields[5]);
+	group->energy_uj[domain * WTL_TOTALS_PARTS + WTL_TOTALS_DYNAMIC] += dynamic;
+	group->energy_uj[domain * WTL_TOTALS_PARTS + WTL_TOTALS_IDLE_PART] += idle;
+	return 0;
+}
+
+static int load_line(struct wtl_totals *totals, const char *line, size_t len)
+{
+	struct field fields[FIELDS_MAX];
+
+	if (split(line, len, fields) != FIELDS_MAX)
+		return -EINVAL;
+	if (is_text(&fields[0], "domain"))
+		return load_domain(totals, fields);
+	return is_text(&fields[0], "group") ? load_group(totals, fields) : -EINVAL;
+}
+
+/* Groups have what their processes have: nothing less may be told of a domain than of those. */
+static bool adds_up(const struct wtl_totals *totals, size_t domain)
+{
+	const uint64_t *uj = &totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS];
+
+	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
+		uint64_t dynamic = 0, idle = 0;
+
+		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++) {
+			const struct wtl_totals_group *group = &totals->by[by].groups[i];
+
+			dynamic += wtl_totals_energy(totals, group, domain, WTL_TOTALS_DYNAMIC);
+			idle += wtl_totals_energy(totals, group, domain, WTL_TOTALS_IDLE_PART);
+		}
+		if (dynamic != uj[WTL_TOTALS_PROCESSES] || idle > uj[WTL_TOTALS_IDLE])
+			return false;
+	}
+	return true;
+}
+
+static void forget(struct wtl_totals *totals)
+{
+	memset(totals->accounts_uj, 0,
+	       totals->n_domains * WTL_TOTALS_ACCOUNTS * sizeof(*totals->accounts_uj));
+	memset(totals->energies, 0,
+	       totals->n_domains * WTL_TOTALS_PARTS * WTL_TOTALS_GROUPINGS *
+		       (WTL_TOTALS_GROUPS + 1) * sizeof(*totals->energies));
+	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
+		for (size_t i = 0; i < WTL_TOTALS_GROUPS; i++)
+			totals->by[by].groups[i].name[0] = '\0';
+		totals->by[by].n = 0;
+		totals->by[by].has_overflow = false;
+	}
+}
+
+int wtl_totals_load(struct wtl_totals *totals, const char *text)
+{
+	int rc = wtl_text_starts(text, HEADER) ? 0 : -EINVAL;
+
+	forget(totals);
+	for (const char *line = text + strlen(HEADER); rc == 0 && *line;) {
+		size_t len = strcspn(line, "\n");
+
+		rc = line[len] == '\n' ? load_line(totals, line, len) : -EINVAL;
+		line += len + 1;
+	}
+	for (size_t i = 0; rc == 0 && i < totals->n_domains; i++)
+		rc = adds_up(totals, i) ? 0 : -EINVAL;
+	if (rc < 0)
+		forget(totals);
+	return rc;
+}
