@@ -87,7 +87,8 @@ struct session {
 	struct wtl_board board;
 	struct wtl_agent agent;
 	struct wtl_http *http;
-	int64_t seen_due_ns;
+	int64_t seen_due_ns; /* the billing's, as of the last look */
+	bool is_serving;     /* the window has begun */
 	char host[65];
 };
 
@@ -111,6 +112,7 @@ static void look(struct session *session)
 	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
 					  .recording = session->recorded.path};
 
+	session->seen_due_ns = session->billing.session.due_ns;
 	if (session->devices)
 		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
 					   &beside.gpus, &beside.n_gpus);
@@ -131,18 +133,17 @@ static void keep_totals(void *context)
 	wtl_buf_done(&totals);
 }
 
+/* Each bill is looked at: the next one's scan says what became of whom since this one. */
 static void ticked(void *context)
 {
 	struct session *session = context;
 
-	wtl_billing_look(&session->billing);
 	wtl_recording_look(&session->recording);
-	if (is_recorded(session))
-		return; /* keep_totals() looked, once a second */
-	if (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns)
+	wtl_billing_look(&session->billing);
+	if (!session->is_serving ||
+	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
 		return;
-	session->seen_due_ns = session->billing.session.due_ns;
-	if (session->devices)
+	if (!is_recorded(session) && session->devices)
 		wtl_recording_devices_look(session->devices, NULL);
 	look(session);
 }
@@ -172,8 +173,6 @@ static int begin_recording(struct session *session)
 		return rc;
 	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
 	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
-	session->recording.committing = keep_totals;
-	session->recording.committing_context = session;
 	return 0;
 }
 
@@ -239,6 +238,9 @@ static int measure(struct session *session)
 	wattle_window_begin(session->meter, WINDOW);
 	if (begin_http(session))
 		return WTL_EXIT_FAILED;
+	session->is_serving = true;
+	session->recording.committing = keep_totals;
+	session->recording.committing_context = session;
 	serve_machine(session);
 	energies = session->agent.energies;
 	wtl_window_end(session->meter, WINDOW, &window, energies, n);
