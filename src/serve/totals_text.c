@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The counters as text: lines of fields that tabs divide.
- *	wattle-totals 1
- *	domain NAME PROCESSES KERNEL IDLE UNATTRIBUTED
- *	group GROUPING DOMAIN DYNAMIC IDLE NAME
- * Energies are µJ. What is 0 is left out.
+ * The counters as text in one line, as facts of recordings are: entries of fields, which blanks divide.
+ *	wattle-totals 1;
+ *	domain NAME PROCESSES KERNEL IDLE UNATTRIBUTED;
+ *	group GROUPING DOMAIN DYNAMIC IDLE NAME;
+ * Energies are µJ. What is 0 is left out. Of names, ' ', ';' and '%' are %20, %3B and %25.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "serve/totals.h"
 
-#define HEADER "wattle-totals 1\n"
+#define HEADER "wattle-totals 1;"
 
 enum { FIELDS_MAX = 6 };
 
@@ -29,6 +29,15 @@ static const char *grouping_name(size_t by)
 	return wtl_field_info(wtl_totals_groupings[by])->name;
 }
 
+static void put_name(struct wtl_buf *buf, const char *name)
+{
+	for (; *name; name++)
+		if (strchr(" ;%", *name))
+			wtl_buf_printf(buf, "%%%02X", (unsigned char)*name);
+		else
+			wtl_buf_putc(buf, *name);
+}
+
 static void save_group(const struct wtl_totals *totals, size_t by,
 		       const struct wtl_totals_group *group, struct wtl_buf *buf)
 {
@@ -36,10 +45,12 @@ static void save_group(const struct wtl_totals *totals, size_t by,
 		uint64_t dynamic = wtl_totals_energy(totals, group, i, WTL_TOTALS_DYNAMIC);
 		uint64_t idle = wtl_totals_energy(totals, group, i, WTL_TOTALS_IDLE_PART);
 
-		if (dynamic + idle > 0)
-			wtl_buf_printf(buf, "group\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
-				       grouping_name(by), totals->domains[i], dynamic, idle,
-				       group->name);
+		if (dynamic + idle == 0)
+			continue;
+		wtl_buf_printf(buf, "group %s %s %" PRIu64 " %" PRIu64 " ", grouping_name(by),
+			       totals->domains[i], dynamic, idle);
+		put_name(buf, group->name);
+		wtl_buf_putc(buf, ';');
 	}
 }
 
@@ -49,8 +60,7 @@ void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf)
 	for (size_t i = 0; i < totals->n_domains; i++) {
 		const uint64_t *uj = &totals->accounts_uj[i * WTL_TOTALS_ACCOUNTS];
 
-		wtl_buf_printf(buf,
-			       "domain\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+		wtl_buf_printf(buf, "domain %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 ";",
 			       totals->domains[i], uj[0], uj[1], uj[2], uj[3]);
 	}
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
@@ -64,18 +74,18 @@ void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf)
 
 /* ---- Reading ---- */
 
-static size_t split(const char *line, size_t len, struct field fields[FIELDS_MAX])
+static size_t split(const char *entry, size_t len, struct field fields[FIELDS_MAX])
 {
-	const char *end = line + len;
+	const char *end = entry + len;
 	size_t n = 0;
 
-	for (const char *at = line; n < FIELDS_MAX; n++) {
-		const char *tab = memchr(at, '\t', (size_t)(end - at));
+	for (const char *at = entry; n < FIELDS_MAX; n++) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
 
-		fields[n] = (struct field){at, (size_t)((tab ? tab : end) - at)};
-		if (!tab)
+		fields[n] = (struct field){at, (size_t)((blank ? blank : end) - at)};
+		if (!blank)
 			return n + 1;
-		at = tab + 1;
+		at = blank + 1;
 	}
 	return FIELDS_MAX + 1;
 }
@@ -116,21 +126,40 @@ static int load_domain(struct wtl_totals *totals, const struct field fields[])
 	return 0;
 }
 
-static struct wtl_totals_group *find_group(struct wtl_totals_grouping *grouping,
-					   const struct field *name)
+static int take_name(const struct field *field, char name[WTL_TOTALS_NAME_SIZE])
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < field->len; i++, len++) {
+		uint64_t byte = (unsigned char)field->text[i];
+
+		if (byte == '%' && (field->len - i < 3 ||
+				    wtl_num_hex(&field->text[i + 1], 2, &byte) < 0 || byte == 0))
+			return -EINVAL;
+		if (field->text[i] == '%')
+			i += 2;
+		if (len == WTL_TOTALS_NAME_SIZE - 1)
+			return -EINVAL;
+		name[len] = (char)byte;
+	}
+	name[len] = '\0';
+	return wtl_text_is_clean(name, len) ? 0 : -EINVAL;
+}
+
+static struct wtl_totals_group *find_group(struct wtl_totals_grouping *grouping, const char *name)
 {
 	struct wtl_totals_group *group;
 
 	for (size_t i = 0; i < grouping->n; i++)
-		if (is_text(name, grouping->groups[i].name))
+		if (strcmp(name, grouping->groups[i].name) == 0)
 			return &grouping->groups[i];
 	group = &grouping->groups[WTL_TOTALS_GROUPS];
-	if (is_text(name, WTL_TOTALS_OVERFLOW) || grouping->n == WTL_TOTALS_GROUPS) {
+	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0 || grouping->n == WTL_TOTALS_GROUPS) {
 		grouping->has_overflow = true;
 		return group;
 	}
 	group = &grouping->groups[grouping->n++];
-	memcpy(group->name, name->text, name->len);
+	wtl_text_copy(group->name, sizeof(group->name), name);
 	return group;
 }
 
@@ -138,27 +167,27 @@ static int load_group(struct wtl_totals *totals, const struct field fields[])
 {
 	size_t domain = find_domain(totals, &fields[2]), by = 0;
 	struct wtl_totals_group *group;
+	char name[WTL_TOTALS_NAME_SIZE];
 	uint64_t dynamic, idle;
 
 	while (by < WTL_TOTALS_GROUPINGS && !is_text(&fields[1], grouping_name(by)))
 		by++;
 	if (by == WTL_TOTALS_GROUPINGS || take_number(&fields[3], &dynamic) < 0 ||
-	    take_number(&fields[4], &idle) < 0 || fields[5].len >= WTL_TOTALS_NAME_SIZE ||
-	    !wtl_text_is_clean(fields[5].text, fields[5].len))
+	    take_number(&fields[4], &idle) < 0 || take_name(&fields[5], name) < 0)
 		return -EINVAL;
 	if (domain == totals->n_domains)
 		return 0;
-	group = find_group(&totals->by[by], &fields[5]);
+	group = find_group(&totals->by[by], name);
 	group->energy_uj[domain * WTL_TOTALS_PARTS + WTL_TOTALS_DYNAMIC] += dynamic;
 	group->energy_uj[domain * WTL_TOTALS_PARTS + WTL_TOTALS_IDLE_PART] += idle;
 	return 0;
 }
 
-static int load_line(struct wtl_totals *totals, const char *line, size_t len)
+static int load_entry(struct wtl_totals *totals, const char *entry, size_t len)
 {
 	struct field fields[FIELDS_MAX];
 
-	if (split(line, len, fields) != FIELDS_MAX)
+	if (split(entry, len, fields) != FIELDS_MAX)
 		return -EINVAL;
 	if (is_text(&fields[0], "domain"))
 		return load_domain(totals, fields);
@@ -205,11 +234,11 @@ int wtl_totals_load(struct wtl_totals *totals, const char *text)
 	int rc = wtl_text_starts(text, HEADER) ? 0 : -EINVAL;
 
 	forget(totals);
-	for (const char *line = text + strlen(HEADER); rc == 0 && *line;) {
-		size_t len = strcspn(line, "\n");
+	for (const char *entry = text + (rc == 0 ? strlen(HEADER) : 0); rc == 0 && *entry;) {
+		size_t len = strcspn(entry, ";");
 
-		rc = line[len] == '\n' ? load_line(totals, line, len) : -EINVAL;
-		line += len + 1;
+		rc = entry[len] == ';' ? load_entry(totals, entry, len) : -EINVAL;
+		entry += len + 1;
 	}
 	for (size_t i = 0; rc == 0 && i < totals->n_domains; i++)
 		rc = adds_up(totals, i) ? 0 : -EINVAL;
