@@ -12,7 +12,7 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-python wheel valgrind fuzz bench bench-peers install format clean deps deps-test
+	test-threads test-cli test-python wheel valgrind fuzz deb bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -139,6 +139,19 @@ test-python: test-gcc wheel
 	build-python/bin/python $(PYTEST) -n 4 -m 'not alone' tests/python
 	build-python/bin/python $(PYTEST) -m alone tests/python
 
+# Debian's packages, in dist/, from a copy of the files that git has or would add: dpkg-source takes whatever lies there.
+# The project has no mail address that lintian would take for one.
+deb:
+	@tools/install-deps.sh deb
+	$(call heading,Debian packages)
+	rm -rf build-deb/*wattle*
+	mkdir -p build-deb/wattle dist
+	git ls-files -z -co --exclude-standard | tar -c --null --ignore-failed-read -T - | tar -x -C build-deb/wattle
+	cd build-deb/wattle && dpkg-buildpackage -us -uc
+	lintian -i --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build-deb/*.changes
+	rm -f dist/*wattle*.deb
+	cp build-deb/*.deb dist
+
 # Each target FUZZ_SECONDS, or all together FUZZ_MINUTES; FUZZ names those that are to run.
 fuzz:
 	@tools/install-deps.sh fuzz
@@ -170,7 +183,7 @@ format:
 
 clean:
 	rm -rf build build-gcc build-nojson build-sanitized build-threads build-fuzz build-mutants \
-		build-python build-wheel dist python/wattle/_lib
+		build-python build-wheel build-deb dist python/wattle/_lib
 
 # The Python package's declarations of the C library.
 abi:

@@ -1,19 +1,21 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# usage: tools/install-deps.sh run|test|fuzz
-# Installs from Debian's packages what building (run), testing (test) or fuzzing (fuzz) needs and is not there yet.
+# usage: tools/install-deps.sh run|test|fuzz|deb
+# Installs from Debian's packages what building (run), testing (test), fuzzing (fuzz) or Debian's packages (deb) need and is not there yet.
 set -eu
 
 run='gcc libc6-dev make meson ninja-build pkg-config python3 libcairo2-dev libexpat1-dev libjansson-dev libncurses-dev libsqlite3-dev libzstd-dev libmicrohttpd-dev'
 test="$run abigail-tools g++ clang-14 libclang-rt-14-dev clang-format-14 binutils libcmocka-dev pmccabe python3-pytest python3-pytest-rerunfailures python3-pytest-xdist python3-torch python3-venv groff man-db libcap2-bin tmux zsh fish qpdf"
 fuzz="$run clang-14 libclang-rt-14-dev"
+deb="$run debhelper debootstrap dpkg-dev fakeroot git lintian"
 
 case ${1-} in
 run) wanted=$run ;;
 test) wanted=$test ;;
 fuzz) wanted=$fuzz ;;
+deb) wanted=$deb ;;
 *)
-	echo "usage: $0 run|test|fuzz" >&2
+	echo "usage: $0 run|test|fuzz|deb" >&2
 	exit 2
 	;;
 esac
