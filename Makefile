@@ -12,7 +12,7 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-python wheel valgrind fuzz deb bench bench-peers install format clean deps deps-test
+	test-threads test-cli test-python wheel valgrind fuzz deb deb-check bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -151,6 +151,11 @@ deb:
 	lintian -i --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog build-deb/*.changes
 	rm -f dist/*wattle*.deb
 	cp build-deb/*.deb dist
+
+# Slow, as root, with the network: the packages in a new Debian 12.
+deb-check: deb
+	$(call heading,Debian packages: install$(comma) start$(comma) upgrade$(comma) purge)
+	tools/deb-check.sh dist build-deb
 
 # Each target FUZZ_SECONDS, or all together FUZZ_MINUTES; FUZZ names those that are to run.
 fuzz:
