@@ -14,8 +14,8 @@ REPO = Path(__file__).resolve().parents[2]
 DEBIAN = REPO / "debian"
 SYSTEMD = REPO / "packaging" / "systemd"
 # Debian's name of the headers, by what meson.build asks for.
-HEADERS = {"jansson": "libjansson-dev", "ncursesw": "libncurses-dev", "cairo": "libcairo2-dev", "sqlite3": "libsqlite3-dev",
-    "libzstd": "libzstd-dev"}
+HEADERS = {"jansson": "libjansson-dev", "libmicrohttpd": "libmicrohttpd-dev", "ncursesw": "libncurses-dev",
+    "cairo": "libcairo2-dev", "sqlite3": "libsqlite3-dev", "libzstd": "libzstd-dev"}
 NOT_IN_THE_PACKAGE = {"threads", "expat", "cmocka"}  # expat: only the tests read XML so far
 
 
