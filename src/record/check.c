@@ -61,10 +61,12 @@ static void check_wal(struct check *check)
 
 	if (!check->reader->lacks_wal)
 		return;
-	snprintf(line, sizeof(line),
-		 "its newest part is in %.200s-wal, which cannot be read in a directory where you "
-		 "may not write: copy both to one where you may",
-		 path);
+	snprintf(line, sizeof(line), "its newest part is in %.200s-wal, %s", path,
+		 wtl_database_may_read_wal(check->reader->path)
+			 ? "which cannot be read in a directory where you may not write: copy both "
+			   "to one where you may"
+			 : "which only its owner may read; it is in the file when the recording "
+			   "has ended");
 	report(check, line);
 }
 

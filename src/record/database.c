@@ -84,11 +84,6 @@ bool wtl_database_has_wal(const char *path)
 	return file_bytes(path, "-wal") > 0;
 }
 
-uint64_t wtl_database_bytes(const char *path)
-{
-	return file_bytes(path, "") + file_bytes(path, "-wal");
-}
-
 static int wal_open(const char *path, int flags)
 {
 	char *wal;
@@ -101,6 +96,18 @@ static int wal_open(const char *path, int flags)
 		fd = -errno;
 	free(wal);
 	return fd;
+}
+
+bool wtl_database_may_read_wal(const char *path)
+{
+	int fd = wal_open(path, O_RDONLY);
+
+	return fd >= 0 && close(fd) == 0;
+}
+
+uint64_t wtl_database_bytes(const char *path)
+{
+	return file_bytes(path, "") + file_bytes(path, "-wal");
 }
 
 int wtl_database_lock(const char *path)

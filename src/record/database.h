@@ -41,6 +41,7 @@ bool wtl_database_is_locked(const char *path);
 
 /* FILE-wal is there, and there is something in it. */
 bool wtl_database_has_wal(const char *path);
+bool wtl_database_may_read_wal(const char *path);
 /* Of both. */
 uint64_t wtl_database_bytes(const char *path);
 

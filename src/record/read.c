@@ -450,6 +450,11 @@ bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
 	return reader->is_damaged;
 }
 
+bool wtl_store_lacks_wal(const struct wtl_store_reader *reader)
+{
+	return reader->lacks_wal;
+}
+
 bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
 {
 	return is_ring(reader) && reader->n_periods > 0 && reader->periods[0].id > 1;

@@ -227,6 +227,9 @@ bool wtl_store_is_live(const struct wtl_store_reader *reader); /* a writer holds
 /* Something was met, so far, that could not be read, and was passed over. */
 bool wtl_store_is_damaged(const struct wtl_store_reader *reader);
 
+/* It has a FILE-wal that cannot be read, so what was committed last is missing. */
+bool wtl_store_lacks_wal(const struct wtl_store_reader *reader);
+
 /* A ring has dropped periods: what was recorded goes on from the first one that there is. */
 bool wtl_store_has_dropped(const struct wtl_store_reader *reader);
 

@@ -19,6 +19,9 @@
 
 enum { BUSY_MS = 10000, SQL_MAX = 65536 };
 
+/* Of FILE-wal and FILE-shm. Whoever may open the second one can hold locks on it that end the recording. */
+#define OWNER_ONLY 0600
+
 /* ---- Words ---- */
 
 static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
@@ -98,8 +101,11 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 
 	if (fd < 0)
 		return complain_new(file, fd, err);
-	fstat(fd, &st);
+	/* SQLite gives -wal and -shm the mode of the file, as it opens them. */
+	if (fstat(fd, &st) == 0)
+		(void)!fchmod(fd, OWNER_ONLY);
 	file->inodes[0] = st.st_ino;
+	file->mode = st.st_mode & 0777;
 	close(fd);
 	rc = connect(file, temp);
 	if (rc == SQLITE_OK)
@@ -123,10 +129,10 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 
 /* SQLite takes what has these names for its own, whoever it is of: it would write into a file that somebody else holds
  * open, or die of one that is truncated. So all of them are made here, and none is there already. */
-static int make_beside(struct wtl_file *file, size_t i, mode_t mode, struct wtl_err *err)
+static int make_beside(struct wtl_file *file, size_t i, struct wtl_err *err)
 {
 	const char *name = file->names[i];
-	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode), rc = 0;
+	int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, OWNER_ONLY), rc = 0;
 	struct stat st;
 
 	if (fd < 0 && errno == EEXIST)
@@ -136,7 +142,7 @@ static int make_beside(struct wtl_file *file, size_t i, mode_t mode, struct wtl_
 				   wtl_database_path_shown(name));
 	if (fd < 0)
 		return complain_new(file, -errno, err);
-	if (fchmod(fd, mode) < 0 || fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0)
 		rc = complain_new(file, -errno, err);
 	close(fd);
 	if (rc < 0)
@@ -158,19 +164,17 @@ static void remove_first(const char *path, size_t n)
 	}
 }
 
-/* With the rights of the file itself. */
 static int make_all_beside(struct wtl_file *file, struct wtl_err *err)
 {
-	struct stat st;
 	size_t i;
-	int rc = stat(file->path, &st) < 0 ? complain_new(file, -errno, err) : 0;
+	int rc = 0;
 
 	for (i = 1; rc == 0 && i < WTL_FILE_ENDS; i++) {
 		if (asprintf(&file->names[i], "%s%s", file->path, wtl_file_ends[i]) < 0) {
 			file->names[i] = NULL;
 			rc = complain_new(file, -ENOMEM, err);
 		} else {
-			rc = make_beside(file, i, st.st_mode & 0777, err);
+			rc = make_beside(file, i, err);
 		}
 	}
 	if (rc < 0)
@@ -211,6 +215,21 @@ static bool is_ours(struct wtl_file *file)
 	return st.st_ino == file->inodes[WTL_FILE_SHM] && st.st_size > 0;
 }
 
+/* The mode that it is to have. By a descriptor that has no part in locks: closing another one would give SQLite's back. */
+static void set_mode(const struct wtl_file *file)
+{
+	int fd = open(file->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	char name[32];
+
+	if (fd < 0)
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (fstat(fd, &st) == 0 && st.st_ino == file->inodes[0])
+		(void)!chmod(name, file->mode);
+	close(fd);
+}
+
 struct opening {
 	struct wtl_file *file;
 	const struct wtl_row_recording *recording;
@@ -247,6 +266,7 @@ static int hold(struct wtl_file *file, struct wtl_err *err)
 				   "no recording can be made there: another program has put other "
 				   "files in its place");
 	unlink(file->names[WTL_FILE_JOURNAL]);
+	set_mode(file);
 	return 0;
 }
 

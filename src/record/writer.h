@@ -60,6 +60,7 @@ struct wtl_file {
 	/* Its files, by WTL_FILE_WAL and so on: what they are called, and which ones they are. 0 has no name here. */
 	char *names[WTL_FILE_ENDS];
 	ino_t inodes[WTL_FILE_ENDS];
+	mode_t mode;	    /* of itself; the others are its owner's alone */
 	off_t shm_bytes;    /* it never gets smaller */
 	int lock;	    /* a descriptor of FILE-wal, or -1 */
 	uint64_t pages_max; /* 0: no limit */

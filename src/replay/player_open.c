@@ -79,6 +79,9 @@ static int find_first(struct wtl_player *player, struct wtl_err *err)
 
 static const char *why_no_sample(const struct wtl_store_reader *reader)
 {
+	if (wtl_store_lacks_wal(reader))
+		return "nothing that was measured is in the file yet, and its -wal cannot be read "
+		       "here: wattle report --check says why";
 	if (wtl_store_is_damaged(reader))
 		return "it holds no sample that can be read: wattle report --check says what is "
 		       "missing";

@@ -299,14 +299,14 @@ def test_a_capability_of_the_file_makes_it_private(shared):
 
 
 @pytest.mark.parametrize("given,mode", [((), 0o600), (("--mode", "0644"), 0o644)])
-def test_what_lies_beside_a_recording_has_its_mode(shared, given, mode):
+def test_what_lies_beside_a_recording_is_for_its_owner(shared, given, mode):
     needs_root()
     places = own_places(shared)
     started = run_wattle("record", "-q", "-o", "a.wattle", "--background", *given, cwd=shared, env=places, umask=0o022)
     assert started.code == 0, started
     modes = {path.name: mode_of(path) for path in shared.glob("a.wattle*")}
     assert run_wattle("record", "-q", "--stop", "a.wattle", cwd=shared, env=places).code == 0
-    assert modes == {f"a.wattle{end}": mode for end in ("", "-wal", "-shm", ".log")}
+    assert modes == {"a.wattle": mode, "a.wattle.log": mode, "a.wattle-wal": 0o600, "a.wattle-shm": 0o600}
     assert mode_of(shared / "a.wattle") == mode
 
 

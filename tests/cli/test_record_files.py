@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: MIT
 """The files of a recording beside those of others: names that are taken, and files that somebody truncates."""
 
+import fcntl
 import os
+import shutil
 import signal
+import stat
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from conftest import clean_env, command_path, finish, wait_for
-from test_record import ended, places  # noqa: F401 (the fixture "place") pylint: disable=unused-import
+from test_record import ended, places, stop  # noqa: F401 (the fixture "place") pylint: disable=unused-import
 
 NOBODY = 65534
 TRUNCATED = "the recording stopped: another program has truncated "
@@ -63,6 +67,68 @@ def test_a_file_that_somebody_else_has_made(place, monkeypatch, words, end):
     assert f"there is a file {taken} already" in result.complaint()
     assert os.listdir(shared) == [taken.name]
     assert (taken.stat().st_uid, taken.stat().st_size) == (NOBODY, 0)
+
+
+# ---- Others hold locks ----
+
+WRITE_LOCK_AT = 120  # in FILE-shm (SQLite's "WAL-mode file format", 2.3.3): whoever has it keeps the recorder from writing
+
+
+def lock_as_reader(path):
+    """A lock that everybody may take who may read the file. Returns what stays open."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return []
+    fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB, 1, WRITE_LOCK_AT)
+    return [fd]
+
+
+def test_a_reader_cannot_stop_a_recording(place, monkeypatch):
+    """Others may read what a recording holds, but SQLite's locks are not for them."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    place.path.chmod(0o755)
+    monkeypatch.chdir(place.path)
+    process = place.running("--mode", "0644")
+    wait_for(lambda: recorded(place), "the commits")
+    let_go = as_nobody(lambda: lock_as_reader("a.wattle-shm"))
+    try:
+        before = place.rows("SELECT max(id) FROM part")
+        # Where the lock is held, the recorder gives up after 10 s.
+        wait_for(lambda: process.poll() is not None or place.rows("SELECT max(id) FROM part") > before, "the next commit")
+        assert process.poll() is None, ended(process)
+    finally:
+        let_go()
+    report = place.run("report", "--format", "json", place.file())
+    assert report.code == 0 and report.json["total"]["energy_j"] > 0, report
+    assert stop(process).code == 0
+    place.check()
+
+
+def test_others_read_the_file_alone(place):
+    """Nothing is in it yet, and one line says where it is. At the end, all of it."""
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv, to become others")
+    if not all(parent.stat().st_mode & stat.S_IXOTH for parent in Path(command_path()).resolve().parents):
+        pytest.skip("the command is closed to other users")
+    with tempfile.TemporaryDirectory(prefix="wattle-test-") as folder:
+        os.chmod(folder, 0o755)
+        place.path = Path(folder)
+
+        def told(*args):
+            done = subprocess.run(["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", command_path(), "report", *args, "a.wattle"],
+                                  cwd=folder, env=clean_env(), capture_output=True, text=True, check=False)
+            return done.returncode, done.stdout + done.stderr
+        process = place.running("--mode", "0644")
+        wait_for(lambda: recorded(place), "the commits")
+        code, text = told()
+        assert code == 1 and len(text.splitlines()) == 1 and "nothing that was measured is in the file yet" in text
+        code, text = told("--check")
+        assert code == 1 and text.splitlines() == ["a.wattle: its newest part is in a.wattle-wal, which only its owner may read; it is in the file when "
+                                                   "the recording has ended"]
+        assert stop(process).code == 0
+        assert told("--check") == (0, "a.wattle: nothing is damaged or missing\n")
 
 
 # ---- FILE-shm is truncated ----

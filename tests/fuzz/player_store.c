@@ -102,6 +102,12 @@ bool wtl_store_is_damaged(const struct wtl_store_reader *reader)
 	return false;
 }
 
+bool wtl_store_lacks_wal(const struct wtl_store_reader *reader)
+{
+	(void)reader;
+	return false;
+}
+
 bool wtl_store_has_dropped(const struct wtl_store_reader *reader)
 {
 	(void)reader;
