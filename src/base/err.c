@@ -24,6 +24,8 @@ static const struct error_word words[] = {
 	{WTL_EFROZEN, "WTL_EFROZEN", "the counter stands still"},
 	{WTL_ENOCOUNTER, "WTL_ENOCOUNTER", "this GPU has no energy counter"},
 	{WTL_ENOTFILE, "WTL_ENOTFILE", "Not a regular file"},
+	{WTL_EOTHERS, "WTL_EOTHERS",
+	 "another user has made it, in a folder that others can write to (choose another name)"},
 	{EPERM, "EPERM", "Operation not permitted"},
 	{ENOENT, "ENOENT", "No such file or directory"},
 	{ESRCH, "ESRCH", "No such process"},

@@ -11,6 +11,7 @@ enum {
 	WTL_EFROZEN = 4005,    /* a counter stands still that should be moving */
 	WTL_ENOCOUNTER = 4006, /* a GPU woke up that has not the counter it was taken to have */
 	WTL_ENOTFILE = 4007,   /* a pipe, a device or the like stands where a file should be */
+	WTL_EOTHERS = 4008,    /* somebody else's file in a folder that others can write to */
 };
 
 /*

@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/infile.h"
 
 static int write_all(int fd, const char *data, size_t len)
@@ -56,19 +57,108 @@ static bool is_privileged(void)
 	return sets[0].effective || sets[0].permitted || sets[1].effective || sets[1].permitted;
 }
 
+/* ---- What others have made ---- */
+
+/* Whether anybody can make a file in the folder of path. */
+static bool is_in_shared_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	struct stat st;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
+		 slash ? path : ".");
+	return stat(folder, &st) < 0 || (st.st_mode & (S_ISVTX | S_IWOTH));
+}
+
+static int check_owner(const char *path, const struct stat *st)
+{
+	return st->st_uid != geteuid() && is_privileged() && is_in_shared_folder(path)
+		       ? -WTL_EOTHERS
+		       : 0;
+}
+
+/* What has that name (has_old false: nothing), and what is to be replaced (free()): a symbolic link stays one, its target
+ * is what is meant. Links are followed here alone, because others may make one of the name meanwhile. */
+static int find_target(const char *path, char **ret_target, struct stat *old, bool *ret_has_old)
+{
+	int rc = lstat(path, old) < 0 ? -errno : check_owner(path, old);
+	char *target = NULL;
+
+	if (rc == 0 && S_ISLNK(old->st_mode)) {
+		const char *name;
+
+		/* A pipe behind /proc/self/fd has none; a link may lead nowhere. */
+		target = realpath(path, NULL);
+		name = target ? target : path;
+		rc = stat(name, old) < 0 ? -errno : check_owner(name, old);
+		if (rc == 0 && !target && S_ISREG(old->st_mode))
+			rc = -EINVAL;
+	}
+	if (rc < 0 && rc != -ENOENT) {
+		free(target);
+		return rc;
+	}
+	*ret_has_old = rc == 0;
+	*ret_target = target ? target : strdup(path);
+	return *ret_target ? 0 : -ENOMEM;
+}
+
+int wtl_outfile_check(const char *path)
+{
+	struct stat old;
+	bool has_old;
+	char *target;
+	int rc = wtl_infile_is_descriptor(path) ? -ENOENT
+						: find_target(path, &target, &old, &has_old);
+
+	if (rc == 0)
+		free(target);
+	return rc == -WTL_EOTHERS ? rc : 0;
+}
+
+/* ---- One way to make files ---- */
+
+static bool is_link(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Nothing is changed before it is known to be the one that was looked at. */
+static int take_opened(int fd, const char *path, int flags)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (!wtl_infile_is_descriptor(path))
+		rc = fstat(fd, &st) < 0 ? -errno : check_owner(path, &st);
+	if (rc == 0 && flags & O_TRUNC && ftruncate(fd, 0) < 0 && errno != EINVAL)
+		rc = -errno;
+	return rc;
+}
+
 int wtl_outfile_open(const char *path, int flags, mode_t mode)
 {
+	int rc = flags & O_EXCL ? 0 : wtl_outfile_check(path), fd;
 	bool is_exact = mode & WTL_MODE_GIVEN;
 	struct stat st;
-	int fd;
 
+	if (rc < 0)
+		return rc;
 	if (mode == 0)
 		mode = is_privileged() ? 0600 : 0666;
 	if (is_exact && !(flags & O_EXCL) && stat(path, &st) == 0)
 		is_exact = false;
-	fd = open(path, flags | O_CREAT | O_CLOEXEC, mode & 0777);
+	/* What has become a link since it was looked at is not followed. */
+	fd = open(path, (flags & ~O_TRUNC) | O_CREAT | O_CLOEXEC | (is_link(path) ? 0 : O_NOFOLLOW),
+		  mode & 0777);
 	if (fd < 0)
 		return -errno;
+	rc = take_opened(fd, path, flags);
+	if (rc < 0)
+		return close_checked(fd, rc);
 	/* A file system that has no modes has none to change. */
 	if (is_exact)
 		(void)!fchmod(fd, mode & 0777);
@@ -152,25 +242,20 @@ static int write_direct(const char *path, const void *data, size_t len)
 static int replace(const char *path, const void *data, size_t len, mode_t mode)
 {
 	struct stat old;
+	bool has_old;
 	char *target;
 	int rc;
 
 	/* A rename would leave the open file behind. */
 	if (wtl_infile_is_descriptor(path))
 		return write_direct(path, data, len);
-	if (stat(path, &old) < 0) {
-		if (errno != ENOENT)
-			return -errno;
-		return replace_regular(path, data, len, NULL, mode);
-	}
-	if (!S_ISREG(old.st_mode))
-		return write_direct(path, data, len);
-
-	/* A symbolic link stays one: its target is what is replaced. */
-	target = realpath(path, NULL);
-	if (!target)
-		return -errno;
-	rc = replace_regular(target, data, len, &old, mode);
+	rc = find_target(path, &target, &old, &has_old);
+	if (rc < 0)
+		return rc;
+	if (has_old && !S_ISREG(old.st_mode))
+		rc = write_direct(target, data, len);
+	else
+		rc = replace_regular(target, data, len, has_old ? &old : NULL, mode);
 	free(target);
 	return rc;
 }
@@ -214,14 +299,10 @@ static int open_direct(struct wtl_outstream *stream, const char *path)
 	return stream->fd < 0 ? -errno : 0;
 }
 
-/* A symbolic link stays one: its target is what is replaced. */
-static int open_temp(struct wtl_outstream *stream, const char *path, mode_t mode)
+static int open_temp(struct wtl_outstream *stream, mode_t mode)
 {
 	char temp[PATH_MAX];
 
-	stream->target = stream->has_old ? realpath(path, NULL) : strdup(path);
-	if (!stream->target)
-		return -errno;
 	stream->fd =
 		wtl_outfile_temp(stream->target, stream->has_old ? 0600 : mode, temp, sizeof(temp));
 	if (stream->fd < 0)
@@ -236,19 +317,21 @@ static int open_temp(struct wtl_outstream *stream, const char *path, mode_t mode
 
 int wtl_outstream_open(struct wtl_outstream *stream, const char *path, mode_t mode)
 {
+	bool is_direct;
 	int rc;
 
 	*stream = (struct wtl_outstream){.fd = -1};
 	if (!path || wtl_infile_is_descriptor(path))
 		return open_direct(stream, path);
-	stream->has_old = stat(path, &stream->old) == 0;
-	if (!stream->has_old && errno != ENOENT)
-		return -errno;
-	if (stream->has_old && !S_ISREG(stream->old.st_mode))
-		return open_direct(stream, path);
-	rc = open_temp(stream, path, mode);
+	rc = find_target(path, &stream->target, &stream->old, &stream->has_old);
 	if (rc < 0)
+		return rc;
+	is_direct = stream->has_old && !S_ISREG(stream->old.st_mode);
+	rc = is_direct ? open_direct(stream, stream->target) : open_temp(stream, mode);
+	if (rc < 0 || is_direct) {
 		free(stream->target);
+		stream->target = NULL;
+	}
 	return rc;
 }
 

@@ -16,6 +16,13 @@
  */
 #define WTL_MODE_GIVEN 0x10000
 
+/*
+ * Whether this process may write to what has that name (nothing may have). Where it has rights as above, not what
+ * another user has made first in a folder that others can write to, /tmp for one: it would stay that user's, and he may
+ * have it open. Nor by such a link. 0 or -WTL_EOTHERS; all of these check that.
+ */
+int wtl_outfile_check(const char *path);
+
 /* open(), with O_CREAT and O_CLOEXEC, and the mode for a file that was not there. A descriptor or a negative errno. */
 int wtl_outfile_open(const char *path, int flags, mode_t mode);
 

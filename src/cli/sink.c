@@ -129,6 +129,9 @@ static int check_path(const char *path, bool append, mode_t mode)
 
 	if (!path[0])
 		return -ENOENT;
+	rc = wtl_outfile_check(path);
+	if (rc < 0)
+		return rc;
 	if (stat(path, &status) < 0)
 		return errno != ENOENT ? -errno
 		       : append	       ? check_append(path, mode)
@@ -168,7 +171,7 @@ static bool is_recording(const char *path)
 
 static int check(struct wtl_app *app, const char *path, int rc)
 {
-	const char *why = strerror(-rc);
+	const char *why = wtl_err_text(rc);
 
 	if (rc == 0 && is_recording(path)) {
 		rc = -EEXIST;
@@ -193,7 +196,7 @@ int wtl_sink_check_tape(struct wtl_app *app)
 {
 	const char *path = app->settings.tape_record;
 
-	return path ? check(app, path, 0) : 0;
+	return path ? check(app, path, wtl_outfile_check(path)) : 0;
 }
 
 static int write_out(const struct wtl_app *app, struct wtl_io *io, const struct place *place,

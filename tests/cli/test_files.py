@@ -310,6 +310,54 @@ def test_what_lies_beside_a_recording_is_for_its_owner(shared, given, mode):
     assert mode_of(shared / "a.wattle") == mode
 
 
+@pytest.mark.parametrize("kind", ["file", "link"])
+@pytest.mark.parametrize("maker", [maker for maker in MAKERS if maker not in ("run --record", "record", "run --idle-file")])
+def test_what_another_user_has_made_first(shared, maker, kind):
+    """In a folder like /tmp: root would fill, or replace and give away, a file that its owner has open."""
+    needs_root()
+    shared.chmod(0o1777)
+    made, other = shared / "made", shared / "other"
+    other.write_text("kept")
+    if kind == "file":
+        made.write_text("kept")
+    else:
+        made.symlink_to("other")
+    os.chown(made, NOBODY, NOBODY, follow_symlinks=False)
+    command, *words = map(str, MAKERS[maker])
+    result = run_wattle(command, *words, cwd=shared, env=own_places(shared))
+    assert result.code == (125 if command in ("run", "compare") else 1), result
+    assert "'made': another user has made it, in a folder that others can write to" in result.complaint()
+    assert made.read_text() == other.read_text() == "kept" and made.lstat().st_uid == NOBODY
+    assert sorted(os.listdir(shared)) == ["made", "other", "sockets", "state"]
+    # In a folder of one's own, it is what was meant.
+    shared.chmod(0o755)
+    assert run_wattle(command, *words, cwd=shared, env=own_places(shared)).code in (0, 3)
+    assert made.read_bytes() != b"kept"
+
+
+def test_what_another_user_has_made_is_written_to_without_rights(shared):
+    """There, the system's rules are the user's own."""
+    needs_root()
+    (shared / "made").touch()
+    (shared / "made").chmod(0o666)
+    shared.chmod(0o1777)
+    make(shared, "run --append", rights=nobody())
+    assert (shared / "made").stat().st_size > 0
+
+
+def test_the_idle_file_of_another_user(shared):
+    """It cannot be kept there, and one line says so."""
+    needs_root()
+    shared.chmod(0o1777)
+    made = shared / "made"
+    made.touch()
+    os.chown(made, NOBODY, NOBODY)
+    command, *words = map(str, MAKERS["run --idle-file"])
+    result = run_wattle(command, *(word for word in words if word != "-q"), cwd=shared, env=own_places(shared))
+    assert "another user has made it" in result.err
+    assert (made.stat().st_uid, made.stat().st_size) == (NOBODY, 0)
+
+
 def test_a_file_that_is_there_keeps_its_mode(shared):
     for maker, options in (("run -o", ()), ("run --append", ()), ("run --every", ()), ("run --tape-record", ()), ("run -o", ("--mode", "0666"))):
         (shared / "made").touch()
