@@ -69,6 +69,38 @@ def test_a_file_that_somebody_else_has_made(place, monkeypatch, words, end):
     assert (taken.stat().st_uid, taken.stat().st_size) == (NOBODY, 0)
 
 
+@pytest.mark.parametrize("kind", ["another user's", "several names", "a pipe"])
+def test_a_log_that_is_not_ours_alone(place, kind):
+    """It would go on being another's, who reads on or changes what is said; it is not removed at the end either."""
+    log, other = place.file("a.wattle.log"), place.file("other")
+    if kind == "a pipe":
+        os.mkfifo(log)
+        reader = os.open(log, os.O_RDONLY | os.O_NONBLOCK)
+    else:
+        reader = os.open(log, os.O_RDONLY | os.O_CREAT)
+    if kind == "several names":
+        os.link(log, other)
+    elif kind == "another user's":
+        if os.geteuid() != 0:
+            pytest.skip("only root can give a file away")
+        os.chown(log, NOBODY, NOBODY)
+        log.chmod(0o666)
+    result = place.record("--background", "-q")
+    assert result.code == 0 and "a.wattle.log: there is such a file already, which is not this user's alone" in result.complaint()
+    assert place.run("record", "-q", "--stop", place.file()).code == 0
+    assert log.exists() and os.read(reader, 1) == b""
+    os.close(reader)
+
+
+def test_a_log_of_ones_own(place):
+    """Of a former recording of that name: what it says stays."""
+    log = place.file("a.wattle.log")
+    log.write_text("before\n")
+    assert place.record("--background", "-q").err == ""
+    assert place.run("record", "-q", "--stop", place.file()).code == 0
+    assert log.read_text() == "before\n"
+
+
 # ---- Others hold locks ----
 
 WRITE_LOCK_AT = 120  # in FILE-shm (SQLite's "WAL-mode file format", 2.3.3): whoever has it keeps the recorder from writing

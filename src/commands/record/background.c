@@ -159,22 +159,39 @@ static bool name_log(const char *path, char log[WTL_LOG_NAME_SIZE])
 	return snprintf(log, WTL_LOG_NAME_SIZE, "%s.log", path) < WTL_LOG_NAME_SIZE;
 }
 
+/* One may be there of a former recording of that name, but nobody else's: its owner would read on, or change it. */
+static int open_log(const char *log, mode_t mode)
+{
+	int fd = wtl_outfile_open(log, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK, mode);
+	struct stat status;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	    status.st_nlink == 1)
+		return fd;
+	close(fd);
+	return -EEXIST;
+}
+
 /* That the disk is full is one of the errors: room to say so is taken now, where the file system can. */
 static void redirect_to_log(struct wtl_background *background)
 {
 	const struct wtl_record_settings *record = background->app->own;
-	int fd = -1;
+	int fd = name_log(record->recording.path, background->log)
+			 ? open_log(background->log, background->app->settings.file_mode)
+			 : -ENAMETOOLONG;
 
-	if (name_log(record->recording.path, background->log))
-		fd = wtl_outfile_open(background->log,
-				      O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK,
-				      background->app->settings.file_mode);
 	if (fd >= 0) {
 		(void)!fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, LOG_ROOM);
 		dup2(fd, STDERR_FILENO);
 		close(fd);
 		return;
 	}
+	wtl_complain(background->app, "%s: %s: what goes wrong later will not be told",
+		     background->log,
+		     fd == -EEXIST ? "there is such a file already, which is not this user's alone"
+				   : wtl_err_text(fd));
 	background->log[0] = '\0';
 	redirect_to_null(STDERR_FILENO);
 }
