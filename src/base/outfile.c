@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -119,6 +121,41 @@ int wtl_outfile_check(const char *path)
 
 /* ---- One way to make files ---- */
 
+static bool is_pipe(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* One that is blocked, so it ends nothing by itself. */
+static bool is_end_asked_for(void)
+{
+	sigset_t pending;
+
+	return sigpending(&pending) == 0 &&
+	       (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) ||
+		sigismember(&pending, SIGHUP));
+}
+
+/* open(), but a pipe's reader is waited for only until a signal asks for the end. A descriptor or a negative errno. */
+static int open_patiently(const char *path, int flags, mode_t mode)
+{
+	const struct timespec nap = {.tv_nsec = 20000000};
+	int fd;
+
+	while ((fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, mode)) < 0) {
+		if (errno != ENXIO || flags & O_NONBLOCK || !is_pipe(path))
+			return -errno;
+		if (is_end_asked_for())
+			return -ECANCELED;
+		nanosleep(&nap, NULL);
+	}
+	if (!(flags & O_NONBLOCK))
+		fcntl(fd, F_SETFL, flags & O_APPEND);
+	return fd;
+}
+
 static bool is_link(const char *path)
 {
 	struct stat st;
@@ -152,10 +189,10 @@ int wtl_outfile_open(const char *path, int flags, mode_t mode)
 	if (is_exact && !(flags & O_EXCL) && stat(path, &st) == 0)
 		is_exact = false;
 	/* What has become a link since it was looked at is not followed. */
-	fd = open(path, (flags & ~O_TRUNC) | O_CREAT | O_CLOEXEC | (is_link(path) ? 0 : O_NOFOLLOW),
-		  mode & 0777);
+	fd = open_patiently(path, (flags & ~O_TRUNC) | O_CREAT | (is_link(path) ? 0 : O_NOFOLLOW),
+			    mode & 0777);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = take_opened(fd, path, flags);
 	if (rc < 0)
 		return close_checked(fd, rc);
@@ -232,10 +269,10 @@ static int replace_regular(const char *path, const void *data, size_t len, const
 static int write_direct(const char *path, const void *data, size_t len)
 {
 	/* O_APPEND, for a /dev/stdout that is a file with something in it. */
-	int fd = open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+	int fd = open_patiently(path, O_WRONLY | O_APPEND | O_NOCTTY, 0);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	return close_checked(fd, write_all(fd, data, len));
 }
 
@@ -294,9 +331,13 @@ int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_o
 
 static int open_direct(struct wtl_outstream *stream, const char *path)
 {
-	stream->fd = path ? open(path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC)
-			  : fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-	return stream->fd < 0 ? -errno : 0;
+	if (path)
+		stream->fd = open_patiently(path, O_WRONLY | O_APPEND | O_NOCTTY, 0);
+	else
+		stream->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (stream->fd >= 0)
+		return 0;
+	return path ? stream->fd : -errno;
 }
 
 static int open_temp(struct wtl_outstream *stream, mode_t mode)

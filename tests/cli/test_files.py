@@ -165,15 +165,16 @@ def test_a_pipe_brings_no_more_than_a_file_may_have():
 
 # ---- Where lines are written ----
 
+def blocks(process, number):
+    with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
+        blocked = next(line for line in status if line.startswith("SigBlk"))
+    return int(blocked.split()[1], 16) & 1 << (number - 1)
+
+
 def test_every_to_a_pipe_that_nobody_reads(place):
     process = start_wattle("run", *XEON, "--every", "1", "-o", "pipe", "--", "touch", "ran", cwd=place)
-
-    def blocks_signals():
-        with open(f"/proc/{process.pid}/status", encoding="ascii") as status:
-            blocked = next(line for line in status if line.startswith("SigBlk"))
-        return int(blocked.split()[1], 16) & 1 << (signal.SIGINT - 1)
     try:
-        wait_for(blocks_signals, "the loop")
+        wait_for(lambda: blocks(process, signal.SIGINT), "the loop")
         process.send_signal(signal.SIGINT)
         result = finish(process, HANGS)
     finally:
@@ -183,11 +184,39 @@ def test_every_to_a_pipe_that_nobody_reads(place):
     assert not (place / "ran").exists()
 
 
+@pytest.mark.parametrize("how", [("-o",), ("--append", "-o")], ids=" ".join)
+def test_a_report_to_a_pipe_that_nobody_reads(place, how):
+    """It has been measured: it is told where it can be."""
+    process = start_wattle("run", *XEON, *how, "pipe", "--", "touch", "ran", cwd=place)
+    try:
+        wait_for((place / "ran").exists, "the command")
+        # From then on, signals are no longer the command's.
+        wait_for(lambda: not blocks(process, signal.SIGQUIT), "the loop's end")
+        process.send_signal(signal.SIGTERM)
+        result = finish(process, HANGS)
+    finally:
+        process.kill()
+    assert result.code == 125, result
+    assert "cannot write the result to 'pipe': Operation canceled; here it is instead:" in result.err
+    assert "wattle: touch ran\n" in result.err
+
+
 def test_every_to_a_pipe_that_is_read_later(place):
     process = start_wattle("run", *XEON, "--every", "1", "-f", "csv", "-o", "pipe", "--", "true", cwd=place)
     with subprocess.Popen(["cat", place / "pipe"], stdout=subprocess.PIPE) as reader:
         assert finish(process).code == 0
         assert reader.communicate(timeout=TIMEOUT)[0].startswith(b"time_s,")
+
+
+@pytest.mark.parametrize("how", [("run", *XEON, "-o", "pipe", "--", "true"), ("run", *XEON, "--append", "-o", "pipe", "--", "true"),
+                                 ("run", *XEON, "-o", "r", "--tape-record", "pipe", "--", "true"), ("export", "-o", "pipe", "a.wattle"),
+                                 ("report", "-o", "pipe", "a.wattle"), ("plot", "--format", "svg", "-o", "pipe", "a.wattle")],
+                         ids=lambda how: " ".join(map(str, how)))
+def test_what_is_written_to_a_pipe_that_is_read_later(place, how):
+    process = start_wattle(*how, cwd=place)
+    with subprocess.Popen(["cat", place / "pipe"], stdout=subprocess.PIPE) as reader:
+        assert finish(process).code == 0
+        assert len(reader.communicate(timeout=TIMEOUT)[0]) > 100
 
 
 # ---- Who may read what is written ----
