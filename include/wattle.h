@@ -316,8 +316,8 @@ struct wattle_window {
 
 /*
  * Begins a named window with a fresh sample. Windows may nest and overlap; each is known by its
- * name: 1 to 63 bytes of plain text in UTF-8, without control characters, invisible ones, or blanks
- * at its ends, else -EINVAL. -WATTLE_E_WINDOW_OPEN, -WATTLE_E_TOO_MANY.
+ * name: 1 to 63 bytes of plain text in UTF-8, without control characters, invisible ones, blanks
+ * other than the space, or blanks at its ends, else -EINVAL. -WATTLE_E_WINDOW_OPEN, -WATTLE_E_TOO_MANY.
  */
 WATTLE_API int wattle_window_begin(struct wattle_meter *meter, const char *name);
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ._sync import Sync
 
 NAME_BYTES = 63  # of a window, in the C library
+BLANKS = "\u115f\u1160\u2800\u3164\uffa0\U0001d159"  # what looks blank among the letters and symbols
 _RANK_VARIABLES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID")
 _meters: weakref.WeakSet[Meter] = weakref.WeakSet()
 
@@ -45,8 +46,12 @@ def _depth() -> int:
 def own_key(name: str) -> bytes:
     """What stands for a name that the C library does not take, being too long or not plain text: no other name has the same."""
     import hashlib
+    import unicodedata
 
-    plain = "".join(letter if letter.isprintable() else "?" for letter in name).strip().encode()
+    def is_seen(letter: str) -> bool:
+        return letter.isprintable() and letter not in BLANKS and unicodedata.category(letter) != "Mn"
+
+    plain = "".join(letter if is_seen(letter) else "?" for letter in name).strip().encode()
     digest = hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:12]
     return f"{plain[: NAME_BYTES - 13].decode(errors='ignore')}~{digest}".encode()
 

@@ -95,7 +95,7 @@ const char *wtl_mark_strerror(int error)
 		return "a window needs a name";
 	case EILSEQ:
 		return "a window's name is plain text in UTF-8, without control characters, "
-		       "invisible ones, or blanks at its ends";
+		       "invisible ones, blanks other than the space, or blanks at its ends";
 	case EINVAL:
 		return "this is no message that a recording understands";
 	default:

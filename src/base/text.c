@@ -33,15 +33,6 @@ static bool is_no_character(uint32_t point)
 	       (point >= 0xfdd0 && point <= 0xfdef) || (point & 0xfffe) == 0xfffe;
 }
 
-/* Characters that move or hide text on a terminal although they are valid UTF-8. */
-static bool is_invisible(uint32_t point)
-{
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x061c ||
-	       (point >= 0x200b && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-	       (point >= 0x2060 && point <= 0x206f) || point == 0xfeff ||
-	       (point >= 0xfff9 && point <= 0xfffb) || (point >= 0xe0000 && point <= 0xe007f);
-}
-
 /* The length of the printable UTF-8 character that text begins with, or 0. */
 static size_t printable_len(const char *text, size_t len)
 {
@@ -67,7 +58,7 @@ static size_t printable_len(const char *text, size_t len)
 			return 0;
 		point = point << 6 | ((unsigned char)text[i] & 0x3f);
 	}
-	if (point < smallest[n] || is_no_character(point) || is_invisible(point))
+	if (point < smallest[n] || is_no_character(point) || wtl_point_is_hidden(point))
 		return 0;
 	return n;
 }

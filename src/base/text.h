@@ -11,11 +11,11 @@ struct wtl_buf;
 /* Copies with a NUL, cut to size; returns dst. A NULL src is "". */
 char *wtl_text_copy(char *dst, size_t size, const char *src);
 
-/* Like wtl_text_copy for `len` bytes from outside: control characters, those that hide or turn text, noncharacters
- * (U+FFFE) and bytes that are not UTF-8 become '?', and white space at both ends is dropped. */
+/* Like wtl_text_copy for `len` bytes from outside: hidden characters (below), noncharacters (U+FFFE) and bytes that are
+ * not UTF-8 become '?', and white space at both ends is dropped. */
 char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len);
 
-/* Whether wtl_text_clean() leaves it as it is. Two texts that differ and are clean look different. */
+/* Whether wtl_text_clean() leaves it as it is: no two such texts differ only in what is not seen. */
 bool wtl_text_is_clean(const char *text, size_t len);
 
 /* The length of text without white space at its end. */
@@ -31,6 +31,9 @@ int wtl_text_escape(struct wtl_buf *buf, const char *text, size_t len);
 
 /* The columns that a character takes on a terminal: 0, 1 or 2. Never asks the locale. */
 unsigned wtl_point_width(uint32_t point);
+
+/* Whether text looks the same without it, or with a space in its place, or it moves what is beside it. */
+bool wtl_point_is_hidden(uint32_t point);
 
 /* Undoes wtl_text_escape. -EINVAL for a bad escape, else 0 or the buffer's error. */
 int wtl_text_unescape(struct wtl_buf *buf, const char *text, size_t len);

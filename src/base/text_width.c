@@ -115,6 +115,17 @@ static const struct range wide[] = {
 	{0x1fa70, 0x1faf6}, {0x20000, 0x3fffd},
 };
 
+/* From the Unicode Character Database 14: Default_Ignorable_Code_Point, controls, separators (Z) but for the space, marks
+ * of annotations (U+FFF9); and two that are blank, of Braille and of music. */
+static const struct range hidden[] = {
+	{0x00, 0x1f},	    {0x7f, 0xa0},	{0xad, 0xad},	    {0x34f, 0x34f},
+	{0x61c, 0x61c},	    {0x115f, 0x1160},	{0x1680, 0x1680},   {0x17b4, 0x17b5},
+	{0x180b, 0x180f},   {0x2000, 0x200f},	{0x2028, 0x202f},   {0x205f, 0x206f},
+	{0x2800, 0x2800},   {0x3000, 0x3000},	{0x3164, 0x3164},   {0xfe00, 0xfe0f},
+	{0xfeff, 0xfeff},   {0xffa0, 0xffa0},	{0xfff0, 0xfffb},   {0x1bca0, 0x1bca3},
+	{0x1d159, 0x1d159}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+};
+
 static bool is_in(const struct range ranges[], size_t n, uint32_t point)
 {
 	size_t low = 0, high = n;
@@ -137,4 +148,11 @@ unsigned wtl_point_width(uint32_t point)
 	if (is_in(nothing, sizeof(nothing) / sizeof(nothing[0]), point))
 		return 0;
 	return is_in(wide, sizeof(wide) / sizeof(wide[0]), point) ? 2 : 1;
+}
+
+bool wtl_point_is_hidden(uint32_t point)
+{
+	if (point > 0x20 && point < 0x7f)
+		return false;
+	return is_in(hidden, sizeof(hidden) / sizeof(hidden[0]), point);
 }

@@ -482,8 +482,8 @@ def test_marks_listen_where_the_command_does(env, user):
         assert not ours or len(os.path.basename(ours)) == len("record-0123456789ab.sock") + (9 if "marks" in told else 0)
 
 
-ODD = ("a\x01", "a\x02", "a\n", " a", "a\u200b", "\udc80", "\udc81", "y" * 70, "y" * 71)
-PLAIN = ("a", "a?", "größe \\ 'x' \u00a0 \U0001f50b")
+ODD = ("a\x01", "a\x02", "a\n", " a", "a\u200b", "\udc80", "\udc81", "y" * 70, "y" * 71, "a\u00a0b", "a\u3164", "a\ufe0f")
+PLAIN = ("a", "a?", "größe \\ 'x' \U0001f50b")
 
 
 def test_no_two_windows_have_the_same_name(tmp_path, machine):

@@ -116,6 +116,27 @@ static void test_noncharacters(void **state)
 		    is_kept(0x20000));
 }
 
+/* What is not seen, or looks like a space, would make two names look like one. */
+static void test_hidden_ones(void **state)
+{
+	static const uint32_t ranges[][2] = {
+		{0xa0, 0xa0},	    {0xad, 0xad},	{0x34f, 0x34f},	    {0x115f, 0x1160},
+		{0x17b4, 0x17b5},   {0x180b, 0x180f},	{0x2000, 0x200f},   {0x2028, 0x202f},
+		{0x205f, 0x206f},   {0x2800, 0x2800},	{0x3000, 0x3000},   {0x3164, 0x3164},
+		{0xfe00, 0xfe0f},   {0xffa0, 0xffa0},	{0x1bca0, 0x1bca3}, {0x1d159, 0x1d159},
+		{0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		assert_true(is_kept(ranges[i][0] - 1) || ranges[i][0] == 0xa0 ||
+			    ranges[i][0] == 0xe0000);
+		for (uint32_t point = ranges[i][0]; point <= ranges[i][1]; point++)
+			assert_false(is_kept(point));
+		assert_true(is_kept(ranges[i][1] + 1));
+	}
+}
+
 static void test_small_ones(void **state)
 {
 	(void)state;
@@ -186,9 +207,13 @@ static void test_unescape_rubbish(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copy),	      cmocka_unit_test(test_clean),
-		cmocka_unit_test(test_noncharacters), cmocka_unit_test(test_small_ones),
-		cmocka_unit_test(test_escape),	      cmocka_unit_test(test_unescape_rubbish),
+		cmocka_unit_test(test_copy),
+		cmocka_unit_test(test_clean),
+		cmocka_unit_test(test_noncharacters),
+		cmocka_unit_test(test_hidden_ones),
+		cmocka_unit_test(test_small_ones),
+		cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_unescape_rubbish),
 	};
 
 	return cmocka_run_group_tests_name("text", tests, NULL, NULL);
