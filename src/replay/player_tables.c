@@ -149,6 +149,17 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 	return 0;
 }
 
+/* Nothing is behind the last commit of a recording that was ended properly; of others, the last ones may be missing. */
+static bool ends_within(const struct wtl_player *player, const struct wtl_stored_window *window)
+{
+	size_t n = wtl_store_periods(player->reader);
+	struct wtl_store_period last;
+
+	return !wtl_store_is_whole(player->reader) ||
+	       wtl_store_period(player->reader, n - 1, &last) < 0 ||
+	       window->begin_mono_ns + window->duration_ns <= last.end_mono_ns;
+}
+
 /* -EBADMSG for rows that are not in order. */
 static int add_window(void *context, const struct wtl_stored_window *stored)
 {
@@ -158,7 +169,7 @@ static int add_window(void *context, const struct wtl_stored_window *stored)
 	if (stored->id == 0 ||
 	    (player->n_windows && stored->id <= player->windows[player->n_windows - 1].id) ||
 	    !wtl_store_is_mono(stored->begin_mono_ns) || !wtl_store_is_mono(stored->duration_ns) ||
-	    !wtl_store_is_utc(stored->begin_utc_ns))
+	    !wtl_store_is_utc(stored->begin_utc_ns) || !ends_within(player, stored))
 		return -EBADMSG;
 	if (wtl_array_reserve(&player->windows, &player->windows_room, player->n_windows + 1,
 			      sizeof(player->windows[0])) < 0)
@@ -258,7 +269,8 @@ int wtl_player_read_tables(struct wtl_player *player, struct wtl_err *err)
 				"times that no sensor has"},
 		{read_misses, "its table miss is damaged"},
 		{read_consumers, "its consumers are not numbered as they should be"},
-		{read_windows, "its windows are not numbered as they should be"},
+		{read_windows, "its windows are not numbered as they should be, or go on after "
+			       "its end"},
 		{read_gpus, "its fact gpus is not a number of GPUs"},
 	};
 	int rc = 0;

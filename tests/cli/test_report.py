@@ -2,12 +2,15 @@
 """wattle report: what a recording holds is what wattle run told live, to the microjoule; parts, groups, several, policies, faults."""
 
 import collections
+import os
 import random
 import re
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
+import sys
 import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
@@ -192,6 +195,49 @@ def test_no_end_is_known(files):
     with sqlite3.connect(files.path / "old.wattle") as database:
         database.execute("DELETE FROM fact WHERE key LIKE 'window.%'")
     assert no_end(files.json("old.wattle")) == "the wattle that recorded it did not keep that"
+
+
+def change(path, table, column, value):
+    """In the first row, with a checksum that fits."""
+    with sqlite3.connect(path) as database:
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        row = dict(zip(columns, database.execute(f"SELECT * FROM {table} ORDER BY 1 LIMIT 1").fetchone()))
+        row[column] = value
+        database.execute(f"UPDATE {table} SET {column} = ?, crc = ? WHERE {columns[0]} = ?",
+                         (value, checksum(tuple(row.values())[:-1]), row[columns[0]]))
+
+
+@pytest.mark.parametrize("length", [1 << 60, (1 << 60) - 1, 1 << 50, 20 * 10**9], ids=hex)
+def test_a_window_that_goes_on_after_the_end(files, length):
+    """A report of 36 years, where --check found nothing."""
+    shutil.copy(REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle", files.path / "long.wattle")
+    assert files.run("report", "--check", "long.wattle").code == 0
+    change(files.path / "long.wattle", "window", "duration_ns", length)
+    told = "its windows are not numbered as they should be, or go on after its end"
+    assert files.run("report", "--check", "long.wattle").out == f"long.wattle: {told}\n"
+    for words in (("report",), ("report", "--replay"), ("export",), ("plot", "--format", "svg", "-o", "p.svg")):
+        result = files.run(*words, "long.wattle")
+        assert result.code == 1 and told in result.complaint(), result
+
+
+def test_check_of_a_file_with_holes(files):
+    """SQLite counts the uses of each page, of which a file with holes can have any number: it took 500 MB."""
+    path = files.path / "holes.wattle"
+    shutil.copy(REPO / "tests" / "fixtures" / "recorded" / "busy-thread.wattle", path)
+    size = 1 << 43
+    try:
+        os.truncate(path, size)
+    except OSError:
+        pytest.skip("this file system has no such large files")
+    with open(path, "r+b") as file:
+        file.seek(28)  # the size in pages (SQLite's file format, 1.3)
+        file.write(struct.pack(">I", size >> 12))
+    script = "import resource, subprocess, sys; code = subprocess.call(sys.argv[1:]); print(code, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    done = subprocess.run([sys.executable, "-c", script, command_path(), "report", "--check", path], capture_output=True, text=True, check=True)
+    line, end = done.stdout.splitlines()
+    code, kib = map(int, end.split())
+    assert code == 1 and line == f"{path}: structure: it has {size >> 12} pages, 1 TiB or more: too many to check"
+    assert kib < 150_000  # 256 MiB would be its bits alone
 
 
 @pytest.mark.parametrize("value", ["-1", "256", "", "3x", "9999999999999999999999", "x"])
