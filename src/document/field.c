@@ -27,6 +27,8 @@ static const struct wtl_field_info fields[WTL_FIELDS] = {
 				 WTL_MEASURE_WATT, 7, true, true, 97, NOWHERE},
 	[WTL_FIELD_GPU_POWER] = {"gpu_w", NULL, NULL, "GPU W", "Power of GPUs", WTL_MEASURE_WATT, 7,
 				 true, true, 96, NOWHERE},
+	[WTL_FIELD_PER_CPU] = {"per_cpu_w", NULL, NULL, "W/CPU", "Power per busy CPU, as learned",
+			       WTL_MEASURE_WATT, 6, true, true, 45, NOWHERE},
 	[WTL_FIELD_ENERGY] = {"j", "energy", NULL, "ENERGY", "Energy since the start",
 			      WTL_MEASURE_JOULE, 9, true, true, 90, NOWHERE},
 	[WTL_FIELD_CPU] = {"cpu", NULL, NULL, "CPU%", "CPU time, of one CPU", WTL_MEASURE_PERCENT,

@@ -35,6 +35,7 @@ struct wtl_report_process {
 	int64_t start_utc_ns;		  /* 0: not known */
 	const char *user;		  /* a name, or the number; NULL: not known */
 	struct wtl_share_energy all, gpu; /* all: every counted domain; gpu: of it, the GPUs */
+	struct wtl_per_cpu per_cpu;
 };
 
 /* Who used the counted energy. */

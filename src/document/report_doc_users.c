@@ -165,6 +165,10 @@ static void put_process(struct wtl_node *to, const struct wtl_report *report,
 	wtl_doc_consumer(to, process->consumer, process->start_utc_ns, process->user);
 	wtl_doc_share(to, &process->all);
 	put_gpu_share(to, report, "gpu_dynamic_j", "gpu_j", &process->gpu);
+	if (process->per_cpu.power_uw > 0) {
+		wtl_doc_micro(to, "per_cpu_w", process->per_cpu.power_uw);
+		wtl_doc_micro(to, "per_cpu_uncertainty_w", process->per_cpu.uncertainty_uw);
+	}
 	wtl_doc_consumer_memory(to, process->consumer);
 }
 

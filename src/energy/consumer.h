@@ -58,6 +58,13 @@ struct wtl_consumer {
 	uint32_t gpu_ppm; /* of one GPU, over the last interval: SM use; UINT32_MAX: not known */
 };
 
+/* What a second of a consumer's CPU time was learned to draw, above idle, in all domains that count: the same as its power
+ * while it keeps one CPU busy. */
+struct wtl_per_cpu {
+	uint64_t power_uw;	 /* 0: nothing was learned of it */
+	uint64_t uncertainty_uw; /* k = 2 */
+};
+
 /* What was attributed to a consumer or to several together. */
 struct wtl_share_energy {
 	bool has_dynamic; /* an idle baseline is known for every domain that was billed */

@@ -118,6 +118,10 @@ struct wtl_consumer_power {
 bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enum wtl_part part,
 			 struct wtl_consumer_power *ret_power);
 
+/* 0 where watts are not learned. */
+void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
+			   struct wtl_per_cpu *ret_per_cpu);
+
 /* The command: all consumers with is_in_tree together. */
 struct wtl_command_account {
 	struct wtl_share_energy all, cpu, gpu;

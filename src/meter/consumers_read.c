@@ -282,6 +282,25 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 	return true;
 }
 
+void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
+			   struct wtl_per_cpu *ret_per_cpu)
+{
+	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
+	double power_w = 0.0, doubt_w = 0.0;
+
+	for (size_t i = 0; consumer && i < consumers->n_domains; i++) {
+		struct wtl_watts_figure watts;
+
+		if (!consumers->domains[i].in_total ||
+		    !wtl_learned_watts(consumers->learned, i, consumer->watts_key, &watts))
+			continue;
+		power_w += watts.w;
+		doubt_w = hypot(doubt_w, watts.uncertainty_w);
+	}
+	*ret_per_cpu = (struct wtl_per_cpu){.power_uw = round_uj(power_w * 1e6),
+					    .uncertainty_uw = round_uj(2.0 * doubt_w * 1e6)};
+}
+
 static void sum_add(const struct wtl_consumers *consumers, uint32_t slot,
 		    const struct wtl_consumer *consumer, struct wtl_consumers_sum *sum)
 {

@@ -16,7 +16,7 @@ enum { OTHERS, PLACES = 64, PLACE_BITS = 6, PLACE_MASK = PLACES - 1 };
 #define USED_LEAST    0.01 /* of a CPU: less needs no place */
 #define ALONE_NS      (3 * WTL_NS_PER_S) /* CPU time after which one of several has a place of its own */
 #define CHUNK_S	      60.0
-#define IDLE_LOOKS    8	   /* before power at rest is taken from the regression */
+#define TOLD_LOOKS    8	   /* before anything is taken from the regression but weights */
 #define IDLE_DOUBT    0.05 /* and how well it must be known where nothing is known at rest */
 #define UW_MOST	      1e15
 #define DURATIONS_OFF 0.2 /* a scan and an energy are of the same time, but for that */
@@ -289,7 +289,7 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	double most_w;
 
 	if (!watts || baseline->is_modelled || baseline->is_given ||
-	    wtl_watts_looks(watts) < IDLE_LOOKS)
+	    wtl_watts_looks(watts) < TOLD_LOOKS)
 		return;
 	idle = wtl_watts_idle(watts);
 	most_w = baseline->is_known ? (double)baseline->uncertainty_uw / 1e6 : IDLE_DOUBT * idle.w;
@@ -298,6 +298,17 @@ void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 	baseline->is_known = true;
 	baseline->idle_uw = (uint64_t)fmin(idle.w * 1e6, UW_MOST);
 	baseline->uncertainty_uw = (uint64_t)fmin(idle.uncertainty_w * 1e6, UW_MOST);
+}
+
+bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_t key,
+		       struct wtl_watts_figure *ret_watts)
+{
+	const struct wtl_watts *watts = learned ? learned->domains[domain].watts : NULL;
+
+	if (!watts || !owns(learned, key) || wtl_watts_looks(watts) < TOLD_LOOKS)
+		return false;
+	*ret_watts = wtl_watts_of(watts, key & PLACE_MASK);
+	return true;
 }
 
 /* in: CPU time by slots, whose energy is above rest in that part. */

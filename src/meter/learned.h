@@ -44,6 +44,10 @@ void wtl_learned_forget_slots(struct wtl_learned *learned);
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 		      struct wtl_baseline *baseline);
 
+/* What a second of CPU time of those with that key draws. false: they have no place, or too little was seen. */
+bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_t key,
+		       struct wtl_watts_figure *ret_watts);
+
 /* Uses, and what is not known of their weights (wtl_attribution_redivide()); valid until the next call. */
 struct wtl_learned_uses {
 	const struct wtl_use *uses;

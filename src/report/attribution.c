@@ -79,6 +79,7 @@ static void list(struct wtl_description *description, const struct wtl_report_so
 	}
 	process->all = share_of(source->consumers, slot, WTL_PART_ALL);
 	process->gpu = share_of(source->consumers, slot, WTL_PART_GPU);
+	wtl_consumers_per_cpu(source->consumers, slot, &process->per_cpu);
 }
 
 /* All consumers that were billed anything, those with the most first. */

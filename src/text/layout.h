@@ -11,7 +11,7 @@
 
 /* How text for people lies on a terminal: columns, wrapping, colours. */
 
-enum { WTL_LAYOUT_WIDTH = 80, WTL_GRID_COLUMNS = 9 };
+enum { WTL_LAYOUT_WIDTH = 80, WTL_GRID_COLUMNS = 11 };
 
 enum wtl_tone {
 	WTL_TONE_PLAIN,

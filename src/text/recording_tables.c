@@ -42,7 +42,10 @@ static struct wtl_shares_row group_row(const void *of, size_t i)
 	const struct wtl_recording_grouping *grouping = of;
 	const struct wtl_recording_group *group = &grouping->groups[i];
 
-	return (struct wtl_shares_row){group->all, group->gpu, group->cpu_ns, group->n_processes};
+	return (struct wtl_shares_row){.all = group->all,
+				       .gpu = group->gpu,
+				       .cpu_ns = group->cpu_ns,
+				       .n_processes = group->n_processes};
 }
 
 static void add_group_head(struct wtl_grid *grid, const void *of)

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WHOLE_SECONDS = 6 };
+enum { WHOLE_SECONDS = 6, WATTS = 6 };
 
 struct table {
 	const struct wtl_shares *shares;
 	struct wtl_grid grid;
 	size_t n_shown;
-	unsigned scale, last_digit; /* of the energies */
-	uint64_t longest_us;	    /* CPU time */
-	bool has_dynamic, has_gpu;  /* there are such columns */
+	unsigned scale, last_digit;		/* of the energies */
+	uint64_t longest_us;			/* CPU time */
+	bool has_dynamic, has_gpu, has_per_cpu; /* there are such columns */
 };
 
 static uint64_t cpu_us(int64_t cpu_ns)
@@ -28,6 +28,7 @@ static bool plan_row(struct table *table, const struct wtl_shares_row *row)
 		return false;
 	table->has_dynamic |= row->all.has_dynamic;
 	table->has_gpu |= row->gpu.full_uj > 0;
+	table->has_per_cpu |= row->per_cpu.power_uw > 0;
 	if (cpu_us(row->cpu_ns) > table->longest_us)
 		table->longest_us = cpu_us(row->cpu_ns);
 	return true;
@@ -99,6 +100,11 @@ static void add_figures(struct table *table, const struct wtl_shares_row *row, u
 	if (last < table->last_digit)
 		last = table->last_digit;
 	add_cpu(table, row->cpu_ns);
+	if (table->has_per_cpu && row->per_cpu.power_uw > 0)
+		wtl_page_add_measure(grid, row->per_cpu.power_uw, row->per_cpu.uncertainty_uw,
+				     false, WATTS);
+	else if (table->has_per_cpu)
+		wtl_page_add_nothing(grid);
 	if (table->has_dynamic && all->has_dynamic) {
 		add_energy(table, all->dynamic_uj, last);
 		wtl_page_add_uncertainty(grid, all->uncertainty_uj, last, table->scale);
@@ -119,6 +125,10 @@ static void add_head(struct table *table)
 	wtl_grid_begin(grid, WTL_TONE_PLAIN);
 	table->shares->head(grid, table->shares->of);
 	wtl_grid_cell(grid, "CPU [s]");
+	if (table->has_per_cpu) {
+		wtl_grid_cell(grid, "W/CPU");
+		wtl_grid_cell(grid, "");
+	}
 	wtl_grid_cell(grid, table->has_dynamic ? "dynamic" : "full");
 	wtl_page_add_unit(grid, "", WTL_FORMAT_J, table->scale);
 	if (table->has_dynamic)
@@ -132,7 +142,7 @@ static void add_sum(struct table *table, enum wtl_tone tone, const char *name, u
 {
 	wtl_grid_begin(&table->grid, tone);
 	table->shares->named(&table->grid, table->shares->of, name, NULL);
-	for (int i = 0; i < (table->has_dynamic ? 3 : 1); i++)
+	for (int i = 0; i < (table->has_dynamic ? 3 : 1) + (table->has_per_cpu ? 2 : 0); i++)
 		wtl_grid_cell(&table->grid, "");
 	add_energy(table, rounded_uj, table->last_digit);
 }
@@ -185,7 +195,8 @@ void wtl_page_shares(const struct wtl_page *page, const struct wtl_shares *share
 		page->buf->error = -ENOMEM;
 		return;
 	}
-	snprintf(align, sizeof(align), "%srru%s", shares->columns, table.has_dynamic ? "rr" : "r");
+	snprintf(align, sizeof(align), "%sr%sru%s", shares->columns, table.has_per_cpu ? "ru" : "",
+		 table.has_dynamic ? "rr" : "r");
 	wtl_grid_init(&table.grid, align, page->style);
 	add_head(&table);
 	add_rows(&table, full_uj, full_uj + table.n_shown + 2);

@@ -9,6 +9,7 @@ struct wtl_shares_row {
 	struct wtl_share_energy all, gpu; /* gpu: of all, that of GPUs */
 	int64_t cpu_ns;			  /* < 0: not known */
 	uint64_t n_processes;
+	struct wtl_per_cpu per_cpu;
 };
 
 /*

@@ -109,7 +109,7 @@ static struct wtl_shares_row process_row(const void *of, size_t i)
 
 	return (struct wtl_shares_row){process->all, process->gpu,
 				       wtl_consumer_cpu_ns(process->consumer),
-				       process->consumer->n_processes};
+				       process->consumer->n_processes, process->per_cpu};
 }
 
 static void add_process_head(struct wtl_grid *grid, const void *of)

@@ -123,7 +123,7 @@ PROCESS = schema_of(
     {"state": one_of(*STATES), "in_command": boolean, "full_j": number, "uncertainty_j": number},
     {"pid": count, "cpu_s": number, "parent": count, "start_utc": utc, "n_processes": count, "name": any_text, "command": any_text, "user": text,
      "uid": count, "cgroup": text, "unit": text, "container": text, "pod": text, "job": text, "dynamic_j": number,
-     "gpu_dynamic_j": number, "gpu_j": number, "pss_bytes": count, "uss_bytes": count, "rss_bytes": count, "gpu_memory_bytes": count})
+     "per_cpu_w": number, "per_cpu_uncertainty_w": number, "gpu_dynamic_j": number, "gpu_j": number, "pss_bytes": count, "uss_bytes": count, "rss_bytes": count, "gpu_memory_bytes": count})
 OTHERS = schema_of({"n_processes": count, "full_j": number, "uncertainty_j": number}, {"cpu_s": number, "dynamic_j": number})
 CARBON = schema_of({"location": text, "location_is_default": boolean},
                    {"gco2e": number, "gco2e_uncertainty": number, "missing_j": number, "intensity_g_per_kwh": number, "dataset": text, "year": count,

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -328,6 +329,18 @@ def errors_of(found, report):
     return {score.name: abs(score.error) for score in scores}
 
 
+def check_watts_per_cpu(report, page, screen):
+    """Of who used most: in the report and on top's screen, where there is a column for it, and right within the ±."""
+    told = {row["name"]: (float(row["per_cpu_w"]), float(row["per_cpu_uncertainty_w"])) for row in report["processes"]
+            if "per_cpu_w" in row}
+    for name, true_w in (("low", 8), ("middle", 15), ("high", 24)):
+        power_w, doubt_w = told[name]
+        assert abs(power_w - true_w) < max(doubt_w, 0.2 * true_w) and 0 < doubt_w, (name, told[name])
+    assert "W/CPU" in page and "W/CPU" in screen
+    rows = [float(found[1]) for found in re.finditer(r"^ *\d+ \S+ +[\d.]+ +([\d.]+) .* sim worker ", screen, re.MULTILINE)]
+    assert len(rows) == 3 and rows == sorted(rows, reverse=True), screen
+
+
 def test_learned_watts(tmp_path):
     """Three that draw 8, 15 and 24 W per CPU second, and work in turns: the machine's counters tell them apart. The same
     recording by CPU time does not. The ± covers both."""
@@ -342,6 +355,11 @@ def test_learned_watts(tmp_path):
             {key: theirs.get(key) for key in ("pid", "dynamic_j", "uncertainty_j", "full_j")}
     check_ledger(by_time)
     assert weights(replayed) == {"learned"} and weights(by_time) == {"cpu-time"}
+    check_watts_per_cpu(found.report, run_wattle("report", recording).out,
+                        run_wattle("top", "--replay", recording, "--once", "--at", "13s", "--sort", "per_cpu_w",
+                                   "--filter", "per_cpu_w > 0 && command ~ 'sim worker'").out)
+    assert "W/CPU" not in run_wattle("report", "--policy", "weight=cpu-time", recording).out
+    assert not any("per_cpu_w" in row for row in by_time["processes"])
     learned, timed = errors_of(found, found.report), errors_of(found, by_time)
     assert sum(learned.values()) < 0.5 * sum(timed.values()), (learned, timed)
 

@@ -204,6 +204,10 @@ static void say_energy(struct details *details, const struct wtl_top_process *pr
 	}
 	if (process->uncertainty_uj)
 		say(details, "", "±%s (k = 2)", wtl_figure_joules(joules, process->uncertainty_uj));
+	if (process->per_cpu.power_uw)
+		say(details, "learned", "%s ±%s W per busy CPU",
+		    wtl_figure_watts(cpu, process->per_cpu.power_uw),
+		    wtl_figure_watts(gpu, process->per_cpu.uncertainty_uw));
 }
 
 static void say_group(struct details *details, const struct wtl_top_process *process)

@@ -6,6 +6,7 @@
 #include "commands/top/draw.h"
 #include "commands/top/format.h"
 #include "workload/gpu_use.h"
+#include "workload/workload.h"
 
 enum { COMMAND_MIN = 18, NARROW = 34, TREE_DEPTH_MAX = 12 };
 
@@ -42,6 +43,16 @@ static bool has_text(const struct wtl_top_view *view, enum wtl_field field)
 	return false;
 }
 
+static bool learns_watts(const struct wtl_top_view *view)
+{
+	const char *name = wtl_weight_name(WTL_WEIGHT_LEARNED);
+
+	for (size_t i = 0; i < view->n_domains; i++)
+		if (view->domains[i].weight && strcmp(view->domains[i].weight, name) == 0)
+			return true;
+	return false;
+}
+
 /* Chosen, and with something to show on this machine. */
 static bool is_wanted(const struct wtl_top_picture *picture, enum wtl_field field)
 {
@@ -53,6 +64,8 @@ static bool is_wanted(const struct wtl_top_picture *picture, enum wtl_field fiel
 		return false;
 	if (is_of_gpus(field))
 		return wtl_top_has_gpus(picture->view);
+	if (field == WTL_FIELD_PER_CPU)
+		return learns_watts(picture->view);
 	if (field == WTL_FIELD_CONTAINER || field == WTL_FIELD_POD || field == WTL_FIELD_JOB)
 		return has_text(picture->view, field);
 	return true;
@@ -360,6 +373,10 @@ static void draw_cell(const struct wtl_top_picture *picture, const struct wtl_to
 	}
 	/* What is next to nothing is there, but does not catch the eye. */
 	if (info->measure != WTL_MEASURE_NUMBER && value.number < 0.005)
+		style = WTL_STYLE_FAINT;
+	/* Nor does what is not told apart yet from what anybody draws. */
+	if (field == WTL_FIELD_PER_CPU &&
+	    2 * process->per_cpu.uncertainty_uw > process->per_cpu.power_uw)
 		style = WTL_STYLE_FAINT;
 	wtl_canvas_right(picture->canvas, row, at, width, style, figure(text, info, value.number));
 }

@@ -35,7 +35,10 @@ static bool get_energy(const struct wtl_top_process *process, enum wtl_field fie
 	*ret_number = field == WTL_FIELD_POWER	     ? cpu_w + gpu_w
 		      : field == WTL_FIELD_CPU_POWER ? cpu_w
 		      : field == WTL_FIELD_GPU_POWER ? gpu_w
+		      : field == WTL_FIELD_PER_CPU   ? (double)process->per_cpu.power_uw / 1e6
 						     : (double)process->energy_uj[share] / 1e6;
+	if (field == WTL_FIELD_PER_CPU)
+		return process->per_cpu.power_uw > 0;
 	if (field == WTL_FIELD_CPU_POWER && !wtl_process_has_cpu(process))
 		return false;
 	if (field == WTL_FIELD_GPU_POWER && !process->has_gpu)

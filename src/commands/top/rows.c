@@ -350,6 +350,24 @@ static void add_bytes(uint64_t *sum, uint64_t bytes)
 		*sum = (*sum == UINT64_MAX ? 0 : *sum) + bytes;
 }
 
+/* Before its CPU time is added: the mean, by CPU time. */
+static void add_per_cpu(struct wtl_top_process *bucket, const struct wtl_top_process *process)
+{
+	struct wtl_per_cpu *mean = &bucket->per_cpu;
+	const struct wtl_per_cpu *one = &process->per_cpu;
+	double part = 1.0;
+
+	if (one->power_uw == 0)
+		return;
+	if (mean->power_uw > 0 && bucket->consumer.cpu_ns > 0)
+		part = (double)process->consumer.cpu_ns /
+		       (double)(bucket->consumer.cpu_ns + process->consumer.cpu_ns);
+	mean->power_uw =
+		(uint64_t)((1.0 - part) * (double)mean->power_uw + part * (double)one->power_uw);
+	mean->uncertainty_uw = (uint64_t)((1.0 - part) * (double)mean->uncertainty_uw +
+					  part * (double)one->uncertainty_uw);
+}
+
 static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_process *process)
 {
 	struct wtl_consumer *sum = &bucket->consumer;
@@ -367,6 +385,7 @@ static void add_to_bucket(struct wtl_top_process *bucket, const struct wtl_top_p
 	add_bytes(&sum->pss_bytes, one->pss_bytes);
 	add_bytes(&sum->uss_bytes, one->uss_bytes);
 	add_bytes(&sum->gpu_memory_bytes, one->gpu_memory_bytes);
+	add_per_cpu(bucket, process);
 	bucket->has_power |= process->has_power;
 	bucket->has_gpu |= process->has_gpu;
 	bucket->has_dynamic &= process->has_dynamic;
