@@ -29,7 +29,11 @@ enum {
 #define TYPICAL_LEAST	0.002  /* of the power: a typical user draws that for a second of use */
 #define LOWEST_DRIFT	0.001  /* by how much the lowest power seen may rise from look to look */
 #define LEAST_PART	0.05   /* of a typical user's: nobody's watts are taken to be less */
-#define TYPICAL_SPREAD	0.25 /* of what users draw together in the first look: relative, standard */
+#define CHANGED_ALL \
+	0.4 /* by how much users' watts change together when the machine does: relative, standard */
+#define CHANGED_ONE    0.15 /* and each of its own */
+#define CHANGED_IDLE   0.05
+#define TYPICAL_SPREAD 0.25 /* of what users draw together in the first look: relative, standard */
 #define TYPICAL_PART \
 	0.125 /* of the power, for one CPU, where the first look says nothing of users */
 
@@ -105,6 +109,19 @@ void wtl_watts_clear(struct wtl_watts *watts, size_t place)
 void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
 {
 	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from, SPLIT_SPREAD);
+}
+
+void wtl_watts_doubt(struct wtl_watts *watts)
+{
+	for (size_t i = 0; i < watts->n && watts->looks > 0; i++) {
+		double own_w = (i == IDLE ? CHANGED_IDLE : CHANGED_ONE) * watts->state[i];
+
+		for (size_t k = AWAKE; k <= i; k++)
+			*at(watts, i, k) +=
+				CHANGED_ALL * CHANGED_ALL * watts->state[i] * watts->state[k];
+		*at(watts, i, i) += own_w * own_w;
+	}
+	watts->lowest_w = HUGE_VAL;
 }
 
 static double all_use_s(const struct wtl_watts *watts, const struct wtl_watts_look *look)

@@ -36,6 +36,9 @@ struct wtl_watts_look {
 	const double *use_s; /* one a place; more than the duration where several CPUs were used */
 };
 
+/* The machine is not what it was: watts of users may all be more or less now, idle power may be a little. */
+void wtl_watts_doubt(struct wtl_watts *watts);
+
 /* A look of no length teaches nothing. */
 void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look);
 

@@ -621,6 +621,17 @@ void wtl_consumers_settle(struct wtl_consumers *consumers)
 	tell_observer(consumers, WTL_SCAN_SETTLED, 0);
 }
 
+void wtl_consumers_machine_changed(struct wtl_consumers *consumers)
+{
+	if (!consumers->learned)
+		return;
+	wtl_learned_doubt(consumers->learned);
+	wtl_chunk_settle(&consumers->own.chunk);
+	for (struct wtl_book *book = consumers->books; book; book = book->next)
+		wtl_chunk_settle(&book->chunk);
+	tell_observer(consumers, WTL_SCAN_MACHINE_CHANGED, 0);
+}
+
 /* ---- Books beside the own one ---- */
 
 struct wtl_book *wtl_consumers_open_book(struct wtl_consumers *consumers)

@@ -68,6 +68,9 @@ void wtl_consumers_bill(struct wtl_consumers *consumers, const struct wattle_ene
  * be taken from a later one. */
 void wtl_consumers_settle(struct wtl_consumers *consumers);
 
+/* The machine is not what it was when watts were learned: they may be others now. What was billed so far stays. */
+void wtl_consumers_machine_changed(struct wtl_consumers *consumers);
+
 /* The next bill reads the names of everybody that has none yet, however many: for one picture. */
 void wtl_consumers_name_all(struct wtl_consumers *consumers);
 

@@ -281,6 +281,13 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 	wtl_watts_add(own->watts, &look);
 }
 
+void wtl_learned_doubt(struct wtl_learned *learned)
+{
+	for (size_t i = 0; i < learned->n_domains; i++)
+		if (learned->domains[i].watts)
+			wtl_watts_doubt(learned->domains[i].watts);
+}
+
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 		      struct wtl_baseline *baseline)
 {

@@ -40,6 +40,9 @@ void wtl_learned_add(struct wtl_learned *learned, size_t domain, uint64_t energy
 /* All slots may get new owners: nobody's place is known by it. */
 void wtl_learned_forget_slots(struct wtl_learned *learned);
 
+/* The machine was set otherwise, or slept: wtl_watts_doubt(). */
+void wtl_learned_doubt(struct wtl_learned *learned);
+
 /* Power at rest, if it is known better by what use adds than by what was seen at rest. */
 void wtl_learned_idle(const struct wtl_learned *learned, size_t domain,
 		      struct wtl_baseline *baseline);

@@ -48,9 +48,10 @@ struct wtl_gpu_scan {
 
 enum wtl_scan_event {
 	WTL_SCAN_TAKEN, /* its uses are about to be billed, or forgotten: the next event says which */
-	WTL_SCAN_BILLED,  /* with a window's energies as of t_utc_ns */
-	WTL_SCAN_RESET,	  /* all accounts are 0 from now on */
-	WTL_SCAN_SETTLED, /* no scan: what was billed so far stays divided as it is */
+	WTL_SCAN_BILLED,	  /* with a window's energies as of t_utc_ns */
+	WTL_SCAN_RESET,		  /* all accounts are 0 from now on */
+	WTL_SCAN_SETTLED,	  /* no scan: what was billed so far stays divided as it is */
+	WTL_SCAN_MACHINE_CHANGED, /* the same, and learned watts may be others now */
 };
 
 struct wtl_observer {

@@ -32,6 +32,7 @@ int wtl_session_open(struct wtl_session *session, struct wattle_meter *meter, co
 		.window = window,
 		.idle_path = options->idle_path,
 		.is_tape = options->is_tape,
+		.is_learned = options->consumers.weight == WTL_WEIGHT_LEARNED,
 		.is_counted = options->consumers.weight == WTL_WEIGHT_INSTRUCTIONS ||
 			      options->consumers.weight == WTL_WEIGHT_CYCLES,
 	};
@@ -75,6 +76,9 @@ void wtl_session_begin(struct wtl_session *session)
 void wtl_session_bill_window(struct wtl_session *session, const struct wattle_window *window,
 			     const struct wattle_energy energies[])
 {
+	if (session->is_learned &&
+	    wtl_settings_changed(&session->settings, session->io, session->meter->asleep_ns))
+		wtl_consumers_machine_changed(session->consumers);
 	wtl_consumers_bill(session->consumers, energies,
 			   window->begin_utc_ns + window->duration_ns);
 }

@@ -9,6 +9,7 @@
 #include <wattle.h>
 
 #include "meter/consumers.h"
+#include "meter/settings_watch.h"
 
 /*
  * Measuring and attributing together: a meter, its consumers, and what is known of the machine at rest. A window of
@@ -31,7 +32,8 @@ struct wtl_session {
 	struct wattle_energy *energies; /* one a domain */
 	int64_t begin_utc_ns, due_ns;
 	bool learns; /* what is learned may be kept */
-	bool is_counted, is_tape;
+	bool is_counted, is_learned, is_tape;
+	struct wtl_settings_watch settings; /* where watts are learned */
 };
 
 /* Nothing is known of the machine at rest before wtl_session_load_idle(). To be closed in any case. 0 or negative. */

@@ -17,12 +17,13 @@ enum wtl_op {
 	WTL_OP_BEGIN,  /* of a window, with the sample before it: window.… */
 	WTL_OP_END,
 	WTL_OP_CANCEL,
-	WTL_OP_SCAN,	/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
-	WTL_OP_BILLED,	/* bill.utc */
-	WTL_OP_RESET,	/* change.… */
-	WTL_OP_SECOND,	/* second.…: clocks, and wattle's own cost */
-	WTL_OP_DEVICES, /* device.…: what GPUs report beside energy */
-	WTL_OP_SETTLED, /* what was billed so far stays divided as it is (learned watts) */
+	WTL_OP_SCAN,		/* who ran: look.…, use.…, fold.…, gpu.N.…, change.… */
+	WTL_OP_BILLED,		/* bill.utc */
+	WTL_OP_RESET,		/* change.… */
+	WTL_OP_SECOND,		/* second.…: clocks, and wattle's own cost */
+	WTL_OP_DEVICES,		/* device.…: what GPUs report beside energy */
+	WTL_OP_SETTLED,		/* what was billed so far stays divided as it is (learned watts) */
+	WTL_OP_MACHINE_CHANGED, /* the same, and learned watts may be others now */
 	WTL_OPS
 };
 

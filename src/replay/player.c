@@ -209,7 +209,11 @@ static int play_op(struct wtl_player *player, int64_t op, struct wtl_played *pla
 	case WTL_OP_DEVICES:
 		return play_devices(player, played);
 	case WTL_OP_SETTLED:
-		wtl_consumers_settle(player->consumers);
+	case WTL_OP_MACHINE_CHANGED:
+		if (op == WTL_OP_SETTLED)
+			wtl_consumers_settle(player->consumers);
+		else
+			wtl_consumers_machine_changed(player->consumers);
 		played->kind = WTL_PLAYED_SETTLED;
 		played->t_mono_ns = player->io.mono_ns;
 		return 0;

@@ -385,6 +385,9 @@ static void scanned(void *context, enum wtl_scan_event event, int64_t t_utc_ns)
 	case WTL_SCAN_SETTLED:
 		put(recorder, WTL_SINGLE_OP, WTL_OP_SETTLED);
 		return;
+	case WTL_SCAN_MACHINE_CHANGED:
+		put(recorder, WTL_SINGLE_OP, WTL_OP_MACHINE_CHANGED);
+		return;
 	}
 }
 

@@ -83,7 +83,10 @@ void wtl_page_grouping(const struct wtl_page *page, const struct wtl_recording *
 		.of = grouping,
 		.n = grouping->n_groups,
 		.row = group_row,
-		.others = {others->all, others->gpu, others->cpu_ns, others->n_processes},
+		.others = {.all = others->all,
+			   .gpu = others->gpu,
+			   .cpu_ns = others->cpu_ns,
+			   .n_processes = others->n_processes},
 		.has_others = grouping->n_others > 0,
 		.has_sums = recording->has_by,
 		/* What paths differ by is at their end. */

@@ -2,6 +2,7 @@
 /* A meter with attribution, by the public header: sensors of a root, processes of a world, and clocks that move when told
  * to. So figures are exact, and each allocation and each call of the io can be made to fail. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -790,6 +791,68 @@ static void test_session(void **state)
 	finish(&m);
 }
 
+/* How far the ± of what `a` draws per busy CPU goes up over 12 s, in which it works in turns with b. */
+static double widest(struct machine *m, struct wtl_session *session, int seconds)
+{
+	struct wtl_per_cpu per_cpu = {.power_uw = 0};
+	double most_uw = 0.0;
+
+	for (int i = 0; i < seconds; i++) {
+		int64_t a_ns = i % 3 ? S / 2 : 0, b_ns = i % 2 ? S / 2 : 0;
+
+		pass(m, S, a_ns, b_ns);
+		m->energy_uj[PACKAGE] += (uint64_t)(a_ns / 100 + b_ns / 50);
+		put_energy(m);
+		assert_return_code(wattle_meter_tick(m->bench.meter), 0);
+		wtl_session_tick(session);
+		for (size_t slot = 0; slot < wtl_consumers_slots(session->consumers); slot++) {
+			const struct wtl_consumer *who =
+				wtl_consumers_get(session->consumers, slot);
+
+			if (who && who->pid == m->a)
+				wtl_consumers_per_cpu(session->consumers, slot, &per_cpu);
+		}
+		most_uw = fmax(most_uw, (double)per_cpu.uncertainty_uw);
+	}
+	return most_uw;
+}
+
+/* What was learned of watts is doubted when the machine is set otherwise, or slept. */
+static void test_settings(void **state)
+{
+	static const char *const files[] = {"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+					    "/sys/devices/system/cpu/online",
+					    ZONE "/constraint_0_power_limit_uw", NULL};
+	const struct wtl_session_options options = {
+		.consumers = {.nvml_path = "", .weight = WTL_WEIGHT_LEARNED}};
+	static struct machine m; /* large */
+	struct wtl_session session;
+
+	(void)state;
+	start(&m);
+	for (size_t i = 0; files[i]; i++)
+		meter_bench_write(&m.bench, files[i], "as it was\n");
+	m.bench.options.attribution = 0;
+	meter_bench_open(&m.bench);
+	assert_int_equal(wtl_session_open(&session, m.bench.meter, "s", &options, NULL), 0);
+	wtl_session_begin(&session);
+	assert_return_code(wattle_window_begin(m.bench.meter, "s"), 0);
+	widest(&m, &session, 60);
+	for (size_t i = 0; i < UNIT_COUNT(files); i++) {
+		double before_uw = widest(&m, &session, 12);
+
+		assert_true(before_uw > 0.0 && widest(&m, &session, 12) < 1.05 * before_uw);
+		if (files[i])
+			meter_bench_write(&m.bench, files[i], "otherwise\n");
+		else
+			m.world.boot_ns += 3600 * S;
+		assert_true(widest(&m, &session, 12) > 1.3 * before_uw);
+		widest(&m, &session, 60);
+	}
+	assert_true(wtl_session_close(&session));
+	finish(&m);
+}
+
 /* Nothing is written where a struct has no size, or there is none. */
 static void test_arguments(void **state)
 {
@@ -1072,11 +1135,17 @@ static void test_no_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shares),	   cmocka_unit_test(test_set_ends_a_window),
-		cmocka_unit_test(test_lives),	   cmocka_unit_test(test_idle_is_kept),
-		cmocka_unit_test(test_idle_files), cmocka_unit_test(test_idle_cannot_be_kept),
-		cmocka_unit_test(test_session),	   cmocka_unit_test(test_arguments),
-		cmocka_unit_test(test_no_memory),  cmocka_unit_test(test_no_memory_for_gpus),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_set_ends_a_window),
+		cmocka_unit_test(test_lives),
+		cmocka_unit_test(test_idle_is_kept),
+		cmocka_unit_test(test_idle_files),
+		cmocka_unit_test(test_idle_cannot_be_kept),
+		cmocka_unit_test(test_session),
+		cmocka_unit_test(test_settings),
+		cmocka_unit_test(test_arguments),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_no_memory_for_gpus),
 		cmocka_unit_test(test_no_answer),
 	};
 

@@ -95,6 +95,7 @@ static void trouble(const struct replay_setup *setup)
 	f.first_fails = false;
 	f.package_counts[1] = 17;
 	replay_bench_live_for(&f, 2);
+	wtl_consumers_machine_changed(f.consumers);
 	f.bench.utc_ns += 5 * S;
 	replay_bench_live_for(&f, 3);
 	f.bench.utc_ns -= 3600 * S;

@@ -317,6 +317,50 @@ static void test_impossible_watts(void **s)
 	}
 }
 
+/* All draw 1.6 times as much from a moment on, as after a change of the governor. Who is told so has learned it half a
+ * minute later, and says until then how little is sure. Who is not goes on with the old watts, and is sure of them. */
+static double changed(bool is_told, unsigned *n_covered)
+{
+	double use_s[3], error = 0.0;
+	struct wtl_watts *watts = wtl_watts_new(3);
+	struct wtl_watts_look look = {.duration_s = 1.0, .use_s = use_s};
+
+	random_state = 11;
+	*n_covered = 0;
+	for (int k = 0; k < 330; k++) {
+		double factor = k < 300 ? 1.0 : 1.6;
+
+		if (k == 300 && is_told)
+			wtl_watts_doubt(watts);
+		look.energy_j = 70.0 + 0.3 * normal();
+		for (int i = 0; i < 3; i++) {
+			use_s[i] = k / (2 + i) % 2 ? uniform() : 0.0;
+			look.energy_j += factor * 8.0 * (i + 1) * use_s[i];
+		}
+		look.awake_s = 1.0 - (1.0 - use_s[0]) * (1.0 - use_s[1]) * (1.0 - use_s[2]);
+		wtl_watts_add(watts, &look);
+		for (int i = 0; k >= 300 && i < 3; i++)
+			*n_covered += fabs(wtl_watts_of(watts, (size_t)i).w - 12.8 * (i + 1)) <
+				      2.0 * wtl_watts_of(watts, (size_t)i).uncertainty_w;
+	}
+	for (int i = 0; i < 3; i++)
+		error = fmax(error,
+			     fabs(wtl_watts_of(watts, (size_t)i).w / (12.8 * (i + 1)) - 1.0));
+	wtl_watts_free(watts);
+	return error;
+}
+
+static void test_machine_changed(void **s)
+{
+	unsigned told, untold;
+
+	(void)s;
+	assert_true(changed(true, &told) < 0.05);
+	assert_true(changed(false, &untold) > 0.1);
+	print_message("changed: %u of 90 covered, untold %u\n", told, untold);
+	assert_true(told > 80 && untold < 45);
+}
+
 static void test_nothing_to_learn_from(void **s)
 {
 	const double use_s[2] = {0.0, 0.0};
@@ -346,6 +390,7 @@ int main(void)
 		cmocka_unit_test(test_steady_use),
 		cmocka_unit_test(test_low_first_look),
 		cmocka_unit_test(test_impossible_watts),
+		cmocka_unit_test(test_machine_changed),
 		cmocka_unit_test(test_nothing_to_learn_from),
 	};
 
