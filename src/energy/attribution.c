@@ -194,6 +194,16 @@ void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uin
 	add(attribution, domain, energy_uj, duration_ns, uses, NULL, n);
 }
 
+void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot, size_t domain,
+			     const struct wtl_share *share)
+{
+	struct wtl_share *own = share_named(attribution, domain, slot);
+
+	share_add(&attribution->domains[domain].total, share->full_uj, share->share_ns);
+	share_add(own, share->full_uj, share->share_ns);
+	own->doubt_uj += share->doubt_uj;
+}
+
 static void share_take(struct wtl_share *share, const struct wtl_share *part)
 {
 	share->full_uj -= part->full_uj;

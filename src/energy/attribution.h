@@ -65,6 +65,10 @@ void wtl_attribution_reset(struct wtl_attribution *attribution);
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n);
 
+/* A slot's whole account in a domain, as it was kept: billed at once. */
+void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot, size_t domain,
+			     const struct wtl_share *share);
+
 /*
  * The same for an interval that may be billed anew: as wtl_attribution_add(), after all that `recent` was billed in
  * that domain is taken back, to be divided again by these uses. `recent` has only what was added so, as many

@@ -221,6 +221,7 @@ bool wtl_consumers_free(struct wtl_consumers *consumers)
 	free(consumers->domains);
 	free(consumers->scratch);
 	free(consumers->recents);
+	free(consumers->per_cpus);
 	free(consumers);
 	return is_quiet;
 }

@@ -5,6 +5,7 @@
 
 #include "energy/budget.h"
 #include "meter/consumers_state.h"
+#include "meter/observer.h"
 
 /*
  * How much the energy for a unit of a weight differs from one consumer to another, relative standard
@@ -282,12 +283,21 @@ bool wtl_consumers_power(const struct wtl_consumers *consumers, size_t slot, enu
 	return true;
 }
 
+bool wtl_consumers_is_learned(const struct wtl_consumers *consumers, size_t domain)
+{
+	return wtl_learned_has(consumers->learned, domain);
+}
+
 void wtl_consumers_per_cpu(const struct wtl_consumers *consumers, size_t slot,
 			   struct wtl_per_cpu *ret_per_cpu)
 {
 	const struct wtl_consumer *consumer = wtl_consumers_get(consumers, slot);
 	double power_w = 0.0, doubt_w = 0.0;
 
+	if (slot < consumers->n_per_cpus) {
+		*ret_per_cpu = consumers->per_cpus[slot];
+		return;
+	}
 	for (size_t i = 0; consumer && i < consumers->n_domains; i++) {
 		struct wtl_watts_figure watts;
 

@@ -107,6 +107,8 @@ struct wtl_consumers {
 	uint64_t interval;
 	const struct wtl_observer *observer; /* or NULL */
 	struct wtl_learned *learned;	     /* NULL: uses weigh what the scan says */
+	struct wtl_per_cpu *per_cpus;	     /* one a slot, where they are restored */
+	size_t n_per_cpus;
 
 	struct wtl_gpu_watch *gpu_watch;	/* NULL: no GPUs, or they are told */
 	struct wtl_gpu_division *gpu_divisions; /* one a GPU */

@@ -46,7 +46,7 @@ struct wtl_learned {
 	size_t n_domains;
 	struct domain {
 		struct wtl_watts *watts; /* NULL: it is not learned */
-		bool knows_rest;
+		bool knows_rest, is_restored;
 	} domains[];
 };
 
@@ -82,8 +82,14 @@ int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain)
 
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain)
 {
-	return learned && learned->domains[domain].watts &&
-	       wtl_watts_looks(learned->domains[domain].watts) > 0;
+	const struct domain *own = learned ? &learned->domains[domain] : NULL;
+
+	return own && own->watts && (own->is_restored || wtl_watts_looks(own->watts) > 0);
+}
+
+void wtl_learned_restore(struct wtl_learned *learned, size_t domain)
+{
+	learned->domains[domain].is_restored = true;
 }
 
 /* ---- Places ---- */

@@ -28,6 +28,8 @@ void wtl_learned_free(struct wtl_learned *learned); /* NULL is fine */
 /* That domain is learned. -ENOMEM. */
 int wtl_learned_add_domain(struct wtl_learned *learned, size_t domain);
 bool wtl_learned_has(const struct wtl_learned *learned, size_t domain);
+/* It was learned, and nothing follows. */
+void wtl_learned_restore(struct wtl_learned *learned, size_t domain);
 
 /* Who used the processors since the scan before; after the folds. -ENOMEM: it will not be learned from. */
 int wtl_learned_scan(struct wtl_learned *learned, struct wtl_workload *workload);

@@ -97,6 +97,11 @@ int wtl_consumers_learn_watts(struct wtl_consumers *consumers, bool is_told);
  * that was. */
 void wtl_consumers_restore_account(struct wtl_consumers *consumers, uint32_t slot, size_t domain,
 				   const struct wtl_share *share);
+/* And what each was learned to draw, if that is kept: the domains whose watts were learned. -ENOMEM. */
+int wtl_consumers_restore_per_cpu(struct wtl_consumers *consumers, uint32_t slot,
+				  const struct wtl_per_cpu *per_cpu);
+void wtl_consumers_restore_learned(struct wtl_consumers *consumers, size_t domain);
+bool wtl_consumers_is_learned(const struct wtl_consumers *consumers, size_t domain);
 void wtl_consumers_restore_billed(struct wtl_consumers *consumers,
 				  const struct wattle_energy energies[]);
 

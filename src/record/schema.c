@@ -146,7 +146,9 @@ TABLE(consumer, "consumer", 1, NULL, FIELD(U32, "id", stored.id), FIELD(U32, "sl
       PERHAPS(U64, "pss_bytes", stored.consumer.pss_bytes),
       PERHAPS(U64, "uss_bytes", stored.consumer.uss_bytes),
       PERHAPS(U64, "gpu_memory_bytes", stored.consumer.gpu_memory_bytes),
-      PERHAPS(U32, "gpu_ppm", stored.consumer.gpu_ppm));
+      PERHAPS(U32, "gpu_ppm", stored.consumer.gpu_ppm),
+      FIELD(U64, "per_cpu_uw", stored.per_cpu.power_uw),
+      FIELD(U64, "per_cpu_uncertainty_uw", stored.per_cpu.uncertainty_uw));
 #undef ROW
 
 #define ROW struct wtl_row_consumer_end
@@ -181,7 +183,8 @@ TABLE(gap, "gap", 1, NULL, FIELD(U32, "id", id), ONE_OF(GAP_KINDS, "kind", gap.k
 #define ROW struct wtl_row_account
 TABLE(account, "account", 3, NULL, FIELD(U32, "domain", account.domain),
       FIELD(U32, "consumer", account.consumer), FIELD(U32, "slot", account.slot),
-      FIELD(U64, "full_uj", account.full_uj), FIELD(I64, "share_ns", account.share_ns));
+      FIELD(U64, "full_uj", account.full_uj), FIELD(I64, "share_ns", account.share_ns),
+      FIELD(U64, "doubt_uj", account.doubt_uj));
 #undef ROW
 
 #define ROW struct wtl_row_baseline

@@ -75,6 +75,7 @@ struct wtl_stored_consumer {
 		consumer; /* group points to .group, command to .command, or they are NULL */
 	struct wtl_group group;
 	char command[WTL_COMMAND_SIZE];
+	struct wtl_per_cpu per_cpu; /* of one who is there at the end */
 };
 
 /* A named window. A ring keeps the first one (id 1), which is the recording's own. Figures are as of its
@@ -113,6 +114,7 @@ struct wtl_stored_account {
 	uint32_t slot; /* a fixed one of energy/attribution.h where consumer is 0; else 0 */
 	uint64_t full_uj;
 	int64_t share_ns;
+	uint64_t doubt_uj;
 };
 
 struct wtl_stored_baseline {

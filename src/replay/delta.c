@@ -158,15 +158,16 @@ static bool is_same_owner(const struct wtl_delta_slot *slot, const struct wtl_co
 }
 
 static int store_row(struct wtl_delta *delta, uint32_t slot, const struct wtl_consumer *consumer,
-		     int64_t last_look)
+		     const struct wtl_per_cpu *per_cpu)
 {
 	struct wtl_delta_slot *own = &delta->slots[slot];
 	struct wtl_stored_consumer row = {
 		.id = own->id,
 		.slot = slot,
 		.first_look = own->first_look,
-		.last_look = last_look,
+		.last_look = -1,
 		.consumer = *consumer,
+		.per_cpu = *per_cpu,
 	};
 
 	if (consumer->group) {
@@ -223,7 +224,7 @@ static int follow_one(struct wtl_delta *delta, uint32_t slot, const struct wtl_c
 		return 0;
 	own->words = words;
 	own->start_ns = consumer->start_ns;
-	return store_row(delta, slot, consumer, -1);
+	return store_row(delta, slot, consumer, &(struct wtl_per_cpu){.power_uw = 0});
 }
 
 void wtl_delta_begin_anew(struct wtl_delta *delta)
@@ -268,8 +269,12 @@ void wtl_delta_finish(struct wtl_delta *delta, const struct wtl_consumers *consu
 {
 	for (size_t i = 0; i < delta->n_slots; i++) {
 		const struct wtl_consumer *consumer = wtl_consumers_get(consumers, i);
+		struct wtl_per_cpu per_cpu;
 
-		if (consumer && delta->slots[i].id && is_stale(&delta->slots[i], consumer))
-			store_row(delta, (uint32_t)i, consumer, -1);
+		if (!consumer || !delta->slots[i].id)
+			continue;
+		wtl_consumers_per_cpu(consumers, i, &per_cpu);
+		if (per_cpu.power_uw > 0 || is_stale(&delta->slots[i], consumer))
+			store_row(delta, (uint32_t)i, consumer, &per_cpu);
 	}
 }

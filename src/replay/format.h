@@ -153,7 +153,8 @@ struct wtl_device_value {
 #define WTL_FACT_WEIGHT	    "cpu-weight"  /* of the use of processors: wtl_weight_names */
 #define WTL_FACT_LATE	    "begins-late" /* "1": accounts begin with the first bill that there is */
 #define WTL_FACT_UPDATE	    "update.%zu" /* of the sensor of the domain, as it was seen: nanoseconds */
-#define WTL_FACT_IDLE	    "idle.%zu" /* of the domain, when the recording began */
+#define WTL_FACT_IDLE	    "idle.%zu"	  /* of the domain, when the recording began */
+#define WTL_FACT_LEARNED    "learned.%zu" /* "1": watts of that domain were learned */
 /* A device of WTL_SERIES_DEVICES: its energy domain ("" if it has none), and the maker's name. */
 #define WTL_FACT_DEVICE_DOMAIN "device.%zu.domain"
 #define WTL_FACT_DEVICE_NAME   "device.%zu.name"

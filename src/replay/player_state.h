@@ -54,6 +54,7 @@ struct wtl_played_consumer {
 	uint32_t id, slot;
 	bool is_there; /* to the end */
 	struct wtl_consumer consumer;
+	struct wtl_per_cpu per_cpu; /* at the end */
 	struct wtl_group group;
 	char command[WTL_COMMAND_SIZE];
 };

@@ -138,6 +138,7 @@ static int add_consumer(void *context, const struct wtl_stored_consumer *stored)
 	own->slot = stored->slot;
 	own->is_there = stored->last_look < 0;
 	own->consumer = stored->consumer;
+	own->per_cpu = stored->per_cpu;
 	if (stored->consumer.group) {
 		own->group = *stored->consumer.group;
 		own->consumer.group = &own->group;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
+#include "meter/observer.h"
 #include "replay/format.h"
 #include "replay/recorder_state.h"
 
@@ -169,6 +170,7 @@ static void store_accounts(struct wtl_recorder *recorder, uint32_t slot, uint32_
 			.slot = slot,
 			.full_uj = share.full_uj,
 			.share_ns = share.share_ns,
+			.doubt_uj = share.doubt_uj,
 		};
 
 		if (share.full_uj || share.share_ns)
@@ -187,17 +189,28 @@ static void store_domain(struct wtl_recorder *recorder, size_t i)
 		fact_number(recorder, key, (uint64_t)recorder->meter->domains[i].info.update_ns);
 }
 
-/* Late, they are of more than the recording; and what is not known of learned weights is not in them. */
-static bool has_accounts(const struct wtl_recorder *recorder)
+static void store_baseline(struct wtl_recorder *recorder, size_t i)
 {
-	return recorder->consumers && !recorder->is_late &&
-	       wtl_workload_weight(wtl_consumers_workload(recorder->consumers)) !=
-		       WTL_WEIGHT_LEARNED;
+	struct wtl_stored_baseline row = {.domain = (uint32_t)i};
+
+	wtl_consumers_baseline(recorder->consumers, i, &row.baseline);
+	if (row.baseline.is_known)
+		wtl_store_baseline(recorder->writer, &row);
+}
+
+static void store_is_learned(struct wtl_recorder *recorder, size_t i)
+{
+	char key[WTL_STORE_NAME_SIZE];
+
+	snprintf(key, sizeof(key), WTL_FACT_LEARNED, i);
+	if (wtl_consumers_is_learned(recorder->consumers, i))
+		wtl_store_fact(recorder->writer, key, "1");
 }
 
 void wtl_recorder_write_end(struct wtl_recorder *recorder)
 {
-	bool stores = has_accounts(recorder);
+	/* Late, they are of more than the recording. */
+	bool stores = recorder->consumers && !recorder->is_late;
 
 	write_weight(recorder);
 	for (uint32_t slot = 0; slot < WTL_SLOTS_FIXED && stores; slot++)
@@ -207,11 +220,8 @@ void wtl_recorder_write_end(struct wtl_recorder *recorder)
 			store_accounts(recorder, slot, recorder->delta.slots[slot].id);
 	wtl_delta_finish(&recorder->delta, recorder->consumers);
 	for (size_t i = 0; i < wattle_meter_domains(recorder->meter); i++) {
-		struct wtl_stored_baseline row = {.domain = (uint32_t)i};
-
-		wtl_consumers_rest(recorder->consumers, i, &row.baseline);
-		if (row.baseline.is_known)
-			wtl_store_baseline(recorder->writer, &row);
+		store_baseline(recorder, i);
+		store_is_learned(recorder, i);
 		store_domain(recorder, i);
 	}
 }

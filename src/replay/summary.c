@@ -195,6 +195,10 @@ static int restore_consumers(struct wtl_player *player)
 		if (!consumer)
 			return -ENOMEM;
 		*consumer = player->who[i]->consumer;
+		if (player->who[i]->per_cpu.power_uw > 0 &&
+		    wtl_consumers_restore_per_cpu(player->consumers, player->who[i]->slot,
+						  &player->who[i]->per_cpu) < 0)
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -218,6 +222,27 @@ static int last_value(struct wtl_player *player, int64_t series, int64_t *ret_va
 			*ret_value = values[n - 1];
 			return 1;
 		}
+	}
+	return 0;
+}
+
+static int restore_learned(struct wtl_player *player, struct wtl_err *err)
+{
+	int64_t weight = WTL_WEIGHT_CPU_TIME;
+	int rc = last_value(player, player->cursors[WTL_SINGLE_SCAN_WEIGHT].series, &weight, err);
+
+	if (rc < 0)
+		return rc;
+	if (weight < 0 || weight >= WTL_WEIGHTS)
+		return -EBADMSG;
+	wtl_workload_restore_weight(wtl_consumers_workload(player->consumers),
+				    (enum wtl_weight)weight);
+	for (size_t i = 0; i < player->n_domains; i++) {
+		char key[WTL_STORE_NAME_SIZE];
+
+		snprintf(key, sizeof(key), WTL_FACT_LEARNED, i);
+		if (wtl_store_get_fact(player->reader, key))
+			wtl_consumers_restore_learned(player->consumers, i);
 	}
 	return 0;
 }
@@ -278,7 +303,8 @@ static void restore_billed(struct summary *summary)
 	for (size_t i = 0; i < summary->n_accounts; i++) {
 		const struct wtl_stored_account *account = &summary->accounts[i];
 		const struct wtl_share share = {.full_uj = account->full_uj,
-						.share_ns = account->share_ns};
+						.share_ns = account->share_ns,
+						.doubt_uj = account->doubt_uj};
 
 		wtl_consumers_restore_account(player->consumers, (uint32_t)slot_of(player, account),
 					      account->domain, &share);
@@ -301,6 +327,8 @@ static int restore_all(struct summary *summary, struct wtl_played *second, struc
 	struct wtl_player *player = summary->player;
 	int rc = restore_consumers(player);
 
+	if (rc == 0)
+		rc = restore_learned(player, err);
 	if (rc == 0)
 		rc = restore_gpus(player, err);
 	if (rc == 0)

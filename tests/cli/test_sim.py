@@ -350,9 +350,9 @@ def test_learned_watts(tmp_path):
     assert weights(found.report) == {"learned"}
     replayed, by_time = (json.loads(run_wattle("report", "--format", "json", "--top", "65536", *policy, recording).out,
                                     parse_float=Decimal) for policy in ((), ("--policy", "weight=cpu-time")))
+    keys = ("pid", "dynamic_j", "uncertainty_j", "full_j", "per_cpu_w", "per_cpu_uncertainty_w")
     for mine, theirs in zip(found.report["processes"], replayed["processes"]):
-        assert {key: mine.get(key) for key in ("pid", "dynamic_j", "uncertainty_j", "full_j")} == \
-            {key: theirs.get(key) for key in ("pid", "dynamic_j", "uncertainty_j", "full_j")}
+        assert {key: mine.get(key) for key in keys} == {key: theirs.get(key) for key in keys}
     check_ledger(by_time)
     assert weights(replayed) == {"learned"} and weights(by_time) == {"cpu-time"}
     check_watts_per_cpu(found.report, run_wattle("report", recording).out,

@@ -216,23 +216,26 @@ static void print_consumers(struct wtl_buf *text, const struct wtl_consumers *co
 		const struct wtl_consumer *c = wtl_consumers_get(consumers, slot);
 		struct wtl_share_energy e;
 		struct wtl_consumer_power p = {.full_uw = 0};
+		struct wtl_per_cpu w;
 
 		if (!c)
 			continue;
 		wtl_consumers_energy(consumers, slot, WTL_PART_ALL, &e);
 		wtl_consumers_power(consumers, slot, WTL_PART_ALL, &p);
+		wtl_consumers_per_cpu(consumers, slot, &w);
 		wtl_buf_printf(text,
 			       "slot %zu: %d %d of %d at %" PRId64 ", %s [%s] of %u in %s, %u "
 			       "processes, %d %d, cpu %" PRId64 " counted %" PRId64
 			       " %u, memory %" PRIu64 " %" PRIu64 " %" PRIu64 ", gpu %" PRIu64
 			       " %u, threads %u, full %" PRIu64 " dynamic %" PRIu64 " +- %" PRIu64
-			       ", %" PRIu64 " uW\n",
+			       ", %" PRIu64 " uW, %" PRIu64 " +- %" PRIu64 " uW per CPU\n",
 			       slot, c->state, c->pid, c->parent, c->start_ns, c->name,
 			       c->command ? c->command : "-", c->uid,
 			       c->group ? c->group->cgroup : "-", c->n_processes, c->is_in_tree,
 			       c->is_readable, c->cpu_ns, c->counted_ns, c->cpu_ppm, c->rss_bytes,
 			       c->pss_bytes, c->uss_bytes, c->gpu_memory_bytes, c->gpu_ppm,
-			       c->n_threads, e.full_uj, e.dynamic_uj, e.uncertainty_uj, p.full_uw);
+			       c->n_threads, e.full_uj, e.dynamic_uj, e.uncertainty_uj, p.full_uw,
+			       w.power_uw, w.uncertainty_uw);
 	}
 }
 

@@ -719,7 +719,8 @@ static int see_baseline(void *context, const struct wtl_stored_baseline *row)
 
 static void test_account_and_baseline(void **state)
 {
-	const struct wtl_stored_account unseen = {0, 0, 2, UINT64_MAX, INT64_C(1) << 60};
+	const struct wtl_stored_account unseen = {0,	     0, 2, UINT64_MAX, INT64_C(1) << 60,
+						  UINT64_MAX};
 	const struct wtl_stored_baseline baseline = {
 		.domain = 1,
 		.baseline = {.is_known = true,
@@ -736,9 +737,11 @@ static void test_account_and_baseline(void **state)
 
 	store_bench_create(bench);
 	assert_int_equal(
-		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 9, 1, 1}), 0);
+		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 9, 1, 1, 0}),
+		0);
 	assert_int_equal(
-		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 8, 4, 4}), 0);
+		wtl_store_account(bench->writer, &(struct wtl_stored_account){0, 5, 8, 4, 4, 3}),
+		0);
 	assert_int_equal(wtl_store_account(bench->writer, &unseen), 0);
 	assert_int_equal(wtl_store_baseline(bench->writer, &baseline), 0);
 	store_bench_end(bench);
@@ -750,6 +753,7 @@ static void test_account_and_baseline(void **state)
 	SAME(&seen.row.account, &unseen, slot);
 	SAME(&seen.row.account, &unseen, full_uj);
 	SAME(&seen.row.account, &unseen, share_ns);
+	SAME(&seen.row.account, &unseen, doubt_uj);
 	/* A consumer has one account in a domain, whatever slot it had. */
 	seen = (struct seen){.which = 1};
 	assert_int_equal(wtl_store_each_account(reader, see_account, &seen), 0);

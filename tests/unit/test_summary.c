@@ -98,6 +98,52 @@ static void test_troubles(void **state)
 	replay_bench_finish(&f);
 }
 
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (text = strstr(text, what); text; text = strstr(text + 1, what))
+		n++;
+	return n;
+}
+
+/* What uses weigh, and what was learned of it. */
+static void test_weights(void **state)
+{
+	static const enum wtl_weight weights[] = {WTL_WEIGHT_INSTRUCTIONS, WTL_WEIGHT_LEARNED};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(weights); i++) {
+		const struct replay_setup setup = {.root = "xeon-2s-dram",
+						   .weight = weights[i],
+						   .store = {.period_ns = 2 * S}};
+		struct replay_bench f;
+		int fast, slow;
+		char *live;
+
+		replay_bench_start_on(&f, &setup);
+		fast = world_fork(&f.world, 1);
+		slow = world_fork(&f.world, 1);
+		world_at(&f.world, fast)->per_us = 3000;
+		world_at(&f.world, slow)->per_us = 1000;
+		replay_bench_begin(&f);
+		for (int k = 0; k < 120; k++) {
+			world_run(&f.world, k / 20 % 2 ? fast : slow, 60 * MS);
+			f.package_counts[0] += k / 20 % 2 ? UINT64_C(1) << 31 : 0;
+			replay_bench_pass(&f);
+			if (k % 10 == 9)
+				replay_bench_bill(&f);
+		}
+		replay_bench_end(&f);
+		live = replay_bench_print_live(&f);
+		assert_int_equal(count(live, " uW per CPU") > count(live, " 0 +- 0 uW per CPU"),
+				 weights[i] == WTL_WEIGHT_LEARNED);
+		free(live);
+		check(&f);
+		replay_bench_finish(&f);
+	}
+}
+
 static void test_other_machines(void **state)
 {
 	static const struct replay_setup setups[] = {
@@ -302,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_same_as_going_by_it),
 		cmocka_unit_test(test_troubles),
+		cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_other_machines),
 		cmocka_unit_test(test_repeated_runs_have_to_be_gone_by),
 		cmocka_unit_test(test_what_was_cut_off_has_none),
