@@ -148,10 +148,27 @@ static void share_add(struct wtl_share *share, uint64_t energy_uj, int64_t durat
 	share->share_ns += duration_ns;
 }
 
-/* doubts_ppm: of each use, or NULL. */
-static void add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
-		int64_t duration_ns, const struct wtl_use uses[], const uint32_t doubts_ppm[],
-		size_t n)
+static void give_piece(struct wtl_attribution *attribution, size_t domain, size_t slot,
+		       const struct wtl_share *piece)
+{
+	struct wtl_share *share = share_named(attribution, domain, slot);
+
+	share_add(share, piece->full_uj, piece->share_ns);
+	share->doubt_uj += piece->doubt_uj;
+}
+
+static void give(struct wtl_attribution *attribution, struct wtl_attribution *recent, size_t domain,
+		 size_t slot, const struct wtl_share *piece)
+{
+	give_piece(attribution, domain, slot, piece);
+	if (recent)
+		give_piece(recent, domain, slot, piece);
+}
+
+/* recent: gets the same, or NULL. doubts_ppm: of each use, or NULL. */
+static void add(struct wtl_attribution *attribution, struct wtl_attribution *recent, size_t domain,
+		uint64_t energy_uj, int64_t duration_ns, const struct wtl_use uses[],
+		const uint32_t doubts_ppm[], size_t n)
 {
 	struct domain *account = &attribution->domains[domain];
 	uint64_t time_ns = duration_ns > 0 ? (uint64_t)duration_ns : 0;
@@ -160,29 +177,30 @@ static void add(struct wtl_attribution *attribution, size_t domain, uint64_t ene
 	struct cut cut;
 
 	share_add(&account->total, energy_uj, (int64_t)time_ns);
+	if (recent)
+		share_add(&recent->domains[domain].total, energy_uj, (int64_t)time_ns);
 	for (size_t i = 0; i < n; i++)
 		sum += uses[i].weight;
 	if (sum == 0) {
-		share_add(share_named(attribution, domain, WTL_SLOT_NOBODY), energy_uj,
-			  (int64_t)time_ns);
+		give(attribution, recent, domain, WTL_SLOT_NOBODY,
+		     &(struct wtl_share){.full_uj = energy_uj, .share_ns = (int64_t)time_ns});
 		return;
 	}
 	cut = cut_of(sum, &account->phase);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t energy_end_uj, time_end_ns;
-		struct wtl_share *share;
+		struct wtl_share piece;
 
 		if (uses[i].weight == 0)
 			continue;
 		cumulative += uses[i].weight;
 		energy_end_uj = cut_at(&cut, energy_uj, cumulative);
 		time_end_ns = cut_at(&cut, time_ns, cumulative);
-		share = share_named(attribution, domain, uses[i].slot);
-		share_add(share, energy_end_uj - energy_done_uj,
-			  (int64_t)(time_end_ns - time_done_ns));
+		piece = (struct wtl_share){.full_uj = energy_end_uj - energy_done_uj,
+					   .share_ns = (int64_t)(time_end_ns - time_done_ns)};
 		if (doubts_ppm)
-			share->doubt_uj += (uint64_t)((u128)(energy_end_uj - energy_done_uj) *
-						      doubts_ppm[i] / 1000000);
+			piece.doubt_uj = (uint64_t)((u128)piece.full_uj * doubts_ppm[i] / 1000000);
+		give(attribution, recent, domain, uses[i].slot, &piece);
 		energy_done_uj = energy_end_uj;
 		time_done_ns = time_end_ns;
 	}
@@ -191,17 +209,14 @@ static void add(struct wtl_attribution *attribution, size_t domain, uint64_t ene
 void wtl_attribution_add(struct wtl_attribution *attribution, size_t domain, uint64_t energy_uj,
 			 int64_t duration_ns, const struct wtl_use uses[], size_t n)
 {
-	add(attribution, domain, energy_uj, duration_ns, uses, NULL, n);
+	add(attribution, NULL, domain, energy_uj, duration_ns, uses, NULL, n);
 }
 
 void wtl_attribution_restore(struct wtl_attribution *attribution, uint32_t slot, size_t domain,
 			     const struct wtl_share *share)
 {
-	struct wtl_share *own = share_named(attribution, domain, slot);
-
 	share_add(&attribution->domains[domain].total, share->full_uj, share->share_ns);
-	share_add(own, share->full_uj, share->share_ns);
-	own->doubt_uj += share->doubt_uj;
+	give_piece(attribution, domain, slot, share);
 }
 
 static void share_take(struct wtl_share *share, const struct wtl_share *part)
@@ -228,12 +243,8 @@ void wtl_attribution_redivide(struct wtl_attribution *attribution, struct wtl_at
 		share_take(share_named(attribution, domain, i), &parts[i]);
 	share_take(&attribution->domains[domain].total, &total);
 	empty(recent, domain);
-	energy_uj += total.full_uj;
-	duration_ns += total.share_ns;
-	/* By the same rounding, so that each has the same of both. */
-	recent->domains[domain].phase = attribution->domains[domain].phase;
-	add(attribution, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
-	add(recent, domain, energy_uj, duration_ns, uses, doubts_ppm, n);
+	add(attribution, recent, domain, energy_uj + total.full_uj, duration_ns + total.share_ns,
+	    uses, doubts_ppm, n);
 }
 
 /* Cuts the new total at the old accounts: nobody gets more than before, as the new one is less. */

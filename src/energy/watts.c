@@ -46,8 +46,8 @@ struct wtl_watts {
 	double lowest_w; /* power that was seen: what it draws at rest is not more */
 	double noise;	 /* variance of the power over one second */
 	double *state;	 /* n */
-	double *gain, *product; /* n each: room */
-	double *covariance;	/* n · (n + 1) / 2, the lower triangle row by row */
+	double *gain, *product, *parts; /* n each: room */
+	double *covariance;		/* n · (n + 1) / 2, the lower triangle row by row */
 };
 
 static double *at(const struct wtl_watts *watts, size_t i, size_t k)
@@ -57,7 +57,7 @@ static double *at(const struct wtl_watts *watts, size_t i, size_t k)
 
 struct wtl_watts *wtl_watts_new(size_t n_places)
 {
-	size_t n = n_places + FIRST_PLACE, n_numbers = 3 * n + n * (n + 1) / 2;
+	size_t n = n_places + FIRST_PLACE, n_numbers = 4 * n + n * (n + 1) / 2;
 	struct wtl_watts *watts = calloc(1, sizeof(*watts) + n_numbers * sizeof(double));
 
 	if (!watts)
@@ -66,7 +66,8 @@ struct wtl_watts *wtl_watts_new(size_t n_places)
 	watts->state = (double *)(watts + 1);
 	watts->gain = watts->state + n;
 	watts->product = watts->gain + n;
-	watts->covariance = watts->product + n;
+	watts->parts = watts->product + n;
+	watts->covariance = watts->parts + n;
 	return watts;
 }
 
@@ -182,24 +183,35 @@ static void drift(struct wtl_watts *watts, const struct wtl_watts_look *look)
 			*at(watts, i, i) += user_w * user_w * look->duration_s;
 }
 
+/* product: covariance · parts, from row `first` on; nothing of a place that was not used. */
+static void multiply(const struct wtl_watts *watts, size_t first, const double parts[])
+{
+	const double *row = watts->covariance + first * (first + 1) / 2;
+
+	memset(watts->product, 0, watts->n * sizeof(*watts->product));
+	for (size_t i = first; i < watts->n; row += ++i) {
+		double part = parts[i], sum = 0.0;
+
+		for (size_t k = first; k < i; k++)
+			sum += row[k] * parts[k];
+		watts->product[i] = sum + row[i] * part;
+		for (size_t k = first; part != 0.0 && k < i; k++)
+			watts->product[k] += row[k] * part;
+	}
+}
+
 /* What the energy of a look is taken to be; product: covariance · parts; ret_variance: parts · product. */
 static double expect(const struct wtl_watts *watts, const struct wtl_watts_look *look,
 		     double *ret_variance)
 {
 	double expected = 0.0, variance = 0.0;
 
+	for (size_t i = 0; i < watts->n; i++)
+		watts->parts[i] = part_of(look, i);
+	multiply(watts, IDLE, watts->parts);
 	for (size_t i = 0; i < watts->n; i++) {
-		double sum = 0.0, part;
-
-		for (size_t k = 0; k < watts->n; k++) {
-			part = part_of(look, k);
-			if (part != 0.0)
-				sum += *at(watts, i, k) * part;
-		}
-		part = part_of(look, i);
-		watts->product[i] = sum;
-		expected += watts->state[i] * part;
-		variance += sum * part;
+		expected += watts->state[i] * watts->parts[i];
+		variance += watts->product[i] * watts->parts[i];
 	}
 	*ret_variance = variance;
 	return expected;
@@ -248,7 +260,7 @@ static void keep_possible(struct wtl_watts *watts, const struct wtl_watts_look *
 
 static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 {
-	double variance, total, noise, off_j;
+	double variance, total, noise, off_j, *row;
 
 	off_j = look->energy_j - expect(watts, look, &variance);
 	noise = watts->noise * look->duration_s + look->noise_j * look->noise_j;
@@ -262,9 +274,10 @@ static void correct(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		watts->gain[i] = watts->product[i] / total;
 		watts->state[i] += watts->gain[i] * off_j;
 	}
-	for (size_t i = 0; i < watts->n; i++)
+	row = watts->covariance;
+	for (size_t i = 0; i < watts->n; row += ++i)
 		for (size_t k = 0; k <= i; k++)
-			*at(watts, i, k) -= watts->gain[i] * watts->product[k];
+			row[k] -= watts->gain[i] * watts->product[k];
 	learn_noise(watts, look, off_j, variance);
 	keep_possible(watts, look);
 }
@@ -329,29 +342,23 @@ void wtl_watts_doubts(const struct wtl_watts *watts, const struct wtl_watts_look
 		      const double weights_w[], double doubts[])
 {
 	size_t n = watts->n - FIRST_PLACE;
+	double *parts = watts->parts + FIRST_PLACE, *with_all = watts->product + FIRST_PLACE;
 	double sum = 0.0, common = 0.0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += weights_w[i] * look->use_s[i];
-	for (size_t i = 0; i < n; i++) {
-		double with_all = 0.0;
-
-		/* s_q / w_q is u_q / sum */
-		for (size_t q = 0; q < n && sum > 0.0; q++)
-			if (look->use_s[q] > 0.0)
-				with_all += look->use_s[q] / sum *
-					    *at(watts, FIRST_PLACE + i, FIRST_PLACE + q);
-		watts->product[i] = with_all;
-		if (sum > 0.0)
-			common += look->use_s[i] / sum * with_all;
-	}
+	/* s_q / w_q is u_q / sum */
+	for (size_t i = 0; i < n; i++)
+		parts[i] = sum > 0.0 ? look->use_s[i] / sum : 0.0;
+	multiply(watts, FIRST_PLACE, watts->parts);
+	for (size_t i = 0; i < n; i++)
+		common += parts[i] * with_all[i];
 	for (size_t i = 0; i < n; i++) {
 		double own = *at(watts, FIRST_PLACE + i, FIRST_PLACE + i);
 		double w = weights_w[i];
 
 		doubts[i] =
-			w > 0.0 ? sqrt(fmax(own / (w * w) - 2.0 * watts->product[i] / w + common,
-					    0.0))
+			w > 0.0 ? sqrt(fmax(own / (w * w) - 2.0 * with_all[i] / w + common, 0.0))
 				: 0.0;
 	}
 }

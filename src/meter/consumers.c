@@ -509,14 +509,14 @@ static void book_bill(struct wtl_book *book, struct wtl_consumers *consumers, si
 	if (energy->energy_uj > billed->energy_uj)
 		bill->energy_uj = energy->energy_uj - billed->energy_uj;
 	bill->is_corrected = energy->energy_uj < billed->energy_uj;
-	if (bill->is_learned) /* the room for uses was another book's since */
-		divide(consumers, i, bill);
-	if (bill->is_learned && !bill->is_corrected && book->chunk.recent)
+	if (bill->is_learned && !bill->is_corrected && book->chunk.recent) {
 		wtl_chunk_bill(&book->chunk, consumers->learned, book->attribution, i,
 			       bill->energy_uj, bill->duration_ns);
-	else
+	} else {
+		divide(consumers, i, bill);
 		wtl_attribution_add(book->attribution, i, bill->energy_uj, bill->duration_ns,
 				    bill->uses, bill->n_uses);
+	}
 	if (bill->is_corrected) {
 		begin_chunk(book, consumers);
 		wtl_attribution_settle(book->attribution, i, energy->energy_uj);
@@ -571,14 +571,13 @@ static void bill_domain(struct wtl_consumers *consumers, size_t i,
 	/* Of a scan without a capacity it is not known who used what; where nobody did, the energy is nobody's. */
 	bill.is_learned =
 		wtl_learned_has(consumers->learned, i) && scan->capacity_ns > 0 && scan->n_uses > 0;
-	divide(consumers, i, &bill);
 	for (struct wtl_book *book = consumers->books; book; book = book->next)
 		if (book->energies[i].has_energy)
 			book_bill(book, consumers, i, &book->energies[i], &bill);
 	if (!energy->has_energy)
 		return;
 	book_bill(&consumers->own, consumers, i, energy, &bill);
-	if (bill.is_learned) /* chunks were weighed since */
+	if (bill.is_learned) /* chunks were weighed in its place */
 		divide(consumers, i, &bill);
 	note_recent(consumers, domain, &bill);
 	learn(consumers, i, &bill, t_utc_ns);

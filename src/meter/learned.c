@@ -324,12 +324,25 @@ bool wtl_learned_watts(const struct wtl_learned *learned, size_t domain, uint32_
 	return true;
 }
 
-/* in: CPU time by slots, whose energy is above rest in that part. */
+/* In doubts[], in ppm of what each place is billed. */
+static void find_doubts(struct wtl_learned *learned, const struct wtl_watts *watts,
+			const struct wtl_watts_look *look)
+{
+	double idle_j = wtl_watts_idle(watts).w * look->duration_s, dynamic_ppm = 0.0;
+
+	if (look->energy_j > idle_j && idle_j >= 0.0)
+		dynamic_ppm = 1e6 * (1.0 - idle_j / look->energy_j);
+	wtl_watts_doubts(watts, look, learned->weights_w, learned->doubts);
+	for (size_t i = 0; i < PLACES; i++)
+		learned->doubts[i] = fmin(learned->doubts[i] * dynamic_ppm, 4e9);
+}
+
+/* in: CPU time by slots, whose energy is above rest in that part; an energy of 0: doubts are not asked for. */
 static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_use in[], size_t n,
 		  const struct wtl_watts_look *whole, struct wtl_learned_uses *ret_uses)
 {
 	const struct wtl_watts *watts = learned->domains[domain].watts;
-	double idle_j = wtl_watts_idle(watts).w * whole->duration_s, dynamic_ppm = 0.0;
+	bool has_doubts = whole->energy_j > 0.0;
 	struct wtl_watts_look look = *whole;
 
 	*ret_uses = (struct wtl_learned_uses){.uses = in, .n = n};
@@ -345,10 +358,9 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 		learned->sums_s[place] += (double)in[i].weight / WTL_NS_PER_S;
 	}
 	look.use_s = learned->sums_s;
-	if (whole->energy_j > idle_j && idle_j >= 0.0)
-		dynamic_ppm = 1e6 * (1.0 - idle_j / whole->energy_j);
 	wtl_watts_weights(watts, &look, learned->weights_w);
-	wtl_watts_doubts(watts, &look, learned->weights_w, learned->doubts);
+	if (has_doubts)
+		find_doubts(learned, watts, &look);
 	for (size_t i = 0; i < n; i++) {
 		size_t slot = in[i].slot;
 		size_t place = slot < learned->n_place_of ? learned->place_of[slot] : OTHERS;
@@ -357,10 +369,10 @@ static void weigh(struct wtl_learned *learned, size_t domain, const struct wtl_u
 		learned->uses[i].slot = in[i].slot;
 		learned->uses[i].weight =
 			(uint64_t)fmin(fmax(weight, 0.0), 1e18) + (in[i].weight > 0);
-		learned->doubts_ppm[i] = (uint32_t)fmin(learned->doubts[place] * dynamic_ppm, 4e9);
+		learned->doubts_ppm[i] = has_doubts ? (uint32_t)learned->doubts[place] : 0;
 	}
 	ret_uses->uses = learned->uses;
-	ret_uses->doubts_ppm = learned->doubts_ppm;
+	ret_uses->doubts_ppm = has_doubts ? learned->doubts_ppm : NULL;
 }
 
 void wtl_learned_weigh(struct wtl_learned *learned, size_t domain,
