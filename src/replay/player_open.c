@@ -176,8 +176,8 @@ static int open_weight(struct wtl_player *player)
 	int weight = player->policy.has_weight ? (int)player->policy.weight : recorded;
 
 	player->is_learned = weight == WTL_WEIGHT_LEARNED;
-	return player->is_learned ? wtl_consumers_learn_watts(player->consumers,
-							      recorded == WTL_WEIGHT_LEARNED)
+	player->has_keys = recorded == WTL_WEIGHT_LEARNED;
+	return player->is_learned ? wtl_consumers_learn_watts(player->consumers, player->has_keys)
 				  : 0;
 }
 

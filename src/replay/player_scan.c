@@ -278,8 +278,10 @@ static int set_owner(struct wtl_player *player, uint32_t slot, int64_t id)
 		if (who)
 			*consumer = who->consumer;
 	}
+	/* Whose watts are learned with whom is not said where it was not recorded. */
 	for (enum wtl_change i = WTL_CHANGE_OWNER + 1; i < WTL_CHANGES; i++)
-		wtl_delta_set_number(consumer, i, 0);
+		if (i != WTL_CHANGE_WATTS_KEY || player->has_keys)
+			wtl_delta_set_number(consumer, i, 0);
 	wtl_player_take_off_past(player, slot, consumer);
 	consumer->cpu_ppm = 0;
 	return 0;

@@ -144,6 +144,7 @@ struct wtl_player {
 	size_t moved_room;
 	uint32_t next_slot; /* the first one that nobody had; 0: all slots are the file's */
 	bool is_learned;    /* watts are learned: the weight of the use of processors */
+	bool has_keys;	    /* with whom was recorded */
 	bool lost_before;   /* what is billed next is nobody's: who ran is not known */
 	struct wtl_device_value *devices;
 	size_t devices_room;

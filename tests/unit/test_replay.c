@@ -153,6 +153,50 @@ static void test_weights(void **state)
 	}
 }
 
+/* Recorded by CPU time, with each period told from 0: played with learned watts, each keeps its place. */
+static void test_places_last(void **state)
+{
+	static const struct wtl_player_policy policy = {.has_weight = true,
+							.weight = WTL_WEIGHT_LEARNED};
+	struct wtl_player *player;
+	struct wtl_played played;
+	struct replay_bench f;
+	unsigned n_seen = 0;
+	uint32_t key = 0;
+	int pid;
+
+	(void)state;
+	replay_bench_start(&f, S);
+	pid = world_fork(&f.world, 1);
+	world_exec(&f.world, pid, "one", "one");
+	replay_bench_begin(&f);
+	for (int k = 0; k < 100; k++) {
+		world_run(&f.world, pid, k / 20 % 2 ? 0 : 60 * MS);
+		replay_bench_pass(&f);
+		if (k % 10 == 9)
+			replay_bench_bill(&f);
+	}
+	replay_bench_end(&f);
+	replay_bench_stop(&f);
+	assert_int_equal(wtl_player_open(f.path, &policy, &player, NULL), 0);
+	while (wtl_player_step(player, &played, NULL) > 0) {
+		struct wtl_consumers *consumers = wtl_player_consumers(player);
+
+		for (size_t i = 0; i < wtl_consumers_slots(consumers); i++) {
+			const struct wtl_consumer *who = wtl_consumers_get(consumers, i);
+
+			if (!who || who->pid != pid || played.kind != WTL_PLAYED_BILLED)
+				continue;
+			assert_true(who->watts_key > 0 && (key == 0 || who->watts_key == key));
+			key = who->watts_key;
+			n_seen++;
+		}
+	}
+	assert_true(n_seen >= 10);
+	wtl_player_close(player);
+	replay_bench_finish(&f);
+}
+
 /* All machines of the fixtures, whatever their sensors. */
 static void test_every_root(void **state)
 {
@@ -297,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_resets),
 		cmocka_unit_test(test_troubles),
 		cmocka_unit_test(test_weights),
+		cmocka_unit_test(test_places_last),
 		cmocka_unit_test(test_every_root),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_a_part),
