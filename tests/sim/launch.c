@@ -15,8 +15,8 @@
 
 enum {
 	SCENARIO_MAX = 256 * 1024,
-	ARGS_MAX = 10,
-	/* with the NULL */ NUMBERS_MAX = 6,
+	ARGS_MAX = 11,
+	/* with the NULL */ NUMBERS_MAX = 7,
 	ARG_SIZE = 24,
 	RESTS = 20 /* of its work, this part is done at rest */
 };
@@ -73,13 +73,23 @@ static void burn_until(int64_t cpu_end_ns, int64_t stop_mono_ns)
 struct job {
 	uint64_t duty_ppm, seed;
 	int64_t start_ns, stop_ns, phase_ns;
+	double jitter;
 };
+
+/* As evenly spread as has that standard deviation, around 1. */
+static double jitter_of(const struct job *job, uint64_t *random)
+{
+	double uniform = (double)(random_next(random) % 1000001) / 1e6;
+
+	return 1.0 + job->jitter * (uniform - 0.5) * 3.4641016;
+}
 
 static void work(const struct job *job)
 {
 	uint64_t random = job->seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
 	uint64_t duty_ppm = job->duty_ppm;
-	int64_t stop_ns = job->stop_ns, phase_end_ns = job->start_ns;
+	int64_t stop_ns = job->stop_ns, phase_end_ns = job->start_ns, second_ns = job->start_ns;
+	double factor = 1.0;
 
 	sim_sleep_until(job->start_ns < stop_ns ? job->start_ns : stop_ns);
 	if (duty_ppm == 0)
@@ -96,7 +106,13 @@ static void work(const struct job *job)
 				job->phase_ns / 4 +
 				(int64_t)(random_next(&random) % (uint64_t)(job->phase_ns * 3 / 2));
 		}
-		int64_t busy_ns = period_ns / 1000000 * (int64_t)duty_ppm;
+		for (; job->jitter > 0.0 && now_ns >= second_ns; second_ns += 1000000000)
+			factor = jitter_of(job, &random);
+
+		int64_t busy_ns =
+			(int64_t)((double)(period_ns / 1000000 * (int64_t)duty_ppm) * factor);
+
+		busy_ns = busy_ns < period_ns ? busy_ns : period_ns;
 
 		burn_until(own_cpu_ns() + busy_ns, stop_ns);
 		now_ns += period_ns;
@@ -127,6 +143,7 @@ int sim_work(char *const args[])
 			.start_ns = strtoll(args[3], NULL, 10),
 			.stop_ns = strtoll(args[4], NULL, 10),
 			.phase_ns = strtoll(args[6], NULL, 10),
+			.jitter = strtod(args[7], NULL) / 1e6,
 		};
 		if (i > 0 && pthread_create(&threads[i], NULL, work_thread, &jobs[i]) != 0)
 			return 1;
@@ -216,6 +233,7 @@ static void run_worker(const struct sim_scenario *scenario, size_t i, const char
 		snprintf(number[3], ARG_SIZE, "%" PRId64, t0_ns + stop_ns);
 		snprintf(number[4], ARG_SIZE, "%u", worker->threads);
 		snprintf(number[5], ARG_SIZE, "%" PRId64, worker->phase_ns);
+		snprintf(number[6], ARG_SIZE, "%" PRIu32, worker->jitter_ppm);
 	}
 	for (size_t n = 0; n < n_numbers; n++)
 		args[(worker->children ? 4 : 3) + n] = number[n];

@@ -142,6 +142,7 @@ static void parse_worker(struct line *line, struct sim_scenario *scenario)
 
 	worker->duty_ppm = (uint32_t)option(line, "duty", 6, 1000000, 1000000);
 	worker->phase_ns = option_ns(line, "phase", 0);
+	worker->jitter_ppm = (uint32_t)option(line, "jitter", 6, 500000, 0);
 	worker->stop_ns = option_ns(line, "stop", FOR_EVER);
 	worker->threads = (unsigned)option(line, "threads", 0, SIM_THREADS_MAX, 1);
 	if (worker->threads == 0)

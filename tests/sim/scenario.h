@@ -22,6 +22,7 @@ struct sim_worker {
 	uint64_t cpu_mw;  /* energy per CPU second, of the package (1 mJ/s) */
 	uint64_t dram_mw; /* and of the DRAM */
 	uint32_t duty_ppm;
+	uint32_t jitter_ppm; /* of its duty, which is another one each second: standard deviation */
 	int64_t phase_ns; /* it works and rests in turn, that long in the mean; 0: it always works */
 	unsigned socket;
 	int64_t start_ns, stop_ns;

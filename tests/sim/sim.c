@@ -315,7 +315,7 @@ int main(int argc, char *argv[])
 
 	if (strcmp(role, "launch") == 0 && argc == 3)
 		return sim_launch(argv[2]);
-	if (strcmp(role, "worker") == 0 && argc == 9)
+	if (strcmp(role, "worker") == 0 && argc == 10)
 		return sim_work(argv + 2);
 	if (strcmp(role, "storm") == 0 && argc == 8)
 		return sim_storm(argv + 2);
