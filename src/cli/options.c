@@ -43,9 +43,10 @@ static void put_takes(struct wtl_buf *buf, const struct wtl_option *option)
 		wtl_buf_printf(buf, "a whole number from %lld to %lld", (long long)option->least,
 			       (long long)option->most);
 	else if (option->kind == WTL_OPTION_DURATION)
-		wtl_buf_printf(buf, "%sseconds from %.10g to %.10g, or a time such as 20ms or 1h",
+		wtl_buf_printf(buf, "%sseconds from %.10g to %.10g, or a time such as %s or 1h",
 			       option->is_ms ? "milli" : "", (double)option->least / unit_ns,
-			       (double)option->most / unit_ns);
+			       (double)option->most / unit_ns,
+			       option->least > 20 * WTL_NS_PER_MS ? "90s" : "20ms");
 	else if (option->kind == WTL_OPTION_WHEN)
 		wtl_buf_puts(buf, wtl_when_forms());
 	else

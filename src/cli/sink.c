@@ -151,7 +151,7 @@ static int check_path(const char *path, bool append, mode_t mode)
 }
 
 /* As its header says, which has SQLite's name and wattle's, also while it is being written. */
-static bool is_recording(const char *path)
+bool wtl_sink_is_recording(const char *path)
 {
 	char head[RECORDING_AT + sizeof(RECORDING) - 1];
 	struct stat status;
@@ -173,7 +173,7 @@ static int check(struct wtl_app *app, const char *path, int rc)
 {
 	const char *why = wtl_err_text(rc);
 
-	if (rc == 0 && is_recording(path)) {
+	if (rc == 0 && wtl_sink_is_recording(path)) {
 		rc = -EEXIST;
 		why = "it is a recording, which nothing replaces";
 	}

@@ -33,13 +33,20 @@ static int complain_new(struct wtl_file *file, int code, struct wtl_err *err)
 		return wtl_err_set(err, WTL_ELIBRARY, "record", path, WTL_DATABASE_NO_LIBRARY_TEXT);
 	rc = code < 0 ? code : wtl_file_errno(file, code);
 	return wtl_err_set(err, rc, "record", path, "no recording can be made there: %s",
-			   wtl_err_text(rc));
+			   rc == -EBADMSG
+				   ? "what was just written reads as something else: another "
+				     "program has changed it, or the disk fails"
+				   : wtl_err_text(rc));
 }
 
 static int complain_exists(struct wtl_file *file, struct wtl_err *err)
 {
 	const char *path = wtl_database_path_shown(file->path);
+	struct stat st;
 
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return wtl_err_set(err, EEXIST, "record", path,
+				   "it is a directory: name a file in it");
 	if (wtl_database_is_locked(path))
 		return wtl_err_set(err, EEXIST, "record", path,
 				   "another recorder is writing this file right now");

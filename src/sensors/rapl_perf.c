@@ -283,10 +283,14 @@ static int miss_denied(const struct scan *scan, const struct wtl_rapl_part *part
 		 wtl_err_text(error), level);
 	if (scan->machine->is_container)
 		snprintf(remedy, sizeof(remedy), "start the container with --cap-add PERFMON");
+	else if (error == -EPERM) /* what needs a right is EACCES */
+		snprintf(remedy, sizeof(remedy),
+			 "a seccomp profile denies the system call itself: allow "
+			 "perf_event_open there (of a systemd unit: SystemCallFilter=)");
 	else
 		snprintf(remedy, sizeof(remedy),
 			 WTL_REMEDY_SETCAP
-			 ", or sudo sysctl kernel.perf_event_paranoid=0 (it is %s)",
+			 "; or sudo sysctl kernel.perf_event_paranoid=0 (it is %s)",
 			 level);
 	return wtl_rapl_miss(scan->catalog, part, WATTLE_STATUS_DENIED, remedy, reason);
 }

@@ -159,7 +159,7 @@ void wtl_layout_keep_commands(struct wtl_buf *buf, size_t start)
 			is_command = true;
 		if (buf->data[i] != ' ' || i == start)
 			continue;
-		if (strchr("&,", buf->data[i - 1]) || buf->data[i + 1] == '(')
+		if (strchr("&,;", buf->data[i - 1]) || buf->data[i + 1] == '(')
 			is_command = false;
 		if (is_command)
 			buf->data[i] = WTL_LAYOUT_NO_BREAK;

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """wattle doctor: each domain of each machine is a value, or a reason with its remedy."""
 
+import os
 import re
+import shutil
+import subprocess
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from conftest import REPO, ROOTS, fake_library, finish, parse_csv, run_wattle, start_wattle
+from conftest import REPO, ROOTS, command_path, fake_library, finish, parse_csv, run_wattle, start_wattle
 
 NAMES = sorted(p.name for p in ROOTS.iterdir() if p.is_dir())
 # Machines of which something is measured by a sensor that needs no NVML.
@@ -106,6 +110,36 @@ def test_remedies_are_exact():
          "sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle)")
     says("laptop-battery", "absent", "modprobe")
     says("nvidia-laptop", "asleep", "suspended")
+
+
+def test_perf_that_a_seccomp_profile_denies(machine):
+    """What needs a right is EACCES: no capability helps against EPERM."""
+    server = machine("eacces")
+    for event in (server.path / "wattle-perf").iterdir():
+        event.write_text("!errno EPERM\n")
+    said = run_wattle("doctor", "--root", server.path, "--nvml", "", "-f", "json").json
+    remedies = [entry["remedy"] for entry in said["domains"] if "perf_event_open: Operation not permitted" in entry.get("reason", "")]
+    assert remedies and all("seccomp" in remedy and "setcap" not in remedy for remedy in remedies), said
+
+
+def test_a_remedy_can_be_pasted_line_by_line():
+    """The last command of a line ends as a shell knows."""
+    lines = [line.strip() for line in doctor("eacces")["text"].out.splitlines()]
+    assert "sudo setcap cap_perfmon,cap_net_admin+ep $(command -v wattle); or" in lines, lines
+
+
+def test_remedies_name_the_file_behind_a_link(tmp_path):
+    """setcap takes no symbolic link."""
+    link = tmp_path / "wattle"
+    link.symlink_to(Path(command_path()).resolve())
+    if os.geteuid() != 0 or not shutil.which("setpriv"):
+        pytest.skip("needs root and setpriv, to have no rights")
+    done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", link, "doctor", "-f", "json"], capture_output=True, text=True, check=False)
+    assert str(link) not in done.stdout and "$(command -v" not in done.stdout
+    if "setcap" in done.stdout:
+        assert f"cap_net_admin+ep {Path(command_path()).resolve()}" in done.stdout
+    else:
+        pytest.skip("nothing is missing here that a capability gives")
 
 
 def test_counter_files_that_are_for_root_only(machine):

@@ -232,3 +232,8 @@ def test_check_escapes_what_files_are_called(word, tmp_path):
     assert result.code == 0 and result.err == "", result
     assert result.out.endswith(": nothing is damaged or missing\n") and result.out.count("\n") == 1
     assert result.out[:-1].isprintable(), result.out
+
+
+def test_a_time_that_is_too_short_is_told_one_that_is_not():
+    result = run_wattle("run", "--idle-first", "2", "--", "true")
+    assert result.complaint() == "wattle: run: --idle-first takes seconds from 3 to 3600, or a time such as 90s or 1h, not '2'"

@@ -693,6 +693,26 @@ def test_errors_on_a_full_disk(place):
     assert "a.wattle is not being recorded" in lines[0] and "a.wattle.log" in lines[1], lines
 
 
+def test_stop_after_the_end(place):
+    place.record("--duration", "0.2")
+    assert f"{place.file()} is not being recorded any more: it has ended" in place.run("record", "--stop", place.file()).complaint()
+
+
+def test_stop_of_what_is_none(place):
+    place.file("other").write_text("text")
+    assert "other is not being recorded by this user" in place.run("record", "--stop", "other").complaint()
+
+
+def test_a_directory_as_the_file(place):
+    assert ".: it is a directory: name a file in it" in place.run("record", "--duration", "0.2", "-o", ".").complaint()
+
+
+def test_mark_variable_that_names_no_socket(place):
+    for words in (("mark", "begin", "x"), ("record", "--stop")):
+        result = place.run(*words, env={"WATTLE_MARK": "/dev/null"})
+        assert "WATTLE_MARK=/dev/null: that is no recording's socket" in result.complaint()
+
+
 def test_stop_without_any(place):
     result = place.run("record", "--stop")
     assert result.code == 1

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/complain.h"
+#include "cli/sink.h"
 #include "commands/mark/mark.h"
 
 enum {
@@ -61,8 +62,11 @@ static int connect_to(struct wtl_app *app, const char *path)
 static int connect_by_variable(struct wtl_app *app, const char *path)
 {
 	int fd = wtl_mark_connect(path, WTL_MARK_TIMEOUT_MS);
+	struct stat status;
 
-	if (fd == -ECONNREFUSED || fd == -ENOENT)
+	if (fd == -ECONNREFUSED && stat(path, &status) == 0 && !S_ISSOCK(status.st_mode))
+		wtl_complain(app, WTL_MARK_VARIABLE "=%s: that is no recording's socket", path);
+	else if (fd == -ECONNREFUSED || fd == -ENOENT)
 		wtl_complain(app,
 			     "the recording that this was started in (" WTL_MARK_VARIABLE
 			     "=%s) has ended",
@@ -72,16 +76,16 @@ static int connect_by_variable(struct wtl_app *app, const char *path)
 	return fd;
 }
 
-/* A process that has SQLite's lock on the file's readers, which each connection to it has. 0: nobody, or nobody that
- * can be seen. */
+/* A process that has SQLite's lock on the file's readers, which each connection to it has. 0: nobody; -1: that cannot be
+ * seen. */
 static int who_has_open(const char *file)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK, .l_start = SHARED_LOCK_AT, .l_len = SHARED_LOCK_LEN};
-	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), pid = 0;
+	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), pid = -1;
 
-	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-		pid = lock.l_pid;
+	if (fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0)
+		pid = lock.l_type == F_UNLCK ? 0 : lock.l_pid > 0 ? lock.l_pid : -1;
 	if (fd >= 0)
 		close(fd);
 	return pid;
@@ -107,6 +111,8 @@ static const struct wtl_mark_status *find_file(struct wtl_app *app,
 			     "%s: no recorder of this user answers for it; process %d has it open: "
 			     "if that records it, kill %d ends it",
 			     file, pid, pid);
+	else if (pid == 0 && wtl_sink_is_recording(file))
+		wtl_complain(app, "%s is not being recorded any more: it has ended", file);
 	else
 		wtl_complain(app, "%s is not being recorded by this user", file);
 	return NULL;
