@@ -67,6 +67,8 @@ def test_done_without(deny, call, error, tmp_path):
     assert report["exit_status"] == 7 and report["command_energy"]["cpu_s"] > 0, report
     done = deny([call], error, "run", "-f", "json", "-o", "-", *XEON, "--", "sh", "-c", "kill -9 $$" if call != "kill" else "exit 137")
     assert done.returncode == 137 and parse_json(done.stdout).get("exit_signal") in (9, None), done
+    done = deny([call], error, "compare", "-f", "json", "-r", "2", *XEON, "true", "exit 0")  # the shell's own: it has to wait for others
+    assert done.returncode == 0 and len(parse_json(done.stdout)["commands"]) == 2, done
     done = deny([call], error, "record", "-o", "a.wattle", "--duration", "0.2")
     if "built without" not in done.stderr:
         assert done.returncode == 0, done
@@ -89,6 +91,8 @@ def test_done_without(deny, call, error, tmp_path):
 def test_not_without(deny, calls, says, error):
     done = deny(calls, error, "run", *XEON, "--", "true")
     assert done.returncode == 125 and done.stderr == f"wattle: run: {says}{os.strerror(error)}\n", done
+    done = deny(calls, error, "compare", "-r", "1", *XEON, "true", "true")
+    assert done.returncode == 125 and says.replace("'true'", "'sh'") in done.stderr, done
     done = deny(calls, error, "record", "-o", "a.wattle", "--", "true")
     assert done.returncode == 125 and (says in done.stderr or "built without" in done.stderr), done
 
