@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/outfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -19,6 +20,8 @@
 
 #include "base/err.h"
 #include "base/infile.h"
+
+enum { LEFT_AFTER_S = 60 }; /* far longer than from making a file to locking it */
 
 static int write_all(int fd, const char *data, size_t len)
 {
@@ -61,15 +64,21 @@ static bool is_privileged(void)
 
 /* ---- What others have made ---- */
 
+/* The one that path is in. */
+static void name_folder(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(folder, PATH_MAX, "%.*s", slash ? (int)(slash + 1 - path) : 1, slash ? path : ".");
+}
+
 /* Whether anybody can make a file in the folder of path. */
 static bool is_in_shared_folder(const char *path)
 {
-	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX];
 	struct stat st;
 
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash + 1 - path) : 1,
-		 slash ? path : ".");
+	name_folder(path, folder);
 	return stat(folder, &st) < 0 || (st.st_mode & (S_ISVTX | S_IWOTH));
 }
 
@@ -202,21 +211,83 @@ int wtl_outfile_open(const char *path, int flags, mode_t mode)
 	return fd;
 }
 
+/* ---- Temporary files ---- */
+
+#define TEMP_BEGIN ".wattle-"
+#define TEMP_END   ".tmp"
+
+/* Held as long as its descriptor is open. Not a byte that SQLite locks. */
+static int hold(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+	return fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+static bool is_left(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() && st->st_nlink == 1 &&
+	       time(NULL) - st->st_mtime > LEFT_AFTER_S;
+}
+
+static int is_temp(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name), end = strlen(TEMP_END);
+
+	return strncmp(entry->d_name, TEMP_BEGIN, strlen(TEMP_BEGIN)) == 0 && len > end &&
+	       strcmp(entry->d_name + len - end, TEMP_END) == 0;
+}
+
+static void remove_left(int folder, const char *name)
+{
+	struct stat st;
+	int fd;
+
+	/* It is not even opened before: to close a file of this process' own gives SQLite's locks on it back. */
+	if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_left(&st))
+		return;
+	fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && is_left(&st) && hold(fd) == 0)
+		unlinkat(folder, name, 0);
+	close(fd);
+}
+
+void wtl_outfile_sweep(const char *path)
+{
+	char folder[PATH_MAX];
+	struct dirent *entry;
+	DIR *dir;
+
+	name_folder(path, folder);
+	dir = opendir(folder);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir)))
+		if (is_temp(entry))
+			remove_left(dirfd(dir), entry->d_name);
+	closedir(dir);
+}
+
 int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	int dir_len = slash ? (int)(slash + 1 - path) : 0;
 
 	for (unsigned i = 0; i < 1000; i++) {
-		int len = snprintf(temp, size, "%.*s.wattle-%ld-%u.tmp", dir_len, path,
+		int len = snprintf(temp, size, "%.*s" TEMP_BEGIN "%ld-%u" TEMP_END, dir_len, path,
 				   (long)getpid(), i);
 		int fd;
 
 		if (len < 0 || (size_t)len >= size)
 			return -ENAMETOOLONG;
 		fd = wtl_outfile_open(temp, O_WRONLY | O_EXCL | O_NOFOLLOW, mode);
-		if (fd != -EEXIST)
-			return fd;
+		if (fd == -EEXIST)
+			continue;
+		if (fd >= 0)
+			(void)!hold(fd);
+		return fd;
 	}
 	return -EEXIST;
 }

@@ -35,9 +35,12 @@ int wtl_outfile_open(const char *path, int flags, mode_t mode);
 int wtl_outfile_write(const char *path, const void *data, size_t len, enum wtl_out_mode how,
 		      mode_t mode);
 
-/* Opens a fresh file in the directory of path and leaves its name in temp: ".wattle-PID-N.tmp". A descriptor or a
- * negative errno. */
+/* Opens a fresh file in the directory of path and leaves its name in temp: ".wattle-PID-N.tmp". A descriptor, which holds
+ * a lock on it, or a negative errno. */
 int wtl_outfile_temp(const char *path, mode_t mode, char *temp, size_t size);
+/* Removes those of this user in the directory of path that somebody who was killed has left: more than a minute old, and
+ * nobody holds them locked. */
+void wtl_outfile_sweep(const char *path);
 /* Gives it the name path, if nothing has that. 0, -EEXIST or another negative errno. */
 int wtl_outfile_name(const char *temp, const char *path);
 

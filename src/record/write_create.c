@@ -102,10 +102,11 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 		   struct wtl_err *err)
 {
 	char temp[PATH_MAX];
-	int rc, fd = wtl_outfile_temp(file->path, file->io ? file->io->file_mode : 0, temp,
-				      sizeof(temp));
+	int rc, fd;
 	struct stat st = {.st_ino = 0};
 
+	wtl_outfile_sweep(file->path);
+	fd = wtl_outfile_temp(file->path, file->io ? file->io->file_mode : 0, temp, sizeof(temp));
 	if (fd < 0)
 		return complain_new(file, fd, err);
 	/* SQLite gives -wal and -shm the mode of the file, as it opens them. */
@@ -113,13 +114,13 @@ static int prepare(struct wtl_file *file, const struct wtl_row_recording *record
 		(void)!fchmod(fd, OWNER_ONLY);
 	file->inodes[0] = st.st_ino;
 	file->mode = st.st_mode & 0777;
-	close(fd);
 	rc = connect(file, temp);
 	if (rc == SQLITE_OK)
 		rc = make_tables(file, recording);
 	if (rc)
 		rc = complain_new(file, rc, err);
 	wtl_file_disconnect(file, rc == 0);
+	close(fd);
 	if (rc == 0) {
 		rc = wtl_outfile_name(temp, file->path);
 		if (rc == -EEXIST)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -99,6 +100,33 @@ def test_a_log_of_ones_own(place):
     assert place.record("--background", "-q").err == ""
     assert place.run("record", "-q", "--stop", place.file()).code == 0
     assert log.read_text() == "before\n"
+
+
+# ---- What a killed one has left ----
+
+
+def test_temporary_files_are_swept(place):
+    """Of this user, old, and held by nobody; not what is another's, new, in use, or called otherwise."""
+    gone, stays = [place.file(f".wattle-{n}.tmp") for n in ("4711-0", "4711-1")], []
+    for path in gone:
+        path.write_bytes(b"SQLite format 3\0")
+    for name in (".wattle-4711-2.tmp", ".wattle-4711-3.tmp", ".wattle-4711-4.tmp", ".wattle.tmp", "x.wattle-1-0.tmp", ".wattle-4711-5.tmp.txt"):
+        stays.append(place.file(name))
+        stays[-1].touch()
+    os.link(stays[1], place.file("other name"))
+    for path in [*gone, *stays[1:]]:
+        os.utime(path, (0, 0))
+    place.file(".wattle-4711-6.tmp").symlink_to("a link")
+    with open(stays[2], "wb") as held:
+        fcntl.fcntl(held, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
+        if os.geteuid() == 0:
+            stays.append(place.file(".wattle-4711-7.tmp"))
+            stays[-1].touch()
+            os.chown(stays[-1], NOBODY, NOBODY)
+            os.utime(stays[-1], (0, 0))
+        assert place.record("--duration", "0.2").code == 0
+    assert not any(path.exists() for path in gone)
+    assert all(path.exists() for path in stays) and place.file(".wattle-4711-6.tmp").is_symlink()
 
 
 # ---- Others hold locks ----
