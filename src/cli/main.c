@@ -63,10 +63,36 @@ static int close_output(struct wtl_app *app, int code, bool is_help)
 	return code == WTL_EXIT_DONE ? WTL_EXIT_FAILED : code;
 }
 
+struct job {
+	struct wtl_app *app;
+	int code;
+};
+
+static void do_job(void *context)
+{
+	struct job *job = context;
+
+	job->code = job->app->command->run(job->app);
+}
+
+/* Of those that only read: what measures has a guard of its own, for its recording. */
+static int run_guarded(struct wtl_app *app)
+{
+	struct job job = {.app = app};
+
+	if (app->command->measures)
+		return app->command->run(app);
+	if (wtl_mapped_guard(do_job, &job) == 0)
+		return job.code;
+	wtl_complain(app, "another program has truncated a file while it was read, or its disk "
+			  "failed");
+	return WTL_EXIT_FAILED;
+}
+
 static int run_command(struct wtl_app *app, int argc, char **argv)
 {
 	int stop = wtl_options_parse(app, argc, argv);
-	int code = stop ? stop - 1 : app->command->run(app);
+	int code = stop ? stop - 1 : run_guarded(app);
 
 	free(app->own);
 	return close_output(app, code,
