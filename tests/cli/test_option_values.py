@@ -66,6 +66,11 @@ TABLE = {
         "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "400 to 16000", "height": "240 to 16000",
         "scale": "1 to 8",
     }),
+    # Listening fails where no interface has the address: else it would serve without an end.
+    "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {
+        "port": "0 to 65535", "address": FREE, "host": FREE, "store": FREE, "max-size": "a size of at least 2M",
+        "max-age": "a time from 1h to ten years",
+    }),
     "doctor": ((), {"format": "text, json, ndjson or csv"}),
     "query": ((), {
         "query-gpu": FREE, "query-compute-apps": FREE, "query-accounted-apps": FREE, "query-domain": FREE,
@@ -193,6 +198,7 @@ WORDS = {
     "mark": [((), "begin"), (("what",), "begin"), (("begin",), "which window"), (("begin", "a", "b"), "'b'"),
              (("list", "x"), "list"), (("end", "a", "b"), "'b'")],
     "plot": [((), "FILE|recording|which")],
+    "serve": [(("x",), "'x'")],
     "doctor": [(("x",), "'x'")],
     "top": [(("x",), "'x'")],
     "query": [(("x",), "'x'")],

@@ -226,7 +226,8 @@ static int measure(struct session *session)
 	size_t n = wattle_meter_domains(session->meter);
 	int stop;
 
-	if (begin_agent(session) || begin_recording(session) < 0)
+	/* Where nobody can be served, nothing is left in the store either. */
+	if (begin_agent(session) || begin_http(session) || begin_recording(session) < 0)
 		return WTL_EXIT_FAILED;
 	session->devices = session->recorded.path ? session->recording.devices
 						  : wtl_recording_devices_new(session->meter);
@@ -236,8 +237,6 @@ static int measure(struct session *session)
 		return stop;
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
-	if (begin_http(session))
-		return WTL_EXIT_FAILED;
 	session->is_serving = true;
 	session->recording.committing = keep_totals;
 	session->recording.committing_context = session;
