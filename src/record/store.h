@@ -165,6 +165,7 @@ int wtl_store_fail(struct wtl_store_writer *writer);
 
 /* Rows: replace those of the same key (fact: key; domain, channel, miss: number; consumer, window:
  * id; account: domain and consumer). Written with the next commit. 0 or -ENOMEM, which the next commit says too. */
+enum { WTL_FACT_SIZE = 8192 }; /* of a fact's value: longer ones are cut */
 int wtl_store_fact(struct wtl_store_writer *writer, const char *key, const char *value);
 int wtl_store_domain(struct wtl_store_writer *writer, uint32_t i, const struct wtl_stored_domain *);
 int wtl_store_channel(struct wtl_store_writer *writer, uint32_t i, const struct wtl_channel *);

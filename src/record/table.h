@@ -44,7 +44,7 @@ struct wtl_field {
 	bool is_optional; /* a number whose highest value stands for "not known": NULL in the table */
 };
 
-enum { WTL_FIELDS_MAX = 64, WTL_FACT_SIZE = 8192, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };
+enum { WTL_FIELDS_MAX = 64, WTL_ROW_SIZE_MAX = WTL_FACT_SIZE + 128 };
 
 struct wtl_table {
 	const char *name;

@@ -105,6 +105,8 @@ uint64_t wtl_totals_sum(const struct wtl_totals *totals, size_t domain);
  * The counters as text (docs/recording.md: the fact "served-totals"), and from such a text, before the first look.
  * Domains that are not there any more are dropped. 0, or -EINVAL: it is not such a text, and all counters are 0.
  */
+enum { WTL_TOTALS_TEXT_MAX = 8 << 20 };
+
 void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf);
 int wtl_totals_load(struct wtl_totals *totals, const char *text);
 

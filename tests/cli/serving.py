@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from conftest import TIMEOUT, clean_env, command_path
@@ -91,3 +92,59 @@ class Agent:
     def rss_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * 4096
+
+
+class Moving:
+    """`with Moving(machine, 20):` moves a machine's counters by 100 W for each, and has so many processes that are busy in turn."""
+
+    TICK_S = 0.05
+
+    def __init__(self, machine, processes=0, name="worker-{}"):
+        self.machine, self.n = machine, processes
+        self.files = []
+        self.thread, self.over = threading.Thread(target=self.move), threading.Event()
+        self.busy = [0] * processes  # in clock ticks of 10 ms
+        self.stat = (machine.path / "proc/stat").read_text()
+        self.perf = {path: int(path.read_text()) for path in (machine.path / "wattle-perf").iterdir()}
+        self.digits = {path: path.stat().st_size - 1 for path in self.perf}
+        for i in range(processes):
+            machine.put(f"proc/{1000 + i}/cgroup", f"0::/system.slice/unit-{i % 70}.service\n")
+            machine.put(f"proc/{1000 + i}/status", f"Name:\t{name.format(i)}\nUid:\t{i % 5}\t{i % 5}\t{i % 5}\t{i % 5}\n")
+            machine.put(f"proc/{1000 + i}/comm", name.format(i) + "\n")
+        self.name = name
+        self.write()
+
+    def write(self):
+        for i, ticks in enumerate(self.busy):
+            zeros = " ".join("0" * 27)
+            stat = f"{1000 + i} ({self.name.format(i)}) S 1 1 1 0 -1 0 0 0 0 0 {ticks:012} 0 0 0 20 0 1 0 100 {zeros}\n"
+            self.put(self.machine.path / f"proc/{1000 + i}/stat", stat)
+        fields = self.stat.split("\n", 1)
+        first = fields[0].split()
+        first[1] = str(int(first[1]) + sum(self.busy))
+        self.put(self.machine.path / "proc/stat", " ".join(["cpu ", *first[1:]]) + "\n" + fields[1])
+
+    @staticmethod
+    def put(path, text):
+        with open(path, "r+b" if path.exists() else "wb") as file:
+            file.write(text.encode())
+
+    def move(self):
+        turn = 0
+        while not self.over.wait(self.TICK_S):
+            for path in self.perf:
+                self.perf[path] += int(100 * self.TICK_S * 2 ** 32)
+                self.put(path, f"{self.perf[path]:0{self.digits[path]}}\n")
+            for _ in range(min(self.n, 20)):
+                self.busy[turn % self.n] += 5
+                turn += 1
+            if self.n:
+                self.write()
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *what):
+        self.over.set()
+        self.thread.join()

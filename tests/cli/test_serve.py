@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: MIT
 """wattle serve: starting, listening, remembering."""
 
+import contextlib
 import os
 import signal
 import socket
+import sqlite3
+import time
 
 import pytest
 
-from conftest import ROOTS, run_wattle
-from serving import Agent
+from conftest import ROOTS, run_wattle, wait_for
+from serving import Agent, Moving
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 
@@ -69,3 +72,37 @@ def test_ipv6():
 def test_signals_end_it(by):
     with Agent(*XEON) as agent:
         assert agent.end(by) == 0
+
+
+def counters(path):
+    """The counters that a recording keeps: energies of domains and groups, and how many facts they take."""
+    with contextlib.closing(sqlite3.connect(path)) as file:
+        facts = dict(file.execute("SELECT key, value FROM fact WHERE key GLOB 'served-totals*'"))
+    text = facts.pop("served-totals") + "".join(facts[f"served-totals-{i}"] for i in range(1, len(facts) + 1))
+    domains, groups = {}, {}
+    for entry in text.split(";")[1:-1]:
+        what, *fields = entry.split(" ")
+        if what == "domain":
+            domains[fields[0]] = sum(map(int, fields[1:]))
+        else:
+            groups[(fields[0], fields[4], fields[1])] = int(fields[2])
+    return domains, groups, 1 + len(facts)
+
+
+def test_counters_go_on_after_a_restart(machine, tmp_path):
+    """Also where there are more of them than a fact of a recording holds."""
+    root = machine("xeon-2s-dram")
+    known = []
+    with Moving(root, processes=80, name="a-longer-name-{}"):
+        for n in range(1, 4):
+            with Agent("--root", root.path, "--store", tmp_path / "store") as agent:
+                agent.scrape()
+                wait_for(lambda: agent.scrape() and len(list((tmp_path / "store").iterdir())) >= n, "a recording")
+                time.sleep(1.5)
+            assert "damaged" not in agent.said and "begin at 0" not in agent.said
+            known.append(counters(sorted((tmp_path / "store").glob("*.wattle"))[-1]))
+    for before, after in zip(known, known[1:]):
+        for old, new in zip(before[:2], after[:2]):
+            assert old and all(new[name] >= uj for name, uj in old.items())
+            assert sum(new.values()) > sum(old.values())
+    assert all(pieces > 1 for _, _, pieces in known)

@@ -28,7 +28,7 @@
 /* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
 #define INTERVAL_NS WTL_NS_PER_S
 
-enum { TOTALS_MAX = 1 << 20, PROCESSES = 50, PROCESSES_MAX = 65536 };
+enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
 
 static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -125,11 +125,11 @@ static void keep_totals(void *context)
 	struct wtl_buf totals;
 
 	look(session);
-	wtl_buf_init(&totals, TOTALS_MAX);
+	wtl_buf_init(&totals, WTL_TOTALS_TEXT_MAX);
 	wtl_totals_save(&session->agent.totals, &totals);
 	if (!totals.error)
-		wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS,
-				  wtl_buf_str(&totals));
+		wtl_serve_store_keep(&session->store, session->recording.recorder,
+				     wtl_buf_str(&totals));
 	wtl_buf_done(&totals);
 }
 

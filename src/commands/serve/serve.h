@@ -10,6 +10,7 @@
 #include "commands/record/recording.h"
 
 struct wtl_err;
+struct wtl_recorder;
 
 /* What the options of `wattle serve` say. */
 struct wtl_serve_settings {
@@ -30,9 +31,11 @@ struct wtl_serve_store {
 	char folder[PATH_MAX - 64];
 	char path[PATH_MAX];	 /* of the new recording */
 	char *totals;		 /* of the newest one before it; NULL: there is none */
+	size_t n_pieces;	 /* facts that the counters have taken up to now */
 	int64_t counters_utc_ns; /* when those began */
 };
 
+/* And "served-totals-1", "-2", … where they are longer than a fact may be. */
 #define WTL_FACT_TOTALS	      "served-totals"
 #define WTL_FACT_TOTALS_BEGAN "served-since"
 
@@ -44,5 +47,8 @@ struct wtl_serve_store {
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 			 const struct wtl_serve_settings *settings);
 void wtl_serve_store_close(struct wtl_serve_store *store);
+/* The counters as text (wtl_totals_save()), for the next commit. */
+void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
+			  const char *totals);
 
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include "commands/serve/serve.h"
 #include "energy/units.h"
 #include "record/store.h"
+#include "serve/totals.h"
 
 #define PREFIX "wattle-serve-"
 #define SUFFIX ".wattle"
@@ -132,21 +134,83 @@ static void remove_old(struct wtl_app *app, const struct wtl_serve_store *store,
 	}
 }
 
+/* ---- The counters ---- */
+
+static void name_piece(char key[40], size_t i)
+{
+	if (i == 0)
+		wtl_text_copy(key, 40, WTL_FACT_TOTALS);
+	else
+		snprintf(key, 40, WTL_FACT_TOTALS "-%zu", i);
+}
+
+/* As many whole entries as a fact has room for. */
+static size_t piece_length(const char *totals)
+{
+	size_t len = strnlen(totals, WTL_FACT_SIZE);
+
+	if (len < WTL_FACT_SIZE)
+		return len;
+	for (len--; len > 0 && totals[len - 1] != ';';)
+		len--;
+	return len > 0 ? len : WTL_FACT_SIZE - 1;
+}
+
+void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
+			  const char *totals)
+{
+	char key[40], piece[WTL_FACT_SIZE];
+	size_t n = 0;
+
+	for (; *totals; n++) {
+		size_t len = piece_length(totals);
+
+		memcpy(piece, totals, len);
+		piece[len] = '\0';
+		name_piece(key, n);
+		wtl_recorder_fact(recorder, key, piece);
+		totals += len;
+	}
+	for (size_t i = n; i < store->n_pieces; i++) {
+		name_piece(key, i);
+		wtl_recorder_fact(recorder, key, "");
+	}
+	store->n_pieces = n;
+}
+
+/* All pieces as one; NULL: there are none, or no memory for them. */
+static char *join_pieces(struct wtl_store_reader *reader)
+{
+	const char *piece;
+	struct wtl_buf all;
+	char key[40];
+
+	wtl_buf_init(&all, WTL_TOTALS_TEXT_MAX);
+	for (size_t i = 0;; i++) {
+		name_piece(key, i);
+		piece = wtl_store_get_fact(reader, key);
+		if (!piece)
+			break;
+		wtl_buf_puts(&all, piece);
+	}
+	if (all.error)
+		wtl_buf_done(&all);
+	return all.data;
+}
+
 /* 0, or negative: that one does not tell. */
 static int read_totals(struct wtl_serve_store *store, const char *path, struct wtl_err *err)
 {
 	struct wtl_store_reader *reader;
-	const char *totals, *began;
+	const char *began;
 	int rc = wtl_store_open(path, &reader, err);
 
 	if (rc < 0)
 		return rc;
-	totals = wtl_store_get_fact(reader, WTL_FACT_TOTALS);
 	began = wtl_store_get_fact(reader, WTL_FACT_TOTALS_BEGAN);
-	if (!totals || !began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0)
+	if (!began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0 ||
+	    !(store->totals = join_pieces(reader)))
 		rc = wtl_err_set(err, ENODATA, "serve", path, "it has no counters");
-	else if (!(store->totals = strdup(totals)))
-		rc = wtl_err_set(err, ENOMEM, "serve", path, "out of memory");
 	wtl_store_close(reader);
 	return rc;
 }
