@@ -201,6 +201,10 @@ static void put_process(const struct wtl_agent *agent, uint32_t slot, struct wtl
 	put->energy_uj = energy.full_uj;
 	put->uncertainty_uj = energy.full_uncertainty_uj;
 	put->dynamic_uj = energy.dynamic_uj;
+	put->is_running = consumer->state == WTL_CONSUMER_LIVE && consumer->pid > 0;
+	for (size_t i = 0; i < agent->totals.n_domains; i++)
+		if (wtl_consumers_counts(consumers, i))
+			put->counted_uj += wtl_totals_of_slot(&agent->totals, slot, i);
 }
 
 /* ---- Devices ---- */
@@ -227,14 +231,21 @@ static void put_gpus(const struct wtl_agent_beside *beside, struct wtl_live *liv
 
 /* ---- All of it ---- */
 
-static void put_carbon(const struct wtl_agent *agent, const struct wattle_window *window,
+/* Sampled power that is corrected may take a little back. */
+static uint64_t most(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void put_carbon(struct wtl_agent *agent, const struct wattle_window *window,
 		       struct wtl_live *live)
 {
 	const struct wtl_report_place *place = &agent->options.place;
 	struct wtl_report_carbon carbon;
 
 	wtl_describe_carbon(place, &window->total, &carbon);
-	live->emitted_ug = carbon.emitted_ug;
+	agent->emitted_ug = most(agent->emitted_ug, carbon.emitted_ug);
+	live->emitted_ug = agent->emitted_ug;
 	live->emitted_uncertainty_ug = carbon.uncertainty_ug;
 	live->intensity_mg_per_kwh = place->carbon.intensity_mg_per_kwh;
 	live->is_default_place = place->is_default;
@@ -242,17 +253,18 @@ static void put_carbon(const struct wtl_agent *agent, const struct wattle_window
 	wtl_text_copy(live->dataset, sizeof(live->dataset), place->carbon.dataset);
 }
 
-static void put_self(struct wattle_meter *meter, struct wtl_live *live)
+static void put_self(struct wtl_agent *agent, struct wtl_live *live)
 {
 	struct wtl_report_self self;
 
-	wtl_describe_self(meter, &self);
+	wtl_describe_self(agent->options.meter, &self);
+	agent->self_uj = most(agent->self_uj, self.has_energy ? self.energy_uj : 0);
 	live->cpu_ns = self.cpu_ns;
 	live->rss_bytes = self.max_rss_bytes;
 	live->ticks = self.ticks;
 	live->late_ticks = self.late_ticks;
 	live->has_self_energy = self.has_energy;
-	live->self_uj = self.energy_uj;
+	live->self_uj = agent->self_uj;
 	live->self_uncertainty_uj = self.uncertainty_uj;
 }
 
@@ -292,7 +304,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 		put_process(agent, agent->users[i].slot, &live->processes[i]);
 	put_gpus(beside, live);
 	put_carbon(agent, window, live);
-	put_self(meter, live);
+	put_self(agent, live);
 	live->is_recorded = beside->is_recorded;
 	wtl_text_copy(live->recording, sizeof(live->recording), beside->recording);
 }

@@ -50,7 +50,8 @@ struct wtl_agent {
 	size_t room_users;
 	uint64_t number;
 	int64_t begin_utc_ns, counters_utc_ns;
-	bool was_marked; /* the last interval has a begin */
+	uint64_t emitted_ug, self_uj; /* the highest ever: they are served as counters */
+	bool was_marked;	      /* the last interval has a begin */
 };
 
 /* 0 or -ENOMEM; done() in any case. Options and board are borrowed. */

@@ -30,6 +30,7 @@ struct wtl_http {
 	const struct wtl_route *routes;
 	struct wtl_board *board;
 	unsigned port;
+	unsigned metrics;
 };
 
 /* ---- A request ---- */
@@ -165,7 +166,8 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 				      .header = header,
 				      .argument = argument,
 				      .connection = connection,
-				      .http = http};
+				      .http = http,
+				      .metrics = http->metrics};
 	struct wtl_reply reply = {.status = 200, .type = "text/plain; charset=utf-8"};
 
 	(void)version;
@@ -236,6 +238,7 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 	http->hosts = options->hosts;
 	http->routes = options->routes;
 	http->board = options->board;
+	http->metrics = options->metrics;
 	rc = wtl_mhd_load(&http->mhd, err);
 	fd = rc < 0 ? rc : open_socket(options, &http->port, err);
 	if (fd < 0) {

@@ -28,6 +28,7 @@ struct wtl_http_options {
 	const char *const *hosts;
 	struct wtl_board *board;
 	const struct wtl_route *routes; /* ended by one without a path */
+	unsigned metrics;		/* WTL_METRICS_… that /metrics has */
 };
 
 /* 0, or negative with the reason. Signals are to be blocked: the thread leaves them so. */
@@ -48,6 +49,7 @@ struct wtl_request {
 	void *connection;
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
+	unsigned metrics;	     /* the server's */
 };
 
 enum { WTL_REPLY_MAX = 8 << 20 };

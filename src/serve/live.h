@@ -55,7 +55,9 @@ struct wtl_live_process {
 	char name[32], user[40];
 	uint32_t cpu_ppm;
 	bool has_dynamic;
+	bool is_running;
 	uint64_t power_uw, dynamic_uw; /* over the last interval */
+	uint64_t counted_uj;	       /* as energy_uj, and never falls */
 	uint64_t energy_uj, uncertainty_uj,
 		dynamic_uj; /* since this agent began; ± (k = 2) is of the full one */
 };

@@ -15,8 +15,10 @@ static void answer_health(const struct wtl_request *request, struct wtl_reply *r
 
 static void answer_metrics(const struct wtl_request *request, struct wtl_reply *reply)
 {
-	reply->type = "text/plain; version=0.0.4; charset=utf-8";
-	wtl_metrics_write(request->live, &reply->body);
+	bool is_open = wtl_metrics_wants_open(request->header(request, "Accept"));
+
+	reply->type = wtl_metrics_type(is_open);
+	wtl_metrics_write(request->live, request->metrics, is_open, &reply->body);
 }
 
 const struct wtl_route wtl_routes[] = {

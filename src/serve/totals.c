@@ -238,6 +238,11 @@ int wtl_totals_look_unseen(struct wtl_totals *totals, const struct wattle_energy
 	return 0;
 }
 
+uint64_t wtl_totals_of_slot(const struct wtl_totals *totals, size_t slot, size_t domain)
+{
+	return slot < totals->n_slots ? totals->last[slot * totals->n_domains + domain].full_uj : 0;
+}
+
 uint64_t wtl_totals_sum(const struct wtl_totals *totals, size_t domain)
 {
 	uint64_t sum_uj = 0;

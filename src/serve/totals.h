@@ -98,6 +98,8 @@ int wtl_totals_look_unseen(struct wtl_totals *totals, const struct wattle_energy
 /* What a group has of a domain; its place may be WTL_TOTALS_GROUPS. */
 uint64_t wtl_totals_energy(const struct wtl_totals *totals, const struct wtl_totals_group *group,
 			   size_t domain, enum wtl_totals_part part);
+/* What was taken of a consumer's account as it is now: never falls as long as the slot is the consumer's. */
+uint64_t wtl_totals_of_slot(const struct wtl_totals *totals, size_t slot, size_t domain);
 /* A domain's energy: the sum of its accounts. */
 uint64_t wtl_totals_sum(const struct wtl_totals *totals, size_t domain);
 

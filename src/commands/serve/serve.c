@@ -22,6 +22,7 @@
 #include "meter/meter.h"
 #include "serve/agent.h"
 #include "serve/http.h"
+#include "serve/metrics.h"
 
 #define WINDOW "serve"
 
@@ -38,6 +39,16 @@ static int set_size(struct wtl_app *app, const struct wtl_option *option, const 
 		return -EINVAL;
 	*(uint64_t *)wtl_option_target(app, option) = bytes;
 	return 0;
+}
+
+static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	for (unsigned i = 0; wtl_metrics_compat_names[i]; i++)
+		if (strcmp(wtl_metrics_compat_names[i], text) == 0) {
+			*(unsigned *)wtl_option_target(app, option) |= WTL_METRICS_KEPLER << i;
+			return 0;
+		}
+	return -EINVAL;
 }
 
 static const struct wtl_option options[] = {
@@ -65,6 +76,11 @@ static const struct wtl_option options[] = {
 	 .takes = "a time from 1h to ten years such as 12h or 31d"},
 	{"per-process", 0, NULL, "Tell every process by its number as well: many series",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, per_process)},
+	{"compat", 0, "NAME",
+	 "Also the names that dashboards of kepler, dcgm (dcgm-exporter), scaphandre, node "
+	 "(node_exporter) or aipowermeter ask for; may be given again",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, compat),
+	 .words = wtl_metrics_compat_names, .set = add_compat},
 	{0},
 };
 
@@ -204,11 +220,14 @@ static int begin_agent(struct session *session)
 static int begin_http(struct session *session)
 {
 	const struct wtl_serve_settings *settings = session->app->own;
-	const struct wtl_http_options how = {.address = settings->address,
-					     .port = settings->port,
-					     .hosts = settings->hosts.words,
-					     .board = &session->board,
-					     .routes = wtl_routes};
+	const struct wtl_http_options how = {
+		.address = settings->address,
+		.port = settings->port,
+		.hosts = settings->hosts.words,
+		.board = &session->board,
+		.routes = wtl_routes,
+		.metrics =
+			settings->compat | (settings->per_process ? WTL_METRICS_PER_PROCESS : 0)};
 	struct wtl_err err = {.code = 0};
 	bool is_six = strchr(settings->address, ':');
 

@@ -18,6 +18,7 @@ struct wtl_serve_settings {
 	unsigned port;
 	bool insecure_listen, no_store, per_process;
 	struct wtl_option_list hosts;
+	unsigned compat;   /* WTL_METRICS_… of other exporters */
 	const char *store; /* a folder; NULL: see store.c */
 	uint64_t max_bytes;
 	int64_t max_age_ns;

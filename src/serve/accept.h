@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_ACCEPT_H
+#define WTL_SERVE_ACCEPT_H
+
+/*
+ * How much a request wants something, by its header Accept or Accept-Encoding (RFC 9110, 12.4.2): from 0, it is not named
+ * or not wanted, to 1000. Something with another version than that one is something else; NULL: any version.
+ */
+unsigned wtl_accept_quality(const char *header, const char *what, const char *version);
+
+#endif

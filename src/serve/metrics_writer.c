@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/metrics_writer.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { DIGITS_MAX = 20, LABEL_MAX = 256 };
+
+/* As wtl_buf_add(), without a call where there is room: a scrape has a hundred thousand such pieces. */
+static inline void add(struct wtl_buf *buf, const char *bytes, size_t len)
+{
+	if (buf->error || buf->size - buf->len <= len) {
+		wtl_buf_add(buf, bytes, len);
+		return;
+	}
+	memcpy(buf->data + buf->len, bytes, len);
+	buf->len += len;
+	buf->data[buf->len] = '\0';
+}
+
+static inline void put_char(struct wtl_buf *buf, char c)
+{
+	add(buf, &c, 1);
+}
+
+static inline void put_text(struct wtl_buf *buf, const char *text)
+{
+	add(buf, text, strlen(text));
+}
+
+/* ---- Labels ---- */
+
+void wtl_metrics_begin(struct wtl_metrics_writer *writer)
+{
+	writer->at = writer->buf->len;
+	writer->has_labels = false;
+	put_text(writer->buf, writer->family->name);
+}
+
+static void begin_label(struct wtl_metrics_writer *writer, const char *name)
+{
+	put_char(writer->buf, writer->has_labels ? ',' : '{');
+	writer->has_labels = true;
+	put_text(writer->buf, name);
+	add(writer->buf, "=\"", 2);
+}
+
+static void put_escaped(struct wtl_buf *buf, const char *text, size_t len)
+{
+	while (len > 0) {
+		size_t plain = 0;
+
+		while (plain < len && text[plain] != '"' && text[plain] != '\\')
+			plain++;
+		add(buf, text, plain);
+		if (plain == len)
+			return;
+		put_char(buf, '\\');
+		put_char(buf, text[plain]);
+		text += plain + 1;
+		len -= plain + 1;
+	}
+}
+
+/* Most names are: printable ASCII that needs no escape. */
+static bool is_plain(const char *text, size_t len)
+{
+	unsigned others = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		others |= (unsigned)(c < 0x20) | (unsigned)(c > 0x7e) | (unsigned)(c == '"') |
+			  (unsigned)(c == '\\');
+	}
+	return others == 0;
+}
+
+void wtl_metrics_label(struct wtl_metrics_writer *writer, const char *name, const char *value)
+{
+	size_t len = strlen(value);
+	char clean[LABEL_MAX];
+
+	begin_label(writer, name);
+	if (is_plain(value, len)) {
+		add(writer->buf, value, len);
+		put_char(writer->buf, '"');
+		return;
+	}
+	if (!wtl_text_is_clean(value, len)) {
+		value = wtl_text_clean(clean, sizeof(clean), value, len);
+		len = strlen(value);
+	}
+	put_escaped(writer->buf, value, len);
+	put_char(writer->buf, '"');
+}
+
+struct wtl_metrics_mark wtl_metrics_mark(const struct wtl_metrics_writer *writer)
+{
+	return (struct wtl_metrics_mark){.at = writer->at,
+					 .len = writer->buf->len - writer->at,
+					 .has_labels = writer->has_labels};
+}
+
+void wtl_metrics_repeat(struct wtl_metrics_writer *writer, const struct wtl_metrics_mark *mark)
+{
+	struct wtl_buf *buf = writer->buf;
+
+	writer->has_labels = mark->has_labels;
+	if (buf->len == mark->at + mark->len)
+		return; /* it is the sample that was marked */
+	writer->at = buf->len;
+	if (wtl_buf_reserve(buf, mark->len) == 0)
+		add(buf, buf->data + mark->at, mark->len);
+}
+
+static void cut(struct wtl_buf *buf, size_t len)
+{
+	if (buf->error || buf->len <= len)
+		return;
+	buf->len = len;
+	buf->data[len] = '\0';
+}
+
+void wtl_metrics_drop(struct wtl_metrics_writer *writer, const struct wtl_metrics_mark *mark)
+{
+	if (writer->buf->len == mark->at + mark->len)
+		cut(writer->buf, mark->at);
+}
+
+/* ---- Values ---- */
+
+/* The digits of a number, at the end of the room; where they begin. */
+static char *digits_of(uint64_t value, char room[DIGITS_MAX])
+{
+	char *at = room + DIGITS_MAX;
+
+	do {
+		*--at = (char)('0' + value % 10);
+		value /= 10;
+	} while (value > 0);
+	return at;
+}
+
+static void put_digits(struct wtl_buf *buf, uint64_t value)
+{
+	char room[DIGITS_MAX], *at = digits_of(value, room);
+
+	add(buf, at, (size_t)(room + DIGITS_MAX - at));
+}
+
+static void begin_value(struct wtl_metrics_writer *writer)
+{
+	if (writer->has_labels)
+		add(writer->buf, "} ", 2);
+	else
+		put_char(writer->buf, ' ');
+}
+
+void wtl_metrics_label_number(struct wtl_metrics_writer *writer, const char *name, uint64_t value)
+{
+	begin_label(writer, name);
+	put_digits(writer->buf, value);
+	put_char(writer->buf, '"');
+}
+
+void wtl_metrics_number(struct wtl_metrics_writer *writer, uint64_t value)
+{
+	begin_value(writer);
+	put_digits(writer->buf, value);
+	put_char(writer->buf, '\n');
+}
+
+void wtl_metrics_signed(struct wtl_metrics_writer *writer, int64_t value)
+{
+	begin_value(writer);
+	if (value < 0)
+		put_char(writer->buf, '-');
+	put_digits(writer->buf, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	put_char(writer->buf, '\n');
+}
+
+void wtl_metrics_eighths(struct wtl_metrics_writer *writer, uint64_t millionths,
+			 enum wtl_metrics_round round)
+{
+	static const char fractions[8][6] = {"\n",   ".125\n", ".25\n", ".375\n",
+					     ".5\n", ".625\n", ".75\n", ".875\n"};
+	static const uint64_t more[] = {
+		[WTL_METRICS_DOWN] = 0, [WTL_METRICS_NEAR] = 62500, [WTL_METRICS_UP] = 124999};
+	uint64_t eighths = millionths / 125000 + (millionths % 125000 + more[round]) / 125000;
+	const char *fraction = fractions[eighths % 8];
+
+	begin_value(writer);
+	put_digits(writer->buf, eighths / 8);
+	add(writer->buf, fraction, strlen(fraction));
+}
+
+void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsigned decimals)
+{
+	uint64_t one = 1;
+	char room[DIGITS_MAX], *at;
+	size_t len;
+
+	for (unsigned i = 0; i < decimals; i++)
+		one *= 10;
+	begin_value(writer);
+	put_digits(writer->buf, value / one);
+	at = digits_of(value % one + one, room); /* a 1, and as many digits as there are to be */
+	len = decimals;
+	while (len > 0 && at[len] == '0')
+		len--;
+	if (len > 0) {
+		at[0] = '.';
+		add(writer->buf, at, len + 1);
+	}
+	put_char(writer->buf, '\n');
+}
+
+/* ---- Families ---- */
+
+static const char *type_name(const struct wtl_metrics_family *family, bool is_open)
+{
+	switch (family->type) {
+	case WTL_METRICS_COUNTER:
+		/* OpenMetrics has no counter without "_total". */
+		return !is_open || strstr(family->name, "_total") ? "counter" : "unknown";
+	case WTL_METRICS_INFO:
+		return is_open ? "info" : "gauge";
+	case WTL_METRICS_GAUGE:
+		break;
+	}
+	return "gauge";
+}
+
+/* In OpenMetrics, what a family is called is not yet the name of its samples. */
+static size_t name_length(const struct wtl_metrics_family *family, bool is_open)
+{
+	const char *suffix = family->type == WTL_METRICS_COUNTER ? "_total"
+			     : family->type == WTL_METRICS_INFO	 ? "_info"
+								 : "";
+	size_t len = strlen(family->name), more = strlen(suffix);
+
+	if (is_open && len > more && strcmp(family->name + len - more, suffix) == 0)
+		return len - more;
+	return len;
+}
+
+static void put_about(struct wtl_metrics_writer *writer, const char *what, const char *text)
+{
+	const struct wtl_metrics_family *family = writer->family;
+
+	put_text(writer->buf, what);
+	add(writer->buf, family->name, name_length(family, writer->is_open));
+	put_char(writer->buf, ' ');
+	put_text(writer->buf, text);
+	put_char(writer->buf, '\n');
+}
+
+void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			    const struct wtl_metrics_family *family)
+{
+	size_t before = writer->buf->len, samples;
+
+	writer->family = family;
+	put_about(writer, "# HELP ", family->help);
+	put_about(writer, "# TYPE ", type_name(family, writer->is_open));
+	if (writer->is_open && family->unit[0])
+		put_about(writer, "# UNIT ", family->unit);
+	samples = writer->buf->len;
+	family->write(writer, live, family->what);
+	if (writer->buf->len == samples)
+		cut(writer->buf, before);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_METRICS_WRITER_H
+#define WTL_SERVE_METRICS_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct wtl_live;
+struct wtl_metrics_writer;
+
+/*
+ * The parts that Prometheus' text is made of. One family after the other: its name, what it is, and its samples,
+ * each of which has labels and a value. There are thousands of samples, so numbers are made without printf(), and the
+ * labels that several have in common are copied.
+ */
+
+enum wtl_metrics_type { WTL_METRICS_GAUGE, WTL_METRICS_COUNTER, WTL_METRICS_INFO };
+
+struct wtl_metrics_family {
+	const char *name;   /* with the "_total" of a counter and the "_info" of an info */
+	const char *labels; /* for documents: "domain, kind" */
+	const char *unit;   /* that the name has; "": none */
+	const char *help;
+	/* Writes its samples, or none. */
+	void (*write)(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+		      unsigned what);
+	unsigned what; /* which one, where several families are written alike */
+	enum wtl_metrics_type type;
+	unsigned set; /* WTL_METRICS_…; 0: it is always there */
+};
+
+struct wtl_metrics_writer {
+	struct wtl_buf *buf;
+	const struct wtl_metrics_family *family;
+	bool is_open;	 /* OpenMetrics */
+	bool has_labels; /* of this sample, up to now */
+	size_t at;	 /* where the sample begins */
+	int64_t begun_ns;
+};
+
+/* A sample: begin or repeat, labels, value. */
+void wtl_metrics_begin(struct wtl_metrics_writer *writer);
+/* Text from outside may be anything: what is no UTF-8 becomes '?'. */
+void wtl_metrics_label(struct wtl_metrics_writer *writer, const char *name, const char *value);
+void wtl_metrics_label_number(struct wtl_metrics_writer *writer, const char *name, uint64_t value);
+
+/* The labels up to now, for samples that have the same ones and more. */
+struct wtl_metrics_mark {
+	size_t at, len;
+	bool has_labels;
+};
+struct wtl_metrics_mark wtl_metrics_mark(const struct wtl_metrics_writer *writer);
+/* Instead of begin. The sample that was marked needs no value. */
+void wtl_metrics_repeat(struct wtl_metrics_writer *writer, const struct wtl_metrics_mark *mark);
+/* Takes a sample back that has no value yet. */
+void wtl_metrics_drop(struct wtl_metrics_writer *writer, const struct wtl_metrics_mark *mark);
+
+/* How a value is brought to whole eighths, which take the least room in a database. */
+enum wtl_metrics_round { WTL_METRICS_DOWN, WTL_METRICS_NEAR, WTL_METRICS_UP };
+
+/* µJ as joules, µW as watts. */
+void wtl_metrics_eighths(struct wtl_metrics_writer *writer, uint64_t millionths,
+			 enum wtl_metrics_round round);
+void wtl_metrics_number(struct wtl_metrics_writer *writer, uint64_t value);
+void wtl_metrics_signed(struct wtl_metrics_writer *writer, int64_t value);
+/* value / 10^decimals; decimals is at most 18. */
+void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsigned decimals);
+
+/* A family with its name and what it is; nothing of it where there is no sample. */
+void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			    const struct wtl_metrics_family *family);
+
+#endif
