@@ -96,8 +96,11 @@ static void put_domain(struct wtl_agent *agent, size_t i, bool has_recent,
 
 static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 {
+	uint64_t sum_uw;
+
 	live->is_complete = true;
-	live->energy_uj = live->power_uw = 0;
+	live->has_power = false;
+	live->energy_uj = live->power_uw = sum_uw = 0;
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
@@ -106,8 +109,11 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 		live->energy_uj += domain->energy_uj;
 		live->power_uw += domain->has_power ? domain->power_uw : 0;
 		live->is_complete &= domain->has_energy;
+		live->has_power |= domain->has_power;
+		sum_uw += domain->has_power ? domain->power_uncertainty_uw : 0;
 	}
-	live->power_uncertainty_uw = uncertainty_uw(recent);
+	/* A total that lacks a part has no ± of its own. */
+	live->power_uncertainty_uw = recent->has_energy ? uncertainty_uw(recent) : sum_uw;
 }
 
 static void put_misses(const struct wtl_catalog *catalog, struct wtl_live *live)

@@ -13,9 +13,16 @@
 #include "base/text.h"
 #include "serve/live.h"
 #include "serve/mhd.h"
+#include "serve/stream.h"
 
 /* A client that says nothing, or takes nothing, is dropped. Requests are small: 16 KiB are their lines and headers. */
-enum { CONNECTIONS_MAX = 128, TIMEOUT_S = 20, REQUEST_BYTES = 16 << 10, BACKLOG = 64 };
+enum {
+	CONNECTIONS_MAX = 128,
+	TIMEOUT_S = 20,
+	REQUEST_BYTES = 16 << 10,
+	BACKLOG = 64,
+	FEED_BYTES = 16 << 10
+};
 
 /* Only what comes from here may be shown or asked; nobody may show this in a frame of theirs. */
 static const char policy[] =
@@ -29,6 +36,8 @@ struct wtl_http {
 	const char *const *hosts;
 	const struct wtl_route *routes;
 	struct wtl_board *board;
+	struct wtl_past *past;
+	struct wtl_stream stream;
 	unsigned port;
 	unsigned metrics;
 };
@@ -90,15 +99,6 @@ static bool is_known_host(const struct wtl_http *http, const char *host)
 	return false;
 }
 
-void wtl_reply_say(struct wtl_reply *reply, unsigned status, const char *text)
-{
-	wtl_buf_clear(&reply->body);
-	wtl_buf_puts(&reply->body, text);
-	wtl_buf_putc(&reply->body, '\n');
-	reply->status = status;
-	reply->type = "text/plain; charset=utf-8";
-}
-
 static const struct wtl_route *find_route(const struct wtl_http *http, const char *path)
 {
 	for (const struct wtl_route *route = http->routes; route->path; route++)
@@ -134,14 +134,24 @@ static enum MHD_Result send_reply(const struct wtl_http *http, struct MHD_Connec
 				  struct wtl_reply *reply)
 {
 	const struct wtl_mhd *mhd = &http->mhd;
-	struct MHD_Response *response = mhd->create_response_from_buffer(
-		reply->body.len, reply->body.data, MHD_RESPMEM_MUST_FREE);
+	struct MHD_Response *response =
+		reply->feed ? mhd->create_response_from_callback(MHD_SIZE_UNKNOWN, FEED_BYTES,
+								 reply->feed, reply->feeder,
+								 reply->feed_ends)
+			    : mhd->create_response_from_buffer(reply->body.len, reply->body.data,
+							       MHD_RESPMEM_MUST_FREE);
 	enum MHD_Result rc;
 
 	if (!response) {
 		wtl_buf_done(&reply->body);
+		if (reply->feed)
+			reply->feed_ends(reply->feeder);
 		return MHD_NO;
 	}
+	if (reply->etag)
+		mhd->add_response_header(response, "ETag", reply->etag);
+	if (reply->encoding)
+		mhd->add_response_header(response, "Content-Encoding", reply->encoding);
 	mhd->add_response_header(response, "Content-Type", reply->type);
 	mhd->add_response_header(response, "Cache-Control",
 				 reply->cache ? reply->cache : "no-store");
@@ -167,7 +177,9 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 				      .argument = argument,
 				      .connection = connection,
 				      .http = http,
-				      .metrics = http->metrics};
+				      .metrics = http->metrics,
+				      .past = http->past,
+				      .stream = &http->stream};
 	struct wtl_reply reply = {.status = 200, .type = "text/plain; charset=utf-8"};
 
 	(void)version;
@@ -239,6 +251,7 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 	http->routes = options->routes;
 	http->board = options->board;
 	http->metrics = options->metrics;
+	http->past = options->past;
 	rc = wtl_mhd_load(&http->mhd, err);
 	fd = rc < 0 ? rc : open_socket(options, &http->port, err);
 	if (fd < 0) {
@@ -255,6 +268,7 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 		free(http);
 		return wtl_err_set(err, EIO, "serve", NULL, "the HTTP server cannot be started");
 	}
+	wtl_stream_init(&http->stream, &http->mhd, options->board);
 	*ret_http = http;
 	return 0;
 }
@@ -268,6 +282,8 @@ void wtl_http_stop(struct wtl_http *http)
 {
 	if (!http)
 		return;
+	wtl_stream_end(&http->stream);
 	http->mhd.stop_daemon(http->daemon);
+	wtl_stream_done(&http->stream);
 	free(http);
 }

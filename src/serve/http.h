@@ -5,13 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
 struct wtl_board;
 struct wtl_err;
 struct wtl_http;
+struct wtl_past;
 struct wtl_route;
+struct wtl_stream;
 
 /*
  * The HTTP side of an agent: GET and HEAD, answered from the newest snapshot by a thread of its own. What a path
@@ -26,7 +29,8 @@ struct wtl_http_options {
 	/* Names that a request may call this server by, beside "localhost" and IP addresses; ended by NULL. Whoever
 	 * reaches it by another name was sent by somebody else's page (DNS rebinding). */
 	const char *const *hosts;
-	struct wtl_board *board;
+	struct wtl_board *board;	/* its `changed` becomes the stream's */
+	struct wtl_past *past;		/* NULL: nothing is kept */
 	const struct wtl_route *routes; /* ended by one without a path */
 	unsigned metrics;		/* WTL_METRICS_… that /metrics has */
 };
@@ -50,15 +54,22 @@ struct wtl_request {
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
 	unsigned metrics;	     /* the server's */
+	struct wtl_past *past;	     /* NULL: nothing is kept */
+	struct wtl_stream *stream;
 };
 
 enum { WTL_REPLY_MAX = 8 << 20 };
 
 struct wtl_reply {
-	unsigned status;   /* 200 */
-	const char *type;  /* the content's */
-	const char *cache; /* NULL: it is not to be kept */
+	unsigned status;	     /* 200 */
+	const char *type;	     /* the content's */
+	const char *cache;	     /* NULL: it is not to be kept */
+	const char *etag, *encoding; /* of the content; NULL: it has none */
 	struct wtl_buf body;
+	/* Instead of a body, if there is one: MHD's callbacks for what has no end (stream.h). */
+	ssize_t (*feed)(void *feeder, uint64_t at, char *bytes, size_t size);
+	void (*feed_ends)(void *feeder);
+	void *feeder;
 };
 
 struct wtl_route {

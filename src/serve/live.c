@@ -56,6 +56,16 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 	return live->groups[group].energy_uj[domain * WTL_TOTALS_PARTS + part];
 }
 
+uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part)
+{
+	uint64_t sum_uj = 0;
+
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].in_total)
+			sum_uj += wtl_live_energy(live, group, i, part);
+	return sum_uj;
+}
+
 static uint64_t sum_of_groups(const struct wtl_live *live, size_t by, size_t domain)
 {
 	uint64_t sum_uj = 0;

@@ -88,6 +88,7 @@ struct wtl_live {
 	/* The machine: the sum of the domains that are in the total. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
 	bool is_complete;			     /* every one of those has a figure */
+	bool has_power;				     /* at least one of those has */
 	uint64_t emitted_ug, emitted_uncertainty_ug; /* since this agent began: CO2e; k = 2 */
 	char location[40], dataset[96];
 	uint64_t intensity_mg_per_kwh;
@@ -108,6 +109,8 @@ void wtl_live_done(struct wtl_live *live);
 /* What a group has of a domain. */
 uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domain,
 			 enum wtl_totals_part part);
+/* The same of all domains that are in the total. */
+uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
 bool wtl_live_adds_up(const struct wtl_live *live);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 
+#include "serve/api.h"
 #include "serve/http.h"
 #include "serve/live.h"
 #include "serve/metrics.h"
+#include "serve/stream.h"
 
 static void answer_health(const struct wtl_request *request, struct wtl_reply *reply)
 {
@@ -22,7 +24,8 @@ static void answer_metrics(const struct wtl_request *request, struct wtl_reply *
 }
 
 const struct wtl_route wtl_routes[] = {
-	{"/healthz", false, answer_health},
-	{"/metrics", true, answer_metrics},
-	{0},
+	{"/healthz", false, answer_health},	     {"/metrics", true, answer_metrics},
+	{"/api/v1/live", true, wtl_api_live},	     {"/api/v1/history", true, wtl_api_history},
+	{"/api/v1/use", true, wtl_api_use},	     {"/api/v1/windows", true, wtl_api_windows},
+	{"/api/v1/stream", true, wtl_stream_answer}, {0},
 };

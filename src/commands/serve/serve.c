@@ -23,6 +23,7 @@
 #include "serve/agent.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
+#include "serve/past.h"
 
 #define WINDOW "serve"
 
@@ -102,9 +103,11 @@ struct session {
 	struct wtl_serve_store store;
 	struct wtl_board board;
 	struct wtl_agent agent;
+	struct wtl_past past;
 	struct wtl_http *http;
-	int64_t seen_due_ns; /* the billing's, as of the last look */
-	bool is_serving;     /* the window has begun */
+	int64_t seen_due_ns;  /* the billing's, as of the last look */
+	uint64_t seen_number; /* of the snapshot that the past has */
+	bool is_serving;      /* the window has begun */
 	char host[65];
 };
 
@@ -127,12 +130,18 @@ static void look(struct session *session)
 {
 	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
 					  .recording = session->recorded.path};
+	const struct wtl_live *live;
 
 	session->seen_due_ns = session->billing.session.due_ns;
 	if (session->devices)
 		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
 					   &beside.gpus, &beside.n_gpus);
 	wtl_agent_look(&session->agent, &beside);
+	live = wtl_board_hold(&session->board);
+	if (live && live->number != session->seen_number)
+		wtl_past_look(&session->past, live);
+	session->seen_number = live ? live->number : 0;
+	wtl_board_give_back(&session->board, live);
 }
 
 static void keep_totals(void *context)
@@ -208,7 +217,9 @@ static int begin_agent(struct session *session)
 
 	if (!app->settings.root && !app->settings.tape)
 		gethostname(session->host, sizeof(session->host) - 1);
-	if (wtl_agent_init(&session->agent, &how, &session->board) < 0)
+	if (wtl_agent_init(&session->agent, &how, &session->board) < 0 ||
+	    wtl_past_init(&session->past, session->agent.names, session->agent.totals.n_domains) <
+		    0)
 		return wtl_complain(session->app, "out of memory");
 	if (session->store.totals && wtl_agent_resume(&session->agent, session->store.totals,
 						      session->store.counters_utc_ns) < 0)
@@ -225,6 +236,7 @@ static int begin_http(struct session *session)
 		.port = settings->port,
 		.hosts = settings->hosts.words,
 		.board = &session->board,
+		.past = &session->past,
 		.routes = wtl_routes,
 		.metrics =
 			settings->compat | (settings->per_process ? WTL_METRICS_PER_PROCESS : 0)};
@@ -306,6 +318,7 @@ static int serve(struct session *session)
 	if (!session->recorded.path)
 		wtl_recording_devices_free(session->devices);
 	wtl_recording_done(&session->recording, NULL);
+	wtl_past_done(&session->past);
 	wtl_agent_done(&session->agent);
 	wtl_board_done(&session->board);
 	wtl_billing_close(&session->billing);

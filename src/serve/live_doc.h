@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_LIVE_DOC_H
+#define WTL_SERVE_LIVE_DOC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "serve/totals.h"
+
+struct wtl_buf;
+struct wtl_live;
+struct wtl_node;
+
+/*
+ * A snapshot as JSON of the schema wattle.live/1 (docs/api.md), on one line. is_whole: groups have what they used of
+ * each domain as well. 0, or negative: no memory, or it does not add up.
+ */
+int wtl_live_json(const struct wtl_live *live, bool is_whole, struct wtl_buf *buf);
+
+/* The accounts of a ledger as an object of that key. */
+void wtl_live_put_accounts(struct wtl_node *to, const char *key,
+			   const uint64_t uj[WTL_TOTALS_ACCOUNTS]);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/num.h"
+#include "energy/units.h"
+#include "serve/http.h"
+#include "serve/live.h"
+#include "serve/live_doc.h"
+#include "serve/mhd.h"
+
+/* An event's text; freed with its last holder. */
+struct wtl_stream_frame {
+	uint64_t number;
+	unsigned holders;
+	struct wtl_buf text;
+};
+
+struct wtl_stream_client {
+	struct wtl_stream *stream;
+	struct MHD_Connection *connection;
+	struct wtl_stream_client *next; /* of those that wait */
+	bool is_catching_up;		/* it came back, and gets what is kept */
+	uint64_t sent;			/* the newest frame that it got; 0: none */
+	char head[96];			/* goes before the frame */
+	struct wtl_stream_frame *frame; /* that it gets now */
+	size_t at;			/* of the head and the frame together */
+};
+
+/* ---- Frames ---- */
+
+static void give_back(struct wtl_stream_frame *frame)
+{
+	if (!frame || --frame->holders > 0)
+		return;
+	wtl_buf_done(&frame->text);
+	free(frame);
+}
+
+/* An id is of one start of the agent: another one counts anew. */
+static void put_id(const struct wtl_live *live, struct wtl_buf *buf)
+{
+	wtl_buf_printf(buf, "%" PRId64 "-%" PRIu64, live->begin_utc_ns / WTL_NS_PER_MS,
+		       live->number);
+}
+
+static struct wtl_stream_frame *make_frame(const struct wtl_live *live)
+{
+	struct wtl_stream_frame *frame = calloc(1, sizeof(*frame));
+
+	if (!frame)
+		return NULL;
+	frame->number = live->number;
+	frame->holders = 1;
+	wtl_buf_init(&frame->text, WTL_REPLY_MAX);
+	wtl_buf_puts(&frame->text, "id: ");
+	put_id(live, &frame->text);
+	wtl_buf_puts(&frame->text, "\nevent: live\ndata: ");
+	if (wtl_live_json(live, false, &frame->text) == 0 && wtl_buf_putc(&frame->text, '\n') == 0)
+		return frame;
+	give_back(frame);
+	return NULL;
+}
+
+static struct wtl_stream_frame *newest(const struct wtl_stream *stream)
+{
+	return stream->n_frames > 0 ? stream->kept[(stream->n_frames - 1) % WTL_STREAM_KEPT] : NULL;
+}
+
+/* The newest snapshot becomes a frame, unless it is one. */
+static void update(struct wtl_stream *stream)
+{
+	const struct wtl_live *live = wtl_board_hold(stream->board);
+	struct wtl_stream_frame *last = newest(stream), *frame = NULL;
+
+	if (live && (!last || last->number != live->number))
+		frame = make_frame(live);
+	wtl_board_give_back(stream->board, live);
+	if (!frame)
+		return;
+	give_back(stream->kept[stream->n_frames % WTL_STREAM_KEPT]);
+	stream->kept[stream->n_frames++ % WTL_STREAM_KEPT] = frame;
+}
+
+/* ---- A client ---- */
+
+/* The first one that is kept after that number; there is one. */
+static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream, uint64_t number)
+{
+	uint64_t from = stream->n_frames > WTL_STREAM_KEPT ? stream->n_frames - WTL_STREAM_KEPT : 0;
+
+	while (from + 1 < stream->n_frames &&
+	       stream->kept[from % WTL_STREAM_KEPT]->number <= number)
+		from++;
+	return stream->kept[from % WTL_STREAM_KEPT];
+}
+
+/* false: there is nothing new. */
+static bool take_frame(struct wtl_stream_client *client)
+{
+	struct wtl_stream *stream = client->stream;
+	struct wtl_stream_frame *frame;
+	uint64_t lost;
+
+	update(stream);
+	frame = newest(stream);
+	if (!frame || frame->number == client->sent)
+		return false;
+	if (client->is_catching_up)
+		frame = oldest_after(stream, client->sent);
+	client->is_catching_up &= frame != newest(stream);
+	lost = client->sent > 0 ? frame->number - client->sent - 1 : 0;
+	client->head[0] = '\0';
+	if (lost > 0)
+		snprintf(client->head, sizeof(client->head),
+			 "event: lost\ndata: {\"frames\":%" PRIu64 "}\n\n", lost);
+	client->sent = frame->number;
+	client->frame = frame;
+	frame->holders++;
+	client->at = 0;
+	return true;
+}
+
+/* 0: it has all of its frame. */
+static size_t copy(struct wtl_stream_client *client, char *bytes, size_t size)
+{
+	size_t head = strlen(client->head), n;
+	const char *from;
+
+	if (!client->frame)
+		return 0;
+	if (client->at < head) {
+		from = client->head + client->at;
+		n = head - client->at;
+	} else {
+		from = client->frame->text.data + (client->at - head);
+		n = client->frame->text.len - (client->at - head);
+	}
+	n = n < size ? n : size;
+	memcpy(bytes, from, n);
+	client->at += n;
+	if (n == 0) {
+		give_back(client->frame);
+		client->frame = NULL;
+	}
+	return n;
+}
+
+/* How often all were woken so far. false: it is over. */
+static bool count_wakes(struct wtl_stream *stream, uint64_t *ret_wakes)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&stream->lock);
+	*ret_wakes = stream->n_wakes;
+	goes_on = !stream->is_over;
+	pthread_mutex_unlock(&stream->lock);
+	return goes_on;
+}
+
+/* Until there is more than there was after so many wakes. false: there is already, or it is over. */
+static bool wait_for_more(struct wtl_stream_client *client, uint64_t seen)
+{
+	struct wtl_stream *stream = client->stream;
+	bool waits;
+
+	pthread_mutex_lock(&stream->lock);
+	waits = !stream->is_over && stream->n_wakes == seen;
+	if (waits) {
+		client->next = stream->waiting;
+		stream->waiting = client;
+		stream->mhd->suspend_connection(client->connection);
+	}
+	pthread_mutex_unlock(&stream->lock);
+	return waits;
+}
+
+static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
+{
+	struct wtl_stream_client *client = feeder;
+	uint64_t seen;
+
+	(void)at;
+	while (count_wakes(client->stream, &seen)) {
+		size_t n = copy(client, bytes, size);
+
+		if (n > 0)
+			return (ssize_t)n;
+		if (!take_frame(client) && wait_for_more(client, seen))
+			return 0;
+	}
+	return MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static void feed_ends(void *feeder)
+{
+	struct wtl_stream_client *client = feeder;
+	struct wtl_stream_client **link = &client->stream->waiting;
+
+	pthread_mutex_lock(&client->stream->lock);
+	while (*link && *link != client)
+		link = &(*link)->next;
+	if (*link)
+		*link = client->next;
+	pthread_mutex_unlock(&client->stream->lock);
+	give_back(client->frame);
+	client->stream->n_clients--;
+	free(client);
+}
+
+/* Where it left off, if that was a frame of this start. */
+static void resume(struct wtl_stream_client *client, const struct wtl_request *request)
+{
+	const char *id = request->header(request, "Last-Event-ID"), *dash;
+	uint64_t number;
+	int64_t begin_ms;
+
+	if (!id)
+		id = request->argument(request, "last");
+	dash = id ? strchr(id, '-') : NULL;
+	if (!dash || wtl_num_i64(id, (size_t)(dash - id), &begin_ms) < 0 ||
+	    wtl_num_u64(dash + 1, strlen(dash + 1), &number) < 0 ||
+	    begin_ms != request->live->begin_utc_ns / WTL_NS_PER_MS ||
+	    number > request->live->number)
+		return;
+	client->sent = number;
+	client->is_catching_up = true;
+}
+
+void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *reply)
+{
+	struct wtl_stream *stream = request->stream;
+	struct wtl_stream_client *client;
+
+	if (stream->n_clients >= WTL_STREAM_CLIENTS) {
+		wtl_reply_say(reply, 503, "as many streams are open as may be: ask again later");
+		return;
+	}
+	client = calloc(1, sizeof(*client));
+	if (!client) {
+		wtl_reply_say(reply, 500, "there is no memory for the answer");
+		return;
+	}
+	client->stream = stream;
+	client->connection = request->connection;
+	stream->n_clients++;
+	resume(client, request);
+	reply->type = "text/event-stream";
+	reply->feed = feed;
+	reply->feed_ends = feed_ends;
+	reply->feeder = client;
+}
+
+/* ---- All of them ---- */
+
+/* By the thread that measures, after each snapshot. */
+static void wake(void *context)
+{
+	struct wtl_stream *stream = context;
+	struct wtl_stream_client *client;
+
+	pthread_mutex_lock(&stream->lock);
+	stream->n_wakes++;
+	client = stream->waiting;
+	stream->waiting = NULL;
+	while (client) {
+		struct wtl_stream_client *next = client->next;
+
+		stream->mhd->resume_connection(client->connection);
+		client = next;
+	}
+	pthread_mutex_unlock(&stream->lock);
+}
+
+void wtl_stream_init(struct wtl_stream *stream, const struct wtl_mhd *mhd, struct wtl_board *board)
+{
+	*stream = (struct wtl_stream){.mhd = mhd, .board = board};
+	pthread_mutex_init(&stream->lock, NULL);
+	board->context = stream;
+	board->changed = wake;
+}
+
+void wtl_stream_end(struct wtl_stream *stream)
+{
+	stream->board->changed = NULL;
+	pthread_mutex_lock(&stream->lock);
+	stream->is_over = true;
+	pthread_mutex_unlock(&stream->lock);
+	wake(stream);
+}
+
+void wtl_stream_done(struct wtl_stream *stream)
+{
+	for (size_t i = 0; i < WTL_STREAM_KEPT; i++)
+		give_back(stream->kept[i]);
+	pthread_mutex_destroy(&stream->lock);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_STREAM_H
+#define WTL_SERVE_STREAM_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wtl_board;
+struct wtl_mhd;
+struct wtl_reply;
+struct wtl_request;
+struct wtl_stream_client;
+struct wtl_stream_frame;
+
+/*
+ * Snapshots as they come, for those who stay: Server-sent events, a frame a snapshot (docs/api.md). A frame is made
+ * once, by the HTTP thread, when the first client takes it; the thread that measures only wakes who waits. A client
+ * that takes longer than a snapshot loses whole frames, and is told how many.
+ *
+ * All clients' callbacks come from one thread, the HTTP server's; the lock is for who waits.
+ */
+
+enum { WTL_STREAM_CLIENTS = 64, WTL_STREAM_KEPT = 8 };
+
+struct wtl_stream {
+	const struct wtl_mhd *mhd;
+	struct wtl_board *board;
+	struct wtl_stream_frame *kept[WTL_STREAM_KEPT]; /* the newest at n_frames - 1, modulo */
+	uint64_t n_frames;
+	size_t n_clients;
+	pthread_mutex_t lock;
+	struct wtl_stream_client *waiting;
+	uint64_t n_wakes;
+	bool is_over;
+};
+
+void wtl_stream_init(struct wtl_stream *stream, const struct wtl_mhd *mhd, struct wtl_board *board);
+void wtl_stream_end(struct wtl_stream *stream);	 /* before the server stops: all clients are told */
+void wtl_stream_done(struct wtl_stream *stream); /* after it */
+
+/* The row of routes.c. */
+void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *reply);
+
+#endif

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: MIT
+"""What `wattle serve` tells programs and its page: /api/v1/…"""
+
+import re
+import socket
+from datetime import datetime, timezone
+from decimal import Decimal
+
+import pytest
+
+from api_server import Mover, Server, tape_server
+
+ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
+GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
+
+
+@pytest.fixture(name="played", scope="module")
+def played_tape():
+    with tape_server() as server:
+        yield server
+
+
+def seconds(utc):
+    return datetime.strptime(utc, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=timezone.utc).timestamp()
+
+
+def test_ledger_adds_up(played):
+    live = played.json("/api/v1/live")
+    assert live["schema"] == "wattle.live/1"
+    for domain in live["domains"]:
+        assert sum(domain["accounts"].values()) == domain["energy_j"], domain
+    counted = [d for d in live["domains"] if d["in_total"]]
+    assert live["total"]["energy_j"] == sum(d["energy_j"] for d in counted) > 0
+    for account in ACCOUNTS:
+        assert live["total"]["accounts"][account] == sum(d["accounts"][account] for d in counted)
+    assert set(live["groups"]) == GROUPINGS
+    for grouping, groups in live["groups"].items():
+        assert sum(g["dynamic_j"] for g in groups) == live["total"]["accounts"]["processes_j"], grouping
+        for group in groups:
+            parts = [p for p in group["domains"] if p["name"] in {d["name"] for d in counted}]
+            assert sum(p["dynamic_j"] for p in parts) == group["dynamic_j"]
+            assert sum(p["idle_j"] for p in parts) == group["idle_j"]
+
+
+def test_same_energy_as_metrics(played):
+    text = played.text("/metrics")
+    for domain in played.json("/api/v1/live")["domains"]:
+        value = re.search(rf'^wattle_domain_energy_joules_total{{domain="{domain["name"]}"[^}}]*}} (\S+)$', text, re.M)
+        # /metrics may be rounded to an eighth.
+        assert abs(Decimal(value.group(1)) - domain["energy_j"]) <= Decimal("0.0625"), domain
+
+
+def test_history_is_the_energy(played):
+    """Power by time adds up to what was measured, and nothing is known of the time before."""
+    live = played.json("/api/v1/live")
+    end = seconds(live["t_utc"])
+    history = played.json("/api/v1/history?seconds=60")
+    assert (history["schema"], history["step_s"]) == ("wattle.history/1", 1)
+    power = history["total"]["power_w"]
+    assert len(power) == history["steps"] == 61
+    assert abs(seconds(history["begin_utc"]) + 60 - end) < 1
+    known = [p for p in power if p is not None]
+    assert 11 <= len(known) <= 14 and power[0] is None
+    low, high = history["total"]["least_w"], history["total"]["most_w"]
+    assert all(a <= p <= b for a, p, b in zip(low, power, high) if p is not None)
+    # The first and the last step are parts of a second.
+    energy = sum(known[1:-1])
+    assert abs(energy - live["total"]["energy_j"]) < known[0] + known[-1] + 1
+    assert [d["name"] for d in history["domains"]] == [d["name"] for d in live["domains"]]
+    for step, total in enumerate(power):
+        parts = [d["power_w"][step] for d in history["domains"]]
+        assert total is None and set(parts) == {None} or abs(sum(parts) - total) < Decimal("0.01")
+
+
+def test_history_of_a_day_is_reduced(played):
+    history = played.json("/api/v1/history?seconds=86400")
+    assert history["step_s"] == 120 and history["steps"] <= 1001
+    known = [p for p in history["total"]["power_w"] if p is not None]
+    assert 1 <= len(known) <= 2
+    assert min(history["total"]["least_w"][-2:], key=lambda p: p or 1e9) < known[0] < max(
+        p for p in history["total"]["most_w"] if p)
+
+
+def test_history_of_a_part(played):
+    end = seconds(played.json("/api/v1/live")["t_utc"])
+    part = played.json(f"/api/v1/history?from={end - 8:.3f}&to={end - 3:.3f}")
+    assert part["steps"] == 6 and None not in part["total"]["power_w"]
+
+
+def test_use_adds_up(played):
+    use = played.json("/api/v1/use?seconds=3600")
+    assert use["schema"] == "wattle.use/1"
+    assert sum(use["accounts"].values()) == use["energy_j"] > 0
+    live = played.json("/api/v1/live")
+    whole = {g["name"]: g["dynamic_j"] + g["idle_j"] for g in live["groups"]["user"]}
+    assert {g["name"] for g in use["groups"]["user"]} <= set(whole)
+    for group in use["groups"]["user"]:
+        assert group["energy_j"] <= whole[group["name"]]
+        assert abs(group["power_w"] * use["duration_s"] - group["energy_j"]) < Decimal("0.001")
+    sums = {by: sum(g["energy_j"] for g in groups) for by, groups in use["groups"].items()}
+    assert len(set(sums.values())) == 1, sums
+    before = played.json(f"/api/v1/use?from=0&to={seconds(use['begin_utc']) - 5:.3f}")
+    assert before.get("energy_j", 0) == 0 or before["end_utc"] > before["begin_utc"]
+
+
+@pytest.mark.parametrize("query", ["seconds=x", "seconds=-1", "from=2&to=1", "to=1e3", "seconds=99999999999999999999",
+                                   "from=%00", "seconds="])
+@pytest.mark.parametrize("path", ["history", "use", "windows"])
+def test_wrong_times(played, path, query):
+    status, headers, body = played.request(f"/api/v1/{path}?{query}")
+    assert status == 400 and headers["Content-Type"].startswith("text/plain"), body
+    assert body.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("query", ["seconds=0", "from=0&to=0", "from=9000000000&to=9000000001", "from=0"])
+def test_empty_times(played, query):
+    history = played.json(f"/api/v1/history?{query}")
+    assert len(history["total"]["power_w"]) == history["steps"] <= 1001
+    played.json(f"/api/v1/use?{query}")
+    assert played.json(f"/api/v1/windows?{query}")["windows"] == []
+
+
+# ---- The stream ----
+
+def events(connection, n, timeout=30):
+    """The next n events as (name, fields)."""
+    connection.settimeout(timeout)
+    seen, found = b"", []
+    while len(found) < n:
+        more = connection.recv(65536)
+        assert more, seen
+        seen += more
+        text = re.sub(rb"\r\n[0-9a-f]+\r\n", b"", seen)
+        found = [dict(line.split(b": ", 1) for line in block.split(b"\n") if b": " in line)
+                 for block in text.split(b"\n\n")[:-1]]
+    return [e for e in found if b"event" in e][:n]
+
+
+def listen(server, last=None):
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    header = f"Last-Event-ID: {last}\r\n" if last else ""
+    connection.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n{header}\r\n".encode())
+    return connection
+
+
+def numbers(found):
+    return [int(e[b"id"].split(b"-")[1]) for e in found if e[b"event"] == b"live"]
+
+
+def test_stream(machine):
+    """Each snapshot once; who comes back gets what is kept; who never reads holds up nobody."""
+    root = machine("nvidia-server").without_perf()
+    with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}), Server("--no-store", "--root", root.path) as server:
+        server.live()
+        stuck = listen(server)
+        first = listen(server)
+        got = events(first, 3)
+        assert numbers(got) == list(range(numbers(got)[0], numbers(got)[0] + 3))
+        first.close()
+        again = listen(server, got[0][b"id"].decode())
+        assert numbers(events(again, 2)) == numbers(got)[1:]
+        again.close()
+        # An id of another start means nothing.
+        other = listen(server, "123-1")
+        assert numbers(events(other, 1))[0] >= numbers(got)[-1]
+        # One that was told of more than is kept would have lost frames, and is told how many.
+        begin = got[0][b"id"].split(b"-")[0].decode()
+        server.live(lambda live: live["number"] > numbers(got)[0] + 9)
+        events(other, 9)
+        lost = listen(server, f"{begin}-1")
+        found = events(lost, 2)
+        assert found[0][b"event"] == b"lost"
+        assert int(re.search(rb'"frames":(\d+)', found[0][b"data"]).group(1)) == numbers(found)[0] - 2
+        for connection in (stuck, other, lost):
+            connection.close()
+        code, err = server.stop()
+        assert code == 0, err
+
+
+def test_streams_are_bounded(played):
+    opened = [listen(played) for _ in range(64)]
+    for connection in opened:
+        events(connection, 1)
+    status, _, body = played.request("/api/v1/stream")
+    assert status == 503, body
+    for connection in opened:
+        connection.close()
