@@ -218,7 +218,9 @@ static void take_signals(struct wtl_loop *loop, struct wtl_child *child)
 	     i++) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
-		if (asks_for_end((int)info.ssi_signo))
+		if (info.ssi_signo == SIGHUP && info.ssi_code != SI_KERNEL && loop->hung_up)
+			loop->hung_up(loop->context);
+		else if (asks_for_end((int)info.ssi_signo))
 			take_end(loop, &info);
 		forward(&info, child);
 	}

@@ -39,6 +39,9 @@ struct wtl_loop {
 	unsigned ctrl_c;	       /* SIGINT among them */
 	int last_signal;	       /* the latest of them */
 	void (*ticked)(void *context); /* called after each sample; may be NULL */
+	/* Where SIGHUP of another process has a meaning: called instead of ending; else NULL. That of a terminal which
+	 * is gone ends all the same. */
+	void (*hung_up)(void *context);
 	void *context;
 	struct wtl_guest guests[WTL_GUESTS];
 	size_t n_guests;

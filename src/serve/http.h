@@ -24,8 +24,10 @@ struct wtl_stream;
 enum { WTL_HTTP_PORT = 9177, WTL_HTTP_HOSTS_MAX = 16 };
 
 struct wtl_http_options {
-	const char *address; /* to listen at: "127.0.0.1", "::1", "0.0.0.0" */
-	unsigned port;	     /* 0: any */
+	const char *address;	/* to listen at: "127.0.0.1", "::1", "0.0.0.0" */
+	unsigned port;		/* 0: any */
+	const char *web_config; /* a file that says who may ask (web_config.h); NULL: everybody */
+	bool needs_gate; /* without users, or certificates of clients, and TLS it must not start */
 	/* Names that a request may call this server by, beside "localhost" and IP addresses; ended by NULL. Whoever
 	 * reaches it by another name was sent by somebody else's page (DNS rebinding). */
 	const char *const *hosts;
@@ -38,6 +40,10 @@ struct wtl_http_options {
 /* 0, or negative with the reason. Signals are to be blocked: the thread leaves them so. */
 int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret_http,
 		   struct wtl_err *err);
+/* Reads the web configuration again, by the thread that publishes snapshots. Where it is broken, the old one stays:
+ * negative with the reason. Else all who are connected are let go. */
+int wtl_http_reload(struct wtl_http *http, struct wtl_err *err);
+bool wtl_http_has_tls(const struct wtl_http *http);
 unsigned wtl_http_port(const struct wtl_http *http); /* that it listens at */
 void wtl_http_stop(struct wtl_http *http);	     /* NULL is fine */
 
@@ -53,6 +59,7 @@ struct wtl_request {
 	void *connection;
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
+	int64_t age_ns;		     /* of that; since the start where there is none */
 	unsigned metrics;	     /* the server's */
 	struct wtl_past *past;	     /* NULL: nothing is kept */
 	struct wtl_stream *stream;
@@ -72,9 +79,15 @@ struct wtl_reply {
 	void *feeder;
 };
 
+enum {
+	WTL_ROUTE_LIVE = 1, /* 503 until there is a snapshot */
+	WTL_ROUTE_SHARED =
+		2, /* the answer is made of the snapshot and of the header Accept alone */
+};
+
 struct wtl_route {
 	const char *path;
-	bool needs_live; /* 503 until there is a snapshot */
+	unsigned flags; /* WTL_ROUTE_… */
 	void (*answer)(const struct wtl_request *request, struct wtl_reply *reply);
 };
 

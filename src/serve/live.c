@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/thread.h"
 
 static size_t energies_of(const struct wtl_live *live)
 {
@@ -100,6 +101,7 @@ void wtl_board_init(struct wtl_board *board)
 	memset(board, 0, sizeof(*board));
 	pthread_mutex_init(&board->lock, NULL);
 	board->newest = -1;
+	board->published_ns = wtl_thread_clock_ns();
 }
 
 void wtl_board_done(struct wtl_board *board)
@@ -125,6 +127,7 @@ void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft)
 {
 	pthread_mutex_lock(&board->lock);
 	board->newest = (int)(draft - board->slots);
+	board->published_ns = wtl_thread_clock_ns();
 	pthread_mutex_unlock(&board->lock);
 	if (board->changed)
 		board->changed(board->context);
@@ -141,6 +144,16 @@ const struct wtl_live *wtl_board_hold(struct wtl_board *board)
 	}
 	pthread_mutex_unlock(&board->lock);
 	return live;
+}
+
+int64_t wtl_board_age_ns(struct wtl_board *board)
+{
+	int64_t published_ns;
+
+	pthread_mutex_lock(&board->lock);
+	published_ns = board->published_ns;
+	pthread_mutex_unlock(&board->lock);
+	return wtl_thread_clock_ns() - published_ns;
 }
 
 void wtl_board_give_back(struct wtl_board *board, const struct wtl_live *live)

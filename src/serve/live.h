@@ -124,6 +124,7 @@ struct wtl_board {
 	struct wtl_live slots[WTL_LIVE_SLOTS];
 	unsigned holders[WTL_LIVE_SLOTS];
 	int newest;			/* -1: there is none yet */
+	int64_t published_ns;		/* wtl_thread_clock_ns() then; at first, of the beginning */
 	void (*changed)(void *context); /* after each publication, by its thread; may be NULL */
 	void *context;
 };
@@ -135,6 +136,8 @@ struct wtl_live *wtl_board_draft(struct wtl_board *board);
 void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft);
 /* The newest; NULL: there is none yet. To be given back. */
 const struct wtl_live *wtl_board_hold(struct wtl_board *board);
+/* How old that is, or how long there has been none, by this process' clock. */
+int64_t wtl_board_age_ns(struct wtl_board *board);
 void wtl_board_give_back(struct wtl_board *board, const struct wtl_live *live);
 
 #endif

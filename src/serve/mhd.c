@@ -8,29 +8,45 @@
 
 #define LIBRARY "libmicrohttpd.so.12"
 
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
-
 int wtl_mhd_load(struct wtl_mhd *ret_mhd, struct wtl_err *err)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	struct wtl_mhd mhd;
+	const struct {
+		const char *name;
+		void *function;
+	} wanted[] = {
+#define WANTED(name) {"MHD_" #name, &mhd.name}
+		WANTED(start_daemon),
+		WANTED(stop_daemon),
+		WANTED(quiesce_daemon),
+		WANTED(create_response_from_buffer),
+		WANTED(create_response_from_callback),
+		WANTED(add_response_header),
+		WANTED(queue_response),
+		WANTED(destroy_response),
+		WANTED(lookup_connection_value),
+		WANTED(get_connection_values),
+		WANTED(get_connection_info),
+		WANTED(basic_auth_get_username_password),
+		WANTED(free),
+		WANTED(suspend_connection),
+		WANTED(resume_connection),
+#undef WANTED
+	};
 
 	if (!library)
 		return wtl_err_set(err, WTL_EABSENT, "serve", NULL,
 				   "the HTTP library " LIBRARY
 				   " cannot be loaded: install it (Debian: libmicrohttpd12)");
-#define FIND(name) find(library, "MHD_" #name, &mhd.name)
-	if (!FIND(start_daemon) || !FIND(stop_daemon) || !FIND(create_response_from_buffer) ||
-	    !FIND(create_response_from_callback) || !FIND(add_response_header) ||
-	    !FIND(queue_response) || !FIND(destroy_response) || !FIND(lookup_connection_value) ||
-	    !FIND(get_connection_info) || !FIND(suspend_connection) || !FIND(resume_connection))
-		return wtl_err_set(err, WTL_EABSENT, "serve", NULL,
-				   LIBRARY " is too old: 0.9.75 or newer is needed");
-#undef FIND
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		void *function = dlsym(library, wanted[i].name);
+
+		if (!function)
+			return wtl_err_set(err, WTL_EABSENT, "serve", NULL,
+					   LIBRARY " is too old: 0.9.75 or newer is needed");
+		*(void **)wanted[i].function = function;
+	}
 	*ret_mhd = mhd;
 	return 0;
 }

@@ -20,6 +20,10 @@ struct wtl_mhd {
 	__typeof__(&MHD_destroy_response) destroy_response;
 	__typeof__(&MHD_lookup_connection_value) lookup_connection_value;
 	__typeof__(&MHD_get_connection_info) get_connection_info;
+	__typeof__(&MHD_get_connection_values) get_connection_values;
+	__typeof__(&MHD_basic_auth_get_username_password) basic_auth_get_username_password;
+	__typeof__(&MHD_quiesce_daemon) quiesce_daemon;
+	__typeof__(&MHD_free) free;
 	__typeof__(&MHD_suspend_connection) suspend_connection;
 	__typeof__(&MHD_resume_connection) resume_connection;
 };

@@ -57,6 +57,10 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_serve_settings, port), .least = 0, .most = 65535},
 	{"address", 0, "IP", "The address to listen at (default: 127.0.0.1)", WTL_OPTION_TEXT,
 	 WTL_OWN(struct wtl_serve_settings, address)},
+	{"web-config", 0, "FILE",
+	 "Who may ask: TLS, clients' certificates and users, in the format of Prometheus' exporters. "
+	 "SIGHUP reads it again",
+	 WTL_OPTION_PATH, WTL_OWN(struct wtl_serve_settings, web_config)},
 	{"insecure-listen", 0, NULL,
 	 "Listen at another address than this machine's own without encryption and passwords",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, insecure_listen)},
@@ -228,12 +232,19 @@ static int begin_agent(struct session *session)
 	return 0;
 }
 
+static bool is_loopback(const char *address)
+{
+	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+}
+
 static int begin_http(struct session *session)
 {
 	const struct wtl_serve_settings *settings = session->app->own;
 	const struct wtl_http_options how = {
 		.address = settings->address,
 		.port = settings->port,
+		.web_config = settings->web_config,
+		.needs_gate = !is_loopback(settings->address) && !settings->insecure_listen,
 		.hosts = settings->hosts.words,
 		.board = &session->board,
 		.past = &session->past,
@@ -244,10 +255,29 @@ static int begin_http(struct session *session)
 	bool is_six = strchr(settings->address, ':');
 
 	if (wtl_http_start(&how, &session->http, &err) < 0)
-		return wtl_complain(session->app, "%s", err.text);
-	wtl_remark(session->app, "serving at http://%s%s%s:%u/ (Ctrl-C ends it)", is_six ? "[" : "",
-		   settings->address, is_six ? "]" : "", wtl_http_port(session->http));
+		return wtl_complain(session->app, "%s%s%s", err.path, err.path[0] ? ": " : "",
+				    err.text);
+	wtl_remark(session->app, "serving at http%s://%s%s%s:%u/ (Ctrl-C ends it)",
+		   wtl_http_has_tls(session->http) ? "s" : "", is_six ? "[" : "", settings->address,
+		   is_six ? "]" : "", wtl_http_port(session->http));
 	return 0;
+}
+
+/* SIGHUP: nothing that is measured, or was, is lost by it. */
+static void reload(void *context)
+{
+	struct session *session = context;
+	const struct wtl_serve_settings *settings = session->app->own;
+	struct wtl_err err = {.code = 0};
+
+	if (!settings->web_config)
+		wtl_remark(session->app,
+			   "SIGHUP: there is no --web-config that could be read again");
+	else if (wtl_http_reload(session->http, &err) < 0)
+		wtl_complain(session->app, "%s%s%s: the old configuration stays", err.path,
+			     err.path[0] ? ": " : "", err.text);
+	else
+		wtl_remark(session->app, "%s was read again", settings->web_config);
 }
 
 static int measure(struct session *session)
@@ -281,21 +311,16 @@ static int measure(struct session *session)
 
 /* ---- Settings ---- */
 
-static bool is_loopback(const char *address)
-{
-	return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 static int check_settings(struct wtl_app *app)
 {
 	struct wtl_serve_settings *settings = app->own;
 
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
-	if (!is_loopback(settings->address) && !settings->insecure_listen)
+	if (!is_loopback(settings->address) && !settings->insecure_listen && !settings->web_config)
 		return wtl_complain(app,
 				    "--address %s: other machines could read who uses what: give "
-				    "--insecure-listen if that is meant",
+				    "--web-config, or --insecure-listen if that is meant",
 				    settings->address);
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
@@ -311,6 +336,7 @@ static int serve(struct session *session)
 
 	if (wtl_loop_init(&session->loop, app, ticked, session) < 0)
 		return code;
+	session->loop.hung_up = reload;
 	wtl_board_init(&session->board);
 	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0)
 		code = measure(session);

@@ -15,6 +15,7 @@ struct wtl_recorder;
 /* What the options of `wattle serve` say. */
 struct wtl_serve_settings {
 	const char *address;
+	const char *web_config;
 	unsigned port;
 	bool insecure_listen, no_store, per_process;
 	struct wtl_option_list hosts;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_GZIP_H
+#define WTL_SERVE_GZIP_H
+
+struct wtl_buf;
+struct wtl_gzip;
+
+/* zlib, loaded when a server begins. NULL: it is not there, and nothing is made smaller. */
+struct wtl_gzip *wtl_gzip_new(void);
+void wtl_gzip_free(struct wtl_gzip *gzip); /* NULL is fine */
+/* What is in the one, as gzip in the other. 0 or a negative errno. One thread at a time. */
+int wtl_gzip_pack(struct wtl_gzip *gzip, const struct wtl_buf *from, struct wtl_buf *to);
+
+#endif
