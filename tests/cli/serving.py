@@ -2,6 +2,7 @@
 """An agent (`wattle serve`) for the tests: started, asked and ended."""
 
 import http.client
+import os
 import re
 import select
 import signal
@@ -88,6 +89,9 @@ class Agent:
         with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / 100
+
+    def threads(self):
+        return os.listdir(f"/proc/{self.process.pid}/task")
 
     def rss_bytes(self):
         with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as statm:
