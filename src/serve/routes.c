@@ -16,7 +16,7 @@
 static void answer_health(const struct wtl_request *request, struct wtl_reply *reply)
 {
 	int64_t slow_ns = request->live ? 3 * request->live->interval_ns : 0;
-	char text[96];
+	char text[320];
 
 	if (request->age_ns > (slow_ns > SILENT_NS ? slow_ns : SILENT_NS)) {
 		snprintf(text, sizeof(text), "nothing was measured for %lld s",
@@ -24,6 +24,10 @@ static void answer_health(const struct wtl_request *request, struct wtl_reply *r
 		wtl_reply_say(reply, 503, text);
 	} else if (!request->live) {
 		wtl_reply_say(reply, 503, "nothing was measured yet");
+	} else if (!request->live->is_recorded && request->live->recording[0]) {
+		snprintf(text, sizeof(text), "ok, but nothing is remembered: %s",
+			 request->live->recording);
+		wtl_reply_say(reply, 200, text);
 	} else {
 		wtl_reply_say(reply, 200, "ok");
 	}

@@ -227,7 +227,8 @@ static void fail(struct wtl_recording_session *recording, const struct wtl_err *
 	complain(recording, err);
 	tell_what_is_left(recording);
 	/* A command goes on, and its report as well. */
-	if (recording->loop && recording->can_stop && !recording->app->settings.command)
+	if (recording->loop && recording->can_stop && !recording->goes_on &&
+	    !recording->app->settings.command)
 		recording->loop->stop = true;
 }
 

@@ -49,6 +49,7 @@ struct wtl_recording_session {
 	struct wtl_mark_server marks;
 	struct wtl_loop *loop; /* NULL: nobody listens */
 	bool can_stop;	       /* it may be told to: loop->stop is set */
+	bool goes_on;	       /* the loop does where the recording failed, too */
 	/* Before each commit, with what was billed up to then; NULL: nobody. */
 	void (*committing)(void *context);
 	void *committing_context;

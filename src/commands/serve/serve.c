@@ -133,7 +133,9 @@ static bool is_recorded(const struct session *session)
 static void look(struct session *session)
 {
 	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
-					  .recording = session->recorded.path};
+					  .recording = session->recording.has_failed
+							       ? "the recording failed"
+							       : session->store.path};
 	const struct wtl_live *live;
 
 	session->seen_due_ns = session->billing.session.due_ns;
@@ -193,16 +195,20 @@ static void serve_machine(struct session *session)
 		;
 }
 
-static int begin_recording(struct session *session)
+/* Without a recording, what is measured now is served all the same. */
+static void begin_recording(struct session *session)
 {
 	char began[24];
-	int rc = wtl_recording_open(&session->recording, &session->billing, &session->loop);
 
-	if (rc < 0 || !session->recorded.path)
-		return rc;
+	if (!session->recorded.path)
+		return;
+	if (wtl_recording_open(&session->recording, &session->billing, &session->loop) < 0) {
+		session->recorded.path = NULL;
+		session->recording.has_failed = true;
+		return;
+	}
 	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
 	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
-	return 0;
 }
 
 static int begin_agent(struct session *session)
@@ -288,8 +294,9 @@ static int measure(struct session *session)
 	int stop;
 
 	/* Where nobody can be served, nothing is left in the store either. */
-	if (begin_agent(session) || begin_http(session) || begin_recording(session) < 0)
+	if (begin_agent(session) || begin_http(session))
 		return WTL_EXIT_FAILED;
+	begin_recording(session);
 	session->devices = session->recorded.path ? session->recording.devices
 						  : wtl_recording_devices_new(session->meter);
 	stop = wtl_billing_watch_idle(&session->billing, &session->loop,
@@ -367,6 +374,7 @@ static int run(struct wtl_app *app)
 							.max_bytes = settings->max_bytes / 2,
 							.max_age_ns = settings->max_age_ns};
 		wtl_recording_listen(&session.recording, app, &session.recorded, true);
+		session.recording.goes_on = true;
 		if (wtl_open_meter(app, &session.meter, &session.io) == 0) {
 			code = serve(&session);
 			wtl_close_meter(app, session.meter, session.io);

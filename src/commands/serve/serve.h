@@ -31,9 +31,11 @@ struct wtl_serve_settings {
  */
 struct wtl_serve_store {
 	char folder[PATH_MAX - 64];
-	char path[PATH_MAX];	 /* of the new recording */
-	char *totals;		 /* of the newest one before it; NULL: there is none */
-	size_t n_pieces;	 /* facts that the counters have taken up to now */
+	char path[PATH_MAX]; /* of the new recording; or why there is none, "": nobody wants any */
+	int lock;	     /* the folder's descriptor */
+	bool was_cut;	     /* the one before it was not ended */
+	char *totals;	     /* of the newest one before it; NULL: there is none */
+	size_t n_pieces;     /* facts that the counters have taken up to now */
 	int64_t counters_utc_ns; /* when those began */
 };
 
@@ -43,8 +45,8 @@ struct wtl_serve_store {
 
 /*
  * Finds the folder, makes it if need be, reads what the newest recording knows, and removes what is older than
- * max_age_ns or, oldest first, more than max_bytes (0: no limit). 1: there is to be no store; 0; or negative after
- * wtl_complain(). close() in any case.
+ * max_age_ns or, oldest first, more than max_bytes (0: no limit). 0; 1: there is no store; or negative after
+ * wtl_complain(): another agent has it. close() in any case.
  */
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 			 const struct wtl_serve_settings *settings);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -211,6 +213,7 @@ static int read_totals(struct wtl_serve_store *store, const char *path, struct w
 	if (!began || wtl_num_i64(began, strlen(began), &store->counters_utc_ns) < 0 ||
 	    !(store->totals = join_pieces(reader)))
 		rc = wtl_err_set(err, ENODATA, "serve", path, "it has no counters");
+	store->was_cut = rc == 0 && !wtl_store_is_whole(reader);
 	wtl_store_close(reader);
 	return rc;
 }
@@ -225,8 +228,14 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 	for (size_t i = 0; i < kept->n; i++) {
 		if (path_of(store, kept->list[i].name, path) < 0)
 			continue;
-		if (read_totals(store, path, &err) == 0)
+		if (read_totals(store, path, &err) == 0) {
+			if (store->was_cut)
+				wtl_remark(app,
+					   "%s was not ended: the counters go on from its last "
+					   "commit, up to a second before the end",
+					   path);
 			return;
+		}
 		if (err.code != -ENODATA && err.code != ENODATA)
 			wtl_remark(app, "%s: %s: the counters in it are passed over", path,
 				   err.text);
@@ -235,24 +244,43 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 		wtl_remark(app, "no recording in %s has counters: they begin at 0", store->folder);
 }
 
-static int name_new(struct wtl_serve_store *store)
+/* Later than every name that is there, whatever the clock was set to. */
+static time_t time_of_new(const struct kept_list *kept)
 {
-	time_t now = time(NULL);
+	time_t now = time(NULL), newest = 0;
+	struct tm utc = {.tm_sec = 0};
+
+	if (kept->n > 0 &&
+	    sscanf(kept->list[0].name, PREFIX "%4d%2d%2d-%2d%2d%2d", &utc.tm_year, &utc.tm_mon,
+		   &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec) == 6) {
+		utc.tm_year -= 1900;
+		utc.tm_mon--;
+		newest = timegm(&utc);
+	}
+	return now > newest ? now : newest + 1;
+}
+
+static int name_new(struct wtl_serve_store *store, const struct kept_list *kept)
+{
+	time_t at = time_of_new(kept);
 	char name[64];
 	struct tm utc;
 
-	if (!gmtime_r(&now, &utc) ||
+	if (!gmtime_r(&at, &utc) ||
 	    strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S" SUFFIX, &utc) == 0)
 		return -EOVERFLOW;
-	for (unsigned i = 0; i < 100; i++) {
-		if (path_of(store, name, store->path) < 0)
-			return -ENAMETOOLONG;
-		if (access(store->path, F_OK) < 0)
-			return 0;
-		strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S", &utc);
-		snprintf(name + strlen(name), sizeof(name) - strlen(name), "-%02u" SUFFIX, i + 1);
-	}
-	return -EEXIST;
+	return path_of(store, name, store->path);
+}
+
+/* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
+static int lock_folder(struct wtl_serve_store *store)
+{
+	store->lock = open(store->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (store->lock < 0)
+		return -errno;
+	if (access(store->folder, W_OK) < 0)
+		return -errno;
+	return flock(store->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK ? -EBUSY : 0;
 }
 
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
@@ -261,28 +289,45 @@ int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 	struct kept_list kept = {.n = 0};
 	int rc;
 
-	*store = (struct wtl_serve_store){.totals = NULL};
+	*store = (struct wtl_serve_store){.lock = -1};
 	if (settings->no_store)
 		return 1;
 	rc = find_folder(store, app, settings);
 	if (rc == 0)
 		rc = wtl_user_make_folder(store->folder);
 	if (rc == 0)
+		rc = lock_folder(store);
+	if (rc == -EBUSY) {
+		wtl_complain(app,
+			     "%s: another agent has its memory there: end that one, or choose "
+			     "another folder with --store, or --no-store",
+			     store->folder);
+		return rc;
+	}
+	if (rc == 0)
 		rc = list_kept(store, &kept);
 	if (rc == 0) {
 		find_totals(app, store, &kept);
 		remove_old(app, store, settings, &kept);
-		rc = name_new(store);
+		rc = name_new(store, &kept);
 	}
 	free(kept.list);
-	if (rc < 0)
-		wtl_complain(app, "%s: %s: choose another folder with --store, or --no-store",
-			     store->folder, wtl_err_text(rc));
-	return rc;
+	if (rc >= 0)
+		return rc;
+	/* What is measured now is worth more than the memory. */
+	wtl_complain(app, "%s: %s: nothing is remembered, and counters begin at 0", store->folder,
+		     wtl_err_text(rc));
+	snprintf(store->path, sizeof(store->path), "%s: %s", store->folder, wtl_err_text(rc));
+	free(store->totals);
+	store->totals = NULL;
+	return 1;
 }
 
 void wtl_serve_store_close(struct wtl_serve_store *store)
 {
 	free(store->totals);
 	store->totals = NULL;
+	if (store->lock >= 0)
+		close(store->lock);
+	store->lock = -1;
 }

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""wattle serve when something goes wrong: it is killed, its disk is full, its folder is another's, the clock is set."""
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from conftest import ROOTS, run_wattle, wait_for
+from serving import Agent, Moving
+
+XEON = ("--root", ROOTS / "xeon-2s-dram")
+KILLS = int(os.environ.get("WATTLE_SERVE_KILLS", "10"))
+WATTS = 400  # of the machine that moves: four counters of 100 W
+
+
+@pytest.fixture(autouse=True)
+def is_built():
+    if "built without a server" in run_wattle("serve", "--help").err:
+        pytest.skip("this wattle was built without a server")
+
+
+def counters(text):
+    """Every counter of energy in a scrape."""
+    return {name: float(value) for name, value in re.findall(r"^(wattle_\w*energy_joules_total(?:{.*?})?) (\S+)$", text, re.M)
+            if "self" not in name and "process_energy" not in name}
+
+
+def recordings(folder):
+    return sorted(folder.glob("wattle-serve-*.wattle"))
+
+
+def test_killed_at_random_moments(machine, tmp_path):
+    """No counter goes back by more than the last second, and what was cut short is said."""
+    root = machine("xeon-2s-dram")
+    seed = random.randrange(1 << 32)
+    chance = random.Random(seed)
+    known, n_cut = {}, 0
+    with Moving(root, processes=30):
+        for _ in range(KILLS):
+            agent = Agent("--root", root.path, "--store", tmp_path)
+            try:
+                had_committed = bool(known)
+                now = counters(agent.scrape())
+                for name, joules in known.items():
+                    # A second of it, and what a slow machine makes of a second.
+                    assert now.get(name, 0) >= joules - 3 * WATTS, (name, seed)
+                n_cut += "was not ended: the counters go on" in agent.said
+                assert not had_committed or "begin at 0" not in agent.said, (agent.said, seed)
+                time.sleep(1 + chance.random())
+                known = counters(agent.scrape())
+                time.sleep(chance.random() / 10)
+            finally:
+                agent.end(signal.SIGKILL)
+    assert known["wattle_host_energy_joules_total"] > 0
+    assert n_cut == KILLS - 1, seed
+    for path in recordings(tmp_path):
+        assert run_wattle("report", path).code == 0
+
+
+def test_a_full_disk(machine, tmp_path):
+    """It goes on without its memory, and says so once."""
+    root = machine("xeon-2s-dram")
+    with Moving(root), Agent("--root", root.path, "--store", tmp_path, "--fault", "write:15:ENOSPC:always") as agent:
+        agent.expect("No space left on device")
+        before = counters(agent.scrape())["wattle_host_energy_joules_total"]
+        wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > before + 100, "measuring that goes on")
+        assert agent.ask("/healthz")[0::2] == (200, b"ok, but nothing is remembered: the recording failed\n")
+    assert agent.code == 1
+    assert agent.said.count("No space left on device") == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_a_disk_that_was_full(machine, tmp_path, n):
+    root = machine("xeon-2s-dram")
+    with Moving(root), Agent("--root", root.path, "--store", tmp_path, "--fault", f"write:{n}:ENOSPC:always") as agent:
+        agent.expect("No space left on device")
+        wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > 100, "measuring that goes on")
+        wait_for(lambda: b"nothing is remembered" in agent.ask("/healthz")[2], "it is told")
+
+
+def test_a_folder_that_cannot_be_written(machine, tmp_path):
+    root = machine("xeon-2s-dram")
+    if os.geteuid() == 0:
+        # Even root makes no folder in a file, nor in /proc.
+        (tmp_path / "file").write_text("")
+        store, why = tmp_path / "file" / "store", "Not a directory"
+    else:
+        (tmp_path / "closed").mkdir(mode=0o500)
+        store, why = tmp_path / "closed" / "store", "Permission denied"
+    with Moving(root), Agent("--root", root.path, "--store", store) as agent:
+        assert f"{store}: {why}: nothing is remembered, and counters begin at 0" in agent.said
+        wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > 100, "measuring that goes on")
+        assert agent.ask("/healthz")[2].decode() == f"ok, but nothing is remembered: {store}: {why}\n"
+    assert agent.code == 0
+
+
+def test_two_agents_on_one_folder(tmp_path):
+    with Agent(*XEON, "--store", tmp_path) as agent:
+        agent.scrape()
+        result = run_wattle("serve", *XEON, "--port", "0", "--store", tmp_path)
+        assert result.code == 1
+        assert f"{tmp_path}: another agent has its memory there" in result.complaint()
+        assert len(recordings(tmp_path)) == 1
+        assert agent.ask("/healthz")[0] == 200
+    with Agent(*XEON, "--store", tmp_path) as agent:
+        agent.scrape()
+
+
+def remembered(tmp_path, root, *args):
+    """What a new agent begins with, and what it said."""
+    with Agent("--root", root.path, "--store", tmp_path, *args) as agent:
+        before = counters(agent.scrape())
+        wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > before["wattle_host_energy_joules_total"] + 100, "energy")
+    return before["wattle_host_energy_joules_total"], agent.said
+
+
+def test_recordings_that_do_not_tell(machine, tmp_path):
+    """By a newer wattle, damaged, or empty: passed over with a line, for the one before."""
+    root = machine("xeon-2s-dram")
+    with Moving(root):
+        remembered(tmp_path, root)
+        first = remembered(tmp_path, root)[0]
+        assert first > 100
+    [*_, newest] = recordings(tmp_path)
+    newer = tmp_path / "wattle-serve-20900101-000000.wattle"
+    shutil.copy(newest, newer)
+    with contextlib.closing(sqlite3.connect(newer)) as file:
+        file.execute("PRAGMA user_version = 99")
+    (tmp_path / "wattle-serve-20900101-000001.wattle").write_bytes(b"SQLite format 3\0" + os.urandom(5000))
+    (tmp_path / "wattle-serve-20900101-000002.wattle").write_bytes(b"")
+    (tmp_path / "wattle-serve-20900101-000003.wattle").mkdir()
+    joules, said = remembered(tmp_path, root)
+    assert joules >= first
+    assert "20900101-000000.wattle: " in said and "a newer wattle" in said
+    assert said.count("the counters in it are passed over") == 3
+    # The clock is back in our days: what was made in 2026 is newer all the same.
+    assert recordings(tmp_path)[-2].name > "wattle-serve-20900101-000002"
+    assert remembered(tmp_path, root)[0] >= joules
+
+
+def test_the_clock_is_set_back(machine, tmp_path):
+    """The newest recording is the one that was begun last, not the one with the latest date of its own."""
+    root = machine("xeon-2s-dram")
+    with Moving(root):
+        remembered(tmp_path, root)
+        [made] = recordings(tmp_path)
+        made.rename(tmp_path / "wattle-serve-20400102-030405.wattle")  # as if the clock had been there
+        second = remembered(tmp_path, root)[0]
+        third = remembered(tmp_path, root)[0]
+    assert [path.name for path in recordings(tmp_path)] == [f"wattle-serve-20400102-03040{i}.wattle" for i in (5, 6, 7)]
+    assert 0 < second < third
