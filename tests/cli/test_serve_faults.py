@@ -67,7 +67,7 @@ def test_killed_at_random_moments(machine, tmp_path):
 def test_a_full_disk(machine, tmp_path):
     """It goes on without its memory, and says so once."""
     root = machine("xeon-2s-dram")
-    with Moving(root), Agent("--root", root.path, "--store", tmp_path, "--fault", "write:15:ENOSPC:always") as agent:
+    with Moving(root), Agent("--root", root.path, "--store", tmp_path, "--fault", "write:9:ENOSPC:always") as agent:
         agent.expect("No space left on device")
         before = counters(agent.scrape())["wattle_host_energy_joules_total"]
         wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > before + 100, "measuring that goes on")
@@ -136,13 +136,14 @@ def test_recordings_that_do_not_tell(machine, tmp_path):
     (tmp_path / "wattle-serve-20900101-000001.wattle").write_bytes(b"SQLite format 3\0" + os.urandom(5000))
     (tmp_path / "wattle-serve-20900101-000002.wattle").write_bytes(b"")
     (tmp_path / "wattle-serve-20900101-000003.wattle").mkdir()
-    joules, said = remembered(tmp_path, root)
-    assert joules >= first
+    with Moving(root):
+        joules, said = remembered(tmp_path, root)
+        last = remembered(tmp_path, root)[0]
+    assert first <= joules <= last
     assert "20900101-000000.wattle: " in said and "a newer wattle" in said
     assert said.count("the counters in it are passed over") == 3
-    # The clock is back in our days: what was made in 2026 is newer all the same.
-    assert recordings(tmp_path)[-2].name > "wattle-serve-20900101-000002"
-    assert remembered(tmp_path, root)[0] >= joules
+    # Later by name than what seems to be from the future.
+    assert recordings(tmp_path)[-1].name > "wattle-serve-20900101-000003"
 
 
 def test_the_clock_is_set_back(machine, tmp_path):
