@@ -100,13 +100,12 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 
 	live->is_complete = true;
 	live->has_power = false;
-	live->energy_uj = live->power_uw = sum_uw = 0;
+	live->power_uw = sum_uw = 0;
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
 
 		if (!domain->in_total)
 			continue;
-		live->energy_uj += domain->energy_uj;
 		live->power_uw += domain->has_power ? domain->power_uw : 0;
 		live->is_complete &= domain->has_energy;
 		live->has_power |= domain->has_power;
@@ -131,7 +130,7 @@ static void put_misses(const struct wtl_catalog *catalog, struct wtl_live *live)
 
 /* ---- Who used it ---- */
 
-static void put_group(const struct wtl_agent *agent, size_t by,
+static void put_group(const struct wtl_agent *agent, size_t by, size_t n_domains,
 		      const struct wtl_totals_group *group, struct wtl_live_group *put)
 {
 	const struct wtl_totals *totals = &agent->totals;
@@ -142,8 +141,7 @@ static void put_group(const struct wtl_agent *agent, size_t by,
 		totals->interval_ns > 0
 			? (uint64_t)((double)group->recent_uj * 1e9 / (double)totals->interval_ns)
 			: 0;
-	memcpy(put->energy_uj, group->energy_uj,
-	       totals->n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t));
+	memcpy(put->energy_uj, group->energy_uj, n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t));
 }
 
 static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
@@ -154,9 +152,10 @@ static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
 		const struct wtl_totals_grouping *grouping = &agent->totals.by[by];
 
 		for (size_t i = 0; i < grouping->n; i++)
-			put_group(agent, by, &grouping->groups[i], &live->groups[n++]);
+			put_group(agent, by, live->n_domains, &grouping->groups[i],
+				  &live->groups[n++]);
 		if (grouping->has_overflow)
-			put_group(agent, by, &grouping->groups[WTL_TOTALS_GROUPS],
+			put_group(agent, by, live->n_domains, &grouping->groups[WTL_TOTALS_GROUPS],
 				  &live->groups[n++]);
 	}
 }
@@ -209,7 +208,7 @@ static void put_process(const struct wtl_agent *agent, uint32_t slot, struct wtl
 	put->dynamic_uj = energy.dynamic_uj;
 	put->is_running = consumer->state == WTL_CONSUMER_LIVE && consumer->pid > 0;
 	for (size_t i = 0; i < agent->totals.n_domains; i++)
-		if (wtl_consumers_counts(consumers, i))
+		if (agent->totals.is_counted[i])
 			put->counted_uj += wtl_totals_of_slot(&agent->totals, slot, i);
 }
 
@@ -303,6 +302,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 	wtl_text_copy(live->version, sizeof(live->version), wattle_version());
 	for (size_t i = 0; i < live->n_domains; i++)
 		put_domain(agent, i, recent->duration_ns > 0, &live->domains[i]);
+	live->energy_uj = agent->totals.host_uj;
 	put_total(live, &recent->total);
 	put_misses(&meter->catalog, live);
 	put_groups(agent, live);
@@ -388,7 +388,15 @@ int wtl_agent_init(struct wtl_agent *agent, const struct wtl_agent_options *opti
 		agent->names[i] = info.name;
 	}
 	agent->begin_utc_ns = agent->counters_utc_ns = wtl_io_real_ns(options->meter->env.io);
-	return wtl_totals_init(&agent->totals, agent->names, n, name_user, &agent->options.naming);
+	if (wtl_totals_init(&agent->totals, agent->names, n, name_user, &agent->options.naming) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct wattle_domain info;
+
+		wtl_meter_domain(options->meter, i, &info);
+		agent->totals.is_counted[i] = info.in_total != 0;
+	}
+	return 0;
 }
 
 void wtl_agent_done(struct wtl_agent *agent)

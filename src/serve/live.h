@@ -85,7 +85,7 @@ struct wtl_live {
 	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
 	size_t n_running; /* processes that were there */
-	/* The machine: the sum of the domains that are in the total. */
+	/* The machine: the sum of the domains that are in the total; of energy, over restarts, of those that were. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
 	bool is_complete;			     /* every one of those has a figure */
 	bool has_power;				     /* at least one of those has */

@@ -58,6 +58,10 @@ static size_t place_of(struct wtl_totals *totals, struct wtl_totals_grouping *gr
 {
 	size_t place = 0;
 
+	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0) {
+		grouping->has_overflow = true; /* anybody may be called so */
+		return WTL_TOTALS_GROUPS;
+	}
 	while (place < grouping->n && strcmp(grouping->groups[place].name, name) != 0)
 		place++;
 	if (place < grouping->n)
@@ -130,11 +134,12 @@ static bool take(struct wtl_share *last, const struct wtl_share *now,
 }
 
 static void put(struct wtl_totals *totals, const struct wtl_consumer *consumer, uint32_t slot,
-		size_t domain, bool counts, uint64_t more_uj, uint64_t idle_uj)
+		size_t domain, uint64_t more_uj, uint64_t idle_uj)
 {
 	enum wtl_totals_account account = account_of(slot, consumer);
 	uint64_t *accounts = &totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS];
 
+	totals->host_uj += totals->is_counted[domain] ? more_uj : 0;
 	accounts[WTL_TOTALS_IDLE] += idle_uj;
 	accounts[account] += more_uj - idle_uj;
 	for (size_t by = 0; account == WTL_TOTALS_PROCESSES && by < WTL_TOTALS_GROUPINGS; by++) {
@@ -143,7 +148,7 @@ static void put(struct wtl_totals *totals, const struct wtl_consumer *consumer, 
 		*energy_at(group, domain, WTL_TOTALS_DYNAMIC) += more_uj - idle_uj;
 		*energy_at(group, domain, WTL_TOTALS_IDLE_PART) += idle_uj;
 		group->grown_ns = totals->looked_ns;
-		group->recent_uj += counts ? more_uj : 0;
+		group->recent_uj += totals->is_counted[domain] ? more_uj : 0;
 	}
 }
 
@@ -200,7 +205,6 @@ int wtl_totals_look(struct wtl_totals *totals, const struct wtl_consumers *consu
 		return rc;
 	begin_look(totals, now_ns);
 	for (size_t domain = 0; domain < totals->n_domains; domain++) {
-		bool counts = wtl_consumers_counts(consumers, domain);
 		struct wtl_baseline idle;
 
 		wtl_consumers_baseline(consumers, domain, &idle);
@@ -211,7 +215,7 @@ int wtl_totals_look(struct wtl_totals *totals, const struct wtl_consumers *consu
 			if (take(&totals->last[slot * totals->n_domains + domain], &now, &idle,
 				 &more_uj, &idle_uj))
 				put(totals, wtl_consumers_get(consumers, slot), slot, domain,
-				    counts, more_uj, idle_uj);
+				    more_uj, idle_uj);
 		}
 	}
 	return 0;
@@ -232,7 +236,7 @@ int wtl_totals_look_unseen(struct wtl_totals *totals, const struct wattle_energy
 
 		if (now_uj <= last->full_uj)
 			continue;
-		put(totals, NULL, WTL_SLOT_UNSEEN, domain, false, now_uj - last->full_uj, 0);
+		put(totals, NULL, WTL_SLOT_UNSEEN, domain, now_uj - last->full_uj, 0);
 		last->full_uj = now_uj;
 	}
 	return 0;
@@ -263,10 +267,11 @@ int wtl_totals_init(struct wtl_totals *totals, const char *const domains[], size
 	*totals = (struct wtl_totals){
 		.n_domains = n, .domains = domains, .user = user, .context = context};
 	totals->accounts_uj = calloc(n * WTL_TOTALS_ACCOUNTS + 1, sizeof(uint64_t));
+	totals->is_counted = calloc(n + 1, sizeof(*totals->is_counted));
 	totals->by = calloc(WTL_TOTALS_GROUPINGS, sizeof(*totals->by));
 	totals->energies = calloc(n_each * WTL_TOTALS_GROUPINGS * (WTL_TOTALS_GROUPS + 1) + 1,
 				  sizeof(uint64_t));
-	if (!totals->accounts_uj || !totals->by || !totals->energies)
+	if (!totals->accounts_uj || !totals->is_counted || !totals->by || !totals->energies)
 		return -ENOMEM;
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
 		struct wtl_totals_group *groups = totals->by[by].groups;
@@ -283,6 +288,7 @@ int wtl_totals_init(struct wtl_totals *totals, const char *const domains[], size
 void wtl_totals_done(struct wtl_totals *totals)
 {
 	free(totals->accounts_uj);
+	free(totals->is_counted);
 	free(totals->by);
 	free(totals->energies);
 	free(totals->last);

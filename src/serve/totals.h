@@ -68,8 +68,11 @@ struct wtl_totals_slot {
 
 struct wtl_totals {
 	size_t n_domains;
-	const char *const *domains;	/* their names, borrowed */
-	uint64_t *accounts_uj;		/* WTL_TOTALS_ACCOUNTS a domain */
+	const char *const *domains; /* their names, borrowed */
+	uint64_t *accounts_uj;	    /* WTL_TOTALS_ACCOUNTS a domain */
+	bool *is_counted; /* one a domain: it is in the machine's total; the owner says it */
+	/* Of those that were counted at the time: after a restart they may be others, and it must not fall. */
+	uint64_t host_uj;
 	struct wtl_totals_grouping *by; /* WTL_TOTALS_GROUPINGS */
 	uint64_t *energies;		/* of all groups */
 	struct wtl_share *last;		/* one a domain, for each slot */

@@ -2,6 +2,7 @@
 /*
  * The counters as text in one line, as facts of recordings are: entries of fields, which blanks divide.
  *	wattle-totals 1;
+ *	host ENERGY;
  *	domain NAME PROCESSES KERNEL IDLE UNATTRIBUTED;
  *	group GROUPING DOMAIN DYNAMIC IDLE NAME;
  * Energies are µJ. What is 0 is left out. Of names, ' ', ';' and '%' are %20, %3B and %25.
@@ -56,7 +57,7 @@ static void save_group(const struct wtl_totals *totals, size_t by,
 
 void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf)
 {
-	wtl_buf_puts(buf, HEADER);
+	wtl_buf_printf(buf, HEADER "host %" PRIu64 ";", totals->host_uj);
 	for (size_t i = 0; i < totals->n_domains; i++) {
 		const uint64_t *uj = &totals->accounts_uj[i * WTL_TOTALS_ACCOUNTS];
 
@@ -186,8 +187,11 @@ static int load_group(struct wtl_totals *totals, const struct field fields[])
 static int load_entry(struct wtl_totals *totals, const char *entry, size_t len)
 {
 	struct field fields[FIELDS_MAX];
+	size_t n = split(entry, len, fields);
 
-	if (split(entry, len, fields) != FIELDS_MAX)
+	if (n == 2 && is_text(&fields[0], "host"))
+		return take_number(&fields[1], &totals->host_uj);
+	if (n != FIELDS_MAX)
 		return -EINVAL;
 	if (is_text(&fields[0], "domain"))
 		return load_domain(totals, fields);
@@ -216,6 +220,7 @@ static bool adds_up(const struct wtl_totals *totals, size_t domain)
 
 static void forget(struct wtl_totals *totals)
 {
+	totals->host_uj = 0;
 	memset(totals->accounts_uj, 0,
 	       totals->n_domains * WTL_TOTALS_ACCOUNTS * sizeof(*totals->accounts_uj));
 	memset(totals->energies, 0,
