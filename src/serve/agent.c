@@ -130,6 +130,13 @@ static void put_misses(const struct wtl_catalog *catalog, struct wtl_live *live)
 
 /* ---- Who used it ---- */
 
+static uint64_t recent_uw(const struct wtl_totals *totals, uint64_t recent_uj)
+{
+	return totals->interval_ns > 0
+		       ? (uint64_t)((double)recent_uj * 1e9 / (double)totals->interval_ns)
+		       : 0;
+}
+
 static void put_group(const struct wtl_agent *agent, size_t by, size_t n_domains,
 		      const struct wtl_totals_group *group, struct wtl_live_group *put)
 {
@@ -137,10 +144,9 @@ static void put_group(const struct wtl_agent *agent, size_t by, size_t n_domains
 
 	put->by = (uint8_t)by;
 	wtl_text_copy(put->name, sizeof(put->name), group->name);
-	put->power_uw =
-		totals->interval_ns > 0
-			? (uint64_t)((double)group->recent_uj * 1e9 / (double)totals->interval_ns)
-			: 0;
+	put->power_uw = recent_uw(totals, group->recent_uj);
+	for (size_t i = 0; i < n_domains; i++)
+		put->dynamic_uw[i] = recent_uw(totals, group->recent_dynamic_uj[i]);
 	memcpy(put->energy_uj, group->energy_uj, n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t));
 }
 
@@ -160,13 +166,22 @@ static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
 	}
 }
 
+/* What is its own of shared memory as well; that is slow to read, and known of some. 0: nothing is known. */
+static uint64_t memory_of(const struct wtl_consumer *consumer)
+{
+	if (consumer->pss_bytes != UINT64_MAX)
+		return consumer->pss_bytes;
+	return consumer->rss_bytes != UINT64_MAX ? consumer->rss_bytes : 0;
+}
+
 /* The consumers by what they draw now; how many there are. */
-static size_t rank(struct wtl_agent *agent, size_t *ret_running)
+static size_t rank(struct wtl_agent *agent, struct wtl_live *live)
 {
 	const struct wtl_consumers *consumers = agent->options.consumers;
 	size_t slots = consumers ? wtl_consumers_slots(consumers) : 0, n = 0;
 
-	*ret_running = 0;
+	live->n_running = 0;
+	live->memory_bytes = 0;
 	if (wtl_array_reserve(&agent->users, &agent->room_users, slots, sizeof(*agent->users)) < 0)
 		return 0;
 	for (uint32_t slot = 0; slot < slots; slot++) {
@@ -175,7 +190,10 @@ static size_t rank(struct wtl_agent *agent, size_t *ret_running)
 
 		if (!consumer)
 			continue;
-		*ret_running += consumer->state == WTL_CONSUMER_LIVE;
+		if (consumer->state == WTL_CONSUMER_LIVE) {
+			live->n_running++;
+			live->memory_bytes += memory_of(consumer);
+		}
 		if (wtl_consumers_power(consumers, slot, WTL_PART_ALL, &power) && power.full_uw > 0)
 			agent->users[n++] = (struct wtl_agent_user){
 				.slot = slot,
@@ -203,6 +221,8 @@ static void put_process(const struct wtl_agent *agent, uint32_t slot, struct wtl
 	put->power_uw = power.full_uw;
 	put->dynamic_uw = power.dynamic_uw;
 	put->has_dynamic = power.has_dynamic && energy.has_dynamic;
+	if (wtl_consumers_power(consumers, slot, WTL_PART_CPU, &power))
+		put->cpu_dynamic_uw = power.has_dynamic ? power.dynamic_uw : power.full_uw;
 	put->energy_uj = energy.full_uj;
 	put->uncertainty_uj = energy.full_uncertainty_uj;
 	put->dynamic_uj = energy.dynamic_uj;
@@ -354,7 +374,7 @@ void wtl_agent_look(struct wtl_agent *agent, const struct wtl_agent_beside *besi
 	counts.n_misses = least(meter->catalog.n_misses, WTL_LIVE_MISSES);
 	counts.n_gpus = least(beside->n_gpus, WTL_LIVE_GPUS);
 	counts.n_groups = count_groups(&agent->totals);
-	counts.n_processes = rank(agent, &draft->n_running);
+	counts.n_processes = rank(agent, draft);
 	if (wtl_live_reserve(draft, &counts) < 0)
 		return;
 	fill(agent, beside, &window, &recent, draft);

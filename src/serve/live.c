@@ -15,7 +15,7 @@ static size_t energies_of(const struct wtl_live *live)
 
 int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts)
 {
-	size_t n_energies = counts->n_groups * energies_of(counts);
+	size_t each = energies_of(counts) + counts->n_domains, n_energies = counts->n_groups * each;
 
 	if (wtl_array_reserve(&live->domains, &live->room_domains, counts->n_domains,
 			      sizeof(*live->domains)) < 0 ||
@@ -35,8 +35,10 @@ int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts)
 	live->n_groups = counts->n_groups;
 	live->n_processes = counts->n_processes;
 	live->n_gpus = counts->n_gpus;
-	for (size_t i = 0; i < live->n_groups; i++)
-		live->groups[i].energy_uj = &live->group_energies[i * energies_of(live)];
+	for (size_t i = 0; i < live->n_groups; i++) {
+		live->groups[i].energy_uj = &live->group_energies[i * each];
+		live->groups[i].dynamic_uw = live->groups[i].energy_uj + energies_of(live);
+	}
 	return 0;
 }
 
@@ -92,6 +94,22 @@ bool wtl_live_adds_up(const struct wtl_live *live)
 				return false;
 	}
 	return true;
+}
+
+bool wtl_live_is_powered(const struct wtl_live *live)
+{
+	bool has_power = false;
+
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+
+		if (!domain->in_total || !domain->has_energy)
+			continue;
+		if (!domain->has_power)
+			return false;
+		has_power = true;
+	}
+	return has_power;
 }
 
 /* ---- The board ---- */

@@ -47,7 +47,8 @@ struct wtl_live_group {
 	char name[WTL_TOTALS_NAME_SIZE];
 	uint64_t
 		power_uw; /* over the last interval, in the counted domains, with its part of idle */
-	uint64_t *energy_uj; /* wtl_live_energy() */
+	uint64_t *energy_uj;  /* wtl_live_energy() */
+	uint64_t *dynamic_uw; /* one a domain: above idle, over the last interval */
 };
 
 struct wtl_live_process {
@@ -57,6 +58,7 @@ struct wtl_live_process {
 	bool has_dynamic;
 	bool is_running;
 	uint64_t power_uw, dynamic_uw; /* over the last interval */
+	uint64_t cpu_dynamic_uw;       /* of that, in processors and their memory */
 	uint64_t counted_uj;	       /* as energy_uj, and never falls */
 	uint64_t energy_uj, uncertainty_uj,
 		dynamic_uj; /* since this agent began; ± (k = 2) is of the full one */
@@ -84,7 +86,8 @@ struct wtl_live {
 	struct wtl_live_process *processes; /* those that use most first */
 	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
-	size_t n_running; /* processes that were there */
+	size_t n_running;      /* processes that were there */
+	uint64_t memory_bytes; /* theirs, as far as it is known */
 	/* The machine: the sum of the domains that are in the total; of energy, over restarts, of those that were. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
 	bool is_complete;			     /* every one of those has a figure */
@@ -111,6 +114,8 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 			 enum wtl_totals_part part);
 /* The same of all domains that are in the total. */
 uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
+/* The machine's power is known: each domain of the total that has energy has power. */
+bool wtl_live_is_powered(const struct wtl_live *live);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
 bool wtl_live_adds_up(const struct wtl_live *live);
 

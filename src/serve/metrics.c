@@ -9,9 +9,6 @@
 #include "serve/accept.h"
 #include "serve/live.h"
 
-/* Processes are written as long as there is so much room left for others. */
-enum { OTHERS_BYTES = 4 << 20 };
-
 static int64_t now_ns(void)
 {
 	struct timespec now;
@@ -214,23 +211,6 @@ static void put_sources(struct wtl_metrics_writer *writer, const struct wtl_live
 
 /* ---- The machine, and wattle itself ---- */
 
-/* All domains of the total that have energy have power: after the second look. */
-static bool has_host_power(const struct wtl_live *live)
-{
-	bool has_power = false;
-
-	for (size_t i = 0; i < live->n_domains; i++) {
-		const struct wtl_live_domain *domain = &live->domains[i];
-
-		if (!domain->in_total || !domain->has_energy)
-			continue;
-		if (!domain->has_power)
-			return false;
-		has_power = true;
-	}
-	return has_power;
-}
-
 static bool has_host_energy(const struct wtl_live *live)
 {
 	for (size_t i = 0; i < live->n_domains; i++)
@@ -267,7 +247,7 @@ static bool knows_host(const struct wtl_live *live, enum host_number number)
 	if (number == HOST_ENERGY || number == CARBON_EMITTED || number == CARBON_UNCERTAINTY)
 		return has_host_energy(live);
 	if (number == HOST_POWER || number == HOST_POWER_UNCERTAINTY)
-		return has_host_power(live);
+		return wtl_live_is_powered(live);
 	if (number == SELF_ENERGY || number == SELF_UNCERTAINTY)
 		return live->has_self_energy;
 	if (number == SELF_MEMORY)
@@ -416,7 +396,7 @@ static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl
 static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			    unsigned by)
 {
-	bool is_there = is_grouped(live, by) && has_host_power(live);
+	bool is_there = is_grouped(live, by) && wtl_live_is_powered(live);
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++) {
 		if (live->groups[i].by != by || !is_visible_group(live, i))
@@ -437,9 +417,7 @@ static void put_processes(struct wtl_metrics_writer *writer, const struct wtl_li
 	for (size_t i = 0; i < live->n_processes; i++) {
 		const struct wtl_live_process *process = &live->processes[i];
 
-		if (writer->buf->max - writer->buf->len < OTHERS_BYTES)
-			return;
-		if (!process->is_running)
+		if (!process->is_running || !wtl_metrics_has_room(writer))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
@@ -688,7 +666,8 @@ static void put_table(struct wtl_metrics_writer *writer, const struct wtl_live *
 void wtl_metrics_write(const struct wtl_live *live, unsigned sets, bool is_open,
 		       struct wtl_buf *buf)
 {
-	struct wtl_metrics_writer writer = {.buf = buf, .is_open = is_open, .begun_ns = now_ns()};
+	struct wtl_metrics_writer writer = {
+		.buf = buf, .sets = sets, .is_open = is_open, .begun_ns = now_ns()};
 
 	put_table(&writer, live, sets, wtl_metrics_compat_families);
 	put_table(&writer, live, sets, wtl_metrics_families);

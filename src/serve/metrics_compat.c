@@ -1,9 +1,566 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The names that dashboards of other exporters ask for. What wattle does not know of theirs is left out, or is an empty
+ * label. Their process series are by command, and by process only where every process is told.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "serve/live.h"
 #include "serve/metrics.h"
 
 const char *const wtl_metrics_compat_names[] = {"kepler", "dcgm",	  "scaphandre",
 						"node",	  "aipowermeter", NULL};
 
+enum { USER, UNIT, CONTAINER, POD, JOB, COMMAND }; /* places in wtl_totals_groupings[] */
+
+/* The least that is told of a domain or a group: as in metrics.c. */
+#define EIGHTH UINT64_C(125000)
+
+/* As RAPL's zones are called; NULL: it is none. */
+static const char *zone_of(enum wattle_kind kind)
+{
+	static const char *const zones[WATTLE_KINDS] = {
+		[WATTLE_KIND_CPU] = "package",	 [WATTLE_KIND_CORE] = "core",
+		[WATTLE_KIND_UNCORE] = "uncore", [WATTLE_KIND_DRAM] = "dram",
+		[WATTLE_KIND_PLATFORM] = "psys",
+	};
+
+	return zones[kind];
+}
+
+/* "0" of "package-0", "0-die-1" of "package-0-die-1"; "" where a domain's name has no number. */
+static const char *index_of(const char *name)
+{
+	const char *dash = strchr(name, '-');
+
+	return dash ? dash + 1 : "";
+}
+
+static uint64_t less(uint64_t from, uint64_t by)
+{
+	return from > by ? from - by : 0;
+}
+
+static bool has_counter(const struct wtl_live_domain *domain)
+{
+	return domain->has_energy || domain->energy_uj > 0;
+}
+
+/* ---- Kepler ---- */
+
+enum node_number {
+	NODE_JOULES,
+	NODE_ACTIVE_JOULES,
+	NODE_IDLE_JOULES,
+	NODE_WATTS,
+	NODE_ACTIVE_WATTS,
+	NODE_IDLE_WATTS
+};
+
+static bool get_node(const struct wtl_live_domain *domain, enum node_number number, uint64_t *ret)
+{
+	uint64_t idle_uj = domain->accounts_uj[WTL_TOTALS_IDLE];
+	uint64_t idle_uw = domain->idle_uw < domain->power_uw ? domain->idle_uw : domain->power_uw;
+
+	switch (number) {
+	case NODE_JOULES:
+		*ret = domain->energy_uj;
+		return has_counter(domain);
+	case NODE_ACTIVE_JOULES:
+		*ret = less(domain->energy_uj, idle_uj);
+		return has_counter(domain);
+	case NODE_IDLE_JOULES:
+		*ret = idle_uj;
+		return has_counter(domain) && (domain->has_idle || idle_uj > 0);
+	case NODE_WATTS:
+		*ret = domain->power_uw;
+		return domain->has_power;
+	case NODE_ACTIVE_WATTS:
+		*ret = domain->has_idle ? domain->power_uw - idle_uw : domain->power_uw;
+		return domain->has_power;
+	case NODE_IDLE_WATTS:
+		*ret = idle_uw;
+		return domain->has_power && domain->has_idle;
+	}
+	return false;
+}
+
+static void put_kepler_cpu(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			   unsigned what)
+{
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+		uint64_t value;
+
+		if (!zone_of(domain->kind) || !get_node(domain, what, &value))
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label(writer, "zone", zone_of(domain->kind));
+		wtl_metrics_label(writer, "path", domain->name);
+		wtl_metrics_label(writer, "node_name", live->host);
+		wtl_metrics_eighths(writer, value,
+				    what < NODE_WATTS ? WTL_METRICS_DOWN : WTL_METRICS_NEAR);
+	}
+}
+
+static void put_kepler_gpu(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			   unsigned what)
+{
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+		uint64_t value;
+
+		if (domain->kind != WATTLE_KIND_GPU || !get_node(domain, what, &value))
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label(writer, "gpu", index_of(domain->name));
+		wtl_metrics_label(writer, "gpu_uuid", domain->uuid);
+		wtl_metrics_label(writer, "gpu_name", domain->device);
+		wtl_metrics_label(writer, "node_name", live->host);
+		wtl_metrics_eighths(writer, value,
+				    what < NODE_WATTS ? WTL_METRICS_DOWN : WTL_METRICS_NEAR);
+	}
+}
+
+/* What a kind of domains had above idle. false: there is none, or less than is told. */
+static bool get_group(const struct wtl_live *live, size_t group, enum wattle_kind kind,
+		      bool is_energy, uint64_t *ret)
+{
+	uint64_t energy_uj = 0, power_uw = 0;
+
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].kind == kind) {
+			energy_uj += wtl_live_energy(live, group, i, WTL_TOTALS_DYNAMIC);
+			power_uw += live->groups[group].dynamic_uw[i];
+		}
+	*ret = is_energy ? energy_uj : power_uw;
+	return energy_uj >= EIGHTH;
+}
+
+/* "docker/3f1c…" is a container's runtime and its number. */
+static void label_container(struct wtl_metrics_writer *writer, const char *name)
+{
+	const char *slash = strchr(name, '/'), *id = slash ? slash + 1 : name;
+	char runtime[WTL_TOTALS_NAME_SIZE] = "";
+
+	if (slash)
+		wtl_text_copy(runtime, (size_t)(slash - name) + 1, name);
+	wtl_metrics_label(writer, "container_id", id);
+	wtl_metrics_label(writer, "container_name", id);
+	wtl_metrics_label(writer, "runtime", runtime);
+}
+
+static void label_group(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			const struct wtl_live_group *group)
+{
+	if (group->by == CONTAINER) {
+		label_container(writer, group->name);
+	} else if (group->by == POD) {
+		wtl_metrics_label(writer, "pod_id", group->name);
+		wtl_metrics_label(writer, "pod_name", group->name);
+		wtl_metrics_label(writer, "pod_namespace", "");
+	} else {
+		wtl_metrics_label(writer, "pid", "");
+		wtl_metrics_label(writer, "comm", group->name);
+	}
+	wtl_metrics_label(writer, "state", "running");
+	wtl_metrics_label(writer, "node_name", live->host);
+}
+
+enum { OF_ENERGY = 16, OF_GPUS = 32 }; /* beside the place of a grouping */
+
+static void put_kepler_group(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			     size_t group, unsigned what)
+{
+	bool is_gpu = what & OF_GPUS, is_energy = what & OF_ENERGY;
+
+	for (unsigned kind = 0; kind < WATTLE_KINDS; kind++) {
+		uint64_t value;
+
+		if ((is_gpu ? kind != WATTLE_KIND_GPU : !zone_of(kind)) ||
+		    !get_group(live, group, kind, is_energy, &value))
+			continue;
+		wtl_metrics_begin(writer);
+		label_group(writer, live, &live->groups[group]);
+		if (!is_gpu)
+			wtl_metrics_label(writer, "zone", zone_of(kind));
+		wtl_metrics_eighths(writer, value, is_energy ? WTL_METRICS_DOWN : WTL_METRICS_NEAR);
+	}
+}
+
+static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			      unsigned what)
+{
+	for (size_t i = 0; i < live->n_groups; i++)
+		if (live->groups[i].by == what % OF_ENERGY && live->groups[i].name[0])
+			put_kepler_group(writer, live, i, what);
+}
+
+/* By process: what processors and their memory draw is told as one zone. */
+static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				 unsigned what)
+{
+	if (!(writer->sets & WTL_METRICS_PER_PROCESS)) {
+		put_kepler_groups(writer, live, what);
+		return;
+	}
+	for (size_t i = 0; i < live->n_processes; i++) {
+		const struct wtl_live_process *process = &live->processes[i];
+		uint64_t all_uw = process->has_dynamic ? process->dynamic_uw : process->power_uw;
+
+		if (!process->is_running || !wtl_metrics_has_room(writer))
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
+		wtl_metrics_label(writer, "comm", process->name);
+		wtl_metrics_label(writer, "state", "running");
+		wtl_metrics_label(writer, "node_name", live->host);
+		if (!(what & OF_GPUS))
+			wtl_metrics_label(writer, "zone", "package");
+		wtl_metrics_eighths(writer,
+				    what & OF_GPUS ? less(all_uw, process->cpu_dynamic_uw)
+						   : process->cpu_dynamic_uw,
+				    WTL_METRICS_NEAR);
+	}
+}
+
+/* ---- dcgm-exporter ---- */
+
+static const struct wtl_live_domain *domain_of(const struct wtl_live *live, const char *name)
+{
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (strcmp(live->domains[i].name, name) == 0)
+			return &live->domains[i];
+	return NULL;
+}
+
+static void begin_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+		       const struct wtl_live_gpu *gpu)
+{
+	char device[16 + WTL_NAME_SIZE] = "nvidia";
+	const char *number = index_of(gpu->domain);
+
+	wtl_text_copy(device + strlen(device), sizeof(device) - strlen(device), number);
+	wtl_metrics_begin(writer);
+	wtl_metrics_label(writer, "gpu", number);
+	wtl_metrics_label(writer, "UUID", gpu->uuid);
+	wtl_metrics_label(writer, "device", device);
+	wtl_metrics_label(writer, "modelName", gpu->name);
+	wtl_metrics_label(writer, "Hostname", live->host);
+}
+
+/* NVIDIA's: only those are in dcgm-exporter. */
+static bool is_nvidia(const struct wtl_live_domain *domain)
+{
+	return domain && wtl_text_starts(domain->source, "nvml");
+}
+
+enum { DCGM_WATTS, DCGM_MILLIJOULES };
+
+static void put_dcgm_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			   unsigned what)
+{
+	for (size_t i = 0; i < live->n_gpus; i++) {
+		const struct wtl_live_gpu *gpu = &live->gpus[i];
+		const struct wtl_live_domain *domain = domain_of(live, gpu->domain);
+
+		if (!is_nvidia(domain) ||
+		    !(what == DCGM_WATTS ? domain->has_power : has_counter(domain)))
+			continue;
+		begin_dcgm(writer, live, gpu);
+		if (what == DCGM_WATTS)
+			wtl_metrics_eighths(writer, domain->power_uw, WTL_METRICS_NEAR);
+		else
+			wtl_metrics_number(writer, domain->energy_uj / EIGHTH * EIGHTH / 1000);
+	}
+}
+
+/* MiB and MHz are theirs; FREE is what is not used. */
+enum { DCGM_FREE = WTL_DEVICE_NUMBERS };
+
+static bool get_dcgm(const struct wtl_live_gpu *gpu, unsigned what, int64_t *ret)
+{
+	unsigned total = WTL_DEVICE_MEMORY_TOTAL_BYTES, used = WTL_DEVICE_MEMORY_USED_BYTES;
+
+	if (what == DCGM_FREE) {
+		*ret = (gpu->values[total] - gpu->values[used]) >> 20;
+		return (gpu->has >> total & 1) && (gpu->has >> used & 1);
+	}
+	*ret = gpu->values[what];
+	if (what == total || what == used)
+		*ret >>= 20;
+	if (what == WTL_DEVICE_LIMIT_UW)
+		*ret /= 1000000;
+	return gpu->has >> what & 1;
+}
+
+static void put_dcgm(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned what)
+{
+	for (size_t i = 0; i < live->n_gpus; i++) {
+		int64_t value;
+
+		if (!is_nvidia(domain_of(live, live->gpus[i].domain)) ||
+		    !get_dcgm(&live->gpus[i], what, &value))
+			continue;
+		begin_dcgm(writer, live, &live->gpus[i]);
+		wtl_metrics_signed(writer, value);
+	}
+}
+
+/* ---- scaphandre ---- */
+
+static void put_micro(struct wtl_metrics_writer *writer, uint64_t micro)
+{
+	wtl_metrics_number(writer, micro / EIGHTH * EIGHTH);
+}
+
+enum { SCAPHANDRE_WATTS, SCAPHANDRE_JOULES, SCAPHANDRE_SOCKETS, SCAPHANDRE_DOMAINS };
+
+static void put_scaphandre_host(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				unsigned what)
+{
+	if (what == SCAPHANDRE_WATTS ? !wtl_live_is_powered(live) : live->energy_uj == 0)
+		return;
+	wtl_metrics_begin(writer);
+	put_micro(writer, what == SCAPHANDRE_WATTS ? live->power_uw : live->energy_uj);
+}
+
+static void put_scaphandre_sockets(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				   unsigned what)
+{
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+		bool is_socket = domain->kind == WATTLE_KIND_CPU;
+
+		if (!domain->has_power || !zone_of(domain->kind) ||
+		    is_socket != (what == SCAPHANDRE_SOCKETS))
+			continue;
+		wtl_metrics_begin(writer);
+		if (!is_socket) {
+			wtl_metrics_label(writer, "domain_name", zone_of(domain->kind));
+			wtl_metrics_label(writer, "domain_id", domain->name);
+		}
+		wtl_metrics_label(writer, "socket_id", index_of(domain->name));
+		put_micro(writer, domain->power_uw);
+	}
+}
+
+/* Their cmdline, all arguments of a process, may hold secrets: it is empty. */
+static void put_scaphandre_processes(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				     unsigned what)
+{
+	bool by_process = writer->sets & WTL_METRICS_PER_PROCESS;
+
+	(void)what;
+	for (size_t i = 0; by_process && i < live->n_processes; i++) {
+		const struct wtl_live_process *process = &live->processes[i];
+
+		if (!process->is_running || !wtl_metrics_has_room(writer))
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
+		wtl_metrics_label(writer, "exe", process->name);
+		wtl_metrics_label(writer, "cmdline", "");
+		put_micro(writer, process->power_uw);
+	}
+	for (size_t i = 0; !by_process && i < live->n_groups; i++) {
+		const struct wtl_live_group *group = &live->groups[i];
+
+		if (group->by != COMMAND || !group->name[0] || group->power_uw < EIGHTH)
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label(writer, "exe", group->name);
+		wtl_metrics_label(writer, "cmdline", "");
+		put_micro(writer, group->power_uw);
+	}
+}
+
+/* ---- node_exporter ---- */
+
+static void put_rapl(struct wtl_metrics_writer *writer, const struct wtl_live *live, unsigned kind)
+{
+	for (size_t i = 0; i < live->n_domains; i++) {
+		const struct wtl_live_domain *domain = &live->domains[i];
+
+		if (domain->kind != kind || !has_counter(domain))
+			continue;
+		wtl_metrics_begin(writer);
+		wtl_metrics_label(writer, "index", index_of(domain->name));
+		wtl_metrics_label(writer, "path", domain->name);
+		wtl_metrics_eighths(writer, domain->energy_uj, WTL_METRICS_DOWN);
+	}
+}
+
+/* ---- AIPowerMeter ---- */
+
+/* The power of all domains of a kind; false: none is known. */
+static bool sum_kind(const struct wtl_live *live, enum wattle_kind kind, uint64_t *ret_uw)
+{
+	bool is_known = false;
+
+	*ret_uw = 0;
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].kind == kind && live->domains[i].has_power) {
+			*ret_uw += live->domains[i].power_uw;
+			is_known = true;
+		}
+	return is_known;
+}
+
+/* Where no cores are measured apart, the packages are all that is known of them. */
+static void put_aipowermeter_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				   unsigned kind)
+{
+	uint64_t power_uw;
+
+	if (!sum_kind(live, kind, &power_uw) &&
+	    !(kind == WATTLE_KIND_CORE && sum_kind(live, WATTLE_KIND_CPU, &power_uw)))
+		return;
+	wtl_metrics_begin(writer);
+	wtl_metrics_eighths(writer, power_uw, WTL_METRICS_NEAR);
+}
+
+static void put_aipowermeter_memory(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+				    unsigned is_gpu)
+{
+	uint64_t bytes = live->memory_bytes;
+	bool is_known = bytes > 0;
+
+	if (is_gpu) {
+		bytes = 0;
+		is_known = false;
+		for (size_t i = 0; i < live->n_gpus; i++)
+			if (live->gpus[i].has >> WTL_DEVICE_MEMORY_USED_BYTES & 1) {
+				bytes += (uint64_t)live->gpus[i]
+						 .values[WTL_DEVICE_MEMORY_USED_BYTES];
+				is_known = true;
+			}
+	}
+	if (!is_known)
+		return;
+	wtl_metrics_begin(writer);
+	wtl_metrics_number(writer, bytes);
+}
+
+/* ---- The table ---- */
+
+#define GAUGE	WTL_METRICS_GAUGE
+#define COUNTER WTL_METRICS_COUNTER
+
+#define KEPLER_NODE(what, unit, type, number)                                               \
+	{"kepler_node_cpu_" what,                                                           \
+	 "zone, path, node_name",                                                           \
+	 unit,                                                                              \
+	 "As Kepler: processors",                                                           \
+	 put_kepler_cpu,                                                                    \
+	 number,                                                                            \
+	 type,                                                                              \
+	 WTL_METRICS_KEPLER},                                                               \
+	{                                                                                   \
+		"kepler_node_gpu_" what, "gpu, gpu_uuid, gpu_name, node_name", unit,        \
+			"As Kepler: GPUs", put_kepler_gpu, number, type, WTL_METRICS_KEPLER \
+	}
+
+#define KEPLER_GROUPS(what, labels, by)                                                    \
+	{"kepler_" what "_cpu_watts",                                                      \
+	 labels ", state, node_name, zone",                                                \
+	 "watts",                                                                          \
+	 "As Kepler: power above idle",                                                    \
+	 put_kepler_groups,                                                                \
+	 by,                                                                               \
+	 GAUGE,                                                                            \
+	 WTL_METRICS_KEPLER},                                                              \
+		{"kepler_" what "_cpu_joules_total",                                       \
+		 labels ", state, node_name, zone",                                        \
+		 "joules",                                                                 \
+		 "As Kepler: energy above idle",                                           \
+		 put_kepler_groups,                                                        \
+		 by + OF_ENERGY,                                                           \
+		 COUNTER,                                                                  \
+		 WTL_METRICS_KEPLER},                                                      \
+		{"kepler_" what "_gpu_watts",                                              \
+		 labels ", state, node_name",                                              \
+		 "watts",                                                                  \
+		 "As Kepler: power above idle",                                            \
+		 put_kepler_groups,                                                        \
+		 by + OF_GPUS,                                                             \
+		 GAUGE,                                                                    \
+		 WTL_METRICS_KEPLER},                                                      \
+	{                                                                                  \
+		"kepler_" what "_gpu_joules_total", labels ", state, node_name", "joules", \
+			"As Kepler: energy above idle", put_kepler_groups,                 \
+			by + OF_ENERGY + OF_GPUS, COUNTER, WTL_METRICS_KEPLER              \
+	}
+
+#define DCGM(name, help, number)                                                             \
+	{                                                                                    \
+		"DCGM_FI_DEV_" name, "gpu, UUID, device, modelName, Hostname", "",           \
+			"As dcgm-exporter: " help, put_dcgm, number, GAUGE, WTL_METRICS_DCGM \
+	}
+
+#define RAPL(zone, kind)                                                                          \
+	{                                                                                         \
+		"node_rapl_" zone "_joules_total", "index, path", "joules",                       \
+			"As node_exporter: energy of RAPL's zone " zone, put_rapl, kind, COUNTER, \
+			WTL_METRICS_NODE                                                          \
+	}
+
 const struct wtl_metrics_family wtl_metrics_compat_families[] = {
+	KEPLER_NODE("joules_total", "joules", COUNTER, NODE_JOULES),
+	KEPLER_NODE("active_joules_total", "joules", COUNTER, NODE_ACTIVE_JOULES),
+	KEPLER_NODE("idle_joules_total", "joules", COUNTER, NODE_IDLE_JOULES),
+	KEPLER_NODE("watts", "watts", GAUGE, NODE_WATTS),
+	KEPLER_NODE("active_watts", "watts", GAUGE, NODE_ACTIVE_WATTS),
+	KEPLER_NODE("idle_watts", "watts", GAUGE, NODE_IDLE_WATTS),
+	KEPLER_GROUPS("container", "container_id, container_name, runtime", CONTAINER),
+	KEPLER_GROUPS("pod", "pod_id, pod_name, pod_namespace", POD),
+	{"kepler_process_cpu_watts", "pid, comm, state, node_name, zone", "watts",
+	 "As Kepler: power above idle", put_kepler_processes, COMMAND, GAUGE, WTL_METRICS_KEPLER},
+	{"kepler_process_gpu_watts", "pid, comm, state, node_name", "watts",
+	 "As Kepler: power above idle", put_kepler_processes, COMMAND + OF_GPUS, GAUGE,
+	 WTL_METRICS_KEPLER},
+	{"DCGM_FI_DEV_POWER_USAGE", "gpu, UUID, device, modelName, Hostname", "",
+	 "As dcgm-exporter: power in W", put_dcgm_power, DCGM_WATTS, GAUGE, WTL_METRICS_DCGM},
+	{"DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "gpu, UUID, device, modelName, Hostname", "",
+	 "As dcgm-exporter: energy in mJ", put_dcgm_power, DCGM_MILLIJOULES, COUNTER,
+	 WTL_METRICS_DCGM},
+	DCGM("GPU_TEMP", "temperature in C", WTL_DEVICE_TEMPERATURE_C),
+	DCGM("MEMORY_TEMP", "temperature of the memory in C", WTL_DEVICE_MEMORY_TEMPERATURE_C),
+	DCGM("SM_CLOCK", "clock in MHz", WTL_DEVICE_CLOCK_MHZ),
+	DCGM("MEM_CLOCK", "clock of the memory in MHz", WTL_DEVICE_MEMORY_CLOCK_MHZ),
+	DCGM("GPU_UTIL", "use in percent", WTL_DEVICE_USE_PERCENT),
+	DCGM("FB_USED", "used memory in MiB", WTL_DEVICE_MEMORY_USED_BYTES),
+	DCGM("FB_FREE", "free memory in MiB", DCGM_FREE),
+	DCGM("POWER_MGMT_LIMIT", "power limit in W", WTL_DEVICE_LIMIT_UW),
+	DCGM("FAN_SPEED", "speed of the fan in percent", WTL_DEVICE_FAN_PERCENT),
+	{"scaph_host_power_microwatts", "", "microwatts", "As scaphandre: power of the machine",
+	 put_scaphandre_host, SCAPHANDRE_WATTS, GAUGE, WTL_METRICS_SCAPHANDRE},
+	{"scaph_host_energy_microjoules", "", "microjoules", "As scaphandre: energy of the machine",
+	 put_scaphandre_host, SCAPHANDRE_JOULES, COUNTER, WTL_METRICS_SCAPHANDRE},
+	{"scaph_socket_power_microwatts", "socket_id", "microwatts",
+	 "As scaphandre: power of a processor package", put_scaphandre_sockets, SCAPHANDRE_SOCKETS,
+	 GAUGE, WTL_METRICS_SCAPHANDRE},
+	{"scaph_domain_power_microwatts", "domain_name, domain_id, socket_id", "microwatts",
+	 "As scaphandre: power of a part of a package", put_scaphandre_sockets, SCAPHANDRE_DOMAINS,
+	 GAUGE, WTL_METRICS_SCAPHANDRE},
+	{"scaph_process_power_consumption_microwatts", "pid, exe, cmdline", "microwatts",
+	 "As scaphandre: power with its part of idle power", put_scaphandre_processes, 0, GAUGE,
+	 WTL_METRICS_SCAPHANDRE},
+	RAPL("package", WATTLE_KIND_CPU),
+	RAPL("core", WATTLE_KIND_CORE),
+	RAPL("uncore", WATTLE_KIND_UNCORE),
+	RAPL("dram", WATTLE_KIND_DRAM),
+	RAPL("psys", WATTLE_KIND_PLATFORM),
+	{"power_draw_cpu", "", "", "As AIPowerMeter: power of the processors' cores in W",
+	 put_aipowermeter_power, WATTLE_KIND_CORE, GAUGE, WTL_METRICS_AIPOWERMETER},
+	{"intel_power", "", "", "As AIPowerMeter: power of all processor packages in W",
+	 put_aipowermeter_power, WATTLE_KIND_CPU, GAUGE, WTL_METRICS_AIPOWERMETER},
+	{"mem_used_cpu", "", "", "As AIPowerMeter: memory of all processes in bytes",
+	 put_aipowermeter_memory, false, GAUGE, WTL_METRICS_AIPOWERMETER},
+	{"mem_used_gpu", "", "", "As AIPowerMeter: used memory of all GPUs in bytes",
+	 put_aipowermeter_memory, true, GAUGE, WTL_METRICS_AIPOWERMETER},
+	{"power_draw_gpu", "", "", "As AIPowerMeter: power of all GPUs in W",
+	 put_aipowermeter_power, WATTLE_KIND_GPU, GAUGE, WTL_METRICS_AIPOWERMETER},
 	{0},
 };

@@ -219,6 +219,14 @@ void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsi
 
 /* ---- Families ---- */
 
+/* Five of them, and all others, are less than WTL_REPLY_MAX. */
+enum { FAMILY_BYTES = 5 << 18 };
+
+bool wtl_metrics_has_room(const struct wtl_metrics_writer *writer)
+{
+	return writer->buf->len - writer->family_at < FAMILY_BYTES;
+}
+
 static const char *type_name(const struct wtl_metrics_family *family, bool is_open)
 {
 	switch (family->type) {
@@ -260,15 +268,15 @@ static void put_about(struct wtl_metrics_writer *writer, const char *what, const
 void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			    const struct wtl_metrics_family *family)
 {
-	size_t before = writer->buf->len, samples;
+	size_t before = writer->buf->len;
 
 	writer->family = family;
 	put_about(writer, "# HELP ", family->help);
 	put_about(writer, "# TYPE ", type_name(family, writer->is_open));
 	if (writer->is_open && family->unit[0])
 		put_about(writer, "# UNIT ", family->unit);
-	samples = writer->buf->len;
+	writer->family_at = writer->buf->len;
 	family->write(writer, live, family->what);
-	if (writer->buf->len == samples)
+	if (writer->buf->len == writer->family_at)
 		cut(writer->buf, before);
 }

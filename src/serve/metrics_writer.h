@@ -35,9 +35,11 @@ struct wtl_metrics_family {
 struct wtl_metrics_writer {
 	struct wtl_buf *buf;
 	const struct wtl_metrics_family *family;
+	unsigned sets;	 /* WTL_METRICS_… */
 	bool is_open;	 /* OpenMetrics */
 	bool has_labels; /* of this sample, up to now */
 	size_t at;	 /* where the sample begins */
+	size_t family_at;
 	int64_t begun_ns;
 };
 
@@ -68,6 +70,9 @@ void wtl_metrics_number(struct wtl_metrics_writer *writer, uint64_t value);
 void wtl_metrics_signed(struct wtl_metrics_writer *writer, int64_t value);
 /* value / 10^decimals; decimals is at most 18. */
 void wtl_metrics_decimal(struct wtl_metrics_writer *writer, uint64_t value, unsigned decimals);
+
+/* false: a family that is by process has taken all of its room, so that a scrape does not get too long. */
+bool wtl_metrics_has_room(const struct wtl_metrics_writer *writer);
 
 /* A family with its name and what it is; nothing of it where there is no sample. */
 void wtl_metrics_put_family(struct wtl_metrics_writer *writer, const struct wtl_live *live,

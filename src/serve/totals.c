@@ -148,6 +148,7 @@ static void put(struct wtl_totals *totals, const struct wtl_consumer *consumer, 
 		*energy_at(group, domain, WTL_TOTALS_DYNAMIC) += more_uj - idle_uj;
 		*energy_at(group, domain, WTL_TOTALS_IDLE_PART) += idle_uj;
 		group->grown_ns = totals->looked_ns;
+		group->recent_dynamic_uj[domain] += more_uj - idle_uj;
 		group->recent_uj += totals->is_counted[domain] ? more_uj : 0;
 	}
 }
@@ -185,10 +186,16 @@ static int make_room(struct wtl_totals *totals, size_t n_slots)
 	return 0;
 }
 
+static size_t groups_of_all(void)
+{
+	return (size_t)WTL_TOTALS_GROUPINGS * (WTL_TOTALS_GROUPS + 1);
+}
+
 static void begin_look(struct wtl_totals *totals, int64_t now_ns)
 {
 	totals->interval_ns = totals->looked_ns > 0 ? now_ns - totals->looked_ns : 0;
 	totals->looked_ns = now_ns;
+	memset(totals->recents, 0, groups_of_all() * totals->n_domains * sizeof(*totals->recents));
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
 		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++)
 			totals->by[by].groups[i].recent_uj = 0;
@@ -269,16 +276,20 @@ int wtl_totals_init(struct wtl_totals *totals, const char *const domains[], size
 	totals->accounts_uj = calloc(n * WTL_TOTALS_ACCOUNTS + 1, sizeof(uint64_t));
 	totals->is_counted = calloc(n + 1, sizeof(*totals->is_counted));
 	totals->by = calloc(WTL_TOTALS_GROUPINGS, sizeof(*totals->by));
-	totals->energies = calloc(n_each * WTL_TOTALS_GROUPINGS * (WTL_TOTALS_GROUPS + 1) + 1,
-				  sizeof(uint64_t));
-	if (!totals->accounts_uj || !totals->is_counted || !totals->by || !totals->energies)
+	totals->energies = calloc(n_each * groups_of_all() + 1, sizeof(uint64_t));
+	totals->recents = calloc(n * groups_of_all() + 1, sizeof(uint64_t));
+	if (!totals->recents || !totals->accounts_uj || !totals->is_counted || !totals->by ||
+	    !totals->energies)
 		return -ENOMEM;
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
 		struct wtl_totals_group *groups = totals->by[by].groups;
 
-		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++)
-			groups[i].energy_uj =
-				&totals->energies[(by * (WTL_TOTALS_GROUPS + 1) + i) * n_each];
+		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++) {
+			size_t at = by * (WTL_TOTALS_GROUPS + 1) + i;
+
+			groups[i].energy_uj = &totals->energies[at * n_each];
+			groups[i].recent_dynamic_uj = &totals->recents[at * n];
+		}
 		wtl_text_copy(groups[WTL_TOTALS_GROUPS].name, WTL_TOTALS_NAME_SIZE,
 			      WTL_TOTALS_OVERFLOW);
 	}
@@ -291,6 +302,7 @@ void wtl_totals_done(struct wtl_totals *totals)
 	free(totals->is_counted);
 	free(totals->by);
 	free(totals->energies);
+	free(totals->recents);
 	free(totals->last);
 	free(totals->slots);
 	*totals = (struct wtl_totals){.n_domains = 0};

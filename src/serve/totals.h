@@ -52,6 +52,7 @@ struct wtl_totals_group {
 	int64_t grown_ns;		 /* when it last used anything */
 	uint64_t recent_uj;		 /* of the counted domains, over the last interval */
 	uint64_t *energy_uj;		 /* wtl_totals_energy() */
+	uint64_t *recent_dynamic_uj;	 /* one a domain: above idle, over the last interval */
 };
 
 struct wtl_totals_grouping {
@@ -74,7 +75,7 @@ struct wtl_totals {
 	/* Of those that were counted at the time: after a restart they may be others, and it must not fall. */
 	uint64_t host_uj;
 	struct wtl_totals_grouping *by; /* WTL_TOTALS_GROUPINGS */
-	uint64_t *energies;		/* of all groups */
+	uint64_t *energies, *recents;	/* of all groups */
 	struct wtl_share *last;		/* one a domain, for each slot */
 	struct wtl_totals_slot *slots;
 	size_t n_slots;

@@ -19,6 +19,7 @@
 #include "cli/user.h"
 #include "commands/serve/serve.h"
 #include "energy/units.h"
+#include "meter/consumers.h"
 #include "meter/meter.h"
 #include "serve/agent.h"
 #include "serve/http.h"
@@ -30,7 +31,7 @@
 /* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
 #define INTERVAL_NS WTL_NS_PER_S
 
-enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
+enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
 
 static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
