@@ -12,7 +12,7 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-python wheel valgrind fuzz deb deb-check bench bench-peers install format clean deps deps-test
+	test-threads test-cli test-page test-python wheel valgrind fuzz deb deb-check bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -35,7 +35,7 @@ run: deps
 	$(call heading,wattle run: 400 MB of zeros compressed and hashed)
 	build/wattle run -- sh -c 'head -c 400M /dev/zero | gzip -6 | sha256sum'
 
-test: deps-test layers format-check test-gcc test-limits test-nojson test-sanitized test-threads test-cli test-python
+test: deps-test layers format-check test-gcc test-limits test-nojson test-sanitized test-threads test-cli test-page test-python
 
 layers:
 	$(call heading,layers)
@@ -97,12 +97,12 @@ valgrind: test-gcc
 		--wrap 'valgrind -q --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite' \
 		$(filter-out stuck no_alloc below plot store_create store_cut,$(patsubst tests/unit/test_%.c,%,$(wildcard tests/unit/test_*.c)))
 
-test-cli test-python: export WATTLE = $(CURDIR)/build-gcc/wattle
-test-cli test-python: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
-test-cli test-python: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
-test-cli test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
+test-cli test-page test-python: export WATTLE = $(CURDIR)/build-gcc/wattle
+test-cli test-page test-python: export WATTLE_BUILD_ROOT = $(CURDIR)/build-gcc
+test-cli test-page test-python: export WATTLE_NVML_LIBRARY = $(CURDIR)/build-gcc/tests/fake/libnvidia-ml.so.1
+test-cli test-page test-python: export WATTLE_SHARED_DATA = $(abspath ../shared/data)
 # In memory, where there is some: what is made safe against a power cut again and again is slow on a disk.
-test-cli test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
+test-cli test-page test-python: export TMPDIR = $(shell [ "$$(df -m --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000 ] 2>/dev/null \
 	&& echo /dev/shm || echo /tmp)
 # A test that waits for real processes may fail once on a busy machine. It is tried again, and named as RERUN in the summary.
 PYTEST = -B -m pytest -q -p no:cacheprovider --reruns 1 -rR
@@ -118,6 +118,17 @@ build-python/made: tests/python/requirements.txt
 	$(PYTHON) -m venv --system-site-packages build-python
 	build-python/bin/pip install -q --disable-pip-version-check -r $<
 	touch $@
+
+# The page's tests: Playwright and axe, with Debian's chromium.
+build-page/made: tests/page/requirements.txt
+	rm -rf build-page
+	$(PYTHON) -m venv --system-site-packages build-page
+	build-page/bin/pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+test-page: test-gcc build-page/made
+	$(call heading,the page of wattle serve)
+	build-page/bin/python $(PYTEST) tests/page
 
 # What can be published: dist/wattle-…-py3-none-manylinux_….whl, which carries the libraries that are not on every machine.
 wheel: export PATH := $(CURDIR)/build-python/bin:$(PATH)

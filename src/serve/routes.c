@@ -9,6 +9,7 @@
 #include "serve/live.h"
 #include "serve/metrics.h"
 #include "serve/stream.h"
+#include "serve/web.h"
 
 /* A tick that was late is no fault. */
 #define SILENT_NS (10 * WTL_NS_PER_S)
@@ -41,6 +42,7 @@ static void answer_metrics(const struct wtl_request *request, struct wtl_reply *
 	wtl_metrics_write(request->live, request->metrics, is_open, &reply->body);
 }
 
+/* clang-format off */
 const struct wtl_route wtl_routes[] = {
 	{"/healthz", 0, answer_health},
 	{"/metrics", WTL_ROUTE_LIVE | WTL_ROUTE_SHARED, answer_metrics},
@@ -49,5 +51,12 @@ const struct wtl_route wtl_routes[] = {
 	{"/api/v1/use", WTL_ROUTE_LIVE, wtl_api_use},
 	{"/api/v1/windows", WTL_ROUTE_LIVE, wtl_api_windows},
 	{"/api/v1/stream", WTL_ROUTE_LIVE, wtl_stream_answer},
+	{"/", 0, wtl_web_answer},
+	{"/wattle.js", 0, wtl_web_answer},
+	{"/wattle.css", 0, wtl_web_answer},
+	{"/dygraph.min.js", 0, wtl_web_answer},
+	{"/dygraph.min.css", 0, wtl_web_answer},
+	{"/icon.svg", 0, wtl_web_answer},
 	{0},
 };
+/* clang-format on */

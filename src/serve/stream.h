@@ -22,7 +22,7 @@ struct wtl_stream_frame;
  * All clients' callbacks come from one thread, the HTTP server's; the lock is for who waits.
  */
 
-enum { WTL_STREAM_CLIENTS = 64, WTL_STREAM_KEPT = 8 };
+enum { WTL_STREAM_CLIENTS = 64, WTL_STREAM_KEPT = 5 };
 
 struct wtl_stream {
 	const struct wtl_mhd *mhd;

@@ -165,8 +165,8 @@ def test_stream(machine):
         assert numbers(events(other, 1))[0] >= numbers(got)[-1]
         # One that was told of more than is kept would have lost frames, and is told how many.
         begin = got[0][b"id"].split(b"-")[0].decode()
-        server.live(lambda live: live["number"] > numbers(got)[0] + 9)
-        events(other, 9)
+        server.live(lambda live: live["number"] > numbers(got)[0] + 5)
+        events(other, 6)
         lost = listen(server, f"{begin}-1")
         found = events(lost, 2)
         assert found[0][b"event"] == b"lost"
