@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who had used how much by when, and windows that ended. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -157,6 +158,13 @@ void wtl_past_add_window(struct wtl_past *past, const struct wtl_past_window *wi
 	pthread_mutex_unlock(&past->lock);
 }
 
+static int by_begin(const void *a, const void *b)
+{
+	const struct wtl_past_window *x = a, *y = b;
+
+	return (x->begin_utc_ns > y->begin_utc_ns) - (x->begin_utc_ns < y->begin_utc_ns);
+}
+
 size_t wtl_past_windows(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
 			struct wtl_past_window windows[WTL_PAST_WINDOWS])
 {
@@ -171,5 +179,7 @@ size_t wtl_past_windows(struct wtl_past *past, int64_t from_utc_ns, int64_t to_u
 			windows[n++] = *window;
 	}
 	pthread_mutex_unlock(&past->lock);
+	if (n > 0)
+		qsort(windows, n, sizeof(*windows), by_begin);
 	return n;
 }

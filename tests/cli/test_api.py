@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from api_server import Mover, Server, tape_server
+from conftest import run_wattle, wait_for
 
 ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
 GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
@@ -185,3 +186,37 @@ def test_streams_are_bounded(played):
     assert status == 503, body
     for connection in opened:
         connection.close()
+
+
+# ---- Over a restart ----
+
+def mark(*args, env):
+    result = run_wattle("mark", *args, env=env)
+    assert result.code == 0, result
+
+
+def test_yesterday_comes_from_the_recordings(machine, tmp_path):
+    root, store = machine("nvidia-server").without_perf(), tmp_path / "store"
+    env = {"XDG_RUNTIME_DIR": tmp_path}
+    options = ("--store", store, "--root", root.path)
+    with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}):
+        with Server(*options, env=env) as server:
+            server.live(lambda live: live["total"].get("power_w"))
+            mark("begin", "bake", env=env)
+            before = server.live(lambda live: live["number"] >= 4)
+            mark("end", "bake", env=env)
+            [window] = server.json("/api/v1/windows?seconds=60")["windows"]
+            assert window["name"] == "bake" and 20 < window["energy_j"] / Decimal(
+                seconds(window["end_utc"]) - seconds(window["begin_utc"])) < 200
+            code, err = server.stop()
+            assert code == 0, err
+        end = seconds(before["t_utc"])
+        with Server(*options, env=env) as server:
+            server.live()
+            query = f"from={end - 2.5:.3f}&to={end - 1.5:.3f}"
+            wait_for(lambda: server.json(f"/api/v1/history?{query}")["total"]["power_w"][-1], "the past")
+            power = server.json(f"/api/v1/history?{query}")["total"]["power_w"][-1]
+            assert 60 < power < 80
+            wait_for(lambda: server.json("/api/v1/windows?seconds=600")["windows"] == [window], "the window")
+            code, err = server.stop()
+            assert code == 0, err

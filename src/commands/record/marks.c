@@ -64,6 +64,8 @@ static void end_window(struct wtl_recording_session *recording, const char *name
 	}
 	wtl_window_end(meter, name, &window, recording->energies, wattle_meter_domains(meter));
 	wtl_recorder_window(recording->recorder, name, false, &window, recording->energies);
+	if (recording->window_ended)
+		recording->window_ended(recording->committing_context, name, &window);
 	recording->n_marked--;
 	memmove(recording->marked[i], recording->marked[i + 1],
 		(recording->n_marked - i) * sizeof(recording->marked[0]));

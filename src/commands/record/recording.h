@@ -52,7 +52,9 @@ struct wtl_recording_session {
 	bool goes_on;	       /* the loop does where the recording failed, too */
 	/* Before each commit, with what was billed up to then; NULL: nobody. */
 	void (*committing)(void *context);
-	void *committing_context;
+	/* A marked window has ended; NULL: nobody. */
+	void (*window_ended)(void *context, const char *name, const struct wattle_window *window);
+	void *committing_context; /* of both */
 	char marked[WTL_MARKED_MAX][WTL_MARK_NAME_SIZE];
 	size_t n_marked;
 };

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "cli/billing.h"
 #include "cli/command.h"
 #include "cli/complain.h"
@@ -25,6 +26,7 @@
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/past.h"
+#include "serve/past_fill.h"
 
 #define WINDOW "serve"
 
@@ -109,6 +111,7 @@ struct session {
 	struct wtl_board board;
 	struct wtl_agent agent;
 	struct wtl_past past;
+	struct wtl_past_fill *fill;
 	struct wtl_http *http;
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
@@ -149,6 +152,20 @@ static void look(struct session *session)
 		wtl_past_look(&session->past, live);
 	session->seen_number = live ? live->number : 0;
 	wtl_board_give_back(&session->board, live);
+}
+
+/* Marked from outside, and ended. */
+static void keep_window(void *context, const char *name, const struct wattle_window *ended)
+{
+	struct session *session = context;
+	struct wtl_past_window window = {.begin_utc_ns = ended->begin_utc_ns,
+					 .end_utc_ns = ended->begin_utc_ns + ended->duration_ns,
+					 .has_energy = ended->total.has_energy != 0,
+					 .energy_uj = ended->total.energy_uj,
+					 .uncertainty_uj = ended->total.uncertainty_uj};
+
+	wtl_text_copy(window.name, sizeof(window.name), name);
+	wtl_past_add_window(&session->past, &window);
 }
 
 static void keep_totals(void *context)
@@ -309,6 +326,11 @@ static int measure(struct session *session)
 	session->is_serving = true;
 	session->recording.committing = keep_totals;
 	session->recording.committing_context = session;
+	session->recording.window_ended = keep_window;
+	/* Without it the page knows less of yesterday. */
+	wtl_past_fill_start(&session->past, (const char *const *)session->store.earlier,
+			    session->store.n_earlier,
+			    session->agent.begin_utc_ns - 86400 * WTL_NS_PER_S, &session->fill);
 	serve_machine(session);
 	energies = session->agent.energies;
 	wtl_window_end(session->meter, WINDOW, &window, energies, n);
@@ -352,6 +374,7 @@ static int serve(struct session *session)
 	if (!session->recorded.path)
 		wtl_recording_devices_free(session->devices);
 	wtl_recording_done(&session->recording, NULL);
+	wtl_past_fill_stop(session->fill);
 	wtl_past_done(&session->past);
 	wtl_agent_done(&session->agent);
 	wtl_board_done(&session->board);

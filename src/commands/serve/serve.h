@@ -37,6 +37,8 @@ struct wtl_serve_store {
 	char *totals;	     /* of the newest one before it; NULL: there is none */
 	size_t n_pieces;     /* facts that the counters have taken up to now */
 	int64_t counters_utc_ns; /* when those began */
+	char **earlier; /* paths of recordings that have something of the last day, the oldest first */
+	size_t n_earlier;
 };
 
 /* And "served-totals-1", "-2", … where they are longer than a fact may be. */

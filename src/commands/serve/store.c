@@ -25,6 +25,8 @@
 #define PREFIX "wattle-serve-"
 #define SUFFIX ".wattle"
 
+enum { DAY_S = 86400, EARLIER_MAX = 64 };
+
 /* A recording of an earlier run. */
 struct kept {
 	char name[64];
@@ -244,6 +246,26 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 		wtl_remark(app, "no recording in %s has counters: they begin at 0", store->folder);
 }
 
+/* Those that are gone by then are passed over. */
+static int list_earlier(struct wtl_serve_store *store, const struct kept_list *kept)
+{
+	int64_t since_ns = (time(NULL) - DAY_S) * WTL_NS_PER_S;
+	size_t n = kept->n < EARLIER_MAX ? kept->n : EARLIER_MAX;
+	char path[PATH_MAX];
+
+	store->earlier = calloc(n + 1, sizeof(*store->earlier));
+	for (size_t i = n; store->earlier && i-- > 0;) {
+		if (kept->list[i].changed_ns < since_ns ||
+		    path_of(store, kept->list[i].name, path) < 0)
+			continue;
+		store->earlier[store->n_earlier] = strdup(path);
+		if (!store->earlier[store->n_earlier])
+			return -ENOMEM;
+		store->n_earlier++;
+	}
+	return store->earlier ? 0 : -ENOMEM;
+}
+
 /* Later than every name that is there, whatever the clock was set to. */
 static time_t time_of_new(const struct kept_list *kept)
 {
@@ -309,8 +331,10 @@ int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 	if (rc == 0) {
 		find_totals(app, store, &kept);
 		remove_old(app, store, settings, &kept);
-		rc = name_new(store, &kept);
+		rc = list_earlier(store, &kept);
 	}
+	if (rc == 0)
+		rc = name_new(store, &kept);
 	free(kept.list);
 	if (rc >= 0)
 		return rc;
@@ -330,4 +354,9 @@ void wtl_serve_store_close(struct wtl_serve_store *store)
 	if (store->lock >= 0)
 		close(store->lock);
 	store->lock = -1;
+	for (size_t i = 0; i < store->n_earlier; i++)
+		free(store->earlier[i]);
+	free(store->earlier);
+	store->earlier = NULL;
+	store->n_earlier = 0;
 }

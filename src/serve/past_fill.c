@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/past_fill.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <math.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "base/thread.h"
+#include "energy/units.h"
+#include "meter/meter.h"
+#include "replay/history.h"
+#include "serve/past.h"
+
+/* Samples a little closer than the finest steps are one point. */
+#define POINT_NS (900 * WTL_NS_PER_MS)
+
+struct wtl_past_fill {
+	struct wtl_past *past;
+	char **paths;
+	size_t n;
+	int64_t from_utc_ns;
+	pthread_t thread;
+	atomic_bool stops;
+};
+
+/* A recording on its way. */
+struct playing {
+	struct wtl_past *past;
+	struct wtl_history *history;
+	struct wtl_past_sums sums;
+	struct wattle_energy *energies;
+	size_t *columns; /* of the recording's domains; SIZE_MAX: that one is not here any more */
+	bool *counts;	 /* it is in the total */
+	bool is_marked;
+	int64_t marked_ns;
+};
+
+/* ---- Points ---- */
+
+static float uncertainty_of(const struct wattle_energy *energy)
+{
+	return energy->measured_ns > 0
+		       ? (float)((double)energy->uncertainty_uj * 1e3 / (double)energy->measured_ns)
+		       : 0;
+}
+
+static void put_point(struct playing *playing, const struct wattle_window *window)
+{
+	float watts[WTL_PAST_DOMAINS + 1], uncertainties[WTL_PAST_DOMAINS + 1] = {0};
+	size_t total = playing->past->n_columns - 1;
+
+	for (size_t i = 0; i <= total; i++)
+		watts[i] = NAN;
+	for (size_t i = 0; i < playing->history->n_domains; i++) {
+		const struct wattle_energy *energy = &playing->energies[i];
+		float power = (float)((double)energy->mean_uw * 1e-6);
+
+		if (!energy->has_energy || !energy->has_power)
+			continue;
+		if (playing->counts[i])
+			watts[total] = isnan(watts[total]) ? power : watts[total] + power;
+		if (playing->columns[i] == SIZE_MAX)
+			continue;
+		watts[playing->columns[i]] = power;
+		uncertainties[playing->columns[i]] = uncertainty_of(energy);
+	}
+	uncertainties[total] = uncertainty_of(&window->total);
+	wtl_past_add(playing->past, &playing->sums,
+		     wtl_history_utc(playing->history, window->begin_mono_ns + window->duration_ns),
+		     window->duration_ns, watts, uncertainties);
+}
+
+static void take_sample(struct playing *playing, int64_t t_mono_ns)
+{
+	struct wattle_meter *meter = playing->history->meter;
+	struct wattle_window window;
+
+	if (playing->is_marked && t_mono_ns - playing->marked_ns < POINT_NS)
+		return;
+	if (playing->is_marked &&
+	    wtl_window_look(meter, WTL_WINDOW_OF_SESSION, &window, playing->energies,
+			    playing->history->n_domains) == 0)
+		put_point(playing, &window);
+	playing->is_marked = wtl_window_mark(meter) == 0;
+	playing->marked_ns = t_mono_ns;
+}
+
+static void take_window(struct playing *playing)
+{
+	const struct wtl_history_window *ended = playing->history->window;
+	struct wtl_past_window window = {.begin_utc_ns = 0};
+
+	if (!ended || ended->is_open || ended->is_main)
+		return;
+	wtl_text_copy(window.name, sizeof(window.name), ended->name);
+	window.begin_utc_ns = wtl_history_utc(playing->history, ended->window.begin_mono_ns);
+	window.end_utc_ns = window.begin_utc_ns + ended->window.duration_ns;
+	window.has_energy = ended->window.total.has_energy != 0;
+	window.energy_uj = ended->window.total.energy_uj;
+	window.uncertainty_uj = ended->window.total.uncertainty_uj;
+	wtl_past_add_window(playing->past, &window);
+}
+
+/* ---- A recording ---- */
+
+static int match_domains(struct playing *playing)
+{
+	size_t n = playing->history->n_domains;
+
+	playing->energies = calloc(n + 1, sizeof(*playing->energies));
+	playing->columns = calloc(n + 1, sizeof(*playing->columns));
+	playing->counts = calloc(n + 1, sizeof(*playing->counts));
+	if (!playing->energies || !playing->columns || !playing->counts)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct wattle_domain domain;
+		size_t column = 0;
+
+		wtl_meter_domain(playing->history->meter, i, &domain);
+		while (column < playing->past->n_domains &&
+		       strcmp(playing->past->names[column], domain.name) != 0)
+			column++;
+		playing->columns[i] = column < playing->past->n_domains ? column : SIZE_MAX;
+		playing->counts[i] = domain.in_total != 0;
+	}
+	return wtl_past_sums_init(&playing->sums, playing->past);
+}
+
+static void play_to_end(const struct wtl_past_fill *fill, struct playing *playing)
+{
+	struct wtl_err err = {.code = 0};
+	struct wtl_played played;
+
+	while (!atomic_load(&fill->stops) &&
+	       wtl_history_step(playing->history, &played, &err) > 0) {
+		if (played.kind == WTL_PLAYED_LOST)
+			playing->is_marked = false;
+		else if (wtl_played_has_sample(&played) && played.t_utc_ns >= fill->from_utc_ns)
+			take_sample(playing, played.t_mono_ns);
+		take_window(playing);
+	}
+}
+
+static void play(const struct wtl_past_fill *fill, const char *path)
+{
+	static const struct wtl_history_options options = {.keeps_windows = false};
+	struct playing playing = {.past = fill->past};
+	struct wtl_err err = {.code = 0};
+
+	if (wtl_history_open(path, &options, &playing.history, &err) < 0)
+		return;
+	if (wtl_history_utc(playing.history, playing.history->end_mono_ns) >= fill->from_utc_ns &&
+	    match_domains(&playing) == 0)
+		play_to_end(fill, &playing);
+	wtl_past_sums_done(&playing.sums);
+	free(playing.energies);
+	free(playing.columns);
+	free(playing.counts);
+	wtl_history_close(playing.history);
+}
+
+/* ---- The thread ---- */
+
+static void *run(void *argument)
+{
+	const struct wtl_past_fill *fill = argument;
+	const struct sched_param none = {.sched_priority = 0};
+
+	/* Of this thread alone. */
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	for (size_t i = 0; i < fill->n && !atomic_load(&fill->stops); i++)
+		play(fill, fill->paths[i]);
+	malloc_trim(0); /* what was played is large, and never comes again */
+	return NULL;
+}
+
+static void free_fill(struct wtl_past_fill *fill)
+{
+	for (size_t i = 0; i < fill->n; i++)
+		free(fill->paths[i]);
+	free(fill->paths);
+	free(fill);
+}
+
+static int copy_paths(struct wtl_past_fill *fill, const char *const paths[], size_t n)
+{
+	fill->paths = calloc(n + 1, sizeof(*fill->paths));
+	for (size_t i = 0; fill->paths && i < n; i++) {
+		fill->paths[i] = strdup(paths[i]);
+		if (!fill->paths[i])
+			return -ENOMEM;
+		fill->n++;
+	}
+	return fill->paths ? 0 : -ENOMEM;
+}
+
+int wtl_past_fill_start(struct wtl_past *past, const char *const paths[], size_t n,
+			int64_t from_utc_ns, struct wtl_past_fill **ret_fill)
+{
+	struct wtl_past_fill *fill = calloc(1, sizeof(*fill));
+	int rc;
+
+	if (!fill)
+		return -ENOMEM;
+	fill->past = past;
+	fill->from_utc_ns = from_utc_ns;
+	atomic_init(&fill->stops, false);
+	rc = copy_paths(fill, paths, n);
+	if (rc == 0)
+		rc = wtl_thread_start(&fill->thread, run, fill);
+	if (rc < 0)
+		free_fill(fill);
+	else
+		*ret_fill = fill;
+	return rc;
+}
+
+void wtl_past_fill_stop(struct wtl_past_fill *fill)
+{
+	if (!fill)
+		return;
+	atomic_store(&fill->stops, true);
+	pthread_join(fill->thread, NULL);
+	free_fill(fill);
+}
