@@ -201,6 +201,14 @@ int wtl_past_curve(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns
 	int64_t first, last, each;
 
 	pthread_mutex_lock(&past->lock);
+	if (past->levels[0].newest == INT64_MIN) { /* nothing is known yet */
+		pthread_mutex_unlock(&past->lock);
+		curve.step_ns = past->levels[0].step_ns;
+		curve.begin_utc_ns = from_utc_ns;
+		curve.cells = malloc(sizeof(*curve.cells));
+		*ret_curve = curve;
+		return curve.cells ? 0 : -ENOMEM;
+	}
 	level = choose_level(past, from_utc_ns);
 	first = from_utc_ns / level->step_ns;
 	last = to_utc_ns / level->step_ns;

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from api_server import Mover, Server, tape_server
-from conftest import run_wattle, wait_for
+from conftest import REPO, run_wattle, wait_for
 
 ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
 GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
@@ -119,6 +119,26 @@ def test_empty_times(played, query):
     assert len(history["total"]["power_w"]) == history["steps"] <= 1001
     played.json(f"/api/v1/use?{query}")
     assert played.json(f"/api/v1/windows?{query}")["windows"] == []
+
+
+def keys_of(value):
+    if isinstance(value, dict):
+        return set(value).union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def test_every_member_is_documented(played, gpus):
+    text = (REPO / "docs" / "api.md").read_text(encoding="utf-8")
+    common, *sections = re.sub(r"```.*?```", "", text, flags=re.S).split("\n## ")
+    with Server("--no-store", "--root", REPO / "tests/fixtures/roots/nvidia-server", *gpus("a100").options,
+                env=gpus("a100").env) as server:
+        server.live(lambda live: live["gpus"] and "use_percent" in live["gpus"][0])
+        for path in ("live", "history", "use", "windows"):
+            [section] = [s for s in sections if s.startswith(f"`/api/v1/{path}`")]
+            words = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", common + section))))
+            found = keys_of(played.json(f"/api/v1/{path}")) | keys_of(server.json(f"/api/v1/{path}"))
+            assert found <= words, (path, found - words)
+            assert f"`wattle.{path}/1`" in section
 
 
 # ---- The stream ----
