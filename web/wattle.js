@@ -393,7 +393,7 @@ function showBeside() {
 	}));
 	const span = (end() - Date.parse(live.begin_utc)) / 1000;
 	$("self").textContent = `${self.energy_j === undefined ? "" : `${measure(self.energy_j, self.uncertainty_j, "J")}, `}CPU ${duration(self.cpu_s)} in ${duration(span)} (${percent(self.cpu_s / span)}), ` +
-		`${bytes(self.rss_bytes)}. ${live.store.is_recorded ? "Recorded" : "Not recorded"}${live.store.recording ? `: ${live.store.recording}` : "."}`;
+		`${bytes(self.rss_bytes)} of memory at most. ${live.store.is_recorded ? "Recorded" : "Not recorded"}${live.store.recording ? `: ${live.store.recording}` : "."}`;
 	$("version").textContent = live.version;
 	$("host").textContent = live.host || "";
 }
