@@ -32,9 +32,8 @@ static int set_up(void **state)
 	assert_int_equal(wtl_live_reserve(&machine->live, &counts), 0);
 	assert_int_equal(wtl_past_init(&machine->past, names, 2), 0);
 	for (uint8_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
-		machine->live.groups[by] =
-			(struct wtl_live_group){.by = by,
-						.energy_uj = machine->live.groups[by].energy_uj};
+		machine->live.groups[by] = (struct wtl_live_group){
+			.by = by, .energy_uj = machine->live.groups[by].energy_uj};
 		memset(machine->live.groups[by].energy_uj, 0,
 		       2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
 		wtl_text_copy(machine->live.groups[by].name, WTL_TOTALS_NAME_SIZE, "root");
@@ -197,16 +196,17 @@ static void test_use_of_a_stretch(void **state)
 	for (int i = 1; i <= 7200; i++)
 		look(machine, i, 1, 10);
 	/* Marks are a minute apart an hour ago, and ten minutes before that. */
-	assert_true(wtl_past_use(&machine->past, T0 + 6630 * WTL_NS_PER_S,
-				 T0 + 6690 * WTL_NS_PER_S, &use));
+	assert_true(wtl_past_use(&machine->past, T0 + 6630 * WTL_NS_PER_S, T0 + 6690 * WTL_NS_PER_S,
+				 &use));
 	assert_int_equal((use.end_utc_ns - use.begin_utc_ns) / WTL_NS_PER_S, 60);
 	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 60 * 20000000);
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
 		assert_int_equal(use.users_uj[by * (WTL_TOTALS_GROUPS + 1)], 60 * 20000000);
 	assert_string_equal(use.names[0], "root");
-	assert_true(wtl_past_use(&machine->past, T0 + 1000 * WTL_NS_PER_S,
-				 T0 + 1100 * WTL_NS_PER_S, &use));
-	assert_int_equal((use.begin_utc_ns - T0) / WTL_NS_PER_S, 800); /* a multiple of 600 since 1970 */
+	assert_true(wtl_past_use(&machine->past, T0 + 1000 * WTL_NS_PER_S, T0 + 1100 * WTL_NS_PER_S,
+				 &use));
+	assert_int_equal((use.begin_utc_ns - T0) / WTL_NS_PER_S,
+			 800); /* a multiple of 600 since 1970 */
 }
 
 /* Another one in a place began at 0. */
@@ -259,9 +259,8 @@ static void test_windows(void **state)
 	}
 	assert_int_equal(wtl_past_windows(&machine->past, 0, INT64_MAX, windows), WTL_PAST_WINDOWS);
 	assert_int_equal(windows[0].begin_utc_ns, WTL_NS_PER_S);
-	assert_int_equal(wtl_past_windows(&machine->past, 10 * WTL_NS_PER_S, 11 * WTL_NS_PER_S,
-					  windows),
-			 3);
+	assert_int_equal(
+		wtl_past_windows(&machine->past, 10 * WTL_NS_PER_S, 11 * WTL_NS_PER_S, windows), 3);
 	assert_int_equal(windows[0].begin_utc_ns, 9 * WTL_NS_PER_S);
 }
 
