@@ -34,16 +34,6 @@ int wtl_mark_print(char text[WTL_MARK_MESSAGE_MAX], enum wtl_mark_verb verb, con
 /* What the errors of the above mean, for people. */
 const char *wtl_mark_strerror(int error);
 
-/* A connection to a recording's socket, or a negative errno: -ENOENT and -ECONNREFUSED where nobody
- * listens. Waits only where too many are waiting already, at most so long. */
-int wtl_mark_connect(const char *path, int timeout_ms);
-
-/*
- * Sends a message and waits for its answer, at most so long (negative: for ever). The answer, ended by
- * a NUL; its length, or a negative errno: -ETIMEDOUT, -ECONNRESET where the recording ended first.
- */
-int wtl_mark_ask(int fd, const char *message, char *answer, size_t size, int timeout_ms);
-
 /* An answer: 0 for "ok", with the place of its lines ("" for none); else the negative code, with the
  * place of the text. -EPROTO: it is no answer. */
 int wtl_mark_read_answer(const char *answer, const char **ret_text);

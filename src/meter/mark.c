@@ -10,6 +10,7 @@
 #include "base/abi.h"
 #include "base/err.h"
 #include "base/mark.h"
+#include "base/packet.h"
 #include "meter/meter.h"
 
 #define SOURCE "mark"
@@ -18,13 +19,13 @@ static int ask(const char *socket, const char *message, struct wtl_err *err)
 {
 	char answer[WTL_MARK_ANSWER_MAX];
 	const char *text;
-	int fd = wtl_mark_connect(socket, WTL_MARK_TIMEOUT_MS), rc;
+	int fd = wtl_packet_connect(socket, WTL_MARK_TIMEOUT_MS), rc;
 
 	if (fd == -ECONNREFUSED || fd == -ENOENT)
 		return wtl_err_set(err, fd, SOURCE, socket, "no recording listens there any more");
 	if (fd < 0)
 		return wtl_err_set(err, fd, SOURCE, socket, "%s", wtl_err_text(fd));
-	rc = wtl_mark_ask(fd, message, answer, sizeof(answer), WTL_MARK_TIMEOUT_MS);
+	rc = wtl_packet_ask(fd, message, answer, sizeof(answer), WTL_MARK_TIMEOUT_MS);
 	close(fd);
 	if (rc == -ECONNRESET)
 		return wtl_err_set(err, rc, SOURCE, socket,

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mark.h"
+#include "base/packet.h"
 #include "commands/mark/mark.h"
 #include "unit.h"
 
@@ -301,7 +302,7 @@ static void bench_done(struct bench *bench)
 
 static int client(const struct bench *bench)
 {
-	int fd = wtl_mark_connect(bench->server.path, 0);
+	int fd = wtl_packet_connect(bench->server.path, 0);
 
 	assert_true(fd >= 0);
 	return fd;
@@ -618,11 +619,11 @@ static void test_a_recording_that_hangs(void **state)
 	(void)state;
 	place_init(&place);
 	listener = wtl_mark_listen(path, NULL);
-	fds[n] = wtl_mark_connect(path, 0);
+	fds[n] = wtl_packet_connect(path, 0);
 	assert_true(fds[n] >= 0);
-	assert_int_equal(wtl_mark_ask(fds[n++], "status", answer, sizeof(answer), 1), -ETIMEDOUT);
+	assert_int_equal(wtl_packet_ask(fds[n++], "status", answer, sizeof(answer), 1), -ETIMEDOUT);
 	for (; n < UNIT_COUNT(fds) && last >= 0; n++)
-		last = fds[n] = wtl_mark_connect(path, 1);
+		last = fds[n] = wtl_packet_connect(path, 1);
 	assert_int_equal(last, -ETIMEDOUT);
 	for (size_t i = 0; i + 1 < n; i++)
 		close(fds[i]);

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/packet.h"
 #include "cli/complain.h"
 #include "cli/sink.h"
 #include "commands/mark/mark.h"
@@ -33,7 +34,7 @@ static void ask_status(void *context, const char *path, int fd)
 	char answer[WTL_MARK_ANSWER_MAX];
 
 	if (finding->n == finding->max ||
-	    wtl_mark_ask(fd, "status", answer, sizeof(answer), WTL_MARK_TIMEOUT_MS) < 0 ||
+	    wtl_packet_ask(fd, "status", answer, sizeof(answer), WTL_MARK_TIMEOUT_MS) < 0 ||
 	    wtl_mark_status_parse(answer, status) < 0)
 		return;
 	wtl_text_copy(status->socket, sizeof(status->socket), path);
@@ -50,7 +51,7 @@ size_t wtl_mark_find_all(struct wtl_mark_status list[], size_t max)
 
 static int connect_to(struct wtl_app *app, const char *path)
 {
-	int fd = wtl_mark_connect(path, WTL_MARK_TIMEOUT_MS);
+	int fd = wtl_packet_connect(path, WTL_MARK_TIMEOUT_MS);
 
 	if (fd < 0)
 		wtl_complain(app, "the recording at %s does not answer: %s", path,
@@ -61,7 +62,7 @@ static int connect_to(struct wtl_app *app, const char *path)
 /* Where WATTLE_MARK points, whoever's it is: that was said to this process. */
 static int connect_by_variable(struct wtl_app *app, const char *path)
 {
-	int fd = wtl_mark_connect(path, WTL_MARK_TIMEOUT_MS);
+	int fd = wtl_packet_connect(path, WTL_MARK_TIMEOUT_MS);
 	struct stat status;
 
 	if (fd == -ECONNREFUSED && stat(path, &status) == 0 && !S_ISSOCK(status.st_mode))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/packet.h"
 #include "cli/command.h"
 #include "cli/complain.h"
 #include "commands/mark/mark.h"
@@ -52,7 +53,7 @@ static int ask(struct wtl_app *app, const char *message)
 
 	if (fd < 0)
 		return WTL_EXIT_FAILED;
-	rc = wtl_mark_ask(fd, message, answer, sizeof(answer), WTL_MARK_TIMEOUT_MS);
+	rc = wtl_packet_ask(fd, message, answer, sizeof(answer), WTL_MARK_TIMEOUT_MS);
 	close(fd);
 	if (rc >= 0)
 		rc = wtl_mark_read_answer(answer, &text);

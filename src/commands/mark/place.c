@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/packet.h"
 #include "base/text.h"
 #include "cli/user.h"
 #include "commands/mark/mark.h"
@@ -155,7 +156,7 @@ static void each_in(const struct place *place,
 
 		if (i < LISTED_MAX && snprintf(path, sizeof(path), "%s/%s", place->dir,
 					       entries[i]->d_name) < (int)sizeof(path))
-			fd = wtl_mark_connect(path, found ? WTL_MARK_TIMEOUT_MS : 0);
+			fd = wtl_packet_connect(path, found ? WTL_MARK_TIMEOUT_MS : 0);
 		if (fd == -ECONNREFUSED && ends_with(entries[i]->d_name, place->suffix))
 			unlink(path);
 		if (fd >= 0) {

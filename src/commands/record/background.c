@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/outfile.h"
+#include "base/packet.h"
 #include "base/text.h"
 #include "cli/rights.h"
 #include "commands/mark/mark.h"
@@ -244,7 +245,7 @@ int wtl_background_stop(struct wtl_app *app, const char *file)
 		return WTL_EXIT_FAILED;
 	}
 	/* What is left is written first, however long the disk takes. */
-	rc = wtl_mark_ask(fd, "stop", answer, sizeof(answer), -1);
+	rc = wtl_packet_ask(fd, "stop", answer, sizeof(answer), -1);
 	close(fd);
 	if (rc < 0) {
 		wtl_complain(app, "%s",
