@@ -143,6 +143,29 @@ void wtl_io_exits_close(struct wtl_io *io, int file)
 		io->ops->exits_close(io, file);
 }
 
+int wtl_io_agent_open(struct wtl_io *io)
+{
+	int rc = fault(io, WTL_FAULT_OPEN);
+
+	if (rc == 0 && !io->ops->agent_open)
+		rc = -ENOENT;
+	return rc < 0 ? rc : io->ops->agent_open(io);
+}
+
+ssize_t wtl_io_agent_ask(struct wtl_io *io, int agent, const char *question, char *answer,
+			 size_t size)
+{
+	int rc = fault(io, WTL_FAULT_READ);
+
+	return rc < 0 ? rc : io->ops->agent_ask(io, agent, question, answer, size);
+}
+
+void wtl_io_agent_close(struct wtl_io *io, int agent)
+{
+	if (agent >= 0)
+		io->ops->agent_close(io, agent);
+}
+
 int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size)
 {
 	return io->ops->note ? io->ops->note(io, name, text, size) : 1;

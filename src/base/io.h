@@ -69,6 +69,11 @@ struct wtl_lib_function {
 
 enum { WTL_LIB_ARGS_MAX = 8 };
 
+/* Where the machine's agent (wattle serve) listens for programs: docs/share.md. */
+#define WTL_AGENT_SOCKET "/run/wattle/serve.sock"
+
+enum { WTL_AGENT_ANSWER_MAX = 32 << 10, WTL_AGENT_TIMEOUT_MS = 100 };
+
 enum { WTL_EXIT_MAX = 8192 }; /* bytes of an exit's datagram; today's kernels need 1.2 kB */
 
 /* How out_write() treats what is there already. */
@@ -121,6 +126,16 @@ struct wtl_io_ops {
 	int (*exits_open)(struct wtl_io *io);
 	ssize_t (*exits_read)(struct wtl_io *io, int file, void *buf, size_t size);
 	void (*exits_close)(struct wtl_io *io, int file);
+
+	/*
+	 * The machine's agent, at WTL_AGENT_SOCKET. open connects: -ENOENT, -ECONNREFUSED where there is none. ask
+	 * sends a question and waits for the answer, WTL_AGENT_TIMEOUT_MS at most: its length, ended by a NUL. After an
+	 * error the connection is of no more use. NULL, all three: there is no agent.
+	 */
+	int (*agent_open)(struct wtl_io *io);
+	ssize_t (*agent_ask)(struct wtl_io *io, int agent, const char *question, char *answer,
+			     size_t size);
+	void (*agent_close)(struct wtl_io *io, int agent);
 
 	/*
 	 * What only the one who measures knows, and a tape must keep to be the same measurement again:
@@ -178,7 +193,8 @@ struct wtl_env {
  * (a name with a '/', taken as it is): this machine's own have no say there. The CPU time of a
  * process is the file wattle-cpu/PID, in nanoseconds (no such directory: this machine cannot tell);
  * exits are the lines of the file wattle-exits, one datagram each as wtl_sparse_put() writes it, or
- * "!errno NAME"; lines may be added while it is read.
+ * "!errno NAME"; lines may be added while it is read. The agent is who listens at the socket
+ * run/wattle/serve.sock there.
  */
 int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
 
@@ -239,6 +255,10 @@ int wtl_io_process_cpu(struct wtl_io *io, const int pids[], int64_t cpu_ns[], si
 int wtl_io_exits_open(struct wtl_io *io);
 ssize_t wtl_io_exits_read(struct wtl_io *io, int file, void *buf, size_t size);
 void wtl_io_exits_close(struct wtl_io *io, int file);
+int wtl_io_agent_open(struct wtl_io *io);
+ssize_t wtl_io_agent_ask(struct wtl_io *io, int agent, const char *question, char *answer,
+			 size_t size);
+void wtl_io_agent_close(struct wtl_io *io, int agent);
 int wtl_io_note(struct wtl_io *io, const char *name, char *text, size_t size);
 int64_t wtl_io_mono_ns(struct wtl_io *io);
 int64_t wtl_io_boot_ns(struct wtl_io *io);

@@ -20,6 +20,7 @@
 #include "base/exits.h"
 #include "base/num.h"
 #include "base/outfile.h"
+#include "base/packet.h"
 #include "base/perf.h"
 #include "base/sparse.h"
 #include "base/text.h"
@@ -602,6 +603,18 @@ static void real_exits_close(struct wtl_io *io, int file)
 	exits->used = false;
 }
 
+static int real_agent_open(struct wtl_io *io)
+{
+	return wtl_packet_connect_below(real_of(io)->root, WTL_AGENT_SOCKET, WTL_AGENT_TIMEOUT_MS);
+}
+
+static ssize_t real_agent_ask(struct wtl_io *io, int agent, const char *question, char *answer,
+			      size_t size)
+{
+	(void)io;
+	return wtl_packet_ask(agent, question, answer, size, WTL_AGENT_TIMEOUT_MS);
+}
+
 static int64_t real_clock_ns(struct wtl_io *io, enum wtl_clock clock)
 {
 	static const clockid_t ids[] = {
@@ -721,6 +734,9 @@ static const struct wtl_io_ops real_ops = {
 	.exits_open = real_exits_open,
 	.exits_read = real_exits_read,
 	.exits_close = real_exits_close,
+	.agent_open = real_agent_open,
+	.agent_ask = real_agent_ask,
+	.agent_close = real_file_close,
 	.clock_ns = real_clock_ns,
 	.wait_until = real_wait_until,
 	.file_write = real_file_write,

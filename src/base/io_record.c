@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -592,6 +593,35 @@ static void record_exits_close(struct wtl_io *io, int file)
 	wtl_io_exits_close(record_of(io)->inner, file);
 }
 
+/* Answers are kept as if they were files, named after the socket and the question: so tapes need no other kind of
+ * line, and older programs read them. */
+static int record_agent_open(struct wtl_io *io)
+{
+	int rc = wtl_io_agent_open(record_of(io)->inner);
+	struct record *record = line_begin(io, rc < 0 ? 'O' : 'R');
+
+	line_path(record, WTL_AGENT_SOCKET);
+	content_end(record, "", rc < 0 ? rc : 0);
+	return rc;
+}
+
+static ssize_t record_agent_ask(struct wtl_io *io, int agent, const char *question, char *answer,
+				size_t size)
+{
+	ssize_t rc = wtl_io_agent_ask(record_of(io)->inner, agent, question, answer, size);
+	struct record *record = line_begin(io, 'R');
+	char name[128];
+
+	snprintf(name, sizeof(name), WTL_AGENT_SOCKET " %s", question);
+	line_path(record, name);
+	return content_end(record, answer, rc);
+}
+
+static void record_agent_close(struct wtl_io *io, int agent)
+{
+	wtl_io_agent_close(record_of(io)->inner, agent);
+}
+
 static int record_note(struct wtl_io *io, const char *name, char *text, size_t size)
 {
 	int rc = wtl_io_note(record_of(io)->inner, name, text, size);
@@ -706,6 +736,9 @@ static const struct wtl_io_ops record_ops = {
 	.exits_open = record_exits_open,
 	.exits_read = record_exits_read,
 	.exits_close = record_exits_close,
+	.agent_open = record_agent_open,
+	.agent_ask = record_agent_ask,
+	.agent_close = record_agent_close,
 	.note = record_note,
 	.clock_ns = record_clock_ns,
 	.wait_until = record_wait_until,

@@ -511,6 +511,37 @@ static ssize_t replay_exits_read(struct wtl_io *io, int file, void *buf, size_t 
 	return rc;
 }
 
+/* Answers are on the tape as if they were files: base/tape.h. */
+static int replay_agent_open(struct wtl_io *io)
+{
+	struct replay *replay = lock(io);
+	int rc = key_open(replay,
+			  wtl_tape_find(replay->tape, WTL_TAPE_FILE, WTL_AGENT_SOCKET,
+					strlen(WTL_AGENT_SOCKET)),
+			  -ENOENT);
+
+	unlock(replay);
+	return rc;
+}
+
+static ssize_t replay_agent_ask(struct wtl_io *io, int agent, const char *question, char *answer,
+				size_t size)
+{
+	struct replay *replay = lock(io);
+	const struct wtl_tape_record *record = NULL;
+	ssize_t rc = handle_at(replay, agent) ? -ECONNRESET : -EBADF;
+
+	wtl_buf_clear(&replay->key);
+	if (rc != -EBADF && wtl_buf_printf(&replay->key, WTL_AGENT_SOCKET " %s", question) == 0)
+		record = path_read(replay, WTL_TAPE_FILE, replay->key.data);
+	if (record)
+		rc = record->code < 0 ? record->code : data_copy(replay, record, answer, size - 1);
+	if (rc >= 0)
+		answer[rc] = '\0';
+	unlock(replay);
+	return rc;
+}
+
 static int replay_note(struct wtl_io *io, const char *name, char *text, size_t size)
 {
 	struct replay *replay = lock(io);
@@ -611,6 +642,9 @@ static const struct wtl_io_ops replay_ops = {
 	.exits_open = replay_exits_open,
 	.exits_read = replay_exits_read,
 	.exits_close = replay_file_close,
+	.agent_open = replay_agent_open,
+	.agent_ask = replay_agent_ask,
+	.agent_close = replay_file_close,
 	.note = replay_note,
 	.clock_ns = replay_clock_ns,
 	.wait_until = replay_wait_until,

@@ -396,13 +396,16 @@ void wtl_account_settle_mark(const struct wtl_account *account, struct wtl_mark 
 		mark_integral(account, account->last_ok.t_mono_ns, mark);
 }
 
+/* What somebody else reads rarely comes with his jitter: so much of fresh_ns (judgement). */
+#define FRESH_PART 32
+
 /* A missing stretch at an edge of the window; one update of the sensor is within its quantisation. */
 static int64_t edge_gap_ns(const struct wtl_account *account, int64_t missing_ns)
 {
-	int64_t update_ns = wtl_account_update_ns(account);
+	int64_t least_ns = longer_ns(wtl_account_update_ns(account), WTL_NS_PER_MS);
 
-	return missing_ns > (update_ns > WTL_NS_PER_MS ? update_ns : WTL_NS_PER_MS) ? missing_ns
-										    : 0;
+	least_ns = longer_ns(least_ns, account->channel->fresh_ns / FRESH_PART);
+	return missing_ns > least_ns ? missing_ns : 0;
 }
 
 /*

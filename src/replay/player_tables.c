@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "replay/player_state.h"
 #include "sensors/rapl.h"
+#include "sensors/share_text.h"
 
 enum { SOURCES_MAX = 64, GPUS_MAX = 1024 };
 
@@ -42,6 +43,8 @@ static int add_channel(void *context, uint32_t i, const struct wtl_channel *chan
 	player->channels[i].source = intern_source(player, channel->source);
 	if (wtl_rapl_is_coarse(&player->channels[i]))
 		player->channels[i].fresh_ns = WTL_RAPL_FRESH_NS;
+	else if (wtl_share_is_told(&player->channels[i]))
+		player->channels[i].fresh_ns = WTL_SHARE_FRESH_NS;
 	snprintf(key, sizeof(key), WTL_FACT_SERIAL, (size_t)i);
 	serial = wtl_store_get_fact(player->reader, key);
 	if (serial)

@@ -18,6 +18,7 @@
 #include "meter/meter.h"
 #include "sensors/cpu_tdp.h"
 #include "sensors/rapl.h"
+#include "sensors/share_text.h"
 
 /* Full load per logical CPU where the processor is not in the table (as sensors/model.c). */
 #define WATT_PER_CPU_UW UINT64_C(4000000)
@@ -84,7 +85,11 @@ const char *wtl_describe_coarse(const struct wattle_meter *meter, size_t domain)
 {
 	int primary = meter->domains[domain].domain.primary;
 
-	if (primary < 0 || !wtl_rapl_is_coarse(&meter->catalog.channels[primary]))
+	if (primary < 0)
+		return NULL;
+	if (wtl_share_is_told(&meter->catalog.channels[primary]))
+		return "told by the machine's agent (wattle serve), from its newest sample";
+	if (!wtl_rapl_is_coarse(&meter->catalog.channels[primary]))
 		return NULL;
 	return "read once a second, in steps of 10 mJ: the right to it is the program's, not the "
 	       "user's";
@@ -96,7 +101,13 @@ static void note_coarse(struct wtl_description *description, const struct wattle
 
 	while (i < description->n_domains && !wtl_describe_coarse(meter, i))
 		i++;
-	if (i < description->n_domains)
+	if (i < description->n_domains &&
+	    strcmp(description->domains[i].domain.source, WTL_SHARE_SOURCE) == 0)
+		wtl_describe_note(description,
+				  "The machine's agent (wattle serve) tells what this user may not "
+				  "read: its newest sample, once a second unless it was started "
+				  "otherwise. A run of less has no figure (docs/share.md).");
+	else if (i < description->n_domains)
 		wtl_describe_note(description,
 				  "The counters of %s are read once a second, in steps of 10 mJ: "
 				  "the right to them is the program's, not the user's. A group "

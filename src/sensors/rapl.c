@@ -81,6 +81,11 @@ uint32_t wtl_rapl_dynamic_ppm(const struct wtl_channel *channel)
 										  : 0;
 }
 
+uint64_t wtl_rapl_coarse(uint64_t energy_uj)
+{
+	return energy_uj / WTL_RAPL_COARSE_UJ;
+}
+
 /* The unit tells: perf's are far finer. */
 bool wtl_rapl_is_coarse(const struct wtl_channel *channel)
 {

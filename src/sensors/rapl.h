@@ -51,6 +51,8 @@ uint32_t wtl_rapl_dynamic_ppm(const struct wtl_channel *channel);
 #define WTL_RAPL_COARSE_UJ UINT64_C(10000)
 /* A window that begins right after a reading begins with it, so that windows in a row lose nothing. */
 #define WTL_RAPL_FRESH_NS (50 * WTL_NS_PER_MS)
+/* How many steps an energy is. */
+uint64_t wtl_rapl_coarse(uint64_t energy_uj);
 /* Is it such a channel? */
 bool wtl_rapl_is_coarse(const struct wtl_channel *channel);
 

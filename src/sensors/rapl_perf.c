@@ -519,7 +519,7 @@ static uint64_t coarse_value(struct counter *counter, uint64_t value, bool begin
 		counter->base = value;
 		counter->anew = true;
 	}
-	return wtl_unit_convert(counter->unit, value - counter->base) / WTL_RAPL_COARSE_UJ;
+	return wtl_rapl_coarse(wtl_unit_convert(counter->unit, value - counter->base));
 }
 
 static int perf_open(void *state, const struct wtl_env *env,

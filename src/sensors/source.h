@@ -124,6 +124,7 @@ extern const struct wtl_source_ops wtl_source_amdgpu;
 extern const struct wtl_source_ops wtl_source_intel_gpu;
 extern const struct wtl_source_ops wtl_source_hwmon;
 extern const struct wtl_source_ops wtl_source_battery;
+extern const struct wtl_source_ops wtl_source_serve;
 extern const struct wtl_source_ops wtl_source_model;
 
 #endif

@@ -55,6 +55,8 @@ static int add_compat(struct wtl_app *app, const struct wtl_option *option, cons
 	return -EINVAL;
 }
 
+static const char *const share_words[] = {"group", "everyone", NULL};
+
 static const struct wtl_option options[] = {
 	{"port", 0, "N", "The TCP port to listen at (default: 9177); 0 chooses a free one",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_serve_settings, port), .least = 0, .most = 65535},
@@ -89,6 +91,14 @@ static const struct wtl_option options[] = {
 	 "(node_exporter) or aipowermeter ask for; may be given again",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, compat),
 	 .words = wtl_metrics_compat_names, .set = add_compat},
+	{"socket", 0, "PATH",
+	 "Where programs of this machine that are denied the sensors ask, or none (default: "
+	 "/run/wattle/serve.sock for root)",
+	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_serve_settings, socket)},
+	{"share-with", 0, "WHO",
+	 "Whom that is for: group: root and the group wattle; everyone: others get totals, once a "
+	 "second (default: group)",
+	 WTL_OPTION_WORD, WTL_OWN(struct wtl_serve_settings, share_with), .words = share_words},
 	{0},
 };
 
@@ -113,6 +123,7 @@ struct session {
 	struct wtl_past past;
 	struct wtl_past_fill *fill;
 	struct wtl_http *http;
+	struct wtl_share *share;
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
 	bool is_serving;      /* the window has begun */
@@ -188,6 +199,7 @@ static void ticked(void *context)
 	struct session *session = context;
 
 	wtl_recording_look(&session->recording);
+	wtl_share_sampled(session->share);
 	wtl_billing_look(&session->billing);
 	if (!session->is_serving ||
 	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
@@ -323,6 +335,9 @@ static int measure(struct session *session)
 		return stop;
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
+	if (wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
+				 &session->share))
+		return WTL_EXIT_FAILED;
 	session->is_serving = true;
 	session->recording.committing = keep_totals;
 	session->recording.committing_context = session;
@@ -371,6 +386,7 @@ static int serve(struct session *session)
 	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0)
 		code = measure(session);
 	wtl_http_stop(session->http);
+	wtl_share_close(session->share);
 	if (!session->recorded.path)
 		wtl_recording_devices_free(session->devices);
 	wtl_recording_done(&session->recording, NULL);

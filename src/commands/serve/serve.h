@@ -8,9 +8,14 @@
 
 #include "cli/option.h"
 #include "commands/record/recording.h"
+#include "serve/share.h"
 
 struct wtl_err;
+struct wtl_loop;
 struct wtl_recorder;
+
+/* The places in the words of --share-with. */
+enum wtl_serve_with { WTL_SERVE_GROUP, WTL_SERVE_EVERYONE };
 
 /* What the options of `wattle serve` say. */
 struct wtl_serve_settings {
@@ -23,6 +28,8 @@ struct wtl_serve_settings {
 	const char *store; /* a folder; NULL: see store.c */
 	uint64_t max_bytes;
 	int64_t max_age_ns;
+	const char *socket; /* for programs of this machine, or "none"; NULL: see share.c */
+	enum wtl_serve_with share_with;
 };
 
 /*
@@ -56,5 +63,12 @@ void wtl_serve_store_close(struct wtl_serve_store *store);
 /* The counters as text (wtl_totals_save()), for the next commit. */
 void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
 			  const char *totals);
+
+/*
+ * Listens for programs of this machine (serve/share.h), as the settings say; 0 and NULL where nobody is to be served.
+ * Non-zero after wtl_complain(). wtl_share_close() in any case.
+ */
+int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
+			 struct wtl_loop *loop, struct wtl_share **ret_share);
 
 #endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/io.h"
+#include "base/user.h"
+#include "cli/complain.h"
+#include "cli/loop.h"
+#include "commands/serve/serve.h"
+
+#define GROUP "wattle"
+#define NAME  "serve.sock"
+
+/* Programs of other users are to reach the socket: the folder is open, if it is ours. Recordings of root make it for
+ * root alone. */
+static int make_folder(const char *path)
+{
+	char folder[WTL_SHARE_PATH_SIZE];
+	char *slash;
+	struct stat status;
+
+	snprintf(folder, sizeof(folder), "%s", path);
+	slash = strrchr(folder, '/');
+	if (!slash || slash == folder)
+		return 0;
+	*slash = '\0';
+	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
+		return -errno;
+	if (lstat(folder, &status) < 0)
+		return -errno;
+	if (!S_ISDIR(status.st_mode))
+		return -ENOTDIR;
+	if (status.st_uid != geteuid())
+		return 0;
+	/* Whoever else can write there could put a socket of his own in its place. */
+	if (status.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
+	return chmod(folder, 0755) < 0 ? -errno : 0;
+}
+
+/* Has root chosen a directory? What runs there does not see the others, as with recordings. */
+static bool is_own(const char *folder)
+{
+	struct stat status;
+
+	return folder && folder[0] == '/' && strcmp(folder, "/run/user/0") != 0 &&
+	       stat(folder, &status) == 0 && status.st_uid == geteuid();
+}
+
+/* Where programs look; false: nobody would look for this agent's. */
+static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
+{
+	const char *given = getenv("RUNTIME_DIRECTORY"); /* systemd's */
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	int len;
+
+	if (app->settings.root || app->settings.tape)
+		return false;
+	if (given && given[0] == '/')
+		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s/" NAME, given);
+	else if (geteuid() != 0)
+		return false;
+	else if (is_own(runtime))
+		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s/wattle/" NAME, runtime);
+	else
+		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s", WTL_AGENT_SOCKET);
+	return len < WTL_SHARE_PATH_SIZE;
+}
+
+/* What was asked for by name must be there; else the rest is served without. */
+static int fail(struct wtl_app *app, const struct wtl_serve_settings *settings, const char *text)
+{
+	if (settings->socket)
+		return wtl_complain(app, "%s", text);
+	wtl_remark(app, "programs of others are not served: %s", text);
+	return 0;
+}
+
+int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
+			 struct wtl_loop *loop, struct wtl_share **ret_share)
+{
+	const struct wtl_serve_settings *settings = app->own;
+	const struct group *group = getgrnam(GROUP);
+	char path[WTL_SHARE_PATH_SIZE], user[64], text[256];
+	struct wtl_share_options options = {
+		.path = settings->socket ? settings->socket : path,
+		.group = group ? group->gr_gid : WTL_SHARE_NO_GROUP,
+		.everyone = settings->share_with == WTL_SERVE_EVERYONE,
+		.user = user,
+		.meter = meter,
+		.interval_ns = app->settings.interval_ns,
+		.board = board,
+	};
+	struct wtl_err err = {.code = 0};
+	int rc;
+
+	if (settings->socket ? strcmp(settings->socket, "none") == 0 : !find_path(app, path))
+		return 0;
+	rc = settings->socket ? 0 : make_folder(path);
+	if (rc < 0) {
+		snprintf(text, sizeof(text), "the folder of %s: %s", path, wtl_err_text(rc));
+		return fail(app, settings, text);
+	}
+	wtl_user_name(true, geteuid(), user, sizeof(user));
+	if (wtl_share_open(&options, ret_share, &err) < 0)
+		return fail(app, settings, err.text);
+	if (group && wtl_share_is_private(*ret_share))
+		wtl_remark(app, "%s is not for the group " GROUP ": this user is not in it",
+			   options.path);
+	rc = wtl_loop_watch(loop, wtl_share_fd(*ret_share), wtl_share_serve, *ret_share);
+	return rc < 0 ? wtl_complain(app, "%s: %s", options.path, wtl_err_text(rc)) : 0;
+}

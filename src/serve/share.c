@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/share.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/packet.h"
+#include "base/text.h"
+#include "meter/meter.h"
+#include "sensors/rapl.h"
+#include "sensors/share_text.h"
+
+#define SOURCE "share"
+
+enum {
+	BATCH = 16,	/* served at one waking: samples come first */
+	QUESTIONS = 64, /* of a client, between two samples */
+	GROUPS = 1024,	/* of a user */
+	LISTENER = WTL_SHARE_CLIENTS,
+};
+
+/* As coarse_is_due() in sensors/rapl_perf.c: samples are not that even. */
+#define SLACK_NS (50 * WTL_NS_PER_MS)
+
+enum right { RIGHT_NONE, RIGHT_TOTALS, RIGHT_READINGS };
+
+struct client {
+	int fd; /* -1: the place is free */
+	uid_t uid;
+	enum right right;
+	unsigned n_asked; /* since the last sample */
+	bool rests;	  /* until the next one */
+	uint64_t turn;	  /* the lower, the longer it has said nothing */
+};
+
+/* What one kind of client is told: the channels of some domains, and their readings as text. */
+struct view {
+	size_t domains[WTL_SHARE_CHANNELS];
+	size_t n;
+	struct wtl_buf readings;
+	bool is_old; /* there was a sample since */
+};
+
+struct wtl_share {
+	struct wtl_share_options options;
+	char path[WTL_SHARE_PATH_SIZE];
+	char user[WTL_SHARE_USER_SIZE];
+	ino_t inode;
+	bool is_private;
+	int listener, epoll;
+	uint64_t agent, n_turns;
+	struct view raw, totals;
+	int64_t totals_due_ns;
+	uint64_t shown[WTL_SHARE_CHANNELS]; /* of the totals: they never fall */
+	struct wtl_buf answer;
+	struct client clients[WTL_SHARE_CLIENTS];
+};
+
+/* ---- What is told ---- */
+
+/* What is modelled, every client models as well; and what another agent told is that agent's to tell. */
+static void choose(struct wtl_share *share)
+{
+	const struct wattle_meter *meter = share->options.meter;
+
+	for (size_t i = 0; i < meter->n_domains && share->raw.n < WTL_SHARE_CHANNELS; i++) {
+		int primary = meter->domains[i].domain.primary;
+		const struct wtl_channel *channel =
+			primary < 0 ? NULL : &meter->catalog.channels[primary];
+
+		if (!channel || !meter->domains[i].account ||
+		    channel->method == WATTLE_METHOD_MODELLED || wtl_share_is_told(channel))
+			continue;
+		share->raw.domains[share->raw.n++] = i;
+		if (meter->domains[i].domain.in_total)
+			share->totals.domains[share->totals.n++] = i;
+	}
+}
+
+static void describe(const struct wtl_share *share, size_t domain, bool is_total,
+		     struct wtl_share_channel *ret_told)
+{
+	const struct wattle_meter *meter = share->options.meter;
+	const struct wtl_channel *channel =
+		&meter->catalog.channels[meter->domains[domain].domain.primary];
+	struct wtl_share_channel told = {.channel = *channel};
+
+	wtl_text_copy(told.source, sizeof(told.source), channel->source);
+	if (is_total) {
+		told.channel.quantity = WTL_QUANTITY_ENERGY;
+		told.channel.unit = (struct wtl_unit){.num = WTL_RAPL_COARSE_UJ, .den = 1};
+		told.channel.range = 0;
+		told.channel.class = NULL;
+	}
+	*ret_told = told;
+}
+
+static void take_reading(const struct wtl_share *share, size_t domain,
+			 struct wtl_share_reading *ret_told)
+{
+	const struct wattle_meter *meter = share->options.meter;
+	const struct wtl_domain_state *state = &meter->domains[domain];
+
+	*ret_told = (struct wtl_share_reading){.reading = meter->readings[state->domain.primary],
+					       .epoch = wtl_account_breaks(state->account)};
+}
+
+/* The energy so far, of a sensor of power as well. */
+static void take_total(struct wtl_share *share, size_t i, struct wtl_share_reading *told)
+{
+	const struct wtl_account *account =
+		share->options.meter->domains[share->totals.domains[i]].account;
+	uint64_t steps = wtl_rapl_coarse(wtl_account_uj(account));
+
+	if (steps > share->shown[i])
+		share->shown[i] = steps;
+	told->reading.value = share->shown[i];
+	if (account->last_ok.t_mono_ns < 0 && told->reading.status == WATTLE_STATUS_OK)
+		told->reading.status = WATTLE_STATUS_STALE;
+	else if (account->last_ok.t_mono_ns >= 0)
+		told->reading.t_mono_ns = account->last_ok.t_mono_ns;
+}
+
+static void renew(struct wtl_share *share, struct view *view)
+{
+	view->is_old = false;
+	wtl_buf_clear(&view->readings);
+	wtl_buf_puts(&view->readings, "ok\n");
+	for (size_t i = 0; i < view->n; i++) {
+		struct wtl_share_reading told;
+
+		take_reading(share, view->domains[i], &told);
+		if (view == &share->totals)
+			take_total(share, i, &told);
+		wtl_share_print_reading(&view->readings, i, &told);
+	}
+}
+
+void wtl_share_sampled(struct wtl_share *share)
+{
+	int64_t now_ns;
+
+	if (!share)
+		return;
+	share->raw.is_old = true;
+	now_ns = wtl_io_mono_ns(share->options.meter->env.io);
+	if (share->options.everyone && now_ns >= share->totals_due_ns - SLACK_NS) {
+		share->totals_due_ns = now_ns + WTL_RAPL_COARSE_NS;
+		renew(share, &share->totals);
+	}
+	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++) {
+		struct client *client = &share->clients[i];
+		struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)i};
+
+		client->n_asked = 0;
+		if (client->rests)
+			epoll_ctl(share->epoll, EPOLL_CTL_MOD, client->fd, &event);
+		client->rests = false;
+	}
+}
+
+/* ---- Answering ---- */
+
+static void say_hello(struct wtl_share *share, const struct client *client, const struct view *view)
+{
+	struct wtl_share_hello hello = {
+		.agent = share->agent,
+		.n_channels = view->n,
+		.is_total = client->right == RIGHT_TOTALS,
+		.interval_ns = (uint64_t)share->options.interval_ns,
+		.now_ns = (uint64_t)wtl_io_mono_ns(share->options.meter->env.io),
+	};
+
+	if (hello.is_total && hello.interval_ns < (uint64_t)WTL_RAPL_COARSE_NS)
+		hello.interval_ns = (uint64_t)WTL_RAPL_COARSE_NS;
+	wtl_text_copy(hello.user, sizeof(hello.user), share->user);
+	wtl_share_print_hello(&share->answer, &hello);
+}
+
+static void say_catalog(struct wtl_share *share, const struct view *view, uint64_t first)
+{
+	struct wtl_share_channel told;
+
+	wtl_buf_puts(&share->answer, "ok\n");
+	for (uint64_t i = first; i < view->n && i - first < WTL_SHARE_CHANNELS_AT_ONCE; i++) {
+		describe(share, view->domains[i], view == &share->totals, &told);
+		wtl_share_print_channel(&share->answer, i, &told);
+	}
+}
+
+static void answer(struct wtl_share *share, const struct client *client,
+		   const struct wtl_share_question *question)
+{
+	struct view *view = client->right == RIGHT_READINGS ? &share->raw : &share->totals;
+
+	switch (question->verb) {
+	case WTL_SHARE_HELLO:
+		if (question->number == WTL_SHARE_VERSION)
+			say_hello(share, client, view);
+		else
+			wtl_share_print_error(&share->answer, EPROTONOSUPPORT,
+					      "this agent speaks version 1 of the protocol: use "
+					      "programs of its release");
+		return;
+	case WTL_SHARE_CATALOG:
+		say_catalog(share, view, question->number);
+		return;
+	case WTL_SHARE_READ:
+		if (view->is_old && view == &share->raw)
+			renew(share, view);
+		wtl_buf_add(&share->answer, view->readings.data, view->readings.len);
+		return;
+	case WTL_SHARE_LIVE:
+	case WTL_SHARE_VERBS:
+		break;
+	}
+	wtl_share_print_error(&share->answer, EOPNOTSUPP, "this agent has no snapshots");
+}
+
+static void drop(struct client *client)
+{
+	if (client->fd >= 0)
+		close(client->fd);
+	*client = (struct client){.fd = -1};
+}
+
+static void take_question(struct wtl_share *share, struct client *client)
+{
+	char text[WTL_SHARE_QUESTION_MAX];
+	ssize_t len = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
+	struct wtl_share_question question;
+
+	if (len < 0 && errno == EAGAIN)
+		return;
+	if (len <= 0) {
+		drop(client);
+		return;
+	}
+	client->turn = share->n_turns++;
+	wtl_buf_clear(&share->answer);
+	if (client->right == RIGHT_NONE)
+		wtl_share_print_error(&share->answer, EACCES,
+				      "only root and the members of its group are told");
+	else if (len > (ssize_t)sizeof(text) ||
+		 wtl_share_parse_question(text, (size_t)len, &question) < 0)
+		wtl_share_print_error(&share->answer, EINVAL,
+				      "this agent does not know that question");
+	else
+		answer(share, client, &question);
+	/* What it does not take is lost, and so is the client. */
+	if (share->answer.error || send(client->fd, share->answer.data, share->answer.len,
+					MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+		drop(client);
+		return;
+	}
+	if (++client->n_asked >= QUESTIONS) {
+		struct epoll_event none = {.data.u32 = (uint32_t)(client - share->clients)};
+
+		client->rests = true;
+		epoll_ctl(share->epoll, EPOLL_CTL_MOD, client->fd, &none);
+	}
+}
+
+/* ---- Who asks ---- */
+
+static bool is_in_group(int fd, gid_t group)
+{
+	gid_t groups[GROUPS];
+	socklen_t size = sizeof(groups);
+
+	if (group == WTL_SHARE_NO_GROUP ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+static enum right right_of(const struct wtl_share *share, int fd, const struct ucred *who)
+{
+	if (who->uid == 0 || who->uid == geteuid() ||
+	    (share->options.group != WTL_SHARE_NO_GROUP && who->gid == share->options.group) ||
+	    is_in_group(fd, share->options.group))
+		return RIGHT_READINGS;
+	return share->options.everyone ? RIGHT_TOTALS : RIGHT_NONE;
+}
+
+static size_t count_of(const struct wtl_share *share, uid_t uid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++)
+		n += share->clients[i].fd >= 0 && share->clients[i].uid == uid;
+	return n;
+}
+
+/* A free place, or that of whoever has said nothing for longest among those of the user who has most. */
+static struct client *make_place(struct wtl_share *share)
+{
+	struct client *place = NULL;
+	size_t most = 0;
+
+	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++) {
+		struct client *client = &share->clients[i];
+		size_t n;
+
+		if (client->fd < 0)
+			return client;
+		n = count_of(share, client->uid);
+		if (n > most || (n == most && place && client->turn < place->turn)) {
+			most = n;
+			place = client;
+		}
+	}
+	if (place)
+		drop(place);
+	return place;
+}
+
+static int watch(const struct wtl_share *share, int fd, uint32_t who)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
+
+	return epoll_ctl(share->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static void take_client(struct wtl_share *share)
+{
+	int fd = accept4(share->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *client;
+	struct ucred who;
+	socklen_t size = sizeof(who);
+
+	if (fd < 0) {
+		/* Without a descriptor it would be tried for ever. */
+		if (errno == EMFILE || errno == ENFILE)
+			make_place(share);
+		return;
+	}
+	client = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? make_place(share)
+									   : NULL;
+	if (!client || watch(share, fd, (uint32_t)(client - share->clients)) < 0) {
+		close(fd);
+		return;
+	}
+	*client = (struct client){.fd = fd,
+				  .uid = who.uid,
+				  .right = right_of(share, fd, &who),
+				  .turn = share->n_turns++};
+	take_question(share, client);
+}
+
+int wtl_share_fd(const struct wtl_share *share)
+{
+	return share->epoll;
+}
+
+bool wtl_share_is_private(const struct wtl_share *share)
+{
+	return share->is_private;
+}
+
+void wtl_share_serve(void *context)
+{
+	struct wtl_share *share = context;
+	struct epoll_event events[BATCH];
+	int n = epoll_wait(share->epoll, events, BATCH, 0);
+
+	for (int i = 0; i < n; i++) {
+		uint32_t who = events[i].data.u32;
+
+		if (who == LISTENER)
+			take_client(share);
+		else if (share->clients[who].fd >= 0)
+			take_question(share, &share->clients[who]);
+	}
+}
+
+/* ---- Listening ---- */
+
+/* 0: there is none, or one that nobody listens at. */
+static int check_old(const char *path)
+{
+	struct stat status;
+	int fd;
+
+	if (lstat(path, &status) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISSOCK(status.st_mode))
+		return -EEXIST;
+	fd = wtl_packet_connect(path, 0);
+	if (fd >= 0)
+		close(fd);
+	/* Of another kind, or with too many that wait: somebody is there. */
+	return fd >= 0 || (fd != -ECONNREFUSED && fd != -ENOENT) ? -EADDRINUSE : 0;
+}
+
+/* Until it is whole it has another name, and is its owner's alone. */
+static int give(struct wtl_share *share, const char *hidden)
+{
+	const struct wtl_share_options *options = &share->options;
+	mode_t mode = options->everyone ? 0666 : 0660;
+
+	share->is_private = options->group == WTL_SHARE_NO_GROUP ||
+			    chown(hidden, (uid_t)-1, options->group) < 0;
+	if (share->is_private && !options->everyone)
+		mode = 0600;
+	return chmod(hidden, mode) < 0 ? -errno : 0;
+}
+
+static int listen_at(struct wtl_share *share)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	char *hidden = address.sun_path;
+	struct stat status;
+	mode_t mask;
+	int rc;
+
+	if (snprintf(hidden, sizeof(address.sun_path), "%s.%d", share->path, (int)getpid()) >=
+	    (int)sizeof(address.sun_path))
+		return -ENAMETOOLONG;
+	share->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (share->listener < 0)
+		return -errno;
+	unlink(hidden);
+	mask = umask(0177);
+	rc = bind(share->listener, (const struct sockaddr *)&address, sizeof(address)) < 0 ? -errno
+											   : 0;
+	umask(mask);
+	if (rc == 0)
+		rc = give(share, hidden);
+	if (rc == 0 && (listen(share->listener, WTL_SHARE_CLIENTS) < 0 ||
+			lstat(hidden, &status) < 0 || rename(hidden, share->path) < 0))
+		rc = -errno;
+	if (rc < 0)
+		unlink(hidden);
+	else
+		share->inode = status.st_ino;
+	return rc;
+}
+
+static const char *explain(int code)
+{
+	switch (code) {
+	case -EADDRINUSE:
+		return "another agent listens there";
+	case -EEXIST:
+		return "there is a file that is no socket";
+	case -ENAMETOOLONG:
+		return "the path is too long for a socket";
+	default:
+		return wtl_err_text(code);
+	}
+}
+
+int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **ret_share,
+		   struct wtl_err *err)
+{
+	struct wtl_share *share = calloc(1, sizeof(*share));
+	int rc;
+
+	if (!share)
+		return wtl_err_set(err, ENOMEM, SOURCE, NULL, "out of memory");
+	share->options = *options;
+	share->listener = share->epoll = -1;
+	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++)
+		share->clients[i].fd = -1;
+	wtl_buf_init(&share->answer, WTL_AGENT_ANSWER_MAX - 1);
+	wtl_buf_init(&share->raw.readings, WTL_AGENT_ANSWER_MAX - 1);
+	wtl_buf_init(&share->totals.readings, WTL_AGENT_ANSWER_MAX - 1);
+	wtl_text_copy(share->path, sizeof(share->path), options->path);
+	wtl_text_copy(share->user, sizeof(share->user), options->user);
+	if (getrandom(&share->agent, sizeof(share->agent), GRND_NONBLOCK) < 0)
+		share->agent = (uint64_t)wtl_io_mono_ns(options->meter->env.io);
+	choose(share);
+	renew(share, &share->raw);
+	renew(share, &share->totals);
+	rc = strlen(options->path) < sizeof(share->path) ? check_old(share->path) : -ENAMETOOLONG;
+	if (rc == 0)
+		rc = listen_at(share);
+	if (rc == 0)
+		share->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (rc == 0)
+		rc = share->epoll < 0 ? -errno : watch(share, share->listener, LISTENER);
+	if (rc < 0) {
+		wtl_share_close(share);
+		return wtl_err_set(err, rc, SOURCE, options->path, "cannot listen at %s: %s",
+				   options->path, explain(rc));
+	}
+	*ret_share = share;
+	return 0;
+}
+
+/* Another agent may have taken the place of one that was taken for dead. */
+static void remove_own(const struct wtl_share *share)
+{
+	struct stat status;
+
+	if (share->inode && lstat(share->path, &status) == 0 && status.st_ino == share->inode)
+		unlink(share->path);
+}
+
+void wtl_share_close(struct wtl_share *share)
+{
+	if (!share)
+		return;
+	remove_own(share);
+	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++)
+		drop(&share->clients[i]);
+	if (share->listener >= 0)
+		close(share->listener);
+	if (share->epoll >= 0)
+		close(share->epoll);
+	wtl_buf_done(&share->answer);
+	wtl_buf_done(&share->raw.readings);
+	wtl_buf_done(&share->totals.readings);
+	free(share);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_SERVE_SHARE_H
+#define WTL_SERVE_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct wattle_meter;
+struct wtl_board;
+struct wtl_err;
+struct wtl_share;
+
+/*
+ * An agent's socket for programs of this machine (docs/share.md): who is denied the sensors asks here. Answers are
+ * from the newest sample, by the thread that measures: everything is bounded, and nothing waits for a client. What a
+ * client does not take, it misses, and so the connection ends.
+ */
+
+enum { WTL_SHARE_CLIENTS = 128, WTL_SHARE_PATH_SIZE = 108 };
+
+#define WTL_SHARE_NO_GROUP ((gid_t)-1)
+
+struct wtl_share_options {
+	const char *path;
+	gid_t group; /* its members are told readings as they were sampled, as root and the agent's user are */
+	bool everyone;	  /* others are told totals: once a second, in steps (sensors/rapl.h) */
+	const char *user; /* who runs this agent, for people */
+	struct wattle_meter *meter;
+	int64_t interval_ns;	 /* between samples */
+	struct wtl_board *board; /* snapshots for an exporter; NULL: none */
+};
+
+/* Listens. A socket that nobody listens at any more is replaced. 0, or negative with the reason: -EADDRINUSE where
+ * another agent does. */
+int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **ret_share,
+		   struct wtl_err *err);
+void wtl_share_close(struct wtl_share *share);	 /* NULL is fine */
+int wtl_share_fd(const struct wtl_share *share); /* readable when somebody asks */
+void wtl_share_serve(void *share);
+/* After each sample: there are new readings, and everybody may ask again. NULL is fine. */
+void wtl_share_sampled(struct wtl_share *share);
+/* Could the socket not be given to the group? It is for its owner alone then. */
+bool wtl_share_is_private(const struct wtl_share *share);
+
+#endif
