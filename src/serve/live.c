@@ -151,6 +151,13 @@ void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft)
 		board->changed(board->context);
 }
 
+void wtl_board_withdraw(struct wtl_board *board)
+{
+	pthread_mutex_lock(&board->lock);
+	board->newest = -1;
+	pthread_mutex_unlock(&board->lock);
+}
+
 const struct wtl_live *wtl_board_hold(struct wtl_board *board)
 {
 	const struct wtl_live *live = NULL;

@@ -15,7 +15,8 @@
 
 /*
  * What an agent knows at one moment, as plain data: whoever measures fills one about once a second, and whoever
- * answers requests reads the newest. No request reads a sensor.
+ * answers requests reads the newest. No request reads a sensor. New texts, words (enum) and truths (bool) get a row in
+ * live_blob.c, which reads snapshots of another process.
  */
 
 struct wtl_live_domain {
@@ -139,7 +140,9 @@ void wtl_board_done(struct wtl_board *board); /* nobody holds any */
 /* One to be filled, by the only one who does; NULL: all are held, and this time there is none. */
 struct wtl_live *wtl_board_draft(struct wtl_board *board);
 void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft);
-/* The newest; NULL: there is none yet. To be given back. */
+/* There is none any more: what was published last is too old. By whoever publishes. */
+void wtl_board_withdraw(struct wtl_board *board);
+/* The newest; NULL: there is none (yet). To be given back. */
 const struct wtl_live *wtl_board_hold(struct wtl_board *board);
 /* How old that is, or how long there has been none, by this process' clock. */
 int64_t wtl_board_age_ns(struct wtl_board *board);

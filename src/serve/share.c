@@ -2,10 +2,12 @@
 #include "serve/share.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,6 +22,8 @@
 #include "meter/meter.h"
 #include "sensors/rapl.h"
 #include "sensors/share_text.h"
+#include "serve/live.h"
+#include "serve/live_blob.h"
 
 #define SOURCE "share"
 
@@ -52,8 +56,8 @@ struct view {
 	bool is_old; /* there was a sample since */
 };
 
-struct wtl_share {
-	struct wtl_share_options options;
+struct wtl_sharing {
+	struct wtl_sharing_options options;
 	char path[WTL_SHARE_PATH_SIZE];
 	char user[WTL_SHARE_USER_SIZE];
 	ino_t inode;
@@ -64,13 +68,15 @@ struct wtl_share {
 	int64_t totals_due_ns;
 	uint64_t shown[WTL_SHARE_CHANNELS]; /* of the totals: they never fall */
 	struct wtl_buf answer;
+	int memory; /* the newest snapshot as bytes, that somebody asked for; < 0: none */
+	uint64_t memory_number;
 	struct client clients[WTL_SHARE_CLIENTS];
 };
 
 /* ---- What is told ---- */
 
 /* What is modelled, every client models as well; and what another agent told is that agent's to tell. */
-static void choose(struct wtl_share *share)
+static void choose(struct wtl_sharing *share)
 {
 	const struct wattle_meter *meter = share->options.meter;
 
@@ -88,7 +94,7 @@ static void choose(struct wtl_share *share)
 	}
 }
 
-static void describe(const struct wtl_share *share, size_t domain, bool is_total,
+static void describe(const struct wtl_sharing *share, size_t domain, bool is_total,
 		     struct wtl_share_channel *ret_told)
 {
 	const struct wattle_meter *meter = share->options.meter;
@@ -106,7 +112,7 @@ static void describe(const struct wtl_share *share, size_t domain, bool is_total
 	*ret_told = told;
 }
 
-static void take_reading(const struct wtl_share *share, size_t domain,
+static void take_reading(const struct wtl_sharing *share, size_t domain,
 			 struct wtl_share_reading *ret_told)
 {
 	const struct wattle_meter *meter = share->options.meter;
@@ -117,7 +123,7 @@ static void take_reading(const struct wtl_share *share, size_t domain,
 }
 
 /* The energy so far, of a sensor of power as well. */
-static void take_total(struct wtl_share *share, size_t i, struct wtl_share_reading *told)
+static void take_total(struct wtl_sharing *share, size_t i, struct wtl_share_reading *told)
 {
 	const struct wtl_account *account =
 		share->options.meter->domains[share->totals.domains[i]].account;
@@ -132,7 +138,7 @@ static void take_total(struct wtl_share *share, size_t i, struct wtl_share_readi
 		told->reading.t_mono_ns = account->last_ok.t_mono_ns;
 }
 
-static void renew(struct wtl_share *share, struct view *view)
+static void renew(struct wtl_sharing *share, struct view *view)
 {
 	view->is_old = false;
 	wtl_buf_clear(&view->readings);
@@ -147,7 +153,7 @@ static void renew(struct wtl_share *share, struct view *view)
 	}
 }
 
-void wtl_share_sampled(struct wtl_share *share)
+void wtl_sharing_sampled(struct wtl_sharing *share)
 {
 	int64_t now_ns;
 
@@ -172,7 +178,8 @@ void wtl_share_sampled(struct wtl_share *share)
 
 /* ---- Answering ---- */
 
-static void say_hello(struct wtl_share *share, const struct client *client, const struct view *view)
+static void say_hello(struct wtl_sharing *share, const struct client *client,
+		      const struct view *view)
 {
 	struct wtl_share_hello hello = {
 		.agent = share->agent,
@@ -188,7 +195,7 @@ static void say_hello(struct wtl_share *share, const struct client *client, cons
 	wtl_share_print_hello(&share->answer, &hello);
 }
 
-static void say_catalog(struct wtl_share *share, const struct view *view, uint64_t first)
+static void say_catalog(struct wtl_sharing *share, const struct view *view, uint64_t first)
 {
 	struct wtl_share_channel told;
 
@@ -199,8 +206,77 @@ static void say_catalog(struct wtl_share *share, const struct view *view, uint64
 	}
 }
 
-static void answer(struct wtl_share *share, const struct client *client,
-		   const struct wtl_share_question *question)
+/* ---- Snapshots, for an exporter ---- */
+
+/* Bytes that nobody can change any more. */
+static int make_memory(const struct wtl_live *live)
+{
+	int memory = memfd_create("wattle-live", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct wtl_buf bytes;
+	size_t done = 0;
+
+	if (memory < 0)
+		return -errno;
+	wtl_buf_init(&bytes, WTL_LIVE_BLOB_MAX);
+	wtl_live_blob_write(live, &bytes);
+	while (!bytes.error && done < bytes.len) {
+		ssize_t n = write(memory, bytes.data + done, bytes.len - done);
+
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	if (bytes.error || done < bytes.len ||
+	    fcntl(memory, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
+		    0) {
+		close(memory);
+		memory = -ENOMEM;
+	}
+	wtl_buf_done(&bytes);
+	return memory;
+}
+
+/* The descriptor of the newest one; -1: the client has it, or there is none yet. */
+static int newest_memory(struct wtl_sharing *share, uint64_t has)
+{
+	const struct wtl_live *live = wtl_board_hold(share->options.board);
+
+	if (live && live->number != share->memory_number && live->number != has) {
+		if (share->memory >= 0)
+			close(share->memory);
+		share->memory = make_memory(live);
+		share->memory_number = share->memory < 0 ? 0 : live->number;
+	}
+	wtl_board_give_back(share->options.board, live);
+	return live && share->memory_number != has ? share->memory : -1;
+}
+
+/* Sends the answer, with a descriptor if there is one. */
+static ssize_t send_answer(const struct wtl_sharing *share, int fd, int memory)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {.bytes = {0}};
+	struct iovec bytes = {.iov_base = share->answer.data, .iov_len = share->answer.len};
+	struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+
+	if (memory >= 0) {
+		control.align = (struct cmsghdr){.cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS,
+						 .cmsg_len = CMSG_LEN(sizeof(int))};
+		memcpy(CMSG_DATA(&control.align), &memory, sizeof(memory));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	return sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* ---- All answers ---- */
+
+/* Returns the descriptor that goes with it, or -1. */
+static int answer(struct wtl_sharing *share, const struct client *client,
+		  const struct wtl_share_question *question)
 {
 	struct view *view = client->right == RIGHT_READINGS ? &share->raw : &share->totals;
 
@@ -212,20 +288,25 @@ static void answer(struct wtl_share *share, const struct client *client,
 			wtl_share_print_error(&share->answer, EPROTONOSUPPORT,
 					      "this agent speaks version 1 of the protocol: use "
 					      "programs of its release");
-		return;
+		return -1;
 	case WTL_SHARE_CATALOG:
 		say_catalog(share, view, question->number);
-		return;
+		return -1;
 	case WTL_SHARE_READ:
 		if (view->is_old && view == &share->raw)
 			renew(share, view);
 		wtl_buf_add(&share->answer, view->readings.data, view->readings.len);
-		return;
+		return -1;
 	case WTL_SHARE_LIVE:
+		if (!share->options.board || client->right != RIGHT_READINGS)
+			break;
+		wtl_buf_puts(&share->answer, "ok\n");
+		return newest_memory(share, question->number);
 	case WTL_SHARE_VERBS:
 		break;
 	}
-	wtl_share_print_error(&share->answer, EOPNOTSUPP, "this agent has no snapshots");
+	wtl_share_print_error(&share->answer, EOPNOTSUPP, "this agent has no snapshots for you");
+	return -1;
 }
 
 static void drop(struct client *client)
@@ -235,11 +316,12 @@ static void drop(struct client *client)
 	*client = (struct client){.fd = -1};
 }
 
-static void take_question(struct wtl_share *share, struct client *client)
+static void take_question(struct wtl_sharing *share, struct client *client)
 {
 	char text[WTL_SHARE_QUESTION_MAX];
 	ssize_t len = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
 	struct wtl_share_question question;
+	int memory = -1;
 
 	if (len < 0 && errno == EAGAIN)
 		return;
@@ -257,10 +339,9 @@ static void take_question(struct wtl_share *share, struct client *client)
 		wtl_share_print_error(&share->answer, EINVAL,
 				      "this agent does not know that question");
 	else
-		answer(share, client, &question);
+		memory = answer(share, client, &question);
 	/* What it does not take is lost, and so is the client. */
-	if (share->answer.error || send(client->fd, share->answer.data, share->answer.len,
-					MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+	if (share->answer.error || send_answer(share, client->fd, memory) < 0) {
 		drop(client);
 		return;
 	}
@@ -288,7 +369,7 @@ static bool is_in_group(int fd, gid_t group)
 	return false;
 }
 
-static enum right right_of(const struct wtl_share *share, int fd, const struct ucred *who)
+static enum right right_of(const struct wtl_sharing *share, int fd, const struct ucred *who)
 {
 	if (who->uid == 0 || who->uid == geteuid() ||
 	    (share->options.group != WTL_SHARE_NO_GROUP && who->gid == share->options.group) ||
@@ -297,7 +378,7 @@ static enum right right_of(const struct wtl_share *share, int fd, const struct u
 	return share->options.everyone ? RIGHT_TOTALS : RIGHT_NONE;
 }
 
-static size_t count_of(const struct wtl_share *share, uid_t uid)
+static size_t count_of(const struct wtl_sharing *share, uid_t uid)
 {
 	size_t n = 0;
 
@@ -307,7 +388,7 @@ static size_t count_of(const struct wtl_share *share, uid_t uid)
 }
 
 /* A free place, or that of whoever has said nothing for longest among those of the user who has most. */
-static struct client *make_place(struct wtl_share *share)
+static struct client *make_place(struct wtl_sharing *share)
 {
 	struct client *place = NULL;
 	size_t most = 0;
@@ -329,14 +410,14 @@ static struct client *make_place(struct wtl_share *share)
 	return place;
 }
 
-static int watch(const struct wtl_share *share, int fd, uint32_t who)
+static int watch(const struct wtl_sharing *share, int fd, uint32_t who)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.u32 = who};
 
 	return epoll_ctl(share->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
-static void take_client(struct wtl_share *share)
+static void take_client(struct wtl_sharing *share)
 {
 	int fd = accept4(share->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct client *client;
@@ -362,19 +443,19 @@ static void take_client(struct wtl_share *share)
 	take_question(share, client);
 }
 
-int wtl_share_fd(const struct wtl_share *share)
+int wtl_sharing_fd(const struct wtl_sharing *share)
 {
 	return share->epoll;
 }
 
-bool wtl_share_is_private(const struct wtl_share *share)
+bool wtl_sharing_is_private(const struct wtl_sharing *share)
 {
 	return share->is_private;
 }
 
-void wtl_share_serve(void *context)
+void wtl_sharing_serve(void *context)
 {
-	struct wtl_share *share = context;
+	struct wtl_sharing *share = context;
 	struct epoll_event events[BATCH];
 	int n = epoll_wait(share->epoll, events, BATCH, 0);
 
@@ -408,9 +489,9 @@ static int check_old(const char *path)
 }
 
 /* Until it is whole it has another name, and is its owner's alone. */
-static int give(struct wtl_share *share, const char *hidden)
+static int give(struct wtl_sharing *share, const char *hidden)
 {
-	const struct wtl_share_options *options = &share->options;
+	const struct wtl_sharing_options *options = &share->options;
 	mode_t mode = options->everyone ? 0666 : 0660;
 
 	share->is_private = options->group == WTL_SHARE_NO_GROUP ||
@@ -420,7 +501,7 @@ static int give(struct wtl_share *share, const char *hidden)
 	return chmod(hidden, mode) < 0 ? -errno : 0;
 }
 
-static int listen_at(struct wtl_share *share)
+static int listen_at(struct wtl_sharing *share)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char *hidden = address.sun_path;
@@ -465,16 +546,16 @@ static const char *explain(int code)
 	}
 }
 
-int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **ret_share,
-		   struct wtl_err *err)
+int wtl_sharing_open(const struct wtl_sharing_options *options, struct wtl_sharing **ret_share,
+		     struct wtl_err *err)
 {
-	struct wtl_share *share = calloc(1, sizeof(*share));
+	struct wtl_sharing *share = calloc(1, sizeof(*share));
 	int rc;
 
 	if (!share)
 		return wtl_err_set(err, ENOMEM, SOURCE, NULL, "out of memory");
 	share->options = *options;
-	share->listener = share->epoll = -1;
+	share->listener = share->epoll = share->memory = -1;
 	for (size_t i = 0; i < WTL_SHARE_CLIENTS; i++)
 		share->clients[i].fd = -1;
 	wtl_buf_init(&share->answer, WTL_AGENT_ANSWER_MAX - 1);
@@ -495,7 +576,7 @@ int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **r
 	if (rc == 0)
 		rc = share->epoll < 0 ? -errno : watch(share, share->listener, LISTENER);
 	if (rc < 0) {
-		wtl_share_close(share);
+		wtl_sharing_close(share);
 		return wtl_err_set(err, rc, SOURCE, options->path, "cannot listen at %s: %s",
 				   options->path, explain(rc));
 	}
@@ -504,7 +585,7 @@ int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **r
 }
 
 /* Another agent may have taken the place of one that was taken for dead. */
-static void remove_own(const struct wtl_share *share)
+static void remove_own(const struct wtl_sharing *share)
 {
 	struct stat status;
 
@@ -512,7 +593,7 @@ static void remove_own(const struct wtl_share *share)
 		unlink(share->path);
 }
 
-void wtl_share_close(struct wtl_share *share)
+void wtl_sharing_close(struct wtl_sharing *share)
 {
 	if (!share)
 		return;
@@ -523,6 +604,8 @@ void wtl_share_close(struct wtl_share *share)
 		close(share->listener);
 	if (share->epoll >= 0)
 		close(share->epoll);
+	if (share->memory >= 0)
+		close(share->memory);
 	wtl_buf_done(&share->answer);
 	wtl_buf_done(&share->raw.readings);
 	wtl_buf_done(&share->totals.readings);

@@ -9,7 +9,7 @@
 struct wattle_meter;
 struct wtl_board;
 struct wtl_err;
-struct wtl_share;
+struct wtl_sharing;
 
 /*
  * An agent's socket for programs of this machine (docs/share.md): who is denied the sensors asks here. Answers are
@@ -21,7 +21,7 @@ enum { WTL_SHARE_CLIENTS = 128, WTL_SHARE_PATH_SIZE = 108 };
 
 #define WTL_SHARE_NO_GROUP ((gid_t)-1)
 
-struct wtl_share_options {
+struct wtl_sharing_options {
 	const char *path;
 	gid_t group; /* its members are told readings as they were sampled, as root and the agent's user are */
 	bool everyone;	  /* others are told totals: once a second, in steps (sensors/rapl.h) */
@@ -33,14 +33,14 @@ struct wtl_share_options {
 
 /* Listens. A socket that nobody listens at any more is replaced. 0, or negative with the reason: -EADDRINUSE where
  * another agent does. */
-int wtl_share_open(const struct wtl_share_options *options, struct wtl_share **ret_share,
-		   struct wtl_err *err);
-void wtl_share_close(struct wtl_share *share);	 /* NULL is fine */
-int wtl_share_fd(const struct wtl_share *share); /* readable when somebody asks */
-void wtl_share_serve(void *share);
+int wtl_sharing_open(const struct wtl_sharing_options *options, struct wtl_sharing **ret_share,
+		     struct wtl_err *err);
+void wtl_sharing_close(struct wtl_sharing *share);   /* NULL is fine */
+int wtl_sharing_fd(const struct wtl_sharing *share); /* readable when somebody asks */
+void wtl_sharing_serve(void *share);
 /* After each sample: there are new readings, and everybody may ask again. NULL is fine. */
-void wtl_share_sampled(struct wtl_share *share);
+void wtl_sharing_sampled(struct wtl_sharing *share);
 /* Could the socket not be given to the group? It is for its owner alone then. */
-bool wtl_share_is_private(const struct wtl_share *share);
+bool wtl_sharing_is_private(const struct wtl_sharing *share);
 
 #endif

@@ -2,6 +2,7 @@
 """An agent (wattle serve) and the programs that ask it because they are denied the sensors: source `serve`."""
 
 import contextlib
+import fcntl
 import os
 import shutil
 import signal
@@ -10,6 +11,8 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from decimal import Decimal
 from pathlib import Path
 
@@ -271,7 +274,7 @@ class FakeAgent:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, ValueError):
             while True:
                 question = client.recv(4096).decode()
                 if not question:
@@ -476,3 +479,89 @@ def test_one_agent_a_socket(shared):
     shared.socket.write_text("mine")
     result = run_wattle(*args)
     assert result.code == 1 and "no socket" in result.err and shared.socket.read_text() == "mine", result
+
+
+# ---- An agent in two halves ----
+
+@pytest.fixture(name="halves")
+def started_halves(shared):
+    """A reader, and an exporter that asks it: the exporter's first line says where it listens."""
+    def exporter(*options):
+        one = start_wattle("serve", "--exporter", "--socket", shared.socket, "--port", "0", "-i", "20", *options)
+        shared.agents.append(one)
+        one.said = ""
+        for line in iter(one.stderr.readline, b""):
+            if b"serving at" in line:
+                return one, line.decode().split("serving at ")[1].split()[0]
+            one.said += line.decode()
+        raise AssertionError(finish(one))
+    return exporter
+
+
+def fetch(url):
+    try:
+        with urllib.request.urlopen(url, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_exporter_serves_what_the_reader_reads(shared, halves):
+    """Before there is a reader it says so; then it answers as an agent of one process does; it finds the next reader."""
+    _, url = halves()
+    assert fetch(url + "healthz")[0] == 503
+    for joules in (11, 5):
+        reader = shared.start("--reader")
+        shared.add(joules)
+        wait_for(lambda: fetch(url + "healthz") == (200, "ok\n"), "a snapshot")
+        status, metrics = fetch(url + "metrics")
+        assert status == 200 and metrics, metrics
+        reader.send_signal(signal.SIGINT)
+        assert finish(reader).code == 0
+
+
+def test_the_reader_listens_at_no_port(shared):
+    reader = shared.start("--reader")
+    files = [os.readlink(f"/proc/{reader.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{reader.pid}/fd")]
+    inodes = {name[8:-1] for name in files if name.startswith("socket:[")}
+    tcp = [line.split()[9] for name in ("tcp", "tcp6") for line in
+           Path(f"/proc/{reader.pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]]
+    assert inodes and not inodes & set(tcp)
+    result = run_wattle("serve", "--reader", "--exporter")
+    assert result.code == 2 and "exclude each other" in result.err, result
+    result = run_wattle("serve", "--reader", "--root", shared.there.path, "--no-store")
+    assert result.code == 1 and "give --socket PATH" in result.err, result
+
+
+@pytest.mark.parametrize("blob,seals,said", [
+    (b"rubbish" * 1000, True, "its snapshot is damaged"),
+    (b"wattle-live\0" + b"\xff" * 60000, True, "of another release"),
+    (b"wattle-live\0" + b"\xff" * 60000, False, "its snapshot is damaged"),
+    (b"", True, "its snapshot is damaged"),
+], ids=["rubbish", "release", "unsealed", "empty"])
+def test_an_exporter_believes_no_reader(shared, halves, blob, seals, said):
+    """A snapshot that is none, or that could be changed while it is read, is not served."""
+    memory = os.memfd_create("x", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.write(memory, blob)
+    if seals:
+        fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    fake = FakeAgent(shared.socket)
+    fake.answers["live"] = lambda: socket.send_fds(fake.clients[-1], [b"ok\n"], [memory]) and None
+    try:
+        one, url = halves()
+        assert fetch(url + "healthz")[0] == 503
+        assert said in one.said, one.said   # its first look comes before it listens
+    finally:
+        fake.close()
+        os.close(memory)
+    one.send_signal(signal.SIGINT)
+    assert finish(one).code == 0
+
+
+def test_an_exporter_says_what_is_wrong(shared, halves):
+    fake = FakeAgent(shared.socket, hello="error 13: not for you\n")
+    one = start_wattle("serve", "--exporter", "--socket", shared.socket, "--port", "0", "-i", "20")
+    shared.agents.append(one)
+    first = one.stderr.readline().decode()
+    fake.close()
+    assert "not for you" in first, first

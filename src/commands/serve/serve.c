@@ -17,12 +17,14 @@
 #include "cli/machine.h"
 #include "cli/option.h"
 #include "cli/options.h"
+#include "cli/rights.h"
 #include "cli/user.h"
 #include "commands/serve/serve.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
 #include "serve/agent.h"
+#include "serve/exporter.h"
 #include "serve/http.h"
 #include "serve/metrics.h"
 #include "serve/past.h"
@@ -95,6 +97,12 @@ static const struct wtl_option options[] = {
 	 "Where programs of this machine that are denied the sensors ask, or none (default: "
 	 "/run/wattle/serve.sock for root)",
 	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_serve_settings, socket)},
+	{"reader", 0, NULL,
+	 "Only the socket and no HTTP: the half of an agent that has rights (see --exporter)",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, is_reader)},
+	{"exporter", 0, NULL,
+	 "Only HTTP, and no sensors: the half that needs no rights. It asks the reader at --socket",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, is_exporter)},
 	{"share-with", 0, "WHO",
 	 "Whom that is for: group: root and the group wattle; everyone: others get totals, once a "
 	 "second (default: group)",
@@ -123,7 +131,9 @@ struct session {
 	struct wtl_past past;
 	struct wtl_past_fill *fill;
 	struct wtl_http *http;
-	struct wtl_share *share;
+	struct wtl_sharing *share;
+	struct wtl_exporter exporter;
+	int exporter_error;   /* of the last look */
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
 	bool is_serving;      /* the window has begun */
@@ -199,7 +209,7 @@ static void ticked(void *context)
 	struct session *session = context;
 
 	wtl_recording_look(&session->recording);
-	wtl_share_sampled(session->share);
+	wtl_sharing_sampled(session->share);
 	wtl_billing_look(&session->billing);
 	if (!session->is_serving ||
 	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
@@ -290,6 +300,8 @@ static int begin_http(struct session *session)
 	struct wtl_err err = {.code = 0};
 	bool is_six = strchr(settings->address, ':');
 
+	if (settings->is_reader)
+		return 0;
 	if (wtl_http_start(&how, &session->http, &err) < 0)
 		return wtl_complain(session->app, "%s%s%s", err.path, err.path[0] ? ": " : "",
 				    err.text);
@@ -360,6 +372,9 @@ static int check_settings(struct wtl_app *app)
 {
 	struct wtl_serve_settings *settings = app->own;
 
+	if (settings->is_reader && settings->is_exporter)
+		return wtl_complain(app,
+				    "--reader and --exporter exclude each other: one process each");
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
 	if (!is_loopback(settings->address) && !settings->insecure_listen && !settings->web_config)
@@ -386,7 +401,7 @@ static int serve(struct session *session)
 	if (wtl_billing_open(&session->billing, app, session->meter, session->io, WINDOW) == 0)
 		code = measure(session);
 	wtl_http_stop(session->http);
-	wtl_share_close(session->share);
+	wtl_sharing_close(session->share);
 	if (!session->recorded.path)
 		wtl_recording_devices_free(session->devices);
 	wtl_recording_done(&session->recording, NULL);
@@ -399,6 +414,51 @@ static int serve(struct session *session)
 	return code;
 }
 
+/* ---- The half without rights ---- */
+
+static void look_at_reader(void *context)
+{
+	struct session *session = context;
+	struct wtl_err err = {.code = 0};
+	int rc = wtl_exporter_look(&session->exporter, &err);
+
+	/* The same reason is told once. */
+	if (rc < 0 && rc != session->exporter_error)
+		wtl_remark(session->app, "%s", err.text);
+	else if (rc >= 0 && session->exporter_error < 0)
+		wtl_remark(session->app, "%s answers again", session->exporter.path);
+	session->exporter_error = rc < 0 ? rc : 0;
+}
+
+static int export_snapshots(struct wtl_app *app)
+{
+	const struct wtl_serve_settings *settings = app->own;
+	struct session session = {.app = app};
+	struct wtl_err err = {.code = 0};
+	int code = WTL_EXIT_FAILED;
+
+	wtl_rights_drop();
+	if (wtl_io_real_new(NULL, &session.io, &err) < 0)
+		return wtl_complain_err(app, &err), code;
+	if (wtl_loop_init(&session.loop, app, look_at_reader, &session) == 0) {
+		wtl_board_init(&session.board);
+		wtl_exporter_init(&session.exporter,
+				  settings->socket ? settings->socket : WTL_AGENT_SOCKET,
+				  &session.board);
+		look_at_reader(&session);
+		if (begin_http(&session) == 0) {
+			serve_machine(&session);
+			code = WTL_EXIT_DONE;
+		}
+		wtl_http_stop(session.http);
+		wtl_exporter_done(&session.exporter);
+		wtl_board_done(&session.board);
+		wtl_loop_done(&session.loop);
+	}
+	wtl_io_free(session.io);
+	return code;
+}
+
 static int run(struct wtl_app *app)
 {
 	const struct wtl_serve_settings *settings = app->own;
@@ -407,6 +467,8 @@ static int run(struct wtl_app *app)
 
 	if (check_settings(app))
 		return WTL_EXIT_USAGE;
+	if (settings->is_exporter)
+		return export_snapshots(app);
 	rc = wtl_serve_store_open(&session.store, app, settings);
 	if (rc >= 0) {
 		session.recorded =

@@ -28,6 +28,7 @@ struct wtl_serve_settings {
 	const char *store; /* a folder; NULL: see store.c */
 	uint64_t max_bytes;
 	int64_t max_age_ns;
+	bool is_reader, is_exporter;
 	const char *socket; /* for programs of this machine, or "none"; NULL: see share.c */
 	enum wtl_serve_with share_with;
 };
@@ -66,9 +67,9 @@ void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *re
 
 /*
  * Listens for programs of this machine (serve/share.h), as the settings say; 0 and NULL where nobody is to be served.
- * Non-zero after wtl_complain(). wtl_share_close() in any case.
+ * Non-zero after wtl_complain(). wtl_sharing_close() in any case.
  */
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
-			 struct wtl_loop *loop, struct wtl_share **ret_share);
+			 struct wtl_loop *loop, struct wtl_sharing **ret_share);
 
 #endif

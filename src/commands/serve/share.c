@@ -76,19 +76,19 @@ static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
 /* What was asked for by name must be there; else the rest is served without. */
 static int fail(struct wtl_app *app, const struct wtl_serve_settings *settings, const char *text)
 {
-	if (settings->socket)
+	if (settings->socket || settings->is_reader)
 		return wtl_complain(app, "%s", text);
 	wtl_remark(app, "programs of others are not served: %s", text);
 	return 0;
 }
 
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
-			 struct wtl_loop *loop, struct wtl_share **ret_share)
+			 struct wtl_loop *loop, struct wtl_sharing **ret_share)
 {
 	const struct wtl_serve_settings *settings = app->own;
 	const struct group *group = getgrnam(GROUP);
 	char path[WTL_SHARE_PATH_SIZE], user[64], text[256];
-	struct wtl_share_options options = {
+	struct wtl_sharing_options options = {
 		.path = settings->socket ? settings->socket : path,
 		.group = group ? group->gr_gid : WTL_SHARE_NO_GROUP,
 		.everyone = settings->share_with == WTL_SERVE_EVERYONE,
@@ -101,18 +101,24 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 	int rc;
 
 	if (settings->socket ? strcmp(settings->socket, "none") == 0 : !find_path(app, path))
-		return 0;
+		return settings->is_reader
+			       ? wtl_complain(app, "--reader: nobody could ask: give --socket PATH")
+			       : 0;
 	rc = settings->socket ? 0 : make_folder(path);
 	if (rc < 0) {
 		snprintf(text, sizeof(text), "the folder of %s: %s", path, wtl_err_text(rc));
 		return fail(app, settings, text);
 	}
 	wtl_user_name(true, geteuid(), user, sizeof(user));
-	if (wtl_share_open(&options, ret_share, &err) < 0)
+	if (wtl_sharing_open(&options, ret_share, &err) < 0)
 		return fail(app, settings, err.text);
-	if (group && wtl_share_is_private(*ret_share))
+	if (group && wtl_sharing_is_private(*ret_share))
 		wtl_remark(app, "%s is not for the group " GROUP ": this user is not in it",
 			   options.path);
-	rc = wtl_loop_watch(loop, wtl_share_fd(*ret_share), wtl_share_serve, *ret_share);
-	return rc < 0 ? wtl_complain(app, "%s: %s", options.path, wtl_err_text(rc)) : 0;
+	rc = wtl_loop_watch(loop, wtl_sharing_fd(*ret_share), wtl_sharing_serve, *ret_share);
+	if (rc < 0)
+		return wtl_complain(app, "%s: %s", options.path, wtl_err_text(rc));
+	if (settings->is_reader)
+		wtl_remark(app, "reading for those who ask at %s (Ctrl-C ends it)", options.path);
+	return 0;
 }
