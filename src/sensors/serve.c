@@ -173,7 +173,8 @@ static void fail_all(struct serve *state, int64_t now_ns, struct wtl_reading rea
 		if (is_gone)
 			readings[i].status = WATTLE_STATUS_GONE;
 		readings[i].reason = is_gone ? AGENT " has ended" : AGENT " does not answer";
-		readings[i].remedy = "start it again: systemctl restart wattle-reader";
+		readings[i].remedy =
+			"start wattle serve again (or systemctl restart wattle-reader)";
 	}
 }
 
@@ -341,7 +342,7 @@ static int note(const struct serve *state, struct wtl_catalog *catalog, int erro
 			 AGENT " measures this, but " WTL_AGENT_SOCKET " is not for this user");
 	} else if (error == -ECONNREFUSED) {
 		status = WATTLE_STATUS_GONE;
-		remedy = "start it again: systemctl restart wattle-reader";
+		remedy = "start wattle serve again (or systemctl restart wattle-reader)";
 		snprintf(reason, sizeof(reason), AGENT " has ended");
 	} else if (error == -EPROTO) {
 		snprintf(reason, sizeof(reason),

@@ -493,9 +493,15 @@ static int give(struct wtl_sharing *share, const char *hidden)
 {
 	const struct wtl_sharing_options *options = &share->options;
 	mode_t mode = options->everyone ? 0666 : 0660;
+	struct stat status;
 
-	share->is_private = options->group == WTL_SHARE_NO_GROUP ||
-			    chown(hidden, (uid_t)-1, options->group) < 0;
+	if (lstat(hidden, &status) < 0)
+		return -errno;
+	share->inode = status.st_ino;
+	/* A unit of systemd has that group, and may not be let at chown(). */
+	share->is_private =
+		options->group == WTL_SHARE_NO_GROUP ||
+		(status.st_gid != options->group && chown(hidden, (uid_t)-1, options->group) < 0);
 	if (share->is_private && !options->everyone)
 		mode = 0600;
 	return chmod(hidden, mode) < 0 ? -errno : 0;
@@ -505,7 +511,6 @@ static int listen_at(struct wtl_sharing *share)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char *hidden = address.sun_path;
-	struct stat status;
 	mode_t mask;
 	int rc;
 
@@ -522,13 +527,13 @@ static int listen_at(struct wtl_sharing *share)
 	umask(mask);
 	if (rc == 0)
 		rc = give(share, hidden);
-	if (rc == 0 && (listen(share->listener, WTL_SHARE_CLIENTS) < 0 ||
-			lstat(hidden, &status) < 0 || rename(hidden, share->path) < 0))
+	if (rc == 0 &&
+	    (listen(share->listener, WTL_SHARE_CLIENTS) < 0 || rename(hidden, share->path) < 0))
 		rc = -errno;
-	if (rc < 0)
+	if (rc < 0) {
 		unlink(hidden);
-	else
-		share->inode = status.st_ino;
+		share->inode = 0;
+	}
 	return rc;
 }
 

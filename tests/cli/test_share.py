@@ -233,6 +233,29 @@ def test_strangers_are_told_how_to_be_let_in(shared, stranger):
     assert '"serve"' not in report.stdout.split('"sources"')[0], report.stdout
 
 
+def test_the_group_is_told_what_was_sampled(shared, stranger):
+    """By its primary group or by another one of his: SO_PEERGROUPS. The machine's groups are others here."""
+    groups = shared.folder / "group"
+    groups.write_text(Path("/etc/group").read_text(encoding="utf-8") + "wattle:x:64321:\n", encoding="utf-8")
+    inside = ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc/group && exec "$@"', groups]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no mount namespace here")
+    agent = subprocess.Popen([*map(str, inside), command_path(), "serve", "--root", shared.there.path, "--port", "0", "--no-store",
+                              "--socket", shared.socket, "-i", "20"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_env())
+    shared.agents.append(agent)
+    wait_for(shared.is_heard, "an agent")
+    status = shared.socket.stat()
+    assert (status.st_mode & 0o777, status.st_gid) == (0o660, 64321)
+    for words in (("--regid=64321", "--clear-groups"), ("--regid=65534", "--groups=64321")):
+        before = ("setpriv", "--reuid=65534", *words)
+        waiting = Waiting(shared, "--root", shared.here.path, before=before, wattle=stranger["wattle"])
+        shared.add(Decimal("1.000007"), "package-0")
+        assert domain(waiting.finish(), "package-0")["energy_j"] == Decimal("1.000007")
+    doctor = subprocess.run([*NOBODY, stranger["wattle"], "doctor", "--root", shared.here.path], capture_output=True, text=True,
+                            check=False, env=clean_env(HOME="/"))
+    assert "usermod -a -G wattle" in doctor.stdout
+
+
 # ---- Agents that are not as they should be ----
 
 class FakeAgent:
