@@ -84,7 +84,7 @@ def counters(path):
         what, *fields = entry.split(" ")
         if what == "domain":
             domains[fields[0]] = sum(map(int, fields[1:]))
-        else:
+        elif what == "group":
             groups[(fields[0], fields[4], fields[1])] = int(fields[2])
     return domains, groups, 1 + len(facts)
 
