@@ -350,8 +350,9 @@ static bool is_visible(uint64_t energy_uj)
 static bool is_visible_group(const struct wtl_live *live, size_t group)
 {
 	for (size_t i = 0; i < live->n_domains; i++)
-		if (is_visible(wtl_live_energy(live, group, i, WTL_TOTALS_DYNAMIC)) ||
-		    is_visible(wtl_live_energy(live, group, i, WTL_TOTALS_IDLE_PART)))
+		if (live->domains[i].in_total &&
+		    (is_visible(wtl_live_energy(live, group, i, WTL_TOTALS_DYNAMIC)) ||
+		     is_visible(wtl_live_energy(live, group, i, WTL_TOTALS_IDLE_PART))))
 			return true;
 	return false;
 }
@@ -388,7 +389,8 @@ static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl
 		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
 		mark = wtl_metrics_mark(writer);
 		for (size_t k = 0; k < live->n_domains; k++)
-			put_group_domain(writer, live, i, k, &mark);
+			if (live->domains[k].in_total)
+				put_group_domain(writer, live, i, k, &mark);
 		wtl_metrics_drop(writer, &mark);
 	}
 }
@@ -508,21 +510,21 @@ static void put_gpu_info(struct wtl_metrics_writer *writer, const struct wtl_liv
 #define COUNTER WTL_METRICS_COUNTER
 #define INFO	WTL_METRICS_INFO
 
-#define BOTH_GROUPED(what, label, by, of)                             \
-	{"wattle_" what "_energy_joules_total",                       \
-	 label ", domain, part",                                      \
-	 "joules",                                                    \
-	 "Energy of the processes of " of ", over restarts",          \
-	 put_group_energy,                                            \
-	 by,                                                          \
-	 COUNTER,                                                     \
-	 0},                                                          \
-	{                                                             \
-		"wattle_" what "_power_watts", label, "watts",        \
-			"Power of the processes of " of               \
-			" over the last interval, with their part "   \
-			"of idle power, in the domains of the total", \
-			put_group_power, by, GAUGE, 0                 \
+#define BOTH_GROUPED(what, label, by, of)                                                 \
+	{"wattle_" what "_energy_joules_total",                                           \
+	 label ", domain, part",                                                          \
+	 "joules",                                                                        \
+	 "Energy of the processes of " of ", in the domains of the total, over restarts", \
+	 put_group_energy,                                                                \
+	 by,                                                                              \
+	 COUNTER,                                                                         \
+	 0},                                                                              \
+	{                                                                                 \
+		"wattle_" what "_power_watts", label, "watts",                            \
+			"Power of the processes of " of                                   \
+			" over the last interval, with their part "                       \
+			"of idle power, in the domains of the total",                     \
+			put_group_power, by, GAUGE, 0                                     \
 	}
 
 const struct wtl_metrics_family wtl_metrics_families[] = {
@@ -557,13 +559,13 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	 "Uncertainty (plus or minus, coverage factor k = 2) of "
 	 "wattle_domain_session_energy_joules",
 	 put_domains, DOMAIN_SESSION_UNCERTAINTY, GAUGE, 0},
-	{"wattle_domain_measured_seconds_total", "domain, kind", "seconds",
+	{"wattle_domain_measured_seconds", "domain, kind", "seconds",
 	 "Time that was measured since wattle_start_time_seconds", put_domains, DOMAIN_MEASURED,
-	 COUNTER, 0},
-	{"wattle_domain_gap_seconds_total", "domain, kind", "seconds",
+	 GAUGE, 0},
+	{"wattle_domain_gap_seconds", "domain, kind", "seconds",
 	 "Time that could not be measured since wattle_start_time_seconds; its energy is in no "
 	 "counter",
-	 put_domains, DOMAIN_GAP, COUNTER, 0},
+	 put_domains, DOMAIN_GAP, GAUGE, 0},
 	{"wattle_domain_info", "domain, kind, inside, in_total, source, method, device, uuid", "",
 	 "What is known of a part of the machine", put_domain_info, 0, INFO, 0},
 	{"wattle_source_up", "source, domain, reason", "",

@@ -208,8 +208,10 @@ static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct
 	for (size_t i = 0; i < live->n_processes; i++) {
 		const struct wtl_live_process *process = &live->processes[i];
 		uint64_t all_uw = process->has_dynamic ? process->dynamic_uw : process->power_uw;
+		uint64_t gpu_uw = less(all_uw, process->cpu_dynamic_uw);
 
-		if (!process->is_running || !wtl_metrics_has_room(writer))
+		if (!process->is_running || !wtl_metrics_has_room(writer) ||
+		    (what & OF_GPUS && gpu_uw < EIGHTH))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label_number(writer, "pid", (uint64_t)process->pid);
@@ -218,9 +220,7 @@ static void put_kepler_processes(struct wtl_metrics_writer *writer, const struct
 		wtl_metrics_label(writer, "node_name", live->host);
 		if (!(what & OF_GPUS))
 			wtl_metrics_label(writer, "zone", "package");
-		wtl_metrics_eighths(writer,
-				    what & OF_GPUS ? less(all_uw, process->cpu_dynamic_uw)
-						   : process->cpu_dynamic_uw,
+		wtl_metrics_eighths(writer, what & OF_GPUS ? gpu_uw : process->cpu_dynamic_uw,
 				    WTL_METRICS_NEAR);
 	}
 }
