@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What `wattle serve` costs: a scrape, CPU time and memory beside many processes; and node_exporter in the same run.
+
+Prints ratios and the targets of the issue, and never fails for being slow. PROCESSES=1000,10000 says how many sleep.
+"""
+
+import http.client
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bench_top import read_all_stats
+
+REPO = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build"))
+WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
+PROCESSES = [int(n) for n in os.environ.get("PROCESSES", "1000,10000").split(",")]
+SECONDS = float(os.environ.get("SECONDS_WATCHED", "20"))
+SCRAPES = int(os.environ.get("SCRAPES", "101"))
+# One program that has so many children asleep: a shell for each would take the memory of the machine.
+SLEEPERS = "import os, signal, sys\nfor i in range(int(sys.argv[1])):\n    if os.fork() == 0:\n        signal.pause()\nprint('ready', flush=True)\nsignal.pause()\n"
+
+
+def cpu_s(pid):
+    """Of all threads, to the nanosecond."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text(encoding="utf-8").split()[0]) for task in tasks) / 1e9
+
+
+def rss_mb(pid):
+    lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1]) / 1024
+
+
+def scrape(port, gzip):
+    """Seconds of one, as a client sees it, and bytes."""
+    there = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    there.connect()
+    begin = time.perf_counter()
+    there.request("GET", "/metrics", headers={"Accept-Encoding": "gzip"} if gzip else {"Accept-Encoding": "identity"})
+    body = there.getresponse().read()
+    took = time.perf_counter() - begin
+    there.close()
+    return took, len(body)
+
+
+class Server:
+    def __init__(self, *command, port=None):
+        # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE if port is None else subprocess.DEVNULL)
+        self.port = port or int(re.search(r":(\d+)/", next(line for line in map(bytes.decode, self.process.stderr) if "serving at" in line))[1])
+        for _ in range(300):
+            try:
+                if scrape(self.port, False)[1] > 1000:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.1)
+
+    def watch(self, seconds):
+        """Share of a core without scrapes, of the CPU time of a scrape of a snapshot, and of further ones of the same."""
+        before = cpu_s(self.process.pid)
+        time.sleep(seconds)
+        share = (cpu_s(self.process.pid) - before) / seconds
+        memory = rss_mb(self.process.pid)
+        times = {}
+        for gzip in (False, True):
+            took, spent = [], []
+            for _ in range(SCRAPES):
+                before = cpu_s(self.process.pid)
+                took.append(scrape(self.port, gzip)[0])
+                spent.append(cpu_s(self.process.pid) - before)
+            times[gzip] = statistics.median(took), statistics.median(spent), max(spent)
+        return share, memory, times, scrape(self.port, False)[1]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def tell(name, measured, targets=("", "", "")):
+    share, memory, times, size = measured
+    print(f"  {name}: {share * 100:.2f} % of a core{targets[0]}, {memory:.1f} MB{targets[1]}, {size / 1024:.0f} KiB a scrape")
+    for gzip, (took, spent, most) in times.items():
+        print(f"    {'gzip ' if gzip else 'plain'}: {took * 1e3:.2f} ms for the client, {spent * 1e3:.2f} ms (most {most * 1e3:.2f} ms) of CPU time in the "
+              f"server{targets[2]}")
+
+
+def beside(n, store):
+    with subprocess.Popen(("python3", "-S", "-E", "-c", SLEEPERS, str(n)), stdout=subprocess.PIPE, process_group=0) as sleepers:
+        try:
+            assert sleepers.stdout.readline() == b"ready\n"
+            print(f"beside {n} processes that sleep:")
+            reading = statistics.median(read_all_stats() for _ in range(5))
+            agent = Server(WATTLE, "serve", "--port", "0", "--store", f"{store}/{n}")
+            time.sleep(5)
+            ours = agent.watch(SECONDS)
+            agent.end()
+            print(f"  a pass over every /proc/PID/stat: {reading * 1e3:.2f} ms; wattle serve takes {ours[0] / reading:.1f} times that a second")
+            tell("wattle serve", ours, (" (target: 0.3 % beside 1000)", " (target: 12 MB)", " (target: 1 ms beside 10000)"))
+            if not shutil.which("prometheus-node-exporter"):
+                print("  prometheus-node-exporter is not there")
+                return
+            other = Server("prometheus-node-exporter", "--web.listen-address=127.0.0.1:9348", port=9348)
+            theirs = other.watch(5)
+            other.end()
+            tell("node_exporter", theirs)
+            print(f"  node_exporter/wattle: {theirs[2][False][0] / ours[2][False][0]:.1f} times as long a scrape, {theirs[1] / ours[1]:.1f} times the memory")
+        finally:
+            os.killpg(sleepers.pid, 9)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as store:
+        for n in PROCESSES:
+            beside(n, store)
+
+
+if __name__ == "__main__":
+    main()
