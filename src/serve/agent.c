@@ -96,10 +96,10 @@ static void put_domain(struct wtl_agent *agent, size_t i, bool has_recent,
 
 static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 {
+	bool has_any = false;
 	uint64_t sum_uw;
 
-	live->is_complete = true;
-	live->has_power = false;
+	live->is_complete = live->has_power = true;
 	live->power_uw = sum_uw = 0;
 	for (size_t i = 0; i < live->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
@@ -107,10 +107,14 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 		if (!domain->in_total)
 			continue;
 		live->power_uw += domain->has_power ? domain->power_uw : 0;
-		live->is_complete &= domain->has_energy;
-		live->has_power |= domain->has_power;
+		live->is_complete &= domain->has_energy && domain->status != WATTLE_STATUS_GONE;
+		/* What does not answer for a moment is no 0 W of the machine. */
+		live->has_power &= domain->has_power || !domain->has_energy ||
+				   domain->status == WATTLE_STATUS_GONE;
+		has_any |= domain->has_power;
 		sum_uw += domain->has_power ? domain->power_uncertainty_uw : 0;
 	}
+	live->has_power &= has_any;
 	/* A total that lacks a part has no ± of its own. */
 	live->power_uncertainty_uw = recent->has_energy ? uncertainty_uw(recent) : sum_uw;
 }

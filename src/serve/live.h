@@ -91,8 +91,8 @@ struct wtl_live {
 	uint64_t memory_bytes; /* theirs, as far as it is known */
 	/* The machine: the sum of the domains that are in the total; of energy, over restarts, of those that were. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
-	bool is_complete;			     /* every one of those has a figure */
-	bool has_power;				     /* at least one of those has */
+	bool is_complete; /* every one of those has a figure, and is not gone */
+	bool has_power;	  /* so has every one that has a figure and is not gone, and there is one */
 	uint64_t emitted_ug, emitted_uncertainty_ug; /* since this agent began: CO2e; k = 2 */
 	char location[40], dataset[96];
 	uint64_t intensity_mg_per_kwh;

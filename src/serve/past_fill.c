@@ -37,6 +37,7 @@ struct playing {
 	struct wattle_energy *energies;
 	size_t *columns; /* of the recording's domains; SIZE_MAX: that one is not here any more */
 	bool *counts;	 /* it is in the total */
+	bool *had_power; /* so the total is not known without it */
 	bool is_marked;
 	int64_t marked_ns;
 };
@@ -54,6 +55,7 @@ static void put_point(struct playing *playing, const struct wattle_window *windo
 {
 	float watts[WTL_PAST_DOMAINS + 1], uncertainties[WTL_PAST_DOMAINS + 1] = {0};
 	size_t total = playing->past->n_columns - 1;
+	bool is_whole = true;
 
 	for (size_t i = 0; i <= total; i++)
 		watts[i] = NAN;
@@ -61,8 +63,11 @@ static void put_point(struct playing *playing, const struct wattle_window *windo
 		const struct wattle_energy *energy = &playing->energies[i];
 		float power = (float)((double)energy->mean_uw * 1e-6);
 
-		if (!energy->has_energy || !energy->has_power)
+		if (!energy->has_energy || !energy->has_power) {
+			is_whole &= !playing->counts[i] || !playing->had_power[i];
 			continue;
+		}
+		playing->had_power[i] = true;
 		if (playing->counts[i])
 			watts[total] = isnan(watts[total]) ? power : watts[total] + power;
 		if (playing->columns[i] == SIZE_MAX)
@@ -70,6 +75,8 @@ static void put_point(struct playing *playing, const struct wattle_window *windo
 		watts[playing->columns[i]] = power;
 		uncertainties[playing->columns[i]] = uncertainty_of(energy);
 	}
+	if (!is_whole)
+		watts[total] = NAN;
 	uncertainties[total] = uncertainty_of(&window->total);
 	wtl_past_add(playing->past, &playing->sums,
 		     wtl_history_utc(playing->history, window->begin_mono_ns + window->duration_ns),
@@ -116,7 +123,8 @@ static int match_domains(struct playing *playing)
 	playing->energies = calloc(n + 1, sizeof(*playing->energies));
 	playing->columns = calloc(n + 1, sizeof(*playing->columns));
 	playing->counts = calloc(n + 1, sizeof(*playing->counts));
-	if (!playing->energies || !playing->columns || !playing->counts)
+	playing->had_power = calloc(n + 1, sizeof(*playing->had_power));
+	if (!playing->energies || !playing->columns || !playing->counts || !playing->had_power)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct wattle_domain domain;
@@ -162,6 +170,7 @@ static void play(const struct wtl_past_fill *fill, const char *path)
 	free(playing.energies);
 	free(playing.columns);
 	free(playing.counts);
+	free(playing.had_power);
 	wtl_history_close(playing.history);
 }
 

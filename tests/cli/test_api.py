@@ -121,6 +121,20 @@ def test_empty_times(played, query):
     assert played.json(f"/api/v1/windows?{query}")["windows"] == []
 
 
+def test_no_total_without_a_part(machine, gpus):
+    """A GPU that does not answer for some seconds is not 0 W of the machine."""
+    text = (REPO / "tests/fake/scripts/a100.nvml").read_text() + "  answer * 999 from 5 until 9\n"
+    root, gpu = machine("nvidia-server").without_perf(), gpus(text=text.replace("00000000:17:00.0", "00000000:31:00.0"))
+    with Mover(root, {"intel-rapl:0": 40, "intel-rapl:1": 30}), \
+            Server("--no-store", "--root", root.path, *gpu.options, env=gpu.env) as server:
+        server.live(lambda live: {d["name"]: d for d in live["domains"]}["gpu-0"].get("power_w"))
+        lost = server.live(lambda live: "power_w" not in {d["name"]: d for d in live["domains"]}["gpu-0"])
+        assert "power_w" not in lost["total"] and lost["total"]["energy_j"] > 0
+        history = server.json("/api/v1/history?seconds=20")
+        known = {d["name"]: d["power_w"] for d in history["domains"]}
+        assert known["package-0"][-1] is not None and known["gpu-0"][-1] is None and history["total"]["power_w"][-1] is None
+
+
 def keys_of(value):
     if isinstance(value, dict):
         return set(value).union(*map(keys_of, value.values()))
