@@ -21,6 +21,11 @@ static struct wtl_past_cell *cells_at(const struct wtl_past *past,
 	return &level->cells[at * past->n_columns];
 }
 
+bool wtl_past_has_begun(const struct wtl_past *past)
+{
+	return past->levels[0].newest != INT64_MIN;
+}
+
 static void forget(const struct wtl_past *past, const struct wtl_past_level *level, int64_t number)
 {
 	struct wtl_past_cell *cells = cells_at(past, level, number);
@@ -151,6 +156,25 @@ void wtl_past_look_at_power(struct wtl_past *past, const struct wtl_live *live)
 	add(past, &past->now, t_utc_ns, duration_ns, watts, uncertainties);
 }
 
+void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
+{
+	pthread_mutex_lock(&past->lock);
+	for (size_t which = 0; wtl_past_has_begun(past) && which < WTL_PAST_LEVELS; which++) {
+		const struct wtl_past_level *to = &past->levels[which],
+					    *from = &other->levels[which];
+		int64_t first = to->newest - (int64_t)to->n + 1;
+
+		for (int64_t i = first > 0 ? first : 0; i <= to->newest; i++) {
+			struct wtl_past_cell *cells = cells_at(past, to, i);
+
+			for (size_t k = 0; is_kept(from, i) && k < past->n_columns; k++)
+				if (isnan(cells[k].mean))
+					cells[k] = cells_at(other, from, i)[k];
+		}
+	}
+	pthread_mutex_unlock(&past->lock);
+}
+
 /* ---- Curves ---- */
 
 /* The finest steps that go back that far. */
@@ -201,7 +225,7 @@ int wtl_past_curve(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns
 	int64_t first, last, each;
 
 	pthread_mutex_lock(&past->lock);
-	if (past->levels[0].newest == INT64_MIN) { /* nothing is known yet */
+	if (!wtl_past_has_begun(past)) {
 		pthread_mutex_unlock(&past->lock);
 		curve.step_ns = past->levels[0].step_ns;
 		curve.begin_utc_ns = from_utc_ns;

@@ -101,6 +101,10 @@ void wtl_past_sums_done(struct wtl_past_sums *sums);
 void wtl_past_add(struct wtl_past *past, struct wtl_past_sums *sums, int64_t t_utc_ns,
 		  int64_t duration_ns, const float watts[], const float uncertainties[]);
 
+bool wtl_past_has_begun(const struct wtl_past *past); /* something is known */
+/* The power that another one of the same domains knows, and this one, which has begun, does not. */
+void wtl_past_take(struct wtl_past *past, const struct wtl_past *other);
+
 /* ---- For who asks ---- */
 
 /* Power from one moment to another in at most WTL_PAST_POINTS + 1 steps. */

@@ -21,12 +21,13 @@
 #define POINT_NS (900 * WTL_NS_PER_MS)
 
 struct wtl_past_fill {
-	struct wtl_past *past;
+	struct wtl_past past; /* its own */
 	char **paths;
 	size_t n;
 	int64_t from_utc_ns;
 	pthread_t thread;
-	atomic_bool stops;
+	atomic_bool stops, is_done;
+	bool is_taken;
 };
 
 /* A recording on its way. */
@@ -155,10 +156,10 @@ static void play_to_end(const struct wtl_past_fill *fill, struct playing *playin
 	}
 }
 
-static void play(const struct wtl_past_fill *fill, const char *path)
+static void play(struct wtl_past_fill *fill, const char *path)
 {
 	static const struct wtl_history_options options = {.keeps_windows = false};
-	struct playing playing = {.past = fill->past};
+	struct playing playing = {.past = &fill->past};
 	struct wtl_err err = {.code = 0};
 
 	if (wtl_history_open(path, &options, &playing.history, &err) < 0)
@@ -178,13 +179,14 @@ static void play(const struct wtl_past_fill *fill, const char *path)
 
 static void *run(void *argument)
 {
-	const struct wtl_past_fill *fill = argument;
+	struct wtl_past_fill *fill = argument;
 	const struct sched_param none = {.sched_priority = 0};
 
 	/* Of this thread alone. */
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	for (size_t i = 0; i < fill->n && !atomic_load(&fill->stops); i++)
 		play(fill, fill->paths[i]);
+	atomic_store(&fill->is_done, true);
 	malloc_trim(0); /* what was played is large, and never comes again */
 	return NULL;
 }
@@ -194,7 +196,18 @@ static void free_fill(struct wtl_past_fill *fill)
 	for (size_t i = 0; i < fill->n; i++)
 		free(fill->paths[i]);
 	free(fill->paths);
+	wtl_past_done(&fill->past);
 	free(fill);
+}
+
+/* Of the same domains. */
+static int copy_past(struct wtl_past_fill *fill, const struct wtl_past *past)
+{
+	const char *names[WTL_PAST_DOMAINS];
+
+	for (size_t i = 0; i < past->n_domains; i++)
+		names[i] = past->names[i];
+	return wtl_past_init(&fill->past, names, past->n_domains);
 }
 
 static int copy_paths(struct wtl_past_fill *fill, const char *const paths[], size_t n)
@@ -209,7 +222,7 @@ static int copy_paths(struct wtl_past_fill *fill, const char *const paths[], siz
 	return fill->paths ? 0 : -ENOMEM;
 }
 
-int wtl_past_fill_start(struct wtl_past *past, const char *const paths[], size_t n,
+int wtl_past_fill_start(const struct wtl_past *past, const char *const paths[], size_t n,
 			int64_t from_utc_ns, struct wtl_past_fill **ret_fill)
 {
 	struct wtl_past_fill *fill = calloc(1, sizeof(*fill));
@@ -217,10 +230,10 @@ int wtl_past_fill_start(struct wtl_past *past, const char *const paths[], size_t
 
 	if (!fill)
 		return -ENOMEM;
-	fill->past = past;
 	fill->from_utc_ns = from_utc_ns;
-	atomic_init(&fill->stops, false);
-	rc = copy_paths(fill, paths, n);
+	rc = copy_past(fill, past);
+	if (rc == 0)
+		rc = copy_paths(fill, paths, n);
 	if (rc == 0)
 		rc = wtl_thread_start(&fill->thread, run, fill);
 	if (rc < 0)
@@ -228,6 +241,17 @@ int wtl_past_fill_start(struct wtl_past *past, const char *const paths[], size_t
 	else
 		*ret_fill = fill;
 	return rc;
+}
+
+void wtl_past_fill_take(struct wtl_past_fill *fill, struct wtl_past *past)
+{
+	if (!fill || fill->is_taken || !atomic_load(&fill->is_done) || !wtl_past_has_begun(past))
+		return;
+	wtl_past_take(past, &fill->past);
+	for (size_t i = 0; i < fill->past.n_windows && i < WTL_PAST_WINDOWS; i++)
+		wtl_past_add_window(past, &fill->past.windows[i]);
+	wtl_past_done(&fill->past);
+	fill->is_taken = true;
 }
 
 void wtl_past_fill_stop(struct wtl_past_fill *fill)

@@ -248,7 +248,7 @@ def test_yesterday_comes_from_the_recordings(machine, tmp_path):
         with Server(*options, env=env) as server:
             server.live()
             query = f"from={end - 2.5:.3f}&to={end - 1.5:.3f}"
-            wait_for(lambda: server.json(f"/api/v1/history?{query}")["total"]["power_w"][-1], "the past")
+            wait_for(lambda: (server.json(f"/api/v1/history?{query}")["total"]["power_w"] or [None])[-1], "the past")
             power = server.json(f"/api/v1/history?{query}")["total"]["power_w"][-1]
             assert 60 < power < 80
             wait_for(lambda: server.json("/api/v1/windows?seconds=600")["windows"] == [window], "the window")

@@ -233,13 +233,19 @@ static void test_filled_behind(void **state)
 	struct machine *machine = *state;
 	const float watts[] = {3, NAN, 3}, uncertainties[] = {1, 0, 1};
 	struct wtl_past_sums sums;
+	struct wtl_past other;
 
+	assert_int_equal(wtl_past_init(&other, names, 2), 0);
+	assert_int_equal(wtl_past_sums_init(&sums, &other), 0);
+	wtl_past_take(&machine->past, &other);
 	look(machine, 100, 1, 10);
-	assert_int_equal(wtl_past_sums_init(&sums, &machine->past), 0);
-	for (int i = -90000; i <= 90; i++)
-		wtl_past_add(&machine->past, &sums, T0 + i * WTL_NS_PER_S, WTL_NS_PER_S, watts,
+	wtl_past_take(&machine->past, &other);
+	for (int i = -90000; i <= 100; i++)
+		wtl_past_add(&other, &sums, T0 + i * WTL_NS_PER_S, WTL_NS_PER_S, watts,
 			     uncertainties);
 	wtl_past_sums_done(&sums);
+	wtl_past_take(&machine->past, &other);
+	wtl_past_done(&other);
 	assert_float_equal(cell(machine, 50, 100, 0, 0).mean, 3, 1e-6);
 	assert_true(isnan(cell(machine, 50, 100, 0, 1).mean));
 	assert_float_equal(cell(machine, 99, 100, 0, 0).mean, 10, 1e-6);

@@ -171,6 +171,7 @@ static void look(struct session *session)
 	live = wtl_board_hold(&session->board);
 	if (live && live->number != session->seen_number)
 		wtl_past_look(&session->past, live);
+	wtl_past_fill_take(session->fill, &session->past);
 	session->seen_number = live ? live->number : 0;
 	wtl_board_give_back(&session->board, live);
 }
@@ -355,9 +356,11 @@ static int measure(struct session *session)
 	session->recording.committing_context = session;
 	session->recording.window_ended = keep_window;
 	/* Without it the page knows less of yesterday. */
-	wtl_past_fill_start(&session->past, (const char *const *)session->store.earlier,
-			    session->store.n_earlier,
-			    session->agent.begin_utc_ns - 86400 * WTL_NS_PER_S, &session->fill);
+	if (session->store.n_earlier > 0)
+		wtl_past_fill_start(&session->past, (const char *const *)session->store.earlier,
+				    session->store.n_earlier,
+				    session->agent.begin_utc_ns - 86400 * WTL_NS_PER_S,
+				    &session->fill);
 	serve_machine(session);
 	energies = session->agent.energies;
 	wtl_window_end(session->meter, WINDOW, &window, energies, n);
