@@ -158,11 +158,13 @@ async function readPast() {
 
 // ---- Frames: one stream for all tabs of a browser ----
 
-const channel = "BroadcastChannel" in window ? new BroadcastChannel("wattle") : null;
+// Locks are there in secure contexts: at localhost and with TLS. Without them each tab has a stream of its own.
+const channel = "BroadcastChannel" in window && navigator.locks ? new BroadcastChannel("wattle") : null;
 let source = null, giveUp = null;
 
 function take(frame) {
 	const before = known.live;
+	if (before && before.begin_utc === frame.begin_utc && frame.number < before.number) return;
 	known.connected = true;
 	known.live = frame;
 	if (before && before.begin_utc !== frame.begin_utc) chosen.shown = null; // it was started anew
@@ -210,7 +212,7 @@ function lead() {
 function follow() {
 	if (giveUp || document.hidden) return;
 	document.documentElement.dataset.stream = "shared";
-	if (!navigator.locks || !channel) { // not a secure context, or an old browser: a stream of its own
+	if (!channel) {
 		giveUp = new AbortController();
 		return lead();
 	}
@@ -384,7 +386,7 @@ function showBeside() {
 	$("carbon-note").textContent = `${carbon.location}: ${carbon.intensity_g_per_kwh} g/kWh (${carbon.dataset || "given"})` +
 		(carbon.is_default ? ". Nobody said where this machine is: that is the world's average. --location changes it." : "");
 	const items = [...live.domains.filter(d => d.reason && !live.missing.some(m => m.domain === d.name)).map(d => `${d.name}: ${d.status}: ${d.reason}`),
-		...live.missing.map(m => `${[m.source, m.domain].filter(Boolean).join(", ")}: ${m.status}: ${m.reason}`)];
+		...live.missing.map(m => `${[m.source, m.domain].filter(Boolean).join(", ")}: ${m.status}: ${m.reason}${m.remedy ? `. To do: ${m.remedy}` : ""}`)];
 	if (!live.total.is_complete) items.unshift("The total lacks parts that have no figure.");
 	$("missing").replaceChildren(...(items.length > 0 ? items : ["Everything that was found has a figure."]).map(text => {
 		const item = document.createElement("li");

@@ -128,6 +128,7 @@ static void put_misses(const struct wtl_catalog *catalog, struct wtl_live *live)
 		wtl_text_copy(put->source, sizeof(put->source), miss->source);
 		wtl_text_copy(put->domain, sizeof(put->domain), miss->domain);
 		wtl_text_copy(put->reason, sizeof(put->reason), miss->reason);
+		wtl_text_copy(put->remedy, sizeof(put->remedy), miss->remedy);
 		put->status = miss->status;
 	}
 }

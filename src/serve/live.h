@@ -39,7 +39,8 @@ struct wtl_live_domain {
 /* A source that offers nothing. */
 struct wtl_live_miss {
 	char source[32], domain[WTL_NAME_SIZE];
-	char reason[192];
+	char reason[200];
+	char remedy[240]; /* a command or setting; "": there is none */
 	enum wattle_status status;
 };
 

@@ -89,6 +89,7 @@ static void put_domains(struct wtl_node *root, const struct wtl_live *live)
 		wtl_doc_known(to, "domain", miss->domain);
 		wtl_doc_text(to, "status", wattle_status_name(miss->status));
 		wtl_doc_text(to, "reason", miss->reason);
+		wtl_doc_known(to, "remedy", miss->remedy);
 	}
 }
 

@@ -51,6 +51,16 @@ def test_same_energy_as_metrics(played):
         assert 0 <= domain["energy_j"] - Decimal(value.group(1)) < Decimal("0.125"), domain
 
 
+def test_missing_as_doctor_says(machine):
+    root = machine("eacces").path
+    with Server("--no-store", "--root", root) as server:
+        missing = server.live()["missing"]
+    sources = run_wattle("doctor", "--root", root, "-f", "json").json["sources"]
+    whole = {(m["source"], m["status"], m["reason"], m.get("remedy")) for m in missing if "domain" not in m}
+    assert whole and whole <= {(s["source"], s["status"], s["reason"], s.get("remedy")) for s in sources}
+    assert all("remedy" in m for m in missing if m["status"] == "denied")
+
+
 def test_history_is_the_energy(played):
     """Power by time adds up to what was measured, and nothing is known of the time before."""
     live = played.json("/api/v1/live")

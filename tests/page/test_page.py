@@ -218,6 +218,16 @@ def test_live_and_one_stream_for_all_tabs(machine, opened):
         second.close()
 
 
+def test_without_locks(played, opened, browser):
+    """Where a browser has none (a plain address that is not this machine's), each tab has its own stream."""
+    context = browser.new_context()
+    context.add_init_script(VIOLATIONS + "Object.defineProperty(navigator, 'locks', {value: undefined});")
+    pages = [opened(played, context=context) for _ in range(2)]
+    assert [p.evaluate("source !== null") for p in pages] == [True, True]
+    until(pages[0], "known.connected && document.getElementById('state').textContent === 'Live'")
+    context.close()
+
+
 def test_names_from_outside_are_text(machine, opened):
     root = machine("nvidia-server").without_perf()
     with Server("--no-store", "--root", root.path) as server:
