@@ -4,10 +4,12 @@
 import contextlib
 import fcntl
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -18,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Machine, check_sums, clean_env, command_path, domain, finish, run_wattle, start_wattle, wait_for
+from conftest import REPO, Machine, check_sums, clean_env, command_path, domain, finish, run_wattle, start_wattle, wait_for
 
 ZONES = {"package-0": "intel-rapl:0", "package-1": "intel-rapl:1", "dram-0": "intel-rapl:0:0", "dram-1": "intel-rapl:1:0"}
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
@@ -181,6 +183,79 @@ def test_a_tape_has_what_the_agent_said(shared):
     for name in ZONES:
         assert domain(again, name)["energy_j"] == domain(live, name)["energy_j"] == 20
         assert domain(again, name)["source"] == "serve"
+
+
+def test_a_recording_has_what_the_agent_told(shared):
+    """It is played to the same figures, and is sound."""
+    shared.start()
+    path = shared.folder / "x.wattle"
+    waiting = Waiting(shared, "--root", shared.here.path, "--record", path)
+    shared.add(13)
+    shared.add(4, "dram-1")
+    live = waiting.finish()
+    again = run_wattle("report", "-f", "json", path).json
+    for name in ZONES:
+        line = domain(again, name)
+        assert line["source"] == "serve" and line["energy_j"] == domain(live, name)["energy_j"] == (17 if name == "dram-1" else 13)
+        assert line["uncertainty_j"] == domain(live, name)["uncertainty_j"]
+    checked = run_wattle("report", "--check", path)
+    assert checked.code == 0, checked
+
+
+@contextlib.contextmanager
+def moving(shared):
+    """The counters move meanwhile."""
+    stop = threading.Event()
+
+    def move():
+        while not stop.wait(0.05):
+            with contextlib.suppress(OSError, AssertionError):
+                shared.add(1)
+    mover = threading.Thread(target=move, daemon=True)
+    mover.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        mover.join(20)
+
+
+def test_the_screen_and_query_ask(shared):
+    """Measured, and so not marked as modelled."""
+    shared.start()
+    with moving(shared):
+        screen = run_wattle("top", "--once", "--root", shared.here.path)
+        assert screen.code == 0 and re.match(r" *[0-9.]+ k?W", screen.out), screen
+        query = run_wattle("query", "--root", shared.here.path)
+        assert query.code == 0 and re.search(r"package-0 [0-9.]+ (± [0-9.]+ )?k?W", query.out), query
+
+
+SCRIPT = """
+import sys, wattle
+meter = wattle.Meter(root=sys.argv[1])
+meter.begin("x")
+print("begun", flush=True)
+sys.stdin.readline()
+window = meter.end("x")
+for domain in meter.domains:
+    print(domain.name, window.domains[domain.name].energy_uj, domain.source)
+"""
+
+
+def test_python_asks(shared):
+    """The library, through the package: nothing has to be set."""
+    library = Path(os.environ.get("WATTLE_BUILD_ROOT", "/nonexistent")) / "src"
+    if not (library / "libwattle.so.0").exists():
+        pytest.skip("WATTLE_BUILD_ROOT names no build")
+    shutil.copytree(REPO / "python/wattle", shared.folder / "python/wattle", ignore=shutil.ignore_patterns("_lib"))
+    (shared.folder / "python/wattle/_lib").symlink_to(library)
+    shared.start()
+    with subprocess.Popen([sys.executable, "-c", SCRIPT, shared.here.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True, env=clean_env(PYTHONPATH=shared.folder / "python", HOME="/nonexistent")) as program:
+        assert program.stdout.readline() == "begun\n"
+        shared.add(23)
+        out, _ = program.communicate("\n", timeout=60)
+    assert {tuple(line.split()) for line in out.splitlines()} == {(name, "23000000", "serve") for name in ZONES}, out
 
 
 # ---- Who is told what ----

@@ -16,6 +16,7 @@
 #include "energy/units.h"
 #include "meter/meter.h"
 #include "sensors/gpu_info.h"
+#include "sensors/share_text.h"
 
 #define WINDOW "query"
 #define STEP   "query-step"
@@ -38,6 +39,15 @@ static int choose(struct wtl_looker *looker, const char *ids)
 	return looker->gpus && looker->meters ? 0 : out_of_memory(looker->app);
 }
 
+/* The machine's agent has a new sample once a second: two make a power. */
+static int64_t glance_ns(const struct wattle_meter *meter)
+{
+	for (size_t i = 0; i < meter->catalog.n_channels; i++)
+		if (wtl_share_is_told(&meter->catalog.channels[i]))
+			return WTL_LOOKER_GLANCE_NS + WTL_NS_PER_S;
+	return WTL_LOOKER_GLANCE_NS;
+}
+
 static int begin_metering(struct wtl_looker *looker)
 {
 	looker->n_domains = wattle_meter_domains(looker->meter);
@@ -49,7 +59,7 @@ static int begin_metering(struct wtl_looker *looker)
 		return out_of_memory(looker->app);
 	wattle_window_begin(looker->meter, WINDOW);
 	wattle_window_begin(looker->meter, STEP);
-	looker->glance_end_ns = wtl_io_mono_ns(looker->io) + WTL_LOOKER_GLANCE_NS;
+	looker->glance_end_ns = wtl_io_mono_ns(looker->io) + glance_ns(looker->meter);
 	return 0;
 }
 
