@@ -84,12 +84,17 @@ static void note_unmeasured(struct wtl_description *description)
 const char *wtl_describe_coarse(const struct wattle_meter *meter, size_t domain)
 {
 	int primary = meter->domains[domain].domain.primary;
+	const struct wtl_channel *channel = primary < 0 ? NULL : &meter->catalog.channels[primary];
 
-	if (primary < 0)
+	if (!channel)
 		return NULL;
-	if (wtl_share_is_told(&meter->catalog.channels[primary]))
-		return "told by the machine's agent (wattle serve), from its newest sample";
-	if (!wtl_rapl_is_coarse(&meter->catalog.channels[primary]))
+	if (wtl_share_is_told(channel))
+		return channel->unit.num == WTL_RAPL_COARSE_UJ
+			       ? "told by the machine's agent (wattle serve): totals, once a "
+				 "second, in steps of 10 mJ"
+			       : "told by the machine's agent (wattle serve), from its newest "
+				 "sample";
+	if (!wtl_rapl_is_coarse(channel))
 		return NULL;
 	return "read once a second, in steps of 10 mJ: the right to it is the program's, not the "
 	       "user's";

@@ -288,6 +288,9 @@ def test_others_get_totals_in_steps(shared, stranger):
     assert "unit 10000\nper 1\n" in catalog and "domain package-0\n" in catalog
     # Wherever the second falls: 3.141592 J are 314 steps.
     shared.add(Decimal("0.141592"), "package-0")
+    doctor = subprocess.run([*NOBODY, stranger["wattle"], "doctor", "--root", shared.here.path, "-f", "json"], capture_output=True,
+                            text=True, check=False, env=clean_env(HOME="/"))
+    assert "in steps of 10 mJ" in doctor.stdout, doctor.stdout
     with connect(shared.socket) as one:
         assert counts(one)[0] % STEP_UJ == 141592 % STEP_UJ   # root is told all of it
     subprocess.run([*NOBODY, "/usr/bin/python3", "-c", script, shared.socket], capture_output=True, check=True)
