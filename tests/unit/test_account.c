@@ -127,6 +127,29 @@ static void test_rare_readings(void **state)
 	assert_true(since(&b, &m).budget.edge_uj > 100e6 * 40e-3 / sqrt(3));
 }
 
+/* Whoever reads it for us does so with some jitter: within a 32nd of what is fresh that is no gap, and widens the ±. */
+static void test_jitter_of_rare_readings(void **state)
+{
+	struct wtl_channel channel = counter_channel();
+	struct bench b;
+	struct wtl_figure figure;
+	struct wtl_mark m;
+
+	(void)state;
+	channel.fresh_ns = 2 * S;
+	init(&b, channel);
+	good(&b, S, 0);
+	b.fresh_ns = b.now_ns = S + 300 * MS;
+	m = mark(&b);
+	good(&b, 4 * S, 300 * J);
+	b.now_ns = 4 * S + 362 * MS;
+	figure = since(&b, &m);
+	expect_figure(figure, 300 * J, 3 * S, 0);
+	assert_true(figure.budget.edge_uj > 100e6 * 300e-3 / sqrt(3));
+	b.now_ns = 4 * S + 363 * MS;
+	expect_figure(since(&b, &m), 300 * J, 3 * S, 63 * MS);
+}
+
 /* DENIED all along: no mark, no figure, and the reason stays. */
 static void test_denied(void **state)
 {
@@ -725,6 +748,7 @@ int main(void)
 		cmocka_unit_test(test_gap_within_the_window),
 		cmocka_unit_test(test_late_first_reading),
 		cmocka_unit_test(test_rare_readings),
+		cmocka_unit_test(test_jitter_of_rare_readings),
 		cmocka_unit_test(test_denied),
 		cmocka_unit_test(test_failed_reads_lose_nothing),
 		cmocka_unit_test(test_fails_at_the_end),
