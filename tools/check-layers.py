@@ -15,7 +15,7 @@ BELOW = {"base", "energy"}
 DRIVERS = BELOW | {"gpu"}
 METER = DRIVERS | {"sensors", "workload", "meter"}
 FORMS = BELOW | {"document"}
-FRAME = METER | {"record", "replay", "document", "text", "draw", "smi", "report"}
+FRAME = METER | {"record", "replay", "document", "text", "draw", "smi", "report", "profile"}
 MAY_INCLUDE = {
     "base": set(),
     "energy": {"base"},

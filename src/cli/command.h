@@ -97,6 +97,7 @@ struct wtl_command {
  * `if (HAVE_…)`, which the compiler drops. A command that is nothing without the part is left out.
  */
 #define WTL_WITHOUT_RECORDINGS "built without recordings: SQLite or zstd was missing"
+#define WTL_WITHOUT_PROFILER   "built without a profiler: elfutils' headers were missing"
 #define WTL_WITHOUT_SERVER                                                                     \
 	"built without a server: recordings, or headers of libmicrohttpd, GnuTLS, libyaml or " \
 	"zlib were missing"

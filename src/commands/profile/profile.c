@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "base/thread.h"
+#include "cli/child.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/fd.h"
+#include "cli/machine.h"
+#include "cli/option.h"
+#include "cli/sink.h"
+#include "commands/profile/profile.h"
+#include "energy/units.h"
+#include "meter/consumers.h"
+#include "meter/observer.h"
+#include "meter/meter.h"
+#include "workload/workload.h"
+
+#define WINDOW "profile"
+
+/* Rings hold some 30 samples a processor, so they are emptied so often; and a record may come so much later than
+ * its time. */
+#define LATE_NS (2 * WTL_NS_PER_MS)
+
+enum { TEXT_MAX = 8 << 20, HZ = 997, HZ_MAX = 10000, STACK_BYTES = 16384, STACK_MAX = 65528 };
+
+static const struct wtl_option options[] = {
+	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, hz), .least = 1, .most = HZ_MAX},
+	{"stack", 0, "BYTES", "Of each sample's stack, so much is looked at (default 16384)",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, stack_bytes), .least = 1024,
+	 .most = STACK_MAX},
+	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
+	{0},
+};
+
+static const struct wtl_option *const shared[] = {
+	wtl_options_idle_first, wtl_options_idle_file, wtl_options_interval,
+	wtl_options_gpus,	wtl_options_output,    wtl_options_terminal,
+	wtl_options_machine,	wtl_options_general,   NULL,
+};
+
+struct session {
+	struct wtl_app *app;
+	const struct wtl_profile_settings *settings;
+	struct wattle_meter *meter;
+	struct wtl_io *io;
+	struct wtl_loop loop;
+	struct wtl_billing billing;
+	struct wtl_rings *rings;
+	struct wtl_trace trace;
+	struct wtl_split split;
+	struct wattle_energy *energies;
+	struct wtl_consumers_sum sum,
+		before; /* the program's, at the last bill and the one before */
+	int64_t seen_due_ns;
+	uint64_t busy_ns; /* of everybody, up to the last bill */
+};
+
+/* ---- While it runs ---- */
+
+static void take_tick(struct session *session)
+{
+	struct wattle_window window;
+	struct wtl_split_tick *tick;
+	size_t n = session->split.n_domains;
+
+	if (wtl_window_look(session->meter, WINDOW, &window, session->energies, n) < 0)
+		return;
+	tick = wtl_split_add_tick(&session->split, session->meter->sampled_ns);
+	for (size_t i = 0; tick && i < n; i++)
+		tick->energy_uj[i] =
+			session->energies[i].has_energy ? session->energies[i].energy_uj : 0;
+}
+
+/* What the program was billed since the bill before: all as energy of its own, until idle power is taken out at the
+ * end, when it is known best. */
+static void take_bill(struct session *session)
+{
+	const struct wtl_consumers *consumers = session->billing.consumers;
+	struct wtl_split_bill *bill =
+		wtl_split_add_bill(&session->split, session->meter->sampled_ns);
+	const struct wtl_workload_scan *scan = wtl_consumers_scan(consumers);
+
+	if (!bill)
+		return;
+	bill->busy_ns = scan->busy_ns;
+	wtl_consumers_sum_command(consumers, &session->sum);
+	for (size_t i = 0; i < session->split.n_domains; i++) {
+		bill->dynamic_uj[i] = session->sum.shares[i].full_uj;
+		bill->idle_uj[i] = (uint64_t)session->sum.shares[i].share_ns;
+	}
+}
+
+static void drain(struct session *session, int64_t until_ns)
+{
+	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
+}
+
+/* A ring fills up between two samples of the meter. */
+static void serve_rings(void *context)
+{
+	drain(context, wtl_thread_clock_ns() - LATE_NS);
+}
+
+static void ticked(void *context)
+{
+	struct session *session = context;
+
+	take_tick(session);
+	drain(session, wtl_thread_clock_ns() - LATE_NS);
+	wtl_billing_look(&session->billing);
+	if (session->billing.session.due_ns == session->seen_due_ns)
+		return;
+	session->seen_due_ns = session->billing.session.due_ns;
+	take_bill(session);
+}
+
+/* ---- Afterwards ---- */
+
+/*
+ * Bills have sums so far of energy and of the time that it is a share of. Idle power is taken out of the sums, so that
+ * the last is what the ledger says; then each has what it adds to the one before. Sums never fall.
+ */
+static void take_idle_out(struct session *session)
+{
+	const struct wtl_split *split = &session->split;
+
+	for (size_t domain = 0; domain < split->n_domains; domain++) {
+		uint64_t next_dynamic = UINT64_MAX, next_idle = UINT64_MAX;
+		struct wtl_baseline idle;
+
+		wtl_consumers_baseline(session->billing.consumers, domain, &idle);
+		for (size_t i = split->n_bills; i-- > 0;) {
+			struct wtl_split_bill *bill = &split->bills[i];
+			struct wtl_share share = {.full_uj = bill->dynamic_uj[domain],
+						  .share_ns = (int64_t)bill->idle_uj[domain]};
+			uint64_t idle_uj =
+				idle.is_known ? wtl_share_idle_uj(&share, idle.idle_uw) : 0;
+			uint64_t dynamic_uj = share.full_uj - idle_uj;
+
+			bill->idle_uw[domain] = idle.is_known ? idle.idle_uw : UINT64_MAX;
+			bill->dynamic_uj[domain] =
+				dynamic_uj < next_dynamic ? dynamic_uj : next_dynamic;
+			bill->idle_uj[domain] = idle_uj < next_idle ? idle_uj : next_idle;
+			next_dynamic = bill->dynamic_uj[domain];
+			next_idle = bill->idle_uj[domain];
+		}
+		for (size_t i = split->n_bills; i-- > 1;) {
+			split->bills[i].dynamic_uj[domain] -=
+				split->bills[i - 1].dynamic_uj[domain];
+			split->bills[i].idle_uj[domain] -= split->bills[i - 1].idle_uj[domain];
+		}
+	}
+}
+
+static int write_text(struct session *session, const struct wtl_profile *profile)
+{
+	const struct wtl_settings *settings = &session->app->settings;
+	const struct wtl_output_style style = {.ascii = settings->ascii};
+	struct wtl_buf buf;
+	int rc;
+
+	wtl_buf_init(&buf, TEXT_MAX);
+	wtl_profile_text(&buf, profile, session->settings, &style);
+	rc = buf.error ? buf.error
+		       : wtl_fd_write_all(wtl_sink_fd(session->app), wtl_buf_str(&buf), buf.len);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot write the profile: %s", wtl_err_text(rc));
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+static void describe(struct session *session, struct wtl_profile *profile,
+		     struct wtl_ledger *ledgers, bool *counts)
+{
+	const struct wtl_consumers *consumers = session->billing.consumers;
+	struct wtl_command_account account;
+	struct rusage usage;
+
+	profile->has_idle = true;
+	for (size_t i = 0; i < session->split.n_domains; i++) {
+		wtl_consumers_ledger(consumers, i, &ledgers[i]);
+		counts[i] = wtl_consumers_counts(consumers, i);
+		profile->has_idle &= !counts[i] || ledgers[i].has_idle;
+	}
+	for (size_t i = 0; i < session->split.n_bills; i++)
+		for (size_t k = 0; k < session->split.n_domains; k++) {
+			if (!counts[k])
+				continue;
+			profile->dynamic_uj += session->split.bills[i].dynamic_uj[k];
+			profile->idle_uj += session->split.bills[i].idle_uj[k];
+		}
+	wtl_consumers_command(consumers, &account);
+	profile->uncertainty_uj = account.all.uncertainty_uj;
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		profile->own_cpu_ns =
+			(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * WTL_NS_PER_S +
+			(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
+}
+
+static int tell(struct session *session, const struct wattle_window *window)
+{
+	size_t n = session->split.n_domains;
+	struct wtl_ledger *ledgers = calloc(n + 1, sizeof(*ledgers));
+	bool *counts = calloc(n + 1, sizeof(*counts));
+	struct wtl_split_result result = {.n_nodes = 0};
+	struct wtl_calls calls = {.n_domains = 0};
+	struct wtl_profile profile = {.calls = &calls,
+				      .trace = &session->trace,
+				      .split = &result,
+				      .meter = session->meter,
+				      .window = window,
+				      .energies = session->energies,
+				      .ledgers = ledgers,
+				      .counts = counts,
+				      .hz = session->settings->hz};
+	int rc = ledgers && counts ? 0 : -ENOMEM;
+
+	take_idle_out(session);
+	if (rc == 0)
+		rc = wtl_split_compute(&session->split, &session->trace, &result);
+	if (rc == 0)
+		rc = wtl_calls_make(&session->trace, &result, &calls);
+	if (rc == 0) {
+		describe(session, &profile, ledgers, counts);
+		rc = write_text(session, &profile);
+	} else {
+		wtl_complain(session->app, "out of memory: there is no profile");
+	}
+	wtl_calls_done(&calls);
+	wtl_split_result_done(&result);
+	free(ledgers);
+	free(counts);
+	return rc;
+}
+
+/* ---- All of it ---- */
+
+static int profile_command(struct session *session)
+{
+	struct wattle_window window;
+	struct wtl_child child;
+	size_t n = session->split.n_domains;
+	int stop, rc;
+
+	wtl_billing_begin(&session->billing);
+	wattle_window_begin(session->meter, WINDOW);
+	session->split.begin_ns = session->meter->sampled_ns;
+	stop = wtl_child_start(&child, session->app);
+	if (stop)
+		return stop;
+	session->billing.lacks_command = child.number == 0;
+	if (child.number > 0)
+		wtl_consumers_follow(session->billing.consumers, child.number);
+	session->seen_due_ns = session->billing.session.due_ns;
+	wtl_loop_watch(&session->loop, wtl_rings_fd(session->rings), serve_rings, session);
+	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
+	wtl_rings_stop(session->rings);
+	wtl_billing_command_ended(&session->billing, &child);
+	wtl_window_end(session->meter, WINDOW, &window, session->energies, n);
+	wtl_billing_bill(&session->billing, &window, session->energies);
+	drain(session, INT64_MAX);
+	wtl_trace_end(&session->trace, session->meter->sampled_ns);
+	{
+		struct wtl_split_tick *tick =
+			wtl_split_add_tick(&session->split, session->meter->sampled_ns);
+
+		for (size_t i = 0; tick && i < n; i++)
+			tick->energy_uj[i] = session->energies[i].has_energy
+						     ? session->energies[i].energy_uj
+						     : 0;
+	}
+	take_bill(session);
+	wtl_loop_finish(&session->loop);
+	rc = tell(session, &window);
+	stop = wtl_child_end(&child, session->loop.last_signal);
+	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : stop;
+}
+
+static int profile(struct session *session)
+{
+	const struct wtl_rings_options how = {.hz = session->settings->hz,
+					      .stack_bytes = session->settings->stack_bytes & ~7u};
+	size_t n = wattle_meter_domains(session->meter);
+	struct wtl_err err = {.code = 0};
+	int code = WTL_EXIT_WATTLE_FAILED;
+
+	wtl_split_init(&session->split, n, 0);
+	session->energies = calloc(n + 1, sizeof(*session->energies));
+	session->sum.shares = calloc(n + 2, sizeof(*session->sum.shares));
+	if (!session->energies || !session->sum.shares)
+		wtl_complain(session->app, "out of memory");
+	else if (wtl_trace_init(&session->trace, &err) < 0 ||
+		 wtl_rings_open(&how, &session->rings, &err) < 0)
+		wtl_complain(session->app, "%s", err.text);
+	else if (wtl_billing_watch_idle(&session->billing, &session->loop, NULL) == 0)
+		code = profile_command(session);
+	wtl_rings_close(session->rings);
+	wtl_trace_done(&session->trace);
+	wtl_split_done(&session->split);
+	free(session->energies);
+	free(session->sum.shares);
+	return code;
+}
+
+static int run(struct wtl_app *app)
+{
+	struct session session = {.app = app, .settings = app->own};
+	int code = WTL_EXIT_WATTLE_FAILED;
+
+	if (!app->settings.command)
+		return wtl_complain(app,
+				    "there is no command to profile: wattle profile -- COMMAND"),
+		       WTL_EXIT_WATTLE_FAILED;
+	if (wtl_sink_check(app))
+		return WTL_EXIT_WATTLE_FAILED;
+	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
+	if (wtl_loop_init(&session.loop, app, ticked, &session) == 0) {
+		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) == 0)
+			code = profile(&session);
+		wtl_billing_close(&session.billing);
+		wtl_loop_done(&session.loop);
+	}
+	wtl_close_meter(app, session.meter, session.io);
+	return code;
+}
+
+static const struct wtl_profile_settings defaults = {
+	.hz = HZ, .stack_bytes = STACK_BYTES, .least_percent = 1.0};
+
+const struct wtl_command wtl_command_profile = {
+	.name = "profile",
+	.summary = "Tell where in the code a program's energy went",
+	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...]",
+	.description =
+		"Runs the command and looks at its call stacks so many times a second of CPU time, "
+		"without stopping or changing it, and divides the energy that it was billed among "
+		"them: what belongs to functions, what the program used unseen, and all that others "
+		"used add up to what was measured.",
+	.examples = "wattle profile -- ./simulation\n    a tree of calls by their joules",
+	.exit_status = "N\tthe command's own exit status, or 128 + N when signal N ended it\n"
+		       "125\twattle itself failed\n"
+		       "126\tthe command cannot be run\n"
+		       "127\tthe command was not found",
+	.options = options,
+	.shared = shared,
+	.settings_size = sizeof(struct wtl_profile_settings),
+	.defaults = &defaults,
+	.takes_command = true,
+	.measures = true,
+	.usage_exit = WTL_EXIT_WATTLE_FAILED,
+	.run = run,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_COMMANDS_PROFILE_PROFILE_H
+#define WTL_COMMANDS_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/billing.h"
+#include "cli/loop.h"
+#include "document/writer.h"
+#include "profile/names.h"
+
+/* What the options of `wattle profile` say. */
+struct wtl_profile_settings {
+	unsigned hz;
+	unsigned stack_bytes;
+	double least_percent; /* rows with less are folded */
+	bool is_table;
+};
+
+/* What a profile came to. */
+struct wtl_profile {
+	const struct wtl_calls *calls;
+	const struct wtl_trace *trace;
+	const struct wtl_split_result *split;
+	struct wattle_meter *meter;
+	const struct wattle_window *window;
+	const struct wattle_energy *energies;
+	const struct wtl_ledger *ledgers; /* one a domain */
+	const bool *counts;		  /* a domain is in the total */
+	uint64_t dynamic_uj, idle_uj;	  /* the program's, in the total */
+	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
+	bool has_idle;			  /* idle power is known, and taken out */
+	unsigned hz;
+	int64_t own_cpu_ns; /* of the profiler */
+};
+
+/* For people: a tree of calls, or a table of functions. */
+void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,
+		      const struct wtl_profile_settings *settings,
+		      const struct wtl_output_style *style);
+/* Energy of a call in the total: above idle, where that is known. */
+uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile,
+			       const struct wtl_calls_cost *cost);
+
+#endif

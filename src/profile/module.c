@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/text.h"
+
+/* ---- Opening ---- */
+
+/* Through the process, whose root may be another; else by its name. A pipe or a device is not opened. */
+static int open_file(int pid, const char *path)
+{
+	char name[PATH_MAX + 32];
+	struct stat status;
+	int fd;
+
+	snprintf(name, sizeof(name), "/proc/%d/root%s", pid, path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+		return fd;
+	close(fd);
+	return -EINVAL;
+}
+
+static void read_segments(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	size_t n = 0;
+
+	if (dw->elf_getphdrnum(module->elf, &n) < 0)
+		return;
+	for (size_t i = 0; i < n && module->n_segments < 16; i++) {
+		GElf_Phdr header;
+
+		if (!dw->gelf_getphdr(module->elf, (int)i, &header) || header.p_type != PT_LOAD)
+			continue;
+		module->segments[module->n_segments++] = (struct wtl_module_segment){
+			header.p_offset, header.p_vaddr, header.p_filesz};
+	}
+}
+
+/* This program's own, as the kernel gives it to everybody. */
+static void open_vdso(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	char *at = (char *)getauxval(AT_SYSINFO_EHDR);
+	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
+
+	if (at)
+		module->elf = dw->elf_memory(at, size);
+}
+
+static void open_module(const struct wtl_dw *dw, struct wtl_module *module, int pid)
+{
+	module->fd = -1;
+	if (strcmp(module->path, "[vdso]") == 0) {
+		open_vdso(dw, module);
+	} else if (module->path[0] == '/' && strncmp(module->path, "//anon", 6) != 0) {
+		module->fd = open_file(pid, module->path);
+		if (module->fd >= 0)
+			module->elf = dw->elf_begin(module->fd, ELF_C_READ_MMAP, NULL);
+	}
+	if (!module->elf || dw->elf_kind(module->elf) != ELF_K_ELF) {
+		module->error = module->fd < -1 ? module->fd : -ENOEXEC;
+		return;
+	}
+	read_segments(dw, module);
+}
+
+static void free_module(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	/* Of .eh_frame; that of .debug_frame goes with the DWARF. */
+	if (module->frames)
+		dw->dwarf_cfi_end(module->frames);
+	if (module->dwarf)
+		dw->dwarf_end(module->dwarf);
+	if (module->elf)
+		dw->elf_end(module->elf);
+	if (module->fd >= 0)
+		close(module->fd);
+	free(module->symbols);
+	free(module->path);
+	free(module);
+}
+
+int wtl_modules_init(struct wtl_modules *modules, struct wtl_err *err)
+{
+	*modules = (struct wtl_modules){.n = 0};
+	return wtl_dw_load(&modules->dw, err);
+}
+
+void wtl_modules_done(struct wtl_modules *modules)
+{
+	for (size_t i = 0; i < modules->n; i++)
+		free_module(&modules->dw, modules->list[i]);
+	free(modules->list);
+}
+
+struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const char *path,
+				    uint64_t device, uint64_t inode)
+{
+	struct wtl_module *module;
+
+	for (size_t i = 0; i < modules->n; i++) {
+		module = modules->list[i];
+		if (module->device == device && module->inode == inode &&
+		    strcmp(module->path, path) == 0)
+			return module;
+	}
+	if (wtl_array_reserve(&modules->list, &modules->room, modules->n + 1,
+			      sizeof(*modules->list)) < 0)
+		return NULL;
+	module = calloc(1, sizeof(*module));
+	if (!module)
+		return NULL;
+	module->path = strdup(path);
+	if (!module->path) {
+		free(module);
+		return NULL;
+	}
+	module->device = device;
+	module->inode = inode;
+	open_module(&modules->dw, module, pid);
+	modules->list[modules->n++] = module;
+	return module;
+}
+
+bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64_t *ret_address)
+{
+	for (size_t i = 0; i < module->n_segments; i++) {
+		const struct wtl_module_segment *segment = &module->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->size)
+			continue;
+		*ret_address = offset - segment->offset + segment->address;
+		return true;
+	}
+	return false;
+}
+
+/* ---- Symbols ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct wtl_module_symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	/* Of several at one place the one with a size, and the shortest name, is told. */
+	if (!x->size != !y->size)
+		return x->size ? -1 : 1;
+	return strlen(x->name) < strlen(y->name) ? -1 : strlen(x->name) > strlen(y->name);
+}
+
+static void read_table(const struct wtl_dw *dw, struct wtl_module *module, Elf_Scn *section,
+		       const GElf_Shdr *header, size_t *room)
+{
+	Elf_Data *data = dw->elf_getdata(section, NULL);
+	size_t n = header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+
+	for (size_t i = 0; data && i < n && i < INT_MAX; i++) {
+		GElf_Sym symbol;
+		const char *name;
+
+		if (!dw->gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
+		    (GELF_ST_TYPE(symbol.st_info) != STT_FUNC &&
+		     GELF_ST_TYPE(symbol.st_info) != STT_GNU_IFUNC))
+			continue;
+		name = dw->elf_strptr(module->elf, header->sh_link, symbol.st_name);
+		if (!name || !name[0] ||
+		    wtl_array_reserve(&module->symbols, room, module->n_symbols + 1,
+				      sizeof(*module->symbols)) < 0)
+			continue;
+		module->symbols[module->n_symbols++] =
+			(struct wtl_module_symbol){symbol.st_value, symbol.st_size, name};
+	}
+}
+
+/* .symtab has all; a stripped file has .dynsym. */
+static void read_symbols(const struct wtl_dw *dw, struct wtl_module *module)
+{
+	size_t room = 0, n = 0;
+
+	module->has_symbols = true;
+	for (unsigned type = SHT_SYMTAB; n == 0; type = SHT_DYNSYM) {
+		for (Elf_Scn *section = dw->elf_nextscn(module->elf, NULL); section;
+		     section = dw->elf_nextscn(module->elf, section)) {
+			GElf_Shdr header;
+
+			if (dw->gelf_getshdr(section, &header) && header.sh_type == type)
+				read_table(dw, module, section, &header, &room);
+		}
+		n = module->n_symbols;
+		if (type == SHT_DYNSYM)
+			break;
+	}
+	if (n > 0)
+		qsort(module->symbols, n, sizeof(*module->symbols), by_address);
+}
+
+const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modules,
+						  struct wtl_module *module, uint64_t address)
+{
+	size_t low = 0, high;
+
+	if (module->error)
+		return NULL;
+	if (!module->has_symbols)
+		read_symbols(&modules->dw, module);
+	high = module->n_symbols;
+	while (low < high) { /* the first one behind the address */
+		size_t middle = low + (high - low) / 2;
+
+		if (module->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low > 0) {
+		const struct wtl_module_symbol *symbol = &module->symbols[--low];
+
+		if (symbol->size == 0 || address - symbol->address < symbol->size)
+			return symbol;
+		if (low == 0 || module->symbols[low - 1].address != symbol->address)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* ---- DWARF ---- */
+
+Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module)
+{
+	if (module->error)
+		return NULL;
+	if (!module->has_dwarf)
+		module->dwarf = modules->dw.dwarf_begin_elf(module->elf, DWARF_C_READ, NULL);
+	module->has_dwarf = true;
+	return module->dwarf;
+}
+
+int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
+		     Dwarf_Frame **ret_frame)
+{
+	const struct wtl_dw *dw = &modules->dw;
+
+	if (module->error)
+		return module->error;
+	if (!module->has_frames) {
+		module->frames = dw->dwarf_getcfi_elf(module->elf);
+		if (wtl_module_dwarf(modules, module))
+			module->debug_frames = dw->dwarf_getcfi(module->dwarf);
+		module->has_frames = true;
+	}
+	if (module->frames && dw->dwarf_cfi_addrframe(module->frames, address, ret_frame) == 0)
+		return 0;
+	if (module->debug_frames &&
+	    dw->dwarf_cfi_addrframe(module->debug_frames, address, ret_frame) == 0)
+		return 0;
+	return -ENOENT;
+}

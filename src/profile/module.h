@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_MODULE_H
+#define WTL_PROFILE_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/dw.h"
+
+/*
+ * A program's file or a library: where its code lies, how its stack is unwound and what its functions are called.
+ * Addresses are the file's own (as nm shows them).
+ */
+
+struct wtl_module_segment {
+	uint64_t offset, address, size;
+};
+
+struct wtl_module_symbol {
+	uint64_t address, size; /* 0: not known, up to the next one */
+	const char *name;	/* the file's */
+};
+
+struct wtl_module {
+	char *path;
+	uint64_t device, inode;
+	int error; /* negative: it cannot be read, and only its name is known */
+	int fd;
+	Elf *elf;
+	Dwarf *dwarf;				 /* opened with the first question; NULL */
+	Dwarf_CFI *frames, *debug_frames;	 /* may be NULL */
+	bool has_frames, has_dwarf, has_symbols; /* were looked for */
+	struct wtl_module_segment segments[16];
+	size_t n_segments;
+	struct wtl_module_symbol *symbols; /* by address */
+	size_t n_symbols;
+};
+
+struct wtl_modules {
+	struct wtl_dw dw;
+	struct wtl_module **list;
+	size_t n, room;
+};
+
+int wtl_modules_init(struct wtl_modules *modules,
+		     struct wtl_err *err); /* loads elfutils. 0 or negative */
+void wtl_modules_done(struct wtl_modules *modules);
+
+/*
+ * The file that a process has mapped, as that process sees it. The same one is opened once. NULL: no memory. Names in
+ * brackets ("[heap]") are modules that cannot be read; "[vdso]" is this program's own, which is the kernel's for all.
+ */
+struct wtl_module *wtl_modules_find(struct wtl_modules *modules, int pid, const char *path,
+				    uint64_t device, uint64_t inode);
+
+/* The address of what lies at that offset of the file. false: nothing that is loaded does. */
+bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64_t *ret_address);
+
+/* The function that an address is in; NULL: not known. */
+const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modules,
+						  struct wtl_module *module, uint64_t address);
+
+/* Its DWARF; NULL: it has none. */
+Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module);
+
+/* Unwinding tables at that address; *ret_frame is the caller's to free(). 0 or negative. */
+int wtl_module_frame(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
+		     Dwarf_Frame **ret_frame);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_NAMES_H
+#define WTL_PROFILE_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/split.h"
+#include "profile/trace.h"
+
+/*
+ * Functions instead of places: the same stacks by what a function is called, calls that the compiler put into their
+ * callers included. Made once, when a profile ends.
+ */
+
+struct wtl_calls_cost {
+	uint64_t *dynamic_uj, *idle_uj; /* one a domain */
+	int64_t cpu_ns;
+	uint64_t n_samples;
+};
+
+/* Nodes are calls: of a function, by whom. Node 0 is the root. */
+struct wtl_calls {
+	struct wtl_tree tree; /* frames are WTL_FRAME_NAMED */
+	size_t n_domains;
+	struct wtl_calls_cost *own, *all; /* a node: itself; with all that it called */
+	uint64_t *energies;		  /* of all of those */
+};
+
+/* 0 or -ENOMEM; done() in any case. */
+int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *result,
+		   struct wtl_calls *ret_calls);
+void wtl_calls_done(struct wtl_calls *calls);
+const char *wtl_calls_name(const struct wtl_calls *calls, size_t node);
+
+#endif

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+/* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
+enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16, WAKE_BYTES = 128 << 10 };
+
+/* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
+#if defined(__x86_64__)
+#define SAMPLE_REGISTERS UINT64_C(0xff01ff)
+static const int dwarf_number[] = {0, 3, 2, 1, 4, 5, 6, 7, 16, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif defined(__aarch64__)
+#define SAMPLE_REGISTERS UINT64_C(0x1ffffffff)
+static const int dwarf_number[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+				   11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+				   22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32};
+#else
+#define SAMPLE_REGISTERS UINT64_C(0)
+static const int dwarf_number[] = {0};
+#endif
+
+struct ring {
+	int fd;
+	struct perf_event_mmap_page *head;
+	uint8_t *data;
+	uint64_t size, read_to; /* of the data; what was taken */
+	size_t mapped;
+	const struct perf_event_header
+		*next; /* the record at read_to, whole; NULL: there is none */
+	int64_t next_ns;
+	uint8_t *copy; /* room for a record that goes over the end */
+};
+
+struct wtl_rings {
+	struct ring *list;
+	size_t n;
+	int epoll;
+	bool has_kernel, has_stack;
+};
+
+/* What stands at the end of every record that is no sample (sample_id_all). */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t t_ns;
+	uint32_t cpu, unused;
+};
+
+bool wtl_rings_have_kernel(const struct wtl_rings *rings)
+{
+	return rings->has_kernel;
+}
+
+int wtl_rings_fd(const struct wtl_rings *rings)
+{
+	return rings->epoll;
+}
+
+/* ---- Opening ---- */
+
+static void describe(const struct wtl_rings_options *options, bool has_kernel,
+		     struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(*attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = UINT64_C(1000000000) / options->hz,
+		.sample_type =
+			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.disabled = 1,
+		.inherit = 1,
+		.enable_on_exec = 1,
+		.exclude_kernel = !has_kernel,
+		.exclude_hv = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.context_switch = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = WAKE_BYTES,
+	};
+	if (options->stack_bytes) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = SAMPLE_REGISTERS;
+		attr->sample_stack_user = options->stack_bytes;
+		attr->exclude_callchain_user = 1;
+	}
+}
+
+static int open_event(struct perf_event_attr *attr, int cpu)
+{
+	long fd = syscall(SYS_perf_event_open, attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static int map_ring(struct ring *ring)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	for (size_t pages = PAGES_MOST; pages >= PAGES_LEAST; pages /= 2) {
+		void *at = mmap(NULL, (pages + 1) * page, PROT_READ | PROT_WRITE, MAP_SHARED,
+				ring->fd, 0);
+
+		if (at == MAP_FAILED)
+			continue;
+		ring->head = at;
+		ring->data = (uint8_t *)at + page;
+		ring->size = pages * page;
+		ring->mapped = (pages + 1) * page;
+		ring->copy = malloc(RECORD_MAX);
+		return ring->copy ? 0 : -ENOMEM;
+	}
+	return -errno;
+}
+
+static int fail(struct wtl_err *err, int rc)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		return wtl_err_set(
+			err, rc, "profile", NULL,
+			"perf_event_open is denied: sysctl kernel.perf_event_paranoid=2 (it is "
+			"higher, or a seccomp profile forbids it) lets users profile their own "
+			"programs");
+	return wtl_err_set(err, rc, "profile", NULL, "the kernel gives no samples: %s",
+			   wtl_err_text(rc));
+}
+
+static int watch(int epoll, int fd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* One event a processor: only so may descendants share a ring. */
+static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *options,
+		      struct wtl_err *err)
+{
+	int n_cpus = get_nprocs_conf(), rc = 0;
+	struct perf_event_attr attr;
+
+	rings->list = calloc((size_t)n_cpus, sizeof(*rings->list));
+	if (!rings->list)
+		return fail(err, -ENOMEM);
+	rings->has_kernel = true;
+	describe(options, true, &attr);
+	for (int cpu = 0; cpu < n_cpus; cpu++) {
+		struct ring *ring = &rings->list[rings->n];
+
+		ring->fd = open_event(&attr, cpu);
+		if ((ring->fd == -EACCES || ring->fd == -EPERM) && rings->n == 0 &&
+		    rings->has_kernel) {
+			rings->has_kernel = false;
+			describe(options, false, &attr);
+			ring->fd = open_event(&attr, cpu);
+		}
+		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
+			continue; /* a processor that is off */
+		if (ring->fd < 0)
+			return fail(err, ring->fd);
+		rings->n++;
+		rc = map_ring(ring);
+		if (rc == 0)
+			rc = watch(rings->epoll, ring->fd);
+		if (rc < 0)
+			return fail(err, rc);
+	}
+	return rings->n > 0 ? 0 : fail(err, -ENODEV);
+}
+
+int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
+		   struct wtl_err *err)
+{
+	struct wtl_rings *rings = calloc(1, sizeof(*rings));
+	int rc;
+
+	if (!rings)
+		return fail(err, -ENOMEM);
+	rings->has_stack = options->stack_bytes > 0;
+	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
+	rc = rings->epoll < 0 ? fail(err, -errno) : open_rings(rings, options, err);
+	if (rc < 0)
+		wtl_rings_close(rings);
+	else
+		*ret_rings = rings;
+	return rc;
+}
+
+void wtl_rings_stop(struct wtl_rings *rings)
+{
+	for (size_t i = 0; i < rings->n; i++)
+		ioctl(rings->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void wtl_rings_close(struct wtl_rings *rings)
+{
+	if (!rings)
+		return;
+	for (size_t i = 0; i < rings->n; i++) {
+		if (rings->list[i].head)
+			munmap(rings->list[i].head, rings->list[i].mapped);
+		free(rings->list[i].copy);
+		close(rings->list[i].fd);
+	}
+	if (rings->epoll >= 0)
+		close(rings->epoll);
+	free(rings->list);
+	free(rings);
+}
+
+/* ---- Reading ---- */
+
+/* Walks over a record's fields; what is beyond its end is zeros. */
+struct fields {
+	const uint8_t *at, *end;
+};
+
+static void take(struct fields *fields, void *to, size_t n)
+{
+	size_t left = (size_t)(fields->end - fields->at);
+
+	memset(to, 0, n);
+	memcpy(to, fields->at, n < left ? n : left);
+	fields->at += n < left ? n : left;
+}
+
+static uint64_t take_u64(struct fields *fields)
+{
+	uint64_t value;
+
+	take(fields, &value, sizeof(value));
+	return value;
+}
+
+static uint32_t take_u32(struct fields *fields)
+{
+	uint32_t value;
+
+	take(fields, &value, sizeof(value));
+	return value;
+}
+
+static void skip(struct fields *fields, size_t n)
+{
+	size_t left = (size_t)(fields->end - fields->at);
+
+	fields->at += n < left ? n : left;
+}
+
+static struct fields fields_of(const struct perf_event_header *record)
+{
+	const uint8_t *begin = (const uint8_t *)record;
+
+	return (struct fields){begin + sizeof(*record), begin + record->size};
+}
+
+/* A record's own time, at its end; of a sample within it. */
+static int64_t time_of(const struct perf_event_header *record)
+{
+	struct fields fields = fields_of(record);
+	struct sample_id id;
+
+	if (record->type == PERF_RECORD_SAMPLE) {
+		skip(&fields, 16); /* ip; pid and tid */
+		return (int64_t)take_u64(&fields);
+	}
+	if (fields.end - fields.at < (ptrdiff_t)sizeof(id))
+		return 0;
+	memcpy(&id, fields.end - sizeof(id), sizeof(id));
+	return (int64_t)id.t_ns;
+}
+
+/* The record at read_to, if there is a whole one. */
+static void look(struct ring *ring)
+{
+	uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+	uint64_t at = ring->read_to % ring->size;
+	const struct perf_event_header *record = (const void *)&ring->data[at];
+	size_t size, first;
+
+	ring->next = NULL;
+	if (head - ring->read_to < sizeof(*record))
+		return;
+	size = record->size; /* records are 8 bytes apart: a header never goes over the end */
+	if (size < sizeof(*record) || size > head - ring->read_to) {
+		ring->read_to = head; /* nothing that can be understood: pass over it */
+		return;
+	}
+	first = ring->size - at < size ? (size_t)(ring->size - at) : size;
+	if (first < size) {
+		memcpy(ring->copy, record, first);
+		memcpy(ring->copy + first, ring->data, size - first);
+		record = (const void *)ring->copy;
+	}
+	ring->next = record;
+	ring->next_ns = time_of(record);
+}
+
+static void advance(struct ring *ring)
+{
+	ring->read_to += ring->next->size;
+	__atomic_store_n(&ring->head->data_tail, ring->read_to, __ATOMIC_RELEASE);
+	look(ring);
+}
+
+static void read_registers(struct fields *fields, struct wtl_ring_event *event)
+{
+	uint64_t abi = take_u64(fields);
+
+	if (abi == PERF_SAMPLE_REGS_ABI_NONE)
+		return;
+	for (size_t i = 0; i < sizeof(dwarf_number) / sizeof(dwarf_number[0]); i++)
+		event->sample.registers[dwarf_number[i]] = take_u64(fields);
+	event->sample.has_registers = abi == PERF_SAMPLE_REGS_ABI_64;
+}
+
+static void read_stack(struct fields *fields, struct wtl_ring_event *event)
+{
+	uint64_t size = take_u64(fields), used;
+
+	event->sample.stack = fields->at;
+	if (size == 0 || size > (uint64_t)(fields->end - fields->at))
+		return;
+	skip(fields, size);
+	used = take_u64(fields);
+	event->sample.stack_len = used < size ? used : size;
+}
+
+static void read_sample(const struct wtl_rings *rings, const struct perf_event_header *record,
+			struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = WTL_RING_SAMPLE;
+	event->sample.is_kernel =
+		(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+	event->sample.ip = take_u64(&fields);
+	event->pid = (int)take_u32(&fields);
+	event->tid = (int)take_u32(&fields);
+	event->t_ns = (int64_t)take_u64(&fields);
+	event->cpu = take_u32(&fields);
+	skip(&fields, 4);
+	if (!rings->has_stack)
+		return;
+	read_registers(&fields, event);
+	read_stack(&fields, event);
+}
+
+static void read_map(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+	uint32_t major, minor;
+
+	event->kind = WTL_RING_MAP;
+	skip(&fields, 8);
+	event->map.start = take_u64(&fields);
+	event->map.length = take_u64(&fields);
+	event->map.offset = take_u64(&fields);
+	major = take_u32(&fields);
+	minor = take_u32(&fields);
+	event->map.device = (uint64_t)major << 32 | minor;
+	event->map.inode = take_u64(&fields);
+	skip(&fields, 16); /* generation, protection, flags */
+	event->map.path = (const char *)fields.at;
+}
+
+static void read_name(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = WTL_RING_NAME;
+	skip(&fields, 8);
+	event->name.name = (const char *)fields.at;
+	event->name.is_exec = record->misc & PERF_RECORD_MISC_COMM_EXEC;
+}
+
+static void read_task(const struct perf_event_header *record, struct wtl_ring_event *event)
+{
+	struct fields fields = fields_of(record);
+
+	event->kind = record->type == PERF_RECORD_FORK ? WTL_RING_BORN : WTL_RING_ENDED;
+	event->pid = (int)take_u32(&fields);
+	event->born.parent_pid = (int)take_u32(&fields);
+	event->tid = (int)take_u32(&fields);
+	event->born.parent_tid = (int)take_u32(&fields);
+}
+
+/* false: nothing that anybody wants to know. */
+static bool read_event(const struct wtl_rings *rings, const struct perf_event_header *record,
+		       struct wtl_ring_event *event)
+{
+	struct sample_id id = {0};
+
+	memset(event, 0, sizeof(*event));
+	if (record->type == PERF_RECORD_SAMPLE) {
+		read_sample(rings, record, event);
+		return true;
+	}
+	if (record->size < sizeof(*record) + sizeof(id))
+		return false;
+	memcpy(&id, (const uint8_t *)record + record->size - sizeof(id), sizeof(id));
+	event->pid = (int)id.pid;
+	event->tid = (int)id.tid;
+	event->t_ns = (int64_t)id.t_ns;
+	event->cpu = id.cpu;
+	switch (record->type) {
+	case PERF_RECORD_MMAP2:
+		read_map(record, event);
+		return true;
+	case PERF_RECORD_COMM:
+		read_name(record, event);
+		return true;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		read_task(record, event);
+		return true;
+	case PERF_RECORD_SWITCH:
+		event->kind = WTL_RING_SWITCH;
+		event->turn.is_out = record->misc & PERF_RECORD_MISC_SWITCH_OUT;
+		return true;
+	case PERF_RECORD_LOST: {
+		struct fields fields = fields_of(record);
+
+		skip(&fields, 8);
+		event->kind = WTL_RING_LOST;
+		event->n_lost = take_u64(&fields);
+		return true;
+	}
+	default:
+		return false;
+	}
+}
+
+static struct ring *earliest(struct wtl_rings *rings)
+{
+	struct ring *first = NULL;
+
+	for (size_t i = 0; i < rings->n; i++) {
+		struct ring *ring = &rings->list[i];
+
+		if (ring->next && (!first || ring->next_ns < first->next_ns))
+			first = ring;
+	}
+	return first;
+}
+
+void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
+		     void (*take_event)(void *context, const struct wtl_ring_event *event),
+		     void *context)
+{
+	struct ring *ring;
+
+	for (size_t i = 0; i < rings->n; i++)
+		look(&rings->list[i]);
+	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {
+		struct wtl_ring_event event;
+
+		if (read_event(rings, ring->next, &event))
+			take_event(context, &event);
+		advance(ring);
+	}
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_RING_H
+#define WTL_PROFILE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wtl_err;
+
+/*
+ * What a program does, as the kernel tells it (perf_event_open): where its threads are so many times a second of CPU
+ * time, when they come onto a processor and leave it, what they map, start and become. Samples of the program's own
+ * threads alone: no processor that rests is woken. Nothing is ever stopped.
+ */
+
+enum {
+	WTL_RING_REGISTERS =
+		33, /* by DWARF's numbers: x86-64 0 to 15 and 16 = pc; arm64 0 to 30, 31 = sp, 32 = pc */
+	WTL_RING_KERNEL_DEPTH = 16
+};
+
+enum wtl_ring_kind {
+	WTL_RING_SAMPLE,
+	WTL_RING_SWITCH, /* a thread came onto a processor, or left it */
+	WTL_RING_MAP,
+	WTL_RING_NAME, /* of a thread; is_exec: the process became another program */
+	WTL_RING_BORN,
+	WTL_RING_ENDED,
+	WTL_RING_LOST,
+};
+
+struct wtl_ring_event {
+	enum wtl_ring_kind kind;
+	int pid, tid;
+	uint32_t cpu;
+	int64_t t_ns; /* CLOCK_MONOTONIC */
+	union {
+		struct {
+			bool has_registers; /* of user space; false: the thread has none, or the sample is of 32-bit code */
+			bool is_kernel; /* it was in the kernel */
+			uint64_t registers[WTL_RING_REGISTERS];
+			const uint8_t *stack; /* from the stack pointer on; borrowed */
+			size_t stack_len;
+			uint64_t ip;
+		} sample;
+		struct {
+			bool is_out;
+		} turn;
+		struct {
+			uint64_t start, length, offset;
+			uint64_t device, inode;
+			const char *path; /* borrowed */
+		} map;
+		struct {
+			const char *name; /* borrowed */
+			bool is_exec;
+		} name;
+		struct {
+			int parent_pid, parent_tid;
+		} born;
+		uint64_t n_lost;
+	};
+};
+
+struct wtl_rings_options {
+	unsigned hz; /* samples a second of CPU time, 1 to 10000 */
+	unsigned
+		stack_bytes; /* of each sample, a multiple of 8 up to 65528; 0: none, and no registers */
+};
+
+struct wtl_rings;
+
+/*
+ * For whatever the calling thread starts from now on, from its exec() on; and its descendants. 0, or negative with the
+ * reason and what would help.
+ */
+int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
+		   struct wtl_err *err);
+void wtl_rings_close(struct wtl_rings *rings); /* NULL is fine */
+/* Calls back for each event before that moment, in the order of time. */
+void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
+		     void (*take)(void *context, const struct wtl_ring_event *event),
+		     void *context);
+/* Nothing new is told, and what is there stays to be drained. */
+void wtl_rings_stop(struct wtl_rings *rings);
+bool wtl_rings_have_kernel(const struct wtl_rings *rings);
+/* A descriptor that becomes readable when a ring is a quarter full. */
+int wtl_rings_fd(const struct wtl_rings *rings);
+
+#endif

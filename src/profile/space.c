@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+void wtl_spaces_init(struct wtl_spaces *spaces, struct wtl_modules *modules)
+{
+	*spaces = (struct wtl_spaces){.modules = modules};
+}
+
+void wtl_spaces_done(struct wtl_spaces *spaces)
+{
+	for (size_t i = 0; i < spaces->n; i++) {
+		free(spaces->list[i]->mappings);
+		free(spaces->list[i]);
+	}
+	free(spaces->list);
+}
+
+struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid)
+{
+	struct wtl_space *space;
+
+	for (size_t i = spaces->n; i > 0; i--) /* the newest of that number */
+		if (spaces->list[i - 1]->pid == pid)
+			return spaces->list[i - 1];
+	if (wtl_array_reserve(&spaces->list, &spaces->room, spaces->n + 1, sizeof(*spaces->list)) <
+	    0)
+		return NULL;
+	space = calloc(1, sizeof(*space));
+	if (space) {
+		space->pid = pid;
+		spaces->list[spaces->n++] = space;
+	}
+	return space;
+}
+
+/* The first mapping that ends behind the address. */
+static size_t first_behind(const struct wtl_space *space, uint64_t address)
+{
+	size_t low = 0, high = space->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (space->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static void insert(struct wtl_space *space, size_t at, const struct wtl_mapping *mapping)
+{
+	memmove(&space->mappings[at + 1], &space->mappings[at],
+		(space->n - at) * sizeof(*space->mappings));
+	space->mappings[at] = *mapping;
+	space->n++;
+}
+
+int wtl_space_map(struct wtl_spaces *spaces, struct wtl_space *space, uint64_t start,
+		  uint64_t length, uint64_t offset, struct wtl_module *module)
+{
+	const struct wtl_mapping mapping = {start, start + length, offset, module};
+	size_t at = first_behind(space, start), last;
+
+	(void)spaces;
+	if (length == 0 || mapping.end < start)
+		return 0;
+	/* One that is cut in two, and the new one. */
+	if (wtl_array_reserve(&space->mappings, &space->room, space->n + 2,
+			      sizeof(*space->mappings)) < 0)
+		return -ENOMEM;
+	if (at < space->n && space->mappings[at].start < start) {
+		struct wtl_mapping *before = &space->mappings[at];
+		struct wtl_mapping behind = *before;
+
+		before->end = start;
+		at++;
+		if (behind.end > mapping.end) {
+			behind.offset += mapping.end - behind.start;
+			behind.start = mapping.end;
+			insert(space, at, &behind);
+		}
+	}
+	for (last = at; last < space->n && space->mappings[last].end <= mapping.end;)
+		last++;
+	memmove(&space->mappings[at], &space->mappings[last],
+		(space->n - last) * sizeof(*space->mappings));
+	space->n -= last - at;
+	if (at < space->n && space->mappings[at].start < mapping.end) {
+		space->mappings[at].offset += mapping.end - space->mappings[at].start;
+		space->mappings[at].start = mapping.end;
+	}
+	insert(space, at, &mapping);
+	return 0;
+}
+
+void wtl_space_clear(struct wtl_space *space)
+{
+	space->n = 0;
+}
+
+int wtl_space_copy(struct wtl_space *space, const struct wtl_space *parent)
+{
+	if (space == parent)
+		return 0;
+	if (wtl_array_reserve(&space->mappings, &space->room, parent->n + 1,
+			      sizeof(*space->mappings)) < 0)
+		return -ENOMEM;
+	memcpy(space->mappings, parent->mappings, parent->n * sizeof(*space->mappings));
+	space->n = parent->n;
+	return 0;
+}
+
+const struct wtl_mapping *wtl_space_at(const struct wtl_space *space, uint64_t address)
+{
+	size_t at = first_behind(space, address);
+
+	return at < space->n && space->mappings[at].start <= address ? &space->mappings[at] : NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_SPLIT_H
+#define WTL_PROFILE_SPLIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/trace.h"
+
+/*
+ * From what the meter measured to who called what: the energy that a program was billed (meter/consumers.h) is divided
+ * over time by what the domain drew from sample to sample, then among the threads that were on a processor, then
+ * among the stacks that they were seen with. Every microjoule of each bill goes to exactly one node, or to one of the
+ * rows below; in integers.
+ */
+
+/* What is no stack's. */
+enum wtl_split_row {
+	WTL_SPLIT_UNSAMPLED, /* a thread ran, and was not seen */
+	WTL_SPLIT_UNKNOWN,   /* billed, and no thread is known to have run */
+	WTL_SPLIT_ROWS
+};
+
+/* The machine at a moment: each domain's energy since the begin. */
+struct wtl_split_tick {
+	int64_t t_ns;
+	uint64_t *energy_uj; /* one a domain */
+};
+
+/* What the program was billed up to a moment, of each domain, since the bill before. */
+struct wtl_split_bill {
+	int64_t t_ns;
+	int64_t busy_ns; /* CPU time of everybody since the bill before; < 0: not known */
+	uint64_t *dynamic_uj, *idle_uj; /* one a domain: above idle; its part of idle */
+	uint64_t *idle_uw;		/* the domain's idle power; UINT64_MAX: not known */
+};
+
+struct wtl_split {
+	size_t n_domains;
+	struct wtl_split_tick *ticks;
+	struct wtl_split_bill *bills;
+	size_t n_ticks, n_bills, room_ticks, room_bills;
+	int64_t begin_ns; /* the first bill's interval begins */
+};
+
+void wtl_split_init(struct wtl_split *split, size_t n_domains, int64_t begin_ns);
+void wtl_split_done(struct wtl_split *split);
+/* In the order of time. The arrays of the new one are zeros, to be filled. NULL: no memory. */
+struct wtl_split_tick *wtl_split_add_tick(struct wtl_split *split, int64_t t_ns);
+struct wtl_split_bill *wtl_split_add_bill(struct wtl_split *split, int64_t t_ns);
+
+/* What it comes to: of each node itself, and of what is no stack's. */
+struct wtl_split_result {
+	size_t n_domains, n_nodes;
+	uint64_t *dynamic_uj, *idle_uj; /* n_domains a node, then n_domains a row */
+	int64_t *cpu_ns;		/* a node, then a row */
+	uint64_t *n_samples;		/* a node */
+};
+
+/* 0 or -ENOMEM; done() in any case. */
+int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *trace,
+		      struct wtl_split_result *ret_result);
+void wtl_split_result_done(struct wtl_split_result *result);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/trace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/text.h"
+
+int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
+{
+	const struct wtl_frame unresolved = {.kind = WTL_FRAME_NAMED};
+	int rc;
+
+	*trace = (struct wtl_trace){.n_threads = 0};
+	rc = wtl_modules_init(&trace->modules, err);
+	if (rc < 0)
+		return rc;
+	wtl_spaces_init(&trace->spaces, &trace->modules);
+	wtl_unwinder_init(&trace->unwinder, &trace->modules);
+	if (wtl_tree_init(&trace->tree) < 0 || wtl_tree_name(&trace->tree, "[unresolved]") < 0 ||
+	    wtl_tree_frame(&trace->tree, &unresolved) < 0)
+		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
+	return 0;
+}
+
+void wtl_trace_done(struct wtl_trace *trace)
+{
+	free(trace->threads);
+	free(trace->slices);
+	free(trace->samples);
+	wtl_hash_done(&trace->by_tid);
+	wtl_tree_done(&trace->tree);
+	wtl_unwinder_done(&trace->unwinder);
+	wtl_spaces_done(&trace->spaces);
+	wtl_modules_done(&trace->modules);
+}
+
+/* ---- Threads ---- */
+
+static bool has_tid(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_trace *trace = context;
+	const int *tid = key;
+
+	return trace->threads[value].tid == *tid;
+}
+
+static int64_t add_thread(struct wtl_trace *trace, int pid, int tid)
+{
+	uint32_t sum = wtl_hash_number((uint32_t)tid);
+	uint32_t *found = wtl_hash_find(&trace->by_tid, sum, has_tid, trace, &tid);
+
+	if (wtl_array_reserve(&trace->threads, &trace->room_threads, trace->n_threads + 1,
+			      sizeof(*trace->threads)) < 0 ||
+	    wtl_hash_reserve(&trace->by_tid, trace->n_threads + 1) < 0) {
+		trace->is_full = true;
+		return -ENOMEM;
+	}
+	trace->threads[trace->n_threads] = (struct wtl_trace_thread){.pid = pid, .tid = tid};
+	if (found)
+		*found = (uint32_t)trace->n_threads; /* the number belongs to a new one */
+	else
+		wtl_hash_add(&trace->by_tid, sum, (uint32_t)trace->n_threads);
+	return (int64_t)trace->n_threads++;
+}
+
+static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
+{
+	const uint32_t *found =
+		wtl_hash_find(&trace->by_tid, wtl_hash_number((uint32_t)tid), has_tid, trace, &tid);
+
+	return found && trace->threads[*found].pid == pid ? *found : add_thread(trace, pid, tid);
+}
+
+/* ---- On a processor ---- */
+
+static void come(struct wtl_trace_thread *thread, int64_t t_ns)
+{
+	if (thread->is_on)
+		return;
+	thread->is_on = true;
+	thread->on_ns = t_ns;
+}
+
+static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
+{
+	struct wtl_trace_thread *thread = &trace->threads[i];
+
+	if (!thread->is_on)
+		return;
+	thread->is_on = false;
+	if (t_ns <= thread->on_ns)
+		return;
+	thread->cpu_ns += t_ns - thread->on_ns;
+	if (wtl_array_reserve(&trace->slices, &trace->room_slices, trace->n_slices + 1,
+			      sizeof(*trace->slices)) < 0)
+		trace->is_full = true;
+	else
+		trace->slices[trace->n_slices++] =
+			(struct wtl_trace_slice){(uint32_t)i, thread->on_ns, t_ns};
+}
+
+void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns)
+{
+	for (size_t i = 0; i < trace->n_threads; i++)
+		leave(trace, i, now_ns);
+}
+
+/* ---- Samples ---- */
+
+static int64_t node_of(struct wtl_trace *trace, const struct wtl_unwind_place places[], size_t n)
+{
+	int64_t node = 0;
+
+	for (size_t i = n; i > 0 && node >= 0; i--) {
+		const struct wtl_frame frame = {.kind = WTL_FRAME_NATIVE,
+						.module = places[i - 1].module,
+						.address = places[i - 1].address};
+		int64_t number = wtl_tree_frame(&trace->tree, &frame);
+
+		node = number < 0 ? number
+				  : wtl_tree_child(&trace->tree, (uint32_t)node, (uint32_t)number);
+	}
+	return node;
+}
+
+static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
+{
+	struct wtl_unwind_place places[WTL_TRACE_DEPTH];
+	const struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
+	bool is_whole = false;
+	size_t n = space ? wtl_unwind(&trace->unwinder, space, event, places, WTL_TRACE_DEPTH,
+				      &is_whole)
+			 : 0;
+	int64_t node = n > 0 ? node_of(trace, places, n)
+			     : wtl_tree_child(&trace->tree, 0, trace->unresolved);
+
+	come(&trace->threads[thread], event->t_ns);
+	trace->n_broken += n > 0 && !is_whole;
+	trace->n_unresolved += n == 0;
+	trace->threads[thread].n_samples++;
+	if (node < 0 || wtl_array_reserve(&trace->samples, &trace->room_samples,
+					  trace->n_samples + 1, sizeof(*trace->samples)) < 0)
+		trace->is_full = true;
+	else
+		trace->samples[trace->n_samples++] =
+			(struct wtl_trace_sample){(uint32_t)thread, (uint32_t)node, event->t_ns};
+}
+
+static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)
+{
+	struct wtl_space *space = wtl_spaces_find(&trace->spaces, event->pid);
+	struct wtl_module *module = wtl_modules_find(&trace->modules, event->pid, event->map.path,
+						     event->map.device, event->map.inode);
+
+	if (!space || !module ||
+	    wtl_space_map(&trace->spaces, space, event->map.start, event->map.length,
+			  event->map.offset, module) < 0)
+		trace->is_full = true;
+}
+
+static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *event)
+{
+	struct wtl_space *space, *parent;
+	int64_t thread = add_thread(trace, event->pid, event->tid);
+	int64_t from = find_thread(trace, event->born.parent_pid, event->born.parent_tid);
+
+	if (thread < 0 || from < 0)
+		return;
+	memcpy(trace->threads[thread].name, trace->threads[from].name,
+	       sizeof(trace->threads[thread].name));
+	if (event->pid == event->born.parent_pid)
+		return;
+	space = wtl_spaces_find(&trace->spaces, event->pid);
+	parent = wtl_spaces_find(&trace->spaces, event->born.parent_pid);
+	if (!space || !parent || wtl_space_copy(space, parent) < 0)
+		trace->is_full = true;
+}
+
+static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_ring_event *event)
+{
+	struct wtl_space *space;
+
+	wtl_text_clean(trace->threads[thread].name, sizeof(trace->threads[thread].name),
+		       event->name.name, strnlen(event->name.name, 16));
+	if (!event->name.is_exec)
+		return;
+	space = wtl_spaces_find(&trace->spaces, event->pid);
+	if (space)
+		wtl_space_clear(space);
+	/* Counting begins with the exec(): whoever calls it is on a processor. */
+	come(&trace->threads[thread], event->t_ns);
+}
+
+void wtl_trace_take(void *context, const struct wtl_ring_event *event)
+{
+	struct wtl_trace *trace = context;
+	int64_t thread;
+
+	if (event->kind == WTL_RING_LOST) {
+		trace->n_lost += event->n_lost;
+		return;
+	}
+	if (event->kind == WTL_RING_BORN) {
+		take_birth(trace, event);
+		return;
+	}
+	thread = event->tid > 0 ? find_thread(trace, event->pid, event->tid) : -ESRCH;
+	if (thread < 0)
+		return;
+	switch (event->kind) {
+	case WTL_RING_SAMPLE:
+		take_sample(trace, (size_t)thread, event);
+		break;
+	case WTL_RING_SWITCH:
+		if (event->turn.is_out)
+			leave(trace, (size_t)thread, event->t_ns);
+		else
+			come(&trace->threads[thread], event->t_ns);
+		break;
+	case WTL_RING_MAP:
+		take_map(trace, event);
+		break;
+	case WTL_RING_NAME:
+		take_name(trace, (size_t)thread, event);
+		break;
+	case WTL_RING_ENDED:
+		leave(trace, (size_t)thread, event->t_ns);
+		break;
+	case WTL_RING_BORN:
+	case WTL_RING_LOST:
+		break;
+	}
+}

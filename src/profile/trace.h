@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_TRACE_H
+#define WTL_PROFILE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/ring.h"
+#include "profile/space.h"
+#include "profile/tree.h"
+#include "profile/unwind.h"
+
+struct wtl_err;
+
+/*
+ * What a program did: its threads, when each was on a processor, and the stacks it was seen with. Filled from ring
+ * events in the order of time.
+ */
+
+enum { WTL_TRACE_DEPTH = 512 };
+
+struct wtl_trace_thread {
+	int pid, tid;
+	char name[16];
+	bool is_on; /* a processor, since on_ns */
+	int64_t on_ns, cpu_ns;
+	uint64_t n_samples;
+};
+
+/* A stretch on a processor. */
+struct wtl_trace_slice {
+	uint32_t thread;
+	int64_t begin_ns, end_ns;
+};
+
+struct wtl_trace_sample {
+	uint32_t thread, node;
+	int64_t t_ns;
+};
+
+struct wtl_trace {
+	struct wtl_modules modules;
+	struct wtl_spaces spaces;
+	struct wtl_unwinder unwinder;
+	struct wtl_tree tree;
+	struct wtl_trace_thread *threads;
+	struct wtl_trace_slice *slices;	  /* by their ends */
+	struct wtl_trace_sample *samples; /* by time */
+	size_t n_threads, n_slices, n_samples, room_threads, room_slices, room_samples;
+	struct wtl_hash by_tid; /* the newest thread of a number */
+	uint64_t n_lost;	/* events that the kernel dropped */
+	uint64_t n_broken;	/* samples whose stack is not whole */
+	uint64_t n_unresolved;	/* samples without any place */
+	bool is_full;		/* there was no memory for all */
+	uint32_t unresolved;	/* the frame of those */
+};
+
+int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
+void wtl_trace_done(struct wtl_trace *trace);
+void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
+/* Threads that are on a processor were so up to now. */
+void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns);
+
+#endif

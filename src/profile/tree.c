@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+int wtl_tree_init(struct wtl_tree *tree)
+{
+	*tree = (struct wtl_tree){.n_nodes = 0};
+	if (wtl_array_reserve(&tree->nodes, &tree->room_nodes, 1, sizeof(*tree->nodes)) < 0)
+		return -ENOMEM;
+	tree->nodes[tree->n_nodes++] = (struct wtl_tree_node){0, UINT32_MAX};
+	return 0;
+}
+
+void wtl_tree_done(struct wtl_tree *tree)
+{
+	for (size_t i = 0; i < tree->n_names; i++)
+		free(tree->names[i]);
+	free(tree->names);
+	free(tree->nodes);
+	free(tree->frames);
+	wtl_hash_done(&tree->by_place);
+	wtl_hash_done(&tree->by_frame);
+	wtl_hash_done(&tree->by_name);
+}
+
+static bool is_name(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_tree *tree = context;
+
+	return strcmp(tree->names[value], key) == 0;
+}
+
+int64_t wtl_tree_name(struct wtl_tree *tree, const char *name)
+{
+	uint32_t sum = wtl_hash_text(name);
+	const uint32_t *found = wtl_hash_find(&tree->by_name, sum, is_name, tree, name);
+	char *copy;
+
+	if (found)
+		return *found;
+	if (wtl_array_reserve(&tree->names, &tree->room_names, tree->n_names + 1,
+			      sizeof(*tree->names)) < 0 ||
+	    wtl_hash_reserve(&tree->by_name, tree->n_names + 1) < 0 || !(copy = strdup(name)))
+		return -ENOMEM;
+	tree->names[tree->n_names] = copy;
+	wtl_hash_add(&tree->by_name, sum, (uint32_t)tree->n_names);
+	return (int64_t)tree->n_names++;
+}
+
+static bool is_frame(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_tree *tree = context;
+	const struct wtl_frame *a = &tree->frames[value], *b = key;
+
+	return a->kind == b->kind && a->name == b->name && a->module == b->module &&
+	       a->address == b->address;
+}
+
+int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame)
+{
+	struct {
+		uint64_t kind_and_name, address;
+		const void *module;
+	} key = {(uint64_t)frame->kind << 32 | frame->name, frame->address, frame->module};
+	uint32_t sum = wtl_hash_bytes(&key, sizeof(key));
+	const uint32_t *found = wtl_hash_find(&tree->by_place, sum, is_frame, tree, frame);
+
+	if (found)
+		return *found;
+	if (wtl_array_reserve(&tree->frames, &tree->room_frames, tree->n_frames + 1,
+			      sizeof(*tree->frames)) < 0 ||
+	    wtl_hash_reserve(&tree->by_place, tree->n_frames + 1) < 0)
+		return -ENOMEM;
+	tree->frames[tree->n_frames] = *frame;
+	wtl_hash_add(&tree->by_place, sum, (uint32_t)tree->n_frames);
+	return (int64_t)tree->n_frames++;
+}
+
+static bool is_child(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_tree *tree = context;
+	const struct wtl_tree_node *node = key;
+
+	return tree->nodes[value].parent == node->parent && tree->nodes[value].frame == node->frame;
+}
+
+int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame)
+{
+	const struct wtl_tree_node node = {parent, frame};
+	uint32_t sum = wtl_hash_bytes(&node, sizeof(node));
+	const uint32_t *found = wtl_hash_find(&tree->by_frame, sum, is_child, tree, &node);
+
+	if (found)
+		return *found;
+	if (tree->n_nodes == UINT32_MAX ||
+	    wtl_array_reserve(&tree->nodes, &tree->room_nodes, tree->n_nodes + 1,
+			      sizeof(*tree->nodes)) < 0 ||
+	    wtl_hash_reserve(&tree->by_frame, tree->n_nodes + 1) < 0)
+		return -ENOMEM;
+	tree->nodes[tree->n_nodes] = node;
+	wtl_hash_add(&tree->by_frame, sum, (uint32_t)tree->n_nodes);
+	return (int64_t)tree->n_nodes++;
+}

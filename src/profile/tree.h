@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_TREE_H
+#define WTL_PROFILE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+struct wtl_module;
+
+/*
+ * Call stacks as a tree: a node is a frame below those of its parent. Frames are places in programs, or names for what
+ * has none.
+ */
+
+enum wtl_frame_kind {
+	WTL_FRAME_NATIVE, /* module and address */
+	WTL_FRAME_PYTHON, /* code: a number of wtl_tree.names, line in address */
+	WTL_FRAME_NAMED,  /* a word for what cannot be told: a number of wtl_tree.names */
+};
+
+struct wtl_frame {
+	enum wtl_frame_kind kind;
+	uint32_t name;
+	struct wtl_module *module;
+	uint64_t address;
+};
+
+struct wtl_tree_node {
+	uint32_t parent; /* a lower number; 0 is the root, its own parent */
+	uint32_t frame;
+};
+
+struct wtl_tree {
+	struct wtl_tree_node *nodes;
+	struct wtl_frame *frames;
+	char **names;
+	size_t n_nodes, n_frames, n_names, room_nodes, room_frames, room_names;
+	struct wtl_hash by_place, by_frame, by_name;
+};
+
+int wtl_tree_init(struct wtl_tree *tree); /* with its root. 0 or -ENOMEM */
+void wtl_tree_done(struct wtl_tree *tree);
+/* The numbers of a frame, a name, and of the node of a frame below another node, made if need be. -ENOMEM. */
+int64_t wtl_tree_frame(struct wtl_tree *tree, const struct wtl_frame *frame);
+int64_t wtl_tree_name(struct wtl_tree *tree, const char *name);
+int64_t wtl_tree_child(struct wtl_tree *tree, uint32_t parent, uint32_t frame);
+
+#endif

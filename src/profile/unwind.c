@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/unwind.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* DWARF's numbers: x86-64 ABI 3.6.2 (rbx, rbp, r12 to r15), AAPCS64 (x19 to x29, and x30 has the return address). */
+#if defined(__aarch64__)
+static const uint8_t kept[WTL_UNWIND_KEPT] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30};
+#else
+static const uint8_t kept[WTL_UNWIND_KEPT] = {3, 6, 12, 13, 14, 15};
+#endif
+
+void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules)
+{
+	*unwinder = (struct wtl_unwinder){.modules = modules};
+}
+
+void wtl_unwinder_done(struct wtl_unwinder *unwinder)
+{
+	free(unwinder->rows);
+	wtl_hash_done(&unwinder->by_address);
+}
+
+/* ---- Rows ---- */
+
+static bool fits(Dwarf_Word number)
+{
+	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
+}
+
+/* The register that an operation adds to, and what it adds. */
+static bool is_register(const Dwarf_Op *op, uint8_t *ret_register, int32_t *ret_offset)
+{
+	Dwarf_Word number, offset;
+
+	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
+		number = op->atom - DW_OP_breg0;
+		offset = op->number;
+	} else if (op->atom == DW_OP_bregx) {
+		number = op->number;
+		offset = op->number2;
+	} else {
+		return false;
+	}
+	if (number >= WTL_RING_REGISTERS || !fits(offset))
+		return false;
+	*ret_register = (uint8_t)number;
+	*ret_offset = (int32_t)offset;
+	return true;
+}
+
+/* The linker's expression for x86-64's PLT: rsp + 8, and 8 more in its second half: breg7 8, breg16 0, lit15, and,
+ * lit11, ge, lit3, shl, plus. */
+static bool is_plt(const Dwarf_Op *ops, size_t n)
+{
+	return n == 9 && ops[0].atom == DW_OP_breg7 && ops[0].number == 8 &&
+	       ops[1].atom == DW_OP_breg16 && ops[2].atom == DW_OP_lit15 &&
+	       ops[3].atom == DW_OP_and && ops[4].atom == DW_OP_lit11 && ops[5].atom == DW_OP_ge;
+}
+
+static bool take_frame_address(const struct wtl_dw *dw, Dwarf_Frame *frame,
+			       struct wtl_unwind_row *row)
+{
+	Dwarf_Op *ops;
+	size_t n;
+
+	if (dw->dwarf_frame_cfa(frame, &ops, &n) < 0 || n == 0)
+		return false;
+	row->is_plt = is_plt(ops, n);
+	if (row->is_plt)
+		return true;
+	row->is_deref = n == 2 && ops[1].atom == DW_OP_deref;
+	return (n == 1 || row->is_deref) && is_register(&ops[0], &row->base, &row->offset);
+}
+
+/* false: it is kept in a way that is not understood. */
+static bool take_rule(const struct wtl_dw *dw, Dwarf_Frame *frame, int number, uint8_t *ret_rule,
+		      int32_t *ret_offset)
+{
+	Dwarf_Op room[3], *ops;
+	size_t n;
+
+	*ret_rule = WTL_UNWIND_UNKNOWN;
+	*ret_offset = 0;
+	if (dw->dwarf_frame_register(frame, number, room, &ops, &n) < 0)
+		return false;
+	if (n == 0) {
+		*ret_rule = ops ? WTL_UNWIND_UNKNOWN : WTL_UNWIND_SAME;
+		return true;
+	}
+	if (ops[0].atom != DW_OP_call_frame_cfa ||
+	    (n == 2 && (ops[1].atom != DW_OP_plus_uconst || !fits(ops[1].number))) || n > 2)
+		return false;
+	*ret_rule = WTL_UNWIND_AT_CFA;
+	*ret_offset = n == 2 ? (int32_t)ops[1].number : 0;
+	return true;
+}
+
+static void fill_row(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
+		     struct wtl_unwind_row *row)
+{
+	Dwarf_Frame *frame;
+	bool is_signal;
+
+	*row = (struct wtl_unwind_row){.module = module, .address = address, .is_bad = true};
+	if (wtl_module_frame(modules, module, address, &frame) < 0)
+		return;
+	modules->dw.dwarf_frame_info(frame, NULL, NULL, &is_signal);
+	row->is_signal = is_signal;
+	row->is_bad = !take_frame_address(&modules->dw, frame, row);
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		take_rule(&modules->dw, frame, kept[i], &row->rules[i], &row->offsets[i]);
+	if (!take_rule(&modules->dw, frame, WTL_UNWIND_RA, &row->rules[WTL_UNWIND_KEPT],
+		       &row->offsets[WTL_UNWIND_KEPT]))
+		row->is_bad = true;
+	row->is_end = !row->is_bad && row->rules[WTL_UNWIND_KEPT] == WTL_UNWIND_UNKNOWN;
+	free(frame);
+}
+
+struct row_key {
+	const struct wtl_module *module;
+	uint64_t address;
+};
+
+static bool is_row(const void *context, uint32_t value, const void *sought)
+{
+	const struct wtl_unwinder *unwinder = context;
+	const struct row_key *key = sought;
+
+	return unwinder->rows[value].address == key->address &&
+	       unwinder->rows[value].module == key->module;
+}
+
+/* NULL: no memory. Until the next one. */
+static const struct wtl_unwind_row *row_at(struct wtl_unwinder *unwinder, struct wtl_module *module,
+					   uint64_t address)
+{
+	const struct row_key key = {module, address};
+	uint32_t sum = wtl_hash_bytes(&key, sizeof(key));
+	const uint32_t *found = wtl_hash_find(&unwinder->by_address, sum, is_row, unwinder, &key);
+
+	if (found)
+		return &unwinder->rows[*found];
+	if (wtl_array_reserve(&unwinder->rows, &unwinder->room, unwinder->n + 1,
+			      sizeof(*unwinder->rows)) < 0 ||
+	    wtl_hash_reserve(&unwinder->by_address, unwinder->n + 1) < 0)
+		return NULL;
+	fill_row(unwinder->modules, module, address, &unwinder->rows[unwinder->n]);
+	wtl_hash_add(&unwinder->by_address, sum, (uint32_t)unwinder->n);
+	return &unwinder->rows[unwinder->n++];
+}
+
+/* ---- A stack ---- */
+
+/* What is known of a frame while it is left. */
+struct frame {
+	const struct wtl_ring_event *sample;
+	uint64_t stack_at; /* the address of what was copied */
+	uint64_t registers[WTL_RING_REGISTERS];
+	uint64_t known; /* bits */
+};
+
+static bool read_word(const struct frame *frame, uint64_t address, uint64_t *ret)
+{
+	uint64_t offset = address - frame->stack_at;
+
+	if (frame->sample->sample.stack_len < sizeof(*ret) ||
+	    offset > frame->sample->sample.stack_len - sizeof(*ret))
+		return false;
+	memcpy(ret, frame->sample->sample.stack + offset, sizeof(*ret));
+	return true;
+}
+
+static bool frame_address(const struct frame *frame, const struct wtl_unwind_row *row,
+			  uint64_t *ret_address)
+{
+	if (row->is_plt) {
+		uint64_t pc = frame->registers[WTL_UNWIND_PC];
+
+		*ret_address = frame->registers[WTL_UNWIND_SP] + 8 + ((pc & 15) >= 11 ? 8 : 0);
+		return true;
+	}
+	if (!(frame->known >> row->base & 1))
+		return false;
+	*ret_address = frame->registers[row->base] + (uint64_t)(int64_t)row->offset;
+	return !row->is_deref || read_word(frame, *ret_address, ret_address);
+}
+
+static bool old_value(const struct frame *frame, uint8_t rule, int number, uint64_t cfa,
+		      int32_t offset, uint64_t *ret)
+{
+	if (rule == WTL_UNWIND_AT_CFA)
+		return read_word(frame, cfa + (uint64_t)(int64_t)offset, ret);
+	*ret = frame->registers[number];
+	return rule == WTL_UNWIND_SAME && frame->known >> number & 1;
+}
+
+/* To the caller. false: there is none, or it is not known; *ret_is_end says which. */
+static bool leave(struct frame *frame, const struct wtl_unwind_row *row, bool *ret_is_end)
+{
+	uint64_t cfa, pc, old[WTL_UNWIND_KEPT], known = 0;
+
+	*ret_is_end = row->is_end;
+	if (row->is_end || row->is_bad || !frame_address(frame, row, &cfa) ||
+	    cfa <= frame->registers[WTL_UNWIND_SP] - (row->is_signal ? 1 : 0) ||
+	    !old_value(frame, row->rules[WTL_UNWIND_KEPT], WTL_UNWIND_RA, cfa,
+		       row->offsets[WTL_UNWIND_KEPT], &pc))
+		return false;
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++)
+		if (old_value(frame, row->rules[i], kept[i], cfa, row->offsets[i], &old[i]))
+			known |= UINT64_C(1) << i;
+	frame->known = UINT64_C(1) << WTL_UNWIND_SP | UINT64_C(1) << WTL_UNWIND_PC;
+	for (size_t i = 0; i < WTL_UNWIND_KEPT; i++) {
+		frame->registers[kept[i]] = old[i];
+		frame->known |= (known >> i & 1) << kept[i];
+	}
+	frame->registers[WTL_UNWIND_SP] = cfa;
+	frame->registers[WTL_UNWIND_PC] = pc;
+	*ret_is_end = pc == 0;
+	return pc != 0;
+}
+
+static struct wtl_unwind_place place_of(const struct wtl_space *space, uint64_t pc)
+{
+	const struct wtl_mapping *mapping = wtl_space_at(space, pc);
+	struct wtl_unwind_place place = {NULL, pc};
+
+	if (!mapping)
+		return place;
+	place.module = mapping->module;
+	if (mapping->module->error ||
+	    !wtl_module_address(mapping->module, pc - mapping->start + mapping->offset,
+				&place.address))
+		place.address = pc;
+	return place;
+}
+
+size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
+		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
+		  bool *ret_is_whole)
+{
+	struct frame frame = {.sample = sample, .known = UINT64_MAX};
+	bool is_end = false, is_exact = true; /* of a call, the address behind it is known */
+	size_t n = 0;
+
+	*ret_is_whole = false;
+	if (!sample->sample.has_registers)
+		return 0;
+	memcpy(frame.registers, sample->sample.registers, sizeof(frame.registers));
+	frame.stack_at = frame.registers[WTL_UNWIND_SP];
+	while (n < max) {
+		uint64_t pc = frame.registers[WTL_UNWIND_PC] - (is_exact ? 0 : 1);
+		const struct wtl_unwind_row *row;
+
+		places[n] = place_of(space, pc);
+		if (!places[n].module || places[n].module->error) {
+			n += places[n].module != NULL || n == 0;
+			break;
+		}
+		row = row_at(unwinder, places[n].module, places[n].address);
+		n++;
+		if (!row || !leave(&frame, row, &is_end))
+			break;
+		is_exact = row->is_signal;
+	}
+	*ret_is_whole = is_end;
+	return n;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_UNWIND_H
+#define WTL_PROFILE_UNWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "profile/ring.h"
+#include "profile/space.h"
+
+/*
+ * Call stacks from registers and a copy of the stack, by the programs' unwinding tables (.eh_frame, .debug_frame).
+ * What a table says of an address is computed once and kept as a row.
+ */
+
+/* Registers that calls keep, by DWARF's numbers: those that a caller's frame may be found by. */
+#if defined(__aarch64__)
+enum { WTL_UNWIND_KEPT = 12, WTL_UNWIND_SP = 31, WTL_UNWIND_PC = 32, WTL_UNWIND_RA = 30 };
+#else
+enum { WTL_UNWIND_KEPT = 6, WTL_UNWIND_SP = 7, WTL_UNWIND_PC = 16, WTL_UNWIND_RA = 16 };
+#endif
+
+enum wtl_unwind_rule {
+	WTL_UNWIND_SAME,
+	WTL_UNWIND_AT_CFA, /* it was saved at the frame's address + offset */
+	WTL_UNWIND_UNKNOWN,
+};
+
+struct wtl_unwind_row {
+	const struct wtl_module *module;
+	uint64_t address;
+	bool is_end;	/* nobody called this (_start) */
+	bool is_bad;	/* no table, or nothing that is understood */
+	bool is_signal; /* the frame of a signal's handler: what it interrupted is not behind a call */
+	bool is_plt;	/* the frame's address is what x86-64's PLT says */
+	uint8_t base;  /* the frame's address (CFA) is this register's value + offset; */
+	bool is_deref; /* or what lies there */
+	int32_t offset;
+	/* Where the caller's registers are: WTL_UNWIND_KEPT, then the return address. */
+	uint8_t rules[WTL_UNWIND_KEPT + 1];
+	int32_t offsets[WTL_UNWIND_KEPT + 1];
+};
+
+struct wtl_unwinder {
+	const struct wtl_modules *modules;
+	struct wtl_unwind_row *rows;
+	size_t n, room;
+	struct wtl_hash by_address;
+};
+
+/* A place in a program. */
+struct wtl_unwind_place {
+	struct wtl_module *module; /* NULL: nothing is mapped there */
+	uint64_t address;	   /* the file's own, or as it is in memory */
+};
+
+void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);
+void wtl_unwinder_done(struct wtl_unwinder *unwinder);
+
+/*
+ * The places of a sample's stack, the innermost first: how many. Those of callers are the call's, not what comes
+ * after it. *ret_is_whole: it ends where the program began; else a part of it is missing.
+ */
+size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
+		  const struct wtl_ring_event *sample, struct wtl_unwind_place places[], size_t max,
+		  bool *ret_is_whole);
+
+#endif
