@@ -67,7 +67,7 @@ test-limits: test-gcc
 test-nojson:
 	$(call heading,gcc with -Werror without optional libraries: build)
 	$(call configure,build-nojson,gcc,-Dwerror=true -Dtests=disabled -Doptimization=0 -Dc_args=-Wno-format-truncation -Djson=disabled -Dxml=disabled -Dterminal=disabled \
-		-Dplots=disabled -Drecordings=disabled)
+		-Dplots=disabled -Dprofiler=disabled -Drecordings=disabled)
 	meson compile -C build-nojson
 
 # clang's warnings are the same without optimization, and its sanitizers see more: a load that is optimized away is none.

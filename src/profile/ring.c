@@ -134,7 +134,7 @@ static int map_ring(struct ring *ring)
 
 static int fail(struct wtl_err *err, int rc)
 {
-	if (rc == -EACCES || rc == -EPERM)
+	if (rc == -EACCES || rc == -EPERM || rc == -ENOSYS)
 		return wtl_err_set(
 			err, rc, "profile", NULL,
 			"perf_event_open is denied: sysctl kernel.perf_event_paranoid=2 (it is "

@@ -15,7 +15,7 @@ DEBIAN = REPO / "debian"
 SYSTEMD = REPO / "packaging" / "systemd"
 # Debian's name of the headers, by what meson.build asks for.
 HEADERS = {"jansson": "libjansson-dev", "libmicrohttpd": "libmicrohttpd-dev", "ncursesw": "libncurses-dev",
-    "cairo": "libcairo2-dev", "sqlite3": "libsqlite3-dev", "libzstd": "libzstd-dev",
+    "cairo": "libcairo2-dev", "sqlite3": "libsqlite3-dev", "libzstd": "libzstd-dev", "libdw": "libdw-dev",
     "gnutls": "libgnutls28-dev", "yaml-0.1": "libyaml-dev", "zlib": "zlib1g-dev"}
 # Packages that are not called as their libraries are.
 CALLED = {"libz1": "zlib1g"}

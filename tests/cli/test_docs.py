@@ -28,7 +28,8 @@ from conftest import REPO, ROOTS, command_path, fake_library, run_wattle
 PAGES = sorted([REPO / "README.md", *(REPO / "docs").glob("*.md")])
 FIXTURE_PAGES = [REPO / "tests" / "fixtures" / "tapes" / "README.md"]
 # Formats and bounds explained by made-up examples; their own tests hold them against the code.
-MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md"}
+MADE_UP = {"compare.md", "format-text.md", "format-json.md", "format-csv.md", "integration.md", "tape.md", "uncertainty.md", "c-api.md",
+    "profile.md"}
 FOREIGN_OPTIONS = {"--long",   # docker, nvidia-smi, udevadm, pkg-config, this file, and an example's own command
     "--gpus", "--cap-add", "--cgroup-parent", "--security-opt", "--gpu-reset", "--reload", "--subsystem-match", "--action",
     "--cflags", "--libs", "--paste", "--epochs", "--name", "--m", "--pid", "--wattle",
@@ -44,7 +45,7 @@ SELF = re.compile(r"^wattle itself: .* of CPU, .*, (?=\d+ samples)", re.MULTILIN
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
-COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*wattle ((?!itself:)[a-z][^\n]*)$", re.MULTILINE)
+COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*wattle ((?!itself:|profile:)[a-z][^\n]*)$", re.MULTILINE)
 
 
 def name(page):

@@ -66,6 +66,7 @@ TABLE = {
         "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "400 to 16000", "height": "240 to 16000",
         "scale": "1 to 8",
     }),
+    "profile": (("--", "true"), {"rate": "1 to 10000", "stack": "1024 to 65528"}),
     # Listening fails where no interface has the address: else it would serve without an end.
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {
         "port": "0 to 65535", "address": FREE, "web-config": FREE, "compat": "kepler, dcgm, scaphandre, node or aipowermeter",
@@ -84,7 +85,7 @@ TABLE = {
     }),
     "help": ((), {"man": FREE, "completion": FREE}),
 }
-USAGE = {"run": 125, "compare": 125, "limit": 125}
+USAGE = {"run": 125, "compare": 125, "limit": 125, "profile": 125}
 BAD = ["", "rubbish", HUGE, "-" + HUGE, "-1", "a\x1b[31mb\nc\td", "x" * 5000, "1 2", "0x1", "nan", "１"]
 
 
@@ -204,6 +205,7 @@ WORDS = {
     "top": [(("x",), "'x'")],
     "query": [(("x",), "'x'")],
     "run": [((), "COMMAND|command")],
+    "profile": [((), "COMMAND|command")],
     "compare": [((), "Two at least"), (("true",), "Two at least")],
     "help": [(("what",), "'what'")],
 }
@@ -219,7 +221,7 @@ def test_words_that_are_missing_or_too_many(command, tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [c for c in WORDS if c not in ("run", "compare", "limit")])
+@pytest.mark.parametrize("command", [c for c in WORDS if c not in ("run", "compare", "limit", "profile")])
 @pytest.mark.parametrize("word", ["\x1b]0;title\x07", "a\nwattle: fine", "é漢\u202e", "\udcff\udcfe"])
 def test_hostile_words_are_escaped(command, word, tmp_path):
     words = ("begin", word) if command == "mark" else (word,)

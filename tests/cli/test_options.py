@@ -10,8 +10,8 @@ import pytest
 
 from conftest import clean_env, command_path, run_wattle
 
-COMMANDS = ["run", "compare", "record", "report", "export", "mark", "top", "plot", "serve", "doctor", "query", "limit", "help"]
-USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "mark": 2, "top": 2, "plot": 2, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
+COMMANDS = ["run", "compare", "record", "report", "export", "mark", "top", "plot", "profile", "serve", "doctor", "query", "limit", "help"]
+USAGE = {"run": 125, "compare": 125, "record": 2, "report": 2, "export": 2, "mark": 2, "top": 2, "plot": 2, "profile": 125, "serve": 2, "doctor": 2, "query": 2, "limit": 125,
          "help": 2}
 HUGE = "99999999999999999999"
 
@@ -451,7 +451,7 @@ def test_completion_beside_files():
     assert complete("wattle", "report", "night.wattle", "--format", "=", "j") == ["json"]
     assert complete("wattle", "export", "night.wattle", "--ou") == ["--output="]
     script = run_wattle("help", "--completion", "bash").out
-    assert "\t\trun|record|limit)\n" in script
+    assert "\t\trun|record|profile|limit)\n" in script
 
 
 @pytest.mark.parametrize("words,says", [
