@@ -82,6 +82,7 @@ static bool take_rule(const struct wtl_dw *dw, Dwarf_Frame *frame, int number, u
 		      int32_t *ret_offset)
 {
 	Dwarf_Op room[3], *ops;
+	uint8_t base;
 	size_t n;
 
 	*ret_rule = WTL_UNWIND_UNKNOWN;
@@ -90,6 +91,11 @@ static bool take_rule(const struct wtl_dw *dw, Dwarf_Frame *frame, int number, u
 		return false;
 	if (n == 0) {
 		*ret_rule = ops ? WTL_UNWIND_UNKNOWN : WTL_UNWIND_SAME;
+		return true;
+	}
+	/* An expression, which begins with the frame's address on its stack. */
+	if (n == 2 && is_register(&ops[1], &base, ret_offset) && base == WTL_UNWIND_SP) {
+		*ret_rule = WTL_UNWIND_AT_SP;
 		return true;
 	}
 	if (ops[0].atom != DW_OP_call_frame_cfa ||
@@ -195,6 +201,9 @@ static bool old_value(const struct frame *frame, uint8_t rule, int number, uint6
 {
 	if (rule == WTL_UNWIND_AT_CFA)
 		return read_word(frame, cfa + (uint64_t)(int64_t)offset, ret);
+	if (rule == WTL_UNWIND_AT_SP)
+		return read_word(frame, frame->registers[WTL_UNWIND_SP] + (uint64_t)(int64_t)offset,
+				 ret);
 	*ret = frame->registers[number];
 	return rule == WTL_UNWIND_SAME && frame->known >> number & 1;
 }

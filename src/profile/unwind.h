@@ -25,6 +25,7 @@ enum { WTL_UNWIND_KEPT = 6, WTL_UNWIND_SP = 7, WTL_UNWIND_PC = 16, WTL_UNWIND_RA
 enum wtl_unwind_rule {
 	WTL_UNWIND_SAME,
 	WTL_UNWIND_AT_CFA, /* it was saved at the frame's address + offset */
+	WTL_UNWIND_AT_SP, /* at the stack pointer + offset: the kernel did, before a signal's handler */
 	WTL_UNWIND_UNKNOWN,
 };
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Trees of stacks: what is the same has one number, and parents come first. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/module.h"
+#include "profile/tree.h"
+
+enum { STEPS = 20000 };
+
+static struct wtl_module modules[3];
+
+static void test_the_same_has_one_number(void **state)
+{
+	const struct wtl_frame frame = {.module = &modules[0], .address = 4711};
+	struct wtl_frame other = frame;
+	struct wtl_tree tree;
+	int64_t a, b, c;
+
+	(void)state;
+	assert_int_equal(wtl_tree_init(&tree), 0);
+	assert_int_equal(tree.n_nodes, 1);
+	assert_int_equal(wtl_tree_name(&tree, "one"), wtl_tree_name(&tree, "one"));
+	assert_int_not_equal(wtl_tree_name(&tree, "one"), wtl_tree_name(&tree, "two"));
+	a = wtl_tree_frame(&tree, &frame);
+	assert_int_equal(wtl_tree_frame(&tree, &frame), a);
+	other.address++;
+	b = wtl_tree_frame(&tree, &other);
+	assert_int_not_equal(a, b);
+	other = frame;
+	other.module = &modules[1];
+	assert_int_not_equal(wtl_tree_frame(&tree, &other), a);
+	other = frame;
+	other.kind = WTL_FRAME_PYTHON;
+	assert_int_not_equal(wtl_tree_frame(&tree, &other), a);
+	c = wtl_tree_child(&tree, 0, (uint32_t)a);
+	assert_int_equal(c, wtl_tree_child(&tree, 0, (uint32_t)a));
+	assert_int_not_equal(c, wtl_tree_child(&tree, 0, (uint32_t)b));
+	assert_int_not_equal(c, wtl_tree_child(&tree, (uint32_t)c, (uint32_t)a));
+	wtl_tree_done(&tree);
+}
+
+static void test_parents_come_first(void **state)
+{
+	struct wtl_tree tree;
+
+	(void)state;
+	assert_int_equal(wtl_tree_init(&tree), 0);
+	srandom(2);
+	for (int i = 0; i < STEPS; i++) {
+		const struct wtl_frame frame = {.module = &modules[random() % 3],
+						.address = (uint64_t)random() % 50};
+		uint32_t parent = (uint32_t)((size_t)random() % tree.n_nodes);
+		int64_t number = wtl_tree_frame(&tree, &frame), node;
+
+		assert_in_range(number, 0, tree.n_frames - 1);
+		node = wtl_tree_child(&tree, parent, (uint32_t)number);
+		assert_true(node > parent && (size_t)node < tree.n_nodes);
+		assert_int_equal(tree.nodes[node].parent, parent);
+		assert_int_equal(tree.nodes[node].frame, number);
+		assert_memory_equal(&tree.frames[number].address, &frame.address, 8);
+	}
+	assert_in_range(tree.n_frames, 100, 150);
+	wtl_tree_done(&tree);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_the_same_has_one_number),
+		cmocka_unit_test(test_parents_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
