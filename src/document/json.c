@@ -25,7 +25,7 @@ static void put_escaped(struct wtl_buf *buf, uint32_t point)
 }
 
 /* What is not UTF-8 becomes U+FFFD, byte for byte. */
-static void put_text(struct wtl_buf *buf, const char *text)
+void wtl_json_text(struct wtl_buf *buf, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -64,7 +64,7 @@ static void put_children(struct wtl_buf *buf, const struct wtl_node *node, int d
 	for (const struct wtl_node *child = node->first; child; child = child->next) {
 		put_line(buf, inner);
 		if (child->key) {
-			put_text(buf, child->key);
+			wtl_json_text(buf, child->key);
 			wtl_buf_puts(buf, depth < 0 ? ":" : ": ");
 		}
 		put_value(buf, child, inner);
@@ -83,7 +83,7 @@ static void put_value(struct wtl_buf *buf, const struct wtl_node *node, int dept
 		put_children(buf, node, depth);
 		break;
 	case WTL_NODE_TEXT:
-		put_text(buf, node->text);
+		wtl_json_text(buf, node->text);
 		break;
 	case WTL_NODE_NUMBER:
 		wtl_buf_puts(buf, node->is_negative ? "-" : "");
@@ -137,7 +137,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_doc_table *table,
 		if (!cell)
 			continue;
 		wtl_buf_puts(buf, is_first ? "" : ",");
-		put_text(buf, cell->key);
+		wtl_json_text(buf, cell->key);
 		wtl_buf_putc(buf, ':');
 		put_value(buf, cell, -1);
 		is_first = false;

@@ -48,6 +48,9 @@ const struct wtl_writer *wtl_writer_find(const char *name); /* or NULL */
 extern const char *const wtl_writer_names[], *const wtl_writer_names_all[],
 						     *const wtl_writer_row_names[];
 
+/* A text as JSON has it, with its quotes, in ASCII alone. */
+void wtl_json_text(struct wtl_buf *buf, const char *text);
+
 /* Something that can be told: how it becomes a document, and a page for people. */
 struct wtl_thing {
 	/* 0, or -EPROTO: it does not add up, and must not be told. NULL: nothing has to. */

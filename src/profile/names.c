@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/lines.h"
 
 enum { NAME_SIZE = 512, INLINED_MAX = 32 };
 
@@ -85,14 +86,12 @@ static size_t name_inlined(const struct naming *naming, const struct wtl_frame *
 {
 	const struct wtl_modules *modules = &naming->trace->modules;
 	const struct wtl_dw *dw = &modules->dw;
-	Dwarf *dwarf = frame->kind == WTL_FRAME_NATIVE && frame->module
-			       ? wtl_module_dwarf(modules, frame->module)
-			       : NULL;
 	Dwarf_Die unit, *scopes = NULL;
 	size_t n = 0;
-	int n_scopes = dwarf && dw->dwarf_addrdie(dwarf, frame->address, &unit)
-			       ? dw->dwarf_getscopes(&unit, frame->address, &scopes)
-			       : 0;
+	int n_scopes =
+		frame->kind == WTL_FRAME_NATIVE && frame->module
+			? wtl_scopes_of(modules, frame->module, frame->address, &unit, &scopes)
+			: 0;
 
 	for (int i = n_scopes - 1; i >= 0 && n < INLINED_MAX; i--) {
 		Dwarf_Attribute attribute;
@@ -238,13 +237,14 @@ int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *resul
 	if (rc == 0)
 		add_up(ret_calls, result, calls);
 	free(lists);
-	free(calls);
+	ret_calls->of_nodes = calls;
 	return rc;
 }
 
 void wtl_calls_done(struct wtl_calls *calls)
 {
 	wtl_tree_done(&calls->tree);
+	free(calls->of_nodes);
 	free(calls->own);
 	free(calls->all);
 	free(calls->energies);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -15,8 +17,9 @@
 #include "cli/fd.h"
 #include "cli/machine.h"
 #include "cli/option.h"
+#include "cli/options.h"
 #include "cli/sink.h"
-#include "commands/profile/profile.h"
+#include "commands/profile/format.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
@@ -29,7 +32,14 @@
  * its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
-enum { TEXT_MAX = 8 << 20, HZ = 997, HZ_MAX = 10000, STACK_BYTES = 16384, STACK_MAX = 65528 };
+enum {
+	TEXT_MAX = 8 << 20,
+	FILE_MAX = 512 << 20,
+	HZ = 997,
+	HZ_MAX = 10000,
+	STACK_BYTES = 16384,
+	STACK_MAX = 65528
+};
 
 static const struct wtl_option options[] = {
 	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
@@ -37,6 +47,15 @@ static const struct wtl_option options[] = {
 	{"stack", 0, "BYTES", "Of each sample's stack, so much is looked at (default 16384)",
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, stack_bytes), .least = 1024,
 	 .most = STACK_MAX},
+	{"output", 'o', "FILE",
+	 "Write the profile to FILE; what it is called says the format, such as profile.html, "
+	 "profile.pb.gz or profile.speedscope.json (-: text on standard output)",
+	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
+	{"format", 'f', "FORMAT",
+	 "What FILE is, whatever it is called: text, json, csv, folded, speedscope, pprof, pstats, "
+	 "callgrind, firefox, trace, dot or pyinstrument",
+	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
+	 .words = wtl_profile_format_names},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -44,7 +63,7 @@ static const struct wtl_option options[] = {
 
 static const struct wtl_option *const shared[] = {
 	wtl_options_idle_first, wtl_options_idle_file, wtl_options_interval,
-	wtl_options_gpus,	wtl_options_output,    wtl_options_terminal,
+	wtl_options_gpus,	wtl_options_carbon,    wtl_options_terminal,
 	wtl_options_machine,	wtl_options_general,   NULL,
 };
 
@@ -162,20 +181,95 @@ static void take_idle_out(struct session *session)
 	}
 }
 
-static int write_text(struct session *session, const struct wtl_profile *profile)
+/* To the file, or to the descriptor where there is none. */
+static int write_out(struct session *session, const struct wtl_buf *buf, int rc, const char *path,
+		     int fd)
 {
-	const struct wtl_settings *settings = &session->app->settings;
-	const struct wtl_output_style style = {.ascii = settings->ascii};
+	rc = rc < 0 ? rc : buf->error;
+	if (rc == 0)
+		rc = path ? wtl_io_out_write(session->io, path, wtl_buf_str(buf), buf->len,
+					     WTL_OUT_REPLACE)
+			  : wtl_fd_write_all(fd, wtl_buf_str(buf), buf->len);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot write the profile to %s%s%s: %s",
+			     path ? "'" : "",
+			     path		   ? path
+			     : fd == STDERR_FILENO ? "standard error"
+						   : "standard output",
+			     path ? "'" : "", wtl_err_text(rc));
+	return rc;
+}
+
+static int write_text(struct session *session, const struct wtl_profile *profile, const char *path,
+		      int fd)
+{
+	const struct wtl_output_style style = {.ascii = session->app->settings.ascii ||
+							!wtl_locale_is_utf8()};
 	struct wtl_buf buf;
 	int rc;
 
 	wtl_buf_init(&buf, TEXT_MAX);
 	wtl_profile_text(&buf, profile, session->settings, &style);
-	rc = buf.error ? buf.error
-		       : wtl_fd_write_all(wtl_sink_fd(session->app), wtl_buf_str(&buf), buf.len);
-	if (rc < 0)
-		wtl_complain(session->app, "cannot write the profile: %s", wtl_err_text(rc));
+	rc = write_out(session, &buf, 0, path, fd);
 	wtl_buf_done(&buf);
+	return rc;
+}
+
+typedef int write_fn(struct wtl_buf *buf, const struct wtl_stacks *stacks);
+
+static int write_file(struct session *session, const struct wtl_stacks *stacks, write_fn *write,
+		      const char *path)
+{
+	struct wtl_buf buf;
+	int rc;
+
+	wtl_buf_init(&buf, FILE_MAX);
+	rc = write_out(session, &buf, write(&buf, stacks), path, STDOUT_FILENO);
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+/* "x.time.pstats" of "x.pstats". */
+static void name_beside(char *name, size_t size, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	int len = (int)(dot ? (size_t)(dot - path) : strlen(path));
+
+	snprintf(name, size, "%.*s.time%s", len, path, dot ? dot : "");
+}
+
+static int write_format(struct session *session, const struct wtl_profile *profile)
+{
+	const struct wtl_profile_format *format = wtl_profile_format_at(session->settings->format);
+	const char *path = session->app->settings.output_path;
+	struct wtl_stacks stacks;
+	char beside[PATH_MAX];
+	int rc = wtl_stacks_make(&stacks, profile, format->has_lines);
+
+	if (rc < 0)
+		wtl_complain(session->app, "out of memory: there is no profile");
+	else
+		rc = write_file(session, &stacks, format->write, path);
+	if (rc == 0 && path && format->write_beside) {
+		name_beside(beside, sizeof(beside), path);
+		rc = write_file(session, &stacks, format->write_beside, beside);
+	}
+	wtl_stacks_done(&stacks);
+	return rc;
+}
+
+/* Text goes where the report of a run goes; beside a file of another format, to standard error. */
+static int write_profile(struct session *session, const struct wtl_profile *profile)
+{
+	const struct wtl_app *app = session->app;
+	const struct wtl_profile_format *format = wtl_profile_format_at(session->settings->format);
+	int rc = 0;
+
+	if (!format->write)
+		return write_text(session, profile, app->settings.output_path, wtl_sink_fd(app));
+	rc = write_format(session, profile);
+	if (rc < 0 || !app->settings.quiet)
+		write_text(session, profile, NULL, STDERR_FILENO);
 	return rc;
 }
 
@@ -217,6 +311,9 @@ static int tell(struct session *session, const struct wattle_window *window)
 	struct wtl_profile profile = {.calls = &calls,
 				      .trace = &session->trace,
 				      .split = &result,
+				      .ticks = &session->split,
+				      .command = session->app->settings.command,
+				      .place = wtl_settings_place(&session->app->settings),
 				      .meter = session->meter,
 				      .window = window,
 				      .energies = session->energies,
@@ -232,7 +329,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_calls_make(&session->trace, &result, &calls);
 	if (rc == 0) {
 		describe(session, &profile, ledgers, counts);
-		rc = write_text(session, &profile);
+		rc = write_profile(session, &profile);
 	} else {
 		wtl_complain(session->app, "out of memory: there is no profile");
 	}
@@ -312,6 +409,32 @@ static int profile(struct session *session)
 	return code;
 }
 
+/* By what the file is called. 0, or after wtl_complain(). */
+static int find_format(struct wtl_app *app)
+{
+	struct wtl_profile_settings *settings = app->own;
+	const char *path = app->settings.output_path;
+	const struct wtl_profile_format *found;
+	struct wtl_buf suffixes;
+
+	if (!path || wtl_option_is_used(app, "--format"))
+		return 0;
+	found = wtl_profile_format_of_file(path);
+	if (!found) {
+		wtl_buf_init(&suffixes, 4096);
+		wtl_profile_format_suffixes(&suffixes);
+		wtl_complain(app,
+			     "-o %s: its name has to end in %s, or --format says what it is; "
+			     "nothing was run",
+			     path, wtl_buf_str(&suffixes));
+		wtl_buf_done(&suffixes);
+		return -EINVAL;
+	}
+	for (settings->format = 0; wtl_profile_format_at(settings->format) != found;)
+		settings->format++;
+	return 0;
+}
+
 static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app, .settings = app->own};
@@ -321,7 +444,7 @@ static int run(struct wtl_app *app)
 		return wtl_complain(app,
 				    "there is no command to profile: wattle profile -- COMMAND"),
 		       WTL_EXIT_WATTLE_FAILED;
-	if (wtl_sink_check(app))
+	if (find_format(app) < 0 || wtl_sink_check(app))
 		return WTL_EXIT_WATTLE_FAILED;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
 		return WTL_EXIT_WATTLE_FAILED;

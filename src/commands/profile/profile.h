@@ -9,6 +9,7 @@
 #include "cli/loop.h"
 #include "document/writer.h"
 #include "profile/names.h"
+#include "report/description.h"
 
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
@@ -16,13 +17,16 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
+	unsigned format; /* of wtl_profile_format_at() */
 };
 
 /* What a profile came to. */
 struct wtl_profile {
+	char *const *command;
 	const struct wtl_calls *calls;
 	const struct wtl_trace *trace;
 	const struct wtl_split_result *split;
+	const struct wtl_split *ticks;
 	struct wattle_meter *meter;
 	const struct wattle_window *window;
 	const struct wattle_energy *energies;
@@ -31,9 +35,22 @@ struct wtl_profile {
 	uint64_t dynamic_uj, idle_uj;	  /* the program's, in the total */
 	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
 	bool has_idle;			  /* idle power is known, and taken out */
+	struct wtl_report_place place;	  /* what its electricity emits */
 	unsigned hz;
 	int64_t own_cpu_ns; /* of the profiler */
 };
+
+/* Where a domain's energy went (domain < 0: the total's); these add up to total_uj. */
+struct wtl_profile_sums {
+	uint64_t stacks_uj, unsampled_uj, unknown_uj, others_uj, kernel_uj, idle_uj,
+		unattributed_uj, total_uj;
+};
+
+void wtl_profile_sums(const struct wtl_profile *profile, int domain,
+		      struct wtl_profile_sums *ret_sums);
+/* By how many samples were seen of it, and by what is not known of the whole; k = 2. */
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n);
+uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj);
 
 /* For people: a tree of calls, or a table of functions. */
 void wtl_profile_text(struct wtl_buf *buf, const struct wtl_profile *profile,

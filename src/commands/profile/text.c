@@ -22,8 +22,7 @@ uint64_t wtl_profile_energy_uj(const struct wtl_profile *profile, const struct w
 	return sum_uj;
 }
 
-/* By how many samples were seen of it, and by what is not known of the whole; k = 2. */
-static double uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n)
+double wtl_profile_uncertainty_uj(const struct wtl_profile *profile, double energy_uj, uint64_t n)
 {
 	double all = (double)profile->trace->n_samples, p = all > 0.0 ? (double)n / all : 0.0;
 	double seen = n > 0 ? 2.0 * energy_uj * sqrt((1.0 - p) / (double)n) : energy_uj;
@@ -42,7 +41,7 @@ static void put_row(struct wtl_buf *buf, const struct wtl_profile *profile,
 		profile->dynamic_uj > 0 ? 100.0 * energy_uj / (double)profile->dynamic_uj : 0.0;
 
 	wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %5.1f %9.3f  ", energy_uj / 1e6,
-		       uncertainty_uj(profile, energy_uj, cost->n_samples) / 1e6, share,
+		       wtl_profile_uncertainty_uj(profile, energy_uj, cost->n_samples) / 1e6, share,
 		       (double)cost->cpu_ns / 1e9);
 }
 
@@ -182,13 +181,13 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 
 		if (function->own_uj < least_uj || function->own_uj == 0)
 			break;
-		wtl_buf_printf(
-			buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
-			(double)function->own_uj / 1e6,
-			uncertainty_uj(profile, (double)function->own_uj, function->own.n_samples) /
-				1e6,
-			(double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
-			function->own.n_samples);
+		wtl_buf_printf(buf, "%10.3f \xc2\xb1 %-8.3f %14.3f %9.3f %8" PRIu64 "  ",
+			       (double)function->own_uj / 1e6,
+			       wtl_profile_uncertainty_uj(profile, (double)function->own_uj,
+							  function->own.n_samples) /
+				       1e6,
+			       (double)function->all_uj / 1e6, (double)function->own.cpu_ns / 1e9,
+			       function->own.n_samples);
 		wtl_layout_text(buf, calls->tree.names[calls->tree.frames[function->name].name],
 				style);
 		wtl_buf_putc(buf, '\n');
@@ -198,15 +197,41 @@ static void put_table(struct wtl_buf *buf, const struct wtl_profile *profile,
 
 /* ---- Beside the stacks ---- */
 
-static uint64_t row_uj(const struct wtl_profile *profile, enum wtl_split_row row)
+uint64_t wtl_profile_co2e_ug(const struct wtl_profile *profile, uint64_t energy_uj)
+{
+	uint64_t ug = wattle_carbon_ug(&profile->place.carbon, energy_uj);
+
+	return profile->place.pue_milli ? ug * profile->place.pue_milli / 1000 : ug;
+}
+
+static uint64_t row_uj(const struct wtl_profile *profile, enum wtl_split_row row, size_t domain)
 {
 	const struct wtl_split_result *split = profile->split;
-	uint64_t sum_uj = 0;
 
-	for (size_t i = 0; i < split->n_domains; i++)
-		if (profile->counts[i])
-			sum_uj += split->dynamic_uj[(split->n_nodes + row) * split->n_domains + i];
-	return sum_uj;
+	return split->dynamic_uj[(split->n_nodes + row) * split->n_domains + domain];
+}
+
+void wtl_profile_sums(const struct wtl_profile *profile, int domain,
+		      struct wtl_profile_sums *ret_sums)
+{
+	struct wtl_profile_sums *sums = ret_sums;
+
+	*sums = (struct wtl_profile_sums){.total_uj = 0};
+	for (size_t i = 0; i < profile->calls->n_domains; i++) {
+		const struct wtl_ledger *ledger = &profile->ledgers[i];
+
+		if (domain < 0 ? !profile->counts[i] : i != (size_t)domain)
+			continue;
+		sums->stacks_uj += profile->calls->all[0].dynamic_uj[i];
+		sums->unsampled_uj += row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
+		sums->unknown_uj += row_uj(profile, WTL_SPLIT_UNKNOWN, i);
+		sums->others_uj += ledger->live_uj + ledger->exited_uj;
+		sums->kernel_uj += ledger->kernel_uj;
+		sums->idle_uj += ledger->idle_uj;
+		sums->unattributed_uj += ledger->unattributed_uj;
+		sums->total_uj += ledger->total_uj;
+	}
+	sums->others_uj -= sums->stacks_uj + sums->unsampled_uj + sums->unknown_uj;
 }
 
 static void put_word(struct wtl_buf *buf, uint64_t energy_uj, const char *word)
@@ -217,34 +242,18 @@ static void put_word(struct wtl_buf *buf, uint64_t energy_uj, const char *word)
 
 static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
-	struct wtl_ledger sum = {.has_idle = true};
-	uint64_t stacks_uj = wtl_profile_energy_uj(profile, &profile->calls->all[0]);
-	uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED);
-	uint64_t unknown_uj = row_uj(profile, WTL_SPLIT_UNKNOWN);
-	uint64_t others_uj;
+	struct wtl_profile_sums sums;
 
-	for (size_t i = 0; i < profile->calls->n_domains; i++) {
-		const struct wtl_ledger *ledger = &profile->ledgers[i];
-
-		if (!profile->counts[i])
-			continue;
-		sum.live_uj += ledger->live_uj;
-		sum.exited_uj += ledger->exited_uj;
-		sum.kernel_uj += ledger->kernel_uj;
-		sum.idle_uj += ledger->idle_uj;
-		sum.unattributed_uj += ledger->unattributed_uj;
-		sum.total_uj += ledger->total_uj;
-	}
-	others_uj = sum.live_uj + sum.exited_uj - stacks_uj - unsampled_uj - unknown_uj;
+	wtl_profile_sums(profile, -1, &sums);
 	wtl_buf_putc(buf, '\n');
-	put_word(buf, stacks_uj, "in the program's stacks, above");
-	put_word(buf, unsampled_uj, "the program ran, and was not seen");
-	put_word(buf, unknown_uj, "the program's, at a time that is not known");
-	put_word(buf, others_uj, "other processes, wattle among them");
-	put_word(buf, sum.kernel_uj, "the kernel");
-	put_word(buf, sum.idle_uj, "idle: what the machine draws anyway");
-	put_word(buf, sum.unattributed_uj, "nobody's who was seen");
-	put_word(buf, sum.total_uj, "measured in all");
+	put_word(buf, sums.stacks_uj, "in the program's stacks, above");
+	put_word(buf, sums.unsampled_uj, "the program ran, and was not seen");
+	put_word(buf, sums.unknown_uj, "the program's, at a time that is not known");
+	put_word(buf, sums.others_uj, "other processes, wattle among them");
+	put_word(buf, sums.kernel_uj, "the kernel");
+	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
+	put_word(buf, sums.unattributed_uj, "nobody's who was seen");
+	put_word(buf, sums.total_uj, "measured in all");
 }
 
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)

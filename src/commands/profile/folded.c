@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Folded stacks, as flamegraph.pl, inferno and speedscope read them: "main;work 4711", in microjoules. */
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "commands/profile/format.h"
+
+/* Names may hold what divides frames. */
+static void put_name(struct wtl_buf *buf, const char *name)
+{
+	for (; *name; name++)
+		wtl_buf_putc(buf, *name == ';' ? ':' : *name);
+}
+
+static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
+{
+	uint32_t parent = stacks->tree.nodes[node].parent;
+
+	if (parent) {
+		put_stack(buf, stacks, parent);
+		wtl_buf_putc(buf, ';');
+	}
+	put_name(buf, stacks->functions[wtl_stacks_function(stacks, node)].name);
+}
+
+static int write_folded(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++) {
+		uint64_t uj = stacks->own[i * stacks->n_metrics + WTL_METRIC_ENERGY];
+
+		if (uj == 0)
+			continue;
+		put_stack(buf, stacks, i);
+		wtl_buf_printf(buf, " %" PRIu64 "\n", uj);
+	}
+	return buf->error;
+}
+
+const struct wtl_profile_format wtl_profile_format_folded = {
+	.name = "folded", .suffixes = ".folded", .write = write_folded};

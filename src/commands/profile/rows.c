@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything, in numbers: functions, calls, and what is no function's, as JSON; functions as CSV. */
+#include <string.h>
+
+#include "base/buf.h"
+#include "commands/profile/format.h"
+#include "document/doc.h"
+#include "document/writer.h"
+
+static const struct wtl_doc_table table = {
+	"functions",
+	"0:function,file,line,samples,own_cpu_s,own_energy_j,own_uncertainty_j,own_co2e_g,cpu_s,energy_j,"
+	"uncertainty_j,co2e_g"};
+
+static void put_costs(struct wtl_node *to, const struct wtl_stacks *stacks, const uint64_t *own,
+		      const uint64_t *all)
+{
+	static const struct {
+		const char *energy, *uncertainty, *cpu, *co2e;
+	} keys[] = {{"own_energy_j", "own_uncertainty_j", "own_cpu_s", "own_co2e_g"},
+		    {"energy_j", "uncertainty_j", "cpu_s", "co2e_g"}};
+	const uint64_t *const costs[] = {own, all};
+
+	wtl_doc_count(to, "samples", all[WTL_METRIC_SAMPLES]);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t uj = costs[i][WTL_METRIC_ENERGY];
+
+		wtl_doc_seconds(to, keys[i].cpu, (int64_t)costs[i][WTL_METRIC_CPU]);
+		wtl_doc_micro(to, keys[i].energy, uj);
+		wtl_doc_micro(to, keys[i].uncertainty,
+			      (uint64_t)wtl_profile_uncertainty_uj(stacks->profile, (double)uj,
+								   costs[i][WTL_METRIC_SAMPLES]));
+		wtl_doc_micro(to, keys[i].co2e, costs[i][WTL_METRIC_CO2E]);
+	}
+}
+
+static void put_domains(struct wtl_node *to, const struct wtl_stacks *stacks, const uint64_t *own,
+			const uint64_t *all)
+{
+	struct wtl_node *domains = wtl_doc_list(to, "domains");
+
+	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++) {
+		struct wtl_node *domain = wtl_doc_object(domains, NULL);
+		struct wattle_domain info = {.size = sizeof(info)};
+
+		if (wattle_meter_domain(stacks->profile->meter, stacks->metrics[i].domain, &info) ==
+		    0)
+			wtl_doc_text(domain, "name", info.name);
+		wtl_doc_micro(domain, "own_energy_j", own[i]);
+		wtl_doc_micro(domain, "energy_j", all[i]);
+	}
+}
+
+static void put_functions(struct wtl_doc *doc, const struct wtl_stacks *stacks)
+{
+	struct wtl_node *list = wtl_doc_list(doc->root, "functions");
+
+	for (size_t i = 0; i < stacks->tree.n_names; i++) {
+		const uint64_t *own = &stacks->functions_own[i * stacks->n_metrics];
+		const uint64_t *all = &stacks->functions_all[i * stacks->n_metrics];
+		struct wtl_node *row = wtl_doc_object(list, NULL);
+		const struct wtl_node *const scopes[] = {row};
+
+		wtl_doc_text(row, "function", stacks->functions[i].name);
+		wtl_doc_known(row, "file", stacks->functions[i].file);
+		if (stacks->functions[i].line)
+			wtl_doc_count(row, "line", stacks->functions[i].line);
+		put_costs(row, stacks, own, all);
+		put_domains(row, stacks, own, all);
+		wtl_doc_add_row(doc, scopes, 1);
+	}
+}
+
+/* "parent" is the place in this list; that of the first ones is not there. */
+static void put_calls(struct wtl_doc *doc, const struct wtl_stacks *stacks)
+{
+	struct wtl_node *list = wtl_doc_list(doc->root, "calls");
+
+	for (size_t i = 1; i < stacks->tree.n_nodes; i++) {
+		struct wtl_node *call = wtl_doc_object(list, NULL);
+
+		wtl_doc_text(call, "function",
+			     stacks->functions[wtl_stacks_function(stacks, i)].name);
+		if (stacks->tree.nodes[i].parent)
+			wtl_doc_count(call, "parent", stacks->tree.nodes[i].parent - 1);
+		put_costs(call, stacks, &stacks->own[i * stacks->n_metrics],
+			  &stacks->all[i * stacks->n_metrics]);
+	}
+}
+
+/* Of each domain, and of them all: these add up to what was measured. */
+static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
+{
+	struct wtl_node *list = wtl_doc_list(doc->root, "sums");
+
+	for (size_t i = 0; i <= profile->calls->n_domains; i++) {
+		bool is_total = i == profile->calls->n_domains;
+		struct wattle_domain domain = {.size = sizeof(domain)};
+		struct wtl_profile_sums sums;
+		struct wtl_node *row;
+
+		if (!is_total && wattle_meter_domain(profile->meter, i, &domain) < 0)
+			continue;
+		wtl_profile_sums(profile, is_total ? -1 : (int)i, &sums);
+		row = wtl_doc_object(list, NULL);
+		wtl_doc_text(row, "domain", is_total ? "total" : domain.name);
+		wtl_doc_micro(row, "stacks_j", sums.stacks_uj);
+		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
+		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);
+		wtl_doc_micro(row, "others_j", sums.others_uj);
+		wtl_doc_micro(row, "kernel_j", sums.kernel_uj);
+		wtl_doc_micro(row, "idle_j", sums.idle_uj);
+		wtl_doc_micro(row, "unattributed_j", sums.unattributed_uj);
+		wtl_doc_micro(row, "total_j", sums.total_uj);
+	}
+}
+
+static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
+{
+	const struct wtl_profile *profile = stacks->profile;
+	struct wtl_node *command;
+
+	doc->table = &table;
+	wtl_doc_schema(doc->root, "wattle.profile/1");
+	command = wtl_doc_list(doc->root, "command");
+	for (size_t i = 0; profile->command[i]; i++)
+		wtl_doc_text(command, NULL, profile->command[i]);
+	wtl_doc_utc(doc->root, "start_utc", profile->window->begin_utc_ns);
+	wtl_doc_seconds(doc->root, "duration_s", profile->window->duration_ns);
+	wtl_doc_count(doc->root, "rate_hz", profile->hz);
+	wtl_doc_count(doc->root, "samples", profile->trace->n_samples);
+	wtl_doc_count(doc->root, "lost", profile->trace->n_lost);
+	wtl_doc_count(doc->root, "not_whole", profile->trace->n_broken);
+	wtl_doc_count(doc->root, "unresolved", profile->trace->n_unresolved);
+	wtl_doc_count(doc->root, "threads", profile->trace->n_threads);
+	wtl_doc_seconds(doc->root, "profiler_cpu_s", profile->own_cpu_ns);
+	wtl_doc_micro(doc->root, "energy_j", profile->dynamic_uj);
+	wtl_doc_micro(doc->root, "uncertainty_j", profile->uncertainty_uj);
+	wtl_doc_flag(doc->root, "above_idle", profile->has_idle);
+	put_functions(doc, stacks);
+	put_calls(doc, stacks);
+	put_sums(doc, profile);
+}
+
+static int write_with(struct wtl_buf *buf, const struct wtl_stacks *stacks,
+		      const struct wtl_writer *writer)
+{
+	const struct wtl_output_style style = {.ascii = true};
+	struct wtl_doc doc;
+	int rc;
+
+	wtl_doc_init(&doc);
+	build(&doc, stacks);
+	rc = doc.error ? doc.error : writer->document(buf, &doc, &style);
+	wtl_doc_done(&doc);
+	return rc;
+}
+
+static int write_json(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	return write_with(buf, stacks, &wtl_writer_json);
+}
+
+static int write_csv(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	return write_with(buf, stacks, &wtl_writer_csv);
+}
+
+const struct wtl_profile_format wtl_profile_format_json = {
+	.name = "json", .suffixes = ".json", .write = write_json};
+const struct wtl_profile_format wtl_profile_format_csv = {
+	.name = "csv", .suffixes = ".csv", .write = write_csv};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* speedscope's JSON: a profile for each cost, of the same frames. (It has no unit of energy: such profiles say theirs in
+ * their names.) */
+#include <inttypes.h>
+
+#include "base/buf.h"
+#include "commands/profile/format.h"
+
+static void put_frames(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	wtl_buf_puts(buf, "\"shared\":{\"frames\":[");
+	for (size_t i = 0; i < stacks->tree.n_names; i++) {
+		const struct wtl_stacks_function *function = &stacks->functions[i];
+
+		wtl_buf_puts(buf, i ? ",\n{" : "\n{");
+		wtl_profile_json_text(buf, "name", function->name);
+		if (function->file[0])
+			wtl_profile_json_text(buf, "file", function->file);
+		if (function->line > 0)
+			wtl_buf_printf(buf, ",\"line\":%" PRIu32, function->line);
+		wtl_buf_putc(buf, '}');
+	}
+	wtl_buf_puts(buf, "]},\n");
+}
+
+static void put_stack(struct wtl_buf *buf, const struct wtl_stacks *stacks, uint32_t node)
+{
+	uint32_t parent = stacks->tree.nodes[node].parent;
+
+	if (parent) {
+		put_stack(buf, stacks, parent);
+		wtl_buf_putc(buf, ',');
+	}
+	wtl_buf_printf(buf, "%" PRIu32, wtl_stacks_function(stacks, node));
+}
+
+/* Weights are millionths of a joule, and the like, as decimals. */
+static void put_profile(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_t metric)
+{
+	const struct wtl_stacks_metric *what = &stacks->metrics[metric];
+	bool is_time = what->unit == WTL_STACKS_NS, is_first = true;
+	double factor;
+	struct wtl_buf name;
+
+	wtl_buf_init(&name, 1 << 10);
+	wtl_buf_printf(&name, "%s [%s]", what->title, wtl_stacks_unit_symbol(what->unit, &factor));
+	wtl_buf_puts(buf, "{\"type\":\"sampled\"");
+	wtl_profile_json_text(buf, "name", wtl_buf_str(&name));
+	wtl_buf_done(&name);
+	wtl_profile_json_text(buf, "unit", is_time ? "seconds" : "none");
+	wtl_buf_puts(buf, ",\"startValue\":0,\"endValue\":");
+	wtl_profile_value(buf, stacks, metric, stacks->all[metric]);
+	wtl_buf_puts(buf, ",\"samples\":[");
+	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++)
+		if (stacks->own[i * stacks->n_metrics + metric]) {
+			wtl_buf_puts(buf, is_first ? "\n[" : ",\n[");
+			put_stack(buf, stacks, i);
+			wtl_buf_putc(buf, ']');
+			is_first = false;
+		}
+	wtl_buf_puts(buf, "],\"weights\":[");
+	is_first = true;
+	for (uint32_t i = 1; i < stacks->tree.n_nodes; i++)
+		if (stacks->own[i * stacks->n_metrics + metric]) {
+			wtl_buf_puts(buf, is_first ? "" : ",");
+			wtl_profile_value(buf, stacks, metric,
+					  stacks->own[i * stacks->n_metrics + metric]);
+			is_first = false;
+		}
+	wtl_buf_puts(buf, "]}");
+}
+
+static int write_speedscope(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	struct wtl_buf name;
+
+	wtl_buf_init(&name, 1 << 20);
+	wtl_profile_command_line(&name, stacks->profile);
+	wtl_buf_puts(buf, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\"");
+	wtl_profile_json_text(buf, "exporter", "wattle " WATTLE_VERSION);
+	wtl_profile_json_text(buf, "name", wtl_buf_str(&name));
+	wtl_buf_done(&name);
+	wtl_buf_printf(buf, ",\"activeProfileIndex\":%d,\n", WTL_METRIC_ENERGY - WTL_METRIC_CPU);
+	put_frames(buf, stacks);
+	wtl_buf_puts(buf, "\"profiles\":[\n");
+	for (size_t i = WTL_METRIC_CPU; i < stacks->n_metrics; i++) {
+		wtl_buf_puts(buf, i > WTL_METRIC_CPU ? ",\n" : "");
+		put_profile(buf, stacks, i);
+	}
+	wtl_buf_puts(buf, "]}\n");
+	return buf->error;
+}
+
+const struct wtl_profile_format wtl_profile_format_speedscope = {
+	.name = "speedscope", .suffixes = ".speedscope.json", .write = write_speedscope};

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+#include "commands/profile/stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "profile/lines.h"
+
+static const struct {
+	const char *name, *symbol;
+	double factor;
+} units[WTL_STACKS_UNITS] = {
+	[WTL_STACKS_COUNT] = {"count", "samples", 1.0},
+	[WTL_STACKS_NS] = {"nanoseconds", "s", 1e9},
+	[WTL_STACKS_UJ] = {"microjoules", "J", 1e6},
+	[WTL_STACKS_UG] = {"micrograms", "mg CO2e", 1e3},
+};
+
+const char *wtl_stacks_unit_name(enum wtl_stacks_unit unit)
+{
+	return units[unit].name;
+}
+
+const char *wtl_stacks_unit_symbol(enum wtl_stacks_unit unit, double *ret_factor)
+{
+	*ret_factor = units[unit].factor;
+	return units[unit].symbol;
+}
+
+uint32_t wtl_stacks_function(const struct wtl_stacks *stacks, size_t node)
+{
+	return stacks->tree.frames[stacks->tree.nodes[node].frame].name;
+}
+
+uint32_t wtl_stacks_line(const struct wtl_stacks *stacks, size_t node)
+{
+	return (uint32_t)stacks->tree.frames[stacks->tree.nodes[node].frame].address;
+}
+
+/* ---- Metrics ---- */
+
+static bool has_energy(const struct wtl_profile *profile, size_t domain)
+{
+	for (size_t i = 0; i < profile->ticks->n_bills; i++)
+		if (profile->ticks->bills[i].dynamic_uj[domain] > 0)
+			return true;
+	return false;
+}
+
+static int list_metrics(struct wtl_stacks *stacks)
+{
+	static const struct wtl_stacks_metric always[WTL_METRIC_DOMAINS] = {
+		[WTL_METRIC_SAMPLES] = {"samples", "samples", WTL_STACKS_COUNT, 0},
+		[WTL_METRIC_CPU] = {"cpu", "CPU time", WTL_STACKS_NS, 0},
+		[WTL_METRIC_ENERGY] = {"energy", "energy", WTL_STACKS_UJ, 0},
+		[WTL_METRIC_CO2E] = {"co2e", "emissions", WTL_STACKS_UG, 0},
+	};
+	const struct wtl_profile *profile = stacks->profile;
+
+	stacks->metrics =
+		calloc(WTL_METRIC_DOMAINS + profile->calls->n_domains, sizeof(*stacks->metrics));
+	if (!stacks->metrics)
+		return -ENOMEM;
+	memcpy(stacks->metrics, always, sizeof(always));
+	stacks->n_metrics = WTL_METRIC_DOMAINS;
+	for (size_t i = 0; i < profile->calls->n_domains; i++) {
+		struct wattle_domain domain = {.size = sizeof(domain)};
+		struct wtl_stacks_metric *metric = &stacks->metrics[stacks->n_metrics];
+
+		if (!has_energy(profile, i) || wattle_meter_domain(profile->meter, i, &domain) < 0)
+			continue;
+		metric->unit = WTL_STACKS_UJ;
+		metric->domain = i;
+		snprintf(metric->name, sizeof(metric->name), "%.40s energy", domain.name);
+		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", domain.name,
+			 profile->counts[i] ? "" : " (not in the total)");
+		stacks->n_metrics++;
+	}
+	return 0;
+}
+
+/* What is at a place of the result: a node of the trace, or a row behind them. */
+static void add_costs(const struct wtl_stacks *stacks, size_t place, uint64_t *to)
+{
+	const struct wtl_profile *profile = stacks->profile;
+	const struct wtl_split_result *split = profile->split;
+	const uint64_t *energies = &split->dynamic_uj[place * split->n_domains];
+
+	to[WTL_METRIC_SAMPLES] += split->n_samples[place];
+	to[WTL_METRIC_CPU] += (uint64_t)split->cpu_ns[place];
+	for (size_t i = 0; i < split->n_domains; i++)
+		if (profile->counts[i])
+			to[WTL_METRIC_ENERGY] += energies[i];
+	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++)
+		to[i] += energies[stacks->metrics[i].domain];
+}
+
+/* ---- The tree ---- */
+
+struct making {
+	struct wtl_stacks *stacks;
+	bool has_lines;
+	struct wtl_line lines[WTL_LINES_MAX]; /* of the frame that is added, outermost first */
+	size_t n_lines;
+};
+
+static int64_t add_call(struct making *making, int64_t parent, const char *name,
+			const struct wtl_line *line)
+{
+	struct wtl_stacks *stacks = making->stacks;
+	int64_t function = wtl_tree_name(&stacks->tree, name), frame;
+	struct wtl_frame called = {.kind = WTL_FRAME_NAMED, .name = (uint32_t)function};
+
+	if (function < 0 || parent < 0)
+		return -ENOMEM;
+	called.address = making->has_lines && line ? line->line : 0;
+	frame = wtl_tree_frame(&stacks->tree, &called);
+	return frame < 0 ? frame : wtl_tree_child(&stacks->tree, (uint32_t)parent, (uint32_t)frame);
+}
+
+/* The calls between those of a node's parent and its own, outermost first. */
+static int64_t add_calls(struct making *making, uint32_t call, uint32_t until, int64_t parent,
+			 size_t n_behind)
+{
+	const struct wtl_calls *calls = making->stacks->profile->calls;
+	const struct wtl_line *line = NULL;
+
+	if (call == until)
+		return parent;
+	parent = add_calls(making, calls->tree.nodes[call].parent, until, parent, n_behind + 1);
+	if (n_behind < making->n_lines)
+		line = &making->lines[making->n_lines - 1 - n_behind];
+	return add_call(making, parent, wtl_calls_name(calls, call), line);
+}
+
+static size_t lines_of_frame(const struct wtl_trace *trace, const struct wtl_frame *frame,
+			     struct wtl_line lines[WTL_LINES_MAX])
+{
+	if (frame->kind != WTL_FRAME_PYTHON)
+		return wtl_lines_of(&trace->modules, frame, lines);
+	lines[0] = (struct wtl_line){.line = (uint32_t)frame->address};
+	return 1;
+}
+
+static int add_nodes(struct making *making)
+{
+	struct wtl_stacks *stacks = making->stacks;
+	const struct wtl_profile *profile = stacks->profile;
+	const struct wtl_tree *from = &profile->trace->tree;
+	const uint32_t *calls = profile->calls->of_nodes;
+
+	for (size_t i = 1; i < from->n_nodes; i++) {
+		uint32_t parent = from->nodes[i].parent;
+		int64_t node;
+
+		making->n_lines =
+			making->has_lines
+				? lines_of_frame(profile->trace,
+						 &from->frames[from->nodes[i].frame], making->lines)
+				: 0;
+		node = add_calls(making, calls[i], calls[parent], stacks->of_nodes[parent], 0);
+		if (node < 0)
+			return -ENOMEM;
+		stacks->of_nodes[i] = (uint32_t)node;
+	}
+	return 0;
+}
+
+/* What the program used without a stack is a function of its own, so that a format's sum is the program's. */
+static int add_rows(struct making *making, uint32_t rows[WTL_SPLIT_ROWS])
+{
+	static const char *const names[WTL_SPLIT_ROWS] = {"[not seen]", "[at an unknown time]"};
+
+	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++) {
+		int64_t node = add_call(making, 0, names[i], NULL);
+
+		if (node < 0)
+			return -ENOMEM;
+		rows[i] = (uint32_t)node;
+	}
+	return 0;
+}
+
+/* ---- Functions ---- */
+
+/* The first of its frames that is known says where a function is. */
+static int place_functions(struct making *making)
+{
+	struct wtl_stacks *stacks = making->stacks;
+	const struct wtl_trace *trace = stacks->profile->trace;
+	struct wtl_line lines[WTL_LINES_MAX];
+
+	stacks->functions = calloc(stacks->tree.n_names + 1, sizeof(*stacks->functions));
+	if (!stacks->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < stacks->tree.n_names; i++)
+		stacks->functions[i] =
+			(struct wtl_stacks_function){.name = stacks->tree.names[i], .file = ""};
+	for (size_t i = 1; i < trace->tree.n_nodes; i++) {
+		const struct wtl_frame *frame = &trace->tree.frames[trace->tree.nodes[i].frame];
+		uint32_t node = stacks->of_nodes[i],
+			 until = stacks->of_nodes[trace->tree.nodes[i].parent];
+		struct wtl_stacks_function *innermost =
+			&stacks->functions[wtl_stacks_function(stacks, node)];
+		size_t n;
+
+		if (innermost->file[0] || node == until)
+			continue;
+		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
+			innermost->file = frame->module->path;
+		n = lines_of_frame(trace, frame, lines);
+		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent)
+			if (lines[n - 1].file) {
+				struct wtl_stacks_function *function =
+					&stacks->functions[wtl_stacks_function(stacks, node)];
+
+				function->file = lines[n - 1].file;
+				function->line = lines[n - 1].begin;
+			}
+	}
+	return 0;
+}
+
+static bool is_outermost(const struct wtl_stacks *stacks, size_t node)
+{
+	uint32_t function = wtl_stacks_function(stacks, node);
+
+	for (uint32_t at = stacks->tree.nodes[node].parent; at; at = stacks->tree.nodes[at].parent)
+		if (wtl_stacks_function(stacks, at) == function)
+			return false;
+	return true;
+}
+
+/* ---- Costs ---- */
+
+static void add(uint64_t *to, const uint64_t *more, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += more[i];
+}
+
+static void add_up(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS])
+{
+	const struct wtl_split_result *split = stacks->profile->split;
+	size_t n = stacks->n_metrics;
+
+	for (size_t i = 0; i < split->n_nodes; i++)
+		add_costs(stacks, i, &stacks->own[stacks->of_nodes[i] * n]);
+	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++)
+		add_costs(stacks, split->n_nodes + i, &stacks->own[rows[i] * n]);
+	for (size_t i = 0; i < stacks->tree.n_nodes; i++)
+		stacks->own[i * n + WTL_METRIC_CO2E] = wtl_profile_co2e_ug(
+			stacks->profile, stacks->own[i * n + WTL_METRIC_ENERGY]);
+	/* Children have higher numbers than their parents. */
+	for (size_t i = stacks->tree.n_nodes; i-- > 0;) {
+		add(&stacks->all[i * n], &stacks->own[i * n], n);
+		if (i > 0)
+			add(&stacks->all[stacks->tree.nodes[i].parent * n], &stacks->all[i * n], n);
+	}
+	for (size_t i = 1; i < stacks->tree.n_nodes; i++) {
+		uint32_t function = wtl_stacks_function(stacks, i);
+
+		add(&stacks->functions_own[function * n], &stacks->own[i * n], n);
+		if (is_outermost(stacks, i))
+			add(&stacks->functions_all[function * n], &stacks->all[i * n], n);
+	}
+}
+
+static int make_costs(struct wtl_stacks *stacks)
+{
+	size_t n_nodes = stacks->tree.n_nodes, n_functions = stacks->tree.n_names + 1;
+
+	stacks->own = calloc(n_nodes * stacks->n_metrics, sizeof(uint64_t));
+	stacks->all = calloc(n_nodes * stacks->n_metrics, sizeof(uint64_t));
+	stacks->functions_own = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
+	stacks->functions_all = calloc(n_functions * stacks->n_metrics, sizeof(uint64_t));
+	return stacks->own && stacks->all && stacks->functions_own && stacks->functions_all
+		       ? 0
+		       : -ENOMEM;
+}
+
+int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines)
+{
+	struct making making = {.stacks = stacks, .has_lines = has_lines};
+	uint32_t rows[WTL_SPLIT_ROWS];
+	int rc;
+
+	*stacks = (struct wtl_stacks){.profile = profile};
+	stacks->of_nodes = calloc(profile->trace->tree.n_nodes, sizeof(*stacks->of_nodes));
+	rc = stacks->of_nodes ? wtl_tree_init(&stacks->tree) : -ENOMEM;
+	if (rc == 0)
+		rc = list_metrics(stacks);
+	if (rc == 0)
+		rc = add_nodes(&making);
+	if (rc == 0)
+		rc = add_rows(&making, rows);
+	if (rc == 0)
+		rc = place_functions(&making);
+	if (rc == 0)
+		rc = make_costs(stacks);
+	if (rc == 0)
+		add_up(stacks, rows);
+	return rc;
+}
+
+void wtl_stacks_done(struct wtl_stacks *stacks)
+{
+	wtl_tree_done(&stacks->tree);
+	free(stacks->metrics);
+	free(stacks->functions);
+	free(stacks->of_nodes);
+	free(stacks->own);
+	free(stacks->all);
+	free(stacks->functions_own);
+	free(stacks->functions_all);
+}

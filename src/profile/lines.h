@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_LINES_H
+#define WTL_PROFILE_LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profile/module.h"
+
+struct wtl_frame;
+
+/* Where in the source a function is: the file and the line that it begins at, and the line that runs. */
+struct wtl_line {
+	const char *file; /* the module's; NULL: not known */
+	uint32_t begin, line;
+};
+
+enum { WTL_LINES_MAX = 33 };
+
+/*
+ * Those of the functions that a frame is in, the outermost first, behind which stand those that the compiler put into
+ * it: how many. 0: there is no debug information.
+ */
+size_t wtl_lines_of(const struct wtl_modules *modules, const struct wtl_frame *frame,
+		    struct wtl_line lines[WTL_LINES_MAX]);
+
+/*
+ * The scopes of an address, the innermost first, up to the function that the machine runs: how many, in memory for
+ * free(). (dwarf_getscopes() goes on with where an inlined function was written, not with where it was put.)
+ */
+int wtl_scopes_of(const struct wtl_modules *modules, struct wtl_module *module, uint64_t address,
+		  Dwarf_Die *ret_unit, Dwarf_Die **ret_scopes);
+
+#endif
