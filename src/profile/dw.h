@@ -10,23 +10,19 @@ struct wtl_err;
 
 /* elfutils, loaded when a profile begins: it reads the files of strangers, and is the machine's own. */
 struct wtl_dw {
-#define WTL_DW_FUNCTIONS(F)                                                                     \
-	F(dwarf_begin_elf)                                                                      \
-	F(dwarf_end)                                                                            \
-	F(dwarf_getcfi)                                                                         \
-	F(dwarf_getcfi_elf) F(dwarf_cfi_end) F(dwarf_cfi_addrframe) F(dwarf_frame_cfa)          \
-		F(dwarf_frame_register) F(dwarf_frame_info) F(dwarf_addrdie) F(dwarf_getscopes) \
-			F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno) F(dwarf_diename)   \
-				F(dwarf_tag) F(dwarf_attr_integrate) F(dwarf_formstring)        \
-					F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin)            \
-						F(dwarf_getscopes_die) F(dwarf_decl_file)       \
-							F(dwarf_formudata)
-#define WTL_ELF_FUNCTIONS(F)                                                                    \
-	F(elf_version)                                                                          \
-	F(elf_begin)                                                                            \
-	F(elf_end)                                                                              \
-	F(elf_memory) F(elf_kind) F(elf_getphdrnum) F(elf_nextscn) F(elf_getdata) F(elf_strptr) \
-		F(gelf_getehdr) F(gelf_getphdr) F(gelf_getshdr) F(gelf_getsym)
+/* clang-format off */
+#define WTL_DW_FUNCTIONS(F)                                                              \
+	F(dwarf_begin_elf) F(dwarf_end) F(dwarf_getcfi) F(dwarf_getcfi_elf)              \
+	F(dwarf_cfi_end) F(dwarf_cfi_addrframe) F(dwarf_frame_cfa)                       \
+	F(dwarf_frame_register) F(dwarf_frame_info) F(dwarf_addrdie) F(dwarf_getscopes)  \
+	F(dwarf_getscopes_die) F(dwarf_getsrc_die) F(dwarf_linesrc) F(dwarf_lineno)      \
+	F(dwarf_diename) F(dwarf_tag) F(dwarf_attr_integrate) F(dwarf_formstring)        \
+	F(dwarf_formudata) F(dwarf_decl_file) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin)
+#define WTL_ELF_FUNCTIONS(F)                                                             \
+	F(elf_version) F(elf_begin) F(elf_end) F(elf_memory) F(elf_kind)                 \
+	F(elf_getphdrnum) F(elf_nextscn) F(elf_getdata) F(elf_strptr) F(gelf_getehdr)    \
+	F(gelf_getphdr) F(gelf_getshdr) F(gelf_getsym)
+/* clang-format on */
 #define WTL_DW_FIELD(name) __typeof__(&name) name;
 	WTL_DW_FUNCTIONS(WTL_DW_FIELD)
 	WTL_ELF_FUNCTIONS(WTL_DW_FIELD)

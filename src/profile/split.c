@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/learn.h"
 
 /* A stretch without a sample is that of the thread's next one, if that is so near. */
 #define NEAR_NS INT64_C(5000000)
@@ -192,18 +193,23 @@ static int make_pieces(const struct wtl_trace *trace, struct pieces *pieces)
 
 /* ---- Dividing ---- */
 
+/* Of a piece, what lies in one tick. */
+struct part {
+	uint32_t tick, node;
+	int64_t ns;
+	double weight;
+};
+
 struct work {
 	const struct wtl_split *split;
+	struct wtl_learned_functions *functions; /* of the domain; NULL: a second is a second */
 	struct wtl_split_result *result;
 	struct pieces pieces;
-	size_t first;	 /* pieces before it have ended */
-	int64_t *cut_ns; /* of each part of the bill: its time */
-	uint32_t *nodes;
-	uint32_t *ticks; /* the tick that it lies in */
-	size_t n, room_cut, room_nodes, room_ticks;
+	size_t first; /* pieces before it have ended */
 	size_t first_tick;
-	double *weights, *drawn;
-	size_t room_weights, room_drawn;
+	struct part *parts; /* of the bill, by their ticks */
+	size_t n, room;
+	double others; /* CPU time of others in a nanosecond of the bill */
 };
 
 static size_t place_of(const struct wtl_split_result *result, uint32_t node, enum wtl_split_row row)
@@ -213,17 +219,19 @@ static size_t place_of(const struct wtl_split_result *result, uint32_t node, enu
 
 static int add_part(struct work *work, uint32_t node, uint32_t tick, int64_t ns)
 {
-	if (wtl_array_reserve(&work->cut_ns, &work->room_cut, work->n + 1, sizeof(*work->cut_ns)) <
-		    0 ||
-	    wtl_array_reserve(&work->nodes, &work->room_nodes, work->n + 1, sizeof(*work->nodes)) <
-		    0 ||
-	    wtl_array_reserve(&work->ticks, &work->room_ticks, work->n + 1, sizeof(*work->ticks)) <
-		    0)
+	if (wtl_array_reserve(&work->parts, &work->room, work->n + 1, sizeof(*work->parts)) < 0)
 		return -ENOMEM;
-	work->cut_ns[work->n] = ns;
-	work->nodes[work->n] = node;
-	work->ticks[work->n++] = tick;
+	work->parts[work->n++] = (struct part){.tick = tick, .node = node, .ns = ns};
 	return 0;
+}
+
+static int by_tick(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->tick != y->tick)
+		return x->tick < y->tick ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
 }
 
 /* A piece's time from there to there, cut at the ticks from that one on. */
@@ -266,96 +274,124 @@ static int cut_at_ticks(struct work *work, int64_t begin_ns, int64_t end_ns)
 			break;
 		rc = cut_piece(work, piece->node, from_ns, to_ns, work->first_tick);
 	}
+	if (work->n > 0)
+		qsort(work->parts, work->n, sizeof(*work->parts), by_tick);
 	return rc;
+}
+
+/* A bill's parts, and how much others used the processors. */
+static int take_bill(struct work *work, const struct wtl_split_bill *bill, int64_t begin_ns)
+{
+	double own_ns = 0.0, length = (double)(bill->t_ns - begin_ns);
+	int rc = cut_at_ticks(work, begin_ns, bill->t_ns);
+
+	for (size_t i = 0; i < work->n; i++)
+		own_ns += (double)work->parts[i].ns;
+	work->others = (double)bill->busy_ns > own_ns && length > 0.0
+			       ? ((double)bill->busy_ns - own_ns) / length
+			       : 0.0;
+	return rc;
+}
+
+static double drawn_all_uj(const struct wtl_split *split, size_t tick, size_t domain)
+{
+	uint64_t now_uj = split->ticks[tick].energy_uj[domain];
+	uint64_t before_uj = tick > 0 ? split->ticks[tick - 1].energy_uj[domain] : 0;
+
+	return now_uj > before_uj ? (double)(now_uj - before_uj) : 0.0;
 }
 
 /* What a domain drew above idle from the tick before to this one. */
 static double drawn_uj(const struct wtl_split *split, size_t tick, size_t domain, uint64_t idle_uw)
 {
 	const struct wtl_split_tick *now = &split->ticks[tick];
-	uint64_t before_uj = tick > 0 ? now[-1].energy_uj[domain] : 0;
 	int64_t before_ns = tick > 0 ? now[-1].t_ns : split->begin_ns;
-	double uj = now->energy_uj[domain] > before_uj
-			    ? (double)(now->energy_uj[domain] - before_uj)
-			    : 0.0;
+	double uj = drawn_all_uj(split, tick, domain);
 
 	if (idle_uw != UINT64_MAX)
 		uj -= (double)idle_uw * (double)(now->t_ns - before_ns) / 1e9;
 	return uj > 0.0 ? uj : 0.0;
 }
 
-/* Ticks that parts lie in, and the program's CPU time in each: behind what is drawn in each. */
-struct span {
-	size_t first, n;
-	double *drawn, *own_ns;
-	double others; /* CPU time of others in a nanosecond */
-};
-
-static int sum_own_time(struct work *work, const struct wtl_split_bill *bill, int64_t begin_ns,
-			struct span *span)
+static int64_t tick_length(const struct wtl_split *split, size_t tick)
 {
-	size_t first = work->n > 0 ? work->ticks[0] : 0, last = first;
-	double own_ns = 0.0, length = (double)(bill->t_ns - begin_ns);
-
-	for (size_t i = 0; i < work->n; i++) {
-		own_ns += (double)work->cut_ns[i];
-		first = work->ticks[i] < first ? work->ticks[i] : first;
-		last = work->ticks[i] > last ? work->ticks[i] : last;
-	}
-	*span = (struct span){.first = first, .n = last - first + 1};
-	if (wtl_array_reserve(&work->drawn, &work->room_drawn, 2 * span->n, sizeof(*work->drawn)) <
-		    0 ||
-	    wtl_array_reserve(&work->weights, &work->room_weights, work->n + 1,
-			      sizeof(*work->weights)) < 0)
-		return -ENOMEM;
-	span->drawn = work->drawn;
-	span->own_ns = work->drawn + span->n;
-	if ((double)bill->busy_ns > own_ns && length > 0.0)
-		span->others = ((double)bill->busy_ns - own_ns) / length;
-	memset(span->own_ns, 0, span->n * sizeof(*span->own_ns));
-	for (size_t i = 0; i < work->n; i++)
-		span->own_ns[work->ticks[i] - first] += (double)work->cut_ns[i];
-	return 0;
+	return split->ticks[tick].t_ns - (tick > 0 ? split->ticks[tick - 1].t_ns : split->begin_ns);
 }
 
-/* What the domain drew in a tick for each nanosecond that anybody was on a processor. */
-static double drawn_per_ns(const struct wtl_split *split, const struct span *span, size_t tick,
-			   size_t domain, uint64_t idle_uw)
+/* Parts from the first one on that lie in the same tick. */
+static size_t count_in_tick(const struct work *work, size_t first)
 {
-	int64_t before_ns = tick > 0 ? split->ticks[tick - 1].t_ns : split->begin_ns;
-	double busy_ns;
+	size_t n = 1;
+
+	while (first + n < work->n && work->parts[first + n].tick == work->parts[first].tick)
+		n++;
+	return n;
+}
+
+static double others_in_tick(const struct work *work, size_t tick)
+{
+	return work->others * (double)tick_length(work->split, tick) / 1e9;
+}
+
+/* Who used the processors in the tick of those parts. */
+static void tell_use(const struct work *work, struct wtl_learned_functions *functions, size_t first,
+		     size_t n)
+{
+	size_t tick = work->parts[first].tick;
+
+	wtl_learned_functions_begin(functions, tick_length(work->split, tick),
+				    others_in_tick(work, tick));
+	for (size_t i = first; i < first + n; i++)
+		wtl_learned_functions_use(functions, work->parts[i].node, work->parts[i].ns);
+}
+
+/* One tick's parts: what the domain drew, by what each weighs beside all others. */
+static void weigh_tick(struct work *work, size_t first, size_t n, size_t domain, uint64_t idle_uw)
+{
+	const struct wtl_split *split = work->split;
+	size_t tick = work->parts[first].tick;
+	double watts[WTL_LEARNED_PLACES], others_s, sum = 0.0, drawn;
+	struct part *parts = &work->parts[first];
 
 	if (tick >= split->n_ticks)
-		return 0.0;
-	busy_ns = span->own_ns[tick - span->first] +
-		  span->others * (double)(split->ticks[tick].t_ns - before_ns);
-	return busy_ns > 0.0 ? drawn_uj(split, tick, domain, idle_uw) / busy_ns : 0.0;
+		return; /* nothing is known of it: it weighs nothing */
+	drawn = drawn_uj(split, tick, domain, idle_uw);
+	others_s = others_in_tick(work, tick);
+	for (size_t i = 0; i < WTL_LEARNED_PLACES; i++)
+		watts[i] = 1.0;
+	if (work->functions) {
+		tell_use(work, work->functions, first, n);
+		wtl_learned_functions_weigh(work->functions, watts);
+	}
+	for (size_t i = 0; i < n; i++) {
+		parts[i].weight =
+			watts[wtl_learned_functions_place(work->functions, parts[i].node)] *
+			(double)parts[i].ns / 1e9;
+		sum += parts[i].weight;
+	}
+	sum += watts[WTL_LEARNED_OTHERS] * others_s;
+	for (size_t i = 0; i < n; i++)
+		parts[i].weight *= sum > 0.0 ? drawn / sum : 0.0;
 }
 
 /*
- * What each part weighs: its CPU time, times what a nanosecond of that drew in its tick. Others' time is only known of
- * the whole bill, and is taken to be even. Where nothing is known to have been drawn, its time alone.
+ * What each part of a bill weighs: its part of what the domain drew in its tick. Others' time is only known of the
+ * whole bill, and is taken to be even. Where nothing is known to have been drawn, its time alone.
  */
-static int weigh_parts(struct work *work, const struct wtl_split_bill *bill, int64_t begin_ns,
-		       size_t domain)
+static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 {
-	struct span span;
 	double sum = 0.0;
-	int rc = sum_own_time(work, bill, begin_ns, &span);
 
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < span.n; i++)
-		span.drawn[i] = drawn_per_ns(work->split, &span, span.first + i, domain,
-					     bill->idle_uw[domain]);
-	for (size_t i = 0; i < work->n; i++) {
-		work->weights[i] =
-			span.drawn[work->ticks[i] - span.first] * (double)work->cut_ns[i];
-		sum += work->weights[i];
+	for (size_t i = 0; i < work->n; i++)
+		work->parts[i].weight = 0.0;
+	for (size_t first = 0, n; first < work->n; first += n) {
+		n = count_in_tick(work, first);
+		weigh_tick(work, first, n, domain, idle_uw);
 	}
+	for (size_t i = 0; i < work->n; i++)
+		sum += work->parts[i].weight;
 	for (size_t i = 0; i < work->n && sum <= 0.0; i++)
-		work->weights[i] = (double)work->cut_ns[i];
-	return 0;
+		work->parts[i].weight = (double)work->parts[i].ns;
 }
 
 /* All of it, to the last microjoule: each part gets what the sum up to it grows by. */
@@ -367,8 +403,8 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 	size_t last = 0;
 
 	for (size_t i = 0; i < work->n; i++) {
-		all += work->weights[i];
-		last = work->weights[i] > 0.0 ? i : last;
+		all += work->parts[i].weight;
+		last = work->parts[i].weight > 0.0 ? i : last;
 	}
 	if (all <= 0.0) {
 		energies[place_of(result, NOBODY, WTL_SPLIT_UNKNOWN) * result->n_domains +
@@ -378,32 +414,97 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 	for (size_t i = 0; i <= last; i++) {
 		uint64_t upto;
 
-		sum += work->weights[i];
+		sum += work->parts[i].weight;
 		upto = i == last ? total_uj : (uint64_t)((double)total_uj * (sum / all));
 		upto = upto > total_uj ? total_uj : upto < given ? given : upto;
-		energies[place_of(result, work->nodes[i], WTL_SPLIT_UNSAMPLED) * result->n_domains +
+		energies[place_of(result, work->parts[i].node, WTL_SPLIT_UNSAMPLED) *
+				 result->n_domains +
 			 domain] += upto - given;
 		given = upto;
 	}
 }
 
-static int divide_bill(struct work *work, const struct wtl_split_bill *bill, int64_t begin_ns)
+static void divide_bill(struct work *work, const struct wtl_split_bill *bill, size_t domain)
 {
 	struct wtl_split_result *result = work->result;
-	int rc = cut_at_ticks(work, begin_ns, bill->t_ns);
 
+	weigh_parts(work, domain, bill->idle_uw[domain]);
+	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain);
+	/* Idle power is drawn all the time. */
 	for (size_t i = 0; i < work->n; i++)
-		result->cpu_ns[place_of(result, work->nodes[i], WTL_SPLIT_UNSAMPLED)] +=
-			work->cut_ns[i];
-	for (size_t domain = 0; rc == 0 && domain < result->n_domains; domain++) {
-		rc = weigh_parts(work, bill, begin_ns, domain);
-		if (rc < 0)
-			break;
-		divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain);
-		/* Idle power is drawn all the time. */
-		for (size_t i = 0; i < work->n; i++)
-			work->weights[i] = (double)work->cut_ns[i];
-		divide(work, bill->idle_uj[domain], result->idle_uj, domain);
+		work->parts[i].weight = (double)work->parts[i].ns;
+	divide(work, bill->idle_uj[domain], result->idle_uj, domain);
+}
+
+/* From the first bill on. */
+static void rewind_work(struct work *work)
+{
+	work->first = work->first_tick = 0;
+}
+
+/* What the functions draw is learned from all ticks, before any is divided. */
+static int learn(struct work *work, struct wtl_learned_functions *functions, size_t domain)
+{
+	const struct wtl_split *split = work->split;
+	int64_t begin_ns = split->begin_ns;
+	int rc = 0;
+
+	rewind_work(work);
+	for (size_t i = 0; rc == 0 && i < split->n_bills; i++) {
+		const struct wtl_split_bill *bill = &split->bills[i];
+
+		if (i == 0 && bill->idle_uw[domain] != UINT64_MAX)
+			wtl_learned_functions_know_idle(functions, bill->idle_uw[domain]);
+		rc = take_bill(work, bill, begin_ns);
+		for (size_t first = 0, n; rc == 0 && first < work->n; first += n) {
+			size_t tick = work->parts[first].tick;
+
+			n = count_in_tick(work, first);
+			if (tick >= split->n_ticks)
+				continue;
+			tell_use(work, functions, first, n);
+			wtl_learned_functions_end(functions, drawn_all_uj(split, tick, domain));
+		}
+		begin_ns = bill->t_ns;
+	}
+	return rc;
+}
+
+static int divide_domain(struct work *work, size_t domain)
+{
+	const struct wtl_split *split = work->split;
+	int64_t begin_ns = split->begin_ns;
+	int rc = 0;
+
+	rewind_work(work);
+	for (size_t i = 0; rc == 0 && i < split->n_bills; i++) {
+		rc = take_bill(work, &split->bills[i], begin_ns);
+		if (rc == 0)
+			divide_bill(work, &split->bills[i], domain);
+		for (size_t k = 0; domain == 0 && k < work->n; k++)
+			work->result->cpu_ns[place_of(work->result, work->parts[k].node,
+						      WTL_SPLIT_UNSAMPLED)] += work->parts[k].ns;
+		begin_ns = split->bills[i].t_ns;
+	}
+	return rc;
+}
+
+static int divide_all(struct work *work, const struct wtl_trace *trace)
+{
+	const struct wtl_split *split = work->split;
+	int rc = make_pieces(trace, &work->pieces);
+
+	for (size_t domain = 0; rc == 0 && domain < split->n_domains; domain++) {
+		struct wtl_learned_functions *functions = NULL;
+
+		if (split->learns && split->learns[domain]) {
+			functions = wtl_learned_functions_new(trace);
+			rc = functions ? learn(work, functions, domain) : -ENOMEM;
+		}
+		work->functions = functions;
+		if (rc == 0)
+			rc = divide_domain(work, domain);
+		wtl_learned_functions_free(functions);
 	}
 	return rc;
 }
@@ -414,7 +515,6 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 	struct wtl_split_result *result = ret_result;
 	size_t n_places = trace->tree.n_nodes + WTL_SPLIT_ROWS;
 	struct work work = {.split = split, .result = result};
-	int64_t begin_ns = split->begin_ns;
 	int rc;
 
 	*result = (struct wtl_split_result){.n_domains = split->n_domains,
@@ -427,17 +527,9 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->n_samples; i++)
 		result->n_samples[trace->samples[i].node]++;
-	rc = make_pieces(trace, &work.pieces);
-	for (size_t i = 0; rc == 0 && i < split->n_bills; i++) {
-		rc = divide_bill(&work, &split->bills[i], begin_ns);
-		begin_ns = split->bills[i].t_ns;
-	}
+	rc = divide_all(&work, trace);
 	free(work.pieces.list);
-	free(work.cut_ns);
-	free(work.nodes);
-	free(work.ticks);
-	free(work.weights);
-	free(work.drawn);
+	free(work.parts);
 	return rc;
 }
 

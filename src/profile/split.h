@@ -42,6 +42,9 @@ struct wtl_split {
 	struct wtl_split_bill *bills;
 	size_t n_ticks, n_bills, room_ticks, room_bills;
 	int64_t begin_ns; /* the first bill's interval begins */
+	/* Of each domain: are watts of functions learned (learn.h), or is every second of CPU time alike? NULL: they are
+	 * alike everywhere. Borrowed. */
+	const bool *learns;
 };
 
 void wtl_split_init(struct wtl_split *split, size_t n_domains, int64_t begin_ns);

@@ -32,6 +32,9 @@
  * its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
+/* Counters that move once a millisecond are read so often: it costs half a percent of a processor. */
+#define INTERVAL_NS (5 * WTL_NS_PER_MS)
+
 enum {
 	TEXT_MAX = 8 << 20,
 	FILE_MAX = 512 << 20,
@@ -77,6 +80,7 @@ struct session {
 	struct wtl_rings *rings;
 	struct wtl_trace trace;
 	struct wtl_split split;
+	bool *learns; /* of the split */
 	struct wattle_energy *energies;
 	struct wtl_consumers_sum sum,
 		before; /* the program's, at the last bill and the one before */
@@ -144,6 +148,19 @@ static void ticked(void *context)
 }
 
 /* ---- Afterwards ---- */
+
+/* A model says the same of every second of CPU time; a GPU works for whom it likes. */
+static void choose_what_is_learned(struct session *session)
+{
+	for (size_t i = 0; session->learns && i < session->split.n_domains; i++) {
+		struct wattle_domain domain;
+
+		if (wtl_meter_domain(session->meter, i, &domain) == 0)
+			session->learns[i] = domain.kind != WATTLE_KIND_GPU &&
+					     session->energies[i].has_energy &&
+					     session->energies[i].method != WATTLE_METHOD_MODELLED;
+	}
+}
 
 /*
  * Bills have sums so far of energy and of the time that it is a share of. Idle power is taken out of the sums, so that
@@ -323,6 +340,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 	int rc = ledgers && counts ? 0 : -ENOMEM;
 
 	take_idle_out(session);
+	choose_what_is_learned(session);
 	if (rc == 0)
 		rc = wtl_split_compute(&session->split, &session->trace, &result);
 	if (rc == 0)
@@ -392,6 +410,8 @@ static int profile(struct session *session)
 	int code = WTL_EXIT_WATTLE_FAILED;
 
 	wtl_split_init(&session->split, n, 0);
+	session->learns = calloc(n + 1, sizeof(*session->learns));
+	session->split.learns = session->learns;
 	session->energies = calloc(n + 1, sizeof(*session->energies));
 	session->sum.shares = calloc(n + 2, sizeof(*session->sum.shares));
 	if (!session->energies || !session->sum.shares)
@@ -406,6 +426,7 @@ static int profile(struct session *session)
 	wtl_split_done(&session->split);
 	free(session->energies);
 	free(session->sum.shares);
+	free(session->learns);
 	return code;
 }
 
@@ -446,6 +467,8 @@ static int run(struct wtl_app *app)
 		       WTL_EXIT_WATTLE_FAILED;
 	if (find_format(app) < 0 || wtl_sink_check(app))
 		return WTL_EXIT_WATTLE_FAILED;
+	if (!wtl_option_is_used(app, "--interval"))
+		app->settings.interval_ns = INTERVAL_NS;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	if (wtl_loop_init(&session.loop, app, ticked, &session) == 0) {
