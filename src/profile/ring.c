@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "profile/ring.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/err.h"
 
 /* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
@@ -33,7 +37,7 @@ static const int dwarf_number[] = {0};
 #endif
 
 struct ring {
-	int fd;
+	int fd, cpu;
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
 	uint64_t size, read_to; /* of the data; what was taken */
@@ -48,6 +52,8 @@ struct wtl_rings {
 	struct ring *list;
 	size_t n;
 	int epoll;
+	int *others; /* descriptors of threads whose events go into the rings of others */
+	size_t n_others, room_others;
 	bool has_kernel, has_stack;
 };
 
@@ -82,7 +88,7 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 			PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.disabled = 1,
 		.inherit = 1,
-		.enable_on_exec = 1,
+		.enable_on_exec = options->pid == 0,
 		.exclude_kernel = !has_kernel,
 		.exclude_hv = 1,
 		.mmap = 1,
@@ -105,9 +111,9 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 	}
 }
 
-static int open_event(struct perf_event_attr *attr, int cpu)
+static int open_event(struct perf_event_attr *attr, int tid, int cpu)
 {
-	long fd = syscall(SYS_perf_event_open, attr, 0, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -166,12 +172,13 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	for (int cpu = 0; cpu < n_cpus; cpu++) {
 		struct ring *ring = &rings->list[rings->n];
 
-		ring->fd = open_event(&attr, cpu);
+		ring->cpu = cpu;
+		ring->fd = open_event(&attr, options->pid, cpu);
 		if ((ring->fd == -EACCES || ring->fd == -EPERM) && rings->n == 0 &&
 		    rings->has_kernel) {
 			rings->has_kernel = false;
 			describe(options, false, &attr);
-			ring->fd = open_event(&attr, cpu);
+			ring->fd = open_event(&attr, options->pid, cpu);
 		}
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
 			continue; /* a processor that is off */
@@ -187,6 +194,77 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 	return rings->n > 0 ? 0 : fail(err, -ENODEV);
 }
 
+/* Another thread of the process: its events go into the rings that there are. */
+static int add_thread(struct wtl_rings *rings, const struct wtl_rings_options *options, int tid,
+		      struct wtl_err *err)
+{
+	struct perf_event_attr attr;
+
+	describe(options, rings->has_kernel, &attr);
+	if (wtl_array_reserve(&rings->others, &rings->room_others, rings->n_others + rings->n,
+			      sizeof(*rings->others)) < 0)
+		return fail(err, -ENOMEM);
+	for (size_t i = 0; i < rings->n; i++) {
+		int fd = open_event(&attr, tid, rings->list[i].cpu);
+
+		if (fd == -ESRCH)
+			return 0; /* it has ended */
+		if (fd == -EMFILE || fd == -ENFILE)
+			return wtl_err_set(
+				err, fd, "profile", NULL,
+				"the process has so many threads that there are too few "
+				"file descriptors: each needs one for each processor (ulimit -n)");
+		if (fd < 0)
+			return fail(err, fd);
+		rings->others[rings->n_others++] = fd;
+		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
+			return fail(err, -errno);
+	}
+	return 0;
+}
+
+/* Descriptors are a soft limit first. */
+static void allow_many_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int add_threads(struct wtl_rings *rings, const struct wtl_rings_options *options,
+		       struct wtl_err *err)
+{
+	const struct dirent *entry;
+	char name[64];
+	DIR *threads;
+	int rc = 0;
+
+	allow_many_files();
+	snprintf(name, sizeof(name), "/proc/%d/task", options->pid);
+	threads = opendir(name);
+	if (!threads)
+		return fail(err, -errno);
+	while (rc == 0 && (entry = readdir(threads))) {
+		int tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != options->pid)
+			rc = add_thread(rings, options, tid, err);
+	}
+	closedir(threads);
+	return rc;
+}
+
+static void switch_all(struct wtl_rings *rings, unsigned long request)
+{
+	for (size_t i = 0; i < rings->n; i++)
+		ioctl(rings->list[i].fd, request, 0);
+	for (size_t i = 0; i < rings->n_others; i++)
+		ioctl(rings->others[i], request, 0);
+}
+
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
 		   struct wtl_err *err)
 {
@@ -198,6 +276,10 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	rings->has_stack = options->stack_bytes > 0;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rc = rings->epoll < 0 ? fail(err, -errno) : open_rings(rings, options, err);
+	if (rc == 0 && options->pid)
+		rc = add_threads(rings, options, err);
+	if (rc == 0 && options->pid)
+		switch_all(rings, PERF_EVENT_IOC_ENABLE);
 	if (rc < 0)
 		wtl_rings_close(rings);
 	else
@@ -207,8 +289,7 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 
 void wtl_rings_stop(struct wtl_rings *rings)
 {
-	for (size_t i = 0; i < rings->n; i++)
-		ioctl(rings->list[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	switch_all(rings, PERF_EVENT_IOC_DISABLE);
 }
 
 void wtl_rings_close(struct wtl_rings *rings)
@@ -223,6 +304,9 @@ void wtl_rings_close(struct wtl_rings *rings)
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
+	for (size_t i = 0; i < rings->n_others; i++)
+		close(rings->others[i]);
+	free(rings->others);
 	free(rings->list);
 	free(rings);
 }

@@ -64,16 +64,17 @@ struct wtl_ring_event {
 };
 
 struct wtl_rings_options {
+	int pid;     /* of a process that runs; 0: see below */
 	unsigned hz; /* samples a second of CPU time, 1 to 10000 */
-	unsigned
-		stack_bytes; /* of each sample, a multiple of 8 up to 65528; 0: none, and no registers */
+	/* Of each sample, a multiple of 8 up to 65528; 0: none, and no registers. */
+	unsigned stack_bytes;
 };
 
 struct wtl_rings;
 
 /*
- * For whatever the calling thread starts from now on, from its exec() on; and its descendants. 0, or negative with the
- * reason and what would help.
+ * Of the process, from now on; without one, of whatever the calling thread starts from now on, from its exec() on; and
+ * of their descendants. 0, or negative with the reason and what would help.
  */
 int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **ret_rings,
 		   struct wtl_err *err);

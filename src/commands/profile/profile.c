@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -24,6 +25,7 @@
 #include "meter/consumers.h"
 #include "meter/observer.h"
 #include "meter/meter.h"
+#include "profile/seed.h"
 #include "workload/workload.h"
 
 #define WINDOW "profile"
@@ -41,7 +43,8 @@ enum {
 	HZ = 997,
 	HZ_MAX = 10000,
 	STACK_BYTES = 16384,
-	STACK_MAX = 65528
+	STACK_MAX = 65528,
+	DURATION_MAX_S = 86400
 };
 
 static const struct wtl_option options[] = {
@@ -59,6 +62,14 @@ static const struct wtl_option options[] = {
 	 "callgrind, firefox, trace, dot or pyinstrument",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
+	{"pid", 'p', "PID",
+	 "Look at this running process and its descendants until it ends, or Ctrl-C",
+	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, pid), .least = 1, .most = 1 << 30},
+	{"duration", 0, "TIME",
+	 "With --pid: stop after TIME: seconds, or with units, such as 90, 30m, 1h30m",
+	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_profile_settings, duration_ns),
+	 .least = WTL_NS_PER_S / 10, .most = DURATION_MAX_S * WTL_NS_PER_S,
+	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -90,18 +101,24 @@ struct session {
 
 /* ---- While it runs ---- */
 
+/* The energies as they were told last. */
+static void add_tick(struct session *session)
+{
+	struct wtl_split_tick *tick =
+		wtl_split_add_tick(&session->split, session->meter->sampled_ns);
+
+	for (size_t i = 0; tick && i < session->split.n_domains; i++)
+		tick->energy_uj[i] =
+			session->energies[i].has_energy ? session->energies[i].energy_uj : 0;
+}
+
 static void take_tick(struct session *session)
 {
 	struct wattle_window window;
-	struct wtl_split_tick *tick;
-	size_t n = session->split.n_domains;
 
-	if (wtl_window_look(session->meter, WINDOW, &window, session->energies, n) < 0)
-		return;
-	tick = wtl_split_add_tick(&session->split, session->meter->sampled_ns);
-	for (size_t i = 0; tick && i < n; i++)
-		tick->energy_uj[i] =
-			session->energies[i].has_energy ? session->energies[i].energy_uj : 0;
+	if (wtl_window_look(session->meter, WINDOW, &window, session->energies,
+			    session->split.n_domains) == 0)
+		add_tick(session);
 }
 
 /* What the program was billed since the bill before: all as energy of its own, until idle power is taken out at the
@@ -360,51 +377,96 @@ static int tell(struct session *session, const struct wattle_window *window)
 
 /* ---- All of it ---- */
 
-static int profile_command(struct session *session)
+static void begin_window(struct session *session)
 {
-	struct wattle_window window;
-	struct wtl_child child;
-	size_t n = session->split.n_domains;
-	int stop, rc;
-
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
 	session->split.begin_ns = session->meter->sampled_ns;
+	session->seen_due_ns = session->billing.session.due_ns;
+	wtl_loop_watch(&session->loop, wtl_rings_fd(session->rings), serve_rings, session);
+}
+
+/* The last tick and the last bill, at one moment; then what it came to. */
+static int end_window(struct session *session)
+{
+	size_t n = session->split.n_domains;
+	struct wattle_window window;
+
+	wtl_rings_stop(session->rings);
+	wtl_window_end(session->meter, WINDOW, &window, session->energies, n);
+	wtl_billing_bill(&session->billing, &window, session->energies);
+	drain(session, INT64_MAX);
+	wtl_trace_end(&session->trace, session->meter->sampled_ns);
+	add_tick(session);
+	take_bill(session);
+	wtl_loop_finish(&session->loop);
+	return tell(session, &window);
+}
+
+static int profile_command(struct session *session)
+{
+	struct wtl_child child;
+	int stop, rc;
+
+	begin_window(session);
 	stop = wtl_child_start(&child, session->app);
 	if (stop)
 		return stop;
 	session->billing.lacks_command = child.number == 0;
 	if (child.number > 0)
 		wtl_consumers_follow(session->billing.consumers, child.number);
-	session->seen_due_ns = session->billing.session.due_ns;
-	wtl_loop_watch(&session->loop, wtl_rings_fd(session->rings), serve_rings, session);
 	wtl_loop_run_command(&session->loop, session->app, session->meter, session->io, &child);
-	wtl_rings_stop(session->rings);
 	wtl_billing_command_ended(&session->billing, &child);
-	wtl_window_end(session->meter, WINDOW, &window, session->energies, n);
-	wtl_billing_bill(&session->billing, &window, session->energies);
-	drain(session, INT64_MAX);
-	wtl_trace_end(&session->trace, session->meter->sampled_ns);
-	{
-		struct wtl_split_tick *tick =
-			wtl_split_add_tick(&session->split, session->meter->sampled_ns);
-
-		for (size_t i = 0; tick && i < n; i++)
-			tick->energy_uj[i] = session->energies[i].has_energy
-						     ? session->energies[i].energy_uj
-						     : 0;
-	}
-	take_bill(session);
-	wtl_loop_finish(&session->loop);
-	rc = tell(session, &window);
+	rc = end_window(session);
 	stop = wtl_child_end(&child, session->loop.last_signal);
 	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : stop;
+}
+
+static void process_ended(void *context)
+{
+	struct session *session = context;
+
+	session->loop.stop = true;
+}
+
+/* One that runs already. How it ends is told to its parent alone. */
+static int profile_process(struct session *session, int pidfd)
+{
+	const struct wtl_profile_settings *settings = session->settings;
+	int64_t duration_ns =
+		settings->duration_ns ? settings->duration_ns : DURATION_MAX_S * WTL_NS_PER_S;
+
+	begin_window(session);
+	if (wtl_trace_seed(&session->trace, settings->pid) < 0 ||
+	    wtl_consumers_follow(session->billing.consumers, settings->pid) < 0) {
+		wtl_complain(session->app, "process %d has ended", settings->pid);
+		return WTL_EXIT_WATTLE_FAILED;
+	}
+	wtl_loop_watch(&session->loop, pidfd, process_ended, session);
+	wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns);
+	return end_window(session) < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
+}
+
+static int profile_pid(struct session *session)
+{
+	int pid = session->settings->pid, code;
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (pidfd < 0) {
+		wtl_complain(session->app, "--pid %d: %s", pid,
+			     errno == ESRCH ? "there is no such process" : wtl_err_text(errno));
+		return WTL_EXIT_WATTLE_FAILED;
+	}
+	code = profile_process(session, pidfd);
+	close(pidfd);
+	return code;
 }
 
 static int profile(struct session *session)
 {
 	const struct wtl_rings_options how = {.hz = session->settings->hz,
-					      .stack_bytes = session->settings->stack_bytes & ~7u};
+					      .stack_bytes = session->settings->stack_bytes & ~7u,
+					      .pid = session->settings->pid};
 	size_t n = wattle_meter_domains(session->meter);
 	struct wtl_err err = {.code = 0};
 	int code = WTL_EXIT_WATTLE_FAILED;
@@ -420,7 +482,7 @@ static int profile(struct session *session)
 		 wtl_rings_open(&how, &session->rings, &err) < 0)
 		wtl_complain(session->app, "%s", err.text);
 	else if (wtl_billing_watch_idle(&session->billing, &session->loop, NULL) == 0)
-		code = profile_command(session);
+		code = session->settings->pid ? profile_pid(session) : profile_command(session);
 	wtl_rings_close(session->rings);
 	wtl_trace_done(&session->trace);
 	wtl_split_done(&session->split);
@@ -456,16 +518,26 @@ static int find_format(struct wtl_app *app)
 	return 0;
 }
 
+static int check_settings(struct wtl_app *app)
+{
+	const struct wtl_profile_settings *settings = app->own;
+
+	if (app->settings.command && settings->pid)
+		return wtl_complain(app, "a command and --pid exclude each other");
+	if (!app->settings.command && !settings->pid)
+		return wtl_complain(
+			app, "there is nothing to profile: wattle profile -- COMMAND, or --pid");
+	if (settings->duration_ns && !settings->pid)
+		return wtl_complain(app, "--duration is for --pid: a command ends by itself");
+	return 0;
+}
+
 static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app, .settings = app->own};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
-	if (!app->settings.command)
-		return wtl_complain(app,
-				    "there is no command to profile: wattle profile -- COMMAND"),
-		       WTL_EXIT_WATTLE_FAILED;
-	if (find_format(app) < 0 || wtl_sink_check(app))
+	if (check_settings(app) || find_format(app) < 0 || wtl_sink_check(app))
 		return WTL_EXIT_WATTLE_FAILED;
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
@@ -487,13 +559,15 @@ static const struct wtl_profile_settings defaults = {
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",
 	.summary = "Tell where in the code a program's energy went",
-	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...]",
+	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...] | --pid PID",
 	.description =
 		"Runs the command and looks at its call stacks so many times a second of CPU time, "
 		"without stopping or changing it, and divides the energy that it was billed among "
 		"them: what belongs to functions, what the program used unseen, and all that others "
 		"used add up to what was measured.",
-	.examples = "wattle profile -- ./simulation\n    a tree of calls by their joules",
+	.examples = "wattle profile -- ./simulation\n    a tree of calls by their joules\n\n"
+		    "wattle profile --pid 4711 --duration 30 --table\n"
+		    "    half a minute of a program that runs, its functions by their own joules",
 	.exit_status = "N\tthe command's own exit status, or 128 + N when signal N ended it\n"
 		       "125\twattle itself failed\n"
 		       "126\tthe command cannot be run\n"

@@ -13,6 +13,8 @@
 
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
+	int pid;	     /* 0: a command */
+	int64_t duration_ns; /* 0: until it ends */
 	unsigned hz;
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
