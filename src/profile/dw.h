@@ -20,8 +20,8 @@ struct wtl_dw {
 	F(dwarf_formudata) F(dwarf_decl_file) F(dwelf_elf_gnu_build_id) F(dwelf_elf_begin)
 #define WTL_ELF_FUNCTIONS(F)                                                             \
 	F(elf_version) F(elf_begin) F(elf_end) F(elf_memory) F(elf_kind)                 \
-	F(elf_getphdrnum) F(elf_nextscn) F(elf_getdata) F(elf_strptr) F(gelf_getehdr)    \
-	F(gelf_getphdr) F(gelf_getshdr) F(gelf_getsym)
+	F(elf_getphdrnum) F(elf_nextscn) F(elf_getdata) F(elf_strptr) F(elf_getshdrstrndx) \
+	F(gelf_getehdr) F(gelf_getphdr) F(gelf_getshdr) F(gelf_getsym)
 /* clang-format on */
 #define WTL_DW_FIELD(name) __typeof__(&name) name;
 	WTL_DW_FUNCTIONS(WTL_DW_FIELD)

@@ -22,6 +22,13 @@ struct wtl_module_symbol {
 	const char *name;	/* the file's */
 };
 
+/* Where CPython lies in it, as wtl_module_python() found. */
+struct wtl_module_python {
+	uint64_t runtime; /* _PyRuntime; 0: it is not CPython */
+	uint64_t version; /* Py_Version; 0: it has none */
+	unsigned minor;	  /* of 3.N, by its name; 0: not told */
+};
+
 struct wtl_module {
 	char *path;
 	uint64_t device, inode;
@@ -35,6 +42,8 @@ struct wtl_module {
 	size_t n_segments;
 	struct wtl_module_symbol *symbols; /* by address */
 	size_t n_symbols;
+	struct wtl_module_python python;
+	bool has_python; /* was looked for */
 };
 
 struct wtl_modules {
@@ -60,6 +69,10 @@ bool wtl_module_address(const struct wtl_module *module, uint64_t offset, uint64
 /* The function that an address is in; NULL: not known. */
 const struct wtl_module_symbol *wtl_module_symbol(const struct wtl_modules *modules,
 						  struct wtl_module *module, uint64_t address);
+
+/* Whether it is CPython: its program or library, or a program that has CPython within it. */
+const struct wtl_module_python *wtl_module_python(const struct wtl_modules *modules,
+						  struct wtl_module *module);
 
 /* Its DWARF; NULL: it has none. */
 Dwarf *wtl_module_dwarf(const struct wtl_modules *modules, struct wtl_module *module);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 #include "base/err.h"
 
 /* 512 KiB a processor is what the kernel lets a user lock (perf_event_mlock_kb); less where others use that. */
-enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16, WAKE_BYTES = 128 << 10 };
+enum { PAGES_MOST = 128, PAGES_LEAST = 8, RECORD_MAX = 1 << 16, SAMPLES_WAIT = 8 };
 
 /* Where DWARF's registers are in what the kernel tells (asm/perf_regs.h), in its order. */
 #if defined(__x86_64__)
@@ -41,6 +42,7 @@ struct ring {
 	struct perf_event_mmap_page *head;
 	uint8_t *data;
 	uint64_t size, read_to; /* of the data; what was taken */
+	uint64_t glanced_to;
 	size_t mapped;
 	const struct perf_event_header
 		*next; /* the record at read_to, whole; NULL: there is none */
@@ -55,6 +57,10 @@ struct wtl_rings {
 	int *others; /* descriptors of threads whose events go into the rings of others */
 	size_t n_others, room_others;
 	bool has_kernel, has_stack;
+	int timer;	 /* for samples to come together */
+	int64_t wait_ns; /* so long */
+	bool hurries;	 /* no waiting */
+	bool waits;	 /* the rings are not watched, but the timer */
 };
 
 /* What stands at the end of every record that is no sample (sample_id_all). */
@@ -100,8 +106,7 @@ static void describe(const struct wtl_rings_options *options, bool has_kernel,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = WAKE_BYTES,
+		.wakeup_events = 1, /* of samples */
 	};
 	if (options->stack_bytes) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
@@ -275,7 +280,10 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 		return fail(err, -ENOMEM);
 	rings->has_stack = options->stack_bytes > 0;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
-	rc = rings->epoll < 0 ? fail(err, -errno) : open_rings(rings, options, err);
+	rings->wait_ns = SAMPLES_WAIT * INT64_C(1000000000) / options->hz;
+	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	rc = rings->epoll < 0 || rings->timer < 0 ? -errno : watch(rings->epoll, rings->timer);
+	rc = rc < 0 ? fail(err, rc) : open_rings(rings, options, err);
 	if (rc == 0 && options->pid)
 		rc = add_threads(rings, options, err);
 	if (rc == 0 && options->pid)
@@ -304,6 +312,8 @@ void wtl_rings_close(struct wtl_rings *rings)
 	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
+	if (rings->timer >= 0)
+		close(rings->timer);
 	for (size_t i = 0; i < rings->n_others; i++)
 		close(rings->others[i]);
 	free(rings->others);
@@ -547,14 +557,88 @@ static struct ring *earliest(struct wtl_rings *rings)
 	return first;
 }
 
+/* ---- Waking ---- */
+
+static void watch_rings(const struct wtl_rings *rings, bool watches)
+{
+	for (size_t i = 0; i < rings->n; i++) {
+		struct epoll_event event = {.events = watches ? EPOLLIN : 0};
+
+		epoll_ctl(rings->epoll, EPOLL_CTL_MOD, rings->list[i].fd, &event);
+	}
+}
+
+static void set_timer(const struct wtl_rings *rings, int64_t ns)
+{
+	const struct itimerspec when = {
+		.it_value = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = ns % 1000000000}};
+
+	timerfd_settime(rings->timer, 0, &when, NULL); /* 0: it stops */
+}
+
+/*
+ * Each sample could wake the reader. After the first one it waits for some more, by the timer; and when none came
+ * meanwhile, for the next one: a program that rests wakes nobody.
+ */
+static void wait_for_more(struct wtl_rings *rings, bool has_more)
+{
+	bool waits = has_more && !rings->hurries;
+
+	if (waits != rings->waits)
+		watch_rings(rings, !waits);
+	if (waits || rings->waits)
+		set_timer(rings, waits ? rings->wait_ns : 0);
+	rings->waits = waits;
+}
+
+void wtl_rings_hurry(struct wtl_rings *rings, bool hurries)
+{
+	rings->hurries = hurries;
+}
+
+void wtl_rings_glance(struct wtl_rings *rings,
+		      void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context)
+{
+	for (size_t i = 0; i < rings->n; i++) {
+		struct ring *ring = &rings->list[i];
+		uint64_t head = __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE);
+		_Alignas(8) uint8_t copy[sizeof(struct perf_event_header) + 24];
+		const struct perf_event_header *record = (const void *)copy;
+
+		if (ring->glanced_to < ring->read_to)
+			ring->glanced_to = ring->read_to;
+		while (head - ring->glanced_to >= sizeof(*record)) {
+			for (size_t k = 0; k < sizeof(copy); k++)
+				copy[k] = ring->data[(ring->glanced_to + k) % ring->size];
+			if (record->size < sizeof(*record) ||
+			    record->size > head - ring->glanced_to)
+				break;
+			ring->glanced_to += record->size;
+			if (record->type == PERF_RECORD_SAMPLE && record->size >= sizeof(copy)) {
+				struct fields fields = {copy + sizeof(*record),
+							copy + sizeof(copy)};
+				int pid, tid;
+
+				skip(&fields, 8); /* ip */
+				pid = (int)take_u32(&fields);
+				tid = (int)take_u32(&fields);
+				glance(context, pid, tid, (int64_t)take_u64(&fields));
+			}
+		}
+	}
+}
+
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take_event)(void *context, const struct wtl_ring_event *event),
 		     void *context)
 {
 	struct ring *ring;
+	bool has_some = false;
 
-	for (size_t i = 0; i < rings->n; i++)
+	for (size_t i = 0; i < rings->n; i++) {
 		look(&rings->list[i]);
+		has_some |= rings->list[i].next != NULL;
+	}
 	while ((ring = earliest(rings)) && ring->next_ns < until_ns) {
 		struct wtl_ring_event event;
 
@@ -562,4 +646,5 @@ void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 			take_event(context, &event);
 		advance(ring);
 	}
+	wait_for_more(rings, has_some);
 }

@@ -83,10 +83,17 @@ void wtl_rings_close(struct wtl_rings *rings); /* NULL is fine */
 void wtl_rings_drain(struct wtl_rings *rings, int64_t until_ns,
 		     void (*take)(void *context, const struct wtl_ring_event *event),
 		     void *context);
+/*
+ * Calls back for each sample that came since the last time, which is told in its order later. It is not taken out.
+ */
+void wtl_rings_glance(struct wtl_rings *rings,
+		      void (*glance)(void *context, int pid, int tid, int64_t t_ns), void *context);
+/* Whether the descriptor becomes readable with each sample, or when some have come. */
+void wtl_rings_hurry(struct wtl_rings *rings, bool hurries);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
 bool wtl_rings_have_kernel(const struct wtl_rings *rings);
-/* A descriptor that becomes readable when a ring is a quarter full. */
+/* A descriptor that becomes readable when there is something to drain. */
 int wtl_rings_fd(const struct wtl_rings *rings);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/err.h"
 #include "base/text.h"
+#include "base/thread.h"
 
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 {
@@ -21,7 +22,8 @@ int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err)
 	wtl_spaces_init(&trace->spaces, &trace->modules);
 	wtl_unwinder_init(&trace->unwinder, &trace->modules);
 	if (wtl_tree_init(&trace->tree) < 0 || wtl_tree_name(&trace->tree, "[unresolved]") < 0 ||
-	    wtl_tree_frame(&trace->tree, &unresolved) < 0)
+	    wtl_tree_frame(&trace->tree, &unresolved) < 0 ||
+	    wtl_python_init(&trace->python, &trace->modules, &trace->tree) < 0)
 		return wtl_err_set(err, ENOMEM, "profile", NULL, "out of memory");
 	return 0;
 }
@@ -32,6 +34,7 @@ void wtl_trace_done(struct wtl_trace *trace)
 	free(trace->slices);
 	free(trace->samples);
 	wtl_hash_done(&trace->by_tid);
+	wtl_python_done(&trace->python);
 	wtl_tree_done(&trace->tree);
 	wtl_unwinder_done(&trace->unwinder);
 	wtl_spaces_done(&trace->spaces);
@@ -135,8 +138,16 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	size_t n = space ? wtl_unwind(&trace->unwinder, space, event, places, WTL_TRACE_DEPTH,
 				      &is_whole)
 			 : 0;
-	int64_t node = n > 0 ? node_of(trace, places, n)
-			     : wtl_tree_child(&trace->tree, 0, trace->unresolved);
+	struct wtl_python_process *python = wtl_python_find(&trace->python, event->pid);
+	int64_t node;
+
+	if (n == 0)
+		node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
+	else if (python)
+		node = wtl_python_merge(&trace->python, python, event->tid, event->t_ns, places, n,
+					is_whole);
+	else
+		node = node_of(trace, places, n);
 
 	come(&trace->threads[thread], event->t_ns);
 	trace->n_broken += n > 0 && !is_whole;
@@ -160,6 +171,9 @@ static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event
 	    wtl_space_map(&trace->spaces, space, event->map.start, event->map.length,
 			  event->map.offset, module) < 0)
 		trace->is_full = true;
+	else
+		wtl_python_mapped(&trace->python, space, event->map.start, event->map.offset,
+				  module);
 }
 
 static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *event)
@@ -176,6 +190,8 @@ static void take_birth(struct wtl_trace *trace, const struct wtl_ring_event *eve
 		return;
 	space = wtl_spaces_find(&trace->spaces, event->pid);
 	parent = wtl_spaces_find(&trace->spaces, event->born.parent_pid);
+	wtl_python_ended(&trace->python, event->pid);
+	wtl_python_forked(&trace->python, event->pid, event->born.parent_pid);
 	if (!space || !parent || wtl_space_copy(space, parent) < 0)
 		trace->is_full = true;
 }
@@ -191,6 +207,7 @@ static void take_name(struct wtl_trace *trace, size_t thread, const struct wtl_r
 	space = wtl_spaces_find(&trace->spaces, event->pid);
 	if (space)
 		wtl_space_clear(space);
+	wtl_python_ended(&trace->python, event->pid);
 	/* Counting begins with the exec(): whoever calls it is on a processor. */
 	come(&trace->threads[thread], event->t_ns);
 }
@@ -229,9 +246,18 @@ void wtl_trace_take(void *context, const struct wtl_ring_event *event)
 		break;
 	case WTL_RING_ENDED:
 		leave(trace, (size_t)thread, event->t_ns);
+		if (event->pid == event->tid)
+			wtl_python_ended(&trace->python, event->pid);
 		break;
 	case WTL_RING_BORN:
 	case WTL_RING_LOST:
 		break;
 	}
+}
+
+void wtl_trace_glance(void *context, int pid, int tid, int64_t t_ns)
+{
+	struct wtl_trace *trace = context;
+
+	wtl_python_glance(&trace->python, pid, tid, t_ns, wtl_thread_clock_ns());
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/python.h"
 #include "profile/ring.h"
 #include "profile/space.h"
 #include "profile/tree.h"
@@ -44,6 +45,7 @@ struct wtl_trace {
 	struct wtl_spaces spaces;
 	struct wtl_unwinder unwinder;
 	struct wtl_tree tree;
+	struct wtl_python python;
 	struct wtl_trace_thread *threads;
 	struct wtl_trace_slice *slices;	  /* by their ends */
 	struct wtl_trace_sample *samples; /* by time */
@@ -59,6 +61,8 @@ struct wtl_trace {
 int wtl_trace_init(struct wtl_trace *trace, struct wtl_err *err);
 void wtl_trace_done(struct wtl_trace *trace);
 void wtl_trace_take(void *trace, const struct wtl_ring_event *event);
+/* A sample has come, and will be taken later: what runs on meanwhile is looked at. */
+void wtl_trace_glance(void *trace, int pid, int tid, int64_t t_ns);
 /* Threads that are on a processor were so up to now. */
 void wtl_trace_end(struct wtl_trace *trace, int64_t now_ns);
 

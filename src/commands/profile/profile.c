@@ -3,7 +3,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,8 +32,7 @@
 
 #define WINDOW "profile"
 
-/* Rings hold some 30 samples a processor, so they are emptied so often; and a record may come so much later than
- * its time. */
+/* A record may come so much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
 
 /* Counters that move once a millisecond are read so often: it costs half a percent of a processor. */
@@ -89,7 +90,9 @@ struct session {
 	struct wtl_loop loop;
 	struct wtl_billing billing;
 	struct wtl_rings *rings;
-	struct wtl_trace trace;
+	struct wtl_trace trace; /* the reader's, while there is one */
+	pthread_t reader;
+	int reader_stop; /* readable: the reader is to end */
 	struct wtl_split split;
 	bool *learns; /* of the split */
 	struct wattle_energy *energies;
@@ -142,13 +145,45 @@ static void take_bill(struct session *session)
 
 static void drain(struct session *session, int64_t until_ns)
 {
+	wtl_rings_glance(session->rings, wtl_trace_glance, &session->trace);
 	wtl_rings_drain(session->rings, until_ns, wtl_trace_take, &session->trace);
+	wtl_rings_hurry(session->rings, wtl_python_is_there(&session->trace.python));
 }
 
-/* A ring fills up between two samples of the meter. */
-static void serve_rings(void *context)
+/* A thread of its own: a ring fills up while the meter reads its sensors, and Python runs on. */
+static void *read_rings(void *context)
 {
-	drain(context, wtl_thread_clock_ns() - LATE_NS);
+	struct session *session = context;
+	struct pollfd polled[] = {{.fd = session->reader_stop, .events = POLLIN},
+				  {.fd = wtl_rings_fd(session->rings), .events = POLLIN}};
+
+	while (!(polled[0].revents & POLLIN)) {
+		if (poll(polled, 2, -1) < 0)
+			polled[0].revents = 0;
+		drain(session, wtl_thread_clock_ns() - LATE_NS);
+	}
+	return NULL;
+}
+
+static int start_reader(struct session *session)
+{
+	int rc;
+
+	session->reader_stop = eventfd(0, EFD_CLOEXEC);
+	rc = session->reader_stop < 0 ? -errno
+				      : wtl_thread_start(&session->reader, read_rings, session);
+	if (rc < 0)
+		wtl_complain(session->app, "cannot start a thread: %s", wtl_err_text(rc));
+	if (rc < 0 && session->reader_stop >= 0)
+		close(session->reader_stop);
+	return rc;
+}
+
+static void stop_reader(struct session *session)
+{
+	eventfd_write(session->reader_stop, 1);
+	pthread_join(session->reader, NULL);
+	close(session->reader_stop);
 }
 
 static void ticked(void *context)
@@ -156,7 +191,6 @@ static void ticked(void *context)
 	struct session *session = context;
 
 	take_tick(session);
-	drain(session, wtl_thread_clock_ns() - LATE_NS);
 	wtl_billing_look(&session->billing);
 	if (session->billing.session.due_ns == session->seen_due_ns)
 		return;
@@ -383,7 +417,6 @@ static void begin_window(struct session *session)
 	wattle_window_begin(session->meter, WINDOW);
 	session->split.begin_ns = session->meter->sampled_ns;
 	session->seen_due_ns = session->billing.session.due_ns;
-	wtl_loop_watch(&session->loop, wtl_rings_fd(session->rings), serve_rings, session);
 }
 
 /* The last tick and the last bill, at one moment; then what it came to. */
@@ -393,6 +426,7 @@ static int end_window(struct session *session)
 	struct wattle_window window;
 
 	wtl_rings_stop(session->rings);
+	stop_reader(session);
 	wtl_window_end(session->meter, WINDOW, &window, session->energies, n);
 	wtl_billing_bill(&session->billing, &window, session->energies);
 	drain(session, INT64_MAX);
@@ -409,9 +443,13 @@ static int profile_command(struct session *session)
 	int stop, rc;
 
 	begin_window(session);
+	if (start_reader(session) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
 	stop = wtl_child_start(&child, session->app);
-	if (stop)
+	if (stop) {
+		stop_reader(session);
 		return stop;
+	}
 	session->billing.lacks_command = child.number == 0;
 	if (child.number > 0)
 		wtl_consumers_follow(session->billing.consumers, child.number);
@@ -442,6 +480,8 @@ static int profile_process(struct session *session, int pidfd)
 		wtl_complain(session->app, "process %d has ended", settings->pid);
 		return WTL_EXIT_WATTLE_FAILED;
 	}
+	if (start_reader(session) < 0)
+		return WTL_EXIT_WATTLE_FAILED;
 	wtl_loop_watch(&session->loop, pidfd, process_ended, session);
 	wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns);
 	return end_window(session) < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;

@@ -256,6 +256,24 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.total_uj, "measured in all");
 }
 
+static void put_python(struct wtl_buf *buf, const struct wtl_python *python)
+{
+	if (python->n_read + python->n_missing > 0)
+		wtl_buf_printf(buf,
+			       "Python: %" PRIu64 " stacks were read, %" PRIu64 " of %" PRIu64
+			       " samples have an unresolved function (%" PRIu64
+			       " were looked at too late, %" PRIu64 " ran too fast)\n",
+			       python->n_read, python->n_missing, python->n_merged, python->n_late,
+			       python->n_hasty);
+	if (python->n_unknown > 0)
+		wtl_buf_printf(
+			buf,
+			"Python: of %" PRIu64
+			" processes no function is known: their CPython is not 3.8 to 3.13, "
+			"or their memory may not be read (sysctl kernel.yama.ptrace_scope)\n",
+			python->n_unknown);
+}
+
 static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
 	const struct wtl_trace *trace = profile->trace;
@@ -272,6 +290,7 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 			       "%" PRIu64 " records were lost, %" PRIu64
 			       " stacks are not whole, %" PRIu64 " are not known\n",
 			       trace->n_lost, trace->n_broken, trace->n_unresolved);
+	put_python(buf, &trace->python);
 	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
 		       (double)profile->own_cpu_ns / 1e9);
 }

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/python_code.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "profile/tree.h"
+
+enum {
+	CHARACTERS = 200, /* of a text, so many are told: its last ones, as paths begin alike */
+	TEXT_SIZE = 4 * CHARACTERS + 1,
+	LINE_MAX = 100000000,
+	GOOD_NS = 250000000, /* it is compared again after so long */
+};
+
+void wtl_python_codes_done(struct wtl_python_codes *codes)
+{
+	free(codes->list);
+	wtl_hash_done(&codes->by_address);
+	*codes = (struct wtl_python_codes){.n = 0};
+}
+
+/* ---- Text ---- */
+
+static size_t put_utf8(char *to, uint32_t point)
+{
+	if (point < 0x80) {
+		to[0] = (char)point;
+		return 1;
+	}
+	if (point < 0x800) {
+		to[0] = (char)(0xc0 | point >> 6);
+		to[1] = (char)(0x80 | (point & 0x3f));
+		return 2;
+	}
+	if (point < 0x10000) {
+		to[0] = (char)(0xe0 | point >> 12);
+		to[1] = (char)(0x80 | (point >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (point & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | (point >> 18 & 7));
+	to[1] = (char)(0x80 | (point >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (point >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (point & 0x3f));
+	return 4;
+}
+
+/* PyASCIIObject's bit field: interned 2, kind 3, compact 1, ascii 1. */
+struct text_state {
+	unsigned width; /* bytes of a character */
+	bool is_compact, is_ascii;
+};
+
+static struct text_state decode_state(uint32_t state)
+{
+	return (struct text_state){state >> 2 & 7, state >> 5 & 1, state >> 6 & 1};
+}
+
+/* A str: its last characters, as clean text. 0 or negative. */
+static int read_text(const struct wtl_python_layout *layout, const struct wtl_python_memory *memory,
+		     int pid, uint64_t address, char text[TEXT_SIZE])
+{
+	uint8_t bytes[4 * CHARACTERS];
+	char raw[TEXT_SIZE];
+	struct text_state state;
+	uint64_t length, skipped;
+	uint32_t bits;
+	size_t n, len = 0;
+	const struct wtl_python_part parts[] = {
+		{address + layout->text_length, &length, sizeof(length)},
+		{address + layout->text_state, &bits, sizeof(bits)},
+	};
+	int rc = memory->read(memory->context, pid, parts, 2);
+
+	if (rc < 0)
+		return rc;
+	state = decode_state(bits);
+	if (!state.is_compact || (state.width != 1 && state.width != 2 && state.width != 4))
+		return -EINVAL;
+	n = length < CHARACTERS ? (size_t)length : (size_t)CHARACTERS;
+	skipped = (length - n) * state.width;
+	rc = wtl_python_memory_read(
+		memory, pid,
+		address + (state.is_ascii ? layout->text_ascii : layout->text_compact) + skipped,
+		bytes, n * state.width);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t point = 0;
+
+		memcpy(&point, bytes + i * state.width,
+		       state.width); /* little-endian, as are all */
+		len += put_utf8(raw + len, point);
+	}
+	wtl_text_clean(text, TEXT_SIZE, raw, len);
+	return 0;
+}
+
+/* ---- Code objects ---- */
+
+/* What tells code objects apart, and what is told of one. */
+struct code {
+	uint64_t filename, name;
+	int32_t first_line;
+};
+
+static int read_code(const struct wtl_python_layout *layout, const struct wtl_python_memory *memory,
+		     int pid, uint64_t address, struct code *code)
+{
+	const struct wtl_python_part parts[] = {
+		{address + layout->code_filename, &code->filename, sizeof(code->filename)},
+		{address + (layout->code_qualname ? layout->code_qualname : layout->code_name),
+		 &code->name, sizeof(code->name)},
+		{address + layout->code_first_line, &code->first_line, sizeof(code->first_line)},
+	};
+
+	return memory->read(memory->context, pid, parts, 3);
+}
+
+static int64_t name_code(struct wtl_tree *tree, const struct wtl_python_layout *layout,
+			 const struct wtl_python_memory *memory, int pid, const struct code *code)
+{
+	char function[TEXT_SIZE], file[TEXT_SIZE], name[2 * TEXT_SIZE + 16];
+	struct wtl_frame frame = {.kind = WTL_FRAME_PYTHON, .address = (uint64_t)code->first_line};
+	const char *slash;
+	int64_t number;
+	int rc = read_text(layout, memory, pid, code->name, function);
+
+	if (rc == 0)
+		rc = read_text(layout, memory, pid, code->filename, file);
+	if (rc == 0 && (code->first_line < 0 || code->first_line > LINE_MAX))
+		rc = -EINVAL;
+	if (rc < 0)
+		return rc;
+	slash = strrchr(file, '/');
+	snprintf(name, sizeof(name), "%s (%s:%d)", function, slash && slash[1] ? slash + 1 : file,
+		 code->first_line);
+	number = wtl_tree_name(tree, name);
+	if (number < 0)
+		return number;
+	frame.name = (uint32_t)number;
+	return wtl_tree_frame(tree, &frame);
+}
+
+static bool has_address(const void *context, uint32_t value, const void *key)
+{
+	const struct wtl_python_codes *codes = context;
+
+	return codes->list[value].address == *(const uint64_t *)key;
+}
+
+/* NULL: no memory. A new one was never seen. */
+static struct wtl_python_code *entry_of(struct wtl_python_codes *codes, uint64_t address)
+{
+	uint32_t sum = wtl_hash_bytes(&address, sizeof(address));
+	const uint32_t *found =
+		wtl_hash_find(&codes->by_address, sum, has_address, codes, &address);
+
+	if (found)
+		return &codes->list[*found];
+	if (wtl_array_reserve(&codes->list, &codes->room, codes->n + 1, sizeof(*codes->list)) < 0 ||
+	    wtl_hash_reserve(&codes->by_address, codes->n + 1) < 0)
+		return NULL;
+	wtl_hash_add(&codes->by_address, sum, (uint32_t)codes->n);
+	codes->list[codes->n] = (struct wtl_python_code){.address = address};
+	return &codes->list[codes->n++];
+}
+
+int64_t wtl_python_code_frame(struct wtl_python_codes *codes, struct wtl_tree *tree,
+			      const struct wtl_python_layout *layout,
+			      const struct wtl_python_memory *memory, int pid, uint64_t address,
+			      int64_t now_ns)
+{
+	struct wtl_python_code *entry = entry_of(codes, address);
+	struct code code;
+	int64_t frame;
+	int rc;
+
+	if (!entry)
+		return -ENOMEM;
+	if (entry->seen_ns && now_ns - entry->seen_ns < GOOD_NS)
+		return entry->frame;
+	rc = read_code(layout, memory, pid, address, &code);
+	if (rc < 0)
+		return rc;
+	if (!entry->seen_ns || code.name != entry->name || code.first_line != entry->first_line) {
+		entry->seen_ns = 0;
+		frame = name_code(tree, layout, memory, pid, &code);
+		if (frame < 0)
+			return frame;
+		entry->frame = (uint32_t)frame;
+		entry->name = code.name;
+		entry->first_line = code.first_line;
+	}
+	entry->seen_ns = now_ns;
+	return entry->frame;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_PYTHON_CODE_H
+#define WTL_PROFILE_PYTHON_CODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "profile/python_layout.h"
+#include "profile/python_memory.h"
+
+struct wtl_tree;
+
+/* Functions of a process by their code objects. Their text is that of strangers: it is cut and cleaned. */
+
+struct wtl_python_code {
+	uint64_t address;
+	uint64_t name;	    /* the text's address, and */
+	int32_t first_line; /* the line: another code object may come to lie there */
+	uint32_t frame;	    /* of the tree */
+	int64_t seen_ns;    /* when that was compared */
+};
+
+struct wtl_python_codes {
+	struct wtl_python_code *list;
+	size_t n, room;
+	struct wtl_hash by_address;
+};
+
+void wtl_python_codes_done(struct wtl_python_codes *codes);
+/* The tree's frame of a code object, "function (file.py:LINE)". Negative: it cannot be read. */
+int64_t wtl_python_code_frame(struct wtl_python_codes *codes, struct wtl_tree *tree,
+			      const struct wtl_python_layout *layout,
+			      const struct wtl_python_memory *memory, int pid, uint64_t address,
+			      int64_t now_ns);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/python_memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/array.h"
+
+/* Blocks that no walk came to for so long are not copied any more. */
+enum { WALKS_KEPT = 16, PARTS_MAX = 64 };
+
+static int read_process(void *context, int pid, const struct wtl_python_part parts[], size_t n)
+{
+	struct iovec here[PARTS_MAX], there[PARTS_MAX];
+
+	(void)context;
+	for (size_t done = 0; done < n;) {
+		size_t k = 0;
+		ssize_t all = 0, got;
+
+		for (; done < n && k < PARTS_MAX; k++, done++) {
+			here[k] = (struct iovec){parts[done].to, parts[done].size};
+			there[k] = (struct iovec){(void *)(uintptr_t)parts[done].address,
+						  parts[done].size};
+			all += (ssize_t)parts[done].size;
+		}
+		got = process_vm_readv(pid, here, k, there, k, 0);
+		if (got != all)
+			return got < 0 ? -errno : -EFAULT;
+	}
+	return 0;
+}
+
+const struct wtl_python_memory wtl_python_memory_real = {.read = read_process};
+
+int wtl_python_memory_read(const struct wtl_python_memory *memory, int pid, uint64_t address,
+			   void *to, size_t size)
+{
+	const struct wtl_python_part part = {address, to, size};
+
+	return memory->read(memory->context, pid, &part, 1);
+}
+
+/* ---- Snapshots ---- */
+
+void wtl_python_snapshot_done(struct wtl_python_snapshot *snapshot)
+{
+	free(snapshot->blocks);
+	free(snapshot->bytes);
+	*snapshot = (struct wtl_python_snapshot){.n = 0};
+}
+
+static void drop_old(struct wtl_python_snapshot *snapshot)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < snapshot->n; i++) {
+		struct wtl_python_block block = snapshot->blocks[i];
+
+		if (snapshot->walk - block.used_at > WALKS_KEPT)
+			continue;
+		block.slot = (uint32_t)n;
+		snapshot->blocks[n++] = block;
+	}
+	snapshot->n = n;
+}
+
+int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
+			     const struct wtl_python_memory *memory, int pid)
+{
+	struct wtl_python_part parts[WTL_PYTHON_BLOCKS];
+	size_t n = 0;
+	int rc;
+
+	drop_old(snapshot);
+	snapshot->walk++;
+	snapshot->is_whole = true;
+	for (size_t i = 0; i < snapshot->n; i++) {
+		uint64_t address = snapshot->blocks[i].address;
+
+		if (n > 0 && parts[n - 1].address + parts[n - 1].size == address)
+			parts[n - 1].size += WTL_PYTHON_BLOCK;
+		else
+			parts[n++] = (struct wtl_python_part){
+				address, snapshot->bytes + i * WTL_PYTHON_BLOCK, WTL_PYTHON_BLOCK};
+	}
+	rc = n > 0 ? memory->read(memory->context, pid, parts, n) : 0;
+	if (rc < 0)
+		snapshot->n = 0;
+	return rc;
+}
+
+/* The place of the block, or that to put it at. */
+static size_t place_of(const struct wtl_python_snapshot *snapshot, uint64_t address)
+{
+	size_t low = 0, high = snapshot->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (snapshot->blocks[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int add_block(struct wtl_python_snapshot *snapshot, const struct wtl_python_memory *memory,
+		     int pid, size_t at, uint64_t address)
+{
+	struct wtl_python_block *blocks;
+	uint32_t slot = (uint32_t)snapshot->n;
+	int rc;
+
+	if (snapshot->n >= WTL_PYTHON_BLOCKS)
+		return -E2BIG;
+	if (wtl_array_reserve(&snapshot->blocks, &snapshot->room, snapshot->n + 1,
+			      sizeof(*snapshot->blocks)) < 0 ||
+	    wtl_array_reserve(&snapshot->bytes, &snapshot->room_bytes, snapshot->n + 1,
+			      WTL_PYTHON_BLOCK) < 0)
+		return -ENOMEM;
+	rc = wtl_python_memory_read(memory, pid, address,
+				    snapshot->bytes + (size_t)slot * WTL_PYTHON_BLOCK,
+				    WTL_PYTHON_BLOCK);
+	if (rc < 0)
+		return rc;
+	blocks = snapshot->blocks;
+	memmove(&blocks[at + 1], &blocks[at], (snapshot->n - at) * sizeof(*blocks));
+	blocks[at] = (struct wtl_python_block){.address = address, .slot = slot};
+	snapshot->n++;
+	snapshot->is_whole = false;
+	return 0;
+}
+
+int wtl_python_snapshot_get(struct wtl_python_snapshot *snapshot,
+			    const struct wtl_python_memory *memory, int pid, uint64_t address,
+			    void *to, size_t size)
+{
+	uint8_t *out = to;
+
+	while (size > 0) {
+		uint64_t begin = address & ~(uint64_t)(WTL_PYTHON_BLOCK - 1);
+		size_t offset = (size_t)(address - begin), at = place_of(snapshot, begin);
+		size_t part = WTL_PYTHON_BLOCK - offset;
+
+		part = part < size ? part : size;
+		if (at == snapshot->n || snapshot->blocks[at].address != begin) {
+			int rc = add_block(snapshot, memory, pid, at, begin);
+
+			if (rc < 0)
+				return rc;
+		}
+		snapshot->blocks[at].used_at = snapshot->walk;
+		memcpy(out,
+		       snapshot->bytes + (size_t)snapshot->blocks[at].slot * WTL_PYTHON_BLOCK +
+			       offset,
+		       part);
+		address += part;
+		out += part;
+		size -= part;
+	}
+	return 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_PROFILE_PYTHON_MEMORY_H
+#define WTL_PROFILE_PYTHON_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The memory of another process, which runs on while it is read. */
+
+struct wtl_python_part {
+	uint64_t address;
+	void *to;
+	size_t size;
+};
+
+struct wtl_python_memory {
+	/* All of the parts, as near to one moment as can be: 0, or negative errno. */
+	int (*read)(void *context, int pid, const struct wtl_python_part parts[], size_t n);
+	void *context;
+};
+
+/* process_vm_readv(). */
+extern const struct wtl_python_memory wtl_python_memory_real;
+
+int wtl_python_memory_read(const struct wtl_python_memory *memory, int pid, uint64_t address,
+			   void *to, size_t size);
+
+/*
+ * A copy of those places that a walk along pointers came to. They are copied again all together before the next walk,
+ * so that what it sees is of one moment, if it comes to no other places.
+ */
+enum { WTL_PYTHON_BLOCK = 512, WTL_PYTHON_BLOCKS = 1024 };
+
+struct wtl_python_block {
+	uint64_t address;
+	uint32_t slot;	  /* of the bytes */
+	uint32_t used_at; /* the last walk that came here */
+};
+
+struct wtl_python_snapshot {
+	struct wtl_python_block *blocks; /* by address */
+	uint8_t *bytes;
+	size_t n, room, room_bytes;
+	uint32_t walk;
+	bool is_whole; /* all that the walk came to so far was copied before it began */
+};
+
+void wtl_python_snapshot_done(struct wtl_python_snapshot *snapshot);
+/* Copies them again, and a walk begins. 0 or negative: nothing is left of it, and the next one begins anew. */
+int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
+			     const struct wtl_python_memory *memory, int pid);
+/* What is there; read now if it is not among them. 0 or negative. */
+int wtl_python_snapshot_get(struct wtl_python_snapshot *snapshot,
+			    const struct wtl_python_memory *memory, int pid, uint64_t address,
+			    void *to, size_t size);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+#include "profile/python_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum {
+	TRIES = 8,
+	INTERPRETERS_MAX = 64,
+	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
+	OWNED_BY_C =
+		3, /* and more: a frame that only says that the loop was called from C (3.12) */
+	BACKOFF_LEAST_NS = 5000000,
+	BACKOFF_MOST_NS = 200000000,
+};
+
+void wtl_python_target_done(struct wtl_python_target *target)
+{
+	for (size_t i = 0; i < target->n; i++)
+		wtl_python_snapshot_done(&target->threads[i].snapshot);
+	free(target->threads);
+	*target = (struct wtl_python_target){.pid = 0};
+}
+
+/* ---- Threads ---- */
+
+/* A pointer in the target's memory. */
+static int read_pointer(const struct wtl_python_target *target,
+			const struct wtl_python_memory *memory, uint64_t address, uint64_t *ret)
+{
+	return wtl_python_memory_read(memory, target->pid, address, ret, sizeof(*ret));
+}
+
+/* Whether a pthread_t is that thread's: the C library has its number at a place of its own. */
+static bool is_pthread(const struct wtl_python_target *target,
+		       const struct wtl_python_memory *memory, uint64_t pthread, int tid)
+{
+#if defined(__aarch64__)
+	static const uint32_t places[] = {0xd0, 0x20}; /* glibc, musl */
+#else
+	static const uint32_t places[] = {0x2d0, 0x30};
+#endif
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int number;
+
+		if (wtl_python_memory_read(memory, target->pid, pthread + places[i], &number,
+					   sizeof(number)) == 0 &&
+		    number == tid)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t id_offset(const struct wtl_python_layout *layout)
+{
+	return layout->tstate_native_id ? layout->tstate_native_id : layout->tstate_thread_id;
+}
+
+struct search {
+	int tid;
+	uint64_t state, id;	       /* what was found */
+	uint64_t only_state, only_id;  /* any thread's, */
+	size_t n_states, n_interprets; /* and how many there are */
+};
+
+/* 1: found; 0; or negative. */
+static int search_interpreter(const struct wtl_python_target *target,
+			      const struct wtl_python_memory *memory, uint64_t interpreter,
+			      struct search *search)
+{
+	const struct wtl_python_layout *layout = &target->layout;
+	uint64_t state;
+	int rc = read_pointer(target, memory, interpreter + layout->interp_threads, &state);
+
+	while (rc == 0 && state && search->n_states++ < WTL_PYTHON_THREADS_MAX) {
+		uint64_t id, next;
+		const struct wtl_python_part parts[] = {
+			{state + id_offset(layout), &id, sizeof(id)},
+			{state + layout->tstate_next, &next, sizeof(next)},
+		};
+
+		rc = memory->read(memory->context, target->pid, parts, 2);
+		if (rc < 0)
+			break;
+		search->only_state = state;
+		search->only_id = id;
+		if (layout->tstate_native_id ? id == (uint64_t)search->tid
+					     : is_pthread(target, memory, id, search->tid)) {
+			search->state = state;
+			search->id = id;
+			return 1;
+		}
+		state = next;
+	}
+	return rc;
+}
+
+static int search_thread(const struct wtl_python_target *target,
+			 const struct wtl_python_memory *memory, struct search *search)
+{
+	uint64_t interpreter;
+	int rc = read_pointer(target, memory, target->runtime + target->layout.interpreters_head,
+			      &interpreter);
+
+	while (rc == 0 && interpreter && search->n_interprets++ < INTERPRETERS_MAX) {
+		rc = search_interpreter(target, memory, interpreter, search);
+		if (rc != 0)
+			return rc < 0 ? rc : 0;
+		rc = read_pointer(target, memory, interpreter + target->layout.interp_next,
+				  &interpreter);
+	}
+	/* A process that was forked may still have its parent's number. */
+	if (rc == 0 && search->tid == target->pid && search->n_states == 1) {
+		search->state = search->only_state;
+		search->id = search->only_id;
+		return 0;
+	}
+	return rc < 0 ? rc : -ESRCH;
+}
+
+static struct wtl_python_thread *known_thread(const struct wtl_python_target *target, int tid)
+{
+	for (size_t i = 0; i < target->n; i++)
+		if (target->threads[i].tid == tid)
+			return &target->threads[i];
+	return NULL;
+}
+
+/* 0 or negative, as wtl_python_read(). */
+static int find_thread(struct wtl_python_target *target, const struct wtl_python_memory *memory,
+		       int tid, int64_t now_ns, struct wtl_python_thread **ret_thread)
+{
+	struct wtl_python_thread *thread = known_thread(target, tid);
+	struct search search = {.tid = tid};
+	int rc;
+
+	*ret_thread = thread;
+	if (thread && thread->state)
+		return 0;
+	if (now_ns < target->search_ns)
+		return -ESRCH;
+	rc = search_thread(target, memory, &search);
+	if (rc < 0) {
+		int64_t longer_ns = 2 * target->backoff_ns;
+
+		longer_ns = longer_ns > BACKOFF_LEAST_NS ? longer_ns : BACKOFF_LEAST_NS;
+		target->backoff_ns = longer_ns < BACKOFF_MOST_NS ? longer_ns : BACKOFF_MOST_NS;
+		target->search_ns = now_ns + target->backoff_ns;
+		return rc;
+	}
+	target->backoff_ns = 0;
+	if (!thread) {
+		if (wtl_array_reserve(&target->threads, &target->room, target->n + 1,
+				      sizeof(*target->threads)) < 0)
+			return -ENOMEM;
+		thread = &target->threads[target->n++];
+		*thread = (struct wtl_python_thread){.tid = tid};
+	}
+	thread->state = search.state;
+	thread->id = search.id;
+	*ret_thread = thread;
+	return 0;
+}
+
+/* ---- Stacks ---- */
+
+struct walk {
+	const struct wtl_python_target *target;
+	const struct wtl_python_memory *memory;
+	struct wtl_python_thread *thread;
+	uint64_t cframe, frame; /* where it begins */
+};
+
+static bool has_cframe(const struct wtl_python_layout *layout)
+{
+	return layout->minor == 11 || layout->minor == 12;
+}
+
+static int get(const struct walk *walk, uint64_t address, void *to, size_t size)
+{
+	return wtl_python_snapshot_get(&walk->thread->snapshot, walk->memory, walk->target->pid,
+				       address, to, size);
+}
+
+static size_t frame_bytes(const struct wtl_python_layout *layout)
+{
+	size_t size = layout->frame_previous;
+
+	size = layout->frame_code > size ? layout->frame_code : size;
+	size = layout->frame_owner > size ? layout->frame_owner : size;
+	return size + sizeof(uint64_t);
+}
+
+/* One frame's: whether it belongs to the stack, and what comes next. 0 or negative. */
+static int take_frame(const struct walk *walk, uint64_t *frame, struct wtl_python_stack *stack)
+{
+	const struct wtl_python_layout *layout = &walk->target->layout;
+	size_t size = frame_bytes(layout);
+	uint8_t bytes[FRAME_BYTES] = {0}, owner;
+	struct wtl_python_frame taken = {0};
+	int rc = size > sizeof(bytes) ? -EINVAL : get(walk, *frame, bytes, size);
+
+	if (rc < 0)
+		return rc;
+	owner = layout->frame_owner ? bytes[layout->frame_owner] : 1;
+	memcpy(&taken.code, bytes + layout->frame_code, sizeof(taken.code));
+	memcpy(frame, bytes + layout->frame_previous, sizeof(*frame));
+	if (layout->minor >= 12 && owner >= OWNED_BY_C) {
+		if (stack->n > 0) {
+			stack->frames[stack->n - 1].is_entry = true;
+			return 0;
+		}
+		taken.code = 0;
+		taken.is_entry = true;
+	} else if (layout->minor < 12) {
+		taken.is_entry = owner;
+	}
+	stack->frames[stack->n++] = taken;
+	return 0;
+}
+
+/* Where the walk begins. 0; -ESRCH: it is another thread's now; -EAGAIN; or it cannot be read. */
+static int begin_walk(struct walk *walk)
+{
+	const struct wtl_python_layout *layout = &walk->target->layout;
+	uint64_t state = walk->thread->state, id;
+	int rc = wtl_python_snapshot_take(&walk->thread->snapshot, walk->memory, walk->target->pid);
+
+	if (rc == 0)
+		rc = get(walk, state + id_offset(layout), &id, sizeof(id));
+	if (rc == 0)
+		rc = get(walk, state + layout->tstate_frame, &walk->cframe, sizeof(walk->cframe));
+	if (rc < 0)
+		return rc == -EPERM || rc == -ESRCH ? rc : -EAGAIN;
+	if (id != walk->thread->id)
+		return -ESRCH;
+	walk->frame = walk->cframe;
+	if (has_cframe(layout) && walk->cframe &&
+	    get(walk, walk->cframe + layout->cframe_frame, &walk->frame, sizeof(walk->frame)) < 0)
+		return -EAGAIN;
+	return 0;
+}
+
+/* As begin_walk(); -EAGAIN: what was seen is not of one moment. */
+static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
+{
+	uint64_t frame;
+	int rc = begin_walk(walk);
+
+	stack->n = 0;
+	stack->is_cut = false;
+	if (rc < 0)
+		return rc;
+	for (frame = walk->frame; frame && stack->n < WTL_PYTHON_DEPTH;) {
+		rc = take_frame(walk, &frame, stack);
+		if (rc == -E2BIG) /* there is no room for more of it */
+			break;
+		if (rc < 0)
+			return -EAGAIN;
+	}
+	stack->is_cut = frame != 0;
+	return walk->thread->snapshot.is_whole || rc == -E2BIG ? 0 : -EAGAIN;
+}
+
+/* Whether the thread is still where the walk began. */
+static bool is_still_there(const struct walk *walk)
+{
+	const struct wtl_python_layout *layout = &walk->target->layout;
+	uint64_t top, frame = walk->frame;
+	struct wtl_python_part parts[2] = {
+		{walk->thread->state + layout->tstate_frame, &top, sizeof(top)},
+		{walk->cframe + layout->cframe_frame, &frame, sizeof(frame)},
+	};
+	size_t n = has_cframe(layout) && walk->cframe ? 2 : 1;
+
+	return walk->memory->read(walk->memory->context, walk->target->pid, parts, n) == 0 &&
+	       top == walk->cframe && frame == walk->frame;
+}
+
+int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_memory *memory,
+		    int tid, int64_t now_ns, struct wtl_python_stack *ret_stack)
+{
+	struct walk walk = {.target = target, .memory = memory};
+	int rc = find_thread(target, memory, tid, now_ns, &walk.thread);
+
+	ret_stack->n = 0;
+	ret_stack->n_tries = 0;
+	if (rc < 0)
+		return rc;
+	while (ret_stack->n_tries++ < TRIES) {
+		rc = try_walk(&walk, ret_stack);
+		if (rc == 0 && is_still_there(&walk))
+			return 0;
+		if (rc == -ESRCH)
+			walk.thread->state = 0; /* it is looked for again */
+		if (rc < 0 && rc != -EAGAIN)
+			return rc;
+	}
+	return -EAGAIN;
+}
