@@ -21,11 +21,13 @@ CODE = ["code_filename:PyCodeObject.co_filename", "code_name:PyCodeObject.co_nam
 TEXT = ["text_length:PyASCIIObject.length", "text_state:PyASCIIObject.state"]
 TSTATE = ["tstate_next:PyThreadState.next", "tstate_thread_id:PyThreadState.thread_id"]
 OLD = RUNTIME + ["interp_next:PyInterpreterState.next", "interp_threads:PyInterpreterState.tstate_head",
-                 *TSTATE, "tstate_frame:PyThreadState.frame", "frame_previous:PyFrameObject.f_back",
+                 *TSTATE, "tstate_frame:PyThreadState.frame", "code_instructions:PyCodeObject.co_code",
+                 "object_size:PyVarObject.ob_size", "bytes_begin:PyBytesObject.ob_sval", "frame_previous:PyFrameObject.f_back",
                  "frame_code:PyFrameObject.f_code", *CODE, *TEXT]
 NEW = RUNTIME + ["interp_next:PyInterpreterState.next", "interp_threads:PyInterpreterState.threads.head",
                  *TSTATE, "tstate_native_id:PyThreadState.native_thread_id", "tstate_frame:PyThreadState.cframe",
-                 "cframe_frame:_PyCFrame.current_frame", "frame_previous:_PyInterpreterFrame.previous",
+                 "code_instructions:PyCodeObject.co_code_adaptive",
+                 "object_size:PyVarObject.ob_size", "cframe_frame:_PyCFrame.current_frame", "frame_previous:_PyInterpreterFrame.previous",
                  "frame_code:_PyInterpreterFrame.f_code", *CODE, "code_qualname:PyCodeObject.co_qualname", *TEXT]
 FIELDS = {8: OLD, 9: OLD, 10: OLD,
           11: [*NEW, "frame_owner:_PyInterpreterFrame.is_entry"],
@@ -71,7 +73,7 @@ def main():
     print("/* Made by tools/mkpython.py from each version's headers. */")
     for include in sys.argv[1:]:
         minor = int(re.search(r"python3\.(\d+)$", include.rstrip("/")).group(1))
-            print(f"{{\n\t.minor = {minor},\n{measure(include, minor)}}},")
+        print(f"{{\n\t.minor = {minor},\n{measure(include, minor)}}},")
 
 
 main()

@@ -167,20 +167,24 @@ static int keep_frames(struct wtl_python *python, struct wtl_python_process *pro
 {
 	const struct wtl_python_stack *stack = python->stack;
 
-	reading->frames = malloc(stack->n * sizeof(*reading->frames) + 1);
+	reading->frames = calloc(stack->n + 1, sizeof(*reading->frames));
 	if (!reading->frames)
 		return -ENOMEM;
 	for (size_t i = 0; i < stack->n; i++) {
 		const struct wtl_python_frame *frame = &stack->frames[i];
-		int64_t number = frame->code ? wtl_python_code_frame(&process->codes, python->tree,
-								     &process->target.layout,
-								     &python->memory, process->pid,
-								     frame->code, now_ns)
-					     : (int64_t)WTL_PYTHON_NOBODY;
+		const struct wtl_python_code *code = NULL;
 
-		if (number < 0)
-			number = python->unresolved;
-		reading->frames[i] = (uint32_t)number | (frame->is_entry ? WTL_PYTHON_ENTRY : 0);
+		if (frame->code)
+			code = wtl_python_code_find(&process->codes, python->tree,
+						    &process->target.layout, &python->memory,
+						    process->pid, frame->code, now_ns);
+		reading->frames[i] = (struct wtl_python_named){
+			.frame = code ? code->frame : python->unresolved,
+			.is_entry = frame->is_entry,
+			.is_nobody = frame->code == 0,
+			.begin = code ? code->begin : 0,
+			.end = code ? code->end : 0,
+		};
 	}
 	reading->n = stack->n;
 	reading->is_cut = stack->is_cut;

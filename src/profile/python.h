@@ -21,9 +21,12 @@ struct wtl_tree;
 
 enum { WTL_PYTHON_PLACES = 512 }; /* of a stack, at the most */
 
-/* A frame of a reading: a frame of the tree, and whether C called it. */
-#define WTL_PYTHON_ENTRY  UINT32_C(0x80000000)
-#define WTL_PYTHON_NOBODY UINT32_C(0x7fffffff) /* the loop was called, and has no frame yet */
+struct wtl_python_named {
+	uint32_t frame;	     /* of the tree */
+	bool is_entry;	     /* as in wtl_python_frame */
+	bool is_nobody;	     /* the loop was called, and has no frame yet */
+	uint64_t begin, end; /* of its instructions */
+};
 
 struct wtl_python_reading {
 	int tid;
@@ -32,7 +35,7 @@ struct wtl_python_reading {
 	bool is_cut;  /* frames towards its begin are missing */
 	bool is_taken;
 	size_t n;
-	uint32_t *frames; /* the innermost first */
+	struct wtl_python_named *frames; /* the innermost first */
 };
 
 /* What a thread was last seen with. */
@@ -66,6 +69,7 @@ struct wtl_python {
 	uint64_t n_late;    /* samples that came too late to be read */
 	uint64_t n_hasty;   /* the thread ran too fast */
 	uint64_t n_merged;  /* samples of Python */
+	uint64_t n_moved;   /* the thread was elsewhere when it was read */
 	uint64_t n_missing; /* samples of Python with an unresolved frame */
 	uint64_t n_unknown; /* processes whose Python cannot be read */
 	uint32_t unresolved;
@@ -88,8 +92,8 @@ struct wtl_python_process *wtl_python_find(const struct wtl_python *python, int 
 /* A sample came. */
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns);
 /* The node of a sample's stack; negative: no memory. */
-int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process, int tid,
-			 int64_t t_ns, const struct wtl_unwind_place places[], size_t n,
-			 bool is_whole);
+int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
+			 const struct wtl_ring_event *sample,
+			 const struct wtl_unwind_place places[], size_t n, bool is_whole);
 
 #endif

@@ -15,7 +15,8 @@ enum {
 	CHARACTERS = 200, /* of a text, so many are told: its last ones, as paths begin alike */
 	TEXT_SIZE = 4 * CHARACTERS + 1,
 	LINE_MAX = 100000000,
-	GOOD_NS = 250000000, /* it is compared again after so long */
+	INSTRUCTIONS_MAX = 1 << 28,
+	GOOD_NS = 5000000, /* it is compared again after so long: another one may lie there */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)
@@ -172,32 +173,52 @@ static struct wtl_python_code *entry_of(struct wtl_python_codes *codes, uint64_t
 	return &codes->list[codes->n++];
 }
 
-int64_t wtl_python_code_frame(struct wtl_python_codes *codes, struct wtl_tree *tree,
-			      const struct wtl_python_layout *layout,
-			      const struct wtl_python_memory *memory, int pid, uint64_t address,
-			      int64_t now_ns)
+/* Where its instructions are; nowhere, if that cannot be read. */
+static void find_instructions(const struct wtl_python_layout *layout,
+			      const struct wtl_python_memory *memory, int pid,
+			      struct wtl_python_code *code)
+{
+	uint64_t object = code->address, n = 0, width = 2;
+	int rc = 0;
+
+	code->begin = object + layout->code_instructions;
+	if (layout->bytes_begin) { /* they are a bytes object of their own */
+		rc = wtl_python_memory_read(memory, pid, code->begin, &object, sizeof(object));
+		code->begin = object + layout->bytes_begin;
+		width = 1;
+	}
+	if (rc == 0)
+		rc = wtl_python_memory_read(memory, pid, object + layout->object_size, &n,
+					    sizeof(n));
+	code->end = code->begin + (rc == 0 && n < INSTRUCTIONS_MAX ? width * n : 0);
+}
+
+const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *codes,
+						   struct wtl_tree *tree,
+						   const struct wtl_python_layout *layout,
+						   const struct wtl_python_memory *memory, int pid,
+						   uint64_t address, int64_t now_ns)
 {
 	struct wtl_python_code *entry = entry_of(codes, address);
 	struct code code;
 	int64_t frame;
-	int rc;
 
 	if (!entry)
-		return -ENOMEM;
+		return NULL;
 	if (entry->seen_ns && now_ns - entry->seen_ns < GOOD_NS)
-		return entry->frame;
-	rc = read_code(layout, memory, pid, address, &code);
-	if (rc < 0)
-		return rc;
+		return entry;
+	if (read_code(layout, memory, pid, address, &code) < 0)
+		return NULL;
 	if (!entry->seen_ns || code.name != entry->name || code.first_line != entry->first_line) {
 		entry->seen_ns = 0;
 		frame = name_code(tree, layout, memory, pid, &code);
 		if (frame < 0)
-			return frame;
+			return NULL;
 		entry->frame = (uint32_t)frame;
 		entry->name = code.name;
 		entry->first_line = code.first_line;
+		find_instructions(layout, memory, pid, entry);
 	}
 	entry->seen_ns = now_ns;
-	return entry->frame;
+	return entry;
 }

@@ -15,10 +15,11 @@ struct wtl_tree;
 
 struct wtl_python_code {
 	uint64_t address;
-	uint64_t name;	    /* the text's address, and */
-	int32_t first_line; /* the line: another code object may come to lie there */
-	uint32_t frame;	    /* of the tree */
-	int64_t seen_ns;    /* when that was compared */
+	uint64_t name;	     /* the text's address, and */
+	int32_t first_line;  /* the line: another code object may come to lie there */
+	uint32_t frame;	     /* of the tree */
+	uint64_t begin, end; /* of its instructions */
+	int64_t seen_ns;     /* when that was compared */
 };
 
 struct wtl_python_codes {
@@ -28,10 +29,11 @@ struct wtl_python_codes {
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes);
-/* The tree's frame of a code object, "function (file.py:LINE)". Negative: it cannot be read. */
-int64_t wtl_python_code_frame(struct wtl_python_codes *codes, struct wtl_tree *tree,
-			      const struct wtl_python_layout *layout,
-			      const struct wtl_python_memory *memory, int pid, uint64_t address,
-			      int64_t now_ns);
+/* A code object, whose frame is "function (file.py:LINE)"; until the next call. NULL: it cannot be read. */
+const struct wtl_python_code *wtl_python_code_find(struct wtl_python_codes *codes,
+						   struct wtl_tree *tree,
+						   const struct wtl_python_layout *layout,
+						   const struct wtl_python_memory *memory, int pid,
+						   uint64_t address, int64_t now_ns);
 
 #endif

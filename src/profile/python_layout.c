@@ -33,6 +33,8 @@ static const struct {
 	{36, offsetof(struct wtl_python_layout, code_name)},
 	{37, offsetof(struct wtl_python_layout, code_qualname)},
 	{39, offsetof(struct wtl_python_layout, code_first_line)},
+	{43, offsetof(struct wtl_python_layout, code_instructions)},
+	{44, offsetof(struct wtl_python_layout, object_size)}, /* of PyObject: what follows */
 	{68, offsetof(struct wtl_python_layout, text_state)},
 	{69, offsetof(struct wtl_python_layout, text_length)},
 	{70, offsetof(struct wtl_python_layout, text_ascii)},

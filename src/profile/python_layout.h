@@ -23,6 +23,8 @@ struct wtl_python_layout {
 		frame_owner; /* a byte: 3.11: whether C called it; later: who owns it; 0: C calls each */
 	uint32_t code_filename, code_name, code_first_line;
 	uint32_t code_qualname; /* 0: there is none (before 3.11) */
+	/* Its instructions: within it, as many pairs of bytes as its size says; before 3.11 a bytes object's. */
+	uint32_t code_instructions, object_size, bytes_begin;
 	uint32_t text_length, text_state;
 	uint32_t text_ascii, text_compact; /* where the characters of those kinds of text begin */
 };

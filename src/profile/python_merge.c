@@ -11,6 +11,9 @@
 /* What a thread was seen with is a guess at what it does so much later. */
 #define LAST_NS INT64_C(50000000)
 
+/* A function that returned since the sample is looked for among so many that it was called from. */
+enum { LEFT_MAX = 16 };
+
 /* ---- Whose frames ---- */
 
 enum place {
@@ -154,7 +157,9 @@ struct merge {
 	struct wtl_python *python;
 	const struct wtl_python_reading *reading;
 	bool is_guess;
-	size_t left; /* frames of the reading that are not put yet: the innermost ones */
+	size_t innermost; /* the frame that ran when the sample was taken; those before came later */
+	size_t left;	  /* frames of the reading that are not put yet: the innermost ones */
+	bool has_moved, is_unresolved;
 	int64_t node;
 };
 
@@ -176,21 +181,81 @@ static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 		put(merge, (uint32_t)number);
 }
 
-/* The frames of the next call of the loop. */
-static void put_group(struct merge *merge)
-{
-	for (bool is_first = true; merge->left > 0; is_first = false) {
-		uint32_t frame = merge->reading->frames[merge->left - 1];
+/* ---- The same moment ---- */
 
-		if (!is_first && frame & WTL_PYTHON_ENTRY)
-			return;
-		merge->left--;
-		frame &= ~WTL_PYTHON_ENTRY;
-		if (merge->is_guess && merge->left == 0)
-			put(merge, merge->python->unresolved);
-		else if (frame != WTL_PYTHON_NOBODY)
-			put(merge, frame);
+/* Whether a sample's registers or the first bytes of its stack point into a function's instructions: the loop that runs
+ * it keeps the next one there. */
+static bool runs_in(const struct wtl_ring_event *sample, size_t n,
+		    const struct wtl_python_named *frame)
+{
+	uint64_t size = frame->end - frame->begin, word;
+
+	if (size == 0)
+		return false;
+	for (size_t i = 0; i < WTL_RING_REGISTERS; i++)
+		if (sample->sample.registers[i] - frame->begin <= size)
+			return true;
+	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, sample->sample.stack + i, sizeof(word));
+		if (word - frame->begin <= size)
+			return true;
 	}
+	return false;
+}
+
+/*
+ * A reading comes some time after its sample. Functions that were called meanwhile are left out; if none of those that
+ * were read ran when the sample was taken, the thread has moved on, and what C did then was done for another function.
+ * `loop` is the place of the innermost loop.
+ */
+static void compare(struct merge *merge, const struct wtl_ring_event *sample,
+		    const struct wtl_unwind_place places[], size_t n, size_t loop)
+{
+	const struct wtl_python_reading *reading = merge->reading;
+	uint64_t size = sample->sample.stack_len;
+	bool is_seen = loop + 1 < n && places[loop + 1].stack - places[0].stack <= size;
+
+	if (is_seen)
+		size = places[loop + 1].stack - places[0].stack;
+	for (size_t i = 0; i < reading->n && i < LEFT_MAX; i++) {
+		if (!runs_in(sample, (size_t)size, &reading->frames[i]))
+			continue;
+		merge->innermost = i;
+		return;
+	}
+	merge->has_moved = is_seen;
+	merge->python->n_moved += is_seen;
+}
+
+/* A loop whose function was not read: one is told, whatever it called. */
+static void put_unresolved(struct merge *merge)
+{
+	if (!merge->is_unresolved)
+		put(merge, merge->python->unresolved);
+	merge->python->n_missing += !merge->is_unresolved;
+	merge->is_unresolved = true;
+}
+
+/* The frames of the next call of the loop: whether there are any. */
+static bool put_group(struct merge *merge)
+{
+	bool has_some = false;
+
+	for (bool is_first = true; merge->left > 0; is_first = false) {
+		const struct wtl_python_named *frame = &merge->reading->frames[merge->left - 1];
+
+		if (!is_first && frame->is_entry)
+			break;
+		merge->left--;
+		if (merge->left < merge->innermost)
+			continue;
+		has_some = true;
+		if (merge->is_guess && merge->left == 0)
+			put_unresolved(merge);
+		else if (!frame->is_nobody)
+			put(merge, frame->frame);
+	}
+	return has_some;
 }
 
 static size_t count_groups(const struct wtl_python_reading *reading)
@@ -198,24 +263,25 @@ static size_t count_groups(const struct wtl_python_reading *reading)
 	size_t n = 0;
 
 	for (size_t i = 0; i < reading->n; i++)
-		n += (reading->frames[i] & WTL_PYTHON_ENTRY) || i + 1 == reading->n;
+		n += reading->frames[i].is_entry || i + 1 == reading->n;
 	return n;
 }
 
+/* Those from the number `first` on. */
 static void put_places(struct merge *merge, const struct wtl_python_process *process,
-		       const struct wtl_unwind_place places[], const enum place kinds[], size_t n)
+		       const struct wtl_unwind_place places[], const enum place kinds[], size_t n,
+		       size_t first)
 {
 	bool has_loop = false;
 
-	for (size_t i = n; i > 0; i--) {
+	for (size_t i = n; i > first; i--) {
 		const struct wtl_unwind_place *place = &places[i - 1];
 
 		switch (kinds[i - 1]) {
 		case PLACE_LOOP:
-			if (!merge->reading && !has_loop)
-				put(merge, merge->python->unresolved);
 			has_loop = true;
-			put_group(merge);
+			if (!put_group(merge) && (!merge->reading || merge->innermost > 0))
+				put_unresolved(merge);
 			break;
 		case PLACE_OTHER:
 			if (has_loop || !place->module || !is_beginning(process, place->module))
@@ -227,19 +293,22 @@ static void put_places(struct merge *merge, const struct wtl_python_process *pro
 	}
 }
 
-int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process, int tid,
-			 int64_t t_ns, const struct wtl_unwind_place places[], size_t n,
-			 bool is_whole)
+int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
+			 const struct wtl_ring_event *sample,
+			 const struct wtl_unwind_place places[], size_t n, bool is_whole)
 {
 	struct merge merge = {.python = python};
 	enum place kinds[WTL_PYTHON_PLACES];
-	size_t n_loops = 0, n_groups;
+	size_t n_loops = 0, n_groups = 0, loop = 0;
 
 	n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES;
-	merge.reading = choose_reading(python, process, tid, t_ns, &merge.is_guess);
-	for (size_t i = 0; i < n; i++) {
-		kinds[i] = classify(python, process, &places[i]);
-		n_loops += kinds[i] == PLACE_LOOP;
+	merge.reading = choose_reading(python, process, sample->tid, sample->t_ns, &merge.is_guess);
+	for (size_t i = n; i > 0; i--) {
+		kinds[i - 1] = classify(python, process, &places[i - 1]);
+		if (kinds[i - 1] != PLACE_LOOP)
+			continue;
+		n_loops++;
+		loop = i - 1;
 	}
 	if (n_loops == 0 && (is_whole || merge.is_guess)) {
 		/* A thread of C, or one that begins or ends: as it is. */
@@ -248,14 +317,16 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 		return merge.node;
 	}
 	python->n_merged++;
-	python->n_missing += merge.is_guess;
-	merge.left = merge.reading ? merge.reading->n : 0;
-	n_groups = merge.reading ? count_groups(merge.reading) : 0;
-	/* Calls of the loop and their frames belong together from the begin; where that was not seen, from the end. */
-	for (size_t spare = is_whole || n_groups < n_loops ? 0 : n_groups - n_loops; spare > 0;
-	     spare--)
+	if (merge.reading) {
+		merge.left = merge.reading->n;
+		n_groups = count_groups(merge.reading);
+		if (n_loops > 0 && !merge.is_guess)
+			compare(&merge, sample, places, n, loop);
+	}
+	/* Loops and their frames belong together from the begin; where that was not seen, from the end. */
+	for (size_t i = n_loops; !is_whole && i < n_groups; i++)
 		put_group(&merge);
-	put_places(&merge, process, places, kinds, n);
+	put_places(&merge, process, places, kinds, n, merge.has_moved ? loop : 0);
 	while (merge.left > 0)
 		put_group(&merge);
 	return merge.node;

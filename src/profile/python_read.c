@@ -9,6 +9,7 @@
 
 enum {
 	TRIES = 8,
+	DOUBTS = 4,
 	INTERPRETERS_MAX = 64,
 	FRAME_BYTES = 128, /* at the most, up to the last field that is read */
 	OWNED_BY_C =
@@ -172,6 +173,8 @@ struct walk {
 	const struct wtl_python_memory *memory;
 	struct wtl_python_thread *thread;
 	uint64_t cframe, frame; /* where it begins */
+	uint64_t base;		/* and where it ended */
+	unsigned n_doubts;	/* whether that is where the stack begins */
 };
 
 static bool has_cframe(const struct wtl_python_layout *layout)
@@ -254,7 +257,9 @@ static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 	stack->is_cut = false;
 	if (rc < 0)
 		return rc;
+	walk->base = 0;
 	for (frame = walk->frame; frame && stack->n < WTL_PYTHON_DEPTH;) {
+		walk->base = frame;
 		rc = take_frame(walk, &frame, stack);
 		if (rc == -E2BIG) /* there is no room for more of it */
 			break;
@@ -280,6 +285,22 @@ static bool is_still_there(const struct walk *walk)
 	       top == walk->cframe && frame == walk->frame;
 }
 
+/*
+ * A generator that waits for its next turn is called by nobody, and may be in its next turn when that is checked. From
+ * 3.12 on every stack begins with a call from C. Before, one that begins elsewhere than it did is not believed at once.
+ */
+static bool is_likely(struct walk *walk, const struct wtl_python_stack *stack)
+{
+	if (stack->is_cut || stack->n == 0 || walk->thread->base == walk->base)
+		return true;
+	if (walk->target->layout.minor >= 12)
+		return stack->frames[stack->n - 1].is_entry;
+	if (++walk->n_doubts < DOUBTS)
+		return false;
+	walk->thread->base = walk->base;
+	return true;
+}
+
 int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_memory *memory,
 		    int tid, int64_t now_ns, struct wtl_python_stack *ret_stack)
 {
@@ -292,7 +313,7 @@ int wtl_python_read(struct wtl_python_target *target, const struct wtl_python_me
 		return rc;
 	while (ret_stack->n_tries++ < TRIES) {
 		rc = try_walk(&walk, ret_stack);
-		if (rc == 0 && is_still_there(&walk))
+		if (rc == 0 && is_still_there(&walk) && is_likely(&walk, ret_stack))
 			return 0;
 		if (rc == -ESRCH)
 			walk.thread->state = 0; /* it is looked for again */

@@ -25,6 +25,7 @@ struct wtl_python_frame {
 struct wtl_python_thread {
 	int tid;
 	uint64_t state, id; /* PyThreadState, and the number that it knows the thread by */
+	uint64_t base;	    /* its outermost frame, when it was read last; 0: it was not */
 	struct wtl_python_snapshot snapshot;
 };
 

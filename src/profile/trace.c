@@ -144,8 +144,7 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	if (n == 0)
 		node = wtl_tree_child(&trace->tree, 0, trace->unresolved);
 	else if (python)
-		node = wtl_python_merge(&trace->python, python, event->tid, event->t_ns, places, n,
-					is_whole);
+		node = wtl_python_merge(&trace->python, python, event, places, n, is_whole);
 	else
 		node = node_of(trace, places, n);
 

@@ -236,7 +236,7 @@ static bool leave(struct frame *frame, const struct wtl_unwind_row *row, bool *r
 static struct wtl_unwind_place place_of(const struct wtl_space *space, uint64_t pc)
 {
 	const struct wtl_mapping *mapping = wtl_space_at(space, pc);
-	struct wtl_unwind_place place = {NULL, pc};
+	struct wtl_unwind_place place = {.address = pc};
 
 	if (!mapping)
 		return place;
@@ -266,6 +266,7 @@ size_t wtl_unwind(struct wtl_unwinder *unwinder, const struct wtl_space *space,
 		const struct wtl_unwind_row *row;
 
 		places[n] = place_of(space, pc);
+		places[n].stack = frame.registers[WTL_UNWIND_SP];
 		if (!places[n].module || places[n].module->error) {
 			n += places[n].module != NULL || n == 0;
 			break;

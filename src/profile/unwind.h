@@ -55,6 +55,7 @@ struct wtl_unwinder {
 struct wtl_unwind_place {
 	struct wtl_module *module; /* NULL: nothing is mapped there */
 	uint64_t address;	   /* the file's own, or as it is in memory */
+	uint64_t stack;		   /* its stack pointer: where what it called has left the stack */
 };
 
 void wtl_unwinder_init(struct wtl_unwinder *unwinder, const struct wtl_modules *modules);

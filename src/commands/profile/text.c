@@ -258,13 +258,12 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 
 static void put_python(struct wtl_buf *buf, const struct wtl_python *python)
 {
-	if (python->n_read + python->n_missing > 0)
+	if (python->n_merged > 0)
 		wtl_buf_printf(buf,
-			       "Python: %" PRIu64 " stacks were read, %" PRIu64 " of %" PRIu64
-			       " samples have an unresolved function (%" PRIu64
-			       " were looked at too late, %" PRIu64 " ran too fast)\n",
-			       python->n_read, python->n_missing, python->n_merged, python->n_late,
-			       python->n_hasty);
+			       "Python: of %" PRIu64 " samples, %" PRIu64
+			       " have a function that is not known, and of %" PRIu64
+			       " what C did is left out\n",
+			       python->n_merged, python->n_missing, python->n_moved);
 	if (python->n_unknown > 0)
 		wtl_buf_printf(
 			buf,
