@@ -13,10 +13,27 @@ static size_t energies_of(const struct wtl_live *live)
 	return live->n_domains * WTL_TOTALS_PARTS;
 }
 
+/* Of a group: its energies, and its power in each domain. */
+static size_t numbers_of(const struct wtl_live *live)
+{
+	return energies_of(live) + live->n_domains;
+}
+
+size_t wtl_live_group_numbers(const struct wtl_live *live)
+{
+	return live->n_groups * numbers_of(live);
+}
+
+void wtl_live_give_numbers(struct wtl_live *live)
+{
+	for (size_t i = 0; i < live->n_groups; i++) {
+		live->groups[i].energy_uj = &live->group_energies[i * numbers_of(live)];
+		live->groups[i].dynamic_uw = live->groups[i].energy_uj + energies_of(live);
+	}
+}
+
 int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts)
 {
-	size_t each = energies_of(counts) + counts->n_domains, n_energies = counts->n_groups * each;
-
 	if (wtl_array_reserve(&live->domains, &live->room_domains, counts->n_domains,
 			      sizeof(*live->domains)) < 0 ||
 	    wtl_array_reserve(&live->misses, &live->room_misses, counts->n_misses,
@@ -27,18 +44,15 @@ int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts)
 			      sizeof(*live->processes)) < 0 ||
 	    wtl_array_reserve(&live->gpus, &live->room_gpus, counts->n_gpus, sizeof(*live->gpus)) <
 		    0 ||
-	    wtl_array_reserve(&live->group_energies, &live->room_energies, n_energies,
-			      sizeof(*live->group_energies)) < 0)
+	    wtl_array_reserve(&live->group_energies, &live->room_energies,
+			      wtl_live_group_numbers(counts), sizeof(*live->group_energies)) < 0)
 		return -ENOMEM;
 	live->n_domains = counts->n_domains;
 	live->n_misses = counts->n_misses;
 	live->n_groups = counts->n_groups;
 	live->n_processes = counts->n_processes;
 	live->n_gpus = counts->n_gpus;
-	for (size_t i = 0; i < live->n_groups; i++) {
-		live->groups[i].energy_uj = &live->group_energies[i * each];
-		live->groups[i].dynamic_uw = live->groups[i].energy_uj + energies_of(live);
-	}
+	wtl_live_give_numbers(live);
 	return 0;
 }
 

@@ -109,6 +109,9 @@ struct wtl_live {
 
 /* Room for so many; what there was is gone. 0 or -ENOMEM. */
 int wtl_live_reserve(struct wtl_live *live, const struct wtl_live *counts);
+/* How many numbers are in group_energies[], and each group's own: what reserve() does. */
+size_t wtl_live_group_numbers(const struct wtl_live *live);
+void wtl_live_give_numbers(struct wtl_live *live);
 void wtl_live_done(struct wtl_live *live);
 
 /* What a group has of a domain. */

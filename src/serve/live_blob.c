@@ -51,6 +51,7 @@ static const struct check live_checks[] = {
 	TEXT_OF(wtl_live, dataset),
 	TEXT_OF(wtl_live, recording),
 	TRUTH_OF(wtl_live, is_complete),
+	TRUTH_OF(wtl_live, has_power),
 	TRUTH_OF(wtl_live, is_default_place),
 	TRUTH_OF(wtl_live, has_self_energy),
 	TRUTH_OF(wtl_live, is_recorded),
@@ -88,6 +89,7 @@ static const struct check process_checks[] = {
 	TEXT_OF(wtl_live_process, name),
 	TEXT_OF(wtl_live_process, user),
 	TRUTH_OF(wtl_live_process, has_dynamic),
+	TRUTH_OF(wtl_live_process, is_running),
 };
 
 static const struct check gpu_checks[] = {
@@ -132,7 +134,7 @@ static char *list_of(const struct wtl_live *live, const struct part *part)
 
 static size_t energies_of(const struct wtl_live *live)
 {
-	return live->n_groups * live->n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t);
+	return wtl_live_group_numbers(live) * sizeof(uint64_t);
 }
 
 static void make_header(struct header *header)
@@ -184,8 +186,10 @@ static void write_part(const struct wtl_live *live, const struct part *part, str
 		char *entry = buf->data + from + i * part->size;
 
 		tidy(entry, part->checks, part->n_checks);
-		if (part->checks == group_checks)
+		if (part->checks == group_checks) {
 			memset(entry + OFFSET(wtl_live_group, energy_uj), 0, sizeof(uint64_t *));
+			memset(entry + OFFSET(wtl_live_group, dynamic_uw), 0, sizeof(uint64_t *));
+		}
 	}
 }
 
@@ -311,8 +315,6 @@ int wtl_live_blob_read(const void *bytes_, size_t len, struct wtl_live *live)
 	}
 	if (energies_of(live) > 0)
 		memcpy(live->group_energies, at, energies_of(live));
-	for (size_t i = 0; i < live->n_groups; i++)
-		live->groups[i].energy_uj =
-			&live->group_energies[i * live->n_domains * WTL_TOTALS_PARTS];
+	wtl_live_give_numbers(live);
 	return wtl_live_adds_up(live) ? 0 : -EPROTO;
 }

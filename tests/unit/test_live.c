@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "serve/live.h"
+#include "serve/live_blob.h"
 #include "unit.h"
 
 /* Two domains; in each grouping two groups, which have what processes have. */
@@ -18,11 +21,14 @@ static void fill(struct wtl_live *live)
 	}
 	for (size_t i = 0; i < live->n_groups; i++) {
 		live->groups[i].by = (uint8_t)(i / 2);
+		live->groups[i].name[0] = '\0';
+		live->groups[i].power_uw = i;
 		for (size_t k = 0; k < live->n_domains; k++) {
 			uint64_t *energy_uj = &live->groups[i].energy_uj[k * WTL_TOTALS_PARTS];
 
 			energy_uj[WTL_TOTALS_DYNAMIC] = i % 2 ? 100 * (k + 1) - 7 : 7;
 			energy_uj[WTL_TOTALS_IDLE_PART] = i;
+			live->groups[i].dynamic_uw[k] = 1000 * i + k;
 		}
 	}
 }
@@ -88,11 +94,45 @@ static void test_board(void **state)
 	wtl_board_done(&board);
 }
 
+/* The other half of an agent has all of it, and none of this one's addresses. */
+static void test_other_process(void **state)
+{
+	struct wtl_live live = {.number = 0}, other = {.number = 0};
+	struct wtl_buf blob;
+
+	(void)state;
+	fill(&live);
+	wtl_buf_init(&blob, 1 << 20);
+	wtl_live_blob_write(&live, &blob);
+	assert_int_equal(blob.error, 0);
+	for (size_t i = 0; i < live.n_groups; i++) {
+		const void *const addresses[] = {live.groups[i].energy_uj,
+						 live.groups[i].dynamic_uw};
+
+		for (size_t k = 0; k < UNIT_COUNT(addresses); k++)
+			assert_null(memmem(blob.data, blob.len, &addresses[k], sizeof(void *)));
+	}
+	assert_int_equal(wtl_live_blob_read(blob.data, blob.len, &other), 0);
+	assert_int_equal(other.n_groups, live.n_groups);
+	for (size_t i = 0; i < live.n_groups; i++)
+		for (size_t k = 0; k < live.n_domains; k++) {
+			assert_int_equal(other.groups[i].dynamic_uw[k], 1000 * i + k);
+			assert_int_equal(wtl_live_energy(&other, i, k, WTL_TOTALS_IDLE_PART), i);
+			assert_int_equal(wtl_live_energy(&other, i, k, WTL_TOTALS_DYNAMIC),
+					 wtl_live_energy(&live, i, k, WTL_TOTALS_DYNAMIC));
+		}
+	assert_int_equal(wtl_live_blob_read(blob.data, blob.len - 8, &other), -EPROTO);
+	wtl_buf_done(&blob);
+	wtl_live_done(&live);
+	wtl_live_done(&other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adds_up),
 		cmocka_unit_test(test_board),
+		cmocka_unit_test(test_other_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
