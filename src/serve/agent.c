@@ -110,7 +110,8 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 		live->is_complete &= domain->has_energy && domain->status != WATTLE_STATUS_GONE;
 		/* What does not answer for a moment is no 0 W of the machine. */
 		live->has_power &= domain->has_power || !domain->has_energy ||
-				   domain->status == WATTLE_STATUS_GONE;
+				   domain->status == WATTLE_STATUS_GONE ||
+				   domain->status == WATTLE_STATUS_ASLEEP;
 		has_any |= domain->has_power;
 		sum_uw += domain->has_power ? domain->power_uncertainty_uw : 0;
 	}

@@ -110,22 +110,6 @@ bool wtl_live_adds_up(const struct wtl_live *live)
 	return true;
 }
 
-bool wtl_live_is_powered(const struct wtl_live *live)
-{
-	bool has_power = false;
-
-	for (size_t i = 0; i < live->n_domains; i++) {
-		const struct wtl_live_domain *domain = &live->domains[i];
-
-		if (!domain->in_total || !domain->has_energy)
-			continue;
-		if (!domain->has_power)
-			return false;
-		has_power = true;
-	}
-	return has_power;
-}
-
 /* ---- The board ---- */
 
 void wtl_board_init(struct wtl_board *board)

@@ -93,7 +93,7 @@ struct wtl_live {
 	/* The machine: the sum of the domains that are in the total; of energy, over restarts, of those that were. */
 	uint64_t energy_uj, power_uw, power_uncertainty_uw;
 	bool is_complete; /* every one of those has a figure, and is not gone */
-	bool has_power;	  /* so has every one that has a figure and is not gone, and there is one */
+	bool has_power; /* so has every one that has a figure, and is not gone or asleep; and there is one */
 	uint64_t emitted_ug, emitted_uncertainty_ug; /* since this agent began: CO2e; k = 2 */
 	char location[40], dataset[96];
 	uint64_t intensity_mg_per_kwh;
@@ -119,8 +119,6 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 			 enum wtl_totals_part part);
 /* The same of all domains that are in the total. */
 uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
-/* The machine's power is known: each domain of the total that has energy has power. */
-bool wtl_live_is_powered(const struct wtl_live *live);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
 bool wtl_live_adds_up(const struct wtl_live *live);
 

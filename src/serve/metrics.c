@@ -247,7 +247,7 @@ static bool knows_host(const struct wtl_live *live, enum host_number number)
 	if (number == HOST_ENERGY || number == CARBON_EMITTED || number == CARBON_UNCERTAINTY)
 		return has_host_energy(live);
 	if (number == HOST_POWER || number == HOST_POWER_UNCERTAINTY)
-		return wtl_live_is_powered(live);
+		return live->has_power;
 	if (number == SELF_ENERGY || number == SELF_UNCERTAINTY)
 		return live->has_self_energy;
 	if (number == SELF_MEMORY)
@@ -398,7 +398,7 @@ static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl
 static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			    unsigned by)
 {
-	bool is_there = is_grouped(live, by) && wtl_live_is_powered(live);
+	bool is_there = is_grouped(live, by) && live->has_power;
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++) {
 		if (live->groups[i].by != by || !is_visible_group(live, i))

@@ -320,7 +320,7 @@ enum { SCAPHANDRE_WATTS, SCAPHANDRE_JOULES, SCAPHANDRE_SOCKETS, SCAPHANDRE_DOMAI
 static void put_scaphandre_host(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 				unsigned what)
 {
-	if (what == SCAPHANDRE_WATTS ? !wtl_live_is_powered(live) : live->energy_uj == 0)
+	if (what == SCAPHANDRE_WATTS ? !live->has_power : live->energy_uj == 0)
 		return;
 	wtl_metrics_begin(writer);
 	put_micro(writer, what == SCAPHANDRE_WATTS ? live->power_uw : live->energy_uj);

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from api_server import Server, tape_server
-from conftest import REPO, clean_env, command_path, fake_library, wait_for
+from conftest import REPO, clean_env, command_path, fake_library, finish, start_wattle, wait_for
 
 sys.path.insert(0, str(REPO / "tests" / "sim"))
 
@@ -200,6 +200,22 @@ def test_hostile_names():
     check_ledger(series)
 
 
+def test_the_other_half(tmp_path):
+    """The exporter half tells what its reader knows."""
+    shared = ("--socket", tmp_path / "s")
+    reader = start_wattle("serve", "--reader", "--no-store", *shared)
+    try:
+        wait_for((tmp_path / "s").exists, "the reader")
+        with Server("--exporter", *shared, *EVERYTHING) as exporter:
+            def told():
+                text = exporter.request("/metrics")[2].decode()
+                return text if "kepler_process_cpu_watts" in text and "wattle_user_energy_joules_total" in text else None
+            check_ledger(parse(wait_for(told, "energy of users")))
+    finally:
+        reader.terminate()
+        finish(reader)
+
+
 # ---- A real Prometheus, on a machine that is simulated ----
 
 SCENARIO = """
@@ -220,7 +236,7 @@ global: {{scrape_interval: 250ms, evaluation_interval: 500ms, scrape_timeout: 25
 rule_files: [{rules}]
 scrape_configs:
   - job_name: wattle
-    static_configs: [{{targets: ["127.0.0.1:{wattle}"]}}]
+    static_configs: [{{targets: ["localhost:{wattle}"]}}]
 """
 
 

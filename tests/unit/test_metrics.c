@@ -47,6 +47,7 @@ static void fill(struct wtl_live *live)
 	live->groups[2].energy_uj[WTL_TOTALS_DYNAMIC] = 1249999;
 	live->energy_uj = 1249999;
 	live->power_uw = 62500;
+	live->has_power = true;
 }
 
 static char *text_of(const struct wtl_live *live, unsigned sets, bool is_open)
