@@ -28,6 +28,7 @@ enum {
 	BACKLOG = 512,
 	FEED_BYTES = 16 << 10,
 	GZIP_LEAST = 1024,
+	STACK_BYTES = 1 << 20, /* whatever ulimit -s says */
 	ACCEPT_SIZE = 512,
 };
 
@@ -446,8 +447,9 @@ static int start_daemon(struct wtl_http *http, struct wtl_err *err)
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned)WTL_CONNECTIONS_MAX,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
-		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, http, MHD_OPTION_NOTIFY_COMPLETED,
-		request_ended, http, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+		MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+		connection_changed, http, MHD_OPTION_NOTIFY_COMPLETED, request_ended, http,
+		MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
 	if (http->daemon) {
 		http->listener = -1;
 		return 0;

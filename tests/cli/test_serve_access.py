@@ -5,6 +5,7 @@ import base64
 import ctypes
 import ctypes.util
 import http.client
+import resource
 import shutil
 import signal
 import ssl
@@ -13,7 +14,7 @@ import time
 
 import pytest
 
-from conftest import ROOTS, TIMEOUT, run_wattle
+from conftest import ROOTS, TIMEOUT, run_wattle, wait_for
 from serving import Agent
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
@@ -243,6 +244,49 @@ def test_sighup_reads_it_again(config, files):
         agent.expect("was read again\n(.*\n)*.*was read again")
         assert agent.ask("/nowhere", headers=authorization("ann", "new"))[0] == 404
     assert agent.code == 0
+
+
+def test_sighup_ends_what_is_open(config):
+    """Also a stream, which may have been somebody's who may not ask any more; measuring goes on."""
+    path = config(users(ann="secret"))
+    with Agent(*XEON, "--web-config", path) as agent:
+        def is_there():
+            return agent.ask("/metrics", headers=authorization("ann", "secret"))[0] == 200
+        wait_for(is_there, "a measurement")
+        with agent.connect() as there:
+            line = f"Authorization: {authorization('ann', 'secret')['Authorization']}"
+            there.sendall(f"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n{line}\r\n\r\n".encode())
+            assert there.recv(10) == b"HTTP/1.1 2"
+            for _ in range(3):
+                agent.process.send_signal(signal.SIGHUP)
+                agent.expect("was read again")
+                agent.said = ""
+            while there.recv(65536):
+                pass
+        assert is_there()
+    assert agent.code == 0
+
+
+def test_a_small_stack(config, files):
+    """Batch systems and embedded machines set such limits: threads have room of their own."""
+    def limited():
+        resource.setrlimit(resource.RLIMIT_STACK, (96 << 10, 96 << 10))
+    with Agent(*XEON, "--web-config", config(MUTUAL + users(ann="secret")), preexec_fn=limited) as agent:
+        assert ask(agent, files, "/nowhere", client="client-of-ca", headers=authorization("ann", "secret"))[0] == 404
+        with open(f"/proc/{agent.process.pid}/maps", encoding="ascii") as maps:
+            assert sum(size >= 1 << 20 for size in stack_sizes(maps)) >= len(agent.threads()) - 1
+    assert agent.code == 0
+
+
+def stack_sizes(maps):
+    """Of anonymous memory behind a guard page, as threads' stacks are."""
+    guard = None
+    for line in maps:
+        span, rights, _, _, inode, *name = line.split()
+        begin, end = (int(part, 16) for part in span.split("-"))
+        if rights == "rw-p" and inode == "0" and not name and guard == begin:
+            yield end - begin
+        guard = end if rights == "---p" else None
 
 
 def test_sighup_without_a_file(tmp_path):
