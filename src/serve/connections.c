@@ -11,7 +11,7 @@
 
 void wtl_connections_init(struct wtl_connections *connections)
 {
-	connections->n = 0;
+	memset(connections, 0, sizeof(*connections));
 	for (size_t i = 0; i < WTL_CONNECTIONS_MAX; i++)
 		connections->list[i].fd = -1;
 }
