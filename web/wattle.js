@@ -97,7 +97,7 @@ const say = text => { $("state").textContent = text; };
 // ---- What is chosen, and what is known ----
 
 const RANGES = [[20, "20 s"], [60, "1 min"], [300, "5 min"], [900, "15 min"], [3600, "1 h"], [10800, "3 h"], [21600, "6 h"], [86400, "24 h"]];
-const SHOWN = 8; // domains at most, unless more are chosen
+const SHOWN = 9; // columns at most, unless more are chosen: the total of eight GPUs
 const chosen = {seconds: 300, band: "uncertainty", shown: null, by: "name", paused: false, zoom: null};
 const known = {live: null, curve: null, use: null, windows: [], lost: 0, connected: false};
 

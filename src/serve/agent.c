@@ -116,8 +116,8 @@ static void put_total(struct wtl_live *live, const struct wattle_energy *recent)
 		sum_uw += domain->has_power ? domain->power_uncertainty_uw : 0;
 	}
 	live->has_power &= has_any;
-	/* A total that lacks a part has no ± of its own. */
-	live->power_uncertainty_uw = recent->has_energy ? uncertainty_uw(recent) : sum_uw;
+	/* A total that lacks a part was measured for no time, and has no ± of its own. */
+	live->power_uncertainty_uw = recent->measured_ns > 0 ? uncertainty_uw(recent) : sum_uw;
 }
 
 static void put_misses(const struct wtl_catalog *catalog, struct wtl_live *live)

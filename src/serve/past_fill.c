@@ -70,6 +70,8 @@ static void put_point(struct playing *playing, const struct wattle_window *windo
 		}
 		playing->had_power[i] = true;
 		if (playing->counts[i])
+			uncertainties[total] += uncertainty_of(energy);
+		if (playing->counts[i])
 			watts[total] = isnan(watts[total]) ? power : watts[total] + power;
 		if (playing->columns[i] == SIZE_MAX)
 			continue;
@@ -78,7 +80,9 @@ static void put_point(struct playing *playing, const struct wattle_window *windo
 	}
 	if (!is_whole)
 		watts[total] = NAN;
-	uncertainties[total] = uncertainty_of(&window->total);
+	/* As in agent.c. */
+	if (window->total.measured_ns > 0)
+		uncertainties[total] = uncertainty_of(&window->total);
 	wtl_past_add(playing->past, &playing->sums,
 		     wtl_history_utc(playing->history, window->begin_mono_ns + window->duration_ns),
 		     window->duration_ns, watts, uncertainties);

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from api_server import Mover, Server, tape_server
-from conftest import REPO, run_wattle, wait_for
+from conftest import REPO, fake_library, run_wattle, wait_for
 
 ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
 GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
@@ -143,6 +143,16 @@ def test_no_total_without_a_part(machine, gpus):
         history = server.json("/api/v1/history?seconds=20")
         known = {d["name"]: d["power_w"] for d in history["domains"]}
         assert known["package-0"][-1] is not None and known["gpu-0"][-1] is None and history["total"]["power_w"][-1] is None
+
+
+def test_uncertainty_of_an_incomplete_total():
+    """Of the fixture's two GPUs one has a figure, and its processors have none."""
+    with Server("--no-store", "--root", REPO / "tests/fixtures/roots/nvidia-server", "--nvml", fake_library()) as server:
+        live = server.live(lambda live: live["total"].get("power_w"))
+        [known] = [d for d in live["domains"] if "power_w" in d]
+        assert not live["total"]["is_complete"]
+        assert live["total"]["power_w"] == known["power_w"]
+        assert live["total"]["power_uncertainty_w"] == known["power_uncertainty_w"] > 0
 
 
 def keys_of(value):
