@@ -608,15 +608,19 @@ def fetch(url):
 
 
 def test_the_exporter_serves_what_the_reader_reads(shared, halves):
-    """Before there is a reader it says so; then it answers as an agent of one process does; it finds the next reader."""
+    """Before there is a reader it says so; then it answers as an agent of one process does, at the same port; it finds the
+    next reader."""
     _, url = halves()
     assert fetch(url + "healthz")[0] == 503
+    assert fetch(url + "api/v1/history")[0] in (404, 503)
     for joules in (11, 5):
         reader = shared.start("--reader")
         shared.add(joules)
         wait_for(lambda: fetch(url + "healthz") == (200, "ok\n"), "a snapshot")
         status, metrics = fetch(url + "metrics")
-        assert status == 200 and metrics, metrics
+        assert status == 200 and "wattle_domain_energy_joules_total" in metrics, metrics
+        assert 'source="rapl-powercap"' in metrics, metrics
+        assert fetch(url + "api/v1/history")[0] == 200
         reader.send_signal(signal.SIGINT)
         assert finish(reader).code == 0
 

@@ -137,6 +137,7 @@ struct session {
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
 	bool is_serving;      /* the window has begun */
+	bool has_failed;      /* the exporter, for good */
 	char host[65];
 };
 
@@ -294,7 +295,7 @@ static int begin_http(struct session *session)
 		.needs_gate = !is_loopback(settings->address) && !settings->insecure_listen,
 		.hosts = settings->hosts.words,
 		.board = &session->board,
-		.past = &session->past,
+		.past = session->past.n_columns > 0 ? &session->past : NULL,
 		.routes = wtl_routes,
 		.metrics =
 			settings->compat | (settings->per_process ? WTL_METRICS_PER_PROCESS : 0)};
@@ -319,7 +320,7 @@ static void reload(void *context)
 	const struct wtl_serve_settings *settings = session->app->own;
 	struct wtl_err err = {.code = 0};
 
-	if (!settings->web_config)
+	if (!settings->web_config || !session->http)
 		wtl_remark(session->app,
 			   "SIGHUP: there is no --web-config that could be read again");
 	else if (wtl_http_reload(session->http, &err) < 0)
@@ -419,11 +420,56 @@ static int serve(struct session *session)
 
 /* ---- The half without rights ---- */
 
+static bool has_same_domains(const struct wtl_past *past, const struct wtl_live *live)
+{
+	size_t n = live->n_domains < WTL_PAST_DOMAINS ? live->n_domains : WTL_PAST_DOMAINS;
+
+	if (past->n_columns == 0 || past->n_domains != n)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(past->names[i], live->domains[i].name) != 0)
+			return false;
+	return true;
+}
+
+/* A past of those domains. Whoever answers requests has the one before: he begins anew, at the same port. */
+static int begin_past(struct session *session, const struct wtl_live *live)
+{
+	const char *names[WTL_PAST_DOMAINS];
+	struct wtl_serve_settings *settings = session->app->own;
+	bool was_serving = session->http != NULL;
+
+	for (size_t i = 0; i < live->n_domains && i < WTL_PAST_DOMAINS; i++)
+		names[i] = live->domains[i].name;
+	if (was_serving)
+		settings->port = wtl_http_port(session->http);
+	wtl_http_stop(session->http);
+	session->http = NULL;
+	wtl_past_done(&session->past);
+	if (wtl_past_init(&session->past, names, live->n_domains) < 0)
+		return wtl_complain(session->app, "out of memory");
+	return was_serving ? begin_http(session) : 0;
+}
+
+static void keep_past(struct session *session)
+{
+	const struct wtl_live *live = wtl_board_hold(&session->board);
+
+	if (live && !has_same_domains(&session->past, live) && begin_past(session, live))
+		session->loop.stop = session->has_failed = true;
+	else if (live)
+		wtl_past_look(&session->past, live);
+	wtl_board_give_back(&session->board, live);
+}
+
 static void look_at_reader(void *context)
 {
 	struct session *session = context;
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_exporter_look(&session->exporter, &err);
+
+	if (rc > 0)
+		keep_past(session);
 
 	/* The same reason is told once. */
 	if (rc < 0 && rc != session->exporter_error)
@@ -444,17 +490,19 @@ static int export_snapshots(struct wtl_app *app)
 	if (wtl_io_real_new(NULL, &session.io, &err) < 0)
 		return wtl_complain_err(app, &err), code;
 	if (wtl_loop_init(&session.loop, app, look_at_reader, &session) == 0) {
+		session.loop.hung_up = reload;
 		wtl_board_init(&session.board);
 		wtl_exporter_init(&session.exporter,
 				  settings->socket ? settings->socket : WTL_AGENT_SOCKET,
 				  &session.board);
 		look_at_reader(&session);
-		if (begin_http(&session) == 0) {
+		if (!session.has_failed && begin_http(&session) == 0) {
 			serve_machine(&session);
-			code = WTL_EXIT_DONE;
+			code = session.has_failed ? WTL_EXIT_FAILED : WTL_EXIT_DONE;
 		}
 		wtl_http_stop(session.http);
 		wtl_exporter_done(&session.exporter);
+		wtl_past_done(&session.past);
 		wtl_board_done(&session.board);
 		wtl_loop_done(&session.loop);
 	}
