@@ -23,7 +23,7 @@ struct wtl_calls_cost {
 struct wtl_calls {
 	struct wtl_tree tree; /* frames are WTL_FRAME_NAMED */
 	size_t n_domains;
-	uint32_t *of_nodes; /* the innermost call of each node of the trace */
+	uint32_t *of_nodes;		  /* the innermost call of each node of the trace */
 	struct wtl_calls_cost *own, *all; /* a node: itself; with all that it called */
 	uint64_t *energies;		  /* of all of those */
 };

@@ -5,10 +5,11 @@
 #include "commands/profile/stacks.h"
 
 /* What a profile can be written as: a file of this folder, and a row here. docs/profile.md lists what opens them. */
-#define WTL_PROFILE_FORMATS(F)                                                                    \
-	F(text)                                                                                   \
-	F(json)                                                                                   \
-	F(csv) F(folded) F(speedscope) F(pprof) F(pstats) F(callgrind) F(firefox) F(trace) F(dot) \
+#define WTL_PROFILE_FORMATS(F)                                                             \
+	F(text)                                                                            \
+	F(json)                                                                            \
+	F(csv)                                                                             \
+	F(folded) F(speedscope) F(pprof) F(pstats) F(callgrind) F(firefox) F(trace) F(dot) \
 		F(pyinstrument)
 
 struct wtl_profile_format {
