@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* What test_profile.py profiles: functions that use as many milliseconds of CPU time as they are told. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+
+static inline __attribute__((always_inline)) long used_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static inline __attribute__((always_inline)) void innermost(void)
+{
+	for (int i = 0; i < 200000; i++)
+		sink += (unsigned long)i;
+}
+
+static inline __attribute__((always_inline)) void middle(void)
+{
+	innermost();
+	sink++;
+}
+
+/* Nothing that is behind a call is left out: no call is a jump. */
+#define USES(name)                                                       \
+	__attribute__((noinline)) void name(long ms);                    \
+	__attribute__((noinline)) void name(long ms)                     \
+	{                                                                \
+		for (long end = used_ms() + ms; used_ms() < end; sink++) \
+			middle();                                        \
+	}
+USES(light)
+USES(heavy)
+USES(in_thread)
+USES(in_child)
+USES(before)
+USES(after)
+
+static __attribute__((noipa)) void recursive(int depth, long ms)
+{
+	if (depth > 0)
+		recursive(depth - 1, ms);
+	else
+		heavy(ms);
+	sink++;
+}
+
+static void *thread(void *ms)
+{
+	in_thread(*(long *)ms);
+	return NULL;
+}
+
+static void threads(long ms)
+{
+	pthread_t all[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&all[i], NULL, thread, &ms);
+	for (int i = 0; i < 3; i++)
+		pthread_join(all[i], NULL);
+}
+
+static void becomes(char *self, const char *what)
+{
+	execl(self, self, what, NULL);
+	_exit(99);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "two";
+
+	if (strcmp(what, "two") == 0)
+		for (int i = 0; i < 5; i++) {
+			heavy(90);
+			light(30);
+		}
+	if (strcmp(what, "deep") == 0)
+		recursive(20, 200);
+	if (strcmp(what, "threads") == 0)
+		threads(150);
+	if (strcmp(what, "child") == 0)
+		in_child(200);
+	if (strcmp(what, "after") == 0)
+		after(200);
+	if (strcmp(what, "exec") == 0) {
+		before(200);
+		becomes(argv[0], "after");
+	}
+	if (strcmp(what, "children") == 0) {
+		if (fork() == 0)
+			becomes(argv[0], "child");
+		if (fork() == 0) {
+			in_thread(200);
+			_exit(0);
+		}
+		while (wait(NULL) > 0)
+			;
+	}
+	if (strcmp(what, "killed") == 0) {
+		before(150);
+		kill(getpid(), SIGKILL);
+	}
+	return argc > 2 ? atoi(argv[2]) : 0;
+}

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: MIT
+"""The files of wattle profile: what is in them, and the tools that open them where these are installed.
+
+tests/python/test_profile_files.py has the tools that pip installs. Those of npm are looked for in build-node:
+npm install --prefix build-node speedscope@1.25.0 @firefox-devtools/profiler-cli@0.10.0
+"""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import REPO, run_wattle
+from test_profile import built_program  # noqa: F401 (a fixture)
+
+NODE = REPO / "build-node" / "node_modules"
+SECONDS = pytest.approx(0.6, abs=0.04)  # of CPU time that the program uses
+
+
+@pytest.fixture(name="written", scope="session")
+def all_files(program, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+
+    def write(name):
+        path = folder / name
+        if not path.exists():
+            result = run_wattle("profile", "-q", "-o", path, "--location", "360", "--", program, "two", "", "\"é<\\")
+            assert result.code == 0 and result.out == "", result
+        return path
+    return write
+
+
+def run(*words, cwd=None):
+    done = subprocess.run(list(map(str, words)), check=False, capture_output=True, text=True, timeout=60, cwd=cwd)
+    assert done.returncode == 0, done
+    return done.stdout
+
+
+def need(name):
+    if not shutil.which(name):
+        pytest.skip(f"{name} is not installed")
+
+
+def test_folded(written):
+    """Its grammar, as flamegraph.pl and inferno have it: frames with semicolons between them, and a whole number."""
+    stacks = [re.fullmatch(r"([^;]+(?:;[^;]+)*) ([1-9][0-9]*)", line).groups() for line in written("p.folded").read_text().splitlines()]
+    assert any(stack.endswith("main;heavy;middle;innermost") for stack, _ in stacks)
+    assert len({stack for stack, _ in stacks}) == len(stacks)
+
+
+def test_formats_by_name(program, tmp_path):
+    folded = run_wattle("profile", "-q", "-f", "folded", "-o", tmp_path / "what", "--", program, "two")
+    assert folded.code == 0 and ";main;heavy" in (tmp_path / "what").read_text()
+    assert ";main;heavy" in run_wattle("profile", "-q", "-f", "folded", "-o", "-", "--", program, "two").out
+    assert run_wattle("profile", "-q", "-o", tmp_path / "callgrind.out.7", "--", program, "two").code == 0
+    assert (tmp_path / "callgrind.out.7").read_text().startswith("# callgrind format\n")
+
+
+# ---- pprof ----
+
+def fields(data):
+    """(field, value) of a protocol buffer: numbers, and bytes."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte, at = data[at], at + 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+    while at < len(data):
+        key = varint()
+        if key & 7 == 0:
+            yield key >> 3, varint()
+        else:
+            assert key & 7 == 2
+            size = varint()
+            yield key >> 3, data[at:at + size]
+            at += size
+    assert at == len(data)
+
+
+def packed(data):
+    return [value for _, value in fields(b"".join(b"\x08" + part for part in re.findall(rb"[\x80-\xff]*[\x00-\x7f]", data)))]
+
+
+def test_pprof_says(written):
+    whole = list(fields(gzip.decompress(written("p.pb.gz").read_bytes())))
+    strings = [value.decode() for field, value in whole if field == 6]
+    assert strings[0] == ""
+    types = [[strings[value] for _, value in fields(part)] for field, part in whole if field == 1]
+    assert types[:4] == [["samples", "count"], ["cpu", "nanoseconds"], ["energy", "microjoules"], ["co2e", "micrograms"]]
+    assert strings[next(value for field, value in whole if field == 14)] == "energy"
+    functions = {dict(fields(part))[1]: strings[dict(fields(part))[2]] for field, part in whole if field == 5}
+    locations = {}
+    for field, part in whole:
+        if field == 4:
+            location = dict(fields(part))
+            line = dict(fields(location[4]))
+            locations[location[1]] = functions[line[1]], line[2]
+    samples = [dict(fields(part)) for field, part in whole if field == 2]
+    sums = [sum(column) for column in zip(*(packed(sample[2]) for sample in samples))]
+    assert sums[1] / 1e9 == SECONDS and len(sums) == len(types)
+    leafs = {locations[packed(sample[1])[0]] for sample in samples}
+    assert any(name == "innermost" and line > 0 for name, line in leafs)
+    # 360 g/kWh is 100 µg/J, rounded in each row.
+    assert sums[3] == pytest.approx(sums[2] / 1e4, abs=len(samples) + 1)
+
+
+def test_pprof_by_go(written):
+    """go tool pprof 1.19 to 1.25 were tried."""
+    need("go")
+    top = run("go", "tool", "pprof", "-top", "-sample_index=cpu", written("p.pb.gz"))
+    assert re.search(r"Type: cpu\n(.*\n)*.*ms .* innermost", top), top
+    assert "microjoules" in run("go", "tool", "pprof", "-top", written("p.pb.gz"))
+
+
+# ---- Callgrind ----
+
+def test_callgrind_says(written):
+    text = written("p.callgrind").read_text()
+    events = re.search(r"^events: (.+)$", text, re.M)[1].split()
+    assert events[:4] == ["energy_uJ", "cpu_us", "samples", "co2e_ug"]
+    totals = list(map(int, re.search(r"^totals: (.+)$", text, re.M)[1].split()))
+    assert totals[1] / 1e6 == SECONDS
+    own, is_call = [0] * len(events), False
+    for line in text.splitlines():
+        if re.match(r"\d+( \d+)+$", line) and not is_call:
+            own = [a + int(b) for a, b in zip(own, line.split()[1:])]
+        is_call = line.startswith("calls=")
+    assert own[0] == totals[0] and own[2] == totals[2]
+    assert own[1] == pytest.approx(totals[1], abs=text.count("\n"))  # parts of microseconds are cut off
+
+
+def test_callgrind_by_annotate(written):
+    """valgrind 3.19 was tried."""
+    need("callgrind_annotate")
+    shown = run("callgrind_annotate", "--auto=no", written("p.callgrind"))
+    assert re.search(r"^ *[\d,]+ \(.*profiled\.c:innermost", shown, re.M), shown
+
+
+# ---- Tools of browsers ----
+
+def test_speedscope_says(written):
+    file = json.loads(written("p.speedscope.json").read_text())
+    names = [frame["name"] for frame in file["shared"]["frames"]]
+    profiles = {profile["name"]: profile for profile in file["profiles"]}
+    assert file["profiles"][file["activeProfileIndex"]]["name"] == "energy [J]"
+    for profile in profiles.values():
+        assert len(profile["samples"]) == len(profile["weights"])
+        assert sum(profile["weights"]) == pytest.approx(profile["endValue"])
+        assert all(0 <= frame < len(names) for stack in profile["samples"] for frame in stack)
+    assert profiles["CPU time [s]"]["endValue"] == SECONDS
+    stacks = [[names[frame] for frame in stack] for stack in profiles["CPU time [s]"]["samples"]]
+    assert any(stack[-4:] == ["main", "heavy", "middle", "innermost"] for stack in stacks)
+    assert file["name"].endswith("profiled two '' '\"é<\\'")
+
+
+def test_speedscope_by_itself(written, tmp_path):
+    need("chromium")
+    page = NODE / "speedscope" / "dist" / "release" / "index.html"
+    if not page.exists():
+        pytest.skip("speedscope is not in build-node")
+    data = base64.b64encode(written("p.speedscope.json").read_bytes()).decode()
+    (tmp_path / "load.js").write_text(f"speedscope.loadFileFromBase64('p.speedscope.json', '{data}')")
+    dom = run("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--allow-file-access-from-files", "--virtual-time-budget=8000",
+        f"--user-data-dir={tmp_path}/chromium", "--dump-dom", f"file://{page}#localProfilePath={tmp_path}/load.js")
+    assert "energy [J]" in dom and "profiled two" in dom
+
+
+def test_firefox_says(written):
+    file = json.loads(written("p.firefox.json").read_text())
+    shared = file["shared"]
+    assert file["meta"]["preprocessedProfileVersion"] == 60 and file["meta"]["gramsOfCO2ePerKWh"] == 360
+    for name in ("funcTable", "frameTable", "stackTable", "sources"):
+        assert all(len(column) == shared[name]["length"] for key, column in shared[name].items() if key != "length"), name
+    thread, = file["threads"]
+    samples = thread["samples"]
+    assert len(samples["stack"]) == len(samples["time"]) == len(samples["threadCPUDelta"]) == samples["length"]
+    assert samples["time"] == sorted(samples["time"]) and sum(samples["threadCPUDelta"]) / 1e9 == SECONDS
+    leafs = [shared["stringArray"][shared["funcTable"]["name"][shared["frameTable"]["func"][shared["stackTable"]["frame"][stack]]]]
+        for stack in samples["stack"]]
+    assert leafs.count("innermost") > 0.8 * len(leafs)
+    for counter in file["counters"]:
+        assert counter["category"] == "power" and len(counter["samples"]["count"]) == counter["samples"]["length"]
+
+
+def test_firefox_by_its_profiler(written, tmp_path):
+    """Its command-line tool upgrades and analyses files as profiler.firefox.com does."""
+    need("node")
+    tool = NODE / "@firefox-devtools" / "profiler-cli" / "dist" / "profiler-cli.js"
+    if not tool.exists():
+        pytest.skip("the Firefox Profiler is not in build-node")
+
+    def ask(*words):
+        return run("env", f"HOME={tmp_path}", "node", tool, *words, cwd=tmp_path)
+    ask("load", written("p.firefox.json"))
+    try:
+        assert re.search(r"energy of .*Wh .*CO₂e", ask("profile", "info"))
+        assert re.search(r"innermost - self: \d+", ask("thread", "samples"))
+    finally:
+        ask("stop")
+
+
+def test_trace_says(written):
+    """https://perfetto.dev/docs/getting-started/other-formats: phases M, C and X, microseconds."""
+    events = json.loads(written("p.trace.json").read_text())["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "C", "X"}
+    assert sum(event["dur"] for event in events if event["ph"] == "X") / 1e6 == SECONDS
+    assert all(event["ts"] >= 0 for event in events)
+    powers = [event for event in events if event["ph"] == "C" and event["name"].endswith(" power")]
+    assert powers and all(event["args"]["W"] >= 0 for event in powers)
+
+
+# ---- Graphs ----
+
+def test_dot(written):
+    text = written("p.dot").read_text()
+    nodes = dict(re.findall(r'^\t(n\d+) \[label="([^"\\]+)', text, re.M))
+    edges = [(nodes[a], nodes[b]) for a, b in re.findall(r"^\t(n\d+) -> (n\d+) ", text, re.M)]
+    assert ("main", "heavy") in edges and ("middle", "innermost") in edges
+    if shutil.which("dot"):
+        assert "<svg" in run("dot", "-Tsvg", written("p.dot"))
+
+
+def test_pyinstrument_says(written):
+    """Of its sessions: the sum, and frames of three parts. The tool itself: tests/python."""
+    file = json.loads(written("p.pyisession").read_text())
+    assert sum(joules for _, joules in file["frame_records"]) == pytest.approx(file["duration"])
+    assert all(len(frame.split("\0")) == 3 for stack, _ in file["frame_records"] for frame in stack)
+    assert file["cpu_time"] == SECONDS
