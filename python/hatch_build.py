@@ -20,7 +20,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCES = ["LICENSE", "meson.build", "meson_options.txt", "include", "src", "data", "web", "tools/mkdata.py",
-           "tools/mkweb.py"]
+           "tools/mkfile.py", "tools/mkweb.py"]
 # Of what is in the libraries and the command, by the names that they get: wattle, its tables, and (from Debian) linked libraries.
 LICENSES = {"wattle": "LICENSE", "codecarbon": "data/LICENSE.codecarbon", "region-carbon-info": "data/LICENSE.region-carbon-info",
     **{name: f"/usr/share/doc/{name}-dev/copyright" for name in ("libjansson", "libncurses", "libsqlite3", "libzstd")}}

@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "document/format.h"
 #include "document/writer.h"
+
+enum { LINE_MAX_BYTES = 8192 };
 
 #define ROW(name) &wtl_profile_format_##name,
 static const struct wtl_profile_format *const formats[] = {WTL_PROFILE_FORMATS(ROW) NULL};
@@ -113,8 +116,14 @@ void wtl_profile_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, siz
 
 void wtl_profile_command_line(struct wtl_buf *buf, const struct wtl_profile *profile)
 {
+	char clean[LINE_MAX_BYTES];
+	struct wtl_buf line;
+
+	wtl_buf_init(&line, LINE_MAX_BYTES);
 	for (size_t i = 0; profile->command[i]; i++) {
-		wtl_buf_puts(buf, i ? " " : "");
-		wtl_format_word(buf, profile->command[i]);
+		wtl_buf_puts(&line, i ? " " : "");
+		wtl_format_word(&line, profile->command[i]);
 	}
+	wtl_buf_puts(buf, wtl_text_clean(clean, sizeof(clean), wtl_buf_str(&line), line.len));
+	wtl_buf_done(&line);
 }

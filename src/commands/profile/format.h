@@ -5,12 +5,11 @@
 #include "commands/profile/stacks.h"
 
 /* What a profile can be written as: a file of this folder, and a row here. docs/profile.md lists what opens them. */
-#define WTL_PROFILE_FORMATS(F)                                                             \
-	F(text)                                                                            \
-	F(json)                                                                            \
-	F(csv)                                                                             \
-	F(folded) F(speedscope) F(pprof) F(pstats) F(callgrind) F(firefox) F(trace) F(dot) \
-		F(pyinstrument)
+/* clang-format off */
+#define WTL_PROFILE_FORMATS(F)                                                           \
+	F(text) F(html) F(svg) F(json) F(csv) F(folded) F(speedscope) F(pprof)           \
+	F(pstats) F(callgrind) F(firefox) F(trace) F(dot) F(pyinstrument)
+/* clang-format on */
 
 struct wtl_profile_format {
 	const char *name;      /* as --format takes it */
@@ -43,7 +42,7 @@ void wtl_profile_json_text(struct wtl_buf *buf, const char *key, const char *tex
 /* A value as a decimal number in its unit for people. */
 void wtl_profile_value(struct wtl_buf *buf, const struct wtl_stacks *stacks, size_t metric,
 		       uint64_t value);
-/* The command, as one would type it. */
+/* The command, as one would type it, clean, and cut if it is long. */
 void wtl_profile_command_line(struct wtl_buf *buf, const struct wtl_profile *profile);
 
 #endif

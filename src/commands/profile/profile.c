@@ -59,7 +59,7 @@ static const struct wtl_option options[] = {
 	 "profile.pb.gz or profile.speedscope.json (-: text on standard output)",
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
-	 "What FILE is, whatever it is called: text, json, csv, folded, speedscope, pprof, pstats, "
+	 "What FILE is, whatever it is called: text, html, svg, json, csv, folded, speedscope, pprof, pstats, "
 	 "callgrind, firefox, trace, dot or pyinstrument",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},

@@ -2,6 +2,7 @@
 #include "commands/profile/stacks.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,6 +187,16 @@ static int add_rows(struct making *making, uint32_t rows[WTL_SPLIT_ROWS])
 
 /* ---- Functions ---- */
 
+/* Files are called what they are called; formats take text. "": no memory. */
+static const char *clean_file(struct wtl_stacks *stacks, const char *file)
+{
+	char clean[PATH_MAX];
+	int64_t number = wtl_tree_name(&stacks->files,
+				       wtl_text_clean(clean, sizeof(clean), file, strlen(file)));
+
+	return number < 0 ? "" : stacks->files.names[number];
+}
+
 /* The first of its frames that is known says where a function is. */
 static int place_functions(struct making *making)
 {
@@ -210,14 +221,14 @@ static int place_functions(struct making *making)
 		if (innermost->file[0] || node == until)
 			continue;
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
-			innermost->file = frame->module->path;
+			innermost->file = clean_file(stacks, frame->module->path);
 		n = lines_of_frame(trace, frame, lines);
 		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent)
 			if (lines[n - 1].file) {
 				struct wtl_stacks_function *function =
 					&stacks->functions[wtl_stacks_function(stacks, node)];
 
-				function->file = lines[n - 1].file;
+				function->file = clean_file(stacks, lines[n - 1].file);
 				function->line = lines[n - 1].begin;
 			}
 	}
@@ -309,6 +320,7 @@ int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile
 void wtl_stacks_done(struct wtl_stacks *stacks)
 {
 	wtl_tree_done(&stacks->tree);
+	wtl_tree_done(&stacks->files);
 	free(stacks->metrics);
 	free(stacks->functions);
 	free(stacks->of_nodes);

@@ -39,6 +39,7 @@ struct wtl_stacks {
 	size_t n_metrics;
 	/* Names are functions' numbers, and lines frames' addresses (0: all of them). Node 0 is the root. */
 	struct wtl_tree tree;
+	struct wtl_tree files;		       /* its names: those of files */
 	struct wtl_stacks_function *functions; /* by number */
 	uint32_t *of_nodes;		       /* the node of each node of the trace */
 	uint64_t *own, *all; /* n_metrics a node: itself; with all that it called */

@@ -279,11 +279,11 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 
 	wtl_buf_printf(
 		buf,
-		"wattle profile: %.3f \xc2\xb1 %.3f J %s, %.3f s, %zu samples at %u Hz, %zu threads\n",
+		"wattle profile: %.3f \xc2\xb1 %.3f J %s, %.3f s, %zu samples at %u Hz, %zu thread%s\n",
 		(double)profile->dynamic_uj / 1e6, (double)profile->uncertainty_uj / 1e6,
 		profile->has_idle ? "above idle" : "(idle power is not known)",
 		(double)profile->window->duration_ns / 1e9, trace->n_samples, profile->hz,
-		trace->n_threads);
+		trace->n_threads, trace->n_threads == 1 ? "" : "s");
 	if (trace->n_lost || trace->n_broken || trace->n_unresolved)
 		wtl_buf_printf(buf,
 			       "%" PRIu64 " records were lost, %" PRIu64

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* One page that holds everything and asks nobody: web/profile.html with the profile in it. Names are text in JSON, which the
+ * page puts on the screen as text. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "commands/profile/format.h"
+#include "document/format.h"
+
+extern const char wtl_profile_page[]; /* tools/mkfile.py makes it */
+
+#define HERE "@PROFILE@"
+
+static void put_metrics(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	wtl_buf_printf(buf, ",\"metric\":%d,\"metrics\":[", WTL_METRIC_ENERGY);
+	for (size_t i = 0; i < stacks->n_metrics; i++) {
+		double factor;
+		const char *symbol = wtl_stacks_unit_symbol(stacks->metrics[i].unit, &factor);
+
+		wtl_buf_puts(buf, i ? ",{" : "{");
+		wtl_profile_json_text(buf, "title", stacks->metrics[i].title);
+		wtl_profile_json_text(buf, "unit", strcmp(symbol, "mg CO2e") ? symbol : "g CO2e");
+		wtl_buf_puts(buf, ",\"factor\":");
+		wtl_format_double(buf, strcmp(symbol, "mg CO2e") ? factor : factor * 1e3, 0);
+		wtl_buf_putc(buf, '}');
+	}
+	wtl_buf_putc(buf, ']');
+}
+
+static void put_functions(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	size_t n = stacks->tree.n_names;
+
+	wtl_buf_puts(buf, ",\"names\":[");
+	for (size_t i = 0; i < n; i++)
+		wtl_profile_json_text(buf, NULL, stacks->functions[i].name);
+	wtl_buf_puts(buf, "],\"files\":[");
+	for (size_t i = 0; i < n; i++)
+		wtl_profile_json_text(buf, NULL, stacks->functions[i].file);
+	wtl_buf_puts(buf, "],\"lines\":[");
+	for (size_t i = 0; i < n; i++)
+		wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", stacks->functions[i].line);
+	wtl_buf_putc(buf, ']');
+}
+
+static void put_nodes(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	size_t n = stacks->tree.n_nodes;
+
+	wtl_buf_puts(buf, ",\"nodes\":{\"parent\":[");
+	for (size_t i = 1; i < n; i++)
+		wtl_buf_printf(buf, "%s%" PRIu32, i > 1 ? "," : "", stacks->tree.nodes[i].parent);
+	wtl_buf_puts(buf, "],\"name\":[");
+	for (size_t i = 1; i < n; i++)
+		wtl_buf_printf(buf, "%s%" PRIu32, i > 1 ? "," : "", wtl_stacks_function(stacks, i));
+	wtl_buf_puts(buf, "],\"own\":[");
+	for (size_t k = 0; k < stacks->n_metrics; k++) {
+		wtl_buf_puts(buf, k ? ",[" : "[");
+		for (size_t i = 1; i < n; i++)
+			wtl_buf_printf(buf, "%s%" PRIu64, i > 1 ? "," : "",
+				       stacks->own[i * stacks->n_metrics + k]);
+		wtl_buf_putc(buf, ']');
+	}
+	wtl_buf_puts(buf, "]}");
+}
+
+static void put_sum(struct wtl_buf *buf, uint64_t uj, const char *word, bool is_sum)
+{
+	if (uj == 0)
+		return;
+	wtl_buf_puts(buf, buf->data[buf->len - 1] == '[' ? "[" : ",[");
+	wtl_profile_json_text(buf, NULL, word);
+	wtl_buf_puts(buf, ",\"");
+	wtl_format_fixed(buf, uj, 6);
+	wtl_buf_puts(buf, is_sum ? "\",true]" : "\",false]");
+}
+
+static void put_sums(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	struct wtl_profile_sums sums;
+
+	wtl_profile_sums(profile, -1, &sums);
+	wtl_buf_puts(buf, ",\"sums\":[");
+	put_sum(buf, sums.stacks_uj, "the command's, with its stacks", false);
+	put_sum(buf, sums.unsampled_uj, "the command's, not seen", false);
+	put_sum(buf, sums.unknown_uj, "the command's, at an unknown time", false);
+	put_sum(buf, sums.others_uj, "other processes, wattle among them", false);
+	put_sum(buf, sums.kernel_uj, "the kernel", false);
+	put_sum(buf, sums.idle_uj, "idle: what the machine draws anyway", false);
+	put_sum(buf, sums.unattributed_uj, "nobody's who was seen", false);
+	put_sum(buf, sums.total_uj, "measured in all", true);
+	wtl_buf_putc(buf, ']');
+}
+
+static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
+{
+	struct wtl_buf text;
+
+	wtl_buf_init(&text, 1 << 20);
+	wtl_profile_command_line(&text, profile);
+	wtl_profile_json_text(buf, "command", wtl_buf_str(&text));
+	wtl_buf_clear(&text);
+	wtl_format_fixed(&text, profile->dynamic_uj / 1000, 3);
+	wtl_buf_puts(&text, " \xc2\xb1 ");
+	wtl_format_fixed(&text, profile->uncertainty_uj / 1000, 3);
+	wtl_buf_printf(&text, " J %s in ",
+		       profile->has_idle ? "above idle" : "(idle power is not known)");
+	wtl_format_fixed(&text, (uint64_t)profile->window->duration_ns / 1000000, 3);
+	wtl_buf_printf(&text, " s; %zu samples at %u Hz, %zu thread%s; ", profile->trace->n_samples,
+		       profile->hz, profile->trace->n_threads,
+		       profile->trace->n_threads == 1 ? "" : "s");
+	wtl_format_utc(&text, profile->window->begin_utc_ns);
+	wtl_buf_puts(&text, "; wattle " WATTLE_VERSION);
+	wtl_profile_json_text(buf, "head", wtl_buf_str(&text));
+	wtl_buf_puts(buf, ",\"uncertainty\":");
+	wtl_format_double(buf,
+			  profile->dynamic_uj
+				  ? (double)profile->uncertainty_uj / (double)profile->dynamic_uj
+				  : 0.0,
+			  6);
+	wtl_buf_done(&text);
+}
+
+/* In a page's script: "<" might begin its end, and stands in texts alone. */
+static void put_into_page(struct wtl_buf *buf, const struct wtl_buf *json)
+{
+	const char *at = wtl_buf_str(json), *end = at + json->len, *next;
+
+	for (; (next = memchr(at, '<', (size_t)(end - at))) != NULL; at = next + 1) {
+		wtl_buf_add(buf, at, (size_t)(next - at));
+		wtl_buf_puts(buf, "\\u003c");
+	}
+	wtl_buf_add(buf, at, (size_t)(end - at));
+}
+
+static int write_html(struct wtl_buf *buf, const struct wtl_stacks *stacks)
+{
+	const char *here = strstr(wtl_profile_page, HERE);
+	struct wtl_buf json;
+
+	wtl_buf_init(&json, buf->max);
+	wtl_buf_putc(&json, '{');
+	put_head(&json, stacks->profile);
+	put_metrics(&json, stacks);
+	put_functions(&json, stacks);
+	put_nodes(&json, stacks);
+	put_sums(&json, stacks->profile);
+	wtl_buf_putc(&json, '}');
+	wtl_buf_add(buf, wtl_profile_page, (size_t)(here - wtl_profile_page));
+	put_into_page(buf, &json);
+	wtl_buf_puts(buf, here + strlen(HERE));
+	if (json.error && !buf->error)
+		buf->error = json.error;
+	wtl_buf_done(&json);
+	return buf->error;
+}
+
+const struct wtl_profile_format wtl_profile_format_html = {
+	.name = "html", .suffixes = ".html .htm", .write = write_html};
