@@ -179,6 +179,14 @@ def test_a_file_that_cannot_be_written(tmp_path):
     assert result.code == 125 and "/nowhere/x.json" in result.complaint() and not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("name", ["text", "json", "pprof", "html"])
+def test_a_disk_that_is_full(program, name):
+    """What cannot be had again is told all the same."""
+    result = run_wattle("profile", "-q", "-f", name, "-o", "/dev/full", "--", program, "two")
+    assert result.code == 125, result
+    assert "cannot write the profile to '/dev/full'" in result.err and "measured in all" in result.err
+
+
 @pytest.mark.parametrize("error", [errno.EPERM, errno.EACCES, errno.ENOSYS])
 def test_without_perf(deny, error, tmp_path):
     done = deny(["perf_event_open"], error, "profile", "--", "touch", tmp_path / "ran")

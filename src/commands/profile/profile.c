@@ -333,10 +333,11 @@ static int write_profile(struct session *session, const struct wtl_profile *prof
 	const struct wtl_profile_format *format = wtl_profile_format_at(session->settings->format);
 	int rc = 0;
 
-	if (!format->write)
-		return write_text(session, profile, app->settings.output_path, wtl_sink_fd(app));
-	rc = write_format(session, profile);
-	if (rc < 0 || !app->settings.quiet)
+	if (format->write)
+		rc = write_format(session, profile);
+	else
+		rc = write_text(session, profile, app->settings.output_path, wtl_sink_fd(app));
+	if (rc < 0 || (format->write && !app->settings.quiet))
 		write_text(session, profile, NULL, STDERR_FILENO);
 	return rc;
 }
