@@ -2,9 +2,11 @@
 """wattle profile: functions get the CPU time and energy that they used, and all rows add up to what was measured."""
 
 import errno
+import pstats
 import re
 import shutil
 import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -163,7 +165,28 @@ def test_commands_that_cannot_run(tmp_path):
     assert run_wattle("profile", "--", "no-such-command").code == 127
     (tmp_path / "text").write_text("x")
     assert run_wattle("profile", "--", tmp_path / "text").code == 126
-    assert "no command to profile" in run_wattle("profile").complaint()
+    assert "nothing to profile" in run_wattle("profile").complaint()
+
+
+@pytest.mark.parametrize("name", ["p.json", "p.html", "p.pb.gz", "p.speedscope.json", "p.callgrind", "p.pyisession", "p.firefox.json", "p.dot"])
+def test_files_of_a_process_that_runs_already(program, name, tmp_path):
+    """It has no command line of wattle's."""
+    with subprocess.Popen(["sleep", "20"]) as running:
+        result = run_wattle("profile", "-q", "--pid", str(running.pid), "--duration", "0.2", "-o", tmp_path / name)
+        running.kill()
+    assert result.code == 0 and result.err == "", result
+    assert name.endswith((".pb.gz", ".json")) or f"process {running.pid}" in (tmp_path / name).read_text()
+
+
+def test_functions_of_python(program, tmp_path):
+    """File and line apart from the name, as cProfile's files have them."""
+    (tmp_path / "work.py").write_text("def spin(n):\n    return sum(i * i for i in range(n))\n\n\ndef run():\n    for _ in range(60):\n"
+                                      "        spin(100000)\nrun()\n")
+    run_wattle("profile", "-q", "-o", tmp_path / "p.pstats", "--", sys.executable, tmp_path / "work.py")
+    keys = pstats.Stats(str(tmp_path / "p.pstats")).stats
+    if not any(key[2] == "<module>" for key in keys):
+        pytest.skip("the frames of this Python cannot be read")
+    assert ("work.py", 5, "run") in keys and ("work.py", 1, "spin") in keys
 
 
 @pytest.mark.parametrize("name", ["profile", "profile.what", ".json/x", "json"])

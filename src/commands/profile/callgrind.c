@@ -60,7 +60,7 @@ static void put_name(struct wtl_buf *buf, const struct wtl_stacks *stacks, const
 	const struct wtl_stacks_function *called = &stacks->functions[function];
 
 	wtl_buf_printf(buf, "%s=%s\n%s=(%" PRIu32 ") %s\n", file,
-		       called->file[0] ? called->file : "???", name, function + 1, called->name);
+		       called->file[0] ? called->file : "???", name, function + 1, called->label);
 }
 
 /* Of each frame, which is a line of a function: its own costs. */

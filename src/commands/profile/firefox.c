@@ -80,7 +80,7 @@ static void put_strings(const struct firefox *firefox)
 
 	wtl_buf_puts(buf, "\"stringArray\":[");
 	for (size_t i = 0; i < stacks->tree.n_names; i++)
-		wtl_profile_json_text(buf, NULL, stacks->functions[i].name);
+		wtl_profile_json_text(buf, NULL, stacks->functions[i].label);
 	for (size_t i = 0; i < firefox->n_files; i++)
 		wtl_profile_json_text(buf, NULL, stacks->functions[firefox->files[i]].file);
 	wtl_buf_printf(buf, "],\n\"sources\":{\"length\":%zu", firefox->n_files);

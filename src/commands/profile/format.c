@@ -120,7 +120,9 @@ void wtl_profile_command_line(struct wtl_buf *buf, const struct wtl_profile *pro
 	struct wtl_buf line;
 
 	wtl_buf_init(&line, LINE_MAX_BYTES);
-	for (size_t i = 0; profile->command[i]; i++) {
+	if (!profile->command)
+		wtl_buf_printf(&line, "process %d", profile->pid);
+	for (size_t i = 0; profile->command && profile->command[i]; i++) {
 		wtl_buf_puts(&line, i ? " " : "");
 		wtl_format_word(&line, profile->command[i]);
 	}

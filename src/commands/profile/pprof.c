@@ -114,7 +114,7 @@ static void put_locations(struct pprof *pprof)
 	}
 	for (size_t i = 0; i < tree->n_names; i++) {
 		const struct wtl_stacks_function *function = &pprof->stacks->functions[i];
-		uint64_t name = string_of(pprof, function->name);
+		uint64_t name = string_of(pprof, function->label);
 
 		put_number(&pprof->part, 1, i + 1);
 		put_number(&pprof->part, 2, name);

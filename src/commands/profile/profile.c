@@ -382,6 +382,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .split = &result,
 				      .ticks = &session->split,
 				      .command = session->app->settings.command,
+				      .pid = session->settings->pid,
 				      .place = wtl_settings_place(&session->app->settings),
 				      .meter = session->meter,
 				      .window = window,

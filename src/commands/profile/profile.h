@@ -24,7 +24,8 @@ struct wtl_profile_settings {
 
 /* What a profile came to. */
 struct wtl_profile {
-	char *const *command;
+	char *const *command; /* NULL: a process that ran already, */
+	int pid;	      /* with that number */
 	const struct wtl_calls *calls;
 	const struct wtl_trace *trace;
 	const struct wtl_split_result *split;

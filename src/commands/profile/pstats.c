@@ -74,7 +74,7 @@ static void put_key(struct pstats *pstats, uint32_t function)
 			      : called->file[0]		? called->file
 							: "~");
 	put_int(pstats->buf, function == WTL_EDGE_ROOT ? 0 : called->line);
-	put_text(pstats->buf, function == WTL_EDGE_ROOT ? pstats->title : called->name);
+	put_text(pstats->buf, function == WTL_EDGE_ROOT ? pstats->title : called->label);
 }
 
 /* {caller: (calls, primitive calls, own, all)}; samples stand for calls. Lines of one caller follow each other. */

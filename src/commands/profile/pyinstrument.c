@@ -12,7 +12,7 @@ static void put_frame(struct wtl_buf *buf, const struct wtl_stacks_function *fun
 		      struct wtl_buf *room)
 {
 	wtl_buf_clear(room);
-	wtl_json_text(room, function->name);
+	wtl_json_text(room, function->label);
 	if (room->len > 0)
 		room->len--; /* the quotes between the parts */
 	wtl_buf_add(buf, wtl_buf_str(room), room->len);

@@ -122,8 +122,10 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 
 	doc->table = &table;
 	wtl_doc_schema(doc->root, "wattle.profile/1");
-	command = wtl_doc_list(doc->root, "command");
-	for (size_t i = 0; profile->command[i]; i++)
+	if (!profile->command)
+		wtl_doc_integer(doc->root, "pid", profile->pid);
+	command = profile->command ? wtl_doc_list(doc->root, "command") : NULL;
+	for (size_t i = 0; command && profile->command[i]; i++)
 		wtl_doc_text(command, NULL, profile->command[i]);
 	wtl_doc_utc(doc->root, "start_utc", profile->window->begin_utc_ns);
 	wtl_doc_seconds(doc->root, "duration_s", profile->window->duration_ns);

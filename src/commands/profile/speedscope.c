@@ -13,7 +13,7 @@ static void put_frames(struct wtl_buf *buf, const struct wtl_stacks *stacks)
 		const struct wtl_stacks_function *function = &stacks->functions[i];
 
 		wtl_buf_puts(buf, i ? ",\n{" : "\n{");
-		wtl_profile_json_text(buf, "name", function->name);
+		wtl_profile_json_text(buf, "name", function->label);
 		if (function->file[0])
 			wtl_profile_json_text(buf, "file", function->file);
 		if (function->line > 0)

@@ -197,6 +197,22 @@ static const char *clean_file(struct wtl_stacks *stacks, const char *file)
 	return number < 0 ? "" : stacks->files.names[number];
 }
 
+/* Python's functions have their places in their names: "fit (train.py:12)". */
+static void place_python(struct wtl_stacks *stacks, struct wtl_stacks_function *function,
+			 uint32_t line)
+{
+	const char *open = strrchr(function->name, '('), *colon = open ? strrchr(open, ':') : NULL;
+	char part[PATH_MAX];
+
+	if (!colon || open < function->name + 2)
+		return;
+	snprintf(part, sizeof(part), "%.*s", (int)(colon - open - 1), open + 1);
+	function->file = clean_file(stacks, part);
+	function->line = line;
+	snprintf(part, sizeof(part), "%.*s", (int)(open - function->name - 1), function->name);
+	function->label = clean_file(stacks, part);
+}
+
 /* The first of its frames that is known says where a function is. */
 static int place_functions(struct making *making)
 {
@@ -208,8 +224,8 @@ static int place_functions(struct making *making)
 	if (!stacks->functions)
 		return -ENOMEM;
 	for (size_t i = 0; i < stacks->tree.n_names; i++)
-		stacks->functions[i] =
-			(struct wtl_stacks_function){.name = stacks->tree.names[i], .file = ""};
+		stacks->functions[i] = (struct wtl_stacks_function){
+			.name = stacks->tree.names[i], .label = stacks->tree.names[i], .file = ""};
 	for (size_t i = 1; i < trace->tree.n_nodes; i++) {
 		const struct wtl_frame *frame = &trace->tree.frames[trace->tree.nodes[i].frame];
 		uint32_t node = stacks->of_nodes[i],
@@ -220,6 +236,8 @@ static int place_functions(struct making *making)
 
 		if (innermost->file[0] || node == until)
 			continue;
+		if (frame->kind == WTL_FRAME_PYTHON)
+			place_python(stacks, innermost, (uint32_t)frame->address);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
 			innermost->file = clean_file(stacks, frame->module->path);
 		n = lines_of_frame(trace, frame, lines);

@@ -29,8 +29,9 @@ struct wtl_stacks_metric {
 
 struct wtl_stacks_function {
 	const char *name;
-	const char *file; /* "" where it is not known */
-	uint32_t line;	  /* where it begins; 0: not known */
+	const char *label; /* where file and line stand beside it: "fit" of "fit (train.py:12)" */
+	const char *file;  /* "" where it is not known */
+	uint32_t line;	   /* where it begins; 0: not known */
 };
 
 struct wtl_stacks {
