@@ -103,7 +103,8 @@ static size_t name_inlined(const struct naming *naming, const struct wtl_frame *
 			dw->dwarf_attr_integrate(&scopes[i], DW_AT_linkage_name, &attribute));
 		if (!name)
 			name = dw->dwarf_diename(&scopes[i]);
-		if (name)
+		/* How CPython calls is no function of the program's. */
+		if (name && !(frame->module->python.runtime && wtl_python_is_calling(name)))
 			clean_name(naming, name, names[n++]);
 	}
 	if (n_scopes > 0)

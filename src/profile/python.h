@@ -89,6 +89,8 @@ void wtl_python_ended(struct wtl_python *python, int pid);
 bool wtl_python_is_there(const struct wtl_python *python);
 struct wtl_python_process *wtl_python_find(const struct wtl_python *python, int pid);
 
+/* Whether a function of CPython only leads from one function to the next. */
+bool wtl_python_is_calling(const char *name);
 /* A sample came. */
 void wtl_python_glance(struct wtl_python *python, int pid, int tid, int64_t t_ns, int64_t now_ns);
 /* The node of a sample's stack; negative: no memory. */

@@ -39,7 +39,7 @@ static bool starts_with_any(const char *name, const char *const prefixes[])
 
 /* Functions of CPython that only lead from one function to the next. All of its own API is: what a function of Python
  * does by it is that function's. */
-static bool is_calling(const char *name)
+bool wtl_python_is_calling(const char *name)
 {
 	static const char *const prefixes[] = {"_Py",
 					       "Py",
@@ -98,7 +98,7 @@ static enum place classify(const struct wtl_python *python,
 		return PLACE_CALLING;
 	if (wtl_text_starts(symbol->name, "_PyEval_EvalFrameDefault"))
 		return PLACE_LOOP;
-	return is_calling(symbol->name) ? PLACE_CALLING : PLACE_OTHER;
+	return wtl_python_is_calling(symbol->name) ? PLACE_CALLING : PLACE_OTHER;
 }
 
 /* ---- Readings ---- */
@@ -127,8 +127,8 @@ static struct wtl_python_last *last_of(struct wtl_python_process *process, int t
 	return last;
 }
 
-/* The reading of a sample, which becomes the thread's last one. Else the last one without its innermost function, if
- * it is not old: *ret_is_guess. NULL: nothing is known. */
+/* The reading of a sample, which becomes the thread's last one. Else the last one, if it is not old: *ret_is_guess.
+ * NULL: nothing is known. */
 static const struct wtl_python_reading *choose_reading(struct wtl_python *python,
 						       struct wtl_python_process *process, int tid,
 						       int64_t t_ns, bool *ret_is_guess)
@@ -155,11 +155,18 @@ static const struct wtl_python_reading *choose_reading(struct wtl_python *python
 
 struct merge {
 	struct wtl_python *python;
+	const struct wtl_python_process *process;
 	const struct wtl_python_reading *reading;
-	bool is_guess;
+	const struct wtl_ring_event *sample;
+	const struct wtl_unwind_place *places; /* the innermost first */
+	const enum place *kinds;
+	size_t n;
+	bool is_guess;	  /* the reading is not of this sample */
+	bool is_doubtful; /* nor, it seems, of what ran when it was taken: each loop is compared */
+	bool is_lost;	  /* from here on they differ */
+	bool is_unresolved;
 	size_t innermost; /* the frame that ran when the sample was taken; those before came later */
 	size_t left;	  /* frames of the reading that are not put yet: the innermost ones */
-	bool has_moved, is_unresolved;
 	int64_t node;
 };
 
@@ -183,19 +190,25 @@ static void put_place(struct merge *merge, const struct wtl_unwind_place *place)
 
 /* ---- The same moment ---- */
 
-/* Whether a sample's registers or the first bytes of its stack point into a function's instructions: the loop that runs
- * it keeps the next one there. */
-static bool runs_in(const struct wtl_ring_event *sample, size_t n,
-		    const struct wtl_python_named *frame)
+/* Whether the loop at that place runs a function, as far as is seen: it keeps a pointer to its next instruction in a
+ * register, or on its stack, or what it called does. */
+static bool runs(const struct merge *merge, size_t place, const struct wtl_python_named *frame)
 {
-	uint64_t size = frame->end - frame->begin, word;
+	const struct wtl_ring_event *sample = merge->sample;
+	uint64_t size = frame->end - frame->begin, stack = merge->places[0].stack, word;
+	uint64_t from = 0, to = sample->sample.stack_len;
+	size_t inner = place;
 
-	if (size == 0)
-		return false;
-	for (size_t i = 0; i < WTL_RING_REGISTERS; i++)
+	while (inner > 0 && merge->kinds[inner - 1] != PLACE_LOOP)
+		inner--;
+	if (inner > 0)
+		from = (merge->places[inner - 1].stack - stack) & ~UINT64_C(7);
+	if (place + 1 < merge->n && merge->places[place + 1].stack - stack < to)
+		to = merge->places[place + 1].stack - stack;
+	for (size_t i = 0; i < WTL_RING_REGISTERS && size > 0 && inner == 0; i++)
 		if (sample->sample.registers[i] - frame->begin <= size)
 			return true;
-	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+	for (uint64_t i = from; i + sizeof(word) <= to && size > 0; i += sizeof(word)) {
 		memcpy(&word, sample->sample.stack + i, sizeof(word));
 		if (word - frame->begin <= size)
 			return true;
@@ -203,29 +216,32 @@ static bool runs_in(const struct wtl_ring_event *sample, size_t n,
 	return false;
 }
 
+/* Whether all of a loop's stack was copied. */
+static bool is_seen(const struct merge *merge, size_t place)
+{
+	return place + 1 < merge->n && merge->places[place + 1].stack - merge->places[0].stack <=
+					       merge->sample->sample.stack_len;
+}
+
 /*
- * A reading comes some time after its sample. Functions that were called meanwhile are left out; if none of those that
- * were read ran when the sample was taken, the thread has moved on, and what C did then was done for another function.
- * `loop` is the place of the innermost loop.
+ * A reading comes some time after its sample. Functions that were called meanwhile are left out. If none of those that
+ * were read ran in the innermost loop when the sample was taken, the thread has moved on.
  */
-static void compare(struct merge *merge, const struct wtl_ring_event *sample,
-		    const struct wtl_unwind_place places[], size_t n, size_t loop)
+static void compare(struct merge *merge, size_t loop)
 {
 	const struct wtl_python_reading *reading = merge->reading;
-	uint64_t size = sample->sample.stack_len;
-	bool is_seen = loop + 1 < n && places[loop + 1].stack - places[0].stack <= size;
 
-	if (is_seen)
-		size = places[loop + 1].stack - places[0].stack;
-	for (size_t i = 0; i < reading->n && i < LEFT_MAX; i++) {
-		if (!runs_in(sample, (size_t)size, &reading->frames[i]))
+	for (size_t i = 0; i < reading->n && i < LEFT_MAX && !merge->is_guess; i++) {
+		if (!runs(merge, loop, &reading->frames[i]))
 			continue;
 		merge->innermost = i;
 		return;
 	}
-	merge->has_moved = is_seen;
-	merge->python->n_moved += is_seen;
+	merge->is_doubtful = merge->is_guess || is_seen(merge, loop);
+	merge->python->n_moved += merge->is_doubtful && !merge->is_guess;
 }
+
+/* ---- Putting ---- */
 
 /* A loop whose function was not read: one is told, whatever it called. */
 static void put_unresolved(struct merge *merge)
@@ -236,26 +252,63 @@ static void put_unresolved(struct merge *merge)
 	merge->is_unresolved = true;
 }
 
-/* The frames of the next call of the loop: whether there are any. */
+/* The frames of the next loop end before that one. */
+static size_t end_of_group(const struct merge *merge)
+{
+	size_t end = merge->left;
+
+	while (end > 0 && (end == merge->left || !merge->reading->frames[end - 1].is_entry))
+		end--;
+	return end;
+}
+
+/* The frames of the next loop: whether there are any. */
 static bool put_group(struct merge *merge)
 {
-	bool has_some = false;
+	size_t end = end_of_group(merge);
+	bool has_some = merge->left > end && merge->left > merge->innermost;
 
-	for (bool is_first = true; merge->left > 0; is_first = false) {
+	for (; merge->left > end; merge->left--) {
 		const struct wtl_python_named *frame = &merge->reading->frames[merge->left - 1];
 
-		if (!is_first && frame->is_entry)
-			break;
-		merge->left--;
-		if (merge->left < merge->innermost)
-			continue;
-		has_some = true;
-		if (merge->is_guess && merge->left == 0)
-			put_unresolved(merge);
-		else if (!frame->is_nobody)
+		if (merge->left > merge->innermost && !frame->is_nobody)
 			put(merge, frame->frame);
 	}
 	return has_some;
+}
+
+/* What was read last is believed as far as it is what ran. */
+static void put_loop(struct merge *merge, size_t place)
+{
+	if (merge->is_doubtful && !merge->is_lost && (merge->is_guess || is_seen(merge, place))) {
+		merge->is_lost = true;
+		for (size_t i = end_of_group(merge); i < merge->left && merge->is_lost; i++)
+			merge->is_lost = !runs(merge, place, &merge->reading->frames[i]);
+	}
+	if (merge->is_lost && merge->is_guess)
+		merge->left = 0;
+	if (!put_group(merge) && (!merge->reading || merge->is_guess || merge->innermost > 0))
+		put_unresolved(merge);
+}
+
+static void put_places(struct merge *merge)
+{
+	bool has_loop = false;
+
+	for (size_t i = merge->n; i > 0; i--) {
+		const struct wtl_module *module = merge->places[i - 1].module;
+
+		if (merge->kinds[i - 1] == PLACE_LOOP) {
+			has_loop = true;
+			put_loop(merge, i - 1);
+			continue;
+		}
+		/* What C did then was done for another function than is known. */
+		if (merge->kinds[i - 1] == PLACE_CALLING || (merge->is_lost && !merge->is_guess))
+			continue;
+		if (has_loop || !module || !is_beginning(merge->process, module))
+			put_place(merge, &merge->places[i - 1]);
+	}
 }
 
 static size_t count_groups(const struct wtl_python_reading *reading)
@@ -267,43 +320,21 @@ static size_t count_groups(const struct wtl_python_reading *reading)
 	return n;
 }
 
-/* Those from the number `first` on. */
-static void put_places(struct merge *merge, const struct wtl_python_process *process,
-		       const struct wtl_unwind_place places[], const enum place kinds[], size_t n,
-		       size_t first)
-{
-	bool has_loop = false;
-
-	for (size_t i = n; i > first; i--) {
-		const struct wtl_unwind_place *place = &places[i - 1];
-
-		switch (kinds[i - 1]) {
-		case PLACE_LOOP:
-			has_loop = true;
-			if (!put_group(merge) && (!merge->reading || merge->innermost > 0))
-				put_unresolved(merge);
-			break;
-		case PLACE_OTHER:
-			if (has_loop || !place->module || !is_beginning(process, place->module))
-				put_place(merge, place);
-			break;
-		case PLACE_CALLING:
-			break;
-		}
-	}
-}
-
 int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *process,
 			 const struct wtl_ring_event *sample,
 			 const struct wtl_unwind_place places[], size_t n, bool is_whole)
 {
-	struct merge merge = {.python = python};
 	enum place kinds[WTL_PYTHON_PLACES];
+	struct merge merge = {.python = python,
+			      .process = process,
+			      .sample = sample,
+			      .places = places,
+			      .kinds = kinds,
+			      .n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES};
 	size_t n_loops = 0, n_groups = 0, loop = 0;
 
-	n = n < WTL_PYTHON_PLACES ? n : (size_t)WTL_PYTHON_PLACES;
 	merge.reading = choose_reading(python, process, sample->tid, sample->t_ns, &merge.is_guess);
-	for (size_t i = n; i > 0; i--) {
+	for (size_t i = merge.n; i > 0; i--) {
 		kinds[i - 1] = classify(python, process, &places[i - 1]);
 		if (kinds[i - 1] != PLACE_LOOP)
 			continue;
@@ -312,7 +343,7 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 	}
 	if (n_loops == 0 && (is_whole || merge.is_guess)) {
 		/* A thread of C, or one that begins or ends: as it is. */
-		for (size_t i = n; i > 0; i--)
+		for (size_t i = merge.n; i > 0; i--)
 			put_place(&merge, &places[i - 1]);
 		return merge.node;
 	}
@@ -320,14 +351,14 @@ int64_t wtl_python_merge(struct wtl_python *python, struct wtl_python_process *p
 	if (merge.reading) {
 		merge.left = merge.reading->n;
 		n_groups = count_groups(merge.reading);
-		if (n_loops > 0 && !merge.is_guess)
-			compare(&merge, sample, places, n, loop);
+		if (n_loops > 0)
+			compare(&merge, loop);
 	}
 	/* Loops and their frames belong together from the begin; where that was not seen, from the end. */
 	for (size_t i = n_loops; !is_whole && i < n_groups; i++)
 		put_group(&merge);
-	put_places(&merge, process, places, kinds, n, merge.has_moved ? loop : 0);
-	while (merge.left > 0)
+	put_places(&merge);
+	while (merge.left > 0 && !merge.is_guess)
 		put_group(&merge);
 	return merge.node;
 }

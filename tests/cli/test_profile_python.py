@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""wattle profile with every CPython that is installed: its functions by their names, below who called them."""
+
+import glob
+import os
+import re
+import subprocess
+
+import pytest
+
+from conftest import run_wattle
+
+SCRIPT = """
+import hashlib, os, sys, threading, time
+
+def leaf(n):
+    t = 0
+    for i in range(n):
+        t += i * i
+    return t
+
+def heavy():
+    leaf(20000)
+    leaf(20000)
+    leaf(20000)
+
+def light():
+    leaf(20000)
+
+def squares(n):
+    for i in range(n):
+        yield i * i
+
+def add_squares():
+    return sum(squares(30000))
+
+def digest():
+    hashlib.sha256(b"x" * 3000000).digest()
+
+def backwards(x):
+    return -x
+
+def sort():
+    sorted(range(20000), key=backwards)
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def work(seconds, steps):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        for step in steps:
+            step()
+
+def all_of_it(seconds):
+    work(seconds, [heavy, light, add_squares, digest, sort, lambda: fib(15)])
+
+def in_threads(seconds):
+    threads = [threading.Thread(target=work, args=(seconds / 2, [step])) for step in (heavy, sort)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+def in_a_child(seconds):
+    import multiprocessing
+    child = multiprocessing.get_context(sys.argv[3]).Process(target=work, args=(seconds, [heavy, light]))
+    child.start()
+    child.join()
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](float(sys.argv[2]))
+"""
+
+# Who calls whom in it; what is not in it may call and be called by anybody.
+CALLS = {
+    "leaf": {"heavy", "light"},
+    "heavy": {"work"},
+    "light": {"work"},
+    "squares": {"add_squares"},
+    "add_squares": {"work"},
+    "digest": {"work"},
+    "backwards": {"sort"},
+    "sort": {"work"},
+    "fib": {"fib", "<lambda>", "all_of_it.<locals>.<lambda>"},
+    "in_threads": {"<module>"},
+    "all_of_it": {"<module>"},
+}
+ROW = re.compile(r"^ *([\d.]+) ± *([\d.]+) +([\d.]+) +(-?[\d.]+)  ( *)(\S.*)$")
+PYTHON = re.compile(r"^(\S+) \(script\.py:\d+\)$")
+
+
+def interpreters():
+    found = {}
+    for path in [*glob.glob("/usr/bin/python3"), *glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))]:
+        done = subprocess.run([path, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], stdout=subprocess.PIPE, check=False)
+        version = tuple(int(part) for part in done.stdout.decode().strip().split(".")) if done.returncode == 0 else ()
+        if (3, 8) <= version <= (3, 13):
+            found[path] = f"{version[0]}.{version[1]}-{path.split('/')[1]}"
+    return [pytest.param(path, id=name) for path, name in sorted(found.items(), key=lambda item: item[1])]
+
+
+INTERPRETERS = interpreters() or [pytest.param(None, id="none", marks=pytest.mark.skip(reason="there is no CPython 3.8 to 3.13"))]
+
+
+@pytest.fixture(name="script")
+def fixture_script(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+class Profile:
+    def __init__(self, done):
+        assert done.code == 0, done
+        self.out = done.err
+        self.cpu_s = {}  # of a function of the script, with what it called, wherever it is
+        self.edges = set()
+        self.names = []
+        stack = []
+        for row in filter(None, map(ROW.match, done.err.splitlines())):
+            depth, name = len(row.group(5)) // 2, row.group(6)
+            del stack[depth:]
+            known = PYTHON.match(name)
+            function = known.group(1) if known else name
+            callers = [PYTHON.match(caller) for caller in stack]
+            if known:
+                if function not in [caller.group(1) for caller in callers if caller]:
+                    self.cpu_s[function] = self.cpu_s.get(function, 0.0) + float(row.group(4))
+                caller = next((caller.group(1) for caller in reversed(callers) if caller), None)
+                between = "[python: unresolved]" in stack
+                if caller and not between:
+                    self.edges.add((caller, function))
+            self.names.append(name)
+            stack.append(name)
+
+    def check(self):
+        """The counts of what is not known are told; where they are many, the machine is too busy to say more."""
+        told = re.search(r"Python: of (\d+) samples, (\d+) have a function that is not known", self.out)
+        assert told, self.out
+        impossible = {(caller, name) for caller, name in self.edges if name in CALLS and caller not in CALLS[name]}
+        assert not impossible, self.out
+        if int(told.group(2)) > int(told.group(1)) / 4:
+            pytest.skip(f"the machine is too busy: {told.group()}")
+
+
+def profile(python, script, *args):
+    done = run_wattle("profile", "--", python, script, *[str(arg) for arg in args], timeout=120)
+    if "denied" in done.err or "gives no samples" in done.err:
+        pytest.skip(done.err.strip())
+    return Profile(done)
+
+
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_functions(python, script):
+    found = profile(python, script, "all_of_it", 1)
+    found.check()
+    assert {"work", "heavy", "light", "leaf", "add_squares", "squares", "digest", "sort"} <= set(found.cpu_s), found.out
+    assert 1.8 < found.cpu_s["heavy"] / found.cpu_s["light"] < 5, found.out
+    assert found.cpu_s["leaf"] > 0.8 * (found.cpu_s["heavy"] + found.cpu_s["light"]), found.out
+    assert 0.8 < found.cpu_s["work"] < 1.3, found.out
+    # The interpreter's own calls are not there; what C did is.
+    assert not any("_PyEval_EvalFrameDefault" in name or "_PyObject_Vectorcall" in name for name in found.names), found.out
+    assert any("libcrypto" in name or "sha256" in name.lower() for name in found.names), found.out
+
+
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_threads(python, script):
+    found = profile(python, script, "in_threads", 0.8)
+    found.check()
+    assert found.cpu_s["heavy"] > 0.2 and found.cpu_s["sort"] > 0.2, found.out
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("python", INTERPRETERS[-1:])
+def test_child(python, script, method):
+    found = profile(python, script, "in_a_child", 0.5, method)
+    found.check()
+    assert found.cpu_s["heavy"] > found.cpu_s["light"] > 0.03, found.out
+
+
+@pytest.mark.parametrize("python", INTERPRETERS)
+def test_deep_recursion(python, tmp_path):
+    """Deeper than what is copied of the C stack, and than the blocks that are read at once."""
+    path = tmp_path / "script.py"
+    path.write_text("import time\ndef down(n):\n    if n:\n        return down(n - 1)\n    end = time.thread_time() + 0.4\n"
+                    "    while time.thread_time() < end:\n        pass\ndown(700)\n")
+    done = run_wattle("profile", "--table", "--", python, path)
+    if "denied" in done.err or "gives no samples" in done.err:
+        pytest.skip(done.err.strip())
+    assert done.code == 0 and "down (script.py:2)" in done.err, done

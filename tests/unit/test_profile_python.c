@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: MIT */
+/* CPython's frames in made-up memory: of every version's layout, of threads that run on, of memory that lies; and their
+ * place in native stacks. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/python.h"
+#include "profile/tree.h"
+
+enum {
+	BASE = 0x100000,
+	SIZE = 1 << 17,
+	PID = 70,
+	TID = 71,
+	RUNTIME = BASE,
+	INTERPRETER = BASE + 0x1000,
+	STATES = BASE + 0x2000,	  /* 0x400 each */
+	CFRAMES = BASE + 0x3000,  /* 0x40 each */
+	PTHREADS = BASE + 0x4000, /* 0x400 each */
+	CODES = BASE + 0x6000,	  /* 0x200 each */
+	TEXTS = BASE + 0x8000,
+	FRAMES = BASE + 0x10000, /* 0x100 each */
+};
+
+struct memory {
+	uint8_t bytes[SIZE];
+	uint64_t texts; /* free from here on */
+	struct wtl_python_layout layout;
+	unsigned n_reads;
+	unsigned moves; /* so many reads find the thread elsewhere than the one before */
+	uint64_t top;	/* where its innermost frame is kept */
+};
+
+static void put(struct memory *memory, uint64_t address, const void *bytes, size_t n)
+{
+	assert_in_range(address, BASE, BASE + SIZE - n);
+	memcpy(memory->bytes + (address - BASE), bytes, n);
+}
+
+static void put_u64(struct memory *memory, uint64_t address, uint64_t value)
+{
+	put(memory, address, &value, sizeof(value));
+}
+
+static void put_u32(struct memory *memory, uint64_t address, uint32_t value)
+{
+	put(memory, address, &value, sizeof(value));
+}
+
+static uint64_t get_u64(const struct memory *memory, uint64_t address)
+{
+	uint64_t value;
+
+	memcpy(&value, memory->bytes + (address - BASE), sizeof(value));
+	return value;
+}
+
+static int read_memory(void *context, int pid, const struct wtl_python_part parts[], size_t n)
+{
+	struct memory *memory = context;
+
+	assert_int_equal(pid, PID);
+	if (memory->n_reads++ < memory->moves)
+		put_u64(memory, memory->top,
+			get_u64(memory, memory->top) == FRAMES ? FRAMES + 0x100 : FRAMES);
+	for (size_t i = 0; i < n; i++) {
+		if (parts[i].address < BASE || parts[i].size > SIZE ||
+		    parts[i].address - BASE > SIZE - parts[i].size)
+			return -EFAULT;
+		memcpy(parts[i].to, memory->bytes + (parts[i].address - BASE), parts[i].size);
+	}
+	return 0;
+}
+
+/* ---- A made-up CPython ---- */
+
+/* A str: width 1 is ASCII. */
+static uint64_t put_text(struct memory *memory, const void *characters, uint64_t n, unsigned width)
+{
+	const struct wtl_python_layout *layout = &memory->layout;
+	uint64_t at = memory->texts;
+
+	put_u64(memory, at + layout->text_length, n);
+	put_u32(memory, at + layout->text_state, width << 2 | 1 << 5 | (width == 1) << 6);
+	put(memory, at + (width == 1 ? layout->text_ascii : layout->text_compact), characters,
+	    n * width);
+	memory->texts += 0x80 + n * width;
+	return at;
+}
+
+static uint64_t code_at(size_t i)
+{
+	return CODES + 0x200 * i;
+}
+
+static void put_code(struct memory *memory, size_t i, const char *name, uint32_t line)
+{
+	const struct wtl_python_layout *layout = &memory->layout;
+	uint64_t text = put_text(memory, name, strlen(name), 1);
+
+	put_u64(memory, code_at(i) + layout->code_filename, put_text(memory, "/a/b.py", 7, 1));
+	put_u64(memory, code_at(i) + layout->code_name, text);
+	if (layout->code_qualname)
+		put_u64(memory, code_at(i) + layout->code_qualname, text);
+	put_u32(memory, code_at(i) + layout->code_first_line, line);
+	if (layout->bytes_begin)
+		put_u64(memory, code_at(i) + layout->code_instructions, code_at(i) + 0x180);
+	put_u64(memory, code_at(i) + (layout->bytes_begin ? 0x180 : 0) + layout->object_size, 16);
+}
+
+static void put_frame(struct memory *memory, size_t i, uint64_t previous, uint64_t code, int owner)
+{
+	const struct wtl_python_layout *layout = &memory->layout;
+	uint64_t at = FRAMES + 0x100 * i;
+
+	put_u64(memory, at + layout->frame_previous, previous);
+	put_u64(memory, at + layout->frame_code, code);
+	if (layout->frame_owner)
+		memory->bytes[at + layout->frame_owner - BASE] = (uint8_t)owner;
+}
+
+static void put_thread(struct memory *memory, size_t i, int tid, uint64_t next, uint64_t frame)
+{
+	const struct wtl_python_layout *layout = &memory->layout;
+	uint64_t at = STATES + 0x400 * i;
+	bool has_cframe = layout->minor == 11 || layout->minor == 12;
+
+	put_u64(memory, at + layout->tstate_next, next);
+	put_u64(memory, at + layout->tstate_thread_id, PTHREADS + 0x400 * i);
+	if (layout->tstate_native_id)
+		put_u64(memory, at + layout->tstate_native_id, (uint64_t)tid);
+#if defined(__aarch64__)
+	put_u32(memory, PTHREADS + 0x400 * i + 0xd0, (uint32_t)tid);
+#else
+	put_u32(memory, PTHREADS + 0x400 * i + 0x2d0, (uint32_t)tid);
+#endif
+	memory->top = at + layout->tstate_frame;
+	if (has_cframe) {
+		put_u64(memory, memory->top, CFRAMES + 0x40 * i);
+		memory->top = CFRAMES + 0x40 * i + layout->cframe_frame;
+	}
+	put_u64(memory, memory->top, frame);
+}
+
+static struct wtl_python_layout layout_of(unsigned minor)
+{
+	/* Those that 3.13.0 tells. */
+	static const struct wtl_python_layout told = {
+		.minor = 13,
+		.interpreters_head = 632,
+		.interp_next = 0x100,
+		.interp_threads = 0x108,
+		.tstate_next = 8,
+		.tstate_thread_id = 152,
+		.tstate_native_id = 160,
+		.tstate_frame = 72,
+		.frame_previous = 8,
+		.frame_code = 0,
+		.frame_owner = 70,
+		.code_filename = 112,
+		.code_name = 120,
+		.code_first_line = 68,
+		.code_qualname = 128,
+		.code_instructions = 0xc8,
+		.object_size = 16,
+		.text_length = 16,
+		.text_state = 32,
+		.text_ascii = 40,
+		.text_compact = 56,
+	};
+	const struct wtl_python_layout *known = wtl_python_layout_find(minor);
+
+	return known ? *known : told;
+}
+
+/* inner, called by outer in the same loop, called from C by main; and a thread without frames. */
+static struct memory *make_memory(unsigned minor)
+{
+	struct memory *memory = calloc(1, sizeof(*memory));
+	uint64_t frame[6];
+
+	assert_non_null(memory);
+	memory->layout = layout_of(minor);
+	memory->texts = TEXTS;
+	for (size_t i = 0; i < 6; i++)
+		frame[i] = FRAMES + 0x100 * i;
+	put_u64(memory, RUNTIME + memory->layout.interpreters_head, INTERPRETER);
+	put_u64(memory, INTERPRETER + memory->layout.interp_threads, STATES + 0x400);
+	put_code(memory, 0, "inner", 10);
+	put_code(memory, 1, "outer", 20);
+	put_code(memory, 2, "main", 30);
+	if (minor >= 12) {
+		put_frame(memory, 0, frame[1], code_at(0), 0);
+		put_frame(memory, 1, frame[2], code_at(1), 0);
+		put_frame(memory, 2, frame[3], 0, 3);
+		put_frame(memory, 3, frame[4], code_at(2), 0);
+		put_frame(memory, 4, 0, 0, 3);
+	} else {
+		put_frame(memory, 0, frame[1], code_at(0), 0);
+		put_frame(memory, 1, frame[2], code_at(1), 1);
+		put_frame(memory, 2, 0, code_at(2), 1);
+	}
+	put_thread(memory, 1, TID + 1, STATES, 0);
+	put_thread(memory, 0, TID, 0, frame[0]);
+	return memory;
+}
+
+static const unsigned versions[] = {8, 9, 10, 11, 12, 13};
+
+/* ---- Layouts ---- */
+
+static void test_layouts(void **state)
+{
+	uint8_t bytes[WTL_PYTHON_OFFSETS_SIZE] = "xdebugpy";
+	struct wtl_python_layout layout;
+	uint64_t value = UINT64_C(0x030d00f0);
+
+	(void)state;
+	for (unsigned minor = 8; minor <= 12; minor++)
+		assert_int_equal(wtl_python_layout_find(minor)->minor, minor);
+	assert_null(wtl_python_layout_find(7));
+	assert_null(wtl_python_layout_find(13));
+	for (uint64_t i = 2; i < 72; i++)
+		memcpy(bytes + 8 * i, &i, sizeof(i));
+	assert_false(wtl_python_layout_read(bytes, &layout));
+	memcpy(bytes + 8, &value, sizeof(value));
+	assert_true(wtl_python_layout_read(bytes, &layout));
+	assert_int_equal(layout.interpreters_head, 5);
+	assert_int_equal(layout.tstate_native_id, 25);
+	assert_int_equal(layout.frame_owner, 33);
+	assert_int_equal(layout.text_compact, 70 + 16);
+	value = WTL_PYTHON_OFFSET_MAX;
+	memcpy(bytes + 8 * 33, &value, sizeof(value));
+	assert_false(wtl_python_layout_read(bytes, &layout));
+	value = UINT64_C(0x030e00f0);
+	memcpy(bytes + 8, &value, sizeof(value));
+	assert_false(wtl_python_layout_read(bytes, &layout));
+}
+
+/* ---- Frames ---- */
+
+static struct wtl_python_target target_of(const struct memory *memory)
+{
+	return (struct wtl_python_target){.pid = PID, .layout = memory->layout, .runtime = RUNTIME};
+}
+
+static void test_frames(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(versions); i++) {
+		struct memory *memory = make_memory(versions[i]);
+		const struct wtl_python_memory reader = {read_memory, memory};
+		struct wtl_python_target target = target_of(memory);
+
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+		assert_int_equal(stack.n, 3);
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(stack.frames[k].code, code_at(k));
+		/* Before 3.11 C calls each function. */
+		assert_int_equal(stack.frames[0].is_entry, versions[i] < 11);
+		assert_true(stack.frames[1].is_entry && stack.frames[2].is_entry);
+		assert_int_equal(wtl_python_read(&target, &reader, TID + 1, 1, &stack), 0);
+		assert_int_equal(stack.n, 0);
+		assert_int_equal(wtl_python_read(&target, &reader, TID + 2, 1, &stack), -ESRCH);
+		/* The second time all of it is copied in one call, and one more checks it. */
+		memory->n_reads = 0;
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, &stack), 0);
+		assert_int_equal(memory->n_reads, 2);
+		wtl_python_target_done(&target);
+		free(memory);
+	}
+}
+
+static void test_thread_that_moves(void **state)
+{
+	static struct wtl_python_stack stack;
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(versions); i++) {
+		struct memory *memory = make_memory(versions[i]);
+		const struct wtl_python_memory reader = {read_memory, memory};
+		struct wtl_python_target target = target_of(memory);
+
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+		memory->n_reads = 0;
+		memory->moves = 5; /* then it stays where it is: in outer */
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 2, &stack), 0);
+		assert_true(stack.n_tries > 1);
+		assert_int_equal(stack.n, 2);
+		assert_int_equal(stack.frames[0].code, code_at(1));
+		memory->moves = UINT32_MAX;
+		assert_int_equal(wtl_python_read(&target, &reader, TID, 3, &stack), -EAGAIN);
+		wtl_python_target_done(&target);
+		free(memory);
+	}
+}
+
+static void test_memory_that_lies(void **state)
+{
+	static struct wtl_python_stack stack;
+	struct memory *memory = make_memory(10);
+	const struct wtl_python_memory reader = {read_memory, memory};
+	struct wtl_python_target target = target_of(memory);
+
+	(void)state;
+	put_frame(memory, 2, FRAMES, code_at(2), 1); /* a circle */
+	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), 0);
+	assert_int_equal(stack.n, WTL_PYTHON_DEPTH);
+	assert_true(stack.is_cut);
+	put_frame(memory, 2, UINT64_MAX - 3, code_at(2), 1);
+	assert_int_equal(wtl_python_read(&target, &reader, TID, 1, &stack), -EAGAIN);
+	put_u64(memory, INTERPRETER + memory->layout.interp_next, INTERPRETER);
+	put_u64(memory, STATES + memory->layout.tstate_next, STATES + 0x400);
+	assert_int_equal(wtl_python_read(&target, &reader, 4711, 1, &stack), -ESRCH);
+	wtl_python_target_done(&target);
+	free(memory);
+}
+
+/* ---- Names ---- */
+
+static const char *name_of(struct wtl_python_codes *codes, struct wtl_tree *tree,
+			   const struct memory *memory, const struct wtl_python_memory *reader,
+			   size_t code, int64_t now_ns)
+{
+	const struct wtl_python_code *found = wtl_python_code_find(
+		codes, tree, &memory->layout, reader, PID, code_at(code), now_ns);
+
+	return found ? tree->names[tree->frames[found->frame].name] : NULL;
+}
+
+static void test_names(void **state)
+{
+	static const uint16_t wide[] = {0x3b1, 0x1b, 0xd800, 'x', 0x202e};
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(versions); i++) {
+		struct memory *memory = make_memory(versions[i]);
+		const struct wtl_python_memory reader = {read_memory, memory};
+		const struct wtl_python_layout *layout = &memory->layout;
+		uint32_t name = layout->code_qualname ? layout->code_qualname : layout->code_name;
+		struct wtl_python_codes codes = {.n = 0};
+		char many[600];
+		struct wtl_tree tree;
+
+		assert_int_equal(wtl_tree_init(&tree), 0);
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 1),
+				    "inner (b.py:10)");
+		/* Another code object comes to lie there. */
+		put_code(memory, 0, "lambda", 11);
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 2),
+				    "inner (b.py:10)");
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 10000000),
+				    "lambda (b.py:11)");
+		put_u64(memory, code_at(1) + name, put_text(memory, wide, 5, 2));
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 1, 1),
+				    "\xce\xb1????x??? (b.py:20)");
+		memset(many, 'm', sizeof(many));
+		put_u64(memory, code_at(2) + name, put_text(memory, many, sizeof(many), 1));
+		assert_int_equal(strlen(name_of(&codes, &tree, memory, &reader, 2, 1)),
+				 200 + strlen(" (b.py:30)"));
+		put_code(memory, 3, "bad", 40);
+		put_u32(memory, get_u64(memory, code_at(3) + name) + layout->text_state, 0);
+		assert_null(name_of(&codes, &tree, memory, &reader, 3, 1));
+		put_code(memory, 4, "line", UINT32_MAX);
+		assert_null(name_of(&codes, &tree, memory, &reader, 4, 1));
+		wtl_python_codes_done(&codes);
+		wtl_tree_done(&tree);
+		free(memory);
+	}
+}
+
+/* ---- Merging ---- */
+
+enum { LOOP = 0x100, CALLING = 0x200, BUILTIN = 0x300, START = 0x400, PLUGIN = 0x10 };
+
+static struct wtl_module_symbol symbols[] = {
+	{LOOP, 0x100, "_PyEval_EvalFrameDefault"},
+	{CALLING, 0x100, "_PyObject_Vectorcall"},
+	{BUILTIN, 0x100, "builtin_sorted"},
+	{START, 0x100, "pymain_run_python"},
+};
+static struct wtl_module_symbol plugin_symbols[] = {{PLUGIN, 0x10, "sha256"}};
+static char python_path[] = "/usr/bin/python3.12", plugin_path[] = "/lib/_hashlib.so";
+static struct wtl_module module = {.path = python_path,
+				   .has_symbols = true,
+				   .symbols = symbols,
+				   .n_symbols = UNIT_COUNT(symbols),
+				   .has_python = true,
+				   .python = {.runtime = RUNTIME, .minor = 12},
+				   .segments = {{0, 0, 0x1000}},
+				   .n_segments = 1};
+static struct wtl_module plugin = {.path = plugin_path,
+				   .has_symbols = true,
+				   .symbols = plugin_symbols,
+				   .n_symbols = 1,
+				   .has_python = true};
+
+struct merging {
+	struct wtl_modules modules;
+	struct wtl_tree tree;
+	struct wtl_python python;
+	struct memory *memory;
+	int64_t t_ns;
+	uint64_t words[16]; /* on the stack of each place */
+	char path[512];
+};
+
+static void begin_merging(struct merging *merging, unsigned minor)
+{
+	const struct wtl_space space = {.pid = PID};
+
+	memset(merging, 0, sizeof(*merging));
+	module.python.minor = minor;
+	merging->memory = make_memory(minor);
+	merging->t_ns = 1000000000;
+	assert_int_equal(wtl_tree_init(&merging->tree), 0);
+	assert_int_equal(wtl_python_init(&merging->python, &merging->modules, &merging->tree), 0);
+	merging->python.memory = (struct wtl_python_memory){read_memory, merging->memory};
+	wtl_python_mapped(&merging->python, &space, 0x5000, 0, &plugin);
+	assert_false(wtl_python_is_there(&merging->python));
+	wtl_python_mapped(&merging->python, &space, 0, 0, &module);
+	assert_true(wtl_python_is_there(&merging->python));
+}
+
+static void end_merging(struct merging *merging)
+{
+	wtl_python_ended(&merging->python, PID);
+	assert_false(wtl_python_is_there(&merging->python));
+	wtl_python_done(&merging->python);
+	wtl_tree_done(&merging->tree);
+	free(merging->memory);
+}
+
+static void add_name(struct merging *merging, uint32_t node)
+{
+	const struct wtl_frame *frame = &merging->tree.frames[merging->tree.nodes[node].frame];
+	const char *name;
+
+	if (node == 0)
+		return;
+	add_name(merging, merging->tree.nodes[node].parent);
+	name = frame->kind == WTL_FRAME_NATIVE
+		       ? wtl_module_symbol(&merging->modules, frame->module, frame->address)->name
+		       : merging->tree.names[frame->name];
+	snprintf(merging->path + strlen(merging->path),
+		 sizeof(merging->path) - strlen(merging->path), "%s%s", merging->path[0] ? ";" : "",
+		 name);
+}
+
+/* The path of a sample with those places, the innermost first, that has `word` in a register. */
+static const char *merge(struct merging *merging, const uint64_t addresses[], size_t n,
+			 bool is_whole, uint64_t word, bool is_read)
+{
+	struct wtl_ring_event sample = {.pid = PID, .tid = TID, .t_ns = merging->t_ns += 1000000};
+	struct wtl_unwind_place places[16];
+	int64_t node;
+
+	for (size_t i = 0; i < n; i++)
+		places[i] = (struct wtl_unwind_place){addresses[i] == PLUGIN ? &plugin : &module,
+						      addresses[i], 0x7000 + 8 * i};
+	sample.sample.registers[3] = word;
+	sample.sample.stack_len = 8 * n;
+	sample.sample.stack = (const uint8_t *)merging->words;
+	if (is_read)
+		wtl_python_glance(&merging->python, PID, TID, sample.t_ns, sample.t_ns + 50000);
+	node = wtl_python_merge(&merging->python, wtl_python_find(&merging->python, PID), &sample,
+				places, n, is_whole);
+	assert_true(node >= 0);
+	merging->path[0] = '\0';
+	add_name(merging, (uint32_t)node);
+	return merging->path;
+}
+
+static uint64_t instructions(const struct merging *merging, size_t code)
+{
+	const struct wtl_python_layout *layout = &merging->memory->layout;
+
+	return layout->bytes_begin ? code_at(code) + 0x180 + layout->bytes_begin + 2
+				   : code_at(code) + layout->code_instructions + 2;
+}
+
+#define MERGE(whole, word, read, ...)                    \
+	merge(&merging, (const uint64_t[]){__VA_ARGS__}, \
+	      sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t), whole, word, read)
+
+static void test_merging(void **state)
+{
+	struct merging merging;
+	uint64_t inner, outer, word;
+
+	(void)state;
+	begin_merging(&merging, 12);
+	inner = instructions(&merging, 0);
+	outer = instructions(&merging, 1);
+	word = inner;
+	/* Two loops: main in the first, outer and inner in the second; how they call is left out. */
+	assert_string_equal(
+		MERGE(true, word, true, PLUGIN, CALLING, LOOP, CALLING, BUILTIN, LOOP, START),
+		"main (b.py:30);builtin_sorted;outer (b.py:20);inner (b.py:10);sha256");
+	/* A loop that the reading has no frames of, and one that the stack does not have yet. */
+	assert_string_equal(MERGE(true, word, true, LOOP, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+	assert_string_equal(MERGE(true, instructions(&merging, 2), true, BUILTIN, LOOP, START),
+			    "main (b.py:30);builtin_sorted");
+	/* A stack that does not begin where the program did is aligned at its end. */
+	assert_string_equal(MERGE(false, word, true, PLUGIN, LOOP),
+			    "main (b.py:30);outer (b.py:20);inner (b.py:10);sha256");
+	/* inner was called after the sample; then, one that is not known ran in C when it was taken. */
+	assert_string_equal(MERGE(true, outer, true, PLUGIN, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);sha256");
+	assert_int_equal(merging.python.n_moved, 0);
+	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+	assert_int_equal(merging.python.n_moved, 1);
+	/* Threads of C are as they are. */
+	assert_string_equal(MERGE(true, 0, true, PLUGIN, START), "pymain_run_python;sha256");
+	end_merging(&merging);
+}
+
+static void test_unresolved(void **state)
+{
+	struct merging merging;
+
+	(void)state;
+	begin_merging(&merging, 10);
+	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
+			    "[python: unresolved];sha256");
+	assert_int_equal(merging.python.n_missing, 1);
+	assert_string_equal(MERGE(true, instructions(&merging, 0), true, PLUGIN, LOOP, BUILTIN,
+				  LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);builtin_sorted;inner (b.py:10);sha256");
+	/* What it was last seen with, as far as that is what runs. */
+	merging.words[2] = instructions(&merging, 1);
+	merging.words[3] = instructions(&merging, 2);
+	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);[python: unresolved];sha256");
+	assert_int_equal(merging.python.n_missing, 2);
+	assert_string_equal(
+		MERGE(true, instructions(&merging, 0), false, PLUGIN, LOOP, LOOP, LOOP, START),
+		"main (b.py:30);outer (b.py:20);inner (b.py:10);sha256");
+	assert_int_equal(merging.python.n_missing, 2);
+	merging.words[2] = 0;
+	assert_string_equal(MERGE(true, 0, false, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+			    "main (b.py:30);[python: unresolved];builtin_sorted;sha256");
+	/* A reading that is not of the moment: C functions are those of another one, from there on. */
+	merging.words[4] = merging.words[3];
+	merging.words[3] = 0;
+	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);inner (b.py:10)");
+	merging.words[3] = instructions(&merging, 1);
+	assert_string_equal(MERGE(true, 0, true, PLUGIN, LOOP, BUILTIN, LOOP, LOOP, START),
+			    "main (b.py:30);outer (b.py:20);builtin_sorted;inner (b.py:10)");
+	merging.t_ns += 100000000; /* that is too long ago */
+	assert_string_equal(MERGE(true, 0, false, LOOP, START), "[python: unresolved]");
+	end_merging(&merging);
+	/* A version that is not known. */
+	begin_merging(&merging, 14);
+	assert_string_equal(MERGE(true, 0, true, LOOP, START), "[python: unresolved]");
+	assert_int_equal(merging.python.n_unknown, 1);
+	wtl_python_ended(&merging.python, PID);
+	end_merging(&merging);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_thread_that_moves),
+		cmocka_unit_test(test_memory_that_lies),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_merging),
+		cmocka_unit_test(test_unresolved),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
