@@ -49,6 +49,7 @@ void wtl_python_snapshot_done(struct wtl_python_snapshot *snapshot)
 {
 	free(snapshot->blocks);
 	free(snapshot->bytes);
+	free(snapshot->parts);
 	*snapshot = (struct wtl_python_snapshot){.n = 0};
 }
 
@@ -70,11 +71,15 @@ static void drop_old(struct wtl_python_snapshot *snapshot)
 int wtl_python_snapshot_take(struct wtl_python_snapshot *snapshot,
 			     const struct wtl_python_memory *memory, int pid)
 {
-	struct wtl_python_part parts[WTL_PYTHON_BLOCKS];
+	struct wtl_python_part *parts;
 	size_t n = 0;
 	int rc;
 
 	drop_old(snapshot);
+	if (wtl_array_reserve(&snapshot->parts, &snapshot->room_parts, snapshot->n + 1,
+			      sizeof(*snapshot->parts)) < 0)
+		return -ENOMEM;
+	parts = snapshot->parts;
 	snapshot->walk++;
 	snapshot->is_whole = true;
 	for (size_t i = 0; i < snapshot->n; i++) {

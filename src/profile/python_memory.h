@@ -41,7 +41,8 @@ struct wtl_python_block {
 struct wtl_python_snapshot {
 	struct wtl_python_block *blocks; /* by address */
 	uint8_t *bytes;
-	size_t n, room, room_bytes;
+	struct wtl_python_part *parts; /* to be copied together */
+	size_t n, room, room_bytes, room_parts;
 	uint32_t walk;
 	bool is_whole; /* all that the walk came to so far was copied before it began */
 };
