@@ -32,6 +32,7 @@ static void free_process(struct wtl_python_process *process)
 	for (size_t i = 0; i < process->n_lasts; i++)
 		free(process->lasts[i].reading.frames);
 	free(process->lasts);
+	free(process->kinds);
 	wtl_python_codes_done(&process->codes);
 	wtl_python_target_done(&process->target);
 	free(process);

@@ -47,6 +47,7 @@ struct wtl_python_last {
 struct wtl_python_process {
 	int pid;
 	struct wtl_module *module; /* CPython's */
+	uint8_t *kinds;		   /* what each of its symbols is to stacks; NULL: not asked yet */
 	struct wtl_python_target target;
 	struct wtl_python_codes codes;
 	struct wtl_python_last *lasts;

@@ -16,7 +16,7 @@ enum {
 	TEXT_SIZE = 4 * CHARACTERS + 1,
 	LINE_MAX = 100000000,
 	INSTRUCTIONS_MAX = 1 << 28,
-	GOOD_NS = 5000000, /* it is compared again after so long: another one may lie there */
+	GOOD_NS = 20000000, /* it is compared again after so long: another one may lie there */
 };
 
 void wtl_python_codes_done(struct wtl_python_codes *codes)
@@ -140,8 +140,8 @@ static int64_t name_code(struct wtl_tree *tree, const struct wtl_python_layout *
 	if (rc < 0)
 		return rc;
 	slash = strrchr(file, '/');
-	snprintf(name, sizeof(name), "%s (%s:%d)", function, slash && slash[1] ? slash + 1 : file,
-		 code->first_line);
+	snprintf(name, sizeof(name), "%s (%s:%d)", function[0] ? function : "?",
+		 slash && slash[1] ? slash + 1 : file, code->first_line);
 	number = wtl_tree_name(tree, name);
 	if (number < 0)
 		return number;

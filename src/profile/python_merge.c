@@ -17,6 +17,7 @@ enum { LEFT_MAX = 16 };
 /* ---- Whose frames ---- */
 
 enum place {
+	PLACE_UNKNOWN, /* it was not asked yet */
 	PLACE_LOOP,    /* the interpreter's loop: Python functions run in it */
 	PLACE_CALLING, /* how the interpreter and the C library call */
 	PLACE_OTHER,
@@ -85,20 +86,32 @@ static bool is_beginning(const struct wtl_python_process *process, const struct 
 	return module == process->module || starts_with_any(base_name(module), prefixes);
 }
 
-static enum place classify(const struct wtl_python *python,
-			   const struct wtl_python_process *process,
+static enum place classify_name(const char *name)
+{
+	if (wtl_text_starts(name, "_PyEval_EvalFrameDefault"))
+		return PLACE_LOOP;
+	return wtl_python_is_calling(name) ? PLACE_CALLING : PLACE_OTHER;
+}
+
+static enum place classify(const struct wtl_python *python, struct wtl_python_process *process,
 			   const struct wtl_unwind_place *place)
 {
 	const struct wtl_module_symbol *symbol;
+	uint8_t *kind;
 
 	if (place->module != process->module)
 		return PLACE_OTHER;
 	symbol = wtl_module_symbol(python->modules, place->module, place->address);
 	if (!symbol)
 		return PLACE_CALLING;
-	if (wtl_text_starts(symbol->name, "_PyEval_EvalFrameDefault"))
-		return PLACE_LOOP;
-	return wtl_python_is_calling(symbol->name) ? PLACE_CALLING : PLACE_OTHER;
+	if (!process->kinds)
+		process->kinds = calloc(place->module->n_symbols, 1);
+	if (!process->kinds)
+		return classify_name(symbol->name);
+	kind = &process->kinds[symbol - place->module->symbols];
+	if (*kind == PLACE_UNKNOWN)
+		*kind = (uint8_t)classify_name(symbol->name);
+	return (enum place) * kind;
 }
 
 /* ---- Readings ---- */

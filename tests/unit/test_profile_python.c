@@ -355,7 +355,7 @@ static void test_names(void **state)
 		put_code(memory, 0, "lambda", 11);
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 2),
 				    "inner (b.py:10)");
-		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 10000000),
+		assert_string_equal(name_of(&codes, &tree, memory, &reader, 0, 30000000),
 				    "lambda (b.py:11)");
 		put_u64(memory, code_at(1) + name, put_text(memory, wide, 5, 2));
 		assert_string_equal(name_of(&codes, &tree, memory, &reader, 1, 1),

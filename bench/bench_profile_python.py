@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+What wattle profile costs a Python program that only calls small functions, and what it costs itself: Markdown for docs/profile.md.
+
+    bench_profile_python.py [--seconds S] [--repeat N] [PYTHON...]
+
+Speed is rounds a second of the program's own CPU time, runs with and without the profiler in turn; medians, which hold within one run.
+The profiler's CPU time a sample is from a short run and a long one, so that what it does once is not in it.
+"""
+
+import argparse
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+WATTLE = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build")).resolve() / "wattle"
+
+PROGRAM = """
+import sys, time
+def a(x): return x + 1
+def b(x): return x + 2
+def c(x): return a(x) + b(x)
+def d(x): return b(x) - a(x)
+def e(x): return c(x) * d(x)
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+def squares(n):
+    for i in range(n):
+        yield e(i)
+rounds, begin = 0, time.thread_time()
+while time.thread_time() - begin < float(sys.argv[1]):
+    sum(squares(200)); sorted(range(100), key=d); fib(10); rounds += 1
+print("rounds", rounds / float(sys.argv[1]))
+"""
+
+
+def run(python, program, seconds, profiler=()):
+    words = [*profiler, python, program, str(seconds)]
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=True)
+    return float(re.search(r"^rounds (\S+)", done.stdout, re.M).group(1)), done.stderr
+
+
+def cost(told):
+    samples = int(re.search(r"(\d+) samples at", told).group(1))
+    unknown = int(re.search(r"Python: of \d+ samples, (\d+)", told).group(1))
+    return samples, float(re.search(r"the profiler used ([\d.]+) s", told).group(1)), unknown
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("pythons", nargs="*", default=[sys.executable])
+    options = parser.parse_args()
+    profiler = (WATTLE, "profile", "--")
+    print("| CPython | speed with the profiler | its CPU time a sample | unresolved |\n|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program.py"
+        program.write_text(PROGRAM, encoding="utf-8")
+        for python in options.pythons:
+            ratios = []
+            for _ in range(options.repeat):
+                alone, _ = run(python, program, options.seconds / 4)
+                ratios.append(run(python, program, options.seconds / 4, profiler)[0] / alone)
+            n, used_s, _ = cost(run(python, program, options.seconds / 4, profiler)[1])
+            n_long, used_long_s, unknown = cost(run(python, program, options.seconds, profiler)[1])
+            version = subprocess.run([python, "-V"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()[1]
+            print(f"| {version} | {100 * statistics.median(ratios):.1f} % | {1e6 * (used_long_s - used_s) / (n_long - n):.0f} µs "
+                  f"| {100 * unknown / n_long:.1f} % |")
+
+
+main()
