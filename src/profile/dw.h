@@ -24,7 +24,7 @@ struct wtl_dw {
 	F(gelf_getehdr) F(gelf_getphdr) F(gelf_getshdr) F(gelf_getsym)
 /* clang-format on */
 #define WTL_DW_FIELD(name) __typeof__(&name) name;
-		WTL_DW_FUNCTIONS(WTL_DW_FIELD) WTL_ELF_FUNCTIONS(WTL_DW_FIELD)
+	WTL_DW_FUNCTIONS(WTL_DW_FIELD) WTL_ELF_FUNCTIONS(WTL_DW_FIELD)
 #undef WTL_DW_FIELD
 };
 
