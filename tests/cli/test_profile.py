@@ -65,6 +65,7 @@ def check_sums(profile):
     """To the microjoule: of each domain, of functions, and of the tree."""
     for row in profile["sums"]:
         assert sum(row[key] for key in SUMS) == row["total_j"], row
+        assert all(row[key] <= row["total_j"] for key in SUMS), row
     total = profile["sums"][-1]
     assert total["domain"] == "total"
     own = sum((call["own_energy_j"] for call in profile["calls"]), Decimal(0))

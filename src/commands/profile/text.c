@@ -219,19 +219,25 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 	*sums = (struct wtl_profile_sums){.total_uj = 0};
 	for (size_t i = 0; i < profile->calls->n_domains; i++) {
 		const struct wtl_ledger *ledger = &profile->ledgers[i];
+		uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
+		uint64_t unknown_uj = row_uj(profile, WTL_SPLIT_UNKNOWN, i);
+		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj;
+		uint64_t running_uj = ledger->live_uj + ledger->exited_uj;
+		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
+		 * that may be a microjoule of idle energy more than others have. */
+		uint64_t excess_uj = own_uj > running_uj ? own_uj - running_uj : 0;
 
 		if (domain < 0 ? !profile->counts[i] : i != (size_t)domain)
 			continue;
 		sums->stacks_uj += profile->calls->all[0].dynamic_uj[i];
-		sums->unsampled_uj += row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
-		sums->unknown_uj += row_uj(profile, WTL_SPLIT_UNKNOWN, i);
-		sums->others_uj += ledger->live_uj + ledger->exited_uj;
+		sums->unsampled_uj += unsampled_uj;
+		sums->unknown_uj += unknown_uj;
+		sums->others_uj += running_uj + excess_uj - own_uj;
 		sums->kernel_uj += ledger->kernel_uj;
-		sums->idle_uj += ledger->idle_uj;
+		sums->idle_uj += ledger->idle_uj - excess_uj;
 		sums->unattributed_uj += ledger->unattributed_uj;
 		sums->total_uj += ledger->total_uj;
 	}
-	sums->others_uj -= sums->stacks_uj + sums->unsampled_uj + sums->unknown_uj;
 }
 
 static void put_word(struct wtl_buf *buf, uint64_t energy_uj, const char *word)
