@@ -70,7 +70,7 @@ struct wtl_lib_function {
 enum { WTL_LIB_ARGS_MAX = 8 };
 
 /* Where the machine's agent (wattle serve) listens for programs: docs/share.md. */
-#define WTL_AGENT_SOCKET "/run/wattle/serve.sock"
+#define WTL_AGENT_SOCKET "/run/wattle/agent/serve.sock"
 
 enum { WTL_AGENT_ANSWER_MAX = 32 << 10, WTL_AGENT_TIMEOUT_MS = 100 };
 
@@ -194,7 +194,7 @@ struct wtl_env {
  * process is the file wattle-cpu/PID, in nanoseconds (no such directory: this machine cannot tell);
  * exits are the lines of the file wattle-exits, one datagram each as wtl_sparse_put() writes it, or
  * "!errno NAME"; lines may be added while it is read. The agent is who listens at the socket
- * run/wattle/serve.sock there.
+ * run/wattle/agent/serve.sock there.
  */
 int wtl_io_real_new(const char *root, struct wtl_io **ret_io, struct wtl_err *err);
 

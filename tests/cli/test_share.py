@@ -61,8 +61,8 @@ class Shared:
         for zone in ZONES.values():
             self.here.zone(zone).write_text("!errno EACCES\n")
             self.there.zone(zone).write_text("1000000000      \n")
-        (self.here.path / "run/wattle").mkdir(parents=True)
-        self.socket = self.here.path / "run/wattle/serve.sock"
+        (self.here.path / "run/wattle/agent").mkdir(parents=True)
+        self.socket = self.here.path / "run/wattle/agent/serve.sock"
         self.agents = []
 
     def start(self, *options):
@@ -164,8 +164,8 @@ def test_doctor_names_the_source_and_the_agent(shared):
 def test_who_can_read_the_sensors_asks_nobody(shared):
     """The agent's socket is where root's machine would have it, and is left alone."""
     shared.start()
-    (shared.there.path / "run/wattle").mkdir(parents=True)
-    os.link(shared.socket, shared.there.path / "run/wattle/serve.sock")
+    (shared.there.path / "run/wattle/agent").mkdir(parents=True)
+    os.link(shared.socket, shared.there.path / "run/wattle/agent/serve.sock")
     report = run_wattle("doctor", "--root", shared.there.path, "-f", "json").json
     assert {d["source"] for d in report["domains"]} == {"rapl-powercap"}
 

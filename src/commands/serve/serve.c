@@ -95,7 +95,7 @@ static const struct wtl_option options[] = {
 	 .words = wtl_metrics_compat_names, .set = add_compat},
 	{"socket", 0, "PATH",
 	 "Where programs of this machine that are denied the sensors ask, or none (default: "
-	 "/run/wattle/serve.sock for root)",
+	 "/run/wattle/agent/serve.sock for root)",
 	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_serve_settings, socket)},
 	{"reader", 0, NULL,
 	 "Only the socket and no HTTP: the half of an agent that has rights (see --exporter)",

@@ -17,19 +17,12 @@
 #define GROUP "wattle"
 #define NAME  "serve.sock"
 
-/* Programs of other users are to reach the socket: the folder is open, if it is ours. Recordings of root make it for
+/* Programs of other users are to reach the socket: a folder is open, if it is ours. Recordings of root make theirs for
  * root alone. */
-static int make_folder(const char *path)
+static int make_folder(const char *folder)
 {
-	char folder[WTL_SHARE_PATH_SIZE];
-	char *slash;
 	struct stat status;
 
-	snprintf(folder, sizeof(folder), "%s", path);
-	slash = strrchr(folder, '/');
-	if (!slash || slash == folder)
-		return 0;
-	*slash = '\0';
 	if (mkdir(folder, 0755) < 0 && errno != EEXIST)
 		return -errno;
 	if (lstat(folder, &status) < 0)
@@ -42,6 +35,27 @@ static int make_folder(const char *path)
 	if (status.st_mode & (S_IWGRP | S_IWOTH))
 		return -EPERM;
 	return chmod(folder, 0755) < 0 ? -errno : 0;
+}
+
+/* The two that the socket lies in: recordings' sockets are in the outer one, which belongs to root whoever measures. */
+static int make_folders(const char *path)
+{
+	char outer[WTL_SHARE_PATH_SIZE], inner[WTL_SHARE_PATH_SIZE];
+	char *slash;
+	int rc;
+
+	snprintf(inner, sizeof(inner), "%s", path);
+	slash = strrchr(inner, '/');
+	if (!slash || slash == inner)
+		return 0;
+	*slash = '\0';
+	snprintf(outer, sizeof(outer), "%s", inner);
+	slash = strrchr(outer, '/');
+	if (!slash || slash == outer)
+		return make_folder(inner);
+	*slash = '\0';
+	rc = make_folder(outer);
+	return rc < 0 ? rc : make_folder(inner);
 }
 
 /* Has root chosen a directory? What runs there does not see the others, as with recordings. */
@@ -67,7 +81,7 @@ static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
 	else if (geteuid() != 0)
 		return false;
 	else if (is_own(runtime))
-		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s/wattle/" NAME, runtime);
+		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s/wattle/agent/" NAME, runtime);
 	else
 		len = snprintf(path, WTL_SHARE_PATH_SIZE, "%s", WTL_AGENT_SOCKET);
 	return len < WTL_SHARE_PATH_SIZE;
@@ -104,7 +118,7 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 		return settings->is_reader
 			       ? wtl_complain(app, "--reader: nobody could ask: give --socket PATH")
 			       : 0;
-	rc = settings->socket ? 0 : make_folder(path);
+	rc = settings->socket ? 0 : make_folders(path);
 	if (rc < 0) {
 		snprintf(text, sizeof(text), "the folder of %s: %s", path, wtl_err_text(rc));
 		return fail(app, settings, text);
