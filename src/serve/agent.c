@@ -362,12 +362,36 @@ static int count(struct wtl_agent *agent)
 		       : wtl_totals_look_unseen(&agent->totals, agent->energies, now_ns);
 }
 
+/* What is told must not be more than a restart knows: counters would fall, and whoever scrapes them would take that for
+ * a new beginning. So where there is a recording, a snapshot waits for the next look, when its counters are on the disk. */
+static void publish(struct wtl_agent *agent, struct wtl_live *draft, bool is_recorded)
+{
+	if (is_recorded) {
+		wtl_board_keep(agent->board, draft);
+		agent->waiting = draft;
+	} else {
+		wtl_board_publish(agent->board, draft);
+	}
+}
+
+static void publish_waiting(struct wtl_agent *agent)
+{
+	struct wtl_live *waiting = agent->waiting;
+
+	if (!waiting)
+		return;
+	agent->waiting = NULL;
+	wtl_board_give_back(agent->board, waiting);
+	wtl_board_publish(agent->board, waiting);
+}
+
 void wtl_agent_look(struct wtl_agent *agent, const struct wtl_agent_beside *beside)
 {
 	struct wattle_meter *meter = agent->options.meter;
 	struct wattle_window window, recent;
 	struct wtl_live counts = {.number = 0}, *draft;
 
+	publish_waiting(agent);
 	if (wtl_window_look(meter, agent->options.window, &window, agent->energies,
 			    agent->totals.n_domains) < 0 ||
 	    count(agent) < 0)
@@ -384,7 +408,7 @@ void wtl_agent_look(struct wtl_agent *agent, const struct wtl_agent_beside *besi
 	if (wtl_live_reserve(draft, &counts) < 0)
 		return;
 	fill(agent, beside, &window, &recent, draft);
-	wtl_board_publish(agent->board, draft);
+	publish(agent, draft, beside->is_recorded);
 }
 
 /* ---- Its memory ---- */

@@ -49,6 +49,7 @@ struct wtl_agent {
 	struct wtl_agent_user *users; /* room for sorting */
 	size_t room_users;
 	uint64_t number;
+	struct wtl_live *waiting; /* to be published with the next look; NULL: none */
 	int64_t begin_utc_ns, counters_utc_ns;
 	uint64_t emitted_ug, self_uj; /* the highest ever: they are served as counters */
 	bool was_marked;	      /* the last interval has a begin */
@@ -60,7 +61,8 @@ int wtl_agent_init(struct wtl_agent *agent, const struct wtl_agent_options *opti
 void wtl_agent_done(struct wtl_agent *agent);
 /* The counters go on from there (wtl_totals_load()), which began at counters_utc_ns. Before the first look. */
 int wtl_agent_resume(struct wtl_agent *agent, const char *totals, int64_t counters_utc_ns);
-/* After each bill: publishes what there is. Without memory, or while all snapshots are held, nothing is published this
+/* After each bill: publishes what there is; while it is recorded, what there was at the look before, which is on the
+ * disk by now. Without memory, or while all snapshots are held, nothing is published this
  * time. */
 void wtl_agent_look(struct wtl_agent *agent, const struct wtl_agent_beside *beside);
 

@@ -139,6 +139,13 @@ struct wtl_live *wtl_board_draft(struct wtl_board *board)
 	return draft;
 }
 
+void wtl_board_keep(struct wtl_board *board, const struct wtl_live *draft)
+{
+	pthread_mutex_lock(&board->lock);
+	board->holders[draft - board->slots]++;
+	pthread_mutex_unlock(&board->lock);
+}
+
 void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft)
 {
 	pthread_mutex_lock(&board->lock);

@@ -141,6 +141,8 @@ void wtl_board_init(struct wtl_board *board);
 void wtl_board_done(struct wtl_board *board); /* nobody holds any */
 /* One to be filled, by the only one who does; NULL: all are held, and this time there is none. */
 struct wtl_live *wtl_board_draft(struct wtl_board *board);
+/* It is not published yet, and no other draft may take its place until it is given back. */
+void wtl_board_keep(struct wtl_board *board, const struct wtl_live *draft);
 void wtl_board_publish(struct wtl_board *board, struct wtl_live *draft);
 /* There is none any more: what was published last is too old. By whoever publishes. */
 void wtl_board_withdraw(struct wtl_board *board);

@@ -17,7 +17,6 @@ from serving import Agent, Moving
 
 XEON = ("--root", ROOTS / "xeon-2s-dram")
 KILLS = int(os.environ.get("WATTLE_SERVE_KILLS", "10"))
-WATTS = 400  # of the machine that moves: four counters of 100 W
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +36,7 @@ def recordings(folder):
 
 
 def test_killed_at_random_moments(machine, tmp_path):
-    """No counter goes back by more than the last second, and what was cut short is said."""
+    """No counter that was told goes back, which Prometheus would take for a new beginning; what was cut short is said."""
     root = machine("xeon-2s-dram")
     seed = random.randrange(1 << 32)
     chance = random.Random(seed)
@@ -49,8 +48,7 @@ def test_killed_at_random_moments(machine, tmp_path):
                 had_committed = bool(known)
                 now = counters(agent.scrape())
                 for name, joules in known.items():
-                    # A second of it, and what a slow machine makes of a second.
-                    assert now.get(name, 0) >= joules - 3 * WATTS, (name, seed)
+                    assert now.get(name, 0) >= joules, (name, seed)
                 n_cut += "was not ended: the counters go on" in agent.said
                 assert not had_committed or "begin at 0" not in agent.said, (agent.said, seed)
                 time.sleep(1 + chance.random())
