@@ -15,7 +15,7 @@ BELOW = {"base", "energy"}
 DRIVERS = BELOW | {"gpu"}
 METER = DRIVERS | {"sensors", "workload", "meter"}
 FORMS = BELOW | {"document"}
-FRAME = METER | {"record", "replay", "document", "text", "draw", "smi", "report", "profile"}
+FRAME = METER | {"record", "replay", "document", "text", "draw", "smi", "report"}
 MAY_INCLUDE = {
     "base": set(),
     "energy": {"base"},
@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "report": METER | {"record", "replay", "document", "text"},
     "serve": METER | {"record", "replay", "document", "report"},
     "cli": FRAME,
-    "commands": FRAME | {"cli", "serve"},
+    "commands": FRAME | {"cli", "profile", "serve"},
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {

@@ -104,6 +104,8 @@ char *wtl_text_clean(char *dst, size_t size, const char *src, size_t len)
 		used += n ? n : 1;
 		at += n ? n : 1;
 	}
+	/* It may have been cut behind a blank. */
+	used = wtl_text_trimmed(dst, used);
 	dst[used] = '\0';
 	return dst;
 }

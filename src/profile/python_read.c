@@ -251,6 +251,7 @@ static int begin_walk(struct walk *walk)
 static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 {
 	uint64_t frame;
+	size_t steps = 0; /* frames of C add nothing, and may be made to go round in a circle */
 	int rc = begin_walk(walk);
 
 	stack->n = 0;
@@ -258,7 +259,8 @@ static int try_walk(struct walk *walk, struct wtl_python_stack *stack)
 	if (rc < 0)
 		return rc;
 	walk->base = 0;
-	for (frame = walk->frame; frame && stack->n < WTL_PYTHON_DEPTH;) {
+	for (frame = walk->frame;
+	     frame && stack->n < WTL_PYTHON_DEPTH && steps++ < 4 * WTL_PYTHON_DEPTH;) {
 		walk->base = frame;
 		rc = take_frame(walk, &frame, stack);
 		if (rc == -E2BIG) /* there is no room for more of it */

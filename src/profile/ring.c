@@ -143,8 +143,14 @@ static int map_ring(struct ring *ring)
 	return -errno;
 }
 
-static int fail(struct wtl_err *err, int rc)
+static int fail(struct wtl_err *err, int pid, int rc)
 {
+	if ((rc == -EACCES || rc == -EPERM) && pid)
+		return wtl_err_set(err, rc, "profile", NULL,
+				   "process %d is another user's, or perf_event_open is denied: be "
+				   "that user or root; sysctl kernel.perf_event_paranoid=2 lets "
+				   "users profile their own programs",
+				   pid);
 	if (rc == -EACCES || rc == -EPERM || rc == -ENOSYS)
 		return wtl_err_set(
 			err, rc, "profile", NULL,
@@ -171,7 +177,7 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 
 	rings->list = calloc((size_t)n_cpus, sizeof(*rings->list));
 	if (!rings->list)
-		return fail(err, -ENOMEM);
+		return fail(err, options->pid, -ENOMEM);
 	rings->has_kernel = true;
 	describe(options, true, &attr);
 	for (int cpu = 0; cpu < n_cpus; cpu++) {
@@ -188,15 +194,15 @@ static int open_rings(struct wtl_rings *rings, const struct wtl_rings_options *o
 		if (ring->fd == -ENODEV || ring->fd == -ENXIO)
 			continue; /* a processor that is off */
 		if (ring->fd < 0)
-			return fail(err, ring->fd);
+			return fail(err, options->pid, ring->fd);
 		rings->n++;
 		rc = map_ring(ring);
 		if (rc == 0)
 			rc = watch(rings->epoll, ring->fd);
 		if (rc < 0)
-			return fail(err, rc);
+			return fail(err, options->pid, rc);
 	}
-	return rings->n > 0 ? 0 : fail(err, -ENODEV);
+	return rings->n > 0 ? 0 : fail(err, options->pid, -ENODEV);
 }
 
 /* Another thread of the process: its events go into the rings that there are. */
@@ -208,7 +214,7 @@ static int add_thread(struct wtl_rings *rings, const struct wtl_rings_options *o
 	describe(options, rings->has_kernel, &attr);
 	if (wtl_array_reserve(&rings->others, &rings->room_others, rings->n_others + rings->n,
 			      sizeof(*rings->others)) < 0)
-		return fail(err, -ENOMEM);
+		return fail(err, options->pid, -ENOMEM);
 	for (size_t i = 0; i < rings->n; i++) {
 		int fd = open_event(&attr, tid, rings->list[i].cpu);
 
@@ -220,10 +226,10 @@ static int add_thread(struct wtl_rings *rings, const struct wtl_rings_options *o
 				"the process has so many threads that there are too few "
 				"file descriptors: each needs one for each processor (ulimit -n)");
 		if (fd < 0)
-			return fail(err, fd);
+			return fail(err, options->pid, fd);
 		rings->others[rings->n_others++] = fd;
 		if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, rings->list[i].fd) < 0)
-			return fail(err, -errno);
+			return fail(err, options->pid, -errno);
 	}
 	return 0;
 }
@@ -251,7 +257,7 @@ static int add_threads(struct wtl_rings *rings, const struct wtl_rings_options *
 	snprintf(name, sizeof(name), "/proc/%d/task", options->pid);
 	threads = opendir(name);
 	if (!threads)
-		return fail(err, -errno);
+		return fail(err, options->pid, -errno);
 	while (rc == 0 && (entry = readdir(threads))) {
 		int tid = atoi(entry->d_name);
 
@@ -277,13 +283,13 @@ int wtl_rings_open(const struct wtl_rings_options *options, struct wtl_rings **r
 	int rc;
 
 	if (!rings)
-		return fail(err, -ENOMEM);
+		return fail(err, options->pid, -ENOMEM);
 	rings->has_stack = options->stack_bytes > 0;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	rings->wait_ns = SAMPLES_WAIT * INT64_C(1000000000) / options->hz;
 	rings->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	rc = rings->epoll < 0 || rings->timer < 0 ? -errno : watch(rings->epoll, rings->timer);
-	rc = rc < 0 ? fail(err, rc) : open_rings(rings, options, err);
+	rc = rc < 0 ? fail(err, options->pid, rc) : open_rings(rings, options, err);
 	if (rc == 0 && options->pid)
 		rc = add_threads(rings, options, err);
 	if (rc == 0 && options->pid)

@@ -151,13 +151,14 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 	come(&trace->threads[thread], event->t_ns);
 	trace->n_broken += n > 0 && !is_whole;
 	trace->n_unresolved += n == 0;
-	trace->threads[thread].n_samples++;
 	if (node < 0 || wtl_array_reserve(&trace->samples, &trace->room_samples,
-					  trace->n_samples + 1, sizeof(*trace->samples)) < 0)
+					  trace->n_samples + 1, sizeof(*trace->samples)) < 0) {
 		trace->is_full = true;
-	else
+	} else {
+		trace->threads[thread].n_samples++;
 		trace->samples[trace->n_samples++] =
 			(struct wtl_trace_sample){(uint32_t)thread, (uint32_t)node, event->t_ns};
+	}
 }
 
 static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event)

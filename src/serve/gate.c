@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/thread.h"
 #include "base/infile.h"
 #include "energy/units.h"
 #include "serve/web_config.h"
@@ -315,6 +316,8 @@ static unsigned admit_user(struct wtl_gate *gate, const char *user, const char *
 			   int64_t now_ns)
 {
 	struct tried tried = {.is_used = true};
+	int64_t begun_ns;
+	bool is_right;
 	size_t i;
 
 	if (!user || !password || !digest(gate, user, password, tried.digest))
@@ -327,7 +330,11 @@ static unsigned admit_user(struct wtl_gate *gate, const char *user, const char *
 			return 401;
 	if (!may_try(gate, now_ns))
 		return 429;
-	if (is_password(gate, i, password)) {
+	begun_ns = wtl_thread_clock_ns();
+	is_right = is_password(gate, i, password);
+	/* The time that a try takes pays for no other one. */
+	gate->last_ns += wtl_thread_clock_ns() - begun_ns;
+	if (is_right) {
 		gate->right[i] = tried;
 		return 0;
 	}

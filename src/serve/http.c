@@ -536,6 +536,13 @@ int wtl_http_reload(struct wtl_http *http, struct wtl_err *err)
 	return rc;
 }
 
+bool wtl_http_is_address(const char *text)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET, text, &address) == 1 || inet_pton(AF_INET6, text, &address) == 1;
+}
+
 unsigned wtl_http_port(const struct wtl_http *http)
 {
 	return http->port;

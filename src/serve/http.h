@@ -44,6 +44,8 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
  * negative with the reason. Else all who are connected are let go. */
 int wtl_http_reload(struct wtl_http *http, struct wtl_err *err);
 bool wtl_http_has_tls(const struct wtl_http *http);
+/* Can that be listened at? */
+bool wtl_http_is_address(const char *text);
 unsigned wtl_http_port(const struct wtl_http *http); /* that it listens at */
 void wtl_http_stop(struct wtl_http *http);	     /* NULL is fine */
 

@@ -114,7 +114,9 @@ static bool take_frame(struct wtl_stream_client *client)
 	if (client->is_catching_up)
 		frame = oldest_after(stream, client->sent);
 	client->is_catching_up &= frame != newest(stream);
-	lost = client->sent > 0 ? frame->number - client->sent - 1 : 0;
+	/* Numbers begin anew with another reader: nothing is known to be lost then. */
+	lost = client->sent > 0 && frame->number > client->sent ? frame->number - client->sent - 1
+								: 0;
 	client->head[0] = '\0';
 	if (lost > 0)
 		snprintf(client->head, sizeof(client->head),

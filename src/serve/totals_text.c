@@ -129,6 +129,7 @@ static int load_domain(struct wtl_totals *totals, const struct field fields[])
 
 static int take_name(const struct field *field, char name[WTL_TOTALS_NAME_SIZE])
 {
+	char raw[WTL_TOTALS_NAME_SIZE];
 	size_t len = 0;
 
 	for (size_t i = 0; i < field->len; i++, len++) {
@@ -141,10 +142,11 @@ static int take_name(const struct field *field, char name[WTL_TOTALS_NAME_SIZE])
 			i += 2;
 		if (len == WTL_TOTALS_NAME_SIZE - 1)
 			return -EINVAL;
-		name[len] = (char)byte;
+		raw[len] = (char)byte;
 	}
-	name[len] = '\0';
-	return wtl_text_is_clean(name, len) ? 0 : -EINVAL;
+	/* A name that is not clean costs its group a name, not everybody their counters. */
+	wtl_text_clean(name, WTL_TOTALS_NAME_SIZE, raw, len);
+	return 0;
 }
 
 static struct wtl_totals_group *find_group(struct wtl_totals_grouping *grouping, const char *name)

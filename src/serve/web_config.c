@@ -271,7 +271,7 @@ static int add_user(struct reader *reader, const yaml_node_t *key, const yaml_no
 	cost = (hash[4] - '0') * 10 + hash[5] - '0';
 	if (cost < 4 || cost > WTL_WEB_COST_MAX)
 		return refuse(reader, key->start_mark.line, "the password of", name,
-			      "has a cost that is not from 4 to 14: each check would be too cheap, "
+			      "has a cost that is not from 4 to 12: each check would be too cheap, "
 			      "or take seconds");
 	if (config->n_users == WTL_WEB_USERS_MAX)
 		return refuse(reader, key->start_mark.line, "the user", name,

@@ -13,7 +13,7 @@ struct wtl_err;
  * read by libyaml, which is loaded for it.
  */
 
-enum { WTL_WEB_CONFIG_MAX = 64 << 10, WTL_WEB_USERS_MAX = 256, WTL_WEB_COST_MAX = 14 };
+enum { WTL_WEB_CONFIG_MAX = 64 << 10, WTL_WEB_USERS_MAX = 256, WTL_WEB_COST_MAX = 12 };
 
 /* What a client's certificate is good for. */
 enum wtl_client_auth {

@@ -66,7 +66,10 @@ TABLE = {
         "domain": FREE, "top": "1 to 100", "from": TIME, "to": TIME, "width": "400 to 16000", "height": "240 to 16000",
         "scale": "1 to 8",
     }),
-    "profile": (("--", "true"), {"rate": "1 to 10000", "stack": "1024 to 65528", "format": "text, html, svg, json"}),
+    "profile": (("--", "true"), {
+        "rate": "1 to 10000", "stack": "1024 to 65528", "format": "text, html, svg, json", "pid": "1 to 1073741824",
+        "duration": "a time from 100ms to a day",
+    }),
     # Listening fails where no interface has the address: else it would serve without an end.
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {
         "port": "0 to 65535", "address": FREE, "web-config": FREE, "compat": "kepler, dcgm, scaphandre, node or aipowermeter",

@@ -32,15 +32,22 @@ def test_a_port_in_use(tmp_path):
     assert not list((tmp_path / "store").iterdir())
 
 
-@pytest.mark.parametrize("address,says", [
-    ("192.0.2.1", "cannot listen at port 1 of 192.0.2.1: "),
-    ("localhost", "'localhost' is no IP address such as 127.0.0.1 or ::1"),
-    ("", "'' is no IP address"),
+@pytest.mark.parametrize("address,code,says", [
+    ("192.0.2.1", 1, "cannot listen at port 1 of 192.0.2.1: "),
+    ("localhost", 2, "'localhost' is no IP address such as 127.0.0.1 or ::1"),
+    ("", 2, "'' is no IP address"),
 ])
-def test_addresses_that_are_not_here(address, says):
+def test_addresses_that_are_not_here(address, code, says):
     result = run_wattle("serve", *XEON, "--port", "1", "--address", address, "--insecure-listen")
-    assert result.code == 1
+    assert result.code == code
     assert says in result.complaint()
+    assert says in run_wattle("serve", *XEON, "--port", "1", "--address", address, "--insecure-listen", "--no-store").complaint()
+
+
+def test_a_host_has_no_port():
+    result = run_wattle("serve", *XEON, "--host", "meter.example:9177")
+    assert result.code == 2
+    assert "--host takes a name without a port, not 'meter.example:9177'" in result.complaint()
 
 
 def test_other_machines_only_if_it_is_meant():

@@ -24,7 +24,7 @@ ORDERS = (
     "base energy document text report cli commands".split(),
     "base energy document draw cli commands".split(),
     "base energy document smi cli commands".split(),
-    "base energy profile".split(),
+    "base energy profile commands".split(),
     "base energy neural".split(),
 )
 LAYERS = sorted({layer for order in ORDERS for layer in order})

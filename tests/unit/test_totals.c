@@ -450,6 +450,21 @@ static void test_damaged(void **state)
 	finish(&f);
 }
 
+/* A unit's name may be cut behind a blank, and its owner chooses it: that is no reason to forget all counters. */
+static void test_names_that_are_not_clean(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	start(&f);
+	assert_int_equal(wtl_totals_load(&f.totals, "wattle-totals 1;group unit package-0 0 0 a%20;"
+						    "group user package-0 0 0 \x01;"),
+			 0);
+	assert_string_equal(f.totals.by[1].groups[0].name, "a");
+	assert_string_equal(f.totals.by[0].groups[0].name, "?");
+	finish(&f);
+}
+
 static void test_bad_texts(void **state)
 {
 	static const char *const texts[] = {
@@ -466,7 +481,6 @@ static void test_bad_texts(void **state)
 		"wattle-totals 1;group nobody package-0 0 0 a;",
 		"wattle-totals 1;group user package-0 0 0 %0;",
 		"wattle-totals 1;group user package-0 0 0 %00;",
-		"wattle-totals 1;group user package-0 0 0 \x01;",
 		"wattle-totals 1;other 1 2 3 4 5;",
 	};
 	struct fixture f;
@@ -493,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_other_domains),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_names_that_are_not_clean),
 		cmocka_unit_test(test_bad_texts),
 	};
 

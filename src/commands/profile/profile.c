@@ -489,19 +489,18 @@ static int profile_process(struct session *session, int pidfd)
 	return end_window(session) < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
 }
 
-static int profile_pid(struct session *session)
+/* Before anything is asked of it. A descriptor, or negative after wtl_complain(). */
+static int find_process(struct wtl_app *app, int pid)
 {
-	int pid = session->settings->pid, code;
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 
-	if (pidfd < 0) {
-		wtl_complain(session->app, "--pid %d: %s", pid,
-			     errno == ESRCH ? "there is no such process" : wtl_err_text(errno));
-		return WTL_EXIT_WATTLE_FAILED;
-	}
-	code = profile_process(session, pidfd);
-	close(pidfd);
-	return code;
+	if (pidfd >= 0)
+		return pidfd;
+	wtl_complain(app, "--pid %d: %s", pid,
+		     errno == ESRCH    ? "there is no such process"
+		     : errno == EINVAL ? "that is a thread of another process: give its process"
+				       : wtl_err_text(errno));
+	return -1;
 }
 
 static int profile(struct session *session)
@@ -512,7 +511,10 @@ static int profile(struct session *session)
 	size_t n = wattle_meter_domains(session->meter);
 	struct wtl_err err = {.code = 0};
 	int code = WTL_EXIT_WATTLE_FAILED;
+	int pidfd = how.pid ? find_process(session->app, how.pid) : -1;
 
+	if (how.pid && pidfd < 0)
+		return code;
 	wtl_split_init(&session->split, n, 0);
 	session->learns = calloc(n + 1, sizeof(*session->learns));
 	session->split.learns = session->learns;
@@ -524,7 +526,9 @@ static int profile(struct session *session)
 		 wtl_rings_open(&how, &session->rings, &err) < 0)
 		wtl_complain(session->app, "%s", err.text);
 	else if (wtl_billing_watch_idle(&session->billing, &session->loop, NULL) == 0)
-		code = session->settings->pid ? profile_pid(session) : profile_command(session);
+		code = how.pid ? profile_process(session, pidfd) : profile_command(session);
+	if (pidfd >= 0)
+		close(pidfd);
 	wtl_rings_close(session->rings);
 	wtl_trace_done(&session->trace);
 	wtl_split_done(&session->split);

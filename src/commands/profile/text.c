@@ -295,6 +295,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 			       "%" PRIu64 " records were lost, %" PRIu64
 			       " stacks are not whole, %" PRIu64 " are not known\n",
 			       trace->n_lost, trace->n_broken, trace->n_unresolved);
+	if (trace->is_full)
+		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	put_python(buf, &trace->python);
 	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
 		       (double)profile->own_cpu_ns / 1e9);

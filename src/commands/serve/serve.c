@@ -338,7 +338,9 @@ static int measure(struct session *session)
 	int stop;
 
 	/* Where nobody can be served, nothing is left in the store either. */
-	if (begin_agent(session) || begin_http(session))
+	if (begin_agent(session) || begin_http(session) ||
+	    wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
+				 &session->share))
 		return WTL_EXIT_FAILED;
 	begin_recording(session);
 	session->devices = session->recorded.path ? session->recording.devices
@@ -349,9 +351,6 @@ static int measure(struct session *session)
 		return stop;
 	wtl_billing_begin(&session->billing);
 	wattle_window_begin(session->meter, WINDOW);
-	if (wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
-				 &session->share))
-		return WTL_EXIT_FAILED;
 	session->is_serving = true;
 	session->recording.committing = keep_totals;
 	session->recording.committing_context = session;
@@ -381,6 +380,13 @@ static int check_settings(struct wtl_app *app)
 				    "--reader and --exporter exclude each other: one process each");
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
+	if (!wtl_http_is_address(settings->address))
+		return wtl_complain(app, "--address '%s' is no IP address such as 127.0.0.1 or ::1",
+				    settings->address);
+	for (size_t i = 0; i < settings->hosts.n; i++)
+		if (strpbrk(settings->hosts.words[i], ":/ "))
+			return wtl_complain(app, "--host takes a name without a port, not '%s'",
+					    settings->hosts.words[i]);
 	if (!is_loopback(settings->address) && !settings->insecure_listen && !settings->web_config)
 		return wtl_complain(app,
 				    "--address %s: other machines could read who uses what: give "

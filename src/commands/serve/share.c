@@ -118,7 +118,7 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 		return settings->is_reader
 			       ? wtl_complain(app, "--reader: nobody could ask: give --socket PATH")
 			       : 0;
-	rc = settings->socket ? 0 : make_folders(path);
+	rc = settings->socket || getenv("RUNTIME_DIRECTORY") ? 0 : make_folders(path);
 	if (rc < 0) {
 		snprintf(text, sizeof(text), "the folder of %s: %s", path, wtl_err_text(rc));
 		return fail(app, settings, text);

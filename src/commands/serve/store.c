@@ -234,7 +234,7 @@ static void find_totals(struct wtl_app *app, struct wtl_serve_store *store,
 			if (store->was_cut)
 				wtl_remark(app,
 					   "%s was not ended: the counters go on from its last "
-					   "commit, up to a second before the end",
+					   "commit",
 					   path);
 			return;
 		}
