@@ -655,7 +655,8 @@ class Meter:
         try:
             return self.end(stack[-1], sync=sync)
         finally:
-            self._stack.set(stack[:-1])
+            if stack[-1] not in self._open:  # an interrupt may have come before its end
+                self._stack.set(stack[:-1])
 
     # ---- Samples ----
 
