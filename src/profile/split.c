@@ -52,6 +52,7 @@ struct wtl_split_bill *wtl_split_add_bill(struct wtl_split *split, int64_t t_ns)
 	bill = &split->bills[split->n_bills++];
 	*bill = (struct wtl_split_bill){.t_ns = t_ns,
 					.busy_ns = -1,
+					.own_ns = -1,
 					.dynamic_uj = energies,
 					.idle_uj = energies + split->n_domains,
 					.idle_uw = energies + 2 * split->n_domains};
@@ -279,6 +280,30 @@ static int cut_at_ticks(struct work *work, int64_t begin_ns, int64_t end_ns)
 	return rc;
 }
 
+/* Of what the program was billed for, so much may be missing by clocks that differ: one part in so many. */
+enum { CLOCKS_PART = 50 };
+
+/* What it was billed for and nobody looked at, spread evenly over the bill: of processes that it had started before. */
+static int add_unseen(struct work *work, int64_t begin_ns, int64_t end_ns, double unseen_ns)
+{
+	const struct wtl_split *split = work->split;
+	double length = (double)(end_ns - begin_ns);
+	int rc = 0;
+
+	for (size_t tick = work->first_tick; rc == 0 && begin_ns < end_ns; tick++) {
+		int64_t until_ns = end_ns;
+
+		if (tick < split->n_ticks && split->ticks[tick].t_ns < end_ns)
+			until_ns = split->ticks[tick].t_ns;
+		rc = add_part(work, NOBODY, (uint32_t)tick,
+			      (int64_t)(unseen_ns * (double)(until_ns - begin_ns) / length));
+		begin_ns = until_ns;
+	}
+	if (work->n > 0)
+		qsort(work->parts, work->n, sizeof(*work->parts), by_tick);
+	return rc;
+}
+
 /* A bill's parts, and how much others used the processors. */
 static int take_bill(struct work *work, const struct wtl_split_bill *bill, int64_t begin_ns)
 {
@@ -287,6 +312,10 @@ static int take_bill(struct work *work, const struct wtl_split_bill *bill, int64
 
 	for (size_t i = 0; i < work->n; i++)
 		own_ns += (double)work->parts[i].ns;
+	if (rc == 0 && (double)bill->own_ns * (CLOCKS_PART - 1) > own_ns * CLOCKS_PART) {
+		rc = add_unseen(work, begin_ns, bill->t_ns, (double)bill->own_ns - own_ns);
+		own_ns = (double)bill->own_ns;
+	}
 	work->others = (double)bill->busy_ns > own_ns && length > 0.0
 			       ? ((double)bill->busy_ns - own_ns) / length
 			       : 0.0;

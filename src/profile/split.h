@@ -32,6 +32,7 @@ struct wtl_split_tick {
 struct wtl_split_bill {
 	int64_t t_ns;
 	int64_t busy_ns; /* CPU time of everybody since the bill before; < 0: not known */
+	int64_t own_ns;	 /* of it, the program's; < 0: not known */
 	uint64_t *dynamic_uj, *idle_uj; /* one a domain: above idle; its part of idle */
 	uint64_t *idle_uw;		/* the domain's idle power; UINT64_MAX: not known */
 };

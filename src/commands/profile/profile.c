@@ -99,7 +99,7 @@ struct session {
 	struct wtl_consumers_sum sum,
 		before; /* the program's, at the last bill and the one before */
 	int64_t seen_due_ns;
-	uint64_t busy_ns; /* of everybody, up to the last bill */
+	int64_t billed_ns; /* CPU time of the program, up to the last bill */
 };
 
 /* ---- While it runs ---- */
@@ -137,6 +137,8 @@ static void take_bill(struct session *session)
 		return;
 	bill->busy_ns = scan->busy_ns;
 	wtl_consumers_sum_command(consumers, &session->sum);
+	bill->own_ns = session->sum.cpu_ns - session->billed_ns;
+	session->billed_ns = session->sum.cpu_ns;
 	for (size_t i = 0; i < session->split.n_domains; i++) {
 		bill->dynamic_uj[i] = session->sum.shares[i].full_uj;
 		bill->idle_uj[i] = (uint64_t)session->sum.shares[i].share_ns;
