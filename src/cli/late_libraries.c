@@ -14,6 +14,7 @@
 #include <sqlite3.h>
 #include <zstd.h>
 
+#include "base/symbol.h"
 #include "record/database.h"
 
 /* Result, name, parameters, and those again to be handed on. */
@@ -98,26 +99,22 @@ static struct {
 #undef FUNCTION
 } late = {.once = PTHREAD_ONCE_INIT};
 
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
-
 static void load(void)
 {
 	void *sqlite = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
 	void *zstd = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
 
-	late.is_loaded = sqlite && zstd && find(sqlite, "sqlite3_open_v2", &late.sqlite3_open_v2) &&
-			 find(sqlite, "sqlite3_db_config", &late.sqlite3_db_config) &&
-			 find(sqlite, "sqlite3_progress_handler", &late.sqlite3_progress_handler);
+	late.is_loaded =
+		sqlite && zstd &&
+		wtl_symbol_find(sqlite, "sqlite3_open_v2", &late.sqlite3_open_v2) &&
+		wtl_symbol_find(sqlite, "sqlite3_db_config", &late.sqlite3_db_config) &&
+		wtl_symbol_find(sqlite, "sqlite3_progress_handler", &late.sqlite3_progress_handler);
 #define FUNCTION(result, name, parameters, arguments) \
-	late.is_loaded = late.is_loaded && find(sqlite, #name, &late.name);
+	late.is_loaded = late.is_loaded && wtl_symbol_find(sqlite, #name, &late.name);
 	SQLITE_FUNCTIONS(FUNCTION);
 #undef FUNCTION
 #define FUNCTION(result, name, parameters, arguments) \
-	late.is_loaded = late.is_loaded && find(zstd, #name, &late.name);
+	late.is_loaded = late.is_loaded && wtl_symbol_find(zstd, #name, &late.name);
 	ZSTD_FUNCTIONS(FUNCTION);
 #undef FUNCTION
 }

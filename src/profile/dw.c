@@ -5,12 +5,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
+#include "base/symbol.h"
 
 int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err)
 {
@@ -18,10 +13,10 @@ int wtl_dw_load(struct wtl_dw *ret_dw, struct wtl_err *err)
 	void *elf = dlopen("libelf.so.1", RTLD_NOW | RTLD_LOCAL);
 	bool is_there = dw && elf;
 
-#define FIND(name) is_there = is_there && find(dw, #name, &ret_dw->name);
+#define FIND(name) is_there = is_there && wtl_symbol_find(dw, #name, &ret_dw->name);
 	WTL_DW_FUNCTIONS(FIND)
 #undef FIND
-#define FIND(name) is_there = is_there && find(elf, #name, &ret_dw->name);
+#define FIND(name) is_there = is_there && wtl_symbol_find(elf, #name, &ret_dw->name);
 	WTL_ELF_FUNCTIONS(FIND)
 #undef FIND
 	if (!is_there)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "base/thread.h"
 #include "base/infile.h"
+#include "base/symbol.h"
 #include "energy/units.h"
 #include "serve/web_config.h"
 
@@ -58,17 +59,11 @@ struct wtl_gate {
 
 /* ---- Libraries ---- */
 
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
-
 static int load_tls(struct tls *tls, struct wtl_err *err)
 {
 	void *library = dlopen(TLS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-#define FIND(name) find(library, "gnutls_" #name, &tls->name)
+#define FIND(name) wtl_symbol_find(library, "gnutls_" #name, &tls->name)
 	if (!library || !FIND(certificate_allocate_credentials) ||
 	    !FIND(certificate_free_credentials) || !FIND(certificate_set_x509_key_mem) ||
 	    !FIND(certificate_set_x509_trust_mem) || !FIND(certificate_get_peers) ||
@@ -86,7 +81,7 @@ static int load_crypt(struct wtl_gate *gate, struct wtl_err *err)
 	/* The oldest kind of hash by bcrypt: a C library's own libcrypt has none. */
 	static const char setting[] = "$2b$04$abcdefghijklmnopqrstuu";
 	struct crypt_data *data = calloc(1, sizeof(*data));
-	bool is_there = library && data && find(library, "crypt_rn", &gate->crypt) &&
+	bool is_there = library && data && wtl_symbol_find(library, "crypt_rn", &gate->crypt) &&
 			gate->crypt("", setting, data, sizeof(*data));
 
 	free(data);

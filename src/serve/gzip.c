@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/buf.h"
+#include "base/symbol.h"
 
 /* Metrics are a tenth of their size at any level; the lowest one takes the least time. */
 enum { LEVEL = 1, GZIP_BITS = 15 + 16, MEMORY = 8 };
@@ -20,20 +21,15 @@ struct wtl_gzip {
 	__typeof__(&deflateBound) bound;
 };
 
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
-
 struct wtl_gzip *wtl_gzip_new(void)
 {
 	void *library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
 	struct wtl_gzip *gzip = library ? calloc(1, sizeof(*gzip)) : NULL;
 
-	if (gzip && find(library, "deflateInit2_", &gzip->init) &&
-	    find(library, "deflate", &gzip->pack) && find(library, "deflateEnd", &gzip->end) &&
-	    find(library, "deflateBound", &gzip->bound))
+	if (gzip && wtl_symbol_find(library, "deflateInit2_", &gzip->init) &&
+	    wtl_symbol_find(library, "deflate", &gzip->pack) &&
+	    wtl_symbol_find(library, "deflateEnd", &gzip->end) &&
+	    wtl_symbol_find(library, "deflateBound", &gzip->bound))
 		return gzip;
 	free(gzip);
 	return NULL;

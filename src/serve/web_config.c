@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/infile.h"
+#include "base/symbol.h"
 #include "base/text.h"
 
 #define LIBRARY "libyaml-0.so.2"
@@ -42,17 +43,11 @@ struct key {
 	int (*take)(struct reader *reader, const yaml_node_t *key, const yaml_node_t *value);
 };
 
-static bool find(void *library, const char *name, void *ret_function)
-{
-	*(void **)ret_function = dlsym(library, name);
-	return *(void **)ret_function != NULL;
-}
-
 static int load_library(struct yaml *yaml, struct wtl_err *err)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
-#define FIND(name) find(library, "yaml_" #name, &yaml->name)
+#define FIND(name) wtl_symbol_find(library, "yaml_" #name, &yaml->name)
 	if (!library || !FIND(parser_initialize) || !FIND(parser_set_input_string) ||
 	    !FIND(parser_load) || !FIND(parser_delete) || !FIND(document_get_root_node) ||
 	    !FIND(document_get_node) || !FIND(document_delete))
