@@ -169,6 +169,16 @@ int wtl_option_set(struct wtl_app *app, const struct wtl_option *option, const c
 	return EINVAL;
 }
 
+int wtl_option_set_bytes(struct wtl_app *app, const struct wtl_option *option, const char *text)
+{
+	uint64_t bytes;
+
+	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < (uint64_t)option->least)
+		return -EINVAL;
+	*(uint64_t *)wtl_option_target(app, option) = bytes;
+	return 0;
+}
+
 /* ---- Which were given ---- */
 
 bool wtl_option_is_used(const struct wtl_app *app, const char *name)

@@ -16,6 +16,9 @@ int wtl_options_parse(struct wtl_app *app, int argc, char **argv);
 /* Keeps a value. 0, or EINVAL after wtl_complain(); then nothing is set. */
 int wtl_option_set(struct wtl_app *app, const struct wtl_option *option, const char *text);
 
+/* The set() of an option with a size in bytes (base/num.h), kept as uint64_t: least is the smallest. */
+int wtl_option_set_bytes(struct wtl_app *app, const struct wtl_option *option, const char *text);
+
 /* Was the option given, "--name" or a letter such as "-o"? */
 bool wtl_option_is_used(const struct wtl_app *app, const char *name);
 /* The first of the names, ended by NULL, that was; NULL: none. */

@@ -7,7 +7,6 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "base/num.h"
 #include "cli/billing.h"
 #include "cli/child.h"
 #include "cli/command.h"
@@ -32,16 +31,6 @@
 #define TIME_MIN_NS (WTL_NS_PER_S / 10)
 
 enum { DURATION_MAX_S = 366 * 86400, NAME_MAX_LEN = 80, SIZE_LEAST = 256000 };
-
-static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
-{
-	uint64_t bytes;
-
-	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < SIZE_LEAST)
-		return -EINVAL;
-	*(uint64_t *)wtl_option_target(app, option) = bytes;
-	return 0;
-}
 
 static int set_name(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -82,7 +71,8 @@ static const struct wtl_option options[] = {
 	{"max-size", 0, "SIZE",
 	 "Keep about SIZE at the most, the newest: bytes, or with a unit, such as 500M, 20G, 2GiB",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_record_settings, recording.max_bytes),
-	 .takes = "a size of at least 256k such as 500M, 20G or 1.5GiB", .set = set_size},
+	 .takes = "a size of at least 256k such as 500M, 20G or 1.5GiB", .least = SIZE_LEAST,
+	 .set = wtl_option_set_bytes},
 	{"max-age", 0, "TIME", "Keep the newest TIME only, such as 7d", TIME(recording.max_age_ns)},
 	{0},
 };

@@ -8,7 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
-#include "base/num.h"
 #include "base/text.h"
 #include "cli/billing.h"
 #include "cli/command.h"
@@ -36,16 +35,6 @@
 #define INTERVAL_NS WTL_NS_PER_S
 
 enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
-
-static int set_size(struct wtl_app *app, const struct wtl_option *option, const char *text)
-{
-	uint64_t bytes;
-
-	if (wtl_num_bytes(text, strlen(text), &bytes) < 0 || bytes < 2000000)
-		return -EINVAL;
-	*(uint64_t *)wtl_option_target(app, option) = bytes;
-	return 0;
-}
 
 static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -81,7 +70,8 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_serve_settings, no_store)},
 	{"max-size", 0, "SIZE", "Keep about SIZE in the store, the newest (default: 2G)",
 	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, max_bytes),
-	 .takes = "a size of at least 2M such as 500M, 20G or 1.5GiB", .set = set_size},
+	 .takes = "a size of at least 2M such as 500M, 20G or 1.5GiB", .least = 2000000,
+	 .set = wtl_option_set_bytes},
 	{"max-age", 0, "TIME", "Keep the newest TIME in the store (default: 31d)",
 	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_serve_settings, max_age_ns),
 	 .least = 3600 * WTL_NS_PER_S, .most = 3660 * 86400 * WTL_NS_PER_S,
