@@ -91,6 +91,15 @@ static void put_strings(const struct firefox *firefox)
 	wtl_buf_puts(buf, "]}");
 }
 
+/* The i-th of a list: a number, or null. */
+static void put_known(struct wtl_buf *buf, size_t i, bool is_known, uint64_t value)
+{
+	if (is_known)
+		wtl_buf_printf(buf, "%s%" PRIu64, i ? "," : "", value);
+	else
+		wtl_buf_puts(buf, i ? ",null" : "null");
+}
+
 static void put_functions(const struct firefox *firefox)
 {
 	const struct wtl_stacks *stacks = firefox->stacks;
@@ -106,16 +115,10 @@ static void put_functions(const struct firefox *firefox)
 	put_same(buf, "resource", "-1", n);
 	wtl_buf_puts(buf, ",\"source\":[");
 	for (size_t i = 0; i < n; i++)
-		if (firefox->sources[i] == SOURCE_NONE)
-			wtl_buf_puts(buf, i ? ",null" : "null");
-		else
-			wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", firefox->sources[i]);
+		put_known(buf, i, firefox->sources[i] != SOURCE_NONE, firefox->sources[i]);
 	wtl_buf_puts(buf, "],\"lineNumber\":[");
 	for (size_t i = 0; i < n; i++)
-		if (stacks->functions[i].line)
-			wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", stacks->functions[i].line);
-		else
-			wtl_buf_puts(buf, i ? ",null" : "null");
+		put_known(buf, i, stacks->functions[i].line > 0, stacks->functions[i].line);
 	wtl_buf_putc(buf, ']');
 	put_same(buf, "columnNumber", "null", n);
 	wtl_buf_putc(buf, '}');
@@ -132,10 +135,7 @@ static void put_frames(const struct firefox *firefox)
 		wtl_buf_printf(buf, "%s%" PRIu32, i ? "," : "", tree->frames[i].name);
 	wtl_buf_puts(buf, "],\"line\":[");
 	for (size_t i = 0; i < n; i++)
-		if (tree->frames[i].address)
-			wtl_buf_printf(buf, "%s%" PRIu64, i ? "," : "", tree->frames[i].address);
-		else
-			wtl_buf_puts(buf, i ? ",null" : "null");
+		put_known(buf, i, tree->frames[i].address > 0, tree->frames[i].address);
 	wtl_buf_putc(buf, ']');
 	put_same(buf, "address", "-1", n);
 	put_same(buf, "inlineDepth", "0", n);
