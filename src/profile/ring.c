@@ -70,11 +70,6 @@ struct sample_id {
 	uint32_t cpu, unused;
 };
 
-bool wtl_rings_have_kernel(const struct wtl_rings *rings)
-{
-	return rings->has_kernel;
-}
-
 int wtl_rings_fd(const struct wtl_rings *rings)
 {
 	return rings->epoll;
@@ -451,9 +446,7 @@ static void read_sample(const struct wtl_rings *rings, const struct perf_event_h
 	struct fields fields = fields_of(record);
 
 	event->kind = WTL_RING_SAMPLE;
-	event->sample.is_kernel =
-		(record->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-	event->sample.ip = take_u64(&fields);
+	skip(&fields, 8); /* where it was, which its registers say too */
 	event->pid = (int)take_u32(&fields);
 	event->tid = (int)take_u32(&fields);
 	event->t_ns = (int64_t)take_u64(&fields);

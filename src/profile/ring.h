@@ -38,11 +38,9 @@ struct wtl_ring_event {
 	union {
 		struct {
 			bool has_registers; /* of user space; false: the thread has none, or the sample is of 32-bit code */
-			bool is_kernel; /* it was in the kernel */
 			uint64_t registers[WTL_RING_REGISTERS];
 			const uint8_t *stack; /* from the stack pointer on; borrowed */
 			size_t stack_len;
-			uint64_t ip;
 		} sample;
 		struct {
 			bool is_out;
@@ -92,7 +90,6 @@ void wtl_rings_glance(struct wtl_rings *rings,
 void wtl_rings_hurry(struct wtl_rings *rings, bool hurries);
 /* Nothing new is told, and what is there stays to be drained. */
 void wtl_rings_stop(struct wtl_rings *rings);
-bool wtl_rings_have_kernel(const struct wtl_rings *rings);
 /* A descriptor that becomes readable when there is something to drain. */
 int wtl_rings_fd(const struct wtl_rings *rings);
 

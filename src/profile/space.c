@@ -63,13 +63,12 @@ static void insert(struct wtl_space *space, size_t at, const struct wtl_mapping 
 	space->n++;
 }
 
-int wtl_space_map(struct wtl_spaces *spaces, struct wtl_space *space, uint64_t start,
-		  uint64_t length, uint64_t offset, struct wtl_module *module)
+int wtl_space_map(struct wtl_space *space, uint64_t start, uint64_t length, uint64_t offset,
+		  struct wtl_module *module)
 {
 	const struct wtl_mapping mapping = {start, start + length, offset, module};
 	size_t at = first_behind(space, start), last;
 
-	(void)spaces;
 	if (length == 0 || mapping.end < start)
 		return 0;
 	/* One that is cut in two, and the new one. */

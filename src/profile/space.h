@@ -31,8 +31,8 @@ void wtl_spaces_done(struct wtl_spaces *spaces);
 /* The process' space, made if need be. NULL: no memory. */
 struct wtl_space *wtl_spaces_find(struct wtl_spaces *spaces, int pid);
 /* It has mapped that now; what was there before is not any more. 0 or -ENOMEM. */
-int wtl_space_map(struct wtl_spaces *spaces, struct wtl_space *space, uint64_t start,
-		  uint64_t length, uint64_t offset, struct wtl_module *module);
+int wtl_space_map(struct wtl_space *space, uint64_t start, uint64_t length, uint64_t offset,
+		  struct wtl_module *module);
 void wtl_space_clear(struct wtl_space *space); /* it becomes another program */
 /* A new process has what its parent had. 0 or -ENOMEM. */
 int wtl_space_copy(struct wtl_space *space, const struct wtl_space *parent);

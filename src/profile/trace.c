@@ -168,8 +168,8 @@ static void take_map(struct wtl_trace *trace, const struct wtl_ring_event *event
 						     event->map.device, event->map.inode);
 
 	if (!space || !module ||
-	    wtl_space_map(&trace->spaces, space, event->map.start, event->map.length,
-			  event->map.offset, module) < 0)
+	    wtl_space_map(space, event->map.start, event->map.length, event->map.offset, module) <
+		    0)
 		trace->is_full = true;
 	else
 		wtl_python_mapped(&trace->python, space, event->map.start, event->map.offset,

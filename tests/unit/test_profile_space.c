@@ -11,10 +11,10 @@ enum { PAGES = 64, STEPS = 4000 };
 
 static struct wtl_module modules[8];
 
-static void map(struct wtl_spaces *spaces, struct wtl_space *space, uint64_t start, uint64_t length,
-		uint64_t offset, struct wtl_module *module)
+static void map(struct wtl_space *space, uint64_t start, uint64_t length, uint64_t offset,
+		struct wtl_module *module)
 {
-	assert_int_equal(wtl_space_map(spaces, space, start, length, offset, module), 0);
+	assert_int_equal(wtl_space_map(space, start, length, offset, module), 0);
 }
 
 static void assert_at(const struct wtl_space *space, uint64_t address,
@@ -37,24 +37,24 @@ static void test_new_mappings_hide_old_ones(void **state)
 	space = wtl_spaces_find(&spaces, 7);
 	assert_ptr_equal(wtl_spaces_find(&spaces, 7), space);
 	assert_null(wtl_space_at(space, 0x1000));
-	map(&spaces, space, 0x1000, 0x3000, 0x10, &modules[0]);
+	map(space, 0x1000, 0x3000, 0x10, &modules[0]);
 	assert_at(space, 0x1000, &modules[0], 0x10);
 	assert_at(space, 0x3fff, &modules[0], 0x300f);
 	assert_null(wtl_space_at(space, 0x4000));
 	/* In the middle: both ends stay, each with its own offset. */
-	map(&spaces, space, 0x2000, 0x1000, 0, &modules[1]);
+	map(space, 0x2000, 0x1000, 0, &modules[1]);
 	assert_int_equal(space->n, 3);
 	assert_at(space, 0x1fff, &modules[0], 0x100f);
 	assert_at(space, 0x2000, &modules[1], 0);
 	assert_at(space, 0x3000, &modules[0], 0x2010);
 	/* Over several, and a part of the last one. */
-	map(&spaces, space, 0x1800, 0x2000, 0, &modules[2]);
+	map(space, 0x1800, 0x2000, 0, &modules[2]);
 	assert_at(space, 0x17ff, &modules[0], 0x80f);
 	assert_at(space, 0x2000, &modules[2], 0x800);
 	assert_at(space, 0x3800, &modules[0], 0x2810);
 	/* Nothing, and what is beyond the last address, changes nothing. */
-	map(&spaces, space, 0x1000, 0, 0, &modules[3]);
-	map(&spaces, space, UINT64_MAX - 10, 100, 0, &modules[3]);
+	map(space, 0x1000, 0, 0, &modules[3]);
+	map(space, UINT64_MAX - 10, 100, 0, &modules[3]);
 	assert_int_equal(space->n, 3);
 	wtl_spaces_done(&spaces);
 }
@@ -68,10 +68,10 @@ static void test_a_child_has_its_parents(void **state)
 	wtl_spaces_init(&spaces, NULL);
 	parent = wtl_spaces_find(&spaces, 1);
 	child = wtl_spaces_find(&spaces, 2);
-	map(&spaces, parent, 0x1000, 0x1000, 0, &modules[0]);
+	map(parent, 0x1000, 0x1000, 0, &modules[0]);
 	assert_int_equal(wtl_space_copy(child, parent), 0);
-	map(&spaces, child, 0x5000, 0x1000, 0, &modules[1]);
-	map(&spaces, parent, 0x1000, 0x1000, 0, &modules[2]);
+	map(child, 0x5000, 0x1000, 0, &modules[1]);
+	map(parent, 0x1000, 0x1000, 0, &modules[2]);
 	assert_at(child, 0x1000, &modules[0], 0);
 	assert_at(child, 0x5000, &modules[1], 0);
 	assert_null(wtl_space_at(parent, 0x5000));
@@ -101,7 +101,7 @@ static void test_any_order(void **state)
 
 		n = random() % 4 ? n % 5 + 1 : n;
 		n = n > PAGES - first ? PAGES - first : n;
-		map(&spaces, space, first, n, 100 * which, &modules[which]);
+		map(space, first, n, 100 * which, &modules[which]);
 		for (size_t i = 0; i < n; i++) {
 			owner[first + i] = &modules[which];
 			offsets[first + i] = 100 * which + i;

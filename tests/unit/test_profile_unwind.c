@@ -139,8 +139,7 @@ static void map_all(struct bench *bench)
 		assert_true(sscanf(line, "%lx-%lx %4s %lx %*s %lu %4095s", &start, &end, rights,
 				   &offset, &inode, path) >= 5);
 		if (rights[2] == 'x')
-			assert_int_equal(wtl_space_map(&bench->spaces, bench->space, start,
-						       end - start, offset,
+			assert_int_equal(wtl_space_map(bench->space, start, end - start, offset,
 						       wtl_modules_find(&bench->modules, getpid(),
 									path, 0, inode)),
 					 0);

@@ -96,8 +96,7 @@ struct session {
 	struct wtl_split split;
 	bool *learns; /* of the split */
 	struct wattle_energy *energies;
-	struct wtl_consumers_sum sum,
-		before; /* the program's, at the last bill and the one before */
+	struct wtl_consumers_sum sum; /* the program's, at the last bill */
 	int64_t seen_due_ns;
 	int64_t billed_ns; /* CPU time of the program, up to the last bill */
 };
