@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "report": METER | {"record", "replay", "document", "text"},
     "serve": METER | {"record", "replay", "document", "report"},
     "cli": FRAME,
-    "commands": FRAME | {"cli", "profile", "serve"},
+    "commands": FRAME | {"cli", "neural", "profile", "serve"},
 }
 # A command is a folder or a file of src/commands. Which of the others it may use:
 COMMAND_MAY_INCLUDE = {

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef WTL_NEURAL_NETWORK_H
+#define WTL_NEURAL_NETWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A neural network as a list of layers with what each of them counts: what a reader of a file fills (onnx, net_text) and
+ * what prices are applied to (energy). All counts are of one inference, of the whole batch that the inputs give. A MAC is
+ * one multiplication and one addition, two FLOP.
+ *
+ * Products are checked: what does not fit into 64 bits is refused by the reader, so every count here is exact.
+ */
+
+/* What numbers are made of; the count of an operation, its price and its bytes go by it. */
+enum wtl_precision {
+	WTL_PRECISION_UNKNOWN,
+	WTL_FP64,
+	WTL_FP32,
+	WTL_FP16,
+	WTL_BF16,
+	WTL_FP8,
+	WTL_INT64,
+	WTL_INT32,
+	WTL_INT16,
+	WTL_INT8,
+	WTL_INT4,
+	WTL_INT2,
+	WTL_BINARY,
+	WTL_N_PRECISIONS,
+};
+
+enum wtl_layer_kind {
+	WTL_LAYER_OTHER,     /* no MACs: activations, pooling, normalization, shapes */
+	WTL_LAYER_CONV,	     /* also its transposed, grouped and depthwise forms */
+	WTL_LAYER_DENSE,     /* a product with constant weights */
+	WTL_LAYER_PRODUCT,   /* a product of two computed tensors, as in attention; no weights */
+	WTL_LAYER_EMBEDDING, /* rows of a table: bytes, no MACs */
+	WTL_LAYER_RECURRENT, /* LSTM, GRU, RNN, or a spiking layer that feeds itself */
+};
+
+/* How a layer's outputs fire in a spiking network; facts/neural.md, section 2.2, gives what an update costs. */
+enum wtl_neuron {
+	WTL_NEURON_NONE, /* not a spiking layer: its outputs are numbers */
+	WTL_NEURON_IF,
+	WTL_NEURON_LIF,
+	WTL_NEURON_ALIF,
+	WTL_NEURON_TC_LIF,
+};
+
+struct wtl_layer {
+	char *name; /* as in the file, made up from op and number where it has none; this and op are the layer's own */
+	char *op;
+	enum wtl_layer_kind kind;
+	enum wtl_precision weights, activations; /* of the operands of its MACs */
+
+	uint64_t macs;
+	uint64_t
+		recurrent_macs; /* those of macs that take the layer's own outputs of the step before */
+	uint64_t other_ops;	/* all else that is arithmetic, an operation each */
+
+	/* Constant tensors, in numbers (not bytes). Each stands with the first layer that uses it. */
+	uint64_t parameters; /* trained */
+	uint64_t buffers;    /* running means and variances */
+	uint64_t scales;     /* scales and zero points of quantized tensors */
+	uint64_t weight_bytes;
+
+	/* What it reads that other layers made or the caller gave, and what it makes. */
+	uint64_t input_elements, output_elements;
+	uint64_t input_bytes, output_bytes;
+
+	/* Its geometry, for what an event costs: 1 where it does not apply. kernel and stride multiply over all axes. */
+	uint64_t out_channels, in_channels, groups;
+	uint64_t kernel, stride;
+	uint64_t kernel_by_axis[3], stride_by_axis[3]; /* 1 for axes that are not there */
+
+	/* 0 outside of branches. Layers of one If have its number here; only one of its sides runs. */
+	uint32_t branch;
+	uint8_t side;	      /* 0: then, 1: else */
+	bool repeats_unknown; /* in a Loop whose trip count the file does not tell: counted once */
+	bool input_analog;    /* fed by numbers, not by spikes: the network's first layer */
+
+	/* Of spiking networks, where the file tells them. NAN where it does not. Spikes per neuron and time step. */
+	enum wtl_neuron neuron;
+	double rate_in, rate_out;
+};
+
+struct wtl_network {
+	char *name;
+	struct wtl_layer *layers;
+	size_t n, room;
+
+	/* Over all layers; of branches, the side with fewer and the side with more. */
+	uint64_t macs_min, macs_max;
+
+	uint64_t steps; /* time steps of an inference, where the file tells them: 0 if not */
+};
+
+/* A new layer, all zeros but for factors of 1 and rates that are not known. It is the network's; NULL if memory ends. */
+struct wtl_layer *wtl_network_add(struct wtl_network *network, const char *name, const char *op);
+/* Bits of a number, 0 for WTL_PRECISION_UNKNOWN; and its name as users write it ("fp32", "int8"). */
+unsigned int wtl_precision_bits(enum wtl_precision precision);
+const char *wtl_precision_name(enum wtl_precision precision);
+/* From a name; WTL_PRECISION_UNKNOWN if there is no such. */
+enum wtl_precision wtl_precision_find(const char *name);
+void wtl_network_done(struct wtl_network *network);
+
+#endif
