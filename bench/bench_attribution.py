@@ -4,8 +4,8 @@
 
 Every scenario is made from a seed. wattle is told the idle power; in "mixed" it is off by as much as it says of itself. Prints
 errors of the dynamic energy, the ± that is stated (k = 2) and how often it covers the truth, beside the targets of the issue.
-SEEDS=100 for all of it (10 minutes, and 6 hours for the learned ones). Names of parts select those; "picture" draws the one of
-docs/attribution.md anew:
+SEEDS=100 for all of it (10 minutes; the learned ones, in virtual time, one). Names of parts select those; "picture" draws the
+one of docs/attribution.md anew:
 
     SEEDS=20 bench/bench_attribution.py learned-phases learned-steady
 
@@ -36,6 +36,7 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "tests" / "sim"))
 
 import trial  # noqa: E402
+import virtual  # noqa: E402
 
 BUILD = Path(os.environ.get("WATTLE_BUILD_ROOT", REPO / "build"))
 WATTLE = os.environ.get("WATTLE", str(BUILD / "wattle"))
@@ -231,7 +232,7 @@ def turns(seed, duration, how, equal=False):
     machine.add("others 15")
     for n in range(machine.random.randint(3, 5)):
         watts = 15 if equal else machine.random.uniform(8, 24)
-        machine.add(f"worker w{n} watts={watts:.2f} duty={machine.random.uniform(0.1, 0.35):.2f} {how(machine.random)}")
+        machine.add(f"worker w{n} watts={watts:.2f} duty={machine.random.uniform(0.2, 0.95):.2f} {how(machine.random)}")
     return machine
 
 
@@ -251,20 +252,14 @@ def watched(seed):
     machine.socket()
     machine.add("others 15")
     for n in range(2):
-        machine.add(f"worker w{n} watts={machine.random.uniform(8, 24):.2f} duty={machine.random.uniform(0.2, 0.5):.2f}")
+        machine.add(f"worker w{n} watts={machine.random.uniform(8, 24):.2f} duty={machine.random.uniform(0.2, 0.95):.2f}")
     return machine
 
 
-def try_learned(machine, is_told, options):
+def try_learned(machine, is_told, begin_s):
     """A trial by learned watts, and the same recording by CPU time."""
     with tempfile.TemporaryDirectory() as folder:
-        recording = Path(folder) / "x.wattle"
-        if not is_told:
-            machine.idle = {}
-        found = try_one(Path(folder) / "machine", machine, options=("--weight", "learned", "--record", recording, *options))
-        by_time = subprocess.run([WATTLE, "report", "-f", "json", "--top", "65536", "--policy", "weight=cpu-time", recording],
-                                 stdout=subprocess.PIPE, check=True, text=True).stdout
-    return found, trial.Trial(found.truth, json.loads(by_time, parse_float=Decimal))
+        return virtual.run(WATTLE, folder, machine.text, machine.idle if is_told else {}, begin_s=begin_s)
 
 
 def spread(scores):
@@ -285,12 +280,12 @@ def tell_idle(what, machine_w, found):
           f"{'covered' if abs(idle_w - machine_w) <= doubt_w else 'NOT COVERED'}")
 
 
-def learned(what, make, is_told=True, options=()):
+def learned(what, make, is_told=True, begin_s=0):
     mine, timed, biases = [], [], []
     for seed in range(FIRST, FIRST + SEEDS):
         machine = make(seed)
         package_w = machine.idle["package-0"]
-        found, by_time = try_learned(machine, is_told, options)
+        found, by_time = try_learned(machine, is_told, begin_s)
         if "idle_w" not in found.report["domains"][0]:
             print(f"{what} {seed}: idle power was not learned")
             continue
@@ -350,7 +345,7 @@ def picture():
     names = {"low": 8, "middle": 15, "high": 24}
     for name, watts in names.items():
         machine.add(f"worker {name} watts={watts} duty=0.3 phase=2")
-    found, by_time = try_learned(machine, True, ())
+    found, by_time = try_learned(machine, True, 0)
     timed = {score.name: score.dynamic_j for score in by_time.scores()}
     rows = [(f"{score.name}: {names[score.name]} W per CPU", score.true_j, (timed[score.name], score.dynamic_j)) for score in found.scores()]
     PICTURE.write_text(draw("What three processes were billed in 30 s, above idle", rows), encoding="utf-8")
@@ -364,7 +359,7 @@ LEARNED = {
     "learned-vector": lambda what: learned(what, vector),
     "learned-equal": lambda what: learned(what, lambda seed: turns(seed, 30, phased, equal=True), is_told=False),
     "learned-restless": lambda what: learned(what, restless, is_told=False),
-    "learned-watched": lambda what: learned(what, watched, is_told=False, options=("--idle-first", "10")),
+    "learned-watched": lambda what: learned(what, watched, is_told=False, begin_s=10),
 }
 PARTS = {
     "equal": lambda what: seeded(what, lambda seed: workers(seed, 1.0, True), "at most 5 %; covered in 95 of 100"),

@@ -9,16 +9,17 @@
 enum { IDLE, AWAKE, TYPICAL, FIRST_PLACE };
 
 /* Before anything is known. */
-#define IDLE_PART   0.7 /* of the power is idle power */
-#define IDLE_SPREAD 0.4
-#define AWAKE_PART  0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
-#define SPREAD	    0.35  /* of watts among users: relative, standard */
-#define NOISE_PART  0.005 /* of the power: what a second scatters by, at first */
-#define NOISE_LEAST 1e-4  /* of the power */
-#define NOISE_RATE  0.02  /* how much of it a look renews; more in the first ones */
-#define NOISE_STEP  9.0	 /* one look makes the noise's variance seem no larger than so many times */
-#define FAR	    9.0	 /* variances from where a look is far off */
-#define FAR_MOST    25.0 /* it counts less by this at most: the machine may have changed */
+#define IDLE_PART    0.7 /* of the power is idle power */
+#define IDLE_SPREAD  0.4
+#define AWAKE_PART   0.15 /* of the power: standard deviation of what being awake draws, 0 at first */
+#define SPREAD	     0.35  /* of watts among users: relative, standard */
+#define FRESH_SPREAD 0.4   /* the same, as far as the first look tells what they draw at all */
+#define NOISE_PART   0.005 /* of the power: what a second scatters by, at first */
+#define NOISE_LEAST  1e-4  /* of the power */
+#define NOISE_RATE   0.02  /* how much of it a look renews; more in the first ones */
+#define NOISE_STEP   9.0 /* one look makes the noise's variance seem no larger than so many times */
+#define FAR	     9.0 /* variances from where a look is far off */
+#define FAR_MOST     25.0 /* it counts less by this at most: the machine may have changed */
 enum {
 	FIRST_LOOKS = 16,
 	FAR_LOOKS = 3 /* of the first ones, and the first of all was no scale for anything */
@@ -46,6 +47,7 @@ struct wtl_watts {
 	double lowest_w; /* power that was seen: what it draws at rest is not more */
 	double noise;	 /* variance of the power over one second */
 	double *state;	 /* n */
+	double *fresh_w; /* n: of who was not seen to use it yet, by how much it may differ from a typical one */
 	double *gain, *product, *parts; /* n each: room */
 	double *covariance;		/* n · (n + 1) / 2, the lower triangle row by row */
 };
@@ -57,14 +59,15 @@ static double *at(const struct wtl_watts *watts, size_t i, size_t k)
 
 struct wtl_watts *wtl_watts_new(size_t n_places)
 {
-	size_t n = n_places + FIRST_PLACE, n_numbers = 4 * n + n * (n + 1) / 2;
+	size_t n = n_places + FIRST_PLACE, n_numbers = 5 * n + n * (n + 1) / 2;
 	struct wtl_watts *watts = calloc(1, sizeof(*watts) + n_numbers * sizeof(double));
 
 	if (!watts)
 		return NULL;
 	watts->n = n;
 	watts->state = (double *)(watts + 1);
-	watts->gain = watts->state + n;
+	watts->fresh_w = watts->state + n;
+	watts->gain = watts->fresh_w + n;
 	watts->product = watts->gain + n;
 	watts->parts = watts->product + n;
 	watts->covariance = watts->parts + n;
@@ -91,10 +94,8 @@ void wtl_watts_know_idle(struct wtl_watts *watts, double idle_w, double uncertai
 }
 
 /* Like another one, give or take something of its own. */
-static void set_like(struct wtl_watts *watts, size_t i, size_t like, double spread)
+static void set_like(struct wtl_watts *watts, size_t i, size_t like, double own_w)
 {
-	double own_w = spread * watts->state[like];
-
 	watts->state[i] = watts->state[like];
 	for (size_t k = 0; k < watts->n; k++)
 		if (k != i)
@@ -104,12 +105,17 @@ static void set_like(struct wtl_watts *watts, size_t i, size_t like, double spre
 
 void wtl_watts_clear(struct wtl_watts *watts, size_t place)
 {
-	set_like(watts, FIRST_PLACE + place, TYPICAL, SPREAD);
+	size_t i = FIRST_PLACE + place;
+
+	watts->fresh_w[i] = SPREAD * watts->state[TYPICAL];
+	set_like(watts, i, TYPICAL, watts->fresh_w[i]);
 }
 
 void wtl_watts_split(struct wtl_watts *watts, size_t place, size_t from)
 {
-	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from, SPLIT_SPREAD);
+	set_like(watts, FIRST_PLACE + place, FIRST_PLACE + from,
+		 SPLIT_SPREAD * watts->state[FIRST_PLACE + from]);
+	watts->fresh_w[FIRST_PLACE + place] = 0.0;
 }
 
 void wtl_watts_doubt(struct wtl_watts *watts)
@@ -160,6 +166,27 @@ static void begin(struct wtl_watts *watts, const struct wtl_watts_look *look)
 	watts->noise = noise_w * noise_w;
 	for (size_t i = 0; i < watts->n - FIRST_PLACE; i++)
 		wtl_watts_clear(watts, i);
+}
+
+/*
+ * How much users differ is a part of what they draw. What a typical one draws may be ill known when a place is cleared;
+ * the first look that it is used in tells better.
+ */
+static void widen_fresh(struct wtl_watts *watts, const struct wtl_watts_look *look)
+{
+	double use_s = all_use_s(watts, look);
+	double above_j = look->energy_j - watts->state[IDLE] * look->duration_s;
+	double spread_w = use_s > 0.0 ? FRESH_SPREAD * above_j / use_s : 0.0;
+
+	for (size_t i = FIRST_PLACE; i < watts->n; i++) {
+		double was_w = watts->fresh_w[i];
+
+		if (look->use_s[i - FIRST_PLACE] < 0.01 * look->duration_s)
+			continue;
+		if (was_w > 0.0 && spread_w > was_w)
+			*at(watts, i, i) += spread_w * spread_w - was_w * was_w;
+		watts->fresh_w[i] = 0.0;
+	}
 }
 
 /* How each number of the state counts in a look. */
@@ -290,6 +317,7 @@ void wtl_watts_add(struct wtl_watts *watts, const struct wtl_watts_look *look)
 		watts->looks = 0;
 	if (watts->looks == 0)
 		begin(watts, look);
+	widen_fresh(watts, look);
 	drift(watts, look);
 	correct(watts, look);
 	watts->looks++;

@@ -323,12 +323,6 @@ PHASES = "duration 15\nsocket idle=74.05 dram=4\nothers 15\nworker low watts=8 d
          "worker middle watts=15 duty=0.3 phase=1.5\nworker high watts=24 duty=0.25 phase=1.5\n"
 
 
-def errors_of(found, report):
-    scores = list(trial.Trial(found.truth, report).scores())
-    assert all(score.is_covered for score in scores), [(score.name, score.error, score.stated) for score in scores]
-    return {score.name: abs(score.error) for score in scores}
-
-
 def check_watts_per_cpu(report, page, screen):
     """Of who used most: in the report and on top's screen, where there is a column for it, and right within the ±."""
     told = {row["name"]: (float(row["per_cpu_w"]), float(row["per_cpu_uncertainty_w"])) for row in report["processes"]
@@ -342,8 +336,7 @@ def check_watts_per_cpu(report, page, screen):
 
 
 def test_learned_watts(tmp_path):
-    """Three that draw 8, 15 and 24 W per CPU second, and work in turns: the machine's counters tell them apart. The same
-    recording by CPU time does not. The ± covers both."""
+    """Three that draw 8, 15 and 24 W per CPU second, and work in turns. How near the figures come to that: test_learned.py."""
     sim_path()
     recording = tmp_path / "phases.wattle"
     found, _ = attempt(tmp_path, PHASES, TWO_IDLE, options=("--weight", "learned", "--record", recording))
@@ -360,8 +353,6 @@ def test_learned_watts(tmp_path):
                                    "--filter", "per_cpu_w > 0 && command ~ 'sim worker'").out)
     assert "W/CPU" not in run_wattle("report", "--policy", "weight=cpu-time", recording).out
     assert not any("per_cpu_w" in row for row in by_time["processes"])
-    learned, timed = errors_of(found, found.report), errors_of(found, by_time)
-    assert sum(learned.values()) < 0.5 * sum(timed.values()), (learned, timed)
 
 
 def test_machine_without_counters(tmp_path):

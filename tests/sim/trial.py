@@ -72,12 +72,12 @@ class Score:
         return abs(self.dynamic_j - self.true_j) <= self.uncertainty_j
 
 
-def idle_file(path, watts):
+def idle_file(path, watts, cpu_source="rapl-powercap"):
     """Baselines for wattle, by domain; each with a standard uncertainty of 1/128."""
     lines = ["wattle-idle/2"]
     for domain, idle_w in watts.items():
         idle_uw = round(float(idle_w) * 1e6)
-        source = "nvml" if domain.startswith("gpu") else "rapl-powercap"
+        source = "nvml" if domain.startswith("gpu") else cpu_source
         lines.append(f"{domain} {source} {idle_uw} {idle_uw // SPREAD} 2026-11-21T00:00:00Z 60000000000")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     path.chmod(0o644)

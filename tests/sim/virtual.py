@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The simulated machine in virtual time: a scenario becomes a tape (docs/tape.md) and the truth of it.
+
+Real time plays no part: a hundred seeds take minutes, and what else the computer does changes no figure. sim.c adds what a tape
+cannot have: real processes, which start and end. Of README.md's scenarios it knows `seed`, `duration`, `socket` (idle=), `others` and
+`worker` (watts=, duty=, socket=, start=, stop=, phase=, jitter=).
+"""
+
+import json
+import random
+import subprocess
+from decimal import Decimal
+from pathlib import Path
+
+import trial
+
+STEP_NS = 10_000_000  # in which what everybody does is constant
+FRAME_STEPS = 10  # wattle's tick of 100 ms
+COUNTER_NS = 1_000_000  # how often the counters move
+COUNTS_J = 2 ** 32
+CPUS = 8  # a socket
+SECOND_NS = 1_000_000_000
+START_NS, EPOCH_NS = 25_000 * SECOND_NS, 1_790_000_000 * SECOND_NS
+FIRST_PID = 4000
+RESTING = 0.05  # of its duty, as sim.c's workers between their phases
+NOISE_W = 0.3  # of a socket, from second to second: facts of measured machines
+OTHERS_DUTY = 0.02  # of a CPU, half as much again or half as little from second to second
+
+
+class Worker:
+    def __init__(self, name, watts, duty=1, socket=0, start=0, stop=None, phase=0, jitter=0, ipc=1):  # ipc: of processors that count, which this one does not
+        self.name, self.watts, self.duty, self.socket = name, float(watts), float(duty), int(socket)
+        self.start_s, self.stop_s = float(start), float(stop) if stop else float("inf")
+        self.phase_s, self.jitter = float(phase), float(jitter)
+        self.used_s = [0.0]  # until each step's begin
+
+    def run(self, source, steps):
+        works, left_s, factor = True, self.stretch(source), 1.0
+        for step in range(steps):
+            at_s = step * STEP_NS / SECOND_NS
+            if self.jitter and step * STEP_NS % SECOND_NS == 0:
+                factor = max(0.0, source.gauss(1, self.jitter))
+            left_s -= STEP_NS / SECOND_NS
+            if self.phase_s and left_s <= 0:
+                works, left_s = not works, self.stretch(source)
+            duty = min(1.0, self.duty * factor) * (1 if works else RESTING)
+            self.used_s.append(self.used_s[-1] + (duty * STEP_NS / SECOND_NS if self.start_s <= at_s < self.stop_s else 0))
+
+    def stretch(self, source):
+        return self.phase_s * source.uniform(0.25, 1.75)
+
+
+class Machine:
+    def __init__(self, scenario, delay_s=0):
+        """delay_s: nobody but the others works before that."""
+        self.workers, self.idle_w, self.random = [], [], random.Random(0)
+        self.others = [Worker("others", 0, OTHERS_DUTY, jitter=0.5)]
+        self.duration_s = 0
+        for line in scenario.splitlines():
+            word, *more = line.split()
+            options = dict(option.split("=") for option in more if "=" in option)
+            if word == "seed":
+                self.random.seed(int(more[0]))
+            elif word == "duration":
+                self.duration_s = float(more[0]) + delay_s
+            elif word == "socket":
+                self.idle_w.append(float(options["idle"]))
+            elif word == "others":
+                self.others[0].watts = float(more[0])
+            elif word == "worker":
+                options["start"] = float(options.get("start", 0)) + delay_s
+                self.workers.append(Worker(more[0], **options))
+        self.steps = round(self.duration_s * SECOND_NS / STEP_NS) + FRAME_STEPS
+        for worker in self.others + self.workers:
+            worker.run(self.random, self.steps)
+        self.energy_j = [self.energy(socket) for socket in range(len(self.idle_w))]
+
+    def energy(self, socket):
+        """Of a socket, until each step's begin."""
+        used_j, noise_w = [0.0], 0.0
+        here = [worker for worker in self.others + self.workers if worker.socket == socket]
+        for step in range(self.steps):
+            if step * STEP_NS % SECOND_NS == 0:
+                noise_w = self.random.gauss(0, NOISE_W)
+            dynamic_j = sum(worker.watts * (worker.used_s[step + 1] - worker.used_s[step]) for worker in here)
+            used_j.append(used_j[-1] + (self.idle_w[socket] + noise_w) * STEP_NS / SECOND_NS + dynamic_j)
+        return used_j
+
+    def tape(self):
+        lines = ["wattle-tape 1"]
+        for frame in range(self.steps // FRAME_STEPS):
+            lines += self.frame(frame)
+        return "\n".join(lines) + "\n"
+
+    def frame(self, frame):
+        step, late_ns = frame * FRAME_STEPS, self.random.randrange(20_000, 120_000)  # as timers are
+        at_ns = step * STEP_NS + late_ns
+        yield f"@ {START_NS + at_ns} {START_NS + at_ns} {EPOCH_NS + at_ns}"
+        if frame == 0:
+            yield from self.found_once()
+        for socket, energy_j in enumerate(self.energy_j):
+            part = late_ns // COUNTER_NS * COUNTER_NS / STEP_NS
+            joules = energy_j[step] + part * (energy_j[step + 1] - energy_j[step])
+            yield f"+{20000 + socket} P 9 2 {socket * CPUS} {int((1000 + joules) * COUNTS_J)}"
+        pids = [FIRST_PID + i for i in range(len(self.workers))]
+        yield '+30000 D "/proc" "stat" "self" ' + " ".join(f'"{pid}"' for pid in pids)
+        busy = int(100 * sum(worker.used_s[step] for worker in self.others + self.workers))
+        idle = int(step * STEP_NS / 1e7) * CPUS * len(self.idle_w) - busy
+        cpus = "".join(f"cpu{i} 0 0 0 0 0 0 0 0 0 0\\n" for i in range(CPUS * len(self.idle_w)))
+        yield f'+40000 R "/proc/stat" "cpu  {1000 + busy} 0 0 {1000000 + idle} 0 0 0 0 0 0\\n{cpus}btime 1\\n"'
+        yield "+50000 C " + " ".join(f"{pid}={int((100 + worker.used_s[step]) * SECOND_NS)}" for pid, worker in zip(pids, self.workers))
+
+    def found_once(self):
+        cpus = range(CPUS * len(self.idle_w))
+        cpuinfo = "".join(f"processor\\t: {i}\\nvendor_id\\t: GenuineIntel\\ncpu family\\t: 6\\nmodel\\t\\t: 85\\nphysical id\\t: {i // CPUS}\\n"
+                          f"core id\\t\\t: {i % CPUS}\\n\\n" for i in cpus)
+        files = {"/proc/sys/kernel/perf_event_paranoid": "2\\n", "/sys/devices/system/cpu/online": f"0-{cpus[-1]}\\n",
+                 "/proc/cpuinfo": cpuinfo, "/proc/self/status": "CapEff:\\t000001ffffffffff\\n"}
+        power = "/sys/bus/event_source/devices/power"
+        for name, text in (("type", "9"), ("cpumask", ",".join(map(str, cpus[::CPUS]))), ("events/energy-pkg", "event=0x02"),
+                           ("events/energy-pkg.unit", "Joules"), ("events/energy-pkg.scale", "2.3283064365386963e-10")):
+            files[f"{power}/{name}"] = text + "\\n"
+        for cpu in cpus[::CPUS]:
+            files[f"/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"] = f"{cpu // CPUS}\\n"
+        for pid, worker in enumerate(self.workers, FIRST_PID):
+            files[f"/proc/{pid}/stat"] = f"{pid} ({worker.name}) S 1 {pid} {pid} 0 -1 4194304{' 0' * 10} 20 0 1 0 {pid} 0 0{' 0' * 28}\\n"
+            files[f"/proc/{pid}/status"] = f"Name:\\t{worker.name}\\nTgid:\\t{pid}\\nPid:\\t{pid}\\nPPid:\\t1\\nUid:\\t0\\t0\\t0\\t0\\nThreads:\\t1\\n"
+            files[f"/proc/{pid}/cmdline"] = f"/usr/bin/{worker.name}\\x00"
+            files[f"/proc/{pid}/cgroup"] = "0::/user.slice\\n"
+        yield '+1 D "/sys/bus/event_source/devices" "power"'
+        for path, text in files.items():
+            yield f'+1 R "{path}" "{text}"'
+
+    def truth(self):
+        last = round(self.duration_s * SECOND_NS / STEP_NS)
+        found = []
+        for pid, worker in enumerate(self.workers, FIRST_PID):
+            cpu_s = worker.used_s[last]
+            found.append({"name": worker.name, "pid": pid, "pids": [pid], "cpu_s": cpu_s, "dynamic_j": worker.watts * cpu_s, "gpu_j": 0})
+        return {"workers": found}
+
+
+def run(wattle, folder, scenario, watts, *, begin_s=0):
+    """A Trial of what was learned, and one of the same recording by CPU time. watts: the idle power that wattle is told, by domain.
+    begin_s: so long it looks on before the workers begin."""
+    folder = Path(folder)
+    machine = Machine(scenario, begin_s)
+    tape, recording = folder / "machine.tape", folder / "machine.wattle"
+    tape.write_text(machine.tape(), encoding="utf-8")
+    idle = trial.idle_file(folder / "idle", {name: idle_w for name, idle_w in watts.items() if name.startswith("package")}, "rapl-perf")
+    subprocess.run([wattle, "record", "-q", "--tape", tape, "--idle-file", idle, "--weight", "learned", "-o", recording], check=True)
+    reports = (subprocess.run([wattle, "report", "-f", "json", "--top", "65536", *policy, recording], stdout=subprocess.PIPE,
+                              check=True, text=True).stdout for policy in ((), ("--policy", "weight=cpu-time")))
+    return [trial.Trial(machine.truth(), json.loads(report, parse_float=Decimal)) for report in reports]
