@@ -180,9 +180,8 @@ def remedies(root):
 def test_permissions_page_says_what_doctor_says(machine):
     page = " ".join((REPO / "docs" / "permissions.md").read_text(encoding="utf-8").split())
     perf = remedies(ROOTS / "eacces")
-    binary = "$(command -v wattle)"
-    setcap = (f"sudo chgrp $(id -gn) {binary} && sudo chmod 750 {binary} && "
-              f"sudo setcap cap_perfmon,cap_net_admin+ep {binary}")
+    setcap = ("w=$(readlink -f $(command -v wattle)) && sudo chgrp $(id -gn) $w && sudo chmod 750 $w && "
+              "sudo setcap cap_perfmon,cap_net_admin+ep $w")
     assert setcap in perf and setcap in page
     assert perf.count("setcap") == perf.count(setcap), perf
     assert "sudo sysctl kernel.perf_event_paranoid=0" in perf and "sudo sysctl kernel.perf_event_paranoid=0" in page
