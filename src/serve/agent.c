@@ -167,8 +167,11 @@ static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
 			put_group(agent, by, live->n_domains, &grouping->groups[i],
 				  &live->groups[n++]);
 		if (grouping->has_overflow)
-			put_group(agent, by, live->n_domains, &grouping->groups[WTL_TOTALS_GROUPS],
-				  &live->groups[n++]);
+			put_group(agent, by, live->n_domains,
+				  &grouping->groups[WTL_TOTALS_OVERFLOW_PLACE], &live->groups[n++]);
+		if (grouping->has_retired)
+			put_group(agent, by, live->n_domains,
+				  &grouping->groups[WTL_TOTALS_RETIRED_PLACE], &live->groups[n++]);
 	}
 }
 
@@ -304,7 +307,7 @@ static size_t count_groups(const struct wtl_totals *totals)
 	size_t n = 0;
 
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
-		n += totals->by[by].n + totals->by[by].has_overflow;
+		n += totals->by[by].n + totals->by[by].has_overflow + totals->by[by].has_retired;
 	return n;
 }
 

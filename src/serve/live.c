@@ -83,6 +83,11 @@ uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_to
 	return sum_uj;
 }
 
+bool wtl_live_is_retired(const struct wtl_live_group *group)
+{
+	return strcmp(group->name, WTL_TOTALS_RETIRED) == 0;
+}
+
 static uint64_t sum_of_groups(const struct wtl_live *live, size_t by, size_t domain)
 {
 	uint64_t sum_uj = 0;

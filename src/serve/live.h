@@ -84,7 +84,7 @@ struct wtl_live {
 	struct wtl_live_domain *domains;
 	struct wtl_live_miss *misses;
 	struct wtl_live_group *
-		groups; /* of all groupings, one after the other; the overflow is the last of its own */
+		groups; /* of all groupings, one after the other; the overflow and the retired are the last ones */
 	struct wtl_live_process *processes; /* those that use most first */
 	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
@@ -119,6 +119,8 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 			 enum wtl_totals_part part);
 /* The same of all domains that are in the total. */
 uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
+/* Is it what groups had used that gave up their places? */
+bool wtl_live_is_retired(const struct wtl_live_group *group);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
 bool wtl_live_adds_up(const struct wtl_live *live);
 

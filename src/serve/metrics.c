@@ -375,24 +375,28 @@ static void put_group_domain(struct wtl_metrics_writer *writer, const struct wtl
 	}
 }
 
+static void put_group_domains(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			      size_t group, const char *label, const char *value)
+{
+	struct wtl_metrics_mark mark;
+
+	wtl_metrics_begin(writer);
+	wtl_metrics_label(writer, label, value);
+	mark = wtl_metrics_mark(writer);
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].in_total)
+			put_group_domain(writer, live, group, i, &mark);
+	wtl_metrics_drop(writer, &mark);
+}
+
 static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			     unsigned by)
 {
 	bool is_there = is_grouped(live, by);
 
-	for (size_t i = 0; is_there && i < live->n_groups; i++) {
-		struct wtl_metrics_mark mark;
-
-		if (live->groups[i].by != by)
-			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
-		mark = wtl_metrics_mark(writer);
-		for (size_t k = 0; k < live->n_domains; k++)
-			if (live->domains[k].in_total)
-				put_group_domain(writer, live, i, k, &mark);
-		wtl_metrics_drop(writer, &mark);
-	}
+	for (size_t i = 0; is_there && i < live->n_groups; i++)
+		if (live->groups[i].by == by && !wtl_live_is_retired(&live->groups[i]))
+			put_group_domains(writer, live, i, group_labels[by], live->groups[i].name);
 }
 
 static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
@@ -401,12 +405,24 @@ static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_
 	bool is_there = is_grouped(live, by) && live->has_power;
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++) {
-		if (live->groups[i].by != by || !is_visible_group(live, i))
+		if (live->groups[i].by != by || wtl_live_is_retired(&live->groups[i]) ||
+		    !is_visible_group(live, i))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
 		wtl_metrics_eighths(writer, live->groups[i].power_uw, WTL_METRICS_NEAR);
 	}
+}
+
+/* No counter: it grows by what was used long ago. */
+static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			unsigned what)
+{
+	(void)what;
+	for (size_t i = 0; i < live->n_groups; i++)
+		if (wtl_live_is_retired(&live->groups[i]))
+			put_group_domains(writer, live, i, "grouping",
+					  group_labels[live->groups[i].by]);
 }
 
 /* ---- Processes ---- */
@@ -581,6 +597,9 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	BOTH_GROUPED("pod", "pod_id", 3, "a Kubernetes pod"),
 	BOTH_GROUPED("job", "job_id", 4, "a batch job"),
 	BOTH_GROUPED("command", "command", 5, "one name"),
+	{"wattle_retired_energy_joules", "grouping, domain, part", "joules",
+	 "What groups had used whose series ended: not of the last interval, so take no rate of it",
+	 put_retired, 0, GAUGE, 0},
 	{"wattle_processes", "", "", "Processes that run", put_host, HOST_PROCESSES, GAUGE, 0},
 	{"wattle_process_energy_joules_total", "pid, command, user", "joules",
 	 "Energy of a process with its part of idle energy, in the domains of the total, since "

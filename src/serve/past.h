@@ -22,7 +22,7 @@ enum {
 	WTL_PAST_LEVELS = 3,
 	WTL_PAST_DOMAINS = 64,	/* those after them are not kept */
 	WTL_PAST_POINTS = 1000, /* that are given at most */
-	WTL_PAST_USERS = WTL_TOTALS_GROUPINGS * (WTL_TOTALS_GROUPS + 1),
+	WTL_PAST_USERS = WTL_TOTALS_GROUPINGS * WTL_TOTALS_PLACES,
 	WTL_PAST_MARKS = 60 + 60 + 144 + 1, /* moments of which it is known who had used how much */
 	WTL_PAST_WINDOWS = 256,
 };
@@ -118,11 +118,12 @@ struct wtl_past_curve {
 int wtl_past_curve(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
 		   struct wtl_past_curve *ret_curve);
 
-/* What was used between two moments, the nearest ones that are known: from the one before, until the one after. */
+/* What was used between two moments, the nearest ones that are known: from the one before, until the one after. Whoever
+ * has no place any more is in the overflow, with what he used in that time; nobody is in the retired. */
 struct wtl_past_use {
 	int64_t begin_utc_ns, end_utc_ns;
 	uint64_t accounts_uj[WTL_TOTALS_ACCOUNTS];
-	uint64_t users_uj[WTL_PAST_USERS]; /* WTL_TOTALS_GROUPS + 1 a grouping */
+	uint64_t users_uj[WTL_PAST_USERS]; /* WTL_TOTALS_PLACES a grouping */
 	char names[WTL_PAST_USERS][WTL_TOTALS_NAME_SIZE];
 };
 

@@ -48,9 +48,11 @@ static void take_newest(struct wtl_past *past, const struct wtl_live *live)
 		size_t by = live->groups[i].by, place = n[by]++;
 
 		if (strcmp(live->groups[i].name, WTL_TOTALS_OVERFLOW) == 0)
-			place = WTL_TOTALS_GROUPS;
-		if (place <= WTL_TOTALS_GROUPS)
-			take_group(past, live, i, by * (WTL_TOTALS_GROUPS + 1) + place);
+			place = WTL_TOTALS_OVERFLOW_PLACE;
+		else if (wtl_live_is_retired(&live->groups[i]))
+			place = WTL_TOTALS_RETIRED_PLACE;
+		if (place < WTL_TOTALS_PLACES)
+			take_group(past, live, i, by * WTL_TOTALS_PLACES + place);
 	}
 }
 
@@ -113,24 +115,46 @@ static size_t find_mark(const struct wtl_past *past, int64_t at_utc_ns, bool is_
 	return best;
 }
 
+/*
+ * A place that changed hands was empty then. All places together, with the retired, have all that was used, so what
+ * those did not use who have a name at both ends was used by the others: without a place, or with none any more.
+ */
+static void tell_grouping(const struct wtl_past *past, size_t first, size_t begin, size_t end,
+			  struct wtl_past_use *use)
+{
+	size_t overflow = first + WTL_TOTALS_OVERFLOW_PLACE;
+	uint64_t others_uj = 0;
+
+	for (size_t place = first; place < first + WTL_TOTALS_PLACES; place++) {
+		int64_t since_ns = past->user_since_ns[place];
+		uint64_t before_uj = *used(past, place, begin), after_uj = *used(past, place, end);
+
+		if (since_ns == 0)
+			continue;
+		others_uj += after_uj - before_uj;
+		if (place >= overflow || since_ns > past->marks[end].t_utc_ns)
+			continue;
+		memcpy(use->names[place], past->users[place], sizeof(use->names[place]));
+		use->users_uj[place] =
+			after_uj - (since_ns <= past->marks[begin].t_utc_ns ? before_uj : 0);
+		others_uj -= use->users_uj[place];
+	}
+	use->users_uj[overflow] = others_uj;
+	wtl_text_copy(use->names[overflow], sizeof(use->names[overflow]), WTL_TOTALS_OVERFLOW);
+}
+
 static void tell_use(const struct wtl_past *past, size_t begin, size_t end,
 		     struct wtl_past_use *use)
 {
 	const struct wtl_past_mark *from = &past->marks[begin], *to = &past->marks[end];
 
+	memset(use, 0, sizeof(*use));
 	use->begin_utc_ns = from->t_utc_ns;
 	use->end_utc_ns = to->t_utc_ns;
 	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
 		use->accounts_uj[i] = to->accounts_uj[i] - from->accounts_uj[i];
-	for (size_t place = 0; place < WTL_PAST_USERS; place++) {
-		int64_t since_ns = past->user_since_ns[place];
-		uint64_t before_uj = since_ns <= from->t_utc_ns ? *used(past, place, begin) : 0;
-
-		use->users_uj[place] = 0;
-		memcpy(use->names[place], past->users[place], sizeof(use->names[place]));
-		if (since_ns != 0 && since_ns <= to->t_utc_ns)
-			use->users_uj[place] = *used(past, place, end) - before_uj;
-	}
+	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
+		tell_grouping(past, by * WTL_TOTALS_PLACES, begin, end, use);
 }
 
 bool wtl_past_use(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,

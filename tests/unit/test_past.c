@@ -24,19 +24,23 @@ struct machine {
 
 static const char *const names[] = {"package-0", "dram-0"};
 
+/* And, of the first grouping, what the retired had used. */
+enum { RETIRED = WTL_TOTALS_GROUPINGS };
+
 static int set_up(void **state)
 {
 	struct machine *machine = calloc(1, sizeof(*machine));
-	const struct wtl_live counts = {.n_domains = 2, .n_groups = WTL_TOTALS_GROUPINGS};
+	const struct wtl_live counts = {.n_domains = 2, .n_groups = RETIRED + 1};
 
 	assert_int_equal(wtl_live_reserve(&machine->live, &counts), 0);
 	assert_int_equal(wtl_past_init(&machine->past, names, 2), 0);
-	for (uint8_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
-		machine->live.groups[by] = (struct wtl_live_group){
-			.by = by, .energy_uj = machine->live.groups[by].energy_uj};
-		memset(machine->live.groups[by].energy_uj, 0,
-		       2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
-		wtl_text_copy(machine->live.groups[by].name, WTL_TOTALS_NAME_SIZE, "root");
+	for (uint8_t i = 0; i <= RETIRED; i++) {
+		struct wtl_live_group *group = &machine->live.groups[i];
+
+		*group = (struct wtl_live_group){.by = i % RETIRED, .energy_uj = group->energy_uj};
+		memset(group->energy_uj, 0, 2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
+		wtl_text_copy(group->name, WTL_TOTALS_NAME_SIZE,
+			      i == RETIRED ? WTL_TOTALS_RETIRED : "root");
 	}
 	memset(machine->live.domains, 0, 2 * sizeof(*machine->live.domains));
 	*state = machine;
@@ -201,7 +205,7 @@ static void test_use_of_a_stretch(void **state)
 	assert_int_equal((use.end_utc_ns - use.begin_utc_ns) / WTL_NS_PER_S, 60);
 	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 60 * 20000000);
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
-		assert_int_equal(use.users_uj[by * (WTL_TOTALS_GROUPS + 1)], 60 * 20000000);
+		assert_int_equal(use.users_uj[by * WTL_TOTALS_PLACES], 60 * 20000000);
 	assert_string_equal(use.names[0], "root");
 	assert_true(wtl_past_use(&machine->past, T0 + 1000 * WTL_NS_PER_S, T0 + 1100 * WTL_NS_PER_S,
 				 &use));
@@ -209,23 +213,37 @@ static void test_use_of_a_stretch(void **state)
 			 800); /* a multiple of 600 since 1970 */
 }
 
-/* Another one in a place began at 0. */
+static void check_use(struct machine *machine, int from_s, int to_s, int alice_s, int others_s)
+{
+	struct wtl_past_use use;
+
+	assert_true(wtl_past_use(&machine->past, T0 + from_s * WTL_NS_PER_S,
+				 T0 + to_s * WTL_NS_PER_S, &use));
+	assert_int_equal(use.users_uj[0], alice_s * 20000000);
+	assert_int_equal(use.users_uj[WTL_TOTALS_OVERFLOW_PLACE], others_s * 20000000);
+	assert_int_equal(use.users_uj[WTL_TOTALS_RETIRED_PLACE], 0);
+	assert_string_equal(use.names[WTL_TOTALS_OVERFLOW_PLACE], WTL_TOTALS_OVERFLOW);
+	assert_true(alice_s == 0 || strcmp(use.names[0], "alice") == 0);
+}
+
+/* Another one in a place began at 0. Whoever had it is one of the others, with what he used in that time alone. */
 static void test_place_of_another(void **state)
 {
 	struct machine *machine = *state;
-	struct wtl_past_use use;
+	struct wtl_live_group *groups = machine->live.groups;
+	size_t size = 2 * WTL_TOTALS_PARTS * sizeof(uint64_t);
 
-	for (int i = 1; i <= 30; i++)
+	for (int i = 1; i <= 40; i++)
 		look(machine, i, 1, 10);
-	wtl_text_copy(machine->live.groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
-	memset(machine->live.groups[0].energy_uj, 0, 2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
-	for (int i = 31; i <= 60; i++)
+	wtl_text_copy(groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
+	memcpy(groups[RETIRED].energy_uj, groups[0].energy_uj, size);
+	memset(groups[0].energy_uj, 0, size);
+	for (int i = 41; i <= 80; i++)
 		look(machine, i, 1, 10);
-	assert_true(wtl_past_use(&machine->past, T0, T0 + 60 * WTL_NS_PER_S, &use));
-	assert_string_equal(use.names[0], "alice");
-	assert_int_equal(use.users_uj[0], 30 * 20000000);
-	assert_true(wtl_past_use(&machine->past, T0, T0 + 15 * WTL_NS_PER_S, &use));
-	assert_int_equal(use.users_uj[0], 0);
+	check_use(machine, 10, 80, 40, 30);
+	check_use(machine, 50, 80, 30, 0);
+	check_use(machine, 40, 50, 10, 0);
+	check_use(machine, 20, 40, 0, 20);
 }
 
 static void test_filled_behind(void **state)
