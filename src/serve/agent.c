@@ -324,6 +324,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 
 	live->number = ++agent->number;
 	live->t_utc_ns = wtl_io_real_ns(meter->env.io);
+	live->t_boot_ns = wtl_io_boot_ns(meter->env.io);
 	live->begin_utc_ns = agent->begin_utc_ns;
 	live->counters_utc_ns = agent->counters_utc_ns;
 	live->interval_ns = recent->duration_ns;

@@ -78,6 +78,7 @@ enum { WTL_LIVE_DOMAINS = 256, WTL_LIVE_MISSES = 64, WTL_LIVE_GPUS = 128 };
 struct wtl_live {
 	uint64_t number;		/* of the snapshot: 1, 2, … */
 	int64_t t_utc_ns, begin_utc_ns; /* now, and when this agent began */
+	int64_t t_boot_ns;		/* now by a clock that nobody sets (CLOCK_BOOTTIME) */
 	int64_t counters_utc_ns; /* when the counters began; as begin_utc_ns where none were found */
 	int64_t interval_ns;	 /* that "the last interval" is */
 	char host[65], version[32];

@@ -5,11 +5,13 @@ import re
 import socket
 from datetime import datetime, timezone
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 
 from api_server import Mover, Server, tape_server
 from conftest import REPO, fake_library, run_wattle, wait_for
+from test_plot_recording import shifted
 
 ACCOUNTS = ("processes_j", "kernel_j", "idle_j", "unattributed_j")
 GROUPINGS = {"user", "unit", "container", "pod", "job", "name"}
@@ -112,6 +114,21 @@ def test_use_adds_up(played):
     assert len(set(sums.values())) == 1, sums
     before = played.json(f"/api/v1/use?from=0&to={seconds(use['begin_utc']) - 5:.3f}")
     assert before.get("energy_j", 0) == 0 or before["end_utc"] > before["begin_utc"]
+
+
+@pytest.mark.parametrize("by_s", [-3600, 3600])
+def test_the_clock_is_set(played, tmp_path, by_s):
+    """It was set while this was measured: the last minute is the same minute, with everything in it."""
+    shifted("set.tape", SimpleNamespace(path=tmp_path), lambda since, clocks: [*clocks[:2], clocks[2] + by_s * 10**9 * (since > 8.05e9), *clocks[3:]])
+    def told(server):
+        end = seconds(server.live()["t_utc"])
+        use, history = server.json("/api/v1/use?seconds=60"), server.json("/api/v1/history?seconds=60")
+        begin, power = seconds(history["begin_utc"]), history["total"]["power_w"]
+        known = [i for i, watts in enumerate(power) if watts is not None]
+        assert known == list(range(known[0], known[-1] + 1)), power
+        return (use["energy_j"], use["groups"]["name"], use["duration_s"], round(seconds(use["end_utc"]) - end), round(begin + known[0] - end), len(known))
+    with tape_server(tmp_path / "set") as server:
+        assert told(server) == told(played)
 
 
 @pytest.mark.parametrize("query", ["seconds=x", "seconds=-1", "from=2&to=1", "to=1e3", "seconds=99999999999999999999",

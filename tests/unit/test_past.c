@@ -19,7 +19,7 @@
 struct machine {
 	struct wtl_live live;
 	struct wtl_past past;
-	uint64_t number;
+	double set_s; /* how far the clock was set since the begin */
 };
 
 static const char *const names[] = {"package-0", "dram-0"};
@@ -57,12 +57,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Both domains drew so many watts for the time before t. */
+/* Both domains drew so many watts for the time before t, by a clock that nobody sets. */
 static void look(struct machine *machine, double t_s, double seconds, uint64_t watts)
 {
 	struct wtl_live *live = &machine->live;
 
-	live->t_utc_ns = T0 + (int64_t)(t_s * 1e9);
+	live->t_boot_ns = 1000000 * WTL_NS_PER_S + (int64_t)(t_s * 1e9);
+	live->t_utc_ns = T0 + (int64_t)((t_s + machine->set_s) * 1e9);
 	live->interval_ns = (int64_t)(seconds * 1e9);
 	live->has_power = true;
 	live->power_uw = 2 * watts * 1000000;
@@ -171,24 +172,82 @@ static void test_gaps_stay(void **state)
 	assert_false(isnan(cell(machine, 0, 6, 5, 0).mean));
 }
 
-/* What is after now was never; and what comes is kept. */
-static void test_clock_set_back(void **state)
+/* Whatever the clock shows meanwhile, the last seconds are the last seconds, and nothing is gone. */
+static void check_set_clock(struct machine *machine, double set_s)
 {
-	struct machine *machine = *state;
+	struct wtl_past_window windows[WTL_PAST_WINDOWS],
+		window = {.begin_utc_ns = T0, .end_utc_ns = T0 + WTL_NS_PER_S};
 	struct wtl_past_use use;
-	int64_t step_s;
+	int64_t step_s, end_ns = T0 + (int64_t)((200 + set_s) * 1e9);
 
 	for (int i = 1; i <= 100; i++)
 		look(machine, i, 1, 10);
-	look(machine, 40, 1, 30);
-	assert_int_equal(steps(machine, 0, 200, &step_s), 41);
-	assert_float_equal(cell(machine, 39, 40, 0, 0).mean, 30, 1e-6);
-	assert_float_equal(cell(machine, 38, 39, 0, 0).mean, 10, 1e-6);
-	look(machine, 41, 1, 30);
+	wtl_past_add_window(&machine->past, &window);
+	machine->set_s = set_s;
+	for (int i = 101; i <= 200; i++)
+		look(machine, i, 1, 30);
+	assert_int_equal(steps(machine, set_s, 200 + set_s, &step_s), 200);
+	assert_int_equal(step_s, 1);
+	for (size_t i = 0; i < 200; i++)
+		assert_float_equal(cell(machine, set_s, 200 + set_s, i, 0).mean, i < 100 ? 10 : 30,
+				   1e-6);
+	assert_true(wtl_past_use(&machine->past, end_ns - 150 * WTL_NS_PER_S, end_ns, &use));
+	assert_int_equal(use.end_utc_ns, end_ns);
+	assert_int_equal(use.end_utc_ns - use.begin_utc_ns, 150 * WTL_NS_PER_S);
+	assert_int_equal(use.users_uj[0], (50 * 10 + 100 * 30) * UINT64_C(2000000));
+	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES],
+			 (50 * 10 + 100 * 30) * UINT64_C(2000000));
+	assert_int_equal(wtl_past_windows(&machine->past, end_ns - 200 * WTL_NS_PER_S,
+					  end_ns - 199 * WTL_NS_PER_S, windows),
+			 1);
+}
+
+static void test_clock_set_back(void **state)
+{
+	check_set_clock(*state, -3600);
+}
+
+static void test_clock_set_forward(void **state)
+{
+	check_set_clock(*state, 3600);
+}
+
+/* A suspended machine is a gap, and its clock was not set. */
+static void test_suspended(void **state)
+{
+	struct machine *machine = *state;
+	struct wtl_past_use use;
+
+	look(machine, 10, 10, 10);
+	look(machine, 620, 10, 10);
+	assert_float_equal(cell(machine, 5, 6, 0, 0).mean, 10, 1e-6);
+	assert_true(isnan(cell(machine, 300, 301, 0, 0).mean));
+	assert_true(wtl_past_use(&machine->past, T0, T0 + 620 * WTL_NS_PER_S, &use));
+	assert_int_equal(use.end_utc_ns - use.begin_utc_ns, 610 * WTL_NS_PER_S);
+}
+
+/* Another agent's counters have begun anew, and its places are others': they are not compared with the old ones. */
+static void test_another_agent(void **state)
+{
+	struct machine *machine = *state;
+	struct wtl_live *live = &machine->live;
+	struct wtl_past_use use;
+
+	for (int i = 1; i <= 50; i++)
+		look(machine, i, 1, 10);
+	live->begin_utc_ns++;
+	wtl_text_copy(live->groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
+	for (size_t i = 0; i < 2; i++) {
+		live->groups[0].energy_uj[i * WTL_TOTALS_PARTS] = 7000000000;
+		live->domains[i].accounts_uj[WTL_TOTALS_PROCESSES] = 0;
+	}
+	for (int i = 51; i <= 100; i++)
+		look(machine, i, 1, 10);
 	assert_true(wtl_past_use(&machine->past, T0, T0 + 200 * WTL_NS_PER_S, &use));
-	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 60000000);
-	look(machine, -100000, 1, 5);
-	assert_int_equal(steps(machine, -100001, 200, &step_s), 2);
+	assert_int_equal(use.begin_utc_ns, T0 + 51 * WTL_NS_PER_S);
+	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 49 * 20000000);
+	assert_int_equal(use.users_uj[0], 49 * 20000000);
+	assert_float_equal(cell(machine, 30, 31, 0, 0).mean, 10, 1e-6);
 }
 
 static void test_use_of_a_stretch(void **state)
@@ -263,11 +322,21 @@ static void test_filled_behind(void **state)
 			     uncertainties);
 	wtl_past_sums_done(&sums);
 	wtl_past_take(&machine->past, &other);
-	wtl_past_done(&other);
 	assert_float_equal(cell(machine, 50, 100, 0, 0).mean, 3, 1e-6);
 	assert_true(isnan(cell(machine, 50, 100, 0, 1).mean));
 	assert_float_equal(cell(machine, 99, 100, 0, 0).mean, 10, 1e-6);
 	assert_float_equal(cell(machine, -80000, 100, 0, 0).mean, 3, 1e-6);
+	/* The clock was an hour late: what recordings had keeps its time. */
+	machine->set_s = 3600;
+	look(machine, 101, 1, 20);
+	assert_float_equal(cell(machine, 3700, 3701, 0, 0).mean, 20, 1e-6);
+	assert_float_equal(cell(machine, 3699, 3700, 0, 0).mean, 10, 1e-6);
+	assert_true(isnan(cell(machine, 2000, 2001, 0, 0).mean));
+	assert_float_equal(cell(machine, 61, 3700, 0, 0).mean, 3, 1e-6);
+	wtl_past_take(&machine->past, &other);
+	wtl_past_done(&other);
+	assert_float_equal(cell(machine, 61, 3700, 0, 0).mean, 3, 1e-6);
+	assert_true(isnan(cell(machine, 3500, 3501, 0, 0).mean));
 }
 
 static void test_windows(void **state)
@@ -296,6 +365,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_day_is_reduced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gaps_stay, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_clock_set_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_clock_set_forward, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_suspended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_agent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_use_of_a_stretch, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_place_of_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_filled_behind, set_up, tear_down),

@@ -167,12 +167,13 @@ static void look(struct session *session)
 	wtl_board_give_back(&session->board, live);
 }
 
-/* Marked from outside, and ended. */
+/* Marked from outside, and ended just now: whenever it began, the clock shows its end. */
 static void keep_window(void *context, const char *name, const struct wattle_window *ended)
 {
 	struct session *session = context;
-	struct wtl_past_window window = {.begin_utc_ns = ended->begin_utc_ns,
-					 .end_utc_ns = ended->begin_utc_ns + ended->duration_ns,
+	int64_t now_ns = wtl_io_real_ns(session->io);
+	struct wtl_past_window window = {.begin_utc_ns = now_ns - ended->duration_ns,
+					 .end_utc_ns = now_ns,
 					 .has_energy = ended->total.has_energy != 0,
 					 .energy_uj = ended->total.energy_uj,
 					 .uncertainty_uj = ended->total.uncertainty_uj};
