@@ -536,6 +536,17 @@ int wtl_http_reload(struct wtl_http *http, struct wtl_err *err)
 	return rc;
 }
 
+void wtl_http_pause(struct wtl_http *http)
+{
+	stop_daemon(http);
+}
+
+int wtl_http_resume(struct wtl_http *http, struct wtl_past *past, struct wtl_err *err)
+{
+	http->options.past = past;
+	return start_daemon(http, err);
+}
+
 bool wtl_http_is_address(const char *text)
 {
 	struct in6_addr address;

@@ -429,23 +429,22 @@ static bool has_same_domains(const struct wtl_past *past, const struct wtl_live 
 	return true;
 }
 
-/* A past of those domains. Whoever answers requests has the one before: he begins anew, at the same port. */
+/* A past of those domains. Whoever answers requests has the one before: he pauses meanwhile. */
 static int begin_past(struct session *session, const struct wtl_live *live)
 {
 	const char *names[WTL_PAST_DOMAINS];
-	struct wtl_serve_settings *settings = session->app->own;
-	bool was_serving = session->http != NULL;
+	struct wtl_err err = {.code = 0};
 
 	for (size_t i = 0; i < live->n_domains && i < WTL_PAST_DOMAINS; i++)
 		names[i] = live->domains[i].name;
-	if (was_serving)
-		settings->port = wtl_http_port(session->http);
-	wtl_http_stop(session->http);
-	session->http = NULL;
+	if (session->http)
+		wtl_http_pause(session->http);
 	wtl_past_done(&session->past);
 	if (wtl_past_init(&session->past, names, live->n_domains) < 0)
 		return wtl_complain(session->app, "out of memory");
-	return was_serving ? begin_http(session) : 0;
+	if (session->http && wtl_http_resume(session->http, &session->past, &err) < 0)
+		return wtl_complain(session->app, "%s", err.text);
+	return 0;
 }
 
 static void keep_past(struct session *session)
