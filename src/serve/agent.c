@@ -342,6 +342,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 	put_carbon(agent, window, live);
 	put_self(agent, live);
 	live->is_recorded = beside->is_recorded;
+	live->unrecorded_ns = beside->unrecorded_ns;
 	wtl_text_copy(live->recording, sizeof(live->recording), beside->recording);
 }
 

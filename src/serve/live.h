@@ -103,7 +103,8 @@ struct wtl_live {
 	int64_t cpu_ns;
 	uint64_t rss_bytes, ticks, late_ticks, self_uj, self_uncertainty_uj;
 	bool has_self_energy, is_recorded;
-	char recording[256]; /* the file, or why there is none */
+	char recording[256]; /* the file, or why there is none; "": none is wanted */
+	int64_t unrecorded_ns; /* since this agent began: what should have been recorded, and was not */
 	uint64_t *group_energies;
 	size_t room_domains, room_misses, room_groups, room_processes, room_gpus, room_energies;
 };

@@ -105,7 +105,7 @@ static const struct check gpu_checks[] = {
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (bytes), \
 		       #type " has changed: give its new members rows in live_blob.c")
 
-KNOWN(wtl_live, 816);
+KNOWN(wtl_live, 824);
 KNOWN(wtl_live_domain, 600);
 KNOWN(wtl_live_miss, 508);
 KNOWN(wtl_live_group, 128);

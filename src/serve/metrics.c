@@ -235,6 +235,7 @@ enum host_number {
 	SELF_TICKS,
 	SELF_LATE_TICKS,
 	SELF_RECORDS,
+	SELF_UNRECORDED,
 	TIME_START,
 	TIME_COUNTERS,
 	TIME_SNAPSHOT,
@@ -252,6 +253,8 @@ static bool knows_host(const struct wtl_live *live, enum host_number number)
 		return live->has_self_energy;
 	if (number == SELF_MEMORY)
 		return live->rss_bytes > 0;
+	if (number == SELF_UNRECORDED)
+		return live->recording[0];
 	return true;
 }
 
@@ -290,6 +293,7 @@ static void put_decimals(struct wtl_metrics_writer *writer, const struct wtl_liv
 		[SELF_TICKS] = {live->ticks, 0},
 		[SELF_LATE_TICKS] = {live->late_ticks, 0},
 		[SELF_RECORDS] = {live->is_recorded, 0},
+		[SELF_UNRECORDED] = {positive(live->unrecorded_ns) / 1000000, 3},
 		[TIME_START] = {positive(live->begin_utc_ns) / 1000000, 3},
 		[TIME_COUNTERS] = {positive(live->counters_utc_ns) / 1000000, 3},
 		[TIME_SNAPSHOT] = {positive(live->t_utc_ns) / 1000000, 3},
@@ -661,6 +665,10 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	 SELF_LATE_TICKS, COUNTER, 0},
 	{"wattle_self_recording", "", "", "1: what is measured is recorded; 0: it is not", put_host,
 	 SELF_RECORDS, GAUGE, 0},
+	{"wattle_self_unrecorded_seconds_total", "", "seconds",
+	 "Time since wattle_start_time_seconds that should have been recorded, and was not: the disk was "
+	 "full, say",
+	 put_host, SELF_UNRECORDED, COUNTER, 0},
 	{"wattle_build_info", "version", "", "The version of wattle", put_build, 0, INFO, 0},
 	{"wattle_start_time_seconds", "", "seconds", "When this wattle started, since 1970",
 	 put_host, TIME_START, GAUGE, 0},

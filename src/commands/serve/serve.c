@@ -19,6 +19,7 @@
 #include "cli/rights.h"
 #include "cli/user.h"
 #include "commands/serve/serve.h"
+#include "document/format.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
@@ -33,6 +34,10 @@
 
 /* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
 #define INTERVAL_NS WTL_NS_PER_S
+
+/* A recording that failed is tried again after so long, and twice as long each time. */
+#define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
+#define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
 enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
 
@@ -127,7 +132,15 @@ struct session {
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
 	bool is_serving;      /* the window has begun */
-	bool has_failed;      /* the exporter, for good */
+	/* What was on the disk when, as of the look before the last one. */
+	struct kept {
+		int64_t mono_ns;
+		uint64_t energy_uj;
+	} kept, looked;
+	int64_t retry_ns,
+		retry_wait_ns; /* when the recording is tried again; 0: it has not failed */
+	int64_t unrecorded_ns; /* before it was resumed */
+	bool has_failed;       /* the exporter, for good */
 	char host[65];
 };
 
@@ -145,20 +158,54 @@ static bool is_recorded(const struct session *session)
 	return session->recording.recorder && !session->recording.has_failed;
 }
 
+/* The file, or why there is none, and since when. */
+static void tell_recording(const struct session *session, struct wtl_buf *told)
+{
+	const struct wtl_recording_session *recording = &session->recording;
+
+	if (!recording->has_failed) {
+		wtl_buf_puts(told, recording->path ? recording->path : session->store.path);
+		return;
+	}
+	wtl_buf_puts(told, "since ");
+	wtl_format_utc(told, recording->failed_utc_ns);
+	wtl_buf_printf(told, ": %s", recording->why.text);
+}
+
+/* How long it has been that nothing is recorded, though it should be. */
+static int64_t unrecorded_ns(const struct session *session)
+{
+	return is_recorded(session) || !session->store.path[0]
+		       ? 0
+		       : session->looked.mono_ns - session->kept.mono_ns;
+}
+
+static void note_kept(struct session *session)
+{
+	if (is_recorded(session))
+		session->kept = session->looked;
+	session->looked = (struct kept){.mono_ns = wtl_io_mono_ns(session->io),
+					.energy_uj = session->agent.totals.host_uj};
+}
+
 /* What was billed is on the board, and the counters are with the second that they belong to. */
 static void look(struct session *session)
 {
-	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
-					  .recording = session->recording.has_failed
-							       ? "the recording failed"
-							       : session->store.path};
+	struct wtl_buf recording;
+	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session)};
 	const struct wtl_live *live;
 
+	wtl_buf_init(&recording, PATH_MAX);
+	tell_recording(session, &recording);
+	beside.recording = wtl_buf_str(&recording);
+	beside.unrecorded_ns = session->unrecorded_ns + unrecorded_ns(session);
 	session->seen_due_ns = session->billing.session.due_ns;
 	if (session->devices)
 		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
 					   &beside.gpus, &beside.n_gpus);
 	wtl_agent_look(&session->agent, &beside);
+	note_kept(session);
+	wtl_buf_done(&recording);
 	live = wtl_board_hold(&session->board);
 	if (live && live->number != session->seen_number)
 		wtl_past_look(&session->past, live);
@@ -196,6 +243,76 @@ static void keep_totals(void *context)
 	wtl_buf_done(&totals);
 }
 
+static void tell_beginning(struct session *session)
+{
+	char began[24];
+
+	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
+	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
+}
+
+/* The counters know what was used meanwhile; no recording does. */
+static void tell_lost(struct session *session)
+{
+	int64_t lost_ns = session->looked.mono_ns - session->kept.mono_ns;
+
+	session->unrecorded_ns += lost_ns;
+	wtl_remark(session->app,
+		   "recording goes on in %s: %.1f s with %.1f J are in no recording; the counters "
+		   "have them",
+		   session->recording.path, (double)lost_ns * 1e-9,
+		   (double)(session->looked.energy_uj - session->kept.energy_uj) * 1e-6);
+}
+
+static void plan_retry(struct session *session)
+{
+	struct wtl_buf since;
+
+	wtl_buf_init(&since, 64);
+	wtl_format_utc(&since, session->recording.failed_utc_ns);
+	wtl_remark(session->app,
+		   "since %s nothing is remembered: it is tried again, in %d s at first",
+		   wtl_buf_str(&since), (int)(RETRY_FIRST_NS / WTL_NS_PER_S));
+	wtl_buf_done(&since);
+	session->retry_wait_ns = RETRY_FIRST_NS;
+	session->retry_ns = wtl_io_mono_ns(session->io) + session->retry_wait_ns;
+}
+
+/* A disk may have been full, and not be full any more. */
+static void resume_recording(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int64_t now_ns = wtl_io_mono_ns(session->io);
+	struct wtl_err err = {.code = 0};
+	char path[PATH_MAX];
+
+	if (session->retry_ns == 0)
+		plan_retry(session);
+	if (now_ns < session->retry_ns)
+		return;
+	if (session->retry_wait_ns < RETRY_MOST_NS)
+		session->retry_wait_ns *= 2;
+	session->retry_ns = now_ns + session->retry_wait_ns;
+	if (wtl_serve_store_renew(&session->store, app, app->own, path) < 0 ||
+	    wtl_recording_resume(&session->recording, path, &err) < 0)
+		return;
+	wtl_serve_store_turn_to(&session->store, path);
+	tell_beginning(session);
+	tell_lost(session);
+	look(session);
+}
+
+/* One that fails again soon is not tried sooner than before. */
+static void look_after_recording(struct session *session)
+{
+	if (!session->recorded.path || session->app->settings.tape)
+		return;
+	if (session->recording.has_failed)
+		resume_recording(session);
+	else if (wtl_io_mono_ns(session->io) > session->retry_ns + RETRY_MOST_NS)
+		session->retry_ns = 0;
+}
+
 /* Each bill is looked at: the next one's scan says what became of whom since this one. */
 static void ticked(void *context)
 {
@@ -210,6 +327,7 @@ static void ticked(void *context)
 	if (!is_recorded(session) && session->devices)
 		wtl_recording_devices_look(session->devices, NULL);
 	look(session);
+	look_after_recording(session);
 }
 
 static void serve_machine(struct session *session)
@@ -231,17 +349,11 @@ static void serve_machine(struct session *session)
 /* Without a recording, what is measured now is served all the same. */
 static void begin_recording(struct session *session)
 {
-	char began[24];
-
-	if (!session->recorded.path)
-		return;
-	if (wtl_recording_open(&session->recording, &session->billing, &session->loop) < 0) {
-		session->recorded.path = NULL;
-		session->recording.has_failed = true;
-		return;
-	}
-	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
-	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
+	session->kept = session->looked = (struct kept){.mono_ns = wtl_io_mono_ns(session->io),
+							.energy_uj = session->agent.totals.host_uj};
+	if (session->recorded.path &&
+	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)
+		tell_beginning(session);
 }
 
 static int begin_agent(struct session *session)
