@@ -271,10 +271,12 @@ static enum MHD_Result queue(struct wtl_http *http, struct MHD_Connection *conne
 static enum MHD_Result handle_request(struct wtl_http *http, struct MHD_Connection *connection,
 				      const char *path, struct wtl_reply *reply)
 {
+	const struct wtl_connection *known = connection_of(http, connection);
 	struct wtl_request request = {.path = path,
 				      .header = header,
 				      .argument = argument,
 				      .connection = connection,
+				      .address = known ? known->address : NULL,
 				      .http = http,
 				      .metrics = http->options.metrics,
 				      .past = http->options.past,

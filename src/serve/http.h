@@ -65,6 +65,7 @@ struct wtl_request {
 	const char *(*header)(const struct wtl_request *request, const char *name);
 	const char *(*argument)(const struct wtl_request *request, const char *name);
 	void *connection;
+	const unsigned char *address; /* the client's: 16 bytes; NULL: not known */
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
 	int64_t age_ns;		     /* of that; since the start where there is none */

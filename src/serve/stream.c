@@ -24,7 +24,10 @@ struct wtl_stream_frame {
 struct wtl_stream_client {
 	struct wtl_stream *stream;
 	struct MHD_Connection *connection;
-	struct wtl_stream_client *next; /* of those that wait */
+	struct wtl_stream_client *next;	 /* of those that wait */
+	struct wtl_stream_client *older; /* of all */
+	unsigned char address[16];
+	bool is_over;
 	bool is_catching_up;		/* it came back, and gets what is kept */
 	uint64_t sent;			/* the newest frame that it got; 0: none */
 	char head[96];			/* goes before the frame */
@@ -188,7 +191,7 @@ static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
 	uint64_t seen;
 
 	(void)at;
-	while (count_wakes(client->stream, &seen)) {
+	while (!client->is_over && count_wakes(client->stream, &seen)) {
 		size_t n = copy(client, bytes, size);
 
 		if (n > 0)
@@ -199,20 +202,65 @@ static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
 	return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static void feed_ends(void *feeder)
+/* It waits no more. false: it did not. */
+static bool stop_waiting(struct wtl_stream_client *client)
 {
-	struct wtl_stream_client *client = feeder;
 	struct wtl_stream_client **link = &client->stream->waiting;
+	bool waited;
 
 	pthread_mutex_lock(&client->stream->lock);
 	while (*link && *link != client)
 		link = &(*link)->next;
-	if (*link)
+	waited = *link != NULL;
+	if (waited)
 		*link = client->next;
 	pthread_mutex_unlock(&client->stream->lock);
+	return waited;
+}
+
+static void feed_ends(void *feeder)
+{
+	struct wtl_stream_client *client = feeder;
+	struct wtl_stream_client **link = &client->stream->clients;
+
+	stop_waiting(client);
+	while (*link != client)
+		link = &(*link)->older;
+	*link = client->older;
 	give_back(client->frame);
-	client->stream->n_clients--;
+	client->stream->n_clients -= !client->is_over;
 	free(client);
+}
+
+static size_t count_of(const struct wtl_stream *stream, const unsigned char address[16])
+{
+	size_t n = 0;
+
+	for (const struct wtl_stream_client *at = stream->clients; at; at = at->older)
+		n += !at->is_over && memcmp(at->address, address, sizeof(at->address)) == 0;
+	return n;
+}
+
+/* The oldest one of the address that has most. */
+static void end_one(struct wtl_stream *stream)
+{
+	struct wtl_stream_client *chosen = NULL;
+	size_t most = 0;
+
+	for (struct wtl_stream_client *at = stream->clients; at; at = at->older) {
+		size_t n = at->is_over ? 0 : count_of(stream, at->address);
+
+		if (n == 0 || n < most)
+			continue;
+		chosen = at;
+		most = n;
+	}
+	if (!chosen)
+		return;
+	chosen->is_over = true;
+	stream->n_clients--;
+	if (stop_waiting(chosen))
+		stream->mhd->resume_connection(chosen->connection);
 }
 
 /* Where it left off, if that was a frame of this start. */
@@ -239,10 +287,6 @@ void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *repl
 	struct wtl_stream *stream = request->stream;
 	struct wtl_stream_client *client;
 
-	if (stream->n_clients >= WTL_STREAM_CLIENTS) {
-		wtl_reply_say(reply, 503, "as many streams are open as may be: ask again later");
-		return;
-	}
 	client = calloc(1, sizeof(*client));
 	if (!client) {
 		wtl_reply_say(reply, 500, "there is no memory for the answer");
@@ -250,6 +294,12 @@ void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *repl
 	}
 	client->stream = stream;
 	client->connection = request->connection;
+	if (request->address)
+		memcpy(client->address, request->address, sizeof(client->address));
+	if (stream->n_clients >= WTL_STREAM_CLIENTS)
+		end_one(stream);
+	client->older = stream->clients;
+	stream->clients = client;
 	stream->n_clients++;
 	resume(client, request);
 	reply->type = "text/event-stream";
