@@ -121,6 +121,13 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 			 enum wtl_totals_part part);
 /* The same of all domains that are in the total. */
 uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
+/* Is that the same snapshot? Another agent counts its own from 1 again. */
+struct wtl_live_id {
+	int64_t begin_utc_ns;
+	uint64_t number;
+};
+struct wtl_live_id wtl_live_id(const struct wtl_live *live);
+bool wtl_live_is(const struct wtl_live *live, const struct wtl_live_id *id);
 /* Is it what groups had used that gave up their places? */
 bool wtl_live_is_retired(const struct wtl_live_group *group);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */

@@ -16,7 +16,7 @@
 
 /* An event's text; freed with its last holder. */
 struct wtl_stream_frame {
-	uint64_t number;
+	struct wtl_live_id of;
 	unsigned holders;
 	struct wtl_buf text;
 };
@@ -29,7 +29,7 @@ struct wtl_stream_client {
 	unsigned char address[16];
 	bool is_over;
 	bool is_catching_up;		/* it came back, and gets what is kept */
-	uint64_t sent;			/* the newest frame that it got; 0: none */
+	struct wtl_live_id sent;	/* the newest frame that it got; number 0: none */
 	char head[96];			/* goes before the frame */
 	struct wtl_stream_frame *frame; /* that it gets now */
 	size_t at;			/* of the head and the frame together */
@@ -58,7 +58,7 @@ static struct wtl_stream_frame *make_frame(const struct wtl_live *live)
 
 	if (!frame)
 		return NULL;
-	frame->number = live->number;
+	frame->of = wtl_live_id(live);
 	frame->holders = 1;
 	wtl_buf_init(&frame->text, WTL_REPLY_MAX);
 	wtl_buf_puts(&frame->text, "id: ");
@@ -81,7 +81,7 @@ static void update(struct wtl_stream *stream)
 	const struct wtl_live *live = wtl_board_hold(stream->board);
 	struct wtl_stream_frame *last = newest(stream), *frame = NULL;
 
-	if (live && (!last || last->number != live->number))
+	if (live && (!last || !wtl_live_is(live, &last->of)))
 		frame = make_frame(live);
 	wtl_board_give_back(stream->board, live);
 	if (!frame)
@@ -92,13 +92,15 @@ static void update(struct wtl_stream *stream)
 
 /* ---- A client ---- */
 
-/* The first one that is kept after that number; there is one. */
-static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream, uint64_t number)
+/* The first one that is kept after that one, of the same agent; there is one. */
+static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream,
+					     const struct wtl_live_id *id)
 {
 	uint64_t from = stream->n_frames > WTL_STREAM_KEPT ? stream->n_frames - WTL_STREAM_KEPT : 0;
 
 	while (from + 1 < stream->n_frames &&
-	       stream->kept[from % WTL_STREAM_KEPT]->number <= number)
+	       (stream->kept[from % WTL_STREAM_KEPT]->of.begin_utc_ns != id->begin_utc_ns ||
+		stream->kept[from % WTL_STREAM_KEPT]->of.number <= id->number))
 		from++;
 	return stream->kept[from % WTL_STREAM_KEPT];
 }
@@ -108,23 +110,25 @@ static bool take_frame(struct wtl_stream_client *client)
 {
 	struct wtl_stream *stream = client->stream;
 	struct wtl_stream_frame *frame;
-	uint64_t lost;
+	struct wtl_live_id sent = client->sent;
+	uint64_t lost = 0;
 
 	update(stream);
 	frame = newest(stream);
-	if (!frame || frame->number == client->sent)
+	if (!frame || memcmp(&frame->of, &sent, sizeof(sent)) == 0)
 		return false;
 	if (client->is_catching_up)
-		frame = oldest_after(stream, client->sent);
+		frame = oldest_after(stream, &sent);
 	client->is_catching_up &= frame != newest(stream);
 	/* Numbers begin anew with another reader: nothing is known to be lost then. */
-	lost = client->sent > 0 && frame->number > client->sent ? frame->number - client->sent - 1
-								: 0;
+	if (sent.number > 0 && sent.begin_utc_ns == frame->of.begin_utc_ns &&
+	    frame->of.number > sent.number)
+		lost = frame->of.number - sent.number - 1;
 	client->head[0] = '\0';
 	if (lost > 0)
 		snprintf(client->head, sizeof(client->head),
 			 "event: lost\ndata: {\"frames\":%" PRIu64 "}\n\n", lost);
-	client->sent = frame->number;
+	client->sent = frame->of;
 	client->frame = frame;
 	frame->holders++;
 	client->at = 0;
@@ -278,7 +282,7 @@ static void resume(struct wtl_stream_client *client, const struct wtl_request *r
 	    begin_ms != request->live->begin_utc_ns / WTL_NS_PER_MS ||
 	    number > request->live->number)
 		return;
-	client->sent = number;
+	client->sent = (struct wtl_live_id){request->live->begin_utc_ns, number};
 	client->is_catching_up = true;
 }
 

@@ -194,6 +194,34 @@ static void test_catches_up(void **state)
 	other.feed_ends(other.feeder);
 }
 
+/* Another agent counts from 1 again: a snapshot of the same number is another one, and none is lost. */
+static void test_another_agent(void **state)
+{
+	struct bench *bench = *state;
+	struct wtl_reply reply = begin(bench, NULL), again;
+
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 1;
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 5;
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "6");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 0;
+	publish(bench);
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	publish(bench);
+	again = begin(bench, "1795000003123-1");
+	assert_string_equal(told(&again, 16384), "2 3");
+	again.feed_ends(again.feeder);
+	reply.feed_ends(reply.feeder);
+}
+
 static void test_ids_that_mean_nothing(void **state)
 {
 	static const char *const ids[] = {
@@ -252,6 +280,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_each_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_slow, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_catches_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_agent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ids_that_mean_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bounded_and_over, set_up, tear_down),
 	};
