@@ -474,13 +474,51 @@ static int measure(struct session *session)
 
 /* ---- Settings ---- */
 
-static int check_settings(struct wtl_app *app)
+static bool is_one_of(const char *name, const char *const names[])
 {
-	struct wtl_serve_settings *settings = app->own;
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+/* What only the other half would do is not to be taken for done. */
+static int check_halves(struct wtl_app *app)
+{
+	static const char *const network[] = {"port", "address", "web-config", "insecure-listen",
+					      "host", "compat",	 "exporter",   NULL};
+	static const char *const both[] = {"per-process", "socket",  "interval", "jitter",
+					   "quiet",	  "verbose", "help",	 NULL};
+	const struct wtl_serve_settings *settings = app->own;
+	const struct wtl_option *option;
 
 	if (settings->is_reader && settings->is_exporter)
 		return wtl_complain(app,
 				    "--reader and --exporter exclude each other: one process each");
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++) {
+		bool is_used = app->used >> i & 1, is_network = is_one_of(option->name, network);
+
+		if (is_used && settings->is_reader && is_network)
+			return wtl_complain(
+				app,
+				"--reader: it does not listen to the network: --%s is for "
+				"wattle serve --exporter",
+				option->name);
+		if (is_used && settings->is_exporter && !is_network &&
+		    !is_one_of(option->name, both))
+			return wtl_complain(app,
+					    "--exporter: it does not measure: --%s is for wattle "
+					    "serve --reader",
+					    option->name);
+	}
+	return 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	struct wtl_serve_settings *settings = app->own;
+
+	if (check_halves(app))
+		return -EINVAL;
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
 	if (!wtl_http_is_address(settings->address))
