@@ -39,6 +39,9 @@
 #define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
 #define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
 
+/* Ended processes beyond that are told by name: an agent runs for months, and nobody asks it for each of them. */
+enum { EXITED = 256 };
+
 enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
 
 static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
@@ -535,6 +538,7 @@ static int check_settings(struct wtl_app *app)
 				    settings->address);
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
+	app->settings.max_exited = EXITED;
 	return 0;
 }
 
