@@ -170,7 +170,8 @@ function take(frame) {
 	if (before && before.begin_utc !== frame.begin_utc) chosen.shown = null; // it was started anew
 	if (chosen.paused) return showNow();
 	const step = known.curve ? known.curve.step : 0;
-	if (!before || !known.curve || before.begin_utc !== frame.begin_utc || step > 1000 && Math.floor(end() / step) !== Math.floor(Date.parse(before.t_utc) / step))
+	const passed = before ? end() - Date.parse(before.t_utc) : 0; // less than nothing, or much: the clock was set
+	if (!before || !known.curve || passed < 0 || passed > 60000 || before.begin_utc !== frame.begin_utc || step > 1000 && Math.floor(end() / step) !== Math.floor(Date.parse(before.t_utc) / step))
 		return void readPast();
 	if (step === 1000 && !chosen.zoom && frame.number > before.number) {
 		const rows = known.curve.rows, row = columns(frame).map(d => d.power_w === undefined ? null : [d.power_w, d.power_uncertainty_w, d.power_w, d.power_w]);

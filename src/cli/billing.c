@@ -60,6 +60,7 @@ int wtl_billing_open(struct wtl_billing *billing, struct wtl_app *app, struct wa
 	const struct wtl_session_options how = {
 		.consumers = {.nvml_path = settings->nvml_path,
 			      .names_on_use = true,
+			      .max_exited = settings->max_exited,
 			      .weight = settings->weight,
 			      .subreaper_pid = subreaper(settings, io)},
 		.idle_path = is_kept ? billing->idle_path : NULL,

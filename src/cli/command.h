@@ -32,6 +32,7 @@ struct wtl_settings {
 	int64_t interval_ns;
 	bool jitter;
 	unsigned max_windows; /* open at once in its meter; 0: a few */
+	unsigned max_exited;  /* ended processes with an account of their own; 0: 4096 */
 	const struct wtl_writer *output;
 	const char *output_path; /* NULL: see wtl_sink_fd() */
 	bool append;

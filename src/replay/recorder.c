@@ -406,6 +406,9 @@ void wtl_recorder_observe(struct wtl_recorder *recorder)
 
 void wtl_recorder_stop(struct wtl_recorder *recorder)
 {
+	/* Another one may observe by now. */
+	if (recorder->is_stopped)
+		return;
 	wtl_meter_observe(recorder->meter, NULL);
 	if (recorder->consumers)
 		wtl_consumers_observe(recorder->consumers, NULL);

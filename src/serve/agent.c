@@ -167,8 +167,11 @@ static void put_groups(const struct wtl_agent *agent, struct wtl_live *live)
 			put_group(agent, by, live->n_domains, &grouping->groups[i],
 				  &live->groups[n++]);
 		if (grouping->has_overflow)
-			put_group(agent, by, live->n_domains, &grouping->groups[WTL_TOTALS_GROUPS],
-				  &live->groups[n++]);
+			put_group(agent, by, live->n_domains,
+				  &grouping->groups[WTL_TOTALS_OVERFLOW_PLACE], &live->groups[n++]);
+		if (grouping->has_retired)
+			put_group(agent, by, live->n_domains,
+				  &grouping->groups[WTL_TOTALS_RETIRED_PLACE], &live->groups[n++]);
 	}
 }
 
@@ -304,7 +307,7 @@ static size_t count_groups(const struct wtl_totals *totals)
 	size_t n = 0;
 
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
-		n += totals->by[by].n + totals->by[by].has_overflow;
+		n += totals->by[by].n + totals->by[by].has_overflow + totals->by[by].has_retired;
 	return n;
 }
 
@@ -321,6 +324,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 
 	live->number = ++agent->number;
 	live->t_utc_ns = wtl_io_real_ns(meter->env.io);
+	live->t_boot_ns = wtl_io_boot_ns(meter->env.io);
 	live->begin_utc_ns = agent->begin_utc_ns;
 	live->counters_utc_ns = agent->counters_utc_ns;
 	live->interval_ns = recent->duration_ns;
@@ -338,6 +342,7 @@ static void fill(struct wtl_agent *agent, const struct wtl_agent_beside *beside,
 	put_carbon(agent, window, live);
 	put_self(agent, live);
 	live->is_recorded = beside->is_recorded;
+	live->unrecorded_ns = beside->unrecorded_ns;
 	wtl_text_copy(live->recording, sizeof(live->recording), beside->recording);
 }
 

@@ -37,6 +37,7 @@ struct wtl_agent_beside {
 	size_t n_values, n_gpus;
 	bool is_recorded;
 	const char *recording; /* the file, or why there is none; may be NULL */
+	int64_t unrecorded_ns; /* that should have been recorded, and was not */
 };
 
 struct wtl_agent {

@@ -174,10 +174,10 @@ static void put_use(struct wtl_node *root, const struct wtl_past_use *use)
 	wtl_live_put_accounts(root, "accounts", use->accounts_uj);
 	groups = wtl_doc_object(root, "groups");
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
-		size_t first = by * (WTL_TOTALS_GROUPS + 1);
+		size_t first = by * WTL_TOTALS_PLACES;
 
 		object = wtl_doc_list(groups, wtl_field_info(wtl_totals_groupings[by])->name);
-		for (size_t i = first; i <= first + WTL_TOTALS_GROUPS; i++)
+		for (size_t i = first; i <= first + WTL_TOTALS_OVERFLOW_PLACE; i++)
 			if (use->users_uj[i] > 0)
 				put_user(wtl_doc_object(object, NULL), use->names[i],
 					 use->users_uj[i], duration_ns);

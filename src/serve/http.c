@@ -42,7 +42,7 @@ static const char policy[] =
 struct shared {
 	struct MHD_Response *response; /* NULL: there is none */
 	const struct wtl_route *route;
-	uint64_t number;
+	struct wtl_live_id of;
 	char accept[ACCEPT_SIZE];
 };
 
@@ -227,7 +227,7 @@ static struct MHD_Response *respond(struct wtl_http *http, const struct wtl_rout
 	struct MHD_Response *response;
 
 	if (accept && shared->response && shared->route == route &&
-	    shared->number == request->live->number && strcmp(shared->accept, accept) == 0)
+	    wtl_live_is(request->live, &shared->of) && strcmp(shared->accept, accept) == 0)
 		return shared->response;
 	answer(route, request, reply);
 	if (is_packed)
@@ -236,7 +236,7 @@ static struct MHD_Response *respond(struct wtl_http *http, const struct wtl_rout
 	if (!response || !accept || reply->status != 200)
 		return response;
 	forget_shared(http, shared);
-	*shared = (struct shared){response, route, request->live->number, ""};
+	*shared = (struct shared){response, route, wtl_live_id(request->live), ""};
 	wtl_text_copy(shared->accept, sizeof(shared->accept), accept);
 	return response;
 }
@@ -271,10 +271,12 @@ static enum MHD_Result queue(struct wtl_http *http, struct MHD_Connection *conne
 static enum MHD_Result handle_request(struct wtl_http *http, struct MHD_Connection *connection,
 				      const char *path, struct wtl_reply *reply)
 {
+	const struct wtl_connection *known = connection_of(http, connection);
 	struct wtl_request request = {.path = path,
 				      .header = header,
 				      .argument = argument,
 				      .connection = connection,
+				      .address = known ? known->address : NULL,
 				      .http = http,
 				      .metrics = http->options.metrics,
 				      .past = http->options.past,
@@ -534,6 +536,17 @@ int wtl_http_reload(struct wtl_http *http, struct wtl_err *err)
 	}
 	wtl_gate_close(old);
 	return rc;
+}
+
+void wtl_http_pause(struct wtl_http *http)
+{
+	stop_daemon(http);
+}
+
+int wtl_http_resume(struct wtl_http *http, struct wtl_past *past, struct wtl_err *err)
+{
+	http->options.past = past;
+	return start_daemon(http, err);
 }
 
 bool wtl_http_is_address(const char *text)

@@ -43,6 +43,12 @@ int wtl_http_start(const struct wtl_http_options *options, struct wtl_http **ret
 /* Reads the web configuration again, by the thread that publishes snapshots. Where it is broken, the old one stays:
  * negative with the reason. Else all who are connected are let go. */
 int wtl_http_reload(struct wtl_http *http, struct wtl_err *err);
+/*
+ * Nobody is answered from pause() until resume(), which takes another past (NULL: nothing is kept), at the same port and with
+ * the web configuration as it was read last. By the thread that publishes snapshots; negative with the reason: it ended.
+ */
+void wtl_http_pause(struct wtl_http *http);
+int wtl_http_resume(struct wtl_http *http, struct wtl_past *past, struct wtl_err *err);
 bool wtl_http_has_tls(const struct wtl_http *http);
 /* Can that be listened at? */
 bool wtl_http_is_address(const char *text);
@@ -59,6 +65,7 @@ struct wtl_request {
 	const char *(*header)(const struct wtl_request *request, const char *name);
 	const char *(*argument)(const struct wtl_request *request, const char *name);
 	void *connection;
+	const unsigned char *address; /* the client's: 16 bytes; NULL: not known */
 	const struct wtl_http *http;
 	const struct wtl_live *live; /* NULL: nothing was measured yet */
 	int64_t age_ns;		     /* of that; since the start where there is none */

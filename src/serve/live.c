@@ -83,6 +83,21 @@ uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_to
 	return sum_uj;
 }
 
+struct wtl_live_id wtl_live_id(const struct wtl_live *live)
+{
+	return (struct wtl_live_id){.begin_utc_ns = live->begin_utc_ns, .number = live->number};
+}
+
+bool wtl_live_is(const struct wtl_live *live, const struct wtl_live_id *id)
+{
+	return live->begin_utc_ns == id->begin_utc_ns && live->number == id->number;
+}
+
+bool wtl_live_is_retired(const struct wtl_live_group *group)
+{
+	return strcmp(group->name, WTL_TOTALS_RETIRED) == 0;
+}
+
 static uint64_t sum_of_groups(const struct wtl_live *live, size_t by, size_t domain)
 {
 	uint64_t sum_uj = 0;

@@ -78,13 +78,14 @@ enum { WTL_LIVE_DOMAINS = 256, WTL_LIVE_MISSES = 64, WTL_LIVE_GPUS = 128 };
 struct wtl_live {
 	uint64_t number;		/* of the snapshot: 1, 2, … */
 	int64_t t_utc_ns, begin_utc_ns; /* now, and when this agent began */
+	int64_t t_boot_ns;		/* now by a clock that nobody sets (CLOCK_BOOTTIME) */
 	int64_t counters_utc_ns; /* when the counters began; as begin_utc_ns where none were found */
 	int64_t interval_ns;	 /* that "the last interval" is */
 	char host[65], version[32];
 	struct wtl_live_domain *domains;
 	struct wtl_live_miss *misses;
 	struct wtl_live_group *
-		groups; /* of all groupings, one after the other; the overflow is the last of its own */
+		groups; /* of all groupings, one after the other; the overflow and the retired are the last ones */
 	struct wtl_live_process *processes; /* those that use most first */
 	struct wtl_live_gpu *gpus;
 	size_t n_domains, n_misses, n_groups, n_processes, n_gpus;
@@ -102,7 +103,8 @@ struct wtl_live {
 	int64_t cpu_ns;
 	uint64_t rss_bytes, ticks, late_ticks, self_uj, self_uncertainty_uj;
 	bool has_self_energy, is_recorded;
-	char recording[256]; /* the file, or why there is none */
+	char recording[256]; /* the file, or why there is none; "": none is wanted */
+	int64_t unrecorded_ns; /* since this agent began: what should have been recorded, and was not */
 	uint64_t *group_energies;
 	size_t room_domains, room_misses, room_groups, room_processes, room_gpus, room_energies;
 };
@@ -119,6 +121,15 @@ uint64_t wtl_live_energy(const struct wtl_live *live, size_t group, size_t domai
 			 enum wtl_totals_part part);
 /* The same of all domains that are in the total. */
 uint64_t wtl_live_counted(const struct wtl_live *live, size_t group, enum wtl_totals_part part);
+/* Is that the same snapshot? Another agent counts its own from 1 again. */
+struct wtl_live_id {
+	int64_t begin_utc_ns;
+	uint64_t number;
+};
+struct wtl_live_id wtl_live_id(const struct wtl_live *live);
+bool wtl_live_is(const struct wtl_live *live, const struct wtl_live_id *id);
+/* Is it what groups had used that gave up their places? */
+bool wtl_live_is_retired(const struct wtl_live_group *group);
 /* The accounts of each domain add up to its energy, and the groups of each grouping to the account of processes. */
 bool wtl_live_adds_up(const struct wtl_live *live);
 

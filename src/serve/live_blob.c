@@ -105,7 +105,7 @@ static const struct check gpu_checks[] = {
 	_Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (bytes), \
 		       #type " has changed: give its new members rows in live_blob.c")
 
-KNOWN(wtl_live, 808);
+KNOWN(wtl_live, 824);
 KNOWN(wtl_live_domain, 600);
 KNOWN(wtl_live_miss, 508);
 KNOWN(wtl_live_group, 128);
@@ -128,7 +128,7 @@ struct part {
 static const struct part parts[PARTS] = {
 	PART(domains, wtl_live_domain, WTL_LIVE_DOMAINS, domain_checks),
 	PART(misses, wtl_live_miss, WTL_LIVE_MISSES, miss_checks),
-	PART(groups, wtl_live_group, WTL_TOTALS_GROUPINGS *(WTL_TOTALS_GROUPS + 1), group_checks),
+	PART(groups, wtl_live_group, WTL_TOTALS_GROUPINGS *WTL_TOTALS_PLACES, group_checks),
 	PART(processes, wtl_live_process, PROCESSES_MAX, process_checks),
 	PART(gpus, wtl_live_gpu, WTL_LIVE_GPUS, gpu_checks),
 };

@@ -210,6 +210,8 @@ static void put_beside(struct wtl_node *root, const struct wtl_live *live)
 	}
 	wtl_doc_flag(store, "is_recorded", live->is_recorded);
 	wtl_doc_known(store, "recording", live->recording);
+	if (live->recording[0])
+		wtl_doc_seconds(store, "unrecorded_s", live->unrecorded_ns);
 }
 
 /* ---- All of it ---- */

@@ -235,6 +235,7 @@ enum host_number {
 	SELF_TICKS,
 	SELF_LATE_TICKS,
 	SELF_RECORDS,
+	SELF_UNRECORDED,
 	TIME_START,
 	TIME_COUNTERS,
 	TIME_SNAPSHOT,
@@ -252,6 +253,8 @@ static bool knows_host(const struct wtl_live *live, enum host_number number)
 		return live->has_self_energy;
 	if (number == SELF_MEMORY)
 		return live->rss_bytes > 0;
+	if (number == SELF_UNRECORDED)
+		return live->recording[0];
 	return true;
 }
 
@@ -290,6 +293,7 @@ static void put_decimals(struct wtl_metrics_writer *writer, const struct wtl_liv
 		[SELF_TICKS] = {live->ticks, 0},
 		[SELF_LATE_TICKS] = {live->late_ticks, 0},
 		[SELF_RECORDS] = {live->is_recorded, 0},
+		[SELF_UNRECORDED] = {positive(live->unrecorded_ns) / 1000000, 3},
 		[TIME_START] = {positive(live->begin_utc_ns) / 1000000, 3},
 		[TIME_COUNTERS] = {positive(live->counters_utc_ns) / 1000000, 3},
 		[TIME_SNAPSHOT] = {positive(live->t_utc_ns) / 1000000, 3},
@@ -375,24 +379,28 @@ static void put_group_domain(struct wtl_metrics_writer *writer, const struct wtl
 	}
 }
 
+static void put_group_domains(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			      size_t group, const char *label, const char *value)
+{
+	struct wtl_metrics_mark mark;
+
+	wtl_metrics_begin(writer);
+	wtl_metrics_label(writer, label, value);
+	mark = wtl_metrics_mark(writer);
+	for (size_t i = 0; i < live->n_domains; i++)
+		if (live->domains[i].in_total)
+			put_group_domain(writer, live, group, i, &mark);
+	wtl_metrics_drop(writer, &mark);
+}
+
 static void put_group_energy(struct wtl_metrics_writer *writer, const struct wtl_live *live,
 			     unsigned by)
 {
 	bool is_there = is_grouped(live, by);
 
-	for (size_t i = 0; is_there && i < live->n_groups; i++) {
-		struct wtl_metrics_mark mark;
-
-		if (live->groups[i].by != by)
-			continue;
-		wtl_metrics_begin(writer);
-		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
-		mark = wtl_metrics_mark(writer);
-		for (size_t k = 0; k < live->n_domains; k++)
-			if (live->domains[k].in_total)
-				put_group_domain(writer, live, i, k, &mark);
-		wtl_metrics_drop(writer, &mark);
-	}
+	for (size_t i = 0; is_there && i < live->n_groups; i++)
+		if (live->groups[i].by == by && !wtl_live_is_retired(&live->groups[i]))
+			put_group_domains(writer, live, i, group_labels[by], live->groups[i].name);
 }
 
 static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_live *live,
@@ -401,12 +409,24 @@ static void put_group_power(struct wtl_metrics_writer *writer, const struct wtl_
 	bool is_there = is_grouped(live, by) && live->has_power;
 
 	for (size_t i = 0; is_there && i < live->n_groups; i++) {
-		if (live->groups[i].by != by || !is_visible_group(live, i))
+		if (live->groups[i].by != by || wtl_live_is_retired(&live->groups[i]) ||
+		    !is_visible_group(live, i))
 			continue;
 		wtl_metrics_begin(writer);
 		wtl_metrics_label(writer, group_labels[by], live->groups[i].name);
 		wtl_metrics_eighths(writer, live->groups[i].power_uw, WTL_METRICS_NEAR);
 	}
+}
+
+/* No counter: it grows by what was used long ago. */
+static void put_retired(struct wtl_metrics_writer *writer, const struct wtl_live *live,
+			unsigned what)
+{
+	(void)what;
+	for (size_t i = 0; i < live->n_groups; i++)
+		if (wtl_live_is_retired(&live->groups[i]))
+			put_group_domains(writer, live, i, "grouping",
+					  group_labels[live->groups[i].by]);
 }
 
 /* ---- Processes ---- */
@@ -581,6 +601,9 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	BOTH_GROUPED("pod", "pod_id", 3, "a Kubernetes pod"),
 	BOTH_GROUPED("job", "job_id", 4, "a batch job"),
 	BOTH_GROUPED("command", "command", 5, "one name"),
+	{"wattle_retired_energy_joules", "grouping, domain, part", "joules",
+	 "What groups had used whose series ended: not of the last interval, so take no rate of it",
+	 put_retired, 0, GAUGE, 0},
 	{"wattle_processes", "", "", "Processes that run", put_host, HOST_PROCESSES, GAUGE, 0},
 	{"wattle_process_energy_joules_total", "pid, command, user", "joules",
 	 "Energy of a process with its part of idle energy, in the domains of the total, since "
@@ -642,6 +665,10 @@ const struct wtl_metrics_family wtl_metrics_families[] = {
 	 SELF_LATE_TICKS, COUNTER, 0},
 	{"wattle_self_recording", "", "", "1: what is measured is recorded; 0: it is not", put_host,
 	 SELF_RECORDS, GAUGE, 0},
+	{"wattle_self_unrecorded_seconds_total", "", "seconds",
+	 "Time since wattle_start_time_seconds that should have been recorded, and was not: the disk was "
+	 "full, say",
+	 put_host, SELF_UNRECORDED, COUNTER, 0},
 	{"wattle_build_info", "version", "", "The version of wattle", put_build, 0, INFO, 0},
 	{"wattle_start_time_seconds", "", "seconds", "When this wattle started, since 1970",
 	 put_host, TIME_START, GAUGE, 0},

@@ -193,7 +193,8 @@ static void put_kepler_groups(struct wtl_metrics_writer *writer, const struct wt
 			      unsigned what)
 {
 	for (size_t i = 0; i < live->n_groups; i++)
-		if (live->groups[i].by == what % OF_ENERGY && live->groups[i].name[0])
+		if (live->groups[i].by == what % OF_ENERGY && live->groups[i].name[0] &&
+		    !wtl_live_is_retired(&live->groups[i]))
 			put_kepler_group(writer, live, i, what);
 }
 

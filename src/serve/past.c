@@ -9,6 +9,9 @@
 #include "base/text.h"
 #include "energy/units.h"
 
+/* UTC that moves away by less is no clock that was set. */
+#define SET_NS (100 * WTL_NS_PER_MS)
+
 static const struct wtl_past_cell unknown = {.mean = NAN};
 
 /* ---- Cells ---- */
@@ -51,12 +54,78 @@ static void advance(const struct wtl_past *past, struct wtl_past_level *level, i
 	level->newest = number;
 }
 
-/* The clock was set back: what is after now was never. */
-static void go_back(const struct wtl_past *past, struct wtl_past_level *level, int64_t number)
+/* ---- Clocks ---- */
+
+static int64_t whole_steps(int64_t time_ns, int64_t step_ns)
 {
-	for (int64_t i = level->newest; i > number && is_kept(level, i); i--)
-		forget(past, level, i);
-	level->newest = number;
+	return (time_ns + (time_ns > 0 ? step_ns : -step_ns) / 2) / step_ns;
+}
+
+static int64_t oldest(const struct wtl_past_level *level)
+{
+	int64_t first = level->newest - (int64_t)level->n + 1;
+
+	return first > 0 ? first : 0;
+}
+
+/* What recordings had keeps its UTC when the clock is set: it becomes older by so many steps of its own clock. */
+static void move_earlier(const struct wtl_past *past, const struct wtl_past_level *level,
+			 int64_t by)
+{
+	int64_t first = oldest(level), end = past->begin_ns / level->step_ns;
+	int64_t n = end - first;
+
+	for (int64_t k = 0; k < n; k++) {
+		int64_t i = by > 0 ? first + k : end - 1 - k, from = i + by;
+
+		if (by == 0 || from < first || from >= end)
+			forget(past, level, i);
+		else
+			memcpy(cells_at(past, level, i), cells_at(past, level, from),
+			       past->n_columns * sizeof(*level->cells));
+	}
+}
+
+static void set_clock(struct wtl_past *past, int64_t ahead_ns)
+{
+	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
+		const struct wtl_past_level *level = &past->levels[i];
+		int64_t by = whole_steps(ahead_ns, level->step_ns) -
+			     whole_steps(past->ahead_ns, level->step_ns);
+
+		if (by != 0 && level->newest != INT64_MIN)
+			move_earlier(past, level, by);
+	}
+	past->ahead_ns = ahead_ns;
+}
+
+bool wtl_past_look_at_clock(struct wtl_past *past, const struct wtl_live *live)
+{
+	int64_t ahead_ns;
+
+	if (live->t_utc_ns <= 0 || live->t_utc_ns <= live->interval_ns)
+		return false;
+	if (past->seen_ns == 0) {
+		past->boot_ns = live->t_boot_ns - live->t_utc_ns;
+		past->begin_ns = live->t_utc_ns - live->interval_ns;
+	}
+	/* Another reader's may be of another machine: it goes on from where it was. */
+	if (live->t_boot_ns - past->boot_ns < past->seen_ns)
+		past->boot_ns = live->t_boot_ns - past->seen_ns;
+	past->seen_ns = live->t_boot_ns - past->boot_ns;
+	ahead_ns = live->t_utc_ns - past->seen_ns;
+	if (llabs(ahead_ns - past->ahead_ns) > SET_NS)
+		set_clock(past, ahead_ns);
+	return true;
+}
+
+int64_t wtl_past_own_time(const struct wtl_past *past, int64_t t_utc_ns)
+{
+	int64_t t_ns;
+
+	if (__builtin_sub_overflow(t_utc_ns, past->ahead_ns, &t_ns))
+		t_ns = INT64_MAX;
+	return t_ns > 0 ? t_ns : 0;
 }
 
 /* ---- Points ---- */
@@ -133,9 +202,8 @@ void wtl_past_add(struct wtl_past *past, struct wtl_past_sums *sums, int64_t t_u
 void wtl_past_look_at_power(struct wtl_past *past, const struct wtl_live *live)
 {
 	float watts[WTL_PAST_DOMAINS + 1], uncertainties[WTL_PAST_DOMAINS + 1];
-	int64_t t_utc_ns = live->t_utc_ns, duration_ns = live->interval_ns;
 
-	if (duration_ns <= 0 || t_utc_ns <= duration_ns)
+	if (live->interval_ns <= 0)
 		return;
 	for (size_t i = 0; i < past->n_domains; i++) {
 		const struct wtl_live_domain *domain = &live->domains[i];
@@ -147,13 +215,7 @@ void wtl_past_look_at_power(struct wtl_past *past, const struct wtl_live *live)
 	}
 	watts[past->n_domains] = live->has_power ? (float)((double)live->power_uw * 1e-6) : NAN;
 	uncertainties[past->n_domains] = (float)((double)live->power_uncertainty_uw * 1e-6);
-	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
-		int64_t number = t_utc_ns / past->levels[i].step_ns;
-
-		if (past->levels[i].newest > number)
-			go_back(past, &past->levels[i], number);
-	}
-	add(past, &past->now, t_utc_ns, duration_ns, watts, uncertainties);
+	add(past, &past->now, past->seen_ns, live->interval_ns, watts, uncertainties);
 }
 
 void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
@@ -162,14 +224,14 @@ void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
 	for (size_t which = 0; wtl_past_has_begun(past) && which < WTL_PAST_LEVELS; which++) {
 		const struct wtl_past_level *to = &past->levels[which],
 					    *from = &other->levels[which];
-		int64_t first = to->newest - (int64_t)to->n + 1;
+		int64_t ahead = whole_steps(past->ahead_ns, to->step_ns);
 
-		for (int64_t i = first > 0 ? first : 0; i <= to->newest; i++) {
+		for (int64_t i = oldest(to); i <= to->newest; i++) {
 			struct wtl_past_cell *cells = cells_at(past, to, i);
 
-			for (size_t k = 0; is_kept(from, i) && k < past->n_columns; k++)
+			for (size_t k = 0; is_kept(from, i + ahead) && k < past->n_columns; k++)
 				if (isnan(cells[k].mean))
-					cells[k] = cells_at(other, from, i)[k];
+					cells[k] = cells_at(other, from, i + ahead)[k];
 		}
 	}
 	pthread_mutex_unlock(&past->lock);
@@ -178,13 +240,13 @@ void wtl_past_take(struct wtl_past *past, const struct wtl_past *other)
 /* ---- Curves ---- */
 
 /* The finest steps that go back that far. */
-static const struct wtl_past_level *choose_level(const struct wtl_past *past, int64_t from_utc_ns)
+static const struct wtl_past_level *choose_level(const struct wtl_past *past, int64_t from_ns)
 {
 	size_t i = 0;
 
 	while (i + 1 < WTL_PAST_LEVELS &&
 	       (past->levels[i].newest - (int64_t)past->levels[i].n + 1) * past->levels[i].step_ns >
-		       from_utc_ns)
+		       from_ns)
 		i++;
 	return &past->levels[i];
 }
@@ -233,17 +295,15 @@ int wtl_past_curve(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns
 		*ret_curve = curve;
 		return curve.cells ? 0 : -ENOMEM;
 	}
-	level = choose_level(past, from_utc_ns);
-	first = from_utc_ns / level->step_ns;
-	last = to_utc_ns / level->step_ns;
-	if (first <= level->newest - (int64_t)level->n)
-		first = level->newest - (int64_t)level->n + 1;
+	level = choose_level(past, wtl_past_own_time(past, from_utc_ns));
+	first = wtl_past_own_time(past, from_utc_ns) / level->step_ns;
+	last = wtl_past_own_time(past, to_utc_ns) / level->step_ns;
+	first = first > oldest(level) ? first : oldest(level);
 	last = last < level->newest ? last : level->newest;
-	first = first > 0 ? first : 0;
 	each = last >= first ? (last - first) / WTL_PAST_POINTS + 1 : 1;
 	first -= first % each; /* so that steps stay where they are while time goes on */
 	curve.step_ns = each * level->step_ns;
-	curve.begin_utc_ns = first * level->step_ns;
+	curve.begin_utc_ns = first * level->step_ns + past->ahead_ns;
 	curve.n = last >= first ? (size_t)((last - first) / each + 1) : 0;
 	curve.cells = malloc((curve.n * past->n_columns + 1) * sizeof(*curve.cells));
 	for (size_t i = 0; curve.cells && i < curve.n; i++)

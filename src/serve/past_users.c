@@ -29,7 +29,7 @@ static void take_group(struct wtl_past *past, const struct wtl_live *live, size_
 
 	if (past->user_since_ns[place] == 0 || strcmp(past->users[place], name) != 0) {
 		wtl_text_copy(past->users[place], sizeof(past->users[place]), name);
-		past->user_since_ns[place] = live->t_utc_ns;
+		past->user_since_ns[place] = past->seen_ns;
 	}
 	*used(past, place, NEWEST) = wtl_live_counted(live, group, WTL_TOTALS_DYNAMIC) +
 				     wtl_live_counted(live, group, WTL_TOTALS_IDLE_PART);
@@ -40,7 +40,7 @@ static void take_newest(struct wtl_past *past, const struct wtl_live *live)
 	struct wtl_past_mark *mark = &past->marks[NEWEST];
 	size_t n[WTL_TOTALS_GROUPINGS] = {0};
 
-	*mark = (struct wtl_past_mark){.t_utc_ns = live->t_utc_ns};
+	*mark = (struct wtl_past_mark){.t_ns = past->seen_ns};
 	for (size_t i = 0; i < live->n_domains; i++)
 		for (size_t k = 0; live->domains[i].in_total && k < WTL_TOTALS_ACCOUNTS; k++)
 			mark->accounts_uj[k] += live->domains[i].accounts_uj[k];
@@ -48,9 +48,11 @@ static void take_newest(struct wtl_past *past, const struct wtl_live *live)
 		size_t by = live->groups[i].by, place = n[by]++;
 
 		if (strcmp(live->groups[i].name, WTL_TOTALS_OVERFLOW) == 0)
-			place = WTL_TOTALS_GROUPS;
-		if (place <= WTL_TOTALS_GROUPS)
-			take_group(past, live, i, by * (WTL_TOTALS_GROUPS + 1) + place);
+			place = WTL_TOTALS_OVERFLOW_PLACE;
+		else if (wtl_live_is_retired(&live->groups[i]))
+			place = WTL_TOTALS_RETIRED_PLACE;
+		if (place < WTL_TOTALS_PLACES)
+			take_group(past, live, i, by * WTL_TOTALS_PLACES + place);
 	}
 }
 
@@ -64,18 +66,30 @@ static void keep_newest(struct wtl_past *past, size_t ring)
 			*used(past, place, to) = *used(past, place, NEWEST);
 }
 
+/* Another agent may give the places to others, and begin its counters anew: no difference may be taken. */
+static void begin_agent(struct wtl_past *past, int64_t agent_utc_ns)
+{
+	past->agent_utc_ns = agent_utc_ns;
+	memset(past->n_marks, 0, sizeof(past->n_marks));
+	for (size_t place = 0; place < WTL_PAST_USERS; place++) {
+		if (past->user_since_ns[place] == 0)
+			continue;
+		past->user_since_ns[place] = 0;
+		memset(used(past, place, 0), 0, WTL_PAST_MARKS * sizeof(*past->used_uj));
+	}
+}
+
 static void look_at_users(struct wtl_past *past, const struct wtl_live *live)
 {
-	int64_t before_ns = past->marks[NEWEST].t_utc_ns;
+	int64_t before_ns = past->marks[NEWEST].t_ns;
 
-	/* The clock was set back: nobody can ask for what comes again. */
-	if (live->t_utc_ns < before_ns)
-		memset(past->n_marks, 0, sizeof(past->n_marks));
+	if (live->begin_utc_ns != past->agent_utc_ns)
+		begin_agent(past, live->begin_utc_ns);
 	take_newest(past, live);
 	for (size_t i = 0; i < WTL_PAST_LEVELS; i++) {
 		int64_t step_ns = rings[i].step_s * WTL_NS_PER_S;
 
-		if (past->n_marks[i] == 0 || live->t_utc_ns / step_ns != before_ns / step_ns)
+		if (past->n_marks[i] == 0 || past->seen_ns / step_ns != before_ns / step_ns)
 			keep_newest(past, i);
 	}
 }
@@ -83,34 +97,65 @@ static void look_at_users(struct wtl_past *past, const struct wtl_live *live)
 void wtl_past_look(struct wtl_past *past, const struct wtl_live *live)
 {
 	pthread_mutex_lock(&past->lock);
-	wtl_past_look_at_power(past, live);
-	look_at_users(past, live);
+	if (wtl_past_look_at_clock(past, live)) {
+		wtl_past_look_at_power(past, live);
+		look_at_users(past, live);
+	}
 	pthread_mutex_unlock(&past->lock);
 }
 
 /* ---- Telling ---- */
 
-static bool is_better(const struct wtl_past *past, size_t mark, size_t than, int64_t at_utc_ns,
+static bool is_better(const struct wtl_past *past, size_t mark, size_t than, int64_t at_ns,
 		      bool is_begin)
 {
-	int64_t t_ns = past->marks[mark].t_utc_ns, than_ns = past->marks[than].t_utc_ns;
+	int64_t t_ns = past->marks[mark].t_ns, than_ns = past->marks[than].t_ns;
 
 	/* The last one before; where there is none, the first one after it. */
 	if (is_begin)
-		return t_ns <= at_utc_ns ? than_ns > at_utc_ns || t_ns > than_ns
-					 : than_ns > at_utc_ns && t_ns < than_ns;
-	return t_ns >= at_utc_ns && t_ns < than_ns;
+		return t_ns <= at_ns ? than_ns > at_ns || t_ns > than_ns
+				     : than_ns > at_ns && t_ns < than_ns;
+	return t_ns >= at_ns && t_ns < than_ns;
 }
 
 static size_t find_mark(const struct wtl_past *past, int64_t at_utc_ns, bool is_begin)
 {
+	int64_t at_ns = wtl_past_own_time(past, at_utc_ns);
 	size_t best = NEWEST;
 
 	for (size_t ring = 0; ring < WTL_PAST_LEVELS; ring++)
 		for (size_t i = 0; i < rings[ring].n && i < past->n_marks[ring]; i++)
-			if (is_better(past, rings[ring].first + i, best, at_utc_ns, is_begin))
+			if (is_better(past, rings[ring].first + i, best, at_ns, is_begin))
 				best = rings[ring].first + i;
 	return best;
+}
+
+/*
+ * A place that changed hands was empty then. All places together, with the retired, have all that was used, so what
+ * those did not use who have a name at both ends was used by the others: without a place, or with none any more.
+ */
+static void tell_grouping(const struct wtl_past *past, size_t first, size_t begin, size_t end,
+			  struct wtl_past_use *use)
+{
+	size_t overflow = first + WTL_TOTALS_OVERFLOW_PLACE;
+	uint64_t others_uj = 0;
+
+	for (size_t place = first; place < first + WTL_TOTALS_PLACES; place++) {
+		int64_t since_ns = past->user_since_ns[place];
+		uint64_t before_uj = *used(past, place, begin), after_uj = *used(past, place, end);
+
+		if (since_ns == 0)
+			continue;
+		others_uj += after_uj - before_uj;
+		if (place >= overflow || since_ns > past->marks[end].t_ns)
+			continue;
+		memcpy(use->names[place], past->users[place], sizeof(use->names[place]));
+		use->users_uj[place] =
+			after_uj - (since_ns <= past->marks[begin].t_ns ? before_uj : 0);
+		others_uj -= use->users_uj[place];
+	}
+	use->users_uj[overflow] = others_uj;
+	wtl_text_copy(use->names[overflow], sizeof(use->names[overflow]), WTL_TOTALS_OVERFLOW);
 }
 
 static void tell_use(const struct wtl_past *past, size_t begin, size_t end,
@@ -118,19 +163,13 @@ static void tell_use(const struct wtl_past *past, size_t begin, size_t end,
 {
 	const struct wtl_past_mark *from = &past->marks[begin], *to = &past->marks[end];
 
-	use->begin_utc_ns = from->t_utc_ns;
-	use->end_utc_ns = to->t_utc_ns;
+	memset(use, 0, sizeof(*use));
+	use->begin_utc_ns = from->t_ns + past->ahead_ns;
+	use->end_utc_ns = to->t_ns + past->ahead_ns;
 	for (size_t i = 0; i < WTL_TOTALS_ACCOUNTS; i++)
 		use->accounts_uj[i] = to->accounts_uj[i] - from->accounts_uj[i];
-	for (size_t place = 0; place < WTL_PAST_USERS; place++) {
-		int64_t since_ns = past->user_since_ns[place];
-		uint64_t before_uj = since_ns <= from->t_utc_ns ? *used(past, place, begin) : 0;
-
-		use->users_uj[place] = 0;
-		memcpy(use->names[place], past->users[place], sizeof(use->names[place]));
-		if (since_ns != 0 && since_ns <= to->t_utc_ns)
-			use->users_uj[place] = *used(past, place, end) - before_uj;
-	}
+	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
+		tell_grouping(past, by * WTL_TOTALS_PLACES, begin, end, use);
 }
 
 bool wtl_past_use(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
@@ -142,7 +181,7 @@ bool wtl_past_use(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
 	pthread_mutex_lock(&past->lock);
 	begin = find_mark(past, from_utc_ns, true);
 	end = find_mark(past, to_utc_ns, false);
-	is_known = past->n_marks[0] > 0 && past->marks[begin].t_utc_ns < past->marks[end].t_utc_ns;
+	is_known = past->n_marks[0] > 0 && past->marks[begin].t_ns < past->marks[end].t_ns;
 	if (is_known)
 		tell_use(past, begin, end, ret_use);
 	pthread_mutex_unlock(&past->lock);
@@ -153,8 +192,13 @@ bool wtl_past_use(struct wtl_past *past, int64_t from_utc_ns, int64_t to_utc_ns,
 
 void wtl_past_add_window(struct wtl_past *past, const struct wtl_past_window *window)
 {
+	struct wtl_past_window *kept;
+
 	pthread_mutex_lock(&past->lock);
-	past->windows[past->n_windows++ % WTL_PAST_WINDOWS] = *window;
+	kept = &past->windows[past->n_windows++ % WTL_PAST_WINDOWS];
+	*kept = *window;
+	kept->begin_utc_ns -= past->ahead_ns;
+	kept->end_utc_ns -= past->ahead_ns;
 	pthread_mutex_unlock(&past->lock);
 }
 
@@ -173,10 +217,12 @@ size_t wtl_past_windows(struct wtl_past *past, int64_t from_utc_ns, int64_t to_u
 	pthread_mutex_lock(&past->lock);
 	first = past->n_windows > WTL_PAST_WINDOWS ? past->n_windows - WTL_PAST_WINDOWS : 0;
 	for (size_t i = first; i < past->n_windows; i++) {
-		const struct wtl_past_window *window = &past->windows[i % WTL_PAST_WINDOWS];
+		struct wtl_past_window window = past->windows[i % WTL_PAST_WINDOWS];
 
-		if (window->end_utc_ns >= from_utc_ns && window->begin_utc_ns <= to_utc_ns)
-			windows[n++] = *window;
+		window.begin_utc_ns += past->ahead_ns;
+		window.end_utc_ns += past->ahead_ns;
+		if (window.end_utc_ns >= from_utc_ns && window.begin_utc_ns <= to_utc_ns)
+			windows[n++] = window;
 	}
 	pthread_mutex_unlock(&past->lock);
 	if (n > 0)

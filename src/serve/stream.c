@@ -16,7 +16,7 @@
 
 /* An event's text; freed with its last holder. */
 struct wtl_stream_frame {
-	uint64_t number;
+	struct wtl_live_id of;
 	unsigned holders;
 	struct wtl_buf text;
 };
@@ -24,9 +24,12 @@ struct wtl_stream_frame {
 struct wtl_stream_client {
 	struct wtl_stream *stream;
 	struct MHD_Connection *connection;
-	struct wtl_stream_client *next; /* of those that wait */
+	struct wtl_stream_client *next;	 /* of those that wait */
+	struct wtl_stream_client *older; /* of all */
+	unsigned char address[16];
+	bool is_over;
 	bool is_catching_up;		/* it came back, and gets what is kept */
-	uint64_t sent;			/* the newest frame that it got; 0: none */
+	struct wtl_live_id sent;	/* the newest frame that it got; number 0: none */
 	char head[96];			/* goes before the frame */
 	struct wtl_stream_frame *frame; /* that it gets now */
 	size_t at;			/* of the head and the frame together */
@@ -55,7 +58,7 @@ static struct wtl_stream_frame *make_frame(const struct wtl_live *live)
 
 	if (!frame)
 		return NULL;
-	frame->number = live->number;
+	frame->of = wtl_live_id(live);
 	frame->holders = 1;
 	wtl_buf_init(&frame->text, WTL_REPLY_MAX);
 	wtl_buf_puts(&frame->text, "id: ");
@@ -78,7 +81,7 @@ static void update(struct wtl_stream *stream)
 	const struct wtl_live *live = wtl_board_hold(stream->board);
 	struct wtl_stream_frame *last = newest(stream), *frame = NULL;
 
-	if (live && (!last || last->number != live->number))
+	if (live && (!last || !wtl_live_is(live, &last->of)))
 		frame = make_frame(live);
 	wtl_board_give_back(stream->board, live);
 	if (!frame)
@@ -89,13 +92,15 @@ static void update(struct wtl_stream *stream)
 
 /* ---- A client ---- */
 
-/* The first one that is kept after that number; there is one. */
-static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream, uint64_t number)
+/* The first one that is kept after that one, of the same agent; there is one. */
+static struct wtl_stream_frame *oldest_after(const struct wtl_stream *stream,
+					     const struct wtl_live_id *id)
 {
 	uint64_t from = stream->n_frames > WTL_STREAM_KEPT ? stream->n_frames - WTL_STREAM_KEPT : 0;
 
 	while (from + 1 < stream->n_frames &&
-	       stream->kept[from % WTL_STREAM_KEPT]->number <= number)
+	       (stream->kept[from % WTL_STREAM_KEPT]->of.begin_utc_ns != id->begin_utc_ns ||
+		stream->kept[from % WTL_STREAM_KEPT]->of.number <= id->number))
 		from++;
 	return stream->kept[from % WTL_STREAM_KEPT];
 }
@@ -105,23 +110,25 @@ static bool take_frame(struct wtl_stream_client *client)
 {
 	struct wtl_stream *stream = client->stream;
 	struct wtl_stream_frame *frame;
-	uint64_t lost;
+	struct wtl_live_id sent = client->sent;
+	uint64_t lost = 0;
 
 	update(stream);
 	frame = newest(stream);
-	if (!frame || frame->number == client->sent)
+	if (!frame || memcmp(&frame->of, &sent, sizeof(sent)) == 0)
 		return false;
 	if (client->is_catching_up)
-		frame = oldest_after(stream, client->sent);
+		frame = oldest_after(stream, &sent);
 	client->is_catching_up &= frame != newest(stream);
 	/* Numbers begin anew with another reader: nothing is known to be lost then. */
-	lost = client->sent > 0 && frame->number > client->sent ? frame->number - client->sent - 1
-								: 0;
+	if (sent.number > 0 && sent.begin_utc_ns == frame->of.begin_utc_ns &&
+	    frame->of.number > sent.number)
+		lost = frame->of.number - sent.number - 1;
 	client->head[0] = '\0';
 	if (lost > 0)
 		snprintf(client->head, sizeof(client->head),
 			 "event: lost\ndata: {\"frames\":%" PRIu64 "}\n\n", lost);
-	client->sent = frame->number;
+	client->sent = frame->of;
 	client->frame = frame;
 	frame->holders++;
 	client->at = 0;
@@ -188,7 +195,7 @@ static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
 	uint64_t seen;
 
 	(void)at;
-	while (count_wakes(client->stream, &seen)) {
+	while (!client->is_over && count_wakes(client->stream, &seen)) {
 		size_t n = copy(client, bytes, size);
 
 		if (n > 0)
@@ -199,20 +206,65 @@ static ssize_t feed(void *feeder, uint64_t at, char *bytes, size_t size)
 	return MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static void feed_ends(void *feeder)
+/* It waits no more. false: it did not. */
+static bool stop_waiting(struct wtl_stream_client *client)
 {
-	struct wtl_stream_client *client = feeder;
 	struct wtl_stream_client **link = &client->stream->waiting;
+	bool waited;
 
 	pthread_mutex_lock(&client->stream->lock);
 	while (*link && *link != client)
 		link = &(*link)->next;
-	if (*link)
+	waited = *link != NULL;
+	if (waited)
 		*link = client->next;
 	pthread_mutex_unlock(&client->stream->lock);
+	return waited;
+}
+
+static void feed_ends(void *feeder)
+{
+	struct wtl_stream_client *client = feeder;
+	struct wtl_stream_client **link = &client->stream->clients;
+
+	stop_waiting(client);
+	while (*link != client)
+		link = &(*link)->older;
+	*link = client->older;
 	give_back(client->frame);
-	client->stream->n_clients--;
+	client->stream->n_clients -= !client->is_over;
 	free(client);
+}
+
+static size_t count_of(const struct wtl_stream *stream, const unsigned char address[16])
+{
+	size_t n = 0;
+
+	for (const struct wtl_stream_client *at = stream->clients; at; at = at->older)
+		n += !at->is_over && memcmp(at->address, address, sizeof(at->address)) == 0;
+	return n;
+}
+
+/* The oldest one of the address that has most. */
+static void end_one(struct wtl_stream *stream)
+{
+	struct wtl_stream_client *chosen = NULL;
+	size_t most = 0;
+
+	for (struct wtl_stream_client *at = stream->clients; at; at = at->older) {
+		size_t n = at->is_over ? 0 : count_of(stream, at->address);
+
+		if (n == 0 || n < most)
+			continue;
+		chosen = at;
+		most = n;
+	}
+	if (!chosen)
+		return;
+	chosen->is_over = true;
+	stream->n_clients--;
+	if (stop_waiting(chosen))
+		stream->mhd->resume_connection(chosen->connection);
 }
 
 /* Where it left off, if that was a frame of this start. */
@@ -230,7 +282,7 @@ static void resume(struct wtl_stream_client *client, const struct wtl_request *r
 	    begin_ms != request->live->begin_utc_ns / WTL_NS_PER_MS ||
 	    number > request->live->number)
 		return;
-	client->sent = number;
+	client->sent = (struct wtl_live_id){request->live->begin_utc_ns, number};
 	client->is_catching_up = true;
 }
 
@@ -239,10 +291,6 @@ void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *repl
 	struct wtl_stream *stream = request->stream;
 	struct wtl_stream_client *client;
 
-	if (stream->n_clients >= WTL_STREAM_CLIENTS) {
-		wtl_reply_say(reply, 503, "as many streams are open as may be: ask again later");
-		return;
-	}
 	client = calloc(1, sizeof(*client));
 	if (!client) {
 		wtl_reply_say(reply, 500, "there is no memory for the answer");
@@ -250,6 +298,12 @@ void wtl_stream_answer(const struct wtl_request *request, struct wtl_reply *repl
 	}
 	client->stream = stream;
 	client->connection = request->connection;
+	if (request->address)
+		memcpy(client->address, request->address, sizeof(client->address));
+	if (stream->n_clients >= WTL_STREAM_CLIENTS)
+		end_one(stream);
+	client->older = stream->clients;
+	stream->clients = client;
 	stream->n_clients++;
 	resume(client, request);
 	reply->type = "text/event-stream";

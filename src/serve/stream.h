@@ -17,7 +17,8 @@ struct wtl_stream_frame;
 /*
  * Snapshots as they come, for those who stay: Server-sent events, a frame a snapshot (docs/api.md). A frame is made
  * once, by the HTTP thread, when the first client takes it; the thread that measures only wakes who waits. A client
- * that takes longer than a snapshot loses whole frames, and is told how many.
+ * that takes longer than a snapshot loses whole frames, and is told how many. Where there are as many as may be, the
+ * oldest one of the address that has most ends: whoever opens many shuts nobody else out.
  *
  * All clients' callbacks come from one thread, the HTTP server's; the lock is for who waits.
  */
@@ -29,7 +30,8 @@ struct wtl_stream {
 	struct wtl_board *board;
 	struct wtl_stream_frame *kept[WTL_STREAM_KEPT]; /* the newest at n_frames - 1, modulo */
 	uint64_t n_frames;
-	size_t n_clients;
+	struct wtl_stream_client *clients; /* the newest first */
+	size_t n_clients;		   /* that were not told to end */
 	pthread_mutex_t lock;
 	struct wtl_stream_client *waiting;
 	uint64_t n_wakes;

@@ -33,10 +33,10 @@ uint64_t wtl_totals_energy(const struct wtl_totals *totals, const struct wtl_tot
 	return domain < totals->n_domains ? *energy_at(group, domain, part) : 0;
 }
 
-/* Whoever rested longest goes into the overflow, and gives up its place. */
+/* Whoever rested longest gives up its place; what it used is kept with the retired. */
 static size_t retire_one(struct wtl_totals *totals, struct wtl_totals_grouping *grouping)
 {
-	struct wtl_totals_group *overflow = &grouping->groups[WTL_TOTALS_GROUPS], *group;
+	struct wtl_totals_group *retired = &grouping->groups[WTL_TOTALS_RETIRED_PLACE], *group;
 	size_t place = 0;
 
 	for (size_t i = 1; i < grouping->n; i++)
@@ -45,11 +45,11 @@ static size_t retire_one(struct wtl_totals *totals, struct wtl_totals_grouping *
 	group = &grouping->groups[place];
 	/* One that uses something now keeps its place: else counters would begin anew all the time. */
 	if (group->grown_ns >= totals->looked_ns - 10 * (totals->interval_ns + 1))
-		return WTL_TOTALS_GROUPS;
+		return WTL_TOTALS_OVERFLOW_PLACE;
 	for (size_t i = 0; i < totals->n_domains * WTL_TOTALS_PARTS; i++)
-		overflow->energy_uj[i] += group->energy_uj[i];
+		retired->energy_uj[i] += group->energy_uj[i];
 	memset(group->energy_uj, 0, totals->n_domains * WTL_TOTALS_PARTS * sizeof(uint64_t));
-	grouping->has_overflow = true;
+	grouping->has_retired = true;
 	return place;
 }
 
@@ -58,9 +58,10 @@ static size_t place_of(struct wtl_totals *totals, struct wtl_totals_grouping *gr
 {
 	size_t place = 0;
 
-	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0) {
-		grouping->has_overflow = true; /* anybody may be called so */
-		return WTL_TOTALS_GROUPS;
+	/* Anybody may be called so. */
+	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0 || strcmp(name, WTL_TOTALS_RETIRED) == 0) {
+		grouping->has_overflow = true;
+		return WTL_TOTALS_OVERFLOW_PLACE;
 	}
 	while (place < grouping->n && strcmp(grouping->groups[place].name, name) != 0)
 		place++;
@@ -188,7 +189,7 @@ static int make_room(struct wtl_totals *totals, size_t n_slots)
 
 static size_t groups_of_all(void)
 {
-	return (size_t)WTL_TOTALS_GROUPINGS * (WTL_TOTALS_GROUPS + 1);
+	return (size_t)WTL_TOTALS_GROUPINGS * WTL_TOTALS_PLACES;
 }
 
 static void begin_look(struct wtl_totals *totals, int64_t now_ns)
@@ -197,7 +198,7 @@ static void begin_look(struct wtl_totals *totals, int64_t now_ns)
 	totals->looked_ns = now_ns;
 	memset(totals->recents, 0, groups_of_all() * totals->n_domains * sizeof(*totals->recents));
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
-		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++)
+		for (size_t i = 0; i < WTL_TOTALS_PLACES; i++)
 			totals->by[by].groups[i].recent_uj = 0;
 }
 
@@ -284,14 +285,16 @@ int wtl_totals_init(struct wtl_totals *totals, const char *const domains[], size
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
 		struct wtl_totals_group *groups = totals->by[by].groups;
 
-		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++) {
-			size_t at = by * (WTL_TOTALS_GROUPS + 1) + i;
+		for (size_t i = 0; i < WTL_TOTALS_PLACES; i++) {
+			size_t at = by * WTL_TOTALS_PLACES + i;
 
 			groups[i].energy_uj = &totals->energies[at * n_each];
 			groups[i].recent_dynamic_uj = &totals->recents[at * n];
 		}
-		wtl_text_copy(groups[WTL_TOTALS_GROUPS].name, WTL_TOTALS_NAME_SIZE,
+		wtl_text_copy(groups[WTL_TOTALS_OVERFLOW_PLACE].name, WTL_TOTALS_NAME_SIZE,
 			      WTL_TOTALS_OVERFLOW);
+		wtl_text_copy(groups[WTL_TOTALS_RETIRED_PLACE].name, WTL_TOTALS_NAME_SIZE,
+			      WTL_TOTALS_RETIRED);
 	}
 	return 0;
 }

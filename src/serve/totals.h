@@ -41,11 +41,19 @@ enum wtl_totals_part { WTL_TOTALS_DYNAMIC, WTL_TOTALS_IDLE_PART, WTL_TOTALS_PART
 
 enum { WTL_TOTALS_GROUPINGS = 6, WTL_TOTALS_GROUPS = 64, WTL_TOTALS_NAME_SIZE = 96 };
 
+/* The places of a grouping: those with names of their own, and two more. */
+enum { WTL_TOTALS_OVERFLOW_PLACE = WTL_TOTALS_GROUPS, WTL_TOTALS_RETIRED_PLACE, WTL_TOTALS_PLACES };
+
 /* What consumers are grouped by: WTL_FIELD_USER, _UNIT, _CONTAINER, _POD, _JOB, _NAME. */
 extern const enum wtl_field wtl_totals_groupings[WTL_TOTALS_GROUPINGS];
 
-/* Where there are more groups than places, those that rested longest are put together in the last one. */
+/*
+ * Where there are more groups than places, those who find none are put together in the overflow. Whoever rested longest
+ * gives up his place, and what he had used is moved to the retired: it is energy of before, so nothing else may grow
+ * by it.
+ */
 #define WTL_TOTALS_OVERFLOW "__overflow__"
+#define WTL_TOTALS_RETIRED  "__retired__"
 
 struct wtl_totals_group {
 	char name[WTL_TOTALS_NAME_SIZE]; /* "": of those that are in none */
@@ -56,10 +64,9 @@ struct wtl_totals_group {
 };
 
 struct wtl_totals_grouping {
-	struct wtl_totals_group
-		groups[WTL_TOTALS_GROUPS + 1]; /* past the last place: the overflow */
-	size_t n;			       /* the overflow is not counted */
-	bool has_overflow;
+	struct wtl_totals_group groups[WTL_TOTALS_PLACES];
+	size_t n; /* without the overflow and the retired */
+	bool has_overflow, has_retired;
 };
 
 /* What a slot had when it was looked at last, and its places in the groupings. */
@@ -99,7 +106,7 @@ int wtl_totals_look(struct wtl_totals *totals, const struct wtl_consumers *consu
 int wtl_totals_look_unseen(struct wtl_totals *totals, const struct wattle_energy energies[],
 			   int64_t now_ns);
 
-/* What a group has of a domain; its place may be WTL_TOTALS_GROUPS. */
+/* What a group has of a domain. */
 uint64_t wtl_totals_energy(const struct wtl_totals *totals, const struct wtl_totals_group *group,
 			   size_t domain, enum wtl_totals_part part);
 /* What was taken of a consumer's account as it is now: never falls as long as the slot is the consumer's. */

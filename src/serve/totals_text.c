@@ -69,7 +69,8 @@ void wtl_totals_save(const struct wtl_totals *totals, struct wtl_buf *buf)
 
 		for (size_t i = 0; i < grouping->n; i++)
 			save_group(totals, by, &grouping->groups[i], buf);
-		save_group(totals, by, &grouping->groups[WTL_TOTALS_GROUPS], buf);
+		for (size_t i = WTL_TOTALS_GROUPS; i < WTL_TOTALS_PLACES; i++)
+			save_group(totals, by, &grouping->groups[i], buf);
 	}
 }
 
@@ -156,10 +157,13 @@ static struct wtl_totals_group *find_group(struct wtl_totals_grouping *grouping,
 	for (size_t i = 0; i < grouping->n; i++)
 		if (strcmp(name, grouping->groups[i].name) == 0)
 			return &grouping->groups[i];
-	group = &grouping->groups[WTL_TOTALS_GROUPS];
-	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0 || grouping->n == WTL_TOTALS_GROUPS) {
+	if (strcmp(name, WTL_TOTALS_OVERFLOW) == 0) {
 		grouping->has_overflow = true;
-		return group;
+		return &grouping->groups[WTL_TOTALS_OVERFLOW_PLACE];
+	}
+	if (strcmp(name, WTL_TOTALS_RETIRED) == 0 || grouping->n == WTL_TOTALS_GROUPS) {
+		grouping->has_retired = true;
+		return &grouping->groups[WTL_TOTALS_RETIRED_PLACE];
 	}
 	group = &grouping->groups[grouping->n++];
 	wtl_text_copy(group->name, sizeof(group->name), name);
@@ -208,7 +212,7 @@ static bool adds_up(const struct wtl_totals *totals, size_t domain)
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
 		uint64_t dynamic = 0, idle = 0;
 
-		for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++) {
+		for (size_t i = 0; i < WTL_TOTALS_PLACES; i++) {
 			const struct wtl_totals_group *group = &totals->by[by].groups[i];
 
 			dynamic += wtl_totals_energy(totals, group, domain, WTL_TOTALS_DYNAMIC);
@@ -226,13 +230,13 @@ static void forget(struct wtl_totals *totals)
 	memset(totals->accounts_uj, 0,
 	       totals->n_domains * WTL_TOTALS_ACCOUNTS * sizeof(*totals->accounts_uj));
 	memset(totals->energies, 0,
-	       totals->n_domains * WTL_TOTALS_PARTS * WTL_TOTALS_GROUPINGS *
-		       (WTL_TOTALS_GROUPS + 1) * sizeof(*totals->energies));
+	       totals->n_domains * WTL_TOTALS_PARTS * WTL_TOTALS_GROUPINGS * WTL_TOTALS_PLACES *
+		       sizeof(*totals->energies));
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
 		for (size_t i = 0; i < WTL_TOTALS_GROUPS; i++)
 			totals->by[by].groups[i].name[0] = '\0';
 		totals->by[by].n = 0;
-		totals->by[by].has_overflow = false;
+		totals->by[by].has_overflow = totals->by[by].has_retired = false;
 	}
 }
 

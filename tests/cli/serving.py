@@ -21,7 +21,7 @@ class Agent:
     """
 
     def __init__(self, *args, env=None, wants_port=True, **popen):
-        words = [command_path(), "serve", *(("--port", "0") if "--port" not in args else ()), *map(str, args)]
+        words = [command_path(), "serve", *(("--port", "0") if not {"--port", "--reader"} & set(args) else ()), *map(str, args)]
         # pylint: disable=consider-using-with
         self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env=clean_env(**(env or {})), **popen)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: MIT
 """How much memory wattle holds: its size is by what is there, not by what there may be."""
 
+import json
+import shutil
+
 import pytest
 
-from conftest import ROOTS, run_wattle
+from conftest import ROOTS, run_wattle, wait_for
+from serving import Agent
 
 MOST = 6_000_000
 # The command's parent is wattle, which has billed once by then.
@@ -25,3 +29,34 @@ def test_eight_gpus(gpus):
     result = gpus("eight-gpus").run("--root", ROOTS / "xeon-2s-dram", "--", "sh", "-c", ASK)
     assert "gpu-7" in result.out + result.err
     assert high_water(result) < MOST
+
+
+def test_an_agent_beside_builds(machine, tmp_path):
+    """Thousands of processes came and went: those that ended are told by name, so its memory does not grow with them."""
+    if "built without a server" in run_wattle("serve", "--help").err:
+        pytest.skip("this wattle was built without a server")
+    root = machine("xeon-2s-dram")
+
+    def process(pid, busy):
+        zeros = " ".join("0" * 27)
+        root.put(f"proc/{pid}/stat", f"{pid} (cc1) S 1 1 1 0 -1 0 0 0 0 0 {busy} 0 0 0 20 0 1 0 100 {zeros}\n")
+        root.put(f"proc/{pid}/status", "Name:\tcc1\nUid:\t0\t0\t0\t0\n")
+
+    def number(agent):
+        return json.loads(agent.ask("/api/v1/live")[2])["number"]
+
+    grown = []
+    with Agent("--root", root.path, "--store", tmp_path / "store", "--socket", "none") as agent:
+        agent.scrape()
+        for turn in range(3):
+            pids = range(1000 + 1500 * turn, 2500 + 1500 * turn)
+            for running in (True, False):
+                for pid in pids:
+                    if running:
+                        process(pid, 5)
+                    else:
+                        shutil.rmtree(root.path / f"proc/{pid}")
+                seen = number(agent)
+                wait_for(lambda n=seen: number(agent) > n + 1, "a look")
+            grown.append(agent.rss_bytes())
+    assert grown[-1] - grown[0] < 1_000_000, grown

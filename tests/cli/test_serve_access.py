@@ -5,6 +5,7 @@ import base64
 import ctypes
 import ctypes.util
 import http.client
+import json
 import resource
 import shutil
 import signal
@@ -294,3 +295,26 @@ def test_sighup_without_a_file(tmp_path):
         agent.process.send_signal(signal.SIGHUP)
         agent.expect("no --web-config that could be read again")
         assert agent.ask("/nowhere")[0] == 404
+
+
+def test_a_broken_file_when_the_reader_comes(config, tmp_path):
+    """An exporter that takes the domains of its reader goes on with the users that it knows, whatever became of their file since."""
+    path, here = config(users(ann="secret")), ("--socket", tmp_path / "s")
+    with Agent("--exporter", "--web-config", path, "-i", "20", *here) as exporter:
+        assert exporter.ask("/healthz")[0] == 401
+        path.write_text("rubbish: 1\n")
+        for root in ("xeon-2s-dram", "client-psys"):
+            with Agent("--reader", "--no-store", "--root", ROOTS / root, *here, wants_port=False):
+                def answers():
+                    assert exporter.process.poll() is None
+                    try:
+                        status, _, body = exporter.ask("/api/v1/history", headers=authorization("ann", "secret"))
+                    except (ConnectionError, http.client.HTTPException):
+                        return None  # it lets go all who are connected
+                    return status == 200 and [d["name"] for d in json.loads(body)["domains"]]
+                wait_for(lambda r=root: (names := answers()) and ("dram-1" in names) == (r == "xeon-2s-dram"), "the reader's domains")
+                assert exporter.ask("/healthz")[0] == 401
+        exporter.process.send_signal(signal.SIGHUP)
+        exporter.expect("the old configuration stays")
+        assert exporter.ask("/healthz", headers=authorization("ann", "secret"))[0] in (200, 503)
+    assert exporter.code == 0, exporter.said

@@ -69,9 +69,38 @@ def test_a_full_disk(machine, tmp_path):
         agent.expect("No space left on device")
         before = counters(agent.scrape())["wattle_host_energy_joules_total"]
         wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > before + 100, "measuring that goes on")
-        assert agent.ask("/healthz")[0::2] == (200, b"ok, but nothing is remembered: the recording failed\n")
+        status, _, said = agent.ask("/healthz")
+        assert status == 200
+        assert re.fullmatch(r"ok, but nothing is remembered: since 20\d\d-\d\d-\d\dT[\d:.]+Z: the recording stopped: No space left on device\n", said.decode())
     assert agent.code == 1
     assert agent.said.count("No space left on device") == 1
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_disk_that_was_full_for_a_moment(machine, tmp_path, n):
+    """Another recording is begun, which says what is in none; the counters know everything, also after a restart."""
+    root = machine("xeon-2s-dram")
+    with Moving(root, processes=30), Agent("--root", root.path, "--store", tmp_path, "--fault", f"write:{n}:ENOSPC") as agent:
+        agent.expect("No space left on device")
+        agent.expect("it is tried again")
+        joules = agent.expect(r"recording goes on in \S+: [\d.]+ s with ([\d.]+) J are in no recording")[1]
+        before = counters(agent.scrape())
+        wait_for(lambda: counters(agent.scrape())["wattle_host_energy_joules_total"] > before["wattle_host_energy_joules_total"] + 200, "energy")
+        known, text = counters(agent.scrape()), agent.scrape()
+        assert agent.ask("/healthz")[0::2] == (200, b"ok\n")
+        assert 1 < float(re.search(r"^wattle_self_unrecorded_seconds_total (\S+)$", text, re.M)[1]) < 10 and float(joules) > 50
+        assert re.search(r"^wattle_self_recording 1$", text, re.M)
+    assert agent.code == 0, agent.said
+    *first, last = recordings(tmp_path)
+    assert len(first) == (n > 1)
+    assert all("it was cut off" in run_wattle("report", "--check", path).out for path in first)
+    assert run_wattle("report", "--check", last).code == 0
+    report = run_wattle("report", "-f", "json", last).json
+    assert report["total"]["energy_j"] > 100 and report["processes"]
+    with Agent("--root", root.path, "--store", tmp_path) as agent:
+        again = counters(agent.scrape())
+    assert not [name for name, joules in known.items() if again.get(name, 0) < joules]
+    assert "begin at 0" not in agent.said
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])

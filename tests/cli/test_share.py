@@ -66,8 +66,8 @@ class Shared:
         self.agents = []
 
     def start(self, *options):
-        agent = start_wattle("serve", "--root", self.there.path, "--port", "0", "--no-store", "--socket", self.socket,
-                             "-i", "20", *options)
+        port = () if "--reader" in options else ("--port", "0")
+        agent = start_wattle("serve", "--root", self.there.path, *port, "--no-store", "--socket", self.socket, "-i", "20", *options)
         self.agents.append(agent)
         wait_for(lambda: self.is_heard() or agent.poll() is not None, "an agent")
         assert agent.poll() is None, finish(agent)
@@ -629,13 +629,23 @@ def test_the_exporter_serves_what_the_reader_reads(shared, halves):
 
 def test_the_reader_listens_at_no_port(shared):
     reader = shared.start("--reader")
-    files = [os.readlink(f"/proc/{reader.pid}/fd/{fd}") for fd in os.listdir(f"/proc/{reader.pid}/fd")]
+    files = []
+    for fd in os.listdir(f"/proc/{reader.pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed just now
+            files.append(os.readlink(f"/proc/{reader.pid}/fd/{fd}"))
     inodes = {name[8:-1] for name in files if name.startswith("socket:[")}
     tcp = [line.split()[9] for name in ("tcp", "tcp6") for line in
            Path(f"/proc/{reader.pid}/net/{name}").read_text(encoding="ascii").splitlines()[1:]]
     assert inodes and not inodes & set(tcp)
     result = run_wattle("serve", "--reader", "--exporter")
     assert result.code == 2 and "exclude each other" in result.err, result
+    for option in (("--port", "1"), ("--address", "::1"), ("--web-config", "x"), ("--insecure-listen",), ("--host", "x"), ("--compat", "dcgm")):
+        result = run_wattle("serve", "--reader", "--root", shared.there.path, "--socket", shared.socket, *option)
+        assert result.code == 2 and f"{option[0]} is for wattle serve --exporter" in result.complaint(), result
+    for option in (("--store", "x"), ("--no-store",), ("--max-size", "9M"), ("--share-with", "everyone"), ("--no-processes",), ("--gpus", "0"),
+                   ("--root", "/"), ("--location", "DE"), ("--idle-first", "5")):
+        result = run_wattle("serve", "--exporter", "--socket", shared.socket, *option)
+        assert result.code == 2 and f"{option[0]} is for wattle serve --reader" in result.complaint(), result
     result = run_wattle("serve", "--reader", "--root", shared.there.path, "--no-store")
     assert result.code == 1 and "give --socket PATH" in result.err, result
 

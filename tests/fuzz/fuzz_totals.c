@@ -32,7 +32,7 @@ static void check_sums(const struct wtl_totals *totals)
 			uint64_t sum_uj = 0;
 
 			check(grouping->n <= WTL_TOTALS_GROUPS);
-			for (size_t i = 0; i <= WTL_TOTALS_GROUPS; i++)
+			for (size_t i = 0; i < WTL_TOTALS_PLACES; i++)
 				sum_uj += wtl_totals_energy(totals, &grouping->groups[i], domain,
 							    WTL_TOTALS_DYNAMIC);
 			check(sum_uj == totals->accounts_uj[domain * WTL_TOTALS_ACCOUNTS +

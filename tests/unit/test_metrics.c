@@ -16,7 +16,7 @@ enum { ROOM = 8 << 20, ALL = 63 };
 static void fill(struct wtl_live *live)
 {
 	const struct wtl_live counts = {
-		.n_domains = 2, .n_groups = 3, .n_misses = 3, .n_processes = 2, .n_gpus = 1};
+		.n_domains = 2, .n_groups = 4, .n_misses = 3, .n_processes = 2, .n_gpus = 1};
 
 	memset(live, 0, sizeof(*live));
 	assert_int_equal(wtl_live_reserve(live, &counts), 0);
@@ -24,7 +24,7 @@ static void fill(struct wtl_live *live)
 	memset(live->misses, 0, 3 * sizeof(*live->misses));
 	memset(live->processes, 0, 2 * sizeof(*live->processes));
 	memset(live->gpus, 0, sizeof(*live->gpus));
-	memset(live->group_energies, 0, 3 * 2 * 3 * sizeof(uint64_t));
+	memset(live->group_energies, 0, 4 * 2 * 3 * sizeof(uint64_t));
 	wtl_text_copy(live->domains[0].name, WTL_NAME_SIZE, "package-0");
 	wtl_text_copy(live->domains[1].name, WTL_NAME_SIZE, "gpu-0");
 	live->domains[1].kind = WATTLE_KIND_GPU;
@@ -34,9 +34,8 @@ static void fill(struct wtl_live *live)
 	live->domains[0].power_uncertainty_uw = 1;
 	live->domains[0].accounts_uj[WTL_TOTALS_PROCESSES] = 1249999;
 	wtl_text_copy(live->domains[1].reason, sizeof(live->domains[1].reason), "it sleeps");
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 4; i++) {
 		live->groups[i].name[0] = '\0';
-	for (size_t i = 0; i < 3; i++) {
 		live->groups[i].by = i == 2; /* of units there is no name */
 		live->groups[i].power_uw = 0;
 	}
@@ -45,6 +44,8 @@ static void fill(struct wtl_live *live)
 	live->groups[1].energy_uj[WTL_TOTALS_DYNAMIC] = 1125000;
 	live->groups[1].power_uw = 3000000;
 	live->groups[2].energy_uj[WTL_TOTALS_DYNAMIC] = 1249999;
+	wtl_text_copy(live->groups[3].name, WTL_TOTALS_NAME_SIZE, WTL_TOTALS_RETIRED);
+	live->groups[3].energy_uj[WTL_TOTALS_IDLE_PART] = 250000;
 	live->energy_uj = 1249999;
 	live->power_uw = 62500;
 	live->has_power = true;
@@ -107,6 +108,10 @@ static void test_text(void **state)
 			 "\"dynamic\"} 1.125\n# HELP wattle_user_power");
 	assert_has(text, "\nwattle_user_power_watts{user=\"ann\"} 3\n#");
 	assert_lacks(text, "wattle_unit_");
+	/* What was used long ago is no counter. */
+	assert_has(text, "# TYPE wattle_retired_energy_joules gauge\nwattle_retired_energy_joules{"
+			 "grouping=\"user\",domain=\"package-0\",part=\"idle\"} 0.25\n#");
+	assert_lacks(text, "\"__retired__\"");
 	free(text);
 	wtl_live_done(&live);
 }

@@ -19,24 +19,28 @@
 struct machine {
 	struct wtl_live live;
 	struct wtl_past past;
-	uint64_t number;
+	double set_s; /* how far the clock was set since the begin */
 };
 
 static const char *const names[] = {"package-0", "dram-0"};
 
+/* And, of the first grouping, what the retired had used. */
+enum { RETIRED = WTL_TOTALS_GROUPINGS };
+
 static int set_up(void **state)
 {
 	struct machine *machine = calloc(1, sizeof(*machine));
-	const struct wtl_live counts = {.n_domains = 2, .n_groups = WTL_TOTALS_GROUPINGS};
+	const struct wtl_live counts = {.n_domains = 2, .n_groups = RETIRED + 1};
 
 	assert_int_equal(wtl_live_reserve(&machine->live, &counts), 0);
 	assert_int_equal(wtl_past_init(&machine->past, names, 2), 0);
-	for (uint8_t by = 0; by < WTL_TOTALS_GROUPINGS; by++) {
-		machine->live.groups[by] = (struct wtl_live_group){
-			.by = by, .energy_uj = machine->live.groups[by].energy_uj};
-		memset(machine->live.groups[by].energy_uj, 0,
-		       2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
-		wtl_text_copy(machine->live.groups[by].name, WTL_TOTALS_NAME_SIZE, "root");
+	for (uint8_t i = 0; i <= RETIRED; i++) {
+		struct wtl_live_group *group = &machine->live.groups[i];
+
+		*group = (struct wtl_live_group){.by = i % RETIRED, .energy_uj = group->energy_uj};
+		memset(group->energy_uj, 0, 2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
+		wtl_text_copy(group->name, WTL_TOTALS_NAME_SIZE,
+			      i == RETIRED ? WTL_TOTALS_RETIRED : "root");
 	}
 	memset(machine->live.domains, 0, 2 * sizeof(*machine->live.domains));
 	*state = machine;
@@ -53,12 +57,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Both domains drew so many watts for the time before t. */
+/* Both domains drew so many watts for the time before t, by a clock that nobody sets. */
 static void look(struct machine *machine, double t_s, double seconds, uint64_t watts)
 {
 	struct wtl_live *live = &machine->live;
 
-	live->t_utc_ns = T0 + (int64_t)(t_s * 1e9);
+	live->t_boot_ns = 1000000 * WTL_NS_PER_S + (int64_t)(t_s * 1e9);
+	live->t_utc_ns = T0 + (int64_t)((t_s + machine->set_s) * 1e9);
 	live->interval_ns = (int64_t)(seconds * 1e9);
 	live->has_power = true;
 	live->power_uw = 2 * watts * 1000000;
@@ -167,24 +172,82 @@ static void test_gaps_stay(void **state)
 	assert_false(isnan(cell(machine, 0, 6, 5, 0).mean));
 }
 
-/* What is after now was never; and what comes is kept. */
-static void test_clock_set_back(void **state)
+/* Whatever the clock shows meanwhile, the last seconds are the last seconds, and nothing is gone. */
+static void check_set_clock(struct machine *machine, double set_s)
 {
-	struct machine *machine = *state;
+	struct wtl_past_window windows[WTL_PAST_WINDOWS],
+		window = {.begin_utc_ns = T0, .end_utc_ns = T0 + WTL_NS_PER_S};
 	struct wtl_past_use use;
-	int64_t step_s;
+	int64_t step_s, end_ns = T0 + (int64_t)((200 + set_s) * 1e9);
 
 	for (int i = 1; i <= 100; i++)
 		look(machine, i, 1, 10);
-	look(machine, 40, 1, 30);
-	assert_int_equal(steps(machine, 0, 200, &step_s), 41);
-	assert_float_equal(cell(machine, 39, 40, 0, 0).mean, 30, 1e-6);
-	assert_float_equal(cell(machine, 38, 39, 0, 0).mean, 10, 1e-6);
-	look(machine, 41, 1, 30);
+	wtl_past_add_window(&machine->past, &window);
+	machine->set_s = set_s;
+	for (int i = 101; i <= 200; i++)
+		look(machine, i, 1, 30);
+	assert_int_equal(steps(machine, set_s, 200 + set_s, &step_s), 200);
+	assert_int_equal(step_s, 1);
+	for (size_t i = 0; i < 200; i++)
+		assert_float_equal(cell(machine, set_s, 200 + set_s, i, 0).mean, i < 100 ? 10 : 30,
+				   1e-6);
+	assert_true(wtl_past_use(&machine->past, end_ns - 150 * WTL_NS_PER_S, end_ns, &use));
+	assert_int_equal(use.end_utc_ns, end_ns);
+	assert_int_equal(use.end_utc_ns - use.begin_utc_ns, 150 * WTL_NS_PER_S);
+	assert_int_equal(use.users_uj[0], (50 * 10 + 100 * 30) * UINT64_C(2000000));
+	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES],
+			 (50 * 10 + 100 * 30) * UINT64_C(2000000));
+	assert_int_equal(wtl_past_windows(&machine->past, end_ns - 200 * WTL_NS_PER_S,
+					  end_ns - 199 * WTL_NS_PER_S, windows),
+			 1);
+}
+
+static void test_clock_set_back(void **state)
+{
+	check_set_clock(*state, -3600);
+}
+
+static void test_clock_set_forward(void **state)
+{
+	check_set_clock(*state, 3600);
+}
+
+/* A suspended machine is a gap, and its clock was not set. */
+static void test_suspended(void **state)
+{
+	struct machine *machine = *state;
+	struct wtl_past_use use;
+
+	look(machine, 10, 10, 10);
+	look(machine, 620, 10, 10);
+	assert_float_equal(cell(machine, 5, 6, 0, 0).mean, 10, 1e-6);
+	assert_true(isnan(cell(machine, 300, 301, 0, 0).mean));
+	assert_true(wtl_past_use(&machine->past, T0, T0 + 620 * WTL_NS_PER_S, &use));
+	assert_int_equal(use.end_utc_ns - use.begin_utc_ns, 610 * WTL_NS_PER_S);
+}
+
+/* Another agent's counters have begun anew, and its places are others': they are not compared with the old ones. */
+static void test_another_agent(void **state)
+{
+	struct machine *machine = *state;
+	struct wtl_live *live = &machine->live;
+	struct wtl_past_use use;
+
+	for (int i = 1; i <= 50; i++)
+		look(machine, i, 1, 10);
+	live->begin_utc_ns++;
+	wtl_text_copy(live->groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
+	for (size_t i = 0; i < 2; i++) {
+		live->groups[0].energy_uj[i * WTL_TOTALS_PARTS] = 7000000000;
+		live->domains[i].accounts_uj[WTL_TOTALS_PROCESSES] = 0;
+	}
+	for (int i = 51; i <= 100; i++)
+		look(machine, i, 1, 10);
 	assert_true(wtl_past_use(&machine->past, T0, T0 + 200 * WTL_NS_PER_S, &use));
-	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 60000000);
-	look(machine, -100000, 1, 5);
-	assert_int_equal(steps(machine, -100001, 200, &step_s), 2);
+	assert_int_equal(use.begin_utc_ns, T0 + 51 * WTL_NS_PER_S);
+	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 49 * 20000000);
+	assert_int_equal(use.users_uj[0], 49 * 20000000);
+	assert_float_equal(cell(machine, 30, 31, 0, 0).mean, 10, 1e-6);
 }
 
 static void test_use_of_a_stretch(void **state)
@@ -201,7 +264,7 @@ static void test_use_of_a_stretch(void **state)
 	assert_int_equal((use.end_utc_ns - use.begin_utc_ns) / WTL_NS_PER_S, 60);
 	assert_int_equal(use.accounts_uj[WTL_TOTALS_PROCESSES], 60 * 20000000);
 	for (size_t by = 0; by < WTL_TOTALS_GROUPINGS; by++)
-		assert_int_equal(use.users_uj[by * (WTL_TOTALS_GROUPS + 1)], 60 * 20000000);
+		assert_int_equal(use.users_uj[by * WTL_TOTALS_PLACES], 60 * 20000000);
 	assert_string_equal(use.names[0], "root");
 	assert_true(wtl_past_use(&machine->past, T0 + 1000 * WTL_NS_PER_S, T0 + 1100 * WTL_NS_PER_S,
 				 &use));
@@ -209,23 +272,37 @@ static void test_use_of_a_stretch(void **state)
 			 800); /* a multiple of 600 since 1970 */
 }
 
-/* Another one in a place began at 0. */
+static void check_use(struct machine *machine, int from_s, int to_s, int alice_s, int others_s)
+{
+	struct wtl_past_use use;
+
+	assert_true(wtl_past_use(&machine->past, T0 + from_s * WTL_NS_PER_S,
+				 T0 + to_s * WTL_NS_PER_S, &use));
+	assert_int_equal(use.users_uj[0], alice_s * 20000000);
+	assert_int_equal(use.users_uj[WTL_TOTALS_OVERFLOW_PLACE], others_s * 20000000);
+	assert_int_equal(use.users_uj[WTL_TOTALS_RETIRED_PLACE], 0);
+	assert_string_equal(use.names[WTL_TOTALS_OVERFLOW_PLACE], WTL_TOTALS_OVERFLOW);
+	assert_true(alice_s == 0 || strcmp(use.names[0], "alice") == 0);
+}
+
+/* Another one in a place began at 0. Whoever had it is one of the others, with what he used in that time alone. */
 static void test_place_of_another(void **state)
 {
 	struct machine *machine = *state;
-	struct wtl_past_use use;
+	struct wtl_live_group *groups = machine->live.groups;
+	size_t size = 2 * WTL_TOTALS_PARTS * sizeof(uint64_t);
 
-	for (int i = 1; i <= 30; i++)
+	for (int i = 1; i <= 40; i++)
 		look(machine, i, 1, 10);
-	wtl_text_copy(machine->live.groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
-	memset(machine->live.groups[0].energy_uj, 0, 2 * WTL_TOTALS_PARTS * sizeof(uint64_t));
-	for (int i = 31; i <= 60; i++)
+	wtl_text_copy(groups[0].name, WTL_TOTALS_NAME_SIZE, "alice");
+	memcpy(groups[RETIRED].energy_uj, groups[0].energy_uj, size);
+	memset(groups[0].energy_uj, 0, size);
+	for (int i = 41; i <= 80; i++)
 		look(machine, i, 1, 10);
-	assert_true(wtl_past_use(&machine->past, T0, T0 + 60 * WTL_NS_PER_S, &use));
-	assert_string_equal(use.names[0], "alice");
-	assert_int_equal(use.users_uj[0], 30 * 20000000);
-	assert_true(wtl_past_use(&machine->past, T0, T0 + 15 * WTL_NS_PER_S, &use));
-	assert_int_equal(use.users_uj[0], 0);
+	check_use(machine, 10, 80, 40, 30);
+	check_use(machine, 50, 80, 30, 0);
+	check_use(machine, 40, 50, 10, 0);
+	check_use(machine, 20, 40, 0, 20);
 }
 
 static void test_filled_behind(void **state)
@@ -245,11 +322,21 @@ static void test_filled_behind(void **state)
 			     uncertainties);
 	wtl_past_sums_done(&sums);
 	wtl_past_take(&machine->past, &other);
-	wtl_past_done(&other);
 	assert_float_equal(cell(machine, 50, 100, 0, 0).mean, 3, 1e-6);
 	assert_true(isnan(cell(machine, 50, 100, 0, 1).mean));
 	assert_float_equal(cell(machine, 99, 100, 0, 0).mean, 10, 1e-6);
 	assert_float_equal(cell(machine, -80000, 100, 0, 0).mean, 3, 1e-6);
+	/* The clock was an hour late: what recordings had keeps its time. */
+	machine->set_s = 3600;
+	look(machine, 101, 1, 20);
+	assert_float_equal(cell(machine, 3700, 3701, 0, 0).mean, 20, 1e-6);
+	assert_float_equal(cell(machine, 3699, 3700, 0, 0).mean, 10, 1e-6);
+	assert_true(isnan(cell(machine, 2000, 2001, 0, 0).mean));
+	assert_float_equal(cell(machine, 61, 3700, 0, 0).mean, 3, 1e-6);
+	wtl_past_take(&machine->past, &other);
+	wtl_past_done(&other);
+	assert_float_equal(cell(machine, 61, 3700, 0, 0).mean, 3, 1e-6);
+	assert_true(isnan(cell(machine, 3500, 3501, 0, 0).mean));
 }
 
 static void test_windows(void **state)
@@ -278,6 +365,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_day_is_reduced, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gaps_stay, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_clock_set_back, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_clock_set_forward, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_suspended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_agent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_use_of_a_stretch, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_place_of_another, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_filled_behind, set_up, tear_down),

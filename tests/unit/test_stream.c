@@ -194,6 +194,34 @@ static void test_catches_up(void **state)
 	other.feed_ends(other.feeder);
 }
 
+/* Another agent counts from 1 again: a snapshot of the same number is another one, and none is lost. */
+static void test_another_agent(void **state)
+{
+	struct bench *bench = *state;
+	struct wtl_reply reply = begin(bench, NULL), again;
+
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 1;
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 5;
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "6");
+	bench->begin_utc_ns += WTL_NS_PER_S;
+	bench->number = 0;
+	publish(bench);
+	publish(bench);
+	assert_string_equal(told(&reply, 16384), "2");
+	publish(bench);
+	again = begin(bench, "1795000003123-1");
+	assert_string_equal(told(&again, 16384), "2 3");
+	again.feed_ends(again.feeder);
+	reply.feed_ends(reply.feeder);
+}
+
 static void test_ids_that_mean_nothing(void **state)
 {
 	static const char *const ids[] = {
@@ -210,28 +238,40 @@ static void test_ids_that_mean_nothing(void **state)
 	}
 }
 
-static void test_bounded_and_over(void **state)
+static void check_over(struct wtl_reply *reply)
 {
-	struct bench *bench = *state;
-	struct wtl_reply replies[WTL_STREAM_CLIENTS], more;
 	char bytes[64];
 
-	for (size_t i = 0; i < WTL_STREAM_CLIENTS; i++) {
+	assert_int_equal(reply->feed(reply->feeder, 0, bytes, 64),
+			 MHD_CONTENT_READER_END_OF_STREAM);
+	reply->feed_ends(reply->feeder);
+}
+
+/* Who opens as many as may be ends his own, the oldest first; a page elsewhere stays, and another one is let in. */
+static void test_bounded_and_over(void **state)
+{
+	enum { MORE = 3, ALL = WTL_STREAM_CLIENTS + MORE };
+	static const unsigned char greedy[16] = {1}, page[16] = {2}, other[16] = {3};
+	struct bench *bench = *state;
+	struct wtl_reply replies[ALL];
+
+	for (size_t i = 0; i < ALL; i++) {
+		bench->request.address = i == 0 ? page : i == ALL - 1 ? other : greedy;
 		replies[i] = begin(bench, NULL);
-		told(&replies[i], 16384);
+		assert_int_equal(replies[i].status, 200);
+		assert_string_equal(told(&replies[i], 16384), "1");
+		assert_true(bench->n_suspended <= WTL_STREAM_CLIENTS);
 	}
 	assert_int_equal(bench->n_suspended, WTL_STREAM_CLIENTS);
-	more = begin(bench, NULL);
-	assert_int_equal(more.status, 503);
-	assert_null(more.feed);
-	wtl_buf_done(&more.body);
+	for (size_t i = 1; i <= MORE; i++)
+		check_over(&replies[i]);
+	publish(bench);
+	assert_string_equal(told(&replies[0], 16384), "2");
 	wtl_stream_end(&bench->stream);
 	assert_int_equal(bench->n_suspended, 0);
-	for (size_t i = 0; i < WTL_STREAM_CLIENTS; i++) {
-		assert_int_equal(replies[i].feed(replies[i].feeder, 0, bytes, 64),
-				 MHD_CONTENT_READER_END_OF_STREAM);
-		replies[i].feed_ends(replies[i].feeder);
-	}
+	check_over(&replies[0]);
+	for (size_t i = 1 + MORE; i < ALL; i++)
+		check_over(&replies[i]);
 }
 
 int main(void)
@@ -240,6 +280,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_each_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_slow, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_catches_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_another_agent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_ids_that_mean_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_bounded_and_over, set_up, tear_down),
 	};

@@ -105,8 +105,9 @@ static uint64_t sum_of(const struct wtl_totals *totals, size_t by, size_t domain
 
 	for (size_t i = 0; i < grouping->n; i++)
 		sum_uj += wtl_totals_energy(totals, &grouping->groups[i], domain, part);
-	return sum_uj +
-	       wtl_totals_energy(totals, &grouping->groups[WTL_TOTALS_GROUPS], domain, part);
+	for (size_t i = WTL_TOTALS_GROUPS; i < WTL_TOTALS_PLACES; i++)
+		sum_uj += wtl_totals_energy(totals, &grouping->groups[i], domain, part);
+	return sum_uj;
 }
 
 /* What holds at any moment: everything adds up, and nothing falls. */
@@ -243,7 +244,7 @@ static void test_coming_and_going(void **state)
 	assert_true(f.totals.accounts_uj[WTL_TOTALS_IDLE] > 0);
 	assert_true(sum_of(&f.totals, 0, 0, WTL_TOTALS_IDLE_PART) > 0);
 	assert_int_equal(f.totals.by[place(WTL_FIELD_NAME)].n, WTL_TOTALS_GROUPS);
-	assert_true(f.totals.by[place(WTL_FIELD_NAME)].has_overflow);
+	assert_true(f.totals.by[place(WTL_FIELD_NAME)].has_retired);
 	assert_int_equal(f.totals.by[place(WTL_FIELD_USER)].n, WTL_TOTALS_GROUPS);
 	for (size_t i = 0; i < f.n; i++)
 		assert_int_equal(wtl_totals_sum(&f.totals, i), f.energies[i].energy_uj);
@@ -271,10 +272,13 @@ static void test_unseen(void **state)
 
 /* ---- Groups ---- */
 
-/* Who works keeps its place; who rests gives it up to somebody new, and its energy to the overflow. */
+/* Who works keeps its place; who rests gives it up to somebody new. What it had used is not used once more. */
 static void test_overflow(void **state)
 {
 	size_t by = place(WTL_FIELD_USER);
+	const struct wtl_totals_group *overflow;
+	const uint64_t *processes_uj;
+	uint64_t overflow_uj, used_uj;
 	struct fixture f;
 	int pids[80];
 
@@ -292,35 +296,50 @@ static void test_overflow(void **state)
 	}
 	assert_int_equal(f.totals.by[by].n, WTL_TOTALS_GROUPS);
 	assert_true(f.totals.by[by].has_overflow);
-	assert_true(wtl_totals_energy(&f.totals, &f.totals.by[by].groups[WTL_TOTALS_GROUPS], 0,
-				      WTL_TOTALS_DYNAMIC) > 0);
+	overflow = &f.totals.by[by].groups[WTL_TOTALS_OVERFLOW_PLACE];
+	overflow_uj = wtl_totals_energy(&f.totals, overflow, 0, WTL_TOTALS_DYNAMIC);
+	assert_true(overflow_uj > 0);
+	assert_false(f.totals.by[by].has_retired);
+	processes_uj = &f.totals.accounts_uj[WTL_TOTALS_PROCESSES];
 	for (int t = 0; t < 15; t++) {
 		for (int i = 20; i < 80; i++)
 			world_run(&f.world, pids[i], S / 100);
 		use(&f, 100000000, S);
+		used_uj = *processes_uj;
 		look(&f, S);
+		used_uj = *processes_uj - used_uj;
+		/* It grew by what the 16 used now that had no place, at most. */
+		assert_true(wtl_totals_energy(&f.totals, overflow, 0, WTL_TOTALS_DYNAMIC) <=
+			    overflow_uj + used_uj * 17 / 60);
+		overflow_uj = wtl_totals_energy(&f.totals, overflow, 0, WTL_TOTALS_DYNAMIC);
 	}
 	assert_non_null(find(&f, by, "user-1079"));
+	assert_true(f.totals.by[by].has_retired);
 	assert_int_equal(f.totals.by[by].n, WTL_TOTALS_GROUPS);
 	finish(&f);
 }
 
-/* Anybody may be called as the overflow is: there is one group of that name. */
+/* Anybody may be called as the overflow and the retired are: there is one group of each name. */
 static void test_called_as_the_overflow(void **state)
 {
 	size_t by = place(WTL_FIELD_NAME);
+	static const char *const names[] = {WTL_TOTALS_OVERFLOW, WTL_TOTALS_RETIRED};
 	struct fixture f;
-	int worker;
 
 	(void)state;
 	start(&f);
-	worker = world_fork(&f.world, 1);
-	world_exec(&f.world, worker, WTL_TOTALS_OVERFLOW, "x");
-	world_run(&f.world, worker, S / 2);
+	for (size_t i = 0; i < UNIT_COUNT(names); i++) {
+		int worker = world_fork(&f.world, 1);
+
+		world_exec(&f.world, worker, names[i], "x");
+		world_run(&f.world, worker, S / 2);
+	}
 	use(&f, 10000000, S);
 	look(&f, S);
-	assert_null(find(&f, by, WTL_TOTALS_OVERFLOW));
+	for (size_t i = 0; i < UNIT_COUNT(names); i++)
+		assert_null(find(&f, by, names[i]));
 	assert_true(f.totals.by[by].has_overflow);
+	assert_false(f.totals.by[by].has_retired);
 	finish(&f);
 }
 

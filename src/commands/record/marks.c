@@ -27,7 +27,8 @@ static void begin_window(struct wtl_recording_session *recording, const char *na
 {
 	int rc = -WATTLE_E_TOO_MANY;
 
-	if (strcmp(name, recording->billing->window) == 0) {
+	if (strcmp(name, recording->billing->window) == 0 ||
+	    strcmp(name, WTL_RECORDING_RESUMED) == 0) {
 		wtl_mark_refuse(answer, WATTLE_E_WINDOW_OPEN, "'%s' is the recording itself", name);
 		return;
 	}

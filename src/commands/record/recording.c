@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "report/description.h"
 #include "cli/mapped.h"
 #include "cli/option.h"
@@ -128,28 +129,43 @@ void wtl_recording_listen(struct wtl_recording_session *recording, struct wtl_ap
 		   err.path[0] ? ": " : "", err.text);
 }
 
-static int begin(struct wtl_recording_session *recording, struct wtl_err *err)
+static int begin(const struct wtl_recording_session *recording, const char *path, bool is_late,
+		 struct wtl_recorder **ret_recorder, struct wtl_err *err)
 {
 	const struct wtl_settings *settings = &recording->app->settings;
 	struct wtl_billing *billing = recording->billing;
 	const struct wtl_recorder_options options = {
-		.path = recording->path,
+		.path = path,
 		.store = {.max_bytes = recording->settings->max_bytes,
 			  .max_age_ns = recording->settings->max_age_ns,
 			  .io = billing->io,
 			  .guard = wtl_mapped_guard},
 		.interval_ns = settings->interval_ns,
+		.is_late = is_late,
 		.peak_memory = wtl_peak_memory_bytes,
 		.user = user_name,
 		.user_context = recording->app,
 	};
 
-	recording->energies =
-		calloc(wattle_meter_domains(billing->meter) + 1, sizeof(*recording->energies));
+	return wtl_recorder_new(billing->meter, billing->consumers, &options, ret_recorder, err);
+}
+
+static int begin_first(struct wtl_recording_session *recording, struct wtl_err *err)
+{
+	size_t n = wattle_meter_domains(recording->billing->meter);
+
+	recording->energies = calloc(n + 1, sizeof(*recording->energies));
 	if (!recording->energies)
 		return wtl_err_set(err, ENOMEM, "record", NULL, "out of memory");
-	return wtl_recorder_new(billing->meter, billing->consumers, &options, &recording->recorder,
-				err);
+	return begin(recording, recording->path, false, &recording->recorder, err);
+}
+
+static void note_failure(struct wtl_recording_session *recording, const struct wtl_err *err)
+{
+	recording->has_failed = true;
+	recording->why = *err;
+	recording->failed_utc_ns = wtl_io_real_ns(recording->billing->io);
+	complain(recording, err);
 }
 
 static void second_passed(void *recording);
@@ -187,22 +203,24 @@ int wtl_recording_open(struct wtl_recording_session *recording, struct wtl_billi
 	recording->loop = loop;
 	if (!recording->path)
 		return 0;
-	rc = begin(recording, &err);
-	if (rc < 0) {
-		complain(recording, &err);
+	rc = begin_first(recording, &err);
+	if (rc < 0)
+		note_failure(recording, &err);
+	if (rc < 0 && !recording->goes_on)
 		return rc;
-	}
 	recording->begin_utc_ns = wtl_io_real_ns(billing->io);
 	recording->due_ns = wtl_io_mono_ns(billing->io) +
 			    (has_own_looks(recording) ? COMMIT_NS : FIRST_COMMIT_NS);
-	tell_host(recording);
-	tell_command(recording);
+	if (rc == 0) {
+		tell_host(recording);
+		tell_command(recording);
+	}
 	recording->devices = wtl_recording_devices_new(billing->meter);
 	if (loop && recording->marks.path[0])
 		wtl_loop_watch(loop, recording->marks.epoll, wtl_mark_server_serve,
 			       &recording->marks);
 	watch_seconds(recording);
-	return 0;
+	return rc;
 }
 
 /* ---- Going on ---- */
@@ -223,8 +241,7 @@ static void tell_what_is_left(const struct wtl_recording_session *recording)
 
 static void fail(struct wtl_recording_session *recording, const struct wtl_err *err)
 {
-	recording->has_failed = true;
-	complain(recording, err);
+	note_failure(recording, err);
 	tell_what_is_left(recording);
 	/* A command goes on, and its report as well. */
 	if (recording->loop && recording->can_stop && !recording->goes_on &&
@@ -271,11 +288,17 @@ static void bill(struct wtl_recording_session *recording)
 		wtl_billing_look_now(recording->billing);
 }
 
+static const char *window_of(const struct wtl_recording_session *recording)
+{
+	return recording->is_resumed ? WTL_RECORDING_RESUMED : recording->billing->window;
+}
+
 void wtl_recording_look(void *context)
 {
 	struct wtl_recording_session *recording = context;
 	struct wtl_billing *billing = recording->billing;
 	struct wattle_window window;
+	const char *name;
 	int64_t now_ns;
 
 	if (!recording->recorder || recording->has_failed)
@@ -284,18 +307,71 @@ void wtl_recording_look(void *context)
 	if (now_ns < recording->due_ns)
 		return;
 	recording->due_ns = now_ns + COMMIT_NS;
+	name = window_of(recording);
 	bill(recording);
 	if (billing->consumers)
 		wtl_consumers_read_memory(billing->consumers, MEMORY_READS);
 	wtl_recording_devices_look(recording->devices, recording->recorder);
-	if (wtl_window_look(billing->meter, billing->window, &window, recording->energies,
+	if (wtl_window_look(billing->meter, name, &window, recording->energies,
 			    wattle_meter_domains(billing->meter)) == 0)
-		wtl_recorder_window(recording->recorder, billing->window, true, &window,
-				    recording->energies);
+		wtl_recorder_window(recording->recorder, name, true, &window, recording->energies);
 	wtl_recording_look_at_marked(recording);
 	if (recording->committing)
 		recording->committing(recording->committing_context);
 	commit(recording);
+}
+
+/* Bills are of the measurement's window; those of the recording are of its own, whose UTC may be another. */
+static void shift_bills(const struct wtl_recording_session *recording)
+{
+	struct wattle_meter *meter = recording->billing->meter;
+	struct wattle_window all, own;
+
+	if (wtl_window_look(meter, recording->billing->window, &all, NULL, 0) == 0 &&
+	    wtl_window_look(meter, WTL_RECORDING_RESUMED, &own, NULL, 0) == 0)
+		wtl_recorder_shift_bills(recording->recorder,
+					 own.begin_utc_ns - own.begin_mono_ns -
+						 (all.begin_utc_ns - all.begin_mono_ns));
+}
+
+int wtl_recording_resume(struct wtl_recording_session *recording, const char *path,
+			 struct wtl_err *err)
+{
+	struct wattle_meter *meter = recording->billing->meter;
+	struct wtl_recorder *recorder;
+	int rc;
+
+	wattle_window_cancel(meter, WTL_RECORDING_RESUMED);
+	rc = begin(recording, path, true, &recorder, err);
+	if (rc < 0) {
+		wtl_store_remove(path);
+		return rc;
+	}
+	wtl_recorder_end(recording->recorder, NULL);
+	recording->recorder = recorder;
+	wtl_text_copy(recording->resumed_path, sizeof(recording->resumed_path), path);
+	recording->path = recording->resumed_path;
+	recording->is_resumed = true;
+	recording->has_failed = recording->is_over = false;
+	recording->begin_utc_ns = wtl_io_real_ns(recording->billing->io);
+	recording->due_ns = wtl_io_mono_ns(recording->billing->io) + FIRST_COMMIT_NS;
+	/* What was used up to now is none of the recording's. */
+	wtl_billing_look_now(recording->billing);
+	wattle_window_begin(meter, WTL_RECORDING_RESUMED);
+	shift_bills(recording);
+	tell_host(recording);
+	return 0;
+}
+
+static void end_resumed(struct wtl_recording_session *recording)
+{
+	struct wattle_meter *meter = recording->billing->meter;
+	struct wattle_window window;
+
+	if (wtl_window_end(meter, WTL_RECORDING_RESUMED, &window, recording->energies,
+			   wattle_meter_domains(meter)) == 0)
+		wtl_recorder_window(recording->recorder, WTL_RECORDING_RESUMED, false, &window,
+				    recording->energies);
 }
 
 void wtl_recording_command(struct wtl_recording_session *recording, struct wtl_child *child)
@@ -354,6 +430,8 @@ static int end(struct wtl_recording_session *recording, struct wtl_err *err)
 
 	if (recording->recorder && !recording->has_failed)
 		wtl_recording_look_at_marked(recording);
+	if (recording->recorder && recording->is_resumed && !recording->has_failed)
+		end_resumed(recording);
 	recording->loop = NULL;
 	if (recording->timer > 0)
 		close(recording->timer);

@@ -2,10 +2,12 @@
 #ifndef WTL_COMMANDS_RECORD_RECORDING_H
 #define WTL_COMMANDS_RECORD_RECORDING_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/err.h"
 #include "base/mark.h"
 #include "cli/billing.h"
 #include "cli/child.h"
@@ -41,6 +43,10 @@ struct wtl_recording_session {
 	int64_t due_ns, begin_utc_ns;
 	int timer; /* of the seconds between samples; 0: there is a sample a second */
 	bool has_failed;
+	struct wtl_err why; /* it has, and when */
+	int64_t failed_utc_ns;
+	bool is_resumed; /* it began later than the measurement, after another one that failed */
+	char resumed_path[PATH_MAX];
 	bool is_over;		 /* larger than it was to be, and that was said */
 	struct wtl_child *child; /* of the window that is open; NULL: no command */
 	struct wattle_energy *energies;
@@ -49,7 +55,7 @@ struct wtl_recording_session {
 	struct wtl_mark_server marks;
 	struct wtl_loop *loop; /* NULL: nobody listens */
 	bool can_stop;	       /* it may be told to: loop->stop is set */
-	bool goes_on;	       /* the loop does where the recording failed, too */
+	bool goes_on; /* the loop does where the recording failed, too, and may resume it */
 	/* Before each commit, with what was billed up to then; NULL: nobody. */
 	void (*committing)(void *context);
 	/* A marked window has ended; NULL: nobody. */
@@ -88,6 +94,14 @@ void wtl_recording_window(struct wtl_recording_session *recording, const char *n
 int wtl_recording_set_path(struct wtl_app *app, const struct wtl_option *option, const char *path);
 /* Appends the path as the word that one types behind a command. Raw bytes. */
 void wtl_recording_type_path(struct wtl_buf *buf, const char *path);
+/*
+ * After it has failed, where the measurement goes on: another one, in that file, of what is measured from now on, with a
+ * window of its own. To be called after a bill; makes one. 0, or negative with the reason: everything stays as it was.
+ */
+int wtl_recording_resume(struct wtl_recording_session *recording, const char *path,
+			 struct wtl_err *err);
+/* The window of that. */
+#define WTL_RECORDING_RESUMED "resumed recording"
 /* Writes the rest. 0, or negative (said already) where the recording is not whole. */
 int wtl_recording_close(struct wtl_recording_session *recording);
 /* The same where there was nothing to be recorded: the file goes away. */

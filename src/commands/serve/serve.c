@@ -19,6 +19,7 @@
 #include "cli/rights.h"
 #include "cli/user.h"
 #include "commands/serve/serve.h"
+#include "document/format.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/meter.h"
@@ -33,6 +34,13 @@
 
 /* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
 #define INTERVAL_NS WTL_NS_PER_S
+
+/* A recording that failed is tried again after so long, and twice as long each time. */
+#define RETRY_FIRST_NS (2 * WTL_NS_PER_S)
+#define RETRY_MOST_NS  (512 * WTL_NS_PER_S)
+
+/* Ended processes beyond that are told by name: an agent runs for months, and nobody asks it for each of them. */
+enum { EXITED = 256 };
 
 enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
 
@@ -127,7 +135,15 @@ struct session {
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
 	uint64_t seen_number; /* of the snapshot that the past has */
 	bool is_serving;      /* the window has begun */
-	bool has_failed;      /* the exporter, for good */
+	/* What was on the disk when, as of the look before the last one. */
+	struct kept {
+		int64_t mono_ns;
+		uint64_t energy_uj;
+	} kept, looked;
+	int64_t retry_ns,
+		retry_wait_ns; /* when the recording is tried again; 0: it has not failed */
+	int64_t unrecorded_ns; /* before it was resumed */
+	bool has_failed;       /* the exporter, for good */
 	char host[65];
 };
 
@@ -145,20 +161,54 @@ static bool is_recorded(const struct session *session)
 	return session->recording.recorder && !session->recording.has_failed;
 }
 
+/* The file, or why there is none, and since when. */
+static void tell_recording(const struct session *session, struct wtl_buf *told)
+{
+	const struct wtl_recording_session *recording = &session->recording;
+
+	if (!recording->has_failed) {
+		wtl_buf_puts(told, recording->path ? recording->path : session->store.path);
+		return;
+	}
+	wtl_buf_puts(told, "since ");
+	wtl_format_utc(told, recording->failed_utc_ns);
+	wtl_buf_printf(told, ": %s", recording->why.text);
+}
+
+/* How long it has been that nothing is recorded, though it should be. */
+static int64_t unrecorded_ns(const struct session *session)
+{
+	return is_recorded(session) || !session->store.path[0]
+		       ? 0
+		       : session->looked.mono_ns - session->kept.mono_ns;
+}
+
+static void note_kept(struct session *session)
+{
+	if (is_recorded(session))
+		session->kept = session->looked;
+	session->looked = (struct kept){.mono_ns = wtl_io_mono_ns(session->io),
+					.energy_uj = session->agent.totals.host_uj};
+}
+
 /* What was billed is on the board, and the counters are with the second that they belong to. */
 static void look(struct session *session)
 {
-	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session),
-					  .recording = session->recording.has_failed
-							       ? "the recording failed"
-							       : session->store.path};
+	struct wtl_buf recording;
+	struct wtl_agent_beside beside = {.is_recorded = is_recorded(session)};
 	const struct wtl_live *live;
 
+	wtl_buf_init(&recording, PATH_MAX);
+	tell_recording(session, &recording);
+	beside.recording = wtl_buf_str(&recording);
+	beside.unrecorded_ns = session->unrecorded_ns + unrecorded_ns(session);
 	session->seen_due_ns = session->billing.session.due_ns;
 	if (session->devices)
 		wtl_recording_devices_tell(session->devices, &beside.values, &beside.n_values,
 					   &beside.gpus, &beside.n_gpus);
 	wtl_agent_look(&session->agent, &beside);
+	note_kept(session);
+	wtl_buf_done(&recording);
 	live = wtl_board_hold(&session->board);
 	if (live && live->number != session->seen_number)
 		wtl_past_look(&session->past, live);
@@ -167,12 +217,13 @@ static void look(struct session *session)
 	wtl_board_give_back(&session->board, live);
 }
 
-/* Marked from outside, and ended. */
+/* Marked from outside, and ended just now: whenever it began, the clock shows its end. */
 static void keep_window(void *context, const char *name, const struct wattle_window *ended)
 {
 	struct session *session = context;
-	struct wtl_past_window window = {.begin_utc_ns = ended->begin_utc_ns,
-					 .end_utc_ns = ended->begin_utc_ns + ended->duration_ns,
+	int64_t now_ns = wtl_io_real_ns(session->io);
+	struct wtl_past_window window = {.begin_utc_ns = now_ns - ended->duration_ns,
+					 .end_utc_ns = now_ns,
 					 .has_energy = ended->total.has_energy != 0,
 					 .energy_uj = ended->total.energy_uj,
 					 .uncertainty_uj = ended->total.uncertainty_uj};
@@ -195,6 +246,76 @@ static void keep_totals(void *context)
 	wtl_buf_done(&totals);
 }
 
+static void tell_beginning(struct session *session)
+{
+	char began[24];
+
+	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
+	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
+}
+
+/* The counters know what was used meanwhile; no recording does. */
+static void tell_lost(struct session *session)
+{
+	int64_t lost_ns = session->looked.mono_ns - session->kept.mono_ns;
+
+	session->unrecorded_ns += lost_ns;
+	wtl_remark(session->app,
+		   "recording goes on in %s: %.1f s with %.1f J are in no recording; the counters "
+		   "have them",
+		   session->recording.path, (double)lost_ns * 1e-9,
+		   (double)(session->looked.energy_uj - session->kept.energy_uj) * 1e-6);
+}
+
+static void plan_retry(struct session *session)
+{
+	struct wtl_buf since;
+
+	wtl_buf_init(&since, 64);
+	wtl_format_utc(&since, session->recording.failed_utc_ns);
+	wtl_remark(session->app,
+		   "since %s nothing is remembered: it is tried again, in %d s at first",
+		   wtl_buf_str(&since), (int)(RETRY_FIRST_NS / WTL_NS_PER_S));
+	wtl_buf_done(&since);
+	session->retry_wait_ns = RETRY_FIRST_NS;
+	session->retry_ns = wtl_io_mono_ns(session->io) + session->retry_wait_ns;
+}
+
+/* A disk may have been full, and not be full any more. */
+static void resume_recording(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	int64_t now_ns = wtl_io_mono_ns(session->io);
+	struct wtl_err err = {.code = 0};
+	char path[PATH_MAX];
+
+	if (session->retry_ns == 0)
+		plan_retry(session);
+	if (now_ns < session->retry_ns)
+		return;
+	if (session->retry_wait_ns < RETRY_MOST_NS)
+		session->retry_wait_ns *= 2;
+	session->retry_ns = now_ns + session->retry_wait_ns;
+	if (wtl_serve_store_renew(&session->store, app, app->own, path) < 0 ||
+	    wtl_recording_resume(&session->recording, path, &err) < 0)
+		return;
+	wtl_serve_store_turn_to(&session->store, path);
+	tell_beginning(session);
+	tell_lost(session);
+	look(session);
+}
+
+/* One that fails again soon is not tried sooner than before. */
+static void look_after_recording(struct session *session)
+{
+	if (!session->recorded.path || session->app->settings.tape)
+		return;
+	if (session->recording.has_failed)
+		resume_recording(session);
+	else if (wtl_io_mono_ns(session->io) > session->retry_ns + RETRY_MOST_NS)
+		session->retry_ns = 0;
+}
+
 /* Each bill is looked at: the next one's scan says what became of whom since this one. */
 static void ticked(void *context)
 {
@@ -209,6 +330,7 @@ static void ticked(void *context)
 	if (!is_recorded(session) && session->devices)
 		wtl_recording_devices_look(session->devices, NULL);
 	look(session);
+	look_after_recording(session);
 }
 
 static void serve_machine(struct session *session)
@@ -230,17 +352,11 @@ static void serve_machine(struct session *session)
 /* Without a recording, what is measured now is served all the same. */
 static void begin_recording(struct session *session)
 {
-	char began[24];
-
-	if (!session->recorded.path)
-		return;
-	if (wtl_recording_open(&session->recording, &session->billing, &session->loop) < 0) {
-		session->recorded.path = NULL;
-		session->recording.has_failed = true;
-		return;
-	}
-	snprintf(began, sizeof(began), "%lld", (long long)session->agent.counters_utc_ns);
-	wtl_recorder_fact(session->recording.recorder, WTL_FACT_TOTALS_BEGAN, began);
+	session->kept = session->looked = (struct kept){.mono_ns = wtl_io_mono_ns(session->io),
+							.energy_uj = session->agent.totals.host_uj};
+	if (session->recorded.path &&
+	    wtl_recording_open(&session->recording, &session->billing, &session->loop) == 0)
+		tell_beginning(session);
 }
 
 static int begin_agent(struct session *session)
@@ -361,13 +477,51 @@ static int measure(struct session *session)
 
 /* ---- Settings ---- */
 
-static int check_settings(struct wtl_app *app)
+static bool is_one_of(const char *name, const char *const names[])
 {
-	struct wtl_serve_settings *settings = app->own;
+	while (*names && strcmp(*names, name) != 0)
+		names++;
+	return *names;
+}
+
+/* What only the other half would do is not to be taken for done. */
+static int check_halves(struct wtl_app *app)
+{
+	static const char *const network[] = {"port", "address", "web-config", "insecure-listen",
+					      "host", "compat",	 "exporter",   NULL};
+	static const char *const both[] = {"per-process", "socket",  "interval", "jitter",
+					   "quiet",	  "verbose", "help",	 NULL};
+	const struct wtl_serve_settings *settings = app->own;
+	const struct wtl_option *option;
 
 	if (settings->is_reader && settings->is_exporter)
 		return wtl_complain(app,
 				    "--reader and --exporter exclude each other: one process each");
+	for (size_t i = 0; (option = wtl_option_at(app->command, i)); i++) {
+		bool is_used = app->used >> i & 1, is_network = is_one_of(option->name, network);
+
+		if (is_used && settings->is_reader && is_network)
+			return wtl_complain(
+				app,
+				"--reader: it does not listen to the network: --%s is for "
+				"wattle serve --exporter",
+				option->name);
+		if (is_used && settings->is_exporter && !is_network &&
+		    !is_one_of(option->name, both))
+			return wtl_complain(app,
+					    "--exporter: it does not measure: --%s is for wattle "
+					    "serve --reader",
+					    option->name);
+	}
+	return 0;
+}
+
+static int check_settings(struct wtl_app *app)
+{
+	struct wtl_serve_settings *settings = app->own;
+
+	if (check_halves(app))
+		return -EINVAL;
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
 	if (!wtl_http_is_address(settings->address))
@@ -384,6 +538,7 @@ static int check_settings(struct wtl_app *app)
 				    settings->address);
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
+	app->settings.max_exited = EXITED;
 	return 0;
 }
 
@@ -428,23 +583,22 @@ static bool has_same_domains(const struct wtl_past *past, const struct wtl_live 
 	return true;
 }
 
-/* A past of those domains. Whoever answers requests has the one before: he begins anew, at the same port. */
+/* A past of those domains. Whoever answers requests has the one before: he pauses meanwhile. */
 static int begin_past(struct session *session, const struct wtl_live *live)
 {
 	const char *names[WTL_PAST_DOMAINS];
-	struct wtl_serve_settings *settings = session->app->own;
-	bool was_serving = session->http != NULL;
+	struct wtl_err err = {.code = 0};
 
 	for (size_t i = 0; i < live->n_domains && i < WTL_PAST_DOMAINS; i++)
 		names[i] = live->domains[i].name;
-	if (was_serving)
-		settings->port = wtl_http_port(session->http);
-	wtl_http_stop(session->http);
-	session->http = NULL;
+	if (session->http)
+		wtl_http_pause(session->http);
 	wtl_past_done(&session->past);
 	if (wtl_past_init(&session->past, names, live->n_domains) < 0)
 		return wtl_complain(session->app, "out of memory");
-	return was_serving ? begin_http(session) : 0;
+	if (session->http && wtl_http_resume(session->http, &session->past, &err) < 0)
+		return wtl_complain(session->app, "%s", err.text);
+	return 0;
 }
 
 static void keep_past(struct session *session)

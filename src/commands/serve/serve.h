@@ -61,6 +61,11 @@ struct wtl_serve_store {
 int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 			 const struct wtl_serve_settings *settings);
 void wtl_serve_store_close(struct wtl_serve_store *store);
+/* The path of another recording, later than all that are there; what is too old or too much is removed. 0 or negative. */
+int wtl_serve_store_renew(const struct wtl_serve_store *store, struct wtl_app *app,
+			  const struct wtl_serve_settings *settings, char path[PATH_MAX]);
+/* That one is written from now on. */
+void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path);
 /* The counters as text (wtl_totals_save()), for the next commit. */
 void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
 			  const char *totals);

@@ -282,7 +282,8 @@ static time_t time_of_new(const struct kept_list *kept)
 	return now > newest ? now : newest + 1;
 }
 
-static int name_new(struct wtl_serve_store *store, const struct kept_list *kept)
+static int name_new(const struct wtl_serve_store *store, const struct kept_list *kept,
+		    char path[PATH_MAX])
 {
 	time_t at = time_of_new(kept);
 	char name[64];
@@ -291,7 +292,27 @@ static int name_new(struct wtl_serve_store *store, const struct kept_list *kept)
 	if (!gmtime_r(&at, &utc) ||
 	    strftime(name, sizeof(name), PREFIX "%Y%m%d-%H%M%S" SUFFIX, &utc) == 0)
 		return -EOVERFLOW;
-	return path_of(store, name, store->path);
+	return path_of(store, name, path);
+}
+
+int wtl_serve_store_renew(const struct wtl_serve_store *store, struct wtl_app *app,
+			  const struct wtl_serve_settings *settings, char path[PATH_MAX])
+{
+	struct kept_list kept = {.n = 0};
+	int rc = list_kept(store, &kept);
+
+	if (rc == 0) {
+		remove_old(app, store, settings, &kept);
+		rc = name_new(store, &kept, path);
+	}
+	free(kept.list);
+	return rc;
+}
+
+void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path)
+{
+	wtl_text_copy(store->path, sizeof(store->path), path);
+	store->n_pieces = 0;
 }
 
 /* Two agents would continue each other's counters. A file system without locks has one agent, one hopes. */
@@ -334,7 +355,7 @@ int wtl_serve_store_open(struct wtl_serve_store *store, struct wtl_app *app,
 		rc = list_earlier(store, &kept);
 	}
 	if (rc == 0)
-		rc = name_new(store, &kept);
+		rc = name_new(store, &kept, store->path);
 	free(kept.list);
 	if (rc >= 0)
 		return rc;
