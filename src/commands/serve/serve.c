@@ -97,6 +97,11 @@ static const struct wtl_option options[] = {
 	 "Whom that is for: group: root and the group wattle; everyone: others get totals, once a "
 	 "second (default: group)",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_serve_settings, share_with), .words = share_words},
+	{"limit-group", 0, "NAME",
+	 "Set power limits of GPUs (wattle limit) for root and the members of that group, who are "
+	 "denied it themselves (default: for nobody)",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, limit_group),
+	 .set = wtl_serve_limit_group},
 	{0},
 };
 
@@ -122,6 +127,7 @@ struct session {
 	struct wtl_past_fill *fill;
 	struct wtl_http *http;
 	struct wtl_sharing *share;
+	struct wtl_serve_limits limits;
 	struct wtl_exporter exporter;
 	int exporter_error;   /* of the last look */
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
@@ -202,6 +208,7 @@ static void ticked(void *context)
 
 	wtl_recording_look(&session->recording);
 	wtl_sharing_sampled(session->share);
+	wtl_serve_limits_look(&session->limits);
 	wtl_billing_look(&session->billing);
 	if (!session->is_serving ||
 	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
@@ -330,7 +337,7 @@ static int measure(struct session *session)
 	/* Where nobody can be served, nothing is left in the store either. */
 	if (begin_agent(session) || begin_http(session) ||
 	    wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
-				 &session->share))
+				 &session->limits, &session->share))
 		return WTL_EXIT_FAILED;
 	begin_recording(session);
 	session->devices = session->recorded.path ? session->recording.devices
@@ -368,6 +375,8 @@ static int check_settings(struct wtl_app *app)
 	if (settings->is_reader && settings->is_exporter)
 		return wtl_complain(app,
 				    "--reader and --exporter exclude each other: one process each");
+	if (settings->is_exporter && settings->sets_limits)
+		return wtl_complain(app, "--limit-group is for --reader, which has the rights");
 	if (settings->no_store && settings->store)
 		return wtl_complain(app, "--store and --no-store exclude each other");
 	if (!wtl_http_is_address(settings->address))
