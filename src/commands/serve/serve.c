@@ -34,7 +34,7 @@
 /* Sensors that count what they saw need no more; what is sampled gets the usual interval. */
 #define INTERVAL_NS WTL_NS_PER_S
 
-enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
+enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
 
 static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -121,6 +121,7 @@ struct session {
 	struct wtl_recording_session recording;
 	struct wtl_recording_devices *devices; /* the recording's, or our own */
 	struct wtl_serve_store store;
+	struct wtl_user_names users;
 	struct wtl_board board;
 	struct wtl_agent agent;
 	struct wtl_past past;
@@ -141,9 +142,11 @@ struct session {
 
 static void user_name(void *context, uint32_t uid, char *name, size_t size)
 {
-	const struct wtl_app *app = context;
+	struct session *session = context;
+	const struct wtl_settings *settings = &session->app->settings;
 
-	wtl_user_name(!app->settings.root && !app->settings.tape, uid, name, size);
+	wtl_user_names_get(&session->users, !settings->root && !settings->tape, uid,
+			   wtl_io_mono_ns(session->io), name, size);
 }
 
 static bool is_recorded(const struct session *session)
@@ -258,7 +261,7 @@ static int begin_agent(struct session *session)
 		.meter = session->meter,
 		.consumers = session->billing.consumers,
 		.window = WINDOW,
-		.naming = {.user = user_name, .context = session->app},
+		.naming = {.user = user_name, .context = session},
 		.place = wtl_settings_place(&app->settings),
 		.host = session->host[0] ? session->host : NULL,
 		.max_processes = settings->per_process ? PROCESSES_MAX : PROCESSES,
