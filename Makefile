@@ -12,7 +12,7 @@ CHANGED = $(wildcard $(filter-out tests/fixtures/%,$(filter %.c %.h,$(shell git 
 
 .NOTPARALLEL:
 .PHONY: abi all run test check mutants layers format-check test-gcc test-limits test-nojson test-sanitized \
-	test-threads test-cli test-page test-python wheel valgrind fuzz deb deb-check bench bench-peers install format clean deps deps-test
+	test-threads test-cli test-page test-python wheel valgrind fuzz deb deb-check systemd-check bench bench-peers install format clean deps deps-test
 
 comma := ,
 
@@ -167,6 +167,11 @@ deb:
 deb-check: deb
 	$(call heading,Debian packages: install$(comma) start$(comma) upgrade$(comma) purge)
 	tools/deb-check.sh dist build-deb
+
+# As root: the units under a real systemd, as process 1 of namespaces of its own. tests/cli/test_systemd.py does the same.
+systemd-check: $(if $(WATTLE),,test-gcc)
+	$(call heading,units of systemd)
+	tools/systemd-check.sh $(or $(WATTLE),build-gcc/wattle)
 
 # Each target FUZZ_SECONDS, or all together FUZZ_MINUTES; FUZZ names those that are to run.
 fuzz:

@@ -11,6 +11,7 @@ import re
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -116,7 +117,18 @@ def beside(n, store):
             os.killpg(sleepers.pid, 9)
 
 
+def leave_others():
+    """Only the processes of the benchmark count where the rights suffice for a PID namespace: the neighbours' come and go."""
+    inside = ("unshare", "-mpf", "--mount-proc")
+    if "BENCH_INSIDE" in os.environ:
+        return
+    if subprocess.run((*inside, "true"), capture_output=True, check=False).returncode == 0:
+        os.execvpe(inside[0], (*inside, sys.executable, *sys.argv), dict(os.environ, BENCH_INSIDE="1"))
+    print("no PID namespace: the processes of others count as well")
+
+
 def main():
+    leave_others()
     with tempfile.TemporaryDirectory() as store:
         for n in PROCESSES:
             beside(n, store)

@@ -50,21 +50,36 @@ void wtl_ending_signals(const struct wtl_inherited *inherited, sigset_t *ret_sig
 			sigaddset(ret_signals, i);
 }
 
-static int redirect(posix_spawn_file_actions_t *actions, const struct wtl_settings *settings)
+static bool is_runnable(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
+/* What a child reads and writes. */
+struct ends {
+	bool lacks_input, hides_output;
+	int input; /* unless it lacks that; < 0: wattle's own */
+};
+
+static int redirect(posix_spawn_file_actions_t *actions, const struct ends *ends)
 {
 	int error = 0;
 
-	if (settings->lacks_input)
+	if (ends->lacks_input)
 		error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null",
 							 O_RDONLY, 0);
-	if (!error && settings->hides_output)
+	else if (ends->input >= 0)
+		error = posix_spawn_file_actions_adddup2(actions, ends->input, STDIN_FILENO);
+	if (!error && ends->hides_output)
 		error = posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null",
 							 O_WRONLY, 0);
 	return error;
 }
 
-static int spawn(struct wtl_child *child, const char *file, char *const argv[],
-		 const struct wtl_app *app)
+static int spawn(pid_t *ret_pid, const char *file, char *const argv[], const struct wtl_app *app,
+		 const struct ends *ends)
 {
 	const struct wtl_inherited *inherited = &app->inherited;
 	posix_spawn_file_actions_t actions;
@@ -85,19 +100,12 @@ static int spawn(struct wtl_child *child, const char *file, char *const argv[],
 	posix_spawnattr_setsigmask(&attributes, &inherited->blocked);
 	posix_spawnattr_setsigdefault(&attributes, &defaults);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	error = redirect(&actions, &app->settings);
+	error = redirect(&actions, ends);
 	if (!error)
-		error = posix_spawnp(&child->pid, file, &actions, &attributes, argv, environ);
+		error = posix_spawnp(ret_pid, file, &actions, &attributes, argv, environ);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attributes);
 	return -error;
-}
-
-static bool is_runnable(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
 }
 
 /* Where the name was found: the first file in PATH that may be run, as execvp() looks for it. */
@@ -121,7 +129,8 @@ static int find_in_path(const char *name, char *ret_path, size_t size)
 }
 
 /* A script without a #! line is run by the shell, as execvp() would. */
-static int spawn_script(struct wtl_child *child, char *const argv[], const struct wtl_app *app)
+static int spawn_script(struct wtl_child *child, char *const argv[], const struct wtl_app *app,
+			const struct ends *ends)
 {
 	char path[PATH_MAX];
 	char **shell_argv;
@@ -138,18 +147,19 @@ static int spawn_script(struct wtl_child *child, char *const argv[], const struc
 	shell_argv[0] = (char[]){"sh"};
 	shell_argv[1] = path;
 	memcpy(shell_argv + 2, argv + 1, (n - 1) * sizeof(*argv));
-	rc = spawn(child, "/bin/sh", shell_argv, app);
+	rc = spawn(&child->pid, "/bin/sh", shell_argv, app, ends);
 	free(shell_argv);
 	return rc;
 }
 
 static int start(struct wtl_child *child, char *const argv[], const struct wtl_app *app)
 {
+	const struct ends ends = {app->settings.lacks_input, app->settings.hides_output, -1};
 	char path[PATH_MAX];
-	int rc = spawn(child, argv[0], argv, app);
+	int rc = spawn(&child->pid, argv[0], argv, app, &ends);
 
 	if (rc == -ENOEXEC)
-		return spawn_script(child, argv, app);
+		return spawn_script(child, argv, app, &ends);
 	if (rc == -ENOENT && find_in_path(argv[0], path, sizeof(path)) == 0 && is_runnable(path))
 		return -WTL_EABSENT;
 	return rc;
@@ -203,6 +213,20 @@ int wtl_child_start(struct wtl_child *child, struct wtl_app *app)
 	child->number = number > 0 ? number : 0;
 	wtl_process_start(child->number, &child->start_ticks);
 	return 0;
+}
+
+int wtl_child_start_wattle(const struct wtl_app *app, char *const argv[], int input)
+{
+	const struct ends ends = {.lacks_input = input < 0, .hides_output = true, .input = input};
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	pid_t pid;
+	int rc;
+
+	path[len > 0 ? len : 0] = '\0';
+	/* By its own name, unless another file has taken its place. */
+	rc = spawn(&pid, is_runnable(path) ? path : "/proc/self/exe", argv, app, &ends);
+	return rc < 0 ? rc : pid;
 }
 
 static int64_t to_ns(struct timeval time)

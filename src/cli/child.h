@@ -27,6 +27,11 @@ void wtl_ending_signals(const struct wtl_inherited *inherited, sigset_t *ret_sig
 /* Starts the settings' command in wattle's own process group, on its terminal; wattle becomes the parent of its
  * descendants that lose theirs. 0, or after wtl_complain() the exit code that a shell would have. */
 int wtl_child_start(struct wtl_child *child, struct wtl_app *app);
+/*
+ * Starts another wattle, `input` as its standard input (negative: /dev/null) and its standard output nowhere. Its
+ * process, or a negative errno.
+ */
+int wtl_child_start_wattle(const struct wtl_app *app, char *const argv[], int input);
 /* Takes note if it ended; never waits. Its process stays, so that its accounts can be looked at, until
  * wtl_child_reap(), which also tells the rest. */
 void wtl_child_poll(struct wtl_child *child);

@@ -11,6 +11,7 @@
 #include "wattle.h"
 #include "workload/workload.h"
 
+struct wtl_buf;
 struct wtl_left_out;
 struct wtl_option;
 struct wtl_writer;
@@ -67,6 +68,8 @@ struct wtl_app {
 	void *own;	 /* the command's own settings */
 	uint64_t used;	 /* the options that were given: bits by wtl_option_at() */
 	bool complained; /* an error line is out already */
+	struct wtl_buf *
+		said; /* complaints and remarks, a line each, for somebody else as well; NULL: for nobody */
 };
 
 /* A subcommand: one const struct in a file of its own. Help, man page and completion are made from

@@ -11,10 +11,11 @@
 #include "base/text.h"
 #include "cli/command.h"
 
-static void print_line(const char *prefix, const char *format, va_list args)
-	__attribute__((format(printf, 2, 0)));
+static void print_line(const struct wtl_app *app, const char *prefix, const char *format,
+		       va_list args) __attribute__((format(printf, 3, 0)));
 
-static void print_line(const char *prefix, const char *format, va_list args)
+static void print_line(const struct wtl_app *app, const char *prefix, const char *format,
+		       va_list args)
 {
 	char line[2048];
 	struct wtl_buf clean;
@@ -24,6 +25,8 @@ static void print_line(const char *prefix, const char *format, va_list args)
 	wtl_text_escape(&clean, line, strlen(line));
 	fprintf(stderr, "wattle: %s%s%s\n", prefix ? prefix : "", prefix ? ": " : "",
 		clean.error ? wtl_err_text(clean.error) : wtl_buf_str(&clean));
+	if (app->said)
+		wtl_buf_printf(app->said, "%s\n", wtl_buf_str(&clean));
 	wtl_buf_done(&clean);
 }
 
@@ -32,7 +35,7 @@ int wtl_complain(struct wtl_app *app, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	print_line(app->command ? app->command->name : NULL, format, args);
+	print_line(app, app->command ? app->command->name : NULL, format, args);
 	va_end(args);
 	app->complained = true;
 	return EINVAL;
@@ -55,6 +58,6 @@ void wtl_remark(const struct wtl_app *app, const char *format, ...)
 	if (app->settings.quiet)
 		return;
 	va_start(args, format);
-	print_line(NULL, format, args);
+	print_line(app, NULL, format, args);
 	va_end(args);
 }

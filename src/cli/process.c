@@ -27,12 +27,10 @@ static ssize_t read_text(const char *path, char *text, size_t size)
 	return len;
 }
 
-int wtl_process_start(int pid, uint64_t *ret_ticks)
+static int read_stat(int pid, struct wtl_proc_stat *ret_stat)
 {
-	struct wtl_proc_stat stat;
 	char path[48], text[2048];
 	ssize_t len;
-	int rc;
 
 	if (pid < 1)
 		return -ESRCH;
@@ -40,10 +38,25 @@ int wtl_process_start(int pid, uint64_t *ret_ticks)
 	len = read_text(path, text, sizeof(text));
 	if (len < 0)
 		return (int)len;
-	rc = wtl_proc_parse_stat(text, (size_t)len, &stat);
+	return wtl_proc_parse_stat(text, (size_t)len, ret_stat);
+}
+
+int wtl_process_start(int pid, uint64_t *ret_ticks)
+{
+	struct wtl_proc_stat stat;
+	int rc = read_stat(pid, &stat);
+
 	if (rc == 0)
 		*ret_ticks = stat.start_ticks;
 	return rc;
+}
+
+bool wtl_process_runs(int pid, uint64_t start_ticks)
+{
+	struct wtl_proc_stat stat;
+
+	return read_stat(pid, &stat) == 0 && stat.start_ticks == start_ticks && stat.state != 'Z' &&
+	       stat.state != 'X';
 }
 
 int wtl_process_of_fd(int fd)

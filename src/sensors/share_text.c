@@ -24,6 +24,11 @@ static const char *const verbs[WTL_SHARE_VERBS] = {
 
 /* ---- Questions ---- */
 
+static bool same(const char *word, const char *text, size_t len)
+{
+	return word && strlen(word) == len && memcmp(word, text, len) == 0;
+}
+
 int wtl_share_parse_question(const char *text, size_t len, struct wtl_share_question *ret_question)
 {
 	const char *space = memchr(text, ' ', len);
@@ -53,6 +58,103 @@ void wtl_share_print_question(char text[WTL_SHARE_QUESTION_MAX], enum wtl_share_
 		snprintf(text, WTL_SHARE_QUESTION_MAX, "%s", verbs[verb]);
 	else
 		snprintf(text, WTL_SHARE_QUESTION_MAX, "%s %" PRIu64, verbs[verb], number);
+}
+
+/* ---- The question for a limit ---- */
+
+#define LIMIT	    "limit "
+#define GPU_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789:.,-"
+
+bool wtl_share_asks_limit(const char *text, size_t len)
+{
+	return len >= strlen(LIMIT) && memcmp(text, LIMIT, strlen(LIMIT)) == 0;
+}
+
+static int take_power(struct wtl_share_limit *limit, const char *value, size_t len)
+{
+	limit->has_power = true;
+	limit->to_default = same("default", value, len);
+	if (limit->to_default)
+		return 0;
+	return wtl_num_u64(value, len, &limit->power_uw) < 0 || limit->power_uw == 0 ? -EINVAL : 0;
+}
+
+static int take_persistence(struct wtl_share_limit *limit, const char *value, size_t len)
+{
+	limit->has_persistence = true;
+	limit->persistence = same("on", value, len);
+	return limit->persistence || same("off", value, len) ? 0 : -EINVAL;
+}
+
+static int take_gpus(struct wtl_share_limit *limit, const char *value, size_t len)
+{
+	if (len == 0 || len >= sizeof(limit->gpus))
+		return -EINVAL;
+	memcpy(limit->gpus, value, len);
+	limit->gpus[len] = '\0';
+	return strspn(limit->gpus, GPU_LETTERS) == len ? 0 : -EINVAL;
+}
+
+static int take_setting(struct wtl_share_limit *limit, const char *key, size_t key_len,
+			const char *value, size_t len)
+{
+	if (same("power", key, key_len) && !limit->has_power)
+		return take_power(limit, value, len);
+	if (same("persistence", key, key_len) && !limit->has_persistence)
+		return take_persistence(limit, value, len);
+	if (same("gpus", key, key_len) && !limit->gpus[0])
+		return take_gpus(limit, value, len);
+	return -EINVAL;
+}
+
+/* Up to the next blank. */
+static size_t word_length(const char *at, const char *end)
+{
+	const char *blank = memchr(at, ' ', (size_t)(end - at));
+
+	return (size_t)((blank ? blank : end) - at);
+}
+
+int wtl_share_parse_limit(const char *text, size_t len, struct wtl_share_limit *ret_limit)
+{
+	struct wtl_share_limit limit = {.holds = false};
+	const char *at = text + strlen(LIMIT), *end = text + len;
+	size_t word;
+
+	if (!wtl_share_asks_limit(text, len))
+		return -EINVAL;
+	word = word_length(at, end);
+	limit.holds = same("hold", at, word);
+	if (!limit.holds && !same("set", at, word))
+		return -EINVAL;
+	for (at += word; at < end;) {
+		const char *key = at + 1, *value;
+		size_t key_len = word_length(key, end), value_len;
+
+		value = key + key_len + 1;
+		if (value >= end)
+			return -EINVAL;
+		value_len = word_length(value, end);
+		if (take_setting(&limit, key, key_len, value, value_len) < 0)
+			return -EINVAL;
+		at = value + value_len;
+	}
+	if (!limit.gpus[0] || (!limit.has_power && !limit.has_persistence))
+		return -EINVAL;
+	*ret_limit = limit;
+	return 0;
+}
+
+void wtl_share_print_limit(struct wtl_buf *buf, const struct wtl_share_limit *limit)
+{
+	wtl_buf_printf(buf, LIMIT "%s", limit->holds ? "hold" : "set");
+	if (limit->has_power && limit->to_default)
+		wtl_buf_puts(buf, " power default");
+	else if (limit->has_power)
+		wtl_buf_printf(buf, " power %" PRIu64, limit->power_uw);
+	if (limit->has_persistence)
+		wtl_buf_printf(buf, " persistence %s", limit->persistence ? "on" : "off");
+	wtl_buf_printf(buf, " gpus %s", limit->gpus);
 }
 
 /* ---- Fields: one table for both directions ---- */
@@ -150,11 +252,6 @@ static void print_field(struct wtl_buf *buf, const struct field *field, const vo
 	}
 	if (word[0])
 		wtl_buf_printf(buf, "%s %s\n", field->key, word);
-}
-
-static bool same(const char *word, const char *text, size_t len)
-{
-	return word && strlen(word) == len && memcmp(word, text, len) == 0;
 }
 
 static int parse_number(const char *text, size_t len, const struct field *field, void *at)

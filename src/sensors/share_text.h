@@ -23,6 +23,8 @@ enum {
 	WTL_SHARE_CHANNELS = 256,
 	WTL_SHARE_CHANNELS_AT_ONCE = 8, /* of a catalog's answer, at most */
 	WTL_SHARE_USER_SIZE = 40,
+	WTL_SHARE_GPUS_SIZE = 6000,
+	WTL_SHARE_LIMIT_MAX = WTL_SHARE_GPUS_SIZE + 128, /* of the question for a limit */
 };
 
 enum wtl_share_verb {
@@ -42,6 +44,22 @@ struct wtl_share_question {
 int wtl_share_parse_question(const char *text, size_t len, struct wtl_share_question *ret_question);
 void wtl_share_print_question(char text[WTL_SHARE_QUESTION_MAX], enum wtl_share_verb verb,
 			      uint64_t number);
+
+/* The question for a power limit of GPUs, which goes to another process of the agent's: it answers itself. */
+struct wtl_share_limit {
+	bool holds; /* until the client says so, or is gone; else it stays */
+	bool has_power, to_default, has_persistence, persistence;
+	uint64_t power_uw;
+	char gpus[WTL_SHARE_GPUS_SIZE]; /* their bus ids or UUIDs, with commas between */
+};
+
+/* What a client says when it wants the limits of before. */
+#define WTL_SHARE_RELEASE "release"
+
+bool wtl_share_asks_limit(const char *text, size_t len);
+/* 0, or -EINVAL: it is none. */
+int wtl_share_parse_limit(const char *text, size_t len, struct wtl_share_limit *ret_limit);
+void wtl_share_print_limit(struct wtl_buf *buf, const struct wtl_share_limit *limit);
 
 /* The answer to hello. */
 struct wtl_share_hello {

@@ -43,6 +43,7 @@ struct client {
 	int fd; /* -1: the place is free */
 	uid_t uid;
 	enum right right;
+	bool may_limit;
 	unsigned n_asked; /* since the last sample */
 	bool rests;	  /* until the next one */
 	uint64_t turn;	  /* the lower, the longer it has said nothing */
@@ -316,9 +317,35 @@ static void drop(struct client *client)
 	*client = (struct client){.fd = -1};
 }
 
+/* True: whoever sets it has the connection from now on. */
+static bool hand_limit_over(struct wtl_sharing *share, struct client *client, const char *text,
+			    size_t len)
+{
+	const struct wtl_sharing_options *options = &share->options;
+	struct wtl_share_limit limit;
+	int rc;
+
+	if (!options->limit || !client->may_limit) {
+		wtl_share_print_error(&share->answer, EACCES,
+				      options->limit
+					      ? "only root and the members of its --limit-group may"
+					      : "it was started without --limit-group");
+		return false;
+	}
+	if (wtl_share_parse_limit(text, len, &limit) < 0) {
+		wtl_share_print_error(&share->answer, EINVAL, "that is no limit");
+		return false;
+	}
+	rc = options->limit(options->limit_context, &limit, client->fd);
+	if (rc == 0)
+		return true;
+	wtl_share_print_error(&share->answer, -rc, wtl_err_text(rc));
+	return false;
+}
+
 static void take_question(struct wtl_sharing *share, struct client *client)
 {
-	char text[WTL_SHARE_QUESTION_MAX];
+	char text[WTL_SHARE_LIMIT_MAX];
 	ssize_t len = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
 	struct wtl_share_question question;
 	int memory = -1;
@@ -331,7 +358,12 @@ static void take_question(struct wtl_sharing *share, struct client *client)
 	}
 	client->turn = share->n_turns++;
 	wtl_buf_clear(&share->answer);
-	if (client->right == RIGHT_NONE)
+	if (len <= (ssize_t)sizeof(text) && wtl_share_asks_limit(text, (size_t)len)) {
+		if (hand_limit_over(share, client, text, (size_t)len)) {
+			drop(client);
+			return;
+		}
+	} else if (client->right == RIGHT_NONE)
 		wtl_share_print_error(&share->answer, EACCES,
 				      "only root and the members of its group are told");
 	else if (len > (ssize_t)sizeof(text) ||
@@ -360,8 +392,7 @@ static bool is_in_group(int fd, gid_t group)
 	gid_t groups[GROUPS];
 	socklen_t size = sizeof(groups);
 
-	if (group == WTL_SHARE_NO_GROUP ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
 		return false;
 	for (size_t i = 0; i < size / sizeof(groups[0]); i++)
 		if (groups[i] == group)
@@ -369,11 +400,14 @@ static bool is_in_group(int fd, gid_t group)
 	return false;
 }
 
+static bool is_member(int fd, const struct ucred *who, gid_t group)
+{
+	return group != WTL_SHARE_NO_GROUP && (who->gid == group || is_in_group(fd, group));
+}
+
 static enum right right_of(const struct wtl_sharing *share, int fd, const struct ucred *who)
 {
-	if (who->uid == 0 || who->uid == geteuid() ||
-	    (share->options.group != WTL_SHARE_NO_GROUP && who->gid == share->options.group) ||
-	    is_in_group(fd, share->options.group))
+	if (who->uid == 0 || who->uid == geteuid() || is_member(fd, who, share->options.group))
 		return RIGHT_READINGS;
 	return share->options.everyone ? RIGHT_TOTALS : RIGHT_NONE;
 }
@@ -439,6 +473,8 @@ static void take_client(struct wtl_sharing *share)
 	*client = (struct client){.fd = fd,
 				  .uid = who.uid,
 				  .right = right_of(share, fd, &who),
+				  .may_limit = who.uid == 0 ||
+					       is_member(fd, &who, share->options.limit_group),
 				  .turn = share->n_turns++};
 	take_question(share, client);
 }

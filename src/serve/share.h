@@ -9,6 +9,7 @@
 struct wattle_meter;
 struct wtl_board;
 struct wtl_err;
+struct wtl_share_limit;
 struct wtl_sharing;
 
 /*
@@ -29,6 +30,11 @@ struct wtl_sharing_options {
 	struct wattle_meter *meter;
 	int64_t interval_ns;	 /* between samples */
 	struct wtl_board *board; /* snapshots for an exporter; NULL: none */
+	/* Power limits: root and the members of a group may set them. The connection is limit()'s to answer from then
+	 * on, with a descriptor of its own; negative: it has done nothing. NULL: nobody may. */
+	gid_t limit_group;
+	int (*limit)(void *context, const struct wtl_share_limit *limit, int fd);
+	void *limit_context;
 };
 
 /* Listens. A socket that nobody listens at any more is replaced. 0, or negative with the reason: -EADDRINUSE where

@@ -74,6 +74,7 @@ TABLE = {
     "serve": (("--port", "1", "--address", "192.0.2.1", "--insecure-listen"), {
         "port": "0 to 65535", "address": FREE, "web-config": FREE, "compat": "kepler, dcgm, scaphandre, node or aipowermeter",
         "host": FREE, "store": FREE, "max-size": "a size of at least 2M", "socket": FREE, "share-with": "group or everyone",
+        "limit-group": "there is no group",
         "max-age": "a time from 1h to ten years",
     }),
     "doctor": ((), {"format": "text, json, ndjson or csv"}),

@@ -555,9 +555,10 @@ def test_questions_that_are_none(shared):
     agent = shared.start()
     with connect(shared.socket) as one:
         for question in (b"hello", b"hello x", b"hello 1 ", b"read 1", b"readx", b"\0" * 30, b"\xff" * 63, b"a" * 4000,
-                         b"catalog -1", b"catalog 99999999999999999999", b"limit gpu-0 100"):
+                         b"catalog -1", b"catalog 99999999999999999999", b"limits"):
             one.send(question)
             assert one.recv(65536).startswith(b"error 22: "), question
+        assert ask(one, "limit gpu-0 100").startswith("error 13: ")   # for nobody: --limit-group was not given
         assert ask(one, "hello 99").startswith("error 93: ")
         assert ask(one, "catalog 4000000000") == "ok\n"
         assert ask(one, "hello 1").startswith("ok\n")

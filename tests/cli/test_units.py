@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The units of systemd: what they start, and how little it may do."""
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,9 +30,9 @@ def analyzer(tmp_path):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
 
-    def analyze(half, *words, bindir="/usr/bin"):
+    def analyze(half, *words, bindir="/usr/bin", more=""):
         path = tmp_path / f"wattle-{half}.service"
-        path.write_text(unit(half, bindir), encoding="utf-8")
+        path.write_text(unit(half, bindir) + more, encoding="utf-8")
         return subprocess.run(["systemd-analyze", *words, path], capture_output=True, text=True, check=False)
     return analyze
 
@@ -41,6 +42,25 @@ def test_exposure(analyze, half):
     """As systemd sees it: 0 is nothing that could be taken, 10 everything."""
     done = analyze(half, "security", "--offline=true", "--no-pager", f"--threshold={EXPOSURE_MAX}")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def limit_drop_in():
+    """The one that docs/share.md tells, for a reader that sets limits."""
+    text = (REPO / "docs/share.md").read_text(encoding="utf-8")
+    return re.search(r"(?s)```ini\n(\[Service\]\nExecStart=\n.*?)```", text)[1]
+
+
+def test_a_reader_that_sets_limits(tmp_path, analyze):
+    """With the documented drop-in it is still below the bound, systemd knows all its words, and wattle its options."""
+    (tmp_path / "wattle").symlink_to(command_path())
+    more = limit_drop_in().replace("/usr/bin", str(tmp_path))
+    done = analyze("reader", "verify", "--man=no", "--recursive-errors=no", bindir=str(tmp_path), more=more)
+    assert done.returncode == 0 and not done.stderr.strip(), done.stderr
+    rights = analyze("reader", "security", "--offline=true", "--no-pager", f"--threshold={EXPOSURE_MAX}", more=more)
+    assert rights.returncode == 0, rights.stdout
+    program, *words = shlex.split(re.search(r"ExecStart=(/.*)", limit_drop_in())[1])
+    words = [word.replace("wattle-limit", "root") for word in words]   # a group that every machine has
+    assert program == "/usr/bin/wattle" and run_wattle(*words, "--help").code == 0
 
 
 @pytest.mark.parametrize("half", HALVES)

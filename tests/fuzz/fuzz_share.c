@@ -124,11 +124,34 @@ static void parse_question(const char *text, size_t size)
 	check(again.verb == question.verb && again.number == question.number);
 }
 
+/* The same of the question for a limit: what goes on to a command line is a number, or of few letters. */
+static void parse_limit(const char *text, size_t size)
+{
+	static struct wtl_share_limit limit, again;
+	struct wtl_buf sent;
+
+	if (wtl_share_parse_limit(text, size, &limit) < 0)
+		return;
+	check(limit.has_power || limit.has_persistence);
+	check(!limit.has_power || limit.to_default || limit.power_uw > 0);
+	check(limit.gpus[0] && strlen(limit.gpus) < sizeof(limit.gpus) &&
+	      !strpbrk(limit.gpus, " =/\n'\"$"));
+	wtl_buf_init(&sent, WTL_SHARE_LIMIT_MAX);
+	wtl_share_print_limit(&sent, &limit);
+	check(!sent.error && wtl_share_parse_limit(sent.data, sent.len, &again) == 0);
+	check(again.holds == limit.holds && again.has_power == limit.has_power &&
+	      again.to_default == limit.to_default && again.power_uw == limit.power_uw &&
+	      again.has_persistence == limit.has_persistence &&
+	      again.persistence == limit.persistence && strcmp(again.gpus, limit.gpus) == 0);
+	wtl_buf_done(&sent);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct machine machine;
 
 	parse_question((const char *)data, size);
+	parse_limit((const char *)data, size);
 	memio_init(&machine.memio);
 	machine.ops = *machine.memio.io.ops;
 	machine.ops.agent_open = open_agent;

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/io.h"
+#include "cli/process.h"
 #include "commands/limit/limit.h"
 #include "unit.h"
 
@@ -79,6 +81,25 @@ static void test_write_and_read(void **state)
 	wtl_io_free(io);
 	free(folder);
 	unit_rmtree(dir);
+}
+
+/* Ended, and not waited for: its number and start can still be read. */
+static void test_owner_not_waited_for(void **state)
+{
+	siginfo_t info;
+	pid_t pid;
+
+	(void)state;
+	fill(&hold);
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	assert_true(pid > 0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	hold.pid = pid;
+	assert_int_equal(wtl_process_start(pid, &hold.start), 0);
+	assert_int_equal(wtl_limit_hold_owner(&hold), WTL_LIMIT_GONE);
+	waitpid(pid, NULL, 0);
 }
 
 static void test_owner(void **state)
@@ -226,6 +247,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_write_and_read),
 		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_owner_not_waited_for),
 		cmocka_unit_test(test_parse),
 		cmocka_unit_test(test_too_many_gpus),
 		cmocka_unit_test(test_strange_files),

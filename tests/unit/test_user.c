@@ -88,10 +88,33 @@ static void test_names(void **state)
 	assert_string_equal(small, "429");
 }
 
+/* Kept names are those of a lookup, also of two users with one place; they count for a minute. */
+static void test_names_that_are_kept(void **state)
+{
+	static const uint32_t uids[] = {0,	     1, WTL_USER_NAMES, 65534,
+					4000000000u, 0, WTL_USER_NAMES, 0};
+	struct wtl_user_names names = {.rows = {{.uid = 0}}};
+	char kept[64], looked_up[64];
+
+	(void)state;
+	for (size_t i = 0; i < UNIT_COUNT(uids); i++) {
+		wtl_user_names_get(&names, true, uids[i], 1000, kept, sizeof(kept));
+		wtl_user_name(true, uids[i], looked_up, sizeof(looked_up));
+		assert_string_equal(kept, looked_up);
+	}
+	strcpy(names.rows[0].name, "kept");
+	wtl_user_names_get(&names, true, 0, INT64_C(59999999999), kept, sizeof(kept));
+	assert_string_equal(kept, "kept");
+	wtl_user_names_get(&names, true, 0, INT64_C(60000001000), kept, 3);
+	assert_memory_equal(kept, looked_up, 2);
+	assert_int_equal(kept[2], 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_folders),
+		cmocka_unit_test(test_names_that_are_kept),
 		cmocka_unit_test(test_odd_paths),
 		cmocka_unit_test(test_names),
 	};

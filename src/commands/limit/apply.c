@@ -151,12 +151,26 @@ void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const
 	hold->n_changes = n;
 }
 
-static int complain_of_setting(struct wtl_app *app, unsigned gpu, const char *what, int rc,
-			       const struct wtl_err *err)
+void wtl_limit_complain_denied(struct wtl_app *app, const struct wtl_limit_denied *denied)
 {
-	if (rc == -EPERM || rc == -EACCES)
-		wtl_complain(app, "GPU %u: setting the %s needs root, as in: sudo wattle limit ...",
-			     gpu, what);
+	wtl_complain(app, "GPU %u: setting the %s needs root, as in: sudo wattle limit ...",
+		     denied->gpu, denied->what);
+}
+
+static bool is_denied(int rc)
+{
+	return rc == -EPERM || rc == -EACCES;
+}
+
+static int complain_of_setting(struct wtl_app *app, unsigned gpu, const char *what, int rc,
+			       const struct wtl_err *err, struct wtl_limit_denied *ret_denied)
+{
+	const struct wtl_limit_denied denied = {gpu, what};
+
+	if (is_denied(rc) && ret_denied)
+		*ret_denied = denied;
+	else if (is_denied(rc))
+		wtl_limit_complain_denied(app, &denied);
 	else
 		wtl_complain(app, "GPU %u: cannot set the %s: %s", gpu, what,
 			     err->text[0] ? err->text : wtl_err_text(rc));
@@ -171,36 +185,37 @@ static unsigned index_of(const struct wtl_gpu_reader *reader, size_t place)
 }
 
 static int set_power(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t place,
-		     uint64_t power_uw)
+		     uint64_t power_uw, struct wtl_limit_denied *ret_denied)
 {
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_gpu_reader_set_limit(reader, place, power_uw, &err);
 
-	return rc < 0 ? complain_of_setting(app, index_of(reader, place), "power limit", rc, &err)
+	return rc < 0 ? complain_of_setting(app, index_of(reader, place), "power limit", rc, &err,
+					    ret_denied)
 		      : 0;
 }
 
 static int set_persistence(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t place,
-			   bool on)
+			   bool on, struct wtl_limit_denied *ret_denied)
 {
 	struct wtl_err err = {.code = 0};
 	int rc = wtl_gpu_reader_set_persistence(reader, place, on, &err);
 
 	return rc < 0 ? complain_of_setting(app, index_of(reader, place), "persistence mode", rc,
-					    &err)
+					    &err, ret_denied)
 		      : 0;
 }
 
 /* Persistence first: a driver that is unloaded forgets the limit. */
 int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu,
-		  const struct wtl_limit_change *change)
+		  const struct wtl_limit_change *change, struct wtl_limit_denied *ret_denied)
 {
 	int rc = 0;
 
 	if (change->has_persistence && change->set_on != change->before_on)
-		rc = set_persistence(app, reader, gpu, change->set_on);
+		rc = set_persistence(app, reader, gpu, change->set_on, ret_denied);
 	if (rc == 0 && change->has_power && change->set_uw != change->before_uw)
-		rc = set_power(app, reader, gpu, change->set_uw);
+		rc = set_power(app, reader, gpu, change->set_uw, ret_denied);
 	return rc;
 }
 
@@ -256,7 +271,7 @@ static int put_back_power(struct wtl_app *app, struct wtl_gpu_reader *reader, si
 			   index, watts(now_uw));
 		return 0;
 	}
-	if (set_power(app, reader, place, change->before_uw) < 0)
+	if (set_power(app, reader, place, change->before_uw, NULL) < 0)
 		return -EIO;
 	wtl_remark(app, "GPU %u: the power limit is back at %.2f W", index,
 		   watts(change->before_uw));
@@ -275,7 +290,7 @@ static int put_back_persistence(struct wtl_app *app, struct wtl_gpu_reader *read
 	}
 	if ((now->value == 1) == change->before_on)
 		return 0;
-	if (set_persistence(app, reader, place, change->before_on) < 0)
+	if (set_persistence(app, reader, place, change->before_on, NULL) < 0)
 		return -EIO;
 	wtl_remark(app, "GPU %u: persistence mode is %s again", index,
 		   change->before_on ? "on" : "off");

@@ -68,6 +68,13 @@ static const struct wtl_option options[] = {
 	 "Where what has to be put back is kept (default: /var/lib/wattle/limits for root, else "
 	 "$XDG_STATE_HOME/wattle/limits or ~/.local/state/wattle/limits)",
 	 WTL_OPTION_PATH, OWN(state), .what = "a folder"},
+	{"for-client", 0, NULL,
+	 "Answer a client of wattle serve, whose connection is the standard input: how an agent "
+	 "sets limits",
+	 WTL_OPTION_FLAG, OWN(for_client), .is_rare = true},
+	{"hold", 0, NULL,
+	 "With --for-client: until the client says so or is gone, and put back then",
+	 WTL_OPTION_FLAG, OWN(hold), .is_rare = true},
 	{0},
 };
 
@@ -79,6 +86,10 @@ static int check_settings(struct wtl_app *app)
 	if (app->settings.command && !sets)
 		return wtl_complain(app, "which limit? As in: wattle limit -i 0 --power 250 -- %s",
 				    app->settings.command[0]);
+	if (settings->for_client ? !sets || app->settings.command : settings->hold)
+		return wtl_complain(app, "--for-client is for wattle serve, with --power or "
+					 "--persistence and without a COMMAND; --hold is for "
+					 "--for-client");
 	if (settings->restore && (sets || settings->ids))
 		return wtl_complain(app, "--restore goes alone");
 	if (app->settings.tape && (sets || settings->restore))
@@ -96,6 +107,8 @@ struct session {
 	size_t n;
 	char folder[PATH_MAX];
 	struct wtl_limit_hold hold;
+	struct wtl_limit_denied denied;
+	int agent;	 /* holds the limits for us; < 0: nobody does */
 	size_t left;	 /* files that had to stay */
 	size_t restored; /* files that are done with */
 	bool told_lost;
@@ -301,7 +314,20 @@ static bool note_taken(struct session *session)
 				    &session->hold);
 }
 
-/* 0 or negative after a complaint: the hold's changes are those that were tried. */
+static bool holds(const struct session *session)
+{
+	const struct wtl_limit_settings *settings = session->app->own;
+
+	return session->app->settings.command || settings->hold;
+}
+
+static bool is_denied(int rc)
+{
+	return rc == -EPERM || rc == -EACCES;
+}
+
+/* 0; negative after a complaint; or denied, which is not complained of yet: the hold's changes are those that were
+ * tried. */
 static int set_all(struct session *session)
 {
 	struct wtl_limit_hold *hold = &session->hold;
@@ -309,11 +335,11 @@ static int set_all(struct session *session)
 
 	for (size_t i = 0; i < session->n && rc == 0; i++) {
 		rc = wtl_limit_set(session->app, session->reader, session->chosen[i],
-				   &hold->changes[i]);
+				   &hold->changes[i], &session->denied);
 		if (rc < 0)
 			hold->n_changes = i + 1;
 	}
-	if (!note_taken(session) || !session->app->settings.command || rc < 0)
+	if (!note_taken(session) || !holds(session) || rc < 0)
 		return rc;
 	rc = wtl_limit_hold_write(session->io, session->folder, hold);
 	if (rc < 0)
@@ -322,13 +348,33 @@ static int set_all(struct session *session)
 	return rc;
 }
 
+/* Nothing is set any more. 0, or negative after a complaint. */
+static int ask_agent(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	const struct wtl_limit_settings *settings = app->own;
+	int rc = settings->for_client ? -ENOENT : make_plan(session);
+
+	if (rc == 0)
+		rc = session->agent = wtl_limit_agent_set(app, &session->denied, &session->hold);
+	if (rc == -ENOENT)
+		wtl_limit_complain_denied(app, &session->denied);
+	return rc < 0 ? rc : 0;
+}
+
 static int set_and_show(struct session *session)
 {
-	if (set_all(session) < 0) {
+	const struct wtl_limit_settings *settings = session->app->own;
+	int rc = set_all(session);
+
+	if (rc < 0)
 		wtl_limit_put_back(session->app, session->reader, &session->hold);
+	if (is_denied(rc))
+		rc = ask_agent(session);
+	if (rc < 0)
 		return WTL_EXIT_FAILED;
-	}
-	return show(session);
+	wtl_gpu_reader_read(session->reader, WTL_GPU_READ_NUMBERS);
+	return settings->for_client ? WTL_EXIT_DONE : show(session);
 }
 
 /* After each tick of the loop. */
@@ -352,12 +398,25 @@ static void watch(void *context)
 	}
 }
 
+/* The agent's process says nothing before it is asked: it has ended, and what it held is put back. */
+static void agent_ended(void *context)
+{
+	struct session *session = context;
+
+	wtl_remark(session->app, "the machine's agent (wattle serve) holds the limits no longer");
+	close(session->agent);
+	session->agent = -1;
+}
+
 static int run_command(struct session *session, struct wtl_loop *loop)
 {
 	struct wtl_app *app = session->app;
 	struct wtl_child child;
-	int stop = wtl_child_start(&child, app);
+	int stop;
 
+	if (session->agent >= 0)
+		wtl_loop_watch(loop, session->agent, agent_ended, session);
+	stop = wtl_child_start(&child, app);
 	if (stop)
 		return stop;
 	wtl_loop_run_command(loop, app, NULL, session->io, &child);
@@ -388,28 +447,79 @@ static int write_note(struct session *session)
 	return rc;
 }
 
-static void put_back(struct session *session)
+static bool put_back(struct session *session)
 {
-	if (wtl_limit_put_back(session->app, session->reader, &session->hold) == 0)
+	if (wtl_limit_put_back(session->app, session->reader, &session->hold) == 0) {
 		remove_file(session, &session->hold);
-	else
-		wtl_remark(session->app, "a note is kept in %s: the next wattle limit tries again",
-			   session->folder);
+		return true;
+	}
+	wtl_remark(session->app, "a note is kept in %s: the next wattle limit tries again",
+		   session->folder);
+	return false;
+}
+
+static int run_with_agent(struct session *session, struct wtl_loop *loop)
+{
+	int code = WTL_EXIT_WATTLE_FAILED;
+
+	if (ask_agent(session) == 0)
+		code = run_command(session, loop);
+	if (session->agent >= 0)
+		wtl_limit_agent_release(session->app, session->agent);
+	session->agent = -1;
+	return code;
 }
 
 static int hold_and_run(struct session *session)
 {
 	struct wtl_app *app = session->app;
 	struct wtl_loop loop;
-	int code = WTL_EXIT_WATTLE_FAILED;
+	int code = WTL_EXIT_WATTLE_FAILED, rc;
 
 	app->settings.interval_ns = LOOK_NS;
 	if (wtl_loop_init(&loop, app, watch, session) < 0)
 		return code;
 	if (write_note(session) == 0) {
-		if (set_all(session) == 0)
+		rc = set_all(session);
+		if (rc == 0)
 			code = run_command(session, &loop);
 		put_back(session);
+		if (is_denied(rc))
+			code = run_with_agent(session, &loop);
+	}
+	wtl_loop_done(&loop);
+	return code;
+}
+
+/* ---- For a client of an agent ---- */
+
+static void hear_client(void *context)
+{
+	struct wtl_loop *loop = context;
+
+	loop->stop = wtl_limit_hear_client() != 0;
+}
+
+static int hold_for_client(struct session *session)
+{
+	struct wtl_app *app = session->app;
+	struct wtl_loop loop;
+	int code = WTL_EXIT_FAILED, rc;
+
+	app->settings.interval_ns = LOOK_NS;
+	if (wtl_loop_init(&loop, app, NULL, NULL) < 0)
+		return code;
+	if (write_note(session) == 0) {
+		rc = set_all(session);
+		if (is_denied(rc))
+			wtl_limit_complain_denied(app, &session->denied);
+		if (rc == 0 && wtl_loop_watch(&loop, STDIN_FILENO, hear_client, &loop) == 0) {
+			wtl_limit_answer(app, false);
+			wtl_loop_idle(&loop, NULL, session->io, INT64_MAX / 2);
+			code = WTL_EXIT_DONE;
+		}
+		if (!put_back(session))
+			code = WTL_EXIT_FAILED;
 	}
 	wtl_loop_done(&loop);
 	return code;
@@ -437,6 +547,7 @@ static int open_machine(struct session *session)
 static int do_settings(struct session *session)
 {
 	struct wtl_app *app = session->app;
+	const struct wtl_limit_settings *settings = app->own;
 
 	if (wtl_limit_hold_init(&session->hold) < 0) {
 		wtl_complain(app, "/proc does not tell of this process: nothing was set");
@@ -446,6 +557,8 @@ static int do_settings(struct session *session)
 		return complain_of_none(session);
 	if (make_plan(session) < 0)
 		return exit_failed(app);
+	if (settings->hold)
+		return hold_for_client(session);
 	return app->settings.command ? hold_and_run(session) : set_and_show(session);
 }
 
@@ -482,6 +595,8 @@ static int run_session(struct session *session)
 static int run(struct wtl_app *app)
 {
 	struct session *session = calloc(1, sizeof(*session));
+	const struct wtl_limit_settings *settings = app->own;
+	struct wtl_buf said;
 	int code;
 
 	if (!session) {
@@ -489,7 +604,16 @@ static int run(struct wtl_app *app)
 		return exit_failed(app);
 	}
 	session->app = app;
+	session->agent = -1;
+	wtl_buf_init(&said, OUTPUT_MAX);
+	app->said = settings->for_client ? &said : NULL;
 	code = run_session(session);
+	if (settings->for_client)
+		wtl_limit_answer(app, code != WTL_EXIT_DONE);
+	app->said = NULL;
+	wtl_buf_done(&said);
+	if (session->agent >= 0)
+		close(session->agent);
 	wtl_gpu_reader_free(session->reader);
 	wtl_close_io(app, session->io);
 	free(session->chosen);
@@ -504,9 +628,10 @@ const struct wtl_command wtl_command_limit = {
 	.description =
 		"Without options: every GPU's power limit (as it was set, and in force), its default, "
 		"the range it can be set in, and persistence mode.\n\n"
-		"With --power or --persistence: sets them, which takes root. A value outside of what a "
-		"GPU allows is refused, and then nothing is changed on any. The driver forgets them when "
-		"it is unloaded.\n\n"
+		"With --power or --persistence: sets them, which takes root, or a wattle serve "
+		"--limit-group of root's with this user in the group: that one is asked where this "
+		"user may not. A value outside of what a GPU allows is refused, and then nothing is "
+		"changed on any. The driver forgets them when it is unloaded.\n\n"
 		"With a COMMAND: they hold while it runs, and then the previous values come back. A note "
 		"of these is written before anything is set. If wattle is killed, or the machine's GPU is "
 		"lost meanwhile, the next wattle limit finds the note, puts them back and says so. What "

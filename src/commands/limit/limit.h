@@ -19,6 +19,8 @@ struct wtl_limit_settings {
 	uint64_t power_uw;
 	bool has_persistence, persistence;
 	bool restore;
+	bool for_client; /* an agent's, who is at standard input */
+	bool hold;	 /* until that one is gone */
 };
 
 /* What a GPU's settings were, and what wattle made of them. */
@@ -81,9 +83,16 @@ int wtl_limit_check(struct wtl_app *app, const struct wtl_gpu *gpus, const size_
 /* What would change, for the hold. */
 void wtl_limit_plan(const struct wtl_app *app, const struct wtl_gpu *gpus, const size_t chosen[],
 		    size_t n, struct wtl_limit_hold *hold);
-/* Sets one GPU. 0 or negative after a complaint. */
+/* What this user may not set. */
+struct wtl_limit_denied {
+	unsigned gpu;
+	const char *what;
+};
+
+/* Sets one GPU. 0; -EPERM or -EACCES, which is not complained of yet; or negative after a complaint. */
 int wtl_limit_set(struct wtl_app *app, struct wtl_gpu_reader *reader, size_t gpu,
-		  const struct wtl_limit_change *change);
+		  const struct wtl_limit_change *change, struct wtl_limit_denied *ret_denied);
+void wtl_limit_complain_denied(struct wtl_app *app, const struct wtl_limit_denied *denied);
 /* The GPUs have been set, and read anew: what their drivers made of the limits. True: something else
  * than the hold said. */
 bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
@@ -94,5 +103,21 @@ bool wtl_limit_note_taken(const struct wtl_gpu *gpus, const size_t chosen[],
  */
 size_t wtl_limit_put_back(struct wtl_app *app, struct wtl_gpu_reader *reader,
 			  const struct wtl_limit_hold *hold);
+
+/* ---- agent.c: through the machine's agent, whose process does all of the above ---- */
+
+/*
+ * Asks it to set the plan's limits, and to hold them if a command is to run. A descriptor, which holds them until it is
+ * closed; -ENOENT: there is no agent; or negative after a complaint.
+ */
+int wtl_limit_agent_set(struct wtl_app *app, const struct wtl_limit_denied *denied,
+			const struct wtl_limit_hold *plan);
+/* It is to put them back, and says what it did. 0, or negative after a complaint. Closes the descriptor. */
+int wtl_limit_agent_release(struct wtl_app *app, int agent);
+
+/* The agent's side: what has been said since the last answer (app->said) is the next one. */
+void wtl_limit_answer(struct wtl_app *app, bool has_failed);
+/* Has the client said that it is done (1), is it gone (-1), or neither (0)? */
+int wtl_limit_hear_client(void);
 
 #endif

@@ -99,15 +99,12 @@ int wtl_limit_hold_init(struct wtl_limit_hold *hold)
 enum wtl_limit_owner wtl_limit_hold_owner(const struct wtl_limit_hold *hold)
 {
 	char boot[sizeof(hold->boot)], pids[sizeof(hold->pids)];
-	uint64_t start;
 
 	if (read_boot(boot, sizeof(boot)) == 0 && strcmp(boot, hold->boot) != 0)
 		return WTL_LIMIT_REBOOTED;
 	if (hold->pids[0] && read_pids(pids, sizeof(pids)) == 0 && strcmp(pids, hold->pids) != 0)
 		return WTL_LIMIT_ELSEWHERE;
-	if (wtl_process_start(hold->pid, &start) == 0 && start == hold->start)
-		return WTL_LIMIT_LIVES;
-	return WTL_LIMIT_GONE;
+	return wtl_process_runs(hold->pid, hold->start) ? WTL_LIMIT_LIVES : WTL_LIMIT_GONE;
 }
 
 /* ---- The file ---- */

@@ -42,7 +42,7 @@
 /* Ended processes beyond that are told by name: an agent runs for months, and nobody asks it for each of them. */
 enum { EXITED = 256 };
 
-enum { PROCESSES = 50, PROCESSES_MAX = 65536, MEMORY_READS = 10 };
+enum { PROCESSES = 50, PROCESSES_MAX = 65536 };
 
 static int add_compat(struct wtl_app *app, const struct wtl_option *option, const char *text)
 {
@@ -105,6 +105,11 @@ static const struct wtl_option options[] = {
 	 "Whom that is for: group: root and the group wattle; everyone: others get totals, once a "
 	 "second (default: group)",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_serve_settings, share_with), .words = share_words},
+	{"limit-group", 0, "NAME",
+	 "Set power limits of GPUs (wattle limit) for root and the members of that group, who are "
+	 "denied it themselves (default: for nobody)",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_serve_settings, limit_group),
+	 .set = wtl_serve_limit_group},
 	{0},
 };
 
@@ -124,12 +129,14 @@ struct session {
 	struct wtl_recording_session recording;
 	struct wtl_recording_devices *devices; /* the recording's, or our own */
 	struct wtl_serve_store store;
+	struct wtl_user_names users;
 	struct wtl_board board;
 	struct wtl_agent agent;
 	struct wtl_past past;
 	struct wtl_past_fill *fill;
 	struct wtl_http *http;
 	struct wtl_sharing *share;
+	struct wtl_serve_limits limits;
 	struct wtl_exporter exporter;
 	int exporter_error;   /* of the last look */
 	int64_t seen_due_ns;  /* the billing's, as of the last look */
@@ -151,9 +158,11 @@ struct session {
 
 static void user_name(void *context, uint32_t uid, char *name, size_t size)
 {
-	const struct wtl_app *app = context;
+	struct session *session = context;
+	const struct wtl_settings *settings = &session->app->settings;
 
-	wtl_user_name(!app->settings.root && !app->settings.tape, uid, name, size);
+	wtl_user_names_get(&session->users, !settings->root && !settings->tape, uid,
+			   wtl_io_mono_ns(session->io), name, size);
 }
 
 static bool is_recorded(const struct session *session)
@@ -323,6 +332,7 @@ static void ticked(void *context)
 
 	wtl_recording_look(&session->recording);
 	wtl_sharing_sampled(session->share);
+	wtl_serve_limits_look(&session->limits);
 	wtl_billing_look(&session->billing);
 	if (!session->is_serving ||
 	    (session->billing.consumers && session->billing.session.due_ns == session->seen_due_ns))
@@ -367,7 +377,7 @@ static int begin_agent(struct session *session)
 		.meter = session->meter,
 		.consumers = session->billing.consumers,
 		.window = WINDOW,
-		.naming = {.user = user_name, .context = session->app},
+		.naming = {.user = user_name, .context = session},
 		.place = wtl_settings_place(&app->settings),
 		.host = session->host[0] ? session->host : NULL,
 		.max_processes = settings->per_process ? PROCESSES_MAX : PROCESSES,
@@ -446,7 +456,7 @@ static int measure(struct session *session)
 	/* Where nobody can be served, nothing is left in the store either. */
 	if (begin_agent(session) || begin_http(session) ||
 	    wtl_serve_share_open(session->app, session->meter, &session->board, &session->loop,
-				 &session->share))
+				 &session->limits, &session->share))
 		return WTL_EXIT_FAILED;
 	begin_recording(session);
 	session->devices = session->recorded.path ? session->recording.devices

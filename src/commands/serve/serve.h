@@ -31,6 +31,8 @@ struct wtl_serve_settings {
 	bool is_reader, is_exporter;
 	const char *socket; /* for programs of this machine, or "none"; NULL: see share.c */
 	enum wtl_serve_with share_with;
+	bool sets_limits;
+	gid_t limit_group; /* who may have them set */
 };
 
 /*
@@ -70,11 +72,30 @@ void wtl_serve_store_turn_to(struct wtl_serve_store *store, const char *path);
 void wtl_serve_store_keep(struct wtl_serve_store *store, struct wtl_recorder *recorder,
 			  const char *totals);
 
+enum { WTL_SERVE_LIMITS_MAX = 16 };
+
+/* Processes that set power limits for clients. */
+struct wtl_serve_limits {
+	struct wtl_app *app;
+	int pids[WTL_SERVE_LIMITS_MAX]; /* 0: the place is free */
+};
+
+/* The option: the name of a group. */
+int wtl_serve_limit_group(struct wtl_app *app, const struct wtl_option *option, const char *text);
+/* What the settings say of them, for the socket. */
+void wtl_serve_limits_init(struct wtl_serve_limits *limits, struct wtl_app *app,
+			   struct wtl_sharing_options *options);
+/* Puts back what was left by some that were killed. */
+void wtl_serve_limits_restore(struct wtl_serve_limits *limits);
+/* Now and then: takes note of those that have ended. */
+void wtl_serve_limits_look(struct wtl_serve_limits *limits);
+
 /*
  * Listens for programs of this machine (serve/share.h), as the settings say; 0 and NULL where nobody is to be served.
  * Non-zero after wtl_complain(). wtl_sharing_close() in any case.
  */
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
-			 struct wtl_loop *loop, struct wtl_sharing **ret_share);
+			 struct wtl_loop *loop, struct wtl_serve_limits *limits,
+			 struct wtl_sharing **ret_share);
 
 #endif

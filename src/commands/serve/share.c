@@ -90,14 +90,28 @@ static bool find_path(const struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE])
 /* What was asked for by name must be there; else the rest is served without. */
 static int fail(struct wtl_app *app, const struct wtl_serve_settings *settings, const char *text)
 {
-	if (settings->socket || settings->is_reader)
+	if (settings->socket || settings->is_reader || settings->sets_limits)
 		return wtl_complain(app, "%s", text);
 	wtl_remark(app, "programs of others are not served: %s", text);
 	return 0;
 }
 
+/* Is there a path to listen at? Non-zero after a complaint. */
+static int check_path(struct wtl_app *app, char path[WTL_SHARE_PATH_SIZE], bool *ret_listens)
+{
+	const struct wtl_serve_settings *settings = app->own;
+
+	*ret_listens =
+		settings->socket ? strcmp(settings->socket, "none") != 0 : find_path(app, path);
+	if (*ret_listens || !(settings->is_reader || settings->sets_limits))
+		return 0;
+	return wtl_complain(app, "%s: nobody could ask: give --socket PATH",
+			    settings->is_reader ? "--reader" : "--limit-group");
+}
+
 int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct wtl_board *board,
-			 struct wtl_loop *loop, struct wtl_sharing **ret_share)
+			 struct wtl_loop *loop, struct wtl_serve_limits *limits,
+			 struct wtl_sharing **ret_share)
 {
 	const struct wtl_serve_settings *settings = app->own;
 	const struct group *group = getgrnam(GROUP);
@@ -112,12 +126,12 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 		.board = board,
 	};
 	struct wtl_err err = {.code = 0};
-	int rc;
+	bool listens = false;
+	int rc = check_path(app, path, &listens);
 
-	if (settings->socket ? strcmp(settings->socket, "none") == 0 : !find_path(app, path))
-		return settings->is_reader
-			       ? wtl_complain(app, "--reader: nobody could ask: give --socket PATH")
-			       : 0;
+	wtl_serve_limits_init(limits, app, &options);
+	if (rc || !listens)
+		return rc;
 	rc = settings->socket || getenv("RUNTIME_DIRECTORY") ? 0 : make_folders(path);
 	if (rc < 0) {
 		snprintf(text, sizeof(text), "the folder of %s: %s", path, wtl_err_text(rc));
@@ -132,6 +146,8 @@ int wtl_serve_share_open(struct wtl_app *app, struct wattle_meter *meter, struct
 	rc = wtl_loop_watch(loop, wtl_sharing_fd(*ret_share), wtl_sharing_serve, *ret_share);
 	if (rc < 0)
 		return wtl_complain(app, "%s: %s", options.path, wtl_err_text(rc));
+	if (settings->sets_limits)
+		wtl_serve_limits_restore(limits);
 	if (settings->is_reader)
 		wtl_remark(app, "reading for those who ask at %s (Ctrl-C ends it)", options.path);
 	return 0;
