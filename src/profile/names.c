@@ -198,9 +198,12 @@ static int make_costs(struct wtl_calls *calls)
 	return 0;
 }
 
-static void add_up(struct wtl_calls *calls, const struct wtl_split_result *result,
-		   const uint32_t *call_of_node)
+int wtl_calls_add_up(struct wtl_calls *calls, const struct wtl_split_result *result)
 {
+	int rc = make_costs(calls);
+
+	if (rc < 0)
+		return rc;
 	for (size_t i = 0; i < result->n_nodes; i++) {
 		const struct wtl_calls_cost own = {
 			.dynamic_uj = &result->dynamic_uj[i * result->n_domains],
@@ -208,7 +211,7 @@ static void add_up(struct wtl_calls *calls, const struct wtl_split_result *resul
 			.cpu_ns = result->cpu_ns[i],
 			.n_samples = result->n_samples[i]};
 
-		add_cost(&calls->own[call_of_node[i]], &own, calls->n_domains);
+		add_cost(&calls->own[calls->of_nodes[i]], &own, calls->n_domains);
 	}
 	/* Children have higher numbers than their parents. */
 	for (size_t i = calls->tree.n_nodes; i-- > 0;) {
@@ -217,6 +220,7 @@ static void add_up(struct wtl_calls *calls, const struct wtl_split_result *resul
 			add_cost(&calls->all[calls->tree.nodes[i].parent], &calls->all[i],
 				 calls->n_domains);
 	}
+	return 0;
 }
 
 int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *result,
@@ -233,12 +237,10 @@ int wtl_calls_make(struct wtl_trace *trace, const struct wtl_split_result *resul
 		rc = name_frames(&naming, lists);
 	if (rc == 0)
 		rc = name_nodes(&naming, (const uint32_t(*)[INLINED_MAX + 2]) lists, calls);
-	if (rc == 0)
-		rc = make_costs(ret_calls);
-	if (rc == 0)
-		add_up(ret_calls, result, calls);
-	free(lists);
 	ret_calls->of_nodes = calls;
+	if (rc == 0)
+		rc = wtl_calls_add_up(ret_calls, result);
+	free(lists);
 	return rc;
 }
 

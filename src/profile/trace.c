@@ -80,12 +80,18 @@ static int64_t find_thread(struct wtl_trace *trace, int pid, int tid)
 
 /* ---- On a processor ---- */
 
+/* Times are kept in whole microseconds: that is half of what a file of them takes. */
+static int64_t whole_us(int64_t t_ns)
+{
+	return t_ns - t_ns % 1000;
+}
+
 static void come(struct wtl_trace_thread *thread, int64_t t_ns)
 {
 	if (thread->is_on)
 		return;
 	thread->is_on = true;
-	thread->on_ns = t_ns;
+	thread->on_ns = whole_us(t_ns);
 }
 
 static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
@@ -95,6 +101,7 @@ static void leave(struct wtl_trace *trace, size_t i, int64_t t_ns)
 	if (!thread->is_on)
 		return;
 	thread->is_on = false;
+	t_ns = whole_us(t_ns);
 	if (t_ns <= thread->on_ns)
 		return;
 	thread->cpu_ns += t_ns - thread->on_ns;
@@ -156,8 +163,8 @@ static void take_sample(struct wtl_trace *trace, size_t thread, const struct wtl
 		trace->is_full = true;
 	} else {
 		trace->threads[thread].n_samples++;
-		trace->samples[trace->n_samples++] =
-			(struct wtl_trace_sample){(uint32_t)thread, (uint32_t)node, event->t_ns};
+		trace->samples[trace->n_samples++] = (struct wtl_trace_sample){
+			(uint32_t)thread, (uint32_t)node, whole_us(event->t_ns)};
 	}
 }
 

@@ -8,11 +8,13 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/io.h"
+#include "base/text.h"
 #include "base/thread.h"
 #include "cli/child.h"
 #include "cli/command.h"
@@ -23,6 +25,8 @@
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/profile/format.h"
+#include "commands/profile/show.h"
+#include "commands/profile/write.h"
 #include "energy/units.h"
 #include "meter/consumers.h"
 #include "meter/observer.h"
@@ -38,15 +42,7 @@
 /* Counters that move once a millisecond are read so often: it costs half a percent of a processor. */
 #define INTERVAL_NS (5 * WTL_NS_PER_MS)
 
-enum {
-	TEXT_MAX = 8 << 20,
-	FILE_MAX = 512 << 20,
-	HZ = 997,
-	HZ_MAX = 10000,
-	STACK_BYTES = 16384,
-	STACK_MAX = 65528,
-	DURATION_MAX_S = 86400
-};
+enum { HZ = 997, HZ_MAX = 10000, STACK_BYTES = 16384, STACK_MAX = 65528, DURATION_MAX_S = 86400 };
 
 static const struct wtl_option options[] = {
 	{"rate", 'F', "HZ", "Samples a second of CPU time of each thread (default 997)",
@@ -55,11 +51,11 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_NUMBER, WTL_OWN(struct wtl_profile_settings, stack_bytes), .least = 1024,
 	 .most = STACK_MAX},
 	{"output", 'o', "FILE",
-	 "Write the profile to FILE; what it is called says the format, such as profile.html, "
-	 "profile.pb.gz or profile.speedscope.json (-: text on standard output)",
+	 "Write the profile to FILE; what it is called says the format, such as profile.wprof "
+	 "(all of it, for wattle profile show), profile.html, profile.pb.gz or profile.speedscope.json (-: text on standard output)",
 	 WTL_OPTION_OUTPUT, WTL_SHARED(output_path), .what = "a file", .file = WTL_FILE_OUTPUT},
 	{"format", 'f', "FORMAT",
-	 "What FILE is, whatever it is called: text, html, svg, json, csv, folded, speedscope, pprof, pstats, "
+	 "What FILE is, whatever it is called: text, wprof, html, svg, json, csv, folded, speedscope, pprof, pstats, "
 	 "callgrind, firefox, trace, dot or pyinstrument",
 	 WTL_OPTION_WORD, WTL_OWN(struct wtl_profile_settings, format),
 	 .words = wtl_profile_format_names},
@@ -71,6 +67,12 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_DURATION, WTL_OWN(struct wtl_profile_settings, duration_ns),
 	 .least = WTL_NS_PER_S / 10, .most = DURATION_MAX_S * WTL_NS_PER_S,
 	 .takes = "a time from 100ms to a day such as 90, 30m or 1h30m"},
+#if HAVE_RECORDINGS
+	{"keep", 0, "FILE",
+	 "Keep all of the profile in FILE (.wprof) as well, whatever -o writes, for wattle profile show",
+	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, keep), .what = "a file",
+	 .file = WTL_FILE_PROFILE},
+#endif
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -250,99 +252,6 @@ static void take_idle_out(struct session *session)
 	}
 }
 
-/* To the file, or to the descriptor where there is none. */
-static int write_out(struct session *session, const struct wtl_buf *buf, int rc, const char *path,
-		     int fd)
-{
-	rc = rc < 0 ? rc : buf->error;
-	if (rc == 0)
-		rc = path ? wtl_io_out_write(session->io, path, wtl_buf_str(buf), buf->len,
-					     WTL_OUT_REPLACE)
-			  : wtl_fd_write_all(fd, wtl_buf_str(buf), buf->len);
-	if (rc < 0)
-		wtl_complain(session->app, "cannot write the profile to %s%s%s: %s",
-			     path ? "'" : "",
-			     path		   ? path
-			     : fd == STDERR_FILENO ? "standard error"
-						   : "standard output",
-			     path ? "'" : "", wtl_err_text(rc));
-	return rc;
-}
-
-static int write_text(struct session *session, const struct wtl_profile *profile, const char *path,
-		      int fd)
-{
-	const struct wtl_output_style style = {.ascii = session->app->settings.ascii ||
-							!wtl_locale_is_utf8()};
-	struct wtl_buf buf;
-	int rc;
-
-	wtl_buf_init(&buf, TEXT_MAX);
-	wtl_profile_text(&buf, profile, session->settings, &style);
-	rc = write_out(session, &buf, 0, path, fd);
-	wtl_buf_done(&buf);
-	return rc;
-}
-
-typedef int write_fn(struct wtl_buf *buf, const struct wtl_stacks *stacks);
-
-static int write_file(struct session *session, const struct wtl_stacks *stacks, write_fn *write,
-		      const char *path)
-{
-	struct wtl_buf buf;
-	int rc;
-
-	wtl_buf_init(&buf, FILE_MAX);
-	rc = write_out(session, &buf, write(&buf, stacks), path, STDOUT_FILENO);
-	wtl_buf_done(&buf);
-	return rc;
-}
-
-/* "x.time.pstats" of "x.pstats". */
-static void name_beside(char *name, size_t size, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
-	int len = (int)(dot ? (size_t)(dot - path) : strlen(path));
-
-	snprintf(name, size, "%.*s.time%s", len, path, dot ? dot : "");
-}
-
-static int write_format(struct session *session, const struct wtl_profile *profile)
-{
-	const struct wtl_profile_format *format = wtl_profile_format_at(session->settings->format);
-	const char *path = session->app->settings.output_path;
-	struct wtl_stacks stacks;
-	char beside[PATH_MAX];
-	int rc = wtl_stacks_make(&stacks, profile, format->has_lines);
-
-	if (rc < 0)
-		wtl_complain(session->app, "out of memory: there is no profile");
-	else
-		rc = write_file(session, &stacks, format->write, path);
-	if (rc == 0 && path && format->write_beside) {
-		name_beside(beside, sizeof(beside), path);
-		rc = write_file(session, &stacks, format->write_beside, beside);
-	}
-	wtl_stacks_done(&stacks);
-	return rc;
-}
-
-/* Text goes where the report of a run goes; beside a file of another format, to standard error. */
-static int write_profile(struct session *session, const struct wtl_profile *profile)
-{
-	const struct wtl_app *app = session->app;
-	const struct wtl_profile_format *format = wtl_profile_format_at(session->settings->format);
-	int rc = 0;
-
-	if (format->write)
-		rc = write_format(session, profile);
-	else
-		rc = write_text(session, profile, app->settings.output_path, wtl_sink_fd(app));
-	if (rc < 0 || (format->write && !app->settings.quiet))
-		write_text(session, profile, NULL, STDERR_FILENO);
-	return rc;
-}
-
 static void describe(struct session *session, struct wtl_profile *profile,
 		     struct wtl_ledger *ledgers, bool *counts)
 {
@@ -371,13 +280,30 @@ static void describe(struct session *session, struct wtl_profile *profile,
 			(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * INT64_C(1000);
 }
 
+static void describe_domains(const struct session *session, struct wtl_profile_domain *domains)
+{
+	for (size_t i = 0; i < session->split.n_domains; i++) {
+		struct wattle_domain domain = {.size = sizeof(domain)};
+
+		if (wattle_meter_domain(session->meter, i, &domain) < 0)
+			continue;
+		wtl_text_copy(domains[i].name, sizeof(domains[i].name), domain.name);
+		wtl_text_copy(domains[i].source, sizeof(domains[i].source), domain.source);
+		domains[i].kind = domain.kind;
+		domains[i].method = domain.method;
+		domains[i].learns = session->learns[i];
+	}
+}
+
 static int tell(struct session *session, const struct wattle_window *window)
 {
 	size_t n = session->split.n_domains;
 	struct wtl_ledger *ledgers = calloc(n + 1, sizeof(*ledgers));
 	bool *counts = calloc(n + 1, sizeof(*counts));
+	struct wtl_profile_domain *domains = calloc(n + 1, sizeof(*domains));
 	struct wtl_split_result result = {.n_nodes = 0};
 	struct wtl_calls calls = {.n_domains = 0};
+	struct utsname machine;
 	struct wtl_profile profile = {.calls = &calls,
 				      .trace = &session->trace,
 				      .split = &result,
@@ -385,13 +311,15 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .command = session->app->settings.command,
 				      .pid = session->settings->pid,
 				      .place = wtl_settings_place(&session->app->settings),
-				      .meter = session->meter,
 				      .window = window,
-				      .energies = session->energies,
 				      .ledgers = ledgers,
 				      .counts = counts,
-				      .hz = session->settings->hz};
-	int rc = ledgers && counts ? 0 : -ENOMEM;
+				      .hz = session->settings->hz,
+				      .stack_bytes = session->settings->stack_bytes,
+				      .interval_ns = session->app->settings.interval_ns};
+	const struct wtl_profile_writing writing = {
+		.app = session->app, .io = session->io, .settings = session->settings};
+	int rc = ledgers && counts && domains ? 0 : -ENOMEM;
 
 	take_idle_out(session);
 	choose_what_is_learned(session);
@@ -401,7 +329,10 @@ static int tell(struct session *session, const struct wattle_window *window)
 		rc = wtl_calls_make(&session->trace, &result, &calls);
 	if (rc == 0) {
 		describe(session, &profile, ledgers, counts);
-		rc = write_profile(session, &profile);
+		describe_domains(session, domains);
+		profile.domains = domains;
+		profile.host = uname(&machine) == 0 ? machine.nodename : NULL;
+		rc = wtl_profile_write(&writing, &profile);
 	} else {
 		wtl_complain(session->app, "out of memory: there is no profile");
 	}
@@ -409,6 +340,7 @@ static int tell(struct session *session, const struct wattle_window *window)
 	wtl_split_result_done(&result);
 	free(ledgers);
 	free(counts);
+	free(domains);
 	return rc;
 }
 
@@ -539,32 +471,6 @@ static int profile(struct session *session)
 	return code;
 }
 
-/* By what the file is called. 0, or after wtl_complain(). */
-static int find_format(struct wtl_app *app)
-{
-	struct wtl_profile_settings *settings = app->own;
-	const char *path = app->settings.output_path;
-	const struct wtl_profile_format *found;
-	struct wtl_buf suffixes;
-
-	if (!path || wtl_option_is_used(app, "--format"))
-		return 0;
-	found = wtl_profile_format_of_file(path);
-	if (!found) {
-		wtl_buf_init(&suffixes, 4096);
-		wtl_profile_format_suffixes(&suffixes);
-		wtl_complain(app,
-			     "-o %s: its name has to end in %s, or --format says what it is; "
-			     "nothing was run",
-			     path, wtl_buf_str(&suffixes));
-		wtl_buf_done(&suffixes);
-		return -EINVAL;
-	}
-	for (settings->format = 0; wtl_profile_format_at(settings->format) != found;)
-		settings->format++;
-	return 0;
-}
-
 static int check_settings(struct wtl_app *app)
 {
 	const struct wtl_profile_settings *settings = app->own;
@@ -579,12 +485,40 @@ static int check_settings(struct wtl_app *app)
 	return 0;
 }
 
+static const char *const verbs[] = {
+#if HAVE_RECORDINGS
+	"show",
+#endif
+	NULL};
+
+static const struct wtl_option word = {
+	.name = "show",
+	.value = "FILE",
+	.kind = WTL_OPTION_LIST,
+	WTL_OWN(struct wtl_profile_settings, files),
+	.what = "a profile (.wprof)",
+	.takes = "profiles",
+};
+
+static int run_verb(struct wtl_app *app)
+{
+#if HAVE_RECORDINGS
+	return wtl_profile_show(app);
+#else
+	(void)app;
+	return WTL_EXIT_WATTLE_FAILED;
+#endif
+}
+
 static int run(struct wtl_app *app)
 {
 	struct session session = {.app = app, .settings = app->own};
 	int code = WTL_EXIT_WATTLE_FAILED;
 
-	if (check_settings(app) || find_format(app) < 0 || wtl_sink_check(app))
+	if (app->settings.verb)
+		return run_verb(app);
+	if (check_settings(app) || wtl_profile_find_format(app) < 0 || wtl_sink_check(app) ||
+	    wtl_sink_check_file(app, session.settings->keep))
 		return WTL_EXIT_WATTLE_FAILED;
 	if (!wtl_option_is_used(app, "--interval"))
 		app->settings.interval_ns = INTERVAL_NS;
@@ -606,15 +540,20 @@ static const struct wtl_profile_settings defaults = {
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",
 	.summary = "Tell where in the code a program's energy went",
-	.synopsis = "[OPTION...] [--] COMMAND [ARGUMENT...] | --pid PID",
+	.synopsis = "[OPTION...] [--] COMMAND [ARG...] | --pid PID | show FILE",
 	.description =
 		"Runs the command and looks at its call stacks so many times a second of CPU time, "
 		"without stopping or changing it, and divides the energy that it was billed among "
 		"them: what belongs to functions, what the program used unseen, and all that others "
-		"used add up to what was measured.",
-	.examples = "wattle profile -- ./simulation\n    a tree of calls by their joules\n\n"
-		    "wattle profile --pid 4711 --duration 30 --table\n"
-		    "    half a minute of a program that runs, its functions by their own joules",
+		"used add up to what was measured.\n\n"
+		"show FILE tells a profile that -o FILE.wprof has kept, in any view or format. A program "
+		"that is called show is run by: wattle profile -- show.",
+	.examples =
+		"wattle profile -- ./simulation\n    a tree of calls by their joules\n\n"
+		"wattle profile --pid 4711 --duration 30 --table\n"
+		"    half a minute of a program that runs, its functions by their own joules\n\n"
+		"wattle profile -o a.wprof -- ./simulation; wattle profile show a.wprof -o a.html\n"
+		"    keep all of it, and look at it as a flame graph",
 	.exit_status = "N\tthe command's own exit status, or 128 + N when signal N ended it\n"
 		       "125\twattle itself failed\n"
 		       "126\tthe command cannot be run\n"
@@ -623,6 +562,8 @@ const struct wtl_command wtl_command_profile = {
 	.shared = shared,
 	.settings_size = sizeof(struct wtl_profile_settings),
 	.defaults = &defaults,
+	.word = &word,
+	.verbs = verbs,
 	.takes_command = true,
 	.measures = true,
 	.usage_exit = WTL_EXIT_WATTLE_FAILED,

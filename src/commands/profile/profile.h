@@ -7,9 +7,12 @@
 
 #include "cli/billing.h"
 #include "cli/loop.h"
+#include "cli/option.h"
 #include "document/writer.h"
 #include "profile/names.h"
 #include "report/description.h"
+
+enum { WTL_PROFILE_NAME_SIZE = 64 };
 
 /* What the options of `wattle profile` say. */
 struct wtl_profile_settings {
@@ -19,27 +22,41 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
-	unsigned format; /* of wtl_profile_format_at() */
+	unsigned format;	      /* of wtl_profile_format_at() */
+	const char *keep;	      /* a file; NULL: none */
+	struct wtl_option_list files; /* behind a verb */
 };
 
-/* What a profile came to. */
+struct wtl_places;
+
+/* Of the meter's domains, what outlives it. */
+struct wtl_profile_domain {
+	char name[WTL_PROFILE_NAME_SIZE], source[WTL_PROFILE_NAME_SIZE];
+	enum wattle_kind kind;
+	enum wattle_method method;
+	bool learns; /* of the split */
+};
+
+/* What a profile came to: of a command that has just run, or as a file has it. */
 struct wtl_profile {
-	char *const *command; /* NULL: a process that ran already, */
-	int pid;	      /* with that number */
+	char **command; /* NULL: a process that ran already, */
+	int pid;	/* with that number */
+	char *host;
 	const struct wtl_calls *calls;
 	const struct wtl_trace *trace;
 	const struct wtl_split_result *split;
 	const struct wtl_split *ticks;
-	struct wattle_meter *meter;
+	struct wtl_profile_domain *domains;
+	const struct wtl_places *places; /* NULL: no format has asked for them yet */
 	const struct wattle_window *window;
-	const struct wattle_energy *energies;
-	const struct wtl_ledger *ledgers; /* one a domain */
-	const bool *counts;		  /* a domain is in the total */
-	uint64_t dynamic_uj, idle_uj;	  /* the program's, in the total */
-	uint64_t uncertainty_uj;	  /* of the program's dynamic energy; k = 2 */
-	bool has_idle;			  /* idle power is known, and taken out */
-	struct wtl_report_place place;	  /* what its electricity emits */
-	unsigned hz;
+	struct wtl_ledger *ledgers;    /* one a domain */
+	bool *counts;		       /* a domain is in the total */
+	uint64_t dynamic_uj, idle_uj;  /* the program's, in the total */
+	uint64_t uncertainty_uj;       /* of the program's dynamic energy; k = 2 */
+	bool has_idle;		       /* idle power is known, and taken out */
+	struct wtl_report_place place; /* what its electricity emits */
+	unsigned hz, stack_bytes;
+	int64_t interval_ns;
 	int64_t own_cpu_ns; /* of the profiler */
 };
 

@@ -41,11 +41,9 @@ static void put_domains(struct wtl_node *to, const struct wtl_stacks *stacks, co
 
 	for (size_t i = WTL_METRIC_DOMAINS; i < stacks->n_metrics; i++) {
 		struct wtl_node *domain = wtl_doc_object(domains, NULL);
-		struct wattle_domain info = {.size = sizeof(info)};
 
-		if (wattle_meter_domain(stacks->profile->meter, stacks->metrics[i].domain, &info) ==
-		    0)
-			wtl_doc_text(domain, "name", info.name);
+		wtl_doc_text(domain, "name",
+			     stacks->profile->domains[stacks->metrics[i].domain].name);
 		wtl_doc_micro(domain, "own_energy_j", own[i]);
 		wtl_doc_micro(domain, "energy_j", all[i]);
 	}
@@ -95,15 +93,12 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 
 	for (size_t i = 0; i <= profile->calls->n_domains; i++) {
 		bool is_total = i == profile->calls->n_domains;
-		struct wattle_domain domain = {.size = sizeof(domain)};
 		struct wtl_profile_sums sums;
 		struct wtl_node *row;
 
-		if (!is_total && wattle_meter_domain(profile->meter, i, &domain) < 0)
-			continue;
 		wtl_profile_sums(profile, is_total ? -1 : (int)i, &sums);
 		row = wtl_doc_object(list, NULL);
-		wtl_doc_text(row, "domain", is_total ? "total" : domain.name);
+		wtl_doc_text(row, "domain", is_total ? "total" : profile->domains[i].name);
 		wtl_doc_micro(row, "stacks_j", sums.stacks_uj);
 		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
 		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);

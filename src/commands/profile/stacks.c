@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "profile/lines.h"
+#include "commands/profile/places.h"
 
 static const struct {
 	const char *name, *symbol;
@@ -68,15 +68,15 @@ static int list_metrics(struct wtl_stacks *stacks)
 	memcpy(stacks->metrics, always, sizeof(always));
 	stacks->n_metrics = WTL_METRIC_DOMAINS;
 	for (size_t i = 0; i < profile->calls->n_domains; i++) {
-		struct wattle_domain domain = {.size = sizeof(domain)};
+		const char *name = profile->domains[i].name;
 		struct wtl_stacks_metric *metric = &stacks->metrics[stacks->n_metrics];
 
-		if (!has_energy(profile, i) || wattle_meter_domain(profile->meter, i, &domain) < 0)
+		if (!has_energy(profile, i))
 			continue;
 		metric->unit = WTL_STACKS_UJ;
 		metric->domain = i;
-		snprintf(metric->name, sizeof(metric->name), "%.40s energy", domain.name);
-		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", domain.name,
+		snprintf(metric->name, sizeof(metric->name), "%.40s energy", name);
+		snprintf(metric->title, sizeof(metric->title), "energy of %.40s%s", name,
 			 profile->counts[i] ? "" : " (not in the total)");
 		stacks->n_metrics++;
 	}
@@ -137,15 +137,6 @@ static int64_t add_calls(struct making *making, uint32_t call, uint32_t until, i
 	return add_call(making, parent, wtl_calls_name(calls, call), line);
 }
 
-static size_t lines_of_frame(const struct wtl_trace *trace, const struct wtl_frame *frame,
-			     struct wtl_line lines[WTL_LINES_MAX])
-{
-	if (frame->kind != WTL_FRAME_PYTHON)
-		return wtl_lines_of(&trace->modules, frame, lines);
-	lines[0] = (struct wtl_line){.line = (uint32_t)frame->address};
-	return 1;
-}
-
 static int add_nodes(struct making *making)
 {
 	struct wtl_stacks *stacks = making->stacks;
@@ -157,11 +148,10 @@ static int add_nodes(struct making *making)
 		uint32_t parent = from->nodes[i].parent;
 		int64_t node;
 
-		making->n_lines =
-			making->has_lines
-				? lines_of_frame(profile->trace,
-						 &from->frames[from->nodes[i].frame], making->lines)
-				: 0;
+		making->n_lines = making->has_lines
+					  ? wtl_places_of(profile->places, from->nodes[i].frame,
+							  making->lines)
+					  : 0;
 		node = add_calls(making, calls[i], calls[parent], stacks->of_nodes[parent], 0);
 		if (node < 0)
 			return -ENOMEM;
@@ -240,7 +230,7 @@ static int place_functions(struct making *making)
 			place_python(stacks, innermost, (uint32_t)frame->address);
 		if (frame->kind == WTL_FRAME_NATIVE && frame->module)
 			innermost->file = clean_file(stacks, frame->module->path);
-		n = lines_of_frame(trace, frame, lines);
+		n = wtl_places_of(stacks->profile->places, trace->tree.nodes[i].frame, lines);
 		for (; n > 0 && node != until; n--, node = stacks->tree.nodes[node].parent)
 			if (lines[n - 1].file) {
 				struct wtl_stacks_function *function =

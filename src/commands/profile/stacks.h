@@ -48,7 +48,7 @@ struct wtl_stacks {
 		*functions_all; /* n_metrics a function; recursion is counted once */
 };
 
-/* 0 or -ENOMEM; done() in any case. */
+/* Of a profile with places. 0 or -ENOMEM; done() in any case. */
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines);
 void wtl_stacks_done(struct wtl_stacks *stacks);
 

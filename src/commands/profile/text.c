@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "commands/profile/profile.h"
 #include "document/format.h"
-#include "meter/meter.h"
 #include "text/layout.h"
 
 enum { DEPTH_MAX = 64, ROWS_MAX = 400 };

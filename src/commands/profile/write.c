@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* A profile goes to where the options say, in the format that they say. */
+#include "commands/profile/write.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/io.h"
+#include "cli/command.h"
+#include "cli/complain.h"
+#include "cli/fd.h"
+#include "cli/options.h"
+#include "cli/sink.h"
+#include "commands/profile/format.h"
+#include "commands/profile/places.h"
+
+enum { TEXT_MAX = 8 << 20, FILE_MAX = 512 << 20 };
+
+/* To the file, or to the descriptor where there is none. */
+static int write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf, int rc,
+		     const char *path, int fd)
+{
+	rc = rc < 0 ? rc : buf->error;
+	if (rc == 0)
+		rc = path ? wtl_io_out_write(writing->io, path, wtl_buf_str(buf), buf->len,
+					     WTL_OUT_REPLACE)
+			  : wtl_fd_write_all(fd, wtl_buf_str(buf), buf->len);
+	if (rc < 0)
+		wtl_complain(writing->app, "cannot write the profile to %s%s%s: %s",
+			     path ? "'" : "",
+			     path		   ? path
+			     : fd == STDERR_FILENO ? "standard error"
+						   : "standard output",
+			     path ? "'" : "", wtl_err_text(rc));
+	return rc;
+}
+
+static int write_text(const struct wtl_profile_writing *writing, const struct wtl_profile *profile,
+		      const char *path, int fd)
+{
+	const struct wtl_output_style style = {.ascii = writing->app->settings.ascii ||
+							!wtl_locale_is_utf8()};
+	struct wtl_buf buf;
+	int rc;
+
+	wtl_buf_init(&buf, TEXT_MAX);
+	wtl_profile_text(&buf, profile, writing->settings, &style);
+	rc = write_out(writing, &buf, 0, path, fd);
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+typedef int write_fn(struct wtl_buf *buf, const struct wtl_stacks *stacks);
+
+static int write_file(const struct wtl_profile_writing *writing, const struct wtl_stacks *stacks,
+		      write_fn *write, const char *path)
+{
+	struct wtl_buf buf;
+	int rc;
+
+	wtl_buf_init(&buf, FILE_MAX);
+	rc = write_out(writing, &buf, write(&buf, stacks), path, STDOUT_FILENO);
+	wtl_buf_done(&buf);
+	return rc;
+}
+
+/* "x.time.pstats" of "x.pstats". */
+static void name_beside(char *name, size_t size, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+	int len = (int)(dot ? (size_t)(dot - path) : strlen(path));
+
+	snprintf(name, size, "%.*s.time%s", len, path, dot ? dot : "");
+}
+
+static int write_format(const struct wtl_profile_writing *writing,
+			const struct wtl_profile *profile, const struct wtl_profile_format *format,
+			const char *path)
+{
+	struct wtl_stacks stacks;
+	char beside[PATH_MAX];
+	int rc = wtl_stacks_make(&stacks, profile, format->has_lines);
+
+	if (rc < 0)
+		wtl_complain(writing->app, "out of memory: there is no profile");
+	else
+		rc = write_file(writing, &stacks, format->write, path);
+	if (rc == 0 && path && format->write_beside) {
+		name_beside(beside, sizeof(beside), path);
+		rc = write_file(writing, &stacks, format->write_beside, beside);
+	}
+	wtl_stacks_done(&stacks);
+	return rc;
+}
+
+/* What --keep and -o ask for. One that fails does not stop the other. */
+static int write_formats(const struct wtl_profile_writing *writing, struct wtl_profile *profile)
+{
+	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
+	const struct wtl_profile_format *keep = wtl_profile_format_find("wprof");
+	struct wtl_places places = {.n = 0};
+	int rc = 0, kept = 0;
+
+	if (!profile->places) {
+		rc = wtl_places_make(&places, profile->trace);
+		profile->places = &places;
+	}
+	if (rc < 0)
+		wtl_complain(writing->app, "out of memory: there is no profile");
+	if (rc == 0 && writing->settings->keep)
+		kept = write_format(writing, profile, keep, writing->settings->keep);
+	if (rc == 0 && format->write)
+		rc = write_format(writing, profile, format, writing->app->settings.output_path);
+	wtl_places_done(&places);
+	return rc < 0 ? rc : kept;
+}
+
+int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wtl_profile *profile)
+{
+	const struct wtl_app *app = writing->app;
+	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
+	struct wtl_profile whole = *profile;
+	int rc = 0, text = 0;
+
+	if (format->write || writing->settings->keep)
+		rc = write_formats(writing, &whole);
+	if (!format->write)
+		text = write_text(writing, profile, app->settings.output_path, wtl_sink_fd(app));
+	if (text < 0 || (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet)))
+		write_text(writing, profile, NULL, STDERR_FILENO);
+	return rc < 0 ? rc : text;
+}
+
+int wtl_profile_find_format(struct wtl_app *app)
+{
+	struct wtl_profile_settings *settings = app->own;
+	const char *path = app->settings.output_path;
+	const struct wtl_profile_format *found;
+	struct wtl_buf suffixes;
+
+	if (!path || wtl_option_is_used(app, "--format"))
+		return 0;
+	found = wtl_profile_format_of_file(path);
+	if (!found) {
+		wtl_buf_init(&suffixes, 4096);
+		wtl_profile_format_suffixes(&suffixes);
+		wtl_complain(app,
+			     "-o %s: its name has to end in %s, or --format says what it is; "
+			     "nothing was run",
+			     path, wtl_buf_str(&suffixes));
+		wtl_buf_done(&suffixes);
+		return -EINVAL;
+	}
+	for (settings->format = 0; wtl_profile_format_at(settings->format) != found;)
+		settings->format++;
+	return 0;
+}
