@@ -487,7 +487,7 @@ static int check_settings(struct wtl_app *app)
 
 static const char *const verbs[] = {
 #if HAVE_RECORDINGS
-	"show",
+	"show", "diff",
 #endif
 	NULL};
 
@@ -503,7 +503,7 @@ static const struct wtl_option word = {
 static int run_verb(struct wtl_app *app)
 {
 #if HAVE_RECORDINGS
-	return wtl_profile_show(app);
+	return wtl_profile_of_files(app);
 #else
 	(void)app;
 	return WTL_EXIT_WATTLE_FAILED;
@@ -540,14 +540,15 @@ static const struct wtl_profile_settings defaults = {
 const struct wtl_command wtl_command_profile = {
 	.name = "profile",
 	.summary = "Tell where in the code a program's energy went",
-	.synopsis = "[OPTION...] [--] COMMAND [ARG...] | --pid PID | show FILE",
+	.synopsis = "[OPTION...] [--] COMMAND [ARG...] | show FILE | diff A B",
 	.description =
 		"Runs the command and looks at its call stacks so many times a second of CPU time, "
 		"without stopping or changing it, and divides the energy that it was billed among "
 		"them: what belongs to functions, what the program used unseen, and all that others "
 		"used add up to what was measured.\n\n"
-		"show FILE tells a profile that -o FILE.wprof has kept, in any view or format. A program "
-		"that is called show is run by: wattle profile -- show.",
+		"show FILE tells a profile that -o FILE.wprof has kept, in any view or format. diff A B "
+		"says what two of them differ by, function by function. A program that is called show or "
+		"diff is run by: wattle profile -- show.",
 	.examples =
 		"wattle profile -- ./simulation\n    a tree of calls by their joules\n\n"
 		"wattle profile --pid 4711 --duration 30 --table\n"

@@ -3,13 +3,8 @@
 #define WTL_COMMANDS_PROFILE_SHOW_H
 
 struct wtl_app;
-struct wtl_saved;
 
-/* A .wprof file, with the place that the options say. 0, or negative after wtl_complain(); wtl_saved_done() in any
- * case. */
-int wtl_profile_open(struct wtl_app *app, const char *path, struct wtl_saved *saved);
-
-/* `wattle profile show FILE`: its exit code. */
-int wtl_profile_show(struct wtl_app *app);
+/* `wattle profile show FILE` and `wattle profile diff A B`: the exit code. */
+int wtl_profile_of_files(struct wtl_app *app);
 
 #endif

@@ -21,9 +21,8 @@
 
 enum { TEXT_MAX = 8 << 20, FILE_MAX = 512 << 20 };
 
-/* To the file, or to the descriptor where there is none. */
-static int write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf, int rc,
-		     const char *path, int fd)
+int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
+			  int rc, const char *path, int fd)
 {
 	rc = rc < 0 ? rc : buf->error;
 	if (rc == 0)
@@ -50,7 +49,7 @@ static int write_text(const struct wtl_profile_writing *writing, const struct wt
 
 	wtl_buf_init(&buf, TEXT_MAX);
 	wtl_profile_text(&buf, profile, writing->settings, &style);
-	rc = write_out(writing, &buf, 0, path, fd);
+	rc = wtl_profile_write_out(writing, &buf, 0, path, fd);
 	wtl_buf_done(&buf);
 	return rc;
 }
@@ -64,7 +63,7 @@ static int write_file(const struct wtl_profile_writing *writing, const struct wt
 	int rc;
 
 	wtl_buf_init(&buf, FILE_MAX);
-	rc = write_out(writing, &buf, write(&buf, stacks), path, STDOUT_FILENO);
+	rc = wtl_profile_write_out(writing, &buf, write(&buf, stacks), path, STDOUT_FILENO);
 	wtl_buf_done(&buf);
 	return rc;
 }

@@ -17,6 +17,10 @@ struct wtl_profile_writing {
 /* In the format and to the place that the options say; says so where that fails. Text goes where the report of a run
  * goes; beside a file of another format, to standard error. 0 or negative. */
 int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wtl_profile *profile);
+/* What is in the buffer, to the file, or to the descriptor where there is none; rc < 0: nothing. 0 or negative after
+ * wtl_complain(). */
+int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
+			  int rc, const char *path, int fd);
 /* The format by what the file is called. 0, or negative after wtl_complain(). */
 int wtl_profile_find_format(struct wtl_app *app);
 
