@@ -290,11 +290,13 @@ int wtl_profile_diff(struct wtl_app *app)
 			wtl_complain(app, "out of memory");
 		else
 			rc = tell(&writing, &diff, writer);
+		if (rc == 0)
+			rc = wtl_bounds_check_diff(app, &writing.settings->bounds, &diff);
 		wtl_diff_done(&diff);
 	}
 	for (size_t i = 0; i < made; i++)
 		wtl_saved_done(&runs[i]);
 	free(runs);
 	wtl_close_io(app, writing.io);
-	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
+	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : rc > 0 ? WTL_EXIT_BOUND : WTL_EXIT_DONE;
 }

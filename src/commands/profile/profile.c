@@ -73,6 +73,13 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, keep), .what = "a file",
 	 .file = WTL_FILE_PROFILE},
 #endif
+	{"fail-if", 0, "EXPR",
+	 "End with status 124 if the profile is not within it: NAME or total, > or <, a number, and J, kJ, s (CPU "
+	 "time), gCO2e or %, such as 'train > 300 J'; several times",
+	 WTL_OPTION_OWN, WTL_OWN(struct wtl_profile_settings, bounds),
+	 .takes = "an expression such as 'train > 300 J' or 'total > 5 kJ'", .set = wtl_bound_set},
+	{"fail-strict", 0, NULL, "With --fail-if: what is within its \xc2\xb1 fails as well",
+	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, bounds.is_strict)},
 	{"table", 0, NULL, "Functions by their own energy, instead of a tree of calls",
 	 WTL_OPTION_FLAG, WTL_OWN(struct wtl_profile_settings, is_table)},
 	{0},
@@ -101,6 +108,7 @@ struct session {
 	struct wtl_consumers_sum sum; /* the program's, at the last bill */
 	int64_t seen_due_ns;
 	int64_t billed_ns; /* CPU time of the program, up to the last bill */
+	bool is_over;	   /* a bound is not kept */
 };
 
 /* ---- While it runs ---- */
@@ -317,8 +325,10 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .hz = session->settings->hz,
 				      .stack_bytes = session->settings->stack_bytes,
 				      .interval_ns = session->app->settings.interval_ns};
-	const struct wtl_profile_writing writing = {
-		.app = session->app, .io = session->io, .settings = session->settings};
+	const struct wtl_profile_writing writing = {.app = session->app,
+						    .io = session->io,
+						    .settings = session->settings,
+						    .is_over = &session->is_over};
 	int rc = ledgers && counts && domains ? 0 : -ENOMEM;
 
 	take_idle_out(session);
@@ -372,6 +382,14 @@ static int end_window(struct session *session)
 	return tell(session, &window);
 }
 
+/* That of the command, unless there is more to tell. */
+static int exit_code(const struct session *session, int rc, int code)
+{
+	if (rc < 0)
+		return WTL_EXIT_WATTLE_FAILED;
+	return code == WTL_EXIT_DONE && session->is_over ? WTL_EXIT_BOUND : code;
+}
+
 static int profile_command(struct session *session)
 {
 	struct wtl_child child;
@@ -392,7 +410,7 @@ static int profile_command(struct session *session)
 	wtl_billing_command_ended(&session->billing, &child);
 	rc = end_window(session);
 	stop = wtl_child_end(&child, session->loop.last_signal);
-	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : stop;
+	return exit_code(session, rc, stop);
 }
 
 static void process_ended(void *context)
@@ -419,7 +437,7 @@ static int profile_process(struct session *session, int pidfd)
 		return WTL_EXIT_WATTLE_FAILED;
 	wtl_loop_watch(&session->loop, pidfd, process_ended, session);
 	wtl_loop_idle(&session->loop, session->meter, session->io, duration_ns);
-	return end_window(session) < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
+	return exit_code(session, end_window(session), WTL_EXIT_DONE);
 }
 
 /* Before anything is asked of it. A descriptor, or negative after wtl_complain(). */
@@ -555,10 +573,12 @@ const struct wtl_command wtl_command_profile = {
 		"    half a minute of a program that runs, its functions by their own joules\n\n"
 		"wattle profile -o a.wprof -- ./simulation; wattle profile show a.wprof -o a.html\n"
 		"    keep all of it, and look at it as a flame graph",
-	.exit_status = "N\tthe command's own exit status, or 128 + N when signal N ended it\n"
-		       "125\twattle itself failed\n"
-		       "126\tthe command cannot be run\n"
-		       "127\tthe command was not found",
+	.exit_status =
+		"N\tthe command's own exit status, or 128 + N when signal N ended it\n"
+		"124\ta bound of --fail-if was not kept, and the command's own status was 0\n"
+		"125\twattle itself failed\n"
+		"126\tthe command cannot be run\n"
+		"127\tthe command was not found",
 	.options = options,
 	.shared = shared,
 	.settings_size = sizeof(struct wtl_profile_settings),

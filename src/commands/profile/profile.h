@@ -8,6 +8,7 @@
 #include "cli/billing.h"
 #include "cli/loop.h"
 #include "cli/option.h"
+#include "commands/profile/bound.h"
 #include "document/writer.h"
 #include "profile/names.h"
 #include "report/description.h"
@@ -22,7 +23,8 @@ struct wtl_profile_settings {
 	unsigned stack_bytes;
 	double least_percent; /* rows with less are folded */
 	bool is_table;
-	unsigned format;	      /* of wtl_profile_format_at() */
+	unsigned format; /* of wtl_profile_format_at() */
+	struct wtl_bounds bounds;
 	const char *keep;	      /* a file; NULL: none */
 	struct wtl_option_list files; /* behind a verb */
 };

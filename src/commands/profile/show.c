@@ -40,7 +40,9 @@ static int check(struct wtl_app *app)
 static int show(struct wtl_app *app)
 {
 	const struct wtl_profile_settings *settings = app->own;
-	struct wtl_profile_writing writing = {.app = app, .settings = settings, .is_saved = true};
+	bool is_over = false;
+	struct wtl_profile_writing writing = {
+		.app = app, .settings = settings, .is_over = &is_over, .is_saved = true};
 	struct wtl_saved saved;
 	int rc;
 
@@ -55,7 +57,7 @@ static int show(struct wtl_app *app)
 		rc = wtl_profile_write(&writing, &saved.profile);
 	wtl_saved_done(&saved);
 	wtl_close_io(app, writing.io);
-	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : WTL_EXIT_DONE;
+	return rc < 0 ? WTL_EXIT_WATTLE_FAILED : is_over ? WTL_EXIT_BOUND : WTL_EXIT_DONE;
 }
 
 int wtl_profile_of_files(struct wtl_app *app)

@@ -98,41 +98,69 @@ static int write_format(const struct wtl_profile_writing *writing,
 }
 
 /* What --keep and -o ask for. One that fails does not stop the other. */
-static int write_formats(const struct wtl_profile_writing *writing, struct wtl_profile *profile)
+static int write_formats(const struct wtl_profile_writing *writing,
+			 const struct wtl_profile *profile)
 {
 	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
 	const struct wtl_profile_format *keep = wtl_profile_format_find("wprof");
-	struct wtl_places places = {.n = 0};
 	int rc = 0, kept = 0;
 
-	if (!profile->places) {
-		rc = wtl_places_make(&places, profile->trace);
-		profile->places = &places;
-	}
-	if (rc < 0)
-		wtl_complain(writing->app, "out of memory: there is no profile");
-	if (rc == 0 && writing->settings->keep)
+	if (writing->settings->keep)
 		kept = write_format(writing, profile, keep, writing->settings->keep);
-	if (rc == 0 && format->write)
+	if (format->write)
 		rc = write_format(writing, profile, format, writing->app->settings.output_path);
-	wtl_places_done(&places);
 	return rc < 0 ? rc : kept;
+}
+
+static int check_bounds(const struct wtl_profile_writing *writing,
+			const struct wtl_profile *profile)
+{
+	struct wtl_stacks stacks;
+	int rc;
+
+	if (writing->settings->bounds.n == 0 || !profile->places || !profile->places->first)
+		return 0;
+	rc = wtl_stacks_make(&stacks, profile, false);
+	if (rc < 0)
+		wtl_complain(writing->app, "out of memory: --fail-if is not decided");
+	else
+		rc = wtl_bounds_check(writing->app, &writing->settings->bounds, &stacks);
+	*writing->is_over = rc == 1;
+	wtl_stacks_done(&stacks);
+	return rc < 0 ? rc : 0;
+}
+
+/* Text alone asks no debug information. */
+static bool needs_places(const struct wtl_profile_settings *settings)
+{
+	return wtl_profile_format_at(settings->format)->write || settings->keep ||
+	       settings->bounds.n > 0;
 }
 
 int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wtl_profile *profile)
 {
-	const struct wtl_app *app = writing->app;
-	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
+	struct wtl_app *app = writing->app;
+	const struct wtl_profile_settings *settings = writing->settings;
+	const struct wtl_profile_format *format = wtl_profile_format_at(settings->format);
 	struct wtl_profile whole = *profile;
-	int rc = 0, text = 0;
+	struct wtl_places places = {.n = 0};
+	int rc = 0, text = 0, checked;
 
-	if (format->write || writing->settings->keep)
+	if (!whole.places && needs_places(settings)) {
+		rc = wtl_places_make(&places, whole.trace);
+		whole.places = &places;
+	}
+	if (rc < 0)
+		wtl_complain(app, "out of memory: there is no profile");
+	else
 		rc = write_formats(writing, &whole);
 	if (!format->write)
 		text = write_text(writing, profile, app->settings.output_path, wtl_sink_fd(app));
 	if (text < 0 || (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet)))
 		write_text(writing, profile, NULL, STDERR_FILENO);
-	return rc < 0 ? rc : text;
+	checked = check_bounds(writing, &whole);
+	wtl_places_done(&places);
+	return rc < 0 ? rc : text < 0 ? text : checked;
 }
 
 int wtl_profile_find_format(struct wtl_app *app)

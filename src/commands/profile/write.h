@@ -11,6 +11,7 @@ struct wtl_profile_writing {
 	struct wtl_app *app;
 	struct wtl_io *io;
 	const struct wtl_profile_settings *settings;
+	bool *is_over; /* set where a bound of --fail-if is not kept */
 	bool is_saved; /* in a file: it can be had again, and no tree is told beside what is written */
 };
 
