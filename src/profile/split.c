@@ -213,9 +213,23 @@ struct work {
 	double others; /* CPU time of others in a nanosecond of the bill */
 };
 
-static size_t place_of(const struct wtl_split_result *result, uint32_t node, enum wtl_split_row row)
+bool wtl_split_asks(const struct wtl_split *split, int64_t t_ns)
 {
-	return node == NOBODY ? result->n_nodes + row : node;
+	for (size_t i = 0; i < split->n_stretches; i++)
+		if (t_ns > split->stretches[i].begin_ns && t_ns <= split->stretches[i].end_ns)
+			return true;
+	return !split->stretches;
+}
+
+/* Stretches begin and end with ticks: a tick's time is in one, or is not. */
+static size_t place_of(const struct work *work, const struct part *part)
+{
+	const struct wtl_split *split = work->split;
+
+	if (part->tick < split->n_ticks ? !wtl_split_asks(split, split->ticks[part->tick].t_ns)
+					: split->stretches != NULL)
+		return work->result->n_nodes + WTL_SPLIT_OUTSIDE;
+	return part->node == NOBODY ? work->result->n_nodes + WTL_SPLIT_UNSAMPLED : part->node;
 }
 
 static int add_part(struct work *work, uint32_t node, uint32_t tick, int64_t ns)
@@ -424,7 +438,8 @@ static void weigh_parts(struct work *work, size_t domain, uint64_t idle_uw)
 }
 
 /* All of it, to the last microjoule: each part gets what the sum up to it grows by. */
-static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain)
+static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, size_t domain,
+		   int64_t bill_ns)
 {
 	const struct wtl_split_result *result = work->result;
 	double all = 0.0, sum = 0.0;
@@ -436,7 +451,10 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 		last = work->parts[i].weight > 0.0 ? i : last;
 	}
 	if (all <= 0.0) {
-		energies[place_of(result, NOBODY, WTL_SPLIT_UNKNOWN) * result->n_domains +
+		energies[(result->n_nodes + (wtl_split_asks(work->split, bill_ns)
+						     ? WTL_SPLIT_UNKNOWN
+						     : WTL_SPLIT_OUTSIDE)) *
+				 result->n_domains +
 			 domain] += total_uj;
 		return;
 	}
@@ -446,9 +464,8 @@ static void divide(struct work *work, uint64_t total_uj, uint64_t *energies, siz
 		sum += work->parts[i].weight;
 		upto = i == last ? total_uj : (uint64_t)((double)total_uj * (sum / all));
 		upto = upto > total_uj ? total_uj : upto < given ? given : upto;
-		energies[place_of(result, work->parts[i].node, WTL_SPLIT_UNSAMPLED) *
-				 result->n_domains +
-			 domain] += upto - given;
+		energies[place_of(work, &work->parts[i]) * result->n_domains + domain] +=
+			upto - given;
 		given = upto;
 	}
 }
@@ -458,11 +475,11 @@ static void divide_bill(struct work *work, const struct wtl_split_bill *bill, si
 	struct wtl_split_result *result = work->result;
 
 	weigh_parts(work, domain, bill->idle_uw[domain]);
-	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain);
+	divide(work, bill->dynamic_uj[domain], result->dynamic_uj, domain, bill->t_ns);
 	/* Idle power is drawn all the time. */
 	for (size_t i = 0; i < work->n; i++)
 		work->parts[i].weight = (double)work->parts[i].ns;
-	divide(work, bill->idle_uj[domain], result->idle_uj, domain);
+	divide(work, bill->idle_uj[domain], result->idle_uj, domain, bill->t_ns);
 }
 
 /* From the first bill on. */
@@ -511,8 +528,7 @@ static int divide_domain(struct work *work, size_t domain)
 		if (rc == 0)
 			divide_bill(work, &split->bills[i], domain);
 		for (size_t k = 0; domain == 0 && k < work->n; k++)
-			work->result->cpu_ns[place_of(work->result, work->parts[k].node,
-						      WTL_SPLIT_UNSAMPLED)] += work->parts[k].ns;
+			work->result->cpu_ns[place_of(work, &work->parts[k])] += work->parts[k].ns;
 		begin_ns = split->bills[i].t_ns;
 	}
 	return rc;
@@ -555,7 +571,8 @@ int wtl_split_compute(const struct wtl_split *split, const struct wtl_trace *tra
 	if (!result->dynamic_uj || !result->idle_uj || !result->cpu_ns || !result->n_samples)
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->n_samples; i++)
-		result->n_samples[trace->samples[i].node]++;
+		if (wtl_split_asks(split, trace->samples[i].t_ns))
+			result->n_samples[trace->samples[i].node]++;
 	rc = divide_all(&work, trace);
 	free(work.pieces.list);
 	free(work.parts);

@@ -19,6 +19,7 @@
 enum wtl_split_row {
 	WTL_SPLIT_UNSAMPLED, /* a thread ran, and was not seen */
 	WTL_SPLIT_UNKNOWN,   /* billed, and no thread is known to have run */
+	WTL_SPLIT_OUTSIDE,   /* whatever ran, at a time that was not asked for */
 	WTL_SPLIT_ROWS
 };
 
@@ -37,6 +38,11 @@ struct wtl_split_bill {
 	uint64_t *idle_uw;		/* the domain's idle power; UINT64_MAX: not known */
 };
 
+/* A stretch of time that is asked for: from the tick at its begin to the one at its end. */
+struct wtl_split_stretch {
+	int64_t begin_ns, end_ns;
+};
+
 struct wtl_split {
 	size_t n_domains;
 	struct wtl_split_tick *ticks;
@@ -46,9 +52,13 @@ struct wtl_split {
 	/* Of each domain: are watts of functions learned (learn.h), or is every second of CPU time alike? NULL: they are
 	 * alike everywhere. Borrowed. */
 	const bool *learns;
+	const struct wtl_split_stretch *stretches; /* NULL: all of it is asked for. Borrowed. */
+	size_t n_stretches;
 };
 
 void wtl_split_init(struct wtl_split *split, size_t n_domains, int64_t begin_ns);
+/* Is what was there at that moment asked for? */
+bool wtl_split_asks(const struct wtl_split *split, int64_t t_ns);
 void wtl_split_done(struct wtl_split *split);
 /* In the order of time. The arrays of the new one are zeros, to be filled. NULL: no memory. */
 struct wtl_split_tick *wtl_split_add_tick(struct wtl_split *split, int64_t t_ns);

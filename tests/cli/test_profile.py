@@ -15,7 +15,7 @@ import pytest
 from conftest import REPO, parse_json, run_wattle
 from test_seccomp import denied  # noqa: F401 (a fixture)
 
-SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
+SUMS = ("stacks_j", "not_seen_j", "unknown_time_j", "outside_j", "others_j", "kernel_j", "idle_j", "unattributed_j")
 
 
 @pytest.fixture(name="program", scope="session")

@@ -151,6 +151,38 @@ static void assert_all_is_there(const struct wtl_split *split, const struct wtl_
 	assert_int_equal(n_samples, trace->n_samples);
 }
 
+/* Of a stretch between two ticks, no place has more than in all, and the rest is a row. */
+static void assert_a_part_is_less(struct wtl_split *split, const struct wtl_trace *trace,
+				  const struct wtl_split_result *whole)
+{
+	struct wtl_split_stretch stretch;
+	struct wtl_split_result part;
+	size_t from = (size_t)below((int64_t)split->n_ticks);
+
+	stretch.begin_ns = split->ticks[from].t_ns;
+	from += (size_t)below((int64_t)(split->n_ticks - from));
+	stretch.end_ns = split->ticks[from].t_ns;
+	split->stretches = &stretch;
+	split->n_stretches = 1;
+	assert_int_equal(wtl_split_compute(split, trace, &part), 0);
+	for (size_t domain = 0; domain < split->n_domains; domain++) {
+		uint64_t all_uj = 0, sum_uj = 0;
+
+		for (size_t i = 0; i < part.n_nodes + WTL_SPLIT_ROWS; i++) {
+			size_t at = i * split->n_domains + domain;
+
+			all_uj += whole->dynamic_uj[at];
+			sum_uj += part.dynamic_uj[at];
+			if (i != part.n_nodes + WTL_SPLIT_OUTSIDE)
+				assert_true(part.dynamic_uj[at] <= whole->dynamic_uj[at] &&
+					    part.idle_uj[at] <= whole->idle_uj[at] &&
+					    part.cpu_ns[i] <= whole->cpu_ns[i]);
+		}
+		assert_int_equal(sum_uj, all_uj);
+	}
+	wtl_split_result_done(&part);
+}
+
 static void test_nothing_is_lost_or_made(void **state)
 {
 	(void)state;
@@ -166,6 +198,7 @@ static void test_nothing_is_lost_or_made(void **state)
 		make_any_bills(&split, length_ns);
 		assert_int_equal(wtl_split_compute(&split, &trace, &result), 0);
 		assert_all_is_there(&split, &trace, &result);
+		assert_a_part_is_less(&split, &trace, &result);
 		wtl_split_result_done(&result);
 		wtl_split_done(&split);
 		end_trace(&trace);

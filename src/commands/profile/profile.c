@@ -25,6 +25,7 @@
 #include "cli/options.h"
 #include "cli/sink.h"
 #include "commands/profile/format.h"
+#include "commands/profile/marks.h"
 #include "commands/profile/show.h"
 #include "commands/profile/write.h"
 #include "energy/units.h"
@@ -35,6 +36,7 @@
 #include "workload/workload.h"
 
 #define WINDOW "profile"
+#define MARKED "profile: a mark"
 
 /* A record may come so much later than its time. */
 #define LATE_NS (2 * WTL_NS_PER_MS)
@@ -73,6 +75,9 @@ static const struct wtl_option options[] = {
 	 WTL_OPTION_PATH, WTL_OWN(struct wtl_profile_settings, keep), .what = "a file",
 	 .file = WTL_FILE_PROFILE},
 #endif
+	{"window", 0, "NAME",
+	 "Of the program's windows of that NAME only, as wattle mark begins and ends them",
+	 WTL_OPTION_TEXT, WTL_OWN(struct wtl_profile_settings, only)},
 	{"fail-if", 0, "EXPR",
 	 "End with status 124 if the profile is not within it: NAME or total, > or <, a number, and J, kJ, s (CPU "
 	 "time), gCO2e or %, such as 'train > 300 J'; several times",
@@ -109,6 +114,7 @@ struct session {
 	int64_t seen_due_ns;
 	int64_t billed_ns; /* CPU time of the program, up to the last bill */
 	bool is_over;	   /* a bound is not kept */
+	struct wtl_profile_marks marks;
 };
 
 /* ---- While it runs ---- */
@@ -195,6 +201,21 @@ static void stop_reader(struct session *session)
 	eventfd_write(session->reader_stop, 1);
 	pthread_join(session->reader, NULL);
 	close(session->reader_stop);
+}
+
+/* A reading at the moment when a window begins or ends. */
+static int64_t sample_now(void *context)
+{
+	struct session *session = context;
+	struct wattle_window window;
+	int rc = wattle_window_begin(session->meter, MARKED);
+
+	if (rc < 0)
+		return rc;
+	wtl_window_end(session->meter, MARKED, &window, session->energies,
+		       session->split.n_domains);
+	take_tick(session);
+	return session->meter->sampled_ns;
 }
 
 static void ticked(void *context)
@@ -320,6 +341,8 @@ static int tell(struct session *session, const struct wattle_window *window)
 				      .pid = session->settings->pid,
 				      .place = wtl_settings_place(&session->app->settings),
 				      .window = window,
+				      .windows = session->marks.list,
+				      .n_windows = session->marks.n,
 				      .ledgers = ledgers,
 				      .counts = counts,
 				      .hz = session->settings->hz,
@@ -376,6 +399,8 @@ static int end_window(struct session *session)
 	wtl_billing_bill(&session->billing, &window, session->energies);
 	drain(session, INT64_MAX);
 	wtl_trace_end(&session->trace, session->meter->sampled_ns);
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_end(&session->marks, session->meter->sampled_ns);
 	add_tick(session);
 	take_bill(session);
 	wtl_loop_finish(&session->loop);
@@ -396,6 +421,8 @@ static int profile_command(struct session *session)
 	int stop, rc;
 
 	begin_window(session);
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_watch(&session->marks, &session->loop);
 	if (start_reader(session) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
 	stop = wtl_child_start(&child, session->app);
@@ -428,6 +455,8 @@ static int profile_process(struct session *session, int pidfd)
 		settings->duration_ns ? settings->duration_ns : DURATION_MAX_S * WTL_NS_PER_S;
 
 	begin_window(session);
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_watch(&session->marks, &session->loop);
 	if (wtl_trace_seed(&session->trace, settings->pid) < 0 ||
 	    wtl_consumers_follow(session->billing.consumers, settings->pid) < 0) {
 		wtl_complain(session->app, "process %d has ended", settings->pid);
@@ -542,12 +571,19 @@ static int run(struct wtl_app *app)
 		app->settings.interval_ns = INTERVAL_NS;
 	if (wtl_open_meter(app, &session.meter, &session.io) < 0)
 		return WTL_EXIT_WATTLE_FAILED;
+	session.marks.sample = sample_now;
+	session.marks.context = &session;
+	session.marks.begin_utc_ns = wtl_io_real_ns(session.io);
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_open(&session.marks, app, session.settings->only != NULL);
 	if (wtl_loop_init(&session.loop, app, ticked, &session) == 0) {
 		if (wtl_billing_open(&session.billing, app, session.meter, session.io, WINDOW) == 0)
 			code = profile(&session);
 		wtl_billing_close(&session.billing);
 		wtl_loop_done(&session.loop);
 	}
+	if (HAVE_RECORDINGS)
+		wtl_profile_marks_close(&session.marks);
 	wtl_close_meter(app, session.meter, session.io);
 	return code;
 }

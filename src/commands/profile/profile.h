@@ -25,6 +25,7 @@ struct wtl_profile_settings {
 	bool is_table;
 	unsigned format; /* of wtl_profile_format_at() */
 	struct wtl_bounds bounds;
+	const char *only;	      /* a window's name; NULL: all */
 	const char *keep;	      /* a file; NULL: none */
 	struct wtl_option_list files; /* behind a verb */
 };
@@ -39,6 +40,12 @@ struct wtl_profile_domain {
 	bool learns; /* of the split */
 };
 
+/* What a program, or somebody beside it, called a time (wattle mark). */
+struct wtl_profile_window {
+	char name[WTL_PROFILE_NAME_SIZE];
+	int64_t begin_ns, end_ns; /* monotonic; end_ns 0: it is open */
+};
+
 /* What a profile came to: of a command that has just run, or as a file has it. */
 struct wtl_profile {
 	char **command; /* NULL: a process that ran already, */
@@ -49,6 +56,9 @@ struct wtl_profile {
 	const struct wtl_split_result *split;
 	const struct wtl_split *ticks;
 	struct wtl_profile_domain *domains;
+	struct wtl_profile_window *windows;
+	size_t n_windows;
+	const char *only;		 /* the window that this is cut to; NULL: it is all */
 	const struct wtl_places *places; /* NULL: no format has asked for them yet */
 	const struct wattle_window *window;
 	struct wtl_ledger *ledgers;    /* one a domain */
@@ -64,7 +74,7 @@ struct wtl_profile {
 
 /* Where a domain's energy went (domain < 0: the total's); these add up to total_uj. */
 struct wtl_profile_sums {
-	uint64_t stacks_uj, unsampled_uj, unknown_uj, others_uj, kernel_uj, idle_uj,
+	uint64_t stacks_uj, unsampled_uj, unknown_uj, outside_uj, others_uj, kernel_uj, idle_uj,
 		unattributed_uj, total_uj;
 };
 

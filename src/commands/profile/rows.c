@@ -102,6 +102,7 @@ static void put_sums(struct wtl_doc *doc, const struct wtl_profile *profile)
 		wtl_doc_micro(row, "stacks_j", sums.stacks_uj);
 		wtl_doc_micro(row, "not_seen_j", sums.unsampled_uj);
 		wtl_doc_micro(row, "unknown_time_j", sums.unknown_uj);
+		wtl_doc_micro(row, "outside_j", sums.outside_uj);
 		wtl_doc_micro(row, "others_j", sums.others_uj);
 		wtl_doc_micro(row, "kernel_j", sums.kernel_uj);
 		wtl_doc_micro(row, "idle_j", sums.idle_uj);
@@ -122,6 +123,7 @@ static void build(struct wtl_doc *doc, const struct wtl_stacks *stacks)
 	command = profile->command ? wtl_doc_list(doc->root, "command") : NULL;
 	for (size_t i = 0; command && profile->command[i]; i++)
 		wtl_doc_text(command, NULL, profile->command[i]);
+	wtl_doc_known(doc->root, "window", profile->only);
 	wtl_doc_utc(doc->root, "start_utc", profile->window->begin_utc_ns);
 	wtl_doc_seconds(doc->root, "duration_s", profile->window->duration_ns);
 	wtl_doc_count(doc->root, "rate_hz", profile->hz);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/text.h"
@@ -89,6 +90,17 @@ static void pack_facts(struct wtl_pack *pack, struct wtl_saved *saved)
 	WTL_PACK_FIELD(pack, profile->uncertainty_uj);
 	pack_flag(pack, &profile->has_idle);
 	pack_place(pack, &profile->place);
+}
+
+static void pack_windows(struct wtl_pack *pack, struct wtl_saved *saved)
+{
+	size_t n =
+		wtl_pack_array(pack, &saved->windows, &saved->n_windows, sizeof(*saved->windows));
+
+	for (size_t i = 0; i < n; i++)
+		PACK_CHARS(pack, saved->windows[i].name);
+	WTL_PACK_COLUMN(pack, saved->windows, n, begin_ns);
+	WTL_PACK_COLUMN(pack, saved->windows, n, end_ns);
 }
 
 static void pack_ledger(struct wtl_pack *pack, struct wtl_ledger *ledger)
@@ -185,6 +197,7 @@ static void pack_modules_of(struct wtl_pack *pack, struct wtl_frame *frames, siz
 	free(numbers);
 }
 
+/* With what files are called in them, they stay as they are, and are cleaned where they are told. */
 static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_files)
 {
 	size_t n = wtl_pack_array(pack, &tree->names, &tree->n_names, sizeof(*tree->names));
@@ -197,11 +210,11 @@ static void pack_names(struct wtl_pack *pack, struct wtl_tree *tree, bool are_fi
 }
 
 static void pack_tree(struct wtl_pack *pack, struct wtl_tree *tree,
-		      const struct wtl_modules *modules)
+		      const struct wtl_modules *modules, bool has_files)
 {
 	size_t n;
 
-	pack_names(pack, tree, false);
+	pack_names(pack, tree, has_files);
 	n = wtl_pack_array(pack, &tree->frames, &tree->n_frames, sizeof(*tree->frames));
 	WTL_PACK_COLUMN(pack, tree->frames, n, kind);
 	WTL_PACK_COLUMN(pack, tree->frames, n, name);
@@ -210,6 +223,82 @@ static void pack_tree(struct wtl_pack *pack, struct wtl_tree *tree,
 	n = wtl_pack_array(pack, &tree->nodes, &tree->n_nodes, sizeof(*tree->nodes));
 	WTL_PACK_COLUMN(pack, tree->nodes, n, parent);
 	WTL_PACK_COLUMN(pack, tree->nodes, n, frame);
+}
+
+static int by_module(const void *a, const void *b)
+{
+	const struct wtl_frame *const *x = a, *const *y = b;
+
+	if ((*x)->module != (*y)->module)
+		return (uintptr_t)(*x)->module < (uintptr_t)(*y)->module ? -1 : 1;
+	return (*x)->address < (*y)->address ? -1 : (*x)->address > (*y)->address;
+}
+
+/* Of all frames of one function, whose addresses may be anything within it: a symbol that has them all. */
+static void add_symbol(struct wtl_pack *pack, const struct wtl_frame *frame, uint64_t address)
+{
+	struct wtl_module *module = frame->module;
+	struct wtl_module_symbol *last =
+		module->n_symbols > 0 ? &module->symbols[module->n_symbols - 1] : NULL;
+
+	if (address > frame->address || (last && address < last->address)) {
+		pack->error = -EBADMSG;
+	} else if (last && last->address == address) {
+		last->size = frame->address - address + 1;
+	} else if (wtl_array_resize(&module->symbols, module->n_symbols + 1,
+				    sizeof(*module->symbols)) < 0) {
+		pack->error = -ENOMEM;
+	} else {
+		module->symbols[module->n_symbols++] = (struct wtl_module_symbol){
+			.address = address, .size = frame->address - address + 1, .name = ""};
+	}
+}
+
+static void add_symbols(struct wtl_pack *pack, const struct wtl_trace *trace,
+			const uint64_t *functions)
+{
+	const struct wtl_tree *tree = &trace->tree;
+	const struct wtl_frame **sorted = calloc(tree->n_frames + 1, sizeof(const void *));
+
+	if (!sorted)
+		pack->error = -ENOMEM;
+	for (size_t i = 0; sorted && i < tree->n_frames; i++)
+		sorted[i] = &tree->frames[i];
+	if (sorted && tree->n_frames > 0)
+		qsort((void *)sorted, tree->n_frames, sizeof(*sorted), by_module);
+	for (size_t i = 0; pack->error == 0 && i < tree->n_frames; i++) {
+		uint64_t function = functions[sorted[i] - tree->frames];
+
+		if (sorted[i]->module && function > 0)
+			add_symbol(pack, sorted[i], function - 1);
+	}
+	free((void *)sorted);
+}
+
+/* Where the function of each native frame begins, and one more; 0: it is not known. What functions draw is learned by
+ * that, when a profile is cut. */
+static void pack_functions(struct wtl_pack *pack, struct wtl_trace *trace)
+{
+	const struct wtl_tree *tree = &trace->tree;
+	uint64_t *functions = calloc(tree->n_frames + 1, sizeof(*functions));
+
+	if (!functions) {
+		pack->error = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; pack->out && i < tree->n_frames; i++) {
+		const struct wtl_frame *frame = &tree->frames[i];
+		const struct wtl_module_symbol *symbol =
+			frame->kind == WTL_FRAME_NATIVE && frame->module
+				? wtl_module_symbol(&trace->modules, frame->module, frame->address)
+				: NULL;
+
+		functions[i] = symbol ? symbol->address + 1 : 0;
+	}
+	wtl_pack_column(pack, functions, tree->n_frames, sizeof(*functions), sizeof(*functions));
+	if (!pack->out && pack->error == 0)
+		add_symbols(pack, trace, functions);
+	free(functions);
 }
 
 static void pack_threads(struct wtl_pack *pack, struct wtl_trace *trace)
@@ -246,7 +335,8 @@ static void pack_trace(struct wtl_pack *pack, struct wtl_trace *trace)
 	WTL_PACK_COLUMN(pack, trace->samples, n, node);
 	WTL_PACK_COLUMN(pack, trace->samples, n, t_ns);
 	pack_modules(pack, &trace->modules);
-	pack_tree(pack, &trace->tree, &trace->modules);
+	pack_tree(pack, &trace->tree, &trace->modules, true);
+	pack_functions(pack, trace);
 }
 
 static void pack_places(struct wtl_pack *pack, struct wtl_places *places)
@@ -269,7 +359,7 @@ static void pack_calls(struct wtl_pack *pack, struct wtl_saved *saved)
 	struct wtl_calls *calls = &saved->calls;
 	size_t n = saved->trace.tree.n_nodes;
 
-	pack_tree(pack, &calls->tree, &saved->trace.modules);
+	pack_tree(pack, &calls->tree, &saved->trace.modules, false);
 	n = wtl_pack_array(pack, &calls->of_nodes, &n, sizeof(*calls->of_nodes));
 	wtl_pack_column(pack, calls->of_nodes, n, sizeof(*calls->of_nodes),
 			sizeof(*calls->of_nodes));
@@ -415,6 +505,7 @@ static void pack_result(struct wtl_pack *pack, struct wtl_saved *saved)
 static int pack_all(struct wtl_pack *pack, struct wtl_saved *saved)
 {
 	pack_facts(pack, saved);
+	pack_windows(pack, saved);
 	pack_domains(pack, saved);
 	pack_trace(pack, &saved->trace);
 	pack_places(pack, &saved->places);
@@ -479,6 +570,8 @@ int wtl_saved_write(struct wtl_buf *buf, const struct wtl_profile *profile)
 				  .ledgers = profile->ledgers,
 				  .counts = profile->counts,
 				  .command = profile->command,
+				  .windows = profile->windows,
+				  .n_windows = profile->n_windows,
 				  .host = profile->host};
 	struct wtl_buf content;
 	struct wtl_pack pack = {.out = &content};
@@ -564,6 +657,8 @@ static int join(struct wtl_saved *saved)
 	profile->split = &saved->result;
 	profile->ticks = &saved->split;
 	profile->domains = saved->domains;
+	profile->windows = saved->windows;
+	profile->n_windows = saved->n_windows;
 	profile->places = &saved->places;
 	profile->window = &saved->window;
 	profile->ledgers = saved->ledgers;
@@ -618,6 +713,7 @@ void wtl_saved_done(struct wtl_saved *saved)
 	free(saved->command);
 	free(saved->host);
 	free(saved->domains);
+	free(saved->windows);
 	free(saved->ledgers);
 	free(saved->counts);
 	free(saved->trace.threads);

@@ -166,6 +166,10 @@ bool wtl_saved_is_sound(struct wtl_saved *saved)
 {
 	const struct wtl_places *places = &saved->places;
 
+	for (size_t i = 0; i < saved->n_windows; i++)
+		if (saved->windows[i].begin_ns < 0 || !is_time(saved->windows[i].end_ns) ||
+		    saved->windows[i].begin_ns > saved->windows[i].end_ns)
+			return false;
 	for (size_t i = 0; i < places->n; i++)
 		if (places->list[i].file > places->files.n_names)
 			return false;

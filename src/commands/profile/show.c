@@ -29,6 +29,10 @@ static int check(struct wtl_app *app)
 
 	if (used)
 		wtl_complain(app, "%s is for a profile that is taken, not for one in a file", used);
+	if (!used && settings->only && strcmp(app->settings.verb, "diff") == 0) {
+		wtl_complain(app, "--window is for show: diff compares whole profiles");
+		return -EINVAL;
+	}
 	if (used || wtl_profile_find_format(app) < 0 || wtl_sink_check(app))
 		return -EINVAL;
 	for (size_t i = 0; i < settings->files.n; i++)

@@ -10,6 +10,9 @@
 #include "base/text.h"
 #include "commands/profile/places.h"
 
+/* What is the program's without a stack: the first ones of enum wtl_split_row. */
+enum { ROWS = WTL_SPLIT_UNKNOWN + 1 };
+
 static const struct {
 	const char *name, *symbol;
 	double factor;
@@ -161,11 +164,11 @@ static int add_nodes(struct making *making)
 }
 
 /* What the program used without a stack is a function of its own, so that a format's sum is the program's. */
-static int add_rows(struct making *making, uint32_t rows[WTL_SPLIT_ROWS])
+static int add_rows(struct making *making, uint32_t rows[ROWS])
 {
-	static const char *const names[WTL_SPLIT_ROWS] = {"[not seen]", "[at an unknown time]"};
+	static const char *const names[ROWS] = {"[not seen]", "[at an unknown time]"};
 
-	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++) {
+	for (size_t i = 0; i < ROWS; i++) {
 		int64_t node = add_call(making, 0, names[i], NULL);
 
 		if (node < 0)
@@ -261,14 +264,14 @@ static void add(uint64_t *to, const uint64_t *more, size_t n)
 		to[i] += more[i];
 }
 
-static void add_up(struct wtl_stacks *stacks, const uint32_t rows[WTL_SPLIT_ROWS])
+static void add_up(struct wtl_stacks *stacks, const uint32_t rows[ROWS])
 {
 	const struct wtl_split_result *split = stacks->profile->split;
 	size_t n = stacks->n_metrics;
 
 	for (size_t i = 0; i < split->n_nodes; i++)
 		add_costs(stacks, i, &stacks->own[stacks->of_nodes[i] * n]);
-	for (size_t i = 0; i < WTL_SPLIT_ROWS; i++)
+	for (size_t i = 0; i < ROWS; i++)
 		add_costs(stacks, split->n_nodes + i, &stacks->own[rows[i] * n]);
 	for (size_t i = 0; i < stacks->tree.n_nodes; i++)
 		stacks->own[i * n + WTL_METRIC_CO2E] = wtl_profile_co2e_ug(
@@ -304,7 +307,7 @@ static int make_costs(struct wtl_stacks *stacks)
 int wtl_stacks_make(struct wtl_stacks *stacks, const struct wtl_profile *profile, bool has_lines)
 {
 	struct making making = {.stacks = stacks, .has_lines = has_lines};
-	uint32_t rows[WTL_SPLIT_ROWS];
+	uint32_t rows[ROWS];
 	int rc;
 
 	*stacks = (struct wtl_stacks){.profile = profile};

@@ -220,7 +220,9 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		const struct wtl_ledger *ledger = &profile->ledgers[i];
 		uint64_t unsampled_uj = row_uj(profile, WTL_SPLIT_UNSAMPLED, i);
 		uint64_t unknown_uj = row_uj(profile, WTL_SPLIT_UNKNOWN, i);
-		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj;
+		uint64_t outside_uj = row_uj(profile, WTL_SPLIT_OUTSIDE, i);
+		uint64_t own_uj = profile->calls->all[0].dynamic_uj[i] + unsampled_uj + unknown_uj +
+				  outside_uj;
 		uint64_t running_uj = ledger->live_uj + ledger->exited_uj;
 		/* Idle parts are rounded process by process in the ledger, and here of the program at once:
 		 * that may be a microjoule of idle energy more than others have. */
@@ -231,6 +233,7 @@ void wtl_profile_sums(const struct wtl_profile *profile, int domain,
 		sums->stacks_uj += profile->calls->all[0].dynamic_uj[i];
 		sums->unsampled_uj += unsampled_uj;
 		sums->unknown_uj += unknown_uj;
+		sums->outside_uj += outside_uj;
 		sums->others_uj += running_uj + excess_uj - own_uj;
 		sums->kernel_uj += ledger->kernel_uj;
 		sums->idle_uj += ledger->idle_uj - excess_uj;
@@ -254,6 +257,7 @@ static void put_rest(struct wtl_buf *buf, const struct wtl_profile *profile)
 	put_word(buf, sums.stacks_uj, "in the program's stacks, above");
 	put_word(buf, sums.unsampled_uj, "the program ran, and was not seen");
 	put_word(buf, sums.unknown_uj, "the program's, at a time that is not known");
+	put_word(buf, sums.outside_uj, "the program's, outside of the window");
 	put_word(buf, sums.others_uj, "other processes, wattle among them");
 	put_word(buf, sums.kernel_uj, "the kernel");
 	put_word(buf, sums.idle_uj, "idle: what the machine draws anyway");
@@ -297,6 +301,8 @@ static void put_head(struct wtl_buf *buf, const struct wtl_profile *profile)
 	if (trace->is_full)
 		wtl_buf_puts(buf, "there was too little memory: what came later is missing\n");
 	put_python(buf, &trace->python);
+	if (profile->only)
+		wtl_buf_printf(buf, "in the window '%s' only\n", profile->only);
 	wtl_buf_printf(buf, "the profiler used %.3f s of CPU time\n\n",
 		       (double)profile->own_cpu_ns / 1e9);
 }

@@ -16,10 +16,11 @@
 #include "cli/fd.h"
 #include "cli/options.h"
 #include "cli/sink.h"
+#include "commands/profile/cut.h"
 #include "commands/profile/format.h"
 #include "commands/profile/places.h"
 
-enum { TEXT_MAX = 8 << 20, FILE_MAX = 512 << 20 };
+enum { TEXT_MAX = 8 << 20, FILE_MAX = 512 << 20, NAMES_MAX = 512 };
 
 int wtl_profile_write_out(const struct wtl_profile_writing *writing, const struct wtl_buf *buf,
 			  int rc, const char *path, int fd)
@@ -97,21 +98,6 @@ static int write_format(const struct wtl_profile_writing *writing,
 	return rc;
 }
 
-/* What --keep and -o ask for. One that fails does not stop the other. */
-static int write_formats(const struct wtl_profile_writing *writing,
-			 const struct wtl_profile *profile)
-{
-	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
-	const struct wtl_profile_format *keep = wtl_profile_format_find("wprof");
-	int rc = 0, kept = 0;
-
-	if (writing->settings->keep)
-		kept = write_format(writing, profile, keep, writing->settings->keep);
-	if (format->write)
-		rc = write_format(writing, profile, format, writing->app->settings.output_path);
-	return rc < 0 ? rc : kept;
-}
-
 static int check_bounds(const struct wtl_profile_writing *writing,
 			const struct wtl_profile *profile)
 {
@@ -130,6 +116,70 @@ static int check_bounds(const struct wtl_profile_writing *writing,
 	return rc < 0 ? rc : 0;
 }
 
+/* All of it, or a part. */
+static int write_view(const struct wtl_profile_writing *writing, const struct wtl_profile *profile)
+{
+	const struct wtl_app *app = writing->app;
+	const struct wtl_profile_format *format = wtl_profile_format_at(writing->settings->format);
+	int rc = 0, text = 0, checked;
+
+	if (format->write)
+		rc = write_format(writing, profile, format, app->settings.output_path);
+	else
+		text = write_text(writing, profile, app->settings.output_path, wtl_sink_fd(app));
+	if (text < 0 || (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet)))
+		write_text(writing, profile, NULL, STDERR_FILENO);
+	checked = check_bounds(writing, profile);
+	return rc < 0 ? rc : text < 0 ? text : checked;
+}
+
+static void complain_no_window(struct wtl_app *app, const struct wtl_profile *profile,
+			       const char *name)
+{
+	struct wtl_buf names;
+
+	wtl_buf_init(&names, NAMES_MAX);
+	for (size_t i = 0; i < profile->n_windows; i++) {
+		size_t k = 0;
+
+		while (k < i && strcmp(profile->windows[k].name, profile->windows[i].name) != 0)
+			k++;
+		if (k == i)
+			wtl_buf_printf(&names, "%s'%s'", names.len ? ", " : "",
+				       profile->windows[i].name);
+	}
+	wtl_complain(app, "no window '%s' was marked%s%s", name,
+		     profile->n_windows ? "; there are " : ": see wattle mark",
+		     names.error ? "many" : wtl_buf_str(&names));
+	wtl_buf_done(&names);
+}
+
+/* What was measured is told, though not the part that was asked for. */
+static void tell_no_window(const struct wtl_profile_writing *writing,
+			   const struct wtl_profile *profile, const char *name)
+{
+	if (!writing->is_saved)
+		write_text(writing, profile, NULL, STDERR_FILENO);
+	complain_no_window(writing->app, profile, name);
+}
+
+static int write_window(const struct wtl_profile_writing *writing,
+			const struct wtl_profile *profile)
+{
+	const char *name = writing->settings->only;
+	struct wtl_cut cut;
+	int rc = wtl_cut_make(&cut, profile, name);
+
+	if (rc == 0)
+		rc = write_view(writing, &cut.profile);
+	else if (rc == -ENOENT)
+		tell_no_window(writing, profile, name);
+	else
+		wtl_complain(writing->app, "out of memory: there is no profile");
+	wtl_cut_done(&cut);
+	return rc;
+}
+
 /* Text alone asks no debug information. */
 static bool needs_places(const struct wtl_profile_settings *settings)
 {
@@ -139,31 +189,29 @@ static bool needs_places(const struct wtl_profile_settings *settings)
 
 int wtl_profile_write(const struct wtl_profile_writing *writing, const struct wtl_profile *profile)
 {
-	struct wtl_app *app = writing->app;
 	const struct wtl_profile_settings *settings = writing->settings;
-	const struct wtl_profile_format *format = wtl_profile_format_at(settings->format);
 	struct wtl_profile whole = *profile;
 	struct wtl_places places = {.n = 0};
-	int rc = 0, text = 0, checked;
+	int rc = 0, kept = 0;
 
 	if (!whole.places && needs_places(settings)) {
 		rc = wtl_places_make(&places, whole.trace);
 		whole.places = &places;
 	}
-	if (rc < 0)
-		wtl_complain(app, "out of memory: there is no profile");
-	else
-		rc = write_formats(writing, &whole);
-	if (!format->write)
-		text = write_text(writing, profile, app->settings.output_path, wtl_sink_fd(app));
-	if (text < 0 || (format->write && !writing->is_saved && (rc < 0 || !app->settings.quiet)))
+	if (rc < 0) {
+		wtl_complain(writing->app, "out of memory: there is no profile");
 		write_text(writing, profile, NULL, STDERR_FILENO);
-	checked = check_bounds(writing, &whole);
+	} else {
+		if (settings->keep)
+			kept = write_format(writing, &whole, wtl_profile_format_find("wprof"),
+					    settings->keep);
+		rc = settings->only ? write_window(writing, &whole) : write_view(writing, &whole);
+	}
 	wtl_places_done(&places);
-	return rc < 0 ? rc : text < 0 ? text : checked;
+	return rc < 0 ? rc : kept;
 }
 
-int wtl_profile_find_format(struct wtl_app *app)
+static int find_format(struct wtl_app *app)
 {
 	struct wtl_profile_settings *settings = app->own;
 	const char *path = app->settings.output_path;
@@ -186,4 +234,23 @@ int wtl_profile_find_format(struct wtl_app *app)
 	for (settings->format = 0; wtl_profile_format_at(settings->format) != found;)
 		settings->format++;
 	return 0;
+}
+
+/* A file of a part would not add up. */
+static int check_window(struct wtl_app *app)
+{
+	const struct wtl_profile_settings *settings = app->own;
+
+	if (!settings->only || strcmp(wtl_profile_format_names[settings->format], "wprof") != 0)
+		return 0;
+	wtl_complain(app, "--window: a .wprof file has all of a profile, and is cut when it is "
+			  "shown");
+	return -EINVAL;
+}
+
+int wtl_profile_find_format(struct wtl_app *app)
+{
+	int rc = find_format(app);
+
+	return rc < 0 ? rc : check_window(app);
 }
