@@ -86,7 +86,6 @@ static void get_name(struct wtl_pack *pack, char **name)
 {
 	uint64_t size = 0;
 
-	*name = NULL;
 	wtl_pack_number(pack, &size);
 	if (pack->error < 0 || size == 0)
 		return;
@@ -102,6 +101,8 @@ static void get_name(struct wtl_pack *pack, char **name)
 
 void wtl_pack_name(struct wtl_pack *pack, char **name)
 {
+	if (!pack->out)
+		*name = NULL;
 	if (pack->error < 0)
 		return;
 	if (pack->out)
